@@ -1,0 +1,13 @@
+/* egret.h - all of Egret. Each header below also stands alone. */
+#ifndef EGRET_EGRET_H
+#define EGRET_EGRET_H
+
+#include <egret/base.h>
+#include <egret/debug.h>
+#include <egret/error.h>
+#include <egret/io.h>
+#include <egret/ops.h>
+#include <egret/tape.h>
+#include <egret/tensor.h>
+
+#endif

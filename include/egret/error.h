@@ -1,0 +1,38 @@
+/* error.h - failures in words.
+ *
+ * Functions that return an object return NULL on failure; given a NULL object they return NULL and
+ * leave the record alone, so in eg_relu(eg_add(eg_matmul(x, w), b)) the complaint that survives is
+ * the first one. Functions that return eg_status pass the recorded code on when given NULL. Arguments
+ * are unchanged after a refusal. The library never prints, aborts or exits. */
+#ifndef EGRET_ERROR_H
+#define EGRET_ERROR_H
+
+#include <stdio.h>
+
+#include <egret/base.h>
+
+EG_BEGIN_DECLS
+
+typedef struct eg_error {
+    eg_status code;    /* EG_OK: nothing has failed in this thread since the last clear */
+    const char *op;    /* the op or function that refused, a static string; "" when nothing failed */
+    char message[256]; /* the rule and the values, cut to fit; "" when nothing failed */
+} eg_error;
+
+/* The latest failure of the calling thread. Never NULL; valid until the thread ends, overwritten by
+ * its next failure; success never touches it. */
+EG_API const eg_error *eg_last_error(void);
+
+/* Forgets the calling thread's failure. */
+EG_API void eg_clear_error(void);
+
+/* Writes "egret: op: message (code)" and a newline to the stream, or nothing when nothing failed.
+ * Returns 1 if there was something to say, else 0: fit to be main's exit status. */
+EG_API int eg_error_print(FILE *stream);
+
+/* "out of memory" for EG_ENOMEM and so on; "ok" for EG_OK; "unknown status" for a value not in the list. */
+EG_API const char *eg_status_words(eg_status code);
+
+EG_END_DECLS
+
+#endif
