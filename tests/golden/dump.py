@@ -1,0 +1,50 @@
+"""Dumps golden numbers: what PyTorch computes for the operations Egret shares with it.
+
+    python3 dump.py [--out DIR] [FAMILY ...]     default: every family, beside this file
+
+Needs PyTorch on the CPU and nothing else. Run twice, it writes the same bytes twice."""
+import argparse
+import os
+
+import torch
+
+import arrays
+import elementwise
+import layers
+import training
+from recorder import Recorder
+
+FAMILIES = {
+    "pointwise": elementwise.pointwise, "binary": elementwise.binary,
+    "reduce": elementwise.reduce, "scan": elementwise.scan, "promotion": elementwise.promotion,
+    "linalg": layers.linalg, "conv": layers.conv, "pool": layers.pool, "norm": layers.norm,
+    "resize": layers.resize,
+    "index": arrays.index, "shape": arrays.shape,
+    "softmax_loss": training.softmax_loss, "rnn": training.rnn, "optim": training.optim,
+}
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("family", nargs="*", metavar="FAMILY", help=" ".join(FAMILIES))
+    parser.add_argument("--out", default=here, help="folder to write to (default: beside dump.py)")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.family if name not in FAMILIES]
+    if unknown:
+        parser.error("no such family: " + " ".join(unknown))
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    total = 0
+    for name in arguments.family or FAMILIES:
+        recorder = Recorder(name)
+        FAMILIES[name](recorder)
+        path = recorder.write(arguments.out)
+        total += os.path.getsize(path)
+        print(f"{name:14} {sum(recorder.counts.values()):4} cases of {len(recorder.counts):3} ops, "
+              f"{os.path.getsize(path) / 1024:6.1f} KiB")
+    print(f"{total / 1024:.1f} KiB with PyTorch {torch.__version__}")
+
+
+if __name__ == "__main__":
+    main()
