@@ -1,0 +1,29 @@
+/* plot.h - curves on paper. */
+#ifndef EXAMPLES_PLOT_H
+#define EXAMPLES_PLOT_H
+
+#include "canvas.h"
+
+typedef struct plot_series {
+    const char *name; /* in the legend; NULL: not there */
+    const double *x;  /* NULL: 1, 2, 3, ... */
+    const double *y;  /* what is not finite, or not positive on a log axis, leaves a gap */
+    int count;
+    double smooth; /* from 0, not at all, towards 1: a moving average before the pale values */
+} plot_series;
+
+enum { PLOT_MOST_SERIES = 8 }; /* as many as there are colours to tell apart */
+
+typedef struct plot {
+    const char *title, *x_label, *y_label; /* each may be NULL */
+    const plot_series *series;
+    int count;
+    bool log_x, log_y;
+    int width, height; /* 0: 1200 x 720; letters and lines grow with the height */
+} plot;
+
+/* Draws the curves; free the canvas with canvas_free. NULL with words if there is not one point to
+ * draw. The font may be NULL: then there are no words. */
+canvas *plot_draw(const plot *p, const font *f, problem *why);
+
+#endif
