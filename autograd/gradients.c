@@ -1,0 +1,511 @@
+/* gradients.c - the walk: mark backwards what y depends on, forwards what the xs reach, then run the
+ * rules backwards over the entries on a path between them. */
+#include "autograd/record.h"
+#include "lib/ops/options.h"
+
+static const char me[] = "eg_tape_gradients";
+
+enum { FROM_Y = 1, TO_X = 2, IS_X = 4 };
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static inline uint32_t hash_of(uint64_t slot)
+{
+    return (uint32_t)slot * 2654435769u;
+}
+
+/* Where a slot's gradient and marks are; xs from before the interval live in a small hash. */
+static inline int64_t index_of(const eg__walk *w, uint64_t slot)
+{
+    if (likely(slot - w->start < w->end - w->start)) {
+        return (int64_t)(slot - w->start);
+    }
+    if (!w->nolder || !slot) {
+        return -1;
+    }
+    for (uint32_t h = hash_of(slot) & w->hash_mask;; h = (h + 1) & w->hash_mask) {
+        if (w->key[h] == slot) {
+            return w->nslots + w->value[h];
+        }
+        if (!w->key[h]) {
+            return -1;
+        }
+    }
+}
+
+static void add_older(eg__walk *w, uint64_t slot)
+{
+    uint32_t h = hash_of(slot) & w->hash_mask;
+    while (w->key[h] && w->key[h] != slot) {
+        h = (h + 1) & w->hash_mask;
+    }
+    if (!w->key[h]) {
+        w->key[h] = slot;
+        w->value[h] = w->nolder++;
+    }
+}
+
+/* ---- what rules use -------------------------------------------------------------------------- */
+
+bool eg__needs(const eg__walk *w, int i)
+{
+    if (i >= w->e->nin || !w->e->in[i].slot) {
+        return false;
+    }
+    int64_t k = index_of(w, w->e->in[i].slot);
+    return k >= 0 && w->mark[k] & TO_X;
+}
+
+static eg_tensor *saved(eg__walk *w, uint32_t which)
+{
+    const eg__entry *e = w->e;
+    for (int k = 0; k < e->nsave; k++) {
+        if (e->save[k].which == which) {
+            eg_tensor *t = e->save[k].t;
+            if (likely(atomic_load_explicit(&t->storage->version, memory_order_relaxed) ==
+                       e->save[k].version)) {
+                return t;
+            }
+            const char *wrote = atomic_load_explicit(&t->storage->wrote, memory_order_relaxed);
+            return eg__fail_null(EG_ESTATE, me, "%s saved a tensor that %s changed in place "
+                                 "afterwards", e->op->name, wrote ? wrote : "something");
+        }
+    }
+    return eg__fail_null(EG_EINVAL, e->op->name, "its row does not save what its gradient asks for");
+}
+
+eg_tensor *eg__saved_in(eg__walk *w, int i)
+{
+    return saved(w, EG__IN(i));
+}
+
+eg_tensor *eg__saved_out(eg__walk *w, int j)
+{
+    return saved(w, EG__OUT(j));
+}
+
+eg_tensor *eg__dy_or_null(eg__walk *w, int j)
+{
+    return w->grad[w->e->out + (uint64_t)j - w->start];
+}
+
+eg_tensor *eg__dy(eg__walk *w, int j)
+{
+    eg_tensor *dy = eg__dy_or_null(w, j);
+    if (dy || !w->e->out_desc) {
+        return dy;
+    }
+    const eg__desc *d = &w->e->out_desc[j];
+    eg_shape s = {.ndim = d->ndim};
+    memcpy(s.dim, d->shape, sizeof s.dim);
+    return eg_zeros(s, (eg_dtype)d->dtype);
+}
+
+eg_shape eg__in_shape(const eg__walk *w, int i)
+{
+    const eg__edge *in = &w->e->in[i];
+    eg_shape s = {.ndim = in->ndim};
+    const int64_t *from = in->shape                    ? in->shape
+                          : w->e->out_desc             ? w->e->out_desc[0].shape
+                                                       : w->grad[w->e->out - w->start]->shape;
+    memcpy(s.dim, from, in->ndim * sizeof *from);
+    return s;
+}
+
+eg_dtype eg__in_dtype(const eg__walk *w, int i)
+{
+    return (eg_dtype)w->e->in[i].dtype;
+}
+
+static bool has_shape(const eg_tensor *t, const eg_shape *s)
+{
+    return t->ndim == s->ndim && !memcmp(t->shape, s->dim, t->ndim * sizeof *t->shape);
+}
+
+eg_tensor *eg__sum_to(eg_tensor *g, eg_shape shape)
+{
+    eg_reduce_options o = {.size = sizeof o, .keepdim = true};
+    if (!g || has_shape(g, &shape)) {
+        return g;
+    }
+    int lead = g->ndim - shape.ndim;
+    for (int d = 0; d < g->ndim; d++) {
+        if (d < lead || (shape.dim[d - lead] == 1 && g->shape[d] != 1)) {
+            o.axes.axis[o.axes.count++] = d;
+        }
+    }
+    g = o.axes.count ? eg_sum_with(g, &o) : g;
+    return lead && g ? eg_reshape(g, shape) : g;
+}
+
+/* A fresh result on top of the rule's scope moves into the table without touching its count. */
+static inline void take(eg__thread *T, eg_tensor *g)
+{
+    uint32_t low = T->scopes[T->nscopes - 1].own;
+    if (T->nown > low && T->own[T->nown - 1] == g) {
+        T->nown--;
+    } else {
+        eg__ref_inc(&g->refs);
+    }
+}
+
+/* Whether nothing else can see the gradient, so that it may be added to in place. */
+static inline bool sole(const eg__thread *T, eg_tensor *g)
+{
+    return !T->record.recording && eg__ref_get(&g->refs) == 1 &&
+           eg__ref_get(&g->storage->refs) == 1 && g->flags & EG__PACKED;
+}
+
+eg_status eg__give(eg__walk *w, int i, eg_tensor *g)
+{
+    eg__thread *T = w->T;
+    if (unlikely(!g)) {
+        return w->status = eg__why();
+    }
+    const eg__edge *in = &w->e->in[i];
+    if (unlikely(in->shape || g->ndim != in->ndim || w->e->op->nout > 1)) {
+        eg_shape s = eg__in_shape(w, i);
+        if (!has_shape(g, &s)) {
+            if (!(w->e->op->flags & EG__POINTWISE)) {
+                return w->status = eg__fail(EG_EUSER, w->e->op->name,
+                                            "the gradient of input %d has shape %s, the input %s", i,
+                                            EG__SHAPE_OF(g), eg__shape_text(s.ndim, s.dim).s);
+            }
+            g = eg__sum_to(g, s);
+        }
+    }
+    if (g && unlikely(g->dtype != in->dtype)) {
+        g = eg_cast(g, (eg_dtype)in->dtype);
+    }
+    if (unlikely(!g)) {
+        return w->status = eg__why();
+    }
+    eg_tensor **p = &w->grad[index_of(w, in->slot)], *old = *p;
+    if (!old) {
+        take(T, g);
+        *p = g;
+        return EG_OK;
+    }
+    if (sole(T, old)) {
+        eg_status st = eg__run(&eg__op_add, (eg_tensor *[]){old, g}, 2, NULL, old);
+        return st ? (w->status = st) : EG_OK;
+    }
+    eg_tensor *s = eg_add(old, g);
+    if (!s) {
+        return w->status = eg__why();
+    }
+    take(T, s);
+    eg__unref(T, old);
+    *p = s;
+    return EG_OK;
+}
+
+/* ---- before the walk --------------------------------------------------------------------------- */
+
+typedef struct question {
+    eg__tape_state *tape;
+    int index;
+    eg_tensor *y, *const *xs, *dy;
+    int n;
+    bool null_unconnected;
+} question;
+
+static uint64_t slot_now(eg__thread *T, eg_tensor *t)
+{
+    bool no_memory = false;
+    return eg__slot_of(T, t, &no_memory);
+}
+
+/* Refuses before anything changes. */
+static eg_status validate(eg__thread *T, const question *q)
+{
+    const eg__record *R = &T->record;
+    const eg_tensor *y = q->y, *dy = q->dy;
+    uint64_t slot = atomic_load_explicit(&y->slot, memory_order_relaxed);
+    if (!eg__live_slot(R, slot) || slot < q->tape->start ||
+        (!q->tape->recording && slot >= q->tape->end)) {
+        return eg__fail(EG_ESTATE, me, "y was not computed from anything watched while this tape "
+                                       "recorded");
+    }
+    if (!dy && y->n != 1) {
+        return eg__fail(EG_ESHAPE, me, "y has shape %s: sum it, or give .dy", EG__SHAPE_OF(y));
+    }
+    if (dy && (eg__check(dy, me, ".dy"))) {
+        return eg__why();
+    }
+    if (dy && (!eg__same_shape(dy, y) || dy->dtype != y->dtype)) {
+        return eg__fail(EG_ESHAPE, me, ".dy is %s %s, y is %s %s", eg_dtype_name((eg_dtype)dy->dtype),
+                        EG__SHAPE_OF(dy), eg_dtype_name((eg_dtype)y->dtype), EG__SHAPE_OF(y));
+    }
+    for (int i = 0; i < q->n; i++) {
+        if (eg__check(q->xs[i], me, "an x")) {
+            return eg__why();
+        }
+        bool no_memory = false;
+        if (!eg__slot_of(T, q->xs[i], &no_memory)) {
+            return no_memory ? eg__no_memory(me, 0)
+                             : eg__fail(EG_ESTATE, me, "xs[%d] %s was never watched", i,
+                                        EG__SHAPE_OF(q->xs[i]));
+        }
+    }
+    return EG_OK;
+}
+
+static void stop_recording(eg__record *R, eg__tape_state *t)
+{
+    if (t->recording) {
+        t->recording = false;
+        R->recording--;
+        t->end = R->next;
+        t->last = R->tail && R->tail->out >= t->start ? R->tail : NULL;
+    }
+}
+
+/* Sizes and clears the tables, and marks the xs. */
+static void *make_tables(eg__walk *w, const question *q, uint16_t *cls)
+{
+    uint32_t older = 0;
+    for (int i = 0; i < q->n; i++) {
+        older += slot_now(w->T, q->xs[i]) - w->start >= w->end - w->start;
+    }
+    uint32_t capacity = older ? 4 : 0;
+    while (capacity < 2 * older) {
+        capacity *= 2;
+    }
+    size_t total = (size_t)w->nslots + older;
+    size_t bytes = total * (sizeof *w->grad + 1) + capacity * (sizeof *w->key + sizeof *w->value);
+    char *p = eg__block_alloc(w->T, bytes + 1, cls);
+    if (!p) {
+        return NULL;
+    }
+    memset(p, 0, bytes);
+    w->grad = (eg_tensor **)p;
+    w->key = (uint64_t *)(w->grad + total);
+    w->value = (int32_t *)(w->key + capacity);
+    w->mark = (uint8_t *)(w->value + capacity);
+    w->hash_mask = capacity - 1;
+    for (int i = 0; i < q->n; i++) {
+        uint64_t s = slot_now(w->T, q->xs[i]);
+        if (s - w->start >= w->end - w->start) {
+            add_older(w, s);
+        }
+        w->mark[index_of(w, s)] |= TO_X | IS_X;
+    }
+    return p;
+}
+
+static unsigned marks_of(const eg__walk *w, const eg__entry *e)
+{
+    unsigned m = 0;
+    for (int j = 0; j < e->nout; j++) {
+        m |= w->mark[e->out + (uint64_t)j - w->start];
+    }
+    return m;
+}
+
+/* Backwards from y, then forwards from the xs; an entry is on a path when both meet in an input. */
+static eg__entry *mark_paths(eg__walk *w, eg__entry *last)
+{
+    eg__entry *first = NULL;
+    for (eg__entry *e = last; e && e->out >= w->start; first = e, e = e->prev) {
+        if (marks_of(w, e) & FROM_Y) {
+            for (int i = 0; i < e->nin; i++) {
+                int64_t k = index_of(w, e->in[i].slot);
+                if (k >= 0) {
+                    w->mark[k] |= FROM_Y;
+                }
+            }
+        }
+    }
+    for (eg__entry *e = first; e && e->out < w->end; e = e->next) {
+        if (!(marks_of(w, e) & FROM_Y)) {
+            continue;
+        }
+        for (int i = 0; i < e->nin; i++) {
+            int64_t k = index_of(w, e->in[i].slot);
+            if (k >= 0 && w->mark[k] & TO_X) {
+                for (int j = 0; j < e->nout; j++) {
+                    w->mark[e->out + (uint64_t)j - w->start] |= TO_X;
+                }
+                break;
+            }
+        }
+    }
+    return first;
+}
+
+static bool leads_to_x(const eg__walk *w, const eg__entry *e)
+{
+    for (int i = 0; i < e->nin; i++) {
+        int64_t k = index_of(w, e->in[i].slot);
+        if (k >= 0 && w->mark[k] & TO_X) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_gradient(const eg__walk *w, const eg__entry *e)
+{
+    for (int j = 0; j < e->nout; j++) {
+        if (w->grad[e->out + (uint64_t)j - w->start]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------- */
+
+static eg_status seed(eg__walk *w, const question *q)
+{
+    eg_scope s = eg_scope_push();
+    if (!s.depth) {
+        return eg__why();
+    }
+    eg_tensor *dy = q->dy ? q->dy : eg_ones_like(q->y);
+    if (dy) {
+        eg__ref_inc(&dy->refs);
+        w->grad[q->y->slot - w->start] = dy;
+    }
+    eg_scope_pop(s, NULL);
+    return dy ? EG_OK : eg__why();
+}
+
+static eg_status run_rule(eg__walk *w, const eg__entry *e)
+{
+    eg_scope s = eg_scope_push();
+    if (unlikely(!s.depth)) {
+        return eg__why();
+    }
+    w->e = e;
+    w->opts = e->opts;
+    w->status = EG_OK;
+    eg_status st = e->rule(w);
+    st = st ? st : w->status;
+    eg_scope_pop(s, NULL);
+    return st;
+}
+
+static eg_status walk_back(eg__walk *w, eg__entry *last, bool free_saves)
+{
+    eg_status st = EG_OK;
+    for (eg__entry *e = last; e && e->out >= w->start; e = e->prev) {
+        if (!st && has_gradient(w, e) && leads_to_x(w, e)) {
+            st = run_rule(w, e);
+        }
+        for (int j = 0; j < e->nout; j++) {
+            int64_t k = (int64_t)(e->out - w->start) + j;
+            if (w->grad[k] && !(w->mark[k] & IS_X)) {
+                eg__unref(w->T, w->grad[k]);
+                w->grad[k] = NULL;
+            }
+        }
+        if (free_saves) {
+            eg__drop_saves(w->T, e);
+        }
+    }
+    return st;
+}
+
+/* Results are borrowed from the caller's scope, dense, and share storage with nothing. */
+static eg_status hand_over(eg__walk *w, const question *q, eg_tensor **out)
+{
+    eg__thread *T = w->T;
+    for (int i = 0; i < q->n; i++) {
+        eg_tensor *x = q->xs[i], *g = w->grad[index_of(w, slot_now(T, x))];
+        if (!g) {
+            if (!q->null_unconnected && !(out[i] = eg_zeros_like(x))) {
+                return eg__why();
+            }
+            continue;
+        }
+        if (g->flags & EG__DENSE && eg__ref_get(&g->refs) == 1 &&
+            eg__ref_get(&g->storage->refs) == 1) {
+            if (!eg__own_room(T)) {
+                return eg__no_memory(me, 0);
+            }
+            eg__ref_inc(&g->refs);
+            eg__own(T, out[i] = g);
+        } else if (!(out[i] = eg__op1(&eg__op_copy, g, &(eg__copy_opts){EG__TO_DENSE}))) {
+            return eg__why();
+        }
+    }
+    return EG_OK;
+}
+
+static eg_status answer(eg__thread *T, question *q, eg_tensor **out)
+{
+    eg__record *R = &T->record;
+    eg_tape handle = {q->tape->id};
+    stop_recording(R, q->tape);
+    bool persistent = q->tape->persistent, only = !persistent;
+    for (uint32_t i = 0; i < R->ntapes; i++) {
+        const eg__tape_state *t = &R->tapes[i];
+        only = only && (t == q->tape || !(t->recording || t->end > q->tape->start));
+    }
+    eg__entry *last = q->tape->last;
+    eg__walk w = {.T = T,
+                  .start = q->tape->start,
+                  .end = q->tape->end,
+                  .nslots = (int64_t)(q->tape->end - q->tape->start)};
+    uint16_t cls;
+    void *tables = make_tables(&w, q, &cls);
+    if (!tables) {
+        if (!persistent) {
+            eg__remove_tape(T, q->index);
+        }
+        return eg__no_memory(me, w.nslots);
+    }
+    q->tape->busy = true;
+    w.mark[q->y->slot - w.start] |= FROM_Y;
+    mark_paths(&w, last);
+    eg_status st = seed(&w, q);
+    if (!st) {
+        st = walk_back(&w, last, only);
+    }
+    if (!st) {
+        st = hand_over(&w, q, out);
+    }
+    for (int64_t k = 0; k < w.nslots + w.nolder; k++) {
+        eg__unref(T, w.grad[k]);
+    }
+    eg__block_free(T, tables, cls);
+    for (uint32_t i = 0; i < R->ntapes; i++) { /* rules may have opened tapes and moved the list */
+        if (R->tapes[i].id == handle.id) {
+            R->tapes[i].busy = false;
+            if (!persistent) {
+                eg__remove_tape(T, (int)i);
+            }
+            break;
+        }
+    }
+    return st;
+}
+
+eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *xs, int n,
+                                 eg_tensor **out, const eg_gradients_options *o)
+{
+    eg__thread *T = eg__thread_get();
+    for (int i = 0; i < n; i++) {
+        out[i] = NULL;
+    }
+    question q = {.y = y, .xs = xs, .n = n, .dy = o ? o->dy : NULL,
+                  .null_unconnected = o && o->null_unconnected};
+    if (eg__check(y, me, "y")) {
+        return eg__why();
+    }
+    q.index = eg__find_tape(T, tape, me);
+    if (q.index < 0) {
+        return eg__why();
+    }
+    q.tape = &T->record.tapes[q.index];
+    eg_status st = validate(T, &q);
+    if (!st) {
+        st = answer(T, &q, out);
+    }
+    for (int i = 0; st && i < n; i++) {
+        out[i] = NULL; /* those made stay in the caller's scope and die with it */
+    }
+    return st;
+}

@@ -1,0 +1,124 @@
+/* record.h - the record's entries and the walk over them, for the files of this folder. */
+#ifndef EGRET_RECORD_H
+#define EGRET_RECORD_H
+
+#include "lib/internal.h"
+
+/* An input of an entry. */
+typedef struct eg__edge {
+    uint64_t slot;        /* 0: not tracked */
+    const int64_t *shape; /* NULL: that of the first output */
+    uint8_t ndim, dtype;
+} eg__edge;
+
+typedef struct eg__save {
+    eg_tensor *t;
+    uint32_t version, which; /* one EG__IN or EG__OUT bit */
+} eg__save;
+
+/* One op done on tracked tensors, in a chunk together with all it points at but the saved tensors. */
+struct eg__entry {
+    eg__entry *prev, *next;
+    const eg__op *op;
+    eg__rule *rule;
+    const void *opts;
+    uint64_t out; /* slot of output 0; the others follow */
+    uint16_t nin, nsave;
+    uint8_t nout;
+    eg__edge *in;
+    eg__save *save;
+    eg__desc *out_desc; /* dtype and shape of each output, of entries with several */
+};
+
+struct eg__chunk {
+    eg__chunk *next;
+    size_t used, size;
+    uint16_t cls;
+};
+
+/* An open tape: the interval start..end of the slots; end counts once it stopped recording. */
+struct eg__tape_state {
+    uint64_t id, start, end;
+    eg__entry *last;
+    uint32_t depth; /* of the scope it was opened in */
+    bool recording, persistent, busy;
+};
+
+struct eg__leaf {
+    eg_tensor *t;
+    uint64_t slot;
+};
+
+/* Tensors from before `start` that a segment reads; borrowed by pointer, alive through the record. */
+struct eg__collect {
+    uint64_t start;
+    eg_tensor *tensors[EG__MAX_SAVED_IN];
+    int count;
+    bool full;
+};
+
+/* An op whose rule is not in the table, for eg_custom and eg_checkpoint. */
+typedef struct eg__free_op {
+    eg__op op;
+    eg__rule *rule;
+} eg__free_op;
+
+extern eg__rule *const eg__rules[EG__OP_COUNT];
+
+static inline bool eg__live_slot(const eg__record *R, uint64_t slot)
+{
+    return slot - R->base < R->next - R->base;
+}
+
+/* The slot of a tracked tensor, giving a parameter one at its first use; 0: not tracked. */
+uint64_t eg__slot_of(eg__thread *T, eg_tensor *t, bool *no_memory);
+uint64_t eg__leaf_slot(eg__thread *T, eg_tensor *t); /* 0: out of memory */
+/* Appends an entry with the given rule. False: out of memory. */
+bool eg__append(eg__thread *T, const eg__call *c, eg__rule *rule);
+/* Drops the entries from slot `start` on. */
+void eg__truncate(eg__thread *T, uint64_t start);
+void eg__drop_saves(eg__thread *T, eg__entry *e);
+/* Index of the tape, or -1 with words. */
+int eg__find_tape(eg__thread *T, eg_tape t, const char *op);
+void eg__remove_tape(eg__thread *T, int i);
+
+/* ---- the walk, as gradient rules see it ----------------------------------------------------- */
+
+struct eg__walk {
+    eg__thread *T;
+    uint64_t start, end; /* the interval */
+    int64_t nslots;
+    eg_tensor **grad; /* by slot of the interval, then by x from before it */
+    uint8_t *mark;
+    uint64_t *key; /* hash of slots from before the interval */
+    int32_t *value;
+    uint32_t hash_mask;
+    int nolder;
+    const eg__entry *e;
+    const void *opts; /* of the entry */
+    eg_status status;
+};
+
+/* Whether the gradient of input i is asked for. */
+bool eg__needs(const eg__walk *w, int i);
+/* What the row declared as saved; NULL with words if it was changed in place since. */
+eg_tensor *eg__saved_in(eg__walk *w, int i);
+eg_tensor *eg__saved_out(eg__walk *w, int j);
+/* Gradient of output j: NULL if y does not depend on it. */
+eg_tensor *eg__dy_or_null(eg__walk *w, int j);
+/* The same, zeros instead of NULL. */
+eg_tensor *eg__dy(eg__walk *w, int j);
+eg_shape eg__in_shape(const eg__walk *w, int i);
+eg_dtype eg__in_dtype(const eg__walk *w, int i);
+/* Hands over the gradient of input i; NULL stands for a failure on record. For pointwise ops it is
+ * summed over what was broadcast. */
+eg_status eg__give(eg__walk *w, int i, eg_tensor *g);
+/* Whether somebody records this walk, so that fused kernels without a rule must not be used. */
+static inline bool eg__walk_recorded(const eg__walk *w)
+{
+    return w->T->record.recording > 0;
+}
+/* g summed over the axes along which `shape` was broadcast to it. */
+eg_tensor *eg__sum_to(eg_tensor *g, eg_shape shape);
+
+#endif

@@ -1,0 +1,137 @@
+/* pointwise.c - gradients of unary.def and binary.def: the derivative columns as public ops. When nobody
+ * records the walk, one tensor's derivative runs as its fused kernel instead, from the same text. */
+#include "autograd/rules/rules.h"
+
+/* Constants as 0-dim tensors of dy's dtype. */
+static eg_tensor *constant(const eg__walk *w, double v)
+{
+    return eg_scalar(v, (eg_dtype)eg__dy_or_null((eg__walk *)w, 0)->dtype);
+}
+
+#define DY             eg__dy(w, 0)
+#define X              eg__saved_in(w, 0)
+#define A              eg__saved_in(w, 0)
+#define B              eg__saved_in(w, 1)
+#define Y              eg__saved_out(w, 0)
+#define C(v)           constant(w, v)
+#define P              C(((const eg__params *)w->opts)->p)
+#define Q              C(((const eg__params *)w->opts)->q)
+#define ADD(a, b)      eg_add(a, b)
+#define SUB(a, b)      eg_sub(a, b)
+#define MUL(a, b)      eg_mul(a, b)
+#define DIV(a, b)      eg_div(a, b)
+#define NEG(a)         eg_neg(a)
+#define RECIPROCAL(a)  eg_reciprocal(a)
+#define SQUARE(a)      eg_square(a)
+#define RSQRT(a)       eg_rsqrt(a)
+#define ABS(a)         eg_abs(a)
+#define SIGN(a)        eg_sign(a)
+#define FLOOR(a)       eg_floor(a)
+#define TRUNC(a)       eg_trunc(a)
+#define EXP(a)         eg_exp(a)
+#define SIN(a)         eg_sin(a)
+#define COS(a)         eg_cos(a)
+#define SINH(a)        eg_sinh(a)
+#define COSH(a)        eg_cosh(a)
+#define TANH(a)        eg_tanh(a)
+#define ERF(a)         eg_erf(a)
+#define SIGMOID(a)     eg_sigmoid(a)
+#define SOFTPLUS(a)    eg_softplus(a)
+#define DIGAMMA(a)     eg_digamma(a)
+#define TRIGAMMA(a)    eg_trigamma(a)
+#define LT(a, b)       eg_lt(a, b)
+#define LE(a, b)       eg_le(a, b)
+#define GT(a, b)       eg_gt(a, b)
+#define GE(a, b)       eg_ge(a, b)
+#define EQ(a, b)       eg_eq(a, b)
+#define SEL(c, a, b)   eg_where(c, a, b)
+#define SUMSQ(a, b)    eg_add(eg_square(a), eg_square(b))
+#define SILU_D(s)      silu_slope(w, X, s)
+#define GELU_TANH_D(t) gelu_tanh_slope(w, X, t)
+#define MISH_D(t)      mish_slope(w, X, t)
+#define NONE           eg__fail_null(EG_ENOKERNEL, w->e->op->name, "has no gradient")
+
+/* s (1 + x (1 - s)) */
+static eg_tensor *silu_slope(eg__walk *w, eg_tensor *x, eg_tensor *s)
+{
+    return MUL(s, ADD(C(1), MUL(x, SUB(C(1), s))));
+}
+
+/* (1 + t) / 2 + x / 2 (1 - t^2) u', where t = tanh(u(x)) */
+static eg_tensor *gelu_tanh_slope(eg__walk *w, eg_tensor *x, eg_tensor *t)
+{
+    eg_tensor *du = ADD(C(0.79788456080286535588), MUL(C(0.10703222440890037), SQUARE(x)));
+    return ADD(MUL(C(0.5), ADD(C(1), t)),
+               MUL(MUL(C(0.5), x), MUL(SUB(C(1), SQUARE(t)), du)));
+}
+
+/* t + x (1 - t^2) sigmoid(x), where t = tanh(softplus(x)) */
+static eg_tensor *mish_slope(eg__walk *w, eg_tensor *x, eg_tensor *t)
+{
+    return ADD(t, MUL(MUL(x, SUB(C(1), SQUARE(t))), SIGMOID(x)));
+}
+
+/* Of two equal numbers each gets half. */
+static eg_tensor *share(eg__walk *w, eg_tensor *mine, eg_tensor *equal)
+{
+    return SEL(mine, C(1), SEL(equal, C(0.5), C(0)));
+}
+#define SHARE(mine, equal) share(w, mine, equal)
+
+/* b a^(b-1), which is 0 for b = 0 whatever a is */
+static eg_tensor *pow_da(eg__walk *w, eg_tensor *a, eg_tensor *b)
+{
+    return SEL(EQ(b, C(0)), C(0), MUL(b, eg_pow(a, SUB(b, C(1)))));
+}
+
+/* y log a, which is 0 for a = 0 */
+static eg_tensor *pow_db(eg__walk *w, eg_tensor *a, eg_tensor *y)
+{
+    return SEL(EQ(a, C(0)), C(0), MUL(y, eg_log(a)));
+}
+#define POW_DA(a, b)    pow_da(w, a, b)
+#define POW_DB(a, b, y) pow_db(w, a, y)
+
+#define SAVE_X          EG__IN(0)
+#define SAVE_Y          EG__OUT(0)
+#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+    eg_status eg__grad_##name(eg__walk *w)                                                         \
+    {                                                                                              \
+        if (eg__walk_recorded(w)) {                                                                \
+            return eg__give(w, 0, eg_mul(DY, df));                                                 \
+        }                                                                                          \
+        return eg__give(w, 0, fused(w, &eg__op_##name##_grad, saves));                             \
+    }
+
+static eg_tensor *fused(eg__walk *w, const eg__op *op, unsigned saves)
+{
+    eg_tensor *dy = DY, *at = saves == SAVE_X ? X : saves == SAVE_Y ? Y : dy;
+    return at ? eg__op2(op, dy, at, w->opts) : NULL;
+}
+
+#include "lib/ops/unary.def"
+#undef EG_UNARY
+
+/* Nothing flows: zeros of dy's shape, summed to the input's. */
+#define ZERO            eg_zeros_like(DY)
+#define GIVE(i, d)                                                                                 \
+    if (eg__needs(w, i)) {                                                                         \
+        eg__give(w, i, d);                                                                         \
+    }
+#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
+    eg_status eg__grad_##name(eg__walk *w)                                                         \
+    {                                                                                              \
+        GIVE(0, da)                                                                                \
+        GIVE(1, db)                                                                                \
+        return w->status;                                                                          \
+    }
+#include "lib/ops/binary.def"
+#undef EG_BINARY
+
+eg_status eg__grad_where(eg__walk *w)
+{
+    eg_tensor *condition = eg__saved_in(w, 0);
+    GIVE(1, SEL(condition, DY, C(0)))
+    GIVE(2, SEL(condition, C(0), DY))
+    return w->status;
+}

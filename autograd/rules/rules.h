@@ -1,0 +1,16 @@
+/* rules.h - the gradient rules, declared from the table, and what writing one takes. */
+#ifndef EGRET_RULES_H
+#define EGRET_RULES_H
+
+#include "autograd/record.h"
+#include "lib/ops/options.h"
+
+#define EG__RULE_grad(name) eg__grad_##name
+#define EG__RULE_none(name) NULL
+#define EG__DECLARE_grad(name) eg__rule eg__grad_##name;
+#define EG__DECLARE_none(name)
+#define EG_OP(name, kernel, grad, ...) EG__DECLARE_##grad(name)
+#include "lib/ops/ops.def"
+#undef EG_OP
+
+#endif

@@ -1,0 +1,497 @@
+/* tape.c - one linear record per thread; a tape is an interval of it. */
+#include <stdlib.h>
+
+#include "autograd/record.h"
+
+static _Atomic uint32_t record_ids;
+
+/* ---- slots --------------------------------------------------------------------------------- */
+
+/* Numbers are never used twice, so old tensors fall out of the window by themselves. */
+static void open_window(eg__record *R)
+{
+    if (!R->next) {
+        R->next = (uint64_t)(atomic_fetch_add(&record_ids, 1) + 1) << 48 | 1;
+    }
+    R->base = R->next;
+}
+
+static uint32_t hash_of(const eg_tensor *t, uint32_t mask)
+{
+    return (uint32_t)((uintptr_t)t >> 6) * 2654435769u & mask;
+}
+
+static eg__leaf *leaf_place(eg__leaf *table, uint32_t capacity, const eg_tensor *t)
+{
+    uint32_t h = hash_of(t, capacity - 1);
+    while (table[h].t && table[h].t != t) {
+        h = (h + 1) & (capacity - 1);
+    }
+    return &table[h];
+}
+
+static bool grow_leaves(eg__record *R)
+{
+    uint32_t capacity = R->cleaves ? 2 * R->cleaves : EG__START_CAPACITY;
+    eg__leaf *table = eg__malloc(capacity * sizeof *table);
+    if (!table) {
+        return false;
+    }
+    memset(table, 0, capacity * sizeof *table);
+    for (uint32_t i = 0; i < R->cleaves; i++) {
+        if (R->leaves[i].t) {
+            *leaf_place(table, capacity, R->leaves[i].t) = R->leaves[i];
+        }
+    }
+    free(R->leaves);
+    R->leaves = table;
+    R->cleaves = capacity;
+    return true;
+}
+
+uint64_t eg__leaf_slot(eg__thread *T, eg_tensor *t)
+{
+    eg__record *R = &T->record;
+    if (unlikely(2 * (R->nleaves + 1) > R->cleaves) && !grow_leaves(R)) {
+        return 0;
+    }
+    eg__leaf *l = leaf_place(R->leaves, R->cleaves, t);
+    if (!l->t) {
+        eg__ref_inc(&t->refs);
+        *l = (eg__leaf){t, R->next++};
+        R->nleaves++;
+    }
+    /* Only a cache: another thread may stamp its own number over it, then the table decides. */
+    atomic_store_explicit(&t->slot, l->slot, memory_order_relaxed);
+    return l->slot;
+}
+
+uint64_t eg__slot_of(eg__thread *T, eg_tensor *t, bool *no_memory)
+{
+    uint64_t s = atomic_load_explicit(&t->slot, memory_order_relaxed);
+    if (eg__live_slot(&T->record, s)) {
+        return s;
+    }
+    if (likely(!(t->flags & EG__PARAM))) {
+        if (unlikely(s && T->record.nleaves && s >> 48 != T->record.next >> 48)) {
+            return leaf_place(T->record.leaves, T->record.cleaves, t)->slot;
+        }
+        return 0;
+    }
+    s = eg__leaf_slot(T, t);
+    *no_memory |= !s;
+    return s;
+}
+
+bool eg__tracked(eg__thread *T, const eg_tensor *t)
+{
+    const eg__record *R = &T->record;
+    return t->flags & EG__PARAM || eg__live_slot(R, atomic_load_explicit(&t->slot,
+                                                                          memory_order_relaxed)) ||
+           (R->nleaves && leaf_place(R->leaves, R->cleaves, t)->t);
+}
+
+/* ---- recording ------------------------------------------------------------------------------ */
+
+static void *bump(eg__thread *T, size_t n)
+{
+    eg__record *R = &T->record;
+    eg__chunk *c = R->chunk;
+    n = (n + 7) & ~(size_t)7;
+    if (unlikely(!c || c->used + n > c->size)) {
+        uint16_t cls;
+        size_t head = (sizeof *c + 7) & ~(size_t)7;
+        size_t size = head + n > EG__CHUNK_BYTES ? head + n : EG__CHUNK_BYTES;
+        eg__chunk *k = eg__block_alloc(T, size, &cls);
+        if (!k) {
+            return NULL;
+        }
+        *k = (eg__chunk){NULL, head, size, cls};
+        if (c) {
+            c->next = k;
+        } else {
+            R->first = k;
+        }
+        R->chunk = c = k;
+    }
+    void *p = (char *)c + c->used;
+    c->used += n;
+    R->entry_bytes += (int64_t)n;
+    return p;
+}
+
+static void collect(eg__collect *k, eg_tensor *t, uint64_t slot)
+{
+    if (slot >= k->start) {
+        return;
+    }
+    for (int i = 0; i < k->count; i++) {
+        if (k->tensors[i] == t) {
+            return;
+        }
+    }
+    if (k->count == EG__MAX_SAVED_IN) {
+        k->full = true;
+    } else {
+        k->tensors[k->count++] = t;
+    }
+}
+
+static inline bool like_output(const eg_tensor *t, const eg_tensor *y)
+{
+    if (t->ndim != y->ndim) {
+        return false;
+    }
+    for (int d = 0; d < t->ndim; d++) {
+        if (t->shape[d] != y->shape[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef struct needs {
+    uint64_t slots[EG__MAX_SAVED_IN];
+    uint32_t saves;
+    int nsave;
+    size_t shape_bytes;
+    bool tracked;
+} needs;
+
+/* What an entry for the call takes; gives parameters their slots. */
+static inline bool measure(eg__thread *T, const eg__call *c, needs *k)
+{
+    bool no_memory = false;
+    *k = (needs){.saves = 0};
+    for (int i = 0; i < c->nin; i++) {
+        eg_tensor *t = c->in[i];
+        uint64_t s = t ? eg__slot_of(T, t, &no_memory) : 0;
+        if (i < EG__MAX_SAVED_IN) {
+            k->slots[i] = s;
+        }
+        if (s) {
+            k->tracked = true;
+            k->saves |= i < EG__MAX_SAVED_IN ? c->op->saves[i] : 0;
+            k->shape_bytes += like_output(t, c->out[0]) ? 0 : t->ndim * sizeof *t->shape;
+            if (unlikely(T->record.collect != NULL)) {
+                collect(T->record.collect, t, s);
+            }
+        }
+    }
+    k->nsave = __builtin_popcount(k->saves);
+    return !no_memory;
+}
+
+static void fill_edges(eg__thread *T, const eg__call *c, const needs *k, eg__entry *e,
+                       int64_t *shapes)
+{
+    bool no_memory = false; /* every slot there is was made by measure */
+    for (int i = 0; i < c->nin; i++) {
+        const eg_tensor *t = c->in[i];
+        uint64_t s = i < EG__MAX_SAVED_IN ? k->slots[i] : t ? eg__slot_of(T, c->in[i], &no_memory) : 0;
+        e->in[i] = (eg__edge){s, NULL, t ? t->ndim : 0, t ? t->dtype : 0};
+        if (s && !like_output(t, c->out[0])) {
+            memcpy(shapes, t->shape, t->ndim * sizeof *shapes);
+            e->in[i].shape = shapes;
+            shapes += t->ndim;
+        }
+    }
+}
+
+static void fill_saves(const eg__call *c, uint32_t saves, eg__entry *e)
+{
+    e->nsave = 0;
+    for (; saves; saves &= saves - 1) {
+        int k = __builtin_ctz(saves);
+        eg_tensor *t = k < EG__MAX_SAVED_IN ? c->in[k] : c->out[k - EG__MAX_SAVED_IN];
+        if (t) { /* a reference to the header; headers point at no entry, so no cycle exists */
+            eg__ref_inc(&t->refs);
+            e->save[e->nsave++] = (eg__save){
+                t, atomic_load_explicit(&t->storage->version, memory_order_relaxed), 1u << k};
+        }
+    }
+}
+
+bool eg__append(eg__thread *T, const eg__call *c, eg__rule *rule)
+{
+    eg__record *R = &T->record;
+    const eg__op *op = c->op;
+    needs k;
+    if (unlikely(!measure(T, c, &k))) {
+        return false;
+    }
+    if (!k.tracked) {
+        return true;
+    }
+    size_t edges = (size_t)c->nin * sizeof(eg__edge), saves = (size_t)k.nsave * sizeof(eg__save);
+    size_t outs = op->nout > 1 ? op->nout * sizeof(eg__desc) : 0;
+    size_t opts = c->opts ? (op->opts_size + (size_t)7) & ~(size_t)7 : 0;
+    char *p = bump(T, sizeof(eg__entry) + edges + saves + outs + opts + k.shape_bytes);
+    if (unlikely(!p)) {
+        return false; /* nothing was referenced yet */
+    }
+    eg__entry *e = (eg__entry *)p;
+    e->op = op;
+    e->rule = rule;
+    e->nin = (uint16_t)c->nin;
+    e->nout = op->nout;
+    e->in = (eg__edge *)(e + 1);
+    e->save = (eg__save *)((char *)e->in + edges);
+    e->out_desc = outs ? (eg__desc *)((char *)e->save + saves) : NULL;
+    e->opts = opts ? memcpy((char *)e->save + saves + outs, c->opts, op->opts_size) : NULL;
+    fill_edges(T, c, &k, e, (int64_t *)((char *)e->save + saves + outs + opts));
+    fill_saves(c, k.saves, e);
+    e->out = R->next;
+    R->next += op->nout;
+    for (int j = 0; j < op->nout; j++) {
+        if (eg__is_float(c->out[j]->dtype)) {
+            atomic_store_explicit(&c->out[j]->slot, e->out + (uint64_t)j, memory_order_relaxed);
+        }
+        if (outs) {
+            eg__desc_like(&e->out_desc[j], c->out[j]);
+        }
+    }
+    e->prev = R->tail;
+    e->next = NULL;
+    if (R->tail) {
+        R->tail->next = e;
+    } else {
+        R->head = e;
+    }
+    R->tail = e;
+    R->entries++;
+    return true;
+}
+
+bool eg__record_call(eg__thread *T, const eg__call *c)
+{
+    eg__rule *rule = eg__rules[c->op->id];
+    /* Integers and bools carry no gradient. */
+    return !rule || !eg__is_float(c->out[0]->dtype) || eg__append(T, c, rule);
+}
+
+/* ---- forgetting ------------------------------------------------------------------------------ */
+
+void eg__drop_saves(eg__thread *T, eg__entry *e)
+{
+    while (e->nsave) {
+        eg__unref(T, e->save[--e->nsave].t);
+    }
+}
+
+static bool inside(const eg__chunk *c, const eg__entry *e)
+{
+    return (const char *)e >= (const char *)c && (const char *)e < (const char *)c + c->size;
+}
+
+static eg__chunk *free_chunk(eg__thread *T, eg__chunk *c)
+{
+    eg__chunk *next = c->next;
+    T->record.entry_bytes -= (int64_t)c->used;
+    eg__block_free(T, c, c->cls);
+    return next;
+}
+
+void eg__truncate(eg__thread *T, uint64_t start)
+{
+    eg__record *R = &T->record;
+    eg__entry *cut = NULL;
+    while (R->tail && R->tail->out >= start) {
+        cut = R->tail;
+        eg__drop_saves(T, cut);
+        R->entries--;
+        R->tail = cut->prev;
+    }
+    if (!cut) {
+        return;
+    }
+    if (R->tail) {
+        R->tail->next = NULL;
+    } else {
+        R->head = NULL;
+    }
+    eg__chunk *c = R->first;
+    while (!inside(c, cut)) {
+        c = c->next;
+    }
+    for (eg__chunk *k = c->next; k;) {
+        k = free_chunk(T, k);
+    }
+    c->next = NULL;
+    c->used = (size_t)((char *)cut - (char *)c);
+    R->chunk = c;
+}
+
+static void drop_leaves(eg__thread *T)
+{
+    eg__record *R = &T->record;
+    for (uint32_t i = 0; R->nleaves && i < R->cleaves; i++) {
+        if (R->leaves[i].t) {
+            eg__unref(T, R->leaves[i].t);
+            R->leaves[i].t = NULL;
+            R->nleaves--;
+        }
+    }
+}
+
+/* Frees what no open tape covers: a suffix (a tape opened and used inside a rule), a prefix, or all. */
+static void trim(eg__thread *T)
+{
+    eg__record *R = &T->record;
+    uint64_t low = R->next, high = 0;
+    for (uint32_t i = 0; i < R->ntapes; i++) {
+        low = R->tapes[i].start < low ? R->tapes[i].start : low;
+        high = R->tapes[i].end > high ? R->tapes[i].end : high;
+    }
+    if (R->ntapes && !R->recording) {
+        eg__truncate(T, high);
+    }
+    eg__entry *e = R->head;
+    for (; e && (!R->ntapes || e->out < low); e = e->next) {
+        eg__drop_saves(T, e);
+        R->entries--;
+    }
+    R->head = e;
+    if (e) {
+        e->prev = NULL;
+        while (!inside(R->first, e)) {
+            R->first = free_chunk(T, R->first);
+        }
+        return;
+    }
+    R->tail = NULL;
+    if (R->ntapes) {
+        return; /* empty but open: chunks go when the last tape does */
+    }
+    while (R->first && R->first->next) {
+        R->first = free_chunk(T, R->first);
+    }
+    R->chunk = R->first;
+    if (R->first) {
+        R->first->used = (sizeof *R->first + 7) & ~(size_t)7;
+    }
+    R->entry_bytes = 0;
+    R->base = R->next;
+    drop_leaves(T);
+}
+
+/* ---- handles --------------------------------------------------------------------------------- */
+
+eg_tape eg_tape_open_with(const eg_tape_options *o)
+{
+    eg__thread *T = eg__thread_get();
+    eg__record *R = &T->record;
+    if (unlikely(R->ntapes == R->ctapes) && !eg__grow(&R->tapes, &R->ctapes, sizeof *R->tapes)) {
+        eg__no_memory("eg_tape_open", 0);
+        return (eg_tape){0};
+    }
+    if (!R->ntapes) {
+        open_window(R);
+    }
+    eg__tape_state *t = &R->tapes[R->ntapes++];
+    *t = (eg__tape_state){.id = (R->next >> 48) << 48 | ++R->serial,
+                          .start = R->next,
+                          .depth = T->nscopes,
+                          .recording = true,
+                          .persistent = o && o->persistent};
+    R->recording++;
+    return (eg_tape){t->id};
+}
+
+void eg__remove_tape(eg__thread *T, int i)
+{
+    eg__record *R = &T->record;
+    R->recording -= R->tapes[i].recording;
+    R->ntapes--;
+    memmove(&R->tapes[i], &R->tapes[i + 1], (R->ntapes - (uint32_t)i) * sizeof *R->tapes);
+    trim(T);
+}
+
+void eg__close_tapes(eg__thread *T, uint32_t depth)
+{
+    eg__record *R = &T->record;
+    while (R->ntapes && R->tapes[R->ntapes - 1].depth >= depth) {
+        eg__remove_tape(T, (int)R->ntapes - 1);
+    }
+}
+
+void eg__record_end(eg__thread *T)
+{
+    eg__record *R = &T->record;
+    while (R->ntapes) {
+        eg__remove_tape(T, (int)R->ntapes - 1);
+    }
+    if (R->first) {
+        free_chunk(T, R->first);
+    }
+    free(R->tapes);
+    free(R->leaves);
+    memset(R, 0, sizeof *R);
+}
+
+int eg__find_tape(eg__thread *T, eg_tape t, const char *op)
+{
+    const eg__record *R = &T->record;
+    for (uint32_t i = R->ntapes; i-- > 0;) {
+        if (R->tapes[i].id == t.id) {
+            if (!R->tapes[i].busy) {
+                return (int)i;
+            }
+            eg__fail(EG_ESTATE, op, "this tape is being walked");
+            return -1;
+        }
+    }
+    if (t.id || eg_last_error()->code == EG_OK) {
+        eg__fail(EG_ESTATE, op, "this tape is closed, or was used up by its first gradients; open it "
+                                "with .persistent = true to ask again");
+    }
+    return -1;
+}
+
+eg_status eg_tape_close(eg_tape t)
+{
+    eg__thread *T = eg__thread_get();
+    int i = eg__find_tape(T, t, "eg_tape_close");
+    if (i < 0) {
+        return eg__why();
+    }
+    eg__remove_tape(T, i);
+    return EG_OK;
+}
+
+eg_status eg_tape_watch(eg_tape t, eg_tensor *x)
+{
+    eg__thread *T = eg__thread_get();
+    int i = eg__find_tape(T, t, "eg_tape_watch");
+    if (i < 0 || eg__check(x, "eg_tape_watch", "x")) {
+        return eg__why();
+    }
+    if (!eg__is_float(x->dtype)) {
+        return eg__fail(EG_EDTYPE, "eg_tape_watch", "%s has no gradient",
+                        eg_dtype_name((eg_dtype)x->dtype));
+    }
+    if (!T->record.tapes[i].recording) {
+        return eg__fail(EG_ESTATE, "eg_tape_watch", "this tape no longer records");
+    }
+    bool no_memory = false;
+    uint64_t s = eg__slot_of(T, x, &no_memory);
+    return s || eg__leaf_slot(T, x) ? EG_OK : eg__no_memory("eg_tape_watch", 0);
+}
+
+eg_tensor *eg_parameter(eg_tensor *t)
+{
+    if (eg__check(t, "eg_parameter", "t")) {
+        return NULL;
+    }
+    if (!eg__is_float(t->dtype)) {
+        return eg__fail_null(EG_EDTYPE, "eg_parameter", "%s has no gradient",
+                             eg_dtype_name((eg_dtype)t->dtype));
+    }
+    t->flags |= EG__PARAM;
+    return eg_keep(t);
+}
+
+bool eg_is_parameter(const eg_tensor *t)
+{
+    return t && t->flags & EG__PARAM;
+}

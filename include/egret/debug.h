@@ -1,0 +1,69 @@
+/* debug.h - instruments: what Egret's own tests use is in the user's hands too. */
+#ifndef EGRET_DEBUG_H
+#define EGRET_DEBUG_H
+
+#include <stdio.h>
+
+#include <egret/base.h>
+#include <egret/tape.h>
+#include <egret/tensor.h>
+
+EG_BEGIN_DECLS
+
+/* The environment variable EG_DEBUG, a comma list, is read once per thread at its first call. It is
+ * the only environment variable Egret reads:
+ *   ops      each op with shapes, dtype and microseconds, to stderr
+ *   nan      an op that makes a non-finite value from finite inputs fails, naming itself
+ *   ref      run the reference loops instead of the tuned kernels
+ *   poison   fill freed storage with NaN patterns and new storage with others
+ *   nocache  give storage back to the system at once (for valgrind)
+ *   abort    stop in a debugger at the first failure
+ * eg_debug sets the same words for the calling thread; NULL or "" clears them; an unknown word is
+ * EG_EINVAL and changes nothing. */
+EG_API eg_status eg_debug(const char *words);
+
+/* Compares the gradient of f with central differences: f maps n tensors to one tensor (any shape; a
+ * fixed random weighting makes it a number). Inputs must be f64 and are restored. Every element of
+ * inputs up to 64 elements, else one random direction. */
+typedef eg_tensor *(*eg_function)(eg_tensor *const *inputs, int n, void *user);
+typedef struct eg_gradcheck_options {
+    size_t size;
+    double step;      /* 0: 1e-5 */
+    double tolerance; /* relative to 1 + |difference|; 0: 1e-6 */
+    bool second;      /* also check the gradient of the gradient, with nested tapes */
+    unsigned skip;    /* bit i: input i is not differentiable */
+} eg_gradcheck_options;
+/* EG_OK, or EG_EUSER with input, element, both numbers in the record; f's own failure as it is. */
+EG_API eg_status eg_gradcheck_with(eg_function f, eg_tensor *const *inputs, int n, void *user,
+                                   const eg_gradcheck_options *options);
+#define eg_gradcheck(...) EG_GRADCHECK_(__VA_ARGS__, .size = sizeof(eg_gradcheck_options))
+#define EG_GRADCHECK_(f, inputs, n, user, ...)                                                     \
+    eg_gradcheck_with(f, inputs, n, user, &(eg_gradcheck_options){__VA_ARGS__})
+
+/* Writes what the open tapes of this thread recorded as a Graphviz digraph: ops, shapes, saves. */
+EG_API eg_status eg_graph_dot(FILE *stream);
+
+/* Makes the n-th allocation from now on (process-wide, 1 is the next) fail once; 0 switches it off.
+ * For tests of what happens then. */
+EG_API void eg_debug_fail_alloc(int64_t n);
+
+/* The instruction set the CPU kernels run with: "avx512", "avx2", "base". eg_debug_isa chooses a
+ * lower one for the whole process, for tests; what the processor or the build lacks is EG_ENODEVICE. */
+EG_API const char *eg_cpu_isa(void);
+EG_API eg_status eg_debug_isa(const char *name);
+
+/* Walks the op table: calls f for every row. For generated documents and tests. */
+typedef struct eg_op_info {
+    const char *name;
+    const char *kind;      /* "pointwise", "primitive", "view" */
+    int min_inputs, max_inputs, outputs;
+    unsigned dtypes;       /* bit per eg_dtype the op computes in */
+    bool strided;          /* takes any strides; others are made contiguous first */
+    bool tuned;            /* has a kernel of its own beside the reference loop */
+    bool differentiable;
+} eg_op_info;
+EG_API void eg_op_walk(void (*f)(const eg_op_info *info, void *user), void *user);
+
+EG_END_DECLS
+
+#endif

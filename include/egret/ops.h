@@ -1,0 +1,15 @@
+/* ops.h - the operations, one header per family.
+ *
+ * All of them: results are borrowed from the innermost scope; NULL in gives NULL out and leaves the
+ * error record alone; other failures give NULL and words that name the op, the rule and the shapes.
+ * Empty tensors are fine everywhere unless a line says otherwise. Gradients are those of the formula;
+ * "saves" says what an open tape keeps for them. docs/ops.md lists dtypes, layouts and engines. */
+#ifndef EGRET_OPS_H
+#define EGRET_OPS_H
+
+#include <egret/ops/linear.h>
+#include <egret/ops/pointwise.h>
+#include <egret/ops/reduce.h>
+#include <egret/ops/views.h>
+
+#endif

@@ -1,0 +1,369 @@
+/* pointwise.h - element by element, any shapes that broadcast (NumPy's rule), any layout: a packed order
+ * such as channels-last is kept.
+ *
+ * Dtypes: [f] floats, integers and bools become f32; [n] any number, kept; [b] integers and bool; [t] any,
+ * the result is bool. Two tensors are brought to one dtype first (eg_promote). f16 and bf16 compute in
+ * f32. Every op of this header also has
+ *
+ *     eg_<op>_(x, ...)            in place: writes over x and returns it. The result must have x's shape
+ *                                 and dtype; never recorded; EG_ESTATE on a tensor an open tape follows
+ *     eg_<op>_scalar(a, number)   the second operand a number, which takes a's dtype if that can hold it
+ *     eg_<op>_scalar_(a, number)
+ */
+#ifndef EGRET_OPS_POINTWISE_H
+#define EGRET_OPS_POINTWISE_H
+
+#include <egret/tensor.h>
+
+EG_BEGIN_DECLS
+
+/* ---- one tensor --------------------------------------------------------------------------- */
+/* [n]  -x     saves nothing */
+EG_API eg_tensor *eg_neg(eg_tensor *x);
+EG_API eg_tensor *eg_neg_(eg_tensor *x);
+/* [n]  |x|     dx = dy sign(x)     saves x */
+EG_API eg_tensor *eg_abs(eg_tensor *x);
+EG_API eg_tensor *eg_abs_(eg_tensor *x);
+/* [n]  -1, 0 or 1; 0 for NaN     dx = 0 */
+EG_API eg_tensor *eg_sign(eg_tensor *x);
+EG_API eg_tensor *eg_sign_(eg_tensor *x);
+/* [n]  x^2     saves x */
+EG_API eg_tensor *eg_square(eg_tensor *x);
+EG_API eg_tensor *eg_square_(eg_tensor *x);
+/* [f]  1 / x     dx = -dy y^2     saves y */
+EG_API eg_tensor *eg_reciprocal(eg_tensor *x);
+EG_API eg_tensor *eg_reciprocal_(eg_tensor *x);
+/* [f]  NaN below 0     dx = dy / 2y     saves y */
+EG_API eg_tensor *eg_sqrt(eg_tensor *x);
+EG_API eg_tensor *eg_sqrt_(eg_tensor *x);
+/* [f]  1 / sqrt(x)     dx = -dy y^3 / 2     saves y */
+EG_API eg_tensor *eg_rsqrt(eg_tensor *x);
+EG_API eg_tensor *eg_rsqrt_(eg_tensor *x);
+/* [f]  the real cube root     saves y */
+EG_API eg_tensor *eg_cbrt(eg_tensor *x);
+EG_API eg_tensor *eg_cbrt_(eg_tensor *x);
+
+/* ---- exponentials and logarithms ----------------------------------------------------------------- */
+/* [f]  e^x     dx = dy y     saves y */
+EG_API eg_tensor *eg_exp(eg_tensor *x);
+EG_API eg_tensor *eg_exp_(eg_tensor *x);
+/* [f]  2^x     saves y */
+EG_API eg_tensor *eg_exp2(eg_tensor *x);
+EG_API eg_tensor *eg_exp2_(eg_tensor *x);
+/* [f]  e^x - 1, exact near 0     saves y */
+EG_API eg_tensor *eg_expm1(eg_tensor *x);
+EG_API eg_tensor *eg_expm1_(eg_tensor *x);
+/* [f]  natural; -inf at 0, NaN below     dx = dy / x     saves x */
+EG_API eg_tensor *eg_log(eg_tensor *x);
+EG_API eg_tensor *eg_log_(eg_tensor *x);
+/* [f] */
+EG_API eg_tensor *eg_log2(eg_tensor *x);
+EG_API eg_tensor *eg_log2_(eg_tensor *x);
+/* [f] */
+EG_API eg_tensor *eg_log10(eg_tensor *x);
+EG_API eg_tensor *eg_log10_(eg_tensor *x);
+/* [f]  log(1 + x), exact near 0     saves x */
+EG_API eg_tensor *eg_log1p(eg_tensor *x);
+EG_API eg_tensor *eg_log1p_(eg_tensor *x);
+
+/* ---- trigonometric, in radians, and hyperbolic; each saves x, but tan and tanh y ----------------- */
+/* [f] */
+EG_API eg_tensor *eg_sin(eg_tensor *x);
+EG_API eg_tensor *eg_sin_(eg_tensor *x);
+/* [f] */
+EG_API eg_tensor *eg_cos(eg_tensor *x);
+EG_API eg_tensor *eg_cos_(eg_tensor *x);
+/* [f]  dx = dy (1 + y^2) */
+EG_API eg_tensor *eg_tan(eg_tensor *x);
+EG_API eg_tensor *eg_tan_(eg_tensor *x);
+/* [f] */
+EG_API eg_tensor *eg_asin(eg_tensor *x);
+EG_API eg_tensor *eg_asin_(eg_tensor *x);
+/* [f] */
+EG_API eg_tensor *eg_acos(eg_tensor *x);
+EG_API eg_tensor *eg_acos_(eg_tensor *x);
+/* [f] */
+EG_API eg_tensor *eg_atan(eg_tensor *x);
+EG_API eg_tensor *eg_atan_(eg_tensor *x);
+/* [f] */
+EG_API eg_tensor *eg_sinh(eg_tensor *x);
+EG_API eg_tensor *eg_sinh_(eg_tensor *x);
+/* [f] */
+EG_API eg_tensor *eg_cosh(eg_tensor *x);
+EG_API eg_tensor *eg_cosh_(eg_tensor *x);
+/* [f]  dx = dy (1 - y^2) */
+EG_API eg_tensor *eg_tanh(eg_tensor *x);
+EG_API eg_tensor *eg_tanh_(eg_tensor *x);
+/* [f] */
+EG_API eg_tensor *eg_asinh(eg_tensor *x);
+EG_API eg_tensor *eg_asinh_(eg_tensor *x);
+/* [f] */
+EG_API eg_tensor *eg_acosh(eg_tensor *x);
+EG_API eg_tensor *eg_acosh_(eg_tensor *x);
+/* [f] */
+EG_API eg_tensor *eg_atanh(eg_tensor *x);
+EG_API eg_tensor *eg_atanh_(eg_tensor *x);
+
+/* ---- error and gamma functions; each saves x ----------------------------------------------------- */
+/* [f]  2/sqrt(pi) integral of e^-t^2 from 0 to x */
+EG_API eg_tensor *eg_erf(eg_tensor *x);
+EG_API eg_tensor *eg_erf_(eg_tensor *x);
+/* [f]  1 - erf(x), exact for large x */
+EG_API eg_tensor *eg_erfc(eg_tensor *x);
+EG_API eg_tensor *eg_erfc_(eg_tensor *x);
+/* [f]  log |Gamma(x)|     dx = dy digamma(x) */
+EG_API eg_tensor *eg_lgamma(eg_tensor *x);
+EG_API eg_tensor *eg_lgamma_(eg_tensor *x);
+/* [f]  d/dx log Gamma(x)     dx = dy trigamma(x) */
+EG_API eg_tensor *eg_digamma(eg_tensor *x);
+EG_API eg_tensor *eg_digamma_(eg_tensor *x);
+/* [f]  d/dx digamma(x); its own gradient is refused (EG_ENOKERNEL) */
+EG_API eg_tensor *eg_trigamma(eg_tensor *x);
+EG_API eg_tensor *eg_trigamma_(eg_tensor *x);
+
+/* ---- rounding; dx = 0 (frac: dy) ----------------------------------------------------------------- */
+/* [n]  down */
+EG_API eg_tensor *eg_floor(eg_tensor *x);
+EG_API eg_tensor *eg_floor_(eg_tensor *x);
+/* [n]  up */
+EG_API eg_tensor *eg_ceil(eg_tensor *x);
+EG_API eg_tensor *eg_ceil_(eg_tensor *x);
+/* [n]  to the nearest integer, halves to even */
+EG_API eg_tensor *eg_round(eg_tensor *x);
+EG_API eg_tensor *eg_round_(eg_tensor *x);
+/* [n]  towards 0 */
+EG_API eg_tensor *eg_trunc(eg_tensor *x);
+EG_API eg_tensor *eg_trunc_(eg_tensor *x);
+/* [f]  x - trunc(x) */
+EG_API eg_tensor *eg_frac(eg_tensor *x);
+EG_API eg_tensor *eg_frac_(eg_tensor *x);
+
+/* ---- tests and bits; no gradient ----------------------------------------------------------------- */
+/* [t] */
+EG_API eg_tensor *eg_isnan(eg_tensor *x);
+EG_API eg_tensor *eg_isnan_(eg_tensor *x);
+/* [t] */
+EG_API eg_tensor *eg_isinf(eg_tensor *x);
+EG_API eg_tensor *eg_isinf_(eg_tensor *x);
+/* [t] */
+EG_API eg_tensor *eg_isfinite(eg_tensor *x);
+EG_API eg_tensor *eg_isfinite_(eg_tensor *x);
+/* [t]  x == 0 */
+EG_API eg_tensor *eg_logical_not(eg_tensor *x);
+EG_API eg_tensor *eg_logical_not_(eg_tensor *x);
+/* [b]  ~x; on bool the negation */
+EG_API eg_tensor *eg_bitwise_not(eg_tensor *x);
+EG_API eg_tensor *eg_bitwise_not_(eg_tensor *x);
+
+/* ---- limits; dx = dy inside, 0 outside     each saves x ------------------------------------------ */
+/* [n]  min(max(x, low), high); NaN stays */
+EG_API eg_tensor *eg_clamp(eg_tensor *x, double low, double high);
+EG_API eg_tensor *eg_clamp_(eg_tensor *x, double low, double high);
+/* [n]  max(x, low) */
+EG_API eg_tensor *eg_clamp_min(eg_tensor *x, double low);
+EG_API eg_tensor *eg_clamp_min_(eg_tensor *x, double low);
+/* [n]  min(x, high) */
+EG_API eg_tensor *eg_clamp_max(eg_tensor *x, double high);
+EG_API eg_tensor *eg_clamp_max_(eg_tensor *x, double high);
+
+/* ---- activations; each saves x unless it says y -------------------------------------------------- */
+/* [n]  max(x, 0)     dx = dy (y > 0)     saves y */
+EG_API eg_tensor *eg_relu(eg_tensor *x);
+EG_API eg_tensor *eg_relu_(eg_tensor *x);
+/* [n]  min(max(x, 0), 6) */
+EG_API eg_tensor *eg_relu6(eg_tensor *x);
+EG_API eg_tensor *eg_relu6_(eg_tensor *x);
+/* [f]  x > 0 ? x : slope x */
+EG_API eg_tensor *eg_leaky_relu(eg_tensor *x, double slope);
+EG_API eg_tensor *eg_leaky_relu_(eg_tensor *x, double slope);
+/* [f]  x > 0 ? x : alpha (e^x - 1)     Clevert et al. 2015 */
+EG_API eg_tensor *eg_elu(eg_tensor *x, double alpha);
+EG_API eg_tensor *eg_elu_(eg_tensor *x, double alpha);
+/* [f]  1.0507 (x > 0 ? x : 1.67326 (e^x - 1))     Klambauer et al. 2017 */
+EG_API eg_tensor *eg_selu(eg_tensor *x);
+EG_API eg_tensor *eg_selu_(eg_tensor *x);
+/* [f]  x Phi(x) = x/2 (1 + erf(x / sqrt 2))     Hendrycks and Gimpel 2016 */
+EG_API eg_tensor *eg_gelu(eg_tensor *x);
+EG_API eg_tensor *eg_gelu_(eg_tensor *x);
+/* [f]  x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))     the same paper's approximation */
+EG_API eg_tensor *eg_gelu_tanh(eg_tensor *x);
+EG_API eg_tensor *eg_gelu_tanh_(eg_tensor *x);
+/* [f]  1 / (1 + e^-x)     dx = dy y (1 - y)     saves y */
+EG_API eg_tensor *eg_sigmoid(eg_tensor *x);
+EG_API eg_tensor *eg_sigmoid_(eg_tensor *x);
+/* [f]  log sigmoid(x) */
+EG_API eg_tensor *eg_log_sigmoid(eg_tensor *x);
+EG_API eg_tensor *eg_log_sigmoid_(eg_tensor *x);
+/* [f]  x sigmoid(x)     also called swish */
+EG_API eg_tensor *eg_silu(eg_tensor *x);
+EG_API eg_tensor *eg_silu_(eg_tensor *x);
+/* [f]  log(1 + e^x) */
+EG_API eg_tensor *eg_softplus(eg_tensor *x);
+EG_API eg_tensor *eg_softplus_(eg_tensor *x);
+/* [f]  x / (1 + |x|) */
+EG_API eg_tensor *eg_softsign(eg_tensor *x);
+EG_API eg_tensor *eg_softsign_(eg_tensor *x);
+/* [f]  x tanh(softplus(x))     Misra 2019 */
+EG_API eg_tensor *eg_mish(eg_tensor *x);
+EG_API eg_tensor *eg_mish_(eg_tensor *x);
+/* [f]  min(max(x / 6 + 1/2, 0), 1) */
+EG_API eg_tensor *eg_hardsigmoid(eg_tensor *x);
+EG_API eg_tensor *eg_hardsigmoid_(eg_tensor *x);
+/* [f]  x hardsigmoid(x)     Howard et al. 2019 */
+EG_API eg_tensor *eg_hardswish(eg_tensor *x);
+EG_API eg_tensor *eg_hardswish_(eg_tensor *x);
+/* [f]  |x| > lambda ? x : 0 */
+EG_API eg_tensor *eg_hardshrink(eg_tensor *x, double lambda);
+EG_API eg_tensor *eg_hardshrink_(eg_tensor *x, double lambda);
+/* [f]  x shrunk towards 0 by lambda */
+EG_API eg_tensor *eg_softshrink(eg_tensor *x, double lambda);
+EG_API eg_tensor *eg_softshrink_(eg_tensor *x, double lambda);
+/* [f]  x > limit ? x : value */
+EG_API eg_tensor *eg_threshold(eg_tensor *x, double limit, double value);
+EG_API eg_tensor *eg_threshold_(eg_tensor *x, double limit, double value);
+
+/* ---- two tensors -------------------------------------------------------------------------- */
+
+/* ---- arithmetic ---------------------------------------------------------------------------------- */
+/* [n]  a + b; bool: or     saves nothing */
+EG_API eg_tensor *eg_add(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_add_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_add_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_add_scalar_(eg_tensor *a, double b);
+/* [n]  a - b     saves nothing */
+EG_API eg_tensor *eg_sub(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_sub_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_sub_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_sub_scalar_(eg_tensor *a, double b);
+/* [n]  a b; bool: and     saves a for db, b for da */
+EG_API eg_tensor *eg_mul(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_mul_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_mul_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_mul_scalar_(eg_tensor *a, double b);
+/* [f]  a / b     da = dy / b, db = -dy y / b     saves b, y */
+EG_API eg_tensor *eg_div(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_div_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_div_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_div_scalar_(eg_tensor *a, double b);
+/* [n]  floor(a / b); integers: 0 where b is 0     no gradient */
+EG_API eg_tensor *eg_floor_divide(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_floor_divide_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_floor_divide_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_floor_divide_scalar_(eg_tensor *a, double b);
+/* [n]  a - b floor(a / b): the sign of b; integers: 0 where b is 0     saves a, b */
+EG_API eg_tensor *eg_remainder(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_remainder_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_remainder_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_remainder_scalar_(eg_tensor *a, double b);
+/* [n]  a - b trunc(a / b): the sign of a; integers: 0 where b is 0     saves a, b */
+EG_API eg_tensor *eg_fmod(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_fmod_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_fmod_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_fmod_scalar_(eg_tensor *a, double b);
+/* [n]  a^b; a negative exponent of an integer is EG_EINVAL     saves a, b, y */
+EG_API eg_tensor *eg_pow(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_pow_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_pow_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_pow_scalar_(eg_tensor *a, double b);
+/* [n]  the larger; NaN if either is; equal ones share dy     saves a, b */
+EG_API eg_tensor *eg_maximum(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_maximum_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_maximum_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_maximum_scalar_(eg_tensor *a, double b);
+/* [n]  the smaller, likewise */
+EG_API eg_tensor *eg_minimum(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_minimum_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_minimum_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_minimum_scalar_(eg_tensor *a, double b);
+/* [f]  the angle of (b, a) in -pi..pi     saves a, b */
+EG_API eg_tensor *eg_atan2(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_atan2_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_atan2_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_atan2_scalar_(eg_tensor *a, double b);
+/* [f]  sqrt(a^2 + b^2)     saves a, b, y */
+EG_API eg_tensor *eg_hypot(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_hypot_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_hypot_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_hypot_scalar_(eg_tensor *a, double b);
+
+/* ---- comparisons and logic; the result is bool, no gradient -------------------------------------- */
+/* [t]  a == b */
+EG_API eg_tensor *eg_eq(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_eq_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_eq_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_eq_scalar_(eg_tensor *a, double b);
+/* [t]  a != b */
+EG_API eg_tensor *eg_ne(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_ne_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_ne_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_ne_scalar_(eg_tensor *a, double b);
+/* [t]  a < b */
+EG_API eg_tensor *eg_lt(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_lt_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_lt_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_lt_scalar_(eg_tensor *a, double b);
+/* [t]  a <= b */
+EG_API eg_tensor *eg_le(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_le_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_le_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_le_scalar_(eg_tensor *a, double b);
+/* [t]  a > b */
+EG_API eg_tensor *eg_gt(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_gt_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_gt_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_gt_scalar_(eg_tensor *a, double b);
+/* [t]  a >= b */
+EG_API eg_tensor *eg_ge(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_ge_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_ge_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_ge_scalar_(eg_tensor *a, double b);
+/* [t]  both not 0 */
+EG_API eg_tensor *eg_logical_and(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_logical_and_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_logical_and_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_logical_and_scalar_(eg_tensor *a, double b);
+/* [t]  either not 0 */
+EG_API eg_tensor *eg_logical_or(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_logical_or_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_logical_or_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_logical_or_scalar_(eg_tensor *a, double b);
+/* [t]  exactly one not 0 */
+EG_API eg_tensor *eg_logical_xor(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_logical_xor_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_logical_xor_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_logical_xor_scalar_(eg_tensor *a, double b);
+/* [b] */
+EG_API eg_tensor *eg_bitwise_and(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_bitwise_and_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_bitwise_and_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_bitwise_and_scalar_(eg_tensor *a, double b);
+/* [b] */
+EG_API eg_tensor *eg_bitwise_or(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_bitwise_or_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_bitwise_or_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_bitwise_or_scalar_(eg_tensor *a, double b);
+/* [b] */
+EG_API eg_tensor *eg_bitwise_xor(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_bitwise_xor_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_bitwise_xor_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_bitwise_xor_scalar_(eg_tensor *a, double b);
+/* [b]  a 2^b; 0 when b is negative or past 63 */
+EG_API eg_tensor *eg_shift_left(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_shift_left_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_shift_left_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_shift_left_scalar_(eg_tensor *a, double b);
+/* [b]  a / 2^b rounded down; 0 or -1 when b is negative or past 63 */
+EG_API eg_tensor *eg_shift_right(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_shift_right_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_shift_right_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_shift_right_scalar_(eg_tensor *a, double b);
+
+/* ---- three tensors ------------------------------------------------------------------------ */
+/* condition ? a : b; condition becomes bool, a and b one dtype     saves condition */
+EG_API eg_tensor *eg_where(eg_tensor *condition, eg_tensor *a, eg_tensor *b);
+/* a + weight (b - a)     a composition */
+EG_API eg_tensor *eg_lerp(eg_tensor *a, eg_tensor *b, eg_tensor *weight);
+
+EG_END_DECLS
+
+#endif

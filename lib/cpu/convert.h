@@ -1,0 +1,11 @@
+/* convert.h - rows of one element type turned into another; strides in bytes. */
+#ifndef EGRET_CONVERT_H
+#define EGRET_CONVERT_H
+
+#include "lib/cpu/isa.h"
+
+/* EG_F16 or EG_BF16 to contiguous f32 and back. */
+void ISA(eg__halves_to_f32)(int64_t n, int type, const char *x, int64_t sx, float *y);
+void ISA(eg__f32_to_halves)(int64_t n, int type, const float *x, char *y, int64_t sy);
+
+#endif

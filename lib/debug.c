@@ -1,0 +1,95 @@
+/* debug.c - the EG_DEBUG words. */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "lib/engine.h"
+
+static const struct {
+    const char *name;
+    uint32_t bit;
+} words[] = {
+    {"ops", EG__DEBUG_OPS},         {"nan", EG__DEBUG_NAN},     {"poison", EG__DEBUG_POISON},
+    {"nocache", EG__DEBUG_NOCACHE}, {"abort", EG__DEBUG_ABORT}, {"ref", EG__DEBUG_REF},
+};
+
+eg_status eg_debug(const char *list)
+{
+    uint32_t mode = 0;
+    for (const char *p = list ? list : ""; *p;) {
+        size_t n = strcspn(p, ",");
+        uint32_t bit = 0;
+        for (int i = 0; i < EG__COUNT(words); i++) {
+            if (strlen(words[i].name) == n && !strncmp(p, words[i].name, n)) {
+                bit = words[i].bit;
+            }
+        }
+        if (n && !bit) {
+            return eg__fail(EG_EINVAL, "eg_debug", "\"%.*s\" is no debug word", (int)n, p);
+        }
+        mode |= bit;
+        p += n + (p[n] == ',');
+    }
+    eg__thread *T = eg__thread_get();
+    T->mode = mode;
+    T->kernels = mode & EG__DEBUG_REF ? eg__ref_kernels : eg__cpu_best();
+    return EG_OK;
+}
+
+void eg__debug_from_environment(void)
+{
+    const char *list = getenv("EG_DEBUG");
+    if (list && *list) {
+        eg_debug(list);
+    }
+}
+
+double eg__seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool all_finite(const eg_tensor *t)
+{
+    for (int64_t i = 0; eg__is_float(t->dtype) && i < t->n; i++) {
+        int64_t at = eg__place(t->ndim, t->shape, t->strides, i);
+        if (!isfinite(eg__load(eg__ptr(t), t->dtype, at))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+eg_status eg__debug_call(const eg__call *c, double seconds)
+{
+    if (c->T->mode & EG__DEBUG_OPS) {
+        char line[400];
+        int k = snprintf(line, sizeof line, "egret: %s", c->op->name);
+        for (int i = 0; i < c->nin && k < 300; i++) {
+            if (c->in[i]) {
+                k += snprintf(line + k, sizeof line - (size_t)k, " %s%s",
+                              eg_dtype_name((eg_dtype)c->in[i]->dtype), EG__SHAPE_OF(c->in[i]));
+            }
+        }
+        /* The user asked for these lines by name. */
+        fprintf(stderr, "%s -> %s%s %.1f us\n", line, eg_dtype_name((eg_dtype)c->out[0]->dtype),
+                EG__SHAPE_OF(c->out[0]), seconds * 1e6);
+    }
+    if (c->T->mode & EG__DEBUG_NAN) {
+        for (int i = 0; i < c->nin; i++) {
+            if (c->in[i] && !all_finite(c->in[i])) {
+                return EG_OK; /* not the first */
+            }
+        }
+        for (int j = 0; j < c->op->nout; j++) {
+            if (!all_finite(c->out[j])) {
+                return eg__fail(EG_EUSER, c->op->name, "made a non-finite value from finite inputs, "
+                                "first input %s", EG__SHAPE_OF(c->in[0]));
+            }
+        }
+    }
+    return EG_OK;
+}

@@ -1,0 +1,355 @@
+/* dispatch.c - the way every op takes, in seven steps: check, infer, kernel, contiguous, allocate, run,
+ * record. Everything particular is in the op's row. */
+#include <stdlib.h>
+
+#include "lib/engine.h"
+#include "lib/ops/options.h"
+
+enum { INLINE_INPUTS = 12 };
+
+/* ---- slow paths ---------------------------------------------------------------------------- */
+
+static EG__COLD eg_status bad_input(const eg__op *op, const eg_tensor *t, int i)
+{
+    char name[24];
+    snprintf(name, sizeof name, "input %d", i);
+    return eg__check(t, op->name, name);
+}
+
+static bool category_counts(const eg_tensor *t, int best)
+{
+    return t->ndim > 0 || (eg__is_float(t->dtype) ? 2 : t->dtype != EG_BOOL) > best;
+}
+
+/* The dtype all inputs are brought to: 0-dim ones only count if their category is higher. */
+int eg__common_dtype(eg_tensor *const *in, int nin)
+{
+    int dt = -1, best = -1;
+    for (int i = 0; i < nin; i++) {
+        if (in[i] && in[i]->ndim > 0) {
+            dt = dt < 0 ? in[i]->dtype : (int)eg_promote((eg_dtype)dt, (eg_dtype)in[i]->dtype);
+            best = eg__is_float(dt) ? 2 : dt != EG_BOOL;
+        }
+    }
+    int zero = -1;
+    for (int i = 0; i < nin; i++) {
+        if (in[i] && in[i]->ndim == 0 && category_counts(in[i], best)) {
+            zero = zero < 0 ? in[i]->dtype : (int)eg_promote((eg_dtype)zero, (eg_dtype)in[i]->dtype);
+        }
+    }
+    return zero >= 0 ? zero : dt;
+}
+
+/* Brings the inputs to one dtype through recorded casts and dispatches again. */
+static EG__COLD eg_status promote(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
+                                  eg_tensor **out)
+{
+    eg_tensor *cast[INLINE_INPUTS], **to = cast;
+    int dt = eg__common_dtype(in, nin);
+    if (op->flags & EG__INT_TO_F32 && !eg__is_float(dt)) {
+        dt = EG_F32;
+    }
+    if (!(op->dtypes >> dt & 1)) {
+        return eg__fail(EG_EDTYPE, op->name, "not for dtype %s", eg_dtype_name((eg_dtype)dt));
+    }
+    if (nin > INLINE_INPUTS && !(to = eg__malloc((size_t)nin * sizeof *to))) {
+        return eg__no_memory(op->name, nin);
+    }
+    eg_status st = EG_OK;
+    eg_scope s = eg_scope_push();
+    for (int i = 0; i < nin && !st; i++) {
+        to[i] = in[i] ? eg_cast(in[i], (eg_dtype)dt) : NULL;
+        st = to[i] || !in[i] ? EG_OK : eg__why();
+    }
+    if (!st) {
+        st = eg__dispatch(op, to, nin, opts, out);
+    }
+    if (to != cast) {
+        free(to);
+    }
+    if (st) {
+        eg_scope_pop(s, NULL);
+        return st;
+    }
+    return eg_scope_pop_n(s, out, op->nout);
+}
+
+static bool needs_promotion(const eg__op *op, eg_tensor *const *in, int nin)
+{
+    if (op->flags & EG__PROMOTE) {
+        for (int i = 1; i < nin; i++) {
+            if (in[i] && in[i]->dtype != in[0]->dtype) {
+                return true;
+            }
+        }
+    }
+    return !(op->dtypes >> in[0]->dtype & 1);
+}
+
+/* ---- the parts ----------------------------------------------------------------------------- */
+
+/* Contiguous copies for kernels that want them: unrecorded, they die inside the call. */
+static eg_status make_contiguous(eg__call *c)
+{
+    const eg__copy_opts dense = {EG__TO_DENSE};
+    for (int i = 0; i < c->nin; i++) {
+        eg_tensor *t = c->in[i];
+        if (t && !(t->flags & EG__DENSE)) {
+            eg__desc d = {.dtype = t->dtype, .ndim = t->ndim};
+            memcpy(d.shape, t->shape, sizeof d.shape);
+            eg__desc_dense(&d);
+            eg_tensor *copy = eg__new(&d, c->op->name, EG__ID_copy);
+            if (!copy) {
+                return EG_ENOMEM;
+            }
+            eg_status st = eg__run(&eg__op_copy, &t, 1, &dense, copy);
+            if (st) {
+                return st;
+            }
+            c->in[i] = copy;
+        }
+    }
+    return EG_OK;
+}
+
+static inline eg_status allocate(eg__call *c, int j)
+{
+    eg__thread *T = c->T;
+    const eg__desc *d = &c->desc[j];
+    eg_tensor *t = eg__header_new(T);
+    if (unlikely(!t)) {
+        return eg__no_memory(c->op->name, 0);
+    }
+    c->out[j] = t;
+    t->dtype = d->dtype;
+    t->ndim = d->ndim;
+    t->n = d->n;
+    t->made_by = c->op->id;
+    if (c->op->flags & EG__VIEW) {
+        for (int a = 0; a < d->ndim; a++) {
+            t->shape[a] = d->shape[a];
+            t->strides[a] = d->strides[a];
+        }
+        t->offset = d->offset;
+        t->storage = c->in[0]->storage;
+        eg__ref_inc(&t->storage->refs);
+        t->flags = eg__layout_flags(t->ndim, t->shape, t->strides);
+        return EG_OK;
+    }
+    int64_t step = 1;
+    for (int a = d->ndim; a-- > 0; step *= d->shape[a]) {
+        t->shape[a] = d->shape[a];
+        t->strides[a] = step;
+    }
+    t->flags = EG__DENSE | EG__PACKED;
+    if (unlikely(!d->dense)) {
+        memcpy(t->strides, d->strides, sizeof t->strides);
+        t->flags = eg__layout_flags(t->ndim, t->shape, t->strides);
+    }
+    t->storage = eg__storage_new(T, (size_t)(d->n * eg__dtype_sizes[d->dtype]), c->op->id);
+    return likely(t->storage != NULL) ? EG_OK
+                                      : eg__no_memory(c->op->name, d->n * eg__dtype_sizes[d->dtype]);
+}
+
+static EG__COLD eg_status run_watched(const eg__call *c, eg__kernel *k)
+{
+    double start = eg__seconds();
+    eg_status st = k(c);
+    return st ? st : eg__debug_call(c, eg__seconds() - start);
+}
+
+/* ---- dispatch ------------------------------------------------------------------------------ */
+
+static eg_status finish(eg__call *c, eg_tensor *const *in, eg_tensor **out)
+{
+    eg__thread *T = c->T;
+    const eg__op *op = c->op;
+    eg__kernel *k = T->kernels[op->id];
+    uint32_t low = T->nown;
+    eg_status st = EG_OK;
+    if (unlikely(!k)) {
+        return eg__fail(EG_ENOKERNEL, op->name, "no kernel for dtype %s on cpu",
+                        eg_dtype_name((eg_dtype)c->in[0]->dtype));
+    }
+    if (!(op->flags & EG__STRIDED)) {
+        st = make_contiguous(c);
+    }
+    for (int j = 0; j < op->nout; j++) {
+        c->out[j] = NULL;
+    }
+    for (int j = 0; j < op->nout && !st; j++) {
+        st = allocate(c, j);
+    }
+    if (likely(!st) && !(op->flags & EG__VIEW)) {
+        st = likely(!(T->mode & EG__MODE_DISPATCH)) ? k(c) : run_watched(c, k);
+    }
+    while (unlikely(T->nown > low)) {
+        eg__unref(T, T->own[--T->nown]); /* the contiguous copies */
+    }
+    if (likely(!st) && T->record.recording && !(op->flags & EG__NO_GRAD)) {
+        for (int i = 0; i < c->nin; i++) {
+            c->in[i] = in[i]; /* what the caller passed */
+        }
+        st = eg__record_call(T, c) ? EG_OK : eg__no_memory(op->name, 0);
+    }
+    for (int j = 0; j < op->nout && !st; j++) {
+        st = likely(eg__own_room(T)) ? EG_OK : eg__no_memory(op->name, 0);
+        if (likely(!st)) {
+            eg__own(T, out[j] = c->out[j]);
+        }
+    }
+    if (unlikely(st)) {
+        for (int j = 0; j < op->nout; j++) {
+            eg__unref(T, c->out[j]);
+        }
+    }
+    return st;
+}
+
+eg_status eg__dispatch(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
+                       eg_tensor **out)
+{
+    eg_tensor *copy[INLINE_INPUTS];
+    eg__call c;
+    eg_status st;
+    for (int j = 0; j < op->nout; j++) {
+        out[j] = NULL;
+    }
+    if (unlikely(nin < op->nin_min || nin > op->nin_max)) {
+        return eg__fail(EG_EINVAL, op->name, "%d inputs given, %d to %d are possible", nin,
+                        op->nin_min, op->nin_max);
+    }
+    for (int i = 0; i < nin; i++) {
+        /* Optional inputs past the least number may be NULL. */
+        if (unlikely(!in[i] ? i < op->nin_min : in[i]->magic != EG__MAGIC)) {
+            return bad_input(op, in[i], i);
+        }
+    }
+    if (unlikely(needs_promotion(op, in, nin))) {
+        if (op->flags & (EG__PROMOTE | EG__INT_TO_F32)) {
+            return promote(op, in, nin, opts, out);
+        }
+        return eg__fail(EG_EDTYPE, op->name, "not for dtype %s",
+                        eg_dtype_name((eg_dtype)in[0]->dtype));
+    }
+    c.T = eg__thread_get();
+    c.op = op;
+    c.nin = nin;
+    c.opts = opts;
+    c.in = copy;
+    if (unlikely(nin > INLINE_INPUTS) && !(c.in = eg__malloc((size_t)nin * sizeof *c.in))) {
+        return eg__no_memory(op->name, nin);
+    }
+    for (int i = 0; i < nin; i++) {
+        c.in[i] = in[i];
+    }
+    st = op->infer(&c);
+    if (likely(!st)) {
+        st = finish(&c, in, out);
+    }
+    if (unlikely(c.in != copy)) {
+        free(c.in);
+    }
+    return st;
+}
+
+eg_tensor *eg__op1(const eg__op *op, eg_tensor *a, const void *opts)
+{
+    eg_tensor *out[EG__MAX_OUT];
+    return eg__dispatch(op, &a, 1, opts, out) ? NULL : out[0];
+}
+
+eg_tensor *eg__op2(const eg__op *op, eg_tensor *a, eg_tensor *b, const void *opts)
+{
+    eg_tensor *in[2] = {a, b}, *out[EG__MAX_OUT];
+    return eg__dispatch(op, in, 2, opts, out) ? NULL : out[0];
+}
+
+eg_tensor *eg__op3(const eg__op *op, eg_tensor *a, eg_tensor *b, eg_tensor *d, const void *opts)
+{
+    eg_tensor *in[3] = {a, b, d}, *out[EG__MAX_OUT];
+    return eg__dispatch(op, in, 3, opts, out) ? NULL : out[0];
+}
+
+eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
+                  eg_tensor *out)
+{
+    eg__call c = {.op = op, .T = eg__thread_get(), .nin = nin, .opts = opts, .out = {out}};
+    eg_tensor *copy[INLINE_INPUTS];
+    memcpy(copy, in, (size_t)nin * sizeof *in);
+    c.in = copy;
+    return c.T->kernels[op->id](&c);
+}
+
+/* ---- in place ------------------------------------------------------------------------------ */
+
+eg_status eg__begin_write(eg_tensor *x, const char *name)
+{
+    eg__thread *T = eg__thread_get();
+    if (T->record.recording && eg__tracked(T, x)) {
+        return eg__fail(EG_ESTATE, name,
+                        "in-place change of a tensor that an open tape follows; use the form without "
+                        "_, or close the tape");
+    }
+    atomic_store_explicit(&x->storage->wrote, name, memory_order_relaxed);
+    atomic_fetch_add_explicit(&x->storage->version, 1, memory_order_relaxed);
+    return EG_OK;
+}
+
+/* Whether writing x element by element could change what t still has to give. */
+static bool overlaps(const eg_tensor *x, const eg_tensor *t)
+{
+    return t->storage == x->storage && t != x &&
+           !(t->offset == x->offset && eg__same_shape(x, t) && eg__same_strides(x, t));
+}
+
+eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in, int nin,
+                       const void *opts)
+{
+    eg_tensor *x = in[0], *use[INLINE_INPUTS];
+    eg__call c = {.op = op, .T = eg__thread_get(), .in = use, .nin = nin, .opts = opts};
+    for (int i = 0; i < nin; i++) {
+        if (!in[i] || in[i]->magic != EG__MAGIC) {
+            return bad_input(op, in[i], i), NULL;
+        }
+    }
+    if (!(op->dtypes >> x->dtype & 1)) {
+        return eg__fail_null(EG_EDTYPE, name, "not for dtype %s",
+                             eg_dtype_name((eg_dtype)x->dtype));
+    }
+    eg_scope s = eg_scope_push();
+    eg_status st = s.depth ? EG_OK : eg__why();
+    for (int i = 0; i < nin && !st; i++) {
+        use[i] = i && op->flags & EG__PROMOTE ? eg_cast(eg_detach(in[i]), (eg_dtype)x->dtype) : in[i];
+        if (i && use[i] && overlaps(x, use[i])) {
+            use[i] = eg__op1(&eg__op_copy, eg_detach(use[i]), &(eg__copy_opts){EG__TO_DENSE});
+        }
+        st = use[i] ? EG_OK : eg__why();
+    }
+    if (!st) {
+        st = op->infer(&c);
+    }
+    if (!st && (c.desc[0].n != x->n || c.desc[0].ndim != x->ndim ||
+                memcmp(c.desc[0].shape, x->shape, x->ndim * sizeof *x->shape) ||
+                c.desc[0].dtype != x->dtype)) {
+        st = eg__fail(EG_ESHAPE, name, "the result is %s %s and cannot replace %s %s",
+                      eg_dtype_name((eg_dtype)c.desc[0].dtype),
+                      eg__shape_text(c.desc[0].ndim, c.desc[0].shape).s,
+                      eg_dtype_name((eg_dtype)x->dtype), EG__SHAPE_OF(x));
+    }
+    for (int d = 0; d < x->ndim && !st; d++) {
+        if (x->shape[d] > 1 && x->strides[d] == 0) {
+            st = eg__fail(EG_ESHAPE, name, "axis %d of the target is expanded: its elements share "
+                          "memory", d);
+        }
+    }
+    if (!st) {
+        st = eg__begin_write(x, name);
+    }
+    if (!st) {
+        c.out[0] = x;
+        st = c.T->kernels[op->id](&c);
+    }
+    eg_scope_pop(s, NULL);
+    return st ? NULL : x;
+}

@@ -1,0 +1,20 @@
+/* engine.h - choosing kernels, threads and debug words; used by the thread file and dispatch. */
+#ifndef EGRET_ENGINE_H
+#define EGRET_ENGINE_H
+
+#include "lib/internal.h"
+
+/* The table of the best instruction set this processor and build have, or the one eg_debug_isa chose. */
+eg__kernel *const *eg__cpu_best(void);
+/* Reads EG_DEBUG into the new thread's mode. */
+void eg__debug_from_environment(void);
+/* Looks at a finished call for the debug words; may fail. */
+eg_status eg__debug_call(const eg__call *c, double seconds);
+double eg__seconds(void);
+
+void eg__headers_thread_end(eg__thread *T);
+void eg__headers_end(void);
+/* Ends the worker threads, if the library ever started any. */
+void eg__parallel_end(void);
+
+#endif

@@ -1,0 +1,88 @@
+/* error.c - the thread's record of what went wrong. */
+#include <signal.h>
+#include <stdarg.h>
+
+#include "lib/internal.h"
+
+const char *eg_version(void)
+{
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+    return TEXT(EG_VERSION_MAJOR) "." TEXT(EG_VERSION_MINOR) "." TEXT(EG_VERSION_PATCH);
+}
+
+const eg_error *eg_last_error(void)
+{
+    return &eg__thread_get()->error;
+}
+
+void eg_clear_error(void)
+{
+    eg_error *e = &eg__thread_get()->error;
+    e->code = EG_OK;
+    e->op = "";
+    e->message[0] = 0;
+}
+
+int eg_error_print(FILE *stream)
+{
+    const eg_error *e = eg_last_error();
+    if (e->code == EG_OK) {
+        return 0;
+    }
+    fprintf(stream, "egret: %s: %s (%s)\n", e->op, e->message, eg_status_words(e->code));
+    return 1;
+}
+
+const char *eg_status_words(eg_status code)
+{
+    switch (code) {
+    case EG_OK:
+        return "ok";
+#define WORDS(name, value, words)                                                                  \
+    case name:                                                                                     \
+        return words;
+        EG_STATUS_LIST(WORDS)
+#undef WORDS
+    }
+    return "unknown status";
+}
+
+eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
+{
+    eg__thread *T = eg__thread_get();
+    va_list ap;
+    T->error.code = code;
+    T->error.op = op;
+    va_start(ap, format);
+    vsnprintf(T->error.message, sizeof T->error.message, format, ap);
+    va_end(ap);
+    if (T->mode & EG__DEBUG_ABORT) {
+        raise(SIGTRAP);
+    }
+    return code;
+}
+
+eg_status eg__why(void)
+{
+    eg_status code = eg_last_error()->code;
+    return code ? code : eg__fail(EG_EINVAL, "egret", "a NULL tensor was given");
+}
+
+eg_status eg__null_argument(const char *op, const char *name)
+{
+    eg_status code = eg_last_error()->code;
+    return code ? code : eg__fail(EG_EINVAL, op, "%s is NULL", name);
+}
+
+eg__text eg__shape_text(int ndim, const int64_t *shape)
+{
+    eg__text t;
+    size_t size = sizeof t.s, k = 1;
+    t.s[0] = '[';
+    for (int d = 0; d < ndim && k < size; d++) {
+        k += (size_t)snprintf(t.s + k, size - k, "%s%lld", d ? ", " : "", (long long)shape[d]);
+    }
+    snprintf(t.s + (k < size ? k : size - 2), k < size ? size - k : 2, "]");
+    return t;
+}

@@ -1,0 +1,199 @@
+/* create.c - tensors from nothing, from numbers and from the caller's memory. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/internal.h"
+
+static eg_tensor *make(const char *op, eg_shape shape, int dtype)
+{
+    eg__desc d = {.dtype = (uint8_t)dtype, .ndim = (uint8_t)shape.ndim, .dense = true};
+    if (eg__check_shape(op, shape.ndim, shape.dim, dtype, &d.n)) {
+        return NULL;
+    }
+    memcpy(d.shape, shape.dim, sizeof d.shape);
+    return eg__new(&d, op, EG__OP_COUNT);
+}
+
+eg_tensor *eg_empty(eg_shape shape, eg_dtype dtype)
+{
+    return make("empty", shape, (int)dtype);
+}
+
+typedef struct fill {
+    char *p;
+    size_t size;
+    uint64_t bits;
+} fill;
+
+static void fill_range(void *ctx, int64_t begin, int64_t end)
+{
+    const fill *f = ctx;
+    switch (f->size) {
+    case 1:
+        memset(f->p + begin, (int)(f->bits & 0xff), (size_t)(end - begin));
+        break;
+    case 2:
+        for (int64_t i = begin; i < end; i++) {
+            ((uint16_t *)f->p)[i] = (uint16_t)f->bits;
+        }
+        break;
+    case 4:
+        for (int64_t i = begin; i < end; i++) {
+            ((uint32_t *)f->p)[i] = (uint32_t)f->bits;
+        }
+        break;
+    default:
+        for (int64_t i = begin; i < end; i++) {
+            ((uint64_t *)f->p)[i] = f->bits;
+        }
+    }
+}
+
+static eg_tensor *filled(const char *op, eg_shape shape, double value, eg_dtype dtype)
+{
+    eg_tensor *t = make(op, shape, (int)dtype);
+    if (t && t->n) {
+        fill f = {eg__ptr(t), eg__esize(t), 0};
+        eg__store(&f.bits, t->dtype, 0, value);
+        if (t->n == 1) {
+            fill_range(&f, 0, 1);
+        } else {
+            eg__parallel(t->n, 4 * EG__GRAIN, fill_range, &f);
+        }
+    }
+    return t;
+}
+
+eg_tensor *eg_zeros(eg_shape shape, eg_dtype dtype)
+{
+    return filled("zeros", shape, 0, dtype);
+}
+
+eg_tensor *eg_ones(eg_shape shape, eg_dtype dtype)
+{
+    return filled("ones", shape, 1, dtype);
+}
+
+eg_tensor *eg_full(eg_shape shape, double value, eg_dtype dtype)
+{
+    return filled("full", shape, value, dtype);
+}
+
+eg_tensor *eg_zeros_like(eg_tensor *x)
+{
+    return eg__check(x, "zeros_like", "x") ? NULL
+                                           : eg_zeros(eg_shape_of(x), (eg_dtype)x->dtype);
+}
+
+eg_tensor *eg_ones_like(eg_tensor *x)
+{
+    return eg__check(x, "ones_like", "x") ? NULL : eg_ones(eg_shape_of(x), (eg_dtype)x->dtype);
+}
+
+eg_tensor *eg_scalar(double value, eg_dtype dtype)
+{
+    return filled("scalar", EG_SCALAR, value, dtype);
+}
+
+eg_tensor *eg_arange(double start, double stop, double step, eg_dtype dtype)
+{
+    double count = ceil((stop - start) / step);
+    if (!isfinite(start) || !isfinite(stop) || !isfinite(step) || step == 0) {
+        return eg__fail_null(EG_EINVAL, "arange", "start %g, stop %g, step %g: limits must be "
+                             "finite and the step not 0", start, stop, step);
+    }
+    if (count >= 0x1p62) {
+        return eg__fail_null(EG_ESHAPE, "arange", "%g elements are too many", count);
+    }
+    eg_tensor *t = make("arange", EG_SHAPE(count > 0 ? (int64_t)count : 0), (int)dtype);
+    for (int64_t i = 0; t && i < t->n; i++) {
+        eg__store(eg__ptr(t), t->dtype, i, start + (double)i * step);
+    }
+    return t;
+}
+
+eg_tensor *eg_linspace(double start, double stop, int64_t n, eg_dtype dtype)
+{
+    eg_tensor *t = make("linspace", EG_SHAPE(n), (int)dtype);
+    for (int64_t i = 0; t && i < n; i++) {
+        /* From both ends, so that the last is stop exactly. */
+        double step = n > 1 ? (stop - start) / (double)(n - 1) : 0;
+        double v = i < n / 2 || n == 1 ? start + step * (double)i : stop - step * (double)(n - 1 - i);
+        eg__store(eg__ptr(t), t->dtype, i, v);
+    }
+    return t;
+}
+
+eg_tensor *eg_eye(int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
+{
+    eg_tensor *t = eg_zeros(EG_SHAPE(rows, cols), dtype);
+    if (t && t->n && k < cols && k > -rows) {
+        for (int64_t r = k < 0 ? -k : 0; r < rows && r + k < cols; r++) {
+            eg__store(eg__ptr(t), t->dtype, r * cols + r + k, 1);
+        }
+    }
+    return t;
+}
+
+eg_tensor *eg_from(eg_shape shape, eg_dtype dtype, const void *data)
+{
+    eg_tensor *t = make("from", shape, (int)dtype);
+    if (t && t->n) {
+        if (!data) {
+            return eg__null_argument("from", "data"), NULL;
+        }
+        memcpy(eg__ptr(t), data, (size_t)t->n * eg__esize(t));
+    }
+    return t;
+}
+
+eg_tensor *eg_from_values(eg_shape shape, eg_dtype dtype, const double *values)
+{
+    eg_tensor *t = make("from_values", shape, (int)dtype);
+    if (t && t->n && !values) {
+        return eg__null_argument("from_values", "values"), NULL;
+    }
+    for (int64_t i = 0; t && i < t->n; i++) {
+        eg__store(eg__ptr(t), t->dtype, i, values[i]);
+    }
+    return t;
+}
+
+eg_tensor *eg_wrap(void *data, eg_shape shape, eg_dtype dtype, eg_free_fn free_fn, void *user)
+{
+    int64_t n;
+    eg__thread *T = eg__thread_get();
+    if (eg__check_shape("wrap", shape.ndim, shape.dim, (int)dtype, &n)) {
+        return NULL;
+    }
+    size_t es = eg__dtype_sizes[dtype];
+    if (n && !data) {
+        return eg__null_argument("wrap", "data"), NULL;
+    }
+    if ((uintptr_t)data % es) {
+        return eg__fail_null(EG_EINVAL, "wrap", "data %p is not aligned to %zu bytes", data, es);
+    }
+    eg__storage *s = eg__malloc(sizeof *s);
+    eg_tensor *t = s && eg__own_room(T) ? eg__header_new(T) : NULL;
+    if (!t) {
+        free(s);
+        return eg__no_memory("wrap", (int64_t)sizeof *s), NULL;
+    }
+    *s = (eg__storage){.cls = EG__CLS_USER, .made_by = EG__OP_COUNT, .bytes = (size_t)n * es,
+                       .data = data, .free_fn = free_fn, .user = user};
+    eg__ref_init(&s->refs);
+    eg__count(&T->live_bytes, (int64_t)s->bytes);
+    t->storage = s;
+    t->dtype = (uint8_t)dtype;
+    t->ndim = (uint8_t)shape.ndim;
+    t->made_by = EG__OP_COUNT;
+    t->n = n;
+    t->flags = EG__DENSE | EG__PACKED;
+    int64_t step = 1;
+    for (int d = shape.ndim; d-- > 0; step *= shape.dim[d]) {
+        t->shape[d] = shape.dim[d];
+        t->strides[d] = step;
+    }
+    eg__own(T, t);
+    return t;
+}

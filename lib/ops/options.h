@@ -1,0 +1,48 @@
+/* options.h - the options ops carry through dispatch and into the record, copied by value. */
+#ifndef EGRET_OPTIONS_H
+#define EGRET_OPTIONS_H
+
+#include "lib/internal.h"
+
+/* Pointwise ops with parameters. */
+typedef struct eg__params {
+    double p, q;
+} eg__params;
+
+enum { EG__KEEP_LAYOUT, EG__TO_DENSE, EG__TO_CHANNELS_LAST };
+
+typedef struct eg__copy_opts {
+    int layout;
+} eg__copy_opts;
+
+typedef struct eg__cast_opts {
+    int dtype;
+} eg__cast_opts;
+
+typedef struct eg__shape_opts {
+    int ndim;
+    int64_t shape[EG_MAX_DIMS];
+} eg__shape_opts;
+
+typedef struct eg__permute_opts {
+    int ndim, axis[EG_MAX_DIMS]; /* output axis d is input axis axis[d] */
+} eg__permute_opts;
+
+/* out = x[..., start : start + step * count : step, ...] along one axis; count is exact. */
+typedef struct eg__slice_opts {
+    int axis;
+    int64_t start, step, count;
+} eg__slice_opts;
+
+/* Zeros of size `size` along the axis, with dy written where the slice read. */
+typedef struct eg__slice_grad_opts {
+    eg__slice_opts slice;
+    int64_t size;
+} eg__slice_grad_opts;
+
+typedef struct eg__reduce_opts {
+    unsigned axes; /* bit mask */
+    bool keepdim;
+} eg__reduce_opts;
+
+#endif

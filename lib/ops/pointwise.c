@@ -1,0 +1,155 @@
+/* pointwise.c - the public functions and inference of unary.def and binary.def. */
+#include <math.h>
+
+#include "lib/ops/infer.h"
+#include "lib/ops/options.h"
+
+/* ---- inference ----------------------------------------------------------------------------- */
+
+eg_status eg__infer_same(eg__call *c)
+{
+    eg__desc_like(&c->desc[0], c->in[0]);
+    return EG_OK;
+}
+
+eg_status eg__infer_binary(eg__call *c)
+{
+    eg__desc *d = &c->desc[0];
+    if (likely(eg__same_shape(c->in[0], c->in[1]) && c->in[0]->flags & EG__PACKED)) {
+        eg__desc_like(d, c->in[0]);
+        return EG_OK;
+    }
+    d->dtype = c->in[0]->dtype;
+    return eg__broadcast(c->op->name, c->in, 2, d);
+}
+
+eg_status eg__infer_compare(eg__call *c)
+{
+    eg_status st = c->nin == 1 ? eg__infer_same(c) : eg__infer_binary(c);
+    c->desc[0].dtype = EG_BOOL;
+    return st;
+}
+
+/* An integer has no negative power; only the data tell. */
+eg_status eg__infer_power(eg__call *c)
+{
+    const eg_tensor *b = c->in[1];
+    for (int64_t i = 0; !eg__is_float(b->dtype) && i < b->n; i++) {
+        int64_t at = eg__place(b->ndim, b->shape, b->strides, i);
+        int64_t v = eg__load_int(eg__ptr(b), b->dtype, at);
+        if (v < 0) {
+            return eg__fail(EG_EINVAL, c->op->name, "exponent %lld of an integer is negative",
+                            (long long)v);
+        }
+    }
+    return eg__infer_binary(c);
+}
+
+eg_status eg__infer_where(eg__call *c)
+{
+    if (c->in[1]->dtype != c->in[2]->dtype) {
+        return eg__fail(EG_EDTYPE, c->op->name, "the choices differ: %s and %s",
+                        eg_dtype_name((eg_dtype)c->in[1]->dtype),
+                        eg_dtype_name((eg_dtype)c->in[2]->dtype));
+    }
+    c->desc[0].dtype = c->in[1]->dtype;
+    return eg__broadcast(c->op->name, c->in, 3, &c->desc[0]);
+}
+
+/* ---- one tensor ---------------------------------------------------------------------------- */
+
+#define P0
+#define P1(p)            , double p
+#define P2(p, q)         , double p, double q
+#define GIVEN_P0         NULL
+#define GIVEN_P1(p)      (&(eg__params){p, 0})
+#define GIVEN_P2(p, q)   (&(eg__params){p, q})
+#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+    eg_tensor *eg_##name(eg_tensor *x params)                                                      \
+    {                                                                                              \
+        return eg__op1(&eg__op_##name, x, GIVEN_##params);                                         \
+    }                                                                                              \
+    eg_tensor *eg_##name##_(eg_tensor *x params)                                                   \
+    {                                                                                              \
+        return eg__inplace(&eg__op_##name, "eg_" #name "_", &x, 1, GIVEN_##params);                \
+    }
+#include "lib/ops/unary.def"
+#undef EG_UNARY
+
+/* ---- two tensors, or a tensor and a number -------------------------------------------------- */
+
+/* A number takes the tensor's dtype if that can hold it; a fraction beside integers is f32. */
+static eg_tensor *number(const eg_tensor *a, double v)
+{
+    int dt = a->dtype;
+    if (!eg__is_float(dt)) {
+        dt = v != nearbyint(v) ? EG_F32 : dt == EG_BOOL ? EG_I64 : dt;
+    }
+    return eg_scalar(v, (eg_dtype)dt);
+}
+
+static eg_tensor *with_number(const eg__op *op, eg_tensor *a, double v)
+{
+    if (eg__check(a, op->name, "a")) {
+        return NULL;
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *b = number(a, v);
+    return eg_scope_pop(s, b ? eg__op2(op, a, b, NULL) : NULL);
+}
+
+static eg_tensor *with_number_(const eg__op *op, const char *name, eg_tensor *a, double v)
+{
+    if (eg__check(a, name, "a")) {
+        return NULL;
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *b = number(a, v);
+    eg_tensor *r = b ? eg__inplace(op, name, (eg_tensor *[]){a, b}, 2, NULL) : NULL;
+    eg_scope_pop(s, NULL);
+    return r;
+}
+
+#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
+    eg_tensor *eg_##name(eg_tensor *a, eg_tensor *b)                                               \
+    {                                                                                              \
+        return eg__op2(&eg__op_##name, a, b, NULL);                                                \
+    }                                                                                              \
+    eg_tensor *eg_##name##_(eg_tensor *a, eg_tensor *b)                                            \
+    {                                                                                              \
+        return eg__inplace(&eg__op_##name, "eg_" #name "_", (eg_tensor *[]){a, b}, 2, NULL);       \
+    }                                                                                              \
+    eg_tensor *eg_##name##_scalar(eg_tensor *a, double b)                                          \
+    {                                                                                              \
+        return with_number(&eg__op_##name, a, b);                                                  \
+    }                                                                                              \
+    eg_tensor *eg_##name##_scalar_(eg_tensor *a, double b)                                         \
+    {                                                                                              \
+        return with_number_(&eg__op_##name, "eg_" #name "_scalar_", a, b);                         \
+    }
+#include "lib/ops/binary.def"
+#undef EG_BINARY
+
+/* ---- three tensors -------------------------------------------------------------------------- */
+
+eg_tensor *eg_where(eg_tensor *condition, eg_tensor *a, eg_tensor *b)
+{
+    if (eg__check(condition, "where", "condition") || eg__check(a, "where", "a") ||
+        eg__check(b, "where", "b")) {
+        return NULL;
+    }
+    if (a->dtype == b->dtype && condition->dtype == EG_BOOL) {
+        return eg__op3(&eg__op_where, condition, a, b, NULL);
+    }
+    eg_scope s = eg_scope_push();
+    int dt = eg__common_dtype((eg_tensor *[]){a, b}, 2);
+    eg_tensor *c = eg_cast(condition, EG_BOOL);
+    return eg_scope_pop(s, eg__op3(&eg__op_where, c, eg_cast(a, (eg_dtype)dt),
+                                   eg_cast(b, (eg_dtype)dt), NULL));
+}
+
+eg_tensor *eg_lerp(eg_tensor *a, eg_tensor *b, eg_tensor *weight)
+{
+    eg_scope s = eg_scope_push();
+    return eg_scope_pop(s, eg_add(a, eg_mul(weight, eg_sub(b, a))));
+}

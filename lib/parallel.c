@@ -1,0 +1,76 @@
+/* parallel.c - the threads an op runs on: OpenMP's, shared with oneDNN, and only here. */
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "lib/engine.h"
+
+static _Atomic int wanted;  /* 0: as many as processors */
+static _Atomic bool started; /* worker threads may exist */
+
+static int processors(void)
+{
+#ifdef _OPENMP
+    return omp_get_num_procs();
+#else
+    return 1;
+#endif
+}
+
+int eg_threads(void)
+{
+    int n = atomic_load_explicit(&wanted, memory_order_relaxed);
+    if (unlikely(!n)) {
+        n = processors();
+        atomic_store_explicit(&wanted, n, memory_order_relaxed);
+    }
+    return n;
+}
+
+eg_status eg_set_threads(int n)
+{
+    if (n < 1 || n > processors()) {
+        return eg__fail(EG_EINVAL, "eg_set_threads", "n is %d, must be 1..%d", n, processors());
+    }
+    atomic_store_explicit(&wanted, n, memory_order_relaxed);
+#ifdef _OPENMP
+    omp_set_num_threads(n); /* oneDNN asks OpenMP */
+#endif
+    return EG_OK;
+}
+
+void eg__parallel(int64_t n, int64_t grain, eg__range_fn *fn, void *ctx)
+{
+    if (n <= grain || n < 2) {
+        fn(ctx, 0, n);
+        return;
+    }
+#ifdef _OPENMP
+    int64_t pieces = eg__min(eg_threads(), (n + grain - 1) / grain);
+    if (pieces > 1 && !omp_in_parallel()) {
+        atomic_store_explicit(&started, true, memory_order_relaxed);
+#pragma omp parallel num_threads((int)pieces)
+        {
+            /* OpenMP may grant fewer threads than asked. */
+            int64_t k = omp_get_thread_num(), of = omp_get_num_threads();
+            int64_t share = (n + of - 1) / of;
+            share = share < 256 ? share : (share + 15) & ~(int64_t)15; /* whole cache lines of f32 */
+            int64_t begin = eg__min(k * share, n), end = k == of - 1 ? n : eg__min(begin + share, n);
+            if (begin < end) {
+                fn(ctx, begin, end);
+            }
+        }
+        return;
+    }
+#endif
+    fn(ctx, 0, n);
+}
+
+void eg__parallel_end(void)
+{
+#ifdef EG_HAVE_OMP_PAUSE
+    if (atomic_load_explicit(&started, memory_order_relaxed)) {
+        omp_pause_resource_all(omp_pause_hard);
+    }
+#endif
+}

@@ -1,0 +1,36 @@
+/* matmul.c - matrix products as written on paper. */
+#include "lib/ref/ref.h"
+
+/* Where batch b of y lies in t, whose batch axes broadcast. */
+static int64_t batch_at(const eg_tensor *t, const eg_tensor *y, int64_t b)
+{
+    int64_t at = 0;
+    for (int d = y->ndim - 2, k = t->ndim - 2; d-- > 0; b /= y->shape[d]) {
+        if (--k >= 0 && t->shape[k] != 1) {
+            at += b % y->shape[d] * t->strides[k];
+        }
+    }
+    return at;
+}
+
+eg_status eg__ref_matmul(const eg__call *c)
+{
+    const eg_tensor *a = c->in[0], *b = c->in[1], *y = c->out[0];
+    int64_t m = y->shape[y->ndim - 2], n = y->shape[y->ndim - 1], k = a->shape[a->ndim - 1];
+    int64_t batches = m * n != 0 ? y->n / (m * n) : 0;
+    const int64_t *sa = a->strides + a->ndim - 2, *sb = b->strides + b->ndim - 2;
+    for (int64_t p = 0; p < batches; p++) {
+        int64_t ia = batch_at(a, y, p), ib = batch_at(b, y, p);
+        for (int64_t i = 0; i < m; i++) {
+            for (int64_t j = 0; j < n; j++) {
+                double sum = 0;
+                for (int64_t l = 0; l < k; l++) {
+                    sum += eg__get_at(a, ia + i * sa[0] + l * sa[1]) *
+                           eg__get_at(b, ib + l * sb[0] + j * sb[1]);
+                }
+                eg__set_at(y, (p * m + i) * n + j, sum);
+            }
+        }
+    }
+    return EG_OK;
+}

@@ -1,0 +1,136 @@
+/* scalar.h - the functions formulas in unary.def and binary.def name, in double and in int64: the
+ * specification's arithmetic. */
+#ifndef EGRET_REF_SCALAR_H
+#define EGRET_REF_SCALAR_H
+
+#include <math.h>
+#include <stdint.h>
+
+#define EG__PI 3.14159265358979323846
+
+/* ---- double -------------------------------------------------------------------------------- */
+
+static inline double eg__f64_abs(double x) { return fabs(x); }
+static inline double eg__f64_sigmoid(double x)
+{
+    double e = exp(-fabs(x));
+    return x >= 0 ? 1 / (1 + e) : e / (1 + e);
+}
+static inline double eg__f64_isinf(double x) { return isinf(x) != 0; }
+static inline double eg__f64_isfinite(double x) { return isfinite(x) != 0; }
+static inline double eg__f64_bitnot(double x) { return x; }
+
+/* The logarithmic derivative of the gamma function: recurrence up to 8, then the asymptotic series
+ * (Abramowitz and Stegun 6.3.5, 6.3.18); reflection below 0 (6.3.7). */
+static inline double eg__f64_digamma(double x)
+{
+    if (x <= 0 && x == floor(x)) {
+        return x == 0 ? copysign((double)INFINITY, -x) : (double)NAN;
+    }
+    if (x < 0) {
+        return eg__f64_digamma(1 - x) - EG__PI / tan(EG__PI * x);
+    }
+    double r = 0;
+    for (; x < 8; x++) {
+        r -= 1 / x;
+    }
+    double z = 1 / (x * x);
+    return r + log(x) - 0.5 / x -
+           z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 -
+           z * (691.0 / 32760 - z / 12))))));
+}
+
+/* Its derivative (6.4.6, 6.4.12, 6.4.7). */
+static inline double eg__f64_trigamma(double x)
+{
+    if (x <= 0 && x == floor(x)) {
+        return (double)INFINITY;
+    }
+    if (x < 0) {
+        double s = sin(EG__PI * x);
+        return EG__PI * EG__PI / (s * s) - eg__f64_trigamma(1 - x);
+    }
+    double r = 0;
+    for (; x < 10; x++) {
+        r += 1 / (x * x);
+    }
+    double z = 1 / (x * x);
+    return r + 1 / x + z / 2 +
+           z / x * (1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66 -
+           z * (691.0 / 2730 - z * 7.0 / 6))))));
+}
+
+/* Python's modulo: the sign of the divisor. */
+static inline double eg__f64_remainder(double a, double b)
+{
+    double r = fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+#define EG__SAME(name)                                                                             \
+    static inline double eg__f64_##name(double x) { return name(x); }
+EG__SAME(sqrt) EG__SAME(cbrt) EG__SAME(exp) EG__SAME(exp2) EG__SAME(expm1) EG__SAME(log)
+EG__SAME(log2) EG__SAME(log10) EG__SAME(log1p) EG__SAME(sin) EG__SAME(cos) EG__SAME(tan)
+EG__SAME(asin) EG__SAME(acos) EG__SAME(atan) EG__SAME(sinh) EG__SAME(cosh) EG__SAME(tanh)
+EG__SAME(asinh) EG__SAME(acosh) EG__SAME(atanh) EG__SAME(erf) EG__SAME(erfc) EG__SAME(lgamma)
+EG__SAME(floor) EG__SAME(ceil) EG__SAME(rint) EG__SAME(trunc)
+#undef EG__SAME
+static inline double eg__f64_fmod(double a, double b) { return fmod(a, b); }
+static inline double eg__f64_pow(double a, double b) { return pow(a, b); }
+static inline double eg__f64_atan2(double a, double b) { return atan2(a, b); }
+static inline double eg__f64_hypot(double a, double b) { return hypot(a, b); }
+
+/* ---- int64: wraps around, divides by zero to 0, shifts past the width to 0 (or the sign) ------ */
+
+static inline int64_t eg__i64_abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
+static inline int64_t eg__i64_floor(int64_t x) { return x; }
+static inline int64_t eg__i64_ceil(int64_t x) { return x; }
+static inline int64_t eg__i64_rint(int64_t x) { return x; }
+static inline int64_t eg__i64_trunc(int64_t x) { return x; }
+static inline int64_t eg__i64_isinf(int64_t x) { return (void)x, 0; }
+static inline int64_t eg__i64_isfinite(int64_t x) { return (void)x, 1; }
+static inline int64_t eg__i64_bitnot(int64_t x) { return ~x; }
+
+static inline int64_t eg__i64_fmod(int64_t a, int64_t b)
+{
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+static inline int64_t eg__i64_remainder(int64_t a, int64_t b)
+{
+    int64_t r = eg__i64_fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static inline int64_t eg__i64_floor_divide(int64_t a, int64_t b)
+{
+    if (b == 0) {
+        return 0;
+    }
+    if (b == -1) {
+        return (int64_t)(0 - (uint64_t)a);
+    }
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static inline int64_t eg__i64_pow(int64_t a, int64_t b)
+{
+    uint64_t r = 1, base = (uint64_t)a;
+    for (; b > 0; b >>= 1) {
+        r *= b & 1 ? base : 1;
+        base *= base;
+    }
+    return (int64_t)r;
+}
+
+static inline int64_t eg__i64_shift_left(int64_t a, int64_t b)
+{
+    return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
+}
+
+static inline int64_t eg__i64_shift_right(int64_t a, int64_t b)
+{
+    return b < 0 || b > 63 ? (a < 0 ? -1 : 0) : a >> b;
+}
+
+#endif

@@ -1,0 +1,146 @@
+/* egt.c - runs the registered tests and counts. */
+#include "tests/egt.h"
+
+#include <stdarg.h>
+#include <sys/stat.h>
+
+char egt_case[256];
+static egt_test *tests, **last = &tests;
+static jmp_buf back;
+static enum { PASSED = 1, FAILED, SKIPPED } result;
+static uint64_t random_state;
+
+void egt_register(egt_test *t)
+{
+    *last = t;
+    last = &t->next;
+}
+
+void egt_fail(const char *file, int line, const char *format, ...)
+{
+    va_list ap;
+    const eg_error *e = eg_last_error();
+    printf("FAIL %s\n  %s:%d: ", egt_case, file, line);
+    va_start(ap, format);
+    vprintf(format, ap);
+    va_end(ap);
+    if (e->code) {
+        printf("\n  on record: %s: %s", e->op, e->message);
+    }
+    printf("\n");
+    longjmp(back, FAILED);
+}
+
+void egt_skip(const char *format, ...)
+{
+    va_list ap;
+    printf("SKIP %s: ", egt_case);
+    va_start(ap, format);
+    vprintf(format, ap);
+    va_end(ap);
+    printf("\n");
+    longjmp(back, SKIPPED);
+}
+
+bool egt_said(eg_status code, const char *word)
+{
+    const eg_error *e = eg_last_error();
+    bool ok = e->code == code && e->message[0] && (strstr(e->message, word) || strstr(e->op, word));
+    if (ok) {
+        eg_clear_error();
+    }
+    return ok;
+}
+
+eg_tensor *egt_random(eg_shape shape, eg_dtype dtype, double low, double high)
+{
+    eg_tensor *t = eg_empty(shape, dtype);
+    for (int64_t i = 0; i < eg_numel(t); i++) {
+        random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+        eg_set(t, i, low + (high - low) * (double)(random_state >> 11) * 0x1p-53);
+    }
+    return t;
+}
+
+double egt_distance(const eg_tensor *a, const eg_tensor *b)
+{
+    double worst = 0;
+    if (!a || !b || eg_ndim(a) != eg_ndim(b) || eg_dtype_of(a) != eg_dtype_of(b)) {
+        return (double)INFINITY;
+    }
+    for (int d = 0; d < eg_ndim(a); d++) {
+        if (eg_size(a, d) != eg_size(b, d)) {
+            return (double)INFINITY;
+        }
+    }
+    for (int64_t i = 0; i < eg_numel(a); i++) {
+        double x = eg_get(a, i), y = eg_get(b, i);
+        if (x == y || (isnan(x) && isnan(y))) {
+            continue;
+        }
+        double d = fabs(x - y) / (1 + fabs(y));
+        worst = d > worst || isnan(d) ? (isnan(d) ? (double)INFINITY : d) : worst;
+    }
+    return worst;
+}
+
+const char *egt_data(void)
+{
+    struct stat s;
+    const char *given = getenv("EGRET_DATA");
+    if (given) {
+        return given;
+    }
+    return stat("../shared/data", &s) == 0 && S_ISDIR(s.st_mode) ? "../shared/data" : NULL;
+}
+
+/* Runs one test in a scope of its own and looks at what it left behind. */
+static int run(const egt_test *t)
+{
+    snprintf(egt_case, sizeof egt_case, "%s", t->name);
+    eg_clear_error();
+    random_state = 42;
+    eg_memory before = eg_memory_stats();
+    eg_scope s = eg_scope_push();
+    int r = setjmp(back);
+    if (!r) {
+        t->run();
+        r = PASSED;
+    }
+    result = (unsigned)r;
+    eg_debug(NULL);
+    eg_debug_fail_alloc(0);
+    eg_memory_limit(0);
+    if (result == PASSED && eg_last_error()->code) {
+        printf("FAIL %s\n  left on record: %s: %s\n", egt_case, eg_last_error()->op,
+               eg_last_error()->message);
+        result = FAILED;
+    }
+    eg_scope_pop(s, NULL);
+    eg_memory after = eg_memory_stats();
+    if (result == PASSED &&
+        (after.live_tensors != before.live_tensors || after.live_bytes != before.live_bytes)) {
+        printf("FAIL %s\n  left alive: %lld tensors, %lld bytes\n", egt_case,
+               (long long)(after.live_tensors - before.live_tensors),
+               (long long)(after.live_bytes - before.live_bytes));
+        result = FAILED;
+    }
+    eg_clear_error();
+    return (int)result;
+}
+
+int main(int argc, char **argv)
+{
+    int count[4] = {0};
+    for (const egt_test *t = tests; t; t = t->next) {
+        bool wanted = argc == 1;
+        for (int i = 1; i < argc; i++) {
+            wanted |= strstr(t->name, argv[i]) != NULL;
+        }
+        if (wanted) {
+            count[run(t)]++;
+        }
+    }
+    printf("%d passed, %d failed, %d skipped\n", count[PASSED], count[FAILED], count[SKIPPED]);
+    return count[FAILED] ? 1 : count[PASSED] + count[SKIPPED] == 0 ? 2 : 0;
+}

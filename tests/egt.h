@@ -1,0 +1,89 @@
+/* egt.h - the test harness. A test is EGT(name) { ... }; it registers itself. After each, live tensors and
+ * bytes must be back where they were and no scope may be open. A failed check ends its test, not the
+ * program. Programs take words: run only tests whose name contains one of them. */
+#ifndef EGRET_EGT_H
+#define EGRET_EGT_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <egret/egret.h>
+
+typedef struct egt_test {
+    const char *name;
+    void (*run)(void);
+    struct egt_test *next;
+} egt_test;
+
+void egt_register(egt_test *t);
+/* Ends the running test as failed, in words. */
+_Noreturn void egt_fail(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Ends the running test as skipped, in words. */
+_Noreturn void egt_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The running test's name, for messages; tests driven by tables may change it per row. */
+extern char egt_case[256];
+/* Whether the latest failure has this code and its op or message contains the word; clears it. */
+bool egt_said(eg_status code, const char *word);
+/* Uniform numbers in low..high, the same on every run: the n-th call gives the n-th tensor. */
+eg_tensor *egt_random(eg_shape shape, eg_dtype dtype, double low, double high);
+/* Largest |a - b| / (1 + |b|) over elements (both NaN: 0); infinity if shapes or dtypes differ. */
+double egt_distance(const eg_tensor *a, const eg_tensor *b);
+/* Folder of the real data sets, or NULL: EGRET_DATA, else ../shared/data. */
+const char *egt_data(void);
+
+#define EGT(name)                                                                                  \
+    static void egt_run_##name(void);                                                              \
+    __attribute__((constructor)) static void egt_add_##name(void)                                  \
+    {                                                                                              \
+        static egt_test t = {#name, egt_run_##name, NULL};                                         \
+        egt_register(&t);                                                                          \
+    }                                                                                              \
+    static void egt_run_##name(void)
+
+#define EGT_CHECK(condition)                                                                       \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            egt_fail(__FILE__, __LINE__, "%s", #condition);                                        \
+        }                                                                                          \
+    } while (0)
+#define EGT_EQ(a, b)                                                                               \
+    do {                                                                                           \
+        double egt_a = (double)(a), egt_b = (double)(b);                                           \
+        if (!(egt_a == egt_b)) {                                                                   \
+            egt_fail(__FILE__, __LINE__, "%s is %.17g, %s is %.17g", #a, egt_a, #b, egt_b);        \
+        }                                                                                          \
+    } while (0)
+#define EGT_NEAR(a, b, tolerance)                                                                  \
+    do {                                                                                           \
+        double egt_a = (double)(a), egt_b = (double)(b);                                           \
+        if (!(fabs(egt_a - egt_b) <= (tolerance) * (1 + fabs(egt_b)))) {                           \
+            egt_fail(__FILE__, __LINE__, "%s is %.17g, %s is %.17g", #a, egt_a, #b, egt_b);        \
+        }                                                                                          \
+    } while (0)
+#define EGT_STR(a, b)                                                                              \
+    do {                                                                                           \
+        if (strcmp(a, b)) {                                                                        \
+            egt_fail(__FILE__, __LINE__, "\"%s\" is not \"%s\"", a, b);                            \
+        }                                                                                          \
+    } while (0)
+#define EGT_OK(status)                                                                             \
+    do {                                                                                           \
+        if ((status) != EG_OK) {                                                                   \
+            egt_fail(__FILE__, __LINE__, "%s refused", #status);                                   \
+        }                                                                                          \
+    } while (0)
+/* The expression is NULL or a failure, and the record says so with this code and word. */
+#define EGT_REFUSED(expression, code, word)                                                        \
+    do {                                                                                           \
+        eg_clear_error();                                                                          \
+        (void)(expression);                                                                        \
+        if (!egt_said(code, word)) {                                                               \
+            egt_fail(__FILE__, __LINE__, "%s: expected %s with \"%s\"", #expression, #code, word); \
+        }                                                                                          \
+    } while (0)
+
+#endif
