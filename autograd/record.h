@@ -2,7 +2,7 @@
 #ifndef EGRET_RECORD_H
 #define EGRET_RECORD_H
 
-#include "lib/internal.h"
+#include "lib/optable.h"
 
 /* An input of an entry. */
 typedef struct eg__edge {

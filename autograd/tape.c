@@ -162,7 +162,9 @@ typedef struct needs {
 static inline bool measure(eg__thread *T, const eg__call *c, needs *k)
 {
     bool no_memory = false;
-    *k = (needs){.saves = 0};
+    k->saves = 0;
+    k->shape_bytes = 0;
+    k->tracked = false;
     for (int i = 0; i < c->nin; i++) {
         eg_tensor *t = c->in[i];
         uint64_t s = t ? eg__slot_of(T, t, &no_memory) : 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/engine.h"
+#include "lib/optable.h"
 #include "lib/ops/options.h"
 
 enum { INLINE_INPUTS = 12 };

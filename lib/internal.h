@@ -7,7 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <egret/egret.h>
+#include <egret/debug.h>
+#include <egret/error.h>
+#include <egret/tape.h>
+#include <egret/tensor.h>
 
 #define likely(x)    __builtin_expect(!!(x), 1)
 #define unlikely(x)  __builtin_expect(!!(x), 0)
@@ -154,21 +157,8 @@ struct eg__call {
     eg__desc desc[EG__MAX_OUT];
 };
 
-/* Ids and descriptors, expanded from the table. */
-enum {
-#define EG_OP(name, ...) EG__ID_##name,
-#include "lib/ops/ops.def"
-#undef EG_OP
-    EG__OP_COUNT
-};
-#define EG_OP(name, ...) extern const eg__op eg__op_##name;
-#include "lib/ops/ops.def"
-#undef EG_OP
-extern const eg__op *const eg__ops[EG__OP_COUNT];
-
-/* Kernels by op id. */
-typedef eg__kernel *eg__kernel_table[EG__OP_COUNT];
-extern const eg__kernel_table eg__ref_kernels;
+/* Kernels by op id; lib/optable.h has the ids. */
+extern eg__kernel *const eg__ref_kernels[];
 
 /* ---- the record -------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 
 #include "lib/alloc.h"
 #include "lib/engine.h"
+#include "lib/optable.h"
 
 /* ---- headers: carved from slabs that live until the library ends, so that even a freed one can be
  * told from a live one ------------------------------------------------------------------------- */

@@ -3,6 +3,8 @@
 #include "lib/half.h"
 #include "lib/ops/options.h"
 
+eg__kernel ISA(eg__cpu_copy), ISA(eg__cpu_cast), ISA(eg__cpu_where);
+
 /* ---- halves --------------------------------------------------------------------------------- */
 
 #define HALF_LOOPS(name, widen, narrow)                                                            \

@@ -5,6 +5,13 @@
 #include "lib/cpu/vmath.h"
 #include "lib/ops/options.h"
 
+#define EG_UNARY(name, ...) eg__kernel ISA(eg__cpu_##name), ISA(eg__cpu_##name##_grad);
+#include "lib/ops/unary.def"
+#undef EG_UNARY
+#define EG_BINARY(name, ...) eg__kernel ISA(eg__cpu_##name);
+#include "lib/ops/binary.def"
+#undef EG_BINARY
+
 /* n elements of y from a and b; strides in bytes. Unary loops ignore b; parameters are in doubles. */
 typedef void loop(int64_t n, const char *a, int64_t sa, const char *b, int64_t sb, char *y, int64_t sy,
                   const eg__params *o);

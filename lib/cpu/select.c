@@ -1,12 +1,12 @@
 /* select.c - which instruction set's kernels run: the best this processor has, or the one asked for. */
 #include "lib/engine.h"
 
-extern const eg__kernel_table eg__cpu_kernels_base;
+extern eg__kernel *const eg__cpu_kernels_base[];
 #ifdef EG_HAVE_AVX2
-extern const eg__kernel_table eg__cpu_kernels_avx2;
+extern eg__kernel *const eg__cpu_kernels_avx2[];
 #endif
 #ifdef EG_HAVE_AVX512
-extern const eg__kernel_table eg__cpu_kernels_avx512;
+extern eg__kernel *const eg__cpu_kernels_avx512[];
 #endif
 
 static bool always(void)

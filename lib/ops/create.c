@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/internal.h"
+#include "lib/optable.h"
 
 static eg_tensor *make(const char *op, eg_shape shape, int dtype)
 {
