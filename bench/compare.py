@@ -1,0 +1,246 @@
+"""Measures Egret and PyTorch side by side, in turn, in one run.
+
+    python3 bench/compare.py ops [--only REGEX] [--json FILE] ...
+
+Both libraries run in child processes of their own, one at a time: a child that is not asked sleeps
+on its stdin, its threads idle. The cases are the lines of ops.txt, which both children read. Per
+case the two are timed in turn for --rounds rounds, and the least time of each is kept: a machine
+that others use only ever adds time. A case during which other processes took more than a tenth of
+the processors is measured again, up to --patience times, and marked ! if it never was alone. ratio =
+torch / egret, so above 1 Egret is faster.
+
+roof_us is what the machine allows: the larger of the case's flops over the measured FMA peak and
+the bytes it must move over the bandwidth measured at that size. Peaks are taken before and after
+the run by egret-bench; the better of the two holds.
+
+Line protocol of the children (egret-bench serve, torch_serve.py): a request per line on stdin, an
+answer per line on stdout, JSON.
+    about        {"library": "...", "threads": n}
+    run NAME US  prepares case NAME unless it is the current one (freeing the one before), warms up,
+                 measures for about US microseconds:
+                 {"min_us": .., "median_us": .., "calls": samples, "elements": elements of the
+                  result; "variant": which way was fastest}
+    peaks        egret-bench only: {"fma_gflops": .., "copy": [[bytes touched, GB/s], ...],
+                 "read": [[bytes, GB/s], ...]}, sizes rising
+    anything that fails: {"error": "words"}
+"""
+import argparse
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import time
+
+from opsfile import read_cases, work
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# glibc settings that keep freed memory in the process instead of giving it back after each op.
+KEPT = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "17179869184",
+        "MALLOC_TOP_PAD_": "67108864"}
+
+
+class Child:
+    """A long-lived process that answers a JSON line for each line it is given."""
+
+    def __init__(self, command, environment):
+        self.command = command
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env={**os.environ, **environment})
+
+    def ask(self, request):
+        try:
+            self.process.stdin.write(request + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass
+        line = self.process.stdout.readline()
+        if not line:
+            code = self.process.wait()
+            raise SystemExit(f"{' '.join(self.command)}\nended with status {code} at: {request}")
+        return json.loads(line)
+
+    def ticks(self):
+        """Processor time used so far, in the units of /proc."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return int(fields[11]) + int(fields[12])
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Foreign:
+    """The share of all processors that processes other than the children took since it was made;
+    0 where there is no /proc."""
+
+    def __init__(self, *children):
+        self.children = children
+        self.start = self.now()
+
+    def now(self):
+        try:
+            with open("/proc/stat", encoding="ascii") as file:
+                numbers = [int(word) for word in file.readline().split()[1:9]]
+            own = sum(child.ticks() for child in self.children)
+        except OSError:
+            return None
+        idle = numbers[3] + numbers[4]
+        return sum(numbers), sum(numbers) - idle - own
+
+    def share(self):
+        end = self.now()
+        if end is None or end[0] == self.start[0]:
+            return 0
+        return (end[1] - self.start[1]) / (end[0] - self.start[0])
+
+
+def at_size(curve, size):
+    """GB/s at a number of bytes, between the measured sizes on a logarithmic scale."""
+    if size <= curve[0][0]:
+        return curve[0][1]
+    for (low, slow), (high, fast) in zip(curve, curve[1:]):
+        if size <= high:
+            part = math.log(size / low) / math.log(high / low)
+            return slow + (fast - slow) * part
+    return curve[-1][1]
+
+
+def roof_us(case, peaks):
+    flops, read, written = work(case)
+    curve = peaks["read"] if written * 8 < read else peaks["copy"]
+    moved = read + written
+    return max(flops / peaks["fma_gflops"], moved / at_size(curve, moved)) * 1e-3
+
+
+def better(a, b):
+    """The higher of two measurements of the peaks."""
+    curves = {key: [[size, max(x, y)] for (size, x), (_, y) in zip(a[key], b[key])]
+              for key in ("copy", "read")}
+    return {"fma_gflops": max(a["fma_gflops"], b["fma_gflops"]), **curves}
+
+
+def rounds(case, egret, torch, options, best):
+    """Lowers best[side] to the least microseconds of some rounds; words of whoever failed, or None."""
+    made = {}
+    for number in range(options.rounds):
+        turn = [("egret", egret), ("torch", torch)]
+        for side, child in turn if number % 2 == 0 else turn[::-1]:
+            answer = child.ask(f"run {case.name} {options.round_ms * 1000}")
+            if "error" in answer:
+                return f"{side}: {answer['error']}"
+            best[side] = min(best[side], answer["min_us"])
+            made[side] = answer["elements"]
+            best["variant"] = answer.get("variant") or best["variant"]
+            time.sleep(.005)  # lets the other side's threads stop spinning
+    if made["egret"] != made["torch"]:
+        return f"egret made {made['egret']} elements, torch {made['torch']}"
+    return None
+
+
+def measure(case, egret, torch, options):
+    """A row, or the words of whoever failed."""
+    best = {"egret": math.inf, "torch": math.inf, "variant": ""}
+    for _ in range(options.patience):
+        foreign = Foreign(egret, torch)
+        words = rounds(case, egret, torch, options, best)
+        disturbed = foreign.share() > .1
+        if words or not disturbed:
+            break
+    if words:
+        return None, words
+    return {"name": case.name, "egret_us": best["egret"], "torch_us": best["torch"],
+            "ratio": best["torch"] / best["egret"], "torch_variant": best["variant"],
+            "disturbed": disturbed}, None
+
+
+def mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def print_row(row, roof):
+    note = f" {'!' if row['disturbed'] else ' '} {row['torch_variant']}".rstrip()
+    print(f"{row['name']:40} {row['egret_us']:11.2f} {row['torch_us']:11.2f} {row['ratio']:7.2f} "
+          f"{roof:11.2f} {100 * roof / row['egret_us']:5.0f} %{note}", flush=True)
+
+
+def summary(rows, failures):
+    families = {}
+    for row in rows:
+        families.setdefault(row["name"].split("/")[0], []).append(row["ratio"])
+    print()
+    for family, ratios in families.items():
+        print(f"{family:12} {len(ratios):4} cases, geometric mean of torch/egret {mean(ratios):6.2f}, "
+              f"least {min(ratios):6.2f}")
+    slow = [row for row in rows if row["ratio"] < .95]
+    if slow:
+        print("slower than PyTorch by more than 5 %: "
+              + ", ".join(f"{row['name']} ({row['ratio']:.2f})" for row in slow))
+    for name, words in failures:
+        print(f"not measured: {name}: {words}")
+    if rows:
+        print(f"{len(rows)} cases, geometric mean of torch/egret "
+              f"{mean([row['ratio'] for row in rows]):.3f}")
+
+
+def ops(options):
+    cases = read_cases(os.path.join(HERE, "ops.txt"))
+    chosen = [case for name, case in cases.items() if re.search(options.only, name)]
+    if not chosen:
+        raise SystemExit(f"no case matches {options.only}")
+    threads = {"OMP_NUM_THREADS": str(options.threads), "MKL_NUM_THREADS": str(options.threads)}
+    file = os.path.join(HERE, "ops.txt")
+    egret = Child([options.egret_bench, "serve", "--ops", file, "--threads", str(options.threads)],
+                  threads)
+    torch = Child([options.torch_python, os.path.join(HERE, "torch_serve.py"), file,
+                   str(options.threads)],
+                  {**threads, **(KEPT if options.torch_malloc == "kept" else {})})
+    print(f"{egret.ask('about')['library']} and {torch.ask('about')['library']}, "
+          f"{options.threads} threads, torch malloc {options.torch_malloc}, {len(chosen)} cases")
+    peaks = egret.ask("peaks")
+    print(f"{'case':40} {'egret us':>11} {'torch us':>11} {'ratio':>7} {'roof us':>11} {'roof':>7}")
+    rows, failures = [], []
+    for case in chosen:
+        row, words = measure(case, egret, torch, options)
+        if row is None:
+            failures.append((case.name, words))
+            continue
+        rows.append(row)
+        print_row(row, roof_us(case, peaks))
+    peaks = better(peaks, egret.ask("peaks"))
+    for row in rows:
+        row["roof_us"] = roof_us(cases[row["name"]], peaks)
+    egret.close()
+    torch.close()
+    print(f"\nFMA peak {peaks['fma_gflops']:.1f} GFLOP/s; copy "
+          + ", ".join(f"{size >> 10} KiB {speed:.0f}" for size, speed in peaks["copy"]) + " GB/s")
+    summary(rows, failures)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as out:
+            json.dump(rows, out, indent=1)
+    return 1 if failures else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("verb", choices=["ops"])
+    parser.add_argument("--json", metavar="FILE", help="write the rows as a JSON list")
+    parser.add_argument("--only", metavar="REGEX", default="", help="cases whose name matches")
+    parser.add_argument("--rounds", type=int, default=5, help="turns each side gets (default 5)")
+    parser.add_argument("--round-ms", type=int, default=60, help="length of a turn (default 60)")
+    parser.add_argument("--patience", type=int, default=3, metavar="N",
+                        help="attempts at a case while others use the machine (default 3)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--torch-malloc", choices=["default", "kept"], default="default",
+                        help="kept: glibc keeps freed memory in PyTorch's process")
+    parser.add_argument("--torch-python", default=sys.executable, metavar="PROGRAM",
+                        help="a Python that has PyTorch (default: this one)")
+    parser.add_argument("--egret-bench", metavar="PROGRAM",
+                        default=os.path.join(HERE, "..", "build", "bench", "egret-bench"))
+    sys.exit(ops(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

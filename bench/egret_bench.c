@@ -1,0 +1,104 @@
+/* egret_bench.c - the benchmarks' C side.
+ *
+ *   egret-bench overhead [--json FILE]      smallest ops, start, memory ("-" is stdout)
+ *   egret-bench peaks                       what the machine can do
+ *   egret-bench list [--ops FILE]           the cases and whether they can run
+ *   egret-bench run NAME... [--ops FILE]    microseconds of single cases
+ *   egret-bench serve [--ops FILE]          answers compare.py (the protocol stands there)
+ *
+ * Common: --threads N. */
+#include "bench.h"
+
+#include <egret/egret.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static bench_case cases[BENCH_CASES];
+
+typedef struct arguments {
+    const char *verb, *ops, *json;
+    char **names;
+    int threads, name_count;
+} arguments;
+
+static int usage(void)
+{
+    fputs("usage: egret-bench overhead [--json FILE] | peaks | list | run NAME... | serve\n"
+          "       [--ops FILE] [--threads N]\n",
+          stderr);
+    return 2;
+}
+
+static bool parse(int argc, char **argv, arguments *a)
+{
+    *a = (arguments){.ops = "bench/ops.txt", .names = argv};
+    for (int i = 1; i < argc; i++) {
+        bool option = !strncmp(argv[i], "--", 2);
+        if (option && i + 1 == argc) {
+            return false;
+        }
+        if (!option && !a->verb) {
+            a->verb = argv[i];
+        } else if (!option) {
+            a->names[a->name_count++] = argv[i];
+        } else if (!strcmp(argv[i], "--ops")) {
+            a->ops = argv[++i];
+        } else if (!strcmp(argv[i], "--json")) {
+            a->json = argv[++i];
+        } else if (!strcmp(argv[i], "--threads")) {
+            a->threads = atoi(argv[++i]);
+        } else {
+            return false;
+        }
+    }
+    return a->verb != NULL;
+}
+
+static int overhead(const arguments *a, const char *self)
+{
+    FILE *out = a->json && strcmp(a->json, "-") ? fopen(a->json, "w") : stdout;
+    if (!out) {
+        perror(a->json);
+        return 1;
+    }
+    int failed = bench_overhead(out, self);
+    if (out != stdout && fclose(out)) {
+        perror(a->json);
+        return 1;
+    }
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    arguments a;
+    if (argc == 2 && !strcmp(argv[1], "hello")) {
+        return bench_hello();
+    }
+    char *self = argv[0];
+    if (!parse(argc, argv, &a)) {
+        return usage();
+    }
+    if (a.threads && eg_set_threads(a.threads) != EG_OK) {
+        return eg_error_print(stderr);
+    }
+    if (!strcmp(a.verb, "overhead")) {
+        return overhead(&a, self);
+    }
+    if (!strcmp(a.verb, "peaks")) {
+        bench_peaks(stdout);
+        return 0;
+    }
+    int count = bench_read_cases(a.ops, cases);
+    if (count < 0) {
+        return 1;
+    }
+    if (!strcmp(a.verb, "list")) {
+        return bench_list(cases, count);
+    }
+    if (!strcmp(a.verb, "run") && a.name_count) {
+        return bench_run(cases, count, a.names, a.name_count);
+    }
+    return strcmp(a.verb, "serve") ? usage() : bench_serve(cases, count);
+}

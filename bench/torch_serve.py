@@ -1,0 +1,368 @@
+"""The PyTorch side of compare.py: speaks compare.py's line protocol on stdin and stdout.
+
+    python3 torch_serve.py OPS_FILE THREADS
+
+Each op below gives the ways a user might write it (memory formats, optimizer implementations); all
+are timed once and the fastest is kept. Results are freshly allocated, as in a user's program.
+Gradients alone call the backward kernel itself, without the autograd engine around it."""
+import json
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+
+from opsfile import read_cases
+
+aten = torch.ops.aten
+FORMATS = {"nchw": torch.contiguous_format, "nhwc": torch.channels_last}
+OPS = {}
+
+
+def op(function):
+    """Registers function(p) -> {variant: callable}, p the parameters of a case."""
+    OPS[function.__name__] = function
+    return function
+
+
+def rand(*shape, form="nchw"):
+    return (torch.rand(*shape) - .5).contiguous(memory_format=FORMATS[form])
+
+
+def per_format(build):
+    return {form: build(form) for form in FORMATS}
+
+
+@op
+def matmul(p):
+    a, b = rand(p.b, *((p.k, p.m) if p.ta else (p.m, p.k))), rand(p.b, *((p.n, p.k) if p.tb else (p.k, p.n)))
+    a, b = a.mT if p.ta else a, b.mT if p.tb else b
+    if p.b == 1:
+        a, b = a[0], b[0]
+    return {"": lambda: a @ b}
+
+
+@op
+def linear(p):
+    x, w, b = rand(p.m, p.k), rand(p.n, p.k), rand(p.n)
+    act = {"none": lambda y: y, "relu": torch.relu, "gelu": F.gelu}[p.act]
+    return {"": lambda: act(F.linear(x, w, b))}
+
+
+def convolution(p, form, transposed):
+    out_pad = [p.po] * 2 if transposed else [0, 0]
+    groups = 1 if transposed else p.g
+    x = rand(p.n, p.ic, p.ih, p.ih, form=form)
+    w = rand(*((p.ic, p.oc) if transposed else (p.oc, p.ic // groups)), p.k, p.k, form=form)
+    s, pad, ones = [p.s] * 2, [p.p] * 2, [1, 1]
+    if transposed:
+        forward = lambda: F.conv_transpose2d(x, w, None, s, pad, out_pad)
+    else:
+        forward = lambda: F.conv2d(x, w, None, s, pad, 1, groups)
+    if p.dir == "fwd":
+        return forward
+    dy = rand(*forward().shape, form=form)
+    mask = [p.dir == "data", p.dir == "weight", False]
+    return lambda: aten.convolution_backward(dy, x, w, None, s, pad, ones, transposed, out_pad, groups,
+                                             mask)[0 if mask[0] else 1]
+
+
+@op
+def conv(p):
+    return per_format(lambda form: convolution(p, form, False))
+
+
+@op
+def convt(p):
+    return per_format(lambda form: convolution(p, form, True))
+
+
+UNARY = {"relu": torch.relu, "exp": torch.exp, "log": torch.log, "tanh": torch.tanh,
+         "sigmoid": torch.sigmoid, "gelu": F.gelu,
+         "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "silu": F.silu,
+         "sqrt": torch.sqrt, "square": torch.square}
+
+
+@op
+def unary(p):
+    function = UNARY[p.f]
+    x = torch.rand(p.n) + .1 if p.f in ("log", "sqrt") else rand(p.n)
+    if p.dir == "fwd":
+        return {"": lambda: function(x)}
+    y, dy = function(x), rand(p.n)
+    return {"": {"relu": lambda: aten.threshold_backward(dy, y, 0),
+                 "tanh": lambda: aten.tanh_backward(dy, y),
+                 "sigmoid": lambda: aten.sigmoid_backward(dy, y),
+                 "gelu": lambda: aten.gelu_backward(dy, x)}[p.f]}
+
+
+@op
+def binary(p):
+    a, b = rand(p.n), torch.rand(p.n) + .5
+    function = getattr(torch, p.f)
+    return {"": lambda: function(a, b)}
+
+
+@op
+def bias(p):
+    x, b = rand(p.rows, p.cols), rand(p.cols)
+    return {"": lambda: x + b}
+
+
+@op
+def cast(p):
+    x, dtype = rand(p.n), {"bf16": torch.bfloat16}[p.to]
+    return {"": lambda: x.to(dtype)}
+
+
+@op
+def reduce(p):
+    x = rand(p.rows, p.cols)
+    function = {"max": torch.amax, "argmax": torch.argmax}.get(p.f) or getattr(torch, p.f)
+    axes = (0, 1) if p.axis < 0 and p.f in ("max", "logsumexp") else None if p.axis < 0 else p.axis
+    return {"": (lambda: function(x)) if axes is None else (lambda: function(x, axes))}
+
+
+@op
+def cumsum(p):
+    x = rand(p.rows, p.cols)
+    return {"": lambda: torch.cumsum(x, 1)}
+
+
+@op
+def softmax(p):
+    x = rand(p.rows, p.cols)
+    if p.dir == "fwd":
+        return {"": lambda: torch.softmax(x, 1)}
+    y, dy = torch.softmax(x, 1), rand(p.rows, p.cols)
+    return {"": lambda: aten._softmax_backward_data(dy, y, 1, x.dtype)}
+
+
+@op
+def log_softmax(p):
+    x = rand(p.rows, p.cols)
+    return {"": lambda: torch.log_softmax(x, 1)}
+
+
+@op
+def cross_entropy(p):
+    x, t = rand(p.rows, p.cols), torch.randint(p.cols, (p.rows,))
+    if p.dir == "fwd":
+        return {"": lambda: F.cross_entropy(x, t)}
+    x.requires_grad_(True)
+    return {"": lambda: torch.autograd.grad(F.cross_entropy(x, t), x)}
+
+
+@op
+def layer_norm(p):
+    x, w, b = rand(p.rows, p.cols), rand(p.cols), rand(p.cols)
+    if p.dir == "fwd":
+        return {"": lambda: F.layer_norm(x, (p.cols,), w, b)}
+    dy = rand(p.rows, p.cols)
+    _, mean, rstd = aten.native_layer_norm(x, (p.cols,), w, b, 1e-5)
+    return {"": lambda: aten.native_layer_norm_backward(dy, x, (p.cols,), mean, rstd, w, b,
+                                                        [True, True, True])}
+
+
+@op
+def batch_norm(p):
+    def build(form):
+        x = rand(p.n, p.c, p.h, p.h, form=form)
+        w, b, mean, var = rand(p.c), rand(p.c), torch.zeros(p.c), torch.ones(p.c)
+        if p.dir != "bwd":
+            return lambda: F.batch_norm(x, mean, var, w, b, p.dir == "fwd")
+        dy = rand(p.n, p.c, p.h, p.h, form=form)
+        _, save_mean, save_rstd = aten.native_batch_norm(x, w, b, mean, var, True, .1, 1e-5)
+        return lambda: aten.native_batch_norm_backward(dy, x, w, mean, var, save_mean, save_rstd,
+                                                       True, 1e-5, [True, True, True])
+    return per_format(build)
+
+
+@op
+def max_pool(p):
+    def build(form):
+        x = rand(p.n, p.c, p.h, p.h, form=form)
+        if p.dir == "fwd":
+            return lambda: F.max_pool2d(x, p.k, p.s)
+        y, where = F.max_pool2d(x, p.k, p.s, return_indices=True)
+        dy = rand(*y.shape, form=form)
+        return lambda: aten.max_pool2d_with_indices_backward(dy, x, [p.k] * 2, [p.s] * 2, [0, 0],
+                                                             [1, 1], False, where)
+    return per_format(build)
+
+
+@op
+def avg_pool(p):
+    def build(form):
+        x = rand(p.n, p.c, p.h, p.h, form=form)
+        if p.dir == "fwd":
+            return lambda: F.avg_pool2d(x, p.k, p.s)
+        dy = rand(*F.avg_pool2d(x, p.k, p.s).shape, form=form)
+        return lambda: aten.avg_pool2d_backward(dy, x, [p.k] * 2, [p.s] * 2, [0, 0], False, True, None)
+    return per_format(build)
+
+
+@op
+def dropout(p):
+    x = rand(p.n)
+    return {"": lambda: F.dropout(x, .5, True)}
+
+
+@op
+def uniform(p):
+    return {"": lambda: torch.rand(p.n)}
+
+
+@op
+def normal(p):
+    return {"": lambda: torch.randn(p.n)}
+
+
+@op
+def embedding(p):
+    table, ids = rand(p.vocab, p.width), torch.randint(p.vocab, (p.ids,))
+    if p.dir == "fwd":
+        return {"": lambda: F.embedding(ids, table)}
+    dy = rand(p.ids, p.width)
+    return {"": lambda: aten.embedding_dense_backward(dy, ids, p.vocab, -1, False)}
+
+
+@op
+def transpose(p):
+    x = rand(p.rows, p.cols)
+    return {"": lambda: x.t().contiguous()}
+
+
+@op
+def nhwc(p):
+    x = rand(p.n, p.c, p.h, p.h)
+    return {"permute": lambda: x.permute(0, 2, 3, 1).contiguous(),
+            "memory_format": lambda: x.contiguous(memory_format=torch.channels_last)}
+
+
+@op
+def every_second(p):
+    x = rand(2 * p.n)
+    return {"": lambda: x[::2].contiguous()}
+
+
+@op
+def concat(p):
+    a, b = rand(p.rows, p.cols), rand(p.rows, p.cols)
+    return {"": lambda: torch.cat((a, b), p.axis)}
+
+
+def recurrent(p, kind):
+    module, x = kind(p.i, p.h), rand(p.t, p.n, p.i)
+    if p.dir == "fwd":
+        return {"": lambda: module(x)[0]}
+    leaves, dy = [x.requires_grad_(True), *module.parameters()], rand(p.t, p.n, p.h)
+    return {"": lambda: torch.autograd.grad(module(x)[0], leaves, dy)}
+
+
+@op
+def lstm(p):
+    return recurrent(p, torch.nn.LSTM)
+
+
+@op
+def gru(p):
+    return recurrent(p, torch.nn.GRU)
+
+
+def optimizer(p, kind, **options):
+    variants = {}
+    for name, choice in (("loop", dict(foreach=False)), ("foreach", dict(foreach=True)),
+                         ("fused", dict(fused=True))):
+        parameters = [torch.nn.Parameter(rand(p.each)) for _ in range(p.tensors)]
+        for parameter in parameters:
+            parameter.grad = rand(p.each)
+        variants[name] = kind(parameters, lr=1e-4, **choice, **options).step
+    return variants
+
+
+@op
+def sgd(p):
+    return optimizer(p, torch.optim.SGD, momentum=.9)
+
+
+@op
+def adam(p):
+    return optimizer(p, torch.optim.Adam)
+
+
+NEEDS_GRAPH = ("lstm", "gru", "cross_entropy", "sgd", "adam")
+
+
+def samples(function, budget_us):
+    """Seconds per call: samples of at least 20 us, at least 3, for about budget_us."""
+    clock = time.perf_counter
+    start = clock()
+    function()
+    once = clock() - start
+    batch = max(1, int(20e-6 / max(once, 1e-8)))
+    taken, start = [], clock()
+    while len(taken) < 3 or clock() - start < budget_us * 1e-6:
+        before = clock()
+        for _ in range(batch):
+            function()
+        taken.append((clock() - before) / batch)
+    return sorted(taken)
+
+
+def elements(result):
+    """Elements of a result, to be compared with what the other side made."""
+    if result is None:
+        return 0
+    return sum(map(elements, result)) if isinstance(result, (tuple, list)) else result.numel()
+
+
+class Current:
+    """The case being measured; its tensors live until another case is asked for."""
+
+    def __init__(self):
+        self.name = self.variant = self.function = None
+
+    def run(self, case, budget_us):
+        graph = case.op in NEEDS_GRAPH and getattr(case, "dir", "train") != "fwd"
+        with torch.inference_mode(not graph):
+            if self.name != case.name:
+                self.choose(case, budget_us)
+            taken = samples(self.function, budget_us)
+        return {"min_us": taken[0] * 1e6, "median_us": taken[len(taken) // 2] * 1e6,
+                "calls": len(taken), "variant": self.variant, "elements": self.made}
+
+    def choose(self, case, budget_us):
+        self.name = self.function = None
+        torch.manual_seed(0)
+        variants = OPS[case.op](case)
+        for function in variants.values():
+            self.made = elements(function())
+        scores = dict.fromkeys(variants, float("inf"))
+        for _ in range(3 if len(variants) > 1 else 0):  # in turn, for the machine has other users
+            for name, function in variants.items():
+                scores[name] = min(scores[name], samples(function, budget_us / 3)[0])
+        self.variant = min(scores, key=scores.get)
+        self.name, self.function = case.name, variants[self.variant]
+
+
+def main():
+    cases, current = read_cases(sys.argv[1]), Current()
+    torch.set_num_threads(int(sys.argv[2]))
+    torch.set_num_interop_threads(1)
+    for line in sys.stdin:
+        words = line.split()
+        try:
+            if words[0] == "about":
+                answer = {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads()}
+            elif words[0] == "run":
+                answer = current.run(cases[words[1]], float(words[2]))
+            else:
+                answer = {"error": f"unknown request: {words[0]}"}
+        except Exception as error:  # the driver decides what a refusal means
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+/* work_basic.c - matrix products, pointwise ops, reductions, copies. */
+#include "work.h"
+
+#include <string.h>
+
+#define INT(key) bench_int(w->c, key)
+
+static int64_t step_f1(work *w)
+{
+    eg_scope scope = eg_scope_push();
+    return work_done(scope, w->f1(w->x[0]));
+}
+
+static int64_t step_f2(work *w)
+{
+    eg_scope scope = eg_scope_push();
+    return work_done(scope, w->f2(w->x[0], w->x[1]));
+}
+
+/* A random [rows, cols] (batched: [b, rows, cols]), stored transposed if asked. */
+static eg_tensor *matrix(int64_t b, int64_t rows, int64_t cols, bool transposed)
+{
+    int64_t r = transposed ? cols : rows, c = transposed ? rows : cols;
+    eg_tensor *t = work_random(b == 1 ? EG_SHAPE(r, c) : EG_SHAPE(b, r, c), -0.5, 0.5);
+    return transposed ? eg_transpose(t, -1, -2) : t;
+}
+
+static bool make_matmul(work *w)
+{
+    int64_t b = INT("b"), k = INT("k");
+    w->x[0] = matrix(b, INT("m"), k, INT("ta"));
+    w->x[1] = matrix(b, k, INT("n"), INT("tb"));
+    w->f2 = eg_matmul;
+    w->step = step_f2;
+    return w->x[0] && w->x[1];
+}
+
+typedef struct named_op {
+    const char *name;
+    eg_tensor *(*f1)(eg_tensor *);
+    eg_tensor *(*f2)(eg_tensor *, eg_tensor *);
+} named_op;
+
+static const named_op named[] = {
+    {"relu", eg_relu, NULL},       {"exp", eg_exp, NULL},         {"log", eg_log, NULL},
+    {"tanh", eg_tanh, NULL},       {"sigmoid", eg_sigmoid, NULL}, {"gelu", eg_gelu, NULL},
+    {"silu", eg_silu, NULL},       {"sqrt", eg_sqrt, NULL},       {"square", eg_square, NULL},
+    {"gelu_tanh", eg_gelu_tanh, NULL}, {"add", NULL, eg_add},     {"mul", NULL, eg_mul},
+    {"div", NULL, eg_div},         {"maximum", NULL, eg_maximum},
+};
+
+/* Sets f1 and f2 from the key f. */
+static bool choose(work *w)
+{
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        if (bench_is(w->c, "f", named[i].name)) {
+            w->f1 = named[i].f1;
+            w->f2 = named[i].f2;
+        }
+    }
+    return w->f1 || w->f2;
+}
+
+static bool make_unary(work *w)
+{
+    bool positive = bench_is(w->c, "f", "log") || bench_is(w->c, "f", "sqrt");
+    w->x[0] = work_random(EG_SHAPE(INT("n")), positive ? 0.1 : -0.5, positive ? 1.1 : 0.5);
+    w->step = step_f1;
+    if (!choose(w) || !w->f1 || !w->x[0]) {
+        return false;
+    }
+    return bench_is(w->c, "dir", "fwd") || (work_watch(w, 1) && work_walk(w, w->f1(w->x[0])));
+}
+
+static bool make_binary(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("n")), -0.5, 0.5);
+    w->x[1] = work_random(EG_SHAPE(INT("n")), 0.5, 1.5);
+    w->step = step_f2;
+    return choose(w) && w->f2 && w->x[0] && w->x[1];
+}
+
+static bool make_bias(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("rows"), INT("cols")), -0.5, 0.5);
+    w->x[1] = work_random(EG_SHAPE(INT("cols")), -0.5, 0.5);
+    w->f2 = eg_add;
+    w->step = step_f2;
+    return w->x[0] && w->x[1];
+}
+
+static eg_tensor *to_bf16(eg_tensor *x)
+{
+    return eg_cast(x, EG_BF16);
+}
+
+static bool make_cast(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("n")), -0.5, 0.5);
+    w->f1 = to_bf16;
+    w->step = step_f1;
+    return bench_is(w->c, "to", "bf16") && w->x[0];
+}
+
+static eg_tensor *transposed_copy(eg_tensor *x)
+{
+    return eg_contiguous(eg_transpose(x, 0, 1));
+}
+
+static bool make_transpose(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("rows"), INT("cols")), -0.5, 0.5);
+    w->f1 = transposed_copy;
+    w->step = step_f1;
+    return w->x[0];
+}
+
+static eg_tensor *nhwc_copy(eg_tensor *x)
+{
+    return eg_contiguous(eg_permute(x, EG_AXES(0, 2, 3, 1)));
+}
+
+static bool make_nhwc(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("n"), INT("c"), INT("h"), INT("h")), -0.5, 0.5);
+    w->f1 = nhwc_copy;
+    w->step = step_f1;
+    return w->x[0];
+}
+
+static eg_tensor *every_second(eg_tensor *x)
+{
+    return eg_contiguous(eg_slice(x, 0, 0, EG_END, 2));
+}
+
+static bool make_every_second(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(2 * INT("n")), -0.5, 0.5);
+    w->f1 = every_second;
+    w->step = step_f1;
+    return w->x[0];
+}
+
+const work_op work_basic[] = {
+    {"matmul", make_matmul},       {"unary", make_unary}, {"binary", make_binary},
+    {"bias", make_bias},           {"cast", make_cast},   {"transpose", make_transpose},
+    {"nhwc", make_nhwc},           {"every_second", make_every_second},
+    {NULL, NULL},
+};
