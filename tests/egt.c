@@ -94,6 +94,12 @@ const char *egt_data(void)
     return stat("../shared/data", &s) == 0 && S_ISDIR(s.st_mode) ? "../shared/data" : NULL;
 }
 
+/* Programs driven by a table give one test per row here; NULL when there are no more. */
+__attribute__((weak)) const egt_test *egt_next_case(void)
+{
+    return NULL;
+}
+
 /* Runs one test in a scope of its own and looks at what it left behind. */
 static int run(const egt_test *t)
 {
@@ -132,7 +138,12 @@ static int run(const egt_test *t)
 int main(int argc, char **argv)
 {
     int count[4] = {0};
-    for (const egt_test *t = tests; t; t = t->next) {
+    const egt_test *t = tests;
+    for (bool listed = true;; t = listed ? t->next : NULL) {
+        listed = listed && t;
+        if (!listed && !(t = egt_next_case())) {
+            break;
+        }
         bool wanted = argc == 1;
         for (int i = 1; i < argc; i++) {
             wanted |= strstr(t->name, argv[i]) != NULL;

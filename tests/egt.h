@@ -19,6 +19,8 @@ typedef struct egt_test {
 } egt_test;
 
 void egt_register(egt_test *t);
+/* Defined by programs driven by a table: the next row's test, NULL after the last. */
+const egt_test *egt_next_case(void);
 /* Ends the running test as failed, in words. */
 _Noreturn void egt_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

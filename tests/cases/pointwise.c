@@ -1,0 +1,108 @@
+/* pointwise.c - one case per row of unary.def and binary.def, from the row itself, and more by hand. */
+#include "tests/cases.h"
+
+/* ---- one tensor ------------------------------------------------------------------------------ */
+
+#define P0              x[0]
+#define P1(p)           x[0], 0.3
+#define P2(p, q)        x[0], -0.7, 1.3
+#define FLAGS_FLOAT     0
+#define FLAGS_NUMBER    EGT_INTS
+#define FLAGS_BITS      EGT_INTS | EGT_BOOL | EGT_NO_FLOAT | EGT_NO_GRAD
+#define FLAGS_TEST      EGT_INTS | EGT_BOOL | EGT_NO_GRAD
+#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+    static eg_tensor *run_##name(eg_tensor *const *x, int n, void *user)                           \
+    {                                                                                              \
+        (void)n, (void)user;                                                                       \
+        return eg_##name(params);                                                                  \
+    }
+#include "lib/ops/unary.def"
+#undef EG_UNARY
+
+/* What halves round away near steps would look like an error of the op. */
+#define STEPS(name)                                                                                \
+    (!strcmp(name, "floor") || !strcmp(name, "ceil") || !strcmp(name, "trunc") ||                  \
+             !strcmp(name, "round") || !strcmp(name, "frac")                                       \
+         ? EGT_NO_HALF                                                                             \
+         : 0)
+
+/* ---- two tensors ----------------------------------------------------------------------------- */
+
+#define FLAGS_ARITH     EGT_INTS | EGT_BOOL
+#define FLAGS_POWER     EGT_INTS
+#define FLAGS_COMPARE   EGT_INTS | EGT_BOOL | EGT_NO_GRAD
+#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
+    static eg_tensor *run_##name(eg_tensor *const *x, int n, void *user)                           \
+    {                                                                                              \
+        (void)n, (void)user;                                                                       \
+        return eg_##name(x[0], x[1]);                                                              \
+    }
+#include "lib/ops/binary.def"
+#undef EG_BINARY
+
+#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
+
+static egt_op_case unary_cases[] = {
+#define EG_UNARY(name_, params, kind, f_, df, saves, low_, high_)                                  \
+    {.ops = #name_, .name = "4-d", .f = run_##name_, .in = {{DIMS(2, 3, 2, 3), low_, high_, 0}},   \
+     .n = 1, .flags = FLAGS_##kind},                                                               \
+    {.ops = #name_, .name = "empty", .f = run_##name_, .in = {{DIMS(3, 0), low_, high_, 0}},       \
+     .n = 1, .flags = FLAGS_##kind},                                                               \
+    {.ops = #name_, .name = "0-dim", .f = run_##name_, .in = {{{0, {0}}, low_, high_, 0}},         \
+     .n = 1, .flags = FLAGS_##kind},                                                               \
+    {.ops = #name_, .name = "long", .f = run_##name_, .in = {{DIMS(2, 4201), low_, high_, 0}},    \
+     .n = 1, .flags = (FLAGS_##kind) | EGT_NO_GRAD},
+#include "lib/ops/unary.def"
+#undef EG_UNARY
+};
+
+static egt_op_case binary_cases[] = {
+#define EG_BINARY(name_, kind, f_, fi, da, db, sa, sb, al, ah, bl, bh)                             \
+    {.ops = #name_, .name = "same shape", .f = run_##name_,                                        \
+     .in = {{DIMS(2, 3, 2), al, ah, 0}, {DIMS(2, 3, 2), bl, bh, 0}}, .n = 2,                       \
+     .flags = FLAGS_##kind},                                                                       \
+    {.ops = #name_, .name = "broadcast", .f = run_##name_,                                         \
+     .in = {{DIMS(2, 1, 3, 1), al, ah, 0}, {DIMS(4, 1, 2), bl, bh, 0}}, .n = 2,                    \
+     .flags = FLAGS_##kind},                                                                       \
+    {.ops = #name_, .name = "0-dim", .f = run_##name_,                                             \
+     .in = {{DIMS(5), al, ah, 0}, {{0, {0}}, bl, bh, 0}}, .n = 2, .flags = FLAGS_##kind},          \
+    {.ops = #name_, .name = "empty", .f = run_##name_,                                             \
+     .in = {{DIMS(0, 3), al, ah, 0}, {DIMS(3), bl, bh, 0}}, .n = 2, .flags = FLAGS_##kind},        \
+    {.ops = #name_, .name = "long", .f = run_##name_,                                              \
+     .in = {{DIMS(2, 4201), al, ah, 0}, {DIMS(2, 1), bl, bh, 0}}, .n = 2,                         \
+     .flags = (FLAGS_##kind) | EGT_NO_GRAD},
+#include "lib/ops/binary.def"
+#undef EG_BINARY
+};
+
+/* The rows say what is smooth; integers need whole domains, and a few ops their own flags. */
+static void adjust(egt_op_case *k)
+{
+    bool integers = k->flags & (EGT_INTS | EGT_NO_FLOAT);
+    k->flags |= STEPS(k->ops);
+    k->flags |= !strcmp(k->ops, "trigamma") ? EGT_NO_GRAD : 0;
+    k->flags |= !strcmp(k->ops, "digamma") || !strcmp(k->ops, "floor_divide") ? EGT_NO_SECOND : 0;
+    if (strcmp(k->ops, "pow") == 0) {
+        k->flags &= ~(unsigned)EGT_INTS; /* negative exponents of integers are refused */
+    }
+    if (!strcmp(k->ops, "floor_divide") || !strcmp(k->ops, "remainder") ||
+        !strcmp(k->ops, "fmod")) {
+        k->flags |= EGT_NO_HALF;
+    }
+    k->tolerance = integers ? 1e-6 : 0;
+}
+
+static egt_op_cases unary_list = {unary_cases, sizeof unary_cases / sizeof *unary_cases, NULL};
+static egt_op_cases binary_list = {binary_cases, sizeof binary_cases / sizeof *binary_cases, NULL};
+
+__attribute__((constructor)) static void add_pointwise(void)
+{
+    for (int i = 0; i < unary_list.count; i++) {
+        adjust(&unary_cases[i]);
+    }
+    for (int i = 0; i < binary_list.count; i++) {
+        adjust(&binary_cases[i]);
+    }
+    egt_add_cases(&unary_list);
+    egt_add_cases(&binary_list);
+}

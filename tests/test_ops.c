@@ -1,0 +1,243 @@
+/* test_ops.c - the sweep over the whole op table; cases.h says what it checks. */
+#include "tests/cases.h"
+
+static egt_op_cases *families;
+
+void egt_add_cases(egt_op_cases *c)
+{
+    c->next = families;
+    families = c;
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+enum layout { CONTIGUOUS, TRANSPOSED, GAPS, CHANNELS_LAST, LAYOUTS };
+static const char *const layout_names[LAYOUTS] = {"contiguous", "transposed", "gaps",
+                                                  "channels-last"};
+
+/* The same values, laid out otherwise. */
+static eg_tensor *lay_out(eg_tensor *x, enum layout layout)
+{
+    int nd = eg_ndim(x);
+    if (layout == TRANSPOSED && nd >= 2) {
+        return eg_transpose(eg_contiguous(eg_transpose(x, 0, nd - 1)), 0, nd - 1);
+    }
+    if (layout == GAPS && nd >= 1) {
+        eg_shape s = eg_shape_of(x);
+        s.dim[nd - 1] *= 2;
+        eg_tensor *wide = eg_zeros(s, eg_dtype_of(x));
+        eg_tensor *view = eg_slice(wide, nd - 1, 0, EG_END, 2);
+        return eg_copy_(view, x);
+    }
+    if (layout == CHANNELS_LAST && nd >= 3 && nd <= 5) {
+        return eg_channels_last(x);
+    }
+    return x;
+}
+
+static void make_inputs(const egt_op_case *k, eg_dtype dtype, enum layout layout, eg_tensor **x)
+{
+    for (int i = 0; i < k->n; i++) {
+        const egt_input *in = &k->in[i];
+        eg_tensor *v = egt_random(in->shape, EG_F64, in->low, in->high);
+        eg_dtype to = in->fixed ? (eg_dtype)(in->fixed - 1) : dtype;
+        if (to != EG_F64) {
+            bool whole = to != EG_F32 && to != EG_F16 && to != EG_BF16;
+            v = eg_cast(whole ? eg_floor(v) : v, to);
+        }
+        x[i] = lay_out(v, k->flags & EGT_NO_LAYOUT ? CONTIGUOUS : layout);
+        if (!x[i]) {
+            egt_fail(__FILE__, __LINE__, "no input %d", i);
+        }
+    }
+}
+
+static void name_case(const egt_op_case *k, const char *what, eg_dtype dtype, enum layout layout)
+{
+    snprintf(egt_case, sizeof egt_case, "%s (%s): %s, %s, %s", k->ops, k->name, what,
+             eg_dtype_name(dtype), layout_names[layout]);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static double tolerance_of(const egt_op_case *k, eg_dtype dtype)
+{
+    switch (dtype) {
+    case EG_F64:
+        return 1e-11;
+    case EG_F32:
+        return k->tolerance > 0 ? k->tolerance : 1e-5;
+    case EG_F16:
+        return 4e-3 + (k->tolerance > 0 ? 10 * k->tolerance : 0);
+    case EG_BF16:
+        return 2e-2 + (k->tolerance > 0 ? 10 * k->tolerance : 0);
+    default:
+        return 0;
+    }
+}
+
+/* The tuned kernels on the run's dtype against the reference on the same numbers in f64. */
+static void check_value(const egt_op_case *k, eg_dtype dtype, enum layout layout)
+{
+    eg_tensor *x[EGT_MAX_INPUTS], *wide[EGT_MAX_INPUTS];
+    bool real = dtype == EG_F32 || dtype == EG_F64 || dtype == EG_F16 || dtype == EG_BF16;
+    make_inputs(k, dtype, layout, x);
+    eg_tensor *y = k->f(x, k->n, k->user);
+    if (!y) {
+        egt_fail(__FILE__, __LINE__, "refused");
+    }
+    for (int i = 0; i < k->n; i++) {
+        wide[i] = eg_contiguous(real && !k->in[i].fixed ? eg_cast(x[i], EG_F64) : x[i]);
+    }
+    eg_random_state after = eg_random_get_state();
+    if (!(k->flags & EGT_NO_REF)) {
+        EGT_OK(eg_debug("ref"));
+    }
+    eg_tensor *want = k->f(wide, k->n, k->user);
+    EGT_OK(eg_debug(NULL));
+    eg_random_set_state(after);
+    if (!want) {
+        egt_fail(__FILE__, __LINE__, "the reference refused");
+    }
+    if (real && eg_dtype_of(want) == EG_F64) {
+        y = eg_cast(y, EG_F64);
+    }
+    double d = egt_distance(y, want), allowed = tolerance_of(k, dtype);
+    if (!(d <= allowed)) {
+        egt_fail(__FILE__, __LINE__, "differs from the reference by %g, %g is allowed", d, allowed);
+    }
+}
+
+/* ---- gradients ------------------------------------------------------------------------------- */
+
+static void check_gradient(const egt_op_case *k, enum layout layout)
+{
+    eg_tensor *x[EGT_MAX_INPUTS];
+    unsigned skip = k->skip;
+    for (int i = 0; i < k->n; i++) {
+        skip |= k->in[i].fixed ? 1u << i : 0;
+    }
+    make_inputs(k, EG_F64, layout, x);
+    EGT_OK(eg_gradcheck(k->f, x, k->n, k->user, .skip = skip, .tolerance = 1e-5,
+                        .second = !(k->flags & EGT_NO_SECOND)));
+}
+
+static void check_null(const egt_op_case *k)
+{
+    eg_dtype dtype = k->flags & EGT_NO_FLOAT ? EG_I64 : EG_F32;
+    for (int i = 0; i < k->n; i++) {
+        eg_tensor *x[EGT_MAX_INPUTS];
+        make_inputs(k, dtype, CONTIGUOUS, x);
+        x[i] = NULL;
+        eg_clear_error();
+        if (!k->f(x, k->n, k->user) && eg_last_error()->code == EG_OK) {
+            egt_fail(__FILE__, __LINE__, "input %d NULL gives NULL without a word", i);
+        }
+        eg_clear_error();
+    }
+}
+
+static void sweep(const egt_op_case *k)
+{
+    static const eg_dtype halves[] = {EG_F16, EG_BF16}, ints[] = {EG_I64, EG_I32, EG_U8};
+    for (enum layout l = CONTIGUOUS; l < LAYOUTS; l++) {
+        for (eg_dtype t = EG_F32; t <= EG_F64 && !(k->flags & EGT_NO_FLOAT); t++) {
+            EG_SCOPE {
+                name_case(k, "value", t, l);
+                check_value(k, t, l);
+            }
+        }
+        for (int i = 0; i < 2 && !(k->flags & (EGT_NO_HALF | EGT_NO_FLOAT)); i++) {
+            EG_SCOPE {
+                name_case(k, "value", halves[i], l);
+                check_value(k, halves[i], l);
+            }
+        }
+        for (int i = 0; i < 3 && k->flags & EGT_INTS; i++) {
+            EG_SCOPE {
+                name_case(k, "value", ints[i], l);
+                check_value(k, ints[i], l);
+            }
+        }
+        if (k->flags & EGT_BOOL) {
+            EG_SCOPE {
+                name_case(k, "value", EG_BOOL, l);
+                check_value(k, EG_BOOL, l);
+            }
+        }
+        if (!(k->flags & (EGT_NO_GRAD | EGT_NO_FLOAT))) {
+            EG_SCOPE {
+                name_case(k, "gradient", EG_F64, l);
+                check_gradient(k, l);
+            }
+        }
+        if (k->flags & EGT_NO_LAYOUT) {
+            break;
+        }
+    }
+    EG_SCOPE {
+        name_case(k, "NULL", EG_F32, CONTIGUOUS);
+        check_null(k);
+    }
+}
+
+/* ---- the tests: one per case, and the check that none is missing -------------------------------- */
+
+static const egt_op_case *current;
+
+static void run_current(void)
+{
+    sweep(current);
+}
+
+const egt_test *egt_next_case(void)
+{
+    static const egt_op_cases *family;
+    static int next;
+    static char name[128];
+    static egt_test t = {name, run_current, NULL};
+    family = next == 0 && !family ? families : family;
+    while (family && next == family->count) {
+        family = family->next;
+        next = 0;
+    }
+    if (!family) {
+        return NULL;
+    }
+    current = &family->cases[next++];
+    snprintf(name, sizeof name, "%s (%s)", current->ops, current->name);
+    return &t;
+}
+
+static bool names(const char *ops, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = ops; (p = strstr(p, name)); p += n) {
+        if ((p == ops || p[-1] == ' ') && (p[n] == 0 || p[n] == ' ')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_for(const eg_op_info *info, void *user)
+{
+    const char **missing = user;
+    size_t n = strlen(info->name);
+    bool found = n > 5 && !strcmp(info->name + n - 5, "_grad"); /* tried through their ops */
+    for (const egt_op_cases *f = families; f && !found; f = f->next) {
+        for (int i = 0; i < f->count && !found; i++) {
+            found = names(f->cases[i].ops, info->name);
+        }
+    }
+    *missing = found ? *missing : info->name;
+}
+
+EGT(every_row_has_a_case)
+{
+    const char *missing = NULL;
+    eg_op_walk(look_for, &missing);
+    if (missing) {
+        egt_fail(__FILE__, __LINE__, "op %s has no case under tests/cases", missing);
+    }
+}
