@@ -122,7 +122,7 @@ static void *bump(eg__thread *T, size_t n)
 
 static void collect(eg__collect *k, eg_tensor *t, uint64_t slot)
 {
-    if (slot >= k->start) {
+    if (slot >= k->start && !(t->flags & EG__PARAM)) { /* a parameter's slot may begin inside */
         return;
     }
     for (int i = 0; i < k->count; i++) {
@@ -179,6 +179,9 @@ static inline bool measure(eg__thread *T, const eg__call *c, needs *k)
                 collect(T->record.collect, t, s);
             }
         }
+    }
+    if (c->nin < EG__MAX_SAVED_IN) {
+        k->saves &= ~(EG__OUT(0) - (1u << c->nin)); /* inputs the call does not have */
     }
     k->nsave = __builtin_popcount(k->saves);
     return !no_memory;
