@@ -34,7 +34,7 @@ bool bench_is(const bench_case *c, const char *key, const char *word);
 /* One line of JSON: FMA peak and bandwidths at rising sizes, by the threads OpenMP has; the form is
  * documented in compare.py. */
 void bench_peaks(FILE *out);
-/* Costs of the smallest ops, of start and of memory; JSON to `out`. 0, or 1 after words on stderr. */
+/* Costs of the smallest ops, of a start and of memory, as JSON. 0, or 1 after words on stderr. */
 int bench_overhead(FILE *out, const char *self);
 /* The program whose start bench_overhead times: prints the most memory it held, in KiB. */
 int bench_hello(void);

@@ -1,4 +1,4 @@
-/* overhead.c - what the smallest things cost: ops on one element, start of a program, its memory. */
+/* overhead.c - what the smallest things cost: ops on one element, a start, idle memory. */
 #define _GNU_SOURCE
 #include "bench.h"
 

@@ -10,7 +10,7 @@
 #else
 #define omp_get_max_threads() 1
 #define omp_get_num_threads() 1
-#define omp_get_thread_num() 0
+#define omp_get_thread_num()  0
 #endif
 
 #if defined(__x86_64__)
@@ -18,8 +18,6 @@
 #endif
 
 static volatile float sink, seeds[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-
-#define UNROLL _Pragma("GCC unroll 12")
 
 typedef void (*copy_fn)(float *to, const float *from, int64_t n);
 typedef float (*read_fn)(const float *from, int64_t n);
@@ -38,15 +36,18 @@ typedef struct loops {
 TARGET512 static float fma512(int64_t times)
 {
     __m512 x = _mm512_set1_ps(0.999f), y = _mm512_set1_ps(0.001f), a[12];
-    UNROLL for (int k = 0; k < 12; k++) {
+#pragma GCC unroll 16
+    for (int k = 0; k < 12; k++) {
         a[k] = _mm512_set1_ps(seeds[k]);
     }
     for (int64_t i = 0; i < times; i++) {
-        UNROLL for (int k = 0; k < 12; k++) {
+#pragma GCC unroll 16
+        for (int k = 0; k < 12; k++) {
             a[k] = _mm512_fmadd_ps(a[k], x, y);
         }
     }
-    UNROLL for (int k = 0; k < 12; k++) {
+#pragma GCC unroll 16
+    for (int k = 0; k < 12; k++) {
         x = _mm512_add_ps(x, a[k]);
     }
     return _mm512_cvtss_f32(x);
@@ -55,15 +56,18 @@ TARGET512 static float fma512(int64_t times)
 TARGET256 static float fma256(int64_t times)
 {
     __m256 x = _mm256_set1_ps(0.999f), y = _mm256_set1_ps(0.001f), a[12];
-    UNROLL for (int k = 0; k < 12; k++) {
+#pragma GCC unroll 16
+    for (int k = 0; k < 12; k++) {
         a[k] = _mm256_set1_ps(seeds[k]);
     }
     for (int64_t i = 0; i < times; i++) {
-        UNROLL for (int k = 0; k < 12; k++) {
+#pragma GCC unroll 16
+        for (int k = 0; k < 12; k++) {
             a[k] = _mm256_fmadd_ps(a[k], x, y);
         }
     }
-    UNROLL for (int k = 0; k < 12; k++) {
+#pragma GCC unroll 16
+    for (int k = 0; k < 12; k++) {
         x = _mm256_add_ps(x, a[k]);
     }
     return _mm256_cvtss_f32(x);
@@ -72,7 +76,8 @@ TARGET256 static float fma256(int64_t times)
 TARGET512 static void copy512(float *to, const float *from, int64_t n)
 {
     for (int64_t i = 0; i < n; i += 64) {
-        UNROLL for (int k = 0; k < 64; k += 16) {
+#pragma GCC unroll 16
+        for (int k = 0; k < 64; k += 16) {
             _mm512_store_ps(to + i + k, _mm512_load_ps(from + i + k));
         }
     }
@@ -81,7 +86,8 @@ TARGET512 static void copy512(float *to, const float *from, int64_t n)
 TARGET512 static void stream512(float *to, const float *from, int64_t n)
 {
     for (int64_t i = 0; i < n; i += 64) {
-        UNROLL for (int k = 0; k < 64; k += 16) {
+#pragma GCC unroll 16
+        for (int k = 0; k < 64; k += 16) {
             _mm512_stream_ps(to + i + k, _mm512_load_ps(from + i + k));
         }
     }
@@ -93,17 +99,20 @@ TARGET512 static float read512(const float *from, int64_t n)
     __m512 a[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(),
                    _mm512_setzero_ps()};
     for (int64_t i = 0; i < n; i += 64) {
-        UNROLL for (int k = 0; k < 4; k++) {
+#pragma GCC unroll 16
+        for (int k = 0; k < 4; k++) {
             a[k] = _mm512_add_ps(a[k], _mm512_load_ps(from + i + 16 * k));
         }
     }
-    return _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(a[0], a[1]), _mm512_add_ps(a[2], a[3])));
+    return _mm512_reduce_add_ps(
+        _mm512_add_ps(_mm512_add_ps(a[0], a[1]), _mm512_add_ps(a[2], a[3])));
 }
 
 TARGET256 static void copy256(float *to, const float *from, int64_t n)
 {
     for (int64_t i = 0; i < n; i += 64) {
-        UNROLL for (int k = 0; k < 64; k += 8) {
+#pragma GCC unroll 16
+        for (int k = 0; k < 64; k += 8) {
             _mm256_store_ps(to + i + k, _mm256_load_ps(from + i + k));
         }
     }
@@ -112,7 +121,8 @@ TARGET256 static void copy256(float *to, const float *from, int64_t n)
 TARGET256 static void stream256(float *to, const float *from, int64_t n)
 {
     for (int64_t i = 0; i < n; i += 64) {
-        UNROLL for (int k = 0; k < 64; k += 8) {
+#pragma GCC unroll 16
+        for (int k = 0; k < 64; k += 8) {
             _mm256_stream_ps(to + i + k, _mm256_load_ps(from + i + k));
         }
     }
@@ -122,15 +132,18 @@ TARGET256 static void stream256(float *to, const float *from, int64_t n)
 TARGET256 static float read256(const float *from, int64_t n)
 {
     __m256 a[8], sum = _mm256_setzero_ps();
-    UNROLL for (int k = 0; k < 8; k++) {
+#pragma GCC unroll 16
+    for (int k = 0; k < 8; k++) {
         a[k] = _mm256_setzero_ps();
     }
     for (int64_t i = 0; i < n; i += 64) {
-        UNROLL for (int k = 0; k < 8; k++) {
+#pragma GCC unroll 16
+        for (int k = 0; k < 8; k++) {
             a[k] = _mm256_add_ps(a[k], _mm256_load_ps(from + i + 8 * k));
         }
     }
-    UNROLL for (int k = 0; k < 8; k++) {
+#pragma GCC unroll 16
+    for (int k = 0; k < 8; k++) {
         sum = _mm256_add_ps(sum, a[k]);
     }
     return _mm256_cvtss_f32(sum);
@@ -142,15 +155,18 @@ typedef float four __attribute__((vector_size(16)));
 static float fma_plain(int64_t times)
 {
     four x = {0.999f, 0.999f, 0.999f, 0.999f}, y = {0.001f, 0.001f, 0.001f, 0.001f}, a[12];
-    UNROLL for (int k = 0; k < 12; k++) {
+#pragma GCC unroll 16
+    for (int k = 0; k < 12; k++) {
         a[k] = x * seeds[k];
     }
     for (int64_t i = 0; i < times; i++) {
-        UNROLL for (int k = 0; k < 12; k++) {
+#pragma GCC unroll 16
+        for (int k = 0; k < 12; k++) {
             a[k] = a[k] * x + y;
         }
     }
-    UNROLL for (int k = 0; k < 12; k++) {
+#pragma GCC unroll 16
+    for (int k = 0; k < 12; k++) {
         x += a[k];
     }
     return x[0];
@@ -165,11 +181,13 @@ static float read_plain(const float *from, int64_t n)
 {
     four a[8] = {{0}};
     for (int64_t i = 0; i < n; i += 32) {
-        UNROLL for (int k = 0; k < 8; k++) {
+#pragma GCC unroll 16
+        for (int k = 0; k < 8; k++) {
             a[k] += *(const four *)(from + i + 4 * k);
         }
     }
-    UNROLL for (int k = 1; k < 8; k++) {
+#pragma GCC unroll 16
+    for (int k = 1; k < 8; k++) {
         a[0] += a[k];
     }
     return a[0][0];

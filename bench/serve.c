@@ -101,8 +101,8 @@ static const char *prepare(work *w, const bench_case *c)
     return NULL;
 }
 
-/* Microseconds per call, rising, in `sample`; their number, or -1 after a failure. Samples of at least
- * 20 us, at least 3, for about `budget` microseconds. */
+/* Microseconds per call, rising, in `sample`; their number, or -1 after a failure. Samples of at
+ * least 20 us, at least 3, for about `budget` microseconds. */
 static int measure(work *w, double budget)
 {
     double start = bench_now();
@@ -155,8 +155,8 @@ static void answer_run(work *w, const bench_case *c, double budget)
         print_error(words ? words : failure());
         return;
     }
-    printf("{\"min_us\": %.3f, \"median_us\": %.3f, \"calls\": %d, \"elements\": %lld}\n", sample[0],
-           sample[n / 2], n, (long long)w->step(w));
+    printf("{\"min_us\": %.3f, \"median_us\": %.3f, \"calls\": %d, \"elements\": %lld}\n",
+           sample[0], sample[n / 2], n, (long long)w->step(w));
 }
 
 int bench_serve(const bench_case *cases, int count)
@@ -171,8 +171,8 @@ int bench_serve(const bench_case *cases, int count)
             drop(&w);
             bench_peaks(stdout);
         } else if (!strcmp(line, "about\n")) {
-            printf("{\"library\": \"Egret %s (%s)\", \"threads\": %d}\n", eg_version(), eg_cpu_isa(),
-                   eg_threads());
+            printf("{\"library\": \"Egret %s (%s)\", \"threads\": %d}\n", eg_version(),
+                   eg_cpu_isa(), eg_threads());
         } else {
             print_error("unknown request");
         }

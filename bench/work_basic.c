@@ -42,10 +42,12 @@ typedef struct named_op {
 } named_op;
 
 static const named_op named[] = {
-    {"relu", eg_relu, NULL},       {"exp", eg_exp, NULL},         {"log", eg_log, NULL},
-    {"tanh", eg_tanh, NULL},       {"sigmoid", eg_sigmoid, NULL}, {"gelu", eg_gelu, NULL},
-    {"silu", eg_silu, NULL},       {"sqrt", eg_sqrt, NULL},       {"square", eg_square, NULL},
-    {"gelu_tanh", eg_gelu_tanh, NULL}, {"add", NULL, eg_add},     {"mul", NULL, eg_mul},
+    {"relu", eg_relu, NULL},       {"exp", eg_exp, NULL},
+    {"log", eg_log, NULL},         {"tanh", eg_tanh, NULL},
+    {"sigmoid", eg_sigmoid, NULL}, {"gelu", eg_gelu, NULL},
+    {"silu", eg_silu, NULL},       {"sqrt", eg_sqrt, NULL},
+    {"square", eg_square, NULL},   {"gelu_tanh", eg_gelu_tanh, NULL},
+    {"add", NULL, eg_add},         {"mul", NULL, eg_mul},
     {"div", NULL, eg_div},         {"maximum", NULL, eg_maximum},
 };
 
@@ -87,6 +89,36 @@ static bool make_bias(work *w)
     w->f2 = eg_add;
     w->step = step_f2;
     return w->x[0] && w->x[1];
+}
+
+typedef struct reduction {
+    const char *name;
+    eg_tensor *(*run)(eg_tensor *, const eg_reduce_options *);
+} reduction;
+
+static const reduction reductions[] = {
+    {"sum", eg_sum_with},
+};
+
+static int64_t step_reduce(work *w)
+{
+    eg_scope scope = eg_scope_push();
+    int64_t axis = INT("axis");
+    eg_reduce_options options = {.size = sizeof options};
+    options.axes = axis < 0 ? (eg_axes){0} : EG_AXES((int)axis);
+    return work_done(scope, w->reduce(w->x[0], &options));
+}
+
+static bool make_reduce(work *w)
+{
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++) {
+        if (bench_is(w->c, "f", reductions[i].name)) {
+            w->reduce = reductions[i].run;
+        }
+    }
+    w->x[0] = work_random(EG_SHAPE(INT("rows"), INT("cols")), -0.5, 0.5);
+    w->step = step_reduce;
+    return w->reduce && w->x[0];
 }
 
 static eg_tensor *to_bf16(eg_tensor *x)
@@ -142,8 +174,14 @@ static bool make_every_second(work *w)
 }
 
 const work_op work_basic[] = {
-    {"matmul", make_matmul},       {"unary", make_unary}, {"binary", make_binary},
-    {"bias", make_bias},           {"cast", make_cast},   {"transpose", make_transpose},
-    {"nhwc", make_nhwc},           {"every_second", make_every_second},
+    {"matmul", make_matmul},
+    {"unary", make_unary},
+    {"binary", make_binary},
+    {"bias", make_bias},
+    {"cast", make_cast},
+    {"reduce", make_reduce},
+    {"transpose", make_transpose},
+    {"nhwc", make_nhwc},
+    {"every_second", make_every_second},
     {NULL, NULL},
 };
