@@ -74,6 +74,7 @@ typedef struct eg__storage {
     char *data;
     eg_free_fn free_fn; /* EG__CLS_USER only */
     void *user;
+    struct eg__packs *packs; /* copies of weights in kernels' layouts, lib/cpu/pack.h */
 } eg__storage;
 
 enum {
@@ -216,6 +217,7 @@ struct eg__thread {
     _Atomic int64_t live_tensors, live_bytes; /* written by this thread only, summed by others */
     eg_random_state random;
     eg_error error;
+    struct eg__dnnl *dnnl; /* primitives, lib/cpu/dnnl.h */
     eg__thread *prev, *next;
     bool dead; /* stands in for a thread whose own state could not be allocated */
 };
@@ -401,6 +403,9 @@ eg__infer eg__infer_compare; /* broadcast, bool */
  * and does not call the library. */
 typedef void eg__range_fn(void *ctx, int64_t begin, int64_t end);
 void eg__parallel(int64_t n, int64_t grain, eg__range_fn *fn, void *ctx);
+/* Around calls into another library that runs on the same OpenMP threads. */
+int eg__threads_lend(void);
+void eg__threads_return(int lent);
 enum { EG__GRAIN = 16384 }; /* elements of cheap work below which threads do not pay */
 
 /* ---- the one hook: autograd -------------------------------------------------------------- */

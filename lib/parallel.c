@@ -66,6 +66,32 @@ void eg__parallel(int64_t n, int64_t grain, eg__range_fn *fn, void *ctx)
     fn(ctx, 0, n);
 }
 
+/* OpenMP's own count is per calling thread; the other library asks it. */
+int eg__threads_lend(void)
+{
+#ifdef _OPENMP
+    int was = omp_get_max_threads(), n = eg_threads();
+    atomic_store_explicit(&started, true, memory_order_relaxed);
+    if (was != n) {
+        omp_set_num_threads(n);
+    }
+    return was;
+#else
+    return 1;
+#endif
+}
+
+void eg__threads_return(int lent)
+{
+#ifdef _OPENMP
+    if (lent != eg_threads()) {
+        omp_set_num_threads(lent);
+    }
+#else
+    (void)lent;
+#endif
+}
+
 void eg__parallel_end(void)
 {
 #ifdef EG_HAVE_OMP_PAUSE

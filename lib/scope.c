@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/alloc.h"
+#include "lib/cpu/dnnl.h"
 #include "lib/engine.h"
 
 _Thread_local eg__thread *eg__self __attribute__((tls_model("initial-exec")));
@@ -27,6 +28,7 @@ static void release_thread(eg__thread *T)
     }
     T->nscopes = 0;
     eg__record_end(T);
+    eg__dnnl_thread_end(T);
     eg__alloc_thread_end(T);
     eg__headers_thread_end(T);
     free(T->own);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/alloc.h"
+#include "lib/cpu/pack.h"
 #include "lib/engine.h"
 #include "lib/optable.h"
 
@@ -149,6 +150,7 @@ eg__storage *eg__storage_new(eg__thread *T, size_t bytes, uint16_t made_by)
     s->bytes = bytes;
     s->data = (char *)s + STORAGE_HEAD;
     s->free_fn = NULL;
+    s->packs = NULL;
     if (unlikely(cls == EG__CLS_LARGE)) {
         eg__block_label(s, (int64_t)bytes, made_by);
     }
@@ -162,6 +164,9 @@ eg__storage *eg__storage_new(eg__thread *T, size_t bytes, uint16_t made_by)
 void eg__storage_free(eg__thread *T, eg__storage *s)
 {
     eg__count(&T->live_bytes, -(int64_t)s->bytes);
+    if (unlikely(s->packs != NULL)) {
+        eg__packs_free(T, s);
+    }
     if (unlikely(s->cls == EG__CLS_USER)) {
         if (s->free_fn) {
             s->free_fn(s->data, s->user);
