@@ -1,0 +1,479 @@
+/* safetensors.c - named tensors in one file: 8 bytes of header length, a JSON header, the data. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <egret/io.h>
+
+#include "lib/io/file.h"
+#include "lib/io/json.h"
+
+enum { LENGTH_BYTES = 8, MOST_HEADER = 100000000 };
+
+static const char *const dtype_words[EG_DTYPE_COUNT] = {"F32", "F64", "F16", "BF16",
+                                                        "I64", "I32", "U8",  "BOOL"};
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* What the header says of one tensor. */
+typedef struct header_entry {
+    const char *name;
+    int64_t at; /* of its place in the file, for words */
+    int64_t begin, end, n;
+    eg_shape shape;
+    int dtype;
+} header_entry;
+
+typedef struct reader {
+    eg__source *source;
+    eg__json json;
+    header_entry *entry;
+    uint32_t count, capacity;
+    eg_tensors *map;
+} reader;
+
+static eg_status bad_json(const reader *r)
+{
+    return eg__source_bad(r->source, LENGTH_BYTES + r->json.at, "%s",
+                          r->json.error ? r->json.error : "not what a header may have here");
+}
+
+#define BAD(r, ...) eg__source_bad((r)->source, LENGTH_BYTES + (r)->json.start, __VA_ARGS__)
+
+/* The latest key or string as C text: no zero inside. */
+static bool plain(const reader *r)
+{
+    return (int64_t)strlen(r->json.text) == r->json.length;
+}
+
+static eg_status expect(reader *r, eg__json_token wanted, const char *what)
+{
+    eg__json_token t = eg__json_next(&r->json);
+    return t == wanted          ? EG_OK
+           : t == EG__JSON_ERROR ? bad_json(r)
+                                 : BAD(r, "%s was expected", what);
+}
+
+/* [ n, n, ... ] of at most `most` numbers that are not negative. */
+static eg_status read_sizes(reader *r, int64_t *size, int most, int *count, const char *what)
+{
+    eg_status st = expect(r, EG__JSON_ARRAY, "a list of numbers");
+    *count = 0;
+    while (!st) {
+        eg__json_token t = eg__json_next(&r->json);
+        if (t == EG__JSON_ARRAY_END) {
+            return EG_OK;
+        }
+        if (t == EG__JSON_ERROR) {
+            return bad_json(r);
+        }
+        if (*count == most) {
+            return BAD(r, "%s has more than %d numbers", what, most);
+        }
+        if (t != EG__JSON_NUMBER || !eg__json_integer(&r->json, &size[*count]) || size[*count] < 0) {
+            return BAD(r, "%s has something else than a number from 0 to 2^63 - 1", what);
+        }
+        ++*count;
+    }
+    return st;
+}
+
+static eg_status read_dtype(reader *r, int *dtype)
+{
+    eg_status st = expect(r, EG__JSON_STRING, "a dtype's name");
+    for (int d = 0; !st && d < EG_DTYPE_COUNT; d++) {
+        if (eg__json_is(&r->json, dtype_words[d])) {
+            *dtype = d;
+            return EG_OK;
+        }
+    }
+    return st ? st : BAD(r, "dtype \"%.20s\" is none Egret has", r->json.text);
+}
+
+enum { HAS_DTYPE = 1, HAS_SHAPE = 2, HAS_OFFSETS = 4, HAS_ALL = 7 };
+
+/* One key of a tensor's object, and its value. */
+static eg_status read_field(reader *r, header_entry *e, unsigned *has)
+{
+    static const char *const keys[] = {"dtype", "shape", "data_offsets"};
+    int which = 0, count = 0;
+    while (which < 3 && !eg__json_is(&r->json, keys[which])) {
+        which++;
+    }
+    if (which == 3 || *has >> which & 1) {
+        return BAD(r, "\"%.40s\" has key \"%.40s\"%s", e->name, r->json.text,
+                   which == 3 ? ", which is unknown" : " twice");
+    }
+    *has |= 1u << which;
+    if (which == 0) {
+        return read_dtype(r, &e->dtype);
+    }
+    if (which == 1) {
+        return read_sizes(r, e->shape.dim, EG_MAX_DIMS, &e->shape.ndim, "shape");
+    }
+    int64_t offsets[2];
+    eg_status st = read_sizes(r, offsets, 2, &count, "data_offsets");
+    if (!st && count != 2) {
+        return BAD(r, "data_offsets has %d numbers, not 2", count);
+    }
+    if (!st) {
+        e->begin = offsets[0];
+        e->end = offsets[1];
+    }
+    return st;
+}
+
+/* The object of a tensor, whose name was just read. */
+static eg_status read_tensor(reader *r)
+{
+    if (!plain(r)) {
+        return BAD(r, "a name with a zero inside");
+    }
+    if (r->count == r->capacity && !eg__grow(&r->entry, &r->capacity, sizeof *r->entry)) {
+        return eg__no_memory(r->source->op, (int64_t)sizeof *r->entry);
+    }
+    header_entry *e = &r->entry[r->count];
+    *e = (header_entry){.name = r->json.text, .at = LENGTH_BYTES + r->json.start};
+    unsigned has = 0;
+    eg_status st = expect(r, EG__JSON_OBJECT, "an object");
+    while (!st) {
+        eg__json_token t = eg__json_next(&r->json);
+        if (t == EG__JSON_OBJECT_END) {
+            break;
+        }
+        st = t == EG__JSON_KEY ? read_field(r, e, &has) : bad_json(r);
+    }
+    if (!st && has != HAS_ALL) {
+        st = eg__source_bad(r->source, e->at, "\"%.60s\" lacks dtype, shape or data_offsets", e->name);
+    }
+    int64_t bytes = 0;
+    if (!st && (eg__check_shape(r->source->op, e->shape.ndim, e->shape.dim, e->dtype, &e->n) ||
+                (bytes = e->n * eg__dtype_sizes[e->dtype]) != e->end - e->begin || e->begin > e->end)) {
+        st = eg__source_bad(r->source, e->at, "\"%.50s\" of %s %s needs other than its bytes %lld..%lld",
+                            e->name, dtype_words[e->dtype],
+                            eg__shape_text(e->shape.ndim, e->shape.dim).s, (long long)e->begin,
+                            (long long)e->end);
+    }
+    r->count += !st;
+    return st;
+}
+
+/* { "key": "text", ... } */
+static eg_status read_texts(reader *r)
+{
+    eg_status st = expect(r, EG__JSON_OBJECT, "an object of texts");
+    while (!st) {
+        eg__json_token t = eg__json_next(&r->json);
+        if (t == EG__JSON_OBJECT_END) {
+            return EG_OK;
+        }
+        if (t != EG__JSON_KEY) {
+            return bad_json(r);
+        }
+        const char *key = r->json.text;
+        if (!plain(r) || eg_tensors_text(r->map, key)) {
+            return BAD(r, "__metadata__ has \"%.60s\" twice, or with a zero inside", key);
+        }
+        st = expect(r, EG__JSON_STRING, "a text");
+        if (!st && !plain(r)) {
+            st = BAD(r, "a text with a zero inside");
+        }
+        st = st ? st : eg_tensors_set_text(r->map, key, r->json.text);
+    }
+    return st;
+}
+
+static eg_status read_header(reader *r)
+{
+    bool metadata = false;
+    if (r->json.size == 0 || r->json.s[0] != '{') {
+        return eg__source_bad(r->source, LENGTH_BYTES, "the header does not begin with {");
+    }
+    eg_status st = expect(r, EG__JSON_OBJECT, "an object");
+    while (!st) {
+        eg__json_token t = eg__json_next(&r->json);
+        if (t == EG__JSON_OBJECT_END) {
+            return expect(r, EG__JSON_END, "the end of the header");
+        }
+        if (t != EG__JSON_KEY) {
+            return bad_json(r);
+        }
+        if (!eg__json_is(&r->json, "__metadata__")) {
+            st = read_tensor(r);
+        } else {
+            st = metadata ? BAD(r, "__metadata__ twice") : read_texts(r);
+            metadata = true;
+        }
+    }
+    return st;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const header_entry *p = *(header_entry *const *)a, *q = *(header_entry *const *)b;
+    int64_t d = p->begin != q->begin ? p->begin - q->begin : p->end - q->end;
+    return d < 0 ? -1 : d > 0;
+}
+
+/* The data of all tensors, side by side, must be all there is. */
+static eg_status check_places(const reader *r, int64_t data_size)
+{
+    header_entry **order = eg__malloc(r->count * sizeof *order);
+    if (!order) {
+        return eg__no_memory(r->source->op, (int64_t)(r->count * sizeof *order));
+    }
+    for (uint32_t i = 0; i < r->count; i++) {
+        order[i] = &r->entry[i];
+    }
+    qsort(order, r->count, sizeof *order, by_place);
+    int64_t at = 0;
+    eg_status st = EG_OK;
+    for (uint32_t i = 0; i < r->count && !st; at = order[i++]->end) {
+        const header_entry *e = order[i];
+        if (e->begin != at) {
+            st = eg__source_bad(r->source, e->at, "data of \"%.50s\" begin at %lld, the data before end "
+                                "at %lld", e->name, (long long)e->begin, (long long)at);
+        } else if (e->end > data_size) {
+            st = eg__source_bad(r->source, e->at, "data of \"%.50s\" end at %lld, the file's at %lld",
+                                e->name, (long long)e->end, (long long)data_size);
+        }
+    }
+    free(order);
+    if (!st && at != data_size) {
+        st = eg__source_bad(r->source, r->source->size - (data_size - at),
+                            "%lld bytes belong to no tensor", (long long)(data_size - at));
+    }
+    return st;
+}
+
+static eg_status read_data(reader *r, int64_t base)
+{
+    eg_status st = EG_OK;
+    for (uint32_t i = 0; i < r->count && !st; i++) {
+        const header_entry *e = &r->entry[i];
+        if (eg_tensors_has(r->map, e->name)) {
+            return eg__source_bad(r->source, e->at, "two tensors are named \"%.80s\"", e->name);
+        }
+        eg_scope s = eg_scope_push();
+        eg_tensor *t = eg_empty(e->shape, (eg_dtype)e->dtype);
+        st = t ? eg__source_read(r->source, base + e->begin, eg__ptr(t), e->end - e->begin) : eg__why();
+        if (!st && eg__big_endian()) {
+            eg__swap_bytes(eg__ptr(t), t->n, eg__esize(t));
+        }
+        st = st ? st : eg_tensors_set(r->map, e->name, t);
+        eg_scope_pop(s, NULL);
+    }
+    return st;
+}
+
+static eg_status header_size(const eg__source *s, int64_t *size)
+{
+    uint8_t b[LENGTH_BYTES];
+    uint64_t n = 0;
+    eg_status st = eg__source_read(s, 0, b, LENGTH_BYTES);
+    for (int i = LENGTH_BYTES; !st && i-- > 0;) {
+        n = n << 8 | b[i];
+    }
+    if (!st && (n > MOST_HEADER || n > (uint64_t)(s->size - LENGTH_BYTES))) {
+        return eg__source_bad(s, 0, "the header's length is %llu, the file has %lld bytes and headers at "
+                              "most %d", (unsigned long long)n, (long long)s->size, MOST_HEADER);
+    }
+    *size = (int64_t)n;
+    return st;
+}
+
+static eg_tensors *read_all(eg__source *s)
+{
+    reader r = {.source = s};
+    char *header = NULL;
+    int64_t size = 0;
+    eg_status st = header_size(s, &size);
+    if (!st && !(header = eg__malloc((size_t)size))) {
+        st = eg__no_memory(s->op, size);
+    }
+    st = st ? st : eg__source_read(s, LENGTH_BYTES, header, size);
+    if (!st && !(r.map = eg_tensors_new())) {
+        st = eg__why();
+    }
+    if (!st) {
+        eg__json_begin(&r.json, header, size);
+        st = read_header(&r);
+    }
+    st = st ? st : check_places(&r, s->size - LENGTH_BYTES - size);
+    st = st ? st : read_data(&r, LENGTH_BYTES + size);
+    free(r.entry);
+    free(header);
+    if (st) {
+        eg_tensors_free(r.map);
+        return NULL;
+    }
+    return r.map;
+}
+
+eg_tensors *eg_safetensors_load(const char *path)
+{
+    eg__source s;
+    if (eg__source_open(&s, "eg_safetensors_load", path)) {
+        return NULL;
+    }
+    eg_tensors *map = read_all(&s);
+    eg__source_close(&s);
+    return map;
+}
+
+eg_tensors *eg_safetensors_parse(const void *data, size_t bytes)
+{
+    eg__source s;
+    return eg__source_memory(&s, "eg_safetensors_parse", data, bytes) ? NULL : read_all(&s);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static const char save[] = "eg_safetensors_save";
+
+/* Text that grows. */
+typedef struct text {
+    char *s;
+    uint32_t n, capacity;
+    bool full;
+} text;
+
+static void put(text *t, const char *s, size_t n)
+{
+    while (!t->full && t->capacity - t->n < n) {
+        t->full = t->capacity >= 1u << 30 || !eg__grow(&t->s, &t->capacity, 1);
+    }
+    if (!t->full) {
+        memcpy(t->s + t->n, s, n);
+        t->n += (uint32_t)n;
+    }
+}
+
+static void put_word(text *t, const char *s)
+{
+    put(t, s, strlen(s));
+}
+
+static void put_number(text *t, int64_t v)
+{
+    char s[24];
+    put(t, s, (size_t)snprintf(s, sizeof s, "%lld", (long long)v));
+}
+
+/* In quotes; refused unless it is UTF-8. */
+static eg_status put_string(text *t, const char *s)
+{
+    put_word(t, "\"");
+    for (int64_t left = (int64_t)strlen(s); left > 0;) {
+        int n = eg__utf8_length(s, left);
+        unsigned char c = (unsigned char)*s;
+        char escaped[8];
+        if (!n) {
+            return eg__fail(EG_EINVAL, save, "a name or text is not UTF-8: \"%.160s\"", s);
+        }
+        if (c < 0x20 || c == '"' || c == '\\') {
+            put(t, escaped, (size_t)snprintf(escaped, sizeof escaped, c < 0x20 ? "\\u%04x" : "\\%c", c));
+        } else {
+            put(t, s, (size_t)n);
+        }
+        s += n;
+        left -= n;
+    }
+    put_word(t, "\"");
+    return EG_OK;
+}
+
+static eg_status put_texts(text *t, const eg_tensors *map)
+{
+    eg_status st = EG_OK;
+    put_word(t, "\"__metadata__\":{");
+    for (int64_t i = 0; i < eg_tensors_text_count(map) && !st; i++) {
+        const char *key = eg_tensors_text_key(map, i);
+        put_word(t, i ? "," : "");
+        st = put_string(t, key);
+        put_word(t, ":");
+        st = st ? st : put_string(t, eg_tensors_text(map, key));
+    }
+    put_word(t, "}");
+    return st;
+}
+
+static eg_status put_tensor(text *t, const char *name, const eg_tensor *x, int64_t *at)
+{
+    if (!strcmp(name, "__metadata__")) {
+        return eg__fail(EG_EINVAL, save, "no tensor can be named __metadata__");
+    }
+    eg_status st = put_string(t, name);
+    put_word(t, ":{\"dtype\":\"");
+    put_word(t, dtype_words[x->dtype]);
+    put_word(t, "\",\"shape\":[");
+    for (int d = 0; d < x->ndim; d++) {
+        put_word(t, d ? "," : "");
+        put_number(t, x->shape[d]);
+    }
+    put_word(t, "],\"data_offsets\":[");
+    put_number(t, *at);
+    put_word(t, ",");
+    put_number(t, *at += x->n * (int64_t)eg__esize(x));
+    put_word(t, "]}");
+    return st;
+}
+
+/* Calls for each tensor, those with the widest elements first. */
+#define EACH_BY_WIDTH(map, name, x)                                                                \
+    for (size_t width = 8; width && !st; width /= 2)                                               \
+        for (int64_t i = 0; i < eg_tensors_count(map) && !st; i++)                                 \
+            if (name = eg_tensors_name(map, i), x = eg_tensors_at(map, i), eg__esize(x) == width)
+
+static eg_status write_all(const eg_tensors *map, eg__target *file, text *t)
+{
+    eg_status st = EG_OK;
+    const char *name, *comma = "";
+    const eg_tensor *x;
+    int64_t at = 0;
+    put(t, "\0\0\0\0\0\0\0", LENGTH_BYTES);
+    put_word(t, "{");
+    if (eg_tensors_text_count(map)) {
+        st = put_texts(t, map);
+        comma = ",";
+    }
+    EACH_BY_WIDTH(map, name, x) {
+        put_word(t, comma);
+        st = put_tensor(t, name, x, &at);
+        comma = ",";
+    }
+    put_word(t, "}");
+    while (!t->full && t->n % 8) {
+        put_word(t, " ");
+    }
+    if (!st && (t->full || t->n > MOST_HEADER)) {
+        st = t->full ? eg__no_memory(save, t->n)
+                     : eg__fail(EG_EINVAL, save, "the header would have %u bytes, %d are possible", t->n,
+                                MOST_HEADER);
+    }
+    if (st) {
+        return st;
+    }
+    for (int i = 0; i < LENGTH_BYTES; i++) {
+        t->s[i] = (char)((uint64_t)(t->n - LENGTH_BYTES) >> 8 * i);
+    }
+    st = eg__target_write(file, t->s, t->n);
+    EACH_BY_WIDTH(map, name, x) {
+        st = eg__target_write_tensor(file, x);
+    }
+    return st;
+}
+
+eg_status eg_safetensors_save(const eg_tensors *map, const char *path)
+{
+    eg__target file;
+    text t = {0};
+    if (!map) {
+        return eg__null_argument(save, "map");
+    }
+    eg_status st = eg__target_open(&file, save, path);
+    if (!st) {
+        st = eg__target_close(&file, write_all(map, &file, &t));
+    }
+    free(t.s);
+    return st;
+}

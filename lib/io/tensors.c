@@ -1,0 +1,233 @@
+/* tensors.c - the map of named tensors, and of keys and texts. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <time.h>
+
+#include <egret/io.h>
+
+#include "lib/internal.h"
+
+/* Names in the order they came, found through an open hash of places + 1. */
+typedef struct names {
+    char **name;
+    void **value;
+    uint32_t count, cname, cvalue;
+    uint32_t *index;
+    uint32_t cindex; /* a power of two, at least twice count; or 0 */
+} names;
+
+struct eg_tensors {
+    names tensors, texts;
+    uint64_t seed; /* of the hash, so that no file can be made to collide */
+};
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(uint64_t seed, const char *s)
+{
+    uint64_t h = seed;
+    for (; *s; s++) {
+        h = (h ^ (unsigned char)*s) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+    }
+    return h * 0xbf58476d1ce4e5b9u >> 32;
+}
+
+/* The slot of the index that holds the name, or the free one where it belongs. */
+static uint32_t *slot_of(const names *t, uint64_t seed, const char *name)
+{
+    uint32_t h = (uint32_t)hash_of(seed, name), mask = t->cindex - 1;
+    while (t->index[h & mask] && strcmp(t->name[t->index[h & mask] - 1], name)) {
+        h++;
+    }
+    return &t->index[h & mask];
+}
+
+static int64_t find(const names *t, uint64_t seed, const char *name)
+{
+    return t->count ? (int64_t)*slot_of(t, seed, name) - 1 : -1;
+}
+
+static bool grow_index(names *t, uint64_t seed)
+{
+    uint32_t *index = t->index;
+    if (!eg__grow(&index, &t->cindex, sizeof *index)) {
+        return false;
+    }
+    t->index = index;
+    memset(index, 0, t->cindex * sizeof *index);
+    for (uint32_t i = 0; i < t->count; i++) {
+        *slot_of(t, seed, t->name[i]) = i + 1;
+    }
+    return true;
+}
+
+/* A place for a new name, its value still NULL; -1: out of memory, nothing changed. */
+static int64_t add(names *t, uint64_t seed, const char *name)
+{
+    if ((t->count == t->cname && !eg__grow(&t->name, &t->cname, sizeof *t->name)) ||
+        (t->count == t->cvalue && !eg__grow(&t->value, &t->cvalue, sizeof *t->value)) ||
+        (2 * (t->count + 1) > t->cindex && !grow_index(t, seed))) {
+        return -1;
+    }
+    size_t bytes = strlen(name) + 1;
+    char *copy = eg__malloc(bytes);
+    if (!copy) {
+        return -1;
+    }
+    memcpy(copy, name, bytes);
+    *slot_of(t, seed, name) = t->count + 1;
+    t->name[t->count] = copy;
+    t->value[t->count] = NULL;
+    return t->count++;
+}
+
+static void free_names(names *t, void (*free_value)(void *))
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        free(t->name[i]);
+        if (t->value[i]) {
+            free_value(t->value[i]);
+        }
+    }
+    free(t->name);
+    free(t->value);
+    free(t->index);
+}
+
+/* ---- the map --------------------------------------------------------------------------------- */
+
+static void release(void *t)
+{
+    eg_release(t);
+}
+
+eg_tensors *eg_tensors_new(void)
+{
+    eg_tensors *map = eg__malloc(sizeof *map);
+    struct timespec now = {0};
+    if (!map) {
+        return eg__no_memory("eg_tensors_new", sizeof *map), NULL;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    *map = (eg_tensors){.seed = (uint64_t)(uintptr_t)map * 0x9e3779b97f4a7c15u ^
+                                (uint64_t)now.tv_nsec << 20 ^ (uint64_t)now.tv_sec};
+    return map;
+}
+
+void eg_tensors_free(eg_tensors *map)
+{
+    if (map) {
+        free_names(&map->tensors, release);
+        free_names(&map->texts, free);
+        free(map);
+    }
+}
+
+/* Whether the arguments of a setter are all there. */
+static eg_status check(const eg_tensors *map, const char *name, const char *op)
+{
+    return !map    ? eg__null_argument(op, "map")
+           : !name ? eg__null_argument(op, "name")
+                   : EG_OK;
+}
+
+static eg_status set(eg_tensors *map, names *t, const char *name, void *value,
+                     void (*free_value)(void *), const char *op)
+{
+    int64_t i = find(t, map->seed, name);
+    if (i < 0) {
+        i = add(t, map->seed, name);
+    }
+    if (i < 0) {
+        free_value(value);
+        return eg__no_memory(op, (int64_t)strlen(name));
+    }
+    if (t->value[i]) {
+        free_value(t->value[i]);
+    }
+    t->value[i] = value;
+    return EG_OK;
+}
+
+eg_status eg_tensors_set(eg_tensors *map, const char *name, eg_tensor *t)
+{
+    static const char op[] = "eg_tensors_set";
+    eg_status st = check(map, name, op);
+    st = st ? st : eg__check(t, op, "t");
+    return st ? st : set(map, &map->tensors, name, eg_keep(t), release, op);
+}
+
+eg_tensor *eg_tensors_get(const eg_tensors *map, const char *name)
+{
+    static const char op[] = "eg_tensors_get";
+    if (check(map, name, op)) {
+        return NULL;
+    }
+    int64_t i = find(&map->tensors, map->seed, name);
+    return i < 0 ? eg__fail_null(EG_EINDEX, op, "no tensor is named \"%.160s\"", name)
+                 : map->tensors.value[i];
+}
+
+bool eg_tensors_has(const eg_tensors *map, const char *name)
+{
+    return map && name && find(&map->tensors, map->seed, name) >= 0;
+}
+
+int64_t eg_tensors_count(const eg_tensors *map)
+{
+    return map ? map->tensors.count : 0;
+}
+
+static bool inside(const eg_tensors *map, const names *t, int64_t i, const char *op)
+{
+    if (!map) {
+        return eg__null_argument(op, "map"), false;
+    }
+    if (i < 0 || i >= t->count) {
+        return eg__fail(EG_EINDEX, op, "there are %u, so no %lld", t->count, (long long)i), false;
+    }
+    return true;
+}
+
+const char *eg_tensors_name(const eg_tensors *map, int64_t i)
+{
+    return inside(map, &map->tensors, i, "eg_tensors_name") ? map->tensors.name[i] : NULL;
+}
+
+eg_tensor *eg_tensors_at(const eg_tensors *map, int64_t i)
+{
+    return inside(map, &map->tensors, i, "eg_tensors_at") ? map->tensors.value[i] : NULL;
+}
+
+eg_status eg_tensors_set_text(eg_tensors *map, const char *key, const char *text)
+{
+    static const char op[] = "eg_tensors_set_text";
+    eg_status st = check(map, key, op);
+    if (st || !text) {
+        return st ? st : eg__null_argument(op, "text");
+    }
+    size_t bytes = strlen(text) + 1;
+    char *copy = eg__malloc(bytes);
+    if (!copy) {
+        return eg__no_memory(op, (int64_t)bytes);
+    }
+    memcpy(copy, text, bytes);
+    return set(map, &map->texts, key, copy, free, op);
+}
+
+const char *eg_tensors_text(const eg_tensors *map, const char *key)
+{
+    int64_t i = map && key ? find(&map->texts, map->seed, key) : -1;
+    return i < 0 ? NULL : map->texts.value[i];
+}
+
+int64_t eg_tensors_text_count(const eg_tensors *map)
+{
+    return map ? map->texts.count : 0;
+}
+
+const char *eg_tensors_text_key(const eg_tensors *map, int64_t i)
+{
+    return inside(map, &map->texts, i, "eg_tensors_text_key") ? map->texts.name[i] : NULL;
+}

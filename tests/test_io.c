@@ -1,0 +1,381 @@
+/* test_io.c - tensors in files: what goes in comes out, what is malformed is refused in words, and a
+ * failed write leaves the old file. */
+#define _POSIX_C_SOURCE 200809L
+#include "tests/egt.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <egret/io.h>
+
+/* A folder of the test's own. */
+static const char *folder(void)
+{
+    static char path[64];
+    if (!path[0]) {
+        snprintf(path, sizeof path, "/tmp/egret-io-XXXXXX");
+        EGT_CHECK(mkdtemp(path));
+    }
+    return path;
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[160];
+    snprintf(path, sizeof path, "%s/%s", folder(), name);
+    return path;
+}
+
+__attribute__((destructor)) static void clean(void)
+{
+    rmdir(folder());
+}
+
+static char *slurp(const char *path, size_t *bytes)
+{
+    FILE *f = fopen(path, "rb");
+    EGT_CHECK(f);
+    char *data = malloc(1 << 20);
+    *bytes = fread(data, 1, 1 << 20, f);
+    fclose(f);
+    return data;
+}
+
+/* ---- the map ------------------------------------------------------------------------------------ */
+
+EGT(map_keeps_order_and_replaces)
+{
+    eg_tensors *m = eg_tensors_new();
+    eg_scope s = eg_scope_push();
+    for (int i = 0; i < 500; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "t%d", i * 7 % 500);
+        EGT_OK(eg_tensors_set(m, name, eg_scalar(i, EG_F64)));
+    }
+    EGT_OK(eg_tensors_set(m, "t7", eg_scalar(-1, EG_F64)));
+    EGT_OK(eg_tensors_set_text(m, "k", "v"));
+    EGT_OK(eg_tensors_set_text(m, "k", "w"));
+    eg_scope_pop(s, NULL);
+    EGT_EQ(eg_tensors_count(m), 500);
+    EGT_STR(eg_tensors_name(m, 1), "t7");
+    EGT_EQ(eg_item(eg_tensors_at(m, 1)), -1);
+    EGT_EQ(eg_item(eg_tensors_get(m, "t14")), 2);
+    EGT_CHECK(eg_tensors_has(m, "t499") && !eg_tensors_has(m, "t500"));
+    EGT_STR(eg_tensors_text(m, "k"), "w");
+    EGT_CHECK(eg_tensors_text(m, "absent") == NULL);
+    EGT_EQ(eg_tensors_text_count(m), 1);
+    EGT_STR(eg_tensors_text_key(m, 0), "k");
+    EGT_REFUSED(eg_tensors_get(m, "no%s"), EG_EINDEX, "no%s");
+    EGT_REFUSED(eg_tensors_at(m, 500), EG_EINDEX, "500");
+    EGT_REFUSED(eg_tensors_set(m, NULL, NULL), EG_EINVAL, "name");
+    EGT_REFUSED(eg_tensors_set(m, "x", NULL), EG_EINVAL, "t");
+    EGT_REFUSED(eg_tensors_set_text(NULL, "x", "y"), EG_EINVAL, "map");
+    eg_tensors_free(m);
+    eg_tensors_free(NULL);
+}
+
+/* ---- safetensors -------------------------------------------------------------------------------- */
+
+static eg_tensors *sample(void)
+{
+    eg_tensors *m = eg_tensors_new();
+    eg_scope s = eg_scope_push();
+    eg_tensors_set_text(m, "format", "pt");
+    eg_tensors_set_text(m, "quotes \" and \\ and \n", "snow \xe2\x98\x83");
+    eg_tensors_set(m, "flag", eg_from_values(EG_SHAPE(3), EG_BOOL, (double[]){1, 0, 1}));
+    eg_tensors_set(m, "half", egt_random(EG_SHAPE(2, 3), EG_F16, -1, 1));
+    eg_tensors_set(m, "brain", egt_random(EG_SHAPE(5), EG_BF16, -1, 1));
+    eg_tensors_set(m, "w.weight", eg_transpose(egt_random(EG_SHAPE(3, 4), EG_F32, -1, 1), 0, 1));
+    eg_tensors_set(m, "w\"b", egt_random(EG_SHAPE(2, 1, 2), EG_F64, -1, 1));
+    eg_tensors_set(m, "i", egt_random(EG_SHAPE(4), EG_I64, -9e15, 9e15));
+    eg_tensors_set(m, "j", egt_random(EG_SHAPE(4), EG_I32, -1e9, 1e9));
+    eg_tensors_set(m, "u", egt_random(EG_SHAPE(7), EG_U8, 0, 255));
+    eg_tensors_set(m, "none", eg_zeros(EG_SHAPE(0, 3), EG_F32));
+    eg_tensors_set(m, "scalar", eg_scalar(2.5, EG_F32));
+    eg_scope_pop(s, NULL);
+    return m;
+}
+
+EGT(safetensors_come_back_as_they_were)
+{
+    const char *path = in_folder("a.safetensors");
+    eg_tensors *m = sample();
+    EGT_OK(eg_safetensors_save(m, path));
+    eg_tensors *back = eg_safetensors_load(path);
+    EGT_CHECK(back);
+    EGT_EQ(eg_tensors_count(back), eg_tensors_count(m));
+    for (int64_t i = 0; i < eg_tensors_count(m); i++) {
+        EGT_EQ(egt_distance(eg_tensors_get(back, eg_tensors_name(m, i)), eg_tensors_at(m, i)), 0);
+    }
+    EGT_EQ(eg_tensors_text_count(back), 2);
+    EGT_STR(eg_tensors_text(back, "quotes \" and \\ and \n"), "snow \xe2\x98\x83");
+    /* The same map gives the same bytes; what was read may be written over the file it came from. */
+    size_t n, n2;
+    char *first = slurp(path, &n);
+    EGT_OK(eg_safetensors_save(back, path));
+    char *second = slurp(path, &n2);
+    EGT_CHECK(n == n2 && !memcmp(first, second, n));
+    free(first);
+    free(second);
+    eg_tensors_free(m);
+    eg_tensors_free(back);
+    unlink(path);
+}
+
+/* A file of this header and `data` bytes of zeros. */
+static eg_tensors *parse(const char *header, size_t length, size_t data)
+{
+    size_t total = 8 + length + data;
+    char *file = calloc(1, total);
+    for (int i = 0; i < 8; i++) {
+        file[i] = (char)((uint64_t)length >> 8 * i);
+    }
+    memcpy(file + 8, header, length);
+    eg_tensors *m = eg_safetensors_parse(file, total);
+    free(file);
+    return m;
+}
+
+#define T(offsets) "{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[" offsets "]}"
+
+static const struct malformed {
+    const char *header;
+    size_t data;
+    const char *word;
+} malformed[] = {
+    {"", 0, "{"},
+    {" {}", 0, "{"},
+    {"\xef\xbb\xbf{}", 0, "{"},
+    {"[]", 0, "{"},
+    {"{", 0, "key"},
+    {"{} x", 0, "after"},
+    {"{}}", 0, "after"},
+    {"{}", 1, "no tensor"},
+    {"{\"a\"}", 0, "colon"},
+    {"{\"a\":1}", 0, "object was expected"},
+    {"{\"a\":" T("0,8") ",}", 8, "key"},
+    {"{\"a\":" T("0,8") " \"b\":" T("8,16") "}", 16, "comma"},
+    {"{\"a\":" T("0,8") ",\"a\":" T("8,16") "}", 16, "two tensors"},
+    {"{\"a\":" T("0,8") ",\"\\u0061\":" T("8,16") "}", 16, "two tensors"},
+    {"{\"a\":" T("0,8") ",\"b\":" T("4,12") "}", 12, "begin at 4"},
+    {"{\"a\":" T("0,8") ",\"b\":" T("9,17") "}", 17, "begin at 9"},
+    {"{\"a\":" T("1,9") "}", 9, "begin at 1"},
+    {"{\"a\":" T("8,0") "}", 8, "needs other"},
+    {"{\"a\":" T("0,7") "}", 7, "needs other"},
+    {"{\"a\":" T("0,8") "}", 7, "the file's at 7"},
+    {"{\"a\":" T("0,8") "}", 9, "no tensor"},
+    {"{\"a\":" T("-8,0") "}", 0, "number"},
+    {"{\"a\":" T("0,8.0") "}", 8, "number"},
+    {"{\"a\":" T("0,8,9") "}", 8, "more than 2"},
+    {"{\"a\":" T("8") "}", 8, "not 2"},
+    {"{\"a\":" T("0,9223372036854775808") "}", 8, "number"},
+    {"{\"a\":" T("00,8") "}", 8, "comma"},
+    {"{\"a\":{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4, "I16"},
+    {"{\"a\":{\"dtype\":4,\"shape\":[2],\"data_offsets\":[0,4]}}", 4, "dtype"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2],\"x\":1}}", 2, "unknown"},
+    {"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2, "twice"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2]}}", 2, "lacks"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[-1],\"data_offsets\":[0,2]}}", 2, "number"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]}}", 1, "more than 8"},
+    {"{\"a\":{\"dtype\":\"F64\",\"shape\":[2305843009213693952],\"data_offsets\":[0,0]}}", 0, "needs other"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0, "needs other"},
+    {"{\"a\\u0000b\":" T("0,8") "}", 8, "zero"},
+    {"{\"a\\ud800\":" T("0,8") "}", 8, "escape"},
+    {"{\"a\\x\":" T("0,8") "}", 8, "escape"},
+    {"{\"a\xff\":" T("0,8") "}", 8, "UTF-8"},
+    {"{\"a\xed\xa0\x80\":" T("0,8") "}", 8, "UTF-8"},
+    {"{\"a\n\":" T("0,8") "}", 8, "control"},
+    {"{\"a:", 8, "without an end"},
+    {"{\"__metadata__\":{\"a\":1}}", 0, "a text"},
+    {"{\"__metadata__\":{\"a\":\"\",\"a\":\"\"}}", 0, "twice"},
+    {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, "twice"},
+    {"{\"__metadata__\":[]}", 0, "object"},
+    {"{'a':1}", 0, "key"},
+    {"{\"a\":nan}", 0, "value"},
+};
+
+EGT(safetensors_malformed)
+{
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+        const struct malformed *m = &malformed[i];
+        snprintf(egt_case, sizeof egt_case, "safetensors_malformed %s", m->header);
+        EGT_REFUSED(parse(m->header, strlen(m->header), m->data), EG_EFORMAT, m->word);
+    }
+}
+
+EGT(safetensors_small_and_well_formed)
+{
+    static const char *const fine[] = {"{}", "{} \n\t ", "{\"__metadata__\":{}}", "{\"\":" T("0,8") "}"};
+    for (int i = 0; i < 4; i++) {
+        eg_tensors *m = parse(fine[i], strlen(fine[i]), i == 3 ? 8 : 0);
+        EGT_CHECK(m && eg_tensors_count(m) == (i == 3));
+        eg_tensors_free(m);
+    }
+}
+
+EGT(safetensors_header_lengths)
+{
+    static const uint64_t lengths[] = {3, 100, 100000001, (uint64_t)1 << 63, UINT64_MAX};
+    for (int i = 0; i < 5; i++) {
+        char file[10] = {0};
+        for (int k = 0; k < 8; k++) {
+            file[k] = (char)(lengths[i] >> 8 * k);
+        }
+        EGT_REFUSED(eg_safetensors_parse(file, sizeof file), EG_EFORMAT, "header's length");
+    }
+    EGT_REFUSED(eg_safetensors_parse("", 0), EG_EFORMAT, "ends");
+    EGT_REFUSED(eg_safetensors_parse(NULL, 3), EG_EINVAL, "data");
+    EGT_REFUSED(eg_safetensors_parse("\0\0\0\0\0\0\0", 8), EG_EFORMAT, "{");
+}
+
+EGT(safetensors_deep_nesting)
+{
+    enum { DEPTH = 100000 };
+    char *header = malloc(DEPTH + 5);
+    memcpy(header, "{\"a\":", 5);
+    memset(header + 5, '[', DEPTH);
+    EGT_REFUSED(parse(header, DEPTH + 5, 0), EG_EFORMAT, "object was expected");
+    free(header);
+}
+
+/* Every shorter file, and every file with one bit changed, is refused or read: never a crash. */
+EGT(safetensors_cut_and_flipped)
+{
+    const char *path = in_folder("b.safetensors");
+    eg_tensors *m = sample();
+    EGT_OK(eg_safetensors_save(m, path));
+    eg_tensors_free(m);
+    size_t bytes;
+    char *file = slurp(path, &bytes);
+    unlink(path);
+    for (size_t n = 0; n < bytes; n++) {
+        EGT_REFUSED(eg_safetensors_parse(file, n), EG_EFORMAT, "byte");
+    }
+    for (size_t bit = 0; bit < 8 * bytes; bit++) {
+        file[bit / 8] ^= (char)(1 << bit % 8);
+        eg_tensors *t = eg_safetensors_parse(file, bytes);
+        EGT_CHECK(t || egt_said(EG_EFORMAT, "byte"));
+        eg_tensors_free(t);
+        file[bit / 8] ^= (char)(1 << bit % 8);
+    }
+    free(file);
+}
+
+EGT(safetensors_of_many)
+{
+    enum { COUNT = 100000 };
+    char *header = malloc(COUNT * 64 + 2), *p = header;
+    for (int i = 0; i < COUNT; i++) {
+        p += sprintf(p, "%c\"n%d\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[%d,%d]}", i ? ',' : '{',
+                     i, COUNT - 1 - i, COUNT - i);
+    }
+    *p++ = '}';
+    eg_tensors *m = parse(header, (size_t)(p - header), COUNT);
+    EGT_CHECK(m && eg_tensors_count(m) == COUNT && eg_tensors_has(m, "n99999"));
+    eg_tensors_free(m);
+    free(header);
+}
+
+EGT(safetensors_what_cannot_be_written)
+{
+    eg_tensors *m = eg_tensors_new();
+    const char *path = in_folder("c.safetensors");
+    eg_tensors_set(m, "\xff", eg_scalar(1, EG_F32));
+    EGT_REFUSED(eg_safetensors_save(m, path), EG_EINVAL, "UTF-8");
+    eg_tensors_free(m);
+    m = eg_tensors_new();
+    eg_tensors_set(m, "__metadata__", eg_scalar(1, EG_F32));
+    EGT_REFUSED(eg_safetensors_save(m, path), EG_EINVAL, "__metadata__");
+    EGT_REFUSED(eg_safetensors_save(NULL, path), EG_EINVAL, "map");
+    EGT_REFUSED(eg_safetensors_save(m, NULL), EG_EINVAL, "path");
+    eg_tensors_free(m);
+    EGT_CHECK(access(path, F_OK) != 0);
+    EGT_CHECK(rmdir(folder()) == 0 && mkdir(folder(), 0700) == 0); /* nothing was left behind */
+}
+
+EGT(safetensors_without_memory)
+{
+    const char *path = in_folder("d.safetensors");
+    eg_tensors *m = sample();
+    EGT_OK(eg_safetensors_save(m, path));
+    eg_tensors *back = NULL;
+    int n = 0;
+    while (!back && ++n < 1000) {
+        eg_debug_fail_alloc(n);
+        back = eg_safetensors_load(path);
+        eg_debug_fail_alloc(0);
+        EGT_CHECK(back || egt_said(EG_ENOMEM, ""));
+    }
+    EGT_CHECK(n > 3 && back);
+    eg_tensors_free(back);
+    eg_status st = EG_ENOMEM;
+    for (n = 0; st && ++n < 1000;) {
+        eg_debug_fail_alloc(n);
+        st = eg_safetensors_save(m, path);
+        eg_debug_fail_alloc(0);
+        EGT_CHECK(!st || egt_said(EG_ENOMEM, ""));
+    }
+    EGT_CHECK(n > 1 && !st);
+    eg_tensors_free(m);
+    unlink(path);
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+EGT(paths_that_are_no_files)
+{
+    EGT_REFUSED(eg_safetensors_load(NULL), EG_EINVAL, "path");
+    EGT_REFUSED(eg_safetensors_load(in_folder("absent")), EG_EIO, "absent");
+    EGT_REFUSED(eg_safetensors_load(folder()), EG_EIO, "regular");
+    const char *fifo = in_folder("fifo");
+    EGT_CHECK(mkfifo(fifo, 0600) == 0);
+    EGT_REFUSED(eg_safetensors_load(fifo), EG_EIO, "regular");
+    eg_tensors *m = sample();
+    EGT_REFUSED(eg_safetensors_save(m, fifo), EG_EIO, "regular");
+    unlink(fifo);
+    EGT_REFUSED(eg_safetensors_save(m, folder()), EG_EIO, "regular");
+    EGT_REFUSED(eg_safetensors_save(m, in_folder("absent/file")), EG_EIO, "create");
+    eg_tensors_free(m);
+}
+
+EGT(a_file_without_permission)
+{
+    const char *path = in_folder("locked");
+    eg_tensors *m = sample();
+    EGT_OK(eg_safetensors_save(m, path));
+    eg_tensors_free(m);
+    chmod(path, 0);
+    bool super = geteuid() == 0; /* who may read everything */
+    if (super && seteuid(65534)) {
+        egt_skip("cannot become a user without rights");
+    }
+    eg_tensors *locked = eg_safetensors_load(path);
+    EGT_CHECK(!super || seteuid(0) == 0);
+    EGT_CHECK(!locked && egt_said(EG_EIO, "locked"));
+    unlink(path);
+}
+
+EGT(a_failed_write_leaves_the_old_file)
+{
+    const char *path = in_folder("kept");
+    eg_tensors *m = sample();
+    EGT_OK(eg_safetensors_save(m, path));
+    eg_tensors_set(m, "big", eg_zeros(EG_SHAPE(100000), EG_F32));
+    struct rlimit old, little = {4096, RLIM_INFINITY};
+    getrlimit(RLIMIT_FSIZE, &old);
+    little.rlim_max = old.rlim_max;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &little);
+    eg_status st = eg_safetensors_save(m, path);
+    setrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, handler);
+    EGT_CHECK(st == EG_EIO && egt_said(EG_EIO, "write"));
+    eg_tensors *back = eg_safetensors_load(path);
+    EGT_CHECK(back && !eg_tensors_has(back, "big"));
+    eg_tensors_free(back);
+    eg_tensors_free(m);
+    unlink(path);
+    EGT_CHECK(rmdir(folder()) == 0 && mkdir(folder(), 0700) == 0);
+}
