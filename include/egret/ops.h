@@ -7,6 +7,7 @@
 #ifndef EGRET_OPS_H
 #define EGRET_OPS_H
 
+#include <egret/ops/conv.h>
 #include <egret/ops/linear.h>
 #include <egret/ops/pointwise.h>
 #include <egret/ops/reduce.h>

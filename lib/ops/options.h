@@ -45,4 +45,11 @@ typedef struct eg__reduce_opts {
     bool keepdim;
 } eg__reduce_opts;
 
+/* Of the convolution in question, per spatial axis, padding resolved. `size` holds what the operands do not
+ * tell: the sizes of its input for conv_data, of its kernel for conv_weight. */
+typedef struct eg__conv_opts {
+    int64_t groups;
+    int64_t stride[3], dilation[3], before[3], after[3], size[3];
+} eg__conv_opts;
+
 #endif

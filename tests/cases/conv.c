@@ -1,0 +1,120 @@
+/* conv.c - convolutions, their transposes and their gradients as ops. */
+#include "tests/cases.h"
+
+#define DIMS(...)                                                                                  \
+    {                                                                                              \
+        EG_COUNT_(int64_t, __VA_ARGS__),                                                           \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+
+/* With a third input as bias. */
+#define FORWARD(name)                                                                              \
+    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
+    {                                                                                              \
+        return eg_##name##_with(x[0], x[1], n > 2 ? x[2] : NULL, user);                            \
+    }
+FORWARD(conv1d)
+FORWARD(conv2d)
+FORWARD(conv3d)
+FORWARD(conv_transpose1d)
+FORWARD(conv_transpose2d)
+FORWARD(conv_transpose3d)
+
+static eg_tensor *conv_data(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    return eg_conv_data_with(x[0], x[1], EG_SHAPE(2, 4, 6, 5), user);
+}
+
+static eg_tensor *conv_weight(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    return eg_conv_weight_with(x[0], x[1], EG_SHAPE(6, 2, 3, 2), user);
+}
+
+/* A network's chain: the second convolution reads channels-last, gradients come back so. */
+static eg_tensor *two_layers(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    return eg_conv2d_with(eg_tanh(eg_conv2d_with(x[0], x[1], NULL, user)), x[2], NULL, user);
+}
+
+/* What the convolutions are given. */
+#define OPTIONS(name, ...)                                                                         \
+    static eg_conv_options name = {.size = sizeof(eg_conv_options), __VA_ARGS__};
+OPTIONS(same, .padding = EG_SAME)
+OPTIONS(same_s2, .padding = EG_SAME, .stride = 2)
+OPTIONS(each_axis, .strides = {2, 1}, .dilations = {1, 2}, .pads = {{1, 2}, {0, 3}})
+OPTIONS(s2, .stride = 2)
+OPTIONS(groups2_p1, .groups = 2, .padding = 1)
+OPTIONS(groups5_p1, .groups = 5, .padding = 1)
+OPTIONS(groups3_s2, .groups = 3, .stride = 2, .padding = EG_SAME)
+OPTIONS(p2, .padding = 2)
+OPTIONS(p4, .padding = 4)
+OPTIONS(p1, .padding = 1)
+OPTIONS(same_s2_d2, .stride = 2, .dilation = 2, .padding = EG_SAME)
+OPTIONS(groups2, .groups = 2)
+OPTIONS(same_s121, .strides = {1, 2, 1}, .padding = EG_SAME)
+OPTIONS(p1_s2, .padding = 1, .stride = 2)
+OPTIONS(p1_d2, .padding = 1, .dilation = 2)
+OPTIONS(more_at_end, .stride = 3, .pads = {{1, 0}, {2, 1}}, .output_padding = {2, 1})
+OPTIONS(groups2_s2, .groups = 2, .stride = 2)
+OPTIONS(same_s3, .padding = EG_SAME, .stride = 3)
+OPTIONS(groups2_same_s2, .groups = 2, .stride = 2, .padding = EG_SAME)
+
+#define X(...)                                                                                     \
+    {                                                                                              \
+        DIMS(__VA_ARGS__), -1, 1, 0                                                                \
+    }
+#define FORWARDS "conv conv_data conv_weight"
+#define ROWS(name, f, options, n, flags, ...)                                                      \
+    {                                                                                              \
+        FORWARDS, name, f, {__VA_ARGS__}, n, flags, 0, 1e-5, options                               \
+    }
+
+EGT_CASES(
+    conv, ROWS("plain", conv2d, NULL, 2, 0, X(2, 3, 5, 4), X(4, 3, 3, 2)),
+    ROWS("bias, same", conv2d, &same, 3, 0, X(1, 2, 4, 5), X(3, 2, 4, 3), X(3)),
+    ROWS("same, stride 2", conv2d, &same_s2, 2, 0, X(2, 2, 5, 6), X(3, 2, 5, 4)),
+    ROWS("every axis its own", conv2d, &each_axis, 3, 0, X(2, 2, 6, 5), X(3, 2, 3, 2), X(3)),
+    ROWS("1x1", conv2d, NULL, 3, 0, X(2, 5, 3, 4), X(7, 5, 1, 1), X(7)),
+    ROWS("1x1, stride 2", conv2d, &s2, 2, 0, X(2, 3, 5, 4), X(4, 3, 1, 1)),
+    ROWS("groups", conv2d, &groups2_p1, 3, 0, X(2, 4, 4, 3), X(6, 2, 3, 3), X(6)),
+    ROWS("depthwise", conv2d, &groups5_p1, 3, 0, X(2, 5, 4, 5), X(5, 1, 3, 3), X(5)),
+    ROWS("depthwise, 2 each", conv2d, &groups3_s2, 2, 0, X(1, 3, 6, 5), X(6, 1, 3, 3)),
+    ROWS("one channel", conv2d, &p2, 2, 0, X(2, 1, 5, 5), X(4, 1, 5, 5)),
+    ROWS("padding wider than the kernel", conv2d, &p4, 3, 0, X(1, 2, 2, 3), X(2, 2, 3, 2), X(2)),
+    ROWS("17 to 33 channels", conv2d, &p1, 2, EGT_NO_SECOND, X(1, 17, 5, 6), X(33, 17, 3, 3)),
+    ROWS("no batch", conv2d, NULL, 3, 0, X(0, 2, 4, 4), X(3, 2, 3, 3), X(3)),
+    ROWS("no height", conv2d, &same, 2, 0, X(2, 2, 0, 4), X(3, 2, 3, 3)),
+    ROWS("no channels", conv2d, &same, 3, 0, X(2, 0, 3, 4), X(3, 0, 3, 3), X(3)),
+    ROWS("no results", conv2d, &same, 2, 0, X(2, 2, 3, 4), X(0, 2, 3, 3)),
+    ROWS("two layers", two_layers, &same, 3, 0, X(2, 2, 4, 3), X(3, 2, 3, 3), X(2, 3, 2, 2)),
+
+    ROWS("1-d", conv1d, &same_s2_d2, 3, 0, X(2, 3, 9), X(4, 3, 3), X(4)),
+    ROWS("1-d, groups", conv1d, &groups2, 2, 0, X(2, 4, 7), X(2, 2, 3)),
+    ROWS("3-d", conv3d, &same_s121, 3, 0, X(1, 2, 3, 4, 3), X(3, 2, 2, 3, 2), X(3)),
+    ROWS("3-d, depthwise", conv3d, &groups2_p1, 2, 0, X(1, 2, 3, 3, 3), X(2, 1, 3, 2, 3)),
+
+    ROWS("transpose", conv_transpose2d, NULL, 2, 0, X(2, 3, 3, 4), X(3, 4, 3, 2)),
+    ROWS("transpose, bias, same, k5 s2", conv_transpose2d, &same_s2, 3, 0, X(2, 3, 3, 4),
+         X(3, 2, 5, 5), X(2)),
+    ROWS("transpose to one channel", conv_transpose2d, &same_s2, 3, 0, X(2, 6, 3, 3), X(6, 1, 5, 5),
+         X(1)),
+    ROWS("transpose to three channels", conv_transpose2d, &p1_s2, 2, 0, X(2, 5, 4, 3),
+         X(5, 3, 4, 4)),
+    ROWS("transpose to four channels, dilated", conv_transpose2d, &p1_d2, 3, 0, X(1, 5, 4, 6),
+         X(5, 4, 3, 2), X(4)),
+    ROWS("transpose, output padding", conv_transpose2d, &more_at_end, 3, 0, X(1, 2, 3, 2),
+         X(2, 3, 3, 4), X(3)),
+    ROWS("transpose, groups", conv_transpose2d, &groups2_s2, 3, 0, X(2, 4, 3, 2), X(4, 3, 2, 2),
+         X(6)),
+    ROWS("transpose, gaps", conv_transpose2d, &same_s3, 2, 0, X(1, 2, 3, 2), X(2, 3, 2, 2)),
+    ROWS("transpose of nothing", conv_transpose2d, &s2, 3, 0, X(2, 2, 0, 3), X(2, 3, 2, 2), X(3)),
+    ROWS("transpose, 1-d", conv_transpose1d, &same_s2, 3, 0, X(2, 3, 5), X(3, 2, 4), X(2)),
+    ROWS("transpose, 3-d", conv_transpose3d, &same_s2, 2, 0, X(1, 2, 2, 3, 2), X(2, 2, 3, 2, 3)),
+
+    ROWS("data", conv_data, &groups2_same_s2, 2, 0, X(2, 6, 3, 3), X(6, 2, 3, 2)),
+    ROWS("weight", conv_weight, &groups2_same_s2, 2, 0, X(2, 4, 6, 5), X(2, 6, 3, 3)))

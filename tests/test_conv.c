@@ -1,0 +1,304 @@
+/* test_conv.c - convolutions: what the sweep does not see. Padding and crops against loops written
+ * from their definition, adjoints, groups, layouts, weights that change, and what is refused. */
+#include "tests/egt.h"
+
+/* Plain one-axis convolution of one channel with zeros outside. */
+static double convolve(const eg_tensor *x, const eg_tensor *w, int64_t at, int64_t dilation)
+{
+    double sum = 0;
+    for (int64_t t = 0; t < eg_numel(w); t++) {
+        int64_t i = at + t * dilation;
+        sum += i >= 0 && i < eg_numel(x) ? eg_get(x, i) * eg_get(w, t) : 0;
+    }
+    return sum;
+}
+
+EGT(same_padding_of_every_small_size)
+{
+    for (int64_t in = 1; in <= 9; in++) {
+        for (int64_t k = 1; k <= 5; k++) {
+            for (int64_t stride = 1; stride <= 3; stride++) {
+                int64_t dilation = 1 + (in + k + stride) % 2, reach = (k - 1) * dilation + 1;
+                int64_t out = (in + stride - 1) / stride, total = (out - 1) * stride + reach - in;
+                int64_t front = total > 0 ? total / 2 : 0;
+                eg_scope s = eg_scope_push();
+                eg_tensor *x = egt_random(EG_SHAPE(1, 1, in), EG_F64, -1, 1);
+                eg_tensor *w = egt_random(EG_SHAPE(1, 1, k), EG_F64, -1, 1);
+                eg_tensor *y = eg_conv1d(x, w, NULL, .stride = stride, .dilation = dilation,
+                                         .padding = EG_SAME);
+                EGT_EQ(eg_size(y, 2), out);
+                for (int64_t p = 0; p < out; p++) {
+                    EGT_NEAR(eg_get(y, p), convolve(x, w, p * stride - front, dilation), 1e-12);
+                }
+                eg_scope_pop(s, NULL);
+            }
+        }
+    }
+}
+
+/* Transposed SAME convolutions are the full ones with these cells cut off in front and at the end.
+ */
+EGT(same_crops_of_transposed_convolutions)
+{
+    static const int64_t crops[][4] = {{4, 2, 1, 1}, {5, 2, 1, 2}, {5, 1, 2, 2},
+                                       {3, 2, 0, 1}, {3, 1, 1, 1}, {2, 2, 0, 0}};
+    for (int i = 0; i < 6; i++) {
+        int64_t k = crops[i][0], stride = crops[i][1], front = crops[i][2], end = crops[i][3];
+        for (eg_dtype t = EG_F32; t <= EG_F64; t++) {
+            eg_scope s = eg_scope_push();
+            eg_tensor *x = egt_random(EG_SHAPE(2, 3, 4, 5), t, -1, 1);
+            eg_tensor *w = egt_random(EG_SHAPE(3, 2, k, k), t, -1, 1);
+            eg_tensor *full = eg_conv_transpose2d(x, w, NULL, .stride = stride);
+            eg_tensor *y = eg_conv_transpose2d(x, w, NULL, .stride = stride, .padding = EG_SAME);
+            EGT_EQ(eg_size(full, 2), 3 * stride + k);
+            EGT_EQ(eg_size(y, 2), 4 * stride);
+            EGT_EQ(eg_size(y, 3), 5 * stride);
+            for (int d = 2; d < 4; d++) {
+                full = eg_slice(full, d, front, eg_size(full, d) - end, 1);
+            }
+            EGT_CHECK(egt_distance(y, full) < 1e-5);
+            eg_scope_pop(s, NULL);
+        }
+    }
+}
+
+static double dot(eg_tensor *a, eg_tensor *b)
+{
+    return eg_item(eg_sum(eg_mul(eg_cast(a, EG_F64), eg_cast(b, EG_F64))));
+}
+
+/* <conv(x), y> = <x, transpose(y)> = <w, weight gradient>, with channel counts that meet each
+ * kernel. */
+EGT(the_transpose_is_the_adjoint)
+{
+    static const struct {
+        int64_t c, o, groups, k, stride, dilation, padding;
+    } all[] = {{3, 5, 1, 3, 1, 1, 1},  {16, 32, 1, 3, 1, 1, 1},  {16, 32, 1, 1, 1, 1, 0},
+               {1, 20, 1, 5, 2, 1, 2}, {3, 20, 1, 4, 2, 1, 1},   {4, 33, 1, 3, 3, 2, 4},
+               {6, 9, 3, 3, 2, 1, 1},  {24, 24, 24, 3, 1, 1, 1}, {24, 24, 24, 5, 2, 1, 2},
+               {8, 24, 8, 3, 1, 2, 2}, {19, 17, 1, 2, 2, 1, 0},  {40, 40, 40, 3, 1, 2, 5}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        for (eg_dtype t = EG_F32; t <= EG_F64; t++) {
+            eg_scope s = eg_scope_push();
+            const eg_conv_options o = {.size = sizeof o,
+                                       .stride = all[i].stride,
+                                       .dilation = all[i].dilation,
+                                       .groups = all[i].groups,
+                                       .padding = all[i].padding};
+            int64_t c = all[i].c, k = all[i].k;
+            eg_tensor *x = egt_random(EG_SHAPE(2, c, 12, 11), t, -1, 1);
+            eg_tensor *w = egt_random(EG_SHAPE(all[i].o, c / all[i].groups, k, k), t, -1, 1);
+            eg_tensor *y = eg_conv2d_with(x, w, NULL, &o);
+            eg_tensor *dy = egt_random(eg_shape_of(y), t, -1, 1);
+            double want = dot(y, dy), scale = 1 + sqrt((double)eg_numel(y));
+            double allowed = (t == EG_F32 ? 1e-5 : 1e-12) * scale;
+            snprintf(egt_case, sizeof egt_case, "the_transpose_is_the_adjoint %d %s", (int)i,
+                     eg_dtype_name(t));
+            EGT_NEAR(dot(x, eg_conv_data_with(dy, w, eg_shape_of(x), &o)), want, allowed);
+            EGT_NEAR(dot(w, eg_conv_weight_with(x, dy, eg_shape_of(w), &o)), want, allowed);
+            eg_scope_pop(s, NULL);
+        }
+    }
+}
+
+EGT(groups_are_convolutions_side_by_side)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(2, 6, 7, 5), EG_F32, -1, 1);
+    eg_tensor *w = egt_random(EG_SHAPE(4, 3, 3, 3), EG_F32, -1, 1);
+    eg_tensor *y = eg_conv2d(x, w, NULL, .groups = 2, .padding = 1);
+    for (int g = 0; g < 2; g++) {
+        eg_tensor *part = eg_conv2d(eg_slice(x, 1, 3 * g, 3 * g + 3, 1),
+                                    eg_slice(w, 0, 2 * g, 2 * g + 2, 1), NULL, .padding = 1);
+        EGT_CHECK(egt_distance(eg_slice(y, 1, 2 * g, 2 * g + 2, 1), part) < 1e-5);
+    }
+}
+
+EGT(results_lie_channels_last_whatever_comes_in)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(2, 3, 8, 6), EG_F32, -1, 1);
+    eg_tensor *w = egt_random(EG_SHAPE(5, 3, 3, 3), EG_F32, -1, 1);
+    eg_tensor *last = eg_channels_last(x),
+              *turned = eg_transpose(eg_contiguous(eg_transpose(x, 2, 3)), 2, 3);
+    eg_tensor *y = eg_conv2d(x, w, NULL, .padding = EG_SAME);
+    EGT_CHECK(eg_is_contiguous(x) && eg_is_channels_last(y));
+    EGT_CHECK(egt_distance(eg_conv2d(last, w, NULL, .padding = EG_SAME), y) < 1e-6);
+    EGT_CHECK(egt_distance(eg_conv2d(turned, w, NULL, .padding = EG_SAME), y) < 1e-6);
+    EGT_CHECK(egt_distance(eg_conv2d(x, eg_channels_last(w), NULL, .padding = EG_SAME), y) < 1e-6);
+    EGT_CHECK(eg_is_channels_last(eg_conv_data(y, w, eg_shape_of(x), .padding = EG_SAME)));
+    EGT_CHECK(eg_is_contiguous(eg_conv_weight(x, y, eg_shape_of(w), .padding = EG_SAME)));
+    EGT_CHECK(eg_is_channels_last(eg_conv1d(eg_select(x, 2, 0), eg_select(w, 2, 0), NULL)));
+}
+
+/* Weights are rearranged once and remembered: a change in place must be seen. */
+EGT(a_weight_changed_in_place_counts_at_once)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(2, 16, 10, 10), EG_F32, -1, 1);
+    eg_tensor *w = egt_random(EG_SHAPE(32, 16, 3, 3), EG_F32, -1, 1);
+    for (int step = 0; step < 4; step++) {
+        for (int again = 0; again < 2; again++) {
+            eg_scope s = eg_scope_push();
+            eg_tensor *y = eg_conv2d(x, w, NULL), *same = eg_conv2d(x, eg_copy(w), NULL);
+            eg_tensor *dx = eg_conv_data(y, w, eg_shape_of(x));
+            EGT_CHECK(egt_distance(y, same) < 1e-6);
+            EGT_CHECK(egt_distance(dx, eg_conv_data(y, eg_copy(w), eg_shape_of(x))) < 1e-6);
+            eg_scope_pop(s, NULL);
+        }
+        EGT_CHECK(eg_mul_scalar_(w, -0.5) == w);
+    }
+}
+
+EGT(only_what_is_asked_for_is_saved)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(1, 2, 4, 4), EG_F32, -1, 1), *d;
+    eg_tensor *w = egt_random(EG_SHAPE(3, 2, 3, 3), EG_F32, -1, 1);
+    eg_tensor *b = egt_random(EG_SHAPE(3), EG_F32, -1, 1);
+    /* The bias alone: x and the weight may change. */
+    eg_tape tape = eg_tape_open();
+    EGT_OK(eg_tape_watch(tape, b));
+    eg_tensor *y = eg_conv2d(x, w, b);
+    eg_mul_scalar_(x, 2);
+    eg_mul_scalar_(w, 2);
+    EGT_OK(eg_tape_gradients(tape, y, &b, 1, &d, .dy = eg_ones_like(y)));
+    EGT_NEAR(eg_get(d, 0), 4, 1e-6);
+    /* The input alone saves the weight. */
+    tape = eg_tape_open();
+    EGT_OK(eg_tape_watch(tape, x));
+    y = eg_conv2d(x, w, b);
+    eg_mul_scalar_(w, 2);
+    EGT_REFUSED(eg_tape_gradients(tape, y, &x, 1, &d, .dy = eg_ones_like(y)), EG_ESTATE, "conv");
+}
+
+EGT(mixed_dtypes_are_brought_to_one)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(1, 2, 4, 4), EG_F16, -1, 1);
+    eg_tensor *w = egt_random(EG_SHAPE(3, 2, 3, 3), EG_F32, -1, 1);
+    eg_tensor *y = eg_conv2d(x, w, NULL);
+    EGT_EQ(eg_dtype_of(y), EG_F32);
+    EGT_CHECK(egt_distance(y, eg_conv2d(eg_cast(x, EG_F32), w, NULL)) < 1e-6);
+    EGT_EQ(eg_dtype_of(eg_conv2d(x, eg_cast(w, EG_F16), NULL)), EG_F16);
+}
+
+EGT(refused_options)
+{
+    eg_tensor *x = eg_zeros(EG_SHAPE(2, 4, 6, 5), EG_F32),
+              *w = eg_zeros(EG_SHAPE(6, 4, 3, 3), EG_F32);
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .stride = -1), EG_EINVAL, "stride is -1");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .strides = {1, -2}), EG_EINVAL, "strides is -2");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .stride = INT64_MAX), EG_EINVAL,
+                "stride is 9223372036854775807");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .dilation = -1), EG_EINVAL, "dilation is -1");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .dilations = {-3, 1}), EG_EINVAL, "dilations is -3");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .dilation = INT32_MAX), EG_ESHAPE,
+                "larger than spatial axis 0");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .groups = -1), EG_EINVAL, "groups is -1");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .groups = 5), EG_ESHAPE, "5 groups do not divide");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .padding = -2), EG_EINVAL, "padding is -2");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .padding = INT64_MAX), EG_EINVAL,
+                "padding is 9223372036854775807");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .pads = {{0, -1}}), EG_EINVAL, "pads is -1");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .pads = {{0, 1}}, .padding = 1), EG_EINVAL,
+                "both padding and pads");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .pads = {{0, 1}}, .padding = EG_SAME), EG_EINVAL, "both");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .strides = {1, 1, 1}), EG_EINVAL, "spatial axis 2 of 2");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .output_padding = {1}), EG_EINVAL, "transposed");
+    EGT_REFUSED(
+        eg_conv_transpose2d(x, eg_transpose(w, 0, 1), NULL, .stride = 2, .output_padding = {0, 2}),
+        EG_EINVAL, "output_padding 2 of axis 1");
+    EGT_REFUSED(eg_conv_transpose2d(x, eg_transpose(w, 0, 1), NULL, .stride = 2, .padding = EG_SAME,
+                                    .output_padding = {1}),
+                EG_EINVAL, "SAME");
+    EGT_REFUSED(eg_conv_transpose2d(x, eg_transpose(w, 0, 1), NULL, .padding = 4), EG_ESHAPE,
+                "nothing");
+}
+
+EGT(refused_shapes)
+{
+    eg_tensor *x = eg_zeros(EG_SHAPE(2, 4, 6, 5), EG_F32),
+              *w = eg_zeros(EG_SHAPE(6, 4, 3, 3), EG_F32);
+    EGT_REFUSED(eg_conv2d(NULL, w, NULL), EG_EINVAL, "x is NULL");
+    EGT_REFUSED(eg_conv2d(x, NULL, NULL), EG_EINVAL, "weight is NULL");
+    EGT_REFUSED(eg_conv1d(x, w, NULL), EG_ESHAPE, "conv1d");
+    EGT_REFUSED(eg_conv3d(x, w, NULL), EG_ESHAPE, "must have 5 axes");
+    EGT_REFUSED(eg_conv2d(x, eg_zeros(EG_SHAPE(6, 3, 3, 3), EG_F32), NULL), EG_ESHAPE,
+                "has 4 channels");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .groups = 2), EG_ESHAPE, "has 4 channels");
+    EGT_REFUSED(eg_conv2d(x, eg_zeros(EG_SHAPE(6, 4, 0, 3), EG_F32), NULL), EG_ESHAPE,
+                "axis 0 of the kernel");
+    EGT_REFUSED(eg_conv2d(x, eg_zeros(EG_SHAPE(6, 4, 3, 0), EG_F32), NULL, .padding = EG_SAME),
+                EG_ESHAPE, "axis 1 of the kernel");
+    EGT_REFUSED(eg_conv2d(x, eg_zeros(EG_SHAPE(6, 4, 3, 6), EG_F32), NULL), EG_ESHAPE,
+                "larger than spatial");
+    EGT_REFUSED(eg_conv2d(x, w, eg_zeros(EG_SHAPE(5), EG_F32)), EG_ESHAPE,
+                "bias is [5], must be [6]");
+    EGT_REFUSED(eg_conv2d(x, w, eg_zeros(EG_SHAPE(6, 1), EG_F32)), EG_ESHAPE, "bias is [6, 1]");
+    EGT_REFUSED(eg_conv2d(eg_cast(x, EG_I32), eg_cast(w, EG_I32), NULL), EG_EDTYPE, "i32");
+    EGT_REFUSED(eg_conv_transpose2d(x, w, NULL), EG_ESHAPE, "has 4 channels");
+    EGT_REFUSED(eg_conv_transpose2d(x, eg_zeros(EG_SHAPE(4, 3, 0, 3), EG_F32), NULL), EG_ESHAPE,
+                "kernel");
+    EGT_REFUSED(eg_conv_transpose2d(eg_zeros(EG_SHAPE(0, 1, INT64_MAX / 2, 1), EG_F32),
+                                    eg_zeros(EG_SHAPE(1, 1, 1, 1), EG_F32), NULL, .stride = 9),
+                EG_ESHAPE, "64 bits");
+    EGT_REFUSED(eg_conv2d(eg_zeros(EG_SHAPE(0, 1, INT64_MAX, 1), EG_F32),
+                          eg_zeros(EG_SHAPE(1, 1, 1, 1), EG_F32), NULL, .padding = 1),
+                EG_ESHAPE, "larger than spatial");
+}
+
+/* Gradient ops called directly: every size must be the convolution's. */
+EGT(refused_gradient_shapes)
+{
+    eg_tensor *x = eg_zeros(EG_SHAPE(2, 4, 6, 5), EG_F32),
+              *w = eg_zeros(EG_SHAPE(6, 4, 3, 3), EG_F32);
+    eg_tensor *dy = eg_conv2d(x, w, NULL, .stride = 2, .padding = 1);
+    for (int d = 0; d < 4; d++) {
+        for (int by = -1; by <= 1; by += 2) {
+            eg_shape sx = eg_shape_of(x), sw = eg_shape_of(w), sy = eg_shape_of(dy);
+            sx.dim[d] +=
+                d < 2 ? by : 2 * by; /* with stride 2 a cell more may give as many windows */
+            sw.dim[d] += d < 2 ? by : 2 * by;
+            sy.dim[d] += by;
+            eg_tensor *bad = eg_zeros(sy, EG_F32);
+            EGT_REFUSED(eg_conv_data(dy, w, sx, .stride = 2, .padding = 1), EG_ESHAPE, "conv_data");
+            EGT_REFUSED(eg_conv_weight(x, dy, sw, .stride = 2, .padding = 1), EG_ESHAPE,
+                        "conv_weight");
+            EGT_REFUSED(eg_conv_data(bad, w, eg_shape_of(x), .stride = 2, .padding = 1), EG_ESHAPE,
+                        "conv_data");
+            EGT_REFUSED(eg_conv_weight(x, bad, eg_shape_of(w), .stride = 2, .padding = 1),
+                        EG_ESHAPE, "conv_weight");
+        }
+    }
+    eg_tensor *flat = eg_flatten(dy, 2, 3), *nothing = eg_zeros(EG_SHAPE(0), EG_F32);
+    eg_shape many = {.ndim = 99}, less = {.ndim = -1}, negative = EG_SHAPE(2, 4, -6, 5);
+    EGT_REFUSED(eg_conv_data(flat, w, eg_shape_of(x), .stride = 2), EG_ESHAPE, "conv_data");
+    EGT_REFUSED(eg_conv_data(nothing, w, eg_shape_of(x)), EG_ESHAPE, "conv_data");
+    EGT_REFUSED(eg_conv_data(dy, w, many, .stride = 2), EG_ESHAPE, "x_shape");
+    EGT_REFUSED(eg_conv_data(dy, w, less, .stride = 2), EG_ESHAPE, "x_shape");
+    EGT_REFUSED(eg_conv_data(dy, w, negative, .stride = 2, .padding = EG_SAME), EG_ESHAPE,
+                "conv_data");
+    EGT_REFUSED(eg_conv_weight(x, flat, eg_shape_of(w), .stride = 2), EG_ESHAPE, "conv_weight");
+    EGT_REFUSED(eg_conv_weight(x, nothing, eg_shape_of(w)), EG_ESHAPE, "conv_weight");
+    EGT_REFUSED(eg_conv_weight(x, dy, many, .stride = 2), EG_ESHAPE, "w_shape");
+    EGT_REFUSED(eg_conv_weight(x, dy, EG_SHAPE(6, 4, 0, 3), .stride = 2, .padding = 1), EG_ESHAPE,
+                "kernel");
+    EGT_REFUSED(eg_conv_weight(x, dy, eg_shape_of(w), .groups = 3), EG_ESHAPE, "w_shape");
+    EGT_REFUSED(eg_conv_data(NULL, w, eg_shape_of(x)), EG_EINVAL, "dy is NULL");
+    EGT_REFUSED(eg_conv_weight(x, NULL, eg_shape_of(w)), EG_EINVAL, "dy is NULL");
+}
+
+/* Each allocation failing in turn: words, nothing left behind, and the next call works. */
+EGT(out_of_memory)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(2, 3, 9, 8), EG_F32, -1, 1), *y = NULL;
+    eg_tensor *w = egt_random(EG_SHAPE(8, 3, 3, 3), EG_F32, -1, 1), *want = eg_conv2d(x, w, NULL);
+    for (int n = 1; !y; n++) {
+        eg_scope s = eg_scope_push();
+        eg_tensor *fresh = eg_copy(w);
+        eg_debug_fail_alloc(n);
+        y = eg_conv2d(x, fresh, NULL);
+        eg_tensor *dx = y ? eg_conv_data(y, fresh, eg_shape_of(x)) : NULL;
+        y = dx ? eg_conv_weight(x, y, eg_shape_of(w)) : NULL;
+        eg_debug_fail_alloc(0);
+        EGT_CHECK(y || egt_said(EG_ENOMEM, "conv"));
+        EGT_CHECK(egt_distance(eg_conv2d(x, fresh, NULL), want) < 1e-6);
+        y = eg_scope_pop(s, y);
+    }
+}
