@@ -21,49 +21,56 @@ static uint32_t hash_of(const eg_tensor *t, uint32_t mask)
     return (uint32_t)((uintptr_t)t >> 6) * 2654435769u & mask;
 }
 
-static eg__leaf *leaf_place(eg__leaf *table, uint32_t capacity, const eg_tensor *t)
+/* The place in the hash that holds t's leaf (its number plus one), or the free one where it goes. */
+static uint32_t *leaf_place(const eg__record *R, const eg_tensor *t)
 {
-    uint32_t h = hash_of(t, capacity - 1);
-    while (table[h].t && table[h].t != t) {
-        h = (h + 1) & (capacity - 1);
+    uint32_t h = hash_of(t, R->leaf_mask);
+    while (R->leaf_hash[h] && R->leaves[R->leaf_hash[h] - 1].t != t) {
+        h = (h + 1) & R->leaf_mask;
     }
-    return &table[h];
+    return &R->leaf_hash[h];
+}
+
+static uint64_t known_leaf(const eg__record *R, const eg_tensor *t)
+{
+    uint32_t k = R->nleaves ? *leaf_place(R, t) : 0;
+    return k ? R->leaves[k - 1].slot : 0;
 }
 
 static bool grow_leaves(eg__record *R)
 {
-    uint32_t capacity = R->cleaves ? 2 * R->cleaves : EG__START_CAPACITY;
-    eg__leaf *table = eg__malloc(capacity * sizeof *table);
-    if (!table) {
+    uint32_t size = R->leaf_hash ? 2 * (R->leaf_mask + 1) : 2 * EG__START_CAPACITY;
+    uint32_t *hash = eg__malloc(size * sizeof *hash);
+    if (!hash || (R->cleaves < size / 2 && !eg__grow(&R->leaves, &R->cleaves, sizeof *R->leaves))) {
+        free(hash);
         return false;
     }
-    memset(table, 0, capacity * sizeof *table);
-    for (uint32_t i = 0; i < R->cleaves; i++) {
-        if (R->leaves[i].t) {
-            *leaf_place(table, capacity, R->leaves[i].t) = R->leaves[i];
-        }
+    memset(hash, 0, size * sizeof *hash);
+    free(R->leaf_hash);
+    R->leaf_hash = hash;
+    R->leaf_mask = size - 1;
+    for (uint32_t i = 0; i < R->nleaves; i++) {
+        *leaf_place(R, R->leaves[i].t) = i + 1;
     }
-    free(R->leaves);
-    R->leaves = table;
-    R->cleaves = capacity;
     return true;
 }
 
 uint64_t eg__leaf_slot(eg__thread *T, eg_tensor *t)
 {
     eg__record *R = &T->record;
-    if (unlikely(2 * (R->nleaves + 1) > R->cleaves) && !grow_leaves(R)) {
+    if (unlikely(!R->leaf_hash || 2 * (R->nleaves + 1) > R->leaf_mask + 1) && !grow_leaves(R)) {
         return 0;
     }
-    eg__leaf *l = leaf_place(R->leaves, R->cleaves, t);
-    if (!l->t) {
+    uint32_t *place = leaf_place(R, t);
+    if (!*place) {
         eg__ref_inc(&t->refs);
-        *l = (eg__leaf){t, R->next++};
-        R->nleaves++;
+        R->leaves[R->nleaves] = (eg__leaf){t, R->next++};
+        *place = ++R->nleaves;
     }
     /* Only a cache: another thread may stamp its own number over it, then the table decides. */
-    atomic_store_explicit(&t->slot, l->slot, memory_order_relaxed);
-    return l->slot;
+    uint64_t slot = R->leaves[*place - 1].slot;
+    atomic_store_explicit(&t->slot, slot, memory_order_relaxed);
+    return slot;
 }
 
 uint64_t eg__slot_of(eg__thread *T, eg_tensor *t, bool *no_memory)
@@ -73,10 +80,7 @@ uint64_t eg__slot_of(eg__thread *T, eg_tensor *t, bool *no_memory)
         return s;
     }
     if (likely(!(t->flags & EG__PARAM))) {
-        if (unlikely(s && T->record.nleaves && s >> 48 != T->record.next >> 48)) {
-            return leaf_place(T->record.leaves, T->record.cleaves, t)->slot;
-        }
-        return 0;
+        return unlikely(s && s >> 48 != T->record.next >> 48) ? known_leaf(&T->record, t) : 0;
     }
     s = eg__leaf_slot(T, t);
     *no_memory |= !s;
@@ -85,10 +89,8 @@ uint64_t eg__slot_of(eg__thread *T, eg_tensor *t, bool *no_memory)
 
 bool eg__tracked(eg__thread *T, const eg_tensor *t)
 {
-    const eg__record *R = &T->record;
-    return t->flags & EG__PARAM || eg__live_slot(R, atomic_load_explicit(&t->slot,
-                                                                          memory_order_relaxed)) ||
-           (R->nleaves && leaf_place(R->leaves, R->cleaves, t)->t);
+    uint64_t s = atomic_load_explicit(&t->slot, memory_order_relaxed);
+    return t->flags & EG__PARAM || eg__live_slot(&T->record, s) || known_leaf(&T->record, t);
 }
 
 /* ---- recording ------------------------------------------------------------------------------ */
@@ -330,12 +332,10 @@ void eg__truncate(eg__thread *T, uint64_t start)
 static void drop_leaves(eg__thread *T)
 {
     eg__record *R = &T->record;
-    for (uint32_t i = 0; R->nleaves && i < R->cleaves; i++) {
-        if (R->leaves[i].t) {
-            eg__unref(T, R->leaves[i].t);
-            R->leaves[i].t = NULL;
-            R->nleaves--;
-        }
+    for (uint32_t i = R->nleaves; i-- > 0;) { /* backwards, so that the hash's runs stay whole */
+        *leaf_place(R, R->leaves[i].t) = 0;
+        R->nleaves--;
+        eg__unref(T, R->leaves[i].t);
     }
 }
 
@@ -431,6 +431,7 @@ void eg__record_end(eg__thread *T)
     }
     free(R->tapes);
     free(R->leaves);
+    free(R->leaf_hash);
     memset(R, 0, sizeof *R);
 }
 

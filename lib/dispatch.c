@@ -148,8 +148,11 @@ static inline eg_status allocate(eg__call *c, int j)
         t->flags = eg__layout_flags(t->ndim, t->shape, t->strides);
     }
     t->storage = eg__storage_new(T, (size_t)(d->n * eg__dtype_sizes[d->dtype]), c->op->id);
-    return likely(t->storage != NULL) ? EG_OK
-                                      : eg__no_memory(c->op->name, d->n * eg__dtype_sizes[d->dtype]);
+    if (unlikely(!t->storage)) {
+        eg__unref(T, t);
+        return eg__no_memory(c->op->name, d->n * eg__dtype_sizes[d->dtype]);
+    }
+    return EG_OK;
 }
 
 static EG__COLD eg_status run_watched(const eg__call *c, eg__kernel *k)
@@ -161,25 +164,38 @@ static EG__COLD eg_status run_watched(const eg__call *c, eg__kernel *k)
 
 /* ---- dispatch ------------------------------------------------------------------------------ */
 
-static eg_status finish(eg__call *c, eg_tensor *const *in, eg_tensor **out)
+/* Room for the results before anything is made, so that handing them over cannot fail. */
+static inline bool own_room(eg__thread *T, int n)
+{
+    while (unlikely(T->cown - T->nown < (uint32_t)n)) {
+        if (!eg__grow(&T->own, &T->cown, sizeof *T->own)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static EG__COLD eg_status no_kernel(const eg__call *c)
+{
+    return eg__fail(EG_ENOKERNEL, c->op->name, "no kernel for dtype %s on cpu",
+                    eg_dtype_name((eg_dtype)c->in[0]->dtype));
+}
+
+/* Kernel, contiguous, allocate, run, record. */
+static inline eg_status finish(eg__call *c, eg_tensor *const *in, eg_tensor **out)
 {
     eg__thread *T = c->T;
     const eg__op *op = c->op;
     eg__kernel *k = T->kernels[op->id];
     uint32_t low = T->nown;
-    eg_status st = EG_OK;
-    if (unlikely(!k)) {
-        return eg__fail(EG_ENOKERNEL, op->name, "no kernel for dtype %s on cpu",
-                        eg_dtype_name((eg_dtype)c->in[0]->dtype));
-    }
-    if (!(op->flags & EG__STRIDED)) {
+    int nout = op->nout, made = 0;
+    eg_status st = likely(k != NULL) ? EG_OK : no_kernel(c);
+    if (unlikely(!(op->flags & EG__STRIDED)) && !st) {
         st = make_contiguous(c);
     }
-    for (int j = 0; j < op->nout; j++) {
-        c->out[j] = NULL;
-    }
-    for (int j = 0; j < op->nout && !st; j++) {
-        st = allocate(c, j);
+    while (likely(!st) && made < nout) {
+        st = allocate(c, made);
+        made += !st;
     }
     if (likely(!st) && !(op->flags & EG__VIEW)) {
         st = likely(!(T->mode & EG__MODE_DISPATCH)) ? k(c) : run_watched(c, k);
@@ -187,38 +203,41 @@ static eg_status finish(eg__call *c, eg_tensor *const *in, eg_tensor **out)
     while (unlikely(T->nown > low)) {
         eg__unref(T, T->own[--T->nown]); /* the contiguous copies */
     }
-    if (likely(!st) && T->record.recording && !(op->flags & EG__NO_GRAD)) {
+    if (T->record.recording && likely(!st) && !(op->flags & EG__NO_GRAD)) {
         for (int i = 0; i < c->nin; i++) {
             c->in[i] = in[i]; /* what the caller passed */
         }
-        st = eg__record_call(T, c) ? EG_OK : eg__no_memory(op->name, 0);
+        st = likely(eg__record_call(T, c)) ? EG_OK : eg__no_memory(op->name, 0);
     }
-    for (int j = 0; j < op->nout && !st; j++) {
-        st = likely(eg__own_room(T)) ? EG_OK : eg__no_memory(op->name, 0);
-        if (likely(!st)) {
-            eg__own(T, out[j] = c->out[j]);
-        }
+    if (likely(!st) && unlikely(!own_room(T, nout))) {
+        st = eg__no_memory(op->name, 0);
     }
     if (unlikely(st)) {
-        for (int j = 0; j < op->nout; j++) {
-            eg__unref(T, c->out[j]);
+        while (made) {
+            eg__unref(T, c->out[--made]);
         }
+        return st;
     }
-    return st;
+    for (int j = 0; j < nout; j++) {
+        eg__own(T, out[j] = c->out[j]);
+    }
+    return EG_OK;
 }
 
-eg_status eg__dispatch(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
-                       eg_tensor **out)
+static EG__COLD eg_status bad_count(const eg__op *op, int nin)
+{
+    return eg__fail(EG_EINVAL, op->name, "%d inputs given, %d to %d are possible", nin, op->nin_min,
+                    op->nin_max);
+}
+
+static inline eg_status dispatch(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
+                                 eg_tensor **out)
 {
     eg_tensor *copy[INLINE_INPUTS];
     eg__call c;
     eg_status st;
-    for (int j = 0; j < op->nout; j++) {
-        out[j] = NULL;
-    }
     if (unlikely(nin < op->nin_min || nin > op->nin_max)) {
-        return eg__fail(EG_EINVAL, op->name, "%d inputs given, %d to %d are possible", nin,
-                        op->nin_min, op->nin_max);
+        return bad_count(op, nin);
     }
     for (int i = 0; i < nin; i++) {
         /* Optional inputs past the least number may be NULL. */
@@ -254,16 +273,26 @@ eg_status eg__dispatch(const eg__op *op, eg_tensor *const *in, int nin, const vo
     return st;
 }
 
+eg_status eg__dispatch(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
+                       eg_tensor **out)
+{
+    eg_status st = dispatch(op, in, nin, opts, out);
+    for (int j = 0; st && j < op->nout; j++) {
+        out[j] = NULL;
+    }
+    return st;
+}
+
 eg_tensor *eg__op1(const eg__op *op, eg_tensor *a, const void *opts)
 {
     eg_tensor *out[EG__MAX_OUT];
-    return eg__dispatch(op, &a, 1, opts, out) ? NULL : out[0];
+    return dispatch(op, &a, 1, opts, out) ? NULL : out[0];
 }
 
 eg_tensor *eg__op2(const eg__op *op, eg_tensor *a, eg_tensor *b, const void *opts)
 {
     eg_tensor *in[2] = {a, b}, *out[EG__MAX_OUT];
-    return eg__dispatch(op, in, 2, opts, out) ? NULL : out[0];
+    return dispatch(op, in, 2, opts, out) ? NULL : out[0];
 }
 
 eg_tensor *eg__op3(const eg__op *op, eg_tensor *a, eg_tensor *b, eg_tensor *d, const void *opts)

@@ -178,8 +178,9 @@ typedef struct eg__record {
     eg__tape_state *tapes;
     uint32_t ntapes, ctapes;
     uint64_t serial;
-    eg__leaf *leaves; /* hash table by tensor address; a reference to each */
+    eg__leaf *leaves; /* with a reference to each */
     uint32_t nleaves, cleaves;
+    uint32_t *leaf_hash, leaf_mask; /* their places by address */
     eg__collect *collect; /* a checkpoint noting what its segment reads from outside */
 } eg__record;
 

@@ -6,6 +6,9 @@ static eg_tensor *with_axes(const eg__walk *w, eg_tensor *t)
 {
     const eg__reduce_opts *o = w->opts;
     eg_shape s = eg__in_shape(w, 0);
+    if (t && !t->ndim) {
+        return t; /* expands to anything */
+    }
     for (int d = 0; d < s.ndim; d++) {
         s.dim[d] = o->axes >> d & 1 ? 1 : s.dim[d];
     }
