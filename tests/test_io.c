@@ -379,3 +379,158 @@ EGT(a_failed_write_leaves_the_old_file)
     unlink(path);
     EGT_CHECK(rmdir(folder()) == 0 && mkdir(folder(), 0700) == 0);
 }
+
+/* ---- npy ---------------------------------------------------------------------------------------- */
+
+/* An npy file of this version, literal and data. */
+static eg_tensor *npy(int version, const char *literal, const void *data, size_t bytes)
+{
+    size_t length = strlen(literal), prefix = version == 1 ? 10 : 12;
+    char *file = malloc(prefix + length + bytes);
+    memcpy(file, "\x93NUMPY", 6);
+    file[6] = (char)version;
+    file[7] = 0;
+    for (size_t i = 8; i < prefix; i++) {
+        file[i] = (char)(length >> 8 * (i - 8));
+    }
+    memcpy(file + prefix, literal, length);
+    memcpy(file + prefix + length, data, bytes);
+    eg_tensor *t = eg_npy_parse(file, prefix + length + bytes);
+    free(file);
+    return t;
+}
+
+EGT(npy_comes_back_as_it_was)
+{
+    const char *path = in_folder("a.npy");
+    for (int d = 0; d < EG_DTYPE_COUNT; d++) {
+        eg_tensor *x = egt_random(EG_SHAPE(3, 4, 2), d, 0, 100), *all[6];
+        all[0] = x;
+        all[1] = eg_permute(x, EG_AXES(2, 0, 1));
+        all[2] = eg_slice(x, 0, 0, 0, 1);
+        all[3] = eg_flatten(x, 0, 2);
+        all[4] = eg_reshape(eg_slice(eg_flatten(x, 0, 2), 0, 5, 6, 1), EG_SCALAR);
+        all[5] = eg_channels_last(x);
+        for (int i = 0; i < 6; i++) {
+            EGT_OK(eg_npy_save(all[i], path));
+            eg_tensor *back = eg_npy_load(path);
+            EGT_CHECK(back && eg_is_contiguous(back));
+            EGT_EQ(egt_distance(back, all[i]), 0);
+        }
+    }
+    unlink(path);
+}
+
+EGT(npy_header_as_numpy_writes_it)
+{
+    const char *path = in_folder("h.npy");
+    EGT_OK(eg_npy_save(eg_arange(0, 3, 1, EG_F32), path));
+    size_t bytes;
+    char *file = slurp(path, &bytes);
+    unlink(path);
+    EGT_EQ(bytes, 128 + 12);
+    EGT_CHECK(!memcmp(file, "\x93NUMPY\x01\x00\x76\x00", 10));
+    file[127] = 0;
+    const char *wanted = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
+    EGT_CHECK(!strncmp(file + 10, wanted, strlen(wanted)));
+    EGT_EQ(strspn(file + 10 + strlen(wanted), " "), 117 - strlen(wanted));
+    free(file);
+}
+
+EGT(npy_orders_and_versions)
+{
+    static const uint8_t big[] = {0x3f, 0x80, 0, 0, 0x40, 0, 0, 0}, six[] = {0, 1, 2, 3, 4, 5};
+    eg_tensor *t = npy(1, "{'descr':'>f4','fortran_order':False,'shape':(2,)}", big, 8);
+    EGT_CHECK(t && eg_get(t, 0) == 1 && eg_get(t, 1) == 2);
+    t = npy(2, "{\"shape\": (2, 3), 'fortran_order': True, 'descr': '|u1'} \n", six, 6);
+    EGT_CHECK(t && eg_is_contiguous(t) && eg_get(t, 0) == 0 && eg_get(t, 1) == 2 && eg_get(t, 3) == 1);
+    t = npy(3, "{'descr': '|b1', 'fortran_order': False, 'shape': (2L, 3L), }", six, 6);
+    EGT_CHECK(t && eg_ndim(t) == 2 && eg_get(t, 0) == 0 && eg_get(t, 5) == 1);
+    static const uint8_t brain[] = {0x80, 0x3f};
+    t = npy(1, "{'descr': '<V2', 'fortran_order': False, 'shape': (), }", brain, 2);
+    EGT_CHECK(t && eg_dtype_of(t) == EG_BF16 && eg_item(t) == 1);
+    EGT_REFUSED(npy(4, "{}", "", 0), EG_EFORMAT, "version 4.0");
+    EGT_REFUSED(npy(9, "{}", "", 0), EG_EFORMAT, "version 9.0");
+    EGT_REFUSED(npy(0, "{}", "", 0), EG_EFORMAT, "version 0.0");
+}
+
+#define D "{'descr': '<f4', 'fortran_order': False, 'shape': "
+
+static const struct bad_literal {
+    const char *literal;
+    size_t data;
+    const char *word;
+} bad_literals[] = {
+    {"", 0, "dictionary"},
+    {"__import__('os').system('true')", 0, "dictionary"},
+    {"{'descr': __import__('os'), 'fortran_order': False, 'shape': (1,)}", 4, "in quotes"},
+    {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", 8, "'|O'"},
+    {"{'descr': '<U3', 'fortran_order': False, 'shape': (1,)}", 12, "'<U3'"},
+    {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", 8, "'<c8'"},
+    {"{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}", 16, "'<f16'"},
+    {"{'descr': 'f4', 'fortran_order': False, 'shape': (1,)}", 4, "'f4'"},
+    {"{'descr': '|f4', 'fortran_order': False, 'shape': (1,)}", 4, "byte order"},
+    {"{'descr': '', 'fortran_order': False, 'shape': (1,)}", 4, "descr"},
+    {"{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}", 4, "structured"},
+    {"{'descr': '<f4\\x00', 'fortran_order': False, 'shape': (1,)}", 4, "escape"},
+    {"{'descr': '<f4, 'fortran_order': False, 'shape': (1,)}", 4, "none Egret has"},
+    {"{'descr': '<f4', 'fortran_order': 0, 'shape': (1,)}", 4, "neither"},
+    {"{'descr': '<f4', 'fortran_order': False}", 4, "lacks"},
+    {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", 4, "twice"},
+    {"{'descr': '<f4', 'order': False, 'shape': (1,)}", 4, "unknown"},
+    {"{'descr' '<f4'}", 4, "colon"},
+    {"{'descr': '<f4' 'fortran_order': False}", 4, "comma"},
+    {D "(-1,)}", 4, "sizes"},
+    {D "(1)}", 4, "tuple"},
+    {D "[1]}", 4, "tuple"},
+    {D "(1 1)}", 4, "comma"},
+    {D "(,)}", 4, "sizes"},
+    {D "(1.0,)}", 4, "comma"},
+    {D "(9223372036854775808,)}", 4, "2^63"},
+    {D "(1,1,1,1,1,1,1,1,1)}", 4, "more than 8"},
+    {D "(4294967296, 4294967296)}", 4, "does not take"},
+    {D "(4611686018427387905,)}", 4, "does not take"},
+    {D "(2,)}", 4, "does not take"},
+    {D "(1,)}", 5, "does not take"},
+    {D "(1,)} + 1", 4, "after the dictionary"},
+    {D "(1,", 4, "sizes"},
+    {D "(1,)", 4, "comma"},
+};
+
+EGT(npy_malformed)
+{
+    static const char data[32];
+    for (size_t i = 0; i < sizeof bad_literals / sizeof *bad_literals; i++) {
+        const struct bad_literal *b = &bad_literals[i];
+        snprintf(egt_case, sizeof egt_case, "npy_malformed %s", b->literal);
+        EGT_REFUSED(npy(1, b->literal, data, b->data), EG_EFORMAT, b->word);
+    }
+    EGT_REFUSED(eg_npy_parse("\x93NUMPY\x01\x00\xff\xff{}", 12), EG_EFORMAT, "length is 65535");
+    EGT_REFUSED(eg_npy_parse("\x93NUMPY\x02\x00\xff\xff\xff\xff{}", 14), EG_EFORMAT, "4294967295");
+    EGT_REFUSED(eg_npy_parse("NUMPY\x93\x01\x00\x02\x00{}", 12), EG_EFORMAT, "not an npy");
+    EGT_REFUSED(eg_npy_parse("", 0), EG_EFORMAT, "ends");
+    EGT_REFUSED(eg_npy_load(in_folder("absent.npy")), EG_EIO, "absent");
+    EGT_REFUSED(eg_npy_load(folder()), EG_EIO, "regular");
+    EGT_REFUSED(eg_npy_save(NULL, "x.npy"), EG_EINVAL, "t");
+}
+
+EGT(npy_cut_and_flipped)
+{
+    const char *path = in_folder("b.npy");
+    EGT_OK(eg_npy_save(egt_random(EG_SHAPE(2, 3), EG_F32, -1, 1), path));
+    size_t bytes;
+    char *file = slurp(path, &bytes);
+    unlink(path);
+    for (size_t n = 0; n < bytes; n++) {
+        EGT_REFUSED(eg_npy_parse(file, n), EG_EFORMAT, "byte");
+    }
+    for (size_t bit = 0; bit < 8 * bytes; bit++) {
+        eg_scope s = eg_scope_push();
+        file[bit / 8] ^= (char)(1 << bit % 8);
+        eg_tensor *t = eg_npy_parse(file, bytes);
+        EGT_CHECK(t || egt_said(EG_EFORMAT, "byte"));
+        file[bit / 8] ^= (char)(1 << bit % 8);
+        eg_scope_pop(s, NULL);
+    }
+    free(file);
+}
