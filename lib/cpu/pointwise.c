@@ -270,8 +270,10 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 #pragma GCC diagnostic ignored "-Wint-in-bool-context" /* bool a * b is meant */
 #undef LOAD
 #undef EO
-#define LOAD(v) ((v) != 0)
-#define EO      _Bool
+#undef INT_BITS
+#define LOAD(v)           ((v) != 0)
+#define EO                _Bool
+#define INT_BITS(name, f) LOOP1_(name, TYPE, EO, (f) & 1) /* ~1 is false */
 #define TYPE    b8
 #define E       uint8_t
 #include "lib/ops/unary.def"

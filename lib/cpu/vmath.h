@@ -165,6 +165,11 @@ static inline float eg__f32_remainder(float a, float b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
+static inline float eg__f32_floor_divide(float a, float b)
+{
+    return (float)eg__f64_floor_divide((double)a, (double)b);
+}
+
 #define EG__LIBM(name)                                                                             \
     static inline float eg__f32_##name(float x) { return name##f(x); }
 EG__LIBM(sqrt) EG__LIBM(cbrt) EG__LIBM(exp2) EG__LIBM(sin) EG__LIBM(cos) EG__LIBM(tan)

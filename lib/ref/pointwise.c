@@ -20,7 +20,8 @@ static eg_status unary(const eg__call *c, real1 *f, int1 *fi)
         if (eg__is_float(x->dtype)) {
             eg__set_at(y, to, f(eg__get_at(x, from), p, q));
         } else {
-            eg__set_int_at(y, to, fi(eg__get_int_at(x, from), ip, iq));
+            int64_t v = fi(eg__get_int_at(x, from), ip, iq);
+            eg__set_int_at(y, to, y->dtype == EG_BOOL ? v & 1 : v); /* ~1 is false */
         }
     }
     return EG_OK;

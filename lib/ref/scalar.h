@@ -67,6 +67,17 @@ static inline double eg__f64_remainder(double a, double b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
+/* The floor of the exact quotient, which a / b rounded may have passed: 1 by 0.1 is 9. */
+static inline double eg__f64_floor_divide(double a, double b)
+{
+    double r = fmod(a, b);
+    if (b == 0 || r != r) {
+        return b == 0 ? a / b : r;
+    }
+    double q = (a - r) / b - (r != 0 && (r < 0) != (b < 0) ? 1 : 0);
+    return rint(q);
+}
+
 #define EG__SAME(name)                                                                             \
     static inline double eg__f64_##name(double x) { return name(x); }
 EG__SAME(sqrt) EG__SAME(cbrt) EG__SAME(exp) EG__SAME(exp2) EG__SAME(expm1) EG__SAME(log)

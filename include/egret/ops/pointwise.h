@@ -245,7 +245,7 @@ EG_API eg_tensor *eg_div(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_div_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_div_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_div_scalar_(eg_tensor *a, double b);
-/* [n]  floor(a / b); integers: 0 where b is 0     no gradient */
+/* [n]  the floor of the exact a / b; integers: 0 where b is 0     no gradient */
 EG_API eg_tensor *eg_floor_divide(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_floor_divide_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_floor_divide_scalar(eg_tensor *a, double b);
