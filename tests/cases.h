@@ -5,6 +5,7 @@
  *   - the gradient of every float input not in `skip` by finite differences in f64, also through inputs of
  *     odd layouts, and the gradient of the gradient unless EGT_NO_SECOND
  *   - that each input replaced by NULL is refused in words
+ *   - that each allocation of a forward and backward may fail: in words, leaving nothing behind
  * and that every row of the op table is named by some case. */
 #ifndef EGRET_CASES_H
 #define EGRET_CASES_H

@@ -137,6 +137,67 @@ static void check_null(const egt_op_case *k)
     }
 }
 
+/* ---- failing allocations ----------------------------------------------------------------------- */
+
+static bool differentiable(const egt_op_case *k, int i)
+{
+    return !(k->flags & (EGT_NO_GRAD | EGT_NO_FLOAT)) && !(k->skip >> i & 1) && !k->in[i].fixed;
+}
+
+/* Forward and backward once. */
+static eg_status step(const egt_op_case *k, eg_tensor **x)
+{
+    eg_tensor *ask[EGT_MAX_INPUTS], *g[EGT_MAX_INPUTS];
+    int n = 0;
+    eg_tape tape = eg_tape_open();
+    eg_status st = tape.id ? EG_OK : eg_last_error()->code;
+    for (int i = 0; i < k->n && !st; i++) {
+        if (differentiable(k, i)) {
+            st = eg_tape_watch(tape, x[i]);
+            ask[n++] = x[i];
+        }
+    }
+    eg_tensor *y = st ? NULL : k->f(x, k->n, k->user);
+    if (!y) {
+        return eg_last_error()->code;
+    }
+    if (!n) {
+        return EG_OK;
+    }
+    eg_tensor *dy = eg_ones_like(y);
+    return dy ? eg_tape_gradients(tape, y, ask, n, g, .dy = dy) : eg_last_error()->code;
+}
+
+/* The first, second, ... allocation fails: in words, with nothing left behind, until none does. */
+static void check_allocations(const egt_op_case *k)
+{
+    eg_tensor *x[EGT_MAX_INPUTS];
+    make_inputs(k, k->flags & EGT_NO_FLOAT ? EG_I64 : EG_F32, CONTIGUOUS, x);
+    int64_t live = eg_memory_stats().live_tensors;
+    for (int n = 1; n < 1000; n++) {
+        eg_scope s = eg_scope_push();
+        eg_random_state at = eg_random_get_state();
+        eg_clear_error();
+        eg_debug_fail_alloc(n);
+        eg_status st = step(k, x);
+        eg_debug_fail_alloc(0);
+        eg_random_set_state(at);
+        eg_scope_pop(s, NULL);
+        if (eg_memory_stats().live_tensors != live) {
+            egt_fail(__FILE__, __LINE__, "failing allocation %d leaves %lld tensors", n,
+                     (long long)(eg_memory_stats().live_tensors - live));
+        }
+        if (st == EG_OK) {
+            eg_clear_error();
+            return;
+        }
+        if (st != EG_ENOMEM || !eg_last_error()->message[0]) {
+            egt_fail(__FILE__, __LINE__, "failing allocation %d is not called out of memory", n);
+        }
+    }
+    egt_fail(__FILE__, __LINE__, "allocations never stop failing");
+}
+
 static void sweep(const egt_op_case *k)
 {
     static const eg_dtype halves[] = {EG_F16, EG_BF16}, ints[] = {EG_I64, EG_I32, EG_U8};
@@ -178,6 +239,10 @@ static void sweep(const egt_op_case *k)
     EG_SCOPE {
         name_case(k, "NULL", EG_F32, CONTIGUOUS);
         check_null(k);
+    }
+    EG_SCOPE {
+        name_case(k, "allocations", EG_F32, CONTIGUOUS);
+        check_allocations(k);
     }
 }
 
