@@ -1,0 +1,142 @@
+/* test_vmath.c - how far the vectorised single-precision functions are from the true values, over floats
+ * of every exponent; and the half conversions, all of them. */
+#include "lib/cpu/vmath.h"
+#include "tests/egt.h"
+
+static double ulp_error(float got, double want)
+{
+    float rounded = (float)want;
+    if (got == rounded || (isnan(got) && isnan(want))) {
+        return 0;
+    }
+    if (isinf(rounded) || isinf(got) || isnan(got)) {
+        return (double)INFINITY;
+    }
+    int e;
+    frexp(want, &e);
+    double unit = ldexp(1, (e < -125 ? -125 : e) - 24);
+    return fabs((double)got - want) / unit;
+}
+
+typedef struct range {
+    float low, high;
+} range;
+
+static void measure(float (*f)(float), double (*truth)(double), range r, double allowed)
+{
+    double worst = 0;
+    float at = 0;
+    for (uint32_t u = 0; u < 0xff800000u; u += 1021) {
+        float x;
+        memcpy(&x, &u, sizeof x);
+        if (!(x >= r.low && x <= r.high)) {
+            continue;
+        }
+        double e = ulp_error(f(x), truth((double)x));
+        if (e > worst) {
+            worst = e;
+            at = x;
+        }
+    }
+    if (worst > allowed) {
+        egt_fail(__FILE__, __LINE__, "%.2f ulp at %.9g, %.2f are allowed", worst, (double)at, allowed);
+    }
+}
+
+#define MAX 3.4e38f
+#define FUNCTION(name, low, high, allowed)                                                         \
+    EGT(name)                                                                                      \
+    {                                                                                              \
+        measure(eg__f32_##name, eg__f64_##name, (range){low, high}, allowed);                      \
+    }
+
+FUNCTION(exp, -120, 120, 2)
+FUNCTION(expm1, -MAX, MAX, 2.5)
+FUNCTION(log, 0, MAX, 2)
+FUNCTION(log2, 0, MAX, 3)
+FUNCTION(log10, 0, MAX, 3)
+FUNCTION(log1p, -1, MAX, 2.5)
+FUNCTION(tanh, -MAX, MAX, 2.5)
+FUNCTION(sigmoid, -80, MAX, 3)
+FUNCTION(erf, -MAX, MAX, 3)
+
+EGT(special_values)
+{
+    const float inf = (float)INFINITY, nan = (float)NAN;
+    EGT_EQ(eg__f32_exp(inf), inf);
+    EGT_EQ(eg__f32_exp(-inf), 0);
+    EGT_EQ(eg__f32_log(0), -inf);
+    EGT_EQ(eg__f32_log(inf), inf);
+    EGT_EQ(eg__f32_log1p(inf), inf);
+    EGT_EQ(eg__f32_log1p(-1), -inf);
+    EGT_EQ(eg__f32_expm1(-inf), -1);
+    EGT_EQ(eg__f32_expm1(inf), inf);
+    EGT_EQ(eg__f32_tanh(inf), 1);
+    EGT_EQ(eg__f32_tanh(-inf), -1);
+    EGT_EQ(eg__f32_sigmoid(-inf), 0);
+    EGT_EQ(eg__f32_sigmoid(inf), 1);
+    EGT_EQ(eg__f32_erf(-inf), -1);
+    EGT_CHECK(isnan(eg__f32_exp(nan)) && isnan(eg__f32_log(nan)) && isnan(eg__f32_log(-1)));
+    EGT_CHECK(isnan(eg__f32_expm1(nan)) && isnan(eg__f32_log1p(nan)) && isnan(eg__f32_log1p(-2)));
+    EGT_CHECK(isnan(eg__f32_tanh(nan)) && isnan(eg__f32_sigmoid(nan)) && isnan(eg__f32_erf(nan)));
+    EGT_CHECK(signbit(eg__f32_tanh(-0.0f)) && signbit(eg__f32_erf(-0.0f)));
+}
+
+/* The value of a half, from its definition. */
+static double half_value(uint16_t h, int exponent_bits)
+{
+    int mantissa_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
+    int e = h >> mantissa_bits & ((1 << exponent_bits) - 1), m = h & ((1 << mantissa_bits) - 1);
+    double sign = h & 0x8000 ? -1 : 1;
+    if (e == (1 << exponent_bits) - 1) {
+        return m ? (double)NAN : sign * (double)INFINITY;
+    }
+    return sign * (e ? ldexp(1 + ldexp(m, -mantissa_bits), e - bias)
+                     : ldexp(m, 1 - bias - mantissa_bits));
+}
+
+static void check_halves(int exponent_bits, float (*widen)(uint16_t), uint16_t (*narrow)(float))
+{
+    for (uint32_t h = 0; h < 0x10000; h++) {
+        double v = half_value((uint16_t)h, exponent_bits);
+        float f = widen((uint16_t)h);
+        EGT_CHECK(isnan(v) ? isnan(f) : (double)f == v && !signbit(f) == !signbit(v));
+        EGT_CHECK(isnan(v) ? isnan(widen(narrow(f))) : narrow(f) == h);
+        if ((h & 0x7fff) + 1 >= 0x7fffu >> (15 - exponent_bits) << (15 - exponent_bits)) {
+            continue;
+        }
+        /* Halfway to the next goes to the even one; a hair to either side to the nearer. */
+        double next = half_value((uint16_t)(h + 1), exponent_bits);
+        if (isfinite(v) && isfinite(next)) {
+            float middle = (float)((v + next) / 2);
+            EGT_EQ(narrow(middle), h & 1 ? h + 1 : h);
+            EGT_EQ(narrow(nextafterf(middle, (float)v)), h);
+            EGT_EQ(narrow(nextafterf(middle, (float)next)), h + 1);
+        }
+    }
+}
+
+EGT(f16_conversions)
+{
+    check_halves(5, eg__f16_to_f32, eg__f32_to_f16);
+    EGT_EQ(eg__f32_to_f16(65520.0f), 0x7c00);
+    EGT_EQ(eg__f32_to_f16(65519.0f), 0x7bff);
+}
+
+EGT(bf16_conversions)
+{
+    check_halves(8, eg__bf16_to_f32, eg__f32_to_bf16);
+}
+
+EGT(gamma_functions)
+{
+    /* Known values: psi(1) = -gamma, psi(1/2) = -gamma - 2 log 2, psi'(1) = pi^2/6, psi'(1/2) = pi^2/2. */
+    const double gamma = 0.57721566490153286061, pi = 3.14159265358979323846;
+    EGT_NEAR(eg__f64_digamma(1), -gamma, 1e-14);
+    EGT_NEAR(eg__f64_digamma(0.5), -gamma - 2 * log(2), 1e-14);
+    EGT_NEAR(eg__f64_digamma(-0.5), eg__f64_digamma(0.5) + 2, 1e-13);
+    EGT_NEAR(eg__f64_trigamma(1), pi * pi / 6, 1e-14);
+    EGT_NEAR(eg__f64_trigamma(0.5), pi * pi / 2, 1e-14);
+    EGT_NEAR(eg__f64_trigamma(-0.5), pi * pi / 2 + 4, 1e-13);
+    EGT_CHECK(isnan(eg__f64_digamma(-1)) && isinf(eg__f64_trigamma(-2)));
+}
