@@ -84,7 +84,7 @@ static bool needs_promotion(const eg__op *op, eg_tensor *const *in, int nin)
             }
         }
     }
-    return !(op->dtypes >> in[0]->dtype & 1);
+    return nin && !(op->dtypes >> in[0]->dtype & 1);
 }
 
 /* ---- the parts ----------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ static inline bool own_room(eg__thread *T, int n)
 static EG__COLD eg_status no_kernel(const eg__call *c)
 {
     return eg__fail(EG_ENOKERNEL, c->op->name, "no kernel for dtype %s on cpu",
-                    eg_dtype_name((eg_dtype)c->in[0]->dtype));
+                    eg_dtype_name((eg_dtype)c->desc[0].dtype));
 }
 
 /* Kernel, contiguous, allocate, run, record. */

@@ -10,6 +10,7 @@
 #include <egret/ops/conv.h>
 #include <egret/ops/linear.h>
 #include <egret/ops/pointwise.h>
+#include <egret/ops/random.h>
 #include <egret/ops/reduce.h>
 #include <egret/ops/views.h>
 

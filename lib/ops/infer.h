@@ -8,4 +8,6 @@ eg__infer eg__infer_power, eg__infer_where, eg__infer_copy, eg__infer_cast, eg__
     eg__infer_expand, eg__infer_permute, eg__infer_slice, eg__infer_slice_grad, eg__infer_view,
     eg__infer_sum, eg__infer_matmul, eg__infer_conv, eg__infer_conv_data, eg__infer_conv_weight;
 
+eg__infer eg__infer_random, eg__infer_categorical, eg__infer_dropout;
+
 #endif

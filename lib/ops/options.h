@@ -52,4 +52,36 @@ typedef struct eg__conv_opts {
     int64_t stride[3], dilation[3], before[3], after[3], size[3];
 } eg__conv_opts;
 
+/* How elements of a random tensor are made of words of the stream (lib/philox.h). */
+enum {
+    EG__RANDOM_UNIFORM,     /* a <= y < b */
+    EG__RANDOM_NORMAL,      /* mean a, standard deviation b */
+    EG__RANDOM_TRUNCATED,   /* the same within two deviations */
+    EG__RANDOM_BERNOULLI,   /* 1 with probability a */
+    EG__RANDOM_INTEGERS,    /* low <= y < low + range; a range of 0 is 2^64 */
+    EG__RANDOM_PERMUTATION, /* of 0..n-1 */
+};
+
+typedef struct eg__random_opts {
+    int kind, dtype, ndim;
+    int64_t shape[EG_MAX_DIMS];
+    double a, b;
+    int64_t low;
+    uint64_t range;
+    eg_random_state from;
+} eg__random_opts;
+
+typedef struct eg__categorical_opts {
+    int64_t n;
+    bool logits;
+    eg_random_state from;
+} eg__categorical_opts;
+
+/* Element i in memory of the output is dropped by word i. */
+typedef struct eg__dropout_opts {
+    double p;
+    bool channels_last; /* of the output, else row-major */
+    eg_random_state from;
+} eg__dropout_opts;
+
 #endif

@@ -1,0 +1,42 @@
+/* random.c - cases of random numbers and dropout: with a seed of their own they are functions. */
+#include "tests/cases.h"
+
+static eg_tensor *seeded(eg_tensor *y, eg_random_state back)
+{
+    eg_random_set_state(back);
+    return y;
+}
+
+static eg_tensor *noise(eg_tensor *const *x, int n, void *user)
+{
+    (void)n, (void)user;
+    eg_random_state back = eg_random_get_state();
+    eg_seed(1);
+    return seeded(eg_mul(x[0], eg_normal(EG_SHAPE(5, 6), 0, 1, EG_F32)), back);
+}
+
+static eg_tensor *dropped(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    eg_random_state back = eg_random_get_state();
+    eg_seed(2);
+    return seeded(eg_dropout(x[0], *(double *)user, true), back);
+}
+
+static eg_tensor *draws(eg_tensor *const *x, int n, void *user)
+{
+    (void)n, (void)user;
+    eg_random_state back = eg_random_get_state();
+    eg_seed(3);
+    return seeded(eg_categorical(x[0], 7), back);
+}
+
+static double third = 1.0 / 3, one = 1;
+
+EGT_CASES(random,
+          {"random", "normal noise", noise, {{EG_SHAPE(5, 6), -1, 1, 0}}, 1, EGT_NO_REF, 0, 0, NULL},
+          {"dropout", "a third", dropped, {{EG_SHAPE(2, 1029), -1, 1, 0}}, 1, EGT_NO_LAYOUT, 0, 0, &third},
+          {"dropout", "images", dropped, {{EG_SHAPE(2, 3, 5, 4), -1, 1, 0}}, 1, EGT_NO_LAYOUT, 0, 0, &third},
+          {"dropout", "all", dropped, {{EG_SHAPE(7), -1, 1, 0}}, 1, 0, 0, 0, &one},
+          {"dropout", "empty", dropped, {{EG_SHAPE(3, 0), -1, 1, 0}}, 1, 0, 0, 0, &third},
+          {"categorical", "draws", draws, {{EG_SHAPE(3, 5), 0.1, 1, 1 + EG_F32}}, 1, EGT_NO_GRAD, 0, 0, NULL})
