@@ -160,15 +160,17 @@ EG_API eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes);
 
 /* ---- printing ---------------------------------------------------------------------------- */
 
-/* What print shows. Zero-initialised: 4 digits, threshold 1000, 3 edge items, lines of 80. */
+/* What print shows. Zero-initialised: 4 digits (at most 40), threshold 1000, 3 edge items, lines of 80. */
 typedef struct eg_print_options {
     size_t size;
     int precision, threshold, edge_items, line_width;
 } eg_print_options;
 
-/* Formats like the array libraries do: brackets, aligned columns, "..." in the middle of large
- * tensors, dtype and shape at the end unless it is plain f32. Like snprintf: writes at most size
- * bytes with the final 0 and returns the length the whole text has; -1 for NULL. */
+/* Formats as NumPy does: brackets, aligned columns of a common form (exponents when the range asks for them),
+ * no more digits than tell a number from its neighbours in the dtype, "..." in the middle of long axes of
+ * tensors with more than `threshold` elements. Behind it stand dtype and shape, "i64 [2, 3]", unless it is
+ * plain f32, not empty and shown whole. Like snprintf: writes at most size bytes with the final 0 and returns
+ * the length the whole text has; -1 for NULL or negative options. */
 EG_API int64_t eg_format_with(const eg_tensor *t, char *buffer, size_t size,
                               const eg_print_options *options);
 #define eg_format(t, buffer, size) eg_format_with(t, buffer, size, NULL)
