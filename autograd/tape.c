@@ -160,6 +160,12 @@ typedef struct needs {
     bool tracked;
 } needs;
 
+/* Whether the entry holds the shape of input t, which has slot s. */
+static inline bool keeps_shape(const eg__call *c, const eg_tensor *t, uint64_t s)
+{
+    return (s || (t && c->op->flags & EG__SHAPES)) && !like_output(t, c->out[0]);
+}
+
 /* What an entry for the call takes; gives parameters their slots. */
 static inline bool measure(eg__thread *T, const eg__call *c, needs *k)
 {
@@ -176,10 +182,12 @@ static inline bool measure(eg__thread *T, const eg__call *c, needs *k)
         if (s) {
             k->tracked = true;
             k->saves |= i < EG__MAX_SAVED_IN ? c->op->saves[i] : 0;
-            k->shape_bytes += like_output(t, c->out[0]) ? 0 : t->ndim * sizeof *t->shape;
             if (unlikely(T->record.collect != NULL)) {
                 collect(T->record.collect, t, s);
             }
+        }
+        if (keeps_shape(c, t, s)) {
+            k->shape_bytes += t->ndim * sizeof *t->shape;
         }
     }
     if (c->nin < EG__MAX_SAVED_IN) {
@@ -197,7 +205,7 @@ static void fill_edges(eg__thread *T, const eg__call *c, const needs *k, eg__ent
         const eg_tensor *t = c->in[i];
         uint64_t s = i < EG__MAX_SAVED_IN ? k->slots[i] : t ? eg__slot_of(T, c->in[i], &no_memory) : 0;
         e->in[i] = (eg__edge){s, NULL, t ? t->ndim : 0, t ? t->dtype : 0};
-        if (s && !like_output(t, c->out[0])) {
+        if (keeps_shape(c, t, s)) {
             memcpy(shapes, t->shape, t->ndim * sizeof *shapes);
             e->in[i].shape = shapes;
             shapes += t->ndim;

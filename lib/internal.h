@@ -120,6 +120,7 @@ enum {
     EG__PROMOTE = 8,     /* inputs are brought to one dtype */
     EG__INT_TO_F32 = 16, /* integers and bools become f32 first */
     EG__POINTWISE = 32,
+    EG__SHAPES = 64, /* the gradient asks for the shapes of untracked inputs too */
 };
 
 /* Sets of dtypes. */
@@ -347,6 +348,8 @@ eg_status eg__axes_mask(const char *op, int ndim, const eg_axes *axes, unsigned 
 
 void eg__desc_dense(eg__desc *d);                    /* n and dense from ndim and shape */
 void eg__desc_like(eg__desc *d, const eg_tensor *t); /* shape, dtype, n; same packed order */
+/* Dense strides for d's shape with the axes in the order t's lie in, if t is packed. */
+void eg__desc_order(eg__desc *d, const eg_tensor *t);
 uint8_t eg__layout_flags(int ndim, const int64_t *shape, const int64_t *strides);
 /* Strides of `shape` in channels-last order (axis 1 innermost). */
 void eg__channels_last(int ndim, const int64_t *shape, int64_t *strides);

@@ -87,6 +87,21 @@ void eg__desc_like(eg__desc *d, const eg_tensor *t)
     }
 }
 
+void eg__desc_order(eg__desc *d, const eg_tensor *t)
+{
+    d->dense = t->flags & EG__DENSE || !(t->flags & EG__PACKED);
+    int64_t step = 1;
+    for (unsigned left = d->dense ? 0 : (1u << d->ndim) - 1; left;) {
+        int next = -1;
+        for (int a = 0; a < d->ndim; a++) {
+            next = left >> a & 1 && (next < 0 || t->strides[a] <= t->strides[next]) ? a : next;
+        }
+        d->strides[next] = step;
+        step *= d->shape[next];
+        left &= ~(1u << next);
+    }
+}
+
 uint8_t eg__layout_flags(int ndim, const int64_t *shape, const int64_t *strides)
 {
     int64_t step = 1;

@@ -8,6 +8,8 @@
 #define EGRET_OPS_H
 
 #include <egret/ops/conv.h>
+#include <egret/ops/index.h>
+#include <egret/ops/join.h>
 #include <egret/ops/linear.h>
 #include <egret/ops/pointwise.h>
 #include <egret/ops/random.h>

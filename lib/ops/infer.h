@@ -9,5 +9,8 @@ eg__infer eg__infer_power, eg__infer_where, eg__infer_copy, eg__infer_cast, eg__
     eg__infer_sum, eg__infer_matmul, eg__infer_conv, eg__infer_conv_data, eg__infer_conv_weight;
 
 eg__infer eg__infer_random, eg__infer_categorical, eg__infer_dropout;
+eg__infer eg__infer_concat, eg__infer_pad, eg__infer_index_select, eg__infer_index_add,
+    eg__infer_gather, eg__infer_scatter, eg__infer_ravel_index, eg__infer_unravel_index,
+    eg__infer_nonzero, eg__infer_one_hot;
 
 #endif

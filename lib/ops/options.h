@@ -83,5 +83,38 @@ typedef struct eg__dropout_opts {
     bool channels_last; /* of the output, else row-major */
     eg_random_state from;
 } eg__dropout_opts;
+/* One axis of the op: concat, gather. */
+typedef struct eg__axis_opts {
+    int axis;
+} eg__axis_opts;
+
+typedef struct eg__pad_opts {
+    int mode; /* an eg_pad_mode */
+    double value;
+    int64_t before[EG_MAX_DIMS], after[EG_MAX_DIMS];
+} eg__pad_opts;
+
+/* index_select and index_add; size: of the axis of index_add's result; skip: the index that counts for
+ * nothing in index_add and in the gradient of index_select, -1: none. */
+typedef struct eg__index_opts {
+    int axis;
+    int64_t size, skip;
+} eg__index_opts;
+
+/* The scatter ops; shape: of the result. */
+typedef struct eg__scatter_opts {
+    int axis, mode, ndim; /* mode: an eg_scatter_mode, of scatter_reduce */
+    int64_t shape[EG_MAX_DIMS];
+} eg__scatter_opts;
+
+typedef struct eg__nonzero_opts {
+    int64_t count;
+} eg__nonzero_opts;
+
+typedef struct eg__one_hot_opts {
+    int64_t depth;
+    double on, off;
+    int dtype;
+} eg__one_hot_opts;
 
 #endif

@@ -36,4 +36,11 @@ static inline void eg__set_int_at(const eg_tensor *t, int64_t at, int64_t v)
     eg__store_int(eg__ptr(t), t->dtype, at, v);
 }
 
+/* y[to] = x[from], of the same dtype, bit for bit. */
+static inline void eg__move(const eg_tensor *y, int64_t to, const eg_tensor *x, int64_t from)
+{
+    size_t size = eg__esize(x);
+    memcpy(eg__ptr(y) + to * (int64_t)size, eg__ptr(x) + from * (int64_t)size, size);
+}
+
 #endif

@@ -1,0 +1,152 @@
+/* mask.c - masks: filling, picking, finding; one-hot rows. */
+#include "lib/ops/index.h"
+
+/* The mask as bool in x's shape. */
+static eg_tensor *mask_like(const char *op, eg_tensor *mask, const eg_tensor *x)
+{
+    int lead = x->ndim - mask->ndim;
+    bool fits = lead >= 0;
+    for (int d = 0; fits && d < mask->ndim; d++) {
+        fits = mask->shape[d] == 1 || mask->shape[d] == x->shape[lead + d];
+    }
+    return fits ? eg_expand(eg_cast(mask, EG_BOOL), eg_shape_of(x))
+                : eg__fail_null(EG_ESHAPE, op, "mask %s does not broadcast to %s", EG__SHAPE_OF(mask),
+                                EG__SHAPE_OF(x));
+}
+
+eg_tensor *eg_masked_fill(eg_tensor *x, eg_tensor *mask, double value)
+{
+    if (eg__check(x, "masked_fill", "x") || eg__check(mask, "masked_fill", "mask")) {
+        return NULL;
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *m = mask_like("masked_fill", mask, x);
+    return eg_scope_pop(s, m ? eg_where(m, eg_scalar(value, (eg_dtype)x->dtype), x) : NULL);
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+eg_status eg__infer_nonzero(eg__call *c)
+{
+    const eg__nonzero_opts *o = c->opts;
+    eg__desc *d = &c->desc[0];
+    d->dtype = EG_I64;
+    d->ndim = 2;
+    d->shape[0] = o->count;
+    d->shape[1] = c->in[0]->ndim;
+    d->dense = true;
+    return eg__check_shape(c->op->name, 2, d->shape, EG_I64, &d->n);
+}
+
+eg_tensor *eg_nonzero(eg_tensor *x)
+{
+    eg__nonzero_opts o = {0};
+    eg_scope s = eg_scope_push();
+    eg_tensor *m = eg_contiguous(eg_cast(eg_detach(x), EG_BOOL));
+    const uint8_t *p = m ? (const uint8_t *)eg__ptr(m) : NULL;
+    for (int64_t i = 0; m && i < m->n; i++) {
+        o.count += p[i] != 0;
+    }
+    return eg_scope_pop(s, eg__op1(&eg__op_nonzero, m, &o));
+}
+
+/* Row-major positions where the mask is true, 1-D. */
+static eg_tensor *where_true(eg_tensor *mask)
+{
+    eg_tensor *at = eg_nonzero(eg_reshape(mask, EG_SHAPE(-1)));
+    return at ? eg_reshape(at, EG_SHAPE(at->n)) : NULL;
+}
+
+eg_tensor *eg_masked_select(eg_tensor *x, eg_tensor *mask)
+{
+    eg__desc d;
+    if (eg__check(x, "masked_select", "x") || eg__check(mask, "masked_select", "mask") ||
+        eg__broadcast("masked_select", (eg_tensor *[]){x, mask}, 2, &d)) {
+        return NULL;
+    }
+    eg_shape full = {.ndim = d.ndim};
+    memcpy(full.dim, d.shape, sizeof full.dim);
+    eg_scope s = eg_scope_push();
+    eg_tensor *at = where_true(eg_contiguous(eg_expand(eg_cast(mask, EG_BOOL), full)));
+    eg_tensor *flat = eg_reshape(eg_expand(x, full), EG_SHAPE(d.n));
+    return eg_scope_pop(s, at && flat ? eg__op2(&eg__op_index_select, flat, at,
+                                                &(eg__index_opts){.axis = 0, .skip = -1})
+                                      : NULL);
+}
+
+eg_tensor *eg_masked_scatter(eg_tensor *x, eg_tensor *mask, eg_tensor *source)
+{
+    if (eg__check(x, "masked_scatter", "x") || eg__check(mask, "masked_scatter", "mask") ||
+        eg__check(source, "masked_scatter", "source")) {
+        return NULL;
+    }
+    eg_shape shape = eg_shape_of(x);
+    eg_scope s = eg_scope_push();
+    eg_tensor *full = mask_like("masked_scatter", mask, x);
+    eg_tensor *at = full ? where_true(eg_contiguous(full)) : NULL;
+    if (!at) {
+        return eg_scope_pop(s, NULL);
+    }
+    if (at->n > source->n) {
+        eg_scope_pop(s, NULL);
+        return eg__fail_null(EG_ESHAPE, "masked_scatter", "source %s has fewer elements than the mask "
+                             "picks", EG__SHAPE_OF(source));
+    }
+    eg_tensor *first = eg_slice(eg_reshape(source, EG_SHAPE(-1)), 0, 0, at->n, 1);
+    eg_tensor *y = eg_index_copy(eg_reshape(x, EG_SHAPE(x->n)), 0, at, first);
+    return eg_scope_pop(s, eg_reshape(y, shape));
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+eg_status eg__infer_one_hot(eg__call *c)
+{
+    const eg__one_hot_opts *o = c->opts;
+    const eg_tensor *ids = c->in[0];
+    eg__desc *d = &c->desc[0];
+    d->dtype = (uint8_t)o->dtype;
+    d->ndim = (uint8_t)(ids->ndim + 1);
+    memcpy(d->shape, ids->shape, sizeof d->shape);
+    d->shape[ids->ndim] = o->depth;
+    d->dense = true;
+    return eg__check_shape(c->op->name, d->ndim, d->shape, d->dtype, &d->n);
+}
+
+eg_tensor *eg_one_hot_with(eg_tensor *ids, int64_t depth, const eg_one_hot_options *options)
+{
+    eg__one_hot_opts o = {.depth = depth, .on = 1};
+    if (eg__check(ids, "one_hot", "ids")) {
+        return NULL;
+    }
+    if (options) {
+        o.dtype = (int)options->dtype;
+        o.on = options->on != 0 || options->off != 0 ? options->on : 1;
+        o.off = options->off;
+    }
+    if (depth < 0) {
+        return eg__fail_null(EG_ESHAPE, "one_hot", "depth is %lld", (long long)depth);
+    }
+    if (ids->ndim == EG_MAX_DIMS) {
+        return eg__fail_null(EG_ESHAPE, "one_hot", "rank would be %d", EG_MAX_DIMS + 1);
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *i = eg__checked_index("one_hot", ids, depth, true);
+    return eg_scope_pop(s, i ? eg__op1(&eg__op_one_hot, i, &o) : NULL);
+}
+
+eg_tensor *eg_sequence_mask(eg_tensor *lengths, int64_t count)
+{
+    if (eg__check(lengths, "sequence_mask", "lengths")) {
+        return NULL;
+    }
+    if (!(EG__INTS >> lengths->dtype & 1)) {
+        return eg__fail_null(EG_EDTYPE, "sequence_mask", "lengths are %s, must be integers",
+                             eg_dtype_name((eg_dtype)lengths->dtype));
+    }
+    if (count < 0) {
+        return eg__fail_null(EG_ESHAPE, "sequence_mask", "count is %lld", (long long)count);
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *at = eg_arange(0, (double)count, 1, EG_I64);
+    return eg_scope_pop(s, at ? eg_lt(at, eg_unsqueeze(lengths, -1)) : NULL);
+}

@@ -1,0 +1,111 @@
+/* index.c - picking and putting by index, masks. Places are drawn, so some repeat. */
+#include <egret/ops/index.h>
+
+#include "tests/cases.h"
+
+#define CASE(name, body)                                                                           \
+    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
+    {                                                                                              \
+        (void)n;                                                                                   \
+        (void)user;                                                                                \
+        return body;                                                                               \
+    }
+CASE(select0, eg_index_select(x[0], 0, x[1]))
+CASE(select1, eg_index_select(x[0], 1, x[1]))
+CASE(select_last, eg_index_select(x[0], -1, x[1]))
+CASE(take, eg_take(x[0], x[1]))
+CASE(embedding, eg_embedding(x[0], x[1]))
+CASE(padded, eg_embedding(x[0], x[1], .padded = true, .padding = 1))
+CASE(gather0, eg_gather(x[0], 0, x[1]))
+CASE(gather1, eg_gather(x[0], 1, x[1]))
+CASE(gather_last, eg_gather(x[0], -1, x[1]))
+CASE(along, eg_take_along(x[0], 1, x[1]))
+CASE(gather_nd, eg_gather_nd(x[0], x[1]))
+CASE(index_add0, eg_index_add(x[0], 0, x[1], x[2]))
+CASE(index_add1, eg_index_add(x[0], 1, x[1], x[2]))
+CASE(index_copy0, eg_index_copy(x[0], 0, x[1], x[2]))
+CASE(index_copy1, eg_index_copy(x[0], 1, x[1], x[2]))
+CASE(index_fill, eg_index_fill(x[0], 1, x[1], 0.5))
+CASE(scatter0, eg_scatter(x[0], 0, x[1], x[2]))
+CASE(scatter1, eg_scatter(x[0], 1, x[1], x[2]))
+CASE(scatter_add0, eg_scatter_add(x[0], 0, x[1], x[2]))
+CASE(scatter_add1, eg_scatter_add(x[0], 1, x[1], x[2]))
+CASE(scatter_mul, eg_scatter_reduce(x[0], 1, x[1], x[2], EG_SCATTER_MUL))
+CASE(scatter_mean, eg_scatter_reduce(x[0], 1, x[1], x[2], EG_SCATTER_MEAN))
+CASE(scatter_max, eg_scatter_reduce(x[0], 1, x[1], x[2], EG_SCATTER_MAX))
+CASE(scatter_min, eg_scatter_reduce(x[0], 0, x[1], x[2], EG_SCATTER_MIN))
+CASE(scatter_nd_add, eg_scatter_nd_add(x[0], x[1], x[2]))
+CASE(scatter_nd_copy, eg_scatter_nd_copy(x[0], x[1], x[2]))
+CASE(scatter_nd, eg_scatter_nd(x[0], x[1], EG_SHAPE(3, 4, 2)))
+CASE(segments, eg_unsorted_segment_sum(x[0], x[1], 4))
+CASE(masked_fill, eg_masked_fill(x[0], x[1], -2.5))
+CASE(masked_select, eg_masked_select(x[0], x[1]))
+CASE(masked_scatter, eg_masked_scatter(x[0], x[1], x[2]))
+CASE(nonzero, eg_nonzero(x[0]))
+CASE(one_hot, eg_one_hot(x[0], 5))
+CASE(one_hot_ints, eg_one_hot(x[0], 5, .on = 3, .off = 1, .dtype = EG_I64))
+CASE(sequence_mask, eg_sequence_mask(x[0], 5))
+CASE(ravel, eg_ravel_index(x[0], EG_SHAPE(3, 3, 4)))
+CASE(unravel, eg_unravel_index(x[0], EG_SHAPE(2, 3, 4)))
+
+#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
+#define X(...) {DIMS(__VA_ARGS__), -3, 3, 0}
+/* Places of an axis of size n, counted from either end or from the front only. */
+#define AT(n, ...) {DIMS(__VA_ARGS__), -(n), n, 1 + EG_I64}
+#define ID(n, ...) {DIMS(__VA_ARGS__), 0, n, 1 + EG_I32}
+#define MASK(...) {DIMS(__VA_ARGS__), 0, 2, 1 + EG_BOOL}
+#define NO_MASK(...) {DIMS(__VA_ARGS__), 0, 1, 1 + EG_BOOL}
+enum { MOVES = EGT_INTS | EGT_BOOL, FIXED = EGT_NO_GRAD | EGT_NO_FLOAT | EGT_INTS };
+
+EGT_CASES(index,
+    {"index_select", "rows", select0, {X(5, 3), AT(5, 7)}, 2, MOVES, 0, 0, NULL},
+    {"index_select", "between", select1, {X(2, 4, 3), AT(4, 2, 3)}, 2, MOVES, 0, 0, NULL},
+    {"index_select", "elements", select_last, {X(3, 6), ID(6, 4)}, 2, MOVES, 0, 0, NULL},
+    {"index_select", "one", select1, {X(3, 6), {{0, {0}}, 0, 6, 1 + EG_I64}}, 2, MOVES, 0, 0, NULL},
+    {"index_select", "none", select0, {X(3, 6), AT(3, 0)}, 2, MOVES, 0, 0, NULL},
+    {"index_select", "take", take, {X(3, 4), AT(12, 2, 5)}, 2, MOVES, 0, 0, NULL},
+    {"index_select index_add", "embedding", embedding, {X(7, 5), ID(7, 2, 6)}, 2, 0, 0, 0, NULL},
+    {"index_select index_add", "wide", embedding, {X(4, 70), ID(4, 9)}, 2, EGT_NO_SECOND, 0, 0, NULL},
+    {"index_select index_add", "padded", padded, {X(3, 2), ID(3, 8)}, 2, EGT_NO_GRAD, 0, 0, NULL},
+    {"index_select", "many", embedding, {X(300, 130), ID(300, 1000)}, 2, EGT_NO_GRAD, 0, 0, NULL},
+    {"gather scatter_add", "rows", gather0, {X(4, 3), AT(4, 6, 2)}, 2, MOVES, 0, 0, NULL},
+    {"gather scatter_add", "between", gather1, {X(2, 3, 4), AT(3, 2, 5, 3)}, 2, MOVES, 0, 0, NULL},
+    {"gather scatter_add", "last", gather_last, {X(3, 4), AT(4, 3, 2)}, 2, MOVES, 0, 0, NULL},
+    {"gather scatter_add", "1-D", gather0, {X(4), AT(4, 9)}, 2, MOVES, 0, 0, NULL},
+    {"gather", "many", gather1, {X(90, 70, 3), AT(70, 90, 80, 3)}, 2, EGT_NO_GRAD, 0, 0, NULL},
+    {"gather", "take_along", along, {X(2, 3, 1), AT(3, 1, 5, 4)}, 2, MOVES, 0, 0, NULL},
+    {"index_select ravel_index", "gather_nd rows", gather_nd, {X(4, 3), AT(4, 5, 1)}, 2, MOVES, 0, 0, NULL},
+    {"index_select ravel_index", "gather_nd", gather_nd, {X(3, 3, 2), ID(3, 2, 2, 2)}, 2, MOVES, 0, 0, NULL},
+    {"index_select ravel_index", "gather_nd of all", gather_nd, {X(3, 2), AT(1, 4, 0)}, 2, MOVES, 0, 0, NULL},
+    {"index_add", "rows", index_add0, {X(4, 3), AT(4, 6), X(6, 3)}, 3, EGT_INTS, 0, 0, NULL},
+    {"index_add", "between", index_add1, {X(2, 4, 3), AT(4, 3), X(2, 3, 3)}, 3, EGT_INTS, 0, 0, NULL},
+    {"index_add", "many outside", index_add1, {X(20, 40), AT(40, 90), X(20, 90)}, 3, EGT_NO_GRAD | EGT_NO_HALF, 0, 0, NULL},
+    {"index_add", "many wide", index_add0, {X(30, 700), AT(30, 90), X(90, 700)}, 3, EGT_NO_GRAD | EGT_NO_HALF, 0, 0, NULL},
+    {"index_add", "many thin", index_add0, {X(9000, 3), AT(9000, 9000), X(9000, 3)}, 3, EGT_NO_GRAD | EGT_NO_HALF, 0, 0, NULL},
+    {"index_add", "segments", segments, {X(6, 2), ID(4, 6)}, 2, EGT_INTS, 0, 0, NULL},
+    {"scatter", "index_copy rows", index_copy0, {X(4, 3), AT(4, 6), X(6, 3)}, 3, MOVES, 0, 0, NULL},
+    {"scatter", "index_copy", index_copy1, {X(2, 4, 3), AT(4, 2), X(2, 2, 3)}, 3, MOVES, 0, 0, NULL},
+    {"scatter", "index_fill", index_fill, {X(3, 4), AT(4, 2)}, 2, EGT_INTS, 0, 0, NULL},
+    {"scatter", "rows", scatter0, {X(4, 3), AT(4, 6, 2), X(6, 2)}, 3, MOVES, 0, 0, NULL},
+    {"scatter", "between", scatter1, {X(2, 4, 3), AT(4, 2, 3, 3), X(2, 3, 3)}, 3, MOVES, 0, 0, NULL},
+    {"scatter", "none", scatter0, {X(4, 3), AT(4, 0, 3), X(0, 3)}, 3, MOVES, 0, 0, NULL},
+    {"scatter_add gather", "rows", scatter_add0, {X(4, 3), AT(4, 6, 2), X(6, 2)}, 3, EGT_INTS, 0, 0, NULL},
+    {"scatter_add gather", "between", scatter_add1, {X(2, 4, 3), AT(4, 2, 3, 3), X(2, 3, 3)}, 3, EGT_INTS, 0, 0, NULL},
+    {"scatter_add", "many", scatter_add1, {X(80, 40, 7), AT(40, 80, 60, 7), X(80, 60, 7)}, 3, EGT_NO_GRAD | EGT_NO_HALF, 0, 0, NULL},
+    {"scatter_reduce", "product", scatter_mul, {X(3, 4), AT(4, 3, 5), X(3, 5)}, 3, EGT_INTS, 0, 0, NULL},
+    {"scatter_reduce", "greatest", scatter_max, {X(3, 4), AT(4, 3, 5), X(3, 5)}, 3, EGT_INTS, 0, 0, NULL},
+    {"scatter_reduce", "least", scatter_min, {X(3, 4), AT(3, 5, 2), X(5, 2)}, 3, EGT_INTS, 0, 0, NULL},
+    {"scatter_add", "mean", scatter_mean, {X(3, 4), AT(4, 3, 5), X(3, 5)}, 3, 0, 0, 0, NULL},
+    {"index_add ravel_index", "scatter_nd_add", scatter_nd_add, {X(3, 2, 2), ID(2, 4, 2), X(4, 2)}, 3, EGT_INTS, 0, 0, NULL},
+    {"scatter ravel_index", "scatter_nd_copy", scatter_nd_copy, {X(3, 2, 2), ID(2, 4, 2), X(4, 2)}, 3, MOVES, 0, 0, NULL},
+    {"index_add ravel_index", "scatter_nd", scatter_nd, {ID(3, 5, 2), X(5, 2)}, 2, EGT_INTS, 0, 0, NULL},
+    {"where", "masked_fill", masked_fill, {X(3, 4), MASK(4)}, 2, 0, 0, 0, NULL},
+    {"nonzero index_select", "masked_select", masked_select, {X(3, 4), MASK(3, 1)}, 2, MOVES, 0, 0, NULL},
+    {"nonzero index_select", "nothing", masked_select, {X(3, 4), NO_MASK(4)}, 2, MOVES, 0, 0, NULL},
+    {"nonzero scatter", "masked_scatter", masked_scatter, {X(3, 4), MASK(3, 4), X(12)}, 3, MOVES, 0, 0, NULL},
+    {"nonzero", "4-D", nonzero, {{DIMS(3, 2, 4, 2), 0, 2, 0}}, 1, MOVES | EGT_NO_GRAD | EGT_NO_FLOAT, 0, 0, NULL},
+    {"one_hot", "floats", one_hot, {ID(5, 2, 3)}, 1, FIXED, 0, 0, NULL},
+    {"one_hot", "integers", one_hot_ints, {ID(5, 2, 3)}, 1, FIXED, 0, 0, NULL},
+    {"lt", "sequence_mask", sequence_mask, {AT(7, 2, 3)}, 1, FIXED, 0, 0, NULL},
+    {"ravel_index", "places", ravel, {AT(3, 4, 3)}, 1, FIXED, 0, 0, NULL},
+    {"unravel_index", "places", unravel, {AT(24, 2, 3)}, 1, FIXED, 0, 0, NULL})

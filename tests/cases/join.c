@@ -1,0 +1,106 @@
+/* join.c - joining, cutting, padding, repeating, turning. */
+#include "tests/cases.h"
+
+#define CASE(name, body)                                                                           \
+    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
+    {                                                                                              \
+        (void)n;                                                                                   \
+        (void)user;                                                                                \
+        return body;                                                                               \
+    }
+CASE(concat0, eg_concat(x, n, 0))
+CASE(concat1, eg_concat(x, n, 1))
+CASE(concat_last, eg_concat(x, n, -1))
+CASE(stack0, eg_stack(x, n, 0))
+CASE(stack1, eg_stack(x, n, 1))
+CASE(stack_last, eg_stack(x, n, -1))
+CASE(constant, eg_pad(x[0], .before = {0, 1, 2}, .after = {1, 0, 3}, .value = 1.5))
+CASE(zeros_2d, eg_pad(x[0], .before = {0, 0, 1, 2}, .after = {0, 0, 2, 1}))
+CASE(cut, eg_pad(x[0], .before = {-1, 2, 0}, .after = {0, -1, -2}, .value = -1))
+CASE(reflect, eg_pad(x[0], .before = {0, 0, 1, 3}, .after = {0, 0, 2, 1}, .mode = EG_PAD_REFLECT))
+CASE(replicate, eg_pad(x[0], .before = {0, 0, 1, 7}, .after = {2, 0, 2, -1}, .mode = EG_PAD_REPLICATE))
+CASE(circular, eg_pad(x[0], .before = {0, 1, 0, 9}, .after = {0, 0, 2, 1}, .mode = EG_PAD_CIRCULAR))
+CASE(roll, eg_roll(eg_roll(x[0], 5, 1), -1, 0))
+CASE(tile, eg_tile(x[0], EG_SHAPE(2, 1, 3, 2)))
+CASE(tile_five, eg_tile(x[0], EG_SHAPE(2, 2, 3, 2, 2)))
+CASE(interleave, eg_repeat_interleave(x[0], 3, 1))
+CASE(flip, eg_flip(x[0], EG_AXES(0, -1)))
+CASE(flip_all, eg_flip(x[0], (eg_axes){0}))
+CASE(movedim, eg_movedim(x[0], EG_AXES(0, -1), EG_AXES(2, 0)))
+CASE(tril, eg_tril(x[0], -1))
+CASE(triu, eg_triu(x[0], 1))
+CASE(depth_to_space, eg_depth_to_space(x[0], 2))
+CASE(space_to_depth, eg_space_to_depth(x[0], 2))
+CASE(pixel_shuffle, eg_pixel_shuffle(x[0], 2))
+CASE(pixel_unshuffle, eg_pixel_unshuffle(x[0], 2))
+
+/* The pieces in another order, so that each is told from the others. */
+static eg_tensor *split(eg_tensor *const *x, int n, void *user)
+{
+    eg_tensor *p[3];
+    (void)n, (void)user;
+    return eg_split(x[0], (int64_t[]){1, 0, 3}, 3, 1, p)
+               ? NULL
+               : eg_concat((eg_tensor *[]){p[2], p[1], p[0]}, 3, 1);
+}
+
+static eg_tensor *chunk(eg_tensor *const *x, int n, void *user)
+{
+    eg_tensor *p[3];
+    (void)n, (void)user;
+    return eg_chunk(x[0], 3, -1, p) ? NULL : eg_concat((eg_tensor *[]){p[1], p[0], p[2]}, 3, -1);
+}
+
+static eg_tensor *unbind(eg_tensor *const *x, int n, void *user)
+{
+    eg_tensor *p[4];
+    (void)n, (void)user;
+    return eg_unbind(x[0], 1, p) ? NULL : eg_add(eg_mul(p[0], p[3]), eg_sub(p[1], p[0]));
+}
+
+static eg_tensor *meshgrid(eg_tensor *const *x, int n, void *user)
+{
+    eg_tensor *g[3];
+    (void)user;
+    return eg_meshgrid(x, n, g) ? NULL : eg_add(g[0], eg_mul(g[1], g[2]));
+}
+
+#define X(...) {{EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}, -3, 3, 0}
+enum { MOVES = EGT_INTS | EGT_BOOL };
+
+EGT_CASES(join,
+    {"concat", "first axis", concat0, {X(2, 3), X(1, 3), X(3, 3)}, 3, MOVES, 0, 0, NULL},
+    {"concat", "channels", concat1, {X(2, 3, 4, 5), X(2, 1, 4, 5), X(2, 7, 4, 5)}, 3, MOVES, 0, 0, NULL},
+    {"concat", "one element each", concat_last, {X(4, 1), X(4, 1)}, 2, MOVES, 0, 0, NULL},
+    {"concat", "last axis, one empty", concat_last, {X(3, 2), X(3, 0), X(3, 4)}, 3, MOVES, 0, 0, NULL},
+    {"concat", "alone", concat0, {X(3, 2)}, 1, MOVES, 0, 0, NULL},
+    {"concat", "some thousands", concat1, {X(7, 300, 3), X(7, 500, 3)}, 2, EGT_NO_GRAD, 0, 0, NULL},
+    {"concat reshape", "stack first", stack0, {X(2, 3), X(2, 3)}, 2, MOVES, 0, 0, NULL},
+    {"concat reshape", "stack between", stack1, {X(2, 3), X(2, 3), X(2, 3)}, 3, MOVES, 0, 0, NULL},
+    {"concat reshape", "stack last", stack_last, {X(2, 3), X(2, 3)}, 2, MOVES, 0, 0, NULL},
+    {"concat reshape", "stack numbers", stack0, {X(1), X(1)}, 2, MOVES, 0, 0, NULL},
+    {"slice slice_grad", "split", split, {X(3, 4)}, 1, MOVES, 0, 0, NULL},
+    {"slice slice_grad", "chunk", chunk, {X(2, 7)}, 1, MOVES, 0, 0, NULL},
+    {"slice slice_grad", "unbind", unbind, {X(3, 4, 2)}, 1, 0, 0, 0, NULL},
+    {"expand", "meshgrid", meshgrid, {X(2), X(3), X(4)}, 3, 0, 0, 0, NULL},
+    {"pad", "constant", constant, {X(2, 3, 4)}, 1, EGT_INTS, 0, 0, NULL},
+    {"pad", "zeros around images", zeros_2d, {X(2, 3, 4, 5)}, 1, MOVES, 0, 0, NULL},
+    {"pad", "zeros around many", zeros_2d, {X(2, 3, 60, 80)}, 1, EGT_NO_GRAD, 0, 0, NULL},
+    {"pad", "cut", cut, {X(3, 4, 5)}, 1, EGT_NO_HALF, 0, 0, NULL},
+    {"pad", "constant around nothing", constant, {X(2, 0, 4)}, 1, EGT_INTS, 0, 0, NULL},
+    {"pad", "reflect", reflect, {X(2, 2, 3, 4)}, 1, MOVES, 0, 0, NULL},
+    {"pad", "replicate", replicate, {X(2, 2, 3, 4)}, 1, MOVES, 0, 0, NULL},
+    {"pad", "circular", circular, {X(2, 2, 3, 4)}, 1, MOVES, 0, 0, NULL},
+    {"pad", "roll", roll, {X(3, 4, 2)}, 1, MOVES, 0, 0, NULL},
+    {"expand", "tile", tile, {X(2, 1, 3)}, 1, MOVES, 0, 0, NULL},
+    {"expand", "tile five axes", tile_five, {X(1, 2, 1, 2, 1)}, 1, MOVES, 0, 0, NULL},
+    {"expand", "repeat_interleave", interleave, {X(2, 3, 2)}, 1, MOVES, 0, 0, NULL},
+    {"slice", "flip", flip, {X(2, 3, 4)}, 1, MOVES, 0, 0, NULL},
+    {"slice", "flip all", flip_all, {X(2, 3)}, 1, MOVES, 0, 0, NULL},
+    {"permute", "movedim", movedim, {X(2, 3, 4)}, 1, MOVES, 0, 0, NULL},
+    {"where", "tril", tril, {X(2, 4, 3)}, 1, MOVES, 0, 0, NULL},
+    {"where", "triu", triu, {X(3, 4)}, 1, MOVES, 0, 0, NULL},
+    {"permute", "depth_to_space", depth_to_space, {X(2, 8, 2, 3)}, 1, MOVES, 0, 0, NULL},
+    {"permute", "space_to_depth", space_to_depth, {X(2, 2, 4, 6)}, 1, MOVES, 0, 0, NULL},
+    {"permute", "pixel_shuffle", pixel_shuffle, {X(8, 2, 3)}, 1, MOVES, 0, 0, NULL},
+    {"permute", "pixel_unshuffle", pixel_unshuffle, {X(2, 4, 6)}, 1, MOVES, 0, 0, NULL})
