@@ -7,7 +7,7 @@
 enum { SAMPLES = 20000 };
 
 static double sample[SAMPLES];
-static const work_op *const families[] = {work_basic};
+static const work_op *const families[] = {work_basic, work_layers};
 
 /* ---- what the families use ------------------------------------------------------------------ */
 

@@ -12,12 +12,14 @@ enum { WORK_TENSORS = 12 };
 typedef struct work {
     const bench_case *c;
     eg_scope scope;
-    /* Runs the case once, in a scope of its own: the number of elements made, -1 after a failure. */
+    /* Runs the case once, in a scope of its own: the number of elements made, -1 after a failure.
+     */
     int64_t (*step)(struct work *w);
     eg_tensor *x[WORK_TENSORS]; /* inputs */
     int n;
     eg_tensor *(*f1)(eg_tensor *a); /* ops of one and of two tensors */
     eg_tensor *(*f2)(eg_tensor *a, eg_tensor *b);
+    eg_tensor *(*forward)(struct work *w);
     eg_tensor *(*reduce)(eg_tensor *x, const eg_reduce_options *options);
     /* What a walk alone repeats: a persistent tape on which the first `wanted` x gave y. */
     eg_tape tape;
@@ -34,7 +36,7 @@ typedef struct work_op {
 } work_op;
 
 /* The families, each ended by a row of NULL. */
-extern const work_op work_basic[];
+extern const work_op work_basic[], work_layers[];
 
 /* A tensor of the shape with numbers in low..high, the same ones at every call; NULL on failure. */
 eg_tensor *work_random(eg_shape shape, double low, double high);

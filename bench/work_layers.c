@@ -1,0 +1,79 @@
+/* work_layers.c - convolutions and the layers around them. Images lie channels-last, as Egret's
+ * convolutions make them. */
+#include "work.h"
+
+#define INT(key) bench_int(w->c, key)
+
+static eg_tensor *image(int64_t n, int64_t c, int64_t h)
+{
+    return eg_channels_last(work_random(EG_SHAPE(n, c, h, h), -0.5, 0.5));
+}
+
+static eg_conv_options conv_options(const work *w)
+{
+    eg_conv_options o = {.size = sizeof o, .stride = INT("s"), .padding = INT("p")};
+    o.groups = INT("g");
+    o.output_padding[0] = o.output_padding[1] = INT("po");
+    return o;
+}
+
+static eg_tensor *conv(work *w)
+{
+    eg_conv_options o = conv_options(w);
+    return eg_conv2d_with(w->x[0], w->x[1], NULL, &o);
+}
+
+static eg_tensor *conv_transpose(work *w)
+{
+    eg_conv_options o = conv_options(w);
+    return eg_conv_transpose2d_with(w->x[0], w->x[1], NULL, &o);
+}
+
+static int64_t step_forward(work *w)
+{
+    eg_scope scope = eg_scope_push();
+    return work_done(scope, w->forward(w));
+}
+
+/* Forward, or the walk to x or to the weight alone. */
+static bool finish(work *w)
+{
+    w->step = step_forward;
+    if (!w->x[0] || !w->x[1] || bench_is(w->c, "dir", "fwd")) {
+        return w->x[0] && w->x[1];
+    }
+    eg_tensor *x = w->x[0], *weight = w->x[1];
+    bool data = bench_is(w->c, "dir", "data");
+    w->tape = eg_tape_open(.persistent = true);
+    if (eg_tape_watch(w->tape, data ? x : weight) != EG_OK) {
+        return false;
+    }
+    eg_tensor *y = w->forward(w);
+    w->x[0] = data ? x : weight;
+    w->wanted = 1;
+    return work_walk(w, y);
+}
+
+static bool make_conv(work *w)
+{
+    int64_t k = INT("k"), groups = INT("g");
+    w->x[0] = image(INT("n"), INT("ic"), INT("ih"));
+    w->x[1] = work_random(EG_SHAPE(INT("oc"), INT("ic") / groups, k, k), -0.5, 0.5);
+    w->forward = conv;
+    return finish(w);
+}
+
+static bool make_convt(work *w)
+{
+    int64_t k = INT("k");
+    w->x[0] = image(INT("n"), INT("ic"), INT("ih"));
+    w->x[1] = work_random(EG_SHAPE(INT("ic"), INT("oc"), k, k), -0.5, 0.5);
+    w->forward = conv_transpose;
+    return finish(w);
+}
+
+const work_op work_layers[] = {
+    {"conv", make_conv},
+    {"convt", make_convt},
+    {NULL, NULL},
+};
