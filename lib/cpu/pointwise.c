@@ -130,58 +130,63 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 #define UNUSED __attribute__((unused))
 #define PARAMS T p = (T)o->p, q = (T)o->q
 #define LOOP1(name, type, out, expr)                                                               \
-    UNUSED static void name##_##type(int64_t n, const char *a, int64_t sa, const char *b, int64_t sb,     \
-                              char *yv, int64_t sy, const eg__params *o)                           \
+    UNUSED static void name##_##type(int64_t n, const char *av, int64_t sa, const char *bv,        \
+                                     int64_t sb, char *yv, int64_t sy, const eg__params *o)        \
     {                                                                                              \
         PARAMS;                                                                                    \
-        (void)b, (void)sb, (void)p, (void)q;                                                       \
+        (void)bv, (void)sb, (void)p, (void)q;                                                      \
         if (sa == sizeof(E) && sy == sizeof(out)) {                                                \
-            const E *restrict xs = (const E *)a;                                                   \
+            const E *xs = (const E *)av;                                                           \
             out *ys = (out *)yv;                                                                   \
             for (int64_t i = 0; i < n; i++) {                                                      \
                 T x = (T)LOAD(xs[i]);                                                              \
-                ys[i] = (out)(T)(expr);                                                               \
+                ys[i] = (out)(expr);                                                               \
             }                                                                                      \
             return;                                                                                \
         }                                                                                          \
-        for (int64_t i = 0; i < n; i++, a += sa, yv += sy) {                                       \
-            T x = (T)LOAD(*(const E *)a);                                                          \
-            *(out *)yv = (out)(T)(expr);                                                              \
+        for (int64_t i = 0; i < n; i++, av += sa, yv += sy) {                                      \
+            T x = (T)LOAD(*(const E *)av);                                                         \
+            *(out *)yv = (out)(expr);                                                              \
         }                                                                                          \
     }
 #define LOOP2_BODY(get_a, get_b, va, vb, out, expr)                                                \
     for (int64_t i = 0; i < n; i++) {                                                              \
         T va = (T)LOAD(get_a), vb = (T)LOAD(get_b);                                                \
         (void)va, (void)vb;                                                                        \
-        ys[i] = (out)(T)(expr);                                                                       \
+        ys[i] = (out)(expr);                                                                       \
     }
-#define LOOP2(name, type, va, vb, out, expr)                                                       \
-    UNUSED static void name##_##type(int64_t n, const char *av, int64_t sa, const char *bv, int64_t sb,   \
-                              char *yv, int64_t sy, const eg__params *o)                           \
+/* Beside a row along which one operand stays, for what is often asked so. */
+#define WITH_BROADCASTS(va, vb, out, expr)                                                         \
+    if (sy == sizeof(out) && sa == sizeof(E) && sb == 0) {                                         \
+        const E *as = (const E *)av, one = *(const E *)bv;                                         \
+        out *ys = (out *)yv;                                                                       \
+        LOOP2_BODY(as[i], one, va, vb, out, expr)                                                  \
+        return;                                                                                    \
+    }                                                                                              \
+    if (sy == sizeof(out) && sa == 0 && sb == sizeof(E)) {                                         \
+        const E *bs = (const E *)bv, one = *(const E *)av;                                         \
+        out *ys = (out *)yv;                                                                       \
+        LOOP2_BODY(one, bs[i], va, vb, out, expr)                                                  \
+        return;                                                                                    \
+    }
+#define NO_BROADCASTS(va, vb, out, expr)
+#define LOOP2(name, type, va, vb, out, expr, broadcasts)                                           \
+    UNUSED static void name##_##type(int64_t n, const char *av, int64_t sa, const char *bv,        \
+                                     int64_t sb, char *yv, int64_t sy, const eg__params *o)        \
     {                                                                                              \
         PARAMS;                                                                                    \
         (void)p, (void)q;                                                                          \
-        if (sy == sizeof(out) && (sa == sizeof(E) || sa == 0) && (sb == sizeof(E) || sb == 0)) {   \
+        if (sy == sizeof(out) && sa == sizeof(E) && sb == sizeof(E)) {                             \
             const E *as = (const E *)av, *bs = (const E *)bv;                                      \
             out *ys = (out *)yv;                                                                   \
-            if (sa && sb) {                                                                        \
-                LOOP2_BODY(as[i], bs[i], va, vb, out, expr)                                        \
-            } else if (sa) {                                                                       \
-                const E one = *bs;                                                                 \
-                LOOP2_BODY(as[i], one, va, vb, out, expr)                                          \
-            } else if (sb) {                                                                       \
-                const E one = *as;                                                                 \
-                LOOP2_BODY(one, bs[i], va, vb, out, expr)                                          \
-            } else {                                                                               \
-                const E one = *as, two = *bs;                                                      \
-                LOOP2_BODY(one, two, va, vb, out, expr)                                            \
-            }                                                                                      \
+            LOOP2_BODY(as[i], bs[i], va, vb, out, expr)                                            \
             return;                                                                                \
         }                                                                                          \
+        broadcasts(va, vb, out, expr)                                                              \
         for (int64_t i = 0; i < n; i++, av += sa, bv += sb, yv += sy) {                            \
             T va = (T)LOAD(*(const E *)av), vb = (T)LOAD(*(const E *)bv);                          \
             (void)va, (void)vb;                                                                    \
-            *(out *)yv = (out)(T)(expr);                                                              \
+            *(out *)yv = (out)(expr);                                                              \
         }                                                                                          \
     }
 
@@ -201,13 +206,14 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 #define Y x
 
 /* LOOP1 and LOOP2 paste TYPE, so it must be expanded first. */
-#define LOOP1_(name, type, out, expr)         LOOP1(name, type, out, expr)
-#define LOOP2_(name, type, va, vb, out, expr) LOOP2(name, type, va, vb, out, expr)
+#define LOOP1_(name, type, out, expr) LOOP1(name, type, out, expr)
+#define LOOP2_(name, type, va, vb, out, expr, broadcasts)                                          \
+    LOOP2(name, type, va, vb, out, expr, broadcasts)
 #define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
     LOOP1_(name, TYPE, OUT_##kind, f)                                                              \
-    LOOP2_(name##_grad, TYPE, dy, x, E, dy *(df))
+    LOOP2_(name##_grad, TYPE, dy, x, E, dy *(df), NO_BROADCASTS)
 #define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
-    LOOP2_(name, TYPE, a, b, OUT_##kind, f)
+    LOOP2_(name, TYPE, a, b, OUT_##kind, f, WITH_BROADCASTS)
 
 #define TYPE     f32
 #define E        float
@@ -240,10 +246,10 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 #define INT_TEST(name, f)   LOOP1_(name, TYPE, uint8_t, f)
 #define EG_UNARY(name, params, kind, f, df, saves, low, high) INT_##kind(name, f)
 #define PAIR_FLOAT(name, fi)
-#define PAIR_ARITH(name, fi)   LOOP2_(name, TYPE, a, b, EO, fi)
-#define PAIR_POWER(name, fi)   LOOP2_(name, TYPE, a, b, EO, fi)
-#define PAIR_BITS(name, fi)    LOOP2_(name, TYPE, a, b, EO, fi)
-#define PAIR_COMPARE(name, fi) LOOP2_(name, TYPE, a, b, uint8_t, fi)
+#define PAIR_ARITH(name, fi)   LOOP2_(name, TYPE, a, b, EO, fi, NO_BROADCASTS)
+#define PAIR_POWER(name, fi)   LOOP2_(name, TYPE, a, b, EO, fi, NO_BROADCASTS)
+#define PAIR_BITS(name, fi)    LOOP2_(name, TYPE, a, b, EO, fi, NO_BROADCASTS)
+#define PAIR_COMPARE(name, fi) LOOP2_(name, TYPE, a, b, uint8_t, fi, NO_BROADCASTS)
 #define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh) PAIR_##kind(name, fi)
 
 #undef E
