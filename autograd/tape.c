@@ -193,7 +193,10 @@ static inline bool measure(eg__thread *T, const eg__call *c, needs *k)
     if (c->nin < EG__MAX_SAVED_IN) {
         k->saves &= ~(EG__OUT(0) - (1u << c->nin)); /* inputs the call does not have */
     }
-    k->nsave = __builtin_popcount(k->saves);
+    k->nsave = 0;
+    for (uint32_t left = k->saves; left; left &= left - 1) {
+        k->nsave++;
+    }
     return !no_memory;
 }
 
