@@ -173,15 +173,79 @@ static bool make_every_second(work *w)
     return w->x[0];
 }
 
+static eg_tensor *dropout(eg_tensor *x)
+{
+    return eg_dropout(x, 0.5, true);
+}
+
+static bool make_dropout(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("n")), -0.5, 0.5);
+    w->f1 = dropout;
+    w->step = step_f1;
+    return w->x[0];
+}
+
+static int64_t step_uniform(work *w)
+{
+    eg_scope scope = eg_scope_push();
+    return work_done(scope, eg_uniform(EG_SHAPE(INT("n")), 0, 1, EG_F32));
+}
+
+static bool make_uniform(work *w)
+{
+    w->step = step_uniform;
+    return true;
+}
+
+static int64_t step_normal(work *w)
+{
+    eg_scope scope = eg_scope_push();
+    return work_done(scope, eg_normal(EG_SHAPE(INT("n")), 0, 1, EG_F32));
+}
+
+static bool make_normal(work *w)
+{
+    w->step = step_normal;
+    return true;
+}
+
+static eg_tensor *lookup(eg_tensor *table, eg_tensor *ids)
+{
+    return eg_embedding(table, ids);
+}
+
+static bool make_embedding(work *w)
+{
+    int64_t vocab = INT("vocab");
+    w->x[0] = work_random(EG_SHAPE(vocab, INT("width")), -0.5, 0.5);
+    w->x[1] = eg_cast(work_random(EG_SHAPE(INT("ids")), 0, (double)vocab), EG_I64);
+    w->f2 = lookup;
+    w->step = step_f2;
+    if (!w->x[0] || !w->x[1] || bench_is(w->c, "dir", "fwd")) {
+        return w->x[0] && w->x[1];
+    }
+    return work_watch(w, 1) && work_walk(w, lookup(w->x[0], w->x[1]));
+}
+
+static int64_t step_concat(work *w)
+{
+    eg_scope scope = eg_scope_push();
+    return work_done(scope, eg_concat(w->x, 2, (int)INT("axis")));
+}
+
+static bool make_concat(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("rows"), INT("cols")), -0.5, 0.5);
+    w->x[1] = work_random(EG_SHAPE(INT("rows"), INT("cols")), -0.5, 0.5);
+    w->step = step_concat;
+    return w->x[0] && w->x[1];
+}
+
 const work_op work_basic[] = {
-    {"matmul", make_matmul},
-    {"unary", make_unary},
-    {"binary", make_binary},
-    {"bias", make_bias},
-    {"cast", make_cast},
-    {"reduce", make_reduce},
-    {"transpose", make_transpose},
-    {"nhwc", make_nhwc},
-    {"every_second", make_every_second},
-    {NULL, NULL},
+    {"matmul", make_matmul},       {"unary", make_unary},     {"binary", make_binary},
+    {"bias", make_bias},           {"cast", make_cast},       {"reduce", make_reduce},
+    {"transpose", make_transpose}, {"nhwc", make_nhwc},       {"every_second", make_every_second},
+    {"dropout", make_dropout},     {"uniform", make_uniform}, {"normal", make_normal},
+    {"embedding", make_embedding}, {"concat", make_concat},   {NULL, NULL},
 };

@@ -9,6 +9,9 @@ def index(r):
     gathering(r)
     scattering(r)
     masking(r)
+
+
+def sort(r):
     sorting(r)
     searching(r)
 
@@ -162,6 +165,8 @@ def joining(r):
     for shape_, count, axis in (((7,), 3, 0), ((2, 6), 2, 1), ((5, 2), 5, 0)):
         r.case("chunk", lambda x: torch.chunk(x, count, axis), r.normal(*shape_), chunks=count,
                axis=axis)
+    for shape_, axis in (((3, 2), 0), ((2, 3), -1), ((2, 1, 3), 1)):
+        r.case("unbind", lambda x: torch.unbind(x, axis), r.normal(*shape_), axis=axis)
     for shapes in ([(3,), (4,)], [(2,), (1,), (3,)], [(5,)]):
         r.case("meshgrid", lambda *x: torch.meshgrid(*x, indexing="ij"),
                *[r.normal(*s) for s in shapes])
@@ -205,7 +210,7 @@ def moving(r):
         r.case("permute", lambda x: torch.permute(x, order), r.normal(*shape_), order=order)
     for shape_, a, b in (((2, 3), 0, 1), ((2, 3, 4), 0, -1), ((2, 3, 4, 2), 1, 2)):
         r.case("transpose", lambda x: torch.transpose(x, a, b), r.normal(*shape_), axis0=a, axis1=b)
-        r.case("moveaxis", lambda x: torch.movedim(x, a, b), r.normal(*shape_), source=a,
+        r.case("movedim", lambda x: torch.movedim(x, a, b), r.normal(*shape_), source=a,
                destination=b)
     for shape_, to in (((2, 6), (3, 4)), ((2, 3, 4), (-1, 4)), ((6,), (1, 2, 3)), ((1, 1), ())):
         r.case("reshape", lambda x: torch.reshape(x, to), r.normal(*shape_), shape=to)
@@ -217,6 +222,11 @@ def moving(r):
     for shape_, first, last in (((2, 3, 4), 0, -1), ((2, 3, 4), 1, -1), ((2, 3, 4, 2), 1, 2)):
         r.case("flatten", lambda x: torch.flatten(x, first, last), r.normal(*shape_), start=first,
                end=last)
+    for shape_, block in (((1, 4, 2, 3), 2), ((2, 9, 1, 2), 3), ((8, 2, 2), 2)):
+        r.case("pixel_shuffle", lambda x: F.pixel_shuffle(x, block), r.normal(*shape_), block=block)
+    for shape_, block in (((1, 1, 4, 6), 2), ((2, 1, 3, 6), 3), ((2, 2, 4), 2)):
+        r.case("pixel_unshuffle", lambda x: F.pixel_unshuffle(x, block), r.normal(*shape_),
+               block=block)
 
 
 def slicing(r):
@@ -234,6 +244,3 @@ def slicing(r):
         r.case("tril", lambda x: torch.tril(x, k), r.normal(*shape_), diagonal=k)
         r.case("triu", lambda x: torch.triu(x, k), r.normal(*shape_), diagonal=k)
         r.case("diagonal", lambda x: torch.diagonal(x, k, -2, -1), r.normal(*shape_), offset=k)
-    for n, k in ((3, 0), (2, 1), (3, -2)):
-        r.case("diag", lambda x: torch.diag(x, k), r.normal(n), offset=k)
-        r.case("trace", torch.trace, r.normal(n, n + abs(k)))

@@ -19,7 +19,7 @@ FAMILIES = {
     "reduce": elementwise.reduce, "scan": elementwise.scan, "promotion": elementwise.promotion,
     "linalg": layers.linalg, "conv": layers.conv, "pool": layers.pool, "norm": layers.norm,
     "resize": layers.resize,
-    "index": arrays.index, "shape": arrays.shape,
+    "index": arrays.index, "sort": arrays.sort, "shape": arrays.shape,
     "softmax_loss": training.softmax_loss, "rnn": training.rnn, "optim": training.optim,
 }
 

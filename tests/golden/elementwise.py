@@ -181,8 +181,6 @@ REDUCE = {
     "any": lambda x, a, k: torch.any(x > 1, axes_of(x, a), k),
     "all": lambda x, a, k: torch.all(x > -1, axes_of(x, a), k),
     "count_nonzero": lambda x, a, k: torch.count_nonzero(x > 0, axes_of(x, a)),
-    "nansum": lambda x, a, k: torch.nansum(x, axes_of(x, a), k),
-    "nanmean": lambda x, a, k: torch.nanmean(x, axes_of(x, a), k),
 }
 LAYOUTS = [((3, 5), None, False), ((3, 5), (0,), False), ((3, 5), (-1,), True),
            ((2, 3, 4), (0, 2), False), ((2, 3, 4), (1,), True), ((2, 3, 2, 2), (-1, 1), True),
@@ -218,9 +216,6 @@ def reduce(r):
         spoiled = torch.tensor([[1.0, nan, 3], [inf, 0, -inf]], dtype=torch.float64)
         r.case(name, lambda x: REDUCE[name](x, (1,), False), spoiled, diff=(), axes=(1,),
                keepdim=False)
-    holed = torch.tensor([[1.0, nan, 3], [2, 4, nan]], dtype=torch.float64)
-    for name in ("nansum", "nanmean"):
-        r.case(name, lambda x: REDUCE[name](x, (1,), False), holed, axes=(1,), keepdim=False)
     r.case("logsumexp", lambda x: torch.logsumexp(x, 1),
            torch.tensor([[-inf, -inf], [1000.0, 1000], [-inf, 2]], dtype=torch.float64), diff=(),
            axes=(1,), keepdim=False)
@@ -229,11 +224,11 @@ def reduce(r):
             r.case("norm", lambda x: torch.linalg.vector_norm(x, p, axes, keepdim),
                    r.normal(*shape), p=p, axes=axes, keepdim=keepdim)
         for name in ("var", "std"):
-            correction = number % 3
+            correction = number % 2
             r.case(name, lambda x: getattr(torch, name)(x, axes_of(x, axes), correction=correction,
                                                         keepdim=keepdim),
                    r.normal(*shape), axes=axes, correction=correction, keepdim=keepdim)
-    for p in (inf, -inf, 0.0):
+    for p in (inf, -inf):
         r.case("norm", lambda x: torch.linalg.vector_norm(x, p, 1), r.normal(3, 5), diff=(), p=p,
                axes=(1,), keepdim=False)
     r.case("norm", lambda x: torch.linalg.vector_norm(x, 2, 1), torch.zeros(2, 3).double(), p=2.0,
@@ -253,9 +248,6 @@ def scan(r):
     for shape, axis in layouts:
         r.case("cumsum", lambda x: torch.cumsum(x, axis), r.normal(*shape), axis=axis)
         r.case("cumprod", lambda x: torch.cumprod(x, axis), r.normal(*shape), axis=axis)
-        r.case("logcumsumexp", lambda x: torch.logcumsumexp(x, axis), r.normal(*shape), axis=axis)
-        for name in ("cummax", "cummin"):
-            r.case(name, lambda x: getattr(torch, name)(x, axis), r.normal(*shape), axis=axis)
         for n in (1, 2):
             r.case("diff", lambda x: torch.diff(x, n, axis), r.normal(*shape), n=n, axis=axis)
     for zeros in ([2], [1, 3]):

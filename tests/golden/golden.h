@@ -58,6 +58,10 @@ void golden_add(golden_rows *rows);
         golden_replay(#family);                                                                    \
     }
 
+/* The row of an op, or NULL; and a row's results for a case: false after a refusal. */
+const golden_row *golden_find(const char *op);
+bool golden_run(const golden_row *row, const golden_case *c, eg_tensor **out);
+
 /* Replays every case of tests/golden/FAMILY.safetensors: values and gradients, in the dtypes of the
  * file and, where f32 can hold the inputs, once more in f32. Prints each case that differs or has
  * no row, and fails if there was one. */
