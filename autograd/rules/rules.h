@@ -13,4 +13,7 @@
 #include "lib/ops/ops.def"
 #undef EG_OP
 
+/* The gradient of y = cumprod(x) along the axis, composed of public ops. */
+eg_tensor *eg__cumprod_grad(eg_tensor *x, eg_tensor *y, eg_tensor *dy, int axis);
+
 #endif

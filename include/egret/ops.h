@@ -14,6 +14,7 @@
 #include <egret/ops/pointwise.h>
 #include <egret/ops/random.h>
 #include <egret/ops/reduce.h>
+#include <egret/ops/softmax.h>
 #include <egret/ops/views.h>
 
 #endif

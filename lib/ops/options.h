@@ -43,7 +43,14 @@ typedef struct eg__slice_grad_opts {
 typedef struct eg__reduce_opts {
     unsigned axes; /* bit mask */
     bool keepdim;
+    bool biased; /* var, std: divide by n */
+    double p;    /* norm */
 } eg__reduce_opts;
+
+typedef struct eg__scan_opts {
+    int axis;
+    bool reverse; /* recurrence: from the far end */
+} eg__scan_opts;
 
 /* Of the convolution in question, per spatial axis, padding resolved. `size` holds what the operands do not
  * tell: the sizes of its input for conv_data, of its kernel for conv_weight. */

@@ -1,41 +1,187 @@
 /* reduce.c - reductions over chosen axes: options, inference, public functions. */
+#include <math.h>
+
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 
-/* Shape of the result of reducing the masked axes. */
+/* ---- inference ----------------------------------------------------------------------------- */
+
+/* Strides of y in the order of those of x, which is packed: by falling stride, the last axis first. */
+static void keep_order(eg__desc *d, const int64_t *from)
+{
+    int64_t step = 1;
+    unsigned left = (1u << d->ndim) - 1;
+    while (left) {
+        int least = -1;
+        for (int a = d->ndim; a-- > 0;) {
+            if (left >> a & 1 && (least < 0 || from[a] < from[least])) {
+                least = a;
+            }
+        }
+        d->strides[least] = step;
+        step *= d->shape[least];
+        left &= ~(1u << least);
+    }
+}
+
+/* Shape of the result of reducing the masked axes; the packed order of the others goes on. */
 static void reduced(eg__desc *d, const eg_tensor *x, const eg__reduce_opts *o)
 {
     int k = 0;
+    int64_t from[EG_MAX_DIMS];
     for (int a = 0; a < x->ndim; a++) {
-        if (!(o->axes >> a & 1)) {
-            d->shape[k++] = x->shape[a];
-        } else if (o->keepdim) {
-            d->shape[k++] = 1;
+        bool goes = o->axes >> a & 1;
+        if (!goes || o->keepdim) {
+            from[k] = x->strides[a];
+            d->shape[k++] = goes ? 1 : x->shape[a];
         }
     }
     d->ndim = (uint8_t)k;
     eg__desc_dense(d);
+    if (unlikely(!(x->flags & EG__DENSE)) && x->flags & EG__PACKED && k > 1) {
+        d->dense = false;
+        keep_order(d, from);
+    }
+}
+
+eg_status eg__infer_reduce(eg__call *c)
+{
+    reduced(&c->desc[0], c->in[0], c->opts);
+    c->desc[0].dtype = c->in[0]->dtype;
+    return EG_OK;
 }
 
 eg_status eg__infer_sum(eg__call *c)
 {
-    const eg_tensor *x = c->in[0];
-    reduced(&c->desc[0], x, c->opts);
-    c->desc[0].dtype = eg__is_float(x->dtype) ? x->dtype : EG_I64;
+    reduced(&c->desc[0], c->in[0], c->opts);
+    c->desc[0].dtype = eg__is_float(c->in[0]->dtype) ? c->in[0]->dtype : EG_I64;
     return EG_OK;
 }
 
-static eg_tensor *reduce(const eg__op *op, eg_tensor *x, const eg_reduce_options *given)
+eg_status eg__infer_count(eg__call *c)
 {
-    eg__reduce_opts o = {.keepdim = given && given->keepdim};
-    if (eg__check(x, op->name, "x") ||
-        eg__axes_mask(op->name, x->ndim, given ? &given->axes : NULL, &o.axes)) {
+    reduced(&c->desc[0], c->in[0], c->opts);
+    c->desc[0].dtype = EG_I64;
+    return EG_OK;
+}
+
+eg_status eg__infer_any(eg__call *c)
+{
+    reduced(&c->desc[0], c->in[0], c->opts);
+    c->desc[0].dtype = EG_BOOL;
+    return EG_OK;
+}
+
+/* Nothing has no largest element. */
+static eg_status refuse_empty(const eg__call *c)
+{
+    const eg_tensor *x = c->in[0];
+    const eg__reduce_opts *o = c->opts;
+    for (int a = 0; a < x->ndim; a++) {
+        if (o->axes >> a & 1 && x->shape[a] == 0) {
+            return eg__fail(EG_ESHAPE, c->op->name, "axis %d of %s has no elements", a,
+                            EG__SHAPE_OF(x));
+        }
+    }
+    return EG_OK;
+}
+
+eg_status eg__infer_extreme(eg__call *c)
+{
+    eg_status st = refuse_empty(c);
+    return st ? st : eg__infer_reduce(c);
+}
+
+eg_status eg__infer_place(eg__call *c)
+{
+    eg_status st = refuse_empty(c);
+    return st ? st : eg__infer_count(c);
+}
+
+eg_status eg__infer_norm(eg__call *c)
+{
+    const eg__reduce_opts *o = c->opts;
+    return o->p == -(double)INFINITY ? eg__infer_extreme(c) : eg__infer_reduce(c);
+}
+
+/* ---- public -------------------------------------------------------------------------------- */
+
+static eg_tensor *reduce(const eg__op *op, eg_tensor *x, const eg_axes *axes, eg__reduce_opts o)
+{
+    if (eg__check(x, op->name, "x") || eg__axes_mask(op->name, x->ndim, axes, &o.axes)) {
         return NULL;
     }
     return eg__op1(op, x, &o);
 }
 
-eg_tensor *eg_sum_with(eg_tensor *x, const eg_reduce_options *options)
+#define REDUCTION(name)                                                                            \
+    eg_tensor *eg_##name##_with(eg_tensor *x, const eg_reduce_options *o)                          \
+    {                                                                                              \
+        return o ? reduce(&eg__op_##name, x, &o->axes, (eg__reduce_opts){.keepdim = o->keepdim})   \
+                 : reduce(&eg__op_##name, x, NULL, (eg__reduce_opts){0});                          \
+    }
+REDUCTION(sum)
+REDUCTION(mean)
+REDUCTION(prod)
+REDUCTION(count_nonzero)
+REDUCTION(any)
+REDUCTION(all)
+REDUCTION(logsumexp)
+REDUCTION(max)
+REDUCTION(min)
+
+/* A place is counted along one axis; without one, in row-major order, that is along the flattened x. */
+static eg_tensor *place(const eg__op *op, eg_tensor *x, const eg_reduce_options *o)
 {
-    return reduce(&eg__op_sum, x, options);
+    bool keepdim = o && o->keepdim;
+    if (eg__check(x, op->name, "x")) {
+        return NULL;
+    }
+    if (o && o->axes.count > 1) {
+        return eg__fail_null(EG_ESHAPE, op->name, "%d axes given, one or none (all) is possible",
+                             o->axes.count);
+    }
+    if ((o && o->axes.count) || x->ndim <= 1) {
+        return reduce(op, x, o ? &o->axes : NULL, (eg__reduce_opts){.keepdim = keepdim});
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *y = reduce(op, eg_reshape(x, EG_SHAPE(-1)), NULL, (eg__reduce_opts){0});
+    eg_shape ones = {.ndim = x->ndim, .dim = {1, 1, 1, 1, 1, 1, 1, 1}};
+    return eg_scope_pop(s, keepdim ? eg_reshape(y, ones) : y);
+}
+
+eg_tensor *eg_argmax_with(eg_tensor *x, const eg_reduce_options *options)
+{
+    return place(&eg__op_argmax, x, options);
+}
+
+eg_tensor *eg_argmin_with(eg_tensor *x, const eg_reduce_options *options)
+{
+    return place(&eg__op_argmin, x, options);
+}
+
+eg_tensor *eg_norm_with(eg_tensor *x, const eg_norm_options *o)
+{
+    double p = o && o->p != 0 ? o->p : 2;
+    if (isnan(p)) {
+        return eg__fail_null(EG_EINVAL, "norm", "p is NaN");
+    }
+    return reduce(&eg__op_norm, x, o ? &o->axes : NULL,
+                  (eg__reduce_opts){.keepdim = o && o->keepdim, .p = p});
+}
+
+static eg_tensor *spread(const eg__op *op, eg_tensor *x, const eg_var_options *o)
+{
+    return reduce(op, x, o ? &o->axes : NULL,
+                  (eg__reduce_opts){.keepdim = o && o->keepdim, .biased = o && o->biased});
+}
+
+eg_tensor *eg_var_with(eg_tensor *x, const eg_var_options *options)
+{
+    return spread(&eg__op_var, x, options);
+}
+
+eg_tensor *eg_std_with(eg_tensor *x, const eg_var_options *options)
+{
+    return spread(&eg__op_std, x, options);
 }

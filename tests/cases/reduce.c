@@ -1,4 +1,4 @@
-/* reduce.c - reductions. */
+/* reduce.c - reductions, running sums and products. */
 #include "tests/cases.h"
 
 #define CASE_FUNCTION(name, call)                                                                  \
@@ -9,12 +9,100 @@
     }
 #define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 
-CASE_FUNCTION(sum_all, eg_sum(x[0]))
-CASE_FUNCTION(sum_axes, eg_sum(x[0], .axes = EG_AXES(0, -1), .keepdim = true))
 CASE_FUNCTION(matmul, eg_matmul(x[0], x[1]))
+CASE_FUNCTION(norm_1, eg_norm(x[0], .p = 1, .axes = EG_AXES(0)))
+CASE_FUNCTION(norm_2, eg_norm(x[0], .axes = EG_AXES(-1), .keepdim = true))
+CASE_FUNCTION(norm_3, eg_norm(x[0], .p = 3, .axes = EG_AXES(1)))
+CASE_FUNCTION(norm_half, eg_norm(x[0], .p = 0.5))
+CASE_FUNCTION(norm_most, eg_norm(x[0], .p = INFINITY, .axes = EG_AXES(-1)))
+CASE_FUNCTION(norm_least, eg_norm(x[0], .p = -INFINITY, .axes = EG_AXES(0)))
+CASE_FUNCTION(var_all, eg_var(x[0]))
+CASE_FUNCTION(var_last, eg_var(x[0], .axes = EG_AXES(-1), .keepdim = true))
+CASE_FUNCTION(var_first, eg_var(x[0], .axes = EG_AXES(0), .biased = true))
+CASE_FUNCTION(var_channels, eg_var(x[0], .axes = EG_AXES(0, 2, 3), .keepdim = true))
+CASE_FUNCTION(std_last, eg_std(x[0], .axes = EG_AXES(-1)))
+CASE_FUNCTION(std_all, eg_std(x[0], .biased = true))
+CASE_FUNCTION(argmax_all, eg_argmax(x[0], .keepdim = true))
+CASE_FUNCTION(argmin_all, eg_argmin(x[0]))
+CASE_FUNCTION(argmax_last, eg_argmax(x[0], .axes = EG_AXES(-1)))
+CASE_FUNCTION(argmin_first, eg_argmin(x[0], .axes = EG_AXES(0), .keepdim = true))
+CASE_FUNCTION(argmax_channels, eg_argmax(x[0], .axes = EG_AXES(1)))
+CASE_FUNCTION(cumsum_last, eg_cumsum(x[0], -1))
+CASE_FUNCTION(cumsum_first, eg_cumsum(x[0], 0))
+CASE_FUNCTION(cumprod_last, eg_cumprod(x[0], -1))
+CASE_FUNCTION(cumprod_first, eg_cumprod(x[0], 0))
+CASE_FUNCTION(cumprod_channels, eg_cumprod(x[0], 1))
+CASE_FUNCTION(diff_last, eg_diff(x[0], -1))
+
+/* What every reduction is tried on: all axes; rows; columns; a middle axis; what a channel norm needs. */
+#define FUNCTIONS(op)                                                                              \
+    CASE_FUNCTION(op##_all, eg_##op(x[0]))                                                         \
+    CASE_FUNCTION(op##_last, eg_##op(x[0], .axes = EG_AXES(-1)))                                   \
+    CASE_FUNCTION(op##_first, eg_##op(x[0], .axes = EG_AXES(0), .keepdim = true))                  \
+    CASE_FUNCTION(op##_middle, eg_##op(x[0], .axes = EG_AXES(1)))                                  \
+    CASE_FUNCTION(op##_outer, eg_##op(x[0], .axes = EG_AXES(0, -1), .keepdim = true))              \
+    CASE_FUNCTION(op##_channels, eg_##op(x[0], .axes = EG_AXES(0, 2, 3)))
+#define CASES(op, low, high, flags)                                                                \
+    {#op, "all", op##_all, {{DIMS(3, 4, 2), low, high, 0}}, 1, flags, 0, 0, NULL},                 \
+    {#op, "rows", op##_last, {{DIMS(5, 90), low, high, 0}}, 1, flags, 0, 0, NULL},                 \
+    {#op, "columns", op##_first, {{DIMS(7, 90), low, high, 0}}, 1, flags, 0, 0, NULL},             \
+    {#op, "short rows", op##_last, {{DIMS(40, 3), low, high, 0}}, 1, flags, 0, 0, NULL},           \
+    {#op, "middle", op##_middle, {{DIMS(2, 9, 5), low, high, 0}}, 1, flags, 0, 0, NULL},           \
+    {#op, "outer", op##_outer, {{DIMS(3, 4, 2), low, high, 0}}, 1, flags, 0, 0, NULL},             \
+    {#op, "channels", op##_channels, {{DIMS(2, 3, 4, 5), low, high, 0}}, 1, flags, 0, 0, NULL}
+
+#define ALL_TYPES EGT_INTS | EGT_BOOL
+FUNCTIONS(sum)
+FUNCTIONS(mean)
+FUNCTIONS(prod)
+FUNCTIONS(max)
+FUNCTIONS(min)
+FUNCTIONS(any)
+FUNCTIONS(all)
+FUNCTIONS(count_nonzero)
+FUNCTIONS(logsumexp)
+
+#define ONE(op, name, f, dims, low, high, flags) {op, name, f, {{dims, low, high, 0}}, 1, flags, 0, 0, NULL}
 
 EGT_CASES(reduce,
-    {"sum", "all", sum_all, {{DIMS(3, 4, 2), -2, 2, 0}}, 1, EGT_INTS | EGT_BOOL, 0, 0, NULL},
-    {"sum", "two axes", sum_axes, {{DIMS(3, 4, 2), -2, 2, 0}}, 1, EGT_INTS | EGT_BOOL, 0, 0, NULL},
+    CASES(sum, -2, 2, ALL_TYPES),
+    CASES(mean, -2, 2, ALL_TYPES),
+    CASES(prod, 0.5, 1.5, ALL_TYPES),
+    CASES(max, -2, 2, ALL_TYPES),
+    CASES(min, -2, 2, ALL_TYPES),
+    CASES(any, -2, 2, ALL_TYPES | EGT_NO_GRAD),
+    CASES(all, 0, 5, ALL_TYPES | EGT_NO_GRAD),
+    CASES(count_nonzero, -2, 2, ALL_TYPES | EGT_NO_GRAD),
+    CASES(logsumexp, -2, 2, 0),
+    ONE("sum", "empty", sum_last, DIMS(3, 0), -2, 2, ALL_TYPES),
+    ONE("prod", "empty", prod_last, DIMS(3, 0), -2, 2, ALL_TYPES),
+    ONE("mean", "no results", mean_last, DIMS(0, 3), -2, 2, 0),
+    ONE("max", "no results", max_last, DIMS(0, 3), -2, 2, 0),
+    ONE("sum", "one element", sum_all, DIMS(1), -2, 2, ALL_TYPES),
+    ONE("max", "no axes", max_all, EG_SCALAR, -2, 2, ALL_TYPES),
+    ONE("norm", "1", norm_1, DIMS(4, 5), -2, 2, 0),
+    ONE("norm", "2", norm_2, DIMS(4, 90), -2, 2, 0),
+    ONE("norm", "3", norm_3, DIMS(4, 5, 3), -2, 2, 0),
+    ONE("norm", "1/2", norm_half, DIMS(4, 5), 0.5, 2, 0),
+    ONE("norm", "most", norm_most, DIMS(4, 20), -2, 2, 0),
+    ONE("norm", "least", norm_least, DIMS(4, 20), -2, 2, 0),
+    ONE("var", "all", var_all, DIMS(4, 5), -2, 2, 0),
+    ONE("var", "rows", var_last, DIMS(4, 90), -2, 2, 0),
+    ONE("var", "columns", var_first, DIMS(40, 30), -2, 2, 0),
+    ONE("var", "channels", var_channels, DIMS(2, 3, 4, 5), -2, 2, 0),
+    ONE("std", "rows", std_last, DIMS(4, 5), -2, 2, 0),
+    ONE("std", "all", std_all, DIMS(4, 5), -2, 2, 0),
+    ONE("argmax", "all", argmax_all, DIMS(3, 4, 5), -9, 9, ALL_TYPES | EGT_NO_GRAD),
+    ONE("argmin", "all", argmin_all, DIMS(3, 4, 5), -9, 9, ALL_TYPES | EGT_NO_GRAD),
+    ONE("argmax", "rows", argmax_last, DIMS(3, 90), -9, 9, ALL_TYPES | EGT_NO_GRAD),
+    ONE("argmin", "columns", argmin_first, DIMS(9, 30), -9, 9, ALL_TYPES | EGT_NO_GRAD),
+    ONE("argmax", "channels", argmax_channels, DIMS(2, 6, 3, 4), -9, 9, ALL_TYPES | EGT_NO_GRAD),
+    ONE("cumsum", "rows", cumsum_last, DIMS(3, 20), -2, 2, ALL_TYPES),
+    ONE("cumsum", "columns", cumsum_first, DIMS(5, 20), -2, 2, ALL_TYPES),
+    ONE("cumsum", "empty", cumsum_last, DIMS(3, 0), -2, 2, ALL_TYPES),
+    ONE("cumprod recurrence", "rows", cumprod_last, DIMS(11, 6), -1.5, 1.5, ALL_TYPES),
+    ONE("cumprod recurrence", "columns", cumprod_first, DIMS(5, 8), -1.5, 1.5, ALL_TYPES),
+    ONE("cumprod", "channels", cumprod_channels, DIMS(2, 4, 3, 2), -1.5, 1.5, ALL_TYPES),
+    ONE("sub slice", "diff", diff_last, DIMS(3, 5), -2, 2, EGT_INTS),
     {"matmul", "batches", matmul, {{DIMS(2, 1, 3, 4), -2, 2, 0}, {DIMS(3, 4, 2), -2, 2, 0}}, 2, 0, 0,
      1e-5, NULL})

@@ -1,0 +1,55 @@
+/* scan.c - ops along one axis that keep the shape: running sums and products, differences, softmax. */
+#include "lib/ops/infer.h"
+#include "lib/ops/options.h"
+
+eg_status eg__infer_scan(eg__call *c)
+{
+    eg__desc_like(&c->desc[0], c->in[0]);
+    c->desc[0].dtype = eg__is_float(c->in[0]->dtype) ? c->in[0]->dtype : EG_I64;
+    return EG_OK;
+}
+
+static eg_tensor *along(const eg__op *op, eg_tensor *x, int axis)
+{
+    if (eg__check(x, op->name, "x")) {
+        return NULL;
+    }
+    int a = eg__axis(op->name, x->ndim, axis);
+    return a < 0 ? NULL : eg__op1(op, x, &(eg__scan_opts){.axis = a});
+}
+
+eg_tensor *eg_cumsum(eg_tensor *x, int axis)
+{
+    return along(&eg__op_cumsum, x, axis);
+}
+
+eg_tensor *eg_cumprod(eg_tensor *x, int axis)
+{
+    return along(&eg__op_cumprod, x, axis);
+}
+
+eg_tensor *eg_softmax(eg_tensor *x, int axis)
+{
+    return along(&eg__op_softmax, x, axis);
+}
+
+eg_tensor *eg_log_softmax(eg_tensor *x, int axis)
+{
+    return along(&eg__op_log_softmax, x, axis);
+}
+
+eg_tensor *eg_diff(eg_tensor *x, int axis)
+{
+    if (eg__check(x, "diff", "x")) {
+        return NULL;
+    }
+    int a = eg__axis("diff", x->ndim, axis);
+    if (a < 0) {
+        return NULL;
+    }
+    if (x->shape[a] == 0) {
+        return eg__fail_null(EG_ESHAPE, "diff", "axis %d of %s has no elements", a, EG__SHAPE_OF(x));
+    }
+    eg_scope s = eg_scope_push();
+    return eg_scope_pop(s, eg_sub(eg_slice(x, a, 1, EG_END, 1), eg_slice(x, a, 0, -1, 1)));
+}

@@ -1,0 +1,26 @@
+/* softmax.c - softmax and its logarithm. */
+#include "tests/cases.h"
+
+#define CASE_FUNCTION(name, call)                                                                  \
+    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
+    {                                                                                              \
+        (void)n, (void)user;                                                                       \
+        return call;                                                                               \
+    }
+#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
+#define FUNCTIONS(op)                                                                              \
+    CASE_FUNCTION(op##_last, eg_##op(x[0], -1))                                                    \
+    CASE_FUNCTION(op##_first, eg_##op(x[0], 0))                                                    \
+    CASE_FUNCTION(op##_channels, eg_##op(x[0], 1))
+#define CASES(op)                                                                                  \
+    {#op " " #op "_grad", "rows", op##_last, {{DIMS(3, 75), -4, 4, 0}}, 1, 0, 0, 0, NULL},         \
+    {#op " " #op "_grad", "short rows", op##_last, {{DIMS(20, 5), -4, 4, 0}}, 1, 0, 0, 0, NULL},   \
+    {#op " " #op "_grad", "one short row", op##_last, {{DIMS(5), -4, 4, 0}}, 1, 0, 0, 0, NULL},    \
+    {#op " " #op "_grad", "columns", op##_first, {{DIMS(6, 40), -4, 4, 0}}, 1, 0, 0, 0, NULL},     \
+    {#op " " #op "_grad", "channels", op##_channels, {{DIMS(2, 5, 3, 4), -4, 4, 0}}, 1, 0, 0, 0,   \
+     NULL},                                                                                        \
+    {#op " " #op "_grad", "empty", op##_last, {{DIMS(3, 0), -4, 4, 0}}, 1, 0, 0, 0, NULL}
+FUNCTIONS(softmax)
+FUNCTIONS(log_softmax)
+
+EGT_CASES(softmax, CASES(softmax), CASES(log_softmax))
