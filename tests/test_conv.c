@@ -67,37 +67,93 @@ static double dot(eg_tensor *a, eg_tensor *b)
     return eg_item(eg_sum(eg_mul(eg_cast(a, EG_F64), eg_cast(b, EG_F64))));
 }
 
-/* <conv(x), y> = <x, transpose(y)> = <w, weight gradient>, with channel counts that meet each
- * kernel. */
+/* <conv(x), y> = <x, transpose(y)> = <w, weight gradient>. */
+static void check_adjoint(const eg_conv_options *o, eg_shape sx, eg_shape sw, eg_dtype t)
+{
+    eg_tensor *x = egt_random(sx, t, -1, 1), *w = egt_random(sw, t, -1, 1);
+    eg_tensor *y = eg_conv2d_with(x, w, NULL, o), *dy = egt_random(eg_shape_of(y), t, -1, 1);
+    double want = dot(y, dy), scale = 1 + sqrt((double)eg_numel(y));
+    double allowed = (t == EG_F32 ? 1e-5 : 1e-12) * scale;
+    EGT_NEAR(dot(x, eg_conv_data_with(dy, w, sx, o)), want, allowed);
+    EGT_NEAR(dot(w, eg_conv_weight_with(x, dy, sw, o)), want, allowed);
+}
+
+/* With channel counts that meet each of the kernels, on every instruction set there is. */
 EGT(the_transpose_is_the_adjoint)
 {
     static const struct {
         int64_t c, o, groups, k, stride, dilation, padding;
-    } all[] = {{3, 5, 1, 3, 1, 1, 1},  {16, 32, 1, 3, 1, 1, 1},  {16, 32, 1, 1, 1, 1, 0},
-               {1, 20, 1, 5, 2, 1, 2}, {3, 20, 1, 4, 2, 1, 1},   {4, 33, 1, 3, 3, 2, 4},
-               {6, 9, 3, 3, 2, 1, 1},  {24, 24, 24, 3, 1, 1, 1}, {24, 24, 24, 5, 2, 1, 2},
-               {8, 24, 8, 3, 1, 2, 2}, {19, 17, 1, 2, 2, 1, 0},  {40, 40, 40, 3, 1, 2, 5}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        for (eg_dtype t = EG_F32; t <= EG_F64; t++) {
-            eg_scope s = eg_scope_push();
-            const eg_conv_options o = {.size = sizeof o,
-                                       .stride = all[i].stride,
-                                       .dilation = all[i].dilation,
-                                       .groups = all[i].groups,
-                                       .padding = all[i].padding};
-            int64_t c = all[i].c, k = all[i].k;
-            eg_tensor *x = egt_random(EG_SHAPE(2, c, 12, 11), t, -1, 1);
-            eg_tensor *w = egt_random(EG_SHAPE(all[i].o, c / all[i].groups, k, k), t, -1, 1);
-            eg_tensor *y = eg_conv2d_with(x, w, NULL, &o);
-            eg_tensor *dy = egt_random(eg_shape_of(y), t, -1, 1);
-            double want = dot(y, dy), scale = 1 + sqrt((double)eg_numel(y));
-            double allowed = (t == EG_F32 ? 1e-5 : 1e-12) * scale;
-            snprintf(egt_case, sizeof egt_case, "the_transpose_is_the_adjoint %d %s", (int)i,
-                     eg_dtype_name(t));
-            EGT_NEAR(dot(x, eg_conv_data_with(dy, w, eg_shape_of(x), &o)), want, allowed);
-            EGT_NEAR(dot(w, eg_conv_weight_with(x, dy, eg_shape_of(w), &o)), want, allowed);
-            eg_scope_pop(s, NULL);
+    } all[] = {{3, 5, 1, 3, 1, 1, 1},    {16, 32, 1, 3, 1, 1, 1},  {16, 32, 1, 1, 1, 1, 0},
+               {1, 20, 1, 5, 2, 1, 2},   {3, 20, 1, 4, 2, 1, 1},   {4, 33, 1, 3, 3, 2, 4},
+               {6, 9, 3, 3, 2, 1, 1},    {24, 24, 24, 3, 1, 1, 1}, {35, 35, 35, 5, 2, 1, 2},
+               {8, 24, 8, 3, 1, 2, 2},   {19, 17, 1, 2, 2, 1, 0},  {40, 40, 40, 3, 1, 2, 5},
+               {33, 33, 33, 4, 3, 2, 3}, {2, 2, 2, 2, 2, 3, 0},    {5, 5, 5, 1, 2, 1, 1}};
+    static const char *const sets[] = {"base", "avx2", "avx512"};
+    const char *was = eg_cpu_isa();
+    for (int set = 0; set < 3; set++) {
+        if (eg_debug_isa(sets[set])) {
+            eg_clear_error();
+            continue;
         }
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+            for (eg_dtype t = EG_F32; t <= EG_F64; t++) {
+                const eg_conv_options o = {.size = sizeof o,
+                                           .stride = all[i].stride,
+                                           .dilation = all[i].dilation,
+                                           .groups = all[i].groups,
+                                           .padding = all[i].padding};
+                int64_t c = all[i].c, k = all[i].k;
+                snprintf(egt_case, sizeof egt_case, "the_transpose_is_the_adjoint %d %s %s", (int)i,
+                         eg_dtype_name(t), sets[set]);
+                EG_SCOPE
+                {
+                    check_adjoint(&o, EG_SHAPE(2, c, 12, 11),
+                                  EG_SHAPE(all[i].o, c / all[i].groups, k, k), t);
+                }
+            }
+        }
+    }
+    EGT_OK(eg_debug_isa(was));
+}
+
+/* The tuned kernels against the reference loops on shapes with borders of every kind. */
+EGT(every_instruction_set_agrees_with_the_reference)
+{
+    static const struct {
+        int64_t c, o, groups, h, w, k, stride, dilation, before, after;
+    } all[] = {{40, 40, 40, 9, 13, 3, 1, 1, 1, 1}, {37, 37, 37, 7, 9, 5, 2, 1, 1, 2},
+               {17, 17, 17, 5, 5, 3, 3, 2, 2, 3},  {64, 64, 64, 3, 2, 3, 1, 1, 1, 1},
+               {1, 37, 1, 13, 17, 5, 2, 1, 1, 2},  {3, 16, 1, 16, 12, 4, 2, 1, 1, 1},
+               {4, 40, 1, 9, 9, 7, 1, 1, 3, 3},    {2, 9, 1, 11, 7, 3, 2, 2, 5, 4}};
+    static const char *const sets[] = {"base", "avx2", "avx512"};
+    const char *was = eg_cpu_isa();
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const eg_conv_options o = {
+            .size = sizeof o,
+            .stride = all[i].stride,
+            .dilation = all[i].dilation,
+            .groups = all[i].groups,
+            .pads = {{all[i].before, all[i].after}, {all[i].before, all[i].after}}};
+        eg_shape sx = EG_SHAPE(3, all[i].c, all[i].h, all[i].w);
+        eg_shape sw = EG_SHAPE(all[i].o, all[i].c / all[i].groups, all[i].k, all[i].k);
+        eg_tensor *x = egt_random(sx, EG_F32, -1, 1), *w = egt_random(sw, EG_F32, -1, 1);
+        eg_tensor *b = egt_random(EG_SHAPE(all[i].o), EG_F32, -1, 1);
+        EGT_OK(eg_debug("ref"));
+        eg_tensor *y = eg_conv2d_with(x, w, b, &o), *dy = egt_random(eg_shape_of(y), EG_F32, -1, 1);
+        eg_tensor *dx = eg_conv_data_with(dy, w, sx, &o), *dw = eg_conv_weight_with(x, dy, sw, &o);
+        EGT_OK(eg_debug(NULL));
+        for (int set = 0; set < 3; set++) {
+            if (eg_debug_isa(sets[set])) {
+                eg_clear_error();
+                continue;
+            }
+            snprintf(egt_case, sizeof egt_case, "every_instruction_set_agrees %d %s", (int)i,
+                     sets[set]);
+            EGT_CHECK(egt_distance(eg_conv2d_with(x, w, b, &o), y) < 1e-5);
+            EGT_CHECK(egt_distance(eg_conv_data_with(dy, w, sx, &o), dx) < 1e-5);
+            EGT_CHECK(egt_distance(eg_conv_weight_with(x, dy, sw, &o), dw) < 2e-5);
+        }
+        EGT_OK(eg_debug_isa(was));
     }
 }
 
@@ -297,7 +353,7 @@ EGT(out_of_memory)
         eg_tensor *dx = y ? eg_conv_data(y, fresh, eg_shape_of(x)) : NULL;
         y = dx ? eg_conv_weight(x, y, eg_shape_of(w)) : NULL;
         eg_debug_fail_alloc(0);
-        EGT_CHECK(y || egt_said(EG_ENOMEM, "conv"));
+        EGT_CHECK(y || egt_said(EG_ENOMEM, "memory"));
         EGT_CHECK(egt_distance(eg_conv2d(x, fresh, NULL), want) < 1e-6);
         y = eg_scope_pop(s, y);
     }

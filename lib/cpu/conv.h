@@ -1,0 +1,57 @@
+/* conv.h - what the files of convolution share. conv.c brings the operands into one form and
+ * chooses among the ways: loops of one instruction set for what oneDNN is slow at, oneDNN, and
+ * products of matrices. */
+#ifndef EGRET_CPU_CONV_H
+#define EGRET_CPU_CONV_H
+
+#include "lib/ops/conv.h"
+
+typedef enum eg__conv_result { EG__CONV_Y, EG__CONV_X, EG__CONV_W } eg__conv_result;
+
+/* One convolution on its way. x and y are channels-last without gaps, all of one dtype, f32 or f64;
+ * the one that is the result is to be written. Nothing is empty. */
+typedef struct eg__conv_job {
+    const eg__call *c;
+    eg__conv_result result;
+    eg__conv_shape s;
+    int64_t after[3];
+    eg_tensor *x, *w, *y, *bias; /* bias of the result, row-major, or NULL */
+} eg__conv_job;
+
+typedef eg_status eg__conv_way(const eg__conv_job *j);
+
+/* The loops of one instruction set. */
+typedef struct eg__conv_loops {
+    eg__conv_way *depthwise;   /* every channel its own group and one result each */
+    eg__conv_way *narrow_data; /* gradient of an f32 x of few channels, over at most two axes */
+} eg__conv_loops;
+enum { EG__CONV_NARROW = 4 };
+
+eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv_loops *loops);
+/* By way of matrix products; any shape. */
+eg__conv_way eg__conv_gemm;
+
+/* A tensor on the stack: other geometry over the storage of `t`. Not for what remembers tensors. */
+void eg__conv_view(eg_tensor *v, const eg_tensor *t, int ndim, const int64_t *shape,
+                   const int64_t *strides, int64_t offset);
+/* A temporary without gaps, gone when the call ends. */
+eg_tensor *eg__conv_temp(const eg__conv_job *j, int dtype, int ndim, const int64_t *shape);
+
+/* First cell of tap t for window p along axis d. */
+static inline int64_t eg__conv_at(const eg__conv_shape *s, int d, int64_t p, int64_t t)
+{
+    return p * s->stride[d] + t * s->dilation[d] - s->before[d];
+}
+
+/* Windows [*low, *high) whose tap t lies inside along axis d. */
+static inline void eg__conv_inside(const eg__conv_shape *s, int d, int64_t t, int64_t *low,
+                                   int64_t *high)
+{
+    int64_t first = s->before[d] - t * s->dilation[d], step = s->stride[d];
+    int64_t end = s->in[d] + first; /* p * step < end */
+    *low = first > 0 ? (first + step - 1) / step : 0;
+    *high = end > 0 ? eg__min((end + step - 1) / step, s->out[d]) : 0;
+    *low = eg__min(*low, *high);
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* depthwise.c - convolutions in which every channel is its own group, channels-last: vectors lie
+ * along the channels, a few windows side by side share each load of the weight. */
+#include "lib/cpu/conv.h"
+#include "lib/cpu/lanes.h"
+
+eg__conv_way ISA(eg__conv_depthwise);
+
+enum { SIDE = 4, MAX_LINES = 64 };
+
+/* One axis of sums: result q sums, over taps i, source cell at + q * step + i * tap where that is
+ * within 0..limit-1, times weight w + i * wstep. Result q lies at cell to + q * tostep. */
+typedef struct line {
+    int64_t at, step, tap, limit;
+    int64_t w, wstep, taps;
+    int64_t to, tostep, count;
+} line;
+
+static inline bool within(const line *l, int64_t q, int64_t i)
+{
+    int64_t at = l->at + q * l->step + i * l->tap;
+    return at >= 0 && at < l->limit;
+}
+
+/* All taps of result q are within: so they are in between if they are at both ends. */
+static inline bool whole(const line *l, int64_t q)
+{
+    return within(l, q, 0) && within(l, q, l->taps - 1);
+}
+
+typedef struct job {
+    const eg__conv_job *j;
+    const eg__conv_shape *s;
+    int64_t pieces;
+    char *w; /* weights as [tap][channel]; or sums, one such array per piece */
+    char *source, *result;
+} job;
+
+#define T       float
+#define V       eg__f32s
+#define NAME(f) f##_f32
+#include "lib/cpu/depthwise_rows.h"
+#undef T
+#undef V
+#undef NAME
+#define T       double
+#define V       eg__f64s
+#define NAME(f) f##_f64
+#include "lib/cpu/depthwise_rows.h"
+
+eg_status ISA(eg__conv_depthwise)(const eg__conv_job *j)
+{
+    const eg__conv_shape *s = &j->s;
+    int64_t taps = s->k[0] * s->k[1] * s->k[2], *out = (int64_t *)s->out;
+    bool weight = j->result == EG__CONV_W, data = j->result == EG__CONV_X,
+         f64 = j->x->dtype == EG_F64;
+    job d = {.j = j, .s = s, .pieces = weight ? eg__min(eg_threads(), s->n * out[0] * out[1]) : 1};
+    size_t bytes = (size_t)(taps * s->c) * eg__esize(j->x);
+    eg__scratch scratch;
+    if (s->k[0] * s->k[1] > MAX_LINES) {
+        return eg__conv_gemm(j);
+    }
+    if (eg__scratch_get(j->c, bytes * (size_t)d.pieces, &scratch)) {
+        return EG_ENOMEM;
+    }
+    d.w = scratch.data;
+    d.source = eg__ptr(data ? j->y : j->x);
+    d.result = eg__ptr(data ? j->x : j->y);
+    (f64 ? pack_f64 : pack_f32)(&d);
+    if (weight) {
+        eg__parallel(d.pieces, 1, f64 ? weight_piece_f64 : weight_piece_f32, &d);
+        (f64 ? unpack_f64 : unpack_f32)(&d);
+    } else {
+        const int64_t *size = data ? s->in : s->out;
+        int64_t grain = eg__max(EG__GRAIN / (size[2] * s->c * taps / 4 + 1), 1);
+        eg__range_fn *rows = data  ? f64 ? data_rows_f64 : data_rows_f32
+                             : f64 ? forward_rows_f64
+                                   : forward_rows_f32;
+        eg__parallel(s->n * size[0] * size[1], grain, rows, &d);
+    }
+    eg__scratch_put(j->c, &scratch);
+    return EG_OK;
+}

@@ -1,0 +1,301 @@
+/* depthwise_rows.h - the loops of depthwise.c for one type: T, V a vector of them, NAME(f). */
+
+enum { NAME(LANES) = sizeof(V) / sizeof(T) };
+
+/* `side` results from q on, `wide` vectors of channels from c on, taps i0..i1-1 of every line of
+ * sources. */
+EG__INLINE void NAME(tile)(const line *l, const T *const *from, const T *const *w, int n, int64_t q,
+                           int64_t i0, int64_t i1, int64_t channels, int64_t c, const T *bias,
+                           T *to, const int side, const int wide)
+{
+    V sum[SIDE][2];
+    int64_t at = (l->at + q * l->step + i0 * l->tap) * channels + c,
+            wat = (l->w + i0 * l->wstep) * channels + c;
+    for (int v = 0; v < wide; v++) {
+        V b = bias ? *(const V *)(bias + c + v * NAME(LANES)) : (V){0};
+        for (int p = 0; p < side; p++) {
+            sum[p][v] = b;
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        const T *x = from[k] + at, *y = w[k] + wat;
+        for (int64_t i = i0; i < i1; i++, x += l->tap * channels, y += l->wstep * channels) {
+            for (int v = 0; v < wide; v++) {
+                V f = *(const V *)(y + v * NAME(LANES));
+                for (int p = 0; p < side; p++) {
+                    sum[p][v] += *(const V *)(x + p * l->step * channels + v * NAME(LANES)) * f;
+                }
+            }
+        }
+    }
+    for (int p = 0; p < side; p++) {
+        for (int v = 0; v < wide; v++) {
+            *(V *)(to + (l->to + (q + p) * l->tostep) * channels + c + v * NAME(LANES)) = sum[p][v];
+        }
+    }
+}
+
+/* The channels that fill no vector. */
+static void NAME(rest)(const line *l, const T *const *from, const T *const *w, int n, int64_t q,
+                       int64_t i0, int64_t i1, int64_t channels, int64_t c, const T *bias, T *to)
+{
+    for (; c < channels; c++) {
+        T sum = bias ? bias[c] : 0;
+        for (int k = 0; k < n; k++) {
+            for (int64_t i = i0; i < i1; i++) {
+                sum += from[k][(l->at + q * l->step + i * l->tap) * channels + c] *
+                       w[k][(l->w + i * l->wstep) * channels + c];
+            }
+        }
+        to[(l->to + q * l->tostep) * channels + c] = sum;
+    }
+}
+
+/* All results of a line; n lines of sources and weights add up. */
+static void NAME(run_line)(const line *l, const T *const *from, const T *const *w, int n,
+                           int64_t channels, const T *bias, T *to)
+{
+    enum { L = NAME(LANES) };
+    int64_t vectors = channels / L * L;
+    for (int64_t q = 0, side; q < l->count; q += side) {
+        int64_t c = 0, i0 = 0, i1 = l->taps;
+        side = 1;
+        if (l->taps && whole(l, q) && q + SIDE <= l->count && whole(l, q + SIDE - 1)) {
+            side = SIDE;
+            for (; c + 2 * L <= vectors; c += 2 * L) {
+                NAME(tile)(l, from, w, n, q, 0, i1, channels, c, bias, to, SIDE, 2);
+            }
+            for (; c < vectors; c += L) {
+                NAME(tile)(l, from, w, n, q, 0, i1, channels, c, bias, to, SIDE, 1);
+            }
+        } else {
+            for (; i0 < i1 && !within(l, q, i0); i0++) {
+            }
+            for (; i1 > i0 && !within(l, q, i1 - 1); i1--) {
+            }
+            for (; c < vectors; c += L) {
+                NAME(tile)(l, from, w, n, q, i0, i1, channels, c, bias, to, 1, 1);
+            }
+        }
+        for (int64_t p = 0; p < side && c < channels; p++) {
+            NAME(rest)(l, from, w, n, q + p, i0, i1, channels, c, bias, to);
+        }
+    }
+}
+
+/* Rows begin..end of y. */
+static void NAME(forward_rows)(void *ctx, int64_t begin, int64_t end)
+{
+    const job *d = ctx;
+    const eg__conv_shape *s = d->s;
+    const T *bias = d->j->bias ? (const T *)eg__ptr(d->j->bias) : NULL, *from[MAX_LINES],
+            *w[MAX_LINES];
+    line l = {-s->before[2], s->stride[2], s->dilation[2], s->in[2], 0, 1, s->k[2], 0, 1,
+              s->out[2]};
+    for (int64_t r = begin; r < end; r++) {
+        int64_t oy = r % s->out[1], oz = r / s->out[1] % s->out[0], b = r / s->out[1] / s->out[0];
+        int n = 0;
+        for (int64_t t = 0; t < s->k[0] * s->k[1]; t++) {
+            int64_t z = eg__conv_at(s, 0, oz, t / s->k[1]), y = eg__conv_at(s, 1, oy, t % s->k[1]);
+            if (z >= 0 && z < s->in[0] && y >= 0 && y < s->in[1]) {
+                from[n] =
+                    (const T *)d->source + ((b * s->in[0] + z) * s->in[1] + y) * s->in[2] * s->c;
+                w[n++] = (const T *)d->w + t * s->k[2] * s->c;
+            }
+        }
+        NAME(run_line)(&l, from, w, n, s->c, bias, (T *)d->result + r * s->out[2] * s->c);
+    }
+}
+
+/* The cells of a row of x that are `phase` past a multiple of the stride: the taps that reach them
+ * follow each other at equal distance, and so do the windows they belong to. */
+static line NAME(data_line)(const eg__conv_shape *s, int64_t phase)
+{
+    int64_t stride = s->stride[2], dilation = s->dilation[2], at = phase + s->before[2], first = 0,
+            every = 1;
+    while (every < s->k[2] && every * dilation % stride) {
+        every++;
+    }
+    while (first < every && (at - first * dilation) % stride) {
+        first++;
+    }
+    return (line){.at = (at - first * dilation) / stride,
+                  .step = 1,
+                  .tap = -(every * dilation / stride),
+                  .limit = s->out[2],
+                  .w = first,
+                  .wstep = every,
+                  .taps = first < every && first < s->k[2] ? (s->k[2] - first - 1) / every + 1 : 0,
+                  .to = phase,
+                  .tostep = stride,
+                  .count = (s->in[2] - phase + stride - 1) / stride};
+}
+
+/* The window whose tap t lies on cell i of axis d; -1: none. */
+static inline int64_t NAME(window_over)(const eg__conv_shape *s, int d, int64_t i, int64_t t)
+{
+    int64_t at = i + s->before[d] - t * s->dilation[d];
+    return at >= 0 && at % s->stride[d] == 0 && at / s->stride[d] < s->out[d] ? at / s->stride[d]
+                                                                              : -1;
+}
+
+/* Rows begin..end of x. */
+static void NAME(data_rows)(void *ctx, int64_t begin, int64_t end)
+{
+    const job *d = ctx;
+    const eg__conv_shape *s = d->s;
+    const T *bias = d->j->bias ? (const T *)eg__ptr(d->j->bias) : NULL, *from[MAX_LINES],
+            *w[MAX_LINES];
+    for (int64_t r = begin; r < end; r++) {
+        int64_t iy = r % s->in[1], iz = r / s->in[1] % s->in[0], b = r / s->in[1] / s->in[0];
+        int n = 0;
+        for (int64_t t = 0; t < s->k[0] * s->k[1]; t++) {
+            int64_t z = NAME(window_over)(s, 0, iz, t / s->k[1]),
+                    y = NAME(window_over)(s, 1, iy, t % s->k[1]);
+            if (z >= 0 && y >= 0) {
+                from[n] =
+                    (const T *)d->source + ((b * s->out[0] + z) * s->out[1] + y) * s->out[2] * s->c;
+                w[n++] = (const T *)d->w + t * s->k[2] * s->c;
+            }
+        }
+        for (int64_t phase = 0; phase < eg__min(s->stride[2], s->in[2]); phase++) {
+            line l = NAME(data_line)(s, phase);
+            NAME(run_line)(&l, from, w, n, s->c, bias, (T *)d->result + r * s->in[2] * s->c);
+        }
+    }
+}
+
+/* sum[i] += over windows low..high-1 of dy times the cell under tap t + i, for `taps` taps. */
+EG__INLINE void NAME(weight_tile)(const eg__conv_shape *s, const T *x, const T *dy, int64_t t,
+                                  int64_t low, int64_t high, int64_t c, T *sums, const int taps,
+                                  const int wide)
+{
+    V sum[SIDE][2];
+    for (int i = 0; i < taps; i++) {
+        for (int v = 0; v < wide; v++) {
+            sum[i][v] = (V){0};
+        }
+    }
+    int64_t step = s->stride[2] * s->c, tap = s->dilation[2] * s->c;
+    x += eg__conv_at(s, 2, low, t) * s->c + c;
+    dy += low * s->c + c;
+    for (int64_t q = low; q < high; q++, x += step, dy += s->c) {
+        for (int v = 0; v < wide; v++) {
+            V f = *(const V *)(dy + v * NAME(LANES));
+            for (int i = 0; i < taps; i++) {
+                sum[i][v] += *(const V *)(x + i * tap + v * NAME(LANES)) * f;
+            }
+        }
+    }
+    for (int i = 0; i < taps; i++) {
+        for (int v = 0; v < wide; v++) {
+            *(V *)(sums + (t + i) * s->c + c + v * NAME(LANES)) += sum[i][v];
+        }
+    }
+}
+
+/* Taps t..t+taps-1 over the windows that all of them see, then the others one by one. */
+EG__INLINE void NAME(weight_taps)(const eg__conv_shape *s, const T *x, const T *dy, int64_t t,
+                                  T *sums, const int taps)
+{
+    enum { L = NAME(LANES) };
+    int64_t low[SIDE], high[SIDE], l = 0, h = s->out[2], c = 0;
+    for (int i = 0; i < taps; i++) {
+        eg__conv_inside(s, 2, t + i, &low[i], &high[i]);
+        l = eg__max(l, low[i]);
+        h = eg__min(h, high[i]);
+    }
+    h = eg__max(h, l);
+    for (; c + 2 * L <= s->c; c += 2 * L) {
+        NAME(weight_tile)(s, x, dy, t, l, h, c, sums, taps, 2);
+    }
+    for (; c + L <= s->c; c += L) {
+        NAME(weight_tile)(s, x, dy, t, l, h, c, sums, taps, 1);
+    }
+    for (int i = 0; i < taps; i++) {
+        for (int64_t v = 0; v < c; v += L) {
+            NAME(weight_tile)(s, x, dy, t + i, low[i], eg__min(l, high[i]), v, sums, 1, 1);
+            NAME(weight_tile)(s, x, dy, t + i, eg__max(h, low[i]), high[i], v, sums, 1, 1);
+        }
+        for (int64_t v = c; v < s->c; v++) {
+            T sum = 0;
+            for (int64_t q = low[i]; q < high[i]; q++) {
+                sum += x[eg__conv_at(s, 2, q, t + i) * s->c + v] * dy[q * s->c + v];
+            }
+            sums[(t + i) * s->c + v] += sum;
+        }
+    }
+}
+
+/* The weight's gradient over one share of y's rows. */
+static void NAME(weight_piece)(void *ctx, int64_t begin, int64_t end)
+{
+    const job *d = ctx;
+    const eg__conv_shape *s = d->s;
+    int64_t rows = s->n * s->out[0] * s->out[1], size = s->k[0] * s->k[1] * s->k[2] * s->c;
+    for (int64_t piece = begin; piece < end; piece++) {
+        T *sums = (T *)d->w + piece * size;
+        for (int64_t r = rows * piece / d->pieces; r < rows * (piece + 1) / d->pieces; r++) {
+            int64_t oy = r % s->out[1], oz = r / s->out[1] % s->out[0],
+                    b = r / s->out[1] / s->out[0];
+            const T *dy = (const T *)d->result + r * s->out[2] * s->c;
+            for (int64_t t = 0; t < s->k[0] * s->k[1]; t++) {
+                int64_t z = eg__conv_at(s, 0, oz, t / s->k[1]),
+                        y = eg__conv_at(s, 1, oy, t % s->k[1]);
+                if (z < 0 || z >= s->in[0] || y < 0 || y >= s->in[1]) {
+                    continue;
+                }
+                const T *x =
+                    (const T *)d->source + ((b * s->in[0] + z) * s->in[1] + y) * s->in[2] * s->c;
+                T *to = sums + t * s->k[2] * s->c;
+                int64_t k = 0;
+                for (; k + 3 <= s->k[2]; k += 3) {
+                    NAME(weight_taps)(s, x, dy, k, to, 3);
+                }
+                for (; k < s->k[2]; k++) {
+                    NAME(weight_taps)(s, x, dy, k, to, 1);
+                }
+            }
+        }
+    }
+}
+
+/* Where weight (c, tap) lies in w, in elements. */
+static inline int64_t NAME(weight_at)(const job *d, int64_t c, int64_t t)
+{
+    int64_t at[5];
+    const int64_t *k = d->s->k;
+    eg__conv_strides(d->j->w, at);
+    return c * at[0] + t / (k[1] * k[2]) * at[2] + t / k[2] % k[1] * at[3] + t % k[2] * at[4];
+}
+
+/* The weight as [tap][channel], or zeros to add up in. */
+static void NAME(pack)(job *d)
+{
+    const T *w = (const T *)eg__ptr(d->j->w);
+    int64_t taps = d->s->k[0] * d->s->k[1] * d->s->k[2];
+    T *to = (T *)d->w;
+    if (d->j->result == EG__CONV_W) {
+        memset(to, 0, (size_t)(d->pieces * taps * d->s->c) * sizeof(T));
+        return;
+    }
+    for (int64_t t = 0; t < taps; t++) {
+        for (int64_t c = 0; c < d->s->c; c++) {
+            *to++ = w[NAME(weight_at)(d, c, t)];
+        }
+    }
+}
+
+/* The pieces' sums into the weight's gradient. */
+static void NAME(unpack)(job *d)
+{
+    T *w = (T *)eg__ptr(d->j->w);
+    int64_t taps = d->s->k[0] * d->s->k[1] * d->s->k[2];
+    for (int64_t i = 0; i < taps * d->s->c; i++) {
+        T sum = 0;
+        for (int64_t p = 0; p < d->pieces; p++) {
+            sum += ((const T *)d->w)[p * taps * d->s->c + i];
+        }
+        w[NAME(weight_at)(d, i % d->s->c, i / d->s->c)] = sum;
+    }
+}
