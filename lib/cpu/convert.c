@@ -78,8 +78,11 @@ eg_status ISA(eg__cpu_copy)(const eg__call *c)
     static eg__iter_fn *const rows[9] = {
         [1] = copy_row_8, [2] = copy_row_16, [4] = copy_row_32, [8] = copy_row_64};
     eg__iter it;
+    int64_t bytes = (int64_t)eg__esize(c->in[0]);
     eg__iter_init(&it, (eg_tensor *[]){c->out[0], c->in[0]}, 2);
-    eg__iter_run(&it, EG__GRAIN, rows[eg__esize(c->in[0])], NULL);
+    if (!it.n || !ISA(eg__transpose_copy)(&it, bytes)) {
+        eg__iter_run(&it, EG__GRAIN, rows[bytes], NULL);
+    }
     return EG_OK;
 }
 

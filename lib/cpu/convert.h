@@ -8,4 +8,8 @@
 void ISA(eg__halves_to_f32)(int64_t n, int type, const char *x, int64_t sx, float *y);
 void ISA(eg__f32_to_halves)(int64_t n, int type, const float *x, char *y, int64_t sy);
 
+/* A copy by tiles where source and target run along different axes; false if that is not so. Operand 0 is
+ * the target, elements have `bytes` bytes. */
+bool ISA(eg__transpose_copy)(const eg__iter *it, int64_t bytes);
+
 #endif
