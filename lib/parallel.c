@@ -5,8 +5,10 @@
 
 #include "lib/engine.h"
 
-static _Atomic int wanted;  /* 0: as many as processors */
+static _Atomic int wanted; /* 0: as many as processors */
+#ifdef _OPENMP
 static _Atomic bool started; /* worker threads may exist */
+#endif
 
 static int processors(void)
 {

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""The build installs into an empty folder, and README's first program compiles with what pkg-config says
+about it, runs, and says what README says.
+
+    install.py SOURCE BUILD CC
+"""
+import glob
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+source, build, cc = sys.argv[1:4]
+count = {"passed": 0, "failed": 0, "skipped": 0}
+
+
+def check(what, ok, words=""):
+    count["passed" if ok else "failed"] += 1
+    if not ok:
+        print(f"FAIL {what}\n{words}")
+    return ok
+
+
+def run(command, **more):
+    return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+
+
+def installed_program(at):
+    files = glob.glob(at + "/**/egret.pc", recursive=True)
+    if not check("egret.pc is installed", len(files) == 1):
+        return
+    folder = os.path.dirname(files[0])
+    env = {**os.environ, "PKG_CONFIG_PATH": folder, "PKG_CONFIG_SYSROOT_DIR": at,
+           "LD_LIBRARY_PATH": os.path.dirname(folder)}
+    said = run(["pkg-config", "--cflags", "--libs", "egret"], env=env)
+    readme = open(os.path.join(source, "README.md")).read()
+    blocks = re.findall(r"```c\n(.*?)```", readme, re.S)
+    prints = re.search(r"prints\s+```\n(.*?)```", readme, re.S)
+    if not check("README shows a program and its output", blocks and prints):
+        return
+    with open(os.path.join(at, "hello.c"), "w") as f:
+        f.write(blocks[0])
+    r = run([*shlex.split(cc), "-std=c11", "-Wall", "-Werror", at + "/hello.c", "-o", at + "/hello",
+             *shlex.split(said.stdout)])
+    if check("README's program compiles", r.returncode == 0, said.stdout + r.stdout):
+        r = run([at + "/hello"], env=env)
+        check("README's program does what README says",
+              r.returncode == 0 and r.stdout.strip() == prints[1].strip(), r.stdout)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as at:
+        r = run(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", at])
+        if not check("meson install", r.returncode == 0, r.stdout):
+            return
+        for folder, _, names in os.walk(os.path.join(source, "include")):
+            for name in names:
+                if name.endswith(".h"):
+                    rel = os.path.relpath(os.path.join(folder, name), os.path.join(source, "include"))
+                    check(f"{rel} is installed", glob.glob(f"{at}/**/include/{rel}", recursive=True))
+        check("nothing but headers, libraries and egret.pc is installed", not [
+            f for f in glob.glob(at + "/**", recursive=True) if os.path.isfile(f)
+            and not re.search(r"\.h$|libegret\.(so|a)|egret\.pc$|/bin/egret|/share/(doc|man)/", f)])
+        if shutil.which("pkg-config"):
+            installed_program(at)
+        else:
+            print("SKIP README's program: pkg-config is not installed")
+            count["skipped"] += 1
+
+
+main()
+print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
+sys.exit(count["failed"] > 0)
