@@ -2,12 +2,29 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#ifdef EG_HAVE_BACKTRACE
+#include <execinfo.h>
+#endif
 
 #include "lib/engine.h"
 
 static _Atomic int wanted; /* 0: as many as processors */
+
 #ifdef _OPENMP
 static _Atomic bool started; /* worker threads may exist */
+
+/* A thread that ends makes glibc look for its unwinder, under the loader's lock, once per process. While the
+ * library is unloaded that lock is taken, so by then it must have been found: backtrace finds it too. */
+static void note_start(void)
+{
+    if (unlikely(!atomic_load_explicit(&started, memory_order_relaxed))) {
+#ifdef EG_HAVE_BACKTRACE
+        void *frame;
+        backtrace(&frame, 1);
+#endif
+        atomic_store_explicit(&started, true, memory_order_relaxed);
+    }
+}
 #endif
 
 static int processors(void)
@@ -50,7 +67,7 @@ void eg__parallel(int64_t n, int64_t grain, eg__range_fn *fn, void *ctx)
 #ifdef _OPENMP
     int64_t pieces = eg__min(eg_threads(), (n + grain - 1) / grain);
     if (pieces > 1 && !omp_in_parallel()) {
-        atomic_store_explicit(&started, true, memory_order_relaxed);
+        note_start();
 #pragma omp parallel num_threads((int)pieces)
         {
             /* OpenMP may grant fewer threads than asked. */
@@ -73,7 +90,7 @@ int eg__threads_lend(void)
 {
 #ifdef _OPENMP
     int was = omp_get_max_threads(), n = eg_threads();
-    atomic_store_explicit(&started, true, memory_order_relaxed);
+    note_start();
     if (was != n) {
         omp_set_num_threads(n);
     }
