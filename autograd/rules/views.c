@@ -48,3 +48,18 @@ eg_status eg__grad_slice_grad(eg__walk *w)
     const eg__slice_grad_opts *o = w->opts;
     return eg__give(w, 0, eg__op1(&eg__op_slice, eg__dy(w, 0), &o->slice));
 }
+
+eg_status eg__grad_diagonal(eg__walk *w)
+{
+    const eg__diagonal_opts *o = w->opts;
+    eg_tensor *dy = eg__dy(w, 0);
+    int nd = dy->ndim + 1, other = 0;
+    int64_t n = dy->shape[dy->ndim - 1];
+    eg_tensor *g = eg_where(eg_eye(n, n, 0, EG_BOOL), eg_unsqueeze(dy, -1),
+                            eg_scalar(0, (eg_dtype)dy->dtype));
+    eg_axes back = {.count = nd};
+    for (int d = 0; d < nd; d++) {
+        back.axis[d] = d == o->first ? nd - 2 : d == o->second ? nd - 1 : other++;
+    }
+    return eg__give(w, 0, g ? eg_permute(g, back) : NULL);
+}

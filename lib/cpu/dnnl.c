@@ -142,17 +142,20 @@ static void free_prim(eg__dnnl_prim *p)
 static dnnl_status_t make_attr(dnnl_primitive_attr_t *attr, const eg__dnnl_op *op)
 {
     static const dnnl_alg_kind_t algorithms[] = {
-        [EG__DNNL_RELU] = dnnl_eltwise_relu,      [EG__DNNL_GELU] = dnnl_eltwise_gelu_erf,
-        [EG__DNNL_SILU] = dnnl_eltwise_swish,     [EG__DNNL_GELU_TANH] = dnnl_eltwise_gelu_tanh,
-        [EG__DNNL_TANH] = dnnl_eltwise_tanh,      [EG__DNNL_SIGMOID] = dnnl_eltwise_logistic,
+        [EG__ACT_TANH] = dnnl_eltwise_tanh,      [EG__ACT_SIGMOID] = dnnl_eltwise_logistic,
+        [EG__ACT_GELU] = dnnl_eltwise_gelu_erf,  [EG__ACT_SILU] = dnnl_eltwise_swish,
+        [EG__ACT_GELU_TANH] = dnnl_eltwise_gelu_tanh,
     };
+    if (op->act == EG__ACT_RELU) {
+        return dnnl_unimplemented; /* oneDNN's makes NaN 0 and so hides what went wrong */
+    }
     dnnl_post_ops_t po = NULL;
     dnnl_status_t st = dnnl_primitive_attr_create(attr);
     st = st ? st : dnnl_primitive_attr_set_scratchpad_mode(*attr, dnnl_scratchpad_mode_user);
     if (!st && (op->add || op->act)) {
         st = dnnl_post_ops_create(&po);
         st = st || !op->add ? st : append_add(po);
-        st = st || !op->act ? st : append_act(po, algorithms[op->act], op->act == EG__DNNL_SILU);
+        st = st || !op->act ? st : append_act(po, algorithms[op->act], op->act == EG__ACT_SILU);
         st = st ? st : dnnl_primitive_attr_set_post_ops(*attr, po);
         if (po) {
             dnnl_post_ops_destroy(po);
@@ -232,7 +235,7 @@ static dnnl_status_t make_prim(eg__dnnl_prim *p, const eg__dnnl_op *op, dnnl_eng
     dnnl_primitive_desc_t pd = NULL;
     const char *name = "";
     dnnl_status_t st = make_attr(&attr, op);
-    st = st ? st : make_attr(&plain, &(eg__dnnl_op){.act = EG__DNNL_IDENTITY});
+    st = st ? st : make_attr(&plain, &(eg__dnnl_op){.act = EG__ACT_NONE});
     for (int r = 0; r < ROLES && !st; r++) {
         const eg__dnnl_mem *m = operand(op, r);
         p->output[r] = roles[op->kind][r].output;

@@ -13,7 +13,7 @@
 #ifndef EGRET_DNNL_H
 #define EGRET_DNNL_H
 
-#include "lib/internal.h"
+#include "lib/ops/options.h"
 
 enum { EG__DNNL_DIMS = 6 };
 
@@ -32,18 +32,9 @@ typedef enum eg__dnnl_kind {
     EG__DNNL_CONV_DW, /* w, and b if present, from x and y */
 } eg__dnnl_kind;
 
-typedef enum eg__dnnl_act {
-    EG__DNNL_IDENTITY,
-    EG__DNNL_RELU,
-    EG__DNNL_GELU, /* with erf */
-    EG__DNNL_GELU_TANH,
-    EG__DNNL_SILU,
-    EG__DNNL_TANH,
-    EG__DNNL_SIGMOID,
-} eg__dnnl_act;
-
 typedef struct eg__dnnl_op {
-    uint8_t kind, act; /* act: over y, forward kinds only */
+    uint8_t kind, act; /* act: an eg__act over y but relu (oneDNN's makes NaN 0), forward
+                          kinds only */
     bool add;          /* y += ..., before act; forward kinds only */
     eg__dnnl_mem x, w, b, y;
     /* convolutions; dilation 1 is none; padding may differ on both sides */

@@ -6,34 +6,33 @@
 eg__kernel ISA(eg__cpu_matmul);
 extern const eg__op eg__op_cast;
 
-/* The product in f32, rounded at the end. */
-static eg_status through_f32(const eg__call *c)
+/* A tensor like t in f32, which dies with the call. */
+static eg_tensor *wide_like(const eg__call *c, const eg_tensor *t)
 {
-    eg_tensor *in[2], *y = c->out[0];
-    eg__desc d = {.dtype = EG_F32};
-    eg_status st = EG_OK;
-    for (int i = 0; i < 2 && !st; i++) {
-        const eg_tensor *t = c->in[i];
-        d.ndim = t->ndim;
-        memcpy(d.shape, t->shape, sizeof d.shape);
-        eg__desc_dense(&d);
-        in[i] = eg__new(&d, c->op->name, c->op->id);
-        st = in[i] ? eg__run(&eg__op_cast, (eg_tensor *[]){c->in[i]}, 1,
-                             &(eg__cast_opts){EG_F32}, in[i])
-                   : EG_ENOMEM;
-    }
-    d.ndim = y->ndim;
-    memcpy(d.shape, y->shape, sizeof d.shape);
+    eg__desc d = {.dtype = EG_F32, .ndim = t->ndim};
+    memcpy(d.shape, t->shape, sizeof d.shape);
     eg__desc_dense(&d);
-    eg_tensor *wide = st ? NULL : eg__new(&d, c->op->name, c->op->id);
-    if (!wide) {
-        return st ? st : EG_ENOMEM;
+    return eg__new(&d, c->op->name, c->op->id);
+}
+
+eg_status ISA(eg__call_in_f32)(const eg__call *c, eg__kernel *kernel)
+{
+    eg_tensor *in[3] = {NULL, NULL, NULL}, *y = c->out[0];
+    for (int i = 0; i < c->nin; i++) {
+        if (c->in[i] && !(in[i] = wide_like(c, c->in[i]))) {
+            return EG_ENOMEM;
+        }
+        eg_status st = !in[i] ? EG_OK
+                              : eg__run(&eg__op_cast, &c->in[i], 1, &(eg__cast_opts){EG_F32}, in[i]);
+        if (st) {
+            return st;
+        }
     }
-    eg__call in_f32 = *c;
-    in_f32.in = in;
-    in_f32.out[0] = wide;
-    st = ISA(eg__cpu_matmul)(&in_f32);
-    return st ? st : eg__run(&eg__op_cast, &wide, 1, &(eg__cast_opts){y->dtype}, y);
+    eg__call wide = *c;
+    wide.in = in;
+    wide.out[0] = wide_like(c, y);
+    eg_status st = wide.out[0] ? kernel(&wide) : EG_ENOMEM;
+    return st ? st : eg__run(&eg__op_cast, &wide.out[0], 1, &(eg__cast_opts){y->dtype}, y);
 }
 
 eg_status ISA(eg__cpu_matmul)(const eg__call *c)
@@ -41,10 +40,10 @@ eg_status ISA(eg__cpu_matmul)(const eg__call *c)
     const eg_tensor *a = c->in[0], *b = c->in[1], *y = c->out[0];
     bool done, fused;
     if (y->dtype == EG_F16) {
-        return through_f32(c);
+        return ISA(eg__call_in_f32)(c, ISA(eg__cpu_matmul));
     }
     eg__product p = ISA(eg__product_of)(a, b, y);
     p.keep = b->flags & EG__PARAM && !p.nbatch ? b->storage : NULL;
     eg_status st = ISA(eg__product_run)(c, &p, &done, &fused);
-    return st || done ? st : through_f32(c);
+    return st || done ? st : ISA(eg__call_in_f32)(c, ISA(eg__cpu_matmul));
 }

@@ -10,7 +10,7 @@ enum { EG__PRODUCT_BATCH = EG_MAX_DIMS - 2 };
 /* y[..., m, n] (+)= a[..., m, k] b[..., k, n], then + bias[n] and act if oneDNN does the work. Strides in
  * elements and of any sign, of batch axes 0 where an operand is repeated; rows of y are contiguous. */
 typedef struct eg__product {
-    uint8_t dtype, act; /* of a, b, y and bias; act: eg__dnnl_act */
+    uint8_t dtype, act; /* of a, b, y and bias; act: an eg__act */
     bool add;
     int64_t m, n, k;
     char *a, *b, *y, *bias; /* bias: NULL if there is none */
@@ -28,5 +28,8 @@ eg_status ISA(eg__product_run)(const eg__call *c, const eg__product *p, bool *do
 /* From tensors: batch axes of a and b broadcast to those of y and merge where they can; a matrix b shared
  * by all batches gives one product of many rows. */
 eg__product ISA(eg__product_of)(const eg_tensor *a, const eg_tensor *b, const eg_tensor *y);
+
+/* Runs the kernel on f32 copies of c's inputs and rounds its result into c->out[0]. */
+eg_status ISA(eg__call_in_f32)(const eg__call *c, eg__kernel *kernel);
 
 #endif

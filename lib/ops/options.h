@@ -124,4 +124,24 @@ typedef struct eg__one_hot_opts {
     int dtype;
 } eg__one_hot_opts;
 
+/* What kernels can do to a result before they store it. */
+typedef enum eg__act {
+    EG__ACT_NONE,
+    EG__ACT_RELU,
+    EG__ACT_TANH,
+    EG__ACT_SIGMOID,
+    EG__ACT_GELU,
+    EG__ACT_GELU_TANH,
+    EG__ACT_SILU,
+} eg__act;
+
+typedef struct eg__linear_opts {
+    int act;
+} eg__linear_opts;
+
+/* The axes whose diagonal is taken; it becomes the last axis. */
+typedef struct eg__diagonal_opts {
+    int first, second;
+} eg__diagonal_opts;
+
 #endif

@@ -352,3 +352,49 @@ eg_tensor *eg_flatten(eg_tensor *x, int first, int last)
     }
     return eg_reshape(x, s);
 }
+
+/* Both axes have one size: the public function has cut them. */
+eg_status eg__infer_diagonal(eg__call *c)
+{
+    const eg__diagonal_opts *o = c->opts;
+    const eg_tensor *x = c->in[0];
+    eg__desc *d = &c->desc[0];
+    d->dtype = x->dtype;
+    d->offset = x->offset;
+    d->ndim = 0;
+    d->n = 1;
+    for (int a = 0; a <= x->ndim; a++) {
+        bool last = a == x->ndim;
+        if (a != o->first && a != o->second) {
+            d->shape[d->ndim] = x->shape[last ? o->first : a];
+            d->strides[d->ndim] = last ? x->strides[o->first] + x->strides[o->second] : x->strides[a];
+            d->n *= d->shape[d->ndim++];
+        }
+    }
+    return EG_OK;
+}
+
+eg_tensor *eg_diagonal(eg_tensor *x, int64_t offset, int axis0, int axis1)
+{
+    if (eg__check(x, "diagonal", "x")) {
+        return NULL;
+    }
+    int a = eg__axis("diagonal", x->ndim, axis0), b = a < 0 ? a : eg__axis("diagonal", x->ndim, axis1);
+    if (b < 0) {
+        return NULL;
+    }
+    if (a == b) {
+        return eg__fail_null(EG_ESHAPE, "diagonal", "both axes are axis %d of %s", a, EG__SHAPE_OF(x));
+    }
+    int64_t rows = x->shape[a], cols = x->shape[b], n = 0, row = 0, col = 0;
+    if (offset > -rows && offset < cols) {
+        row = offset < 0 ? -offset : 0;
+        col = offset > 0 ? offset : 0;
+        n = eg__min(rows - row, cols - col);
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *t = x;
+    t = row || n != rows ? eg_slice(t, a, row, row + n, 1) : t;
+    t = col || n != cols ? eg_slice(t, b, col, col + n, 1) : t;
+    return eg_scope_pop(s, eg__op1(&eg__op_diagonal, t, &(eg__diagonal_opts){a, b}));
+}

@@ -45,3 +45,4 @@ eg_status eg__ref_slice_grad(const eg__call *c)
         return EG_OK;                                                                              \
     }
 VIEW(reshape) VIEW(expand) VIEW(permute) VIEW(slice) VIEW(detach) VIEW(alias)
+VIEW(diagonal)

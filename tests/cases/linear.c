@@ -8,12 +8,38 @@
         (void)n, (void)user;                                                                       \
         return call;                                                                               \
     }
+#define EINSUM(name, count, equation)                                                               \
+    CASE_FUNCTION(einsum_##name, eg_einsum(equation, x, count))
+EINSUM(chain, 3, "ij,jk,kl->il")
+EINSUM(transposed, 2, "ij,kj->ki")
+EINSUM(heads, 2, "bqhd,bkhd->bhqk")
+EINSUM(trace, 1, "iji->j")
+EINSUM(diagonals, 2, "iij,ji->ij")
+EINSUM(ellipsis, 2, "...ij,j...->i...")
+EINSUM(sizes_of_one, 2, "ij,ij->j")
+EINSUM(implicit, 2, "cab,ad")
 #define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 #define PAIR(a, b) {{a, -1, 1, 0}, {b, -1, 1, 0}}, 2
 
 CASE_FUNCTION(matmul, eg_matmul(x[0], x[1]))
+CASE_FUNCTION(linear, eg_linear(x[0], x[1], n > 2 ? x[2] : NULL))
+CASE_FUNCTION(linear_relu, eg_linear(x[0], x[1], n > 2 ? x[2] : NULL, .activation = eg_relu))
+CASE_FUNCTION(linear_tanh, eg_linear(x[0], x[1], n > 2 ? x[2] : NULL, .activation = eg_tanh))
+CASE_FUNCTION(linear_sigmoid, eg_linear(x[0], x[1], n > 2 ? x[2] : NULL, .activation = eg_sigmoid))
+CASE_FUNCTION(linear_gelu, eg_linear(x[0], x[1], n > 2 ? x[2] : NULL, .activation = eg_gelu))
+CASE_FUNCTION(linear_gelu_tanh, eg_linear(x[0], x[1], n > 2 ? x[2] : NULL, .activation = eg_gelu_tanh))
+CASE_FUNCTION(linear_silu, eg_linear(x[0], x[1], n > 2 ? x[2] : NULL, .activation = eg_silu))
+CASE_FUNCTION(linear_mish, eg_linear(x[0], x[1], n > 2 ? x[2] : NULL, .activation = eg_mish))
+CASE_FUNCTION(diagonal, eg_diagonal(x[0], 0, 0, 1))
+CASE_FUNCTION(diagonal_above, eg_diagonal(x[0], 1, -1, 0))
+CASE_FUNCTION(diagonal_below, eg_diagonal(x[0], -2, 0, 1))
+CASE_FUNCTION(diagonal_outside, eg_diagonal(x[0], 9, 0, 1))
 
 #define MATMUL(name, flags, ...) {"matmul", name, matmul, __VA_ARGS__, flags, 0, 1e-5, NULL}
+#define LINEAR(ops, name, f, flags, ...) {ops, name, f, __VA_ARGS__, flags, 0, 1e-5, NULL}
+#define TRIPLE(a, b, c)          {{a, -1, 1, 0}, {b, -1, 1, 0}, {c, -1, 1, 0}}, 3
+#define DIAGONAL(name, f, a)     {"diagonal", name, f, {{a, -1, 1, 0}}, 1, EGT_INTS | EGT_BOOL, 0, 0, NULL}
+#define EINSUM_CASE(name, f, ...) {"matmul diagonal", "einsum " name, f, __VA_ARGS__, EGT_NO_REF, 0, 1e-5, NULL}
 #define M(...)                   DIMS(__VA_ARGS__)
 
 EGT_CASES(linear,
@@ -43,4 +69,41 @@ EGT_CASES(linear,
     MATMUL("nothing to sum", 0, PAIR(M(3, 0), M(0, 2))),
     MATMUL("no rows", 0, PAIR(M(0, 3), M(3, 2))),
     MATMUL("no columns", 0, PAIR(M(2, 3), M(3, 0))),
-    MATMUL("no batches", 0, PAIR(M(0, 2, 3), M(3, 2))))
+    MATMUL("no batches", 0, PAIR(M(0, 2, 3), M(3, 2))),
+    LINEAR("linear", "plain", linear, 0, TRIPLE(M(3, 4), M(2, 4), M(2))),
+    LINEAR("linear", "no bias", linear, 0, PAIR(M(3, 4), M(2, 4))),
+    LINEAR("linear", "one row", linear, 0, TRIPLE(M(4), M(3, 4), M(3))),
+    LINEAR("linear", "four axes", linear, 0, TRIPLE(M(2, 1, 3, 4), M(2, 4), M(2))),
+    LINEAR("linear", "nothing to sum", linear, 0, TRIPLE(M(3, 0), M(2, 0), M(2))),
+    LINEAR("linear", "no rows", linear, 0, TRIPLE(M(0, 3), M(2, 3), M(2))),
+    LINEAR("linear", "no columns", linear, 0, TRIPLE(M(2, 3), M(0, 3), M(0))),
+    LINEAR("linear", "blocked", linear, EGT_NO_GRAD, TRIPLE(M(2, 21, 70), M(67, 70), M(67))),
+    LINEAR("linear_act", "relu", linear_relu, EGT_NO_SECOND, TRIPLE(M(3, 4), M(2, 4), M(2))),
+    LINEAR("linear_act", "relu without bias", linear_relu, EGT_NO_SECOND, PAIR(M(3, 4), M(2, 4))),
+    LINEAR("linear_act", "tanh", linear_tanh, 0, TRIPLE(M(2, 3, 4), M(2, 4), M(2))),
+    LINEAR("linear_act", "sigmoid", linear_sigmoid, 0, TRIPLE(M(3, 4), M(2, 4), M(2))),
+    LINEAR("linear_act", "sigmoid of one row", linear_sigmoid, 0, TRIPLE(M(4), M(2, 4), M(2))),
+    LINEAR("linear_act", "blocked relu", linear_relu, EGT_NO_GRAD, TRIPLE(M(42, 70), M(67, 70), M(67))),
+    LINEAR("linear_act", "blocked tanh", linear_tanh, EGT_NO_GRAD, TRIPLE(M(42, 70), M(67, 70), M(67))),
+    LINEAR("linear_act", "blocked sigmoid", linear_sigmoid, EGT_NO_GRAD, TRIPLE(M(42, 70), M(67, 70), M(67))),
+    LINEAR("linear", "gelu", linear_gelu, 0, TRIPLE(M(3, 4), M(2, 4), M(2))),
+    LINEAR("linear", "blocked gelu", linear_gelu, EGT_NO_GRAD, TRIPLE(M(42, 70), M(67, 70), M(67))),
+    LINEAR("linear", "blocked gelu_tanh", linear_gelu_tanh, EGT_NO_GRAD, TRIPLE(M(42, 70), M(67, 70), M(67))),
+    LINEAR("linear", "blocked silu", linear_silu, EGT_NO_GRAD, TRIPLE(M(42, 70), M(67, 70), M(67))),
+    LINEAR("linear", "gelu_tanh of a row", linear_gelu_tanh, 0, TRIPLE(M(4), M(2, 4), M(2))),
+    LINEAR("linear", "silu", linear_silu, 0, TRIPLE(M(3, 4), M(2, 4), M(2))),
+    LINEAR("linear", "another activation", linear_mish, 0, TRIPLE(M(3, 4), M(2, 4), M(2))),
+    EINSUM_CASE("chain", einsum_chain, TRIPLE(M(2, 3), M(3, 4), M(4, 2))),
+    EINSUM_CASE("transposed", einsum_transposed, PAIR(M(2, 3), M(4, 3))),
+    EINSUM_CASE("heads", einsum_heads, PAIR(M(2, 3, 2, 4), M(2, 5, 2, 4))),
+    EINSUM_CASE("trace", einsum_trace, {{M(3, 2, 3), -1, 1, 0}}, 1),
+    EINSUM_CASE("diagonals", einsum_diagonals, PAIR(M(3, 3, 2), M(2, 3))),
+    EINSUM_CASE("ellipsis", einsum_ellipsis, PAIR(M(2, 3, 4), M(4, 2))),
+    EINSUM_CASE("sizes of one", einsum_sizes_of_one, PAIR(M(1, 3), M(4, 3))),
+    EINSUM_CASE("implicit", einsum_implicit, PAIR(M(2, 3, 4), M(3, 2))),
+    EINSUM_CASE("nothing to sum", einsum_transposed, PAIR(M(2, 0), M(3, 0))),
+    DIAGONAL("square", diagonal, M(3, 3)),
+    DIAGONAL("batched, of a high matrix", diagonal, M(4, 3, 2)),
+    DIAGONAL("above", diagonal_above, M(3, 2, 4)),
+    DIAGONAL("below", diagonal_below, M(4, 5)),
+    DIAGONAL("outside", diagonal_outside, M(4, 5)))

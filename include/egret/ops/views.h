@@ -35,6 +35,10 @@ EG_API eg_tensor *eg_select(eg_tensor *x, int axis, int64_t index);
 /* NumPy's basic indexing: eg_index(x, "0, 1:-1, ::2, None, ..., -1"). A view. EG_EINDEX in words for what
  * does not parse or does not fit. */
 EG_API eg_tensor *eg_index(eg_tensor *x, const char *expression);
+/* x[..., i, ..., i + offset, ...]: the diagonal of two axes, which go; it becomes the last axis. offset is
+ * positive above, negative below the main diagonal; past the corner it is empty. A view.
+ * grad: dy on that diagonal of zeros. */
+EG_API eg_tensor *eg_diagonal(eg_tensor *x, int64_t offset, int axis0, int axis1);
 /* Any geometry over x's storage, in elements; EG_EINDEX if it leaves the storage. Never recorded:
  * gradients stop here. */
 EG_API eg_tensor *eg_as_strided(eg_tensor *x, eg_shape shape, const int64_t *strides, int64_t offset);

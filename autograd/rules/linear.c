@@ -1,0 +1,56 @@
+/* linear.c - gradients of the linear layer: two matrix products and a sum over the rows. */
+#include "autograd/rules/rules.h"
+
+/* [..., n] as rows of n. */
+static eg_tensor *rows_of(eg_tensor *t)
+{
+    int64_t n = t ? t->shape[t->ndim - 1] : 0, rows = 1;
+    for (int d = 0; t && d < t->ndim - 1; d++) {
+        rows *= t->shape[d];
+    }
+    return t && t->ndim > 2 ? eg_reshape(t, EG_SHAPE(rows, n)) : t;
+}
+
+/* From dz, the gradient before the activation. */
+static eg_status give_all(eg__walk *w, eg_tensor *dz)
+{
+    if (!dz) {
+        return w->status = eg__why();
+    }
+    if (eg__needs(w, 0)) {
+        eg__give(w, 0, eg_matmul(dz, eg__saved_in(w, 1)));
+    }
+    eg_tensor *rows = eg__needs(w, 1) || eg__needs(w, 2) ? rows_of(dz) : NULL;
+    if (eg__needs(w, 1)) {
+        eg__give(w, 1, eg_matmul(eg_transpose(rows, 0, 1), rows_of(eg__saved_in(w, 0))));
+    }
+    if (eg__needs(w, 2)) {
+        eg__give(w, 2, eg_sum(rows, .axes = EG_AXES(0)));
+    }
+    return w->status;
+}
+
+eg_status eg__grad_linear(eg__walk *w)
+{
+    return give_all(w, eg__dy(w, 0));
+}
+
+eg_status eg__grad_linear_act(eg__walk *w)
+{
+    int act = ((const eg__linear_opts *)w->opts)->act;
+    eg_tensor *dy = eg__dy(w, 0), *y = eg__saved_out(w, 0);
+    if (!y) {
+        return w->status = eg__why();
+    }
+    if (!eg__walk_recorded(w)) {
+        const eg__op *op = act == EG__ACT_RELU   ? &eg__op_relu_grad
+                           : act == EG__ACT_TANH ? &eg__op_tanh_grad
+                                                 : &eg__op_sigmoid_grad;
+        return give_all(w, eg__op2(op, dy, y, NULL));
+    }
+    eg_tensor *slope = act == EG__ACT_RELU ? eg_cast(eg_gt_scalar(y, 0), (eg_dtype)y->dtype)
+                       : act == EG__ACT_TANH
+                           ? eg_sub(eg_scalar(1, (eg_dtype)y->dtype), eg_square(y))
+                           : eg_mul(y, eg_sub(eg_scalar(1, (eg_dtype)y->dtype), y));
+    return give_all(w, eg_mul(dy, slope));
+}

@@ -1,0 +1,394 @@
+/* test_linear.c - matrix products beyond the sweep: words, every instruction set on every path, weights that
+ * change under their packed copies, threads, einsum's grammar. */
+#include <pthread.h>
+
+#include "tests/egt.h"
+
+#define OPS(...) ((eg_tensor *[]){__VA_ARGS__})
+
+static eg_tensor *f32(int64_t rows, int64_t cols)
+{
+    return egt_random(EG_SHAPE(rows, cols), EG_F32, -1, 1);
+}
+
+/* The same call by the reference loops. */
+static eg_tensor *reference(eg_tensor *a, eg_tensor *b)
+{
+    eg_debug("ref");
+    eg_tensor *y = eg_matmul(a, b);
+    eg_debug("");
+    return y;
+}
+
+/* ---- words ------------------------------------------------------------------------------------ */
+
+EGT(refusals)
+{
+    eg_tensor *a = f32(2, 3), *b = f32(4, 5), *v = eg_ones(EG_SHAPE(3), EG_F32);
+    eg_tensor *s = eg_scalar(1, EG_F32), *k = eg_ones(EG_SHAPE(3, 3), EG_I64);
+    EGT_REFUSED(eg_matmul(a, b), EG_ESHAPE, "inner sizes differ: [2, 3] x [4, 5]");
+    EGT_REFUSED(eg_matmul(s, a), EG_ESHAPE, "0-dim");
+    EGT_REFUSED(eg_matmul(k, k), EG_EDTYPE, "i64");
+    EGT_REFUSED(eg_matmul(eg_ones(EG_SHAPE(2, 1, 3), EG_F32), eg_ones(EG_SHAPE(3, 3, 1), EG_F32)),
+                EG_ESHAPE, "batch axes do not broadcast");
+    EGT_REFUSED(eg_matmul(NULL, a), EG_EINVAL, "matmul");
+    EGT_REFUSED(eg_dot(a, v), EG_ESHAPE, "two vectors: [2, 3] and [3]");
+    EGT_REFUSED(eg_dot(v, eg_ones(EG_SHAPE(2), EG_F32)), EG_ESHAPE, "inner sizes");
+    EGT_REFUSED(eg_outer(v, a), EG_ESHAPE, "outer");
+    EGT_REFUSED(eg_outer(v, NULL), EG_EINVAL, "outer");
+    EGT_REFUSED(eg_linear(a, b, NULL), EG_ESHAPE, "3 columns, weight [4, 5] needs 5");
+    EGT_REFUSED(eg_linear(a, v, NULL), EG_ESHAPE, "weight [3]");
+    EGT_REFUSED(eg_linear(s, a, NULL), EG_ESHAPE, "0-dim");
+    EGT_REFUSED(eg_linear(a, eg_ones(EG_SHAPE(4, 3), EG_F32), v), EG_ESHAPE, "must be [4]");
+    EGT_REFUSED(eg_linear(a, eg_ones(EG_SHAPE(4, 3), EG_F32), s), EG_ESHAPE, "bias is []");
+    EGT_REFUSED(eg_linear(a, NULL, NULL), EG_EINVAL, "weight");
+    EGT_REFUSED(eg_linear(NULL, a, NULL), EG_EINVAL, "x");
+    EGT_REFUSED(eg_diagonal(a, 0, 0, 0), EG_ESHAPE, "both axes are axis 0");
+    EGT_REFUSED(eg_diagonal(a, 0, 0, 2), EG_ESHAPE, "axis 2 is outside rank 2");
+    EGT_REFUSED(eg_diagonal(v, 0, 0, 1), EG_ESHAPE, "diagonal");
+}
+
+EGT(extreme_diagonals)
+{
+    eg_tensor *a = f32(3, 4);
+    EGT_EQ(eg_numel(eg_diagonal(a, INT64_MIN, 0, 1)), 0);
+    EGT_EQ(eg_numel(eg_diagonal(a, INT64_MAX, 0, 1)), 0);
+    EGT_EQ(eg_numel(eg_diagonal(a, -2, 0, 1)), 1);
+    EGT_EQ(eg_get(eg_diagonal(a, 3, 0, 1), 0), eg_get(a, 3));
+}
+
+/* ---- values ------------------------------------------------------------------------------------ */
+
+/* Sizes around the borders between the ways of lib/cpu/product.c and around its blocks. */
+static void all_sizes(double tolerance, eg_dtype dtype)
+{
+    static const int64_t sizes[][3] = {
+        {1, 1, 1},     {4, 4, 4},      {20, 20, 20},   {21, 20, 20},   {3, 64, 42},    {3, 65, 42},
+        {4, 80, 200},  {5, 80, 200},   {1, 3000, 9},   {9, 3000, 1},   {12, 100, 32},  {13, 100, 33},
+        {96, 256, 64}, {97, 257, 65},  {200, 30, 31},  {8, 300, 1025}, {40, 513, 100}, {2, 1, 700},
+        {700, 1, 2},   {1, 1, 70},     {70, 1, 1},     {1, 70, 1},     {6, 2, 1100},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t m = sizes[i][0], k = sizes[i][1], n = sizes[i][2];
+        for (int way = 0; way < 6; way++) {
+            EG_SCOPE {
+                eg_tensor *a = egt_random(EG_SHAPE(way & 1 ? k : m, way & 1 ? m : k), dtype, -1, 1);
+                eg_tensor *b = egt_random(EG_SHAPE(way & 2 ? n : k, way & 2 ? k : n), dtype, -1, 1);
+                a = way & 1 ? eg_transpose(a, 0, 1) : a;
+                b = way & 2 ? eg_transpose(b, 0, 1) : b;
+                if (way & 4) { /* backwards: strides that are negative */
+                    a = eg_slice(a, 0, EG_END, EG_END, -1);
+                    b = eg_slice(b, 1, EG_END, EG_END, -1);
+                }
+                double d = egt_distance(eg_matmul(a, b), reference(a, b));
+                if (!(d <= tolerance)) {
+                    egt_fail(__FILE__, __LINE__, "%s, [%d, %d] x [%d, %d], way %d: off by %g",
+                             eg_cpu_isa(), (int)m, (int)k, (int)k, (int)n, way, d);
+                }
+            }
+        }
+    }
+}
+
+EGT(every_instruction_set)
+{
+    static const char *const sets[] = {"base", "avx2", "avx512"};
+    const char *best = eg_cpu_isa();
+    int tried = 0;
+    for (int i = 0; i < 3; i++) {
+        if (eg_debug_isa(sets[i]) == EG_OK) {
+            all_sizes(2e-5, EG_F32);
+            all_sizes(1e-13, EG_F64);
+            tried++;
+        }
+        eg_clear_error();
+    }
+    EGT_OK(eg_debug_isa(best));
+    EGT_CHECK(tried > 0);
+}
+
+EGT(halves)
+{
+    all_sizes(1e-2, EG_BF16);
+    all_sizes(2e-3, EG_F16);
+}
+
+EGT(expanded_operands)
+{
+    eg_tensor *row = f32(1, 40), *a = eg_expand(row, EG_SHAPE(30, 40)), *b = f32(40, 50);
+    EGT_CHECK(egt_distance(eg_matmul(a, b), reference(a, b)) < 1e-5);
+    eg_tensor *c = eg_expand(f32(40, 1), EG_SHAPE(40, 50));
+    EGT_CHECK(egt_distance(eg_matmul(a, c), reference(a, c)) < 1e-5);
+    eg_tensor *stack = eg_expand(f32(30, 40), EG_SHAPE(5, 30, 40));
+    eg_tensor *many = egt_random(EG_SHAPE(5, 40, 50), EG_F32, -1, 1);
+    EGT_CHECK(egt_distance(eg_matmul(stack, many), reference(stack, many)) < 1e-5);
+}
+
+/* Heads of attention as they come: [N, T, H, D] seen as [N, H, T, D]. */
+EGT(heads)
+{
+    eg_tensor *q = eg_permute(egt_random(EG_SHAPE(2, 40, 3, 16), EG_F32, -1, 1), EG_AXES(0, 2, 1, 3));
+    eg_tensor *k = eg_permute(egt_random(EG_SHAPE(2, 50, 3, 16), EG_F32, -1, 1), EG_AXES(0, 2, 3, 1));
+    EGT_CHECK(egt_distance(eg_matmul(q, k), reference(q, k)) < 1e-5);
+}
+
+EGT(not_a_number_spreads)
+{
+    eg_tensor *a = f32(30, 40), *b = f32(40, 50);
+    eg_set(a, 5 * 40 + 3, (double)NAN);
+    eg_tensor *y = eg_matmul(a, b);
+    for (int64_t i = 0; i < eg_numel(y); i++) {
+        EGT_EQ(isnan(eg_get(y, i)) != 0, i / 50 == 5);
+    }
+    eg_tensor *(*const functions[])(eg_tensor *) = {eg_relu, eg_tanh, eg_sigmoid, eg_gelu,
+                                                    eg_gelu_tanh, eg_silu};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        eg_tensor *r = eg_linear(a, eg_transpose(b, 0, 1), NULL, .activation = functions[i]);
+        EGT_CHECK(isnan(eg_get(r, 5 * 50)));
+        EGT_CHECK(egt_distance(r, functions[i](reference(a, b))) < 1e-5);
+    }
+}
+
+EGT(same_numbers_every_time)
+{
+    eg_tensor *a = f32(70, 300), *b = f32(300, 90);
+    EGT_EQ(egt_distance(eg_matmul(a, b), eg_matmul(a, b)), 0);
+}
+
+EGT(one_thread_or_all)
+{
+    eg_tensor *a = f32(130, 70), *b = f32(70, 110), *d = eg_cast(a, EG_F64), *e = eg_cast(b, EG_F64);
+    int all = eg_threads();
+    eg_tensor *y = eg_matmul(a, b), *z = eg_matmul(d, e);
+    EGT_OK(eg_set_threads(1));
+    EGT_CHECK(egt_distance(eg_matmul(a, b), y) < 1e-5);
+    EGT_CHECK(egt_distance(eg_matmul(d, e), z) < 1e-13);
+    EGT_OK(eg_set_threads(all));
+}
+
+/* ---- weights and their packed copies ------------------------------------------------------------ */
+
+static eg_tensor *plain_linear(eg_tensor *x, eg_tensor *w, eg_tensor *b)
+{
+    return eg_add(reference(x, eg_transpose(w, 0, 1)), b);
+}
+
+/* Enough uses that a packed copy serves, at several numbers of rows. */
+static void use_often(eg_tensor *w, eg_tensor *b)
+{
+    for (int i = 0; i < 12; i++) {
+        EG_SCOPE {
+            eg_tensor *x = f32(i % 3 == 0 ? 20 : 33, eg_size(w, 1));
+            EGT_CHECK(egt_distance(eg_linear(x, w, b), plain_linear(x, w, b)) < 1e-5);
+        }
+    }
+}
+
+EGT(weights_that_change)
+{
+    eg_tensor *w = f32(60, 80), *b = egt_random(EG_SHAPE(60), EG_F32, -1, 1);
+    use_often(w, b);
+    eg_set(w, 17, 5);
+    use_often(w, b);
+    eg_add_scalar_(w, 0.25);
+    use_often(w, b);
+    eg_tensor *view = eg_slice(w, 0, 10, 50, 1), *bias = eg_slice(b, 0, 10, 50, 1);
+    use_often(view, bias);
+    eg_mul_scalar_(view, 2);
+    use_often(view, bias);
+    use_often(w, b);
+    use_often(eg_slice(w, 0, 20, 60, 1), eg_slice(b, 0, 20, 60, 1));
+    use_often(eg_slice(w, 1, 5, 70, 1), b);
+    use_often(eg_slice(w, 0, EG_END, EG_END, -1), b);
+}
+
+EGT(weights_that_come_and_go)
+{
+    for (int i = 0; i < 40; i++) {
+        EG_SCOPE {
+            eg_tensor *w = f32(40, 50), *b = egt_random(EG_SHAPE(40), EG_F32, -1, 1), *x = f32(20, 50);
+            for (int k = 0; k < 4; k++) {
+                EGT_CHECK(egt_distance(eg_linear(x, w, b), plain_linear(x, w, b)) < 1e-5);
+            }
+        }
+    }
+}
+
+/* Memory of the caller's may change without telling. */
+EGT(wrapped_weights)
+{
+    static float data[40 * 50];
+    eg_tensor *w = eg_wrap(data, EG_SHAPE(40, 50), EG_F32, NULL, NULL);
+    eg_tensor *b = eg_zeros(EG_SHAPE(40), EG_F32), *x = f32(20, 50);
+    for (int i = 0; i < 10; i++) {
+        for (int k = 0; k < 40 * 50; k++) {
+            data[k] = (float)((k * 7 + i) % 11);
+        }
+        EGT_CHECK(egt_distance(eg_linear(x, w, b), plain_linear(x, w, b)) < 1e-5);
+    }
+}
+
+EGT(strided_bias)
+{
+    eg_tensor *x = f32(20, 30), *w = f32(40, 30);
+    eg_tensor *b = eg_select(f32(40, 3), 1, 1);
+    eg_tensor *z = plain_linear(x, w, b);
+    EGT_CHECK(egt_distance(eg_linear(x, w, b), z) < 1e-5);
+    EGT_CHECK(egt_distance(eg_linear(x, w, b, .activation = eg_tanh), eg_tanh(z)) < 1e-5);
+    b = eg_expand(eg_ones(EG_SHAPE(1), EG_F32), EG_SHAPE(40));
+    EGT_CHECK(egt_distance(eg_linear(x, w, b, .activation = eg_relu), eg_relu(plain_linear(x, w, b))) <
+              1e-5);
+}
+
+typedef struct work {
+    eg_tensor *w, *b, *x, *want;
+    bool good;
+} work;
+
+static void *use_shared(void *user)
+{
+    work *k = user;
+    k->good = true;
+    for (int i = 0; i < 50; i++) {
+        EG_SCOPE {
+            eg_tensor *x = i % 2 ? k->x : eg_slice(k->x, 0, 0, 20, 1);
+            eg_tensor *want = i % 2 ? k->want : eg_slice(k->want, 0, 0, 20, 1);
+            k->good = k->good && egt_distance(eg_linear(x, k->w, k->b), want) < 1e-5;
+        }
+    }
+    return NULL;
+}
+
+EGT(threads_share_weights)
+{
+    eg_tensor *w = f32(60, 80), *b = egt_random(EG_SHAPE(60), EG_F32, -1, 1), *x = f32(40, 80);
+    work k[3];
+    pthread_t t[3];
+    for (int i = 0; i < 3; i++) {
+        k[i] = (work){w, b, x, plain_linear(x, w, b), false};
+        EGT_EQ(pthread_create(&t[i], NULL, use_shared, &k[i]), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        pthread_join(t[i], NULL);
+    }
+    EGT_CHECK(k[0].good && k[1].good && k[2].good);
+}
+
+/* A fused activation changes neither what is computed nor whether a walk can follow. */
+EGT(activation_with_and_without_tape)
+{
+    eg_tensor *(*const functions[])(eg_tensor *) = {eg_relu, eg_tanh, eg_sigmoid, eg_gelu,
+                                                    eg_gelu_tanh, eg_silu, eg_exp};
+    eg_tensor *x = f32(20, 30), *w = f32(40, 30), *b = egt_random(EG_SHAPE(40), EG_F32, -1, 1);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        EG_SCOPE {
+            eg_tensor *y = eg_linear(x, w, b, .activation = functions[i]);
+            eg_tape tape = eg_tape_open();
+            eg_tape_watch(tape, w);
+            eg_tensor *z = eg_linear(x, w, b, .activation = functions[i]), *g = NULL;
+            eg_tensor *loss = eg_sum(z);
+            EGT_OK(eg_tape_gradients(tape, loss, OPS(w), 1, &g));
+            EGT_CHECK(egt_distance(y, z) < 1e-5);
+            EGT_CHECK(egt_distance(y, functions[i](plain_linear(x, w, b))) < 1e-5);
+            EGT_CHECK(eg_numel(g) == 40 * 30);
+        }
+    }
+}
+
+/* ---- einsum --------------------------------------------------------------------------------------- */
+
+EGT(malformed_equations)
+{
+    eg_tensor *a = f32(3, 3), *v = eg_ones(EG_SHAPE(3), EG_F32), *s = eg_scalar(2, EG_F32);
+    char letters[201];
+    memset(letters, 'i', 200);
+    letters[200] = 0;
+    EGT_REFUSED(eg_einsum("", OPS(a), 1), EG_ESHAPE, "operand 0 is [3, 3]");
+    EGT_REFUSED(eg_einsum("ij,", OPS(a), 1), EG_EINVAL, "more terms");
+    EGT_REFUSED(eg_einsum("ij,", OPS(a, a), 2), EG_ESHAPE, "operand 1");
+    EGT_REFUSED(eg_einsum("i->ii", OPS(v), 1), EG_EINVAL, "'i' is twice in the result");
+    EGT_REFUSED(eg_einsum(letters, OPS(a), 1), EG_EINVAL, "more than 8 letters");
+    EGT_REFUSED(eg_einsum("ij->k", OPS(a), 1), EG_EINVAL, "'k' of the result is in no operand");
+    EGT_REFUSED(eg_einsum("i$->i", OPS(a), 1), EG_EINVAL, "at place 2 of \"i$->i\"");
+    EGT_REFUSED(eg_einsum("ij->ij->", OPS(a), 1), EG_EINVAL, "behind the result");
+    EGT_REFUSED(eg_einsum("ij->i,j", OPS(a), 1), EG_EINVAL, "behind the result");
+    EGT_REFUSED(eg_einsum("ij-i", OPS(a), 1), EG_EINVAL, "a dash");
+    EGT_REFUSED(eg_einsum("ij>i", OPS(a), 1), EG_EINVAL, "neither letter");
+    EGT_REFUSED(eg_einsum("..ij", OPS(a), 1), EG_EINVAL, "a dot");
+    EGT_REFUSED(eg_einsum("...i...", OPS(a), 1), EG_EINVAL, "a second ellipsis");
+    EGT_REFUSED(eg_einsum("...i->i", OPS(a), 1), EG_EINVAL, "lacks the \"...\"");
+    EGT_REFUSED(eg_einsum("ij,jk", OPS(a), 1), EG_EINVAL, "more terms");
+    EGT_REFUSED(eg_einsum("ij", OPS(a, a), 2), EG_EINVAL, "has 1 terms");
+    EGT_REFUSED(eg_einsum("i", OPS(a), 1), EG_ESHAPE, "names 1 axes");
+    EGT_REFUSED(eg_einsum("ijk", OPS(a), 1), EG_ESHAPE, "names 3 axes");
+    EGT_REFUSED(eg_einsum("ijk...", OPS(a), 1), EG_ESHAPE, "names 3 axes");
+    EGT_REFUSED(eg_einsum("ij,jk", OPS(a, f32(4, 3)), 2), EG_ESHAPE, "'j' is 4 in operand 1");
+    EGT_REFUSED(eg_einsum("ii", OPS(f32(3, 1)), 1), EG_ESHAPE, "different sizes");
+    EGT_REFUSED(eg_einsum("ij", NULL, 1), EG_EINVAL, "operands");
+    EGT_REFUSED(eg_einsum(NULL, OPS(a), 1), EG_EINVAL, "equation");
+    EGT_REFUSED(eg_einsum("ij", OPS(a), 0), EG_EINVAL, "0 operands");
+    EGT_REFUSED(eg_einsum("ij,jk", OPS(a, NULL), 2), EG_EINVAL, "operand");
+    EGT_REFUSED(eg_einsum("abcde,fghij", OPS(eg_ones(EG_SHAPE(1, 1, 1, 1, 1), EG_F32),
+                                             eg_ones(EG_SHAPE(1, 1, 1, 1, 1), EG_F32)), 2),
+                EG_ESHAPE, "more than 8 axes");
+    EGT_EQ(eg_item(eg_einsum("", OPS(s), 1)), 2);
+    EGT_EQ(eg_item(eg_einsum("->", OPS(s), 1)), 2);
+}
+
+static bool same(const char *equation, eg_tensor *const *x, int n, eg_tensor *want)
+{
+    eg_tensor *y = eg_einsum(equation, x, n);
+    return y && egt_distance(y, want) < 1e-5;
+}
+
+EGT(einsum_means_what_numpy_means)
+{
+    eg_tensor *a = f32(3, 4), *b = f32(4, 5), *q = f32(3, 3), *v = eg_ones(EG_SHAPE(4), EG_F32);
+    eg_tensor *t = egt_random(EG_SHAPE(2, 3, 4), EG_F32, -1, 1);
+    EGT_CHECK(same("ba", OPS(a), 1, eg_transpose(a, 0, 1)));
+    EGT_CHECK(same("bA", OPS(a), 1, eg_transpose(a, 0, 1)));
+    EGT_CHECK(same(" i j , j k -> i k ", OPS(a, b), 2, eg_matmul(a, b)));
+    EGT_CHECK(same("ij,jk", OPS(a, b), 2, eg_matmul(a, b)));
+    EGT_CHECK(same("ij,jk->ki", OPS(a, b), 2, eg_transpose(eg_matmul(a, b), 0, 1)));
+    EGT_CHECK(same("ii", OPS(q), 1, eg_sum(eg_diagonal(q, 0, 0, 1))));
+    EGT_CHECK(same("ii->i", OPS(q), 1, eg_diagonal(q, 0, 0, 1)));
+    EGT_CHECK(same("...", OPS(t), 1, t));
+    EGT_CHECK(same("...j", OPS(t), 1, t));
+    EGT_CHECK(same("j...", OPS(t), 1, eg_permute(t, EG_AXES(1, 2, 0))));
+    EGT_CHECK(same("...ij->...ji", OPS(t), 1, eg_transpose(t, 1, 2)));
+    EGT_CHECK(same("...ij,jk->...ik", OPS(t, b), 2, eg_matmul(t, b)));
+    EGT_CHECK(same("...,...", OPS(t, v), 2, eg_mul(t, v)));
+    EGT_CHECK(same("i...,j...->ij...", OPS(a, t), 2,
+                   eg_einsum("ib,jab->ijab", OPS(a, t), 2)));
+    EGT_CHECK(same("ij,j", OPS(a, v), 2, eg_matmul(a, v)));
+    EGT_CHECK(same("ij,ij->", OPS(a, a), 2, eg_sum(eg_square(a))));
+    EGT_CHECK(same("i,j,k->kji", OPS(v, v, v), 3, eg_ones(EG_SHAPE(4, 4, 4), EG_F32)));
+    eg_tensor *thin = f32(3, 1);
+    EGT_CHECK(same("ij,jk->ik", OPS(thin, b), 2, eg_matmul(eg_expand(thin, EG_SHAPE(3, 4)), b)));
+    EGT_CHECK(same("iij,jk->k", OPS(egt_random(EG_SHAPE(3, 3, 4), EG_F32, 0, 0), b), 2,
+                   eg_zeros(EG_SHAPE(5), EG_F32)));
+}
+
+EGT(einsum_of_integers)
+{
+    eg_tensor *a = eg_from_values(EG_SHAPE(2, 2), EG_I32, (double[]){1, 2, 3, 4});
+    eg_tensor *y = eg_einsum("ij,jk->ik", OPS(a, a), 2);
+    EGT_EQ(eg_dtype_of(y), EG_I64);
+    EGT_EQ(eg_get(y, 0), 7);
+    EGT_EQ(eg_get(y, 3), 22);
+    eg_tensor *h = eg_einsum("ij,jk->ik", OPS(a, eg_cast(a, EG_F32)), 2);
+    EGT_EQ(eg_dtype_of(h), EG_F32);
+    EGT_EQ(eg_get(h, 3), 22);
+    a = eg_arange(0, 3, 1, EG_I64);
+    EGT_EQ(eg_get(eg_outer(a, a), 8), 4);
+}
+
+EGT(einsum_borrows_nothing_of_the_callers)
+{
+    eg_tensor *a = f32(3, 4), *y = NULL;
+    EG_SCOPE {
+        y = eg_keep(eg_einsum("ij", OPS(a), 1));
+    }
+    EGT_CHECK(y != a && egt_distance(y, a) == 0);
+    EGT_OK(eg_release(y));
+}
