@@ -15,6 +15,7 @@
 #include <egret/ops/random.h>
 #include <egret/ops/reduce.h>
 #include <egret/ops/softmax.h>
+#include <egret/ops/sort.h>
 #include <egret/ops/views.h>
 
 #endif

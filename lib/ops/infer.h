@@ -17,4 +17,6 @@ eg__infer eg__infer_concat, eg__infer_pad, eg__infer_index_select, eg__infer_ind
     eg__infer_gather, eg__infer_scatter, eg__infer_ravel_index, eg__infer_unravel_index,
     eg__infer_nonzero, eg__infer_one_hot;
 
+eg__infer eg__infer_sort, eg__infer_topk, eg__infer_searchsorted;
+
 #endif

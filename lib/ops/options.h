@@ -143,5 +143,15 @@ typedef struct eg__linear_opts {
 typedef struct eg__diagonal_opts {
     int first, second;
 } eg__diagonal_opts;
+/* sort and topk; descending: the largest of topk; k: of topk. */
+typedef struct eg__sort_opts {
+    int axis;
+    bool descending;
+    int64_t k;
+} eg__sort_opts;
+
+typedef struct eg__searchsorted_opts {
+    bool right;
+} eg__searchsorted_opts;
 
 #endif

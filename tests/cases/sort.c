@@ -1,0 +1,77 @@
+/* sort.c - order, places in sorted lines. */
+#include "tests/cases.h"
+
+/* Which: 0 the values, 1 the indices. */
+#define CASE(name, call)                                                                           \
+    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
+    {                                                                                              \
+        eg_tensor *v, *i;                                                                          \
+        (void)n;                                                                                   \
+        return call ? NULL : user ? i : v;                                                         \
+    }
+CASE(sort0, eg_sort(x[0], 0, false, &v, &i))
+CASE(sort1, eg_sort(x[0], 1, true, &v, &i))
+CASE(sort_last, eg_sort(x[0], -1, false, &v, &i))
+CASE(top2, eg_topk(x[0], 2, -1, true, &v, &i))
+CASE(least3, eg_topk(x[0], 3, 0, false, &v, &i))
+CASE(top0, eg_topk(x[0], 0, 0, false, &v, &i))
+CASE(top40, eg_topk(x[0], 40, -1, true, &v, &i))
+CASE(median, eg_kthvalue(x[0], 3, 1, &v, &i))
+CASE(unique, eg_unique(x[0], &v, &i, NULL))
+CASE(unique_slices, eg_unique_slices(x[0], 0, &v, &i, NULL))
+
+#define DIRECT(name, call)                                                                         \
+    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
+    {                                                                                              \
+        (void)n, (void)user;                                                                       \
+        return call;                                                                               \
+    }
+DIRECT(argsort, eg_argsort(x[0], 1, false))
+DIRECT(in_topk, eg_in_topk(x[0], x[1], 2))
+DIRECT(bincount, eg_bincount(x[0], NULL, 3))
+DIRECT(weighted, eg_bincount(x[1], x[0], 3))
+DIRECT(histogram, eg_histogram(x[0], 7, -2, 2))
+
+static eg_tensor *search(eg_tensor *const *x, int n, void *user)
+{
+    eg_tensor *line;
+    (void)n;
+    return eg_sort(x[0], -1, false, &line, NULL) ? NULL : eg_searchsorted(line, x[1], user != NULL);
+}
+
+#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
+#define X(...) {DIMS(__VA_ARGS__), -3, 3, 0}
+#define FEW(...) {DIMS(__VA_ARGS__), 0, 4, 0}
+#define ID(n, ...) {DIMS(__VA_ARGS__), 0, n, 1 + EG_I64}
+static int indices;
+enum { ALL = EGT_INTS | EGT_BOOL, PLAIN = EGT_INTS | EGT_NO_GRAD };
+
+EGT_CASES(sort,
+    {"sort", "first axis", sort0, {X(5, 2, 3)}, 1, ALL, 0, 0, NULL},
+    {"sort", "falling", sort1, {X(2, 7, 2)}, 1, ALL, 0, 0, NULL},
+    {"sort", "last axis", sort_last, {X(3, 8)}, 1, ALL, 0, 0, NULL},
+    {"sort", "numbers", sort_last, {{{0, {0}}, -3, 3, 0}}, 1, ALL, 0, 0, NULL},
+    {"sort", "nothing", sort_last, {X(3, 0)}, 1, ALL, 0, 0, NULL},
+    {"sort", "indices", sort1, {X(2, 7, 2)}, 1, ALL | EGT_NO_GRAD, 0, 0, &indices},
+    {"sort", "rows of some", sort_last, {X(40, 70)}, 1, PLAIN, 0, 0, NULL},
+    {"sort", "rows of many", sort_last, {X(9, 900)}, 1, PLAIN, 0, 0, &indices},
+    {"sort", "columns of many", sort0, {X(600, 5)}, 1, PLAIN, 0, 0, &indices},
+    {"sort", "argsort", argsort, {X(3, 9)}, 1, ALL | EGT_NO_GRAD, 0, 0, NULL},
+    {"topk", "largest", top2, {X(3, 7)}, 1, ALL, 0, 0, NULL},
+    {"topk", "smallest", least3, {X(5, 3)}, 1, ALL, 0, 0, NULL},
+    {"topk", "none", top0, {X(5, 3)}, 1, ALL, 0, 0, NULL},
+    {"topk", "of many", top2, {X(5, 3000)}, 1, PLAIN, 0, 0, &indices},
+    {"topk", "some of many", top40, {X(5, 3000)}, 1, PLAIN, 0, 0, &indices},
+    {"topk", "kthvalue", median, {X(2, 5, 2)}, 1, ALL, 0, 0, NULL},
+    {"gather sum", "in_topk", in_topk, {X(6, 5), ID(5, 6)}, 2, EGT_INTS | EGT_NO_GRAD, 0, 0, NULL},
+    {"sort nonzero", "unique", unique, {FEW(3, 5)}, 1, PLAIN | EGT_BOOL | EGT_NO_FLOAT, 0, 0, NULL},
+    {"sort nonzero", "unique inverse", unique, {FEW(3, 5)}, 1, PLAIN | EGT_BOOL | EGT_NO_FLOAT, 0, 0, &indices},
+    {"sort nonzero", "unique floats", unique, {X(9)}, 1, EGT_NO_GRAD, 0, 0, NULL},
+    {"sort nonzero", "unique slices", unique_slices, {{DIMS(9, 2), 0, 2, 0}}, 1, PLAIN | EGT_BOOL | EGT_NO_FLOAT, 0, 0, NULL},
+    {"searchsorted", "one line", search, {X(9), X(2, 3)}, 2, ALL | EGT_NO_GRAD, 0, 0, NULL},
+    {"searchsorted", "one line, behind", search, {X(10), X(2, 3)}, 2, ALL | EGT_NO_GRAD, 0, 0, &indices},
+    {"searchsorted", "a line each", search, {X(2, 5), X(2, 3)}, 2, ALL | EGT_NO_GRAD, 0, 0, NULL},
+    {"searchsorted", "an empty line", search, {X(0), X(4)}, 2, ALL | EGT_NO_GRAD, 0, 0, NULL},
+    {"index_add", "bincount", bincount, {ID(6, 9)}, 1, EGT_NO_FLOAT | EGT_NO_GRAD | EGT_INTS, 0, 0, NULL},
+    {"index_add", "bincount, weighted", weighted, {X(9), ID(6, 9)}, 2, EGT_INTS, 0, 0, NULL},
+    {"searchsorted index_add", "histogram", histogram, {X(40)}, 1, EGT_INTS | EGT_NO_GRAD, 0, 0, NULL})
