@@ -96,8 +96,15 @@ typedef struct reduction {
     eg_tensor *(*run)(eg_tensor *, const eg_reduce_options *);
 } reduction;
 
+/* The variance has options of its own. */
+static eg_tensor *variance(eg_tensor *x, const eg_reduce_options *options)
+{
+    return eg_var(x, .axes = options->axes);
+}
+
 static const reduction reductions[] = {
-    {"sum", eg_sum_with},
+    {"sum", eg_sum_with},       {"mean", eg_mean_with},           {"max", eg_max_with},
+    {"argmax", eg_argmax_with}, {"logsumexp", eg_logsumexp_with}, {"var", variance},
 };
 
 static int64_t step_reduce(work *w)
@@ -119,6 +126,48 @@ static bool make_reduce(work *w)
     w->x[0] = work_random(EG_SHAPE(INT("rows"), INT("cols")), -0.5, 0.5);
     w->step = step_reduce;
     return w->reduce && w->x[0];
+}
+
+/* Ops along the last axis of [rows, cols]. */
+static eg_tensor *running_sum(eg_tensor *x)
+{
+    return eg_cumsum(x, 1);
+}
+
+static eg_tensor *softmax(eg_tensor *x)
+{
+    return eg_softmax(x, 1);
+}
+
+static eg_tensor *log_softmax(eg_tensor *x)
+{
+    return eg_log_softmax(x, 1);
+}
+
+static bool along(work *w, eg_tensor *(*f)(eg_tensor *))
+{
+    w->x[0] = work_random(EG_SHAPE(INT("rows"), INT("cols")), -0.5, 0.5);
+    w->f1 = f;
+    w->step = step_f1;
+    if (!w->x[0] || !bench_is(w->c, "dir", "bwd")) {
+        return w->x[0];
+    }
+    return work_watch(w, 1) && work_walk(w, f(w->x[0]));
+}
+
+static bool make_cumsum(work *w)
+{
+    return along(w, running_sum);
+}
+
+static bool make_softmax(work *w)
+{
+    return along(w, softmax);
+}
+
+static bool make_log_softmax(work *w)
+{
+    return along(w, log_softmax);
 }
 
 static eg_tensor *to_bf16(eg_tensor *x)
@@ -247,5 +296,6 @@ const work_op work_basic[] = {
     {"bias", make_bias},           {"cast", make_cast},       {"reduce", make_reduce},
     {"transpose", make_transpose}, {"nhwc", make_nhwc},       {"every_second", make_every_second},
     {"dropout", make_dropout},     {"uniform", make_uniform}, {"normal", make_normal},
+    {"cumsum", make_cumsum},       {"softmax", make_softmax}, {"log_softmax", make_log_softmax},
     {"embedding", make_embedding}, {"concat", make_concat},   {NULL, NULL},
 };

@@ -72,7 +72,27 @@ static bool make_convt(work *w)
     return finish(w);
 }
 
+static eg_tensor *linear(work *w)
+{
+    eg_linear_options o = {.size = sizeof o};
+    o.activation = bench_is(w->c, "act", "relu")   ? eg_relu
+                   : bench_is(w->c, "act", "gelu") ? eg_gelu
+                                                   : NULL;
+    return eg_linear_with(w->x[0], w->x[1], w->x[2], &o);
+}
+
+static bool make_linear(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("m"), INT("k")), -0.5, 0.5);
+    w->x[1] = work_random(EG_SHAPE(INT("n"), INT("k")), -0.5, 0.5);
+    w->x[2] = work_random(EG_SHAPE(INT("n")), -0.5, 0.5);
+    w->forward = linear;
+    w->step = step_forward;
+    return w->x[0] && w->x[1] && w->x[2];
+}
+
 const work_op work_layers[] = {
+    {"linear", make_linear},
     {"conv", make_conv},
     {"convt", make_convt},
     {NULL, NULL},

@@ -20,7 +20,7 @@ FAMILIES = {
     "linalg": layers.linalg, "conv": layers.conv, "pool": layers.pool, "norm": layers.norm,
     "resize": layers.resize,
     "index": arrays.index, "sort": arrays.sort, "shape": arrays.shape,
-    "softmax_loss": training.softmax_loss, "rnn": training.rnn, "optim": training.optim,
+    "softmax": training.softmax, "loss": training.loss, "rnn": training.rnn, "optim": training.optim,
 }
 
 

@@ -273,9 +273,9 @@ TABLES = {
 }
 UNARY_TABLES = {
     "exp": torch.exp, "sqrt": torch.sqrt, "sigmoid": torch.sigmoid, "abs": torch.abs,
-    "neg": torch.neg, "floor": torch.floor, "sign": torch.sign, "isnan": torch.isnan,
+    "neg": torch.neg, "floor": torch.floor, "isnan": torch.isnan,
     "relu": F.relu, "sum": torch.sum, "prod": torch.prod, "mean": torch.mean, "max": torch.amax,
-    "argmax": torch.argmax, "var": torch.var, "any": torch.any,
+    "argmax": torch.argmax, "var": torch.var,
     "cumsum": lambda x: torch.cumsum(x.reshape(-1), 0),
     "logsumexp": lambda x: torch.logsumexp(x, 0), "softmax": lambda x: torch.softmax(x, 0),
 }

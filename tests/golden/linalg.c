@@ -21,7 +21,10 @@ static eg_tensor *linear(const golden_case *c)
     static const struct {
         const char *name;
         eg_tensor *(*function)(eg_tensor *);
-    } acts[] = {{"none", NULL}, {"relu", eg_relu}, {"tanh", eg_tanh}, {"sigmoid", eg_sigmoid},
+    } acts[] = {{"none", NULL},
+                {"relu", eg_relu},
+                {"tanh", eg_tanh},
+                {"sigmoid", eg_sigmoid},
                 {"gelu", eg_gelu}};
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
         if (golden_is(c, "act", acts[i].name)) {

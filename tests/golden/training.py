@@ -7,13 +7,16 @@ import torch.nn.functional as F
 f64 = torch.float64
 
 
-def softmax_loss(r):
+def softmax(r):
     for shape, axis in (((3, 5), -1), ((3, 2), 0), ((2, 4, 2), 1), ((1, 7), 1), ((6,), 0)):
         for name in ("softmax", "log_softmax"):
             r.case(name, lambda x: getattr(torch, name)(x, axis), r.normal(*shape) * 3, axis=axis)
     wild = torch.tensor([[1e4, 1e4 + 1, 0], [-math.inf, 0, 1], [-1e4, -1e4, -1e4]], dtype=f64)
     for name in ("softmax", "log_softmax"):
         r.case(name, lambda x: getattr(torch, name)(x, 1), wild, diff=(), axis=1)
+
+
+def loss(r):
     classification(r)
     pairs(r)
 
