@@ -27,6 +27,17 @@ static inline int64_t eg__max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Copies what the caller's options struct has, by its size, into one of ours; NULL is all defaults. Both
+ * begin with their size. */
+static inline void eg__options(void *to, size_t size, const void *given)
+{
+    memset(to, 0, size);
+    if (given) {
+        size_t n = *(const size_t *)given;
+        memcpy(to, given, n && n < size ? n : size);
+    }
+}
+
 /* The test build shrinks what starts small, so that growth is common. */
 #ifdef EG_TINY_LIMITS
 enum { EG__START_CAPACITY = 2, EG__CHUNK_BYTES = 4096 };

@@ -6,6 +6,7 @@
 #include <egret/debug.h>
 #include <egret/error.h>
 #include <egret/io.h>
+#include <egret/nn.h>
 #include <egret/ops.h>
 #include <egret/tape.h>
 #include <egret/tensor.h>

@@ -1,0 +1,85 @@
+/* assign.c - see assign.h. */
+#include "lib/io/assign.h"
+
+#include "lib/ops/options.h"
+#include "lib/optable.h"
+
+/* Names of `a` that `b` lacks, as many as fit into words. */
+static eg_status compare_names(const char *op, const eg_tensors *a, const eg_tensors *b,
+                               const char *what)
+{
+    char list[160] = "";
+    size_t length = 0;
+    int64_t left_out = 0, count = 0;
+    for (int64_t i = 0; i < eg_tensors_count(a); i++) {
+        const char *name = eg_tensors_name(a, i);
+        if (eg_tensors_has(b, name)) {
+            continue;
+        }
+        size_t room = sizeof list - length, n = strlen(name) + 4;
+        count++;
+        if (left_out || n >= room) {
+            left_out++;
+            continue;
+        }
+        length += (size_t)snprintf(list + length, room, "%s\"%s\"", length ? ", " : "", name);
+    }
+    if (!count) {
+        return EG_OK;
+    }
+    char more[40] = "";
+    if (left_out) {
+        snprintf(more, sizeof more, "%s%lld more", length ? " and " : "", (long long)left_out);
+    }
+    return eg__fail(EG_EFORMAT, op, "%s: %s%s; nothing was loaded", what, list, more);
+}
+
+static eg_status check_fit(const char *op, const char *name, const eg_tensor *to,
+                           const eg_tensor *from)
+{
+    if (!eg__same_shape(to, from)) {
+        return eg__fail(EG_ESHAPE, op, "\"%.80s\" is %s there and %s here; nothing was loaded", name,
+                        EG__SHAPE_OF(from), EG__SHAPE_OF(to));
+    }
+    if (to->dtype != from->dtype && !(eg__is_float(to->dtype) && eg__is_float(from->dtype))) {
+        return eg__fail(EG_EDTYPE, op, "\"%.80s\" is %s there and %s here; nothing was loaded", name,
+                        eg_dtype_name((eg_dtype)from->dtype), eg_dtype_name((eg_dtype)to->dtype));
+    }
+    eg__thread *T = eg__thread_get();
+    if (T->record.recording && eg__tracked(T, to)) {
+        return eg__fail(EG_ESTATE, op, "an open tape follows \"%.80s\": close it before loading", name);
+    }
+    return EG_OK;
+}
+
+/* Runs a copying kernel, which takes no memory and so cannot fail any more. */
+static eg_status overwrite(const char *op, eg_tensor *to, eg_tensor *from)
+{
+    bool same = to->dtype == from->dtype;
+    const eg__copy_opts keep = {EG__KEEP_LAYOUT};
+    const eg__cast_opts convert = {to->dtype};
+    eg_status st = eg__begin_write(to, op);
+    return st ? st
+              : eg__run(same ? &eg__op_copy : &eg__op_cast, &from, 1,
+                        same ? (const void *)&keep : (const void *)&convert, to);
+}
+
+eg_status eg__tensors_assign(const char *op, const eg_tensors *to, const eg_tensors *from,
+                             bool allow_missing, bool allow_unexpected)
+{
+    eg_status st = allow_unexpected ? EG_OK : compare_names(op, from, to, "unexpected");
+    if (!st && !allow_missing) {
+        st = compare_names(op, to, from, "missing");
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t i = 0; i < eg_tensors_count(to) && !st; i++) {
+            const char *name = eg_tensors_name(to, i);
+            eg_tensor *mine = eg_tensors_at(to, i);
+            eg_tensor *theirs = eg_tensors_has(from, name) ? eg_tensors_get(from, name) : NULL;
+            if (theirs && theirs != mine) {
+                st = pass ? overwrite(op, mine, theirs) : check_fit(op, name, mine, theirs);
+            }
+        }
+    }
+    return st;
+}

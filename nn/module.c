@@ -1,0 +1,168 @@
+/* module.c - the tree of modules: ownership, modes, members. */
+#include <stdlib.h>
+
+#include "nn/nn.h"
+
+/* ---- members ------------------------------------------------------------------------------- */
+
+void eg_member_child(eg_members *walk, const char *name, eg_module **child)
+{
+    walk->visit(walk, &(eg__member){EG__CHILD, name, child, NULL});
+}
+
+void eg_member_parameter(eg_members *walk, const char *name, eg_tensor **parameter)
+{
+    walk->visit(walk, &(eg__member){EG__PARAMETER, name, NULL, parameter});
+}
+
+void eg_member_buffer(eg_members *walk, const char *name, eg_tensor **buffer)
+{
+    walk->visit(walk, &(eg__member){EG__BUFFER, name, NULL, buffer});
+}
+
+void eg__members(eg_module *m, eg_members *walk)
+{
+    if (m->kind->members) {
+        m->kind->members(m, walk);
+    }
+}
+
+/* ---- making and freeing -------------------------------------------------------------------- */
+
+void *eg_module_new(size_t size, const eg_module_kind *kind)
+{
+    static const char op[] = "eg_module_new";
+    if (!kind || !kind->forward) {
+        return eg__null_argument(op, kind ? "kind->forward" : "kind"), NULL;
+    }
+    if (size < sizeof(eg_module)) {
+        return eg__fail_null(EG_EINVAL, op, "size is %zu, an eg_module alone has %zu", size,
+                             sizeof(eg_module));
+    }
+    eg_module *m = eg__malloc(size);
+    if (!m) {
+        return eg__no_memory(op, (int64_t)size), NULL;
+    }
+    memset(m, 0, size);
+    m->kind = kind;
+    m->training = true;
+    return m;
+}
+
+static void free_tree(eg_module *m);
+
+static void free_member(eg_members *walk, const eg__member *member)
+{
+    (void)walk;
+    if (member->kind != EG__CHILD) {
+        eg_release(*member->tensor);
+    } else if (*member->child) {
+        free_tree(*member->child);
+    }
+}
+
+static void free_tree(eg_module *m)
+{
+    eg__members(m, &(eg_members){free_member});
+    if (m->kind->free) {
+        m->kind->free(m);
+    }
+    free(m);
+}
+
+eg_status eg_module_free(eg_module *m)
+{
+    if (m && m->parent) {
+        return eg__fail(EG_ESTATE, "eg_module_free", "this %s belongs to a %s, which frees it",
+                        m->kind->name, m->parent->kind->name);
+    }
+    if (m) {
+        free_tree(m);
+    }
+    return EG_OK;
+}
+
+/* ---- taking over members ------------------------------------------------------------------- */
+
+typedef struct owner {
+    eg_members walk;
+    eg_module *m;
+    eg_status status;
+} owner;
+
+static void own_member(eg_members *walk, const eg__member *member)
+{
+    owner *o = (owner *)walk;
+    bool is_child = member->kind == EG__CHILD;
+    if (!(is_child ? (void *)*member->child : (void *)*member->tensor)) {
+        o->status = o->status ? o->status : eg__null_argument(o->m->kind->name, member->name);
+    } else if (is_child && (*member->child)->parent) {
+        o->status = eg__fail(EG_ESTATE, o->m->kind->name, "member \"%.60s\" belongs to a %s already",
+                             member->name, (*member->child)->parent->kind->name);
+        *member->child = NULL;
+    } else if (is_child) {
+        (*member->child)->parent = o->m;
+    }
+}
+
+eg_module *eg_module_finish(eg_module *m)
+{
+    if (!m) {
+        return NULL;
+    }
+    owner o = {{own_member}, m, EG_OK};
+    eg__members(m, &o.walk);
+    if (o.status) {
+        free_tree(m);
+        return NULL;
+    }
+    return m;
+}
+
+/* ---- using --------------------------------------------------------------------------------- */
+
+eg_tensor *eg_module_forward(eg_module *m, eg_tensor *x)
+{
+    if (!m) {
+        return eg__null_argument("eg_module_forward", "m"), NULL;
+    }
+    if (eg__check(x, m->kind->name, "x")) {
+        return NULL;
+    }
+    eg_scope s = eg_scope_push();
+    return s.depth ? eg_scope_pop(s, m->kind->forward(m, x)) : NULL;
+}
+
+typedef struct mode {
+    eg_members walk;
+    bool training;
+} mode;
+
+static void set_mode(eg_members *walk, const eg__member *member)
+{
+    if (member->kind == EG__CHILD && *member->child) {
+        (*member->child)->training = ((mode *)walk)->training;
+        eg__members(*member->child, walk);
+    }
+}
+
+static eg_status set_training(eg_module *m, bool training, const char *op)
+{
+    if (!m) {
+        return eg__null_argument(op, "m");
+    }
+    mode w = {{set_mode}, training};
+    m->training = training;
+    eg__members(m, &w.walk);
+    return EG_OK;
+}
+
+eg_status eg_module_train(eg_module *m)
+{
+    return set_training(m, true, "eg_module_train");
+}
+
+eg_status eg_module_eval(eg_module *m)
+{
+    return set_training(m, false, "eg_module_eval");
+}

@@ -1,0 +1,31 @@
+/* nn.h - what the files of this folder share. */
+#ifndef EGRET_NN_NN_H
+#define EGRET_NN_NN_H
+
+#include <egret/nn.h>
+
+#include "lib/internal.h"
+
+enum { EG__CHILD, EG__PARAMETER, EG__BUFFER };
+
+/* One member of a module: `child` for children, `tensor` for the others. */
+typedef struct eg__member {
+    int kind;
+    const char *name;
+    eg_module **child;
+    eg_tensor **tensor;
+} eg__member;
+
+/* A walk over a module's members; embedded first in what a particular walk needs. */
+struct eg_members {
+    void (*visit)(eg_members *walk, const eg__member *member);
+};
+
+/* Calls walk->visit for each direct member. */
+void eg__members(eg_module *m, eg_members *walk);
+
+/* A parameter, uniform within 1 / sqrt(fan_in): what kaiming_uniform with a = sqrt(5) comes to (He et al.
+ * 2015), which PyTorch starts linear and convolution layers with, biases too. */
+eg_tensor *eg__init_uniform(eg_shape shape, int64_t fan_in, eg_dtype dtype);
+
+#endif

@@ -1,0 +1,123 @@
+/* state.c - parameters and buffers by name, and as files. */
+#include "lib/io/assign.h"
+#include "nn/nn.h"
+
+/* ---- collecting ---------------------------------------------------------------------------- */
+
+typedef struct collector {
+    eg_members walk;
+    const char *op;
+    eg_tensors *map;
+    bool buffers;
+    eg_status status;
+    size_t length; /* of the path to the module being walked */
+    char path[512];
+} collector;
+
+static eg_status add_tensor(collector *c, const eg__member *member)
+{
+    if (member->kind == EG__BUFFER && !c->buffers) {
+        return EG_OK;
+    }
+    if (eg_tensors_has(c->map, c->path)) {
+        return eg__fail(EG_EINVAL, c->op, "two members are named \"%.160s\"", c->path);
+    }
+    return eg_tensors_set(c->map, c->path, *member->tensor);
+}
+
+static void collect_member(eg_members *walk, const eg__member *member)
+{
+    collector *c = (collector *)walk;
+    size_t before = c->length, room = sizeof c->path - before;
+    bool child = member->kind == EG__CHILD;
+    if (c->status || !(child ? (void *)*member->child : (void *)*member->tensor)) {
+        return;
+    }
+    int n = snprintf(c->path + before, room, "%s%s", member->name, child ? "." : "");
+    if ((size_t)n >= room) {
+        c->status = eg__fail(EG_EINVAL, c->op, "the name \"%.60s...\" has more than %zu bytes", c->path,
+                             sizeof c->path - 1);
+    } else if (child) {
+        c->length += (size_t)n;
+        eg__members(*member->child, walk);
+    } else {
+        c->status = add_tensor(c, member);
+    }
+    c->length = before;
+}
+
+static eg_tensors *collect(eg_module *m, bool buffers, const char *op)
+{
+    collector c = {{collect_member}, op, m ? eg_tensors_new() : NULL, buffers, EG_OK, 0, ""};
+    if (!m) {
+        return eg__null_argument(op, "m"), NULL;
+    }
+    if (!c.map) {
+        return NULL;
+    }
+    eg__members(m, &c.walk);
+    if (c.status) {
+        eg_tensors_free(c.map);
+        return NULL;
+    }
+    return c.map;
+}
+
+eg_tensors *eg_module_parameters(eg_module *m)
+{
+    return collect(m, false, "eg_module_parameters");
+}
+
+eg_tensors *eg_module_state(eg_module *m)
+{
+    return collect(m, true, "eg_module_state");
+}
+
+/* ---- loading and saving -------------------------------------------------------------------- */
+
+static eg_status load(eg_module *m, const eg_tensors *source, const eg_load_options *given,
+                      const char *op)
+{
+    eg_load_options o;
+    eg__options(&o, sizeof o, given);
+    if (!source) {
+        return eg__null_argument(op, "source");
+    }
+    eg_tensors *own = collect(m, true, op);
+    if (!own) {
+        return eg__why();
+    }
+    eg_status st = eg__tensors_assign(op, own, source, o.allow_missing, o.allow_unexpected);
+    eg_tensors_free(own);
+    return st;
+}
+
+eg_status eg_module_load_state_with(eg_module *m, const eg_tensors *source,
+                                    const eg_load_options *options)
+{
+    return load(m, source, options, "eg_module_load_state");
+}
+
+eg_status eg_module_load_with(eg_module *m, const char *path, const eg_load_options *options)
+{
+    static const char op[] = "eg_module_load";
+    if (!m || !path) {
+        return eg__null_argument(op, m ? "path" : "m");
+    }
+    eg_tensors *file = eg_safetensors_load(path);
+    eg_status st = file ? load(m, file, options, op) : eg__why();
+    eg_tensors_free(file);
+    return st;
+}
+
+eg_status eg_module_save(eg_module *m, const char *path)
+{
+    static const char op[] = "eg_module_save";
+    if (!path) {
+        return eg__null_argument(op, "path");
+    }
+    eg_tensors *own = collect(m, true, op);
+    eg_status st = own ? eg_safetensors_save(own, path) : eg__why();
+    eg_tensors_free(own);
+    return st;
+}
