@@ -113,6 +113,7 @@ def sorting(r):
         for k, largest in ((1, True), (2, True), (3, False)):
             r.case("topk", lambda x: torch.topk(x, k, axis, largest, True), r.normal(*shape), k=k,
                    axis=axis, largest=largest)
+        r.case("kthvalue", lambda x: torch.kthvalue(x, 2, axis), r.normal(*shape), k=2, axis=axis)
     for down in (False, True):
         x = torch.tensor([3.0, float("nan"), -1, 3, float("inf"), -0.0, 0.0], dtype=f64)
         r.case("sort", lambda x: torch.sort(x, descending=down, stable=True), x, diff=(), axis=0,
@@ -140,8 +141,13 @@ def searching(r):
     for count, high, least in ((9, 4, 0), (5, 3, 8), (1, 1, 0), (0, 1, 3)):
         r.case("bincount", lambda i: torch.bincount(i, minlength=least), r.integers(count, hi=high),
                minlength=least)
+        if not count:
+            continue  # PyTorch forgets the dtype of no weights
         r.case("bincount", lambda i, w: torch.bincount(i, w, least), r.integers(count, hi=high),
                r.normal(count), diff=(), minlength=least)
+    for bins, lo, hi in ((4, -1.0, 1.0), (3, 0.0, 2.0), (5, -3.0, 3.0)):
+        r.case("histogram", lambda x: torch.histc(x, bins, lo, hi).long(), r.normal(20), diff=(),
+               bins=bins, min=lo, max=hi)
 
 
 def shape(r):
