@@ -200,6 +200,25 @@ eg_status eg__give(eg__walk *w, int i, eg_tensor *g)
     return EG_OK;
 }
 
+eg_status eg__give_slice(eg__walk *w, int i, eg_tensor *g, const eg__slice_opts *o)
+{
+    eg_tensor *all = w->grad[index_of(w, w->e->in[i].slot)];
+    if (all && g && g->dtype == all->dtype && sole(w->T, all)) {
+        /* The parts of a sequence, one after the other: only the first fills zeros in between. */
+        eg_tensor part = *all;
+        part.offset += o->count ? o->start * part.strides[o->axis] : 0;
+        part.strides[o->axis] *= o->step;
+        part.shape[o->axis] = o->count;
+        part.n = g->n;
+        part.flags = eg__layout_flags(part.ndim, part.shape, part.strides);
+        eg_tensor *in[2] = {&part, g};
+        eg_status st = g->n ? eg__run(&eg__op_add, in, 2, NULL, &part) : EG_OK;
+        return st ? (w->status = st) : EG_OK;
+    }
+    eg__slice_grad_opts wide = {*o, eg__in_shape(w, i).dim[o->axis]};
+    return eg__give(w, i, eg__op1(&eg__op_slice_grad, g, &wide));
+}
+
 /* ---- before the walk --------------------------------------------------------------------------- */
 
 typedef struct question {

@@ -2,6 +2,7 @@
 #ifndef EGRET_RECORD_H
 #define EGRET_RECORD_H
 
+#include "lib/ops/options.h"
 #include "lib/optable.h"
 
 /* An input of an entry. */
@@ -113,6 +114,8 @@ eg_dtype eg__in_dtype(const eg__walk *w, int i);
 /* Hands over the gradient of input i; NULL stands for a failure on record. For pointwise ops it is
  * summed over what was broadcast. */
 eg_status eg__give(eg__walk *w, int i, eg_tensor *g);
+/* The same for an input of which the entry shows a slice: g is that of the slice. */
+eg_status eg__give_slice(eg__walk *w, int i, eg_tensor *g, const eg__slice_opts *o);
 /* Whether somebody records this walk, so that fused kernels without a rule must not be used. */
 static inline bool eg__walk_recorded(const eg__walk *w)
 {

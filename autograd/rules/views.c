@@ -38,9 +38,7 @@ eg_status eg__grad_permute(eg__walk *w)
 
 eg_status eg__grad_slice(eg__walk *w)
 {
-    const eg__slice_opts *o = w->opts;
-    eg__slice_grad_opts g = {*o, eg__in_shape(w, 0).dim[o->axis]};
-    return eg__give(w, 0, eg__op1(&eg__op_slice_grad, eg__dy(w, 0), &g));
+    return eg__give_slice(w, 0, eg__dy(w, 0), w->opts);
 }
 
 eg_status eg__grad_slice_grad(eg__walk *w)

@@ -269,9 +269,10 @@ eg_tensor *eg_segment_sum(eg_tensor *x, eg_tensor *ids)
     int64_t last = -1;
     for (int64_t i = 0; ids->ndim == 1 && i < ids->n; i++) {
         int64_t id = eg__load_int(eg__ptr(ids), ids->dtype, i * ids->strides[0]);
-        if (id < last) {
+        if (id < last || id < 0) {
             return eg__fail_null(EG_EINVAL, "segment_sum", "ids[%lld] is %lld after %lld: they must not "
-                                 "be negative nor fall", (long long)i, (long long)id, (long long)last);
+                                 "be negative nor fall", (long long)i, (long long)id,
+                                 (long long)eg__max(last, 0));
         }
         last = id;
     }

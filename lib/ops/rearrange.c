@@ -212,7 +212,17 @@ eg_tensor *eg_movedim(eg_tensor *x, eg_axes source, eg_axes destination)
     return eg_permute(x, order);
 }
 
-/* The part of x's last two axes on one side of diagonal k. */
+/* ---- triangles and diagonals --------------------------------------------------------------- */
+
+/* True on diagonal k and on one side of it. */
+static eg_tensor *side(int64_t rows, int64_t cols, int64_t k, bool upper)
+{
+    double at = (double)eg__max(-rows, eg__min(cols, k));
+    eg_tensor *row = eg_unsqueeze(eg_arange(at, at + (double)rows, 1, EG_I64), 1);
+    eg_tensor *col = row ? eg_arange(0, (double)cols, 1, EG_I64) : NULL;
+    return upper ? eg_ge(col, row) : eg_le(col, row);
+}
+
 static eg_tensor *triangle(const char *op, eg_tensor *x, int64_t k, bool upper)
 {
     if (eg__check(x, op, "x")) {
@@ -221,13 +231,9 @@ static eg_tensor *triangle(const char *op, eg_tensor *x, int64_t k, bool upper)
     if (x->ndim < 2) {
         return eg__fail_null(EG_ESHAPE, op, "%s has no rows and columns", EG__SHAPE_OF(x));
     }
-    int64_t rows = x->shape[x->ndim - 2], cols = x->shape[x->ndim - 1];
-    double at = (double)eg__max(-rows, eg__min(cols, k));
     eg_scope s = eg_scope_push();
-    eg_tensor *row = eg_unsqueeze(eg_arange(at, at + (double)rows, 1, EG_I64), 1);
-    eg_tensor *col = eg_arange(0, (double)cols, 1, EG_I64);
-    eg_tensor *keep = upper ? eg_ge(col, row) : eg_le(col, row);
-    return eg_scope_pop(s, eg_where(keep, x, eg_scalar(0, (eg_dtype)x->dtype)));
+    eg_tensor *keep = side(x->shape[x->ndim - 2], x->shape[x->ndim - 1], k, upper);
+    return eg_scope_pop(s, keep ? eg_where(keep, x, eg_scalar(0, (eg_dtype)x->dtype)) : NULL);
 }
 
 eg_tensor *eg_tril(eg_tensor *x, int64_t k)
@@ -240,9 +246,61 @@ eg_tensor *eg_triu(eg_tensor *x, int64_t k)
     return triangle("triu", x, k, true);
 }
 
+eg_tensor *eg_tri(int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
+{
+    int64_t n;
+    if (eg__check_shape("tri", 2, (int64_t[]){rows, cols}, (int)dtype, &n)) {
+        return NULL;
+    }
+    eg_scope s = eg_scope_push();
+    return eg_scope_pop(s, eg_cast(side(rows, cols, k, false), dtype));
+}
+
+eg_tensor *eg_diag_embed(eg_tensor *x, int64_t k)
+{
+    eg__pad_opts o = {.mode = EG_PAD_CONSTANT};
+    if (eg__check(x, "diag_embed", "x")) {
+        return NULL;
+    }
+    if (x->ndim < 1 || x->ndim == EG_MAX_DIMS || k == INT64_MIN) {
+        return eg__fail_null(EG_ESHAPE, "diag_embed", "no matrix has %s on diagonal %lld",
+                             EG__SHAPE_OF(x), (long long)k);
+    }
+    int64_t n = x->shape[x->ndim - 1];
+    o.before[x->ndim] = o.after[x->ndim - 1] = k > 0 ? k : 0;
+    o.before[x->ndim - 1] = o.after[x->ndim] = k < 0 ? -k : 0;
+    eg_scope s = eg_scope_push();
+    eg_tensor *eye = eg_eye(n, n, 0, EG_BOOL), *column = eg_unsqueeze(x, -1);
+    eg_tensor *y = eye ? eg_where(eye, column, eg_scalar(0, (eg_dtype)x->dtype)) : NULL;
+    return eg_scope_pop(s, k ? eg__op1(&eg__op_pad, y, &o) : y);
+}
+
+eg_tensor *eg_diag(eg_tensor *x, int64_t k)
+{
+    if (eg__check(x, "diag", "x")) {
+        return NULL;
+    }
+    if (x->ndim != 1 && x->ndim != 2) {
+        return eg__fail_null(EG_ESHAPE, "diag", "%s is neither 1-D nor 2-D", EG__SHAPE_OF(x));
+    }
+    return x->ndim == 1 ? eg_diag_embed(x, k) : eg_diagonal(x, k, 0, 1);
+}
+
+eg_tensor *eg_trace(eg_tensor *x)
+{
+    if (eg__check(x, "trace", "x")) {
+        return NULL;
+    }
+    if (x->ndim != 2) {
+        return eg__fail_null(EG_ESHAPE, "trace", "%s is not a matrix", EG__SHAPE_OF(x));
+    }
+    eg_scope s = eg_scope_push();
+    return eg_scope_pop(s, eg_sum(eg_diagonal(x, 0, 0, 1)));
+}
+
 /* ---- channels and places ------------------------------------------------------------------- */
 
-/* The last three axes of x, [C, H, W], the others joined in front; false with words if b does not fit. */
+/* Whether blocks of b x b fit x's last three axes, [C, H, W]; else says so. */
 static bool blocks_fit(const char *op, const eg_tensor *x, int64_t b, bool to_depth)
 {
     int64_t square;

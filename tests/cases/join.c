@@ -29,6 +29,9 @@ CASE(flip_all, eg_flip(x[0], (eg_axes){0}))
 CASE(movedim, eg_movedim(x[0], EG_AXES(0, -1), EG_AXES(2, 0)))
 CASE(tril, eg_tril(x[0], -1))
 CASE(triu, eg_triu(x[0], 1))
+CASE(diag_embed, eg_diag_embed(x[0], -2))
+CASE(diag, eg_diag(x[0], 1))
+CASE(trace, eg_trace(x[0]))
 CASE(depth_to_space, eg_depth_to_space(x[0], 2))
 CASE(space_to_depth, eg_space_to_depth(x[0], 2))
 CASE(pixel_shuffle, eg_pixel_shuffle(x[0], 2))
@@ -100,6 +103,10 @@ EGT_CASES(join,
     {"permute", "movedim", movedim, {X(2, 3, 4)}, 1, MOVES, 0, 0, NULL},
     {"where", "tril", tril, {X(2, 4, 3)}, 1, MOVES, 0, 0, NULL},
     {"where", "triu", triu, {X(3, 4)}, 1, MOVES, 0, 0, NULL},
+    {"where pad", "diag_embed", diag_embed, {X(2, 3)}, 1, MOVES, 0, 0, NULL},
+    {"where pad", "diag of a line", diag, {X(3)}, 1, MOVES, 0, 0, NULL},
+    {"diagonal", "diag of a matrix", diag, {X(3, 4)}, 1, MOVES, 0, 0, NULL},
+    {"diagonal", "trace", trace, {X(4, 3)}, 1, EGT_INTS, 0, 0, NULL},
     {"permute", "depth_to_space", depth_to_space, {X(2, 8, 2, 3)}, 1, MOVES, 0, 0, NULL},
     {"permute", "space_to_depth", space_to_depth, {X(2, 2, 4, 6)}, 1, MOVES, 0, 0, NULL},
     {"permute", "pixel_shuffle", pixel_shuffle, {X(8, 2, 3)}, 1, MOVES, 0, 0, NULL},

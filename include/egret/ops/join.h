@@ -75,6 +75,16 @@ EG_API eg_tensor *eg_movedim(eg_tensor *x, eg_axes source, eg_axes destination);
  * elsewhere. Any k. grad: the same part of dy. */
 EG_API eg_tensor *eg_tril(eg_tensor *x, int64_t k);
 EG_API eg_tensor *eg_triu(eg_tensor *x, int64_t k);
+/* [rows, cols]: ones on diagonal k and below, zeros above. Any k. */
+EG_API eg_tensor *eg_tri(int64_t rows, int64_t cols, int64_t k, eg_dtype dtype);
+
+/* [.., n] -> [.., n + |k|, n + |k|], zeros but for x on diagonal k. grad: that diagonal of dy. EG_ESHAPE: k
+ * makes it too large. */
+EG_API eg_tensor *eg_diag_embed(eg_tensor *x, int64_t k);
+/* Of a 1-D tensor the matrix with it on diagonal k, of a 2-D one a view of its diagonal k (NumPy's diag). */
+EG_API eg_tensor *eg_diag(eg_tensor *x, int64_t k);
+/* Sum of the main diagonal of a matrix. */
+EG_API eg_tensor *eg_trace(eg_tensor *x);
 
 /* [..., C, H, W] and blocks of b x b places: depth_to_space makes [..., C / b^2, H b, W b], its inverse
  * [..., C b^2, H / b, W / b]. Channel (i b + j) C' + c goes to place (i, j) of its block and channel c, as
