@@ -67,6 +67,7 @@ static void free_tree(eg_module *m)
     if (m->kind->free) {
         m->kind->free(m);
     }
+    free(m->list);
     free(m);
 }
 

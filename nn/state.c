@@ -1,4 +1,6 @@
 /* state.c - parameters and buffers by name, and as files. */
+#include <stdlib.h>
+
 #include "lib/io/assign.h"
 #include "nn/nn.h"
 
@@ -63,9 +65,37 @@ static eg_tensors *collect(eg_module *m, bool buffers, const char *op)
     return c.map;
 }
 
-eg_tensors *eg_module_parameters(eg_module *m)
+/* The list is one block: tensors, pointers to names, names. */
+eg_parameters eg_module_parameters(eg_module *m)
 {
-    return collect(m, false, "eg_module_parameters");
+    static const char op[] = "eg_module_parameters";
+    eg_parameters none = {NULL, NULL, 0};
+    eg_tensors *map = collect(m, false, op);
+    if (!map) {
+        return none;
+    }
+    int64_t count = eg_tensors_count(map);
+    size_t bytes = (size_t)count * (sizeof(eg_tensor *) + sizeof(char *)) + 1;
+    for (int64_t i = 0; i < count; i++) {
+        bytes += strlen(eg_tensors_name(map, i)) + 1;
+    }
+    eg_tensor **tensors = count <= INT32_MAX ? eg__malloc(bytes) : NULL;
+    if (!tensors) {
+        eg_tensors_free(map);
+        eg__no_memory(op, (int64_t)bytes);
+        return none;
+    }
+    const char **names = (const char **)(tensors + count);
+    char *text = (char *)(names + count);
+    for (int64_t i = 0; i < count; i++) {
+        tensors[i] = eg_tensors_at(map, i);
+        names[i] = text;
+        text += sprintf(text, "%s", eg_tensors_name(map, i)) + 1;
+    }
+    eg_tensors_free(map);
+    free(m->list);
+    m->list = tensors;
+    return (eg_parameters){tensors, names, (int)count};
 }
 
 eg_tensors *eg_module_state(eg_module *m)

@@ -15,18 +15,18 @@ static eg_module *small_net(void)
 EGT(forward_and_names)
 {
     eg_module *net = small_net();
-    eg_tensors *p = eg_module_parameters(net), *s = eg_module_state(net);
+    eg_parameters p = eg_module_parameters(net);
+    eg_tensors *s = eg_module_state(net);
     eg_tensor *y = eg_module_forward(net, egt_random(EG_SHAPE(2, 1, 6, 6), EG_F32, -1, 1));
     EGT_EQ(eg_size(y, 0), 2);
     EGT_EQ(eg_size(y, 1), 3);
-    EGT_EQ(eg_tensors_count(p), 4);
-    EGT_STR(eg_tensors_name(p, 0), "0.weight");
-    EGT_STR(eg_tensors_name(p, 1), "0.bias");
-    EGT_STR(eg_tensors_name(p, 2), "4.weight");
-    EGT_STR(eg_tensors_name(p, 3), "4.bias");
-    EGT_CHECK(eg_is_parameter(eg_tensors_at(p, 2)));
+    EGT_EQ(p.count, 4);
+    EGT_STR(p.names[0], "0.weight");
+    EGT_STR(p.names[1], "0.bias");
+    EGT_STR(p.names[2], "4.weight");
+    EGT_STR(p.names[3], "4.bias");
+    EGT_CHECK(eg_is_parameter(p.tensors[2]));
     EGT_EQ(eg_tensors_count(s), 4);
-    eg_tensors_free(p);
     eg_tensors_free(s);
     EGT_OK(eg_module_free(net));
 }
@@ -34,25 +34,23 @@ EGT(forward_and_names)
 EGT(linear_is_the_formula)
 {
     eg_module *l = eg_linear_new(3, 2, .dtype = EG_F64);
-    eg_tensors *p = eg_module_parameters(l);
+    eg_parameters p = eg_module_parameters(l);
     eg_tensor *x = egt_random(EG_SHAPE(5, 3), EG_F64, -1, 1);
-    eg_tensor *by_hand = eg_add(eg_matmul(x, eg_transpose(eg_tensors_get(p, "weight"), 0, 1)),
-                                eg_tensors_get(p, "bias"));
+    eg_tensor *by_hand = eg_add(eg_matmul(x, eg_transpose(p.tensors[0], 0, 1)),
+                                p.tensors[1]);
     EGT_CHECK(egt_distance(eg_module_forward(l, x), by_hand) < 1e-12);
-    eg_tensors_free(p);
     eg_module_free(l);
     l = eg_linear_new(3, 2, .no_bias = true);
     p = eg_module_parameters(l);
-    EGT_EQ(eg_tensors_count(p), 1);
-    eg_tensors_free(p);
+    EGT_EQ(p.count, 1);
     eg_module_free(l);
 }
 
 EGT(parameters_begin_within_their_limit)
 {
     eg_module *c = eg_conv2d_new(8, 32, .kernels = {3, 5}, .groups = 2);
-    eg_tensors *p = eg_module_parameters(c);
-    eg_tensor *w = eg_tensors_get(p, "weight");
+    eg_parameters p = eg_module_parameters(c);
+    eg_tensor *w = p.tensors[0];
     double limit = 1 / sqrt(4 * 3 * 5), worst = 0;
     EGT_EQ(eg_size(w, 1), 4);
     EGT_EQ(eg_size(w, 2), 3);
@@ -62,7 +60,6 @@ EGT(parameters_begin_within_their_limit)
     }
     EGT_CHECK(worst <= limit && worst > 0.99 * limit);
     EGT_NEAR(eg_item(eg_sum(w)) / (double)eg_numel(w), 0, 0.01);
-    eg_tensors_free(p);
     eg_module_free(c);
 }
 
@@ -116,11 +113,8 @@ EGT(gradients_reach_parameters)
 {
     eg_module *net = eg_sequential_new(eg_linear_new(3, 4, .dtype = EG_F64), eg_activation_new(eg_tanh),
                                        eg_linear_new(4, 1, .dtype = EG_F64));
-    eg_tensors *p = eg_module_parameters(net);
-    eg_tensor *xs[4], *g[4], *x = egt_random(EG_SHAPE(5, 3), EG_F64, -1, 1);
-    for (int i = 0; i < 4; i++) {
-        xs[i] = eg_tensors_at(p, i);
-    }
+    eg_parameters p = eg_module_parameters(net);
+    eg_tensor *const *xs = p.tensors, *g[4], *x = egt_random(EG_SHAPE(5, 3), EG_F64, -1, 1);
     eg_tape tape = eg_tape_open();
     EGT_OK(eg_tape_gradients(tape, eg_sum(eg_module_forward(net, x)), xs, 4, g));
     for (int i = 0; i < 4; i++) { /* against a difference in one element of each */
@@ -133,7 +127,6 @@ EGT(gradients_reach_parameters)
         eg_set(xs[i], 0, was);
         EGT_NEAR(eg_get(g[i], 0), (up - down) / (2 * h), 1e-7);
     }
-    eg_tensors_free(p);
     eg_module_free(net);
 }
 
@@ -165,6 +158,8 @@ EGT(null_is_passed_through)
     EGT_REFUSED(eg_module_forward(NULL, eg_ones(EG_SHAPE(1), EG_F32)), EG_EINVAL, "m");
     EGT_REFUSED(eg_module_forward(net, NULL), EG_EINVAL, "x");
     EGT_REFUSED(eg_module_parameters(NULL), EG_EINVAL, "m");
+    EGT_CHECK(!eg_module_parameters(NULL).tensors);
+    eg_clear_error();
     EGT_REFUSED(eg_module_state(NULL), EG_EINVAL, "m");
     EGT_REFUSED(eg_module_train(NULL), EG_EINVAL, "m");
     EGT_REFUSED(eg_module_eval(NULL), EG_EINVAL, "m");
@@ -245,15 +240,15 @@ static eg_module *block_new(int64_t width)
 EGT(a_module_of_the_users_own)
 {
     eg_module *net = eg_sequential_new(block_new(3), eg_linear_new(3, 1));
-    eg_tensors *p = eg_module_parameters(net), *s = eg_module_state(net);
-    EGT_EQ(eg_tensors_count(p), 5);
-    EGT_STR(eg_tensors_name(p, 0), "0.inner.weight");
-    EGT_STR(eg_tensors_name(p, 2), "0.scale");
+    eg_parameters p = eg_module_parameters(net);
+    eg_tensors *s = eg_module_state(net);
+    EGT_EQ(p.count, 5);
+    EGT_STR(p.names[0], "0.inner.weight");
+    EGT_STR(p.names[2], "0.scale");
     EGT_EQ(eg_tensors_count(s), 6);
     EGT_STR(eg_tensors_name(s, 3), "0.calls");
     eg_module_forward(net, eg_ones(EG_SHAPE(2, 3), EG_F32));
     EGT_EQ(eg_item(eg_tensors_get(s, "0.calls")), 1);
-    eg_tensors_free(p);
     eg_tensors_free(s);
     freed = 0;
     eg_module_free(net);
@@ -290,10 +285,9 @@ EGT(nests_as_deep_as_names_go)
         m = eg_sequential_new(m);
     }
     eg_tensor *x = eg_ones(EG_SHAPE(1, 2), EG_F32);
-    eg_tensors *p = eg_module_parameters(m);
-    EGT_EQ(eg_tensors_count(p), 2);
+    eg_parameters p = eg_module_parameters(m);
+    EGT_EQ(p.count, 2);
     EGT_CHECK(eg_module_forward(m, x) != NULL);
-    eg_tensors_free(p);
     for (int i = 0; i < 10; i++) {
         m = eg_sequential_new(m);
     }
@@ -398,13 +392,14 @@ EGT(every_allocation_may_fail)
         eg_scope s = eg_scope_push();
         eg_debug_fail_alloc(n);
         eg_module *net = small_net();
-        eg_tensors *p = net ? eg_module_state(net) : NULL;
-        eg_tensor *y = p ? eg_module_forward(net, eg_ones(EG_SHAPE(1, 1, 6, 6), EG_F32)) : NULL;
+        eg_tensors *state = net ? eg_module_state(net) : NULL;
+        bool listed = state && eg_module_parameters(net).tensors;
+        eg_tensor *y = listed ? eg_module_forward(net, eg_ones(EG_SHAPE(1, 1, 6, 6), EG_F32)) : NULL;
         eg_debug_fail_alloc(0);
         bool failed = !y;
         EGT_CHECK(!failed || eg_last_error()->code == EG_ENOMEM);
         eg_clear_error();
-        eg_tensors_free(p);
+        eg_tensors_free(state);
         eg_module_free(net);
         eg_scope_pop(s, NULL);
         EGT_EQ(eg_memory_stats().live_tensors, before.live_tensors);

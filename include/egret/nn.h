@@ -19,6 +19,7 @@
 #include <egret/base.h>
 #include <egret/io.h>
 #include <egret/ops/padding.h>
+#include <egret/parameters.h>
 #include <egret/tensor.h>
 
 EG_BEGIN_DECLS
@@ -39,10 +40,11 @@ EG_API eg_status eg_module_eval(eg_module *m);
 /* Frees the module and all below it. NULL is fine; EG_ESTATE for a module that another one owns. */
 EG_API eg_status eg_module_free(eg_module *m);
 
-/* All parameters by name, in the order of the members: a map of the caller's, which an optimizer takes
- * over (eg_adam_new(eg_module_parameters(net))) or eg_tensors_free frees. NULL passes through. */
-EG_API eg_tensors *eg_module_parameters(eg_module *m);
-/* The same with the buffers: all that must be saved. The tensors are the module's own, not copies. */
+/* All parameters with their names, in the order of the members. The list is the module's, until it is asked
+ * again or freed. tensors is NULL for a NULL module and after a failure. */
+EG_API eg_parameters eg_module_parameters(eg_module *m);
+/* Parameters and buffers by name: all that must be saved. A map of the caller's, for eg_tensors_free; the
+ * tensors are the module's own, not copies. */
 EG_API eg_tensors *eg_module_state(eg_module *m);
 
 /* What loading may leave out. Zero-initialised: names must agree on both sides. */
@@ -178,6 +180,7 @@ struct eg_module {
     const eg_module_kind *kind;
     eg_module *parent; /* who owns it; NULL: the caller */
     bool training;     /* read by forward */
+    void *list;        /* of eg_module_parameters */
     void *reserved[4];
 };
 
