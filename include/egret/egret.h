@@ -3,11 +3,13 @@
 #define EGRET_EGRET_H
 
 #include <egret/base.h>
+#include <egret/data.h>
 #include <egret/debug.h>
 #include <egret/error.h>
 #include <egret/io.h>
 #include <egret/nn.h>
 #include <egret/ops.h>
+#include <egret/optim.h>
 #include <egret/tape.h>
 #include <egret/tensor.h>
 

@@ -153,5 +153,12 @@ typedef struct eg__sort_opts {
 typedef struct eg__searchsorted_opts {
     bool right;
 } eg__searchsorted_opts;
+/* Optimizer updates: in[slots * i] is parameter i, then its gradient (NULL: leave alone), then its state. What
+ * the numbers mean is in lib/ref/optim.c. */
+typedef struct eg__optim_opts {
+    int slots;
+    bool nesterov;
+    double lr, beta1, beta2, eps, gain, decay, shrink;
+} eg__optim_opts;
 
 #endif
