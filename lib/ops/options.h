@@ -143,6 +143,7 @@ typedef struct eg__linear_opts {
 typedef struct eg__diagonal_opts {
     int first, second;
 } eg__diagonal_opts;
+
 /* sort and topk; descending: the largest of topk; k: of topk. */
 typedef struct eg__sort_opts {
     int axis;
@@ -153,6 +154,7 @@ typedef struct eg__sort_opts {
 typedef struct eg__searchsorted_opts {
     bool right;
 } eg__searchsorted_opts;
+
 /* Optimizer updates: in[slots * i] is parameter i, then its gradient (NULL: leave alone), then its state. What
  * the numbers mean is in lib/ref/optim.c. */
 typedef struct eg__optim_opts {
