@@ -28,7 +28,7 @@ static double or_default(double v, double otherwise)
     return v == 0 ? otherwise : v;
 }
 
-eg_optim *eg_adam_new_with(eg_tensors *parameters, const eg_adam_options *options)
+eg_optim *eg_adam_new_with(eg_parameters parameters, const eg_adam_options *options)
 {
     static const char name[] = "eg_adam";
     const double any = (double)INFINITY;
@@ -41,7 +41,6 @@ eg_optim *eg_adam_new_with(eg_tensors *parameters, const eg_adam_options *option
     if (eg__optim_number(name, "lr", o.lr, any) || eg__optim_number(name, "beta1", o.beta1, 1) ||
         eg__optim_number(name, "beta2", o.beta2, 1) || eg__optim_number(name, "eps", o.eps, any) ||
         eg__optim_number(name, "weight_decay", o.weight_decay, any)) {
-        eg_tensors_free(parameters);
         return NULL;
     }
     eg_optim *base = eg__optim_new(name, &rule, parameters, sizeof(adam));

@@ -4,69 +4,60 @@
 #include <math.h>
 #include <stdlib.h>
 
-static eg_status check_parameters(const char *name, const eg_tensors *p)
+static eg_status check_parameters(const char *name, eg_parameters p)
 {
-    if (!p) {
+    if (!p.tensors) {
         return eg__null_argument(name, "parameters");
     }
-    int64_t count = eg_tensors_count(p);
-    if (count < 1 || count > EG__MAX_PARAMETERS) {
-        return eg__fail(EG_EINVAL, name, "%lld parameters given, 1..%d are possible",
-                        (long long)count, EG__MAX_PARAMETERS);
+    if (p.count < 1 || p.count > EG__MAX_PARAMETERS) {
+        return eg__fail(EG_EINVAL, name, "%d parameters given, 1..%d are possible", p.count,
+                        EG__MAX_PARAMETERS);
     }
-    for (int64_t i = 0; i < count; i++) {
-        const eg_tensor *t = eg_tensors_at(p, i);
+    for (int i = 0; i < p.count; i++) {
+        eg_tensor *t = p.tensors[i];
+        if (eg__check(t, name, "a parameter")) {
+            return eg__why();
+        }
         if (!eg__is_float(t->dtype) || !(t->flags & EG__DENSE)) {
-            return eg__fail(EG_EINVAL, name, "%s is %s %s%s; it must be a contiguous float tensor",
-                            eg_tensors_name(p, i), eg_dtype_name((eg_dtype)t->dtype),
-                            EG__SHAPE_OF(t), t->flags & EG__DENSE ? "" : ", not contiguous");
+            return eg__fail(EG_EINVAL, name, "parameter %d is %s %s%s; it must be a contiguous float "
+                            "tensor", i, eg_dtype_name((eg_dtype)t->dtype), EG__SHAPE_OF(t),
+                            t->flags & EG__DENSE ? "" : ", not contiguous");
         }
     }
     return EG_OK;
 }
 
-/* Parameters into their slots, zeros into the state's. */
-static eg_status fill_slots(eg_optim *o)
+eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, eg_parameters p, size_t size)
 {
-    int slots = o->rule->slots;
+    if (check_parameters(name, p)) {
+        return NULL;
+    }
+    eg_optim *o = eg__malloc(size);
+    size_t slots = (size_t)rule->slots;
+    eg_tensor **in = eg__malloc((size_t)p.count * slots * sizeof *in);
+    if (!o || !in) {
+        free(o);
+        free(in);
+        return eg__no_memory(name, (int64_t)size), NULL;
+    }
+    memset(o, 0, size);
+    memset(in, 0, (size_t)p.count * slots * sizeof *in);
+    o->name = name;
+    o->rule = rule;
+    o->count = p.count;
+    o->in = in;
     eg_scope s = eg_scope_push();
-    eg_status st = s.depth ? EG_OK : eg__why();
-    for (int i = 0; i < o->count && !st; i++) {
-        eg_tensor *p = o->in[i * slots] = eg_tensors_at(o->parameters, i);
-        for (int k = EG__OPTIM_STATE; k < slots && !st; k++) {
-            o->in[i * slots + k] = eg_keep(eg_zeros_like(p));
-            st = o->in[i * slots + k] ? EG_OK : eg__why();
+    bool ok = s.depth > 0;
+    for (int i = 0; i < p.count && ok; i++) {
+        in[(size_t)i * slots] = eg_keep(p.tensors[i]);
+        for (size_t k = EG__OPTIM_STATE; k < slots && ok; k++) {
+            ok = (in[(size_t)i * slots + k] = eg_keep(eg_zeros_like(p.tensors[i]))) != NULL;
         }
     }
     if (s.depth) {
         eg_scope_pop(s, NULL);
     }
-    return st;
-}
-
-eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, eg_tensors *p, size_t size)
-{
-    if (check_parameters(name, p)) {
-        eg_tensors_free(p);
-        return NULL;
-    }
-    size_t bytes = (size_t)eg_tensors_count(p) * (size_t)rule->slots * sizeof(eg_tensor *);
-    eg_optim *o = eg__malloc(size);
-    eg_tensor **in = eg__malloc(bytes);
-    if (!o || !in) {
-        free(o);
-        free(in);
-        eg_tensors_free(p);
-        return eg__no_memory(name, (int64_t)(size + bytes)), NULL;
-    }
-    memset(o, 0, size);
-    memset(in, 0, bytes);
-    o->name = name;
-    o->rule = rule;
-    o->count = (int)eg_tensors_count(p);
-    o->parameters = p;
-    o->in = in;
-    if (fill_slots(o)) {
+    if (!ok) {
         eg_optim_free(o);
         return NULL;
     }
@@ -79,11 +70,10 @@ void eg_optim_free(eg_optim *o)
         return;
     }
     for (int i = 0; i < o->count * o->rule->slots; i++) {
-        if (i % o->rule->slots >= EG__OPTIM_STATE) {
+        if (i % o->rule->slots != EG__OPTIM_GRADIENT) {
             eg_release(o->in[i]);
         }
     }
-    eg_tensors_free(o->parameters);
     free(o->in);
     free(o);
 }

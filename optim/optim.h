@@ -27,12 +27,11 @@ struct eg_optim {
     int count;
     int64_t steps;
     double lr;
-    eg_tensors *parameters;
-    eg_tensor **in; /* count * slots; the state is kept, the parameters are the map's */
+    eg_tensor **in; /* count * slots, kept but the gradients */
 };
 
-/* Takes over the parameters, also when it fails, and makes zeroed state. */
-eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, eg_tensors *p, size_t size);
+/* Allocates and keeps parameters and zeroed state. */
+eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, eg_parameters p, size_t size);
 /* An option in 0..most, or words. */
 eg_status eg__optim_number(const char *name, const char *what, double v, double most);
 

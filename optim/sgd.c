@@ -21,7 +21,7 @@ static void fill(const eg_optim *base, eg__optim_opts *opts)
 static const eg__optim_rule plain = {&eg__op_sgd_update, 2, fill};
 static const eg__optim_rule with_momentum = {&eg__op_sgd_update, 3, fill};
 
-eg_optim *eg_sgd_new_with(eg_tensors *parameters, const eg_sgd_options *options)
+eg_optim *eg_sgd_new_with(eg_parameters parameters, const eg_sgd_options *options)
 {
     static const char name[] = "eg_sgd";
     const double any = (double)INFINITY;
@@ -32,11 +32,9 @@ eg_optim *eg_sgd_new_with(eg_tensors *parameters, const eg_sgd_options *options)
         eg__optim_number(name, "momentum", o.momentum, any) ||
         eg__optim_number(name, "dampening", o.dampening, any) ||
         eg__optim_number(name, "weight_decay", o.weight_decay, any)) {
-        eg_tensors_free(parameters);
         return NULL;
     }
     if (o.nesterov && (o.momentum == 0 || o.dampening != 0)) {
-        eg_tensors_free(parameters);
         return eg__fail_null(EG_EINVAL, name, "nesterov needs a momentum and no dampening, they are "
                              "%g and %g", o.momentum, o.dampening);
     }

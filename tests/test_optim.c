@@ -2,22 +2,11 @@
  * golden files. */
 #include "tests/egt.h"
 
-static eg_tensors *map_of(eg_tensor **p, int n)
-{
-    eg_tensors *map = eg_tensors_new();
-    char name[16];
-    for (int i = 0; i < n; i++) {
-        snprintf(name, sizeof name, "p%d", i);
-        EGT_OK(eg_tensors_set(map, name, p[i]));
-    }
-    return map;
-}
-
 EGT(a_quadratic_comes_to_rest)
 {
     eg_tensor *p[2] = {eg_parameter(egt_random(EG_SHAPE(5), EG_F32, -1, 1)),
                        eg_parameter(egt_random(EG_SHAPE(2, 3), EG_F32, -1, 1))};
-    eg_optim *adam = eg_adam_new(map_of(p, 2), .lr = 0.05);
+    eg_optim *adam = eg_adam_new(((eg_parameters){p, NULL, 2}), .lr = 0.05);
     double loss = 1;
     for (int i = 0; i < 300; i++) {
         EG_SCOPE {
@@ -38,7 +27,7 @@ EGT(parameters_without_a_gradient_stay)
 {
     eg_tensor *p[2] = {eg_parameter(eg_ones(EG_SHAPE(2), EG_F64)),
                        eg_parameter(eg_ones(EG_SHAPE(2), EG_F64))};
-    eg_optim *sgd = eg_sgd_new(map_of(p, 2), .lr = 0.5, .weight_decay = 1);
+    eg_optim *sgd = eg_sgd_new(((eg_parameters){p, NULL, 2}), .lr = 0.5, .weight_decay = 1);
     eg_tape tape = eg_tape_open();
     EGT_OK(eg_optim_minimize(sgd, tape, eg_sum(eg_square(p[1]))));
     EGT_EQ(eg_get(p[0], 0), 1);
@@ -52,7 +41,7 @@ EGT(an_update_is_seen_by_the_tape)
 {
     eg_tensor *p = eg_parameter(eg_ones(EG_SHAPE(2), EG_F64)), *x = eg_ones(EG_SHAPE(2), EG_F64), *dx;
     eg_tensor *g = eg_ones(EG_SHAPE(2), EG_F64);
-    eg_optim *sgd = eg_sgd_new(map_of(&p, 1));
+    eg_optim *sgd = eg_sgd_new(((eg_parameters){&p, NULL, 1}));
     eg_tape tape = eg_tape_open();
     eg_tape_watch(tape, x);
     eg_tensor *y = eg_sum(eg_mul(x, p));
@@ -69,14 +58,15 @@ EGT(what_is_refused)
 {
     eg_tensor *p = eg_parameter(eg_ones(EG_SHAPE(2), EG_F32)), *g = eg_ones(EG_SHAPE(3), EG_F32);
     eg_tensor *whole = eg_ones(EG_SHAPE(2), EG_I32);
-    EGT_REFUSED(eg_sgd_new(NULL), EG_EINVAL, "parameters");
-    EGT_REFUSED(eg_sgd_new(map_of(&p, 0)), EG_EINVAL, "0 parameters");
-    EGT_REFUSED(eg_sgd_new(map_of(&whole, 1)), EG_EINVAL, "i32");
-    EGT_REFUSED(eg_sgd_new(map_of(&p, 1), .lr = -1), EG_EINVAL, "lr");
-    EGT_REFUSED(eg_sgd_new(map_of(&p, 1), .momentum = (double)NAN), EG_EINVAL, "momentum");
-    EGT_REFUSED(eg_sgd_new(map_of(&p, 1), .nesterov = true), EG_EINVAL, "nesterov");
-    EGT_REFUSED(eg_adam_new(map_of(&p, 1), .beta1 = 1.5), EG_EINVAL, "beta1");
-    eg_optim *o = eg_adam_new(map_of(&p, 1));
+    eg_parameters list = {&p, NULL, 1};
+    EGT_REFUSED(eg_sgd_new(((eg_parameters){NULL, NULL, 0})), EG_EINVAL, "parameters");
+    EGT_REFUSED(eg_sgd_new(((eg_parameters){&p, NULL, 0})), EG_EINVAL, "0 parameters");
+    EGT_REFUSED(eg_sgd_new(((eg_parameters){&whole, NULL, 1})), EG_EINVAL, "i32");
+    EGT_REFUSED(eg_sgd_new(list, .lr = -1), EG_EINVAL, "lr");
+    EGT_REFUSED(eg_sgd_new(list, .momentum = (double)NAN), EG_EINVAL, "momentum");
+    EGT_REFUSED(eg_sgd_new(list, .nesterov = true), EG_EINVAL, "nesterov");
+    EGT_REFUSED(eg_adam_new(list, .beta1 = 1.5), EG_EINVAL, "beta1");
+    eg_optim *o = eg_adam_new(list);
     EGT_NEAR(eg_optim_rate(o), 1e-3, 1e-15);
     EGT_REFUSED(eg_optim_step(o, &g), EG_ESHAPE, "[3]");
     EGT_REFUSED(eg_optim_step(o, NULL), EG_EINVAL, "gradients");
@@ -98,7 +88,7 @@ EGT(many_small_parameters_in_one_pass)
         p[i] = eg_parameter(eg_full(EG_SHAPE(i % 300 + 1), i, EG_F32));
         g[i] = i % 3 ? eg_ones(EG_SHAPE(i % 300 + 1), EG_F32) : NULL;
     }
-    eg_optim *sgd = eg_sgd_new(map_of(p, N), .lr = 1);
+    eg_optim *sgd = eg_sgd_new(((eg_parameters){p, NULL, N}), .lr = 1);
     EGT_OK(eg_optim_step(sgd, g));
     for (int i = 0; i < N; i++) {
         EGT_EQ(eg_get(p[i], 0), i % 3 ? i - 1 : i);

@@ -4,14 +4,13 @@
  *     ...
  *     eg_optim_minimize(adam, tape, loss);
  *
- * An optimizer takes over the map of parameters it is given (also when it refuses) and keeps its state, as
- * large as the parameters, once for momentum, twice for Adam, until it is freed. Updates are in place and
- * raise the parameters' versions. */
+ * An optimizer keeps its parameters and its state (as large as the parameters, once for momentum, twice
+ * for Adam) until it is freed. Updates are in place and raise the parameters' versions. */
 #ifndef EGRET_OPTIM_H
 #define EGRET_OPTIM_H
 
 #include <egret/base.h>
-#include <egret/io.h>
+#include <egret/parameters.h>
 #include <egret/tape.h>
 
 EG_BEGIN_DECLS
@@ -27,9 +26,9 @@ typedef struct eg_sgd_options {
     double lr, momentum, dampening, weight_decay;
     bool nesterov; /* needs momentum and no dampening */
 } eg_sgd_options;
-/* EG_EINVAL for no parameters, one that is not a contiguous float tensor, a negative or non-finite option.
+/* EG_EINVAL for no parameters, a parameter that is not a float tensor, a negative or non-finite option.
  * The caller frees the optimizer. */
-EG_API eg_optim *eg_sgd_new_with(eg_tensors *parameters, const eg_sgd_options *options);
+EG_API eg_optim *eg_sgd_new_with(eg_parameters parameters, const eg_sgd_options *options);
 #define eg_sgd_new(...) EG_SGD_NEW_(__VA_ARGS__, .size = sizeof(eg_sgd_options))
 #define EG_SGD_NEW_(parameters, ...) eg_sgd_new_with(parameters, &(eg_sgd_options){__VA_ARGS__})
 
@@ -45,11 +44,11 @@ typedef struct eg_adam_options {
     bool decoupled, epsilon_outside;
 } eg_adam_options;
 /* Refusals as for eg_sgd_new; a beta outside 0..1 too. */
-EG_API eg_optim *eg_adam_new_with(eg_tensors *parameters, const eg_adam_options *options);
+EG_API eg_optim *eg_adam_new_with(eg_parameters parameters, const eg_adam_options *options);
 #define eg_adam_new(...) EG_ADAM_NEW_(__VA_ARGS__, .size = sizeof(eg_adam_options))
 #define EG_ADAM_NEW_(parameters, ...) eg_adam_new_with(parameters, &(eg_adam_options){__VA_ARGS__})
 
-/* One step with the given gradients, one per parameter in the map's order, of its shape and dtype; NULL
+/* One step with the given gradients, one per parameter in the list's order, of its shape and dtype; NULL
  * leaves a parameter alone. EG_ESTATE while a tape records: close it, or ask it first. After a refusal
  * nothing has moved. */
 EG_API eg_status eg_optim_step(eg_optim *optim, eg_tensor *const *gradients);

@@ -15,12 +15,8 @@ static eg_tensor *two_steps(eg_optim *o, eg_tensor *p, eg_tensor *gradient)
     {                                                                                              \
         (void)n, (void)user;                                                                       \
         eg_tensor *p = eg_contiguous(eg_copy(x[0]));                                               \
-        eg_tensors *list = p && x[1] ? eg_tensors_new() : NULL;                                    \
-        if (!list || eg_tensors_set(list, "p", p)) {                                               \
-            eg_tensors_free(list);                                                                 \
-            return list ? NULL : eg_add(x[0], x[1]);                                               \
-        }                                                                                          \
-        return two_steps(rule, p, x[1]);                                                           \
+        eg_parameters list = {&p, NULL, 1};                                                        \
+        return p && x[1] ? two_steps(rule, p, x[1]) : eg_add(x[0], x[1]);                          \
     }
 CASE_FUNCTION(sgd, eg_sgd_new(list, .lr = 0.1))
 CASE_FUNCTION(momentum, eg_sgd_new(list, .lr = 0.1, .momentum = 0.9, .weight_decay = 0.01))
