@@ -16,6 +16,7 @@
 #include <egret/ops/reduce.h>
 #include <egret/ops/softmax.h>
 #include <egret/ops/sort.h>
+#include <egret/ops/rnn.h>
 #include <egret/ops/views.h>
 
 #endif

@@ -162,5 +162,39 @@ typedef struct eg__optim_opts {
     bool nesterov;
     double lr, beta1, beta2, eps, gain, decay, shrink;
 } eg__optim_opts;
+/* Inputs of the rows lstm and gru, and which of the optional ones there are; the latter two lstm's alone. */
+enum {
+    EG__RNN_X,
+    EG__RNN_W_IH,
+    EG__RNN_W_HH,
+    EG__RNN_B_IH,
+    EG__RNN_B_HH,
+    EG__RNN_H0,
+    EG__RNN_LENGTHS,
+    EG__RNN_C0,
+    EG__RNN_W_HR,
+    EG__RNN_INPUTS
+};
+typedef struct eg__rnn_opts {
+    unsigned has; /* bit per input */
+    bool reverse, reset_before;
+    double clip; /* 0: none */
+} eg__rnn_opts;
+
+/* Inputs of lstm_grad and gru_grad: what the forward row left behind, then gradients of its results. */
+enum {
+    EG__RNN_GRAD_RESERVE,
+    EG__RNN_GRAD_W_HH,
+    EG__RNN_GRAD_DY,
+    EG__RNN_GRAD_DH,
+    EG__RNN_GRAD_DC,
+    EG__RNN_GRAD_W_HR,
+    EG__RNN_GRAD_LENGTHS,
+    EG__RNN_GRAD_INPUTS
+};
+typedef struct eg__rnn_grad_opts {
+    eg__rnn_opts forward;
+    int64_t steps, rows;
+} eg__rnn_grad_opts;
 
 #endif
