@@ -268,7 +268,8 @@ static void draw_legend(const sheet *s)
             rows++;
         }
     }
-    int width = (int)(widest + em * 3.6), height = (int)(em * (1.5 * rows + 0.7)), x, y;
+    int width = (int)(widest + em * 3.6), height = (int)(em * (1.5 * rows + 0.7));
+    int x = s->left, y = s->top;
     if (!s->f || rows == 0 || width > s->right - s->left || height > s->bottom - s->top) {
         return;
     }

@@ -1,0 +1,60 @@
+/* read.c - digits-read: reads digits with a network that digits has trained. */
+#include <stdlib.h>
+
+#include "../common/args.h"
+#include "net.h"
+#include "results.h"
+
+static void print(const results *r)
+{
+    for (int i = 0; i < r->first_count; i++) {
+        const result *d = &r->first[i];
+        printf("%d%s", d->guess, d->guess == d->label ? " " : "!");
+        if (i % 24 == 23 || i == r->first_count - 1) {
+            printf("\n");
+        }
+    }
+    printf("%lld of %lld read right (%.2f %%); the first are above, a ! marks a wrong one\n",
+           (long long)r->right, (long long)r->seen, results_accuracy(r));
+}
+
+static int run(const char *model, const char *data, int64_t count, int64_t seed, const char *picture)
+{
+    int status = 1;
+    problem why;
+    eg_module *net = digits_net();
+    eg_dataset *digits = eg_dataset_batch(
+        eg_dataset_take(digits_source(data, EG_TEST, (uint64_t)seed, count), count), 100);
+    results *r = malloc(sizeof *r);
+    if (!r || !digits || eg_module_load(net, model) != EG_OK ||
+        results_collect(r, net, digits) != EG_OK) {
+        eg_error_print(stderr);
+    } else if (print(r), picture && !results_grid(r, picture, &why)) {
+        fprintf(stderr, "digits-read: %s\n", why.text);
+    } else {
+        status = 0;
+    }
+    free(r);
+    eg_dataset_free(digits);
+    eg_module_free(net);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *model, *data, *picture;
+    int64_t count, seed;
+    const arg table[] = {
+        ARG_TEXT("model", &model, "egret-out/digits/digits.safetensors", "FILE", "what digits has saved"),
+        ARG_TEXT("data", &data, NULL, "DIR", "folder with MNIST's test files; without it digits are drawn"),
+        ARG_INTEGER("count", &count, "1000", 1, 10000000, "how many digits to read"),
+        ARG_INTEGER("seed", &seed, "1000", 0, 1000000000, "of the drawing"),
+        ARG_TEXT("picture", &picture, NULL, "FILE", "a PNG of the first digits and of the wrong ones"),
+    };
+    args line = {.program = "digits-read",
+                 .about = "Reads digits with a network that digits has trained.",
+                 .table = table,
+                 .count = ARG_COUNT(table)};
+    int status;
+    return args_parse(&line, argc, argv, &status) ? run(model, data, count, seed, picture) : status;
+}

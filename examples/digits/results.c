@@ -1,0 +1,94 @@
+/* results.c - see results.h. */
+#include "results.h"
+
+#include <stdio.h>
+
+#include "../common/grid.h"
+#include "../common/plot.h"
+#include "../common/write_png.h"
+
+enum { CELLS = RESULTS_FIRST + RESULTS_WRONG, PIXELS = RESULTS_SIDE * RESULTS_SIDE };
+
+static void note(results *r, const float *image, int label, int guess)
+{
+    bool right = label == guess;
+    result *to = r->first_count < RESULTS_FIRST            ? &r->first[r->first_count++]
+                 : !right && r->wrong_count < RESULTS_WRONG ? &r->wrong[r->wrong_count++]
+                                                            : NULL;
+    r->seen++;
+    r->right += right;
+    if (to) {
+        to->label = label;
+        to->guess = guess;
+        for (int i = 0; i < PIXELS; i++) {
+            to->pixels[i] = (uint8_t)(image[i] * 255 + 0.5F);
+        }
+    }
+}
+
+eg_status results_collect(results *r, eg_module *net, eg_dataset *digits)
+{
+    *r = (results){0};
+    eg_status status = eg_module_eval(net);
+    if (status) {
+        return status;
+    }
+    EG_FOR_EACH(sample, digits) {
+        eg_tensor *guess = eg_argmax(eg_module_forward(net, sample[0]), .axes = EG_AXES(1));
+        const float *images = eg_data(eg_contiguous(sample[0]));
+        if (!guess || !images || eg_numel(sample[0]) != eg_numel(guess) * PIXELS) {
+            return eg_last_error()->code ? eg_last_error()->code : EG_EINVAL;
+        }
+        for (int64_t i = 0; i < eg_numel(guess); i++) {
+            note(r, images + i * PIXELS, (int)eg_get(sample[1], i), (int)eg_get(guess, i));
+        }
+    }
+    return eg_dataset_status(digits);
+}
+
+double results_accuracy(const results *r)
+{
+    return r->seen ? 100 * (double)r->right / (double)r->seen : 0;
+}
+
+/* ---- pictures ------------------------------------------------------------------------------ */
+
+static bool write_and_free(canvas *c, const char *path, problem *why)
+{
+    bool ok = c && write_png(c, path, why);
+    canvas_free(c);
+    return ok;
+}
+
+bool results_grid(const results *r, const char *path, problem *why)
+{
+    grid_cell cells[CELLS];
+    char captions[CELLS][16], title[120];
+    int count = r->first_count + r->wrong_count;
+    for (int i = 0; i < count; i++) {
+        const result *d = i < r->first_count ? &r->first[i] : &r->wrong[i - r->first_count];
+        bool wrong = d->label != d->guess;
+        snprintf(captions[i], sizeof captions[i], wrong ? "%d, not %d" : "%d", d->guess, d->label);
+        cells[i] = (grid_cell){d->pixels, captions[i], wrong};
+    }
+    snprintf(title, sizeof title, "%lld of %lld digits read right (%.2f %%)", (long long)r->right,
+             (long long)r->seen, results_accuracy(r));
+    const grid g = {.title = title, .cells = cells, .count = count, .columns = 12,
+                    .width = RESULTS_SIDE, .height = RESULTS_SIDE, .channels = 1};
+    font *f = font_open(NULL, NULL);
+    canvas *c = grid_draw(&g, f, why);
+    font_free(f);
+    return write_and_free(c, path, why);
+}
+
+bool results_curve(const double *losses, int count, const char *path, problem *why)
+{
+    const double smooth = count > 20 ? 1 - 20.0 / count : 0;
+    const plot_series series = {.name = "training loss", .y = losses, .count = count, .smooth = smooth};
+    const plot p = {.title = "Cross entropy while training", .x_label = "step", .y_label = "loss",
+                    .series = &series, .count = 1, .log_y = true};
+    font *f = font_open(NULL, NULL);
+    canvas *c = plot_draw(&p, f, why);
+    font_free(f);
+    return write_and_free(c, path, why);
+}
