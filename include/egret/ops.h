@@ -12,6 +12,7 @@
 #include <egret/ops/join.h>
 #include <egret/ops/linear.h>
 #include <egret/ops/loss.h>
+#include <egret/ops/norm.h>
 #include <egret/ops/pointwise.h>
 #include <egret/ops/random.h>
 #include <egret/ops/reduce.h>

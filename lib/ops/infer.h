@@ -21,4 +21,7 @@ eg__infer eg__infer_concat, eg__infer_pad, eg__infer_index_select, eg__infer_ind
 
 eg__infer eg__infer_sort, eg__infer_topk, eg__infer_searchsorted;
 
+eg__infer eg__infer_batch_norm, eg__infer_batch_norm_grad, eg__infer_group_norm, eg__infer_layer_norm,
+    eg__infer_layer_norm_grad;
+
 #endif

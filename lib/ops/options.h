@@ -84,6 +84,16 @@ typedef struct eg__categorical_opts {
     eg_random_state from;
 } eg__categorical_opts;
 
+/* Normalisation. Which of weight and bias there are tells rules what they saved. */
+typedef struct eg__norm_opts {
+    double eps;
+    int64_t groups;  /* group norm */
+    int axes;        /* layer norm: how many trailing axes */
+    bool relu;       /* batch norm: in the same pass */
+    bool root;       /* layer norm: the mean is not subtracted */
+    bool weight, bias;
+} eg__norm_opts;
+
 /* Element i in memory of the output is dropped by word i. */
 typedef struct eg__dropout_opts {
     double p;

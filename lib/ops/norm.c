@@ -1,0 +1,367 @@
+/* norm.c - normalisation: checks, inference, running statistics. */
+#include <math.h>
+
+#include "lib/ops/infer.h"
+#include "lib/ops/options.h"
+
+/* ---- inference ------------------------------------------------------------------------------ */
+
+static void vector(eg__desc *d, int dtype, int64_t n)
+{
+    d->dtype = (uint8_t)dtype;
+    d->ndim = 1;
+    d->shape[0] = n;
+    eg__desc_dense(d);
+}
+
+/* x, weight, bias -> y, mean, var */
+eg_status eg__infer_batch_norm(eg__call *c)
+{
+    const eg_tensor *x = c->in[0];
+    eg__desc_like(&c->desc[0], x);
+    vector(&c->desc[1], x->dtype, x->shape[1]);
+    vector(&c->desc[2], x->dtype, x->shape[1]);
+    return EG_OK;
+}
+
+/* dy, x, mean, var, weight, bias -> dx, dweight, dbias */
+eg_status eg__infer_batch_norm_grad(eg__call *c)
+{
+    const eg_tensor *x = c->in[1];
+    eg__desc_like(&c->desc[0], x);
+    vector(&c->desc[1], x->dtype, x->shape[1]);
+    vector(&c->desc[2], x->dtype, x->shape[1]);
+    return EG_OK;
+}
+
+eg_status eg__infer_group_norm(eg__call *c)
+{
+    const eg__norm_opts *o = c->opts;
+    const eg_tensor *x = c->in[0];
+    eg__desc_like(&c->desc[0], x);
+    for (int j = 1; j < 3; j++) {
+        eg__desc *d = &c->desc[j];
+        d->dtype = x->dtype;
+        d->ndim = 2;
+        d->shape[0] = x->shape[0];
+        d->shape[1] = o->groups;
+        eg__desc_dense(d);
+    }
+    return EG_OK;
+}
+
+eg_status eg__infer_layer_norm(eg__call *c)
+{
+    const eg__norm_opts *o = c->opts;
+    const eg_tensor *x = c->in[0];
+    eg__desc_like(&c->desc[0], x);
+    c->desc[0].dense = true;
+    for (int j = 1; j < 3; j++) {
+        eg__desc *d = &c->desc[j];
+        d->dtype = x->dtype;
+        d->ndim = (uint8_t)(x->ndim - o->axes);
+        memcpy(d->shape, x->shape, sizeof d->shape);
+        eg__desc_dense(d);
+    }
+    return EG_OK;
+}
+
+eg_status eg__infer_layer_norm_grad(eg__call *c)
+{
+    const eg__norm_opts *o = c->opts;
+    const eg_tensor *x = c->in[1];
+    eg__desc_like(&c->desc[0], x);
+    c->desc[0].dense = true;
+    for (int j = 1; j < 3; j++) {
+        eg__desc *d = &c->desc[j];
+        d->dtype = x->dtype;
+        d->ndim = (uint8_t)o->axes;
+        memcpy(d->shape, x->shape + x->ndim - o->axes, (size_t)o->axes * sizeof *d->shape);
+        eg__desc_dense(d);
+    }
+    return EG_OK;
+}
+
+/* ---- what the public functions share --------------------------------------------------------- */
+
+static bool is_half(const eg_tensor *t)
+{
+    return t->dtype == EG_F16 || t->dtype == EG_BF16;
+}
+
+static eg_status check_eps(const char *op, double *eps)
+{
+    if (!(*eps >= 0) || !isfinite(*eps)) {
+        return eg__fail(EG_EINVAL, op, "eps %g must be finite and not negative", *eps);
+    }
+    *eps = *eps > 0 ? *eps : 1e-5;
+    return EG_OK;
+}
+
+/* x has channels on axis 1. */
+static eg_status check_images(const char *op, const eg_tensor *x)
+{
+    if (eg__check(x, op, "x")) {
+        return eg__why();
+    }
+    if (x->ndim < 2) {
+        return eg__fail(EG_ESHAPE, op, "x %s has no channels; it must be [N, C] or [N, C, ...]",
+                        EG__SHAPE_OF(x));
+    }
+    return EG_OK;
+}
+
+/* An optional tensor of `channels` floats. */
+static eg_status check_channels(const char *op, const eg_tensor *t, const char *name, int64_t channels)
+{
+    if (!t) {
+        return EG_OK;
+    }
+    if (eg__check(t, op, name)) {
+        return eg__why();
+    }
+    if (!eg__is_float(t->dtype)) {
+        return eg__fail(EG_EDTYPE, op, "%s is %s, not a float", name, eg_dtype_name((eg_dtype)t->dtype));
+    }
+    if (t->ndim != 1 || t->shape[0] != channels) {
+        return eg__fail(EG_ESHAPE, op, "%s is %s, must be [%lld], one per channel", name, EG__SHAPE_OF(t),
+                        (long long)channels);
+    }
+    return EG_OK;
+}
+
+/* x dense or channels-last, halves as f32. */
+static eg_tensor *settled(eg_tensor *x)
+{
+    x = is_half(x) ? eg_cast(x, EG_F32) : x;
+    return x && eg_is_channels_last(x) ? x : eg_contiguous(x);
+}
+
+/* Runs the op on x and parameters brought to its dtype: out[0] in the dtype x has, the other results as
+ * computed. All belong to the caller's scope, with the temporaries. */
+static eg_status run(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg__norm_opts *o,
+                     eg_tensor **out)
+{
+    eg_tensor *in[3] = {settled(x), NULL, NULL};
+    o->weight = weight != NULL;
+    o->bias = bias != NULL;
+    if (!in[0]) {
+        return eg__why();
+    }
+    if ((weight && !(in[1] = eg_cast(weight, (eg_dtype)in[0]->dtype))) ||
+        (bias && !(in[2] = eg_cast(bias, (eg_dtype)in[0]->dtype)))) {
+        return eg__why();
+    }
+    eg_status st = eg__dispatch(op, in, 3, o, out);
+    if (!st && !(out[0] = eg_cast(out[0], (eg_dtype)x->dtype))) {
+        st = eg__why();
+    }
+    return st;
+}
+
+static eg_tensor *run1(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg__norm_opts *o)
+{
+    eg_tensor *out[EG__MAX_OUT];
+    eg_scope s = eg_scope_push();
+    return eg_scope_pop(s, run(op, x, weight, bias, o, out) ? NULL : out[0]);
+}
+
+/* ---- batch norm ----------------------------------------------------------------------------- */
+
+static double element(const eg_tensor *t, int64_t i)
+{
+    return eg__load(eg__ptr(t), t->dtype, i * t->strides[0]);
+}
+
+/* running = running (1 - momentum) + batch momentum, the batch's variance times `factor`. */
+static void update(eg_tensor *running, const eg_tensor *batch, double momentum, double factor)
+{
+    for (int64_t k = 0; k < running->shape[0]; k++) {
+        double v = element(running, k);
+        eg__store(eg__ptr(running), running->dtype, k * running->strides[0],
+                  v + (element(batch, k) * factor - v) * momentum);
+    }
+}
+
+static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean, eg_tensor *var,
+                        eg__norm_opts *o, double momentum, bool biased)
+{
+    static const char name[] = "batch_norm";
+    eg_tensor *out[EG__MAX_OUT];
+    int64_t channels = x->shape[1], n = channels ? x->n / channels : 0;
+    if (n == 1) {
+        return eg__fail_null(EG_ESHAPE, name, "x %s has one value per channel: no variance to train with",
+                             EG__SHAPE_OF(x));
+    }
+    eg_scope s = eg_scope_push();
+    eg_status st = run(&eg__op_batch_norm, x, weight, bias, o, out);
+    eg_tensor *running[2] = {mean, var};
+    for (int i = 0; i < 2 && !st && n; i++) {
+        st = running[i] ? eg__begin_write(running[i], "batch_norm") : EG_OK;
+    }
+    for (int i = 0; i < 2 && !st && n; i++) {
+        double factor = i && !biased ? (double)n / (double)(n - 1) : 1;
+        if (running[i]) {
+            update(running[i], out[1 + i], momentum, factor);
+        }
+    }
+    return eg_scope_pop(s, st ? NULL : out[0]);
+}
+
+/* y = x scale + shift from fixed statistics. */
+static eg_tensor *evaluate(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean, eg_tensor *var,
+                           eg__norm_opts *o)
+{
+    static const char name[] = "batch_norm";
+    if (!mean || !var) {
+        return eg__fail_null(EG_EINVAL, name, "%s is NULL, and without .training it is what x is "
+                             "normalised with", mean ? "running_var" : "running_mean");
+    }
+    for (int64_t k = 0; k < var->shape[0]; k++) {
+        if (element(var, k) < 0) {
+            return eg__fail_null(EG_EINVAL, name, "running_var[%lld] is %g: a variance is not negative",
+                                 (long long)k, element(var, k));
+        }
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *scale = eg_rsqrt(eg_add_scalar(is_half(var) ? eg_cast(var, EG_F32) : var, o->eps));
+    scale = weight ? eg_mul(scale, weight) : scale;
+    eg_tensor *shift = eg_neg(eg_mul(mean, scale));
+    shift = bias ? eg_add(shift, bias) : shift;
+    if (!scale || !shift) {
+        return eg_scope_pop(s, NULL);
+    }
+    return eg_scope_pop(s, run1(&eg__op_scale_channels, x, scale, shift, o));
+}
+
+eg_tensor *eg_batch_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *running_mean,
+                              eg_tensor *running_var, const eg_batch_norm_options *options)
+{
+    static const char name[] = "batch_norm";
+    eg_batch_norm_options given = options ? *options : (eg_batch_norm_options){0};
+    eg__norm_opts o = {.eps = given.eps, .relu = given.relu};
+    double momentum = given.momentum == 0 ? 0.1 : given.momentum;
+    if (check_images(name, x) || check_channels(name, weight, "weight", x->shape[1]) ||
+        check_channels(name, bias, "bias", x->shape[1]) ||
+        check_channels(name, running_mean, "running_mean", x->shape[1]) ||
+        check_channels(name, running_var, "running_var", x->shape[1]) || check_eps(name, &o.eps)) {
+        return NULL;
+    }
+    if (!(momentum > 0 && momentum <= 1)) {
+        return eg__fail_null(EG_EINVAL, name, "momentum %g is outside 0..1", momentum);
+    }
+    return given.training ? train(x, weight, bias, running_mean, running_var, &o, momentum, given.biased)
+                          : evaluate(x, weight, bias, running_mean, running_var, &o);
+}
+
+eg_tensor *eg_scale_channels(eg_tensor *x, eg_tensor *scale, eg_tensor *shift)
+{
+    static const char name[] = "scale_channels";
+    if (check_images(name, x) || eg__check(scale, name, "scale") ||
+        check_channels(name, scale, "scale", x->shape[1]) ||
+        check_channels(name, shift, "shift", x->shape[1])) {
+        return NULL;
+    }
+    return run1(&eg__op_scale_channels, x, scale, shift, &(eg__norm_opts){0});
+}
+
+/* ---- group norm ----------------------------------------------------------------------------- */
+
+static eg_tensor *group_norm(const char *name, eg_tensor *x, int64_t groups, eg_tensor *weight,
+                             eg_tensor *bias, const eg_group_norm_options *options)
+{
+    eg__norm_opts o = {.eps = options ? options->eps : 0, .groups = groups};
+    int64_t channels = x->shape[1];
+    if (check_channels(name, weight, "weight", channels) || check_channels(name, bias, "bias", channels) ||
+        check_eps(name, &o.eps)) {
+        return NULL;
+    }
+    if (groups < 1 || channels % groups) {
+        return eg__fail_null(EG_ESHAPE, name, "%lld groups do not divide the %lld channels of x %s",
+                             (long long)groups, (long long)channels, EG__SHAPE_OF(x));
+    }
+    int64_t size = channels / groups;
+    for (int d = 2; d < x->ndim; d++) {
+        size *= x->shape[d];
+    }
+    if (size < 2) {
+        return eg__fail_null(EG_ESHAPE, name, "x %s has %lld values to normalise together, at least 2 are "
+                             "needed", EG__SHAPE_OF(x), (long long)size);
+    }
+    return run1(&eg__op_group_norm, x, weight, bias, &o);
+}
+
+eg_tensor *eg_group_norm_with(eg_tensor *x, int64_t groups, eg_tensor *weight, eg_tensor *bias,
+                              const eg_group_norm_options *options)
+{
+    return check_images("group_norm", x) ? NULL
+                                         : group_norm("group_norm", x, groups, weight, bias, options);
+}
+
+eg_tensor *eg_instance_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
+                                 const eg_group_norm_options *options)
+{
+    if (check_images("instance_norm", x)) {
+        return NULL;
+    }
+    return group_norm("instance_norm", x, eg__max(1, x->shape[1]), weight, bias, options);
+}
+
+/* ---- layer norm ----------------------------------------------------------------------------- */
+
+static eg_status check_trailing(const char *op, const eg_tensor *x, const eg_tensor *t, const char *name,
+                                int axes)
+{
+    if (!t) {
+        return EG_OK;
+    }
+    if (eg__check(t, op, name)) {
+        return eg__why();
+    }
+    if (!eg__is_float(t->dtype)) {
+        return eg__fail(EG_EDTYPE, op, "%s is %s, not a float", name, eg_dtype_name((eg_dtype)t->dtype));
+    }
+    bool same = t->ndim == axes;
+    for (int d = 0; same && d < axes; d++) {
+        same = t->shape[d] == x->shape[x->ndim - axes + d];
+    }
+    return same ? EG_OK
+                : eg__fail(EG_ESHAPE, op, "%s is %s, not the last %d axes of x %s", name, EG__SHAPE_OF(t),
+                           axes, EG__SHAPE_OF(x));
+}
+
+static eg_tensor *layer_norm(const char *name, eg_tensor *x, eg_tensor *weight, eg_tensor *bias, bool root,
+                             const eg_layer_norm_options *options)
+{
+    eg__norm_opts o = {.eps = options ? options->eps : 0, .root = root, .axes = options ? options->axes : 0};
+    if (eg__check(x, name, "x") || (weight && eg__check(weight, name, "weight"))) {
+        return NULL;
+    }
+    o.axes = o.axes ? o.axes : weight ? weight->ndim : 1;
+    if (o.axes < 1 || o.axes > x->ndim) {
+        return eg__fail_null(EG_ESHAPE, name, "%d trailing axes of x %s, 1..%d are possible", o.axes,
+                             EG__SHAPE_OF(x), x->ndim);
+    }
+    if (check_trailing(name, x, weight, "weight", o.axes) || check_trailing(name, x, bias, "bias", o.axes) ||
+        check_eps(name, &o.eps)) {
+        return NULL;
+    }
+    for (int d = x->ndim - o.axes; d < x->ndim; d++) {
+        if (x->shape[d] == 0) {
+            return eg__fail_null(EG_ESHAPE, name, "axis %d of x %s is empty: nothing to normalise", d,
+                                 EG__SHAPE_OF(x));
+        }
+    }
+    return run1(&eg__op_layer_norm, x, weight, bias, &o);
+}
+
+eg_tensor *eg_layer_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
+                              const eg_layer_norm_options *options)
+{
+    return layer_norm("layer_norm", x, weight, bias, false, options);
+}
+
+eg_tensor *eg_rms_norm_with(eg_tensor *x, eg_tensor *weight, const eg_layer_norm_options *options)
+{
+    return layer_norm("rms_norm", x, weight, NULL, true, options);
+}

@@ -1,0 +1,116 @@
+/* norm.c - cases of normalisation. */
+#include "tests/cases.h"
+
+#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
+
+/* x alone, or with weight and bias. */
+static eg_tensor *batch_norm(eg_tensor *const *x, int n, void *user)
+{
+    return eg_batch_norm_with(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL, NULL, NULL, user);
+}
+
+/* Running statistics written on the way, and read again. */
+static eg_tensor *batch_norm_updates(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    eg_dtype dt = eg_dtype_of(x[0]);
+    int64_t channels = eg_size(x[0], 1);
+    eg_tensor *mean = eg_zeros(EG_SHAPE(channels), dt), *var = eg_ones(EG_SHAPE(channels), dt);
+    eg_tensor *y = eg_batch_norm_with(x[0], x[1], x[2], mean, var, user);
+    eg_shape along = {.ndim = eg_ndim(x[0])};
+    for (int d = 0; d < along.ndim; d++) {
+        along.dim[d] = d == 1 ? channels : 1;
+    }
+    return eg_add(y, eg_reshape(eg_add(mean, var), along));
+}
+
+static eg_tensor *batch_norm_fixed(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    return eg_batch_norm_with(x[0], x[1], x[2], x[3], x[4], user);
+}
+
+static eg_tensor *scale_channels(eg_tensor *const *x, int n, void *user)
+{
+    (void)user;
+    return eg_scale_channels(x[0], x[1], n > 2 ? x[2] : NULL);
+}
+
+static eg_tensor *group_norm(eg_tensor *const *x, int n, void *user)
+{
+    return eg_group_norm(x[0], *(int64_t *)user, n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL, .eps = 1e-3);
+}
+
+static eg_tensor *instance_norm(eg_tensor *const *x, int n, void *user)
+{
+    (void)user;
+    return eg_instance_norm(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL);
+}
+
+static eg_tensor *layer_norm(eg_tensor *const *x, int n, void *user)
+{
+    return eg_layer_norm(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL, .axes = user ? *(int *)user : 0);
+}
+
+static eg_tensor *layer_norm_bias(eg_tensor *const *x, int n, void *user)
+{
+    (void)n, (void)user;
+    return eg_layer_norm(x[0], NULL, x[1]);
+}
+
+static eg_tensor *rms_norm(eg_tensor *const *x, int n, void *user)
+{
+    return eg_rms_norm(x[0], n > 1 ? x[1] : NULL, .axes = user ? *(int *)user : 0, .eps = 1e-3);
+}
+
+#define OPTIONS(name, ...)                                                                         \
+    static eg_batch_norm_options name = {.size = sizeof(eg_batch_norm_options), __VA_ARGS__};
+OPTIONS(training, .training = true)
+OPTIONS(training_relu, .training = true, .relu = true)
+OPTIONS(training_slow, .training = true, .momentum = 0.01, .eps = 1e-3, .biased = true)
+OPTIONS(fixed, .eps = 1e-3)
+OPTIONS(fixed_relu, .relu = true)
+static int64_t two = 2, three = 3;
+static int axes2 = 2;
+
+#define BATCH  "batch_norm batch_norm_grad"
+#define GROUP  "group_norm group_norm_grad"
+#define LAYER  "layer_norm layer_norm_grad"
+#define X(...) {DIMS(__VA_ARGS__), -2, 2, 0}
+#define W(...) {DIMS(__VA_ARGS__), 0.5, 2, 0}
+
+EGT_CASES(
+    norm,
+    {BATCH, "rows", batch_norm, {X(7, 3), W(3), X(3)}, 3, 0, 0, 0, &training},
+    {BATCH, "images", batch_norm, {X(3, 4, 5, 2), W(4), X(4)}, 3, 0, 0, 0, &training},
+    {BATCH, "plain images", batch_norm, {X(2, 3, 4, 4)}, 1, 0, 0, 0, &training},
+    {BATCH, "weight only", batch_norm, {X(2, 3, 4), W(3)}, 2, 0, 0, 0, &training},
+    {BATCH, "volumes", batch_norm, {X(2, 2, 3, 2, 3), W(2), X(2)}, 3, 0, 0, 0, &training},
+    {BATCH, "relu", batch_norm, {X(3, 4, 5, 2), W(4), X(4)}, 3, EGT_NO_HALF, 0, 0, &training_relu},
+    {BATCH, "many channels", batch_norm, {X(5, 1030), W(1030), X(1030)}, 3, EGT_NO_HALF, 0, 0, &training},
+    {BATCH, "wide images", batch_norm, {X(2, 3, 40, 31), W(3), X(3)}, 3, EGT_NO_HALF, 0, 0, &training},
+    {BATCH, "updates", batch_norm_updates, {X(3, 4, 5), W(4), X(4)}, 3, EGT_NO_GRAD, 0, 0, &training},
+    {BATCH, "slow updates", batch_norm_updates, {X(9, 4), W(4), X(4)}, 3, EGT_NO_GRAD, 0, 0, &training_slow},
+    {BATCH, "empty batch", batch_norm, {X(0, 4, 3, 3), W(4), X(4)}, 3, 0, 0, 0, &training},
+    {"scale_channels", "fixed statistics", batch_norm_fixed, {X(3, 4, 5), W(4), X(4), X(4), W(4)}, 5, 0, 0, 0,
+     &fixed},
+    {"scale_channels", "fixed, relu", batch_norm_fixed, {X(3, 4, 5, 2), W(4), X(4), X(4), W(4)}, 5,
+     EGT_NO_HALF, 0, 0, &fixed_relu},
+    {"scale_channels", "both", scale_channels, {X(3, 4, 5, 2), W(4), X(4)}, 3, 0, 0, 0, NULL},
+    {"scale_channels", "scale", scale_channels, {X(6, 4), W(4)}, 2, 0, 0, 0, NULL},
+    {GROUP, "two groups", group_norm, {X(2, 4, 3, 5), W(4), X(4)}, 3, 0, 0, 0, &two},
+    {GROUP, "three groups of rows", group_norm, {X(3, 6), W(6), X(6)}, 3, 0, 0, 0, &three},
+    {GROUP, "plain", group_norm, {X(2, 4, 7)}, 1, 0, 0, 0, &two},
+    {GROUP, "wide", group_norm, {X(2, 4, 30, 33), W(4), X(4)}, 3, EGT_NO_HALF, 0, 0, &two},
+    {GROUP, "no images", group_norm, {X(0, 4, 3), W(4), X(4)}, 3, 0, 0, 0, &two},
+    {GROUP, "instances", instance_norm, {X(2, 3, 4, 5), W(3), X(3)}, 3, 0, 0, 0, NULL},
+    {GROUP, "plain instances", instance_norm, {X(2, 3, 9)}, 1, 0, 0, 0, NULL},
+    {LAYER, "rows", layer_norm, {X(5, 7), W(7), X(7)}, 3, 0, 0, 0, NULL},
+    {LAYER, "plain", layer_norm, {X(2, 3, 6)}, 1, 0, 0, 0, NULL},
+    {LAYER, "two axes", layer_norm, {X(3, 2, 5), W(2, 5), X(2, 5)}, 3, 0, 0, 0, &axes2},
+    {LAYER, "weight", layer_norm, {X(4, 5), W(5)}, 2, 0, 0, 0, NULL},
+    {LAYER, "bias", layer_norm_bias, {X(4, 5), X(5)}, 2, 0, 0, 0, NULL},
+    {LAYER, "wide", layer_norm, {X(70, 1029), W(1029), X(1029)}, 3, EGT_NO_HALF, 0, 0, NULL},
+    {LAYER, "no rows", layer_norm, {X(0, 5), W(5), X(5)}, 3, 0, 0, 0, NULL},
+    {LAYER, "rms", rms_norm, {X(4, 5), W(5)}, 2, 0, 0, 0, NULL},
+    {LAYER, "plain rms", rms_norm, {X(2, 3, 4)}, 1, 0, 0, 0, &axes2})
