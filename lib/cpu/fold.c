@@ -113,8 +113,8 @@ enum { COLS = EG__FOLD_COLS };
 #define HIGHER(a, b)  ((b) > (a) ? (b) : (a))
 #define LOWER(a, b)   ((b) < (a) ? (b) : (a))
 /* A NaN on either side wins. */
-#define HIGHERF(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
-#define LOWERF(a, b)  (((b) < (a)) | ((b) != (b)) ? (b) : (a))
+#define HIGHERF(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
+#define LOWERF(a, b)  ((((b) < (a)) | ((b) != (b))) ? (b) : (a))
 
 #define SAME(v)       (v)
 #define TRUTH(v)      ((v) != 0)

@@ -15,7 +15,7 @@ enum { COLS = EG__FOLD_COLS, CHUNK = 512, ROWS = 32, LANES = 16 };
         }                                                                                          \
     }
 #define PLUS(a, b)   ((a) + (b))
-#define HIGHER(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
+#define HIGHER(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
 
 /* n elements s bytes apart as a contiguous array of T, filled up with `rest` to whole lanes. */
 #define GATHER(name, E, T)                                                                         \

@@ -18,7 +18,7 @@ enum {
     PACKED = 4096,    /* elements packed at a time */
 };
 
-#define HIGHER(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
+#define HIGHER(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
 #define PLUS(a, b)   ((a) + (b))
 #define TREE(acc, JOIN)                                                                            \
     for (int h = LANES / 2; h > 0; h /= 2) {                                                       \

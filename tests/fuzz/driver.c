@@ -96,6 +96,6 @@ int main(int argc, char **argv)
             closedir(d);
         }
     }
-    printf("%d files and %d mutations of each: %d passed, 0 failed, 0 skipped\n", files, MUTATIONS, files);
+    printf("%d files and %d mutations of each\n%d passed, 0 failed, 0 skipped\n", files, MUTATIONS, files);
     return files ? 0 : 2;
 }
