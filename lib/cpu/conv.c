@@ -2,27 +2,10 @@
  */
 #include "lib/cpu/conv.h"
 #include "lib/cpu/dnnl.h"
+#include "lib/cpu/pack.h"
 #include "lib/optable.h"
 
 /* ---- operands ------------------------------------------------------------------------------ */
-
-void eg__conv_view(eg_tensor *v, const eg_tensor *t, int ndim, const int64_t *shape,
-                   const int64_t *strides, int64_t offset)
-{
-    memset(v, 0, sizeof *v);
-    v->magic = EG__MAGIC;
-    v->dtype = t->dtype;
-    v->ndim = (uint8_t)ndim;
-    v->storage = t->storage;
-    v->offset = t->offset + offset;
-    v->n = 1;
-    for (int d = 0; d < ndim; d++) {
-        v->shape[d] = shape[d];
-        v->strides[d] = strides[d];
-        v->n *= shape[d];
-    }
-    v->flags = eg__layout_flags(ndim, v->shape, v->strides);
-}
 
 static eg_tensor *temp(const eg__call *c, const eg__desc *d)
 {
@@ -69,13 +52,39 @@ static eg_status zero(eg_tensor *t)
     return EG_OK;
 }
 
+/* A tensor on the stack: other geometry from where t begins. */
+static void view_of(eg_tensor *v, const eg_tensor *t, int ndim, const int64_t *shape,
+                    const int64_t *strides)
+{
+    memset(v, 0, sizeof *v);
+    v->magic = EG__MAGIC;
+    v->dtype = t->dtype;
+    v->ndim = (uint8_t)ndim;
+    v->storage = t->storage;
+    v->offset = t->offset;
+    v->n = t->n;
+    memcpy(v->shape, shape, (size_t)ndim * sizeof *shape);
+    memcpy(v->strides, strides, (size_t)ndim * sizeof *strides);
+    v->flags = eg__layout_flags(ndim, shape, strides);
+}
+
 /* result += bias, along the channels. */
 static eg_status add_bias(const eg__conv_job *j, eg_tensor *result)
 {
-    const int64_t shape[5] = {j->bias->n, 1, 1, 1, 1}, strides[5] = {1, 0, 0, 0, 0};
+    const int64_t shape[4] = {j->bias->n, 1, 1, 1}, strides[4] = {1, 1, 1, 1};
     eg_tensor b;
-    eg__conv_view(&b, j->bias, result->ndim - 1, shape, strides, 0);
+    view_of(&b, j->bias, result->ndim - 1, shape, strides);
     return eg__run(&eg__op_add, (eg_tensor *[]){result, &b}, 2, NULL, result);
+}
+
+static int64_t taps_of(const eg__conv_shape *s)
+{
+    return s->k[0] * s->k[1] * s->k[2];
+}
+
+static int64_t windows_of(const eg__conv_shape *s)
+{
+    return s->n * s->out[0] * s->out[1] * s->out[2];
 }
 
 /* ---- oneDNN -------------------------------------------------------------------------------- */
@@ -139,14 +148,70 @@ static eg_status with_dnnl(const eg__conv_job *j, bool *done)
     if (st || !p) {
         return st;
     }
-    bool kept = j->w == j->c->in[1];
     st = eg__dnnl_run(j->c, p,
                       &(eg__dnnl_data){.x = eg__ptr(j->x),
                                        .w = eg__ptr(j->w),
                                        .y = eg__ptr(j->y),
                                        .b = op.b.ndim ? eg__ptr(j->bias) : NULL,
-                                       .keep = kept ? j->w->storage : NULL});
+                                       .keep = j->keep});
     return st || forward || !j->bias ? st : add_bias(j, j->x);
+}
+
+typedef struct turn {
+    const float *from;
+    float *to;
+    int64_t taps;
+} turn;
+
+static void turn_kernels(void *ctx, int64_t begin, int64_t end)
+{
+    const turn *t = ctx;
+    for (int64_t i = begin; i < end; i++) {
+        const float *from = t->from + (i + 1) * t->taps - 1;
+        float *to = t->to + i * t->taps;
+        for (int64_t k = 0; k < t->taps; k++) {
+            to[k] = from[-k];
+        }
+    }
+}
+
+/* The gradient of x as a convolution of dy with the kernel turned round, for stride 1: oneDNN's
+ * forward kernels are the better ones for channels-last data. */
+static eg_status with_dnnl_turned(const eg__conv_job *j, bool *done)
+{
+    const eg__conv_shape *s = &j->s;
+    eg__conv_job f = *j;
+    eg_tensor *w = j->w, view;
+    turn t = {.taps = taps_of(s)};
+    f.result = EG__CONV_Y;
+    f.x = j->y;
+    f.y = j->x;
+    f.s.c = s->o;
+    f.s.o = s->c;
+    for (int d = 0; d < 3; d++) {
+        int64_t reach = (s->k[d] - 1) * s->dilation[d];
+        f.s.in[d] = s->out[d];
+        f.s.out[d] = s->in[d];
+        f.s.before[d] = reach - s->before[d];
+        f.after[d] = reach - j->after[d];
+    }
+    if (t.taps > 1) {
+        f.keep = NULL;
+        w = eg__conv_temp(j, w->dtype, w->ndim, w->shape);
+        if (!w) {
+            return eg__why();
+        }
+        t.from = (const float *)eg__ptr(j->w);
+        t.to = (float *)eg__ptr(w);
+        eg__parallel(w->n / t.taps, EG__GRAIN / t.taps + 1, turn_kernels, &t);
+    }
+    view_of(&view, w, w->ndim, w->shape, w->strides);
+    view.shape[0] = w->shape[1];
+    view.shape[1] = w->shape[0];
+    view.strides[0] = w->strides[1];
+    view.strides[1] = w->strides[0];
+    f.w = &view;
+    return with_dnnl(&f, done);
 }
 
 /* Windows past all cells and numbers beyond int are not what its kernels were made for. */
@@ -164,23 +229,61 @@ static bool fit_for_dnnl(const eg__conv_job *j)
 
 /* ---- the choice ---------------------------------------------------------------------------- */
 
-static eg_status choose(const eg__conv_job *j, const eg__conv_loops *loops)
+static bool single_steps(const eg__conv_shape *s)
+{
+    return s->stride[0] * s->stride[1] * s->stride[2] == 1;
+}
+
+/* Whether turning the kernel round pays: where it is free, and where it is large, the backward
+ * kernels weak, and there is more to do than to turn it. */
+static bool better_turned(const eg__conv_job *j)
+{
+    const eg__conv_shape *s = &j->s;
+    int64_t taps = taps_of(s);
+    return j->result == EG__CONV_X && s->groups == 1 && single_steps(s) &&
+           (taps == 1 || (taps > 9 && windows_of(s) >= 512 && j->w->flags & EG__DENSE));
+}
+
+/* Whether oneDNN would spend more on the weight's layout than on the convolution: there are few
+ * windows. A weight that does not change is rearranged once it has been used often enough. */
+static bool better_as_product(const eg__conv_job *j)
+{
+    const eg__conv_shape *s = &j->s;
+    int64_t taps = taps_of(s), windows = windows_of(s);
+    if (s->groups > 1) {
+        return false;
+    }
+    if (j->result == EG__CONV_W) {
+        return taps > 1 ? windows <= s->o : single_steps(s);
+    }
+    return taps > 1 && windows <= s->o / 2 &&
+           !(j->keep && eg__pack_pays(j->keep, j->result == EG__CONV_X));
+}
+
+static eg_status with_gemm(const eg__conv_job *j, const eg__conv_ways *ways)
+{
+    eg__conv_job dense = *j;
+    dense.w = as(j->c, j->w, j->w->dtype, EG__TO_DENSE, true);
+    eg_status st = dense.w ? ways->gemm(&dense) : EG_ENOMEM;
+    return st || !j->bias ? st : add_bias(j, j->result == EG__CONV_X ? j->x : j->y);
+}
+
+static eg_status choose(const eg__conv_job *j, const eg__conv_ways *ways)
 {
     const eg__conv_shape *s = &j->s;
     bool done = false;
-    if (s->groups == s->c && s->c == s->o && s->groups > 1) {
-        return loops->depthwise(j);
+    if (s->groups == s->c && s->c == s->o && s->groups > 1 && s->k[0] * s->k[1] <= EG__CONV_LINES) {
+        return ways->depthwise(j);
     }
     if (j->result == EG__CONV_X && s->c <= EG__CONV_NARROW && s->groups == 1 && j->x->ndim < 5 &&
         j->x->dtype == EG_F32) {
-        return loops->narrow_data(j);
+        return ways->narrow_data(j);
     }
-    eg_status st = fit_for_dnnl(j) ? with_dnnl(j, &done) : EG_OK;
-    if (done) {
-        return st;
+    if (!fit_for_dnnl(j) || better_as_product(j)) {
+        return with_gemm(j, ways);
     }
-    st = eg__conv_gemm(j);
-    return st || !j->bias ? st : add_bias(j, j->result == EG__CONV_X ? j->x : j->y);
+    eg_status st = better_turned(j) ? with_dnnl_turned(j, &done) : with_dnnl(j, &done);
+    return done ? st : with_gemm(j, ways);
 }
 
 /* Nothing to add up: zeros and the bias. */
@@ -189,7 +292,7 @@ static eg_status nothing(const eg__conv_job *j, eg_tensor *result)
     return zero(result) || !j->bias ? EG_OK : add_bias(j, result);
 }
 
-eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv_loops *loops)
+eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv_ways *ways)
 {
     eg_tensor *out = c->out[0], *bias = c->nin > 2 ? c->in[2] : NULL;
     eg_tensor *x = result == EG__CONV_X ? out : c->in[0],
@@ -208,11 +311,12 @@ eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv
     j.w = as(c, w, dtype, EG__KEEP_LAYOUT, result != EG__CONV_W);
     j.y = as(c, y, dtype, EG__TO_CHANNELS_LAST, result != EG__CONV_Y);
     j.bias = as(c, bias, dtype, EG__TO_DENSE, true);
+    j.keep = j.w == c->in[1] && result != EG__CONV_W ? j.w->storage : NULL;
     if (!j.x || !j.w || !j.y || (bias && !j.bias)) {
         return EG_ENOMEM;
     }
     eg_tensor *made = result == EG__CONV_X ? j.x : result == EG__CONV_W ? j.w : j.y;
-    eg_status st = x->n && w->n && y->n ? choose(&j, loops) : nothing(&j, made);
+    eg_status st = x->n && w->n && y->n ? choose(&j, ways) : nothing(&j, made);
     if (!st && made != out) {
         st = eg__run(&eg__op_cast, &made, 1, &(eg__cast_opts){out->dtype}, out);
     }

@@ -16,24 +16,22 @@ typedef struct eg__conv_job {
     eg__conv_shape s;
     int64_t after[3];
     eg_tensor *x, *w, *y, *bias; /* bias of the result, row-major, or NULL */
+    eg__storage *keep;           /* of w, if copies of it in other layouts may be kept there */
 } eg__conv_job;
 
 typedef eg_status eg__conv_way(const eg__conv_job *j);
 
-/* The loops of one instruction set. */
-typedef struct eg__conv_loops {
-    eg__conv_way *depthwise;   /* every channel its own group and one result each */
-    eg__conv_way *narrow_data; /* gradient of an f32 x of few channels, over at most two axes */
-} eg__conv_loops;
-enum { EG__CONV_NARROW = 4 };
+/* The ways of one instruction set; a bias left out by one is added after it. */
+typedef struct eg__conv_ways {
+    eg__conv_way *depthwise; /* every channel its own group and one result each; with bias */
+    eg__conv_way
+        *narrow_data;   /* gradient of an f32 x of few channels, at most two axes; with bias */
+    eg__conv_way *gemm; /* any shape, by way of matrix products; w row-major; no bias */
+} eg__conv_ways;
+enum { EG__CONV_LINES = 64, EG__CONV_NARROW = 4 }; /* what depthwise and narrow_data take at most */
 
-eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv_loops *loops);
-/* By way of matrix products; any shape. */
-eg__conv_way eg__conv_gemm;
+eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv_ways *ways);
 
-/* A tensor on the stack: other geometry over the storage of `t`. Not for what remembers tensors. */
-void eg__conv_view(eg_tensor *v, const eg_tensor *t, int ndim, const int64_t *shape,
-                   const int64_t *strides, int64_t offset);
 /* A temporary without gaps, gone when the call ends. */
 eg_tensor *eg__conv_temp(const eg__conv_job *j, int dtype, int ndim, const int64_t *shape);
 

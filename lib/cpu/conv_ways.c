@@ -1,24 +1,25 @@
-/* conv_ways.c - the convolution rows' kernels: conv.c with the loops of one instruction set. */
+/* conv_ways.c - the convolution rows' kernels: conv.c with the ways of one instruction set. */
 #include "lib/cpu/conv.h"
 #include "lib/cpu/isa.h"
 
-eg__conv_way ISA(eg__conv_depthwise), ISA(eg__conv_narrow_data);
+eg__conv_way ISA(eg__conv_depthwise), ISA(eg__conv_narrow_data), ISA(eg__conv_gemm);
 eg__kernel ISA(eg__cpu_conv), ISA(eg__cpu_conv_data), ISA(eg__cpu_conv_weight);
 
-static const eg__conv_loops loops = {.depthwise = ISA(eg__conv_depthwise),
-                                     .narrow_data = ISA(eg__conv_narrow_data)};
+static const eg__conv_ways ways = {.depthwise = ISA(eg__conv_depthwise),
+                                   .narrow_data = ISA(eg__conv_narrow_data),
+                                   .gemm = ISA(eg__conv_gemm)};
 
 eg_status ISA(eg__cpu_conv)(const eg__call *c)
 {
-    return eg__conv_run(c, EG__CONV_Y, &loops);
+    return eg__conv_run(c, EG__CONV_Y, &ways);
 }
 
 eg_status ISA(eg__cpu_conv_data)(const eg__call *c)
 {
-    return eg__conv_run(c, EG__CONV_X, &loops);
+    return eg__conv_run(c, EG__CONV_X, &ways);
 }
 
 eg_status ISA(eg__cpu_conv_weight)(const eg__call *c)
 {
-    return eg__conv_run(c, EG__CONV_W, &loops);
+    return eg__conv_run(c, EG__CONV_W, &ways);
 }

@@ -5,7 +5,8 @@
 
 eg__conv_way ISA(eg__conv_depthwise);
 
-enum { SIDE = 4, MAX_LINES = 64 };
+/* Results side by side, or vectors of channels, whose sums stay in registers. */
+enum { SIDE = 4, WIDE = 4 };
 
 /* One axis of sums: result q sums, over taps i, source cell at + q * step + i * tap where that is
  * within 0..limit-1, times weight w + i * wstep. Result q lies at cell to + q * tostep. */
@@ -56,9 +57,6 @@ eg_status ISA(eg__conv_depthwise)(const eg__conv_job *j)
     job d = {.j = j, .s = s, .pieces = weight ? eg__min(eg_threads(), s->n * out[0] * out[1]) : 1};
     size_t bytes = (size_t)(taps * s->c) * eg__esize(j->x);
     eg__scratch scratch;
-    if (s->k[0] * s->k[1] > MAX_LINES) {
-        return eg__conv_gemm(j);
-    }
     if (eg__scratch_get(j->c, bytes * (size_t)d.pieces, &scratch)) {
         return EG_ENOMEM;
     }

@@ -8,7 +8,7 @@ EG__INLINE void NAME(tile)(const line *l, const T *const *from, const T *const *
                            int64_t i0, int64_t i1, int64_t channels, int64_t c, const T *bias,
                            T *to, const int side, const int wide)
 {
-    V sum[SIDE][2];
+    V sum[SIDE][WIDE];
     int64_t at = (l->at + q * l->step + i0 * l->tap) * channels + c,
             wat = (l->w + i0 * l->wstep) * channels + c;
     for (int v = 0; v < wide; v++) {
@@ -17,13 +17,18 @@ EG__INLINE void NAME(tile)(const line *l, const T *const *from, const T *const *
             sum[p][v] = b;
         }
     }
+    int64_t step = l->step * channels, tap = l->tap * channels, wtap = l->wstep * channels;
     for (int k = 0; k < n; k++) {
-        const T *x = from[k] + at, *y = w[k] + wat;
-        for (int64_t i = i0; i < i1; i++, x += l->tap * channels, y += l->wstep * channels) {
+        const T *x[SIDE], *y = w[k] + wat;
+        for (int p = 0; p < side; p++) {
+            x[p] = from[k] + at + p * step;
+        }
+        const T *end = y + (i1 - i0) * wtap;
+        for (int64_t d = 0; y != end; d += tap, y += wtap) {
             for (int v = 0; v < wide; v++) {
                 V f = *(const V *)(y + v * NAME(LANES));
                 for (int p = 0; p < side; p++) {
-                    sum[p][v] += *(const V *)(x + p * l->step * channels + v * NAME(LANES)) * f;
+                    sum[p][v] += *(const V *)(x[p] + d + v * NAME(LANES)) * f;
                 }
             }
         }
@@ -73,6 +78,9 @@ static void NAME(run_line)(const line *l, const T *const *from, const T *const *
             }
             for (; i1 > i0 && !within(l, q, i1 - 1); i1--) {
             }
+            for (; c + WIDE * L <= vectors; c += WIDE * L) {
+                NAME(tile)(l, from, w, n, q, i0, i1, channels, c, bias, to, 1, WIDE);
+            }
             for (; c < vectors; c += L) {
                 NAME(tile)(l, from, w, n, q, i0, i1, channels, c, bias, to, 1, 1);
             }
@@ -88,8 +96,8 @@ static void NAME(forward_rows)(void *ctx, int64_t begin, int64_t end)
 {
     const job *d = ctx;
     const eg__conv_shape *s = d->s;
-    const T *bias = d->j->bias ? (const T *)eg__ptr(d->j->bias) : NULL, *from[MAX_LINES],
-            *w[MAX_LINES];
+    const T *bias = d->j->bias ? (const T *)eg__ptr(d->j->bias) : NULL, *from[EG__CONV_LINES],
+            *w[EG__CONV_LINES];
     line l = {-s->before[2], s->stride[2], s->dilation[2], s->in[2], 0, 1, s->k[2], 0, 1,
               s->out[2]};
     for (int64_t r = begin; r < end; r++) {
@@ -144,8 +152,8 @@ static void NAME(data_rows)(void *ctx, int64_t begin, int64_t end)
 {
     const job *d = ctx;
     const eg__conv_shape *s = d->s;
-    const T *bias = d->j->bias ? (const T *)eg__ptr(d->j->bias) : NULL, *from[MAX_LINES],
-            *w[MAX_LINES];
+    const T *bias = d->j->bias ? (const T *)eg__ptr(d->j->bias) : NULL, *from[EG__CONV_LINES],
+            *w[EG__CONV_LINES];
     for (int64_t r = begin; r < end; r++) {
         int64_t iy = r % s->in[1], iz = r / s->in[1] % s->in[0], b = r / s->in[1] / s->in[0];
         int n = 0;
@@ -194,6 +202,19 @@ EG__INLINE void NAME(weight_tile)(const eg__conv_shape *s, const T *x, const T *
     }
 }
 
+/* Tap t over windows low..high-1, channels from c on. */
+static void NAME(weight_windows)(const eg__conv_shape *s, const T *x, const T *dy, int64_t t,
+                                 int64_t low, int64_t high, int64_t c, T *sums)
+{
+    for (int64_t q = low; q < high; q++) {
+        const T *restrict a = x + eg__conv_at(s, 2, q, t) * s->c, *restrict b = dy + q * s->c;
+        T *restrict to = sums + t * s->c;
+        for (int64_t i = c; i < s->c; i++) {
+            to[i] += a[i] * b[i];
+        }
+    }
+}
+
 /* Taps t..t+taps-1 over the windows that all of them see, then the others one by one. */
 EG__INLINE void NAME(weight_taps)(const eg__conv_shape *s, const T *x, const T *dy, int64_t t,
                                   T *sums, const int taps)
@@ -213,16 +234,10 @@ EG__INLINE void NAME(weight_taps)(const eg__conv_shape *s, const T *x, const T *
         NAME(weight_tile)(s, x, dy, t, l, h, c, sums, taps, 1);
     }
     for (int i = 0; i < taps; i++) {
-        for (int64_t v = 0; v < c; v += L) {
-            NAME(weight_tile)(s, x, dy, t + i, low[i], eg__min(l, high[i]), v, sums, 1, 1);
-            NAME(weight_tile)(s, x, dy, t + i, eg__max(h, low[i]), high[i], v, sums, 1, 1);
-        }
-        for (int64_t v = c; v < s->c; v++) {
-            T sum = 0;
-            for (int64_t q = low[i]; q < high[i]; q++) {
-                sum += x[eg__conv_at(s, 2, q, t + i) * s->c + v] * dy[q * s->c + v];
-            }
-            sums[(t + i) * s->c + v] += sum;
+        NAME(weight_windows)(s, x, dy, t + i, low[i], eg__min(l, high[i]), 0, sums);
+        NAME(weight_windows)(s, x, dy, t + i, eg__max(h, low[i]), high[i], 0, sums);
+        if (c < s->c) {
+            NAME(weight_windows)(s, x, dy, t + i, l, h, c, sums);
         }
     }
 }
@@ -260,28 +275,30 @@ static void NAME(weight_piece)(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-/* Where weight (c, tap) lies in w, in elements. */
-static inline int64_t NAME(weight_at)(const job *d, int64_t c, int64_t t)
+/* The weight of channel 0 under tap t; *step from one channel to the next. */
+static T *NAME(weight_at)(const job *d, int64_t t, int64_t *step)
 {
-    int64_t at[5];
     const int64_t *k = d->s->k;
+    int64_t at[5];
     eg__conv_strides(d->j->w, at);
-    return c * at[0] + t / (k[1] * k[2]) * at[2] + t / k[2] % k[1] * at[3] + t % k[2] * at[4];
+    *step = at[0];
+    return (T *)eg__ptr(d->j->w) + t / (k[1] * k[2]) * at[2] + t / k[2] % k[1] * at[3] +
+           t % k[2] * at[4];
 }
 
 /* The weight as [tap][channel], or zeros to add up in. */
 static void NAME(pack)(job *d)
 {
-    const T *w = (const T *)eg__ptr(d->j->w);
-    int64_t taps = d->s->k[0] * d->s->k[1] * d->s->k[2];
+    int64_t taps = d->s->k[0] * d->s->k[1] * d->s->k[2], step;
     T *to = (T *)d->w;
     if (d->j->result == EG__CONV_W) {
         memset(to, 0, (size_t)(d->pieces * taps * d->s->c) * sizeof(T));
         return;
     }
     for (int64_t t = 0; t < taps; t++) {
+        const T *from = NAME(weight_at)(d, t, &step);
         for (int64_t c = 0; c < d->s->c; c++) {
-            *to++ = w[NAME(weight_at)(d, c, t)];
+            *to++ = from[c * step];
         }
     }
 }
@@ -289,13 +306,16 @@ static void NAME(pack)(job *d)
 /* The pieces' sums into the weight's gradient. */
 static void NAME(unpack)(job *d)
 {
-    T *w = (T *)eg__ptr(d->j->w);
-    int64_t taps = d->s->k[0] * d->s->k[1] * d->s->k[2];
-    for (int64_t i = 0; i < taps * d->s->c; i++) {
-        T sum = 0;
-        for (int64_t p = 0; p < d->pieces; p++) {
-            sum += ((const T *)d->w)[p * taps * d->s->c + i];
+    int64_t taps = d->s->k[0] * d->s->k[1] * d->s->k[2], step;
+    const T *sums = (const T *)d->w;
+    for (int64_t t = 0; t < taps; t++) {
+        T *to = NAME(weight_at)(d, t, &step);
+        for (int64_t c = 0; c < d->s->c; c++, sums++) {
+            T sum = 0;
+            for (int64_t p = 0; p < d->pieces; p++) {
+                sum += sums[p * taps * d->s->c];
+            }
+            to[c * step] = sum;
         }
-        w[NAME(weight_at)(d, i % d->s->c, i / d->s->c)] = sum;
     }
 }
