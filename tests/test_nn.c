@@ -130,6 +130,34 @@ EGT(gradients_reach_parameters)
     eg_module_free(net);
 }
 
+EGT(batch_norm_counts_and_freezes)
+{
+    eg_module *b = eg_batch_norm_new(3, .momentum = 0.5);
+    eg_tensors *s = eg_module_state(b);
+    EGT_EQ(eg_tensors_count(s), 5);
+    EGT_STR(eg_tensors_name(s, 2), "running_mean");
+    EGT_STR(eg_tensors_name(s, 3), "running_var");
+    EGT_STR(eg_tensors_name(s, 4), "num_batches_tracked");
+    EGT_EQ(eg_module_parameters(b).count, 2);
+    eg_tensor *x = eg_add_scalar(egt_random(EG_SHAPE(50, 3), EG_F32, -1, 1), 4);
+    eg_tensor *y = eg_module_forward(b, x);
+    EGT_NEAR(eg_item(eg_mean(y)), 0, 1e-5);
+    EGT_EQ(eg_item(eg_tensors_at(s, 4)), 1);
+    EGT_NEAR(eg_get(eg_tensors_at(s, 2), 0), 2, 0.1);
+    EGT_OK(eg_module_eval(b));
+    eg_tensor *was = eg_copy(eg_tensors_at(s, 2));
+    EGT_CHECK(eg_item(eg_mean(eg_module_forward(b, x))) > 1);
+    EGT_EQ(egt_distance(eg_tensors_at(s, 2), was), 0);
+    EGT_EQ(eg_item(eg_tensors_at(s, 4)), 1);
+    eg_tensors_free(s);
+    eg_module_free(b);
+    b = eg_batch_norm_new(2, .no_affine = true);
+    EGT_EQ(eg_module_parameters(b).count, 0);
+    EGT_CHECK(eg_module_parameters(b).tensors != NULL);
+    eg_module_free(b);
+    EGT_REFUSED(eg_batch_norm_new(0), EG_EINVAL, "features");
+}
+
 /* ---- ownership --------------------------------------------------------------------------------- */
 
 EGT(a_null_frees_the_others)

@@ -15,12 +15,6 @@ typedef struct options {
     bool smoke;
 } options;
 
-static eg_tensor *cross_entropy(eg_tensor *scores, eg_tensor *labels)
-{
-    eg_tensor *picked = eg_gather(eg_log_softmax(scores, 1), 1, eg_unsqueeze(labels, 1));
-    return eg_neg(eg_mean(picked));
-}
-
 /* Half a cosine from the full rate down to nothing. */
 static double rate(const options *o, int64_t step, int64_t steps)
 {
@@ -38,7 +32,7 @@ static int64_t train(const options *o, eg_module *net, eg_dataset *digits, doubl
     while (ok && step < o->steps) {
         EG_FOR_EACH(sample, digits) {
             eg_tape tape = eg_tape_open();
-            eg_tensor *loss = cross_entropy(eg_module_forward(net, sample[0]), sample[1]);
+            eg_tensor *loss = eg_cross_entropy(eg_module_forward(net, sample[0]), sample[1]);
             ok = eg_optim_set_rate(adam, rate(o, step, o->steps)) == EG_OK &&
                  eg_optim_minimize(adam, tape, loss) == EG_OK;
             if (!ok) {

@@ -6,7 +6,7 @@
 
 #include "../common/problem.h"
 
-/* Two convolutions and two linear layers; [n, 1, 28, 28] in, [n, 10] scores out. */
+/* Four convolutions with batch norm and a linear layer; [n, 1, 28, 28] in, [n, 10] scores out. */
 eg_module *digits_net(void);
 
 /* Digits drawn from the fonts of this machine: `count` images of the series `seed`, made as they are

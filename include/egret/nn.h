@@ -126,24 +126,41 @@ EG_API eg_module *eg_conv3d_new_with(int64_t in, int64_t out, const eg_conv_laye
 #define EG_CONV_NEW_(function, in, out, ...)                                                       \
     function(in, out, &(eg_conv_layer_options){__VA_ARGS__})
 
+typedef struct eg_batch_norm_layer_options {
+    size_t size;
+    double momentum; /* weight of the batch in the running statistics; 0: 0.1 */
+    double eps;      /* 0: 1e-5 */
+    bool no_affine;  /* without weight and bias */
+    bool biased;     /* the running variance takes the biased variance */
+    eg_dtype dtype;  /* 0: f32 */
+} eg_batch_norm_layer_options;
+
+/* eg_batch_norm over [N, features, ...]: weight of ones, bias of zeros; buffers running_mean, running_var and
+ * num_batches_tracked (i64), which counts training batches. */
+EG_API eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_options *options);
+#define eg_batch_norm_new(...)                                                                     \
+    EG_BATCH_NORM_NEW_(__VA_ARGS__, .size = sizeof(eg_batch_norm_layer_options))
+#define EG_BATCH_NORM_NEW_(features, ...)                                                          \
+    eg_batch_norm_new_with(features, &(eg_batch_norm_layer_options){__VA_ARGS__})
+
 /* ---- modules of your own ----------------------------------------------------------------- *
  *
  *     typedef struct block {
  *         eg_module base; // first
- *         eg_module *conv, *mix;
+ *         eg_module *conv, *norm;
  *     } block;
  *
  *     static eg_tensor *block_forward(eg_module *m, eg_tensor *x)
  *     {
  *         block *b = (block *)m;
- *         return eg_relu(eg_add(x, eg_module_forward(b->mix, eg_module_forward(b->conv, x))));
+ *         return eg_relu(eg_add(x, eg_module_forward(b->norm, eg_module_forward(b->conv, x))));
  *     }
  *
  *     static void block_members(eg_module *m, eg_members *members)
  *     {
  *         block *b = (block *)m;
  *         eg_member_child(members, "conv", &b->conv);
- *         eg_member_child(members, "mix", &b->mix);
+ *         eg_member_child(members, "norm", &b->norm);
  *     }
  *
  *     static const eg_module_kind block_kind = {
@@ -157,7 +174,7 @@ EG_API eg_module *eg_conv3d_new_with(int64_t in, int64_t out, const eg_conv_laye
  *             return NULL;
  *         }
  *         b->conv = eg_conv2d_new(channels, channels, .kernel = 3, .padding = EG_SAME);
- *         b->mix = eg_conv2d_new(channels, channels, .kernel = 1);
+ *         b->norm = eg_batch_norm_new(channels);
  *         return eg_module_finish(&b->base);
  *     }
  */
