@@ -154,7 +154,7 @@ static eg_status NAME(gemm)(const eg__call *c, const eg__product *p, int64_t bat
 /* ---- small ones: no packing of a, panels of b on the stack --------------------------------------- */
 
 /* t[4, NR] = four rows of a times NR columns of b */
-static inline void NAME(strip)(int64_t k, const T *const *a, int64_t ca, const T *b, int64_t rb, VEC *t)
+static inline void NAME(four_rows)(int64_t k, const T *const *a, int64_t ca, const T *b, int64_t rb, VEC *t)
 {
     VEC p0 = {0}, p1 = {0}, p2 = {0}, p3 = {0}, q0 = {0}, q1 = {0}, q2 = {0}, q3 = {0};
     const T *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3];
@@ -190,7 +190,7 @@ static void NAME(small)(const eg__product *p, const T *a, const T *b, T *y)
             for (int64_t r = 0; r < 4; r++) {
                 at[r] = a + (i + (r < rows ? r : 0)) * p->ra;
             }
-            NAME(strip)(p->k, at, p->ca, from, rb, t);
+            NAME(four_rows)(p->k, at, p->ca, from, rb, t);
             for (int64_t r = 0; r < rows; r++) {
                 const T *row = (const T *)&t[2 * r];
                 T *to = y + (i + r) * p->ry + j;
@@ -202,81 +202,204 @@ static void NAME(small)(const eg__product *p, const T *a, const T *b, T *y)
     }
 }
 
-/* ---- a matrix times a few vectors ------------------------------------------------------------------ */
+/* ---- a matrix times a few vectors, taken as it lies ------------------------------------------------ */
+
+static inline T NAME(total)(VEC v)
+{
+    typedef T quad __attribute__((vector_size(16), may_alias));
+    const quad *q = (const quad *)&v;
+    quad sum = q[0];
+    T s = 0;
+    for (int i = 1; i < VECTOR / 16; i++) {
+        sum += q[i];
+    }
+    for (size_t i = 0; i < 16 / sizeof(T); i++) {
+        s += sum[i];
+    }
+    return s;
+}
+
+/* out[j][i] = row i of four times vector j of `count`, a constant. */
+static inline __attribute__((always_inline)) void NAME(dot_tile)(int64_t k, const T *const *x,
+                                                                 const T *v, int64_t sv, int count,
+                                                                 T out[4][4])
+{
+    const T *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+    int64_t l = 0;
+#define DECLARE(j) VEC a##j = {0}, b##j = {0}, c##j = {0}, d##j = {0};
+    ROWS_4(DECLARE)
+#undef DECLARE
+    for (; l + LANES <= k; l += LANES) {
+        VEC p = *(const VEC *)(x0 + l), q = *(const VEC *)(x1 + l);
+        VEC r = *(const VEC *)(x2 + l), s = *(const VEC *)(x3 + l);
+#define STEP(j)                                                                                    \
+    if (j < count) {                                                                               \
+        VEC u = *(const VEC *)(v + j * sv + l);                                                    \
+        a##j += p * u;                                                                             \
+        b##j += q * u;                                                                             \
+        c##j += r * u;                                                                             \
+        d##j += s * u;                                                                             \
+    }
+        ROWS_4(STEP)
+#undef STEP
+    }
+#define FINISH(j)                                                                                  \
+    if (j < count) {                                                                               \
+        VEC sum[4] = {a##j, b##j, c##j, d##j};                                                     \
+        for (int i = 0; i < 4; i++) {                                                              \
+            out[j][i] = NAME(total)(sum[i]);                                                       \
+            for (int64_t m = l; m < k; m++) {                                                      \
+                out[j][i] += x[i][m] * v[j * sv + m];                                              \
+            }                                                                                      \
+        }                                                                                          \
+    }
+    ROWS_4(FINISH)
+#undef FINISH
+}
 
 /* y[r, i] (+)= row i of x times vector r, both contiguous: rows begin..end, four at a time, which stay in
- * the innermost cache for the next vector. */
+ * the innermost cache for the next vectors. */
 static void NAME(dots)(void *ctx, int64_t begin, int64_t end)
 {
     const lines *g = ctx;
-    int64_t whole = g->k / (2 * LANES) * (2 * LANES);
     for (int64_t i = begin; i < end; i += 4) {
         int64_t rows = eg__min(4, end - i);
-        const T *r0 = (const T *)g->x + i * g->sx, *r1 = rows > 1 ? r0 + g->sx : r0;
-        const T *r2 = rows > 2 ? r1 + g->sx : r0, *r3 = rows > 3 ? r2 + g->sx : r0;
-        const T *row[4] = {r0, r1, r2, r3};
-        for (int64_t r = 0; r < g->count; r++) {
+        const T *x[4];
+        for (int64_t q = 0; q < 4; q++) {
+            x[q] = (const T *)g->x + (i + (q < rows ? q : 0)) * g->sx;
+        }
+        for (int64_t r = 0; r < g->count;) {
             const T *v = (const T *)g->v + r * g->sv;
-            T *y = (T *)g->y + r * g->ry + i * g->cy;
-            VEC s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, t0 = {0}, t1 = {0}, t2 = {0}, t3 = {0};
-            for (int64_t l = 0; l < whole; l += 2 * LANES) {
-                VEC u = *(const VEC *)(v + l), w = *(const VEC *)(v + l + LANES);
-                s0 += u * *(const VEC *)(r0 + l);
-                t0 += w * *(const VEC *)(r0 + l + LANES);
-                s1 += u * *(const VEC *)(r1 + l);
-                t1 += w * *(const VEC *)(r1 + l + LANES);
-                s2 += u * *(const VEC *)(r2 + l);
-                t2 += w * *(const VEC *)(r2 + l + LANES);
-                s3 += u * *(const VEC *)(r3 + l);
-                t3 += w * *(const VEC *)(r3 + l + LANES);
+            T out[4][4], *y = (T *)g->y + r * g->ry + i * g->cy;
+            int64_t left = g->count - r, many = left >= 4 && DOTS_AT_ONCE == 4 ? 4 : left >= 2 ? 2 : 1;
+            if (many == 4) {
+                NAME(dot_tile)(g->k, x, v, g->sv, DOTS_AT_ONCE, out);
+            } else if (many == 2) {
+                NAME(dot_tile)(g->k, x, v, g->sv, 2, out);
+            } else {
+                NAME(dot_tile)(g->k, x, v, g->sv, 1, out);
             }
-            VEC s[4] = {s0 + t0, s1 + t1, s2 + t2, s3 + t3};
-            for (int64_t q = 0; q < rows; q++) {
-                T sum = 0;
-                for (int lane = 0; lane < LANES; lane++) {
-                    sum += s[q][lane];
+            for (int64_t j = 0; j < many; j++) {
+                for (int64_t q = 0; q < rows; q++) {
+                    T *to = y + j * g->ry + q * g->cy;
+                    *to = out[j][q] + (g->add ? *to : 0);
                 }
-                for (int64_t l = whole; l < g->k; l++) {
-                    sum += row[q][l] * v[l];
+            }
+            r += many;
+        }
+    }
+}
+
+/* Columns of a strip: so many vectors that the rows at once fill the registers. */
+enum { NAME(STRIP) = STRIP_VECTORS * LANES };
+
+/* y[rows, STRIP] (+)= rows of v times the strip of x; `rows` is a constant. */
+static inline __attribute__((always_inline)) void NAME(strip_tile)(int64_t k, const T *x, int64_t sx,
+                                                                   const T *v, int64_t sv, T *y,
+                                                                   int64_t ry, bool add, int rows)
+{
+#define DECLARE(i) VEC p##i = {0}, q##i = {0}, r##i = {0}, s##i = {0};
+    ROWS_6(DECLARE)
+#undef DECLARE
+    for (int64_t l = 0; l < k; l++, x += sx) {
+        VEC a = *(const VEC *)x, b = *(const VEC *)(x + LANES), c = a, d = b;
+        if (STRIP_VECTORS == 4) {
+            c = *(const VEC *)(x + 2 * LANES);
+            d = *(const VEC *)(x + 3 * LANES);
+        }
+#define STEP(i)                                                                                    \
+    if (i < rows) {                                                                                \
+        T f = v[i * sv + l];                                                                       \
+        p##i += f * a;                                                                             \
+        q##i += f * b;                                                                             \
+        if (STRIP_VECTORS == 4) {                                                                  \
+            r##i += f * c;                                                                         \
+            s##i += f * d;                                                                         \
+        }                                                                                          \
+    }
+        ROWS_6(STEP)
+#undef STEP
+    }
+#define FINISH(i)                                                                                  \
+    if (i < rows) {                                                                                \
+        VEC sum[4] = {p##i, q##i, r##i, s##i};                                                     \
+        for (int j = 0; j < STRIP_VECTORS; j++) {                                                  \
+            VEC *to = (VEC *)(y + i * ry + j * LANES);                                             \
+            sum[j] += add ? *to : (VEC){0};                                                        \
+            *to = sum[j];                                                                          \
+        }                                                                                          \
+    }
+    ROWS_6(FINISH)
+#undef FINISH
+}
+
+/* A strip for `count` vectors, as evenly as the tiles there are divide them. */
+static void NAME(strip)(int64_t k, const T *x, int64_t sx, const T *v, int64_t sv, T *y, int64_t ry,
+                        bool add, int64_t count)
+{
+    while (count > 0) {
+        int64_t rows = count == 8 ? 4 : count >= 6 ? 6 : count >= 4 ? 4 : count;
+        switch (rows) {
+        case 6:
+            NAME(strip_tile)(k, x, sx, v, sv, y, ry, add, 6);
+            break;
+        case 4:
+            NAME(strip_tile)(k, x, sx, v, sv, y, ry, add, 4);
+            break;
+        case 3:
+            NAME(strip_tile)(k, x, sx, v, sv, y, ry, add, 3);
+            break;
+        case 2:
+            NAME(strip_tile)(k, x, sx, v, sv, y, ry, add, 2);
+            break;
+        default:
+            NAME(strip_tile)(k, x, sx, v, sv, y, ry, add, 1);
+        }
+        v += rows * sv;
+        y += rows * ry;
+        count -= rows;
+    }
+}
+
+/* A strip for so many vectors that several tiles read it, or one that is not full: through a copy of some
+ * of its rows that stays in the innermost cache. */
+static void NAME(copied_strip)(const lines *g, int64_t j, int64_t cols)
+{
+    T copy[DEEP * NAME(STRIP)], last[6 * NAME(STRIP)];
+    const T *x = (const T *)g->x + j;
+    for (int64_t l = 0; l < g->k; l += DEEP, x += DEEP * g->sx) {
+        int64_t k = eg__min(DEEP, g->k - l);
+        bool add = g->add || l > 0;
+        NAME(pack)(k, cols, x, g->sx, 1, NAME(STRIP), copy);
+        for (int64_t r = 0; r < g->count; r += 6) {
+            int64_t count = eg__min(6, g->count - r);
+            const T *v = (const T *)g->v + r * g->sv + l;
+            T *y = (T *)g->y + r * g->ry + j;
+            if (cols == NAME(STRIP)) {
+                NAME(strip)(k, copy, NAME(STRIP), v, g->sv, y, g->ry, add, count);
+                continue;
+            }
+            NAME(strip)(k, copy, NAME(STRIP), v, g->sv, last, NAME(STRIP), false, count);
+            for (int64_t i = 0; i < count; i++) {
+                for (int64_t q = 0; q < cols; q++) {
+                    y[i * g->ry + q] = last[i * NAME(STRIP) + q] + (add ? y[i * g->ry + q] : 0);
                 }
-                y[q * g->cy] = sum + (g->add ? y[q * g->cy] : 0);
             }
         }
     }
 }
 
-/* y[r, j] (+)= vector r times column j of x, whose rows are contiguous: columns begin..end, so many at a
- * time that they stay in the innermost cache for the next vector, four rows of x in one go. */
+/* y[r, j] (+)= vector r times column j of x, whose rows are contiguous: columns begin..end. */
 static void NAME(combine)(void *ctx, int64_t begin, int64_t end)
 {
     const lines *g = ctx;
-    enum { STRETCH = 4096 / sizeof(T) };
-    for (int64_t j = begin; j < end; j += STRETCH) {
-        const T *x = (const T *)g->x + j;
-        int64_t cols = eg__min(STRETCH, end - j), l = 0;
-        for (int64_t r = 0; r < g->count && !g->add; r++) {
-            memset((T *)g->y + r * g->ry + j, 0, (size_t)cols * sizeof(T));
-        }
-        for (; l < g->k; l += 4, x += 4 * g->sx) {
-            int64_t rows = eg__min(4, g->k - l);
-            const T *x1 = rows > 1 ? x + g->sx : x, *x2 = rows > 2 ? x1 + g->sx : x;
-            const T *x3 = rows > 3 ? x2 + g->sx : x;
-            for (int64_t r = 0; r < g->count; r++) {
-                const T *v = (const T *)g->v + r * g->sv + l;
-                T *restrict y = (T *)g->y + r * g->ry + j;
-                if (rows == 4) {
-                    T v0 = v[0], v1 = v[1], v2 = v[2], v3 = v[3];
-                    for (int64_t q = 0; q < cols; q++) {
-                        y[q] += v0 * x[q] + v1 * x1[q] + v2 * x2[q] + v3 * x3[q];
-                    }
-                    continue;
-                }
-                for (int64_t p = 0; p < rows; p++) {
-                    for (int64_t q = 0; q < cols; q++) {
-                        y[q] += v[p] * x[p * g->sx + q];
-                    }
-                }
-            }
+    for (int64_t j = begin; j < end; j += NAME(STRIP)) {
+        int64_t cols = eg__min(NAME(STRIP), end - j);
+        if (cols == NAME(STRIP) && (g->count <= 6 || g->k <= 2 * DEEP)) {
+            NAME(strip)(g->k, (const T *)g->x + j, g->sx, (const T *)g->v, g->sv, (T *)g->y + j, g->ry,
+                        g->add, g->count);
+        } else {
+            NAME(copied_strip)(g, j, cols);
         }
     }
 }

@@ -43,7 +43,7 @@ eg_status ISA(eg__cpu_matmul)(const eg__call *c)
         return ISA(eg__call_in_f32)(c, ISA(eg__cpu_matmul));
     }
     eg__product p = ISA(eg__product_of)(a, b, y);
-    p.keep = b->flags & EG__PARAM && !p.nbatch ? b->storage : NULL;
+    p.keep = p.nbatch ? NULL : b->storage;
     eg_status st = ISA(eg__product_run)(c, &p, &done, &fused);
     return st || done ? st : ISA(eg__call_in_f32)(c, ISA(eg__cpu_matmul));
 }
