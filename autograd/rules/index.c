@@ -1,6 +1,6 @@
 /* index.c - gradients of picking and putting. */
-#include "autograd/rules/rules.h"
 #include "lib/ops/index.h"
+#include "autograd/rules/rules.h"
 
 /* t in f32 if it is one of the halves, which sums do not take; eg__give turns the sum back. */
 static eg_tensor *summable(eg_tensor *t)
@@ -51,8 +51,9 @@ eg_status eg__grad_gather(eg__walk *w)
     eg_shape x = eg__in_shape(w, 0);
     eg__scatter_opts o = {.axis = ((const eg__axis_opts *)w->opts)->axis, .ndim = x.ndim};
     memcpy(o.shape, x.dim, sizeof o.shape);
-    return eg__give(w, 0, eg__scatter(&eg__op_scatter_add, summable(eg__dy(w, 0)),
-                                      eg__saved_in(w, 1), NULL, &o));
+    return eg__give(
+        w, 0,
+        eg__scatter(&eg__op_scatter_add, summable(eg__dy(w, 0)), eg__saved_in(w, 1), NULL, &o));
 }
 
 eg_status eg__grad_scatter_add(eg__walk *w)
@@ -68,7 +69,8 @@ eg_status eg__grad_scatter_add(eg__walk *w)
     return w->status;
 }
 
-/* True where the element of source stays: every place keeps the number of the last that was put there. */
+/* True where the element of source stays: every place keeps the number of the last that was put
+ * there. */
 static eg_tensor *stays(eg_tensor *index, const eg__scatter_opts *o)
 {
     eg_tensor *number = eg_arange(0, (double)index->n, 1, EG_I64);
@@ -109,7 +111,8 @@ static eg_status extreme(eg__walk *w, const eg__scatter_opts *o)
     eg_dtype dtype = (eg_dtype)dy->dtype;
     eg_tensor *mine = eg_cast(eg_eq(x, y), dtype);
     eg_tensor *theirs = eg_cast(eg_eq(source, gather(y, index, o->axis)), dtype);
-    eg_tensor *count = mine && theirs ? eg__scatter(&eg__op_scatter_add, theirs, index, mine, o) : NULL;
+    eg_tensor *count =
+        mine && theirs ? eg__scatter(&eg__op_scatter_add, theirs, index, mine, o) : NULL;
     /* Where no one equals y, it is NaN and so is its share. */
     eg_tensor *share = count ? eg_div(dy, count) : NULL;
     if (eg__needs(w, 2)) {
@@ -132,11 +135,12 @@ static eg_tensor *zeros_of(eg_tensor *t)
     return t ? eg_cast(eg_eq_scalar(t, 0), (eg_dtype)t->dtype) : NULL;
 }
 
-/* dy times the product of the other factors: with p the product of those that are not 0, p / t where no
- * factor is 0; where one is, p for it and 0 for the others. */
+/* dy times the product of the other factors: with p the product of those that are not 0, p / t
+ * where no factor is 0; where one is, p for it and 0 for the others. */
 static eg_tensor *others(eg_tensor *t, eg_tensor *all, eg_tensor *one)
 {
-    return t && all && one ? eg_where(eg_eq_scalar(t, 0), one, eg_div(all, without_zeros(t))) : NULL;
+    return t && all && one ? eg_where(eg_eq_scalar(t, 0), one, eg_div(all, without_zeros(t)))
+                           : NULL;
 }
 
 static eg_status product(eg__walk *w, const eg__scatter_opts *o)
@@ -160,9 +164,10 @@ static eg_status product(eg__walk *w, const eg__scatter_opts *o)
         eg__give(w, 2, others(x, all, one));
     }
     if (eg__needs(w, 0) && !w->status) {
-        eg__give(w, 0, all && one ? others(source, gather(all, index, o->axis),
-                                           gather(one, index, o->axis))
-                                  : NULL);
+        eg__give(w, 0,
+                 all && one
+                     ? others(source, gather(all, index, o->axis), gather(one, index, o->axis))
+                     : NULL);
     }
     return w->status;
 }

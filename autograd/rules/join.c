@@ -27,8 +27,9 @@ static eg_tensor *unpad_axis(eg_tensor *dy, const eg__pad_opts *o, int axis, int
         p[i] = eg__pad_source(o->mode, i - o->before[axis], n);
     }
     eg_tensor *in[2] = {dy, from}, *dx;
-    return from && !eg__dispatch(&eg__op_index_add, in, 2, &(eg__index_opts){axis, n, -1}, &dx) ? dx
-                                                                                                : NULL;
+    return from && !eg__dispatch(&eg__op_index_add, in, 2, &(eg__index_opts){axis, n, -1}, &dx)
+               ? dx
+               : NULL;
 }
 
 eg_status eg__grad_pad(eg__walk *w)

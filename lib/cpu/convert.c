@@ -62,6 +62,10 @@ void ISA(eg__f32_to_halves)(int64_t n, int type, const float *x, char *y, int64_
             for (int64_t i = 0; i < n; i++) {                                                      \
                 ((uint##bits##_t *)y)[i] = v;                                                      \
             }                                                                                      \
+        } else if (s[0] == bits / 8 && s[1] == -bits / 8) {                                        \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                ((uint##bits##_t *)y)[i] = ((const uint##bits##_t *)x)[-i];                        \
+            }                                                                                      \
         } else {                                                                                   \
             for (int64_t i = 0; i < n; i++) {                                                      \
                 *(uint##bits##_t *)(y + i * s[0]) = *(const uint##bits##_t *)(x + i * s[1]);       \
@@ -73,6 +77,20 @@ COPY_ROW(16)
 COPY_ROW(32)
 COPY_ROW(64)
 
+/* Rows of a few elements cost more than writing every few elements. */
+static void lengthen_rows(eg__iter *it)
+{
+    int a = it->ndim - 2, b = it->ndim - 1;
+    if (a >= 0 && it->shape[b] < 8 && it->shape[a] > it->shape[b] && it->strides[1][b] != 0 &&
+        it->strides[1][b] != it->strides[0][b]) {
+        for (int k = -1; k < it->nops; k++) {
+            int64_t *v = k < 0 ? it->shape : it->strides[k], t = v[a];
+            v[a] = v[b];
+            v[b] = t;
+        }
+    }
+}
+
 eg_status ISA(eg__cpu_copy)(const eg__call *c)
 {
     static eg__iter_fn *const rows[9] = {
@@ -80,6 +98,7 @@ eg_status ISA(eg__cpu_copy)(const eg__call *c)
     eg__iter it;
     int64_t bytes = (int64_t)eg__esize(c->in[0]);
     eg__iter_init(&it, (eg_tensor *[]){c->out[0], c->in[0]}, 2);
+    lengthen_rows(&it);
     if (!it.n || !ISA(eg__transpose_copy)(&it, bytes)) {
         eg__iter_run(&it, EG__GRAIN, rows[bytes], NULL);
     }
@@ -168,24 +187,35 @@ eg_status ISA(eg__cpu_cast)(const eg__call *c)
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
+/* A loop of where, the operands read as A and B. */
+#define WHERE_LOOP(A, B)                                                                           \
+    for (int64_t i = 0; i < n; i++) {                                                              \
+        const word va = A, vb = B;                                                                 \
+        y[i] = c[i] ? va : vb;                                                                     \
+    }
 #define WHERE_ROW(bits)                                                                            \
     static void where_row_##bits(void *ctx, int64_t n, char *const *ptr, const int64_t *s)         \
     {                                                                                              \
+        typedef uint##bits##_t word;                                                               \
         const uint8_t *c = (const uint8_t *)ptr[1];                                                \
+        const word *a = (const word *)ptr[2], *b = (const word *)ptr[3];                           \
+        word *y = (word *)ptr[0];                                                                  \
+        const int64_t w = bits / 8;                                                                \
         (void)ctx;                                                                                 \
-        if (s[0] == bits / 8 && s[1] == 1 && s[2] == bits / 8 && s[3] == bits / 8) {               \
-            uint##bits##_t *y = (uint##bits##_t *)ptr[0];                                          \
-            const uint##bits##_t *a = (const uint##bits##_t *)ptr[2];                              \
-            const uint##bits##_t *b = (const uint##bits##_t *)ptr[3];                              \
+        if (s[0] == w && s[1] == 1 && s[2] == w && s[3] == w) {                                    \
+            WHERE_LOOP(a[i], b[i])                                                                 \
+        } else if (s[0] == w && s[1] == 1 && s[2] == 0 && s[3] == w) {                             \
+            const word one = *a;                                                                   \
+            WHERE_LOOP(one, b[i])                                                                  \
+        } else if (s[0] == w && s[1] == 1 && s[2] == w && s[3] == 0) {                             \
+            const word one = *b;                                                                   \
+            WHERE_LOOP(a[i], one)                                                                  \
+        } else {                                                                                   \
             for (int64_t i = 0; i < n; i++) {                                                      \
-                uint##bits##_t va = a[i], vb = b[i];                                               \
-                y[i] = c[i] ? va : vb;                                                             \
+                const word va = *(const word *)(ptr[2] + i * s[2]);                                \
+                const word vb = *(const word *)(ptr[3] + i * s[3]);                                \
+                *(word *)(ptr[0] + i * s[0]) = c[i * s[1]] ? va : vb;                              \
             }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const char *from = c[i * s[1]] ? ptr[2] + i * s[2] : ptr[3] + i * s[3];                \
-            *(uint##bits##_t *)(ptr[0] + i * s[0]) = *(const uint##bits##_t *)from;                \
         }                                                                                          \
     }
 WHERE_ROW(8)

@@ -1,4 +1,5 @@
-/* index.c - picking and putting elements; finding what is not 0; one-hot rows. Indices come checked. */
+/* index.c - picking and putting elements; finding what is not 0; one-hot rows. Indices come
+ * checked. */
 #include "lib/cpu/fill.h"
 #include "lib/ops/options.h"
 #include "lib/optable.h"
@@ -74,8 +75,8 @@ eg_status eg__cpu_index_select(const eg__call *c)
         outer *= d < o->axis ? x->shape[d] : 1;
         unit *= d > o->axis ? x->shape[d] : 1;
     }
-    selection s = {eg__ptr(x), eg__ptr(y), (const int64_t *)eg__ptr(index), index->n,
-                   x->shape[o->axis], unit};
+    selection s = {eg__ptr(x), eg__ptr(y),        (const int64_t *)eg__ptr(index),
+                   index->n,   x->shape[o->axis], unit};
     eg__parallel(outer * index->n, eg__max(1, 4 * EG__GRAIN / eg__max(unit, 4)), select_range, &s);
     return EG_OK;
 }
@@ -86,11 +87,18 @@ eg_status eg__cpu_index_select(const eg__call *c)
 #define GATHER_ROW(bits)                                                                           \
     static void gather_row_##bits(void *ctx, int64_t n, char *const *ptr, const int64_t *s)        \
     {                                                                                              \
+        typedef uint##bits##_t word;                                                               \
         const int64_t step = *(const int64_t *)ctx;                                                \
+        if (s[0] == bits / 8 && s[1] == 8 && s[2] == 0 && step == bits / 8) {                      \
+            const int64_t *index = (const int64_t *)ptr[1];                                        \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                ((word *)ptr[0])[i] = ((const word *)ptr[2])[index[i]];                            \
+            }                                                                                      \
+            return;                                                                                \
+        }                                                                                          \
         for (int64_t i = 0; i < n; i++) {                                                          \
             int64_t k = *(const int64_t *)(ptr[1] + i * s[1]);                                     \
-            *(uint##bits##_t *)(ptr[0] + i * s[0]) =                                               \
-                *(const uint##bits##_t *)(ptr[2] + i * s[2] + k * step);                           \
+            *(word *)(ptr[0] + i * s[0]) = *(const word *)(ptr[2] + i * s[2] + k * step);          \
         }                                                                                          \
     }
 GATHER_ROW(8)
@@ -135,6 +143,15 @@ eg_status eg__cpu_gather(const eg__call *c)
     static void name(void *ctx, int64_t n, char *const *ptr, const int64_t *s)                     \
     {                                                                                              \
         const int64_t step = *(const int64_t *)ctx;                                                \
+        if (s[0] == 8 && s[1] == sizeof(T) && s[2] == 0 && step == sizeof(T)) {                    \
+            const int64_t *index = (const int64_t *)ptr[0];                                        \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                T *to = (T *)ptr[2] + index[i];                                                    \
+                const T v = ((const T *)ptr[1])[i];                                                \
+                *to = (T)JOIN(*to, v);                                                             \
+            }                                                                                      \
+            return;                                                                                \
+        }                                                                                          \
         for (int64_t i = 0; i < n; i++) {                                                          \
             T *to = (T *)(ptr[2] + i * s[2] + *(const int64_t *)(ptr[0] + i * s[0]) * step);       \
             const T v = *(const T *)(ptr[1] + i * s[1]);                                           \
@@ -156,8 +173,10 @@ SCATTER_ROWS(mul, MUL)
 SCATTER_ROWS(max, MAX)
 SCATTER_ROWS(min, MIN)
 #define BY_DTYPE(name)                                                                             \
-    {[EG_F32] = name##_f32, [EG_F64] = name##_f64, [EG_I64] = name##_i64, [EG_I32] = name##_i32,   \
-     [EG_U8] = name##_u8}
+    {                                                                                              \
+        [EG_F32] = name##_f32, [EG_F64] = name##_f64, [EG_I64] = name##_i64,                       \
+        [EG_I32] = name##_i32, [EG_U8] = name##_u8                                                 \
+    }
 
 /* Slabs across another axis than the op's write to different places, so threads take one each. */
 typedef struct slabs {
@@ -201,8 +220,12 @@ static eg_status scatter(const eg__call *c, eg__iter_fn *row)
     if (index->n == 0) {
         return EG_OK;
     }
-    slabs s = {*index, *source, beneath(y, index, o->axis), -1,
-               y->strides[o->axis] * (int64_t)eg__esize(y), row};
+    slabs s = {*index,
+               *source,
+               beneath(y, index, o->axis),
+               -1,
+               y->strides[o->axis] * (int64_t)eg__esize(y),
+               row};
     for (int d = 0; d < index->ndim; d++) {
         if (d != o->axis && (s.across < 0 || index->shape[d] > index->shape[s.across])) {
             s.across = d;
@@ -232,35 +255,103 @@ eg_status eg__cpu_scatter_add(const eg__call *c)
 
 eg_status eg__cpu_scatter_reduce(const eg__call *c)
 {
-    static eg__iter_fn *const row[3][EG_DTYPE_COUNT] = {BY_DTYPE(mul), BY_DTYPE(max), BY_DTYPE(min)};
+    static eg__iter_fn *const row[3][EG_DTYPE_COUNT] = {BY_DTYPE(mul), BY_DTYPE(max),
+                                                        BY_DTYPE(min)};
     int mode = ((const eg__scatter_opts *)c->opts)->mode;
-    return scatter(c, row[mode == EG_SCATTER_MUL ? 0 : mode == EG_SCATTER_MAX ? 1 : 2][c->in[0]->dtype]);
+    return scatter(c, row[mode == EG_SCATTER_MUL   ? 0
+                          : mode == EG_SCATTER_MAX ? 1
+                                                   : 2][c->in[0]->dtype]);
 }
 
 /* ---- finding and marking --------------------------------------------------------------------- */
 
+/* Pieces of x, each with the number of places found before it. */
+typedef struct finding {
+    const eg_tensor *x;
+    int64_t *y, *before, pieces;
+} finding;
+
+static int64_t piece_start(const finding *f, int64_t k)
+{
+    return f->x->n / f->pieces * k + eg__min(k, f->x->n % f->pieces);
+}
+
+static void count_pieces(void *ctx, int64_t begin, int64_t end)
+{
+    const finding *f = ctx;
+    const uint8_t *p = (const uint8_t *)eg__ptr(f->x);
+    for (int64_t k = begin; k < end; k++) {
+        int64_t count = 0;
+        for (int64_t i = piece_start(f, k); i < piece_start(f, k + 1); i++) {
+            count += p[i] != 0;
+        }
+        f->before[k] = count;
+    }
+}
+
+/* Writes the places of the elements i..end of one row that are not 0; place: those of the other
+ * axes. */
+static int64_t *find_in_row(const uint8_t *p, int64_t at, int64_t n, const int64_t *place,
+                            int outer, int64_t *to)
+{
+    uint8_t found[256];
+    for (int64_t i = 0; i < n; i += 256) {
+        int count = 0;
+        for (int k = 0; k < 256 && i + k < n; k++) {
+            found[count] = (uint8_t)k; /* kept only if the count moves: no branch to guess */
+            count += p[i + k] != 0;
+        }
+        for (int k = 0; k < count; k++) {
+            for (int d = 0; d < outer; d++) {
+                *to++ = place[d];
+            }
+            *to++ = at + i + found[k];
+        }
+    }
+    return to;
+}
+
+static void find_pieces_range(void *ctx, int64_t begin, int64_t end)
+{
+    const finding *f = ctx;
+    const eg_tensor *x = f->x;
+    const uint8_t *p = (const uint8_t *)eg__ptr(x);
+    int outer = x->ndim - 1;
+    int64_t row = x->shape[outer];
+    for (int64_t k = begin; k < end; k++) {
+        int64_t *to = f->y + f->before[k] * x->ndim, stop = piece_start(f, k + 1);
+        for (int64_t i = piece_start(f, k); i < stop;) {
+            int64_t place[EG_MAX_DIMS], rest = i / row, at = i % row,
+                                        run = eg__min(row - at, stop - i);
+            for (int d = outer; d-- > 0; rest /= x->shape[d]) {
+                place[d] = rest % x->shape[d];
+            }
+            to = find_in_row(p + i, at, run, place, outer, to);
+            i += run;
+        }
+    }
+}
+
 eg_status eg__cpu_nonzero(const eg__call *c)
 {
     const eg_tensor *x = c->in[0], *y = c->out[0];
+    eg__scratch s;
     if (y->n == 0) {
         return EG_OK;
     }
-    const uint8_t *p = (const uint8_t *)eg__ptr(x);
-    int64_t *to = (int64_t *)eg__ptr(y), row = x->shape[x->ndim - 1];
-    for (int64_t i = 0; i < x->n; i += row) {
-        int64_t place[EG_MAX_DIMS], rest = i / row;
-        for (int d = x->ndim - 1; d-- > 0; rest /= x->shape[d]) {
-            place[d] = rest % x->shape[d];
-        }
-        for (int64_t k = 0; k < row; k++) {
-            if (p[i + k]) {
-                for (int d = 0; d < x->ndim - 1; d++) {
-                    *to++ = place[d];
-                }
-                *to++ = k;
-            }
-        }
+    finding f = {x, (int64_t *)eg__ptr(y), NULL, x->n < 4 * EG__GRAIN ? 1 : eg_threads()};
+    if (eg__scratch_get(c, (size_t)f.pieces * sizeof *f.before, &s)) {
+        return EG_ENOMEM;
     }
+    f.before = s.data;
+    eg__parallel(f.pieces, 1, count_pieces, &f);
+    for (int64_t k = 0, sum = 0; k < f.pieces; k++) {
+        int64_t here = f.before[k];
+        f.before[k] = sum;
+        sum += here;
+    }
+    eg__parallel(f.pieces, 1, find_pieces_range, &f);
+    eg__scratch_put(c, &s);
     return EG_OK;
 }
 

@@ -37,7 +37,39 @@ typedef struct rows {
     char *to;
     const piece *pieces;
     int64_t bytes;
+    int n;
 } rows;
+
+/* Whole rows piece by piece, for runs of a few bytes. */
+static void join_short(void *ctx, int64_t begin, int64_t end)
+{
+    const rows *r = ctx;
+    for (int k = 0; k < r->n; k++) {
+        const int64_t start = r->pieces[k].start, run = r->pieces[k].end - start;
+        const char *from = r->pieces[k].from;
+        char *to = r->to + start;
+        for (int64_t i = begin; i < end; i++) {
+            const char *x = from + i * run;
+            char *y = to + i * r->bytes;
+            switch (run) {
+            case 4:
+                memcpy(y, x, 4);
+                break;
+            case 8:
+                memcpy(y, x, 8);
+                break;
+            case 12:
+                memcpy(y, x, 12);
+                break;
+            case 16:
+                memcpy(y, x, 16);
+                break;
+            default:
+                memcpy(y, x, (size_t)run);
+            }
+        }
+    }
+}
 
 static void join_range(void *ctx, int64_t begin, int64_t end)
 {
@@ -72,7 +104,8 @@ static bool lies_as(const eg_tensor *t, const int *order)
     return true;
 }
 
-/* Fills the pieces if every input lies in memory as the result does and runs are longer than an element. */
+/* Fills the pieces if every input lies in memory as the result does and runs are longer than an
+ * element. */
 static bool find_pieces(const eg__call *c, const int *order, piece *pieces, rows *r)
 {
     const eg_tensor *y = c->out[0];
@@ -91,7 +124,7 @@ static bool find_pieces(const eg__call *c, const int *order, piece *pieces, rows
         at += run;
         longest = eg__max(longest, run);
     }
-    *r = (rows){eg__ptr(y), pieces, at};
+    *r = (rows){eg__ptr(y), pieces, at, c->nin};
     return longest > (int64_t)eg__esize(y);
 }
 
@@ -110,7 +143,11 @@ eg_status eg__cpu_concat(const eg__call *c)
     }
     axes_in_memory(y, order);
     eg_status st = EG_OK;
-    if (find_pieces(c, order, s.data, &r)) {
+    bool runs = find_pieces(c, order, s.data, &r);
+    if (runs && r.bytes < 32 * r.n) {
+        int64_t n = y->n * (int64_t)eg__esize(y) / r.bytes;
+        eg__parallel(n, GRAIN_BYTES / r.bytes + 1, join_short, &r);
+    } else if (runs) {
         eg__parallel(y->n * (int64_t)eg__esize(y), GRAIN_BYTES, join_range, &r);
     } else {
         for (int k = 0; k < c->nin && !st; k++) {

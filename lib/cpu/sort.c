@@ -1,7 +1,8 @@
 /* sort.c - sorting, the first k, places in sorted lines.
  *
- * An element becomes a 32-bit key in the order wanted, and key and position one 64-bit word: all words
- * differ, and sorting them is stable. 64-bit elements take two rounds, the lower halves first. */
+ * An element becomes a 32-bit key in the order wanted, and key and position one 64-bit word: all
+ * words differ, and sorting them is stable. 64-bit elements take two rounds, the lower halves
+ * first. */
 #include "lib/cpu/isa.h"
 #include "lib/half.h"
 #include "lib/ops/options.h"
@@ -96,8 +97,8 @@ static void sort_run(uint64_t *a, int64_t n)
 }
 
 /* The first n of two sorted runs joined. */
-static void merge_front(const uint64_t *a, const uint64_t *ae, const uint64_t *b, const uint64_t *be,
-                        uint64_t *to, int64_t n)
+static void merge_front(const uint64_t *a, const uint64_t *ae, const uint64_t *b,
+                        const uint64_t *be, uint64_t *to, int64_t n)
 {
     uint64_t *end = to + n;
     while (to < end && a < ae && b < be) {
@@ -197,7 +198,7 @@ static void sort_words(uint64_t *a, uint64_t *b, int64_t n)
     }
 }
 
-/* ---- one long line on all threads --------------------------------------------------------------- */
+/* ---- one long line on all threads ------------------------------------------------------ */
 
 typedef struct halves {
     uint64_t *a, *b;
@@ -267,7 +268,8 @@ static void pack_range(void *ctx, int64_t begin, int64_t end)
 {
     const packing *l = ctx;
     const int64_t step = l->j->inner * l->j->size;
-    find_keys(l->j->dtype, l->high, l->x + begin * step, end - begin, step, l->j->turn, l->key + begin);
+    find_keys(l->j->dtype, l->high, l->x + begin * step, end - begin, step, l->j->turn,
+              l->key + begin);
     for (int64_t i = begin; i < end && !l->order; i++) {
         l->a[i] = (uint64_t)l->key[i] << 32 | (uint64_t)i;
     }
@@ -307,39 +309,58 @@ static uint64_t *sort_line(const job *j, const char *x, uint64_t *space)
     return sorted;
 }
 
-/* The k first: words that could be among them gather until there is no more room, then only the k first of
- * those stay. Later words of an equal key are never first. */
+enum { BLOCK = 256, KEPT = 32 };
+
+/* Positions in the block whose keys are at most the limit; how many. */
+static int at_most(const uint32_t *key, int64_t n, uint32_t limit, uint8_t *at)
+{
+    uint32_t any = 0;
+    int count = 0;
+    for (int64_t p = 0; p < n; p++) {
+        any |= key[p] <= limit;
+    }
+    for (int64_t p = 0; any && p < n; p++) {
+        at[count] = (uint8_t)p;
+        count += key[p] <= limit;
+    }
+    return count;
+}
+
+/* The k first words of a line. Few are kept in order; more gather, and when there is no more room
+ * only the k first of those stay. */
 static uint64_t *first_of_line(const job *j, const char *x, uint64_t *space)
 {
-    enum { BLOCK = 64 };
-    const int64_t n = j->n, k = j->k, room = eg__min(n, 2 * k + FEW);
-    uint64_t *a = space, *b = a + n;
-    uint32_t *key = (uint32_t *)(b + n), limit;
-    int64_t held = k;
-    find_keys(j->dtype, false, x, n, j->inner * j->size, j->turn, key);
-    for (int64_t i = 0; i < room; i++) {
-        a[i] = (uint64_t)key[i] << 32 | (uint64_t)i;
-    }
-    sort_words(a, b, room);
-    limit = (uint32_t)(a[k - 1] >> 32);
-    for (int64_t i = room; i < n; i += BLOCK) {
-        int64_t end = eg__min(i + BLOCK, n);
-        uint32_t any = 0;
-        for (int64_t p = i; p < end; p++) {
-            any |= key[p] < limit;
-        }
-        for (int64_t p = i; any && p < end; p++) {
-            if (key[p] < limit) {
-                a[held++] = (uint64_t)key[p] << 32 | (uint64_t)p;
+    const int64_t n = j->n, k = j->k, step = j->inner * j->size, room = eg__min(n, 2 * (k + BLOCK));
+    uint64_t *a = space, *b = a + n, bound = UINT64_MAX;
+    uint32_t key[BLOCK];
+    uint8_t at[BLOCK];
+    int64_t held = 0;
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        int64_t size = eg__min(BLOCK, n - i);
+        find_keys(j->dtype, false, x + i * step, size, step, j->turn, key);
+        int count = at_most(key, size, (uint32_t)(bound >> 32), at);
+        for (int c = 0; c < count; c++) {
+            uint64_t word = (uint64_t)key[at[c]] << 32 | (uint64_t)(i + at[c]);
+            if (word > bound) {
+                continue;
             }
+            if (k > KEPT) {
+                a[held++] = word;
+                continue;
+            }
+            int64_t p = held < k ? held++ : k - 1;
+            for (; p > 0 && a[p - 1] > word; p--) {
+                a[p] = a[p - 1];
+            }
+            a[p] = word;
+            bound = held == k ? a[k - 1] : bound;
         }
-        if (held + BLOCK > room) {
+        if (k > KEPT && (held + BLOCK > room || i + BLOCK >= n)) {
             sort_words(a, b, held);
-            held = k;
-            limit = (uint32_t)(a[k - 1] >> 32);
+            held = eg__min(held, k);
+            bound = held == k ? a[k - 1] : bound;
         }
     }
-    sort_words(a, b, held);
     return a;
 }
 
@@ -386,8 +407,12 @@ static void lines_range(void *ctx, int64_t begin, int64_t end)
             int64_t from = outer * j->n * j->inner + at, to = outer * j->k * j->inner + at;
             const char *x = j->x + from * j->size;
             bool few = !wide && j->k < j->n / 4;
-            results r = {few ? first_of_line(j, x, space) : sort_line(j, x, space), x,
-                         j->values + to * j->size, j->indices + to, j->inner, j->size};
+            results r = {few ? first_of_line(j, x, space) : sort_line(j, x, space),
+                         x,
+                         j->values + to * j->size,
+                         j->indices + to,
+                         j->inner,
+                         j->size};
             eg__parallel(j->k, EG__GRAIN, put_range, &r);
         }
     }
@@ -397,8 +422,14 @@ static eg_status run(const eg__call *c, int64_t n, int64_t k)
 {
     const eg__sort_opts *o = c->opts;
     const eg_tensor *x = c->in[0];
-    job j = {.x = eg__ptr(x), .values = eg__ptr(c->out[0]), .indices = (int64_t *)eg__ptr(c->out[1]),
-             .dtype = x->dtype, .turn = o->descending ? UINT32_MAX : 0, .n = n, .k = k, .inner = 1,
+    job j = {.x = eg__ptr(x),
+             .values = eg__ptr(c->out[0]),
+             .indices = (int64_t *)eg__ptr(c->out[1]),
+             .dtype = x->dtype,
+             .turn = o->descending ? UINT32_MAX : 0,
+             .n = n,
+             .k = k,
+             .inner = 1,
              .size = (int64_t)eg__esize(x)};
     if (c->out[0]->n == 0) {
         return EG_OK;
@@ -432,7 +463,8 @@ eg_status ISA(eg__cpu_topk)(const eg__call *c)
     return run(c, x->ndim ? x->shape[o->axis] : 1, o->k);
 }
 
-/* ---- places in sorted lines ---------------------------------------------------------------------- */
+/* ---- places in sorted lines
+ * ---------------------------------------------------------------------- */
 
 typedef struct search {
     const char *line, *values;
@@ -453,7 +485,8 @@ typedef struct search {
             while (left > 0) {                                                                     \
                 int64_t half = (left + 1) / 2;                                                     \
                 const T at = p[half - 1];                                                          \
-                p += (right ? !(v < at) : !(v <= at)) ? half : 0; /* NaN: always further */        \
+                /* NaN: always further; multiplied, for a branch would be taken at random */       \
+                p += half * (right ? !(v < at) : !(v <= at));                                      \
                 left -= half;                                                                      \
             }                                                                                      \
             s->y[i] = p - start;                                                                   \
@@ -468,8 +501,8 @@ SEARCH(u8, uint8_t)
 eg_status ISA(eg__cpu_searchsorted)(const eg__call *c)
 {
     static eg__range_fn *const find[EG_DTYPE_COUNT] = {
-        [EG_F32] = search_f32, [EG_F64] = search_f64, [EG_I64] = search_i64, [EG_I32] = search_i32,
-        [EG_U8] = search_u8, [EG_BOOL] = search_u8};
+        [EG_F32] = search_f32, [EG_F64] = search_f64, [EG_I64] = search_i64,
+        [EG_I32] = search_i32, [EG_U8] = search_u8,   [EG_BOOL] = search_u8};
     const eg_tensor *line = c->in[0], *v = c->in[1], *y = c->out[0];
     int64_t n = line->shape[line->ndim - 1], lines = 1;
     for (int d = 0; d < line->ndim - 1; d++) {
@@ -478,8 +511,9 @@ eg_status ISA(eg__cpu_searchsorted)(const eg__call *c)
     if (y->n == 0) {
         return EG_OK;
     }
-    search s = {eg__ptr(line), eg__ptr(v), (int64_t *)eg__ptr(y), n, y->n / lines,
-                ((const eg__searchsorted_opts *)c->opts)->right};
+    search s = {eg__ptr(line),         eg__ptr(v),
+                (int64_t *)eg__ptr(y), n,
+                y->n / lines,          ((const eg__searchsorted_opts *)c->opts)->right};
     eg__parallel(y->n, EG__GRAIN / 16, find[line->dtype], &s);
     return EG_OK;
 }

@@ -1,4 +1,4 @@
-/* index.c - index_select and index_add, which are each other's gradient, and what is made of them. */
+/* index.c - index_select and index_add, each the other's gradient, and what is made of them. */
 #include "lib/ops/index.h"
 
 /* ---- what all of the family check ------------------------------------------------------------ */
@@ -11,8 +11,28 @@ static EG__COLD eg_status outside(const char *op, const eg_tensor *index, int64_
     for (int d = index->ndim; d-- > 0; rest /= index->shape[d]) {
         at[d] = rest % index->shape[d];
     }
-    return eg__fail(EG_EINDEX, op, "index %lld at position %s is outside %lld..%lld", (long long)v[i],
-                    eg__shape_text(index->ndim, at).s, (long long)low, (long long)high - 1);
+    return eg__fail(EG_EINDEX, op, "index %lld at position %s is outside %lld..%lld",
+                    (long long)v[i], eg__shape_text(index->ndim, at).s, (long long)low,
+                    (long long)high - 1);
+}
+
+typedef struct check {
+    const int64_t *v;
+    int64_t last;
+    _Atomic bool odd;
+} check;
+
+/* Whether all are in 0..last: v < 0 or last - v < 0 shows in the sign. */
+static void check_range(void *ctx, int64_t begin, int64_t end)
+{
+    check *k = ctx;
+    int64_t sign = 0;
+    for (int64_t i = begin; i < end; i++) {
+        sign |= k->v[i] | (k->last - k->v[i]);
+    }
+    if (sign < 0) {
+        atomic_store_explicit(&k->odd, true, memory_order_relaxed);
+    }
 }
 
 eg_tensor *eg__checked_index(const char *op, eg_tensor *index, int64_t size, bool strict)
@@ -25,21 +45,17 @@ eg_tensor *eg__checked_index(const char *op, eg_tensor *index, int64_t size, boo
                              eg_dtype_name((eg_dtype)index->dtype));
     }
     index = eg_contiguous(eg_cast(index, EG_I64));
-    if (!index) {
-        return NULL;
+    if (!index || index->n == 0) {
+        return index;
     }
-    const int64_t *v = (const int64_t *)eg__ptr(index);
-    bool wrong = false, negative = false;
-    for (int64_t i = 0; i < index->n; i++) {
-        wrong |= (v[i] < 0 ? v[i] + size : v[i]) < 0 || v[i] >= size;
-        negative |= v[i] < 0;
-    }
-    if (likely(!wrong && !negative)) {
+    check k = {(const int64_t *)eg__ptr(index), size - 1, false};
+    eg__parallel(index->n, 2 * EG__GRAIN, check_range, &k);
+    if (likely(!k.odd)) {
         return index;
     }
     int64_t low = strict ? 0 : -size;
     for (int64_t i = 0; i < index->n; i++) {
-        if (v[i] < low || v[i] >= size) {
+        if (k.v[i] < low || k.v[i] >= size) {
             return outside(op, index, i, low, size), NULL;
         }
     }
@@ -86,8 +102,8 @@ eg_status eg__infer_index_select(eg__call *c)
     return eg__check_shape(c->op->name, d->ndim, d->shape, d->dtype, &d->n);
 }
 
-static eg_tensor *index_select(const char *op, eg_tensor *x, int axis, eg_tensor *index, bool strict,
-                               int64_t skip)
+static eg_tensor *index_select(const char *op, eg_tensor *x, int axis, eg_tensor *index,
+                               bool strict, int64_t skip)
 {
     int a = eg__check(x, op, "x") ? -1 : eg__axis(op, x->ndim, axis);
     if (a < 0) {
@@ -120,7 +136,8 @@ eg_tensor *eg_embedding_with(eg_tensor *table, eg_tensor *ids, const eg_embeddin
         return eg__fail_null(EG_ESHAPE, "embedding", "a 0-dim table has no rows");
     }
     if (padded && (options->padding < 0 || options->padding >= table->shape[0])) {
-        return eg__fail_null(EG_EINDEX, "embedding", "padding %lld is outside the %lld rows of the table",
+        return eg__fail_null(EG_EINDEX, "embedding",
+                             "padding %lld is outside the %lld rows of the table",
                              (long long)options->padding, (long long)table->shape[0]);
     }
     return index_select("embedding", table, 0, ids, true, padded ? options->padding : -1);
@@ -138,23 +155,28 @@ eg_status eg__infer_index_add(eg__call *c)
     d->ndim = (uint8_t)(source->ndim - less);
     d->dense = true;
     for (int a = 0; a < d->ndim; a++) {
-        d->shape[a] = a < o->axis ? source->shape[a] : a == o->axis ? o->size : source->shape[a + less];
+        d->shape[a] = a < o->axis    ? source->shape[a]
+                      : a == o->axis ? o->size
+                                     : source->shape[a + less];
     }
     return eg__check_shape(c->op->name, d->ndim, d->shape, d->dtype, &d->n);
 }
 
-eg_tensor *eg__index_add(eg_tensor *source, eg_tensor *index, eg_tensor *base, const eg__index_opts *o)
+eg_tensor *eg__index_add(eg_tensor *source, eg_tensor *index, eg_tensor *base,
+                         const eg__index_opts *o)
 {
     return base ? eg__op3(&eg__op_index_add, source, index, base, o)
                 : eg__op2(&eg__op_index_add, source, index, o);
 }
 
-/* Whether source has x's shape but for one entry of the 1-D index along the axis; checks the axis too. */
+/* Whether source has x's shape but for one entry of the 1-D index along the axis; checks the axis
+ * too. */
 static int check_parts(const char *op, eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source)
 {
-    int a = eg__check(x, op, "x") || eg__check(index, op, "index") || eg__check(source, op, "source")
-                ? -1
-                : eg__axis(op, x->ndim, axis);
+    int a =
+        eg__check(x, op, "x") || eg__check(index, op, "index") || eg__check(source, op, "source")
+            ? -1
+            : eg__axis(op, x->ndim, axis);
     if (a < 0) {
         return -1;
     }
@@ -163,8 +185,8 @@ static int check_parts(const char *op, eg_tensor *x, int axis, eg_tensor *index,
         fits = d == a || source->shape[d] == x->shape[d];
     }
     if (!fits) {
-        eg__fail(EG_ESHAPE, op, "index %s and source %s do not fit axis %d of %s", EG__SHAPE_OF(index),
-                 EG__SHAPE_OF(source), a, EG__SHAPE_OF(x));
+        eg__fail(EG_ESHAPE, op, "index %s and source %s do not fit axis %d of %s",
+                 EG__SHAPE_OF(index), EG__SHAPE_OF(source), a, EG__SHAPE_OF(x));
         return -1;
     }
     return a;
@@ -187,7 +209,8 @@ eg_tensor *eg_index_add(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *sou
 }
 
 /* As a scatter along the axis with the index spread over the other axes. */
-static eg_tensor *index_copy(const char *op, eg_tensor *x, int a, eg_tensor *index, eg_tensor *source)
+static eg_tensor *index_copy(const char *op, eg_tensor *x, int a, eg_tensor *index,
+                             eg_tensor *source)
 {
     eg__scatter_opts o = {.axis = a, .ndim = x->ndim};
     eg_shape line = {.ndim = x->ndim}, full = eg_shape_of(x);
@@ -237,8 +260,8 @@ eg_tensor *eg_index_fill(eg_tensor *x, int axis, eg_tensor *index, double value)
 static eg_tensor *segments(const char *op, eg_tensor *x, eg_tensor *ids, int64_t count)
 {
     if (x->ndim < 1 || ids->ndim != 1 || ids->n != x->shape[0]) {
-        return eg__fail_null(EG_ESHAPE, op, "ids %s are not one for each row of %s", EG__SHAPE_OF(ids),
-                             EG__SHAPE_OF(x));
+        return eg__fail_null(EG_ESHAPE, op, "ids %s are not one for each row of %s",
+                             EG__SHAPE_OF(ids), EG__SHAPE_OF(x));
     }
     eg_scope s = eg_scope_push();
     eg_dtype dtype = (eg_dtype)x->dtype;
@@ -252,7 +275,8 @@ static eg_tensor *segments(const char *op, eg_tensor *x, eg_tensor *ids, int64_t
 
 eg_tensor *eg_unsorted_segment_sum(eg_tensor *x, eg_tensor *ids, int64_t count)
 {
-    if (eg__check(x, "unsorted_segment_sum", "x") || eg__check(ids, "unsorted_segment_sum", "ids")) {
+    if (eg__check(x, "unsorted_segment_sum", "x") ||
+        eg__check(ids, "unsorted_segment_sum", "ids")) {
         return NULL;
     }
     if (count < 0) {
@@ -270,9 +294,10 @@ eg_tensor *eg_segment_sum(eg_tensor *x, eg_tensor *ids)
     for (int64_t i = 0; ids->ndim == 1 && i < ids->n; i++) {
         int64_t id = eg__load_int(eg__ptr(ids), ids->dtype, i * ids->strides[0]);
         if (id < last || id < 0) {
-            return eg__fail_null(EG_EINVAL, "segment_sum", "ids[%lld] is %lld after %lld: they must not "
-                                 "be negative nor fall", (long long)i, (long long)id,
-                                 (long long)eg__max(last, 0));
+            return eg__fail_null(EG_EINVAL, "segment_sum",
+                                 "ids[%lld] is %lld after %lld: they must not "
+                                 "be negative nor fall",
+                                 (long long)i, (long long)id, (long long)eg__max(last, 0));
         }
         last = id;
     }

@@ -22,8 +22,10 @@ eg_status eg__infer_concat(eg__call *c)
                                 : t->shape[a] == x->shape[a];
         }
         if (!fits) {
-            return eg__fail(EG_ESHAPE, c->op->name, "input %d, %s, does not fit input 0, %s, along "
-                            "axis %d", i, EG__SHAPE_OF(t), EG__SHAPE_OF(x), o->axis);
+            return eg__fail(EG_ESHAPE, c->op->name,
+                            "input %d, %s, does not fit input 0, %s, along "
+                            "axis %d",
+                            i, EG__SHAPE_OF(t), EG__SHAPE_OF(x), o->axis);
         }
     }
     eg__desc_order(d, x);
@@ -209,8 +211,7 @@ eg_status eg_split(eg_tensor *x, const int64_t *sizes, int n, int axis, eg_tenso
 eg_status eg_chunk(eg_tensor *x, int n, int axis, eg_tensor **out)
 {
     int a = begin_cut("chunk", x, n, axis, out);
-    return a < 0 ? eg__why()
-                 : cut(x, a, NULL, x->shape[a] / n + (x->shape[a] % n != 0), n, out);
+    return a < 0 ? eg__why() : cut(x, a, NULL, x->shape[a] / n + (x->shape[a] % n != 0), n, out);
 }
 
 eg_status eg_unbind(eg_tensor *x, int axis, eg_tensor **out)

@@ -10,8 +10,8 @@ static eg_tensor *mask_like(const char *op, eg_tensor *mask, const eg_tensor *x)
         fits = mask->shape[d] == 1 || mask->shape[d] == x->shape[lead + d];
     }
     return fits ? eg_expand(eg_cast(mask, EG_BOOL), eg_shape_of(x))
-                : eg__fail_null(EG_ESHAPE, op, "mask %s does not broadcast to %s", EG__SHAPE_OF(mask),
-                                EG__SHAPE_OF(x));
+                : eg__fail_null(EG_ESHAPE, op, "mask %s does not broadcast to %s",
+                                EG__SHAPE_OF(mask), EG__SHAPE_OF(x));
 }
 
 eg_tensor *eg_masked_fill(eg_tensor *x, eg_tensor *mask, double value)
@@ -38,16 +38,30 @@ eg_status eg__infer_nonzero(eg__call *c)
     return eg__check_shape(c->op->name, 2, d->shape, EG_I64, &d->n);
 }
 
+typedef struct tally {
+    const uint8_t *p;
+    _Atomic int64_t count;
+} tally;
+
+static void count_range(void *ctx, int64_t begin, int64_t end)
+{
+    tally *t = ctx;
+    int64_t n = 0;
+    for (int64_t i = begin; i < end; i++) {
+        n += t->p[i] != 0;
+    }
+    atomic_fetch_add_explicit(&t->count, n, memory_order_relaxed);
+}
+
 eg_tensor *eg_nonzero(eg_tensor *x)
 {
-    eg__nonzero_opts o = {0};
     eg_scope s = eg_scope_push();
     eg_tensor *m = eg_contiguous(eg_cast(eg_detach(x), EG_BOOL));
-    const uint8_t *p = m ? (const uint8_t *)eg__ptr(m) : NULL;
-    for (int64_t i = 0; m && i < m->n; i++) {
-        o.count += p[i] != 0;
+    tally t = {m && m->n ? (const uint8_t *)eg__ptr(m) : NULL, 0};
+    if (t.p) {
+        eg__parallel(m->n, 4 * EG__GRAIN, count_range, &t);
     }
-    return eg_scope_pop(s, eg__op1(&eg__op_nonzero, m, &o));
+    return eg_scope_pop(s, eg__op1(&eg__op_nonzero, m, &(eg__nonzero_opts){t.count}));
 }
 
 /* Row-major positions where the mask is true, 1-D. */
@@ -89,8 +103,10 @@ eg_tensor *eg_masked_scatter(eg_tensor *x, eg_tensor *mask, eg_tensor *source)
     }
     if (at->n > source->n) {
         eg_scope_pop(s, NULL);
-        return eg__fail_null(EG_ESHAPE, "masked_scatter", "source %s has fewer elements than the mask "
-                             "picks", EG__SHAPE_OF(source));
+        return eg__fail_null(EG_ESHAPE, "masked_scatter",
+                             "source %s has fewer elements than the mask "
+                             "picks",
+                             EG__SHAPE_OF(source));
     }
     eg_tensor *first = eg_slice(eg_reshape(source, EG_SHAPE(-1)), 0, 0, at->n, 1);
     eg_tensor *y = eg_index_copy(eg_reshape(x, EG_SHAPE(x->n)), 0, at, first);

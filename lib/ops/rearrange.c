@@ -1,4 +1,4 @@
-/* rearrange.c - padding, repeating, turning: one kernel, pad; the rest are views and compositions. */
+/* rearrange.c - padding, repeating, turning: one kernel, pad; the rest is made of other ops. */
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 
@@ -9,8 +9,9 @@ static eg_status padded_size(const eg_tensor *x, const eg__pad_opts *o, int d, i
 {
     int64_t n = x->shape[d], b = o->before[d], a = o->after[d], more = eg__max(b, a);
     if (b < -n || a < -n || (b < 0 && a < 0 && n + b < -a)) {
-        return eg__fail(EG_ESHAPE, "pad", "%lld before and %lld after cut more than axis %d of %s has",
-                        (long long)b, (long long)a, d, EG__SHAPE_OF(x));
+        return eg__fail(EG_ESHAPE, "pad",
+                        "%lld before and %lld after cut more than axis %d of %s has", (long long)b,
+                        (long long)a, d, EG__SHAPE_OF(x));
     }
     if (__builtin_add_overflow(n + eg__min(b, 0) + eg__min(a, 0), eg__max(b, 0), size) ||
         __builtin_add_overflow(*size, eg__max(a, 0), size)) {
@@ -18,7 +19,8 @@ static eg_status padded_size(const eg_tensor *x, const eg__pad_opts *o, int d, i
                         (long long)b, (long long)a, d, EG__SHAPE_OF(x));
     }
     if (o->mode == EG_PAD_REFLECT && more > 0 && more >= n) {
-        return eg__fail(EG_ESHAPE, "pad", "reflecting %lld at axis %d of %s: must be less than its size",
+        return eg__fail(EG_ESHAPE, "pad",
+                        "reflecting %lld at axis %d of %s: must be less than its size",
                         (long long)more, d, EG__SHAPE_OF(x));
     }
     if (o->mode != EG_PAD_CONSTANT && more > 0 && n == 0) {
@@ -45,7 +47,8 @@ eg_status eg__infer_pad(eg__call *c)
 
 eg_tensor *eg_pad_with(eg_tensor *x, const eg_pad_options *options)
 {
-    eg__pad_opts o = {.mode = options ? (int)options->mode : 0, .value = options ? options->value : 0};
+    eg__pad_opts o = {.mode = options ? (int)options->mode : 0,
+                      .value = options ? options->value : 0};
     if (eg__check(x, "pad", "x")) {
         return NULL;
     }
@@ -65,8 +68,8 @@ eg_tensor *eg_pad_with(eg_tensor *x, const eg_pad_options *options)
 
 /* ---- repeating ----------------------------------------------------------------------------- */
 
-/* Repeats as many axes as a rank of 8 can show at once: each becomes a pair (count, size), and the axes
- * behind it join it. */
+/* Repeats as many axes as a rank of 8 can show at once: each becomes a pair (count, size), and the
+ * axes behind it join it. */
 static eg_tensor *tile_some(eg_tensor *x, int64_t *count)
 {
     eg_shape from = EG_SHAPE(1), to = EG_SHAPE(1), y = eg_shape_of(x);
@@ -128,8 +131,8 @@ eg_tensor *eg_repeat_interleave(eg_tensor *x, int64_t count, int axis)
 {
     int64_t n;
     eg_shape s = eg_shape_of(x);
-    int a = eg__check(x, "repeat_interleave", "x") ? -1
-                                                   : eg__axis("repeat_interleave", x->ndim, axis);
+    int a =
+        eg__check(x, "repeat_interleave", "x") ? -1 : eg__axis("repeat_interleave", x->ndim, axis);
     if (a < 0) {
         return NULL;
     }
@@ -146,7 +149,8 @@ eg_tensor *eg_repeat_interleave(eg_tensor *x, int64_t count, int axis)
         inner *= d > a ? x->shape[d] : 1;
     }
     eg_scope scope = eg_scope_push();
-    eg_tensor *y = eg_expand(eg_reshape(x, EG_SHAPE(outer, 1, inner)), EG_SHAPE(outer, count, inner));
+    eg_tensor *y =
+        eg_expand(eg_reshape(x, EG_SHAPE(outer, 1, inner)), EG_SHAPE(outer, count, inner));
     return eg_scope_pop(scope, eg_reshape(y, s));
 }
 
@@ -335,7 +339,8 @@ static eg_tensor *to_space(const char *op, eg_tensor *x, int64_t b, bool block_f
     s[1] = h * b;
     s[2] = w * b;
     eg_scope scope = eg_scope_push();
-    eg_tensor *t = eg_reshape(x, block_first ? EG_SHAPE(n, b, b, c, h, w) : EG_SHAPE(n, c, b, b, h, w));
+    eg_tensor *t =
+        eg_reshape(x, block_first ? EG_SHAPE(n, b, b, c, h, w) : EG_SHAPE(n, c, b, b, h, w));
     t = eg_permute(t, block_first ? EG_AXES(0, 3, 4, 1, 5, 2) : EG_AXES(0, 1, 4, 2, 5, 3));
     return eg_scope_pop(scope, eg_reshape(t, y));
 }

@@ -1,4 +1,5 @@
-/* scatter.c - gather and scatter, which are each other's gradient, and their forms with whole places. */
+/* scatter.c - gather and scatter, which are each other's gradient, and their forms with whole
+ * places. */
 #include "lib/ops/index.h"
 
 /* ---- inference ------------------------------------------------------------------------------- */
@@ -36,7 +37,8 @@ eg_tensor *eg__scatter(const eg__op *op, eg_tensor *source, eg_tensor *index, eg
 /* The axis, if the index has x's rank and is nowhere larger but along it; else -1 with words. */
 static int check_places(const char *op, eg_tensor *x, int axis, eg_tensor *index)
 {
-    int a = eg__check(x, op, "x") || eg__check(index, op, "index") ? -1 : eg__axis(op, x->ndim, axis);
+    int a =
+        eg__check(x, op, "x") || eg__check(index, op, "index") ? -1 : eg__axis(op, x->ndim, axis);
     if (a < 0) {
         return -1;
     }
@@ -80,7 +82,8 @@ eg_tensor *eg_take_along(eg_tensor *x, int axis, eg_tensor *index)
         }
     }
     if (!fits) {
-        return eg__fail_null(EG_ESHAPE, "take_along", "index %s does not broadcast to %s but for axis %d",
+        return eg__fail_null(EG_ESHAPE, "take_along",
+                             "index %s does not broadcast to %s but for axis %d",
                              EG__SHAPE_OF(index), EG__SHAPE_OF(x), a);
     }
     eg_scope s = eg_scope_push();
@@ -201,9 +204,11 @@ static eg_tensor *positions(const char *op, eg_tensor *index, int ndim, const in
     for (int64_t i = 0; index && i < index->n; i++) {
         int64_t size = o.shape[i % o.ndim];
         if (v[i] < -size || v[i] >= size) {
-            return eg__fail_null(EG_EINDEX, op, "index %lld of axis %d at place %lld is outside "
-                                 "%lld..%lld", (long long)v[i], (int)(i % o.ndim),
-                                 (long long)(i / o.ndim), (long long)-size, (long long)size - 1);
+            return eg__fail_null(EG_EINDEX, op,
+                                 "index %lld of axis %d at place %lld is outside "
+                                 "%lld..%lld",
+                                 (long long)v[i], (int)(i % o.ndim), (long long)(i / o.ndim),
+                                 (long long)-size, (long long)size - 1);
         }
     }
     return eg__op1(&eg__op_ravel_index, index, &o);
@@ -249,9 +254,9 @@ static eg_tensor *join_axes(eg_tensor *x, int k)
     for (int d = k; d < x->ndim; d++) {
         s.dim[d - k + 1] = x->shape[d];
     }
-    return s.ndim > EG_MAX_DIMS ? eg__fail_null(EG_ESHAPE, "gather_nd", "no axis of %s is named",
-                                                EG__SHAPE_OF(x))
-                                : eg_reshape(x, s);
+    return s.ndim > EG_MAX_DIMS
+               ? eg__fail_null(EG_ESHAPE, "gather_nd", "no axis of %s is named", EG__SHAPE_OF(x))
+               : eg_reshape(x, s);
 }
 
 eg_tensor *eg_gather_nd(eg_tensor *x, eg_tensor *index)
@@ -262,9 +267,9 @@ eg_tensor *eg_gather_nd(eg_tensor *x, eg_tensor *index)
     eg_scope s = eg_scope_push();
     eg_tensor *i = positions("gather_nd", index, x->ndim, x->shape);
     eg_tensor *rows = i ? join_axes(x, (int)index->shape[index->ndim - 1]) : NULL;
-    return eg_scope_pop(s, rows ? eg__op2(&eg__op_index_select, rows, i,
-                                          &(eg__index_opts){.axis = 0, .skip = -1})
-                                : NULL);
+    return eg_scope_pop(
+        s, rows ? eg__op2(&eg__op_index_select, rows, i, &(eg__index_opts){.axis = 0, .skip = -1})
+                : NULL);
 }
 
 /* x's places replaced by source, or added to; x NULL: zeros. */

@@ -40,19 +40,20 @@ eg_status eg__infer_topk(eg__call *c)
 }
 
 /* Hands out the results that are wanted. */
-static eg_status give(eg_scope s, eg_status st, eg_tensor *const *made, int n, eg_tensor **const *out)
+static eg_status give(eg_scope s, eg_status st, eg_tensor *const *made, eg_tensor **a,
+                      eg_tensor **b, eg_tensor **c)
 {
-    eg_tensor *keep[3] = {NULL, NULL, NULL};
-    for (int i = 0; i < n; i++) {
+    eg_tensor **out[3] = {a, b, c}, *keep[3] = {NULL, NULL, NULL};
+    for (int i = 0; i < 3 && !st; i++) {
         if (out[i]) {
-            *out[i] = keep[i] = st ? NULL : made[i];
+            *out[i] = keep[i] = made[i];
         }
     }
     if (st) {
         eg_scope_pop(s, NULL);
         return st;
     }
-    return eg_scope_pop_n(s, keep, n);
+    return eg_scope_pop_n(s, keep, 3);
 }
 
 static eg_status sorted(const eg__op *op, eg_tensor *x, const eg__sort_opts *o, eg_tensor **values,
@@ -61,7 +62,7 @@ static eg_status sorted(const eg__op *op, eg_tensor *x, const eg__sort_opts *o, 
     eg_tensor *made[2];
     eg_scope s = eg_scope_push();
     eg_status st = eg__dispatch(op, &x, 1, o, made);
-    return give(s, st, made, 2, (eg_tensor **const[]){values, indices});
+    return give(s, st, made, values, indices, NULL);
 }
 
 static void forget(eg_tensor **a, eg_tensor **b, eg_tensor **c)
@@ -137,7 +138,7 @@ eg_status eg_kthvalue(eg_tensor *x, int64_t k, int axis, eg_tensor **value, eg_t
         made[j] = eg_select(made[j], a, k - 1);
         st = made[j] ? EG_OK : eg__why();
     }
-    return give(s, st, made, 2, (eg_tensor **const[]){value, index});
+    return give(s, st, made, value, index, NULL);
 }
 
 eg_tensor *eg_in_topk(eg_tensor *x, eg_tensor *targets, int64_t k)
@@ -162,7 +163,7 @@ eg_tensor *eg_in_topk(eg_tensor *x, eg_tensor *targets, int64_t k)
     return eg_scope_pop(s, few ? eg_logical_and(few, known) : NULL);
 }
 
-/* ---- the different ones ------------------------------------------------------------------------ */
+/* ---- the different ones ---------------------------------------------------------------- */
 
 /* From rows [n, m] in the order in which equal ones stand together: order[i] is where row i was. */
 static eg_status groups(eg_tensor *rows, eg_tensor *order, eg_tensor **made)
@@ -187,8 +188,8 @@ static eg_status groups(eg_tensor *rows, eg_tensor *order, eg_tensor **made)
     }
     starts = eg_reshape(starts, EG_SHAPE(starts->n));
     eg_tensor *end = eg_full(EG_SHAPE(n > 0), (double)n, EG_I64);
-    eg_tensor *ends = end ? eg_concat((eg_tensor *[]){eg_slice(starts, 0, 1, EG_END, 1), end}, 2, 0)
-                          : NULL;
+    eg_tensor *ends =
+        end ? eg_concat((eg_tensor *[]){eg_slice(starts, 0, 1, EG_END, 1), end}, 2, 0) : NULL;
     made[0] = eg_index_select(rows, 0, starts);
     made[1] = inverse;
     made[2] = eg_sub(ends, starts);
@@ -210,13 +211,14 @@ static eg_status unique(const char *op, eg_tensor *x, bool sort, eg_tensor **val
     } else {
         order = eg_arange(0, (double)x->n, 1, EG_I64);
     }
-    eg_status st = line && order ? groups(eg_reshape(line, EG_SHAPE(x->n, 1)), order, made) : eg__why();
+    eg_status st =
+        line && order ? groups(eg_reshape(line, EG_SHAPE(x->n, 1)), order, made) : eg__why();
     if (!st) {
         made[0] = eg_reshape(made[0], EG_SHAPE(made[0]->n));
         made[1] = eg_reshape(made[1], eg_shape_of(x));
         st = made[0] && made[1] ? EG_OK : eg__why();
     }
-    return give(s, st, made, 3, (eg_tensor **const[]){values, inverse, counts});
+    return give(s, st, made, values, inverse, counts);
 }
 
 eg_status eg_unique(eg_tensor *x, eg_tensor **values, eg_tensor **inverse, eg_tensor **counts)
@@ -242,7 +244,8 @@ eg_status eg_unique_slices(eg_tensor *x, int axis, eg_tensor **values, eg_tensor
     eg_scope s = eg_scope_push();
     eg_tensor *front = eg_movedim(eg_detach(x), EG_AXES(a), EG_AXES(0));
     int64_t n = x->shape[a], m = n ? x->n / n : 0;
-    eg_tensor *rows = eg_reshape(front, EG_SHAPE(n, m)), *order = eg_arange(0, (double)n, 1, EG_I64);
+    eg_tensor *rows = eg_reshape(front, EG_SHAPE(n, m)),
+              *order = eg_arange(0, (double)n, 1, EG_I64);
     /* By the last column, then stably by the one before, and so on. */
     for (int64_t k = m; k-- > 0 && rows && order;) {
         eg_tensor *column = eg_index_select(eg_select(rows, 1, k), 0, order);
@@ -256,10 +259,10 @@ eg_status eg_unique_slices(eg_tensor *x, int axis, eg_tensor **values, eg_tensor
         made[0] = eg_movedim(eg_reshape(made[0], shape), EG_AXES(0), EG_AXES(a));
         st = made[0] ? EG_OK : eg__why();
     }
-    return give(s, st, made, 3, (eg_tensor **const[]){values, inverse, counts});
+    return give(s, st, made, values, inverse, counts);
 }
 
-/* ---- places ------------------------------------------------------------------------------------ */
+/* ---- places ---------------------------------------------------------------------------- */
 
 eg_status eg__infer_searchsorted(eg__call *c)
 {
@@ -282,7 +285,8 @@ static double count_true(eg_tensor *t)
 static eg_status check_line(eg_tensor *line)
 {
     eg_tensor *next = eg_slice(line, -1, 1, EG_END, 1), *here = eg_slice(line, -1, 0, -1, 1);
-    double nans = count_true(eg_ne(line, line)), falls = nans < 0 ? -1 : count_true(eg_lt(next, here));
+    double nans = count_true(eg_ne(line, line)),
+           falls = nans < 0 ? -1 : count_true(eg_lt(next, here));
     if (nans < 0 || falls < 0) {
         return eg__why();
     }
@@ -291,8 +295,8 @@ static eg_status check_line(eg_tensor *line)
     }
     for (int64_t i = 0; falls > 0 && i < next->n; i++) {
         if (eg_get(next, i) < eg_get(here, i)) {
-            return eg__fail(EG_EINVAL, "searchsorted", "the line falls from %g to %g", eg_get(here, i),
-                            eg_get(next, i));
+            return eg__fail(EG_EINVAL, "searchsorted", "the line falls from %g to %g",
+                            eg_get(here, i), eg_get(next, i));
         }
     }
     return falls > 0 ? eg__fail(EG_EINVAL, "searchsorted", "the line falls") : EG_OK;
@@ -319,7 +323,7 @@ eg_tensor *eg_searchsorted(eg_tensor *line, eg_tensor *values, bool right)
     return eg_scope_pop(s, eg__op2(&eg__op_searchsorted, l, v, &(eg__searchsorted_opts){right}));
 }
 
-/* ---- counts ------------------------------------------------------------------------------------ */
+/* ---- counts ---------------------------------------------------------------------------- */
 
 eg_tensor *eg_bincount(eg_tensor *x, eg_tensor *weights, int64_t least)
 {
@@ -331,8 +335,9 @@ eg_tensor *eg_bincount(eg_tensor *x, eg_tensor *weights, int64_t least)
                              eg_dtype_name((eg_dtype)x->dtype));
     }
     if (x->ndim != 1 || (weights && !eg__same_shape(x, weights))) {
-        return eg__fail_null(EG_ESHAPE, "bincount", "x is %s, weights %s: both must be 1-D and alike",
-                             EG__SHAPE_OF(x), weights ? EG__SHAPE_OF(weights) : "none");
+        return eg__fail_null(EG_ESHAPE, "bincount",
+                             "x is %s, weights %s: both must be 1-D and alike", EG__SHAPE_OF(x),
+                             weights ? EG__SHAPE_OF(weights) : "none");
     }
     if (least < 0) {
         return eg__fail_null(EG_EINVAL, "bincount", "least is %lld", (long long)least);
@@ -344,12 +349,20 @@ eg_tensor *eg_bincount(eg_tensor *x, eg_tensor *weights, int64_t least)
         if (v[i] < 0 || v[i] >= INT32_MAX) {
             long long at = i, is = v[i];
             eg_scope_pop(s, NULL);
-            return eg__fail_null(EG_EINDEX, "bincount", "x[%lld] is %lld, must be 0..2^31 - 2", at, is);
+            return eg__fail_null(EG_EINDEX, "bincount", "x[%lld] is %lld, must be 0..2^31 - 2", at,
+                                 is);
         }
         least = eg__max(least, v[i] + 1);
     }
-    eg_tensor *each = weights ? weights : ids ? eg_full(EG_SHAPE(ids->n), 1, EG_I64) : NULL;
-    return eg_scope_pop(s, each ? eg_unsorted_segment_sum(each, ids, least) : NULL);
+    if (weights) {
+        return eg_scope_pop(s, eg_unsorted_segment_sum(weights, ids, least));
+    }
+    eg_tensor *y = eg_zeros(EG_SHAPE(least), EG_I64);
+    int64_t *count = y && v ? (int64_t *)eg__ptr(y) : NULL;
+    for (int64_t i = 0; count && i < ids->n; i++) {
+        count[v[i]]++;
+    }
+    return eg_scope_pop(s, ids ? y : NULL);
 }
 
 eg_tensor *eg_histogram(eg_tensor *x, int64_t bins, double low, double high)
@@ -358,8 +371,8 @@ eg_tensor *eg_histogram(eg_tensor *x, int64_t bins, double low, double high)
         return NULL;
     }
     if (bins < 1 || !isfinite(low) || !isfinite(high) || !(low < high)) {
-        return eg__fail_null(EG_EINVAL, "histogram", "%lld bins from %g to %g", (long long)bins, low,
-                             high);
+        return eg__fail_null(EG_EINVAL, "histogram", "%lld bins from %g to %g", (long long)bins,
+                             low, high);
     }
     eg_scope s = eg_scope_push();
     eg_tensor *flat = eg_cast(eg_reshape(eg_detach(x), EG_SHAPE(x->n)), EG_F64);

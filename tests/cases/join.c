@@ -18,7 +18,8 @@ CASE(constant, eg_pad(x[0], .before = {0, 1, 2}, .after = {1, 0, 3}, .value = 1.
 CASE(zeros_2d, eg_pad(x[0], .before = {0, 0, 1, 2}, .after = {0, 0, 2, 1}))
 CASE(cut, eg_pad(x[0], .before = {-1, 2, 0}, .after = {0, -1, -2}, .value = -1))
 CASE(reflect, eg_pad(x[0], .before = {0, 0, 1, 3}, .after = {0, 0, 2, 1}, .mode = EG_PAD_REFLECT))
-CASE(replicate, eg_pad(x[0], .before = {0, 0, 1, 7}, .after = {2, 0, 2, -1}, .mode = EG_PAD_REPLICATE))
+CASE(replicate,
+     eg_pad(x[0], .before = {0, 0, 1, 7}, .after = {2, 0, 2, -1}, .mode = EG_PAD_REPLICATE))
 CASE(circular, eg_pad(x[0], .before = {0, 1, 0, 9}, .after = {0, 0, 2, 1}, .mode = EG_PAD_CIRCULAR))
 CASE(roll, eg_roll(eg_roll(x[0], 5, 1), -1, 0))
 CASE(tile, eg_tile(x[0], EG_SHAPE(2, 1, 3, 2)))
@@ -68,46 +69,53 @@ static eg_tensor *meshgrid(eg_tensor *const *x, int n, void *user)
     return eg_meshgrid(x, n, g) ? NULL : eg_add(g[0], eg_mul(g[1], g[2]));
 }
 
-#define X(...) {{EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}, -3, 3, 0}
+#define X(...)                                                                                     \
+    {                                                                                              \
+        {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}, -3, 3, 0                                 \
+    }
 enum { MOVES = EGT_INTS | EGT_BOOL };
 
-EGT_CASES(join,
-    {"concat", "first axis", concat0, {X(2, 3), X(1, 3), X(3, 3)}, 3, MOVES, 0, 0, NULL},
-    {"concat", "channels", concat1, {X(2, 3, 4, 5), X(2, 1, 4, 5), X(2, 7, 4, 5)}, 3, MOVES, 0, 0, NULL},
-    {"concat", "one element each", concat_last, {X(4, 1), X(4, 1)}, 2, MOVES, 0, 0, NULL},
-    {"concat", "last axis, one empty", concat_last, {X(3, 2), X(3, 0), X(3, 4)}, 3, MOVES, 0, 0, NULL},
-    {"concat", "alone", concat0, {X(3, 2)}, 1, MOVES, 0, 0, NULL},
-    {"concat", "some thousands", concat1, {X(7, 300, 3), X(7, 500, 3)}, 2, EGT_NO_GRAD, 0, 0, NULL},
-    {"concat reshape", "stack first", stack0, {X(2, 3), X(2, 3)}, 2, MOVES, 0, 0, NULL},
-    {"concat reshape", "stack between", stack1, {X(2, 3), X(2, 3), X(2, 3)}, 3, MOVES, 0, 0, NULL},
-    {"concat reshape", "stack last", stack_last, {X(2, 3), X(2, 3)}, 2, MOVES, 0, 0, NULL},
-    {"concat reshape", "stack numbers", stack0, {X(1), X(1)}, 2, MOVES, 0, 0, NULL},
-    {"slice slice_grad", "split", split, {X(3, 4)}, 1, MOVES, 0, 0, NULL},
-    {"slice slice_grad", "chunk", chunk, {X(2, 7)}, 1, MOVES, 0, 0, NULL},
-    {"slice slice_grad", "unbind", unbind, {X(3, 4, 2)}, 1, 0, 0, 0, NULL},
-    {"expand", "meshgrid", meshgrid, {X(2), X(3), X(4)}, 3, 0, 0, 0, NULL},
-    {"pad", "constant", constant, {X(2, 3, 4)}, 1, EGT_INTS, 0, 0, NULL},
-    {"pad", "zeros around images", zeros_2d, {X(2, 3, 4, 5)}, 1, MOVES, 0, 0, NULL},
-    {"pad", "zeros around many", zeros_2d, {X(2, 3, 60, 80)}, 1, EGT_NO_GRAD, 0, 0, NULL},
-    {"pad", "cut", cut, {X(3, 4, 5)}, 1, EGT_NO_HALF, 0, 0, NULL},
-    {"pad", "constant around nothing", constant, {X(2, 0, 4)}, 1, EGT_INTS, 0, 0, NULL},
-    {"pad", "reflect", reflect, {X(2, 2, 3, 4)}, 1, MOVES, 0, 0, NULL},
-    {"pad", "replicate", replicate, {X(2, 2, 3, 4)}, 1, MOVES, 0, 0, NULL},
-    {"pad", "circular", circular, {X(2, 2, 3, 4)}, 1, MOVES, 0, 0, NULL},
-    {"pad", "roll", roll, {X(3, 4, 2)}, 1, MOVES, 0, 0, NULL},
-    {"expand", "tile", tile, {X(2, 1, 3)}, 1, MOVES, 0, 0, NULL},
-    {"expand", "tile five axes", tile_five, {X(1, 2, 1, 2, 1)}, 1, MOVES, 0, 0, NULL},
-    {"expand", "repeat_interleave", interleave, {X(2, 3, 2)}, 1, MOVES, 0, 0, NULL},
-    {"slice", "flip", flip, {X(2, 3, 4)}, 1, MOVES, 0, 0, NULL},
-    {"slice", "flip all", flip_all, {X(2, 3)}, 1, MOVES, 0, 0, NULL},
-    {"permute", "movedim", movedim, {X(2, 3, 4)}, 1, MOVES, 0, 0, NULL},
-    {"where", "tril", tril, {X(2, 4, 3)}, 1, MOVES, 0, 0, NULL},
-    {"where", "triu", triu, {X(3, 4)}, 1, MOVES, 0, 0, NULL},
-    {"where pad", "diag_embed", diag_embed, {X(2, 3)}, 1, MOVES, 0, 0, NULL},
-    {"where pad", "diag of a line", diag, {X(3)}, 1, MOVES, 0, 0, NULL},
-    {"diagonal", "diag of a matrix", diag, {X(3, 4)}, 1, MOVES, 0, 0, NULL},
-    {"diagonal", "trace", trace, {X(4, 3)}, 1, EGT_INTS, 0, 0, NULL},
-    {"permute", "depth_to_space", depth_to_space, {X(2, 8, 2, 3)}, 1, MOVES, 0, 0, NULL},
-    {"permute", "space_to_depth", space_to_depth, {X(2, 2, 4, 6)}, 1, MOVES, 0, 0, NULL},
-    {"permute", "pixel_shuffle", pixel_shuffle, {X(8, 2, 3)}, 1, MOVES, 0, 0, NULL},
-    {"permute", "pixel_unshuffle", pixel_unshuffle, {X(2, 4, 6)}, 1, MOVES, 0, 0, NULL})
+#define ROW(ops, name, f, n, flags, ...)                                                           \
+    {                                                                                              \
+        ops, name, f, {__VA_ARGS__}, n, flags, 0, 0, NULL                                          \
+    }
+
+EGT_CASES(join, ROW("concat", "first axis", concat0, 3, MOVES, X(2, 3), X(1, 3), X(3, 3)),
+          ROW("concat", "channels", concat1, 3, MOVES, X(2, 3, 4, 5), X(2, 1, 4, 5), X(2, 7, 4, 5)),
+          ROW("concat", "one element each", concat_last, 2, MOVES, X(4, 1), X(4, 1)),
+          ROW("concat", "last axis, one empty", concat_last, 3, MOVES, X(3, 2), X(3, 0), X(3, 4)),
+          ROW("concat", "alone", concat0, 1, MOVES, X(3, 2)),
+          ROW("concat", "some thousands", concat1, 2, EGT_NO_GRAD, X(7, 300, 3), X(7, 500, 3)),
+          ROW("concat reshape", "stack first", stack0, 2, MOVES, X(2, 3), X(2, 3)),
+          ROW("concat reshape", "stack between", stack1, 3, MOVES, X(2, 3), X(2, 3), X(2, 3)),
+          ROW("concat reshape", "stack last", stack_last, 2, MOVES, X(2, 3), X(2, 3)),
+          ROW("concat reshape", "stack numbers", stack0, 2, MOVES, X(1), X(1)),
+          ROW("slice slice_grad", "split", split, 1, MOVES, X(3, 4)),
+          ROW("slice slice_grad", "chunk", chunk, 1, MOVES, X(2, 7)),
+          ROW("slice slice_grad", "unbind", unbind, 1, 0, X(3, 4, 2)),
+          ROW("expand", "meshgrid", meshgrid, 3, 0, X(2), X(3), X(4)),
+          ROW("pad", "constant", constant, 1, EGT_INTS, X(2, 3, 4)),
+          ROW("pad", "zeros around images", zeros_2d, 1, MOVES, X(2, 3, 4, 5)),
+          ROW("pad", "zeros around many", zeros_2d, 1, EGT_NO_GRAD, X(2, 3, 60, 80)),
+          ROW("pad", "cut", cut, 1, EGT_NO_HALF, X(3, 4, 5)),
+          ROW("pad", "constant around nothing", constant, 1, EGT_INTS, X(2, 0, 4)),
+          ROW("pad", "reflect", reflect, 1, MOVES, X(2, 2, 3, 4)),
+          ROW("pad", "replicate", replicate, 1, MOVES, X(2, 2, 3, 4)),
+          ROW("pad", "circular", circular, 1, MOVES, X(2, 2, 3, 4)),
+          ROW("pad", "roll", roll, 1, MOVES, X(3, 4, 2)),
+          ROW("expand", "tile", tile, 1, MOVES, X(2, 1, 3)),
+          ROW("expand", "tile five axes", tile_five, 1, MOVES, X(1, 2, 1, 2, 1)),
+          ROW("expand", "repeat_interleave", interleave, 1, MOVES, X(2, 3, 2)),
+          ROW("slice", "flip", flip, 1, MOVES, X(2, 3, 4)),
+          ROW("slice", "flip all", flip_all, 1, MOVES, X(2, 3)),
+          ROW("permute", "movedim", movedim, 1, MOVES, X(2, 3, 4)),
+          ROW("where", "tril", tril, 1, MOVES, X(2, 4, 3)),
+          ROW("where", "triu", triu, 1, MOVES, X(3, 4)),
+          ROW("where pad", "diag_embed", diag_embed, 1, MOVES, X(2, 3)),
+          ROW("where pad", "diag of a line", diag, 1, MOVES, X(3)),
+          ROW("diagonal", "diag of a matrix", diag, 1, MOVES, X(3, 4)),
+          ROW("diagonal", "trace", trace, 1, EGT_INTS, X(4, 3)),
+          ROW("permute", "depth_to_space", depth_to_space, 1, MOVES, X(2, 8, 2, 3)),
+          ROW("permute", "space_to_depth", space_to_depth, 1, MOVES, X(2, 2, 4, 6)),
+          ROW("permute", "pixel_shuffle", pixel_shuffle, 1, MOVES, X(8, 2, 3)),
+          ROW("permute", "pixel_unshuffle", pixel_unshuffle, 1, MOVES, X(2, 4, 6)))
