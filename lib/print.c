@@ -1,5 +1,5 @@
-/* print.c - tensors as text, in the form NumPy made familiar. Two passes over the elements shown: the first
- * finds the common form of the numbers, the second writes them. */
+/* print.c - tensors as text, in the form NumPy made familiar. Two passes over the elements shown:
+ * the first finds the common form of the numbers, the second writes them. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,7 +15,8 @@ typedef struct printer {
     bool finite, special, negative_infinity;
     double largest, smallest; /* of the finite numbers that are not 0, absolute */
     bool scientific;
-    int whole, fraction, exponent; /* characters left and right of the point, digits of the exponent */
+    int whole, fraction,
+        exponent; /* characters left and right of the point, digits of the exponent */
     /* what the second writes */
     char *to;
     size_t room;
@@ -73,7 +74,8 @@ static void plain_point(char *s)
     *to = 0;
 }
 
-/* Digits after the point that tell v from its neighbours in the tensor's dtype, at most precision. */
+/* Digits after the point that tell v from its neighbours in the tensor's dtype, at most
+ * precision. */
 static int digits_of(const printer *p, double v)
 {
     char s[NUMBER];
@@ -95,7 +97,8 @@ static int digits_of(const printer *p, double v)
     return digits;
 }
 
-/* v with so many digits after the point, which is always there; the exponent has p->exponent digits. */
+/* v with so many digits after the point, which is always there; the exponent has p->exponent
+ * digits. */
 static int format_real(const printer *p, double v, int digits, char *s)
 {
     char exponent[16] = "";
@@ -298,9 +301,10 @@ static eg_status options_of(eg_print_options *o, const eg_print_options *given)
     *o = given ? *given : defaults;
     if (o->precision < 0 || o->precision > MOST_DIGITS || o->threshold < 0 || o->edge_items < 0 ||
         o->line_width < 0) {
-        return eg__fail(EG_EINVAL, "eg_format", "precision %d (at most %d), threshold %d, edge_items %d, "
-                        "line_width %d: none may be negative", o->precision, MOST_DIGITS, o->threshold,
-                        o->edge_items, o->line_width);
+        return eg__fail(EG_EINVAL, "eg_format",
+                        "precision %d (at most %d), threshold %d, edge_items %d, "
+                        "line_width %d: none may be negative",
+                        o->precision, MOST_DIGITS, o->threshold, o->edge_items, o->line_width);
     }
     o->precision = o->precision ? o->precision : defaults.precision;
     o->threshold = o->threshold ? o->threshold : defaults.threshold;
@@ -309,7 +313,8 @@ static eg_status options_of(eg_print_options *o, const eg_print_options *given)
     return EG_OK;
 }
 
-int64_t eg_format_with(const eg_tensor *t, char *buffer, size_t size, const eg_print_options *options)
+int64_t eg_format_with(const eg_tensor *t, char *buffer, size_t size,
+                       const eg_print_options *options)
 {
     printer p = {.t = t, .to = buffer, .room = size};
     if (eg__check(t, "eg_format", "t") || options_of(&p.o, options)) {
@@ -341,6 +346,7 @@ eg_status eg_print_to(FILE *stream, const eg_tensor *t)
     text[n] = '\n';
     bool written = fwrite(text, 1, (size_t)n + 1, stream) == (size_t)n + 1;
     free(text);
-    return written ? EG_OK : eg__fail(EG_EIO, "eg_print_to", "the stream does not take %lld bytes",
-                                      (long long)n + 1);
+    return written ? EG_OK
+                   : eg__fail(EG_EIO, "eg_print_to", "the stream does not take %lld bytes",
+                              (long long)n + 1);
 }

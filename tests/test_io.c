@@ -1,5 +1,5 @@
-/* test_io.c - tensors in files: what goes in comes out, what is malformed is refused in words, and a
- * failed write leaves the old file. */
+/* test_io.c - tensors in files: what goes in comes out, what is malformed is refused in words, and
+ * a failed write leaves the old file. */
 #define _POSIX_C_SOURCE 200809L
 #include "tests/egt.h"
 
@@ -43,7 +43,7 @@ static char *slurp(const char *path, size_t *bytes)
     return data;
 }
 
-/* ---- the map ------------------------------------------------------------------------------------ */
+/* ---- the map --------------------------------------------------------------------------------- */
 
 EGT(map_keeps_order_and_replaces)
 {
@@ -76,7 +76,7 @@ EGT(map_keeps_order_and_replaces)
     eg_tensors_free(NULL);
 }
 
-/* ---- safetensors -------------------------------------------------------------------------------- */
+/* ---- safetensors ----------------------------------------------------------------------------- */
 
 static eg_tensors *sample(void)
 {
@@ -111,7 +111,8 @@ EGT(safetensors_come_back_as_they_were)
     }
     EGT_EQ(eg_tensors_text_count(back), 2);
     EGT_STR(eg_tensors_text(back, "quotes \" and \\ and \n"), "snow \xe2\x98\x83");
-    /* The same map gives the same bytes; what was read may be written over the file it came from. */
+    /* The same map gives the same bytes; what was read may be written over the file it came
+     * from. */
     size_t n, n2;
     char *first = slurp(path, &n);
     EGT_OK(eg_safetensors_save(back, path));
@@ -175,12 +176,16 @@ static const struct malformed {
     {"{\"a\":{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4, "I16"},
     {"{\"a\":{\"dtype\":4,\"shape\":[2],\"data_offsets\":[0,4]}}", 4, "dtype"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2],\"x\":1}}", 2, "unknown"},
-    {"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2, "twice"},
+    {"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2,
+     "twice"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2]}}", 2, "lacks"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[-1],\"data_offsets\":[0,2]}}", 2, "number"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]}}", 1, "more than 8"},
-    {"{\"a\":{\"dtype\":\"F64\",\"shape\":[2305843009213693952],\"data_offsets\":[0,0]}}", 0, "needs other"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0, "needs other"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]}}", 1,
+     "more than 8"},
+    {"{\"a\":{\"dtype\":\"F64\",\"shape\":[2305843009213693952],\"data_offsets\":[0,0]}}", 0,
+     "needs other"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0,
+     "needs other"},
     {"{\"a\\u0000b\":" T("0,8") "}", 8, "zero"},
     {"{\"a\\ud800\":" T("0,8") "}", 8, "escape"},
     {"{\"a\\x\":" T("0,8") "}", 8, "escape"},
@@ -207,7 +212,8 @@ EGT(safetensors_malformed)
 
 EGT(safetensors_small_and_well_formed)
 {
-    static const char *const fine[] = {"{}", "{} \n\t ", "{\"__metadata__\":{}}", "{\"\":" T("0,8") "}"};
+    static const char *const fine[] = {"{}", "{} \n\t ", "{\"__metadata__\":{}}",
+                                       "{\"\":" T("0,8") "}"};
     for (int i = 0; i < 4; i++) {
         eg_tensors *m = parse(fine[i], strlen(fine[i]), i == 3 ? 8 : 0);
         EGT_CHECK(m && eg_tensors_count(m) == (i == 3));
@@ -268,8 +274,8 @@ EGT(safetensors_of_many)
     enum { COUNT = 100000 };
     char *header = malloc(COUNT * 64 + 2), *p = header;
     for (int i = 0; i < COUNT; i++) {
-        p += sprintf(p, "%c\"n%d\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[%d,%d]}", i ? ',' : '{',
-                     i, COUNT - 1 - i, COUNT - i);
+        p += sprintf(p, "%c\"n%d\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[%d,%d]}",
+                     i ? ',' : '{', i, COUNT - 1 - i, COUNT - i);
     }
     *p++ = '}';
     eg_tensors *m = parse(header, (size_t)(p - header), COUNT);
@@ -322,7 +328,7 @@ EGT(safetensors_without_memory)
     unlink(path);
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 EGT(paths_that_are_no_files)
 {
@@ -380,7 +386,7 @@ EGT(a_failed_write_leaves_the_old_file)
     EGT_CHECK(rmdir(folder()) == 0 && mkdir(folder(), 0700) == 0);
 }
 
-/* ---- npy ---------------------------------------------------------------------------------------- */
+/* ---- npy ------------------------------------------------------------------------------------- */
 
 /* An npy file of this version, literal and data. */
 static eg_tensor *npy(int version, const char *literal, const void *data, size_t bytes)
@@ -443,7 +449,8 @@ EGT(npy_orders_and_versions)
     eg_tensor *t = npy(1, "{'descr':'>f4','fortran_order':False,'shape':(2,)}", big, 8);
     EGT_CHECK(t && eg_get(t, 0) == 1 && eg_get(t, 1) == 2);
     t = npy(2, "{\"shape\": (2, 3), 'fortran_order': True, 'descr': '|u1'} \n", six, 6);
-    EGT_CHECK(t && eg_is_contiguous(t) && eg_get(t, 0) == 0 && eg_get(t, 1) == 2 && eg_get(t, 3) == 1);
+    EGT_CHECK(t && eg_is_contiguous(t) && eg_get(t, 0) == 0 && eg_get(t, 1) == 2 &&
+              eg_get(t, 3) == 1);
     t = npy(3, "{'descr': '|b1', 'fortran_order': False, 'shape': (2L, 3L), }", six, 6);
     EGT_CHECK(t && eg_ndim(t) == 2 && eg_get(t, 0) == 0 && eg_get(t, 5) == 1);
     static const uint8_t brain[] = {0x80, 0x3f};

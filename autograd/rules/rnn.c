@@ -1,8 +1,9 @@
-/* rnn.c - gradients of recurrent layers. One row walks the steps back and leaves the gradients before the
- * activations; those of x and of the weights are one product over all steps. When somebody records the walk,
- * the layer is done again from public ops under a tape of its own and that is asked. */
-#include "autograd/rules/rules.h"
+/* rnn.c - gradients of recurrent layers. One row walks the steps back and leaves the gradients
+ * before the activations; those of x and of the weights are one product over all steps. When
+ * somebody records the walk, the layer is done again from public ops under a tape of its own and
+ * that is asked. */
 #include "lib/ops/rnn.h"
+#include "autograd/rules/rules.h"
 
 #define GIVE(i, g)                                                                                 \
     if (eg__needs(w, i)) {                                                                         \
@@ -46,8 +47,8 @@ static eg__rnn_plan plan_of(const eg__walk *w, eg_tensor *const *in, int gates)
 {
     const eg__rnn_opts *o = w->opts;
     const eg_tensor *x = in[EG__RNN_X], *w_hh = in[EG__RNN_W_HH];
-    return eg__rnn_plan_of(x->shape[0], x->shape[1], w_hh->shape[0] / gates, w_hh->shape[1], o->reverse,
-                           in[EG__RNN_LENGTHS]);
+    return eg__rnn_plan_of(x->shape[0], x->shape[1], w_hh->shape[0] / gates, w_hh->shape[1],
+                           o->reverse, in[EG__RNN_LENGTHS]);
 }
 
 /* States before each step. */
@@ -56,13 +57,14 @@ static eg_tensor *states_before(const eg__rnn_plan *p, eg_tensor *reserve, const
     return kept(reserve, p->h + p->reverse * p->rows * p->state, p->steps, p->rows, p->state, like);
 }
 
-static eg_status walk_steps(eg__walk *w, const eg__op *op, const eg__rnn_plan *p, eg_tensor *const *in,
-                            eg_tensor *reserve, eg_tensor *dc, eg_tensor **out)
+static eg_status walk_steps(eg__walk *w, const eg__op *op, const eg__rnn_plan *p,
+                            eg_tensor *const *in, eg_tensor *reserve, eg_tensor *dc,
+                            eg_tensor **out)
 {
     eg__rnn_grad_opts o = {*(const eg__rnn_opts *)w->opts, p->steps, p->rows};
-    eg_tensor *from[EG__RNN_GRAD_INPUTS] = {reserve, in[EG__RNN_W_HH], eg__dy_or_null(w, 0),
-                                            eg__dy_or_null(w, 1), dc, in[EG__RNN_W_HR],
-                                            in[EG__RNN_LENGTHS]};
+    eg_tensor *from[EG__RNN_GRAD_INPUTS] = {
+        reserve, in[EG__RNN_W_HH], eg__dy_or_null(w, 0), eg__dy_or_null(w, 1),
+        dc,      in[EG__RNN_W_HR], in[EG__RNN_LENGTHS]};
     return eg__dispatch(op, from, EG__RNN_GRAD_INPUTS, &o, out);
 }
 
@@ -138,8 +140,10 @@ static eg_tensor *first_state(eg_tensor *given, int64_t rows, int64_t cols, cons
     return given ? given : eg_zeros(EG_SHAPE(rows, cols), (eg_dtype)x->dtype);
 }
 
-/* The layer done again; its results, weighted by the gradients given to them, summed to one number. */
-static eg_tensor *again(eg__walk *w, eg_tensor *const *in, step_fn *step, eg__rnn_plan p, eg_tensor *dc)
+/* The layer done again; its results, weighted by the gradients given to them, summed to one
+ * number. */
+static eg_tensor *again(eg__walk *w, eg_tensor *const *in, step_fn *step, eg__rnn_plan p,
+                        eg_tensor *dc)
 {
     const eg__rnn_opts *o = w->opts;
     eg_tensor *dy = eg__dy_or_null(w, 0), *dh = eg__dy_or_null(w, 1), *x = in[EG__RNN_X];

@@ -1,10 +1,11 @@
 /* io.h - tensors in files: named tensors, safetensors, npy.
  *
- * Readers check everything a file says against its size before they ask for memory, and never ask for more
- * than the file holds; what is malformed is EG_EFORMAT with the place of the fault in bytes, what cannot be
- * opened or read EG_EIO with the system's words. Only regular files are read. Writers write beside the file
- * under a temporary name, sync, and rename: after a failure, or a power cut, the old file is still there. A
- * path that is a symbolic link is replaced by the file. */
+ * Readers check everything a file says against its size before they ask for memory, and never ask
+ * for more than the file holds; what is malformed is EG_EFORMAT with the place of the fault in
+ * bytes, what cannot be opened or read EG_EIO with the system's words. Only regular files are read.
+ * Writers write beside the file under a temporary name, sync, and rename: after a failure, or a
+ * power cut, the old file is still there. A path that is a symbolic link is replaced by the
+ * file. */
 #ifndef EGRET_IO_H
 #define EGRET_IO_H
 
@@ -15,8 +16,8 @@ EG_BEGIN_DECLS
 
 /* ---- named tensors ----------------------------------------------------------------------- */
 
-/* Names with tensors, and keys with texts (the file's metadata), each in the order they were set. It keeps
- * its tensors, so they live until eg_tensors_free whatever scopes do. */
+/* Names with tensors, and keys with texts (the file's metadata), each in the order they were set.
+ * It keeps its tensors, so they live until eg_tensors_free whatever scopes do. */
 typedef struct eg_tensors eg_tensors;
 
 EG_API eg_tensors *eg_tensors_new(void);
@@ -33,7 +34,8 @@ EG_API int64_t eg_tensors_count(const eg_tensors *map);
 EG_API const char *eg_tensors_name(const eg_tensors *map, int64_t i);
 EG_API eg_tensor *eg_tensors_at(const eg_tensors *map, int64_t i);
 
-/* The same for texts, which are copied. eg_tensors_text is NULL, without a failure, for a key not there. */
+/* The same for texts, which are copied. eg_tensors_text is NULL, without a failure, for a key not
+ * there. */
 EG_API eg_status eg_tensors_set_text(eg_tensors *map, const char *key, const char *text);
 EG_API const char *eg_tensors_text(const eg_tensors *map, const char *key);
 EG_API int64_t eg_tensors_text_count(const eg_tensors *map);
@@ -41,22 +43,23 @@ EG_API const char *eg_tensors_text_key(const eg_tensors *map, int64_t i);
 
 /* ---- safetensors ------------------------------------------------------------------------- */
 
-/* Reads all tensors of a safetensors file (huggingface.co/docs/safetensors), in the order of its header;
- * free the result with eg_tensors_free. Refused in words: a header that is not strict JSON, repeated names,
- * data that overlap, leave holes or do not fill the file, sizes that do not fit shape and dtype, dtypes Egret
- * lacks, more than EG_MAX_DIMS axes, headers beyond 100 MB. */
+/* Reads all tensors of a safetensors file (huggingface.co/docs/safetensors), in the order of its
+ * header; free the result with eg_tensors_free. Refused in words: a header that is not strict JSON,
+ * repeated names, data that overlap, leave holes or do not fill the file, sizes that do not fit
+ * shape and dtype, dtypes Egret lacks, more than EG_MAX_DIMS axes, headers beyond 100 MB. */
 EG_API eg_tensors *eg_safetensors_load(const char *path);
 /* The same from the bytes of such a file in memory, which are copied. */
 EG_API eg_tensors *eg_safetensors_parse(const void *data, size_t bytes);
-/* Writes the map: wide elements first, so that all data are aligned; the same map gives the same bytes.
- * Names and texts must be UTF-8. Tensors of any strides are written row-major. */
+/* Writes the map: wide elements first, so that all data are aligned; the same map gives the same
+ * bytes. Names and texts must be UTF-8. Tensors of any strides are written row-major. */
 EG_API eg_status eg_safetensors_save(const eg_tensors *map, const char *path);
 
 /* ---- npy --------------------------------------------------------------------------------- */
 
-/* Reads an array NumPy saved (format versions 1 to 3), of either byte order and either storage order; the
- * result is row-major in our own byte order. bf16 is stored as NumPy's "<V2", as ml_dtypes does. The header
- * is parsed as a literal, never evaluated; objects, strings, structures and other sizes are refused. */
+/* Reads an array NumPy saved (format versions 1 to 3), of either byte order and either storage
+ * order; the result is row-major in our own byte order. bf16 is stored as NumPy's "<V2", as
+ * ml_dtypes does. The header is parsed as a literal, never evaluated; objects, strings, structures
+ * and other sizes are refused. */
 EG_API eg_tensor *eg_npy_load(const char *path);
 /* The same from the bytes of such a file in memory, which are copied. */
 EG_API eg_tensor *eg_npy_parse(const void *data, size_t bytes);

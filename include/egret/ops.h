@@ -18,6 +18,7 @@
 #include <egret/ops/reduce.h>
 #include <egret/ops/softmax.h>
 #include <egret/ops/sort.h>
+#include <egret/ops/resize.h>
 #include <egret/ops/rnn.h>
 #include <egret/ops/views.h>
 

@@ -1,5 +1,5 @@
-/* gru.c - GRU over sequences, as lstm.c does it; one product per step, or two where the reset gate comes before
- * the product. */
+/* gru.c - GRU over sequences, as lstm.c does it; one product per step, or two where the reset gate
+ * comes before the product. */
 #include "lib/cpu/rnn.h"
 #include "lib/cpu/vmath.h"
 
@@ -8,8 +8,8 @@ eg__kernel ISA(eg__cpu_gru), ISA(eg__cpu_gru_grad);
 /* What a loop over cells does: all of a step, or one of its halves around the product with r h. */
 enum { WHOLE, GATES, CANDIDATE };
 
-/* One step, as the loops see it. Backwards h is dh of the state after, y is dy or NULL, product the gradient
- * on h's side. */
+/* One step, as the loops see it. Backwards h is dh of the state after, y is dy or NULL, product the
+ * gradient on h's side. */
 typedef struct step {
     const eg__rnn_plan *p;
     int64_t t;
@@ -100,15 +100,17 @@ eg_status ISA(eg__cpu_gru)(const eg__call *c)
     } else {
         gather_biases_f32(c->in[EG__RNN_B_IH], c->in[EG__RNN_B_HH], s.data, H);
     }
-    eg__rnn_copy(kept + (size_t)(p.h * es) + (size_t)eg__rnn_first(&p) * states, c->in[EG__RNN_H0], states);
-    eg_status st = eg__rnn_product(c, p.steps * N, (eg__rnn_matrix){eg__ptr(x), p.inputs, p.inputs},
-                                   c->in[EG__RNN_W_IH], 0, true, (eg__rnn_matrix){kept, 3 * H, 3 * H},
-                                   false);
+    eg__rnn_copy(kept + (size_t)(p.h * es) + (size_t)eg__rnn_first(&p) * states, c->in[EG__RNN_H0],
+                 states);
+    eg_status st =
+        eg__rnn_product(c, p.steps * N, (eg__rnn_matrix){eg__ptr(x), p.inputs, p.inputs},
+                        c->in[EG__RNN_W_IH], 0, true, (eg__rnn_matrix){kept, 3 * H, 3 * H}, false);
     for (int64_t i = 0; i < p.steps && !st; i++) {
         st = forward_step(c, &p, i, &now);
     }
     if (!st) {
-        memcpy(eg__ptr(c->out[1]), kept + (size_t)(p.h * es) + (size_t)eg__rnn_last(&p) * states, states);
+        memcpy(eg__ptr(c->out[1]), kept + (size_t)(p.h * es) + (size_t)eg__rnn_last(&p) * states,
+               states);
     }
     eg__scratch_put(c, &s);
     return st;
@@ -135,8 +137,8 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
     if (early) {
         s->product = drh;
         run_cells(s, CANDIDATE, backward_cells_f32, backward_cells_f64, es);
-        st = eg__rnn_product(c, N, (eg__rnn_matrix){s->dx + 2 * H * es, H, 3 * H}, w_hh, 2 * H, false,
-                             (eg__rnn_matrix){drh, H, H}, false);
+        st = eg__rnn_product(c, N, (eg__rnn_matrix){s->dx + 2 * H * es, H, 3 * H}, w_hh, 2 * H,
+                             false, (eg__rnn_matrix){drh, H, H}, false);
         if (!st) {
             run_cells(s, GATES, backward_cells_f32, backward_cells_f64, es);
         }

@@ -1,9 +1,10 @@
 /* gru_rows.h - the fused loops of gru.c for one element type T, with LANE(x) and FN(x) defined. */
 
-/* Both gates and the candidate, the reset gate after the product m with h. b: r, z, n and m's own. */
-static inline void LANE(after_row)(int64_t n, int64_t H, T *restrict r, T *restrict z, T *restrict v,
-                                   const T *restrict m, const T *restrict b, const T *restrict before,
-                                   T *restrict met, T *restrict h)
+/* Both gates and the candidate, the reset gate after the product m with h. b: r, z, n and m's
+ * own. */
+static inline void LANE(after_row)(int64_t n, int64_t H, T *restrict r, T *restrict z,
+                                   T *restrict v, const T *restrict m, const T *restrict b,
+                                   const T *restrict before, T *restrict met, T *restrict h)
 {
     for (int64_t j = 0; j < n; j++) {
         T vr = FN(sigmoid)(r[j] + m[j] + b[j]), vz = FN(sigmoid)(z[j] + m[H + j] + b[H + j]);
@@ -70,18 +71,19 @@ static void LANE(forward_cells)(void *ctx, int64_t begin, int64_t end)
         if (s->part == CANDIDATE) {
             LANE(candidate_row)(k, H, r + H, r + 2 * H, b, before, h);
         } else {
-            LANE(after_row)(k, H, r, r + H, r + 2 * H, (const T *)s->product + n * 3 * H + j, b, before,
-                            met, h);
+            LANE(after_row)
+            (k, H, r, r + H, r + 2 * H, (const T *)s->product + n * 3 * H + j, b, before, met, h);
         }
         memcpy(y, h, bytes);
     }
 }
 
-/* Gradients on x's side and, where the reset gate comes after, on h's; and what goes past the gates. */
-static inline void LANE(after_row_back)(int64_t n, int64_t H, const T *restrict g, const T *restrict met,
-                                        const T *restrict before, const T *restrict dh,
-                                        const T *restrict dy, T *restrict dx, T *restrict dm,
-                                        T *restrict past)
+/* Gradients on x's side and, where the reset gate comes after, on h's; and what goes past the
+ * gates. */
+static inline void LANE(after_row_back)(int64_t n, int64_t H, const T *restrict g,
+                                        const T *restrict met, const T *restrict before,
+                                        const T *restrict dh, const T *restrict dy, T *restrict dx,
+                                        T *restrict dm, T *restrict past)
 {
     for (int64_t j = 0; j < n; j++) {
         T r = g[j], z = g[H + j], v = g[2 * H + j], d = dh[j] + dy[j];
@@ -130,7 +132,8 @@ static void LANE(backward_cells)(void *ctx, int64_t begin, int64_t end)
         k = stop - at;
         size_t bytes = (size_t)k * sizeof(T);
         const T *g = (const T *)s->gates + n * 3 * H + j, *before = (const T *)s->before + at;
-        const T *dh = (const T *)s->h + at, *dy = s->y ? (const T *)s->y + at : (const T *)s->bias + j;
+        const T *dh = (const T *)s->h + at,
+                *dy = s->y ? (const T *)s->y + at : (const T *)s->bias + j;
         T *dx = (T *)s->dx + n * 3 * H + j, *past = (T *)s->past + at;
         T *dm = s->part == WHOLE ? (T *)s->product + n * 3 * H + j : (T *)s->product + at;
         if (!eg__rnn_takes(s->p, n, s->t)) {

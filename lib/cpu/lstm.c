@@ -1,5 +1,6 @@
-/* lstm.c - LSTM over sequences: the products with x in one go, then per step one product with the states and
- * one fused loop over the cells. Backwards likewise; weights' gradients are left to products over all steps. */
+/* lstm.c - LSTM over sequences: the products with x in one go, then per step one product with the
+ * states and one fused loop over the cells. Backwards likewise; weights' gradients are left to
+ * products over all steps. */
 #include <math.h>
 
 #include "lib/cpu/rnn.h"
@@ -61,14 +62,15 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
     s->c_before = kept + (p->c + before * H) * es;
     s->c_after = kept + (p->c + after * H) * es;
     if (index || c->in[EG__RNN_H0]) {
-        st = eg__rnn_product(c, N, (eg__rnn_matrix){s->h_before, R, R}, c->in[EG__RNN_W_HH], 0, true,
-                             (eg__rnn_matrix){s->z, 4 * H, 4 * H}, true);
+        st = eg__rnn_product(c, N, (eg__rnn_matrix){s->h_before, R, R}, c->in[EG__RNN_W_HH], 0,
+                             true, (eg__rnn_matrix){s->z, 4 * H, 4 * H}, true);
     }
     char *h = kept + (p->h + after * R) * es, *y = eg__ptr(c->out[0]) + t * N * R * es;
     s->h = w_hr ? unprojected : h;
     s->y = w_hr ? NULL : y;
     if (!st) {
-        eg__parallel(N * H, EG__CELLS_PER_THREAD, es == 8 ? forward_cells_f64 : forward_cells_f32, s);
+        eg__parallel(N * H, EG__CELLS_PER_THREAD, es == 8 ? forward_cells_f64 : forward_cells_f32,
+                     s);
     }
     if (!st && w_hr) {
         s->h = h;
@@ -105,17 +107,21 @@ eg_status ISA(eg__cpu_lstm)(const eg__call *c)
         add_biases_f32(c->in[EG__RNN_B_IH], c->in[EG__RNN_B_HH], s.data, 4 * H);
     }
     size_t states = (size_t)(N * R * es), cells = (size_t)(N * H * es);
-    eg__rnn_copy(kept + (size_t)(p.h * es) + (size_t)eg__rnn_first(&p) * states, c->in[EG__RNN_H0], states);
-    eg__rnn_copy(kept + (size_t)(p.c * es) + (size_t)eg__rnn_first(&p) * cells, c->in[EG__RNN_C0], cells);
-    eg_status st = eg__rnn_product(c, p.steps * N, (eg__rnn_matrix){eg__ptr(x), p.inputs, p.inputs},
-                                   c->in[EG__RNN_W_IH], 0, true, (eg__rnn_matrix){kept, 4 * H, 4 * H},
-                                   false);
+    eg__rnn_copy(kept + (size_t)(p.h * es) + (size_t)eg__rnn_first(&p) * states, c->in[EG__RNN_H0],
+                 states);
+    eg__rnn_copy(kept + (size_t)(p.c * es) + (size_t)eg__rnn_first(&p) * cells, c->in[EG__RNN_C0],
+                 cells);
+    eg_status st =
+        eg__rnn_product(c, p.steps * N, (eg__rnn_matrix){eg__ptr(x), p.inputs, p.inputs},
+                        c->in[EG__RNN_W_IH], 0, true, (eg__rnn_matrix){kept, 4 * H, 4 * H}, false);
     for (int64_t i = 0; i < p.steps && !st; i++) {
         st = forward_step(c, &p, i, &now, (char *)s.data + 4 * H * es);
     }
     if (!st) {
-        memcpy(eg__ptr(c->out[1]), kept + (size_t)(p.h * es) + (size_t)eg__rnn_last(&p) * states, states);
-        memcpy(eg__ptr(c->out[2]), kept + (size_t)(p.c * es) + (size_t)eg__rnn_last(&p) * cells, cells);
+        memcpy(eg__ptr(c->out[1]), kept + (size_t)(p.h * es) + (size_t)eg__rnn_last(&p) * states,
+               states);
+        memcpy(eg__ptr(c->out[2]), kept + (size_t)(p.c * es) + (size_t)eg__rnn_last(&p) * cells,
+               cells);
     }
     eg__scratch_put(c, &s);
     return st;
@@ -128,7 +134,8 @@ typedef struct back {
     char *dh, *other, *unprojected;
 } back;
 
-static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t index, step *s, back *b)
+static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t index, step *s,
+                               back *b)
 {
     const eg__rnn_grad_opts *o = c->opts;
     const eg_tensor *w_hr = c->in[EG__RNN_GRAD_W_HR], *dy = c->in[EG__RNN_GRAD_DY];
@@ -155,7 +162,8 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
         s->y = NULL;
     }
     if (!st) {
-        eg__parallel(N * H, EG__CELLS_PER_THREAD, es == 8 ? backward_cells_f64 : backward_cells_f32, s);
+        eg__parallel(N * H, EG__CELLS_PER_THREAD, es == 8 ? backward_cells_f64 : backward_cells_f32,
+                     s);
     }
     if (st || (!index && !(o->forward.has >> EG__RNN_H0 & 1))) {
         return st;
@@ -163,8 +171,8 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
     if (p->lengths) {
         eg__rnn_hold(p, t, b->dh, b->other, (size_t)(R * es));
     }
-    st = eg__rnn_product(c, N, (eg__rnn_matrix){s->dz, 4 * H, 4 * H}, c->in[EG__RNN_GRAD_W_HH], 0, false,
-                         (eg__rnn_matrix){b->other, R, R}, p->lengths != NULL);
+    st = eg__rnn_product(c, N, (eg__rnn_matrix){s->dz, 4 * H, 4 * H}, c->in[EG__RNN_GRAD_W_HH], 0,
+                         false, (eg__rnn_matrix){b->other, R, R}, p->lengths != NULL);
     char *dh = b->dh;
     b->dh = b->other;
     b->other = dh;
@@ -184,7 +192,9 @@ eg_status ISA(eg__cpu_lstm_grad)(const eg__call *c)
     }
     char *scratch = s.data;
     back b = {scratch, scratch + N * R * es, scratch + 2 * N * R * es};
-    step now = {.p = &p, .bias = b.unprojected + N * H * es, .dc = eg__ptr(c->out[2]),
+    step now = {.p = &p,
+                .bias = b.unprojected + N * H * es,
+                .dc = eg__ptr(c->out[2]),
                 .clip = clip_of(((const eg__rnn_grad_opts *)c->opts)->forward.clip)};
     memset(now.bias, 0, (size_t)(H * es));
     eg__rnn_copy(b.dh, c->in[EG__RNN_GRAD_DH], (size_t)(N * R * es));

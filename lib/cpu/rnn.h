@@ -1,4 +1,5 @@
-/* rnn.h - what the kernels of recurrent layers share: products with weights, and the way of halves. */
+/* rnn.h - what the kernels of recurrent layers share: products with weights, and the way of
+ * halves. */
 #ifndef EGRET_CPU_RNN_H
 #define EGRET_CPU_RNN_H
 
@@ -13,19 +14,28 @@ typedef struct eg__rnn_matrix {
     int64_t cols, stride;
 } eg__rnn_matrix;
 
-/* y[rows, .] (+)= a w^T with w [y.cols, a.cols], or a w with w [a.cols, y.cols]; w is made of whole rows of
- * `weight` from row `from` on. */
+/* y[rows, .] (+)= a w^T with w [y.cols, a.cols], or a w with w [a.cols, y.cols]; w is made of whole
+ * rows of `weight` from row `from` on. */
 static inline eg_status eg__rnn_product(const eg__call *c, int64_t rows, eg__rnn_matrix a,
                                         const eg_tensor *weight, int64_t from, bool transposed,
                                         eg__rnn_matrix y, bool add)
 {
     bool done, fused;
     int64_t stride = weight->shape[1];
-    eg__product p = {.dtype = weight->dtype, .add = add, .m = rows,
-                     .n = y.cols, .k = a.cols, .a = a.data,
-                     .b = eg__ptr(weight) + from * stride * (int64_t)eg__esize(weight), .y = y.data,
-                     .ra = a.stride, .ca = 1, .rb = transposed ? 1 : stride,
-                     .cb = transposed ? stride : 1, .ry = y.stride, .keep = weight->storage};
+    eg__product p = {.dtype = weight->dtype,
+                     .add = add,
+                     .m = rows,
+                     .n = y.cols,
+                     .k = a.cols,
+                     .a = a.data,
+                     .b = eg__ptr(weight) + from * stride * (int64_t)eg__esize(weight),
+                     .y = y.data,
+                     .ra = a.stride,
+                     .ca = 1,
+                     .rb = transposed ? 1 : stride,
+                     .cb = transposed ? stride : 1,
+                     .ry = y.stride,
+                     .keep = weight->storage};
     return ISA(eg__product_run)(c, &p, &done, &fused);
 }
 
@@ -54,7 +64,8 @@ static inline eg_status eg__rnn_through_f32(const eg__call *c, eg__kernel *kerne
     st = st ? st : kernel(&wide);
     for (int j = 0; j < c->op->nout && !st; j++) {
         if (wide.out[j] != c->out[j]) {
-            st = eg__run(&eg__op_cast, &wide.out[j], 1, &(eg__cast_opts){c->out[j]->dtype}, c->out[j]);
+            st = eg__run(&eg__op_cast, &wide.out[j], 1, &(eg__cast_opts){c->out[j]->dtype},
+                         c->out[j]);
         }
     }
     return st;
@@ -71,7 +82,8 @@ static inline void eg__rnn_copy(void *to, const eg_tensor *from, size_t bytes)
 }
 
 /* Rows that do not take the step keep dh; the others begin at 0. */
-static inline void eg__rnn_hold(const eg__rnn_plan *p, int64_t t, const char *dh, char *to, size_t row)
+static inline void eg__rnn_hold(const eg__rnn_plan *p, int64_t t, const char *dh, char *to,
+                                size_t row)
 {
     for (int64_t n = 0; n < p->rows; n++) {
         if (eg__rnn_takes(p, n, t)) {

@@ -1,5 +1,5 @@
 /* file.c - opening, reading and replacing files, with the system's reason in words. */
-#define _POSIX_C_SOURCE 200809L
+#define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
 #include <fcntl.h>
@@ -50,10 +50,11 @@ eg_status eg__source_open(eg__source *s, const char *op, const char *path)
 
 eg_status eg__source_memory(eg__source *s, const char *op, const void *data, size_t bytes)
 {
-    *s = (eg__source){.op = op, .name = "memory", .data = data ? data : "", .fd = -1,
-                      .size = (int64_t)bytes};
+    *s = (eg__source){
+        .op = op, .name = "memory", .data = data ? data : "", .fd = -1, .size = (int64_t)bytes};
     if (bytes > INT64_MAX || (!data && bytes)) {
-        return data ? eg__fail(EG_EINVAL, op, "bytes is %zu", bytes) : eg__null_argument(op, "data");
+        return data ? eg__fail(EG_EINVAL, op, "bytes is %zu", bytes)
+                    : eg__null_argument(op, "data");
     }
     return EG_OK;
 }
@@ -83,7 +84,8 @@ eg_status eg__source_read(const eg__source *s, int64_t at, void *to, int64_t byt
         }
         if (n <= 0) {
             return n ? system_says(s->op, "read", s->name, errno)
-                     : eg__fail(EG_EIO, s->op, "\"%.140s\" became shorter while it was read", s->name);
+                     : eg__fail(EG_EIO, s->op, "\"%.140s\" became shorter while it was read",
+                                s->name);
         }
         p += n;
         at += n;

@@ -30,8 +30,8 @@ typedef struct eg__target {
 
 eg_status eg__target_open(eg__target *t, const char *op, const char *path);
 eg_status eg__target_write(eg__target *t, const void *data, size_t bytes);
-/* Syncs and renames if st is EG_OK, else removes what was written; frees in either case. Returns st, or why
- * the file could not be put in place. */
+/* Syncs and renames if st is EG_OK, else removes what was written; frees in either case. Returns
+ * st, or why the file could not be put in place. */
 eg_status eg__target_close(eg__target *t, eg_status st);
 /* Row-major elements of x, little-endian. */
 eg_status eg__target_write_tensor(eg__target *t, const eg_tensor *x);

@@ -37,7 +37,9 @@ static int hex4(eg__json *j)
     int v = 0;
     for (int i = 0; i < 4; i++) {
         int c = peek(j);
-        int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+        int d = c >= '0' && c <= '9'                 ? c - '0'
+                : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                     : -1;
         if (d < 0) {
             return -1;
         }

@@ -25,9 +25,9 @@ enum { EG__JSON_DEPTH = 64 };
 typedef struct eg__json {
     char *s; /* strings are unescaped in place */
     int64_t size, at;
-    int64_t start;    /* where the latest token began */
-    char *text;       /* the latest key or string, ended by 0 (and may contain others), or number */
-    int64_t length;   /* of text */
+    int64_t start;  /* where the latest token began */
+    char *text;     /* the latest key or string, ended by 0 (and may contain others), or number */
+    int64_t length; /* of text */
     const char *error;
     uint64_t objects; /* bit d: level d is an object, else an array */
     int depth, want;

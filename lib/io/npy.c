@@ -15,7 +15,7 @@ static const char *const kinds[EG_DTYPE_COUNT] = {"f4", "f8", "f2", "V2", "i8", 
 
 typedef struct reader {
     eg__source *source;
-    const char *s; /* the literal */
+    const char *s;          /* the literal */
     int64_t at, size, base; /* base: where it begins in the file */
     unsigned has;
     int dtype;
@@ -25,7 +25,7 @@ typedef struct reader {
 
 #define BAD(r, ...) eg__source_bad((r)->source, (r)->base + (r)->at, __VA_ARGS__)
 
-/* ---- the literal: { 'key': value, ... }, parsed, never evaluated --------------------------------- */
+/* ---- the literal: { 'key': value, ... }, parsed, never evaluated ----------------------------- */
 
 static int peek(reader *r)
 {
@@ -76,7 +76,8 @@ static eg_status read_descr(reader *r)
     for (int d = 0; d < EG_DTYPE_COUNT && order && *order; d++) {
         if (!strcmp(text + 1, kinds[d])) {
             r->dtype = d;
-            r->swapped = (*order == '>' && !eg__big_endian()) || (*order == '<' && eg__big_endian());
+            r->swapped =
+                (*order == '>' && !eg__big_endian()) || (*order == '<' && eg__big_endian());
             bool fits = *order != '|' || eg__dtype_sizes[d] == 1 || d == EG_BF16;
             return fits ? EG_OK : BAD(r, "descr '%s' lacks its byte order", text);
         }
@@ -173,7 +174,8 @@ static eg_status read_data(const reader *r, eg_tensor **t)
     if (eg__check_shape(r->source->op, in->ndim, in->dim, r->dtype, &n) ||
         n * eg__dtype_sizes[r->dtype] != r->source->size - from) {
         return eg__source_bad(r->source, from, "%s %s does not take the %lld bytes there are",
-                              eg_dtype_name((eg_dtype)r->dtype), eg__shape_text(in->ndim, in->dim).s,
+                              eg_dtype_name((eg_dtype)r->dtype),
+                              eg__shape_text(in->ndim, in->dim).s,
                               (long long)(r->source->size - from));
     }
     eg_shape stored = *in;
@@ -183,7 +185,8 @@ static eg_status read_data(const reader *r, eg_tensor **t)
         back.axis[d] = in->ndim - 1 - d;
     }
     eg_tensor *x = eg_empty(stored, (eg_dtype)r->dtype);
-    eg_status st = x ? eg__source_read(r->source, from, eg__ptr(x), r->source->size - from) : eg__why();
+    eg_status st =
+        x ? eg__source_read(r->source, from, eg__ptr(x), r->source->size - from) : eg__why();
     if (!st && r->swapped) {
         eg__swap_bytes(eg__ptr(x), n, eg__esize(x));
     }
@@ -214,11 +217,13 @@ static eg_status read_prefix(reader *r)
     uint8_t *p = b + MAGIC_BYTES + 2;
     st = eg__source_read(r->source, MAGIC_BYTES + 2, p, width);
     r->base = MAGIC_BYTES + 2 + width;
-    r->size = (int64_t)((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24);
+    r->size = (int64_t)((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+                        (uint32_t)p[3] << 24);
     if (!st && (r->size > MOST_HEADER || r->size > r->source->size - r->base)) {
-        return eg__source_bad(r->source, MAGIC_BYTES + 2,
-                              "the header's length is %lld, the file has %lld bytes and headers at most %d",
-                              (long long)r->size, (long long)r->source->size, MOST_HEADER);
+        return eg__source_bad(
+            r->source, MAGIC_BYTES + 2,
+            "the header's length is %lld, the file has %lld bytes and headers at most %d",
+            (long long)r->size, (long long)r->source->size, MOST_HEADER);
     }
     return st;
 }

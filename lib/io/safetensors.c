@@ -48,7 +48,7 @@ static bool plain(const reader *r)
 static eg_status expect(reader *r, eg__json_token wanted, const char *what)
 {
     eg__json_token t = eg__json_next(&r->json);
-    return t == wanted          ? EG_OK
+    return t == wanted           ? EG_OK
            : t == EG__JSON_ERROR ? bad_json(r)
                                  : BAD(r, "%s was expected", what);
 }
@@ -69,7 +69,8 @@ static eg_status read_sizes(reader *r, int64_t *size, int most, int *count, cons
         if (*count == most) {
             return BAD(r, "%s has more than %d numbers", what, most);
         }
-        if (t != EG__JSON_NUMBER || !eg__json_integer(&r->json, &size[*count]) || size[*count] < 0) {
+        if (t != EG__JSON_NUMBER || !eg__json_integer(&r->json, &size[*count]) ||
+            size[*count] < 0) {
             return BAD(r, "%s has something else than a number from 0 to 2^63 - 1", what);
         }
         ++*count;
@@ -143,15 +144,17 @@ static eg_status read_tensor(reader *r)
         st = t == EG__JSON_KEY ? read_field(r, e, &has) : bad_json(r);
     }
     if (!st && has != HAS_ALL) {
-        st = eg__source_bad(r->source, e->at, "\"%.60s\" lacks dtype, shape or data_offsets", e->name);
+        st = eg__source_bad(r->source, e->at, "\"%.60s\" lacks dtype, shape or data_offsets",
+                            e->name);
     }
     int64_t bytes = 0;
-    if (!st && (eg__check_shape(r->source->op, e->shape.ndim, e->shape.dim, e->dtype, &e->n) ||
-                (bytes = e->n * eg__dtype_sizes[e->dtype]) != e->end - e->begin || e->begin > e->end)) {
-        st = eg__source_bad(r->source, e->at, "\"%.50s\" of %s %s needs other than its bytes %lld..%lld",
-                            e->name, dtype_words[e->dtype],
-                            eg__shape_text(e->shape.ndim, e->shape.dim).s, (long long)e->begin,
-                            (long long)e->end);
+    if (!st &&
+        (eg__check_shape(r->source->op, e->shape.ndim, e->shape.dim, e->dtype, &e->n) ||
+         (bytes = e->n * eg__dtype_sizes[e->dtype]) != e->end - e->begin || e->begin > e->end)) {
+        st = eg__source_bad(r->source, e->at,
+                            "\"%.50s\" of %s %s needs other than its bytes %lld..%lld", e->name,
+                            dtype_words[e->dtype], eg__shape_text(e->shape.ndim, e->shape.dim).s,
+                            (long long)e->begin, (long long)e->end);
     }
     r->count += !st;
     return st;
@@ -230,11 +233,14 @@ static eg_status check_places(const reader *r, int64_t data_size)
     for (uint32_t i = 0; i < r->count && !st; at = order[i++]->end) {
         const header_entry *e = order[i];
         if (e->begin != at) {
-            st = eg__source_bad(r->source, e->at, "data of \"%.50s\" begin at %lld, the data before end "
-                                "at %lld", e->name, (long long)e->begin, (long long)at);
+            st = eg__source_bad(r->source, e->at,
+                                "data of \"%.50s\" begin at %lld, the data before end "
+                                "at %lld",
+                                e->name, (long long)e->begin, (long long)at);
         } else if (e->end > data_size) {
-            st = eg__source_bad(r->source, e->at, "data of \"%.50s\" end at %lld, the file's at %lld",
-                                e->name, (long long)e->end, (long long)data_size);
+            st = eg__source_bad(r->source, e->at,
+                                "data of \"%.50s\" end at %lld, the file's at %lld", e->name,
+                                (long long)e->end, (long long)data_size);
         }
     }
     free(order);
@@ -255,7 +261,8 @@ static eg_status read_data(reader *r, int64_t base)
         }
         eg_scope s = eg_scope_push();
         eg_tensor *t = eg_empty(e->shape, (eg_dtype)e->dtype);
-        st = t ? eg__source_read(r->source, base + e->begin, eg__ptr(t), e->end - e->begin) : eg__why();
+        st = t ? eg__source_read(r->source, base + e->begin, eg__ptr(t), e->end - e->begin)
+               : eg__why();
         if (!st && eg__big_endian()) {
             eg__swap_bytes(eg__ptr(t), t->n, eg__esize(t));
         }
@@ -274,8 +281,10 @@ static eg_status header_size(const eg__source *s, int64_t *size)
         n = n << 8 | b[i];
     }
     if (!st && (n > MOST_HEADER || n > (uint64_t)(s->size - LENGTH_BYTES))) {
-        return eg__source_bad(s, 0, "the header's length is %llu, the file has %lld bytes and headers at "
-                              "most %d", (unsigned long long)n, (long long)s->size, MOST_HEADER);
+        return eg__source_bad(s, 0,
+                              "the header's length is %llu, the file has %lld bytes and headers at "
+                              "most %d",
+                              (unsigned long long)n, (long long)s->size, MOST_HEADER);
     }
     *size = (int64_t)n;
     return st;
@@ -371,7 +380,8 @@ static eg_status put_string(text *t, const char *s)
             return eg__fail(EG_EINVAL, save, "a name or text is not UTF-8: \"%.160s\"", s);
         }
         if (c < 0x20 || c == '"' || c == '\\') {
-            put(t, escaped, (size_t)snprintf(escaped, sizeof escaped, c < 0x20 ? "\\u%04x" : "\\%c", c));
+            put(t, escaped,
+                (size_t)snprintf(escaped, sizeof escaped, c < 0x20 ? "\\u%04x" : "\\%c", c));
         } else {
             put(t, s, (size_t)n);
         }
@@ -436,7 +446,8 @@ static eg_status write_all(const eg_tensors *map, eg__target *file, text *t)
         st = put_texts(t, map);
         comma = ",";
     }
-    EACH_BY_WIDTH(map, name, x) {
+    EACH_BY_WIDTH(map, name, x)
+    {
         put_word(t, comma);
         st = put_tensor(t, name, x, &at);
         comma = ",";
@@ -447,8 +458,8 @@ static eg_status write_all(const eg_tensors *map, eg__target *file, text *t)
     }
     if (!st && (t->full || t->n > MOST_HEADER)) {
         st = t->full ? eg__no_memory(save, t->n)
-                     : eg__fail(EG_EINVAL, save, "the header would have %u bytes, %d are possible", t->n,
-                                MOST_HEADER);
+                     : eg__fail(EG_EINVAL, save, "the header would have %u bytes, %d are possible",
+                                t->n, MOST_HEADER);
     }
     if (st) {
         return st;
@@ -457,7 +468,8 @@ static eg_status write_all(const eg_tensors *map, eg__target *file, text *t)
         t->s[i] = (char)((uint64_t)(t->n - LENGTH_BYTES) >> 8 * i);
     }
     st = eg__target_write(file, t->s, t->n);
-    EACH_BY_WIDTH(map, name, x) {
+    EACH_BY_WIDTH(map, name, x)
+    {
         st = eg__target_write_tensor(file, x);
     }
     return st;

@@ -127,9 +127,7 @@ void eg_tensors_free(eg_tensors *map)
 /* Whether the arguments of a setter are all there. */
 static eg_status check(const eg_tensors *map, const char *name, const char *op)
 {
-    return !map    ? eg__null_argument(op, "map")
-           : !name ? eg__null_argument(op, "name")
-                   : EG_OK;
+    return !map ? eg__null_argument(op, "map") : !name ? eg__null_argument(op, "name") : EG_OK;
 }
 
 static eg_status set(eg_tensors *map, names *t, const char *name, void *value,

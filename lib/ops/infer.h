@@ -12,6 +12,8 @@ eg__infer eg__infer_power, eg__infer_where, eg__infer_copy, eg__infer_cast, eg__
 eg__infer eg__infer_sum, eg__infer_reduce, eg__infer_count, eg__infer_any, eg__infer_extreme,
     eg__infer_place, eg__infer_norm, eg__infer_scan;
 
+eg__infer eg__infer_resize, eg__infer_resize_grad;
+
 eg__infer eg__infer_lstm, eg__infer_lstm_grad, eg__infer_gru, eg__infer_gru_grad;
 
 eg__infer eg__infer_random, eg__infer_categorical, eg__infer_dropout;

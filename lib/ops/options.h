@@ -207,4 +207,13 @@ typedef struct eg__rnn_grad_opts {
     int64_t steps, rows;
 } eg__rnn_grad_opts;
 
+/* Of the forward way, also in its adjoint; spatial axes only. */
+typedef struct eg__resize_opts {
+    int naxes, mode, grid;
+    bool antialias;
+    double cubic; /* resolved */
+    double ratio[3]; /* input pixels per output pixel on the grid */
+    int64_t in[3], out[3];
+} eg__resize_opts;
+
 #endif

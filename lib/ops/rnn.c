@@ -27,11 +27,12 @@ static eg_status check_dtypes(const eg__call *c)
     for (int i = 0; i < c->nin; i++) {
         const eg_tensor *t = c->in[i];
         bool lengths = i == EG__RNN_LENGTHS;
-        if (t && (lengths ? t->dtype != EG_I64 && t->dtype != EG_I32 : t->dtype != c->in[0]->dtype)) {
-            return eg__fail(EG_EDTYPE, c->op->name, lengths ? "lengths are %s, they must be i64 or i32"
-                                                            : "an operand is %s, x is %s",
-                            eg_dtype_name((eg_dtype)t->dtype),
-                            eg_dtype_name((eg_dtype)c->in[0]->dtype));
+        if (t &&
+            (lengths ? t->dtype != EG_I64 && t->dtype != EG_I32 : t->dtype != c->in[0]->dtype)) {
+            return eg__fail(
+                EG_EDTYPE, c->op->name,
+                lengths ? "lengths are %s, they must be i64 or i32" : "an operand is %s, x is %s",
+                eg_dtype_name((eg_dtype)t->dtype), eg_dtype_name((eg_dtype)c->in[0]->dtype));
         }
     }
     return EG_OK;
@@ -54,10 +55,12 @@ static eg_status check(const eg__call *c, int gates, sizes *s)
 {
     const eg_tensor *x = c->in[EG__RNN_X], *w_ih = c->in[EG__RNN_W_IH];
     const eg_tensor *w_hr = c->nin > EG__RNN_W_HR ? c->in[EG__RNN_W_HR] : NULL;
-    if (x->ndim != 3 || w_ih->ndim != 2 || w_ih->shape[0] % gates || x->shape[2] != w_ih->shape[1] ||
-        (w_hr && w_hr->ndim != 2)) {
-        return eg__fail(EG_ESHAPE, c->op->name, "x %s is not [T, N, I], w_ih %s not [%d H, I], or w_hr not "
-                        "[R, H]", EG__SHAPE_OF(x), EG__SHAPE_OF(w_ih), gates);
+    if (x->ndim != 3 || w_ih->ndim != 2 || w_ih->shape[0] % gates ||
+        x->shape[2] != w_ih->shape[1] || (w_hr && w_hr->ndim != 2)) {
+        return eg__fail(EG_ESHAPE, c->op->name,
+                        "x %s is not [T, N, I], w_ih %s not [%d H, I], or w_hr not "
+                        "[R, H]",
+                        EG__SHAPE_OF(x), EG__SHAPE_OF(w_ih), gates);
     }
     *s = (sizes){x->shape[0], x->shape[1], x->shape[2], w_ih->shape[0] / gates, 0};
     s->state = w_hr ? w_hr->shape[0] : s->width;
@@ -143,7 +146,8 @@ eg_status eg__infer_lstm_grad(eg__call *c)
     return EG_OK;
 }
 
-/* Gradients before the activations on x's side and, where it differs, on h's; of the first state. */
+/* Gradients before the activations on x's side and, where it differs, on h's; of the first
+ * state. */
 eg_status eg__infer_gru_grad(eg__call *c)
 {
     const eg__rnn_grad_opts *o = c->opts;
@@ -193,8 +197,9 @@ eg_rnn eg_lstm_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh, const eg_lst
         eg__fail(EG_EINVAL, "lstm", "clip is %g, must not be negative", o->clip);
         return (eg_rnn){NULL, NULL, NULL};
     }
-    return run(&eg__op_lstm, (eg_tensor *[]){x, w_ih, w_hh, o->b_ih, o->b_hh, o->h0, o->lengths, o->c0,
-                                             o->w_hr}, EG__RNN_INPUTS, &opts, o->batch_first);
+    return run(&eg__op_lstm,
+               (eg_tensor *[]){x, w_ih, w_hh, o->b_ih, o->b_hh, o->h0, o->lengths, o->c0, o->w_hr},
+               EG__RNN_INPUTS, &opts, o->batch_first);
 }
 
 eg_rnn eg_gru_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh, const eg_gru_options *given)

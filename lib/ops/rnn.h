@@ -1,9 +1,9 @@
 /* rnn.h - where recurrent layers keep what. Kernels and gradient rules share it.
  *
- * The reserve is one block: of an LSTM the gates i, f, g, o after their activations [T, N, 4 H], the states h
- * [T + 1, N, R], the states c [T + 1, N, H]; of a GRU the gates r, z, n [T, N, 3 H], what the reset gate met
- * [T, N, H], the states h [T + 1, N, H]. Both directions keep time's order: the step at time t leads from
- * state eg__rnn_before to state eg__rnn_after. */
+ * The reserve is one block: of an LSTM the gates i, f, g, o after their activations [T, N, 4 H],
+ * the states h [T + 1, N, R], the states c [T + 1, N, H]; of a GRU the gates r, z, n [T, N, 3 H],
+ * what the reset gate met [T, N, H], the states h [T + 1, N, H]. Both directions keep time's order:
+ * the step at time t leads from state eg__rnn_before to state eg__rnn_after. */
 #ifndef EGRET_RNN_H
 #define EGRET_RNN_H
 
@@ -12,16 +12,22 @@
 typedef struct eg__rnn_plan {
     int64_t steps, rows, inputs, width, state; /* T, N, I, H, R */
     bool reverse;
-    const eg_tensor *lengths;  /* NULL: all rows take all steps */
-    int64_t met, h, c;         /* where these begin in the reserve, in elements; gates at 0 */
+    const eg_tensor *lengths; /* NULL: all rows take all steps */
+    int64_t met, h, c;        /* where these begin in the reserve, in elements; gates at 0 */
 } eg__rnn_plan;
 
-static inline eg__rnn_plan eg__rnn_plan_of(int64_t steps, int64_t rows, int64_t width, int64_t state,
-                                           bool reverse, const eg_tensor *lengths)
+static inline eg__rnn_plan eg__rnn_plan_of(int64_t steps, int64_t rows, int64_t width,
+                                           int64_t state, bool reverse, const eg_tensor *lengths)
 {
     int64_t cells = steps * rows * width;
-    return (eg__rnn_plan){.steps = steps, .rows = rows, .width = width, .state = state,
-                          .reverse = reverse, .lengths = lengths, .met = 3 * cells, .h = 4 * cells,
+    return (eg__rnn_plan){.steps = steps,
+                          .rows = rows,
+                          .width = width,
+                          .state = state,
+                          .reverse = reverse,
+                          .lengths = lengths,
+                          .met = 3 * cells,
+                          .h = 4 * cells,
                           .c = 4 * cells + (steps + 1) * rows * state};
 }
 
@@ -29,8 +35,8 @@ static inline eg__rnn_plan eg__rnn_forward_plan(const eg__call *c, int gates)
 {
     const eg__rnn_opts *o = c->opts;
     const eg_tensor *x = c->in[EG__RNN_X], *w_hh = c->in[EG__RNN_W_HH];
-    eg__rnn_plan p = eg__rnn_plan_of(x->shape[0], x->shape[1], w_hh->shape[0] / gates, w_hh->shape[1],
-                                     o->reverse, c->in[EG__RNN_LENGTHS]);
+    eg__rnn_plan p = eg__rnn_plan_of(x->shape[0], x->shape[1], w_hh->shape[0] / gates,
+                                     w_hh->shape[1], o->reverse, c->in[EG__RNN_LENGTHS]);
     p.inputs = x->shape[2];
     return p;
 }

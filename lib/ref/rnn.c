@@ -99,8 +99,8 @@ eg_status eg__ref_lstm(const eg__call *c)
 }
 
 /* One row's step backwards: dh and dc, of the state after it, become those of the state before. */
-static void lstm_step_back(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_t n, double *dh,
-                           double *dc)
+static void lstm_step_back(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_t n,
+                           double *dh, double *dc)
 {
     const eg__rnn_grad_opts *o = c->opts;
     const eg_tensor *kept = c->in[EG__RNN_GRAD_RESERVE], *w_hr = c->in[EG__RNN_GRAD_W_HR];
@@ -185,9 +185,9 @@ static void gru_step(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_
                    sigmoid(from_x(c, p, t, n, j) + get(b_hh, j) + dot(w_hh, j, kept, before)));
     }
     for (int64_t j = 0; j < H; j++) {
-        eg__set_at(kept, met + j, o->reset_before
-                                      ? get(kept, gates + j) * get(kept, before + j)
-                                      : get(b_hh, 2 * H + j) + dot(w_hh, 2 * H + j, kept, before));
+        eg__set_at(kept, met + j,
+                   o->reset_before ? get(kept, gates + j) * get(kept, before + j)
+                                   : get(b_hh, 2 * H + j) + dot(w_hh, 2 * H + j, kept, before));
     }
     for (int64_t j = 0; j < H; j++) {
         double x = from_x(c, p, t, n, 2 * H + j), z = get(kept, gates + H + j);
@@ -224,8 +224,8 @@ eg_status eg__ref_gru(const eg__call *c)
 }
 
 /* dh, of the state after the step, becomes that of the state before. */
-static void gru_step_back(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_t n, double *dh,
-                          double *dh_before)
+static void gru_step_back(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_t n,
+                          double *dh, double *dh_before)
 {
     const eg__rnn_grad_opts *o = c->opts;
     const eg_tensor *kept = c->in[EG__RNN_GRAD_RESERVE], *w_hh = c->in[EG__RNN_GRAD_W_HH];

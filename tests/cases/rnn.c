@@ -1,5 +1,5 @@
-/* rnn.c - recurrent layers: both directions, lengths, states, biases, projection, clipping, both reset gates;
- * y, h and c all count. */
+/* rnn.c - recurrent layers: both directions, lengths, states, biases, projection, clipping, both
+ * reset gates; y, h and c all count. */
 #include "tests/cases.h"
 
 /* What a case is, in its user pointer. */
@@ -26,7 +26,8 @@ static eg_tensor *mixed(eg_rnn r, unsigned is)
     if (!r.y || is & ONLY_Y) {
         return r.y;
     }
-    eg_tensor *h = eg_sum(r.h, .axes = EG_AXES(1)), *c = r.c ? eg_sum(r.c, .axes = EG_AXES(1)) : NULL;
+    eg_tensor *h = eg_sum(r.h, .axes = EG_AXES(1));
+    eg_tensor *c = r.c ? eg_sum(r.c, .axes = EG_AXES(1)) : NULL;
     h = c ? eg_add(h, eg_mul_scalar(c, 0.5)) : h;
     if (is & ONLY_STATE) {
         return h;
@@ -46,14 +47,14 @@ static eg_tensor *run(eg_tensor *const *x, int n, void *user)
     eg_tensor *h0 = is & H0 ? x[k++] : NULL, *c0 = is & C0 ? x[k++] : NULL;
     eg_tensor *w_hr = is & PROJECT ? x[k++] : NULL, *lengths = is & LENGTHS ? x[k++] : NULL;
     if (is & GRU_LAYER) {
-        eg_gru_options o = {.size = sizeof o, .b_ih = b_ih, .b_hh = b_hh, .h0 = h0, .lengths = lengths,
-                            .reverse = is & REVERSE, .batch_first = is & BATCH_FIRST,
-                            .reset_before = is & RESET_BEFORE};
+        eg_gru_options o = {.size = sizeof o, .b_ih = b_ih, .b_hh = b_hh, .h0 = h0,
+                            .lengths = lengths, .reverse = is & REVERSE,
+                            .batch_first = is & BATCH_FIRST, .reset_before = is & RESET_BEFORE};
         return mixed((is & CELL ? eg_gru_cell_with : eg_gru_with)(x[0], x[1], x[2], &o), is);
     }
-    eg_lstm_options o = {.size = sizeof o, .b_ih = b_ih, .b_hh = b_hh, .h0 = h0, .c0 = c0, .w_hr = w_hr,
-                         .lengths = lengths, .reverse = is & REVERSE, .batch_first = is & BATCH_FIRST,
-                         .clip = is & CLIP ? 0.4 : 0};
+    eg_lstm_options o = {.size = sizeof o, .b_ih = b_ih, .b_hh = b_hh, .h0 = h0, .c0 = c0,
+                         .w_hr = w_hr, .lengths = lengths, .reverse = is & REVERSE,
+                         .batch_first = is & BATCH_FIRST, .clip = is & CLIP ? 0.4 : 0};
     return mixed((is & CELL ? eg_lstm_cell_with : eg_lstm_with)(x[0], x[1], x[2], &o), is);
 }
 
@@ -68,38 +69,45 @@ static eg_tensor *run(eg_tensor *const *x, int n, void *user)
 
 EGT_CASES(rnn,
     LSTM("plain", ONLY_Y, 3, IN(3, 2, 3), IN(8, 3), IN(8, 2)),
-    LSTM("all of it", B_IH | B_HH | H0 | C0, 7, IN(3, 2, 3), IN(8, 3), IN(8, 2), IN(8), IN(8), IN(2, 2), IN(2, 2)),
+    LSTM("all of it", B_IH | B_HH | H0 | C0, 7, IN(3, 2, 3), IN(8, 3), IN(8, 2), IN(8), IN(8),
+         IN(2, 2), IN(2, 2)),
     LSTM("state alone", ONLY_STATE | B_HH, 4, IN(3, 2, 3), IN(8, 3), IN(8, 2), IN(8)),
     LSTM("backwards", REVERSE | H0 | C0, 5, IN(3, 2, 2), IN(8, 2), IN(8, 2), IN(2, 2), IN(2, 2)),
-    LSTM("lengths", H0 | C0 | LENGTHS, 6, IN(4, 3, 2), IN(8, 2), IN(8, 2), IN(3, 2), IN(3, 2), UP_TO(4, 3)),
-    LSTM("lengths, no states", LENGTHS, 4, IN(4, 3, 2), IN(8, 2), IN(8, 2), UP_TO(4, 3)),
-    LSTM("lengths backwards", REVERSE | H0 | C0 | LENGTHS, 6, IN(4, 3, 2), IN(8, 2), IN(8, 2), IN(3, 2), IN(3, 2),
+    LSTM("lengths", H0 | C0 | LENGTHS, 6, IN(4, 3, 2), IN(8, 2), IN(8, 2), IN(3, 2), IN(3, 2),
          UP_TO(4, 3)),
+    LSTM("lengths, no states", LENGTHS, 4, IN(4, 3, 2), IN(8, 2), IN(8, 2), UP_TO(4, 3)),
+    LSTM("lengths backwards", REVERSE | H0 | C0 | LENGTHS, 6, IN(4, 3, 2), IN(8, 2), IN(8, 2),
+         IN(3, 2), IN(3, 2), UP_TO(4, 3)),
     LSTM("batch first", BATCH_FIRST | B_IH, 4, IN(2, 3, 3), IN(8, 3), IN(8, 2), IN(8)),
-    LSTM("projection", PROJECT | H0 | C0, 6, IN(3, 2, 2), IN(12, 2), IN(12, 2), IN(2, 2), IN(2, 3), IN(2, 3)),
-    LSTM("projection, lengths, backwards", PROJECT | REVERSE | H0 | C0 | LENGTHS, 7, IN(4, 3, 2), IN(12, 2),
-         IN(12, 2), IN(3, 2), IN(3, 3), IN(2, 3), UP_TO(4, 3)),
+    LSTM("projection", PROJECT | H0 | C0, 6, IN(3, 2, 2), IN(12, 2), IN(12, 2), IN(2, 2), IN(2, 3),
+         IN(2, 3)),
+    LSTM("projection, lengths, backwards", PROJECT | REVERSE | H0 | C0 | LENGTHS, 7, IN(4, 3, 2),
+         IN(12, 2), IN(12, 2), IN(3, 2), IN(3, 3), IN(2, 3), UP_TO(4, 3)),
     LSTM("clip", CLIP | H0 | C0, 5, IN(3, 2, 2), BIG(8, 2), BIG(8, 2), IN(2, 2), IN(2, 2)),
     LSTM("wide", B_IH | B_HH, 5, IN(3, 5, 19), IN(148, 19), IN(148, 37), IN(148), IN(148)),
-    LSTM("shared by threads", B_IH | LENGTHS, 5, IN(3, 7, 11), IN(1204, 11), IN(1204, 301), IN(1204), UP_TO(3, 7)),
+    LSTM("shared by threads", B_IH | LENGTHS, 5, IN(3, 7, 11), IN(1204, 11), IN(1204, 301),
+         IN(1204), UP_TO(3, 7)),
     LSTM("one of everything", ONLY_Y, 3, IN(1, 1, 1), IN(4, 1), IN(4, 1)),
     LSTM("no steps", ONLY_STATE | H0 | C0, 5, IN(0, 2, 3), IN(8, 3), IN(8, 2), IN(2, 2), IN(2, 2)),
     LSTM("no rows", ONLY_Y, 3, IN(2, 0, 3), IN(8, 3), IN(8, 2)),
-    LSTM("cell", CELL | B_IH | B_HH | H0 | C0, 7, IN(2, 3), IN(8, 3), IN(8, 2), IN(8), IN(8), IN(2, 2), IN(2, 2)),
+    LSTM("cell", CELL | B_IH | B_HH | H0 | C0, 7, IN(2, 3), IN(8, 3), IN(8, 2), IN(8), IN(8),
+         IN(2, 2), IN(2, 2)),
     GRU("plain", ONLY_Y, 3, IN(3, 2, 3), IN(6, 3), IN(6, 2)),
     GRU("all of it", B_IH | B_HH | H0, 6, IN(3, 2, 3), IN(6, 3), IN(6, 2), IN(6), IN(6), IN(2, 2)),
     GRU("state alone", ONLY_STATE | B_HH, 4, IN(3, 2, 3), IN(6, 3), IN(6, 2), IN(6)),
     GRU("lengths", H0 | LENGTHS, 5, IN(4, 3, 2), IN(6, 2), IN(6, 2), IN(3, 2), UP_TO(4, 3)),
-    GRU("lengths backwards", REVERSE | B_HH | H0 | LENGTHS, 6, IN(4, 3, 2), IN(6, 2), IN(6, 2), IN(6), IN(3, 2),
-        UP_TO(4, 3)),
-    GRU("reset before", RESET_BEFORE | B_IH | B_HH | H0, 6, IN(3, 2, 3), IN(6, 3), IN(6, 2), IN(6), IN(6),
-        IN(2, 2)),
-    GRU("reset before, lengths, backwards", RESET_BEFORE | REVERSE | H0 | LENGTHS, 5, IN(4, 3, 2), IN(6, 2),
-        IN(6, 2), IN(3, 2), UP_TO(4, 3)),
+    GRU("lengths backwards", REVERSE | B_HH | H0 | LENGTHS, 6, IN(4, 3, 2), IN(6, 2), IN(6, 2),
+         IN(6), IN(3, 2), UP_TO(4, 3)),
+    GRU("reset before", RESET_BEFORE | B_IH | B_HH | H0, 6, IN(3, 2, 3), IN(6, 3), IN(6, 2), IN(6),
+         IN(6), IN(2, 2)),
+    GRU("reset before, lengths, backwards", RESET_BEFORE | REVERSE | H0 | LENGTHS, 5, IN(4, 3, 2),
+         IN(6, 2), IN(6, 2), IN(3, 2), UP_TO(4, 3)),
     GRU("reset before, no state", RESET_BEFORE, 3, IN(3, 2, 3), IN(6, 3), IN(6, 2)),
     GRU("batch first", BATCH_FIRST | B_IH, 4, IN(2, 3, 3), IN(6, 3), IN(6, 2), IN(6)),
     GRU("wide", B_IH | B_HH, 5, IN(3, 5, 19), IN(111, 19), IN(111, 37), IN(111), IN(111)),
-    GRU("shared by threads", B_IH | LENGTHS, 5, IN(3, 7, 11), IN(903, 11), IN(903, 301), IN(903), UP_TO(3, 7)),
-    GRU("wide, reset before", RESET_BEFORE | B_IH, 4, IN(3, 5, 19), IN(111, 19), IN(111, 37), IN(111)),
+    GRU("shared by threads", B_IH | LENGTHS, 5, IN(3, 7, 11), IN(903, 11), IN(903, 301), IN(903),
+         UP_TO(3, 7)),
+    GRU("wide, reset before", RESET_BEFORE | B_IH, 4, IN(3, 5, 19), IN(111, 19), IN(111, 37),
+         IN(111)),
     GRU("no steps", ONLY_STATE | H0, 4, IN(0, 2, 3), IN(6, 3), IN(6, 2), IN(2, 2)),
     GRU("cell", CELL | B_IH | B_HH | H0, 6, IN(2, 3), IN(6, 3), IN(6, 2), IN(6), IN(6), IN(2, 2)))

@@ -1,5 +1,5 @@
-/* rnn.c - what the golden cases of recurrent layers stand for: several layers and directions are made here of
- * single ones. */
+/* rnn.c - what the golden cases of recurrent layers stand for: several layers and directions are
+ * made here of single ones. */
 #include "tests/golden/golden.h"
 
 typedef struct stack {
@@ -33,8 +33,11 @@ static bool layers(const golden_case *c, eg_tensor **out)
 {
     int64_t lengths[GOLDEN_LIST];
     int n = golden_list(c, "lengths", lengths), count = (int)golden_number(c, "layers", 1);
-    stack s = {.c = c, .lstm = !strcmp(c->op, "lstm"), .bias = golden_number(c, "bias", 1) != 0,
-               .project = golden_number(c, "proj", 0) != 0, .both = golden_number(c, "bidirectional", 0) != 0};
+    stack s = {.c = c,
+               .lstm = !strcmp(c->op, "lstm"),
+               .bias = golden_number(c, "bias", 1) != 0,
+               .project = golden_number(c, "proj", 0) != 0,
+               .both = golden_number(c, "bidirectional", 0) != 0};
     s.next = s.lstm ? 3 : 2;
     s.lengths = n ? eg_from(EG_SHAPE(n), EG_I64, lengths) : NULL;
     eg_tensor *x = c->x[0], *h[4], *cell[4];
@@ -58,8 +61,8 @@ static bool layers(const golden_case *c, eg_tensor **out)
 
 static bool lstm_cell(const golden_case *c, eg_tensor **out)
 {
-    eg_rnn r = eg_lstm_cell(c->x[0], c->x[3], c->x[4], .h0 = c->x[1], .c0 = c->x[2], .b_ih = c->x[5],
-                            .b_hh = c->x[6]);
+    eg_rnn r = eg_lstm_cell(c->x[0], c->x[3], c->x[4], .h0 = c->x[1], .c0 = c->x[2],
+                            .b_ih = c->x[5], .b_hh = c->x[6]);
     out[0] = r.h;
     out[1] = r.c;
     return r.h;
@@ -67,12 +70,14 @@ static bool lstm_cell(const golden_case *c, eg_tensor **out)
 
 static eg_tensor *gru_cell(const golden_case *c)
 {
-    return eg_gru_cell(c->x[0], c->x[2], c->x[3], .h0 = c->x[1], .b_ih = c->x[4], .b_hh = c->x[5]).h;
+    return eg_gru_cell(c->x[0], c->x[2], c->x[3], .h0 = c->x[1], .b_ih = c->x[4], .b_hh = c->x[5])
+        .h;
 }
 
 static bool gru_reset_before(const golden_case *c, eg_tensor **out)
 {
-    eg_rnn r = eg_gru(c->x[0], c->x[2], c->x[3], .h0 = c->x[1], .b_ih = c->x[4], .reset_before = true);
+    eg_rnn r =
+        eg_gru(c->x[0], c->x[2], c->x[3], .h0 = c->x[1], .b_ih = c->x[4], .reset_before = true);
     out[0] = r.y;
     out[1] = r.h;
     return r.y;
