@@ -7,7 +7,7 @@
 enum { SAMPLES = 20000 };
 
 static double sample[SAMPLES];
-static const work_op *const families[] = {work_basic, work_layers};
+static const work_op *const families[] = {work_basic, work_layers, work_train};
 
 /* ---- what the families use ------------------------------------------------------------------ */
 
@@ -71,6 +71,7 @@ bool work_walk(work *w, eg_tensor *y)
 static void drop(work *w)
 {
     if (w->c) {
+        eg_optim_free(w->optim);
         eg_scope_pop(w->scope, NULL);
         w->c = NULL;
     }

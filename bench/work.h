@@ -25,6 +25,7 @@ typedef struct work {
     eg_tape tape;
     eg_tensor *y, *dy;
     int wanted;
+    eg_optim *optim; /* freed when the case is dropped */
 } work;
 
 /* Fills w from w->c. False when a tensor could not be made or the words of the case are unknown. */
@@ -36,7 +37,7 @@ typedef struct work_op {
 } work_op;
 
 /* The families, each ended by a row of NULL. */
-extern const work_op work_basic[], work_layers[];
+extern const work_op work_basic[], work_layers[], work_train[];
 
 /* A tensor of the shape with numbers in low..high, the same ones at every call; NULL on failure. */
 eg_tensor *work_random(eg_shape shape, double low, double high);

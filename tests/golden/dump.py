@@ -17,10 +17,11 @@ from recorder import Recorder
 FAMILIES = {
     "pointwise": elementwise.pointwise, "binary": elementwise.binary,
     "reduce": elementwise.reduce, "scan": elementwise.scan, "promotion": elementwise.promotion,
-    "linalg": layers.linalg, "conv": layers.conv, "pool": layers.pool, "norm": layers.norm,
+    "linalg": layers.linalg, "conv": layers.conv, "pool": layers.pool, "norm": layers.norm, "lrn": layers.lrn,
     "resize": layers.resize,
     "index": arrays.index, "sort": arrays.sort, "shape": arrays.shape,
     "softmax": training.softmax, "loss": training.loss, "rnn": training.rnn, "optim": training.optim,
+    "optim_more": training.optim_more, "clip": training.clip, "schedule": training.schedule,
 }
 
 

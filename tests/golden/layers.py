@@ -253,14 +253,14 @@ def norm(r):
                r.uniform(c, lo=.5, hi=1.5), r.normal(c), groups=groups, eps=1e-5)
         r.case("group_norm", lambda x: F.group_norm(x, groups, eps=1e-3), r.normal(*shape),
                groups=groups, eps=1e-3)
+
+
+def lrn(r):
     for size, alpha, beta, k in ((5, 1e-4, .75, 1.0), (3, .5, .5, 2.0), (4, 1.0, .75, 1.0),
                                  (1, .1, 1.0, .5)):
         for shape in ((2, 6, 3), (1, 7, 2, 3)):
             r.case("local_response_norm", lambda x: F.local_response_norm(x, size, alpha, beta, k),
                    r.normal(*shape), size=size, alpha=alpha, beta=beta, k=k)
-    for shape, p, axis in (((3, 4), 2.0, 1), ((2, 3, 4), 1.0, 0), ((2, 3, 4), 3.0, -1)):
-        r.case("normalize", lambda x: F.normalize(x, p, axis, 1e-12), r.normal(*shape), p=p,
-               axis=axis, eps=1e-12)
 
 
 def resize(r):
