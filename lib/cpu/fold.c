@@ -1,16 +1,18 @@
 /* fold.c - folds of one word: a map of each element, and an operation that joins them. Rows run in as many
- * independent lanes as registers hold, joined as a tree every few thousand elements; columns join four
+ * independent lanes as registers hold, joined as a tree every few thousand elements; columns take four
  * rows at a time. So f32 sums stay close to exact, as each short stretch ends in a double. */
 #include <math.h>
 
+#include "lib/cpu/extremes.h"
 #include "lib/cpu/fold.h"
+#include "lib/half.h"
 
 enum { COLS = EG__FOLD_COLS };
 
 /* One row in L lanes of type A, for stretches of at most 64 L elements, as long as L remain. */
 #define STRETCH(L, E, A, field, MAP, JOIN)                                                         \
     while (n >= (L)) {                                                                             \
-        A acc[L];                                                                                  \
+        _Alignas(64) A acc[L];                                                                     \
         int64_t k = eg__min(n / (L), 64);                                                          \
         for (int l = 0; l < (L); l++) {                                                            \
             acc[l] = (A)MAP(e[l]);                                                                 \
@@ -18,8 +20,8 @@ enum { COLS = EG__FOLD_COLS };
         for (int64_t i = 1; i < k; i++) {                                                          \
             const E *restrict v = e + i * (L);                                                     \
             for (int l = 0; l < (L); l++) {                                                        \
-                const A m = (A)MAP(v[l]);                                                          \
-                acc[l] = (A)JOIN(acc[l], m);                                                       \
+                const A m = (A)MAP(v[l]), so_far = acc[l];                                         \
+                acc[l] = (A)JOIN(so_far, m);                                                       \
             }                                                                                      \
         }                                                                                          \
         for (int h = (L) / 2; h > 0; h /= 2) {                                                     \
@@ -61,7 +63,7 @@ enum { COLS = EG__FOLD_COLS };
 #define COLUMNS(name, E, A, field, MAP, JOIN)                                                      \
     static void name##_columns(const eg__tile *t, eg__word *w)                                     \
     {                                                                                              \
-        A acc[COLS];                                                                               \
+        _Alignas(64) A acc[COLS];                                                                  \
         const double p = t->p;                                                                     \
         const int64_t cols = t->cols, step = t->step, across = t->across;                          \
         (void)p;                                                                                   \
@@ -76,16 +78,18 @@ enum { COLS = EG__FOLD_COLS };
                         *e2 = (const E *)(x + (j + 2) * step),                                     \
                         *e3 = (const E *)(x + (j + 3) * step);                                     \
                 for (int64_t c = 0; c < cols; c++) {                                               \
-                    const A m0 = (A)MAP(e0[c]), m1 = (A)MAP(e1[c]), m2 = (A)MAP(e2[c]),            \
-                            m3 = (A)MAP(e3[c]), m01 = (A)JOIN(m0, m1), m23 = (A)JOIN(m2, m3),      \
-                            all = (A)JOIN(m01, m23);                                               \
-                    acc[c] = (A)JOIN(acc[c], all);                                                 \
+                    A m = (A)MAP(e0[c]);                                                           \
+                    const A so_far = acc[c];                                                       \
+                    m = (A)JOIN(m, (A)MAP(e1[c]));                                                 \
+                    m = (A)JOIN(m, (A)MAP(e2[c]));                                                 \
+                    m = (A)JOIN(m, (A)MAP(e3[c]));                                                 \
+                    acc[c] = (A)JOIN(m, so_far);                                                   \
                 }                                                                                  \
             }                                                                                      \
             for (; j < k; j++) {                                                                   \
                 for (int64_t c = 0; c < cols; c++) {                                               \
-                    const A m = (A)MAP(*(const E *)(x + j * step + c * across));                   \
-                    acc[c] = (A)JOIN(acc[c], m);                                                   \
+                    const A m = (A)MAP(*(const E *)(x + j * step + c * across)), so_far = acc[c];  \
+                    acc[c] = (A)JOIN(so_far, m);                                                   \
                 }                                                                                  \
             }                                                                                      \
             for (int64_t c = 0; c < cols; c++) {                                                   \
@@ -112,9 +116,6 @@ enum { COLS = EG__FOLD_COLS };
 #define TIMES(a, b)   ((a) * (b))
 #define HIGHER(a, b)  ((b) > (a) ? (b) : (a))
 #define LOWER(a, b)   ((b) < (a) ? (b) : (a))
-/* A NaN on either side wins. */
-#define HIGHERF(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
-#define LOWERF(a, b)  ((((b) < (a)) | ((b) != (b))) ? (b) : (a))
 
 #define SAME(v)       (v)
 #define TRUTH(v)      ((v) != 0)
@@ -127,9 +128,9 @@ JOINER(plus_d, d, PLUS)
 JOINER(plus_i, i, PLUS)
 JOINER(times_d, d, TIMES)
 JOINER(times_i, i, TIMES)
-JOINER(higher_d, d, HIGHERF)
+JOINER(higher_d, d, eg__f64_higher)
 JOINER(higher_i, i, HIGHER)
-JOINER(lower_d, d, LOWERF)
+JOINER(lower_d, d, eg__f64_lower)
 JOINER(lower_i, i, LOWER)
 
 /* ---- sums -------------------------------------------------------------------------------------- */
@@ -137,6 +138,8 @@ JOINER(lower_i, i, LOWER)
 /* Of small integers 64 rows or 8192 elements fit 32 bits. */
 SIMPLE(sum_f32, float, float, d, 0, SAME, PLUS)
 SIMPLE(sum_f64, double, double, d, 0, SAME, PLUS)
+SIMPLE(sum_f16, uint16_t, float, d, 0, eg__f16_to_f32, PLUS)
+SIMPLE(sum_bf16, uint16_t, float, d, 0, eg__bf16_to_f32, PLUS)
 SIMPLE(sum_i64, int64_t, int64_t, i, 0, SAME, PLUS)
 SIMPLE(sum_i32, int32_t, int64_t, i, 0, SAME, PLUS)
 SIMPLE(sum_u8, uint8_t, int32_t, i, 0, SAME, PLUS)
@@ -155,8 +158,9 @@ SIMPLE(power_f64, double, double, d, 0, POWER, PLUS)
 #define SUM_D(name, c) {1, c, false, {{.d = 0}}, name##_row, name##_columns, plus_d}
 #define SUM_I(name)    {1, 1, false, {{.i = 0}}, name##_row, name##_columns, plus_i}
 const eg__fold ISA(eg__fold_sum)[EG_DTYPE_COUNT] = {
-    [EG_F32] = SUM_D(sum_f32, 1), [EG_F64] = SUM_D(sum_f64, 1), [EG_I64] = SUM_I(sum_i64),
-    [EG_I32] = SUM_I(sum_i32),    [EG_U8] = SUM_I(sum_u8),      [EG_BOOL] = SUM_I(count_u8),
+    [EG_F32] = SUM_D(sum_f32, 1), [EG_F64] = SUM_D(sum_f64, 1),   [EG_F16] = SUM_D(sum_f16, 1),
+    [EG_I64] = SUM_I(sum_i64),    [EG_BF16] = SUM_D(sum_bf16, 1), [EG_I32] = SUM_I(sum_i32),
+    [EG_U8] = SUM_I(sum_u8),      [EG_BOOL] = SUM_I(count_u8),
 };
 const eg__fold ISA(eg__fold_count)[EG_DTYPE_COUNT] = {
     [EG_F32] = SUM_I(count_f32), [EG_F64] = SUM_I(count_f64), [EG_I64] = SUM_I(count_i64),
@@ -188,22 +192,22 @@ const eg__fold ISA(eg__fold_prod)[EG_DTYPE_COUNT] = {
 /* ---- extremes ---------------------------------------------------------------------------------- */
 
 #define TOP ((float)INFINITY)
-SIMPLE(max_f32, float, float, d, -TOP, SAME, HIGHERF)
-SIMPLE(max_f64, double, double, d, -TOP, SAME, HIGHERF)
+SIMPLE(max_f32, float, float, d, -TOP, SAME, eg__f32_higher)
+SIMPLE(max_f64, double, double, d, -TOP, SAME, eg__f64_higher)
 SIMPLE(max_i64, int64_t, int64_t, i, INT64_MIN, SAME, HIGHER)
 SIMPLE(max_i32, int32_t, int32_t, i, INT32_MIN, SAME, HIGHER)
 SIMPLE(max_u8, uint8_t, uint8_t, i, 0, SAME, HIGHER)
 SIMPLE(max_b8, uint8_t, uint8_t, i, 0, TRUTH, HIGHER)
-SIMPLE(min_f32, float, float, d, TOP, SAME, LOWERF)
-SIMPLE(min_f64, double, double, d, TOP, SAME, LOWERF)
+SIMPLE(min_f32, float, float, d, TOP, SAME, eg__f32_lower)
+SIMPLE(min_f64, double, double, d, TOP, SAME, eg__f64_lower)
 SIMPLE(min_i64, int64_t, int64_t, i, INT64_MAX, SAME, LOWER)
 SIMPLE(min_i32, int32_t, int32_t, i, INT32_MAX, SAME, LOWER)
 SIMPLE(min_u8, uint8_t, uint8_t, i, 255, SAME, LOWER)
 SIMPLE(min_b8, uint8_t, uint8_t, i, 1, TRUTH, LOWER)
-SIMPLE(abs_max_f32, float, float, d, 0, MAGNITUDE, HIGHERF)
-SIMPLE(abs_max_f64, double, double, d, 0, MAGNITUDE, HIGHERF)
-SIMPLE(abs_min_f32, float, float, d, TOP, MAGNITUDE, LOWERF)
-SIMPLE(abs_min_f64, double, double, d, TOP, MAGNITUDE, LOWERF)
+SIMPLE(abs_max_f32, float, float, d, 0, MAGNITUDE, eg__f32_higher)
+SIMPLE(abs_max_f64, double, double, d, 0, MAGNITUDE, eg__f64_higher)
+SIMPLE(abs_min_f32, float, float, d, TOP, MAGNITUDE, eg__f32_lower)
+SIMPLE(abs_min_f64, double, double, d, TOP, MAGNITUDE, eg__f64_lower)
 
 #define MAX_D(name, start) {1, 1, false, {{.d = start}}, name##_row, name##_columns, higher_d}
 #define MAX_I(name)        {1, 1, false, {{.i = INT64_MIN}}, name##_row, name##_columns, higher_i}

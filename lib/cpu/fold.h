@@ -31,7 +31,7 @@ typedef struct eg__fold {
     void (*join)(int64_t cols, eg__word *w, const eg__word *later);
 } eg__fold;
 
-/* By dtype; the halves use those of f32. */
+/* By dtype; halves that have no fold of their own are widened to f32. */
 extern const eg__fold ISA(eg__fold_sum)[EG_DTYPE_COUNT], ISA(eg__fold_prod)[EG_DTYPE_COUNT],
     ISA(eg__fold_count)[EG_DTYPE_COUNT], ISA(eg__fold_max)[EG_DTYPE_COUNT],
     ISA(eg__fold_min)[EG_DTYPE_COUNT], ISA(eg__fold_abs)[EG_DTYPE_COUNT],

@@ -4,7 +4,7 @@
 
 #include "lib/cpu/fold.h"
 
-enum { COLS = EG__FOLD_COLS, STRETCH = 1024 };
+enum { COLS = EG__FOLD_COLS, STRETCH = 1024, GROUP = 64 };
 
 /* Whether a later b takes the place of a. */
 #define MORE(a, b)  ((b) > (a))
@@ -12,8 +12,34 @@ enum { COLS = EG__FOLD_COLS, STRETCH = 1024 };
 #define MOREF(a, b) (((b) > (a)) | (((b) != (b)) & ((a) == (a))))
 #define LESSF(a, b) (((b) < (a)) | (((b) != (b)) & ((a) == (a))))
 
+/* Where in a row the first v is, or the first NaN; it is there. Whole groups are passed over without a
+ * branch for each element. */
+#define FIND(name, E, type)                                                                        \
+    static int64_t name##_find(const eg__tile *t, const E best)                                    \
+    {                                                                                              \
+        const char *x = t->x;                                                                      \
+        int64_t i = 0;                                                                             \
+        for (; t->step == sizeof(E) && i + GROUP <= t->n; i += GROUP) {                            \
+            int found = 0;                                                                         \
+            for (int l = 0; l < GROUP; l++) {                                                      \
+                const E v = LOAD_##type(((const E *)x)[i + l]);                                    \
+                found |= (v == best) | (v != v);                                                   \
+            }                                                                                      \
+            if (found) {                                                                           \
+                break;                                                                             \
+            }                                                                                      \
+        }                                                                                          \
+        for (;; i++) {                                                                             \
+            const E v = LOAD_##type(*(const E *)(x + i * t->step));                                \
+            if ((v == best) | (v != v)) {                                                          \
+                return i;                                                                          \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
 /* The extreme of a stretch first, which is fast, then its place, only when it is a new one. */
 #define ROW(name, E, field, extreme, type, BEATS)                                                  \
+    FIND(name, E, type)                                                                            \
     static void name##_row(const eg__tile *t, eg__word *w)                                         \
     {                                                                                              \
         const eg__fold *f = &ISA(extreme)[type];                                                   \
@@ -24,15 +50,8 @@ enum { COLS = EG__FOLD_COLS, STRETCH = 1024 };
             part.n = eg__min(STRETCH, t->n - i);                                                   \
             f->row(&part, &best);                                                                  \
             if (BEATS(w[0].field, best.field)) {                                                   \
-                int64_t j = 0;                                                                     \
-                for (;; j++) {                                                                     \
-                    const E v = LOAD_##type(*(const E *)(part.x + j * t->step));                   \
-                    if ((v == best.field) | (v != v)) {                                            \
-                        break;                                                                     \
-                    }                                                                              \
-                }                                                                                  \
                 w[0] = best;                                                                       \
-                w[1].i = t->first + i + j;                                                         \
+                w[1].i = t->first + i + name##_find(&part, (E)best.field);                         \
             }                                                                                      \
         }                                                                                          \
     }
@@ -41,8 +60,8 @@ enum { COLS = EG__FOLD_COLS, STRETCH = 1024 };
 #define COLUMNS(name, E, I, field, type, BEATS)                                                    \
     static void name##_columns(const eg__tile *t, eg__word *w)                                     \
     {                                                                                              \
-        E best[COLS];                                                                              \
-        I place[COLS];                                                                             \
+        _Alignas(64) E best[COLS];                                                                 \
+        _Alignas(64) I place[COLS];                                                                \
         const int64_t cols = t->cols, step = t->step, across = t->across;                          \
         for (int64_t r = 0; r < t->n; r += STRETCH) {                                              \
             const char *x = t->x + r * step;                                                       \

@@ -2,10 +2,11 @@
  * chunk about its own mean, and the sum of exponentials, each chunk about its own largest. */
 #include <math.h>
 
+#include "lib/cpu/extremes.h"
 #include "lib/cpu/fold.h"
 #include "lib/cpu/vmath.h"
 
-enum { COLS = EG__FOLD_COLS, CHUNK = 512, ROWS = 32, LANES = 16 };
+enum { COLS = EG__FOLD_COLS, CHUNK = 1024, ROWS = 32, LANES = 16 };
 
 /* Joins the lanes of an array. */
 #define TREE(acc, JOIN)                                                                            \
@@ -15,7 +16,6 @@ enum { COLS = EG__FOLD_COLS, CHUNK = 512, ROWS = 32, LANES = 16 };
         }                                                                                          \
     }
 #define PLUS(a, b)   ((a) + (b))
-#define HIGHER(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
 
 /* n elements s bytes apart as a contiguous array of T, filled up with `rest` to whole lanes. */
 #define GATHER(name, E, T)                                                                         \
@@ -54,7 +54,7 @@ static void join_spread(int64_t cols, eg__word *w, const eg__word *later)
     GATHER(spread_##name, E, double)                                                               \
     static void spread_##name##_row(const eg__tile *t, eg__word *w)                                \
     {                                                                                              \
-        double buf[CHUNK + LANES];                                                                 \
+        _Alignas(64) double buf[CHUNK + LANES];                                                    \
         for (int64_t at = 0; at < t->n; at += CHUNK) {                                             \
             int64_t n = eg__min(CHUNK, t->n - at);                                                 \
             int64_t whole = gather_spread_##name(t->x + at * t->step, t->step, n, 0, buf);         \
@@ -82,7 +82,7 @@ static void join_spread(int64_t cols, eg__word *w, const eg__word *later)
     static void spread_##name##_columns(const eg__tile *t, eg__word *w)                            \
     {                                                                                              \
         eg__word chunk[3 * COLS];                                                                  \
-        double mean[COLS], squares[COLS];                                                          \
+        _Alignas(64) double mean[COLS], squares[COLS];                                             \
         const int64_t cols = t->cols, across = t->across;                                          \
         for (int64_t at = 0; at < t->n; at += ROWS) {                                              \
             const int64_t n = eg__min(ROWS, t->n - at);                                            \
@@ -141,7 +141,7 @@ static inline double base_of(double top)
 static void join_exponentials(int64_t cols, eg__word *w, const eg__word *later)
 {
     for (int64_t c = 0; c < cols; c++) {
-        double a = w[c].d, b = later[c].d, top = HIGHER(a, b), base = base_of(top);
+        double a = w[c].d, b = later[c].d, top = eg__f64_higher(a, b), base = base_of(top);
         double sa = w[cols + c].d, sb = later[cols + c].d;
         /* A sum of 0 stays 0 whatever its base. */
         sa *= sa == 0 || base_of(a) == base ? 1 : exp(base_of(a) - base);
@@ -151,67 +151,73 @@ static void join_exponentials(int64_t cols, eg__word *w, const eg__word *later)
     }
 }
 
-#define EXPONENTIALS(name, E, EXP)                                                                 \
+#define EXPONENTIALS(name, E, type, EXP, HIGHER)                                                   \
     GATHER(lse_##name, E, E)                                                                       \
     static void lse_##name##_row(const eg__tile *t, eg__word *w)                                   \
     {                                                                                              \
-        E buf[CHUNK + LANES];                                                                      \
+        const eg__fold *highest = &ISA(eg__fold_max)[type];                                        \
+        _Alignas(64) E buf[CHUNK + LANES];                                                         \
         for (int64_t at = 0; at < t->n; at += CHUNK) {                                             \
-            int64_t n = eg__min(CHUNK, t->n - at);                                                 \
-            int64_t whole =                                                                        \
-                gather_lse_##name(t->x + at * t->step, t->step, n, -(E)INFINITY, buf);             \
-            E top[LANES], sum[LANES] = {0};                                                        \
-            for (int l = 0; l < LANES; l++) {                                                      \
-                top[l] = -(E)INFINITY;                                                             \
+            eg__tile part = *t;                                                                    \
+            eg__word top = highest->start[0];                                                      \
+            E sum[LANES] = {0};                                                                    \
+            part.x = t->x + at * t->step;                                                          \
+            part.n = eg__min(CHUNK, t->n - at);                                                    \
+            highest->row(&part, &top);                                                             \
+            const E base = (E)base_of(top.d);                                                      \
+            const int64_t whole = gather_lse_##name(part.x, t->step, part.n, -(E)INFINITY, buf);   \
+            for (int64_t i = 0; i < whole; i++) {                                                  \
+                buf[i] = EXP(buf[i] - base);                                                       \
             }                                                                                      \
             for (int64_t i = 0; i < whole; i += LANES) {                                           \
                 for (int l = 0; l < LANES; l++) {                                                  \
-                    top[l] = HIGHER(top[l], buf[i + l]);                                           \
-                }                                                                                  \
-            }                                                                                      \
-            TREE(top, HIGHER)                                                                      \
-            const E base = (E)base_of(top[0]);                                                     \
-            for (int64_t i = 0; i < whole; i += LANES) {                                           \
-                for (int l = 0; l < LANES; l++) {                                                  \
-                    sum[l] += EXP(buf[i + l] - base);                                              \
+                    sum[l] += buf[i + l];                                                          \
                 }                                                                                  \
             }                                                                                      \
             TREE(sum, PLUS)                                                                        \
-            join_exponentials(1, w, (eg__word[]){{.d = top[0]}, {.d = sum[0]}});                   \
+            join_exponentials(1, w, (eg__word[]){top, {.d = sum[0]}});                             \
         }                                                                                          \
     }                                                                                              \
     static void lse_##name##_columns(const eg__tile *t, eg__word *w)                               \
     {                                                                                              \
-        eg__word chunk[2 * COLS];                                                                  \
-        E top[COLS], base[COLS], sum[COLS];                                                        \
+        eg__word tile[2 * COLS];                                                                   \
+        _Alignas(64) E top[COLS], base[COLS], part[COLS];                                          \
+        _Alignas(64) double sum[COLS];                                                             \
         const int64_t cols = t->cols, across = t->across;                                          \
+        for (int64_t c = 0; c < cols; c++) {                                                       \
+            top[c] = -(E)INFINITY;                                                                 \
+            base[c] = 0;                                                                           \
+            sum[c] = 0;                                                                            \
+        }                                                                                          \
         for (int64_t at = 0; at < t->n; at += ROWS) {                                              \
             const int64_t n = eg__min(ROWS, t->n - at);                                            \
             const char *x = t->x + at * t->step;                                                   \
-            for (int64_t c = 0; c < cols; c++) {                                                   \
-                top[c] = -(E)INFINITY;                                                             \
-                sum[c] = 0;                                                                        \
-            }                                                                                      \
             for (int64_t r = 0; r < n; r++) {                                                      \
                 const char *e = x + r * t->step;                                                   \
                 COLUMN_LOOP(E, top[c] = HIGHER(top[c], v))                                         \
             }                                                                                      \
             for (int64_t c = 0; c < cols; c++) {                                                   \
-                base[c] = (E)base_of(top[c]);                                                      \
+                const E old = base[c], now = top[c];                                               \
+                base[c] = now == (E)INFINITY || now == -(E)INFINITY ? 0 : now;                     \
+                sum[c] = sum[c] == 0 ? 0 : sum[c] * EXP(old - base[c]);                            \
+                part[c] = 0;                                                                       \
             }                                                                                      \
             for (int64_t r = 0; r < n; r++) {                                                      \
                 const char *e = x + r * t->step;                                                   \
-                COLUMN_LOOP(E, sum[c] += EXP(v - base[c]))                                         \
+                COLUMN_LOOP(E, part[c] += EXP(v - base[c]))                                        \
             }                                                                                      \
             for (int64_t c = 0; c < cols; c++) {                                                   \
-                chunk[c].d = top[c];                                                               \
-                chunk[cols + c].d = sum[c];                                                        \
+                sum[c] += part[c];                                                                 \
             }                                                                                      \
-            join_exponentials(cols, w, chunk);                                                     \
         }                                                                                          \
+        for (int64_t c = 0; c < cols; c++) {                                                       \
+            tile[c].d = top[c];                                                                    \
+            tile[cols + c].d = sum[c];                                                             \
+        }                                                                                          \
+        join_exponentials(cols, w, tile);                                                          \
     }
-EXPONENTIALS(f32, float, eg__f32_exp)
-EXPONENTIALS(f64, double, exp)
+EXPONENTIALS(f32, float, EG_F32, eg__f32_exp, eg__f32_higher)
+EXPONENTIALS(f64, double, EG_F64, exp, eg__f64_higher)
 
 #define EXPONENTIALS_OF(name)                                                                      \
     {2, 8, false, {{.d = -(double)INFINITY}, {.d = 0}}, lse_##name##_row, lse_##name##_columns,    \

@@ -14,7 +14,7 @@ struct eg__lines {
     eg__lines_fn *block;
     int64_t n;                   /* elements of a line */
     int64_t step[EG__LINES_MAX]; /* bytes between them */
-    int axis;
+    int axis, type;              /* set by the op */
     bool reverse;
 };
 

@@ -17,11 +17,12 @@ eg__kernel ISA(eg__cpu_sum), ISA(eg__cpu_mean), ISA(eg__cpu_prod), ISA(eg__cpu_c
 enum {
     COLS = EG__FOLD_COLS,
     WORDS = EG__FOLD_WORDS,
-    HALVES = 4096,    /* elements widened at a time */
+    HALVES = 8192,    /* elements widened at a time */
     SHORT = 16,       /* rows shorter than this fold as columns */
+    FEW = 16,         /* blocks of results, or rows, that are enough to share among threads */
     PIECE = 32768,    /* least elements of a piece */
+    PIECE_ROWS = 128, /* least elements of a piece behind each result */
     MOST_PIECES = 64,
-    FEW_COLUMNS = 4096, /* results up to which columns are cut along the reduced axes */
 };
 
 typedef struct job job;
@@ -40,7 +41,7 @@ struct job {
     const eg__reduce_opts *o;
     const char *x;
     char *y;
-    int half;  /* EG_F16 or EG_BF16 of x, else 0 */
+    int half;  /* EG_F16 or EG_BF16 to be widened, else 0 */
     int dtype; /* of y */
     axes kept, gone;
     int64_t results, count; /* elements behind each result */
@@ -114,7 +115,7 @@ static void lay_out(job *j, const eg_tensor *x, const eg_tensor *y)
 /* A tile of halves, widened part by part. */
 static __attribute__((noinline)) void fold_halves(const job *j, const eg__tile *t, eg__word *w)
 {
-    float buf[HALVES];
+    _Alignas(64) float buf[HALVES];
     eg__tile part = {(const char *)buf, 0, t->cols * 4, t->cols, 4, t->first, t->p};
     int64_t most = HALVES / t->cols;
     for (int64_t i = 0; i < t->n; i += part.n) {
@@ -375,15 +376,23 @@ static eg_status in_pieces(const eg__call *c, job *j, int64_t pieces)
 
 /* ---- driving ------------------------------------------------------------------------------------- */
 
+/* How many pieces the reduced axes are best cut into; 1 if there are results enough to share. */
+static int64_t best_pieces(const job *j, int64_t n)
+{
+    const int64_t side = eg__min(COLS, j->kept.size[j->kept.n - 1]);
+    if (j->results / (j->columns ? side : 1) > FEW) {
+        return 1;
+    }
+    return eg__min(eg__min(n * j->fold->cost / PIECE, MOST_PIECES), j->count / PIECE_ROWS);
+}
+
 static __attribute__((noinline)) eg_status reduce_axes(const eg__call *c, job *j)
 {
     lay_out(j, c->in[0], c->out[0]);
     const int64_t n = c->in[0]->n, grain = 2 * EG__GRAIN / j->fold->cost;
-    if (n > grain && j->results <= (j->columns ? FEW_COLUMNS : SHORT)) {
-        int64_t pieces = eg__min(eg__min(n * j->fold->cost / PIECE, MOST_PIECES), j->count / 32);
-        if (pieces > 1) {
-            return in_pieces(c, j, pieces);
-        }
+    const int64_t pieces = n > grain ? best_pieces(j, n) : 1;
+    if (pieces > 1) {
+        return in_pieces(c, j, pieces);
     }
     eg__parallel(j->results, eg__max(1, grain / eg__max(1, j->count)), results_range, j);
     return EG_OK;
@@ -392,7 +401,7 @@ static __attribute__((noinline)) eg_status reduce_axes(const eg__call *c, job *j
 static inline eg_status reduce(const eg__call *c, const eg__fold *folds, finisher *finish)
 {
     const eg_tensor *x = c->in[0], *y = c->out[0];
-    const bool half = x->dtype == EG_F16 || x->dtype == EG_BF16;
+    const bool half = !folds[x->dtype].words;
     job j;
     j.fold = &folds[half ? EG_F32 : x->dtype];
     j.finish = finish;

@@ -5,7 +5,9 @@
 
 eg__kernel ISA(eg__cpu_cumsum), ISA(eg__cpu_cumprod), ISA(eg__cpu_recurrence);
 
-enum { COLS = 512, CHAINS = 8 };
+/* More chains than 4 in two streams each would want more ways than a cache has, where lines are as long as
+ * its sets repeat. */
+enum { COLS = 512, CHAINS = 4 };
 
 #define PLUS(a, b)  ((a) + (b))
 #define TIMES(a, b) ((a) * (b))
@@ -27,7 +29,7 @@ enum { COLS = 512, CHAINS = 8 };
         const int64_t sx = across[1], sy = across[0];                                              \
         const bool dense = sx == sizeof(E) && sy == sizeof(Y);                                     \
         const int64_t most = dense ? COLS : CHAINS;                                                \
-        A acc[COLS];                                                                               \
+        _Alignas(64) A acc[COLS];                                                                  \
         for (int64_t c = 0; c < cols; c += most) {                                                 \
             const int64_t n = eg__min(most, cols - c);                                             \
             const char *x = ptr[1] + c * sx;                                                       \
@@ -37,8 +39,10 @@ enum { COLS = 512, CHAINS = 8 };
             }                                                                                      \
             if (dense) {                                                                           \
                 SCAN_LOOP(E, Y, A, MAP, JOIN, n, (int64_t)sizeof(E), (int64_t)sizeof(Y))           \
-            } else if (n == CHAINS) {                                                              \
+            } else if (n == CHAINS) { /* known counts keep the chains in registers */              \
                 SCAN_LOOP(E, Y, A, MAP, JOIN, CHAINS, sx, sy)                                      \
+            } else if (n == 1) {                                                                   \
+                SCAN_LOOP(E, Y, A, MAP, JOIN, 1, sx, sy)                                           \
             } else {                                                                               \
                 SCAN_LOOP(E, Y, A, MAP, JOIN, n, sx, sy)                                           \
             }                                                                                      \
@@ -81,23 +85,34 @@ eg_status ISA(eg__cpu_cumprod)(const eg__call *c)
 }
 
 /* Reversed, all steps are negative, and the factor of a step is the one behind it. */
+#define RECURRENCE_LOOP(E, width, ey, ea, eb)                                                      \
+    for (int64_t i = 0; i < l->n; i++, y += sy, a += sa, b += sb) {                                \
+        for (int64_t k = 0; k < (width); k++) {                                                    \
+            const E add = *(const E *)(b + k * (eb));                                              \
+            acc[k] = i ? *(const E *)(a + k * (ea)) * acc[k] + add : add;                          \
+            *(E *)(y + k * (ey)) = (E)acc[k];                                                      \
+        }                                                                                          \
+    }
 #define RECURRENCE(name, E)                                                                        \
     static void name(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across)    \
     {                                                                                              \
         const int64_t turn = l->reverse ? -1 : 1, far = l->reverse ? l->n - 1 : 0;                 \
         const int64_t sy = turn * l->step[0], sa = turn * l->step[1], sb = turn * l->step[2];      \
-        double acc[COLS];                                                                          \
-        for (int64_t c = 0; c < cols; c += COLS) {                                                 \
-            const int64_t n = eg__min(COLS, cols - c);                                             \
-            char *y = ptr[0] + c * across[0] + far * l->step[0];                                   \
-            const char *a = ptr[1] + c * across[1] + far * l->step[1] - (l->reverse ? sa : 0);     \
-            const char *b = ptr[2] + c * across[2] + far * l->step[2];                             \
-            for (int64_t i = 0; i < l->n; i++, y += sy, a += sa, b += sb) {                        \
-                for (int64_t k = 0; k < n; k++) {                                                  \
-                    const E add = *(const E *)(b + k * across[2]);                                 \
-                    acc[k] = i ? *(const E *)(a + k * across[1]) * acc[k] + add : add;             \
-                    *(E *)(y + k * across[0]) = (E)acc[k];                                         \
-                }                                                                                  \
+        const int64_t ey = across[0], ea = across[1], eb = across[2], es = sizeof(E);              \
+        const bool dense = ey == es && ea == es && eb == es;                                       \
+        const int64_t most = dense ? COLS : CHAINS;                                                \
+        _Alignas(64) double acc[COLS];                                                             \
+        for (int64_t c = 0; c < cols; c += most) {                                                 \
+            const int64_t n = eg__min(most, cols - c);                                             \
+            char *y = ptr[0] + c * ey + far * l->step[0];                                          \
+            const char *a = ptr[1] + c * ea + far * l->step[1] - (l->reverse ? sa : 0);            \
+            const char *b = ptr[2] + c * eb + far * l->step[2];                                    \
+            if (dense) {                                                                           \
+                RECURRENCE_LOOP(E, n, es, es, es)                                                  \
+            } else if (n == CHAINS) {                                                              \
+                RECURRENCE_LOOP(E, CHAINS, ey, ea, eb)                                             \
+            } else {                                                                               \
+                RECURRENCE_LOOP(E, n, ey, ea, eb)                                                  \
             }                                                                                      \
         }                                                                                          \
     }

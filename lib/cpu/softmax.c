@@ -3,6 +3,8 @@
  * packed so that they lie side by side. */
 #include <math.h>
 
+#include "lib/cpu/convert.h"
+#include "lib/cpu/extremes.h"
 #include "lib/cpu/lines.h"
 #include "lib/cpu/vmath.h"
 #include "lib/ops/options.h"
@@ -18,7 +20,6 @@ enum {
     PACKED = 4096,    /* elements packed at a time */
 };
 
-#define HIGHER(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
 #define PLUS(a, b)   ((a) + (b))
 #define TREE(acc, JOIN)                                                                            \
     for (int h = LANES / 2; h > 0; h /= 2) {                                                       \
@@ -27,16 +28,20 @@ enum {
         }                                                                                          \
     }
 
-/* total = the sum over a line of `value`, a formula of i, in lanes. */
-#define SUM_LINE(E, total, value)                                                                  \
+/* total = the sum over a line of `value`, a formula of i, in lanes; `prepare` may fill a stretch first. */
+#define SUM_LINE(E, total, prepare, value)                                                         \
     for (int64_t at = 0; at < n; at += STRETCH) {                                                  \
         const int64_t end = eg__min(at + STRETCH, n);                                              \
         int64_t i = at;                                                                            \
-        E acc[LANES] = {0};                                                                        \
-        for (; i + LANES <= end; i += LANES) {                                                     \
-            for (int l = 0; l < LANES; l++) {                                                      \
+        _Alignas(64) E acc[2 * LANES] = {0};                                                       \
+        prepare;                                                                                   \
+        for (; i + 2 * LANES <= end; i += 2 * LANES) {                                             \
+            for (int l = 0; l < 2 * LANES; l++) {                                                  \
                 acc[l] += value(i + l);                                                            \
             }                                                                                      \
+        }                                                                                          \
+        for (int l = 0; l < LANES; l++) {                                                          \
+            acc[l] += acc[l + LANES];                                                              \
         }                                                                                          \
         TREE(acc, PLUS)                                                                            \
         for (; i < end; i++) {                                                                     \
@@ -44,13 +49,18 @@ enum {
         }                                                                                          \
         total += acc[0];                                                                           \
     }
+/* Into y even where y is not wanted: fetching it hides behind the arithmetic. */
+#define EXP_LINE(EXP)                                                                              \
+    for (int64_t k = at; k < end; k++) {                                                           \
+        y[k] = EXP(x[k] - top);                                                                    \
+    }
 
 /* ---- contiguous lines ----------------------------------------------------------------------------- */
 
-#define LINES(name, E, EXP)                                                                        \
+#define LINES(name, E, EXP, HIGHER)                                                                \
     static E top_##name(int64_t n, const E *restrict x)                                            \
     {                                                                                              \
-        E acc[4 * LANES], top = -(E)INFINITY;                                                      \
+        _Alignas(64) E acc[4 * LANES], top = -(E)INFINITY;                                         \
         int64_t i = 0;                                                                             \
         if (n >= 4 * LANES) {                                                                      \
             for (int l = 0; l < 4 * LANES; l++) {                                                  \
@@ -80,7 +90,7 @@ enum {
         const E top = top_##name(n, x);                                                            \
         double sum = 0;                                                                            \
         (void)unused;                                                                              \
-        SUM_LINE(E, sum, STORE_##name)                                                             \
+        SUM_LINE(E, sum, EXP_LINE(EXP), RESULT)                                                    \
         const E scale = (E)(1 / sum);                                                              \
         for (int64_t i = 0; i < n; i++) {                                                          \
             y[i] *= scale;                                                                         \
@@ -92,7 +102,7 @@ enum {
         const E top = top_##name(n, x);                                                            \
         double sum = 0;                                                                            \
         (void)unused;                                                                              \
-        SUM_LINE(E, sum, POWER_##name)                                                             \
+        SUM_LINE(E, sum, EXP_LINE(EXP), RESULT)                                                    \
         const E off = (E)log(sum);                                                                 \
         for (int64_t i = 0; i < n; i++) {                                                          \
             y[i] = x[i] - top - off;                                                               \
@@ -102,7 +112,7 @@ enum {
                                          E *restrict dx)                                           \
     {                                                                                              \
         double sum = 0;                                                                            \
-        SUM_LINE(E, sum, PRODUCT)                                                                  \
+        SUM_LINE(E, sum, , PRODUCT)                                                                \
         const E off = (E)sum;                                                                      \
         for (int64_t i = 0; i < n; i++) {                                                          \
             dx[i] = y[i] * (dy[i] - off);                                                          \
@@ -112,25 +122,22 @@ enum {
                                              E *restrict dx)                                       \
     {                                                                                              \
         double sum = 0;                                                                            \
-        SUM_LINE(E, sum, SLOPE)                                                                    \
+        SUM_LINE(E, sum, , SLOPE)                                                                  \
         const E scale = (E)sum;                                                                    \
         for (int64_t i = 0; i < n; i++) {                                                          \
             dx[i] = dy[i] - EXP(y[i]) * scale;                                                     \
         }                                                                                          \
     }
-#define STORE_f32(i) (y[i] = eg__f32_exp(x[i] - top))
-#define STORE_f64(i) (y[i] = exp(x[i] - top))
-#define POWER_f32(i) eg__f32_exp(x[i] - top)
-#define POWER_f64(i) exp(x[i] - top)
+#define RESULT(i)    (y[i])
 #define PRODUCT(i)   (y[i] * dy[i])
 #define SLOPE(i)     (dy[i])
-LINES(f32, float, eg__f32_exp)
-LINES(f64, double, exp)
+LINES(f32, float, eg__f32_exp, eg__f32_higher)
+LINES(f64, double, exp, eg__f64_higher)
 
 /* ---- lines side by side ---------------------------------------------------------------------------- */
 
 /* The operands of a block of columns: element i of line c of operand k is at p[k] + i * step[k] + c. */
-#define COLUMNS(name, E, EXP)                                                                      \
+#define COLUMNS(name, E, EXP, HIGHER)                                                              \
     typedef struct columns_##name {                                                                \
         int64_t n, cols, step[3];                                                                  \
         E *p[3];                                                                                   \
@@ -149,8 +156,8 @@ LINES(f64, double, exp)
     }                                                                                              \
     static void softmax_columns_##name(const columns_##name *b)                                    \
     {                                                                                              \
-        E top[COLS];                                                                               \
-        double sum[COLS] = {0};                                                                    \
+        _Alignas(64) E top[COLS];                                                                  \
+        _Alignas(64) double sum[COLS] = {0};                                                       \
         const int64_t cols = b->cols;                                                              \
         tops_##name(b, top);                                                                       \
         for (int64_t i = 0; i < b->n; i++) {                                                       \
@@ -174,8 +181,8 @@ LINES(f64, double, exp)
     }                                                                                              \
     static void log_softmax_columns_##name(const columns_##name *b)                                \
     {                                                                                              \
-        E top[COLS], off[COLS];                                                                    \
-        double sum[COLS] = {0};                                                                    \
+        _Alignas(64) E top[COLS], off[COLS];                                                       \
+        _Alignas(64) double sum[COLS] = {0};                                                       \
         const int64_t cols = b->cols;                                                              \
         tops_##name(b, top);                                                                       \
         for (int64_t i = 0; i < b->n; i++) {                                                       \
@@ -197,7 +204,7 @@ LINES(f64, double, exp)
     }                                                                                              \
     static void softmax_grad_columns_##name(const columns_##name *b)                               \
     {                                                                                              \
-        double sum[COLS] = {0};                                                                    \
+        _Alignas(64) double sum[COLS] = {0};                                                       \
         for (int64_t i = 0; i < b->n; i++) {                                                       \
             const E *y = b->p[1] + i * b->step[1], *dy = b->p[2] + i * b->step[2];                 \
             for (int64_t c = 0; c < b->cols; c++) {                                                \
@@ -214,7 +221,7 @@ LINES(f64, double, exp)
     }                                                                                              \
     static void log_softmax_grad_columns_##name(const columns_##name *b)                           \
     {                                                                                              \
-        double sum[COLS] = {0};                                                                    \
+        _Alignas(64) double sum[COLS] = {0};                                                       \
         for (int64_t i = 0; i < b->n; i++) {                                                       \
             const E *dy = b->p[2] + i * b->step[2];                                                \
             for (int64_t c = 0; c < b->cols; c++) {                                                \
@@ -229,8 +236,8 @@ LINES(f64, double, exp)
             }                                                                                      \
         }                                                                                          \
     }
-COLUMNS(f32, float, eg__f32_exp)
-COLUMNS(f64, double, exp)
+COLUMNS(f32, float, eg__f32_exp, eg__f32_higher)
+COLUMNS(f64, double, exp, eg__f64_higher)
 
 /* ---- a block of lines, however it lies -------------------------------------------------------------- */
 
@@ -241,7 +248,7 @@ COLUMNS(f64, double, exp)
     static void packed_##name(const eg__lines *l, int64_t cols, char *const *ptr,                  \
                               const int64_t *across, int nops, side_##name *side)                  \
     {                                                                                              \
-        E buf[3][PACKED];                                                                          \
+        _Alignas(64) E buf[3][PACKED];                                                             \
         columns_##name b = {l->n, 0, {0}, {buf[0], buf[1], buf[2]}};                               \
         const int64_t width = eg__min(COLS, PACKED / l->n);                                        \
         for (int64_t c = 0; c < cols; c += b.cols) {                                               \
@@ -299,31 +306,53 @@ COLUMNS(f64, double, exp)
 DRIVE(f32, float)
 DRIVE(f64, double)
 
+/* Halves, widened line by line. */
+static inline void drive_halves(const eg__lines *l, int64_t cols, char *const *ptr,
+                                const int64_t *across, int nops, line_f32 *line)
+{
+    _Alignas(64) float buf[3][PACKED];
+    for (int64_t c = 0; c < cols; c++) {
+        for (int k = 1; k < nops; k++) {
+            ISA(eg__halves_to_f32)(l->n, l->type, ptr[k] + c * across[k], l->step[k], buf[k]);
+        }
+        line(l->n, buf[1], buf[2], buf[0]);
+        ISA(eg__f32_to_halves)(l->n, l->type, buf[0], ptr[0] + c * across[0], l->step[0]);
+    }
+}
+
 /* ---- the ops --------------------------------------------------------------------------------------- */
 
-static eg_status along(const eg__call *c, eg__lines_fn *f32, eg__lines_fn *f64)
+static eg_status along(const eg__call *c, eg__lines_fn *const *blocks, eg__kernel *self)
 {
-    eg__lines l = {.block = c->out[0]->dtype == EG_F32 ? f32 : f64,
+    const eg_tensor *y = c->out[0];
+    eg__lines l = {.block = blocks[y->dtype],
+                   .type = y->dtype,
                    .axis = ((const eg__scan_opts *)c->opts)->axis};
+    if ((y->dtype == EG_F16 || y->dtype == EG_BF16) && y->shape[l.axis] > PACKED) {
+        return ISA(eg__through_f32)(c, self);
+    }
     eg_tensor *ops[3] = {c->out[0], c->in[0], c->nin > 1 ? c->in[1] : NULL};
     ISA(eg__lines_run)(&l, ops, c->nin + 1, 4);
     return EG_OK;
 }
 
-#define BLOCK(op, name, nops)                                                                      \
+#define BLOCK(op, name, ...)                                                                       \
     static void op##_##name(const eg__lines *l, int64_t cols, char *const *ptr,                    \
                             const int64_t *across)                                                 \
     {                                                                                              \
-        drive_##name(l, cols, ptr, across, nops, op##_line_##name, op##_columns_##name);           \
+        drive_##name(l, cols, ptr, across, __VA_ARGS__);                                           \
     }
 #define KERNEL(op, nops)                                                                           \
-    BLOCK(op, f32, nops)                                                                           \
-    BLOCK(op, f64, nops)                                                                           \
+    BLOCK(op, f32, nops, op##_line_f32, op##_columns_f32)                                          \
+    BLOCK(op, f64, nops, op##_line_f64, op##_columns_f64)                                          \
+    BLOCK(op, halves, nops, op##_line_f32)                                                         \
     eg_status ISA(eg__cpu_##op)(const eg__call *c)                                                 \
     {                                                                                              \
-        const int dtype = c->out[0]->dtype;                                                        \
-        return dtype == EG_F32 || dtype == EG_F64 ? along(c, op##_f32, op##_f64)                   \
-                                                  : ISA(eg__through_f32)(c, ISA(eg__cpu_##op));    \
+        static eg__lines_fn *const blocks[EG_DTYPE_COUNT] = {[EG_F32] = op##_f32,                  \
+                                                             [EG_F64] = op##_f64,                  \
+                                                             [EG_F16] = op##_halves,               \
+                                                             [EG_BF16] = op##_halves};             \
+        return along(c, blocks, ISA(eg__cpu_##op));                                                \
     }
 KERNEL(softmax, 2)
 KERNEL(log_softmax, 2)
