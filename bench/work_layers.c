@@ -91,9 +91,47 @@ static bool make_linear(work *w)
     return w->x[0] && w->x[1] && w->x[2];
 }
 
+static eg_tensor *layer_norm(work *w)
+{
+    return eg_layer_norm(w->x[0], w->x[1], w->x[2]);
+}
+
+static eg_tensor *batch_norm(work *w)
+{
+    return eg_batch_norm(w->x[0], w->x[1], w->x[2], w->x[3], w->x[4],
+                         .training = !bench_is(w->c, "dir", "eval"));
+}
+
+/* Forward, or the walk to x, weight and bias. */
+static bool finish_norm(work *w, int64_t channels)
+{
+    w->x[1] = work_random(EG_SHAPE(channels), 0.5, 1.5);
+    w->x[2] = work_random(EG_SHAPE(channels), -0.5, 0.5);
+    w->x[3] = eg_zeros(EG_SHAPE(channels), EG_F32);
+    w->x[4] = eg_ones(EG_SHAPE(channels), EG_F32);
+    w->step = step_forward;
+    if (!w->x[0] || !w->x[1] || !w->x[2] || !w->x[3] || !w->x[4]) {
+        return false;
+    }
+    return !bench_is(w->c, "dir", "bwd") || (work_watch(w, 3) && work_walk(w, w->forward(w)));
+}
+
+static bool make_layer_norm(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("rows"), INT("cols")), -0.5, 0.5);
+    w->forward = layer_norm;
+    return finish_norm(w, INT("cols"));
+}
+
+static bool make_batch_norm(work *w)
+{
+    w->x[0] = image(INT("n"), INT("c"), INT("h"));
+    w->forward = batch_norm;
+    return finish_norm(w, INT("c"));
+}
+
 const work_op work_layers[] = {
-    {"linear", make_linear},
-    {"conv", make_conv},
-    {"convt", make_convt},
-    {NULL, NULL},
+    {"layer_norm", make_layer_norm}, {"batch_norm", make_batch_norm},
+    {"linear", make_linear},         {"conv", make_conv},
+    {"convt", make_convt},           {NULL, NULL},
 };
