@@ -1,13 +1,16 @@
-/* norm.c - gradients of normalisation. With hat = (x - mean) / sqrt(var + eps), h = dy * weight and means over
- * what was normalised together,
+/* norm.c - gradients of normalisation. With hat = (x - mean) / sqrt(var + eps), h = dy * weight and
+ * means over what was normalised together,
  *
- *   dx = (h - mean(h) - hat * mean(h * hat)) / sqrt(var + eps),  dweight = sum(dy * hat),  dbias = sum(dy)
+ *   dx = (h - mean(h) - hat * mean(h * hat)) / sqrt(var + eps),  dweight = sum(dy * hat),  dbias =
+ * sum(dy)
  *
- * as one fused op, or as public ops when the walk is recorded. These read the mean and the variance that the
- * op gave out; what flows back into those is added by the same rule, and so every order is right. */
+ * as one fused op, or as public ops when the walk is recorded. These read the mean and the variance
+ * that the op gave out; what flows back into those is added by the same rule, and so every order is
+ * right. */
 #include "autograd/rules/rules.h"
 
-/* The entry's tensors seen so that all broadcast against x, in a view of x's where `axes` are normalised. */
+/* The entry's tensors seen so that all broadcast against x, in a view of x's where `axes` are
+ * normalised. */
 typedef struct view {
     eg_tensor *x, *dy, *weight, *bias, *mean, *var; /* weight, bias or dy may be NULL */
     eg_axes axes;
@@ -49,7 +52,8 @@ static eg_tensor *add_statistics(const view *v, eg_tensor *dx, eg_tensor *dmean,
 }
 
 /* All three gradients by public ops, in the view's shapes. */
-static void compose(const view *v, bool relu, eg_tensor **dx, eg_tensor **dweight, eg_tensor **dbias)
+static void compose(const view *v, bool relu, eg_tensor **dx, eg_tensor **dweight,
+                    eg_tensor **dbias)
 {
     eg_tensor *rstd = eg_rsqrt(eg_add_scalar(v->var, v->eps));
     eg_tensor *hat = eg_mul(v->root ? v->x : eg_sub(v->x, v->mean), rstd);
@@ -71,7 +75,8 @@ static eg_tensor *reshaped(eg_tensor *t, eg_shape shape)
     return t ? eg_reshape(t, shape) : NULL;
 }
 
-/* The rule of all of them: the fused op, the shape of the view, and of the parameters and statistics in it. */
+/* The rule of all of them: the fused op, the shape of the view, and of the parameters and
+ * statistics in it. */
 static eg_status rule(eg__walk *w, const eg__op *fused, eg_shape shape, eg_shape parameters,
                       eg_shape statistics, eg_axes axes)
 {
@@ -84,7 +89,9 @@ static eg_status rule(eg__walk *w, const eg__op *fused, eg_shape shape, eg_shape
         return eg__why();
     }
     bool recorded = eg__walk_recorded(w);
-    view v = {.axes = axes, .root = o->root, .eps = o->eps,
+    view v = {.axes = axes,
+              .root = o->root,
+              .eps = o->eps,
               .n = (double)x->n / (double)eg__max(1, mean->n)};
     if (recorded || dmean || dvar) {
         v.x = eg_reshape(x, shape);
@@ -139,7 +146,8 @@ eg_status eg__grad_group_norm(eg__walk *w)
         spatial *= s.dim[d];
     }
     return rule(w, &eg__op_group_norm_grad, EG_SHAPE(s.dim[0], o->groups, width, spatial),
-                EG_SHAPE(1, o->groups, width, 1), EG_SHAPE(s.dim[0], o->groups, 1, 1), EG_AXES(2, 3));
+                EG_SHAPE(1, o->groups, width, 1), EG_SHAPE(s.dim[0], o->groups, 1, 1),
+                EG_AXES(2, 3));
 }
 
 /* [rows, width] */
@@ -151,8 +159,8 @@ eg_status eg__grad_layer_norm(eg__walk *w)
     for (int d = 0; d < s.ndim; d++) {
         *(d < s.ndim - o->axes ? &rows : &width) *= s.dim[d];
     }
-    return rule(w, &eg__op_layer_norm_grad, EG_SHAPE(rows, width), EG_SHAPE(1, width), EG_SHAPE(rows, 1),
-                EG_AXES(1));
+    return rule(w, &eg__op_layer_norm_grad, EG_SHAPE(rows, width), EG_SHAPE(1, width),
+                EG_SHAPE(rows, 1), EG_AXES(1));
 }
 
 eg_status eg__grad_scale_channels(eg__walk *w)

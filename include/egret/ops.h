@@ -14,6 +14,7 @@
 #include <egret/ops/loss.h>
 #include <egret/ops/norm.h>
 #include <egret/ops/pointwise.h>
+#include <egret/ops/pool.h>
 #include <egret/ops/random.h>
 #include <egret/ops/reduce.h>
 #include <egret/ops/softmax.h>

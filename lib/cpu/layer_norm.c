@@ -59,8 +59,12 @@ static const void *data(const eg_tensor *t)
 
 static job job_of(const eg__norm_opts *o, const eg_tensor *x, int64_t rows)
 {
-    return (job){.rows = rows, .width = rows ? x->n / rows : 0, .dtype = x->dtype, .root = o->root,
-                 .eps = o->eps, .x = eg__ptr(x)};
+    return (job){.rows = rows,
+                 .width = rows ? x->n / rows : 0,
+                 .dtype = x->dtype,
+                 .root = o->root,
+                 .eps = o->eps,
+                 .x = eg__ptr(x)};
 }
 
 /* x, weight, bias -> y, mean, var */

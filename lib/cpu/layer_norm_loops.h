@@ -1,6 +1,7 @@
-/* layer_norm_loops.h - rows of layer norm for an element type T; layer_norm.c includes it per type. A row stays
- * in the first cache, so it is simply read several times. Sums run in vectors of the instruction set's
- * width, four at a time; written as loops over an array they would go through memory. */
+/* layer_norm_loops.h - rows of layer norm for an element type T; layer_norm.c includes it per type.
+ * A row stays in the first cache, so it is simply read several times. Sums run in vectors of the
+ * instruction set's width, four at a time; written as loops over an array they would go through
+ * memory. */
 
 typedef T FN(vec) __attribute__((vector_size(VECTOR)));
 enum { FN(wide) = VECTOR / sizeof(T) };
@@ -71,8 +72,8 @@ static inline T FN(row_variance)(int64_t n, const T *x, T mean)
     return s / (T)n;
 }
 
-static void FN(row)(int64_t n, const T *restrict x, const T *restrict w, const T *restrict b, bool root,
-                    T eps, T *restrict y, T *mean, T *var)
+static void FN(row)(int64_t n, const T *restrict x, const T *restrict w, const T *restrict b,
+                    bool root, T eps, T *restrict y, T *mean, T *var)
 {
     T m = root ? 0 : FN(row_mean)(n, x), v = FN(row_variance)(n, x, m);
     T rstd = 1 / FN(root)(v + eps);
@@ -94,8 +95,8 @@ static void FN(row)(int64_t n, const T *restrict x, const T *restrict w, const T
 }
 
 /* Means of h = dy w and of h hat, hat = (x - mean) rstd; w may be NULL. */
-static inline void FN(row_slopes)(int64_t n, const T *dy, const T *x, const T *w, bool root, T mean, T rstd,
-                                  T *sum, T *product)
+static inline void FN(row_slopes)(int64_t n, const T *dy, const T *x, const T *w, bool root, T mean,
+                                  T rstd, T *sum, T *product)
 {
     T s = 0, p;
     if (w) {
@@ -125,11 +126,11 @@ static inline void FN(row_slopes)(int64_t n, const T *dy, const T *x, const T *w
     *product = p * rstd / (T)n;
 }
 
-/* dx of two rows (dy, x and dx of the second lie n further on); their share of dweight and dbias is added to
- * f1 and f2, which two rows at once read and write half as often. */
-static inline void FN(two_rows)(int64_t n, const T *restrict dy, const T *restrict x, const T *restrict w,
-                                const T *m, const T *rstd, const T *sum, const T *product, T *restrict dx,
-                                T *restrict f1, T *restrict f2)
+/* dx of two rows (dy, x and dx of the second lie n further on); their share of dweight and dbias is
+ * added to f1 and f2, which two rows at once read and write half as often. */
+static inline void FN(two_rows)(int64_t n, const T *restrict dy, const T *restrict x,
+                                const T *restrict w, const T *m, const T *rstd, const T *sum,
+                                const T *product, T *restrict dx, T *restrict f1, T *restrict f2)
 {
     const T *restrict dy1 = dy + n, *restrict x1 = x + n;
     T *restrict dx1 = dx + n;
@@ -147,8 +148,9 @@ static inline void FN(two_rows)(int64_t n, const T *restrict dy, const T *restri
     }
 }
 
-static inline void FN(one_row)(int64_t n, const T *restrict dy, const T *restrict x, const T *restrict w, T m,
-                               T rstd, T sum, T product, T *restrict dx, T *restrict f1, T *restrict f2)
+static inline void FN(one_row)(int64_t n, const T *restrict dy, const T *restrict x,
+                               const T *restrict w, T m, T rstd, T sum, T product, T *restrict dx,
+                               T *restrict f1, T *restrict f2)
 {
     for (int64_t i = 0; i < n; i++) {
         T hat = (x[i] - m) * rstd, g = dy[i], weight = w ? w[i] : 1;
@@ -163,8 +165,9 @@ static void FN(rows)(const job *j, int64_t begin, int64_t end)
 {
     const T *w = j->w, *b = j->b;
     for (int64_t r = begin; r < end; r++) {
-        FN(row)(j->width, (const T *)j->x + r * j->width, w, b, j->root, (T)j->eps, (T *)j->y + r * j->width,
-                (T *)j->mean + r, (T *)j->var + r);
+        FN(row)
+        (j->width, (const T *)j->x + r * j->width, w, b, j->root, (T)j->eps,
+         (T *)j->y + r * j->width, (T *)j->mean + r, (T *)j->var + r);
     }
 }
 
@@ -179,7 +182,8 @@ static void FN(some_rows)(const job *j, int64_t begin, int64_t end, T *f1, T *f2
         int two = r + 1 < end;
         for (int k = 0; k <= two; k++) {
             rstd[k] = 1 / FN(root)(var[k] + (T)j->eps);
-            FN(row_slopes)(n, dy + k * n, x + k * n, w, j->root, mean[k], rstd[k], &sum[k], &product[k]);
+            FN(row_slopes)
+            (n, dy + k * n, x + k * n, w, j->root, mean[k], rstd[k], &sum[k], &product[k]);
         }
         if (two) {
             FN(two_rows)(n, dy, x, w, mean, rstd, sum, product, dx, f1, f2);
@@ -189,7 +193,8 @@ static void FN(some_rows)(const job *j, int64_t begin, int64_t end, T *f1, T *f2
     }
 }
 
-/* Blocks of rows, each with sums of its own, so that results do not depend on the number of threads. */
+/* Blocks of rows, each with sums of its own, so that results do not depend on the number of
+ * threads. */
 static void FN(blocks)(const job *j, int64_t begin, int64_t end)
 {
     const int64_t n = j->width;

@@ -1,5 +1,5 @@
-/* norm.c - batch and group normalisation and their gradients: two passes over the data each, the first
- * summing per unit and channel, the second writing. */
+/* norm.c - batch and group normalisation and their gradients: two passes over the data each, the
+ * first summing per unit and channel, the second writing. */
 #include <math.h>
 
 #include "lib/cpu/isa.h"
@@ -24,7 +24,8 @@ enum { LANES = 512, STRIP = 128, FLUSH = 32 };
 
 /* ---- the passes ----------------------------------------------------------------------------- */
 
-/* Coefficients are arrays of the tensor's type, by channel, or by image and channel if image_step is set. */
+/* Coefficients are arrays of the tensor's type, by channel, or by image and channel if image_step
+ * is set. */
 typedef struct job {
     eg__units u;
     int dtype;
@@ -36,8 +37,8 @@ typedef struct job {
     double *first, *second; /* sums by unit and channel */
 } job;
 
-#define COEF(type, of)  ((type *)j->of + w.image * j->image_step + w.channel)
-#define DATA(type, of)  ((type *)j->of + w.at)
+#define COEF(type, of) ((type *)j->of + w.image * j->image_step + w.channel)
+#define DATA(type, of) ((type *)j->of + w.at)
 
 #define EACH_UNIT(name, call_f32, call_f64)                                                        \
     static void name(void *ctx, int64_t begin, int64_t end)                                        \
@@ -52,8 +53,7 @@ typedef struct job {
             }                                                                                      \
         }                                                                                          \
     }
-#define MOMENTS(name, type)                                                                        \
-    name(&w, DATA(const type, x), j->first + w.place, j->second + w.place)
+#define MOMENTS(name, type) name(&w, DATA(const type, x), j->first + w.place, j->second + w.place)
 #define APPLY(name, type)                                                                          \
     name(&w, DATA(const type, x), COEF(type, mean), COEF(type, a), COEF(type, b), j->relu,         \
          DATA(type, y))
@@ -74,7 +74,8 @@ static void pass(job *j, eg__range_fn *fn)
     eg__parallel(j->u.count, elements < EG__GRAIN ? j->u.count : 1, fn, j);
 }
 
-/* ---- scratch: five coefficients of `n` channels and the sums ---------------------------------- */
+/* ---- scratch: five coefficients of `n` channels and the sums ----------------------------------
+ */
 
 static eg_status prepare(const eg__call *c, job *j, const eg_tensor *x, bool merged, eg__scratch *s)
 {
@@ -186,7 +187,8 @@ eg_status ISA(eg__cpu_batch_norm)(const eg__call *c)
 }
 
 /* Coefficients of the slopes over `n` elements from the sums of dy a and dy a (x - mean). */
-static void slope_coefficients(const job *j, int64_t at, double n, double rstd, double sum, double product)
+static void slope_coefficients(const job *j, int64_t at, double n, double rstd, double sum,
+                               double product)
 {
     set(j, j->p, at, -rstd * rstd * product / n);
     set(j, j->q, at, -sum / n);
@@ -271,7 +273,8 @@ eg_status ISA(eg__cpu_group_norm)(const eg__call *c)
 eg_status ISA(eg__cpu_group_norm_grad)(const eg__call *c)
 {
     const eg__norm_opts *o = c->opts;
-    const eg_tensor *x = c->in[1], *mean = c->in[2], *var = c->in[3], *dw = c->out[1], *db = c->out[2];
+    const eg_tensor *x = c->in[1], *mean = c->in[2], *var = c->in[3], *dw = c->out[1],
+                    *db = c->out[2];
     job j = {.dy = eg__ptr(c->in[0]), .y = eg__ptr(c->out[0])};
     eg__scratch s;
     memset(eg__ptr(dw), 0, (size_t)dw->n * eg__esize(dw));
@@ -291,7 +294,8 @@ eg_status ISA(eg__cpu_group_norm_grad)(const eg__call *c)
     pass(&j, sum_slopes);
     for (int64_t i = 0; i < j.u.images; i++) {
         for (int64_t g = 0; g < o->groups; g++) {
-            double all = 0, products = 0, rstd = 1 / sqrt(get(&j, eg__ptr(var), i * o->groups + g) + o->eps);
+            double all = 0, products = 0,
+                   rstd = 1 / sqrt(get(&j, eg__ptr(var), i * o->groups + g) + o->eps);
             for (int64_t k = g * width; k < (g + 1) * width; k++) {
                 double sum = 0, product = 0, a = get(&j, j.a, i * j.u.channels + k);
                 add_image(&j, i, k, &sum, &product);
@@ -301,7 +305,8 @@ eg_status ISA(eg__cpu_group_norm_grad)(const eg__call *c)
                 products += a * product;
             }
             for (int64_t k = g * width; k < (g + 1) * width; k++) {
-                slope_coefficients(&j, i * j.u.channels + k, (double)(width * j.u.spatial), rstd, all, products);
+                slope_coefficients(&j, i * j.u.channels + k, (double)(width * j.u.spatial), rstd,
+                                   all, products);
             }
         }
     }

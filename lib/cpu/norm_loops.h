@@ -1,7 +1,7 @@
-/* norm_loops.h - the loops of normalisation for one element type T; norm.c includes it per type, with FN to
- * name them. A unit is rows of `channels` neighbours (one, for a plane): it is walked in strips of about STRIP
- * elements, the coefficients of few channels repeated to fill a strip, so that few channels are as fast as
- * many. More channels than LANES are walked in columns. */
+/* norm_loops.h - the loops of normalisation for one element type T; norm.c includes it per type,
+ * with FN to name them. A unit is rows of `channels` neighbours (one, for a plane): it is walked in
+ * strips of about STRIP elements, the coefficients of few channels repeated to fill a strip, so
+ * that few channels are as fast as many. More channels than LANES are walked in columns. */
 
 /* Per-lane coefficients of a strip. */
 typedef struct FN(lanes) {
@@ -25,7 +25,7 @@ static FN(strips) FN(strips_of)(const eg__unit *u, int64_t from)
 }
 
 /* One coefficient of each channel from `from` on, repeated over a strip. */
-static void FN(spread)(const eg__unit *u, int64_t from, const FN(strips) *s, const T *of, T *lane)
+static void FN(spread)(const eg__unit *u, int64_t from, const FN(strips) * s, const T *of, T *lane)
 {
     int width = s->rows ? s->width : s->rest;
     if (u->channels == 1) {
@@ -57,7 +57,8 @@ static void FN(fold)(const eg__unit *u, int64_t from, int width, const double *l
         for (int k = 0; i + k < width; k++) {
             part[k] += lane[i + k];
         }
-        *sum += ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+        *sum += ((part[0] + part[1]) + (part[2] + part[3])) +
+                ((part[4] + part[5]) + (part[6] + part[7]));
         return;
     }
     for (int i = 0; i < width; i += period) {
@@ -77,7 +78,8 @@ static void FN(clear)(int width, T *f1, T *f2, double *d1, double *d2)
 }
 
 /* f1 and f2 hold sums of few rows in T; they move on to doubles. */
-static void FN(flush)(int width, T *restrict f1, T *restrict f2, double *restrict d1, double *restrict d2)
+static void FN(flush)(int width, T *restrict f1, T *restrict f2, double *restrict d1,
+                      double *restrict d2)
 {
     for (int i = 0; i < width; i++) {
         d1[i] += (double)f1[i];
@@ -110,8 +112,8 @@ static void FN(add_moments)(int64_t rows, int64_t stride, int width, const T *re
     }
 }
 
-/* Mean and sum of squared deviations of each channel of a unit. The pivot is the first row, so that no digits
- * are lost to a large mean. */
+/* Mean and sum of squared deviations of each channel of a unit. The pivot is the first row, so that
+ * no digits are lost to a large mean. */
 static void FN(moments)(const eg__unit *u, const T *x, double *mean, double *deviation)
 {
     T pivot[LANES], f1[LANES], f2[LANES];
@@ -144,7 +146,7 @@ static void FN(moments)(const eg__unit *u, const T *x, double *mean, double *dev
 /* ---- y = (x - mean) a + b ------------------------------------------------------------------- */
 
 static inline void FN(apply_strips)(int64_t rows, int64_t stride, int width, const T *x,
-                                    const FN(lanes) *c, bool relu, T *y)
+                                    const FN(lanes) * c, bool relu, T *y)
 {
     for (int64_t r = 0; r < rows; r++, x += stride, y += stride) {
         const T *restrict xs = x;
@@ -156,7 +158,8 @@ static inline void FN(apply_strips)(int64_t rows, int64_t stride, int width, con
     }
 }
 
-static void FN(apply)(const eg__unit *u, const T *x, const T *mean, const T *a, const T *b, bool relu, T *y)
+static void FN(apply)(const eg__unit *u, const T *x, const T *mean, const T *a, const T *b,
+                      bool relu, T *y)
 {
     FN(lanes) c;
     for (int64_t from = 0; from < u->channels; from += LANES) {
@@ -185,11 +188,12 @@ static inline T FN(through)(T dy, T centred, T a, T b, bool relu)
 
 /* Sums of dy and of dy (x - mean). */
 static inline void FN(add_slopes)(int64_t rows, int64_t stride, int width, const T *dy, const T *x,
-                                  const FN(lanes) *c, bool relu, T *restrict f1, T *restrict f2)
+                                  const FN(lanes) * c, bool relu, T *restrict f1, T *restrict f2)
 {
     int64_t r = 0;
     for (; r + 2 <= rows; r += 2, x += 2 * stride, dy += 2 * stride) {
-        const T *restrict x0 = x, *restrict x1 = x + stride, *restrict g0 = dy, *restrict g1 = dy + stride;
+        const T *restrict x0 = x, *restrict x1 = x + stride, *restrict g0 = dy,
+                          *restrict g1 = dy + stride;
         for (int i = 0; i < width; i++) {
             T e0 = x0[i] - c->mean[i], e1 = x1[i] - c->mean[i];
             T h0 = FN(through)(g0[i], e0, c->a[i], c->b[i], relu);
@@ -207,8 +211,8 @@ static inline void FN(add_slopes)(int64_t rows, int64_t stride, int width, const
     }
 }
 
-static inline void FN(slopes_of)(const eg__unit *u, const T *dy, const T *x, const T *mean, const T *a,
-                                 const T *b, bool relu, double *sum, double *product)
+static inline void FN(slopes_of)(const eg__unit *u, const T *dy, const T *x, const T *mean,
+                                 const T *a, const T *b, bool relu, double *sum, double *product)
 {
     FN(lanes) c;
     T f1[LANES], f2[LANES];
@@ -224,7 +228,8 @@ static inline void FN(slopes_of)(const eg__unit *u, const T *dy, const T *x, con
             FN(spread)(u, from, &s, b, c.b);
         }
         for (int64_t r = 0; r < s.rows; r += FLUSH, at += FLUSH * s.stride) {
-            FN(add_slopes)(eg__min(FLUSH, s.rows - r), s.stride, s.width, dy + at, x + at, &c, relu, f1, f2);
+            FN(add_slopes)
+            (eg__min(FLUSH, s.rows - r), s.stride, s.width, dy + at, x + at, &c, relu, f1, f2);
             FN(flush)(lanes, f1, f2, d1, d2);
         }
         FN(add_slopes)(s.rest > 0, 0, s.rest, dy + rest, x + rest, &c, relu, f1, f2);
@@ -237,8 +242,8 @@ static inline void FN(slopes_of)(const eg__unit *u, const T *dy, const T *x, con
     }
 }
 
-static void FN(slopes)(const eg__unit *u, const T *dy, const T *x, const T *mean, const T *a, const T *b,
-                       bool relu, double *sum, double *product)
+static void FN(slopes)(const eg__unit *u, const T *dy, const T *x, const T *mean, const T *a,
+                       const T *b, bool relu, double *sum, double *product)
 {
     if (relu) {
         FN(slopes_of)(u, dy, x, mean, a, b, true, sum, product);
@@ -248,8 +253,8 @@ static void FN(slopes)(const eg__unit *u, const T *dy, const T *x, const T *mean
 }
 
 /* dx = a dy + p (x - mean) + q */
-static inline void FN(descend_strips)(int64_t rows, int64_t stride, int width, const T *dy, const T *x,
-                                      const FN(lanes) *c, bool relu, T *dx)
+static inline void FN(descend_strips)(int64_t rows, int64_t stride, int width, const T *dy,
+                                      const T *x, const FN(lanes) * c, bool relu, T *dx)
 {
     for (int64_t r = 0; r < rows; r++, dy += stride, x += stride, dx += stride) {
         const T *restrict xs = x, *restrict gs = dy;
@@ -261,8 +266,8 @@ static inline void FN(descend_strips)(int64_t rows, int64_t stride, int width, c
     }
 }
 
-static void FN(descend)(const eg__unit *u, const T *dy, const T *x, const T *mean, const T *a, const T *b,
-                        const T *p, const T *q, bool relu, T *dx)
+static void FN(descend)(const eg__unit *u, const T *dy, const T *x, const T *mean, const T *a,
+                        const T *b, const T *p, const T *q, bool relu, T *dx)
 {
     FN(lanes) c;
     for (int64_t from = 0; from < u->channels; from += LANES) {
@@ -277,7 +282,8 @@ static void FN(descend)(const eg__unit *u, const T *dy, const T *x, const T *mea
             FN(descend_strips)(s.rows, s.stride, s.width, dy + from, x + from, &c, true, dx + from);
             FN(descend_strips)(s.rest > 0, 0, s.rest, dy + rest, x + rest, &c, true, dx + rest);
         } else {
-            FN(descend_strips)(s.rows, s.stride, s.width, dy + from, x + from, &c, false, dx + from);
+            FN(descend_strips)
+            (s.rows, s.stride, s.width, dy + from, x + from, &c, false, dx + from);
             FN(descend_strips)(s.rest > 0, 0, s.rest, dy + rest, x + rest, &c, false, dx + rest);
         }
     }

@@ -26,4 +26,6 @@ eg__infer eg__infer_sort, eg__infer_topk, eg__infer_searchsorted;
 eg__infer eg__infer_batch_norm, eg__infer_batch_norm_grad, eg__infer_group_norm, eg__infer_layer_norm,
     eg__infer_layer_norm_grad;
 
+eg__infer eg__infer_max_pool, eg__infer_avg_pool, eg__infer_pool_grad, eg__infer_max_pool_places;
+
 #endif

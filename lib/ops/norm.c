@@ -112,7 +112,8 @@ static eg_status check_images(const char *op, const eg_tensor *x)
 }
 
 /* An optional tensor of `channels` floats. */
-static eg_status check_channels(const char *op, const eg_tensor *t, const char *name, int64_t channels)
+static eg_status check_channels(const char *op, const eg_tensor *t, const char *name,
+                                int64_t channels)
 {
     if (!t) {
         return EG_OK;
@@ -121,11 +122,12 @@ static eg_status check_channels(const char *op, const eg_tensor *t, const char *
         return eg__why();
     }
     if (!eg__is_float(t->dtype)) {
-        return eg__fail(EG_EDTYPE, op, "%s is %s, not a float", name, eg_dtype_name((eg_dtype)t->dtype));
+        return eg__fail(EG_EDTYPE, op, "%s is %s, not a float", name,
+                        eg_dtype_name((eg_dtype)t->dtype));
     }
     if (t->ndim != 1 || t->shape[0] != channels) {
-        return eg__fail(EG_ESHAPE, op, "%s is %s, must be [%lld], one per channel", name, EG__SHAPE_OF(t),
-                        (long long)channels);
+        return eg__fail(EG_ESHAPE, op, "%s is %s, must be [%lld], one per channel", name,
+                        EG__SHAPE_OF(t), (long long)channels);
     }
     return EG_OK;
 }
@@ -137,10 +139,10 @@ static eg_tensor *settled(eg_tensor *x)
     return x && eg_is_channels_last(x) ? x : eg_contiguous(x);
 }
 
-/* Runs the op on x and parameters brought to its dtype: out[0] in the dtype x has, the other results as
- * computed. All belong to the caller's scope, with the temporaries. */
-static eg_status run(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg__norm_opts *o,
-                     eg_tensor **out)
+/* Runs the op on x and parameters brought to its dtype: out[0] in the dtype x has, the other
+ * results as computed. All belong to the caller's scope, with the temporaries. */
+static eg_status run(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
+                     eg__norm_opts *o, eg_tensor **out)
 {
     eg_tensor *in[3] = {settled(x), NULL, NULL};
     o->weight = weight != NULL;
@@ -159,7 +161,8 @@ static eg_status run(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tenso
     return st;
 }
 
-static eg_tensor *run1(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg__norm_opts *o)
+static eg_tensor *run1(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
+                       eg__norm_opts *o)
 {
     eg_tensor *out[EG__MAX_OUT];
     eg_scope s = eg_scope_push();
@@ -183,14 +186,15 @@ static void update(eg_tensor *running, const eg_tensor *batch, double momentum, 
     }
 }
 
-static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean, eg_tensor *var,
-                        eg__norm_opts *o, double momentum, bool biased)
+static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean,
+                        eg_tensor *var, eg__norm_opts *o, double momentum, bool biased)
 {
     static const char name[] = "batch_norm";
     eg_tensor *out[EG__MAX_OUT];
     int64_t channels = x->shape[1], n = channels ? x->n / channels : 0;
     if (n == 1) {
-        return eg__fail_null(EG_ESHAPE, name, "x %s has one value per channel: no variance to train with",
+        return eg__fail_null(EG_ESHAPE, name,
+                             "x %s has one value per channel: no variance to train with",
                              EG__SHAPE_OF(x));
     }
     eg_scope s = eg_scope_push();
@@ -209,17 +213,19 @@ static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_ten
 }
 
 /* y = x scale + shift from fixed statistics. */
-static eg_tensor *evaluate(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean, eg_tensor *var,
-                           eg__norm_opts *o)
+static eg_tensor *evaluate(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean,
+                           eg_tensor *var, eg__norm_opts *o)
 {
     static const char name[] = "batch_norm";
     if (!mean || !var) {
-        return eg__fail_null(EG_EINVAL, name, "%s is NULL, and without .training it is what x is "
-                             "normalised with", mean ? "running_var" : "running_mean");
+        return eg__fail_null(EG_EINVAL, name,
+                             "%s is NULL, and x is normalised with it unless .training",
+                             mean ? "running_var" : "running_mean");
     }
     for (int64_t k = 0; k < var->shape[0]; k++) {
         if (element(var, k) < 0) {
-            return eg__fail_null(EG_EINVAL, name, "running_var[%lld] is %g: a variance is not negative",
+            return eg__fail_null(EG_EINVAL, name,
+                                 "running_var[%lld] is %g: a variance is not negative",
                                  (long long)k, element(var, k));
         }
     }
@@ -234,11 +240,13 @@ static eg_tensor *evaluate(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_
     return eg_scope_pop(s, run1(&eg__op_scale_channels, x, scale, shift, o));
 }
 
-eg_tensor *eg_batch_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *running_mean,
-                              eg_tensor *running_var, const eg_batch_norm_options *options)
+eg_tensor *eg_batch_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
+                              eg_tensor *running_mean, eg_tensor *running_var,
+                              const eg_batch_norm_options *options)
 {
     static const char name[] = "batch_norm";
-    eg_batch_norm_options given = options ? *options : (eg_batch_norm_options){0};
+    eg_batch_norm_options given;
+    eg__options(&given, sizeof given, options);
     eg__norm_opts o = {.eps = given.eps, .relu = given.relu};
     double momentum = given.momentum == 0 ? 0.1 : given.momentum;
     if (check_images(name, x) || check_channels(name, weight, "weight", x->shape[1]) ||
@@ -250,8 +258,9 @@ eg_tensor *eg_batch_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, 
     if (!(momentum > 0 && momentum <= 1)) {
         return eg__fail_null(EG_EINVAL, name, "momentum %g is outside 0..1", momentum);
     }
-    return given.training ? train(x, weight, bias, running_mean, running_var, &o, momentum, given.biased)
-                          : evaluate(x, weight, bias, running_mean, running_var, &o);
+    return given.training
+               ? train(x, weight, bias, running_mean, running_var, &o, momentum, given.biased)
+               : evaluate(x, weight, bias, running_mean, running_var, &o);
 }
 
 eg_tensor *eg_scale_channels(eg_tensor *x, eg_tensor *scale, eg_tensor *shift)
@@ -272,8 +281,8 @@ static eg_tensor *group_norm(const char *name, eg_tensor *x, int64_t groups, eg_
 {
     eg__norm_opts o = {.eps = options ? options->eps : 0, .groups = groups};
     int64_t channels = x->shape[1];
-    if (check_channels(name, weight, "weight", channels) || check_channels(name, bias, "bias", channels) ||
-        check_eps(name, &o.eps)) {
+    if (check_channels(name, weight, "weight", channels) ||
+        check_channels(name, bias, "bias", channels) || check_eps(name, &o.eps)) {
         return NULL;
     }
     if (groups < 1 || channels % groups) {
@@ -285,8 +294,9 @@ static eg_tensor *group_norm(const char *name, eg_tensor *x, int64_t groups, eg_
         size *= x->shape[d];
     }
     if (size < 2) {
-        return eg__fail_null(EG_ESHAPE, name, "x %s has %lld values to normalise together, at least 2 are "
-                             "needed", EG__SHAPE_OF(x), (long long)size);
+        return eg__fail_null(EG_ESHAPE, name,
+                             "x %s has %lld values to normalise together, must be 2 or more",
+                             EG__SHAPE_OF(x), (long long)size);
     }
     return run1(&eg__op_group_norm, x, weight, bias, &o);
 }
@@ -294,8 +304,9 @@ static eg_tensor *group_norm(const char *name, eg_tensor *x, int64_t groups, eg_
 eg_tensor *eg_group_norm_with(eg_tensor *x, int64_t groups, eg_tensor *weight, eg_tensor *bias,
                               const eg_group_norm_options *options)
 {
-    return check_images("group_norm", x) ? NULL
-                                         : group_norm("group_norm", x, groups, weight, bias, options);
+    return check_images("group_norm", x)
+               ? NULL
+               : group_norm("group_norm", x, groups, weight, bias, options);
 }
 
 eg_tensor *eg_instance_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
@@ -309,8 +320,8 @@ eg_tensor *eg_instance_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bia
 
 /* ---- layer norm ----------------------------------------------------------------------------- */
 
-static eg_status check_trailing(const char *op, const eg_tensor *x, const eg_tensor *t, const char *name,
-                                int axes)
+static eg_status check_trailing(const char *op, const eg_tensor *x, const eg_tensor *t,
+                                const char *name, int axes)
 {
     if (!t) {
         return EG_OK;
@@ -319,37 +330,39 @@ static eg_status check_trailing(const char *op, const eg_tensor *x, const eg_ten
         return eg__why();
     }
     if (!eg__is_float(t->dtype)) {
-        return eg__fail(EG_EDTYPE, op, "%s is %s, not a float", name, eg_dtype_name((eg_dtype)t->dtype));
+        return eg__fail(EG_EDTYPE, op, "%s is %s, not a float", name,
+                        eg_dtype_name((eg_dtype)t->dtype));
     }
     bool same = t->ndim == axes;
     for (int d = 0; same && d < axes; d++) {
         same = t->shape[d] == x->shape[x->ndim - axes + d];
     }
     return same ? EG_OK
-                : eg__fail(EG_ESHAPE, op, "%s is %s, not the last %d axes of x %s", name, EG__SHAPE_OF(t),
-                           axes, EG__SHAPE_OF(x));
+                : eg__fail(EG_ESHAPE, op, "%s is %s, not the last %d axes of x %s", name,
+                           EG__SHAPE_OF(t), axes, EG__SHAPE_OF(x));
 }
 
-static eg_tensor *layer_norm(const char *name, eg_tensor *x, eg_tensor *weight, eg_tensor *bias, bool root,
-                             const eg_layer_norm_options *options)
+static eg_tensor *layer_norm(const char *name, eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
+                             bool root, const eg_layer_norm_options *options)
 {
-    eg__norm_opts o = {.eps = options ? options->eps : 0, .root = root, .axes = options ? options->axes : 0};
+    eg__norm_opts o = {
+        .eps = options ? options->eps : 0, .root = root, .axes = options ? options->axes : 0};
     if (eg__check(x, name, "x") || (weight && eg__check(weight, name, "weight"))) {
         return NULL;
     }
     o.axes = o.axes ? o.axes : weight ? weight->ndim : 1;
     if (o.axes < 1 || o.axes > x->ndim) {
-        return eg__fail_null(EG_ESHAPE, name, "%d trailing axes of x %s, 1..%d are possible", o.axes,
-                             EG__SHAPE_OF(x), x->ndim);
+        return eg__fail_null(EG_ESHAPE, name, "%d trailing axes of x %s, 1..%d are possible",
+                             o.axes, EG__SHAPE_OF(x), x->ndim);
     }
-    if (check_trailing(name, x, weight, "weight", o.axes) || check_trailing(name, x, bias, "bias", o.axes) ||
-        check_eps(name, &o.eps)) {
+    if (check_trailing(name, x, weight, "weight", o.axes) ||
+        check_trailing(name, x, bias, "bias", o.axes) || check_eps(name, &o.eps)) {
         return NULL;
     }
     for (int d = x->ndim - o.axes; d < x->ndim; d++) {
         if (x->shape[d] == 0) {
-            return eg__fail_null(EG_ESHAPE, name, "axis %d of x %s is empty: nothing to normalise", d,
-                                 EG__SHAPE_OF(x));
+            return eg__fail_null(EG_ESHAPE, name, "axis %d of x %s is empty: nothing to normalise",
+                                 d, EG__SHAPE_OF(x));
         }
     }
     return run1(&eg__op_layer_norm, x, weight, bias, &o);
@@ -364,4 +377,38 @@ eg_tensor *eg_layer_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
 eg_tensor *eg_rms_norm_with(eg_tensor *x, eg_tensor *weight, const eg_layer_norm_options *options)
 {
     return layer_norm("rms_norm", x, weight, NULL, true, options);
+}
+
+/* ---- local response norm --------------------------------------------------------------------- */
+
+eg_tensor *eg_local_response_norm_with(eg_tensor *x, const eg_local_response_norm_options *options)
+{
+    static const char name[] = "local_response_norm";
+    eg_local_response_norm_options o;
+    eg__options(&o, sizeof o, options);
+    if (check_images(name, x)) {
+        return NULL;
+    }
+    o.channels = o.channels ? o.channels : 5;
+    o.alpha = o.alpha == 0 ? 1e-4 : o.alpha;
+    o.beta = o.beta == 0 ? 0.75 : o.beta;
+    o.k = o.k == 0 ? 1 : o.k;
+    if (o.channels < 1 || o.channels > INT32_MAX || !isfinite(o.alpha + o.beta + o.k)) {
+        return eg__fail_null(EG_EINVAL, name,
+                             "%lld channels, alpha %g, beta %g, k %g: at least 1, and finite",
+                             (long long)o.channels, o.alpha, o.beta, o.k);
+    }
+    /* The channels as an axis to pool along. */
+    int64_t spatial = x->n / eg__max(1, x->shape[0]) / eg__max(1, x->shape[1]);
+    eg_pool_options window = {.kernels = {o.channels, 1}, .stride = 1,
+                              .pads = {{o.channels / 2, (o.channels - 1) / 2}}};
+    eg_scope s = eg_scope_push();
+    eg_tensor *squares = eg_reshape(eg_square(x), EG_SHAPE(x->shape[0], 1, x->shape[1], spatial));
+    eg_tensor *mean = squares ? eg_avg_pool2d_with(squares, &window) : NULL;
+    mean = mean ? eg_reshape(mean, eg_shape_of(x)) : NULL;
+    if (!mean) {
+        return eg_scope_pop(s, NULL);
+    }
+    eg_tensor *scale = eg_add_scalar(eg_mul_scalar(mean, o.alpha), o.k);
+    return eg_scope_pop(s, eg_mul(x, eg_pow_scalar(scale, -o.beta)));
 }

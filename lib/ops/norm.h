@@ -4,8 +4,8 @@
 
 #include "lib/internal.h"
 
-/* Images seen as units of contiguous memory that hold all channels or one: rows of channels if they lie
- * channels-last, planes of one channel if not. Sums are made per unit and channel, in an array
+/* Images seen as units of contiguous memory that hold all channels or one: rows of channels if they
+ * lie channels-last, planes of one channel if not. Sums are made per unit and channel, in an array
  * [images][per_image][channels]; so results do not depend on the number of threads. */
 typedef struct eg__units {
     bool last;
@@ -15,7 +15,7 @@ typedef struct eg__units {
     int64_t count;     /* units in all */
 } eg__units;
 
-/* x is dense or channels-last. `merged`: images do not matter, a channels-last batch is one image. */
+/* x is dense or channels-last. `merged`: a channels-last batch counts as one image. */
 static inline eg__units eg__units_of(const eg_tensor *x, bool merged)
 {
     enum { ELEMENTS = 65536 };
@@ -46,8 +46,9 @@ static inline eg__unit eg__unit_of(const eg__units *u, int64_t i)
         return (eg__unit){i * u->spatial, u->spatial, 1, i, i / u->channels, i % u->channels};
     }
     int64_t image = i / u->per_image, first = i % u->per_image * u->rows;
-    return (eg__unit){(image * u->spatial + first) * u->channels, eg__min(u->rows, u->spatial - first),
-                      u->channels, i * u->channels, image, 0};
+    int64_t rows = eg__min(u->rows, u->spatial - first);
+    return (eg__unit){(image * u->spatial + first) * u->channels, rows, u->channels,
+                      i * u->channels, image, 0};
 }
 
 #endif

@@ -38,7 +38,8 @@ static eg_tensor *scale_channels(eg_tensor *const *x, int n, void *user)
 
 static eg_tensor *group_norm(eg_tensor *const *x, int n, void *user)
 {
-    return eg_group_norm(x[0], *(int64_t *)user, n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL, .eps = 1e-3);
+    return eg_group_norm(x[0], *(int64_t *)user, n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL,
+                         .eps = 1e-3);
 }
 
 static eg_tensor *instance_norm(eg_tensor *const *x, int n, void *user)
@@ -49,7 +50,8 @@ static eg_tensor *instance_norm(eg_tensor *const *x, int n, void *user)
 
 static eg_tensor *layer_norm(eg_tensor *const *x, int n, void *user)
 {
-    return eg_layer_norm(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL, .axes = user ? *(int *)user : 0);
+    return eg_layer_norm(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL,
+                         .axes = user ? *(int *)user : 0);
 }
 
 static eg_tensor *layer_norm_bias(eg_tensor *const *x, int n, void *user)
@@ -61,6 +63,12 @@ static eg_tensor *layer_norm_bias(eg_tensor *const *x, int n, void *user)
 static eg_tensor *rms_norm(eg_tensor *const *x, int n, void *user)
 {
     return eg_rms_norm(x[0], n > 1 ? x[1] : NULL, .axes = user ? *(int *)user : 0, .eps = 1e-3);
+}
+
+static eg_tensor *response(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    return eg_local_response_norm(x[0], .channels = *(int64_t *)user, .alpha = 0.5);
 }
 
 #define OPTIONS(name, ...)                                                                         \
@@ -87,12 +95,17 @@ EGT_CASES(
     {BATCH, "weight only", batch_norm, {X(2, 3, 4), W(3)}, 2, 0, 0, 0, &training},
     {BATCH, "volumes", batch_norm, {X(2, 2, 3, 2, 3), W(2), X(2)}, 3, 0, 0, 0, &training},
     {BATCH, "relu", batch_norm, {X(3, 4, 5, 2), W(4), X(4)}, 3, EGT_NO_HALF, 0, 0, &training_relu},
-    {BATCH, "many channels", batch_norm, {X(5, 1030), W(1030), X(1030)}, 3, EGT_NO_HALF, 0, 0, &training},
-    {BATCH, "wide images", batch_norm, {X(2, 3, 40, 31), W(3), X(3)}, 3, EGT_NO_HALF, 0, 0, &training},
-    {BATCH, "updates", batch_norm_updates, {X(3, 4, 5), W(4), X(4)}, 3, EGT_NO_GRAD, 0, 0, &training},
-    {BATCH, "slow updates", batch_norm_updates, {X(9, 4), W(4), X(4)}, 3, EGT_NO_GRAD, 0, 0, &training_slow},
+    {BATCH, "many channels", batch_norm, {X(5, 1030), W(1030), X(1030)}, 3,
+     EGT_NO_HALF, 0, 0, &training},
+    {BATCH, "wide images", batch_norm, {X(2, 3, 40, 31), W(3), X(3)}, 3,
+     EGT_NO_HALF, 0, 0, &training},
+    {BATCH, "updates", batch_norm_updates, {X(3, 4, 5), W(4), X(4)}, 3,
+     EGT_NO_GRAD, 0, 0, &training},
+    {BATCH, "slow updates", batch_norm_updates, {X(9, 4), W(4), X(4)}, 3,
+     EGT_NO_GRAD, 0, 0, &training_slow},
     {BATCH, "empty batch", batch_norm, {X(0, 4, 3, 3), W(4), X(4)}, 3, 0, 0, 0, &training},
-    {"scale_channels", "fixed statistics", batch_norm_fixed, {X(3, 4, 5), W(4), X(4), X(4), W(4)}, 5, 0, 0, 0,
+    {"scale_channels", "fixed statistics", batch_norm_fixed, {X(3, 4, 5), W(4), X(4), X(4), W(4)},
+     5, 0, 0, 0,
      &fixed},
     {"scale_channels", "fixed, relu", batch_norm_fixed, {X(3, 4, 5, 2), W(4), X(4), X(4), W(4)}, 5,
      EGT_NO_HALF, 0, 0, &fixed_relu},
@@ -113,4 +126,6 @@ EGT_CASES(
     {LAYER, "wide", layer_norm, {X(70, 1029), W(1029), X(1029)}, 3, EGT_NO_HALF, 0, 0, NULL},
     {LAYER, "no rows", layer_norm, {X(0, 5), W(5), X(5)}, 3, 0, 0, 0, NULL},
     {LAYER, "rms", rms_norm, {X(4, 5), W(5)}, 2, 0, 0, 0, NULL},
-    {LAYER, "plain rms", rms_norm, {X(2, 3, 4)}, 1, 0, 0, 0, &axes2})
+    {LAYER, "plain rms", rms_norm, {X(2, 3, 4)}, 1, 0, 0, 0, &axes2},
+    {"avg_pool", "local response", response, {X(2, 6, 3, 2)}, 1, 0, 0, 0, &three},
+    {"avg_pool", "even local response", response, {X(2, 5, 3)}, 1, 0, 0, 0, &two})

@@ -1,0 +1,118 @@
+/* pool.c - cases of pooling. */
+#include "tests/cases.h"
+
+#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
+
+static eg_tensor *max_pool(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    return eg_ndim(x[0]) == 3   ? eg_max_pool1d_with(x[0], user)
+           : eg_ndim(x[0]) == 4 ? eg_max_pool2d_with(x[0], user)
+                                : eg_max_pool3d_with(x[0], user);
+}
+
+static eg_tensor *avg_pool(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    return eg_ndim(x[0]) == 3   ? eg_avg_pool1d_with(x[0], user)
+           : eg_ndim(x[0]) == 4 ? eg_avg_pool2d_with(x[0], user)
+                                : eg_avg_pool3d_with(x[0], user);
+}
+
+/* Smooth in x, so that the second derivative sees max_pool_grad and max_pool_take. */
+static eg_tensor *max_of_squares(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    return eg_square(eg_max_pool2d_with(eg_square(x[0]), user));
+}
+
+static eg_tensor *places(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    eg_tensor *indices;
+    eg_pool_options o = *(eg_pool_options *)user;
+    o.indices = &indices;
+    return eg_max_pool2d_with(x[0], &o) ? indices : NULL;
+}
+
+static eg_tensor *adaptive_max(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    return eg_adaptive_max_pool(x[0], *(eg_shape *)user);
+}
+
+static eg_tensor *adaptive_avg(eg_tensor *const *x, int n, void *user)
+{
+    (void)n;
+    return eg_adaptive_avg_pool(x[0], *(eg_shape *)user);
+}
+
+static eg_tensor *unpool(eg_tensor *const *x, int n, void *user)
+{
+    (void)n, (void)user;
+    return eg_max_unpool(x[0], x[1], EG_SHAPE(5, 4));
+}
+
+#define OPTIONS(name, ...)                                                                         \
+    static eg_pool_options name = {.size = sizeof(eg_pool_options), __VA_ARGS__};
+OPTIONS(k2, .kernel = 2)
+OPTIONS(k3s2p1, .kernel = 3, .stride = 2, .padding = 1)
+OPTIONS(k3s1same, .kernel = 3, .stride = 1, .padding = EG_SAME)
+OPTIONS(k3s2same, .kernel = 3, .stride = 2, .padding = EG_SAME)
+OPTIONS(k3s2ceil, .kernel = 3, .stride = 2, .padding = 1, .ceil_mode = true)
+OPTIONS(k2d2, .kernel = 2, .stride = 1, .dilation = 2)
+OPTIONS(k3s3p1, .kernel = 3, .padding = 1)
+OPTIONS(k2s3, .kernel = 2, .stride = 3)
+OPTIONS(uneven, .kernels = {3, 2}, .strides = {1, 2}, .pads = {{2, 0}, {0, 1}})
+OPTIONS(excluded, .kernel = 3, .stride = 2, .padding = 1, .exclude_pad = true)
+OPTIONS(wide, .kernels = {17, 18}, .strides = {5, 3}, .padding = 4)
+OPTIONS(long_row, .kernels = {1, 40}, .strides = {1, 7})
+static eg_shape whole = DIMS(1, 1), three_two = DIMS(3, 2), five = DIMS(5), cube = DIMS(2, 1, 3);
+
+#define MAX    "max_pool max_pool_grad"
+#define AVG    "avg_pool avg_pool_grad"
+#define X(...) {DIMS(__VA_ARGS__), -2, 2, 0}
+
+EGT_CASES(
+    pool,
+    {MAX, "2x2", max_pool, {X(2, 3, 6, 7)}, 1, 0, 0, 0, &k2},
+    {MAX, "3x3 s2 p1", max_pool, {X(2, 3, 7, 6)}, 1, 0, 0, 0, &k3s2p1},
+    {MAX, "3x3 SAME", max_pool, {X(1, 5, 5, 4)}, 1, 0, 0, 0, &k3s1same},
+    {MAX, "3x3 s2 SAME", max_pool, {X(1, 5, 6, 5)}, 1, 0, 0, 0, &k3s2same},
+    {MAX, "ceil", max_pool, {X(1, 2, 6, 8)}, 1, 0, 0, 0, &k3s2ceil},
+    {MAX, "dilated", max_pool, {X(1, 2, 5, 6)}, 1, 0, 0, 0, &k2d2},
+    {MAX, "gaps", max_pool, {X(1, 2, 8, 8)}, 1, 0, 0, 0, &k2s3},
+    {MAX, "stride 3", max_pool, {X(1, 2, 8, 9)}, 1, 0, 0, 0, &k3s3p1},
+    {MAX, "uneven", max_pool, {X(1, 2, 5, 6)}, 1, 0, 0, 0, &uneven},
+    {MAX, "line", max_pool, {X(2, 3, 9)}, 1, 0, 0, 0, &k3s2p1},
+    {MAX, "volume", max_pool, {X(1, 2, 4, 5, 4)}, 1, 0, 0, 0, &k3s2p1},
+    {MAX, "window of 306 cells", max_pool, {X(1, 3, 20, 21)}, 1, EGT_NO_HALF, 0, 0, &wide},
+    {MAX, "many channels", max_pool, {X(1, 300, 4, 5)}, 1, EGT_NO_HALF, 0, 0, &k2},
+    {MAX, "long rows", max_pool, {X(1, 1, 2, 700)}, 1, EGT_NO_HALF, 0, 0, &k2},
+    {MAX, "no images", max_pool, {X(0, 3, 6, 6)}, 1, 0, 0, 0, &k2},
+    {MAX, "no cells", max_pool, {X(2, 3, 0, 6)}, 1, 0, 0, 0, &k2},
+    {"max_pool_take", "squares", max_of_squares, {X(1, 2, 5, 4)}, 1, EGT_NO_HALF, 0, 0, &k3s2p1},
+    {"max_pool_take", "large squares", max_of_squares, {X(1, 2, 18, 19)}, 1, EGT_NO_HALF, 0, 0,
+     &wide},
+    {"max_pool_places", "indices", places, {X(2, 3, 7, 6)}, 1, EGT_NO_GRAD | EGT_NO_HALF, 0,
+     0, &k3s2p1},
+    {MAX, "adaptive", adaptive_max, {X(2, 3, 7, 5)}, 1, 0, 0, 0, &three_two},
+    {MAX, "adaptive line", adaptive_max, {X(2, 2, 7)}, 1, 0, 0, 0, &five},
+    {MAX, "all", adaptive_max, {X(2, 3, 4, 5)}, 1, 0, 0, 0, &whole},
+    {AVG, "2x2", avg_pool, {X(2, 3, 6, 7)}, 1, 0, 0, 0, &k2},
+    {AVG, "3x3 s2 p1", avg_pool, {X(2, 3, 7, 6)}, 1, 0, 0, 0, &k3s2p1},
+    {AVG, "excluded", avg_pool, {X(2, 3, 7, 6)}, 1, 0, 0, 0, &excluded},
+    {AVG, "SAME", avg_pool, {X(2, 3, 6, 5)}, 1, 0, 0, 0, &k3s2same},
+    {AVG, "ceil", avg_pool, {X(1, 2, 6, 8)}, 1, 0, 0, 0, &k3s2ceil},
+    {AVG, "uneven", avg_pool, {X(1, 2, 5, 6)}, 1, 0, 0, 0, &uneven},
+    {AVG, "line", avg_pool, {X(2, 3, 9)}, 1, 0, 0, 0, &k3s1same},
+    {AVG, "volume", avg_pool, {X(1, 2, 4, 5, 4)}, 1, 0, 0, 0, &excluded},
+    {AVG, "wide", avg_pool, {X(1, 3, 20, 21)}, 1, EGT_NO_HALF, 0, 0, &wide},
+    {AVG, "long rows", avg_pool, {X(1, 2, 2, 700)}, 1, EGT_NO_HALF, 0, 0, &long_row},
+    {AVG, "many channels", avg_pool, {X(1, 300, 4, 5)}, 1, EGT_NO_HALF, 0, 0, &k2},
+    {AVG, "no cells", avg_pool, {X(2, 3, 6, 0)}, 1, 0, 0, 0, &k2},
+    {AVG, "adaptive", adaptive_avg, {X(2, 3, 7, 5)}, 1, 0, 0, 0, &three_two},
+    {AVG, "adaptive volume", adaptive_avg, {X(1, 2, 3, 2, 4)}, 1, 0, 0, 0, &cube},
+    {AVG, "all", adaptive_avg, {X(2, 3, 4, 5)}, 1, 0, 0, 0, &whole},
+    {"scatter_add", "unpool", unpool, {X(2, 2, 2, 3), {DIMS(2, 2, 2, 3), 0, 20, 1 + EG_I64}}, 2,
+     0, 2, 0, NULL})

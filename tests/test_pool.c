@@ -1,0 +1,135 @@
+/* test_pool.c - maxima, places, NaN, layouts and refusals of pooling. */
+#include "tests/egt.h"
+
+EGT(maxima_and_their_places)
+{
+    eg_tensor *x = eg_from_values(EG_SHAPE(1, 1, 3, 4), EG_F32,
+                                  (double[]){1, 2, 3, 4, 8, 7, 6, 5, 9, 9, 1, 0});
+    eg_tensor *at, *y = eg_max_pool2d(x, .kernel = 2, .stride = 1, .indices = &at);
+    static const double want[] = {8, 7, 6, 9, 9, 6}, place[] = {4, 5, 6, 8, 9, 6};
+    EGT_EQ(eg_dtype_of(at), EG_I64);
+    for (int i = 0; i < 6; i++) {
+        EGT_EQ(eg_get(y, i), want[i]);
+        EGT_EQ(eg_get(at, i), place[i]);
+    }
+    eg_tensor *back = eg_max_unpool(y, at, EG_SHAPE(3, 4));
+    EGT_EQ(eg_get(back, 4), 8);
+    EGT_EQ(eg_get(back, 6), 12); /* two windows share it */
+    EGT_EQ(eg_get(back, 0), 0);
+}
+
+/* Padding is below everything, NaN above everything, whatever the layout. */
+EGT(special_values_in_windows)
+{
+    for (int k = 0; k < 4; k++) {
+        eg_scope s = eg_scope_push();
+        snprintf(egt_case, sizeof egt_case, "special values, %s, %s",
+                 k & 1 ? "channels-last" : "planes", k & 2 ? "f64" : "f32");
+        eg_tensor *x = eg_full(EG_SHAPE(1, 3, 4, 4), -(double)INFINITY, k & 2 ? EG_F64 : EG_F32);
+        eg_set(x, 5, (double)NAN);
+        eg_set(x, 16 + 5, -3);
+        x = k & 1 ? eg_channels_last(x) : x;
+        eg_tensor *at,
+            *y = eg_max_pool2d(x, .kernel = 3, .stride = 2, .padding = 1, .indices = &at);
+        EGT_CHECK(isnan(eg_get(y, 0)) && eg_get(at, 0) == 5);
+        EGT_CHECK(eg_get(y, 4) == -3 && eg_get(at, 4) == 5);
+        EGT_CHECK(eg_get(y, 8) == -(double)INFINITY && eg_get(at, 8) == 0);
+        EGT_CHECK(eg_get(y, 11) == -(double)INFINITY && eg_get(at, 11) == 5);
+        eg_scope_pop(s, NULL);
+    }
+}
+
+EGT(a_mean_counts_what_it_says)
+{
+    eg_tensor *x = eg_ones(EG_SHAPE(1, 1, 3, 3), EG_F32);
+    EGT_NEAR(eg_get(eg_avg_pool2d(x, .kernel = 2, .stride = 2, .padding = 1), 0), 0.25, 1e-7);
+    EGT_NEAR(
+        eg_get(eg_avg_pool2d(x, .kernel = 2, .stride = 2, .padding = 1, .exclude_pad = true), 0), 1,
+        1e-7);
+    EGT_NEAR(eg_get(eg_avg_pool2d(x, .kernel = 2, .padding = EG_SAME), 3), 1, 1e-7);
+    EGT_NEAR(eg_get(eg_avg_pool2d(x, .kernel = 2, .ceil_mode = true), 3), 1,
+             1e-7); /* behind is not counted */
+}
+
+EGT(pooling_keeps_the_layout_and_the_numbers)
+{
+    int threads = eg_threads();
+    eg_tensor *x = egt_random(EG_SHAPE(4, 19, 33, 30), EG_F32, -1, 1), *last = eg_channels_last(x);
+    for (int k = 0; k < 3; k++) {
+        eg_tensor *y[3], *g[3];
+        for (int i = 0; i < 3; i++) {
+            eg_tensor *in = i ? last : x;
+            eg_set_threads(i == 2 ? 1 : threads);
+            eg_tape tape = eg_tape_open();
+            eg_tape_watch(tape, in);
+            y[i] = k == 0   ? eg_max_pool2d(in, .kernel = 3, .stride = 2, .padding = 1)
+                   : k == 1 ? eg_avg_pool2d(in, .kernel = 3, .stride = 2, .padding = EG_SAME)
+                            : eg_adaptive_avg_pool(in, EG_SHAPE(7, 4));
+            EGT_CHECK(eg_is_channels_last(y[i]) == (i > 0));
+            EGT_OK(eg_tape_gradients(tape, eg_sum(eg_square(y[i])), &in, 1, &g[i]));
+        }
+        eg_set_threads(threads);
+        EGT_CHECK(egt_distance(y[0], y[1]) < 1e-6 && egt_distance(g[0], g[1]) < 1e-5);
+        EGT_EQ(egt_distance(y[1], y[2]), 0);
+        EGT_EQ(egt_distance(g[1], g[2]), 0);
+    }
+}
+
+EGT(a_large_mean_loses_no_digits)
+{
+    eg_tensor *x = eg_full(EG_SHAPE(1, 20, 300, 200), 0.1, EG_F32);
+    EGT_NEAR(eg_get(eg_adaptive_avg_pool(x, EG_SHAPE(1, 1)), 3), (double)0.1f, 1e-6);
+    EGT_NEAR(eg_get(eg_adaptive_avg_pool(eg_channels_last(x), EG_SHAPE(1, 1)), 3), (double)0.1f,
+             1e-6);
+}
+
+EGT(bad_pools_are_refused)
+{
+    eg_tensor *x = eg_ones(EG_SHAPE(1, 2, 5, 6), EG_F32), *at;
+    EGT_REFUSED(eg_max_pool2d(NULL, .kernel = 2), EG_EINVAL, "x");
+    EGT_REFUSED(eg_max_pool2d(x, .stride = 1), EG_EINVAL, "no kernel");
+    EGT_REFUSED(eg_max_pool2d(x, .kernel = -1), EG_EINVAL, "kernel is -1");
+    EGT_REFUSED(eg_max_pool2d(x, .kernel = 2, .stride = -2), EG_EINVAL, "stride is -2");
+    EGT_REFUSED(eg_max_pool2d(x, .kernel = 2, .padding = -2), EG_EINVAL, "padding is -2");
+    EGT_REFUSED(eg_max_pool2d(x, .kernel = 2, .dilation = INT64_MAX), EG_EINVAL, "dilation");
+    EGT_REFUSED(eg_max_pool2d(x, .kernels = {2, 2, 2}), EG_EINVAL, "spatial axis 2");
+    EGT_REFUSED(eg_max_pool2d(x, .kernel = 2, .padding = 1, .pads = {{1, 1}}), EG_EINVAL, "both");
+    EGT_REFUSED(eg_max_pool2d(x, .kernel = 7), EG_ESHAPE, "window of 7 cells");
+    EGT_REFUSED(eg_max_pool2d(x, .kernel = 2, .padding = 2, .ceil_mode = true), EG_ESHAPE,
+                "padding be smaller");
+    EGT_REFUSED(
+        eg_max_pool1d(eg_ones(EG_SHAPE(1, 1, 1), EG_F32), .kernel = 2, .dilation = 3, .padding = 2),
+        EG_ESHAPE, "nothing but padding");
+    EGT_REFUSED(eg_max_pool2d(x, .kernel = INT32_MAX, .padding = EG_SAME), EG_ESHAPE, "too large");
+    EGT_REFUSED(eg_max_pool1d(x, .kernel = 2), EG_ESHAPE, "1 spatial");
+    EGT_REFUSED(eg_max_pool3d(x, .kernel = 2), EG_ESHAPE, "3 spatial");
+    EGT_REFUSED(eg_max_pool2d(eg_ones(EG_SHAPE(1, 2, 5, 6), EG_I32), .kernel = 2), EG_EDTYPE,
+                "i32");
+    EGT_REFUSED(eg_max_pool2d(x, .kernel = 2, .exclude_pad = true), EG_EINVAL, "exclude_pad");
+    EGT_REFUSED(eg_avg_pool2d(x, .kernel = 2, .dilation = 2), EG_EINVAL, "dilation");
+    EGT_REFUSED(eg_avg_pool2d(x, .kernel = 2, .indices = &at), EG_EINVAL, "indices");
+    EGT_REFUSED(eg_adaptive_avg_pool(x, EG_SHAPE(0, 1)), EG_ESHAPE, "size 0");
+    EGT_REFUSED(eg_adaptive_max_pool(x, EG_SHAPE(2, -1)), EG_ESHAPE, "size -1");
+    EGT_REFUSED(eg_adaptive_max_pool(x, EG_SHAPE(2)), EG_ESHAPE, "1 spatial");
+    EGT_REFUSED(eg_adaptive_max_pool(x, EG_SCALAR), EG_ESHAPE, "0 sizes");
+    EGT_EQ(eg_size(eg_adaptive_avg_pool(x, EG_SHAPE(8, 9)), 3), 9); /* windows may repeat cells */
+}
+
+/* An argmax that points outside is refused by what follows it. */
+EGT(bad_places_are_refused)
+{
+    eg_tensor *y = eg_ones(EG_SHAPE(1, 1, 2, 2), EG_F32);
+    static const double bad[] = {20, -21, 9e15, -9e15};
+    for (int i = 0; i < 4; i++) {
+        eg_tensor *at = eg_zeros(EG_SHAPE(1, 1, 2, 2), EG_I64);
+        eg_set(at, 2, bad[i]);
+        EGT_REFUSED(eg_max_unpool(y, at, EG_SHAPE(4, 5)), EG_EINDEX, "");
+    }
+    EGT_REFUSED(eg_max_unpool(y, eg_zeros(EG_SHAPE(1, 1, 2), EG_I64), EG_SHAPE(4, 5)), EG_ESHAPE,
+                "indices");
+    EGT_REFUSED(eg_max_unpool(y, eg_zeros(EG_SHAPE(1, 1, 2, 2), EG_F32), EG_SHAPE(4, 5)), EG_EDTYPE,
+                "");
+    EGT_REFUSED(eg_max_unpool(y, NULL, EG_SHAPE(4, 5)), EG_EINVAL, "indices");
+    EGT_REFUSED(eg_max_unpool(y, eg_zeros(EG_SHAPE(1, 1, 2, 2), EG_I64), EG_SHAPE(4, -5)),
+                EG_ESHAPE, "negative");
+}
