@@ -1,4 +1,4 @@
-/* work_train.c - recurrent layers over sequences, and optimizer steps. */
+/* work_train.c - recurrent layers over sequences, losses, and optimizer steps. */
 #include "work.h"
 
 #define INT(key) bench_int(w->c, key)
@@ -65,6 +65,22 @@ static bool make_gru(work *w)
     return make_recurrent(w, 3, gru);
 }
 
+static eg_tensor *cross_entropy(work *w)
+{
+    return eg_cross_entropy(w->x[0], w->x[1]);
+}
+
+static bool make_cross_entropy(work *w)
+{
+    int64_t rows = INT("rows"), cols = INT("cols");
+    w->x[0] = work_random(EG_SHAPE(rows, cols), -0.5, 0.5);
+    w->x[1] = eg_cast(work_random(EG_SHAPE(rows), 0, (double)cols), EG_I64);
+    w->wanted = 1;
+    w->forward = cross_entropy;
+    w->step = bench_is(w->c, "dir", "fwd") ? step_forward : step_train;
+    return w->x[0] && w->x[1];
+}
+
 /* Parameters and their gradients live as long as the case, the optimizer until it is dropped. */
 static eg_tensor *parameters[MANY], *gradients[MANY];
 
@@ -99,5 +115,6 @@ static bool make_adam(work *w)
 }
 
 const work_op work_train[] = {
-    {"sgd", make_sgd}, {"adam", make_adam}, {"lstm", make_lstm}, {"gru", make_gru}, {NULL, NULL},
+    {"sgd", make_sgd}, {"adam", make_adam}, {"lstm", make_lstm},
+    {"gru", make_gru}, {"cross_entropy", make_cross_entropy}, {NULL, NULL},
 };

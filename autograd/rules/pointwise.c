@@ -89,6 +89,12 @@ static eg_tensor *pow_db(eg__walk *w, eg_tensor *a, eg_tensor *y)
 {
     return SEL(EQ(a, C(0)), C(0), MUL(y, eg_log(a)));
 }
+/* log b, which counts for 0 where a = 0 leaves it undefined */
+static eg_tensor *xlogy_da(eg__walk *w, eg_tensor *a, eg_tensor *b)
+{
+    return SEL(eg_logical_and(EQ(a, C(0)), LE(b, C(0))), C(0), eg_log(b));
+}
+#define XLOGY_DA(a, b)  xlogy_da(w, a, b)
 #define POW_DA(a, b)    pow_da(w, a, b)
 #define POW_DB(a, b, y) pow_db(w, a, y)
 

@@ -1,121 +1,334 @@
-/* loss.c - losses as compositions. */
-#include "lib/optable.h"
+/* loss.c - losses: cross entropy of labels as an op of its own, the others as compositions. */
+#include "lib/ops/infer.h"
+#include "lib/ops/options.h"
 
-/* The elements' losses, reduced; `count` divides the mean. */
-static eg_tensor *reduce(eg_tensor *each, eg_reduction how, double count)
+/* The losses reduced; `count` divides the mean. */
+static eg_tensor *reduce(const char *op, eg_tensor *each, eg_reduction how, double count)
 {
-    switch (how) {
-    case EG_NONE:
+    if (!each || how == EG_NONE) {
         return each;
-    case EG_SUM:
-        return eg_sum(each);
-    default:
-        return eg_mul_scalar(eg_sum(each), count > 0 ? 1 / count : 0);
     }
+    if ((unsigned)how > EG_BATCH_MEAN) {
+        return eg__fail_null(EG_EINVAL, op, "reduction is %d, which is none", (int)how);
+    }
+    if (how == EG_BATCH_MEAN) {
+        count = each->ndim ? (double)each->shape[0] : 1;
+    }
+    eg_tensor *sum = eg_sum(each);
+    return how == EG_SUM || count == 1 ? sum : eg_mul_scalar(sum, count > 0 ? 1 / count : 0);
 }
 
-static eg_tensor *finish(eg_scope s, eg_tensor *each, const eg_loss_options *o)
+/* ---- element by element ---------------------------------------------------------------------- */
+
+static const eg_loss_options plain = {0};
+
+static eg_tensor *finish(const char *op, eg_scope s, eg_tensor *each, const eg_loss_options *o)
 {
-    return eg_scope_pop(s, each ? reduce(each, o ? o->reduction : EG_MEAN, (double)each->n) : NULL);
+    each = each && o->weight ? eg_mul(each, o->weight) : each;
+    return eg_scope_pop(s, each ? reduce(op, each, o->reduction, (double)each->n) : NULL);
 }
 
 eg_tensor *eg_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
     eg_scope s = eg_scope_push();
-    return finish(s, eg_abs(eg_sub(x, y)), o);
+    return finish("l1_loss", s, eg_abs(eg_sub(x, y)), o ? o : &plain);
 }
 
 eg_tensor *eg_mse_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
     eg_scope s = eg_scope_push();
-    return finish(s, eg_square(eg_sub(x, y)), o);
+    return finish("mse_loss", s, eg_square(eg_sub(x, y)), o ? o : &plain);
+}
+
+/* scale d^2 / 2 for |d| <= edge, beyond as a line. */
+static eg_tensor *bent(const char *op, eg_tensor *x, eg_tensor *y, double edge, double scale,
+                       const eg_loss_options *o)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *d = eg_sub(x, y), *a = eg_abs(d);
+    eg_tensor *line = eg_mul_scalar(eg_sub_scalar(a, edge / 2), edge * scale);
+    eg_tensor *curve = eg_mul_scalar(eg_square(d), 0.5 * scale);
+    return finish(op, s, eg_where(eg_le_scalar(a, edge), curve, line), o);
 }
 
 eg_tensor *eg_huber_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
-    double delta = o && o->delta != 0 ? o->delta : 1;
+    o = o ? o : &plain;
+    double delta = o->delta != 0 ? o->delta : 1;
     if (!(delta > 0)) {
         return eg__fail_null(EG_EINVAL, "huber_loss", "delta is %g, must be above 0", delta);
     }
-    eg_scope s = eg_scope_push();
-    eg_tensor *d = eg_sub(x, y), *a = eg_abs(d);
-    eg_tensor *line = eg_mul_scalar(eg_sub_scalar(a, delta / 2), delta);
-    return finish(s, eg_where(eg_le_scalar(a, delta), eg_mul_scalar(eg_square(d), 0.5), line), o);
+    return bent("huber_loss", x, y, delta, 1, o);
 }
 
-eg_tensor *eg_bce_with_logits_with(eg_tensor *x, eg_tensor *z, const eg_loss_options *o)
+eg_tensor *eg_smooth_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
-    eg_scope s = eg_scope_push();
-    /* softplus(x) - x z is the same formula, written so that it never overflows. */
-    return finish(s, eg_sub(eg_softplus(x), eg_mul(x, z)), o);
-}
-
-/* ---- cross entropy ------------------------------------------------------------------------------ */
-
-static const char me[] = "cross_entropy";
-
-/* Labels in range, in words; how many rows count. Ignored labels become 0 in `safe`. */
-static eg_status check_labels(const eg_tensor *x, const eg_tensor *labels,
-                              const eg_cross_entropy_options *o, eg_tensor *safe, eg_tensor *weight,
-                              double *count)
-{
-    *count = 0;
-    for (int64_t i = 0; i < labels->n; i++) {
-        int64_t at = eg__place(labels->ndim, labels->shape, labels->strides, i);
-        int64_t label = eg__load_int(eg__ptr(labels), labels->dtype, at);
-        bool ignored = o->ignore && label == o->ignore_index;
-        if (!ignored && (label < 0 || label >= x->shape[1])) {
-            return eg__fail(EG_EINDEX, me, "label %lld of row %lld is outside 0..%lld",
-                            (long long)label, (long long)i, (long long)x->shape[1] - 1);
-        }
-        ((int64_t *)eg__ptr(safe))[i] = ignored ? 0 : label;
-        eg__store(eg__ptr(weight), weight->dtype, i, ignored ? 0 : 1);
-        *count += !ignored;
+    o = o ? o : &plain;
+    double beta = o->beta != 0 ? o->beta : 1;
+    if (!(beta > 0)) {
+        return eg__fail_null(EG_EINVAL, "smooth_l1_loss", "beta is %g, must be above 0", beta);
     }
-    return EG_OK;
+    return bent("smooth_l1_loss", x, y, beta, 1 / beta, o);
 }
 
-static eg_status check_shapes(const eg_tensor *x, const eg_tensor *labels,
-                              const eg_cross_entropy_options *o)
+eg_tensor *eg_bce_with_logits_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
-    if (eg__check(x, me, "x") || eg__check(labels, me, "labels")) {
+    o = o ? o : &plain;
+    eg_scope s = eg_scope_push();
+    eg_tensor *each;
+    if (o->pos_weight) { /* (1 + (p - 1) y) softplus(-x) + (1 - y) x */
+        eg_tensor *more = eg_mul(eg_sub_scalar(o->pos_weight, 1), y);
+        eg_tensor *miss = eg_softplus(eg_neg(x));
+        each = eg_add(eg_add(miss, eg_mul(more, miss)), eg_sub(x, eg_mul(x, y)));
+    } else { /* the formula of the header, so written that it never overflows */
+        each = eg_sub(eg_softplus(x), eg_mul(x, y));
+    }
+    return finish("bce_with_logits", s, each, o);
+}
+
+/* log x, not below -100; its slope is 1 / x, and 0 where that could overflow. */
+static eg_tensor *bounded_log(eg_tensor *x)
+{
+    eg_tensor *safe = eg_gt_scalar(x, 1e-38);
+    eg_tensor *low = eg_clamp_min(eg_log(eg_detach(x)), -100);
+    return eg_where(safe, eg_log(eg_where(safe, x, eg_ones_like(x))), low);
+}
+
+eg_tensor *eg_bce_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *no = bounded_log(eg_add_scalar(eg_neg(x), 1)), *yes = bounded_log(x);
+    eg_tensor *each = eg_neg(eg_add(no, eg_mul(y, eg_sub(yes, no))));
+    return finish("bce", s, each, o ? o : &plain);
+}
+
+eg_tensor *eg_kl_div_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
+{
+    o = o ? o : &plain;
+    eg_scope s = eg_scope_push();
+    eg_tensor *each =
+        o->log_target ? eg_mul(eg_exp(y), eg_sub(y, x)) : eg_sub(eg_xlogy(y, y), eg_mul(y, x));
+    return finish("kl_div", s, each, o);
+}
+
+/* ---- classes: checks ------------------------------------------------------------------------- */
+
+static const eg_cross_entropy_options unweighted = {0};
+
+static int class_axis(const eg_tensor *x)
+{
+    return x->ndim > 1;
+}
+
+/* Whether the shape is x's without its classes. */
+static bool shaped_as_labels(const eg_tensor *x, const eg_tensor *labels)
+{
+    bool same = labels->ndim == x->ndim - 1;
+    for (int d = 0, k = 0; same && d < x->ndim; d++) {
+        same = d == class_axis(x) || x->shape[d] == labels->shape[k++];
+    }
+    return same;
+}
+
+static eg_status check_options(const char *op, const eg_tensor *x,
+                               const eg_cross_entropy_options *o)
+{
+    const eg_tensor *w = o->weight;
+    const int64_t classes = x->shape[class_axis(x)];
+    if (!(o->label_smoothing >= 0 && o->label_smoothing <= 1)) {
+        return eg__fail(EG_EINVAL, op, "label_smoothing is %g, must be 0..1", o->label_smoothing);
+    }
+    if (w && eg__check(w, op, "weight")) {
         return eg__why();
     }
-    if (x->ndim != 2 || labels->ndim != 1 || labels->shape[0] != x->shape[0] || !x->shape[1]) {
-        return eg__fail(EG_ESHAPE, me, "logits %s and labels %s: [rows, classes] and [rows] go "
-                        "together", EG__SHAPE_OF(x), EG__SHAPE_OF(labels));
+    if (w && (w->ndim != 1 || w->shape[0] != classes)) {
+        return eg__fail(EG_ESHAPE, op, "weight is %s, must be [%lld], one per class",
+                        EG__SHAPE_OF(w), (long long)classes);
     }
-    if (!eg__is_float(x->dtype) || (labels->dtype != EG_I64 && labels->dtype != EG_I32)) {
-        return eg__fail(EG_EDTYPE, me, "logits %s and labels %s: floats and i64 or i32 go together",
-                        eg_dtype_name((eg_dtype)x->dtype), eg_dtype_name((eg_dtype)labels->dtype));
-    }
-    if (!(o->label_smoothing >= 0 && o->label_smoothing <= 1)) {
-        return eg__fail(EG_EINVAL, me, "label_smoothing is %g, must be 0..1", o->label_smoothing);
+    if (w && !eg__is_float(w->dtype)) {
+        return eg__fail(EG_EDTYPE, op, "weight is %s, not a float",
+                        eg_dtype_name((eg_dtype)w->dtype));
     }
     return EG_OK;
 }
 
-eg_tensor *eg_cross_entropy_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entropy_options *o)
+/* Shapes and dtypes that go together; `dense` where targets of x's shape will do, and says if they
+ * came. */
+static eg_status check_classes(const char *op, const eg_tensor *x, const eg_tensor *labels,
+                               const eg_cross_entropy_options *o, bool *dense)
 {
-    static const eg_cross_entropy_options none = {0};
-    double count;
-    o = o ? o : &none;
-    if (check_shapes(x, labels, o)) {
+    const char *more = dense ? ", or targets of the logits' shape" : "";
+    if (eg__check(x, op, "x") || eg__check(labels, op, dense ? "target" : "labels")) {
+        return eg__why();
+    }
+    bool full = dense && eg__same_shape(x, labels) && x->ndim;
+    if (!full && (!shaped_as_labels(x, labels) || (x->n == 0 && labels->n > 0))) {
+        return eg__fail(EG_ESHAPE, op,
+                        "logits %s and labels %s: [N, classes, ...] and [N, ...] go "
+                        "together%s",
+                        EG__SHAPE_OF(x), EG__SHAPE_OF(labels), more);
+    }
+    if (!eg__is_float(x->dtype) ||
+        (full ? !eg__is_float(labels->dtype) : !(EG__INTS >> labels->dtype & 1))) {
+        return eg__fail(EG_EDTYPE, op, "logits %s and %s %s: floats and %s go together",
+                        eg_dtype_name((eg_dtype)x->dtype), full ? "targets" : "labels",
+                        eg_dtype_name((eg_dtype)labels->dtype), full ? "floats" : "i64, i32 or u8");
+    }
+    if (full && o->ignore) {
+        return eg__fail(EG_EINVAL, op,
+                        "ignore_index is for labels, not for targets of every class");
+    }
+    if (dense) {
+        *dense = full;
+    }
+    return check_options(op, x, o);
+}
+
+/* The labels checked, as contiguous i64, -1 where ignored; the sum of the weights of the others. */
+static eg_tensor *checked_labels(const char *op, eg_tensor *labels, const eg_tensor *weight,
+                                 int64_t classes, const eg_cross_entropy_options *o, double *total)
+{
+    eg_tensor *l = eg_contiguous(eg_cast(labels, EG_I64));
+    const int64_t n = l ? l->n : 0, *in = l ? (const int64_t *)eg__ptr(l) : NULL;
+    int64_t ignored = 0;
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (o->ignore && in[i] == o->ignore_index) {
+            ignored++;
+        } else if (in[i] < 0 || in[i] >= classes) {
+            return eg__fail_null(EG_EINDEX, op, "label %lld of row %lld is outside 0..%lld",
+                                 (long long)in[i], (long long)i, (long long)classes - 1);
+        } else if (weight) {
+            sum += eg__load(eg__ptr(weight), weight->dtype, in[i]);
+        }
+    }
+    *total = weight ? sum : (double)(n - ignored);
+    if (!ignored) {
+        return l;
+    }
+    eg_tensor *index = eg_from((eg_shape){0}, EG_I64, &o->ignore_index);
+    return eg_where(eg_ne(l, index), l, eg_scalar(-1, EG_I64));
+}
+
+/* ---- classes: the losses --------------------------------------------------------------------- */
+
+eg_status eg__infer_cross_entropy(eg__call *c)
+{
+    const eg_tensor *x = c->in[0];
+    for (int j = 0; j < 2; j++) {
+        eg__desc *d = &c->desc[j];
+        d->dtype = x->dtype;
+        d->ndim = (uint8_t)(1 + j);
+        d->shape[0] = x->shape[0];
+        d->shape[1] = 2;
+        eg__desc_dense(d);
+    }
+    return EG_OK;
+}
+
+eg_status eg__infer_cross_entropy_grad(eg__call *c)
+{
+    eg__desc_like(&c->desc[0], c->in[1]);
+    c->desc[0].dense = true;
+    return EG_OK;
+}
+
+/* [rows, classes], a view where the classes lie side by side. */
+static eg_tensor *rows_of(eg_tensor *x)
+{
+    int64_t classes = x->shape[class_axis(x)];
+    eg_axes last = {.count = x->ndim};
+    if (x->ndim == 2) {
+        return x;
+    }
+    for (int d = 0; d < x->ndim; d++) {
+        last.axis[d] = d == 0 ? 0 : d < x->ndim - 1 ? d + 1 : 1;
+    }
+    eg_tensor *turned = x->ndim > 2 ? eg_permute(x, last) : x;
+    return eg_reshape(turned, EG_SHAPE(classes ? x->n / classes : 0, classes));
+}
+
+/* The loss of each label, in the labels' shape. */
+static eg_tensor *label_losses(eg_tensor *x, eg_tensor *labels, const eg_cross_entropy_options *o,
+                               double *total)
+{
+    static const char op[] = "cross_entropy";
+    const int dtype = x->dtype == EG_F64 ? EG_F64 : EG_F32;
+    const int64_t classes = x->shape[class_axis(x)];
+    eg_tensor *weight =
+        o->weight ? eg_contiguous(eg_cast(eg_detach(o->weight), (eg_dtype)dtype)) : NULL;
+    if (o->weight && !weight) {
+        return NULL;
+    }
+    eg_tensor *l = checked_labels(op, labels, weight, classes, o, total);
+    eg_tensor *rows = l ? rows_of(eg_cast(x, (eg_dtype)dtype)) : NULL;
+    eg_tensor *in[3] = {rows, l && l->ndim != 1 ? eg_reshape(l, EG_SHAPE(l->n)) : l, weight};
+    eg_tensor *out[EG__MAX_OUT];
+    const eg__cross_entropy_opts opts = {o->label_smoothing, weight != NULL};
+    if (!in[0] || !in[1] || eg__dispatch(&eg__op_cross_entropy, in, 3, &opts, out)) {
+        return NULL;
+    }
+    eg_tensor *each = eg_cast(out[0], (eg_dtype)x->dtype);
+    return l->ndim == 1 ? each : eg_reshape(each, eg_shape_of(labels));
+}
+
+/* The weights laid along the classes of x. */
+static eg_tensor *along_classes(eg_tensor *weight, const eg_tensor *x)
+{
+    eg_shape s = {.ndim = x->ndim - class_axis(x),
+                  .dim = {x->shape[class_axis(x)], 1, 1, 1, 1, 1, 1, 1}};
+    return eg_reshape(weight, s);
+}
+
+static eg_tensor *target_losses(eg_tensor *x, eg_tensor *t, const eg_cross_entropy_options *o)
+{
+    const int axis = class_axis(x);
+    const double smoothing = o->label_smoothing;
+    if (smoothing > 0 && x->n) {
+        t = eg_add_scalar(eg_mul_scalar(t, 1 - smoothing), smoothing / (double)x->shape[axis]);
+    }
+    t = o->weight ? eg_mul(t, along_classes(o->weight, x)) : t;
+    return eg_neg(eg_sum(eg_mul(t, eg_log_softmax(x, axis)), .axes = EG_AXES(axis)));
+}
+
+eg_tensor *eg_cross_entropy_with(eg_tensor *x, eg_tensor *target, const eg_cross_entropy_options *o)
+{
+    static const char op[] = "cross_entropy";
+    bool dense = true;
+    double total = 0;
+    o = o ? o : &unweighted;
+    if (check_classes(op, x, target, o, &dense)) {
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *safe = eg_empty(EG_SHAPE(labels->n), EG_I64);
-    eg_tensor *weight = eg_empty(EG_SHAPE(labels->n), (eg_dtype)x->dtype);
-    if (!safe || !weight || check_labels(x, labels, o, safe, weight, &count)) {
-        return eg_scope_pop(s, NULL);
+    eg_tensor *each = dense ? target_losses(x, target, o) : label_losses(x, target, o, &total);
+    total = dense && each ? (double)each->n : total;
+    return eg_scope_pop(s, reduce(op, each, o->reduction, total));
+}
+
+eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entropy_options *o)
+{
+    static const char op[] = "nll_loss";
+    double total = 0;
+    o = o ? o : &unweighted;
+    if (check_classes(op, x, labels, o, NULL)) {
+        return NULL;
     }
-    eg_tensor *logp = eg_log_softmax(x, 1);
-    eg_tensor *each = eg_neg(eg_squeeze(eg_gather(logp, 1, eg_unsqueeze(safe, 1)), EG_AXES(1)));
-    if (o->label_smoothing > 0) {
-        eg_tensor *all = eg_neg(eg_mean(logp, .axes = EG_AXES(1)));
-        each = eg_add(eg_mul_scalar(each, 1 - o->label_smoothing),
-                      eg_mul_scalar(all, o->label_smoothing));
+    const int axis = class_axis(x);
+    eg_scope s = eg_scope_push();
+    eg_tensor *weight = o->weight ? eg_contiguous(eg_detach(o->weight)) : NULL;
+    eg_tensor *l =
+        o->weight && !weight ? NULL : checked_labels(op, labels, weight, x->shape[axis], o, &total);
+    eg_tensor *safe = eg_clamp_min(l, 0);
+    eg_tensor *each =
+        eg_neg(eg_squeeze(eg_gather(x, axis, eg_unsqueeze(safe, axis)), EG_AXES(axis)));
+    each = weight ? eg_mul(each, eg_index_select(weight, 0, safe)) : each;
+    if (o->label_smoothing > 0 && x->n) {
+        eg_tensor *all = weight ? eg_mul(x, along_classes(weight, x)) : x;
+        eg_tensor *spread = eg_mul_scalar(eg_sum(all, .axes = EG_AXES(axis)),
+                                          -o->label_smoothing / (double)x->shape[axis]);
+        each = eg_add(eg_mul_scalar(each, 1 - o->label_smoothing), spread);
     }
-    each = count < (double)labels->n ? eg_mul(each, weight) : each;
-    return eg_scope_pop(s, each ? reduce(each, o->reduction, count) : NULL);
+    each = o->ignore ? eg_masked_fill(each, eg_lt_scalar(l, 0), 0) : each;
+    return eg_scope_pop(s, reduce(op, each, o->reduction, total));
 }

@@ -52,6 +52,12 @@ typedef struct eg__scan_opts {
     bool reverse; /* recurrence: from the far end */
 } eg__scan_opts;
 
+/* Of rows of logits with a label each; one of -1 makes its row count for nothing. */
+typedef struct eg__cross_entropy_opts {
+    double smoothing;
+    bool weight; /* whether there is one */
+} eg__cross_entropy_opts;
+
 /* Of the convolution in question, per spatial axis, padding resolved. `size` holds what the operands do not
  * tell: the sizes of its input for conv_data, of its kernel for conv_weight. */
 typedef struct eg__conv_opts {

@@ -89,9 +89,6 @@ def pairs(r):
         r.case("bce_with_logits", lambda x, t: F.binary_cross_entropy_with_logits(
             x, t, reduction="none"), extreme, torch.full((5,), target, dtype=f64), diff=(0,),
             reduction="none")
-    for shape, axis in (((3, 4), 1), ((2, 3, 4), 0), ((5,), 0)):
-        r.case("cosine_similarity", lambda a, b: F.cosine_similarity(a, b, axis, 1e-8),
-               r.normal(*shape), r.normal(*shape), axis=axis, eps=1e-8)
 
 
 def recurrent_case(r, kind, inputs, hidden, steps, batch, layers=1, both=False, bias=True, proj=0,

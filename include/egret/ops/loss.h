@@ -1,4 +1,5 @@
-/* loss.h - losses: compositions of other ops, so that each differentiates as often as those do. */
+/* loss.h - losses. All but cross entropy with labels are compositions of other ops; each
+ * differentiates as often as one likes. An empty loss has the mean 0. */
 #ifndef EGRET_OPS_LOSS_H
 #define EGRET_OPS_LOSS_H
 
@@ -6,46 +7,92 @@
 
 EG_BEGIN_DECLS
 
-/* What becomes of the losses of the elements. */
-typedef enum eg_reduction { EG_MEAN, EG_SUM, EG_NONE } eg_reduction;
+/* What becomes of the losses of the elements; EG_BATCH_MEAN: their sum by the size of axis 0. */
+typedef enum eg_reduction { EG_MEAN, EG_SUM, EG_NONE, EG_BATCH_MEAN } eg_reduction;
+
+/* ---- of two tensors, element by element ------------------------------------------------------ */
 
 typedef struct eg_loss_options {
     size_t size;
     eg_reduction reduction;
-    double delta; /* huber: where the square becomes a line; 0: 1 */
+    double delta;          /* huber: where the square becomes a line; 0: 1 */
+    double beta;           /* smooth_l1: the same; 0: 1 */
+    bool log_target;       /* kl_div: y is given as its logarithm */
+    eg_tensor *weight;     /* of each element's loss, broadcast; NULL: 1. Not in a mean's divisor */
+    eg_tensor *pos_weight; /* bce_with_logits: of the positive part, broadcast; NULL: 1 */
 } eg_loss_options;
 #define EG_LOSS_(function, x, y, ...) function(x, y, &(eg_loss_options){__VA_ARGS__})
 #define EG_LOSS(function, ...) EG_LOSS_(function, __VA_ARGS__, .size = sizeof(eg_loss_options))
 
-/* |x - y|, (x - y)^2, and Huber's (1964): d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2). x and y
- * broadcast. */
+/* x and y, floats, broadcast against each other; gradients flow to both and to the weights. With
+ * d = x - y:
+ *
+ * l1_loss         |d|
+ * mse_loss        d^2
+ * huber_loss      d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2)     Huber 1964
+ * smooth_l1_loss  d^2 / (2 beta) for |d| <= beta, else |d| - beta / 2        Girshick 2015
+ *
+ * EG_EINVAL for a delta or beta below 0. */
 EG_API eg_tensor *eg_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
 EG_API eg_tensor *eg_mse_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
 EG_API eg_tensor *eg_huber_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
+EG_API eg_tensor *eg_smooth_l1_loss_with(eg_tensor *x, eg_tensor *y,
+                                         const eg_loss_options *options);
 #define eg_l1_loss(...) EG_LOSS(eg_l1_loss_with, __VA_ARGS__)
 #define eg_mse_loss(...) EG_LOSS(eg_mse_loss_with, __VA_ARGS__)
 #define eg_huber_loss(...) EG_LOSS(eg_huber_loss_with, __VA_ARGS__)
+#define eg_smooth_l1_loss(...) EG_LOSS(eg_smooth_l1_loss_with, __VA_ARGS__)
 
-/* Cross entropy of a sigmoid: max(x, 0) - x z + log(1 + e^-|x|) for logits x and targets z in 0..1. */
-EG_API eg_tensor *eg_bce_with_logits_with(eg_tensor *x, eg_tensor *z, const eg_loss_options *options);
+/* Cross entropy of a sigmoid with logits x and targets y in 0..1, p being pos_weight:
+ * -p y log sigmoid(x) - (1 - y) log(1 - sigmoid(x)); max(x, 0) - x y + log(1 + e^-|x|) if p = 1. */
+EG_API eg_tensor *eg_bce_with_logits_with(eg_tensor *x, eg_tensor *y,
+                                          const eg_loss_options *options);
 #define eg_bce_with_logits(...) EG_LOSS(eg_bce_with_logits_with, __VA_ARGS__)
+/* The same with probabilities x: -y log x - (1 - y) log(1 - x), logarithms not below -100 and
+ * without slope where the argument is below 1e-38. NaN for x outside 0..1. */
+EG_API eg_tensor *eg_bce_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
+#define eg_bce(...) EG_LOSS(eg_bce_with, __VA_ARGS__)
+
+/* Divergence of log-probabilities x from probabilities y: y (log y - x), 0 where y is 0; with
+ * log_target e^y (y - x). Of a batch of distributions its mean is EG_BATCH_MEAN.
+ * Kullback and Leibler 1951 */
+EG_API eg_tensor *eg_kl_div_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
+#define eg_kl_div(...) EG_LOSS(eg_kl_div_with, __VA_ARGS__)
+
+/* ---- of classes ------------------------------------------------------------------------------ */
 
 typedef struct eg_cross_entropy_options {
     size_t size;
     eg_reduction reduction;
     double label_smoothing; /* s: target 1 - s + s / classes, others s / classes; 0..1 */
-    bool ignore;            /* rows with the label ignore_index count nothing, neither in the mean */
+    bool ignore;            /* rows with the label ignore_index count nothing, nor in the mean */
     int64_t ignore_index;
+    eg_tensor *weight;      /* [classes], floats, of the targets; NULL: 1. No gradient by labels */
 } eg_cross_entropy_options;
-/* -log softmax(x)[label] for logits x [rows, classes] and labels [rows], i64 or i32. A mean over no rows, all
- * ignored or none there, is 0. EG_EINDEX for a label outside 0..classes-1, naming row and label; EG_ESHAPE,
- * EG_EDTYPE. */
-EG_API eg_tensor *eg_cross_entropy_with(eg_tensor *x, eg_tensor *labels,
+/* -sum over classes of target weight log softmax(x), for logits x [N, C, ...] or [C]. `target` is
+ *
+ *   labels [N, ...] or [], i64, i32 or u8: the class of each row. The mean divides by the sum of
+ *   the weights of the labels that count: by their number without weights. Saves x and two numbers
+ *   per row; the gradient writes dx in one pass. Logits whose classes lie side by side ([N, C],
+ *   channels-last) are not copied; f16 and bf16 compute in f32. EG_EINDEX for a label outside
+ *   0..C-1, naming row and label;
+ *
+ *   or floats of x's shape: probabilities of the classes, with a gradient. The mean divides by the
+ *   rows. No ignore_index.
+ *
+ * The loss has the labels' shape before it is reduced. EG_ESHAPE, EG_EDTYPE; EG_EINVAL for
+ * options. */
+EG_API eg_tensor *eg_cross_entropy_with(eg_tensor *x, eg_tensor *target,
                                         const eg_cross_entropy_options *options);
-#define eg_cross_entropy(...)                                                                      \
-    EG_CROSS_ENTROPY_(__VA_ARGS__, .size = sizeof(eg_cross_entropy_options))
-#define EG_CROSS_ENTROPY_(x, labels, ...)                                                          \
-    eg_cross_entropy_with(x, labels, &(eg_cross_entropy_options){__VA_ARGS__})
+/* The same of log-probabilities x and labels: -weight[label] x[label], as a composition. */
+EG_API eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels,
+                                   const eg_cross_entropy_options *options);
+#define eg_cross_entropy(...) EG_CLASSES(eg_cross_entropy_with, __VA_ARGS__)
+#define eg_nll_loss(...) EG_CLASSES(eg_nll_loss_with, __VA_ARGS__)
+#define EG_CLASSES(function, ...)                                                                  \
+    EG_CLASSES_(function, __VA_ARGS__, .size = sizeof(eg_cross_entropy_options))
+#define EG_CLASSES_(function, x, target, ...)                                                      \
+    function(x, target, &(eg_cross_entropy_options){__VA_ARGS__})
 
 EG_END_DECLS
 

@@ -285,6 +285,11 @@ EG_API eg_tensor *eg_hypot(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_hypot_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_hypot_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_hypot_scalar_(eg_tensor *a, double b);
+/* [f]  a log b; 0 where a is 0, whatever number b is     saves a, b */
+EG_API eg_tensor *eg_xlogy(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_xlogy_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_xlogy_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_xlogy_scalar_(eg_tensor *a, double b);
 
 /* ---- comparisons and logic; the result is bool, no gradient -------------------------------------- */
 /* [t]  a == b */
