@@ -59,6 +59,9 @@ FUNCTION(log1p, -1, MAX, 2.5)
 FUNCTION(tanh, -MAX, MAX, 2.5)
 FUNCTION(sigmoid, -80, MAX, 3)
 FUNCTION(erf, -MAX, MAX, 3)
+FUNCTION(erfinv, -1, 1, 3)
+FUNCTION(logit, 0, 1, 3)
+FUNCTION(sinc, -1e6f, 1e6f, 1)
 
 EGT(special_values)
 {
@@ -80,6 +83,11 @@ EGT(special_values)
     EGT_CHECK(isnan(eg__f32_expm1(nan)) && isnan(eg__f32_log1p(nan)) && isnan(eg__f32_log1p(-2)));
     EGT_CHECK(isnan(eg__f32_tanh(nan)) && isnan(eg__f32_sigmoid(nan)) && isnan(eg__f32_erf(nan)));
     EGT_CHECK(signbit(eg__f32_tanh(-0.0f)) && signbit(eg__f32_erf(-0.0f)));
+    EGT_CHECK(signbit(eg__f32_erfinv(-0.0f)) && isnan(eg__f32_erfinv(1.5f)) && isnan(eg__f32_erfinv(nan)));
+    EGT_EQ(eg__f32_erfinv(-1), -inf);
+    EGT_EQ(eg__f64_erfinv(1), inf);
+    EGT_EQ(eg__f32_logit(1), inf);
+    EGT_CHECK(isnan(eg__f32_logit(-0.5f)) && isnan(eg__f32_logit(2)) && isnan(eg__f32_logit(nan)));
 }
 
 /* The value of a half, from its definition. */
@@ -126,6 +134,15 @@ EGT(f16_conversions)
 EGT(bf16_conversions)
 {
     check_halves(8, eg__bf16_to_f32, eg__f32_to_bf16);
+}
+
+/* In double, where the single-precision ones are measured against it. */
+EGT(inverse_of_erf)
+{
+    for (double x = 1e-12; x < 5; x *= 1.01) {
+        EGT_CHECK(fabs(eg__f64_erfinv(erf(x)) - x) <= x * (1e-15 + 2e-16 / erfc(x)));
+    }
+    EGT_NEAR(eg__f64_erfinv(0.5), 0.47693627620446987338, 1e-15);
 }
 
 EGT(gamma_functions)

@@ -49,6 +49,8 @@ static eg_tensor *constant(const eg__walk *w, double v)
 #define SILU_D(s)      silu_slope(w, X, s)
 #define GELU_TANH_D(t) gelu_tanh_slope(w, X, t)
 #define MISH_D(t)      mish_slope(w, X, t)
+#define SINC_D(u)      sinc_slope(w, X, u)
+#define OR_NAN(c, a)   eg_logical_or(c, eg_isnan(a))
 #define NONE           eg__fail_null(EG_ENOKERNEL, w->e->op->name, "has no gradient")
 
 /* s (1 + x (1 - s)) */
@@ -69,6 +71,19 @@ static eg_tensor *gelu_tanh_slope(eg__walk *w, eg_tensor *x, eg_tensor *t)
 static eg_tensor *mish_slope(eg__walk *w, eg_tensor *x, eg_tensor *t)
 {
     return ADD(t, MUL(MUL(x, SUB(C(1), SQUARE(t))), SIGMOID(x)));
+}
+
+/* (cos(pi x) - sinc(x)) / x, near 0 as its series; u = (pi x)^2 */
+static eg_tensor *sinc_slope(eg__walk *w, eg_tensor *x, eg_tensor *u)
+{
+    static const double divisor[] = {88, 54, 28, 10};
+    eg_tensor *near = LT(ABS(x), C(0.1)), *series = C(1), *apart = SEL(near, C(1), x);
+    for (int i = 0; i < 4; i++) {
+        series = SUB(C(1), MUL(DIV(u, C(divisor[i])), series));
+    }
+    series = MUL(MUL(C(-3.28986813369645287295), x), series);
+    eg_tensor *difference = SUB(COS(MUL(C(3.14159265358979323846), apart)), eg_sinc(apart));
+    return SEL(near, series, DIV(difference, apart));
 }
 
 /* Of two equal numbers each gets half. */

@@ -153,6 +153,46 @@ static inline float eg__f32_erf(float x)
     return a != a ? x : eg__f32_sign_of(a < 1 ? a + a * p : 1 - eg__f32_exp(q), x);
 }
 
+/* x times polynomials in w = -log(1 - x^2) and, further out, its root. */
+static inline float eg__f32_erfinv(float x)
+{
+    float w = -eg__f32_log((1 - x) * (1 + x)), s = sqrtf(w), t = w - 2.5f, u = s - 3;
+    float p = -8.941414096e-09f;
+    p = p * t + 2.326480014e-08f;
+    p = p * t + 4.682669737e-07f;
+    p = p * t - 3.463093070e-06f;
+    p = p * t - 4.973069670e-06f;
+    p = p * t + 2.183458868e-04f;
+    p = p * t - 1.252725227e-03f;
+    p = p * t - 4.177388474e-03f;
+    p = p * t + 2.466402785e-01f;
+    p = p * t + 1.501409360e+00f;
+    float q = 9.912202688e-05f;
+    q = q * u - 2.926045908e-04f;
+    q = q * u - 3.265674678e-05f;
+    q = q * u + 1.463335323e-03f;
+    q = q * u - 3.610364941e-03f;
+    q = q * u + 5.695574125e-03f;
+    q = q * u - 7.634374807e-03f;
+    q = q * u + 9.444245212e-03f;
+    q = q * u + 1.001674772e+00f;
+    q = q * u + 2.832976819e+00f;
+    float y = x * (w < 5 ? p : q);
+    return eg__f32_abs(x) == 1 ? x * (float)INFINITY : y;
+}
+
+/* log(x / (1 - x)); from the odds less 1 where those are near 1. */
+static inline float eg__f32_logit(float x)
+{
+    return x < 0.3f ? eg__f32_log(x / (1 - x)) : eg__f32_log1p((2 * x - 1) / (1 - x));
+}
+
+static inline float eg__f32_sinc(float x) { return (float)eg__f64_sinc(x); }
+static inline float eg__f32_signbit(float x) { return (float)(eg__float_bits(x) >> 31); }
+static inline float eg__f32_copysign(float a, float b)
+{
+    return eg__f32_sign_of(eg__f32_abs(a), b);
+}
 static inline float eg__f32_isinf(float x) { return eg__f32_abs(x) == (float)INFINITY; }
 static inline float eg__f32_isfinite(float x) { return eg__f32_abs(x) < (float)INFINITY; }
 static inline float eg__f32_bitnot(float x) { return x; }

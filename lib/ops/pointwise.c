@@ -153,3 +153,52 @@ eg_tensor *eg_lerp(eg_tensor *a, eg_tensor *b, eg_tensor *weight)
     eg_scope s = eg_scope_push();
     return eg_scope_pop(s, eg_add(a, eg_mul(weight, eg_sub(b, a))));
 }
+
+/* ---- with axes or special values ---------------------------------------------------------------- */
+
+eg_tensor *eg_prelu(eg_tensor *x, eg_tensor *weight)
+{
+    if (eg__check(x, "prelu", "x") || eg__check(weight, "prelu", "weight")) {
+        return NULL;
+    }
+    eg_shape s = {0};
+    if (weight->n != 1) {
+        if (x->ndim < 2 || weight->ndim != 1 || weight->shape[0] != x->shape[1]) {
+            return eg__fail_null(EG_ESHAPE, "prelu", "weight %s for x %s: one, or one per channel "
+                                 "on axis 1", EG__SHAPE_OF(weight), EG__SHAPE_OF(x));
+        }
+        s = (eg_shape){x->ndim - 1, {weight->n, 1, 1, 1, 1, 1, 1, 1}};
+    }
+    eg_scope scope = eg_scope_push();
+    return eg_scope_pop(scope, eg_rectify(x, eg_reshape(weight, s)));
+}
+
+eg_tensor *eg_glu(eg_tensor *x, int axis)
+{
+    int a = eg__check(x, "glu", "x") ? -1 : eg__axis("glu", x->ndim, axis);
+    if (a < 0) {
+        return NULL;
+    }
+    int64_t half = x->shape[a] / 2;
+    if (x->shape[a] != 2 * half) {
+        return eg__fail_null(EG_ESHAPE, "glu", "axis %d of %s has no halves", a, EG__SHAPE_OF(x));
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *gate = eg_sigmoid(eg_slice(x, a, half, EG_END, 1));
+    return eg_scope_pop(s, eg_mul(eg_slice(x, a, 0, half, 1), gate));
+}
+
+eg_tensor *eg_nan_to_num(eg_tensor *x, double nan, double positive, double negative)
+{
+    if (eg__check(x, "nan_to_num", "x")) {
+        return NULL;
+    }
+    if (!eg__is_float(x->dtype)) {
+        return eg_alias(x);
+    }
+    const eg_dtype dtype = (eg_dtype)x->dtype;
+    eg_scope s = eg_scope_push();
+    eg_tensor *y = eg_where(eg_isnan(x), eg_scalar(nan, dtype), x);
+    y = eg_where(eg_eq_scalar(x, INFINITY), eg_scalar(positive, dtype), y);
+    return eg_scope_pop(s, eg_where(eg_eq_scalar(x, -INFINITY), eg_scalar(negative, dtype), y));
+}

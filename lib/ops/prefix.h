@@ -36,4 +36,9 @@
 #define SILU_D(s)      ((s) * (1 + x * (1 - (s))))
 #define GELU_TANH_D(t) ((T)0.5 * (1 + (t)) + (T)0.5 * x * (1 - (t) * (t)) *                         \
                         ((T)0.79788456080286535588 + (T)0.10703222440890037 * x * x))
+/* u = (pi x)^2: d sinc, which is its series near 0, where the difference would cancel */
+#define SINC_D(u)      (FN(abs)(x) < (T)0.1                                                        \
+                            ? (T)-3.28986813369645287295 * x *                                     \
+                                  (1 - (u) / 10 * (1 - (u) / 28 * (1 - (u) / 54 * (1 - (u) / 88))))\
+                            : (FN(cos)((T)3.14159265358979323846 * x) - FN(sinc)(x)) / x)
 #define MISH_D(t)      ((t) + x * (1 - (t) * (t)) * FN(sigmoid)(x))

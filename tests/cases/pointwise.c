@@ -75,6 +75,25 @@ static egt_op_case binary_cases[] = {
 #undef EG_BINARY
 };
 
+static eg_tensor *prelu(eg_tensor *const *x, int n, void *user)
+{
+    (void)n, (void)user;
+    return eg_prelu(x[0], x[1]);
+}
+
+static eg_tensor *glu(eg_tensor *const *x, int n, void *user)
+{
+    (void)n, (void)user;
+    return eg_glu(x[0], 1);
+}
+
+EGT_CASES(with_axes,
+          {.ops = "rectify", .name = "prelu", .f = prelu, .n = 2,
+           .in = {{DIMS(2, 3, 2, 2), -2, -0.1, 0}, {DIMS(3), -1, 1, 0}}},
+          {.ops = "rectify", .name = "prelu, one", .f = prelu, .n = 2,
+           .in = {{DIMS(2, 5), 0.1, 2, 0}, {DIMS(1), -1, 1, 0}}},
+          {.ops = "sigmoid", .name = "glu", .f = glu, .n = 1, .in = {{DIMS(2, 6, 3), -2, 2, 0}}})
+
 /* The rows say what is smooth; integers need whole domains, and a few ops their own flags. */
 static void adjust(egt_op_case *k)
 {

@@ -36,6 +36,9 @@ UNARY = {
     "log_sigmoid": (F.logsigmoid, -4, 4, [-40, 0, 40]), "softsign": (F.softsign, -3, 3, [0]),
     "hardswish": (F.hardswish, -5, 5, [-4, 0, 4]),
     "hardsigmoid": (lambda x: F.relu6(x + 3) / 6, -5, 5, [-4, 0, 4]),  # its own has an f32 1/6
+    "logit": (torch.logit, .05, .95, [1e-9, .5]), "sinc": (torch.sinc, -4, 4, [0, 1e-3]),
+    "erfinv": (torch.erfinv, -.95, .95, [0, 1e-9, 1 - 2**-20]),
+    "tanhshrink": (F.tanhshrink, -3, 3, [0, 40]),
 }
 
 # Ops with options: name, function, options, low, high, branch points.
@@ -70,7 +73,8 @@ UNARY_OPTIONS = [
 
 SPECIALS = [nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, 2.0, 1e-300, -1e300]
 # Where PyTorch's special values are nobody's rule: NumPy or the limit of the formula says otherwise.
-DISPUTED = ("sign", "silu", "mish", "hardswish", "softsign", "frac", "tan", "sin", "cos", "digamma")
+DISPUTED = ("sign", "silu", "mish", "hardswish", "softsign", "frac", "tan", "sin", "cos", "digamma",
+            "heaviside")
 
 
 def pointwise(r):
@@ -84,7 +88,7 @@ def pointwise(r):
         x = torch.cat([r.uniform(6, lo=lo, hi=hi), torch.tensor(points, dtype=torch.float64)])
         r.case(name, lambda x: function(x, **options), x, **options)
     x = torch.tensor(SPECIALS, dtype=torch.float64)
-    for name in ("isnan", "isinf", "isfinite", "logical_not"):
+    for name in ("isnan", "isinf", "isfinite", "logical_not", "signbit"):
         function = getattr(torch, name)
         r.case(name, function, x)
         r.case(name, function, torch.tensor([[0, 3], [-1, 0]]))
@@ -95,6 +99,12 @@ def pointwise(r):
         r.case("clamp", lambda x: torch.clamp(x, min=2, max=9), r.integers(7, hi=20, dtype=dtype),
                min=2, max=9)
     r.case("bitwise_not", torch.bitwise_not, torch.tensor([True, False]))
+    for shape, channels in (((2, 3), 3), ((2, 3, 2, 2), 3), ((5,), 1)):
+        r.case("prelu", F.prelu, r.normal(*shape), r.normal(channels))
+        r.case("glu", lambda x: F.glu(x, 0), r.normal(2, *shape), axis=0)
+    r.case("glu", F.glu, r.normal(3, 4), axis=-1)
+    finite = dict(nan=.5, posinf=7.0, neginf=-8.0)
+    r.case("nan_to_num", lambda x: torch.nan_to_num(x, **finite), x, **finite)
 
 
 BINARY = {
@@ -103,6 +113,9 @@ BINARY = {
     "maximum": (torch.maximum, -2, 2), "minimum": (torch.minimum, -2, 2),
     "fmod": (torch.fmod, .3, 4), "remainder": (torch.remainder, .3, 4),
     "floor_divide": (torch.floor_divide, .3, 4), "hypot": (torch.hypot, -2, 2),
+    "fmax": (torch.fmax, -2, 2), "fmin": (torch.fmin, -2, 2), "xlogy": (torch.xlogy, .2, 3),
+    "copysign": (torch.copysign, -2, 2), "heaviside": (torch.heaviside, -2, 2),
+    "logaddexp": (torch.logaddexp, -2, 2), "logaddexp2": (torch.logaddexp2, -2, 2),
 }
 COMPARE = ("eq", "ne", "lt", "le", "gt", "ge")
 LOGIC = ("logical_and", "logical_or", "logical_xor")
@@ -113,14 +126,15 @@ BITS = ("bitwise_and", "bitwise_or", "bitwise_xor")
 def binary(r):
     shapes = [((3, 4), (3, 4)), ((3, 1), (1, 4)), ((2, 3), ()), ((4,), (2, 1, 4)), ((0, 3), (3,))]
     for name, (function, lo, hi) in BINARY.items():
-        diff = () if name == "floor_divide" else None
+        diff = () if name in ("floor_divide", "heaviside") else (0,) if name == "copysign" else None
         for sa, sb in shapes if name in ("add", "div", "maximum") else shapes[:4]:
             a, b = r.uniform(*sa, lo=lo, hi=hi), r.uniform(*sb, lo=lo, hi=hi)
             r.case(name, function, a, b, diff=diff)
         r.case(name, function, r.uniform(5, lo=lo, hi=hi, dtype=torch.float32),
                r.uniform(5, lo=lo, hi=hi, dtype=torch.float32), diff=diff)
-        r.case(name, function, POINTS.reshape(-1, 1), POINTS, diff=())
-    for name in ("maximum", "minimum"):
+        if name not in DISPUTED:
+            r.case(name, function, POINTS.reshape(-1, 1), POINTS, diff=())
+    for name in ("maximum", "minimum", "fmax", "fmin"):
         tied = torch.tensor([1.0, 2, 2, -3], dtype=torch.float64)
         r.case(name, BINARY[name][0], tied, torch.tensor([1.0, 3, 2, -4], dtype=torch.float64))
     signs = torch.tensor([-3.5, -3, -.5, .5, 3, 3.5], dtype=torch.float64).reshape(-1, 1)

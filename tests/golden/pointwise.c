@@ -11,11 +11,9 @@ static eg_tensor *elu(const golden_case *c)
     return eg_elu(c->x[0], golden_number(c, "alpha", 0));
 }
 
-/* Smooth at 0 for any alpha: alpha * elu(x / alpha) below, x above. */
 static eg_tensor *celu(const golden_case *c)
 {
-    double alpha = golden_number(c, "alpha", 0);
-    return eg_mul_scalar(eg_elu(eg_div_scalar(c->x[0], alpha), 1), alpha);
+    return eg_celu(c->x[0], golden_number(c, "alpha", 0));
 }
 
 static eg_tensor *gelu(const golden_case *c)
@@ -53,6 +51,17 @@ static eg_tensor *clamp(const golden_case *c)
     return golden_has(c, "min") ? eg_clamp(c->x[0], low, high) : eg_clamp_max(c->x[0], high);
 }
 
+static eg_tensor *glu(const golden_case *c)
+{
+    return eg_glu(c->x[0], (int)golden_number(c, "axis", 0));
+}
+
+static eg_tensor *nan_to_num(const golden_case *c)
+{
+    return eg_nan_to_num(c->x[0], golden_number(c, "nan", 0), golden_number(c, "posinf", 0),
+                         golden_number(c, "neginf", 0));
+}
+
 GOLDEN_ROWS(pointwise, GOLDEN_1(abs), GOLDEN_1(neg), GOLDEN_1(sign), GOLDEN_1(square),
             GOLDEN_1(sqrt), GOLDEN_1(rsqrt), GOLDEN_1(reciprocal), GOLDEN_1(exp), GOLDEN_1(exp2),
             GOLDEN_1(expm1), GOLDEN_1(log), GOLDEN_1(log2), GOLDEN_1(log10), GOLDEN_1(log1p),
@@ -63,7 +72,9 @@ GOLDEN_ROWS(pointwise, GOLDEN_1(abs), GOLDEN_1(neg), GOLDEN_1(sign), GOLDEN_1(sq
             GOLDEN_1(frac), GOLDEN_1(isnan), GOLDEN_1(isinf), GOLDEN_1(isfinite),
             GOLDEN_1(logical_not), GOLDEN_1(bitwise_not), GOLDEN_1(relu), GOLDEN_1(relu6),
             GOLDEN_1(selu), GOLDEN_1(silu), GOLDEN_1(mish), GOLDEN_1(sigmoid),
-            GOLDEN_1(log_sigmoid), GOLDEN_1(softsign), GOLDEN_1(hardswish), GOLDEN_1(hardsigmoid),
+            GOLDEN_1(logit), GOLDEN_1(sinc), GOLDEN_1(erfinv), GOLDEN_1(tanhshrink),
+            GOLDEN_1(signbit), GOLDEN_2(prelu), {.op = "glu", .one = glu},
+            {.op = "nan_to_num", .one = nan_to_num}, GOLDEN_1(log_sigmoid), GOLDEN_1(softsign), GOLDEN_1(hardswish), GOLDEN_1(hardsigmoid),
             {.op = "leaky_relu", .one = leaky_relu}, {.op = "elu", .one = elu},
             {.op = "celu", .one = celu}, {.op = "gelu", .one = gelu},
             {.op = "softplus", .one = softplus}, {.op = "hardtanh", .one = hardtanh},

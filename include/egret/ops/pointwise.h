@@ -65,6 +65,9 @@ EG_API eg_tensor *eg_log10_(eg_tensor *x);
 /* [f]  log(1 + x), exact near 0     saves x */
 EG_API eg_tensor *eg_log1p(eg_tensor *x);
 EG_API eg_tensor *eg_log1p_(eg_tensor *x);
+/* [f]  log(x / (1 - x)), the inverse of sigmoid; NaN outside 0..1     dx = dy / (x (1 - x))     saves x */
+EG_API eg_tensor *eg_logit(eg_tensor *x);
+EG_API eg_tensor *eg_logit_(eg_tensor *x);
 
 /* ---- trigonometric, in radians, and hyperbolic; each saves x, but tan and tanh y ----------------- */
 /* [f] */
@@ -76,6 +79,9 @@ EG_API eg_tensor *eg_cos_(eg_tensor *x);
 /* [f]  dx = dy (1 + y^2) */
 EG_API eg_tensor *eg_tan(eg_tensor *x);
 EG_API eg_tensor *eg_tan_(eg_tensor *x);
+/* [f]  sin(pi x) / (pi x), 1 at 0, exactly 0 at other integers */
+EG_API eg_tensor *eg_sinc(eg_tensor *x);
+EG_API eg_tensor *eg_sinc_(eg_tensor *x);
 /* [f] */
 EG_API eg_tensor *eg_asin(eg_tensor *x);
 EG_API eg_tensor *eg_asin_(eg_tensor *x);
@@ -111,6 +117,9 @@ EG_API eg_tensor *eg_erf_(eg_tensor *x);
 /* [f]  1 - erf(x), exact for large x */
 EG_API eg_tensor *eg_erfc(eg_tensor *x);
 EG_API eg_tensor *eg_erfc_(eg_tensor *x);
+/* [f]  the inverse of erf: infinite at -1 and 1, NaN outside     saves y */
+EG_API eg_tensor *eg_erfinv(eg_tensor *x);
+EG_API eg_tensor *eg_erfinv_(eg_tensor *x);
 /* [f]  log |Gamma(x)|     dx = dy digamma(x) */
 EG_API eg_tensor *eg_lgamma(eg_tensor *x);
 EG_API eg_tensor *eg_lgamma_(eg_tensor *x);
@@ -148,6 +157,9 @@ EG_API eg_tensor *eg_isinf_(eg_tensor *x);
 /* [t] */
 EG_API eg_tensor *eg_isfinite(eg_tensor *x);
 EG_API eg_tensor *eg_isfinite_(eg_tensor *x);
+/* [t]  whether the sign is minus, that of zeros and NaN too */
+EG_API eg_tensor *eg_signbit(eg_tensor *x);
+EG_API eg_tensor *eg_signbit_(eg_tensor *x);
 /* [t]  x == 0 */
 EG_API eg_tensor *eg_logical_not(eg_tensor *x);
 EG_API eg_tensor *eg_logical_not_(eg_tensor *x);
@@ -179,6 +191,9 @@ EG_API eg_tensor *eg_leaky_relu_(eg_tensor *x, double slope);
 /* [f]  x > 0 ? x : alpha (e^x - 1)     Clevert et al. 2015 */
 EG_API eg_tensor *eg_elu(eg_tensor *x, double alpha);
 EG_API eg_tensor *eg_elu_(eg_tensor *x, double alpha);
+/* [f]  x > 0 ? x : alpha (e^(x / alpha) - 1)     Barron 2017 */
+EG_API eg_tensor *eg_celu(eg_tensor *x, double alpha);
+EG_API eg_tensor *eg_celu_(eg_tensor *x, double alpha);
 /* [f]  1.0507 (x > 0 ? x : 1.67326 (e^x - 1))     Klambauer et al. 2017 */
 EG_API eg_tensor *eg_selu(eg_tensor *x);
 EG_API eg_tensor *eg_selu_(eg_tensor *x);
@@ -218,6 +233,9 @@ EG_API eg_tensor *eg_hardshrink_(eg_tensor *x, double lambda);
 /* [f]  x shrunk towards 0 by lambda */
 EG_API eg_tensor *eg_softshrink(eg_tensor *x, double lambda);
 EG_API eg_tensor *eg_softshrink_(eg_tensor *x, double lambda);
+/* [f]  x - tanh(x) */
+EG_API eg_tensor *eg_tanhshrink(eg_tensor *x);
+EG_API eg_tensor *eg_tanhshrink_(eg_tensor *x);
 /* [f]  x > limit ? x : value */
 EG_API eg_tensor *eg_threshold(eg_tensor *x, double limit, double value);
 EG_API eg_tensor *eg_threshold_(eg_tensor *x, double limit, double value);
@@ -275,6 +293,31 @@ EG_API eg_tensor *eg_minimum(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_minimum_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_minimum_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_minimum_scalar_(eg_tensor *a, double b);
+/* [n]  the larger, or the one that is a number; equal ones share dy     saves a, b */
+EG_API eg_tensor *eg_fmax(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_fmax_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_fmax_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_fmax_scalar_(eg_tensor *a, double b);
+/* [n]  the smaller, likewise */
+EG_API eg_tensor *eg_fmin(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_fmin_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_fmin_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_fmin_scalar_(eg_tensor *a, double b);
+/* [f]  |a| with the sign of b; dy flows to a, but for a = 0     saves a, y */
+EG_API eg_tensor *eg_copysign(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_copysign_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_copysign_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_copysign_scalar_(eg_tensor *a, double b);
+/* [n]  0 for a < 0, b for a = 0, 1 for a > 0, NaN stays; dy flows to b     saves a */
+EG_API eg_tensor *eg_heaviside(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_heaviside_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_heaviside_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_heaviside_scalar_(eg_tensor *a, double b);
+/* [f]  a > 0 ? a : b a     saves a, b */
+EG_API eg_tensor *eg_rectify(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_rectify_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_rectify_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_rectify_scalar_(eg_tensor *a, double b);
 /* [f]  the angle of (b, a) in -pi..pi     saves a, b */
 EG_API eg_tensor *eg_atan2(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_atan2_(eg_tensor *a, eg_tensor *b);
@@ -285,6 +328,16 @@ EG_API eg_tensor *eg_hypot(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_hypot_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_hypot_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_hypot_scalar_(eg_tensor *a, double b);
+/* [f]  log(e^a + e^b)     saves a, b */
+EG_API eg_tensor *eg_logaddexp(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_logaddexp_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_logaddexp_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_logaddexp_scalar_(eg_tensor *a, double b);
+/* [f]  log2(2^a + 2^b)     saves a, b */
+EG_API eg_tensor *eg_logaddexp2(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_logaddexp2_(eg_tensor *a, eg_tensor *b);
+EG_API eg_tensor *eg_logaddexp2_scalar(eg_tensor *a, double b);
+EG_API eg_tensor *eg_logaddexp2_scalar_(eg_tensor *a, double b);
 /* [f]  a log b; 0 where a is 0, whatever number b is     saves a, b */
 EG_API eg_tensor *eg_xlogy(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_xlogy_(eg_tensor *a, eg_tensor *b);
@@ -368,6 +421,16 @@ EG_API eg_tensor *eg_shift_right_scalar_(eg_tensor *a, double b);
 EG_API eg_tensor *eg_where(eg_tensor *condition, eg_tensor *a, eg_tensor *b);
 /* a + weight (b - a)     a composition */
 EG_API eg_tensor *eg_lerp(eg_tensor *a, eg_tensor *b, eg_tensor *weight);
+
+/* ---- compositions that know about axes or special values ---------------------------------- */
+/* x > 0 ? x : weight x; weight has one element, or one per channel on axis 1. Gradients to both:
+ * eg_rectify. EG_ESHAPE.     He et al. 2015 */
+EG_API eg_tensor *eg_prelu(eg_tensor *x, eg_tensor *weight);
+/* a sigmoid(b) of the halves a and b of x along the axis. EG_ESHAPE for an odd size.
+ * Dauphin et al. 2017 */
+EG_API eg_tensor *eg_glu(eg_tensor *x, int axis);
+/* NaN and the infinities replaced by these numbers, in x's dtype; integers stay. dx = dy elsewhere */
+EG_API eg_tensor *eg_nan_to_num(eg_tensor *x, double nan, double positive, double negative);
 
 EG_END_DECLS
 

@@ -1,0 +1,72 @@
+/* test_pointwise.c - pointwise ops where formulas end: NaN, signed zeros, infinities, ties; and
+ * what the ones with axes refuse. */
+#include "tests/egt.h"
+
+#define N(...)                                                                                     \
+    eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), EG_F32, (double[]){__VA_ARGS__})
+
+static bool same(const eg_tensor *a, const eg_tensor *b)
+{
+    return egt_distance(a, b) == 0;
+}
+
+EGT(larger_and_smaller_skip_nan)
+{
+    eg_tensor *a = N(1, NAN, 3, NAN), *b = N(2, 2, NAN, NAN);
+    EGT_CHECK(same(eg_fmax(a, b), N(2, 2, 3, NAN)));
+    EGT_CHECK(same(eg_fmin(a, b), N(1, 2, 3, NAN)));
+}
+
+EGT(signs)
+{
+    EGT_CHECK(same(eg_signbit(N(0, -0.0, -1, INFINITY)), eg_cast(N(0, 1, 1, 0), EG_BOOL)));
+    EGT_CHECK(same(eg_reciprocal(eg_copysign(N(0, 0), N(-2, -0.0))), N(-INFINITY, -INFINITY)));
+    EGT_CHECK(same(eg_heaviside(N(-1, -0.0, 2, NAN), N(5, 0.5, 5, 5)), N(0, 0.5, 1, NAN)));
+}
+
+EGT(sinc_at_integers)
+{
+    EGT_CHECK(same(eg_sinc(N(0, 1, -2, 1e7)), N(1, 0, 0, 0)));
+}
+
+/* The slope near 0, where its formula would cancel. */
+EGT(sinc_near_zero)
+{
+    eg_tensor *x = N(1e-4, 0.0999, 0.1001), *g;
+    eg_tape tape = eg_tape_open();
+    EGT_OK(eg_tape_watch(tape, x));
+    eg_tensor *y = eg_sinc(x);
+    EGT_OK(eg_tape_gradients(tape, y, &x, 1, &g, .dy = eg_ones_like(y)));
+    for (int i = 0; i < 3; i++) {
+        double t = 3.14159265358979323846 * eg_get(x, i);
+        double slope = 3.14159265358979323846 * (-t / 3 + t * t * t / 30 - pow(t, 5) / 840);
+        EGT_CHECK(fabs(eg_get(g, i) - slope) < 1e-5 * fabs(slope));
+    }
+}
+
+EGT(sums_of_exponentials)
+{
+    EGT_CHECK(same(
+        eg_logaddexp(N(INFINITY, -INFINITY, 1000, -INFINITY), N(INFINITY, -INFINITY, -1000, 3)),
+        N(INFINITY, -INFINITY, 1000, 3)));
+    EGT_NEAR(eg_item(eg_logaddexp2(eg_scalar(3, EG_F64), eg_scalar(3, EG_F64))), 4, 1e-15);
+}
+
+EGT(nan_to_num)
+{
+    eg_tensor *x = N(NAN, INFINITY, -INFINITY, 4);
+    EGT_CHECK(same(eg_nan_to_num(x, 0, 7, -7), N(0, 7, -7, 4)));
+    eg_tensor *whole = eg_from(EG_SHAPE(2), EG_I32, (int32_t[]){1, -2});
+    EGT_CHECK(same(eg_nan_to_num(whole, 0, 7, -7), whole));
+}
+
+EGT(refusals)
+{
+    eg_tensor *x = eg_zeros(EG_SHAPE(2, 3, 4), EG_F32);
+    EGT_REFUSED(eg_prelu(x, eg_zeros(EG_SHAPE(2), EG_F32)), EG_ESHAPE, "[2]");
+    EGT_REFUSED(eg_prelu(x, eg_zeros(EG_SHAPE(3, 1), EG_F32)), EG_ESHAPE, "[3, 1]");
+    EGT_REFUSED(eg_prelu(x, NULL), EG_EINVAL, "weight is NULL");
+    EGT_REFUSED(eg_glu(x, 1), EG_ESHAPE, "axis 1");
+    EGT_REFUSED(eg_glu(x, 3), EG_ESHAPE, "axis");
+    EGT_REFUSED(eg_nan_to_num(NULL, 0, 1, 2), EG_EINVAL, "x is NULL");
+}
