@@ -111,9 +111,10 @@ void eg__threads_return(int lent)
 #endif
 }
 
+/* libgomp may go with its threads asleep in it. LLVM's runtime never goes, and loses memory with every pause. */
 void eg__parallel_end(void)
 {
-#ifdef EG_HAVE_OMP_PAUSE
+#if defined(EG_HAVE_OMP_PAUSE) && !defined(__clang__)
     if (atomic_load_explicit(&started, memory_order_relaxed)) {
         omp_pause_resource_all(omp_pause_hard);
     }
