@@ -25,7 +25,8 @@ VARIANTS = {
     "tiny": ("small limits, so that rare paths are common", "gcc", ["-Dtiny_limits=true", *LEAN], [], {}),
     "asan": ("address and undefined-behaviour sanitizers", "gcc",
              ["-Db_sanitize=address,undefined", *SANITIZERS, *LEAN], [],
-             {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}),
+             {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+              "ASAN_OPTIONS": "allocator_may_return_null=1"}),
     "tsan": ("thread sanitizer", "gcc", ["-Db_sanitize=thread", *SANITIZERS, *LEAN],
              ["data", "embedding"], {"TSAN_OPTIONS": "halt_on_error=1"}),
 }
