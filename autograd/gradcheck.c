@@ -55,7 +55,8 @@ static eg_status gradients(const check *c, eg_tensor **g)
     eg_tensor *y = st ? NULL : weigh(eg_square(c->f(c->x, c->n, c->user)));
     st = st ? st : y ? eg_tape_gradients(t, y, ask, n, got) : eg__why();
     for (int k = 0; !st && k < n; k++) {
-        g[which[k]] = got[k];
+        g[which[k]] = eg_contiguous(got[k]);
+        st = g[which[k]] ? EG_OK : eg__why();
     }
     return st;
 }
@@ -135,7 +136,8 @@ static eg_status run(const check *c)
     eg_tensor *y = st ? NULL : number(c);
     st = st ? st : y ? eg_tape_gradients(t, y, ask, n, got) : eg__why();
     for (int k = 0; !st && k < n; k++) {
-        g[which[k]] = got[k];
+        g[which[k]] = eg_contiguous(got[k]);
+        st = g[which[k]] ? EG_OK : eg__why();
     }
     for (int i = 0; i < c->n && !st; i++) {
         if (!g[i]) {

@@ -427,7 +427,8 @@ static eg_status walk_back(eg__walk *w, eg__entry *last, bool free_saves)
     return st;
 }
 
-/* Results are borrowed from the caller's scope, dense, and share storage with nothing. */
+/* Results are borrowed from the caller's scope, without gaps but lying as they were made, and share
+ * storage with nothing. */
 static eg_status hand_over(eg__walk *w, const question *q, eg_tensor **out)
 {
     eg__thread *T = w->T;
@@ -439,7 +440,7 @@ static eg_status hand_over(eg__walk *w, const question *q, eg_tensor **out)
             }
             continue;
         }
-        if (g->flags & EG__DENSE && eg__ref_get(&g->refs) == 1 &&
+        if (g->flags & EG__PACKED && eg__ref_get(&g->refs) == 1 &&
             eg__ref_get(&g->storage->refs) == 1) {
             if (!eg__own_room(T)) {
                 return eg__no_memory(me, 0);

@@ -98,7 +98,7 @@ def moved(p):
         n = 4 * p.n * p.c * p.h * p.h
         return (2 if backward else 1) * n, n
     if op in ("max_pool", "avg_pool"):
-        big, small = p.n * p.c * p.h * p.h, p.n * p.c * ((p.h - p.k) // p.s + 1) ** 2
+        big, small = p.n * p.c * p.h * p.h, p.n * p.c * ((p.h + 2 * p.p - p.k) // p.s + 1) ** 2
         if not backward:
             return 4 * big, 4 * small
         return 4 * (small + (big if op == "max_pool" else 0)), 4 * big

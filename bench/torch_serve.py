@@ -180,26 +180,21 @@ def batch_norm(p):
 
 @op
 def max_pool(p):
-    def build(form):
-        x = rand(p.n, p.c, p.h, p.h, form=form)
-        if p.dir == "fwd":
-            return lambda: F.max_pool2d(x, p.k, p.s)
-        y, where = F.max_pool2d(x, p.k, p.s, return_indices=True)
-        dy = rand(*y.shape, form=form)
-        return lambda: aten.max_pool2d_with_indices_backward(dy, x, [p.k] * 2, [p.s] * 2, [0, 0],
-                                                             [1, 1], False, where)
-    return per_format(build)
+    x, window = rand(p.n, p.c, p.h, p.h, form=p.form), ([p.k] * 2, [p.s] * 2, [p.p] * 2, [1, 1])
+    if p.dir == "fwd":
+        return {"": lambda: F.max_pool2d(x, *window)}
+    y, where = F.max_pool2d(x, *window, return_indices=True)
+    dy = rand(*y.shape, form=p.form)
+    return {"": lambda: aten.max_pool2d_with_indices_backward(dy, x, *window, False, where)}
 
 
 @op
 def avg_pool(p):
-    def build(form):
-        x = rand(p.n, p.c, p.h, p.h, form=form)
-        if p.dir == "fwd":
-            return lambda: F.avg_pool2d(x, p.k, p.s)
-        dy = rand(*F.avg_pool2d(x, p.k, p.s).shape, form=form)
-        return lambda: aten.avg_pool2d_backward(dy, x, [p.k] * 2, [p.s] * 2, [0, 0], False, True, None)
-    return per_format(build)
+    x, window = rand(p.n, p.c, p.h, p.h, form=p.form), ([p.k] * 2, [p.s] * 2, [p.p] * 2)
+    if p.dir == "fwd":
+        return {"": lambda: F.avg_pool2d(x, *window)}
+    dy = rand(*F.avg_pool2d(x, *window).shape, form=p.form)
+    return {"": lambda: aten.avg_pool2d_backward(dy, x, *window, False, True, None)}
 
 
 @op

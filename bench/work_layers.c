@@ -91,6 +91,47 @@ static bool make_linear(work *w)
     return w->x[0] && w->x[1] && w->x[2];
 }
 
+static eg_pool_options pool_options(const work *w)
+{
+    return (eg_pool_options){.kernel = INT("k"), .stride = INT("s"), .padding = INT("p")};
+}
+
+static eg_tensor *max_pool(work *w)
+{
+    eg_pool_options o = pool_options(w);
+    return eg_max_pool2d_with(w->x[0], &o);
+}
+
+static eg_tensor *avg_pool(work *w)
+{
+    eg_pool_options o = pool_options(w);
+    return eg_avg_pool2d_with(w->x[0], &o);
+}
+
+/* Forward, or the walk to x. */
+static bool finish_pool(work *w)
+{
+    w->x[0] = image(INT("n"), INT("c"), INT("h"));
+    if (bench_is(w->c, "form", "nchw")) {
+        w->x[0] = eg_contiguous(w->x[0]);
+    }
+    w->step = step_forward;
+    return w->x[0] && (bench_is(w->c, "dir", "fwd") ||
+                       (work_watch(w, 1) && work_walk(w, w->forward(w))));
+}
+
+static bool make_max_pool(work *w)
+{
+    w->forward = max_pool;
+    return finish_pool(w);
+}
+
+static bool make_avg_pool(work *w)
+{
+    w->forward = avg_pool;
+    return finish_pool(w);
+}
+
 static eg_tensor *layer_norm(work *w)
 {
     return eg_layer_norm(w->x[0], w->x[1], w->x[2]);
@@ -131,7 +172,7 @@ static bool make_batch_norm(work *w)
 }
 
 const work_op work_layers[] = {
-    {"layer_norm", make_layer_norm}, {"batch_norm", make_batch_norm},
-    {"linear", make_linear},         {"conv", make_conv},
-    {"convt", make_convt},           {NULL, NULL},
+    {"layer_norm", make_layer_norm}, {"batch_norm", make_batch_norm}, {"linear", make_linear},
+    {"conv", make_conv},             {"convt", make_convt},           {"max_pool", make_max_pool},
+    {"avg_pool", make_avg_pool},     {NULL, NULL},
 };

@@ -57,11 +57,11 @@ typedef struct eg_gradients_options {
 } eg_gradients_options;
 
 /* out[i] = d y / d xs[i] (summed against dy), for n tracked tensors: parameters, watched tensors or
- * results in between, made before or after the tape was opened, repeated or not. Results are borrowed,
- * dense, and share storage with nothing. The first question ends the tape's interval and, unless it is
- * persistent, uses it up. EG_ESTATE: the tape is used up, closed or being walked; y was not recorded;
- * an x was never watched; a saved tensor was changed in place (both ops are named). After a failure all
- * of out is NULL. */
+ * results in between, made before or after the tape was opened, repeated or not. Results are
+ * borrowed, without gaps (channels-last where they were made so), and share storage with nothing.
+ * The first question ends the tape's interval and, unless it is persistent, uses it up. EG_ESTATE:
+ * the tape is used up, closed or being walked; y was not recorded; an x was never watched; a saved
+ * tensor was changed in place (both ops are named). After a failure all of out is NULL. */
 EG_API eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *xs, int n,
                                         eg_tensor **out, const eg_gradients_options *options);
 #define eg_tape_gradients(...)                                                                     \

@@ -1,36 +1,55 @@
-/* pool.c - pooling and its gradients, for images that lie channels-last and for planes. */
+/* pool.c - pooling and its gradients, of images that lie channels-last and of planes. */
 #include <math.h>
 
 #include "lib/cpu/isa.h"
+#include "lib/cpu/lanes.h"
 #include "lib/ops/pool.h"
 
 eg__kernel ISA(eg__cpu_max_pool), ISA(eg__cpu_max_pool_grad), ISA(eg__cpu_avg_pool),
     ISA(eg__cpu_avg_pool_grad);
 
-enum { LANES = 256, FLUSH = 32 };
+enum { LANES = 512, FUSED = 3, FLUSH = 32, VECTOR = 16, MAX_RING = 4 << 20 };
 
-typedef struct job {
+typedef struct job job;
+typedef void range_fn(const job *j, void *buffer, int64_t begin, int64_t end);
+
+struct job {
     eg__pool_opts o;
     bool max, bytes; /* places are u8, else i32 */
-    int dtype;
-    int64_t images, channels, cells; /* cells of a plane of the larger side */
+    bool single;     /* windows of planes one by one */
+    int64_t channels, cells;
     const void *x, *dy;
     void *y, *places;
-    eg__window *across; /* of each window along the last axis, and what it counts */
-    int64_t *count;
-    int64_t *low, *high; /* of each tap along the last axis: the windows low..high-1 have it */
-    int64_t *step;       /* of each tap of a small window: cells from the window's begin */
-} job;
+    /* Along the last axis: each window, one divided by what it counts, and its first tap; the
+     * windows that may hold a cell. */
+    eg__window *across;
+    double *share;
+    int32_t *first;
+    eg__span *holders;
+    int64_t at[FLUSH];  /* from a tap to those after it */
+    int64_t step[256];  /* from a window's begin to each tap */
+    int64_t part, ring; /* of rows split by the stride: length, and rows held */
+    range_fn *fn;
+    int64_t units, pieces;
+    size_t buffer_bytes;
+    char *buffers; /* one per piece */
+};
 
-/* The row of cells, and the cell, of a tap. */
-static inline int64_t row_of(const job *j, const eg__window *w, int64_t a, int64_t b)
+static inline int64_t whole(int64_t n)
 {
-    return (w[0].begin + a * j->o.dilation[0]) * j->o.in[1] + w[1].begin + b * j->o.dilation[1];
+    return (n + VECTOR - 1) / VECTOR * VECTOR;
+}
+
+static inline int32_t tap_number(const eg__pool_opts *o, int64_t a, int64_t b, int64_t c)
+{
+    return (int32_t)((a * o->kernel[1] + b) * o->kernel[2] + c);
 }
 
 static inline int64_t cell_of(const job *j, const eg__window *w, int64_t a, int64_t b, int64_t c)
 {
-    return row_of(j, w, a, b) * j->o.in[2] + w[2].begin + c * j->o.dilation[2];
+    const eg__pool_opts *o = &j->o;
+    int64_t plane = w[0].begin + a * o->dilation[0], row = w[1].begin + b * o->dilation[1];
+    return (plane * o->in[1] + row) * o->in[2] + w[2].begin + c * o->dilation[2];
 }
 
 static int64_t step_of(const eg__pool_opts *o, int64_t tap)
@@ -40,77 +59,132 @@ static int64_t step_of(const eg__pool_opts *o, int64_t tap)
     return (a * o->dilation[0] * o->in[1] + b * o->dilation[1]) * o->in[2] + c * o->dilation[2];
 }
 
+/* A mean's factor but for the last axis. */
+static double rest_of(const eg__pool_opts *o, int64_t p0, int64_t p1)
+{
+    return 1 / (double)(eg__window_cells(o, 0, p0) * eg__window_cells(o, 1, p1));
+}
+
+static void put_places(const job *j, int64_t at, int64_t n, const int32_t *restrict where)
+{
+    if (j->bytes) {
+        uint8_t *restrict to = (uint8_t *)j->places + at;
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = (uint8_t)where[i];
+        }
+    } else {
+        memcpy((int32_t *)j->places + at, where, (size_t)n * sizeof *where);
+    }
+}
+
+/* The places as i32, in the buffer if they are not. */
+static const int32_t *get_places(const job *j, int64_t at, int64_t n, int32_t *restrict buffer)
+{
+    if (!j->bytes) {
+        return (const int32_t *)j->places + at;
+    }
+    const uint8_t *restrict from = (const uint8_t *)j->places + at;
+    for (int64_t i = 0; i < n; i++) {
+        buffer[i] = from[i];
+    }
+    return buffer;
+}
+
 #define T        float
 #define FN(name) name##_f32
 #include "lib/cpu/pool_loops.h"
+#include "lib/cpu/pool_planes.h"
 #undef T
 #undef FN
 #define T        double
 #define FN(name) name##_f64
 #include "lib/cpu/pool_loops.h"
+#include "lib/cpu/pool_planes.h"
 #undef T
 #undef FN
 
-#define RANGE(name)                                                                                \
-    static void name(void *ctx, int64_t begin, int64_t end)                                        \
-    {                                                                                              \
-        const job *j = ctx;                                                                        \
-        (j->dtype == EG_F32 ? name##_f32 : name##_f64)(j, begin, end);                             \
-    }
-RANGE(last_rows)
-RANGE(last_rows_grad)
-RANGE(plane_rows)
-RANGE(planes_grad)
-
-static int64_t clamp(int64_t v, int64_t high)
+static void run_pieces(void *ctx, int64_t begin, int64_t end)
 {
-    return v < 0 ? 0 : v > high ? high : v;
+    const job *j = ctx;
+    for (int64_t k = begin; k < end; k++) {
+        j->fn(j, j->buffers + (size_t)k * j->buffer_bytes, j->units * k / j->pieces,
+              j->units * (k + 1) / j->pieces);
+    }
 }
 
-/* Tables along the last axis. */
-static eg_status prepare(const eg__call *c, job *j, const eg_tensor *images, eg__scratch *s)
+/* Makes the tables and buffers, and runs j->fn over j->units. */
+static eg_status run(const eg__call *c, job *j, int64_t elements)
 {
     const eg__pool_opts *o = &j->o;
-    int64_t out = o->out[2], k = o->kernel[2], steps = j->bytes ? 256 : 0;
-    j->dtype = images->dtype;
-    j->images = images->shape[0];
-    j->channels = images->shape[1];
-    j->cells = o->in[0] * o->in[1] * o->in[2];
-    if (eg__scratch_get(c, (size_t)out * (sizeof *j->across + 8) + (size_t)(2 * k + steps) * 8,
-                        s)) {
+    int64_t out = o->out[2], in = o->in[2];
+    size_t tables = (size_t)(whole(out) * 2 + in * 2) * 8 + (size_t)out * sizeof *j->across;
+    eg__scratch s;
+    tables = (tables + 63) / 64 * 64;
+    j->buffer_bytes = (j->buffer_bytes + 63) / 64 * 64;
+    j->pieces = eg__max(1, eg__min(eg__min(eg_threads(), j->units), elements * 2 / EG__GRAIN));
+    if (eg__scratch_get(c, tables + (size_t)j->pieces * j->buffer_bytes, &s)) {
         return EG_ENOMEM;
     }
-    j->across = s->data;
-    j->count = (int64_t *)(j->across + out);
-    j->low = j->count + out;
-    j->high = j->low + k;
-    j->step = j->high + k;
+    j->buffers = (char *)s.data + tables;
+    j->share = s.data;
+    j->across = (eg__window *)(j->share + whole(out));
+    j->holders = (eg__span *)(j->across + out);
+    j->first = (int32_t *)(j->holders + in);
+    memset(s.data, 0, tables);
     for (int64_t p = 0; p < out; p++) {
         j->across[p] = eg__window_of(o, 2, p);
-        j->count[p] = eg__window_cells(o, 2, p);
+        j->share[p] = 1 / (double)eg__window_cells(o, 2, p);
+        j->first[p] = (int32_t)j->across[p].first;
     }
-    for (int64_t t = 0; t < k; t++) { /* 0 <= p stride - before + t dilation < in */
-        int64_t at = o->before[2] - t * o->dilation[2], stride = o->stride[2];
-        j->low[t] = at <= 0 ? 0 : clamp((at + stride - 1) / stride, out);
-        j->high[t] = at + o->in[2] <= 0 ? 0 : clamp((at + o->in[2] - 1) / stride + 1, out);
+    for (int64_t i = 0; i < in; i++) {
+        j->holders[i] = eg__windows_of(o, 2, i);
     }
-    for (int64_t t = 0; t < steps; t++) {
-        j->step[t] = step_of(o, t);
-    }
+    eg__parallel(j->pieces, 1, run_pieces, j);
+    eg__scratch_put(c, &s);
     return EG_OK;
 }
 
-/* `units` pieces of work that touch so many elements in all. */
-static void spread(job *j, int64_t units, int64_t elements, eg__range_fn *fn)
+/* Chooses how planes are pooled: over rows split by the stride, if a few of them fit the cache. */
+static void split_rows(job *j, size_t element)
 {
-    eg__parallel(units, EG__GRAIN / 2 / eg__max(1, elements / eg__max(1, units)) + 1, fn, j);
+    const eg__pool_opts *o = &j->o;
+    int64_t s = o->stride[2], step = o->dilation[2], k = o->kernel[2];
+    double part = (double)o->out[2] + (double)((k - 1) * step) / (double)s + 2 * VECTOR;
+    double rows = (double)o->kernel[0] * ((double)(o->kernel[1] - 1) * (double)o->dilation[1] + 1);
+    double bytes = part * (double)s * (rows + 1) * (double)element;
+    j->single = o->adaptive || k > FLUSH || bytes > MAX_RING;
+    if (!j->single) {
+        j->part = whole(whole(o->out[2]) + (k - 1) * step / s);
+        j->ring = (o->kernel[1] - 1) * o->dilation[1] + 1;
+        j->buffer_bytes = (size_t)((o->kernel[0] * j->ring + 1) * s * j->part) * element;
+        for (int64_t t = 0; t < k; t++) {
+            j->at[t] = t * step % s * j->part + t * step / s;
+        }
+    }
 }
+
+/* The same for gradients of means: rows of cells put together of `stride` parts. */
+static void merge_rows(job *j, size_t element)
+{
+    const eg__pool_opts *o = &j->o;
+    int64_t s = o->stride[2];
+    j->single = o->adaptive || o->kernel[2] > FLUSH || s > 4 * FLUSH;
+    if (!j->single) {
+        j->part = whole((o->in[2] + o->before[2]) / s + 1);
+        int64_t sums = whole((o->kernel[2] - 1) / s) + whole(eg__max(o->out[2], j->part));
+        j->buffer_bytes = (size_t)(sums + 2 * s * j->part) * element;
+        for (int64_t t = 0; t < FLUSH; t++) {
+            j->at[t] = -t;
+        }
+    }
+}
+
+#define OF(dtype, name) ((dtype) == EG_F32 ? name##_f32 : name##_f64)
 
 static eg_status forward(const eg__call *c, bool max)
 {
     const eg_tensor *x = c->in[0], *y = c->out[0];
     job j = {.o = *(const eg__pool_opts *)c->opts, .max = max, .x = eg__ptr(x), .y = eg__ptr(y)};
-    eg__scratch s;
     if (!y->n) {
         return EG_OK;
     }
@@ -118,24 +192,27 @@ static eg_status forward(const eg__call *c, bool max)
         j.places = eg__ptr(c->out[1]);
         j.bytes = c->out[1]->dtype == EG_U8;
     }
-    if (prepare(c, &j, x, &s)) {
-        return EG_ENOMEM;
-    }
-    int64_t rows = j.images * j.o.out[0] * j.o.out[1];
+    j.channels = x->shape[1];
+    j.cells = j.o.in[0] * j.o.in[1] * j.o.in[2];
+    j.units = x->shape[0] * j.o.out[0] * j.o.out[1];
     if (j.o.last) {
-        spread(&j, rows, x->n, last_rows);
+        for (int64_t t = 0; t < FLUSH; t++) {
+            j.at[t] = t * j.o.dilation[2] * j.channels;
+        }
+        j.fn = OF(x->dtype, last_rows);
     } else {
-        spread(&j, rows * j.channels, x->n, plane_rows);
+        split_rows(&j, eg__esize(x));
+        j.units *= j.channels;
+        j.fn = OF(x->dtype, plane_rows);
     }
-    eg__scratch_put(c, &s);
-    return EG_OK;
+    return run(c, &j, x->n);
 }
 
 static eg_status backward(const eg__call *c, bool max)
 {
     const eg_tensor *dy = c->in[0], *dx = c->out[0];
     job j = {.o = *(const eg__pool_opts *)c->opts, .max = max, .dy = eg__ptr(dy), .y = eg__ptr(dx)};
-    eg__scratch s;
+    const eg__pool_opts *o = &j.o;
     if (!dx->n) {
         return EG_OK;
     }
@@ -143,16 +220,24 @@ static eg_status backward(const eg__call *c, bool max)
         j.places = eg__ptr(c->in[1]);
         j.bytes = c->in[1]->dtype == EG_U8;
     }
-    if (prepare(c, &j, dx, &s)) {
-        return EG_ENOMEM;
-    }
-    if (j.o.last) {
-        spread(&j, j.images * j.o.in[0] * j.o.in[1], dx->n, last_rows_grad);
+    j.channels = dx->shape[1];
+    j.cells = o->in[0] * o->in[1] * o->in[2];
+    j.units = dx->shape[0] * (o->last ? 1 : j.channels);
+    if (o->last) {
+        j.units *= o->in[0] * o->in[1];
+        j.buffer_bytes = max ? (size_t)(o->out[2] * j.channels) * sizeof(int32_t) : 0;
+        j.fn = OF(dx->dtype, last_rows_grad);
+    } else if (max) {
+        for (int t = 0; t < 256; t++) {
+            j.step[t] = step_of(o, t);
+        }
+        j.fn = OF(dx->dtype, max_planes_grad);
     } else {
-        spread(&j, j.images * j.channels, dx->n, planes_grad);
+        merge_rows(&j, eg__esize(dx));
+        j.units *= j.single ? 1 : o->in[0] * o->in[1];
+        j.fn = j.single ? OF(dx->dtype, avg_planes_grad) : OF(dx->dtype, avg_rows_grad);
     }
-    eg__scratch_put(c, &s);
-    return EG_OK;
+    return run(c, &j, dx->n);
 }
 
 eg_status ISA(eg__cpu_max_pool)(const eg__call *c)
