@@ -128,8 +128,7 @@ static void FN(row_of_windows)(const job *j, const eg__window *w, const T *ring,
     }
 }
 
-/* ---- windows one by one: of uneven sizes, or long
- * ------------------------------------------------ */
+/* ---- windows one by one: of uneven sizes, or long -------------------------------------------- */
 
 static double FN(sum_run)(const T *x, int64_t n)
 {
@@ -229,8 +228,7 @@ static void FN(plane_rows)(const job *j, void *buffer, int64_t begin, int64_t en
     }
 }
 
-/* ---- gradients
- * ----------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 /* Units: planes. A tap that leads out of the plane is nobody's. */
 static void FN(max_planes_grad)(const job *j, void *buffer, int64_t begin, int64_t end)
@@ -285,8 +283,7 @@ static void FN(avg_planes_grad)(const job *j, void *buffer, int64_t begin, int64
     }
 }
 
-/* Units: rows of cells. The rows of windows that hold one are added up, and then spread along it.
- */
+/* Units: rows of cells. The rows of windows that hold one are added up, then spread along it. */
 static void FN(avg_rows_grad)(const job *j, void *buffer, int64_t begin, int64_t end)
 {
     const eg__pool_opts *o = &j->o;

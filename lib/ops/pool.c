@@ -289,6 +289,7 @@ static eg_tensor *adaptive(const char *op, const eg__op *pool, eg_tensor *x, eg_
     }
     start(&o, in);
     o.adaptive = true;
+    bool uneven = x->n == 0;
     double cells = 1;
     for (int a = 0; a < out.ndim; a++) {
         int d = a + 3 - out.ndim;
@@ -301,6 +302,11 @@ static eg_tensor *adaptive(const char *op, const eg__op *pool, eg_tensor *x, eg_
         o.out[d] = o.in[d] ? out.dim[a] : 0;
         o.kernel[d] = o.in[d] / out.dim[a] + 2; /* no window has more */
         cells *= (double)o.kernel[d];
+        uneven |= o.in[d] % out.dim[a] != 0;
+    }
+    for (int d = 3 - out.ndim; !uneven && d < 3; d++) {
+        o.adaptive = false;
+        o.kernel[d] = o.stride[d] = o.in[d] / o.out[d];
     }
     if (cells > INT32_MAX) {
         eg_scope_pop(s, NULL);
