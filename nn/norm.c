@@ -42,7 +42,8 @@ eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_op
     eg_batch_norm_layer_options o;
     eg__options(&o, sizeof o, given);
     if (features < 1) {
-        return eg__fail_null(EG_EINVAL, "batch_norm", "%lld features: at least 1", (long long)features);
+        return eg__fail_null(EG_EINVAL, "batch_norm", "%lld features: at least 1",
+                             (long long)features);
     }
     batch_norm *b = eg_module_new(sizeof *b, &batch_norm_kind);
     if (!b) {
@@ -62,4 +63,105 @@ eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_op
     b->batches = eg_keep(eg_zeros(EG_SCALAR, EG_I64));
     eg_scope_pop(s, NULL);
     return eg_module_finish(&b->base);
+}
+
+/* ---- group and layer norm ------------------------------------------------------------------- */
+
+typedef struct norm {
+    eg_module base;
+    eg_tensor *weight, *bias;
+    bool no_weight, no_bias;
+    int64_t groups;
+    int axes;
+    double eps;
+} norm;
+
+static eg_tensor *group_norm_forward(eg_module *m, eg_tensor *x)
+{
+    norm *n = (norm *)m;
+    return eg_group_norm(x, n->groups, n->weight, n->bias, .eps = n->eps);
+}
+
+static eg_tensor *layer_norm_forward(eg_module *m, eg_tensor *x)
+{
+    norm *n = (norm *)m;
+    return eg_layer_norm(x, n->weight, n->bias, .axes = n->axes, .eps = n->eps);
+}
+
+static void norm_members(eg_module *m, eg_members *members)
+{
+    norm *n = (norm *)m;
+    if (!n->no_weight) {
+        eg_member_parameter(members, "weight", &n->weight);
+    }
+    if (!n->no_bias) {
+        eg_member_parameter(members, "bias", &n->bias);
+    }
+}
+
+static const eg_module_kind group_norm_kind = {.size = sizeof(eg_module_kind), .name = "group_norm",
+                                               .forward = group_norm_forward,
+                                               .members = norm_members};
+static const eg_module_kind layer_norm_kind = {.size = sizeof(eg_module_kind), .name = "layer_norm",
+                                               .forward = layer_norm_forward,
+                                               .members = norm_members};
+
+static norm *norm_new(const eg_module_kind *kind, eg_shape shape, const eg_norm_layer_options *o)
+{
+    norm *n = eg_module_new(sizeof *n, kind);
+    if (!n) {
+        return NULL;
+    }
+    eg_scope s = eg_scope_push();
+    n->eps = o->eps;
+    n->no_weight = o->no_affine;
+    n->no_bias = o->no_affine || o->no_bias;
+    if (!n->no_weight) {
+        n->weight = eg_parameter(eg_ones(shape, o->dtype));
+    }
+    if (!n->no_bias) {
+        n->bias = eg_parameter(eg_zeros(shape, o->dtype));
+    }
+    eg_scope_pop(s, NULL);
+    return n;
+}
+
+eg_module *eg_group_norm_new_with(int64_t groups, int64_t channels,
+                                  const eg_norm_layer_options *given)
+{
+    eg_norm_layer_options o;
+    eg__options(&o, sizeof o, given);
+    if (groups < 1 || channels < 1 || channels % groups) {
+        return eg__fail_null(EG_EINVAL, "group_norm", "%lld channels in %lld groups: at least 1 of "
+                             "each, and the groups divide the channels", (long long)channels,
+                             (long long)groups);
+    }
+    norm *n = norm_new(&group_norm_kind, EG_SHAPE(channels), &o);
+    if (!n) {
+        return NULL;
+    }
+    n->groups = groups;
+    return eg_module_finish(&n->base);
+}
+
+eg_module *eg_layer_norm_new_with(eg_shape shape, const eg_norm_layer_options *given)
+{
+    eg_norm_layer_options o;
+    eg__options(&o, sizeof o, given);
+    for (int d = 0; d < shape.ndim && d < EG_MAX_DIMS; d++) {
+        if (shape.dim[d] < 1) {
+            return eg__fail_null(EG_EINVAL, "layer_norm", "size %lld of axis %d: at least 1",
+                                 (long long)shape.dim[d], d);
+        }
+    }
+    if (shape.ndim < 1 || shape.ndim > EG_MAX_DIMS) {
+        return eg__fail_null(EG_EINVAL, "layer_norm", "over %d axes: 1..%d are possible",
+                             shape.ndim, EG_MAX_DIMS);
+    }
+    norm *n = norm_new(&layer_norm_kind, shape, &o);
+    if (!n) {
+        return NULL;
+    }
+    n->axes = shape.ndim;
+    return eg_module_finish(&n->base);
 }

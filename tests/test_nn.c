@@ -158,6 +158,69 @@ EGT(batch_norm_counts_and_freezes)
     EGT_REFUSED(eg_batch_norm_new(0), EG_EINVAL, "features");
 }
 
+EGT(group_and_layer_norm_are_the_ops)
+{
+    eg_module *g = eg_group_norm_new(2, 6, .eps = 1e-3), *l = eg_layer_norm_new(EG_SHAPE(4, 5));
+    eg_tensor *x = egt_random(EG_SHAPE(3, 6, 4, 5), EG_F32, -1, 1);
+    eg_parameters p = eg_module_parameters(g);
+    EGT_EQ(p.count, 2);
+    EGT_STR(p.names[0], "weight");
+    EGT_STR(p.names[1], "bias");
+    EGT_OK(eg_set(p.tensors[0], 2, 3));
+    EGT_OK(eg_set(p.tensors[1], 5, -2));
+    eg_tensor *want = eg_group_norm(x, 2, p.tensors[0], p.tensors[1], .eps = 1e-3);
+    EGT_EQ(egt_distance(eg_module_forward(g, x), want), 0);
+    p = eg_module_parameters(l);
+    EGT_EQ(eg_size(p.tensors[0], 1), 5);
+    EGT_OK(eg_set(p.tensors[0], 7, 3));
+    want = eg_layer_norm(x, p.tensors[0], p.tensors[1]);
+    EGT_EQ(egt_distance(eg_module_forward(l, x), want), 0);
+    eg_module_free(g);
+    eg_module_free(l);
+    g = eg_group_norm_new(3, 6, .no_affine = true);
+    l = eg_layer_norm_new(EG_SHAPE(5), .no_bias = true, .dtype = EG_F64);
+    EGT_EQ(eg_module_parameters(g).count, 0);
+    EGT_EQ(egt_distance(eg_module_forward(g, x), eg_group_norm(x, 3, NULL, NULL)), 0);
+    EGT_EQ(eg_module_parameters(l).count, 1);
+    EGT_EQ(eg_dtype_of(eg_module_parameters(l).tensors[0]), EG_F64);
+    eg_module_free(g);
+    eg_module_free(l);
+    EGT_REFUSED(eg_group_norm_new(4, 6), EG_EINVAL, "6 channels in 4 groups");
+    EGT_REFUSED(eg_group_norm_new(0, 6), EG_EINVAL, "0 groups");
+    EGT_REFUSED(eg_layer_norm_new(EG_SCALAR), EG_EINVAL, "0 axes");
+    EGT_REFUSED(eg_layer_norm_new(EG_SHAPE(3, 0)), EG_EINVAL, "axis 1");
+}
+
+EGT(pools_are_the_ops)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(2, 3, 8, 9), EG_F32, -1, 1);
+    eg_module *max = eg_max_pool2d_new(.kernel = 3, .stride = 2, .padding = 1);
+    eg_module *avg = eg_avg_pool2d_new(.kernels = {2, 3}, .exclude_pad = true);
+    eg_module *all = eg_global_avg_pool_new();
+    eg_tensor *want = eg_max_pool2d(x, .kernel = 3, .stride = 2, .padding = 1);
+    EGT_EQ(egt_distance(eg_module_forward(max, x), want), 0);
+    want = eg_avg_pool2d(x, .kernels = {2, 3});
+    EGT_EQ(egt_distance(eg_module_forward(avg, x), want), 0);
+    eg_tensor *y = eg_module_forward(all, eg_channels_last(x));
+    EGT_EQ(eg_ndim(y), 2);
+    want = eg_reshape(eg_adaptive_avg_pool(x, EG_SHAPE(1, 1)), EG_SHAPE(2, 3));
+    EGT_CHECK(egt_distance(y, want) < 1e-6);
+    EGT_REFUSED(eg_module_forward(all, eg_ones(EG_SHAPE(2, 3), EG_F32)), EG_ESHAPE, "spatial");
+    EGT_REFUSED(eg_module_forward(max, eg_ones(EG_SHAPE(2, 3), EG_F32)), EG_ESHAPE, "max_pool2d");
+    eg_module_free(max);
+    eg_module_free(avg);
+    eg_module_free(all);
+    eg_module *line = eg_sequential_new(eg_max_pool1d_new(.kernel = 2), eg_avg_pool1d_new(.kernel = 2));
+    EGT_EQ(eg_size(eg_module_forward(line, eg_ones(EG_SHAPE(1, 2, 9), EG_F32)), 2), 2);
+    eg_module_free(line);
+    line = eg_sequential_new(eg_max_pool3d_new(.kernel = 2), eg_avg_pool3d_new(.kernel = 2));
+    EGT_EQ(eg_size(eg_module_forward(line, eg_ones(EG_SHAPE(1, 1, 4, 5, 6), EG_F32)), 4), 1);
+    eg_module_free(line);
+    EGT_REFUSED(eg_max_pool2d_new(.stride = 2), EG_EINVAL, "axis 0 is 0");
+    EGT_REFUSED(eg_avg_pool1d_new(.kernel = -3), EG_EINVAL, "-3");
+    EGT_REFUSED(eg_max_pool2d_new(.kernel = 2, .indices = &want), EG_EINVAL, "indices");
+}
+
 /* ---- ownership --------------------------------------------------------------------------------- */
 
 EGT(a_null_frees_the_others)

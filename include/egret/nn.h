@@ -19,6 +19,7 @@
 #include <egret/base.h>
 #include <egret/io.h>
 #include <egret/ops/padding.h>
+#include <egret/ops/pool.h>
 #include <egret/parameters.h>
 #include <egret/tensor.h>
 
@@ -142,6 +143,51 @@ EG_API eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_l
     EG_BATCH_NORM_NEW_(__VA_ARGS__, .size = sizeof(eg_batch_norm_layer_options))
 #define EG_BATCH_NORM_NEW_(features, ...)                                                          \
     eg_batch_norm_new_with(features, &(eg_batch_norm_layer_options){__VA_ARGS__})
+
+typedef struct eg_norm_layer_options {
+    size_t size;
+    double eps;     /* 0: 1e-5 */
+    bool no_affine; /* without weight and bias */
+    bool no_bias;
+    eg_dtype dtype; /* 0: f32 */
+} eg_norm_layer_options;
+
+/* eg_group_norm over [N, channels, spatial...]: weight of ones, bias of zeros, one per channel. */
+EG_API eg_module *eg_group_norm_new_with(int64_t groups, int64_t channels,
+                                         const eg_norm_layer_options *options);
+#define eg_group_norm_new(...)                                                                     \
+    EG_GROUP_NORM_NEW_(__VA_ARGS__, .size = sizeof(eg_norm_layer_options))
+#define EG_GROUP_NORM_NEW_(groups, channels, ...)                                                  \
+    eg_group_norm_new_with(groups, channels, &(eg_norm_layer_options){__VA_ARGS__})
+
+/* eg_layer_norm over the last axes of x, which have this shape, as weight and bias do:
+ * eg_layer_norm_new(EG_SHAPE(768)). */
+EG_API eg_module *eg_layer_norm_new_with(eg_shape shape, const eg_norm_layer_options *options);
+#define eg_layer_norm_new(...)                                                                     \
+    EG_LAYER_NORM_NEW_(__VA_ARGS__, .size = sizeof(eg_norm_layer_options))
+#define EG_LAYER_NORM_NEW_(shape, ...)                                                             \
+    eg_layer_norm_new_with(shape, &(eg_norm_layer_options){__VA_ARGS__})
+
+/* eg_max_pool1d, 2d, 3d and eg_avg_pool1d, 2d, 3d (ops/pool.h): eg_max_pool2d_new(.kernel = 2). What
+ * can only be told from x is refused at the first forward. EG_EINVAL without a kernel, or with
+ * indices, which a layer has no place for. */
+EG_API eg_module *eg_max_pool1d_new_with(const eg_pool_options *options);
+EG_API eg_module *eg_max_pool2d_new_with(const eg_pool_options *options);
+EG_API eg_module *eg_max_pool3d_new_with(const eg_pool_options *options);
+EG_API eg_module *eg_avg_pool1d_new_with(const eg_pool_options *options);
+EG_API eg_module *eg_avg_pool2d_new_with(const eg_pool_options *options);
+EG_API eg_module *eg_avg_pool3d_new_with(const eg_pool_options *options);
+#define eg_max_pool1d_new(...) EG_POOL_NEW_(eg_max_pool1d_new_with, __VA_ARGS__)
+#define eg_max_pool2d_new(...) EG_POOL_NEW_(eg_max_pool2d_new_with, __VA_ARGS__)
+#define eg_max_pool3d_new(...) EG_POOL_NEW_(eg_max_pool3d_new_with, __VA_ARGS__)
+#define eg_avg_pool1d_new(...) EG_POOL_NEW_(eg_avg_pool1d_new_with, __VA_ARGS__)
+#define eg_avg_pool2d_new(...) EG_POOL_NEW_(eg_avg_pool2d_new_with, __VA_ARGS__)
+#define eg_avg_pool3d_new(...) EG_POOL_NEW_(eg_avg_pool3d_new_with, __VA_ARGS__)
+#define EG_POOL_NEW_(function, ...)                                                                \
+    function(&(eg_pool_options){__VA_ARGS__, .size = sizeof(eg_pool_options)})
+
+/* The mean over all spatial axes of [N, C, spatial...]: [N, C]. */
+EG_API eg_module *eg_global_avg_pool_new(void);
 
 /* ---- modules of your own ----------------------------------------------------------------- *
  *
