@@ -1,5 +1,6 @@
 /* scan.c - gradients of running sums and products, recurrences and softmax. */
 #include "autograd/rules/rules.h"
+#include "lib/ops/index.h"
 
 static int axis_of(const eg__walk *w)
 {
@@ -48,6 +49,27 @@ eg_status eg__grad_cumprod(eg__walk *w)
 {
     return eg__give(w, 0, eg__cumprod_grad(eg__saved_in(w, 0), eg__saved_out(w, 0), eg__dy(w, 0),
                                            axis_of(w)));
+}
+
+/* What was taken from a place goes back there, each time it was taken; halves are summed in f32. */
+static eg_status take_back(eg__walk *w)
+{
+    eg_shape x = eg__in_shape(w, 0);
+    eg__scatter_opts o = {.axis = axis_of(w), .ndim = x.ndim};
+    eg_tensor *dy = eg__dy(w, 0), *indices = eg__saved_out(w, 1);
+    memcpy(o.shape, x.dim, sizeof o.shape);
+    dy = dy && (dy->dtype == EG_F16 || dy->dtype == EG_BF16) ? eg_cast(dy, EG_F32) : dy;
+    return eg__give(w, 0, indices ? eg__scatter(&eg__op_scatter_add, dy, indices, NULL, &o) : NULL);
+}
+
+eg_status eg__grad_cummax(eg__walk *w)
+{
+    return take_back(w);
+}
+
+eg_status eg__grad_cummin(eg__walk *w)
+{
+    return take_back(w);
 }
 
 /* The adjoint runs the other way over the same factors. */

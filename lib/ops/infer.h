@@ -10,7 +10,7 @@ eg__infer eg__infer_power, eg__infer_where, eg__infer_copy, eg__infer_cast, eg__
     eg__infer_conv_weight;
 /* reductions and what goes along one axis */
 eg__infer eg__infer_sum, eg__infer_reduce, eg__infer_count, eg__infer_any, eg__infer_extreme,
-    eg__infer_place, eg__infer_norm, eg__infer_scan;
+    eg__infer_place, eg__infer_norm, eg__infer_scan, eg__infer_running;
 
 eg__infer eg__infer_resize, eg__infer_resize_grad;
 eg__infer eg__infer_cross_entropy, eg__infer_cross_entropy_grad;

@@ -9,6 +9,15 @@ eg_status eg__infer_scan(eg__call *c)
     return EG_OK;
 }
 
+/* Values as x lies, and their places beside them. */
+eg_status eg__infer_running(eg__call *c)
+{
+    eg__desc_like(&c->desc[0], c->in[0]);
+    c->desc[1] = c->desc[0];
+    c->desc[1].dtype = EG_I64;
+    return eg__check_shape(c->op->name, c->desc[1].ndim, c->desc[1].shape, EG_I64, &c->desc[1].n);
+}
+
 static eg_tensor *along(const eg__op *op, eg_tensor *x, int axis)
 {
     if (eg__check(x, op->name, "x")) {
@@ -26,6 +35,27 @@ eg_tensor *eg_cumsum(eg_tensor *x, int axis)
 eg_tensor *eg_cumprod(eg_tensor *x, int axis)
 {
     return along(&eg__op_cumprod, x, axis);
+}
+
+static eg_status running(const eg__op *op, eg_tensor *x, int axis, eg_tensor **values,
+                         eg_tensor **indices)
+{
+    eg_tensor *made[EG__MAX_OUT] = {NULL};
+    int a = eg__check(x, op->name, "x") ? -1 : eg__axis(op->name, x->ndim, axis);
+    eg_status st = a < 0 ? eg__why() : eg__dispatch(op, &x, 1, &(eg__scan_opts){.axis = a}, made);
+    *(values ? values : &(eg_tensor *){NULL}) = made[0];
+    *(indices ? indices : &(eg_tensor *){NULL}) = made[1];
+    return st;
+}
+
+eg_status eg_cummax(eg_tensor *x, int axis, eg_tensor **values, eg_tensor **indices)
+{
+    return running(&eg__op_cummax, x, axis, values, indices);
+}
+
+eg_status eg_cummin(eg_tensor *x, int axis, eg_tensor **values, eg_tensor **indices)
+{
+    return running(&eg__op_cummin, x, axis, values, indices);
 }
 
 eg_tensor *eg_softmax(eg_tensor *x, int axis)

@@ -61,6 +61,42 @@ eg_status eg__ref_cumprod(const eg__call *c)
     return EG_OK;
 }
 
+/* sign 1: the largest so far, -1: the smallest; the last of equal ones, NaN for good. */
+static void running(const eg__call *c, int sign)
+{
+    const eg_tensor *x = c->in[0], *y = c->out[0], *places = c->out[1];
+    line l = {x, ((const eg__scan_opts *)c->opts)->axis, 0};
+    for (; l.i < lines_of(x, l.axis); l.i++) {
+        int64_t best = 0;
+        for (int64_t j = 0; j < x->shape[l.axis]; j++) {
+            int64_t here = at(x, &l, j), there = at(x, &l, best);
+            bool take;
+            if (eg__is_float(x->dtype)) {
+                double v = eg__get_at(x, here), top = eg__get_at(x, there);
+                take = isnan(v) || sign * v >= sign * top;
+            } else {
+                int64_t v = eg__get_int_at(x, here), top = eg__get_int_at(x, there);
+                take = sign > 0 ? v >= top : v <= top;
+            }
+            best = take ? j : best;
+            eg__move(y, at(y, &l, j), x, at(x, &l, best));
+            eg__set_int_at(places, at(places, &l, j), best);
+        }
+    }
+}
+
+eg_status eg__ref_cummax(const eg__call *c)
+{
+    running(c, 1);
+    return EG_OK;
+}
+
+eg_status eg__ref_cummin(const eg__call *c)
+{
+    running(c, -1);
+    return EG_OK;
+}
+
 /* y_i = a_i y_(i-1) + b_i from y_0 = b_0; reversed y_i = a_(i+1) y_(i+1) + b_i from the last. */
 eg_status eg__ref_recurrence(const eg__call *c)
 {

@@ -264,6 +264,12 @@ def scan(r):
         r.case("cumprod", lambda x: torch.cumprod(x, axis), r.normal(*shape), axis=axis)
         for n in (1, 2):
             r.case("diff", lambda x: torch.diff(x, n, axis), r.normal(*shape), n=n, axis=axis)
+        for name in ("cummax", "cummin"):
+            r.case(name, lambda x: getattr(torch, name)(x, axis), r.normal(*shape), axis=axis)
+    for name in ("cummax", "cummin"):
+        r.case(name, lambda x: getattr(torch, name)(x, 0), r.integers(9, hi=4), axis=0)
+        r.case(name, lambda x: getattr(torch, name)(x, 0),
+               torch.tensor([1.0, -inf, 1, inf, nan, 2, nan, inf]).double(), diff=(), axis=0)
     for zeros in ([2], [1, 3]):
         x = r.normal(5)
         x[zeros] = 0

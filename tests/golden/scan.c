@@ -25,5 +25,15 @@ static eg_tensor *diff(const golden_case *c)
     return y;
 }
 
-GOLDEN_ROWS(scan, {.op = "cumsum", .one = cumsum}, {.op = "cumprod", .one = cumprod},
+static bool cummax(const golden_case *c, eg_tensor **out)
+{
+    return eg_cummax(c->x[0], axis(c), &out[0], &out[1]) == EG_OK;
+}
+
+static bool cummin(const golden_case *c, eg_tensor **out)
+{
+    return eg_cummin(c->x[0], axis(c), &out[0], &out[1]) == EG_OK;
+}
+
+GOLDEN_ROWS(scan, {.op = "cummax", .many = cummax}, {.op = "cummin", .many = cummin}, {.op = "cumsum", .one = cumsum}, {.op = "cumprod", .one = cumprod},
             {.op = "diff", .one = diff})

@@ -120,6 +120,11 @@ EG_API eg_tensor *eg_std_with(eg_tensor *x, const eg_var_options *options);
  * grad of cumprod: dx_i = sum of dy_j y_j / x_i, j >= i, without the division    saves x and y */
 EG_API eg_tensor *eg_cumsum(eg_tensor *x, int axis);
 EG_API eg_tensor *eg_cumprod(eg_tensor *x, int axis);
+/* Running maximum and minimum, any dtype, and where along the axis they were (i64), the last of equal ones;
+ * NaN from the first NaN on. Results that are not wanted may be NULL; both are the scope's.
+ * grad: dy added up at the indices    saves these */
+EG_API eg_status eg_cummax(eg_tensor *x, int axis, eg_tensor **values, eg_tensor **indices);
+EG_API eg_status eg_cummin(eg_tensor *x, int axis, eg_tensor **values, eg_tensor **indices);
 /* x_{i+1} - x_i, one shorter along the axis; EG_ESHAPE for an axis of size 0. */
 EG_API eg_tensor *eg_diff(eg_tensor *x, int axis);
 

@@ -1,0 +1,30 @@
+/* scan.c - running maxima and minima: values and places. */
+#include "tests/cases.h"
+
+#define FUNCTION(name, op, axis, values, places)                                                   \
+    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
+    {                                                                                              \
+        eg_tensor *y = NULL;                                                                       \
+        (void)n, (void)user;                                                                       \
+        eg_##op(x[0], axis, values, places);                                                       \
+        return y;                                                                                  \
+    }
+#define FUNCTIONS(op)                                                                              \
+    FUNCTION(op##_last, op, -1, &y, NULL)                                                          \
+    FUNCTION(op##_first, op, 0, &y, NULL)                                                          \
+    FUNCTION(op##_places, op, 1, NULL, &y)
+#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
+#define EXACT     EGT_INTS | EGT_BOOL
+#define CASES(op)                                                                                  \
+    {.ops = #op, .name = "rows", .f = op##_last, .in = {{DIMS(3, 20), -2, 2, 0}}, .n = 1,          \
+     .flags = EXACT},                                                                              \
+    {.ops = #op, .name = "columns", .f = op##_first, .in = {{DIMS(5, 300), -2, 2, 0}}, .n = 1,     \
+     .flags = EXACT},                                                                              \
+    {.ops = #op, .name = "places", .f = op##_places, .in = {{DIMS(2, 9, 7), -3, 3, 0}}, .n = 1,    \
+     .flags = EXACT | EGT_NO_GRAD | EGT_NO_HALF},                                                  \
+    {.ops = #op, .name = "empty", .f = op##_last, .in = {{DIMS(3, 0), -2, 2, 0}}, .n = 1,          \
+     .flags = EXACT}
+FUNCTIONS(cummax)
+FUNCTIONS(cummin)
+
+EGT_CASES(scan, CASES(cummax), CASES(cummin))
