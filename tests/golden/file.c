@@ -43,7 +43,10 @@ static bool fill(const eg_tensors *file, golden_case *cases, int count)
         golden_case *c = &cases[i];
         *c = (golden_case){0};
         snprintf(c->name, sizeof c->name, "%s", name);
-        snprintf(c->op, sizeof c->op, "%.*s", (int)strcspn(name, "/"), name);
+        size_t length = strcspn(name, "/"), room = sizeof c->op - 1;
+        length = length < room ? length : room;
+        memcpy(c->op, name, length);
+        c->op[length] = '\0';
         snprintf(c->options, sizeof c->options, "%s", options);
         if (strcmp(c->name, name) || strcmp(c->options, options)) {
             return false;
