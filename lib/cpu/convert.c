@@ -77,6 +77,14 @@ COPY_ROW(16)
 COPY_ROW(32)
 COPY_ROW(64)
 
+static eg__iter_fn *const copy_rows[9] = {
+    [1] = copy_row_8, [2] = copy_row_16, [4] = copy_row_32, [8] = copy_row_64};
+
+void ISA(eg__copy_row)(int64_t n, int64_t bytes, const char *x, int64_t sx, char *y, int64_t sy)
+{
+    copy_rows[bytes](NULL, n, (char *[]){y, (char *)x}, (int64_t[]){sy, sx});
+}
+
 /* Rows of a few elements cost more than writing every few elements. */
 static void lengthen_rows(eg__iter *it)
 {
@@ -93,14 +101,12 @@ static void lengthen_rows(eg__iter *it)
 
 eg_status ISA(eg__cpu_copy)(const eg__call *c)
 {
-    static eg__iter_fn *const rows[9] = {
-        [1] = copy_row_8, [2] = copy_row_16, [4] = copy_row_32, [8] = copy_row_64};
     eg__iter it;
     int64_t bytes = (int64_t)eg__esize(c->in[0]);
     eg__iter_init(&it, (eg_tensor *[]){c->out[0], c->in[0]}, 2);
     lengthen_rows(&it);
     if (!it.n || !ISA(eg__transpose_copy)(&it, bytes)) {
-        eg__iter_run(&it, EG__GRAIN, rows[bytes], NULL);
+        eg__iter_run(&it, EG__GRAIN, copy_rows[bytes], NULL);
     }
     return EG_OK;
 }

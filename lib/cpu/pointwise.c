@@ -1,5 +1,5 @@
-/* pointwise.c - the rows of unary.def and binary.def as loops that compilers vectorise: contiguous and
- * broadcast inner loops apart from the strided one. f16 and bf16 go through blocks of f32. */
+/* pointwise.c - the rows of unary.def and binary.def as contiguous loops that compilers vectorise. Halves,
+ * strided and repeated operands go through blocks. */
 #include "lib/cpu/convert.h"
 #include "lib/cpu/isa.h"
 #include "lib/cpu/vmath.h"
@@ -12,15 +12,16 @@
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 
-/* n elements of y from a and b; strides in bytes. Unary loops ignore b; parameters are in doubles. */
-typedef void loop(int64_t n, const char *a, int64_t sa, const char *b, int64_t sb, char *y, int64_t sy,
-                  const eg__params *o);
+/* n contiguous elements of y from a and b, which may be y. Unary loops ignore b; parameters are in doubles. */
+typedef void loop(int64_t n, const void *a, const void *b, void *y, const eg__params *o);
 
 enum { BLOCK = 512 };
+typedef double block[BLOCK]; /* of any type */
 
 typedef struct job {
     loop *run;
     const eg__params *o;
+    int64_t in_bytes, out_bytes;
     int in_type, out_type; /* of halves: EG_F16 or EG_BF16, else 0 */
 } job;
 
@@ -28,22 +29,36 @@ static const eg__params no_params;
 
 /* ---- driving the loops ---------------------------------------------------------------------- */
 
-/* A row of halves: widen blocks, run the f32 loop, narrow (unless the result is bool). */
-static void half_row(const job *j, int64_t n, const char *a, int64_t sa, const char *b, int64_t sb,
-                     char *y, int64_t sy)
+/* k elements of x from the i-th on, contiguous: where they are, or in the buffer. */
+static const void *fetch(const job *j, int64_t i, int64_t k, const char *x, int64_t s, void *buffer)
 {
-    float fa[BLOCK], fb[BLOCK], fy[BLOCK];
+    if (!j->in_type && s == j->in_bytes) {
+        return x + i * s;
+    }
+    if (s || !i) { /* an element that stays is there since the first block */
+        if (j->in_type) {
+            ISA(eg__halves_to_f32)(k, j->in_type, x + i * s, s, buffer);
+        } else {
+            ISA(eg__copy_row)(k, j->in_bytes, x + i * s, s, buffer, j->in_bytes);
+        }
+    }
+    return buffer;
+}
+
+/* Halves, and operands that are not contiguous, by way of blocks that are. */
+static __attribute__((noinline)) void blocks(const job *j, int64_t n, char *const *ptr, const int64_t *s)
+{
+    block fa, fb, fy;
+    bool direct = !j->out_type && s[0] == j->out_bytes;
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t k = eg__min(BLOCK, n - i);
-        ISA(eg__halves_to_f32)(k, j->in_type, a + i * sa, sa, fa);
-        if (b) {
-            ISA(eg__halves_to_f32)(k, j->in_type, b + i * sb, sb, fb);
-        }
+        const void *a = fetch(j, i, k, ptr[1], s[1], fa), *b = ptr[2] ? fetch(j, i, k, ptr[2], s[2], fb) : NULL;
+        char *y = ptr[0] + i * s[0];
+        j->run(k, a, b, direct ? (void *)y : fy, j->o);
         if (j->out_type) {
-            j->run(k, (char *)fa, 4, (char *)fb, 4, (char *)fy, 4, j->o);
-            ISA(eg__f32_to_halves)(k, j->out_type, fy, y + i * sy, sy);
-        } else {
-            j->run(k, (char *)fa, 4, (char *)fb, 4, y + i * sy, sy, j->o);
+            ISA(eg__f32_to_halves)(k, j->out_type, (float *)fy, y, s[0]);
+        } else if (!direct) {
+            ISA(eg__copy_row)(k, j->out_bytes, (char *)fy, j->out_bytes, y, s[0]);
         }
     }
 }
@@ -51,24 +66,24 @@ static void half_row(const job *j, int64_t n, const char *a, int64_t sa, const c
 static void row(void *ctx, int64_t n, char *const *ptr, const int64_t *s)
 {
     const job *j = ctx;
-    if (unlikely(j->in_type)) {
-        half_row(j, n, ptr[1], s[1], ptr[2], s[2], ptr[0], s[0]);
+    if (!j->in_type && s[0] == j->out_bytes && s[1] == j->in_bytes && (!ptr[2] || s[2] == j->in_bytes)) {
+        j->run(n, ptr[1], ptr[2], ptr[0], j->o);
     } else {
-        j->run(n, ptr[1], s[1], ptr[2], s[2], ptr[0], s[0], j->o);
+        blocks(j, n, ptr, s);
     }
 }
 
 typedef struct flat {
     job j;
-    char *y, *a, *b;
-    int64_t sy, sa, sb;
+    char *ptr[3];
 } flat;
 
 static void flat_range(void *ctx, int64_t begin, int64_t end)
 {
     const flat *f = ctx;
-    char *ptr[3] = {f->y + begin * f->sy, f->a + begin * f->sa, f->b ? f->b + begin * f->sb : NULL};
-    const int64_t s[3] = {f->sy, f->sa, f->sb};
+    const int64_t s[3] = {f->j.out_bytes, f->j.in_bytes, f->j.in_bytes};
+    char *ptr[3] = {f->ptr[0] + begin * s[0], f->ptr[1] + begin * s[1],
+                    f->ptr[2] ? f->ptr[2] + begin * s[2] : NULL};
     row((void *)&f->j, end - begin, ptr, s);
 }
 
@@ -83,8 +98,7 @@ static inline bool alike(const eg_tensor *y, const eg_tensor *t)
 /* A whole tensor at once: all operands in the same packed order. */
 static __attribute__((noinline)) void run_flat(eg_tensor *y, const eg_tensor *a, const eg_tensor *b, const job *j)
 {
-    flat f = {*j, eg__ptr(y), eg__ptr(a), b ? eg__ptr(b) : NULL, (int64_t)eg__esize(y),
-              (int64_t)eg__esize(a), b ? (int64_t)eg__esize(b) : 0};
+    flat f = {*j, {eg__ptr(y), eg__ptr(a), b ? eg__ptr(b) : NULL}};
     eg__parallel(y->n, EG__GRAIN / 2, flat_range, &f);
 }
 
@@ -108,12 +122,11 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
     bool half = dt == EG_F16 || dt == EG_BF16;
     bool packed = alike(y, a) && (!b || alike(y, b));
     if (likely(packed && !half && y->n <= EG__GRAIN / 2)) {
-        int64_t es = (int64_t)eg__esize(a);
-        loops[dt](y->n, eg__ptr(a), es, b ? eg__ptr(b) : NULL, es, eg__ptr(y),
-                  (int64_t)eg__esize(y), o);
+        loops[dt](y->n, eg__ptr(a), b ? eg__ptr(b) : NULL, eg__ptr(y), o);
         return EG_OK;
     }
-    job j = {loops[half ? EG_F32 : dt], o, half ? dt : 0, half && y->dtype == dt ? dt : 0};
+    job j = {loops[half ? EG_F32 : dt], o, (int64_t)eg__esize(a), (int64_t)eg__esize(y), half ? dt : 0,
+             half && y->dtype == dt ? dt : 0};
     if (packed) {
         run_flat(y, a, b, &j);
     } else {
@@ -130,63 +143,32 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 #define UNUSED __attribute__((unused))
 #define PARAMS T p = (T)o->p, q = (T)o->q
 #define LOOP1(name, type, out, expr)                                                               \
-    UNUSED static void name##_##type(int64_t n, const char *av, int64_t sa, const char *bv,        \
-                                     int64_t sb, char *yv, int64_t sy, const eg__params *o)        \
+    UNUSED static void name##_##type(int64_t n, const void *av, const void *bv, void *yv,          \
+                                     const eg__params *o)                                          \
     {                                                                                              \
         PARAMS;                                                                                    \
-        (void)bv, (void)sb, (void)p, (void)q;                                                      \
-        if (sa == sizeof(E) && sy == sizeof(out)) {                                                \
-            const E *xs = (const E *)av;                                                           \
-            out *ys = (out *)yv;                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                T x = (T)LOAD(xs[i]);                                                              \
-                ys[i] = (out)(expr);                                                               \
-            }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++, av += sa, yv += sy) {                                      \
-            T x = (T)LOAD(*(const E *)av);                                                         \
-            *(out *)yv = (out)(expr);                                                              \
+        const E *xs = av;                                                                          \
+        out *ys = yv;                                                                              \
+        (void)bv, (void)p, (void)q;                                                                \
+        EG__EACH_ALONE                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            T x = (T)LOAD(xs[i]);                                                                  \
+            ys[i] = (out)(expr);                                                                   \
         }                                                                                          \
     }
-#define LOOP2_BODY(get_a, get_b, va, vb, out, expr)                                                \
-    for (int64_t i = 0; i < n; i++) {                                                              \
-        T va = (T)LOAD(get_a), vb = (T)LOAD(get_b);                                                \
-        (void)va, (void)vb;                                                                        \
-        ys[i] = (out)(expr);                                                                       \
-    }
-/* Beside a row along which one operand stays, for what is often asked so. */
-#define WITH_BROADCASTS(va, vb, out, expr)                                                         \
-    if (sy == sizeof(out) && sa == sizeof(E) && sb == 0) {                                         \
-        const E *as = (const E *)av, one = *(const E *)bv;                                         \
-        out *ys = (out *)yv;                                                                       \
-        LOOP2_BODY(as[i], one, va, vb, out, expr)                                                  \
-        return;                                                                                    \
-    }                                                                                              \
-    if (sy == sizeof(out) && sa == 0 && sb == sizeof(E)) {                                         \
-        const E *bs = (const E *)bv, one = *(const E *)av;                                         \
-        out *ys = (out *)yv;                                                                       \
-        LOOP2_BODY(one, bs[i], va, vb, out, expr)                                                  \
-        return;                                                                                    \
-    }
-#define NO_BROADCASTS(va, vb, out, expr)
-#define LOOP2(name, type, va, vb, out, expr, broadcasts)                                           \
-    UNUSED static void name##_##type(int64_t n, const char *av, int64_t sa, const char *bv,        \
-                                     int64_t sb, char *yv, int64_t sy, const eg__params *o)        \
+#define LOOP2(name, type, va, vb, out, expr)                                                       \
+    UNUSED static void name##_##type(int64_t n, const void *av, const void *bv, void *yv,          \
+                                     const eg__params *o)                                          \
     {                                                                                              \
         PARAMS;                                                                                    \
+        const E *as = av, *bs = bv;                                                                \
+        out *ys = yv;                                                                              \
         (void)p, (void)q;                                                                          \
-        if (sy == sizeof(out) && sa == sizeof(E) && sb == sizeof(E)) {                             \
-            const E *as = (const E *)av, *bs = (const E *)bv;                                      \
-            out *ys = (out *)yv;                                                                   \
-            LOOP2_BODY(as[i], bs[i], va, vb, out, expr)                                            \
-            return;                                                                                \
-        }                                                                                          \
-        broadcasts(va, vb, out, expr)                                                              \
-        for (int64_t i = 0; i < n; i++, av += sa, bv += sb, yv += sy) {                            \
-            T va = (T)LOAD(*(const E *)av), vb = (T)LOAD(*(const E *)bv);                          \
+        EG__EACH_ALONE                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            T va = (T)LOAD(as[i]), vb = (T)LOAD(bs[i]);                                            \
             (void)va, (void)vb;                                                                    \
-            *(out *)yv = (out)(expr);                                                              \
+            ys[i] = (out)(expr);                                                                   \
         }                                                                                          \
     }
 
@@ -207,13 +189,12 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 
 /* LOOP1 and LOOP2 paste TYPE, so it must be expanded first. */
 #define LOOP1_(name, type, out, expr) LOOP1(name, type, out, expr)
-#define LOOP2_(name, type, va, vb, out, expr, broadcasts)                                          \
-    LOOP2(name, type, va, vb, out, expr, broadcasts)
+#define LOOP2_(name, type, va, vb, out, expr) LOOP2(name, type, va, vb, out, expr)
 #define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
     LOOP1_(name, TYPE, OUT_##kind, f)                                                              \
-    LOOP2_(name##_grad, TYPE, dy, x, E, dy *(df), NO_BROADCASTS)
+    LOOP2_(name##_grad, TYPE, dy, x, E, dy *(df))
 #define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
-    LOOP2_(name, TYPE, a, b, OUT_##kind, f, WITH_BROADCASTS)
+    LOOP2_(name, TYPE, a, b, OUT_##kind, f)
 
 #define TYPE     f32
 #define E        float
@@ -246,10 +227,10 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 #define INT_TEST(name, f)   LOOP1_(name, TYPE, uint8_t, f)
 #define EG_UNARY(name, params, kind, f, df, saves, low, high) INT_##kind(name, f)
 #define PAIR_FLOAT(name, fi)
-#define PAIR_ARITH(name, fi)   LOOP2_(name, TYPE, a, b, EO, fi, NO_BROADCASTS)
-#define PAIR_POWER(name, fi)   LOOP2_(name, TYPE, a, b, EO, fi, NO_BROADCASTS)
-#define PAIR_BITS(name, fi)    LOOP2_(name, TYPE, a, b, EO, fi, NO_BROADCASTS)
-#define PAIR_COMPARE(name, fi) LOOP2_(name, TYPE, a, b, uint8_t, fi, NO_BROADCASTS)
+#define PAIR_ARITH(name, fi)   LOOP2_(name, TYPE, a, b, EO, fi)
+#define PAIR_POWER(name, fi)   LOOP2_(name, TYPE, a, b, EO, fi)
+#define PAIR_BITS(name, fi)    LOOP2_(name, TYPE, a, b, EO, fi)
+#define PAIR_COMPARE(name, fi) LOOP2_(name, TYPE, a, b, uint8_t, fi)
 #define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh) PAIR_##kind(name, fi)
 
 #undef E
