@@ -1,5 +1,6 @@
 /* convert.c - copies and casts, where and halves. */
 #include "lib/cpu/convert.h"
+#include "lib/cpu/stream.h"
 #include "lib/half.h"
 #include "lib/ops/options.h"
 
@@ -47,15 +48,17 @@ void ISA(eg__f32_to_halves)(int64_t n, int type, const float *x, char *y, int64_
     (type == EG_F16 ? narrow_f16 : narrow_bf16)(n, x, y, sy);
 }
 
-/* ---- copies: only the size of an element matters --------------------------------------------- */
+/* ---- copies: only the size of an element matters; ctx says whether to stream ------------------ */
 
 #define COPY_ROW(bits)                                                                             \
     static void copy_row_##bits(void *ctx, int64_t n, char *const *ptr, const int64_t *s)          \
     {                                                                                              \
         char *y = ptr[0];                                                                          \
         const char *x = ptr[1];                                                                    \
-        (void)ctx;                                                                                 \
-        if (s[0] == bits / 8 && s[1] == bits / 8) {                                                \
+        if (s[0] == bits / 8 && s[1] == bits / 8 && ctx) {                                         \
+            eg__stream(y, x, n * (bits / 8));                                                      \
+            eg__stream_end();                                                                      \
+        } else if (s[0] == bits / 8 && s[1] == bits / 8) {                                         \
             memcpy(y, x, (size_t)n * (bits / 8));                                                  \
         } else if (s[0] == bits / 8 && s[1] == 0) {                                                \
             const uint##bits##_t v = *(const uint##bits##_t *)x;                                   \
@@ -106,7 +109,7 @@ eg_status ISA(eg__cpu_copy)(const eg__call *c)
     eg__iter_init(&it, (eg_tensor *[]){c->out[0], c->in[0]}, 2);
     lengthen_rows(&it);
     if (!it.n || !ISA(eg__transpose_copy)(&it, bytes)) {
-        eg__iter_run(&it, EG__GRAIN, copy_rows[bytes], NULL);
+        eg__iter_run(&it, EG__GRAIN, copy_rows[bytes], eg__streams(c->out[0]) ? &it : NULL);
     }
     return EG_OK;
 }

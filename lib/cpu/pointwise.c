@@ -1,7 +1,7 @@
 /* pointwise.c - the rows of unary.def and binary.def as contiguous loops that compilers vectorise. Halves,
  * strided and repeated operands go through blocks. */
 #include "lib/cpu/convert.h"
-#include "lib/cpu/isa.h"
+#include "lib/cpu/stream.h"
 #include "lib/cpu/vmath.h"
 #include "lib/ops/options.h"
 
@@ -23,6 +23,7 @@ typedef struct job {
     const eg__params *o;
     int64_t in_bytes, out_bytes;
     int in_type, out_type; /* of halves: EG_F16 or EG_BF16, else 0 */
+    bool stream;
 } job;
 
 static const eg__params no_params;
@@ -32,6 +33,9 @@ static const eg__params no_params;
 /* k elements of x from the i-th on, contiguous: where they are, or in the buffer. */
 static const void *fetch(const job *j, int64_t i, int64_t k, const char *x, int64_t s, void *buffer)
 {
+    if (j->stream && s == j->in_bytes) {
+        eg__look_ahead(x + (i + k) * s, k * s);
+    }
     if (!j->in_type && s == j->in_bytes) {
         return x + i * s;
     }
@@ -45,11 +49,11 @@ static const void *fetch(const job *j, int64_t i, int64_t k, const char *x, int6
     return buffer;
 }
 
-/* Halves, and operands that are not contiguous, by way of blocks that are. */
+/* Halves, operands that are not contiguous, and large results, by way of blocks. */
 static __attribute__((noinline)) void blocks(const job *j, int64_t n, char *const *ptr, const int64_t *s)
 {
     block fa, fb, fy;
-    bool direct = !j->out_type && s[0] == j->out_bytes;
+    bool whole = s[0] == j->out_bytes, direct = whole && !j->out_type && !j->stream;
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t k = eg__min(BLOCK, n - i);
         const void *a = fetch(j, i, k, ptr[1], s[1], fa), *b = ptr[2] ? fetch(j, i, k, ptr[2], s[2], fb) : NULL;
@@ -57,16 +61,22 @@ static __attribute__((noinline)) void blocks(const job *j, int64_t n, char *cons
         j->run(k, a, b, direct ? (void *)y : fy, j->o);
         if (j->out_type) {
             ISA(eg__f32_to_halves)(k, j->out_type, (float *)fy, y, s[0]);
+        } else if (j->stream && whole) {
+            eg__stream(y, fy, k * j->out_bytes);
         } else if (!direct) {
             ISA(eg__copy_row)(k, j->out_bytes, (char *)fy, j->out_bytes, y, s[0]);
         }
+    }
+    if (j->stream) {
+        eg__stream_end();
     }
 }
 
 static void row(void *ctx, int64_t n, char *const *ptr, const int64_t *s)
 {
     const job *j = ctx;
-    if (!j->in_type && s[0] == j->out_bytes && s[1] == j->in_bytes && (!ptr[2] || s[2] == j->in_bytes)) {
+    if (!j->in_type && !j->stream && s[0] == j->out_bytes && s[1] == j->in_bytes &&
+        (!ptr[2] || s[2] == j->in_bytes)) {
         j->run(n, ptr[1], ptr[2], ptr[0], j->o);
     } else {
         blocks(j, n, ptr, s);
@@ -126,7 +136,7 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
         return EG_OK;
     }
     job j = {loops[half ? EG_F32 : dt], o, (int64_t)eg__esize(a), (int64_t)eg__esize(y), half ? dt : 0,
-             half && y->dtype == dt ? dt : 0};
+             half && y->dtype == dt ? dt : 0, eg__streams(y) && eg__ptr(y) != eg__ptr(a)};
     if (packed) {
         run_flat(y, a, b, &j);
     } else {
