@@ -81,6 +81,9 @@ static inline float eg__f32_expm1(float x)
     return eg__f32_select(x > 40, eg__f32_exp(x), y); /* the 1 is lost, and 2^128 has no float */
 }
 
+#ifdef EG_HAVE_MVEC /* half the steps of what follows */
+static inline float eg__f32_log(float x) { return logf(x); }
+#else
 static inline float eg__f32_log(float x)
 {
     int tiny = x < 1.17549435e-38f; /* subnormal: scaled up first */
@@ -103,6 +106,7 @@ static inline float eg__f32_log(float x)
     y = x == 0 ? -(float)INFINITY : y;
     return x >= 0 ? y : (float)NAN;
 }
+#endif
 
 static inline float eg__f32_log2(float x)
 {
