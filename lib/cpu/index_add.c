@@ -1,7 +1,7 @@
 /* index_add.c - rows added up where an index says: the gradient of embeddings. Threads share the
  * result out, never the sources, so that every sum is taken in the order of the index on any number
  * of threads. */
-#include "lib/cpu/isa.h"
+#include "lib/cpu/stream.h"
 #include "lib/ops/options.h"
 
 eg__kernel ISA(eg__cpu_index_add);
@@ -12,6 +12,7 @@ typedef struct sums {
     const int64_t *index;
     int64_t outer, n, size, inner, skip;
     size_t esize;
+    bool stream;
     void (*add)(const struct sums *s, char *y, const char *x, int64_t low, int64_t high,
                 int64_t cols);
 } sums;
@@ -56,10 +57,13 @@ static void add_block(const sums *s, int64_t o, int64_t low, int64_t high, int64
         size_t run = whole ? (size_t)(high - low) * bytes : bytes;
         if (base) {
             memcpy(y + k * row, base + k * row, run);
+        } else if (s->stream) {
+            eg__stream_zeros(y + k * row, (int64_t)run);
         } else {
             memset(y + k * row, 0, run);
         }
     }
+    eg__stream_end();
     s->add(s, y, s->x + o * s->n * row + from * es, low, high, to - from);
 }
 
@@ -110,6 +114,7 @@ eg_status ISA(eg__cpu_index_add)(const eg__call *c)
               .inner = 1,
               .skip = o->skip,
               .esize = eg__esize(y),
+              .stream = eg__streams(y),
               .add = add[y->dtype]};
     for (int d = 0; d < y->ndim; d++) {
         s.outer *= d < o->axis ? y->shape[d] : 1;
@@ -118,7 +123,7 @@ eg_status ISA(eg__cpu_index_add)(const eg__call *c)
     int64_t work = y->n + x->n;
     if (s.outer >= 16) {
         eg__parallel(s.outer, eg__max(1, EG__GRAIN * s.outer / work), by_outer, &s);
-    } else if (s.inner >= 64) {
+    } else if (s.inner >= 64 && x->n > y->n) { /* some rows may get most of the sums */
         eg__parallel(s.inner, eg__max(32, EG__GRAIN * s.inner / work), by_column, &s);
     } else {
         eg__parallel(s.size, eg__max(1, EG__GRAIN * s.size / work), by_row, &s);

@@ -244,6 +244,8 @@ static eg__dnnl_mem matrix(const eg__product *p, const int64_t *batch, int64_t r
     return m;
 }
 
+enum { MANY_ROWS = 384 }; /* of a, for which packing b pays within one product */
+
 static eg_status run_dnnl(const eg__call *c, const eg__product *p, bool packs, bool *done)
 {
     int64_t ra = p->ra, ca = p->ca, rb = p->rb, cb = p->cb, ry = p->ry, cy = 1;
@@ -262,13 +264,13 @@ static eg_status run_dnnl(const eg__call *c, const eg__product *p, bool packs, b
             op.b.strides[d] = d == op.b.ndim - 1 ? 1 : p->n;
         }
     }
-    op.w.any = packs;
+    op.w.any = packs || (!p->nbatch && p->m >= MANY_ROWS && p->k >= SMALL_K && p->n >= SMALL_K);
     eg__dnnl_prim *prim;
     eg_status st = eg__dnnl_find(c, &op, &prim);
     *done = prim != NULL;
     return st || !prim ? st
                        : eg__dnnl_run(c, prim, &(eg__dnnl_data){.x = p->a, .w = p->b, .b = p->bias,
-                                                               .y = p->y, .keep = p->keep});
+                                                               .y = p->y, .keep = packs ? p->keep : NULL});
 }
 
 /* ---- the choice ---------------------------------------------------------------------------------------- */
@@ -319,7 +321,7 @@ eg_status ISA(eg__product_run)(const eg__call *c, const eg__product *p, bool *do
     }
     bool own = p->dtype == EG_F32 || p->dtype == EG_F64;
     bool tiny = p->k <= SMALL_K && p->m * p->n * p->k <= SMALL_WORK;
-    bool packs = !tiny && p->keep && p->m > 4 && p->m <= 256 && eg__pack_pays(p->keep, p->rb == 1);
+    bool packs = !tiny && p->keep && p->m > 4 && eg__pack_pays(p->keep, p->rb == 1);
     if (own && (!tiny || p->m == 1 || p->n == 1) && few_rows(p, packs) && run_lines(p, batches)) {
         return EG_OK;
     }

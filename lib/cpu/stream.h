@@ -55,6 +55,18 @@ static inline void eg__stream(void *to, const void *from, int64_t bytes)
     memcpy(t + head, f + head, (size_t)(bytes - head));
 }
 
+static inline void eg__stream_zeros(void *to, int64_t bytes)
+{
+    static const char zeros[64];
+    char *t = to;
+    int64_t head = eg__min(bytes, (int64_t)(-(uintptr_t)t & 63));
+    memset(t, 0, (size_t)head);
+    for (; head + 64 <= bytes; head += 64) {
+        eg__stream_line(t + head, zeros);
+    }
+    memset(t + head, 0, (size_t)(bytes - head));
+}
+
 /* Starts to read what is needed soon: writes past the caches come in bursts, during which memory would
  * otherwise only be written. */
 static inline void eg__look_ahead(const void *from, int64_t bytes)
