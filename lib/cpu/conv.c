@@ -206,10 +206,12 @@ static eg_status with_dnnl_turned(const eg__conv_job *j, bool *done)
         eg__parallel(w->n / t.taps, EG__GRAIN / t.taps + 1, turn_kernels, &t);
     }
     view_of(&view, w, w->ndim, w->shape, w->strides);
-    view.shape[0] = w->shape[1];
-    view.shape[1] = w->shape[0];
-    view.strides[0] = w->strides[1];
-    view.strides[1] = w->strides[0];
+    if (s->groups == 1) {
+        view.shape[0] = w->shape[1];
+        view.shape[1] = w->shape[0];
+        view.strides[0] = w->strides[1];
+        view.strides[1] = w->strides[0];
+    }
     f.w = &view;
     return with_dnnl(&f, done);
 }
@@ -234,14 +236,29 @@ static bool single_steps(const eg__conv_shape *s)
     return s->stride[0] * s->stride[1] * s->stride[2] == 1;
 }
 
-/* Whether turning the kernel round pays: where it is free, and where it is large, the backward
- * kernels weak, and there is more to do than to turn it. */
+/* Every channel is its own group and has one result. */
+static bool is_depthwise(const eg__conv_shape *s)
+{
+    return s->groups == s->c && s->c == s->o && s->groups > 1;
+}
+
+/* Whether turning the kernel round pays: where it is free, and where the backward kernels are weak and
+ * there is more to do than to turn it. */
 static bool better_turned(const eg__conv_job *j)
 {
     const eg__conv_shape *s = &j->s;
     int64_t taps = taps_of(s);
-    return j->result == EG__CONV_X && s->groups == 1 && single_steps(s) &&
-           (taps == 1 || (taps > 9 && windows_of(s) >= 512 && j->w->flags & EG__DENSE));
+    return j->result == EG__CONV_X && (s->groups == 1 || is_depthwise(s)) && single_steps(s) &&
+           (taps == 1 || (windows_of(s) >= 512 && j->w->flags & EG__DENSE));
+}
+
+/* Whether oneDNN serves a depthwise convolution better than our loops: on whole vectors of channels, and
+ * for the gradient of x with its forward kernels. */
+static bool depthwise_by_dnnl(const eg__conv_job *j)
+{
+    const eg__conv_shape *s = &j->s;
+    return s->c % 16 == 0 && s->dilation[1] * s->dilation[2] == 1 && j->x->ndim == 4 &&
+           fit_for_dnnl(j) && (j->result != EG__CONV_X || better_turned(j));
 }
 
 /* Whether oneDNN would spend more on the weight's layout than on the convolution: there are few
@@ -272,7 +289,7 @@ static eg_status choose(const eg__conv_job *j, const eg__conv_ways *ways)
 {
     const eg__conv_shape *s = &j->s;
     bool done = false;
-    if (s->groups == s->c && s->c == s->o && s->groups > 1 && s->k[0] * s->k[1] <= EG__CONV_LINES) {
+    if (is_depthwise(s) && s->k[0] * s->k[1] <= EG__CONV_LINES && !depthwise_by_dnnl(j)) {
         return ways->depthwise(j);
     }
     if (j->result == EG__CONV_X && s->c <= EG__CONV_NARROW && s->groups == 1 && j->x->ndim < 5 &&
