@@ -1,5 +1,6 @@
 /* norm.c - batch and group normalisation and their gradients: two passes over the data each, the
- * first summing per unit and channel, the second writing. */
+ * first summing per unit and channel, the second writing. A batch of planes is passed over twice
+ * channel by channel, while it is in the caches. */
 #include <math.h>
 
 #include "lib/cpu/isa.h"
@@ -27,10 +28,13 @@ enum { LANES = 512, STRIP = 128, FLUSH = 32 };
 /* Coefficients are arrays of the tensor's type, by channel, or by image and channel if image_step
  * is set. */
 typedef struct job {
+    const eg__call *c;
     eg__units u;
     int dtype;
     bool relu;
     int64_t image_step;
+    eg__range_fn *sum, *write;                             /* over units */
+    void (*finish)(const struct job *j, int64_t channel); /* from sums to coefficients */
     const char *x, *dy;
     char *y;
     void *mean, *a, *b, *p, *q;
@@ -40,12 +44,13 @@ typedef struct job {
 #define COEF(type, of) ((type *)j->of + w.image * j->image_step + w.channel)
 #define DATA(type, of) ((type *)j->of + w.at)
 
-#define EACH_UNIT(name, call_f32, call_f64)                                                        \
+/* `order`: the first pass goes up and the second down, to begin with what is in the caches. */
+#define EACH_UNIT(name, order, call_f32, call_f64)                                                 \
     static void name(void *ctx, int64_t begin, int64_t end)                                        \
     {                                                                                              \
         const job *j = ctx;                                                                        \
         for (int64_t i = begin; i < end; i++) {                                                    \
-            eg__unit w = eg__unit_of(&j->u, i);                                                    \
+            eg__unit w = eg__unit_of(&j->u, order);                                                \
             if (j->dtype == EG_F32) {                                                              \
                 call_f32;                                                                          \
             } else {                                                                               \
@@ -63,10 +68,12 @@ typedef struct job {
 #define DESCEND(name, type)                                                                        \
     name(&w, DATA(const type, dy), DATA(const type, x), COEF(type, mean), COEF(type, a),           \
          COEF(type, b), COEF(type, p), COEF(type, q), j->relu, DATA(type, y))
-EACH_UNIT(sum_moments, MOMENTS(moments_f32, float), MOMENTS(moments_f64, double))
-EACH_UNIT(write_values, APPLY(apply_f32, float), APPLY(apply_f64, double))
-EACH_UNIT(sum_slopes, SLOPES(slopes_f32, float), SLOPES(slopes_f64, double))
-EACH_UNIT(write_slopes, DESCEND(descend_f32, float), DESCEND(descend_f64, double))
+EACH_UNIT(sum_moments, i, MOMENTS(moments_f32, float), MOMENTS(moments_f64, double))
+EACH_UNIT(write_values, begin + end - 1 - i, APPLY(apply_f32, float),
+          APPLY(apply_f64, double))
+EACH_UNIT(sum_slopes, i, SLOPES(slopes_f32, float), SLOPES(slopes_f64, double))
+EACH_UNIT(write_slopes, begin + end - 1 - i, DESCEND(descend_f32, float),
+          DESCEND(descend_f64, double))
 
 static void pass(job *j, eg__range_fn *fn)
 {
@@ -74,8 +81,41 @@ static void pass(job *j, eg__range_fn *fn)
     eg__parallel(j->u.count, elements < EG__GRAIN ? j->u.count : 1, fn, j);
 }
 
-/* ---- scratch: five coefficients of `n` channels and the sums ----------------------------------
- */
+static void whole_channels(void *ctx, int64_t begin, int64_t end)
+{
+    job *j = ctx;
+    int64_t units = j->u.count, step = j->u.channels;
+    for (int64_t k = begin; k < end; k++) {
+        for (int64_t i = k; i < units; i += step) {
+            j->sum(j, i, i + 1);
+        }
+        j->finish(j, k);
+        for (int64_t i = k; i < units; i += step) {
+            j->write(j, i, i + 1);
+        }
+    }
+}
+
+/* Sums, coefficients and results, of a batch as one. */
+static void run_batch(job *j)
+{
+    if (!j->u.last && j->u.channels >= 4 * eg_threads()) {
+        int64_t each = eg__max(1, j->u.images * j->u.spatial);
+        eg__parallel(j->u.channels, EG__GRAIN / each + 1, whole_channels, j);
+        return;
+    }
+    if (j->u.count) {
+        pass(j, j->sum);
+    }
+    for (int64_t k = 0; k < j->u.channels; k++) {
+        j->finish(j, k);
+    }
+    if (j->u.count) {
+        pass(j, j->write);
+    }
+}
+
+/* ---- scratch: five coefficients of `n` channels and the sums --------------------------------- */
 
 static eg_status prepare(const eg__call *c, job *j, const eg_tensor *x, bool merged, eg__scratch *s)
 {
@@ -154,34 +194,33 @@ static void add_image(const job *j, int64_t image, int64_t channel, double *firs
 
 /* ---- batch norm ----------------------------------------------------------------------------- */
 
+static void values_of(const job *j, int64_t k)
+{
+    const eg__call *c = j->c;
+    const eg__norm_opts *o = c->opts;
+    moments m = {0};
+    for (int64_t i = 0; i < j->u.images && j->u.count; i++) {
+        merge_image(j, i, k, &m);
+    }
+    double v = m.n > 0 ? m.deviation / m.n : 0;
+    set(j, eg__ptr(c->out[1]), k, m.mean);
+    set(j, eg__ptr(c->out[2]), k, v);
+    set(j, j->mean, k, m.mean);
+    set(j, j->a, k, channel_of(c->in[1], k, 1) / sqrt(v + o->eps));
+    set(j, j->b, k, channel_of(c->in[2], k, 0));
+}
+
 /* x, weight, bias -> y, mean, var */
 eg_status ISA(eg__cpu_batch_norm)(const eg__call *c)
 {
     const eg__norm_opts *o = c->opts;
-    eg_tensor *y = c->out[0], *mean = c->out[1], *var = c->out[2];
-    job j = {.relu = o->relu, .y = eg__ptr(y)};
+    job j = {.c = c, .relu = o->relu, .y = eg__ptr(c->out[0]), .sum = sum_moments,
+             .finish = values_of, .write = write_values};
     eg__scratch s;
     if (prepare(c, &j, c->in[0], true, &s)) {
         return EG_ENOMEM;
     }
-    if (y->n) {
-        pass(&j, sum_moments);
-    }
-    for (int64_t k = 0; k < j.u.channels; k++) {
-        moments m = {0};
-        for (int64_t i = 0; i < j.u.images && y->n; i++) {
-            merge_image(&j, i, k, &m);
-        }
-        double v = m.n > 0 ? m.deviation / m.n : 0;
-        set(&j, eg__ptr(mean), k, m.mean);
-        set(&j, eg__ptr(var), k, v);
-        set(&j, j.mean, k, m.mean);
-        set(&j, j.a, k, channel_of(c->in[1], k, 1) / sqrt(v + o->eps));
-        set(&j, j.b, k, channel_of(c->in[2], k, 0));
-    }
-    if (y->n) {
-        pass(&j, write_values);
-    }
+    run_batch(&j);
     eg__scratch_put(c, &s);
     return EG_OK;
 }
@@ -194,38 +233,36 @@ static void slope_coefficients(const job *j, int64_t at, double n, double rstd, 
     set(j, j->q, at, -sum / n);
 }
 
+static void slopes_of(const job *j, int64_t k)
+{
+    const eg__call *c = j->c;
+    const eg__norm_opts *o = c->opts;
+    double sum = 0, product = 0, rstd = 1 / sqrt(channel_of(c->in[3], k, 0) + o->eps);
+    double a = get(j, j->a, k);
+    for (int64_t i = 0; i < j->u.images && j->u.count; i++) {
+        add_image(j, i, k, &sum, &product);
+    }
+    set(j, eg__ptr(c->out[1]), k, product * rstd);
+    set(j, eg__ptr(c->out[2]), k, sum);
+    slope_coefficients(j, k, (double)(j->u.images * j->u.spatial), rstd, a * sum, a * product);
+}
+
 /* dy, x, mean, var, weight, bias -> dx, dweight, dbias */
 eg_status ISA(eg__cpu_batch_norm_grad)(const eg__call *c)
 {
     const eg__norm_opts *o = c->opts;
-    const eg_tensor *x = c->in[1], *mean = c->in[2], *var = c->in[3];
-    job j = {.relu = o->relu, .dy = eg__ptr(c->in[0]), .y = eg__ptr(c->out[0])};
+    job j = {.c = c, .relu = o->relu, .dy = eg__ptr(c->in[0]), .y = eg__ptr(c->out[0]),
+             .sum = sum_slopes, .finish = slopes_of, .write = write_slopes};
     eg__scratch s;
-    if (prepare(c, &j, x, true, &s)) {
+    if (prepare(c, &j, c->in[1], true, &s)) {
         return EG_ENOMEM;
     }
     for (int64_t k = 0; k < j.u.channels; k++) {
-        set(&j, j.mean, k, channel_of(mean, k, 0));
-        set(&j, j.a, k, channel_of(c->in[4], k, 1) / sqrt(channel_of(var, k, 0) + o->eps));
+        set(&j, j.mean, k, channel_of(c->in[2], k, 0));
+        set(&j, j.a, k, channel_of(c->in[4], k, 1) / sqrt(channel_of(c->in[3], k, 0) + o->eps));
         set(&j, j.b, k, channel_of(c->in[5], k, 0));
     }
-    if (x->n) {
-        pass(&j, sum_slopes);
-    }
-    double n = (double)(j.u.images * j.u.spatial);
-    for (int64_t k = 0; k < j.u.channels; k++) {
-        double sum = 0, product = 0, rstd = 1 / sqrt(channel_of(var, k, 0) + o->eps);
-        double a = get(&j, j.a, k);
-        for (int64_t i = 0; i < j.u.images && x->n; i++) {
-            add_image(&j, i, k, &sum, &product);
-        }
-        set(&j, eg__ptr(c->out[1]), k, product * rstd);
-        set(&j, eg__ptr(c->out[2]), k, sum);
-        slope_coefficients(&j, k, n, rstd, a * sum, a * product);
-    }
-    if (x->n) {
-        pass(&j, write_slopes);
-    }
+    run_batch(&j);
     eg__scratch_put(c, &s);
     return EG_OK;
 }
