@@ -1,7 +1,7 @@
 /* layer_norm.c - layer and root-mean-square normalisation, row by row. */
 #include <math.h>
 
-#include "lib/cpu/isa.h"
+#include "lib/cpu/stream.h"
 #include "lib/ops/options.h"
 
 eg__kernel ISA(eg__cpu_layer_norm), ISA(eg__cpu_layer_norm_grad);
@@ -14,12 +14,12 @@ eg__kernel ISA(eg__cpu_layer_norm), ISA(eg__cpu_layer_norm_grad);
 #define VECTOR 16
 #endif
 
-enum { FLUSH = 64 };
+enum { FLUSH = 64, BUFFERED = 4096 };
 
 typedef struct job {
     int64_t rows, width, block;
     int dtype;
-    bool root;
+    bool root, stream;
     double eps;
     const void *x, *w, *b, *dy;
     void *y, *mean, *var;
@@ -74,6 +74,7 @@ eg_status ISA(eg__cpu_layer_norm)(const eg__call *c)
     j.w = data(c->in[1]);
     j.b = data(c->in[2]);
     j.y = eg__ptr(c->out[0]);
+    j.stream = eg__streams(c->out[0]) && j.width <= BUFFERED;
     j.mean = eg__ptr(c->out[1]);
     j.var = eg__ptr(c->out[2]);
     if (j.rows) {

@@ -164,11 +164,18 @@ static inline void FN(one_row)(int64_t n, const T *restrict dy, const T *restric
 static void FN(rows)(const job *j, int64_t begin, int64_t end)
 {
     const T *w = j->w, *b = j->b;
+    const int64_t n = j->width, bytes = n * (int64_t)sizeof(T);
+    T buffer[BUFFERED];
     for (int64_t r = begin; r < end; r++) {
-        FN(row)
-        (j->width, (const T *)j->x + r * j->width, w, b, j->root, (T)j->eps,
-         (T *)j->y + r * j->width, (T *)j->mean + r, (T *)j->var + r);
+        const T *x = (const T *)j->x + r * n;
+        T *y = (T *)j->y + r * n;
+        FN(row)(n, x, w, b, j->root, (T)j->eps, j->stream ? buffer : y, (T *)j->mean + r, (T *)j->var + r);
+        if (j->stream) {
+            eg__look_ahead(x + n, bytes);
+            eg__stream(y, buffer, bytes);
+        }
     }
+    eg__stream_end();
 }
 
 /* The gradients of a few rows. */

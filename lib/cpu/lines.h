@@ -15,7 +15,7 @@ struct eg__lines {
     int64_t n;                   /* elements of a line */
     int64_t step[EG__LINES_MAX]; /* bytes between them */
     int axis, type;              /* set by the op */
-    bool reverse;
+    bool reverse, stream;
 };
 
 /* Runs the block function over all lines, on all threads when they hold many elements of such `cost`. */

@@ -5,6 +5,7 @@
 
 #include "lib/cpu/convert.h"
 #include "lib/cpu/philox.h"
+#include "lib/cpu/stream.h"
 #include "lib/ops/options.h"
 
 eg__kernel ISA(eg__cpu_random), eg__ref_random;
@@ -85,6 +86,7 @@ typedef struct job {
     char *y;
     int64_t n, block; /* elements in all, and per EG__WORDS words */
     int esize;
+    bool stream;
 } job;
 
 /* n numbers, n a multiple of 4, of as many words. */
@@ -164,13 +166,16 @@ static void blocks(void *ctx, int64_t begin, int64_t end)
             integers(o, n, w, y);
         } else {
             numbers(o, 4 * count, w, v);
-            if (o->dtype == EG_F32) {
+            if (o->dtype == EG_F32 && j->stream) {
+                eg__stream(y, v, n * (int64_t)sizeof *v);
+            } else if (o->dtype == EG_F32) {
                 memcpy(y, v, (size_t)n * sizeof *v);
             } else {
                 ISA(eg__f32_to_halves)(n, o->dtype, v, y, 2);
             }
         }
     }
+    eg__stream_end();
 }
 
 static bool tuned(const eg__random_opts *o)
@@ -194,7 +199,8 @@ eg_status ISA(eg__cpu_random)(const eg__call *c)
         return eg__ref_random(c);
     }
     int64_t block = o->kind == EG__RANDOM_INTEGERS ? EG__WORDS / 2 : EG__WORDS;
-    job j = {o, eg__ptr(c->out[0]), c->out[0]->n, block, (int)eg__esize(c->out[0])};
+    job j = {o, eg__ptr(c->out[0]), c->out[0]->n, block, (int)eg__esize(c->out[0]),
+             eg__streams(c->out[0])};
     eg__parallel((j.n + block - 1) / block, 8, blocks, &j);
     return EG_OK;
 }

@@ -6,6 +6,7 @@
 #include "lib/cpu/convert.h"
 #include "lib/cpu/extremes.h"
 #include "lib/cpu/lines.h"
+#include "lib/cpu/stream.h"
 #include "lib/cpu/vmath.h"
 #include "lib/ops/options.h"
 
@@ -281,11 +282,18 @@ COLUMNS(f64, double, exp, eg__f64_higher)
             beside = beside && across[k] == sizeof(E);                                             \
         }                                                                                          \
         if (along) {                                                                               \
+            _Alignas(64) E buf[PACKED];                                                            \
+            const bool stream = l->stream && l->n <= PACKED;                                       \
             for (int64_t c = 0; c < cols; c++) {                                                   \
+                E *y = (E *)(ptr[0] + c * across[0]);                                              \
                 line(l->n, (const E *)(ptr[1] + c * across[1]),                                    \
-                     nops > 2 ? (const E *)(ptr[2] + c * across[2]) : NULL,                        \
-                     (E *)(ptr[0] + c * across[0]));                                               \
+                     nops > 2 ? (const E *)(ptr[2] + c * across[2]) : NULL, stream ? buf : y);     \
+                if (stream) {                                                                      \
+                    eg__look_ahead(ptr[1] + (c + 1) * across[1], l->n * (int64_t)sizeof(E));       \
+                    eg__stream(y, buf, l->n * (int64_t)sizeof(E));                                 \
+                }                                                                                  \
             }                                                                                      \
+            eg__stream_end();                                                                      \
             return;                                                                                \
         }                                                                                          \
         if (!beside && l->n <= PACKED) {                                                           \
@@ -327,7 +335,8 @@ static eg_status along(const eg__call *c, eg__lines_fn *const *blocks, eg__kerne
     const eg_tensor *y = c->out[0];
     eg__lines l = {.block = blocks[y->dtype],
                    .type = y->dtype,
-                   .axis = ((const eg__scan_opts *)c->opts)->axis};
+                   .axis = ((const eg__scan_opts *)c->opts)->axis,
+                   .stream = eg__streams(y)};
     if ((y->dtype == EG_F16 || y->dtype == EG_BF16) && y->shape[l.axis] > PACKED) {
         return ISA(eg__through_f32)(c, self);
     }
