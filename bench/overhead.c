@@ -1,4 +1,5 @@
-/* overhead.c - what the smallest things cost: ops on one element, a start, idle memory. */
+/* overhead.c - what the smallest things cost: ops on one element, a start, idle memory; and what a
+ * training step asks of the system. */
 #define _GNU_SOURCE
 #include "bench.h"
 
@@ -7,6 +8,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,9 +130,51 @@ static int start_cost(const char *self, double *ms, double *mib)
     return 0;
 }
 
+static eg_module *small_net(void)
+{
+    return eg_sequential_new(eg_conv2d_new(1, 16, .kernel = 3, .padding = EG_SAME), eg_batch_norm_new(16),
+                             eg_activation_new(eg_relu), eg_max_pool2d_new(.kernel = 2),
+                             eg_conv2d_new(16, 32, .kernel = 3, .padding = EG_SAME),
+                             eg_activation_new(eg_relu), eg_max_pool2d_new(.kernel = 2),
+                             eg_flatten_new(), eg_dropout_new(0.5), eg_linear_new(32 * 7 * 7, 10));
+}
+
+/* Page faults of a step of a small convolutional net and Adam, and memory asked of the system, after
+ * WARM steps. */
+static bool step_cost(double *faults, double *calls)
+{
+    enum { WARM = 20, STEPS = 50 };
+    struct rusage before, after;
+    eg_memory had = {0};
+    eg_scope scope = eg_scope_push();
+    eg_module *net = small_net();
+    eg_optim *adam = net ? eg_adam_new(eg_module_parameters(net)) : NULL;
+    eg_tensor *x = eg_normal(EG_SHAPE(64, 1, 28, 28), 0, 1, EG_F32);
+    eg_tensor *labels = eg_randint(EG_SHAPE(64), 0, 10, EG_I64);
+    bool ok = adam && x && labels;
+    for (int i = 0; ok && i < WARM + STEPS; i++) {
+        if (i == WARM) {
+            had = eg_memory_stats();
+            getrusage(RUSAGE_SELF, &before);
+        }
+        eg_scope step = eg_scope_push();
+        eg_tape tape = eg_tape_open();
+        eg_tensor *loss = eg_cross_entropy(eg_module_forward(net, x), labels);
+        ok = eg_optim_minimize(adam, tape, loss) == EG_OK;
+        eg_scope_pop(step, NULL);
+    }
+    getrusage(RUSAGE_SELF, &after);
+    *faults = ok ? (double)(after.ru_minflt - before.ru_minflt) / STEPS : 0;
+    *calls = (double)(eg_memory_stats().system_calls - had.system_calls) / STEPS;
+    eg_optim_free(adam);
+    eg_module_free(net);
+    eg_scope_pop(scope, NULL);
+    return ok;
+}
+
 int bench_overhead(FILE *out, const char *self)
 {
-    double ms, mib;
+    double ms, mib, faults, calls;
     if (start_cost(self, &ms, &mib)) {
         return 1;
     }
@@ -141,13 +185,13 @@ int bench_overhead(FILE *out, const char *self)
     double backward = least_ns(there_and_back, g, b, 1);
     eg_release(g);
     eg_scope_pop(scope, NULL);
-    if (untaped < 0 || taped < 0 || backward < 0) {
+    if (untaped < 0 || taped < 0 || backward < 0 || !step_cost(&faults, &calls)) {
         eg_error_print(stderr);
         return 1;
     }
     fprintf(out,
             "{\"add_ns\": %.1f, \"add_taped_ns\": %.1f, \"backward_ns\": %.1f, \"start_ms\": %.2f, "
-            "\"rss_mib\": %.1f}\n",
-            untaped, taped, backward, ms, mib);
+            "\"rss_mib\": %.1f, \"step_page_faults\": %.1f, \"step_system_calls\": %.1f}\n",
+            untaped, taped, backward, ms, mib, faults, calls);
     return 0;
 }

@@ -99,3 +99,30 @@ EGT(many_small_parameters_in_one_pass)
         eg_release(p[i]);
     }
 }
+
+/* After a few steps every buffer of a training step is one that was used before. */
+EGT(a_steady_step_asks_nothing_of_the_system)
+{
+    eg_module *net = eg_sequential_new(
+        eg_conv2d_new(1, 8, .kernel = 3, .padding = EG_SAME), eg_batch_norm_new(8),
+        eg_activation_new(eg_relu), eg_max_pool2d_new(.kernel = 2), eg_flatten_new(),
+        eg_dropout_new(0.5), eg_linear_new(8 * 7 * 7, 10));
+    eg_optim *adam = eg_adam_new(eg_module_parameters(net));
+    eg_tensor *x = egt_random(EG_SHAPE(16, 1, 14, 14), EG_F32, -1, 1);
+    eg_tensor *labels = eg_randint(EG_SHAPE(16), 0, 10, EG_I64);
+    int64_t calls = 0;
+    for (int i = 0; i < 30; i++) {
+        EG_SCOPE {
+            eg_tape tape = eg_tape_open();
+            eg_tensor *loss = eg_cross_entropy(eg_module_forward(net, x), labels);
+            EGT_OK(eg_optim_minimize(adam, tape, loss));
+        }
+        if (i == 9) {
+            calls = eg_memory_stats().system_calls;
+        }
+    }
+    EGT_CHECK(calls > 0);
+    EGT_EQ(eg_memory_stats().system_calls, calls);
+    eg_optim_free(adam);
+    eg_module_free(net);
+}
