@@ -223,16 +223,23 @@ def ops(options):
     return 1 if failures else 0
 
 
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("verb", choices=["ops"])
     parser.add_argument("--json", metavar="FILE", help="write the rows as a JSON list")
     parser.add_argument("--only", metavar="REGEX", default="", help="cases whose name matches")
-    parser.add_argument("--rounds", type=int, default=5, help="turns each side gets (default 5)")
-    parser.add_argument("--round-ms", type=int, default=60, help="length of a turn (default 60)")
-    parser.add_argument("--patience", type=int, default=3, metavar="N",
+    parser.add_argument("--rounds", type=positive, default=5, help="turns each side gets (default 5)")
+    parser.add_argument("--round-ms", type=positive, default=60, help="length of a turn (default 60)")
+    parser.add_argument("--patience", type=positive, default=3, metavar="N",
                         help="attempts at a case while others use the machine (default 3)")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=positive, default=os.cpu_count())
     parser.add_argument("--torch-malloc", choices=["default", "kept"], default="default",
                         help="kept: glibc keeps freed memory in PyTorch's process")
     parser.add_argument("--torch-python", default=sys.executable, metavar="PROGRAM",
