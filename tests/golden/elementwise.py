@@ -105,6 +105,11 @@ def pointwise(r):
     r.case("glu", F.glu, r.normal(3, 4), axis=-1)
     finite = dict(nan=.5, posinf=7.0, neginf=-8.0)
     r.case("nan_to_num", lambda x: torch.nan_to_num(x, **finite), x, **finite)
+    for limit, value in ((0.0, -1.0), (.5, 20.0), (-1.0, 0.0)):
+        r.case("threshold", lambda x: F.threshold(x, limit, value), r.uniform(6, lo=-2, hi=2),
+               limit=limit, value=value)
+    for lo, hi in ((.2, 5), (-.9, -.1), (20, 40)):
+        r.case("trigamma", lambda x: torch.polygamma(1, x), r.uniform(6, lo=lo, hi=hi), diff=())
 
 
 BINARY = {

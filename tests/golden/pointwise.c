@@ -42,6 +42,11 @@ static eg_tensor *softshrink(const golden_case *c)
     return eg_softshrink(c->x[0], golden_number(c, "lambd", 0));
 }
 
+static eg_tensor *threshold(const golden_case *c)
+{
+    return eg_threshold(c->x[0], golden_number(c, "limit", 0), golden_number(c, "value", 0));
+}
+
 static eg_tensor *clamp(const golden_case *c)
 {
     double low = golden_number(c, "min", 0), high = golden_number(c, "max", 0);
@@ -74,9 +79,10 @@ GOLDEN_ROWS(pointwise, GOLDEN_1(abs), GOLDEN_1(neg), GOLDEN_1(sign), GOLDEN_1(sq
             GOLDEN_1(selu), GOLDEN_1(silu), GOLDEN_1(mish), GOLDEN_1(sigmoid),
             GOLDEN_1(logit), GOLDEN_1(sinc), GOLDEN_1(erfinv), GOLDEN_1(tanhshrink),
             GOLDEN_1(signbit), GOLDEN_2(prelu), {.op = "glu", .one = glu},
-            {.op = "nan_to_num", .one = nan_to_num}, GOLDEN_1(log_sigmoid), GOLDEN_1(softsign), GOLDEN_1(hardswish), GOLDEN_1(hardsigmoid),
+            {.op = "nan_to_num", .one = nan_to_num}, GOLDEN_1(log_sigmoid), GOLDEN_1(softsign),
+            GOLDEN_1(hardswish), GOLDEN_1(hardsigmoid), GOLDEN_1(trigamma),
             {.op = "leaky_relu", .one = leaky_relu}, {.op = "elu", .one = elu},
             {.op = "celu", .one = celu}, {.op = "gelu", .one = gelu},
             {.op = "softplus", .one = softplus}, {.op = "hardtanh", .one = hardtanh},
             {.op = "hardshrink", .one = hardshrink}, {.op = "softshrink", .one = softshrink},
-            {.op = "clamp", .one = clamp})
+            {.op = "clamp", .one = clamp}, {.op = "threshold", .one = threshold})
