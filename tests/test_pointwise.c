@@ -60,6 +60,60 @@ EGT(nan_to_num)
     EGT_CHECK(same(eg_nan_to_num(whole, 0, 7, -7), whole));
 }
 
+/* ---- long rows run in vectors, single elements do not ------------------------------------- */
+
+typedef struct formula {
+    const char *name;
+    eg_tensor *(*run)(eg_tensor *x);
+    double low, high;
+} formula;
+
+#define LEFT_OUT(name, low, high)
+#define FORMULA_P1(p)              LEFT_OUT
+#define FORMULA_P2(p, q)           LEFT_OUT
+#define FORMULA_P0(name, low, high) {#name, eg_##name, low, high},
+#define ROW_FLOAT(make, name, low, high)  make(name, low, high)
+#define ROW_NUMBER(make, name, low, high) make(name, low, high)
+#define ROW_TEST(make, name, low, high)
+#define ROW_BITS(make, name, low, high)
+#define EG_UNARY(name, params, kind, y, dy, saves, low, high)                                      \
+    ROW_##kind(FORMULA_##params, name, low, high)
+static const formula formulas[] = {
+#include "lib/ops/unary.def"
+};
+
+/* a and b, or both NaN or the same infinity. */
+static bool close_to(double a, double b, double tolerance)
+{
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance * (1 + fabs(b));
+}
+
+/* 77 values of the domain, then what is hard. */
+static eg_tensor *hard_values(const formula *f, eg_dtype dtype)
+{
+    eg_tensor *hard = eg_from_values(
+        EG_SHAPE(18), EG_F64,
+        (double[]){NAN, INFINITY, -INFINITY, 0.0, -0.0, 1, -1, 0.5, -0.5, 1e-30, -1e-30, 1e-40, 30,
+                   -30, 88.5, 1000, -1000, 3e38});
+    eg_tensor *parts[2] = {egt_random(EG_SHAPE(77), EG_F64, f->low, f->high), hard};
+    return eg_cast(eg_concat(parts, 2, 0), dtype);
+}
+
+EGT(rows_are_their_elements)
+{
+    for (size_t k = 0; k < sizeof formulas / sizeof *formulas; k++) {
+        for (int i = 0; i < 2; i++) {
+            eg_tensor *x = hard_values(&formulas[k], i ? EG_F64 : EG_F32), *y = formulas[k].run(x);
+            for (int64_t at = 0; at < eg_numel(x); at++) {
+                double one = eg_item(formulas[k].run(eg_slice(x, 0, at, at + 1, 1)));
+                snprintf(egt_case, sizeof egt_case, "%s of %.9g in %s", formulas[k].name,
+                         eg_get(x, at), i ? "f64" : "f32");
+                EGT_CHECK(close_to(eg_get(y, at), one, i ? 2e-15 : 1e-6));
+            }
+        }
+    }
+}
+
 EGT(refusals)
 {
     eg_tensor *x = eg_zeros(EG_SHAPE(2, 3, 4), EG_F32);
