@@ -80,11 +80,11 @@ def run_tests(build, names, wrapper=(), env=None):
     if wrapper:
         command += ["--wrapper", " ".join(wrapper), "--timeout-multiplier", "10"]
         log = os.path.join(build, "meson-logs", "testlog-" + os.path.basename(wrapper[0]) + ".json")
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                   env={**os.environ, **(env or {})})
+    r = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                       env={**os.environ, **(env or {})})
     if not os.path.exists(log):
         total.add(failed=1)
-        print(f"  FAIL no test of {build} ran")
+        print(f"  FAIL no test of {build} ran\n" + "\n".join("    " + s for s in r.stdout.splitlines()[-9:]))
         return
     with open(log) as results:
         for line in results:
