@@ -1,5 +1,6 @@
 /* join.c - concat, pad and the gradient of slices, in runs as long as memory allows. */
 #include "lib/cpu/fill.h"
+#include "lib/cpu/stream.h"
 #include "lib/ops/options.h"
 #include "lib/ops/pad.h"
 #include "lib/ref/kernels.h"
@@ -38,6 +39,7 @@ typedef struct rows {
     const piece *pieces;
     int64_t bytes;
     int n;
+    bool stream;
 } rows;
 
 /* Whole rows piece by piece, for runs of a few bytes. */
@@ -82,7 +84,11 @@ static void join_range(void *ctx, int64_t begin, int64_t end)
         }
         int64_t size = p->end - p->start, skip = at - p->start;
         int64_t run = eg__min(size - skip, end - begin);
-        memcpy(r->to + begin, p->from + row * size + skip, (size_t)run);
+        if (r->stream) {
+            eg__stream(r->to + begin, p->from + row * size + skip, run);
+        } else {
+            memcpy(r->to + begin, p->from + row * size + skip, (size_t)run);
+        }
         begin += run;
         at += run;
         if (at == r->bytes) {
@@ -91,6 +97,7 @@ static void join_range(void *ctx, int64_t begin, int64_t end)
             p = r->pieces;
         }
     }
+    eg__stream_end();
 }
 
 static bool lies_as(const eg_tensor *t, const int *order)
@@ -124,7 +131,7 @@ static bool find_pieces(const eg__call *c, const int *order, piece *pieces, rows
         at += run;
         longest = eg__max(longest, run);
     }
-    *r = (rows){eg__ptr(y), pieces, at, c->nin};
+    *r = (rows){eg__ptr(y), pieces, at, c->nin, eg__streams(y)};
     return longest > (int64_t)eg__esize(y);
 }
 
