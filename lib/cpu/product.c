@@ -212,14 +212,16 @@ static void run_small(const eg__product *p, int64_t batches)
 
 /* ---- oneDNN ------------------------------------------------------------------------------------------ */
 
-/* Axes of size 1 get the stride they would have in a dense matrix. */
+/* Axes of size 1 get the stride they would have in a dense matrix. A row with gaps is none: oneDNN 3.7 takes
+ * it for one without. */
 static bool plain_matrix(int64_t rows, int64_t cols, int64_t *sr, int64_t *sc)
 {
     if (cols == 1 && *sr != 1) {
         *sc = 1;
     }
     if (rows == 1) {
-        *sr = *sc == 1 ? cols : 1;
+        *sr = cols;
+        return *sc == 1 || cols == 1;
     }
     return (*sc == 1 && *sr >= cols) || (*sr == 1 && *sc >= rows);
 }
