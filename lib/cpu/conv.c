@@ -242,8 +242,8 @@ static bool is_depthwise(const eg__conv_shape *s)
     return s->groups == s->c && s->c == s->o && s->groups > 1;
 }
 
-/* Whether turning the kernel round pays: where it is free, and where the backward kernels are weak and
- * there is more to do than to turn it. */
+/* Whether turning the kernel round pays: where it is free, and where the backward kernels are weak
+ * and there is more to do than to turn it. */
 static bool better_turned(const eg__conv_job *j)
 {
     const eg__conv_shape *s = &j->s;
@@ -252,8 +252,8 @@ static bool better_turned(const eg__conv_job *j)
            (taps == 1 || (windows_of(s) >= 512 && j->w->flags & EG__DENSE));
 }
 
-/* Whether oneDNN serves a depthwise convolution better than our loops: on whole vectors of channels, and
- * for the gradient of x with its forward kernels. */
+/* Whether oneDNN serves a depthwise convolution better than our loops: on whole vectors of channels,
+ * and for the gradient of x with its forward kernels. */
 static bool depthwise_by_dnnl(const eg__conv_job *j)
 {
     const eg__conv_shape *s = &j->s;

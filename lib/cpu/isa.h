@@ -12,8 +12,8 @@
 #define EG__PASTE(a, b)   EG__PASTE_(a, b)
 #define ISA(name)         EG__PASTE(name, EG_ISA)
 
-/* Before a loop: no turn of it reads what another writes. (clang looks when it runs, and complains about loops
- * it is told so of and leaves alone.) */
+/* Before a loop: no turn of it reads what another writes. (clang looks when it runs, and complains
+ * about loops it is told so of and leaves alone.) */
 #if defined(__clang__)
 #define EG__EACH_ALONE
 #else

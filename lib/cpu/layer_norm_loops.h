@@ -169,7 +169,8 @@ static void FN(rows)(const job *j, int64_t begin, int64_t end)
     for (int64_t r = begin; r < end; r++) {
         const T *x = (const T *)j->x + r * n;
         T *y = (T *)j->y + r * n;
-        FN(row)(n, x, w, b, j->root, (T)j->eps, j->stream ? buffer : y, (T *)j->mean + r, (T *)j->var + r);
+        FN(row)
+        (n, x, w, b, j->root, (T)j->eps, j->stream ? buffer : y, (T *)j->mean + r, (T *)j->var + r);
         if (j->stream) {
             eg__look_ahead(x + n, bytes);
             eg__stream(y, buffer, bytes);

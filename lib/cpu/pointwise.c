@@ -1,5 +1,5 @@
-/* pointwise.c - the rows of unary.def and binary.def as contiguous loops that compilers vectorise. Halves,
- * strided and repeated operands go through blocks. */
+/* pointwise.c - the rows of unary.def and binary.def as contiguous loops that compilers vectorise.
+ * Halves, strided and repeated operands go through blocks. */
 #include "lib/cpu/convert.h"
 #include "lib/cpu/stream.h"
 #include "lib/cpu/vmath.h"
@@ -12,7 +12,8 @@
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 
-/* n contiguous elements of y from a and b, which may be y. Unary loops ignore b; parameters are in doubles. */
+/* n contiguous elements of y from a and b, which may be y. Unary loops ignore b; parameters are in
+ * doubles. */
 typedef void loop(int64_t n, const void *a, const void *b, void *y, const eg__params *o);
 
 enum { BLOCK = 512 };
@@ -50,13 +51,15 @@ static const void *fetch(const job *j, int64_t i, int64_t k, const char *x, int6
 }
 
 /* Halves, operands that are not contiguous, and large results, by way of blocks. */
-static __attribute__((noinline)) void blocks(const job *j, int64_t n, char *const *ptr, const int64_t *s)
+static __attribute__((noinline)) void blocks(const job *j, int64_t n, char *const *ptr,
+                                             const int64_t *s)
 {
     block fa, fb, fy;
     bool whole = s[0] == j->out_bytes, direct = whole && !j->out_type && !j->stream;
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t k = eg__min(BLOCK, n - i);
-        const void *a = fetch(j, i, k, ptr[1], s[1], fa), *b = ptr[2] ? fetch(j, i, k, ptr[2], s[2], fb) : NULL;
+        const void *a = fetch(j, i, k, ptr[1], s[1], fa);
+        const void *b = ptr[2] ? fetch(j, i, k, ptr[2], s[2], fb) : NULL;
         char *y = ptr[0] + i * s[0];
         j->run(k, a, b, direct ? (void *)y : fy, j->o);
         if (j->out_type) {
@@ -106,7 +109,8 @@ static inline bool alike(const eg_tensor *y, const eg_tensor *t)
 }
 
 /* A whole tensor at once: all operands in the same packed order. */
-static __attribute__((noinline)) void run_flat(eg_tensor *y, const eg_tensor *a, const eg_tensor *b, const job *j)
+static __attribute__((noinline)) void run_flat(eg_tensor *y, const eg_tensor *a, const eg_tensor *b,
+                                               const job *j)
 {
     flat f = {*j, {eg__ptr(y), eg__ptr(a), b ? eg__ptr(b) : NULL}};
     eg__parallel(y->n, EG__GRAIN / 2, flat_range, &f);

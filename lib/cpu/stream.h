@@ -1,5 +1,5 @@
-/* stream.h - results larger than what caches keep are written past them, so that memory is not read before
- * it is overwritten: a third of the traffic of a copy. */
+/* stream.h - results larger than what caches keep are written past them, so that memory is not read
+ * before it is overwritten: a third of the traffic of a copy. */
 #ifndef EGRET_STREAM_H
 #define EGRET_STREAM_H
 
@@ -67,8 +67,8 @@ static inline void eg__stream_zeros(void *to, int64_t bytes)
     memset(t + head, 0, (size_t)(bytes - head));
 }
 
-/* Starts to read what is needed soon: writes past the caches come in bursts, during which memory would
- * otherwise only be written. */
+/* Starts to read what is needed soon: writes past the caches come in bursts, during which memory
+ * would otherwise only be written. */
 static inline void eg__look_ahead(const void *from, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += 64) {

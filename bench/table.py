@@ -1,0 +1,59 @@
+"""Puts the results of `compare.py ops --json FILE` into a Markdown page, as tables.
+
+    python3 bench/table.py FILE docs/performance.md
+
+What stands between the lines <!-- ops --> and <!-- end --> of the page is replaced: a summary, and every case
+with its family."""
+import json
+import math
+import sys
+
+START, END = "<!-- ops -->\n", "<!-- end -->\n"
+
+
+def mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def microseconds(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def summary(families, rows):
+    ratios = [row["ratio"] for row in rows]
+    yield f"**Geometric mean of all {len(rows)} cases: {mean(ratios):.2f}.** "
+    yield f"{sum(r < .95 for r in ratios)} cases are slower than PyTorch by more than 5 %.\n\n"
+    yield "| family | cases | geometric mean | least | slower by more than 5 % |\n|---|---|---|---|---|\n"
+    for family, members in families.items():
+        ratios = [row["ratio"] for row in members]
+        slower = ", ".join(f"{row['name'].split('/', 1)[1]} {row['ratio']:.2f}"
+                           for row in members if row["ratio"] < .95)
+        yield f"| {family} | {len(ratios)} | {mean(ratios):.2f} | {min(ratios):.2f} | {slower} |\n"
+
+
+def cases(families):
+    yield "\n| case | Egret, µs | PyTorch, µs | ratio | of the roof |\n|---|---|---|---|---|\n"
+    for members in families.values():
+        for row in members:
+            mark = " *" if row["disturbed"] else ""
+            yield (f"| {row['name']}{mark} | {microseconds(row['egret_us'])} | "
+                   f"{microseconds(row['torch_us'])} | {row['ratio']:.2f} | "
+                   f"{100 * row['roof_us'] / row['egret_us']:.0f} % |\n")
+
+
+def main():
+    results, page = sys.argv[1:]
+    with open(results, encoding="utf-8") as file:
+        rows = json.load(file)
+    families = {}
+    for row in rows:
+        families.setdefault(row["name"].split("/")[0], []).append(row)
+    with open(page, encoding="utf-8") as file:
+        before, rest = file.read().split(START)
+    text = "".join([before, START, *summary(families, rows), *cases(families), END, rest.split(END)[1]])
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    main()
