@@ -17,11 +17,10 @@ EG__INLINE void FN(larger_of)(int64_t n, int taps, const T *x, const int64_t *at
         T b = best[i];
         int32_t w = where[i];
         for (int c = 0; c < taps; c++) {
-            T v = from[c][i], larger = v > b ? v : b;
-            int32_t nan = b == b ? tap + c : w;
-            w = v > b ? tap + c : w;
-            w = v != v ? nan : w;
-            b = v != v ? v : larger;
+            T v = from[c][i], next = v <= b ? b : v;
+            int32_t place = v <= b ? w : tap + c;
+            w = b == b ? place : w;
+            b = b == b ? next : b;
         }
         best[i] = b;
         where[i] = w;

@@ -12,7 +12,7 @@
 #ifdef EG_TINY_LIMITS
 enum { EG__STREAM_BYTES = 512 };
 #else
-enum { EG__STREAM_BYTES = 24 << 20 };
+enum { EG__STREAM_BYTES = 28 << 20 };
 #endif
 
 static inline bool eg__streams(const eg_tensor *y)
