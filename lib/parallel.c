@@ -6,6 +6,7 @@
 #include <execinfo.h>
 #endif
 
+#include "lib/cpu/stream.h"
 #include "lib/engine.h"
 
 static _Atomic int wanted; /* 0: as many as processors */
@@ -58,6 +59,14 @@ eg_status eg_set_threads(int n)
     return EG_OK;
 }
 
+/* What rows wrote past the caches is there for all threads when their range ends; a fence per row would
+ * cost more than the row. */
+static void run_range(eg__range_fn *fn, void *ctx, int64_t begin, int64_t end)
+{
+    fn(ctx, begin, end);
+    eg__stream_end();
+}
+
 void eg__parallel(int64_t n, int64_t grain, eg__range_fn *fn, void *ctx)
 {
     if (n <= grain || n < 2) {
@@ -76,13 +85,13 @@ void eg__parallel(int64_t n, int64_t grain, eg__range_fn *fn, void *ctx)
             share = share < 256 ? share : (share + 15) & ~(int64_t)15; /* whole cache lines of f32 */
             int64_t begin = eg__min(k * share, n), end = k == of - 1 ? n : eg__min(begin + share, n);
             if (begin < end) {
-                fn(ctx, begin, end);
+                run_range(fn, ctx, begin, end);
             }
         }
         return;
     }
 #endif
-    fn(ctx, 0, n);
+    run_range(fn, ctx, 0, n);
 }
 
 /* OpenMP's own count is per calling thread; the other library asks it. */

@@ -57,7 +57,6 @@ void ISA(eg__f32_to_halves)(int64_t n, int type, const float *x, char *y, int64_
         const char *x = ptr[1];                                                                    \
         if (s[0] == bits / 8 && s[1] == bits / 8 && ctx) {                                         \
             eg__stream(y, x, n * (bits / 8));                                                      \
-            eg__stream_end();                                                                      \
         } else if (s[0] == bits / 8 && s[1] == bits / 8) {                                         \
             memcpy(y, x, (size_t)n * (bits / 8));                                                  \
         } else if (s[0] == bits / 8 && s[1] == 0) {                                                \

@@ -70,9 +70,6 @@ static __attribute__((noinline)) void blocks(const job *j, int64_t n, char *cons
             ISA(eg__copy_row)(k, j->out_bytes, (char *)fy, j->out_bytes, y, s[0]);
         }
     }
-    if (j->stream) {
-        eg__stream_end();
-    }
 }
 
 static void row(void *ctx, int64_t n, char *const *ptr, const int64_t *s)

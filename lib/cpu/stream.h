@@ -76,7 +76,7 @@ static inline void eg__look_ahead(const void *from, int64_t bytes)
     }
 }
 
-/* Before other threads may read what was streamed. */
+/* Before other threads may read what was streamed; ranges of more than a grain end with it anyhow. */
 static inline void eg__stream_end(void)
 {
 #ifdef __SSE2__
