@@ -50,6 +50,8 @@ void ISA(eg__f32_to_halves)(int64_t n, int type, const float *x, char *y, int64_
 
 /* ---- copies: only the size of an element matters; ctx says whether to stream ------------------ */
 
+enum { STREAMED = 512 }; /* elements at a time that do not lie as they are written */
+
 #define COPY_ROW(bits)                                                                             \
     static void copy_row_##bits(void *ctx, int64_t n, char *const *ptr, const int64_t *s)          \
     {                                                                                              \
@@ -59,6 +61,18 @@ void ISA(eg__f32_to_halves)(int64_t n, int type, const float *x, char *y, int64_
             eg__stream(y, x, n * (bits / 8));                                                      \
         } else if (s[0] == bits / 8 && s[1] == bits / 8) {                                         \
             memcpy(y, x, (size_t)n * (bits / 8));                                                  \
+        } else if (s[0] == bits / 8 && ctx) {                                                      \
+            uint##bits##_t block[STREAMED];                                                        \
+            for (int64_t i = 0; i < n; i += STREAMED) {                                            \
+                int64_t k = eg__min(STREAMED, n - i);                                              \
+                char *const part[2] = {(char *)block, (char *)x + i * s[1]};                       \
+                copy_row_##bits(NULL, k, part, s);                                                 \
+                eg__stream(y + i * s[0], block, k * s[0]);                                         \
+            }                                                                                      \
+        } else if (s[0] == bits / 8 && s[1] == 2 * (bits / 8)) { /* known, it is a shuffle */      \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                ((uint##bits##_t *)y)[i] = ((const uint##bits##_t *)x)[2 * i];                     \
+            }                                                                                      \
         } else if (s[0] == bits / 8 && s[1] == 0) {                                                \
             const uint##bits##_t v = *(const uint##bits##_t *)x;                                   \
             for (int64_t i = 0; i < n; i++) {                                                      \
