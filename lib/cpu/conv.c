@@ -289,7 +289,8 @@ static eg_status choose(const eg__conv_job *j, const eg__conv_ways *ways)
 {
     const eg__conv_shape *s = &j->s;
     bool done = false;
-    if (is_depthwise(s) && s->k[0] * s->k[1] <= EG__CONV_LINES && !depthwise_by_dnnl(j)) {
+    bool depthwise = is_depthwise(s) && s->k[0] * s->k[1] <= EG__CONV_LINES;
+    if (depthwise && !depthwise_by_dnnl(j)) {
         return ways->depthwise(j);
     }
     if (j->result == EG__CONV_X && s->c <= EG__CONV_NARROW && s->groups == 1 && j->x->ndim < 5 &&
@@ -300,7 +301,7 @@ static eg_status choose(const eg__conv_job *j, const eg__conv_ways *ways)
         return with_gemm(j, ways);
     }
     eg_status st = better_turned(j) ? with_dnnl_turned(j, &done) : with_dnnl(j, &done);
-    return done ? st : with_gemm(j, ways);
+    return done ? st : depthwise ? ways->depthwise(j) : with_gemm(j, ways);
 }
 
 /* Nothing to add up: zeros and the bias. */
