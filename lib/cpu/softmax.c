@@ -293,7 +293,9 @@ COLUMNS(f64, double, exp, eg__f64_higher)
                     eg__stream(y, buf, l->n * (int64_t)sizeof(E));                                 \
                 }                                                                                  \
             }                                                                                      \
-            eg__stream_end();                                                                      \
+            if (stream) {                                                                          \
+                eg__stream_end();                                                                  \
+            }                                                                                      \
             return;                                                                                \
         }                                                                                          \
         if (!beside && l->n <= PACKED) {                                                           \
