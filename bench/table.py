@@ -4,9 +4,9 @@
 
 What stands between the lines <!-- ops --> and <!-- end --> of the page is replaced: a summary, and every case
 with its family. Of several runs each side's least time counts."""
+import argparse
 import json
 import math
-import sys
 
 START, END = "<!-- ops -->\n", "<!-- end -->\n"
 
@@ -55,9 +55,12 @@ def cases(families):
 
 
 def main():
-    *results, page = sys.argv[1:]
-    runs = []
-    for name in results:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", nargs="+", metavar="FILE", help="what compare.py wrote")
+    parser.add_argument("page", help="the Markdown page to change")
+    options = parser.parse_args()
+    page, runs = options.page, []
+    for name in options.results:
         with open(name, encoding="utf-8") as file:
             runs.append(json.load(file))
     rows = merged(runs)
