@@ -111,8 +111,8 @@ static void prefetch_free(eg_dataset *d)
     free(p->queue);
 }
 
-static const eg__dataset_class prefetch_class = {"eg_dataset_prefetch", prefetch_start,
-                                                 prefetch_next, NULL, prefetch_free};
+static const eg__dataset_class prefetch_class = {
+    .name = "eg_dataset_prefetch", .start = prefetch_start, .next = prefetch_next, .free = prefetch_free};
 
 eg_dataset *eg_dataset_prefetch(eg_dataset *from, int depth)
 {

@@ -125,7 +125,42 @@ EGT(a_failure_reaches_the_consumer)
     }
     EGT_EQ(k, 3);
     EGT_EQ(eg_dataset_status(d), EG_EUSER);
-    EGT_CHECK(egt_said(EG_EUSER, "index 6"));
+    EGT_CHECK(egt_said(EG_EUSER, "(sample 6)"));
+    eg_dataset_free(d);
+}
+
+/* Samples of two sizes from number 7 on. */
+static eg_status uneven(int64_t index, eg_tensor **sample, int *n, void *user)
+{
+    (void)user;
+    sample[0] = eg_zeros(EG_SHAPE(index < 7 ? 2 : 3), EG_F32);
+    *n = 1;
+    return sample[0] ? EG_OK : eg_last_error()->code;
+}
+
+static eg_status fails_at_5(eg_tensor *const *in, int n, eg_tensor **out, int *m, void *user)
+{
+    (void)n, (void)user;
+    out[0] = eg_item(in[1]) == 5 ? eg_reshape(in[0], EG_SHAPE(77)) : in[0];
+    *m = 1;
+    return out[0] ? EG_OK : eg_last_error()->code;
+}
+
+EGT(failures_name_the_sample)
+{
+    eg_dataset *d = eg_dataset_batch(eg_dataset_from(uneven, 10, NULL, NULL), 4);
+    int k = 0;
+    EG_FOR_EACH(sample, d) {
+        k++;
+    }
+    EGT_EQ(k, 1);
+    EGT_CHECK(egt_said(EG_ESHAPE, "tensor 0 of sample 3 of the batch is [3], of the first [2] (sample 7)"));
+    eg_dataset_free(d);
+    d = eg_dataset_map(eg_dataset_shuffle(eg_dataset_from(numbered, 10, NULL, NULL), 10), fails_at_5, NULL);
+    EG_FOR_EACH(sample, d) {
+    }
+    EGT_STR(eg_last_error()->op, "reshape");
+    EGT_CHECK(egt_said(EG_ESHAPE, "(sample 5)"));
     eg_dataset_free(d);
 }
 

@@ -23,7 +23,8 @@ enum { EG_SAMPLE_MAX = 8 }; /* tensors of one sample */
 /* ---- sources --------------------------------------------------------------------------------- */
 
 /* Fills sample[0..*n-1] with borrowed tensors for one index. Called in a scope of its own, possibly from
- * another thread, one call at a time. A failure without a record becomes EG_EUSER. */
+ * another thread, one call at a time. A failure without a record becomes EG_EUSER; its words end with the
+ * sample's number, " (sample 17)". */
 typedef eg_status (*eg_sample_fn)(int64_t index, eg_tensor **sample, int *n, void *user);
 
 /* `count` samples made by a function. free_user(user) is called when the dataset is freed; may be NULL. */
