@@ -2,6 +2,7 @@
  * rules backwards over the entries on a path between them. */
 #include "autograd/record.h"
 #include "lib/ops/options.h"
+#include "lib/profile.h"
 
 static const char me[] = "eg_tape_gradients";
 
@@ -391,6 +392,14 @@ static eg_status seed(eg__walk *w, const question *q)
     return dy ? EG_OK : eg__why();
 }
 
+static EG__COLD eg_status profiled_rule(eg__walk *w)
+{
+    eg__profile_rule r = eg__profile_rule_begin(w->e->op->name);
+    eg_status st = w->e->rule(w);
+    eg__profile_rule_end(r);
+    return st;
+}
+
 static eg_status run_rule(eg__walk *w, const eg__entry *e)
 {
     eg_scope s = eg_scope_push();
@@ -400,7 +409,7 @@ static eg_status run_rule(eg__walk *w, const eg__entry *e)
     w->e = e;
     w->opts = e->opts;
     w->status = EG_OK;
-    eg_status st = e->rule(w);
+    eg_status st = likely(!(eg__mode(w->T) & EG__MODE_PROFILE)) ? e->rule(w) : profiled_rule(w);
     st = st ? st : w->status;
     eg_scope_pop(s, NULL);
     return st;

@@ -390,7 +390,7 @@ void *eg__block_alloc(eg__thread *T, size_t bytes, uint16_t *cls)
     if (injected() || unlikely(T->dead) || bytes > (size_t)INT64_MAX / 2) {
         return NULL;
     }
-    if (!CACHED || unlikely(T->mode & EG__DEBUG_NOCACHE)) {
+    if (!CACHED || unlikely(eg__mode(T) & EG__DEBUG_NOCACHE)) {
         *cls = EG__CLS_SYSTEM;
         return system_alloc(bytes);
     }

@@ -32,7 +32,8 @@ eg_status eg_debug(const char *list)
         p += n + (p[n] == ',');
     }
     eg__thread *T = eg__thread_get();
-    T->mode = mode;
+    atomic_fetch_and(&T->mode, EG__MODE_PROFILE);
+    atomic_fetch_or(&T->mode, mode);
     T->kernels = mode & EG__DEBUG_REF ? eg__ref_kernels : eg__cpu_best();
     return EG_OK;
 }
@@ -65,7 +66,7 @@ static bool all_finite(const eg_tensor *t)
 
 eg_status eg__debug_call(const eg__call *c, double seconds)
 {
-    if (c->T->mode & EG__DEBUG_OPS) {
+    if (eg__mode(c->T) & EG__DEBUG_OPS) {
         char line[400];
         int k = snprintf(line, sizeof line, "egret: %s", c->op->name);
         for (int i = 0; i < c->nin && k < 300; i++) {
@@ -78,7 +79,7 @@ eg_status eg__debug_call(const eg__call *c, double seconds)
         fprintf(stderr, "%s -> %s%s %.1f us\n", line, eg_dtype_name((eg_dtype)c->out[0]->dtype),
                 EG__SHAPE_OF(c->out[0]), seconds * 1e6);
     }
-    if (c->T->mode & EG__DEBUG_NAN) {
+    if (eg__mode(c->T) & EG__DEBUG_NAN) {
         for (int i = 0; i < c->nin; i++) {
             if (c->in[i] && !all_finite(c->in[i])) {
                 return EG_OK; /* not the first */

@@ -158,7 +158,7 @@ static inline eg_status allocate(eg__call *c, int j)
 static EG__COLD eg_status run_watched(const eg__call *c, eg__kernel *k)
 {
     double start = eg__seconds();
-    eg_status st = k(c);
+    eg_status st = eg__run_kernel(c, k);
     return st ? st : eg__debug_call(c, eg__seconds() - start);
 }
 
@@ -198,7 +198,7 @@ static inline eg_status finish(eg__call *c, eg_tensor *const *in, eg_tensor **ou
         made += !st;
     }
     if (likely(!st) && !(op->flags & EG__VIEW)) {
-        st = likely(!(T->mode & EG__MODE_DISPATCH)) ? k(c) : run_watched(c, k);
+        st = likely(!(eg__mode(T) & EG__MODE_DISPATCH)) ? k(c) : run_watched(c, k);
     }
     while (unlikely(T->nown > low)) {
         eg__unref(T, T->own[--T->nown]); /* the contiguous copies */
@@ -308,7 +308,7 @@ eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *o
     eg_tensor *copy[INLINE_INPUTS];
     memcpy(copy, in, (size_t)nin * sizeof *in);
     c.in = copy;
-    return c.T->kernels[op->id](&c);
+    return eg__run_kernel(&c, c.T->kernels[op->id]);
 }
 
 /* ---- in place ------------------------------------------------------------------------------ */
@@ -378,7 +378,7 @@ eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in,
     }
     if (!st) {
         c.out[0] = x;
-        st = c.T->kernels[op->id](&c);
+        st = eg__run_kernel(&c, c.T->kernels[op->id]);
     }
     eg_scope_pop(s, NULL);
     return st ? NULL : x;

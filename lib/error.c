@@ -57,7 +57,7 @@ eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
     va_start(ap, format);
     vsnprintf(T->error.message, sizeof T->error.message, format, ap);
     va_end(ap);
-    if (T->mode & EG__DEBUG_ABORT) {
+    if (eg__mode(T) & EG__DEBUG_ABORT) {
         raise(SIGTRAP);
     }
     return code;

@@ -207,7 +207,9 @@ enum { /* eg__thread.mode */
     EG__DEBUG_NOCACHE = 8,
     EG__DEBUG_ABORT = 16,
     EG__DEBUG_REF = 32,
-    EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN, /* the bits dispatch tests, once per op */
+    EG__MODE_PROFILE = 64,
+    /* the bits dispatch tests, once per op */
+    EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__MODE_PROFILE,
 };
 
 typedef struct eg__scope_state {
@@ -219,7 +221,7 @@ struct eg__thread {
     uint32_t nown, cown;
     eg__scope_state *scopes;
     uint32_t nscopes, cscopes, serial;
-    uint32_t mode;
+    _Atomic uint32_t mode; /* a profile switches its bit from another thread */
     eg__kernel *const *kernels;
     void *headers; /* free tensor headers */
     struct {
@@ -242,6 +244,11 @@ static inline eg__thread *eg__thread_get(void)
 {
     eg__thread *T = eg__self;
     return likely(T != NULL) ? T : eg__thread_start();
+}
+
+static inline uint32_t eg__mode(eg__thread *T)
+{
+    return atomic_load_explicit(&T->mode, memory_order_relaxed);
 }
 
 static inline void eg__count(_Atomic int64_t *counter, int64_t d)
@@ -403,6 +410,13 @@ eg_status eg__begin_write(eg_tensor *x, const char *name);
 /* Runs the op's kernel on checked operands into an existing tensor; nothing else. */
 eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
                   eg_tensor *out);
+
+/* Runs a kernel of c->T outside dispatch, seen by a profile. */
+eg_status eg__profile_kernel(const eg__call *c, eg__kernel *k);
+static inline eg_status eg__run_kernel(const eg__call *c, eg__kernel *k)
+{
+    return likely(!(eg__mode(c->T) & EG__MODE_PROFILE)) ? k(c) : eg__profile_kernel(c, k);
+}
 
 /* The dtype several inputs are brought to (eg_promote); NULLs are skipped. */
 int eg__common_dtype(eg_tensor *const *in, int nin);

@@ -5,6 +5,7 @@
 #include "lib/alloc.h"
 #include "lib/cpu/dnnl.h"
 #include "lib/engine.h"
+#include "lib/profile.h"
 
 _Thread_local eg__thread *eg__self __attribute__((tls_model("initial-exec")));
 
@@ -14,6 +15,7 @@ static struct {
     bool key_made;
     eg__thread *all;
     int64_t past_tensors, past_bytes; /* what ended threads counted */
+    uint32_t mode;                    /* what new ones begin with */
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Shared by all threads for which there was no memory: every allocation in it fails. */
@@ -78,6 +80,7 @@ eg__thread *eg__thread_start(void)
         T->next->prev = T;
     }
     threads.all = T;
+    T->mode = threads.mode;
     pthread_mutex_unlock(&threads.lock);
     if (threads.key_made) {
         pthread_setspecific(threads.key, T);
@@ -85,6 +88,20 @@ eg__thread *eg__thread_start(void)
     eg__self = T;
     eg__debug_from_environment();
     return T;
+}
+
+void eg__threads_mode(uint32_t bits, bool set)
+{
+    pthread_mutex_lock(&threads.lock);
+    threads.mode = set ? threads.mode | bits : threads.mode & ~bits;
+    for (eg__thread *T = threads.all; T; T = T->next) {
+        if (set) {
+            atomic_fetch_or(&T->mode, bits);
+        } else {
+            atomic_fetch_and(&T->mode, ~bits);
+        }
+    }
+    pthread_mutex_unlock(&threads.lock);
 }
 
 void eg_thread_end(void)
@@ -109,6 +126,7 @@ __attribute__((destructor)) static void library_end(void)
     if (threads.key_made) {
         pthread_key_delete(threads.key);
     }
+    eg__profile_forget();
     eg__headers_end();
     eg__alloc_end();
     eg__parallel_end();

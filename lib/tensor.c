@@ -154,7 +154,7 @@ eg__storage *eg__storage_new(eg__thread *T, size_t bytes, uint16_t made_by)
     if (unlikely(cls == EG__CLS_LARGE)) {
         eg__block_label(s, (int64_t)bytes, made_by);
     }
-    if (unlikely(T->mode & EG__DEBUG_POISON)) {
+    if (unlikely(eg__mode(T) & EG__DEBUG_POISON)) {
         memset(s->data, 0xff, bytes); /* NaN in every float dtype */
     }
     eg__count(&T->live_bytes, (int64_t)bytes);
@@ -174,7 +174,7 @@ void eg__storage_free(eg__thread *T, eg__storage *s)
         free(s);
         return;
     }
-    if (unlikely(T->mode & EG__DEBUG_POISON)) {
+    if (unlikely(eg__mode(T) & EG__DEBUG_POISON)) {
         memset(s->data, 0xff, s->bytes);
     }
     eg__block_free(T, s, s->cls);

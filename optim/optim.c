@@ -122,7 +122,7 @@ static eg_status update(eg_optim *o, eg_tensor *const *gradients)
                   .in = o->in,
                   .nin = o->count * o->rule->slots,
                   .opts = &opts};
-    return T->kernels[c.op->id](&c);
+    return eg__run_kernel(&c, T->kernels[c.op->id]);
 }
 
 eg_status eg_optim_step(eg_optim *o, eg_tensor *const *gradients)

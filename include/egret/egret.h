@@ -10,6 +10,7 @@
 #include <egret/nn.h>
 #include <egret/ops.h>
 #include <egret/optim.h>
+#include <egret/profile.h>
 #include <egret/tape.h>
 #include <egret/tensor.h>
 

@@ -73,7 +73,7 @@ eg_status eg_debug_isa(const char *name)
         if (!strcmp(levels[i].name, name) && levels[i].available()) {
             atomic_store(&chosen, &levels[i]);
             eg__thread *T = eg__thread_get();
-            T->kernels = T->mode & EG__DEBUG_REF ? eg__ref_kernels : levels[i].kernels;
+            T->kernels = eg__mode(T) & EG__DEBUG_REF ? eg__ref_kernels : levels[i].kernels;
             return EG_OK;
         }
     }

@@ -4,6 +4,7 @@
 
 #include <egret/io.h>
 
+#include "lib/io/buffer.h"
 #include "lib/io/file.h"
 #include "lib/io/json.h"
 
@@ -339,92 +340,47 @@ eg_tensors *eg_safetensors_parse(const void *data, size_t bytes)
 
 static const char save[] = "eg_safetensors_save";
 
-/* Text that grows. */
-typedef struct text {
-    char *s;
-    uint32_t n, capacity;
-    bool full;
-} text;
-
-static void put(text *t, const char *s, size_t n)
-{
-    while (!t->full && t->capacity - t->n < n) {
-        t->full = t->capacity >= 1u << 30 || !eg__grow(&t->s, &t->capacity, 1);
-    }
-    if (!t->full) {
-        memcpy(t->s + t->n, s, n);
-        t->n += (uint32_t)n;
-    }
-}
-
-static void put_word(text *t, const char *s)
-{
-    put(t, s, strlen(s));
-}
-
-static void put_number(text *t, int64_t v)
-{
-    char s[24];
-    put(t, s, (size_t)snprintf(s, sizeof s, "%lld", (long long)v));
-}
-
 /* In quotes; refused unless it is UTF-8. */
-static eg_status put_string(text *t, const char *s)
+static eg_status put_string(eg__buffer *t, const char *s)
 {
-    put_word(t, "\"");
-    for (int64_t left = (int64_t)strlen(s); left > 0;) {
-        int n = eg__utf8_length(s, left);
-        unsigned char c = (unsigned char)*s;
-        char escaped[8];
-        if (!n) {
-            return eg__fail(EG_EINVAL, save, "a name or text is not UTF-8: \"%.160s\"", s);
-        }
-        if (c < 0x20 || c == '"' || c == '\\') {
-            put(t, escaped,
-                (size_t)snprintf(escaped, sizeof escaped, c < 0x20 ? "\\u%04x" : "\\%c", c));
-        } else {
-            put(t, s, (size_t)n);
-        }
-        s += n;
-        left -= n;
-    }
-    put_word(t, "\"");
-    return EG_OK;
+    return eg__put_string(t, s)
+               ? EG_OK
+               : eg__fail(EG_EINVAL, save, "a name or text is not UTF-8: \"%.160s\"", s);
 }
 
-static eg_status put_texts(text *t, const eg_tensors *map)
+static eg_status put_texts(eg__buffer *t, const eg_tensors *map)
 {
     eg_status st = EG_OK;
-    put_word(t, "\"__metadata__\":{");
+    eg__put_word(t, "\"__metadata__\":{");
     for (int64_t i = 0; i < eg_tensors_text_count(map) && !st; i++) {
         const char *key = eg_tensors_text_key(map, i);
-        put_word(t, i ? "," : "");
+        eg__put_word(t, i ? "," : "");
         st = put_string(t, key);
-        put_word(t, ":");
+        eg__put_word(t, ":");
         st = st ? st : put_string(t, eg_tensors_text(map, key));
     }
-    put_word(t, "}");
+    eg__put_word(t, "}");
     return st;
 }
 
-static eg_status put_tensor(text *t, const char *name, const eg_tensor *x, int64_t *at)
+static eg_status put_tensor(eg__buffer *t, const char *name, const eg_tensor *x, int64_t *at)
 {
     if (!strcmp(name, "__metadata__")) {
         return eg__fail(EG_EINVAL, save, "no tensor can be named __metadata__");
     }
     eg_status st = put_string(t, name);
-    put_word(t, ":{\"dtype\":\"");
-    put_word(t, dtype_words[x->dtype]);
-    put_word(t, "\",\"shape\":[");
+    eg__put_word(t, ":{\"dtype\":\"");
+    eg__put_word(t, dtype_words[x->dtype]);
+    eg__put_word(t, "\",\"shape\":[");
     for (int d = 0; d < x->ndim; d++) {
-        put_word(t, d ? "," : "");
-        put_number(t, x->shape[d]);
+        eg__put_word(t, d ? "," : "");
+        eg__put_int(t, x->shape[d]);
     }
-    put_word(t, "],\"data_offsets\":[");
-    put_number(t, *at);
-    put_word(t, ",");
-    put_number(t, *at += x->n * (int64_t)eg__esize(x));
-    put_word(t, "]}");
+    eg__put_word(t, "],\"data_offsets\":[");
+    eg__put_int(t, *at);
+    eg__put_word(t, ",");
+    eg__put_int(t, *at += x->n * (int64_t)eg__esize(x));
+    eg__put_word(t, "]}");
     return st;
 }
 
@@ -434,27 +390,27 @@ static eg_status put_tensor(text *t, const char *name, const eg_tensor *x, int64
         for (int64_t i = 0; i < eg_tensors_count(map) && !st; i++)                                 \
             if (name = eg_tensors_name(map, i), x = eg_tensors_at(map, i), eg__esize(x) == width)
 
-static eg_status write_all(const eg_tensors *map, eg__target *file, text *t)
+static eg_status write_all(const eg_tensors *map, eg__target *file, eg__buffer *t)
 {
     eg_status st = EG_OK;
     const char *name, *comma = "";
     const eg_tensor *x;
     int64_t at = 0;
-    put(t, "\0\0\0\0\0\0\0", LENGTH_BYTES);
-    put_word(t, "{");
+    eg__put(t, "\0\0\0\0\0\0\0", LENGTH_BYTES);
+    eg__put_word(t, "{");
     if (eg_tensors_text_count(map)) {
         st = put_texts(t, map);
         comma = ",";
     }
     EACH_BY_WIDTH(map, name, x)
     {
-        put_word(t, comma);
+        eg__put_word(t, comma);
         st = put_tensor(t, name, x, &at);
         comma = ",";
     }
-    put_word(t, "}");
+    eg__put_word(t, "}");
     while (!t->full && t->n % 8) {
-        put_word(t, " ");
+        eg__put_word(t, " ");
     }
     if (!st && (t->full || t->n > MOST_HEADER)) {
         st = t->full ? eg__no_memory(save, t->n)
@@ -478,7 +434,7 @@ static eg_status write_all(const eg_tensors *map, eg__target *file, text *t)
 eg_status eg_safetensors_save(const eg_tensors *map, const char *path)
 {
     eg__target file;
-    text t = {0};
+    eg__buffer t = {0};
     if (!map) {
         return eg__null_argument(save, "map");
     }

@@ -1,0 +1,75 @@
+/* buffer.c - see buffer.h. */
+#include "lib/io/buffer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/io/file.h"
+
+void eg__put(eg__buffer *b, const void *s, size_t n)
+{
+    while (!b->full && b->capacity - b->n < n) {
+        b->full = b->capacity >= 1u << 30 || !eg__grow(&b->s, &b->capacity, 1);
+    }
+    if (!b->full && n) {
+        memcpy(b->s + b->n, s, n);
+        b->n += (uint32_t)n;
+    }
+}
+
+void eg__put_word(eg__buffer *b, const char *s)
+{
+    eg__put(b, s, strlen(s));
+}
+
+void eg__put_int(eg__buffer *b, int64_t v)
+{
+    char s[24];
+    eg__put(b, s, (size_t)snprintf(s, sizeof s, "%lld", (long long)v));
+}
+
+void eg__put_real(eg__buffer *b, double v)
+{
+    char s[40];
+    if (!isfinite(v)) {
+        eg__put_word(b, "null");
+        return;
+    }
+    int n = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        n = snprintf(s, sizeof s, "%.*g", digits, v);
+        if (strtod(s, NULL) == v) {
+            break;
+        }
+    }
+    for (int i = 0; i < n; i++) { /* the locale's idea of a decimal point */
+        s[i] = strchr("0123456789+-e", s[i]) ? s[i] : '.';
+    }
+    eg__put(b, s, (size_t)n);
+}
+
+bool eg__put_string(eg__buffer *b, const char *s)
+{
+    bool clean = true;
+    eg__put_word(b, "\"");
+    for (int64_t left = (int64_t)strlen(s); left > 0;) {
+        int n = eg__utf8_length(s, left);
+        unsigned char c = (unsigned char)*s;
+        char escaped[8];
+        if (!n) {
+            eg__put_word(b, "\xef\xbf\xbd");
+            clean = false;
+            n = 1;
+        } else if (c < 0x20 || c == '"' || c == '\\') {
+            eg__put(b, escaped,
+                    (size_t)snprintf(escaped, sizeof escaped, c < 0x20 ? "\\u%04x" : "\\%c", c));
+        } else {
+            eg__put(b, s, (size_t)n);
+        }
+        s += n;
+        left -= n;
+    }
+    eg__put_word(b, "\"");
+    return clean;
+}
