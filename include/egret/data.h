@@ -12,6 +12,7 @@
 #define EGRET_DATA_H
 
 #include <egret/base.h>
+#include <egret/data/image.h>
 #include <egret/tensor.h>
 
 EG_BEGIN_DECLS
