@@ -66,6 +66,9 @@ static bool all_finite(const eg_tensor *t)
 
 eg_status eg__debug_call(const eg__call *c, double seconds)
 {
+    if (eg__mode(c->T) & EG__MODE_MACS) {
+        c->T->macs += eg__macs(c);
+    }
     if (eg__mode(c->T) & EG__DEBUG_OPS) {
         char line[400];
         int k = snprintf(line, sizeof line, "egret: %s", c->op->name);

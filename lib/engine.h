@@ -13,6 +13,8 @@ eg_status eg__debug_call(const eg__call *c, double seconds);
 double eg__seconds(void);
 /* Sets or clears bits of the mode of all threads, those to come included. */
 void eg__threads_mode(uint32_t bits, bool set);
+/* Multiply-adds of a finished call; 0 for ops that are no products. */
+int64_t eg__macs(const eg__call *c);
 
 void eg__headers_thread_end(eg__thread *T);
 void eg__headers_end(void);

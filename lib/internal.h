@@ -208,8 +208,9 @@ enum { /* eg__thread.mode */
     EG__DEBUG_ABORT = 16,
     EG__DEBUG_REF = 32,
     EG__MODE_PROFILE = 64,
+    EG__MODE_MACS = 128, /* adds up what products do, for eg_summary */
     /* the bits dispatch tests, once per op */
-    EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__MODE_PROFILE,
+    EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__MODE_PROFILE | EG__MODE_MACS,
 };
 
 typedef struct eg__scope_state {
@@ -231,6 +232,7 @@ struct eg__thread {
     eg__record record;
     _Atomic int64_t live_tensors, live_bytes; /* written by this thread only, summed by others */
     eg_random_state random;
+    int64_t macs; /* multiply-adds counted under EG__MODE_MACS */
     eg_error error;
     struct eg__dnnl *dnnl; /* primitives, lib/cpu/dnnl.h */
     eg__thread *prev, *next;

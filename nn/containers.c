@@ -1,8 +1,8 @@
-/* containers.c - modules without parameters of their own: sequences, activations, flatten, dropout. */
+/* containers.c - modules made of modules: sequences, lists, residual blocks. */
 #include "lib/optable.h"
 #include "nn/nn.h"
 
-/* ---- sequential ---------------------------------------------------------------------------- */
+/* ---- sequences and lists --------------------------------------------------------------------- */
 
 typedef struct sequential {
     eg_module base;
@@ -44,9 +44,17 @@ static void sequential_members(eg_module *m, eg_members *members)
     }
 }
 
+static eg_tensor *list_forward(eg_module *m, eg_tensor *x)
+{
+    (void)x;
+    return eg__fail_null(EG_EINVAL, m->kind->name, "a list has no forward: call its modules");
+}
+
 static const eg_module_kind sequential_kind = {.size = sizeof(eg_module_kind), .name = "sequential",
                                                .forward = sequential_forward,
                                                .members = sequential_members};
+static const eg_module_kind list_kind = {.size = sizeof(eg_module_kind), .name = "module_list",
+                                         .forward = list_forward, .members = sequential_members};
 
 /* What a failed constructor was given belonged to it. */
 static void free_given(eg_module *const *modules, int count)
@@ -62,12 +70,12 @@ static void free_given(eg_module *const *modules, int count)
     }
 }
 
-eg_module *eg_sequential_new_with(eg_module *const *modules, int count)
+static eg_module *make(const eg_module_kind *kind, eg_module *const *modules, int count)
 {
     if (count < 0 || (count && !modules)) {
-        return eg__fail_null(EG_EINVAL, "sequential", "%d modules at %p", count, (const void *)modules);
+        return eg__fail_null(EG_EINVAL, kind->name, "%d modules at %p", count, (const void *)modules);
     }
-    sequential *q = eg_module_new(sizeof *q + (size_t)count * sizeof *modules, &sequential_kind);
+    sequential *q = eg_module_new(sizeof *q + (size_t)count * sizeof *modules, kind);
     if (!q) {
         free_given(modules, count);
         return NULL;
@@ -79,72 +87,78 @@ eg_module *eg_sequential_new_with(eg_module *const *modules, int count)
     return eg_module_finish(&q->base);
 }
 
-/* ---- activation ---------------------------------------------------------------------------- */
+eg_module *eg_sequential_new_with(eg_module *const *modules, int count)
+{
+    return make(&sequential_kind, modules, count);
+}
 
-typedef struct activation {
+eg_module *eg_module_list_new_with(eg_module *const *modules, int count)
+{
+    return make(&list_kind, modules, count);
+}
+
+static eg_status check_list(const char *op, const eg_module *m)
+{
+    if (!m) {
+        return eg__null_argument(op, "list");
+    }
+    return m->kind == &sequential_kind || m->kind == &list_kind
+               ? EG_OK
+               : eg__fail(EG_EINVAL, op, "a %s has no numbered modules", m->kind->name);
+}
+
+int eg_module_count(const eg_module *list)
+{
+    return check_list("eg_module_count", list) ? -1 : ((const sequential *)list)->count;
+}
+
+eg_module *eg_module_at(eg_module *list, int i)
+{
+    static const char op[] = "eg_module_at";
+    if (check_list(op, list)) {
+        return NULL;
+    }
+    sequential *q = (sequential *)list;
+    int at = i < 0 ? i + q->count : i;
+    if (at < 0 || at >= q->count) {
+        return eg__fail_null(EG_EINDEX, op, "%d is outside a list of %d modules", i, q->count);
+    }
+    return q->child[at];
+}
+
+/* ---- residual blocks ------------------------------------------------------------------------- */
+
+typedef struct residual {
     eg_module base;
-    eg_tensor *(*function)(eg_tensor *x);
-} activation;
+    eg_module *body, *shortcut;
+} residual;
 
-static eg_tensor *activation_forward(eg_module *m, eg_tensor *x)
+static eg_tensor *residual_forward(eg_module *m, eg_tensor *x)
 {
-    return ((activation *)m)->function(x);
+    residual *r = (residual *)m;
+    return eg_add(eg_module_forward(r->body, x), eg_module_forward(r->shortcut, x));
 }
 
-static const eg_module_kind activation_kind = {.size = sizeof(eg_module_kind), .name = "activation",
-                                               .forward = activation_forward};
-
-eg_module *eg_activation_new(eg_tensor *(*function)(eg_tensor *x))
+static void residual_members(eg_module *m, eg_members *members)
 {
-    if (!function) {
-        return eg__null_argument("activation", "function"), NULL;
+    residual *r = (residual *)m;
+    eg_member_child(members, "body", &r->body);
+    eg_member_child(members, "shortcut", &r->shortcut);
+}
+
+static const eg_module_kind residual_kind = {.size = sizeof(eg_module_kind), .name = "residual",
+                                             .forward = residual_forward,
+                                             .members = residual_members};
+
+eg_module *eg_residual_new(eg_module *body, eg_module *shortcut)
+{
+    eg_module *given[2] = {body, shortcut};
+    residual *r = eg_module_new(sizeof *r, &residual_kind);
+    if (!r) {
+        free_given(given, 2);
+        return NULL;
     }
-    activation *a = eg_module_new(sizeof *a, &activation_kind);
-    if (a) {
-        a->function = function;
-    }
-    return a ? &a->base : NULL;
-}
-
-/* ---- flatten ------------------------------------------------------------------------------- */
-
-static eg_tensor *flatten_forward(eg_module *m, eg_tensor *x)
-{
-    (void)m;
-    return eg_flatten(x, 1, -1);
-}
-
-static const eg_module_kind flatten_kind = {.size = sizeof(eg_module_kind), .name = "flatten",
-                                            .forward = flatten_forward};
-
-eg_module *eg_flatten_new(void)
-{
-    return eg_module_new(sizeof(eg_module), &flatten_kind);
-}
-
-/* ---- dropout ------------------------------------------------------------------------------- */
-
-typedef struct dropout {
-    eg_module base;
-    double p;
-} dropout;
-
-static eg_tensor *dropout_forward(eg_module *m, eg_tensor *x)
-{
-    return eg_dropout(x, ((dropout *)m)->p, m->training);
-}
-
-static const eg_module_kind dropout_kind = {.size = sizeof(eg_module_kind), .name = "dropout",
-                                            .forward = dropout_forward};
-
-eg_module *eg_dropout_new(double p)
-{
-    if (!(p >= 0 && p <= 1)) {
-        return eg__fail_null(EG_EINVAL, "dropout", "p is %g, must be 0..1", p);
-    }
-    dropout *d = eg_module_new(sizeof *d, &dropout_kind);
-    if (d) {
-        d->p = p;
-    }
-    return d ? &d->base : NULL;
+    r->body = body;
+    r->shortcut = shortcut;
+    return eg_module_finish(&r->base);
 }

@@ -1,26 +1,22 @@
-/* conv.c - convolution layers over one, two or three axes. */
+/* conv.c - convolution layers over one, two or three axes, and their transposes. */
 #include "lib/optable.h"
 #include "nn/nn.h"
+
+typedef eg_tensor *conv_fn(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
+                           const eg_conv_options *options);
 
 typedef struct conv {
     eg_module base;
     eg_tensor *weight, *bias;
     bool no_bias;
-    int axes;
+    conv_fn *function;
     eg_conv_options options;
 } conv;
 
 static eg_tensor *conv_forward(eg_module *m, eg_tensor *x)
 {
     conv *c = (conv *)m;
-    switch (c->axes) {
-    case 1:
-        return eg_conv1d_with(x, c->weight, c->bias, &c->options);
-    case 2:
-        return eg_conv2d_with(x, c->weight, c->bias, &c->options);
-    default:
-        return eg_conv3d_with(x, c->weight, c->bias, &c->options);
-    }
+    return c->function(x, c->weight, c->bias, &c->options);
 }
 
 static void conv_members(eg_module *m, eg_members *members)
@@ -32,20 +28,33 @@ static void conv_members(eg_module *m, eg_members *members)
     }
 }
 
-static const eg_module_kind conv_kind = {.size = sizeof(eg_module_kind), .name = "conv",
-                                         .forward = conv_forward, .members = conv_members};
+#define KIND(name_)                                                                                \
+    {.size = sizeof(eg_module_kind), .name = name_, .forward = conv_forward, .members = conv_members}
 
-/* The weight's shape, and how many numbers make one output. */
-static eg_status weight_shape(const char *op, int axes, int64_t in, int64_t out,
-                              const eg_conv_layer_options *o, eg_shape *shape, int64_t *fan_in)
+/* By transposed and number of axes less one. */
+static const struct {
+    eg_module_kind kind;
+    conv_fn *function;
+} ways[2][3] = {
+    {{KIND("conv1d"), eg_conv1d_with},
+     {KIND("conv2d"), eg_conv2d_with},
+     {KIND("conv3d"), eg_conv3d_with}},
+    {{KIND("conv_transpose1d"), eg_conv_transpose1d_with},
+     {KIND("conv_transpose2d"), eg_conv_transpose2d_with},
+     {KIND("conv_transpose3d"), eg_conv_transpose3d_with}},
+};
+
+/* The weight's shape, and the fan that PyTorch's layers begin by: axis 1 times the kernel's cells. */
+static eg_status weight_shape(const char *op, int axes, int64_t from, int64_t to,
+                              const eg_conv_layer_options *o, eg_shape *shape, int64_t *fan)
 {
     int64_t groups = o->groups ? o->groups : 1, n;
-    if (in < 1 || out < 1 || groups < 1 || in % groups || out % groups) {
-        return eg__fail(EG_EINVAL, op, "%lld channels to %lld in %lld groups: at least 1 of each, and the "
-                        "groups divide both", (long long)in, (long long)out, (long long)groups);
+    if (from < 1 || to < 1 || groups < 1 || from % groups || to % groups) {
+        return eg__fail(EG_EINVAL, op, "channels %lld and %lld in %lld groups: at least 1 of each, and "
+                        "the groups divide both", (long long)from, (long long)to, (long long)groups);
     }
-    *shape = (eg_shape){axes + 2, {out, in / groups}};
-    *fan_in = in / groups;
+    *shape = (eg_shape){axes + 2, {to, from / groups}};
+    *fan = from / groups;
     for (int d = 0; d < 3; d++) {
         int64_t k = o->kernels[d] ? o->kernels[d] : o->kernel;
         if (d < axes ? k < 1 : o->kernels[d] != 0) {
@@ -58,50 +67,55 @@ static eg_status weight_shape(const char *op, int axes, int64_t in, int64_t out,
     }
     eg_status st = eg__check_shape(op, shape->ndim, shape->dim, (int)o->dtype, &n);
     for (int d = 0; d < axes && !st; d++) {
-        *fan_in *= shape->dim[d + 2];
+        *fan *= shape->dim[d + 2];
     }
     return st;
 }
 
-static eg_module *make(const char *op, int axes, int64_t in, int64_t out,
+static eg_module *make(bool transposed, int axes, int64_t in, int64_t out,
                        const eg_conv_layer_options *given)
 {
+    const eg_module_kind *kind = &ways[transposed][axes - 1].kind;
     eg_conv_layer_options o;
     eg_shape shape;
-    int64_t fan_in = 1;
+    int64_t fan = 1;
     eg__options(&o, sizeof o, given);
-    if (weight_shape(op, axes, in, out, &o, &shape, &fan_in)) {
+    for (int d = 0; d < 3 && !transposed; d++) {
+        if (o.output_padding[d]) {
+            return eg__fail_null(EG_EINVAL, kind->name, "output_padding is for transposes");
+        }
+    }
+    if (weight_shape(kind->name, axes, transposed ? out : in, transposed ? in : out, &o, &shape, &fan)) {
         return NULL;
     }
-    conv *c = eg_module_new(sizeof *c, &conv_kind);
+    conv *c = eg_module_new(sizeof *c, kind);
     if (!c) {
         return NULL;
     }
     c->no_bias = o.no_bias;
-    c->axes = axes;
+    c->function = ways[transposed][axes - 1].function;
     c->options = (eg_conv_options){.size = sizeof c->options, .stride = o.stride,
                                    .dilation = o.dilation, .groups = o.groups, .padding = o.padding};
     memcpy(c->options.strides, o.strides, sizeof o.strides);
     memcpy(c->options.dilations, o.dilations, sizeof o.dilations);
     memcpy(c->options.pads, o.pads, sizeof o.pads);
-    c->weight = eg__init_uniform(shape, fan_in, o.dtype);
+    memcpy(c->options.output_padding, o.output_padding, sizeof o.output_padding);
+    c->weight = eg__init_uniform(shape, fan, o.dtype);
     if (c->weight && !o.no_bias) {
-        c->bias = eg__init_uniform(EG_SHAPE(out), fan_in, o.dtype);
+        c->bias = eg__init_uniform(EG_SHAPE(out), fan, o.dtype);
     }
     return eg_module_finish(&c->base);
 }
 
-eg_module *eg_conv1d_new_with(int64_t in, int64_t out, const eg_conv_layer_options *options)
-{
-    return make("conv1d", 1, in, out, options);
-}
-
-eg_module *eg_conv2d_new_with(int64_t in, int64_t out, const eg_conv_layer_options *options)
-{
-    return make("conv2d", 2, in, out, options);
-}
-
-eg_module *eg_conv3d_new_with(int64_t in, int64_t out, const eg_conv_layer_options *options)
-{
-    return make("conv3d", 3, in, out, options);
-}
+#define CONV(name, transposed, axes)                                                               \
+    eg_module *eg_##name##axes##d_new_with(int64_t in, int64_t out,                                \
+                                           const eg_conv_layer_options *options)                   \
+    {                                                                                              \
+        return make(transposed, axes, in, out, options);                                           \
+    }
+CONV(conv, false, 1)
+CONV(conv, false, 2)
+CONV(conv, false, 3)
+CONV(conv_transpose, true, 1)
+CONV(conv_transpose, true, 2)
+CONV(conv_transpose, true, 3)

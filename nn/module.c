@@ -130,8 +130,11 @@ eg_tensor *eg_module_forward(eg_module *m, eg_tensor *x)
     if (eg__check(x, m->kind->name, "x")) {
         return NULL;
     }
+    eg__observed seen = eg__observe_begin(m);
     eg_scope s = eg_scope_push();
-    return s.depth ? eg_scope_pop(s, m->kind->forward(m, x)) : NULL;
+    eg_tensor *y = s.depth ? eg_scope_pop(s, m->kind->forward(m, x)) : NULL;
+    eg__observe_end(&seen, y);
+    return y;
 }
 
 typedef struct mode {
@@ -166,4 +169,38 @@ eg_status eg_module_train(eg_module *m)
 eg_status eg_module_eval(eg_module *m)
 {
     return set_training(m, false, "eg_module_eval");
+}
+
+/* ---- paths --------------------------------------------------------------------------------- */
+
+typedef struct finder {
+    eg_members walk;
+    const char *name;
+    size_t length;
+    eg_module *found;
+} finder;
+
+static void find_member(eg_members *walk, const eg__member *member)
+{
+    finder *f = (finder *)walk;
+    if (member->kind == EG__CHILD && strlen(member->name) == f->length &&
+        !strncmp(member->name, f->name, f->length)) {
+        f->found = *member->child;
+    }
+}
+
+eg_module *eg_module_find(eg_module *m, const char *path)
+{
+    static const char op[] = "eg_module_find";
+    if (!m || !path) {
+        return eg__null_argument(op, m ? "path" : "m"), NULL;
+    }
+    eg_module *at = m;
+    for (const char *p = path; *p && at;) {
+        finder f = {{find_member}, p, strcspn(p, "."), NULL};
+        eg__members(at, &f.walk);
+        at = f.found;
+        p += f.length + (p[f.length] == '.');
+    }
+    return at ? at : eg__fail_null(EG_EINDEX, op, "a %s has no \"%.160s\"", m->kind->name, path);
 }

@@ -24,6 +24,16 @@ struct eg_members {
 /* Calls walk->visit for each direct member. */
 void eg__members(eg_module *m, eg_members *walk);
 
+/* What eg_summary sees of a forward: modules with several inputs put these around theirs, as
+ * eg_module_forward does. */
+typedef struct eg__observed {
+    struct eg__summary *by; /* NULL: nobody looks */
+    eg_module *m;
+    int64_t macs;
+} eg__observed;
+eg__observed eg__observe_begin(eg_module *m);
+void eg__observe_end(const eg__observed *seen, const eg_tensor *y);
+
 /* A parameter, uniform within 1 / sqrt(fan_in): what kaiming_uniform with a = sqrt(5) comes to (He et al.
  * 2015), which PyTorch starts linear and convolution layers with, biases too. */
 eg_tensor *eg__init_uniform(eg_shape shape, int64_t fan_in, eg_dtype dtype);

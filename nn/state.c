@@ -10,7 +10,7 @@ typedef struct collector {
     eg_members walk;
     const char *op;
     eg_tensors *map;
-    bool buffers;
+    bool all; /* buffers and frozen parameters too */
     eg_status status;
     size_t length; /* of the path to the module being walked */
     char path[512];
@@ -18,7 +18,7 @@ typedef struct collector {
 
 static eg_status add_tensor(collector *c, const eg__member *member)
 {
-    if (member->kind == EG__BUFFER && !c->buffers) {
+    if (!c->all && (member->kind == EG__BUFFER || !eg_is_parameter(*member->tensor))) {
         return EG_OK;
     }
     if (eg_tensors_has(c->map, c->path)) {
@@ -48,9 +48,9 @@ static void collect_member(eg_members *walk, const eg__member *member)
     c->length = before;
 }
 
-static eg_tensors *collect(eg_module *m, bool buffers, const char *op)
+static eg_tensors *collect(eg_module *m, bool all, const char *op)
 {
-    collector c = {{collect_member}, op, m ? eg_tensors_new() : NULL, buffers, EG_OK, 0, ""};
+    collector c = {{collect_member}, op, m ? eg_tensors_new() : NULL, all, EG_OK, 0, ""};
     if (!m) {
         return eg__null_argument(op, "m"), NULL;
     }

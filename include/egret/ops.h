@@ -7,6 +7,7 @@
 #ifndef EGRET_OPS_H
 #define EGRET_OPS_H
 
+#include <egret/ops/attention.h>
 #include <egret/ops/conv.h>
 #include <egret/ops/index.h>
 #include <egret/ops/join.h>

@@ -11,6 +11,7 @@ import torch
 import arrays
 import elementwise
 import layers
+import modules
 import training
 from recorder import Recorder
 
@@ -19,6 +20,7 @@ FAMILIES = {
     "reduce": elementwise.reduce, "scan": elementwise.scan, "promotion": elementwise.promotion,
     "linalg": layers.linalg, "conv": layers.conv, "pool": layers.pool, "norm": layers.norm, "lrn": layers.lrn,
     "resize": layers.resize,
+    "modules": modules.modules,
     "index": arrays.index, "sort": arrays.sort, "shape": arrays.shape,
     "softmax": training.softmax, "loss": training.loss, "rnn": training.rnn, "optim": training.optim,
     "optim_more": training.optim_more, "clip": training.clip, "schedule": training.schedule,

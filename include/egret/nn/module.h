@@ -1,0 +1,152 @@
+/* module.h - what all modules share: forward, parameters, state, modes, and modules of your own. */
+#ifndef EGRET_NN_MODULE_H
+#define EGRET_NN_MODULE_H
+
+#include <stdio.h>
+
+#include <egret/base.h>
+#include <egret/io.h>
+#include <egret/parameters.h>
+#include <egret/tensor.h>
+
+EG_BEGIN_DECLS
+
+/* ---- using modules ----------------------------------------------------------------------- */
+
+typedef struct eg_module eg_module;
+
+/* What the module makes of x. Works in a scope of its own: of its temporaries only the result stays, and
+ * what an open tape saves. */
+EG_API eg_tensor *eg_module_forward(eg_module *m, eg_tensor *x);
+
+/* Whether dropout drops and batch norm uses the batch's statistics, for the module and all below it. NULL
+ * is the recorded failure, or EG_EINVAL. */
+EG_API eg_status eg_module_train(eg_module *m);
+EG_API eg_status eg_module_eval(eg_module *m);
+
+/* Whether the parameters of the module and all below it learn: frozen ones are plain tensors to tapes, are
+ * left out of eg_module_parameters and passed over by optimizers that have them already. They stay in the
+ * state. EG_ESTATE while a tape records. */
+EG_API eg_status eg_module_freeze(eg_module *m);
+EG_API eg_status eg_module_unfreeze(eg_module *m);
+
+/* Brings float parameters and buffers to a float dtype. They become new tensors: do it before an optimizer
+ * or another holder has the old ones. All or none. */
+EG_API eg_status eg_module_to(eg_module *m, eg_dtype dtype);
+
+/* The module below m under a path of names as parameters have them, "0.conv"; it stays m's. NULL and
+ * EG_EINDEX if there is none. */
+EG_API eg_module *eg_module_find(eg_module *m, const char *path);
+
+/* Frees the module and all below it. NULL is fine; EG_ESTATE for a module that another one owns. */
+EG_API eg_status eg_module_free(eg_module *m);
+
+/* The parameters that learn (frozen ones do not), with their names, in the order of the members. The list is
+ * the module's, until it is asked again or freed. tensors is NULL for a NULL module and after a failure. */
+EG_API eg_parameters eg_module_parameters(eg_module *m);
+/* Parameters and buffers by name: all that must be saved. A map of the caller's, for eg_tensors_free; the
+ * tensors are the module's own, not copies. */
+EG_API eg_tensors *eg_module_state(eg_module *m);
+
+/* A table of the module and all below it for an input like x: name, kind, shape of the output, parameters,
+ * multiply-adds of products, convolutions and recurrent layers in one forward. The forward runs in eval mode and leaves the modes
+ * as they were. A module that was not reached has no shape. */
+EG_API eg_status eg_summary(FILE *stream, eg_module *m, eg_tensor *x);
+
+/* What loading may leave out. Zero-initialised: names must agree on both sides. */
+typedef struct eg_load_options {
+    size_t size;
+    bool allow_missing;    /* members the source does not have keep their values */
+    bool allow_unexpected; /* tensors of the source that are nobody's are ignored */
+} eg_load_options;
+
+/* Writes the source's tensors over the members of the same names, converted between float dtypes where they
+ * differ. EG_EFORMAT names what is missing or unexpected, EG_ESHAPE or EG_EDTYPE what does not fit;
+ * EG_ESTATE while an open tape follows a parameter. After a refusal nothing has changed. */
+EG_API eg_status eg_module_load_state_with(eg_module *m, const eg_tensors *source,
+                                           const eg_load_options *options);
+#define eg_module_load_state(...)                                                                  \
+    EG_MODULE_LOAD_STATE_(__VA_ARGS__, .size = sizeof(eg_load_options))
+#define EG_MODULE_LOAD_STATE_(m, source, ...)                                                      \
+    eg_module_load_state_with(m, source, &(eg_load_options){__VA_ARGS__})
+
+/* The state as a safetensors file (io.h), replaced whole or not at all. */
+EG_API eg_status eg_module_save(eg_module *m, const char *path);
+EG_API eg_status eg_module_load_with(eg_module *m, const char *path, const eg_load_options *options);
+#define eg_module_load(...) EG_MODULE_LOAD_(__VA_ARGS__, .size = sizeof(eg_load_options))
+#define EG_MODULE_LOAD_(m, path, ...)                                                              \
+    eg_module_load_with(m, path, &(eg_load_options){__VA_ARGS__})
+
+/* ---- modules of your own ----------------------------------------------------------------- *
+ *
+ *     typedef struct block {
+ *         eg_module base; // first
+ *         eg_module *conv, *norm;
+ *     } block;
+ *
+ *     static eg_tensor *block_forward(eg_module *m, eg_tensor *x)
+ *     {
+ *         block *b = (block *)m;
+ *         return eg_relu(eg_add(x, eg_module_forward(b->norm, eg_module_forward(b->conv, x))));
+ *     }
+ *
+ *     static void block_members(eg_module *m, eg_members *members)
+ *     {
+ *         block *b = (block *)m;
+ *         eg_member_child(members, "conv", &b->conv);
+ *         eg_member_child(members, "norm", &b->norm);
+ *     }
+ *
+ *     static const eg_module_kind block_kind = {
+ *         .size = sizeof(eg_module_kind), .name = "block", .forward = block_forward,
+ *         .members = block_members};
+ *
+ *     eg_module *block_new(int64_t channels)
+ *     {
+ *         block *b = eg_module_new(sizeof *b, &block_kind);
+ *         if (!b) {
+ *             return NULL;
+ *         }
+ *         b->conv = eg_conv2d_new(channels, channels, .kernel = 3, .padding = EG_SAME);
+ *         b->norm = eg_batch_norm_new(channels);
+ *         return eg_module_finish(&b->base);
+ *     }
+ */
+
+typedef struct eg_members eg_members;
+
+/* What a kind of module is; must outlive its modules. */
+typedef struct eg_module_kind {
+    size_t size;
+    const char *name; /* for messages */
+    eg_tensor *(*forward)(eg_module *m, eg_tensor *x);
+    /* Names what the module owns, each time the same in the same order, with eg_member_...; NULL: nothing. */
+    void (*members)(eg_module *m, eg_members *members);
+    /* Frees what the module owns besides its members and its own memory; NULL: nothing. */
+    void (*free)(eg_module *m);
+} eg_module_kind;
+
+/* The first member of every module. */
+struct eg_module {
+    const eg_module_kind *kind;
+    eg_module *parent; /* who owns it; NULL: the caller */
+    bool training;     /* read by forward */
+    void *list;        /* of eg_module_parameters */
+    void *reserved[4];
+};
+
+/* Zeroed memory for a module of this kind, whose struct has `size` bytes. */
+EG_API void *eg_module_new(size_t size, const eg_module_kind *kind);
+/* Ends a constructor: returns m, which now owns its members; or frees it with all of them and returns NULL,
+ * if one of them is NULL or, EG_ESTATE, is a child of another module already. */
+EG_API eg_module *eg_module_finish(eg_module *m);
+
+/* What kind->members calls. Leave out an optional member that is not there. Parameters come from
+ * eg_parameter, buffers from eg_keep. */
+EG_API void eg_member_child(eg_members *members, const char *name, eg_module **child);
+EG_API void eg_member_parameter(eg_members *members, const char *name, eg_tensor **parameter);
+EG_API void eg_member_buffer(eg_members *members, const char *name, eg_tensor **buffer);
+
+EG_END_DECLS
+
+#endif

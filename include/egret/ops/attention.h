@@ -1,0 +1,28 @@
+/* attention.h - scaled dot-product attention. */
+#ifndef EGRET_OPS_ATTENTION_H
+#define EGRET_OPS_ATTENTION_H
+
+#include <egret/tensor.h>
+
+EG_BEGIN_DECLS
+
+typedef struct eg_attention_options {
+    size_t size;
+    eg_tensor *mask; /* broadcast to [..., T, S]: bool, true where attention may go; or floats, added */
+    bool causal;     /* query t sees keys up to t + S - T: the last query sees all */
+    double dropout;  /* of the weights */
+    double scale;    /* 0: 1 / sqrt(D) */
+    eg_tensor **weights; /* where to leave the weights [..., T, S] before dropout, borrowed; NULL: nowhere */
+} eg_attention_options;
+
+/* softmax(q k^T scale + mask) v over the last two axes (Vaswani et al. 2017): q [..., T, D], k [..., S, D],
+ * v [..., S, V] -> [..., T, V]; axes in front broadcast. Rows that see no key are NaN, as softmax has it. A
+ * composition of products, softmax and dropout; errors and gradients are theirs. */
+EG_API eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v,
+                                    const eg_attention_options *options);
+#define eg_attention(...) EG_ATTENTION_(__VA_ARGS__, .size = sizeof(eg_attention_options))
+#define EG_ATTENTION_(q, k, v, ...) eg_attention_with(q, k, v, &(eg_attention_options){__VA_ARGS__})
+
+EG_END_DECLS
+
+#endif

@@ -1,0 +1,302 @@
+/* attention.c - additive and multi-head attention. */
+#include <math.h>
+
+#include <egret/nn/attention.h>
+#include <egret/nn/init.h>
+#include <egret/nn/layers.h>
+
+#include "lib/optable.h"
+#include "nn/nn.h"
+
+static const eg_attended failed = {NULL, NULL};
+
+/* Moves both results out of the scope. */
+static eg_attended attended(eg_scope s, eg_tensor *context, eg_tensor *weights)
+{
+    eg_tensor *out[2] = {context, weights};
+    return eg_scope_pop_n(s, out, 2) || !context ? failed : (eg_attended){context, weights};
+}
+
+static eg_status check_kind(const char *op, const eg_module *m, const eg_module_kind *kind)
+{
+    if (!m) {
+        return eg__null_argument(op, "m");
+    }
+    return m->kind == kind ? EG_OK
+                           : eg__fail(EG_EINVAL, op, "a %s is no %s", m->kind->name, kind->name);
+}
+
+/* ---- additive -------------------------------------------------------------------------------- */
+
+typedef struct additive {
+    eg_module base;
+    eg_module *w1, *w2, *v;
+} additive;
+
+static eg_attended additive_run(additive *a, eg_tensor *query, eg_tensor *keys, eg_tensor *projected,
+                                eg_tensor *mask)
+{
+    eg_scope s = eg_scope_push();
+    if (!s.depth) {
+        return failed;
+    }
+    if (!projected) {
+        projected = eg_module_forward(a->w1, keys);
+    }
+    eg_tensor *asked = eg_unsqueeze(eg_module_forward(a->w2, query), 1);
+    eg_tensor *scores = eg_squeeze(eg_module_forward(a->v, eg_tanh(eg_add(projected, asked))),
+                                   EG_AXES(2));
+    if (mask) {
+        scores = eg_masked_fill(scores, eg_logical_not(mask), -(double)INFINITY);
+    }
+    eg_tensor *weights = eg_softmax(scores, 1);
+    eg_tensor *context = eg_squeeze(eg_matmul(eg_unsqueeze(weights, 1), keys), EG_AXES(1));
+    return attended(s, context, weights);
+}
+
+static eg_tensor *additive_forward(eg_module *m, eg_tensor *x)
+{
+    (void)x;
+    return eg__fail_null(EG_EINVAL, m->kind->name, "query and keys are needed: "
+                         "eg_additive_attention_forward");
+}
+
+static void additive_members(eg_module *m, eg_members *members)
+{
+    additive *a = (additive *)m;
+    eg_member_child(members, "w1", &a->w1);
+    eg_member_child(members, "w2", &a->w2);
+    eg_member_child(members, "v", &a->v);
+}
+
+static const eg_module_kind additive_kind = {.size = sizeof(eg_module_kind),
+                                             .name = "additive_attention",
+                                             .forward = additive_forward,
+                                             .members = additive_members};
+
+eg_module *eg_additive_attention_new(int64_t query, int64_t keys, int64_t units)
+{
+    additive *a = eg_module_new(sizeof *a, &additive_kind);
+    if (!a) {
+        return NULL;
+    }
+    a->w1 = eg_linear_new(keys, units);
+    a->w2 = a->w1 ? eg_linear_new(query, units) : NULL;
+    a->v = a->w2 ? eg_linear_new(units, 1) : NULL;
+    return eg_module_finish(&a->base);
+}
+
+eg_attended eg_additive_attention_forward(eg_module *m, eg_tensor *query, eg_tensor *keys,
+                                          eg_tensor *projected, eg_tensor *mask)
+{
+    static const char op[] = "eg_additive_attention_forward";
+    if (check_kind(op, m, &additive_kind) || eg__check(query, op, "query") ||
+        eg__check(keys, op, "keys") || (projected && eg__check(projected, op, "projected")) ||
+        (mask && eg__check(mask, op, "mask"))) {
+        return failed;
+    }
+    if (query->ndim != 2 || keys->ndim != 3 || query->shape[0] != keys->shape[0]) {
+        return eg__fail(EG_ESHAPE, op, "query %s and keys %s must be [N, query] and [N, S, keys]",
+                        EG__SHAPE_OF(query), EG__SHAPE_OF(keys)), failed;
+    }
+    eg__observed seen = eg__observe_begin(m);
+    eg_attended r = additive_run((additive *)m, query, keys, projected, mask);
+    eg__observe_end(&seen, r.context);
+    return r;
+}
+
+eg_tensor *eg_additive_attention_keys(eg_module *m, eg_tensor *keys)
+{
+    return check_kind("eg_additive_attention_keys", m, &additive_kind)
+               ? NULL
+               : eg_module_forward(((additive *)m)->w1, keys);
+}
+
+/* ---- multi-head ------------------------------------------------------------------------------ */
+
+typedef struct multi_head {
+    eg_module base;
+    int64_t width, heads;
+    double dropout;
+    bool no_bias, joined; /* joined: one weight for query, key and value */
+    eg_tensor *weight, *q, *k, *v, *bias;
+    eg_module *out;
+} multi_head;
+
+/* x w^T + b, rows part..part + 1 of three of the joined weight, as [N, heads, T, columns]. */
+static eg_tensor *project(multi_head *h, eg_tensor *x, int part)
+{
+    eg_tensor *own[3] = {h->q, h->k, h->v};
+    int64_t from = part * h->width, to = from + h->width;
+    eg_tensor *w = h->joined ? eg_slice(h->weight, 0, from, to, 1) : own[part];
+    eg_tensor *b = h->no_bias ? NULL : eg_slice(h->bias, 0, from, to, 1);
+    if (!w || (!b && !h->no_bias)) {
+        return NULL;
+    }
+    eg_tensor *y = eg_linear(x, w, b);
+    return eg_permute(eg_reshape(y, EG_SHAPE(eg_size(x, 0), eg_size(x, 1), h->heads,
+                                             h->width / h->heads)),
+                      EG_AXES(0, 2, 1, 3));
+}
+
+/* All three of one x: a single product. */
+static bool project_self(multi_head *h, eg_tensor *x, eg_tensor **qkv)
+{
+    eg_tensor *y = eg_linear(x, h->weight, h->no_bias ? NULL : h->bias);
+    y = eg_reshape(y, EG_SHAPE(eg_size(x, 0), eg_size(x, 1), 3, h->heads, h->width / h->heads));
+    y = eg_permute(y, EG_AXES(2, 0, 3, 1, 4));
+    for (int i = 0; i < 3 && y; i++) {
+        y = (qkv[i] = eg_select(y, 0, i)) ? y : NULL;
+    }
+    return y != NULL;
+}
+
+static eg_attended multi_head_run(multi_head *h, eg_tensor *query, eg_tensor *key, eg_tensor *value,
+                                  const eg_attend_options *o)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *p[3], *weights = NULL;
+    if (!s.depth) {
+        return failed;
+    }
+    if (h->joined && query == key && key == value) {
+        if (!project_self(h, query, p)) {
+            p[0] = p[1] = p[2] = NULL;
+        }
+    } else {
+        p[0] = project(h, query, 0);
+        p[1] = p[0] ? project(h, key, 1) : NULL;
+        p[2] = p[1] ? project(h, value, 2) : NULL;
+    }
+    eg_tensor *y = !p[2] ? NULL
+                         : eg_attention(p[0], p[1], p[2], .mask = o->mask, .causal = o->causal,
+                                        .dropout = h->base.training ? h->dropout : 0,
+                                        .weights = o->weights ? &weights : NULL);
+    y = y ? eg_reshape(eg_permute(y, EG_AXES(0, 2, 1, 3)),
+                       EG_SHAPE(eg_size(query, 0), eg_size(query, 1), h->width))
+          : NULL;
+    y = y ? eg_module_forward(h->out, y) : NULL;
+    if (y && weights && !(weights = eg_mean(weights, .axes = EG_AXES(1)))) {
+        y = NULL;
+    }
+    return attended(s, y, y ? weights : NULL);
+}
+
+static eg_attended multi_head_checked(multi_head *h, eg_tensor *query, eg_tensor *key,
+                                      eg_tensor *value, const eg_attend_options *o)
+{
+    const char *op = h->base.kind->name;
+    const eg_tensor *all[3] = {query, key, value};
+    for (int i = 0; i < 3; i++) {
+        if (eg__check(all[i], op, (const char *[]){"query", "key", "value"}[i])) {
+            return failed;
+        }
+        if (all[i]->ndim != 3) {
+            return eg__fail(EG_ESHAPE, op, "query %s, key %s, value %s: each must be [N, steps, width]",
+                            EG__SHAPE_OF(query), EG__SHAPE_OF(key), EG__SHAPE_OF(value)), failed;
+        }
+    }
+    return multi_head_run(h, query, key, value, o);
+}
+
+static eg_tensor *multi_head_forward(eg_module *m, eg_tensor *x)
+{
+    return multi_head_checked((multi_head *)m, x, x, x, &(eg_attend_options){0}).context;
+}
+
+static void multi_head_members(eg_module *m, eg_members *members)
+{
+    multi_head *h = (multi_head *)m;
+    if (h->joined) {
+        eg_member_parameter(members, "in_proj_weight", &h->weight);
+    } else {
+        eg_member_parameter(members, "q_proj_weight", &h->q);
+        eg_member_parameter(members, "k_proj_weight", &h->k);
+        eg_member_parameter(members, "v_proj_weight", &h->v);
+    }
+    if (!h->no_bias) {
+        eg_member_parameter(members, "in_proj_bias", &h->bias);
+    }
+    eg_member_child(members, "out_proj", &h->out);
+}
+
+static const eg_module_kind multi_head_kind = {.size = sizeof(eg_module_kind),
+                                               .name = "multi_head_attention",
+                                               .forward = multi_head_forward,
+                                               .members = multi_head_members};
+
+/* A glorot uniform weight. */
+static eg_tensor *weight_new(int64_t out, int64_t in, eg_dtype dtype)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *w = eg_empty(EG_SHAPE(out, in), dtype);
+    w = w && !eg_init(w, EG_GLOROT_UNIFORM) ? eg_parameter(w) : NULL;
+    eg_scope_pop(s, NULL);
+    return w;
+}
+
+static void fill(multi_head *h, int64_t keys, int64_t values, eg_dtype dtype)
+{
+    eg_scope s = eg_scope_push();
+    if (h->joined) {
+        h->weight = weight_new(3 * h->width, h->width, dtype);
+    } else {
+        h->q = weight_new(h->width, h->width, dtype);
+        h->k = h->q ? weight_new(h->width, keys, dtype) : NULL;
+        h->v = h->k ? weight_new(h->width, values, dtype) : NULL;
+    }
+    if (!h->no_bias && (h->weight || h->v)) {
+        h->bias = eg_parameter(eg_zeros(EG_SHAPE(3 * h->width), dtype));
+    }
+    if (h->weight || h->v) {
+        h->out = eg_linear_new(h->width, h->width, .no_bias = h->no_bias, .dtype = dtype);
+    }
+    if (h->out && eg_module_init(h->out, EG_GLOROT_UNIFORM)) {
+        eg_module_free(h->out);
+        h->out = NULL;
+    }
+    eg_scope_pop(s, NULL);
+}
+
+eg_module *eg_multi_head_attention_new_with(int64_t width, int64_t heads,
+                                            const eg_multi_head_attention_options *given)
+{
+    eg_multi_head_attention_options o;
+    eg__options(&o, sizeof o, given);
+    o.keys = o.keys ? o.keys : width;
+    o.values = o.values ? o.values : width;
+    if (width < 1 || heads < 1 || width % heads || o.keys < 1 || o.values < 1) {
+        return eg__fail_null(EG_EINVAL, multi_head_kind.name, "width %lld in %lld heads, keys %lld, "
+                             "values %lld: at least 1 of each, and the heads divide the width",
+                             (long long)width, (long long)heads, (long long)o.keys,
+                             (long long)o.values);
+    }
+    if (!(o.dropout >= 0 && o.dropout <= 1)) {
+        return eg__fail_null(EG_EINVAL, multi_head_kind.name, "dropout is %g, must be 0..1", o.dropout);
+    }
+    multi_head *h = eg_module_new(sizeof *h, &multi_head_kind);
+    if (!h) {
+        return NULL;
+    }
+    h->width = width;
+    h->heads = heads;
+    h->dropout = o.dropout;
+    h->no_bias = o.no_bias;
+    h->joined = o.keys == width && o.values == width;
+    fill(h, o.keys, o.values, o.dtype);
+    return eg_module_finish(&h->base);
+}
+
+eg_attended eg_multi_head_attention_forward_with(eg_module *m, eg_tensor *query, eg_tensor *key,
+                                                 eg_tensor *value, const eg_attend_options *given)
+{
+    eg_attend_options o;
+    eg__options(&o, sizeof o, given);
+    if (check_kind("eg_multi_head_attention_forward", m, &multi_head_kind)) {
+        return failed;
+    }
+    eg__observed seen = eg__observe_begin(m);
+    eg_attended r = multi_head_checked((multi_head *)m, query, key, value, &o);
+    eg__observe_end(&seen, r.context);
+    return r;
+}

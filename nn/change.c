@@ -1,0 +1,121 @@
+/* change.c - freezing modules and moving them to another dtype. */
+#include <stdlib.h>
+
+#include <egret/ops.h>
+
+#include "lib/optable.h"
+#include "nn/nn.h"
+
+/* ---- freezing -------------------------------------------------------------------------------- */
+
+typedef struct freezer {
+    eg_members walk;
+    bool frozen;
+} freezer;
+
+static void freeze_member(eg_members *walk, const eg__member *member)
+{
+    if (member->kind == EG__CHILD) {
+        eg__members(*member->child, walk);
+    } else if (member->kind == EG__PARAMETER) {
+        uint8_t *flags = &(*member->tensor)->flags;
+        *flags = (uint8_t)(((freezer *)walk)->frozen ? *flags & ~EG__PARAM : *flags | EG__PARAM);
+    }
+}
+
+static eg_status set_frozen(eg_module *m, bool frozen, const char *op)
+{
+    if (!m) {
+        return eg__null_argument(op, "m");
+    }
+    if (eg__thread_get()->record.recording) {
+        return eg__fail(EG_ESTATE, op, "a tape records: ask or close it first");
+    }
+    freezer f = {{freeze_member}, frozen};
+    eg__members(m, &f.walk);
+    return EG_OK;
+}
+
+eg_status eg_module_freeze(eg_module *m)
+{
+    return set_frozen(m, true, "eg_module_freeze");
+}
+
+eg_status eg_module_unfreeze(eg_module *m)
+{
+    return set_frozen(m, false, "eg_module_unfreeze");
+}
+
+/* ---- dtypes ---------------------------------------------------------------------------------- */
+
+/* The first walk makes the new tensors, the second, which cannot fail, puts them in. */
+typedef struct mover {
+    eg_members walk;
+    eg_dtype dtype;
+    eg_tensor **made; /* in the order of the walk; kept */
+    uint32_t count, room, next;
+    bool place;
+    eg_status status;
+} mover;
+
+static eg_tensor *moved(eg_tensor *t, eg_dtype dtype)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *copy = s.depth ? eg_keep(eg_cast(eg_detach(t), dtype)) : NULL;
+    eg_scope_pop(s, NULL);
+    if (copy) {
+        copy->flags |= t->flags & EG__PARAM;
+    }
+    return copy;
+}
+
+static void move_member(eg_members *walk, const eg__member *member)
+{
+    mover *w = (mover *)walk;
+    if (member->kind == EG__CHILD) {
+        eg__members(*member->child, walk);
+        return;
+    }
+    eg_dtype now = (eg_dtype)(*member->tensor)->dtype;
+    if (w->status || !eg__is_float(now) || now == w->dtype) {
+        return;
+    }
+    if (w->place) {
+        eg_release(*member->tensor);
+        *member->tensor = w->made[w->next++];
+        return;
+    }
+    if (w->count == w->room && !eg__grow(&w->made, &w->room, sizeof *w->made)) {
+        w->status = eg__no_memory("eg_module_to", 0);
+        return;
+    }
+    eg_tensor *t = moved(*member->tensor, w->dtype);
+    if (t) {
+        w->made[w->count++] = t;
+    } else {
+        w->status = eg__why();
+    }
+}
+
+eg_status eg_module_to(eg_module *m, eg_dtype dtype)
+{
+    static const char op[] = "eg_module_to";
+    if (!m) {
+        return eg__null_argument(op, "m");
+    }
+    if (dtype < 0 || dtype >= EG_DTYPE_COUNT || !eg__is_float((int)dtype)) {
+        return eg__fail(EG_EDTYPE, op, "%s is no float dtype", eg_dtype_name(dtype));
+    }
+    mover w = {.walk = {move_member}, .dtype = dtype};
+    eg__members(m, &w.walk);
+    if (w.status) {
+        while (w.count) {
+            eg_release(w.made[--w.count]);
+        }
+    } else {
+        w.place = true;
+        eg__members(m, &w.walk);
+    }
+    free(w.made);
+    return w.status;
+}

@@ -1,0 +1,179 @@
+/* simple.c - layers without parameters: activations, shapes, dropout, resizing. */
+#include <math.h>
+
+#include "lib/optable.h"
+#include "nn/nn.h"
+
+/* ---- activation ---------------------------------------------------------------------------- */
+
+typedef struct activation {
+    eg_module base;
+    eg_tensor *(*function)(eg_tensor *x);
+} activation;
+
+static eg_tensor *activation_forward(eg_module *m, eg_tensor *x)
+{
+    return ((activation *)m)->function(x);
+}
+
+static const eg_module_kind activation_kind = {.size = sizeof(eg_module_kind), .name = "activation",
+                                               .forward = activation_forward};
+
+eg_module *eg_activation_new(eg_tensor *(*function)(eg_tensor *x))
+{
+    if (!function) {
+        return eg__null_argument("activation", "function"), NULL;
+    }
+    activation *a = eg_module_new(sizeof *a, &activation_kind);
+    if (a) {
+        a->function = function;
+    }
+    return a ? &a->base : NULL;
+}
+
+typedef struct leaky_relu {
+    eg_module base;
+    double slope;
+} leaky_relu;
+
+static eg_tensor *leaky_relu_forward(eg_module *m, eg_tensor *x)
+{
+    return eg_leaky_relu(x, ((leaky_relu *)m)->slope);
+}
+
+static const eg_module_kind leaky_relu_kind = {.size = sizeof(eg_module_kind), .name = "leaky_relu",
+                                               .forward = leaky_relu_forward};
+
+eg_module *eg_leaky_relu_new(double slope)
+{
+    if (!isfinite(slope)) {
+        return eg__fail_null(EG_EINVAL, "leaky_relu", "slope is %g, must be finite", slope);
+    }
+    leaky_relu *l = eg_module_new(sizeof *l, &leaky_relu_kind);
+    if (l) {
+        l->slope = slope;
+    }
+    return l ? &l->base : NULL;
+}
+
+/* ---- identity -------------------------------------------------------------------------------- */
+
+static eg_tensor *identity_forward(eg_module *m, eg_tensor *x)
+{
+    (void)m;
+    return x;
+}
+
+static const eg_module_kind identity_kind = {.size = sizeof(eg_module_kind), .name = "identity",
+                                             .forward = identity_forward};
+
+eg_module *eg_identity_new(void)
+{
+    return eg_module_new(sizeof(eg_module), &identity_kind);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static eg_tensor *flatten_forward(eg_module *m, eg_tensor *x)
+{
+    (void)m;
+    return eg_flatten(x, 1, -1);
+}
+
+static const eg_module_kind flatten_kind = {.size = sizeof(eg_module_kind), .name = "flatten",
+                                            .forward = flatten_forward};
+
+eg_module *eg_flatten_new(void)
+{
+    return eg_module_new(sizeof(eg_module), &flatten_kind);
+}
+
+typedef struct unflatten {
+    eg_module base;
+    eg_shape shape;
+} unflatten;
+
+static eg_tensor *unflatten_forward(eg_module *m, eg_tensor *x)
+{
+    eg_shape shape = ((unflatten *)m)->shape;
+    memmove(shape.dim + 1, shape.dim, (size_t)shape.ndim * sizeof *shape.dim);
+    shape.dim[0] = eg_size(x, 0);
+    shape.ndim++;
+    return eg_reshape(x, shape);
+}
+
+static const eg_module_kind unflatten_kind = {.size = sizeof(eg_module_kind), .name = "unflatten",
+                                              .forward = unflatten_forward};
+
+eg_module *eg_unflatten_new(eg_shape shape)
+{
+    int64_t n;
+    if (shape.ndim < 0 || shape.ndim >= EG_MAX_DIMS) {
+        return eg__fail_null(EG_EINVAL, "unflatten", "to %d axes: 0..%d are possible", shape.ndim,
+                             EG_MAX_DIMS - 1);
+    }
+    if (eg__check_shape("unflatten", shape.ndim, shape.dim, EG_F32, &n)) {
+        return NULL;
+    }
+    unflatten *u = eg_module_new(sizeof *u, &unflatten_kind);
+    if (u) {
+        u->shape = shape;
+    }
+    return u ? &u->base : NULL;
+}
+
+/* ---- resize ---------------------------------------------------------------------------------- */
+
+typedef struct resize {
+    eg_module base;
+    eg_shape sizes;
+    eg_resize_options options;
+} resize;
+
+static eg_tensor *resize_forward(eg_module *m, eg_tensor *x)
+{
+    resize *r = (resize *)m;
+    return eg_resize_with(x, r->sizes, &r->options);
+}
+
+static const eg_module_kind resize_kind = {.size = sizeof(eg_module_kind), .name = "resize",
+                                           .forward = resize_forward};
+
+/* What is wrong with the sizes is said at the first forward, which knows the axes. */
+eg_module *eg_resize_new_with(eg_shape sizes, const eg_resize_options *options)
+{
+    resize *r = eg_module_new(sizeof *r, &resize_kind);
+    if (r) {
+        r->sizes = sizes;
+        eg__options(&r->options, sizeof r->options, options);
+        r->options.size = sizeof r->options;
+    }
+    return r ? &r->base : NULL;
+}
+
+/* ---- dropout ------------------------------------------------------------------------------- */
+
+typedef struct dropout {
+    eg_module base;
+    double p;
+} dropout;
+
+static eg_tensor *dropout_forward(eg_module *m, eg_tensor *x)
+{
+    return eg_dropout(x, ((dropout *)m)->p, m->training);
+}
+
+static const eg_module_kind dropout_kind = {.size = sizeof(eg_module_kind), .name = "dropout",
+                                            .forward = dropout_forward};
+
+eg_module *eg_dropout_new(double p)
+{
+    if (!(p >= 0 && p <= 1)) {
+        return eg__fail_null(EG_EINVAL, "dropout", "p is %g, must be 0..1", p);
+    }
+    dropout *d = eg_module_new(sizeof *d, &dropout_kind);
+    if (d) {
+        d->p = p;
+    }
+    return d ? &d->base : NULL;
+}
