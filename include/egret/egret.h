@@ -11,6 +11,7 @@
 #include <egret/ops.h>
 #include <egret/optim.h>
 #include <egret/profile.h>
+#include <egret/run.h>
 #include <egret/tape.h>
 #include <egret/tensor.h>
 

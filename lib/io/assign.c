@@ -64,22 +64,39 @@ static eg_status overwrite(const char *op, eg_tensor *to, eg_tensor *from)
                         same ? (const void *)&keep : (const void *)&convert, to);
 }
 
-eg_status eg__tensors_assign(const char *op, const eg_tensors *to, const eg_tensors *from,
-                             bool allow_missing, bool allow_unexpected)
+/* Does one or the other for all pairs. */
+static eg_status each_pair(const char *op, const eg_tensors *to, const eg_tensors *from, bool write)
+{
+    eg_status st = EG_OK;
+    for (int64_t i = 0; i < eg_tensors_count(to) && !st; i++) {
+        const char *name = eg_tensors_name(to, i);
+        eg_tensor *mine = eg_tensors_at(to, i);
+        eg_tensor *theirs = eg_tensors_has(from, name) ? eg_tensors_get(from, name) : NULL;
+        if (theirs && theirs != mine) {
+            st = write ? overwrite(op, mine, theirs) : check_fit(op, name, mine, theirs);
+        }
+    }
+    return st;
+}
+
+eg_status eg__tensors_check(const char *op, const eg_tensors *to, const eg_tensors *from,
+                            bool allow_missing, bool allow_unexpected)
 {
     eg_status st = allow_unexpected ? EG_OK : compare_names(op, from, to, "unexpected");
     if (!st && !allow_missing) {
         st = compare_names(op, to, from, "missing");
     }
-    for (int pass = 0; pass < 2; pass++) {
-        for (int64_t i = 0; i < eg_tensors_count(to) && !st; i++) {
-            const char *name = eg_tensors_name(to, i);
-            eg_tensor *mine = eg_tensors_at(to, i);
-            eg_tensor *theirs = eg_tensors_has(from, name) ? eg_tensors_get(from, name) : NULL;
-            if (theirs && theirs != mine) {
-                st = pass ? overwrite(op, mine, theirs) : check_fit(op, name, mine, theirs);
-            }
-        }
-    }
-    return st;
+    return st ? st : each_pair(op, to, from, false);
+}
+
+eg_status eg__tensors_write(const char *op, const eg_tensors *to, const eg_tensors *from)
+{
+    return each_pair(op, to, from, true);
+}
+
+eg_status eg__tensors_assign(const char *op, const eg_tensors *to, const eg_tensors *from,
+                             bool allow_missing, bool allow_unexpected)
+{
+    eg_status st = eg__tensors_check(op, to, from, allow_missing, allow_unexpected);
+    return st ? st : eg__tensors_write(op, to, from);
 }

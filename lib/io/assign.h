@@ -4,8 +4,12 @@
 
 #include <egret/io.h>
 
-/* Writes each tensor of `from` over the one of the same name in `to`. All is checked first, so a refusal
- * changes nothing. */
+/* Whether each tensor of `from` can be written over the one of the same name in `to`. */
+eg_status eg__tensors_check(const char *op, const eg_tensors *to, const eg_tensors *from,
+                            bool allow_missing, bool allow_unexpected);
+/* Writes them. It takes no memory: after the check it cannot fail. */
+eg_status eg__tensors_write(const char *op, const eg_tensors *to, const eg_tensors *from);
+/* Both. A refusal changes nothing. */
 eg_status eg__tensors_assign(const char *op, const eg_tensors *to, const eg_tensors *from,
                              bool allow_missing, bool allow_unexpected);
 

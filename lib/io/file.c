@@ -15,13 +15,18 @@
 
 enum { PIECE = 1 << 30 }; /* of one read or write */
 
-static eg_status system_says(const char *op, const char *doing, const char *path, int error)
+eg_status eg__system_says(const char *op, const char *doing, const char *path, int error)
 {
     char words[80] = "";
     if (strerror_r(error, words, sizeof words)) {
         snprintf(words, sizeof words, "error %d", error);
     }
     return eg__fail(EG_EIO, op, "cannot %s \"%.140s\": %s", doing, path, words);
+}
+
+bool eg__file_exists(const char *path)
+{
+    return !access(path, F_OK);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -36,7 +41,7 @@ eg_status eg__source_open(eg__source *s, const char *op, const char *path)
     /* Without O_NONBLOCK a FIFO would wait for its writer. */
     s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (s->fd < 0 || fstat(s->fd, &about)) {
-        eg_status st = system_says(op, "open", path, errno);
+        eg_status st = eg__system_says(op, "open", path, errno);
         eg__source_close(s);
         return st;
     }
@@ -83,7 +88,7 @@ eg_status eg__source_read(const eg__source *s, int64_t at, void *to, int64_t byt
             continue;
         }
         if (n <= 0) {
-            return n ? system_says(s->op, "read", s->name, errno)
+            return n ? eg__system_says(s->op, "read", s->name, errno)
                      : eg__fail(EG_EIO, s->op, "\"%.140s\" became shorter while it was read",
                                 s->name);
         }
@@ -140,7 +145,7 @@ eg_status eg__target_open(eg__target *t, const char *op, const char *path)
     if (t->fd >= 0) {
         return EG_OK;
     }
-    eg_status st = system_says(op, "create", t->temporary, errno);
+    eg_status st = eg__system_says(op, "create", t->temporary, errno);
     free(t->temporary);
     t->temporary = NULL;
     return st;
@@ -151,7 +156,7 @@ eg_status eg__target_write(eg__target *t, const void *data, size_t bytes)
     for (const char *p = data; bytes > 0;) {
         ssize_t n = write(t->fd, p, bytes < PIECE ? bytes : PIECE);
         if (n < 0 && errno != EINTR) {
-            return system_says(t->op, "write", t->temporary, errno);
+            return eg__system_says(t->op, "write", t->temporary, errno);
         }
         p += n > 0 ? n : 0;
         bytes -= n > 0 ? (size_t)n : 0;
@@ -184,13 +189,13 @@ eg_status eg__target_close(eg__target *t, eg_status st)
         return st;
     }
     if (!st && fsync(t->fd)) {
-        st = system_says(t->op, "sync", t->temporary, errno);
+        st = eg__system_says(t->op, "sync", t->temporary, errno);
     }
     if (close(t->fd) && !st) {
-        st = system_says(t->op, "close", t->temporary, errno);
+        st = eg__system_says(t->op, "close", t->temporary, errno);
     }
     if (!st && rename(t->temporary, t->path)) {
-        st = system_says(t->op, "replace", t->path, errno);
+        st = eg__system_says(t->op, "replace", t->path, errno);
     }
     if (st) {
         unlink(t->temporary);
@@ -202,17 +207,23 @@ eg_status eg__target_close(eg__target *t, eg_status st)
     return st;
 }
 
-eg_status eg__target_write_tensor(eg__target *t, const eg_tensor *x)
+eg_tensor *eg__file_order(const eg_tensor *x)
 {
-    eg_scope s = eg_scope_push();
-    eg_status st = s.depth ? EG_OK : eg__why();
-    eg_tensor *dense = st ? NULL : eg_contiguous(eg_detach((eg_tensor *)x));
+    eg_tensor *dense = eg_contiguous(eg_detach((eg_tensor *)x));
     if (dense && eg__big_endian() && eg__esize(dense) > 1) {
         dense = eg_copy(dense);
         if (dense) {
             eg__swap_bytes(eg__ptr(dense), dense->n, eg__esize(dense));
         }
     }
+    return dense;
+}
+
+eg_status eg__target_write_tensor(eg__target *t, const eg_tensor *x)
+{
+    eg_scope s = eg_scope_push();
+    eg_status st = s.depth ? EG_OK : eg__why();
+    eg_tensor *dense = st ? NULL : eg__file_order(x);
     if (!st) {
         st = dense ? eg__target_write(t, eg__ptr(dense), (size_t)dense->n * eg__esize(dense))
                    : eg__why();

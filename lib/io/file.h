@@ -33,8 +33,14 @@ eg_status eg__target_write(eg__target *t, const void *data, size_t bytes);
 /* Syncs and renames if st is EG_OK, else removes what was written; frees in either case. Returns
  * st, or why the file could not be put in place. */
 eg_status eg__target_close(eg__target *t, eg_status st);
-/* Row-major elements of x, little-endian. */
+/* x with its elements row-major and little-endian, borrowed. */
+eg_tensor *eg__file_order(const eg_tensor *x);
+/* Those elements. */
 eg_status eg__target_write_tensor(eg__target *t, const eg_tensor *x);
+
+/* Fails with EG_EIO: "cannot <doing> "<path>": <what the system says of errno>". */
+eg_status eg__system_says(const char *op, const char *doing, const char *path, int error);
+bool eg__file_exists(const char *path);
 
 /* Reverses the bytes of each of n elements. */
 void eg__swap_bytes(void *data, int64_t n, size_t element);

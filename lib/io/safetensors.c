@@ -1,14 +1,12 @@
 /* safetensors.c - named tensors in one file: 8 bytes of header length, a JSON header, the data. */
+#include "lib/io/safetensors.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <egret/io.h>
-
-#include "lib/io/buffer.h"
-#include "lib/io/file.h"
 #include "lib/io/json.h"
 
-enum { LENGTH_BYTES = 8, MOST_HEADER = 100000000 };
+enum { LENGTH_BYTES = EG__SAFETENSORS_LENGTH, MOST_HEADER = 100000000 };
 
 static const char *const dtype_words[EG_DTYPE_COUNT] = {"F32", "F64", "F16", "BF16",
                                                         "I64", "I32", "U8",  "BOOL"};
@@ -273,7 +271,7 @@ static eg_status read_data(reader *r, int64_t base)
     return st;
 }
 
-static eg_status header_size(const eg__source *s, int64_t *size)
+eg_status eg__safetensors_length(const eg__source *s, int64_t *size)
 {
     uint8_t b[LENGTH_BYTES];
     uint64_t n = 0;
@@ -291,12 +289,12 @@ static eg_status header_size(const eg__source *s, int64_t *size)
     return st;
 }
 
-static eg_tensors *read_all(eg__source *s)
+eg_tensors *eg__safetensors_read(eg__source *s)
 {
     reader r = {.source = s};
     char *header = NULL;
     int64_t size = 0;
-    eg_status st = header_size(s, &size);
+    eg_status st = eg__safetensors_length(s, &size);
     if (!st && !(header = eg__malloc((size_t)size))) {
         st = eg__no_memory(s->op, size);
     }
@@ -325,7 +323,7 @@ eg_tensors *eg_safetensors_load(const char *path)
     if (eg__source_open(&s, "eg_safetensors_load", path)) {
         return NULL;
     }
-    eg_tensors *map = read_all(&s);
+    eg_tensors *map = eg__safetensors_read(&s);
     eg__source_close(&s);
     return map;
 }
@@ -333,7 +331,7 @@ eg_tensors *eg_safetensors_load(const char *path)
 eg_tensors *eg_safetensors_parse(const void *data, size_t bytes)
 {
     eg__source s;
-    return eg__source_memory(&s, "eg_safetensors_parse", data, bytes) ? NULL : read_all(&s);
+    return eg__source_memory(&s, "eg_safetensors_parse", data, bytes) ? NULL : eg__safetensors_read(&s);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -390,7 +388,7 @@ static eg_status put_tensor(eg__buffer *t, const char *name, const eg_tensor *x,
         for (int64_t i = 0; i < eg_tensors_count(map) && !st; i++)                                 \
             if (name = eg_tensors_name(map, i), x = eg_tensors_at(map, i), eg__esize(x) == width)
 
-static eg_status write_all(const eg_tensors *map, eg__target *file, eg__buffer *t)
+eg_status eg__safetensors_header(const eg_tensors *map, eg__buffer *t)
 {
     eg_status st = EG_OK;
     const char *name, *comma = "";
@@ -423,9 +421,17 @@ static eg_status write_all(const eg_tensors *map, eg__target *file, eg__buffer *
     for (int i = 0; i < LENGTH_BYTES; i++) {
         t->s[i] = (char)((uint64_t)(t->n - LENGTH_BYTES) >> 8 * i);
     }
-    st = eg__target_write(file, t->s, t->n);
+    return EG_OK;
+}
+
+eg_status eg__safetensors_data(const eg_tensors *map, eg__target *file)
+{
+    eg_status st = EG_OK;
+    const char *name;
+    const eg_tensor *x;
     EACH_BY_WIDTH(map, name, x)
     {
+        (void)name;
         st = eg__target_write_tensor(file, x);
     }
     return st;
@@ -435,12 +441,14 @@ eg_status eg_safetensors_save(const eg_tensors *map, const char *path)
 {
     eg__target file;
     eg__buffer t = {0};
-    if (!map) {
-        return eg__null_argument(save, "map");
+    if (!map || !path) {
+        return eg__null_argument(save, map ? "path" : "map");
     }
-    eg_status st = eg__target_open(&file, save, path);
+    eg_status st = eg__safetensors_header(map, &t);
+    st = st ? st : eg__target_open(&file, save, path);
     if (!st) {
-        st = eg__target_close(&file, write_all(map, &file, &t));
+        st = eg__target_write(&file, t.s, t.n);
+        st = eg__target_close(&file, st ? st : eg__safetensors_data(map, &file));
     }
     free(t.s);
     return st;

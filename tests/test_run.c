@@ -1,0 +1,664 @@
+/* test_run.c - checkpoints: what is saved comes back bit for bit, what is damaged is refused, and whatever
+ * happens while one is written, the one before is there. */
+#define _XOPEN_SOURCE 700
+#include "tests/egt.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <egret/run.h>
+
+/* ---- a folder of the test's own -------------------------------------------------------------- */
+
+static const char *folder(void)
+{
+    static char path[64];
+    if (!path[0]) {
+        /* In memory if possible: there a sync costs nothing. */
+        snprintf(path, sizeof path, "%s/egret-run-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+        EGT_CHECK(mkdtemp(path));
+    }
+    return path;
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[4][400];
+    static int turn;
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder(), name);
+    return path[turn];
+}
+
+/* How many files have names with this word in them; removes them too if asked to. */
+static int files(const char *word, bool remove)
+{
+    int n = 0;
+    DIR *list = opendir(folder());
+    EGT_CHECK(list);
+    for (struct dirent *e = readdir(list); e; e = readdir(list)) {
+        if (e->d_name[0] != '.' && strstr(e->d_name, word)) {
+            n++;
+            if (remove) {
+                unlink(in_folder(e->d_name));
+            }
+        }
+    }
+    closedir(list);
+    return n;
+}
+
+__attribute__((destructor)) static void clean(void)
+{
+    files("", true);
+    rmdir(folder());
+}
+
+static char *slurp(const char *path, size_t *bytes)
+{
+    FILE *f = fopen(path, "rb");
+    EGT_CHECK(f);
+    char *data = malloc(1 << 20);
+    *bytes = fread(data, 1, 1 << 20, f);
+    fclose(f);
+    return data;
+}
+
+static void spill(const char *path, const char *data, size_t bytes)
+{
+    FILE *f = fopen(path, "wb");
+    EGT_CHECK(f && fwrite(data, 1, bytes, f) == bytes && fclose(f) == 0);
+}
+
+/* ---- a run to save --------------------------------------------------------------------------- */
+
+/* A part of the user's own: two numbers in a tensor, which refuses to hold a 13. */
+typedef struct pair {
+    float v[2];
+} pair;
+
+static eg_tensors *pair_state(void *user)
+{
+    pair *p = user;
+    eg_tensors *map = eg_tensors_new();
+    EG_SCOPE {
+        eg_tensors_set(map, "v", eg_from(EG_SHAPE(2), EG_F32, p->v));
+    }
+    return map;
+}
+
+static eg_status pair_load(void *user, const eg_tensors *state)
+{
+    pair *p = user;
+    eg_tensor *v = eg_tensors_get(state, "v");
+    if (!v) {
+        return eg_last_error()->code;
+    }
+    if (eg_get(v, 0) == 13) {
+        return EG_EUSER; /* without a word */
+    }
+    return eg_copy_out(v, p->v, sizeof p->v);
+}
+
+typedef struct run {
+    eg_module *net;
+    eg_tensor *noise;
+    int64_t epoch;
+    double loss;
+    pair a, b;
+    eg_saver *saver;
+} run;
+
+static eg_status add_pair(eg_saver *s, const char *name, pair *p)
+{
+    return eg_saver_add(s, name, &(eg_saver_part){sizeof(eg_saver_part), pair_state, pair_load, p});
+}
+
+/* `fill` is where its numbers begin. */
+static void start(run *r, int fill, eg_saver_options o)
+{
+    o.size = sizeof o;
+    eg_seed((uint64_t)fill);
+    *r = (run){.epoch = fill, .loss = fill + 0.5, .a = {{(float)fill, 1}}, .b = {{(float)fill, 2}}};
+    r->net = eg_sequential_new(eg_linear_new(2, 3), eg_batch_norm_new(3));
+    EG_SCOPE {
+        r->noise = eg_keep(eg_normal(EG_SHAPE(2, 2), 0, 1, EG_F16));
+    }
+    r->saver = eg_saver_new_with(folder(), &o);
+    EGT_CHECK(r->net && r->noise && r->saver);
+    EGT_OK(eg_saver_module(r->saver, "net", r->net));
+    EGT_OK(add_pair(r->saver, "a", &r->a));
+    EGT_OK(eg_saver_tensor(r->saver, "noise", r->noise));
+    EGT_OK(eg_saver_number(r->saver, "epoch", &r->epoch));
+    EGT_OK(eg_saver_real(r->saver, "loss", &r->loss));
+    EGT_OK(add_pair(r->saver, "b", &r->b));
+}
+
+static void stop(run *r)
+{
+    eg_saver_free(r->saver);
+    eg_module_free(r->net);
+    eg_release(r->noise);
+}
+
+/* All that is saved, in one number. */
+static double fingerprint(const run *r)
+{
+    double sum = (double)r->epoch * 3 + r->loss * 7 + r->a.v[0] * 11 + r->b.v[0] * 17;
+    eg_tensors *state = eg_module_state(r->net);
+    for (int64_t i = 0; i < eg_tensors_count(state); i++) {
+        const eg_tensor *t = eg_tensors_at(state, i);
+        for (int64_t k = 0; k < eg_numel(t); k++) {
+            sum += eg_get(t, k) * (double)(k + 1) / (double)(i + 3);
+        }
+    }
+    eg_tensors_free(state);
+    return sum + eg_get(r->noise, 0) * 23 + eg_get(r->noise, 3) * 29;
+}
+
+/* ---- saving and restoring -------------------------------------------------------------------- */
+
+EGT(all_parts_come_back)
+{
+    run r, again;
+    start(&r, 5, (eg_saver_options){.keep = 3});
+    int64_t step = -7;
+    EGT_OK(eg_saver_restore(r.saver, &step));
+    EGT_EQ(step, -7); /* there is none yet */
+    EGT_STR(eg_saver_path(r.saver), "");
+    EGT_OK(eg_saver_save(r.saver, 42));
+    EGT_STR(eg_saver_path(r.saver), in_folder("checkpoint-0000000042.safetensors"));
+    double saved = fingerprint(&r), next;
+    EG_SCOPE {
+        next = eg_item(eg_uniform(EG_SCALAR, 0, 1, EG_F64));
+    }
+    start(&again, 6, (eg_saver_options){.keep = 3});
+    EGT_CHECK(fingerprint(&again) != saved);
+    EGT_OK(eg_saver_restore(again.saver, &step));
+    EGT_EQ(step, 42);
+    EGT_EQ(fingerprint(&again), saved);
+    EG_SCOPE {
+        EGT_EQ(eg_item(eg_uniform(EG_SCALAR, 0, 1, EG_F64)), next);
+    }
+    EGT_OK(eg_saver_restore_from(again.saver, eg_saver_path(r.saver), NULL));
+    eg_tensors *plain = eg_safetensors_load(eg_saver_path(r.saver)); /* any reader can */
+    EGT_CHECK(plain && eg_tensors_has(plain, "net/0.weight") && eg_tensors_has(plain, "checksums"));
+    eg_tensors_free(plain);
+    stop(&r);
+    stop(&again);
+    files("", true);
+}
+
+EGT(folders_are_made)
+{
+    const char *deep = in_folder("a/b/c");
+    eg_saver *s = eg_saver_new(deep);
+    int64_t n = 3, step = 0;
+    EGT_CHECK(s);
+    EGT_OK(eg_saver_number(s, "n", &n));
+    EGT_OK(eg_saver_save(s, 0));
+    n = 4;
+    EGT_OK(eg_saver_restore(s, &step));
+    EGT_EQ(n, 3);
+    unlink(eg_saver_path(s));
+    eg_saver_free(s);
+    EGT_CHECK(!rmdir(deep) && !rmdir(in_folder("a/b")) && !rmdir(in_folder("a")));
+    spill(in_folder("file"), "", 0);
+    EGT_REFUSED(eg_saver_new(in_folder("file")), EG_EIO, "file");
+    EGT_REFUSED(eg_saver_new(in_folder("file/under")), EG_EIO, "file/under");
+    files("", true);
+}
+
+EGT(only_so_many_are_kept)
+{
+    int64_t n = 0, step;
+    eg_saver *s = eg_saver_new(folder(), .keep = 2);
+    EGT_OK(eg_saver_number(s, "n", &n));
+    spill(in_folder("checkpoint-1.safetensors"), "", 0); /* not a name of ours */
+    spill(in_folder("checkpoint-0000000001.safetensors.bak"), "", 0);
+    for (n = 1; n <= 5; n++) {
+        EGT_OK(eg_saver_save(s, 10 * n));
+    }
+    EGT_EQ(files("checkpoint-00000000", false), 3);
+    EGT_OK(eg_saver_restore(s, &step));
+    EGT_EQ(step + n, 50 + 5);
+    n = 7;
+    EGT_OK(eg_saver_save(s, 45)); /* of what comes later nothing goes */
+    EGT_CHECK(!access(in_folder("checkpoint-0000000050.safetensors"), F_OK));
+    EGT_CHECK(!access(in_folder("checkpoint-0000000045.safetensors"), F_OK));
+    EGT_CHECK(!access(in_folder("checkpoint-0000000040.safetensors"), F_OK));
+    EGT_OK(eg_saver_save(s, 12345678901234));
+    EGT_OK(eg_saver_restore(s, &step));
+    EGT_EQ(step, 12345678901234);
+    eg_saver_free(s);
+    EGT_EQ(files("", true), 4);
+}
+
+EGT(the_best_is_kept_across_restarts)
+{
+    int64_t n = 0, step;
+    for (int highest = 0; highest < 2; highest++) {
+        double sign = highest ? -1 : 1;
+        eg_saver *s = eg_saver_new(folder(), .keep = 1, .highest = highest);
+        EGT_OK(eg_saver_number(s, "n", &n));
+        EGT_CHECK(isnan(eg_saver_best_score(s)));
+        EGT_OK(eg_saver_save_best(s, 0, (double)NAN));
+        EGT_EQ(files("best", false), 0);
+        n = 1;
+        EGT_OK(eg_saver_save_best(s, 1, sign * 0.3));
+        n = 2;
+        EGT_OK(eg_saver_save_best(s, 2, sign * 0.4));
+        eg_saver_free(s);
+        s = eg_saver_new(folder(), .keep = 1, .highest = highest);
+        EGT_OK(eg_saver_number(s, "n", &n));
+        EGT_EQ(eg_saver_best_score(s), sign * 0.3);
+        EGT_OK(eg_saver_save_best(s, 3, sign * 0.3));
+        EGT_OK(eg_saver_restore_from(s, in_folder("best.safetensors"), &step));
+        EGT_EQ(step, 1);
+        EGT_EQ(n, 1);
+        n = 4;
+        EGT_OK(eg_saver_save_best(s, 4, sign * -0.1));
+        EGT_OK(eg_saver_save(s, 5));
+        EGT_OK(eg_saver_save(s, 6));
+        EGT_OK(eg_saver_restore_from(s, in_folder("best.safetensors"), &step));
+        EGT_EQ(step, 4);
+        eg_saver_free(s);
+        EGT_EQ(files("", true), 2);
+    }
+    spill(in_folder("best.safetensors"), "12345678{}", 10);
+    EGT_REFUSED(eg_saver_new(folder()), EG_EFORMAT, "best.safetensors");
+    files("", true);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+EGT(any_flipped_bit_is_refused)
+{
+    run r;
+    size_t bytes;
+    start(&r, 3, (eg_saver_options){0});
+    EGT_OK(eg_saver_save(r.saver, 1));
+    char *data = slurp(eg_saver_path(r.saver), &bytes);
+    double before = fingerprint(&r);
+    const char *path = in_folder("damaged");
+    for (size_t i = 0; i < bytes * 8; i++) {
+        data[i / 8] ^= (char)(1 << i % 8);
+        spill(path, data, bytes);
+        data[i / 8] ^= (char)(1 << i % 8);
+        if (eg_saver_restore_from(r.saver, path, NULL) == EG_OK) {
+            egt_fail(__FILE__, __LINE__, "bit %zu of byte %zu makes no difference", i % 8, i / 8);
+        }
+        EGT_CHECK(egt_said(EG_EFORMAT, "damaged"));
+    }
+    for (size_t n = 0; n < bytes; n++) {
+        spill(path, data, n);
+        EGT_REFUSED(eg_saver_restore_from(r.saver, path, NULL), EG_EFORMAT, "damaged");
+    }
+    data[bytes] = 0;
+    spill(path, data, bytes + 1);
+    EGT_REFUSED(eg_saver_restore_from(r.saver, path, NULL), EG_EFORMAT, "damaged");
+    EGT_EQ(fingerprint(&r), before);
+    spill(path, data, bytes);
+    EGT_OK(eg_saver_restore_from(r.saver, path, NULL));
+    free(data);
+    stop(&r);
+    files("", true);
+}
+
+EGT(damage_is_named_and_passed_over_if_asked)
+{
+    run r;
+    size_t bytes;
+    start(&r, 3, (eg_saver_options){0});
+    for (int64_t step = 1; step <= 3; step++) {
+        r.epoch = step;
+        EGT_OK(eg_saver_save(r.saver, step));
+    }
+    char *data = slurp(eg_saver_path(r.saver), &bytes);
+    data[bytes - 1] ^= 1; /* narrow elements come last */
+    spill(eg_saver_path(r.saver), data, bytes);
+    EGT_REFUSED(eg_saver_restore(r.saver, NULL), EG_EFORMAT, "\"noise\"");
+    data[20] ^= 1;
+    spill(eg_saver_path(r.saver), data, bytes);
+    free(data);
+    EGT_REFUSED(eg_saver_restore(r.saver, NULL), EG_EFORMAT, "header");
+    spill(in_folder("checkpoint-0000000002.safetensors"), "", 0);
+    int64_t step = 0;
+    EGT_OK(eg_saver_restore(r.saver, &step, .fall_back = true));
+    EGT_EQ(step, 1);
+    EGT_EQ(r.epoch, 1);
+    EGT_STR(eg_saver_path(r.saver), in_folder("checkpoint-0000000001.safetensors"));
+    spill(in_folder("checkpoint-0000000001.safetensors"), "", 0);
+    EGT_REFUSED(eg_saver_restore(r.saver, &step, .fall_back = true), EG_EFORMAT, "0001");
+    stop(&r);
+    files("", true);
+}
+
+/* The checksum by its definition. */
+static uint32_t crc(const char *s, size_t n)
+{
+    uint32_t r = ~0u;
+    for (size_t i = 0; i < n; i++) {
+        r ^= (unsigned char)s[i];
+        for (int bit = 0; bit < 8; bit++) {
+            r = r >> 1 ^ (r & 1 ? 0x82f63b78u : 0);
+        }
+    }
+    return ~r;
+}
+
+/* The file with one word of its header replaced by another as long, and a right checksum. */
+static const char *edited(const char *path, const char *from, const char *to)
+{
+    size_t bytes, header = 8;
+    char *data = slurp(path, &bytes), *at = NULL;
+    for (int i = 0; i < 3; i++) {
+        header += (size_t)(unsigned char)data[i] << 8 * i;
+    }
+    for (size_t i = 0; i + strlen(from) <= header; i++) {
+        at = memcmp(data + i, from, strlen(from)) ? at : data + i;
+    }
+    EGT_CHECK(at && strlen(from) == strlen(to));
+    memcpy(at, to, strlen(to));
+    uint32_t sum = crc(data, header);
+    for (int i = 0; i < 4; i++) {
+        data[header + (size_t)i] = (char)(sum >> 8 * i);
+    }
+    spill(in_folder("edited"), data, bytes);
+    free(data);
+    return in_folder("edited");
+}
+
+EGT(other_formats_and_algorithms)
+{
+    run r;
+    start(&r, 3, (eg_saver_options){0});
+    EGT_OK(eg_saver_save(r.saver, 1));
+    const char *path = eg_saver_path(r.saver);
+    char kept[200];
+    snprintf(kept, sizeof kept, "%s", path);
+    EGT_OK(eg_saver_restore_from(r.saver, edited(kept, "checkpoint", "checkpoint"), NULL));
+    EGT_REFUSED(eg_saver_restore_from(r.saver, edited(kept, "checkpoint\":\"1", "checkpoint\":\"2"), NULL),
+                EG_EFORMAT, "format 2");
+    EGT_REFUSED(eg_saver_restore_from(r.saver, edited(kept, "checkpoint\":\"1", "checkpoint\":\"?"), NULL),
+                EG_EFORMAT, "no checkpoint");
+    EGT_REFUSED(eg_saver_restore_from(r.saver, edited(kept, "philox4x32-10", "mersenne %s%n"), NULL),
+                EG_EFORMAT, "mersenne %s%n");
+    EGT_OK(eg_saver_restore_from(r.saver, edited(kept, "philox4x32-10", "mersenne %s%n"), NULL,
+                                 .allow_others = true));
+    EGT_REFUSED(eg_saver_restore_from(r.saver, edited(kept, "step\":\"1", "step\":\"x"), NULL), EG_EFORMAT,
+                "step");
+    EGT_REFUSED(eg_saver_restore_from(r.saver, in_folder("absent"), NULL), EG_EIO, "absent");
+    EGT_OK(eg_module_save(r.net, in_folder("plain")));
+    EGT_REFUSED(eg_saver_restore_from(r.saver, in_folder("plain"), NULL), EG_EFORMAT, "checksum");
+    stop(&r);
+    files("", true);
+}
+
+/* ---- what does not fit ----------------------------------------------------------------------- */
+
+EGT(all_is_checked_before_anything_changes)
+{
+    run r;
+    start(&r, 3, (eg_saver_options){0});
+    EGT_OK(eg_saver_save(r.saver, 1));
+    char path[200];
+    snprintf(path, sizeof path, "%s", eg_saver_path(r.saver));
+    double v = 0;
+    int64_t n = 77;
+    eg_saver *s = eg_saver_new(folder());
+    EGT_OK(eg_saver_number(s, "epoch", &n));
+    EGT_REFUSED(eg_saver_restore(s, NULL), EG_EFORMAT, "\"loss\", \"net/0.weight\"");
+    EGT_EQ(n, 77);
+    eg_random_state place = eg_random_get_state();
+    EGT_OK(eg_saver_restore(s, NULL, .allow_others = true));
+    EGT_EQ(n, 3);
+    EGT_EQ(eg_random_get_state().offset, place.offset);
+    EGT_OK(eg_saver_real(s, "more", &v));
+    EGT_REFUSED(eg_saver_restore(s, NULL, .allow_others = true), EG_EFORMAT, "missing: \"more\"");
+    eg_saver_free(s);
+
+    s = eg_saver_new(folder());
+    EGT_OK(eg_saver_real(s, "epoch", &v)); /* was a number */
+    EGT_REFUSED(eg_saver_restore(s, NULL, .allow_others = true), EG_EDTYPE, "\"epoch\"");
+    eg_saver_free(s);
+
+    s = eg_saver_new(folder());
+    eg_module *wide = eg_sequential_new(eg_linear_new(2, 4), eg_batch_norm_new(4));
+    EGT_OK(eg_saver_module(s, "net", wide));
+    EGT_REFUSED(eg_saver_restore(s, NULL, .allow_others = true), EG_ESHAPE, "\"net/0.weight\"");
+    eg_saver_free(s);
+    eg_module_free(wide);
+
+    r.a.v[0] = 100;
+    r.b.v[0] = 13; /* which is refused when it is read */
+    EGT_OK(eg_saver_save(r.saver, 2));
+    r.a.v[0] = 200;
+    r.b.v[0] = 300;
+    r.epoch = 400;
+    double before = fingerprint(&r);
+    EGT_REFUSED(eg_saver_restore(r.saver, NULL), EG_EUSER, "\"b\"");
+    EGT_EQ(fingerprint(&r), before);
+    pair c = {{1, 2}};
+    EGT_OK(add_pair(r.saver, "c", &c));
+    EGT_REFUSED(eg_saver_restore_from(r.saver, path, NULL), EG_EFORMAT, "part c");
+    EGT_EQ(fingerprint(&r), before);
+    stop(&r);
+    files("", true);
+}
+
+EGT(a_tape_that_follows_a_parameter)
+{
+    run r;
+    start(&r, 3, (eg_saver_options){0});
+    EGT_OK(eg_saver_save(r.saver, 1));
+    EG_SCOPE {
+        eg_tape tape = eg_tape_open();
+        eg_module_forward(r.net, eg_ones(EG_SHAPE(4, 2), EG_F32));
+        EGT_REFUSED(eg_saver_restore(r.saver, NULL), EG_ESTATE, "net/0");
+        EGT_OK(eg_saver_save(r.saver, 2));
+        EGT_OK(eg_tape_close(tape));
+    }
+    EGT_OK(eg_saver_restore(r.saver, NULL));
+    stop(&r);
+    files("", true);
+}
+
+static eg_tensors *no_state(void *user)
+{
+    (void)user;
+    return NULL;
+}
+
+EGT(refusals)
+{
+    int64_t n = 0;
+    char longest[102];
+    memset(longest, 'x', 101);
+    longest[101] = 0;
+    eg_saver *s = eg_saver_new(folder());
+    EGT_REFUSED(eg_saver_new(NULL), EG_EINVAL, "folder");
+    EGT_REFUSED(eg_saver_new(""), EG_EINVAL, "empty");
+    EGT_REFUSED(eg_saver_new(folder(), .keep = -1), EG_EINVAL, "-1");
+    EGT_REFUSED(eg_saver_number(s, longest, &n), EG_EINVAL, "xxx");
+    EGT_OK(eg_saver_number(s, longest + 1, &n));
+    const char *bad[] = {"", "a/b", "random", "checksums", "score", "__metadata__", "\xff", longest + 1};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        EGT_REFUSED(eg_saver_number(s, bad[i], &n), EG_EINVAL, "part");
+    }
+    EGT_REFUSED(eg_saver_number(s, "n", NULL), EG_EINVAL, "part");
+    EGT_REFUSED(eg_saver_number(s, NULL, &n), EG_EINVAL, "name");
+    EGT_REFUSED(eg_saver_number(NULL, "n", &n), EG_EINVAL, "s is NULL");
+    EGT_REFUSED(eg_saver_module(s, "n", NULL), EG_EINVAL, "part");
+    EGT_REFUSED(eg_saver_tensor(s, "n", NULL), EG_EINVAL, "part");
+    EGT_REFUSED(eg_saver_add(s, "n", NULL), EG_EINVAL, "part");
+    EGT_REFUSED(eg_saver_add(s, "n", &(eg_saver_part){.size = sizeof(eg_saver_part)}), EG_EINVAL, "state");
+    EGT_REFUSED(eg_saver_save(s, -1), EG_EINVAL, "-1");
+    EGT_REFUSED(eg_saver_save(NULL, 1), EG_EINVAL, "s is NULL");
+    EGT_REFUSED(eg_saver_save_best(s, -1, 0), EG_EINVAL, "-1");
+    EGT_REFUSED(eg_saver_restore(NULL, NULL), EG_EINVAL, "s is NULL");
+    EGT_REFUSED(eg_saver_restore_from(s, NULL, NULL), EG_EINVAL, "path");
+    pair p;
+    EGT_OK(eg_saver_add(s, "silent", &(eg_saver_part){sizeof(eg_saver_part), no_state, pair_load, &p}));
+    EGT_REFUSED(eg_saver_save(s, 1), EG_EUSER, "silent");
+    eg_saver_free(s);
+    eg_saver_free(NULL);
+    EGT_EQ(files("", true), 0);
+}
+
+/* ---- what can happen while saving ------------------------------------------------------------ */
+
+EGT(a_full_disk)
+{
+    eg_tensor *big = eg_keep(eg_zeros(EG_SHAPE(100000), EG_F32));
+    int64_t n = 1, step = 0;
+    eg_saver *s = eg_saver_new(folder(), .keep = 1);
+    EGT_OK(eg_saver_number(s, "n", &n));
+    EGT_OK(eg_saver_tensor(s, "big", big));
+    EGT_OK(eg_saver_save(s, 1));
+    n = 2;
+    for (rlim_t most = 0; most < 400000; most += 57000) {
+        struct rlimit old, little;
+        getrlimit(RLIMIT_FSIZE, &old);
+        little = (struct rlimit){most, old.rlim_max};
+        void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &little);
+        eg_status st = eg_saver_save(s, 2);
+        setrlimit(RLIMIT_FSIZE, &old);
+        signal(SIGXFSZ, handler);
+        EGT_CHECK(st == EG_EIO && egt_said(EG_EIO, "write"));
+    }
+    EGT_OK(eg_saver_restore(s, &step));
+    EGT_EQ(step + n, 2);
+    eg_saver_free(s);
+    eg_release(big);
+    EGT_EQ(files("", true), 1);
+}
+
+/* A process that saves step after step until it is killed; returns its number. */
+static pid_t spawn_saving(int64_t from, int64_t steps, int64_t keep)
+{
+    pid_t child = fork();
+    EGT_CHECK(child >= 0);
+    if (child) {
+        return child;
+    }
+    int64_t step = from;
+    eg_saver *s = eg_saver_new(folder(), .keep = keep);
+    eg_tensor *t = eg_keep(eg_zeros(EG_SHAPE(3000), EG_I64));
+    bool ok = s && !eg_saver_number(s, "n", &step) && !eg_saver_tensor(s, "t", t) &&
+              !eg_saver_restore(s, &step);
+    for (int64_t left = steps; ok && left; left--) {
+        step++;
+        int64_t *v = eg_data_mut(t);
+        for (int i = 0; i < 3000; i++) {
+            v[i] = step;
+        }
+        ok = !eg_saver_save(s, step);
+    }
+    if (!ok) {
+        eg_error_print(stderr);
+    }
+    _exit(!ok);
+}
+
+/* Whether what lies there is whole; the step. */
+static int64_t look(void)
+{
+    int64_t step = 0, n = -1;
+    eg_saver *s = eg_saver_new(folder());
+    eg_tensor *t = eg_keep(eg_zeros(EG_SHAPE(3000), EG_I64));
+    EGT_OK(eg_saver_number(s, "n", &n));
+    EGT_OK(eg_saver_tensor(s, "t", t));
+    EGT_OK(eg_saver_restore(s, &step));
+    for (int i = 0; i < 3000 && step; i++) {
+        EGT_EQ(eg_get(t, i), (double)step);
+    }
+    EGT_CHECK(!step || n == step);
+    eg_saver_free(s);
+    eg_release(t);
+    return step;
+}
+
+EGT(killed_while_saving)
+{
+    int64_t step = 0;
+    srand(7);
+    for (int round = 0; round < 25; round++) {
+        pid_t child = spawn_saving(0, -1, 2);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000 + rand() % 12 * 1000000L}, NULL);
+        kill(child, SIGKILL);
+        EGT_CHECK(waitpid(child, NULL, 0) == child);
+        int64_t now = look();
+        EGT_CHECK(now >= step);
+        step = now;
+    }
+    EGT_CHECK(step > 0);
+    DIR *list = opendir(folder()); /* what they left is swept up when it is old */
+    for (struct dirent *e = readdir(list); e; e = readdir(list)) {
+        if (strstr(e->d_name, ".tmp-")) {
+            struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+            EGT_CHECK(!utimensat(AT_FDCWD, in_folder(e->d_name), old, 0));
+        }
+    }
+    closedir(list);
+    char mine[80];
+    snprintf(mine, sizeof mine, "best.safetensors.tmp-%ld-1", (long)getpid());
+    spill(in_folder(mine), "", 0); /* of a process that lives */
+    spill(in_folder("best.safetensors.tmp-x"), "", 0);
+    struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    EGT_CHECK(!utimensat(AT_FDCWD, in_folder(mine), old, 0));
+    EGT_EQ(look(), step);
+    EGT_EQ(files(".tmp-", false), 2);
+    files("", true);
+}
+
+EGT(two_processes_and_one_folder)
+{
+    pid_t a = spawn_saving(0, 60, 2), b = spawn_saving(0, 60, 2);
+    int how_a, how_b;
+    EGT_CHECK(waitpid(a, &how_a, 0) == a && waitpid(b, &how_b, 0) == b);
+    EGT_CHECK(WIFEXITED(how_a) && !WEXITSTATUS(how_a));
+    EGT_CHECK(WIFEXITED(how_b) && !WEXITSTATUS(how_b));
+    EGT_CHECK(look() >= 60);
+    EGT_EQ(files(".tmp-", false), 0);
+    files("", true);
+}
+
+EGT(without_memory)
+{
+    run r;
+    start(&r, 3, (eg_saver_options){0});
+    EGT_OK(eg_saver_save(r.saver, 1));
+    r.epoch = 9;
+    char first[200];
+    snprintf(first, sizeof first, "%s", eg_saver_path(r.saver));
+    for (int what = 0; what < 3; what++) {
+        double before = fingerprint(&r);
+        bool done = false;
+        for (int64_t n = 1; !done && n < 2000; n++) {
+            eg_debug_fail_alloc(n);
+            eg_saver *s = what == 2 ? eg_saver_new(folder()) : NULL;
+            eg_status st = what == 0   ? eg_saver_save(r.saver, 2)
+                           : what == 1 ? eg_saver_restore_from(r.saver, first, NULL)
+                           : s         ? EG_OK
+                                       : eg_last_error()->code;
+            eg_debug_fail_alloc(0);
+            eg_saver_free(s);
+            done = st == EG_OK;
+            EGT_CHECK(done || egt_said(EG_ENOMEM, ""));
+            EGT_CHECK(fingerprint(&r) == before || (done && what == 1));
+            EGT_EQ(files("", false), 1 + (what > 0 || done));
+        }
+        EGT_CHECK(done);
+    }
+    EGT_EQ(r.epoch, 3);
+    stop(&r);
+    files("", true);
+}
