@@ -13,6 +13,7 @@
 
 #include <egret/base.h>
 #include <egret/data/image.h>
+#include <egret/data/image_ops.h>
 #include <egret/tensor.h>
 
 EG_BEGIN_DECLS
