@@ -6,6 +6,7 @@
 #include <egret/data.h>
 #include <egret/debug.h>
 #include <egret/error.h>
+#include <egret/events.h>
 #include <egret/io.h>
 #include <egret/nn.h>
 #include <egret/ops.h>

@@ -1,0 +1,103 @@
+/* journal.c - lines of JSON. */
+#define _POSIX_C_SOURCE 200809L
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <egret/events.h>
+
+#include "lib/io/buffer.h"
+#include "lib/io/file.h"
+#include "run/appender.h"
+
+struct eg_journal {
+    eg__appender file;
+};
+
+/* A process that died may have left half a line. */
+static eg_status end_line(eg__appender *file, const char *op)
+{
+    char last = '\n';
+    off_t size = lseek(file->fd, 0, SEEK_END);
+    if (size > 0 && pread(file->fd, &last, 1, size - 1) == 1 && last != '\n') {
+        return eg__appender_write(file, op, "\n", 1);
+    }
+    return EG_OK;
+}
+
+eg_journal *eg_journal_new_with(const char *path, const eg_journal_options *options)
+{
+    static const char op[] = "eg_journal_new";
+    eg_journal_options o;
+    eg__options(&o, sizeof o, options);
+    if (!path) {
+        return eg__null_argument(op, "path"), NULL;
+    }
+    eg_journal *j = eg__malloc(sizeof *j);
+    size_t bytes = strlen(path) + 1;
+    char *copy = j ? eg__malloc(bytes) : NULL;
+    if (!copy) {
+        free(j);
+        return eg__no_memory(op, (int64_t)bytes), NULL;
+    }
+    memcpy(copy, path, bytes);
+    eg_status st = eg__appender_open(&j->file, op, copy, o.append ? 0 : O_TRUNC);
+    st = st ? st : end_line(&j->file, op);
+    if (st) {
+        eg_journal_free(j);
+        return NULL;
+    }
+    return j;
+}
+
+void eg_journal_free(eg_journal *journal)
+{
+    if (journal) {
+        eg__appender_close(&journal->file);
+        free(journal);
+    }
+}
+
+static void put_field(eg__buffer *b, const eg_field *f)
+{
+    eg__put_string(b, f->name);
+    eg__put_word(b, ": ");
+    if (f->kind == EG_FIELD_INTEGER) {
+        eg__put_int(b, f->integer);
+    } else if (f->kind == EG_FIELD_REAL) {
+        eg__put_real(b, f->real);
+    } else if (f->text) {
+        eg__put_string(b, f->text);
+    } else {
+        eg__put_word(b, "null");
+    }
+}
+
+eg_status eg_journal_row_with(eg_journal *journal, const eg_field *fields, int count)
+{
+    static const char op[] = "eg_journal_row";
+    eg__buffer b = {0};
+    if (!journal || (!fields && count)) {
+        return eg__null_argument(op, journal ? "fields" : "journal");
+    }
+    for (int i = 0; i < count; i++) {
+        if (!fields[i].name || (unsigned)fields[i].kind > EG_FIELD_TEXT) {
+            return eg__fail(EG_EINVAL, op, "field %d has no %s", i, fields[i].name ? "such kind" : "name");
+        }
+    }
+    eg__put_word(&b, "{");
+    for (int i = 0; i < count; i++) {
+        eg__put_word(&b, i ? ", " : "");
+        put_field(&b, &fields[i]);
+    }
+    eg__put_word(&b, "}\n");
+    eg_status st = b.full ? eg__no_memory(op, b.n) : eg__appender_write(&journal->file, op, b.s, b.n);
+    free(b.s);
+    return st;
+}
+
+eg_status eg_journal_flush(eg_journal *journal)
+{
+    static const char op[] = "eg_journal_flush";
+    return journal ? eg__appender_flush(&journal->file, op) : eg__null_argument(op, "journal");
+}
