@@ -48,6 +48,22 @@ eg_status eg__next(eg_dataset *d, eg__sample *s)
     return d->is->next(d, s);
 }
 
+void eg__left_out(const eg_dataset *d, eg_left_out *sum)
+{
+    for (; d; d = d->from) {
+        if (d->is->left_out) {
+            d->is->left_out(d, sum);
+        }
+    }
+}
+
+eg_left_out eg_dataset_left_out(const eg_dataset *d)
+{
+    eg_left_out sum = {.first = {.op = ""}};
+    eg__left_out(d, &sum);
+    return sum;
+}
+
 /* A failure on the way is a step like any other, and leaves no words; but without memory the samples to come
  * would be different ones. */
 static eg_status skip_by_next(eg_dataset *d, int64_t n, int64_t *done)
@@ -74,6 +90,8 @@ eg_status eg__skip(eg_dataset *d, int64_t n, int64_t *done)
     return n < 1 ? EG_OK : d->is->skip ? d->is->skip(d, n, done) : skip_by_next(d, n, done);
 }
 
+/* ---- samples ------------------------------------------------------------------------------------- */
+
 void eg__sample_release(eg__sample *s)
 {
     while (s->n) {
@@ -98,6 +116,12 @@ eg_status eg__sample_keep(const char *op, eg__sample *s, eg_tensor *const *t, in
     return EG_OK;
 }
 
+void eg__sample_origin(eg__sample *s, const eg__sample *from)
+{
+    s->file = from->file;
+    s->at = from->at;
+}
+
 eg_status eg__sample_blame(const eg__sample *s)
 {
     char origin[128];
@@ -116,7 +140,48 @@ eg_status eg__sample_blame(const eg__sample *s)
     return e->code;
 }
 
+/* ---- the user's functions -------------------------------------------------------------------------- */
+
+eg_status eg__guest_enter(eg__guest *g, uint64_t seed, uint64_t epoch, int64_t number)
+{
+    g->before = *eg_last_error();
+    g->random = eg_random_get_state();
+    g->scope = eg_scope_push();
+    if (!g->scope.depth) {
+        return eg__why();
+    }
+    seed = eg__draw(&seed) ^ epoch;
+    seed = eg__draw(&seed) ^ (uint64_t)number;
+    eg_random_set_state((eg_random_state){.seed = eg__draw(&seed)});
+    eg_clear_error();
+    return EG_OK;
+}
+
+eg_status eg__guest_leave(eg__guest *g, eg_status st, const char *op, const eg__sample *s)
+{
+    if (st && !eg_last_error()->code) {
+        eg__fail(EG_EUSER, op, "the function failed without a word");
+    }
+    if (g->scope.depth) {
+        eg_scope_pop(g->scope, NULL);
+    }
+    eg_random_set_state(g->random);
+    if (st) {
+        return eg__sample_blame(s);
+    }
+    eg__thread_get()->error = g->before;
+    return EG_OK;
+}
+
 /* ---- walking ------------------------------------------------------------------------------------- */
+
+static eg_tensor *const *stop(eg_dataset *d, eg_status st)
+{
+    eg_scope_pop(d->scope, NULL);
+    d->scope = (eg_scope){0, 0};
+    d->status = st;
+    return NULL;
+}
 
 eg_tensor *const *eg_dataset_next(eg_dataset *d)
 {
@@ -126,24 +191,41 @@ eg_tensor *const *eg_dataset_next(eg_dataset *d)
     }
     eg_scope_pop(d->scope, NULL);
     d->scope = eg_scope_push();
-    d->status = d->scope.depth ? eg__next(d, &s) : eg__why();
-    if (d->status || s.n == 0) {
-        eg_scope_pop(d->scope, NULL);
-        d->scope = (eg_scope){0, 0};
+    if (!d->scope.depth) {
+        d->status = eg__why();
         return NULL;
+    }
+    eg_status st = eg__next(d, &s);
+    if (!st && s.n == 0) {
+        d->at = (eg_dataset_position){d->at.epoch + 1, 0};
+        d->under_way = false;
+    }
+    if (st || s.n == 0) {
+        return stop(d, st);
     }
     for (int i = 0; i < s.n; i++) {
         if (!(d->sample[i] = eg_scope_adopt(s.t[i]))) {
-            d->status = eg__why();
             while (i < s.n) {
                 eg_release(s.t[i++]);
             }
-            eg_scope_pop(d->scope, NULL);
-            d->scope = (eg_scope){0, 0};
-            return NULL;
+            return stop(d, eg__why());
         }
     }
+    d->at.sample++;
     return d->sample;
+}
+
+/* Starts a pass and passes over what was given of it before. */
+static eg_status begin(eg_dataset *d)
+{
+    int64_t done;
+    eg_status st = eg__start(d, (uint64_t)d->at.epoch);
+    st = st ? st : eg__skip(d, d->at.sample, &done);
+    if (!st && done < d->at.sample) {
+        st = eg__fail(EG_EINVAL, "eg_dataset_seek", "sample %lld of a pass that has %lld",
+                      (long long)d->at.sample, (long long)done);
+    }
+    return st;
 }
 
 eg_tensor *const *eg_dataset_first(eg_dataset *d)
@@ -151,15 +233,50 @@ eg_tensor *const *eg_dataset_first(eg_dataset *d)
     if (!d) {
         return eg__null_argument("eg_dataset_first", "dataset"), NULL;
     }
-    d->status = eg__start(d, d->epoch++);
+    if (d->under_way) {
+        d->at = (eg_dataset_position){d->at.epoch + 1, 0};
+    }
+    bool again = d->at.sample > 0;
+    d->under_way = true;
+    d->status = begin(d);
     d->scope = d->status ? (eg_scope){0, 0} : eg_scope_push();
     if (!d->status && !d->scope.depth) {
         d->status = eg__why();
     }
-    return eg_dataset_next(d);
+    eg_tensor *const *sample = eg_dataset_next(d);
+    bool ended = !sample && !d->status;
+    return ended && again ? eg_dataset_first(d) : sample;
 }
 
 eg_status eg_dataset_status(const eg_dataset *d)
 {
     return d ? d->status : eg__why();
+}
+
+/* ---- positions ----------------------------------------------------------------------------------- */
+
+eg_dataset_position eg_dataset_position_of(const eg_dataset *d)
+{
+    if (d && d->at.sample && d->at.sample == eg_dataset_count(d)) {
+        return (eg_dataset_position){d->at.epoch + 1, 0};
+    }
+    return d ? d->at : (eg_dataset_position){0, 0};
+}
+
+eg_status eg_dataset_seek(eg_dataset *d, eg_dataset_position p)
+{
+    static const char name[] = "eg_dataset_seek";
+    if (!d) {
+        return eg__null_argument(name, "d");
+    }
+    int64_t count = eg_dataset_count(d);
+    if (p.epoch < 0 || p.sample < 0 || (count >= 0 && p.sample > count)) {
+        return eg__fail(EG_EINVAL, name, "epoch %lld, sample %lld, of a dataset with %lld samples (-1: not known)",
+                        (long long)p.epoch, (long long)p.sample, (long long)count);
+    }
+    d->at = p.sample && p.sample == count ? (eg_dataset_position){p.epoch + 1, 0} : p;
+    d->under_way = false;
+    d->status = EG_OK;
+    d->scope = (eg_scope){0, 0};
+    return EG_OK;
 }

@@ -37,6 +37,8 @@ typedef struct eg__dataset_class {
     eg_status (*skip)(eg_dataset *d, int64_t n, int64_t *done);
     /* Samples of one pass, -1: not known. NULL: as many as before. */
     int64_t (*count)(const eg_dataset *d);
+    /* Adds what was left out. NULL: nothing is. */
+    void (*left_out)(const eg_dataset *d, eg_left_out *sum);
     void (*free)(eg_dataset *d); /* its own parts; the upstream link is freed by the caller */
 } eg__dataset_class;
 
@@ -44,7 +46,8 @@ struct eg_dataset {
     const eg__dataset_class *is;
     eg_dataset *from;
     /* of the link the user walks */
-    uint64_t epoch;
+    eg_dataset_position at;
+    bool under_way;
     eg_scope scope;
     eg_status status;
     eg_tensor *sample[EG_SAMPLE_MAX];
@@ -55,10 +58,40 @@ eg_dataset *eg__dataset_new(const eg__dataset_class *is, size_t size, eg_dataset
 eg_status eg__start(eg_dataset *d, uint64_t epoch);
 eg_status eg__next(eg_dataset *d, eg__sample *s);
 eg_status eg__skip(eg_dataset *d, int64_t n, int64_t *done);
+void eg__left_out(const eg_dataset *d, eg_left_out *sum);
+
 void eg__sample_release(eg__sample *s);
 /* Keeps n borrowed tensors in a sample. */
 eg_status eg__sample_keep(const char *op, eg__sample *s, eg_tensor *const *t, int n);
+/* The origin of another sample. */
+void eg__sample_origin(eg__sample *s, const eg__sample *from);
 /* Appends " (digits.rec, offset 1234)" or " (sample 17)" to the failure on record; returns its code. */
 eg_status eg__sample_blame(const eg__sample *s);
+
+/* A call of the user's function: in a scope of its own, its random numbers depending on nothing but seed, epoch
+ * and number, and without the words of earlier failures. */
+typedef struct eg__guest {
+    eg_scope scope;
+    eg_random_state random;
+    eg_error before;
+} eg__guest;
+eg_status eg__guest_enter(eg__guest *g, uint64_t seed, uint64_t epoch, int64_t number);
+/* What it returned, with words at least of `op` and the origin of `s` if it failed. */
+eg_status eg__guest_leave(eg__guest *g, eg_status st, const char *op, const eg__sample *s);
+
+/* Samples of equal shapes with a new axis 0. */
+eg_status eg__stack(const char *op, const eg__sample *s, int64_t n, eg__sample *out);
+/* The same with every axis as long as the longest, or as `sizes` (may be NULL) asks, filled up with value[k]. */
+eg_status eg__stack_padded(const char *op, const eg__sample *s, int64_t n, const double *value,
+                           const eg_shape *sizes, eg__sample *out);
+
+/* splitmix64 (Steele, Lea, Flood 2014). */
+static inline uint64_t eg__draw(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
 
 #endif

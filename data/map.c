@@ -1,55 +1,316 @@
-/* map.c - a function over samples. */
+/* map.c - a function over samples, in the thread that asks for them or in threads of its own. Prefetching is
+ * the same without a function. */
 #include "data/dataset.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* What travels: a sample, the end (n = 0), or a failure with its words. */
+typedef struct parcel {
+    bool ready;
+    eg__sample sample;
+    eg_error error;
+} parcel;
+
+typedef struct worker {
+    pthread_t thread;
+    struct worker *next;
+} worker;
 
 typedef struct map {
     eg_dataset d;
-    eg_map_fn f;
+    eg_map_fn f; /* NULL: samples stay as they are */
     void *user;
+    uint64_t seed, epoch;
+    int64_t number; /* of the next step upstream; belongs to who reads there */
+    /* the crew, from the first sample of a pass to its end */
+    int workers;
+    worker *crew;
+    bool called; /* for this pass, in vain maybe */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    parcel *ring; /* those taken and not yet given */
+    int64_t ahead, taken, given;
+    bool reading, held; /* a worker, the consumer has upstream to itself */
+    bool over, stop;    /* upstream has ended; the crew is to leave */
 } map;
+
+/* ---- one sample ------------------------------------------------------------------------------------ */
+
+static eg_status read_step(map *m, eg__sample *in, int64_t *number)
+{
+    eg_status st = eg__next(m->d.from, in);
+    *number = m->number;
+    m->number += st || in->n > 0;
+    return st;
+}
+
+static eg_status skip_steps(map *m, int64_t n, int64_t *done)
+{
+    eg_status st = eg__skip(m->d.from, n, done);
+    m->number += *done;
+    return st;
+}
+
+/* Consumes `in`. */
+static eg_status apply(map *m, eg__sample *in, int64_t number, eg__sample *out)
+{
+    eg_tensor *t[EG_SAMPLE_MAX];
+    eg__guest guest;
+    int n = 0;
+    if (!m->f || in->n == 0) {
+        *out = *in;
+        return EG_OK;
+    }
+    eg__sample_origin(out, in);
+    eg_status st = eg__guest_enter(&guest, m->seed, m->epoch, number);
+    st = st ? st : m->f(in->t, in->n, t, &n, m->user);
+    st = st ? st : eg__sample_keep(m->d.is->name, out, t, n);
+    st = eg__guest_leave(&guest, st, m->d.is->name, out);
+    eg__sample_release(in);
+    return st;
+}
+
+static eg_status next_here(map *m, eg__sample *out)
+{
+    eg__sample in;
+    int64_t number;
+    eg_status st = read_step(m, &in, &number);
+    return st ? st : apply(m, &in, number, out);
+}
+
+/* ---- the crew -------------------------------------------------------------------------------------- */
+
+static void *work(void *user)
+{
+    map *m = user;
+    eg__thread_get()->alone = true;
+    pthread_mutex_lock(&m->lock);
+    for (;;) {
+        while (!m->stop && !m->over && (m->reading || m->held || m->taken - m->given == m->ahead)) {
+            pthread_cond_wait(&m->changed, &m->lock);
+        }
+        if (m->stop || m->over) {
+            break;
+        }
+        parcel *p = &m->ring[m->taken++ % m->ahead];
+        eg__sample in;
+        int64_t number;
+        m->reading = true;
+        pthread_mutex_unlock(&m->lock);
+        eg_clear_error();
+        eg_status st = read_step(m, &in, &number);
+        pthread_mutex_lock(&m->lock);
+        m->reading = false;
+        m->over = !st && in.n == 0;
+        pthread_cond_broadcast(&m->changed);
+        pthread_mutex_unlock(&m->lock);
+        p->sample.n = 0;
+        st = st ? st : apply(m, &in, number, &p->sample);
+        p->error = *eg_last_error();
+        p->error.code = st;
+        pthread_mutex_lock(&m->lock);
+        p->ready = true;
+        pthread_cond_broadcast(&m->changed);
+    }
+    pthread_mutex_unlock(&m->lock);
+    eg_thread_end();
+    return NULL;
+}
+
+static void call_crew(map *m)
+{
+    m->called = true;
+    for (int i = 0; i < m->workers; i++) {
+        worker *w = eg__malloc(sizeof *w);
+        if (!w || pthread_create(&w->thread, NULL, work, m)) {
+            free(w);
+            break;
+        }
+        w->next = m->crew;
+        m->crew = w;
+    }
+}
+
+static void dismiss_crew(map *m)
+{
+    pthread_mutex_lock(&m->lock);
+    m->stop = true;
+    pthread_cond_broadcast(&m->changed);
+    pthread_mutex_unlock(&m->lock);
+    while (m->crew) {
+        worker *w = m->crew;
+        pthread_join(w->thread, NULL);
+        m->crew = w->next;
+        free(w);
+    }
+    for (; m->given < m->taken; m->given++) {
+        parcel *p = &m->ring[m->given % m->ahead];
+        eg__sample_release(&p->sample);
+        p->ready = false;
+    }
+    m->taken = m->given = m->number = 0;
+    m->called = m->over = m->stop = false;
+}
+
+/* The oldest parcel, which stays. Under the lock. */
+static parcel *wait_for(map *m)
+{
+    parcel *p = &m->ring[m->given % m->ahead];
+    while (!p->ready) {
+        pthread_cond_wait(&m->changed, &m->lock);
+    }
+    return p;
+}
+
+/* Takes the oldest parcel out, unless it is the end. */
+static bool hand_over(map *m, parcel *p)
+{
+    if (!p->error.code && p->sample.n == 0) {
+        return false;
+    }
+    p->ready = false;
+    m->given++;
+    pthread_cond_broadcast(&m->changed);
+    return true;
+}
+
+/* ---- the link -------------------------------------------------------------------------------------- */
+
+static eg_status map_start(eg_dataset *d, uint64_t epoch)
+{
+    map *m = (map *)d;
+    dismiss_crew(m);
+    m->epoch = epoch;
+    return eg__start(d->from, epoch);
+}
 
 static eg_status map_next(eg_dataset *d, eg__sample *s)
 {
     map *m = (map *)d;
-    eg__sample in;
-    eg_tensor *t[EG_SAMPLE_MAX];
-    int n = 0;
-    eg_status st = eg__next(d->from, &in);
-    if (st || in.n == 0) {
-        return st;
+    if (!m->called) {
+        call_crew(m);
     }
-    s->file = in.file;
-    s->at = in.at;
-    eg_scope scope = eg_scope_push();
-    st = scope.depth ? m->f(in.t, in.n, t, &n, m->user) : eg__why();
-    if (st && !eg_last_error()->code) {
-        st = eg__fail(EG_EUSER, d->is->name, "the function failed without a word");
+    if (!m->crew) {
+        return next_here(m, s);
     }
-    st = st ? st : eg__sample_keep(d->is->name, s, t, n);
-    st = st ? eg__sample_blame(s) : EG_OK;
-    eg_scope_pop(scope, NULL);
-    eg__sample_release(&in);
+    pthread_mutex_lock(&m->lock);
+    parcel *p = wait_for(m);
+    eg_error error = p->error;
+    *s = p->sample;
+    hand_over(m, p);
+    pthread_mutex_unlock(&m->lock);
+    return error.code ? eg__fail(error.code, error.op, "%s", error.message) : EG_OK;
+}
+
+/* What the crew has made already is thrown away, the rest never made. */
+static eg_status map_skip(eg_dataset *d, int64_t n, int64_t *done)
+{
+    map *m = (map *)d;
+    eg_status st = EG_OK;
+    int64_t rest = 0;
+    if (!m->crew) {
+        return skip_steps(m, n, done);
+    }
+    pthread_mutex_lock(&m->lock);
+    m->held = true;
+    while (m->reading) {
+        pthread_cond_wait(&m->changed, &m->lock);
+    }
+    for (; *done < n && m->given < m->taken; ++*done) {
+        parcel *p = wait_for(m);
+        eg__sample s = p->sample;
+        if (!hand_over(m, p)) {
+            break;
+        }
+        eg__sample_release(&s);
+    }
+    if (*done < n && !m->over) {
+        pthread_mutex_unlock(&m->lock);
+        st = skip_steps(m, n - *done, &rest);
+        pthread_mutex_lock(&m->lock);
+    }
+    m->held = false;
+    pthread_cond_broadcast(&m->changed);
+    pthread_mutex_unlock(&m->lock);
+    *done += rest;
     return st;
 }
 
-static eg_status map_skip(eg_dataset *d, int64_t n, int64_t *done)
+static void map_free(eg_dataset *d)
 {
-    return eg__skip(d->from, n, done);
+    map *m = (map *)d;
+    dismiss_crew(m);
+    pthread_cond_destroy(&m->changed);
+    pthread_mutex_destroy(&m->lock);
+    free(m->ring);
 }
 
-static const eg__dataset_class map_class = {
-    .name = "eg_dataset_map", .next = map_next, .skip = map_skip};
+static const eg__dataset_class map_class = {.name = "eg_dataset_map",
+                                            .start = map_start,
+                                            .next = map_next,
+                                            .skip = map_skip,
+                                            .free = map_free};
+static const eg__dataset_class prefetch_class = {.name = "eg_dataset_prefetch",
+                                                 .start = map_start,
+                                                 .next = map_next,
+                                                 .skip = map_skip,
+                                                 .free = map_free};
 
-eg_dataset *eg_dataset_map(eg_dataset *from, eg_map_fn f, void *user)
+enum { MOST_AHEAD = 65535, MOST_WORKERS = 256 };
+
+static map *map_new(const eg__dataset_class *is, eg_dataset *from, int workers, int64_t ahead)
 {
+    map *m = (map *)eg__dataset_new(is, sizeof *m, from);
+    if (!m) {
+        return NULL;
+    }
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->changed, NULL);
+    m->workers = workers;
+    m->ahead = ahead;
+    m->ring = eg__malloc((size_t)ahead * sizeof *m->ring);
+    if (!m->ring) {
+        eg_dataset_free(&m->d);
+        return eg__no_memory(is->name, ahead * (int64_t)sizeof *m->ring), NULL;
+    }
+    memset(m->ring, 0, (size_t)ahead * sizeof *m->ring);
+    return m;
+}
+
+eg_dataset *eg_dataset_map_with(eg_dataset *from, eg_map_fn f, void *user, const eg_map_options *options)
+{
+    eg_map_options o;
+    eg__options(&o, sizeof o, options);
     if (!from || !f) {
         eg_dataset_free(from);
         return eg__null_argument(map_class.name, from ? "f" : "d"), NULL;
     }
-    map *m = (map *)eg__dataset_new(&map_class, sizeof *m, from);
+    if (o.workers < 0 || o.workers > MOST_WORKERS || o.ahead < 0 || o.ahead > MOST_AHEAD) {
+        eg_dataset_free(from);
+        return eg__fail_null(EG_EINVAL, map_class.name, "workers is %d, must be 0..%d; ahead is %lld, must be "
+                             "0..%d", o.workers, MOST_WORKERS, (long long)o.ahead, MOST_AHEAD);
+    }
+    map *m = map_new(&map_class, from, o.workers, o.ahead ? o.ahead : eg__max(1, 2 * o.workers));
     if (!m) {
         return NULL;
     }
     m->f = f;
     m->user = user;
+    m->seed = o.seed;
     return &m->d;
+}
+
+eg_dataset *eg_dataset_prefetch(eg_dataset *from, int64_t depth)
+{
+    if (!from) {
+        return eg__null_argument(prefetch_class.name, "d"), NULL;
+    }
+    if (depth < 1 || depth > MOST_AHEAD) {
+        eg_dataset_free(from);
+        return eg__fail_null(EG_EINVAL, prefetch_class.name, "depth is %lld, must be 1..%d", (long long)depth,
+                             MOST_AHEAD);
+    }
+    map *m = map_new(&prefetch_class, from, 1, depth);
+    return m ? &m->d : NULL;
 }

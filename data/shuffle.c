@@ -11,15 +11,6 @@ typedef struct shuffle {
     eg__sample *buffer;
 } shuffle;
 
-/* splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 static void shuffle_empty(shuffle *s)
 {
     while (s->held) {
@@ -33,7 +24,7 @@ static eg_status shuffle_start(eg_dataset *d, uint64_t epoch)
     shuffle_empty(s);
     s->dry = false;
     s->state = s->seed;
-    s->state = draw(&s->state) ^ (epoch * 0xd1342543de82ef95u + 1);
+    s->state = eg__draw(&s->state) ^ (epoch * 0xd1342543de82ef95u + 1);
     return eg__start(d->from, epoch);
 }
 
@@ -50,7 +41,7 @@ static eg_status shuffle_next(eg_dataset *d, eg__sample *out)
     }
     if (s->held) {
         /* The bias of the remainder is below 2^-40 for any buffer that fits memory. */
-        int64_t k = (int64_t)(draw(&s->state) % (uint64_t)s->held);
+        int64_t k = (int64_t)(eg__draw(&s->state) % (uint64_t)s->held);
         *out = s->buffer[k];
         s->buffer[k] = s->buffer[--s->held];
     }

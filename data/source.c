@@ -10,13 +10,15 @@ typedef struct function_source {
     eg_sample_fn f;
     void *user;
     void (*free_user)(void *);
+    uint64_t epoch;
     int64_t count, at;
 } function_source;
 
 static eg_status function_start(eg_dataset *d, uint64_t epoch)
 {
-    (void)epoch;
-    ((function_source *)d)->at = 0;
+    function_source *f = (function_source *)d;
+    f->epoch = epoch;
+    f->at = 0;
     return EG_OK;
 }
 
@@ -24,19 +26,16 @@ static eg_status function_next(eg_dataset *d, eg__sample *s)
 {
     function_source *f = (function_source *)d;
     eg_tensor *t[EG_SAMPLE_MAX];
+    eg__guest guest;
     int n = 0;
     if (f->at == f->count) {
         return EG_OK;
     }
     s->at = f->at++;
-    eg_scope scope = eg_scope_push();
-    eg_status st = scope.depth ? f->f(s->at, t, &n, f->user) : eg__why();
-    if (st && !eg_last_error()->code) {
-        st = eg__fail(EG_EUSER, d->is->name, "the function failed without a word");
-    }
+    eg_status st = eg__guest_enter(&guest, 0, f->epoch, s->at);
+    st = st ? st : f->f(s->at, t, &n, f->user);
     st = st ? st : eg__sample_keep(d->is->name, s, t, n);
-    eg_scope_pop(scope, NULL);
-    return st ? eg__sample_blame(s) : EG_OK;
+    return eg__guest_leave(&guest, st, d->is->name, s);
 }
 
 static eg_status function_skip(eg_dataset *d, int64_t n, int64_t *done)

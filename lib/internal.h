@@ -236,7 +236,8 @@ struct eg__thread {
     eg_error error;
     struct eg__dnnl *dnnl; /* primitives, lib/cpu/dnnl.h */
     eg__thread *prev, *next;
-    bool dead; /* stands in for a thread whose own state could not be allocated */
+    bool alone; /* its ops use no further threads */
+    bool dead;  /* stands in for a thread whose own state could not be allocated */
 };
 
 extern _Thread_local eg__thread *eg__self __attribute__((tls_model("initial-exec")));

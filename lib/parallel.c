@@ -40,6 +40,9 @@ static int processors(void)
 int eg_threads(void)
 {
     int n = atomic_load_explicit(&wanted, memory_order_relaxed);
+    if (unlikely(eg__self && eg__self->alone)) {
+        return 1;
+    }
     if (unlikely(!n)) {
         n = processors();
         atomic_store_explicit(&wanted, n, memory_order_relaxed);

@@ -6,14 +6,20 @@
  *         ... sample[0], sample[1] ...
  *     }
  *
- * A sample is a few tensors. Each constructor takes over the dataset it is given: freeing the last one frees
- * the chain, and a NULL given frees nothing and gives NULL. Everything is deterministic from the seeds. */
+ * A sample is a few tensors. This page has the sources, walking and positions; data/chain.h what is chained
+ * behind a source: map, shuffle, batch and so on. Each constructor takes over the datasets it is given: freeing
+ * the last one frees the chain, and a NULL given frees the others and gives NULL.
+ *
+ * Everything is deterministic from the seeds and the number of the pass, however many threads make samples: the
+ * user's functions find the thread's random numbers (eg_uniform and the like) started anew at each call, by the
+ * pass and the number of the sample. Samples may share memory with the source or a cache: change copies. */
 #ifndef EGRET_DATA_H
 #define EGRET_DATA_H
 
 #include <egret/base.h>
 #include <egret/data/image.h>
 #include <egret/data/image_ops.h>
+#include <egret/error.h>
 #include <egret/tensor.h>
 
 EG_BEGIN_DECLS
@@ -46,47 +52,6 @@ EG_API eg_dataset *eg_mnist_new(const char *folder, eg_split_name split);
  * times). EG_EFORMAT for a wrong magic, dtype code, rank or length, with the offset. */
 EG_API eg_tensor *eg_idx_read(const char *path);
 
-/* ---- chains ------------------------------------------------------------------------------------ */
-
-/* Turns a sample into another: reads in[0..n-1], fills out[0..*m-1] with borrowed tensors. */
-typedef eg_status (*eg_map_fn)(eg_tensor *const *in, int n, eg_tensor **out, int *m, void *user);
-EG_API eg_dataset *eg_dataset_map(eg_dataset *d, eg_map_fn f, void *user);
-
-typedef struct eg_shuffle_options {
-    size_t size;
-    uint64_t seed; /* the epoch's number is mixed in, so that each has its own order */
-} eg_shuffle_options;
-/* Draws each sample at random from a buffer of `buffer` samples; at least the dataset's size: a uniform
- * permutation. */
-EG_API eg_dataset *eg_dataset_shuffle_with(eg_dataset *d, int64_t buffer,
-                                           const eg_shuffle_options *options);
-#define eg_dataset_shuffle(...) EG_DATASET_SHUFFLE_(__VA_ARGS__, .size = sizeof(eg_shuffle_options))
-#define EG_DATASET_SHUFFLE_(d, buffer, ...)                                                        \
-    eg_dataset_shuffle_with(d, buffer, &(eg_shuffle_options){__VA_ARGS__})
-
-typedef struct eg_batch_options {
-    size_t size;
-    bool drop_last; /* leave out the last batch if it is short */
-} eg_batch_options;
-/* Stacks `batch` samples into one with a new axis 0. */
-EG_API eg_dataset *eg_dataset_batch_with(eg_dataset *d, int64_t batch,
-                                         const eg_batch_options *options);
-#define eg_dataset_batch(...) EG_DATASET_BATCH_(__VA_ARGS__, .size = sizeof(eg_batch_options))
-#define EG_DATASET_BATCH_(d, batch, ...)                                                           \
-    eg_dataset_batch_with(d, batch, &(eg_batch_options){__VA_ARGS__})
-
-/* Only the first `count` samples. */
-EG_API eg_dataset *eg_dataset_take(eg_dataset *d, int64_t count);
-
-/* Makes up to `depth` samples ahead in a thread of its own. Same samples, same order; a failure there reaches
- * the consumer with its words. */
-EG_API eg_dataset *eg_dataset_prefetch(eg_dataset *d, int depth);
-
-/* Samples of one pass; -1 if that is not known. */
-EG_API int64_t eg_dataset_count(const eg_dataset *d);
-/* NULL is fine. Stops threads and waits for them. */
-EG_API void eg_dataset_free(eg_dataset *d);
-
 /* ---- walking ----------------------------------------------------------------------------------- */
 
 /* One pass: the body runs once per sample in a scope of its own, `sample` being an array of tensors that
@@ -99,9 +64,42 @@ EG_API void eg_dataset_free(eg_dataset *d);
 /* What EG_FOR_EACH is made of: open a scope and give the first, next sample, or NULL at the end. */
 EG_API eg_tensor *const *eg_dataset_first(eg_dataset *d);
 EG_API eg_tensor *const *eg_dataset_next(eg_dataset *d);
-/* How the latest pass went so far: EG_OK, or the failure that ended it. */
+/* How the latest pass went so far: EG_OK, or the failure that ended it. Its words end with where the sample came
+ * from if that is known: " (digits.rec, offset 1234)", " (sample 17)". */
 EG_API eg_status eg_dataset_status(const eg_dataset *d);
 
+/* Samples of one pass; -1 if that is not known beforehand, or there is no end. */
+EG_API int64_t eg_dataset_count(const eg_dataset *d);
+
+/* What eg_dataset_tolerate has left out of the latest pass, in the whole chain up to d. With threads that make
+ * samples ahead it includes what they came across. */
+typedef struct eg_left_out {
+    int64_t count;
+    eg_error first; /* one of the first failures; code EG_OK if there was none */
+} eg_left_out;
+EG_API eg_left_out eg_dataset_left_out(const eg_dataset *d);
+
+/* Stops threads and waits for them. NULL is fine. */
+EG_API void eg_dataset_free(eg_dataset *d);
+
+/* ---- positions --------------------------------------------------------------------------------- */
+
+/* Where the consumer of a chain stands: the pass, from 0, and the samples it has been given of it. Two integers
+ * to save with a model. After the last sample of a pass it is the beginning of the next one. */
+typedef struct eg_dataset_position {
+    int64_t epoch, sample;
+} eg_dataset_position;
+EG_API eg_dataset_position eg_dataset_position_of(const eg_dataset *d);
+
+/* Ends the pass under way; eg_dataset_first goes on at the position with the samples that an uninterrupted walk
+ * of a chain built alike gives from there, bit for bit, whatever the number of workers: in the middle of a pass
+ * its remainder, or the next pass if nothing remains. Samples before it are passed over without making them,
+ * except by links that must see them: shuffle, filter, bucket, tolerate. EG_EINVAL for a negative number or
+ * one past the samples of a pass, where those are not known before by eg_dataset_first. */
+EG_API eg_status eg_dataset_seek(eg_dataset *d, eg_dataset_position position);
+
 EG_END_DECLS
+
+#include <egret/data/chain.h>
 
 #endif

@@ -213,7 +213,8 @@ EG_API void eg_random_set_state(eg_random_state state);
 
 /* ---- threads ----------------------------------------------------------------------------- */
 
-/* How many threads an op may use; n < 1 or above the number of processors is EG_EINVAL. */
+/* How many threads an op may use; n < 1 or above the number of processors is EG_EINVAL. In the threads
+ * of a dataset it is always 1. */
 EG_API eg_status eg_set_threads(int n);
 EG_API int eg_threads(void);
 
