@@ -142,6 +142,19 @@ EGT(damage_is_found_and_passed_over)
         EGT_EQ(eg_dataset_status(d), EG_EFORMAT);
         EGT_CHECK(egt_said(EG_EFORMAT, "checksum"));
         EGT_CHECK(whole < 5);
+        /* Behind a wrong length nothing of that file can be read, behind wrong bytes the rest. */
+        static const int begins[] = {0, 17, 35, 54, 74};
+        int record = 4;
+        while ((int)i < begins[record]) {
+            record--;
+        }
+        d = eg_dataset_tolerate(d);
+        whole = 0;
+        EG_FOR_EACH(sample, d) {
+            whole++;
+        }
+        EGT_OK(eg_dataset_status(d));
+        EGT_EQ(whole, ((int)i - begins[record] < 12 ? record : 4) + 2);
         eg_dataset_free(d);
     }
     memcpy(bad, good, n);
@@ -225,6 +238,31 @@ EGT(lengths_that_lie)
         eg_dataset_free(d);
     }
     unlink(in_folder("a.rec"));
+    rmdir(folder);
+}
+
+EGT(records_passed_over)
+{
+    make_folder();
+    write_records(in_folder("a.rec"), 60, EG_COMPRESSION_NONE);
+    write_records(in_folder("b.rec"), 60, EG_COMPRESSION_NONE);
+    if (!write_records(in_folder("c.rec"), 60, EG_COMPRESSION_GZIP)) {
+        write_records(in_folder("c.rec"), 60, EG_COMPRESSION_NONE);
+    }
+    for (int n = 0; n <= 180; n += 12) {
+        eg_dataset *d = eg_dataset_skip(eg_tfrecord_new(in_folder("*.rec")), n);
+        int k = n;
+        EG_FOR_EACH(sample, d) {
+            EGT_EQ(eg_numel(sample[0]), k % 60 + 1);
+            k++;
+        }
+        EGT_OK(eg_dataset_status(d));
+        EGT_EQ(k, 180);
+        eg_dataset_free(d);
+    }
+    unlink(in_folder("a.rec"));
+    unlink(in_folder("b.rec"));
+    unlink(in_folder("c.rec"));
     rmdir(folder);
 }
 
