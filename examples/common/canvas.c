@@ -182,20 +182,22 @@ void canvas_line(canvas *c, double x0, double y0, double x1, double y1, double t
 
 /* ---- text and images ---- */
 
-static void draw_glyph(canvas *c, const font *f, float scale, int character, double x, double y,
-                       rgb colour)
+/* Places are told along the line and across it, downwards from the base line; `up` turns them. */
+static void draw_glyph(canvas *c, const font *f, float scale, int character, double along,
+                       double across, bool up, rgb colour)
 {
-    double column = floor(x), row = floor(y);
+    double column = floor(along), row = floor(across);
     int width, height, left, top;
-    unsigned char *cover =
-        stbtt_GetCodepointBitmapSubpixel(font_info(f), scale, scale, (float)(x - column),
-                                         (float)(y - row), character, &width, &height, &left, &top);
+    unsigned char *cover = stbtt_GetCodepointBitmapSubpixel(
+        font_info(f), scale, scale, (float)(along - column), (float)(across - row), character, &width,
+        &height, &left, &top);
     if (!cover) {
         return; /* a space, or no memory for the letter */
     }
     for (int j = 0; j < height; j++) {
         for (int i = 0; i < width; i++) {
-            int px = (int)column + left + i, py = (int)row + top + j;
+            int u = (int)column + left + i, v = (int)row + top + j;
+            int px = up ? v : u, py = up ? -u - 1 : v;
             if (px >= 0 && py >= 0 && px < c->width && py < c->height) {
                 mix(pixel_at(c, px, py), colour, cover[j * width + i]);
             }
@@ -204,24 +206,37 @@ static void draw_glyph(canvas *c, const font *f, float scale, int character, dou
     stbtt_FreeBitmap(cover, NULL);
 }
 
-void canvas_text(canvas *c, const font *f, double size, double x, double y, canvas_align align,
-                 rgb colour, const char *text)
+static void draw_text(canvas *c, const font *f, double size, double along, double across, bool up,
+                      canvas_align align, rgb colour, const char *text)
 {
-    if (!f || !text || !is_drawable(x, y)) {
+    if (!f || !text || !is_drawable(along, across)) {
         return;
     }
     const stbtt_fontinfo *info = font_info(f);
     float scale = stbtt_ScaleForMappingEmToPixels(info, (float)size);
-    x -= align == CANVAS_LEFT ? 0 : font_width(f, size, text) / (align == CANVAS_RIGHT ? 1 : 2);
+    double width = align == CANVAS_LEFT ? 0 : font_width(f, size, text);
+    along -= align == CANVAS_RIGHT ? width : width / 2;
     int before = 0, advance, bearing;
     for (int character; (character = font_next_character(&text)) != 0; before = character) {
         if (before) {
-            x += (double)scale * stbtt_GetCodepointKernAdvance(info, before, character);
+            along += (double)scale * stbtt_GetCodepointKernAdvance(info, before, character);
         }
-        draw_glyph(c, f, scale, character, x, y, colour);
+        draw_glyph(c, f, scale, character, along, across, up, colour);
         stbtt_GetCodepointHMetrics(info, character, &advance, &bearing);
-        x += (double)scale * advance;
+        along += (double)scale * advance;
     }
+}
+
+void canvas_text(canvas *c, const font *f, double size, double x, double y, canvas_align align,
+                 rgb colour, const char *text)
+{
+    draw_text(c, f, size, x, y, false, align, colour, text);
+}
+
+void canvas_text_up(canvas *c, const font *f, double size, double x, double y, canvas_align align,
+                    rgb colour, const char *text)
+{
+    draw_text(c, f, size, -y, x, true, align, colour, text);
 }
 
 void canvas_image(canvas *c, int x, int y, const uint8_t *pixels, int width, int height,

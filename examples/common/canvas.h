@@ -49,6 +49,11 @@ typedef enum canvas_align { CANVAS_LEFT, CANVAS_CENTRE, CANVAS_RIGHT } canvas_al
 void canvas_text(canvas *c, const font *f, double size, double x, double y, canvas_align align,
                  rgb colour, const char *text);
 
+/* The same turned to the left: the line runs upwards, its base line at x, its lower end, middle or
+ * upper end at y. */
+void canvas_text_up(canvas *c, const font *f, double size, double x, double y, canvas_align align,
+                    rgb colour, const char *text);
+
 /* Copies an image of height x width x channels bytes (1: gray, 3: RGB), each of its pixels `scale`
  * pixels wide and high, its top left corner at (x, y). */
 void canvas_image(canvas *c, int x, int y, const uint8_t *pixels, int width, int height,

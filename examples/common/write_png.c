@@ -1,27 +1,12 @@
 /* write_png.c - see write_png.h. */
-#define _POSIX_C_SOURCE 200809L
 #include "write_png.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <png.h>
 
-/* "a new file": fails rather than follow a link or overwrite what somebody else put there. */
-static FILE *create(const char *path)
-{
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
-    if (descriptor >= 0 && !file) {
-        close(descriptor);
-        unlink(path);
-    }
-    return file;
-}
+#include "whole_file.h"
 
 static bool encode(const canvas *c, FILE *file, problem *why)
 {
@@ -38,40 +23,16 @@ static bool encode(const canvas *c, FILE *file, problem *why)
     return false;
 }
 
-/* Writes, flushes and closes a new file; the reason alone on failure. */
-static bool write_new_file(const canvas *c, const char *path, problem *why)
-{
-    FILE *file = create(path);
-    if (!file) {
-        return problem_say(why, "%s", strerror(errno));
-    }
-    bool written = encode(c, file, why);
-    if (written && (fflush(file) != 0 || fsync(fileno(file)) != 0)) {
-        written = problem_say(why, "%s", strerror(errno));
-    }
-    if (fclose(file) != 0 && written) {
-        written = problem_say(why, "%s", strerror(errno));
-    }
-    if (!written) {
-        unlink(path);
-    }
-    return written;
-}
-
 bool write_png(const canvas *c, const char *path, problem *why)
 {
     problem reason = {""};
-    size_t size = strlen(path) + 32;
-    char *beside = malloc(size);
-    if (!beside) {
-        return problem_say(why, "cannot write %s: out of memory", path);
+    whole_file file;
+    if (!whole_file_open(&file, path, why)) {
+        return false;
     }
-    snprintf(beside, size, "%s.%ld.tmp", path, (long)getpid());
-    bool written = write_new_file(c, beside, &reason);
-    if (written && rename(beside, path) != 0) {
-        written = problem_say(&reason, "%s", strerror(errno));
-        unlink(beside);
+    if (encode(c, file.stream, &reason)) {
+        return whole_file_close(&file, true, why);
     }
-    free(beside);
-    return written || problem_say(why, "cannot write %s: %s", path, reason.text);
+    whole_file_close(&file, false, NULL);
+    return problem_say(why, "cannot write %s: %s", path, reason.text);
 }

@@ -1,0 +1,146 @@
+/* check.c - what check.py runs to see that the parts of this folder work. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <egret/egret.h>
+
+#include "download.h"
+#include "heatmap.h"
+#include "run_options.h"
+#include "write_png.h"
+#ifdef EXAMPLES_GIF
+#include "gif.h"
+#endif
+
+static int explain(bool good, const problem *why)
+{
+    if (!good) {
+        fprintf(stderr, "common-check: %s\n", why->text);
+    }
+    return !good;
+}
+
+/* What a translator might look at. */
+static int draw_heatmap(const char *path)
+{
+    static const char *const rows[] = {"hace", "mucho", "frío", "aquí", ".", "<end>"};
+    static const char *const columns[] = {"<start>", "it", "is", "very", "cold", "here", ".", "<end>"};
+    enum { ROWS = 6, COLUMNS = 8 };
+    double values[ROWS * COLUMNS];
+    for (int i = 0; i < ROWS; i++) {
+        for (int j = 0; j < COLUMNS; j++) {
+            values[i * COLUMNS + j] = exp(-pow(j - 1.3 * i - 0.8, 2) / 1.5);
+        }
+    }
+    values[3] = (double)NAN;
+    problem why;
+    font *f = font_open(NULL, NULL);
+    canvas *c = heatmap_draw(&(heatmap){.title = "hace mucho frío aquí .",
+                                        .values = values,
+                                        .rows = ROWS,
+                                        .columns = COLUMNS,
+                                        .row_words = rows,
+                                        .column_words = columns,
+                                        .least = 0,
+                                        .most = 1},
+                             f, &why);
+    bool good = c && write_png(c, path, &why);
+    canvas_free(c);
+    font_free(f);
+    return explain(good, &why);
+}
+
+#ifdef EXAMPLES_GIF
+
+/* Frame k of a film, by a formula that check.py knows too. */
+static void fill(uint8_t *pixels, int width, int height, int channels, int k)
+{
+    for (int y = 0; y < height; y++) {
+        for (int x = 0; x < width; x++) {
+            for (int c = 0; c < channels; c++) {
+                *pixels++ = (uint8_t)(x * (c + 1) * 3 + y * (c == 1 ? 5 : 2) + 40 * k);
+            }
+        }
+    }
+}
+
+static int write_film(const char *path, const char *kind)
+{
+    enum { WIDTH = 90, HEIGHT = 61, FRAMES = 3 };
+    uint8_t pixels[WIDTH * HEIGHT * 3];
+    problem why;
+    int channels = strcmp(kind, "gray") == 0 ? 1 : 3;
+    gif *g = gif_new(path, WIDTH, HEIGHT, 0.25, &why);
+    bool good = g != NULL;
+    for (int k = 0; k < FRAMES && good && strcmp(kind, "none") != 0; k++) {
+        fill(pixels, WIDTH, HEIGHT, channels, k);
+        if (strcmp(kind, "few") == 0) {
+            for (int i = 0; i < WIDTH * HEIGHT * 3; i++) {
+                pixels[i] = pixels[i] / 64 * 64;
+            }
+        }
+        good = gif_add(g, pixels, strcmp(kind, "wrong") == 0 ? 2 : channels, &why);
+    }
+    good = gif_close(g, good ? &why : NULL) && good;
+    return explain(good, &why);
+}
+
+#else
+
+static int write_film(const char *path, const char *kind)
+{
+    (void)path, (void)kind;
+    return 77;
+}
+
+#endif
+
+static int get(int count, char **word)
+{
+    problem why;
+    download d = {.url = word[0], .sha256 = word[1], .unpack = count > 3 ? word[3] : NULL};
+    return explain(download_get(&d, word[2], &why), &why);
+}
+
+static int run(int argc, char **argv)
+{
+    run_options o;
+    const arg table[] = {RUN_OPTIONS(&o, "a folder", "3", "64")};
+    args line = {.program = "common-check run",
+                 .about = "Runs one op.",
+                 .table = table,
+                 .count = ARG_COUNT(table)};
+    run_folder folder;
+    problem why;
+    int status;
+    if (!args_parse(&line, argc, argv, &status)) {
+        return status;
+    }
+    if (!run_begin(&o, "check", &folder, &why)) {
+        return explain(false, &why);
+    }
+    eg_exp(eg_ones(EG_SHAPE(3), EG_F32));
+    return explain(run_end(&o, &folder, &why), &why);
+}
+
+int main(int argc, char **argv)
+{
+    const char *verb = argc > 1 ? argv[1] : "";
+    if (strcmp(verb, "heatmap") == 0 && argc == 3) {
+        return draw_heatmap(argv[2]);
+    }
+    if (strcmp(verb, "film") == 0 && argc == 4) {
+        return write_film(argv[2], argv[3]);
+    }
+    if (strcmp(verb, "get") == 0 && (argc == 5 || argc == 6)) {
+        return get(argc - 2, argv + 2);
+    }
+    if (strcmp(verb, "run") == 0) {
+        return run(argc - 1, argv + 1);
+    }
+    fprintf(stderr, "usage: common-check heatmap PNG | film GIF gray|few|many|none|wrong | "
+                    "get URL SHA256 FOLDER [UNPACK] | run OPTIONS\n");
+    return 2;
+}

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""What the example programs share: films decoded again, maps, common options, and downloads from a server of
+our own that breaks off, forgets ranges, lies about lengths and packs members that lead elsewhere.
+
+    check.py COMMON_CHECK
+"""
+import gzip
+import hashlib
+import http.server
+import io
+import os
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import zipfile
+
+program = sys.argv[1]
+count = {"passed": 0, "failed": 0, "skipped": 0}
+
+
+def check(what, ok, words=""):
+    count["passed" if ok else "failed"] += 1
+    if not ok:
+        print(f"FAIL {what}\n{words}")
+
+
+def run(*words, expect=0):
+    r = subprocess.run([program, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       env={**os.environ, "no_proxy": "*"})
+    check(f"{' '.join(words)}: status {expect}, was {r.returncode}", r.returncode == expect, r.stdout)
+    return r.stdout
+
+
+# ---- films ----------------------------------------------------------------------------------------------------
+
+def unlzw(least, data):
+    """The bytes that variable-length codes stand for (CompuServe's GIF89a, appendix F)."""
+    clear, end = 1 << least, (1 << least) + 1
+    out, table, bits, have, width, last = bytearray(), [], 0, 0, least + 1, None
+    for byte in data:
+        bits |= byte << have
+        have += 8
+        while have >= width:
+            code, bits, have = bits & (1 << width) - 1, bits >> width, have - width
+            if code == clear:
+                table, width, last = [bytes([i]) for i in range(clear)] + [b"", b""], least + 1, None
+                continue
+            if code == end:
+                return bytes(out)
+            word = table[code] if code < len(table) else last + last[:1]
+            if last is not None and len(table) < 4096:
+                table.append(last + word[:1])
+            out += word
+            last = word
+            if len(table) == 1 << width and width < 12:
+                width += 1
+    raise ValueError("no end code")
+
+
+def blocks(s, at):
+    data = b""
+    while s[at]:
+        data += s[at + 1:at + 1 + s[at]]
+        at += 1 + s[at]
+    return data, at + 1
+
+
+def read_film(path):
+    """Frames as lists of (r, g, b), delays in hundredths of a second, and whether it repeats."""
+    s = open(path, "rb").read()
+    assert s[:6] == b"GIF89a", s[:6]
+    at, frames, delays, repeats = 13 + (3 << (s[10] & 7) + 1 if s[10] & 128 else 0), [], [], False
+    while s[at] != 0x3b:
+        if s[at] == 0x21:
+            data, after = blocks(s, at + 2)
+            repeats |= s[at + 1] == 0xff and data[:11] == b"NETSCAPE2.0"
+            if s[at + 1] == 0xf9:
+                delays.append(struct.unpack("<H", data[1:3])[0])
+            at = after
+            continue
+        assert s[at] == 0x2c
+        colours = 2 << (s[at + 9] & 7)
+        table = [tuple(s[at + 10 + 3 * i:at + 13 + 3 * i]) for i in range(colours)]
+        at += 10 + 3 * colours
+        data, after = blocks(s, at + 1)
+        frames.append([table[i] for i in unlzw(s[at], data)])
+        at = after
+    return frames, delays, repeats
+
+
+def wanted(k, channels, few):
+    frame = []
+    for y in range(61):
+        for x in range(90):
+            v = [x * (c + 1) * 3 + y * (5 if c == 1 else 2) + 40 * k & 255 for c in range(channels)]
+            v = [c // 64 * 64 for c in v] if few else v
+            frame.append(tuple(v * 3 if channels == 1 else v))
+    return frame
+
+
+def films(at):
+    for kind, channels in (("gray", 1), ("few", 3), ("many", 3)):
+        r = subprocess.run([program, "film", f"{at}/{kind}.gif", kind])
+        if r.returncode == 77:
+            count["skipped"] += 1
+            print("SKIP this build has no giflib")
+            return
+        frames, delays, repeats = read_film(f"{at}/{kind}.gif")
+        check(f"{kind}: three frames of 0.25 s, again and again", delays == [25] * 3 and repeats and len(frames) == 3)
+        for k, frame in enumerate(frames):
+            right = wanted(k, channels, kind == "few")
+            away = [max(abs(a - b) for a, b in zip(p, q)) for p, q in zip(frame, right)]
+            most, mean = (64, 10) if kind == "many" else (0, 0)
+            check(f"{kind} {k}: colours are right", len(frame) == len(right) and max(away) <= most
+                  and sum(away) <= mean * len(away), f"{max(away)} {sum(away) / len(away)}")
+    check("no frame", "no frame" in run("film", at + "/none.gif", "none", expect=1))
+    run("film", at + "/wrong.gif", "wrong", expect=1)
+    check("no place", "absent" in run("film", at + "/absent/a.gif", "gray", expect=1))
+    check("failed films leave nothing", sorted(os.listdir(at)) == ["few.gif", "gray.gif", "many.gif"])
+
+
+# ---- downloads ------------------------------------------------------------------------------------------------
+
+def tar(members, mode="w:gz"):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as t:
+        for name, data in members:
+            m = tarfile.TarInfo(name)
+            if isinstance(data, tuple):
+                m.type, m.linkname = data
+                t.addfile(m)
+            else:
+                m.size = len(data)
+                t.addfile(m, io.BytesIO(data))
+    return out.getvalue()
+
+
+def zipped(members):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+        for name, data in members:
+            z.writestr(name, data)
+    return out.getvalue()
+
+
+noise = hashlib.shake_256(b"egret").digest(300000)
+good = [("data/a.txt", b"alpha"), ("data/deep/er/noise", noise), ("data/empty", b"")]
+files = {
+    "good.tar.gz": tar(good), "good.tar": tar(good, "w"), "good.zip": zipped(good),
+    "one.txt.gz": gzip.compress(b"just one"), "noise.bin": noise, "words.txt": b"plain words",
+    "up.tar.gz": tar([("data/a", b"1"), ("../up", b"2")]), "up.zip": zipped([("a/../../up", b"2")]),
+    "root.tar": tar([("/tmp/egret-must-not-be", b"2")], "w"),
+    "link.tar": tar([("l", (tarfile.SYMTYPE, "/tmp")), ("l/egret-must-not-be", b"2")], "w"),
+    "hard.tar": tar([("a", b"1"), ("b", (tarfile.LNKTYPE, "a"))], "w"),
+    "twice.tar": tar([("a", b"1"), ("a", b"2")], "w"), "cut.tar.gz": tar(good)[:200000],
+}
+sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+requests = []
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """/plain/NAME, /cut/NAME: breaks off half-way unless asked for a range, /deaf/NAME: knows no ranges,
+    /there/NAME: sent on to /plain."""
+
+    def do_GET(self):
+        how, name = self.path.strip("/").split("/")
+        data, first = files.get(name), self.headers.get("Range")
+        requests.append((how, name, first))
+        if data is None:
+            return self.send_error(404)
+        if how == "there":
+            self.send_response(302)
+            self.send_header("Location", "/plain/" + name)
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        start = int(first.split("=")[1].rstrip("-")) if first and how != "deaf" else 0
+        if start >= len(data) > 0:
+            return self.send_error(416)
+        self.send_response(206 if start else 200)
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
+        self.send_header("Content-Length", str(len(data) - start))
+        self.end_headers()
+        self.wfile.write(data[start:len(data) // 2] if how == "cut" and not start else data[start:])
+        if how == "cut" and not start:
+            self.close_connection = True
+
+    def log_message(self, *_):
+        pass
+
+
+def tree(at):
+    return sorted(os.path.relpath(os.path.join(d, f), at) for d, _, fs in os.walk(at) for f in fs)
+
+
+def same(path, data):
+    with open(path, "rb") as f:
+        return f.read() == data
+
+
+def downloads(at):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    base = f"http://127.0.0.1:{server.server_port}"
+
+    def get(how, name, folder, *unpack, sum=None, expect=0):
+        return run("get", f"{base}/{how}/{name}", sum or sums[name], f"{at}/{folder}", *unpack, expect=expect)
+
+    words = get("plain", "noise.bin", "a/b")
+    check("the file is there", same(at + "/a/b/noise.bin", noise) and tree(at + "/a") == ["b/noise.bin"], words)
+    seen = len(requests)
+    get("plain", "noise.bin", "a/b")
+    check("what is there is not fetched again", len(requests) == seen)
+    get("there", "noise.bin", "moved")
+    check("redirections are followed", same(at + "/moved/noise.bin", noise))
+
+    for name in ("good.tar.gz", "good.tar", "good.zip"):
+        get("plain", name, name, "out")
+        folder = f"{at}/{name}"
+        check(f"{name} is unpacked", tree(folder) == sorted([name, "out/data/a.txt", "out/data/deep/er/noise",
+                                                             "out/data/empty"])
+              and same(folder + "/out/data/deep/er/noise", noise) and same(folder + "/out/data/a.txt", b"alpha"))
+    seen = len(requests)
+    os.remove(f"{at}/good.zip/good.zip")
+    get("plain", "good.zip", "good.zip", "out")
+    check("what is unpacked is not fetched again", len(requests) == seen)
+    get("plain", "one.txt.gz", "one", "out")
+    check("a single file in gzip", same(at + "/one/out/one.txt", b"just one"))
+
+    check("a wrong sum is told", sums["noise.bin"] in get("plain", "noise.bin", "wrong", "out", sum="0" * 64, expect=1))
+    check("and leaves nothing", tree(at + "/wrong") == [])
+    check("404 is told", "404" in get("plain", "absent.bin", "no", sum="0" * 64, expect=1))
+    check("and leaves nothing to be used", not os.path.exists(at + "/no/absent.bin"))
+
+    get("cut", "noise.bin", "cut", expect=1)
+    check("half a file has no name yet", tree(at + "/cut") == ["noise.bin.part"])
+    get("cut", "noise.bin", "cut")
+    check("the rest was asked for", requests[-1][2] == f"bytes={len(noise) // 2}-")
+    check("and fits", same(at + "/cut/noise.bin", noise) and tree(at + "/cut") == ["noise.bin"])
+    for what, part in (("damaged", bytes(1000)), ("too long", noise + b"more"), ("whole", noise)):
+        os.makedirs(f"{at}/{what}")
+        with open(f"{at}/{what}/noise.bin.part", "wb") as f:
+            f.write(part)
+        get("plain", "noise.bin", what)
+        check(f"a {what} beginning", same(f"{at}/{what}/noise.bin", noise))
+    get("cut", "noise.bin", "deaf", expect=1)
+    get("deaf", "noise.bin", "deaf")
+    check("a server without ranges", same(at + "/deaf/noise.bin", noise))
+
+    for name, word in (("up.tar.gz", "leads out"), ("up.zip", "leads out"), ("root.tar", "leads out"),
+                       ("link.tar", "neither"), ("hard.tar", "neither"), ("twice.tar", "exists"),
+                       ("cut.tar.gz", "cannot unpack"), ("words.txt", "no archive")):
+        check(f"{name} is refused", word in get("plain", name, "evil-" + name, "out", expect=1))
+        check(f"{name} leaves nothing", tree(f"{at}/evil-{name}") == [name])
+    check("nothing outside", not os.path.exists(at + "/up") and not os.path.exists("/tmp/egret-must-not-be"))
+    run("get", "file:///etc/hostname", "0" * 64, at + "/file", expect=1)
+    run("get", "http://127.0.0.1:1/x", "0" * 64, at + "/dead", expect=1)
+    run("get", base + "/", "0" * 64, at + "/nameless", expect=1)
+    server.shutdown()
+
+
+# ---- the rest -------------------------------------------------------------------------------------------------
+
+with tempfile.TemporaryDirectory() as at:
+    os.mkdir(at + "/films")
+    films(at + "/films")
+    run("heatmap", at + "/map.png")
+    check("the map is a PNG",
+          open(at + "/map.png", "rb").read(8) == b"\x89PNG\r\n\x1a\n")
+    said = run("run", "--profile", "--threads", "1", "--out", at + "/run")
+    check("the profile tells of the op", "exp" in said and os.path.exists(at + "/run/trace.json"), said)
+    check("cuda", "CPU only" in run("run", "--device", "cuda:1", "--out", at + "/run", expect=1))
+    for device in ("tpu", "cuda:", "cuda:x", "cud"):
+        check(device, "--device is" in run("run", "--device", device, "--out", at + "/run", expect=1))
+    check("help", "--resume" in run("run", "--help"))
+    os.mkdir(at + "/get")
+    if "lacks" in run("get", "http://127.0.0.1:1/x", "0" * 64, at + "/get", expect=1):
+        count["skipped"] += 1
+        print("SKIP this build cannot download")
+    else:
+        downloads(at + "/get")
+
+print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
+sys.exit(count["failed"] > 0)

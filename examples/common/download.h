@@ -1,0 +1,24 @@
+/* download.h - fetching a data set once: the archive over HTTP, its checksum, its members. */
+#ifndef EXAMPLES_DOWNLOAD_H
+#define EXAMPLES_DOWNLOAD_H
+
+#include "problem.h"
+
+typedef struct download {
+    const char *url;    /* http or https */
+    const char *sha256; /* of the file, 64 hexadecimal digits */
+    const char *name;   /* what it is called in the folder; NULL: as the URL ends */
+    const char *unpack; /* a new folder in the folder for its members; NULL: it stays packed */
+} download;
+
+/* Fetches the file into the folder (which is made if need be) unless it is there already, with a progress
+ * bar on a terminal. It has its name only once all of it is there and the checksum is right; until then it
+ * is "<name>.part", and a transfer that broke off is continued by the next call where the server can do
+ * that.
+ *
+ * Then unpacks it - tar, tar.gz, zip and what else libarchive knows, or a single file in gzip - unless that
+ * folder is there already; it appears when all is in it. A member whose name leads elsewhere, and whatever
+ * is neither a file nor a folder, is refused. */
+bool download_get(const download *d, const char *folder, problem *why);
+
+#endif

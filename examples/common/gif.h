@@ -1,0 +1,33 @@
+/* gif.h - pictures one after the other, as an animated GIF that repeats.
+ *
+ *     gif *film = gif_new("progress.gif", 280, 280, 0.25, why);
+ *     for (...) {
+ *         gif_add(film, pixels, 1, why);
+ *     }
+ *     gif_close(film, why);
+ *
+ * Each frame has at most 256 colours: gray pictures and those with few colours are exact; of others
+ * the colours are the means of 256 boxes, made by cutting again and again the box whose colours vary
+ * most. */
+#ifndef EXAMPLES_GIF_H
+#define EXAMPLES_GIF_H
+
+#include <stdint.h>
+
+#include "canvas.h"
+
+typedef struct gif gif;
+
+/* Begins a film of frames of this size, each shown for so many seconds (in steps of 0.01). */
+gif *gif_new(const char *path, int width, int height, double seconds, problem *why);
+
+/* Adds a frame of height x width x channels bytes, 1 (gray) or 3 (RGB). After a failure only
+ * gif_close is left. */
+bool gif_add(gif *g, const uint8_t *pixels, int channels, problem *why);
+bool gif_add_canvas(gif *g, const canvas *c, problem *why);
+
+/* Puts the file into its place, unless something failed or there is no frame, and frees. A NULL film
+ * is false. */
+bool gif_close(gif *g, problem *why);
+
+#endif

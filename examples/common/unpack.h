@@ -1,0 +1,10 @@
+/* unpack.h - the members of an archive as files. */
+#ifndef EXAMPLES_UNPACK_H
+#define EXAMPLES_UNPACK_H
+
+#include "problem.h"
+
+/* Unpacks the archive into a folder that is not there yet and appears when all is in it (download.h). */
+bool unpack(const char *archive, const char *folder, problem *why);
+
+#endif

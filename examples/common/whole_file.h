@@ -1,0 +1,24 @@
+/* whole_file.h - a file that is there whole or not at all.
+ *
+ * It is written under another name beside its place, flushed to the disk and then renamed, so
+ * whoever looks finds the old file or the whole new one, and after a failure the old one. */
+#ifndef EXAMPLES_WHOLE_FILE_H
+#define EXAMPLES_WHOLE_FILE_H
+
+#include <stdio.h>
+
+#include "problem.h"
+
+typedef struct whole_file {
+    FILE *stream; /* to write to */
+    char *path, *beside;
+} whole_file;
+
+/* Fails rather than follow a link or overwrite what somebody else put beside it. */
+bool whole_file_open(whole_file *file, const char *path, problem *why);
+
+/* Puts it into its place if `written`, else removes it, and frees either way. False with the reason
+ * if it could not be put there; if it was not written, false and *why stays. */
+bool whole_file_close(whole_file *file, bool written, problem *why);
+
+#endif
