@@ -115,8 +115,8 @@ static eg_status check_name(const eg_saver *s, const char *op, const char *name)
     return EG_OK;
 }
 
-static eg_status add(eg_saver *s, const char *op, const char *name, const void *what,
-                     const eg__part *part)
+eg_status eg__saver_add(eg_saver *s, const char *op, const char *name, const void *what,
+                        const eg__part *part)
 {
     if (!s || !name || !what) {
         return eg__null_argument(op, !s ? "s" : !name ? "name" : "the part");
@@ -135,25 +135,28 @@ static eg_status add(eg_saver *s, const char *op, const char *name, const void *
 
 eg_status eg_saver_module(eg_saver *s, const char *name, eg_module *m)
 {
-    return add(s, "eg_saver_module", name, m, &(eg__part){.kind = EG__PART_MODULE, .is.module = m});
+    return eg__saver_add(s, "eg_saver_module", name, m,
+                         &(eg__part){.kind = EG__PART_MODULE, .is.module = m});
 }
 
 eg_status eg_saver_number(eg_saver *s, const char *name, int64_t *number)
 {
-    return add(s, "eg_saver_number", name, number,
-               &(eg__part){.kind = EG__PART_NUMBER, .is.number = number});
+    return eg__saver_add(s, "eg_saver_number", name, number,
+                         &(eg__part){.kind = EG__PART_NUMBER, .is.number = number});
 }
 
 eg_status eg_saver_real(eg_saver *s, const char *name, double *number)
 {
-    return add(s, "eg_saver_real", name, number, &(eg__part){.kind = EG__PART_REAL, .is.real = number});
+    return eg__saver_add(s, "eg_saver_real", name, number,
+                         &(eg__part){.kind = EG__PART_REAL, .is.real = number});
 }
 
 eg_status eg_saver_tensor(eg_saver *s, const char *name, eg_tensor *t)
 {
     static const char op[] = "eg_saver_tensor";
     eg_status st = t ? eg__check(t, op, "t") : EG_OK;
-    return st ? st : add(s, op, name, t, &(eg__part){.kind = EG__PART_TENSOR, .is.tensor = t});
+    return st ? st
+              : eg__saver_add(s, op, name, t, &(eg__part){.kind = EG__PART_TENSOR, .is.tensor = t});
 }
 
 eg_status eg_saver_add(eg_saver *s, const char *name, const eg_saver_part *part)
@@ -164,7 +167,7 @@ eg_status eg_saver_add(eg_saver *s, const char *name, const eg_saver_part *part)
     if (part && (!part->state || !part->load)) {
         return eg__null_argument(op, part->state ? "load" : "state");
     }
-    return add(s, op, name, part, &p);
+    return eg__saver_add(s, op, name, part, &p);
 }
 
 /* ---- collecting ------------------------------------------------------------------------------ */

@@ -401,6 +401,62 @@ EGT(other_formats_and_algorithms)
     files("", true);
 }
 
+/* ---- datasets -------------------------------------------------------------------------------- */
+
+static eg_dataset *numbers(int64_t n, uint64_t seed)
+{
+    eg_dataset *d = NULL;
+    EG_SCOPE {
+        eg_tensor *all = eg_arange(0, (double)n, 1, EG_F32);
+        d = eg_dataset_batch(eg_dataset_shuffle(eg_dataset_from_tensors(&all, 1), 100, .seed = seed), 2);
+    }
+    EGT_CHECK(d);
+    return d;
+}
+
+EGT(datasets_go_on_in_the_middle_of_a_pass)
+{
+    double seen[40];
+    int n = 0, at = 0;
+    int64_t step;
+    eg_dataset *d = numbers(14, 3), *again = numbers(14, 3), *other = numbers(6, 3);
+    eg_saver *s = eg_saver_new(folder());
+    EGT_OK(eg_saver_dataset(s, "train", d));
+    for (int epoch = 0; epoch < 4; epoch++) {
+        EG_FOR_EACH(sample, d) {
+            seen[n++] = eg_get(sample[0], 0);
+            if (n == 12) { /* in the second pass */
+                EGT_OK(eg_saver_save(s, n));
+            }
+        }
+    }
+    eg_saver_free(s);
+    s = eg_saver_new(folder());
+    EGT_OK(eg_saver_dataset(s, "train", again));
+    EGT_OK(eg_saver_restore(s, &step));
+    at = (int)step;
+    for (int epoch = 1; epoch < 4; epoch++) {
+        EG_FOR_EACH(sample, again) {
+            EGT_EQ(eg_get(sample[0], 0), seen[at]);
+            at++;
+        }
+    }
+    EGT_EQ(at, n);
+    eg_saver_free(s);
+    s = eg_saver_new(folder());
+    EGT_OK(eg_saver_dataset(s, "train", other)); /* has only three batches */
+    EGT_REFUSED(eg_saver_restore(s, NULL), EG_EINVAL, "sample 5");
+    eg_saver_free(s);
+    s = eg_saver_new(folder());
+    EGT_OK(eg_saver_dataset(s, "test", other));
+    EGT_REFUSED(eg_saver_restore(s, NULL), EG_EFORMAT, "test");
+    eg_saver_free(s);
+    eg_dataset_free(d);
+    eg_dataset_free(again);
+    eg_dataset_free(other);
+    files("", true);
+}
+
 /* ---- what does not fit ----------------------------------------------------------------------- */
 
 EGT(all_is_checked_before_anything_changes)

@@ -59,6 +59,8 @@ EG_API eg_status eg_saver_module(eg_saver *s, const char *name, eg_module *m);
 EG_API eg_status eg_saver_number(eg_saver *s, const char *name, int64_t *number);
 EG_API eg_status eg_saver_real(eg_saver *s, const char *name, double *number);
 EG_API eg_status eg_saver_tensor(eg_saver *s, const char *name, eg_tensor *t);
+/* Where the consumer of a dataset stands (data.h, positions). */
+EG_API eg_status eg_saver_dataset(eg_saver *s, const char *name, eg_dataset *d);
 
 /* Any other part. state makes a map of what must be saved, at least one tensor, for eg_tensors_free. load
  * takes such a map, names without the part's; it changes all or, if it refuses, nothing. Failures without a

@@ -1,0 +1,48 @@
+/* parts.c - the parts whose state is made and read by functions of their own. */
+#include <egret/ops.h>
+
+#include "run/saver.h"
+
+static eg_status add(eg_saver *s, const char *op, const char *name, void *part,
+                     eg_tensors *(*state)(void *), eg_status (*load)(void *, const eg_tensors *))
+{
+    return eg__saver_add(s, op, name, part,
+                         &(eg__part){.kind = EG__PART_OTHER,
+                                     .is.other = {sizeof(eg_saver_part), state, load, part}});
+}
+
+/* ---- datasets -------------------------------------------------------------------------------- */
+
+static const char position[] = "position"; /* i64 [2]: pass and sample */
+
+static eg_tensors *dataset_state(void *user)
+{
+    eg_dataset_position p = eg_dataset_position_of(user);
+    eg_tensors *map = eg_tensors_new();
+    eg_scope s = eg_scope_push();
+    eg_tensor *t = map ? eg_from(EG_SHAPE(2), EG_I64, (int64_t[]){p.epoch, p.sample}) : NULL;
+    if (map && (!t || eg_tensors_set(map, position, t))) {
+        eg_tensors_free(map);
+        map = NULL;
+    }
+    eg_scope_pop(s, NULL);
+    return map;
+}
+
+static eg_status dataset_load(void *user, const eg_tensors *state)
+{
+    const eg_tensor *t = eg_tensors_get(state, position);
+    if (!t) {
+        return eg__why();
+    }
+    if (t->dtype != EG_I64 || t->n != 2 || eg_tensors_count(state) != 1) {
+        return eg__fail(EG_EFORMAT, "eg_saver_restore", "that is no position of a dataset");
+    }
+    const int64_t *v = (const int64_t *)eg__ptr(t);
+    return eg_dataset_seek(user, (eg_dataset_position){v[0], v[1]});
+}
+
+eg_status eg_saver_dataset(eg_saver *s, const char *name, eg_dataset *d)
+{
+    return add(s, "eg_saver_dataset", name, d, dataset_state, dataset_load);
+}
