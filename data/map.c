@@ -28,7 +28,8 @@ typedef struct map {
     worker *crew;
     bool called; /* for this pass, in vain maybe */
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_cond_t turn;  /* a worker may read upstream */
+    pthread_cond_t ready; /* for the consumer: the oldest parcel, or nobody reads */
     parcel *ring; /* those taken and not yet given */
     int64_t ahead, taken, given;
     bool reading, held; /* a worker, the consumer has upstream to itself */
@@ -81,18 +82,37 @@ static eg_status next_here(map *m, eg__sample *out)
 
 /* ---- the crew -------------------------------------------------------------------------------------- */
 
+/* Under the lock. False: there is no more. */
+static bool wait_turn(map *m)
+{
+    while (!m->stop && !m->over && (m->reading || m->held || m->taken - m->given == m->ahead)) {
+        pthread_cond_wait(&m->turn, &m->lock);
+    }
+    return !m->stop && !m->over;
+}
+
+static void end_turn(map *m, bool over)
+{
+    pthread_mutex_lock(&m->lock);
+    m->reading = false;
+    m->over = over;
+    if (over) {
+        pthread_cond_broadcast(&m->turn);
+    } else {
+        pthread_cond_signal(&m->turn);
+    }
+    if (m->held) {
+        pthread_cond_signal(&m->ready);
+    }
+    pthread_mutex_unlock(&m->lock);
+}
+
 static void *work(void *user)
 {
     map *m = user;
     eg__thread_get()->alone = true;
     pthread_mutex_lock(&m->lock);
-    for (;;) {
-        while (!m->stop && !m->over && (m->reading || m->held || m->taken - m->given == m->ahead)) {
-            pthread_cond_wait(&m->changed, &m->lock);
-        }
-        if (m->stop || m->over) {
-            break;
-        }
+    while (wait_turn(m)) {
         parcel *p = &m->ring[m->taken++ % m->ahead];
         eg__sample in;
         int64_t number;
@@ -100,18 +120,16 @@ static void *work(void *user)
         pthread_mutex_unlock(&m->lock);
         eg_clear_error();
         eg_status st = read_step(m, &in, &number);
-        pthread_mutex_lock(&m->lock);
-        m->reading = false;
-        m->over = !st && in.n == 0;
-        pthread_cond_broadcast(&m->changed);
-        pthread_mutex_unlock(&m->lock);
+        end_turn(m, !st && in.n == 0);
         p->sample.n = 0;
         st = st ? st : apply(m, &in, number, &p->sample);
         p->error = *eg_last_error();
         p->error.code = st;
         pthread_mutex_lock(&m->lock);
         p->ready = true;
-        pthread_cond_broadcast(&m->changed);
+        if (p == &m->ring[m->given % m->ahead]) {
+            pthread_cond_signal(&m->ready);
+        }
     }
     pthread_mutex_unlock(&m->lock);
     eg_thread_end();
@@ -136,7 +154,7 @@ static void dismiss_crew(map *m)
 {
     pthread_mutex_lock(&m->lock);
     m->stop = true;
-    pthread_cond_broadcast(&m->changed);
+    pthread_cond_broadcast(&m->turn);
     pthread_mutex_unlock(&m->lock);
     while (m->crew) {
         worker *w = m->crew;
@@ -158,12 +176,13 @@ static parcel *wait_for(map *m)
 {
     parcel *p = &m->ring[m->given % m->ahead];
     while (!p->ready) {
-        pthread_cond_wait(&m->changed, &m->lock);
+        pthread_cond_wait(&m->ready, &m->lock);
     }
     return p;
 }
 
-/* Takes the oldest parcel out, unless it is the end. */
+/* Takes the oldest parcel out, unless it is the end. Workers that the full ring stopped are woken for half a ring
+ * of work, not for each parcel; one wakes the next. */
 static bool hand_over(map *m, parcel *p)
 {
     if (!p->error.code && p->sample.n == 0) {
@@ -171,7 +190,9 @@ static bool hand_over(map *m, parcel *p)
     }
     p->ready = false;
     m->given++;
-    pthread_cond_broadcast(&m->changed);
+    if (m->taken - m->given <= m->ahead / 2) {
+        pthread_cond_signal(&m->turn);
+    }
     return true;
 }
 
@@ -215,7 +236,7 @@ static eg_status map_skip(eg_dataset *d, int64_t n, int64_t *done)
     pthread_mutex_lock(&m->lock);
     m->held = true;
     while (m->reading) {
-        pthread_cond_wait(&m->changed, &m->lock);
+        pthread_cond_wait(&m->ready, &m->lock);
     }
     for (; *done < n && m->given < m->taken; ++*done) {
         parcel *p = wait_for(m);
@@ -231,7 +252,7 @@ static eg_status map_skip(eg_dataset *d, int64_t n, int64_t *done)
         pthread_mutex_lock(&m->lock);
     }
     m->held = false;
-    pthread_cond_broadcast(&m->changed);
+    pthread_cond_signal(&m->turn);
     pthread_mutex_unlock(&m->lock);
     *done += rest;
     return st;
@@ -241,7 +262,8 @@ static void map_free(eg_dataset *d)
 {
     map *m = (map *)d;
     dismiss_crew(m);
-    pthread_cond_destroy(&m->changed);
+    pthread_cond_destroy(&m->ready);
+    pthread_cond_destroy(&m->turn);
     pthread_mutex_destroy(&m->lock);
     free(m->ring);
 }
@@ -266,7 +288,8 @@ static map *map_new(const eg__dataset_class *is, eg_dataset *from, int workers, 
         return NULL;
     }
     pthread_mutex_init(&m->lock, NULL);
-    pthread_cond_init(&m->changed, NULL);
+    pthread_cond_init(&m->turn, NULL);
+    pthread_cond_init(&m->ready, NULL);
     m->workers = workers;
     m->ahead = ahead;
     m->ring = eg__malloc((size_t)ahead * sizeof *m->ring);
@@ -291,7 +314,7 @@ eg_dataset *eg_dataset_map_with(eg_dataset *from, eg_map_fn f, void *user, const
         return eg__fail_null(EG_EINVAL, map_class.name, "workers is %d, must be 0..%d; ahead is %lld, must be "
                              "0..%d", o.workers, MOST_WORKERS, (long long)o.ahead, MOST_AHEAD);
     }
-    map *m = map_new(&map_class, from, o.workers, o.ahead ? o.ahead : eg__max(1, 2 * o.workers));
+    map *m = map_new(&map_class, from, o.workers, o.ahead ? o.ahead : eg__max(1, 4 * o.workers));
     if (!m) {
         return NULL;
     }

@@ -6,6 +6,9 @@
 
 /* ---- equal shapes ------------------------------------------------------------------------------------ */
 
+/* Much for a copy: where a chain has workers, the processors are not idle. */
+enum { GRAIN_BYTES = 1 << 20 };
+
 typedef struct rows {
     const eg__sample *s;
     int k; /* the tensor of each */
@@ -62,7 +65,7 @@ static eg_tensor *stack_one(const char *op, const eg__sample *s, int64_t n, int 
     }
     if (plain) {
         rows r = {s, k, eg__ptr(y), first->n * (int64_t)eg__esize(y)};
-        eg__parallel(n, 4 * EG__GRAIN / r.bytes + 1, copy_rows, &r);
+        eg__parallel(n, GRAIN_BYTES / r.bytes + 1, copy_rows, &r);
         return y;
     }
     for (int64_t i = 0; i < n; i++) {

@@ -17,7 +17,7 @@ typedef eg_status (*eg_map_fn)(eg_tensor *const *in, int n, eg_tensor **out, int
 typedef struct eg_map_options {
     size_t size;
     int workers;   /* threads that call f, 0..256; 0: the thread that asks for samples */
-    int64_t ahead; /* samples the workers make ahead, up to 65535; 0: two per worker */
+    int64_t ahead; /* samples the workers make ahead, up to 65535; 0: four per worker */
     uint64_t seed; /* of the random numbers that f finds, see data.h */
 } eg_map_options;
 /* f over every sample. With workers f runs in several threads at once, on different samples, and the ops in it
@@ -29,8 +29,8 @@ EG_API eg_dataset *eg_dataset_map_with(eg_dataset *d, eg_map_fn f, void *user,
 #define EG_DATASET_MAP_(d, f, user, ...)                                                           \
     eg_dataset_map_with(d, f, user, &(eg_map_options){__VA_ARGS__})
 
-/* Makes up to `depth` samples ahead in a thread of its own, 1..65535. Same samples, same order; a failure there
- * reaches the consumer with its words. */
+/* Makes up to `depth` samples ahead in a thread of its own, 1..65535, in which ops use no further threads.
+ * Same samples, same order; a failure there reaches the consumer with its words. */
 EG_API eg_dataset *eg_dataset_prefetch(eg_dataset *d, int64_t depth);
 
 /* Says in *keep whether a sample stays. */
