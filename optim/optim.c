@@ -1,63 +1,226 @@
-/* optim.c - what all rules share: the parameters, their state, one fused update over all of them. */
+/* optim.c - what all rules share: the parameters, their state, their groups. */
 #include "optim/optim.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-static eg_status check_parameters(const char *name, eg_parameters p)
+/* ---- checking ------------------------------------------------------------------------------ */
+
+eg_status eg__optim_range(const char *op, const char *what, double v, double least, double most)
+{
+    if (v >= least && v <= most && isfinite(v)) {
+        return EG_OK;
+    }
+    return isinf(most)
+               ? eg__fail(EG_EINVAL, op, "%s is %g, must be finite, %g or more", what, v, least)
+               : eg__fail(EG_EINVAL, op, "%s is %g, must be in %g..%g", what, v, least, most);
+}
+
+eg_status eg__check_parameters(const char *op, eg_parameters p)
 {
     if (!p.tensors) {
-        return eg__null_argument(name, "parameters");
+        return eg__null_argument(op, "parameters");
     }
     if (p.count < 1 || p.count > EG__MAX_PARAMETERS) {
-        return eg__fail(EG_EINVAL, name, "%d parameters given, 1..%d are possible", p.count,
+        return eg__fail(EG_EINVAL, op, "%d parameters given, 1..%d are possible", p.count,
                         EG__MAX_PARAMETERS);
     }
     for (int i = 0; i < p.count; i++) {
         eg_tensor *t = p.tensors[i];
-        if (eg__check(t, name, "a parameter")) {
+        if (eg__check(t, op, "a parameter")) {
             return eg__why();
         }
         if (!eg__is_float(t->dtype) || !(t->flags & EG__DENSE)) {
-            return eg__fail(EG_EINVAL, name, "parameter %d is %s %s%s; it must be a contiguous float "
-                            "tensor", i, eg_dtype_name((eg_dtype)t->dtype), EG__SHAPE_OF(t),
+            return eg__fail(EG_EINVAL, op,
+                            "parameter %d is %s %s%s; it must be a contiguous float "
+                            "tensor",
+                            i, eg_dtype_name((eg_dtype)t->dtype), EG__SHAPE_OF(t),
                             t->flags & EG__DENSE ? "" : ", not contiguous");
+        }
+        if (p.names && !p.names[i]) {
+            return eg__fail(EG_EINVAL, op, "parameter %d has no name, others have", i);
         }
     }
     return EG_OK;
 }
 
-eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, eg_parameters p, size_t size)
+char *eg__joined(const char *op, const char *prefix, const char *name, const char *suffix)
 {
-    if (check_parameters(name, p)) {
+    size_t bytes = strlen(prefix) + strlen(name) + strlen(suffix) + 1;
+    char *s = eg__malloc(bytes);
+    if (!s) {
+        eg__no_memory(op, (int64_t)bytes);
         return NULL;
     }
-    eg_optim *o = eg__malloc(size);
-    size_t slots = (size_t)rule->slots;
-    eg_tensor **in = eg__malloc((size_t)p.count * slots * sizeof *in);
-    if (!o || !in) {
-        free(o);
-        free(in);
-        return eg__no_memory(name, (int64_t)size), NULL;
-    }
-    memset(o, 0, size);
-    memset(in, 0, (size_t)p.count * slots * sizeof *in);
-    o->name = name;
-    o->rule = rule;
-    o->count = p.count;
-    o->in = in;
-    eg_scope s = eg_scope_push();
-    bool ok = s.depth > 0;
-    for (int i = 0; i < p.count && ok; i++) {
-        in[(size_t)i * slots] = eg_keep(p.tensors[i]);
-        for (size_t k = EG__OPTIM_STATE; k < slots && ok; k++) {
-            ok = (in[(size_t)i * slots + k] = eg_keep(eg_zeros_like(p.tensors[i]))) != NULL;
+    snprintf(s, bytes, "%s%s%s", prefix, name, suffix);
+    return s;
+}
+
+/* ---- parameters and their state ------------------------------------------------------------ */
+
+/* Where a tensor stands in the optimizer, or -1. */
+static int place_of(const eg_optim *o, const eg_tensor *t, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (o->in[i * EG__OPTIM_SLOTS] == t) {
+            return i;
         }
     }
+    return -1;
+}
+
+static eg_status check_name(const eg_optim *o, const char *name, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (o->names[i] && !strcmp(o->names[i], name)) {
+            return eg__fail(EG_EINVAL, o->name, "two parameters are named \"%.160s\"", name);
+        }
+    }
+    return EG_OK;
+}
+
+static eg_tensor *filled(const eg_tensor *p, double value)
+{
+    eg_shape shape = {.ndim = p->ndim};
+    memcpy(shape.dim, p->shape, sizeof shape.dim);
+    return eg_keep(eg_full(shape, value, p->dtype == EG_F64 ? EG_F64 : EG_F32));
+}
+
+/* Parameter i with its state; on failure what is there is freed with the rest. */
+static eg_status add_one(eg_optim *o, int i, eg_tensor *p, char *name)
+{
+    eg_tensor **in = o->in + i * EG__OPTIM_SLOTS;
+    in[EG__OPTIM_PARAMETER] = eg_keep(p);
+    o->names[i] = name;
+    if (!name) {
+        return EG_OK;
+    }
+    bool half = p->dtype == EG_F16 || p->dtype == EG_BF16;
+    if (half && !(in[EG__OPTIM_MASTER] = filled(p, 0))) {
+        return eg__why();
+    }
+    for (int k = 0; k < EG__OPTIM_STATES; k++) {
+        if (o->slot[k] && !(in[EG__OPTIM_STATE + k] = filled(p, o->start[k]))) {
+            return eg__why();
+        }
+    }
+    return EG_OK;
+}
+
+static eg_status add_all(eg_optim *o, eg_parameters p, const char *prefix)
+{
+    int had = o->count;
+    for (int i = 0; i < p.count; i++) {
+        int at = had + i, before = place_of(o, p.tensors[i], at);
+        char number[16], *name = NULL;
+        snprintf(number, sizeof number, "%d", at);
+        if (before >= 0 && before < had) {
+            return eg__fail(EG_EINVAL, o->name, "parameter %d is there already, as \"%.160s\"", i,
+                            o->names[before] ? o->names[before] : "");
+        }
+        if (before < 0) {
+            name = eg__joined(o->name, prefix, p.names ? p.names[i] : number, "");
+            if (!name || check_name(o, name, at)) {
+                free(name);
+                return eg__why();
+            }
+        }
+        o->count++;
+        if (add_one(o, at, p.tensors[i], name)) {
+            return eg__why();
+        }
+    }
+    return EG_OK;
+}
+
+static void release(eg_optim *o, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        for (int k = 0; k < EG__OPTIM_SLOTS; k++) {
+            if (k != EG__OPTIM_GRADIENT) {
+                eg_release(o->in[i * EG__OPTIM_SLOTS + k]);
+            }
+        }
+        free(o->names[i]);
+    }
+}
+
+/* Room for more parameters: the lists are copied over into larger ones. */
+static eg_status make_room(eg_optim *o, int count)
+{
+    size_t n = (size_t)count, had = (size_t)o->count, slots = EG__OPTIM_SLOTS;
+    eg_tensor **in = eg__malloc(n * slots * sizeof *in);
+    char **names = eg__malloc(n * sizeof *names);
+    int *group = eg__malloc(n * sizeof *group);
+    if (!in || !names || !group) {
+        free(in);
+        free(names);
+        free(group);
+        return eg__no_memory(o->name, (int64_t)(n * slots * sizeof *in));
+    }
+    memset(in, 0, n * slots * sizeof *in);
+    memset(names, 0, n * sizeof *names);
+    memset(group, 0, n * sizeof *group);
+    if (had) {
+        memcpy(in, o->in, had * slots * sizeof *in);
+        memcpy(names, o->names, had * sizeof *names);
+        memcpy(group, o->group, had * sizeof *group);
+    }
+    free(o->in);
+    free(o->names);
+    free(o->group);
+    o->in = in;
+    o->names = names;
+    o->group = group;
+    return EG_OK;
+}
+
+static eg_status add(eg_optim *o, eg_parameters p, const char *prefix)
+{
+    if (eg__check_parameters(o->name, p)) {
+        return eg__why();
+    }
+    if (p.count > EG__MAX_PARAMETERS - o->count) {
+        return eg__fail(EG_EINVAL, o->name, "%d parameters and %d more; %d are possible", o->count,
+                        p.count, EG__MAX_PARAMETERS);
+    }
+    int had = o->count;
+    eg_scope s = eg_scope_push();
+    eg_status st = s.depth ? make_room(o, had + p.count) : eg__why();
+    st = st ? st : add_all(o, p, prefix);
     if (s.depth) {
         eg_scope_pop(s, NULL);
     }
-    if (!ok) {
+    if (st) {
+        release(o, had, o->count);
+        o->count = had;
+    }
+    return st;
+}
+
+/* ---- public -------------------------------------------------------------------------------- */
+
+eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, double lr,
+                        double weight_decay, size_t size)
+{
+    eg_optim *o = eg__malloc(size);
+    if (!o) {
+        eg__no_memory(name, (int64_t)size);
+        return NULL;
+    }
+    memset(o, 0, size);
+    o->name = name;
+    o->rule = rule;
+    o->lr = lr;
+    o->max_value = (double)INFINITY;
+    o->norm = (double)NAN;
+    o->groups = 1;
+    o->settings[0] = (eg__optim_setting){1, weight_decay};
+    return o;
+}
+
+eg_optim *eg__optim_begin(eg_optim *o, eg_parameters parameters)
+{
+    if (o && add(o, parameters, "")) {
         eg_optim_free(o);
         return NULL;
     }
@@ -66,135 +229,60 @@ eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, eg_paramet
 
 void eg_optim_free(eg_optim *o)
 {
+    if (o) {
+        release(o, 0, o->count);
+        free(o->in);
+        free(o->names);
+        free(o->group);
+        free(o);
+    }
+}
+
+eg_status eg_optim_add_with(eg_optim *o, eg_parameters parameters,
+                            const eg_optim_add_options *options)
+{
+    eg_optim_add_options a;
+    eg__options(&a, sizeof a, options);
+    return o ? add(o, parameters, a.prefix ? a.prefix : "")
+             : eg__null_argument("eg_optim_add", "optim");
+}
+
+static bool meant(const eg_optim *o, int i, const eg_optim_group_options *g)
+{
+    int axes = o->in[i * EG__OPTIM_SLOTS]->ndim;
+    return o->names[i] && axes >= g->min_axes && (!g->max_axes || axes <= g->max_axes) &&
+           (!g->name || strstr(o->names[i], g->name));
+}
+
+eg_status eg_optim_group_with(eg_optim *o, const eg_optim_group_options *options)
+{
+    static const char op[] = "eg_optim_group";
+    eg_optim_group_options g;
+    int count = 0;
+    eg__options(&g, sizeof g, options);
+    g.lr_scale = eg__or(g.lr_scale, 1);
     if (!o) {
-        return;
+        return eg__null_argument(op, "optim");
     }
-    for (int i = 0; i < o->count * o->rule->slots; i++) {
-        if (i % o->rule->slots != EG__OPTIM_GRADIENT) {
-            eg_release(o->in[i]);
-        }
-    }
-    free(o->in);
-    free(o);
-}
-
-/* Refuses before anything moves; fills the gradients in, dense. */
-static eg_status take_gradients(eg_optim *o, eg_tensor *const *gradients)
-{
-    int slots = o->rule->slots;
-    for (int i = 0; i < o->count; i++) {
-        eg_tensor *p = o->in[i * slots], *g = gradients[i];
-        if (g && eg__check(g, o->name, "a gradient")) {
-            return eg__why();
-        }
-        if (g && (!eg__same_shape(g, p) || g->dtype != p->dtype)) {
-            return eg__fail(EG_ESHAPE, o->name, "gradient %d is %s %s, its parameter %s %s", i,
-                            eg_dtype_name((eg_dtype)g->dtype), EG__SHAPE_OF(g),
-                            eg_dtype_name((eg_dtype)p->dtype), EG__SHAPE_OF(p));
-        }
-        g = g ? eg_contiguous(g) : NULL;
-        if (gradients[i] && !g) {
-            return eg__why();
-        }
-        o->in[i * slots + EG__OPTIM_GRADIENT] = g;
-    }
-    return EG_OK;
-}
-
-static eg_status update(eg_optim *o, eg_tensor *const *gradients)
-{
-    eg__thread *T = eg__thread_get();
-    eg_status st = take_gradients(o, gradients);
-    for (int i = 0; i < o->count && !st; i++) {
-        if (gradients[i]) {
-            st = eg__begin_write(o->in[i * o->rule->slots], o->name);
-        }
-    }
-    if (st) {
-        return st;
-    }
-    eg__optim_opts opts;
-    o->steps++;
-    o->rule->fill(o, &opts);
-    opts.slots = o->rule->slots;
-    eg__call c = {.op = o->rule->op,
-                  .T = T,
-                  .in = o->in,
-                  .nin = o->count * o->rule->slots,
-                  .opts = &opts};
-    return eg__run_kernel(&c, T->kernels[c.op->id]);
-}
-
-eg_status eg_optim_step(eg_optim *o, eg_tensor *const *gradients)
-{
-    if (!o) {
-        return eg__null_argument("eg_optim_step", "optim");
-    }
-    if (!gradients) {
-        return eg__null_argument(o->name, "gradients");
-    }
-    if (eg__thread_get()->record.recording) {
-        return eg__fail(EG_ESTATE, o->name, "a tape records: ask or close it before the step");
-    }
-    eg_scope s = eg_scope_push();
-    eg_status st = s.depth ? update(o, gradients) : eg__why();
-    if (s.depth) {
-        eg_scope_pop(s, NULL);
-    }
-    return st;
-}
-
-eg_status eg_optim_minimize(eg_optim *o, eg_tape tape, eg_tensor *loss)
-{
-    if (!o || !loss) {
-        return eg__null_argument("eg_optim_minimize", o ? "loss" : "optim");
-    }
-    eg_scope s = eg_scope_push();
-    if (!s.depth) {
+    if (eg__optim_number(op, "lr_scale", g.lr_scale, (double)INFINITY) ||
+        eg__optim_number(op, "weight_decay", g.weight_decay, (double)INFINITY)) {
         return eg__why();
     }
-    size_t n = (size_t)o->count;
-    eg_tensor **lists = eg__malloc(2 * n * sizeof *lists), **ask = lists, **g = lists + n;
-    eg_status st = lists ? EG_OK : eg__no_memory(o->name, (int64_t)(2 * n * sizeof *lists));
-    for (size_t i = 0; i < n && !st; i++) {
-        ask[i] = o->in[i * (size_t)o->rule->slots];
+    for (int i = 0; i < o->count; i++) {
+        count += meant(o, i, &g);
     }
-    if (!st) {
-        st = eg_tape_gradients(tape, loss, ask, o->count, g, .null_unconnected = true);
+    if (!count) {
+        return eg__fail(EG_EINVAL, op,
+                        "none of the %d parameters is meant: name %s%.80s%s, %d..%d axes", o->count,
+                        g.name ? "\"" : "", g.name ? g.name : "any", g.name ? "\"" : "", g.min_axes,
+                        g.max_axes ? g.max_axes : EG_MAX_DIMS);
     }
-    if (!st) {
-        st = eg_optim_step(o, g);
+    if (o->groups == EG__MAX_GROUPS) {
+        return eg__fail(EG_EINVAL, op, "there are %d groups already", EG__MAX_GROUPS - 1);
     }
-    free(lists);
-    eg_scope_pop(s, NULL);
-    return st;
-}
-
-double eg_optim_rate(const eg_optim *o)
-{
-    return o ? o->lr : (double)NAN;
-}
-
-int64_t eg_optim_steps(const eg_optim *o)
-{
-    return o ? o->steps : 0;
-}
-
-eg_status eg_optim_set_rate(eg_optim *o, double lr)
-{
-    if (!o) {
-        return eg__null_argument("eg_optim_set_rate", "optim");
+    for (int i = 0; i < o->count; i++) {
+        o->group[i] = meant(o, i, &g) ? o->groups : o->group[i];
     }
-    eg_status st = eg__optim_number(o->name, "lr", lr, (double)INFINITY);
-    o->lr = st ? o->lr : lr;
-    return st;
-}
-
-eg_status eg__optim_number(const char *name, const char *what, double v, double most)
-{
-    if (v >= 0 && v <= most && isfinite(v)) {
-        return EG_OK;
-    }
-    return eg__fail(EG_EINVAL, name, "%s is %g, must be finite, 0 or more%s", what, v,
-                    most == 1 ? " and at most 1" : "");
+    o->settings[o->groups++] = (eg__optim_setting){g.lr_scale, g.weight_decay};
+    return EG_OK;
 }

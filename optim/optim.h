@@ -2,6 +2,8 @@
 #ifndef EGRET_OPTIM_INTERNAL_H
 #define EGRET_OPTIM_INTERNAL_H
 
+#include <math.h>
+
 #include <egret/ops.h>
 #include <egret/optim.h>
 
@@ -9,30 +11,80 @@
 #include "lib/optable.h"
 
 enum {
-    EG__OPTIM_GRADIENT = 1, /* slot 0 is the parameter, 1 its gradient, then the state */
-    EG__OPTIM_STATE = 2,
     EG__MAX_PARAMETERS = 10000,
+    EG__MAX_GROUPS = 64,
 };
 
 typedef struct eg__optim_rule {
-    const eg__op *op; /* a row whose kernel updates all parameters: in[slots * i + slot] */
-    int slots;
-    void (*fill)(const eg_optim *o, eg__optim_opts *opts);
+    const eg__op *op;   /* the row whose kernel updates all parameters */
+    bool divides_by_lr; /* at a rate of 0 nothing moves */
+    /* Turns the rule's options into the numbers of the step that optim->steps counts. lr and decay
+     * of the parameters in question are there already, shrink is 1, the rest 0. */
+    void (*fill)(eg_optim *optim, eg__optim_group *group);
 } eg__optim_rule;
+
+/* Settings of some of the parameters; group 0 is everybody's until eg_optim_group. */
+typedef struct eg__optim_setting {
+    double lr_scale, weight_decay;
+} eg__optim_setting;
 
 /* The head of every optimizer; a rule's own struct begins with it. */
 struct eg_optim {
     const char *name;
     const eg__optim_rule *rule;
-    int count;
-    int64_t steps;
+    const char *slot[EG__OPTIM_STATES]; /* names of the states the rule keeps; NULL: not this one */
+    double start[EG__OPTIM_STATES];
     double lr;
-    eg_tensor **in; /* count * slots, kept but the gradients */
+    int64_t steps;
+    bool follows;
+    eg_schedule schedule;
+    eg_clip_options clip;
+    double max_norm, max_value, norm; /* no limit: 0, infinity */
+    int count;
+    eg_tensor **in; /* count * EG__OPTIM_SLOTS, kept but the gradients */
+    char **names;   /* NULL: the tensor was in the list before, here it is passed over */
+    int *group;
+    int groups;
+    eg__optim_setting settings[EG__MAX_GROUPS];
+    eg__optim_group now[EG__MAX_GROUPS];
 };
 
-/* Allocates and keeps parameters and zeroed state. */
-eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, eg_parameters p, size_t size);
-/* An option in 0..most, or words. */
-eg_status eg__optim_number(const char *name, const char *what, double v, double most);
+/* An optimizer without parameters, for the rule to complete; and its first parameters: on failure
+ * the optimizer is freed. NULL passes through. */
+eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, double lr,
+                        double weight_decay, size_t size);
+eg_optim *eg__optim_begin(eg_optim *optim, eg_parameters parameters);
+
+/* Contiguous float tensors? */
+eg_status eg__check_parameters(const char *op, eg_parameters p);
+/* prefix, name and suffix in one text to free, or out of memory. */
+char *eg__joined(const char *op, const char *prefix, const char *name, const char *suffix);
+
+/* eg_optim_minimize; but with skipped, the gradients are divided by scale, and if they are not
+ * finite nothing happens but that *skipped says so. */
+eg_status eg__optim_minimize(eg_optim *optim, eg_tape tape, eg_tensor *loss, double scale,
+                             bool *skipped);
+/* The norm of gradients that are contiguous, in any order of axes. */
+eg_status eg__total_norm(const char *op, eg_tensor **gradients, int n, double p, double *norm);
+/* *clip from the caller's options. */
+eg_status eg__clip_options(const char *op, const eg_clip_options *options, eg_clip_options *clip);
+
+/* One number in a map. */
+eg_status eg__put_number(eg_tensors *map, const char *name, double value, eg_dtype dtype);
+/* Reads it, or says that it is missing or below least; NaN passes only where no least is asked. */
+eg_status eg__get_number(const char *op, const eg_tensors *map, const char *name, double least,
+                         double *value);
+
+/* An option in least..most, or words. */
+eg_status eg__optim_range(const char *op, const char *what, double v, double least, double most);
+static inline eg_status eg__optim_number(const char *op, const char *what, double v, double most)
+{
+    return eg__optim_range(op, what, v, 0, most);
+}
+
+static inline double eg__or(double v, double otherwise)
+{
+    return v == 0 ? otherwise : v;
+}
 
 #endif

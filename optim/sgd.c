@@ -1,33 +1,28 @@
 /* sgd.c - stochastic gradient descent with momentum. */
 #include "optim/optim.h"
 
-#include <math.h>
-
 typedef struct sgd {
     eg_optim base;
     eg_sgd_options o;
 } sgd;
 
-static void fill(const eg_optim *base, eg__optim_opts *opts)
+static void fill(eg_optim *base, eg__optim_group *g)
 {
     const eg_sgd_options *o = &((const sgd *)base)->o;
-    *opts = (eg__optim_opts){.lr = base->lr,
-                             .beta1 = o->momentum,
-                             .gain = base->steps == 1 ? 1 : 1 - o->dampening,
-                             .decay = o->weight_decay,
-                             .nesterov = o->nesterov};
+    g->beta1 = o->momentum;
+    g->gain = base->steps == 1 || o->momentum == 0 ? 1 : 1 - o->dampening;
+    g->nesterov = o->nesterov;
 }
 
-static const eg__optim_rule plain = {&eg__op_sgd_update, 2, fill};
-static const eg__optim_rule with_momentum = {&eg__op_sgd_update, 3, fill};
+static const eg__optim_rule rule = {.op = &eg__op_sgd_update, .fill = fill};
 
 eg_optim *eg_sgd_new_with(eg_parameters parameters, const eg_sgd_options *options)
 {
     static const char name[] = "eg_sgd";
     const double any = (double)INFINITY;
-    eg_sgd_options o = {0};
-    o = options ? *options : o;
-    o.lr = o.lr == 0 ? 1e-3 : o.lr;
+    eg_sgd_options o;
+    eg__options(&o, sizeof o, options);
+    o.lr = eg__or(o.lr, 1e-3);
     if (eg__optim_number(name, "lr", o.lr, any) ||
         eg__optim_number(name, "momentum", o.momentum, any) ||
         eg__optim_number(name, "dampening", o.dampening, any) ||
@@ -35,14 +30,14 @@ eg_optim *eg_sgd_new_with(eg_parameters parameters, const eg_sgd_options *option
         return NULL;
     }
     if (o.nesterov && (o.momentum == 0 || o.dampening != 0)) {
-        return eg__fail_null(EG_EINVAL, name, "nesterov needs a momentum and no dampening, they are "
-                             "%g and %g", o.momentum, o.dampening);
+        return eg__fail_null(EG_EINVAL, name,
+                             "nesterov needs a momentum and no dampening, they are %g and %g",
+                             o.momentum, o.dampening);
     }
-    eg_optim *base = eg__optim_new(name, o.momentum > 0 ? &with_momentum : &plain, parameters,
-                                   sizeof(sgd));
+    eg_optim *base = eg__optim_new(name, &rule, o.lr, o.weight_decay, sizeof(sgd));
     if (base) {
-        base->lr = o.lr;
         ((sgd *)base)->o = o;
+        base->slot[0] = o.momentum > 0 ? "momentum_buffer" : NULL;
     }
-    return base;
+    return eg__optim_begin(base, parameters);
 }

@@ -13,6 +13,7 @@
 #include <egret/optim.h>
 #include <egret/profile.h>
 #include <egret/run.h>
+#include <egret/schedule.h>
 #include <egret/tape.h>
 #include <egret/tensor.h>
 

@@ -52,8 +52,7 @@ static eg_status check_fit(const char *op, const char *name, const eg_tensor *to
     return EG_OK;
 }
 
-/* Runs a copying kernel, which takes no memory and so cannot fail any more. */
-static eg_status overwrite(const char *op, eg_tensor *to, eg_tensor *from)
+eg_status eg__overwrite(const char *op, eg_tensor *to, eg_tensor *from)
 {
     bool same = to->dtype == from->dtype;
     const eg__copy_opts keep = {EG__KEEP_LAYOUT};
@@ -73,7 +72,7 @@ static eg_status each_pair(const char *op, const eg_tensors *to, const eg_tensor
         eg_tensor *mine = eg_tensors_at(to, i);
         eg_tensor *theirs = eg_tensors_has(from, name) ? eg_tensors_get(from, name) : NULL;
         if (theirs && theirs != mine) {
-            st = write ? overwrite(op, mine, theirs) : check_fit(op, name, mine, theirs);
+            st = write ? eg__overwrite(op, mine, theirs) : check_fit(op, name, mine, theirs);
         }
     }
     return st;

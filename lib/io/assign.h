@@ -12,5 +12,8 @@ eg_status eg__tensors_write(const char *op, const eg_tensors *to, const eg_tenso
 /* Both. A refusal changes nothing. */
 eg_status eg__tensors_assign(const char *op, const eg_tensors *to, const eg_tensors *from,
                              bool allow_missing, bool allow_unexpected);
+/* Writes one tensor over another of the same shape by a copying kernel: it takes no memory, and so fails
+ * only for a tensor that an open tape follows. */
+eg_status eg__overwrite(const char *op, eg_tensor *to, eg_tensor *from);
 
 #endif

@@ -179,13 +179,35 @@ typedef struct eg__searchsorted_opts {
     bool right;
 } eg__searchsorted_opts;
 
-/* Optimizer updates: in[slots * i] is parameter i, then its gradient (NULL: leave alone), then its state. What
- * the numbers mean is in lib/ref/optim.c. */
+/* Optimizer updates of all parameters in one pass: of parameter i, in[EG__OPTIM_SLOTS * i + slot]. */
+enum {
+    EG__OPTIM_PARAMETER,
+    EG__OPTIM_GRADIENT, /* NULL: leave it alone */
+    EG__OPTIM_MASTER,   /* of a parameter in halves its copy in f32, whose rounding it is; else NULL */
+    EG__OPTIM_STATE,    /* from here on, f32 for halves; NULL where the rule's options need none */
+    EG__OPTIM_STATES = 3,
+    EG__OPTIM_SLOTS = EG__OPTIM_STATE + EG__OPTIM_STATES,
+};
+
+/* The numbers of one group of parameters; what they mean is in lib/ref/optim.c. */
+typedef struct eg__optim_group {
+    bool nesterov, centered;
+    bool lazy; /* rows (axis 0) whose gradient is all zero are left alone, if there are 2 axes or more */
+    double scale, limit; /* what comes first: the gradient times scale, then cut to -limit..limit */
+    double decay;        /* then added: decay times the parameter */
+    double lr, beta1, beta2, eps, inside, gain, fresh, shrink, low, high, power;
+} eg__optim_group;
+
 typedef struct eg__optim_opts {
-    int slots;
-    bool nesterov;
-    double lr, beta1, beta2, eps, gain, decay, shrink;
+    const eg__optim_group *groups;
+    const int *group; /* of each parameter */
 } eg__optim_opts;
+
+/* The norm of all inputs as one vector, NULL ones left out; p: 1, 2 or infinity. */
+typedef struct eg__total_norm_opts {
+    double p;
+} eg__total_norm_opts;
+
 /* Inputs of the rows lstm and gru, and which of the optional ones there are; the latter two lstm's alone. */
 enum {
     EG__RNN_X,

@@ -1,40 +1,164 @@
-/* optim.c - the optimizers' rules, element by element in double. */
+/* optim.c - the optimizers' rules, element by element in double. x[0] is the parameter, x[1] its
+ * gradient, scaled, cut and with the decay added, x[2] on its state; what a rule keeps is in
+ * include/egret/optim.h. */
 #include <math.h>
 
 #include "lib/ops/options.h"
 #include "lib/ref/ref.h"
 
-eg_status eg__ref_sgd_update(const eg__call *c)
+typedef void rule(const eg__optim_group *o, double *x);
+
+/* Of a half: the master, unless the parameter is not its rounding any more, because somebody wrote
+ * it. */
+static double master(const eg_tensor *m, const eg_tensor *p, int64_t i)
 {
-    const eg__optim_opts *o = c->opts;
-    for (int t = 0; t < c->nin; t += o->slots) {
-        eg_tensor *p = c->in[t], *g = c->in[t + 1], *b = o->slots > 2 ? c->in[t + 2] : NULL;
-        for (int64_t i = 0; g && i < p->n; i++) {
-            double v = eg__get_at(p, i), d = eg__get_at(g, i) + o->decay * v;
-            if (b) {
-                double m = o->beta1 * eg__get_at(b, i) + o->gain * d;
-                eg__set_at(b, i, m);
-                d = o->nesterov ? d + o->beta1 * m : m;
+    uint16_t rounded;
+    double v = eg__get_at(m, i), now = eg__get_at(p, i);
+    eg__store(&rounded, p->dtype, 0, v);
+    return eg__load(&rounded, p->dtype, 0) == now ? v : now;
+}
+
+static void element(const eg__optim_group *o, eg_tensor *const *in, int64_t i, rule *f)
+{
+    eg_tensor *p = in[EG__OPTIM_PARAMETER], *m = in[EG__OPTIM_MASTER];
+    eg_tensor *const *s = in + EG__OPTIM_STATE;
+    double x[2 + EG__OPTIM_STATES] = {m ? master(m, p, i) : eg__get_at(p, i)};
+    double g = o->scale * eg__get_at(in[EG__OPTIM_GRADIENT], i);
+    g = g > o->limit ? o->limit : g < -o->limit ? -o->limit : g;
+    x[1] = g + o->decay * x[0];
+    for (int k = 0; k < EG__OPTIM_STATES; k++) {
+        x[2 + k] = s[k] ? eg__get_at(s[k], i) : 0;
+    }
+    f(o, x);
+    for (int k = 0; k < EG__OPTIM_STATES; k++) {
+        if (s[k]) {
+            eg__set_at(s[k], i, x[2 + k]);
+        }
+    }
+    if (m) {
+        eg__set_at(m, i, x[0]);
+        x[0] = eg__get_at(m, i);
+    }
+    eg__set_at(p, i, x[0]);
+}
+
+static eg_status each(const eg__call *c, rule *f)
+{
+    const eg__optim_opts *opts = c->opts;
+    for (int t = 0; t < c->nin; t += EG__OPTIM_SLOTS) {
+        const eg__optim_group *o = &opts->groups[opts->group[t / EG__OPTIM_SLOTS]];
+        const eg_tensor *p = c->in[t], *g = c->in[t + EG__OPTIM_GRADIENT];
+        const bool by_row = o->lazy && p->ndim > 1 && p->n;
+        const int64_t row = by_row ? p->n / p->shape[0] : p->n;
+        for (int64_t at = 0; g && at < p->n; at += row) {
+            bool moves = !by_row;
+            for (int64_t i = at; i < at + row && !moves; i++) {
+                moves = eg__get_at(g, i) != 0;
             }
-            eg__set_at(p, i, v - o->lr * d);
+            for (int64_t i = at; i < at + row && moves; i++) {
+                element(o, c->in + t, i, f);
+            }
         }
     }
     return EG_OK;
 }
 
-eg_status eg__ref_adam_update(const eg__call *c)
+static void sgd(const eg__optim_group *o, double *x)
 {
-    const eg__optim_opts *o = c->opts;
-    for (int t = 0; t < c->nin; t += o->slots) {
-        eg_tensor *p = c->in[t], *g = c->in[t + 1], *m = c->in[t + 2], *s = c->in[t + 3];
-        for (int64_t i = 0; g && i < p->n; i++) {
-            double v = eg__get_at(p, i), d = eg__get_at(g, i) + o->decay * v;
-            double first = o->beta1 * eg__get_at(m, i) + (1 - o->beta1) * d;
-            double second = o->beta2 * eg__get_at(s, i) + (1 - o->beta2) * d * d;
-            eg__set_at(m, i, first);
-            eg__set_at(s, i, second);
-            eg__set_at(p, i, o->shrink * v - o->lr * first / (sqrt(second) * o->gain + o->eps));
+    x[2] = o->beta1 * x[2] + o->gain * x[1];
+    x[0] -= o->lr * (o->nesterov ? x[1] + o->beta1 * x[2] : x[2]);
+}
+
+static void adam(const eg__optim_group *o, double *x)
+{
+    x[2] = o->beta1 * x[2] + (1 - o->beta1) * x[1];
+    x[3] = o->beta2 * x[3] + (1 - o->beta2) * x[1] * x[1];
+    double step = o->lr * x[2] + o->fresh * x[1];
+    x[0] = o->shrink * x[0] - step / (sqrt(x[3]) * o->gain + o->eps);
+}
+
+static void adamax(const eg__optim_group *o, double *x)
+{
+    x[2] = o->beta1 * x[2] + (1 - o->beta1) * x[1];
+    x[3] = fmax(o->beta2 * x[3], fabs(x[1]) + o->eps);
+    x[0] -= o->lr * x[2] / x[3];
+}
+
+/* States: of the squares, momentum, of the gradients (centered). */
+static void rmsprop(const eg__optim_group *o, double *x)
+{
+    x[2] = o->beta2 * x[2] + (1 - o->beta2) * x[1] * x[1];
+    x[4] = o->beta2 * x[4] + (1 - o->beta2) * x[1];
+    double spread = o->centered ? x[2] - x[4] * x[4] : x[2];
+    double step = o->gain * x[1] / (sqrt((spread < 0 ? 0 : spread) + o->inside) + o->eps);
+    x[3] = o->beta1 * x[3] + step;
+    x[0] -= o->lr * x[3];
+}
+
+static void adagrad(const eg__optim_group *o, double *x)
+{
+    x[2] += x[1] * x[1];
+    x[0] -= o->lr * x[1] / (sqrt(x[2]) + o->eps);
+}
+
+static void adadelta(const eg__optim_group *o, double *x)
+{
+    x[2] = o->beta2 * x[2] + (1 - o->beta2) * x[1] * x[1];
+    double step = sqrt(x[3] + o->eps) / sqrt(x[2] + o->eps) * x[1];
+    x[3] = o->beta2 * x[3] + (1 - o->beta2) * step * step;
+    x[0] -= o->lr * step;
+}
+
+/* low: l1, high: l2. */
+static void ftrl(const eg__optim_group *o, double *x)
+{
+    double before = pow(x[2], o->power);
+    x[2] += x[1] * x[1];
+    double after = pow(x[2], o->power);
+    x[3] += x[1] - (after - before) / o->lr * x[0];
+    double cut = x[3] > 0 ? o->low : -o->low;
+    x[0] = fabs(x[3]) <= o->low ? 0 : (cut - x[3]) / (after / o->lr + 2 * o->high);
+}
+
+/* States: the last gradient, the size of the step; low and high: its limits. */
+static void rprop(const eg__optim_group *o, double *x)
+{
+    double turn = x[1] * x[2];
+    double factor = turn > 0 ? o->beta2 : turn < 0 ? o->beta1 : 1;
+    x[3] = fmin(fmax(x[3] * factor, o->low), o->high);
+    x[2] = turn < 0 ? 0 : x[1];
+    x[0] -= x[2] > 0 ? x[3] : x[2] < 0 ? -x[3] : 0;
+}
+
+#define UPDATE(name)                                                                               \
+    eg_status eg__ref_##name##_update(const eg__call *c)                                           \
+    {                                                                                              \
+        return each(c, name);                                                                      \
+    }
+UPDATE(sgd)
+UPDATE(adam)
+UPDATE(adamax)
+UPDATE(rmsprop)
+UPDATE(adagrad)
+UPDATE(adadelta)
+UPDATE(ftrl)
+UPDATE(rprop)
+
+/* Once NaN, the largest stays it: no comparison holds. */
+eg_status eg__ref_total_norm(const eg__call *c)
+{
+    const double p = ((const eg__total_norm_opts *)c->opts)->p;
+    double total = 0;
+    for (int t = 0; t < c->nin; t++) {
+        for (int64_t i = 0; c->in[t] && i < c->in[t]->n; i++) {
+            double v = fabs(eg__get_at(c->in[t], i));
+            if (isinf(p)) {
+                total = v > total || isnan(v) ? v : total;
+            } else {
+                total += p == 1 ? v : v * v;
+            }
         }
     }
+    eg__set_at(c->out[0], 0, p == 2 ? sqrt(total) : total);
     return EG_OK;
 }

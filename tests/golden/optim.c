@@ -12,18 +12,70 @@ static eg_optim *sgd(const golden_case *c, eg_parameters list)
                       .nesterov = golden_number(c, "nesterov", 0) != 0);
 }
 
+/* A pair of numbers, both 0 without such a key. */
+static void pair(const golden_case *c, const char *key, double *first, double *second)
+{
+    *first = *second = 0;
+    if (golden_has(c, key)) {
+        sscanf(golden_word(c, key), "%lf,%lf", first, second);
+    }
+}
+
 /* AdamW decays by 0.01 where its case does not say. */
 static eg_optim *adam(const golden_case *c, eg_parameters list)
 {
     bool decoupled = !strcmp(c->op, "adamw");
-    double beta1 = 0, beta2 = 0;
-    if (golden_has(c, "betas")) {
-        sscanf(golden_word(c, "betas"), "%lf,%lf", &beta1, &beta2);
-    }
+    double beta1, beta2;
+    pair(c, "betas", &beta1, &beta2);
     return eg_adam_new(list, .lr = golden_number(c, "lr", 0), .beta1 = beta1, .beta2 = beta2,
                        .eps = golden_number(c, "eps", 0),
                        .weight_decay = golden_number(c, "weight_decay", decoupled ? 0.01 : 0),
                        .decoupled = decoupled);
+}
+
+#define NUMBER(key) golden_number(c, key, 0)
+
+static eg_optim *others(const golden_case *c, eg_parameters list)
+{
+    double beta1, beta2, eta_minus, eta_plus, least, most;
+    pair(c, "betas", &beta1, &beta2);
+    pair(c, "etas", &eta_minus, &eta_plus);
+    pair(c, "step_sizes", &least, &most);
+    const double lr = NUMBER("lr"), eps = NUMBER("eps"), decay = NUMBER("weight_decay");
+    if (!strcmp(c->op, "rmsprop")) {
+        return eg_rmsprop_new(list, .lr = lr, .alpha = NUMBER("alpha"), .eps = eps,
+                              .momentum = NUMBER("momentum"), .weight_decay = decay,
+                              .centered = NUMBER("centered") != 0);
+    }
+    if (!strcmp(c->op, "adagrad")) {
+        return eg_adagrad_new(list, .lr = lr, .lr_decay = NUMBER("lr_decay"), .eps = eps,
+                              .initial_accumulator_value = NUMBER("initial_accumulator_value"),
+                              .weight_decay = decay);
+    }
+    if (!strcmp(c->op, "adadelta")) {
+        return eg_adadelta_new(list, .lr = lr, .rho = NUMBER("rho"), .eps = eps,
+                               .weight_decay = decay);
+    }
+    if (!strcmp(c->op, "adamax")) {
+        return eg_adamax_new(list, .lr = lr, .beta1 = beta1, .beta2 = beta2, .eps = eps,
+                             .weight_decay = decay);
+    }
+    if (!strcmp(c->op, "nadam")) {
+        return eg_nadam_new(list, .lr = lr, .beta1 = beta1, .beta2 = beta2, .eps = eps,
+                            .momentum_decay = NUMBER("momentum_decay"), .weight_decay = decay);
+    }
+    if (!strcmp(c->op, "radam")) {
+        return eg_radam_new(list, .lr = lr, .beta1 = beta1, .beta2 = beta2, .eps = eps,
+                            .weight_decay = decay);
+    }
+    return eg_rprop_new(list, .lr = lr, .eta_minus = eta_minus, .eta_plus = eta_plus,
+                        .step_min = least, .step_max = most);
+}
+
+static eg_optim *make(const golden_case *c, eg_parameters list)
+{
+    bool adams = !strcmp(c->op, "adam") || !strcmp(c->op, "adamw");
+    return !strcmp(c->op, "sgd") ? sgd(c, list) : adams ? adam(c, list) : others(c, list);
 }
 
 /* The parameter after each step, one behind the other. */
@@ -31,7 +83,7 @@ static eg_tensor *path(const golden_case *c)
 {
     eg_tensor *parameter = eg_parameter(eg_copy(c->x[0])), *after[STEPS];
     eg_parameters list = {.tensors = &parameter, .count = 1};
-    eg_optim *optim = !strcmp(c->op, "sgd") ? sgd(c, list) : adam(c, list);
+    eg_optim *optim = make(c, list);
     int steps = (int)eg_size(c->x[1], 0), done = 0;
     for (eg_status status = EG_OK; status == EG_OK && done < steps && done < STEPS; done++) {
         eg_tensor *gradient = eg_contiguous(eg_select(c->x[1], 0, done));
@@ -44,5 +96,83 @@ static eg_tensor *path(const golden_case *c)
     return y;
 }
 
+/* The gradients and, as the extra tensor, the norm they had. */
+static bool clip_norm(const golden_case *c, eg_tensor **out)
+{
+    double norm, expected = eg_item(c->extra);
+    for (int i = 0; i < c->nx; i++) {
+        out[i] = eg_copy(c->x[i]);
+    }
+    if (eg_clip_grad_norm(out, c->nx, NUMBER("max_norm"), &norm, .p = NUMBER("p"), .eps = 1e-6)) {
+        return false;
+    }
+    double tolerance = eg_dtype_of(out[0]) == EG_F64 ? 1e-12 : 1e-6;
+    if (!(fabs(norm - expected) <= tolerance * expected)) {
+        printf("  %s: the norm is %.17g, expected %.17g\n", c->name, norm, expected);
+        return false;
+    }
+    return true;
+}
+
+static eg_schedule plan(const golden_case *c)
+{
+    const char *kind = c->op + strlen("schedule_");
+    eg_schedule s = EG_SCHEDULE(.lr = NUMBER("lr"), .factor = NUMBER("gamma"), .steps = 1);
+    if (!strcmp(kind, "step")) {
+        s.kind = EG_RATE_STEP;
+        s.steps = (int64_t)NUMBER("step_size");
+    } else if (!strcmp(kind, "multistep")) {
+        s.kind = EG_RATE_MULTI_STEP;
+        golden_list(c, "milestones", s.at);
+    } else if (!strcmp(kind, "exponential")) {
+        s.kind = EG_RATE_EXPONENTIAL;
+    } else if (!strcmp(kind, "linear")) {
+        s.kind = EG_RATE_POLYNOMIAL;
+        s.steps = (int64_t)NUMBER("total_iters");
+        s.end = s.lr * NUMBER("end_factor");
+        s.lr *= NUMBER("start_factor");
+    } else if (!strcmp(kind, "polynomial")) {
+        s.kind = EG_RATE_POLYNOMIAL;
+        s.steps = (int64_t)NUMBER("total_iters");
+        s.power = NUMBER("power");
+    } else if (!strcmp(kind, "cosine")) {
+        s.kind = EG_RATE_COSINE;
+        s.steps = (int64_t)NUMBER("T_max");
+        s.end = NUMBER("eta_min");
+        s.cycle = true;
+    } else if (!strcmp(kind, "cosine_restarts")) {
+        s.kind = EG_RATE_COSINE_RESTARTS;
+        s.steps = (int64_t)NUMBER("T_0");
+        s.multiply = (int64_t)NUMBER("T_mult");
+        s.end = NUMBER("eta_min");
+    } else {
+        s.kind = EG_RATE_ONE_CYCLE;
+        s.lr = NUMBER("max_lr");
+        s.steps = (int64_t)NUMBER("total_steps");
+        s.peak = NUMBER("pct_start");
+        s.linear = golden_is(c, "anneal_strategy", "linear");
+    }
+    return s;
+}
+
+static eg_tensor *rates(const golden_case *c)
+{
+    double y[STEPS];
+    const eg_schedule s = plan(c);
+    for (int t = 0; t < STEPS; t++) {
+        y[t] = eg_schedule_at(&s, t);
+    }
+    return eg_from(EG_SHAPE(STEPS), EG_F64, y);
+}
+
 GOLDEN_ROWS(optim, {.op = "sgd", .one = path}, {.op = "adam", .one = path},
             {.op = "adamw", .one = path})
+GOLDEN_ROWS(optim_more, {.op = "rmsprop", .one = path}, {.op = "adagrad", .one = path},
+            {.op = "adadelta", .one = path}, {.op = "adamax", .one = path},
+            {.op = "nadam", .one = path}, {.op = "radam", .one = path}, {.op = "rprop", .one = path})
+GOLDEN_ROWS(clip, {.op = "clip_grad_norm", .many = clip_norm})
+GOLDEN_ROWS(schedule, {.op = "schedule_step", .one = rates},
+            {.op = "schedule_multistep", .one = rates}, {.op = "schedule_exponential", .one = rates},
+            {.op = "schedule_linear", .one = rates}, {.op = "schedule_polynomial", .one = rates},
+            {.op = "schedule_cosine", .one = rates}, {.op = "schedule_cosine_restarts", .one = rates},
+            {.op = "schedule_one_cycle", .one = rates})

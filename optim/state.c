@@ -1,0 +1,89 @@
+/* state.c - where training stands, as a map of tensors. */
+#include <stdlib.h>
+
+#include "lib/io/assign.h"
+#include "optim/optim.h"
+
+/* ---- numbers in maps ----------------------------------------------------------------------- */
+
+eg_status eg__put_number(eg_tensors *map, const char *name, double value, eg_dtype dtype)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *t = s.depth ? eg_scalar(value, dtype) : NULL;
+    eg_status st = t ? eg_tensors_set(map, name, t) : eg__why();
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    return st;
+}
+
+eg_status eg__get_number(const char *op, const eg_tensors *map, const char *name, double least,
+                         double *value)
+{
+    const eg_tensor *t = eg_tensors_has(map, name) ? eg_tensors_get(map, name) : NULL;
+    double v = t && t->n == 1 ? eg_item(t) : *value;
+    if (!(v >= least) || !isfinite(v)) {
+        return eg__fail(EG_EFORMAT, op, "\"%s\" is %g; nothing was loaded", name, v);
+    }
+    *value = v;
+    return EG_OK;
+}
+
+/* ---- optimizers ---------------------------------------------------------------------------- */
+
+static eg_status put_state(const eg_optim *o, eg_tensors *map, int i, int slot, const char *what)
+{
+    static const char op[] = "eg_optim_state";
+    eg_tensor *t = o->in[i * EG__OPTIM_SLOTS + slot];
+    if (!t) {
+        return EG_OK;
+    }
+    char *name = eg__joined(op, o->names[i], ".", what);
+    eg_status st = !name ? eg__why()
+                   : eg_tensors_has(map, name)
+                       ? eg__fail(EG_EINVAL, op, "two states are named \"%.160s\"", name)
+                       : eg_tensors_set(map, name, t);
+    free(name);
+    return st;
+}
+
+eg_tensors *eg_optim_state(eg_optim *o)
+{
+    eg_tensors *map = o ? eg_tensors_new() : NULL;
+    if (!map) {
+        return o ? NULL : (eg__null_argument("eg_optim_state", "optim"), NULL);
+    }
+    eg_status st = eg__put_number(map, "steps", (double)o->steps, EG_I64);
+    st = st ? st : eg__put_number(map, "lr", o->lr, EG_F64);
+    for (int i = 0; i < o->count && !st; i++) {
+        st = o->names[i] ? put_state(o, map, i, EG__OPTIM_MASTER, "master") : EG_OK;
+        for (int k = 0; k < EG__OPTIM_STATES && o->names[i] && !st; k++) {
+            st = put_state(o, map, i, EG__OPTIM_STATE + k, o->slot[k]);
+        }
+    }
+    if (st) {
+        eg_tensors_free(map);
+        return NULL;
+    }
+    return map;
+}
+
+eg_status eg_optim_load_state(eg_optim *o, const eg_tensors *map)
+{
+    static const char op[] = "eg_optim_load_state";
+    if (!o || !map) {
+        return eg__null_argument(op, o ? "map" : "optim");
+    }
+    double steps = 0, lr = 0;
+    if (eg__get_number(op, map, "steps", 0, &steps) || eg__get_number(op, map, "lr", 0, &lr)) {
+        return eg__why();
+    }
+    eg_tensors *own = eg_optim_state(o);
+    eg_status st = own ? eg__tensors_assign(op, own, map, false, false) : eg__why();
+    eg_tensors_free(own);
+    if (!st) {
+        o->steps = (int64_t)steps;
+        o->lr = lr;
+    }
+    return st;
+}
