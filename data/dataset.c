@@ -64,9 +64,7 @@ eg_left_out eg_dataset_left_out(const eg_dataset *d)
     return sum;
 }
 
-/* A failure on the way is a step like any other, and leaves no words; but without memory the samples to come
- * would be different ones. */
-static eg_status skip_by_next(eg_dataset *d, int64_t n, int64_t *done)
+eg_status eg__skip_by_next(eg_dataset *d, int64_t n, int64_t *done)
 {
     eg_error was = *eg_last_error();
     for (*done = 0; *done < n; ++*done) {
@@ -87,7 +85,7 @@ static eg_status skip_by_next(eg_dataset *d, int64_t n, int64_t *done)
 eg_status eg__skip(eg_dataset *d, int64_t n, int64_t *done)
 {
     *done = 0;
-    return n < 1 ? EG_OK : d->is->skip ? d->is->skip(d, n, done) : skip_by_next(d, n, done);
+    return n < 1 ? EG_OK : d->is->skip ? d->is->skip(d, n, done) : eg__skip_by_next(d, n, done);
 }
 
 /* ---- samples ------------------------------------------------------------------------------------- */

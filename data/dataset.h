@@ -58,6 +58,9 @@ eg_dataset *eg__dataset_new(const eg__dataset_class *is, size_t size, eg_dataset
 eg_status eg__start(eg_dataset *d, uint64_t epoch);
 eg_status eg__next(eg_dataset *d, eg__sample *s);
 eg_status eg__skip(eg_dataset *d, int64_t n, int64_t *done);
+/* By making the samples. A failure on the way is a step like any other, and leaves no words; but EG_ENOMEM is
+ * passed on: the samples to come would be different ones. */
+eg_status eg__skip_by_next(eg_dataset *d, int64_t n, int64_t *done);
 void eg__left_out(const eg_dataset *d, eg_left_out *sum);
 
 void eg__sample_release(eg__sample *s);

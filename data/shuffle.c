@@ -7,7 +7,8 @@ typedef struct shuffle {
     eg_dataset d;
     uint64_t seed, state;
     int64_t size, held;
-    bool dry; /* upstream has ended */
+    int64_t read; /* steps taken upstream */
+    bool dry;     /* it has ended */
     eg__sample *buffer;
 } shuffle;
 
@@ -22,10 +23,18 @@ static eg_status shuffle_start(eg_dataset *d, uint64_t epoch)
 {
     shuffle *s = (shuffle *)d;
     shuffle_empty(s);
+    s->read = 0;
     s->dry = false;
     s->state = s->seed;
     s->state = eg__draw(&s->state) ^ (epoch * 0xd1342543de82ef95u + 1);
     return eg__start(d->from, epoch);
+}
+
+/* The next sample's place in the buffer. */
+static int64_t pick(shuffle *s)
+{
+    /* The bias of the remainder is below 2^-40 for any buffer that fits memory. */
+    return (int64_t)(eg__draw(&s->state) % (uint64_t)s->held);
 }
 
 static eg_status shuffle_next(eg_dataset *d, eg__sample *out)
@@ -33,6 +42,7 @@ static eg_status shuffle_next(eg_dataset *d, eg__sample *out)
     shuffle *s = (shuffle *)d;
     while (!s->dry && s->held < s->size) {
         eg_status st = eg__next(d->from, &s->buffer[s->held]);
+        s->read++;
         if (st) {
             return st;
         }
@@ -40,12 +50,97 @@ static eg_status shuffle_next(eg_dataset *d, eg__sample *out)
         s->held += !s->dry;
     }
     if (s->held) {
-        /* The bias of the remainder is below 2^-40 for any buffer that fits memory. */
-        int64_t k = (int64_t)(eg__draw(&s->state) % (uint64_t)s->held);
+        int64_t k = pick(s);
         *out = s->buffer[k];
         s->buffer[k] = s->buffer[--s->held];
     }
     return EG_OK;
+}
+
+/* ---- skipping: only samples that stay in the buffer are made ------------------------------------------- */
+
+typedef struct plan {
+    int64_t step, place; /* the step upstream that fills a place of the buffer, -1: it is full already */
+} plan;
+
+/* Draws as next would, with step numbers in place of samples. */
+static int64_t draw_steps(shuffle *s, plan *p, int64_t n, int64_t count, int64_t *read)
+{
+    int64_t done = 0;
+    for (int64_t i = 0; i < s->held; i++) {
+        p[i].step = -1;
+    }
+    for (*read = s->read; done < n; done++) {
+        for (; *read < count && s->held < s->size; s->held++) {
+            s->buffer[s->held].n = 0;
+            p[s->held].step = (*read)++;
+        }
+        if (s->held == 0) {
+            break;
+        }
+        int64_t k = pick(s);
+        eg__sample_release(&s->buffer[k]);
+        s->buffer[k] = s->buffer[--s->held];
+        p[k].step = p[s->held].step;
+    }
+    return done;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    int64_t x = ((const plan *)a)->step, y = ((const plan *)b)->step;
+    return (x > y) - (x < y);
+}
+
+static eg_status advance(shuffle *s, int64_t to)
+{
+    int64_t done;
+    eg_status st = eg__skip(s->d.from, to - s->read, &done);
+    s->read = to;
+    return st;
+}
+
+/* Makes the samples that are still planned; places left empty by a failure are closed. */
+static eg_status fill_places(shuffle *s, plan *p, int64_t read)
+{
+    eg_status st = EG_OK;
+    int64_t n = 0, held = 0;
+    for (int64_t i = 0; i < s->held; i++) {
+        if (p[i].step >= 0) {
+            p[n++] = (plan){p[i].step, i};
+        }
+    }
+    qsort(p, (size_t)n, sizeof *p, by_step);
+    for (int64_t i = 0; i < n && !st; i++) {
+        st = advance(s, p[i].step);
+        st = st ? st : eg__next(s->d.from, &s->buffer[p[i].place]);
+        s->read++;
+    }
+    st = st ? st : advance(s, read);
+    for (int64_t i = 0; i < s->held; i++) {
+        if (s->buffer[i].n) {
+            s->buffer[held++] = s->buffer[i];
+        }
+    }
+    s->held = held;
+    return st;
+}
+
+static eg_status shuffle_skip(eg_dataset *d, int64_t n, int64_t *done)
+{
+    shuffle *s = (shuffle *)d;
+    int64_t count = eg_dataset_count(d->from), read;
+    if (count < 0 || n < s->size / 4) { /* the end cannot be foreseen, or it would not pay */
+        return eg__skip_by_next(d, n, done);
+    }
+    plan *p = eg__malloc((size_t)s->size * sizeof *p);
+    if (!p) {
+        return eg__no_memory(d->is->name, s->size * (int64_t)sizeof *p);
+    }
+    *done = draw_steps(s, p, n, count, &read);
+    eg_status st = fill_places(s, p, read);
+    free(p);
+    return st;
 }
 
 static void shuffle_free(eg_dataset *d)
@@ -55,8 +150,11 @@ static void shuffle_free(eg_dataset *d)
     free(s->buffer);
 }
 
-static const eg__dataset_class shuffle_class = {
-    .name = "eg_dataset_shuffle", .start = shuffle_start, .next = shuffle_next, .free = shuffle_free};
+static const eg__dataset_class shuffle_class = {.name = "eg_dataset_shuffle",
+                                                .start = shuffle_start,
+                                                .next = shuffle_next,
+                                                .skip = shuffle_skip,
+                                                .free = shuffle_free};
 
 eg_dataset *eg_dataset_shuffle_with(eg_dataset *from, int64_t buffer, const eg_shuffle_options *o)
 {
