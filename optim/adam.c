@@ -57,9 +57,10 @@ static void fill_nadam(eg_optim *base, eg__optim_group *g)
         a->at = 0;
         a->product = 1;
     }
-    while (a->at < base->steps) {
+    while (a->at < base->steps && a->product > 0) {
         a->product *= nadam_momentum(a, ++a->at);
     }
+    a->at = base->steps; /* a product of 0 stays it */
     double now = nadam_momentum(a, a->at), next = nadam_momentum(a, a->at + 1);
     g->lr = lr * next / (1 - a->product * next);
     g->fresh = lr * (1 - now) / (1 - a->product);

@@ -238,7 +238,7 @@ eg_status eg_ema_load_state(eg_ema *e, const eg_tensors *map)
         return eg__fail(EG_ESTATE, op, "the averages are swapped in: swap back first");
     }
     double updates = 0;
-    if (eg__get_number(op, map, "updates", 0, &updates)) {
+    if (eg__get_number(op, map, "updates", 0, eg__most_steps, &updates)) {
         return eg__why();
     }
     eg_tensors *own = eg_ema_state(e);

@@ -14,6 +14,7 @@ enum {
     EG__MAX_PARAMETERS = 10000,
     EG__MAX_GROUPS = 64,
 };
+static const double eg__most_steps = 0x1p53; /* of a count in a file: a double can say it */
 
 typedef struct eg__optim_rule {
     const eg__op *op;   /* the row whose kernel updates all parameters */
@@ -71,9 +72,9 @@ eg_status eg__clip_options(const char *op, const eg_clip_options *options, eg_cl
 
 /* One number in a map. */
 eg_status eg__put_number(eg_tensors *map, const char *name, double value, eg_dtype dtype);
-/* Reads it, or says that it is missing or below least; NaN passes only where no least is asked. */
+/* Reads it, or says that it is not in least..most; one that is not there leaves *value as it is. */
 eg_status eg__get_number(const char *op, const eg_tensors *map, const char *name, double least,
-                         double *value);
+                         double most, double *value);
 
 /* An option in least..most, or words. */
 eg_status eg__optim_range(const char *op, const char *what, double v, double least, double most);

@@ -105,9 +105,9 @@ eg_status eg_scaler_load_state(eg_scaler *s, const eg_tensors *map)
         return eg__null_argument(op, s ? "map" : "scaler");
     }
     double scale = s->scale, good = 0, skipped = 0;
-    if (eg__get_number(op, map, "scale", 0x1p-1000, &scale) ||
-        eg__get_number(op, map, "good", 0, &good) ||
-        eg__get_number(op, map, "skipped", 0, &skipped)) {
+    if (eg__get_number(op, map, "scale", 0x1p-1000, (double)INFINITY, &scale) ||
+        eg__get_number(op, map, "good", 0, eg__most_steps, &good) ||
+        eg__get_number(op, map, "skipped", 0, eg__most_steps, &skipped)) {
         return eg__why();
     }
     eg_tensors *own = eg_scaler_state(s);

@@ -18,11 +18,11 @@ eg_status eg__put_number(eg_tensors *map, const char *name, double value, eg_dty
 }
 
 eg_status eg__get_number(const char *op, const eg_tensors *map, const char *name, double least,
-                         double *value)
+                         double most, double *value)
 {
     const eg_tensor *t = eg_tensors_has(map, name) ? eg_tensors_get(map, name) : NULL;
     double v = t && t->n == 1 ? eg_item(t) : *value;
-    if (!(v >= least) || !isfinite(v)) {
+    if (!(v >= least && v <= most) || !isfinite(v)) {
         return eg__fail(EG_EFORMAT, op, "\"%s\" is %g; nothing was loaded", name, v);
     }
     *value = v;
@@ -75,7 +75,8 @@ eg_status eg_optim_load_state(eg_optim *o, const eg_tensors *map)
         return eg__null_argument(op, o ? "map" : "optim");
     }
     double steps = 0, lr = 0;
-    if (eg__get_number(op, map, "steps", 0, &steps) || eg__get_number(op, map, "lr", 0, &lr)) {
+    if (eg__get_number(op, map, "steps", 0, eg__most_steps, &steps) ||
+        eg__get_number(op, map, "lr", 0, (double)INFINITY, &lr)) {
         return eg__why();
     }
     eg_tensors *own = eg_optim_state(o);

@@ -146,6 +146,7 @@ EGT(states_that_do_not_fit)
         {"fc.weight.exp_avg_sq", 1, EG_F32, EG_ESHAPE, "\"fc.weight.exp_avg_sq\""},
         {"steps", NAN, EG_I64, EG_EFORMAT, "missing: \"steps\""},
         {"steps", -1, EG_I64, EG_EFORMAT, "\"steps\" is -1"},
+        {"steps", 0x1p60, EG_I64, EG_EFORMAT, "\"steps\" is 1.15"},
         {"steps", 1, EG_F64, EG_EDTYPE, "\"steps\""},
         {"lr", -2, EG_F64, EG_EFORMAT, "\"lr\" is -2"},
         {"lr", (double)INFINITY, EG_F64, EG_EFORMAT, "\"lr\" is inf"},
