@@ -1,5 +1,4 @@
 /* digits.c - trains a small convolutional network to read digits, eagerly, and shows what it learned. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "../common/args.h"
@@ -15,26 +14,21 @@ typedef struct options {
     bool smoke;
 } options;
 
-/* Half a cosine from the full rate down to nothing. */
-static double rate(const options *o, int64_t step, int64_t steps)
-{
-    return o->lr * 0.5 * (1 + cos(acos(-1) * (double)step / (double)steps));
-}
-
 /* Trains for o->steps steps and notes each one's loss; the number of steps done, or -1. */
 static int64_t train(const options *o, eg_module *net, eg_dataset *digits, double *losses)
 {
     eg_optim *adam = eg_adam_new(eg_module_parameters(net), .lr = o->lr);
     progress bar;
     int64_t step = 0;
-    bool ok = adam != NULL;
+    /* Half a cosine from the full rate down to nothing. */
+    eg_schedule plan = EG_SCHEDULE(.kind = EG_RATE_COSINE, .lr = o->lr, .steps = o->steps);
+    bool ok = eg_optim_follow(adam, &plan) == EG_OK;
     progress_start(&bar, "training", o->steps, "steps");
     while (ok && step < o->steps) {
         EG_FOR_EACH(sample, digits) {
             eg_tape tape = eg_tape_open();
             eg_tensor *loss = eg_cross_entropy(eg_module_forward(net, sample[0]), sample[1]);
-            ok = eg_optim_set_rate(adam, rate(o, step, o->steps)) == EG_OK &&
-                 eg_optim_minimize(adam, tape, loss) == EG_OK;
+            ok = eg_optim_minimize(adam, tape, loss) == EG_OK;
             if (!ok) {
                 break;
             }
