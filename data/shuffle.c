@@ -166,7 +166,7 @@ eg_dataset *eg_dataset_shuffle_with(eg_dataset *from, int64_t buffer, const eg_s
         return eg__fail_null(EG_EINVAL, shuffle_class.name, "buffer is %lld, must be 1 or more",
                              (long long)buffer);
     }
-    int64_t count = eg_dataset_count(from), size = count >= 0 ? eg__min(buffer, count + 1) : buffer;
+    int64_t count = eg_dataset_count(from), size = count >= 0 && count < buffer ? count + 1 : buffer;
     shuffle *s = (shuffle *)eg__dataset_new(&shuffle_class, sizeof *s, from);
     if (!s) {
         return NULL;

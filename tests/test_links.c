@@ -179,6 +179,9 @@ EGT(which_samples_and_where)
     indices(eg_dataset_filter(source(6), odd, NULL), 1, 3, (int[]){1, 3, 5});
     indices(eg_dataset_repeat(source(2), 3), 1, 6, (int[]){0, 1, 0, 1, 0, 1});
     indices(eg_dataset_repeat(source(0), 0), 1, 0, NULL);
+    indices(eg_dataset_take(eg_dataset_shuffle(source(INT64_MAX), 1), 2), 1, 2, (int[]){0, 1});
+    indices(eg_dataset_take(eg_dataset_shard(eg_dataset_skip(source(INT64_MAX), INT64_MAX - 3), 5, INT64_MAX), 9), 0,
+            0, NULL);
     indices(eg_dataset_concat((eg_dataset *[]){source(2), source(3)}, 2), 1, 5, (int[]){0, 1, 0, 1, 2});
     indices(eg_dataset_interleave((eg_dataset *[]){source(4), source(1), source(3)}, 3, 2), 1, 8,
             (int[]){0, 1, 0, 0, 1, 2, 3, 2});

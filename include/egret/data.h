@@ -7,8 +7,8 @@
  *     }
  *
  * A sample is a few tensors. This page has the sources, walking and positions; data/chain.h what is chained
- * behind a source: map, shuffle, batch and so on. Each constructor takes over the datasets it is given: freeing
- * the last one frees the chain, and a NULL given frees the others and gives NULL.
+ * behind a source: map, shuffle, batch and so on. Each constructor takes over the datasets it is given, also when
+ * it fails: freeing the last one frees the chain, and a NULL among them frees the others and gives NULL.
  *
  * Everything is deterministic from the seeds and the number of the pass, however many threads make samples: the
  * user's functions find the thread's random numbers (eg_uniform and the like) started anew at each call, by the

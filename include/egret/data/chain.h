@@ -1,5 +1,9 @@
 /* chain.h - the links of a chain of datasets: what can be done to the samples of a source.
  *
+ *     d = eg_dataset_shuffle(eg_dataset_shard(files, rank, ranks), 10000, .seed = seed);
+ *     d = eg_dataset_tolerate(eg_dataset_map(d, decode, NULL, .workers = 8, .seed = seed), .most = 100);
+ *     d = eg_dataset_prefetch(eg_dataset_batch(d, 64, .drop_last = true), 2);
+ *
  * A failure before or in a link takes one step of a pass, as a sample does, and ends the pass unless
  * eg_dataset_tolerate stands behind. All constructors: EG_EINVAL for a number out of range, EG_ENOMEM. */
 #ifndef EGRET_DATA_CHAIN_H
