@@ -260,6 +260,16 @@ eg_status eg_saver_restore_with(eg_saver *s, int64_t *step, const eg_restore_opt
     return st;
 }
 
+int64_t eg_saver_latest(const eg_saver *s)
+{
+    int64_t *steps, count, latest = -1;
+    if (s && !eg__folder_steps("eg_saver_latest", s->folder, &steps, &count)) {
+        latest = count ? steps[count - 1] : -1;
+        free(steps);
+    }
+    return latest;
+}
+
 eg_status eg_saver_restore_from_with(eg_saver *s, const char *path, int64_t *step,
                                      const eg_restore_options *options)
 {

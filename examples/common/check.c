@@ -8,7 +8,7 @@
 
 #include "download.h"
 #include "heatmap.h"
-#include "run_options.h"
+#include "run.h"
 #include "write_png.h"
 #ifdef EXAMPLES_GIF
 #include "gif.h"
@@ -104,25 +104,35 @@ static int get(int count, char **word)
     return explain(download_get(&d, word[2], &why), &why);
 }
 
-static int run(int argc, char **argv)
+/* A run that counts its steps. */
+static bool count_steps(run *r)
+{
+    int64_t step = 0, sum = 0;
+    bool good = eg_saver_number(r->saver, "sum", &sum) == EG_OK && run_resume(r, &step);
+    while (good && step < r->options->steps) {
+        eg_exp(eg_ones(EG_SHAPE(3), EG_F32));
+        sum += ++step;
+        good = run_log(r, step, EG_REAL("half", (double)step / 2), EG_TEXT("word", "so"), EG_INTEGER("sum", sum)) &&
+               eg_saver_save(r->saver, step) == EG_OK;
+    }
+    printf("sum %lld\n", (long long)sum);
+    return good;
+}
+
+static int try_run(int argc, char **argv)
 {
     run_options o;
     const arg table[] = {RUN_OPTIONS(&o, "a folder", "3", "64")};
     args line = {.program = "common-check run",
-                 .about = "Runs one op.",
+                 .about = "Counts steps.",
                  .table = table,
                  .count = ARG_COUNT(table)};
-    run_folder folder;
-    problem why;
     int status;
     if (!args_parse(&line, argc, argv, &status)) {
         return status;
     }
-    if (!run_begin(&o, "check", &folder, &why)) {
-        return explain(false, &why);
-    }
-    eg_exp(eg_ones(EG_SHAPE(3), EG_F32));
-    return explain(run_end(&o, &folder, &why), &why);
+    run r;
+    return run_end(&r, run_begin(&r, &o, "check") && count_steps(&r));
 }
 
 int main(int argc, char **argv)
@@ -138,7 +148,7 @@ int main(int argc, char **argv)
         return get(argc - 2, argv + 2);
     }
     if (strcmp(verb, "run") == 0) {
-        return run(argc - 1, argv + 1);
+        return try_run(argc - 1, argv + 1);
     }
     fprintf(stderr, "usage: common-check heatmap PNG | film GIF gray|few|many|none|wrong | "
                     "get URL SHA256 FOLDER [UNPACK] | run OPTIONS\n");

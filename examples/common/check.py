@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import http.server
 import io
+import json
 import os
 import struct
 import subprocess
@@ -262,6 +263,34 @@ def downloads(at):
     server.shutdown()
 
 
+# ---- runs -----------------------------------------------------------------------------------------------------
+
+def runs(at):
+    out = at + "/run"
+    said = run("run", "--profile", "--threads", "1", "--steps", "3", "--out", out)
+    trace = json.load(open(out + "/trace.json"))
+    check("the profile tells of the op", "sum 6" in said and "exp" in said
+          and any(e["name"] == "exp" for e in trace["traceEvents"]), said)
+    refused = run("run", "--steps", "5", "--out", out, expect=1)
+    check("no run is lost by mistake", "step 3" in refused and "--resume" in refused, refused)
+    said = run("run", "--steps", "5", "--resume", "--out", out)
+    check("it goes on", "behind step 3" in said and "sum 15" in said, said)
+    rows = [json.loads(line) for line in open(out + "/log.jsonl")]
+    check("the journal went on", rows == [{"step": i, "half": i / 2, "word": "so", "sum": i * (i + 1) // 2}
+                                          for i in range(1, 6)], rows)
+    check("three checkpoints", sum(name.startswith("checkpoint-") for name in os.listdir(out)) == 3)
+    said = run("run", "--steps", "1", "--resume", "--out", at + "/fresh")
+    check("nothing to resume", "anew" in said and "sum 1" in said, said)
+    run("run", "--steps", "1", "--smoke", "--out", out)
+    with open(out + "/checkpoint-0000000005.safetensors", "r+b") as f:
+        f.seek(40)
+        f.write(b"?")
+    check("damage is told", "0005" in run("run", "--steps", "9", "--resume", "--out", out, expect=1))
+    check("cuda", "CPU only" in run("run", "--device", "cuda:1", "--out", out, expect=1))
+    for device in ("tpu", "cuda:", "cuda:x", "cud"):
+        check(device, "--device is" in run("run", "--device", device, "--out", out, expect=1))
+
+
 # ---- the rest -------------------------------------------------------------------------------------------------
 
 with tempfile.TemporaryDirectory() as at:
@@ -270,11 +299,7 @@ with tempfile.TemporaryDirectory() as at:
     run("heatmap", at + "/map.png")
     check("the map is a PNG",
           open(at + "/map.png", "rb").read(8) == b"\x89PNG\r\n\x1a\n")
-    said = run("run", "--profile", "--threads", "1", "--out", at + "/run")
-    check("the profile tells of the op", "exp" in said and os.path.exists(at + "/run/trace.json"), said)
-    check("cuda", "CPU only" in run("run", "--device", "cuda:1", "--out", at + "/run", expect=1))
-    for device in ("tpu", "cuda:", "cuda:x", "cud"):
-        check(device, "--device is" in run("run", "--device", device, "--out", at + "/run", expect=1))
+    runs(at)
     check("help", "--resume" in run("run", "--help"))
     os.mkdir(at + "/get")
     if "lacks" in run("get", "http://127.0.0.1:1/x", "0" * 64, at + "/get", expect=1):

@@ -110,6 +110,8 @@ EG_API eg_status eg_saver_restore_from_with(eg_saver *s, const char *path, int64
 #define EG_SAVER_RESTORE_FROM_(s, path, step, ...)                                                 \
     eg_saver_restore_from_with(s, path, step, &(eg_restore_options){__VA_ARGS__})
 
+/* The largest step there is a checkpoint of, -1 if there is none or the folder cannot be read. */
+EG_API int64_t eg_saver_latest(const eg_saver *s);
 /* The file last saved or restored, "" if none was; the saver's, until the next. */
 EG_API const char *eg_saver_path(const eg_saver *s);
 
