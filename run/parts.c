@@ -11,6 +11,53 @@ static eg_status add(eg_saver *s, const char *op, const char *name, void *part,
                                      .is.other = {sizeof(eg_saver_part), state, load, part}});
 }
 
+/* ---- optimizers ------------------------------------------------------------------------------ */
+
+static eg_tensors *optim_state(void *user)
+{
+    return eg_optim_state(user);
+}
+
+static eg_status optim_load(void *user, const eg_tensors *state)
+{
+    return eg_optim_load_state(user, state);
+}
+
+eg_status eg_saver_optim(eg_saver *s, const char *name, eg_optim *optim)
+{
+    return add(s, "eg_saver_optim", name, optim, optim_state, optim_load);
+}
+
+static eg_tensors *scaler_state(void *user)
+{
+    return eg_scaler_state(user);
+}
+
+static eg_status scaler_load(void *user, const eg_tensors *state)
+{
+    return eg_scaler_load_state(user, state);
+}
+
+eg_status eg_saver_scaler(eg_saver *s, const char *name, eg_scaler *scaler)
+{
+    return add(s, "eg_saver_scaler", name, scaler, scaler_state, scaler_load);
+}
+
+static eg_tensors *ema_state(void *user)
+{
+    return eg_ema_state(user);
+}
+
+static eg_status ema_load(void *user, const eg_tensors *state)
+{
+    return eg_ema_load_state(user, state);
+}
+
+eg_status eg_saver_ema(eg_saver *s, const char *name, eg_ema *ema)
+{
+    return add(s, "eg_saver_ema", name, ema, ema_state, ema_load);
+}
+
 /* ---- datasets -------------------------------------------------------------------------------- */
 
 static const char position[] = "position"; /* i64 [2]: pass and sample */

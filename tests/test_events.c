@@ -334,8 +334,32 @@ EGT(names_and_refusals_of_files)
     EGT_REFUSED(eg_events_new(NULL), EG_EINVAL, "folder");
     EGT_REFUSED(eg_events_new(""), EG_EINVAL, "empty");
     EGT_REFUSED(eg_events_new("/proc/absent"), EG_EIO, "/proc/absent");
+    const char *path = in_folder("file");
+    eg_journal_free(eg_journal_new(path));
+    EGT_REFUSED(eg_events_new(path), EG_EIO, "file");
+    unlink(path);
     EGT_REFUSED(eg_events_scalar(NULL, "a", 0, 0), EG_EINVAL, "events");
     EGT_REFUSED(eg_events_flush(NULL), EG_EINVAL, "events");
+}
+
+EGT(a_folder_one_may_not_write_to)
+{
+    eg_events_free(begin());
+    char path[600];
+    find(path, sizeof path);
+    unlink(path);
+    chmod(folder(), 0500);
+    bool super = geteuid() == 0; /* who may write everywhere */
+    if (super && (chown(folder(), 65534, 65534) || seteuid(65534))) {
+        chmod(folder(), 0700);
+        egt_skip("cannot become a user without rights");
+    }
+    eg_events *e = eg_events_new(folder());
+    eg_status st = eg_last_error()->code;
+    eg_journal *j = eg_journal_new(in_folder("log"));
+    EGT_CHECK(!super || seteuid(0) == 0);
+    chmod(folder(), 0700);
+    EGT_CHECK(!e && st == EG_EIO && !j && egt_said(EG_EIO, "log"));
 }
 
 EGT(half_a_record_is_taken_back)

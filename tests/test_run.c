@@ -675,6 +675,40 @@ EGT(killed_while_saving)
     files("", true);
 }
 
+/* A limit on the file's size kills the process at the write that passes it. */
+EGT(killed_at_every_place_of_the_file)
+{
+    pid_t child = spawn_saving(0, 1, 1);
+    EGT_CHECK(waitpid(child, NULL, 0) == child);
+    struct stat about;
+    EGT_CHECK(!stat(in_folder("checkpoint-0000000001.safetensors"), &about) && about.st_size > 24000);
+    int died = 0;
+    for (rlim_t most = 0; most <= (rlim_t)about.st_size; most += most < 600 ? 60 : 4000) {
+        struct rlimit old, little, no_core = {0, 0};
+        getrlimit(RLIMIT_FSIZE, &old);
+        child = fork();
+        EGT_CHECK(child >= 0);
+        if (!child) {
+            little = (struct rlimit){most, old.rlim_max};
+            setrlimit(RLIMIT_CORE, &no_core);
+            setrlimit(RLIMIT_FSIZE, &little);
+            signal(SIGXFSZ, SIG_DFL);
+            int64_t n = 2;
+            eg_tensor *t = eg_keep(eg_ones(EG_SHAPE(3000), EG_I64));
+            eg_saver *s = eg_saver_new(folder(), .keep = 1);
+            eg_saver_number(s, "n", &n);
+            eg_saver_tensor(s, "t", t);
+            _exit(eg_saver_save(s, 2) != EG_OK);
+        }
+        int how;
+        EGT_CHECK(waitpid(child, &how, 0) == child);
+        died += WIFSIGNALED(how) && WTERMSIG(how) == SIGXFSZ;
+        EGT_EQ(look(), 1);
+    }
+    EGT_CHECK(died > 10);
+    files("", true);
+}
+
 EGT(two_processes_and_one_folder)
 {
     pid_t a = spawn_saving(0, 60, 2), b = spawn_saving(0, 60, 2);

@@ -59,6 +59,10 @@ EG_API eg_status eg_saver_module(eg_saver *s, const char *name, eg_module *m);
 EG_API eg_status eg_saver_number(eg_saver *s, const char *name, int64_t *number);
 EG_API eg_status eg_saver_real(eg_saver *s, const char *name, double *number);
 EG_API eg_status eg_saver_tensor(eg_saver *s, const char *name, eg_tensor *t);
+/* What optim.h says is the state of each; options, groups and schedules are not in it. */
+EG_API eg_status eg_saver_optim(eg_saver *s, const char *name, eg_optim *optim);
+EG_API eg_status eg_saver_scaler(eg_saver *s, const char *name, eg_scaler *scaler);
+EG_API eg_status eg_saver_ema(eg_saver *s, const char *name, eg_ema *ema);
 /* Where the consumer of a dataset stands (data.h, positions). */
 EG_API eg_status eg_saver_dataset(eg_saver *s, const char *name, eg_dataset *d);
 
