@@ -20,6 +20,7 @@
 #include <egret/data/image.h>
 #include <egret/data/image_ops.h>
 #include <egret/error.h>
+#include <egret/data/readers.h>
 #include <egret/data/records.h>
 #include <egret/tensor.h>
 

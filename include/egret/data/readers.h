@@ -1,0 +1,133 @@
+/* readers.h - files of common formats as datasets and tensors.
+ *
+ * Where a pattern is asked for it is one of glob(7): the files that match are read one after the
+ * other, in the order of their names; EG_EIO if there are none. Texts and contents of files are
+ * u8 [n]. Files are not trusted: what is malformed is EG_EFORMAT naming file and place, and memory
+ * is asked for as the file can fill it. Behind a bad record the next one can be read, unless the
+ * words are about the whole file. */
+#ifndef EGRET_DATA_READERS_H
+#define EGRET_DATA_READERS_H
+
+#include <egret/data/records.h>
+#include <egret/io.h>
+#include <egret/tensor.h>
+
+EG_BEGIN_DECLS
+
+/* ---- pictures ------------------------------------------------------------------------------------- */
+
+/* The binary files of CIFAR-10 (Krizhevsky 2009): samples are an image, u8 [3, 32, 32] as image.h
+ * lays it out, and its label, i64 []. Of CIFAR-100: the image, the fine label 0..99, the coarse one
+ * 0..19. EG_EFORMAT for a file that is not a whole number of records, or a label out of range. */
+EG_API eg_dataset *eg_cifar10_new(const char *pattern);
+EG_API eg_dataset *eg_cifar100_new(const char *pattern);
+
+/* A folder with a folder of images for each class: samples are the bytes of a file and the number
+ * of its class, i64 []. Classes are the sub-folders sorted by name, files sorted within them; names
+ * that begin with a dot are left out, and files that do not end in jpg, jpeg, png, gif, bmp, ppm or
+ * pgm, in either case of letters. EG_EIO for no class, or no image at all. */
+EG_API eg_dataset *eg_image_folder_new(const char *folder);
+/* The names of the classes, *n of them, valid until the chain is freed. d is such a dataset or stands
+ * behind one; else NULL and EG_EINVAL. */
+EG_API const char *const *eg_image_folder_classes(const eg_dataset *d, int64_t *n);
+
+/* ---- whole files ------------------------------------------------------------------------------------ */
+
+/* Samples are the name and the contents of a file. */
+EG_API eg_dataset *eg_files_new(const char *pattern);
+
+/* The same for the regular files inside tar archives, which may be packed with gzip, bzip2, xz or
+ * zstd; through libarchive. Members have at most 2^31 - 1 bytes. */
+EG_API eg_dataset *eg_tar_new(const char *pattern);
+
+/* ---- text --------------------------------------------------------------------------------------------- */
+
+/* What becomes of bytes that are no UTF-8. */
+typedef enum eg_utf8_policy {
+    EG_UTF8_REFUSE,  /* EG_EFORMAT */
+    EG_UTF8_REPLACE, /* U+FFFD stands for each */
+    EG_UTF8_KEEP,    /* not looked at */
+} eg_utf8_policy;
+
+typedef struct eg_text_lines_options {
+    size_t size;
+    eg_utf8_policy invalid;
+    bool skip_empty;
+} eg_text_lines_options;
+
+/* Samples are lines without their ends, LF or CR LF, plain or gzip. A byte order mark in front of a
+ * file is dropped. Lines of more than 100,000,000 bytes are EG_EFORMAT. */
+EG_API eg_dataset *eg_text_lines_new_with(const char *pattern,
+                                          const eg_text_lines_options *options);
+#define eg_text_lines_new(...)                                                                     \
+    EG_TEXT_LINES_NEW_(__VA_ARGS__, .size = sizeof(eg_text_lines_options))
+#define EG_TEXT_LINES_NEW_(pattern, ...)                                                           \
+    eg_text_lines_new_with(pattern, &(eg_text_lines_options){__VA_ARGS__})
+
+/* A column of a table, or `count` columns side by side. */
+typedef struct eg_column {
+    const char *name; /* as the header line has it; NULL or no header: by `at` */
+    int64_t at;       /* number of the column, from 0 */
+    eg_dtype dtype;   /* U8: the text; else a number, refused where it does not fit */
+    int64_t count;    /* of numbers: [count]; 0: one column, [] */
+    bool optional;    /* an empty field is `fallback` */
+    double fallback;
+} eg_column;
+
+typedef struct eg_csv_options {
+    size_t size;
+    char separator;  /* 0: a comma */
+    bool header;     /* the first line of each file has names */
+    bool no_quotes;  /* quotes are characters like others, as in TSV */
+    eg_utf8_policy invalid;
+} eg_csv_options;
+
+/* Rows of tables (RFC 4180), plain or gzip: samples are a tensor for each of the n columns asked for.
+ * A field that begins with a quote ends with one, may hold separators and line ends (read as LF), and
+ * a quote doubled. Each row has as many fields as the first. Numbers are decimal with a point,
+ * whatever the locale; nan and inf are numbers; i64, i32 and bool are integers. Empty lines are
+ * passed over. Words name the line. */
+EG_API eg_dataset *eg_csv_new_with(const char *pattern, const eg_column *columns, int n,
+                                   const eg_csv_options *options);
+#define eg_csv_new(...) EG_CSV_NEW_(__VA_ARGS__, .size = sizeof(eg_csv_options))
+#define EG_CSV_NEW_(pattern, columns, n, ...)                                                      \
+    eg_csv_new_with(pattern, columns, n, &(eg_csv_options){__VA_ARGS__})
+
+/* A member of JSON objects. */
+typedef struct eg_json_field {
+    const char *name;
+    eg_dtype dtype; /* U8: a string; else numbers, true and false, or arrays of them */
+    bool ragged;    /* of arrays: two tensors, the values [n] and the lengths of the innermost lists,
+                       i64 [lists], in order */
+    bool optional;  /* missing or null: `fallback`; of a string, an empty one; ragged: nothing */
+    double fallback;
+} eg_json_field;
+
+/* One JSON object a line, plain or gzip: samples are the tensors of the n fields asked for. Arrays
+ * that are not ragged must be regular: [[1, 2], [3, 4]] is [2, 2]. EG_EFORMAT: no JSON, a wanted name
+ * twice or missing, another kind of value, i64 and i32 out of range. */
+EG_API eg_dataset *eg_ndjson_new(const char *pattern, const eg_json_field *fields, int n);
+
+/* Drawings of "Quick, Draw!" out of a ragged field: values and lengths of lists x, y, x, y, ... as
+ * f32 [points, 3]: x, y, and 1 at the last point of each stroke. EG_ESHAPE for lists that do not go
+ * together. */
+EG_API eg_tensor *eg_strokes(eg_tensor *values, eg_tensor *lengths);
+
+/* ---- sounds and arrays ---------------------------------------------------------------------------------- */
+
+/* A WAV file as f32 [channels, frames] of -1..1 (integers divided by 2^(bits - 1)), through
+ * libsndfile; *rate is frames a second. EG_EFORMAT: not RIFF/WAVE, no channel, no rate, chunks that
+ * leave the file, a coding libsndfile does not know. */
+EG_API eg_tensor *eg_wav_load(const char *path, int64_t *rate);
+EG_API eg_tensor *eg_wav_parse(const void *data, size_t bytes, int64_t *rate);
+
+/* The arrays of an npz file (numpy.savez, numpy.savez_compressed) by name, without ".npy"; free with
+ * eg_tensors_free. EG_EFORMAT: damaged (CRC-32), encrypted, split, of zip's 64-bit form, packed by
+ * other than deflate, sizes that deflate cannot reach, a name twice or with "..", a directory that
+ * tells another story than the members. */
+EG_API eg_tensors *eg_npz_load(const char *path);
+EG_API eg_tensors *eg_npz_parse(const void *data, size_t bytes);
+
+EG_END_DECLS
+
+#endif
