@@ -309,6 +309,38 @@ EGT(steps_too_small_for_a_half_add_up)
     EGT_OK(eg_debug(NULL));
 }
 
+/* ---- threads ----------------------------------------------------------------------------- */
+
+static eg_tensor *three_steps(const row *r, eg_tensor *start, eg_tensor *g, int threads)
+{
+    eg_tensor *p = eg_copy(start);
+    eg_optim *o = r->make((eg_parameters){&p, NULL, 1});
+    int before = eg_threads();
+    EGT_OK(eg_set_threads(threads));
+    for (int t = 0; t < 3; t++) {
+        EGT_OK(eg_optim_step(o, &g));
+    }
+    EGT_OK(eg_set_threads(before));
+    eg_optim_free(o);
+    return p;
+}
+
+/* However the elements are shared out, each comes to the same bits. */
+EGT(bits_do_not_depend_on_threads)
+{
+    eg_tensor *start = egt_random(EG_SHAPE(100003), EG_F32, -1, 1);
+    eg_tensor *g = egt_random(EG_SHAPE(100003), EG_F32, -1, 1);
+    for (int i = 0; i < ROWS; i++) {
+        EG_SCOPE {
+            eg_tensor *one = three_steps(&rows[i], start, g, 1);
+            eg_tensor *all = three_steps(&rows[i], start, g, eg_threads());
+            if (memcmp(eg_data(one), eg_data(all), 4 * 100003)) {
+                egt_fail(__FILE__, __LINE__, "%s differs", rows[i].name);
+            }
+        }
+    }
+}
+
 /* ---- odds and ends ----------------------------------------------------------------------- */
 
 EGT(nothing_moves_ftrl_at_a_rate_of_zero)

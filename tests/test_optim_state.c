@@ -210,7 +210,6 @@ EGT(scaling_saves_gradients_from_underflow)
         EGT_EQ(eg_scaler_skipped(s), t < 3 ? 1 : 2);
         EGT_EQ(eg_scaler_scale(s), t == 2 ? 65536 : 32768);
     }
-    EGT_NEAR(eg_optim_grad_norm(o), 2e-8, 0.01);
     EGT_CHECK(fabs(eg_optim_grad_norm(o) / 2e-8 - 1) < 0.01);
     EGT_NEAR(eg_get(p, 0), 1 - 2 * 1e6 * 1e-8, 2e-3);
     eg_scaler_free(s);

@@ -9,6 +9,7 @@
 enum {
     STRETCH = 256, /* elements of a gradient looked at for zeros at once */
     BLOCK = 1024,  /* elements of halves converted at once */
+    RUN = 16384,   /* elements of rows with a gradient updated at once */
 };
 
 #define T         float
@@ -110,19 +111,23 @@ static bool zeros(const eg_tensor *g, int64_t at, int64_t n)
     return !other;
 }
 
-/* The rows that begin in begin..end and have a gradient, run by run. */
+/* The rows that begin in begin..end and have a gradient, in runs that the cache keeps until they are
+ * updated. */
 static void update_rows(const job *j, const eg__optim_group *o, eg_tensor *const *in, int64_t begin,
                         int64_t end)
 {
     const eg_tensor *g = in[EG__OPTIM_GRADIENT];
     const int64_t row = g->n / g->shape[0], last = (end + row - 1) / row;
-    for (int64_t r = (begin + row - 1) / row; r < last; r++) {
-        int64_t first = r;
-        while (r < last && !zeros(g, r * row, row)) {
+    int64_t r = (begin + row - 1) / row;
+    while (r < last) {
+        const int64_t first = r;
+        while (r < last && (r - first) * row < RUN && !zeros(g, r * row, row)) {
             r++;
         }
         if (first < r) {
             update(j, o, in, first * row, r * row);
+        } else {
+            r++;
         }
     }
 }
