@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """The example programs do what they say: a short training run whose loss falls, files that are there and
-whole, a second program that reads them, and refusals in words.
+whole, a second program that reads them, a run that is killed and goes on, and refusals in words.
 
     smoke.py DIGITS DIGITS_READ
 """
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 
 digits, read = sys.argv[1:3]
 count = {"passed": 0, "failed": 0}
@@ -25,6 +27,27 @@ def run(*command, expect=0):
     return r.stdout
 
 
+def log_of(folder):
+    """The loss of each step; of a step done twice the second."""
+    rows = [json.loads(line) for line in open(folder + "/log.jsonl")]
+    return {row["step"]: row["loss"] for row in rows}
+
+
+def killed_and_resumed(at, whole):
+    """Kills a run with no warning, after its first checkpoints, and lets another go on with it."""
+    part = subprocess.Popen([digits, "--smoke", "--out", at], stdout=subprocess.DEVNULL)
+    started = time.time()
+    while time.time() - started < 100 and part.poll() is None:
+        if os.path.exists(at + "/log.jsonl") and open(at + "/log.jsonl").read().count("\n") >= 23:
+            break
+        time.sleep(0.01)
+    part.kill()
+    part.wait()
+    said = run(digits, "--smoke", "--resume", "--out", at)
+    check("it goes on", "going on behind step" in said, said)
+    check("killed and resumed, the losses are the same to the last bit", log_of(at) == log_of(whole))
+
+
 def begins(path, magic):
     with open(path, "rb") as f:
         return f.read(len(magic)) == magic
@@ -40,6 +63,8 @@ with tempfile.TemporaryDirectory() as at:
     check("it reads most digits", " of 300 read right" in said
           and int(said.split(" of 300")[0].split()[-1]) > 150, said)
     check("read.png is a PNG", begins(at + "/read.png", b"\x89PNG"))
+
+    killed_and_resumed(at + "/killed", at)
 
     with open(at + "/broken", "wb") as f:
         f.write(open(model, "rb").read()[:-1])

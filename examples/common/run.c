@@ -1,8 +1,12 @@
 /* run.c - see run.h. */
+#define _POSIX_C_SOURCE 200809L
 #include "run.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <egret/egret.h>
 
@@ -33,14 +37,58 @@ static bool check_device(const run *r, problem *why)
                            : problem_say(why, "--device is cpu, cuda or cuda:N, not '%.60s'", device);
 }
 
+/* Whether a run leaves a file of that name that the next one would add to or mistake for its own. */
+static bool is_left(const char *name)
+{
+    return strncmp(name, "checkpoint-", 11) == 0 || strcmp(name, "best.safetensors") == 0 ||
+           strcmp(name, "log.jsonl") == 0 || strcmp(name, "events") == 0;
+}
+
+static bool move_all(const run_folder *from, const run_folder *to, problem *why)
+{
+    bool good = true;
+    DIR *list = opendir(from->path.text);
+    for (struct dirent *e = list ? readdir(list) : NULL; e && good; e = readdir(list)) {
+        if (is_left(e->d_name)) {
+            run_path old = run_folder_path(from, e->d_name), aside = run_folder_path(to, e->d_name);
+            good = rename(old.text, aside.text) == 0 ||
+                   problem_say(why, "cannot put %s aside: %s", old.text, strerror(errno));
+        }
+    }
+    if (list) {
+        closedir(list);
+    }
+    return good;
+}
+
+static bool put_aside(const run *r, problem *why)
+{
+    run_folder aside;
+    run_path path;
+    for (int n = 1; n < 10000; n++) {
+        char name[32];
+        snprintf(name, sizeof name, "earlier-%d", n);
+        path = run_folder_path(&r->folder, name);
+        if (access(path.text, F_OK) != 0) {
+            break;
+        }
+    }
+    if (!run_folder_open(&aside, path.text, "", why) ||
+        !move_all(&r->folder, &aside, why)) {
+        return false;
+    }
+    printf("an earlier run is now in %s\n", aside.path.text);
+    return true;
+}
+
 static bool open_saver(run *r, problem *why)
 {
     r->saver = eg_saver_new(r->folder.path.text, .keep = KEEP);
-    int64_t latest = r->saver ? eg_saver_latest(r->saver) : -1;
-    if (latest >= 0 && !r->options->resume && !r->options->smoke) {
-        return problem_say(why, "%s holds a run that came to step %lld: --resume goes on with it, --out "
-                           "chooses another folder", r->folder.path.text, (long long)latest);
+    if (!r->saver || r->options->resume || eg_saver_latest(r->saver) < 0) {
+        return r->saver != NULL;
     }
+    eg_saver_free(r->saver); /* it knows the best of the earlier run */
+    r->saver = put_aside(r, why) ? eg_saver_new(r->folder.path.text, .keep = KEEP) : NULL;
     return r->saver != NULL;
 }
 

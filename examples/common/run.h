@@ -62,9 +62,9 @@ typedef struct run {
     eg_journal *journal; /* log.jsonl */
 } run;
 
-/* Checks the device, opens folder and logs, sets threads and seed, begins the profile. A folder with
- * checkpoints is only taken with --resume (or --smoke), so that no run is lost by mistake. False after
- * saying why on stderr. */
+/* Checks the device, opens folder and logs, sets threads and seed, begins the profile. Without
+ * --resume the checkpoints and logs of an earlier run are put aside into a folder "earlier-N" there,
+ * so that none is lost by mistake. False after saying why on stderr. */
 bool run_begin(run *r, const run_options *o, const char *program);
 
 /* With --resume: puts back all that was added to the saver, and says so. */

@@ -1,143 +1,155 @@
 /* digits.c - trains a small convolutional network to read digits, eagerly, and shows what it learned. */
 #include <stdlib.h>
 
-#include "../common/args.h"
 #include "../common/progress.h"
-#include "../common/run_folder.h"
+#include "../common/run.h"
 #include "net.h"
 #include "results.h"
 
+enum { SAVE_EVERY = 200, SAVE_EVERY_IN_SMOKE = 10 };
+
 typedef struct options {
-    const char *data, *out;
-    int64_t epochs, steps, batch, seed, drawn, threads;
+    run_options run;
+    int64_t drawn;
     double lr;
-    bool smoke;
 } options;
 
-/* Trains for o->steps steps and notes each one's loss; the number of steps done, or -1. */
-static int64_t train(const options *o, eg_module *net, eg_dataset *digits, double *losses)
+/* What a run is made of. */
+typedef struct job {
+    const options *o;
+    int64_t steps;
+    eg_module *net;
+    eg_dataset *train, *test;
+    eg_optim *adam;
+    eg_tensor *losses; /* of each step, f64 [steps] */
+} job;
+
+static bool job_open(job *j, const options *o)
 {
-    eg_optim *adam = eg_adam_new(eg_module_parameters(net), .lr = o->lr);
-    progress bar;
-    int64_t step = 0;
+    const run_options *r = &o->run;
+    uint64_t seed = (uint64_t)r->seed;
+    *j = (job){.o = o, .net = digits_net()};
+    j->train = eg_dataset_prefetch(
+        eg_dataset_batch(eg_dataset_shuffle(digits_source(r->data, EG_TRAIN, seed, o->drawn), 10000, .seed = seed),
+                         r->batch, .drop_last = true),
+        4);
+    j->test = eg_dataset_prefetch(
+        eg_dataset_batch(digits_source(r->data, EG_TEST, seed, r->smoke ? 200 : 5000), 100), 4);
+    j->adam = eg_adam_new(eg_module_parameters(j->net), .lr = o->lr);
+    int64_t per_epoch = eg_dataset_count(j->train);
+    if (j->train && per_epoch < 1) {
+        fprintf(stderr, "digits: there are not enough digits for one batch\n");
+        return false;
+    }
+    j->steps = r->steps ? r->steps : r->epochs * per_epoch;
+    EG_SCOPE {
+        j->losses = j->train ? eg_keep(eg_zeros(EG_SHAPE(j->steps), EG_F64)) : NULL;
+    }
     /* Half a cosine from the full rate down to nothing. */
-    eg_schedule plan = EG_SCHEDULE(.kind = EG_RATE_COSINE, .lr = o->lr, .steps = o->steps);
-    bool ok = eg_optim_follow(adam, &plan) == EG_OK;
-    progress_start(&bar, "training", o->steps, "steps");
-    while (ok && step < o->steps) {
-        EG_FOR_EACH(sample, digits) {
-            eg_tape tape = eg_tape_open();
-            eg_tensor *loss = eg_cross_entropy(eg_module_forward(net, sample[0]), sample[1]);
-            ok = eg_optim_minimize(adam, tape, loss) == EG_OK;
-            if (!ok) {
-                break;
-            }
-            losses[step++] = eg_item(loss);
-            progress_update(&bar, step, "loss %.4f", losses[step - 1]);
-            if (step == o->steps) {
+    eg_schedule plan = EG_SCHEDULE(.kind = EG_RATE_COSINE, .lr = o->lr, .steps = j->steps);
+    return j->net && j->test && j->losses && eg_optim_follow(j->adam, &plan) == EG_OK;
+}
+
+static void job_close(job *j)
+{
+    eg_release(j->losses);
+    eg_optim_free(j->adam);
+    eg_dataset_free(j->test);
+    eg_dataset_free(j->train);
+    eg_module_free(j->net);
+}
+
+/* One step; its loss. */
+static bool learn(job *j, eg_tensor *const *sample, double *value)
+{
+    eg_tape tape = eg_tape_open();
+    eg_tensor *loss = eg_cross_entropy(eg_module_forward(j->net, sample[0]), sample[1]);
+    *value = eg_item(loss);
+    return eg_optim_minimize(j->adam, tape, loss) == EG_OK;
+}
+
+static bool train(job *j, run *r)
+{
+    progress bar;
+    int64_t step = 0, every = j->o->run.smoke ? SAVE_EVERY_IN_SMOKE : SAVE_EVERY;
+    bool ok = eg_saver_module(r->saver, "net", j->net) == EG_OK &&
+              eg_saver_optim(r->saver, "adam", j->adam) == EG_OK &&
+              eg_saver_dataset(r->saver, "train", j->train) == EG_OK &&
+              eg_saver_tensor(r->saver, "losses", j->losses) == EG_OK && run_resume(r, &step);
+    progress_start(&bar, "training", j->steps, "steps");
+    while (ok && step < j->steps) {
+        EG_FOR_EACH(sample, j->train) {
+            double loss;
+            ok = learn(j, sample, &loss) && eg_set(j->losses, step++, loss) == EG_OK &&
+                 run_log(r, step, EG_REAL("loss", loss), EG_REAL("rate", eg_optim_rate(j->adam))) &&
+                 (step % every || eg_saver_save(r->saver, step) == EG_OK);
+            progress_update(&bar, step, "loss %.4f", loss);
+            if (!ok || step == j->steps) {
                 break;
             }
         }
-        ok = ok && eg_dataset_status(digits) == EG_OK;
+        ok = ok && eg_dataset_status(j->train) == EG_OK;
     }
     progress_clear(&bar);
-    eg_optim_free(adam);
-    return ok ? step : -1;
-}
-
-static double mean(const double *v, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        sum += v[i];
-    }
-    return sum / (double)n;
-}
-
-static int explain(const problem *why)
-{
-    fprintf(stderr, "digits: %s\n", why->text);
-    return 1;
+    return ok;
 }
 
 /* What the folder gets: the model, the digits as they were read, the curve. */
-static int report(const run_folder *folder, eg_module *net, const results *r, const double *losses,
-                  int64_t steps)
+static bool report(const job *j, const run *r, const results *found)
 {
     problem why;
-    run_path model = run_folder_path(folder, "digits.safetensors");
-    run_path grid = run_folder_path(folder, "digits.png"), curve = run_folder_path(folder, "loss.png");
-    if (eg_module_save(net, model.text) != EG_OK) {
-        return eg_error_print(stderr);
+    run_path model = run_folder_path(&r->folder, "digits.safetensors");
+    run_path grid = run_folder_path(&r->folder, "digits.png"), curve = run_folder_path(&r->folder, "loss.png");
+    printf("read right: %.2f %% of %lld digits it has never seen\n", results_accuracy(found),
+           (long long)found->seen);
+    if (eg_module_save(j->net, model.text) != EG_OK) {
+        return false;
     }
-    if (!results_grid(r, grid.text, &why) ||
-        !results_curve(losses, (int)steps, curve.text, &why)) {
-        return explain(&why);
+    if (!results_grid(found, grid.text, &why) ||
+        !results_curve(eg_data(j->losses), (int)j->steps, curve.text, &why)) {
+        return run_say(r, &why);
     }
     printf("model   %s\ndigits  %s\ncurve   %s\n", model.text, grid.text, curve.text);
-    return 0;
+    return true;
 }
 
-static int run(options *o, const run_folder *folder)
+static double mean(eg_tensor *losses, int64_t from, int64_t to)
 {
-    eg_seed((uint64_t)o->seed);
-    eg_module *net = digits_net();
-    eg_dataset *train_set = eg_dataset_prefetch(
-        eg_dataset_batch(eg_dataset_shuffle(digits_source(o->data, EG_TRAIN, (uint64_t)o->seed, o->drawn),
-                                            10000, .seed = (uint64_t)o->seed),
-                         o->batch, .drop_last = true),
-        4);
-    eg_dataset *test_set = eg_dataset_prefetch(
-        eg_dataset_batch(digits_source(o->data, EG_TEST, (uint64_t)o->seed, o->smoke ? 200 : 5000), 100),
-        4);
-    int64_t per_epoch = eg_dataset_count(train_set);
-    o->steps = o->steps ? o->steps : o->epochs * per_epoch;
-    double *losses = malloc((size_t)(o->steps + 1) * sizeof *losses);
-    results *r = malloc(sizeof *r);
-    int status = 1;
-    if (!net || !train_set || !test_set || per_epoch < 1 || !losses || !r) {
-        if (!eg_error_print(stderr)) {
-            fprintf(stderr, "digits: there are not enough digits for one batch\n");
-        }
-    } else {
-        printf("%lld steps of %lld digits (%s)\n", (long long)o->steps, (long long)o->batch,
-               o->data ? o->data : "drawn from fonts");
-        if (train(o, net, train_set, losses) < 0 || results_collect(r, net, test_set) != EG_OK) {
-            status = eg_error_print(stderr);
-        } else {
-            printf("read right: %.2f %% of %lld digits it has never seen\n", results_accuracy(r),
-                   (long long)r->seen);
-            status = report(folder, net, r, losses, o->steps);
-        }
-        int64_t tenth = o->steps / 10 + 1;
-        if (!status && o->smoke && !(mean(losses + o->steps - tenth, tenth) < 0.8 * mean(losses, tenth))) {
-            fprintf(stderr, "digits: the loss did not fall\n");
-            status = 1;
-        }
+    return eg_item(eg_mean(eg_slice(losses, 0, from, to, 1)));
+}
+
+/* Whether the last tenth of the losses is clearly below the first. */
+static bool fell(const job *j, const run *r)
+{
+    int64_t tenth = j->steps / 10 + 1;
+    return mean(j->losses, j->steps - tenth, j->steps) < 0.8 * mean(j->losses, 0, tenth) ||
+           run_say(r, &(problem){"the loss did not fall"});
+}
+
+static bool work(run *r, const options *o)
+{
+    job j;
+    results *found = malloc(sizeof *found);
+    bool good = job_open(&j, o) && found;
+    if (good) {
+        printf("%lld steps of %lld digits (%s)\n", (long long)j.steps, (long long)o->run.batch,
+               o->run.data ? o->run.data : "drawn from fonts");
+        good = train(&j, r) && results_collect(found, j.net, j.test) == EG_OK && report(&j, r, found) &&
+               (!o->run.smoke || fell(&j, r));
     }
-    free(r);
-    free(losses);
-    eg_dataset_free(test_set);
-    eg_dataset_free(train_set);
-    eg_module_free(net);
-    return status;
+    job_close(&j);
+    free(found);
+    return good;
 }
 
 int main(int argc, char **argv)
 {
     options o;
     const arg table[] = {
-        ARG_TEXT("data", &o.data, NULL, "DIR", "folder with the four MNIST files, plain or .gz; without it "
-                                               "digits are drawn from installed fonts"),
-        ARG_TEXT("out", &o.out, NULL, "DIR", "where model and pictures go (egret-out/digits)"),
-        ARG_INTEGER("epochs", &o.epochs, "3", 1, 1000, "passes over the digits"),
-        ARG_INTEGER("steps", &o.steps, "0", 0, 10000000, "steps in all, instead of epochs"),
-        ARG_INTEGER("batch", &o.batch, "64", 1, 10000, "digits per step"),
+        RUN_OPTIONS(&o.run, "folder with the four MNIST files, plain or .gz; without it digits are drawn from "
+                            "installed fonts", "3", "64"),
         ARG_INTEGER("drawn", &o.drawn, "20000", 1, 10000000, "how many digits to draw per epoch"),
         ARG_REAL("lr", &o.lr, "2e-3", 1e-9, 10, "learning rate at the start"),
-        ARG_INTEGER("seed", &o.seed, "1", 0, 1000000000, "of weights, order, dropout and drawing"),
-        ARG_INTEGER("threads", &o.threads, "0", 0, 1024, "threads per op; 0: one per processor"),
-        ARG_FLAG("smoke", &o.smoke, "seconds only, and fail unless the loss falls"),
     };
     args line = {.program = "digits",
                  .about = "Trains a small convolutional network to read digits and shows what it learned.",
@@ -147,17 +159,10 @@ int main(int argc, char **argv)
     if (!args_parse(&line, argc, argv, &status)) {
         return status;
     }
-    run_folder folder;
-    problem why;
-    if (o.smoke) {
+    if (o.run.smoke) {
         o.drawn = o.drawn < 2000 ? o.drawn : 2000;
-        o.steps = o.steps ? o.steps : 40;
+        o.run.steps = o.run.steps ? o.run.steps : 40;
     }
-    if (!run_folder_open(&folder, o.out, "digits", &why)) {
-        return explain(&why);
-    }
-    if (o.threads && eg_set_threads((int)o.threads) != EG_OK) {
-        return eg_error_print(stderr);
-    }
-    return run(&o, &folder);
+    run r;
+    return run_end(&r, run_begin(&r, &o.run, "digits") && work(&r, &o));
 }
