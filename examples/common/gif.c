@@ -115,7 +115,7 @@ bool gif_add(gif *g, const uint8_t *pixels, int channels, problem *why)
             p.colour[i] = (rgb){(uint8_t)i, (uint8_t)i, (uint8_t)i};
         }
         memcpy(g->index, pixels, (size_t)area);
-    } else if (!palette_make(&p, pixels, area, g->index)) {
+    } else if (!palette_make(&p, pixels, g->width, g->height, g->index)) {
         return complain(g, E_GIF_ERR_NOT_ENOUGH_MEM, why);
     }
     g->frames++;

@@ -8,7 +8,7 @@
  *
  * Each frame has at most 256 colours: gray pictures and those with few colours are exact; of others
  * the colours are the means of 256 boxes, made by cutting again and again the box whose colours vary
- * most. */
+ * most, and mixed by dots. */
 #ifndef EXAMPLES_GIF_H
 #define EXAMPLES_GIF_H
 

@@ -15,7 +15,7 @@ typedef struct sheet {
     const font *f;
     canvas *c;
     int cell, left, top, right, bottom;
-    double least, most;
+    double words, least, most; /* words: the size of the letters */
 } sheet;
 
 rgb heatmap_colour(double share)
@@ -32,11 +32,11 @@ rgb heatmap_colour(double share)
                  (uint8_t)(a->b + t * (b->b - a->b) + 0.5)};
 }
 
-static double widest(const font *f, const char *const *words, int count)
+static double widest(const font *f, double size, const char *const *words, int count)
 {
     double most = 0;
     for (int i = 0; words && i < count; i++) {
-        most = words[i] ? fmax(most, font_width(f, WORD_SIZE, words[i])) : most;
+        most = words[i] ? fmax(most, font_width(f, size, words[i])) : most;
     }
     return most;
 }
@@ -80,13 +80,13 @@ static void draw_cells(const sheet *s)
 static void draw_words(const sheet *s)
 {
     const heatmap *h = s->h;
-    double half = s->cell / 2.0, middle = font_capital_height(s->f, WORD_SIZE) / 2;
+    double half = s->cell / 2.0, middle = font_capital_height(s->f, s->words) / 2;
     for (int i = 0; h->row_words && i < h->rows; i++) {
-        canvas_text(s->c, s->f, WORD_SIZE, s->left - GAP, s->top + i * s->cell + half + middle,
+        canvas_text(s->c, s->f, s->words, s->left - GAP, s->top + i * s->cell + half + middle,
                     CANVAS_RIGHT, dark, h->row_words[i]);
     }
     for (int j = 0; h->column_words && j < h->columns; j++) {
-        canvas_text_up(s->c, s->f, WORD_SIZE, s->left + j * s->cell + half + middle, s->top - GAP,
+        canvas_text_up(s->c, s->f, s->words, s->left + j * s->cell + half + middle, s->top - GAP,
                        CANVAS_LEFT, dark, h->column_words[j]);
     }
 }
@@ -119,8 +119,10 @@ canvas *heatmap_draw(const heatmap *h, const font *f, problem *why)
     }
     sheet s = {.h = h, .f = f};
     int longer = h->rows > h->columns ? h->rows : h->columns;
-    double aside = widest(f, h->row_words, h->rows), above = widest(f, h->column_words, h->columns);
     s.cell = longer <= 20 ? 40 : longer <= 400 ? 800 / longer : 2;
+    s.words = fmin(WORD_SIZE, 0.9 * s.cell);
+    double aside = widest(f, s.words, h->row_words, h->rows);
+    double above = widest(f, s.words, h->column_words, h->columns);
     s.left = MARGIN + (int)ceil(aside) + (aside > 0 ? GAP : 0);
     s.top = MARGIN + (h->title && f ? TITLE_SIZE + GAP : 0) + (int)ceil(above) + (above > 0 ? GAP : 0);
     s.right = s.left + h->columns * s.cell;

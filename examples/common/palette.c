@@ -10,7 +10,6 @@ enum { BITS = 5, CELLS = 1 << 3 * BITS, MOST = 256 };
 /* What fell into one cell. */
 typedef struct cell {
     int64_t count, sum[3];
-    uint8_t box;
 } cell;
 
 /* A run of the list of cells. */
@@ -138,17 +137,11 @@ static void cut_all(palette *p, cell **list, int count)
     for (int n = 0; n < p->count; n++) {
         const double *mean = boxes[n].mean;
         p->colour[n] = (rgb){(uint8_t)(mean[0] + 0.5), (uint8_t)(mean[1] + 0.5), (uint8_t)(mean[2] + 0.5)};
-        for (int i = boxes[n].first; i < boxes[n].first + boxes[n].count; i++) {
-            list[i]->box = (uint8_t)n;
-        }
     }
 }
 
-bool palette_make(palette *p, const uint8_t *pixels, int64_t count, uint8_t *index)
+static bool choose(palette *p, const uint8_t *pixels, int64_t count)
 {
-    if (make_exact(p, pixels, count, index)) {
-        return true;
-    }
     cell *cells = calloc(CELLS, sizeof *cells), **list = malloc(CELLS * sizeof *list);
     bool there = cells && list;
     int used = 0;
@@ -165,10 +158,73 @@ bool palette_make(palette *p, const uint8_t *pixels, int64_t count, uint8_t *ind
     if (there) {
         cut_all(p, list, used);
     }
-    for (int64_t i = 0; there && i < count; i++) {
-        index[i] = cells[cell_of(pixels + 3 * i)].box;
-    }
     free(cells);
     free(list);
+    return there;
+}
+
+/* ---- the nearest of them ---- */
+
+static int nearest(const palette *p, const uint8_t *v)
+{
+    int found = 0, least = INT32_MAX;
+    for (int n = 0; n < p->count; n++) {
+        const rgb *c = &p->colour[n];
+        int r = c->r - v[0], g = c->g - v[1], b = c->b - v[2], away = r * r + g * g + b * b;
+        if (away < least) {
+            least = away;
+            found = n;
+        }
+    }
+    return found;
+}
+
+static uint8_t clamp(int v)
+{
+    return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+}
+
+/* Of one row, the errors of which are here and below, in sixteenths, with a pixel more at both ends
+ * (Floyd and Steinberg 1976). `known` remembers the nearest colour of a cell, plus 1. */
+static void spread_row(const palette *p, const uint8_t *pixels, int width, uint8_t *index, int *here,
+                       int *below, int16_t *known)
+{
+    memset(below, 0, 3 * ((size_t)width + 2) * sizeof *below);
+    for (int x = 0; x < width; x++) {
+        uint8_t v[3];
+        for (int k = 0; k < 3; k++) {
+            v[k] = clamp(pixels[3 * x + k] + (here[3 * (x + 1) + k] + 8) / 16);
+        }
+        int16_t *n = &known[cell_of(v)];
+        *n = *n ? *n : (int16_t)(nearest(p, v) + 1);
+        index[x] = (uint8_t)(*n - 1);
+        const rgb *c = &p->colour[index[x]];
+        const int off[3] = {v[0] - c->r, v[1] - c->g, v[2] - c->b};
+        for (int k = 0; k < 3; k++) {
+            here[3 * (x + 2) + k] += 7 * off[k];
+            below[3 * x + k] += 3 * off[k];
+            below[3 * (x + 1) + k] += 5 * off[k];
+            below[3 * (x + 2) + k] += off[k];
+        }
+    }
+}
+
+bool palette_make(palette *p, const uint8_t *pixels, int width, int height, uint8_t *index)
+{
+    int64_t count = (int64_t)width * height;
+    if (make_exact(p, pixels, count, index)) {
+        return true;
+    }
+    size_t row = 3 * ((size_t)width + 2);
+    int *error = calloc(2 * row, sizeof *error);
+    int16_t *known = calloc(CELLS, sizeof *known);
+    bool there = error && known && choose(p, pixels, count);
+    for (int y = 0; y < height && there; y++) {
+        int64_t at = (int64_t)y * width;
+        spread_row(p, pixels + 3 * at, width, index + at, error + (size_t)(y % 2) * row,
+                   error + (size_t)(1 - y % 2) * row, known);
+    }
+    free(error);
+    free(known);
     return there;
 }
