@@ -195,6 +195,35 @@ EGT(all_parts_come_back)
     files("", true);
 }
 
+EGT(tensors_of_any_strides)
+{
+    eg_tensor *all = eg_keep(egt_random(EG_SHAPE(4, 5, 6, 2), EG_F32, -1, 1)), *part[5];
+    part[0] = eg_keep(eg_permute(all, EG_AXES(3, 0, 2, 1)));
+    part[1] = eg_keep(eg_slice(all, 2, 1, 6, 2));
+    part[2] = eg_keep(eg_channels_last(all));
+    part[3] = eg_keep(eg_slice(eg_flatten(all, 0, 3), 0, 7, 8, 1));
+    part[4] = eg_keep(eg_zeros(EG_SHAPE(0, 3), EG_BOOL));
+    eg_saver *s = eg_saver_new(folder());
+    for (int i = 0; i < 5; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "t%d", i);
+        EGT_OK(eg_saver_tensor(s, name, part[i]));
+    }
+    eg_tensor *before = eg_copy(all);
+    EGT_OK(eg_saver_save(s, 1));
+    eg_mul_scalar_(all, 2);
+    eg_mul_scalar_(part[2], 3);
+    EGT_OK(eg_saver_restore(s, NULL));
+    EGT_EQ(egt_distance(eg_copy(all), before), 0);
+    EGT_EQ(egt_distance(part[2], before), 0);
+    eg_saver_free(s);
+    for (int i = 0; i < 5; i++) {
+        eg_release(part[i]);
+    }
+    eg_release(all);
+    files("", true);
+}
+
 EGT(folders_are_made)
 {
     const char *deep = in_folder("a/b/c");
