@@ -3,41 +3,14 @@
 #define _XOPEN_SOURCE 700
 #include "tests/egt.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <egret/run.h>
 
+#include "tests/folder.h"
+
 enum { STEPS = 60, EVERY = 7 };
-
-static const char *folder(void)
-{
-    static char path[64];
-    if (!path[0]) {
-        snprintf(path, sizeof path, "%s/egret-resume-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
-        EGT_CHECK(mkdtemp(path));
-    }
-    return path;
-}
-
-static void sweep(void)
-{
-    DIR *list = opendir(folder());
-    for (struct dirent *e = list ? readdir(list) : NULL; e; e = readdir(list)) {
-        char path[400];
-        snprintf(path, sizeof path, "%s/%s", folder(), e->d_name);
-        unlink(path);
-    }
-    closedir(list);
-}
-
-__attribute__((destructor)) static void clean(void)
-{
-    sweep();
-    rmdir(folder());
-}
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
@@ -149,7 +122,7 @@ static void check(eg_dtype dtype)
     int64_t step = 0;
     start(&whole, dtype, 1);
     train(&whole, 0, STEPS, losses);
-    sweep();
+    files("", true);
     EGT_CHECK(isfinite(losses[STEPS - 1]) && losses[STEPS - 1] != losses[0]);
     train_and_die(dtype, 1, 17); /* after the checkpoint of step 14 */
     train_and_die(dtype, 2, 41);
@@ -174,7 +147,7 @@ static void check(eg_dtype dtype)
     eg_tensors_free(b);
     stop(&whole);
     stop(&last);
-    sweep();
+    files("", true);
 }
 
 EGT(single_precision)
@@ -218,5 +191,5 @@ EGT(another_optimizer_is_refused)
     eg_tensors_free(before);
     eg_optim_free(sgd);
     stop(&r);
-    sweep();
+    files("", true);
 }

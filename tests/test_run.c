@@ -1,64 +1,11 @@
-/* test_run.c - checkpoints: what is saved comes back bit for bit, what is damaged is refused, and whatever
- * happens while one is written, the one before is there. */
+/* test_run.c - checkpoints: what is saved comes back bit for bit, and what is damaged or does not fit is
+ * refused. */
 #define _XOPEN_SOURCE 700
 #include "tests/egt.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <egret/run.h>
 
-/* ---- a folder of the test's own -------------------------------------------------------------- */
-
-static const char *folder(void)
-{
-    static char path[64];
-    if (!path[0]) {
-        /* In memory if possible: there a sync costs nothing. */
-        snprintf(path, sizeof path, "%s/egret-run-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
-        EGT_CHECK(mkdtemp(path));
-    }
-    return path;
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[4][400];
-    static int turn;
-    turn = (turn + 1) % 4;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", folder(), name);
-    return path[turn];
-}
-
-/* How many files have names with this word in them; removes them too if asked to. */
-static int files(const char *word, bool remove)
-{
-    int n = 0;
-    DIR *list = opendir(folder());
-    EGT_CHECK(list);
-    for (struct dirent *e = readdir(list); e; e = readdir(list)) {
-        if (e->d_name[0] != '.' && strstr(e->d_name, word)) {
-            n++;
-            if (remove) {
-                unlink(in_folder(e->d_name));
-            }
-        }
-    }
-    closedir(list);
-    return n;
-}
-
-__attribute__((destructor)) static void clean(void)
-{
-    files("", true);
-    rmdir(folder());
-}
+#include "tests/folder.h"
 
 static char *slurp(const char *path, size_t *bytes)
 {
@@ -68,12 +15,6 @@ static char *slurp(const char *path, size_t *bytes)
     *bytes = fread(data, 1, 1 << 20, f);
     fclose(f);
     return data;
-}
-
-static void spill(const char *path, const char *data, size_t bytes)
-{
-    FILE *f = fopen(path, "wb");
-    EGT_CHECK(f && fwrite(data, 1, bytes, f) == bytes && fclose(f) == 0);
 }
 
 /* ---- a run to save --------------------------------------------------------------------------- */
@@ -597,158 +538,7 @@ EGT(refusals)
     EGT_EQ(files("", true), 0);
 }
 
-/* ---- what can happen while saving ------------------------------------------------------------ */
-
-EGT(a_full_disk)
-{
-    eg_tensor *big = eg_keep(eg_zeros(EG_SHAPE(100000), EG_F32));
-    int64_t n = 1, step = 0;
-    eg_saver *s = eg_saver_new(folder(), .keep = 1);
-    EGT_OK(eg_saver_number(s, "n", &n));
-    EGT_OK(eg_saver_tensor(s, "big", big));
-    EGT_OK(eg_saver_save(s, 1));
-    n = 2;
-    for (rlim_t most = 0; most < 400000; most += 57000) {
-        struct rlimit old, little;
-        getrlimit(RLIMIT_FSIZE, &old);
-        little = (struct rlimit){most, old.rlim_max};
-        void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-        setrlimit(RLIMIT_FSIZE, &little);
-        eg_status st = eg_saver_save(s, 2);
-        setrlimit(RLIMIT_FSIZE, &old);
-        signal(SIGXFSZ, handler);
-        EGT_CHECK(st == EG_EIO && egt_said(EG_EIO, "write"));
-    }
-    EGT_OK(eg_saver_restore(s, &step));
-    EGT_EQ(step + n, 2);
-    eg_saver_free(s);
-    eg_release(big);
-    EGT_EQ(files("", true), 1);
-}
-
-/* A process that saves step after step until it is killed; returns its number. */
-static pid_t spawn_saving(int64_t from, int64_t steps, int64_t keep)
-{
-    pid_t child = fork();
-    EGT_CHECK(child >= 0);
-    if (child) {
-        return child;
-    }
-    int64_t step = from;
-    eg_saver *s = eg_saver_new(folder(), .keep = keep);
-    eg_tensor *t = eg_keep(eg_zeros(EG_SHAPE(3000), EG_I64));
-    bool ok = s && !eg_saver_number(s, "n", &step) && !eg_saver_tensor(s, "t", t) &&
-              !eg_saver_restore(s, &step);
-    for (int64_t left = steps; ok && left; left--) {
-        step++;
-        int64_t *v = eg_data_mut(t);
-        for (int i = 0; i < 3000; i++) {
-            v[i] = step;
-        }
-        ok = !eg_saver_save(s, step);
-    }
-    if (!ok) {
-        eg_error_print(stderr);
-    }
-    _exit(!ok);
-}
-
-/* Whether what lies there is whole; the step. */
-static int64_t look(void)
-{
-    int64_t step = 0, n = -1;
-    eg_saver *s = eg_saver_new(folder());
-    eg_tensor *t = eg_keep(eg_zeros(EG_SHAPE(3000), EG_I64));
-    EGT_OK(eg_saver_number(s, "n", &n));
-    EGT_OK(eg_saver_tensor(s, "t", t));
-    EGT_OK(eg_saver_restore(s, &step));
-    for (int i = 0; i < 3000 && step; i++) {
-        EGT_EQ(eg_get(t, i), (double)step);
-    }
-    EGT_CHECK(!step || n == step);
-    eg_saver_free(s);
-    eg_release(t);
-    return step;
-}
-
-EGT(killed_while_saving)
-{
-    int64_t step = 0;
-    srand(7);
-    for (int round = 0; round < 25; round++) {
-        pid_t child = spawn_saving(0, -1, 2);
-        nanosleep(&(struct timespec){.tv_nsec = 1000000 + rand() % 12 * 1000000L}, NULL);
-        kill(child, SIGKILL);
-        EGT_CHECK(waitpid(child, NULL, 0) == child);
-        int64_t now = look();
-        EGT_CHECK(now >= step);
-        step = now;
-    }
-    EGT_CHECK(step > 0);
-    DIR *list = opendir(folder()); /* what they left is swept up when it is old */
-    for (struct dirent *e = readdir(list); e; e = readdir(list)) {
-        if (strstr(e->d_name, ".tmp-")) {
-            struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
-            EGT_CHECK(!utimensat(AT_FDCWD, in_folder(e->d_name), old, 0));
-        }
-    }
-    closedir(list);
-    char mine[80];
-    snprintf(mine, sizeof mine, "best.safetensors.tmp-%ld-1", (long)getpid());
-    spill(in_folder(mine), "", 0); /* of a process that lives */
-    spill(in_folder("best.safetensors.tmp-x"), "", 0);
-    struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
-    EGT_CHECK(!utimensat(AT_FDCWD, in_folder(mine), old, 0));
-    EGT_EQ(look(), step);
-    EGT_EQ(files(".tmp-", false), 2);
-    files("", true);
-}
-
-/* A limit on the file's size kills the process at the write that passes it. */
-EGT(killed_at_every_place_of_the_file)
-{
-    pid_t child = spawn_saving(0, 1, 1);
-    EGT_CHECK(waitpid(child, NULL, 0) == child);
-    struct stat about;
-    EGT_CHECK(!stat(in_folder("checkpoint-0000000001.safetensors"), &about) && about.st_size > 24000);
-    int died = 0;
-    for (rlim_t most = 0; most <= (rlim_t)about.st_size; most += most < 600 ? 60 : 4000) {
-        struct rlimit old, little, no_core = {0, 0};
-        getrlimit(RLIMIT_FSIZE, &old);
-        child = fork();
-        EGT_CHECK(child >= 0);
-        if (!child) {
-            little = (struct rlimit){most, old.rlim_max};
-            setrlimit(RLIMIT_CORE, &no_core);
-            setrlimit(RLIMIT_FSIZE, &little);
-            signal(SIGXFSZ, SIG_DFL);
-            int64_t n = 2;
-            eg_tensor *t = eg_keep(eg_ones(EG_SHAPE(3000), EG_I64));
-            eg_saver *s = eg_saver_new(folder(), .keep = 1);
-            eg_saver_number(s, "n", &n);
-            eg_saver_tensor(s, "t", t);
-            _exit(eg_saver_save(s, 2) != EG_OK);
-        }
-        int how;
-        EGT_CHECK(waitpid(child, &how, 0) == child);
-        died += WIFSIGNALED(how) && WTERMSIG(how) == SIGXFSZ;
-        EGT_EQ(look(), 1);
-    }
-    EGT_CHECK(died > 10);
-    files("", true);
-}
-
-EGT(two_processes_and_one_folder)
-{
-    pid_t a = spawn_saving(0, 60, 2), b = spawn_saving(0, 60, 2);
-    int how_a, how_b;
-    EGT_CHECK(waitpid(a, &how_a, 0) == a && waitpid(b, &how_b, 0) == b);
-    EGT_CHECK(WIFEXITED(how_a) && !WEXITSTATUS(how_a));
-    EGT_CHECK(WIFEXITED(how_b) && !WEXITSTATUS(how_b));
-    EGT_CHECK(look() >= 60);
-    EGT_EQ(files(".tmp-", false), 0);
-    files("", true);
-}
+/* ---- without memory -------------------------------------------------------------------------- */
 
 EGT(without_memory)
 {
