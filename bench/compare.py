@@ -1,6 +1,10 @@
 """Measures Egret and PyTorch side by side, in turn, in one run.
 
     python3 bench/compare.py ops [--only REGEX] [--json FILE] ...
+    python3 bench/compare.py steps [--only REGEX] [--json FILE] ...
+
+ops are single operations, the rest of this text is about them; steps are whole training steps of the
+models in steps.py, which says how they are measured.
 
 Both libraries run in child processes of their own, one at a time: a child that is not asked sleeps
 on its stdin, its threads idle. The cases are the lines of ops.txt, which both children read. Per
@@ -33,68 +37,11 @@ import subprocess
 import sys
 import time
 
+import steps
+from child import KEPT, Child, Foreign, geometric_mean
 from opsfile import read_cases, work
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# glibc settings that keep freed memory in the process instead of giving it back after each op.
-KEPT = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "17179869184",
-        "MALLOC_TOP_PAD_": "67108864"}
-
-
-class Child:
-    """A long-lived process that answers a JSON line for each line it is given."""
-
-    def __init__(self, command, environment):
-        self.command = command
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env={**os.environ, **environment})
-
-    def ask(self, request):
-        try:
-            self.process.stdin.write(request + "\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass
-        line = self.process.stdout.readline()
-        if not line:
-            code = self.process.wait()
-            raise SystemExit(f"{' '.join(self.command)}\nended with status {code} at: {request}")
-        return json.loads(line)
-
-    def ticks(self):
-        """Processor time used so far, in the units of /proc."""
-        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        return int(fields[11]) + int(fields[12])
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
-class Foreign:
-    """The share of all processors that processes other than the children took since it was made;
-    0 where there is no /proc."""
-
-    def __init__(self, *children):
-        self.children = children
-        self.start = self.now()
-
-    def now(self):
-        try:
-            with open("/proc/stat", encoding="ascii") as file:
-                numbers = [int(word) for word in file.readline().split()[1:9]]
-            own = sum(child.ticks() for child in self.children)
-        except OSError:
-            return None
-        idle = numbers[3] + numbers[4]
-        return sum(numbers), sum(numbers) - idle - own
-
-    def share(self):
-        end = self.now()
-        if end is None or end[0] == self.start[0]:
-            return 0
-        return (end[1] - self.start[1]) / (end[0] - self.start[0])
 
 
 def at_size(curve, size):
@@ -156,10 +103,6 @@ def measure(case, egret, torch, options):
             "disturbed": disturbed}, None
 
 
-def mean(ratios):
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
-
-
 def print_row(row, roof):
     note = f" {'!' if row['disturbed'] else ' '} {row['torch_variant']}".rstrip()
     print(f"{row['name']:40} {row['egret_us']:11.2f} {row['torch_us']:11.2f} {row['ratio']:7.2f} "
@@ -172,7 +115,7 @@ def summary(rows, failures):
         families.setdefault(row["name"].split("/")[0], []).append(row["ratio"])
     print()
     for family, ratios in families.items():
-        print(f"{family:12} {len(ratios):4} cases, geometric mean of torch/egret {mean(ratios):6.2f}, "
+        print(f"{family:12} {len(ratios):4} cases, geometric mean of torch/egret {geometric_mean(ratios):6.2f}, "
               f"least {min(ratios):6.2f}")
     slow = [row for row in rows if row["ratio"] < .95]
     if slow:
@@ -182,7 +125,7 @@ def summary(rows, failures):
         print(f"not measured: {name}: {words}")
     if rows:
         print(f"{len(rows)} cases, geometric mean of torch/egret "
-              f"{mean([row['ratio'] for row in rows]):.3f}")
+              f"{geometric_mean([row['ratio'] for row in rows]):.3f}")
 
 
 def ops(options):
@@ -232,11 +175,12 @@ def positive(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("verb", choices=["ops"])
+    parser.add_argument("verb", choices=["ops", "steps"])
     parser.add_argument("--json", metavar="FILE", help="write the rows as a JSON list")
     parser.add_argument("--only", metavar="REGEX", default="", help="cases whose name matches")
     parser.add_argument("--rounds", type=positive, default=5, help="turns each side gets (default 5)")
-    parser.add_argument("--round-ms", type=positive, default=60, help="length of a turn (default 60)")
+    parser.add_argument("--round-ms", type=positive,
+                        help="length of a turn (default 60, of steps 1500)")
     parser.add_argument("--patience", type=positive, default=3, metavar="N",
                         help="attempts at a case while others use the machine (default 3)")
     parser.add_argument("--threads", type=positive, default=os.cpu_count())
@@ -246,7 +190,9 @@ def main():
                         help="a Python that has PyTorch (default: this one)")
     parser.add_argument("--egret-bench", metavar="PROGRAM",
                         default=os.path.join(HERE, "..", "build", "bench", "egret-bench"))
-    sys.exit(ops(parser.parse_args()))
+    options = parser.parse_args()
+    options.round_ms = options.round_ms or (60 if options.verb == "ops" else 1500)
+    sys.exit(ops(options) if options.verb == "ops" else steps.compare(options))
 
 
 if __name__ == "__main__":

@@ -5,9 +5,11 @@
  *   egret-bench list [--ops FILE]           the cases and whether they can run
  *   egret-bench run NAME... [--ops FILE]    microseconds of single cases
  *   egret-bench serve [--ops FILE]          answers compare.py (the protocol stands there)
+ *   egret-bench step MODEL                  the same for whole training steps of a model
  *
  * Common: --threads N. */
 #include "bench.h"
+#include "step.h"
 
 #include <egret/egret.h>
 
@@ -24,7 +26,7 @@ typedef struct arguments {
 
 static int usage(void)
 {
-    fputs("usage: egret-bench overhead [--json FILE] | peaks | list | run NAME... | serve\n"
+    fputs("usage: egret-bench overhead [--json FILE] | peaks | list | run NAME... | serve | step MODEL\n"
           "       [--ops FILE] [--threads N]\n",
           stderr);
     return 2;
@@ -89,6 +91,9 @@ int main(int argc, char **argv)
     if (!strcmp(a.verb, "peaks")) {
         bench_peaks(stdout);
         return 0;
+    }
+    if (!strcmp(a.verb, "step")) {
+        return a.name_count == 1 ? bench_step(a.names[0]) : usage();
     }
     int count = bench_read_cases(a.ops, cases);
     if (count < 0) {

@@ -54,13 +54,6 @@ static eg_attended additive_run(additive *a, eg_tensor *query, eg_tensor *keys, 
     return attended(s, context, weights);
 }
 
-static eg_tensor *additive_forward(eg_module *m, eg_tensor *x)
-{
-    (void)x;
-    return eg__fail_null(EG_EINVAL, m->kind->name, "query and keys are needed: "
-                         "eg_additive_attention_forward");
-}
-
 static void additive_members(eg_module *m, eg_members *members)
 {
     additive *a = (additive *)m;
@@ -71,7 +64,6 @@ static void additive_members(eg_module *m, eg_members *members)
 
 static const eg_module_kind additive_kind = {.size = sizeof(eg_module_kind),
                                              .name = "additive_attention",
-                                             .forward = additive_forward,
                                              .members = additive_members};
 
 eg_module *eg_additive_attention_new(int64_t query, int64_t keys, int64_t units)

@@ -44,17 +44,11 @@ static void sequential_members(eg_module *m, eg_members *members)
     }
 }
 
-static eg_tensor *list_forward(eg_module *m, eg_tensor *x)
-{
-    (void)x;
-    return eg__fail_null(EG_EINVAL, m->kind->name, "a list has no forward: call its modules");
-}
-
 static const eg_module_kind sequential_kind = {.size = sizeof(eg_module_kind), .name = "sequential",
                                                .forward = sequential_forward,
                                                .members = sequential_members};
 static const eg_module_kind list_kind = {.size = sizeof(eg_module_kind), .name = "module_list",
-                                         .forward = list_forward, .members = sequential_members};
+                                         .members = sequential_members};
 
 /* What a failed constructor was given belonged to it. */
 static void free_given(eg_module *const *modules, int count)

@@ -32,8 +32,8 @@ void eg__members(eg_module *m, eg_members *walk)
 void *eg_module_new(size_t size, const eg_module_kind *kind)
 {
     static const char op[] = "eg_module_new";
-    if (!kind || !kind->forward) {
-        return eg__null_argument(op, kind ? "kind->forward" : "kind"), NULL;
+    if (!kind) {
+        return eg__null_argument(op, "kind"), NULL;
     }
     if (size < sizeof(eg_module)) {
         return eg__fail_null(EG_EINVAL, op, "size is %zu, an eg_module alone has %zu", size,
@@ -129,6 +129,9 @@ eg_tensor *eg_module_forward(eg_module *m, eg_tensor *x)
     }
     if (eg__check(x, m->kind->name, "x")) {
         return NULL;
+    }
+    if (!m->kind->forward) {
+        return eg__fail_null(EG_EINVAL, m->kind->name, "it has no forward of one tensor");
     }
     eg__observed seen = eg__observe_begin(m);
     eg_scope s = eg_scope_push();

@@ -260,7 +260,7 @@ EGT(attention_modules_refuse)
     EGT_REFUSED(eg_additive_attention_forward(a, k, k, NULL, NULL), EG_ESHAPE, "query");
     EGT_REFUSED(eg_additive_attention_forward(a, NULL, k, NULL, NULL), EG_EINVAL, "query");
     EGT_REFUSED(eg_additive_attention_forward(m, q, k, NULL, NULL), EG_EINVAL, "multi_head");
-    EGT_REFUSED(eg_module_forward(a, q), EG_EINVAL, "keys");
+    EGT_REFUSED(eg_module_forward(a, q), EG_EINVAL, "additive_attention");
     EGT_REFUSED(eg_multi_head_attention_forward(m, q, q, q), EG_ESHAPE, "[2, 3]");
     EGT_REFUSED(eg_multi_head_attention_forward(NULL, q, q, q), EG_EINVAL, "m");
     EGT_REFUSED(eg_multi_head_attention_new(6, 4), EG_EINVAL, "4 heads");

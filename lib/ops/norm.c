@@ -186,17 +186,19 @@ static void update(eg_tensor *running, const eg_tensor *batch, double momentum, 
     }
 }
 
+/* What a single value per channel leaves of itself: nothing, exactly, in values and gradients, where the
+ * division by the root of eps would blow up their rounding. */
+static eg_tensor *single(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg__norm_opts *o)
+{
+    eg_tensor *scale = weight ? weight : eg_ones(EG_SHAPE(x->shape[1]), (eg_dtype)x->dtype);
+    return scale ? run1(&eg__op_scale_channels, eg_mul_scalar(x, 0), scale, bias, o) : NULL;
+}
+
 static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean,
                         eg_tensor *var, eg__norm_opts *o, double momentum, bool biased)
 {
-    static const char name[] = "batch_norm";
     eg_tensor *out[EG__MAX_OUT];
     int64_t channels = x->shape[1], n = channels ? x->n / channels : 0;
-    if (n == 1) {
-        return eg__fail_null(EG_ESHAPE, name,
-                             "x %s has one value per channel: no variance to train with",
-                             EG__SHAPE_OF(x));
-    }
     eg_scope s = eg_scope_push();
     eg_status st = run(&eg__op_batch_norm, x, weight, bias, o, out);
     eg_tensor *running[2] = {mean, var};
@@ -204,12 +206,12 @@ static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_ten
         st = running[i] ? eg__begin_write(running[i], "batch_norm") : EG_OK;
     }
     for (int i = 0; i < 2 && !st && n; i++) {
-        double factor = i && !biased ? (double)n / (double)(n - 1) : 1;
+        double factor = i && !biased && n > 1 ? (double)n / (double)(n - 1) : 1;
         if (running[i]) {
             update(running[i], out[1 + i], momentum, factor);
         }
     }
-    return eg_scope_pop(s, st ? NULL : out[0]);
+    return eg_scope_pop(s, st ? NULL : n == 1 ? single(x, weight, bias, o) : out[0]);
 }
 
 /* y = x scale + shift from fixed statistics. */

@@ -119,6 +119,8 @@ typedef struct eg_members eg_members;
 typedef struct eg_module_kind {
     size_t size;
     const char *name; /* for messages */
+    /* NULL for modules that take more than one tensor, in functions of their own: eg_module_forward refuses
+     * them (EG_EINVAL). */
     eg_tensor *(*forward)(eg_module *m, eg_tensor *x);
     /* Names what the module owns, each time the same in the same order, with eg_member_...; NULL: nothing. */
     void (*members)(eg_module *m, eg_members *members);

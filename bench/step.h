@@ -1,0 +1,36 @@
+/* step.h - whole training steps of well-known models, as compare.py sets them against PyTorch's. */
+#ifndef EGRET_BENCH_STEP_H
+#define EGRET_BENCH_STEP_H
+
+#include <egret/egret.h>
+
+enum { STEP_PARTS = 8 };
+
+/* A model ready to be trained on one batch of random numbers. */
+typedef struct step {
+    eg_module *net[STEP_PARTS];
+    eg_optim *optim[2];
+    eg_tensor *x[STEP_PARTS]; /* the batch, kept */
+} step;
+
+typedef struct step_model {
+    const char *name;
+    /* Fills in nets, optimizers and the batch; what is NULL afterwards failed. */
+    void (*make)(step *s);
+    /* One step: forward, loss, gradients and, where there is an optimizer, the update. */
+    eg_status (*run)(step *s, double *loss);
+} step_model;
+
+/* Each ended by a row without a name. */
+extern const step_model step_images[], step_generators[], step_texts[];
+
+/* Random numbers in 0..1, and whole ones below n, kept. */
+eg_tensor *step_random(eg_shape shape);
+eg_tensor *step_integers(eg_shape shape, int64_t n);
+/* The gradients of all parameters of a net, and of x unless that is NULL; no update. */
+eg_status step_gradients(eg_module *net, eg_tensor *x, eg_tape tape, eg_tensor *loss);
+
+/* Answers "run MICROSECONDS" on stdin with {"steps_us": [...], "loss": .., "peak_kib": ..}. */
+int bench_step(const char *name);
+
+#endif

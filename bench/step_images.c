@@ -1,0 +1,119 @@
+/* step_images.c - classifiers of images: a perceptron, a small net, residual nets. */
+#include "step.h"
+
+static eg_status classify(step *s, double *loss)
+{
+    eg_tape tape = eg_tape_open();
+    eg_tensor *l = eg_cross_entropy(eg_module_forward(s->net[0], s->x[0]), s->x[1]);
+    *loss = eg_item(l);
+    return s->optim[0] ? eg_optim_minimize(s->optim[0], tape, l)
+                       : step_gradients(s->net[0], NULL, tape, l);
+}
+
+static void perceptron(step *s)
+{
+    s->net[0] = eg_sequential_new(eg_linear_new(784, 512), eg_activation_new(eg_relu),
+                                  eg_dropout_new(0.2), eg_linear_new(512, 10));
+    s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]));
+    s->x[0] = step_random(EG_SHAPE(128, 784));
+    s->x[1] = step_integers(EG_SHAPE(128), 10);
+}
+
+static void small_net(step *s)
+{
+    s->net[0] = eg_sequential_new(
+        eg_conv2d_new(1, 32, .kernel = 5, .padding = 2), eg_activation_new(eg_relu),
+        eg_max_pool2d_new(.kernel = 2), eg_conv2d_new(32, 64, .kernel = 5, .padding = 2),
+        eg_activation_new(eg_relu), eg_max_pool2d_new(.kernel = 2), eg_flatten_new(),
+        eg_linear_new(3136, 1024), eg_activation_new(eg_relu), eg_dropout_new(0.4),
+        eg_linear_new(1024, 10));
+    s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 1e-3);
+    s->x[0] = step_random(EG_SHAPE(64, 1, 28, 28));
+    s->x[1] = step_integers(EG_SHAPE(64), 10);
+}
+
+/* ---- residual nets (He et al. 2015) ----------------------------------------------------------- */
+
+static eg_module *conv(int64_t in, int64_t out, int64_t kernel, int64_t stride)
+{
+    return eg_conv2d_new(in, out, .kernel = kernel, .stride = stride, .padding = kernel / 2,
+                         .no_bias = true);
+}
+
+static eg_module *shortcut(int64_t in, int64_t out, int64_t stride)
+{
+    return stride == 1 && in == out
+               ? eg_identity_new()
+               : eg_sequential_new(conv(in, out, 1, stride), eg_batch_norm_new(out));
+}
+
+static eg_module *basic(int64_t in, int64_t out, int64_t stride)
+{
+    eg_module *body = eg_sequential_new(conv(in, out, 3, stride), eg_batch_norm_new(out),
+                                        eg_activation_new(eg_relu), conv(out, out, 3, 1),
+                                        eg_batch_norm_new(out));
+    return eg_sequential_new(eg_residual_new(body, shortcut(in, out, stride)),
+                             eg_activation_new(eg_relu));
+}
+
+static eg_module *bottleneck(int64_t in, int64_t width, int64_t stride)
+{
+    eg_module *body = eg_sequential_new(
+        conv(in, width, 1, 1), eg_batch_norm_new(width), eg_activation_new(eg_relu),
+        conv(width, width, 3, stride), eg_batch_norm_new(width), eg_activation_new(eg_relu),
+        conv(width, 4 * width, 1, 1), eg_batch_norm_new(4 * width));
+    return eg_sequential_new(eg_residual_new(body, shortcut(in, 4 * width, stride)),
+                             eg_activation_new(eg_relu));
+}
+
+static void resnet20(step *s)
+{
+    eg_module *parts[14];
+    int64_t in = 16;
+    int n = 0;
+    parts[n++] = conv(3, 16, 3, 1);
+    parts[n++] = eg_batch_norm_new(16);
+    parts[n++] = eg_activation_new(eg_relu);
+    for (int block = 0; block < 9; block++) {
+        int64_t out = 16 << block / 3;
+        parts[n++] = basic(in, out, in == out ? 1 : 2);
+        in = out;
+    }
+    parts[n++] = eg_global_avg_pool_new();
+    parts[n++] = eg_linear_new(64, 10);
+    s->net[0] = eg_sequential_new_with(parts, n);
+    s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 0.1, .momentum = 0.9,
+                             .weight_decay = 1e-4);
+    s->x[0] = step_random(EG_SHAPE(128, 3, 32, 32));
+    s->x[1] = step_integers(EG_SHAPE(128), 10);
+}
+
+static void resnet50(step *s)
+{
+    static const int blocks[] = {3, 4, 6, 3};
+    eg_module *parts[22];
+    int64_t in = 64;
+    int n = 0;
+    parts[n++] = conv(3, 64, 7, 2);
+    parts[n++] = eg_batch_norm_new(64);
+    parts[n++] = eg_activation_new(eg_relu);
+    parts[n++] = eg_max_pool2d_new(.kernel = 3, .stride = 2, .padding = 1);
+    for (int stage = 0; stage < 4; stage++) {
+        for (int block = 0; block < blocks[stage]; block++) {
+            int64_t width = 64 << stage;
+            parts[n++] = bottleneck(in, width, stage && !block ? 2 : 1);
+            in = 4 * width;
+        }
+    }
+    parts[n++] = eg_global_avg_pool_new();
+    parts[n++] = eg_linear_new(2048, 1000);
+    s->net[0] = eg_sequential_new_with(parts, n);
+    s->x[0] = step_random(EG_SHAPE(8, 3, 224, 224));
+    s->x[1] = step_integers(EG_SHAPE(8), 1000);
+}
+
+const step_model step_images[] = {
+    {"mlp", perceptron, classify},    {"cnn", small_net, classify},
+    {"resnet20", resnet20, classify}, {"resnet50", resnet50, classify},
+    {NULL, NULL, NULL},
+};

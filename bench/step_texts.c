@@ -1,0 +1,191 @@
+/* step_texts.c - nets that read and write words: language models, a translator, transformers. */
+#include "step.h"
+
+/* ---- language models (Zaremba et al. 2014) ------------------------------------------------------- */
+
+enum { WORDS = 10000, ROWS = 20 };
+
+static void language_model(step *s, int64_t width, int64_t steps, double dropout)
+{
+    s->net[0] = eg_module_list_new(eg_embedding_new(WORDS, width),
+                                   eg_lstm_new(width, width, .layers = 2, .dropout = dropout),
+                                   eg_linear_new(width, WORDS));
+    s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 1);
+    eg_optim_clip_norm(s->optim[0], 5);
+    s->x[0] = step_integers(EG_SHAPE(steps, ROWS), WORDS);
+    s->x[1] = step_integers(EG_SHAPE(steps * ROWS), WORDS);
+}
+
+static void ptb_small(step *s)
+{
+    language_model(s, 200, 20, 0);
+}
+
+static void ptb_medium(step *s)
+{
+    language_model(s, 650, 35, 0.5);
+}
+
+static eg_status language_step(step *s, double *loss)
+{
+    int64_t steps = eg_size(s->x[0], 0);
+    eg_tape tape = eg_tape_open();
+    eg_tensor *y = eg_module_forward(eg_module_at(s->net[0], 0), s->x[0]);
+    y = eg_flatten(eg_module_forward(eg_module_at(s->net[0], 1), y), 0, 1);
+    eg_tensor *l = eg_cross_entropy(eg_module_forward(eg_module_at(s->net[0], 2), y), s->x[1]);
+    l = eg_mul_scalar(l, (double)steps);
+    *loss = eg_item(l);
+    return eg_optim_minimize(s->optim[0], tape, l);
+}
+
+/* ---- translation with additive attention (Bahdanau et al. 2014) ---------------------------------- */
+
+enum { SOURCE = 9414, TARGET = 4935, SENTENCES = 64, LENGTH = 16, UNITS = 1024, EMBEDDED = 256 };
+enum { READ, READER, WRITTEN, WRITER, ATTENTION, WORD }; /* parts of the net */
+
+static void nmt(step *s)
+{
+    s->net[0] = eg_module_list_new(
+        eg_embedding_new(SOURCE, EMBEDDED), eg_gru_new(EMBEDDED, UNITS),
+        eg_embedding_new(TARGET, EMBEDDED), eg_gru_new(EMBEDDED + UNITS, UNITS),
+        eg_additive_attention_new(UNITS, UNITS, UNITS), eg_linear_new(UNITS, TARGET));
+    s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]));
+    s->x[0] = step_integers(EG_SHAPE(LENGTH, SENTENCES), SOURCE);
+    s->x[1] = step_integers(EG_SHAPE(LENGTH, SENTENCES), TARGET);
+}
+
+static eg_module *part(step *s, int i)
+{
+    return eg_module_at(s->net[0], i);
+}
+
+/* Teacher forcing, word by word; padding (word 0) counts nothing. */
+static eg_status nmt_step(step *s, double *loss)
+{
+    eg_tape tape = eg_tape_open();
+    eg_rnn read = eg_rnn_forward(part(s, READER), eg_module_forward(part(s, READ), s->x[0]));
+    eg_tensor *keys = eg_transpose(read.y, 0, 1), *h = read.h, *total = NULL;
+    for (int t = 1; t < LENGTH; t++) {
+        eg_tensor *label = eg_select(s->x[1], 0, t);
+        eg_attended seen = eg_additive_attention_forward(part(s, ATTENTION), eg_select(h, 0, 0), keys,
+                                                         NULL, NULL);
+        eg_tensor *before = eg_module_forward(part(s, WRITTEN), eg_select(s->x[1], 0, t - 1));
+        eg_tensor *in = eg_concat((eg_tensor *[]){seen.context, before}, 2, 1);
+        eg_rnn r = eg_rnn_forward(part(s, WRITER), eg_unsqueeze(in, 0), .h0 = h);
+        eg_tensor *logits = eg_module_forward(part(s, WORD), eg_select(r.y, 0, 0));
+        eg_tensor *l = eg_cross_entropy(logits, label, .reduction = EG_NONE);
+        l = eg_mean(eg_mul(l, eg_cast(eg_ne_scalar(label, 0), EG_F32)));
+        total = total ? eg_add(total, l) : l;
+        h = r.h;
+    }
+    *loss = eg_item(total);
+    return eg_optim_minimize(s->optim[0], tape, total);
+}
+
+/* ---- transformers (Vaswani et al. 2017) ----------------------------------------------------------- */
+
+typedef struct encoder {
+    eg_module base;
+    eg_module *attention, *norm, *wide, *narrow, *last;
+    eg_tensor *(*act)(eg_tensor *x);
+} encoder;
+
+static eg_tensor *dropped(eg_module *m, eg_tensor *x)
+{
+    return eg_dropout(x, 0.1, m->training);
+}
+
+static eg_tensor *encoder_forward(eg_module *m, eg_tensor *x)
+{
+    encoder *e = (encoder *)m;
+    eg_tensor *y = eg_module_forward(e->attention, x);
+    x = eg_module_forward(e->norm, eg_add(x, dropped(m, y)));
+    y = eg_module_forward(e->narrow, e->act(eg_module_forward(e->wide, x)));
+    return eg_module_forward(e->last, eg_add(x, dropped(m, y)));
+}
+
+static void encoder_members(eg_module *m, eg_members *members)
+{
+    encoder *e = (encoder *)m;
+    eg_member_child(members, "attention", &e->attention);
+    eg_member_child(members, "norm", &e->norm);
+    eg_member_child(members, "wide", &e->wide);
+    eg_member_child(members, "narrow", &e->narrow);
+    eg_member_child(members, "last", &e->last);
+}
+
+static const eg_module_kind encoder_kind = {.size = sizeof(eg_module_kind), .name = "encoder",
+                                            .forward = encoder_forward, .members = encoder_members};
+
+static eg_module *encoder_new(int64_t width, int64_t heads, int64_t wide,
+                              eg_tensor *(*act)(eg_tensor *x))
+{
+    encoder *e = eg_module_new(sizeof *e, &encoder_kind);
+    if (!e) {
+        return NULL;
+    }
+    e->attention = eg_multi_head_attention_new(width, heads, .dropout = 0.1);
+    e->norm = eg_layer_norm_new(EG_SHAPE(width));
+    e->wide = eg_linear_new(width, wide);
+    e->narrow = eg_linear_new(wide, width);
+    e->last = eg_layer_norm_new(EG_SHAPE(width));
+    e->act = act;
+    return eg_module_finish(&e->base);
+}
+
+static void transformer(step *s)
+{
+    s->net[0] = encoder_new(512, 8, 2048, eg_relu);
+    s->x[0] = step_random(EG_SHAPE(32, 128, 512));
+}
+
+static eg_status transformer_step(step *s, double *loss)
+{
+    eg_tape tape = eg_tape_open();
+    eg_tape_watch(tape, s->x[0]);
+    eg_tensor *l = eg_mean(eg_module_forward(s->net[0], s->x[0]));
+    *loss = eg_item(l);
+    return step_gradients(s->net[0], s->x[0], tape, l);
+}
+
+/* ---- BERT-base (Devlin et al. 2018) ---------------------------------------------------------------- */
+
+enum { TOKENS, PLACES, SEGMENTS, NORM, ENCODERS, POOL, CLASSES };
+
+static void bert(step *s)
+{
+    eg_module *layers[12];
+    for (int i = 0; i < 12; i++) {
+        layers[i] = encoder_new(768, 12, 3072, eg_gelu);
+    }
+    s->net[0] = eg_module_list_new(eg_embedding_new(30522, 768), eg_embedding_new(512, 768),
+                                   eg_embedding_new(2, 768), eg_layer_norm_new(EG_SHAPE(768)),
+                                   eg_sequential_new_with(layers, 12), eg_linear_new(768, 768),
+                                   eg_linear_new(768, 2));
+    eg_scope scope = eg_scope_push();
+    s->x[0] = step_integers(EG_SHAPE(4, 128), 30522);
+    s->x[1] = step_integers(EG_SHAPE(4), 2);
+    s->x[2] = eg_keep(eg_zeros(EG_SHAPE(4, 128), EG_I64));
+    s->x[3] = eg_keep(eg_arange(0, 128, 1, EG_I64));
+    eg_scope_pop(scope, NULL);
+}
+
+static eg_status bert_step(step *s, double *loss)
+{
+    eg_tape tape = eg_tape_open();
+    eg_tensor *words = eg_module_forward(part(s, TOKENS), s->x[0]);
+    eg_tensor *places = eg_module_forward(part(s, PLACES), s->x[3]);
+    eg_tensor *segments = eg_module_forward(part(s, SEGMENTS), s->x[2]);
+    eg_tensor *h = eg_module_forward(part(s, NORM), eg_add(eg_add(words, places), segments));
+    h = eg_module_forward(part(s, ENCODERS), dropped(s->net[0], h));
+    h = eg_tanh(eg_module_forward(part(s, POOL), eg_select(h, 1, 0)));
+    eg_tensor *l = eg_cross_entropy(eg_module_forward(part(s, CLASSES), h), s->x[1]);
+    *loss = eg_item(l);
+    return step_gradients(s->net[0], NULL, tape, l);
+}
+
+const step_model step_texts[] = {
+    {"ptb-small", ptb_small, language_step},     {"ptb-medium", ptb_medium, language_step},
+    {"nmt", nmt, nmt_step},                      {"transformer", transformer, transformer_step},
+    {"bert", bert, bert_step},                   {NULL, NULL, NULL},
+};
