@@ -231,9 +231,10 @@ EGT(records_are_bounded_and_totals_are_not)
     EGT_CHECK(dropped > 1000 && count > 500);
     EGT_EQ(dropped + count, 3002); /* and the process's name */
     EGT_EQ(eg_profile_totals(t, 4), 2);
-    EGT_STR(t[0].name, "relu");
-    EGT_EQ(t[0].calls, 3000);
-    EGT_CHECK(!t[0].backward && t[0].seconds > t[1].seconds && t[0].seconds < 60);
+    EGT_CHECK(t[0].seconds >= t[1].seconds && t[1].seconds > 0 && !t[0].backward);
+    const eg_profile_total *relu = &t[strcmp(t[0].name, "relu") != 0];
+    EGT_STR(relu->name, "relu");
+    EGT_EQ(relu->calls, 3000);
     t[1].calls = -7;
     EGT_EQ(eg_profile_totals(t, 1), 2);
     EGT_EQ(t[1].calls, -7);

@@ -84,13 +84,21 @@ static int64_t look(void)
     return step;
 }
 
+static void nap(long milliseconds)
+{
+    nanosleep(&(struct timespec){.tv_nsec = milliseconds * 1000000}, NULL);
+}
+
 EGT(killed_while_saving)
 {
     int64_t step = 0;
     srand(7);
     for (int round = 0; round < 25; round++) {
         pid_t child = spawn_saving(0, -1, 2);
-        nanosleep(&(struct timespec){.tv_nsec = 1000000 + rand() % 12 * 1000000L}, NULL);
+        nap(1 + rand() % 12);
+        for (int i = 0; i < 20000 && files("checkpoint", false) == files(".tmp-", false); i++) {
+            nap(1); /* a slow machine: there is none yet */
+        }
         kill(child, SIGKILL);
         EGT_CHECK(waitpid(child, NULL, 0) == child);
         int64_t now = look();
