@@ -7,4 +7,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* For readers of files: a file with these bytes, the same one at each call. */
+const char *fuzz_file(const uint8_t *data, size_t size);
+/* Aborts unless what failed has left words. */
+void fuzz_expect(int ok);
+
 #endif

@@ -1,0 +1,152 @@
+/* make_corpus.c - makes the files that the targets of data readers begin with:
+ *   make_corpus FOLDER     writes FOLDER/image/..., FOLDER/tfrecord/... and so on
+ * Beside them archives/two.npz is numpy.savez_compressed(ids = arange(5), w = zeros((40, 3), float32)). */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <egret/egret.h>
+
+static const char *root;
+
+static const char *at(const char *target, const char *name)
+{
+    static char path[1000];
+    snprintf(path, sizeof path, "%s/%s", root, target);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/%s/%s", root, target, name);
+    return path;
+}
+
+static void put(const char *target, const char *name, const void *data, size_t n)
+{
+    FILE *f = fopen(at(target, name), "wb");
+    if (!f || fwrite(data, 1, n, f) != n || fclose(f)) {
+        perror(name);
+        exit(1);
+    }
+}
+
+static void put_text(const char *target, const char *name, const char *text)
+{
+    put(target, name, text, strlen(text));
+}
+
+static void must(eg_status st)
+{
+    if (st) {
+        exit(eg_error_print(stderr));
+    }
+}
+
+static eg_tensor *waves(int channels, int height, int width)
+{
+    eg_tensor *t = eg_empty(EG_SHAPE(channels, height, width), EG_U8);
+    for (int i = 0; i < channels * height * width; i++) {
+        eg_set(t, i, i * i / 7 % 256);
+    }
+    return t;
+}
+
+static void images(void)
+{
+    static const uint8_t gif[] = {'G', 'I', 'F', '8', '9', 'a', 2, 0, 2, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255,
+                                  0x2c, 0, 0, 0, 0, 2, 0, 2, 0, 0, 2, 2, 0x0c, 0x0a, 0, 0x3b};
+    static const uint8_t bmp[] = {'B', 'M', 70, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 2, 0, 0, 0,
+                                  2, 0, 0, 0, 1, 0, 24, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                                  0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 0, 0, 255, 255,
+                                  255, 255, 0, 0};
+    must(eg_jpeg_save(waves(3, 17, 25), at("image", "colour.jpg")));
+    must(eg_jpeg_save(waves(1, 9, 9), at("image", "progressive.jpg"), .progressive = true));
+    must(eg_png_save(waves(4, 6, 5), at("image", "alpha.png")));
+    must(eg_png_save(waves(1, 5, 9), at("image", "gray.png")));
+    put("image", "small.gif", gif, sizeof gif);
+    put("image", "small.bmp", bmp, sizeof bmp);
+    put_text("image", "small.pgm", "P5\n2 2\n255\nabcd");
+}
+
+static eg_tensor *integers(void)
+{
+    return eg_from_values(EG_SHAPE(4), EG_I64, (double[]){1, -2, 300, 4});
+}
+
+static void records(void)
+{
+    eg_example *e = eg_example_new(), *s = eg_example_new();
+    must(eg_example_set(e, "whole", integers()));
+    must(eg_example_set(e, "real", eg_ones(EG_SHAPE(3), EG_F32)));
+    must(eg_example_set_bytes(e, "text", "hello", 5));
+    must(eg_example_set(s, "whole", integers()));
+    for (int i = 1; i < 4; i++) {
+        must(eg_example_step(s, "real", eg_full(EG_SHAPE(i), i, EG_F32)));
+        must(eg_example_step(s, "text", eg_full(EG_SHAPE(i), '0', EG_U8)));
+    }
+    eg_tensor *t = eg_example_encode(e), *u = eg_example_encode(s);
+    put("example", "example", eg_data(t), (size_t)eg_numel(t));
+    put("example", "sequence", eg_data(u), (size_t)eg_numel(u));
+    for (int packed = 0; packed < 2; packed++) {
+        const char *name = packed ? "packed" : "plain";
+        eg_tfrecord_writer *w = eg_tfrecord_writer_new(
+            at("tfrecord", name), .compression = packed ? EG_COMPRESSION_GZIP : EG_COMPRESSION_NONE);
+        must(eg_tfrecord_write(w, "one", 3));
+        must(eg_tfrecord_write(w, "", 0));
+        must(eg_tfrecord_write(w, eg_data(t), (size_t)eg_numel(t)));
+        must(eg_tfrecord_writer_close(w));
+    }
+    eg_example_free(e);
+    eg_example_free(s);
+}
+
+static void texts(void)
+{
+    put_text("tables", "quoted.csv", "n,x,y\n1,2.5,-3e4\n\"a \"\"b\"\",\nc\",,7\r\n\n4,nan,inf\n");
+    put_text("tables", "words", "<pad>\nth\xc3\xa9\n\xe1\xba\x9b\xcc\xa3\nwords\xe3\x80\x80here\n");
+    put_text("ndjson", "drawings",
+             "{\"word\":\"c\\u00e4t\",\"n\":[[1,2.5],[3,4e2]],\"drawing\":[[[1,2],[3,4]],[[5],[6]]]}\n"
+             "{\"other\":{\"a\":[true,null]},\"n\":-7,\"word\":null}\n");
+}
+
+/* A header of the old form, with its checksum. */
+static void tar_header(char *to, const char *name, size_t size)
+{
+    unsigned sum = 0;
+    strcpy(to, name);
+    strcpy(to + 100, "0000644");
+    snprintf(to + 124, 12, "%011o", (unsigned)size);
+    strcpy(to + 136, "00000000000");
+    memset(to + 148, ' ', 8);
+    to[156] = '0';
+    memcpy(to + 257, "ustar\00000", 8);
+    for (int i = 0; i < 512; i++) {
+        sum += (unsigned char)to[i];
+    }
+    snprintf(to + 148, 8, "%06o", sum);
+}
+
+static void others(void)
+{
+    static const uint8_t wav[] = {'R', 'I', 'F', 'F', 44, 0, 0, 0, 'W', 'A', 'V', 'E', 'f', 'm', 't', ' ', 16,
+                                  0, 0, 0, 1, 0, 2, 0, 0x40, 0x1f, 0, 0, 0, 0x7d, 0, 0, 4, 0, 16, 0, 'd', 'a',
+                                  't', 'a', 8, 0, 0, 0, 0, 0x40, 0, 0x80, 0xff, 0x7f, 1, 0};
+    static char tar[2560];
+    put("wav", "stereo.wav", wav, sizeof wav);
+    tar_header(tar, "folder/a", 5);
+    memcpy(tar + 512, "hello", 5);
+    put("archives", "one.tar", tar, sizeof tar);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "make_corpus FOLDER\n");
+        return 2;
+    }
+    root = argv[1];
+    images();
+    records();
+    texts();
+    others();
+    return 0;
+}

@@ -1,0 +1,20 @@
+/* wav.c - any bytes as a WAV file. */
+#include <stdlib.h>
+
+#include <egret/egret.h>
+
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    eg_clear_error();
+    EG_SCOPE {
+        int64_t rate = 0;
+        eg_tensor *t = eg_wav_parse(data, size, &rate);
+        fuzz_expect(t != NULL);
+        if (t && (rate < 1 || eg_ndim(t) != 2)) {
+            abort();
+        }
+    }
+    return 0;
+}
