@@ -183,6 +183,9 @@ static eg_status add(eg_optim *o, eg_parameters p, const char *prefix)
         return eg__fail(EG_EINVAL, o->name, "%d parameters and %d more; %d are possible", o->count,
                         p.count, EG__MAX_PARAMETERS);
     }
+    if (o->gathered) {
+        return eg__fail(EG_ESTATE, o->name, "gradients are gathered: eg_optim_update comes first");
+    }
     int had = o->count;
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? make_room(o, had + p.count) : eg__why();
@@ -230,6 +233,7 @@ eg_optim *eg__optim_begin(eg_optim *o, eg_parameters parameters)
 void eg_optim_free(eg_optim *o)
 {
     if (o) {
+        eg__optim_forget(o);
         release(o, 0, o->count);
         free(o->in);
         free(o->names);

@@ -43,6 +43,7 @@ struct eg_optim {
     double max_norm, max_value, norm; /* no limit: 0, infinity */
     int count;
     eg_tensor **in; /* count * EG__OPTIM_SLOTS, kept but the gradients */
+    eg_tensor **gathered; /* by eg_optim_backward, kept; NULL: none */
     char **names;   /* NULL: the tensor was in the list before, here it is passed over */
     int *group;
     int groups;
@@ -65,6 +66,8 @@ char *eg__joined(const char *op, const char *prefix, const char *name, const cha
  * finite nothing happens but that *skipped says so. */
 eg_status eg__optim_minimize(eg_optim *optim, eg_tape tape, eg_tensor *loss, double scale,
                              bool *skipped);
+/* Drops what eg_optim_backward gathered. */
+void eg__optim_forget(eg_optim *optim);
 /* The norm of gradients that are contiguous, in any order of axes. */
 eg_status eg__total_norm(const char *op, eg_tensor **gradients, int n, double p, double *norm);
 /* *clip from the caller's options. */

@@ -201,6 +201,72 @@ eg_status eg_optim_minimize(eg_optim *o, eg_tape tape, eg_tensor *loss)
     return eg__optim_minimize(o, tape, loss, 1, NULL);
 }
 
+/* ---- gathering ----------------------------------------------------------------------------- */
+
+static eg_status add_gathered(eg_optim *o, eg_tensor *const *g)
+{
+    eg_status st = EG_OK;
+    for (int i = 0; i < o->count && !st; i++) {
+        eg_tensor **sum = &o->gathered[i];
+        if (g[i] && *sum) {
+            st = eg_add_(*sum, g[i]) ? EG_OK : eg__why();
+        } else if (g[i]) {
+            *sum = eg_keep(g[i]);
+        }
+    }
+    return st;
+}
+
+eg_status eg_optim_backward(eg_optim *o, eg_tape tape, eg_tensor *loss)
+{
+    if (!o || !loss) {
+        return eg__null_argument("eg_optim_backward", o ? "loss" : "optim");
+    }
+    if (eg__check(loss, o->name, "loss")) {
+        return eg__why();
+    }
+    eg_scope s = eg_scope_push();
+    if (!s.depth) {
+        return eg__why();
+    }
+    size_t n = (size_t)o->count;
+    eg_tensor **lists = eg__malloc(3 * n * sizeof *lists); /* asked, got, per parameter */
+    if (!o->gathered && (o->gathered = eg__malloc(n * sizeof *o->gathered))) {
+        memset(o->gathered, 0, n * sizeof *o->gathered);
+    }
+    eg_status st = lists && o->gathered ? EG_OK
+                                        : eg__no_memory(o->name, (int64_t)(3 * n * sizeof *lists));
+    st = st ? st : ask_tape(o, tape, loss, 1, lists, lists + 2 * n);
+    st = st ? st : add_gathered(o, lists + 2 * n);
+    free(lists);
+    eg_scope_pop(s, NULL);
+    return st;
+}
+
+void eg__optim_forget(eg_optim *o)
+{
+    for (int i = 0; o->gathered && i < o->count; i++) {
+        eg_release(o->gathered[i]);
+    }
+    free(o->gathered);
+    o->gathered = NULL;
+}
+
+eg_status eg_optim_update(eg_optim *o)
+{
+    if (!o) {
+        return eg__null_argument("eg_optim_update", "optim");
+    }
+    if (!o->gathered) {
+        return eg__fail(EG_ESTATE, o->name, "no gradients: eg_optim_backward comes first");
+    }
+    eg_status st = step(o, o->gathered, 1, NULL);
+    if (!st) {
+        eg__optim_forget(o);
+    }
+    return st;
+}
+
 /* ---- settings ------------------------------------------------------------------------------ */
 
 double eg_optim_rate(const eg_optim *o)

@@ -372,3 +372,45 @@ EGT(a_steady_step_asks_nothing_of_the_system)
     eg_optim_free(adam);
     eg_module_free(net);
 }
+
+/* ---- in halves ----------------------------------------------------------------------------------- */
+
+static eg_tensor *distance_from(eg_tensor *p, double v)
+{
+    return eg_sum(eg_square(eg_sub_scalar(p, v)));
+}
+
+EGT(gathered_gradients_are_summed)
+{
+    eg_tensor *p = eg_parameter(eg_ones(EG_SHAPE(2), EG_F64)), *q = eg_parameter(eg_ones(EG_SCALAR, EG_F64));
+    eg_optim *a = eg_sgd_new(((eg_parameters){&p, NULL, 1}), .lr = 0.1);
+    eg_optim *b = eg_sgd_new(((eg_parameters){&q, NULL, 1}), .lr = 0.1);
+    EGT_REFUSED(eg_optim_update(a), EG_ESTATE, "eg_optim_backward");
+    EG_SCOPE {
+        eg_tape tape = eg_tape_open(.persistent = true);
+        eg_tensor *first = distance_from(p, 3), *second = eg_add(distance_from(p, 0), distance_from(q, 2));
+        EGT_REFUSED(eg_optim_update(a), EG_ESTATE, "eg_optim_backward");
+        EGT_OK(eg_optim_backward(a, tape, first));   /* -4 */
+        EGT_OK(eg_optim_backward(a, tape, second));  /* +2 */
+        EGT_OK(eg_optim_backward(b, tape, second));  /* -2 */
+        EGT_REFUSED(eg_optim_add(a, ((eg_parameters){&q, NULL, 1})), EG_ESTATE, "gathered");
+        eg_tape other = eg_tape_open();
+        EGT_REFUSED(eg_optim_update(a), EG_ESTATE, "records");
+        EGT_OK(eg_tape_close(other));
+        EGT_OK(eg_optim_update(a));
+        EGT_OK(eg_optim_update(b));
+    }
+    EGT_NEAR(eg_get(p, 1), 1.2, 1e-12);
+    EGT_NEAR(eg_item(q), 1.2, 1e-12);
+    EGT_REFUSED(eg_optim_update(a), EG_ESTATE, "eg_optim_backward");
+    EG_SCOPE { /* what is gathered goes with the optimizer */
+        eg_tape tape = eg_tape_open();
+        EGT_OK(eg_optim_backward(a, tape, distance_from(p, 3)));
+    }
+    EGT_REFUSED(eg_optim_backward(NULL, (eg_tape){0}, NULL), EG_EINVAL, "optim");
+    EGT_REFUSED(eg_optim_update(NULL), EG_EINVAL, "optim");
+    eg_optim_free(a);
+    eg_optim_free(b);
+    eg_release(p);
+    eg_release(q);
+}

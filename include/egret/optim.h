@@ -234,6 +234,13 @@ EG_API eg_status eg_optim_step(eg_optim *optim, eg_tensor *const *gradients);
  * returns what is on record. */
 EG_API eg_status eg_optim_minimize(eg_optim *optim, eg_tape tape, eg_tensor *loss);
 
+/* The two halves of it, for several losses of one forward (adversaries, with a persistent tape) and
+ * for batches in parts. backward adds the gradients of the loss to those gathered since the latest
+ * update; update steps with their sum, which is dropped when that went well. EG_ESTATE: nothing was
+ * gathered, or a tape still records. */
+EG_API eg_status eg_optim_backward(eg_optim *optim, eg_tape tape, eg_tensor *loss);
+EG_API eg_status eg_optim_update(eg_optim *optim);
+
 /* The learning rate, changeable between steps; NaN for NULL. A rate must be finite and not
  * negative. */
 EG_API double eg_optim_rate(const eg_optim *optim);
