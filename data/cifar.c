@@ -8,7 +8,8 @@ enum { SIDE = 32, PIXELS = SIDE * SIDE, MOST_LABELS = 2 };
 
 typedef struct cifar {
     const char *op;
-    int labels, order[MOST_LABELS], most[MOST_LABELS]; /* order: of the sample's labels in the file */
+    int labels, order[MOST_LABELS],
+        most[MOST_LABELS]; /* order: of the sample's labels in the file */
     int64_t record;
     eg__names names;
     eg__source *file;

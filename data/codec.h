@@ -27,7 +27,7 @@ eg_status eg__jpeg_decode(eg__image_job *job);
 eg_status eg__png_decode(eg__image_job *job);
 eg_status eg__stb_decode(eg__image_job *job);
 
-/* Runs the codec the bytes ask for; job->pixels is then as stored, with job->orientation to apply. */
+/* Runs the codec the bytes ask for; job->pixels is then as stored, not yet turned. */
 eg_status eg__image_run(eg__image_job *job);
 /* The options checked and defaults filled in. */
 eg_status eg__image_begin(eg__image_job *job, const char *op, const char *name, const void *data,

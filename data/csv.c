@@ -21,7 +21,7 @@ typedef struct csv {
     uint32_t width; /* fields of a row of this file; 0: not known yet */
 } csv;
 
-/* ---- a row into fields ------------------------------------------------------------------------------- */
+/* ---- a row into fields ---------------------------------------------------------------------- */
 
 static eg_status no_memory(const csv *c)
 {
@@ -121,7 +121,7 @@ static eg_status read_row(csv *c)
     return st;
 }
 
-/* ---- which fields ------------------------------------------------------------------------------------- */
+/* ---- which fields --------------------------------------------------------------------------- */
 
 static eg_status find_columns(csv *c, bool named)
 {
@@ -150,9 +150,10 @@ static eg_status find_columns(csv *c, bool named)
     return EG_OK;
 }
 
-/* ---- fields into tensors ------------------------------------------------------------------------------- */
+/* ---- fields into tensors -------------------------------------------------------------------- */
 
-static eg_status bad_number(const csv *c, const eg_column *col, int64_t at, const char *s, int64_t n)
+static eg_status bad_number(const csv *c, const eg_column *col, int64_t at, const char *s,
+                            int64_t n)
 {
     return eg__lines_bad(&c->l, "field %lld, \"%.*s\", is no %s", (long long)(at + 1),
                          (int)eg__min(n, 40), s, eg_dtype_name(col->dtype));
@@ -252,7 +253,7 @@ static const eg__dataset_class csv_class = {.name = "eg_csv_new",
 
 static eg_status check(const eg_column *columns, int n, const eg_csv_options *o)
 {
-    static const char *const op = csv_class.name;
+    const char *op = csv_class.name;
     if (!columns) {
         return eg__null_argument(op, "columns");
     }

@@ -22,7 +22,7 @@ struct eg_example {
     table features, lists;
 };
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values --------------------------------------------------------------------------------- */
 
 /* One block: the message, the list in it, and what that holds. */
 typedef struct block {
@@ -112,7 +112,7 @@ static EgPb__Values *from_tensor(const char *op, eg_tensor *x)
     return v;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 static named *look_up(const table *t, const char *name)
 {
@@ -227,7 +227,7 @@ eg_status eg_example_step(eg_example *e, const char *name, eg_tensor *values)
     return st ? st : add(op, &e->lists, name, from_tensor(op, values));
 }
 
-/* ---- encoding -------------------------------------------------------------------------------------------- */
+/* ---- encoding ------------------------------------------------------------------------------- */
 
 /* The messages around the values, all in one block. */
 typedef struct frame {

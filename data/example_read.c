@@ -53,7 +53,7 @@ static int64_t count(const EgPb__Values *v)
     }
 }
 
-/* ---- how large ----------------------------------------------------------------------------------- */
+/* ---- how large ------------------------------------------------------------------------------ */
 
 static eg_status measure_strings(extent *e, const EgPb__Values *v, int64_t n)
 {
@@ -120,13 +120,13 @@ static eg_status shape_of(const extent *e, eg_shape *shape)
     for (int d = 0; d < shape->ndim; d++) {
         bytes *= (double)shape->dim[d];
     }
-    return bytes <= MOST_PADDED ? EG_OK
-                                : eg__fail(EG_EFORMAT, e->op,
-                                           "feature \"%.60s\" would be %s, more than 2^30 bytes",
-                                           f->name, eg__shape_text(shape->ndim, shape->dim).s);
+    return bytes <= MOST_PADDED
+               ? EG_OK
+               : eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\" would be %s, more than 2^30 bytes",
+                          f->name, eg__shape_text(shape->ndim, shape->dim).s);
 }
 
-/* ---- what is in it --------------------------------------------------------------------------------- */
+/* ---- what is in it -------------------------------------------------------------------------- */
 
 /* The values of step i into their place. */
 static eg_status place(const extent *e, const EgPb__Values *v, eg_tensor *t, int64_t i)
@@ -169,8 +169,8 @@ static eg_status read_feature(extent *e, EgPb__Values *const *steps, int64_t n, 
         return st;
     }
     /* Only what is padded shows anything but the values. */
-    eg_tensor *t = e->f->dtype == EG_U8 ? eg_zeros(shape, EG_U8)
-                                        : eg_full(shape, e->f->fallback, e->f->dtype);
+    eg_tensor *t =
+        e->f->dtype == EG_U8 ? eg_zeros(shape, EG_U8) : eg_full(shape, e->f->fallback, e->f->dtype);
     st = t ? EG_OK : eg__why();
     for (int64_t i = 0; i < n && !st; i++) {
         st = place(e, steps[i], t, i);
@@ -200,8 +200,9 @@ static eg_status check(const char *op, const eg_feature *f, extent *e)
     }
     if (f->dtype != EG_F32 && f->dtype != EG_I64 && f->dtype != EG_I32 && f->dtype != EG_BOOL &&
         f->dtype != EG_U8) {
-        return eg__fail(EG_EDTYPE, op, "feature \"%.60s\": %s, possible are f32, i64, i32, bool, u8",
-                        f->name, eg_dtype_name(f->dtype));
+        return eg__fail(EG_EDTYPE, op,
+                        "feature \"%.60s\": %s, possible are f32, i64, i32, bool, u8", f->name,
+                        eg_dtype_name(f->dtype));
     }
     eg_status st = eg__check_shape(op, f->shape.ndim, f->shape.dim, f->dtype, &e->each);
     if (!st && !e->each) {
@@ -256,7 +257,7 @@ static eg_status read_list(const char *op, const EgPb__ListTable *t, const eg_fe
                   : read_feature(&e, found->value ? found->value->step : NULL, e.steps, out);
 }
 
-/* ---- messages --------------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------- */
 
 static eg_status check_record(const char *op, eg_tensor *record)
 {
@@ -289,8 +290,9 @@ eg_status eg_example_read(eg_tensor *record, const eg_feature *features, int n, 
     static const char op[] = "eg_example_read";
     eg_status st = check_record(op, record);
     if (st || n < 0 || (n && (!features || !out))) {
-        st = st ? st : n < 0 ? eg__fail(EG_EINVAL, op, "n is %d", n)
-                             : eg__null_argument(op, features ? "out" : "features");
+        st = st      ? st
+             : n < 0 ? eg__fail(EG_EINVAL, op, "n is %d", n)
+                     : eg__null_argument(op, features ? "out" : "features");
         return refuse(n, out, st);
     }
     EgPb__Record *m =
@@ -314,8 +316,9 @@ eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context,
     eg_status st = check_record(op, record);
     bool missing = (nc > 0 && !context) || (nl > 0 && !lists) || !out;
     if (st || nc < 0 || nl < 0 || missing) {
-        st = st ? st : missing ? eg__null_argument(op, out ? "features" : "out")
-                               : eg__fail(EG_EINVAL, op, "counts are %d and %d", nc, nl);
+        st = st        ? st
+             : missing ? eg__null_argument(op, out ? "features" : "out")
+                       : eg__fail(EG_EINVAL, op, "counts are %d and %d", nc, nl);
         return refuse(nc < 0 || nl < 0 ? 0 : nc + nl, out, st);
     }
     EgPb__SequenceRecord *m =

@@ -9,7 +9,7 @@
 #include "data/dataset.h"
 #include "data/stream.h"
 
-/* ---- both kinds ------------------------------------------------------------------------------------- */
+/* ---- both kinds ----------------------------------------------------------------------------- */
 
 typedef struct folder {
     eg_dataset d;
@@ -99,7 +99,7 @@ eg_dataset *eg_files_new(const char *pattern)
     return f ? &f->d : NULL;
 }
 
-/* ---- a folder for each class ------------------------------------------------------------------------- */
+/* ---- a folder for each class ---------------------------------------------------------------- */
 
 static const eg__dataset_class image_folder_class = {.name = "eg_image_folder_new",
                                                      .start = folder_start,
@@ -130,10 +130,10 @@ static bool is_folder(const char *path)
     return !stat(path, &about) && S_ISDIR(about.st_mode);
 }
 
-/* The sub-folders of a folder, or the images in it, sorted: with the path in front, or only names. */
+/* The names of the sub-folders of a folder, or the images in it with the path in front. */
 static eg_status list(const char *path, bool folders, eg__names *names)
 {
-    static const char *const op = image_folder_class.name;
+    const char *op = image_folder_class.name;
     char inside[4096];
     eg_status st = EG_OK;
     DIR *d = opendir(path);
@@ -176,15 +176,16 @@ static eg_status add_class(folder *f, const char *path, uint32_t i)
 
 static eg_status read_folder(folder *f, const char *path)
 {
-    eg_status st = path ? list(path, true, &f->classes)
-                        : eg__null_argument(image_folder_class.name, "folder");
+    eg_status st =
+        path ? list(path, true, &f->classes) : eg__null_argument(image_folder_class.name, "folder");
     eg__names_sort(&f->classes);
     for (uint32_t i = 0; i < f->classes.n && !st; i++) {
         st = add_class(f, path, i);
     }
     if (!st && !f->files.n) {
-        st = eg__fail(EG_EIO, image_folder_class.name, "\"%.140s\" has %u folders and no image in "
-                      "them", path, f->classes.n);
+        st = eg__fail(EG_EIO, image_folder_class.name,
+                      "\"%.140s\" has %u folders and no image in them",
+                      path, f->classes.n);
     }
     return st;
 }

@@ -5,7 +5,7 @@
 #include "data/codec.h"
 #include "lib/io/file.h"
 
-/* ---- shared by the codecs ---------------------------------------------------------------------- */
+/* ---- shared by the codecs ------------------------------------------------------------------- */
 
 eg_status eg__image_begin(eg__image_job *job, const char *op, const char *name, const void *data,
                           size_t bytes, const eg_image_options *options)
@@ -86,7 +86,7 @@ eg_tensor *eg__image_orient(eg_tensor *hwc, int orientation)
     return eg_contiguous(t);
 }
 
-/* ---- decoding ---------------------------------------------------------------------------------- */
+/* ---- decoding ------------------------------------------------------------------------------- */
 
 eg_status eg__image_run(eg__image_job *job)
 {
@@ -137,7 +137,7 @@ eg_tensor *eg_image_load_with(const char *path, const eg_image_options *options)
     return t;
 }
 
-/* ---- encoding ---------------------------------------------------------------------------------- */
+/* ---- encoding ------------------------------------------------------------------------------- */
 
 typedef eg_status encode_fn(const char *op, const eg_tensor *hwc, const void *o, eg__bytes *out);
 

@@ -9,7 +9,7 @@
 
 static const char me[] = "eg_image_decode_crop";
 
-/* ---- where ------------------------------------------------------------------------------------------- */
+/* ---- where ---------------------------------------------------------------------------------- */
 
 enum { TRIES = 10, DRAWS = 2 * TRIES + 2 };
 
@@ -92,12 +92,12 @@ eg_status eg_image_random_box(int64_t height, int64_t width, const double *scale
     return st;
 }
 
-/* ---- how ------------------------------------------------------------------------------------------------ */
+/* ---- how ------------------------------------------------------------------------------------ */
 
 typedef struct crop {
     eg_random_crop_options o;
     double u[DRAWS + 1];
-    int64_t height, width;         /* of the result, as it will lie before it is turned */
+    int64_t height, width;           /* of the result, as it will lie before it is turned */
     double top, left, rows, columns; /* the part, in pixels of what is decoded */
 } crop;
 
@@ -231,9 +231,8 @@ static eg_tensor *shrink(const eg__image_job *job, const crop *c)
 {
     int64_t rows = job->pixels->shape[0], columns = job->pixels->shape[1];
     bool mirror = !c->o.no_flip && c->o.centre <= 0 && c->u[DRAWS] < 0.5;
-    eg__shrink s = {.from = (const uint8_t *)eg__ptr(job->pixels),
-                    .stride = 4 * columns,
-                    .columns = columns};
+    eg__shrink s = {
+        .from = (const uint8_t *)eg__ptr(job->pixels), .stride = 4 * columns, .columns = columns};
     for (int k = 0; k < 3; k++) {
         double std = c->o.std[k] ? c->o.std[k] : 1;
         s.scale[k] = (float)(1 / (255 * std));
@@ -241,7 +240,8 @@ static eg_tensor *shrink(const eg__image_job *job, const crop *c)
     }
     /* job->left is where the part's first whole column lies in what was decoded. */
     axis down = {c->top - floor(c->top), c->rows, rows, c->height, 0, 0};
-    axis right = {(double)job->left + c->left - floor(c->left), c->columns, columns, c->width, 0, 0};
+    axis right = {
+        (double)job->left + c->left - floor(c->left), c->columns, columns, c->width, 0, 0};
     bool ok = make_taps(&s.down, down, false, true) && make_taps(&s.right, right, mirror, false);
     size_t room = ok ? 4 * ((size_t)columns + (size_t)s.right.many) * sizeof(float) : 0;
     size_t line = (3 * (size_t)c->width + 1) * sizeof(float);

@@ -33,7 +33,7 @@ static eg_status check(const eg_tensor *x, const char *op)
     return st;
 }
 
-/* ---- rotation -------------------------------------------------------------------------------------- */
+/* ---- rotation ------------------------------------------------------------------------------- */
 
 typedef struct turn {
     double cosine, sine;
@@ -118,7 +118,7 @@ eg_tensor *eg_image_rotate_with(eg_tensor *x, double degrees, const eg_rotate_op
     return scope.depth ? eg_scope_pop(scope, rotate(x, &t)) : NULL;
 }
 
-/* ---- hue --------------------------------------------------------------------------------------------- */
+/* ---- hue ------------------------------------------------------------------------------------ */
 
 /* HSV as Smith 1978 defines it: the largest component stays, the smallest too, and the one between
  * moves as the hue walks round the hexagon. */
@@ -129,9 +129,7 @@ static void shift_hue(float *red, float *green, float *blue, float shift)
     if (!(range > 0)) {
         return;
     }
-    float h = most == r   ? (g - b) / range
-              : most == g ? 2 + (b - r) / range
-                          : 4 + (r - g) / range;
+    float h = most == r ? (g - b) / range : most == g ? 2 + (b - r) / range : 4 + (r - g) / range;
     h += 6 * shift;
     h -= 6 * floorf(h / 6);
     float sector = floorf(h), f = h - sector;

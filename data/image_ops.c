@@ -5,7 +5,7 @@
 
 #include "lib/internal.h"
 
-/* ---- checks and the way from u8 to f32 and back ------------------------------------------------- */
+/* ---- checks and the way from u8 to f32 and back --------------------------------------------- */
 
 static eg_status check(const eg_tensor *x, const char *op)
 {
@@ -44,7 +44,7 @@ static eg_tensor *limited(eg_tensor *y, const eg_tensor *x)
     return x->dtype == EG_U8 ? eg_cast(eg_add_scalar(y, 0.5), EG_U8) : eg_clamp(y, 0, 1);
 }
 
-/* ---- views --------------------------------------------------------------------------------------- */
+/* ---- views ---------------------------------------------------------------------------------- */
 
 eg_tensor *eg_image_crop(eg_tensor *x, int64_t top, int64_t left, int64_t height, int64_t width)
 {
@@ -146,7 +146,7 @@ eg_tensor *eg_image_turn(eg_tensor *x, int quarters)
     }
 }
 
-/* ---- sizes --------------------------------------------------------------------------------------- */
+/* ---- sizes ---------------------------------------------------------------------------------- */
 
 eg_tensor *eg_image_pad(eg_tensor *x, int64_t top, int64_t bottom, int64_t left, int64_t right,
                         eg_pad_mode mode, double value)
@@ -198,7 +198,7 @@ eg_tensor *eg_image_resize_with(eg_tensor *x, int64_t height, int64_t width,
     return s.depth ? eg_scope_pop(s, resize(x, height, width, options)) : NULL;
 }
 
-/* ---- colours --------------------------------------------------------------------------------------- */
+/* ---- colours -------------------------------------------------------------------------------- */
 
 /* Of floats, whatever their range. */
 static eg_tensor *gray(eg_tensor *x)
@@ -295,9 +295,10 @@ eg_tensor *eg_image_jitter_with(eg_tensor *x, const eg_jitter_options *options)
     }
     if (shaky(o.brightness, 1e6) || shaky(o.contrast, 1e6) || shaky(o.saturation, 1e6) ||
         shaky(o.hue, 0.5)) {
-        return eg__fail_null(EG_EINVAL, op, "brightness %g, contrast %g, saturation %g must be 0 or "
-                             "more, hue %g in 0..0.5", o.brightness, o.contrast, o.saturation,
-                             o.hue);
+        return eg__fail_null(EG_EINVAL, op,
+                             "brightness %g, contrast %g, saturation %g below 0, or hue %g not "
+                             "in 0..0.5",
+                             o.brightness, o.contrast, o.saturation, o.hue);
     }
     eg_scope s = eg_scope_push();
     eg_tensor *order = s.depth ? eg_permutation(4) : NULL, *y = order ? x : NULL;
@@ -307,7 +308,7 @@ eg_tensor *eg_image_jitter_with(eg_tensor *x, const eg_jitter_options *options)
     return s.depth ? eg_scope_pop(s, y) : NULL;
 }
 
-/* ---- numbers for networks ---------------------------------------------------------------------------- */
+/* ---- numbers for networks ------------------------------------------------------------------- */
 
 eg_tensor *eg_image_to_float(eg_tensor *x)
 {

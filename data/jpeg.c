@@ -66,7 +66,7 @@ static bool guarded(decoder *d, void (*step)(decoder *))
     return true;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static void read_header(decoder *d)
 {
@@ -180,7 +180,7 @@ static eg_status plan(decoder *d)
     if (!job->o.channels) {
         job->o.channels = d->c.num_components == 1 ? 1 : 3;
     }
-    /* A Huffman-coded block of 64 samples takes at least a bit; an arithmetic coder may do better. */
+    /* A Huffman code of a block of 64 samples takes a bit; an arithmetic coder may do better. */
     eg_status st = eg__image_fits(job, d->c.arith_code ? 1 << 16 : 2048);
     if (!st && job->choose) {
         job->choose(job);
@@ -234,7 +234,7 @@ eg_status eg__jpeg_decode(eg__image_job *job)
     return st;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 typedef struct encoder {
     struct jpeg_compress_struct c;

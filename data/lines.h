@@ -15,7 +15,7 @@ typedef struct eg__lines {
     uint32_t next; /* file to open */
     eg__stream stream;
     bool open, stay; /* stay: a file's end is the end */
-    int64_t number; /* of the latest line, from 1 */
+    int64_t number;  /* of the latest line, from 1 */
     eg_utf8_policy invalid;
     eg__bytes line, clean;
 } eg__lines;

@@ -13,10 +13,10 @@ typedef union number {
 /* The value of one field: numbers in order, and how lists hold them. */
 typedef struct value {
     bool seen, text, null;
-    int rank;                      /* of the numbers; -1: none yet */
-    int64_t shape[EG_MAX_DIMS];    /* -1: not known yet */
-    int64_t count[EG_MAX_DIMS];    /* of the open lists */
-    eg__bytes data, lengths;       /* numbers, or the text; int64_t */
+    int rank;                   /* of the numbers; -1: none yet */
+    int64_t shape[EG_MAX_DIMS]; /* -1: not known yet */
+    int64_t count[EG_MAX_DIMS]; /* of the open lists */
+    eg__bytes data, lengths;    /* numbers, or the text; int64_t */
 } value;
 
 typedef struct ndjson {
@@ -41,7 +41,7 @@ static eg_status wrong(const ndjson *n, const eg_json_field *f, const char *word
     return eg__lines_bad(&n->l, "\"%.60s\" %s", f->name, words);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values --------------------------------------------------------------------------------- */
 
 static eg_status take_number(ndjson *n, const eg_json_field *f, value *v, const eg__json *j,
                              eg__json_token token, int depth)
@@ -209,7 +209,7 @@ static eg_status read_object(ndjson *n)
     return st;
 }
 
-/* ---- values into tensors -------------------------------------------------------------------------------- */
+/* ---- values into tensors -------------------------------------------------------------------- */
 
 static eg_tensor *numbers(const eg_json_field *f, const value *v, eg_shape shape)
 {
@@ -239,7 +239,8 @@ static eg_status make(ndjson *n, int k, eg_tensor **t, int *m)
         t[0] = eg__bytes_tensor(v->data.p, v->data.n);
     } else if (f->ragged) {
         t[0] = numbers(f, v, EG_SHAPE(v->data.n / (int64_t)sizeof(number)));
-        t[1] = eg_from(EG_SHAPE(v->lengths.n / 8), EG_I64, v->lengths.p ? v->lengths.p : (void *)"");
+        t[1] =
+            eg_from(EG_SHAPE(v->lengths.n / 8), EG_I64, v->lengths.p ? v->lengths.p : (void *)"");
         made = 2;
     } else if (!v->seen || v->null) {
         t[0] = eg_full(EG_SCALAR, f->fallback, f->dtype);
@@ -304,7 +305,7 @@ static const eg__dataset_class ndjson_class = {.name = "eg_ndjson_new",
 
 static eg_status check(const eg_json_field *fields, int n)
 {
-    static const char *const op = ndjson_class.name;
+    const char *op = ndjson_class.name;
     int tensors = 0;
     for (int k = 0; fields && k < n; k++) {
         if (!fields[k].name) {
@@ -355,7 +356,7 @@ eg_dataset *eg_ndjson_new(const char *pattern, const eg_json_field *fields, int 
     return d ? &d->l.d : NULL;
 }
 
-/* ---- drawings --------------------------------------------------------------------------------------------- */
+/* ---- drawings ------------------------------------------------------------------------------- */
 
 static eg_tensor *join(const eg_tensor *values, const eg_tensor *lengths)
 {
@@ -368,8 +369,9 @@ static eg_tensor *join(const eg_tensor *values, const eg_tensor *lengths)
         total += n[i];
     }
     if (!fits || total != values->n) {
-        return eg__fail_null(EG_ESHAPE, op, "%lld lists of together %lld values are no pairs of x "
-                             "and y", (long long)lengths->n, (long long)values->n);
+        return eg__fail_null(EG_ESHAPE, op,
+                             "%lld lists of together %lld values are no pairs of x and y",
+                             (long long)lengths->n, (long long)values->n);
     }
     eg_tensor *t = eg_zeros(EG_SHAPE(total / 2, 3), EG_F32);
     float *to = t ? (float *)eg__ptr(t) : NULL;
@@ -392,9 +394,9 @@ eg_tensor *eg_strokes(eg_tensor *values, eg_tensor *lengths)
         return NULL;
     }
     if (values->ndim != 1 || lengths->ndim != 1 || lengths->dtype != EG_I64) {
-        return eg__fail_null(EG_ESHAPE, op, "values %s and lengths %s %s are not [n] and i64 [lists]",
-                             EG__SHAPE_OF(values), eg_dtype_name((eg_dtype)lengths->dtype),
-                             EG__SHAPE_OF(lengths));
+        return eg__fail_null(
+            EG_ESHAPE, op, "values %s and lengths %s %s are not [n] and i64 [lists]",
+            EG__SHAPE_OF(values), eg_dtype_name((eg_dtype)lengths->dtype), EG__SHAPE_OF(lengths));
     }
     eg_scope s = eg_scope_push();
     eg_tensor *v = s.depth ? eg_contiguous(eg_detach(values)) : NULL;

@@ -25,7 +25,7 @@ static uint32_t word(const uint8_t *p, int bytes)
     return v;
 }
 
-/* ---- the directory ------------------------------------------------------------------------------------ */
+/* ---- the directory -------------------------------------------------------------------------- */
 
 /* Where the directory is and how many entries it has, from the end of the file. */
 static eg_status find_directory(const eg__source *s, int64_t *at, int64_t *bytes, int *count)
@@ -36,7 +36,8 @@ static eg_status find_directory(const eg__source *s, int64_t *at, int64_t *bytes
         return eg__no_memory(s->op, n);
     }
     eg_status st = eg__source_read(s, s->size - n, tail, n);
-    while (!st && k >= 0 && (word(tail + k, 4) != 0x06054b50 || word(tail + k + 20, 2) != n - END - k)) {
+    while (!st && k >= 0 &&
+           (word(tail + k, 4) != 0x06054b50 || word(tail + k + 20, 2) != n - END - k)) {
         k--;
     }
     if (!st && k < 0) {
@@ -65,7 +66,8 @@ static bool leads_out(const char *name)
 {
     for (const char *p = name; *p; p++) {
         bool begins = p == name || p[-1] == '/' || p[-1] == '\\';
-        if (begins && (*p == '/' || (p[0] == '.' && p[1] == '.' && (!p[2] || p[2] == '/' || p[2] == '\\')))) {
+        if (begins &&
+            (*p == '/' || (p[0] == '.' && p[1] == '.' && (!p[2] || p[2] == '/' || p[2] == '\\')))) {
             return true;
         }
     }
@@ -137,7 +139,8 @@ static eg_status check_local(const eg__source *s, member *m, int64_t directory)
     bool same = word(b, 4) == 0x04034b50 && word(b + 6, 2) == m->flags &&
                 word(b + 8, 2) == m->method && word(b + 26, 2) == n && !memcmp(name, m->name, n);
     bool sizes = (crc == m->crc && (packed == m->packed || packed == 0xffffffff) &&
-                  (size == m->size || size == 0xffffffff)) || later;
+                  (size == m->size || size == 0xffffffff)) ||
+                 later;
     m->at += LOCAL + (int64_t)n + word(b + 28, 2);
     if (!same || !sizes || m->packed > directory - m->at) {
         return eg__source_bad(s, at, "\"%.80s\" is not as the directory tells", m->name);
@@ -149,20 +152,21 @@ static eg_status check_local(const eg__source *s, member *m, int64_t directory)
     return EG_OK;
 }
 
-/* ---- members -------------------------------------------------------------------------------------------- */
+/* ---- members -------------------------------------------------------------------------------- */
 
 static eg_status inflate_all(const eg__source *s, const member *m, uint8_t *from, uint8_t *to)
 {
-    z_stream z = {.next_in = from, .avail_in = (uInt)m->packed, .next_out = to,
-                  .avail_out = (uInt)m->size};
+    z_stream z = {
+        .next_in = from, .avail_in = (uInt)m->packed, .next_out = to, .avail_out = (uInt)m->size};
     if (inflateInit2(&z, -MAX_WBITS) != Z_OK) {
         return eg__no_memory(s->op, 0);
     }
     int r = inflate(&z, Z_FINISH);
-    bool whole = r == Z_STREAM_END && !z.avail_in && !z.avail_out;
-    eg_status st = whole ? EG_OK
-                         : eg__source_bad(s, m->at + (int64_t)z.total_in, "\"%.80s\" cannot be "
-                                          "unpacked: %s", m->name, z.msg ? z.msg : "its size is wrong");
+    eg_status st = EG_OK;
+    if (r != Z_STREAM_END || z.avail_in || z.avail_out) {
+        st = eg__source_bad(s, m->at + (int64_t)z.total_in, "\"%.80s\" cannot be unpacked: %s",
+                            m->name, z.msg ? z.msg : "its size is wrong");
+    }
     inflateEnd(&z);
     return st;
 }
@@ -174,8 +178,8 @@ static eg_status read_member(const eg__source *s, member *m, eg_tensors *map)
     if (data && packed) {
         raw = eg__malloc((size_t)m->packed + 1);
     }
-    eg_status st = raw ? eg__source_read(s, m->at, raw, m->packed)
-                       : eg__no_memory(s->op, m->size + m->packed);
+    eg_status st =
+        raw ? eg__source_read(s, m->at, raw, m->packed) : eg__no_memory(s->op, m->size + m->packed);
     if (!st && packed) {
         st = inflate_all(s, m, raw, data);
     }

@@ -16,8 +16,9 @@ static eg_status check(eg_tensor *const *x, int n, int64_t *longest)
             fits = x[i]->shape[d] == x[0]->shape[d];
         }
         if (!fits) {
-            return eg__fail(EG_ESHAPE, me, "sequence %d is %s, the first %s: they must be [length, "
-                            "inner]", i, EG__SHAPE_OF(x[i]), EG__SHAPE_OF(x[0]));
+            return eg__fail(EG_ESHAPE, me,
+                            "sequence %d is %s, the first %s, not [length, inner] alike",
+                            i, EG__SHAPE_OF(x[i]), EG__SHAPE_OF(x[0]));
         }
         if (x[i]->dtype != x[0]->dtype) {
             return eg__fail(EG_EDTYPE, me, "sequence %d is %s, the first %s", i,
@@ -72,7 +73,6 @@ eg_tensor *eg_pad_sequences_with(eg_tensor *const *sequences, int n,
         return NULL;
     }
     eg_scope scope = eg_scope_push();
-    return scope.depth
-               ? eg_scope_pop(scope, pad(sequences, n, o.maxlen ? o.maxlen : longest, &o))
-               : NULL;
+    return scope.depth ? eg_scope_pop(scope, pad(sequences, n, o.maxlen ? o.maxlen : longest, &o))
+                       : NULL;
 }

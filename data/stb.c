@@ -36,8 +36,7 @@ eg_status eg__stb_decode(eg__image_job *job)
     }
     int channels = job->o.channels ? job->o.channels : found == 2 ? 4 : found;
     int asked = channels == 1 && found >= 3 ? 3 : channels;
-    uint8_t *p =
-        stbi_load_from_memory(job->data, (int)job->bytes, &width, &height, &found, asked);
+    uint8_t *p = stbi_load_from_memory(job->data, (int)job->bytes, &width, &height, &found, asked);
     if (!p) {
         return eg__image_bad(job, stbi_failure_reason());
     }

@@ -12,7 +12,7 @@
 
 enum { PIECE = 1 << 16 };
 
-/* ---- opening ------------------------------------------------------------------------------------- */
+/* ---- opening -------------------------------------------------------------------------------- */
 
 #ifdef EG_HAVE_ZLIB
 static eg_status start_unpacking(eg__stream *s, eg_compression c)
@@ -107,7 +107,7 @@ eg_status eg__stream_bad(const eg__stream *s, int64_t at, const char *format, ..
     return eg__source_bad(&s->source, at, "%s", words);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static eg_status read_raw(eg__stream *s, uint8_t *to, int64_t *n)
 {

@@ -12,11 +12,11 @@ typedef struct eg__stream {
     eg__source source;
     void *unpacker; /* NULL: as they are */
     uint8_t *packed, *ready;
-    int64_t raw;         /* place in the source behind what was read of it */
-    int64_t begin, end;  /* of `ready` not handed out yet */
-    int64_t offset;      /* bytes handed out */
-    bool inside;         /* of a packed member: its end must come */
-    uint8_t *memory;     /* packed and ready */
+    int64_t raw;        /* place in the source behind what was read of it */
+    int64_t begin, end; /* of `ready` not handed out yet */
+    int64_t offset;     /* bytes handed out */
+    bool inside;        /* of a packed member: its end must come */
+    uint8_t *memory;    /* packed and ready */
 } eg__stream;
 
 /* EG_COMPRESSION_AUTO goes by the first two bytes; zlib only where it is asked for. */

@@ -10,7 +10,7 @@ static const char me[] = "eg_tar_new";
 #include <archive.h>
 #include <archive_entry.h>
 
-enum { PIECE = 1 << 16, GROWTH = 1 << 20 };
+enum { PIECE = 1 << 16 };
 
 typedef struct tar {
     eg_dataset d;
@@ -57,7 +57,8 @@ static eg_status open_next(tar *t)
     archive_read_support_filter_bzip2(t->archive);
     archive_read_support_filter_xz(t->archive);
     archive_read_support_filter_zstd(t->archive);
-    return archive_read_open_fd(t->archive, t->source.fd, PIECE) == ARCHIVE_OK ? EG_OK : complain(t);
+    return archive_read_open_fd(t->archive, t->source.fd, PIECE) == ARCHIVE_OK ? EG_OK
+                                                                               : complain(t);
 }
 
 /* The next regular file's header; NULL entry at the end. */
@@ -90,14 +91,14 @@ static eg_status read_data(tar *t)
 {
     t->data.n = 0;
     for (;;) {
-        if (t->data.n > INT32_MAX - GROWTH) {
+        if (t->data.n > INT32_MAX - PIECE) {
             return eg__source_bad(&t->source, archive_read_header_position(t->archive),
                                   "a member has more than 2^31 - 1 bytes");
         }
-        if (!eg__bytes_room(&t->data, GROWTH)) {
+        if (!eg__bytes_room(&t->data, PIECE)) {
             return eg__no_memory(me, t->data.n);
         }
-        la_ssize_t n = archive_read_data(t->archive, t->data.p + t->data.n, GROWTH);
+        la_ssize_t n = archive_read_data(t->archive, t->data.p + t->data.n, PIECE);
         if (n < 0) {
             return complain(t);
         }

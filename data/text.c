@@ -15,8 +15,9 @@ eg_tensor *eg__text_check(const char *op, eg_tensor *text)
         return NULL;
     }
     if (text->dtype != EG_U8 || text->ndim != 1) {
-        return eg__fail_null(text->ndim == 1 ? EG_EDTYPE : EG_ESHAPE, op, "a text is u8 [n], not %s %s",
-                             eg_dtype_name((eg_dtype)text->dtype), EG__SHAPE_OF(text));
+        return eg__fail_null(text->ndim == 1 ? EG_EDTYPE : EG_ESHAPE, op,
+                             "a text is u8 [n], not %s %s", eg_dtype_name((eg_dtype)text->dtype),
+                             EG__SHAPE_OF(text));
     }
     return eg_contiguous(text);
 }
@@ -34,7 +35,7 @@ eg_tensor *eg_text(const char *s)
     return eg__bytes_tensor(s, (int64_t)strlen(s));
 }
 
-/* ---- words --------------------------------------------------------------------------------------------- */
+/* ---- words ---------------------------------------------------------------------------------- */
 
 int eg__blank(const uint8_t *s, int64_t left, int *n)
 {
@@ -78,7 +79,8 @@ eg_tensor *eg_text_words(eg_tensor *text)
     eg_tensor *t = scope.depth ? eg__text_check(op, text) : NULL, *words = NULL;
     eg_status st = t ? EG_OK : eg__why();
     int64_t word[2] = {0, 0};
-    while (!st && !(st = eg__next_word(op, (const uint8_t *)eg__ptr(t), t->n, &word[0], &word[1])) &&
+    while (!st &&
+           !(st = eg__next_word(op, (const uint8_t *)eg__ptr(t), t->n, &word[0], &word[1])) &&
            word[1]) {
         st = eg__bytes_add(&found, word, sizeof word) ? EG_OK : eg__no_memory(op, found.n);
         word[0] += word[1];
@@ -93,7 +95,7 @@ eg_tensor *eg_text_words(eg_tensor *text)
     return scope.depth ? eg_scope_pop(scope, words) : NULL;
 }
 
-/* ---- normalising ---------------------------------------------------------------------------------------- */
+/* ---- normalising ---------------------------------------------------------------------------- */
 
 #ifdef EG_HAVE_UTF8PROC
 
@@ -201,7 +203,8 @@ static int32_t *decode(const eg_tensor *t, eg_unicode_form form, utf8proc_ssize_
                                   [EG_NFC] = UTF8PROC_STABLE | UTF8PROC_COMPOSE,
                                   [EG_NFD] = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE,
                                   [EG_NFKC] = UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT,
-                                  [EG_NFKD] = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT};
+                                  [EG_NFKD] =
+                                      UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT};
     const utf8proc_uint8_t *s = (const utf8proc_uint8_t *)eg__ptr(t);
     utf8proc_option_t o = (utf8proc_option_t)options[form];
     for (int64_t i = 0, k; i < t->n; i += k) {

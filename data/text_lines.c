@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* ---- shared by sources of lines --------------------------------------------------------------------- */
+/* ---- shared by sources of lines ------------------------------------------------------------- */
 
 void eg__lines_leave(eg__lines *l)
 {
@@ -147,7 +147,7 @@ eg_dataset *eg__lines_new(const eg__dataset_class *is, size_t size, const char *
     return &l->d;
 }
 
-/* ---- lines as samples ------------------------------------------------------------------------------------ */
+/* ---- lines as samples ----------------------------------------------------------------------- */
 
 typedef struct text_lines {
     eg__lines l;
@@ -182,8 +182,7 @@ eg_dataset *eg_text_lines_new_with(const char *pattern, const eg_text_lines_opti
 {
     eg_text_lines_options o;
     eg__options(&o, sizeof o, options);
-    text_lines *t =
-        (text_lines *)eg__lines_new(&text_class, sizeof *t, pattern, o.invalid);
+    text_lines *t = (text_lines *)eg__lines_new(&text_class, sizeof *t, pattern, o.invalid);
     if (t) {
         t->skip_empty = o.skip_empty;
     }

@@ -12,7 +12,7 @@
 
 enum { HEAD = 12, GROWTH = 1 << 20 };
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 typedef struct reader {
     eg_dataset d;
@@ -81,8 +81,8 @@ static eg_status read_head(reader *r, int64_t at, int64_t *n)
         return st;
     }
     if (got < HEAD) {
-        return eg__stream_bad(s, at, "%lld bytes are left, a record begins with %d",
-                              (long long)got, HEAD);
+        return eg__stream_bad(s, at, "%lld bytes are left, a record begins with %d", (long long)got,
+                              HEAD);
     }
     uint64_t length = word(head) | (uint64_t)word(head + 4) << 32;
     if (!r->o.no_crc && !sound(head, 8, head + 8)) {
@@ -260,7 +260,7 @@ eg_dataset *eg_tfrecord_new_with(const char *pattern, const eg_tfrecord_options 
     return &r->d;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 struct eg_tfrecord_writer {
     eg__target file;
@@ -280,8 +280,8 @@ static const char me[] = "eg_tfrecord_writer";
 static eg_status start_packing(eg_tfrecord_writer *w, eg_compression c)
 {
     int bits = MAX_WBITS + (c == EG_COMPRESSION_GZIP ? 16 : 0);
-    w->packs = deflateInit2(&w->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, bits, 8,
-                            Z_DEFAULT_STRATEGY) == Z_OK;
+    w->packs =
+        deflateInit2(&w->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY) == Z_OK;
     return w->packs ? EG_OK : eg__no_memory(me, 0);
 }
 

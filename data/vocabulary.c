@@ -13,7 +13,7 @@ struct eg_vocabulary {
     eg__words words;
 };
 
-/* ---- counting ------------------------------------------------------------------------------------------ */
+/* ---- counting ------------------------------------------------------------------------------- */
 
 eg_word_counts *eg_word_counts_new(void)
 {
@@ -75,7 +75,7 @@ eg_status eg_word_counts_add(eg_word_counts *c, eg_tensor *text)
     return c ? each_word(op, text, count_word, &c->words) : eg__null_argument(op, "c");
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------- */
+/* ---- choosing ------------------------------------------------------------------------------- */
 
 typedef struct candidate {
     const char *text;
@@ -105,9 +105,12 @@ static eg_status add_reserved(eg__words *w, const eg_vocabulary_options *o)
         }
         eg_status st = eg__next_word(making, (const uint8_t *)s, size, &at, &n);
         if (st || !size || n != size || eg__words_find(w, s, size) >= 0) {
-            return st ? st : eg__fail(EG_EINVAL, making, "reserved word %lld, \"%.60s\", is %s",
-                                      (long long)i, s, !size ? "empty" : n != size
-                                      ? "several words" : "there twice");
+            return st ? st
+                      : eg__fail(EG_EINVAL, making, "reserved word %lld, \"%.60s\", is %s",
+                                 (long long)i, s,
+                                 !size       ? "empty"
+                                 : n != size ? "several words"
+                                             : "there twice");
         }
         if (eg__words_add(w, s, size) < 0) {
             return eg__no_memory(making, size);
@@ -184,16 +187,16 @@ void eg_vocabulary_free(eg_vocabulary *v)
     }
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------ */
+/* ---- files ---------------------------------------------------------------------------------- */
 
 enum { MOST_WORD = 100000000 };
 
 static eg_status read_word(eg_vocabulary *v, eg__stream *s, eg__bytes *line, int64_t at)
 {
-    const char *wrong = !line->n                                     ? "is empty"
-                        : memchr(line->p, 0, (size_t)line->n)        ? "holds a 0"
+    const char *wrong = !line->n                                           ? "is empty"
+                        : memchr(line->p, 0, (size_t)line->n)              ? "holds a 0"
                         : eg__words_find(&v->words, line->p, line->n) >= 0 ? "is there twice"
-                                                                     : NULL;
+                                                                           : NULL;
     for (int64_t i = 0, n; i < line->n && !wrong; i += n) {
         n = eg__utf8_length((const char *)line->p + i, line->n - i);
         wrong = n ? NULL : "is no UTF-8";
@@ -253,7 +256,7 @@ eg_status eg_vocabulary_save(const eg_vocabulary *v, const char *path)
     return st;
 }
 
-/* ---- both ways ---------------------------------------------------------------------------------------------- */
+/* ---- both ways ------------------------------------------------------------------------------ */
 
 int64_t eg_vocabulary_size(const eg_vocabulary *v)
 {
@@ -309,7 +312,8 @@ eg_tensor *eg_vocabulary_encode(const eg_vocabulary *v, eg_tensor *text, int64_t
     return t;
 }
 
-static eg_status join_words(const char *op, const eg__words *w, const eg_tensor *ids, eg__bytes *out)
+static eg_status join_words(const char *op, const eg__words *w, const eg_tensor *ids,
+                            eg__bytes *out)
 {
     for (int64_t i = 0; i < ids->n; i++) {
         int64_t id = eg__load_int(eg__ptr(ids), ids->dtype, i);

@@ -9,7 +9,7 @@
 
 enum { FRAMES = 4096, MOST_CHANNELS = 1024 };
 
-/* ---- chunks ---------------------------------------------------------------------------------------- */
+/* ---- chunks --------------------------------------------------------------------------------- */
 
 static uint32_t word(const uint8_t *p, int bytes)
 {
@@ -57,7 +57,7 @@ static eg_status check_chunks(const eg__source *s)
                           : eg__source_bad(s, s->size, "no %s chunk", format ? "data" : "format");
 }
 
-/* ---- libsndfile reads what we read -------------------------------------------------------------------- */
+/* ---- libsndfile reads what we read ---------------------------------------------------------- */
 
 typedef struct cursor {
     const eg__source *source;

@@ -19,8 +19,7 @@ static uint32_t place(const eg__words *w, const void *s, int64_t bytes, uint32_t
     uint32_t i = (hash ^ hash >> 15) & (w->slots - 1);
     while (w->slot[i]) {
         const eg__word *x = &w->word[w->slot[i] - 1];
-        if (x->hash == hash && x->bytes == bytes &&
-            !memcmp(w->text.p + x->at, s, (size_t)bytes)) {
+        if (x->hash == hash && x->bytes == bytes && !memcmp(w->text.p + x->at, s, (size_t)bytes)) {
             break;
         }
         i = (i + 1) & (w->slots - 1);
@@ -55,8 +54,7 @@ static bool grow_slots(eg__words *w)
 int64_t eg__words_add(eg__words *w, const void *s, int64_t bytes)
 {
     uint32_t hash = hash_of(s, bytes);
-    if (bytes > INT32_MAX || w->n >= UINT32_MAX / 4 ||
-        (2 * w->n >= w->slots && !grow_slots(w))) {
+    if (bytes > INT32_MAX || w->n >= UINT32_MAX / 4 || (2 * w->n >= w->slots && !grow_slots(w))) {
         return -1;
     }
     uint32_t i = place(w, s, bytes, hash);

@@ -57,7 +57,7 @@ static const char *file_in(const char *folder, const char *name)
     return path;
 }
 
-/* ---- PNG ----------------------------------------------------------------------------------------- */
+/* ---- PNG ------------------------------------------------------------------------------------ */
 
 EGT(png_gives_back_what_it_got)
 {
@@ -85,7 +85,8 @@ EGT(png_channels_asked_for)
     eg_tensor *x = picture(4, 5, 7), *bytes = eg_png_encode(x);
     const void *p = eg_data(bytes);
     size_t n = (size_t)eg_numel(bytes);
-    eg_tensor *rgb = eg_image_decode(p, n, .channels = 3), *gray = eg_image_decode(p, n, .channels = 1);
+    eg_tensor *rgb = eg_image_decode(p, n, .channels = 3),
+              *gray = eg_image_decode(p, n, .channels = 1);
     EGT_CHECK(same(rgb, eg_slice(x, 0, 0, 3, 1)));
     EGT_EQ(eg_size(gray, 0), 1);
     for (int64_t i = 0; i < 35; i++) {
@@ -105,7 +106,8 @@ static void check_pngsuite(const char *folder, const char *name)
     eg_clear_error();
     eg_tensor *t = eg_image_load(path);
     if (name[0] == 'x') {
-        EGT_CHECK(!t && eg_last_error()->code == EG_EFORMAT && strstr(eg_last_error()->message, name));
+        EGT_CHECK(!t && eg_last_error()->code == EG_EFORMAT &&
+                  strstr(eg_last_error()->message, name));
         eg_clear_error();
         return;
     }
@@ -140,7 +142,8 @@ EGT(png_suite)
     for (struct dirent *e; (e = readdir(d));) {
         size_t n = strlen(e->d_name);
         if (n == 12 && !strcmp(e->d_name + 8, ".png") && strcmp(e->d_name, "PngSuite.png")) {
-            EG_SCOPE {
+            EG_SCOPE
+            {
                 check_pngsuite(here, e->d_name);
             }
             *(e->d_name[0] == 'x' ? &broken : &good) += 1;
@@ -188,7 +191,7 @@ EGT(png_that_lies)
     }
 }
 
-/* ---- JPEG ---------------------------------------------------------------------------------------- */
+/* ---- JPEG ----------------------------------------------------------------------------------- */
 
 EGT(jpeg_comes_back_close)
 {
@@ -237,12 +240,13 @@ EGT(jpeg_options)
 /* A JPEG file with an EXIF block that says how to turn it. */
 static eg_tensor *with_orientation(eg_tensor *bytes, int orientation)
 {
-    uint8_t app1[] = {0xff, 0xe1, 0,    34, 'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8,
-                      0,    1,    0x01, 0x12, 0, 3,   0,   0,   0, 1, 0,   0,   0, 0,  0, 0, 0, 0};
+    uint8_t app1[] = {0xff, 0xe1, 0, 34, 'E', 'x', 'i', 'f', 0,    0,    'M', 'M',
+                      0,    42,   0, 0,  0,   8,   0,   1,   0x01, 0x12, 0,   3,
+                      0,    0,    0, 1,  0,   0,   0,   0,   0,    0,    0,   0};
     app1[29] = (uint8_t)orientation;
     eg_tensor *add = eg_from(EG_SHAPE((int64_t)sizeof app1), EG_U8, app1);
-    return eg_concat((eg_tensor *[]){eg_slice(bytes, 0, 0, 2, 1), add,
-                                     eg_slice(bytes, 0, 2, EG_END, 1)}, 3, 0);
+    return eg_concat(
+        (eg_tensor *[]){eg_slice(bytes, 0, 0, 2, 1), add, eg_slice(bytes, 0, 2, EG_END, 1)}, 3, 0);
 }
 
 EGT(jpeg_the_right_way_up)
@@ -334,11 +338,11 @@ EGT(jpeg_files_of_others)
                 "2544 x 3300 pixels cannot be in");
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------ */
+/* ---- the rest ------------------------------------------------------------------------------- */
 
-static const uint8_t bmp[] = {'B', 'M', 70, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 2, 0, 0, 0,
-                              2, 0, 0, 0, 1, 0, 24, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                              0, 0, 0, 0, 0, 0, 0, 0, 0,
+static const uint8_t bmp[] = {'B', 'M', 70, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 2, 0, 0,
+                              0, 2, 0, 0, 0, 1, 0, 24, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                              0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
                               /* bottom row first: blue, green; red, white */
                               255, 0, 0, 0, 255, 0, 0, 0, 0, 0, 255, 255, 255, 255, 0, 0};
 
@@ -357,8 +361,8 @@ EGT(other_formats_where_asked_for)
     }
     EGT_EQ(eg_get(eg_image_decode(bmp, sizeof bmp, .other_formats = true, .channels = 1), 0), 76);
     EGT_REFUSED(eg_image_decode("what?", 5, .other_formats = true), EG_EFORMAT, "memory");
-    EGT_REFUSED(eg_image_decode(bmp, sizeof bmp, .other_formats = true, .max_pixels = 3), EG_EFORMAT,
-                "2 x 2");
+    EGT_REFUSED(eg_image_decode(bmp, sizeof bmp, .other_formats = true, .max_pixels = 3),
+                EG_EFORMAT, "2 x 2");
     if (egt_data()) {
         t = eg_image_load(file_in("odd-images/gif", "scan.gif"), .other_formats = true);
         EGT_CHECK(t && eg_size(t, 1) > 10);
@@ -368,7 +372,8 @@ EGT(other_formats_where_asked_for)
 EGT(what_is_no_image)
 {
     eg_tensor *f = eg_zeros(EG_SHAPE(3, 4, 4), EG_F32), *odd = eg_zeros(EG_SHAPE(2, 4, 4), EG_U8),
-              *none = eg_zeros(EG_SHAPE(3, 0, 4), EG_U8), *alpha = eg_zeros(EG_SHAPE(4, 4, 4), EG_U8);
+              *none = eg_zeros(EG_SHAPE(3, 0, 4), EG_U8),
+              *alpha = eg_zeros(EG_SHAPE(4, 4, 4), EG_U8);
     EGT_REFUSED(eg_png_encode(f), EG_EDTYPE, "f32");
     EGT_REFUSED(eg_png_encode(odd), EG_ESHAPE, "[2, 4, 4]");
     EGT_REFUSED(eg_jpeg_encode(none), EG_ESHAPE, "[3, 0, 4]");

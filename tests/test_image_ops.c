@@ -24,12 +24,14 @@ static void check_rows(eg_tensor *y, const double *want)
 /* Numbers of torchvision 0.29. */
 EGT(colours_are_torchvisions)
 {
-    static const double bright[] = {0.658, 1, 0.28, 0.798, 1, 0.322, 0.84, 1, 0.364, 0.882, 1, 0.504};
+    static const double bright[] = {0.658, 1, 0.28,  0.798, 1, 0.322,
+                                    0.84,  1, 0.364, 0.882, 1, 0.504};
     static const double contrast[] = {0.478703, 0.663703, 0.343703, 0.528703, 0.678703, 0.358703,
                                       0.543703, 0.728703, 0.373703, 0.558703, 0.743703, 0.423703};
     static const double saturation[] = {0.364593, 1, 0.037010, 0.464598, 0.964594, 0.116047,
-                                        0.637010, 1, 0.049593, 0.716047, 1, 0.149598};
-    static const double hue[] = {0.26, 0.84, 0.52, 0.36, 0.87, 0.379, 0.2, 0.97, 0.599, 0.23, 1, 0.699};
+                                        0.637010, 1, 0.049593, 0.716047, 1,        0.149598};
+    static const double hue[] = {0.26, 0.84, 0.52,  0.36, 0.87, 0.379,
+                                 0.2,  0.97, 0.599, 0.23, 1,    0.699};
     static const double gray[] = {0.680813, 0.457906, 0.525980, 0.780803};
     eg_tensor *x = sample();
     check_rows(eg_image_brightness(x, 1.4), bright);
@@ -169,10 +171,13 @@ EGT(jitter_repeats)
     eg_tensor *x = sample();
     EGT_EQ(egt_distance(eg_image_jitter(x), x), 0);
     eg_seed(3);
-    eg_tensor *a = eg_image_jitter(x, .brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1);
-    eg_tensor *b = eg_image_jitter(x, .brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1);
+    eg_tensor *a =
+        eg_image_jitter(x, .brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1);
+    eg_tensor *b =
+        eg_image_jitter(x, .brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1);
     eg_seed(3);
-    eg_tensor *c = eg_image_jitter(x, .brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1);
+    eg_tensor *c =
+        eg_image_jitter(x, .brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1);
     EGT_EQ(egt_distance(a, c), 0);
     EGT_CHECK(egt_distance(a, b) > 1e-3);
     EGT_REFUSED(eg_image_jitter(x, .hue = 0.6), EG_EINVAL, "0.6");
@@ -190,7 +195,8 @@ EGT(numbers_for_networks)
     for (int c = 0; c < 3; c++) {
         for (int i = 0; i < 12; i++) {
             double v = eg_get(x, 12 * c + i);
-            EGT_NEAR(eg_get(n, 12 * c + i), (v / 255 - EG_IMAGENET_MEAN[c]) / EG_IMAGENET_STD[c], 1e-5);
+            EGT_NEAR(eg_get(n, 12 * c + i), (v / 255 - EG_IMAGENET_MEAN[c]) / EG_IMAGENET_STD[c],
+                     1e-5);
             EGT_NEAR(eg_get(tf, 12 * c + i), v / 127.5 - 1, 1e-6);
             EGT_NEAR(eg_get(caffe, 12 * c + i), eg_get(x, 12 * (2 - c) + i) - bgr[c], 1e-6);
         }
@@ -200,7 +206,8 @@ EGT(numbers_for_networks)
 EGT(image_ops_refuse)
 {
     eg_tensor *x = sample(), *flat = eg_zeros(EG_SHAPE(3, 4), EG_F32),
-              *ints = eg_zeros(EG_SHAPE(3, 4, 4), EG_I64), *two = eg_zeros(EG_SHAPE(2, 4, 4), EG_F32);
+              *ints = eg_zeros(EG_SHAPE(3, 4, 4), EG_I64),
+              *two = eg_zeros(EG_SHAPE(2, 4, 4), EG_F32);
     EGT_REFUSED(eg_image_crop(x, 1, 0, 3, 1), EG_EINDEX, "leave [3, 3, 4]");
     EGT_REFUSED(eg_image_crop(x, INT64_MAX, 0, 1, 1), EG_EINDEX, "leave");
     EGT_REFUSED(eg_image_center_crop(x, 4, 4), EG_EINDEX, "leave");
@@ -215,7 +222,8 @@ EGT(image_ops_refuse)
     EGT_REFUSED(eg_image_rotate(x, (double)INFINITY), EG_EINVAL, "inf");
     EGT_REFUSED(eg_image_rotate(flat, 1), EG_ESHAPE, "[3, 4]");
     EGT_REFUSED(eg_image_resize(x, 0, 4), EG_ESHAPE, "0 x 4");
-    EGT_REFUSED(eg_image_normalise(x, EG_IMAGENET_MEAN, ((double[]){1, 0, 1})), EG_EINVAL, "channel 1");
+    EGT_REFUSED(eg_image_normalise(x, EG_IMAGENET_MEAN, ((double[]){1, 0, 1})), EG_EINVAL,
+                "channel 1");
     EGT_REFUSED(eg_image_normalise(x, NULL, EG_IMAGENET_STD), EG_EINVAL, "mean");
     EGT_REFUSED(eg_image_preprocess(two, EG_KERAS_TF), EG_ESHAPE, "3 channels");
     EGT_REFUSED(eg_image_preprocess(x, (eg_keras_mode)7), EG_EINVAL, "7");
@@ -223,7 +231,7 @@ EGT(image_ops_refuse)
     EGT_REFUSED(eg_image_gray(NULL), EG_EINVAL, "x");
 }
 
-/* ---- a random part, decoded, resized, normalised ------------------------------------------------ */
+/* ---- a random part, decoded, resized, normalised -------------------------------------------- */
 
 /* Encoded, smooth, of the format this build has; NULL: none. */
 static eg_tensor *photo(int height, int width, bool jpeg)
@@ -283,10 +291,12 @@ static void check_chance(bool jpeg)
     size_t n = (size_t)eg_numel(bytes);
     int mirrored = 0;
     for (int i = 0; i < 40; i++) {
-        EG_SCOPE {
+        EG_SCOPE
+        {
             int64_t box[4];
             eg_seed((uint64_t)i);
-            EGT_OK(eg_image_random_box(150, 220, (double[]){0.08, 1}, (double[]){0.75, 4 / 3.0}, box));
+            EGT_OK(
+                eg_image_random_box(150, 220, (double[]){0.08, 1}, (double[]){0.75, 4 / 3.0}, box));
             eg_seed((uint64_t)i);
             eg_tensor *got = eg_image_decode_crop(p, n, 32, 40, .exact = true);
             eg_seed((uint64_t)i);
@@ -323,7 +333,8 @@ EGT(boxes_stay_inside)
         EGT_CHECK(b[0] >= 0 && b[1] >= 0 && b[2] > 0 && b[3] > 0);
         EGT_CHECK(b[0] + b[2] <= s[0] && b[1] + b[3] <= s[1]);
     }
-    EGT_REFUSED(eg_image_random_box(0, 5, (double[]){0.1, 1}, (double[]){1, 1}, b), EG_ESHAPE, "0 x 5");
+    EGT_REFUSED(eg_image_random_box(0, 5, (double[]){0.1, 1}, (double[]){1, 1}, b), EG_ESHAPE,
+                "0 x 5");
     EGT_REFUSED(eg_image_random_box(5, 5, (double[]){0.1, 2}, (double[]){1, 1}, b), EG_EINVAL, "2");
     eg_tensor *bytes = photo(8, 8, false);
     const void *p = eg_data(bytes);

@@ -67,7 +67,8 @@ static const char *real(const char *name)
 static int64_t walk(eg_dataset *d)
 {
     int64_t k = 0;
-    EG_FOR_EACH(sample, d) {
+    EG_FOR_EACH(sample, d)
+    {
         k++;
     }
     return k;
@@ -82,7 +83,7 @@ static int64_t walk(eg_dataset *d)
         eg_dataset_free(ends_);                                                                    \
     } while (0)
 
-/* ---- CIFAR --------------------------------------------------------------------------------------- */
+/* ---- CIFAR ---------------------------------------------------------------------------------- */
 
 EGT(cifar_records)
 {
@@ -97,7 +98,8 @@ EGT(cifar_records)
     eg_dataset *d = eg_cifar10_new(in_folder("*.bin"));
     EGT_EQ(eg_dataset_count(d), 2);
     int k = 0;
-    EG_FOR_EACH(sample, d) {
+    EG_FOR_EACH(sample, d)
+    {
         EGT_EQ(eg_item(sample[1]), k ? 9 : 7);
         EGT_EQ(eg_get(sample[0], 5), b[k * 3073 + 6]);
         EGT_EQ(eg_get(sample[0], 2 * 1024 + 33), b[k * 3073 + 1 + 2 * 1024 + 33]);
@@ -136,7 +138,7 @@ EGT(real_cifar)
     eg_dataset_free(d);
 }
 
-/* ---- folders and files ----------------------------------------------------------------------------- */
+/* ---- folders and files ---------------------------------------------------------------------- */
 
 EGT(a_folder_for_each_class)
 {
@@ -159,7 +161,8 @@ EGT(a_folder_for_each_class)
     EGT_STR(classes[0], "ant");
     EGT_STR(classes[1], "zebra");
     EGT_EQ(eg_dataset_count(d), 3);
-    EG_FOR_EACH(sample, d) {
+    EG_FOR_EACH(sample, d)
+    {
         EGT_CHECK(is_text(sample[0], want[k]));
         EGT_EQ(eg_item(sample[1]), k > 0);
         k++;
@@ -175,8 +178,8 @@ EGT(a_folder_for_each_class)
     EGT_REFUSED(eg_image_folder_new("/nowhere"), EG_EIO, "/nowhere");
     EGT_REFUSED(eg_image_folder_new(NULL), EG_EINVAL, "folder");
     EGT_REFUSED(eg_files_new("/nowhere/*"), EG_EIO, "/nowhere");
-    REMOVE("zebra/2.jpg", "zebra/1.JPEG", "zebra/notes.txt", "ant/x.png", "ant/.png", "zebra", "ant",
-           ".hidden");
+    REMOVE("zebra/2.jpg", "zebra/1.JPEG", "zebra/notes.txt", "ant/x.png", "ant/.png", "zebra",
+           "ant", ".hidden");
 }
 
 EGT(real_photos)
@@ -184,7 +187,8 @@ EGT(real_photos)
     eg_dataset *d = eg_image_folder_new(real("cats_and_dogs/train"));
     int64_t n, labels[2] = {0, 0};
     EGT_STR(eg_image_folder_classes(d, &n)[0], "cats");
-    EG_FOR_EACH(sample, d) {
+    EG_FOR_EACH(sample, d)
+    {
         labels[(int)eg_item(sample[1])]++;
         EGT_EQ(eg_get(sample[0], 0), 0xff);
     }
@@ -238,7 +242,8 @@ EGT(tar_members)
         static const char *const names[] = {"dir/a.txt", "empty", "b"};
         static const int sizes[] = {5, 0, 600};
         int k = 0;
-        EG_FOR_EACH(sample, d) {
+        EG_FOR_EACH(sample, d)
+        {
             EGT_CHECK(is_text(sample[0], names[k]));
             EGT_EQ(eg_numel(sample[1]), sizes[k]);
             k++;
@@ -255,7 +260,7 @@ EGT(tar_members)
     REMOVE("x.tar");
 }
 
-/* ---- lines -------------------------------------------------------------------------------------------- */
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 EGT(lines_of_text)
 {
@@ -266,7 +271,8 @@ EGT(lines_of_text)
     eg_dataset *d = eg_text_lines_new(in_folder("*.txt"));
     for (int epoch = 0; epoch < 2; epoch++) {
         int k = 0;
-        EG_FOR_EACH(sample, d) {
+        EG_FOR_EACH(sample, d)
+        {
             EGT_CHECK(is_text(sample[0], want[k]));
             k++;
         }
@@ -319,21 +325,21 @@ EGT(real_lines)
     eg_dataset_free(d);
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 EGT(rows_of_tables)
 {
     make_folder();
     write_text("b.csv", "x,y,n,name\n7,8,9,\"l1\r\nl2\"\n");
-    static const eg_column columns[] = {{"name", 0, EG_U8, 0, 0, 0},
-                                        {"x", 0, EG_F32, 2, 0, 0},
-                                        {"n", 0, EG_I64, 0, true, -7}};
+    static const eg_column columns[] = {
+        {"name", 0, EG_U8, 0, 0, 0}, {"x", 0, EG_F32, 2, 0, 0}, {"n", 0, EG_I64, 0, true, -7}};
     static const char *const names[] = {"a \"b\", c", "", "l1\nl2"};
     static const double x[] = {1, -1000, 7}, y[] = {2.5, 0.5, 8}, n[] = {3, -7, 9};
     write_text("a.csv", "name,x,y,n\r\n\"a \"\"b\"\", c\",1,2.5,3\r\n\n,-1e3, .5 ,\n");
     eg_dataset *d = eg_csv_new(in_folder("*.csv"), columns, 3, .header = true);
     int k = 0;
-    EG_FOR_EACH(sample, d) {
+    EG_FOR_EACH(sample, d)
+    {
         EGT_CHECK(is_text(sample[0], names[k]));
         EGT_EQ(eg_get(sample[1], 0), x[k]);
         EGT_EQ(eg_get(sample[1], 1), y[k]);
@@ -351,7 +357,8 @@ EGT(tables_without_names)
     make_folder();
     write_text("a.tsv", "1\t\"x\" y\t\n0\tz\tz");
     static const eg_column columns[] = {{NULL, 1, EG_U8, 0, 0, 0}, {NULL, 0, EG_BOOL, 0, 0, 0}};
-    eg_dataset *d = eg_csv_new(in_folder("a.tsv"), columns, 2, .separator = '\t', .no_quotes = true);
+    eg_dataset *d =
+        eg_csv_new(in_folder("a.tsv"), columns, 2, .separator = '\t', .no_quotes = true);
     eg_tensor *const *s = eg_dataset_first(d);
     EGT_CHECK(is_text(s[0], "\"x\" y"));
     EGT_EQ(eg_item(s[1]), 1);
@@ -412,10 +419,23 @@ EGT(tables_that_are_refused)
 /* Every number of a list, as text and as strtod reads it in the C locale. */
 EGT(numbers_whatever_the_locale)
 {
-    static const char *const texts[] = {"0.1", "-2.5e-3", "123456789.125", "1e22", "1e23", "9007199254740993",
-                                        "0.30000000000000004", "1.7976931348623157e308", "5e-324",
-                                        "2.2250738585072011e-308", "1e-400", "1e400", "00012.50", ".5", "5.",
-                                        "+7", "179769313486231580793728971405301e276"};
+    static const char *const texts[] = {"0.1",
+                                        "-2.5e-3",
+                                        "123456789.125",
+                                        "1e22",
+                                        "1e23",
+                                        "9007199254740993",
+                                        "0.30000000000000004",
+                                        "1.7976931348623157e308",
+                                        "5e-324",
+                                        "2.2250738585072011e-308",
+                                        "1e-400",
+                                        "1e400",
+                                        "00012.50",
+                                        ".5",
+                                        "5.",
+                                        "+7",
+                                        "179769313486231580793728971405301e276"};
     make_folder();
     double want[17];
     FILE *f = fopen(in_folder("a.csv"), "w");
@@ -430,7 +450,8 @@ EGT(numbers_whatever_the_locale)
         const eg_column column = {NULL, 0, EG_F64, 0, 0, 0};
         eg_dataset *d = eg_csv_new(in_folder("a.csv"), &column, 1);
         int k = 0;
-        EG_FOR_EACH(sample, d) {
+        EG_FOR_EACH(sample, d)
+        {
             EGT_EQ(eg_item(sample[0]), want[k]);
             k++;
         }
@@ -443,10 +464,12 @@ EGT(numbers_whatever_the_locale)
 
 EGT(real_captions)
 {
-    static const eg_column columns[] = {{"image", 0, EG_U8, 0, 0, 0}, {"caption", 0, EG_U8, 0, 0, 0}};
+    static const eg_column columns[] = {{"image", 0, EG_U8, 0, 0, 0},
+                                        {"caption", 0, EG_U8, 0, 0, 0}};
     eg_dataset *d = eg_csv_new(real("flickr8k/captions.txt"), columns, 2, .header = true);
     int64_t k = 0;
-    EG_FOR_EACH(sample, d) {
+    EG_FOR_EACH(sample, d)
+    {
         const char *name = eg_data(sample[0]);
         EGT_CHECK(!memcmp(name + eg_numel(sample[0]) - 4, ".jpg", 4));
         k++;
@@ -456,20 +479,19 @@ EGT(real_captions)
     eg_dataset_free(d);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------ */
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 EGT(objects_line_by_line)
 {
     make_folder();
-    write_text("a.json", "{\"word\":\"c\\u00e4t\", \"other\":{\"n\":[1,{}]}, \"n\":3, \"grid\":[[1,2,3],[4,5,6]],"
-                         "\"lists\":[[1,2],[3],[]], \"ok\":true}\n\n"
-                         "{\"lists\":[], \"grid\":[[],[]], \"n\":-9007199254740993, \"word\":null, \"ok\":0}\n");
-    static const eg_json_field fields[] = {{"word", EG_U8, 0, true, 0},
-                                           {"n", EG_I64, 0, 0, 0},
-                                           {"grid", EG_F32, 0, 0, 0},
-                                           {"lists", EG_I32, true, 0, 0},
-                                           {"ok", EG_BOOL, 0, 0, 0},
-                                           {"none", EG_F32, 0, true, 2.5}};
+    write_text(
+        "a.json",
+        "{\"word\":\"c\\u00e4t\", \"other\":{\"n\":[1,{}]}, \"n\":3, \"grid\":[[1,2,3],[4,5,6]],"
+        "\"lists\":[[1,2],[3],[]], \"ok\":true}\n\n"
+        "{\"lists\":[], \"grid\":[[],[]], \"n\":-9007199254740993, \"word\":null, \"ok\":0}\n");
+    static const eg_json_field fields[] = {
+        {"word", EG_U8, 0, true, 0},   {"n", EG_I64, 0, 0, 0},   {"grid", EG_F32, 0, 0, 0},
+        {"lists", EG_I32, true, 0, 0}, {"ok", EG_BOOL, 0, 0, 0}, {"none", EG_F32, 0, true, 2.5}};
     eg_dataset *d = eg_ndjson_new(in_folder("a.json"), fields, 6);
     eg_tensor *const *s = eg_dataset_first(d);
     EGT_CHECK(s && is_text(s[0], "c\xc3\xa4t"));
@@ -548,10 +570,12 @@ EGT(strokes_of_drawings)
 
 EGT(real_drawings)
 {
-    static const eg_json_field fields[] = {{"word", EG_U8, 0, 0, 0}, {"drawing", EG_I32, true, 0, 0}};
+    static const eg_json_field fields[] = {{"word", EG_U8, 0, 0, 0},
+                                           {"drawing", EG_I32, true, 0, 0}};
     eg_dataset *d = eg_ndjson_new(real("quickdraw/simplified/*.ndjson"), fields, 2);
     int64_t k = 0;
-    EG_FOR_EACH(sample, d) {
+    EG_FOR_EACH(sample, d)
+    {
         eg_tensor *points = eg_strokes(sample[1], sample[2]);
         EGT_CHECK(points && eg_size(points, 0) > 0);
         EGT_EQ(eg_get(points, eg_numel(points) - 1), 1);
@@ -562,11 +586,12 @@ EGT(real_drawings)
     eg_dataset_free(d);
 }
 
-/* ---- sounds ------------------------------------------------------------------------------------------------ */
+/* ---- sounds --------------------------------------------------------------------------------- */
 
-static const uint8_t wav[] = {'R', 'I', 'F', 'F', 44, 0, 0, 0, 'W', 'A', 'V', 'E', 'f', 'm', 't', ' ', 16,
-                              0, 0, 0, 1, 0, 2, 0, 0x40, 0x1f, 0, 0, 0, 0x7d, 0, 0, 4, 0, 16, 0, 'd', 'a',
-                              't', 'a', 8, 0, 0, 0, 0, 0x40, 0, 0x80, 0xff, 0x7f, 1, 0};
+static const uint8_t wav[] = {'R', 'I', 'F', 'F',  44, 0, 0,    0, 'W',  'A',  'V',  'E',  'f',
+                              'm', 't', ' ', 16,   0,  0, 0,    1, 0,    2,    0,    0x40, 0x1f,
+                              0,   0,   0,   0x7d, 0,  0, 4,    0, 16,   0,    'd',  'a',  't',
+                              'a', 8,   0,   0,    0,  0, 0x40, 0, 0x80, 0xff, 0x7f, 1,    0};
 
 EGT(sounds)
 {
@@ -592,8 +617,9 @@ EGT(sounds)
     static const struct {
         int at, value;
         const char *word;
-    } bad[] = {{0, 'X', "RIFF"}, {22, 0, "0 channels"}, {40, 9, "leaves the file"}, {43, 0xff, "leaves"},
-               {36, 'x', "no data chunk"}, {16, 4, "4 bytes"}, {20, 99, "libsndfile"}};
+    } bad[] = {{0, 'X', "RIFF"},      {22, 0, "0 channels"},      {40, 9, "leaves the file"},
+               {43, 0xff, "leaves"},  {36, 'x', "no data chunk"}, {16, 4, "4 bytes"},
+               {20, 99, "libsndfile"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         memcpy(b, wav, sizeof wav);
         b[bad[i].at] = (uint8_t)bad[i].value;
@@ -610,7 +636,8 @@ EGT(real_sounds)
 {
     int64_t rate = 0;
     eg_dataset *d = eg_files_new(real("speech_commands/yes/*.wav"));
-    EG_FOR_EACH(sample, d) {
+    EG_FOR_EACH(sample, d)
+    {
         eg_tensor *t = eg_wav_parse(eg_data(sample[1]), (size_t)eg_numel(sample[1]), &rate);
         if (!t && eg_last_error()->code == EG_ENOKERNEL) {
             eg_clear_error();
@@ -626,37 +653,35 @@ EGT(real_sounds)
     eg_dataset_free(d);
 }
 
-/* ---- npz ----------------------------------------------------------------------------------------------------- */
+/* ---- npz ------------------------------------------------------------------------------------ */
 
 /* numpy.savez_compressed(ids = arange(5), w = zeros((40, 3), float32)) */
 static const uint8_t npz[] = {
-    0x50, 0x4b, 0x03, 0x04, 0x2d, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x21, 0x00, 0xcb,
-    0x77, 0x9d, 0xa9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00, 0x14, 0x00,
-    0x69, 0x64, 0x73, 0x2e, 0x6e, 0x70, 0x79, 0x01, 0x00, 0x10, 0x00, 0xa8, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x51, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x9b, 0xec, 0x17,
-    0xea, 0x1b, 0x10, 0xc9, 0xc8, 0x50, 0xc6, 0x50, 0xad, 0x9e, 0x92, 0x5a, 0x9c, 0x5c, 0xa4,
-    0x6e, 0xa5, 0xa0, 0x6e, 0x93, 0x69, 0xa1, 0xae, 0xa3, 0xa0, 0x9e, 0x96, 0x5f, 0x54, 0x52,
-    0x94, 0x98, 0x17, 0x9f, 0x5f, 0x94, 0x92, 0x0a, 0x12, 0x77, 0x4b, 0xcc, 0x29, 0x4e, 0x05,
-    0x8a, 0x17, 0x67, 0x24, 0x16, 0xa4, 0x02, 0xf9, 0x1a, 0xa6, 0x3a, 0x9a, 0x3a, 0x0a, 0xb5,
-    0x0a, 0x14, 0x00, 0x2e, 0x06, 0x28, 0x60, 0x84, 0xd2, 0x4c, 0x50, 0x9a, 0x19, 0x4a, 0xb3,
-    0x40, 0x69, 0x00, 0x50, 0x4b, 0x03, 0x04, 0x2d, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00,
-    0x21, 0x00, 0x97, 0xad, 0xcc, 0x3b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x05,
-    0x00, 0x14, 0x00, 0x77, 0x2e, 0x6e, 0x70, 0x79, 0x01, 0x00, 0x10, 0x00, 0x60, 0x02, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x4c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x9b, 0xec,
-    0x17, 0xea, 0x1b, 0x10, 0xc9, 0xc8, 0x50, 0xc6, 0x50, 0xad, 0x9e, 0x92, 0x5a, 0x9c, 0x5c,
-    0xa4, 0x6e, 0xa5, 0xa0, 0x6e, 0x93, 0x66, 0xa2, 0xae, 0xa3, 0xa0, 0x9e, 0x96, 0x5f, 0x54,
-    0x52, 0x94, 0x98, 0x17, 0x9f, 0x5f, 0x94, 0x92, 0x0a, 0x12, 0x77, 0x4b, 0xcc, 0x29, 0x4e,
-    0x05, 0x8a, 0x17, 0x67, 0x24, 0x16, 0xa4, 0x02, 0xf9, 0x1a, 0x26, 0x06, 0x3a, 0x0a, 0xc6,
-    0x9a, 0x3a, 0x0a, 0xb5, 0x0a, 0xe4, 0x02, 0x2e, 0x86, 0x51, 0x30, 0xac, 0x01, 0x00, 0x50,
-    0x4b, 0x01, 0x02, 0x2d, 0x03, 0x2d, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x21, 0x00,
-    0xcb, 0x77, 0x9d, 0xa9, 0x51, 0x00, 0x00, 0x00, 0xa8, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x80, 0x01, 0x00, 0x00, 0x00, 0x00,
-    0x69, 0x64, 0x73, 0x2e, 0x6e, 0x70, 0x79, 0x50, 0x4b, 0x01, 0x02, 0x2d, 0x03, 0x2d, 0x00,
-    0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x21, 0x00, 0x97, 0xad, 0xcc, 0x3b, 0x4c, 0x00, 0x00,
-    0x00, 0x60, 0x02, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x80, 0x01, 0x8a, 0x00, 0x00, 0x00, 0x77, 0x2e, 0x6e, 0x70, 0x79, 0x50, 0x4b,
-    0x05, 0x06, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x02, 0x00, 0x68, 0x00, 0x00, 0x00, 0x0d,
-    0x01, 0x00, 0x00, 0x00, 0x00};
+    0x50, 0x4b, 0x03, 0x04, 0x2d, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x21, 0x00, 0xcb, 0x77,
+    0x9d, 0xa9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00, 0x14, 0x00, 0x69, 0x64,
+    0x73, 0x2e, 0x6e, 0x70, 0x79, 0x01, 0x00, 0x10, 0x00, 0xa8, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x51, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x9b, 0xec, 0x17, 0xea, 0x1b, 0x10, 0xc9,
+    0xc8, 0x50, 0xc6, 0x50, 0xad, 0x9e, 0x92, 0x5a, 0x9c, 0x5c, 0xa4, 0x6e, 0xa5, 0xa0, 0x6e, 0x93,
+    0x69, 0xa1, 0xae, 0xa3, 0xa0, 0x9e, 0x96, 0x5f, 0x54, 0x52, 0x94, 0x98, 0x17, 0x9f, 0x5f, 0x94,
+    0x92, 0x0a, 0x12, 0x77, 0x4b, 0xcc, 0x29, 0x4e, 0x05, 0x8a, 0x17, 0x67, 0x24, 0x16, 0xa4, 0x02,
+    0xf9, 0x1a, 0xa6, 0x3a, 0x9a, 0x3a, 0x0a, 0xb5, 0x0a, 0x14, 0x00, 0x2e, 0x06, 0x28, 0x60, 0x84,
+    0xd2, 0x4c, 0x50, 0x9a, 0x19, 0x4a, 0xb3, 0x40, 0x69, 0x00, 0x50, 0x4b, 0x03, 0x04, 0x2d, 0x00,
+    0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x21, 0x00, 0x97, 0xad, 0xcc, 0x3b, 0xff, 0xff, 0xff, 0xff,
+    0xff, 0xff, 0xff, 0xff, 0x05, 0x00, 0x14, 0x00, 0x77, 0x2e, 0x6e, 0x70, 0x79, 0x01, 0x00, 0x10,
+    0x00, 0x60, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x4c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x9b, 0xec, 0x17, 0xea, 0x1b, 0x10, 0xc9, 0xc8, 0x50, 0xc6, 0x50, 0xad, 0x9e, 0x92, 0x5a,
+    0x9c, 0x5c, 0xa4, 0x6e, 0xa5, 0xa0, 0x6e, 0x93, 0x66, 0xa2, 0xae, 0xa3, 0xa0, 0x9e, 0x96, 0x5f,
+    0x54, 0x52, 0x94, 0x98, 0x17, 0x9f, 0x5f, 0x94, 0x92, 0x0a, 0x12, 0x77, 0x4b, 0xcc, 0x29, 0x4e,
+    0x05, 0x8a, 0x17, 0x67, 0x24, 0x16, 0xa4, 0x02, 0xf9, 0x1a, 0x26, 0x06, 0x3a, 0x0a, 0xc6, 0x9a,
+    0x3a, 0x0a, 0xb5, 0x0a, 0xe4, 0x02, 0x2e, 0x86, 0x51, 0x30, 0xac, 0x01, 0x00, 0x50, 0x4b, 0x01,
+    0x02, 0x2d, 0x03, 0x2d, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x21, 0x00, 0xcb, 0x77, 0x9d,
+    0xa9, 0x51, 0x00, 0x00, 0x00, 0xa8, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x80, 0x01, 0x00, 0x00, 0x00, 0x00, 0x69, 0x64, 0x73, 0x2e, 0x6e,
+    0x70, 0x79, 0x50, 0x4b, 0x01, 0x02, 0x2d, 0x03, 0x2d, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00,
+    0x21, 0x00, 0x97, 0xad, 0xcc, 0x3b, 0x4c, 0x00, 0x00, 0x00, 0x60, 0x02, 0x00, 0x00, 0x05, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x80, 0x01, 0x8a, 0x00, 0x00, 0x00,
+    0x77, 0x2e, 0x6e, 0x70, 0x79, 0x50, 0x4b, 0x05, 0x06, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x02,
+    0x00, 0x68, 0x00, 0x00, 0x00, 0x0d, 0x01, 0x00, 0x00, 0x00, 0x00};
 
 EGT(arrays_of_npz)
 {
@@ -690,7 +715,8 @@ EGT(arrays_of_npz)
 }
 
 /* One stored member, told by directory and local header as asked. */
-static size_t zip(uint8_t *to, const char *name, const char *local_name, uint32_t size, int flags, int twice)
+static size_t zip(uint8_t *to, const char *name, const char *local_name, uint32_t size, int flags,
+                  int twice)
 {
     uint8_t *p = to;
     size_t n = strlen(name);

@@ -57,7 +57,8 @@ static bool write_records(const char *path, int count, eg_compression c)
 static int count_records(eg_dataset *d)
 {
     int k = 0;
-    EG_FOR_EACH(sample, d) {
+    EG_FOR_EACH(sample, d)
+    {
         EGT_EQ(eg_numel(sample[0]), k % 100 + 1);
         EGT_EQ(eg_get(sample[0], k % 100), '0' + k % 10);
         k++;
@@ -69,7 +70,8 @@ static int count_records(eg_dataset *d)
 EGT(records_come_back)
 {
     make_folder();
-    static const eg_compression ways[] = {EG_COMPRESSION_NONE, EG_COMPRESSION_GZIP, EG_COMPRESSION_ZLIB};
+    static const eg_compression ways[] = {EG_COMPRESSION_NONE, EG_COMPRESSION_GZIP,
+                                          EG_COMPRESSION_ZLIB};
     for (int i = 0; i < 3; i++) {
         static const int counts[] = {0, 1, 250, 3000};
         for (int k = 0; k < 4; k++) {
@@ -114,14 +116,17 @@ EGT(the_bytes_of_a_record)
         crc = ~crc;
         crc = (crc >> 15 | crc << 17) + 0xa282ead8;
         const uint8_t *at = got + (part ? 13 : 8);
-        EGT_EQ((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24, crc);
+        EGT_EQ((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+                   (uint32_t)at[3] << 24,
+               crc);
     }
     EGT_CHECK(!memcmp(got, want_length, 8) && got[12] == 'x');
     unlink(in_folder("one"));
     rmdir(folder);
 }
 
-/* Every byte of a file of five records broken in turn: what can be read is, with words where not. */
+/* Every byte of a file of five records broken in turn: what can be read is, with words where not.
+ */
 EGT(damage_is_found_and_passed_over)
 {
     make_folder();
@@ -136,7 +141,8 @@ EGT(damage_is_found_and_passed_over)
         write_file(in_folder("a.rec"), bad, n);
         eg_dataset *d = eg_tfrecord_new(in_folder("*.rec"));
         int whole = 0;
-        EG_FOR_EACH(sample, d) {
+        EG_FOR_EACH(sample, d)
+        {
             whole++;
         }
         EGT_EQ(eg_dataset_status(d), EG_EFORMAT);
@@ -150,7 +156,8 @@ EGT(damage_is_found_and_passed_over)
         }
         d = eg_dataset_tolerate(d);
         whole = 0;
-        EG_FOR_EACH(sample, d) {
+        EG_FOR_EACH(sample, d)
+        {
             whole++;
         }
         EGT_OK(eg_dataset_status(d));
@@ -189,7 +196,8 @@ EGT(records_cut_short)
     make_folder();
     static uint8_t good[8192];
     for (int packed = 0; packed < 2; packed++) {
-        if (!write_records(in_folder("a.rec"), 5, packed ? EG_COMPRESSION_GZIP : EG_COMPRESSION_NONE)) {
+        if (!write_records(in_folder("a.rec"), 5,
+                           packed ? EG_COMPRESSION_GZIP : EG_COMPRESSION_NONE)) {
             continue;
         }
         size_t n = read_file(in_folder("a.rec"), good, sizeof good);
@@ -198,12 +206,13 @@ EGT(records_cut_short)
             eg_dataset *d = eg_tfrecord_new(in_folder("a.rec"),
                                             .compression = packed ? EG_COMPRESSION_GZIP : 0);
             int whole = 0;
-            EG_FOR_EACH(sample, d) {
+            EG_FOR_EACH(sample, d)
+            {
                 whole++;
             }
             bool at_a_record = cut == 0 || cut == 17 || cut == 35 || cut == 54 || cut == 74;
-            EGT_EQ(eg_dataset_status(d), packed ? (cut ? EG_EFORMAT : EG_OK)
-                                                : (at_a_record ? EG_OK : EG_EFORMAT));
+            EGT_EQ(eg_dataset_status(d),
+                   packed ? (cut ? EG_EFORMAT : EG_OK) : (at_a_record ? EG_OK : EG_EFORMAT));
             EGT_CHECK(whole < 5 || packed);
             eg_clear_error();
             eg_dataset_free(d);
@@ -211,8 +220,7 @@ EGT(records_cut_short)
         memset(good + n, 'z', 20);
         write_file(in_folder("a.rec"), good, n + 20); /* something behind the last */
         eg_dataset *d = eg_tfrecord_new(in_folder("a.rec"));
-        EG_FOR_EACH(sample, d) {
-        }
+        EG_FOR_EACH(sample, d) {}
         EGT_EQ(eg_dataset_status(d), EG_EFORMAT);
         eg_clear_error();
         eg_dataset_free(d);
@@ -231,8 +239,8 @@ EGT(lengths_that_lie)
         uint8_t b[64] = {0};
         memcpy(b, lengths[i], 8);
         write_file(in_folder("a.rec"), b, sizeof b);
-        eg_dataset *d = eg_tfrecord_new(in_folder("a.rec"), .no_crc = true,
-                                        .compression = EG_COMPRESSION_NONE);
+        eg_dataset *d =
+            eg_tfrecord_new(in_folder("a.rec"), .no_crc = true, .compression = EG_COMPRESSION_NONE);
         EGT_CHECK(!eg_dataset_first(d));
         EGT_CHECK(egt_said(EG_EFORMAT, "a record of"));
         eg_dataset_free(d);
@@ -252,7 +260,8 @@ EGT(records_passed_over)
     for (int n = 0; n <= 180; n += 12) {
         eg_dataset *d = eg_dataset_skip(eg_tfrecord_new(in_folder("*.rec")), n);
         int k = n;
-        EG_FOR_EACH(sample, d) {
+        EG_FOR_EACH(sample, d)
+        {
             EGT_EQ(eg_numel(sample[0]), k % 60 + 1);
             k++;
         }
@@ -284,7 +293,7 @@ EGT(no_records_are_an_error)
     eg_tfrecord_writer_free(NULL);
 }
 
-/* ---- Examples ------------------------------------------------------------------------------------ */
+/* ---- Examples ------------------------------------------------------------------------------- */
 
 static eg_example *new_example(void)
 {
@@ -305,7 +314,8 @@ static eg_tensor *sample_example(void)
 {
     eg_example *e = new_example();
     EGT_OK(eg_example_set(e, "label", ints(1, (double[]){-3})));
-    EGT_OK(eg_example_set(e, "box", eg_from_values(EG_SHAPE(2, 2), EG_F64, (double[]){1, 2, 3, 4.5})));
+    EGT_OK(
+        eg_example_set(e, "box", eg_from_values(EG_SHAPE(2, 2), EG_F64, (double[]){1, 2, 3, 4.5})));
     EGT_OK(eg_example_set(e, "ids", ints(6, (double[]){1, 2, 3, 4, 5, 1099511627776})));
     EGT_OK(eg_example_set_bytes(e, "image", "abc\0d", 5));
     EGT_REFUSED(eg_example_set_bytes(e, "image", "x", 1), EG_EINVAL, "image");
@@ -381,17 +391,18 @@ EGT(examples_byte_by_byte)
         const char *bytes;
         int n, value; /* -1: refused */
     } cases[] = {
-        {"\x0a\x0a\x0a\x08\x0a\x01k\x12\x03\x1a\x01\x05", 12, -1},  /* integers: 05 is no field */
-        {"\x0a\x0c\x0a\x0a\x0a\x01k\x12\x05\x1a\x03\x0a\x01\x05", 14, 5}, /* packed */
-        {"\x0a\x0b\x0a\x09\x0a\x01k\x12\x04\x1a\x02\x08\x05", 13, 5},    /* one by one */
+        {"\x0a\x0a\x0a\x08\x0a\x01k\x12\x03\x1a\x01\x05", 12, -1}, /* integers: 05 is no field */
+        {"\x0a\x0c\x0a\x0a\x0a\x01k\x12\x05\x1a\x03\x0a\x01\x05", 14, 5},     /* packed */
+        {"\x0a\x0b\x0a\x09\x0a\x01k\x12\x04\x1a\x02\x08\x05", 13, 5},         /* one by one */
         {"\x0a\x0b\x0a\x09\x0a\x01k\x12\x04\x1a\x02\x08\x05\x38\x01", 15, 5}, /* an unknown field */
-        {"\x0a\x0c\x0a\x0a\x0a\x01k\x12\x05\x1a\x03\x0a\x02\x05", 14, -1}, /* beyond the end */
-        {"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12, -1},   /* 11-byte varint */
-        {"\x0b\x0a\x01k", 4, -1},                                       /* a group */
+        {"\x0a\x0c\x0a\x0a\x0a\x01k\x12\x05\x1a\x03\x0a\x02\x05", 14, -1},    /* beyond the end */
+        {"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12, -1},         /* 11-byte varint */
+        {"\x0b\x0a\x01k", 4, -1},                                             /* a group */
         {"\x0a", 1, -1},
         {"", 0, -1}, /* no features: the one wanted is missing */
-        {"\x0a\x16\x0a\x09\x0a\x01k\x12\x04\x1a\x02\x08\x05\x0a\x09\x0a\x01k\x12\x04\x1a\x02\x08\x06", 24,
-         -1}, /* the name twice */
+        {"\x0a\x16\x0a\x09\x0a\x01k\x12\x04\x1a\x02\x08\x05\x0a\x09\x0a\x01k\x12\x04\x1a\x02\x08"
+         "\x06",
+         24, -1}, /* the name twice */
     };
     const eg_feature one = {"k", EG_I64, {0}, 0, 0, 0};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -442,7 +453,7 @@ EGT(sequences_of_steps)
     EGT_REFUSED(eg_sequence_example_read(record, NULL, 0, &missing, 1, t), EG_EFORMAT, "token");
 }
 
-/* ---- files of others ------------------------------------------------------------------------------- */
+/* ---- files of others ------------------------------------------------------------------------ */
 
 static const char *real(const char *name)
 {
@@ -464,7 +475,8 @@ EGT(real_examples)
                                        {"image/object/class/text", EG_U8, {0}, true, 0, 0}};
     eg_dataset *d = eg_tfrecord_new(real("pets_examples.record"));
     int k = 0;
-    EG_FOR_EACH(sample, d) {
+    EG_FOR_EACH(sample, d)
+    {
         eg_tensor *t[5];
         EGT_OK(eg_example_read(sample[0], table, 5, t));
         EGT_EQ(eg_size(t[3], 0), eg_size(t[4], 0));

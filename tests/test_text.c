@@ -15,7 +15,7 @@ static eg_tensor *bytes(const char *s, int64_t n)
     return eg_from(EG_SHAPE(n), EG_U8, s);
 }
 
-/* ---- characters ------------------------------------------------------------------------------------ */
+/* ---- characters ----------------------------------------------------------------------------- */
 
 static void need_utf8proc(void)
 {
@@ -28,12 +28,15 @@ static void need_utf8proc(void)
 EGT(forms)
 {
     need_utf8proc();
-    eg_tensor *composed = eg_text("\xc3\xa9\xef\xac\x81"), *apart = eg_text("e\xcc\x81\xef\xac\x81");
+    eg_tensor *composed = eg_text("\xc3\xa9\xef\xac\x81"),
+              *apart = eg_text("e\xcc\x81\xef\xac\x81");
     EGT_CHECK(is(eg_text_normalise(composed), "\xc3\xa9\xef\xac\x81"));
     EGT_CHECK(is(eg_text_normalise(composed, .form = EG_NFD), "e\xcc\x81\xef\xac\x81"));
     EGT_CHECK(is(eg_text_normalise(apart, .form = EG_NFC), "\xc3\xa9\xef\xac\x81"));
-    EGT_CHECK(is(eg_text_normalise(apart, .form = EG_NFKC), "\xc3\xa9" "fi"));
-    EGT_CHECK(is(eg_text_normalise(composed, .form = EG_NFKD), "e\xcc\x81" "fi"));
+    EGT_CHECK(is(eg_text_normalise(apart, .form = EG_NFKC), "\xc3\xa9"
+                                                            "fi"));
+    EGT_CHECK(is(eg_text_normalise(composed, .form = EG_NFKD), "e\xcc\x81"
+                                                               "fi"));
     EGT_CHECK(is(eg_text_normalise(eg_text("\xed\x95\x9c"), .form = EG_NFD),
                  "\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab")); /* Hangul by rule */
     EGT_CHECK(is(eg_text_normalise(eg_text("")), ""));
@@ -42,16 +45,20 @@ EGT(forms)
 EGT(categories_case_and_blanks)
 {
     need_utf8proc();
-    eg_tensor *t = eg_text("\xc2\xbf" "Est\xc3\xa1s  BIEN?");
-    EGT_CHECK(is(eg_text_normalise(t, .form = EG_NFD, .drop = "Mn"), "\xc2\xbf" "Estas  BIEN?"));
+    eg_tensor *t = eg_text("\xc2\xbf"
+                           "Est\xc3\xa1s  BIEN?");
+    EGT_CHECK(is(eg_text_normalise(t, .form = EG_NFD, .drop = "Mn"), "\xc2\xbf"
+                                                                     "Estas  BIEN?"));
     EGT_CHECK(is(eg_text_normalise(t, .drop = "P"), "Est\xc3\xa1s  BIEN"));
     EGT_CHECK(is(eg_text_normalise(t, .drop = "Po Ll"), "E  BIEN"));
-    EGT_CHECK(is(eg_text_normalise(t, .lower = true), "\xc2\xbf" "est\xc3\xa1s  bien?"));
+    EGT_CHECK(is(eg_text_normalise(t, .lower = true), "\xc2\xbf"
+                                                      "est\xc3\xa1s  bien?"));
     EGT_CHECK(is(eg_text_normalise(eg_text("\xc3\x84\xce\xa3\xd0\x96"), .lower = true),
                  "\xc3\xa4\xcf\x83\xd0\xb6"));
     /* As the translation tutorial prepares its sentences. */
-    EGT_CHECK(is(eg_text_normalise(t, .form = EG_NFD, .drop = "Mn", .lower = true, .apart = "?.!,\xc2\xbf",
-                                   .only = "abcdefghijklmnopqrstuvwxyz", .trim = true),
+    EGT_CHECK(is(eg_text_normalise(t, .form = EG_NFD, .drop = "Mn", .lower = true,
+                                   .apart = "?.!,\xc2\xbf", .only = "abcdefghijklmnopqrstuvwxyz",
+                                   .trim = true),
                  "\xc2\xbf estas bien ?"));
     EGT_CHECK(is(eg_text_normalise(eg_text("a-b_c"), .blank = "-_"), "a b c"));
     EGT_CHECK(is(eg_text_normalise(eg_text(" \t a\xe3\x80\x80\n b "), .trim = true), "a b"));
@@ -85,7 +92,7 @@ EGT(words_of_a_text)
     EGT_REFUSED(eg_text_words(eg_text("a \x80")), EG_EFORMAT, "byte 2");
 }
 
-/* ---- vocabularies ---------------------------------------------------------------------------------------- */
+/* ---- vocabularies --------------------------------------------------------------------------- */
 
 static eg_word_counts *counted(void)
 {
@@ -134,7 +141,8 @@ EGT(which_words_and_in_which_order)
     static const char *const bad[] = {"x", "x", "", "a b"};
     EGT_REFUSED(eg_vocabulary_new(c, .reserved = bad, .reserved_count = 2), EG_EINVAL, "twice");
     EGT_REFUSED(eg_vocabulary_new(c, .reserved = bad + 2, .reserved_count = 1), EG_EINVAL, "empty");
-    EGT_REFUSED(eg_vocabulary_new(c, .reserved = bad + 3, .reserved_count = 1), EG_EINVAL, "several");
+    EGT_REFUSED(eg_vocabulary_new(c, .reserved = bad + 3, .reserved_count = 1), EG_EINVAL,
+                "several");
     EGT_REFUSED(eg_vocabulary_new(NULL), EG_EINVAL, "counts");
     EGT_REFUSED(eg_word_counts_add(c, eg_text("\xff")), EG_EFORMAT, "byte 0");
     EGT_REFUSED(eg_word_counts_add(NULL, eg_text("")), EG_EINVAL, "c");
@@ -169,7 +177,8 @@ EGT(many_words)
     eg_word_counts *c = eg_word_counts_new();
     char text[16];
     for (int i = 0; i < 20000; i++) {
-        EG_SCOPE {
+        EG_SCOPE
+        {
             snprintf(text, sizeof text, "w%d w%d", i, i / 2);
             EGT_OK(eg_word_counts_add(c, eg_text(text)));
         }
@@ -247,7 +256,7 @@ EGT(a_real_vocabulary)
     eg_vocabulary_free(v);
 }
 
-/* ---- rows of one length -------------------------------------------------------------------------------------- */
+/* ---- rows of one length --------------------------------------------------------------------- */
 
 static void check_rows(eg_tensor *t, const double *want)
 {
@@ -259,13 +268,15 @@ static void check_rows(eg_tensor *t, const double *want)
 
 EGT(sequences_padded_as_keras_does)
 {
-    eg_tensor *x[] = {eg_from_values(EG_SHAPE(3), EG_I32, (double[]){1, 2, 3}), eg_empty(EG_SHAPE(0), EG_I32),
+    eg_tensor *x[] = {eg_from_values(EG_SHAPE(3), EG_I32, (double[]){1, 2, 3}),
+                      eg_empty(EG_SHAPE(0), EG_I32),
                       eg_from_values(EG_SHAPE(1), EG_I32, (double[]){4})};
     check_rows(eg_pad_sequences(x, 3), (double[]){1, 2, 3, 0, 0, 0, 0, 0, 4});
     check_rows(eg_pad_sequences(x, 3, .pad_after = true, .value = 9),
                (double[]){1, 2, 3, 9, 9, 9, 4, 9, 9});
     check_rows(eg_pad_sequences(x, 3, .maxlen = 2), (double[]){2, 3, 0, 0, 0, 4});
-    check_rows(eg_pad_sequences(x, 3, .maxlen = 2, .cut_after = true), (double[]){1, 2, 0, 0, 0, 4});
+    check_rows(eg_pad_sequences(x, 3, .maxlen = 2, .cut_after = true),
+               (double[]){1, 2, 0, 0, 0, 4});
     check_rows(eg_pad_sequences(x, 3, .maxlen = 4), (double[]){0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 4});
     EGT_EQ(eg_numel(eg_pad_sequences(x + 1, 1)), 0);
     eg_tensor *deep[] = {eg_ones(EG_SHAPE(1, 2), EG_F32),

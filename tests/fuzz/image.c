@@ -19,7 +19,8 @@ static void check(const eg_tensor *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     eg_clear_error();
-    EG_SCOPE {
+    EG_SCOPE
+    {
         check(eg_image_decode(data, size, .other_formats = true, .max_pixels = MOST));
         check(eg_image_decode(data, size, .allow_truncated = true, .keep_16 = true, .channels = 1,
                               .scale = 2, .fast_dct = true, .max_pixels = MOST));

@@ -1,6 +1,7 @@
 /* make_corpus.c - makes the files that the targets of data readers begin with:
  *   make_corpus FOLDER     writes FOLDER/image/..., FOLDER/tfrecord/... and so on
- * Beside them archives/two.npz is numpy.savez_compressed(ids = arange(5), w = zeros((40, 3), float32)). */
+ * Beside them archives/two.npz is numpy.savez_compressed(ids = arange(5), w = zeros((40, 3),
+ * float32)). */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,12 +53,13 @@ static eg_tensor *waves(int channels, int height, int width)
 
 static void images(void)
 {
-    static const uint8_t gif[] = {'G', 'I', 'F', '8', '9', 'a', 2, 0, 2, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255,
-                                  0x2c, 0, 0, 0, 0, 2, 0, 2, 0, 0, 2, 2, 0x0c, 0x0a, 0, 0x3b};
-    static const uint8_t bmp[] = {'B', 'M', 70, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 2, 0, 0, 0,
-                                  2, 0, 0, 0, 1, 0, 24, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                                  0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 0, 0, 255, 255,
-                                  255, 255, 0, 0};
+    static const uint8_t gif[] = {'G', 'I', 'F', '8', '9', 'a', 2,   0,    2,    0, 0x80, 0,
+                                  0,   0,   0,   0,   255, 255, 255, 0x2c, 0,    0, 0,    0,
+                                  2,   0,   2,   0,   0,   2,   2,   0x0c, 0x0a, 0, 0x3b};
+    static const uint8_t bmp[] = {
+        'B', 'M', 70, 0, 0,  0, 0,   0, 0, 0, 54,  0, 0, 0, 40, 0, 0,   0,   2,   0,   0, 0, 2, 0,
+        0,   0,   1,  0, 24, 0, 0,   0, 0, 0, 16,  0, 0, 0, 0,  0, 0,   0,   0,   0,   0, 0, 0, 0,
+        0,   0,   0,  0, 0,  0, 255, 0, 0, 0, 255, 0, 0, 0, 0,  0, 255, 255, 255, 255, 0, 0};
     must(eg_jpeg_save(waves(3, 17, 25), at("image", "colour.jpg")));
     must(eg_jpeg_save(waves(1, 9, 9), at("image", "progressive.jpg"), .progressive = true));
     must(eg_png_save(waves(4, 6, 5), at("image", "alpha.png")));
@@ -88,8 +90,9 @@ static void records(void)
     put("example", "sequence", eg_data(u), (size_t)eg_numel(u));
     for (int packed = 0; packed < 2; packed++) {
         const char *name = packed ? "packed" : "plain";
-        eg_tfrecord_writer *w = eg_tfrecord_writer_new(
-            at("tfrecord", name), .compression = packed ? EG_COMPRESSION_GZIP : EG_COMPRESSION_NONE);
+        eg_tfrecord_writer *w = eg_tfrecord_writer_new(at("tfrecord", name),
+                                                       .compression = packed ? EG_COMPRESSION_GZIP
+                                                                             : EG_COMPRESSION_NONE);
         must(eg_tfrecord_write(w, "one", 3));
         must(eg_tfrecord_write(w, "", 0));
         must(eg_tfrecord_write(w, eg_data(t), (size_t)eg_numel(t)));
@@ -103,9 +106,10 @@ static void texts(void)
 {
     put_text("tables", "quoted.csv", "n,x,y\n1,2.5,-3e4\n\"a \"\"b\"\",\nc\",,7\r\n\n4,nan,inf\n");
     put_text("tables", "words", "<pad>\nth\xc3\xa9\n\xe1\xba\x9b\xcc\xa3\nwords\xe3\x80\x80here\n");
-    put_text("ndjson", "drawings",
-             "{\"word\":\"c\\u00e4t\",\"n\":[[1,2.5],[3,4e2]],\"drawing\":[[[1,2],[3,4]],[[5],[6]]]}\n"
-             "{\"other\":{\"a\":[true,null]},\"n\":-7,\"word\":null}\n");
+    put_text(
+        "ndjson", "drawings",
+        "{\"word\":\"c\\u00e4t\",\"n\":[[1,2.5],[3,4e2]],\"drawing\":[[[1,2],[3,4]],[[5],[6]]]}\n"
+        "{\"other\":{\"a\":[true,null]},\"n\":-7,\"word\":null}\n");
 }
 
 /* A header of the old form, with its checksum. */
@@ -127,9 +131,10 @@ static void tar_header(char *to, const char *name, size_t size)
 
 static void others(void)
 {
-    static const uint8_t wav[] = {'R', 'I', 'F', 'F', 44, 0, 0, 0, 'W', 'A', 'V', 'E', 'f', 'm', 't', ' ', 16,
-                                  0, 0, 0, 1, 0, 2, 0, 0x40, 0x1f, 0, 0, 0, 0x7d, 0, 0, 4, 0, 16, 0, 'd', 'a',
-                                  't', 'a', 8, 0, 0, 0, 0, 0x40, 0, 0x80, 0xff, 0x7f, 1, 0};
+    static const uint8_t wav[] = {'R', 'I', 'F', 'F',  44, 0, 0,    0, 'W',  'A',  'V',  'E',  'f',
+                                  'm', 't', ' ', 16,   0,  0, 0,    1, 0,    2,    0,    0x40, 0x1f,
+                                  0,   0,   0,   0x7d, 0,  0, 4,    0, 16,   0,    'd',  'a',  't',
+                                  'a', 8,   0,   0,    0,  0, 0x40, 0, 0x80, 0xff, 0x7f, 1,    0};
     static char tar[2560];
     put("wav", "stereo.wav", wav, sizeof wav);
     tar_header(tar, "folder/a", 5);

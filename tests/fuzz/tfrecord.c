@@ -10,7 +10,8 @@ static void walk(eg_dataset *d, size_t most)
 {
     size_t bytes = 0;
     fuzz_expect(d != NULL);
-    EG_FOR_EACH(sample, d) {
+    EG_FOR_EACH(sample, d)
+    {
         bytes += (size_t)eg_numel(sample[0]);
     }
     if (bytes > most || eg_dataset_status(d) != EG_OK) {

@@ -15,9 +15,9 @@ EG_BEGIN_DECLS
 
 typedef struct eg_image_options {
     size_t size;
-    int channels;            /* 1, 3 or 4; 0: 1 for gray, 3 for colours, 4 with transparency */
-    int scale;               /* JPEG: decode at 1/2, 1/4 or 1/8 of the size, rounded up; 0, 1: whole */
-    bool fast_dct;           /* JPEG: the coarser integer transform */
+    int channels;  /* 1, 3 or 4; 0: 1 for gray, 3 for colours, 4 with transparency */
+    int scale;     /* JPEG: decode at 1/2, 1/4 or 1/8 of the size, rounded up; 0, 1: whole */
+    bool fast_dct; /* JPEG: the coarser integer transform */
     bool plain_upsampling;   /* JPEG: repeat colour samples instead of interpolating them */
     bool ignore_orientation; /* JPEG: leave pixels as stored instead of as EXIF says to show them */
     bool allow_truncated;    /* take what can be decoded of a damaged or cut file */
@@ -39,10 +39,10 @@ EG_API eg_tensor *eg_image_decode_with(const void *data, size_t bytes,
 
 /* The same from a file. */
 EG_API eg_tensor *eg_image_load_with(const char *path, const eg_image_options *options);
-#define eg_image_load(...) EG_IMAGE_LOAD_(__VA_ARGS__, .size = sizeof(eg_image_options))
+#define eg_image_load(...)        EG_IMAGE_LOAD_(__VA_ARGS__, .size = sizeof(eg_image_options))
 #define EG_IMAGE_LOAD_(path, ...) eg_image_load_with(path, &(eg_image_options){__VA_ARGS__})
 
-/* ---- writing: image is u8 [H, W], [1, H, W], [3, H, W] or [4, H, W] of any strides ------------- */
+/* ---- writing: image is u8 [H, W], [1, H, W], [3, H, W] or [4, H, W] of any strides ---------- */
 
 /* The bytes of a PNG file, u8 [n]. The same image gives the same bytes. */
 EG_API eg_tensor *eg_png_encode(eg_tensor *image);
@@ -59,7 +59,7 @@ typedef struct eg_jpeg_options {
 /* The bytes of a JPEG file, u8 [n]; transparency (4 channels) is EG_ESHAPE, sides are at most
  * 65,500. */
 EG_API eg_tensor *eg_jpeg_encode_with(eg_tensor *image, const eg_jpeg_options *options);
-#define eg_jpeg_encode(...) EG_JPEG_ENCODE_(__VA_ARGS__, .size = sizeof(eg_jpeg_options))
+#define eg_jpeg_encode(...)         EG_JPEG_ENCODE_(__VA_ARGS__, .size = sizeof(eg_jpeg_options))
 #define EG_JPEG_ENCODE_(image, ...) eg_jpeg_encode_with(image, &(eg_jpeg_options){__VA_ARGS__})
 EG_API eg_status eg_jpeg_save_with(eg_tensor *image, const char *path,
                                    const eg_jpeg_options *options);

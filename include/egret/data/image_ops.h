@@ -14,7 +14,7 @@
 
 EG_BEGIN_DECLS
 
-/* ---- cutting and turning: views ---------------------------------------------------------------- */
+/* ---- cutting and turning: views ------------------------------------------------------------- */
 
 /* Rows top .. top + height - 1, columns alike. EG_EINDEX where they leave x. */
 EG_API eg_tensor *eg_image_crop(eg_tensor *x, int64_t top, int64_t left, int64_t height,
@@ -31,7 +31,7 @@ EG_API eg_tensor *eg_image_random_flip(eg_tensor *x, double horizontal, double v
 /* Turned by 90 degrees counter-clockwise, `quarters` times; negative: clockwise. */
 EG_API eg_tensor *eg_image_turn(eg_tensor *x, int quarters);
 
-/* ---- another size or angle ---------------------------------------------------------------------- */
+/* ---- another size or angle ------------------------------------------------------------------ */
 
 /* Rows and columns added around x, as eg_pad does. */
 EG_API eg_tensor *eg_image_pad(eg_tensor *x, int64_t top, int64_t bottom, int64_t left,
@@ -59,7 +59,7 @@ EG_API eg_tensor *eg_image_rotate_with(eg_tensor *x, double degrees,
 #define EG_IMAGE_ROTATE_(x, degrees, ...)                                                          \
     eg_image_rotate_with(x, degrees, &(eg_rotate_options){__VA_ARGS__})
 
-/* ---- colours: 1 or 3 channels; of one, saturation and hue change nothing --------------------------
+/* ---- colours: 1 or 3 channels; of one, saturation and hue change nothing -----------------------
  * The formulas are torchvision's; max is 255 or 1. EG_EINVAL for a factor below 0 or not finite. */
 
 /* [.., 1, H, W]: 0.2989 R + 0.587 G + 0.114 B; of one channel x itself. */
@@ -80,10 +80,10 @@ typedef struct eg_jitter_options {
 } eg_jitter_options;
 /* The four in random order with random amounts (torchvision's ColorJitter). */
 EG_API eg_tensor *eg_image_jitter_with(eg_tensor *x, const eg_jitter_options *options);
-#define eg_image_jitter(...) EG_IMAGE_JITTER_(__VA_ARGS__, .size = sizeof(eg_jitter_options))
+#define eg_image_jitter(...)     EG_IMAGE_JITTER_(__VA_ARGS__, .size = sizeof(eg_jitter_options))
 #define EG_IMAGE_JITTER_(x, ...) eg_image_jitter_with(x, &(eg_jitter_options){__VA_ARGS__})
 
-/* ---- numbers for networks ------------------------------------------------------------------------ */
+/* ---- numbers for networks ------------------------------------------------------------------- */
 
 /* f32: u8 divided by 255; other floats converted. */
 EG_API eg_tensor *eg_image_to_float(eg_tensor *x);
@@ -105,7 +105,7 @@ typedef enum eg_keras_mode {
 } eg_keras_mode;
 EG_API eg_tensor *eg_image_preprocess(eg_tensor *x, eg_keras_mode mode);
 
-/* ---- training on photos ---------------------------------------------------------------------------- */
+/* ---- training on photos --------------------------------------------------------------------- */
 
 typedef struct eg_random_crop_options {
     size_t size;
@@ -127,8 +127,7 @@ EG_API eg_tensor *eg_image_decode_crop_with(const void *data, size_t bytes, int6
 #define eg_image_decode_crop(...)                                                                  \
     EG_IMAGE_DECODE_CROP_(__VA_ARGS__, .size = sizeof(eg_random_crop_options))
 #define EG_IMAGE_DECODE_CROP_(data, bytes, height, width, ...)                                     \
-    eg_image_decode_crop_with(data, bytes, height, width,                                          \
-                              &(eg_random_crop_options){__VA_ARGS__})
+    eg_image_decode_crop_with(data, bytes, height, width, &(eg_random_crop_options){__VA_ARGS__})
 
 /* Which part of a height x width image torchvision's RandomResizedCrop would take, from 22 numbers
  * of the calling thread's stream: out = top, left, height, width. */

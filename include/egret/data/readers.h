@@ -14,7 +14,7 @@
 
 EG_BEGIN_DECLS
 
-/* ---- pictures ------------------------------------------------------------------------------------- */
+/* ---- pictures ------------------------------------------------------------------------------- */
 
 /* The binary files of CIFAR-10 (Krizhevsky 2009): samples are an image, u8 [3, 32, 32] as image.h
  * lays it out, and its label, i64 []. Of CIFAR-100: the image, the fine label 0..99, the coarse one
@@ -27,11 +27,11 @@ EG_API eg_dataset *eg_cifar100_new(const char *pattern);
  * that begin with a dot are left out, and files that do not end in jpg, jpeg, png, gif, bmp, ppm or
  * pgm, in either case of letters. EG_EIO for no class, or no image at all. */
 EG_API eg_dataset *eg_image_folder_new(const char *folder);
-/* The names of the classes, *n of them, valid until the chain is freed. d is such a dataset or stands
- * behind one; else NULL and EG_EINVAL. */
+/* The names of the classes, *n of them, valid until the chain is freed. d is such a dataset or
+ * stands behind one; else NULL and EG_EINVAL. */
 EG_API const char *const *eg_image_folder_classes(const eg_dataset *d, int64_t *n);
 
-/* ---- whole files ------------------------------------------------------------------------------------ */
+/* ---- whole files ---------------------------------------------------------------------------- */
 
 /* Samples are the name and the contents of a file. */
 EG_API eg_dataset *eg_files_new(const char *pattern);
@@ -40,7 +40,7 @@ EG_API eg_dataset *eg_files_new(const char *pattern);
  * zstd; through libarchive. Members have at most 2^31 - 1 bytes. */
 EG_API eg_dataset *eg_tar_new(const char *pattern);
 
-/* ---- text --------------------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 /* What becomes of bytes that are no UTF-8. */
 typedef enum eg_utf8_policy {
@@ -76,17 +76,17 @@ typedef struct eg_column {
 
 typedef struct eg_csv_options {
     size_t size;
-    char separator;  /* 0: a comma */
-    bool header;     /* the first line of each file has names */
-    bool no_quotes;  /* quotes are characters like others, as in TSV */
+    char separator; /* 0: a comma */
+    bool header;    /* the first line of each file has names */
+    bool no_quotes; /* quotes are characters like others, as in TSV */
     eg_utf8_policy invalid;
 } eg_csv_options;
 
-/* Rows of tables (RFC 4180), plain or gzip: samples are a tensor for each of the n columns asked for.
- * A field that begins with a quote ends with one, may hold separators and line ends (read as LF), and
- * a quote doubled. Each row has as many fields as the first. Numbers are decimal with a point,
- * whatever the locale; nan and inf are numbers; i64, i32 and bool are integers. Empty lines are
- * passed over. Words name the line. */
+/* Rows of tables (RFC 4180), plain or gzip: samples are a tensor for each of the n columns asked
+ * for. A field that begins with a quote ends with one, may hold separators and line ends (read as
+ * LF), and a quote doubled. Each row has as many fields as the first. Numbers are decimal with a
+ * point, whatever the locale; nan and inf are numbers; i64, i32 and bool are integers. Empty lines
+ * are passed over. Words name the line. */
 EG_API eg_dataset *eg_csv_new_with(const char *pattern, const eg_column *columns, int n,
                                    const eg_csv_options *options);
 #define eg_csv_new(...) EG_CSV_NEW_(__VA_ARGS__, .size = sizeof(eg_csv_options))
@@ -97,15 +97,15 @@ EG_API eg_dataset *eg_csv_new_with(const char *pattern, const eg_column *columns
 typedef struct eg_json_field {
     const char *name;
     eg_dtype dtype; /* U8: a string; else numbers, true and false, or arrays of them */
-    bool ragged;    /* of arrays: two tensors, the values [n] and the lengths of the innermost lists,
-                       i64 [lists], in order */
-    bool optional;  /* missing or null: `fallback`; of a string, an empty one; ragged: nothing */
+    bool ragged;   /* of arrays: two tensors, the values [n] and the lengths of the innermost lists,
+                      i64 [lists], in order */
+    bool optional; /* missing or null: `fallback`; of a string, an empty one; ragged: nothing */
     double fallback;
 } eg_json_field;
 
 /* One JSON object a line, plain or gzip: samples are the tensors of the n fields asked for. Arrays
- * that are not ragged must be regular: [[1, 2], [3, 4]] is [2, 2]. EG_EFORMAT: no JSON, a wanted name
- * twice or missing, another kind of value, i64 and i32 out of range. */
+ * that are not ragged must be regular: [[1, 2], [3, 4]] is [2, 2]. EG_EFORMAT: no JSON, a wanted
+ * name twice or missing, another kind of value, i64 and i32 out of range. */
 EG_API eg_dataset *eg_ndjson_new(const char *pattern, const eg_json_field *fields, int n);
 
 /* Drawings of "Quick, Draw!" out of a ragged field: values and lengths of lists x, y, x, y, ... as
@@ -113,7 +113,7 @@ EG_API eg_dataset *eg_ndjson_new(const char *pattern, const eg_json_field *field
  * together. */
 EG_API eg_tensor *eg_strokes(eg_tensor *values, eg_tensor *lengths);
 
-/* ---- sounds and arrays ---------------------------------------------------------------------------------- */
+/* ---- sounds and arrays ---------------------------------------------------------------------- */
 
 /* A WAV file as f32 [channels, frames] of -1..1 (integers divided by 2^(bits - 1)), through
  * libsndfile; *rate is frames a second. EG_EFORMAT: not RIFF/WAVE, no channel, no rate, chunks that
@@ -121,10 +121,10 @@ EG_API eg_tensor *eg_strokes(eg_tensor *values, eg_tensor *lengths);
 EG_API eg_tensor *eg_wav_load(const char *path, int64_t *rate);
 EG_API eg_tensor *eg_wav_parse(const void *data, size_t bytes, int64_t *rate);
 
-/* The arrays of an npz file (numpy.savez, numpy.savez_compressed) by name, without ".npy"; free with
- * eg_tensors_free. EG_EFORMAT: damaged (CRC-32), encrypted, split, of zip's 64-bit form, packed by
- * other than deflate, sizes that deflate cannot reach, a name twice or with "..", a directory that
- * tells another story than the members. */
+/* The arrays of an npz file (numpy.savez, numpy.savez_compressed) by name, without ".npy"; free
+ * with eg_tensors_free. EG_EFORMAT: damaged (CRC-32), encrypted, split, of zip's 64-bit form,
+ * packed by other than deflate, sizes that deflate cannot reach, a name twice or with "..", a
+ * directory that tells another story than the members. */
 EG_API eg_tensors *eg_npz_load(const char *path);
 EG_API eg_tensors *eg_npz_parse(const void *data, size_t bytes);
 

@@ -21,7 +21,7 @@ typedef enum eg_compression {
     EG_COMPRESSION_ZLIB,
 } eg_compression;
 
-/* ---- reading records ----------------------------------------------------------------------------- */
+/* ---- reading records ------------------------------------------------------------------------ */
 
 typedef struct eg_tfrecord_options {
     size_t size;
@@ -39,7 +39,7 @@ EG_API eg_dataset *eg_tfrecord_new_with(const char *pattern, const eg_tfrecord_o
 #define EG_TFRECORD_NEW_(pattern, ...)                                                             \
     eg_tfrecord_new_with(pattern, &(eg_tfrecord_options){__VA_ARGS__})
 
-/* ---- writing records ----------------------------------------------------------------------------- */
+/* ---- writing records ------------------------------------------------------------------------ */
 
 typedef struct eg_tfrecord_writer eg_tfrecord_writer;
 
@@ -57,12 +57,12 @@ EG_API eg_tfrecord_writer *eg_tfrecord_writer_new_with(const char *path,
     eg_tfrecord_writer_new_with(path, &(eg_tfrecord_writer_options){__VA_ARGS__})
 /* Appends a record. After a failure the file can only be given up. */
 EG_API eg_status eg_tfrecord_write(eg_tfrecord_writer *w, const void *data, size_t bytes);
-/* Syncs, puts the file in its place and frees the writer, in any case; EG_ESTATE after a failure. */
+/* Syncs, puts the file in its place and frees the writer in any case; EG_ESTATE after a failure. */
 EG_API eg_status eg_tfrecord_writer_close(eg_tfrecord_writer *w);
 /* Gives the file up: nothing is left of it. NULL is fine. */
 EG_API void eg_tfrecord_writer_free(eg_tfrecord_writer *w);
 
-/* ---- reading Examples ------------------------------------------------------------------------------ */
+/* ---- reading Examples ----------------------------------------------------------------------- */
 
 /* What is wanted of one feature, and how its values become a tensor. dtype says which of the three
  * kinds of list it must be:
@@ -95,7 +95,7 @@ EG_API eg_status eg_example_read(eg_tensor *record, const eg_feature *features, 
 EG_API eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context, int nc,
                                           const eg_feature *lists, int nl, eg_tensor **out);
 
-/* ---- making Examples ------------------------------------------------------------------------------- */
+/* ---- making Examples ------------------------------------------------------------------------ */
 
 typedef struct eg_example eg_example;
 

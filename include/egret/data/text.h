@@ -9,7 +9,7 @@
 
 EG_BEGIN_DECLS
 
-/* ---- characters --------------------------------------------------------------------------------------- */
+/* ---- characters ----------------------------------------------------------------------------- */
 
 /* u8 [length] from memory; a string that ends in 0. */
 EG_API eg_tensor *eg_text(const char *s);
@@ -29,16 +29,17 @@ typedef struct eg_text_options {
     bool trim;         /* runs of blanks become one, at the ends none */
 } eg_text_options;
 
-/* Through utf8proc: forms, categories and lower case are those of its Unicode version. EG_EINVAL for
- * a category that does not exist. */
+/* Through utf8proc: forms, categories and lower case are those of its Unicode version. EG_EINVAL
+ * for a category that does not exist. */
 EG_API eg_tensor *eg_text_normalise_with(eg_tensor *text, const eg_text_options *options);
-#define eg_text_normalise(...) EG_TEXT_NORMALISE_(__VA_ARGS__, .size = sizeof(eg_text_options))
+#define eg_text_normalise(...)                                                                    \
+    EG_TEXT_NORMALISE_(__VA_ARGS__, .size = sizeof(eg_text_options))
 #define EG_TEXT_NORMALISE_(text, ...) eg_text_normalise_with(text, &(eg_text_options){__VA_ARGS__})
 
 /* i64 [words, 2]: where each word begins and how many bytes it has. */
 EG_API eg_tensor *eg_text_words(eg_tensor *text);
 
-/* ---- words as numbers ----------------------------------------------------------------------------------- */
+/* ---- words as numbers ----------------------------------------------------------------------- */
 
 /* Words and how often each was met, in the order of first sight. */
 typedef struct eg_word_counts eg_word_counts;
@@ -59,19 +60,20 @@ typedef struct eg_vocabulary_options {
     int64_t reserved_count;
     int64_t min_count; /* words met less often are left out */
     int64_t max_size;  /* with the reserved ones; 0: no limit; the most frequent stay */
-    bool sorted;       /* numbered in the order of their bytes; else by falling count, then first sight */
+    bool sorted; /* numbered in the order of their bytes; else by falling count, then first sight */
 } eg_vocabulary_options;
 
 /* EG_EINVAL: a reserved word twice, empty or with blanks; max_size below the reserved ones. */
 EG_API eg_vocabulary *eg_vocabulary_new_with(const eg_word_counts *counts,
                                              const eg_vocabulary_options *options);
-#define eg_vocabulary_new(...) EG_VOCABULARY_NEW_(__VA_ARGS__, .size = sizeof(eg_vocabulary_options))
+#define eg_vocabulary_new(...)                                                                     \
+    EG_VOCABULARY_NEW_(__VA_ARGS__, .size = sizeof(eg_vocabulary_options))
 #define EG_VOCABULARY_NEW_(counts, ...)                                                            \
     eg_vocabulary_new_with(counts, &(eg_vocabulary_options){__VA_ARGS__})
 /* A file of one word a line, number = line from 0; LF or CR LF. EG_EFORMAT naming the line: a word
  * twice, empty, with a 0, no UTF-8, over 100,000,000 bytes. */
 EG_API eg_vocabulary *eg_vocabulary_load(const char *path);
-/* Writes such a file as io.h says of writers. EG_EINVAL for a word that holds a line's end or a 0. */
+/* Writes such a file as io.h says of writers. EG_EINVAL: a word that holds a line's end or a 0. */
 EG_API eg_status eg_vocabulary_save(const eg_vocabulary *v, const char *path);
 EG_API void eg_vocabulary_free(eg_vocabulary *v); /* NULL is fine */
 
@@ -87,18 +89,19 @@ EG_API eg_tensor *eg_vocabulary_encode(const eg_vocabulary *v, eg_tensor *text, 
 /* Words with blanks between, of integers [n]. EG_EINDEX for one outside 0..size-1. */
 EG_API eg_tensor *eg_vocabulary_decode(const eg_vocabulary *v, eg_tensor *ids);
 
-/* ---- rows of one length ------------------------------------------------------------------------------------ */
+/* ---- rows of one length --------------------------------------------------------------------- */
 
 typedef struct eg_pad_sequences_options {
     size_t size;
-    int64_t maxlen;   /* 0: the longest */
-    bool pad_after;   /* "post" padding; else values stand in front ("pre", Keras' default) */
-    bool cut_after;   /* "post" truncating: the first maxlen stay; else the last ones */
-    double value;     /* of what is added */
+    int64_t maxlen; /* 0: the longest */
+    bool pad_after; /* "post" padding; else values stand in front ("pre", Keras' default) */
+    bool cut_after; /* "post" truncating: the first maxlen stay; else the last ones */
+    double value;   /* of what is added */
 } eg_pad_sequences_options;
 
 /* n sequences [length, inner] of one dtype and inner shape as [n, maxlen, inner], as Keras'
- * pad_sequences does; no gradient. EG_EINVAL: n < 1; EG_ESHAPE, EG_EDTYPE name the one that differs. */
+ * pad_sequences does; no gradient. EG_EINVAL: n < 1; EG_ESHAPE, EG_EDTYPE name the one that
+ * differs. */
 EG_API eg_tensor *eg_pad_sequences_with(eg_tensor *const *sequences, int n,
                                         const eg_pad_sequences_options *options);
 #define eg_pad_sequences(...)                                                                      \
