@@ -78,9 +78,14 @@ static int64_t draw(int64_t n)
     return u >= 0 ? (int64_t)(u * (double)n) : -1;
 }
 
-static bool chance(double p)
+/* Adds the axis with probability p; false: out of memory. */
+static bool chance(double p, int axis, eg_axes *axes)
 {
-    return p > 0 && eg_item(eg_uniform(EG_SCALAR, 0, 1, EG_F64)) < p;
+    double u = p > 0 ? eg_item(eg_uniform(EG_SCALAR, 0, 1, EG_F64)) : 1;
+    if (u < p) {
+        axes->axis[axes->count++] = axis;
+    }
+    return !isnan(u);
 }
 
 eg_tensor *eg_image_random_crop(eg_tensor *x, int64_t height, int64_t width)
@@ -120,13 +125,9 @@ eg_tensor *eg_image_random_flip(eg_tensor *x, double horizontal, double vertical
     }
     eg_scope s = eg_scope_push();
     eg_axes axes = {0};
-    if (chance(horizontal)) {
-        axes.axis[axes.count++] = -1;
-    }
-    if (chance(vertical)) {
-        axes.axis[axes.count++] = -2;
-    }
-    return s.depth ? eg_scope_pop(s, axes.count ? eg_flip(x, axes) : x) : NULL;
+    bool drawn = s.depth && chance(horizontal, -1, &axes) && chance(vertical, -2, &axes);
+    eg_tensor *y = !drawn ? NULL : axes.count ? eg_flip(x, axes) : x;
+    return s.depth ? eg_scope_pop(s, y) : NULL;
 }
 
 eg_tensor *eg_image_turn(eg_tensor *x, int quarters)
@@ -165,7 +166,10 @@ eg_tensor *eg_image_pad(eg_tensor *x, int64_t top, int64_t bottom, int64_t left,
 /* [C, H, W] and more than four axes as [N, C, H, W]. */
 static eg_tensor *as_batch(eg_tensor *x)
 {
-    return x->ndim == 3 ? eg_unsqueeze(x, 0) : x->ndim > 4 ? eg_flatten(x, 0, x->ndim - 4) : x;
+    return !x             ? NULL
+           : x->ndim == 3 ? eg_unsqueeze(x, 0)
+           : x->ndim > 4  ? eg_flatten(x, 0, x->ndim - 4)
+                          : x;
 }
 
 static eg_tensor *resize(eg_tensor *x, int64_t height, int64_t width, const eg_resize_options *o)
@@ -204,7 +208,7 @@ eg_tensor *eg_image_resize_with(eg_tensor *x, int64_t height, int64_t width,
 static eg_tensor *gray(eg_tensor *x)
 {
     static const double weights[] = {0.2989, 0.587, 0.114};
-    if (eg_size(x, -3) == 1) {
+    if (!x || eg_size(x, -3) == 1) {
         return x;
     }
     eg_tensor *w = eg_from_values(EG_SHAPE(3, 1, 1), (eg_dtype)x->dtype, weights);
@@ -244,7 +248,7 @@ eg_tensor *eg_image_contrast(eg_tensor *x, double factor)
     }
     eg_scope s = eg_scope_push();
     eg_tensor *y = as_float(x);
-    eg_tensor *m = eg_mean(y ? gray(y) : NULL, .axes = EG_AXES(-3, -2, -1), .keepdim = true);
+    eg_tensor *m = eg_mean(gray(y), .axes = EG_AXES(-3, -2, -1), .keepdim = true);
     return s.depth ? eg_scope_pop(s, limited(blend(y, m, factor), x)) : NULL;
 }
 
@@ -258,7 +262,7 @@ eg_tensor *eg_image_saturation(eg_tensor *x, double factor)
     }
     eg_scope s = eg_scope_push();
     eg_tensor *y = as_float(x);
-    return s.depth ? eg_scope_pop(s, limited(blend(y, y ? gray(y) : NULL, factor), x)) : NULL;
+    return s.depth ? eg_scope_pop(s, limited(blend(y, gray(y), factor), x)) : NULL;
 }
 
 static bool shaky(double v, double most)
@@ -279,6 +283,9 @@ static eg_tensor *jitter(eg_tensor *x, int which, const eg_jitter_options *o)
     double low = which == 3 ? -amount : fmax(0, 1 - amount);
     double high = which == 3 ? amount : 1 + amount;
     double drawn = eg_item(eg_uniform(EG_SCALAR, low, high, EG_F64));
+    if (isnan(drawn)) {
+        return NULL;
+    }
     return which == 0   ? eg_image_brightness(x, drawn)
            : which == 1 ? eg_image_contrast(x, drawn)
            : which == 2 ? eg_image_saturation(x, drawn)

@@ -1,0 +1,297 @@
+/* test_data_memory.c - codecs and readers when memory runs out: each allocation of a job fails in turn, the
+ * failure is told, nothing is lost, and the job then works. */
+#define _POSIX_C_SOURCE 200809L
+#include "tests/egt.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static const char *in_folder(const char *name)
+{
+    static char path[4][200];
+    static int turn;
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    return path[turn];
+}
+
+static void make_folder(void)
+{
+    strcpy(folder, "/tmp/egret-memory-XXXXXX");
+    EGT_CHECK(mkdtemp(folder));
+}
+
+static void remove_folder(void)
+{
+    char command[100];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    EGT_EQ(system(command), 0);
+}
+
+static void write_text(const char *name, const char *text)
+{
+    FILE *f = fopen(in_folder(name), "wb");
+    EGT_CHECK(f && fputs(text, f) >= 0);
+    fclose(f);
+}
+
+/* True: done; false: failed, the record says why. */
+typedef bool job(void);
+
+static void sweep(job *f)
+{
+    bool done = false;
+    int n = 0;
+    while (!done && n < 2000) {
+        eg_debug_fail_alloc(++n);
+        EG_SCOPE {
+            done = f();
+        }
+        eg_debug_fail_alloc(0);
+        if (!done && eg_last_error()->code == EG_ENOKERNEL) {
+            eg_clear_error();
+            return; /* not in this build */
+        }
+        if (!done && !egt_said(EG_ENOMEM, "")) {
+            egt_fail(__FILE__, __LINE__, "allocation %d failed without EG_ENOMEM", n);
+        }
+    }
+    EGT_CHECK(done && n > 1);
+}
+
+static bool walk(eg_dataset *d)
+{
+    int64_t k = 0;
+    if (!d) {
+        return false;
+    }
+    EG_FOR_EACH(sample, d) {
+        k++;
+    }
+    bool ok = eg_dataset_status(d) == EG_OK;
+    eg_dataset_free(d);
+    return ok && k;
+}
+
+/* ---- pictures ------------------------------------------------------------------------------------ */
+
+static eg_tensor *picture(void)
+{
+    eg_tensor *t = eg_arange(0, 3 * 20 * 30, 1, EG_I32);
+    return eg_reshape(eg_cast(t, EG_U8), EG_SHAPE(3, 20, 30));
+}
+
+static bool decoded(eg_tensor *bytes)
+{
+    if (!bytes) {
+        return false;
+    }
+    const void *p = eg_data(bytes);
+    size_t n = (size_t)eg_numel(bytes);
+    return eg_image_decode(p, n) && eg_image_decode(p, n, .channels = 1) &&
+           eg_image_decode_crop(p, n, 8, 9);
+}
+
+static bool jpeg(void)
+{
+    return decoded(eg_jpeg_encode(picture()));
+}
+
+static bool png(void)
+{
+    return decoded(eg_png_encode(picture()));
+}
+
+static bool image_files(void)
+{
+    eg_tensor *x = picture();
+    return x && !eg_png_save(x, in_folder("a.png")) && eg_image_load(in_folder("a.png"));
+}
+
+static bool image_ops(void)
+{
+    eg_tensor *x = picture();
+    return x && eg_image_jitter(x, .brightness = 0.5, .contrast = 0.5, .saturation = 0.5, .hue = 0.2) &&
+           eg_image_rotate(x, 20) && eg_image_resize(x, 8, 8) && eg_image_random_crop(x, 5, 5) &&
+           eg_image_normalise(x, EG_IMAGENET_MEAN, EG_IMAGENET_STD) &&
+           eg_image_preprocess(x, EG_KERAS_CAFFE) && eg_image_to_u8(eg_image_to_float(x)) &&
+           eg_image_random_flip(x, 0.5, 0.5) && eg_image_turn(x, 1);
+}
+
+EGT(pictures_without_memory)
+{
+    make_folder();
+    sweep(jpeg);
+    sweep(png);
+    sweep(image_files);
+    sweep(image_ops);
+    remove_folder();
+}
+
+/* ---- records ------------------------------------------------------------------------------------- */
+
+static bool write_records(eg_compression c)
+{
+    static char big[70000];
+    eg_tfrecord_writer *w = eg_tfrecord_writer_new(in_folder("a.rec"), .compression = c);
+    if (!w) {
+        return false;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (eg_tfrecord_write(w, big, 1000 + 30000 * (size_t)i)) {
+            eg_tfrecord_writer_free(w);
+            return false;
+        }
+    }
+    return !eg_tfrecord_writer_close(w);
+}
+
+static bool plain_records(void)
+{
+    return write_records(EG_COMPRESSION_NONE) && walk(eg_tfrecord_new(in_folder("*.rec")));
+}
+
+static bool packed_records(void)
+{
+    return write_records(EG_COMPRESSION_GZIP) && walk(eg_tfrecord_new(in_folder("*.rec")));
+}
+
+static bool examples(void)
+{
+    static const eg_feature table[] = {{"n", EG_I64, {1, {3}}, 0, 0, 0}, {"s", EG_U8, {0}, 0, 0, 0}};
+    eg_example *e = eg_example_new();
+    eg_tensor *n = eg_arange(0, 3, 1, EG_I64), *t[4], *record = NULL;
+    bool ok = e && n && !eg_example_set(e, "n", n) && !eg_example_set_bytes(e, "s", "abc", 3) &&
+              !eg_example_step(e, "n", n) && !eg_example_step(e, "n", n) &&
+              !eg_example_step(e, "s", eg_text("abc")) && (record = eg_example_encode(e)) &&
+              !eg_sequence_example_read(record, table, 2, table, 2, t);
+    eg_example_free(e);
+    return ok;
+}
+
+EGT(records_without_memory)
+{
+    make_folder();
+    sweep(plain_records);
+    sweep(packed_records);
+    sweep(examples);
+    remove_folder();
+}
+
+/* ---- readers --------------------------------------------------------------------------------------- */
+
+static bool lines(void)
+{
+    return walk(eg_text_lines_new(in_folder("bad.txt"), .invalid = EG_UTF8_REPLACE));
+}
+
+static bool table(void)
+{
+    static const eg_column columns[] = {{"x", 0, EG_F32, 0, 0, 0}, {"s", 0, EG_U8, 0, 0, 0}};
+    return walk(eg_csv_new(in_folder("a.csv"), columns, 2, .header = true));
+}
+
+static bool objects(void)
+{
+    static const eg_json_field fields[] = {{"w", EG_U8, 0, 0, 0}, {"d", EG_I32, true, 0, 0}};
+    eg_dataset *d = eg_ndjson_new(in_folder("a.json"), fields, 2);
+    eg_tensor *const *s = d ? eg_dataset_first(d) : NULL;
+    bool ok = s && eg_strokes(s[1], s[2]);
+    eg_dataset_free(d);
+    return ok;
+}
+
+static bool folders(void)
+{
+    return walk(eg_image_folder_new(in_folder("classes"))) && walk(eg_files_new(in_folder("a.*")));
+}
+
+static bool cifar(void)
+{
+    return walk(eg_cifar10_new(in_folder("cifar")));
+}
+
+static bool sound(void)
+{
+    static const uint8_t wav[] = {'R', 'I', 'F', 'F', 40, 0, 0, 0, 'W', 'A', 'V', 'E', 'f', 'm', 't', ' ',
+                                  16, 0, 0, 0, 1, 0, 2, 0, 0x40, 0x1f, 0, 0, 0, 0x7d, 0, 0, 4, 0, 16, 0,
+                                  'd', 'a', 't', 'a', 4, 0, 0, 0, 0, 0x40, 0, 0x80};
+    int64_t rate;
+    return eg_wav_parse(wav, sizeof wav, &rate) != NULL;
+}
+
+static bool archive(void)
+{
+    eg_tensors *m = eg_npz_load("tests/fuzz/corpus/archives/two.npz");
+    eg_tensors_free(m);
+    return m != NULL;
+}
+
+static bool tape_archive(void)
+{
+    return walk(eg_tar_new("tests/fuzz/corpus/archives/one.tar"));
+}
+
+EGT(readers_without_memory)
+{
+    make_folder();
+    write_text("bad.txt", "one\ntw\xff\n\nthree");
+    write_text("a.csv", "s,x\n\"a\nb\",1\n,2\n");
+    write_text("a.json", "{\"w\":\"x\",\"d\":[[[1,2],[3,4]]]}\n");
+    mkdir(in_folder("classes"), 0777);
+    mkdir(in_folder("classes/one"), 0777);
+    write_text("classes/one/1.png", "?");
+    static uint8_t zeros[3073];
+    FILE *f = fopen(in_folder("cifar"), "wb");
+    EGT_CHECK(f && fwrite(zeros, 1, sizeof zeros, f) == sizeof zeros);
+    fclose(f);
+    sweep(lines);
+    sweep(table);
+    sweep(objects);
+    sweep(folders);
+    sweep(cifar);
+    sweep(sound);
+    sweep(archive);
+    sweep(tape_archive);
+    remove_folder();
+}
+
+/* ---- text -------------------------------------------------------------------------------------------- */
+
+static bool normal_text(void)
+{
+    return eg_text_normalise(eg_text("Caf\xc3\xa9?"), .form = EG_NFD, .drop = "Mn", .lower = true) &&
+           eg_text_words(eg_text("two words"));
+}
+
+static bool vocabulary(void)
+{
+    static const char *const reserved[] = {"<pad>"};
+    eg_word_counts *c = eg_word_counts_new();
+    eg_vocabulary *v = NULL, *w = NULL;
+    bool ok = c && !eg_word_counts_add(c, eg_text("b a b c")) &&
+              (v = eg_vocabulary_new(c, .reserved = reserved, .reserved_count = 1, .sorted = true)) &&
+              !eg_vocabulary_save(v, in_folder("words")) && (w = eg_vocabulary_load(in_folder("words"))) &&
+              eg_vocabulary_decode(w, eg_vocabulary_encode(v, eg_text("a c x"), 0));
+    eg_word_counts_free(c);
+    eg_vocabulary_free(v);
+    eg_vocabulary_free(w);
+    return ok;
+}
+
+static bool rows(void)
+{
+    eg_tensor *x[] = {eg_ones(EG_SHAPE(3), EG_I32), eg_ones(EG_SHAPE(5), EG_I32)};
+    return eg_pad_sequences(x, 2) != NULL;
+}
+
+EGT(text_without_memory)
+{
+    make_folder();
+    sweep(normal_text);
+    sweep(vocabulary);
+    sweep(rows);
+    remove_folder();
+}
