@@ -53,6 +53,11 @@ void progress_start(progress *p, const char *label, int64_t total, const char *u
     p->unicode = speaks_utf8();
 }
 
+double progress_seconds(const progress *p)
+{
+    return now() - p->started;
+}
+
 void progress_update(progress *p, int64_t done, const char *format, ...)
 {
     double time = p->visible ? now() : 0;

@@ -34,6 +34,9 @@ __attribute__((format(printf, 3, 4)))
 #endif
 void progress_update(progress *p, int64_t done, const char *format, ...);
 
+/* Seconds since the count began. */
+double progress_seconds(const progress *p);
+
 /* Wipes the bar off, at the end or before printing something else; the next update paints again. */
 void progress_clear(progress *p);
 

@@ -5,6 +5,7 @@
 #include "../common/run.h"
 #include "net.h"
 #include "results.h"
+#include "source.h"
 
 enum { SAVE_EVERY = 200, SAVE_EVERY_IN_SMOKE = 10 };
 

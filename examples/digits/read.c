@@ -3,6 +3,7 @@
 
 #include "../common/args.h"
 #include "net.h"
+#include "source.h"
 #include "results.h"
 
 static void print(const results *r)

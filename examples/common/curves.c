@@ -1,0 +1,83 @@
+/* curves.c - see curves.h. */
+#include "curves.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <egret/egret.h>
+
+#include "plot.h"
+#include "write_png.h"
+
+/* Rows come in no particular order and number. */
+static eg_tensor *collect(eg_dataset *rows, int64_t steps)
+{
+    eg_tensor *curve = eg_full(EG_SHAPE(steps), (double)NAN, EG_F64);
+    EG_FOR_EACH(row, rows) {
+        int64_t step = (int64_t)eg_item(row[0]);
+        if (curve && step >= 1 && step <= steps) {
+            eg_set(curve, step - 1, eg_item(row[1]));
+        }
+    }
+    return eg_dataset_status(rows) == EG_OK ? curve : NULL;
+}
+
+static int64_t last_step(eg_dataset *rows)
+{
+    int64_t last = 0;
+    EG_FOR_EACH(row, rows) {
+        int64_t step = (int64_t)eg_item(row[0]);
+        last = step > last ? step : last;
+    }
+    return last;
+}
+
+eg_tensor *curve_of(const run *r, const char *field)
+{
+    const eg_json_field fields[] = {{.name = "step", .dtype = EG_I64},
+                                    {.name = field, .dtype = EG_F64, .optional = true, .fallback = (double)NAN}};
+    eg_dataset *rows = eg_ndjson_new(run_folder_path(&r->folder, "log.jsonl").text, fields, 2);
+    int64_t steps = rows ? last_step(rows) : 0;
+    eg_tensor *curve = rows ? collect(rows, steps) : NULL;
+    eg_dataset_free(rows);
+    return curve;
+}
+
+double curve_mean(eg_tensor *curve, int64_t first, int64_t last)
+{
+    int64_t n = eg_numel(curve), count = 0;
+    double sum = 0;
+    first = first < 0 ? first + n : first;
+    last = last < 0 ? last + n : last;
+    for (int64_t i = first < 0 ? 0 : first; i < last && i < n; i++) {
+        double v = eg_get(curve, i);
+        sum += isnan(v) ? 0 : v;
+        count += !isnan(v);
+    }
+    return sum / (double)count;
+}
+
+bool curves_draw(const run *r, const char *title, const char *const *fields, int count, const char *name,
+                 problem *why)
+{
+    plot_series series[PLOT_MOST_SERIES];
+    bool good = false;
+    int n = 0;
+    EG_SCOPE {
+        for (int i = 0; i < count && n < PLOT_MOST_SERIES; i++) {
+            eg_tensor *curve = curve_of(r, fields[i]);
+            if (curve && eg_numel(curve)) {
+                bool single = eg_numel(curve) < 50;
+                series[n++] = (plot_series){.name = fields[i], .y = eg_data(curve), .count = (int)eg_numel(curve),
+                                            .smooth = single ? 0 : 0.9};
+            }
+        }
+        font *words = font_open(NULL, why); /* without one there are no words */
+        canvas *c = plot_draw(&(plot){.title = title, .x_label = "step", .series = series, .count = n}, words,
+                              why);
+        good = c && write_png(c, run_folder_path(&r->folder, name).text, why);
+        canvas_free(c);
+        font_free(words);
+    }
+    return good;
+}
