@@ -106,6 +106,7 @@ static bool open_logs(run *r)
 
 bool run_begin(run *r, const run_options *o, const char *program)
 {
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a log being followed shows each line at once */
     problem why = {""};
     *r = (run){.options = o, .program = program};
     bool good = check_device(r, &why) && run_folder_open(&r->folder, o->out, program, &why) &&
