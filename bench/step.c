@@ -1,13 +1,14 @@
 /* step.c - runs the steps of one model in a process of its own, so that its memory is its own. */
 #include "step.h"
 
+#include <egret/profile.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "bench.h"
 
-enum { WARM_UP = 3, MOST_STEPS = 10000 };
+enum { WARM_UP = 3, MOST_STEPS = 10000, MOST_TOTALS = 40 };
 
 static const step_model *const families[] = {step_images, step_generators, step_texts};
 static double sample[MOST_STEPS];
@@ -93,6 +94,24 @@ static void answer(const step_model *m, step *s, double budget)
     printf("], \"loss\": %.6g, \"peak_kib\": %ld}\n", loss, use.ru_maxrss);
 }
 
+/* Where the time of one step goes: ops that took longest first. */
+static void answer_profile(const step_model *m, step *s)
+{
+    eg_profile_total totals[MOST_TOTALS];
+    double loss;
+    eg_profile_begin();
+    measure(m, s, 0, &loss);
+    int n = eg_profile_totals(totals, MOST_TOTALS);
+    eg_profile_end(NULL);
+    printf("[");
+    for (int i = 0; i < n && i < MOST_TOTALS; i++) {
+        printf("%s{\"op\": \"%s%s\", \"calls\": %lld, \"us\": %.0f}", i ? ", " : "", totals[i].name,
+               totals[i].backward ? " (backward)" : "", (long long)totals[i].calls,
+               totals[i].seconds * 1e6);
+    }
+    printf("]\n");
+}
+
 static void drop(step *s)
 {
     eg_optim_free(s->optim[0]);
@@ -122,6 +141,8 @@ int bench_step(const char *name)
     while (!status && fgets(line, sizeof line, stdin)) {
         if (sscanf(line, "run %lf", &budget) == 1) {
             answer(m, &s, budget);
+        } else if (!strcmp(line, "profile\n")) {
+            answer_profile(m, &s);
         } else if (!strcmp(line, "about\n")) {
             printf("{\"library\": \"Egret %s (%s)\", \"threads\": %d}\n", eg_version(), eg_cpu_isa(),
                    eg_threads());

@@ -30,7 +30,8 @@ eg_tensor *step_integers(eg_shape shape, int64_t n);
 /* The gradients of all parameters of a net, and of x unless that is NULL; no update. */
 eg_status step_gradients(eg_module *net, eg_tensor *x, eg_tape tape, eg_tensor *loss);
 
-/* Answers "run MICROSECONDS" on stdin with {"steps_us": [...], "loss": .., "peak_kib": ..}. */
+/* Answers "run MICROSECONDS" on stdin with {"steps_us": [...], "loss": .., "peak_kib": ..}, "profile" with
+ * [{"op": .., "calls": .., "us": ..}, ...] of one step. */
 int bench_step(const char *name);
 
 #endif

@@ -40,6 +40,11 @@ static eg_module *conv(int64_t in, int64_t out, int64_t kernel, int64_t stride)
                          .no_bias = true);
 }
 
+static eg_module *norm_relu(int64_t channels)
+{
+    return eg_batch_norm_new(channels, .relu = true);
+}
+
 static eg_module *shortcut(int64_t in, int64_t out, int64_t stride)
 {
     return stride == 1 && in == out
@@ -49,9 +54,8 @@ static eg_module *shortcut(int64_t in, int64_t out, int64_t stride)
 
 static eg_module *basic(int64_t in, int64_t out, int64_t stride)
 {
-    eg_module *body = eg_sequential_new(conv(in, out, 3, stride), eg_batch_norm_new(out),
-                                        eg_activation_new(eg_relu), conv(out, out, 3, 1),
-                                        eg_batch_norm_new(out));
+    eg_module *body = eg_sequential_new(conv(in, out, 3, stride), norm_relu(out),
+                                        conv(out, out, 3, 1), eg_batch_norm_new(out));
     return eg_sequential_new(eg_residual_new(body, shortcut(in, out, stride)),
                              eg_activation_new(eg_relu));
 }
@@ -59,8 +63,7 @@ static eg_module *basic(int64_t in, int64_t out, int64_t stride)
 static eg_module *bottleneck(int64_t in, int64_t width, int64_t stride)
 {
     eg_module *body = eg_sequential_new(
-        conv(in, width, 1, 1), eg_batch_norm_new(width), eg_activation_new(eg_relu),
-        conv(width, width, 3, stride), eg_batch_norm_new(width), eg_activation_new(eg_relu),
+        conv(in, width, 1, 1), norm_relu(width), conv(width, width, 3, stride), norm_relu(width),
         conv(width, 4 * width, 1, 1), eg_batch_norm_new(4 * width));
     return eg_sequential_new(eg_residual_new(body, shortcut(in, 4 * width, stride)),
                              eg_activation_new(eg_relu));
@@ -72,8 +75,7 @@ static void resnet20(step *s)
     int64_t in = 16;
     int n = 0;
     parts[n++] = conv(3, 16, 3, 1);
-    parts[n++] = eg_batch_norm_new(16);
-    parts[n++] = eg_activation_new(eg_relu);
+    parts[n++] = norm_relu(16);
     for (int block = 0; block < 9; block++) {
         int64_t out = 16 << block / 3;
         parts[n++] = basic(in, out, in == out ? 1 : 2);
@@ -95,8 +97,7 @@ static void resnet50(step *s)
     int64_t in = 64;
     int n = 0;
     parts[n++] = conv(3, 64, 7, 2);
-    parts[n++] = eg_batch_norm_new(64);
-    parts[n++] = eg_activation_new(eg_relu);
+    parts[n++] = norm_relu(64);
     parts[n++] = eg_max_pool2d_new(.kernel = 3, .stride = 2, .padding = 1);
     for (int stage = 0; stage < 4; stage++) {
         for (int block = 0; block < blocks[stage]; block++) {

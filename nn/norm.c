@@ -53,7 +53,8 @@ eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_op
     eg_scope s = eg_scope_push();
     b->no_affine = o.no_affine;
     b->options = (eg_batch_norm_options){.size = sizeof b->options, .momentum = o.momentum,
-                                         .eps = o.eps, .biased = o.biased};
+                                         .eps = o.eps, .biased = o.biased,
+                                         .relu = o.relu};
     if (!o.no_affine) {
         b->weight = eg_parameter(eg_ones(shape, o.dtype));
         b->bias = eg_parameter(eg_zeros(shape, o.dtype));

@@ -161,6 +161,10 @@ EGT(layers_are_the_ops)
                         eg_resize(image, EG_SHAPE(4, 5), .mode = EG_RESIZE_CUBIC)), 0);
     eg_module *l = eg_leaky_relu_new(0.2);
     EGT_EQ(egt_distance(eg_module_forward(l, x), eg_leaky_relu(x, 0.2)), 0);
+    eg_module *norm = eg_batch_norm_new(3), *fused = eg_batch_norm_new(3, .relu = true);
+    EGT_EQ(egt_distance(eg_module_forward(fused, image), eg_relu(eg_module_forward(norm, image))), 0);
+    eg_module_free(norm);
+    eg_module_free(fused);
     eg_module *add = eg_residual_new(eg_leaky_relu_new(0.2), eg_activation_new(eg_neg));
     EGT_EQ(egt_distance(eg_module_forward(add, x), eg_sub(eg_leaky_relu(x, 0.2), x)), 0);
     eg_module *e = eg_embedding_new(5, 3, .padded = true, .padding = 2);

@@ -123,6 +123,7 @@ typedef struct eg_batch_norm_layer_options {
     double eps;      /* 0: 1e-5 */
     bool no_affine;  /* without weight and bias */
     bool biased;     /* the running variance takes the biased variance */
+    bool relu;       /* max(y, 0) in the same pass */
     eg_dtype dtype;  /* 0: f32 */
 } eg_batch_norm_layer_options;
 
