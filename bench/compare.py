@@ -2,9 +2,11 @@
 
     python3 bench/compare.py ops [--only REGEX] [--json FILE] ...
     python3 bench/compare.py steps [--only REGEX] [--json FILE] ...
+    python3 bench/compare.py pictures --data FOLDER [--json FILE] ...
 
 ops are single operations, the rest of this text is about them; steps are whole training steps of the
-models in steps.py, which says how they are measured.
+models in steps.py, pictures are photos made ready for training, pictures.py: these files say how they
+are measured.
 
 Both libraries run in child processes of their own, one at a time: a child that is not asked sleeps
 on its stdin, its threads idle. The cases are the lines of ops.txt, which both children read. Per
@@ -37,6 +39,7 @@ import subprocess
 import sys
 import time
 
+import pictures
 import steps
 from child import KEPT, Child, Foreign, geometric_mean
 from opsfile import read_cases, work
@@ -175,12 +178,13 @@ def positive(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("verb", choices=["ops", "steps"])
+    parser.add_argument("verb", choices=["ops", "steps", "pictures"])
+    parser.add_argument("--data", metavar="FOLDER", help="pictures: a folder of photos per class")
     parser.add_argument("--json", metavar="FILE", help="write the rows as a JSON list")
     parser.add_argument("--only", metavar="REGEX", default="", help="cases whose name matches")
     parser.add_argument("--rounds", type=positive, default=5, help="turns each side gets (default 5)")
     parser.add_argument("--round-ms", type=positive,
-                        help="length of a turn (default 60, of steps 1500)")
+                        help="length of a turn (default 60, of the others 1500)")
     parser.add_argument("--patience", type=positive, default=3, metavar="N",
                         help="attempts at a case while others use the machine (default 3)")
     parser.add_argument("--threads", type=positive, default=os.cpu_count())
@@ -192,7 +196,8 @@ def main():
                         default=os.path.join(HERE, "..", "build", "bench", "egret-bench"))
     options = parser.parse_args()
     options.round_ms = options.round_ms or (60 if options.verb == "ops" else 1500)
-    sys.exit(ops(options) if options.verb == "ops" else steps.compare(options))
+    verbs = {"ops": ops, "steps": steps.compare, "pictures": pictures.compare}
+    sys.exit(verbs[options.verb](options))
 
 
 if __name__ == "__main__":

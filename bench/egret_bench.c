@@ -6,6 +6,7 @@
  *   egret-bench run NAME... [--ops FILE]    microseconds of single cases
  *   egret-bench serve [--ops FILE]          answers compare.py (the protocol stands there)
  *   egret-bench step MODEL                  the same for whole training steps of a model
+ *   egret-bench pictures FOLDER WORKERS     the same for photos made ready for training
  *
  * Common: --threads N. */
 #include "bench.h"
@@ -26,7 +27,8 @@ typedef struct arguments {
 
 static int usage(void)
 {
-    fputs("usage: egret-bench overhead [--json FILE] | peaks | list | run NAME... | serve | step MODEL\n"
+    fputs("usage: egret-bench overhead [--json FILE] | peaks | list | run NAME... | serve | step MODEL |\n"
+          "       pictures FOLDER WORKERS\n"
           "       [--ops FILE] [--threads N]\n",
           stderr);
     return 2;
@@ -91,6 +93,9 @@ int main(int argc, char **argv)
     if (!strcmp(a.verb, "peaks")) {
         bench_peaks(stdout);
         return 0;
+    }
+    if (!strcmp(a.verb, "pictures")) {
+        return a.name_count == 2 ? bench_pictures(a.names[0], atoi(a.names[1])) : usage();
     }
     if (!strcmp(a.verb, "step")) {
         return a.name_count == 1 ? bench_step(a.names[0]) : usage();

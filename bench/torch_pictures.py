@@ -1,0 +1,42 @@
+"""PyTorch's side of `compare.py pictures`: torchvision's transforms behind a DataLoader.
+
+    python3 torch_pictures.py FOLDER WORKERS"""
+import json
+import resource
+import sys
+import time
+
+import torch
+import torchvision
+from torchvision import datasets, transforms
+
+
+def processor_seconds():
+    """Of this process and of workers that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+def main():
+    folder, workers = sys.argv[1], int(sys.argv[2])
+    torch.set_num_threads(1)
+    prepare = transforms.Compose([
+        transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.ToTensor(),
+        transforms.Normalize([.485, .456, .406], [.229, .224, .225])])
+    loader = torch.utils.data.DataLoader(datasets.ImageFolder(folder, prepare), 32, shuffle=True,
+                                         num_workers=workers)
+    for line in sys.stdin:
+        words = line.split()
+        if words[0] == "about":
+            answer = {"library": f"PyTorch {torch.__version__}, torchvision {torchvision.__version__}"}
+        else:
+            start, used, images = time.perf_counter(), processor_seconds(), 0
+            while not images or (time.perf_counter() - start) * 1e6 < float(words[1]):
+                for batch, _ in loader:
+                    images += len(batch)
+            answer = {"images": images, "seconds": time.perf_counter() - start,
+                      "processor": processor_seconds() - used}
+        print(json.dumps(answer), flush=True)
+
+
+main()
