@@ -15,7 +15,7 @@ static inline four load(const float *p)
 }
 
 /* Left to themselves, compilers make of these four numbers shuffles in wider registers. */
-static inline __attribute__((always_inline)) void gather(const eg__shrink *s, int many)
+static inline __attribute__((always_inline)) void gather(const eg__shrink *s, int many, float *to)
 {
     const float *weight = s->right.weight;
     four scale = load(s->scale), offset = load(s->offset);
@@ -26,27 +26,27 @@ static inline __attribute__((always_inline)) void gather(const eg__shrink *s, in
             sum += weight[k] * load(from + 4 * k);
         }
         sum = sum * scale + offset;
-        memcpy(s->line + 3 * x, &sum, sizeof sum); /* the fourth is overwritten by the next */
+        memcpy(to + 3 * x, &sum, sizeof sum); /* the fourth is overwritten by the next */
     }
 }
 
-static void gather_row(const eg__shrink *s)
+static void gather_row(const eg__shrink *s, float *to)
 {
     switch (s->right.many) {
     case 1:
-        gather(s, 1);
+        gather(s, 1, to);
         break;
     case 2:
-        gather(s, 2);
+        gather(s, 2, to);
         break;
     case 3:
-        gather(s, 3);
+        gather(s, 3, to);
         break;
     case 4:
-        gather(s, 4);
+        gather(s, 4, to);
         break;
     default:
-        gather(s, s->right.many);
+        gather(s, s->right.many, to);
     }
 }
 
@@ -69,7 +69,7 @@ static void add_two(const uint8_t *restrict a, const uint8_t *restrict b, float 
 void ISA(eg__shrink_run)(const eg__shrink *s)
 {
     int many = s->down.many;
-    int64_t n = 4 * s->columns;
+    int64_t n = 4 * s->columns, width = 3 * s->right.count;
     const float *w = s->down.weight;
     for (int y = 0; y < s->down.count; y++, w += many) {
         const uint8_t *from = s->from + s->down.first[y] * s->stride;
@@ -79,8 +79,7 @@ void ISA(eg__shrink_run)(const eg__shrink *s)
             const uint8_t *a = from + k * s->stride;
             add_two(a, a + (pair ? s->stride : 0), w[k], pair ? w[k + 1] : 0, n, s->row);
         }
-        gather_row(s);
-        memcpy(s->to + (int64_t)y * 3 * s->right.count, s->line,
-               3 * (size_t)s->right.count * sizeof(float));
+        gather_row(s, y < s->down.count - 1 ? s->to + y * width : s->last);
     }
+    memcpy(s->to + (s->down.count - 1) * width, s->last, (size_t)width * sizeof(float));
 }

@@ -17,7 +17,7 @@ typedef struct eg__shrink {
     eg__taps down, right;
     float scale[4], offset[4]; /* of the values 0..255 */
     float *row;                /* room for columns + right.many pixels of 4, zeros at first */
-    float *line;               /* room for right.count pixels of 3, and one number more */
+    float *last;               /* room for the last row, and one number more */
     float *to;                 /* rows of R, G, B */
 } eg__shrink;
 

@@ -141,7 +141,7 @@ EGT(png_suite)
     EGT_CHECK(d);
     for (struct dirent *e; (e = readdir(d));) {
         size_t n = strlen(e->d_name);
-        if (n == 12 && !strcmp(e->d_name + 8, ".png") && strcmp(e->d_name, "PngSuite.png")) {
+        if (n == 12 && !strcmp(e->d_name + 8, ".png")) {
             EG_SCOPE
             {
                 check_pngsuite(here, e->d_name);
@@ -151,7 +151,7 @@ EGT(png_suite)
     }
     closedir(d);
     EGT_EQ(broken, 14);
-    EGT_EQ(good, 160);
+    EGT_EQ(good, 161);
 }
 
 static uint32_t crc(const uint8_t *p, size_t n)

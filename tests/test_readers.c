@@ -197,6 +197,45 @@ EGT(real_photos)
     eg_dataset_free(d);
 }
 
+static eg_status prepare(eg_tensor *const *in, int n, eg_tensor **out, int *m, void *user)
+{
+    (void)n, (void)user;
+    out[0] = eg_image_decode_crop(eg_data(in[0]), (size_t)eg_numel(in[0]), 32, 24);
+    out[1] = in[1];
+    *m = 2;
+    return out[0] ? EG_OK : eg_last_error()->code;
+}
+
+/* Threads that decode give the same pictures in the same order as one. */
+EGT(real_photos_through_workers)
+{
+    enum { BATCHES = 6 };
+    eg_tensor *want[BATCHES];
+    for (int workers = 0; workers < 3; workers += 2) {
+        eg_dataset *d =
+            eg_dataset_shuffle(eg_image_folder_new(real("cats_and_dogs/val")), 50, .seed = 3);
+        d = eg_dataset_batch(eg_dataset_map(d, prepare, NULL, .workers = workers, .seed = 4), 16);
+        int k = 0;
+        EG_FOR_EACH(sample, d)
+        {
+            if (k < BATCHES && !workers) {
+                want[k] = eg_keep(sample[0]);
+            } else if (k < BATCHES) {
+                EGT_EQ(egt_distance(sample[0], want[k]), 0);
+                eg_release(want[k]);
+            }
+            k++;
+        }
+        if (eg_dataset_status(d) == EG_ENOKERNEL) {
+            eg_clear_error();
+            eg_dataset_free(d);
+            egt_skip("built without JPEG");
+        }
+        EGT_EQ(k, 7);
+        eg_dataset_free(d);
+    }
+}
+
 /* A header of the old form, with its checksum. */
 static size_t tar_header(char *to, const char *name, size_t size, char type)
 {

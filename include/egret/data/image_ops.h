@@ -107,6 +107,17 @@ EG_API eg_tensor *eg_image_preprocess(eg_tensor *x, eg_keras_mode mode);
 
 /* ---- training on photos --------------------------------------------------------------------- */
 
+/* As a map of a chain, from an eg_image_folder:
+ *
+ *     static eg_status prepare(eg_tensor *const *in, int n, eg_tensor **out, int *m, void *user)
+ *     {
+ *         out[0] = eg_image_decode_crop(eg_data(in[0]), (size_t)eg_numel(in[0]), 224, 224);
+ *         out[1] = in[1];
+ *         *m = 2;
+ *         return out[0] ? EG_OK : eg_last_error()->code;
+ *     }
+ *     d = eg_dataset_map(eg_dataset_shuffle(photos, 10000), prepare, NULL, .workers = 8); */
+
 typedef struct eg_random_crop_options {
     size_t size;
     double scale[2]; /* share of the area, from..to; zeros: 0.08..1 */
