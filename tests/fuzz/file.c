@@ -19,8 +19,13 @@ const char *fuzz_file(const uint8_t *data, size_t size)
 {
     static int fd = -1;
     if (fd < 0) {
-        snprintf(path, sizeof path, "/tmp/egret-fuzz-XXXXXX");
-        if ((fd = mkstemp(path)) < 0 || atexit(remove_file)) {
+        /* In memory where there is such a folder: a disk may have others to serve. */
+        snprintf(path, sizeof path, "/dev/shm/egret-fuzz-XXXXXX");
+        if ((fd = mkstemp(path)) < 0) {
+            snprintf(path, sizeof path, "/tmp/egret-fuzz-XXXXXX");
+            fd = mkstemp(path);
+        }
+        if (fd < 0 || atexit(remove_file)) {
             abort();
         }
     }

@@ -53,6 +53,10 @@ static eg_tensor *waves(int channels, int height, int width)
 
 static void images(void)
 {
+    /* Orientation 6. */
+    static const uint8_t exif[] = {0xff, 0xe1, 0, 34, 'E', 'x', 'i', 'f', 0,    0,    'M', 'M',
+                                   0,    42,   0, 0,  0,   8,   0,   1,   0x01, 0x12, 0,   3,
+                                   0,    0,    0, 1,  0,   6,   0,   0,   0,    0,    0,   0};
     static const uint8_t gif[] = {'G', 'I', 'F', '8', '9', 'a', 2,   0,    2,    0, 0x80, 0,
                                   0,   0,   0,   0,   255, 255, 255, 0x2c, 0,    0, 0,    0,
                                   2,   0,   2,   0,   0,   2,   2,   0x0c, 0x0a, 0, 0x3b};
@@ -62,6 +66,12 @@ static void images(void)
         0,   0,   0,  0, 0,  0, 255, 0, 0, 0, 255, 0, 0, 0, 0,  0, 255, 255, 255, 255, 0, 0};
     must(eg_jpeg_save(waves(3, 17, 25), at("image", "colour.jpg")));
     must(eg_jpeg_save(waves(1, 9, 9), at("image", "progressive.jpg"), .progressive = true));
+    eg_tensor *plain = eg_jpeg_encode(waves(3, 4, 9)), *add, *turned;
+    must(plain ? EG_OK : eg_last_error()->code);
+    add = eg_from(EG_SHAPE((int64_t)sizeof exif), EG_U8, exif);
+    turned = eg_concat(
+        (eg_tensor *[]){eg_slice(plain, 0, 0, 2, 1), add, eg_slice(plain, 0, 2, EG_END, 1)}, 3, 0);
+    put("image", "turned.jpg", eg_data(turned), (size_t)eg_numel(turned));
     must(eg_png_save(waves(4, 6, 5), at("image", "alpha.png")));
     must(eg_png_save(waves(1, 5, 9), at("image", "gray.png")));
     put("image", "small.gif", gif, sizeof gif);
