@@ -100,7 +100,12 @@ static int write_film(const char *path, const char *kind)
 static int get(int count, char **word)
 {
     problem why;
-    download d = {.url = word[0], .sha256 = word[1], .unpack = count > 3 ? word[3] : NULL};
+    bool sized = strncmp(word[1], "bytes=", 6) == 0;
+    download d = {.url = word[0], .unpack = count > 3 ? word[3] : NULL};
+    d.sha256 = sized ? NULL : word[1];
+    d.bytes = sized ? atoll(word[1] + 6) : 0;
+    d.member = count > 5 ? word[4] : NULL;
+    d.member_sha256 = count > 5 ? word[5] : NULL;
     return explain(download_get(&d, word[2], &why), &why);
 }
 
@@ -144,13 +149,13 @@ int main(int argc, char **argv)
     if (strcmp(verb, "film") == 0 && argc == 4) {
         return write_film(argv[2], argv[3]);
     }
-    if (strcmp(verb, "get") == 0 && (argc == 5 || argc == 6)) {
+    if (strcmp(verb, "get") == 0 && (argc == 5 || argc == 6 || argc == 8)) {
         return get(argc - 2, argv + 2);
     }
     if (strcmp(verb, "run") == 0) {
         return try_run(argc - 1, argv + 1);
     }
     fprintf(stderr, "usage: common-check heatmap PNG | film GIF gray|few|many|none|wrong | "
-                    "get URL SHA256 FOLDER [UNPACK] | run OPTIONS\n");
+                    "get URL SHA256|bytes=N FOLDER [UNPACK [MEMBER SHA256]] | run OPTIONS\n");
     return 2;
 }

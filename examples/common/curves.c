@@ -15,8 +15,9 @@ static eg_tensor *collect(eg_dataset *rows, int64_t steps)
     eg_tensor *curve = eg_full(EG_SHAPE(steps), (double)NAN, EG_F64);
     EG_FOR_EACH(row, rows) {
         int64_t step = (int64_t)eg_item(row[0]);
-        if (curve && step >= 1 && step <= steps) {
-            eg_set(curve, step - 1, eg_item(row[1]));
+        double value = eg_item(row[1]);
+        if (curve && step >= 1 && step <= steps && !isnan(value)) { /* a step may have rows of other fields */
+            eg_set(curve, step - 1, value);
         }
     }
     return eg_dataset_status(rows) == EG_OK ? curve : NULL;

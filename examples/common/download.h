@@ -2,22 +2,26 @@
 #ifndef EXAMPLES_DOWNLOAD_H
 #define EXAMPLES_DOWNLOAD_H
 
+#include <stdint.h>
+
 #include "problem.h"
 
 typedef struct download {
     const char *url;    /* http or https */
-    const char *sha256; /* of the file, 64 hexadecimal digits */
+    const char *sha256; /* of the file, 64 hexadecimal digits; NULL: nobody has published it, */
+    int64_t bytes;      /* then it is known by its length */
     const char *name;   /* what it is called in the folder; NULL: as the URL ends */
     const char *unpack; /* a new folder in the folder for its members; NULL: it stays packed */
+    const char *member, *member_sha256; /* a file of the archive that is looked at too; NULL: none */
 } download;
 
 /* Fetches the file into the folder (which is made if need be) unless it is there already, with a progress
- * bar on a terminal. It has its name only once all of it is there and the checksum is right; until then it
- * is "<name>.part", and a transfer that broke off is continued by the next call where the server can do
+ * bar on a terminal. It has its name only once all of it is there and the checksum (or the length) is right; until
+ * then it is "<name>.part", and a transfer that broke off is continued by the next call where the server can do
  * that.
  *
  * Then unpacks it - tar, tar.gz, zip and what else libarchive knows, or a single file in gzip - unless that
- * folder is there already; it appears when all is in it. A member whose name leads elsewhere, and whatever
+ * folder is there already; it appears when all is in it, and the member has its sum. A member whose name leads elsewhere, and whatever
  * is neither a file nor a folder, is refused. */
 bool download_get(const download *d, const char *folder, problem *why);
 

@@ -11,8 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "sha256.h"
 
 enum { PATH_SIZE = 4096 };
 
@@ -154,7 +157,16 @@ static int remove_one(const char *path, const struct stat *about, int type, stru
     return remove(path);
 }
 
-bool unpack(const char *archive, const char *folder, problem *why)
+static bool has_member(const char *folder, const char *member, const char *sha256, problem *why)
+{
+    char path[2 * PATH_SIZE], sum[SHA256_TEXT];
+    snprintf(path, sizeof path, "%s/%s", folder, member);
+    return sha256_of_file(path, sum, why) &&
+           (strcasecmp(sum, sha256) == 0 ||
+            problem_say(why, "%.200s in it has the SHA-256 sum %s, not %.64s", member, sum, sha256));
+}
+
+bool unpack(const char *archive, const char *folder, const char *member, const char *sha256, problem *why)
 {
     char beside[PATH_SIZE];
     problem reason = {""};
@@ -167,6 +179,7 @@ bool unpack(const char *archive, const char *folder, problem *why)
     struct archive *a = archive_read_new();
     bool good = a ? unpack_all(a, archive, beside, &reason) : problem_say(&reason, "out of memory");
     archive_read_free(a);
+    good = good && (!member || has_member(beside, member, sha256, &reason));
     if (good && rename(beside, folder) != 0) {
         good = problem_say(&reason, "%s", strerror(errno));
     }
