@@ -1,0 +1,176 @@
+/* corpus.c - see corpus.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "corpus.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "grammar.h"
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+eg_tensor *corpus_clean(eg_tensor *text)
+{
+    eg_tensor *plain = eg_text_normalise(text, .form = EG_NFD, .drop = "Mn", .lower = true,
+                                         .apart = "?.!,¿", .only = LETTERS, .trim = true);
+    return eg_concat((eg_tensor *[]){eg_text("<start> "), plain, eg_text(" <end>")}, 3, 0);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static eg_vocabulary *number_words(const eg_word_counts *counts)
+{
+    return eg_vocabulary_new(counts, .reserved = (const char *[]){"<pad>"}, .reserved_count = 1,
+                             .sorted = true);
+}
+
+eg_vocabulary *corpus_words(eg_tensor *text)
+{
+    eg_word_counts *counts = eg_word_counts_new();
+    eg_vocabulary *words = eg_word_counts_add(counts, text) == EG_OK ? number_words(counts) : NULL;
+    eg_word_counts_free(counts);
+    return words;
+}
+
+/* The sentences as rows of numbers, all of one length. */
+static eg_tensor *number_sentences(language *of, eg_tensor **texts, int64_t n)
+{
+    eg_word_counts *counts = eg_word_counts_new();
+    bool good = counts != NULL;
+    for (int64_t i = 0; i < n && good; i++) {
+        good = eg_word_counts_add(counts, texts[i]) == EG_OK;
+    }
+    of->words = good ? number_words(counts) : NULL;
+    eg_word_counts_free(counts);
+    for (int64_t i = 0; i < n && of->words; i++) {
+        texts[i] = eg_vocabulary_encode(of->words, texts[i], -1);
+    }
+    eg_tensor *rows = of->words ? eg_pad_sequences(texts, (int)n, .pad_after = true) : NULL;
+    of->longest = eg_size(rows, 1);
+    return rows;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* Cuts a line and cleans both sides. The texts belong to whoever keeps them. */
+static bool read_line(eg_tensor *line, int64_t number, eg_tensor **spanish, eg_tensor **english,
+                      problem *why)
+{
+    const char *begin = eg_data(line);
+    int64_t n = eg_numel(line);
+    const char *tab = n ? memchr(begin, '\t', (size_t)n) : NULL;
+    if (!tab) {
+        return problem_say(why, "line %lld has no tab between English and Spanish", (long long)number);
+    }
+    int64_t cut = tab - begin;
+    const char *end = memchr(tab + 1, '\t', (size_t)(n - cut - 1));
+    *english = eg_keep(corpus_clean(eg_slice(line, 0, 0, cut, 1)));
+    *spanish = eg_keep(corpus_clean(eg_slice(line, 0, cut + 1, end ? end - begin : n, 1)));
+    return *english && *spanish;
+}
+
+static bool read_lines(corpus *c, eg_dataset *lines, eg_tensor **spanish, eg_tensor **english, problem *why)
+{
+    bool good = true;
+    EG_FOR_EACH(line, lines) {
+        good = read_line(line[0], c->pairs + 1, &spanish[c->pairs], &english[c->pairs], why);
+        if (!good) {
+            break;
+        }
+        c->pairs++;
+    }
+    return good && eg_dataset_status(lines) == EG_OK &&
+           (c->pairs || problem_say(why, "there is not a single pair of sentences"));
+}
+
+/* Takes over the lines. */
+static bool corpus_of(corpus *c, eg_dataset *lines, int64_t most, problem *why)
+{
+    eg_tensor **spanish = calloc((size_t)most, sizeof *spanish);
+    eg_tensor **english = calloc((size_t)most, sizeof *english);
+    *c = (corpus){0};
+    lines = eg_dataset_take(lines, most);
+    bool good = spanish && english && lines && read_lines(c, lines, spanish, english, why);
+    EG_SCOPE {
+        for (int64_t i = 0; spanish && english && i < most; i++) {
+            spanish[i] = eg_scope_adopt(spanish[i]);
+            english[i] = eg_scope_adopt(english[i]);
+        }
+        if (good) {
+            c->sources = eg_keep(number_sentences(&c->spanish, spanish, c->pairs));
+            c->targets = eg_keep(number_sentences(&c->english, english, c->pairs));
+        }
+    }
+    free(spanish);
+    free(english);
+    eg_dataset_free(lines);
+    int64_t longest = c->spanish.longest > c->english.longest ? c->spanish.longest : c->english.longest;
+    return c->sources && c->targets &&
+           (longest <= MOST_WORDS || problem_say(why, "a sentence has %lld words and marks; the most is %d",
+                                                 (long long)longest, MOST_WORDS));
+}
+
+bool corpus_read(corpus *c, const char *folder, int64_t pairs, problem *why)
+{
+    static const char *const places[] = {"spa.txt", "spa.txt.gz", "unpacked/spa-eng/spa.txt"};
+    char path[4096];
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, places[i]);
+        if (access(path, F_OK) == 0) {
+            return corpus_of(c, eg_text_lines_new(path), pairs, why);
+        }
+    }
+    return problem_say(why, "there is no spa.txt or spa.txt.gz in %.200s; `nmt get-data --data %.100s` fetches it",
+                       folder, folder);
+}
+
+/* ---- sentences of our own -------------------------------------------------------------------- */
+
+static eg_status make_line(int64_t index, eg_tensor **sample, int *n, void *user)
+{
+    const int64_t *order = eg_data(user);
+    char line[GRAMMAR_LINE];
+    grammar_line(order[index], line);
+    *n = 1;
+    *sample = eg_text(line);
+    return *sample ? EG_OK : eg_last_error()->code;
+}
+
+bool corpus_make(corpus *c, int64_t pairs, problem *why)
+{
+    int64_t all = grammar_count(), most = pairs < all ? pairs : all;
+    bool good = false;
+    EG_SCOPE {
+        eg_tensor *order = eg_permutation(all);
+        good = order && corpus_of(c, eg_dataset_from(make_line, most, order, NULL), most, why);
+    }
+    return good;
+}
+
+/* ---- for training ---------------------------------------------------------------------------- */
+
+static eg_dataset *rows_of(const corpus *c, eg_tensor *numbers)
+{
+    return eg_dataset_from_tensors((eg_tensor *[]){eg_index_select(c->sources, 0, numbers),
+                                                   eg_index_select(c->targets, 0, numbers)}, 2);
+}
+
+bool corpus_split(const corpus *c, eg_dataset **train, eg_dataset **test)
+{
+    EG_SCOPE {
+        eg_tensor *order = eg_permutation(c->pairs);
+        int64_t learned = c->pairs * 4 / 5;
+        *train = rows_of(c, eg_slice(order, 0, 0, learned, 1));
+        *test = rows_of(c, eg_slice(order, 0, learned, c->pairs, 1));
+    }
+    return *train && *test;
+}
+
+void corpus_free(corpus *c)
+{
+    eg_release(c->sources);
+    eg_release(c->targets);
+    c->sources = c->targets = NULL;
+}

@@ -1,0 +1,291 @@
+/* nmt.c - learns to translate Spanish into English, and shows where it looks while it writes (Bahdanau, Cho,
+ * Bengio 2014). */
+#include <stdio.h>
+#include <string.h>
+
+#include "../common/curves.h"
+#include "../common/progress.h"
+#include "fetch.h"
+#include "translator.h"
+
+enum { SAMPLES = 4, SAY_EVERY = 100 };
+
+/* What is translated after each epoch: of the real sentences, and of the made ones. */
+static const char *const samples[2][SAMPLES] = {
+    {"Hace mucho frío aquí.", "Esta es mi vida.", "¿Todavía están en casa?", "Trata de averiguarlo."},
+    {"El perro ve la casa.", "¿Buscan los niños una flor roja?", "No queremos los huevos verdes.",
+     "Limpias unas sillas viejas cada día."}};
+
+typedef struct options {
+    run_options run;
+    int64_t pairs, embedding, units, save_every;
+    const char *infer, *model, *url, *sha256;
+} options;
+
+/* What a run is made of. */
+typedef struct job {
+    const options *o;
+    corpus c;
+    translator t;
+    eg_dataset *train, *test; /* batches of sentences: sources [N, S], targets [N, T] */
+    eg_optim *adam;
+    int64_t step, steps, per_epoch;
+} job;
+
+/* ---- before ---------------------------------------------------------------------------------- */
+
+static bool read_corpus(job *j, run *r)
+{
+    const options *o = j->o;
+    problem why = {""};
+    bool good = o->run.data ? corpus_read(&j->c, o->run.data, o->pairs, &why)
+                            : corpus_make(&j->c, o->pairs, &why);
+    if (!good) {
+        return *why.text && run_say(r, &why);
+    }
+    printf("%lld pairs (%s): Spanish of %lld words and marks at most, %lld different ones; English of %lld, "
+           "%lld\n", (long long)j->c.pairs, o->run.data ? o->run.data : "made by a grammar",
+           (long long)j->c.spanish.longest, (long long)eg_vocabulary_size(j->c.spanish.words) - 1,
+           (long long)j->c.english.longest, (long long)eg_vocabulary_size(j->c.english.words) - 1);
+    return true;
+}
+
+static bool job_open(job *j, run *r)
+{
+    const options *o = j->o;
+    const run_options *ro = &o->run;
+    bool read = read_corpus(j, r);
+    j->t = (translator){.spanish = j->c.spanish, .english = j->c.english};
+    if (!read || !translator_new(&j->t, j->c.spanish, j->c.english, o->embedding, o->units) ||
+        !corpus_split(&j->c, &j->train, &j->test)) {
+        return false;
+    }
+    j->t.pairs = j->c.pairs;
+    j->train = eg_dataset_batch(eg_dataset_shuffle(j->train, j->c.pairs, .seed = (uint64_t)ro->seed),
+                                ro->batch, .drop_last = true);
+    j->test = eg_dataset_batch(j->test, ro->batch);
+    j->adam = eg_adam_new(eg_module_parameters(j->t.both), .lr = 1e-3, .epsilon_outside = true);
+    j->per_epoch = j->train ? eg_dataset_count(j->train) : 0;
+    j->steps = ro->steps ? ro->steps : ro->epochs * j->per_epoch;
+    if (j->train && j->per_epoch < 1) {
+        return run_say(r, &(problem){"there are not enough pairs for one batch"});
+    }
+    return j->test && j->adam;
+}
+
+static void job_close(job *j)
+{
+    eg_optim_free(j->adam);
+    eg_dataset_free(j->test);
+    eg_dataset_free(j->train);
+    translator_free(&j->t);
+    corpus_free(&j->c);
+}
+
+/* ---- training -------------------------------------------------------------------------------- */
+
+/* One step on a batch: the loss per word, padding counted, as the tutorial prints it. */
+static bool learn(job *j, eg_tensor *const *pairs, double *value)
+{
+    eg_tape tape = eg_tape_open();
+    eg_tensor *loss = nmt_loss(j->t.encoder, j->t.decoder, pairs[0], pairs[1]);
+    *value = eg_item(loss) / (double)j->t.english.longest;
+    return eg_optim_minimize(j->adam, tape, loss) == EG_OK;
+}
+
+/* The loss per word of the pairs it does not learn from. */
+static bool test(job *j, double *value)
+{
+    double sum = 0, seen = 0;
+    EG_FOR_EACH(pairs, j->test) {
+        double n = (double)eg_size(pairs[0], 0);
+        sum += n * eg_item(nmt_loss(j->t.encoder, j->t.decoder, pairs[0], pairs[1]));
+        seen += n;
+    }
+    *value = sum / seen / (double)j->t.english.longest;
+    return eg_dataset_status(j->test) == EG_OK;
+}
+
+/* Translates a sentence and draws what it looked at. */
+static bool show(const translator *t, run *r, const char *sentence, const char *picture)
+{
+    problem why = {""};
+    bool good = false;
+    EG_SCOPE {
+        translation made;
+        good = translate(t, sentence, &made, &why);
+        if (good) {
+            translation_print(t, &made);
+            good = translation_draw(t, &made, run_folder_path(&r->folder, picture).text, &why);
+        }
+    }
+    return good || (*why.text && run_say(r, &why));
+}
+
+static bool end_of_epoch(job *j, run *r, double seconds)
+{
+    int64_t epoch = (j->step + j->per_epoch - 1) / j->per_epoch, first = (epoch - 1) * j->per_epoch;
+    double tested;
+    problem why;
+    if (!test(j, &tested) || !run_log(r, j->step, EG_REAL("test loss", tested))) {
+        return false;
+    }
+    EG_SCOPE {
+        printf("Epoch %lld Loss %.4f, of pairs not learned from %.4f; %.1f s\n", (long long)epoch,
+               curve_mean(curve_of(r, "loss"), first, j->step), tested, seconds);
+    }
+    for (int i = 0; i < SAMPLES; i++) {
+        char picture[32];
+        snprintf(picture, sizeof picture, "attention-%d.png", i + 1);
+        if (!show(&j->t, r, samples[!j->o->run.data][i], picture) && eg_last_error()->code) {
+            return false; /* else there are words it has never read */
+        }
+    }
+    return curves_draw(r, "Translating: cross entropy per word", (const char *[]){"loss", "test loss"}, 2,
+                       "losses.png", &why) || run_say(r, &why);
+}
+
+/* Whether a checkpoint is due before the end of an epoch. */
+static bool is_due(const job *j)
+{
+    return j->o->save_every && j->step % j->o->save_every == 0 && j->step % j->per_epoch != 0;
+}
+
+static bool train_epoch(job *j, run *r)
+{
+    progress bar;
+    bool good = true;
+    progress_start(&bar, "learning", j->steps, "steps");
+    EG_FOR_EACH(pairs, j->train) {
+        double loss;
+        int64_t epoch = j->step / j->per_epoch, batch = j->step % j->per_epoch;
+        good = learn(j, pairs, &loss) && run_log(r, ++j->step, EG_REAL("loss", loss)) &&
+               (!is_due(j) || eg_saver_save(r->saver, j->step) == EG_OK);
+        progress_update(&bar, j->step, "loss %.4f", loss);
+        if (good && batch % SAY_EVERY == 0) {
+            progress_clear(&bar);
+            printf("Epoch %lld Batch %lld Loss %.4f\n", (long long)epoch + 1, (long long)batch, loss);
+        }
+        if (!good || j->step == j->steps) {
+            break;
+        }
+    }
+    progress_clear(&bar);
+    return good && eg_dataset_status(j->train) == EG_OK && end_of_epoch(j, r, progress_seconds(&bar));
+}
+
+static bool train(job *j, run *r)
+{
+    bool good = true;
+    while (good && j->step < j->steps) {
+        good = train_epoch(j, r);
+        int64_t epoch = j->step / j->per_epoch;
+        bool due = epoch % 2 == 0 || (j->o->save_every && j->step % j->o->save_every == 0);
+        good = good && ((!due && j->step < j->steps) || eg_saver_save(r->saver, j->step) == EG_OK);
+    }
+    return good;
+}
+
+/* Whether the last tenth of the losses is clearly below the first. */
+static bool fell(const job *j, const run *r)
+{
+    int64_t tenth = j->steps / 10 + 1;
+    bool good = false;
+    EG_SCOPE {
+        eg_tensor *loss = curve_of(r, "loss");
+        good = curve_mean(loss, -tenth, j->steps) < 0.8 * curve_mean(loss, 0, tenth);
+    }
+    return good || run_say(r, &(problem){"the loss did not fall"});
+}
+
+static bool work(run *r, const options *o)
+{
+    job j = {.o = o};
+    bool good = job_open(&j, r) && translator_save_with(&j.t, r->saver) &&
+                eg_saver_optim(r->saver, "adam", j.adam) == EG_OK &&
+                eg_saver_dataset(r->saver, "train", j.train) == EG_OK && run_resume(r, &j.step);
+    if (good) {
+        printf("%lld steps of %lld pairs, %lld units\n", (long long)j.steps, (long long)o->run.batch,
+               (long long)o->units);
+        good = train(&j, r) && (!o->run.smoke || fell(&j, r));
+    }
+    if (good) {
+        printf("checkpoints, attention maps and losses.png are in %s\n", r->folder.path.text);
+    }
+    job_close(&j);
+    return good;
+}
+
+/* ---- translating ----------------------------------------------------------------------------- */
+
+/* --infer: with a checkpoint, by default the newest of the folder, which stays as it is but for the picture. */
+static bool infer(run *r, const options *o)
+{
+    translator t = {0};
+    problem why = {""};
+    *r = (run){.options = &o->run, .program = "nmt"};
+    if (!run_folder_open(&r->folder, o->run.out, "nmt", &why) ||
+        (o->run.threads && eg_set_threads((int)o->run.threads) != EG_OK) ||
+        !(r->saver = eg_saver_new(r->folder.path.text))) {
+        return *why.text && run_say(r, &why);
+    }
+    char name[64];
+    long long latest = (long long)eg_saver_latest(r->saver);
+    snprintf(name, sizeof name, "checkpoint-%010lld.safetensors", latest);
+    run_path newest = run_folder_path(&r->folder, name);
+    if (!o->model && latest < 0) {
+        problem_say(&why, "there is no checkpoint in %s: train first, or say which --model", r->folder.path.text);
+        return run_say(r, &why);
+    }
+    bool good = translator_open(&t, r->saver, o->model ? o->model : newest.text, &why);
+    good = good ? show(&t, r, o->infer, "attention.png") : *why.text && run_say(r, &why);
+    translator_free(&t);
+    if (good) {
+        printf("%s\n", run_folder_path(&r->folder, "attention.png").text);
+    }
+    return good;
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+/* What was not asked for depends on the sentences and on how much time there is. */
+static void fill_in(options *o)
+{
+    bool real = o->run.data, smoke = o->run.smoke;
+    o->pairs = o->pairs ? o->pairs : smoke ? 1000 : real ? 30000 : 12000;
+    o->units = o->units ? o->units : smoke ? 64 : real ? 1024 : 128;
+    o->embedding = o->embedding ? o->embedding : real ? 256 : 64;
+    o->run.steps = smoke && !o->run.steps ? 80 : o->run.steps;
+    o->save_every = smoke && !o->save_every ? 5 : o->save_every;
+}
+
+int main(int argc, char **argv)
+{
+    options o;
+    const arg table[] = {
+        RUN_OPTIONS(&o.run, "folder with spa.txt or spa.txt.gz; without it sentences are made by a grammar",
+                    "10", "64"),
+        ARG_INTEGER("pairs", &o.pairs, "0", 0, 10000000, "the first lines; 0: 30000, of the grammar 12000"),
+        ARG_INTEGER("embedding", &o.embedding, "0", 0, 65536, "numbers per word; 0: 256, for the grammar 64"),
+        ARG_INTEGER("units", &o.units, "0", 0, 65536, "numbers per state; 0: 1024, for the grammar 128"),
+        ARG_INTEGER("save-every", &o.save_every, "0", 0, 1000000, "checkpoints also after so many steps"),
+        ARG_TEXT("infer", &o.infer, NULL, "SENTENCE", "only translate this and draw attention.png"),
+        ARG_TEXT("model", &o.model, NULL, "FILE", "the checkpoint to translate with; else the newest in --out"),
+        ARG_TEXT("url", &o.url, NULL, "URL", "where get-data finds spa-eng.zip"),
+        ARG_TEXT("sha256", &o.sha256, NULL, "SUM", "what spa.txt there has as its sum, if it is another one"),
+    };
+    args line = {.program = "nmt",
+                 .about = "Learns to translate Spanish into English and shows where it looks while it writes. "
+                          "`nmt get-data` fetches spa.txt into --data (egret-data/spa-eng).",
+                 .table = table, .count = ARG_COUNT(table), .operand = "get-data", .most_operands = 1};
+    int status;
+    if (!args_parse(&line, argc, argv, &status)) {
+        return status;
+    }
+    if (line.operand_count) {
+        return get_data(line.operands[0], o.run.data, o.url, o.sha256, line.program);
+    }
+    fill_in(&o);
+    run r;
+    return run_end(&r, o.infer ? infer(&r, &o) : run_begin(&r, &o.run, "nmt") && work(&r, &o));
+}

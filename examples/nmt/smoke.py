@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""The translator does what it says: a short run whose loss falls, attention maps, a sentence translated with a
+checkpoint, a run that is killed and goes on, files of sentences good and bad, a download right and wrong,
+refusals in words.
+
+    smoke.py NMT
+"""
+import functools
+import gzip
+import hashlib
+import http.server
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+
+program = sys.argv[1]
+count = {"passed": 0, "failed": 0, "skipped": 0}
+ARCHIVE = 2638744  # bytes that the archive of the tutorial has
+
+
+def check(what, ok, words=""):
+    count["passed" if ok else "failed"] += 1
+    if not ok:
+        print(f"FAIL {what}\n{words}")
+
+
+def run(*words, expect=0):
+    r = subprocess.run([program, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       env={**os.environ, "no_proxy": "*"})
+    check(f"{' '.join(words)}: status {expect}, was {r.returncode}", r.returncode == expect, r.stdout)
+    return r.stdout
+
+
+def train(*words, expect=0):
+    return run("--smoke", "--threads", "1", *words, expect=expect)
+
+
+def rows_of(folder):
+    return [json.loads(line) for line in open(folder + "/log.jsonl")]
+
+
+def losses(folder, field="loss"):
+    """Of a step done twice the second."""
+    return {row["step"]: row[field] for row in rows_of(folder) if field in row}
+
+
+def is_png(path):
+    with open(path, "rb") as file:
+        return file.read(8) == b"\x89PNG\r\n\x1a\n"
+
+
+# ---- training and translating -----------------------------------------------------------------------------
+
+def killed_and_resumed(at, whole):
+    """Kills a run with no warning, in the middle of its third epoch, and lets another go on with it."""
+    part = subprocess.Popen([program, "--smoke", "--threads", "1", "--out", at], stdout=subprocess.DEVNULL)
+    started = time.time()
+    while time.time() - started < 100 and part.poll() is None:
+        if os.path.exists(at + "/log.jsonl") and open(at + "/log.jsonl").read().count("\n") >= 32:
+            break
+        time.sleep(.01)
+    part.kill()
+    part.wait()
+    said = train("--resume", "--out", at)
+    check("it goes on", "going on behind step" in said, said)
+    for field in ("loss", "test loss"):
+        check(f"killed and resumed, {field} is the same to the last bit",
+              losses(at, field) == losses(whole, field))
+
+
+def translations(at):
+    said = run("--infer", "¿Ven los NIÑOS la casa?", "--out", at)
+    check("it reads as it was taught", "¿ ven los ninos la casa ? -> " in said, said)
+    check("it draws what it looked at", is_png(at + "/attention.png"))
+    latest = at + "/checkpoint-0000000080.safetensors"
+    there = run("--infer", "¿Ven los niños la casa?", "--model", latest, "--out", at + "/elsewhere")
+    check("a checkpoint is enough", there.split("\n")[0] == said.split("\n")[0], there)
+    said = run("--infer", "Ven la luna.", "--out", at, expect=1)
+    check("an unknown word is named", '"luna"' in said, said)
+    said = run("--infer", "ven " * 30, "--out", at, expect=1)
+    check("a long sentence is refused", "30 words" in said, said)
+    check("nothing to translate with", "no checkpoint" in run("--infer", "ven", "--out", at + "/new", expect=1))
+    with open(latest, "rb") as file:
+        data = bytearray(file.read())
+    data[-1] ^= 1
+    with open(at + "/damaged", "wb") as file:
+        file.write(data)
+    said = run("--infer", "ven", "--model", at + "/damaged", "--out", at, expect=1)
+    check("damage is told", "damaged" in said, said)
+    said = train("--pairs", "999", "--resume", "--out", at, expect=1)
+    check("a run with other sentences does not go on", "words" in said, said)
+
+
+# ---- sentences --------------------------------------------------------------------------------------------
+
+LINES = "".join(f"I see {n} cats!\tVeo {n} \"gatos\", ¿eh?\tnobody\n" for n in ("one", "two", "Zoë's")) * 30
+
+
+def sentences(at):
+    os.mkdir(at)
+    with gzip.open(at + "/spa.txt.gz", "wt", encoding="utf8") as file:
+        file.write(LINES)
+    said = train("--data", at, "--batch", "8", "--out", at + "/out")
+    check("sentences are cleaned",
+          "Spanish of 10 words and marks at most, 12 different ones; English of 8, 10" in said, said)
+    check("words it has never read are passed over", '"hace" is none of the 12' in said, said)
+    for what, data, words in (("no tab", b"one\tuno\ntwo dos\n", "line 2"), ("no UTF-8", b"one\tun\xff\n", "UTF-8"),
+                              ("nothing", b"", "not a single pair"), ("few", b"a\tb\n" * 20, "one batch")):
+        with open(at + "/spa.txt", "wb") as file:
+            file.write(data)
+        check(f"{what} is told", words in (said := train("--data", at, "--out", at + "/out", expect=1)), said)
+
+
+# ---- downloads --------------------------------------------------------------------------------------------
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *words):
+        pass
+
+
+def archive(path, size):
+    """A zip of exactly that size, filled up with a member nobody wants."""
+    fill = 0
+    for _ in range(2):
+        with zipfile.ZipFile(path, "w") as z:
+            z.writestr("spa-eng/spa.txt", LINES)
+            z.writestr("spa-eng/_about.txt", "who wrote it")
+            z.writestr("spa-eng/fill", bytes(fill))
+        fill += size - os.path.getsize(path)
+
+
+def downloads(at):
+    os.makedirs(at + "/served/short")
+    name = "/spa-eng.zip"
+    archive(at + "/served" + name, ARCHIVE)
+    check("the archive of the test has the right size", os.path.getsize(at + "/served" + name) == ARCHIVE)
+    archive(at + "/served/short" + name, ARCHIVE - 1)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0),
+                                             functools.partial(Quiet, directory=at + "/served"))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    right = hashlib.sha256(LINES.encode()).hexdigest()
+    said = run("get-data", "--data", at + "/got", "--url", url + name, "--sha256", right)
+    text = at + "/got/unpacked/spa-eng/spa.txt"
+    check("what it was", open(text, encoding="utf8").read() == LINES, said)
+    said = train("--data", at + "/got", "--batch", "8", "--out", at + "/out")
+    check("it is where training looks", said.startswith("90 pairs"), said)
+    said = run("get-data", "--data", at + "/other", "--url", url + name, expect=1)
+    check("other sentences are refused", right in said and not os.path.exists(at + "/other/unpacked"), said)
+    os.remove(at + "/served" + name)
+    run("get-data", "--data", at + "/got", "--url", url + name)  # nothing is fetched twice
+    said = run("get-data", "--data", at + "/short", "--url", f"{url}/short{name}", expect=1)
+    check("another size is refused", f"{ARCHIVE - 1} bytes, not {ARCHIVE}" in said, said)
+    check("what is wrong does not stay", not os.listdir(at + "/short"))
+    said = run("get-data", "--data", at + "/none", "--url", url + "/nowhere", expect=1)
+    check("what is not there is named", "404" in said, said)
+    server.shutdown()
+
+
+with tempfile.TemporaryDirectory() as at:
+    if "no utf8proc" in subprocess.run([program, "--smoke", "--steps", "1", "--out", at + "/first"], text=True,
+                                       stderr=subprocess.STDOUT, stdout=subprocess.PIPE).stdout:
+        print("SKIP this build has no utf8proc\n0 passed, 0 failed, 1 skipped")
+        sys.exit(0)
+    said = train("--out", at)
+    check("every pair counts", said.startswith("1000 pairs"), said)
+    for picture in ("attention-1.png", "attention-4.png", "losses.png"):
+        check(f"{picture} is a PNG", is_png(f"{at}/{picture}"))
+    check("a row for each step", sorted(losses(at)) == list(range(1, 81)))
+    check("the pairs kept back are looked at", len(losses(at, "test loss")) == 7)
+    killed_and_resumed(at + "/killed", at)
+    translations(at)
+    sentences(at + "/sentences")
+    said = run("--data", "not/there", "--out", at + "/x", expect=1)
+    check("no data", "not/there" in said and "get-data" in said, said)
+    check("help", "--infer" in run("--help"))
+    run("fetch", expect=2)
+    for wrong in (["--pairs", "-1"], ["--batch", "0"], ["--units", "x"], ["--nonsense"], ["--infer"],
+                  ["--infer", ""], ["get-data", "more"]):
+        run(*wrong, expect=2)
+    if "lacks" in run("get-data", "--data", at + "/dead", "--url", "http://127.0.0.1:1/x", expect=1):
+        count["skipped"] += 1
+        print("SKIP this build cannot download")
+    else:
+        downloads(at + "/get")
+
+print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
+sys.exit(count["failed"] > 0)

@@ -1,0 +1,40 @@
+/* translator.h - a network, the words it knows, and what becomes of a sentence. */
+#ifndef EXAMPLES_NMT_TRANSLATOR_H
+#define EXAMPLES_NMT_TRANSLATOR_H
+
+#include "corpus.h"
+#include "net.h"
+
+typedef struct translator {
+    eg_module *encoder, *decoder, *both; /* the list `both` owns them */
+    language spanish, english;
+    int64_t pairs; /* of its corpus; only known while it learns */
+} translator;
+
+/* A new one; takes over the languages' words, also when it fails. */
+bool translator_new(translator *t, language spanish, language english, int64_t embedding, int64_t units);
+void translator_free(translator *t);
+
+/* Adds the networks to what is saved, and the words: a checkpoint is enough to translate with. One of other
+ * words, or another number of pairs, is refused. */
+bool translator_save_with(translator *t, eg_saver *saver);
+
+/* The translator of a checkpoint. */
+bool translator_open(translator *t, eg_saver *saver, const char *path, problem *why);
+
+/* Words as numbers, i64 [n], "<start>" first and "<end>" last unless there was no room; weights f32
+ * [written, read]: where it looked for each word. They belong to the current scope. */
+typedef struct translation {
+    eg_tensor *read, *written, *weights;
+} translation;
+
+/* Always takes the likeliest word. */
+bool translate(const translator *t, const char *sentence, translation *made, problem *why);
+
+/* "esta es mi vida . -> this is my life ." */
+void translation_print(const translator *t, const translation *made);
+
+/* What it looked at, as a PNG. */
+bool translation_draw(const translator *t, const translation *made, const char *path, problem *why);
+
+#endif
