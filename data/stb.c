@@ -28,7 +28,7 @@ eg_status eg__stb_decode(eg__image_job *job)
         return eg__image_bad(job, stbi_failure_reason());
     }
     job->width = width;
-    job->height = height;
+    job->height = height < 0 ? -(int64_t)height : height; /* a BMP from the top down */
     /* A code of at most 12 bits stands for at most 4096 pixels of a GIF. */
     eg_status st = eg__image_fits(job, 4096);
     if (st) {

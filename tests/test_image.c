@@ -191,6 +191,48 @@ EGT(png_that_lies)
     }
 }
 
+/* A chunk behind the header of a PNG file; returns the new length. */
+static size_t insert_chunk(const uint8_t *png, size_t n, const char *type, const void *data,
+                           uint32_t size, uint8_t *to)
+{
+    uint8_t *p = to + 33;
+    memcpy(to, png, 33);
+    for (int k = 0; k < 4; k++) {
+        p[k] = (uint8_t)(size >> (24 - 8 * k));
+    }
+    memcpy(p + 4, type, 4);
+    memcpy(p + 8, data, size);
+    uint32_t c = crc(p + 4, size + 4);
+    for (int k = 0; k < 4; k++) {
+        p[8 + size + (uint32_t)k] = (uint8_t)(c >> (24 - 8 * k));
+    }
+    memcpy(p + 12 + size, png + 33, n - 33);
+    return n + 12 + size;
+}
+
+EGT(png_chunks)
+{
+    need("PNG");
+    uint8_t to[2000];
+    eg_tensor *x = picture(3, 9, 9), *bytes = eg_png_encode(x);
+    size_t n = (size_t)eg_numel(bytes);
+    const uint8_t *p = eg_data(bytes);
+    /* Packed text and profiles are not even unpacked; unknown critical chunks are refused. */
+    size_t m = insert_chunk(p, n, "zTXt", "a\0\0nonsense", 11, to);
+    EGT_CHECK(same(x, eg_image_decode(to, m)));
+    m = insert_chunk(p, n, "iCCP", "a\0\0nonsense", 11, to);
+    EGT_CHECK(same(x, eg_image_decode(to, m)));
+    m = insert_chunk(p, n, "tRNS", "12345", 5, to); /* of a wrong length: left out */
+    EGT_EQ(eg_size(eg_image_decode(to, m), 0), 3);
+    m = insert_chunk(p, n, "tRNS", "\0\1\0\2\0\3", 6, to);
+    EGT_EQ(eg_size(eg_image_decode(to, m), 0), 4);
+    m = insert_chunk(p, n, "ABCD", "1234", 4, to);
+    EGT_REFUSED(eg_image_decode(to, m), EG_EFORMAT, "ABCD");
+    memcpy(to, p, 33);
+    memcpy(to + 33, p + n - 12, 12); /* no pixels at all */
+    EGT_REFUSED(eg_image_decode(to, 45), EG_EFORMAT, "IEND");
+}
+
 /* ---- JPEG ----------------------------------------------------------------------------------- */
 
 EGT(jpeg_comes_back_close)
@@ -316,6 +358,32 @@ EGT(jpeg_that_is_damaged)
     free(big);
 }
 
+EGT(jpeg_of_too_many_scans)
+{
+    need("JPEG");
+    enum { TIMES = 600 };
+    eg_tensor *bytes = eg_jpeg_encode(picture(1, 16, 16), .progressive = true);
+    size_t n = (size_t)eg_numel(bytes), scan = 0;
+    const uint8_t *p = eg_data(bytes);
+    while (p[scan] != 0xff || p[scan + 1] != 0xda) {
+        scan++;
+    }
+    size_t next = scan + 2;
+    while (p[next] != 0xff || p[next + 1] == 0) {
+        next++;
+    }
+    size_t length = next - scan, m = next;
+    uint8_t *many = malloc(n + TIMES * length);
+    memcpy(many, p, next);
+    for (int i = 0; i < TIMES; i++, m += length) { /* the same scan again and again */
+        memcpy(many + m, p + scan, length);
+    }
+    memcpy(many + m, p + next, n - next);
+    m += n - next;
+    EGT_REFUSED(eg_image_decode(many, m), EG_EFORMAT, "500 scans");
+    free(many);
+}
+
 EGT(jpeg_files_of_others)
 {
     need("JPEG");
@@ -363,6 +431,14 @@ EGT(other_formats_where_asked_for)
     EGT_REFUSED(eg_image_decode("what?", 5, .other_formats = true), EG_EFORMAT, "memory");
     EGT_REFUSED(eg_image_decode(bmp, sizeof bmp, .other_formats = true, .max_pixels = 3),
                 EG_EFORMAT, "2 x 2");
+    static const uint8_t no_frame[] = {'G', 'I', 'F', '8', '9', 'a', 2, 0, 2, 0, 0, 0, 0, 0x3b};
+    EGT_REFUSED(eg_image_decode(no_frame, sizeof no_frame, .other_formats = true), EG_EFORMAT,
+                "memory");
+    uint8_t turned[sizeof bmp];
+    memcpy(turned, bmp, sizeof bmp);
+    memset(turned + 22, 0xff, 4); /* a height of -2: from the top */
+    turned[22] = 0xfe;
+    EGT_EQ(eg_get(eg_image_decode(turned, sizeof turned, .other_formats = true), 8), 255);
     if (egt_data()) {
         t = eg_image_load(file_in("odd-images/gif", "scan.gif"), .other_formats = true);
         EGT_CHECK(t && eg_size(t, 1) > 10);
