@@ -1,0 +1,11 @@
+/* get_data.h - the facades of the authors of pix2pix, fetched once. */
+#ifndef EXAMPLES_PIX2PIX_GET_DATA_H
+#define EXAMPLES_PIX2PIX_GET_DATA_H
+
+/* The verb get-data: fetches facades.tar.gz (30,168,306 bytes; NULL for url: from its authors) into
+ * the folder (NULL: "egret-data/facades"), unpacks it and counts the pictures: 400 to train with,
+ * 100 to validate, 106 to test, 512 x 256 pixels each. Returns main's exit status after saying how
+ * it went; 2 for another verb. */
+int pix2pix_get_data(char *const *words, int count, const char *folder, const char *url);
+
+#endif
