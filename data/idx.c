@@ -1,106 +1,25 @@
 /* idx.c - the idx format and the MNIST digits. */
 #define _POSIX_C_SOURCE 200809L
-#include "data/dataset.h"
-
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#ifdef EG_HAVE_ZLIB
-#include <zlib.h>
-#endif
+#include "data/dataset.h"
+#include "data/stream.h"
 
 static const char me[] = "eg_idx_read";
 
-/* ---- a plain or compressed file, read from front to back ------------------------------------------- */
-
-typedef struct reader {
-    const char *path;
-    FILE *plain;
-#ifdef EG_HAVE_ZLIB
-    gzFile zipped;
-#endif
-    int64_t offset, size;
-    bool compressed;
-} reader;
-
-static eg_status open_file(reader *r, const char *path)
+static eg_status read_exactly(eg__stream *s, void *p, int64_t n)
 {
-    struct stat info;
-    unsigned char magic[2] = {0, 0};
-    *r = (reader){.path = path};
-    if (stat(path, &info)) {
-        return eg__fail(EG_EIO, me, "%s: %s", path, strerror(errno));
+    int64_t at = s->offset, got;
+    eg_status st = eg__stream_read(s, p, n, &got);
+    if (!st && got < n) {
+        st = eg__stream_bad(s, s->offset, "the file ends, %lld bytes from %lld were expected",
+                            (long long)n, (long long)at);
     }
-    if (!S_ISREG(info.st_mode)) {
-        return eg__fail(EG_EIO, me, "%s is not a regular file", path);
-    }
-    r->size = (int64_t)info.st_size;
-    r->plain = fopen(path, "rb");
-    if (!r->plain) {
-        return eg__fail(EG_EIO, me, "%s: %s", path, strerror(errno));
-    }
-    r->compressed = fread(magic, 1, 2, r->plain) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
-    rewind(r->plain);
-    if (!r->compressed) {
-        return EG_OK;
-    }
-    fclose(r->plain);
-    r->plain = NULL;
-#ifdef EG_HAVE_ZLIB
-    r->zipped = gzopen(path, "rb");
-    return r->zipped ? EG_OK : eg__fail(EG_EIO, me, "%s cannot be opened", path);
-#else
-    return eg__fail(EG_EFORMAT, me, "%s is gzip, which this build cannot read (no zlib)", path);
-#endif
+    return st;
 }
 
-static void close_file(reader *r)
-{
-    if (r->plain) {
-        fclose(r->plain);
-    }
-#ifdef EG_HAVE_ZLIB
-    if (r->zipped) {
-        gzclose(r->zipped);
-    }
-#endif
-}
-
-/* Up to n bytes; how many there were. */
-static int64_t read_some(reader *r, void *p, int64_t n)
-{
-    int64_t done = 0;
-    while (done < n) {
-        int64_t want = eg__min(n - done, 1 << 30), got = -1;
-        if (r->plain) {
-            got = (int64_t)fread((char *)p + done, 1, (size_t)want, r->plain);
-        }
-#ifdef EG_HAVE_ZLIB
-        if (r->zipped) {
-            got = gzread(r->zipped, (char *)p + done, (unsigned)want);
-        }
-#endif
-        if (got <= 0) {
-            break;
-        }
-        done += got;
-    }
-    r->offset += done;
-    return done;
-}
-
-static eg_status read_exactly(reader *r, void *p, int64_t n)
-{
-    int64_t at = r->offset;
-    if (read_some(r, p, n) == n) {
-        return EG_OK;
-    }
-    return eg__fail(EG_EFORMAT, me, "%s ends at offset %lld, %lld bytes from %lld were expected",
-                    r->path, (long long)r->offset, (long long)n, (long long)at);
-}
-
-/* ---- idx ----------------------------------------------------------------------------------------------- */
+/* ---- idx ------------------------------------------------------------------------------------ */
 
 static const struct {
     uint8_t code, bytes, dtype;
@@ -140,79 +59,83 @@ static void decode(const unsigned char *from, int code, int64_t n, void *to)
     }
 }
 
-static eg_status read_header(reader *r, eg_shape *shape, int *type)
+static eg_status read_header(eg__stream *s, eg_shape *shape, int *type)
 {
     unsigned char head[4 + 4 * EG_MAX_DIMS];
-    if (read_exactly(r, head, 4)) {
-        return eg__why();
+    eg_status st = read_exactly(s, head, 4);
+    if (st) {
+        return st;
     }
     for (*type = 0; *type < EG__COUNT(types) && types[*type].code != head[2]; ++*type) {
     }
     if (head[0] || head[1] || *type == EG__COUNT(types)) {
-        return eg__fail(EG_EFORMAT, me, "%s: the magic at offset 0 is %02x %02x %02x %02x, not that of "
-                        "an idx file", r->path, head[0], head[1], head[2], head[3]);
+        return eg__stream_bad(s, 0, "the magic is %02x %02x %02x %02x, not that of an idx file",
+                              head[0], head[1], head[2], head[3]);
     }
     if (head[3] > EG_MAX_DIMS) {
-        return eg__fail(EG_EFORMAT, me, "%s: rank %d at offset 3 is above %d", r->path, head[3],
-                        EG_MAX_DIMS);
+        return eg__stream_bad(s, 3, "rank %d is above %d", head[3], EG_MAX_DIMS);
     }
     shape->ndim = head[3];
-    if (read_exactly(r, head + 4, 4 * shape->ndim)) {
-        return eg__why();
-    }
-    for (int d = 0; d < shape->ndim; d++) {
+    st = read_exactly(s, head + 4, 4 * shape->ndim);
+    for (int d = 0; d < shape->ndim && !st; d++) {
         shape->dim[d] = big_endian(head + 4 + 4 * d);
     }
-    return EG_OK;
+    return st;
 }
 
-static eg_tensor *read_body(reader *r, eg_shape shape, int type)
+/* Elements of several bytes are read apart and turned; bytes go where they belong. */
+static eg_status read_elements(eg__stream *s, int type, eg_tensor *t, int64_t bytes)
 {
-    int64_t n, bytes;
+    bool turned = types[type].code != 0x08;
+    unsigned char extra, *raw = turned ? eg__malloc((size_t)bytes + 1) : NULL;
+    int64_t got;
+    if (turned && !raw) {
+        return eg__no_memory(me, bytes);
+    }
+    eg_status st = read_exactly(s, turned ? (void *)raw : eg__ptr(t), bytes);
+    st = st ? st : eg__stream_read(s, &extra, 1, &got);
+    if (!st && got) {
+        st = eg__stream_bad(s, s->offset - 1, "the file goes on where its data end");
+    }
+    if (!st && turned) {
+        decode(raw, types[type].code, t->n, eg__ptr(t));
+    }
+    free(raw);
+    return st;
+}
+
+static eg_tensor *read_body(eg__stream *s, eg_shape shape, int type)
+{
+    int64_t n, bytes, size = s->source.size;
     if (eg__check_shape(me, shape.ndim, shape.dim, EG_F64, &n)) {
         return NULL;
     }
     bytes = n * types[type].bytes;
-    if (r->compressed ? bytes / 1100 > r->size : r->offset + bytes != r->size) {
-        return eg__fail_null(EG_EFORMAT, me, "%s has %lld bytes, its header at offset 4 announces %lld "
-                             "after it", r->path, (long long)r->size, (long long)bytes);
+    if (s->unpacker ? bytes / 1100 > size : s->offset + bytes != size) {
+        eg__stream_bad(s, 4, "the header announces %lld bytes after it, the file has %lld",
+                       (long long)bytes, (long long)size);
+        return NULL;
     }
     eg_tensor *t = eg_empty(shape, (eg_dtype)types[type].dtype);
-    unsigned char extra, *raw = t && types[type].code != 0x08 ? eg__malloc((size_t)bytes) : NULL;
-    if (t && types[type].code != 0x08 && !raw) {
-        return eg__no_memory(me, bytes), NULL;
-    }
-    if (t && read_exactly(r, raw ? (void *)raw : eg__ptr(t), bytes)) {
-        t = NULL;
-    }
-    if (t && read_some(r, &extra, 1)) {
-        t = eg__fail_null(EG_EFORMAT, me, "%s goes on after offset %lld, where its data end", r->path,
-                          (long long)(r->offset - 1));
-    }
-    if (t && raw) {
-        decode(raw, types[type].code, n, eg__ptr(t));
-    }
-    free(raw);
-    return t;
+    return t && !read_elements(s, type, t, bytes) ? t : NULL;
 }
 
 eg_tensor *eg_idx_read(const char *path)
 {
-    reader r;
+    eg__stream s;
     eg_shape shape = EG_SCALAR;
     int type = 0;
-    if (!path) {
-        return eg__null_argument(me, "path"), NULL;
+    if (eg__stream_open(&s, me, path, EG_COMPRESSION_AUTO)) {
+        return NULL;
     }
-    eg_scope s = eg_scope_push();
-    eg_status st = open_file(&r, path);
-    st = st ? st : read_header(&r, &shape, &type);
-    eg_tensor *t = st ? NULL : read_body(&r, shape, type);
-    close_file(&r);
-    return s.depth ? eg_scope_pop(s, t) : NULL;
+    eg_scope scope = eg_scope_push();
+    eg_tensor *t =
+        scope.depth && !read_header(&s, &shape, &type) ? read_body(&s, shape, type) : NULL;
+    eg__stream_close(&s);
+    return scope.depth ? eg_scope_pop(scope, t) : NULL;
 }
 
-/* ---- MNIST ---------------------------------------------------------------------------------------------- */
+/* ---- MNIST ---------------------------------------------------------------------------------- */
 
 /* folder/name or folder/name.gz, whichever is there. */
 static eg_tensor *read_part(const char *folder, const char *name)
@@ -245,9 +168,10 @@ eg_dataset *eg_mnist_new(const char *folder, eg_split_name split)
     }
     bool test = split == EG_TEST;
     eg_scope s = eg_scope_push();
-    eg_tensor *t[2] = {read_part(folder, test ? "t10k-images-idx3-ubyte" : "train-images-idx3-ubyte"),
-                       NULL};
-    t[1] = t[0] ? read_part(folder, test ? "t10k-labels-idx1-ubyte" : "train-labels-idx1-ubyte") : NULL;
+    eg_tensor *t[2] = {
+        read_part(folder, test ? "t10k-images-idx3-ubyte" : "train-images-idx3-ubyte"), NULL};
+    t[1] = t[0] ? read_part(folder, test ? "t10k-labels-idx1-ubyte" : "train-labels-idx1-ubyte")
+                : NULL;
     eg_dataset *d = NULL;
     if (t[1] && (eg_ndim(t[0]) != 3 || eg_ndim(t[1]) != 1 || t[0]->dtype != EG_U8 ||
                  t[1]->dtype != EG_U8 || eg_size(t[0], 0) != eg_size(t[1], 0))) {

@@ -170,28 +170,36 @@ static eg_status refill(eg__stream *s)
     return s->unpacker ? unpack(s) : read_raw(s, s->ready, &s->end);
 }
 
+/* What is only skipped need not be read, and large pieces go where they belong. */
+static eg_status read_past_buffer(eg__stream *s, char *to, int64_t n, int64_t *got)
+{
+    int64_t k = s->unpacker ? 0 : eg__min(n, s->source.size - s->raw);
+    *got = !to || k >= PIECE ? k : 0;
+    eg_status st = to && *got ? eg__source_read(&s->source, s->raw, to, *got) : EG_OK;
+    s->raw += st ? 0 : *got;
+    return st;
+}
+
 eg_status eg__stream_read(eg__stream *s, void *to, int64_t n, int64_t *got)
 {
     *got = 0;
     while (*got < n) {
-        if (s->begin == s->end) {
-            int64_t past = s->unpacker || to ? 0 : eg__min(n - *got, s->source.size - s->raw);
-            s->raw += past; /* what is only skipped need not be read */
-            s->offset += past;
-            *got += past;
-            eg_status st = refill(s);
-            if (st) {
+        char *p = to ? (char *)to + *got : NULL;
+        int64_t k = eg__min(n - *got, s->end - s->begin);
+        if (k) {
+            if (p) {
+                memcpy(p, s->ready + s->begin, (size_t)k);
+            }
+            s->begin += k;
+        } else {
+            eg_status st = read_past_buffer(s, p, n - *got, &k);
+            if (st || (!k && (st = refill(s)))) {
                 return st;
             }
-            if (s->begin == s->end) {
+            if (!k && s->begin == s->end) {
                 break;
             }
         }
-        int64_t k = eg__min(n - *got, s->end - s->begin);
-        if (to) {
-            memcpy((char *)to + *got, s->ready + s->begin, (size_t)k);
-        }
-        s->begin += k;
         s->offset += k;
         *got += k;
     }
