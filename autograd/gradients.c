@@ -201,6 +201,34 @@ eg_status eg__give(eg__walk *w, int i, eg_tensor *g)
     return EG_OK;
 }
 
+/* Whether y += a b can be left to the kernel: matrices of one float dtype, batched alike or b for all. */
+static bool adds_product(eg__thread *T, const eg_tensor *y, const eg_tensor *a, const eg_tensor *b)
+{
+    if ((y->dtype != EG_F32 && y->dtype != EG_F64) || a->dtype != y->dtype || b->dtype != y->dtype ||
+        T->kernels == eg__ref_kernels || !(y->flags & EG__DENSE) || y->ndim != a->ndim ||
+        (b->ndim != 2 && b->ndim != a->ndim)) {
+        return false;
+    }
+    for (int d = 0; d < y->ndim - 2; d++) {
+        if (y->shape[d] != a->shape[d] || (b->ndim > 2 && y->shape[d] != b->shape[d])) {
+            return false;
+        }
+    }
+    return y->shape[y->ndim - 2] == a->shape[a->ndim - 2] &&
+           y->shape[y->ndim - 1] == b->shape[b->ndim - 1];
+}
+
+eg_status eg__give_product(eg__walk *w, int i, eg_tensor *a, eg_tensor *b)
+{
+    eg_tensor *y = w->grad[index_of(w, w->e->in[i].slot)];
+    if (y && a && b && sole(w->T, y) && adds_product(w->T, y, a, b)) {
+        const eg__matmul_opts add = {.add = true};
+        eg_status st = eg__run(&eg__op_matmul, (eg_tensor *[]){a, b}, 2, &add, y);
+        return st ? (w->status = st) : EG_OK;
+    }
+    return eg__give(w, i, eg_matmul(a, b));
+}
+
 eg_status eg__give_slice(eg__walk *w, int i, eg_tensor *g, const eg__slice_opts *o)
 {
     eg_tensor *all = w->grad[index_of(w, w->e->in[i].slot)];

@@ -114,6 +114,9 @@ eg_dtype eg__in_dtype(const eg__walk *w, int i);
 /* Hands over the gradient of input i; NULL stands for a failure on record. For pointwise ops it is
  * summed over what was broadcast. */
 eg_status eg__give(eg__walk *w, int i, eg_tensor *g);
+/* The same with g = a b, added to a gradient there is already in the product itself where nobody can see
+ * the difference: the weights of a loop are written once per step, not three times. */
+eg_status eg__give_product(eg__walk *w, int i, eg_tensor *a, eg_tensor *b);
 /* The same for an input of which the entry shows a slice: g is that of the slice. */
 eg_status eg__give_slice(eg__walk *w, int i, eg_tensor *g, const eg__slice_opts *o);
 /* Whether somebody records this walk, so that fused kernels without a rule must not be used. */

@@ -392,3 +392,55 @@ EGT(einsum_borrows_nothing_of_the_callers)
     EGT_CHECK(y != a && egt_distance(y, a) == 0);
     EGT_OK(eg_release(y));
 }
+
+/* ---- weights used again and again -------------------------------------------------------------- */
+
+/* The loss of a loop over shared operands. */
+static eg_tensor *loop_loss(eg_tensor *const *t, int uses)
+{
+    eg_tensor *h = t[0], *sum = NULL;
+    for (int i = 0; i < uses; i++) {
+        h = eg_tanh(eg_linear(h, t[1], t[2]));
+        eg_tensor *y = eg_matmul(eg_unsqueeze(h, 1), t[3]); /* [N, 1, H] x [N, H, H] */
+        y = eg_sum(eg_mul(eg_matmul(y, t[4]), eg_unsqueeze(h, 1)));
+        sum = sum ? eg_add(sum, y) : y;
+    }
+    return sum;
+}
+
+static eg_tensor *loop_for_check(eg_tensor *const *t, int n, void *user)
+{
+    (void)n;
+    return loop_loss(t, *(int *)user);
+}
+
+EGT(products_are_added_to_gradients)
+{
+    int uses = 3;
+    enum { H = 5, N = 4 };
+    eg_tensor *t[5] = {egt_random(EG_SHAPE(N, H), EG_F64, -1, 1), egt_random(EG_SHAPE(H, H), EG_F64, -1, 1),
+                       egt_random(EG_SHAPE(H), EG_F64, -1, 1), egt_random(EG_SHAPE(N, H, H), EG_F64, -1, 1),
+                       egt_random(EG_SHAPE(H, H), EG_F64, -1, 1)};
+    EGT_OK(eg_gradcheck(loop_for_check, t, 5, &uses));
+    EGT_OK(eg_gradcheck(loop_for_check, t, 5, &uses, .second = true));
+    /* Large enough for the blocked and oneDNN's ways, against f64. */
+    const eg_shape shapes[5] = {EG_SHAPE(40, 96), EG_SHAPE(96, 96), EG_SHAPE(96), EG_SHAPE(40, 96, 96),
+                                EG_SHAPE(96, 96)};
+    eg_tensor *narrow[5], *wide[5], *g[5], *want[5];
+    for (int i = 0; i < 5; i++) {
+        narrow[i] = egt_random(shapes[i], EG_F32, -0.1, 0.1);
+        wide[i] = eg_cast(narrow[i], EG_F64);
+    }
+    for (int k = 0; k < 2; k++) {
+        eg_tensor *const *x = k ? wide : narrow;
+        eg_tape tape = eg_tape_open();
+        for (int i = 0; i < 5; i++) {
+            EGT_OK(eg_tape_watch(tape, x[i]));
+        }
+        EGT_OK(eg_tape_gradients(tape, loop_loss(x, uses), x, 5, k ? want : g));
+    }
+    for (int i = 0; i < 5; i++) {
+        double most = eg_item(eg_max(eg_abs(want[i])));
+        EGT_CHECK(eg_item(eg_max(eg_abs(eg_sub(eg_cast(g[i], EG_F64), want[i])))) < 1e-5 * most);
+    }
+}

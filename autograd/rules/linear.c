@@ -18,11 +18,11 @@ static eg_status give_all(eg__walk *w, eg_tensor *dz)
         return w->status = eg__why();
     }
     if (eg__needs(w, 0)) {
-        eg__give(w, 0, eg_matmul(dz, eg__saved_in(w, 1)));
+        eg__give_product(w, 0, dz, eg__saved_in(w, 1));
     }
     eg_tensor *rows = eg__needs(w, 1) || eg__needs(w, 2) ? rows_of(dz) : NULL;
     if (eg__needs(w, 1)) {
-        eg__give(w, 1, eg_matmul(eg_transpose(rows, 0, 1), rows_of(eg__saved_in(w, 0))));
+        eg__give_product(w, 1, eg_transpose(rows, 0, 1), rows_of(eg__saved_in(w, 0)));
     }
     if (eg__needs(w, 2)) {
         eg__give(w, 2, eg_sum(rows, .axes = EG_AXES(0)));

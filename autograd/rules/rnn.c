@@ -10,6 +10,11 @@
         eg__give(w, i, g);                                                                         \
     }
 
+#define GIVE_PRODUCT(i, a, b)                                                                      \
+    if (eg__needs(w, i)) {                                                                         \
+        eg__give_product(w, i, a, b);                                                              \
+    }
+
 /* [..., n] as a matrix of rows of n. */
 static eg_tensor *flat(eg_tensor *t)
 {
@@ -72,7 +77,7 @@ static eg_status walk_steps(eg__walk *w, const eg__op *op, const eg__rnn_plan *p
 static void give_input_side(eg__walk *w, eg_tensor *const *in, eg_tensor *dz)
 {
     GIVE(EG__RNN_X, eg_reshape(eg_matmul(dz, in[EG__RNN_W_IH]), eg__in_shape(w, EG__RNN_X)))
-    GIVE(EG__RNN_W_IH, eg_matmul(turned(dz), flat(in[EG__RNN_X])))
+    GIVE_PRODUCT(EG__RNN_W_IH, turned(dz), flat(in[EG__RNN_X]))
     GIVE(EG__RNN_B_IH, eg_sum(dz, .axes = EG_AXES(0)))
 }
 
@@ -216,7 +221,7 @@ eg_status eg__grad_lstm(eg__walk *w)
     eg_tensor *dz = flat(out[0]), *x = in[EG__RNN_X];
     give_input_side(w, in, dz);
     GIVE(EG__RNN_B_HH, eg_sum(dz, .axes = EG_AXES(0)))
-    GIVE(EG__RNN_W_HH, eg_matmul(turned(dz), states_before(&p, reserve, x)))
+    GIVE_PRODUCT(EG__RNN_W_HH, turned(dz), states_before(&p, reserve, x))
     GIVE(EG__RNN_H0, out[1])
     GIVE(EG__RNN_C0, out[2])
     if (eg__needs(w, EG__RNN_W_HR)) {
@@ -262,8 +267,11 @@ eg_status eg__grad_gru(eg__walk *w)
     eg_tensor *dz = flat(out[0]), *dm = early ? dz : flat(out[1]), *w_hh = in[EG__RNN_W_HH];
     give_input_side(w, in, dz);
     GIVE(EG__RNN_B_HH, eg_sum(dm, .axes = EG_AXES(0)))
-    GIVE(EG__RNN_W_HH, early ? split_weight_grad(&p, dz, reserve, w_hh)
-                             : eg_matmul(turned(dm), states_before(&p, reserve, w_hh)))
+    if (early) {
+        GIVE(EG__RNN_W_HH, split_weight_grad(&p, dz, reserve, w_hh))
+    } else {
+        GIVE_PRODUCT(EG__RNN_W_HH, turned(dm), states_before(&p, reserve, w_hh))
+    }
     GIVE(EG__RNN_H0, out[2])
     return w->status;
 }

@@ -44,6 +44,7 @@ eg_status ISA(eg__cpu_matmul)(const eg__call *c)
     }
     eg__product p = ISA(eg__product_of)(a, b, y);
     p.keep = p.nbatch ? NULL : b->storage;
+    p.add = c->opts && ((const eg__matmul_opts *)c->opts)->add;
     eg_status st = ISA(eg__product_run)(c, &p, &done, &fused);
     return st || done ? st : ISA(eg__call_in_f32)(c, ISA(eg__cpu_matmul));
 }
