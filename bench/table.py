@@ -1,22 +1,23 @@
-"""Puts the results of `compare.py ops --json FILE` into a Markdown page, as tables.
+"""Puts the results of compare.py (--json FILE) into a Markdown page, as tables.
 
     python3 bench/table.py FILE ... docs/performance.md
 
-What stands between the lines <!-- ops --> and <!-- end --> of the page is replaced: a summary, and every case
-with its family. Of several runs each side's least time counts."""
+What a FILE is about is seen from its rows; what stands between the lines <!-- ops -->, <!-- steps --> or
+<!-- pictures --> of the page and the next <!-- end --> is replaced. Of several runs of ops each side's least
+time counts; of the others there can be one."""
 import argparse
 import json
-import math
 
-START, END = "<!-- ops -->\n", "<!-- end -->\n"
+from child import geometric_mean
 
-
-def mean(ratios):
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+END = "<!-- end -->\n"
 
 
 def microseconds(value):
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
+
+
+# ---- ops ----------------------------------------------------------------------------------------------
 
 
 def merged(runs):
@@ -34,14 +35,14 @@ def merged(runs):
 
 def summary(families, rows):
     ratios = [row["ratio"] for row in rows]
-    yield f"**Geometric mean of all {len(rows)} cases: {mean(ratios):.2f}.** "
+    yield f"**Geometric mean of all {len(rows)} cases: {geometric_mean(ratios):.2f}.** "
     yield f"{sum(r < .95 for r in ratios)} cases are slower than PyTorch by more than 5 %.\n\n"
     yield "| family | cases | geometric mean | least | slower by more than 5 % |\n|---|---|---|---|---|\n"
     for family, members in families.items():
         ratios = [row["ratio"] for row in members]
         slower = ", ".join(f"{row['name'].split('/', 1)[1]} {row['ratio']:.2f}"
                            for row in members if row["ratio"] < .95)
-        yield f"| {family} | {len(ratios)} | {mean(ratios):.2f} | {min(ratios):.2f} | {slower} |\n"
+        yield f"| {family} | {len(ratios)} | {geometric_mean(ratios):.2f} | {min(ratios):.2f} | {slower} |\n"
 
 
 def cases(families):
@@ -54,23 +55,67 @@ def cases(families):
                    f"{100 * row['roof_us'] / row['egret_us']:.0f} % |\n")
 
 
+def ops(runs):
+    families = {}
+    rows = merged(runs)
+    for row in rows:
+        families.setdefault(row["name"].split("/")[0], []).append(row)
+    yield from summary(families, rows)
+    yield from cases(families)
+
+
+# ---- steps and pictures -------------------------------------------------------------------------------
+
+
+def milliseconds(value):
+    return f"{value / 1000:.0f}" if value >= 1e5 else f"{value / 1000:.1f}"
+
+
+def steps(runs):
+    rows, = runs
+    run, tuned = [[row[key] for row in rows] for key in ("ratio", "tuned_ratio")]
+    yield (f"**Geometric means: {geometric_mean(run):.2f} against PyTorch as people run it, "
+           f"{geometric_mean(tuned):.2f} against PyTorch tuned.**\n\n")
+    yield ("| model | Egret, ms | PyTorch, ms | tuned, ms | ratio | tuned | of the roof | Egret, MiB | "
+           "PyTorch, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
+    for row in rows:
+        yield (f"| {row['name'].split('/')[1]}{' *' if row['disturbed'] else ''} | "
+               f"{milliseconds(row['egret_us'])} | {milliseconds(row['torch_us'])} ({row['torch_variant']}) | "
+               f"{milliseconds(row['tuned_us'])} | {row['ratio']:.2f} | {row['tuned_ratio']:.2f} | "
+               f"{100 * row['roof_us'] / row['egret_us']:.0f} % | {row['egret_mib']:.0f} | "
+               f"{row['torch_mib']:.0f} |\n")
+
+
+def pictures(runs):
+    rows, = runs
+    yield ("| workers | Egret, images/s | PyTorch, images/s | ratio | Egret, per core | PyTorch, per core | "
+           "ratio |\n|---|---|---|---|---|---|---|\n")
+    for row in rows:
+        yield (f"| {row['name'].split('/')[1].split('-')[0]} | {row['egret_images_s']:.0f} | "
+               f"{row['torch_images_s']:.0f} | {row['ratio']:.2f} | {row['egret_images_core_s']:.0f} | "
+               f"{row['torch_images_core_s']:.0f} | {row['core_ratio']:.2f} |\n")
+
+
+KINDS = {"step": ("<!-- steps -->\n", steps), "pictures": ("<!-- pictures -->\n", pictures)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", nargs="+", metavar="FILE", help="what compare.py wrote")
     parser.add_argument("page", help="the Markdown page to change")
     options = parser.parse_args()
-    page, runs = options.page, []
+    kinds = {}
     for name in options.results:
         with open(name, encoding="utf-8") as file:
-            runs.append(json.load(file))
-    rows = merged(runs)
-    families = {}
-    for row in rows:
-        families.setdefault(row["name"].split("/")[0], []).append(row)
-    with open(page, encoding="utf-8") as file:
-        before, rest = file.read().split(START)
-    text = "".join([before, START, *summary(families, rows), *cases(families), END, rest.split(END)[1]])
-    with open(page, "w", encoding="utf-8") as file:
+            rows = json.load(file)
+        kind = KINDS.get(rows[0]["name"].split("/")[0], ("<!-- ops -->\n", ops))
+        kinds.setdefault(kind, []).append(rows)
+    with open(options.page, encoding="utf-8") as file:
+        text = file.read()
+    for (start, table), runs in kinds.items():
+        before, rest = text.split(start)
+        text = "".join([before, start, *table(runs), END, rest.split(END, 1)[1]])
+    with open(options.page, "w", encoding="utf-8") as file:
         file.write(text)
 
 
