@@ -58,6 +58,25 @@ double curve_mean(eg_tensor *curve, int64_t first, int64_t last)
     return sum / (double)count;
 }
 
+/* A line through all steps, with gaps where there is no number; through the points there are of a field that
+ * most steps do not have. */
+static plot_series series_of(const char *name, eg_tensor *curve)
+{
+    int n = (int)eg_numel(curve), count = 0;
+    double *x = eg_data_mut(eg_zeros_like(curve)), *y = eg_data_mut(eg_zeros_like(curve));
+    for (int i = 0; i < n && x && y; i++) {
+        double value = eg_get(curve, i);
+        if (!isnan(value)) {
+            x[count] = i + 1;
+            y[count++] = value;
+        }
+    }
+    if (x && y && 2 * count < n) {
+        return (plot_series){.name = name, .x = x, .y = y, .count = count};
+    }
+    return (plot_series){.name = name, .y = eg_data(curve), .count = n, .smooth = n < 50 ? 0 : 0.9};
+}
+
 bool curves_draw(const run *r, const char *title, const char *const *fields, int count, const char *name,
                  problem *why)
 {
@@ -68,9 +87,7 @@ bool curves_draw(const run *r, const char *title, const char *const *fields, int
         for (int i = 0; i < count && n < PLOT_MOST_SERIES; i++) {
             eg_tensor *curve = curve_of(r, fields[i]);
             if (curve && eg_numel(curve)) {
-                bool single = eg_numel(curve) < 50;
-                series[n++] = (plot_series){.name = fields[i], .y = eg_data(curve), .count = (int)eg_numel(curve),
-                                            .smooth = single ? 0 : 0.9};
+                series[n++] = series_of(fields[i], curve);
             }
         }
         font *words = font_open(NULL, why); /* without one there are no words */
