@@ -89,27 +89,35 @@ eg_tensor *nmt_keys(eg_module *decoder, eg_tensor *keys)
     return eg_additive_attention_keys(((writer *)decoder)->attention, keys);
 }
 
+/* One step after the words `before`, now [N, embedding]. */
+static written decode(writer *w, eg_tensor *before, eg_tensor *state, eg_tensor *keys, eg_tensor *projected)
+{
+    eg_attended seen = eg_additive_attention_forward(w->attention, state, keys, projected, NULL);
+    eg_tensor *x = eg_concat((eg_tensor *[]){seen.context, before}, 2, 1);
+    eg_tensor *h = eg_squeeze(eg_rnn_forward(w->gru, eg_unsqueeze(x, 0)).h, EG_AXES(0));
+    return (written){eg_module_forward(w->word, h), h, seen.weights};
+}
+
 written nmt_decode(eg_module *decoder, eg_tensor *before, eg_tensor *state, eg_tensor *keys,
                eg_tensor *projected)
 {
     writer *w = (writer *)decoder;
-    eg_attended seen = eg_additive_attention_forward(w->attention, state, keys, projected, NULL);
-    eg_tensor *x = eg_concat((eg_tensor *[]){seen.context, eg_module_forward(w->embedding, before)},
-                             2, 1);
-    eg_tensor *h = eg_squeeze(eg_rnn_forward(w->gru, eg_unsqueeze(x, 0)).h, EG_AXES(0));
-    return (written){eg_module_forward(w->word, h), h, seen.weights};
+    return decode(w, eg_module_forward(w->embedding, before), state, keys, projected);
 }
 
 /* ---- the loss -------------------------------------------------------------------------------- */
 
 eg_tensor *nmt_loss(eg_module *encoder, eg_module *decoder, eg_tensor *source, eg_tensor *target)
 {
+    writer *w = (writer *)decoder;
+    int64_t steps = eg_size(target, 1) - 1;
     eg_rnn read = nmt_encode(encoder, source);
+    eg_tensor *known = eg_module_forward(w->embedding, eg_slice(target, 1, 0, steps, 1));
     eg_tensor *projected = nmt_keys(decoder, read.y);
     eg_tensor *state = eg_squeeze(read.h, EG_AXES(0)), *total = NULL;
-    for (int64_t t = 1; t < eg_size(target, 1) && projected; t++) {
-        eg_tensor *word = eg_select(target, 1, t), *before = eg_select(target, 1, t - 1);
-        written step = nmt_decode(decoder, before, state, read.y, projected);
+    for (int64_t t = 0; t < steps && projected; t++) {
+        eg_tensor *word = eg_select(target, 1, t + 1), *before = eg_select(known, 1, t);
+        written step = decode(w, before, state, read.y, projected);
         eg_tensor *loss = eg_cross_entropy(step.logits, word, .reduction = EG_SUM, .ignore = true);
         loss = eg_div_scalar(loss, (double)eg_size(target, 0));
         total = total ? eg_add(total, loss) : loss;
