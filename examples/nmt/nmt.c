@@ -106,9 +106,10 @@ static bool test(job *j, double *value)
     return eg_dataset_status(j->test) == EG_OK;
 }
 
-/* Translates a sentence and draws what it looked at. */
-static bool show(const translator *t, run *r, const char *sentence, const char *picture)
+/* Translates a sentence and draws what it looked at. Step 0: not for TensorBoard. */
+static bool show(const translator *t, run *r, int64_t step, const char *sentence, const char *picture)
 {
+    run_path path = run_folder_path(&r->folder, picture);
     problem why = {""};
     bool good = false;
     EG_SCOPE {
@@ -116,7 +117,9 @@ static bool show(const translator *t, run *r, const char *sentence, const char *
         good = translate(t, sentence, &made, &why);
         if (good) {
             translation_print(t, &made);
-            good = translation_draw(t, &made, run_folder_path(&r->folder, picture).text, &why);
+            good = translation_draw(t, &made, path.text, &why) &&
+                   (!step || !r->board ||
+                    eg_events_image(r->board, picture, step, eg_image_load(path.text)) == EG_OK);
         }
     }
     return good || (*why.text && run_say(r, &why));
@@ -137,7 +140,7 @@ static bool end_of_epoch(job *j, run *r, double seconds)
     for (int i = 0; i < SAMPLES; i++) {
         char picture[32];
         snprintf(picture, sizeof picture, "attention-%d.png", i + 1);
-        if (!show(&j->t, r, samples[!j->o->run.data][i], picture) && eg_last_error()->code) {
+        if (!show(&j->t, r, j->step, samples[!j->o->run.data][i], picture) && eg_last_error()->code) {
             return false; /* else there are words it has never read */
         }
     }
@@ -218,17 +221,11 @@ static bool work(run *r, const options *o)
 
 /* ---- translating ----------------------------------------------------------------------------- */
 
-/* --infer: with a checkpoint, by default the newest of the folder, which stays as it is but for the picture. */
+/* With a checkpoint, by default the newest of the folder. */
 static bool infer(run *r, const options *o)
 {
     translator t = {0};
     problem why = {""};
-    *r = (run){.options = &o->run, .program = "nmt"};
-    if (!run_folder_open(&r->folder, o->run.out, "nmt", &why) ||
-        (o->run.threads && eg_set_threads((int)o->run.threads) != EG_OK) ||
-        !(r->saver = eg_saver_new(r->folder.path.text))) {
-        return *why.text && run_say(r, &why);
-    }
     char name[64];
     long long latest = (long long)eg_saver_latest(r->saver);
     snprintf(name, sizeof name, "checkpoint-%010lld.safetensors", latest);
@@ -238,7 +235,7 @@ static bool infer(run *r, const options *o)
         return run_say(r, &why);
     }
     bool good = translator_open(&t, r->saver, o->model ? o->model : newest.text, &why);
-    good = good ? show(&t, r, o->infer, "attention.png") : *why.text && run_say(r, &why);
+    good = good ? show(&t, r, 0, o->infer, "attention.png") : *why.text && run_say(r, &why);
     translator_free(&t);
     if (good) {
         printf("%s\n", run_folder_path(&r->folder, "attention.png").text);
@@ -286,6 +283,7 @@ int main(int argc, char **argv)
         return get_data(line.operands[0], o.run.data, o.url, o.sha256, line.program);
     }
     fill_in(&o);
+    o.run.resume |= o.infer != NULL;
     run r;
-    return run_end(&r, o.infer ? infer(&r, &o) : run_begin(&r, &o.run, "nmt") && work(&r, &o));
+    return run_end(&r, run_begin(&r, &o.run, "nmt") && (o.infer ? infer : work)(&r, &o));
 }

@@ -76,6 +76,7 @@ def killed_and_resumed(at, whole):
 def translations(at):
     said = run("--infer", "¿Ven los NIÑOS la casa?", "--out", at)
     check("it reads as it was taught", "¿ ven los ninos la casa ? -> " in said, said)
+    check("it leaves the run alone", sorted(losses(at)) == list(range(1, 81)))
     check("it draws what it looked at", is_png(at + "/attention.png"))
     latest = at + "/checkpoint-0000000080.safetensors"
     there = run("--infer", "¿Ven los niños la casa?", "--model", latest, "--out", at + "/elsewhere")
@@ -85,6 +86,8 @@ def translations(at):
     said = run("--infer", "ven " * 30, "--out", at, expect=1)
     check("a long sentence is refused", "30 words" in said, said)
     check("nothing to translate with", "no checkpoint" in run("--infer", "ven", "--out", at + "/new", expect=1))
+    said = run("--infer", "ven", "--device", "cuda", "--out", at, expect=1)
+    check("there is no other device yet", "CPU only" in said, said)
     with open(latest, "rb") as file:
         data = bytearray(file.read())
     data[-1] ^= 1
