@@ -123,6 +123,17 @@ static bool end_of_epoch(school *s, run *r, double seconds)
     return draw(s, r, s->codes, epoch, sheet_path(&r->folder, epoch).text);
 }
 
+static bool introduce(school *s)
+{
+    bool good = false;
+    EG_SCOPE {
+        eg_tensor *images = eg_zeros(EG_SHAPE(SHEET, 1, 28, 28), EG_F32);
+        good = eg_summary(stdout, s->encoder, images) == EG_OK &&
+               eg_summary(stdout, s->decoder, s->codes) == EG_OK;
+    }
+    return good;
+}
+
 static bool train(school *s, run *r)
 {
     bool good = s->step || draw(s, r, s->codes, 0, sheet_path(&r->folder, 0).text);
@@ -196,7 +207,7 @@ static bool work(run *r, const options *o)
     } else if (good) {
         printf("%lld steps of %lld digits (%s)\n", (long long)s.steps, (long long)o->run.batch,
                o->run.data ? o->run.data : "drawn from fonts");
-        good = train(&s, r) && report(&s, r) && (!o->run.smoke || learned(&s, r));
+        good = introduce(&s) && train(&s, r) && report(&s, r) && (!o->run.smoke || learned(&s, r));
     }
     school_close(&s);
     return good;

@@ -108,6 +108,17 @@ static bool end_of_epoch(game *g, run *r, double seconds)
     return draw(g, r, g->noise, epoch, sheet_path(&r->folder, epoch).text);
 }
 
+static bool introduce(game *g)
+{
+    bool good = false;
+    EG_SCOPE {
+        eg_tensor *images = eg_zeros(EG_SHAPE(SHEET, 1, 28, 28), EG_F32);
+        good = eg_summary(stdout, g->generator, g->noise) == EG_OK &&
+               eg_summary(stdout, g->discriminator, images) == EG_OK;
+    }
+    return good;
+}
+
 static bool play(game *g, run *r)
 {
     bool good = g->step || draw(g, r, g->noise, 0, sheet_path(&r->folder, 0).text);
@@ -182,7 +193,7 @@ static bool work(run *r, const options *o)
     } else if (good) {
         printf("%lld steps of %lld digits (%s)\n", (long long)g.steps, (long long)o->run.batch,
                o->run.data ? o->run.data : "drawn from fonts");
-        good = play(&g, r) && report(&g, r) && (!o->run.smoke || learned(&g, r));
+        good = introduce(&g) && play(&g, r) && report(&g, r) && (!o->run.smoke || learned(&g, r));
     }
     game_close(&g);
     return good;
