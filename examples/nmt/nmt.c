@@ -208,8 +208,8 @@ static bool work(run *r, const options *o)
                 eg_saver_optim(r->saver, "adam", j.adam) == EG_OK &&
                 eg_saver_dataset(r->saver, "train", j.train) == EG_OK && run_resume(r, &j.step);
     if (good) {
-        printf("%lld steps of %lld pairs, %lld units\n", (long long)j.steps, (long long)o->run.batch,
-               (long long)o->units);
+        printf("%lld steps of %lld pairs, %lld units, %lld parameters\n", (long long)j.steps,
+               (long long)o->run.batch, (long long)o->units, (long long)translator_size(&j.t));
         good = train(&j, r) && (!o->run.smoke || fell(&j, r));
     }
     if (good) {

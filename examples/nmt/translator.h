@@ -15,6 +15,9 @@ typedef struct translator {
 bool translator_new(translator *t, language spanish, language english, int64_t embedding, int64_t units);
 void translator_free(translator *t);
 
+/* How many numbers it learns. */
+int64_t translator_size(const translator *t);
+
 /* Adds the networks to what is saved, and the words: a checkpoint is enough to translate with. One of other
  * words, or another number of pairs, is refused. */
 bool translator_save_with(translator *t, eg_saver *saver);
