@@ -89,7 +89,7 @@ def run_tests(build, names, wrapper=(), env=None):
     with open(log) as results:
         for line in results:
             r = json.loads(line)
-            name = r["name"].split(":")[-1].strip()
+            name = r["name"].split("/")[-1].split(":")[-1].strip()
             judge(name, r.get("stdout", ""), r.get("stderr", ""), r["returncode"], r["duration"])
 
 
