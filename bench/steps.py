@@ -9,7 +9,8 @@ Each gets --rounds turns of --round-ms in alternating order; a figure is the med
 The data are random and the same shapes on both sides; a step is forward, loss, backward and update
 (resnet50, transformer and bert without the update).
 
-Columns of the JSON file, beside those of ops: tuned_us and tuned_ratio; egret_mib, torch_mib, tuned_mib,
+Columns of the JSON file, beside those of ops: tuned_us and tuned_ratio; egret_least_us, its fastest step,
+which is what is held against the roof, as that is the machine at its best; egret_mib, torch_mib, tuned_mib,
 the most memory each process held; roof_us, the flops of the step's matrix products and convolutions (of
 these only taps inside the image) over the measured FMA peak."""
 import json
@@ -74,7 +75,8 @@ def measure(model, peak, options):
     torch = min(sides[1:-1], key=Side.median)
     for side in sides:
         side.child.close()
-    return {"name": f"step/{model}", "egret_us": egret.median(), "torch_us": torch.median(),
+    return {"name": f"step/{model}", "egret_us": egret.median(), "egret_least_us": min(egret.times),
+            "torch_us": torch.median(),
             "ratio": torch.median() / egret.median(), "torch_variant": torch.name.split()[1],
             "tuned_us": tuned.median(), "tuned_ratio": tuned.median() / egret.median(),
             "roof_us": flops / peak * 1e-3, "egret_mib": egret.mib, "torch_mib": torch.mib,
@@ -84,7 +86,7 @@ def measure(model, peak, options):
 def print_row(row):
     print(f"{row['name']:20} {row['egret_us'] / 1000:9.2f} {row['torch_us'] / 1000:9.2f} "
           f"{row['tuned_us'] / 1000:9.2f} {row['ratio']:7.2f} {row['tuned_ratio']:7.2f} "
-          f"{100 * row['roof_us'] / row['egret_us']:5.0f} % {row['egret_mib']:7.0f} {row['torch_mib']:7.0f} "
+          f"{100 * row['roof_us'] / row['egret_least_us']:5.0f} % {row['egret_mib']:7.0f} {row['torch_mib']:7.0f} "
           f"{'!' if row['disturbed'] else ' '} {row['torch_variant']}", flush=True)
 
 

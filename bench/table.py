@@ -82,7 +82,7 @@ def steps(runs):
         yield (f"| {row['name'].split('/')[1]}{' *' if row['disturbed'] else ''} | "
                f"{milliseconds(row['egret_us'])} | {milliseconds(row['torch_us'])} ({row['torch_variant']}) | "
                f"{milliseconds(row['tuned_us'])} | {row['ratio']:.2f} | {row['tuned_ratio']:.2f} | "
-               f"{100 * row['roof_us'] / row['egret_us']:.0f} % | {row['egret_mib']:.0f} | "
+               f"{100 * row['roof_us'] / row['egret_least_us']:.0f} % | {row['egret_mib']:.0f} | "
                f"{row['torch_mib']:.0f} |\n")
 
 

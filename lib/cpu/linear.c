@@ -28,6 +28,9 @@ eg_status ISA(eg__cpu_linear)(const eg__call *c)
         return ISA(eg__call_in_f32)(c, ISA(eg__cpu_linear));
     }
     eg__product p = ISA(eg__product_of)(x, w, y);
+    if (ISA(eg__product_merge)(c, &p, x, w, y)) {
+        return eg__why();
+    }
     bool contiguous = bias && (bias->strides[0] == 1 || bias->n == 1);
     p.k = w->shape[1];
     p.rb = w->strides[1];

@@ -29,6 +29,11 @@ eg_status ISA(eg__product_run)(const eg__call *c, const eg__product *p, bool *do
  * by all batches gives one product of many rows. */
 eg__product ISA(eg__product_of)(const eg_tensor *a, const eg_tensor *b, const eg_tensor *y);
 
+/* Where all batches share b but rows of a do not lie evenly, one product of many rows needs a copy of a: makes
+ * it, which is far less work than a product per batch, and the product anew. b as product_of took it. */
+eg_status ISA(eg__product_merge)(const eg__call *c, eg__product *p, const eg_tensor *a,
+                                 const eg_tensor *b, const eg_tensor *y);
+
 /* Runs the kernel on f32 copies of c's inputs and rounds its result into c->out[0]. */
 eg_status ISA(eg__call_in_f32)(const eg__call *c, eg__kernel *kernel);
 
