@@ -201,11 +201,12 @@ eg_status eg__give(eg__walk *w, int i, eg_tensor *g)
     return EG_OK;
 }
 
-/* Whether y += a b can be left to the kernel: matrices of one float dtype, batched alike or b for all. */
+/* Whether y += a b can be left to the kernel: matrices of one float dtype, batched alike or b for all. Debug words
+ * that look at each op's result see the product by itself. */
 static bool adds_product(eg__thread *T, const eg_tensor *y, const eg_tensor *a, const eg_tensor *b)
 {
     if ((y->dtype != EG_F32 && y->dtype != EG_F64) || a->dtype != y->dtype || b->dtype != y->dtype ||
-        T->kernels == eg__ref_kernels || !(y->flags & EG__DENSE) || y->ndim != a->ndim ||
+        T->kernels == eg__ref_kernels || eg__mode(T) & (EG__DEBUG_OPS | EG__DEBUG_NAN) || !(y->flags & EG__DENSE) || y->ndim != a->ndim ||
         (b->ndim != 2 && b->ndim != a->ndim)) {
         return false;
     }

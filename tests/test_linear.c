@@ -444,3 +444,20 @@ EGT(products_are_added_to_gradients)
         EGT_CHECK(eg_item(eg_max(eg_abs(eg_sub(eg_cast(g[i], EG_F64), want[i])))) < 1e-5 * most);
     }
 }
+
+EGT(a_product_added_to_a_gradient_is_looked_at_too)
+{
+    /* d/dw of sum(x w) twice: the second product overflows, whichever comes first in the walk. */
+    eg_tensor *w = egt_random(EG_SHAPE(4, 4), EG_F32, 0.5, 1), *dw;
+    eg_tensor *x = eg_ones(EG_SHAPE(4, 4), EG_F32), *huge = eg_full(EG_SHAPE(4, 4), 3e38, EG_F32);
+    EGT_OK(eg_debug("nan"));
+    for (int first = 0; first < 2; first++) {
+        eg_tape tape = eg_tape_open();
+        eg_tape_watch(tape, w);
+        eg_tensor *small = eg_mul_scalar(w, 1e-3);
+        eg_tensor *a = eg_sum(eg_matmul(first ? huge : x, small)), *b = eg_sum(eg_matmul(first ? x : huge, small));
+        EGT_REFUSED(eg_tape_gradients(tape, eg_add(eg_mul_scalar(a, 1e-3), eg_mul_scalar(b, 1e-3)), &w, 1, &dw,
+                                      .dy = eg_scalar(1e4, EG_F32)), EG_EUSER, "non-finite");
+    }
+    EGT_OK(eg_debug(NULL));
+}

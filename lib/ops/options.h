@@ -208,12 +208,12 @@ typedef struct eg__total_norm_opts {
     double p;
 } eg__total_norm_opts;
 
-/* Inputs of the rows lstm and gru, and which of the optional ones there are; the latter two lstm's alone. */
 /* Of matmul, only from the gradient walk: public calls give none. */
 typedef struct eg__matmul_opts {
     bool add; /* y += a b; f32 and f64 */
 } eg__matmul_opts;
 
+/* Inputs of the rows lstm and gru, and which of the optional ones there are; the latter two lstm's alone. */
 enum {
     EG__RNN_X,
     EG__RNN_W_IH,
