@@ -14,21 +14,11 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "common"))
+from checking import check, finish, runner  # noqa: E402
+
 program, field = sys.argv[1:3]
-count = {"passed": 0, "failed": 0}
-
-
-def check(what, ok, words=""):
-    count["passed" if ok else "failed"] += 1
-    if not ok:
-        print(f"FAIL {what}\n{words}")
-
-
-def run(*words, expect=0):
-    r = subprocess.run([program, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                       env={**os.environ, "no_proxy": "*"})
-    check(f"{' '.join(words)}: status {expect}, was {r.returncode}", r.returncode == expect, r.stdout)
-    return r.stdout
+run = runner(program)
 
 
 def losses(folder):
@@ -95,5 +85,4 @@ with tempfile.TemporaryDirectory() as at:
         run(*wrong, expect=2)
     download(at)
 
-print(f"{count['passed']} passed, {count['failed']} failed, 0 skipped")
-sys.exit(count["failed"] > 0)
+finish()

@@ -18,22 +18,12 @@ import threading
 import time
 import zipfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
+from checking import check, count, finish, runner  # noqa: E402
+
 program = sys.argv[1]
-count = {"passed": 0, "failed": 0, "skipped": 0}
+run = runner(program)
 ARCHIVE = 2638744  # bytes that the archive of the tutorial has
-
-
-def check(what, ok, words=""):
-    count["passed" if ok else "failed"] += 1
-    if not ok:
-        print(f"FAIL {what}\n{words}")
-
-
-def run(*words, expect=0):
-    r = subprocess.run([program, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                       env={**os.environ, "no_proxy": "*"})
-    check(f"{' '.join(words)}: status {expect}, was {r.returncode}", r.returncode == expect, r.stdout)
-    return r.stdout
 
 
 def train(*words, expect=0):
@@ -192,5 +182,4 @@ with tempfile.TemporaryDirectory() as at:
     else:
         downloads(at + "/get")
 
-print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
-sys.exit(count["failed"] > 0)
+finish()
