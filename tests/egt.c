@@ -1,8 +1,12 @@
 /* egt.c - runs the registered tests and counts. */
+#define _XOPEN_SOURCE 700
 #include "tests/egt.h"
 
+#include <dirent.h>
+#include <ftw.h>
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 char egt_case[256];
 static egt_test *tests, **last = &tests;
@@ -40,6 +44,13 @@ void egt_skip(const char *format, ...)
     va_end(ap);
     printf("\n");
     longjmp(back, SKIPPED);
+}
+
+void egt_need(const void *made, const char *library)
+{
+    if (!made && egt_said(EG_ENOKERNEL, "")) {
+        egt_skip("built without %s", library);
+    }
 }
 
 bool egt_said(eg_status code, const char *word)
@@ -84,6 +95,8 @@ double egt_distance(const eg_tensor *a, const eg_tensor *b)
     return worst;
 }
 
+/* ---- files ---------------------------------------------------------------------------------- */
+
 const char *egt_data(void)
 {
     struct stat s;
@@ -93,6 +106,84 @@ const char *egt_data(void)
     }
     return stat("../shared/data", &s) == 0 && S_ISDIR(s.st_mode) ? "../shared/data" : NULL;
 }
+
+const char *egt_real(const char *name)
+{
+    static char path[4096];
+    if (!egt_data()) {
+        egt_skip("no data sets here (EGRET_DATA)");
+    }
+    snprintf(path, sizeof path, "%s/%s", egt_data(), name);
+    return path;
+}
+
+static char folder[64];
+
+/* In memory if possible: there a sync costs nothing. */
+const char *egt_folder(void)
+{
+    if (!folder[0]) {
+        snprintf(folder, sizeof folder, "%s/egret-test-XXXXXX",
+                 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+        EGT_CHECK(mkdtemp(folder));
+    }
+    return folder;
+}
+
+const char *egt_path(const char *name)
+{
+    static char path[4][400];
+    static int turn;
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", egt_folder(), name);
+    return path[turn];
+}
+
+int egt_files(const char *word)
+{
+    int n = 0;
+    DIR *list = opendir(egt_folder());
+    EGT_CHECK(list);
+    for (struct dirent *e = readdir(list); e; e = readdir(list)) {
+        n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && strstr(e->d_name, word);
+    }
+    closedir(list);
+    return n;
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at)
+{
+    (void)about, (void)kind, (void)at;
+    return remove(path);
+}
+
+void egt_remove_folder(void)
+{
+    if (folder[0]) {
+        nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        folder[0] = 0;
+    }
+}
+
+void egt_write(const char *path, const void *bytes, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    EGT_CHECK(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
+}
+
+char *egt_read(const char *path, size_t *n)
+{
+    struct stat s;
+    FILE *f = fopen(path, "rb");
+    EGT_CHECK(f && fstat(fileno(f), &s) == 0);
+    char *bytes = malloc((size_t)s.st_size + 1);
+    *n = fread(bytes, 1, (size_t)s.st_size, f);
+    bytes[*n] = 0;
+    fclose(f);
+    return bytes;
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
 
 /* Programs driven by a table give one test per row here; NULL when there are no more. */
 __attribute__((weak)) const egt_test *egt_next_case(void)
@@ -117,6 +208,7 @@ static int run(const egt_test *t)
     eg_debug(NULL);
     eg_debug_fail_alloc(0);
     eg_memory_limit(0);
+    egt_remove_folder();
     if (result == PASSED && eg_last_error()->code) {
         printf("FAIL %s\n  left on record: %s: %s\n", egt_case, eg_last_error()->op,
                eg_last_error()->message);

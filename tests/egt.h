@@ -34,8 +34,24 @@ bool egt_said(eg_status code, const char *word);
 eg_tensor *egt_random(eg_shape shape, eg_dtype dtype, double low, double high);
 /* Largest |a - b| / (1 + |b|) over elements (both NaN: 0); infinity if shapes or dtypes differ. */
 double egt_distance(const eg_tensor *a, const eg_tensor *b);
+/* Skips the running test if `made` is NULL because this build has no such library. */
+void egt_need(const void *made, const char *library);
+
 /* Folder of the real data sets, or NULL: EGRET_DATA, else ../shared/data. */
 const char *egt_data(void);
+/* Path of a file of them, valid until the next call; skips the running test if they are not here. */
+const char *egt_real(const char *name);
+/* Folder of the running test's own, made when first asked for; it and all in it go when the test ends. */
+const char *egt_folder(void);
+/* Path of something in it, valid until the fourth call from now. */
+const char *egt_path(const char *name);
+/* How many names in it have this word in them. */
+int egt_files(const char *word);
+/* Removes it now; asked for again, there is a new one. */
+void egt_remove_folder(void);
+void egt_write(const char *path, const void *bytes, size_t n);
+/* The bytes of a file, a 0 behind them, for free(). */
+char *egt_read(const char *path, size_t *n);
 
 #define EGT(name)                                                                                  \
     static void egt_run_##name(void);                                                              \

@@ -1,8 +1,5 @@
 /* test_data.c - chains of datasets, the idx reader, threads that stop. */
-#define _POSIX_C_SOURCE 200809L
 #include "tests/egt.h"
-
-#include <unistd.h>
 
 static eg_status numbered(int64_t index, eg_tensor **sample, int *n, void *user)
 {
@@ -181,47 +178,37 @@ EGT(what_is_refused)
 
 /* ---- idx ------------------------------------------------------------------------------------------------ */
 
-static void write_file(const char *path, const void *bytes, size_t n)
-{
-    FILE *f = fopen(path, "wb");
-    EGT_CHECK(f && fwrite(bytes, 1, n, f) == n);
-    fclose(f);
-}
-
 EGT(idx_files)
 {
-    char path[] = "/tmp/egret-idx-XXXXXX";
-    int fd = mkstemp(path);
-    EGT_CHECK(fd >= 0);
-    close(fd);
+    const char *path = egt_path("a.idx");
     static const unsigned char good[] = {0, 0, 0x0b, 2, 0, 0, 0, 2, 0, 0, 0, 1, 0xff, 0xfe, 0x01, 0x00};
-    write_file(path, good, sizeof good);
+    egt_write(path, good, sizeof good);
     eg_tensor *t = eg_idx_read(path);
     EGT_CHECK(t && eg_ndim(t) == 2 && eg_dtype_of(t) == EG_I32);
     EGT_EQ(eg_get(t, 0), -2);
     EGT_EQ(eg_get(t, 1), 256);
     for (size_t n = 0; n < sizeof good; n++) { /* cut anywhere */
-        write_file(path, good, n);
+        egt_write(path, good, n);
         eg_clear_error();
         EGT_CHECK(eg_idx_read(path) == NULL && eg_last_error()->code == EG_EFORMAT);
     }
     unsigned char bad[sizeof good + 1];
     memcpy(bad, good, sizeof good);
     bad[sizeof good] = 0;
-    write_file(path, bad, sizeof bad);
+    egt_write(path, bad, sizeof bad);
     EGT_REFUSED(eg_idx_read(path), EG_EFORMAT, "announces");
     bad[3] = 255;
-    write_file(path, bad, sizeof good);
+    egt_write(path, bad, sizeof good);
     EGT_REFUSED(eg_idx_read(path), EG_EFORMAT, "rank 255");
     bad[3] = 2;
     bad[2] = 0x0a;
-    write_file(path, bad, sizeof good);
+    egt_write(path, bad, sizeof good);
     EGT_REFUSED(eg_idx_read(path), EG_EFORMAT, "magic");
     bad[2] = 0x0b;
     memset(bad + 4, 0xff, 8);
-    write_file(path, bad, sizeof good);
+    egt_write(path, bad, sizeof good);
     EGT_REFUSED(eg_idx_read(path), EG_ESHAPE, "64 bits");
-    unlink(path);
+    remove(path);
     EGT_REFUSED(eg_idx_read(path), EG_EIO, path);
     EGT_REFUSED(eg_idx_read("/tmp"), EG_EIO, "regular");
     EGT_REFUSED(eg_idx_read(NULL), EG_EINVAL, "path");
@@ -229,16 +216,8 @@ EGT(idx_files)
 
 EGT(real_mnist_files)
 {
-    char folder[4096];
-    if (!egt_data()) {
-        egt_skip("no data sets here (EGRET_DATA)");
-    }
-    snprintf(folder, sizeof folder, "%s/mnist", egt_data());
-    eg_dataset *d = eg_mnist_new(folder, EG_TEST);
-    if (!d && strstr(eg_last_error()->message, "no zlib")) {
-        eg_clear_error();
-        egt_skip("built without zlib");
-    }
+    eg_dataset *d = eg_mnist_new(egt_real("mnist"), EG_TEST);
+    egt_need(d, "zlib");
     EGT_EQ(eg_dataset_count(d), 10000);
     eg_tensor *const *sample = eg_dataset_first(d);
     EGT_CHECK(sample && eg_ndim(sample[0]) == 3 && eg_size(sample[0], 2) == 28);

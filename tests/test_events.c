@@ -14,28 +14,6 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static const char *folder(void)
-{
-    static char path[64];
-    if (!path[0]) {
-        snprintf(path, sizeof path, "/tmp/egret-events-XXXXXX");
-        EGT_CHECK(mkdtemp(path));
-    }
-    return path;
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[400];
-    snprintf(path, sizeof path, "%s/%s", folder(), name);
-    return path;
-}
-
-__attribute__((destructor)) static void clean(void)
-{
-    rmdir(folder());
-}
-
 static uint8_t file[1 << 20];
 static size_t size;
 
@@ -54,10 +32,10 @@ static void slurp(const char *path)
 static void find(char *path, size_t room)
 {
     int n = 0;
-    DIR *list = opendir(folder());
+    DIR *list = opendir(egt_folder());
     for (struct dirent *e = readdir(list); e; e = readdir(list)) {
         if (!strncmp(e->d_name, "events.out.tfevents.", 20)) {
-            snprintf(path, room, "%s/%s", folder(), e->d_name);
+            snprintf(path, room, "%s/%s", egt_folder(), e->d_name);
             n++;
         }
     }
@@ -201,7 +179,7 @@ static bytes next_value(size_t *at, uint64_t step, const char *tag)
 
 static eg_events *begin(void)
 {
-    eg_events *e = eg_events_new(folder());
+    eg_events *e = eg_events_new(egt_folder());
     if (!e && egt_said(EG_ENOKERNEL, "protobuf")) {
         EGT_REFUSED(eg_events_scalar(NULL, "a", 0, 0), EG_EINVAL, "events");
         egt_skip("this build has no protobuf-c");
@@ -319,25 +297,18 @@ EGT(histograms)
 
 EGT(names_and_refusals_of_files)
 {
-    eg_events *a = begin(), *b = eg_events_new(folder());
+    eg_events *a = begin(), *b = eg_events_new(egt_folder());
     EGT_CHECK(b); /* in the same second */
     eg_events_free(a);
     eg_events_free(b);
     eg_events_free(NULL);
-    int n = 0;
-    DIR *list = opendir(folder());
-    for (struct dirent *e = readdir(list); e; e = readdir(list)) {
-        n += !unlink(in_folder(e->d_name));
-    }
-    closedir(list);
-    EGT_EQ(n, 2);
+    EGT_EQ(egt_files("events.out"), 2);
     EGT_REFUSED(eg_events_new(NULL), EG_EINVAL, "folder");
     EGT_REFUSED(eg_events_new(""), EG_EINVAL, "empty");
     EGT_REFUSED(eg_events_new("/proc/absent"), EG_EIO, "/proc/absent");
-    const char *path = in_folder("file");
+    const char *path = egt_path("file");
     eg_journal_free(eg_journal_new(path));
     EGT_REFUSED(eg_events_new(path), EG_EIO, "file");
-    unlink(path);
     EGT_REFUSED(eg_events_scalar(NULL, "a", 0, 0), EG_EINVAL, "events");
     EGT_REFUSED(eg_events_flush(NULL), EG_EINVAL, "events");
 }
@@ -345,20 +316,17 @@ EGT(names_and_refusals_of_files)
 EGT(a_folder_one_may_not_write_to)
 {
     eg_events_free(begin());
-    char path[600];
-    find(path, sizeof path);
-    unlink(path);
-    chmod(folder(), 0500);
+    chmod(egt_folder(), 0500);
     bool super = geteuid() == 0; /* who may write everywhere */
-    if (super && (chown(folder(), 65534, 65534) || seteuid(65534))) {
-        chmod(folder(), 0700);
+    if (super && (chown(egt_folder(), 65534, 65534) || seteuid(65534))) {
+        chmod(egt_folder(), 0700);
         egt_skip("cannot become a user without rights");
     }
-    eg_events *e = eg_events_new(folder());
+    eg_events *e = eg_events_new(egt_folder());
     eg_status st = eg_last_error()->code;
-    eg_journal *j = eg_journal_new(in_folder("log"));
+    eg_journal *j = eg_journal_new(egt_path("log"));
     EGT_CHECK(!super || seteuid(0) == 0);
-    chmod(folder(), 0700);
+    chmod(egt_folder(), 0700);
     EGT_CHECK(!e && st == EG_EIO && !j && egt_said(EG_EIO, "log"));
 }
 
@@ -388,7 +356,7 @@ EGT(half_a_record_is_taken_back)
 
 EGT(rows_of_a_journal)
 {
-    const char *path = in_folder("log.jsonl");
+    const char *path = egt_path("log.jsonl");
     eg_journal *j = eg_journal_new(path);
     EGT_CHECK(j);
     EGT_OK(eg_journal_row(j, EG_INTEGER("step", INT64_MIN), EG_REAL("loss", 0.1), EG_REAL("third", 1.0 / 3),
@@ -419,9 +387,8 @@ EGT(rows_of_a_journal)
 
 EGT(journals_go_on)
 {
-    const char *path = in_folder("log.jsonl");
-    FILE *f = fopen(path, "wb");
-    EGT_CHECK(f && fputs("{\"half\": 1", f) >= 0 && fclose(f) == 0);
+    const char *path = egt_path("log.jsonl");
+    egt_write(path, "{\"half\": 1", 10);
     for (int i = 0; i < 2; i++) {
         eg_journal *j = eg_journal_new(path, .append = true);
         EGT_OK(eg_journal_row(j, EG_INTEGER("i", i)));
@@ -429,8 +396,7 @@ EGT(journals_go_on)
     }
     slurp(path);
     EGT_STR((char *)file, "{\"half\": 1\n{\"i\": 0}\n{\"i\": 1}\n");
-    f = fopen(path, "wb");
-    EGT_CHECK(f && fputs("old\n", f) >= 0 && fclose(f) == 0);
+    egt_write(path, "old\n", 4);
     eg_journal *j = eg_journal_new(path);
     EGT_OK(eg_journal_row(j, EG_INTEGER("i", 2)));
     eg_journal_free(j);
@@ -439,7 +405,7 @@ EGT(journals_go_on)
     EGT_STR((char *)file, "{\"i\": 2}\n");
     EGT_REFUSED(eg_journal_new(NULL), EG_EINVAL, "path");
     EGT_REFUSED(eg_journal_new("/absent/log"), EG_EIO, "/absent/log");
-    EGT_REFUSED(eg_journal_new(folder()), EG_EIO, "directory");
+    EGT_REFUSED(eg_journal_new(egt_folder()), EG_EIO, "directory");
     EGT_REFUSED(eg_journal_new("/dev/full"), EG_EIO, "regular");
     EGT_REFUSED(eg_journal_flush(NULL), EG_EINVAL, "journal");
 }

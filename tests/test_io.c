@@ -10,39 +10,6 @@
 
 #include <egret/io.h>
 
-/* A folder of the test's own. */
-static const char *folder(void)
-{
-    static char path[64];
-    if (!path[0]) {
-        snprintf(path, sizeof path, "/tmp/egret-io-XXXXXX");
-        EGT_CHECK(mkdtemp(path));
-    }
-    return path;
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[160];
-    snprintf(path, sizeof path, "%s/%s", folder(), name);
-    return path;
-}
-
-__attribute__((destructor)) static void clean(void)
-{
-    rmdir(folder());
-}
-
-static char *slurp(const char *path, size_t *bytes)
-{
-    FILE *f = fopen(path, "rb");
-    EGT_CHECK(f);
-    char *data = malloc(1 << 20);
-    *bytes = fread(data, 1, 1 << 20, f);
-    fclose(f);
-    return data;
-}
-
 /* ---- the map --------------------------------------------------------------------------------- */
 
 EGT(map_keeps_order_and_replaces)
@@ -100,7 +67,7 @@ static eg_tensors *sample(void)
 
 EGT(safetensors_come_back_as_they_were)
 {
-    const char *path = in_folder("a.safetensors");
+    const char *path = egt_path("a.safetensors");
     eg_tensors *m = sample();
     EGT_OK(eg_safetensors_save(m, path));
     eg_tensors *back = eg_safetensors_load(path);
@@ -114,15 +81,14 @@ EGT(safetensors_come_back_as_they_were)
     /* The same map gives the same bytes; what was read may be written over the file it came
      * from. */
     size_t n, n2;
-    char *first = slurp(path, &n);
+    char *first = egt_read(path, &n);
     EGT_OK(eg_safetensors_save(back, path));
-    char *second = slurp(path, &n2);
+    char *second = egt_read(path, &n2);
     EGT_CHECK(n == n2 && !memcmp(first, second, n));
     free(first);
     free(second);
     eg_tensors_free(m);
     eg_tensors_free(back);
-    unlink(path);
 }
 
 /* A file of this header and `data` bytes of zeros. */
@@ -249,13 +215,12 @@ EGT(safetensors_deep_nesting)
 /* Every shorter file, and every file with one bit changed, is refused or read: never a crash. */
 EGT(safetensors_cut_and_flipped)
 {
-    const char *path = in_folder("b.safetensors");
+    const char *path = egt_path("b.safetensors");
     eg_tensors *m = sample();
     EGT_OK(eg_safetensors_save(m, path));
     eg_tensors_free(m);
     size_t bytes;
-    char *file = slurp(path, &bytes);
-    unlink(path);
+    char *file = egt_read(path, &bytes);
     for (size_t n = 0; n < bytes; n++) {
         EGT_REFUSED(eg_safetensors_parse(file, n), EG_EFORMAT, "byte");
     }
@@ -287,7 +252,7 @@ EGT(safetensors_of_many)
 EGT(safetensors_what_cannot_be_written)
 {
     eg_tensors *m = eg_tensors_new();
-    const char *path = in_folder("c.safetensors");
+    const char *path = egt_path("c.safetensors");
     eg_tensors_set(m, "\xff", eg_scalar(1, EG_F32));
     EGT_REFUSED(eg_safetensors_save(m, path), EG_EINVAL, "UTF-8");
     eg_tensors_free(m);
@@ -298,12 +263,12 @@ EGT(safetensors_what_cannot_be_written)
     EGT_REFUSED(eg_safetensors_save(m, NULL), EG_EINVAL, "path");
     eg_tensors_free(m);
     EGT_CHECK(access(path, F_OK) != 0);
-    EGT_CHECK(rmdir(folder()) == 0 && mkdir(folder(), 0700) == 0); /* nothing was left behind */
+    EGT_EQ(egt_files(""), 0); /* nothing was left behind */
 }
 
 EGT(safetensors_without_memory)
 {
-    const char *path = in_folder("d.safetensors");
+    const char *path = egt_path("d.safetensors");
     eg_tensors *m = sample();
     EGT_OK(eg_safetensors_save(m, path));
     eg_tensors *back = NULL;
@@ -325,7 +290,6 @@ EGT(safetensors_without_memory)
     }
     EGT_CHECK(n > 1 && !st);
     eg_tensors_free(m);
-    unlink(path);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -333,22 +297,21 @@ EGT(safetensors_without_memory)
 EGT(paths_that_are_no_files)
 {
     EGT_REFUSED(eg_safetensors_load(NULL), EG_EINVAL, "path");
-    EGT_REFUSED(eg_safetensors_load(in_folder("absent")), EG_EIO, "absent");
-    EGT_REFUSED(eg_safetensors_load(folder()), EG_EIO, "regular");
-    const char *fifo = in_folder("fifo");
+    EGT_REFUSED(eg_safetensors_load(egt_path("absent")), EG_EIO, "absent");
+    EGT_REFUSED(eg_safetensors_load(egt_folder()), EG_EIO, "regular");
+    const char *fifo = egt_path("fifo");
     EGT_CHECK(mkfifo(fifo, 0600) == 0);
     EGT_REFUSED(eg_safetensors_load(fifo), EG_EIO, "regular");
     eg_tensors *m = sample();
     EGT_REFUSED(eg_safetensors_save(m, fifo), EG_EIO, "regular");
-    unlink(fifo);
-    EGT_REFUSED(eg_safetensors_save(m, folder()), EG_EIO, "regular");
-    EGT_REFUSED(eg_safetensors_save(m, in_folder("absent/file")), EG_EIO, "create");
+    EGT_REFUSED(eg_safetensors_save(m, egt_folder()), EG_EIO, "regular");
+    EGT_REFUSED(eg_safetensors_save(m, egt_path("absent/file")), EG_EIO, "create");
     eg_tensors_free(m);
 }
 
 EGT(a_file_without_permission)
 {
-    const char *path = in_folder("locked");
+    const char *path = egt_path("locked");
     eg_tensors *m = sample();
     EGT_OK(eg_safetensors_save(m, path));
     eg_tensors_free(m);
@@ -360,12 +323,11 @@ EGT(a_file_without_permission)
     eg_tensors *locked = eg_safetensors_load(path);
     EGT_CHECK(!super || seteuid(0) == 0);
     EGT_CHECK(!locked && egt_said(EG_EIO, "locked"));
-    unlink(path);
 }
 
 EGT(a_failed_write_leaves_the_old_file)
 {
-    const char *path = in_folder("kept");
+    const char *path = egt_path("kept");
     eg_tensors *m = sample();
     EGT_OK(eg_safetensors_save(m, path));
     eg_tensors_set(m, "big", eg_zeros(EG_SHAPE(100000), EG_F32));
@@ -382,8 +344,7 @@ EGT(a_failed_write_leaves_the_old_file)
     EGT_CHECK(back && !eg_tensors_has(back, "big"));
     eg_tensors_free(back);
     eg_tensors_free(m);
-    unlink(path);
-    EGT_CHECK(rmdir(folder()) == 0 && mkdir(folder(), 0700) == 0);
+    EGT_EQ(egt_files(""), 1);
 }
 
 /* ---- npy ------------------------------------------------------------------------------------- */
@@ -408,7 +369,7 @@ static eg_tensor *npy(int version, const char *literal, const void *data, size_t
 
 EGT(npy_comes_back_as_it_was)
 {
-    const char *path = in_folder("a.npy");
+    const char *path = egt_path("a.npy");
     for (int d = 0; d < EG_DTYPE_COUNT; d++) {
         eg_tensor *x = egt_random(EG_SHAPE(3, 4, 2), d, 0, 100), *all[6];
         all[0] = x;
@@ -424,16 +385,14 @@ EGT(npy_comes_back_as_it_was)
             EGT_EQ(egt_distance(back, all[i]), 0);
         }
     }
-    unlink(path);
 }
 
 EGT(npy_header_as_numpy_writes_it)
 {
-    const char *path = in_folder("h.npy");
+    const char *path = egt_path("h.npy");
     EGT_OK(eg_npy_save(eg_arange(0, 3, 1, EG_F32), path));
     size_t bytes;
-    char *file = slurp(path, &bytes);
-    unlink(path);
+    char *file = egt_read(path, &bytes);
     EGT_EQ(bytes, 128 + 12);
     EGT_CHECK(!memcmp(file, "\x93NUMPY\x01\x00\x76\x00", 10));
     file[127] = 0;
@@ -516,18 +475,17 @@ EGT(npy_malformed)
     EGT_REFUSED(eg_npy_parse("\x93NUMPY\x02\x00\xff\xff\xff\xff{}", 14), EG_EFORMAT, "4294967295");
     EGT_REFUSED(eg_npy_parse("NUMPY\x93\x01\x00\x02\x00{}", 12), EG_EFORMAT, "not an npy");
     EGT_REFUSED(eg_npy_parse("", 0), EG_EFORMAT, "ends");
-    EGT_REFUSED(eg_npy_load(in_folder("absent.npy")), EG_EIO, "absent");
-    EGT_REFUSED(eg_npy_load(folder()), EG_EIO, "regular");
+    EGT_REFUSED(eg_npy_load(egt_path("absent.npy")), EG_EIO, "absent");
+    EGT_REFUSED(eg_npy_load(egt_folder()), EG_EIO, "regular");
     EGT_REFUSED(eg_npy_save(NULL, "x.npy"), EG_EINVAL, "t");
 }
 
 EGT(npy_cut_and_flipped)
 {
-    const char *path = in_folder("b.npy");
+    const char *path = egt_path("b.npy");
     EGT_OK(eg_npy_save(egt_random(EG_SHAPE(2, 3), EG_F32, -1, 1), path));
     size_t bytes;
-    char *file = slurp(path, &bytes);
-    unlink(path);
+    char *file = egt_read(path, &bytes);
     for (size_t n = 0; n < bytes; n++) {
         EGT_REFUSED(eg_npy_parse(file, n), EG_EFORMAT, "byte");
     }

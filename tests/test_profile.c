@@ -47,15 +47,8 @@ static void take(event *e, const char *key, const char *value)
 /* All events of the file, by one walk over its tokens. */
 static void read_trace(const char *path)
 {
-    FILE *f = fopen(path, "rb");
-    EGT_CHECK(f);
-    fseek(f, 0, SEEK_END);
-    size_t size = (size_t)ftell(f);
-    rewind(f);
-    char *s = malloc(size), key[40] = "", value[400];
-    EGT_EQ(fread(s, 1, size, f), size);
-    fclose(f);
-    unlink(path);
+    size_t size;
+    char *s = egt_read(path, &size), key[40] = "", value[400];
     eg__json j;
     eg__json_begin(&j, s, (int64_t)size);
     event header = {"", "", "", "", "", 0, 0, -1, 0}, *e = &header;
@@ -98,13 +91,6 @@ static bool within(const event *a, const event *b)
     return a->tid == b->tid && a->ts >= b->ts - 0.002 && a->ts + a->dur <= b->ts + b->dur + 0.002;
 }
 
-static const char *path(void)
-{
-    static char at[64];
-    snprintf(at, sizeof at, "/tmp/egret-trace-%ld.json", (long)getpid());
-    return at;
-}
-
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 static void step(eg_module *net, eg_optim *adam)
@@ -127,11 +113,11 @@ EGT(a_training_step)
     eg_profile_mark("epoch 1");
     step(net, adam);
     step(net, adam);
-    EGT_OK(eg_profile_end(path()));
+    EGT_OK(eg_profile_end(egt_path("trace.json")));
     step(net, adam);
     eg_optim_free(adam);
     eg_module_free(net);
-    read_trace(path());
+    read_trace(egt_path("trace.json"));
     EGT_EQ(dropped, 0);
     int mark = find("epoch 1", "mark"), span = find("step", "span"), linear = find("linear", "forward");
     EGT_CHECK(mark >= 0 && !strcmp(events[mark].ph, "i"));
@@ -161,8 +147,8 @@ EGT(a_training_step)
 
 EGT(states_and_refusals)
 {
-    EGT_REFUSED(eg_profile_end(path()), EG_ESTATE, "no profile");
-    EGT_CHECK(access(path(), F_OK) != 0);
+    EGT_REFUSED(eg_profile_end(egt_path("trace.json")), EG_ESTATE, "no profile");
+    EGT_CHECK(access(egt_path("trace.json"), F_OK) != 0);
     EGT_REFUSED(eg_profile_begin(.most_bytes = -1), EG_EINVAL, "-1");
     eg_profile_mark("nothing");
     eg_profile_push("nothing");
@@ -176,8 +162,8 @@ EGT(states_and_refusals)
     eg_profile_push(NULL);
     eg_profile_pop();
     eg_profile_pop();
-    EGT_OK(eg_profile_end(path()));
-    read_trace(path());
+    EGT_OK(eg_profile_end(egt_path("trace.json")));
+    read_trace(egt_path("trace.json"));
     int relus = 0;
     for (int i = 0; i < count; i++) {
         relus += !strcmp(events[i].name, "relu");
@@ -202,8 +188,8 @@ EGT(texts_are_text)
         eg_profile_pop();
     }
     eg_profile_mark(deep);
-    EGT_OK(eg_profile_end(path()));
-    read_trace(path());
+    EGT_OK(eg_profile_end(egt_path("trace.json")));
+    read_trace(egt_path("trace.json"));
     int odd = find("%s%n \"quoted\" \\ \n\x01 \xc3\xbc \xef\xbf\xbd", "span"), open = find("never closed", "span");
     EGT_CHECK(odd >= 0 && open >= 0 && within(&events[open], &events[odd]));
     int shown = 0;
@@ -225,9 +211,9 @@ EGT(records_are_bounded_and_totals_are_not)
     }
     eg_exp(x);
     EGT_EQ(eg_profile_totals(t, 4), 2);
-    EGT_OK(eg_profile_end(path()));
+    EGT_OK(eg_profile_end(egt_path("trace.json")));
     eg_relu(x);
-    read_trace(path());
+    read_trace(egt_path("trace.json"));
     EGT_CHECK(dropped > 1000 && count > 500);
     EGT_EQ(dropped + count, 3002); /* and the process's name */
     EGT_EQ(eg_profile_totals(t, 4), 2);
@@ -250,8 +236,8 @@ EGT(without_memory_records_are_dropped)
     eg_profile_mark("lost");
     eg_profile_mark("there");
     eg_neg_(x);
-    EGT_OK(eg_profile_end(path()));
-    read_trace(path());
+    EGT_OK(eg_profile_end(egt_path("trace.json")));
+    read_trace(egt_path("trace.json"));
     EGT_EQ(dropped, 1);
     EGT_CHECK(find("there", "mark") >= 0 && find("lost", NULL) < 0 && find("neg", "forward") >= 0);
 }
@@ -293,9 +279,9 @@ EGT(all_threads)
     eg_cos(eg_ones(EG_SHAPE(2), EG_F32));
     pthread_join(old, NULL);
     pthread_join(fresh, NULL);
-    EGT_OK(eg_profile_end(path()));
+    EGT_OK(eg_profile_end(egt_path("trace.json")));
     pthread_barrier_destroy(&gate);
-    read_trace(path());
+    read_trace(egt_path("trace.json"));
     int a = find("exp", "forward"), b = find("sin", "forward"), c = find("cos", "forward");
     EGT_CHECK(a >= 0 && b >= 0 && c >= 0);
     EGT_CHECK(events[a].tid != events[b].tid && events[b].tid != events[c].tid &&
@@ -311,8 +297,8 @@ EGT(it_leaves_the_debug_words_alone)
     EGT_REFUSED(eg_log(zero), EG_EUSER, "non-finite");
     EGT_OK(eg_debug(NULL));
     EGT_CHECK(eg_log(zero));
-    EGT_OK(eg_profile_end(path()));
-    read_trace(path());
+    EGT_OK(eg_profile_end(egt_path("trace.json")));
+    read_trace(egt_path("trace.json"));
     int logs = 0;
     for (int i = 0; i < count; i++) {
         logs += !strcmp(events[i].name, "log");

@@ -1,32 +1,5 @@
 /* test_records.c - TFRecord files, and Examples in and out of bytes. */
-#define _POSIX_C_SOURCE 200809L
 #include "tests/egt.h"
-
-#include <unistd.h>
-
-static char folder[64];
-
-static const char *in_folder(const char *name)
-{
-    static char path[4][200];
-    static int turn;
-    turn = (turn + 1) % 4;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
-    return path[turn];
-}
-
-static void make_folder(void)
-{
-    strcpy(folder, "/tmp/egret-records-XXXXXX");
-    EGT_CHECK(mkdtemp(folder));
-}
-
-static void write_file(const char *path, const void *bytes, size_t n)
-{
-    FILE *f = fopen(path, "wb");
-    EGT_CHECK(f && fwrite(bytes, 1, n, f) == n);
-    fclose(f);
-}
 
 static size_t read_file(const char *path, uint8_t *to, size_t room)
 {
@@ -41,8 +14,7 @@ static size_t read_file(const char *path, uint8_t *to, size_t room)
 static bool write_records(const char *path, int count, eg_compression c)
 {
     eg_tfrecord_writer *w = eg_tfrecord_writer_new(path, .compression = c);
-    if (!w && eg_last_error()->code == EG_ENOKERNEL) {
-        eg_clear_error();
+    if (!w && egt_said(EG_ENOKERNEL, "")) {
         return false;
     }
     char text[128];
@@ -69,14 +41,13 @@ static int count_records(eg_dataset *d)
 
 EGT(records_come_back)
 {
-    make_folder();
     static const eg_compression ways[] = {EG_COMPRESSION_NONE, EG_COMPRESSION_GZIP,
                                           EG_COMPRESSION_ZLIB};
     for (int i = 0; i < 3; i++) {
         static const int counts[] = {0, 1, 250, 3000};
         for (int k = 0; k < 4; k++) {
             int n = counts[k];
-            const char *path = in_folder("a.rec");
+            const char *path = egt_path("a.rec");
             if (!write_records(path, n, ways[i])) {
                 break;
             }
@@ -90,20 +61,17 @@ EGT(records_come_back)
             eg_dataset_free(d);
         }
     }
-    unlink(in_folder("a.rec"));
-    rmdir(folder);
 }
 
 EGT(the_bytes_of_a_record)
 {
-    make_folder();
     /* Length 1, its checksum, 'x', its checksum, worked out bit by bit. */
     static const uint8_t want_length[] = {1, 0, 0, 0, 0, 0, 0, 0};
     uint8_t got[64];
-    eg_tfrecord_writer *w = eg_tfrecord_writer_new(in_folder("one"));
+    eg_tfrecord_writer *w = eg_tfrecord_writer_new(egt_path("one"));
     EGT_OK(eg_tfrecord_write(w, "x", 1));
     EGT_OK(eg_tfrecord_writer_close(w));
-    EGT_EQ(read_file(in_folder("one"), got, sizeof got), 17);
+    EGT_EQ(read_file(egt_path("one"), got, sizeof got), 17);
     for (int part = 0; part < 2; part++) {
         uint32_t crc = 0xffffffff;
         const uint8_t *p = part ? (const uint8_t *)"x" : want_length;
@@ -121,25 +89,22 @@ EGT(the_bytes_of_a_record)
                crc);
     }
     EGT_CHECK(!memcmp(got, want_length, 8) && got[12] == 'x');
-    unlink(in_folder("one"));
-    rmdir(folder);
 }
 
 /* Every byte of a file of five records broken in turn: what can be read is, with words where not.
  */
 EGT(damage_is_found_and_passed_over)
 {
-    make_folder();
     uint8_t good[512], bad[512];
-    write_records(in_folder("a.rec"), 5, EG_COMPRESSION_NONE);
-    size_t n = read_file(in_folder("a.rec"), good, sizeof good);
+    write_records(egt_path("a.rec"), 5, EG_COMPRESSION_NONE);
+    size_t n = read_file(egt_path("a.rec"), good, sizeof good);
     EGT_EQ(n, 5 * 16 + 15);
-    write_records(in_folder("b.rec"), 2, EG_COMPRESSION_NONE);
+    write_records(egt_path("b.rec"), 2, EG_COMPRESSION_NONE);
     for (size_t i = 0; i < n; i++) {
         memcpy(bad, good, n);
         bad[i] ^= 0x40;
-        write_file(in_folder("a.rec"), bad, n);
-        eg_dataset *d = eg_tfrecord_new(in_folder("*.rec"));
+        egt_write(egt_path("a.rec"), bad, n);
+        eg_dataset *d = eg_tfrecord_new(egt_path("*.rec"));
         int whole = 0;
         EG_FOR_EACH(sample, d)
         {
@@ -166,8 +131,8 @@ EGT(damage_is_found_and_passed_over)
     }
     memcpy(bad, good, n);
     bad[17 + 12] ^= 1;
-    write_file(in_folder("a.rec"), bad, n);
-    eg_dataset *d = eg_tfrecord_new(in_folder("*.rec"));
+    egt_write(egt_path("a.rec"), bad, n);
+    eg_dataset *d = eg_tfrecord_new(egt_path("*.rec"));
     int whole = 0, failed = 0;
     for (eg_tensor *const *s = eg_dataset_first(d); s; s = eg_dataset_next(d)) {
         whole++;
@@ -177,7 +142,7 @@ EGT(damage_is_found_and_passed_over)
     EGT_EQ(whole, 1);
     EGT_EQ(failed, 1);
     eg_dataset_free(d);
-    d = eg_tfrecord_new(in_folder("*.rec"), .no_crc = true);
+    d = eg_tfrecord_new(egt_path("*.rec"), .no_crc = true);
     EGT_CHECK(eg_dataset_first(d) != NULL);
     whole = 1;
     while (eg_dataset_next(d)) {
@@ -186,24 +151,20 @@ EGT(damage_is_found_and_passed_over)
     EGT_OK(eg_dataset_status(d));
     EGT_EQ(whole, 7);
     eg_dataset_free(d);
-    unlink(in_folder("a.rec"));
-    unlink(in_folder("b.rec"));
-    rmdir(folder);
 }
 
 EGT(records_cut_short)
 {
-    make_folder();
     static uint8_t good[8192];
     for (int packed = 0; packed < 2; packed++) {
-        if (!write_records(in_folder("a.rec"), 5,
+        if (!write_records(egt_path("a.rec"), 5,
                            packed ? EG_COMPRESSION_GZIP : EG_COMPRESSION_NONE)) {
             continue;
         }
-        size_t n = read_file(in_folder("a.rec"), good, sizeof good);
+        size_t n = read_file(egt_path("a.rec"), good, sizeof good);
         for (size_t cut = 0; cut < n; cut++) {
-            write_file(in_folder("a.rec"), good, cut);
-            eg_dataset *d = eg_tfrecord_new(in_folder("a.rec"),
+            egt_write(egt_path("a.rec"), good, cut);
+            eg_dataset *d = eg_tfrecord_new(egt_path("a.rec"),
                                             .compression = packed ? EG_COMPRESSION_GZIP : 0);
             int whole = 0;
             EG_FOR_EACH(sample, d)
@@ -218,47 +179,41 @@ EGT(records_cut_short)
             eg_dataset_free(d);
         }
         memset(good + n, 'z', 20);
-        write_file(in_folder("a.rec"), good, n + 20); /* something behind the last */
-        eg_dataset *d = eg_tfrecord_new(in_folder("a.rec"));
+        egt_write(egt_path("a.rec"), good, n + 20); /* something behind the last */
+        eg_dataset *d = eg_tfrecord_new(egt_path("a.rec"));
         EG_FOR_EACH(sample, d) {}
         EGT_EQ(eg_dataset_status(d), EG_EFORMAT);
         eg_clear_error();
         eg_dataset_free(d);
     }
-    unlink(in_folder("a.rec"));
-    rmdir(folder);
 }
 
 EGT(lengths_that_lie)
 {
-    make_folder();
     static const uint8_t lengths[][8] = {{0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0},
                                          {0, 0, 0, 0, 0, 0, 0, 0x80},
                                          {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
     for (int i = 0; i < 3; i++) {
         uint8_t b[64] = {0};
         memcpy(b, lengths[i], 8);
-        write_file(in_folder("a.rec"), b, sizeof b);
+        egt_write(egt_path("a.rec"), b, sizeof b);
         eg_dataset *d =
-            eg_tfrecord_new(in_folder("a.rec"), .no_crc = true, .compression = EG_COMPRESSION_NONE);
+            eg_tfrecord_new(egt_path("a.rec"), .no_crc = true, .compression = EG_COMPRESSION_NONE);
         EGT_CHECK(!eg_dataset_first(d));
         EGT_CHECK(egt_said(EG_EFORMAT, "a record of"));
         eg_dataset_free(d);
     }
-    unlink(in_folder("a.rec"));
-    rmdir(folder);
 }
 
 EGT(records_passed_over)
 {
-    make_folder();
-    write_records(in_folder("a.rec"), 60, EG_COMPRESSION_NONE);
-    write_records(in_folder("b.rec"), 60, EG_COMPRESSION_NONE);
-    if (!write_records(in_folder("c.rec"), 60, EG_COMPRESSION_GZIP)) {
-        write_records(in_folder("c.rec"), 60, EG_COMPRESSION_NONE);
+    write_records(egt_path("a.rec"), 60, EG_COMPRESSION_NONE);
+    write_records(egt_path("b.rec"), 60, EG_COMPRESSION_NONE);
+    if (!write_records(egt_path("c.rec"), 60, EG_COMPRESSION_GZIP)) {
+        write_records(egt_path("c.rec"), 60, EG_COMPRESSION_NONE);
     }
     for (int n = 0; n <= 180; n += 12) {
-        eg_dataset *d = eg_dataset_skip(eg_tfrecord_new(in_folder("*.rec")), n);
+        eg_dataset *d = eg_dataset_skip(eg_tfrecord_new(egt_path("*.rec")), n);
         int k = n;
         EG_FOR_EACH(sample, d)
         {
@@ -269,10 +224,6 @@ EGT(records_passed_over)
         EGT_EQ(k, 180);
         eg_dataset_free(d);
     }
-    unlink(in_folder("a.rec"));
-    unlink(in_folder("b.rec"));
-    unlink(in_folder("c.rec"));
-    rmdir(folder);
 }
 
 EGT(no_records_are_an_error)
@@ -285,11 +236,10 @@ EGT(no_records_are_an_error)
     eg_dataset *d = eg_tfrecord_new("/tmp");
     EGT_REFUSED(eg_dataset_first(d), EG_EIO, "regular");
     eg_dataset_free(d);
-    make_folder();
-    eg_tfrecord_writer *w = eg_tfrecord_writer_new(in_folder("given up"));
+    eg_tfrecord_writer *w = eg_tfrecord_writer_new(egt_path("given up"));
     EGT_OK(eg_tfrecord_write(w, "abc", 3));
     eg_tfrecord_writer_free(w);
-    EGT_EQ(rmdir(folder), 0); /* nothing is left */
+    EGT_EQ(egt_files(""), 0); /* nothing is left */
     eg_tfrecord_writer_free(NULL);
 }
 
@@ -298,10 +248,7 @@ EGT(no_records_are_an_error)
 static eg_example *new_example(void)
 {
     eg_example *e = eg_example_new();
-    if (!e && eg_last_error()->code == EG_ENOKERNEL) {
-        eg_clear_error();
-        egt_skip("built without protobuf-c");
-    }
+    egt_need(e, "protobuf-c");
     return e;
 }
 
@@ -455,16 +402,6 @@ EGT(sequences_of_steps)
 
 /* ---- files of others ------------------------------------------------------------------------ */
 
-static const char *real(const char *name)
-{
-    static char path[4096];
-    if (!egt_data()) {
-        egt_skip("no data sets here (EGRET_DATA)");
-    }
-    snprintf(path, sizeof path, "%s/tfrecord/%s", egt_data(), name);
-    return path;
-}
-
 EGT(real_examples)
 {
     eg_example_free(new_example());
@@ -473,7 +410,7 @@ EGT(real_examples)
                                        {"image/width", EG_I64, {0}, 0, 0, 0},
                                        {"image/object/bbox/xmin", EG_F32, {0}, true, 0, 0},
                                        {"image/object/class/text", EG_U8, {0}, true, 0, 0}};
-    eg_dataset *d = eg_tfrecord_new(real("pets_examples.record"));
+    eg_dataset *d = eg_tfrecord_new(egt_real("tfrecord/pets_examples.record"));
     int k = 0;
     EG_FOR_EACH(sample, d)
     {
@@ -497,7 +434,7 @@ EGT(a_real_sequence)
 {
     eg_example_free(new_example());
     static const eg_feature lists[] = {{"image/encoded", EG_U8, {0}, 0, 0, 0}};
-    eg_dataset *d = eg_tfrecord_new(real("snapshot_serengeti_sequence_examples.record"));
+    eg_dataset *d = eg_tfrecord_new(egt_real("tfrecord/snapshot_serengeti_sequence_examples.record"));
     eg_tensor *const *sample = eg_dataset_first(d), *frames;
     EGT_CHECK(sample);
     EGT_OK(eg_sequence_example_read(sample[0], NULL, 0, lists, 1, &frames));

@@ -3,19 +3,9 @@
 #define _XOPEN_SOURCE 700
 #include "tests/egt.h"
 
+#include <unistd.h>
+
 #include <egret/run.h>
-
-#include "tests/folder.h"
-
-static char *slurp(const char *path, size_t *bytes)
-{
-    FILE *f = fopen(path, "rb");
-    EGT_CHECK(f);
-    char *data = malloc(1 << 20);
-    *bytes = fread(data, 1, 1 << 20, f);
-    fclose(f);
-    return data;
-}
 
 /* ---- a run to save --------------------------------------------------------------------------- */
 
@@ -71,7 +61,7 @@ static void start(run *r, int fill, eg_saver_options o)
     EG_SCOPE {
         r->noise = eg_keep(eg_normal(EG_SHAPE(2, 2), 0, 1, EG_F16));
     }
-    r->saver = eg_saver_new_with(folder(), &o);
+    r->saver = eg_saver_new_with(egt_folder(), &o);
     EGT_CHECK(r->net && r->noise && r->saver);
     EGT_OK(eg_saver_module(r->saver, "net", r->net));
     EGT_OK(add_pair(r->saver, "a", &r->a));
@@ -114,7 +104,7 @@ EGT(all_parts_come_back)
     EGT_EQ(step, -7); /* there is none yet */
     EGT_STR(eg_saver_path(r.saver), "");
     EGT_OK(eg_saver_save(r.saver, 42));
-    EGT_STR(eg_saver_path(r.saver), in_folder("checkpoint-0000000042.safetensors"));
+    EGT_STR(eg_saver_path(r.saver), egt_path("checkpoint-0000000042.safetensors"));
     double saved = fingerprint(&r), next;
     EG_SCOPE {
         next = eg_item(eg_uniform(EG_SCALAR, 0, 1, EG_F64));
@@ -133,7 +123,6 @@ EGT(all_parts_come_back)
     eg_tensors_free(plain);
     stop(&r);
     stop(&again);
-    files("", true);
 }
 
 EGT(tensors_of_any_strides)
@@ -144,7 +133,7 @@ EGT(tensors_of_any_strides)
     part[2] = eg_keep(eg_channels_last(all));
     part[3] = eg_keep(eg_slice(eg_flatten(all, 0, 3), 0, 7, 8, 1));
     part[4] = eg_keep(eg_zeros(EG_SHAPE(0, 3), EG_BOOL));
-    eg_saver *s = eg_saver_new(folder());
+    eg_saver *s = eg_saver_new(egt_folder());
     for (int i = 0; i < 5; i++) {
         char name[8];
         snprintf(name, sizeof name, "t%d", i);
@@ -162,13 +151,11 @@ EGT(tensors_of_any_strides)
         eg_release(part[i]);
     }
     eg_release(all);
-    files("", true);
 }
 
 EGT(folders_are_made)
 {
-    const char *deep = in_folder("a/b/c");
-    eg_saver *s = eg_saver_new(deep);
+    eg_saver *s = eg_saver_new(egt_path("a/b/c"));
     int64_t n = 3, step = 0;
     EGT_CHECK(s);
     EGT_OK(eg_saver_number(s, "n", &n));
@@ -176,38 +163,36 @@ EGT(folders_are_made)
     n = 4;
     EGT_OK(eg_saver_restore(s, &step));
     EGT_EQ(n, 3);
-    unlink(eg_saver_path(s));
+    EGT_CHECK(!access(egt_path("a/b/c/checkpoint-0000000000.safetensors"), F_OK));
     eg_saver_free(s);
-    EGT_CHECK(!rmdir(deep) && !rmdir(in_folder("a/b")) && !rmdir(in_folder("a")));
-    spill(in_folder("file"), "", 0);
-    EGT_REFUSED(eg_saver_new(in_folder("file")), EG_EIO, "file");
-    EGT_REFUSED(eg_saver_new(in_folder("file/under")), EG_EIO, "file/under");
-    files("", true);
+    egt_write(egt_path("file"), "", 0);
+    EGT_REFUSED(eg_saver_new(egt_path("file")), EG_EIO, "file");
+    EGT_REFUSED(eg_saver_new(egt_path("file/under")), EG_EIO, "file/under");
 }
 
 EGT(only_so_many_are_kept)
 {
     int64_t n = 0, step;
-    eg_saver *s = eg_saver_new(folder(), .keep = 2);
+    eg_saver *s = eg_saver_new(egt_folder(), .keep = 2);
     EGT_OK(eg_saver_number(s, "n", &n));
-    spill(in_folder("checkpoint-1.safetensors"), "", 0); /* not a name of ours */
-    spill(in_folder("checkpoint-0000000001.safetensors.bak"), "", 0);
+    egt_write(egt_path("checkpoint-1.safetensors"), "", 0); /* not a name of ours */
+    egt_write(egt_path("checkpoint-0000000001.safetensors.bak"), "", 0);
     for (n = 1; n <= 5; n++) {
         EGT_OK(eg_saver_save(s, 10 * n));
     }
-    EGT_EQ(files("checkpoint-00000000", false), 3);
+    EGT_EQ(egt_files("checkpoint-00000000"), 3);
     EGT_OK(eg_saver_restore(s, &step));
     EGT_EQ(step + n, 50 + 5);
     n = 7;
     EGT_OK(eg_saver_save(s, 45)); /* of what comes later nothing goes */
-    EGT_CHECK(!access(in_folder("checkpoint-0000000050.safetensors"), F_OK));
-    EGT_CHECK(!access(in_folder("checkpoint-0000000045.safetensors"), F_OK));
-    EGT_CHECK(!access(in_folder("checkpoint-0000000040.safetensors"), F_OK));
+    EGT_CHECK(!access(egt_path("checkpoint-0000000050.safetensors"), F_OK));
+    EGT_CHECK(!access(egt_path("checkpoint-0000000045.safetensors"), F_OK));
+    EGT_CHECK(!access(egt_path("checkpoint-0000000040.safetensors"), F_OK));
     EGT_OK(eg_saver_save(s, 12345678901234));
     EGT_OK(eg_saver_restore(s, &step));
     EGT_EQ(step, 12345678901234);
     eg_saver_free(s);
-    EGT_EQ(files("", true), 4);
+    EGT_EQ(egt_files(""), 4);
 }
 
 EGT(the_best_is_kept_across_restarts)
@@ -215,35 +200,35 @@ EGT(the_best_is_kept_across_restarts)
     int64_t n = 0, step;
     for (int highest = 0; highest < 2; highest++) {
         double sign = highest ? -1 : 1;
-        eg_saver *s = eg_saver_new(folder(), .keep = 1, .highest = highest);
+        eg_saver *s = eg_saver_new(egt_folder(), .keep = 1, .highest = highest);
         EGT_OK(eg_saver_number(s, "n", &n));
         EGT_CHECK(isnan(eg_saver_best_score(s)));
         EGT_OK(eg_saver_save_best(s, 0, (double)NAN));
-        EGT_EQ(files("best", false), 0);
+        EGT_EQ(egt_files("best"), 0);
         n = 1;
         EGT_OK(eg_saver_save_best(s, 1, sign * 0.3));
         n = 2;
         EGT_OK(eg_saver_save_best(s, 2, sign * 0.4));
         eg_saver_free(s);
-        s = eg_saver_new(folder(), .keep = 1, .highest = highest);
+        s = eg_saver_new(egt_folder(), .keep = 1, .highest = highest);
         EGT_OK(eg_saver_number(s, "n", &n));
         EGT_EQ(eg_saver_best_score(s), sign * 0.3);
         EGT_OK(eg_saver_save_best(s, 3, sign * 0.3));
-        EGT_OK(eg_saver_restore_from(s, in_folder("best.safetensors"), &step));
+        EGT_OK(eg_saver_restore_from(s, egt_path("best.safetensors"), &step));
         EGT_EQ(step, 1);
         EGT_EQ(n, 1);
         n = 4;
         EGT_OK(eg_saver_save_best(s, 4, sign * -0.1));
         EGT_OK(eg_saver_save(s, 5));
         EGT_OK(eg_saver_save(s, 6));
-        EGT_OK(eg_saver_restore_from(s, in_folder("best.safetensors"), &step));
+        EGT_OK(eg_saver_restore_from(s, egt_path("best.safetensors"), &step));
         EGT_EQ(step, 4);
         eg_saver_free(s);
-        EGT_EQ(files("", true), 2);
+        EGT_EQ(egt_files(""), 2);
+        egt_remove_folder();
     }
-    spill(in_folder("best.safetensors"), "12345678{}", 10);
-    EGT_REFUSED(eg_saver_new(folder()), EG_EFORMAT, "best.safetensors");
-    files("", true);
+    egt_write(egt_path("best.safetensors"), "12345678{}", 10);
+    EGT_REFUSED(eg_saver_new(egt_folder()), EG_EFORMAT, "best.safetensors");
 }
 
 /* ---- damage ---------------------------------------------------------------------------------- */
@@ -254,12 +239,12 @@ EGT(any_flipped_bit_is_refused)
     size_t bytes;
     start(&r, 3, (eg_saver_options){0});
     EGT_OK(eg_saver_save(r.saver, 1));
-    char *data = slurp(eg_saver_path(r.saver), &bytes);
+    char *data = egt_read(eg_saver_path(r.saver), &bytes);
     double before = fingerprint(&r);
-    const char *path = in_folder("damaged");
+    const char *path = egt_path("damaged");
     for (size_t i = 0; i < bytes * 8; i++) {
         data[i / 8] ^= (char)(1 << i % 8);
-        spill(path, data, bytes);
+        egt_write(path, data, bytes);
         data[i / 8] ^= (char)(1 << i % 8);
         if (eg_saver_restore_from(r.saver, path, NULL) == EG_OK) {
             egt_fail(__FILE__, __LINE__, "bit %zu of byte %zu makes no difference", i % 8, i / 8);
@@ -267,18 +252,16 @@ EGT(any_flipped_bit_is_refused)
         EGT_CHECK(egt_said(EG_EFORMAT, "damaged"));
     }
     for (size_t n = 0; n < bytes; n++) {
-        spill(path, data, n);
+        egt_write(path, data, n);
         EGT_REFUSED(eg_saver_restore_from(r.saver, path, NULL), EG_EFORMAT, "damaged");
     }
-    data[bytes] = 0;
-    spill(path, data, bytes + 1);
+    egt_write(path, data, bytes + 1);
     EGT_REFUSED(eg_saver_restore_from(r.saver, path, NULL), EG_EFORMAT, "damaged");
     EGT_EQ(fingerprint(&r), before);
-    spill(path, data, bytes);
+    egt_write(path, data, bytes);
     EGT_OK(eg_saver_restore_from(r.saver, path, NULL));
     free(data);
     stop(&r);
-    files("", true);
 }
 
 EGT(damage_is_named_and_passed_over_if_asked)
@@ -290,24 +273,23 @@ EGT(damage_is_named_and_passed_over_if_asked)
         r.epoch = step;
         EGT_OK(eg_saver_save(r.saver, step));
     }
-    char *data = slurp(eg_saver_path(r.saver), &bytes);
+    char *data = egt_read(eg_saver_path(r.saver), &bytes);
     data[bytes - 1] ^= 1; /* narrow elements come last */
-    spill(eg_saver_path(r.saver), data, bytes);
+    egt_write(eg_saver_path(r.saver), data, bytes);
     EGT_REFUSED(eg_saver_restore(r.saver, NULL), EG_EFORMAT, "\"noise\"");
     data[20] ^= 1;
-    spill(eg_saver_path(r.saver), data, bytes);
+    egt_write(eg_saver_path(r.saver), data, bytes);
     free(data);
     EGT_REFUSED(eg_saver_restore(r.saver, NULL), EG_EFORMAT, "header");
-    spill(in_folder("checkpoint-0000000002.safetensors"), "", 0);
+    egt_write(egt_path("checkpoint-0000000002.safetensors"), "", 0);
     int64_t step = 0;
     EGT_OK(eg_saver_restore(r.saver, &step, .fall_back = true));
     EGT_EQ(step, 1);
     EGT_EQ(r.epoch, 1);
-    EGT_STR(eg_saver_path(r.saver), in_folder("checkpoint-0000000001.safetensors"));
-    spill(in_folder("checkpoint-0000000001.safetensors"), "", 0);
+    EGT_STR(eg_saver_path(r.saver), egt_path("checkpoint-0000000001.safetensors"));
+    egt_write(egt_path("checkpoint-0000000001.safetensors"), "", 0);
     EGT_REFUSED(eg_saver_restore(r.saver, &step, .fall_back = true), EG_EFORMAT, "0001");
     stop(&r);
-    files("", true);
 }
 
 /* The checksum by its definition. */
@@ -327,7 +309,7 @@ static uint32_t crc(const char *s, size_t n)
 static const char *edited(const char *path, const char *from, const char *to)
 {
     size_t bytes, header = 8;
-    char *data = slurp(path, &bytes), *at = NULL;
+    char *data = egt_read(path, &bytes), *at = NULL;
     for (int i = 0; i < 3; i++) {
         header += (size_t)(unsigned char)data[i] << 8 * i;
     }
@@ -340,9 +322,9 @@ static const char *edited(const char *path, const char *from, const char *to)
     for (int i = 0; i < 4; i++) {
         data[header + (size_t)i] = (char)(sum >> 8 * i);
     }
-    spill(in_folder("edited"), data, bytes);
+    egt_write(egt_path("edited"), data, bytes);
     free(data);
-    return in_folder("edited");
+    return egt_path("edited");
 }
 
 EGT(other_formats_and_algorithms)
@@ -364,11 +346,10 @@ EGT(other_formats_and_algorithms)
                                  .allow_others = true));
     EGT_REFUSED(eg_saver_restore_from(r.saver, edited(kept, "step\":\"1", "step\":\"x"), NULL), EG_EFORMAT,
                 "step");
-    EGT_REFUSED(eg_saver_restore_from(r.saver, in_folder("absent"), NULL), EG_EIO, "absent");
-    EGT_OK(eg_module_save(r.net, in_folder("plain")));
-    EGT_REFUSED(eg_saver_restore_from(r.saver, in_folder("plain"), NULL), EG_EFORMAT, "checksum");
+    EGT_REFUSED(eg_saver_restore_from(r.saver, egt_path("absent"), NULL), EG_EIO, "absent");
+    EGT_OK(eg_module_save(r.net, egt_path("plain")));
+    EGT_REFUSED(eg_saver_restore_from(r.saver, egt_path("plain"), NULL), EG_EFORMAT, "checksum");
     stop(&r);
-    files("", true);
 }
 
 /* ---- datasets -------------------------------------------------------------------------------- */
@@ -390,7 +371,7 @@ EGT(datasets_go_on_in_the_middle_of_a_pass)
     int n = 0, at = 0;
     int64_t step;
     eg_dataset *d = numbers(14, 3), *again = numbers(14, 3), *other = numbers(6, 3);
-    eg_saver *s = eg_saver_new(folder());
+    eg_saver *s = eg_saver_new(egt_folder());
     EGT_OK(eg_saver_dataset(s, "train", d));
     for (int epoch = 0; epoch < 4; epoch++) {
         EG_FOR_EACH(sample, d) {
@@ -401,7 +382,7 @@ EGT(datasets_go_on_in_the_middle_of_a_pass)
         }
     }
     eg_saver_free(s);
-    s = eg_saver_new(folder());
+    s = eg_saver_new(egt_folder());
     EGT_OK(eg_saver_dataset(s, "train", again));
     EGT_OK(eg_saver_restore(s, &step));
     at = (int)step;
@@ -413,18 +394,17 @@ EGT(datasets_go_on_in_the_middle_of_a_pass)
     }
     EGT_EQ(at, n);
     eg_saver_free(s);
-    s = eg_saver_new(folder());
+    s = eg_saver_new(egt_folder());
     EGT_OK(eg_saver_dataset(s, "train", other)); /* has only three batches */
     EGT_REFUSED(eg_saver_restore(s, NULL), EG_EINVAL, "sample 5");
     eg_saver_free(s);
-    s = eg_saver_new(folder());
+    s = eg_saver_new(egt_folder());
     EGT_OK(eg_saver_dataset(s, "test", other));
     EGT_REFUSED(eg_saver_restore(s, NULL), EG_EFORMAT, "test");
     eg_saver_free(s);
     eg_dataset_free(d);
     eg_dataset_free(again);
     eg_dataset_free(other);
-    files("", true);
 }
 
 /* ---- what does not fit ----------------------------------------------------------------------- */
@@ -438,7 +418,7 @@ EGT(all_is_checked_before_anything_changes)
     snprintf(path, sizeof path, "%s", eg_saver_path(r.saver));
     double v = 0;
     int64_t n = 77;
-    eg_saver *s = eg_saver_new(folder());
+    eg_saver *s = eg_saver_new(egt_folder());
     EGT_OK(eg_saver_number(s, "epoch", &n));
     EGT_REFUSED(eg_saver_restore(s, NULL), EG_EFORMAT, "\"loss\", \"net/0.weight\"");
     EGT_EQ(n, 77);
@@ -450,12 +430,12 @@ EGT(all_is_checked_before_anything_changes)
     EGT_REFUSED(eg_saver_restore(s, NULL, .allow_others = true), EG_EFORMAT, "missing: \"more\"");
     eg_saver_free(s);
 
-    s = eg_saver_new(folder());
+    s = eg_saver_new(egt_folder());
     EGT_OK(eg_saver_real(s, "epoch", &v)); /* was a number */
     EGT_REFUSED(eg_saver_restore(s, NULL, .allow_others = true), EG_EDTYPE, "\"epoch\"");
     eg_saver_free(s);
 
-    s = eg_saver_new(folder());
+    s = eg_saver_new(egt_folder());
     eg_module *wide = eg_sequential_new(eg_linear_new(2, 4), eg_batch_norm_new(4));
     EGT_OK(eg_saver_module(s, "net", wide));
     EGT_REFUSED(eg_saver_restore(s, NULL, .allow_others = true), EG_ESHAPE, "\"net/0.weight\"");
@@ -476,7 +456,6 @@ EGT(all_is_checked_before_anything_changes)
     EGT_REFUSED(eg_saver_restore_from(r.saver, path, NULL), EG_EFORMAT, "part c");
     EGT_EQ(fingerprint(&r), before);
     stop(&r);
-    files("", true);
 }
 
 EGT(a_tape_that_follows_a_parameter)
@@ -493,7 +472,6 @@ EGT(a_tape_that_follows_a_parameter)
     }
     EGT_OK(eg_saver_restore(r.saver, NULL));
     stop(&r);
-    files("", true);
 }
 
 static eg_tensors *no_state(void *user)
@@ -508,10 +486,10 @@ EGT(refusals)
     char longest[102];
     memset(longest, 'x', 101);
     longest[101] = 0;
-    eg_saver *s = eg_saver_new(folder());
+    eg_saver *s = eg_saver_new(egt_folder());
     EGT_REFUSED(eg_saver_new(NULL), EG_EINVAL, "folder");
     EGT_REFUSED(eg_saver_new(""), EG_EINVAL, "empty");
-    EGT_REFUSED(eg_saver_new(folder(), .keep = -1), EG_EINVAL, "-1");
+    EGT_REFUSED(eg_saver_new(egt_folder(), .keep = -1), EG_EINVAL, "-1");
     EGT_REFUSED(eg_saver_number(s, longest, &n), EG_EINVAL, "xxx");
     EGT_OK(eg_saver_number(s, longest + 1, &n));
     const char *bad[] = {"", "a/b", "random", "checksums", "score", "__metadata__", "\xff", longest + 1};
@@ -535,7 +513,7 @@ EGT(refusals)
     EGT_REFUSED(eg_saver_save(s, 1), EG_EUSER, "silent");
     eg_saver_free(s);
     eg_saver_free(NULL);
-    EGT_EQ(files("", true), 0);
+    EGT_EQ(egt_files(""), 0);
 }
 
 /* ---- without memory -------------------------------------------------------------------------- */
@@ -553,7 +531,7 @@ EGT(without_memory)
         bool done = false;
         for (int64_t n = 1; !done && n < 2000; n++) {
             eg_debug_fail_alloc(n);
-            eg_saver *s = what == 2 ? eg_saver_new(folder()) : NULL;
+            eg_saver *s = what == 2 ? eg_saver_new(egt_folder()) : NULL;
             eg_status st = what == 0   ? eg_saver_save(r.saver, 2)
                            : what == 1 ? eg_saver_restore_from(r.saver, first, NULL)
                            : s         ? EG_OK
@@ -563,11 +541,10 @@ EGT(without_memory)
             done = st == EG_OK;
             EGT_CHECK(done || egt_said(EG_ENOMEM, ""));
             EGT_CHECK(fingerprint(&r) == before || (done && what == 1));
-            EGT_EQ(files("", false), 1 + (what > 0 || done));
+            EGT_EQ(egt_files(""), 1 + (what > 0 || done));
         }
         EGT_CHECK(done);
     }
     EGT_EQ(r.epoch, 3);
     stop(&r);
-    files("", true);
 }

@@ -2,21 +2,22 @@
 #define _XOPEN_SOURCE 700
 #include "tests/egt.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <egret/run.h>
-
-#include "tests/folder.h"
 
 EGT(a_full_disk)
 {
     eg_tensor *big = eg_keep(eg_zeros(EG_SHAPE(100000), EG_F32));
     int64_t n = 1, step = 0;
-    eg_saver *s = eg_saver_new(folder(), .keep = 1);
+    eg_saver *s = eg_saver_new(egt_folder(), .keep = 1);
     EGT_OK(eg_saver_number(s, "n", &n));
     EGT_OK(eg_saver_tensor(s, "big", big));
     EGT_OK(eg_saver_save(s, 1));
@@ -36,19 +37,20 @@ EGT(a_full_disk)
     EGT_EQ(step + n, 2);
     eg_saver_free(s);
     eg_release(big);
-    EGT_EQ(files("", true), 1);
+    EGT_EQ(egt_files(""), 1);
 }
 
 /* A process that saves step after step until it is killed; returns its number. */
 static pid_t spawn_saving(int64_t from, int64_t steps, int64_t keep)
 {
+    egt_folder(); /* the same on both sides */
     pid_t child = fork();
     EGT_CHECK(child >= 0);
     if (child) {
         return child;
     }
     int64_t step = from;
-    eg_saver *s = eg_saver_new(folder(), .keep = keep);
+    eg_saver *s = eg_saver_new(egt_folder(), .keep = keep);
     eg_tensor *t = eg_keep(eg_zeros(EG_SHAPE(3000), EG_I64));
     bool ok = s && !eg_saver_number(s, "n", &step) && !eg_saver_tensor(s, "t", t) &&
               !eg_saver_restore(s, &step);
@@ -70,7 +72,7 @@ static pid_t spawn_saving(int64_t from, int64_t steps, int64_t keep)
 static int64_t look(void)
 {
     int64_t step = 0, n = -1;
-    eg_saver *s = eg_saver_new(folder());
+    eg_saver *s = eg_saver_new(egt_folder());
     eg_tensor *t = eg_keep(eg_zeros(EG_SHAPE(3000), EG_I64));
     EGT_OK(eg_saver_number(s, "n", &n));
     EGT_OK(eg_saver_tensor(s, "t", t));
@@ -96,7 +98,7 @@ EGT(killed_while_saving)
     for (int round = 0; round < 25; round++) {
         pid_t child = spawn_saving(0, -1, 2);
         nap(1 + rand() % 12);
-        for (int i = 0; i < 20000 && files("checkpoint", false) == files(".tmp-", false); i++) {
+        for (int i = 0; i < 20000 && egt_files("checkpoint") == egt_files(".tmp-"); i++) {
             nap(1); /* a slow machine: there is none yet */
         }
         kill(child, SIGKILL);
@@ -106,23 +108,22 @@ EGT(killed_while_saving)
         step = now;
     }
     EGT_CHECK(step > 0);
-    DIR *list = opendir(folder()); /* what they left is swept up when it is old */
+    DIR *list = opendir(egt_folder()); /* what they left is swept up when it is old */
     for (struct dirent *e = readdir(list); e; e = readdir(list)) {
         if (strstr(e->d_name, ".tmp-")) {
             struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
-            EGT_CHECK(!utimensat(AT_FDCWD, in_folder(e->d_name), old, 0));
+            EGT_CHECK(!utimensat(AT_FDCWD, egt_path(e->d_name), old, 0));
         }
     }
     closedir(list);
     char mine[80];
     snprintf(mine, sizeof mine, "best.safetensors.tmp-%ld-1", (long)getpid());
-    spill(in_folder(mine), "", 0); /* of a process that lives */
-    spill(in_folder("best.safetensors.tmp-x"), "", 0);
+    egt_write(egt_path(mine), "", 0); /* of a process that lives */
+    egt_write(egt_path("best.safetensors.tmp-x"), "", 0);
     struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
-    EGT_CHECK(!utimensat(AT_FDCWD, in_folder(mine), old, 0));
+    EGT_CHECK(!utimensat(AT_FDCWD, egt_path(mine), old, 0));
     EGT_EQ(look(), step);
-    EGT_EQ(files(".tmp-", false), 2);
-    files("", true);
+    EGT_EQ(egt_files(".tmp-"), 2);
 }
 
 /* A limit on the file's size kills the process at the write that passes it. */
@@ -131,7 +132,7 @@ EGT(killed_at_every_place_of_the_file)
     pid_t child = spawn_saving(0, 1, 1);
     EGT_CHECK(waitpid(child, NULL, 0) == child);
     struct stat about;
-    EGT_CHECK(!stat(in_folder("checkpoint-0000000001.safetensors"), &about) && about.st_size > 24000);
+    EGT_CHECK(!stat(egt_path("checkpoint-0000000001.safetensors"), &about) && about.st_size > 24000);
     int died = 0;
     for (rlim_t most = 0; most <= (rlim_t)about.st_size; most += most < 600 ? 60 : 4000) {
         struct rlimit old, little, no_core = {0, 0};
@@ -145,7 +146,7 @@ EGT(killed_at_every_place_of_the_file)
             signal(SIGXFSZ, SIG_DFL);
             int64_t n = 2;
             eg_tensor *t = eg_keep(eg_ones(EG_SHAPE(3000), EG_I64));
-            eg_saver *s = eg_saver_new(folder(), .keep = 1);
+            eg_saver *s = eg_saver_new(egt_folder(), .keep = 1);
             eg_saver_number(s, "n", &n);
             eg_saver_tensor(s, "t", t);
             _exit(eg_saver_save(s, 2) != EG_OK);
@@ -156,7 +157,6 @@ EGT(killed_at_every_place_of_the_file)
         EGT_EQ(look(), 1);
     }
     EGT_CHECK(died > 10);
-    files("", true);
 }
 
 EGT(two_processes_and_one_folder)
@@ -167,6 +167,5 @@ EGT(two_processes_and_one_folder)
     EGT_CHECK(WIFEXITED(how_a) && !WEXITSTATUS(how_a));
     EGT_CHECK(WIFEXITED(how_b) && !WEXITSTATUS(how_b));
     EGT_CHECK(look() >= 60);
-    EGT_EQ(files(".tmp-", false), 0);
-    files("", true);
+    EGT_EQ(egt_files(".tmp-"), 0);
 }

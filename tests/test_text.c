@@ -1,8 +1,5 @@
 /* test_text.c - characters, words, vocabularies, rows of one length. */
-#define _POSIX_C_SOURCE 200809L
 #include "tests/egt.h"
-
-#include <unistd.h>
 
 static bool is(const eg_tensor *t, const char *want)
 {
@@ -19,10 +16,7 @@ static eg_tensor *bytes(const char *s, int64_t n)
 
 static void need_utf8proc(void)
 {
-    if (!eg_text_normalise(eg_text("a")) && eg_last_error()->code == EG_ENOKERNEL) {
-        eg_clear_error();
-        egt_skip("built without utf8proc");
-    }
+    egt_need(eg_text_normalise(eg_text("a")), "utf8proc");
 }
 
 EGT(forms)
@@ -195,17 +189,9 @@ EGT(many_words)
     eg_word_counts_free(c);
 }
 
-static void write_file(const char *path, const char *s, size_t n)
-{
-    FILE *f = fopen(path, "wb");
-    EGT_CHECK(f && fwrite(s, 1, n, f) == n);
-    fclose(f);
-}
-
 EGT(vocabularies_in_files)
 {
-    char path[] = "/tmp/egret-vocabulary-XXXXXX";
-    close(mkstemp(path));
+    const char *path = egt_path("words.txt");
     eg_word_counts *c = counted();
     eg_vocabulary *v = eg_vocabulary_new(c);
     EGT_OK(eg_vocabulary_save(v, path));
@@ -219,7 +205,7 @@ EGT(vocabularies_in_files)
     EGT_REFUSED(eg_vocabulary_save(v, path), EG_EINVAL, "word 6");
     eg_vocabulary_free(v);
     eg_word_counts_free(c);
-    write_file(path, "one\r\ntw\xc3\xb6\r\nthree", 16);
+    egt_write(path, "one\r\ntw\xc3\xb6\r\nthree", 16);
     v = eg_vocabulary_load(path);
     EGT_EQ(eg_vocabulary_size(v), 3);
     EGT_EQ(eg_vocabulary_id(v, "tw\xc3\xb6", 4), 1);
@@ -233,22 +219,17 @@ EGT(vocabularies_in_files)
                {"a\nb\0c\n", 6, "holds a 0"},
                {"a\n\xff\n", 4, "no UTF-8"}};
     for (int i = 0; i < 4; i++) {
-        write_file(path, bad[i].text, (size_t)bad[i].n);
+        egt_write(path, bad[i].text, (size_t)bad[i].n);
         EGT_REFUSED(eg_vocabulary_load(path), EG_EFORMAT, bad[i].word);
     }
-    unlink(path);
+    remove(path);
     EGT_REFUSED(eg_vocabulary_load(path), EG_EIO, path);
     eg_vocabulary_free(NULL);
 }
 
 EGT(a_real_vocabulary)
 {
-    char path[4096];
-    if (!egt_data()) {
-        egt_skip("no data sets here (EGRET_DATA)");
-    }
-    snprintf(path, sizeof path, "%s/bert/vocab.txt", egt_data());
-    eg_vocabulary *v = eg_vocabulary_load(path);
+    eg_vocabulary *v = eg_vocabulary_load(egt_real("bert/vocab.txt"));
     EGT_EQ(eg_vocabulary_size(v), 30522);
     EGT_EQ(eg_vocabulary_id(v, "[PAD]", 5), 0);
     EGT_EQ(eg_vocabulary_id(v, "[CLS]", 5), 101);
