@@ -28,7 +28,7 @@ VARIANTS = {
              {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
               "ASAN_OPTIONS": "allocator_may_return_null=1"}),
     "tsan": ("thread sanitizer", "gcc", ["-Db_sanitize=thread", *SANITIZERS, *LEAN],
-             ["data", "chain", "links", "origin", "readers", "embedding", "profile"], {"TSAN_OPTIONS": "halt_on_error=1"}),
+             ["data", "chain", "links", "origin", "files", "lines", "embedding", "profile"], {"TSAN_OPTIONS": "halt_on_error=1"}),
 }
 VALGRIND = ["tape", "embedding", "unload"]  # tests of the main build run under valgrind too
 
