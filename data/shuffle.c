@@ -3,19 +3,32 @@
 
 #include <stdlib.h>
 
+/* A failure has a place too, so that the order does not depend on whether skipped samples could be made. */
+typedef struct slot {
+    eg__sample sample;
+    eg_error *failure; /* NULL: the sample */
+} slot;
+
 typedef struct shuffle {
     eg_dataset d;
     uint64_t seed, state;
     int64_t size, held;
     int64_t read; /* steps taken upstream */
     bool dry;     /* it has ended */
-    eg__sample *buffer;
+    slot *buffer;
 } shuffle;
+
+static void slot_empty(slot *p)
+{
+    eg__sample_release(&p->sample);
+    free(p->failure);
+    p->failure = NULL;
+}
 
 static void shuffle_empty(shuffle *s)
 {
     while (s->held) {
-        eg__sample_release(&s->buffer[--s->held]);
+        slot_empty(&s->buffer[--s->held]);
     }
 }
 
@@ -37,24 +50,49 @@ static int64_t pick(shuffle *s)
     return (int64_t)(eg__draw(&s->state) % (uint64_t)s->held);
 }
 
+/* The next step upstream, a failure without its words on record. Fails with EG_ENOMEM only. */
+static eg_status read_step(shuffle *s, slot *p)
+{
+    eg_error was = *eg_last_error();
+    eg_status st = eg__next(s->d.from, &p->sample);
+    s->read++;
+    p->failure = NULL;
+    if (!st || st == EG_ENOMEM) {
+        return st;
+    }
+    if (!(p->failure = eg__malloc(sizeof *p->failure))) {
+        return eg__no_memory(s->d.is->name, (int64_t)sizeof *p->failure);
+    }
+    *p->failure = *eg_last_error();
+    eg__thread_get()->error = was;
+    return EG_OK;
+}
+
 static eg_status shuffle_next(eg_dataset *d, eg__sample *out)
 {
     shuffle *s = (shuffle *)d;
     while (!s->dry && s->held < s->size) {
-        eg_status st = eg__next(d->from, &s->buffer[s->held]);
-        s->read++;
+        slot *p = &s->buffer[s->held];
+        eg_status st = read_step(s, p);
         if (st) {
             return st;
         }
-        s->dry = s->buffer[s->held].n == 0;
+        s->dry = p->sample.n == 0 && !p->failure;
         s->held += !s->dry;
     }
-    if (s->held) {
-        int64_t k = pick(s);
-        *out = s->buffer[k];
-        s->buffer[k] = s->buffer[--s->held];
+    if (s->held == 0) {
+        return EG_OK;
     }
-    return EG_OK;
+    int64_t k = pick(s);
+    slot drawn = s->buffer[k];
+    eg_status st = EG_OK;
+    s->buffer[k] = s->buffer[--s->held];
+    *out = drawn.sample;
+    if (drawn.failure) {
+        st = eg__fail(drawn.failure->code, drawn.failure->op, "%s", drawn.failure->message);
+        free(drawn.failure);
+    }
+    return st;
 }
 
 /* ---- skipping: only samples that stay in the buffer are made ------------------------------------------- */
@@ -72,14 +110,14 @@ static int64_t draw_steps(shuffle *s, plan *p, int64_t n, int64_t count, int64_t
     }
     for (*read = s->read; done < n; done++) {
         for (; *read < count && s->held < s->size; s->held++) {
-            s->buffer[s->held].n = 0;
+            s->buffer[s->held] = (slot){.failure = NULL};
             p[s->held].step = (*read)++;
         }
         if (s->held == 0) {
             break;
         }
         int64_t k = pick(s);
-        eg__sample_release(&s->buffer[k]);
+        slot_empty(&s->buffer[k]);
         s->buffer[k] = s->buffer[--s->held];
         p[k].step = p[s->held].step;
     }
@@ -100,7 +138,7 @@ static eg_status advance(shuffle *s, int64_t to)
     return st;
 }
 
-/* Makes the samples that are still planned; places left empty by a failure are closed. */
+/* Makes the samples that are still planned; places left empty are closed. */
 static eg_status fill_places(shuffle *s, plan *p, int64_t read)
 {
     eg_status st = EG_OK;
@@ -113,12 +151,11 @@ static eg_status fill_places(shuffle *s, plan *p, int64_t read)
     qsort(p, (size_t)n, sizeof *p, by_step);
     for (int64_t i = 0; i < n && !st; i++) {
         st = advance(s, p[i].step);
-        st = st ? st : eg__next(s->d.from, &s->buffer[p[i].place]);
-        s->read++;
+        st = st ? st : read_step(s, &s->buffer[p[i].place]);
     }
     st = st ? st : advance(s, read);
     for (int64_t i = 0; i < s->held; i++) {
-        if (s->buffer[i].n) {
+        if (s->buffer[i].sample.n || s->buffer[i].failure) {
             s->buffer[held++] = s->buffer[i];
         }
     }

@@ -120,6 +120,19 @@ static eg_dataset *tolerant_late(int w)
         noise(eg_dataset_batch(eg_dataset_from(numbered, 29, bad_records, NULL), 2), w), 1, 2));
 }
 
+/* What is passed over of a shuffled chain is not made, so nobody sees its failures. */
+static eg_dataset *tolerant_shards(int w)
+{
+    return eg_dataset_tolerate(eg_dataset_shard(
+        noise(eg_dataset_shuffle(eg_dataset_from(numbered, 31, bad_records, NULL), 4, .seed = 5), w), 2, 3));
+}
+
+static eg_dataset *tolerant_cache(int w)
+{
+    eg_dataset *d = eg_dataset_shuffle(eg_dataset_from(numbered, 31, bad_records, NULL), 9, .seed = 5);
+    return eg_dataset_tolerate(noise(eg_dataset_cache(noise(d, w)), w));
+}
+
 static const struct {
     const char *name;
     eg_dataset *(*make)(int workers);
@@ -146,6 +159,8 @@ static const struct {
     {"map tolerate batch", tolerant, -1, 5},
     {"map map tolerate shuffle prefetch", tolerant_map, -1, 13},
     {"batch map shard tolerate", tolerant_late, -1, 6},
+    {"shuffle map shard tolerate", tolerant_shards, -1, 9},
+    {"shuffle map cache map tolerate", tolerant_cache, -1, 27},
 };
 enum { CHAINS = sizeof chains / sizeof *chains };
 

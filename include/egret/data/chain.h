@@ -59,7 +59,7 @@ typedef struct eg_shuffle_options {
     uint64_t seed; /* the epoch's number is mixed in, so that each has its own order */
 } eg_shuffle_options;
 /* Draws each sample at random from a buffer of `buffer` samples; at least the dataset's size: a uniform
- * permutation. */
+ * permutation. Failures are drawn like samples. */
 EG_API eg_dataset *eg_dataset_shuffle_with(eg_dataset *d, int64_t buffer,
                                            const eg_shuffle_options *options);
 #define eg_dataset_shuffle(...) EG_DATASET_SHUFFLE_(__VA_ARGS__, .size = sizeof(eg_shuffle_options))
