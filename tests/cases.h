@@ -50,6 +50,16 @@ typedef struct egt_op_cases {
 
 void egt_add_cases(egt_op_cases *c);
 
+/* The shape of an input. */
+#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
+/* A case's function in one expression of its inputs. */
+#define CASE_FUNCTION(name, call)                                                                  \
+    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
+    {                                                                                              \
+        (void)n, (void)user;                                                                       \
+        return call;                                                                               \
+    }
+
 /* EGT_CASES(pool, {...}, {...}) in tests/cases/pool.c */
 #define EGT_CASES(family, ...)                                                                     \
     __attribute__((constructor)) static void egt_add_##family(void)                                \

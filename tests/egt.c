@@ -4,7 +4,9 @@
 
 #include <dirent.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,6 +97,36 @@ double egt_distance(const eg_tensor *a, const eg_tensor *b)
     return worst;
 }
 
+int egt_fail_allocations(bool (*job)(void *user), void *user)
+{
+    bool done = false;
+    int n = 0;
+    while (!done && n < 4000) {
+        eg_memory before = eg_memory_stats();
+        eg_scope s = eg_scope_push();
+        eg_clear_error();
+        eg_debug_fail_alloc(++n);
+        done = job(user);
+        eg_debug_fail_alloc(0);
+        eg_scope_pop(s, NULL);
+        if (!done && egt_said(EG_ENOKERNEL, "")) {
+            return n - 1;
+        }
+        if (!done && !egt_said(EG_ENOMEM, "")) {
+            egt_fail(__FILE__, __LINE__, "allocation %d failed without EG_ENOMEM", n);
+        }
+        eg_memory after = eg_memory_stats();
+        if (after.live_tensors != before.live_tensors || after.live_bytes != before.live_bytes) {
+            egt_fail(__FILE__, __LINE__, "allocation %d failed and left %lld tensors, %lld bytes", n,
+                     (long long)(after.live_tensors - before.live_tensors),
+                     (long long)(after.live_bytes - before.live_bytes));
+        }
+    }
+    EGT_CHECK(done);
+    eg_clear_error();
+    return n - 1;
+}
+
 /* ---- files ---------------------------------------------------------------------------------- */
 
 const char *egt_data(void)
@@ -163,6 +195,15 @@ void egt_remove_folder(void)
         nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
         folder[0] = 0;
     }
+}
+
+void egt_limit_files(int64_t most)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = most < 0 ? limit.rlim_max : (rlim_t)most;
+    signal(SIGXFSZ, most < 0 ? SIG_DFL : SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
 }
 
 void egt_write(const char *path, const void *bytes, size_t n)

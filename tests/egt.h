@@ -37,6 +37,10 @@ double egt_distance(const eg_tensor *a, const eg_tensor *b);
 /* Skips the running test if `made` is NULL because this build has no such library. */
 void egt_need(const void *made, const char *library);
 
+/* Fails the first, second, ... allocation of a job until none is left to fail: each time it must give false, say
+ * EG_ENOMEM and leave nothing alive. How many failed. Ends early where this build cannot do the job. */
+int egt_fail_allocations(bool (*job)(void *user), void *user);
+
 /* Folder of the real data sets, or NULL: EGRET_DATA, else ../shared/data. */
 const char *egt_data(void);
 /* Path of a file of them, valid until the next call; skips the running test if they are not here. */
@@ -49,6 +53,8 @@ const char *egt_path(const char *name);
 int egt_files(const char *word);
 /* Removes it now; asked for again, there is a new one. */
 void egt_remove_folder(void);
+/* Writes that make a file larger fail from now on; -1: no longer. */
+void egt_limit_files(int64_t most);
 void egt_write(const char *path, const void *bytes, size_t n);
 /* The bytes of a file, a 0 behind them, for free(). */
 char *egt_read(const char *path, size_t *n);

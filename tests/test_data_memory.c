@@ -8,24 +8,14 @@
 /* True: done; false: failed, the record says why. */
 typedef bool job(void);
 
+static bool call(void *user)
+{
+    return (*(job **)user)();
+}
+
 static void sweep(job *f)
 {
-    bool done = false;
-    int n = 0;
-    while (!done && n < 2000) {
-        eg_debug_fail_alloc(++n);
-        EG_SCOPE {
-            done = f();
-        }
-        eg_debug_fail_alloc(0);
-        if (!done && egt_said(EG_ENOKERNEL, "")) {
-            return; /* not in this build */
-        }
-        if (!done && !egt_said(EG_ENOMEM, "")) {
-            egt_fail(__FILE__, __LINE__, "allocation %d failed without EG_ENOMEM", n);
-        }
-    }
-    EGT_CHECK(done && n > 1);
+    egt_fail_allocations(call, &f);
 }
 
 /* Whether there is a sample and nothing fails. */

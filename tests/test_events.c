@@ -3,8 +3,6 @@
 #include "tests/egt.h"
 
 #include <dirent.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -334,17 +332,12 @@ EGT(half_a_record_is_taken_back)
 {
     eg_events *e = begin();
     size_t at;
-    struct rlimit old, little_room;
     char long_text[3000];
     memset(long_text, 'x', sizeof long_text - 1);
     long_text[sizeof long_text - 1] = 0;
-    getrlimit(RLIMIT_FSIZE, &old);
-    little_room = (struct rlimit){1000, old.rlim_max};
-    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &little_room);
+    egt_limit_files(1000);
     eg_status st = eg_events_text(e, "t", 1, long_text);
-    setrlimit(RLIMIT_FSIZE, &old);
-    signal(SIGXFSZ, handler);
+    egt_limit_files(-1);
     EGT_CHECK(st == EG_EIO && egt_said(EG_EIO, "write"));
     EGT_OK(eg_events_scalar(e, "s", 2, 3));
     finish(e, &at);

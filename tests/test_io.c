@@ -3,8 +3,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tests/egt.h"
 
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -266,29 +264,24 @@ EGT(safetensors_what_cannot_be_written)
     EGT_EQ(egt_files(""), 0); /* nothing was left behind */
 }
 
+static bool loads(void *user)
+{
+    (void)user;
+    eg_tensors *m = eg_safetensors_load(egt_path("d.safetensors"));
+    eg_tensors_free(m);
+    return m;
+}
+
+static bool saves(void *user)
+{
+    return !eg_safetensors_save(user, egt_path("d.safetensors"));
+}
+
 EGT(safetensors_without_memory)
 {
-    const char *path = egt_path("d.safetensors");
     eg_tensors *m = sample();
-    EGT_OK(eg_safetensors_save(m, path));
-    eg_tensors *back = NULL;
-    int n = 0;
-    while (!back && ++n < 1000) {
-        eg_debug_fail_alloc(n);
-        back = eg_safetensors_load(path);
-        eg_debug_fail_alloc(0);
-        EGT_CHECK(back || egt_said(EG_ENOMEM, ""));
-    }
-    EGT_CHECK(n > 3 && back);
-    eg_tensors_free(back);
-    eg_status st = EG_ENOMEM;
-    for (n = 0; st && ++n < 1000;) {
-        eg_debug_fail_alloc(n);
-        st = eg_safetensors_save(m, path);
-        eg_debug_fail_alloc(0);
-        EGT_CHECK(!st || egt_said(EG_ENOMEM, ""));
-    }
-    EGT_CHECK(n > 1 && !st);
+    EGT_CHECK(egt_fail_allocations(saves, m) > 0);
+    EGT_CHECK(egt_fail_allocations(loads, NULL) > 2);
     eg_tensors_free(m);
 }
 
@@ -331,14 +324,9 @@ EGT(a_failed_write_leaves_the_old_file)
     eg_tensors *m = sample();
     EGT_OK(eg_safetensors_save(m, path));
     eg_tensors_set(m, "big", eg_zeros(EG_SHAPE(100000), EG_F32));
-    struct rlimit old, little = {4096, RLIM_INFINITY};
-    getrlimit(RLIMIT_FSIZE, &old);
-    little.rlim_max = old.rlim_max;
-    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &little);
+    egt_limit_files(4096);
     eg_status st = eg_safetensors_save(m, path);
-    setrlimit(RLIMIT_FSIZE, &old);
-    signal(SIGXFSZ, handler);
+    egt_limit_files(-1);
     EGT_CHECK(st == EG_EIO && egt_said(EG_EIO, "write"));
     eg_tensors *back = eg_safetensors_load(path);
     EGT_CHECK(back && !eg_tensors_has(back, "big"));

@@ -22,15 +22,10 @@ EGT(a_full_disk)
     EGT_OK(eg_saver_tensor(s, "big", big));
     EGT_OK(eg_saver_save(s, 1));
     n = 2;
-    for (rlim_t most = 0; most < 400000; most += 57000) {
-        struct rlimit old, little;
-        getrlimit(RLIMIT_FSIZE, &old);
-        little = (struct rlimit){most, old.rlim_max};
-        void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-        setrlimit(RLIMIT_FSIZE, &little);
+    for (int64_t most = 0; most < 400000; most += 57000) {
+        egt_limit_files(most);
         eg_status st = eg_saver_save(s, 2);
-        setrlimit(RLIMIT_FSIZE, &old);
-        signal(SIGXFSZ, handler);
+        egt_limit_files(-1);
         EGT_CHECK(st == EG_EIO && egt_said(EG_EIO, "write"));
     }
     EGT_OK(eg_saver_restore(s, &step));
@@ -134,15 +129,12 @@ EGT(killed_at_every_place_of_the_file)
     struct stat about;
     EGT_CHECK(!stat(egt_path("checkpoint-0000000001.safetensors"), &about) && about.st_size > 24000);
     int died = 0;
-    for (rlim_t most = 0; most <= (rlim_t)about.st_size; most += most < 600 ? 60 : 4000) {
-        struct rlimit old, little, no_core = {0, 0};
-        getrlimit(RLIMIT_FSIZE, &old);
+    for (int64_t most = 0; most <= about.st_size; most += most < 600 ? 60 : 4000) {
         child = fork();
         EGT_CHECK(child >= 0);
         if (!child) {
-            little = (struct rlimit){most, old.rlim_max};
-            setrlimit(RLIMIT_CORE, &no_core);
-            setrlimit(RLIMIT_FSIZE, &little);
+            setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+            egt_limit_files(most);
             signal(SIGXFSZ, SIG_DFL);
             int64_t n = 2;
             eg_tensor *t = eg_keep(eg_ones(EG_SHAPE(3000), EG_I64));

@@ -1,13 +1,6 @@
 /* conv.c - convolutions, their transposes and their gradients as ops. */
 #include "tests/cases.h"
 
-#define DIMS(...)                                                                                  \
-    {                                                                                              \
-        EG_COUNT_(int64_t, __VA_ARGS__),                                                           \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 
 /* With a third input as bias. */
 #define FORWARD(name)                                                                              \

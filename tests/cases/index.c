@@ -3,58 +3,44 @@
 
 #include "tests/cases.h"
 
-#define CASE(name, body)                                                                           \
-    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
-    {                                                                                              \
-        (void)n;                                                                                   \
-        (void)user;                                                                                \
-        return body;                                                                               \
-    }
-CASE(select0, eg_index_select(x[0], 0, x[1]))
-CASE(select1, eg_index_select(x[0], 1, x[1]))
-CASE(select_last, eg_index_select(x[0], -1, x[1]))
-CASE(take, eg_take(x[0], x[1]))
-CASE(embedding, eg_embedding(x[0], x[1]))
-CASE(padded, eg_embedding(x[0], x[1], .padded = true, .padding = 1))
-CASE(gather0, eg_gather(x[0], 0, x[1]))
-CASE(gather1, eg_gather(x[0], 1, x[1]))
-CASE(gather_last, eg_gather(x[0], -1, x[1]))
-CASE(along, eg_take_along(x[0], 1, x[1]))
-CASE(gather_nd, eg_gather_nd(x[0], x[1]))
-CASE(index_add0, eg_index_add(x[0], 0, x[1], x[2]))
-CASE(index_add1, eg_index_add(x[0], 1, x[1], x[2]))
-CASE(index_copy0, eg_index_copy(x[0], 0, x[1], x[2]))
-CASE(index_copy1, eg_index_copy(x[0], 1, x[1], x[2]))
-CASE(index_fill, eg_index_fill(x[0], 1, x[1], 0.5))
-CASE(scatter0, eg_scatter(x[0], 0, x[1], x[2]))
-CASE(scatter1, eg_scatter(x[0], 1, x[1], x[2]))
-CASE(scatter_add0, eg_scatter_add(x[0], 0, x[1], x[2]))
-CASE(scatter_add1, eg_scatter_add(x[0], 1, x[1], x[2]))
-CASE(scatter_mul, eg_scatter_reduce(x[0], 1, x[1], x[2], EG_SCATTER_MUL))
-CASE(scatter_mean, eg_scatter_reduce(x[0], 1, x[1], x[2], EG_SCATTER_MEAN))
-CASE(scatter_max, eg_scatter_reduce(x[0], 1, x[1], x[2], EG_SCATTER_MAX))
-CASE(scatter_min, eg_scatter_reduce(x[0], 0, x[1], x[2], EG_SCATTER_MIN))
-CASE(scatter_nd_add, eg_scatter_nd_add(x[0], x[1], x[2]))
-CASE(scatter_nd_copy, eg_scatter_nd_copy(x[0], x[1], x[2]))
-CASE(scatter_nd, eg_scatter_nd(x[0], x[1], EG_SHAPE(3, 4, 2)))
-CASE(segments, eg_unsorted_segment_sum(x[0], x[1], 4))
-CASE(masked_fill, eg_masked_fill(x[0], x[1], -2.5))
-CASE(masked_select, eg_masked_select(x[0], x[1]))
-CASE(masked_scatter, eg_masked_scatter(x[0], x[1], x[2]))
-CASE(nonzero, eg_nonzero(x[0]))
-CASE(one_hot, eg_one_hot(x[0], 5))
-CASE(one_hot_ints, eg_one_hot(x[0], 5, .on = 3, .off = 1, .dtype = EG_I64))
-CASE(sequence_mask, eg_sequence_mask(x[0], 5))
-CASE(ravel, eg_ravel_index(x[0], EG_SHAPE(3, 3, 4)))
-CASE(unravel, eg_unravel_index(x[0], EG_SHAPE(2, 3, 4)))
+CASE_FUNCTION(select0, eg_index_select(x[0], 0, x[1]))
+CASE_FUNCTION(select1, eg_index_select(x[0], 1, x[1]))
+CASE_FUNCTION(select_last, eg_index_select(x[0], -1, x[1]))
+CASE_FUNCTION(take, eg_take(x[0], x[1]))
+CASE_FUNCTION(embedding, eg_embedding(x[0], x[1]))
+CASE_FUNCTION(padded, eg_embedding(x[0], x[1], .padded = true, .padding = 1))
+CASE_FUNCTION(gather0, eg_gather(x[0], 0, x[1]))
+CASE_FUNCTION(gather1, eg_gather(x[0], 1, x[1]))
+CASE_FUNCTION(gather_last, eg_gather(x[0], -1, x[1]))
+CASE_FUNCTION(along, eg_take_along(x[0], 1, x[1]))
+CASE_FUNCTION(gather_nd, eg_gather_nd(x[0], x[1]))
+CASE_FUNCTION(index_add0, eg_index_add(x[0], 0, x[1], x[2]))
+CASE_FUNCTION(index_add1, eg_index_add(x[0], 1, x[1], x[2]))
+CASE_FUNCTION(index_copy0, eg_index_copy(x[0], 0, x[1], x[2]))
+CASE_FUNCTION(index_copy1, eg_index_copy(x[0], 1, x[1], x[2]))
+CASE_FUNCTION(index_fill, eg_index_fill(x[0], 1, x[1], 0.5))
+CASE_FUNCTION(scatter0, eg_scatter(x[0], 0, x[1], x[2]))
+CASE_FUNCTION(scatter1, eg_scatter(x[0], 1, x[1], x[2]))
+CASE_FUNCTION(scatter_add0, eg_scatter_add(x[0], 0, x[1], x[2]))
+CASE_FUNCTION(scatter_add1, eg_scatter_add(x[0], 1, x[1], x[2]))
+CASE_FUNCTION(scatter_mul, eg_scatter_reduce(x[0], 1, x[1], x[2], EG_SCATTER_MUL))
+CASE_FUNCTION(scatter_mean, eg_scatter_reduce(x[0], 1, x[1], x[2], EG_SCATTER_MEAN))
+CASE_FUNCTION(scatter_max, eg_scatter_reduce(x[0], 1, x[1], x[2], EG_SCATTER_MAX))
+CASE_FUNCTION(scatter_min, eg_scatter_reduce(x[0], 0, x[1], x[2], EG_SCATTER_MIN))
+CASE_FUNCTION(scatter_nd_add, eg_scatter_nd_add(x[0], x[1], x[2]))
+CASE_FUNCTION(scatter_nd_copy, eg_scatter_nd_copy(x[0], x[1], x[2]))
+CASE_FUNCTION(scatter_nd, eg_scatter_nd(x[0], x[1], EG_SHAPE(3, 4, 2)))
+CASE_FUNCTION(segments, eg_unsorted_segment_sum(x[0], x[1], 4))
+CASE_FUNCTION(masked_fill, eg_masked_fill(x[0], x[1], -2.5))
+CASE_FUNCTION(masked_select, eg_masked_select(x[0], x[1]))
+CASE_FUNCTION(masked_scatter, eg_masked_scatter(x[0], x[1], x[2]))
+CASE_FUNCTION(nonzero, eg_nonzero(x[0]))
+CASE_FUNCTION(one_hot, eg_one_hot(x[0], 5))
+CASE_FUNCTION(one_hot_ints, eg_one_hot(x[0], 5, .on = 3, .off = 1, .dtype = EG_I64))
+CASE_FUNCTION(sequence_mask, eg_sequence_mask(x[0], 5))
+CASE_FUNCTION(ravel, eg_ravel_index(x[0], EG_SHAPE(3, 3, 4)))
+CASE_FUNCTION(unravel, eg_unravel_index(x[0], EG_SHAPE(2, 3, 4)))
 
-#define DIMS(...)                                                                                  \
-    {                                                                                              \
-        EG_COUNT_(int64_t, __VA_ARGS__),                                                           \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 #define X(...)                                                                                     \
     {                                                                                              \
         DIMS(__VA_ARGS__), -3, 3, 0                                                                \

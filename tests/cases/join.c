@@ -1,42 +1,35 @@
 /* join.c - joining, cutting, padding, repeating, turning. */
 #include "tests/cases.h"
 
-#define CASE(name, body)                                                                           \
-    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
-    {                                                                                              \
-        (void)n;                                                                                   \
-        (void)user;                                                                                \
-        return body;                                                                               \
-    }
-CASE(concat0, eg_concat(x, n, 0))
-CASE(concat1, eg_concat(x, n, 1))
-CASE(concat_last, eg_concat(x, n, -1))
-CASE(stack0, eg_stack(x, n, 0))
-CASE(stack1, eg_stack(x, n, 1))
-CASE(stack_last, eg_stack(x, n, -1))
-CASE(constant, eg_pad(x[0], .before = {0, 1, 2}, .after = {1, 0, 3}, .value = 1.5))
-CASE(zeros_2d, eg_pad(x[0], .before = {0, 0, 1, 2}, .after = {0, 0, 2, 1}))
-CASE(cut, eg_pad(x[0], .before = {-1, 2, 0}, .after = {0, -1, -2}, .value = -1))
-CASE(reflect, eg_pad(x[0], .before = {0, 0, 1, 3}, .after = {0, 0, 2, 1}, .mode = EG_PAD_REFLECT))
-CASE(replicate,
-     eg_pad(x[0], .before = {0, 0, 1, 7}, .after = {2, 0, 2, -1}, .mode = EG_PAD_REPLICATE))
-CASE(circular, eg_pad(x[0], .before = {0, 1, 0, 9}, .after = {0, 0, 2, 1}, .mode = EG_PAD_CIRCULAR))
-CASE(roll, eg_roll(eg_roll(x[0], 5, 1), -1, 0))
-CASE(tile, eg_tile(x[0], EG_SHAPE(2, 1, 3, 2)))
-CASE(tile_five, eg_tile(x[0], EG_SHAPE(2, 2, 3, 2, 2)))
-CASE(interleave, eg_repeat_interleave(x[0], 3, 1))
-CASE(flip, eg_flip(x[0], EG_AXES(0, -1)))
-CASE(flip_all, eg_flip(x[0], (eg_axes){0}))
-CASE(movedim, eg_movedim(x[0], EG_AXES(0, -1), EG_AXES(2, 0)))
-CASE(tril, eg_tril(x[0], -1))
-CASE(triu, eg_triu(x[0], 1))
-CASE(diag_embed, eg_diag_embed(x[0], -2))
-CASE(diag, eg_diag(x[0], 1))
-CASE(trace, eg_trace(x[0]))
-CASE(depth_to_space, eg_depth_to_space(x[0], 2))
-CASE(space_to_depth, eg_space_to_depth(x[0], 2))
-CASE(pixel_shuffle, eg_pixel_shuffle(x[0], 2))
-CASE(pixel_unshuffle, eg_pixel_unshuffle(x[0], 2))
+CASE_FUNCTION(concat0, eg_concat(x, n, 0))
+CASE_FUNCTION(concat1, eg_concat(x, n, 1))
+CASE_FUNCTION(concat_last, eg_concat(x, n, -1))
+CASE_FUNCTION(stack0, eg_stack(x, n, 0))
+CASE_FUNCTION(stack1, eg_stack(x, n, 1))
+CASE_FUNCTION(stack_last, eg_stack(x, n, -1))
+CASE_FUNCTION(constant, eg_pad(x[0], .before = {0, 1, 2}, .after = {1, 0, 3}, .value = 1.5))
+CASE_FUNCTION(zeros_2d, eg_pad(x[0], .before = {0, 0, 1, 2}, .after = {0, 0, 2, 1}))
+CASE_FUNCTION(cut, eg_pad(x[0], .before = {-1, 2, 0}, .after = {0, -1, -2}, .value = -1))
+CASE_FUNCTION(reflect, eg_pad(x[0], .before = {0, 0, 1, 3}, .after = {0, 0, 2, 1}, .mode = EG_PAD_REFLECT))
+CASE_FUNCTION(replicate,
+              eg_pad(x[0], .before = {0, 0, 1, 7}, .after = {2, 0, 2, -1}, .mode = EG_PAD_REPLICATE))
+CASE_FUNCTION(circular, eg_pad(x[0], .before = {0, 1, 0, 9}, .after = {0, 0, 2, 1}, .mode = EG_PAD_CIRCULAR))
+CASE_FUNCTION(roll, eg_roll(eg_roll(x[0], 5, 1), -1, 0))
+CASE_FUNCTION(tile, eg_tile(x[0], EG_SHAPE(2, 1, 3, 2)))
+CASE_FUNCTION(tile_five, eg_tile(x[0], EG_SHAPE(2, 2, 3, 2, 2)))
+CASE_FUNCTION(interleave, eg_repeat_interleave(x[0], 3, 1))
+CASE_FUNCTION(flip, eg_flip(x[0], EG_AXES(0, -1)))
+CASE_FUNCTION(flip_all, eg_flip(x[0], (eg_axes){0}))
+CASE_FUNCTION(movedim, eg_movedim(x[0], EG_AXES(0, -1), EG_AXES(2, 0)))
+CASE_FUNCTION(tril, eg_tril(x[0], -1))
+CASE_FUNCTION(triu, eg_triu(x[0], 1))
+CASE_FUNCTION(diag_embed, eg_diag_embed(x[0], -2))
+CASE_FUNCTION(diag, eg_diag(x[0], 1))
+CASE_FUNCTION(trace, eg_trace(x[0]))
+CASE_FUNCTION(depth_to_space, eg_depth_to_space(x[0], 2))
+CASE_FUNCTION(space_to_depth, eg_space_to_depth(x[0], 2))
+CASE_FUNCTION(pixel_shuffle, eg_pixel_shuffle(x[0], 2))
+CASE_FUNCTION(pixel_unshuffle, eg_pixel_unshuffle(x[0], 2))
 
 /* The pieces in another order, so that each is told from the others. */
 static eg_tensor *split(eg_tensor *const *x, int n, void *user)
@@ -71,7 +64,7 @@ static eg_tensor *meshgrid(eg_tensor *const *x, int n, void *user)
 
 #define X(...)                                                                                     \
     {                                                                                              \
-        {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}, -3, 3, 0                                 \
+        DIMS(__VA_ARGS__), -3, 3, 0                                                                \
     }
 enum { MOVES = EGT_INTS | EGT_BOOL };
 

@@ -2,12 +2,6 @@
  * few rows, one column, blocked with whole and partial tiles, batches that merge and batches that do not. */
 #include "tests/cases.h"
 
-#define CASE_FUNCTION(name, call)                                                                  \
-    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
-    {                                                                                              \
-        (void)n, (void)user;                                                                       \
-        return call;                                                                               \
-    }
 #define EINSUM(name, count, equation)                                                               \
     CASE_FUNCTION(einsum_##name, eg_einsum(equation, x, count))
 EINSUM(chain, 3, "ij,jk,kl->il")
@@ -18,7 +12,6 @@ EINSUM(diagonals, 2, "iij,ji->ij")
 EINSUM(ellipsis, 2, "...ij,j...->i...")
 EINSUM(sizes_of_one, 2, "ij,ij->j")
 EINSUM(implicit, 2, "cab,ad")
-#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 #define PAIR(a, b) {{a, -1, 1, 0}, {b, -1, 1, 0}}, 2
 
 CASE_FUNCTION(matmul, eg_matmul(x[0], x[1]))

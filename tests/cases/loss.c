@@ -14,7 +14,6 @@ static const eg_cross_entropy_options bare = {0}, smooth = {.label_smoothing = 0
                                       all = {.label_smoothing = 0.1, .ignore = true,
                                              .ignore_index = 2};
 
-#define DIMS(...)      {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 #define LOGITS(...)    {DIMS(__VA_ARGS__), -4, 4, 0}
 #define LABELS(n, ...) {DIMS(__VA_ARGS__), 0, n, 1 + EG_I64}
 #define WEIGHT(n)      {DIMS(n), 0.5, 2, 0}

@@ -1,7 +1,6 @@
 /* norm.c - cases of normalisation. */
 #include "tests/cases.h"
 
-#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 
 /* x alone, or with weight and bias. */
 static eg_tensor *batch_norm(eg_tensor *const *x, int n, void *user)

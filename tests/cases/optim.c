@@ -1,7 +1,6 @@
 /* optim.c - two steps of each rule, on the parameter x[0] with the gradient x[1]. */
 #include "tests/cases.h"
 
-#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 
 static eg_tensor *two_steps(eg_optim *o, eg_tensor *p, eg_tensor *gradient)
 {
@@ -10,7 +9,7 @@ static eg_tensor *two_steps(eg_optim *o, eg_tensor *p, eg_tensor *gradient)
     return ok ? p : NULL;
 }
 
-#define CASE_FUNCTION(name, rule)                                                                  \
+#define UPDATE(name, rule)                                                                         \
     static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
     {                                                                                              \
         (void)n, (void)user;                                                                       \
@@ -18,33 +17,33 @@ static eg_tensor *two_steps(eg_optim *o, eg_tensor *p, eg_tensor *gradient)
         eg_parameters list = {&p, NULL, 1};                                                        \
         return p ? two_steps(rule, p, x[1]) : NULL;                                                \
     }
-CASE_FUNCTION(sgd, eg_sgd_new(list, .lr = 0.1))
-CASE_FUNCTION(momentum, eg_sgd_new(list, .lr = 0.1, .momentum = 0.9, .weight_decay = 0.01))
-CASE_FUNCTION(nesterov, eg_sgd_new(list, .lr = 0.1, .momentum = 0.9, .nesterov = true))
-CASE_FUNCTION(adam, eg_adam_new(list, .lr = 0.1, .weight_decay = 0.01))
-CASE_FUNCTION(adamw, eg_adam_new(list, .lr = 0.1, .weight_decay = 0.1, .decoupled = true))
-CASE_FUNCTION(adam_tf, eg_adam_new(list, .lr = 0.1, .eps = 1e-3, .epsilon_outside = true))
-CASE_FUNCTION(bert, eg_adam_new(list, .lr = 0.1, .no_bias_correction = true, .decoupled = true))
-CASE_FUNCTION(nadam, eg_nadam_new(list, .lr = 0.1))
-CASE_FUNCTION(radam, eg_radam_new(list, .lr = 0.1))
-CASE_FUNCTION(adamax, eg_adamax_new(list, .lr = 0.1))
-CASE_FUNCTION(rmsprop, eg_rmsprop_new(list, .lr = 0.1))
-CASE_FUNCTION(rmsprop_momentum, eg_rmsprop_new(list, .lr = 0.01, .momentum = 0.9))
-CASE_FUNCTION(rmsprop_centered, eg_rmsprop_new(list, .lr = 0.01, .centered = true))
-CASE_FUNCTION(rmsprop_tf, eg_rmsprop_new(list, .lr = 0.1, .momentum = 0.9, .centered = true,
-                                         .tensorflow = true))
-CASE_FUNCTION(adagrad, eg_adagrad_new(list, .lr = 0.1, .lr_decay = 0.1))
-CASE_FUNCTION(adagrad_tf, eg_adagrad_new(list, .lr = 0.1, .tensorflow = true))
-CASE_FUNCTION(adadelta, eg_adadelta_new(list))
-CASE_FUNCTION(ftrl, eg_ftrl_new(list, .lr = 0.1, .l1 = 0.1, .l2 = 0.1))
-CASE_FUNCTION(ftrl_power, eg_ftrl_new(list, .lr = 0.1, .lr_power = -0.7))
-CASE_FUNCTION(rprop, eg_rprop_new(list, .lr = 0.1))
+UPDATE(sgd, eg_sgd_new(list, .lr = 0.1))
+UPDATE(momentum, eg_sgd_new(list, .lr = 0.1, .momentum = 0.9, .weight_decay = 0.01))
+UPDATE(nesterov, eg_sgd_new(list, .lr = 0.1, .momentum = 0.9, .nesterov = true))
+UPDATE(adam, eg_adam_new(list, .lr = 0.1, .weight_decay = 0.01))
+UPDATE(adamw, eg_adam_new(list, .lr = 0.1, .weight_decay = 0.1, .decoupled = true))
+UPDATE(adam_tf, eg_adam_new(list, .lr = 0.1, .eps = 1e-3, .epsilon_outside = true))
+UPDATE(bert, eg_adam_new(list, .lr = 0.1, .no_bias_correction = true, .decoupled = true))
+UPDATE(nadam, eg_nadam_new(list, .lr = 0.1))
+UPDATE(radam, eg_radam_new(list, .lr = 0.1))
+UPDATE(adamax, eg_adamax_new(list, .lr = 0.1))
+UPDATE(rmsprop, eg_rmsprop_new(list, .lr = 0.1))
+UPDATE(rmsprop_momentum, eg_rmsprop_new(list, .lr = 0.01, .momentum = 0.9))
+UPDATE(rmsprop_centered, eg_rmsprop_new(list, .lr = 0.01, .centered = true))
+UPDATE(rmsprop_tf, eg_rmsprop_new(list, .lr = 0.1, .momentum = 0.9, .centered = true,
+                                  .tensorflow = true))
+UPDATE(adagrad, eg_adagrad_new(list, .lr = 0.1, .lr_decay = 0.1))
+UPDATE(adagrad_tf, eg_adagrad_new(list, .lr = 0.1, .tensorflow = true))
+UPDATE(adadelta, eg_adadelta_new(list))
+UPDATE(ftrl, eg_ftrl_new(list, .lr = 0.1, .l1 = 0.1, .l2 = 0.1))
+UPDATE(ftrl_power, eg_ftrl_new(list, .lr = 0.1, .lr_power = -0.7))
+UPDATE(rprop, eg_rprop_new(list, .lr = 0.1))
 
 static eg_optim *cut(eg_optim *o)
 {
     return !eg_optim_clip_norm(o, 3) && !eg_optim_clip_value(o, 0.2) ? o : NULL;
 }
-CASE_FUNCTION(clipped, cut(eg_sgd_new(list, .lr = 0.1)))
+UPDATE(clipped, cut(eg_sgd_new(list, .lr = 0.1)))
 
 /* Only some rows of x[1] are not zero: those from x[2] on. */
 static eg_tensor *lazy(eg_tensor *const *x, int n, void *user)

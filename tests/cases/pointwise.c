@@ -40,7 +40,6 @@
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 
-#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 
 static egt_op_case unary_cases[] = {
 #define EG_UNARY(name_, params, kind, f_, df, saves, low_, high_)                                  \

@@ -1,7 +1,6 @@
 /* pool.c - cases of pooling. */
 #include "tests/cases.h"
 
-#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 
 static eg_tensor *max_pool(eg_tensor *const *x, int n, void *user)
 {

@@ -1,13 +1,6 @@
 /* reduce.c - reductions, running sums and products. */
 #include "tests/cases.h"
 
-#define CASE_FUNCTION(name, call)                                                                  \
-    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
-    {                                                                                              \
-        (void)n, (void)user;                                                                       \
-        return call;                                                                               \
-    }
-#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 
 CASE_FUNCTION(matmul, eg_matmul(x[0], x[1]))
 CASE_FUNCTION(norm_1, eg_norm(x[0], .p = 1, .axes = EG_AXES(0)))

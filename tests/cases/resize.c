@@ -28,7 +28,6 @@ static eg_tensor *resize(eg_tensor *const *x, int n, void *user)
     return eg_resize_with(x[0], size, &o);
 }
 
-#define DIMS(...)      {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 #define CASE(name, as, ...)                                                                        \
     {"resize resize_grad", name, resize, {{DIMS(__VA_ARGS__), -1, 1, 0}}, 1, 0, 0, 1e-5, as}
 #define WHOLE(name, as, ...)                                                                       \

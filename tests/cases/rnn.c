@@ -58,7 +58,6 @@ static eg_tensor *run(eg_tensor *const *x, int n, void *user)
     return mixed((is & CELL ? eg_lstm_cell_with : eg_lstm_with)(x[0], x[1], x[2], &o), is);
 }
 
-#define DIMS(...)          {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 #define IN(...)            {DIMS(__VA_ARGS__), -1, 1, 0}
 #define BIG(...)           {DIMS(__VA_ARGS__), -2, 2, 0}
 #define UP_TO(most, n)     {DIMS(n), 0, most + 1, 1 + EG_I64}

@@ -13,7 +13,6 @@
     FUNCTION(op##_last, op, -1, &y, NULL)                                                          \
     FUNCTION(op##_first, op, 0, &y, NULL)                                                          \
     FUNCTION(op##_places, op, 1, NULL, &y)
-#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 #define EXACT     EGT_INTS | EGT_BOOL
 #define CASES(op)                                                                                  \
     {.ops = #op, .name = "rows", .f = op##_last, .in = {{DIMS(3, 20), -2, 2, 0}}, .n = 1,          \

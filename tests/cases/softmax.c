@@ -1,13 +1,6 @@
 /* softmax.c - softmax and its logarithm. */
 #include "tests/cases.h"
 
-#define CASE_FUNCTION(name, call)                                                                  \
-    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
-    {                                                                                              \
-        (void)n, (void)user;                                                                       \
-        return call;                                                                               \
-    }
-#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 #define FUNCTIONS(op)                                                                              \
     CASE_FUNCTION(op##_last, eg_##op(x[0], -1))                                                    \
     CASE_FUNCTION(op##_first, eg_##op(x[0], 0))                                                    \

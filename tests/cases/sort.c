@@ -20,17 +20,11 @@ CASE(median, eg_kthvalue(x[0], 3, 1, &v, &i))
 CASE(unique, eg_unique(x[0], &v, &i, NULL))
 CASE(unique_slices, eg_unique_slices(x[0], 0, &v, &i, NULL))
 
-#define DIRECT(name, call)                                                                         \
-    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
-    {                                                                                              \
-        (void)n, (void)user;                                                                       \
-        return call;                                                                               \
-    }
-DIRECT(argsort, eg_argsort(x[0], 1, false))
-DIRECT(in_topk, eg_in_topk(x[0], x[1], 2))
-DIRECT(bincount, eg_bincount(x[0], NULL, 3))
-DIRECT(weighted, eg_bincount(x[1], x[0], 3))
-DIRECT(histogram, eg_histogram(x[0], 7, -2, 2))
+CASE_FUNCTION(argsort, eg_argsort(x[0], 1, false))
+CASE_FUNCTION(in_topk, eg_in_topk(x[0], x[1], 2))
+CASE_FUNCTION(bincount, eg_bincount(x[0], NULL, 3))
+CASE_FUNCTION(weighted, eg_bincount(x[1], x[0], 3))
+CASE_FUNCTION(histogram, eg_histogram(x[0], 7, -2, 2))
 
 static eg_tensor *search(eg_tensor *const *x, int n, void *user)
 {
@@ -39,13 +33,6 @@ static eg_tensor *search(eg_tensor *const *x, int n, void *user)
     return eg_sort(x[0], -1, false, &line, NULL) ? NULL : eg_searchsorted(line, x[1], user != NULL);
 }
 
-#define DIMS(...)                                                                                  \
-    {                                                                                              \
-        EG_COUNT_(int64_t, __VA_ARGS__),                                                           \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 #define X(...)                                                                                     \
     {                                                                                              \
         DIMS(__VA_ARGS__), -3, 3, 0                                                                \

@@ -1,13 +1,6 @@
 /* views.c - copies, casts, views, slices. */
 #include "tests/cases.h"
 
-#define CASE_FUNCTION(name, call)                                                                  \
-    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
-    {                                                                                              \
-        (void)n, (void)user;                                                                       \
-        return call;                                                                               \
-    }
-#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 #define ALL_TYPES EGT_INTS | EGT_BOOL
 
 CASE_FUNCTION(copy, eg_copy(x[0]))
