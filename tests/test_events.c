@@ -9,6 +9,7 @@
 #include <egret/events.h>
 
 #include "lib/io/json.h"
+#include "tests/crc32c.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -43,20 +44,6 @@ static void find(char *path, size_t room)
 
 /* ---- reading records and messages ------------------------------------------------------------ */
 
-/* The checksum by its definition, masked. */
-static uint32_t masked(const uint8_t *s, size_t n)
-{
-    uint32_t r = ~0u;
-    for (size_t i = 0; i < n; i++) {
-        r ^= s[i];
-        for (int bit = 0; bit < 8; bit++) {
-            r = r >> 1 ^ (r & 1 ? 0x82f63b78u : 0);
-        }
-    }
-    r = ~r;
-    return (r >> 15 | r << 17) + 0xa282ead8u;
-}
-
 static uint64_t little(const uint8_t *p, int bytes)
 {
     uint64_t v = 0;
@@ -80,8 +67,8 @@ static bytes next_record(size_t *at)
     EGT_CHECK(size - *at >= 16);
     uint64_t n = little(file + *at, 8);
     EGT_CHECK(n <= size - *at - 16);
-    EGT_EQ(little(file + *at + 8, 4), masked(file + *at, 8));
-    EGT_EQ(little(file + *at + 12 + n, 4), masked(file + *at + 12, n));
+    EGT_EQ(little(file + *at + 8, 4), crc32c_masked(file + *at, 8));
+    EGT_EQ(little(file + *at + 12 + n, 4), crc32c_masked(file + *at + 12, n));
     bytes r = {file + *at + 12, n};
     *at += 16 + n;
     return r;

@@ -1,6 +1,8 @@
 /* test_records.c - TFRecord files, and Examples in and out of bytes. */
 #include "tests/egt.h"
 
+#include "tests/crc32c.h"
+
 static size_t read_file(const char *path, uint8_t *to, size_t room)
 {
     FILE *f = fopen(path, "rb");
@@ -73,16 +75,7 @@ EGT(the_bytes_of_a_record)
     EGT_OK(eg_tfrecord_writer_close(w));
     EGT_EQ(read_file(egt_path("one"), got, sizeof got), 17);
     for (int part = 0; part < 2; part++) {
-        uint32_t crc = 0xffffffff;
-        const uint8_t *p = part ? (const uint8_t *)"x" : want_length;
-        for (int i = 0; i < (part ? 1 : 8); i++) {
-            crc ^= p[i];
-            for (int k = 0; k < 8; k++) {
-                crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
-            }
-        }
-        crc = ~crc;
-        crc = (crc >> 15 | crc << 17) + 0xa282ead8;
+        uint32_t crc = part ? crc32c_masked("x", 1) : crc32c_masked(want_length, 8);
         const uint8_t *at = got + (part ? 13 : 8);
         EGT_EQ((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
                    (uint32_t)at[3] << 24,

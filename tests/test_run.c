@@ -7,6 +7,8 @@
 
 #include <egret/run.h>
 
+#include "tests/crc32c.h"
+
 /* ---- a run to save --------------------------------------------------------------------------- */
 
 /* A part of the user's own: two numbers in a tensor, which refuses to hold a 13. */
@@ -292,19 +294,6 @@ EGT(damage_is_named_and_passed_over_if_asked)
     stop(&r);
 }
 
-/* The checksum by its definition. */
-static uint32_t crc(const char *s, size_t n)
-{
-    uint32_t r = ~0u;
-    for (size_t i = 0; i < n; i++) {
-        r ^= (unsigned char)s[i];
-        for (int bit = 0; bit < 8; bit++) {
-            r = r >> 1 ^ (r & 1 ? 0x82f63b78u : 0);
-        }
-    }
-    return ~r;
-}
-
 /* The file with one word of its header replaced by another as long, and a right checksum. */
 static const char *edited(const char *path, const char *from, const char *to)
 {
@@ -318,7 +307,7 @@ static const char *edited(const char *path, const char *from, const char *to)
     }
     EGT_CHECK(at && strlen(from) == strlen(to));
     memcpy(at, to, strlen(to));
-    uint32_t sum = crc(data, header);
+    uint32_t sum = crc32c_by_bits(data, header);
     for (int i = 0; i < 4; i++) {
         data[header + (size_t)i] = (char)(sum >> 8 * i);
     }

@@ -8,6 +8,7 @@
 #include <egret/egret.h>
 #include <egret/run.h>
 
+#include "tests/crc32c.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct {
@@ -59,15 +60,9 @@ static void put_right(uint8_t *s, size_t size)
     if (size < 16 || length > size - 16) {
         return;
     }
-    uint32_t r = ~0u;
-    for (size_t i = 0; i < 8 + length; i++) {
-        r ^= s[i];
-        for (int bit = 0; bit < 8; bit++) {
-            r = r >> 1 ^ (r & 1 ? 0x82f63b78u : 0);
-        }
-    }
+    uint32_t r = crc32c_by_bits(s, 8 + length);
     for (size_t i = 0; i < 8; i++) {
-        s[8 + length + i] = i < 4 ? (uint8_t)(~r >> 8 * i) : 0;
+        s[8 + length + i] = i < 4 ? (uint8_t)(r >> 8 * i) : 0;
     }
 }
 
