@@ -274,15 +274,22 @@ static eg_status no_message(const char *op, const eg_tensor *record, const char 
     return eg__fail(EG_EFORMAT, op, "%lld bytes that are no %s", (long long)record->n, what);
 }
 
-/* Borrowed results out of a scope of its own. */
-static eg_status finish(eg_scope s, eg_status st, int n, eg_tensor **out)
+/* The features of both tables, in a scope of their own but for the results. */
+static eg_status read_tables(const char *op, const EgPb__Table *table, const eg_feature *context, int nc,
+                             const EgPb__ListTable *list_table, const eg_feature *lists, int nl,
+                             eg_tensor **out)
 {
-    eg_status moved = st ? EG_OK : eg_scope_pop_n(s, out, n);
+    eg_scope s = eg_scope_push();
+    eg_status st = s.depth ? EG_OK : eg__why();
+    for (int i = 0; i < nc + nl && !st; i++) {
+        st = i < nc ? read_context(op, table, &context[i], &out[i])
+                    : read_list(op, list_table, &lists[i - nc], &out[i]);
+    }
     if (st && s.depth) {
         eg_scope_pop(s, NULL);
     }
-    st = st ? st : moved;
-    return st ? refuse(n, out, st) : EG_OK;
+    st = st ? st : eg_scope_pop_n(s, out, nc + nl);
+    return st ? refuse(nc + nl, out, st) : EG_OK;
 }
 
 eg_status eg_example_read(eg_tensor *record, const eg_feature *features, int n, eg_tensor **out)
@@ -300,13 +307,9 @@ eg_status eg_example_read(eg_tensor *record, const eg_feature *features, int n, 
     if (!m) {
         return refuse(n, out, no_message(op, record, "Example"));
     }
-    eg_scope s = eg_scope_push();
-    st = s.depth ? EG_OK : eg__why();
-    for (int i = 0; i < n && !st; i++) {
-        st = read_context(op, m->table, &features[i], &out[i]);
-    }
+    st = read_tables(op, m->table, features, n, NULL, NULL, 0, out);
     eg_pb__record__free_unpacked(m, NULL);
-    return finish(s, st, n, out);
+    return st;
 }
 
 eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context, int nc,
@@ -326,14 +329,9 @@ eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context,
     if (!m) {
         return refuse(nc + nl, out, no_message(op, record, "SequenceExample"));
     }
-    eg_scope s = eg_scope_push();
-    st = s.depth ? EG_OK : eg__why();
-    for (int i = 0; i < nc + nl && !st; i++) {
-        st = i < nc ? read_context(op, m->context, &context[i], &out[i])
-                    : read_list(op, m->lists, &lists[i - nc], &out[i]);
-    }
+    st = read_tables(op, m->context, context, nc, m->lists, lists, nl, out);
     eg_pb__sequence_record__free_unpacked(m, NULL);
-    return finish(s, st, nc + nl, out);
+    return st;
 }
 
 #else

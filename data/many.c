@@ -116,6 +116,13 @@ static int64_t sum_count(const eg_dataset *d)
     return sum;
 }
 
+/* All classes here but for how they walk. */
+#define MANY(its_name, its_next, its_skip, its_count)                                              \
+    {                                                                                              \
+        .name = its_name, .start = many_start, .next = its_next, .skip = its_skip,                 \
+        .count = its_count, .left_out = many_left_out, .free = many_free                           \
+    }
+
 /* ---- concat and interleave: concat has turns without end ------------------------------------------------ */
 
 /* Whose turn it is, or NULL when all have ended. */
@@ -168,20 +175,10 @@ static eg_status turns_skip(eg_dataset *d, int64_t n, int64_t *done)
     return EG_OK;
 }
 
-static const eg__dataset_class concat_class = {.name = "eg_dataset_concat",
-                                               .start = many_start,
-                                               .next = turns_next,
-                                               .skip = turns_skip,
-                                               .count = sum_count,
-                                               .left_out = many_left_out,
-                                               .free = many_free};
-static const eg__dataset_class interleave_class = {.name = "eg_dataset_interleave",
-                                                   .start = many_start,
-                                                   .next = turns_next,
-                                                   .skip = turns_skip,
-                                                   .count = sum_count,
-                                                   .left_out = many_left_out,
-                                                   .free = many_free};
+static const eg__dataset_class concat_class =
+    MANY("eg_dataset_concat", turns_next, turns_skip, sum_count);
+static const eg__dataset_class interleave_class =
+    MANY("eg_dataset_interleave", turns_next, turns_skip, sum_count);
 
 eg_dataset *eg_dataset_concat(eg_dataset *const *datasets, int n)
 {
@@ -275,13 +272,7 @@ static int64_t zip_count(const eg_dataset *d)
     return least;
 }
 
-static const eg__dataset_class zip_class = {.name = "eg_dataset_zip",
-                                            .start = many_start,
-                                            .next = zip_next,
-                                            .skip = zip_skip,
-                                            .count = zip_count,
-                                            .left_out = many_left_out,
-                                            .free = many_free};
+static const eg__dataset_class zip_class = MANY("eg_dataset_zip", zip_next, zip_skip, zip_count);
 
 eg_dataset *eg_dataset_zip(eg_dataset *const *datasets, int n)
 {

@@ -11,46 +11,28 @@ static eg_status add(eg_saver *s, const char *op, const char *name, void *part,
                                      .is.other = {sizeof(eg_saver_part), state, load, part}});
 }
 
-/* ---- optimizers ------------------------------------------------------------------------------ */
-
-static eg_tensors *optim_state(void *user)
-{
-    return eg_optim_state(user);
-}
-
-static eg_status optim_load(void *user, const eg_tensors *state)
-{
-    return eg_optim_load_state(user, state);
-}
+/* The state of a part through its own functions, which know its type. */
+#define STATE(part)                                                                                \
+    static eg_tensors *part##_state(void *user)                                                    \
+    {                                                                                              \
+        return eg_##part##_state(user);                                                            \
+    }                                                                                              \
+    static eg_status part##_load(void *user, const eg_tensors *state)                              \
+    {                                                                                              \
+        return eg_##part##_load_state(user, state);                                                \
+    }
+STATE(optim)
+STATE(scaler)
+STATE(ema)
 
 eg_status eg_saver_optim(eg_saver *s, const char *name, eg_optim *optim)
 {
     return add(s, "eg_saver_optim", name, optim, optim_state, optim_load);
 }
 
-static eg_tensors *scaler_state(void *user)
-{
-    return eg_scaler_state(user);
-}
-
-static eg_status scaler_load(void *user, const eg_tensors *state)
-{
-    return eg_scaler_load_state(user, state);
-}
-
 eg_status eg_saver_scaler(eg_saver *s, const char *name, eg_scaler *scaler)
 {
     return add(s, "eg_saver_scaler", name, scaler, scaler_state, scaler_load);
-}
-
-static eg_tensors *ema_state(void *user)
-{
-    return eg_ema_state(user);
-}
-
-static eg_status ema_load(void *user, const eg_tensors *state)
-{
-    return eg_ema_load_state(user, state);
 }
 
 eg_status eg_saver_ema(eg_saver *s, const char *name, eg_ema *ema)
