@@ -2,7 +2,7 @@
 #include <egret/data/readers.h>
 #include <stdlib.h>
 
-#include "lib/io/file.h"
+#include "lib/io/npy.h"
 
 #ifdef EG_HAVE_ZLIB
 #include <zlib.h>
@@ -171,6 +171,22 @@ static eg_status inflate_all(const eg__source *s, const member *m, uint8_t *from
     return st;
 }
 
+/* The unpacked bytes of a member as an array. */
+static eg_status add_array(const eg__source *s, const member *m, const uint8_t *data, eg_tensors *map)
+{
+    char name[MOST_NAME + 80];
+    size_t n = strlen(s->name);
+    snprintf(name, sizeof name, "%s/%s.npy", s->name + (n > 40 ? n - 40 : 0), m->name);
+    eg__source array = {.op = s->op, .name = name, .data = (const char *)data, .fd = -1, .size = m->size};
+    eg_scope scope = eg_scope_push();
+    eg_tensor *t = scope.depth ? eg__npy_read(&array) : NULL;
+    eg_status st = t ? eg_tensors_set(map, m->name, t) : eg__why();
+    if (scope.depth) {
+        eg_scope_pop(scope, NULL);
+    }
+    return st;
+}
+
 static eg_status read_member(const eg__source *s, member *m, eg_tensors *map)
 {
     bool packed = m->method != 0;
@@ -193,12 +209,7 @@ static eg_status read_member(const eg__source *s, member *m, eg_tensors *map)
     if (!st && eg_tensors_has(map, m->name)) {
         st = eg__source_bad(s, m->at, "\"%.80s\" is there twice", m->name);
     }
-    if (!st) {
-        eg_scope scope = eg_scope_push();
-        eg_tensor *t = scope.depth ? eg_npy_parse(data, (size_t)m->size) : NULL;
-        st = t ? eg_tensors_set(map, m->name, t) : eg__why();
-        eg_scope_pop(scope, NULL);
-    }
+    st = st ? st : add_array(s, m, data, map);
     free(data);
     return st;
 }

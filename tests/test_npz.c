@@ -107,7 +107,7 @@ EGT(npz_that_lies)
                {"x/../a.npy", "x/../a.npy", 0, 0, 1, "no name"},
                {"a.txt", "a.txt", 0, 0, 1, "no npy file"},
                {"a.npy", "a.npy", 0, 1, 1, "encrypted"},
-               {"a.npy", "a.npy", 0, 0, 1, "more bytes"},
+               {"a.npy", "a.npy", 0, 0, 1, "memory/a.npy, byte 0"},
                {"a.npy", "a.npy", 20, 0, 1, "checksum"}};
     uint8_t b[512] = {0};
     eg_tensors *m = eg_npz_parse(b, zip(b, "", "", 0, 0, 0));

@@ -5,7 +5,7 @@
 #include <egret/io.h>
 #include <egret/ops.h>
 
-#include "lib/io/file.h"
+#include "lib/io/npy.h"
 
 enum { MAGIC_BYTES = 6, MOST_HEADER = 1 << 20 };
 static const char magic[] = "\x93NUMPY";
@@ -228,7 +228,7 @@ static eg_status read_prefix(reader *r)
     return st;
 }
 
-static eg_tensor *read_all(eg__source *s)
+eg_tensor *eg__npy_read(eg__source *s)
 {
     reader r = {.source = s};
     eg_tensor *t = NULL;
@@ -256,7 +256,7 @@ eg_tensor *eg_npy_load(const char *path)
     if (eg__source_open(&s, "eg_npy_load", path)) {
         return NULL;
     }
-    eg_tensor *t = read_all(&s);
+    eg_tensor *t = eg__npy_read(&s);
     eg__source_close(&s);
     return t;
 }
@@ -264,7 +264,7 @@ eg_tensor *eg_npy_load(const char *path)
 eg_tensor *eg_npy_parse(const void *data, size_t bytes)
 {
     eg__source s;
-    return eg__source_memory(&s, "eg_npy_parse", data, bytes) ? NULL : read_all(&s);
+    return eg__source_memory(&s, "eg_npy_parse", data, bytes) ? NULL : eg__npy_read(&s);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
