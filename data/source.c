@@ -105,6 +105,9 @@ static void free_tensors(void *user)
 eg_dataset *eg_dataset_from_tensors(eg_tensor *const *tensors, int n)
 {
     static const char name[] = "eg_dataset_from_tensors";
+    if (!tensors) {
+        return eg__null_argument(name, "tensors"), NULL;
+    }
     eg__sample *all = eg__malloc(sizeof *all);
     if (!all) {
         return eg__no_memory(name, (int64_t)sizeof *all), NULL;

@@ -167,6 +167,8 @@ EGT(what_is_refused)
     EGT_REFUSED(eg_dataset_from(NULL, 3, NULL, NULL), EG_EINVAL, "function");
     EGT_REFUSED(eg_dataset_from(numbered, -3, NULL, NULL), EG_EINVAL, "-3");
     EGT_REFUSED(eg_dataset_from_tensors(t, 2), EG_ESHAPE, "lengths");
+    EGT_REFUSED(eg_dataset_from_tensors(NULL, 2), EG_EINVAL, "tensors is NULL");
+    EGT_REFUSED(eg_dataset_from_tensors(t, 9), EG_EINVAL, "9 tensors");
     EGT_REFUSED(eg_dataset_batch(eg_dataset_from(numbered, 3, NULL, NULL), 0), EG_EINVAL, "batch is 0");
     EGT_REFUSED(eg_dataset_shuffle(eg_dataset_from(numbered, 3, NULL, NULL), 0), EG_EINVAL, "buffer");
     EGT_REFUSED(eg_dataset_prefetch(eg_dataset_from(numbered, 3, NULL, NULL), 0), EG_EINVAL, "depth");
