@@ -6,6 +6,7 @@ typedef struct repeat {
     int64_t times; /* 0: without end */
     uint64_t first; /* epoch of the first pass */
     int64_t pass, steps; /* the pass under way, what it has given */
+    bool some; /* more than failures */
     bool over;
 } repeat;
 
@@ -14,6 +15,7 @@ static eg_status begin(repeat *r, int64_t pass)
 {
     r->pass = pass;
     r->steps = 0;
+    r->some = false;
     r->over = r->times && pass >= r->times;
     eg_status st = r->over ? EG_OK : eg__start(r->d.from, r->first + (uint64_t)pass);
     r->over = r->over || st;
@@ -30,7 +32,7 @@ static eg_status repeat_start(eg_dataset *d, uint64_t epoch)
 /* The pass under way has ended. */
 static eg_status turn(repeat *r)
 {
-    r->over = r->steps == 0;
+    r->over = !r->some;
     return r->over ? EG_OK : begin(r, r->pass + 1);
 }
 
@@ -42,6 +44,7 @@ static eg_status repeat_next(eg_dataset *d, eg__sample *s)
         st = eg__next(d->from, s);
         if (st || s->n) {
             r->steps++;
+            r->some = r->some || !st;
             return st;
         }
         st = turn(r);
@@ -65,6 +68,7 @@ static eg_status repeat_skip(eg_dataset *d, int64_t n, int64_t *done)
         st = eg__skip(d->from, count > 0 ? eg__min(left, count - r->steps) : left, &steps);
         *done += steps;
         r->steps += steps;
+        r->some = r->some || steps; /* nobody knows */
         if (!st && (steps == 0 || r->steps == count)) {
             st = turn(r);
         }

@@ -54,6 +54,23 @@ static eg_status counted(int64_t index, eg_tensor **sample, int *n, void *user)
     return numbered(index, sample, n, NULL);
 }
 
+EGT(an_endless_walk_of_failures_ends)
+{
+    eg_dataset *d = eg_dataset_tolerate(eg_dataset_repeat(eg_dataset_from(numbered, 1, bad_records, NULL), 0));
+    EGT_CHECK(!eg_dataset_first(d));
+    EGT_OK(eg_dataset_status(d));
+    EGT_EQ(eg_dataset_left_out(d).count, 1);
+    eg_dataset_free(d);
+    d = eg_dataset_take(
+        eg_dataset_tolerate(eg_dataset_repeat(eg_dataset_from(numbered, 2, bad_records, NULL), 0)), 5);
+    int64_t k = 0;
+    EG_FOR_EACH(sample, d) {
+        k++;
+    }
+    EGT_EQ(k, 5);
+    eg_dataset_free(d);
+}
+
 EGT(a_cache_asks_once)
 {
     atomic_int calls = 0;

@@ -75,7 +75,7 @@ EG_API eg_dataset *eg_dataset_skip(eg_dataset *d, int64_t count);
 EG_API eg_dataset *eg_dataset_shard(eg_dataset *d, int64_t index, int64_t count);
 
 /* `times` passes as one, or without end for 0 or -1. What is before sees new epochs: in pass e the passes
- * e * times and so on, without end those from e * 2^32. Ends where a whole pass has nothing. */
+ * e * times and so on, without end those from e * 2^32. Ends where a whole pass gives no sample. */
 EG_API eg_dataset *eg_dataset_repeat(eg_dataset *d, int64_t times);
 
 /* Keeps in memory what the first pass makes and gives it again, in its order, in every pass; what is before is
