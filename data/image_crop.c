@@ -242,7 +242,9 @@ static eg_tensor *shrink(const eg__image_job *job, const crop *c)
     axis down = {c->top - floor(c->top), c->rows, rows, c->height, 0, 0};
     axis right = {
         (double)job->left + c->left - floor(c->left), c->columns, columns, c->width, 0, 0};
-    bool ok = make_taps(&s.down, down, false, true) && make_taps(&s.right, right, mirror, false);
+    bool lies = job->orientation > 4; /* on its side: what will be left and right is above and below */
+    bool ok = make_taps(&s.down, down, mirror && lies, true) &&
+              make_taps(&s.right, right, mirror && !lies, false);
     size_t room = ok ? 4 * ((size_t)columns + (size_t)s.right.many) * sizeof(float) : 0;
     size_t line = (3 * (size_t)c->width + 1) * sizeof(float);
     s.row = ok ? eg__malloc(room + line) : NULL;

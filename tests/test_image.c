@@ -315,6 +315,31 @@ EGT(jpeg_the_right_way_up)
     }
 }
 
+/* A part for training is turned first, then mirrored left to right. */
+EGT(jpeg_on_its_side_as_a_part)
+{
+    need("JPEG");
+    eg_tensor *bytes = eg_jpeg_encode(picture(3, 24, 40));
+    if (eg_size(decode(with_orientation(bytes, 6)), 1) == 24) {
+        egt_skip("built without libexif");
+    }
+    for (int said = 1; said <= 8; said++) {
+        int height = said > 4 ? 40 : 24, width = 64 - height, mirrored = 0;
+        double ratio = (double)width / height;
+        eg_tensor *file = with_orientation(bytes, said), *plain = eg_image_to_float(decode(file));
+        for (int i = 0; i < 24; i++) {
+            eg_seed((uint64_t)i);
+            eg_tensor *got =
+                eg_image_decode_crop(eg_data(file), (size_t)eg_numel(file), height, width,
+                                     .scale = {1, 1}, .ratio = {ratio, ratio}, .exact = true);
+            bool as_is = egt_distance(got, plain) < 1e-5;
+            EGT_CHECK(as_is || egt_distance(got, eg_flip(plain, EG_AXES(2))) < 1e-5);
+            mirrored += !as_is;
+        }
+        EGT_CHECK(mirrored > 4 && mirrored < 20);
+    }
+}
+
 EGT(jpeg_that_is_damaged)
 {
     need("JPEG");
