@@ -247,8 +247,8 @@ eg_status eg_saver_restore_with(eg_saver *s, int64_t *step, const eg_restore_opt
     }
     eg__options(&o, sizeof o, options);
     eg_status st = eg__folder_steps(op, s->folder, &steps, &count);
-    bool damaged = true;
     for (int64_t i = count; i-- > 0 && !st;) {
+        bool damaged = false;
         char *path = eg__folder_checkpoint(op, s->folder, steps[i]);
         st = path ? restore_file(s, op, path, step, options, &damaged) : EG_ENOMEM;
         if (!st) {

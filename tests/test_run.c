@@ -537,3 +537,22 @@ EGT(without_memory)
     EGT_EQ(r.epoch, 3);
     stop(&r);
 }
+
+/* Too little memory is no damage: the latest checkpoint is not passed over. */
+EGT(no_falling_back_without_memory)
+{
+    run r;
+    start(&r, 3, (eg_saver_options){0});
+    EGT_OK(eg_saver_save(r.saver, 1));
+    EGT_OK(eg_saver_save(r.saver, 2));
+    int64_t step = 0;
+    for (int64_t n = 1; !step && n < 2000; n++) {
+        eg_debug_fail_alloc(n);
+        eg_status st = eg_saver_restore(r.saver, &step, .fall_back = true);
+        eg_debug_fail_alloc(0);
+        EGT_CHECK(st == EG_OK || egt_said(EG_ENOMEM, ""));
+    }
+    EGT_EQ(step, 2);
+    eg_clear_error(); /* pair_state may have failed in silence */
+    stop(&r);
+}
