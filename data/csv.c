@@ -175,7 +175,7 @@ static eg_status store(const csv *c, const eg_column *col, int64_t at, eg_tensor
         return EG_OK;
     }
     if (eg__is_float(t->dtype)) {
-        if (!eg__parse_real(s, n, &real)) {
+        if (!eg__parse_real(s, n, col->dtype, &real)) {
             return bad_number(c, col, at, s, n);
         }
         eg__store(eg__ptr(t), t->dtype, i, real);

@@ -49,7 +49,7 @@ static eg_status take_number(ndjson *n, const eg_json_field *f, value *v, const 
     number x = {.whole = token == EG__JSON_TRUE};
     bool real = eg__is_float(f->dtype), ok = true;
     if (token == EG__JSON_NUMBER) {
-        ok = real ? eg__parse_real(j->text, j->length, &x.real)
+        ok = real ? eg__parse_real(j->text, j->length, f->dtype, &x.real)
                   : eg__parse_integer(j->text, j->length, &x.whole);
     } else if (real) {
         x.real = token == EG__JSON_TRUE;

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "lib/internal.h"
 
 bool eg__parse_integer(const char *s, int64_t n, int64_t *v)
 {
@@ -66,7 +67,14 @@ static bool slowly(const char *s, int64_t n, double *v)
     return end == p;
 }
 
-bool eg__parse_real(const char *s, int64_t n, double *v)
+static bool fits(double v, eg_dtype dtype)
+{
+    double stored;
+    eg__store(&stored, dtype, 0, v);
+    return isfinite(eg__load(&stored, dtype, 0));
+}
+
+bool eg__parse_real(const char *s, int64_t n, eg_dtype dtype, double *v)
 {
     static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -106,7 +114,7 @@ bool eg__parse_real(const char *s, int64_t n, double *v)
     if (used <= 18 && sum <= (uint64_t)1 << 53 && scale >= -22 && scale <= 22) {
         *v = scale < 0 ? (double)sum / tens[-scale] : (double)sum * tens[scale];
         *v = minus ? -*v : *v;
-        return true;
+        return fits(*v, dtype);
     }
-    return slowly(s, n, v);
+    return slowly(s, n, v) && fits(*v, dtype);
 }

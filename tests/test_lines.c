@@ -119,6 +119,8 @@ EGT(tables_that_are_refused)
                {"1,1.5.5\n", "1.5.5"},
                {"1,0x10\n", "0x10"},
                {"1,1e\n", "1e"},
+               {"1,1e39\n", "\"1e39\", is no f32"},
+               {"1,-1e999\n", "is no f32"},
                {"1.0,1\n", "is no i32"},
                {"2147483648,1\n", "is no i32"},
                {"99999999999999999999,1\n", "is no i32"},
@@ -162,7 +164,7 @@ EGT(numbers_whatever_the_locale)
                                         "5e-324",
                                         "2.2250738585072011e-308",
                                         "1e-400",
-                                        "1e400",
+                                        "inf",
                                         "00012.50",
                                         ".5",
                                         "5.",
@@ -274,6 +276,9 @@ EGT(objects_that_are_refused)
     write_text("a.json", "{\"x\":1}");
     ENDS_WITH(eg_ndjson_new(egt_path("a.json"), &ragged, 1), EG_EFORMAT, "is no list");
     ENDS_WITH(eg_ndjson_new(egt_path("a.json"), &text, 1), EG_EFORMAT, "is no string");
+    const eg_json_field half = {"x", EG_F16, 0, 0, 0};
+    write_text("a.json", "{\"x\":65520}");
+    ENDS_WITH(eg_ndjson_new(egt_path("a.json"), &half, 1), EG_EFORMAT, "65520 is no f16");
     EGT_REFUSED(eg_ndjson_new(egt_path("a.json"), &wrong, 1), EG_EINVAL, "ragged");
     EGT_REFUSED(eg_ndjson_new(egt_path("a.json"), NULL, 1), EG_EINVAL, "fields");
 }

@@ -105,7 +105,7 @@ typedef struct eg_json_field {
 
 /* One JSON object a line, plain or gzip: samples are the tensors of the n fields asked for. Arrays
  * that are not ragged must be regular: [[1, 2], [3, 4]] is [2, 2]. EG_EFORMAT: no JSON, a wanted
- * name twice or missing, another kind of value, i64 and i32 out of range. */
+ * name twice or missing, another kind of value, a number out of the dtype's range. */
 EG_API eg_dataset *eg_ndjson_new(const char *pattern, const eg_json_field *fields, int n);
 
 /* Drawings of "Quick, Draw!" out of a ragged field: values and lengths of lists x, y, x, y, ... as
