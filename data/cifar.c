@@ -75,9 +75,9 @@ static eg_status open_files(cifar *c, const char *pattern, int64_t *count)
     if (st) {
         return st;
     }
-    c->file = eg__malloc(c->names.n * sizeof *c->file);
     c->end = eg__malloc(c->names.n * sizeof *c->end);
-    if (!c->file || !c->end) {
+    c->file = c->end ? eg__malloc(c->names.n * sizeof *c->file) : NULL;
+    if (!c->file) {
         return eg__no_memory(c->op, (int64_t)bytes);
     }
     memset(c->file, 0, c->names.n * sizeof *c->file);
