@@ -15,6 +15,7 @@ eg_dataset *eg__dataset_new(const eg__dataset_class *is, size_t size, eg_dataset
     memset(d, 0, size);
     d->is = is;
     d->from = from;
+    d->guests = from ? from->guests : 0;
     return d;
 }
 
@@ -140,7 +141,7 @@ eg_status eg__sample_blame(const eg__sample *s)
 
 /* ---- the user's functions -------------------------------------------------------------------------- */
 
-eg_status eg__guest_enter(eg__guest *g, uint64_t seed, uint64_t epoch, int64_t number)
+eg_status eg__guest_enter(eg__guest *g, const eg_dataset *d, uint64_t seed, uint64_t epoch, int64_t number)
 {
     g->before = *eg_last_error();
     g->random = eg_random_get_state();
@@ -148,6 +149,7 @@ eg_status eg__guest_enter(eg__guest *g, uint64_t seed, uint64_t epoch, int64_t n
     if (!g->scope.depth) {
         return eg__why();
     }
+    seed = eg__draw(&seed) ^ (uint64_t)d->guests;
     seed = eg__draw(&seed) ^ epoch;
     seed = eg__draw(&seed) ^ (uint64_t)number;
     eg_random_set_state((eg_random_state){.seed = eg__draw(&seed)});

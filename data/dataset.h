@@ -45,6 +45,7 @@ typedef struct eg__dataset_class {
 struct eg_dataset {
     const eg__dataset_class *is;
     eg_dataset *from;
+    int guests; /* functions of the user in the chain up to here */
     /* of the link the user walks */
     eg_dataset_position at;
     bool under_way;
@@ -71,14 +72,14 @@ void eg__sample_origin(eg__sample *s, const eg__sample *from);
 /* Appends " (digits.rec, offset 1234)" or " (sample 17)" to the failure on record; returns its code. */
 eg_status eg__sample_blame(const eg__sample *s);
 
-/* A call of the user's function: in a scope of its own, its random numbers depending on nothing but seed, epoch
- * and number, and without the words of earlier failures. */
+/* A call of the user's function: in a scope of its own, its random numbers depending on nothing but seed, place
+ * among the functions of the chain, epoch and number, and without the words of earlier failures. */
 typedef struct eg__guest {
     eg_scope scope;
     eg_random_state random;
     eg_error before;
 } eg__guest;
-eg_status eg__guest_enter(eg__guest *g, uint64_t seed, uint64_t epoch, int64_t number);
+eg_status eg__guest_enter(eg__guest *g, const eg_dataset *d, uint64_t seed, uint64_t epoch, int64_t number);
 /* What it returned, with words at least of `op` and the origin of `s` if it failed. */
 eg_status eg__guest_leave(eg__guest *g, eg_status st, const char *op, const eg__sample *s);
 

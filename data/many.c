@@ -66,6 +66,9 @@ static many *many_new(const eg__dataset_class *is, eg_dataset *const *datasets, 
     }
     memcpy(m->of, datasets, (size_t)n * sizeof *m->of);
     m->n = n;
+    for (int i = 0; i < n; i++) {
+        m->d.guests += datasets[i]->guests;
+    }
     return m;
 }
 

@@ -64,7 +64,7 @@ static eg_status apply(map *m, eg__sample *in, int64_t number, eg__sample *out)
         return EG_OK;
     }
     eg__sample_origin(out, in);
-    eg_status st = eg__guest_enter(&guest, m->seed, m->epoch, number);
+    eg_status st = eg__guest_enter(&guest, &m->d, m->seed, m->epoch, number);
     st = st ? st : m->f(in->t, in->n, t, &n, m->user);
     st = st ? st : eg__sample_keep(m->d.is->name, out, t, n);
     st = eg__guest_leave(&guest, st, m->d.is->name, out);
@@ -318,6 +318,7 @@ eg_dataset *eg_dataset_map_with(eg_dataset *from, eg_map_fn f, void *user, const
     if (!m) {
         return NULL;
     }
+    m->d.guests++;
     m->f = f;
     m->user = user;
     m->seed = o.seed;

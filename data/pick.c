@@ -197,7 +197,7 @@ static eg_status filter_next(eg_dataset *d, eg__sample *s)
         if (st || s->n == 0) {
             return st;
         }
-        st = eg__guest_enter(&guest, 0, f->epoch, f->number++);
+        st = eg__guest_enter(&guest, d, 0, f->epoch, f->number++);
         st = st ? st : f->f(s->t, s->n, &keep, f->user);
         st = eg__guest_leave(&guest, st, d->is->name, s);
         if (!st && keep) {
@@ -228,6 +228,7 @@ eg_dataset *eg_dataset_filter(eg_dataset *from, eg_filter_fn f, void *user)
     if (!l) {
         return NULL;
     }
+    l->d.guests++;
     l->f = f;
     l->user = user;
     return &l->d;

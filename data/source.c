@@ -32,7 +32,7 @@ static eg_status function_next(eg_dataset *d, eg__sample *s)
         return EG_OK;
     }
     s->at = f->at++;
-    eg_status st = eg__guest_enter(&guest, 0, f->epoch, s->at);
+    eg_status st = eg__guest_enter(&guest, d, 0, f->epoch, s->at);
     st = st ? st : f->f(s->at, t, &n, f->user);
     st = st ? st : eg__sample_keep(d->is->name, s, t, n);
     return eg__guest_leave(&guest, st, d->is->name, s);
@@ -80,6 +80,7 @@ eg_dataset *eg_dataset_from(eg_sample_fn f, int64_t count, void *user, void (*fr
     d->count = count;
     d->user = user;
     d->free_user = free_user;
+    d->d.guests = 1;
     return &d->d;
 }
 

@@ -71,6 +71,54 @@ EGT(an_endless_walk_of_failures_ends)
     eg_dataset_free(d);
 }
 
+/* ---- random numbers ---------------------------------------------------------------------------------------- */
+
+static eg_status draws(int64_t index, eg_tensor **sample, int *n, void *user)
+{
+    (void)index, (void)user;
+    *n = 1;
+    return said(sample[0] = eg_uniform(EG_SCALAR, 0, 1, EG_F64));
+}
+
+static eg_status draws_too(eg_tensor *const *in, int n, eg_tensor **out, int *m, void *user)
+{
+    memcpy(out, in, (size_t)n * sizeof *out);
+    *m = n + 1;
+    return draws(0, out + n, &n, user);
+}
+
+static eg_status keeps_the_draw(eg_tensor *const *in, int n, bool *keep, void *user)
+{
+    double *drawn = user;
+    *drawn = eg_item(eg_uniform(EG_SCALAR, 0, 1, EG_F64));
+    *keep = in && n;
+    return EG_OK;
+}
+
+/* Otherwise a picture mirrored by one map would be cut at the left by the next. */
+EGT(functions_of_a_chain_draw_different_numbers)
+{
+    double seen[2][4];
+    for (int i = 0; i < 2; i++) {
+        eg_dataset *d = eg_dataset_map(eg_dataset_from(draws, 1, NULL, NULL), draws_too, NULL);
+        d = eg_dataset_map(i ? eg_dataset_prefetch(d, 1) : d, draws_too, NULL, .workers = 2 * i);
+        d = eg_dataset_filter(d, keeps_the_draw, &seen[i][3]);
+        EG_FOR_EACH(sample, d) {
+            for (int k = 0; k < 3; k++) {
+                seen[i][k] = eg_item(sample[k]);
+            }
+        }
+        EGT_OK(eg_dataset_status(d));
+        eg_dataset_free(d);
+    }
+    for (int k = 0; k < 4; k++) {
+        for (int j = 0; j < k; j++) {
+            EGT_CHECK(seen[0][k] != seen[0][j]);
+        }
+    }
+    EGT_CHECK(!memcmp(seen[0], seen[1], sizeof seen[0]));
+}
+
 EGT(a_cache_asks_once)
 {
     atomic_int calls = 0;

@@ -12,7 +12,8 @@
  *
  * Everything is deterministic from the seeds and the number of the pass, however many threads make samples: the
  * user's functions find the thread's random numbers (eg_uniform and the like) started anew at each call, by the
- * pass and the number of the sample. Samples may share memory with the source or a cache: change copies. */
+ * pass, the number of the sample and the function's place in the chain; those of datasets that are joined may
+ * find the same ones. Samples may share memory with the source or a cache: change copies. */
 #ifndef EGRET_DATA_H
 #define EGRET_DATA_H
 
