@@ -17,6 +17,7 @@ typedef struct decoder {
     char words[120];
     int passes, channels; /* channels: as rows come out of libpng */
     bool wide;            /* rows are of 16 bits */
+    bool indexed;         /* rows are places in a palette */
     uint8_t *rows;        /* where they go */
     int64_t stride, done; /* bytes of a row; rows read, over all passes */
 } decoder;
@@ -69,8 +70,30 @@ static void read_header(decoder *d)
     png_set_user_limits(d->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_chunk_malloc_max(d->png, MOST_CHUNK);
     png_set_chunk_cache_max(d->png, MOST_CHUNKS);
+    if (!d->job->o.allow_truncated) { /* left to itself, libpng makes do without what it cannot read */
+        png_set_crc_action(d->png, PNG_CRC_DEFAULT, PNG_CRC_ERROR_QUIT);
+        png_set_benign_errors(d->png, 0);
+    }
     png_set_keep_unknown_chunks(d->png, PNG_HANDLE_CHUNK_NEVER, skipped, sizeof skipped / 5);
     png_read_info(d->png, d->info);
+}
+
+/* Rows of d->channels channels of 8 or 16 bits. */
+static void set_channels(const decoder *d, bool colour, bool marked, bool alpha)
+{
+    if (png_get_bit_depth(d->png, d->info) < 8) {
+        png_set_expand_gray_1_2_4_to_8(d->png);
+    }
+    if (d->channels == 4 && marked) {
+        png_set_tRNS_to_alpha(d->png);
+    } else if (d->channels == 4 && !alpha) {
+        png_set_add_alpha(d->png, d->wide ? 0xffff : 0xff, PNG_FILLER_AFTER);
+    } else if (d->channels != 4 && alpha) {
+        png_set_strip_alpha(d->png);
+    }
+    if (d->channels >= 3 && !colour) {
+        png_set_gray_to_rgb(d->png);
+    }
 }
 
 static void set_up(decoder *d)
@@ -87,20 +110,12 @@ static void set_up(decoder *d)
     if (depth == 16 && !d->wide) {
         png_set_scale_16(d->png);
     }
-    if (type == PNG_COLOR_TYPE_PALETTE) {
-        png_set_palette_to_rgb(d->png);
-    } else if (depth < 8) {
-        png_set_expand_gray_1_2_4_to_8(d->png);
-    }
-    if (d->channels == 4 && marked) {
-        png_set_tRNS_to_alpha(d->png);
-    } else if (d->channels == 4 && !alpha) {
-        png_set_add_alpha(d->png, d->wide ? 0xffff : 0xff, PNG_FILLER_AFTER);
-    } else if (d->channels != 4 && alpha) {
-        png_set_strip_alpha(d->png);
-    }
-    if (d->channels >= 3 && !colour) {
-        png_set_gray_to_rgb(d->png);
+    d->indexed = type == PNG_COLOR_TYPE_PALETTE;
+    if (d->indexed) { /* libpng finds a colour for every place, also where the palette has none */
+        d->channels = 1;
+        png_set_packing(d->png);
+    } else {
+        set_channels(d, colour, marked, alpha);
     }
     d->passes = png_set_interlace_handling(d->png);
     png_read_update_info(d->png, d->info);
@@ -140,18 +155,47 @@ static void widen(const decoder *d, int64_t n, int32_t *to)
     }
 }
 
+/* Places in the palette as colours. */
+static eg_status look_up(const decoder *d, int64_t n, int channels, uint8_t *to)
+{
+    png_colorp colour = NULL;
+    png_bytep alpha = NULL;
+    int colours = 0, alphas = 0;
+    png_get_PLTE(d->png, d->info, &colour, &colours);
+    png_get_tRNS(d->png, d->info, &alpha, &alphas, NULL);
+    for (int64_t i = 0; i < n; i++, to += channels) {
+        int k = d->rows[i];
+        uint8_t rgba[4] = {0, 0, 0, k < alphas ? alpha[k] : 255};
+        if (k < colours) {
+            memcpy(rgba, (uint8_t[]){colour[k].red, colour[k].green, colour[k].blue}, 3);
+        } else if (!d->job->o.allow_truncated) {
+            return eg__fail(EG_EFORMAT, d->job->op, "%.60s, PNG, pixel %lld: colour %d of %d",
+                            d->job->name, (long long)i, k, colours);
+        }
+        if (channels == 1) {
+            eg__image_gray(rgba, 4, 1, to);
+        } else {
+            memcpy(to, rgba, (size_t)channels);
+        }
+    }
+    return EG_OK;
+}
+
 /* What the rows hold as what was asked for. */
 static eg_status convert(decoder *d)
 {
     eg__image_job *job = d->job;
     int channels = job->o.channels;
-    if (!d->wide && channels == d->channels) {
+    if (!d->wide && !d->indexed && channels == d->channels) {
         return EG_OK;
     }
     eg_dtype dtype = d->wide ? EG_I32 : EG_U8;
     job->pixels = eg_empty(EG_SHAPE(job->height, job->width, channels), dtype);
     if (!job->pixels) {
         return eg__why();
+    }
+    if (d->indexed) {
+        return look_up(d, job->height * job->width, channels, (uint8_t *)eg__ptr(job->pixels));
     }
     if (d->wide) {
         widen(d, job->pixels->n, (int32_t *)eg__ptr(job->pixels));

@@ -203,15 +203,50 @@ EGT(png_chunks)
     EGT_CHECK(same(x, eg_image_decode(to, m)));
     m = insert_chunk(p, n, "iCCP", "a\0\0nonsense", 11, to);
     EGT_CHECK(same(x, eg_image_decode(to, m)));
-    m = insert_chunk(p, n, "tRNS", "12345", 5, to); /* of a wrong length: left out */
-    EGT_EQ(eg_size(eg_image_decode(to, m), 0), 3);
+    m = insert_chunk(p, n, "tRNS", "12345", 5, to); /* of a wrong length */
+    EGT_REFUSED(eg_image_decode(to, m), EG_EFORMAT, "tRNS");
+    EGT_EQ(eg_size(eg_image_decode(to, m, .allow_truncated = true), 0), 3);
     m = insert_chunk(p, n, "tRNS", "\0\1\0\2\0\3", 6, to);
     EGT_EQ(eg_size(eg_image_decode(to, m), 0), 4);
+    to[45] ^= 1; /* a bit of it: transparency is not dropped in silence */
+    EGT_REFUSED(eg_image_decode(to, m), EG_EFORMAT, "CRC");
+    EGT_EQ(eg_size(eg_image_decode(to, m, .allow_truncated = true), 0), 3);
     m = insert_chunk(p, n, "ABCD", "1234", 4, to);
     EGT_REFUSED(eg_image_decode(to, m), EG_EFORMAT, "ABCD");
     memcpy(to, p, 33);
     memcpy(to + 33, p + n - 12, 12); /* no pixels at all */
     EGT_REFUSED(eg_image_decode(to, 45), EG_EFORMAT, "IEND");
+}
+
+EGT(png_palettes)
+{
+    need("PNG");
+    static const uint8_t colours[] = {10, 20, 30, 40, 50, 60, 70, 80, 90}, places[] = {0, 2, 1};
+    eg_tensor *bytes = eg_png_encode(eg_from(EG_SHAPE(1, 3), EG_U8, places));
+    size_t n = (size_t)eg_numel(bytes);
+    uint8_t *p = eg_data_mut(bytes), to[200], seen[200];
+    p[25] = 3; /* gray made places in a palette */
+    uint32_t c = crc(p + 12, 17);
+    for (int k = 0; k < 4; k++) {
+        p[29 + k] = (uint8_t)(c >> (24 - 8 * k));
+    }
+    size_t m = insert_chunk(p, n, "PLTE", colours, 9, to);
+    const eg_tensor *x = eg_image_decode(to, m);
+    EGT_EQ(eg_size(x, 0), 3);
+    EGT_EQ(eg_get(x, 0), 10);
+    EGT_EQ(eg_get(x, 1), 70);
+    EGT_EQ(eg_get(x, 8), 60);
+    EGT_EQ(eg_get(eg_image_decode(to, m, .channels = 1), 0), 18);
+    m = insert_chunk(p, n, "tRNS", "\x80\x40", 2, to);
+    m = insert_chunk(to, m, "PLTE", colours, 9, seen);
+    x = eg_image_decode(seen, m);
+    EGT_EQ(eg_size(x, 0), 4);
+    EGT_EQ(eg_get(x, 9), 0x80);
+    EGT_EQ(eg_get(x, 10), 255);
+    EGT_EQ(eg_size(eg_image_decode(seen, m, .channels = 3), 0), 3);
+    m = insert_chunk(p, n, "PLTE", colours, 6, to);
+    EGT_REFUSED(eg_image_decode(to, m), EG_EFORMAT, "colour 2 of 2");
+    EGT_EQ(eg_get(eg_image_decode(to, m, .allow_truncated = true), 1), 0);
 }
 
 /* ---- JPEG ----------------------------------------------------------------------------------- */
