@@ -6,7 +6,6 @@ our own that breaks off, forgets ranges, lies about lengths and packs members th
 """
 import gzip
 import hashlib
-import http.server
 import io
 import json
 import os
@@ -15,10 +14,9 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
 import zipfile
 
-from checking import check, count, finish, runner  # noqa: E402
+from checking import Files, check, finish, is_png, runner, served, skip  # noqa: E402
 
 program = sys.argv[1]
 run = runner(program)
@@ -101,9 +99,7 @@ def films(at):
     for kind, channels in (("gray", 1), ("few", 3), ("many", 3)):
         r = subprocess.run([program, "film", f"{at}/{kind}.gif", kind])
         if r.returncode == 77:
-            count["skipped"] += 1
-            print("SKIP this build has no giflib")
-            return
+            return skip("this build has no giflib")
         frames, delays, repeats = read_film(f"{at}/{kind}.gif")
         check(f"{kind}: three frames of 0.25 s, again and again", delays == [25] * 3 and repeats and len(frames) == 3)
         for k, frame in enumerate(frames):
@@ -161,7 +157,7 @@ sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
 requests = []
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(Files):
     """/plain/NAME, /cut/NAME: breaks off half-way unless asked for a range, /deaf/NAME: knows no ranges,
     /there/NAME: sent on to /plain."""
 
@@ -188,9 +184,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if how == "cut" and not start:
             self.close_connection = True
 
-    def log_message(self, *_):
-        pass
-
 
 def tree(at):
     return sorted(os.path.relpath(os.path.join(d, f), at) for d, _, fs in os.walk(at) for f in fs)
@@ -201,11 +194,7 @@ def same(path, data):
         return f.read() == data
 
 
-def downloads(at):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    base = f"http://127.0.0.1:{server.server_port}"
-
+def downloads(at, base):
     def get(how, name, folder, *unpack, sum=None, expect=0):
         return run("get", f"{base}/{how}/{name}", sum or sums[name], f"{at}/{folder}", *unpack, expect=expect)
 
@@ -273,7 +262,6 @@ def downloads(at):
     run("get", "file:///etc/hostname", "0" * 64, at + "/file", expect=1)
     run("get", "http://127.0.0.1:1/x", "0" * 64, at + "/dead", expect=1)
     run("get", base + "/", "0" * 64, at + "/nameless", expect=1)
-    server.shutdown()
 
 
 # ---- runs -----------------------------------------------------------------------------------------------------
@@ -312,15 +300,14 @@ with tempfile.TemporaryDirectory() as at:
     os.mkdir(at + "/films")
     films(at + "/films")
     run("heatmap", at + "/map.png")
-    check("the map is a PNG",
-          open(at + "/map.png", "rb").read(8) == b"\x89PNG\r\n\x1a\n")
+    check("the map is a PNG", is_png(at + "/map.png"))
     runs(at)
     check("help", "--resume" in run("run", "--help"))
     os.mkdir(at + "/get")
     if "lacks" in run("get", "http://127.0.0.1:1/x", "0" * 64, at + "/get", expect=1):
-        count["skipped"] += 1
-        print("SKIP this build cannot download")
+        skip("this build cannot download")
     else:
-        downloads(at + "/get")
+        with served(at, Handler) as base:
+            downloads(at + "/get", base)
 
 finish()

@@ -1,12 +1,19 @@
-"""What the test scripts of the example programs share: checks that are counted, and the program run with words.
+"""What the test scripts of the example programs share: checks that are counted, the program run with words or
+killed while it runs, what it logged, files served to it.
 
     sys.path.insert(0, FOLDER OF THIS FILE)
-    from checking import check, count, finish, runner
+    from checking import check, finish, runner
     run = runner(program)
 """
+import contextlib
+import functools
+import http.server
+import json
 import os
 import subprocess
 import sys
+import threading
+import time
 
 count = {"passed": 0, "failed": 0, "skipped": 0}
 
@@ -17,6 +24,11 @@ def check(what, ok, words=""):
         print(f"FAIL {what}\n{words}")
 
 
+def skip(why):
+    count["skipped"] += 1
+    print(f"SKIP {why}")
+
+
 def runner(program):
     """A function that runs it and gives what it said; another exit status than expected is a failure."""
     def run(*words, expect=0):
@@ -25,6 +37,54 @@ def runner(program):
         check(f"{' '.join(words)}: status {expect}, was {r.returncode}", r.returncode == expect, r.stdout)
         return r.stdout
     return run
+
+
+def kill(rows, program, *words, out):
+    """Runs it and kills it with no warning, as soon as its log has so many rows."""
+    part = subprocess.Popen([program, *words, "--out", out], stdout=subprocess.DEVNULL)
+    started, log = time.time(), out + "/log.jsonl"
+    while time.time() - started < 300 and part.poll() is None:
+        if os.path.exists(log) and open(log).read().count("\n") >= rows:
+            break
+        time.sleep(.01)
+    part.kill()
+    part.wait()
+
+
+def logged(folder, field=None):
+    """What a run logged of each step, or one field of it; of a step done twice the second."""
+    rows = [json.loads(line) for line in open(folder + "/log.jsonl")]
+    return {row["step"]: row[field] if field else row for row in rows if not field or field in row}
+
+
+def begins(path, magic):
+    if not os.path.exists(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(magic)) == magic
+
+
+def is_png(path):
+    return begins(path, b"\x89PNG\r\n\x1a\n")
+
+
+class Files(http.server.SimpleHTTPRequestHandler):
+    """Gives files, and notes which it is asked for."""
+    requests = []
+
+    def log_message(self, *_):
+        self.requests.append(self.path)
+
+
+@contextlib.contextmanager
+def served(folder, handler=Files):
+    """The address of a server of our own that gives the files of a folder."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
 
 
 def finish():

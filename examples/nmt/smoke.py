@@ -5,21 +5,16 @@ refusals in words.
 
     smoke.py NMT
 """
-import functools
 import gzip
 import hashlib
-import http.server
-import json
 import os
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
-from checking import check, count, finish, runner  # noqa: E402
+from checking import check, finish, is_png, kill, logged, runner, served, skip  # noqa: E402
 
 program = sys.argv[1]
 run = runner(program)
@@ -30,43 +25,22 @@ def train(*words, expect=0):
     return run("--smoke", "--threads", "1", *words, expect=expect)
 
 
-def rows_of(folder):
-    return [json.loads(line) for line in open(folder + "/log.jsonl")]
-
-
-def losses(folder, field="loss"):
-    """Of a step done twice the second."""
-    return {row["step"]: row[field] for row in rows_of(folder) if field in row}
-
-
-def is_png(path):
-    with open(path, "rb") as file:
-        return file.read(8) == b"\x89PNG\r\n\x1a\n"
-
-
 # ---- training and translating -----------------------------------------------------------------------------
 
 def killed_and_resumed(at, whole):
     """Kills a run with no warning, in the middle of its third epoch, and lets another go on with it."""
-    part = subprocess.Popen([program, "--smoke", "--threads", "1", "--out", at], stdout=subprocess.DEVNULL)
-    started = time.time()
-    while time.time() - started < 100 and part.poll() is None:
-        if os.path.exists(at + "/log.jsonl") and open(at + "/log.jsonl").read().count("\n") >= 32:
-            break
-        time.sleep(.01)
-    part.kill()
-    part.wait()
+    kill(32, program, "--smoke", "--threads", "1", out=at)
     said = train("--resume", "--out", at)
     check("it goes on", "going on behind step" in said, said)
     for field in ("loss", "test loss"):
         check(f"killed and resumed, {field} is the same to the last bit",
-              losses(at, field) == losses(whole, field))
+              logged(at, field) == logged(whole, field))
 
 
 def translations(at):
     said = run("--infer", "¿Ven los NIÑOS la casa?", "--out", at)
     check("it reads as it was taught", "¿ ven los ninos la casa ? -> " in said, said)
-    check("it leaves the run alone", sorted(losses(at)) == list(range(1, 81)))
+    check("it leaves the run alone", sorted(logged(at, "loss")) == list(range(1, 81)))
     check("it draws what it looked at", is_png(at + "/attention.png"))
     latest = at + "/checkpoint-0000000080.safetensors"
     there = run("--infer", "¿Ven los niños la casa?", "--model", latest, "--out", at + "/elsewhere")
@@ -111,11 +85,6 @@ def sentences(at):
 
 # ---- downloads --------------------------------------------------------------------------------------------
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *words):
-        pass
-
-
 def archive(path, size):
     """A zip of exactly that size, filled up with a member nobody wants."""
     fill = 0
@@ -133,26 +102,22 @@ def downloads(at):
     archive(at + "/served" + name, ARCHIVE)
     check("the archive of the test has the right size", os.path.getsize(at + "/served" + name) == ARCHIVE)
     archive(at + "/served/short" + name, ARCHIVE - 1)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0),
-                                             functools.partial(Quiet, directory=at + "/served"))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}"
-    right = hashlib.sha256(LINES.encode()).hexdigest()
-    said = run("get-data", "--data", at + "/got", "--url", url + name, "--sha256", right)
-    text = at + "/got/unpacked/spa-eng/spa.txt"
-    check("what it was", open(text, encoding="utf8").read() == LINES, said)
-    said = train("--data", at + "/got", "--batch", "8", "--out", at + "/out")
-    check("it is where training looks", said.startswith("90 pairs"), said)
-    said = run("get-data", "--data", at + "/other", "--url", url + name, expect=1)
-    check("other sentences are refused", right in said and not os.path.exists(at + "/other/unpacked"), said)
-    os.remove(at + "/served" + name)
-    run("get-data", "--data", at + "/got", "--url", url + name)  # nothing is fetched twice
-    said = run("get-data", "--data", at + "/short", "--url", f"{url}/short{name}", expect=1)
-    check("another size is refused", f"{ARCHIVE - 1} bytes, not {ARCHIVE}" in said, said)
-    check("what is wrong does not stay", not os.listdir(at + "/short"))
-    said = run("get-data", "--data", at + "/none", "--url", url + "/nowhere", expect=1)
-    check("what is not there is named", "404" in said, said)
-    server.shutdown()
+    with served(at + "/served") as url:
+        right = hashlib.sha256(LINES.encode()).hexdigest()
+        said = run("get-data", "--data", at + "/got", "--url", url + name, "--sha256", right)
+        text = at + "/got/unpacked/spa-eng/spa.txt"
+        check("what it was", open(text, encoding="utf8").read() == LINES, said)
+        said = train("--data", at + "/got", "--batch", "8", "--out", at + "/out")
+        check("it is where training looks", said.startswith("90 pairs"), said)
+        said = run("get-data", "--data", at + "/other", "--url", url + name, expect=1)
+        check("other sentences are refused", right in said and not os.path.exists(at + "/other/unpacked"), said)
+        os.remove(at + "/served" + name)
+        run("get-data", "--data", at + "/got", "--url", url + name)  # nothing is fetched twice
+        said = run("get-data", "--data", at + "/short", "--url", f"{url}/short{name}", expect=1)
+        check("another size is refused", f"{ARCHIVE - 1} bytes, not {ARCHIVE}" in said, said)
+        check("what is wrong does not stay", not os.listdir(at + "/short"))
+        said = run("get-data", "--data", at + "/none", "--url", url + "/nowhere", expect=1)
+        check("what is not there is named", "404" in said, said)
 
 
 with tempfile.TemporaryDirectory() as at:
@@ -164,8 +129,8 @@ with tempfile.TemporaryDirectory() as at:
     check("every pair counts", said.startswith("1000 pairs"), said)
     for picture in ("attention-1.png", "attention-4.png", "losses.png"):
         check(f"{picture} is a PNG", is_png(f"{at}/{picture}"))
-    check("a row for each step", sorted(losses(at)) == list(range(1, 81)))
-    check("the pairs kept back are looked at", len(losses(at, "test loss")) == 7)
+    check("a row for each step", sorted(logged(at, "loss")) == list(range(1, 81)))
+    check("the pairs kept back are looked at", len(logged(at, "test loss")) == 7)
     killed_and_resumed(at + "/killed", at)
     translations(at)
     sentences(at + "/sentences")
@@ -177,8 +142,7 @@ with tempfile.TemporaryDirectory() as at:
                   ["--infer", ""], ["get-data", "more"]):
         run(*wrong, expect=2)
     if "lacks" in run("get-data", "--data", at + "/dead", "--url", "http://127.0.0.1:1/x", expect=1):
-        count["skipped"] += 1
-        print("SKIP this build cannot download")
+        skip("this build cannot download")
     else:
         downloads(at + "/get")
 

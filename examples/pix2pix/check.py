@@ -5,23 +5,17 @@ or with the wrong pictures in it, and refusals in words.
 
     check.py PIX2PIX
 """
-import functools
-import http.server
 import io
-import json
 import os
 import shutil
 import struct
-import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
-import time
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
-from checking import check, count, finish, runner  # noqa: E402
+from checking import Files, begins, check, finish, is_png, kill, logged, runner, served, skip  # noqa: E402
 
 program = sys.argv[1]
 run = runner(program)
@@ -50,13 +44,6 @@ def jpeg(width, height):
             + bytes(width * height // 64 // 4) + b"\xff\xd9")
 
 
-def begins(path, magic):
-    if not os.path.exists(path):
-        return False
-    with open(path, "rb") as f:
-        return f.read(len(magic)) == magic
-
-
 def bytes_of(path):
     with open(path, "rb") as f:
         return f.read()
@@ -64,25 +51,12 @@ def bytes_of(path):
 
 # ---- runs -----------------------------------------------------------------------------------------------------
 
-def log_of(folder):
-    """The losses of each step; of a step done twice the second."""
-    rows = [json.loads(line) for line in open(folder + "/log.jsonl")]
-    return {row["step"]: row for row in rows}
-
-
 def killed_and_resumed(at, whole):
     """Kills a run with no warning, in the middle of an epoch and after a checkpoint."""
-    part = subprocess.Popen([program, "--smoke", "--out", at], stdout=subprocess.DEVNULL)
-    started = time.time()
-    while time.time() - started < 300 and part.poll() is None:
-        if os.path.exists(at + "/log.jsonl") and open(at + "/log.jsonl").read().count("\n") >= 7:
-            break
-        time.sleep(.01)
-    part.kill()
-    part.wait()
+    kill(7, program, "--smoke", out=at)
     said = run("--smoke", "--resume", "--out", at)
     check("it goes on", "going on behind step 5" in said, said)
-    check("killed and resumed, the losses are the same to the last bit", log_of(at) == log_of(whole))
+    check("killed and resumed, the losses are the same to the last bit", logged(at) == logged(whole))
     check("and the pictures too", all(bytes_of(f"{at}/{name}") == bytes_of(f"{whole}/{name}")
                                       for name in ("epoch-0003.png", "test/0001.png", "test/0002.png")))
 
@@ -94,7 +68,7 @@ def infer(at, whole):
     said = run("--infer", plan, pair, "--out", whole)
     made = [f"{whole}/plan-made.png", f"{whole}/a pair-made.png"]
     check("both are named", all(path in said for path in made), said)
-    check("both are there", all(begins(path, b"\x89PNG") for path in made))
+    check("both are there", all(is_png(path) for path in made))
     run("--infer", pair, "--out", at + "/made", "--model", whole + "/generator.safetensors")
     run("--infer", plan, "--out", at + "/made", "--model", whole + "/generator.safetensors")
     check("the model is the checkpoint's, a pair is its plan, and the same seed the same picture",
@@ -124,12 +98,6 @@ def from_files(at):
 # ---- the download ---------------------------------------------------------------------------------------------
 
 LENGTH = 30168306
-requests = []
-
-
-class Handler(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        requests.append(self.path)
 
 
 def archive(path, odd=None, fewer=0):
@@ -149,46 +117,36 @@ def archive(path, odd=None, fewer=0):
         f.truncate(LENGTH)
 
 
-def download(at):
-    served = at + "/served"
-    os.mkdir(served)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=served))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-
+def download(at, folder, address):
     def get(name, expect=0):
-        url = f"http://127.0.0.1:{server.server_port}/{name}/facades.tar.gz"
+        url = f"{address}/{name}/facades.tar.gz"
         return run("get-data", "--data", f"{at}/got/{name}", "--url", url, expect=expect)
 
-    os.mkdir(served + "/short")
-    with open(served + "/short/facades.tar.gz", "wb") as f:
+    os.mkdir(folder + "/short")
+    with open(folder + "/short/facades.tar.gz", "wb") as f:
         f.write(bytes(1000))
     said = get("short", expect=1)
     if "lacks" in said:
-        count["skipped"] += 1
-        print("SKIP this build cannot download")
-        return
+        return skip("this build cannot download")
     check("a wrong length is told", f"1000 bytes, not {LENGTH}" in said, said)
     check("and leaves nothing", os.listdir(at + "/got/short") == [])
     check("404 is told", "404" in get("absent", expect=1))
-    archive(served + "/good/facades.tar.gz")
+    archive(folder + "/good/facades.tar.gz")
     said = get("good")
     if "libjpeg" in said:
-        count["skipped"] += 1
-        print("SKIP this build cannot read JPEG")
-        return
+        return skip("this build cannot read JPEG")
     folders = [name for name in sorted(os.listdir(at + "/got/good")) if "." not in name]
     check("the folders are in their places", folders == ["test", "train", "val"], folders)
     check("with all their pictures", [len(os.listdir(f"{at}/got/good/{name}")) for name in folders] == [106, 400, 100])
-    seen = len(requests)
+    seen = len(Files.requests)
     get("good")
-    check("what is there is not fetched again", len(requests) == seen)
-    archive(served + "/fewer/facades.tar.gz", fewer=1)
+    check("what is there is not fetched again", len(Files.requests) == seen)
+    archive(folder + "/fewer/facades.tar.gz", fewer=1)
     check("a missing picture is told", "399 JPEG files, not 400" in get("fewer", expect=1))
-    archive(served + "/odd/facades.tar.gz", odd="facades/val/7.jpg")
+    archive(folder + "/odd/facades.tar.gz", odd="facades/val/7.jpg")
     said = get("odd", expect=1)
     check("a picture of another size is named", "val/7.jpg has 256 x 256 pixels" in said, said)
     check("and nothing is in its place", not os.path.exists(at + "/got/odd/train"))
-    server.shutdown()
 
 
 with tempfile.TemporaryDirectory() as at:
@@ -197,12 +155,14 @@ with tempfile.TemporaryDirectory() as at:
     for wrong in (["--lr", "nan"], ["--batch", "0"], ["--epochs", "-1"], ["--nonsense"], ["--steps"], ["fetch"],
                   ["get-data", "more"]):
         run(*wrong, expect=2)
-    download(at)
+    os.mkdir(at + "/served")
+    with served(at + "/served") as address:
+        download(at, at + "/served", address)
     from_files(at)
     smoke = at + "/smoke"
     said = run("--smoke", "--out", smoke)
     check("three epochs and the test", "epoch 3:" in said and "2 test pairs" in said, said)
-    check("pictures and curves", all(begins(f"{smoke}/{name}.png", b"\x89PNG") for name in (
+    check("pictures and curves", all(is_png(f"{smoke}/{name}.png") for name in (
         "epoch-0001", "epoch-0003", "test/0001", "test/0002", "losses", "distance")))
     check("a film", not os.path.exists(smoke + "/epochs.gif") or begins(smoke + "/epochs.gif", b"GIF89a"))
     infer(at, smoke)
