@@ -241,9 +241,7 @@ eg_status eg_ema_load_state(eg_ema *e, const eg_tensors *map)
     if (eg__get_number(op, map, "updates", 0, eg__most_steps, &updates)) {
         return eg__why();
     }
-    eg_tensors *own = eg_ema_state(e);
-    eg_status st = own ? eg__tensors_assign(op, own, map, false, false) : eg__why();
-    eg_tensors_free(own);
+    eg_status st = eg__put_back(op, eg_ema_state(e), map);
     e->updates = st ? e->updates : (int64_t)updates;
     return st;
 }

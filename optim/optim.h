@@ -79,6 +79,9 @@ eg_status eg__put_number(eg_tensors *map, const char *name, double value, eg_dty
 eg_status eg__get_number(const char *op, const eg_tensors *map, const char *name, double least,
                          double most, double *value);
 
+/* Puts what a map holds into `own`, which shows the state itself, all or nothing; frees it. */
+eg_status eg__put_back(const char *op, eg_tensors *own, const eg_tensors *map);
+
 /* An option in least..most, or words. */
 eg_status eg__optim_range(const char *op, const char *what, double v, double least, double most);
 static inline eg_status eg__optim_number(const char *op, const char *what, double v, double most)

@@ -1,7 +1,6 @@
 /* scaler.c - scaling the loss so that gradients in f16 do not underflow. */
 #include <stdlib.h>
 
-#include "lib/io/assign.h"
 #include "optim/optim.h"
 
 static const double least = 0x1p-24; /* the scale at which the blame is no longer the scale's */
@@ -110,9 +109,7 @@ eg_status eg_scaler_load_state(eg_scaler *s, const eg_tensors *map)
         eg__get_number(op, map, "skipped", 0, eg__most_steps, &skipped)) {
         return eg__why();
     }
-    eg_tensors *own = eg_scaler_state(s);
-    eg_status st = own ? eg__tensors_assign(op, own, map, false, false) : eg__why();
-    eg_tensors_free(own);
+    eg_status st = eg__put_back(op, eg_scaler_state(s), map);
     if (!st) {
         s->scale = scale;
         s->good = (int64_t)good;

@@ -29,6 +29,13 @@ eg_status eg__get_number(const char *op, const eg_tensors *map, const char *name
     return EG_OK;
 }
 
+eg_status eg__put_back(const char *op, eg_tensors *own, const eg_tensors *map)
+{
+    eg_status st = own ? eg__tensors_assign(op, own, map, false, false) : eg__why();
+    eg_tensors_free(own);
+    return st;
+}
+
 /* ---- optimizers ---------------------------------------------------------------------------- */
 
 static eg_status put_state(const eg_optim *o, eg_tensors *map, int i, int slot, const char *what)
@@ -79,9 +86,7 @@ eg_status eg_optim_load_state(eg_optim *o, const eg_tensors *map)
         eg__get_number(op, map, "lr", 0, (double)INFINITY, &lr)) {
         return eg__why();
     }
-    eg_tensors *own = eg_optim_state(o);
-    eg_status st = own ? eg__tensors_assign(op, own, map, false, false) : eg__why();
-    eg_tensors_free(own);
+    eg_status st = eg__put_back(op, eg_optim_state(o), map);
     if (!st) {
         o->steps = (int64_t)steps;
         o->lr = lr;

@@ -173,38 +173,15 @@ static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, double sca
     return st;
 }
 
-eg_status eg__optim_minimize(eg_optim *o, eg_tape tape, eg_tensor *loss, double scale,
-                             bool *skipped)
-{
-    if (!o || !loss) {
-        return eg__null_argument("eg_optim_minimize", o ? "loss" : "optim");
-    }
-    if (eg__check(loss, o->name, "loss")) {
-        return eg__why();
-    }
-    eg_scope s = eg_scope_push();
-    if (!s.depth) {
-        return eg__why();
-    }
-    size_t n = (size_t)o->count;
-    eg_tensor **lists = eg__malloc(3 * n * sizeof *lists); /* asked, got, per parameter */
-    eg_status st = lists ? EG_OK : eg__no_memory(o->name, (int64_t)(3 * n * sizeof *lists));
-    st = st ? st : ask_tape(o, tape, loss, scale, lists, lists + 2 * n);
-    st = st ? st : step(o, lists + 2 * n, 1 / scale, skipped);
-    free(lists);
-    eg_scope_pop(s, NULL);
-    return st;
-}
-
-eg_status eg_optim_minimize(eg_optim *o, eg_tape tape, eg_tensor *loss)
-{
-    return eg__optim_minimize(o, tape, loss, 1, NULL);
-}
-
-/* ---- gathering ----------------------------------------------------------------------------- */
-
 static eg_status add_gathered(eg_optim *o, eg_tensor *const *g)
 {
+    if (!o->gathered) {
+        size_t bytes = (size_t)o->count * sizeof *o->gathered;
+        if (!(o->gathered = eg__malloc(bytes))) {
+            return eg__no_memory(o->name, (int64_t)bytes);
+        }
+        memset(o->gathered, 0, bytes);
+    }
     eg_status st = EG_OK;
     for (int i = 0; i < o->count && !st; i++) {
         eg_tensor **sum = &o->gathered[i];
@@ -217,10 +194,12 @@ static eg_status add_gathered(eg_optim *o, eg_tensor *const *g)
     return st;
 }
 
-eg_status eg_optim_backward(eg_optim *o, eg_tape tape, eg_tensor *loss)
+/* A step with the gradients of a loss, or they are gathered. */
+static eg_status use_gradients(const char *op, eg_optim *o, eg_tape tape, eg_tensor *loss,
+                               double scale, bool gather, bool *skipped)
 {
     if (!o || !loss) {
-        return eg__null_argument("eg_optim_backward", o ? "loss" : "optim");
+        return eg__null_argument(op, o ? "loss" : "optim");
     }
     if (eg__check(loss, o->name, "loss")) {
         return eg__why();
@@ -231,16 +210,33 @@ eg_status eg_optim_backward(eg_optim *o, eg_tape tape, eg_tensor *loss)
     }
     size_t n = (size_t)o->count;
     eg_tensor **lists = eg__malloc(3 * n * sizeof *lists); /* asked, got, per parameter */
-    if (!o->gathered && (o->gathered = eg__malloc(n * sizeof *o->gathered))) {
-        memset(o->gathered, 0, n * sizeof *o->gathered);
+    eg_status st = lists ? EG_OK : eg__no_memory(o->name, (int64_t)(3 * n * sizeof *lists));
+    st = st ? st : ask_tape(o, tape, loss, scale, lists, lists + 2 * n);
+    if (!st) {
+        eg_tensor **g = lists + 2 * n;
+        st = gather ? add_gathered(o, g) : step(o, g, 1 / scale, skipped);
     }
-    eg_status st = lists && o->gathered ? EG_OK
-                                        : eg__no_memory(o->name, (int64_t)(3 * n * sizeof *lists));
-    st = st ? st : ask_tape(o, tape, loss, 1, lists, lists + 2 * n);
-    st = st ? st : add_gathered(o, lists + 2 * n);
     free(lists);
     eg_scope_pop(s, NULL);
     return st;
+}
+
+eg_status eg__optim_minimize(eg_optim *o, eg_tape tape, eg_tensor *loss, double scale,
+                             bool *skipped)
+{
+    return use_gradients("eg_optim_minimize", o, tape, loss, scale, false, skipped);
+}
+
+eg_status eg_optim_minimize(eg_optim *o, eg_tape tape, eg_tensor *loss)
+{
+    return eg__optim_minimize(o, tape, loss, 1, NULL);
+}
+
+/* ---- gathering ----------------------------------------------------------------------------- */
+
+eg_status eg_optim_backward(eg_optim *o, eg_tape tape, eg_tensor *loss)
+{
+    return use_gradients("eg_optim_backward", o, tape, loss, 1, true, NULL);
 }
 
 void eg__optim_forget(eg_optim *o)

@@ -389,7 +389,8 @@ EGT(gathered_gradients_are_summed)
     EG_SCOPE {
         eg_tape tape = eg_tape_open(.persistent = true);
         eg_tensor *first = distance_from(p, 3), *second = eg_add(distance_from(p, 0), distance_from(q, 2));
-        EGT_REFUSED(eg_optim_update(a), EG_ESTATE, "eg_optim_backward");
+        EGT_REFUSED(eg_optim_backward(a, tape, p), EG_ESHAPE, "one element");
+        EGT_REFUSED(eg_optim_update(a), EG_ESTATE, "eg_optim_backward"); /* nothing was gathered */
         EGT_OK(eg_optim_backward(a, tape, first));   /* -4 */
         EGT_OK(eg_optim_backward(a, tape, second));  /* +2 */
         EGT_OK(eg_optim_backward(b, tape, second));  /* -2 */

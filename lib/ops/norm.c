@@ -6,12 +6,16 @@
 
 /* ---- inference ------------------------------------------------------------------------------ */
 
-static void vector(eg__desc *d, int dtype, int64_t n)
+/* What comes beside y or dx: two tensors of this shape. */
+static void pair(eg__call *c, int dtype, int ndim, const int64_t *shape)
 {
-    d->dtype = (uint8_t)dtype;
-    d->ndim = 1;
-    d->shape[0] = n;
-    eg__desc_dense(d);
+    for (int j = 1; j < 3; j++) {
+        eg__desc *d = &c->desc[j];
+        d->dtype = (uint8_t)dtype;
+        d->ndim = (uint8_t)ndim;
+        memcpy(d->shape, shape, (size_t)ndim * sizeof *shape);
+        eg__desc_dense(d);
+    }
 }
 
 /* x, weight, bias -> y, mean, var */
@@ -19,8 +23,7 @@ eg_status eg__infer_batch_norm(eg__call *c)
 {
     const eg_tensor *x = c->in[0];
     eg__desc_like(&c->desc[0], x);
-    vector(&c->desc[1], x->dtype, x->shape[1]);
-    vector(&c->desc[2], x->dtype, x->shape[1]);
+    pair(c, x->dtype, 1, &x->shape[1]);
     return EG_OK;
 }
 
@@ -29,8 +32,7 @@ eg_status eg__infer_batch_norm_grad(eg__call *c)
 {
     const eg_tensor *x = c->in[1];
     eg__desc_like(&c->desc[0], x);
-    vector(&c->desc[1], x->dtype, x->shape[1]);
-    vector(&c->desc[2], x->dtype, x->shape[1]);
+    pair(c, x->dtype, 1, &x->shape[1]);
     return EG_OK;
 }
 
@@ -39,14 +41,7 @@ eg_status eg__infer_group_norm(eg__call *c)
     const eg__norm_opts *o = c->opts;
     const eg_tensor *x = c->in[0];
     eg__desc_like(&c->desc[0], x);
-    for (int j = 1; j < 3; j++) {
-        eg__desc *d = &c->desc[j];
-        d->dtype = x->dtype;
-        d->ndim = 2;
-        d->shape[0] = x->shape[0];
-        d->shape[1] = o->groups;
-        eg__desc_dense(d);
-    }
+    pair(c, x->dtype, 2, (int64_t[]){x->shape[0], o->groups});
     return EG_OK;
 }
 
@@ -56,13 +51,7 @@ eg_status eg__infer_layer_norm(eg__call *c)
     const eg_tensor *x = c->in[0];
     eg__desc_like(&c->desc[0], x);
     c->desc[0].dense = true;
-    for (int j = 1; j < 3; j++) {
-        eg__desc *d = &c->desc[j];
-        d->dtype = x->dtype;
-        d->ndim = (uint8_t)(x->ndim - o->axes);
-        memcpy(d->shape, x->shape, sizeof d->shape);
-        eg__desc_dense(d);
-    }
+    pair(c, x->dtype, x->ndim - o->axes, x->shape);
     return EG_OK;
 }
 
@@ -72,13 +61,7 @@ eg_status eg__infer_layer_norm_grad(eg__call *c)
     const eg_tensor *x = c->in[1];
     eg__desc_like(&c->desc[0], x);
     c->desc[0].dense = true;
-    for (int j = 1; j < 3; j++) {
-        eg__desc *d = &c->desc[j];
-        d->dtype = x->dtype;
-        d->ndim = (uint8_t)o->axes;
-        memcpy(d->shape, x->shape + x->ndim - o->axes, (size_t)o->axes * sizeof *d->shape);
-        eg__desc_dense(d);
-    }
+    pair(c, x->dtype, o->axes, x->shape + x->ndim - o->axes);
     return EG_OK;
 }
 

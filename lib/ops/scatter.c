@@ -312,26 +312,25 @@ static eg_tensor *scatter_nd(const char *op, eg_tensor *x, eg_tensor *index, eg_
     return eg_reshape(eg_cast(y, (eg_dtype)dtype), *shape);
 }
 
-eg_tensor *eg_scatter_nd_add(eg_tensor *x, eg_tensor *index, eg_tensor *source)
+static eg_tensor *scatter_nd_into(const char *op, eg_tensor *x, eg_tensor *index, eg_tensor *source,
+                                  bool sum)
 {
-    if (eg__check(x, "scatter_nd_add", "x") || eg__check(index, "scatter_nd_add", "index") ||
-        eg__check(source, "scatter_nd_add", "source")) {
+    if (eg__check(x, op, "x") || eg__check(index, op, "index") || eg__check(source, op, "source")) {
         return NULL;
     }
     eg_shape shape = eg_shape_of(x);
     eg_scope s = eg_scope_push();
-    return eg_scope_pop(s, scatter_nd("scatter_nd_add", x, index, source, &shape, true));
+    return eg_scope_pop(s, scatter_nd(op, x, index, source, &shape, sum));
+}
+
+eg_tensor *eg_scatter_nd_add(eg_tensor *x, eg_tensor *index, eg_tensor *source)
+{
+    return scatter_nd_into("scatter_nd_add", x, index, source, true);
 }
 
 eg_tensor *eg_scatter_nd_copy(eg_tensor *x, eg_tensor *index, eg_tensor *source)
 {
-    if (eg__check(x, "scatter_nd_copy", "x") || eg__check(index, "scatter_nd_copy", "index") ||
-        eg__check(source, "scatter_nd_copy", "source")) {
-        return NULL;
-    }
-    eg_shape shape = eg_shape_of(x);
-    eg_scope s = eg_scope_push();
-    return eg_scope_pop(s, scatter_nd("scatter_nd_copy", x, index, source, &shape, false));
+    return scatter_nd_into("scatter_nd_copy", x, index, source, false);
 }
 
 eg_tensor *eg_scatter_nd(eg_tensor *index, eg_tensor *source, eg_shape shape)
