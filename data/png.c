@@ -3,7 +3,6 @@
 
 #ifdef EG_HAVE_PNG
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <png.h>
 

@@ -70,17 +70,6 @@ eg_status eg__stream_open(eg__stream *s, const char *op, const char *path, eg_co
     return st;
 }
 
-eg_status eg__stream_memory(eg__stream *s, const char *op, const void *data, size_t bytes,
-                            eg_compression c)
-{
-    *s = (eg__stream){0};
-    eg_status st = eg__source_memory(&s->source, op, data, bytes);
-    if (!st && (st = begin(s, c))) {
-        eg__stream_close(s);
-    }
-    return st;
-}
-
 void eg__stream_close(eg__stream *s)
 {
     if (!s->source.op) {

@@ -21,8 +21,6 @@ typedef struct eg__stream {
 
 /* EG_COMPRESSION_AUTO goes by the first two bytes; zlib only where it is asked for. */
 eg_status eg__stream_open(eg__stream *s, const char *op, const char *path, eg_compression c);
-eg_status eg__stream_memory(eg__stream *s, const char *op, const void *data, size_t bytes,
-                            eg_compression c);
 void eg__stream_close(eg__stream *s); /* a zeroed one is fine */
 /* Up to n bytes; *got < n only at the end. `to` NULL: they are skipped. */
 eg_status eg__stream_read(eg__stream *s, void *to, int64_t n, int64_t *got);

@@ -6,11 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-typedef uint16_t eg__f16;
-typedef struct {
-    uint16_t bits;
-} eg__bf16;
-
 static inline float eg__bits_float(uint32_t u)
 {
     float f;

@@ -11,7 +11,6 @@
 
 #ifdef EG_HAVE_PROTOBUF
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>

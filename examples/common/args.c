@@ -114,18 +114,6 @@ static bool refuse(const args *line, const char *format, ...)
 
 /* ---- values ---- */
 
-static bool is_choice(const char *choices, const char *typed)
-{
-    size_t length = strlen(typed);
-    for (const char *word = choices; word; word = strchr(word, '|')) {
-        word += *word == '|';
-        if (length == strcspn(word, "|") && memcmp(word, typed, length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool starts_a_number(const char *typed)
 {
     return *typed && strchr("+-.0123456789", *typed);
@@ -169,12 +157,6 @@ static bool set_value(const args *line, const arg *a, const char *typed)
         return set_integer(line, a, typed);
     case ARG_IS_REAL:
         return set_real(line, a, typed);
-    case ARG_IS_CHOICE:
-        if (typed && !is_choice(a->value, typed)) {
-            return refuse(line, "--%s wants one of %s, not '%.*s'", a->name, a->value, TYPED_MOST,
-                          typed);
-        }
-        break;
     case ARG_IS_TEXT:
         if (typed && !*typed) {
             return refuse(line, "--%s wants a %s, not an empty text", a->name, a->value);

@@ -28,8 +28,7 @@ typedef enum arg_type {
     ARG_IS_FLAG,
     ARG_IS_INTEGER,
     ARG_IS_REAL,
-    ARG_IS_TEXT,
-    ARG_IS_CHOICE
+    ARG_IS_TEXT
 } arg_type;
 
 /* One option. Write rows with the ARG_... macros below: they check the type of the target. */
@@ -37,7 +36,7 @@ typedef struct arg {
     const char *name; /* without the dashes */
     arg_type type;
     const char *fallback; /* the default as one would type it; NULL for none */
-    const char *value;    /* what --help calls the value: "N", "DIR"; for a choice "adam|sgd" */
+    const char *value;    /* what --help calls the value: "N", "DIR" */
     const char *help;
     union {
         struct {
@@ -51,7 +50,7 @@ typedef struct arg {
         } real;
         struct {
             const char **into;
-        } text; /* and choice */
+        } text;
     } as;
 } arg;
 
@@ -76,22 +75,15 @@ typedef struct arg {
     {.name = name_, .type = ARG_IS_TEXT, .fallback = fallback_, .value = value_, .help = help_,    \
      .as.text = {into_}}
 
-/* One of the words in choices_, which are separated by '|'. */
-#define ARG_CHOICE(name_, into_, fallback_, choices_, help_)                                       \
-    {.name = name_, .type = ARG_IS_CHOICE, .fallback = fallback_, .value = choices_,               \
-     .help = help_, .as.text = {into_}}
-
 /* clang-format on */
 
 #define ARG_COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))
-
-enum { ARGS_MOST_OPTIONS = 64 };
 
 typedef struct args {
     const char *program; /* its name */
     const char *about;   /* one or a few sentences for --help */
     const arg *table;
-    int count; /* at most ARGS_MOST_OPTIONS */
+    int count;
 
     /* Words that are not options; by default there must be none. */
     const char *operand; /* what usage calls one, such as "FILE" */

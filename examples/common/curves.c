@@ -2,7 +2,6 @@
 #include "curves.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <egret/egret.h>
 

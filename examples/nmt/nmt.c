@@ -1,7 +1,6 @@
 /* nmt.c - learns to translate Spanish into English, and shows where it looks while it writes (Bahdanau, Cho,
  * Bengio 2014). */
 #include <stdio.h>
-#include <string.h>
 
 #include "../common/curves.h"
 #include "../common/progress.h"
