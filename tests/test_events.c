@@ -3,6 +3,7 @@
 #include "tests/egt.h"
 
 #include <dirent.h>
+#include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -362,6 +363,22 @@ EGT(rows_of_a_journal)
             t = eg__json_next(&r);
             EGT_CHECK(t != EG__JSON_ERROR);
         } while (t != EG__JSON_END);
+    }
+}
+
+/* JSON knows one decimal point; of the locales those that are installed. */
+EGT(a_journal_in_any_locale)
+{
+    static const char *const names[] = {"C", "de_DE.UTF-8", "ps_AF.UTF-8"};
+    for (int i = 0; i < 3; i++) {
+        eg_journal *j = eg_journal_new(egt_path("log.jsonl"));
+        setlocale(LC_NUMERIC, names[i]);
+        eg_status st = eg_journal_row(j, EG_REAL("loss", 0.5), EG_REAL("large", 1e300), EG_REAL("n", -12));
+        setlocale(LC_NUMERIC, "C");
+        EGT_OK(st);
+        eg_journal_free(j);
+        slurp(egt_path("log.jsonl"));
+        EGT_STR((char *)file, "{\"loss\": 0.5, \"large\": 1e+300, \"n\": -12}\n");
     }
 }
 

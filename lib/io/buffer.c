@@ -43,10 +43,13 @@ void eg__put_real(eg__buffer *b, double v)
             break;
         }
     }
-    for (int i = 0; i < n; i++) { /* the locale's idea of a decimal point */
-        s[i] = strchr("0123456789+-e", s[i]) ? s[i] : '.';
+    size_t whole = strspn(s, "0123456789+-e"), rest = whole;
+    while (s[rest] && !strchr("0123456789+-e", s[rest])) {
+        rest++;
     }
-    eg__put(b, s, (size_t)n);
+    eg__put(b, s, whole);
+    eg__put(b, ".", rest > whole); /* whatever the locale has there, of several bytes maybe */
+    eg__put(b, s + rest, (size_t)n - rest);
 }
 
 bool eg__put_string(eg__buffer *b, const char *s)
