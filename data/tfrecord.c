@@ -377,6 +377,11 @@ static void put(uint8_t *p, uint64_t v, int bytes)
     }
 }
 
+static eg_status refuse_broken(const eg_tfrecord_writer *w, const char *op)
+{
+    return eg__fail(EG_ESTATE, op, "\"%.140s\" is given up: a write failed", w->path);
+}
+
 eg_status eg_tfrecord_write(eg_tfrecord_writer *w, const void *data, size_t bytes)
 {
     uint8_t head[HEAD], crc[4];
@@ -388,7 +393,7 @@ eg_status eg_tfrecord_write(eg_tfrecord_writer *w, const void *data, size_t byte
                         bytes);
     }
     if (w->status) {
-        return w->status;
+        return refuse_broken(w, "eg_tfrecord_write");
     }
     put(head, bytes, 8);
     put(head + 8, eg__crc32c_mask(eg__crc32c(0, head, 8)), 4);
@@ -405,9 +410,7 @@ eg_status eg_tfrecord_writer_close(eg_tfrecord_writer *w)
     if (!w) {
         return eg__null_argument(me, "w");
     }
-    eg_status st = w->status
-                       ? eg__fail(EG_ESTATE, me, "\"%.140s\" is given up: a write failed", w->path)
-                       : drain(w, Z_FINISH);
+    eg_status st = w->status ? refuse_broken(w, me) : drain(w, Z_FINISH);
     return end_writing(w, st);
 }
 

@@ -234,6 +234,13 @@ EGT(no_records_are_an_error)
     eg_tfrecord_writer_free(w);
     EGT_EQ(egt_files(""), 0); /* nothing is left */
     eg_tfrecord_writer_free(NULL);
+    w = eg_tfrecord_writer_new(egt_path("broken"));
+    eg_debug_fail_alloc(1);
+    EGT_REFUSED(eg_tfrecord_write(w, "abc", 3), EG_ENOMEM, "");
+    eg_debug_fail_alloc(0);
+    EGT_REFUSED(eg_tfrecord_write(w, "abc", 3), EG_ESTATE, "broken");
+    EGT_REFUSED(eg_tfrecord_writer_close(w), EG_ESTATE, "broken");
+    EGT_EQ(egt_files(""), 0);
 }
 
 /* ---- Examples ------------------------------------------------------------------------------- */

@@ -55,7 +55,7 @@ EG_API eg_tfrecord_writer *eg_tfrecord_writer_new_with(const char *path,
     EG_TFRECORD_WRITER_NEW_(__VA_ARGS__, .size = sizeof(eg_tfrecord_writer_options))
 #define EG_TFRECORD_WRITER_NEW_(path, ...)                                                         \
     eg_tfrecord_writer_new_with(path, &(eg_tfrecord_writer_options){__VA_ARGS__})
-/* Appends a record. After a failure the file can only be given up. */
+/* Appends a record. After a failure the file can only be given up: EG_ESTATE. */
 EG_API eg_status eg_tfrecord_write(eg_tfrecord_writer *w, const void *data, size_t bytes);
 /* Syncs, puts the file in its place and frees the writer in any case; EG_ESTATE after a failure. */
 EG_API eg_status eg_tfrecord_writer_close(eg_tfrecord_writer *w);
