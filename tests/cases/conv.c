@@ -1,7 +1,6 @@
 /* conv.c - convolutions, their transposes and their gradients as ops. */
 #include "tests/cases.h"
 
-
 /* With a third input as bias. */
 #define FORWARD(name)                                                                              \
     static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
@@ -15,24 +14,12 @@ FORWARD(conv_transpose1d)
 FORWARD(conv_transpose2d)
 FORWARD(conv_transpose3d)
 
-static eg_tensor *conv_data(eg_tensor *const *x, int n, void *user)
-{
-    (void)n;
-    return eg_conv_data_with(x[0], x[1], EG_SHAPE(2, 4, 6, 5), user);
-}
-
-static eg_tensor *conv_weight(eg_tensor *const *x, int n, void *user)
-{
-    (void)n;
-    return eg_conv_weight_with(x[0], x[1], EG_SHAPE(6, 2, 3, 2), user);
-}
+CASE_FUNCTION(conv_data, eg_conv_data_with(x[0], x[1], EG_SHAPE(2, 4, 6, 5), user))
+CASE_FUNCTION(conv_weight, eg_conv_weight_with(x[0], x[1], EG_SHAPE(6, 2, 3, 2), user))
 
 /* A network's chain: the second convolution reads channels-last, gradients come back so. */
-static eg_tensor *two_layers(eg_tensor *const *x, int n, void *user)
-{
-    (void)n;
-    return eg_conv2d_with(eg_tanh(eg_conv2d_with(x[0], x[1], NULL, user)), x[2], NULL, user);
-}
+CASE_FUNCTION(two_layers,
+              eg_conv2d_with(eg_tanh(eg_conv2d_with(x[0], x[1], NULL, user)), x[2], NULL, user))
 
 /* What the convolutions are given. */
 #define OPTIONS(name, ...)                                                                         \

@@ -1,12 +1,9 @@
 /* norm.c - cases of normalisation. */
 #include "tests/cases.h"
 
-
 /* x alone, or with weight and bias. */
-static eg_tensor *batch_norm(eg_tensor *const *x, int n, void *user)
-{
-    return eg_batch_norm_with(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL, NULL, NULL, user);
-}
+CASE_FUNCTION(batch_norm,
+              eg_batch_norm_with(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL, NULL, NULL, user))
 
 /* Running statistics written on the way, and read again. */
 static eg_tensor *batch_norm_updates(eg_tensor *const *x, int n, void *user)
@@ -23,17 +20,8 @@ static eg_tensor *batch_norm_updates(eg_tensor *const *x, int n, void *user)
     return eg_add(y, eg_reshape(eg_add(mean, var), along));
 }
 
-static eg_tensor *batch_norm_fixed(eg_tensor *const *x, int n, void *user)
-{
-    (void)n;
-    return eg_batch_norm_with(x[0], x[1], x[2], x[3], x[4], user);
-}
-
-static eg_tensor *scale_channels(eg_tensor *const *x, int n, void *user)
-{
-    (void)user;
-    return eg_scale_channels(x[0], x[1], n > 2 ? x[2] : NULL);
-}
+CASE_FUNCTION(batch_norm_fixed, eg_batch_norm_with(x[0], x[1], x[2], x[3], x[4], user))
+CASE_FUNCTION(scale_channels, eg_scale_channels(x[0], x[1], n > 2 ? x[2] : NULL))
 
 static eg_tensor *group_norm(eg_tensor *const *x, int n, void *user)
 {
@@ -41,11 +29,7 @@ static eg_tensor *group_norm(eg_tensor *const *x, int n, void *user)
                          .eps = 1e-3);
 }
 
-static eg_tensor *instance_norm(eg_tensor *const *x, int n, void *user)
-{
-    (void)user;
-    return eg_instance_norm(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL);
-}
+CASE_FUNCTION(instance_norm, eg_instance_norm(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL))
 
 static eg_tensor *layer_norm(eg_tensor *const *x, int n, void *user)
 {
@@ -53,22 +37,11 @@ static eg_tensor *layer_norm(eg_tensor *const *x, int n, void *user)
                          .axes = user ? *(int *)user : 0);
 }
 
-static eg_tensor *layer_norm_bias(eg_tensor *const *x, int n, void *user)
-{
-    (void)n, (void)user;
-    return eg_layer_norm(x[0], NULL, x[1]);
-}
+CASE_FUNCTION(layer_norm_bias, eg_layer_norm(x[0], NULL, x[1]))
+CASE_FUNCTION(rms_norm,
+              eg_rms_norm(x[0], n > 1 ? x[1] : NULL, .axes = user ? *(int *)user : 0, .eps = 1e-3))
 
-static eg_tensor *rms_norm(eg_tensor *const *x, int n, void *user)
-{
-    return eg_rms_norm(x[0], n > 1 ? x[1] : NULL, .axes = user ? *(int *)user : 0, .eps = 1e-3);
-}
-
-static eg_tensor *response(eg_tensor *const *x, int n, void *user)
-{
-    (void)n;
-    return eg_local_response_norm(x[0], .channels = *(int64_t *)user, .alpha = 0.5);
-}
+CASE_FUNCTION(response, eg_local_response_norm(x[0], .channels = *(int64_t *)user, .alpha = 0.5))
 
 #define OPTIONS(name, ...)                                                                         \
     static eg_batch_norm_options name = {.size = sizeof(eg_batch_norm_options), __VA_ARGS__};

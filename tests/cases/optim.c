@@ -1,7 +1,6 @@
 /* optim.c - two steps of each rule, on the parameter x[0] with the gradient x[1]. */
 #include "tests/cases.h"
 
-
 static eg_tensor *two_steps(eg_optim *o, eg_tensor *p, eg_tensor *gradient)
 {
     bool ok = o && eg_optim_step(o, &gradient) == EG_OK && eg_optim_step(o, &gradient) == EG_OK;

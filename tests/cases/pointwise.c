@@ -40,7 +40,6 @@
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 
-
 static egt_op_case unary_cases[] = {
 #define EG_UNARY(name_, params, kind, f_, df, saves, low_, high_)                                  \
     {.ops = #name_, .name = "4-d", .f = run_##name_, .in = {{DIMS(2, 3, 2, 3), low_, high_, 0}},   \
@@ -74,17 +73,8 @@ static egt_op_case binary_cases[] = {
 #undef EG_BINARY
 };
 
-static eg_tensor *prelu(eg_tensor *const *x, int n, void *user)
-{
-    (void)n, (void)user;
-    return eg_prelu(x[0], x[1]);
-}
-
-static eg_tensor *glu(eg_tensor *const *x, int n, void *user)
-{
-    (void)n, (void)user;
-    return eg_glu(x[0], 1);
-}
+CASE_FUNCTION(prelu, eg_prelu(x[0], x[1]))
+CASE_FUNCTION(glu, eg_glu(x[0], 1))
 
 EGT_CASES(with_axes,
           {.ops = "rectify", .name = "prelu", .f = prelu, .n = 2,

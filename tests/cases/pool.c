@@ -1,7 +1,6 @@
 /* pool.c - cases of pooling. */
 #include "tests/cases.h"
 
-
 static eg_tensor *max_pool(eg_tensor *const *x, int n, void *user)
 {
     (void)n;
@@ -19,11 +18,7 @@ static eg_tensor *avg_pool(eg_tensor *const *x, int n, void *user)
 }
 
 /* Smooth in x, so that the second derivative sees max_pool_grad and max_pool_take. */
-static eg_tensor *max_of_squares(eg_tensor *const *x, int n, void *user)
-{
-    (void)n;
-    return eg_square(eg_max_pool2d_with(eg_square(x[0]), user));
-}
+CASE_FUNCTION(max_of_squares, eg_square(eg_max_pool2d_with(eg_square(x[0]), user)))
 
 static eg_tensor *places(eg_tensor *const *x, int n, void *user)
 {
@@ -34,23 +29,9 @@ static eg_tensor *places(eg_tensor *const *x, int n, void *user)
     return eg_max_pool2d_with(x[0], &o) ? indices : NULL;
 }
 
-static eg_tensor *adaptive_max(eg_tensor *const *x, int n, void *user)
-{
-    (void)n;
-    return eg_adaptive_max_pool(x[0], *(eg_shape *)user);
-}
-
-static eg_tensor *adaptive_avg(eg_tensor *const *x, int n, void *user)
-{
-    (void)n;
-    return eg_adaptive_avg_pool(x[0], *(eg_shape *)user);
-}
-
-static eg_tensor *unpool(eg_tensor *const *x, int n, void *user)
-{
-    (void)n, (void)user;
-    return eg_max_unpool(x[0], x[1], EG_SHAPE(5, 4));
-}
+CASE_FUNCTION(adaptive_max, eg_adaptive_max_pool(x[0], *(eg_shape *)user))
+CASE_FUNCTION(adaptive_avg, eg_adaptive_avg_pool(x[0], *(eg_shape *)user))
+CASE_FUNCTION(unpool, eg_max_unpool(x[0], x[1], EG_SHAPE(5, 4)))
 
 #define OPTIONS(name, ...)                                                                         \
     static eg_pool_options name = {.size = sizeof(eg_pool_options), __VA_ARGS__};

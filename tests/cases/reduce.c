@@ -1,7 +1,6 @@
 /* reduce.c - reductions, running sums and products. */
 #include "tests/cases.h"
 
-
 CASE_FUNCTION(matmul, eg_matmul(x[0], x[1]))
 CASE_FUNCTION(norm_1, eg_norm(x[0], .p = 1, .axes = EG_AXES(0)))
 CASE_FUNCTION(norm_2, eg_norm(x[0], .axes = EG_AXES(-1), .keepdim = true))
