@@ -146,10 +146,9 @@ static eg_status read_tensor(reader *r)
         st = eg__source_bad(r->source, e->at, "\"%.60s\" lacks dtype, shape or data_offsets",
                             e->name);
     }
-    int64_t bytes = 0;
     if (!st &&
         (eg__check_shape(r->source->op, e->shape.ndim, e->shape.dim, e->dtype, &e->n) ||
-         (bytes = e->n * eg__dtype_sizes[e->dtype]) != e->end - e->begin || e->begin > e->end)) {
+         e->n * eg__dtype_sizes[e->dtype] != e->end - e->begin || e->begin > e->end)) {
         st = eg__source_bad(r->source, e->at,
                             "\"%.50s\" of %s %s needs other than its bytes %lld..%lld", e->name,
                             dtype_words[e->dtype], eg__shape_text(e->shape.ndim, e->shape.dim).s,

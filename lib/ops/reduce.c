@@ -24,9 +24,12 @@ static void keep_order(eg__desc *d, const int64_t *from)
     }
 }
 
-/* Shape of the result of reducing the masked axes; the packed order of the others goes on. */
-static void reduced(eg__desc *d, const eg_tensor *x, const eg__reduce_opts *o)
+/* The result of reducing the masked axes; the packed order of the others goes on. */
+static eg_status reduced(eg__call *c, int dtype)
 {
+    const eg_tensor *x = c->in[0];
+    const eg__reduce_opts *o = c->opts;
+    eg__desc *d = &c->desc[0];
     int k = 0;
     int64_t from[EG_MAX_DIMS];
     for (int a = 0; a < x->ndim; a++) {
@@ -36,40 +39,34 @@ static void reduced(eg__desc *d, const eg_tensor *x, const eg__reduce_opts *o)
             d->shape[k++] = goes ? 1 : x->shape[a];
         }
     }
+    d->dtype = (uint8_t)dtype;
     d->ndim = (uint8_t)k;
     eg__desc_dense(d);
     if (unlikely(!(x->flags & EG__DENSE)) && x->flags & EG__PACKED && k > 1) {
         d->dense = false;
         keep_order(d, from);
     }
+    return EG_OK;
 }
 
 eg_status eg__infer_reduce(eg__call *c)
 {
-    reduced(&c->desc[0], c->in[0], c->opts);
-    c->desc[0].dtype = c->in[0]->dtype;
-    return EG_OK;
+    return reduced(c, c->in[0]->dtype);
 }
 
 eg_status eg__infer_sum(eg__call *c)
 {
-    reduced(&c->desc[0], c->in[0], c->opts);
-    c->desc[0].dtype = eg__is_float(c->in[0]->dtype) ? c->in[0]->dtype : EG_I64;
-    return EG_OK;
+    return reduced(c, eg__is_float(c->in[0]->dtype) ? c->in[0]->dtype : EG_I64);
 }
 
 eg_status eg__infer_count(eg__call *c)
 {
-    reduced(&c->desc[0], c->in[0], c->opts);
-    c->desc[0].dtype = EG_I64;
-    return EG_OK;
+    return reduced(c, EG_I64);
 }
 
 eg_status eg__infer_any(eg__call *c)
 {
-    reduced(&c->desc[0], c->in[0], c->opts);
-    c->desc[0].dtype = EG_BOOL;
-    return EG_OK;
+    return reduced(c, EG_BOOL);
 }
 
 /* Nothing has no largest element. */
