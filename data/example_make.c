@@ -148,6 +148,10 @@ static eg_status add(const char *op, table *t, const char *name, EgPb__Values *v
     named *e = look_up(t, name);
     e = e ? e : add_name(t, name);
     if (!e || (e->n == e->capacity && !eg__grow(&e->step, &e->capacity, sizeof *e->step))) {
+        if (e && !e->n) { /* a name without values cannot stay */
+            free(e->name);
+            t->n--;
+        }
         free(v);
         return eg__no_memory(op, (int64_t)sizeof *e);
     }

@@ -302,6 +302,26 @@ EGT(examples_come_back)
     EGT_EQ(eg_item(t[9]), 1);
 }
 
+EGT(examples_that_found_no_memory)
+{
+    eg_example *empty = new_example();
+    eg_tensor *three = ints(3, (double[]){1, 2, 3}), *nothing = eg_example_encode(empty);
+    eg_example_free(empty);
+    eg_status st = EG_ENOMEM;
+    for (int n = 1; st; n++) {
+        eg_example *e = new_example();
+        eg_debug_fail_alloc(n);
+        st = eg_example_set(e, "a", three);
+        eg_debug_fail_alloc(0);
+        EGT_CHECK(st == EG_OK || egt_said(EG_ENOMEM, ""));
+        eg_tensor *t = eg_example_encode(e); /* what was refused is not there */
+        EGT_EQ(eg_numel(t) == eg_numel(nothing), st != EG_OK);
+        EGT_CHECK(st == EG_OK || eg_example_set(e, "a", three) == EG_OK);
+        eg_example_free(e);
+        EGT_CHECK(n < 20);
+    }
+}
+
 EGT(examples_that_do_not_fit)
 {
     eg_tensor *record = sample_example(), *t[2];
