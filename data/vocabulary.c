@@ -38,20 +38,25 @@ int64_t eg_word_counts_size(const eg_word_counts *c)
     return c ? c->words.n : 0;
 }
 
-/* Calls f for each word of a text; it fails with EG_ENOMEM only. */
+/* Calls f for each word of a text; it fails with EG_ENOMEM only. After a failure `undo` gets the bytes of the
+ * words that f has taken; it may be NULL. */
 static eg_status each_word(const char *op, eg_tensor *text,
-                           bool (*f)(void *ctx, const uint8_t *s, int64_t n), void *ctx)
+                           bool (*f)(void *ctx, const uint8_t *s, int64_t n),
+                           void (*undo)(void *ctx, const uint8_t *s, int64_t size), void *ctx)
 {
     eg_scope scope = eg_scope_push();
     eg_tensor *t = scope.depth ? eg__text_check(op, text) : NULL;
     eg_status st = t ? EG_OK : eg__why();
     const uint8_t *s = t ? (const uint8_t *)eg__ptr(t) : NULL;
-    for (int64_t at = 0, n = 0; !st; at += n) {
+    for (int64_t at = 0, n = 0, taken = 0; !st; taken = at += n) {
         st = eg__next_word(op, s, t->n, &at, &n);
-        if (st || !n) {
+        if (!st && !n) {
             break;
         }
-        st = f(ctx, s + at, n) ? EG_OK : eg__no_memory(op, n);
+        st = st ? st : f(ctx, s + at, n) ? EG_OK : eg__no_memory(op, n);
+        if (st && undo) {
+            undo(ctx, s, taken);
+        }
     }
     if (scope.depth) {
         eg_scope_pop(scope, NULL);
@@ -69,10 +74,25 @@ static bool count_word(void *ctx, const uint8_t *s, int64_t n)
     return i >= 0;
 }
 
+static void uncount_words(void *ctx, const uint8_t *s, int64_t size)
+{
+    eg__words *w = ctx;
+    int64_t at = 0, n = 0;
+    while (!eg__next_word("", s, size, &at, &n) && n) {
+        w->word[eg__words_find(w, s + at, n)].count--;
+        at += n;
+    }
+    uint32_t known = w->n;
+    while (known && !w->word[known - 1].count) {
+        known--;
+    }
+    eg__words_cut(w, known);
+}
+
 eg_status eg_word_counts_add(eg_word_counts *c, eg_tensor *text)
 {
     static const char op[] = "eg_word_counts_add";
-    return c ? each_word(op, text, count_word, &c->words) : eg__null_argument(op, "c");
+    return c ? each_word(op, text, count_word, uncount_words, &c->words) : eg__null_argument(op, "c");
 }
 
 /* ---- choosing ------------------------------------------------------------------------------- */
@@ -302,7 +322,7 @@ eg_tensor *eg_vocabulary_encode(const eg_vocabulary *v, eg_tensor *text, int64_t
     }
     encoding e = {.words = &v->words, .unknown = unknown};
     eg_tensor *t = NULL;
-    if (!each_word(op, text, encode_word, &e)) {
+    if (!each_word(op, text, encode_word, NULL, &e)) {
         t = eg_empty(EG_SHAPE(e.ids.n / 8), EG_I64);
     }
     if (t && e.ids.n) {

@@ -32,6 +32,15 @@ int64_t eg__words_find(const eg__words *w, const void *s, int64_t bytes)
     return w->slots ? (int64_t)w->slot[place(w, s, bytes, hash_of(s, bytes))] - 1 : -1;
 }
 
+static void fill_slots(eg__words *w)
+{
+    memset(w->slot, 0, (size_t)w->slots * sizeof *w->slot);
+    for (uint32_t i = 0; i < w->n; i++) {
+        const eg__word *x = &w->word[i];
+        w->slot[place(w, w->text.p + x->at, x->bytes, x->hash)] = i + 1;
+    }
+}
+
 /* At most half of the slots are taken. */
 static bool grow_slots(eg__words *w)
 {
@@ -40,13 +49,9 @@ static bool grow_slots(eg__words *w)
     if (!slot) {
         return false;
     }
-    memset(slot, 0, (size_t)slots * sizeof *slot);
     w->slot = slot;
     w->slots = slots;
-    for (uint32_t i = 0; i < w->n; i++) {
-        const eg__word *x = &w->word[i];
-        slot[place(w, w->text.p + x->at, x->bytes, x->hash)] = i + 1;
-    }
+    fill_slots(w);
     free(was);
     return true;
 }
@@ -70,6 +75,15 @@ int64_t eg__words_add(eg__words *w, const void *s, int64_t bytes)
     eg__bytes_add(&w->text, "", 1);
     w->slot[i] = ++w->n;
     return (int64_t)w->n - 1;
+}
+
+void eg__words_cut(eg__words *w, uint32_t n)
+{
+    if (n < w->n) {
+        w->text.n = w->word[n].at;
+        w->n = n;
+        fill_slots(w);
+    }
 }
 
 void eg__words_free(eg__words *w)

@@ -21,6 +21,8 @@ typedef struct eg__words {
 int64_t eg__words_find(const eg__words *w, const void *s, int64_t bytes);
 /* The number of the word, which is added if it is not there; -1: out of memory. */
 int64_t eg__words_add(eg__words *w, const void *s, int64_t bytes);
+/* Forgets the words from number n on. */
+void eg__words_cut(eg__words *w, uint32_t n);
 void eg__words_free(eg__words *w);
 
 static inline const char *eg__words_text(const eg__words *w, int64_t i)

@@ -166,6 +166,41 @@ EGT(words_to_numbers_and_back)
     eg_word_counts_free(c);
 }
 
+static int64_t met(const eg_word_counts *c, int64_t times)
+{
+    eg_vocabulary *v = eg_vocabulary_new(c, .min_count = times);
+    int64_t n = eg_vocabulary_size(v);
+    eg_vocabulary_free(v);
+    return n;
+}
+
+EGT(a_text_is_counted_whole_or_not)
+{
+    eg_word_counts *c = counted();
+    EGT_REFUSED(eg_word_counts_add(c, eg_text("b new b newer b \xff")), EG_EFORMAT, "byte 16");
+    EGT_EQ(eg_word_counts_size(c), 6);
+    EGT_EQ(met(c, 5), 0);
+    char text[1000] = "b f ";
+    for (int i = 0; i < 100; i++) {
+        snprintf(text + 4 + 5 * i, 6, "w%03d ", i);
+    }
+    eg_status st = EG_ENOMEM;
+    for (int n = 1; st && n < 50; n++) {
+        eg_tensor *t = eg_text(text);
+        eg_debug_fail_alloc(n);
+        st = eg_word_counts_add(c, t);
+        eg_debug_fail_alloc(0);
+        EGT_CHECK(st == EG_OK || egt_said(EG_ENOMEM, ""));
+        EGT_EQ(eg_word_counts_size(c), st ? 6 : 107);
+        EGT_EQ(met(c, 5), st ? 0 : 1);
+    }
+    EGT_OK(st);
+    EGT_EQ(met(c, 2), 3);
+    EGT_OK(eg_word_counts_add(c, eg_text("w007 newer")));
+    EGT_EQ(met(c, 2), 4);
+    eg_word_counts_free(c);
+}
+
 EGT(many_words)
 {
     eg_word_counts *c = eg_word_counts_new();

@@ -46,7 +46,7 @@ typedef struct eg_word_counts eg_word_counts;
 
 EG_API eg_word_counts *eg_word_counts_new(void);
 EG_API void eg_word_counts_free(eg_word_counts *c); /* NULL is fine */
-/* Counts the words of a text. */
+/* Counts the words of a text, all of them or, after a failure, none. */
 EG_API eg_status eg_word_counts_add(eg_word_counts *c, eg_tensor *text);
 /* Different words so far. */
 EG_API int64_t eg_word_counts_size(const eg_word_counts *c);
