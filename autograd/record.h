@@ -73,7 +73,6 @@ static inline bool eg__live_slot(const eg__record *R, uint64_t slot)
 
 /* The slot of a tracked tensor, giving a parameter one at its first use; 0: not tracked. */
 uint64_t eg__slot_of(eg__thread *T, eg_tensor *t, bool *no_memory);
-uint64_t eg__leaf_slot(eg__thread *T, eg_tensor *t); /* 0: out of memory */
 /* Appends an entry with the given rule. False: out of memory. */
 bool eg__append(eg__thread *T, const eg__call *c, eg__rule *rule);
 /* Drops the entries from slot `start` on. */

@@ -55,7 +55,8 @@ static bool grow_leaves(eg__record *R)
     return true;
 }
 
-uint64_t eg__leaf_slot(eg__thread *T, eg_tensor *t)
+/* 0: out of memory. */
+static uint64_t leaf_slot(eg__thread *T, eg_tensor *t)
 {
     eg__record *R = &T->record;
     if (unlikely(!R->leaf_hash || 2 * (R->nleaves + 1) > R->leaf_mask + 1) && !grow_leaves(R)) {
@@ -82,7 +83,7 @@ uint64_t eg__slot_of(eg__thread *T, eg_tensor *t, bool *no_memory)
     if (likely(!(t->flags & EG__PARAM))) {
         return unlikely(s && s >> 48 != T->record.next >> 48) ? known_leaf(&T->record, t) : 0;
     }
-    s = eg__leaf_slot(T, t);
+    s = leaf_slot(T, t);
     *no_memory |= !s;
     return s;
 }
@@ -492,7 +493,7 @@ eg_status eg_tape_watch(eg_tape t, eg_tensor *x)
     }
     bool no_memory = false;
     uint64_t s = eg__slot_of(T, x, &no_memory);
-    return s || eg__leaf_slot(T, x) ? EG_OK : eg__no_memory("eg_tape_watch", 0);
+    return s || leaf_slot(T, x) ? EG_OK : eg__no_memory("eg_tape_watch", 0);
 }
 
 eg_tensor *eg_parameter(eg_tensor *t)

@@ -22,9 +22,9 @@ eg_tensor *eg__text_check(const char *op, eg_tensor *text)
     return eg_contiguous(text);
 }
 
-eg_status eg__text_bad(const char *op, int64_t at, const char *what)
+static eg_status no_utf8(const char *op, int64_t at)
 {
-    return eg__fail(EG_EFORMAT, op, "byte %lld of the text: %s", (long long)at, what);
+    return eg__fail(EG_EFORMAT, op, "byte %lld of the text: no UTF-8", (long long)at);
 }
 
 eg_tensor *eg_text(const char *s)
@@ -37,7 +37,9 @@ eg_tensor *eg_text(const char *s)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-int eg__blank(const uint8_t *s, int64_t left, int *n)
+/* Bytes of the blank at s; 0 if there is none, -1 if what is there is no UTF-8. `*n`: bytes of the
+ * character. */
+static int blank_at(const uint8_t *s, int64_t left, int *n)
 {
     *n = eg__utf8_length((const char *)s, left);
     if (*n < 1) {
@@ -57,9 +59,9 @@ eg_status eg__next_word(const char *op, const uint8_t *s, int64_t size, int64_t 
 {
     int64_t i = *at, begin = -1;
     for (int bytes; i < size; i += bytes) {
-        int blank = eg__blank(s + i, size - i, &bytes);
+        int blank = blank_at(s + i, size - i, &bytes);
         if (blank < 0) {
-            return eg__text_bad(op, i, "no UTF-8");
+            return no_utf8(op, i);
         }
         if (blank && begin >= 0) {
             break;
@@ -180,7 +182,7 @@ static bool is_blank(int32_t c)
 {
     uint8_t b[4];
     int n;
-    return eg__blank(b, utf8proc_encode_char(c, b), &n) > 0;
+    return blank_at(b, utf8proc_encode_char(c, b), &n) > 0;
 }
 
 static bool put_character(const rules *r, int32_t c, eg__bytes *out)
@@ -209,7 +211,7 @@ static int32_t *decode(const eg_tensor *t, eg_unicode_form form, utf8proc_ssize_
     utf8proc_option_t o = (utf8proc_option_t)options[form];
     for (int64_t i = 0, k; i < t->n; i += k) {
         if (!(k = eg__utf8_length((const char *)s + i, t->n - i))) {
-            eg__text_bad(me, i, "no UTF-8");
+            no_utf8(me, i);
             return NULL;
         }
     }

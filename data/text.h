@@ -9,11 +9,6 @@
 
 /* A text's bytes, dense; NULL with words if it is no u8 [n]. */
 eg_tensor *eg__text_check(const char *op, eg_tensor *text);
-/* Fails with EG_EFORMAT. */
-eg_status eg__text_bad(const char *op, int64_t at, const char *what);
-/* Bytes of the blank at s; 0 if there is none, -1 if what is there is no UTF-8. `*n`: bytes of the
- * character. */
-int eg__blank(const uint8_t *s, int64_t left, int *n);
 /* The next word at or behind *at: its begin in *at, bytes in *n, 0 at the end. */
 eg_status eg__next_word(const char *op, const uint8_t *s, int64_t size, int64_t *at, int64_t *n);
 

@@ -60,17 +60,17 @@ static struct {
     int64_t reserved, peak, limit, system_calls;
 } heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-_Atomic int64_t eg__fail_countdown;
+static _Atomic int64_t fail_countdown;
 
 void eg_debug_fail_alloc(int64_t n)
 {
-    atomic_store(&eg__fail_countdown, n > 0 ? n : 0);
+    atomic_store(&fail_countdown, n > 0 ? n : 0);
 }
 
 static inline bool injected(void)
 {
-    return unlikely(atomic_load_explicit(&eg__fail_countdown, memory_order_relaxed) != 0) &&
-           atomic_fetch_sub(&eg__fail_countdown, 1) == 1;
+    return unlikely(atomic_load_explicit(&fail_countdown, memory_order_relaxed) != 0) &&
+           atomic_fetch_sub(&fail_countdown, 1) == 1;
 }
 
 void *eg__malloc(size_t bytes)
