@@ -3,6 +3,7 @@
 #include "lib/cpu/conv.h"
 #include "lib/cpu/dnnl.h"
 #include "lib/cpu/pack.h"
+#include "lib/cpu/winograd.h"
 #include "lib/optable.h"
 
 /* ---- operands ------------------------------------------------------------------------------ */
@@ -288,6 +289,7 @@ static eg_status with_gemm(const eg__conv_job *j, const eg__conv_ways *ways)
 static eg_status choose(const eg__conv_job *j, const eg__conv_ways *ways)
 {
     const eg__conv_shape *s = &j->s;
+    eg__winograd tiles;
     bool done = false;
     bool depthwise = is_depthwise(s) && s->k[0] * s->k[1] <= EG__CONV_LINES;
     if (depthwise && !depthwise_by_dnnl(j)) {
@@ -296,6 +298,9 @@ static eg_status choose(const eg__conv_job *j, const eg__conv_ways *ways)
     if (j->result == EG__CONV_X && s->c <= EG__CONV_NARROW && s->groups == 1 && j->x->ndim < 5 &&
         j->x->dtype == EG_F32) {
         return ways->narrow_data(j);
+    }
+    if (eg__winograd_plan(j, &tiles)) {
+        return ways->winograd(j, &tiles);
     }
     if (!fit_for_dnnl(j) || better_as_product(j)) {
         return with_gemm(j, ways);

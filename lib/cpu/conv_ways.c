@@ -3,11 +3,13 @@
 #include "lib/cpu/isa.h"
 
 eg__conv_way ISA(eg__conv_depthwise), ISA(eg__conv_narrow_data), ISA(eg__conv_gemm);
+eg__conv_tiles ISA(eg__conv_winograd);
 eg__kernel ISA(eg__cpu_conv), ISA(eg__cpu_conv_data), ISA(eg__cpu_conv_weight);
 
 static const eg__conv_ways ways = {.depthwise = ISA(eg__conv_depthwise),
                                    .narrow_data = ISA(eg__conv_narrow_data),
-                                   .gemm = ISA(eg__conv_gemm)};
+                                   .gemm = ISA(eg__conv_gemm),
+                                   .winograd = ISA(eg__conv_winograd)};
 
 eg_status ISA(eg__cpu_conv)(const eg__call *c)
 {
