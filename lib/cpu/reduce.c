@@ -286,7 +286,7 @@ static void write_values(const job *j, int64_t n, const eg__word *w, char *y, in
     }
 }
 
-/* Calls do_block for blocks of results begin..end side by side along the innermost kept axis. */
+/* Calls fn for blocks of results begin..end side by side along the innermost kept axis. */
 typedef void block_fn(const job *j, int64_t first, int64_t cols, const char *x, char *y, void *ctx);
 
 static void each_block(const job *j, int64_t begin, int64_t end, block_fn *fn, void *ctx)

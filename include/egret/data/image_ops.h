@@ -107,7 +107,7 @@ EG_API eg_tensor *eg_image_preprocess(eg_tensor *x, eg_keras_mode mode);
 
 /* ---- training on photos --------------------------------------------------------------------- */
 
-/* As a map of a chain, from an eg_image_folder:
+/* As a map of a chain, from eg_image_folder_new:
  *
  *     static eg_status prepare(eg_tensor *const *in, int n, eg_tensor **out, int *m, void *user)
  *     {
