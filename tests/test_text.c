@@ -1,11 +1,5 @@
 /* test_text.c - characters, words, vocabularies, rows of one length. */
-#include "tests/egt.h"
-
-static bool is(const eg_tensor *t, const char *want)
-{
-    return t && eg_dtype_of(t) == EG_U8 && eg_numel(t) == (int64_t)strlen(want) &&
-           (!*want || !memcmp(eg_data(t), want, strlen(want)));
-}
+#include "tests/readers.h"
 
 static eg_tensor *bytes(const char *s, int64_t n)
 {
@@ -24,16 +18,16 @@ EGT(forms)
     need_utf8proc();
     eg_tensor *composed = eg_text("\xc3\xa9\xef\xac\x81"),
               *apart = eg_text("e\xcc\x81\xef\xac\x81");
-    EGT_CHECK(is(eg_text_normalise(composed), "\xc3\xa9\xef\xac\x81"));
-    EGT_CHECK(is(eg_text_normalise(composed, .form = EG_NFD), "e\xcc\x81\xef\xac\x81"));
-    EGT_CHECK(is(eg_text_normalise(apart, .form = EG_NFC), "\xc3\xa9\xef\xac\x81"));
-    EGT_CHECK(is(eg_text_normalise(apart, .form = EG_NFKC), "\xc3\xa9"
-                                                            "fi"));
-    EGT_CHECK(is(eg_text_normalise(composed, .form = EG_NFKD), "e\xcc\x81"
-                                                               "fi"));
-    EGT_CHECK(is(eg_text_normalise(eg_text("\xed\x95\x9c"), .form = EG_NFD),
-                 "\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab")); /* Hangul by rule */
-    EGT_CHECK(is(eg_text_normalise(eg_text("")), ""));
+    EGT_CHECK(is_text(eg_text_normalise(composed), "\xc3\xa9\xef\xac\x81"));
+    EGT_CHECK(is_text(eg_text_normalise(composed, .form = EG_NFD), "e\xcc\x81\xef\xac\x81"));
+    EGT_CHECK(is_text(eg_text_normalise(apart, .form = EG_NFC), "\xc3\xa9\xef\xac\x81"));
+    EGT_CHECK(is_text(eg_text_normalise(apart, .form = EG_NFKC), "\xc3\xa9"
+                                                                 "fi"));
+    EGT_CHECK(is_text(eg_text_normalise(composed, .form = EG_NFKD), "e\xcc\x81"
+                                                                    "fi"));
+    EGT_CHECK(is_text(eg_text_normalise(eg_text("\xed\x95\x9c"), .form = EG_NFD),
+                      "\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab")); /* Hangul by rule */
+    EGT_CHECK(is_text(eg_text_normalise(eg_text("")), ""));
 }
 
 EGT(categories_case_and_blanks)
@@ -41,22 +35,22 @@ EGT(categories_case_and_blanks)
     need_utf8proc();
     eg_tensor *t = eg_text("\xc2\xbf"
                            "Est\xc3\xa1s  BIEN?");
-    EGT_CHECK(is(eg_text_normalise(t, .form = EG_NFD, .drop = "Mn"), "\xc2\xbf"
-                                                                     "Estas  BIEN?"));
-    EGT_CHECK(is(eg_text_normalise(t, .drop = "P"), "Est\xc3\xa1s  BIEN"));
-    EGT_CHECK(is(eg_text_normalise(t, .drop = "Po Ll"), "E  BIEN"));
-    EGT_CHECK(is(eg_text_normalise(t, .lower = true), "\xc2\xbf"
-                                                      "est\xc3\xa1s  bien?"));
-    EGT_CHECK(is(eg_text_normalise(eg_text("\xc3\x84\xce\xa3\xd0\x96"), .lower = true),
-                 "\xc3\xa4\xcf\x83\xd0\xb6"));
+    EGT_CHECK(is_text(eg_text_normalise(t, .form = EG_NFD, .drop = "Mn"), "\xc2\xbf"
+                                                                          "Estas  BIEN?"));
+    EGT_CHECK(is_text(eg_text_normalise(t, .drop = "P"), "Est\xc3\xa1s  BIEN"));
+    EGT_CHECK(is_text(eg_text_normalise(t, .drop = "Po Ll"), "E  BIEN"));
+    EGT_CHECK(is_text(eg_text_normalise(t, .lower = true), "\xc2\xbf"
+                                                           "est\xc3\xa1s  bien?"));
+    EGT_CHECK(is_text(eg_text_normalise(eg_text("\xc3\x84\xce\xa3\xd0\x96"), .lower = true),
+                      "\xc3\xa4\xcf\x83\xd0\xb6"));
     /* As the translation tutorial prepares its sentences. */
-    EGT_CHECK(is(eg_text_normalise(t, .form = EG_NFD, .drop = "Mn", .lower = true,
-                                   .apart = "?.!,\xc2\xbf", .only = "abcdefghijklmnopqrstuvwxyz",
-                                   .trim = true),
-                 "\xc2\xbf estas bien ?"));
-    EGT_CHECK(is(eg_text_normalise(eg_text("a-b_c"), .blank = "-_"), "a b c"));
-    EGT_CHECK(is(eg_text_normalise(eg_text(" \t a\xe3\x80\x80\n b "), .trim = true), "a b"));
-    EGT_CHECK(is(eg_text_normalise(eg_text("  "), .trim = true), ""));
+    EGT_CHECK(is_text(eg_text_normalise(t, .form = EG_NFD, .drop = "Mn", .lower = true,
+                                        .apart = "?.!,\xc2\xbf", .trim = true,
+                                        .only = "abcdefghijklmnopqrstuvwxyz"),
+                      "\xc2\xbf estas bien ?"));
+    EGT_CHECK(is_text(eg_text_normalise(eg_text("a-b_c"), .blank = "-_"), "a b c"));
+    EGT_CHECK(is_text(eg_text_normalise(eg_text(" \t a\xe3\x80\x80\n b "), .trim = true), "a b"));
+    EGT_CHECK(is_text(eg_text_normalise(eg_text("  "), .trim = true), ""));
 }
 
 EGT(texts_that_are_none)
@@ -154,9 +148,9 @@ EGT(words_to_numbers_and_back)
     for (int i = 0; i < 3; i++) {
         EGT_EQ(eg_get(ids, i), want[i]);
     }
-    EGT_CHECK(is(eg_vocabulary_decode(v, ids), "e <pad> b"));
+    EGT_CHECK(is_text(eg_vocabulary_decode(v, ids), "e <pad> b"));
     EGT_EQ(eg_numel(eg_vocabulary_encode(v, text, -1)), 2);
-    EGT_CHECK(is(eg_vocabulary_decode(v, eg_zeros(EG_SHAPE(0), EG_I32)), ""));
+    EGT_CHECK(is_text(eg_vocabulary_decode(v, eg_zeros(EG_SHAPE(0), EG_I32)), ""));
     EGT_REFUSED(eg_vocabulary_decode(v, eg_full(EG_SHAPE(2), 6, EG_I64)), EG_EINDEX, "ids[0] is 6");
     EGT_REFUSED(eg_vocabulary_decode(v, eg_full(EG_SHAPE(2), 6, EG_F32)), EG_ESHAPE, "f32");
     EGT_REFUSED(eg_vocabulary_word(v, -1), EG_EINDEX, "-1");
