@@ -18,12 +18,10 @@ static struct {
     eg_dataset *data;
     int64_t number;
     double real;
-    char path[64];
 } run;
 
 static void clean(void)
 {
-    unlink(run.path);
     eg_saver_free(run.saver);
     eg_dataset_free(run.data);
     eg_module_free(run.net);
@@ -33,7 +31,6 @@ static void clean(void)
 static void start(void)
 {
     const char *folder = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
-    snprintf(run.path, sizeof run.path, "%s/egret-fuzz-%ld", folder, (long)getpid());
     run.net = eg_linear_new(2, 1);
     EG_SCOPE {
         run.t = eg_keep(eg_ones(EG_SHAPE(3), EG_F16));
@@ -84,21 +81,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         start();
     }
     uint8_t *bytes = malloc(size + 1);
-    FILE *f = bytes ? fopen(run.path, "wb") : NULL;
-    if (!f) {
+    if (!bytes) {
         abort();
     }
     memcpy(bytes, data, size);
     put_right(bytes, size);
-    fwrite(bytes, 1, size, f);
-    fclose(f);
+    const char *path = fuzz_file(bytes, size);
     free(bytes);
     eg_clear_error();
     run.number = 1;
     run.real = 2;
     int64_t step = -1;
     double before = fingerprint();
-    eg_status st = eg_saver_restore_from(run.saver, run.path, &step, .allow_others = size % 2);
+    eg_status st = eg_saver_restore_from(run.saver, path, &step, .allow_others = size % 2);
     bool same = fingerprint() == before && step == -1;
     if (st ? !same || !*eg_last_error()->message : step < 0) {
         abort();
