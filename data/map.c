@@ -241,12 +241,17 @@ static eg_status map_skip(eg_dataset *d, int64_t n, int64_t *done)
     for (; *done < n && m->given < m->taken; ++*done) {
         parcel *p = wait_for(m);
         eg__sample s = p->sample;
+        if (p->error.code == EG_ENOMEM) { /* as eg__skip_by_next has it */
+            st = eg__fail(p->error.code, p->error.op, "%s", p->error.message);
+            hand_over(m, p);
+            break;
+        }
         if (!hand_over(m, p)) {
             break;
         }
         eg__sample_release(&s);
     }
-    if (*done < n && !m->over) {
+    if (!st && *done < n && !m->over) {
         pthread_mutex_unlock(&m->lock);
         st = skip_steps(m, n - *done, &rest);
         pthread_mutex_lock(&m->lock);

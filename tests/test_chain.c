@@ -351,18 +351,24 @@ static eg_dataset *everything(void)
         2);
 }
 
-EGT(allocations_that_fail)
+/* What workers have made is passed over, but not that they found no memory. */
+static eg_dataset *passed_over(void)
+{
+    return eg_dataset_shard(noise(eg_dataset_shuffle(noise(source(40), 0), 5), 3), 0, 4);
+}
+
+static void fail_allocations(eg_dataset *(*make)(void), int samples)
 {
     static walked whole, w;
-    eg_dataset *d = everything();
+    eg_dataset *d = make();
     walk(d, &whole, 0, 0, -1);
-    EGT_EQ(whole.count[0], 3);
+    EGT_EQ(whole.count[0], samples);
     eg_dataset_free(d);
     int failed = 0, fine = 0;
     for (int n = 1; n < 400; n++) {
         eg_debug_fail_alloc(n);
         int k = 0;
-        d = everything();
+        d = make();
         EG_SCOPE {
             EG_FOR_EACH(sample, d) {
                 w.seen[0][k++] = digest(sample, 2);
@@ -381,4 +387,10 @@ EGT(allocations_that_fail)
         eg_dataset_free(d);
     }
     EGT_CHECK(failed > 30 && fine > 5);
+}
+
+EGT(allocations_that_fail)
+{
+    fail_allocations(everything, 3);
+    fail_allocations(passed_over, 10);
 }
