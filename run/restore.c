@@ -246,12 +246,14 @@ eg_status eg_saver_restore_with(eg_saver *s, int64_t *step, const eg_restore_opt
         return eg__null_argument(op, "s");
     }
     eg__options(&o, sizeof o, options);
+    eg_error was = *eg_last_error();
     eg_status st = eg__folder_steps(op, s->folder, &steps, &count);
     for (int64_t i = count; i-- > 0 && !st;) {
         bool damaged = false;
         char *path = eg__folder_checkpoint(op, s->folder, steps[i]);
         st = path ? restore_file(s, op, path, step, options, &damaged) : EG_ENOMEM;
         if (!st) {
+            eg__thread_get()->error = was;
             break;
         }
         st = o.fall_back && damaged && i ? EG_OK : st;

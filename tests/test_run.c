@@ -286,6 +286,7 @@ EGT(damage_is_named_and_passed_over_if_asked)
     egt_write(egt_path("checkpoint-0000000002.safetensors"), "", 0);
     int64_t step = 0;
     EGT_OK(eg_saver_restore(r.saver, &step, .fall_back = true));
+    EGT_EQ(eg_last_error()->code, EG_OK); /* what was passed over is no failure */
     EGT_EQ(step, 1);
     EGT_EQ(r.epoch, 1);
     EGT_STR(eg_saver_path(r.saver), egt_path("checkpoint-0000000001.safetensors"));

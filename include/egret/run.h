@@ -93,7 +93,8 @@ EG_API double eg_saver_best_score(const eg_saver *s);
 
 typedef struct eg_restore_options {
     size_t size;
-    bool fall_back;    /* pass over checkpoints that are damaged (EG_EFORMAT, EG_EIO), latest first */
+    bool fall_back;    /* pass over checkpoints that are damaged (EG_EFORMAT, EG_EIO), latest first; eg_saver_path
+                          tells which was taken */
     bool allow_others; /* read only the parts named here, whatever else the file holds, and leave the random
                           sequence alone: to use one part of a trained model */
 } eg_restore_options;
