@@ -19,6 +19,7 @@ typedef struct csv {
     field *field;
     uint32_t fields, room;
     uint32_t width; /* fields of a row of this file; 0: not known yet */
+    int64_t begun;  /* line on which the row begins */
 } csv;
 
 /* ---- a row into fields ---------------------------------------------------------------------- */
@@ -38,6 +39,7 @@ static eg_status next_line(csv *c)
     eg_status st = eg__lines_next(&c->l, &place, &more, &fresh);
     c->l.stay = false;
     if (!st && !more) {
+        c->l.number = c->begun; /* of a file that is shut */
         st = eg__lines_bad(&c->l, "a quote is not closed");
     }
     if (!st && c->text.n + c->l.line.n > EG__MOST_LINE) {
@@ -106,6 +108,7 @@ static eg_status read_row(csv *c)
     eg_status st = EG_OK;
     c->fields = 0;
     c->text.n = 0;
+    c->begun = c->l.number;
     if (!eg__bytes_room(&c->text, c->l.line.n + 1)) {
         return no_memory(c);
     }
@@ -142,8 +145,8 @@ static eg_status find_columns(csv *c, bool named)
             }
         }
         if (last >= c->fields || at > c->fields - 1 - last) {
-            return eg__lines_bad(&c->l, "no column %lld among %u", (long long)(at + last),
-                                 c->fields);
+            return eg__lines_bad(&c->l, "no column %llu among %u",
+                                 (unsigned long long)at + (unsigned long long)last, c->fields);
         }
         c->place[k] = at;
     }

@@ -110,7 +110,7 @@ EGT(tables_that_are_refused)
         const char *text, *word;
     } bad[] = {{"1,2\n3\n", "line 2: 1 fields, the first row has 2"},
                {"1,2\n3,4,5\n", "line 2: 3 fields"},
-               {"1,\"2\n3,4\n", "a quote is not closed"},
+               {"1,\"2\n3,4\n", "line 1: a quote is not closed"},
                {"1,\"2\"3\n", "line 1: text follows"},
                {"1\n", "no column 1"},
                {"1,x\n", "field 2, \"x\", is no f32"},
@@ -143,6 +143,8 @@ EGT(tables_that_are_refused)
     EGT_EQ(eg_dataset_left_out(d).count, 1);
     eg_dataset_free(d);
     static const eg_column odd[] = {{NULL, -1, EG_F32, 0, 0, 0}, {NULL, 0, EG_U8, 3, 0, 0}};
+    static const eg_column far = {NULL, INT64_MAX, EG_F32, 2, 0, 0};
+    ENDS_WITH(eg_csv_new(egt_path("a.csv"), &far, 1), EG_EFORMAT, "no column 9223372036854775808");
     EGT_REFUSED(eg_csv_new(egt_path("a.csv"), odd, 1), EG_EINVAL, "at -1");
     EGT_REFUSED(eg_csv_new(egt_path("a.csv"), odd + 1, 1), EG_EINVAL, "count 3");
     EGT_REFUSED(eg_csv_new(egt_path("a.csv"), columns, 9), EG_EINVAL, "9 columns");
