@@ -138,9 +138,10 @@ static eg_status list(const char *path, bool folders, eg__names *names)
     eg_status st = EG_OK;
     DIR *d = opendir(path);
     if (!d) {
-        return eg__fail(EG_EIO, op, "cannot open folder \"%.140s\" (error %d)", path, errno);
+        return eg__system_says(op, "open the folder", path, errno);
     }
-    for (struct dirent *e; !st && (e = readdir(d));) {
+    errno = 0;
+    for (struct dirent *e; !st && (e = readdir(d)); errno = 0) {
         int n = snprintf(inside, sizeof inside, "%s/%s", path, e->d_name);
         if (n >= (int)sizeof inside) {
             st = eg__fail(EG_EIO, op, "a path in \"%.140s\" is too long", path);
@@ -149,6 +150,9 @@ static eg_status list(const char *path, bool folders, eg__names *names)
             const char *name = folders ? e->d_name : inside;
             st = eg__names_add(names, name, strlen(name)) ? EG_OK : eg__no_memory(op, n);
         }
+    }
+    if (!st && errno) { /* some of the images would be missing */
+        st = eg__system_says(op, "read the folder", path, errno);
     }
     closedir(d);
     return st;

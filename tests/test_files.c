@@ -93,7 +93,7 @@ EGT(a_folder_for_each_class)
     EGT_EQ(eg_dataset_count(d), 3);
     EGT_REFUSED(eg_image_folder_classes(d, &n), EG_EINVAL, "no folder of images");
     eg_dataset_free(d);
-    EGT_REFUSED(eg_image_folder_new("/nowhere"), EG_EIO, "/nowhere");
+    EGT_REFUSED(eg_image_folder_new("/nowhere"), EG_EIO, "\"/nowhere\": No such");
     EGT_REFUSED(eg_image_folder_new(NULL), EG_EINVAL, "folder");
     EGT_REFUSED(eg_files_new("/nowhere/*"), EG_EIO, "/nowhere");
 }
