@@ -39,7 +39,7 @@ EG_API eg_dataset *eg_dataset_prefetch(eg_dataset *d, int64_t depth);
 
 /* Says in *keep whether a sample stays. */
 typedef eg_status (*eg_filter_fn)(eg_tensor *const *in, int n, bool *keep, void *user);
-/* The samples that f keeps. */
+/* The samples that f keeps. Of an endless dataset it must keep some: the walk does not return otherwise. */
 EG_API eg_dataset *eg_dataset_filter(eg_dataset *d, eg_filter_fn f, void *user);
 
 typedef struct eg_tolerate_options {

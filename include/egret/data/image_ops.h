@@ -48,7 +48,8 @@ typedef struct eg_rotate_options {
     size_t size;
     bool nearest; /* the pixel met instead of a bilinear mean of four */
     bool expand;  /* make the result as large as the turned image */
-    double fill;  /* what lies outside */
+    double fill;  /* what lies outside, at the edge by its share; torchvision weighs the image twice
+                     there if it is given one */
 } eg_rotate_options;
 
 /* Turned counter-clockwise about the centre ((W - 1) / 2, (H - 1) / 2), as torchvision's rotate

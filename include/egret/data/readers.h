@@ -37,7 +37,7 @@ EG_API const char *const *eg_image_folder_classes(const eg_dataset *d, int64_t *
 EG_API eg_dataset *eg_files_new(const char *pattern);
 
 /* The same for the regular files inside tar archives, which may be packed with gzip, bzip2, xz or
- * zstd; through libarchive. Members have at most 2^31 - 1 bytes. */
+ * zstd; through libarchive. Links are passed over. Members have at most 2^31 - 1 bytes. */
 EG_API eg_dataset *eg_tar_new(const char *pattern);
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -115,7 +115,8 @@ EG_API eg_tensor *eg_strokes(eg_tensor *values, eg_tensor *lengths);
 
 /* ---- sounds and arrays ---------------------------------------------------------------------- */
 
-/* A WAV file as f32 [channels, frames] of -1..1 (integers divided by 2^(bits - 1)), through
+/* A WAV file as f32 [channels, frames] of -1..1 (integers divided by 2^(bits - 1); floats are taken as they are,
+ * beyond that too), through
  * libsndfile; *rate is frames a second. EG_EFORMAT: not RIFF/WAVE, no channel, no rate, chunks that
  * leave the file, a coding libsndfile does not know. */
 EG_API eg_tensor *eg_wav_load(const char *path, int64_t *rate);
