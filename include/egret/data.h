@@ -39,7 +39,8 @@ enum { EG_SAMPLE_MAX = 8 }; /* tensors of one sample */
  * sample's number, " (sample 17)". */
 typedef eg_status (*eg_sample_fn)(int64_t index, eg_tensor **sample, int *n, void *user);
 
-/* `count` samples made by a function. free_user(user) is called when the dataset is freed; may be NULL. */
+/* `count` samples made by a function. free_user(user) is called when the dataset is freed; may be NULL. After a
+ * failure `user` is still the caller's. */
 EG_API eg_dataset *eg_dataset_from(eg_sample_fn f, int64_t count, void *user, void (*free_user)(void *));
 
 /* Slices along axis 0 of tensors of one length, which are kept: sample i is tensors[k][i]. */
