@@ -5,7 +5,6 @@
 #define EGRET_EGT_H
 
 #include <math.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
