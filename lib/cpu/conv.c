@@ -275,7 +275,7 @@ static bool better_as_product(const eg__conv_job *j)
         return taps > 1 ? windows <= s->o : single_steps(s);
     }
     return taps > 1 && windows <= s->o / 2 &&
-           !(j->keep && eg__pack_pays(j->keep, j->result == EG__CONV_X));
+           !(j->keep && eg__pack_pays(j->keep, j->result == EG__CONV_X, false));
 }
 
 static eg_status with_gemm(const eg__conv_job *j, const eg__conv_ways *ways)

@@ -123,7 +123,7 @@ void eg__pack_put(eg__pack *p)
     pthread_mutex_unlock(&lock);
 }
 
-bool eg__pack_pays(eg__storage *s, int way)
+bool eg__pack_pays(eg__storage *s, int way, bool one)
 {
     bool pays = false;
     if (s->cls == EG__CLS_USER) {
@@ -135,7 +135,8 @@ bool eg__pack_pays(eg__storage *s, int way)
     if (l) {
         l->uses[way] = l->version[way] == version ? l->uses[way] + 1 : 1;
         l->version[way] = version;
-        pays = l->uses[way] >= USES_THAT_PAY;
+        bool other = l->version[!way] == version && l->uses[!way] >= USES_THAT_PAY;
+        pays = l->uses[way] >= USES_THAT_PAY && !(one && other);
     }
     pthread_mutex_unlock(&lock);
     return pays;

@@ -28,8 +28,8 @@ void eg__pack_filled(eg__pack *p);
 void eg__pack_put(eg__pack *p);
 
 /* Counts one more use of the storage in its present version, as it is (way 0) or transposed (way 1), and
- * says whether there were so many that a packed copy pays. */
-bool eg__pack_pays(eg__storage *s, int way);
+ * says whether there were so many that a packed copy pays; if `one`, it does not beside the other way's. */
+bool eg__pack_pays(eg__storage *s, int way, bool one);
 
 /* The storage dies: so do its copies. */
 void eg__packs_free(eg__thread *T, eg__storage *s);
