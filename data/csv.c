@@ -218,7 +218,8 @@ static eg_status csv_next(eg_dataset *d, eg__sample *s)
         st = eg__lines_next(&c->l, s, &more, &fresh);
         c->width = fresh ? 0 : c->width;
         head = !st && more && !c->width && c->l.line.n;
-        if (head && ((st = read_row(c)) || (st = find_columns(c, c->o.header)))) {
+        bool lost = st && !c->width && c->o.header;
+        if (lost || (head && ((st = read_row(c)) || (st = find_columns(c, c->o.header))))) {
             eg__lines_leave(&c->l);
         }
     } while (!st && more && ((head && c->o.header) || !c->l.line.n));

@@ -143,6 +143,11 @@ EGT(tables_that_are_refused)
     EGT_EQ(eg_dataset_left_out(d).count, 1);
     eg_dataset_free(d);
     static const eg_column odd[] = {{NULL, -1, EG_F32, 0, 0, 0}, {NULL, 0, EG_U8, 3, 0, 0}};
+    write_text("a.csv", "a,\xff\n1,2\n3,4\n"); /* of a header that cannot be read nothing is guessed */
+    d = eg_dataset_tolerate(eg_csv_new(egt_path("a.csv"), columns, 2, .header = true));
+    EGT_EQ(walk(d), 0);
+    EGT_EQ(eg_dataset_left_out(d).count, 1);
+    eg_dataset_free(d);
     static const eg_column far = {NULL, INT64_MAX, EG_F32, 2, 0, 0};
     ENDS_WITH(eg_csv_new(egt_path("a.csv"), &far, 1), EG_EFORMAT, "no column 9223372036854775808");
     EGT_REFUSED(eg_csv_new(egt_path("a.csv"), odd, 1), EG_EINVAL, "at -1");
