@@ -197,7 +197,8 @@ eg_status eg__stream_read(eg__stream *s, void *to, int64_t n, int64_t *got)
 
 eg_status eg__stream_line(eg__stream *s, eg__bytes *line, int64_t most, bool *more)
 {
-    bool ended = false;
+    bool ended = false, fits = true;
+    int64_t at = s->offset;
     line->n = 0;
     *more = false;
     while (!ended) {
@@ -213,18 +214,21 @@ eg_status eg__stream_line(eg__stream *s, eg__bytes *line, int64_t most, bool *mo
         const uint8_t *from = s->ready + s->begin;
         const uint8_t *newline = memchr(from, '\n', (size_t)(s->end - s->begin));
         int64_t k = newline ? newline - from : s->end - s->begin;
-        if (line->n + k > most) {
-            return eg__stream_bad(s, s->offset, "a line has more than %lld bytes", (long long)most);
-        }
-        if (!eg__bytes_room(line, k + 1)) {
+        fits = fits && line->n + k <= most;
+        if (fits && !eg__bytes_room(line, k + 1)) {
             return eg__no_memory(s->source.op, line->n + k);
         }
-        eg__bytes_add(line, from, k);
+        if (fits) {
+            eg__bytes_add(line, from, k);
+        }
         *more = ended = newline != NULL;
         s->begin += k + ended;
         s->offset += k + ended;
     }
-    *more = *more || line->n;
+    *more = *more || line->n || !fits;
+    if (!fits) {
+        return eg__stream_bad(s, at, "a line has more than %lld bytes", (long long)most);
+    }
     if (*more && line->n && line->p[line->n - 1] == '\r') {
         line->n--;
     }

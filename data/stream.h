@@ -25,7 +25,7 @@ void eg__stream_close(eg__stream *s); /* a zeroed one is fine */
 /* Up to n bytes; *got < n only at the end. `to` NULL: they are skipped. */
 eg_status eg__stream_read(eg__stream *s, void *to, int64_t n, int64_t *got);
 /* The next line without its end, LF or CR LF, and a 0 behind it; *more false: there was none. Lines
- * of more than `most` bytes are EG_EFORMAT. */
+ * of more than `most` bytes are EG_EFORMAT, with *more true: they have been passed over. */
 eg_status eg__stream_line(eg__stream *s, eg__bytes *line, int64_t most, bool *more);
 /* Fails with EG_EFORMAT naming the file and the place, in unpacked bytes. */
 eg_status eg__stream_bad(const eg__stream *s, int64_t at, const char *format, ...)

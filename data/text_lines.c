@@ -88,7 +88,9 @@ eg_status eg__lines_next(eg__lines *l, eg__sample *s, bool *more, bool *fresh)
             l->number++;
         }
         if (st) {
-            eg__lines_leave(l);
+            if (!*more) {
+                eg__lines_leave(l);
+            }
             return st;
         }
         if (*more) {
