@@ -62,6 +62,14 @@ static eg_tensor *states_before(const eg__rnn_plan *p, eg_tensor *reserve, const
     return kept(reserve, p->h + p->reverse * p->rows * p->state, p->steps, p->rows, p->state, like);
 }
 
+/* Rows of all steps but the first, if that met a state of zeros: it adds nothing to the gradient of w_hh. */
+static eg_tensor *with_state(const eg__walk *w, const eg__rnn_plan *p, eg_tensor *rows)
+{
+    int64_t zeros = ((const eg__rnn_opts *)w->opts)->has >> EG__RNN_H0 & 1 ? 0 : p->rows;
+    int64_t all = p->steps * p->rows;
+    return eg_slice(rows, 0, p->reverse ? 0 : zeros, p->reverse ? all - zeros : all, 1);
+}
+
 static eg_status walk_steps(eg__walk *w, const eg__op *op, const eg__rnn_plan *p,
                             eg_tensor *const *in, eg_tensor *reserve, eg_tensor *dc,
                             eg_tensor **out)
@@ -221,7 +229,8 @@ eg_status eg__grad_lstm(eg__walk *w)
     eg_tensor *dz = flat(out[0]), *x = in[EG__RNN_X];
     give_input_side(w, in, dz);
     GIVE(EG__RNN_B_HH, eg_sum(dz, .axes = EG_AXES(0)))
-    GIVE_PRODUCT(EG__RNN_W_HH, turned(dz), states_before(&p, reserve, x))
+    GIVE_PRODUCT(EG__RNN_W_HH, turned(with_state(w, &p, dz)),
+                 with_state(w, &p, states_before(&p, reserve, x)))
     GIVE(EG__RNN_H0, out[1])
     GIVE(EG__RNN_C0, out[2])
     if (eg__needs(w, EG__RNN_W_HR)) {
@@ -235,16 +244,17 @@ eg_status eg__grad_lstm(eg__walk *w)
 }
 
 /* The reset gate before the product: w_hh met h in its upper part and r h in the last. */
-static eg_tensor *split_weight_grad(const eg__rnn_plan *p, eg_tensor *dz, eg_tensor *reserve,
-                                    eg_tensor *w_hh)
+static eg_tensor *split_weight_grad(const eg__walk *w, const eg__rnn_plan *p, eg_tensor *dz,
+                                    eg_tensor *reserve, eg_tensor *w_hh)
 {
     int64_t H = p->width;
-    eg_tensor *d = turned(dz), *dw = eg_empty(EG_SHAPE(3 * H, H), (eg_dtype)w_hh->dtype);
-    eg_tensor *upper = eg_matmul(eg_slice(d, 0, 0, 2 * H, 1), states_before(p, reserve, w_hh));
-    eg_tensor *lower = eg_matmul(eg_slice(d, 0, 2 * H, 3 * H, 1),
-                                 kept(reserve, p->met, p->steps, p->rows, H, w_hh));
-    bool ok = eg_copy_(eg_slice(dw, 0, 0, 2 * H, 1), upper) &&
-              eg_copy_(eg_slice(dw, 0, 2 * H, 3 * H, 1), lower);
+    eg_tensor *d = turned(with_state(w, p, dz));
+    eg_tensor *dw = eg_empty(EG_SHAPE(3 * H, H), (eg_dtype)w_hh->dtype);
+    eg_tensor *h = with_state(w, p, states_before(p, reserve, w_hh));
+    eg_tensor *rh = with_state(w, p, kept(reserve, p->met, p->steps, p->rows, H, w_hh));
+    bool ok = eg_copy_(eg_slice(dw, 0, 0, 2 * H, 1), eg_matmul(eg_slice(d, 0, 0, 2 * H, 1), h)) &&
+              eg_copy_(eg_slice(dw, 0, 2 * H, 3 * H, 1),
+                       eg_matmul(eg_slice(d, 0, 2 * H, 3 * H, 1), rh));
     return ok ? dw : NULL;
 }
 
@@ -267,10 +277,11 @@ eg_status eg__grad_gru(eg__walk *w)
     eg_tensor *dz = flat(out[0]), *dm = early ? dz : flat(out[1]), *w_hh = in[EG__RNN_W_HH];
     give_input_side(w, in, dz);
     GIVE(EG__RNN_B_HH, eg_sum(dm, .axes = EG_AXES(0)))
-    if (early) {
-        GIVE(EG__RNN_W_HH, split_weight_grad(&p, dz, reserve, w_hh))
+    eg_tensor *rows = with_state(w, &p, dm);
+    if (early && rows && rows->n) {
+        GIVE(EG__RNN_W_HH, split_weight_grad(w, &p, dz, reserve, w_hh))
     } else {
-        GIVE_PRODUCT(EG__RNN_W_HH, turned(dm), states_before(&p, reserve, w_hh))
+        GIVE_PRODUCT(EG__RNN_W_HH, turned(rows), with_state(w, &p, states_before(&p, reserve, w_hh)))
     }
     GIVE(EG__RNN_H0, out[2])
     return w->status;

@@ -71,8 +71,9 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
                                           (eg__rnn_matrix){s->gates, 2 * H, 3 * H}, true);
     if (!st) {
         run_cells(s, GATES, forward_cells_f32, forward_cells_f64, es);
-        st = eg__rnn_product(c, N, (eg__rnn_matrix){s->met, H, H}, w_hh, 2 * H, true,
-                             (eg__rnn_matrix){s->gates + 2 * H * es, H, 3 * H}, true);
+        st = zero ? EG_OK
+                  : eg__rnn_product(c, N, (eg__rnn_matrix){s->met, H, H}, w_hh, 2 * H, true,
+                                    (eg__rnn_matrix){s->gates + 2 * H * es, H, 3 * H}, true);
     }
     if (!st) {
         run_cells(s, CANDIDATE, forward_cells_f32, forward_cells_f64, es);
@@ -133,12 +134,17 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
     s->y = dy ? eg__ptr(dy) + t * N * H * es : NULL;
     s->dx = eg__ptr(c->out[0]) + t * N * 3 * H * es;
     eg__rnn_matrix past = {s->past, H, H}, dm = {s->dx, 2 * H, 3 * H};
+    bool zero = !index && !(o->forward.has >> EG__RNN_H0 & 1);
     eg_status st = EG_OK;
     if (early) {
         s->product = drh;
         run_cells(s, CANDIDATE, backward_cells_f32, backward_cells_f64, es);
-        st = eg__rnn_product(c, N, (eg__rnn_matrix){s->dx + 2 * H * es, H, 3 * H}, w_hh, 2 * H,
-                             false, (eg__rnn_matrix){drh, H, H}, false);
+        if (zero) {
+            memset(drh, 0, (size_t)(N * H * es));
+        } else {
+            st = eg__rnn_product(c, N, (eg__rnn_matrix){s->dx + 2 * H * es, H, 3 * H}, w_hh, 2 * H,
+                                 false, (eg__rnn_matrix){drh, H, H}, false);
+        }
         if (!st) {
             run_cells(s, GATES, backward_cells_f32, backward_cells_f64, es);
         }
@@ -147,7 +153,7 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
         run_cells(s, WHOLE, backward_cells_f32, backward_cells_f64, es);
         dm = (eg__rnn_matrix){s->product, 3 * H, 3 * H};
     }
-    if (!st && (index || o->forward.has >> EG__RNN_H0 & 1)) {
+    if (!st && !zero) {
         st = eg__rnn_product(c, N, dm, w_hh, 0, false, past, true);
     }
     char *dh = s->h;
