@@ -10,7 +10,7 @@
 eg__kernel ISA(eg__cpu_batch_norm), ISA(eg__cpu_batch_norm_grad), ISA(eg__cpu_group_norm),
     ISA(eg__cpu_group_norm_grad), ISA(eg__cpu_scale_channels);
 
-enum { LANES = 512, STRIP = 128, FLUSH = 32 };
+enum { LANES = 512, STRIP = 128, FLUSH = 32, CHANNELS_PER_THREAD = 256 };
 
 #define T        float
 #define FN(name) name##_f32
@@ -96,6 +96,14 @@ static void whole_channels(void *ctx, int64_t begin, int64_t end)
     }
 }
 
+static void finish_channels(void *ctx, int64_t begin, int64_t end)
+{
+    const job *j = ctx;
+    for (int64_t k = begin; k < end; k++) {
+        j->finish(j, k);
+    }
+}
+
 /* Sums, coefficients and results, of a batch as one. */
 static void run_batch(job *j)
 {
@@ -107,9 +115,7 @@ static void run_batch(job *j)
     if (j->u.count) {
         pass(j, j->sum);
     }
-    for (int64_t k = 0; k < j->u.channels; k++) {
-        j->finish(j, k);
-    }
+    eg__parallel(j->u.channels, CHANNELS_PER_THREAD, finish_channels, j);
     if (j->u.count) {
         pass(j, j->write);
     }

@@ -18,7 +18,7 @@ typedef struct eg__units {
 /* x is dense or channels-last. `merged`: a channels-last batch counts as one image. */
 static inline eg__units eg__units_of(const eg_tensor *x, bool merged)
 {
-    enum { ELEMENTS = 65536 };
+    enum { ELEMENTS = 65536, LEAST_ROWS = 32 }; /* many channels have sums to be merged, too */
     eg__units u = {.images = x->shape[0], .channels = x->shape[1], .spatial = 1};
     for (int d = 2; d < x->ndim; d++) {
         u.spatial *= x->shape[d];
@@ -28,7 +28,7 @@ static inline eg__units eg__units_of(const eg_tensor *x, bool merged)
         u.spatial *= u.images;
         u.images = 1;
     }
-    u.rows = u.last ? eg__max(1, ELEMENTS / eg__max(1, u.channels)) : u.spatial;
+    u.rows = u.last ? eg__max(LEAST_ROWS, ELEMENTS / eg__max(1, u.channels)) : u.spatial;
     u.per_image = u.last ? (u.spatial + u.rows - 1) / u.rows : 1;
     u.count = u.images * u.per_image * (u.last ? 1 : u.channels);
     return u;
