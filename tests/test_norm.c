@@ -104,6 +104,21 @@ EGT(a_large_mean_costs_no_digits)
               1e-3);
 }
 
+/* More than are summed side by side, over more rows than are summed at once. */
+EGT(many_channels_agree_with_f64)
+{
+    eg_tensor *x[2] = {egt_random(EG_SHAPE(75, 3001), EG_F32, -1, 1)}, *y[2], *g[2];
+    x[1] = eg_cast(x[0], EG_F64);
+    for (int k = 0; k < 2; k++) {
+        eg_tape tape = eg_tape_open();
+        eg_tape_watch(tape, x[k]);
+        y[k] = eg_batch_norm(x[k], NULL, NULL, NULL, NULL, .training = true);
+        EGT_OK(eg_tape_gradients(tape, eg_sum(eg_mul(y[k], eg_square(x[k]))), &x[k], 1, &g[k]));
+    }
+    EGT_CHECK(egt_distance(eg_cast(y[0], EG_F64), y[1]) < 1e-5);
+    EGT_CHECK(egt_distance(eg_cast(g[0], EG_F64), g[1]) < 1e-5);
+}
+
 /* Bit for bit the same for any number of threads. */
 EGT(normalisation_does_not_depend_on_threads)
 {

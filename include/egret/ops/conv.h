@@ -37,6 +37,10 @@ typedef struct eg_conv_options {
  * NULL. y is [N, O, out...] with out = (in + before + after - k') / stride + 1 rounded down, where
  * k' = (k - 1) * dilation + 1; an empty axis stays empty.
  *
+ * On the CPU, f32 results over 16, 32, ... channels may be had from fewer products, of sums (Winograd;
+ * Lavin and Gray 2016, arXiv:1509.09308), to within 1e-5 of the largest; an infinity in x may come out
+ * as NaN. f64 always adds product by product.
+ *
  * EG_ESHAPE: ranks, channels or groups that do not fit, an empty kernel, a kernel larger than the
  * padded axis. grad: eg_conv_data, eg_conv_weight, and dy summed for the bias; saves x for the
  * weight's gradient, the weight for x's, nothing for the bias's. */
