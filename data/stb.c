@@ -15,6 +15,7 @@
 #define STBI_ONLY_BMP
 #define STBI_ONLY_GIF
 #define STBI_ONLY_PNM
+#define STBI_ONLY_PSD /* refused below; without it PNM in stb of 2023 and later misses a function */
 #include <stb/stb_image.h>
 
 eg_status eg__stb_decode(eg__image_job *job)
@@ -23,6 +24,9 @@ eg_status eg__stb_decode(eg__image_job *job)
     if (job->bytes > INT32_MAX) {
         return eg__fail(EG_EFORMAT, job->op, "%.60s has %lld bytes, more than 2^31 - 1", job->name,
                         (long long)job->bytes);
+    }
+    if (job->bytes >= 4 && !memcmp(job->data, "8BPS", 4)) {
+        return eg__image_bad(job, "PSD is not among the formats read");
     }
     if (!stbi_info_from_memory(job->data, (int)job->bytes, &width, &height, &found)) {
         return eg__image_bad(job, stbi_failure_reason());

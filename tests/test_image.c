@@ -469,6 +469,7 @@ EGT(other_formats_where_asked_for)
     }
     EGT_EQ(eg_get(eg_image_decode(bmp, sizeof bmp, .other_formats = true, .channels = 1), 0), 76);
     EGT_REFUSED(eg_image_decode("what?", 5, .other_formats = true), EG_EFORMAT, "memory");
+    EGT_REFUSED(eg_image_decode("8BPS\0\1", 6, .other_formats = true), EG_EFORMAT, "PSD");
     EGT_REFUSED(eg_image_decode(bmp, sizeof bmp, .other_formats = true, .max_pixels = 3),
                 EG_EFORMAT, "2 x 2");
     static const uint8_t no_frame[] = {'G', 'I', 'F', '8', '9', 'a', 2, 0, 2, 0, 0, 0, 0, 0x3b};
