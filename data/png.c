@@ -73,6 +73,7 @@ static void read_header(decoder *d)
         png_set_crc_action(d->png, PNG_CRC_DEFAULT, PNG_CRC_ERROR_QUIT);
         png_set_benign_errors(d->png, 0);
     }
+    png_set_check_for_invalid_index(d->png, 0); /* look_up does */
     png_set_keep_unknown_chunks(d->png, PNG_HANDLE_CHUNK_NEVER, skipped, sizeof skipped / 5);
     png_read_info(d->png, d->info);
 }
