@@ -65,8 +65,8 @@ static eg_tensor *states_before(const eg__rnn_plan *p, eg_tensor *reserve, const
 /* Rows of all steps but the first, if that met a state of zeros: it adds nothing to the gradient of w_hh. */
 static eg_tensor *with_state(const eg__walk *w, const eg__rnn_plan *p, eg_tensor *rows)
 {
-    int64_t zeros = ((const eg__rnn_opts *)w->opts)->has >> EG__RNN_H0 & 1 ? 0 : p->rows;
-    int64_t all = p->steps * p->rows;
+    bool given = ((const eg__rnn_opts *)w->opts)->has >> EG__RNN_H0 & 1;
+    int64_t all = p->steps * p->rows, zeros = given ? 0 : eg__min(p->rows, all);
     return eg_slice(rows, 0, p->reverse ? 0 : zeros, p->reverse ? all - zeros : all, 1);
 }
 
@@ -277,11 +277,12 @@ eg_status eg__grad_gru(eg__walk *w)
     eg_tensor *dz = flat(out[0]), *dm = early ? dz : flat(out[1]), *w_hh = in[EG__RNN_W_HH];
     give_input_side(w, in, dz);
     GIVE(EG__RNN_B_HH, eg_sum(dm, .axes = EG_AXES(0)))
-    eg_tensor *rows = with_state(w, &p, dm);
-    if (early && rows && rows->n) {
+    bool stateless = p.steps == 1 && !in[EG__RNN_H0];
+    if (early && !stateless) {
         GIVE(EG__RNN_W_HH, split_weight_grad(w, &p, dz, reserve, w_hh))
     } else {
-        GIVE_PRODUCT(EG__RNN_W_HH, turned(rows), with_state(w, &p, states_before(&p, reserve, w_hh)))
+        GIVE_PRODUCT(EG__RNN_W_HH, turned(with_state(w, &p, dm)),
+                     with_state(w, &p, states_before(&p, reserve, w_hh)))
     }
     GIVE(EG__RNN_H0, out[2])
     return w->status;

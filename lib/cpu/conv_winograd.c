@@ -136,17 +136,21 @@ static void share_tiles(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-/* Items are rows of weights, panel by panel. */
-static void share_weights(void *ctx, int64_t begin, int64_t end)
+/* Items are rows of weights, panel by panel: sums are made of them, or they of the sums. */
+static void each_weight(void *ctx, int64_t begin, int64_t end)
 {
     const job *b = ctx;
-    for (int64_t i = begin; i < end;) {
-        int64_t panel = i / b->d.depth, row = i % b->d.depth;
-        int64_t many = eg__min(b->d.depth - row, end - i);
+    for (int64_t i = begin, many; i < end; i += many) {
+        int64_t at = i / b->d.depth * b->width, row = i % b->d.depth;
         eg__panels u = b->shared;
-        u.at = eg__panel_at(&b->shared, 0, row, panel * b->width);
-        ISA(eg__winograd_read_taps)(&b->d, row, row + many, panel * b->width, b->width, &u);
-        i += many;
+        u.at = eg__panel_at(&b->shared, 0, row, at);
+        many = eg__min(b->d.depth - row, end - i);
+        if (b->d.conv->result == EG__CONV_W) {
+            ISA(eg__winograd_make_taps)(&b->d, row, row + many, at, b->width, &u, b->parts,
+                                        eg__panels_size(&b->shared, b->d.columns));
+        } else {
+            ISA(eg__winograd_read_taps)(&b->d, row, row + many, at, b->width, &u);
+        }
     }
 }
 
@@ -244,21 +248,6 @@ static void add_pieces(const job *b, int64_t begin, int64_t end, float *near)
     }
 }
 
-/* Items are rows of weights, panel by panel. */
-static void give_weights(void *ctx, int64_t begin, int64_t end)
-{
-    const job *b = ctx;
-    for (int64_t i = begin; i < end;) {
-        int64_t panel = i / b->d.depth, row = i % b->d.depth;
-        int64_t many = eg__min(b->d.depth - row, end - i);
-        eg__panels u = b->shared;
-        u.at = eg__panel_at(&b->shared, 0, row, panel * b->width);
-        ISA(eg__winograd_make_taps)(&b->d, row, row + many, panel * b->width, b->width, &u, b->parts,
-                                    eg__panels_size(&b->shared, b->d.columns));
-        i += many;
-    }
-}
-
 /* Items are PANEL channels of x by a panel of dy's: all tiles at once, part by part. */
 static void rows_piece(const job *b, int64_t begin, int64_t end, float *near)
 {
@@ -331,7 +320,7 @@ static eg_status run_by_tiles(job *b)
     b->shared = (eg__panels){NULL, b->d.cells, b->d.depth, b->width};
     b->block = eg__min(block_of(each, 3 * ROWS, 4 * ROWS), in_rows(tiles));
     b->near_size = b->block * each;
-    return run(&(work){b, eg__panels_size(&b->shared, b->d.columns), share_weights, NULL,
+    return run(&(work){b, eg__panels_size(&b->shared, b->d.columns), each_weight, NULL,
                        panels_in(b) * b->d.depth, 0, tiles_piece,
                        (tiles + b->block - 1) / b->block * panels_in(b)});
 }
@@ -358,7 +347,7 @@ static eg_status run_weight_by_tiles(job *b)
     int64_t each = b->d.cells * (b->d.depth + most);
     b->block = eg__min(block_of(each, 3 * ROWS, 4 * ROWS), in_rows(tiles));
     b->near_size = b->block * each;
-    return run(&(work){b, b->parts * sums, NULL, give_weights, 0, panels_in(b) * b->d.depth,
+    return run(&(work){b, b->parts * sums, NULL, each_weight, 0, panels_in(b) * b->d.depth,
                        add_pieces, b->parts * b->ranges});
 }
 
