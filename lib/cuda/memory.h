@@ -1,0 +1,58 @@
+/* memory.h - the caching allocator of a CUDA device: memory once taken from the driver is kept, since asking
+ * for it stops the device.
+ *
+ * Blocks are cut from segments and belong to a pool: that of a stream, in whose order a freed block may be
+ * used again at once, or a private one of a captured step. A segment is a range of addresses into which pages
+ * are mapped at its end as it grows (expandable: sizes that change a little from step to step leave no
+ * slivers), or, where the driver has no virtual memory calls, one cudaMalloc. All functions may be called
+ * from any thread. */
+#ifndef EGRET_CUDA_MEMORY_H
+#define EGRET_CUDA_MEMORY_H
+
+#include <cuda_runtime_api.h>
+
+#include <egret/tensor.h>
+
+typedef struct eg__heap eg__heap; /* the memory of one logical device */
+typedef struct eg__pool eg__pool;
+
+typedef struct eg__block {
+    char *data; /* 512-byte aligned, on the device */
+    eg__pool *pool;
+    /* what follows is the allocator's */
+    size_t bytes, asked;
+    uint16_t made_by;
+    struct eg__block_users *users; /* streams other than the pool's that read or write it */
+    struct eg__block *prev, *next, *free_prev, *free_next;
+    struct eg__segment_of *segment;
+    bool used;
+} eg__block;
+
+/* Of the CUDA device with this number; limit: most bytes to take from the driver, 0: no cap. NULL: out of
+ * host memory. Freed when no block of it is alive. */
+eg__heap *eg__heap_new(int device, int64_t limit);
+void eg__heap_free(eg__heap *h);
+
+/* The pool of a stream. Freeing it gives what is cached to the heap's other pools or the driver; blocks still
+ * alive stay valid and are released as before. */
+eg__pool *eg__pool_new(eg__heap *h, cudaStream_t stream);
+void eg__pool_free(eg__pool *p);
+
+/* A block of at least `bytes` (0: a block of the least size), or NULL: cached memory of every pool was given
+ * back first. Nothing is recorded as an error: the caller knows the op. Under 100 ns from the cache. */
+eg__block *eg__block_new(eg__pool *p, size_t bytes, uint16_t made_by);
+/* Free for the pool's stream at once; after what other streams had queued when this is called, if it was used
+ * on others. */
+void eg__block_free_later(eg__block *b);
+/* Another stream has work queued that reads or writes the block. */
+cudaError_t eg__block_used_on(eg__block *b, cudaStream_t stream);
+
+/* reserved_bytes, peak_bytes, system_calls, limit_bytes, and live_bytes as asked for; the rest stays. */
+void eg__heap_stats(eg__heap *h, eg_memory *m);
+void eg__heap_limit(eg__heap *h, int64_t bytes);
+void eg__heap_reset_peak(eg__heap *h);
+void eg__heap_trim(eg__heap *h);
+/* Adds to bytes_by_op[made_by] what live blocks hold, for made_by < count. */
+void eg__heap_holders(eg__heap *h, int64_t *bytes_by_op, int count);
+
+#endif
