@@ -1,6 +1,7 @@
 /* gradients.c - the walk: mark backwards what y depends on, forwards what the xs reach, then run the
  * rules backwards over the entries on a path between them. */
 #include "autograd/record.h"
+#include "lib/device.h"
 #include "lib/ops/options.h"
 #include "lib/profile.h"
 
@@ -99,7 +100,7 @@ eg_tensor *eg__dy(eg__walk *w, int j)
     const eg__desc *d = &w->e->out_desc[j];
     eg_shape s = {.ndim = d->ndim};
     memcpy(s.dim, d->shape, sizeof s.dim);
-    return eg_zeros(s, (eg_dtype)d->dtype);
+    return eg__full_on(d->device, s, 0, (eg_dtype)d->dtype);
 }
 
 eg_shape eg__in_shape(const eg__walk *w, int i)
@@ -177,6 +178,9 @@ eg_status eg__give(eg__walk *w, int i, eg_tensor *g)
     }
     if (g && unlikely(g->dtype != in->dtype)) {
         g = eg_cast(g, (eg_dtype)in->dtype);
+    }
+    if (g && unlikely(g->device != in->device)) {
+        g = eg_to(g, eg__devices[in->device]);
     }
     if (unlikely(!g)) {
         return w->status = eg__why();

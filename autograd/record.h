@@ -9,7 +9,7 @@
 typedef struct eg__edge {
     uint64_t slot;        /* 0: not tracked */
     const int64_t *shape; /* NULL: that of the first output */
-    uint8_t ndim, dtype;
+    uint8_t ndim, dtype, device;
 } eg__edge;
 
 typedef struct eg__save {

@@ -208,7 +208,7 @@ static void fill_edges(eg__thread *T, const eg__call *c, const needs *k, eg__ent
     for (int i = 0; i < c->nin; i++) {
         const eg_tensor *t = c->in[i];
         uint64_t s = i < EG__MAX_SAVED_IN ? k->slots[i] : t ? eg__slot_of(T, c->in[i], &no_memory) : 0;
-        e->in[i] = (eg__edge){s, NULL, t ? t->ndim : 0, t ? t->dtype : 0};
+        e->in[i] = (eg__edge){s, NULL, t ? t->ndim : 0, t ? t->dtype : 0, t ? t->device : 0};
         if (keeps_shape(c, t, s)) {
             memcpy(shapes, t->shape, t->ndim * sizeof *shapes);
             e->in[i].shape = shapes;

@@ -80,6 +80,7 @@ static void add_row(const eg_op_info *op, void *user)
     add_dtypes(t, op->dtypes);
     add(t, op->strided ? " | any strides" : " | made contiguous");
     add(t, !strcmp(op->kind, "view") ? " | no kernel" : op->tuned ? " | reference, tuned" : " | reference");
+    add(t, op->cuda ? " | yes" : " | ");
     add(t, op->differentiable ? " | yes |\n" : " | |\n");
 }
 
@@ -117,8 +118,8 @@ int main(int argc, char **argv)
             "are promoted\nfirst where the header says so, f16 and bf16 compute in f32.\n\n");
     snprintf(line, sizeof line, "%d rows.\n\n", count);
     add(&t, line);
-    add(&t, "| op | kind | inputs | outputs | dtypes | layouts | CPU engines | gradient |\n"
-            "|---|---|---|---|---|---|---|---|\n");
+    add(&t, "| op | kind | inputs | outputs | dtypes | layouts | CPU engines | CUDA | gradient |\n"
+            "|---|---|---|---|---|---|---|---|---|\n");
     eg_op_walk(add_row, &t);
     int status = argc > 1 ? compare(&t, argv[1]) : fputs(t.data, stdout) < 0;
     free(t.data);

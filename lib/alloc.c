@@ -73,6 +73,11 @@ static inline bool injected(void)
            atomic_fetch_sub(&fail_countdown, 1) == 1;
 }
 
+bool eg__fail_injected(void)
+{
+    return injected();
+}
+
 void *eg__malloc(size_t bytes)
 {
     return injected() ? NULL : malloc(bytes ? bytes : 1);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "lib/device.h"
 #include "lib/engine.h"
 
 static const struct {
@@ -12,6 +13,7 @@ static const struct {
 } words[] = {
     {"ops", EG__DEBUG_OPS},         {"nan", EG__DEBUG_NAN},     {"poison", EG__DEBUG_POISON},
     {"nocache", EG__DEBUG_NOCACHE}, {"abort", EG__DEBUG_ABORT}, {"ref", EG__DEBUG_REF},
+    {"sync", EG__DEBUG_SYNC},
 };
 
 eg_status eg_debug(const char *list)
@@ -53,9 +55,10 @@ double eg__seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool all_finite(const eg_tensor *t)
+static bool all_finite(const eg_tensor *given)
 {
-    for (int64_t i = 0; eg__is_float(t->dtype) && i < t->n; i++) {
+    const eg_tensor *t = eg__on_host(given, "eg_debug");
+    for (int64_t i = 0; t && eg__is_float(t->dtype) && i < t->n; i++) {
         int64_t at = eg__place(t->ndim, t->shape, t->strides, i);
         if (!isfinite(eg__load(eg__ptr(t), t->dtype, at))) {
             return false;

@@ -2,6 +2,7 @@
  * record. Everything particular is in the op's row. */
 #include <stdlib.h>
 
+#include "lib/device.h"
 #include "lib/engine.h"
 #include "lib/optable.h"
 #include "lib/ops/options.h"
@@ -96,7 +97,7 @@ static eg_status make_contiguous(eg__call *c)
     for (int i = 0; i < c->nin; i++) {
         eg_tensor *t = c->in[i];
         if (t && !(t->flags & EG__DENSE)) {
-            eg__desc d = {.dtype = t->dtype, .ndim = t->ndim};
+            eg__desc d = {.dtype = t->dtype, .ndim = t->ndim, .device = t->device};
             memcpy(d.shape, t->shape, sizeof d.shape);
             eg__desc_dense(&d);
             eg_tensor *copy = eg__new(&d, c->op->name, EG__ID_copy);
@@ -126,6 +127,7 @@ static inline eg_status allocate(eg__call *c, int j)
     t->ndim = d->ndim;
     t->n = d->n;
     t->made_by = c->op->id;
+    t->device = c->device;
     if (c->op->flags & EG__VIEW) {
         for (int a = 0; a < d->ndim; a++) {
             t->shape[a] = d->shape[a];
@@ -147,16 +149,20 @@ static inline eg_status allocate(eg__call *c, int j)
         memcpy(t->strides, d->strides, sizeof t->strides);
         t->flags = eg__layout_flags(t->ndim, t->shape, t->strides);
     }
-    t->storage = eg__storage_new(T, (size_t)(d->n * eg__dtype_sizes[d->dtype]), c->op->id);
+    int64_t bytes = d->n * eg__dtype_sizes[d->dtype];
+    t->storage = eg__storage_on(T, c->device, (size_t)bytes, c->op->id);
     if (unlikely(!t->storage)) {
         eg__unref(T, t);
-        return eg__no_memory(c->op->name, d->n * eg__dtype_sizes[d->dtype]);
+        return eg__no_memory_on(c->device, c->op->name, bytes);
     }
     return EG_OK;
 }
 
-static EG__COLD eg_status run_watched(const eg__call *c, eg__kernel *k)
+static eg_status run_watched(const eg__call *c, eg__kernel *k)
 {
+    if (likely(!(eg__mode(c->T) & EG__MODE_DISPATCH))) {
+        return eg__device_run(c, k);
+    }
     double start = eg__seconds();
     eg_status st = eg__run_kernel(c, k);
     return st ? st : eg__debug_call(c, eg__seconds() - start);
@@ -177,8 +183,8 @@ static inline bool own_room(eg__thread *T, int n)
 
 static EG__COLD eg_status no_kernel(const eg__call *c)
 {
-    return eg__fail(EG_ENOKERNEL, c->op->name, "no kernel for dtype %s on cpu",
-                    eg_dtype_name((eg_dtype)c->desc[0].dtype));
+    return eg__fail(EG_ENOKERNEL, c->op->name, "no kernel for it on %s",
+                    eg__devices[c->device]->name);
 }
 
 /* Kernel, contiguous, allocate, run, record. */
@@ -186,10 +192,10 @@ static inline eg_status finish(eg__call *c, eg_tensor *const *in, eg_tensor **ou
 {
     eg__thread *T = c->T;
     const eg__op *op = c->op;
-    eg__kernel *k = T->kernels[op->id];
+    eg__kernel *k = eg__kernel_of(c);
     uint32_t low = T->nown;
     int nout = op->nout, made = 0;
-    eg_status st = likely(k != NULL) ? EG_OK : no_kernel(c);
+    eg_status st = likely(k || op->flags & EG__VIEW) ? EG_OK : no_kernel(c);
     if (unlikely(!(op->flags & EG__STRIDED)) && !st) {
         st = make_contiguous(c);
     }
@@ -198,7 +204,7 @@ static inline eg_status finish(eg__call *c, eg_tensor *const *in, eg_tensor **ou
         made += !st;
     }
     if (likely(!st) && !(op->flags & EG__VIEW)) {
-        st = likely(!(eg__mode(T) & EG__MODE_DISPATCH)) ? k(c) : run_watched(c, k);
+        st = likely(!(eg__mode(T) & EG__MODE_DISPATCH || c->device)) ? k(c) : run_watched(c, k);
     }
     while (unlikely(T->nown > low)) {
         eg__unref(T, T->own[--T->nown]); /* the contiguous copies */
@@ -235,7 +241,7 @@ static inline eg_status dispatch(const eg__op *op, eg_tensor *const *in, int nin
 {
     eg_tensor *copy[INLINE_INPUTS];
     eg__call c;
-    eg_status st;
+    eg_status st = EG_OK;
     if (unlikely(nin < op->nin_min || nin > op->nin_max)) {
         return bad_count(op, nin);
     }
@@ -257,13 +263,21 @@ static inline eg_status dispatch(const eg__op *op, eg_tensor *const *in, int nin
     c.nin = nin;
     c.opts = opts;
     c.in = copy;
+    c.device = 0;
     if (unlikely(nin > INLINE_INPUTS) && !(c.in = eg__malloc((size_t)nin * sizeof *c.in))) {
         return eg__no_memory(op->name, nin);
     }
+    unsigned elsewhere = nin ? 0 : c.T->device;
     for (int i = 0; i < nin; i++) {
         c.in[i] = in[i];
+        elsewhere |= in[i] ? in[i]->device : 0;
     }
-    st = op->infer(&c);
+    if (unlikely(elsewhere)) {
+        st = eg__locate(&c);
+    }
+    if (likely(!st)) {
+        st = op->infer(&c);
+    }
     if (likely(!st)) {
         st = finish(&c, in, out);
     }
@@ -304,11 +318,18 @@ eg_tensor *eg__op3(const eg__op *op, eg_tensor *a, eg_tensor *b, eg_tensor *d, c
 eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
                   eg_tensor *out)
 {
-    eg__call c = {.op = op, .T = eg__thread_get(), .nin = nin, .opts = opts, .out = {out}};
+    eg__call c = {.op = op, .T = eg__thread_get(), .nin = nin, .opts = opts, .out = {out},
+                  .device = out->device};
     eg_tensor *copy[INLINE_INPUTS];
     memcpy(copy, in, (size_t)nin * sizeof *in);
     c.in = copy;
-    return eg__run_kernel(&c, c.T->kernels[op->id]);
+    return eg__run_call(&c);
+}
+
+eg_status eg__run_call(const eg__call *c)
+{
+    eg__kernel *k = eg__kernel_of(c);
+    return likely(k != NULL) ? eg__run_kernel(c, k) : no_kernel(c);
 }
 
 /* ---- in place ------------------------------------------------------------------------------ */
@@ -357,6 +378,13 @@ eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in,
         st = use[i] ? EG_OK : eg__why();
     }
     if (!st) {
+        st = eg__locate(&c);
+    }
+    if (!st && c.device != x->device) {
+        st = eg__fail(EG_EDEVICE, name, "the target is on %s, an input on %s", eg__device(x)->name,
+                      eg__devices[c.device]->name);
+    }
+    if (!st) {
         st = op->infer(&c);
     }
     if (!st && (c.desc[0].n != x->n || c.desc[0].ndim != x->ndim ||
@@ -378,7 +406,7 @@ eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in,
     }
     if (!st) {
         c.out[0] = x;
-        st = eg__run_kernel(&c, c.T->kernels[op->id]);
+        st = eg__run_call(&c);
     }
     eg_scope_pop(s, NULL);
     return st ? NULL : x;

@@ -6,21 +6,23 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline float eg__bits_float(uint32_t u)
+#include "lib/hd.h"
+
+EG__HD float eg__bits_float(uint32_t u)
 {
     float f;
     memcpy(&f, &u, sizeof f);
     return f;
 }
 
-static inline uint32_t eg__float_bits(float f)
+EG__HD uint32_t eg__float_bits(float f)
 {
     uint32_t u;
     memcpy(&u, &f, sizeof u);
     return u;
 }
 
-static inline float eg__f16_to_f32(uint16_t h)
+EG__HD float eg__f16_to_f32(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = (uint32_t)(h & 0x7fff) << 13;
     /* Scaling by 2^112 moves the exponent's bias and makes subnormals normal in one step. */
@@ -30,7 +32,7 @@ static inline float eg__f16_to_f32(uint16_t h)
     return eg__bits_float(u | sign);
 }
 
-static inline uint16_t eg__f32_to_f16(float f)
+EG__HD uint16_t eg__f32_to_f16(float f)
 {
     uint32_t u = eg__float_bits(f), sign = u >> 16 & 0x8000, a = u & 0x7fffffffu;
     uint32_t normal = (a + 0xc8000fffu + (a >> 13 & 1)) >> 13; /* rebias, round half to even */
@@ -42,12 +44,12 @@ static inline uint16_t eg__f32_to_f16(float f)
     return (uint16_t)(r | sign);
 }
 
-static inline float eg__bf16_to_f32(uint16_t b)
+EG__HD float eg__bf16_to_f32(uint16_t b)
 {
     return eg__bits_float((uint32_t)b << 16);
 }
 
-static inline uint16_t eg__f32_to_bf16(float f)
+EG__HD uint16_t eg__f32_to_bf16(float f)
 {
     uint32_t u = eg__float_bits(f);
     uint32_t r = (u + 0x7fffu + (u >> 16 & 1)) >> 16;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <egret/debug.h>
+#include <egret/device.h>
 #include <egret/error.h>
 #include <egret/tape.h>
 #include <egret/tensor.h>
@@ -72,13 +73,16 @@ static inline bool eg__ref_dec(eg__refs *r)
 
 /* ---- storage and tensors ----------------------------------------------------------------- */
 
+enum { EG__MAX_DEVICES = 32 };
+
 /* Where storage came from: a size class of the thread cache, or one of these. */
 enum { EG__CLS_LARGE = 0x8000, EG__CLS_SYSTEM, EG__CLS_USER };
 
 typedef struct eg__storage {
     eg__refs refs;
     _Atomic uint32_t version; /* raised by every in-place change */
-    uint16_t cls, device;
+    uint16_t cls;
+    uint8_t device;            /* 0: the CPU; else data is an address there, and user the engine's block */
     uint16_t made_by;          /* op id, for out-of-memory reports */
     const char *_Atomic wrote; /* the op that last changed it in place */
     size_t bytes;              /* as asked for */
@@ -111,6 +115,7 @@ struct eg_tensor {
 /* What an op's inference says of one output. */
 typedef struct eg__desc {
     uint8_t dtype, ndim;
+    uint8_t device;    /* for eg__new; of what an op makes, dispatch knows it */
     bool dense;        /* strides are row-major and need not be filled in */
     int64_t n, offset; /* offset: views only */
     int64_t shape[EG_MAX_DIMS], strides[EG_MAX_DIMS];
@@ -165,6 +170,7 @@ struct eg__call {
     eg__thread *T;
     eg_tensor **in;
     int nin;
+    uint8_t device; /* where it runs and its results are */
     const void *opts;
     eg_tensor *out[EG__MAX_OUT];
     eg__desc desc[EG__MAX_OUT];
@@ -209,8 +215,9 @@ enum { /* eg__thread.mode */
     EG__DEBUG_REF = 32,
     EG__MODE_PROFILE = 64,
     EG__MODE_MACS = 128, /* adds up what products do, for eg_summary */
+    EG__DEBUG_SYNC = 256,
     /* the bits dispatch tests, once per op */
-    EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__MODE_PROFILE | EG__MODE_MACS,
+    EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__DEBUG_SYNC | EG__MODE_PROFILE | EG__MODE_MACS,
 };
 
 typedef struct eg__scope_state {
@@ -235,6 +242,10 @@ struct eg__thread {
     int64_t macs; /* multiply-adds counted under EG__MODE_MACS */
     eg_error error;
     struct eg__dnnl *dnnl; /* primitives, lib/cpu/dnnl.h */
+    uint8_t device;        /* of makers; EG__MAX_DEVICES: what EGRET_DEVICE names, not looked at yet */
+    struct {
+        eg_stream *now, *own;
+    } lane[EG__MAX_DEVICES]; /* by device; NULL before first use */
     eg__thread *prev, *next;
     bool alone; /* its ops use no further threads */
     bool dead;  /* stands in for a thread whose own state could not be allocated */
@@ -270,6 +281,7 @@ eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
 /* For a NULL argument: the recorded code, or EG_EINVAL naming it if nothing was recorded. */
 eg_status eg__null_argument(const char *op, const char *name);
 eg_status eg__no_memory(const char *op, int64_t bytes);
+eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes);
 /* What is on record after something returned NULL: never EG_OK. */
 eg_status eg__why(void);
 
@@ -282,6 +294,7 @@ eg__text eg__shape_text(int ndim, const int64_t *shape);
 /* ---- memory ------------------------------------------------------------------------------ */
 
 void *eg__malloc(size_t bytes);                                 /* counted for failure injection */
+bool eg__fail_injected(void);                                   /* counts an allocation of another kind */
 bool eg__grow(void *array, uint32_t *capacity, size_t element); /* doubles */
 
 /* Cached blocks, 64-byte aligned: storage, entries, walk tables, scratch. */
@@ -296,7 +309,9 @@ typedef struct eg__scratch {
 eg_status eg__scratch_get(const eg__call *c, size_t bytes, eg__scratch *s);
 void eg__scratch_put(const eg__call *c, eg__scratch *s); /* a zeroed one is fine */
 
+/* On the CPU, or on the device with this id. */
 eg__storage *eg__storage_new(eg__thread *T, size_t bytes, uint16_t made_by);
+eg__storage *eg__storage_on(eg__thread *T, uint8_t device, size_t bytes, uint16_t made_by);
 void eg__storage_free(eg__thread *T, eg__storage *s);
 
 static inline void eg__storage_unref(eg__thread *T, eg__storage *s)
@@ -348,6 +363,11 @@ static inline bool eg__is_float(int dtype)
 {
     return EG__FLOATS >> dtype & 1;
 }
+
+/* Makers for functions that compute beside a tensor: on the device with this id. */
+eg_tensor *eg__empty_on(int device, eg_shape shape, eg_dtype dtype);
+eg_tensor *eg__full_on(int device, eg_shape shape, double value, eg_dtype dtype);
+eg_tensor *eg__arange_on(int device, double start, double stop, double step, eg_dtype dtype);
 
 /* Allocates a tensor as described, owned by the innermost scope. */
 eg_tensor *eg__new(const eg__desc *d, const char *op, uint16_t made_by);
@@ -414,12 +434,26 @@ eg_status eg__begin_write(eg_tensor *x, const char *name);
 eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
                   eg_tensor *out);
 
-/* Runs a kernel of c->T outside dispatch, seen by a profile. */
+/* Where a call with these inputs runs, all of one device but for numbers of pointwise ops: sets c->device. */
+eg_status eg__locate(eg__call *c);
+/* The kernel of a located call, NULL if there is none; running it, seen by a profile. */
+eg__kernel *eg__device_kernel(const eg__call *c);
+eg_status eg__device_run(const eg__call *c, eg__kernel *k);
 eg_status eg__profile_kernel(const eg__call *c, eg__kernel *k);
+static inline eg__kernel *eg__kernel_of(const eg__call *c)
+{
+    return likely(!c->device) ? c->T->kernels[c->op->id] : eg__device_kernel(c);
+}
+
 static inline eg_status eg__run_kernel(const eg__call *c, eg__kernel *k)
 {
-    return likely(!(eg__mode(c->T) & EG__MODE_PROFILE)) ? k(c) : eg__profile_kernel(c, k);
+    if (unlikely(eg__mode(c->T) & EG__MODE_PROFILE)) {
+        return eg__profile_kernel(c, k);
+    }
+    return likely(!c->device) ? k(c) : eg__device_run(c, k);
 }
+/* The kernel of a located call, or words if there is none. */
+eg_status eg__run_call(const eg__call *c);
 
 /* The dtype several inputs are brought to (eg_promote); NULLs are skipped. */
 int eg__common_dtype(eg_tensor *const *in, int nin);

@@ -74,6 +74,7 @@ void eg__desc_dense(eg__desc *d)
 void eg__desc_like(eg__desc *d, const eg_tensor *t)
 {
     d->dtype = t->dtype;
+    d->device = t->device;
     d->ndim = t->ndim;
     d->n = t->n;
     for (int a = 0; a < t->ndim; a++) {

@@ -20,7 +20,7 @@
 #define EG__PHILOX_W1 0xBB67AE85u
 
 /* One block: four words of counter in c become four random words. */
-static inline void eg__philox(uint64_t key, uint32_t c[4])
+EG__HD void eg__philox(uint64_t key, uint32_t c[4])
 {
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
     for (int r = 0; r < 10; r++) {
@@ -35,7 +35,7 @@ static inline void eg__philox(uint64_t key, uint32_t c[4])
 }
 
 /* Block b of the stream that begins at block `offset`. */
-static inline void eg__philox_block(uint64_t seed, uint64_t offset, int64_t b, uint32_t c[4])
+EG__HD void eg__philox_block(uint64_t seed, uint64_t offset, int64_t b, uint32_t c[4])
 {
     uint64_t at = offset + (uint64_t)b;
     c[0] = (uint32_t)at;
@@ -45,14 +45,14 @@ static inline void eg__philox_block(uint64_t seed, uint64_t offset, int64_t b, u
 }
 
 /* Word w, and words 2 w (the upper half) and 2 w + 1. */
-static inline uint32_t eg__philox_word(uint64_t seed, uint64_t offset, int64_t w)
+EG__HD uint32_t eg__philox_word(uint64_t seed, uint64_t offset, int64_t w)
 {
     uint32_t c[4];
     eg__philox_block(seed, offset, w / 4, c);
     return c[w % 4];
 }
 
-static inline uint64_t eg__philox_word64(uint64_t seed, uint64_t offset, int64_t w)
+EG__HD uint64_t eg__philox_word64(uint64_t seed, uint64_t offset, int64_t w)
 {
     uint32_t c[4];
     eg__philox_block(seed, offset, w / 2, c);
@@ -60,24 +60,24 @@ static inline uint64_t eg__philox_word64(uint64_t seed, uint64_t offset, int64_t
 }
 
 /* 0..range-1 of a word, each alike but for 1 in 2^64 / range; a range of 0 is 2^64. */
-static inline uint64_t eg__below(uint64_t w, uint64_t range)
+EG__HD uint64_t eg__below(uint64_t w, uint64_t range)
 {
     return range ? (uint64_t)((unsigned __int128)w * range >> 64) : w;
 }
 
 /* 2^24 numbers in [0, 1). */
-static inline float eg__word_uniform(uint32_t w)
+EG__HD float eg__word_uniform(uint32_t w)
 {
     return (float)(int32_t)(w >> 8) * 0x1p-24f;
 }
 
-static inline double eg__word_uniform64(uint64_t w)
+EG__HD double eg__word_uniform64(uint64_t w)
 {
     return (double)(w >> 11) * 0x1p-53;
 }
 
 /* log(x) for a normal x in (0, 1]. */
-static inline float eg__exact_log(float x)
+EG__HD float eg__exact_log(float x)
 {
     uint32_t v = eg__float_bits(x) - 0x3f3504f3u;
     float e = (float)((int32_t)v >> 23);
@@ -96,7 +96,7 @@ static inline float eg__exact_log(float x)
 }
 
 /* Two independent standard normal numbers of two words (Box and Muller 1958): radius and angle. */
-static inline void eg__normal_pair(uint32_t w0, uint32_t w1, float *a, float *b)
+EG__HD void eg__normal_pair(uint32_t w0, uint32_t w1, float *a, float *b)
 {
     float u = fmaf((float)(int32_t)(w0 >> 1), 0x1p-31f, 0x1p-32f);
     float r = sqrtf(-2 * eg__exact_log(u));
@@ -114,7 +114,7 @@ static inline void eg__normal_pair(uint32_t w0, uint32_t w1, float *a, float *b)
 
 /* A standard normal number cut off at two sigma: the inverse distribution function at a uniform v, as v times
  * a polynomial in -log(1 - x^2), x = v erf(sqrt 2), fitted for this file (error below 1e-7). */
-static inline float eg__truncated(uint32_t w)
+EG__HD float eg__truncated(uint32_t w)
 {
     float v = fmaf((float)(int32_t)w, 0x1p-31f, 0x1p-32f), x = v * 0.954499736f;
     float t = -eg__exact_log(fmaf(-x, x, 1));
@@ -130,14 +130,14 @@ static inline float eg__truncated(uint32_t w)
 }
 
 /* low + (high - low) u, and never more than `last`, the number below high. */
-static inline float eg__between(float u, float low, float range, float last)
+EG__HD float eg__between(float u, float low, float range, float last)
 {
     float v = fmaf(range, u, low);
     return v > last ? last : v;
 }
 
 /* Whether a word falls within probability p, given as threshold p * 2^24 rounded up. */
-static inline uint32_t eg__chance(uint32_t w, uint32_t threshold)
+EG__HD uint32_t eg__chance(uint32_t w, uint32_t threshold)
 {
     return (w >> 8) < threshold;
 }

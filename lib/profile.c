@@ -163,7 +163,7 @@ eg_status eg__profile_kernel(const eg__call *c, eg__kernel *k)
 {
     int64_t outer = mine.inner, start = now();
     mine.inner = 0;
-    eg_status st = k(c);
+    eg_status st = c->device ? eg__device_run(c, k) : k(c);
     int64_t end = now(), inner = mine.inner;
     mine.inner = outer + end - start;
     local *l = join();

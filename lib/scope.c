@@ -4,6 +4,7 @@
 
 #include "lib/alloc.h"
 #include "lib/cpu/dnnl.h"
+#include "lib/device.h"
 #include "lib/engine.h"
 #include "lib/profile.h"
 
@@ -31,6 +32,7 @@ static void release_thread(eg__thread *T)
     T->nscopes = 0;
     eg__record_end(T);
     eg__dnnl_thread_end(T);
+    eg__devices_thread_end(T);
     eg__alloc_thread_end(T);
     eg__headers_thread_end(T);
     free(T->own);
@@ -70,6 +72,7 @@ eg__thread *eg__thread_start(void)
     }
     T->error.op = "";
     T->serial = 1;
+    T->device = eg__device_of_threads();
     T->kernels = eg__cpu_best();
     pthread_mutex_lock(&threads.lock);
     if (!threads.key_made) {
@@ -127,6 +130,7 @@ __attribute__((destructor)) static void library_end(void)
         pthread_key_delete(threads.key);
     }
     eg__profile_forget();
+    eg__devices_end();
     eg__headers_end();
     eg__alloc_end();
     eg__parallel_end();

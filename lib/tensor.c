@@ -5,6 +5,7 @@
 
 #include "lib/alloc.h"
 #include "lib/cpu/pack.h"
+#include "lib/device.h"
 #include "lib/engine.h"
 #include "lib/optable.h"
 
@@ -161,8 +162,18 @@ eg__storage *eg__storage_new(eg__thread *T, size_t bytes, uint16_t made_by)
     return s;
 }
 
+eg__storage *eg__storage_on(eg__thread *T, uint8_t device, size_t bytes, uint16_t made_by)
+{
+    return likely(!device) ? eg__storage_new(T, bytes, made_by)
+                           : eg__device_storage(T, device, bytes, made_by);
+}
+
 void eg__storage_free(eg__thread *T, eg__storage *s)
 {
+    if (unlikely(s->device)) {
+        eg__device_storage_free(T, s);
+        return;
+    }
     eg__count(&T->live_bytes, -(int64_t)s->bytes);
     if (unlikely(s->packs != NULL)) {
         eg__packs_free(T, s);
@@ -182,11 +193,21 @@ void eg__storage_free(eg__thread *T, eg__storage *s)
 
 eg_status eg__no_memory(const char *op, int64_t bytes)
 {
-    eg_memory m = eg_memory_stats();
+    return eg__no_memory_on(0, op, bytes);
+}
+
+eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes)
+{
+    eg_device *d = eg__devices[device];
+    eg_memory m = eg_device_memory(d);
     int64_t held[EG__OP_COUNT + 1] = {0};
     char who[120] = "";
     size_t k = 0;
-    eg__alloc_holders(held, EG__OP_COUNT + 1);
+    if (d->engine) {
+        d->engine->holders(d, held, EG__OP_COUNT + 1);
+    } else {
+        eg__alloc_holders(held, EG__OP_COUNT + 1);
+    }
     for (int rank = 0; rank < 3 && k < sizeof who; rank++) {
         int top = 0;
         for (int i = 1; i <= EG__OP_COUNT; i++) {
@@ -200,9 +221,9 @@ eg_status eg__no_memory(const char *op, int64_t bytes)
             held[top] = 0;
         }
     }
-    return eg__fail(EG_ENOMEM, op, "no memory for %lld bytes: %.1f MiB reserved, limit %s%.1f%s%s",
-                    (long long)bytes, (double)m.reserved_bytes / 1048576,
-                    m.limit_bytes ? "" : "none (", (double)m.limit_bytes / 1048576,
+    return eg__fail(EG_ENOMEM, op, "no memory for %lld bytes%s%s: %.1f MiB reserved, limit "
+                    "%s%.1f%s%s", (long long)bytes, d->engine ? " on " : "",
+                    d->engine ? d->name : "", (double)m.reserved_bytes / 1048576, m.limit_bytes ? "" : "none (", (double)m.limit_bytes / 1048576,
                     m.limit_bytes ? " MiB" : ")", who);
 }
 
@@ -225,12 +246,13 @@ eg_tensor *eg__new(const eg__desc *d, const char *op, uint16_t made_by)
     eg__thread *T = eg__thread_get();
     int64_t bytes = d->n * eg__dtype_sizes[d->dtype];
     eg_tensor *t = eg__own_room(T) ? eg__header_new(T) : NULL;
-    eg__storage *s = t ? eg__storage_new(T, (size_t)bytes, made_by) : NULL;
+    eg__storage *s = t ? eg__storage_on(T, d->device, (size_t)bytes, made_by) : NULL;
     if (unlikely(!s)) {
         eg__unref(T, t);
-        return eg__no_memory(op, bytes), NULL;
+        return eg__no_memory_on(d->device, op, bytes), NULL;
     }
     t->storage = s;
+    t->device = d->device;
     t->dtype = d->dtype;
     t->ndim = d->ndim;
     t->made_by = made_by;
@@ -313,19 +335,37 @@ bool eg_is_channels_last(const eg_tensor *t)
 
 const void *eg_data(const eg_tensor *t)
 {
-    return t && t->magic == EG__MAGIC && t->n ? eg__ptr(t) : NULL;
+    return t && t->magic == EG__MAGIC && t->n && !eg__host_only(t, "eg_data", "t") ? eg__ptr(t)
+                                                                                  : NULL;
 }
 
 void *eg_data_mut(eg_tensor *t)
 {
-    if (eg__check(t, "eg_data_mut", "t") || eg__begin_write(t, "eg_data_mut")) {
+    if (eg__check(t, "eg_data_mut", "t") || eg__host_only(t, "eg_data_mut", "t") ||
+        eg__begin_write(t, "eg_data_mut")) {
         return NULL;
     }
     return t->n ? eg__ptr(t) : NULL;
 }
 
+/* Element `at` of the storage's memory, wherever that is. */
+static eg_status peek(const eg_tensor *t, const char *op, int64_t at, double *v)
+{
+    if (likely(!t->device)) {
+        *v = eg__load(eg__ptr(t), t->dtype, at);
+        return EG_OK;
+    }
+    uint64_t bits;
+    eg_tensor one = *t;
+    one.offset += at;
+    eg_status st = eg__device(t)->engine->download(op, eg__thread_get(), &one, &bits, eg__esize(t));
+    *v = st ? (double)NAN : eg__load(&bits, t->dtype, 0);
+    return st;
+}
+
 double eg_item(const eg_tensor *t)
 {
+    double v;
     if (eg__check(t, "eg_item", "t")) {
         return (double)NAN;
     }
@@ -333,7 +373,8 @@ double eg_item(const eg_tensor *t)
         eg__fail(EG_ESHAPE, "eg_item", "needs one element, has shape %s", EG__SHAPE_OF(t));
         return (double)NAN;
     }
-    return eg__load(eg__ptr(t), t->dtype, 0);
+    peek(t, "eg_item", 0, &v);
+    return v;
 }
 
 static bool inside(const eg_tensor *t, int64_t i, const char *op)
@@ -350,27 +391,44 @@ static bool inside(const eg_tensor *t, int64_t i, const char *op)
 
 double eg_get(const eg_tensor *t, int64_t i)
 {
-    return inside(t, i, "eg_get")
-               ? eg__load(eg__ptr(t), t->dtype, eg__place(t->ndim, t->shape, t->strides, i))
-               : (double)NAN;
+    double v = (double)NAN;
+    if (inside(t, i, "eg_get")) {
+        peek(t, "eg_get", eg__place(t->ndim, t->shape, t->strides, i), &v);
+    }
+    return v;
 }
 
 eg_status eg_set(eg_tensor *t, int64_t i, double value)
 {
     eg_status st = inside(t, i, "eg_set") ? eg__begin_write(t, "eg_set") : eg__why();
-    if (!st) {
-        eg__store(eg__ptr(t), t->dtype, eg__place(t->ndim, t->shape, t->strides, i), value);
+    if (st) {
+        return st;
     }
-    return st;
+    int64_t at = eg__place(t->ndim, t->shape, t->strides, i);
+    if (likely(!t->device)) {
+        eg__store(eg__ptr(t), t->dtype, at, value);
+        return EG_OK;
+    }
+    uint64_t bits;
+    eg_tensor one = *t;
+    one.offset += at;
+    eg__store(&bits, t->dtype, 0, value);
+    return eg__device(t)->engine->upload("eg_set", eg__thread_get(), &one, &bits, eg__esize(t));
 }
 
 eg_status eg_to_values(const eg_tensor *t, double *values)
 {
     eg_status st = eg__check(t, "eg_to_values", "t");
-    for (int64_t i = 0; !st && i < t->n; i++) {
+    if (st) {
+        return st;
+    }
+    eg_scope s = eg_scope_push();
+    t = eg__on_host(t, "eg_to_values");
+    for (int64_t i = 0; t && i < t->n; i++) {
         values[i] = eg__load(eg__ptr(t), t->dtype, eg__place(t->ndim, t->shape, t->strides, i));
     }
-    return st;
+    eg_scope_pop(s, NULL);
+    return t ? EG_OK : eg__why();
 }
 
 eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes)
@@ -385,8 +443,18 @@ eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes)
                         (size_t)t->n * es);
     }
     if (t->flags & EG__DENSE) {
+        if (unlikely(t->device && t->n)) {
+            return eg__device(t)->engine->download("eg_copy_out", eg__thread_get(), t, data, bytes);
+        }
         memcpy(data, eg__ptr(t), t->n ? bytes : 0);
         return EG_OK;
+    }
+    if (t->device) {
+        eg_scope s = eg_scope_push();
+        const eg_tensor *h = eg__on_host(t, "eg_copy_out");
+        st = h ? eg_copy_out(h, data, bytes) : eg__why();
+        eg_scope_pop(s, NULL);
+        return st;
     }
     for (int64_t i = 0; i < t->n; i++) {
         memcpy((char *)data + (size_t)i * es,

@@ -25,7 +25,7 @@ eg_status eg__total_norm(const char *op, eg_tensor **gradients, int n, double p,
     const eg__total_norm_opts opts = {p};
     eg__call c = {
         .op = &eg__op_total_norm, .T = T, .in = gradients, .nin = n, .opts = &opts, .out = {out}};
-    eg_status st = eg__run_kernel(&c, T->kernels[c.op->id]);
+    eg_status st = eg__run_call(&c);
     *norm = eg_item(out);
     return st;
 }

@@ -155,7 +155,7 @@ eg_status eg_ema_update(eg_ema *e)
                   .nin = e->count * EG__OPTIM_SLOTS,
                   .opts = &opts};
     e->updates++;
-    return eg__run_kernel(&c, T->kernels[c.op->id]);
+    return eg__run_call(&c);
 }
 
 /* Copies of the parameters for the way back; on failure there are none. */

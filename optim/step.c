@@ -86,7 +86,8 @@ static void run(eg_optim *o, double scale)
     const eg__optim_opts opts = {o->now, o->group};
     eg__call c = {
         .op = o->rule->op, .T = T, .in = o->in, .nin = o->count * EG__OPTIM_SLOTS, .opts = &opts};
-    eg__run_kernel(&c, T->kernels[c.op->id]); /* takes no memory and so cannot fail */
+    c.device = c.nin ? o->in[EG__OPTIM_PARAMETER]->device : 0;
+    eg__run_call(&c); /* takes no memory and so cannot fail */
 }
 
 static eg_status update(eg_optim *o, eg_tensor *const *gradients, double unscale, bool *skipped)

@@ -1,4 +1,5 @@
-/* test_ops.c - the sweep over the whole op table; cases.h says what it checks. */
+/* test_ops.c - the sweep over the whole op table; cases.h says what it checks. The environment variable
+ * EGT_DEVICE names the device it computes on; cases of ops that have no kernel there are skipped. */
 #include "tests/cases.h"
 
 static egt_op_cases *families;
@@ -25,7 +26,7 @@ static eg_tensor *lay_out(eg_tensor *x, enum layout layout)
     if (layout == GAPS && nd >= 1) {
         eg_shape s = eg_shape_of(x);
         s.dim[nd - 1] *= 2;
-        eg_tensor *wide = eg_zeros(s, eg_dtype_of(x));
+        eg_tensor *wide = eg_to(eg_zeros(s, eg_dtype_of(x)), eg_device_of(x));
         eg_tensor *view = eg_slice(wide, nd - 1, 0, EG_END, 2);
         return eg_copy_(view, x);
     }
@@ -35,7 +36,29 @@ static eg_tensor *lay_out(eg_tensor *x, enum layout layout)
     return x;
 }
 
-static void make_inputs(const egt_op_case *k, eg_dtype dtype, enum layout layout, eg_tensor **x)
+/* Where the sweep computes. */
+static eg_device *where(void)
+{
+    static eg_device *device;
+    const char *name = getenv("EGT_DEVICE");
+    device = device ? device : eg_device_named(name && *name ? name : "cpu");
+    if (!device) {
+        egt_fail(__FILE__, __LINE__, "no device %s", name);
+    }
+    return device;
+}
+
+/* The case's function there, results on the CPU. */
+static eg_tensor *compute(const egt_op_case *k, eg_tensor *const *x)
+{
+    eg_device *before = eg_use_device(where());
+    eg_tensor *y = k->f(x, k->n, k->user);
+    eg_use_device(before);
+    return y ? eg_to(y, eg_cpu()) : NULL;
+}
+
+static void make_inputs(const egt_op_case *k, eg_dtype dtype, enum layout layout, eg_device *device,
+                        eg_tensor **x)
 {
     for (int i = 0; i < k->n; i++) {
         const egt_input *in = &k->in[i];
@@ -45,7 +68,7 @@ static void make_inputs(const egt_op_case *k, eg_dtype dtype, enum layout layout
             bool whole = to != EG_F32 && to != EG_F16 && to != EG_BF16;
             v = eg_cast(whole ? eg_floor(v) : v, to);
         }
-        x[i] = lay_out(v, k->flags & EGT_NO_LAYOUT ? CONTIGUOUS : layout);
+        x[i] = lay_out(eg_to(v, device), k->flags & EGT_NO_LAYOUT ? CONTIGUOUS : layout);
         if (!x[i]) {
             egt_fail(__FILE__, __LINE__, "no input %d", i);
         }
@@ -81,12 +104,13 @@ static void check_value(const egt_op_case *k, eg_dtype dtype, enum layout layout
 {
     eg_tensor *x[EGT_MAX_INPUTS], *wide[EGT_MAX_INPUTS];
     bool real = dtype == EG_F32 || dtype == EG_F64 || dtype == EG_F16 || dtype == EG_BF16;
-    make_inputs(k, dtype, layout, x);
-    eg_tensor *y = k->f(x, k->n, k->user);
+    make_inputs(k, dtype, layout, where(), x);
+    eg_tensor *y = compute(k, x);
     if (!y) {
         egt_fail(__FILE__, __LINE__, "refused");
     }
     for (int i = 0; i < k->n; i++) {
+        x[i] = eg_to(x[i], eg_cpu());
         wide[i] = eg_contiguous(real && !k->in[i].fixed ? eg_cast(x[i], EG_F64) : x[i]);
     }
     eg_random_state after = eg_random_get_state();
@@ -110,6 +134,16 @@ static void check_value(const egt_op_case *k, eg_dtype dtype, enum layout layout
 
 /* ---- gradients ------------------------------------------------------------------------------- */
 
+/* Inputs of the CPU, where finite differences are taken, moved to where the sweep computes. */
+static eg_tensor *moved(eg_tensor *const *x, int n, void *user)
+{
+    eg_tensor *there[EGT_MAX_INPUTS];
+    for (int i = 0; i < n; i++) {
+        there[i] = eg_to(x[i], where());
+    }
+    return compute(user, there);
+}
+
 static void check_gradient(const egt_op_case *k, enum layout layout)
 {
     eg_tensor *x[EGT_MAX_INPUTS];
@@ -117,8 +151,8 @@ static void check_gradient(const egt_op_case *k, enum layout layout)
     for (int i = 0; i < k->n; i++) {
         skip |= k->in[i].fixed ? 1u << i : 0;
     }
-    make_inputs(k, EG_F64, layout, x);
-    EGT_OK(eg_gradcheck(k->f, x, k->n, k->user, .skip = skip, .tolerance = 1e-5,
+    make_inputs(k, EG_F64, layout, eg_cpu(), x);
+    EGT_OK(eg_gradcheck(moved, x, k->n, (void *)k, .skip = skip, .tolerance = 1e-5,
                         .second = !(k->flags & EGT_NO_SECOND)));
 }
 
@@ -127,10 +161,10 @@ static void check_null(const egt_op_case *k)
     eg_dtype dtype = k->flags & EGT_NO_FLOAT ? EG_I64 : EG_F32;
     for (int i = 0; i < k->n; i++) {
         eg_tensor *x[EGT_MAX_INPUTS];
-        make_inputs(k, dtype, CONTIGUOUS, x);
+        make_inputs(k, dtype, CONTIGUOUS, where(), x);
         x[i] = NULL;
         eg_clear_error();
-        if (!k->f(x, k->n, k->user) && eg_last_error()->code == EG_OK) {
+        if (!compute(k, x) && eg_last_error()->code == EG_OK) {
             egt_fail(__FILE__, __LINE__, "input %d NULL gives NULL without a word", i);
         }
         eg_clear_error();
@@ -158,7 +192,7 @@ static eg_status step(const egt_op_case *k, eg_tensor **x)
             ask[n++] = x[i];
         }
     }
-    eg_tensor *y = st ? NULL : k->f(x, k->n, k->user);
+    eg_tensor *y = st ? NULL : compute(k, x);
     if (!y) {
         return eg_last_error()->code;
     }
@@ -186,12 +220,35 @@ static bool same_step(void *user)
 static void check_allocations(const egt_op_case *k)
 {
     stepped s = {k, {0}};
-    make_inputs(k, k->flags & EGT_NO_FLOAT ? EG_I64 : EG_F32, CONTIGUOUS, s.x);
+    make_inputs(k, k->flags & EGT_NO_FLOAT ? EG_I64 : EG_F32, CONTIGUOUS, where(), s.x);
     egt_fail_allocations(same_step, &s);
+}
+
+static bool names(const char *ops, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = ops; (p = strstr(p, name)); p += n) {
+        if ((p == ops || p[-1] == ' ') && (p[n] == 0 || p[n] == ' ')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Skips the case if the device lacks a kernel for one of its ops. */
+static void look_for_kernels(const eg_op_info *info, void *user)
+{
+    const egt_op_case *k = user;
+    if (!info->cuda && names(k->ops, info->name)) {
+        egt_skip("%s has no kernel on %s", info->name, eg_device_name(where()));
+    }
 }
 
 static void sweep(const egt_op_case *k)
 {
+    if (where() != eg_cpu()) {
+        eg_op_walk(look_for_kernels, (void *)k);
+    }
     static const eg_dtype halves[] = {EG_F16, EG_BF16}, ints[] = {EG_I64, EG_I32, EG_U8};
     for (enum layout l = CONTIGUOUS; l < LAYOUTS; l++) {
         for (eg_dtype t = EG_F32; t <= EG_F64 && !(k->flags & EGT_NO_FLOAT); t++) {
@@ -264,17 +321,6 @@ const egt_test *egt_next_case(void)
     current = &family->cases[next++];
     snprintf(name, sizeof name, "%s (%s)", current->ops, current->name);
     return &t;
-}
-
-static bool names(const char *ops, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *p = ops; (p = strstr(p, name)); p += n) {
-        if ((p == ops || p[-1] == ' ') && (p[n] == 0 || p[n] == ' ')) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void look_for(const eg_op_info *info, void *user)

@@ -6,6 +6,11 @@ eg_status eg__grad_copy(eg__walk *w)
     return eg__give(w, 0, eg__dy(w, 0));
 }
 
+eg_status eg__grad_to(eg__walk *w)
+{
+    return eg__give(w, 0, eg__dy(w, 0)); /* which brings it to where x was */
+}
+
 eg_status eg__grad_alias(eg__walk *w)
 {
     return eg__give(w, 0, eg__dy(w, 0));

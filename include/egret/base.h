@@ -41,7 +41,8 @@ EG_BEGIN_DECLS
     X(EG_EFORMAT, -9, "malformed file")                                                            \
     X(EG_EINDEX, -10, "index out of range")                                                        \
     X(EG_ESTATE, -11, "wrong state")                                                               \
-    X(EG_EUSER, -12, "user code")
+    X(EG_EUSER, -12, "user code")                                                                  \
+    X(EG_EFAULT, -13, "device fault")
 
 typedef enum eg_status {
     EG_OK = 0,

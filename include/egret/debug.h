@@ -10,13 +10,15 @@
 
 EG_BEGIN_DECLS
 
-/* The environment variable EG_DEBUG, a comma list, is read once per thread at its first call. It is
- * the only environment variable Egret reads:
+/* The environment variable EG_DEBUG, a comma list, is read once per thread at its first call (the others
+ * Egret reads choose devices: EGRET_DEVICE, device.h; EGRET_CUDA_MODULE, the file of the CUDA module instead
+ * of the one beside the library; EGRET_CUDA_PATH, a folder of CUDA's libraries):
  *   ops      each op with shapes, dtype and microseconds, to stderr
  *   nan      an op that makes a non-finite value from finite inputs fails, naming itself
  *   ref      run the reference loops instead of the tuned kernels
  *   poison   fill freed storage with NaN patterns and new storage with others
  *   nocache  give storage back to the system at once (for valgrind)
+ *   sync     wait for each op on a device, so that what goes wrong in it is reported by it
  *   abort    stop in a debugger at the first failure
  * eg_debug sets the same words for the calling thread; NULL or "" clears them; an unknown word is
  * EG_EINVAL and changes nothing. */
@@ -60,6 +62,7 @@ typedef struct eg_op_info {
     unsigned dtypes;       /* bit per eg_dtype the op computes in */
     bool strided;          /* takes any strides; others are made contiguous first */
     bool tuned;            /* has a kernel of its own beside the reference loop */
+    bool cuda;             /* runs on CUDA devices */
     bool differentiable;
 } eg_op_info;
 EG_API void eg_op_walk(void (*f)(const eg_op_info *info, void *user), void *user);

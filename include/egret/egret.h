@@ -5,6 +5,7 @@
 #include <egret/base.h>
 #include <egret/data.h>
 #include <egret/debug.h>
+#include <egret/device.h>
 #include <egret/error.h>
 #include <egret/events.h>
 #include <egret/io.h>

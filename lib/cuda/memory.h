@@ -19,6 +19,8 @@ typedef struct eg__pool eg__pool;
 typedef struct eg__block {
     char *data; /* 512-byte aligned, on the device */
     eg__pool *pool;
+    struct eg_stream *writer; /* who last wrote it, as its how manieth op: stream.c's */
+    int64_t wrote_at;
     /* what follows is the allocator's */
     size_t bytes, asked;
     uint16_t made_by;
@@ -27,6 +29,9 @@ typedef struct eg__block {
     struct eg__segment_of *segment;
     bool used;
 } eg__block;
+
+/* Whether this allocation is to fail, for tests; asked before each taking of memory. The including program's. */
+bool eg__fail_injected(void);
 
 /* Of the CUDA device with this number; limit: most bytes to take from the driver, 0: no cap. NULL: out of
  * host memory. Freed when no block of it is alive. */

@@ -2,21 +2,42 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/device.h"
 #include "lib/optable.h"
 
-static eg_tensor *make(const char *op, eg_shape shape, int dtype)
+/* On the device with this id; a negative one failed already. */
+static eg_tensor *make(int device, const char *op, eg_shape shape, int dtype)
 {
-    eg__desc d = {.dtype = (uint8_t)dtype, .ndim = (uint8_t)shape.ndim, .dense = true};
-    if (eg__check_shape(op, shape.ndim, shape.dim, dtype, &d.n)) {
+    eg__desc d = {.dtype = (uint8_t)dtype, .ndim = (uint8_t)shape.ndim, .dense = true,
+                  .device = (uint8_t)device};
+    if (device < 0 || eg__check_shape(op, shape.ndim, shape.dim, dtype, &d.n)) {
         return NULL;
     }
     memcpy(d.shape, shape.dim, sizeof d.shape);
     return eg__new(&d, op, EG__OP_COUNT);
 }
 
+/* The device of the thread's makers. */
+static int here(const char *op)
+{
+    eg__thread *T = eg__thread_get();
+    return likely(!T->device) ? 0 : eg__default_device(T, op);
+}
+
+/* What was made on the CPU, where it belongs. */
+static eg_tensor *bring(int device, eg_tensor *t)
+{
+    return t && device > 0 ? eg_to(t, eg__devices[device]) : t;
+}
+
 eg_tensor *eg_empty(eg_shape shape, eg_dtype dtype)
 {
-    return make("empty", shape, (int)dtype);
+    return make(here("empty"), "empty", shape, (int)dtype);
+}
+
+eg_tensor *eg__empty_on(int device, eg_shape shape, eg_dtype dtype)
+{
+    return make(device, "empty", shape, (int)dtype);
 }
 
 typedef struct fill {
@@ -49,12 +70,15 @@ static void fill_range(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-static eg_tensor *filled(const char *op, eg_shape shape, double value, eg_dtype dtype)
+static eg_tensor *filled(int device, const char *op, eg_shape shape, double value, eg_dtype dtype)
 {
-    eg_tensor *t = make(op, shape, (int)dtype);
+    eg_tensor *t = make(device, op, shape, (int)dtype);
     if (t && t->n) {
         fill f = {eg__ptr(t), eg__esize(t), 0};
         eg__store(&f.bits, t->dtype, 0, value);
+        if (unlikely(device)) {
+            return eg__device(t)->engine->fill(op, eg__thread_get(), t, f.bits) ? NULL : t;
+        }
         if (t->n == 1) {
             fill_range(&f, 0, 1);
         } else {
@@ -66,36 +90,44 @@ static eg_tensor *filled(const char *op, eg_shape shape, double value, eg_dtype 
 
 eg_tensor *eg_zeros(eg_shape shape, eg_dtype dtype)
 {
-    return filled("zeros", shape, 0, dtype);
+    return filled(here("zeros"), "zeros", shape, 0, dtype);
 }
 
 eg_tensor *eg_ones(eg_shape shape, eg_dtype dtype)
 {
-    return filled("ones", shape, 1, dtype);
+    return filled(here("ones"), "ones", shape, 1, dtype);
 }
 
 eg_tensor *eg_full(eg_shape shape, double value, eg_dtype dtype)
 {
-    return filled("full", shape, value, dtype);
+    return filled(here("full"), "full", shape, value, dtype);
+}
+
+eg_tensor *eg__full_on(int device, eg_shape shape, double value, eg_dtype dtype)
+{
+    return filled(device, "full", shape, value, dtype);
 }
 
 eg_tensor *eg_zeros_like(eg_tensor *x)
 {
-    return eg__check(x, "zeros_like", "x") ? NULL
-                                           : eg_zeros(eg_shape_of(x), (eg_dtype)x->dtype);
+    return eg__check(x, "zeros_like", "x")
+               ? NULL
+               : filled(x->device, "zeros_like", eg_shape_of(x), 0, (eg_dtype)x->dtype);
 }
 
 eg_tensor *eg_ones_like(eg_tensor *x)
 {
-    return eg__check(x, "ones_like", "x") ? NULL : eg_ones(eg_shape_of(x), (eg_dtype)x->dtype);
+    return eg__check(x, "ones_like", "x")
+               ? NULL
+               : filled(x->device, "ones_like", eg_shape_of(x), 1, (eg_dtype)x->dtype);
 }
 
 eg_tensor *eg_scalar(double value, eg_dtype dtype)
 {
-    return filled("scalar", EG_SCALAR, value, dtype);
+    return filled(0, "scalar", EG_SCALAR, value, dtype);
 }
 
-eg_tensor *eg_arange(double start, double stop, double step, eg_dtype dtype)
+eg_tensor *eg__arange_on(int device, double start, double stop, double step, eg_dtype dtype)
 {
     double count = ceil((stop - start) / step);
     if (!isfinite(start) || !isfinite(stop) || !isfinite(step) || step == 0) {
@@ -105,58 +137,77 @@ eg_tensor *eg_arange(double start, double stop, double step, eg_dtype dtype)
     if (count >= 0x1p62) {
         return eg__fail_null(EG_ESHAPE, "arange", "%g elements are too many", count);
     }
-    eg_tensor *t = make("arange", EG_SHAPE(count > 0 ? (int64_t)count : 0), (int)dtype);
+    eg_scope s = eg_scope_push();
+    eg_tensor *t = make(device < 0 ? -1 : 0, "arange", EG_SHAPE(count > 0 ? (int64_t)count : 0),
+                        (int)dtype);
     for (int64_t i = 0; t && i < t->n; i++) {
         eg__store(eg__ptr(t), t->dtype, i, start + (double)i * step);
     }
-    return t;
+    return eg_scope_pop(s, bring(device, t));
+}
+
+eg_tensor *eg_arange(double start, double stop, double step, eg_dtype dtype)
+{
+    return eg__arange_on(here("arange"), start, stop, step, dtype);
 }
 
 eg_tensor *eg_linspace(double start, double stop, int64_t n, eg_dtype dtype)
 {
-    eg_tensor *t = make("linspace", EG_SHAPE(n), (int)dtype);
+    int device = here("linspace");
+    eg_scope s = eg_scope_push();
+    eg_tensor *t = make(device < 0 ? -1 : 0, "linspace", EG_SHAPE(n), (int)dtype);
     for (int64_t i = 0; t && i < n; i++) {
         /* From both ends, so that the last is stop exactly. */
         double step = n > 1 ? (stop - start) / (double)(n - 1) : 0;
         double v = i < n / 2 || n == 1 ? start + step * (double)i : stop - step * (double)(n - 1 - i);
         eg__store(eg__ptr(t), t->dtype, i, v);
     }
-    return t;
+    return eg_scope_pop(s, bring(device, t));
 }
 
 eg_tensor *eg_eye(int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
 {
-    eg_tensor *t = eg_zeros(EG_SHAPE(rows, cols), dtype);
+    int device = here("eye");
+    eg_scope s = eg_scope_push();
+    eg_tensor *t = filled(device < 0 ? -1 : 0, "eye", EG_SHAPE(rows, cols), 0, dtype);
     if (t && t->n && k < cols && k > -rows) {
         for (int64_t r = k < 0 ? -k : 0; r < rows && r + k < cols; r++) {
             eg__store(eg__ptr(t), t->dtype, r * cols + r + k, 1);
         }
     }
-    return t;
+    return eg_scope_pop(s, bring(device, t));
 }
 
 eg_tensor *eg_from(eg_shape shape, eg_dtype dtype, const void *data)
 {
-    eg_tensor *t = make("from", shape, (int)dtype);
+    eg_tensor *t = make(here("from"), "from", shape, (int)dtype);
     if (t && t->n) {
+        size_t bytes = (size_t)t->n * eg__esize(t);
         if (!data) {
             return eg__null_argument("from", "data"), NULL;
         }
-        memcpy(eg__ptr(t), data, (size_t)t->n * eg__esize(t));
+        if (unlikely(t->device)) {
+            eg__thread *T = eg__thread_get();
+            return eg__device(t)->engine->upload("from", T, t, data, bytes) ? NULL : t;
+        }
+        memcpy(eg__ptr(t), data, bytes);
     }
     return t;
 }
 
 eg_tensor *eg_from_values(eg_shape shape, eg_dtype dtype, const double *values)
 {
-    eg_tensor *t = make("from_values", shape, (int)dtype);
+    int device = here("from_values");
+    eg_scope s = eg_scope_push();
+    eg_tensor *t = make(device < 0 ? -1 : 0, "from_values", shape, (int)dtype);
     if (t && t->n && !values) {
-        return eg__null_argument("from_values", "values"), NULL;
+        eg__null_argument("from_values", "values");
+        t = NULL;
     }
     for (int64_t i = 0; t && i < t->n; i++) {
         eg__store(eg__ptr(t), t->dtype, i, values[i]);
     }
-    return t;
+    return eg_scope_pop(s, bring(device, t));
 }
 
 eg_tensor *eg_wrap(void *data, eg_shape shape, eg_dtype dtype, eg_free_fn free_fn, void *user)

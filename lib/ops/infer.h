@@ -5,7 +5,7 @@
 #include "lib/optable.h"
 
 eg__infer eg__infer_power, eg__infer_where, eg__infer_copy, eg__infer_cast, eg__infer_reshape,
-    eg__infer_expand, eg__infer_permute, eg__infer_slice, eg__infer_slice_grad, eg__infer_view,
+    eg__infer_expand, eg__infer_permute, eg__infer_slice, eg__infer_slice_grad, eg__infer_view, eg__infer_to,
     eg__infer_matmul, eg__infer_linear, eg__infer_diagonal, eg__infer_conv, eg__infer_conv_data,
     eg__infer_conv_weight;
 /* reductions and what goes along one axis */

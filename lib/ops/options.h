@@ -19,6 +19,10 @@ typedef struct eg__cast_opts {
     int dtype;
 } eg__cast_opts;
 
+typedef struct eg__to_opts {
+    uint8_t device;
+} eg__to_opts;
+
 typedef struct eg__shape_opts {
     int ndim;
     int64_t shape[EG_MAX_DIMS];

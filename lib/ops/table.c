@@ -7,7 +7,7 @@
 #define SAVE_B EG__IN(1)
 #define SAVE_Y EG__OUT(0)
 
-#define EG_OP(name_, kernel, grad, least, most, outputs, dtypes_, flags_, size, infer_, ...)       \
+#define EG_OP(name_, kernel, cuda, grad, least, most, outputs, dtypes_, flags_, size, infer_, ...) \
     const eg__op eg__op_##name_ = {.name = #name_,                                                 \
                                    .id = EG__ID_##name_,                                           \
                                    .opts_size = size,                                              \
@@ -29,11 +29,11 @@ const eg__op *const eg__ops[EG__OP_COUNT] = {
 
 void eg_op_walk(void (*f)(const eg_op_info *info, void *user), void *user)
 {
-    enum { grad = 1, none = 0, ref = 0, cpu = 1, isa = 1 };
+    enum { grad = 1, cuda = 1, none = 0, ref = 0, cpu = 1, isa = 1 };
     static const struct {
-        bool tuned, differentiable;
+        bool tuned, cuda, differentiable;
     } columns[EG__OP_COUNT] = {
-#define EG_OP(name, kernel, rule, ...) {kernel, rule},
+#define EG_OP(name, kernel, cuda, rule, ...) {kernel, cuda, rule},
 #include "lib/ops/ops.def"
 #undef EG_OP
     };
@@ -49,6 +49,7 @@ void eg_op_walk(void (*f)(const eg_op_info *info, void *user), void *user)
                         .dtypes = op->dtypes,
                         .strided = op->flags & EG__STRIDED,
                         .tuned = columns[i].tuned,
+                        .cuda = columns[i].cuda || op->flags & EG__VIEW,
                         .differentiable = columns[i].differentiable},
           user);
     }

@@ -1,4 +1,5 @@
 /* views.c - the same elements seen otherwise: reshape, expand, permute, slice; copies and casts. */
+#include "lib/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 
@@ -62,7 +63,7 @@ eg_tensor *eg_copy_(eg_tensor *x, eg_tensor *source)
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *v = eg_cast(eg_detach(source), (eg_dtype)x->dtype);
+    eg_tensor *v = eg_cast(eg_to(eg_detach(source), eg__device(x)), (eg_dtype)x->dtype);
     if (v && source->storage == x->storage) {
         v = eg_copy(v);
     }

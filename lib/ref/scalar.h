@@ -6,31 +6,27 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "lib/hd.h"
+
 #define EG__PI 3.14159265358979323846
 
 /* ---- double -------------------------------------------------------------------------------- */
 
-static inline double eg__f64_abs(double x) { return fabs(x); }
-static inline double eg__f64_sigmoid(double x)
+EG__HD double eg__f64_abs(double x) { return fabs(x); }
+EG__HD double eg__f64_sigmoid(double x)
 {
     double e = exp(-fabs(x));
     return x >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
-static inline double eg__f64_isinf(double x) { return isinf(x) != 0; }
-static inline double eg__f64_isfinite(double x) { return isfinite(x) != 0; }
-static inline double eg__f64_signbit(double x) { return signbit(x) != 0; }
-static inline double eg__f64_bitnot(double x) { return x; }
+EG__HD double eg__f64_isinf(double x) { return isinf(x) != 0; }
+EG__HD double eg__f64_isfinite(double x) { return isfinite(x) != 0; }
+EG__HD double eg__f64_signbit(double x) { return signbit(x) != 0; }
+EG__HD double eg__f64_bitnot(double x) { return x; }
 
-/* The logarithmic derivative of the gamma function: recurrence up to 8, then the asymptotic series
- * (Abramowitz and Stegun 6.3.5, 6.3.18); reflection below 0 (6.3.7). */
-static inline double eg__f64_digamma(double x)
+/* The logarithmic derivative of the gamma function for x > 0: recurrence up to 8, then the asymptotic series
+ * (Abramowitz and Stegun 6.3.5, 6.3.18). */
+EG__HD double eg__f64_digamma_above(double x)
 {
-    if (x <= 0 && x == floor(x)) {
-        return x == 0 ? copysign((double)INFINITY, -x) : (double)NAN;
-    }
-    if (x < 0) {
-        return eg__f64_digamma(1 - x) - EG__PI / tan(EG__PI * x);
-    }
     double r = 0;
     for (; x < 8; x++) {
         r -= 1 / x;
@@ -41,16 +37,19 @@ static inline double eg__f64_digamma(double x)
            z * (691.0 / 32760 - z / 12))))));
 }
 
-/* Its derivative (6.4.6, 6.4.12, 6.4.7). */
-static inline double eg__f64_trigamma(double x)
+/* Reflection below 0 (6.3.7). */
+EG__HD double eg__f64_digamma(double x)
 {
     if (x <= 0 && x == floor(x)) {
-        return (double)INFINITY;
+        return x == 0 ? copysign((double)INFINITY, -x) : (double)NAN;
     }
-    if (x < 0) {
-        double s = sin(EG__PI * x);
-        return EG__PI * EG__PI / (s * s) - eg__f64_trigamma(1 - x);
-    }
+    return x < 0 ? eg__f64_digamma_above(1 - x) - EG__PI / tan(EG__PI * x)
+                 : eg__f64_digamma_above(x);
+}
+
+/* Its derivative (6.4.6, 6.4.12, 6.4.7). */
+EG__HD double eg__f64_trigamma_above(double x)
+{
     double r = 0;
     for (; x < 10; x++) {
         r += 1 / (x * x);
@@ -61,27 +60,39 @@ static inline double eg__f64_trigamma(double x)
            z * (691.0 / 2730 - z * 7.0 / 6))))));
 }
 
+EG__HD double eg__f64_trigamma(double x)
+{
+    if (x <= 0 && x == floor(x)) {
+        return (double)INFINITY;
+    }
+    if (x < 0) {
+        double s = sin(EG__PI * x);
+        return EG__PI * EG__PI / (s * s) - eg__f64_trigamma_above(1 - x);
+    }
+    return eg__f64_trigamma_above(x);
+}
+
 /* log(x / (1 - x)); from the odds less 1 where those are near 1. */
-static inline double eg__f64_logit(double x)
+EG__HD double eg__f64_logit(double x)
 {
     return x < 0.3 ? log(x / (1 - x)) : log1p((2 * x - 1) / (1 - x));
 }
 
 /* sin(pi x) / (pi x), the sine of the distance to the nearest integer, which is exact. */
-static inline double eg__f64_sinc(double x)
+EG__HD double eg__f64_sinc(double x)
 {
     double n = rint(x), s = sin(EG__PI * (x - n));
-    return x == 0 ? 1 : (fmod(n, 2) != 0 ? -s : s) / (EG__PI * x);
+    return x == 0 ? 1 : (fmod(n, 2.0) != 0 ? -s : s) / (EG__PI * x);
 }
 
 /* Winitzki's guess, good to 0.4 %, then Halley's steps, which cube the error; near 1 on erfc. */
-static inline double eg__f64_erfinv(double y)
+EG__HD double eg__f64_erfinv(double y)
 {
     const double a = fabs(y), c = 2 / (EG__PI * 0.147), l = log1p(-a) + log1p(a);
     if (!(a < 1)) {
         return a == 1 ? copysign((double)INFINITY, y) : (double)NAN;
     }
-    double x = sqrt(fmax(0, sqrt((c + l / 2) * (c + l / 2) - l / 0.147) - (c + l / 2)));
+    double x = sqrt(fmax(0.0, sqrt((c + l / 2) * (c + l / 2) - l / 0.147) - (c + l / 2)));
     for (int i = 0; i < 3; i++) {
         double miss = a < 0.5 ? erf(x) - a : (1 - a) - erfc(x);
         double step = miss * exp(x * x) * 0.88622692545275801365;
@@ -91,14 +102,14 @@ static inline double eg__f64_erfinv(double y)
 }
 
 /* Python's modulo: the sign of the divisor. */
-static inline double eg__f64_remainder(double a, double b)
+EG__HD double eg__f64_remainder(double a, double b)
 {
     double r = fmod(a, b);
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
 /* The floor of the exact quotient, which a / b rounded may have passed: 1 by 0.1 is 9. */
-static inline double eg__f64_floor_divide(double a, double b)
+EG__HD double eg__f64_floor_divide(double a, double b)
 {
     double r = fmod(a, b);
     if (b == 0 || r != r) {
@@ -109,43 +120,43 @@ static inline double eg__f64_floor_divide(double a, double b)
 }
 
 #define EG__SAME(name)                                                                             \
-    static inline double eg__f64_##name(double x) { return name(x); }
+    EG__HD double eg__f64_##name(double x) { return name(x); }
 EG__SAME(sqrt) EG__SAME(cbrt) EG__SAME(exp) EG__SAME(exp2) EG__SAME(expm1) EG__SAME(log)
 EG__SAME(log2) EG__SAME(log10) EG__SAME(log1p) EG__SAME(sin) EG__SAME(cos) EG__SAME(tan)
 EG__SAME(asin) EG__SAME(acos) EG__SAME(atan) EG__SAME(sinh) EG__SAME(cosh) EG__SAME(tanh)
 EG__SAME(asinh) EG__SAME(acosh) EG__SAME(atanh) EG__SAME(erf) EG__SAME(erfc) EG__SAME(lgamma)
 EG__SAME(floor) EG__SAME(ceil) EG__SAME(rint) EG__SAME(trunc)
 #undef EG__SAME
-static inline double eg__f64_fmod(double a, double b) { return fmod(a, b); }
-static inline double eg__f64_pow(double a, double b) { return pow(a, b); }
-static inline double eg__f64_atan2(double a, double b) { return atan2(a, b); }
-static inline double eg__f64_hypot(double a, double b) { return hypot(a, b); }
-static inline double eg__f64_copysign(double a, double b) { return copysign(a, b); }
+EG__HD double eg__f64_fmod(double a, double b) { return fmod(a, b); }
+EG__HD double eg__f64_pow(double a, double b) { return pow(a, b); }
+EG__HD double eg__f64_atan2(double a, double b) { return atan2(a, b); }
+EG__HD double eg__f64_hypot(double a, double b) { return hypot(a, b); }
+EG__HD double eg__f64_copysign(double a, double b) { return copysign(a, b); }
 
 /* ---- int64: wraps around, divides by zero to 0, shifts past the width to 0 (or the sign) ------ */
 
-static inline int64_t eg__i64_abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
-static inline int64_t eg__i64_floor(int64_t x) { return x; }
-static inline int64_t eg__i64_ceil(int64_t x) { return x; }
-static inline int64_t eg__i64_rint(int64_t x) { return x; }
-static inline int64_t eg__i64_trunc(int64_t x) { return x; }
-static inline int64_t eg__i64_isinf(int64_t x) { return (void)x, 0; }
-static inline int64_t eg__i64_isfinite(int64_t x) { return (void)x, 1; }
-static inline int64_t eg__i64_signbit(int64_t x) { return x < 0; }
-static inline int64_t eg__i64_bitnot(int64_t x) { return ~x; }
+EG__HD int64_t eg__i64_abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
+EG__HD int64_t eg__i64_floor(int64_t x) { return x; }
+EG__HD int64_t eg__i64_ceil(int64_t x) { return x; }
+EG__HD int64_t eg__i64_rint(int64_t x) { return x; }
+EG__HD int64_t eg__i64_trunc(int64_t x) { return x; }
+EG__HD int64_t eg__i64_isinf(int64_t x) { return (void)x, 0; }
+EG__HD int64_t eg__i64_isfinite(int64_t x) { return (void)x, 1; }
+EG__HD int64_t eg__i64_signbit(int64_t x) { return x < 0; }
+EG__HD int64_t eg__i64_bitnot(int64_t x) { return ~x; }
 
-static inline int64_t eg__i64_fmod(int64_t a, int64_t b)
+EG__HD int64_t eg__i64_fmod(int64_t a, int64_t b)
 {
     return b == 0 || b == -1 ? 0 : a % b;
 }
 
-static inline int64_t eg__i64_remainder(int64_t a, int64_t b)
+EG__HD int64_t eg__i64_remainder(int64_t a, int64_t b)
 {
     int64_t r = eg__i64_fmod(a, b);
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-static inline int64_t eg__i64_floor_divide(int64_t a, int64_t b)
+EG__HD int64_t eg__i64_floor_divide(int64_t a, int64_t b)
 {
     if (b == 0) {
         return 0;
@@ -156,7 +167,7 @@ static inline int64_t eg__i64_floor_divide(int64_t a, int64_t b)
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-static inline int64_t eg__i64_pow(int64_t a, int64_t b)
+EG__HD int64_t eg__i64_pow(int64_t a, int64_t b)
 {
     uint64_t r = 1, base = (uint64_t)a;
     for (; b > 0; b >>= 1) {
@@ -166,12 +177,12 @@ static inline int64_t eg__i64_pow(int64_t a, int64_t b)
     return (int64_t)r;
 }
 
-static inline int64_t eg__i64_shift_left(int64_t a, int64_t b)
+EG__HD int64_t eg__i64_shift_left(int64_t a, int64_t b)
 {
     return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
 }
 
-static inline int64_t eg__i64_shift_right(int64_t a, int64_t b)
+EG__HD int64_t eg__i64_shift_right(int64_t a, int64_t b)
 {
     return b < 0 || b > 63 ? (a < 0 ? -1 : 0) : a >> b;
 }

@@ -1,0 +1,116 @@
+/* device.h - where tensors live and ops compute: the CPU, and CUDA devices.
+ *
+ * An op runs where its inputs are. Inputs of one op are on one device; 0-dim CPU tensors may be among inputs of
+ * pointwise ops on any device, as numbers. Results of ops without inputs, and of makers like eg_zeros, are on
+ * the device eg_use_device chose for the thread: the CPU, unless the environment variable EGRET_DEVICE names
+ * another for the whole process ("cuda", "cuda:1").
+ *
+ * Work on a CUDA device is queued: a call returns before its result is computed. What reads values on the host
+ * (eg_item, eg_to to the CPU, eg_print, saving) waits for them. An index out of range, or a fault of the device,
+ * is found by kernels while they run and reported by the next call that waits, with the name of the op;
+ * EG_DEBUG=sync makes every op wait for its own.
+ *
+ * The CUDA module is a library of its own, loaded when a CUDA device is first asked for. Where it, the driver
+ * or a card is missing, eg_cuda says so as an ordinary error and everything else works. */
+#ifndef EGRET_DEVICE_H
+#define EGRET_DEVICE_H
+
+#include <egret/base.h>
+#include <egret/tensor.h>
+
+EG_BEGIN_DECLS
+
+/* ---- devices ------------------------------------------------------------------------------- */
+
+/* Lives until the process ends; there is nothing to free. Functions taking one pass NULL on as a failure. */
+typedef struct eg_device eg_device;
+
+EG_API eg_device *eg_cpu(void);
+/* The CUDA device with this number, in the order and choice of CUDA_VISIBLE_DEVICES. EG_ENODEVICE in words:
+ * no module, no driver, no card, no such number. The first call takes as long as the driver needs to start. */
+EG_API eg_device *eg_cuda(int index);
+/* How many CUDA devices there are; 0 without module, driver or card, which is no error. */
+EG_API int eg_cuda_count(void);
+/* "cpu", "cuda" (the same as "cuda:0") or "cuda:N". */
+EG_API eg_device *eg_device_named(const char *name);
+
+/* A further device on the same hardware with memory of its own, at most `bytes` of it: for programs of several
+ * devices to be tried on one. Named like "cuda:0/1". EG_EINVAL for the CPU or bytes < 1. */
+EG_API eg_device *eg_device_split(eg_device *device, int64_t bytes);
+
+/* Where a tensor is; NULL for NULL. */
+EG_API eg_device *eg_device_of(const eg_tensor *t);
+/* "cpu", "cuda:0", ...; "none" for NULL. */
+EG_API const char *eg_device_name(const eg_device *device);
+
+/* Where this thread's makers and ops without inputs put their results from now on; returns the device it was
+ * before, NULL for NULL. */
+EG_API eg_device *eg_use_device(eg_device *device);
+
+typedef struct eg_device_info {
+    char name[64];            /* of the hardware */
+    int major, minor;         /* CUDA: the compute capability */
+    int processors;           /* CPU threads; CUDA: multiprocessors */
+    int64_t memory_bytes;     /* in all; CPU: 0 */
+    int64_t free_bytes;       /* of them free now, for whoever comes; CPU: 0 */
+    char pci[16];             /* CUDA: "0000:17:00.0" */
+    int driver, runtime;      /* CUDA versions, 13000 for 13.0 */
+} eg_device_info;
+EG_API eg_status eg_device_describe(eg_device *device, eg_device_info *info);
+
+/* ---- moving -------------------------------------------------------------------------------- */
+
+/* x on the device: x itself if it is there, else a copy, queued behind what computes x. To the CPU: waits.
+ * Strides are kept where x has no gaps. Gradient: dy moved to where x is. */
+EG_API eg_tensor *eg_to(eg_tensor *x, eg_device *device);
+
+/* The first element's address on the device, for a CUDA program's own kernels; queue them on eg_stream_handle.
+ * NULL for NULL or an empty tensor. The second counts as an in-place change, see eg_data_mut. */
+EG_API const void *eg_device_data(const eg_tensor *t);
+EG_API void *eg_device_data_mut(eg_tensor *t);
+
+/* ---- waiting, streams and events ----------------------------------------------------------- */
+
+/* Waits for all work queued on the device, and reports what went wrong in it. */
+EG_API eg_status eg_device_synchronize(eg_device *device);
+
+/* A queue of work, run in order. Every thread has one per device by itself; making more lets copies and
+ * computations overlap. A tensor may be used on any stream: work waits for the work that wrote the tensor, on
+ * whichever stream that was queued, and its memory is not given away before all are done with it. */
+typedef struct eg_stream eg_stream;
+/* Free it when no thread uses it; what is queued on it is still done. NULL is fine. */
+EG_API eg_stream *eg_stream_new(eg_device *device);
+EG_API eg_status eg_stream_free(eg_stream *stream);
+/* The stream this thread queues on for its device from now on; returns the one before. To go back, use that
+ * or the thread's own, eg_stream_own. */
+EG_API eg_stream *eg_use_stream(eg_stream *stream);
+EG_API eg_stream *eg_stream_own(eg_device *device);
+EG_API eg_status eg_stream_synchronize(eg_stream *stream);
+/* The cudaStream_t, for a program's own kernels. */
+EG_API void *eg_stream_handle(eg_stream *stream);
+
+/* A place in a stream. */
+typedef struct eg_event eg_event;
+EG_API eg_event *eg_event_new(eg_device *device);
+EG_API eg_status eg_event_free(eg_event *event);
+/* Puts it behind what this thread has queued on its current stream of the event's device. */
+EG_API eg_status eg_event_record(eg_event *event);
+/* Later work of this thread's current stream waits for it; the host does not. */
+EG_API eg_status eg_event_wait(eg_event *event);
+/* The host waits. */
+EG_API eg_status eg_event_synchronize(eg_event *event);
+/* Milliseconds of device time between two that have happened. */
+EG_API eg_status eg_event_elapsed(eg_event *from, eg_event *to, double *ms);
+
+/* ---- memory of a device -------------------------------------------------------------------- */
+
+/* As eg_memory_stats and its company (tensor.h), of one device; of the CPU they are the same. live_tensors is of
+ * all devices. */
+EG_API eg_memory eg_device_memory(eg_device *device);
+EG_API void eg_device_memory_reset_peak(eg_device *device);
+EG_API eg_status eg_device_memory_limit(eg_device *device, int64_t bytes);
+EG_API eg_status eg_device_memory_trim(eg_device *device);
+
+EG_END_DECLS
+
+#endif

@@ -1,0 +1,152 @@
+/* cuda.h - what the files of the CUDA module's host side know of each other. */
+#ifndef EGRET_CUDA_H
+#define EGRET_CUDA_H
+
+#include <pthread.h>
+
+#include <cuda_runtime_api.h>
+
+#include "lib/cuda/fault.h"
+#include "lib/cuda/memory.h"
+#include "lib/device.h"
+#include "lib/optable.h"
+
+enum { EG__MAX_STREAMS = 64 };
+
+/* A ring of pinned host memory through which copies of pageable memory go. */
+enum { EG__STAGES = 4, EG__STAGE_BYTES = 4 << 20 };
+typedef struct eg__staging {
+    char *memory[EG__STAGES];
+    cudaEvent_t done[EG__STAGES];
+    int next;
+} eg__staging;
+
+typedef struct eg__cuda {
+    eg_device *device;
+    int ordinal;
+    eg__heap *heap;
+    eg__fault *fault;    /* pinned: what a kernel found wrong */
+    eg__fault *fault_at; /* its address on the device */
+    int processors;
+    pthread_mutex_t lock; /* of what follows, and of what streams know of each other */
+    int nstreams;
+    eg_stream *streams[EG__MAX_STREAMS];
+    bool lost; /* a fault the driver does not recover from */
+    char why[200];
+} eg__cuda;
+
+struct eg_stream {
+    eg_device *device; /* first, as the library expects */
+    cudaStream_t handle;
+    eg__pool *pool;
+    cudaEvent_t mark;   /* where others wait for it */
+    eg__staging staging;
+    int id;             /* among the device's */
+    bool taken, thread; /* in use; as a thread's own */
+    _Atomic int64_t queued;        /* ops so far */
+    int64_t seen[EG__MAX_STREAMS]; /* of other streams: up to where this one waited for them */
+};
+
+struct eg_event {
+    eg_device *device;
+    cudaEvent_t handle;
+    bool recorded;
+};
+
+static inline eg__cuda *eg__cuda_of(const eg_device *d)
+{
+    return d->state;
+}
+
+/* The library's table of devices. */
+extern eg_device *const *eg__host_devices;
+
+static inline eg__cuda *eg__cuda_at(uint8_t device)
+{
+    return eg__host_devices[device]->state;
+}
+
+/* ---- device.c ---------------------------------------------------------------------------------- */
+
+/* EG_OK for cudaSuccess; else words with the op and what was asked of the driver. */
+eg_status eg__cuda_check(eg__cuda *d, const char *op, cudaError_t e, const char *what);
+const eg__op *const *eg__host_ops(void);
+/* Makes the device current for this host thread. */
+eg_status eg__cuda_enter(eg__cuda *d, const char *op);
+/* Whether a kernel reported something since the last look, in words. After waiting only. */
+eg_status eg__cuda_faults(eg__cuda *d);
+int eg__cuda_count(char *why, size_t size);
+eg_status eg__cuda_open(eg_device *device, int64_t bytes);
+void eg__cuda_close(eg_device *device);
+eg_status eg__cuda_describe(eg_device *device, eg_device_info *info);
+eg_status eg__cuda_synchronize(eg_device *device);
+
+/* ---- stream.c ---------------------------------------------------------------------------------- */
+
+/* The thread's current stream on the device; NULL with words. */
+eg_stream *eg__cuda_stream(eg__thread *T, eg_device *device, const char *op);
+/* Before work on s that reads t, or changes it: s waits for who else has to do with it. */
+eg_status eg__cuda_reads(eg_stream *s, const eg_tensor *t, const char *op);
+eg_status eg__cuda_writes(eg_stream *s, const eg_tensor *t, const char *op);
+/* After it was queued. */
+void eg__cuda_wrote(eg_stream *s, const eg_tensor *t);
+/* The host waits for s; then faults are looked at. */
+eg_status eg__cuda_wait(eg_stream *s, const char *op);
+eg_status eg__cuda_run(const eg__call *c, eg__kernel *k);
+void eg__cuda_thread_end(eg_device *device, eg__thread *T);
+void eg__cuda_streams_end(eg__cuda *d);
+
+eg_stream *eg__cuda_stream_new(eg_device *device);
+eg_status eg__cuda_stream_free(eg_stream *s);
+eg_stream *eg__cuda_use_stream(eg__thread *T, eg_stream *s);
+eg_stream *eg__cuda_own_stream(eg__thread *T, eg_device *device);
+eg_status eg__cuda_stream_synchronize(eg_stream *s);
+void *eg__cuda_stream_handle(eg_stream *s);
+eg_event *eg__cuda_event_new(eg_device *device);
+eg_status eg__cuda_event_free(eg_event *e);
+eg_status eg__cuda_event_record(eg__thread *T, eg_event *e);
+eg_status eg__cuda_event_wait(eg__thread *T, eg_event *e);
+eg_status eg__cuda_event_synchronize(eg_event *e);
+eg_status eg__cuda_event_elapsed(eg_event *from, eg_event *to, double *ms);
+
+/* ---- copy.c ------------------------------------------------------------------------------------ */
+
+eg_status eg__cuda_upload(const char *op, eg__thread *T, eg_tensor *t, const void *from,
+                          size_t bytes);
+eg_status eg__cuda_download(const char *op, eg__thread *T, const eg_tensor *t, void *to,
+                            size_t bytes);
+eg_status eg__cuda_fill(const char *op, eg__thread *T, eg_tensor *t, uint64_t bits);
+void eg__staging_end(eg__staging *g);
+
+/* ---- what kernels' host sides use ---------------------------------------------------------------- */
+
+/* The stream a running call is on. */
+static inline cudaStream_t eg__stream_of(const eg__call *c)
+{
+    return c->T->lane[c->device].now->handle;
+}
+
+static inline eg__fault *eg__fault_of(const eg__call *c)
+{
+    return eg__cuda_at(c->device)->fault_at;
+}
+
+/* The status of a launch. */
+static inline eg_status eg__launched(const eg__call *c, cudaError_t e)
+{
+    return likely(e == cudaSuccess) ? EG_OK
+                                    : eg__cuda_check(eg__cuda_at(c->device), c->op->name, e, "launch");
+}
+
+/* Device memory of a kernel, given back in the order of its stream: right after the last launch that uses it. */
+eg_status eg__cuda_scratch(const eg__call *c, size_t bytes, eg__block **block);
+void eg__cuda_scratch_end(eg__block *block); /* NULL is fine */
+
+/* The kernels, declared from the table. */
+#define EG__DECLARE_cuda(name) eg__kernel eg__cuda_##name;
+#define EG__DECLARE_none(name)
+#define EG_OP(name, kernel, cuda, ...) EG__DECLARE_##cuda(name)
+#include "lib/ops/ops.def"
+#undef EG_OP
+
+#endif
