@@ -37,7 +37,7 @@ bool dies_saying(void (*job)(int which), int which, const char *word)
     }
     bool died = WIFSIGNALED(status) || WEXITSTATUS(status);
     bool said = strstr(words, word);
-    if (!died || !said) {
+    if (died && !said) {
         printf("  status %#x, said: %s\n", (unsigned)status, words);
     }
     return died && said;

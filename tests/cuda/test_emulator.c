@@ -1,17 +1,8 @@
 /* test_emulator.c - kernels run on the CPU as on a GPU, and mistakes in them are found. */
 #include "tests/cuda/test_emulator.h"
 
+#include "tests/cuda/check.h"
 #include "tests/cuda/child.h"
-#include "tests/cuda/fake.h"
-#include "tests/egt.h"
-
-#define CU(call)                                                                                   \
-    do {                                                                                           \
-        cudaError_t cu_e = (call);                                                                 \
-        if (cu_e) {                                                                                \
-            egt_fail(__FILE__, __LINE__, "%s: %s", #call, cudaGetErrorString(cu_e));               \
-        }                                                                                          \
-    } while (0)
 
 enum { ROOM = 1 << 20 };
 
