@@ -1,5 +1,5 @@
-/* capture.cc - the fake runtime's captures and graphs. A graph's nodes run in any order that what was recorded
- * between their streams allows, mixed with the work of other streams. */
+/* capture.cc - the fake runtime's captures and graphs. A graph's nodes run in any order that what
+ * was recorded between their streams allows, mixed with the work of other streams. */
 #include "tests/cuda/runtime.h"
 
 void eg__invalidate(const std::shared_ptr<eg__capture> &c)
@@ -16,7 +16,8 @@ bool eg__capture_forbids(eg__fake &fake)
     }
     for (auto &c : fake.captures) {
         bool own = c->thread == eg__fake_thread() && c->mode != cudaStreamCaptureModeRelaxed;
-        bool global = c->mode == cudaStreamCaptureModeGlobal && eg__fake_mode == cudaStreamCaptureModeGlobal;
+        bool global =
+            c->mode == cudaStreamCaptureModeGlobal && eg__fake_mode == cudaStreamCaptureModeGlobal;
         if (own || global) {
             eg__invalidate(c);
             forbidden = true;
@@ -117,9 +118,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
     if (c->mode != cudaStreamCaptureModeRelaxed && c->thread != eg__fake_thread()) {
         return call.end(cudaErrorStreamCaptureWrongThread);
     }
-    cudaError_t e = !c->valid                 ? cudaErrorStreamCaptureInvalidated
+    cudaError_t e = !c->valid               ? cudaErrorStreamCaptureInvalidated
                     : !all_joined(fake, *c) ? cudaErrorStreamCaptureUnjoined
-                                              : cudaSuccess;
+                                            : cudaSuccess;
     if (!e) {
         *graph = new CUgraph_st{std::move(c->nodes)};
         fake.graphs.insert(*graph);
@@ -149,8 +150,9 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t s, cudaStreamCaptureStatus *statu
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t s, cudaStreamCaptureStatus *status, unsigned long long *id,
-                                     cudaGraph_t *graph, const cudaGraphNode_t **dependencies,
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t s, cudaStreamCaptureStatus *status,
+                                     unsigned long long *id, cudaGraph_t *graph,
+                                     const cudaGraphNode_t **dependencies,
                                      const cudaGraphEdgeData **edges, size_t *count)
 {
     EG__CALL(EG__NO_DEVICE)
@@ -197,7 +199,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
     return cudaSuccess;
 }
 
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                          unsigned long long flags)
 {
     return cudaGraphInstantiate(exec, graph, flags);
 }

@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* Whether the job, in a process of its own, dies and says something with the word in it on stderr before. */
+/* Whether the job, in a process of its own, dies and says something with the word in it on stderr
+ * before. Skips the running test where the thread sanitizer is: it loses fibers at a fork. */
 bool dies_saying(void (*job)(int which), int which, const char *word);
 
 #endif

@@ -1,6 +1,6 @@
-/* copies.cc - the fake runtime's copies and fills. As on a device, what is copied from memory of the host that is
- * not pinned is read at once, and what is copied to it is there when the call ends; pinned memory is read and
- * written when the work runs. */
+/* copies.cc - the fake runtime's copies and fills. As on a device, what is copied from memory of
+ * the host that is not pinned is read at once, and what is copied to it is there when the call
+ * ends; pinned memory is read and written when the work runs. */
 #include "tests/cuda/runtime.h"
 
 /* Rows of bytes; one row where there is no pitch. */
@@ -9,14 +9,23 @@ struct rows {
     const void *from;
     size_t to_pitch, from_pitch, bytes, count;
 
-    size_t to_span() const { return count ? to_pitch * (count - 1) + bytes : 0; }
-    size_t from_span() const { return count ? from_pitch * (count - 1) + bytes : 0; }
-    size_t all() const { return bytes * count; }
+    size_t to_span() const
+    {
+        return count ? to_pitch * (count - 1) + bytes : 0;
+    }
+    size_t from_span() const
+    {
+        return count ? from_pitch * (count - 1) + bytes : 0;
+    }
+    size_t all() const
+    {
+        return bytes * count;
+    }
     void run() const
     {
         for (size_t i = 0; i < count; i++) {
-            memmove(static_cast<char *>(to) + i * to_pitch, static_cast<const char *>(from) + i * from_pitch,
-                    bytes);
+            memmove(static_cast<char *>(to) + i * to_pitch,
+                    static_cast<const char *>(from) + i * from_pitch, bytes);
         }
     }
 };
@@ -25,11 +34,16 @@ struct rows {
 static bool kind_fits(cudaMemcpyKind kind, bool to_device, bool from_device)
 {
     switch (kind) {
-    case cudaMemcpyHostToHost: return !to_device && !from_device;
-    case cudaMemcpyHostToDevice: return to_device && !from_device;
-    case cudaMemcpyDeviceToHost: return !to_device && from_device;
-    case cudaMemcpyDeviceToDevice: return to_device && from_device;
-    default: return kind == cudaMemcpyDefault;
+    case cudaMemcpyHostToHost:
+        return !to_device && !from_device;
+    case cudaMemcpyHostToDevice:
+        return to_device && !from_device;
+    case cudaMemcpyDeviceToHost:
+        return !to_device && from_device;
+    case cudaMemcpyDeviceToDevice:
+        return to_device && from_device;
+    default:
+        return kind == cudaMemcpyDefault;
     }
 }
 
@@ -102,7 +116,8 @@ static cudaError_t copy(eg__call &call, rows r, cudaMemcpyKind kind, cudaStream_
     if (!s) {
         return do_now(call, task);
     }
-    bool pageable_in = from.kind == EG__HOST && !from.pinned, pageable_out = to.kind == EG__HOST && !to.pinned;
+    bool pageable_in = from.kind == EG__HOST && !from.pinned,
+         pageable_out = to.kind == EG__HOST && !to.pinned;
     if (pageable_in && !s->capture) {
         const char *bytes = static_cast<const char *>(r.from);
         auto staged = std::make_shared<std::vector<char>>(bytes, bytes + r.from_span());
@@ -119,7 +134,8 @@ static cudaError_t copy(eg__call &call, rows r, cudaMemcpyKind kind, cudaStream_
     return e;
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t s)
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t s)
 {
     EG__CALL(eg__fake_device)
     return call.end(copy(call, {to, from, bytes, bytes, bytes, 1}, kind, s));
@@ -131,8 +147,8 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind 
     return call.end(copy(call, {to, from, bytes, bytes, bytes, 1}, kind, nullptr));
 }
 
-cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                              size_t height, cudaMemcpyKind kind, cudaStream_t s)
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                              size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t s)
 {
     EG__CALL(eg__fake_device)
     if (width > to_pitch || width > from_pitch) {
@@ -141,11 +157,12 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     return call.end(copy(call, {to, from, to_pitch, from_pitch, width, height}, kind, s));
 }
 
-cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
-                                cudaStream_t s)
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                size_t bytes, cudaStream_t s)
 {
     EG__CALL(eg__fake_device)
-    if (bytes && (eg__place_of(to, bytes).device != to_device || eg__place_of(from, bytes).device != from_device)) {
+    if (bytes && (eg__place_of(to, bytes).device != to_device ||
+                  eg__place_of(from, bytes).device != from_device)) {
         return call.end(cudaErrorInvalidValue);
     }
     return call.end(copy(call, {to, from, bytes, bytes, bytes, 1}, cudaMemcpyDeviceToDevice, s));

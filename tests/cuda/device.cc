@@ -122,17 +122,20 @@ static const struct {
     {cudaSuccess, "cudaSuccess", "no error"},
     {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
     {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
-    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
+     "invalid configuration argument"},
     {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
      "CUDA driver version is insufficient for CUDA runtime version"},
     {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
-    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
+    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
+     "an illegal memory access was encountered"},
     {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled",
      "peer access is already enabled"},
-    {cudaErrorPeerAccessNotEnabled, "cudaErrorPeerAccessNotEnabled", "peer access has not been enabled"},
+    {cudaErrorPeerAccessNotEnabled, "cudaErrorPeerAccessNotEnabled",
+     "peer access has not been enabled"},
     {cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered",
      "part or all of the requested memory range is already mapped"},
     {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",
@@ -259,31 +262,56 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
 static int attribute_of(const cudaDeviceProp &p, cudaDeviceAttr attribute)
 {
     switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock: return p.maxThreadsPerBlock;
-    case cudaDevAttrMaxSharedMemoryPerBlock: return int(p.sharedMemPerBlock);
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: return int(p.sharedMemPerBlockOptin);
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return int(p.sharedMemPerMultiprocessor);
-    case cudaDevAttrReservedSharedMemoryPerBlock: return int(p.reservedSharedMemPerBlock);
-    case cudaDevAttrWarpSize: return p.warpSize;
-    case cudaDevAttrMaxGridDimX: return p.maxGridSize[0];
-    case cudaDevAttrMaxGridDimY: return p.maxGridSize[1];
-    case cudaDevAttrMaxGridDimZ: return p.maxGridSize[2];
-    case cudaDevAttrMaxBlockDimX: return p.maxThreadsDim[0];
-    case cudaDevAttrMaxBlockDimY: return p.maxThreadsDim[1];
-    case cudaDevAttrMaxBlockDimZ: return p.maxThreadsDim[2];
-    case cudaDevAttrMaxRegistersPerBlock: return p.regsPerBlock;
-    case cudaDevAttrMaxRegistersPerMultiprocessor: return p.regsPerMultiprocessor;
-    case cudaDevAttrMultiProcessorCount: return p.multiProcessorCount;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: return p.maxThreadsPerMultiProcessor;
-    case cudaDevAttrMaxBlocksPerMultiprocessor: return p.maxBlocksPerMultiProcessor;
-    case cudaDevAttrClockRate: return 1980000;
-    case cudaDevAttrMemoryClockRate: return 3201000;
-    case cudaDevAttrGlobalMemoryBusWidth: return p.memoryBusWidth;
-    case cudaDevAttrL2CacheSize: return p.l2CacheSize;
-    case cudaDevAttrComputeCapabilityMajor: return p.major;
-    case cudaDevAttrComputeCapabilityMinor: return p.minor;
-    case cudaDevAttrPciBusId: return p.pciBusID;
-    case cudaDevAttrAsyncEngineCount: return p.asyncEngineCount;
+    case cudaDevAttrMaxThreadsPerBlock:
+        return p.maxThreadsPerBlock;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+        return int(p.sharedMemPerBlock);
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        return int(p.sharedMemPerBlockOptin);
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+        return int(p.sharedMemPerMultiprocessor);
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+        return int(p.reservedSharedMemPerBlock);
+    case cudaDevAttrWarpSize:
+        return p.warpSize;
+    case cudaDevAttrMaxGridDimX:
+        return p.maxGridSize[0];
+    case cudaDevAttrMaxGridDimY:
+        return p.maxGridSize[1];
+    case cudaDevAttrMaxGridDimZ:
+        return p.maxGridSize[2];
+    case cudaDevAttrMaxBlockDimX:
+        return p.maxThreadsDim[0];
+    case cudaDevAttrMaxBlockDimY:
+        return p.maxThreadsDim[1];
+    case cudaDevAttrMaxBlockDimZ:
+        return p.maxThreadsDim[2];
+    case cudaDevAttrMaxRegistersPerBlock:
+        return p.regsPerBlock;
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+        return p.regsPerMultiprocessor;
+    case cudaDevAttrMultiProcessorCount:
+        return p.multiProcessorCount;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+        return p.maxThreadsPerMultiProcessor;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+        return p.maxBlocksPerMultiProcessor;
+    case cudaDevAttrClockRate:
+        return 1980000;
+    case cudaDevAttrMemoryClockRate:
+        return 3201000;
+    case cudaDevAttrGlobalMemoryBusWidth:
+        return p.memoryBusWidth;
+    case cudaDevAttrL2CacheSize:
+        return p.l2CacheSize;
+    case cudaDevAttrComputeCapabilityMajor:
+        return p.major;
+    case cudaDevAttrComputeCapabilityMinor:
+        return p.minor;
+    case cudaDevAttrPciBusId:
+        return p.pciBusID;
+    case cudaDevAttrAsyncEngineCount:
+        return p.asyncEngineCount;
     case cudaDevAttrConcurrentKernels:
     case cudaDevAttrUnifiedAddressing:
     case cudaDevAttrCanMapHostMemory:
@@ -291,8 +319,10 @@ static int attribute_of(const cudaDeviceProp &p, cudaDeviceAttr attribute)
     case cudaDevAttrStreamPrioritiesSupported:
     case cudaDevAttrCooperativeLaunch:
     case cudaDevAttrHostRegisterSupported:
-    case cudaDevAttrMemoryPoolsSupported: return 1;
-    default: return 0;
+    case cudaDevAttrMemoryPoolsSupported:
+        return 1;
+    default:
+        return 0;
     }
 }
 

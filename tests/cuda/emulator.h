@@ -1,10 +1,11 @@
-/* emulator.h - what lib/cuda/launch.cuh is where there is no GPU: kernels compile with any C++17 compiler
- * and run on the CPU. Blocks run one after another; the threads of a block take turns, changing only at
- * barriers and at functions of a warp, in the order that EG_EMU_ORDER names: forward, reverse or random.
+/* emulator.h - what lib/cuda/launch.cuh is where there is no GPU: kernels compile with any C++17
+ * compiler and run on the CPU. Blocks run one after another; the threads of a block take turns,
+ * changing only at barriers and at functions of a warp, in the order that EG_EMU_ORDER names:
+ * forward, reverse or random.
  *
- * What a GPU would leave undefined ends the program with one line on stderr that names the kernel: a barrier
- * not reached by all threads, a function of a warp that names a lane which does not come, writing past
- * dynamic shared memory. */
+ * What a GPU would leave undefined ends the program with one line on stderr that names the kernel:
+ * a barrier not reached by all threads, a function of a warp that names a lane which does not come,
+ * writing past dynamic shared memory. */
 #ifndef EGRET_TESTS_CUDA_EMULATOR_H
 #define EGRET_TESTS_CUDA_EMULATOR_H
 
@@ -31,14 +32,14 @@
 #define __global__ static inline
 #define __device__
 #define __host__
-/* One copy for each host thread that runs blocks. */
-#define __shared__ static thread_local
+/* One copy is enough: the fake runtime runs one kernel at a time. */
+#define __shared__ static
 #define __constant__ static
 #define __launch_bounds__(...)
 #define __grid_constant__
 
-/* Of the thread that runs. Plain __thread in the fixed part of the thread's storage, since kernels read them
- * all the time. */
+/* Of the thread that runs. Plain __thread in the fixed part of the thread's storage, since kernels
+ * read them all the time. */
 #define EG__EMU_PLACE extern __thread __attribute__((tls_model("initial-exec")))
 EG__EMU_PLACE uint3 threadIdx, blockIdx;
 EG__EMU_PLACE dim3 blockDim, gridDim;
@@ -46,8 +47,8 @@ constexpr int warpSize = 32;
 
 enum eg__emu_kind { EG__EMU_SYNC, EG__EMU_SHUFFLE, EG__EMU_BALLOT, EG__EMU_MATCH };
 
-/* Lanes of a warp that `mask` names meet; `value` and `lane` (of which the value is read) are for SHUFFLE, value
- * also for BALLOT (a truth) and MATCH. Line numbers are for messages. */
+/* Lanes of a warp that `mask` names meet; `value` and `lane` (of which the value is read) are for
+ * SHUFFLE, value also for BALLOT (a truth) and MATCH. Line numbers are for messages. */
 uint64_t eg__emu_warp(eg__emu_kind kind, unsigned mask, uint64_t value, int lane, int line);
 /* All threads of the block meet; the value is how many gave a true one. */
 int eg__emu_block(bool value, int line);
@@ -64,7 +65,8 @@ struct eg__emu_launch {
 };
 
 /* Queues a launch; refuses what a device would. The body runs one thread. */
-cudaError_t eg__emu_submit(const eg__emu_launch &launch, cudaStream_t stream, std::function<void()> body);
+cudaError_t eg__emu_submit(const eg__emu_launch &launch, cudaStream_t stream,
+                           std::function<void()> body);
 /* Runs it now. */
 void eg__emu_run(const eg__emu_launch &launch, const std::function<void()> &body);
 
@@ -86,11 +88,12 @@ cudaError_t eg__emu_start(const eg__emu_launch &launch, cudaStream_t stream, Cal
     return eg__emu_submit(launch, stream, [call, arguments] { std::apply(call, arguments); });
 }
 
-/* The kernel is called by name, not by its address, so that it may be inlined into the loop over threads. */
+/* The kernel is called by name, not by its address, so that it may be inlined into the loop over
+ * threads. */
 #define EG__LAUNCH(kernel, grid, block, shared, stream, ...)                                       \
-    eg__emu_start({#kernel, eg__emu_entry(kernel), dim3(grid), dim3(block), size_t(shared)},       \
-                  stream, [=](const auto &...eg__a) { kernel(eg__a...); },                         \
-                  eg__emu_arguments(kernel)(__VA_ARGS__))
+    eg__emu_start(                                                                                 \
+        {#kernel, eg__emu_entry(kernel), dim3(grid), dim3(block), size_t(shared)}, stream,         \
+        [=](const auto &...eg__a) { kernel(eg__a...); }, eg__emu_arguments(kernel)(__VA_ARGS__))
 
 #define EG__DYN_SHARED(T, name) T *name = static_cast<T *>(eg__emu_shared())
 
@@ -108,10 +111,11 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, void (*kernel)
 }
 
 template <typename... P>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*kernel)(P...), int threads,
-                                                          size_t shared)
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*kernel)(P...),
+                                                          int threads, size_t shared)
 {
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, eg__emu_entry(kernel), threads, shared);
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, eg__emu_entry(kernel), threads,
+                                                         shared);
 }
 
 /* Barriers. */

@@ -1,9 +1,11 @@
-/* fake.h - what tests can ask of the fake CUDA runtime beside what a real one does. It has as many devices as
- * they say, each with memory of its own that the host cannot touch, and streams whose work waits until
- * somebody synchronises and then runs in an order drawn at random, as far as events leave a choice.
+/* fake.h - what tests can ask of the fake CUDA runtime beside what a real one does. It has as many
+ * devices as they say, each with memory of its own that the host cannot touch, and streams whose
+ * work waits until somebody synchronises and then runs in an order drawn at random, as far as
+ * events leave a choice.
  *
- * First values come from the environment: EG_FAKE_DEVICES (1; 0: no device, -1: no driver), EG_FAKE_MEMORY
- * (bytes per device, 1 GiB), EG_FAKE_DEFER (1; 0: work runs when it is queued), EG_FAKE_SEED (1). */
+ * First values come from the environment: EG_FAKE_DEVICES (1; 0: no device, -1: no driver),
+ * EG_FAKE_MEMORY (bytes per device, 1 GiB), EG_FAKE_DEFER (1; 0: work runs when it is queued),
+ * EG_FAKE_SEED (1). */
 #ifndef EGRET_TESTS_CUDA_FAKE_H
 #define EGRET_TESTS_CUDA_FAKE_H
 
@@ -24,9 +26,9 @@ typedef struct eg_fake_counts {
     int64_t graph_launches; /* their kernels are not counted again */
     int64_t mallocs, frees; /* cudaMalloc, cudaFree */
     int64_t creates, releases, maps, unmaps; /* cuMemCreate, ... */
-    int64_t host_allocs;    /* pinned memory */
-    int64_t syncs;          /* calls that wait: of streams, events, devices, and copies that do */
-    int64_t queries;        /* cudaStreamQuery, cudaEventQuery */
+    int64_t host_allocs;                     /* pinned memory */
+    int64_t syncs;   /* calls that wait: of streams, events, devices, and copies that do */
+    int64_t queries; /* cudaStreamQuery, cudaEventQuery */
     int64_t copies_in, bytes_in;         /* from the host to a device */
     int64_t copies_out, bytes_out;       /* from a device to the host */
     int64_t copies_within, bytes_within; /* on one device */
@@ -43,7 +45,8 @@ EG_FAKE_API void eg_fake_zero(void);
 /* What is in use of a device's memory, and the most that was since eg_fake_zero. */
 EG_FAKE_API int64_t eg_fake_used(int device);
 EG_FAKE_API int64_t eg_fake_peak(int device);
-/* Streams, events, graphs, pinned blocks, blocks of device memory and ranges of addresses that are alive. */
+/* Streams, events, graphs, pinned blocks, blocks of device memory and ranges of addresses that are
+ * alive. */
 EG_FAKE_API int64_t eg_fake_alive(void);
 
 /* Before anything was made on devices. */
@@ -54,16 +57,18 @@ EG_FAKE_API void eg_fake_seed(uint64_t seed);
 /* The driver has no virtual memory calls. */
 EG_FAKE_API void eg_fake_no_virtual_memory(int none);
 
-/* The n-th call (1: the next) of a function, cuda... or cu..., from now on gives this error, once. */
+/* The n-th call (1: the next) of a function, cuda... or cu..., from now on gives this error, once.
+ */
 EG_FAKE_API void eg_fake_fail(const char *function, int64_t nth, int error);
-/* The n-th launch of a kernel from now on breaks its device when it runs: from then on every call on it
- * gives cudaErrorIllegalAddress. */
+/* The n-th launch of a kernel from now on breaks its device when it runs: from then on every call
+ * on it gives cudaErrorIllegalAddress. */
 EG_FAKE_API void eg_fake_fault(int64_t nth);
 /* Takes back eg_fake_fail and eg_fake_fault, and mends broken devices. */
 EG_FAKE_API void eg_fake_mend(void);
 
-/* Queues a function as if it were a kernel: it may touch the memory of the stream's device. It is given a
- * copy of the `bytes` at `arguments`, made now. This is how a CPU's function stands in for a library's. */
+/* Queues a function as if it were a kernel: it may touch the memory of the stream's device. It is
+ * given a copy of the `bytes` at `arguments`, made now. This is how a CPU's function stands in for
+ * a library's. */
 EG_FAKE_API cudaError_t eg_fake_enqueue(cudaStream_t stream, void (*run)(void *arguments),
                                         const void *arguments, size_t bytes);
 

@@ -38,8 +38,8 @@ struct eg__fiber {
     void *fake_stack, *tsan;
 };
 
-/* A fiber that starts run(user) when it first gets its turn; run never returns. The number makes stacks of
- * different fibers start in different cache sets. False: no memory. */
+/* A fiber that starts run(user) when it first gets its turn; run never returns. The number makes
+ * stacks of different fibers start in different cache sets. False: no memory. */
 bool eg__fiber_make(eg__fiber *f, void (*run)(void *user), void *user, int number);
 void eg__fiber_free(eg__fiber *f);
 /* The stack of the host thread, which runs now. */

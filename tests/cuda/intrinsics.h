@@ -1,5 +1,5 @@
-/* intrinsics.h - device functions that the host does not have: atomics, loads and stores with hints, bits,
- * and mathematics. Fast versions of functions are the exact ones. */
+/* intrinsics.h - device functions that the host does not have: atomics, loads and stores with
+ * hints, bits, and mathematics. Fast versions of functions are the exact ones. */
 #ifndef EGRET_TESTS_CUDA_INTRINSICS_H
 #define EGRET_TESTS_CUDA_INTRINSICS_H
 
@@ -9,7 +9,7 @@
     static inline T name(T *at, T value)                                                           \
     {                                                                                              \
         T old = *at;                                                                               \
-        *at = (T)(result);                                                                          \
+        *at = (T)(result);                                                                         \
         return old;                                                                                \
     }                                                                                              \
     static inline T name##_block(T *at, T value)                                                   \
@@ -23,6 +23,7 @@
     EG__EMU_ATOMIC(atomicOr, T, old | value)                                                       \
     EG__EMU_ATOMIC(atomicXor, T, old ^ value)                                                      \
     EG__EMU_ATOMIC(atomicExch, T, value)
+/* clang-format off */
 EG__EMU_ATOMIC_INTEGER(int)
 EG__EMU_ATOMIC_INTEGER(unsigned)
 EG__EMU_ATOMIC_INTEGER(unsigned long long)
@@ -37,6 +38,7 @@ EG__EMU_ATOMIC(atomicAdd, double, old + value)
 EG__EMU_ATOMIC(atomicSub, int, unsigned(old) - unsigned(value))
 EG__EMU_ATOMIC(atomicSub, unsigned, old - value)
 EG__EMU_ATOMIC(atomicInc, unsigned, old >= value ? 0 : old + 1)
+/* clang-format on */
 
 #define EG__EMU_ATOMIC_CAS(T)                                                                      \
     static inline T atomicCAS(T *at, T expected, T value)                                          \
@@ -88,6 +90,7 @@ template <typename To, typename From> static inline To eg__emu_bits(From from)
     return to;
 }
 
+/* clang-format off */
 static inline unsigned __float_as_uint(float x) { return eg__emu_bits<unsigned>(x); }
 static inline int __float_as_int(float x) { return eg__emu_bits<int>(x); }
 static inline float __uint_as_float(unsigned x) { return eg__emu_bits<float>(x); }
@@ -100,6 +103,7 @@ static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 static inline int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }
 static inline int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
+/* clang-format on */
 
 static inline unsigned __brev(unsigned x)
 {
@@ -173,6 +177,7 @@ template <typename A, typename B> static inline std::common_type_t<A, B> max(A a
     }
 }
 
+/* clang-format off */
 static inline float __fadd_rn(float a, float b) { return a + b; }
 static inline float __fsub_rn(float a, float b) { return a - b; }
 static inline float __fmul_rn(float a, float b) { return a * b; }
@@ -186,6 +191,7 @@ static inline float __saturatef(float a) { return a > 0 ? (a < 1 ? a : 1) : 0; }
 static inline double __dadd_rn(double a, double b) { return a + b; }
 static inline double __dmul_rn(double a, double b) { return a * b; }
 static inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
+/* clang-format on */
 
 /* A device's conversions saturate and make 0 of NaN, where a cast on the host is undefined. */
 template <typename I> static inline I eg__emu_saturate(double x)
@@ -194,6 +200,7 @@ template <typename I> static inline I eg__emu_saturate(double x)
     return isnan(x) ? 0 : x <= double(low) ? low : x >= double(high) ? high : I(x);
 }
 
+/* clang-format off */
 static inline int __float2int_rn(float x) { return eg__emu_saturate<int>(rint(x)); }
 static inline int __float2int_rz(float x) { return eg__emu_saturate<int>(trunc(x)); }
 static inline int __float2int_rd(float x) { return eg__emu_saturate<int>(floor(x)); }
@@ -207,11 +214,18 @@ static inline long long __double2ll_rn(double x) { return eg__emu_saturate<long 
 static inline float __int2float_rn(int x) { return float(x); }
 static inline float __uint2float_rn(unsigned x) { return float(x); }
 static inline float __double2float_rn(double x) { return float(x); }
+/* clang-format on */
 
 /* Mathematics. Names are macros because a C library may declare or have the same functions. */
 
-static inline float eg__emu_rsqrt(float x) { return float(1 / sqrt(double(x))); }
-static inline double eg__emu_rsqrt(double x) { return 1 / sqrt(x); }
+static inline float eg__emu_rsqrt(float x)
+{
+    return float(1 / sqrt(double(x)));
+}
+static inline double eg__emu_rsqrt(double x)
+{
+    return 1 / sqrt(x);
+}
 static inline double eg__emu_sinpi(double x)
 {
     double r = fmod(x, 2.0);
@@ -222,7 +236,10 @@ static inline double eg__emu_cospi(double x)
     double r = fabs(fmod(x, 2.0));
     return r == 0.5 || r == 1.5 ? 0.0 : cos(3.14159265358979323846 * r);
 }
-static inline double eg__emu_normcdf(double x) { return 0.5 * erfc(-x * 0.70710678118654752440); }
+static inline double eg__emu_normcdf(double x)
+{
+    return 0.5 * erfc(-x * 0.70710678118654752440);
+}
 
 /* Halley's steps on erfc, whose relative error stays small where erf is close to 1. */
 static inline double eg__emu_erfinv(double x)
@@ -234,35 +251,36 @@ static inline double eg__emu_erfinv(double x)
     double l = log1p(-a * a), b = 4.3307467508 + l / 2;
     double y = sqrt(fmax(0.0, sqrt(b * b - l / 0.147) - b));
     for (int i = 0; i < 4; i++) {
-        double error = (y < 0.5 ? erf(y) - a : (1 - a) - erfc(y)) * 0.88622692545275801365 * exp(y * y);
+        double error =
+            (y < 0.5 ? erf(y) - a : (1 - a) - erfc(y)) * 0.88622692545275801365 * exp(y * y);
         y -= error / (1 + y * error);
     }
     return copysign(y, x);
 }
 
-#define rsqrtf(x) eg__emu_rsqrt(float(x))
-#define rsqrt(x) eg__emu_rsqrt(x)
-#define sinpif(x) float(eg__emu_sinpi(x))
-#define cospif(x) float(eg__emu_cospi(x))
-#define sinpi(x) eg__emu_sinpi(x)
-#define cospi(x) eg__emu_cospi(x)
+#define rsqrtf(x)          eg__emu_rsqrt(float(x))
+#define rsqrt(x)           eg__emu_rsqrt(x)
+#define sinpif(x)          float(eg__emu_sinpi(x))
+#define cospif(x)          float(eg__emu_cospi(x))
+#define sinpi(x)           eg__emu_sinpi(x)
+#define cospi(x)           eg__emu_cospi(x)
 #define sincospif(x, s, c) (*(s) = sinpif(x), *(c) = cospif(x))
-#define sincospi(x, s, c) (*(s) = sinpi(x), *(c) = cospi(x))
-#define erfinvf(x) float(eg__emu_erfinv(x))
-#define erfinv(x) eg__emu_erfinv(x)
-#define normcdff(x) float(eg__emu_normcdf(x))
-#define normcdf(x) eg__emu_normcdf(x)
-#define fdividef(a, b) __fdividef(a, b)
-#define __expf(x) expf(x)
-#define __exp10f(x) exp10f(x)
-#define __logf(x) logf(x)
-#define __log2f(x) log2f(x)
-#define __log10f(x) log10f(x)
-#define __sinf(x) sinf(x)
-#define __cosf(x) cosf(x)
-#define __tanf(x) tanf(x)
-#define __tanhf(x) tanhf(x)
-#define __powf(x, y) powf(x, y)
+#define sincospi(x, s, c)  (*(s) = sinpi(x), *(c) = cospi(x))
+#define erfinvf(x)         float(eg__emu_erfinv(x))
+#define erfinv(x)          eg__emu_erfinv(x)
+#define normcdff(x)        float(eg__emu_normcdf(x))
+#define normcdf(x)         eg__emu_normcdf(x)
+#define fdividef(a, b)     __fdividef(a, b)
+#define __expf(x)          expf(x)
+#define __exp10f(x)        exp10f(x)
+#define __logf(x)          logf(x)
+#define __log2f(x)         log2f(x)
+#define __log10f(x)        log10f(x)
+#define __sinf(x)          sinf(x)
+#define __cosf(x)          cosf(x)
+#define __tanf(x)          tanf(x)
+#define __tanhf(x)         tanhf(x)
+#define __powf(x, y)       powf(x, y)
 #define __sincosf(x, s, c) sincosf(x, s, c)
 
 #endif

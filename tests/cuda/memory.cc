@@ -1,6 +1,6 @@
-/* memory.cc - the fake runtime's memory. Each device has a range of addresses of its own. The host cannot touch
- * them, but while queued work runs; where the address sanitizer is, it can, and blocks stand between
- * poisoned bytes instead. */
+/* memory.cc - the fake runtime's memory. Each device has a range of addresses of its own. The host
+ * cannot touch them, but while queued work runs; where the address sanitizer is, it can, and blocks
+ * stand between poisoned bytes instead. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include <sanitizer/asan_interface.h>
 constexpr int HIDDEN = PROT_READ | PROT_WRITE;
 #else
-#define ASAN_POISON_MEMORY_REGION(at, bytes) ((void)0)
+#define ASAN_POISON_MEMORY_REGION(at, bytes)   ((void)0)
 #define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)0)
 constexpr int HIDDEN = PROT_NONE;
 #endif
@@ -101,7 +101,8 @@ void eg__open_memory(unsigned reach)
     }
     for (int i = 0; i < EG_FAKE_MAX_DEVICES; i++) {
         if ((before ^ reach) >> i & 1) {
-            protect(memory.regions[i].base, memory.regions[i].high, reach >> i & 1 ? TOUCHABLE : HIDDEN);
+            protect(memory.regions[i].base, memory.regions[i].high,
+                    reach >> i & 1 ? TOUCHABLE : HIDDEN);
         }
     }
     protect_mappings(before, reach);
@@ -142,7 +143,8 @@ int64_t eg__memory_alive(void)
 }
 
 /* Of the blocks by address, that which starts last at or before an address. */
-template <typename B> static typename std::map<char *, B>::iterator before(std::map<char *, B> &blocks, const char *at)
+template <typename B>
+static typename std::map<char *, B>::iterator before(std::map<char *, B> &blocks, const char *at)
 {
     auto next = blocks.upper_bound(const_cast<char *>(at));
     return next == blocks.begin() ? blocks.end() : std::prev(next);
@@ -244,8 +246,8 @@ static void check_red_zone(const char *at, const block &b)
 #ifndef EG__ASAN
     for (size_t i = b.bytes; i < b.span; i++) {
         if (static_cast<unsigned char>(at[i]) != RED) {
-            fprintf(stderr, "fake CUDA: the block of %zu bytes at %p was written past its end\n", b.bytes,
-                    static_cast<const void *>(at));
+            fprintf(stderr, "fake CUDA: the block of %zu bytes at %p was written past its end\n",
+                    b.bytes, static_cast<const void *>(at));
             abort();
         }
     }

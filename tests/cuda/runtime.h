@@ -1,5 +1,5 @@
-/* runtime.h - what the files of the fake CUDA runtime share. One lock guards it all; who runs queued work
- * holds it, but for host functions. */
+/* runtime.h - what the files of the fake CUDA runtime share. One lock guards it all; who runs
+ * queued work holds it, but for host functions. */
 #ifndef EGRET_TESTS_CUDA_RUNTIME_H
 #define EGRET_TESTS_CUDA_RUNTIME_H
 
@@ -210,7 +210,8 @@ int64_t eg__memory_alive(void);
 unsigned eg__reach(const eg__fake &fake, int device);
 
 enum : size_t { EG__REGION = size_t(256) << 30, EG__PAGE = size_t(2) << 20 };
-/* The addresses of a device's memory: their first half is cudaMalloc's, their second for virtual memory. */
+/* The addresses of a device's memory: their first half is cudaMalloc's, their second for virtual
+ * memory. */
 char *eg__region(int device);
 
 /* virtual.cc */

@@ -36,7 +36,7 @@ EGT(geometry)
     static int64_t at[ROOM / 8];
     const struct {
         dim3 grid, block;
-    } shapes[] = {{{1, 1, 1}, {1, 1, 1}},   {{7, 1, 1}, {33, 1, 1}}, {{3, 4, 5}, {2, 3, 4}},
+    } shapes[] = {{{1, 1, 1}, {1, 1, 1}},  {{7, 1, 1}, {33, 1, 1}},   {{3, 4, 5}, {2, 3, 4}},
                   {{2, 1, 3}, {1, 5, 64}}, {{1, 9, 1}, {1024, 1, 1}}, {{100, 1, 1}, {128, 1, 1}}};
     begin();
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -55,16 +55,19 @@ EGT(configurations_a_gpu_refuses)
 {
     const struct {
         dim3 grid, block;
-    } wrong[] = {{{1, 1, 1}, {1025, 1, 1}}, {{1, 1, 1}, {32, 33, 1}},    {{1, 1, 1}, {1, 1, 65}},
-                 {{0, 1, 1}, {1, 1, 1}},    {{1, 1, 1}, {0, 1, 1}},      {{1, 65536, 1}, {1, 1, 1}},
+    } wrong[] = {{{1, 1, 1}, {1025, 1, 1}},  {{1, 1, 1}, {32, 33, 1}},
+                 {{1, 1, 1}, {1, 1, 65}},    {{0, 1, 1}, {1, 1, 1}},
+                 {{1, 1, 1}, {0, 1, 1}},     {{1, 65536, 1}, {1, 1, 1}},
                  {{1, 1, 65536}, {1, 1, 1}}, {{0x80000000u, 1, 1}, {1, 1, 1}}};
     begin();
     int64_t *at = (int64_t *)gpu.memory;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        EGT_EQ(launch_number(at, wrong[i].grid, wrong[i].block, gpu.stream), cudaErrorInvalidConfiguration);
+        EGT_EQ(launch_number(at, wrong[i].grid, wrong[i].block, gpu.stream),
+               cudaErrorInvalidConfiguration);
         EGT_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
     }
-    EGT_EQ(launch_number(at, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL), cudaErrorInvalidResourceHandle);
+    EGT_EQ(launch_number(at, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL),
+           cudaErrorInvalidResourceHandle);
     float *x = (float *)gpu.memory;
     EGT_EQ(launch_scale(x, 10, 1, 1, 32, 49153, gpu.stream), cudaErrorInvalidValue);
     EGT_EQ(allow_shared(232449), cudaErrorInvalidValue);
@@ -123,13 +126,20 @@ static int expected_in_warp(enum warp_way way, int t)
 {
     int lane = t % 32;
     switch (way) {
-    case WARP_DOWN: return lane % 8 + 3 < 8 ? t + 3 : t;
-    case WARP_UP: return lane % 8 >= 3 ? t - 3 : t;
-    case WARP_XOR: return t ^ 5;
-    case WARP_FROM: return t / 16 * 16 + 9;
-    case WARP_BALLOT: return 0x49249249 + 1 + 0;
-    case WARP_MATCH: return (int)(0xfu << lane / 4 * 4);
-    default: return lane < 16 ? t ^ 3 : t / 32 * 32 + 20;
+    case WARP_DOWN:
+        return lane % 8 + 3 < 8 ? t + 3 : t;
+    case WARP_UP:
+        return lane % 8 >= 3 ? t - 3 : t;
+    case WARP_XOR:
+        return t ^ 5;
+    case WARP_FROM:
+        return t / 16 * 16 + 9;
+    case WARP_BALLOT:
+        return 0x49249249 + 1 + 0;
+    case WARP_MATCH:
+        return (int)(0xfu << lane / 4 * 4);
+    default:
+        return lane < 16 ? t ^ 3 : t / 32 * 32 + 20;
     }
 }
 
@@ -226,10 +236,12 @@ EGT(wrong_kernels_are_named)
     begin();
     CU(cudaStreamSynchronize(gpu.stream));
     EGT_CHECK(dies_saying(run_fault, FAULT_BARRIER_IN_BRANCH, "kernel wrong, block"));
-    EGT_CHECK(dies_saying(run_fault, FAULT_BARRIER_IN_BRANCH, "ended without coming to the barrier"));
+    EGT_CHECK(
+        dies_saying(run_fault, FAULT_BARRIER_IN_BRANCH, "ended without coming to the barrier"));
     EGT_CHECK(dies_saying(run_fault, FAULT_TWO_BARRIERS, "others at that in line"));
     EGT_CHECK(dies_saying(run_fault, FAULT_ENDED_LANE, "names lane 7, which has ended"));
-    EGT_CHECK(dies_saying(run_fault, FAULT_DIVERGED_LANE, "names lane 7, which waits at a barrier"));
+    EGT_CHECK(
+        dies_saying(run_fault, FAULT_DIVERGED_LANE, "names lane 7, which waits at a barrier"));
     EGT_CHECK(dies_saying(run_fault, FAULT_NOT_IN_MASK, "leaves it out"));
     EGT_CHECK(dies_saying(run_fault, FAULT_TRAP, "trapped"));
 #ifdef __SANITIZE_ADDRESS__

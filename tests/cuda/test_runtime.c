@@ -1,4 +1,5 @@
-/* test_runtime.c - the fake CUDA runtime does what a real one does, as far as the library can see. */
+/* test_runtime.c - the fake CUDA runtime does what a real one does, as far as the library can see.
+ */
 #include <pthread.h>
 
 #include "tests/cuda/check.h"
@@ -174,7 +175,8 @@ EGT(copies_name_the_right_ends)
     for (int i = 0; i < N; i++) {
         host[i] = (float)i;
     }
-    CU(cudaMemcpy2DAsync(x, 3 * sizeof *x, host, 5 * sizeof *x, 3 * sizeof *x, 4, cudaMemcpyHostToDevice, s));
+    CU(cudaMemcpy2DAsync(x, 3 * sizeof *x, host, 5 * sizeof *x, 3 * sizeof *x, 4,
+                         cudaMemcpyHostToDevice, s));
     CU(cudaMemcpyAsync(host, x, 12 * sizeof *x, cudaMemcpyDeviceToHost, s));
     for (int i = 0; i < 12; i++) {
         EGT_EQ(host[i], i / 3 * 5 + i % 3);
@@ -185,7 +187,7 @@ EGT(copies_name_the_right_ends)
     cudaGetLastError();
 }
 
-#ifndef __SANITIZE_ADDRESS__
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 static float *touched;
 
 static void touch(int write)
@@ -378,12 +380,18 @@ static cudaError_t forbidden(int which, cudaStream_t s, float *x)
     float y;
     void *more;
     switch (which) {
-    case 0: return cudaStreamSynchronize(s);
-    case 1: return cudaDeviceSynchronize();
-    case 2: return cudaMalloc(&more, 1);
-    case 3: return cudaFree(x);
-    case 4: return cudaStreamQuery(s);
-    default: return cudaMemcpy(&y, x, sizeof y, cudaMemcpyDeviceToHost);
+    case 0:
+        return cudaStreamSynchronize(s);
+    case 1:
+        return cudaDeviceSynchronize();
+    case 2:
+        return cudaMalloc(&more, 1);
+    case 3:
+        return cudaFree(x);
+    case 4:
+        return cudaStreamQuery(s);
+    default:
+        return cudaMemcpy(&y, x, sizeof y, cudaMemcpyDeviceToHost);
     }
 }
 

@@ -1,5 +1,6 @@
-/* virtual.cc - the driver's virtual memory calls, found by name as in a real driver. Memory has an address as
- * soon as it is mapped, and no other; a handle is mapped once at a time and as a whole. */
+/* virtual.cc - the driver's virtual memory calls, found by name as in a real driver. Memory has an
+ * address as soon as it is mapped, and no other; a handle is mapped once at a time and as a whole.
+ */
 #include "tests/cuda/fiber.h"
 #include "tests/cuda/runtime.h"
 
@@ -42,7 +43,8 @@ static char *address(CUdeviceptr at)
 /* As eg__call, of a function called fake_ and the driver's name for it, whose errors it gives. */
 struct driver_call : eg__call {
     CUresult refused;
-    explicit driver_call(const char *name) : eg__call(name + 5, eg__fake_device), refused(CUresult(error))
+    explicit driver_call(const char *name)
+        : eg__call(name + 5, eg__fake_device), refused(CUresult(error))
     {
         if (!refused && eg__capture_forbids(fake)) {
             refused = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -59,25 +61,28 @@ struct driver_call : eg__call {
     }
 
 static CUresult fake_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *,
-                                              CUmemAllocationGranularity_flags)
+                                                   CUmemAllocationGranularity_flags)
 {
     DRIVER_CALL
     *granularity = EG__PAGE;
     return CUDA_SUCCESS;
 }
 
-static CUresult fake_cuMemAddressReserve(CUdeviceptr *at, size_t bytes, size_t alignment, CUdeviceptr, unsigned long long)
+static CUresult fake_cuMemAddressReserve(CUdeviceptr *at, size_t bytes, size_t alignment,
+                                         CUdeviceptr, unsigned long long)
 {
     DRIVER_CALL
     if (!bytes || bytes % EG__PAGE || (alignment & (alignment - 1))) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     size_t step = alignment > EG__PAGE ? alignment : size_t(EG__PAGE);
-    char *low = eg__region(eg__fake_device) + EG__REGION / 2, *high = low + EG__REGION / 2, *p = low;
+    char *low = eg__region(eg__fake_device) + EG__REGION / 2, *high = low + EG__REGION / 2,
+         *p = low;
     auto aligned = [step](char *q) {
         return reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(q) + step - 1) / step * step);
     };
-    for (auto r = space.reserved.lower_bound(low); r != space.reserved.end() && r->first < high; ++r) {
+    for (auto r = space.reserved.lower_bound(low); r != space.reserved.end() && r->first < high;
+         ++r) {
         if (aligned(p) + bytes <= r->first) {
             break;
         }
@@ -121,14 +126,15 @@ static CUresult fake_cuMemAddressFree(CUdeviceptr at, size_t bytes)
     return CUDA_SUCCESS;
 }
 
-static CUresult fake_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *prop,
-                            unsigned long long)
+static CUresult fake_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
+                                 const CUmemAllocationProp *prop, unsigned long long)
 {
     DRIVER_CALL
     fake.counts.creates++;
     int device = prop->location.id;
     if (!bytes || bytes % EG__PAGE || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
-        prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || device < 0 || device >= fake.devices) {
+        prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || device < 0 ||
+        device >= fake.devices) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (!eg__take_memory(fake, device, int64_t(bytes))) {
@@ -168,8 +174,8 @@ static bool is_reserved(char *at, size_t bytes)
     return r != space.reserved.begin() && at + bytes <= (--r)->first + r->second;
 }
 
-static CUresult fake_cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
-                         unsigned long long)
+static CUresult fake_cuMemMap(CUdeviceptr at, size_t bytes, size_t offset,
+                              CUmemGenericAllocationHandle handle, unsigned long long)
 {
     DRIVER_CALL
     auto found = space.handles.find(handle);
@@ -205,7 +211,8 @@ static CUresult fake_cuMemUnmap(CUdeviceptr at, size_t bytes)
     return CUDA_SUCCESS;
 }
 
-static CUresult fake_cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc *who, size_t count)
+static CUresult fake_cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc *who,
+                                    size_t count)
 {
     DRIVER_CALL
     std::vector<char *> mapped;
@@ -218,7 +225,8 @@ static CUresult fake_cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAcc
     }
     for (size_t i = 0; i < count; i++) {
         int device = who[i].location.id;
-        if (who[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || device < 0 || device >= fake.devices) {
+        if (who[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || device < 0 ||
+            device >= fake.devices) {
             return CUDA_ERROR_INVALID_VALUE;
         }
     }
@@ -230,7 +238,8 @@ static CUresult fake_cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAcc
         bool fresh = !m.access;
         for (size_t i = 0; i < count; i++) {
             unsigned bit = 1u << who[i].location.id;
-            m.access = who[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? m.access & ~bit : m.access | bit;
+            m.access =
+                who[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? m.access & ~bit : m.access | bit;
         }
         if (fresh && m.access) {
             eg__fresh_pages(one, m.bytes, m.access);
@@ -252,7 +261,10 @@ static CUresult fake_cuGetErrorName(CUresult error, const char **name)
 }
 
 /* The real prototype must fit. */
-#define FUNCTION(name) {#name, reinterpret_cast<void *>(static_cast<decltype(&name)>(fake_##name))}
+#define FUNCTION(name)                                                                             \
+    {                                                                                              \
+#name, reinterpret_cast < void *>(static_cast <decltype(&name)>(fake_##name))              \
+    }
 static const struct {
     const char *name;
     void *function;
@@ -269,7 +281,8 @@ static const struct {
     FUNCTION(cuGetErrorName),
 };
 
-cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned, unsigned long long,
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned,
+                                             unsigned long long,
                                              cudaDriverEntryPointQueryResult *result)
 {
     *function = nullptr;
