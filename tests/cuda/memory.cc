@@ -58,6 +58,8 @@ char *eg__region(int device)
             abort();
         }
         r.base = reinterpret_cast<char *>(round_up(reinterpret_cast<uintptr_t>(at), EG__PAGE));
+        /* Hiding memory takes time for each page. */
+        madvise(r.base, EG__REGION, MADV_HUGEPAGE);
     }
     return r.base;
 }

@@ -108,6 +108,23 @@ EGT(missing_events_are_seen)
     EGT_CHECK(wrong > 5 && wrong < 45);
 }
 
+EGT(work_may_run_at_once)
+{
+    float *pinned = pinned_floats(), *x = floats();
+    cudaStream_t s = stream();
+    eg_fake_defer(0);
+    pinned[0] = 1;
+    CU(cudaMemcpyAsync(x, pinned, BYTES, cudaMemcpyHostToDevice, s));
+    pinned[0] = 2;
+    CU(scale(x, 2, 1, s));
+    CU(cudaMemcpyAsync(pinned, x, BYTES, cudaMemcpyDeviceToHost, s));
+    eg_fake_defer(1);
+    EGT_EQ(pinned[0], 3);
+    CU(cudaStreamDestroy(s));
+    CU(cudaFree(x));
+    CU(cudaFreeHost(pinned));
+}
+
 EGT(host_memory_used_again_too_early)
 {
     float *pinned = pinned_floats(), *x = floats(), pageable[4] = {5};
