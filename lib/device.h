@@ -94,8 +94,6 @@ struct eg_stream_head {
     X(eg_status, eg__run,                                                                          \
       (const eg__op *op, eg_tensor *const *in, int nin, const void *opts, eg_tensor *out),         \
       (op, in, nin, opts, out))                                                                    \
-    X(double, eg__load, (const void *p, int dtype, int64_t i), (p, dtype, i))                      \
-    X(int64_t, eg__load_int, (const void *p, int dtype, int64_t i), (p, dtype, i))                 \
     X(uint8_t, eg__layout_flags, (int ndim, const int64_t *shape, const int64_t *strides),         \
       (ndim, shape, strides))
 

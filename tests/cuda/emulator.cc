@@ -459,8 +459,7 @@ static uint64_t stride(engine *e, uint64_t blocks)
 
 void eg__emu_run(const eg__emu_launch &launch, const std::function<void()> &body)
 {
-    static thread_local std::unique_ptr<engine> owner = std::make_unique<engine>();
-    engine *e = owner.get();
+    static engine *const e = new engine; /* never taken down: programs end with work still queued */
     active = e;
     begin_launch(e, launch, body);
     dim3 g = launch.grid;

@@ -41,11 +41,14 @@ struct host_block {
     bool registered;
 };
 
-static struct {
+struct all_memory {
     region regions[EG_FAKE_MAX_DEVICES];
     std::map<char *, host_block> pinned;
     unsigned open;
-} memory;
+};
+
+/* Never taken down: programs end with work still queued. */
+static all_memory &memory = *new all_memory();
 
 char *eg__region(int device)
 {

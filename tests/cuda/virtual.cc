@@ -18,12 +18,15 @@ struct pages {
     bool mapped, released;
 };
 
-static struct {
+struct address_space {
     std::map<char *, size_t> reserved;
     std::map<char *, eg__mapping> mappings;
     std::map<CUmemGenericAllocationHandle, pages> handles;
     CUmemGenericAllocationHandle last;
-} space;
+};
+
+/* Never taken down: programs end with work still queued. */
+static address_space &space = *new address_space();
 
 std::map<char *, eg__mapping> &eg__mappings(void)
 {
