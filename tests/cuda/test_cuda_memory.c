@@ -1,4 +1,4 @@
-/* test_cuda_memory.c - the caching allocator of a CUDA device: its cache, and what it does when memory runs out. */
+/* test_cuda_memory.c - the caching allocator of a CUDA device: its cache, and what it does at the end of memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "tests/cuda/world.h"
 
@@ -71,6 +71,7 @@ static bool life(bool expandable)
         fail_at = armed;
         eg__heap_free(h);
     }
+    eg_fake_mend();
     EGT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     EGT_CHECK(!spoiled);
     EGT_EQ(cudaStreamDestroy(stream), cudaSuccess);
@@ -99,10 +100,12 @@ EGT(any_call_of_the_driver_may_fail)
 {
     static const char *const names[] = {
         "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess",
-        "cudaEventCreateWithFlags", "cudaEventRecord", "cudaMalloc",
+        "cuMemGetAllocationGranularity", "cudaGetDriverEntryPointByVersion", "cudaMemGetInfo",
+        "cudaEventCreateWithFlags", "cudaEventRecord", "cudaEventQuery", "cudaEventSynchronize",
+        "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaMalloc",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        for (int nth = 1; nth <= 5; nth += 2) {
+        for (int nth = 1; nth <= 3; nth += 2) {
             bool malloc = !strcmp(names[i], "cudaMalloc"), driver = !strncmp(names[i], "cuM", 3);
             eg_fake_fail(names[i], nth, driver ? (int)CUDA_ERROR_OUT_OF_MEMORY
                                                : (int)cudaErrorMemoryAllocation);
@@ -301,6 +304,83 @@ EGT(trim_gives_back_what_no_block_needs)
     end(&w);
 }
 
+/* Of several holes the one is filled where the fewest bytes are missing, or else the lowest. */
+EGT(holes_are_chosen_well)
+{
+    world w = begin(true, 0);
+    eg__block *b[8];
+    for (int i = 0; i < 7; i++) {
+        b[i] = get(w.pool, 20 * MIB);
+    }
+    const char *start = b[0]->data;
+    eg__block_free_later(b[1]);
+    eg__heap_trim(w.heap);
+    eg__block_free_later(b[4]);
+    eg__heap_trim(w.heap);
+    eg__block_free_later(b[3]);
+    eg__heap_trim(w.heap); /* holes are 1, 3 to 4, and behind 6 */
+    EGT_EQ(stats(&w).reserved_bytes, 80 * MIB);
+    b[1] = get(w.pool, 20 * MIB);
+    EGT_CHECK(b[1]->data == start + 20 * MIB);
+    eg__block_free_later(b[6]);
+    b[6] = get(w.pool, 30 * MIB); /* 10 are missing behind 6, 30 at 3 */
+    EGT_CHECK(b[6]->data == start + 120 * MIB);
+    eg__block_free_later(b[5]);
+    b[3] = get(w.pool, 60 * MIB); /* 40 are missing at 3, 50 behind 6 */
+    EGT_CHECK(b[3]->data == start + 60 * MIB);
+    eg__block_free_later(b[6]);
+    eg__block_free_later(b[1]);
+    eg__heap_trim(w.heap);
+    b[1] = get(w.pool, 20 * MIB);
+    eg__heap_limit(w.heap, 142 * MIB);
+    b[6] = get(w.pool, 22 * MIB); /* no whole chunks */
+    EGT_EQ(stats(&w).reserved_bytes, 142 * MIB);
+    eg__heap_limit(w.heap, 0);
+    b[7] = get(w.pool, 20 * MIB);
+    eg__block_free_later(b[6]);
+    eg__heap_trim(w.heap); /* a hole of 22 MiB */
+    b[6] = get(w.pool, 21 * MIB);
+    EGT_CHECK(b[6]->data == start + 120 * MIB);
+    EGT_EQ(stats(&w).reserved_bytes, 162 * MIB);
+    eg__block_free_later(b[0]);
+    eg__heap_trim(w.heap);
+    eg__block_free_later(b[1]);
+    eg__heap_trim(w.heap); /* one hole of two */
+    EGT_CHECK(get(w.pool, 40 * MIB)->data == start);
+    end(&w);
+}
+
+/* A driver that refuses what it has is not asked again. */
+EGT(a_driver_without_ranges_is_believed)
+{
+    static const char *const names[] = {"cuMemAddressReserve", "cuMemCreate", "cuMemSetAccess"};
+    for (int i = 0; i < 3; i++) {
+        world w = begin(true, 0);
+        eg_fake_fail(names[i], 1, CUDA_ERROR_NOT_SUPPORTED);
+        get(w.pool, 100);
+        int64_t creates = eg_fake_read().creates;
+        get(w.pool, 30 * MIB);
+        get(w.second, 100);
+        EGT_EQ(eg_fake_read().mallocs, 3);
+        EGT_EQ(eg_fake_read().creates, creates);
+        end(&w);
+    }
+}
+
+/* What cannot be waited for is kept. */
+EGT(trim_keeps_what_may_be_in_use)
+{
+    world w = begin(true, 0);
+    eg__block_free_later(get(w.pool, 20 * MIB));
+    eg_fake_fail("cudaStreamSynchronize", 1, cudaErrorUnknown);
+    eg__heap_trim(w.heap);
+    EGT_EQ(stats(&w).reserved_bytes, 20 * MIB);
+    EGT_EQ(cudaGetLastError(), cudaSuccess);
+    eg__heap_trim(w.heap);
+    EGT_EQ(stats(&w).reserved_bytes, 0);
+    end(&w);
+}
+
 EGT(holders_are_named)
 {
     world w = begin(true, 0);
@@ -332,8 +412,10 @@ EGT(a_cap_holds)
         EGT_CHECK(!eg__block_new(w.pool, 30 * MIB, 0));
         EGT_CHECK(!eg__block_new(w.second, 30 * MIB, 0));
         EGT_CHECK(stats(&w).reserved_bytes <= 64 * MIB);
+        eg__block_free_later(get(w.second, 1000));
         eg__block *b = get(w.pool, 22 * MIB); /* exactly what is left, not whole chunks */
-        eg__block *c = get(w.pool, 1000);
+        EGT_EQ(stats(&w).reserved_bytes, 64 * MIB);
+        eg__block *c = get(w.second, 1000);
         EGT_EQ(stats(&w).live_bytes, 62 * MIB + 1000);
         EGT_CHECK(stats(&w).peak_bytes <= 64 * MIB);
         eg__block_free_later(a);

@@ -184,6 +184,12 @@ EGT(a_pool_ends_before_its_blocks)
 {
     for (int expandable = 0; expandable < 2; expandable++) {
         world w = begin(expandable, 0);
+        eg__pool *third = eg__pool_new(w.heap, w.stream);
+        eg__block *last = get(third, 100);
+        eg__pool_free(third);
+        EGT_EQ(stats(&w).reserved_bytes, 2 * MIB);
+        eg__block_free_later(last); /* and so the pool goes */
+        EGT_EQ(stats(&w).reserved_bytes, 0);
         eg__block *a = get(w.pool, 20 * MIB), *b = get(w.pool, 20 * MIB), *c = get(w.pool, 100);
         EGT_EQ(eg__block_used_on(c, w.other), cudaSuccess);
         eg__block_free_later(a);
@@ -203,18 +209,23 @@ EGT(a_pool_ends_before_its_blocks)
     }
 }
 
-/* Its last block is freed while nothing may be given back. */
+/* Pools or their last blocks are freed while nothing may be given back. */
 EGT(a_pool_ends_during_a_capture)
 {
     world w = begin(true, 0);
+    eg__pool *third = eg__pool_new(w.heap, w.stream);
     eg__block *b = get(w.pool, 100);
+    eg__block_free_later(get(third, 100));
     eg__pool_free(w.pool);
     EGT_EQ(cudaStreamBeginCapture(w.other, cudaStreamCaptureModeGlobal), cudaSuccess);
     eg__block_free_later(b);
-    EGT_EQ(stats(&w).reserved_bytes, 2 * MIB);
+    eg__pool_free(third);
+    eg__heap_trim(w.heap);
+    EGT_EQ(stats(&w).reserved_bytes, 4 * MIB);
     end_capture(w.other);
     eg__heap_trim(w.heap);
     EGT_EQ(stats(&w).reserved_bytes, 0);
+    EGT_EQ(eg_fake_alive(), alive_before + 2); /* the streams, no range of addresses */
     end(&w);
 }
 
@@ -399,13 +410,29 @@ EGT(another_thread_frees)
 /* Neither the current device nor the capture mode of the thread is changed for good. */
 EGT(the_thread_is_left_as_it_was)
 {
-    world w = begin(true, 0);
+    eg_fake_devices(2);
+    cudaStream_t stream, other;
+    EGT_EQ(cudaSetDevice(1), cudaSuccess);
+    EGT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    EGT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+    EGT_EQ(cudaSetDevice(0), cudaSuccess);
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeThreadLocal;
     EGT_EQ(cudaThreadExchangeStreamCaptureMode(&mode), cudaSuccess);
-    eg__block *b = get(w.pool, 100);
-    EGT_EQ(eg__block_used_on(b, w.other), cudaSuccess);
-    eg__block_free_later(b);
-    eg__heap_trim(w.heap);
+    for (int expandable = 0; expandable < 2; expandable++) {
+        eg_fake_no_virtual_memory(!expandable);
+        eg__heap *h = eg__heap_new(1, 0);
+        eg_fake_no_virtual_memory(0);
+        eg__pool *p = eg__pool_new(h, stream);
+        eg__block *b = get(p, 100);
+        EGT_EQ(eg_fake_used(0), 0);
+        EGT_EQ(eg_fake_used(1), 2 * MIB);
+        EGT_EQ(eg__block_used_on(b, other), cudaSuccess);
+        eg__block_free_later(b);
+        eg__heap_trim(h);
+        eg__pool_free(p);
+        eg__heap_free(h);
+        EGT_EQ(eg_fake_used(1), 0);
+    }
     enum cudaStreamCaptureMode after = mode;
     EGT_EQ(cudaThreadExchangeStreamCaptureMode(&after), cudaSuccess);
     EGT_EQ(after, cudaStreamCaptureModeThreadLocal);
@@ -413,5 +440,7 @@ EGT(the_thread_is_left_as_it_was)
     EGT_EQ(cudaGetDevice(&device), cudaSuccess);
     EGT_EQ(device, 0);
     EGT_EQ(cudaGetLastError(), cudaSuccess);
-    end(&w);
+    EGT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+    EGT_EQ(cudaStreamDestroy(other), cudaSuccess);
+    EGT_EQ(eg_fake_alive(), 0);
 }
