@@ -73,7 +73,10 @@ eg_status eg__grad_scatter_add(eg__walk *w)
  * there. */
 static eg_tensor *stays(eg_tensor *index, const eg__scatter_opts *o)
 {
-    eg_tensor *number = eg_arange(0, (double)index->n, 1, EG_I64);
+    if (!index) {
+        return NULL;
+    }
+    eg_tensor *number = eg__arange_on(index->device, 0, (double)index->n, 1, EG_I64);
     number = eg_reshape(number, eg_shape_of(index));
     eg_tensor *last = number ? eg__scatter(&eg__op_scatter, number, index, NULL, o) : NULL;
     return last ? eg_eq(gather(last, index, o->axis), number) : NULL;
@@ -83,7 +86,7 @@ eg_status eg__grad_scatter(eg__walk *w)
 {
     const eg__scatter_opts *o = w->opts;
     eg_tensor *dy = eg__dy(w, 0), *index = eg__saved_in(w, 1), *zero = NULL;
-    zero = index ? eg_scalar(0, (eg_dtype)dy->dtype) : NULL;
+    zero = index ? eg__full_on(dy->device, EG_SCALAR, 0, (eg_dtype)dy->dtype) : NULL;
     if (!zero) {
         return w->status = eg__why();
     }

@@ -21,13 +21,13 @@ eg_status eg__grad_concat(eg__walk *w)
 static eg_tensor *unpad_axis(eg_tensor *dy, const eg__pad_opts *o, int axis, int64_t n)
 {
     int64_t size = eg_size(dy, axis);
-    eg_tensor *from = eg_empty(EG_SHAPE(size), EG_I64);
+    eg_tensor *from = eg__empty_on(0, EG_SHAPE(size), EG_I64);
     int64_t *p = from && size ? (int64_t *)eg__ptr(from) : NULL;
     for (int64_t i = 0; p && i < size; i++) {
         p[i] = eg__pad_source(o->mode, i - o->before[axis], n);
     }
-    eg_tensor *in[2] = {dy, from}, *dx;
-    return from && !eg__dispatch(&eg__op_index_add, in, 2, &(eg__index_opts){axis, n, -1}, &dx)
+    eg_tensor *in[2] = {dy, from ? eg_to(from, eg_device_of(dy)) : NULL}, *dx;
+    return in[1] && !eg__dispatch(&eg__op_index_add, in, 2, &(eg__index_opts){axis, n, -1}, &dx)
                ? dx
                : NULL;
 }

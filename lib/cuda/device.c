@@ -63,7 +63,7 @@ eg_status eg__cuda_faults(eg__cuda *d)
     eg__fault found = *f;
     memset(f, 0, sizeof *f);
     const char *op = found.op >= 0 && found.op < EG__OP_COUNT ? eg__host_ops()[found.op]->name : "?";
-    return eg__fail(EG_EINDEX, op, "index %lld is outside %lld..%lld", found.value, found.low,
+    return eg__fail(EG_EINDEX, found.name ? found.name : op, "index %lld is outside %lld..%lld", found.value, found.low,
                     found.high - 1);
 }
 

@@ -4,8 +4,10 @@
 
 /* In pinned memory the device writes to; the first finder's words stay until the host has read them. */
 typedef struct eg__fault {
-    unsigned int taken;
-    int op; /* id */
+    unsigned int taken;   /* all of what follows is there */
+    unsigned int claimed; /* by the first finder */
+    int op;               /* id */
+    const char *name;     /* what was called, a string of the host's; NULL: the op itself */
     long long value, low, high; /* value was not in low..high-1 */
 } eg__fault;
 

@@ -165,9 +165,8 @@ eg_tensor *eg_linspace(double start, double stop, int64_t n, eg_dtype dtype)
     return eg_scope_pop(s, bring(device, t));
 }
 
-eg_tensor *eg_eye(int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
+eg_tensor *eg__eye_on(int device, int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
 {
-    int device = here("eye");
     eg_scope s = eg_scope_push();
     eg_tensor *t = filled(device < 0 ? -1 : 0, "eye", EG_SHAPE(rows, cols), 0, dtype);
     if (t && t->n && k < cols && k > -rows) {
@@ -176,6 +175,11 @@ eg_tensor *eg_eye(int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
         }
     }
     return eg_scope_pop(s, bring(device, t));
+}
+
+eg_tensor *eg_eye(int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
+{
+    return eg__eye_on(here("eye"), rows, cols, k, dtype);
 }
 
 eg_tensor *eg_from(eg_shape shape, eg_dtype dtype, const void *data)

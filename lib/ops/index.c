@@ -1,19 +1,17 @@
 /* index.c - index_select and index_add, each the other's gradient, and what is made of them. */
+#include "lib/device.h"
 #include "lib/ops/index.h"
 
 /* ---- what all of the family check ------------------------------------------------------------ */
 
-static EG__COLD eg_status outside(const char *op, const eg_tensor *index, int64_t i, int64_t low,
-                                  int64_t high)
+eg_status eg__infer_checked_index(eg__call *c)
 {
-    const int64_t *v = (const int64_t *)eg__ptr(index);
-    int64_t at[EG_MAX_DIMS], rest = i;
-    for (int d = index->ndim; d-- > 0; rest /= index->shape[d]) {
-        at[d] = rest % index->shape[d];
-    }
-    return eg__fail(EG_EINDEX, op, "index %lld at position %s is outside %lld..%lld",
-                    (long long)v[i], eg__shape_text(index->ndim, at).s, (long long)low,
-                    (long long)high - 1);
+    eg__desc *d = &c->desc[0];
+    d->dtype = EG_I64;
+    d->ndim = c->in[0]->ndim;
+    memcpy(d->shape, c->in[0]->shape, sizeof d->shape);
+    d->dense = true;
+    return eg__check_shape(c->op->name, d->ndim, d->shape, EG_I64, &d->n);
 }
 
 typedef struct check {
@@ -44,28 +42,17 @@ eg_tensor *eg__checked_index(const char *op, eg_tensor *index, int64_t size, boo
         return eg__fail_null(EG_EDTYPE, op, "the index is %s, must be i64 or i32",
                              eg_dtype_name((eg_dtype)index->dtype));
     }
+    const eg__check_opts o = {.name = op, .strict = strict, .size = {size}};
+    if (unlikely(index->device)) {
+        return eg__op1(&eg__op_checked_index, index, &o);
+    }
     index = eg_contiguous(eg_cast(index, EG_I64));
     if (!index || index->n == 0) {
         return index;
     }
     check k = {(const int64_t *)eg__ptr(index), size - 1, false};
     eg__parallel(index->n, 2 * EG__GRAIN, check_range, &k);
-    if (likely(!k.odd)) {
-        return index;
-    }
-    int64_t low = strict ? 0 : -size;
-    for (int64_t i = 0; i < index->n; i++) {
-        if (k.v[i] < low || k.v[i] >= size) {
-            return outside(op, index, i, low, size), NULL;
-        }
-    }
-    /* In integers: a size past 2^53 must not go through a double. */
-    eg_tensor *y = eg_copy(index);
-    int64_t *p = y ? (int64_t *)eg__ptr(y) : NULL;
-    for (int64_t i = 0; y && i < y->n; i++) {
-        p[i] += p[i] < 0 ? size : 0;
-    }
-    return y;
+    return likely(!k.odd) ? index : eg__op1(&eg__op_checked_index, index, &o);
 }
 
 eg_status eg__same_dtype(eg_tensor **x, eg_tensor **source, bool sum)
@@ -251,7 +238,7 @@ eg_tensor *eg_index_fill(eg_tensor *x, int axis, eg_tensor *index, double value)
                              EG__SHAPE_OF(index));
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *v = eg_scalar(value, (eg_dtype)x->dtype);
+    eg_tensor *v = eg__full_on(x->device, EG_SCALAR, value, (eg_dtype)x->dtype);
     return eg_scope_pop(s, index_copy("index_fill", x, a, index, v));
 }
 
@@ -291,15 +278,21 @@ eg_tensor *eg_segment_sum(eg_tensor *x, eg_tensor *ids)
         return NULL;
     }
     int64_t last = -1;
-    for (int64_t i = 0; ids->ndim == 1 && i < ids->n; i++) {
-        int64_t id = eg__load_int(eg__ptr(ids), ids->dtype, i * ids->strides[0]);
+    eg_scope s = eg_scope_push();
+    const eg_tensor *at = eg__on_host(ids, "segment_sum");
+    eg_status st = at ? EG_OK : eg__why();
+    for (int64_t i = 0; !st && at->ndim == 1 && i < at->n; i++) {
+        int64_t id = eg__load_int(eg__ptr(at), at->dtype, i * at->strides[0]);
         if (id < last || id < 0) {
-            return eg__fail_null(EG_EINVAL, "segment_sum",
-                                 "ids[%lld] is %lld after %lld: they must not "
-                                 "be negative nor fall",
-                                 (long long)i, (long long)id, (long long)eg__max(last, 0));
+            st = eg__fail(EG_EINVAL, "segment_sum",
+                          "ids[%lld] is %lld after %lld: they must not be negative nor fall",
+                          (long long)i, (long long)id, (long long)eg__max(last, 0));
         }
         last = id;
+    }
+    eg_scope_pop(s, NULL);
+    if (st) {
+        return NULL;
     }
     if (last == INT64_MAX) {
         return eg__fail_null(EG_EINDEX, "segment_sum", "id %lld is too large", (long long)last);

@@ -1,4 +1,6 @@
 /* mask.c - masks: filling, picking, finding; one-hot rows. */
+#include <math.h>
+
 #include "lib/ops/index.h"
 
 /* The mask as bool in x's shape. */
@@ -53,15 +55,29 @@ static void count_range(void *ctx, int64_t begin, int64_t end)
     atomic_fetch_add_explicit(&t->count, n, memory_order_relaxed);
 }
 
+/* -1: failed. */
+static int64_t count_true(eg_tensor *m)
+{
+    tally t = {m && m->n ? (const uint8_t *)eg__ptr(m) : NULL, 0};
+    if (!m) {
+        return -1;
+    }
+    if (unlikely(m->device)) {
+        double count = eg_item(eg_count_nonzero(m));
+        return isnan(count) ? -1 : (int64_t)count;
+    }
+    if (t.p) {
+        eg__parallel(m->n, 4 * EG__GRAIN, count_range, &t);
+    }
+    return t.count;
+}
+
 eg_tensor *eg_nonzero(eg_tensor *x)
 {
     eg_scope s = eg_scope_push();
     eg_tensor *m = eg_contiguous(eg_cast(eg_detach(x), EG_BOOL));
-    tally t = {m && m->n ? (const uint8_t *)eg__ptr(m) : NULL, 0};
-    if (t.p) {
-        eg__parallel(m->n, 4 * EG__GRAIN, count_range, &t);
-    }
-    return eg_scope_pop(s, eg__op1(&eg__op_nonzero, m, &(eg__nonzero_opts){t.count}));
+    int64_t count = count_true(m);
+    return eg_scope_pop(s, count < 0 ? NULL : eg__op1(&eg__op_nonzero, m, &(eg__nonzero_opts){count}));
 }
 
 /* Row-major positions where the mask is true, 1-D. */
@@ -163,6 +179,6 @@ eg_tensor *eg_sequence_mask(eg_tensor *lengths, int64_t count)
         return eg__fail_null(EG_ESHAPE, "sequence_mask", "count is %lld", (long long)count);
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *at = eg_arange(0, (double)count, 1, EG_I64);
+    eg_tensor *at = eg__arange_on(lengths->device, 0, (double)count, 1, EG_I64);
     return eg_scope_pop(s, at ? eg_lt(at, eg_unsqueeze(lengths, -1)) : NULL);
 }

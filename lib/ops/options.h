@@ -129,6 +129,14 @@ typedef struct eg__pad_opts {
     int64_t before[EG_MAX_DIMS], after[EG_MAX_DIMS];
 } eg__pad_opts;
 
+/* Of indices into one axis, or of places: an index into each of so many axes, along their last axis. */
+typedef struct eg__check_opts {
+    const char *name; /* of the function called, for words; a literal */
+    bool strict;      /* none counts from the end */
+    int axes;         /* 0: one axis, size[0] */
+    int64_t size[EG_MAX_DIMS];
+} eg__check_opts;
+
 /* index_select and index_add; size: of the axis of index_add's result; skip: the index that counts for
  * nothing in index_add and in the gradient of index_select, -1: none. */
 typedef struct eg__index_opts {

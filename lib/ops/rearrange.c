@@ -1,4 +1,5 @@
 /* rearrange.c - padding, repeating, turning: one kernel, pad; the rest is made of other ops. */
+#include "lib/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 
@@ -219,11 +220,11 @@ eg_tensor *eg_movedim(eg_tensor *x, eg_axes source, eg_axes destination)
 /* ---- triangles and diagonals --------------------------------------------------------------- */
 
 /* True on diagonal k and on one side of it. */
-static eg_tensor *side(int64_t rows, int64_t cols, int64_t k, bool upper)
+static eg_tensor *side(int device, int64_t rows, int64_t cols, int64_t k, bool upper)
 {
     double at = (double)eg__max(-rows, eg__min(cols, k));
-    eg_tensor *row = eg_unsqueeze(eg_arange(at, at + (double)rows, 1, EG_I64), 1);
-    eg_tensor *col = row ? eg_arange(0, (double)cols, 1, EG_I64) : NULL;
+    eg_tensor *row = eg_unsqueeze(eg__arange_on(device, at, at + (double)rows, 1, EG_I64), 1);
+    eg_tensor *col = row ? eg__arange_on(device, 0, (double)cols, 1, EG_I64) : NULL;
     return upper ? eg_ge(col, row) : eg_le(col, row);
 }
 
@@ -236,7 +237,7 @@ static eg_tensor *triangle(const char *op, eg_tensor *x, int64_t k, bool upper)
         return eg__fail_null(EG_ESHAPE, op, "%s has no rows and columns", EG__SHAPE_OF(x));
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *keep = side(x->shape[x->ndim - 2], x->shape[x->ndim - 1], k, upper);
+    eg_tensor *keep = side(x->device, x->shape[x->ndim - 2], x->shape[x->ndim - 1], k, upper);
     return eg_scope_pop(s, keep ? eg_where(keep, x, eg_scalar(0, (eg_dtype)x->dtype)) : NULL);
 }
 
@@ -256,8 +257,9 @@ eg_tensor *eg_tri(int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
     if (eg__check_shape("tri", 2, (int64_t[]){rows, cols}, (int)dtype, &n)) {
         return NULL;
     }
+    int device = eg__default_device(eg__thread_get(), "tri");
     eg_scope s = eg_scope_push();
-    return eg_scope_pop(s, eg_cast(side(rows, cols, k, false), dtype));
+    return eg_scope_pop(s, eg_cast(side(device, rows, cols, k, false), dtype));
 }
 
 eg_tensor *eg_diag_embed(eg_tensor *x, int64_t k)
@@ -274,7 +276,7 @@ eg_tensor *eg_diag_embed(eg_tensor *x, int64_t k)
     o.before[x->ndim] = o.after[x->ndim - 1] = k > 0 ? k : 0;
     o.before[x->ndim - 1] = o.after[x->ndim] = k < 0 ? -k : 0;
     eg_scope s = eg_scope_push();
-    eg_tensor *eye = eg_eye(n, n, 0, EG_BOOL), *column = eg_unsqueeze(x, -1);
+    eg_tensor *eye = eg__eye_on(x->device, n, n, 0, EG_BOOL), *column = eg_unsqueeze(x, -1);
     eg_tensor *y = eye ? eg_where(eye, column, eg_scalar(0, (eg_dtype)x->dtype)) : NULL;
     return eg_scope_pop(s, k ? eg__op1(&eg__op_pad, y, &o) : y);
 }

@@ -137,7 +137,8 @@ static eg_tensor *scatter_mean(eg_tensor *x, int axis, eg_tensor *index, eg_tens
     eg_scope s = eg_scope_push();
     eg_tensor *sum = eg_scatter_add(x, axis, index, source);
     eg_tensor *count = sum ? eg_scatter_add(eg_ones_like(sum), axis, index,
-                                            eg_ones(eg_shape_of(source), (eg_dtype)sum->dtype))
+                                            eg__full_on(sum->device, eg_shape_of(source), 1,
+                                                        (eg_dtype)sum->dtype))
                            : NULL;
     return eg_scope_pop(s, eg_div(sum, count));
 }
@@ -184,7 +185,8 @@ eg_status eg__infer_unravel_index(eg__call *c)
 /* Places along the last axis of index, in the first axes of `shape`, as checked positions. */
 static eg_tensor *positions(const char *op, eg_tensor *index, int ndim, const int64_t *shape)
 {
-    eg__shape_opts o = {.ndim = ndim};
+    eg__shape_opts o = {0};
+    eg__check_opts check = {.name = op};
     int64_t n;
     if (index->ndim < 1 || index->shape[index->ndim - 1] > ndim) {
         return eg__fail_null(EG_ESHAPE, op, "index %s has no last axis of at most %d numbers",
@@ -193,24 +195,14 @@ static eg_tensor *positions(const char *op, eg_tensor *index, int ndim, const in
     if (eg__check_shape(op, ndim, shape, EG_U8, &n)) {
         return NULL;
     }
-    o.ndim = (int)index->shape[index->ndim - 1];
+    o.ndim = check.axes = (int)index->shape[index->ndim - 1];
     memcpy(o.shape, shape, sizeof o.shape[0] * (size_t)o.ndim);
+    memcpy(check.size, o.shape, sizeof o.shape);
     if (index->dtype != EG_I64 && index->dtype != EG_I32) {
         return eg__fail_null(EG_EDTYPE, op, "the index is %s, must be i64 or i32",
                              eg_dtype_name((eg_dtype)index->dtype));
     }
-    index = eg_contiguous(eg_cast(index, EG_I64));
-    const int64_t *v = index ? (const int64_t *)eg__ptr(index) : NULL;
-    for (int64_t i = 0; index && i < index->n; i++) {
-        int64_t size = o.shape[i % o.ndim];
-        if (v[i] < -size || v[i] >= size) {
-            return eg__fail_null(EG_EINDEX, op,
-                                 "index %lld of axis %d at place %lld is outside "
-                                 "%lld..%lld",
-                                 (long long)v[i], (int)(i % o.ndim), (long long)(i / o.ndim),
-                                 (long long)-size, (long long)size - 1);
-        }
-    }
+    index = eg__op1(&eg__op_checked_index, index, &check);
     return eg__op1(&eg__op_ravel_index, index, &o);
 }
 

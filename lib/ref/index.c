@@ -4,6 +4,40 @@
 #include "lib/ops/options.h"
 #include "lib/ref/ref.h"
 
+/* index is outside low..high-1 at its element i */
+static EG__COLD eg_status outside(const eg__check_opts *o, const eg_tensor *index, int64_t i,
+                                  int64_t low, int64_t high)
+{
+    const long long v = (long long)eg__get_int_at(index, i);
+    int64_t at[EG_MAX_DIMS], rest = i;
+    if (o->axes) {
+        return eg__fail(EG_EINDEX, o->name, "index %lld of axis %d at place %lld is outside %lld..%lld", v,
+                        (int)(i % o->axes), (long long)(i / o->axes), (long long)low,
+                        (long long)high - 1);
+    }
+    for (int d = index->ndim; d-- > 0; rest /= index->shape[d]) {
+        at[d] = rest % index->shape[d];
+    }
+    return eg__fail(EG_EINDEX, o->name, "index %lld at position %s is outside %lld..%lld", v,
+                    eg__shape_text(index->ndim, at).s, (long long)low, (long long)high - 1);
+}
+
+eg_status eg__ref_checked_index(const eg__call *c)
+{
+    const eg__check_opts *o = c->opts;
+    const eg_tensor *index = c->in[0], *y = c->out[0];
+    int64_t *p = (int64_t *)eg__ptr(y);
+    for (int64_t i = 0, a = 0; i < y->n; i++) {
+        const int64_t size = o->size[a], low = o->strict ? 0 : -size, v = eg__get_int_at(index, i);
+        if (v < low || v >= size) {
+            return outside(o, index, i, low, size);
+        }
+        p[i] = v + (v < 0 ? size : 0);
+        a = a + 1 < o->axes ? a + 1 : 0;
+    }
+    return EG_OK;
+}
+
 static int64_t product(const int64_t *shape, int from, int to)
 {
     int64_t n = 1;
@@ -130,8 +164,7 @@ eg_status eg__ref_ravel_index(const eg__call *c)
     for (int64_t i = 0; i < y->n; i++) {
         int64_t at = 0;
         for (int d = 0; d < o->ndim; d++) {
-            int64_t k = eg__get_int_at(index, i * o->ndim + d);
-            at = at * o->shape[d] + k + (k < 0 ? o->shape[d] : 0);
+            at = at * o->shape[d] + eg__get_int_at(index, i * o->ndim + d);
         }
         eg__set_int_at(y, i, at);
     }

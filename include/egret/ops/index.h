@@ -2,7 +2,8 @@
  *
  * Index tensors are i64 or i32 (EG_EDTYPE otherwise). Unless a line says otherwise an index counts
  * from the end when negative, -size..size-1; anything else is EG_EINDEX and names the position, the
- * value and the range, before anything is computed. All gradients save the index as i64 and nothing
+ * value and the range, before anything is computed; on a device it is found later (device.h), named without
+ * its position, and taken for 0 until then. All gradients save the index as i64 and nothing
  * else where no line says more; sums of f16 and bf16 are taken in f32. Results are the same for any
  * number of threads. */
 #ifndef EGRET_OPS_INDEX_H
@@ -82,12 +83,13 @@ EG_API eg_tensor *eg_scatter_nd(eg_tensor *index, eg_tensor *source, eg_shape sh
 
 /* Rows of x, summed by id: y[ids[i]] += x[i]. ids is 1-D with one id, 0..count-1, for each row. */
 EG_API eg_tensor *eg_unsorted_segment_sum(eg_tensor *x, eg_tensor *ids, int64_t count);
-/* The same for ids that never fall (EG_EINVAL); as many rows as the last id says. */
+/* The same for ids that never fall (EG_EINVAL); as many rows as the last id says. Waits for the device. */
 EG_API eg_tensor *eg_segment_sum(eg_tensor *x, eg_tensor *ids);
 
 /* ---- masks -------------------------------------------------------------------------------- */
 
-/* Masks are tensors of any dtype, true where not 0, that broadcast to x. They have no gradient. */
+/* Masks are tensors of any dtype, true where not 0, that broadcast to x. They have no gradient. What depends
+ * on how many are true (masked_select, masked_scatter, nonzero) waits for the device. */
 
 /* value where the mask is true, else x. grad: dy where it is not. saves the mask */
 EG_API eg_tensor *eg_masked_fill(eg_tensor *x, eg_tensor *mask, double value);
