@@ -4,9 +4,11 @@
 
 #include <egret/ops/join.h>
 
+#include "lib/hd.h"
+
 /* The element of an axis of size n that place i, counted from the axis's first element, shows; -1:
  * none, the constant. */
-static inline int64_t eg__pad_source(int mode, int64_t i, int64_t n)
+EG__HD int64_t eg__pad_source(int mode, int64_t i, int64_t n)
 {
     if (i >= 0 && i < n) {
         return i;
