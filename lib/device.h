@@ -98,7 +98,6 @@ struct eg_stream_head {
       (ndim, shape, strides))
 
 #define EG__HOST_PROCEDURES(X)                                                                     \
-    X(void, eg__store, (void *p, int dtype, int64_t i, double v), (p, dtype, i, v))                \
     X(void, eg__iter_init, (eg__iter *it, eg_tensor *const *ops, int nops), (it, ops, nops))       \
     X(void, eg__desc_dense, (eg__desc *d), (d))                                                    \
     X(void, eg__desc_like, (eg__desc *d, const eg_tensor *t), (d, t))

@@ -6,8 +6,8 @@
 #include "lib/cuda/launch.cuh"
 
 /* value is not in low..high-1: the host says so when it next waits. name: see eg__fault. */
-static __device__ __noinline__ void eg__report(eg__fault *f, int op, const char *name, long long value,
-                                               long long low, long long high)
+static __device__ void eg__report(eg__fault *f, int op, const char *name, long long value, long long low,
+                                  long long high)
 {
     if (atomicCAS(&f->claimed, 0u, 1u)) {
         return;

@@ -137,8 +137,8 @@ eg_status eg__cuda_scatter(const eg__call *c)
         return EG_OK;
     }
     if (o->ndim && index->shape[o->axis] >> 32) {
-        return eg__fail(EG_ENOKERNEL, c->op->name, "%s is longer along axis %d than this is made for",
-                        EG__SHAPE_OF(index), o->axis);
+        return eg__fail(EG_ENOKERNEL, c->op->name, "%lld sources along an axis are more than the "
+                        "2^32 - 1 it is made for on a GPU", (long long)index->shape[o->axis]);
     }
     eg_status st = find_winners(c, index, y, o->axis, &w);
     eg_tensor under = beneath(source, y, o->axis);

@@ -67,7 +67,7 @@ __device__ void place_tile(const pass &p, int first, unsigned at)
     for (int r = 0; r < ROUNDS; r++) {
         const int i = begin + 32 * r;
         const bool is = i < p.n;
-        const unsigned key = is ? key_of(p, i) : 0, digit = is ? key >> p.shift & (DIGITS - 1) : DIGITS;
+        const unsigned key = is ? key_of(p, i) : 0, digit = is ? key >> p.shift & (DIGITS - 1) : (unsigned)DIGITS;
         const unsigned same = __match_any_sync(0xffffffffu, digit);
         const unsigned before = __popc(same & ((1u << lane) - 1));
         const unsigned to = is ? next[warp][digit] + before : 0;

@@ -1,6 +1,7 @@
 /* sort.c - order, the different ones, places and counts. */
 #include <math.h>
 
+#include "lib/device.h"
 #include "lib/ops/index.h"
 
 /* ---- sort and topk --------------------------------------------------------------------------- */
@@ -344,7 +345,11 @@ eg_tensor *eg_bincount(eg_tensor *x, eg_tensor *weights, int64_t least)
     }
     eg_scope s = eg_scope_push();
     eg_tensor *ids = eg_contiguous(eg_cast(x, EG_I64));
-    const int64_t *v = ids && ids->n ? (const int64_t *)eg__ptr(ids) : NULL;
+    const eg_tensor *seen = ids ? eg__on_host(ids, "bincount") : NULL;
+    const int64_t *v = seen && seen->n ? (const int64_t *)eg__ptr(seen) : NULL;
+    if (!seen) {
+        return eg_scope_pop(s, NULL);
+    }
     for (int64_t i = 0; v && i < ids->n; i++) {
         if (v[i] < 0 || v[i] >= INT32_MAX) {
             long long at = i, is = v[i];
@@ -354,7 +359,8 @@ eg_tensor *eg_bincount(eg_tensor *x, eg_tensor *weights, int64_t least)
         }
         least = eg__max(least, v[i] + 1);
     }
-    if (weights) {
+    if (weights || ids->device) {
+        weights = weights ? weights : eg_ones_like(ids);
         return eg_scope_pop(s, eg_unsorted_segment_sum(weights, ids, least));
     }
     eg_tensor *y = eg_zeros(EG_SHAPE(least), EG_I64);
@@ -362,7 +368,7 @@ eg_tensor *eg_bincount(eg_tensor *x, eg_tensor *weights, int64_t least)
     for (int64_t i = 0; count && i < ids->n; i++) {
         count[v[i]]++;
     }
-    return eg_scope_pop(s, ids ? y : NULL);
+    return eg_scope_pop(s, y);
 }
 
 eg_tensor *eg_histogram(eg_tensor *x, int64_t bins, double low, double high)

@@ -70,7 +70,7 @@ enum { MOVES = EGT_INTS | EGT_BOOL, FIXED = EGT_NO_GRAD | EGT_NO_FLOAT | EGT_INT
     }
 
 EGT_CASES(
-    index, ROW("index_select", "rows", select0, 2, MOVES, X(5, 3), AT(5, 7)),
+    index, ROW("index_select checked_index", "rows", select0, 2, MOVES, X(5, 3), AT(5, 7)),
     ROW("index_select", "between", select1, 2, MOVES, X(2, 4, 3), AT(4, 2, 3)),
     ROW("index_select", "elements", select_last, 2, MOVES, X(3, 6), ID(6, 4)),
     ROW("index_select", "one", select1, 2, MOVES, X(3, 6), {{0, {0}}, 0, 6, 1 + EG_I64}),
@@ -119,10 +119,10 @@ EGT_CASES(
         ID(2, 4, 2), X(4, 2)),
     ROW("index_add ravel_index", "scatter_nd", scatter_nd, 2, EGT_INTS, ID(3, 5, 2), X(5, 2)),
     ROW("where", "masked_fill", masked_fill, 2, 0, X(3, 4), MASK(4)),
-    ROW("nonzero index_select", "masked_select", masked_select, 2, MOVES, X(3, 4), MASK(3, 1)),
-    ROW("nonzero index_select", "nothing", masked_select, 2, MOVES, X(3, 4), NO_MASK(4)),
-    ROW("nonzero scatter", "masked_scatter", masked_scatter, 3, MOVES, X(3, 4), MASK(3, 4), X(12)),
-    ROW("nonzero", "4-D", nonzero, 1, MOVES | EGT_NO_GRAD | EGT_NO_FLOAT,
+    ROW("nonzero count_nonzero index_select", "masked_select", masked_select, 2, MOVES, X(3, 4), MASK(3, 1)),
+    ROW("nonzero count_nonzero index_select", "nothing", masked_select, 2, MOVES, X(3, 4), NO_MASK(4)),
+    ROW("nonzero count_nonzero scatter", "masked_scatter", masked_scatter, 3, MOVES, X(3, 4), MASK(3, 4), X(12)),
+    ROW("nonzero count_nonzero", "4-D", nonzero, 1, MOVES | EGT_NO_GRAD | EGT_NO_FLOAT,
         {DIMS(3, 2, 4, 2), 0, 2, 0}),
     ROW("one_hot", "floats", one_hot, 1, FIXED, ID(5, 2, 3)),
     ROW("one_hot", "integers", one_hot_ints, 1, FIXED, ID(5, 2, 3)),

@@ -55,7 +55,7 @@ EG_API eg_status eg_unique_consecutive(eg_tensor *x, eg_tensor **values, eg_tens
 EG_API eg_tensor *eg_searchsorted(eg_tensor *line, eg_tensor *values, bool right);
 /* y[i]: how often i is in x, or the sum of its weights: at least `least` long, and as long as the
  * largest needs. x is 1-D integers, weights NULL or of x's shape. i64, or the weights' dtype.
- * EG_EINDEX: a negative number, or one past 2^31 - 2. grad (weights): dy[x]. */
+ * EG_EINDEX: a negative number, or one past 2^31 - 2. Waits for the device. grad (weights): dy[x]. */
 EG_API eg_tensor *eg_bincount(eg_tensor *x, eg_tensor *weights, int64_t least);
 /* How many elements lie in each of `bins` parts of low..high: the lower end belongs to a part, the
  * upper does not but for the last. Elements outside count nowhere. i64 [bins]. EG_EINVAL: bins < 1,
