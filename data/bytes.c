@@ -45,7 +45,7 @@ void eg__bytes_free(eg__bytes *b)
 
 eg_tensor *eg__bytes_tensor(const void *data, int64_t n)
 {
-    eg_tensor *t = eg_empty(EG_SHAPE(n), EG_U8);
+    eg_tensor *t = eg__empty_on(0, EG_SHAPE(n), EG_U8);
     if (t && n) {
         memcpy(eg__ptr(t), data, (size_t)n);
     }

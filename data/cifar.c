@@ -57,7 +57,7 @@ static eg_status read_record(int64_t index, eg_tensor **sample, int *n, void *us
             return eg__why();
         }
     }
-    eg_tensor *hwc = eg_empty(EG_SHAPE(SIDE, SIDE, 3), EG_U8);
+    eg_tensor *hwc = eg__empty_on(0, EG_SHAPE(SIDE, SIDE, 3), EG_U8);
     uint8_t *to = hwc ? (uint8_t *)eg__ptr(hwc) : NULL;
     for (int i = 0; hwc && i < PIXELS; i++) {
         for (int plane = 0; plane < 3; plane++) {

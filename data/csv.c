@@ -200,7 +200,7 @@ static eg_status make_tensor(const csv *c, int k, eg_tensor **out)
         *out = eg__bytes_tensor(c->text.p + f->at, f->n);
         return *out ? EG_OK : eg__why();
     }
-    *out = eg_empty(col->count ? EG_SHAPE(col->count) : EG_SCALAR, col->dtype);
+    *out = eg__empty_on(0, col->count ? EG_SHAPE(col->count) : EG_SCALAR, col->dtype);
     eg_status st = *out ? EG_OK : eg__why();
     for (int64_t i = 0; i < eg__max(1, col->count) && !st; i++) {
         st = store(c, col, c->place[k] + i, *out, i);

@@ -280,7 +280,7 @@ static eg_tensor *pack(const frame *f, bool sequence)
 {
     const ProtobufCMessage *m = sequence ? &f->sequence.base : &f->record.base;
     size_t bytes = protobuf_c_message_get_packed_size(m);
-    eg_tensor *t = eg_empty(EG_SHAPE((int64_t)bytes), EG_U8);
+    eg_tensor *t = eg__empty_on(0, EG_SHAPE((int64_t)bytes), EG_U8);
     if (t && bytes) {
         protobuf_c_message_pack(m, (uint8_t *)eg__ptr(t));
     }

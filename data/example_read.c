@@ -170,7 +170,7 @@ static eg_status read_feature(extent *e, EgPb__Values *const *steps, int64_t n, 
     }
     /* Only what is padded shows anything but the values. */
     eg_tensor *t =
-        e->f->dtype == EG_U8 ? eg_zeros(shape, EG_U8) : eg_full(shape, e->f->fallback, e->f->dtype);
+        e->f->dtype == EG_U8 ? eg__full_on(0, shape, 0, EG_U8) : eg__full_on(0, shape, e->f->fallback, e->f->dtype);
     st = t ? EG_OK : eg__why();
     for (int64_t i = 0; i < n && !st; i++) {
         st = place(e, steps[i], t, i);
@@ -188,7 +188,7 @@ static eg_status read_nothing(extent *e, eg_tensor **out)
     }
     e->steps = e->steps < 0 ? -1 : 0;
     eg_status st = shape_of(e, &shape);
-    *out = st ? NULL : eg_full(shape, e->f->fallback, e->f->dtype);
+    *out = st ? NULL : eg__full_on(0, shape, e->f->fallback, e->f->dtype);
     return st ? st : *out ? EG_OK : eg__why();
 }
 

@@ -25,7 +25,7 @@ static eg_tensor *contents(const char *op, const char *path)
     if (eg__source_open(&s, op, path)) {
         return NULL;
     }
-    eg_tensor *t = eg_empty(EG_SHAPE(s.size), EG_U8);
+    eg_tensor *t = eg__empty_on(0, EG_SHAPE(s.size), EG_U8);
     if (t && eg__source_read(&s, 0, eg__ptr(t), s.size)) {
         t = NULL;
     }

@@ -116,7 +116,7 @@ static eg_tensor *read_body(eg__stream *s, eg_shape shape, int type)
                        (long long)bytes, (long long)size);
         return NULL;
     }
-    eg_tensor *t = eg_empty(shape, (eg_dtype)types[type].dtype);
+    eg_tensor *t = eg__empty_on(0, shape, (eg_dtype)types[type].dtype);
     return t && !read_elements(s, type, t, bytes) ? t : NULL;
 }
 

@@ -61,7 +61,7 @@ eg_status eg__image_fits(const eg__image_job *job, int64_t per_byte)
 
 eg_status eg__image_room(eg__image_job *job, int64_t height, int64_t width, int channels)
 {
-    job->pixels = eg_empty(EG_SHAPE(height, width, channels), EG_U8);
+    job->pixels = eg__empty_on(0, EG_SHAPE(height, width, channels), EG_U8);
     return job->pixels ? EG_OK : eg__why();
 }
 

@@ -251,7 +251,7 @@ static eg_tensor *shrink(const eg__image_job *job, const crop *c)
     eg_tensor *to = NULL;
     if (!s.row) {
         eg__no_memory(me, (int64_t)(room + line));
-    } else if ((to = eg_empty(EG_SHAPE(c->height, c->width, 3), EG_F32))) {
+    } else if ((to = eg__empty_on(0, EG_SHAPE(c->height, c->width, 3), EG_F32))) {
         memset(s.row, 0, room);
         s.last = s.row + room / sizeof(float);
         s.to = (float *)eg__ptr(to);

@@ -85,7 +85,7 @@ static eg_tensor *rotate(eg_tensor *x, turn *t)
     eg_shape shape = eg_shape_of(x);
     shape.dim[shape.ndim - 2] = t->rows;
     shape.dim[shape.ndim - 1] = t->columns;
-    eg_tensor *from = dense_float(x), *to = from ? eg_empty(shape, EG_F32) : NULL;
+    eg_tensor *from = dense_float(x), *to = from ? eg__empty_on(0, shape, EG_F32) : NULL;
     int64_t plane = t->height * t->width, made = t->rows * t->columns;
     for (int64_t k = 0; to && plane && k < x->n / plane; k++) {
         turn_plane(t, (const float *)eg__ptr(from) + k * plane, (float *)eg__ptr(to) + k * made);

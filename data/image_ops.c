@@ -211,7 +211,7 @@ static eg_tensor *gray(eg_tensor *x)
     if (!x || eg_size(x, -3) == 1) {
         return x;
     }
-    eg_tensor *w = eg_from_values(EG_SHAPE(3, 1, 1), (eg_dtype)x->dtype, weights);
+    eg_tensor *w = eg_cast(eg__from_on(x->device, EG_SHAPE(3, 1, 1), EG_F64, weights), (eg_dtype)x->dtype);
     return eg_sum(eg_mul(x, w), .axes = EG_AXES(-3), .keepdim = true);
 }
 
@@ -345,8 +345,8 @@ static eg_tensor *scale(eg_tensor *x, const double *a, const double *b)
 {
     eg_scope s = eg_scope_push();
     eg_shape each = EG_SHAPE(eg_size(x, -3), 1, 1);
-    eg_tensor *y = eg_mul(eg_cast(x, EG_F32), eg_from_values(each, EG_F32, a));
-    y = eg_add(y, eg_from_values(each, EG_F32, b));
+    eg_tensor *y = eg_mul(eg_cast(x, EG_F32), eg_cast(eg__from_on(x->device, each, EG_F64, a), EG_F32));
+    y = eg_add(y, eg_cast(eg__from_on(x->device, each, EG_F64, b), EG_F32));
     return s.depth ? eg_scope_pop(s, y) : NULL;
 }
 

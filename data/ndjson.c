@@ -213,7 +213,7 @@ static eg_status read_object(ndjson *n)
 
 static eg_tensor *numbers(const eg_json_field *f, const value *v, eg_shape shape)
 {
-    eg_tensor *t = eg_empty(shape, f->dtype);
+    eg_tensor *t = eg__empty_on(0, shape, f->dtype);
     const number *x = (const number *)v->data.p;
     for (int64_t i = 0; t && i < t->n; i++) {
         if (eg__is_float(t->dtype)) {
@@ -240,10 +240,10 @@ static eg_status make(ndjson *n, int k, eg_tensor **t, int *m)
     } else if (f->ragged) {
         t[0] = numbers(f, v, EG_SHAPE(v->data.n / (int64_t)sizeof(number)));
         t[1] =
-            eg_from(EG_SHAPE(v->lengths.n / 8), EG_I64, v->lengths.p ? v->lengths.p : (void *)"");
+            eg__from_on(0, EG_SHAPE(v->lengths.n / 8), EG_I64, v->lengths.p ? v->lengths.p : (void *)"");
         made = 2;
     } else if (!v->seen || v->null) {
-        t[0] = eg_full(EG_SCALAR, f->fallback, f->dtype);
+        t[0] = eg__full_on(0, EG_SCALAR, f->fallback, f->dtype);
     } else {
         memcpy(shape.dim, v->shape, sizeof shape.dim);
         t[0] = numbers(f, v, shape);
@@ -373,7 +373,7 @@ static eg_tensor *join(const eg_tensor *values, const eg_tensor *lengths)
                              "%lld lists of together %lld values are no pairs of x and y",
                              (long long)lengths->n, (long long)values->n);
     }
-    eg_tensor *t = eg_zeros(EG_SHAPE(total / 2, 3), EG_F32);
+    eg_tensor *t = eg__full_on(0, EG_SHAPE(total / 2, 3), 0, EG_F32);
     float *to = t ? (float *)eg__ptr(t) : NULL;
     int64_t at = 0;
     for (int64_t i = 0; to && i < lengths->n; i += 2) {

@@ -41,7 +41,7 @@ static eg_tensor *pad(eg_tensor *const *x, int n, int64_t length, const eg_pad_s
     shape.ndim++;
     shape.dim[0] = n;
     shape.dim[1] = length;
-    eg_tensor *y = eg_full(shape, o->value, (eg_dtype)x[0]->dtype);
+    eg_tensor *y = eg__full_on(0, shape, o->value, (eg_dtype)x[0]->dtype);
     for (int i = 0; i < n && y; i++) {
         int64_t have = x[i]->shape[0], take = eg__min(have, length);
         eg_tensor *from = eg_contiguous(eg_detach(x[i]));

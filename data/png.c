@@ -190,7 +190,7 @@ static eg_status convert(decoder *d)
         return EG_OK;
     }
     eg_dtype dtype = d->wide ? EG_I32 : EG_U8;
-    job->pixels = eg_empty(EG_SHAPE(job->height, job->width, channels), dtype);
+    job->pixels = eg__empty_on(0, EG_SHAPE(job->height, job->width, channels), dtype);
     if (!job->pixels) {
         return eg__why();
     }

@@ -1,6 +1,7 @@
 /* stack.c - tensors of several samples as one, equal ones and padded ones. */
 #include "data/dataset.h"
 
+#include "lib/device.h"
 #include "lib/optable.h"
 #include "lib/ops/options.h"
 
@@ -43,7 +44,8 @@ static eg_tensor *empty_batch(const char *op, int64_t n, const eg_tensor *first)
     if (row.ndim == EG_MAX_DIMS) {
         return eg__fail_null(EG_ESHAPE, op, "the rank of a batch would be %d", EG_MAX_DIMS + 1);
     }
-    d = (eg__desc){.dtype = row.dtype, .ndim = (uint8_t)(row.ndim + 1), .dense = row.dense};
+    d = (eg__desc){.dtype = row.dtype, .ndim = (uint8_t)(row.ndim + 1), .dense = row.dense,
+                    .device = row.device};
     d.shape[0] = n;
     d.strides[0] = row.n;
     memcpy(d.shape + 1, row.shape, (size_t)row.ndim * sizeof *d.shape);
@@ -59,7 +61,7 @@ static eg_tensor *stack_one(const char *op, const eg__sample *s, int64_t n, int 
     if (!y || y->n == 0) {
         return y;
     }
-    bool plain = true;
+    bool plain = !y->device;
     for (int64_t i = 0; i < n && plain; i++) {
         plain = lies_as_row(s[i].t[k], y);
     }
@@ -90,6 +92,11 @@ static eg_status check_alike(const char *op, const eg__sample *s, int64_t i, int
     if (t->dtype != first->dtype) {
         eg__fail(EG_EDTYPE, op, "tensor %d of sample %lld of the batch is %s, of the first %s", k, (long long)i,
                  eg_dtype_name((eg_dtype)t->dtype), eg_dtype_name((eg_dtype)first->dtype));
+        return eg__sample_blame(one);
+    }
+    if (t->device != first->device) {
+        eg__fail(EG_EDEVICE, op, "tensor %d of sample %lld of the batch is on %s, of the first on %s", k,
+                 (long long)i, eg__device(t)->name, eg__device(first)->name);
         return eg__sample_blame(one);
     }
     if (sizes ? !eg__same_shape(t, first) : t->ndim != first->ndim) {
@@ -160,7 +167,7 @@ static eg_status padded_shape(const char *op, const eg__sample *s, int64_t n, in
 static eg_tensor *stack_padded(const char *op, const eg__sample *s, int64_t n, int k, double value,
                                eg_shape shape)
 {
-    eg__desc d = {.ndim = (uint8_t)shape.ndim, .dtype = s->t[k]->dtype};
+    eg__desc d = {.ndim = (uint8_t)shape.ndim, .dtype = s->t[k]->dtype, .device = s->t[k]->device};
     memcpy(d.shape, shape.dim, sizeof d.shape);
     eg__desc_order(&d, s->t[k]);
     if (eg__check_shape(op, d.ndim, d.shape, d.dtype, &d.n)) {

@@ -88,7 +88,7 @@ eg_tensor *eg_text_words(eg_tensor *text)
         word[0] += word[1];
     }
     if (!st) {
-        words = eg_empty(EG_SHAPE(found.n / (int64_t)sizeof word, 2), EG_I64);
+        words = eg__empty_on(0, EG_SHAPE(found.n / (int64_t)sizeof word, 2), EG_I64);
     }
     if (words && found.n) {
         memcpy(eg__ptr(words), found.p, (size_t)found.n);

@@ -107,7 +107,7 @@ static eg_status read_body(reader *r, int64_t at, int64_t n, eg_tensor **out)
     eg_status st = EG_OK;
     eg_tensor *t = NULL;
     if (!s->unpacker) {
-        t = eg_empty(EG_SHAPE(n), EG_U8);
+        t = eg__empty_on(0, EG_SHAPE(n), EG_U8);
         st = t ? eg__stream_read(s, eg__ptr(t), n, &got) : eg__why();
     } else {
         r->packed.n = 0;

@@ -323,7 +323,7 @@ eg_tensor *eg_vocabulary_encode(const eg_vocabulary *v, eg_tensor *text, int64_t
     encoding e = {.words = &v->words, .unknown = unknown};
     eg_tensor *t = NULL;
     if (!each_word(op, text, encode_word, NULL, &e)) {
-        t = eg_empty(EG_SHAPE(e.ids.n / 8), EG_I64);
+        t = eg__empty_on(0, EG_SHAPE(e.ids.n / 8), EG_I64);
     }
     if (t && e.ids.n) {
         memcpy(eg__ptr(t), e.ids.p, (size_t)e.ids.n);

@@ -105,7 +105,7 @@ static eg_tensor *read_frames(const eg__source *s, SNDFILE *f, const SF_INFO *ab
                        (long long)frames, (long long)channels, (long long)s->size);
         return NULL;
     }
-    eg_tensor *t = eg_empty(EG_SHAPE(frames, channels), EG_F32);
+    eg_tensor *t = eg__empty_on(0, EG_SHAPE(frames, channels), EG_F32);
     for (int64_t done = 0; t && done < frames;) {
         float *to = (float *)eg__ptr(t) + done * channels;
         int64_t n = sf_readf_float(f, to, eg__min(FRAMES, frames - done));

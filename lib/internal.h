@@ -367,6 +367,7 @@ static inline bool eg__is_float(int dtype)
 /* Makers for functions that compute beside a tensor: on the device with this id. */
 eg_tensor *eg__empty_on(int device, eg_shape shape, eg_dtype dtype);
 eg_tensor *eg__full_on(int device, eg_shape shape, double value, eg_dtype dtype);
+eg_tensor *eg__from_on(int device, eg_shape shape, eg_dtype dtype, const void *data);
 eg_tensor *eg__arange_on(int device, double start, double stop, double step, eg_dtype dtype);
 eg_tensor *eg__eye_on(int device, int64_t rows, int64_t cols, int64_t k, eg_dtype dtype);
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/internal.h"
+#include "lib/device.h"
 
 enum { NUMBER = 96, MOST_DIGITS = 40 };
 
@@ -319,6 +319,13 @@ int64_t eg_format_with(const eg_tensor *t, char *buffer, size_t size,
     printer p = {.t = t, .to = buffer, .room = size};
     if (eg__check(t, "eg_format", "t") || options_of(&p.o, options)) {
         return -1;
+    }
+    if (t->device) {
+        eg_scope s = eg_scope_push();
+        const eg_tensor *here = eg__on_host(t, "eg_format");
+        int64_t n = here ? eg_format_with(here, buffer, size, options) : -1;
+        eg_scope_pop(s, NULL);
+        return n;
     }
     p.real = eg__is_float(t->dtype);
     p.short_form = t->n > p.o.threshold;

@@ -49,7 +49,7 @@ static eg_tensors *dataset_state(void *user)
     eg_dataset_position p = eg_dataset_position_of(user);
     eg_tensors *map = eg_tensors_new();
     eg_scope s = eg_scope_push();
-    eg_tensor *t = map ? eg_from(EG_SHAPE(2), EG_I64, (int64_t[]){p.epoch, p.sample}) : NULL;
+    eg_tensor *t = map ? eg__from_on(0, EG_SHAPE(2), EG_I64, (int64_t[]){p.epoch, p.sample}) : NULL;
     if (map && (!t || eg_tensors_set(map, position, t))) {
         eg_tensors_free(map);
         map = NULL;

@@ -224,8 +224,8 @@ eg_status eg__part_collect(const char *op, const eg__part *p, eg_tensors *map)
     }
     eg_scope s = eg_scope_push();
     eg_tensor *t = p->kind == EG__PART_TENSOR   ? p->is.tensor
-                   : p->kind == EG__PART_NUMBER ? eg_from(EG_SCALAR, EG_I64, p->is.number)
-                                                : eg_from(EG_SCALAR, EG_F64, p->is.real);
+                   : p->kind == EG__PART_NUMBER ? eg__from_on(0, EG_SCALAR, EG_I64, p->is.number)
+                                                : eg__from_on(0, EG_SCALAR, EG_F64, p->is.real);
     eg_status st = t ? eg_tensors_set(map, p->name, t) : eg__why();
     eg_scope_pop(s, NULL);
     return st;
@@ -235,7 +235,7 @@ static eg_status collect_random(eg_tensors *map)
 {
     eg_random_state now = eg_random_get_state();
     eg_scope s = eg_scope_push();
-    eg_tensor *t = eg_from(EG_SHAPE(2), EG_I64, (uint64_t[2]){now.seed, now.offset});
+    eg_tensor *t = eg__from_on(0, EG_SHAPE(2), EG_I64, (uint64_t[2]){now.seed, now.offset});
     eg_status st = t ? eg_tensors_set(map, EG__RANDOM, t) : eg__why();
     eg_scope_pop(s, NULL);
     return st ? st : eg_tensors_set_text(map, EG__KEY_RANDOM, EG__ALGORITHM);

@@ -15,7 +15,7 @@ import sys
 import time
 
 SUM = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
-LEAN = ["-Dbench=false", "-Dexamples=disabled", "-Disa="]
+LEAN = ["-Dbench=false", "-Dexamples=disabled", "-Disa=", "-Dgpu_archs="]
 SANITIZERS = ["-Db_lundef=false", "-Doptimization=1", "-Dopenmp=disabled"]
 
 # name: what it is for, the compiler, what configures it, which tests it runs (none: all), environment

@@ -8,11 +8,19 @@ static void divisor(unsigned d, unsigned *m, unsigned *s)
     *m = (unsigned)((((uint64_t)1 << 32) * (((uint64_t)1 << *s) - d)) / d + 1);
 }
 
-static void set_operand(eg__operand *o, const eg__iter *it, const eg_tensor *t, int k, bool device)
+/* The most elements of a launch; the test build meets the limit. */
+#ifdef EG_TINY_LIMITS
+static const int64_t most = 4095;
+#else
+static const int64_t most = ((int64_t)1 << 31) - 1;
+#endif
+
+static void set_operand(eg__operand *o, const eg__iter *it, const eg_tensor *t, int k, int cut,
+                        bool device)
 {
     *o = (eg__operand){.p = it->ptr[k], .dtype = t->dtype, .size = (int)eg__esize(t)};
-    for (int d = 0; d < it->ndim; d++) {
-        o->stride[d] = it->strides[k][d];
+    for (int d = cut; d < it->ndim; d++) {
+        o->stride[d - cut] = it->strides[k][d];
     }
     if (device && !t->device) { /* a number of the CPU */
         o->p = NULL;
@@ -48,42 +56,57 @@ static bool grouped(const eg__elements *e)
 
 void eg__walk_begin(eg__device_walk *w, const eg__call *c, eg_tensor *const *ops, int nops)
 {
-    w->elements.nops = nops;
-    w->done = 0;
+    const eg__iter *it = &w->it;
+    eg__elements *e = &w->elements;
+    e->nops = nops;
     eg__iter_init(&w->it, ops, nops);
+    /* The axes before `cut` are gone through here, launches go along it and have those after it. */
+    w->cut = 0;
+    w->done = 0;
+    w->inner = it->n / eg__max(it->shape[0], 1);
+    while (w->inner > most) {
+        w->inner /= it->shape[++w->cut];
+    }
     for (int k = 0; k < nops; k++) {
-        set_operand(&w->elements.at[k], &w->it, ops[k], k, c->device != 0);
+        set_operand(&e->at[k], it, ops[k], k, w->cut, c->device != 0);
+    }
+    e->ndim = it->ndim - w->cut;
+    for (int d = 1; d < e->ndim; d++) {
+        e->shape[d] = (unsigned)it->shape[d + w->cut];
+        divisor(e->shape[d], &e->magic[d], &e->shift[d]);
     }
 }
 
-/* How many rows of the first axis fit one launch. */
-static int64_t rows_at_once(const eg__iter *it)
+/* Where row `done` of axis `cut`, counted over the axes before it too, begins in operand k. */
+static char *row_of(const eg__device_walk *w, int k)
 {
-    const int64_t most = ((int64_t)1 << 31) - 1;
-    int64_t row = it->n / eg__max(it->shape[0], 1);
-    return row > most ? 0 : eg__min(it->shape[0], most / eg__max(row, 1) / EG__GROUP * EG__GROUP);
+    const eg__iter *it = &w->it;
+    char *p = it->ptr[k];
+    int64_t i = w->done;
+    for (int d = w->cut; d >= 0; d--) {
+        p += i % it->shape[d] * it->strides[k][d];
+        i /= it->shape[d];
+    }
+    return p;
 }
 
 bool eg__walk_next(eg__device_walk *w)
 {
     eg__elements *e = &w->elements;
     const eg__iter *it = &w->it;
-    if (!it->n || w->done >= it->shape[0]) {
+    if (!it->n || w->done * w->inner >= it->n) {
         return false;
     }
-    int64_t rows = eg__max(it->n < ((int64_t)1 << 31) ? it->shape[0] : rows_at_once(it), 1);
-    rows = eg__min(rows, it->shape[0] - w->done);
-    e->ndim = it->ndim;
-    e->n = (unsigned)(it->n / it->shape[0] * rows);
-    for (int d = 0; d < it->ndim; d++) {
-        e->shape[d] = (unsigned)(d ? it->shape[d] : rows);
-        divisor(e->shape[d], &e->magic[d], &e->shift[d]);
-    }
-    for (int k = 0; k < e->nops && w->done; k++) {
+    int64_t rows = most / w->inner, left = it->shape[w->cut] - w->done % it->shape[w->cut];
+    rows = eg__min(rows >= EG__GROUP ? rows / EG__GROUP * EG__GROUP : rows, left);
+    for (int k = 0; k < e->nops; k++) {
         if (e->at[k].p) {
-            e->at[k].p = it->ptr[k] + w->done * it->strides[k][0];
+            e->at[k].p = row_of(w, k);
         }
     }
+    e->n = (unsigned)(rows * w->inner);
+    e->shape[0] = (unsigned)rows;
+    divisor(e->shape[0], &e->magic[0], &e->shift[0]);
     w->done += rows;
     e->grouped = grouped(e);
     return true;

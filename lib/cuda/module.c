@@ -49,7 +49,6 @@ static void *reserve(eg_device *d, eg__thread *T, size_t bytes, uint16_t made_by
     eg_stream *s = eg__cuda_stream(T, d, "allocate");
     eg__block *b = s ? eg__block_new(s->pool, bytes, made_by) : NULL;
     if (b) {
-        b->writer = NULL;
         *data = b->data;
     }
     return b;

@@ -8,7 +8,8 @@
 typedef struct eg__device_walk {
     eg__iter it;
     eg__elements elements;
-    int64_t done; /* rows of the first axis */
+    int cut;             /* the axis launches go along */
+    int64_t inner, done; /* elements of a row of it; rows done */
 } eg__device_walk;
 
 /* Operand 0 is the result; others broadcast to it, and may be numbers of the CPU. */

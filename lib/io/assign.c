@@ -1,6 +1,7 @@
 /* assign.c - see assign.h. */
 #include "lib/io/assign.h"
 
+#include "lib/device.h"
 #include "lib/ops/options.h"
 #include "lib/optable.h"
 
@@ -57,10 +58,15 @@ eg_status eg__overwrite(const char *op, eg_tensor *to, eg_tensor *from)
     bool same = to->dtype == from->dtype;
     const eg__copy_opts keep = {EG__KEEP_LAYOUT};
     const eg__cast_opts convert = {to->dtype};
-    eg_status st = eg__begin_write(to, op);
-    return st ? st
-              : eg__run(same ? &eg__op_copy : &eg__op_cast, &from, 1,
-                        same ? (const void *)&keep : (const void *)&convert, to);
+    eg_scope s = eg_scope_push();
+    from = eg_to(from, eg__device(to));
+    eg_status st = from ? eg__begin_write(to, op) : eg__why();
+    if (!st) {
+        st = eg__run(same ? &eg__op_copy : &eg__op_cast, &from, 1,
+                     same ? (const void *)&keep : (const void *)&convert, to);
+    }
+    eg_scope_pop(s, NULL);
+    return st;
 }
 
 /* Does one or the other for all pairs. */

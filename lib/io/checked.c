@@ -31,7 +31,7 @@ static eg_status add_room(const eg_tensors *map, eg_tensors *all)
 {
     int64_t n = eg_tensors_count(map);
     eg_scope s = eg_scope_push();
-    eg_status st = eg_tensors_set(all, sums, eg_zeros(EG_SHAPE(1 + n), EG_I64));
+    eg_status st = eg_tensors_set(all, sums, eg__full_on(0, EG_SHAPE(1 + n), 0, EG_I64));
     eg_scope_pop(s, NULL);
     for (size_t width = 8; width; width /= 2) {
         for (int64_t i = 0; i < n && !st; i++) {

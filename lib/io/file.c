@@ -209,7 +209,7 @@ eg_status eg__target_close(eg__target *t, eg_status st)
 
 eg_tensor *eg__file_order(const eg_tensor *x)
 {
-    eg_tensor *dense = eg_contiguous(eg_detach((eg_tensor *)x));
+    eg_tensor *dense = eg_contiguous(eg_to(eg_detach((eg_tensor *)x), eg_cpu()));
     if (dense && eg__big_endian() && eg__esize(dense) > 1) {
         dense = eg_copy(dense);
         if (dense) {

@@ -184,7 +184,7 @@ static eg_status read_data(const reader *r, eg_tensor **t)
         stored.dim[d] = in->dim[r->fortran ? in->ndim - 1 - d : d];
         back.axis[d] = in->ndim - 1 - d;
     }
-    eg_tensor *x = eg_empty(stored, (eg_dtype)r->dtype);
+    eg_tensor *x = eg__empty_on(0, stored, (eg_dtype)r->dtype);
     eg_status st =
         x ? eg__source_read(r->source, from, eg__ptr(x), r->source->size - from) : eg__why();
     if (!st && r->swapped) {

@@ -258,7 +258,7 @@ static eg_status read_data(reader *r, int64_t base)
             return eg__source_bad(r->source, e->at, "two tensors are named \"%.80s\"", e->name);
         }
         eg_scope s = eg_scope_push();
-        eg_tensor *t = eg_empty(e->shape, (eg_dtype)e->dtype);
+        eg_tensor *t = eg__empty_on(0, e->shape, (eg_dtype)e->dtype);
         st = t ? eg__source_read(r->source, base + e->begin, eg__ptr(t), e->end - e->begin)
                : eg__why();
         if (!st && eg__big_endian()) {

@@ -184,7 +184,12 @@ eg_tensor *eg_eye(int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
 
 eg_tensor *eg_from(eg_shape shape, eg_dtype dtype, const void *data)
 {
-    eg_tensor *t = make(here("from"), "from", shape, (int)dtype);
+    return eg__from_on(here("from"), shape, dtype, data);
+}
+
+eg_tensor *eg__from_on(int device, eg_shape shape, eg_dtype dtype, const void *data)
+{
+    eg_tensor *t = make(device, "from", shape, (int)dtype);
     if (t && t->n) {
         size_t bytes = (size_t)t->n * eg__esize(t);
         if (!data) {
