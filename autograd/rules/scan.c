@@ -41,7 +41,8 @@ eg_tensor *eg__cumprod_grad(eg_tensor *x, eg_tensor *y, eg_tensor *dy, int axis)
     }
     eg_shape s = {.ndim = x->ndim, .dim = {1, 1, 1, 1, 1, 1, 1, 1}};
     s.dim[axis] = x->shape[axis];
-    eg_tensor *first = eg_reshape(eg_eye(1, s.dim[axis], 0, (eg_dtype)x->dtype), s);
+    eg_tensor *first = eg__eye_on(x->device, 1, s.dim[axis], 0, (eg_dtype)x->dtype);
+    first = eg_reshape(first, s);
     return eg_mul(eg_add(shift(y, axis), first), recurrence(x, dy, axis, true));
 }
 

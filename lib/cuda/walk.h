@@ -17,6 +17,10 @@ void eg__walk_begin(eg__device_walk *w, const eg__call *c, eg_tensor *const *ops
 /* The elements of the next launch; false: no more. */
 bool eg__walk_next(eg__device_walk *w);
 
+/* Tensors of one shape along the axis; nobody has shared out the work yet. */
+struct eg__lines;
+void eg__lines_make(struct eg__lines *l, eg_tensor *const *t, int nops, int axis);
+
 /* What elements of the dtype are computed in. */
 static inline int eg__class_of(int dtype)
 {

@@ -43,6 +43,8 @@ CASE_FUNCTION(diff_last, eg_diff(x[0], -1))
     {#op, "outer", op##_outer, {{DIMS(3, 4, 2), low, high, 0}}, 1, flags, 0, 0, NULL},             \
     {#op, "channels", op##_channels, {{DIMS(2, 3, 4, 5), low, high, 0}}, 1, flags, 0, 0, NULL}
 
+CASE_FUNCTION(argmin_last, eg_argmin(x[0], .axes = EG_AXES(-1)))
+
 #define ALL_TYPES EGT_INTS | EGT_BOOL
 FUNCTIONS(sum)
 FUNCTIONS(mean)
@@ -53,6 +55,24 @@ FUNCTIONS(any)
 FUNCTIONS(all)
 FUNCTIONS(count_nonzero)
 FUNCTIONS(logsumexp)
+
+/* Sizes at which devices share the work out otherwise: lines longer than a block, lines and columns cut into parts,
+ * runs within lines. The gradient does not depend on them. */
+#define LARGE(op, f, low, high, flags)                                                             \
+    {op, "long rows", f##_last, {{DIMS(2, 5003), low, high, 0}}, 1, flags | EGT_NO_GRAD, 0, 0, NULL}, \
+    {op, "many rows", f##_last, {{DIMS(300, 21), low, high, 0}}, 1, flags | EGT_NO_GRAD, 0, 0, NULL}, \
+    {op, "long columns", f##_first, {{DIMS(2001, 3), low, high, 0}}, 1, flags | EGT_NO_GRAD, 0, 0,  \
+     NULL},                                                                                        \
+    {op, "many columns", f##_first, {{DIMS(20, 300), low, high, 0}}, 1, flags | EGT_NO_GRAD, 0, 0,  \
+     NULL}
+#define PARTS(op, f, low, high)                                                                    \
+    {op, "parts of rows", f##_last, {{DIMS(1, 40001), low, high, 0}}, 1, EGT_NO_HALF | EGT_NO_GRAD, \
+     0, 0, NULL}
+#define RUNS(op, f, low, high)                                                                     \
+    {op, "runs", f##_outer, {{DIMS(6, 3, 701), low, high, 0}}, 1, EGT_NO_HALF | EGT_NO_GRAD, 0, 0, \
+     NULL},                                                                                        \
+    {op, "parts of runs", f##_outer, {{DIMS(6, 1, 7001), low, high, 0}}, 1,                        \
+     EGT_NO_HALF | EGT_NO_GRAD, 0, 0, NULL}
 
 #define ONE(op, name, f, dims, low, high, flags) {op, name, f, {{dims, low, high, 0}}, 1, flags, 0, 0, NULL}
 
@@ -66,6 +86,18 @@ EGT_CASES(reduce,
     CASES(all, 0, 5, ALL_TYPES | EGT_NO_GRAD),
     CASES(count_nonzero, -2, 2, ALL_TYPES | EGT_NO_GRAD),
     CASES(logsumexp, -2, 2, 0),
+    LARGE("sum", sum, 0, 2, ALL_TYPES),
+    LARGE("prod", prod, 0.999, 1.001, EGT_NO_HALF),
+    LARGE("max", max, -200, 200, ALL_TYPES),
+    LARGE("logsumexp", logsumexp, -2, 2, 0),
+    LARGE("argmin", argmin, -200, 200, ALL_TYPES),
+    LARGE("var", var, -2, 2, 0),
+    PARTS("sum", sum, 0, 2),
+    PARTS("logsumexp", logsumexp, -2, 2),
+    PARTS("argmin", argmin, -200, 200),
+    PARTS("var", var, -2, 2),
+    RUNS("sum", sum, 0, 2),
+    RUNS("max", max, -2, 2),
     ONE("sum", "empty", sum_last, DIMS(3, 0), -2, 2, ALL_TYPES),
     ONE("prod", "empty", prod_last, DIMS(3, 0), -2, 2, ALL_TYPES),
     ONE("mean", "no results", mean_last, DIMS(0, 3), -2, 2, 0),
@@ -92,6 +124,12 @@ EGT_CASES(reduce,
     ONE("cumsum", "rows", cumsum_last, DIMS(3, 20), -2, 2, ALL_TYPES),
     ONE("cumsum", "columns", cumsum_first, DIMS(5, 20), -2, 2, ALL_TYPES),
     ONE("cumsum", "empty", cumsum_last, DIMS(3, 0), -2, 2, ALL_TYPES),
+    ONE("cumsum", "long rows", cumsum_last, DIMS(2, 2101), 0, 1, ALL_TYPES | EGT_NO_GRAD),
+    ONE("cumsum", "rows of quads", cumsum_last, DIMS(40, 132), 0, 1, ALL_TYPES | EGT_NO_GRAD),
+    ONE("cumsum", "parts of rows", cumsum_last, DIMS(1, 40001), 0, 1, EGT_NO_GRAD | EGT_NO_HALF),
+    ONE("cumsum", "parts of columns", cumsum_first, DIMS(401, 45), 0, 1, ALL_TYPES | EGT_NO_GRAD),
+    ONE("cumsum", "two columns", cumsum_first, DIMS(20000, 2), 0, 1, EGT_NO_GRAD | EGT_NO_HALF),
+    ONE("cumprod recurrence", "long rows", cumprod_last, DIMS(2, 2101), 0.999, 1.001, EGT_NO_HALF | EGT_NO_GRAD),
     ONE("cumprod recurrence", "rows", cumprod_last, DIMS(11, 6), -1.5, 1.5, ALL_TYPES),
     ONE("cumprod recurrence", "columns", cumprod_first, DIMS(5, 8), -1.5, 1.5, ALL_TYPES),
     ONE("cumprod", "channels", cumprod_channels, DIMS(2, 4, 3, 2), -1.5, 1.5, ALL_TYPES),

@@ -21,6 +21,12 @@
      .flags = EXACT},                                                                              \
     {.ops = #op, .name = "places", .f = op##_places, .in = {{DIMS(2, 9, 7), -3, 3, 0}}, .n = 1,    \
      .flags = EXACT | EGT_NO_GRAD | EGT_NO_HALF},                                                  \
+    {.ops = #op, .name = "long rows", .f = op##_last, .in = {{DIMS(2, 2051), -200, 200, 0}},       \
+     .n = 1, .flags = EXACT | EGT_NO_GRAD},                                                        \
+    {.ops = #op, .name = "parts of rows", .f = op##_places, .in = {{DIMS(1, 35000), -200, 200, 0}}, \
+     .n = 1, .flags = EGT_NO_GRAD | EGT_NO_HALF},                                       \
+    {.ops = #op, .name = "parts of columns", .f = op##_first, .in = {{DIMS(301, 40), -200, 200, 0}}, \
+     .n = 1, .flags = EXACT | EGT_NO_GRAD},                                                        \
     {.ops = #op, .name = "empty", .f = op##_last, .in = {{DIMS(3, 0), -2, 2, 0}}, .n = 1,          \
      .flags = EXACT}
 FUNCTIONS(cummax)

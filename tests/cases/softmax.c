@@ -12,6 +12,10 @@
     {#op " " #op "_grad", "columns", op##_first, {{DIMS(6, 40), -4, 4, 0}}, 1, 0, 0, 0, NULL},     \
     {#op " " #op "_grad", "channels", op##_channels, {{DIMS(2, 5, 3, 4), -4, 4, 0}}, 1, 0, 0, 0,   \
      NULL},                                                                                        \
+    {#op, "rows of a block", op##_last, {{DIMS(2, 1500), -4, 4, 0}}, 1, EGT_NO_GRAD, 0, 0, NULL},   \
+    {#op, "rows of quads", op##_last, {{DIMS(70, 36), -4, 4, 0}}, 1, EGT_NO_GRAD, 0, 0, NULL},     \
+    {#op, "long rows", op##_last, {{DIMS(2, 5003), -4, 4, 0}}, 1, EGT_NO_GRAD, 0, 0, NULL},         \
+    {#op, "long columns", op##_first, {{DIMS(301, 40), -4, 4, 0}}, 1, EGT_NO_GRAD, 0, 0, NULL},    \
     {#op " " #op "_grad", "empty", op##_last, {{DIMS(3, 0), -4, 4, 0}}, 1, 0, 0, 0, NULL}
 FUNCTIONS(softmax)
 FUNCTIONS(log_softmax)
