@@ -63,8 +63,17 @@ eg_status eg__cuda_faults(eg__cuda *d)
     eg__fault found = *f;
     memset(f, 0, sizeof *f);
     const char *op = found.op >= 0 && found.op < EG__OP_COUNT ? eg__host_ops()[found.op]->name : "?";
-    return eg__fail(EG_EINDEX, found.name ? found.name : op, "index %lld is outside %lld..%lld", found.value, found.low,
-                    found.high - 1);
+    op = found.name ? found.name : op;
+    switch (found.kind) {
+    case EG__FAULT_WEIGHT:
+        return eg__fail(EG_EINVAL, op, "row %lld, class %lld: no probability or logit", found.value,
+                        found.low);
+    case EG__FAULT_SUM:
+        return eg__fail(EG_EINVAL, op, "row %lld: the probabilities sum to 0", found.value);
+    default:
+        return eg__fail(EG_EINDEX, op, "index %lld is outside %lld..%lld", found.value, found.low,
+                        found.high - 1);
+    }
 }
 
 /* ---- devices ------------------------------------------------------------------------------------- */

@@ -5,20 +5,34 @@
 #include "lib/cuda/fault.h"
 #include "lib/cuda/launch.cuh"
 
-/* value is not in low..high-1: the host says so when it next waits. name: see eg__fault. */
-static __device__ void eg__report(eg__fault *f, int op, const char *name, long long value, long long low,
-                                  long long high)
+/* Of a kind of fault: the host says so when it next waits. */
+static __device__ void eg__report_fault(eg__fault *f, int kind, int op, const char *name, long long value,
+                                        long long low, long long high)
 {
     if (atomicCAS(&f->claimed, 0u, 1u)) {
         return;
     }
     f->op = op;
+    f->kind = kind;
     f->name = name;
     f->value = value;
     f->low = low;
     f->high = high;
     __threadfence_system(); /* a host waiting for another stream may be looking */
     atomicExch(&f->taken, 1u);
+}
+
+/* value is not in low..high-1. name: see eg__fault. */
+static __device__ __forceinline__ void eg__report(eg__fault *f, int op, const char *name,
+                                                  long long value, long long low, long long high)
+{
+    eg__report_fault(f, EG__FAULT_INDEX, op, name, value, low, high);
+}
+
+static __device__ __forceinline__ void eg__report_row(eg__fault *f, int kind, int op, long long row,
+                                                      long long at)
+{
+    eg__report_fault(f, kind, op, 0, row, at, 0);
 }
 
 #endif

@@ -2,13 +2,20 @@
 #ifndef EGRET_CUDA_FAULT_H
 #define EGRET_CUDA_FAULT_H
 
+/* What was wrong. */
+enum {
+    EG__FAULT_INDEX,  /* value was not in low..high-1 */
+    EG__FAULT_WEIGHT, /* class `low` of row `value` is no weight */
+    EG__FAULT_SUM,    /* the weights of row `value` sum to 0 */
+};
+
 /* In pinned memory the device writes to; the first finder's words stay until the host has read them. */
 typedef struct eg__fault {
     unsigned int taken;   /* all of what follows is there */
     unsigned int claimed; /* by the first finder */
-    int op;               /* id */
+    int op, kind;         /* id; one of the above */
     const char *name;     /* what was called, a string of the host's; NULL: the op itself */
-    long long value, low, high; /* value was not in low..high-1 */
+    long long value, low, high;
 } eg__fault;
 
 #endif

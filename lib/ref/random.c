@@ -1,6 +1,6 @@
 /* random.c - random numbers, draws and dropout, element by element. */
 #include "lib/ops/options.h"
-#include "lib/philox.h"
+#include "lib/philox64.h"
 #include "lib/ref/ref.h"
 
 /* Element i of the float kinds in f32. */
@@ -21,38 +21,22 @@ static float number(const eg__random_opts *o, int64_t i)
     }
 }
 
-/* A standard normal number within two sigma: Newton steps on the distribution function. */
-static double truncated64(double u)
-{
-    const double root2 = 1.4142135623730951;
-    const double outside = 0.5 * erfc(root2), target = outside + u * (1 - 2 * outside);
-    double z = 0;
-    for (int k = 0; k < 60; k++) {
-        double off = 0.5 * erfc(-z / root2) - target, step = off * 2.5066282746310002 * exp(z * z / 2);
-        z -= step > 0.5 ? 0.5 : step < -0.5 ? -0.5 : step;
-        if (fabs(step) < 1e-16) {
-            break;
-        }
-    }
-    return z > 2 ? 2 : z < -2 ? -2 : z;
-}
-
 /* The same kinds in f64: two words each. */
 static double number64(const eg__random_opts *o, int64_t i)
 {
-    double u = eg__word_uniform64(eg__philox_word64(o->from.seed, o->from.offset, i));
-    if (o->kind == EG__RANDOM_UNIFORM) {
-        double v = fma(o->b - o->a, u, o->a), last = nextafter(o->b, o->a);
-        return v > last ? last : v;
+    const uint64_t seed = o->from.seed, offset = o->from.offset;
+    uint64_t w = eg__philox_word64(seed, offset, i);
+    double x, y;
+    switch (o->kind) {
+    case EG__RANDOM_UNIFORM:
+        return eg__between64(eg__word_uniform64(w), o->a, o->b - o->a, nextafter(o->b, o->a));
+    case EG__RANDOM_NORMAL:
+        eg__normal_pair64(eg__philox_word64(seed, offset, i & ~(int64_t)1),
+                          eg__philox_word64(seed, offset, i | 1), &x, &y);
+        return fma(o->b, i & 1 ? y : x, o->a);
+    default:
+        return fma(o->b, eg__truncated64(w), o->a);
     }
-    if (o->kind == EG__RANDOM_TRUNCATED) {
-        return fma(o->b, truncated64(u), o->a);
-    }
-    double first = eg__word_uniform64(eg__philox_word64(o->from.seed, o->from.offset, i & ~(int64_t)1));
-    double turn = 6.283185307179586 *
-                  eg__word_uniform64(eg__philox_word64(o->from.seed, o->from.offset, i | 1));
-    double r = sqrt(-2 * log(1 - first));
-    return fma(o->b, r * (i & 1 ? sin(turn) : cos(turn)), o->a);
 }
 
 /* Fisher and Yates, from the end: element i is exchanged with one of 0..i. */

@@ -42,7 +42,8 @@ typedef struct eg_categorical_options {
 } eg_categorical_options;
 
 /* n independent draws of a class per row of x [..., classes], whose entries are probabilities up to a factor
- * per row: y [..., n] i64. EG_EINVAL names the entry that is negative or NaN, or the row that sums to 0. */
+ * per row: y [..., n] i64. EG_EINVAL names the entry that is negative or NaN, or the row that sums to 0; of
+ * tensors on a GPU the next call that waits for it does, and the row's draws mean nothing. */
 EG_API eg_tensor *eg_categorical_with(eg_tensor *x, int64_t n, const eg_categorical_options *options);
 #define eg_categorical(...) EG_CATEGORICAL_(__VA_ARGS__, .size = sizeof(eg_categorical_options))
 #define EG_CATEGORICAL_(x, n, ...) eg_categorical_with(x, n, &(eg_categorical_options){__VA_ARGS__})
