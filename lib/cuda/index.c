@@ -21,7 +21,7 @@ eg_status eg__cuda_checked_index(const eg__call *c)
     return y->n ? eg__launched(c, eg__launch_check(&k, eg__stream_of(c))) : EG_OK;
 }
 
-/* ---- picking ------------------------------------------------------------------------------------- */
+/* ---- picking --------------------------------------------------------------------------------------- */
 
 eg_status eg__cuda_index_select(const eg__call *c)
 {
@@ -76,7 +76,7 @@ eg_status eg__cuda_gather(const eg__call *c)
     return st;
 }
 
-/* ---- putting ------------------------------------------------------------------------------------- */
+/* ---- putting --------------------------------------------------------------------------------------- */
 
 /* Which source stays at each place of y: 1 + its place along the axis, or 0. Along axes that the index does
  * not depend on there is one for all. */
@@ -150,7 +150,7 @@ eg_status eg__cuda_scatter(const eg__call *c)
     return st;
 }
 
-/* ---- numbers of places --------------------------------------------------------------------------- */
+/* ---- numbers of places ----------------------------------------------------------------------------- */
 
 eg_status eg__cuda_one_hot(const eg__call *c)
 {

@@ -35,7 +35,7 @@ __device__ __forceinline__ void move(char *to, const char *from, int size)
     }
 }
 
-/* ---- checking ------------------------------------------------------------------------------------------ */
+/* ---- checking -------------------------------------------------------------------------------------- */
 
 __global__ void __launch_bounds__(BLOCK) check(const eg__checking k)
 {
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(BLOCK) check(const eg__checking k)
     k.y[i] = v < 0 ? v + size : v;
 }
 
-/* ---- whole rows ------------------------------------------------------------------------------------------ */
+/* ---- whole rows ------------------------------------------------------------------------------------ */
 
 enum { ROUNDS = 4 };
 
@@ -85,7 +85,7 @@ template <class W> cudaError_t start_select(const eg__selecting &k, cudaStream_t
     return EG__LAUNCH((select<W>), grid, BLOCK, 0, s, k);
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------ */
+/* ---- places ---------------------------------------------------------------------------------------- */
 
 __global__ void __launch_bounds__(BLOCK) gather(const eg__elements e, int64_t step)
 {
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(BLOCK) take(const eg__elements e, int64_t step
     }
 }
 
-/* ---- numbers of places --------------------------------------------------------------------------------------- */
+/* ---- numbers of places ----------------------------------------------------------------------------- */
 
 __global__ void __launch_bounds__(BLOCK) one_hot(const eg__marking k)
 {
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(BLOCK) unravel(const eg__numbering k)
     }
 }
 
-/* ---- finding --------------------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------------- */
 
 enum { EACH = EG__TILE / BLOCK }; /* bytes of a thread */
 
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(BLOCK) find(const eg__finding k)
 
 } // namespace
 
-/* ---- starting ---------------------------------------------------------------------------------------------------- */
+/* ---- starting -------------------------------------------------------------------------------------- */
 
 cudaError_t eg__launch_check(const eg__checking *k, cudaStream_t s)
 {

@@ -109,7 +109,7 @@ eg_status eg__cuda_index_add(const eg__call *c)
     return st ? st : run(c, &p, NULL);
 }
 
-/* ---- places of whole tensors ---------------------------------------------------------------------- */
+/* ---- places of whole tensors ----------------------------------------------------------------------- */
 
 /* t with its elements numbered: the strides in bytes are those in elements. */
 static eg_tensor numbered(const eg_tensor *t)

@@ -9,7 +9,7 @@ enum { BLOCK = 256, WARPS = BLOCK / 32, DIGITS = 1 << EG__DIGIT };
 enum { ROUNDS = EG__SORT_TILE / BLOCK };
 static_assert(int(DIGITS) == int(BLOCK), "a thread has a digit");
 
-/* ---- sorting: a stable pass per digit ------------------------------------------------------------------ */
+/* ---- sorting: a stable pass per digit -------------------------------------------------------------- */
 
 struct pass {
     const int64_t *index;
@@ -25,49 +25,54 @@ __device__ __forceinline__ unsigned key_of(const pass &p, int i)
     return p.index ? (unsigned)p.index[i] : p.key[i];
 }
 
-__device__ __forceinline__ unsigned digit_of(const pass &p, int i)
+__device__ __forceinline__ unsigned digit_of(const pass &p, unsigned key)
 {
-    return key_of(p, i) >> p.shift & (DIGITS - 1);
+    return key >> p.shift & (DIGITS - 1);
 }
 
-/* How many of this tile have each digit, in count[DIGITS]. */
-__device__ void count_tile(const pass &p, int first, unsigned *count)
-{
-    count[threadIdx.x] = 0;
-    __syncthreads();
-    for (int i = first + threadIdx.x; i < p.n && i < first + EG__SORT_TILE; i += BLOCK) {
-        atomicAdd(&count[digit_of(p, i)], 1u);
-    }
-    __syncthreads();
-}
-
-/* Puts this tile's pairs where they belong; `at`: where this thread's digit begins. Every warp has a part of
- * the tile, goes through it in order, and knows what the warps before it have of each digit. */
-__device__ void place_tile(const pass &p, int first, unsigned at)
+/* Puts a tile's pairs where they belong: `at` is where this thread's digit begins, found here if the tile is
+ * all there is. Every warp has a part of the tile, goes through it in order, and
+ * knows what the warps before it have of each digit. */
+__device__ __forceinline__ void place_tile(const pass &p, int first, bool alone, unsigned at)
 {
     __shared__ unsigned next[WARPS][DIGITS];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int begin = first + warp * 32 * ROUNDS + lane;
+    unsigned key[ROUNDS], total = 0;
+    int value[ROUNDS];
+#pragma unroll
+    for (int r = 0; r < ROUNDS; r++) {
+        const int i = begin + 32 * r;
+        key[r] = i < p.n ? key_of(p, i) : 0;
+        value[r] = i < p.n && !p.index ? p.value[i] : i;
+    }
     for (int w = 0; w < WARPS; w++) {
         next[w][threadIdx.x] = 0;
     }
     __syncthreads();
+#pragma unroll
     for (int r = 0; r < ROUNDS; r++) {
         if (begin + 32 * r < p.n) {
-            atomicAdd(&next[warp][digit_of(p, begin + 32 * r)], 1u);
+            atomicAdd(&next[warp][digit_of(p, key[r])], 1u);
         }
     }
     __syncthreads();
+    if (alone) {
+        for (int w = 0; w < WARPS; w++) {
+            total += next[w][threadIdx.x];
+        }
+        at = eg__block_scan<BLOCK>(total, &total);
+    }
     for (int w = 0; w < WARPS; w++) {
         const unsigned count = next[w][threadIdx.x];
         next[w][threadIdx.x] = at;
         at += count;
     }
     __syncthreads();
+#pragma unroll
     for (int r = 0; r < ROUNDS; r++) {
-        const int i = begin + 32 * r;
-        const bool is = i < p.n;
-        const unsigned key = is ? key_of(p, i) : 0, digit = is ? key >> p.shift & (DIGITS - 1) : (unsigned)DIGITS;
+        const bool is = begin + 32 * r < p.n;
+        const unsigned digit = is ? digit_of(p, key[r]) : (unsigned)DIGITS;
         const unsigned same = __match_any_sync(0xffffffffu, digit);
         const unsigned before = __popc(same & ((1u << lane) - 1));
         const unsigned to = is ? next[warp][digit] + before : 0;
@@ -77,17 +82,26 @@ __device__ void place_tile(const pass &p, int first, unsigned at)
         }
         __syncwarp();
         if (is) {
-            p.to_key[to] = key;
-            p.to_value[to] = p.index ? i : p.value[i];
+            p.to_key[to] = key[r];
+            p.to_value[to] = value[r];
         }
     }
 }
 
-/* counts [DIGITS, tiles] */
+/* How many of each tile have each digit: counts [DIGITS, tiles]. */
 __global__ void __launch_bounds__(BLOCK) count_digits(const pass p, unsigned *counts)
 {
     __shared__ unsigned count[DIGITS];
-    count_tile(p, blockIdx.x * EG__SORT_TILE, count);
+    const int first = blockIdx.x * EG__SORT_TILE + threadIdx.x;
+    count[threadIdx.x] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < ROUNDS; r++) {
+        if (first + r * BLOCK < p.n) {
+            atomicAdd(&count[digit_of(p, key_of(p, first + r * BLOCK))], 1u);
+        }
+    }
+    __syncthreads();
     counts[threadIdx.x * gridDim.x + blockIdx.x] = count[threadIdx.x];
 }
 
@@ -114,25 +128,21 @@ __global__ void __launch_bounds__(BLOCK)
 {
     unsigned total;
     const unsigned at = eg__block_scan<BLOCK>(totals[threadIdx.x], &total);
-    place_tile(p, blockIdx.x * EG__SORT_TILE, at + counts[threadIdx.x * gridDim.x + blockIdx.x]);
+    place_tile(p, blockIdx.x * EG__SORT_TILE, false, at + counts[threadIdx.x * gridDim.x + blockIdx.x]);
 }
 
 /* All passes of one tile. */
 __global__ void __launch_bounds__(BLOCK) sort_tile(const eg__sorting k)
 {
-    __shared__ unsigned count[DIGITS];
+    pass p = {k.index, k.key[1], k.value[1], k.key[0], k.value[0], k.n, 0};
     for (int i = 0; i < k.passes; i++) {
-        const int to = i & 1;
-        const pass p = {i ? NULL : k.index, k.key[!to], k.value[!to], k.key[to], k.value[to], k.n,
-                        i * EG__DIGIT};
-        unsigned total;
-        count_tile(p, 0, count);
-        place_tile(p, 0, eg__block_scan<BLOCK>(count[threadIdx.x], &total));
+        place_tile(p, 0, true, 0);
         __syncthreads();
+        p = {NULL, p.to_key, p.to_value, (unsigned *)p.key, (int *)p.value, p.n, p.shift + EG__DIGIT};
     }
 }
 
-/* ---- keys and runs -------------------------------------------------------------------------------------- */
+/* ---- keys and runs --------------------------------------------------------------------------------- */
 
 __global__ void __launch_bounds__(BLOCK)
     make_keys(const eg__elements e, int64_t step, unsigned *key, int *value)
@@ -162,7 +172,7 @@ __global__ void __launch_bounds__(BLOCK)
     }
 }
 
-/* ---- joining ---------------------------------------------------------------------------------------------- */
+/* ---- joining --------------------------------------------------------------------------------------- */
 
 template <class T, int W> struct alignas(sizeof(T) * W) pack {
     T v[W];
@@ -355,7 +365,7 @@ template <class T, int W> cudaError_t start_join(const eg__joining &k, cudaStrea
 
 } // namespace
 
-/* ---- starting ------------------------------------------------------------------------------------------------ */
+/* ---- starting -------------------------------------------------------------------------------------- */
 
 cudaError_t eg__launch_sort(const eg__sorting *k, cudaStream_t s)
 {

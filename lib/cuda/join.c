@@ -29,7 +29,7 @@ static int unit_of(uint64_t bits)
     return (int)(bits & -bits);
 }
 
-/* ---- concat -------------------------------------------------------------------------------------- */
+/* ---- concat ---------------------------------------------------------------------------------------- */
 
 /* Merged axes: the innermost of each, whose stride is the stride of all. */
 typedef struct merged {

@@ -28,7 +28,7 @@ __device__ __forceinline__ void move(char *to, const char *from, int size)
     }
 }
 
-/* ---- concat: a row of blocks for each piece ---------------------------------------------------------- */
+/* ---- concat: a row of blocks for each piece -------------------------------------------------------- */
 
 /* The first N pieces: arguments of a launch are copied each time. */
 template <int N> struct table {
@@ -73,7 +73,7 @@ template <int N> cudaError_t start_concat(const eg__pieces &k, cudaStream_t s)
                       0, s, t);
 }
 
-/* ---- pad ------------------------------------------------------------------------------------------------- */
+/* ---- pad ------------------------------------------------------------------------------------------- */
 
 /* The place of x that this place of y shows; -1: none. */
 __device__ __forceinline__ int64_t source(const eg__padded &a, int mode, int64_t i)
