@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Indices against the sizes of as many axes, in turns; low is 0 or, where they may count from the end, -size. */
+/* Indices against the sizes of as many axes, in turns; they may count from the end unless strict. */
 typedef struct eg__checking {
     const void *index;
     int64_t *y; /* 0..size-1 */
