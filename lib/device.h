@@ -95,7 +95,8 @@ struct eg_stream_head {
       (const eg__op *op, eg_tensor *const *in, int nin, const void *opts, eg_tensor *out),         \
       (op, in, nin, opts, out))                                                                    \
     X(uint8_t, eg__layout_flags, (int ndim, const int64_t *shape, const int64_t *strides),         \
-      (ndim, shape, strides))
+      (ndim, shape, strides))                                                                      \
+    X(eg__text, eg__shape_text, (int ndim, const int64_t *shape), (ndim, shape))
 
 #define EG__HOST_PROCEDURES(X)                                                                     \
     X(void, eg__iter_init, (eg__iter *it, eg_tensor *const *ops, int nops), (it, ops, nops))       \

@@ -243,6 +243,7 @@ struct eg__thread {
     eg_error error;
     struct eg__dnnl *dnnl; /* primitives, lib/cpu/dnnl.h */
     uint8_t device;        /* of makers; EG__MAX_DEVICES: what EGRET_DEVICE names, not looked at yet */
+    uint8_t math;          /* an eg_math_mode */
     struct {
         eg_stream *now, *own;
     } lane[EG__MAX_DEVICES]; /* by device; NULL before first use */

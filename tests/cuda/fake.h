@@ -37,6 +37,7 @@ typedef struct eg_fake_counts {
     int64_t streams, events; /* made */
     int64_t records, waits;  /* of events */
     int64_t host_functions;
+    int64_t heuristics, products; /* cuBLASLt: algorithms asked for, products queued */
 } eg_fake_counts;
 
 /* Since the program began or the last eg_fake_zero. */
@@ -57,8 +58,8 @@ EG_FAKE_API void eg_fake_seed(uint64_t seed);
 /* The driver has no virtual memory calls. */
 EG_FAKE_API void eg_fake_no_virtual_memory(int none);
 
-/* The n-th call (1: the next) of a function, cuda... or cu..., from now on gives this error, once.
- */
+/* The n-th call (1: the next) of a function, cuda..., cu... or cublasLt..., from now on gives this
+ * error, a cudaError_t, CUresult or cublasStatus_t, once. */
 EG_FAKE_API void eg_fake_fail(const char *function, int64_t nth, int error);
 /* The n-th launch of a kernel from now on breaks its device when it runs: from then on every call
  * on it gives cudaErrorIllegalAddress. */
@@ -71,6 +72,11 @@ EG_FAKE_API void eg_fake_mend(void);
  * a library's. */
 EG_FAKE_API cudaError_t eg_fake_enqueue(cudaStream_t stream, void (*run)(void *arguments),
                                         const void *arguments, size_t bytes);
+
+/* NVIDIA's libraries by the names of their files: whether the loader finds one
+ * ("libcublasLt.so.13": yes at first), and opening it as dlopen would. */
+EG_FAKE_API void eg_fake_has_library(const char *file, int has);
+EG_FAKE_API void *eg_fake_library(const char *file);
 
 #ifdef __cplusplus
 }

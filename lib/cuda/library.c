@@ -1,0 +1,96 @@
+/* library.c - opening NVIDIA's libraries. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/cuda/library.h"
+
+#ifdef EG_EMULATED
+#include "tests/cuda/fake.h"
+#define OPEN(path) eg_fake_library(path)
+#else
+#define OPEN(path) dlopen(path, RTLD_NOW | RTLD_LOCAL)
+#endif
+
+static const char usual[] = "/usr/local/cuda/lib64";
+
+/* A file of the folder or, without one, of the loader's choice. */
+static void *open_in(const char *folder, const char *below, const char *file)
+{
+    char path[4096];
+    if (!folder) {
+        return OPEN(file);
+    }
+    int n = snprintf(path, sizeof path, "%s%s/%s", folder, below, file);
+    return n > 0 && n < (int)sizeof path ? OPEN(path) : NULL;
+}
+
+static void *open_file(const char *file)
+{
+    const char *given = getenv("EGRET_CUDA_PATH");
+    void *handle = NULL;
+    if (given && *given) {
+        handle = open_in(given, "", file);
+        handle = handle ? handle : open_in(given, "/lib64", file);
+        handle = handle ? handle : open_in(given, "/lib", file);
+    }
+    handle = handle ? handle : open_in(NULL, "", file);
+    return handle ? handle : open_in(usual, "", file);
+}
+
+static eg_status missing(const eg__library *l, const char *op)
+{
+    const char *given = getenv("EGRET_CUDA_PATH"), *also = l->files[1];
+    return eg__fail(EG_ENOKERNEL, op,
+                    "needs %s, but there is no %s%s%s where the loader looks, in %s or in the "
+                    "folder that EGRET_CUDA_PATH names (%s)",
+                    l->title, l->files[0], also ? " or " : "", also ? also : "", usual,
+                    given && *given ? given : "not set");
+}
+
+static eg_status look_up(eg__library *l, const char *op, void *handle, const char *file)
+{
+    for (int i = 0; i < l->nsymbols; i++) {
+        void *address = dlsym(handle, l->symbols[i].name);
+        if (!address) {
+            return eg__fail(EG_ENOKERNEL, op, "%s (%s) has no %s: another version is needed",
+                            l->title, file, l->symbols[i].name);
+        }
+        memcpy(l->symbols[i].to, &address, sizeof address);
+    }
+    return EG_OK;
+}
+
+static eg_status open_locked(eg__library *l, const char *op)
+{
+    void *handle = NULL;
+    int i = 0;
+    if (atomic_load(&l->open)) {
+        return EG_OK;
+    }
+    for (; !handle && i < EG__COUNT(l->files) && l->files[i]; i++) {
+        handle = open_file(l->files[i]);
+    }
+    if (!handle) {
+        return missing(l, op);
+    }
+    eg_status st = look_up(l, op, handle, l->files[i - 1]);
+    if (st) {
+        dlclose(handle);
+    } else {
+        atomic_store(&l->open, true);
+    }
+    return st;
+}
+
+eg_status eg__library_open(eg__library *l, const char *op)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (likely(atomic_load_explicit(&l->open, memory_order_acquire))) {
+        return EG_OK;
+    }
+    pthread_mutex_lock(&lock);
+    eg_status st = open_locked(l, op);
+    pthread_mutex_unlock(&lock);
+    return st;
+}
