@@ -70,7 +70,7 @@ void eg__walk_begin(eg__device_walk *w, const eg__call *c, eg_tensor *const *ops
     for (int k = 0; k < nops; k++) {
         set_operand(&e->at[k], it, ops[k], k, w->cut, c->device != 0);
     }
-    e->ndim = it->ndim - w->cut;
+    e->ndim = it->n ? it->ndim - w->cut : 0; /* nothing divides by an axis of 0 */
     for (int d = 1; d < e->ndim; d++) {
         e->shape[d] = (unsigned)it->shape[d + w->cut];
         divisor(e->shape[d], &e->magic[d], &e->shift[d]);
