@@ -144,8 +144,9 @@ static eg_status keys_of_places(const eg__call *c, const plan *p)
     under.strides[axis] = 0;
     under.n = index->n;
     eg__walk_begin(&w, c, (eg_tensor *[]){index, &under, &source}, 3);
-    while (!st && eg__walk_next(&w)) { /* once: there are fewer than 2^31 */
-        st = eg__launched(c, eg__launch_keys(&w.elements, step, p->sort.key[1], p->sort.value[1],
+    for (int64_t done = 0; !st && eg__walk_next(&w); done += w.elements.n) {
+        st = eg__launched(c, eg__launch_keys(&w.elements, step, eg__ptr(&under), eg__ptr(&source),
+                                             p->sort.key[1] + done, p->sort.value[1] + done,
                                              eg__stream_of(c)));
     }
     return st;

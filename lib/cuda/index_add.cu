@@ -145,14 +145,14 @@ __global__ void __launch_bounds__(BLOCK) sort_tile(const eg__sorting k)
 /* ---- keys and runs --------------------------------------------------------------------------------- */
 
 __global__ void __launch_bounds__(BLOCK)
-    make_keys(const eg__elements e, int64_t step, unsigned *key, int *value)
+    make_keys(const eg__elements e, int64_t step, int64_t y, int64_t x, unsigned *key, int *value)
 {
     const unsigned i = blockIdx.x * BLOCK + threadIdx.x;
     if (i < e.n) {
         int64_t at[3];
         eg__offsets<3>(e, i, at);
-        key[i] = (unsigned)(at[1] + *(const int64_t *)(e.at[0].p + at[0]) * step);
-        value[i] = (int)at[2];
+        key[i] = (unsigned)(y + at[1] + *(const int64_t *)(e.at[0].p + at[0]) * step);
+        value[i] = (int)(x + at[2]);
     }
 }
 
@@ -386,10 +386,11 @@ cudaError_t eg__launch_sort(const eg__sorting *k, cudaStream_t s)
     return e;
 }
 
-cudaError_t eg__launch_keys(const eg__elements *e, int64_t step, unsigned *key, int *value,
-                            cudaStream_t s)
+cudaError_t eg__launch_keys(const eg__elements *e, int64_t step, const char *y, const char *x, unsigned *key,
+                            int *value, cudaStream_t s)
 {
-    return EG__LAUNCH(make_keys, (e->n + BLOCK - 1) / BLOCK, BLOCK, 0, s, *e, step, key, value);
+    return EG__LAUNCH(make_keys, (e->n + BLOCK - 1) / BLOCK, BLOCK, 0, s, *e, step, e->at[1].p - y,
+                      e->at[2].p - x, key, value);
 }
 
 cudaError_t eg__launch_edges(const unsigned *key, int n, unsigned *begin, unsigned *end,

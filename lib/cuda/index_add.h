@@ -24,10 +24,10 @@ typedef struct eg__sorting {
 } eg__sorting;
 cudaError_t eg__launch_sort(const eg__sorting *k, cudaStream_t s);
 
-/* Operands: index; places of y and of the source, in elements from `at[]`'s addresses, y's at element 0 of the
- * axis, along which places are `step` apart. Keys are places of y, values those of the source. */
-cudaError_t eg__launch_keys(const eg__elements *e, int64_t step, unsigned *key, int *value,
-                            cudaStream_t s);
+/* Operands: index; y at element 0 of the axis and the source, as if elements were bytes. Keys are the distances of
+ * the places pointed to from `y`, these being `step` apart along the axis, values those of the source from x. */
+cudaError_t eg__launch_keys(const eg__elements *e, int64_t step, const char *y, const char *x, unsigned *key,
+                            int *value, cudaStream_t s);
 /* Where each key's run begins and ends among the sorted ones; both are zeros before. */
 cudaError_t eg__launch_edges(const unsigned *key, int n, unsigned *begin, unsigned *end,
                              cudaStream_t s);
