@@ -69,15 +69,16 @@ eg_status eg__grad_scatter_add(eg__walk *w)
     return w->status;
 }
 
-/* True where the element of source stays: every place keeps the number of the last that was put
- * there. */
+/* True where the element of source stays: every place keeps the number, along the axis, of the last that was
+ * put there. */
 static eg_tensor *stays(eg_tensor *index, const eg__scatter_opts *o)
 {
-    if (!index) {
-        return NULL;
+    eg_shape line = eg_shape_of(index);
+    for (int d = 0; d < line.ndim; d++) {
+        line.dim[d] = d == o->axis ? line.dim[d] : 1;
     }
-    eg_tensor *number = eg__arange_on(index->device, 0, (double)index->n, 1, EG_I64);
-    number = eg_reshape(number, eg_shape_of(index));
+    eg_tensor *number = eg__arange_on(index->device, 0, (double)line.dim[o->axis], 1, EG_I64);
+    number = eg_expand(eg_reshape(number, line), eg_shape_of(index));
     eg_tensor *last = number ? eg__scatter(&eg__op_scatter, number, index, NULL, o) : NULL;
     return last ? eg_eq(gather(last, index, o->axis), number) : NULL;
 }

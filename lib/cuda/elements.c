@@ -60,9 +60,6 @@ void eg__walk_begin(eg__device_walk *w, const eg__call *c, eg_tensor *const *ops
     eg__elements *e = &w->elements;
     e->nops = nops;
     eg__iter_init(&w->it, ops, nops);
-    if (!it->n) {
-        return; /* no launch, and nothing to divide by */
-    }
     /* The axes before `cut` are gone through here, launches go along it and have those after it. */
     w->cut = 0;
     w->done = 0;
