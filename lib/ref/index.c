@@ -26,9 +26,11 @@ eg_status eg__ref_checked_index(const eg__call *c)
 {
     const eg__check_opts *o = c->opts;
     const eg_tensor *index = c->in[0], *y = c->out[0];
+    const int64_t *from = index->dtype == EG_I64 ? (const int64_t *)eg__ptr(index) : NULL;
     int64_t *p = (int64_t *)eg__ptr(y);
     for (int64_t i = 0, a = 0; i < y->n; i++) {
-        const int64_t size = o->size[a], low = o->strict ? 0 : -size, v = eg__get_int_at(index, i);
+        const int64_t size = o->size[a], low = o->strict ? 0 : -size;
+        const int64_t v = from ? from[i] : eg__get_int_at(index, i);
         if (v < low || v >= size) {
             return outside(o, index, i, low, size);
         }

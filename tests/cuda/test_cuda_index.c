@@ -171,6 +171,14 @@ EGT(nan_among_extremes)
     }
 }
 
+EGT(sorted_segments)
+{
+    eg_tensor *x = whole(EG_SHAPE(5, 3), EG_F32), *i = I64(0, 0, 2, 2, 3);
+    EGT_CHECK(same(eg_segment_sum(THERE(x), THERE(i)), eg_segment_sum(x, i)));
+    EGT_REFUSED(eg_segment_sum(THERE(x), THERE(I64(0, 2, 1, 3, 3))), EG_EINVAL, "ids[2] is 1 after 2");
+    EGT_REFUSED(eg_segment_sum(THERE(x), THERE(I64(-1, 2, 3, 3, 3))), EG_EINVAL, "ids[0] is -1");
+}
+
 EGT(found_among_many)
 {
     eg_tensor *x = eg_lt_scalar(egt_random(EG_SHAPE(70, 3, 61), EG_F32, 0, 1), 0.3);
