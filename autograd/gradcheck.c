@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "autograd/record.h"
+#include "lib/device.h"
 
 static const char me[] = "eg_gradcheck";
 
@@ -24,7 +25,7 @@ static double weight(int64_t i)
 
 static eg_tensor *weights_like(const eg_tensor *y)
 {
-    eg_tensor *w = eg_empty(eg_shape_of(y), EG_F64);
+    eg_tensor *w = eg__empty_on(0, eg_shape_of(y), EG_F64);
     for (int64_t i = 0; w && i < w->n; i++) {
         ((double *)eg__ptr(w))[i] = weight(i);
     }
@@ -34,7 +35,11 @@ static eg_tensor *weights_like(const eg_tensor *y)
 /* A number from a tensor: the weighted sum of its elements. */
 static eg_tensor *weigh(eg_tensor *y)
 {
-    return y ? eg_sum(eg_mul(eg_cast(y, EG_F64), weights_like(y))) : NULL;
+    if (!y) {
+        return NULL;
+    }
+    eg_tensor *w = eg_to(weights_like(y), eg_device_of(y));
+    return eg_sum(eg_mul(eg_cast(y, EG_F64), w));
 }
 
 static eg_status gradients(const check *c, eg_tensor **g)
@@ -175,7 +180,7 @@ eg_status eg_gradcheck_with(eg_function f, eg_tensor *const *inputs, int n, void
         return eg__fail(EG_EINVAL, me, "needs a function and 1..%d inputs, got %d", MAX_INPUTS, n);
     }
     for (int i = 0; i < n; i++) {
-        if (eg__check(inputs[i], me, "an input")) {
+        if (eg__check(inputs[i], me, "an input") || eg__host_only(inputs[i], me, "an input")) {
             return eg__why();
         }
         if (!(c.o.skip >> i & 1) && inputs[i]->dtype != EG_F64) {

@@ -25,8 +25,8 @@ EG_BEGIN_DECLS
 EG_API eg_status eg_debug(const char *words);
 
 /* Compares the gradient of f with central differences: f maps n tensors to one tensor (any shape; a
- * fixed random weighting makes it a number). Inputs must be f64 and are restored. Every element of
- * inputs up to 64 elements, else one random direction. */
+ * fixed random weighting makes it a number). Inputs must be f64 and on the CPU, and are restored; f may move
+ * them. Every element of inputs up to 64 elements, else one random direction. */
 typedef eg_tensor *(*eg_function)(eg_tensor *const *inputs, int n, void *user);
 typedef struct eg_gradcheck_options {
     size_t size;

@@ -1,6 +1,7 @@
 /* pointwise.c - the public functions and inference of unary.def and binary.def. */
 #include <math.h>
 
+#include "lib/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 
@@ -31,18 +32,31 @@ eg_status eg__infer_compare(eg__call *c)
 }
 
 /* An integer has no negative power; only the data tell. */
-eg_status eg__infer_power(eg__call *c)
+static eg_status check_exponents(const char *op, const eg_tensor *b)
 {
-    const eg_tensor *b = c->in[1];
-    for (int64_t i = 0; !eg__is_float(b->dtype) && i < b->n; i++) {
+    for (int64_t i = 0; i < b->n; i++) {
         int64_t at = eg__place(b->ndim, b->shape, b->strides, i);
         int64_t v = eg__load_int(eg__ptr(b), b->dtype, at);
         if (v < 0) {
-            return eg__fail(EG_EINVAL, c->op->name, "exponent %lld of an integer is negative",
-                            (long long)v);
+            return eg__fail(EG_EINVAL, op, "exponent %lld of an integer is negative", (long long)v);
         }
     }
-    return eg__infer_binary(c);
+    return EG_OK;
+}
+
+eg_status eg__infer_power(eg__call *c)
+{
+    const eg_tensor *b = c->in[1];
+    if (eg__is_float(b->dtype)) {
+        return eg__infer_binary(c);
+    }
+    eg_scope s = b->device ? eg_scope_push() : (eg_scope){0};
+    b = eg__on_host(b, c->op->name);
+    eg_status st = b ? check_exponents(c->op->name, b) : eg__why();
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    return st ? st : eg__infer_binary(c);
 }
 
 eg_status eg__infer_where(eg__call *c)

@@ -278,7 +278,7 @@ EG_API eg_tensor *eg_fmod(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_fmod_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_fmod_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_fmod_scalar_(eg_tensor *a, double b);
-/* [n]  a^b; a negative exponent of an integer is EG_EINVAL     saves a, b, y */
+/* [n]  a^b; a negative exponent of an integer is EG_EINVAL (on a device this waits)     saves a, b, y */
 EG_API eg_tensor *eg_pow(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_pow_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_pow_scalar(eg_tensor *a, double b);
