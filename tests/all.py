@@ -21,7 +21,7 @@ SANITIZERS = ["-Db_lundef=false", "-Doptimization=1", "-Dopenmp=disabled"]
 # name: what it is for, the compiler, what configures it, which tests it runs (none: all), environment
 VARIANTS = {
     "minimal": ("nothing optional", "gcc", ["-Dauto_features=disabled", *LEAN], [], {}),
-    "clang": ("the other compiler", "clang", LEAN, [], {}),
+    "clang": ("the other compiler", "clang", [*LEAN, "-Dcuda=disabled"], [], {}),
     "tiny": ("small limits, so that rare paths are common", "gcc", ["-Dtiny_limits=true", *LEAN], [], {}),
     "asan": ("address and undefined-behaviour sanitizers", "gcc",
              ["-Db_sanitize=address,undefined", *SANITIZERS, *LEAN], [],
