@@ -70,6 +70,10 @@ eg_status eg__cuda_faults(eg__cuda *d)
                         found.low);
     case EG__FAULT_SUM:
         return eg__fail(EG_EINVAL, op, "row %lld: the probabilities sum to 0", found.value);
+    case EG__FAULT_NAN:
+        return eg__fail(EG_EINVAL, op, "the line has NaN at %lld", found.value);
+    case EG__FAULT_FALL:
+        return eg__fail(EG_EINVAL, op, "the line falls at %lld", found.value);
     default:
         return eg__fail(EG_EINDEX, op, "index %lld is outside %lld..%lld", found.value, found.low,
                         found.high - 1);

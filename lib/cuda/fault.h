@@ -7,6 +7,8 @@ enum {
     EG__FAULT_INDEX,  /* value was not in low..high-1 */
     EG__FAULT_WEIGHT, /* class `low` of row `value` is no weight */
     EG__FAULT_SUM,    /* the weights of row `value` sum to 0 */
+    EG__FAULT_NAN,    /* element `value` of a line in order is NaN */
+    EG__FAULT_FALL,   /* or less than the one before */
 };
 
 /* In pinned memory the device writes to; the first finder's words stay until the host has read them. */

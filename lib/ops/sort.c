@@ -160,26 +160,24 @@ eg_tensor *eg_in_topk(eg_tensor *x, eg_tensor *targets, int64_t k)
     eg_tensor *mine = at ? eg_gather(x, 1, eg_unsqueeze(at, 1)) : NULL;
     eg_tensor *larger = mine ? eg_sum(eg_gt(x, mine), .axes = EG_AXES(1)) : NULL;
     eg_tensor *known = mine ? eg_squeeze(eg_eq(mine, mine), EG_AXES(1)) : NULL;
-    eg_tensor *few = larger && known ? eg_lt(larger, eg_full(EG_SCALAR, (double)k, EG_I64)) : NULL;
+    eg_tensor *few = larger && known ? eg_lt(larger, eg_scalar((double)k, EG_I64)) : NULL;
     return eg_scope_pop(s, few ? eg_logical_and(few, known) : NULL);
 }
 
 /* ---- the different ones ---------------------------------------------------------------- */
 
-/* From rows [n, m] in the order in which equal ones stand together: order[i] is where row i was. */
-static eg_status groups(eg_tensor *rows, eg_tensor *order, eg_tensor **made)
+/* Which group row order[i] belongs to, where first[i] is true if row i starts one. */
+static eg_tensor *group_of(eg_tensor *first, eg_tensor *order)
 {
-    int64_t n = rows->shape[0];
-    eg_tensor *differs = eg_ne(eg_slice(rows, 0, 1, EG_END, 1), eg_slice(rows, 0, 0, -1, 1));
-    differs = eg_gt_scalar(eg_sum(differs, .axes = EG_AXES(1)), 0);
-    eg_tensor *one = eg_full(EG_SHAPE(n > 0), 1, EG_BOOL), *first = NULL;
-    eg_tensor *inverse = eg_empty(EG_SHAPE(n), EG_I64);
-    if (differs && one) {
-        first = eg_concat((eg_tensor *[]){one, differs}, 2, 0); /* starts a group */
+    int64_t n = first->n;
+    if (first->device) {
+        eg_tensor *number = eg_sub_scalar(eg_cumsum(first, 0), 1);
+        eg__scatter_opts o = {.ndim = 1, .shape = {n}};
+        return number ? eg__scatter(&eg__op_scatter, number, order, NULL, &o) : NULL;
     }
-    eg_tensor *starts = eg_nonzero(first);
-    if (!starts || !inverse || !(order = eg_contiguous(order))) {
-        return eg__why();
+    eg_tensor *inverse = eg__empty_on(0, EG_SHAPE(n), EG_I64);
+    if (!inverse || !(order = eg_contiguous(order))) {
+        return NULL;
     }
     const int64_t *to = n ? (const int64_t *)eg__ptr(order) : NULL;
     const uint8_t *starting = n ? (const uint8_t *)eg__ptr(first) : NULL;
@@ -187,8 +185,25 @@ static eg_status groups(eg_tensor *rows, eg_tensor *order, eg_tensor **made)
         group += starting[i];
         ((int64_t *)eg__ptr(inverse))[to[i]] = group;
     }
+    return inverse;
+}
+
+/* From rows [n, m] in the order in which equal ones stand together: order[i] is where row i was. */
+static eg_status groups(eg_tensor *rows, eg_tensor *order, eg_tensor **made)
+{
+    int64_t n = rows->shape[0];
+    eg_tensor *differs = eg_ne(eg_slice(rows, 0, 1, EG_END, 1), eg_slice(rows, 0, 0, -1, 1));
+    differs = eg_gt_scalar(eg_sum(differs, .axes = EG_AXES(1)), 0);
+    eg_tensor *one = eg__full_on(rows->device, EG_SHAPE(n > 0), 1, EG_BOOL), *first = NULL;
+    if (differs && one) {
+        first = eg_concat((eg_tensor *[]){one, differs}, 2, 0); /* starts a group */
+    }
+    eg_tensor *starts = eg_nonzero(first), *inverse = starts ? group_of(first, order) : NULL;
+    if (!inverse) {
+        return eg__why();
+    }
     starts = eg_reshape(starts, EG_SHAPE(starts->n));
-    eg_tensor *end = eg_full(EG_SHAPE(n > 0), (double)n, EG_I64);
+    eg_tensor *end = eg__full_on(rows->device, EG_SHAPE(n > 0), (double)n, EG_I64);
     eg_tensor *ends =
         end ? eg_concat((eg_tensor *[]){eg_slice(starts, 0, 1, EG_END, 1), end}, 2, 0) : NULL;
     made[0] = eg_index_select(rows, 0, starts);
@@ -210,7 +225,7 @@ static eg_status unique(const char *op, eg_tensor *x, bool sort, eg_tensor **val
     if (sort) {
         eg_sort(line, 0, false, &line, &order);
     } else {
-        order = eg_arange(0, (double)x->n, 1, EG_I64);
+        order = eg__arange_on(x->device, 0, (double)x->n, 1, EG_I64);
     }
     eg_status st =
         line && order ? groups(eg_reshape(line, EG_SHAPE(x->n, 1)), order, made) : eg__why();
@@ -246,7 +261,7 @@ eg_status eg_unique_slices(eg_tensor *x, int axis, eg_tensor **values, eg_tensor
     eg_tensor *front = eg_movedim(eg_detach(x), EG_AXES(a), EG_AXES(0));
     int64_t n = x->shape[a], m = n ? x->n / n : 0;
     eg_tensor *rows = eg_reshape(front, EG_SHAPE(n, m)),
-              *order = eg_arange(0, (double)n, 1, EG_I64);
+              *order = eg__arange_on(x->device, 0, (double)n, 1, EG_I64);
     /* By the last column, then stably by the one before, and so on. */
     for (int64_t k = m; k-- > 0 && rows && order;) {
         eg_tensor *column = eg_index_select(eg_select(rows, 1, k), 0, order);
@@ -318,7 +333,7 @@ eg_tensor *eg_searchsorted(eg_tensor *line, eg_tensor *values, bool right)
     }
     eg_scope s = eg_scope_push();
     eg_tensor *l = eg_detach(line), *v = eg_detach(values);
-    if (!l || !v || eg__same_dtype(&l, &v, true) || check_line(l)) {
+    if (!l || !v || eg__same_dtype(&l, &v, true) || (!l->device && check_line(l))) {
         return eg_scope_pop(s, NULL);
     }
     return eg_scope_pop(s, eg__op2(&eg__op_searchsorted, l, v, &(eg__searchsorted_opts){right}));
@@ -363,7 +378,7 @@ eg_tensor *eg_bincount(eg_tensor *x, eg_tensor *weights, int64_t least)
         weights = weights ? weights : eg_ones_like(ids);
         return eg_scope_pop(s, eg_unsorted_segment_sum(weights, ids, least));
     }
-    eg_tensor *y = eg_zeros(EG_SHAPE(least), EG_I64);
+    eg_tensor *y = eg__full_on(0, EG_SHAPE(least), 0, EG_I64);
     int64_t *count = y && v ? (int64_t *)eg__ptr(y) : NULL;
     for (int64_t i = 0; count && i < ids->n; i++) {
         count[v[i]]++;
@@ -387,7 +402,7 @@ eg_tensor *eg_histogram(eg_tensor *x, int64_t bins, double low, double high)
         eg_scope_pop(s, NULL);
         return nans > 0 ? eg__fail_null(EG_EINVAL, "histogram", "x has %g NaN", nans) : NULL;
     }
-    eg_tensor *edges = eg_linspace(low, high, bins + 1, EG_F64);
+    eg_tensor *edges = eg_to(eg_linspace(low, high, bins + 1, EG_F64), eg_device_of(x));
     eg_tensor *inside = eg_logical_and(eg_ge_scalar(flat, low), eg_le_scalar(flat, high));
     flat = inside ? eg_masked_select(flat, inside) : NULL;
     eg_tensor *at = edges && flat ? eg_searchsorted(edges, flat, true) : NULL;

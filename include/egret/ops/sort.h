@@ -35,6 +35,8 @@ EG_API eg_tensor *eg_in_topk(eg_tensor *x, eg_tensor *targets, int64_t k);
 
 /* ---- the different ones --------------------------------------------------------------------- */
 
+/* These wait for x's device, for it has to say how many there are. */
+
 /* The different elements in rising order, 1-D; in x's shape which of them each is; how often each
  * is there. Every NaN is different. No gradient. */
 EG_API eg_status eg_unique(eg_tensor *x, eg_tensor **values, eg_tensor **inverse,
@@ -51,7 +53,7 @@ EG_API eg_status eg_unique_consecutive(eg_tensor *x, eg_tensor **values, eg_tens
 /* Where each value would go in a sorted line to keep it sorted: before elements equal to it, or
  * behind them if `right`. line [n] for values of any shape, or [.., n] for values [.., m]. NaN goes
  * behind everything. i64 in values' shape; no gradient. EG_EINVAL: the line falls somewhere or has
- * a NaN. */
+ * a NaN; on a GPU said by the next call that waits for it. */
 EG_API eg_tensor *eg_searchsorted(eg_tensor *line, eg_tensor *values, bool right);
 /* y[i]: how often i is in x, or the sum of its weights: at least `least` long, and as long as the
  * largest needs. x is 1-D integers, weights NULL or of x's shape. i64, or the weights' dtype.
