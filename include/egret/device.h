@@ -11,7 +11,9 @@
  * EG_DEBUG=sync makes every op wait for its own.
  *
  * The CUDA module is a library of its own, loaded when a CUDA device is first asked for. Where it, the driver
- * or a card is missing, eg_cuda says so as an ordinary error and everything else works. */
+ * or a card is missing, eg_cuda says so as an ordinary error and everything else works. Matrix products need
+ * cuBLASLt, looked for when the first one runs: in the folder EGRET_CUDA_PATH names, where the loader looks, in
+ * /usr/local/cuda/lib64. Without it they are EG_ENOKERNEL. */
 #ifndef EGRET_DEVICE_H
 #define EGRET_DEVICE_H
 
