@@ -18,6 +18,23 @@ static eg_tensor *targets_of(const eg_tensor *x, const eg_tensor *labels, const 
     return t;
 }
 
+/* The same composed of ops, where the labels are on a device, as they came. */
+static eg_tensor *device_targets(const eg_tensor *x, eg_tensor *labels, eg_tensor *weight,
+                                 const eg__cross_entropy_opts *o)
+{
+    const double each = o->smoothing / (double)eg__max(x->shape[1], 1);
+    const eg_dtype dtype = (eg_dtype)x->dtype;
+    eg_tensor *row = eg_unsqueeze(labels, 1), *index = eg_scalar(0, EG_I64);
+    eg_tensor *hit = eg_eq(row, eg__arange_on(x->device, 0, (double)x->shape[1], 1, EG_I64));
+    eg_tensor *t = eg_where(hit, eg_scalar(1 - o->smoothing + each, dtype), eg_scalar(each, dtype));
+    t = weight ? eg_mul(t, weight) : t;
+    if (!o->ignore || !index) {
+        return index ? t : NULL;
+    }
+    *(int64_t *)eg__ptr(index) = o->ignore_index;
+    return eg_where(eg_ne(row, index), t, eg_scalar(0, dtype));
+}
+
 eg_status eg__grad_cross_entropy(eg__walk *w)
 {
     const eg__cross_entropy_opts *o = w->opts;
@@ -31,7 +48,8 @@ eg_status eg__grad_cross_entropy(eg__walk *w)
         eg_status st = eg__dispatch(&eg__op_cross_entropy_grad, in, 5, o, out);
         return st ? st : eg__give(w, 0, out[0]);
     }
-    eg_tensor *targets = targets_of(x, labels, weight, o->smoothing);
+    eg_tensor *targets = x->device ? device_targets(x, labels, weight, o)
+                                   : targets_of(x, labels, weight, o->smoothing);
     eg_tensor *total = eg_sum(targets, .axes = EG_AXES(1), .keepdim = true);
     eg_tensor *slope = eg_sub(eg_mul(eg_softmax(x, 1), total), targets);
     return eg__give(w, 0, eg_mul(eg_unsqueeze(dy, 1), slope));

@@ -1,10 +1,27 @@
 /* loss.c - losses: cross entropy of labels as an op of its own, the others as compositions. */
-#include "lib/ops/infer.h"
-#include "lib/ops/options.h"
+#include <math.h>
 
-/* The losses reduced; `count` divides the mean. */
-static eg_tensor *reduce(const char *op, eg_tensor *each, eg_reduction how, double count)
+#include "lib/ops/index.h"
+
+/* What divides the mean: a number, or the sum of a tensor where that is not known on the host. */
+typedef struct total {
+    double count;
+    eg_tensor *weights;
+} total;
+
+static eg_tensor *mean(eg_tensor *sum, eg_tensor *weights)
 {
+    eg_tensor *by = eg_sum(weights); /* nothing divided by nothing is 0 */
+    by = by && !eg__is_float(by->dtype) ? eg_cast(by, EG_F64) : by;
+    eg_tensor *none = eg_scalar((double)INFINITY, by ? (eg_dtype)by->dtype : EG_F32);
+    eg_tensor *mean = by ? eg_div(sum, eg_where(eg_gt_scalar(by, 0), by, none)) : NULL;
+    return mean ? eg_cast(mean, (eg_dtype)sum->dtype) : NULL;
+}
+
+/* The losses reduced. */
+static eg_tensor *reduce(const char *op, eg_tensor *each, eg_reduction how, total t)
+{
+    double count = t.count;
     if (!each || how == EG_NONE) {
         return each;
     }
@@ -15,6 +32,9 @@ static eg_tensor *reduce(const char *op, eg_tensor *each, eg_reduction how, doub
         count = each->ndim ? (double)each->shape[0] : 1;
     }
     eg_tensor *sum = eg_sum(each);
+    if (t.weights && how == EG_MEAN && sum) {
+        return mean(sum, t.weights);
+    }
     return how == EG_SUM || count == 1 ? sum : eg_mul_scalar(sum, count > 0 ? 1 / count : 0);
 }
 
@@ -25,7 +45,7 @@ static const eg_loss_options plain = {0};
 static eg_tensor *finish(const char *op, eg_scope s, eg_tensor *each, const eg_loss_options *o)
 {
     each = each && o->weight ? eg_mul(each, o->weight) : each;
-    return eg_scope_pop(s, each ? reduce(op, each, o->reduction, (double)each->n) : NULL);
+    return eg_scope_pop(s, each ? reduce(op, each, o->reduction, (total){(double)each->n, NULL}) : NULL);
 }
 
 eg_tensor *eg_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
@@ -184,9 +204,29 @@ static eg_status check_classes(const char *op, const eg_tensor *x, const eg_tens
     return check_options(op, x, o);
 }
 
+/* Which labels are not ignored. */
+static eg_tensor *counting(eg_tensor *labels, const eg_cross_entropy_options *o)
+{
+    eg_tensor *index = eg_scalar(0, EG_I64);
+    if (index) {
+        *(int64_t *)eg__ptr(index) = o->ignore_index; /* all of its bits */
+    }
+    return eg_ne(labels, index);
+}
+
+static bool together(const char *op, const eg_tensor *weight, const eg_tensor *labels)
+{
+    if (weight->device == labels->device) {
+        return true;
+    }
+    eg__fail(EG_EDEVICE, op, "weight is on %s, the labels are on %s",
+             eg_device_name(eg_device_of(weight)), eg_device_name(eg_device_of(labels)));
+    return false;
+}
+
 /* The labels checked, as contiguous i64, -1 where ignored; the sum of the weights of the others. */
 static eg_tensor *checked_labels(const char *op, eg_tensor *labels, const eg_tensor *weight,
-                                 int64_t classes, const eg_cross_entropy_options *o, double *total)
+                                 int64_t classes, const eg_cross_entropy_options *o, total *sums)
 {
     eg_tensor *l = eg_contiguous(eg_cast(labels, EG_I64));
     const int64_t n = l ? l->n : 0, *in = l ? (const int64_t *)eg__ptr(l) : NULL;
@@ -202,12 +242,11 @@ static eg_tensor *checked_labels(const char *op, eg_tensor *labels, const eg_ten
             sum += eg__load(eg__ptr(weight), weight->dtype, in[i]);
         }
     }
-    *total = weight ? sum : (double)(n - ignored);
+    sums->count = weight ? sum : (double)(n - ignored);
     if (!ignored) {
         return l;
     }
-    eg_tensor *index = eg_from((eg_shape){0}, EG_I64, &o->ignore_index);
-    return eg_where(eg_ne(l, index), l, eg_scalar(-1, EG_I64));
+    return eg_where(counting(l, o), l, eg_scalar(-1, EG_I64));
 }
 
 /* ---- classes: the losses --------------------------------------------------------------------- */
@@ -220,7 +259,7 @@ eg_status eg__infer_cross_entropy(eg__call *c)
         d->dtype = x->dtype;
         d->ndim = (uint8_t)(1 + j);
         d->shape[0] = x->shape[0];
-        d->shape[1] = 2;
+        d->shape[1] = 2 + (c->device != 0); /* devices add the weight of the label */
         eg__desc_dense(d);
     }
     return EG_OK;
@@ -248,28 +287,41 @@ static eg_tensor *rows_of(eg_tensor *x)
     return eg_reshape(turned, EG_SHAPE(classes ? x->n / classes : 0, classes));
 }
 
+/* The labels as the row cross_entropy wants them, [rows]. */
+static eg_tensor *labels_of(const char *op, eg_tensor *labels, const eg_tensor *weight,
+                            int64_t classes, const eg_cross_entropy_options *o, total *sums)
+{
+    sums->count = (double)labels->n;
+    eg_tensor *l = labels->device ? eg_contiguous(eg_cast(labels, EG_I64))
+                                  : checked_labels(op, labels, weight, classes, o, sums);
+    return l && l->ndim != 1 ? eg_reshape(l, EG_SHAPE(l->n)) : l;
+}
+
 /* The loss of each label, in the labels' shape. */
 static eg_tensor *label_losses(eg_tensor *x, eg_tensor *labels, const eg_cross_entropy_options *o,
-                               double *total)
+                               total *sums)
 {
     static const char op[] = "cross_entropy";
     const int dtype = x->dtype == EG_F64 ? EG_F64 : EG_F32;
     const int64_t classes = x->shape[class_axis(x)];
     eg_tensor *weight =
         o->weight ? eg_contiguous(eg_cast(eg_detach(o->weight), (eg_dtype)dtype)) : NULL;
-    if (o->weight && !weight) {
+    if (o->weight && (!weight || !together(op, weight, labels))) {
         return NULL;
     }
-    eg_tensor *l = checked_labels(op, labels, weight, classes, o, total);
-    eg_tensor *rows = l ? rows_of(eg_cast(x, (eg_dtype)dtype)) : NULL;
-    eg_tensor *in[3] = {rows, l && l->ndim != 1 ? eg_reshape(l, EG_SHAPE(l->n)) : l, weight};
+    eg_tensor *l = labels_of(op, labels, weight, classes, o, sums);
+    eg_tensor *in[3] = {l ? rows_of(eg_cast(x, (eg_dtype)dtype)) : NULL, l, weight};
     eg_tensor *out[EG__MAX_OUT];
-    const eg__cross_entropy_opts opts = {o->label_smoothing, weight != NULL};
+    const eg__cross_entropy_opts opts = {o->label_smoothing, weight != NULL, o->ignore,
+                                         o->ignore_index};
     if (!in[0] || !in[1] || eg__dispatch(&eg__op_cross_entropy, in, 3, &opts, out)) {
         return NULL;
     }
+    if (labels->device && (weight || o->ignore)) {
+        sums->weights = eg_slice(eg_detach(out[1]), 1, 2, 3, 1);
+    }
     eg_tensor *each = eg_cast(out[0], (eg_dtype)x->dtype);
-    return l->ndim == 1 ? each : eg_reshape(each, eg_shape_of(labels));
+    return labels->ndim == 1 ? each : eg_reshape(each, eg_shape_of(labels));
 }
 
 /* The weights laid along the classes of x. */
@@ -295,21 +347,42 @@ eg_tensor *eg_cross_entropy_with(eg_tensor *x, eg_tensor *target, const eg_cross
 {
     static const char op[] = "cross_entropy";
     bool dense = true;
-    double total = 0;
+    total sums = {0, NULL};
     o = o ? o : &unweighted;
     if (check_classes(op, x, target, o, &dense)) {
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *each = dense ? target_losses(x, target, o) : label_losses(x, target, o, &total);
-    total = dense && each ? (double)each->n : total;
-    return eg_scope_pop(s, reduce(op, each, o->reduction, total));
+    eg_tensor *each = dense ? target_losses(x, target, o) : label_losses(x, target, o, &sums);
+    sums.count = dense && each ? (double)each->n : sums.count;
+    return eg_scope_pop(s, reduce(op, each, o->reduction, sums));
+}
+
+/* Of labels of nll_loss: a class to pick for each, and which count; NULL: all of them. */
+typedef struct picks {
+    eg_tensor *safe, *counts;
+} picks;
+
+static picks picks_of(const char *op, eg_tensor *labels, const eg_tensor *weight, int64_t classes,
+                      const eg_cross_entropy_options *o, total *sums)
+{
+    picks p = {NULL, NULL};
+    if (!labels->device) {
+        eg_tensor *l = checked_labels(op, labels, weight, classes, o, sums);
+        return (picks){eg_clamp_min(l, 0), o->ignore ? eg_ge_scalar(l, 0) : NULL};
+    }
+    eg_tensor *l = eg_contiguous(eg_cast(labels, EG_I64));
+    sums->count = (double)labels->n;
+    p.counts = o->ignore ? counting(l, o) : NULL;
+    p.safe = o->ignore ? eg_where(p.counts, l, eg_scalar(0, EG_I64)) : l;
+    p.safe = p.safe ? eg__checked_index(op, p.safe, classes, true) : NULL;
+    return p;
 }
 
 eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entropy_options *o)
 {
     static const char op[] = "nll_loss";
-    double total = 0;
+    total sums = {0, NULL};
     o = o ? o : &unweighted;
     if (check_classes(op, x, labels, o, NULL)) {
         return NULL;
@@ -317,18 +390,23 @@ eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entr
     const int axis = class_axis(x);
     eg_scope s = eg_scope_push();
     eg_tensor *weight = o->weight ? eg_contiguous(eg_detach(o->weight)) : NULL;
-    eg_tensor *l =
-        o->weight && !weight ? NULL : checked_labels(op, labels, weight, x->shape[axis], o, &total);
-    eg_tensor *safe = eg_clamp_min(l, 0);
+    if (o->weight && (!weight || !together(op, weight, labels))) {
+        return eg_scope_pop(s, NULL);
+    }
+    const picks p = picks_of(op, labels, weight, x->shape[axis], o, &sums);
     eg_tensor *each =
-        eg_neg(eg_squeeze(eg_gather(x, axis, eg_unsqueeze(safe, axis)), EG_AXES(axis)));
-    each = weight ? eg_mul(each, eg_index_select(weight, 0, safe)) : each;
+        eg_neg(eg_squeeze(eg_gather(x, axis, eg_unsqueeze(p.safe, axis)), EG_AXES(axis)));
+    eg_tensor *picked = weight ? eg_index_select(weight, 0, p.safe) : NULL;
+    each = weight ? eg_mul(each, picked) : each;
     if (o->label_smoothing > 0 && x->n) {
         eg_tensor *all = weight ? eg_mul(x, along_classes(weight, x)) : x;
         eg_tensor *spread = eg_mul_scalar(eg_sum(all, .axes = EG_AXES(axis)),
                                           -o->label_smoothing / (double)x->shape[axis]);
         each = eg_add(eg_mul_scalar(each, 1 - o->label_smoothing), spread);
     }
-    each = o->ignore ? eg_masked_fill(each, eg_lt_scalar(l, 0), 0) : each;
-    return eg_scope_pop(s, reduce(op, each, o->reduction, total));
+    if (labels->device && (weight || o->ignore)) {
+        sums.weights = !weight ? p.counts : !o->ignore ? picked : eg_mul(picked, p.counts);
+    }
+    each = p.counts ? eg_where(p.counts, each, eg_scalar(0, (eg_dtype)x->dtype)) : each;
+    return eg_scope_pop(s, reduce(op, each, o->reduction, sums));
 }

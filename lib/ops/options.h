@@ -56,10 +56,12 @@ typedef struct eg__scan_opts {
     bool reverse; /* recurrence: from the far end */
 } eg__scan_opts;
 
-/* Of rows of logits with a label each; one of -1 makes its row count for nothing. */
+/* Of rows of logits with a label each; one of -1 makes its row count for nothing. Devices take labels as they are:
+ * there it is ignore_index, if there is one, and others out of range are found by the kernel. */
 typedef struct eg__cross_entropy_opts {
     double smoothing;
-    bool weight; /* whether there is one */
+    bool weight, ignore; /* whether there is one */
+    int64_t ignore_index;
 } eg__cross_entropy_opts;
 
 /* Of the convolution in question, per spatial axis, padding resolved. `size` holds what the operands do not

@@ -75,7 +75,7 @@ typedef struct eg_cross_entropy_options {
  *   the weights of the labels that count: by their number without weights. Saves x and two numbers
  *   per row; the gradient writes dx in one pass. Logits whose classes lie side by side ([N, C],
  *   channels-last) are not copied; f16 and bf16 compute in f32. EG_EINDEX for a label outside
- *   0..C-1, naming row and label;
+ *   0..C-1, naming row and label; on a device when the host next waits for it, naming the label;
  *
  *   or floats of x's shape: probabilities of the classes, with a gradient. The mean divides by the
  *   rows. No ignore_index.
