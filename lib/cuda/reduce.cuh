@@ -42,9 +42,12 @@ static __device__ __forceinline__ void eg__reduced(const O &o, const eg__reducti
     }
 }
 
+#define EG__REDUCE_KERNEL(O)                                                                       \
+    template <class O>                                                                             \
+    __global__ void __launch_bounds__(EG__LINE_BLOCK, EG__LINE_BLOCKS(typename O::number))
+
 /* Runs of elements side by side. */
-template <class O>
-__global__ void __launch_bounds__(EG__LINE_BLOCK, EG__LINE_BLOCKS(typename O::number)) eg__reduce_runs(const eg__reduction r, const O o)
+EG__REDUCE_KERNEL(O) eg__reduce_runs(const eg__reduction r, const O o)
 {
     __shared__ typename O::state room[EG__LINE_BLOCK / 32];
     const unsigned lane = threadIdx.x & (r.lanes - 1), part = blockIdx.y;
@@ -69,8 +72,7 @@ __global__ void __launch_bounds__(EG__LINE_BLOCK, EG__LINE_BLOCKS(typename O::nu
 }
 
 /* Element by element, wherever they lie. */
-template <class O>
-__global__ void __launch_bounds__(EG__LINE_BLOCK, EG__LINE_BLOCKS(typename O::number)) eg__reduce_each(const eg__reduction r, const O o)
+EG__REDUCE_KERNEL(O) eg__reduce_each(const eg__reduction r, const O o)
 {
     enum { AHEAD = 4 };
     typedef typename O::number T;

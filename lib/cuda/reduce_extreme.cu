@@ -1,30 +1,20 @@
 /* reduce_extreme.cu - the largest and smallest elements, and where the first of them are. NaN is both. */
-#include "lib/cuda/math.cuh"
+#include "lib/cuda/extreme.cuh"
 #include "lib/cuda/reduce.cuh"
 
 static EG__FN bool nan(float v) { return v != v; }
 static EG__FN bool nan(double v) { return v != v; }
 static EG__FN bool nan(int64_t) { return false; }
 
-/* What is smallest for floats or integers. */
-static EG__FN float least(float) { return -INFINITY; }
-static EG__FN double least(double) { return -(double)INFINITY; }
-static EG__FN int64_t least(int64_t) { return INT64_MIN; }
-
-/* The same order, or the other way round; its own inverse. */
-static EG__FN float turned(float v, bool turn) { return turn ? -v : v; }
-static EG__FN double turned(double v, bool turn) { return turn ? -v : v; }
-static EG__FN int64_t turned(int64_t v, bool turn) { return turn ? ~v : v; }
-
 template <class T> struct extreme {
     typedef T number, state;
     bool turn;     /* the smallest */
     bool absolute; /* of absolute values, of which the largest of none is 0 */
 
-    EG__FN state none() const { return absolute && !turn ? 0 : least(T()); }
+    EG__FN state none() const { return absolute && !turn ? 0 : eg__least(T()); }
     EG__FN void take(state &s, T v, int64_t) const
     {
-        s = both(s, turned(absolute ? (T)eg__fn_abs(v) : v, turn));
+        s = both(s, eg__turned(absolute ? (T)eg__fn_abs(v) : v, turn));
     }
     EG__FN void take4(state &s, const T v[4], int64_t j) const
     {
@@ -34,7 +24,7 @@ template <class T> struct extreme {
         }
     }
     EG__FN state both(state a, state b) const { return b > a || nan(b) ? b : a; }
-    EG__FN void put(char *y, int dtype, state s) const { eg__put(y, dtype, turned(s, turn)); }
+    EG__FN void put(char *y, int dtype, state s) const { eg__put(y, dtype, eg__turned(s, turn)); }
 };
 
 template <class T> struct placed {
@@ -63,7 +53,7 @@ template <class T> struct place {
     EG__FN state none() const
     {
         state s;
-        s.v = least(T());
+        s.v = eg__least(T());
         set_at(s, INT64_MAX);
         return s;
     }
@@ -75,7 +65,7 @@ template <class T> struct place {
     }
     EG__FN void take(state &s, T v, int64_t j) const
     {
-        const T turn_v = turned(v, turn);
+        const T turn_v = eg__turned(v, turn);
         if (before(turn_v, j, s.v, at_of(s))) {
             s.v = turn_v;
             set_at(s, j);

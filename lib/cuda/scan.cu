@@ -10,8 +10,8 @@
  *
  * Few long lines are cut into parts: a first kernel finds the state of each, a second what is before it, a third
  * goes over the elements again. */
+#include "lib/cuda/extreme.cuh"
 #include "lib/cuda/lines.cuh"
-#include "lib/cuda/math.cuh"
 #include "lib/cuda/scan.h"
 
 /* ---- the ops --------------------------------------------------------------------------------------------- */
@@ -48,26 +48,19 @@ template <class T> struct extreme {
     int64_t at;
 };
 
-static EG__FN float least(float) { return -INFINITY; }
-static EG__FN double least(double) { return -(double)INFINITY; }
-static EG__FN int64_t least(int64_t) { return INT64_MIN; }
-static EG__FN float turned(float v, bool turn) { return turn ? -v : v; }
-static EG__FN double turned(double v, bool turn) { return turn ? -v : v; }
-static EG__FN int64_t turned(int64_t v, bool turn) { return turn ? ~v : v; }
-
 template <class T> struct running_extreme {
     typedef T number;
     typedef extreme<T> state;
     enum { inputs = 1, places = 1 };
     bool turn; /* the smallest */
 
-    EG__FN state none() const { return state{least(T()), 0}; }
-    EG__FN state of(const T *v, int64_t j) const { return state{turned(v[0], turn), j}; }
+    EG__FN state none() const { return state{eg__least(T()), 0}; }
+    EG__FN state of(const T *v, int64_t j) const { return state{eg__turned(v[0], turn), j}; }
     EG__FN state both(const state &a, const state &b) const
     {
         return b.v >= a.v || b.v != b.v ? b : a;
     }
-    EG__FN T value(const state &s) const { return turned(s.v, turn); }
+    EG__FN T value(const state &s) const { return eg__turned(s.v, turn); }
     EG__FN int64_t place(const state &s) const { return s.at; }
 };
 

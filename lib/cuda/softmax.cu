@@ -1,9 +1,9 @@
-/* softmax.cu - softmax, its logarithm and their gradients along one axis: short lines are held in registers by part of
- * a warp up to a block, longer ones read twice, and lines across memory read by neighbouring threads. */
+/* softmax.cu - softmax, its logarithm and their gradients along one axis: short lines are held in registers by
+ * part of a warp up to a block, longer ones read twice, lines across memory read by neighbouring threads. */
 #include "lib/cuda/softmax.cuh"
 #include "lib/cuda/softmax.h"
 
-/* ---- what is computed -------------------------------------------------------------------------------------- */
+/* ---- what is computed --------------------------------------------------------------------------------- */
 
 template <class T> struct largest {
     EG__FN T both(T a, T b) const { return eg__top(a, b); }
@@ -81,7 +81,7 @@ template <class T> struct slope {
     }
 };
 
-/* ---- lines held in registers ---------------------------------------------------------------------------------- */
+/* ---- lines held in registers -------------------------------------------------------------------------- */
 
 /* Up to QUADS times four elements a thread, of N operands. */
 template <class T, int N, int QUADS> struct held {
@@ -230,7 +230,7 @@ template <class T> HELD_KERNEL(T) softmax_grad_held(const eg__lines l, bool loga
     }
 }
 
-/* ---- longer lines: a block of many threads each ---------------------------------------------------------------- */
+/* ---- longer lines: a block of many threads each ------------------------------------------------------- */
 
 enum { LONG_BLOCK = 512 };
 
@@ -258,7 +258,7 @@ __global__ void __launch_bounds__(LONG_BLOCK, sizeof(T) == 4 ? 2 : 1) softmax_gr
     eg__along_line<T, 2, 1>(l, at, threadIdx.x, LONG_BLOCK, f);
 }
 
-/* ---- lines across memory ----------------------------------------------------------------------------------------- */
+/* ---- lines across memory ------------------------------------------------------------------------------ */
 
 /* Thread t is of line t % wide, and takes every (block / wide)th element: f.one(v, y, j). */
 template <class T, int IN, int OUT, class F>
@@ -330,7 +330,7 @@ template <class T> ACROSS_KERNEL(T) softmax_grad_across(const eg__lines l, bool 
     }
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------ */
+/* ---- launches ----------------------------------------------------------------------------------------- */
 
 static unsigned blocks_of(const eg__lines &l)
 {

@@ -1,4 +1,5 @@
-/* test_cuda_reduce.c - reductions, scans, softmax and cross entropy on an emulated device: what the sweep cannot say. */
+/* test_cuda_reduce.c - reductions, scans, softmax and cross entropy on an emulated device: what the sweep
+ * cannot say. */
 #include <math.h>
 
 #include "tests/cuda/module.h"
