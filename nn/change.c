@@ -1,8 +1,9 @@
-/* change.c - freezing modules and moving them to another dtype. */
+/* change.c - freezing modules and moving them to another dtype or device. */
 #include <stdlib.h>
 
 #include <egret/ops.h>
 
+#include "lib/device.h"
 #include "lib/optable.h"
 #include "nn/nn.h"
 
@@ -117,5 +118,84 @@ eg_status eg_module_to(eg_module *m, eg_dtype dtype)
         eg__members(m, &w.walk);
     }
     free(w.made);
+    return w.status;
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+/* The first walk copies, the second, which cannot fail, gives each tensor its copy's memory. */
+typedef struct carrier {
+    eg_members walk;
+    eg_device *device;
+    eg_tensor **old, **copy; /* kept copies */
+    uint32_t count, room, copy_room;
+    eg_status status;
+} carrier;
+
+static eg_status carry(carrier *w, eg_tensor *t)
+{
+    static const char op[] = "eg_module_to_device";
+    eg__thread *T = eg__thread_get();
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (w->old[i] == t) {
+            return EG_OK; /* tied */
+        }
+    }
+    if (T->record.recording && eg__tracked(T, t)) {
+        return eg__fail(EG_ESTATE, op, "an open tape follows a parameter: close it first");
+    }
+    if ((w->count == w->room && !eg__grow(&w->old, &w->room, sizeof *w->old)) ||
+        (w->count == w->copy_room && !eg__grow(&w->copy, &w->copy_room, sizeof *w->copy))) {
+        return eg__no_memory(op, 0);
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *copy = s.depth ? eg_keep(eg_to(eg_detach(t), w->device)) : NULL;
+    eg_scope_pop(s, NULL);
+    if (!copy) {
+        return eg__why();
+    }
+    w->old[w->count] = t;
+    w->copy[w->count++] = copy;
+    return EG_OK;
+}
+
+static void carry_member(eg_members *walk, const eg__member *member)
+{
+    carrier *w = (carrier *)walk;
+    if (member->kind == EG__CHILD) {
+        eg__members(*member->child, walk);
+    } else if (!w->status && (*member->tensor)->device != w->device->id) {
+        w->status = carry(w, *member->tensor);
+    }
+}
+
+/* t becomes what its copy is, where that is; users and optimizers hold t as before. */
+static void settle(eg_tensor *t, eg_tensor *copy)
+{
+    eg__storage *old = t->storage;
+    t->storage = copy->storage;
+    copy->storage = old;
+    t->device = copy->device;
+    t->offset = copy->offset;
+    t->flags = (uint8_t)((t->flags & EG__PARAM) | (copy->flags & ~EG__PARAM));
+    memcpy(t->strides, copy->strides, sizeof t->strides);
+}
+
+eg_status eg_module_to_device(eg_module *m, eg_device *device)
+{
+    static const char op[] = "eg_module_to_device";
+    if (!m || !device) {
+        return eg__null_argument(op, m ? "device" : "m");
+    }
+    carrier w = {.walk = {carry_member}, .device = device};
+    eg__members(m, &w.walk);
+    for (uint32_t i = 0; i < w.count; i++) {
+        if (!w.status) {
+            settle(w.old[i], w.copy[i]);
+        }
+        eg_release(w.copy[i]);
+    }
+    free(w.old);
+    free(w.copy);
     return w.status;
 }

@@ -3,6 +3,7 @@
 
 #include <egret/nn.h>
 
+#include "lib/device.h"
 #include "lib/optable.h"
 #include "nn/nn.h"
 
@@ -64,7 +65,9 @@ static eg_tensor *orthogonal(const eg_tensor *t, double gain)
 {
     int64_t out = t->shape[0], in = out ? t->n / out : 0;
     bool wide = in >= out;
+    eg_device *before = eg_use_device(eg_cpu());
     eg_tensor *a = eg_normal(wide ? EG_SHAPE(out, in) : EG_SHAPE(in, out), 0, 1, EG_F64);
+    eg_use_device(before);
     if (!a || orthonormal((double *)eg__ptr(a), eg__min(in, out), eg__max(in, out))) {
         return NULL;
     }
@@ -133,7 +136,9 @@ eg_status eg_init_with(eg_tensor *t, eg_init_rule rule, const eg_init_options *g
         return EG_OK;
     }
     eg_scope s = eg_scope_push();
+    eg_device *before = eg_use_device(eg__device(t));
     eg_tensor *numbers = s.depth ? draw(t, rule, &o) : NULL;
+    eg_use_device(before);
     eg_status st = numbers && eg_copy_(t, numbers) ? EG_OK : eg__why();
     eg_scope_pop(s, NULL);
     return st;

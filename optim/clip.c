@@ -13,21 +13,16 @@ eg_status eg__clip_options(const char *op, const eg_clip_options *options, eg_cl
     return eg__optim_number(op, "eps", clip->eps, (double)INFINITY);
 }
 
-eg_status eg__total_norm(const char *op, eg_tensor **gradients, int n, double p, double *norm)
+static eg_status total_norm(const char *op, eg_tensor **gradients, int n, double p, double *norm)
 {
-    eg__desc d = {.dtype = EG_F64};
+    eg__call c = {.op = &eg__op_total_norm, .T = eg__thread_get(), .in = gradients, .nin = n,
+                  .opts = &(eg__total_norm_opts){.p = p}};
+    eg_status st = eg__locate(&c);
+    eg__desc d = {.dtype = EG_F64, .device = c.device};
     eg__desc_dense(&d);
-    eg_tensor *out = eg__new(&d, op, EG__ID_total_norm);
-    if (!out) {
-        return eg__why();
-    }
-    eg__thread *T = eg__thread_get();
-    const eg__total_norm_opts opts = {p};
-    eg__call c = {
-        .op = &eg__op_total_norm, .T = T, .in = gradients, .nin = n, .opts = &opts, .out = {out}};
-    eg_status st = eg__run_call(&c);
-    *norm = eg_item(out);
-    return st;
+    c.out[EG__NORM_ITSELF] = st ? NULL : eg__new(&d, op, EG__ID_total_norm);
+    st = c.out[EG__NORM_ITSELF] ? eg__run_call(&c) : eg__why();
+    return st ? st : eg_copy_out(c.out[EG__NORM_ITSELF], norm, sizeof *norm);
 }
 
 static eg_status check(const char *op, eg_tensor *const *gradients, int n, double max)
@@ -62,7 +57,7 @@ static eg_status norm_of(const char *op, eg_tensor *const *gradients, int n, dou
         dense[i] = g && !(g->flags & EG__PACKED) ? eg_contiguous(g) : g;
         st = g && !dense[i] ? eg__why() : EG_OK;
     }
-    st = st ? st : eg__total_norm(op, dense, n, p, norm);
+    st = st ? st : total_norm(op, dense, n, p, norm);
     free(dense);
     return st;
 }

@@ -133,6 +133,18 @@ void eg_ema_free(eg_ema *e)
 
 /* ---- using --------------------------------------------------------------------------------- */
 
+/* Averages go where parameters went. */
+static eg_status follow(eg_ema *e)
+{
+    for (int i = 0; i < e->count; i++) {
+        if (eg__beside(&e->members[i].average, e->members[i].parameter)) {
+            return eg__why();
+        }
+        e->in[i * EG__OPTIM_SLOTS + EG__OPTIM_PARAMETER] = e->members[i].average;
+    }
+    return EG_OK;
+}
+
 /* a = d a + (1 - d) p as the step of plain descent it is: the gradient p - a, the rate d - 1. */
 eg_status eg_ema_update(eg_ema *e)
 {
@@ -147,12 +159,16 @@ eg_status eg_ema_update(eg_ema *e)
     const double d = e->warm_up && warm < e->decay ? warm : e->decay;
     const eg__optim_group group = {
         .scale = 1, .limit = (double)INFINITY, .decay = -1, .lr = d - 1, .gain = 1};
-    const eg__optim_opts opts = {&group, e->group};
+    const eg__optim_opts opts = {.groups = &group, .group = e->group, .ngroups = 1, .sets = 1};
     eg__thread *T = eg__thread_get();
+    if (follow(e)) {
+        return eg__why();
+    }
     eg__call c = {.op = &eg__op_sgd_update,
                   .T = T,
                   .in = e->in,
                   .nin = e->count * EG__OPTIM_SLOTS,
+                  .device = e->members[0].average->device,
                   .opts = &opts};
     e->updates++;
     return eg__run_call(&c);

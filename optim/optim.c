@@ -36,6 +36,10 @@ eg_status eg__check_parameters(const char *op, eg_parameters p)
                             i, eg_dtype_name((eg_dtype)t->dtype), EG__SHAPE_OF(t),
                             t->flags & EG__DENSE ? "" : ", not contiguous");
         }
+        if (t->device != p.tensors[0]->device) {
+            return eg__fail(EG_EDEVICE, op, "parameter 0 is on %s, parameter %d on %s",
+                            eg__device(p.tensors[0])->name, i, eg__device(t)->name);
+        }
         if (p.names && !p.names[i]) {
             return eg__fail(EG_EINVAL, op, "parameter %d has no name, others have", i);
         }
@@ -53,6 +57,11 @@ char *eg__joined(const char *op, const char *prefix, const char *name, const cha
     }
     snprintf(s, bytes, "%s%s%s", prefix, name, suffix);
     return s;
+}
+
+uint8_t eg__optim_device(const eg_optim *o)
+{
+    return o->count ? o->in[EG__OPTIM_PARAMETER]->device : 0;
 }
 
 /* ---- parameters and their state ------------------------------------------------------------ */
@@ -82,7 +91,7 @@ static eg_tensor *filled(const eg_tensor *p, double value)
 {
     eg_shape shape = {.ndim = p->ndim};
     memcpy(shape.dim, p->shape, sizeof shape.dim);
-    return eg_keep(eg_full(shape, value, p->dtype == EG_F64 ? EG_F64 : EG_F32));
+    return eg_keep(eg__full_on(p->device, shape, value, p->dtype == EG_F64 ? EG_F64 : EG_F32));
 }
 
 /* Parameter i with its state; on failure what is there is freed with the rest. */
@@ -183,6 +192,10 @@ static eg_status add(eg_optim *o, eg_parameters p, const char *prefix)
         return eg__fail(EG_EINVAL, o->name, "%d parameters and %d more; %d are possible", o->count,
                         p.count, EG__MAX_PARAMETERS);
     }
+    if (o->count && p.tensors[0]->device != eg__optim_device(o)) {
+        return eg__fail(EG_EDEVICE, o->name, "the parameters are on %s, those there on %s",
+                        eg__device(p.tensors[0])->name, eg__devices[eg__optim_device(o)]->name);
+    }
     if (o->gathered) {
         return eg__fail(EG_ESTATE, o->name, "gradients are gathered: eg_optim_update comes first");
     }
@@ -235,6 +248,7 @@ void eg_optim_free(eg_optim *o)
     if (o) {
         eg__optim_forget(o);
         release(o, 0, o->count);
+        eg_release(o->gate);
         free(o->in);
         free(o->names);
         free(o->group);

@@ -7,6 +7,7 @@
 #include <egret/ops.h>
 #include <egret/optim.h>
 
+#include "lib/device.h"
 #include "lib/ops/options.h"
 #include "lib/optable.h"
 
@@ -41,6 +42,12 @@ struct eg_optim {
     eg_schedule schedule;
     eg_clip_options clip;
     double max_norm, max_value, norm; /* no limit: 0, infinity */
+    /* Judgement of gradients (EG__GATE_...), beside the parameters; NULL before the first. On a device nobody waits
+     * for it: `steps` counts those of the latest `pending` ones as done, which were judged for a scaler or not. */
+    eg_tensor *gate;
+    int pending;
+    bool for_scaler;
+    int64_t skipped; /* before them */
     int count;
     eg_tensor **in; /* count * EG__OPTIM_SLOTS, kept but the gradients */
     eg_tensor **gathered; /* by eg_optim_backward, kept; NULL: none */
@@ -62,17 +69,29 @@ eg_status eg__check_parameters(const char *op, eg_parameters p);
 /* prefix, name and suffix in one text to free, or out of memory. */
 char *eg__joined(const char *op, const char *prefix, const char *name, const char *suffix);
 
-/* eg_optim_minimize; but with skipped, the gradients are divided by scale, and if they are not
- * finite nothing happens but that *skipped says so. */
-eg_status eg__optim_minimize(eg_optim *optim, eg_tape tape, eg_tensor *loss, double scale,
-                             bool *skipped);
+/* What a scaler tells the optimizer: where it stands (EG__SCALER_...), and its settings. */
+typedef struct eg__scaling {
+    eg_tensor *state;
+    double growth, backoff, interval, least;
+} eg__scaling;
+/* eg_optim_minimize; with a scaler (else NULL) whose state is beside the parameters the loss is multiplied, the
+ * gradients are divided and judged, and if they are not finite nothing happens but that the state says so. */
+eg_status eg__optim_minimize(eg_optim *optim, eg_tape tape, eg_tensor *loss,
+                             const eg__scaling *scaling);
+/* Waits for the judgement of pending steps and takes back those that were not done. EG_EINVAL: they should have
+ * been. */
+eg_status eg__optim_settle(eg_optim *optim);
+/* The device of the parameters. */
+uint8_t eg__optim_device(const eg_optim *optim);
 /* Drops what eg_optim_backward gathered. */
 void eg__optim_forget(eg_optim *optim);
-/* The norm of gradients that are contiguous, in any order of axes. */
-eg_status eg__total_norm(const char *op, eg_tensor **gradients, int n, double p, double *norm);
 /* *clip from the caller's options. */
 eg_status eg__clip_options(const char *op, const eg_clip_options *options, eg_clip_options *clip);
 
+/* Numbers in f64, kept; on a device. */
+eg_tensor *eg__numbers_on(uint8_t device, const double *v, int n);
+/* *own, which is kept, is moved to where t is. */
+eg_status eg__beside(eg_tensor **own, const eg_tensor *t);
 /* One number in a map. */
 eg_status eg__put_number(eg_tensors *map, const char *name, double value, eg_dtype dtype);
 /* Reads it, or says that it is not in least..most; one that is not there leaves *value as it is. */

@@ -3,11 +3,11 @@
 
 #include "optim/optim.h"
 
-static const double least = 0x1p-24; /* the scale at which the blame is no longer the scale's */
+enum { UNSEEN = 16 }; /* steps on a device after which it is asked whether they were hopeless */
 
 struct eg_scaler {
-    double scale, growth, backoff;
-    int64_t interval, good, skipped;
+    eg__scaling by; /* state: kept, where it was last used */
+    int unseen;
 };
 
 eg_scaler *eg_scaler_new_with(const eg_scaler_options *options)
@@ -34,22 +34,38 @@ eg_scaler *eg_scaler_new_with(const eg_scaler_options *options)
         eg__no_memory(op, sizeof *s);
         return NULL;
     }
-    *s = (eg_scaler){o.start, o.growth, o.backoff, o.interval, 0, 0};
+    *s = (eg_scaler){.by = {.growth = o.growth, .backoff = o.backoff, .interval = (double)o.interval,
+                            .least = 0x1p-24}};
+    s->by.state = eg__numbers_on(0, (double[EG__SCALER_SIZE]){o.start}, EG__SCALER_SIZE);
+    if (!s->by.state) {
+        free(s);
+        return NULL;
+    }
     return s;
 }
 
-static eg_status back_off(eg_scaler *s)
+static eg_status look(const eg_scaler *s, double *state)
 {
-    if (s->scale <= least && s->backoff < 1) {
-        return eg__fail(EG_EINVAL, "eg_scaler_minimize",
-                        "the gradients are not finite even at a scale "
-                        "of %g: the loss or the parameters are not",
-                        s->scale);
+    return eg_copy_out(s->by.state, state, EG__SCALER_SIZE * sizeof *state);
+}
+
+/* Gradients that are not finite at the least scale are nobody's but the loss's. */
+static eg_status judge(eg_scaler *s)
+{
+    double state[EG__SCALER_SIZE];
+    if (s->by.state->device && ++s->unseen < UNSEEN) {
+        return EG_OK;
     }
-    s->scale *= s->backoff;
-    s->good = 0;
-    s->skipped++;
-    return EG_OK;
+    s->unseen = 0;
+    eg_status st = look(s, state);
+    if (st || state[EG__SCALER_HOPELESS] == 0) {
+        return st;
+    }
+    st = eg_set(s->by.state, EG__SCALER_HOPELESS, 0);
+    return st ? st
+              : eg__fail(EG_EINVAL, "eg_scaler_minimize",
+                         "the gradients are not finite even at a scale of %g: the loss or the parameters are not",
+                         state[EG__SCALER_SCALE]);
 }
 
 eg_status eg_scaler_minimize(eg_scaler *s, eg_optim *optim, eg_tape tape, eg_tensor *loss)
@@ -57,40 +73,33 @@ eg_status eg_scaler_minimize(eg_scaler *s, eg_optim *optim, eg_tape tape, eg_ten
     if (!s) {
         return eg__null_argument("eg_scaler_minimize", "scaler");
     }
-    bool skipped = false;
-    eg_status st = eg__optim_minimize(optim, tape, loss, s->scale, &skipped);
-    if (st) {
-        return st;
-    }
-    if (skipped) {
-        return back_off(s);
-    }
-    if (++s->good >= s->interval) {
-        s->good = 0;
-        s->scale = isfinite(s->scale * s->growth) ? s->scale * s->growth : s->scale;
-    }
-    return EG_OK;
+    eg_status st = optim && optim->count ? eg__beside(&s->by.state, optim->in[EG__OPTIM_PARAMETER]) : EG_OK;
+    st = st ? st : eg__optim_minimize(optim, tape, loss, &s->by);
+    return st ? st : judge(s);
 }
 
 double eg_scaler_scale(const eg_scaler *s)
 {
-    return s ? s->scale : (double)NAN;
+    double state[EG__SCALER_SIZE];
+    return s && !look(s, state) ? state[EG__SCALER_SCALE] : (double)NAN;
 }
 
 int64_t eg_scaler_skipped(const eg_scaler *s)
 {
-    return s ? s->skipped : 0;
+    double state[EG__SCALER_SIZE];
+    return s && !look(s, state) ? (int64_t)state[EG__SCALER_SKIPPED] : 0;
 }
 
 eg_tensors *eg_scaler_state(eg_scaler *s)
 {
-    eg_tensors *map = s ? eg_tensors_new() : NULL;
+    double state[EG__SCALER_SIZE];
     if (!s) {
         return eg__null_argument("eg_scaler_state", "scaler"), NULL;
     }
-    if (map && (eg__put_number(map, "scale", s->scale, EG_F64) ||
-                eg__put_number(map, "good", (double)s->good, EG_I64) ||
-                eg__put_number(map, "skipped", (double)s->skipped, EG_I64))) {
+    eg_tensors *map = look(s, state) ? NULL : eg_tensors_new();
+    if (map && (eg__put_number(map, "scale", state[EG__SCALER_SCALE], EG_F64) ||
+                eg__put_number(map, "good", state[EG__SCALER_GOOD], EG_I64) ||
+                eg__put_number(map, "skipped", state[EG__SCALER_SKIPPED], EG_I64))) {
         eg_tensors_free(map);
         return NULL;
     }
@@ -100,25 +109,29 @@ eg_tensors *eg_scaler_state(eg_scaler *s)
 eg_status eg_scaler_load_state(eg_scaler *s, const eg_tensors *map)
 {
     static const char op[] = "eg_scaler_load_state";
+    double state[EG__SCALER_SIZE] = {0};
     if (!s || !map) {
         return eg__null_argument(op, s ? "map" : "scaler");
     }
-    double scale = s->scale, good = 0, skipped = 0;
-    if (eg__get_number(op, map, "scale", 0x1p-1000, (double)INFINITY, &scale) ||
-        eg__get_number(op, map, "good", 0, eg__most_steps, &good) ||
-        eg__get_number(op, map, "skipped", 0, eg__most_steps, &skipped)) {
+    if (eg__get_number(op, map, "scale", 0x1p-1000, (double)INFINITY, &state[EG__SCALER_SCALE]) ||
+        eg__get_number(op, map, "good", 0, eg__most_steps, &state[EG__SCALER_GOOD]) ||
+        eg__get_number(op, map, "skipped", 0, eg__most_steps, &state[EG__SCALER_SKIPPED]) ||
+        eg__put_back(op, eg_scaler_state(s), map)) {
         return eg__why();
     }
-    eg_status st = eg__put_back(op, eg_scaler_state(s), map);
-    if (!st) {
-        s->scale = scale;
-        s->good = (int64_t)good;
-        s->skipped = (int64_t)skipped;
+    eg_tensor *loaded = eg__numbers_on(s->by.state->device, state, EG__SCALER_SIZE);
+    if (!loaded) {
+        return eg__why();
     }
-    return st;
+    eg_release(s->by.state);
+    s->by.state = loaded;
+    return EG_OK;
 }
 
 void eg_scaler_free(eg_scaler *s)
 {
-    free(s);
+    if (s) {
+        eg_release(s->by.state);
+        free(s);
+    }
 }

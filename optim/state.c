@@ -4,6 +4,40 @@
 #include "lib/io/assign.h"
 #include "optim/optim.h"
 
+/* ---- beside parameters --------------------------------------------------------------------- */
+
+eg_tensor *eg__numbers_on(uint8_t device, const double *v, int n)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *t = s.depth ? eg__empty_on(0, EG_SHAPE(n), EG_F64) : NULL;
+    if (t) {
+        memcpy(eg__ptr(t), v, (size_t)n * sizeof *v);
+        t = eg_keep(eg_to(t, eg__devices[device]));
+    }
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    return t;
+}
+
+eg_status eg__beside(eg_tensor **own, const eg_tensor *t)
+{
+    if (likely(!*own || (*own)->device == t->device)) {
+        return EG_OK;
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *moved = s.depth ? eg_keep(eg_to(*own, eg__device(t))) : NULL;
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    if (!moved) {
+        return eg__why();
+    }
+    eg_release(*own);
+    *own = moved;
+    return EG_OK;
+}
+
 /* ---- numbers in maps ----------------------------------------------------------------------- */
 
 eg_status eg__put_number(eg_tensors *map, const char *name, double value, eg_dtype dtype)
@@ -60,7 +94,7 @@ eg_tensors *eg_optim_state(eg_optim *o)
     if (!map) {
         return o ? NULL : (eg__null_argument("eg_optim_state", "optim"), NULL);
     }
-    eg_status st = eg__put_number(map, "steps", (double)o->steps, EG_I64);
+    eg_status st = eg__put_number(map, "steps", (double)eg_optim_steps(o), EG_I64);
     st = st ? st : eg__put_number(map, "lr", o->lr, EG_F64);
     for (int i = 0; i < o->count && !st; i++) {
         st = o->names[i] ? put_state(o, map, i, EG__OPTIM_MASTER, "master") : EG_OK;
@@ -88,6 +122,8 @@ eg_status eg_optim_load_state(eg_optim *o, const eg_tensors *map)
     }
     eg_status st = eg__put_back(op, eg_optim_state(o), map);
     if (!st) {
+        o->for_scaler = true; /* steps that were not done are of the past */
+        eg__optim_settle(o);
         o->steps = (int64_t)steps;
         o->lr = lr;
     }

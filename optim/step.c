@@ -3,10 +3,12 @@
 
 #include <stdlib.h>
 
-/* Refuses before anything moves; fills the gradients in, dense. */
+/* Refuses before anything moves; fills the gradients in, dense. What the optimizer keeps of a parameter follows it
+ * to another device. */
 static eg_status take_gradients(eg_optim *o, eg_tensor *const *gradients)
 {
-    for (int i = 0; i < o->count; i++) {
+    eg_status st = EG_OK;
+    for (int i = 0; i < o->count && !st; i++) {
         eg_tensor **in = o->in + i * EG__OPTIM_SLOTS;
         eg_tensor *p = in[EG__OPTIM_PARAMETER], *g = gradients[i];
         if (g && eg__check(g, o->name, "a gradient")) {
@@ -17,86 +19,183 @@ static eg_status take_gradients(eg_optim *o, eg_tensor *const *gradients)
                             eg_dtype_name((eg_dtype)g->dtype), EG__SHAPE_OF(g),
                             eg_dtype_name((eg_dtype)p->dtype), EG__SHAPE_OF(p));
         }
+        if (p->device != eg__optim_device(o) || (g && g->device != p->device)) {
+            return eg__fail(EG_EDEVICE, o->name, "parameter 0 is on %s, parameter %d on %s, its gradient on %s",
+                            eg__devices[eg__optim_device(o)]->name, i, eg__device(p)->name,
+                            eg__device(g ? g : p)->name);
+        }
         in[EG__OPTIM_GRADIENT] = g && o->names[i] ? eg_contiguous(g) : NULL;
         if (g && o->names[i] && !in[EG__OPTIM_GRADIENT]) {
             return eg__why();
         }
+        for (int k = EG__OPTIM_MASTER; k < EG__OPTIM_SLOTS && !st; k++) {
+            st = eg__beside(&in[k], p);
+        }
     }
-    return EG_OK;
+    return st;
 }
 
-/* Measures if somebody asks, and gives what gradients are to be multiplied with. */
-static eg_status clip(eg_optim *o, double unscale, bool *skipped, double *scale)
+/* ---- judging gradients ----------------------------------------------------------------------- */
+
+/* Steps that may be pending: there are numbers for each outcome. A rule that does not move at a rate of 0 decides
+ * that here, so it must know its step. */
+static int most_pending(const eg_optim *o)
 {
-    const double p = skipped && o->max_norm == 0 ? (double)INFINITY : o->clip.p;
-    *scale = unscale;
-    if (o->max_norm == 0 && !skipped) {
+    enum { AHEAD = 15 };
+    const int fit = EG__OPTIM_NUMBERS / o->groups - 1;
+    return o->rule->divides_by_lr ? 0 : fit < AHEAD ? fit : AHEAD;
+}
+
+static int64_t lost_of(const eg_optim *o, const double *gate)
+{
+    return (int64_t)gate[EG__GATE_SKIPPED] - o->skipped;
+}
+
+eg_status eg__optim_settle(eg_optim *o)
+{
+    double gate[EG__GATE_SIZE];
+    if (!o->pending) {
         return EG_OK;
     }
+    if (eg_copy_out(o->gate, gate, sizeof gate)) {
+        return eg__why();
+    }
+    const int64_t lost = lost_of(o, gate);
+    const int of = o->pending;
+    o->pending = 0;
+    o->skipped += lost;
+    o->steps -= lost;
+    o->norm = gate[EG__GATE_NORM];
+    if (lost && o->follows && o->steps) {
+        o->lr = eg_schedule_at(&o->schedule, o->steps - 1);
+    }
+    return !lost || o->for_scaler
+               ? EG_OK
+               : eg__fail(EG_EINVAL, o->name,
+                          "of the latest %d steps, %lld have moved nothing: the norm of their gradients was not "
+                          "finite",
+                          of, (long long)lost);
+}
+
+/* Sees to it that there is a gate beside the parameters, and that no more steps are pending than may be. */
+static eg_status ready(eg_optim *o, bool gated, bool for_scaler)
+{
+    const double fresh[EG__GATE_SIZE] = {1, 0, 0, (double)NAN};
+    const uint8_t device = eg__optim_device(o);
+    eg_status st = EG_OK;
+    if (!gated || o->for_scaler != for_scaler || o->pending > most_pending(o) ||
+        (o->gate && o->gate->device != device)) {
+        st = eg__optim_settle(o);
+    }
+    if (!st && gated && !o->gate) {
+        o->gate = eg__numbers_on(device, fresh, EG__GATE_SIZE);
+        o->skipped = 0;
+        st = o->gate ? EG_OK : eg__why();
+    }
+    o->for_scaler = for_scaler;
+    return st || !gated ? st : eg__beside(&o->gate, o->in[EG__OPTIM_PARAMETER]);
+}
+
+static eg_status judge(eg_optim *o, const eg__scaling *s)
+{
+    eg__total_norm_opts opts = {.p = o->max_norm == 0 ? (double)INFINITY : o->clip.p,
+                                .rule = {.max = o->max_norm, .eps = o->clip.eps}};
     eg_tensor **g = eg__malloc((size_t)o->count * sizeof *g);
     if (!g) {
         return eg__no_memory(o->name, o->count * (int64_t)sizeof *g);
     }
+    if (s) {
+        opts.rule.growth = s->growth;
+        opts.rule.backoff = s->backoff;
+        opts.rule.interval = s->interval;
+        opts.rule.least = s->least;
+    }
     for (int i = 0; i < o->count; i++) {
         g[i] = o->in[i * EG__OPTIM_SLOTS + EG__OPTIM_GRADIENT];
     }
-    double norm;
-    eg_status st = eg__total_norm(o->name, g, o->count, p, &norm);
+    eg__call c = {.op = &eg__op_total_norm, .T = eg__thread_get(), .in = g, .nin = o->count,
+                  .device = o->gate->device, .opts = &opts,
+                  .out = {[EG__NORM_GATE] = o->gate, [EG__NORM_SCALER] = s ? s->state : NULL}};
+    eg_status st = eg__run_call(&c);
     free(g);
-    if (st) {
-        return st;
+    return st;
+}
+
+/* On the CPU the judgement is here at once. Whether the step is done. */
+static eg_status obey(eg_optim *o, bool for_scaler, double *scale, bool *done)
+{
+    const double *gate = (const double *)eg__ptr(o->gate);
+    const bool closed = gate[EG__GATE_CLOSED] != 0;
+    o->skipped += closed;
+    o->norm = gate[EG__GATE_NORM];
+    *scale = gate[EG__GATE_SCALE];
+    *done = !closed;
+    return closed && !for_scaler
+               ? eg__fail(EG_EINVAL, o->name, "the norm of the gradients is %g; nothing has moved", o->norm)
+               : EG_OK;
+}
+
+/* ---- the step -------------------------------------------------------------------------------- */
+
+/* The numbers of the step after o->steps others. */
+static eg_status fill(eg_optim *o, eg__optim_group *now)
+{
+    const double lr = o->follows ? eg_schedule_at(&o->schedule, o->steps) : o->lr;
+    if (!isfinite(lr)) {
+        return eg__fail(EG_EINVAL, o->name, "the schedule's rate of step %lld is %g", (long long)o->steps,
+                        lr);
     }
-    norm *= unscale;
-    if (!isfinite(norm) && skipped) {
-        *skipped = true;
-        return EG_OK;
+    o->steps++;
+    for (int i = 0; i < o->groups; i++) {
+        now[i] = (eg__optim_group){.lr = lr * o->settings[i].lr_scale,
+                                   .decay = o->settings[i].weight_decay,
+                                   .shrink = 1,
+                                   .scale = 1,
+                                   .limit = o->max_value};
+        o->rule->fill(o, &now[i]);
     }
-    if (o->max_norm == 0) {
-        return EG_OK;
-    }
-    o->norm = norm;
-    if (!isfinite(norm)) {
-        return eg__fail(EG_EINVAL, o->name, "the norm of the gradients is %g; nothing has moved",
-                        norm);
-    }
-    *scale *= fmin(1, o->max_norm / (norm + o->clip.eps));
+    o->steps--;
     return EG_OK;
 }
 
-static eg_status next_rate(eg_optim *o, double *lr)
+/* The numbers of the next step, for each count of pending steps that may turn out not to have been done. */
+static eg_status fill_all(eg_optim *o)
 {
-    *lr = o->follows ? eg_schedule_at(&o->schedule, o->steps) : o->lr;
-    return isfinite(*lr) ? EG_OK
-                         : eg__fail(EG_EINVAL, o->name, "the schedule's rate of step %lld is %g",
-                                    (long long)o->steps, *lr);
-}
-
-static void run(eg_optim *o, double scale)
-{
-    eg__thread *T = eg__thread_get();
-    for (int i = 0; i < o->groups; i++) {
-        eg__optim_group *g = &o->now[i];
-        *g = (eg__optim_group){.lr = o->lr * o->settings[i].lr_scale,
-                               .decay = o->settings[i].weight_decay,
-                               .shrink = 1};
-        o->rule->fill(o, g);
-        g->scale = scale;
-        g->limit = o->max_value;
+    const int64_t steps = o->steps;
+    eg_status st = EG_OK;
+    for (int lost = o->pending; lost >= 0 && !st; lost--) {
+        o->steps = steps - lost;
+        st = fill(o, o->now + lost * o->groups);
     }
-    const eg__optim_opts opts = {o->now, o->group};
-    eg__call c = {
-        .op = o->rule->op, .T = T, .in = o->in, .nin = o->count * EG__OPTIM_SLOTS, .opts = &opts};
-    c.device = c.nin ? o->in[EG__OPTIM_PARAMETER]->device : 0;
-    eg__run_call(&c); /* takes no memory and so cannot fail */
+    o->steps = steps;
+    return st;
 }
 
-static eg_status update(eg_optim *o, eg_tensor *const *gradients, double unscale, bool *skipped)
+static eg_status run(eg_optim *o, bool gated, double scale)
 {
-    double scale, lr;
+    eg__call c = {.op = o->rule->op, .T = eg__thread_get(), .in = o->in, .device = eg__optim_device(o),
+                  .nin = o->count * EG__OPTIM_SLOTS};
+    const eg__optim_opts opts = {.groups = o->now, .group = o->group, .ngroups = o->groups,
+                                 .gate = gated && c.device ? o->gate : NULL,
+                                 .skipped = (double)o->skipped, .sets = o->pending + 1};
+    for (int i = 0; i < o->groups; i++) {
+        o->now[i].scale = scale;
+    }
+    c.opts = &opts;
+    return eg__run_call(&c); /* takes no memory and so cannot fail on the CPU */
+}
+
+static eg_status update(eg_optim *o, eg_tensor *const *gradients, const eg__scaling *s)
+{
+    const bool gated = o->count && (o->max_norm != 0 || s), later = gated && eg__optim_device(o);
+    double scale = 1;
+    bool done = true;
     eg_status st = take_gradients(o, gradients);
-    st = st ? st : next_rate(o, &lr);
-    st = st ? st : clip(o, unscale, skipped, &scale);
-    if (st || (skipped && *skipped)) {
+    st = st ? st : ready(o, gated, s != NULL);
+    st = st ? st : fill_all(o);
+    st = st || !gated ? st : judge(o, s);
+    st = st || !gated || later ? st : obey(o, s != NULL, &scale, &done);
+    if (st || !done) {
         return st;
     }
     for (int i = 0; i < o->count && !st; i++) {
@@ -106,21 +205,22 @@ static eg_status update(eg_optim *o, eg_tensor *const *gradients, double unscale
     if (st) {
         return st;
     }
-    o->lr = lr;
-    o->steps++;
-    if (lr > 0 || !o->rule->divides_by_lr) {
-        run(o, scale);
+    o->lr = o->follows ? eg_schedule_at(&o->schedule, o->steps) : o->lr;
+    if (o->lr > 0 || !o->rule->divides_by_lr) {
+        st = run(o, gated, scale);
     }
-    return EG_OK;
+    o->steps++;
+    o->pending += later;
+    return st;
 }
 
-static eg_status step(eg_optim *o, eg_tensor *const *gradients, double unscale, bool *skipped)
+static eg_status step(eg_optim *o, eg_tensor *const *gradients, const eg__scaling *scaling)
 {
     if (eg__thread_get()->record.recording) {
         return eg__fail(EG_ESTATE, o->name, "a tape records: ask or close it before the step");
     }
     eg_scope s = eg_scope_push();
-    eg_status st = s.depth ? update(o, gradients, unscale, skipped) : eg__why();
+    eg_status st = s.depth ? update(o, gradients, scaling) : eg__why();
     if (s.depth) {
         eg_scope_pop(s, NULL);
     }
@@ -132,7 +232,7 @@ eg_status eg_optim_step(eg_optim *o, eg_tensor *const *gradients)
     if (!o) {
         return eg__null_argument("eg_optim_step", "optim");
     }
-    return gradients ? step(o, gradients, 1, NULL) : eg__null_argument(o->name, "gradients");
+    return gradients ? step(o, gradients, NULL) : eg__null_argument(o->name, "gradients");
 }
 
 /* ---- minimize ------------------------------------------------------------------------------ */
@@ -151,8 +251,15 @@ static int who_moves(const eg_optim *o, eg_tensor **ask)
     return n;
 }
 
-static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, double scale, eg_tensor **ask,
-                          eg_tensor **g)
+/* The scale as the loss's gradient. */
+static eg_tensor *seed(const eg__scaling *s, const eg_tensor *loss)
+{
+    eg_tensor *scale = eg_select(s->state, 0, EG__SCALER_SCALE);
+    return eg_reshape(eg_cast(scale, (eg_dtype)loss->dtype), eg_shape_of(loss));
+}
+
+static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling,
+                          eg_tensor **ask, eg_tensor **g)
 {
     eg_tensor *dy = NULL, **got = ask + o->count;
     int n = who_moves(o, ask);
@@ -163,7 +270,7 @@ static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, double sca
         return eg__fail(EG_ESHAPE, o->name, "the loss has shape %s, not one element",
                         EG__SHAPE_OF(loss));
     }
-    if (scale != 1 && !(dy = eg_full(eg_shape_of(loss), scale, (eg_dtype)loss->dtype))) {
+    if (scaling && !(dy = seed(scaling, loss))) {
         return eg__why();
     }
     eg_status st = eg_tape_gradients(tape, loss, ask, n, got, .dy = dy, .null_unconnected = true);
@@ -197,7 +304,7 @@ static eg_status add_gathered(eg_optim *o, eg_tensor *const *g)
 
 /* A step with the gradients of a loss, or they are gathered. */
 static eg_status use_gradients(const char *op, eg_optim *o, eg_tape tape, eg_tensor *loss,
-                               double scale, bool gather, bool *skipped)
+                               const eg__scaling *scaling, bool gather)
 {
     if (!o || !loss) {
         return eg__null_argument(op, o ? "loss" : "optim");
@@ -212,32 +319,31 @@ static eg_status use_gradients(const char *op, eg_optim *o, eg_tape tape, eg_ten
     size_t n = (size_t)o->count;
     eg_tensor **lists = eg__malloc(3 * n * sizeof *lists); /* asked, got, per parameter */
     eg_status st = lists ? EG_OK : eg__no_memory(o->name, (int64_t)(3 * n * sizeof *lists));
-    st = st ? st : ask_tape(o, tape, loss, scale, lists, lists + 2 * n);
+    st = st ? st : ask_tape(o, tape, loss, scaling, lists, lists + 2 * n);
     if (!st) {
         eg_tensor **g = lists + 2 * n;
-        st = gather ? add_gathered(o, g) : step(o, g, 1 / scale, skipped);
+        st = gather ? add_gathered(o, g) : step(o, g, scaling);
     }
     free(lists);
     eg_scope_pop(s, NULL);
     return st;
 }
 
-eg_status eg__optim_minimize(eg_optim *o, eg_tape tape, eg_tensor *loss, double scale,
-                             bool *skipped)
+eg_status eg__optim_minimize(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling)
 {
-    return use_gradients("eg_optim_minimize", o, tape, loss, scale, false, skipped);
+    return use_gradients("eg_optim_minimize", o, tape, loss, scaling, false);
 }
 
 eg_status eg_optim_minimize(eg_optim *o, eg_tape tape, eg_tensor *loss)
 {
-    return eg__optim_minimize(o, tape, loss, 1, NULL);
+    return eg__optim_minimize(o, tape, loss, NULL);
 }
 
 /* ---- gathering ----------------------------------------------------------------------------- */
 
 eg_status eg_optim_backward(eg_optim *o, eg_tape tape, eg_tensor *loss)
 {
-    return use_gradients("eg_optim_backward", o, tape, loss, 1, true, NULL);
+    return use_gradients("eg_optim_backward", o, tape, loss, NULL, true);
 }
 
 void eg__optim_forget(eg_optim *o)
@@ -257,7 +363,7 @@ eg_status eg_optim_update(eg_optim *o)
     if (!o->gathered) {
         return eg__fail(EG_ESTATE, o->name, "no gradients: eg_optim_backward comes first");
     }
-    eg_status st = step(o, o->gathered, 1, NULL);
+    eg_status st = step(o, o->gathered, NULL);
     if (!st) {
         eg__optim_forget(o);
     }
@@ -271,14 +377,22 @@ double eg_optim_rate(const eg_optim *o)
     return o ? o->lr : (double)NAN;
 }
 
+/* What became of pending steps, without taking note of it; false: unknown. */
+static bool look(const eg_optim *o, double *gate)
+{
+    return o && o->pending && !eg_copy_out(o->gate, gate, EG__GATE_SIZE * sizeof *gate);
+}
+
 int64_t eg_optim_steps(const eg_optim *o)
 {
-    return o ? o->steps : 0;
+    double gate[EG__GATE_SIZE];
+    return !o ? 0 : look(o, gate) ? o->steps - lost_of(o, gate) : o->steps;
 }
 
 double eg_optim_grad_norm(const eg_optim *o)
 {
-    return o ? o->norm : (double)NAN;
+    double gate[EG__GATE_SIZE];
+    return !o ? (double)NAN : look(o, gate) ? gate[EG__GATE_NORM] : o->norm;
 }
 
 eg_status eg_optim_set_rate(eg_optim *o, double lr)

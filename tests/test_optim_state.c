@@ -37,7 +37,10 @@ static void steps(eg_optim *o, eg_tensor *const (*g)[2], int from, int to)
 
 static bool same_bits(eg_tensor *a, eg_tensor *b)
 {
-    return !memcmp(eg_data(a), eg_data(b), (size_t)eg_numel(a) * eg_dtype_size(eg_dtype_of(a)));
+    const size_t bytes = (size_t)eg_numel(a) * eg_dtype_size(eg_dtype_of(a));
+    a = eg_to(a, eg_cpu());
+    b = eg_to(b, eg_cpu());
+    return a && b && !memcmp(eg_data(a), eg_data(b), bytes);
 }
 
 /* Through a file, and for a second optimizer that has already gone elsewhere. */
@@ -242,7 +245,8 @@ EGT(a_loss_that_is_not_finite_is_found_out)
         }
     }
     EGT_CHECK(st != EG_OK && egt_said(EG_EINVAL, "not finite even at"));
-    EGT_EQ(tries, 41); /* from 2^16 down to 2^-24, and once more */
+    const bool here = eg_device_of(p) == eg_cpu(); /* a device is asked once in 16 steps */
+    EGT_CHECK(tries >= 41 && tries <= (here ? 41 : 56)); /* from 2^16 down to 2^-24, and once more */
     EGT_EQ(eg_optim_steps(o), 100);
     eg_scaler_free(s);
     eg_scaler_free(fixed);

@@ -9,7 +9,12 @@
  * An optimizer keeps its parameters and its state (as large as the parameters for each name in []
  * at a rule) until it is freed. Updates are in place and raise the parameters' versions. For
  * parameters in f16 and bf16 it keeps the state and a copy of the parameter, the master [master],
- * in f32: the parameter is the master rounded; if somebody else writes it the master follows. */
+ * in f32: the parameter is the master rounded; if somebody else writes it the master follows.
+ *
+ * All parameters of an optimizer are on one device, and so is its state: EG_EDEVICE otherwise. If they
+ * are moved (eg_module_to_device), the state follows at the next step. On a device that is not the
+ * CPU a step is a few kernels, and nobody waits for them: not for the norm of clipping, nor for what
+ * a scaler makes of the gradients. What asks for such a number waits. */
 #ifndef EGRET_OPTIM_H
 #define EGRET_OPTIM_H
 
@@ -248,7 +253,7 @@ EG_API eg_status eg_optim_set_rate(eg_optim *optim, double lr);
 /* Sets the rate by the schedule, which is copied, now and before each step; NULL ends that.
  * EG_EINVAL as for eg_schedule_at. Meanwhile eg_optim_set_rate is EG_ESTATE. */
 EG_API eg_status eg_optim_follow(eg_optim *optim, const eg_schedule *schedule);
-/* Steps done so far. */
+/* Steps done so far. Waits for the device if some may have been skipped. */
 EG_API int64_t eg_optim_steps(const eg_optim *optim);
 
 /* ---- clipping ---------------------------------------------------------------------------- */
@@ -263,7 +268,8 @@ typedef struct eg_clip_options {
 /* Before each step, all gradients are scaled so that their norm, as one vector, is at most max
  * (Pascanu et al. 2012). It costs one pass over the gradients, added up in double. max 0 ends that,
  * INFINITY only measures. If the norm is not finite, the step is EG_EINVAL with the norm in words,
- * and nothing has moved. */
+ * and nothing has moved. On a device that is not the CPU nothing moves either, but the step is
+ * EG_OK; it is not counted, and one of the next 16 is EG_EINVAL for it. */
 EG_API eg_status eg_optim_clip_norm_with(eg_optim *optim, double max,
                                          const eg_clip_options *options);
 #define eg_optim_clip_norm(...) EG_OPTIM_CLIP_(__VA_ARGS__, .size = sizeof(eg_clip_options))
@@ -272,11 +278,12 @@ EG_API eg_status eg_optim_clip_norm_with(eg_optim *optim, double max,
 /* Before each step, and after clipping by norm, each element is cut to -max..max, for nothing; NaN
  * stays NaN. 0 or INFINITY ends that. */
 EG_API eg_status eg_optim_clip_value(eg_optim *optim, double max);
-/* The norm of the latest gradients before they were clipped; NaN if none was measured yet. */
+/* The norm of the latest gradients before they were clipped; NaN if none was measured yet. Waits for
+ * the device. */
 EG_API double eg_optim_grad_norm(const eg_optim *optim);
 
 /* The same for n gradients in hand, NULL ones left out, which are scaled in place. *norm (NULL is
- * fine) gets the norm they had. EG_EINVAL if that is not finite (it is in *norm all the same), or
+ * fine) gets the norm they had; waits for the device. EG_EINVAL if that is not finite (it is in *norm all the same), or
  * if max is not above 0; then nothing has been scaled. */
 EG_API eg_status eg_clip_grad_norm_with(eg_tensor *const *gradients, int n, double max,
                                         double *norm, const eg_clip_options *options);
@@ -316,10 +323,12 @@ EG_API eg_scaler *eg_scaler_new_with(const eg_scaler_options *options);
     eg_scaler_new_with(&(eg_scaler_options){.size = sizeof(eg_scaler_options), __VA_ARGS__})
 /* eg_optim_minimize with scaling; clipping and eg_optim_grad_norm see the divided gradients. A
  * skipped step is EG_OK and not counted by the optimizer. Once the scale is 2^-24 or less,
- * gradients that are not finite are EG_EINVAL: the loss itself is not. */
+ * gradients that are not finite are EG_EINVAL: the loss itself is not. On a device that is not the
+ * CPU that is said by one of the next 16 steps. */
 EG_API eg_status eg_scaler_minimize(eg_scaler *scaler, eg_optim *optim, eg_tape tape,
                                     eg_tensor *loss);
-/* The scale of the next step, NaN for NULL; and how many steps were skipped so far. */
+/* The scale of the next step, NaN for NULL; and how many steps were skipped so far. Both wait for
+ * the device. */
 EG_API double eg_scaler_scale(const eg_scaler *scaler);
 EG_API int64_t eg_scaler_skipped(const eg_scaler *scaler);
 /* As for optimizers: "scale" (f64), "good" (steps since the scale last changed) and "skipped"

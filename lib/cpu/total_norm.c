@@ -103,7 +103,7 @@ eg_status ISA(eg__cpu_total_norm)(const eg__call *c)
     for (int64_t s = 0; s < n; s++) {
         total = join(j.p, total, j.sums[s]);
     }
-    *(double *)eg__ptr(c->out[0]) = j.p == 2 ? sqrt(total) : total;
+    eg__norm_known(c, j.p == 2 ? sqrt(total) : total);
     eg__scratch_put(c, &sums);
     return EG_OK;
 }

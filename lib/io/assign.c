@@ -2,6 +2,7 @@
 #include "lib/io/assign.h"
 
 #include "lib/device.h"
+#include "lib/device.h"
 #include "lib/ops/options.h"
 #include "lib/optable.h"
 
@@ -53,20 +54,42 @@ static eg_status check_fit(const char *op, const char *name, const eg_tensor *to
     return EG_OK;
 }
 
-eg_status eg__overwrite(const char *op, eg_tensor *to, eg_tensor *from)
+static eg_status write_over(eg_tensor *to, eg_tensor *from)
 {
     bool same = to->dtype == from->dtype;
     const eg__copy_opts keep = {EG__KEEP_LAYOUT};
     const eg__cast_opts convert = {to->dtype};
-    eg_scope s = eg_scope_push();
-    from = eg_to(from, eg__device(to));
-    eg_status st = from ? eg__begin_write(to, op) : eg__why();
-    if (!st) {
-        st = eg__run(same ? &eg__op_copy : &eg__op_cast, &from, 1,
-                     same ? (const void *)&keep : (const void *)&convert, to);
+    return eg__run(same ? &eg__op_copy : &eg__op_cast, &from, 1,
+                   same ? (const void *)&keep : (const void *)&convert, to);
+}
+
+/* Between devices, values as they are; dense tensors take no memory on the way. */
+static eg_status transfer(const char *op, eg_tensor *to, eg_tensor *from)
+{
+    eg__thread *T = eg__thread_get();
+    const size_t bytes = (size_t)to->n * eg__esize(to);
+    if (!bytes) {
+        return EG_OK;
     }
-    eg_scope_pop(s, NULL);
+    if (from->dtype == to->dtype && from->flags & to->flags & EG__DENSE && !from->device) {
+        return eg__device(to)->engine->upload(op, T, to, eg__ptr(from), bytes);
+    }
+    if (from->dtype == to->dtype && from->flags & to->flags & EG__DENSE && !to->device) {
+        return eg__device(from)->engine->download(op, T, from, eg__ptr(to), bytes);
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *here = s.depth ? eg_to(from, eg__device(to)) : NULL;
+    eg_status st = here ? write_over(to, here) : eg__why();
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
     return st;
+}
+
+eg_status eg__overwrite(const char *op, eg_tensor *to, eg_tensor *from)
+{
+    eg_status st = eg__begin_write(to, op);
+    return st ? st : to->device == from->device ? write_over(to, from) : transfer(op, to, from);
 }
 
 /* Does one or the other for all pairs. */

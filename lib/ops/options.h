@@ -3,6 +3,7 @@
 #define EGRET_OPTIONS_H
 
 #include "lib/internal.h"
+#include "lib/ops/update.h"
 
 /* Pointwise ops with parameters. */
 typedef struct eg__params {
@@ -203,24 +204,37 @@ enum {
     EG__OPTIM_SLOTS = EG__OPTIM_STATE + EG__OPTIM_STATES,
 };
 
-/* The numbers of one group of parameters; what they mean is in lib/ref/optim.c. */
-typedef struct eg__optim_group {
-    bool nesterov, centered;
-    bool lazy; /* rows (axis 0) whose gradient is all zero are left alone, if there are 2 axes or more */
-    double scale, limit; /* what comes first: the gradient times scale, then cut to -limit..limit */
-    double decay;        /* then added: decay times the parameter */
-    double lr, beta1, beta2, eps, inside, gain, fresh, shrink, low, high, power;
-} eg__optim_group;
-
 typedef struct eg__optim_opts {
     const eg__optim_group *groups;
     const int *group; /* of each parameter */
+    /* On devices: `sets` times `ngroups` groups. Without a gate the first set is meant and the step is done;
+     * with one it decides, and as many sets are passed over as steps were skipped since there were `skipped`. */
+    const eg_tensor *gate;
+    double skipped;
+    int ngroups, sets;
 } eg__optim_opts;
+enum { EG__OPTIM_NUMBERS = 64 }; /* the most groups of all sets */
 
-/* The norm of all inputs as one vector, NULL ones left out; p: 1, 2 or infinity. */
+/* The norm of all inputs as one vector, NULL ones left out; p: 1, 2 or infinity. Its results are written over
+ * what is there, NULL where nobody asks: the norm (0-dim f64), and what eg__judge makes of it. */
+enum { EG__NORM_ITSELF, EG__NORM_GATE, EG__NORM_SCALER, EG__NORM_RESULTS };
 typedef struct eg__total_norm_opts {
     double p;
+    eg__gate_rule rule;
 } eg__total_norm_opts;
+
+/* The end of its kernels on the CPU. */
+static inline void eg__norm_known(const eg__call *c, double norm)
+{
+    const eg_tensor *gate = c->out[EG__NORM_GATE], *scaler = c->out[EG__NORM_SCALER];
+    if (c->out[EG__NORM_ITSELF]) {
+        *(double *)eg__ptr(c->out[EG__NORM_ITSELF]) = norm;
+    }
+    if (gate) {
+        eg__judge(&((const eg__total_norm_opts *)c->opts)->rule, norm, (double *)eg__ptr(gate),
+                  scaler ? (double *)eg__ptr(scaler) : NULL);
+    }
+}
 
 /* Of matmul, only from the gradient walk: public calls give none. */
 typedef struct eg__matmul_opts {

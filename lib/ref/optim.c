@@ -159,6 +159,6 @@ eg_status eg__ref_total_norm(const eg__call *c)
             }
         }
     }
-    eg__set_at(c->out[0], 0, p == 2 ? sqrt(total) : total);
+    eg__norm_known(c, p == 2 ? sqrt(total) : total);
     return EG_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include <egret/base.h>
+#include <egret/device.h>
 #include <egret/io.h>
 #include <egret/parameters.h>
 #include <egret/tensor.h>
@@ -33,6 +34,11 @@ EG_API eg_status eg_module_unfreeze(eg_module *m);
 /* Brings float parameters and buffers to a float dtype. They become new tensors: do it before an optimizer
  * or another holder has the old ones. All or none. */
 EG_API eg_status eg_module_to(eg_module *m, eg_dtype dtype);
+
+/* Moves parameters and buffers to a device. They stay the tensors they are, whoever holds them: an optimizer that
+ * has them brings its state after them at its next step, averages (eg_ema) do at their next update. Views of them
+ * keep the old memory. EG_ESTATE while an open tape follows one of them, EG_ENOMEM; then none has moved. */
+EG_API eg_status eg_module_to_device(eg_module *m, eg_device *device);
 
 /* The module below m under a path of names as parameters have them, "0.conv"; it stays m's. NULL and
  * EG_EINDEX if there is none. */
