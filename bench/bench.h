@@ -24,6 +24,10 @@ typedef struct bench_case {
 
 /* Reads up to BENCH_CASES lines of ops.txt; their number, or -1 after words on stderr. */
 int bench_read_cases(const char *path, bench_case *cases);
+/* Whether numbers of cases are cut to BENCH_SMOKE, to see that all cases work. */
+extern bool bench_smoke;
+enum { BENCH_SMOKE = 24 };
+
 /* The value of a key as a number or as text; 0 and "" where the case has no such key. */
 int64_t bench_int(const bench_case *c, const char *key);
 const char *bench_word(const bench_case *c, const char *key);

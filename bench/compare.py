@@ -3,10 +3,11 @@
     python3 bench/compare.py ops [--only REGEX] [--json FILE] ...
     python3 bench/compare.py steps [--only REGEX] [--json FILE] ...
     python3 bench/compare.py pictures --data FOLDER [--json FILE] ...
+    python3 bench/compare.py gpu [--only REGEX] [--json FILE] ...
 
 ops are single operations, the rest of this text is about them; steps are whole training steps of the
-models in steps.py, pictures are photos made ready for training, pictures.py: these files say how they
-are measured.
+models in steps.py, pictures are photos made ready for training, pictures.py, gpu are operations on a CUDA
+device, gpu.py: these files say how they are measured.
 
 Both libraries run in child processes of their own, one at a time: a child that is not asked sleeps
 on its stdin, its threads idle. The cases are the lines of ops.txt, which both children read. Per
@@ -21,14 +22,14 @@ the run by egret-bench; the better of the two holds.
 
 Line protocol of the children (egret-bench serve, torch_serve.py): a request per line on stdin, an
 answer per line on stdout, JSON.
-    about        {"library": "...", "threads": n}
+    about        {"library": "...", "threads": n, "device": "..."} and more about that
     run NAME US  prepares case NAME unless it is the current one (freeing the one before), warms up,
                  measures for about US microseconds:
-                 {"min_us": .., "median_us": .., "calls": samples, "elements": elements of the
-                  result; "variant": which way was fastest}
+                 {"min_us": .., "median_us": .., "host_us": the host's part, "calls": samples,
+                  "elements": elements of the result; "variant": which way was fastest}
     peaks        egret-bench only: {"fma_gflops": .., "copy": [[bytes touched, GB/s], ...],
                  "read": [[bytes, GB/s], ...]}, sizes rising
-    anything that fails: {"error": "words"}
+    anything that fails: {"error": "words"}; egret-bench adds "no_kernel": true or false
 """
 import argparse
 import json
@@ -39,6 +40,7 @@ import subprocess
 import sys
 import time
 
+import gpu
 import pictures
 import steps
 from child import KEPT, Child, Foreign, geometric_mean
@@ -178,25 +180,30 @@ def positive(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("verb", choices=["ops", "steps", "pictures"])
+    parser.add_argument("verb", choices=["ops", "steps", "pictures", "gpu"])
     parser.add_argument("--data", metavar="FOLDER", help="pictures: a folder of photos per class")
     parser.add_argument("--json", metavar="FILE", help="write the rows as a JSON list")
     parser.add_argument("--only", metavar="REGEX", default="", help="cases whose name matches")
     parser.add_argument("--rounds", type=positive, default=5, help="turns each side gets (default 5)")
     parser.add_argument("--round-ms", type=positive,
-                        help="length of a turn (default 60, of the others 1500)")
+                        help="length of a turn (default 60, of steps and pictures 1500)")
     parser.add_argument("--patience", type=positive, default=3, metavar="N",
                         help="attempts at a case while others use the machine (default 3)")
+    parser.add_argument("--device", default="cuda", help="gpu: where Egret computes (default cuda)")
+    parser.add_argument("--torch-device", metavar="DEVICE", help="gpu: where PyTorch does, if elsewhere")
+    parser.add_argument("--seconds", type=positive, default=600, metavar="N",
+                        help="gpu: cases not begun by then are listed as not measured (default 600)")
+    parser.add_argument("--smoke", action="store_true", help="gpu: tiny sizes, only to see that all cases work")
     parser.add_argument("--threads", type=positive, default=os.cpu_count())
     parser.add_argument("--torch-malloc", choices=["default", "kept"], default="default",
                         help="kept: glibc keeps freed memory in PyTorch's process")
     parser.add_argument("--torch-python", default=sys.executable, metavar="PROGRAM",
-                        help="a Python that has PyTorch (default: this one)")
+                        help="a Python that has PyTorch (default: this one; gpu: \"none\" leaves it out)")
     parser.add_argument("--egret-bench", metavar="PROGRAM",
                         default=os.path.join(HERE, "..", "build", "bench", "egret-bench"))
     options = parser.parse_args()
-    options.round_ms = options.round_ms or (60 if options.verb == "ops" else 1500)
-    verbs = {"ops": ops, "steps": steps.compare, "pictures": pictures.compare}
+    options.round_ms = options.round_ms or (60 if options.verb in ("ops", "gpu") else 1500)
+    verbs = {"ops": ops, "steps": steps.compare, "pictures": pictures.compare, "gpu": gpu.compare}
     sys.exit(verbs[options.verb](options))
 
 

@@ -8,7 +8,8 @@
  *   egret-bench step MODEL                  the same for whole training steps of a model
  *   egret-bench pictures FOLDER WORKERS     the same for photos made ready for training
  *
- * Common: --threads N. */
+ * Common: --threads N; for list, run and serve also --device NAME (cpu, cuda, cuda:1, ...), where inputs are made
+ * and ops run, and --smoke 1, which cuts all sizes to a few. */
 #include "bench.h"
 #include "step.h"
 
@@ -20,7 +21,7 @@
 static bench_case cases[BENCH_CASES];
 
 typedef struct arguments {
-    const char *verb, *ops, *json;
+    const char *verb, *ops, *json, *device;
     char **names;
     int threads, name_count;
 } arguments;
@@ -29,14 +30,14 @@ static int usage(void)
 {
     fputs("usage: egret-bench overhead [--json FILE] | peaks | list | run NAME... | serve | step MODEL |\n"
           "       pictures FOLDER WORKERS\n"
-          "       [--ops FILE] [--threads N]\n",
+          "       [--ops FILE] [--threads N] [--device NAME] [--smoke 1]\n",
           stderr);
     return 2;
 }
 
 static bool parse(int argc, char **argv, arguments *a)
 {
-    *a = (arguments){.ops = "bench/ops.txt", .names = argv};
+    *a = (arguments){.ops = "bench/ops.txt", .device = "cpu", .names = argv};
     for (int i = 1; i < argc; i++) {
         bool option = !strncmp(argv[i], "--", 2);
         if (option && i + 1 == argc) {
@@ -52,6 +53,10 @@ static bool parse(int argc, char **argv, arguments *a)
             a->json = argv[++i];
         } else if (!strcmp(argv[i], "--threads")) {
             a->threads = atoi(argv[++i]);
+        } else if (!strcmp(argv[i], "--device")) {
+            a->device = argv[++i];
+        } else if (!strcmp(argv[i], "--smoke")) {
+            bench_smoke = atoi(argv[++i]);
         } else {
             return false;
         }
@@ -103,6 +108,9 @@ int main(int argc, char **argv)
     int count = bench_read_cases(a.ops, cases);
     if (count < 0) {
         return 1;
+    }
+    if (!eg_use_device(eg_device_named(a.device))) {
+        return eg_error_print(stderr);
     }
     if (!strcmp(a.verb, "list")) {
         return bench_list(cases, count);

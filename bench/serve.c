@@ -6,13 +6,17 @@
 
 enum { SAMPLES = 20000 };
 
-static double sample[SAMPLES];
+/* Microseconds per call, and of the host alone while a device computes. */
+static double sample[SAMPLES], host_sample[SAMPLES];
+static eg_dtype dtype; /* of the case being prepared */
 static const work_op *const families[] = {work_basic, work_layers, work_train};
 
 /* ---- what the families use ------------------------------------------------------------------ */
 
 eg_tensor *work_random(eg_shape shape, double low, double high)
 {
+    eg_scope scope = eg_scope_push();
+    eg_device *there = eg_use_device(eg_cpu());
     eg_tensor *t = eg_empty(shape, EG_F32);
     float *values = t ? eg_data_mut(t) : NULL;
     uint32_t state = 12345;
@@ -20,7 +24,17 @@ eg_tensor *work_random(eg_shape shape, double low, double high)
         state = state * 1664525u + 1013904223u;
         values[i] = (float)(low + (high - low) * (state >> 8) * 0x1p-24);
     }
-    return values ? t : NULL;
+    eg_use_device(there);
+    return eg_scope_pop(scope, values ? eg_cast(eg_to(t, there), dtype) : NULL);
+}
+
+eg_tensor *work_indices(int64_t count, int64_t below)
+{
+    eg_dtype kept = dtype;
+    dtype = EG_F32;
+    eg_tensor *t = eg_cast(work_random(EG_SHAPE(count), 0, (double)below), EG_I64);
+    dtype = kept;
+    return t;
 }
 
 int64_t work_done(eg_scope scope, eg_tensor *y)
@@ -68,12 +82,23 @@ bool work_walk(work *w, eg_tensor *y)
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
+/* Where this thread computes. */
+static eg_device *where(void)
+{
+    eg_device *d = eg_use_device(eg_cpu());
+    eg_use_device(d);
+    return d;
+}
+
 static void drop(work *w)
 {
     if (w->c) {
         eg_optim_free(w->optim);
         eg_scope_pop(w->scope, NULL);
         w->c = NULL;
+        if (where() != eg_cpu()) { /* others use the card too */
+            eg_device_memory_trim(where());
+        }
     }
 }
 
@@ -95,9 +120,12 @@ static const char *prepare(work *w, const bench_case *c)
         }
     }
     *w = (work){.c = c, .scope = eg_scope_push()};
-    if (!make || !make(w) || !w->step || w->step(w) < 0 || w->step(w) < 0) {
+    dtype = bench_is(c, "dtype", "bf16") ? EG_BF16 : EG_F32;
+    if (!make || !make(w) || !w->step || w->step(w) < 0 || w->step(w) < 0 ||
+        eg_device_synchronize(where()) != EG_OK) {
+        const char *words = failure();
         drop(w);
-        return failure();
+        return words;
     }
     return NULL;
 }
@@ -125,6 +153,44 @@ static int measure(work *w, double budget)
     return n;
 }
 
+/* A sample on a CUDA device: calls between two events, queued at once and then waited for. */
+static bool queued(work *w, eg_event *from, eg_event *to, int calls, double *us, double *host_us)
+{
+    double ms = 0, before = bench_now();
+    bool ok = eg_event_record(from) == EG_OK;
+    for (int i = 0; ok && i < calls; i++) {
+        ok = w->step(w) >= 0;
+    }
+    *host_us = (bench_now() - before) / calls * 1e6;
+    ok = ok && !eg_event_record(to) && !eg_event_synchronize(to) && !eg_event_elapsed(from, to, &ms);
+    *us = ms / calls * 1e3;
+    return ok;
+}
+
+/* As measure, there: samples of about 2 ms, of at most as many calls as fit into the queue of a device. */
+static int measure_queued(work *w, double budget)
+{
+    enum { MOST_CALLS = 200 };
+    eg_event *from = eg_event_new(where()), *to = eg_event_new(where());
+    double once, host;
+    bool ok = from && to && queued(w, from, to, 3, &once, &host);
+    int n = 0, calls = !ok ? 1 : once * MOST_CALLS < 2e3 ? MOST_CALLS : (int)(2e3 / once) + 1;
+    double start = bench_now();
+    for (; ok && n < SAMPLES && (n < 3 || bench_now() - start < budget * 1e-6); n++) {
+        ok = queued(w, from, to, calls, &sample[n], &host_sample[n]);
+    }
+    eg_event_free(from);
+    eg_event_free(to);
+    bench_sort(sample, n);
+    bench_sort(host_sample, n);
+    return ok ? n : -1;
+}
+
+static int measure_there(work *w, double budget)
+{
+    return where() == eg_cpu() ? measure(w, budget) : measure_queued(w, budget);
+}
+
 static const bench_case *find(const bench_case *cases, int count, const char *name)
 {
     for (int i = 0; i < count; i++) {
@@ -138,7 +204,8 @@ static const bench_case *find(const bench_case *cases, int count, const char *na
 /* A JSON string: the error words hold shapes and names, never control characters. */
 static void print_error(const char *words)
 {
-    fputs("{\"error\": \"", stdout);
+    printf("{\"no_kernel\": %s, \"error\": \"",
+           eg_last_error()->code == EG_ENOKERNEL ? "true" : "false");
     for (; *words; words++) {
         if (*words == '"' || *words == '\\') {
             putchar('\\');
@@ -151,13 +218,25 @@ static void print_error(const char *words)
 static void answer_run(work *w, const bench_case *c, double budget)
 {
     const char *words = !c ? "no such case" : w->c == c ? NULL : prepare(w, c);
-    int n = words ? 0 : measure(w, budget);
+    int n = words ? 0 : measure_there(w, budget);
     if (words || n < 0) {
         print_error(words ? words : failure());
         return;
     }
-    printf("{\"min_us\": %.3f, \"median_us\": %.3f, \"calls\": %d, \"elements\": %lld}\n",
-           sample[0], sample[n / 2], n, (long long)w->step(w));
+    printf("{\"min_us\": %.3f, \"median_us\": %.3f, \"host_us\": %.3f, \"calls\": %d, "
+           "\"elements\": %lld}\n",
+           sample[0], sample[n / 2], where() == eg_cpu() ? sample[n / 2] : host_sample[n / 2], n,
+           (long long)w->step(w));
+}
+
+static void about(void)
+{
+    eg_device_info i = {{0}};
+    eg_device_describe(where(), &i);
+    printf("{\"library\": \"Egret %s (%s)\", \"threads\": %d, \"device\": \"%s\", \"capability\": "
+           "\"%d.%d\", \"processors\": %d, \"memory_bytes\": %lld, \"driver\": %d, \"runtime\": %d}\n",
+           eg_version(), eg_cpu_isa(), eg_threads(), i.name, i.major, i.minor, i.processors,
+           (long long)i.memory_bytes, i.driver, i.runtime);
 }
 
 int bench_serve(const bench_case *cases, int count)
@@ -172,8 +251,7 @@ int bench_serve(const bench_case *cases, int count)
             drop(&w);
             bench_peaks(stdout);
         } else if (!strcmp(line, "about\n")) {
-            printf("{\"library\": \"Egret %s (%s)\", \"threads\": %d}\n", eg_version(),
-                   eg_cpu_isa(), eg_threads());
+            about();
         } else {
             print_error("unknown request");
         }
@@ -204,7 +282,7 @@ int bench_run(const bench_case *cases, int count, char **names, int name_count)
     for (int i = 0; i < name_count; i++) {
         const bench_case *c = find(cases, count, names[i]);
         const char *words = c ? prepare(&w, c) : "no such case";
-        int n = words ? -1 : measure(&w, 300e3);
+        int n = words ? -1 : measure_there(&w, 300e3);
         if (n < 0) {
             fprintf(stderr, "%s: %s\n", names[i], words ? words : failure());
             failed = 1;

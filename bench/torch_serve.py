@@ -1,10 +1,11 @@
 """The PyTorch side of compare.py: speaks compare.py's line protocol on stdin and stdout.
 
-    python3 torch_serve.py OPS_FILE THREADS
+    python3 torch_serve.py OPS_FILE THREADS [DEVICE [smoke]]
 
 Each op below gives the ways a user might write it (memory formats, optimizer implementations); all
 are timed once and the fastest is kept. Results are freshly allocated, as in a user's program.
-Gradients alone call the backward kernel itself, without the autograd engine around it."""
+Gradients alone call the backward kernel itself, without the autograd engine around it. On a CUDA device
+samples are calls queued between two events, as Egret's are."""
 import json
 import sys
 import time
@@ -17,6 +18,8 @@ from opsfile import read_cases
 aten = torch.ops.aten
 FORMATS = {"nchw": torch.contiguous_format, "nhwc": torch.channels_last}
 OPS = {}
+DEVICE = torch.device(sys.argv[3] if len(sys.argv) > 3 else "cpu")
+dtype = torch.float32  # of the case being prepared
 
 
 def op(function):
@@ -26,7 +29,7 @@ def op(function):
 
 
 def rand(*shape, form="nchw"):
-    return (torch.rand(*shape) - .5).contiguous(memory_format=FORMATS[form])
+    return (torch.rand(*shape) - .5).to(dtype).contiguous(memory_format=FORMATS[form])
 
 
 def per_format(build):
@@ -46,7 +49,10 @@ def matmul(p):
 def linear(p):
     x, w, b = rand(p.m, p.k), rand(p.n, p.k), rand(p.n)
     act = {"none": lambda y: y, "relu": torch.relu, "gelu": F.gelu}[p.act]
-    return {"": lambda: act(F.linear(x, w, b))}
+    ways = {"": lambda: act(F.linear(x, w, b))}
+    if p.act == "relu" and DEVICE.type == "cuda":
+        ways["epilogue"] = lambda: torch._addmm_activation(b, x, w.t())
+    return ways
 
 
 def convolution(p, form, transposed):
@@ -86,7 +92,7 @@ UNARY = {"relu": torch.relu, "exp": torch.exp, "log": torch.log, "tanh": torch.t
 @op
 def unary(p):
     function = UNARY[p.f]
-    x = torch.rand(p.n) + .1 if p.f in ("log", "sqrt") else rand(p.n)
+    x = rand(p.n) + .6 if p.f in ("log", "sqrt") else rand(p.n)
     if p.dir == "fwd":
         return {"": lambda: function(x)}
     y, dy = function(x), rand(p.n)
@@ -98,9 +104,33 @@ def unary(p):
 
 @op
 def binary(p):
-    a, b = rand(p.n), torch.rand(p.n) + .5
+    a, b = rand(p.n), rand(p.n) + 1
     function = getattr(torch, p.f)
     return {"": lambda: function(a, b)}
+
+
+@op
+def taped(p):
+    a, b, dy = rand(p.n).requires_grad_(True), rand(p.n).requires_grad_(True), rand(p.n)
+    return {"": lambda: torch.autograd.grad(a + b, (a, b), dy)}
+
+
+@op
+def copy(p):
+    x, y = rand(p.n), torch.zeros(p.n)
+    return {"": lambda: y.copy_(x)}
+
+
+@op
+def index_add(p):
+    x, ids, source = rand(p.rows, p.cols), torch.randint(p.rows, (p.ids,)), rand(p.ids, p.cols)
+    return {"": lambda: torch.index_add(x, 0, ids, source)}
+
+
+@op
+def sort(p):
+    x = rand(p.rows, p.cols)
+    return {"": lambda: torch.sort(x, 1), "stable": lambda: torch.sort(x, dim=1, stable=True)}
 
 
 @op
@@ -205,12 +235,12 @@ def dropout(p):
 
 @op
 def uniform(p):
-    return {"": lambda: torch.rand(p.n)}
+    return {"": lambda: torch.rand(p.n, device=DEVICE)}
 
 
 @op
 def normal(p):
-    return {"": lambda: torch.randn(p.n)}
+    return {"": lambda: torch.randn(p.n, device=DEVICE)}
 
 
 @op
@@ -267,8 +297,13 @@ def gru(p):
 
 def optimizer(p, kind, **options):
     variants = {}
-    for name, choice in (("loop", dict(foreach=False)), ("foreach", dict(foreach=True)),
-                         ("fused", dict(fused=True))):
+    ways = {"loop": dict(foreach=False), "foreach": dict(foreach=True), "fused": dict(fused=True)}
+    if DEVICE.type == "cuda":
+        del ways["loop"]
+        if kind is torch.optim.Adam:
+            ways["foreach capturable"] = dict(foreach=True, capturable=True)
+            ways["fused capturable"] = dict(fused=True, capturable=True)
+    for name, choice in ways.items():
         parameters = [torch.nn.Parameter(rand(p.each)) for _ in range(p.tensors)]
         for parameter in parameters:
             parameter.grad = rand(p.each)
@@ -286,7 +321,7 @@ def adam(p):
     return optimizer(p, torch.optim.Adam)
 
 
-NEEDS_GRAPH = ("lstm", "gru", "cross_entropy", "sgd", "adam")
+NEEDS_GRAPH = ("lstm", "gru", "cross_entropy", "sgd", "adam", "taped")
 
 
 def samples(function, budget_us):
@@ -303,6 +338,36 @@ def samples(function, budget_us):
             function()
         taken.append((clock() - before) / batch)
     return sorted(taken)
+
+
+def queued(function, calls):
+    """Seconds of the device and of the host per call."""
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    before = time.perf_counter()
+    start.record()
+    for _ in range(calls):
+        function()
+    host = time.perf_counter() - before
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) * 1e-3 / calls, host / calls
+
+
+def samples_there(function, budget_us):
+    """Of a CUDA device: seconds per call, samples of about 2 ms and at most 200 calls; and the host's."""
+    once, _ = queued(function, 3)
+    calls = 200 if once * 200 < 2e-3 else int(2e-3 / once) + 1
+    taken, start = [], time.perf_counter()
+    while len(taken) < 3 or time.perf_counter() - start < budget_us * 1e-6:
+        taken.append(queued(function, calls))
+    return [sorted(column) for column in zip(*taken)]
+
+
+def measure(function, budget_us):
+    if DEVICE.type == "cuda":
+        return samples_there(function, budget_us)
+    taken = samples(function, budget_us)
+    return taken, taken
 
 
 def elements(result):
@@ -323,33 +388,40 @@ class Current:
         with torch.inference_mode(not graph):
             if self.name != case.name:
                 self.choose(case, budget_us)
-            taken = samples(self.function, budget_us)
+            taken, host = measure(self.function, budget_us)
         return {"min_us": taken[0] * 1e6, "median_us": taken[len(taken) // 2] * 1e6,
+                "host_us": host[len(host) // 2] * 1e6,
                 "calls": len(taken), "variant": self.variant, "elements": self.made}
 
     def choose(self, case, budget_us):
+        global dtype
         self.name = self.function = None
         torch.manual_seed(0)
-        variants = OPS[case.op](case)
+        if DEVICE.type == "cuda":
+            torch.cuda.empty_cache()  # others use the card too
+        dtype = {"bf16": torch.bfloat16}.get(getattr(case, "dtype", ""), torch.float32)
+        with torch.device(DEVICE):
+            variants = OPS[case.op](case)
         for function in variants.values():
             self.made = elements(function())
         scores = dict.fromkeys(variants, float("inf"))
         for _ in range(3 if len(variants) > 1 else 0):  # in turn, for the machine has other users
             for name, function in variants.items():
-                scores[name] = min(scores[name], samples(function, budget_us / 3)[0])
+                scores[name] = min(scores[name], measure(function, budget_us / 3)[0][0])
         self.variant = min(scores, key=scores.get)
         self.name, self.function = case.name, variants[self.variant]
 
 
 def main():
-    cases, current = read_cases(sys.argv[1]), Current()
+    cases, current = read_cases(sys.argv[1], "smoke" in sys.argv[4:]), Current()
     torch.set_num_threads(int(sys.argv[2]))
     torch.set_num_interop_threads(1)
     for line in sys.stdin:
         words = line.split()
         try:
             if words[0] == "about":
-                answer = {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads()}
+                answer = {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(),
+                          "device": torch.cuda.get_device_name(DEVICE) if DEVICE.type == "cuda" else "CPU"}
             elif words[0] == "run":
                 answer = current.run(cases[words[1]], float(words[2]))
             else:

@@ -39,8 +39,11 @@ typedef struct work_op {
 /* The families, each ended by a row of NULL. */
 extern const work_op work_basic[], work_layers[], work_train[];
 
-/* A tensor of the shape with numbers in low..high, the same ones at every call; NULL on failure. */
+/* A tensor of the shape, of the case's dtype and where this thread computes, with numbers in low..high, the same
+ * ones at every call; NULL on failure. */
 eg_tensor *work_random(eg_shape shape, double low, double high);
+/* As many numbers in 0..below, i64. */
+eg_tensor *work_indices(int64_t count, int64_t below);
 /* Elements of y; -1 for NULL. Closes the scope of a step. */
 int64_t work_done(eg_scope scope, eg_tensor *y);
 /* Opens w->tape; everything made from the first `wanted` inputs from now on is recorded. */

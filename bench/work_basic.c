@@ -268,13 +268,60 @@ static bool make_embedding(work *w)
 {
     int64_t vocab = INT("vocab");
     w->x[0] = work_random(EG_SHAPE(vocab, INT("width")), -0.5, 0.5);
-    w->x[1] = eg_cast(work_random(EG_SHAPE(INT("ids")), 0, (double)vocab), EG_I64);
+    w->x[1] = work_indices(INT("ids"), vocab);
     w->f2 = lookup;
     w->step = step_f2;
     if (!w->x[0] || !w->x[1] || bench_is(w->c, "dir", "fwd")) {
         return w->x[0] && w->x[1];
     }
     return work_watch(w, 1) && work_walk(w, lookup(w->x[0], w->x[1]));
+}
+
+static int64_t step_index_add(work *w)
+{
+    eg_scope scope = eg_scope_push();
+    return work_done(scope, eg_index_add(w->x[0], 0, w->x[1], w->x[2]));
+}
+
+static bool make_index_add(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("rows"), INT("cols")), -0.5, 0.5);
+    w->x[1] = work_indices(INT("ids"), INT("rows"));
+    w->x[2] = work_random(EG_SHAPE(INT("ids"), INT("cols")), -0.5, 0.5);
+    w->step = step_index_add;
+    return w->x[0] && w->x[1] && w->x[2];
+}
+
+static int64_t step_sort(work *w)
+{
+    eg_scope scope = eg_scope_push();
+    eg_tensor *values, *indices;
+    eg_status status = eg_sort(w->x[0], 1, false, &values, &indices);
+    eg_scope_pop(scope, NULL);
+    return status == EG_OK ? 2 * eg_numel(w->x[0]) : -1;
+}
+
+static bool make_sort(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("rows"), INT("cols")), -0.5, 0.5);
+    w->step = step_sort;
+    return w->x[0];
+}
+
+static int64_t step_copy(work *w)
+{
+    eg_scope scope = eg_scope_push();
+    return work_done(scope, eg_copy_(w->x[1], w->x[0]));
+}
+
+/* A part of random numbers, over and over: the whole may be larger than the host's memory. */
+static bool make_copy(work *w)
+{
+    int64_t parts = (INT("n") >> 24) + 1, each = INT("n") / parts;
+    w->x[0] = eg_empty(EG_SHAPE(parts, each), EG_F32);
+    w->x[1] = eg_zeros(EG_SHAPE(parts, each), EG_F32);
+    w->step = step_copy;
+    return eg_copy_(w->x[0], work_random(EG_SHAPE(each), -0.5, 0.5)) && w->x[1];
 }
 
 static int64_t step_concat(work *w)
@@ -297,5 +344,6 @@ const work_op work_basic[] = {
     {"transpose", make_transpose}, {"nhwc", make_nhwc},       {"every_second", make_every_second},
     {"dropout", make_dropout},     {"uniform", make_uniform}, {"normal", make_normal},
     {"cumsum", make_cumsum},       {"softmax", make_softmax}, {"log_softmax", make_log_softmax},
-    {"embedding", make_embedding}, {"concat", make_concat},   {NULL, NULL},
+    {"embedding", make_embedding}, {"concat", make_concat},   {"index_add", make_index_add},
+    {"sort", make_sort},           {"copy", make_copy},       {NULL, NULL},
 };

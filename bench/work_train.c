@@ -3,7 +3,7 @@
 
 #define INT(key) bench_int(w->c, key)
 
-enum { MANY = 256 };
+enum { MANY = 1024 };
 
 static eg_tensor *lstm(work *w)
 {
@@ -74,11 +74,27 @@ static bool make_cross_entropy(work *w)
 {
     int64_t rows = INT("rows"), cols = INT("cols");
     w->x[0] = work_random(EG_SHAPE(rows, cols), -0.5, 0.5);
-    w->x[1] = eg_cast(work_random(EG_SHAPE(rows), 0, (double)cols), EG_I64);
+    w->x[1] = work_indices(rows, cols);
     w->wanted = 1;
     w->forward = cross_entropy;
     w->step = bench_is(w->c, "dir", "fwd") ? step_forward : step_train;
     return w->x[0] && w->x[1];
+}
+
+static eg_tensor *sum_of_two(work *w)
+{
+    return eg_add(w->x[0], w->x[1]);
+}
+
+static bool make_taped(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("n")), -0.5, 0.5);
+    w->x[1] = work_random(EG_SHAPE(INT("n")), -0.5, 0.5);
+    w->dy = work_random(EG_SHAPE(INT("n")), -0.5, 0.5);
+    w->wanted = 2;
+    w->forward = sum_of_two;
+    w->step = step_train;
+    return w->x[0] && w->x[1] && w->dy;
 }
 
 /* Parameters and their gradients live as long as the case, the optimizer until it is dropped. */
@@ -116,5 +132,6 @@ static bool make_adam(work *w)
 
 const work_op work_train[] = {
     {"sgd", make_sgd}, {"adam", make_adam}, {"lstm", make_lstm},
-    {"gru", make_gru}, {"cross_entropy", make_cross_entropy}, {NULL, NULL},
+    {"gru", make_gru}, {"cross_entropy", make_cross_entropy}, {"taped", make_taped},
+    {NULL, NULL},
 };

@@ -271,8 +271,13 @@ static int run(const egt_test *t)
 
 int main(int argc, char **argv)
 {
-    int count[4] = {0};
+    int count[4] = {0}, part = 0, parts = 1, number = 0;
     const egt_test *t = tests;
+    const char *given = getenv("EGT_PART");
+    if (given && (sscanf(given, "%d/%d", &part, &parts) != 2 || part < 1 || part > parts)) {
+        fprintf(stderr, "EGT_PART=%s is no part like 2/8\n", given);
+        return 2;
+    }
     for (bool listed = true;; t = listed ? t->next : NULL) {
         listed = listed && t;
         if (!listed && !(t = egt_next_case())) {
@@ -282,7 +287,10 @@ int main(int argc, char **argv)
         for (int i = 1; i < argc; i++) {
             wanted |= strstr(t->name, argv[i]) != NULL;
         }
-        if (wanted) {
+        if (wanted && number++ % parts == part % parts) {
+            if (getenv("EGT_VERBOSE")) {
+                fprintf(stderr, "%s\n", t->name);
+            }
             count[run(t)]++;
         }
     }

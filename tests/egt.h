@@ -1,6 +1,7 @@
 /* egt.h - the test harness. A test is EGT(name) { ... }; it registers itself. After each, live tensors and
  * bytes must be back where they were and no scope may be open. A failed check ends its test, not the
- * program. Programs take words: run only tests whose name contains one of them. */
+ * program. Programs take words: run only tests whose name contains one of them. Of those, EGT_PART=2/8 in the
+ * environment runs every eighth alone, another one for 1/8; with EGT_VERBOSE each is named on stderr first. */
 #ifndef EGRET_EGT_H
 #define EGRET_EGT_H
 

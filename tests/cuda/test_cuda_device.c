@@ -1,4 +1,5 @@
-/* test_cuda_device.c - devices: naming, moving, mixing, memory, failing; on two emulated ones. */
+/* test_cuda_device.c - devices: naming, moving, mixing, memory, failing; on two emulated ones, or one of the
+ * machine. */
 #include "tests/cuda/module.h"
 
 static const double six[] = {1, -2, 3, -4, 5, -6};
@@ -45,7 +46,7 @@ EGT(described)
 
 EGT(there_and_back)
 {
-    eg_device *d = emulated(0);
+    eg_device *d = cuda(0);
     for (int t = 0; t < EG_DTYPE_COUNT; t++) {
         eg_tensor *x = eg_cast(eg_from_values(EG_SHAPE(2, 3), EG_F64, six), (eg_dtype)t);
         eg_tensor *y = eg_to(x, d);
@@ -60,7 +61,7 @@ EGT(there_and_back)
 
 EGT(layouts_are_kept)
 {
-    eg_device *d = emulated(0);
+    eg_device *d = cuda(0);
     eg_tensor *x = egt_random(EG_SHAPE(2, 3, 4, 5), EG_F32, -1, 1);
     eg_tensor *last = eg_to(eg_channels_last(x), d), *turned = eg_to(eg_transpose(x, 1, 3), d);
     EGT_CHECK(eg_is_channels_last(last) && eg_stride(turned, 1) == 1);
@@ -76,13 +77,13 @@ EGT(layouts_are_kept)
 EGT(large)
 {
     eg_tensor *x = eg_arange(0, 5500000, 1, EG_F32);
-    eg_tensor *y = eg_to(eg_to(x, emulated(0)), eg_cpu());
+    eg_tensor *y = eg_to(eg_to(x, cuda(0)), eg_cpu());
     EGT_CHECK(y && !memcmp(eg_data(x), eg_data(y), (size_t)eg_numel(x) * 4));
 }
 
 EGT(between_devices)
 {
-    eg_device *a = emulated(0), *b = emulated(1);
+    eg_device *a = cuda(0), *b = cuda(1);
     eg_tensor *x = six_on(a, EG_F32), *y = eg_mul_scalar(eg_to(eg_add(x, x), b), 3);
     EGT_CHECK(eg_device_of(y) == b);
     EGT_EQ(eg_get(y, 5), -36);
@@ -91,7 +92,7 @@ EGT(between_devices)
 
 EGT(gradient_comes_back)
 {
-    eg_device *d = emulated(0);
+    eg_device *d = cuda(0);
     eg_tensor *x = eg_from_values(EG_SHAPE(2, 3), EG_F32, six), *g;
     eg_tape tape = eg_tape_open();
     EGT_OK(eg_tape_watch(tape, x));
@@ -105,7 +106,7 @@ EGT(gradient_comes_back)
 
 EGT(read_on_the_host)
 {
-    eg_tensor *x = six_on(emulated(0), EG_F32);
+    eg_tensor *x = six_on(cuda(0), EG_F32);
     double all[6];
     float raw[6];
     char text[200];
@@ -128,7 +129,7 @@ EGT(read_on_the_host)
 
 EGT(copies_across)
 {
-    eg_device *d = emulated(0);
+    eg_device *d = cuda(0);
     eg_tensor *x = eg_to(eg_zeros(EG_SHAPE(2, 3), EG_F32), d);
     eg_tensor *h = eg_zeros(EG_SHAPE(2, 3), EG_F32);
     EGT_CHECK(eg_copy_(x, eg_from_values(EG_SHAPE(3), EG_I64, six)) == x);
@@ -141,11 +142,11 @@ EGT(copies_across)
 
 EGT(mixing)
 {
-    eg_device *d = emulated(0);
+    eg_device *d = cuda(0);
     eg_tensor *x = six_on(d, EG_F32), *y = six_on(eg_cpu(), EG_F32);
     EGT_REFUSED(eg_add(x, y), EG_EDEVICE, "input 0 is on cuda:0, input 1 on cpu");
     EGT_REFUSED(eg_add_(y, x), EG_EDEVICE, "input 0 is on cpu, input 1 on cuda:0");
-    EGT_REFUSED(eg_add(x, six_on(emulated(1), EG_F32)), EG_EDEVICE, "cuda:1");
+    EGT_REFUSED(eg_add(x, six_on(cuda(1), EG_F32)), EG_EDEVICE, "cuda:1");
     EGT_EQ(eg_get(eg_mul(x, eg_scalar(2, EG_F32)), 5), -12);
     EGT_EQ(eg_get(eg_sub(eg_scalar(1, EG_F64), x), 5), 7);
     EGT_CHECK(eg_dtype_of(eg_sub(eg_scalar(1, EG_F64), x)) == EG_F32);
@@ -155,7 +156,7 @@ EGT(mixing)
 
 EGT(makers)
 {
-    eg_device *d = emulated(0);
+    eg_device *d = cuda(0);
     EGT_CHECK(eg_use_device(d) == eg_cpu());
     eg_tensor *made[] = {eg_zeros(EG_SHAPE(3), EG_F32), eg_ones(EG_SHAPE(3), EG_I32),
                          eg_full(EG_SHAPE(3), 7, EG_BF16), eg_arange(0, 3, 1, EG_I64),
@@ -197,7 +198,7 @@ EGT(steady_state)
 
 EGT(statistics_and_caps)
 {
-    eg_device *d = eg_device_split(emulated(0), 64 << 20);
+    eg_device *d = eg_device_split(cuda(0), 64 << 20);
     EGT_CHECK(d && strstr(eg_device_name(d), "cuda:0/"));
     EG_SCOPE {
         eg_tensor *x = eg_to(eg_zeros(EG_SHAPE(1 << 20), EG_F32), d);
@@ -217,7 +218,7 @@ EGT(statistics_and_caps)
     EGT_CHECK(eg_to(eg_zeros(EG_SHAPE(20 << 20), EG_F32), d));
     EGT_REFUSED(eg_device_memory_limit(d, -1), EG_EINVAL, "-1");
     EGT_REFUSED(eg_device_split(eg_cpu(), 100), EG_EINVAL, "cpu");
-    EGT_REFUSED(eg_device_split(emulated(0), 0), EG_EINVAL, "0 bytes");
+    EGT_REFUSED(eg_device_split(cuda(0), 0), EG_EINVAL, "0 bytes");
 }
 
 static bool small_step(void *user)
@@ -234,7 +235,7 @@ static bool small_step(void *user)
 
 EGT(failing_allocations)
 {
-    EGT_CHECK(egt_fail_allocations(small_step, eg_device_split(emulated(0), 32 << 20)) > 3);
+    EGT_CHECK(egt_fail_allocations(small_step, eg_device_split(cuda(0), 32 << 20)) > 3);
 }
 
 /* ---- what goes wrong ---------------------------------------------------------------------------------------- */
@@ -277,4 +278,28 @@ EGT(lost)
         FAKE(eg_fake_mend)();
     }
     EGT_EQ(eg_get(six_on(emulated(1), EG_F32), 1), -2); /* others go on once the card does */
+}
+
+/* A bad index is found by the next call that waits, or by its own op under EG_DEBUG=sync; the device lives. */
+EGT(bad_index)
+{
+    for (int sync = 0; sync < 2; sync++) {
+        eg_device *d = cuda(0);
+        eg_tensor *x = six_on(d, EG_F32);
+        eg_tensor *good = eg_to(eg_from_values(EG_SHAPE(2), EG_I64, (const double[]){0, 1}), d);
+        eg_tensor *bad = eg_to(eg_from_values(EG_SHAPE(2), EG_I64, (const double[]){0, 1000}), d);
+        EGT_OK(eg_device_synchronize(d));
+        EGT_OK(eg_debug(sync ? "sync" : NULL));
+        EGT_CHECK(eg_exp(x) && eg_index_select(x, 0, good));
+        eg_tensor *y = eg_index_select(x, 0, bad);
+        EGT_CHECK((y == NULL) == (sync == 1));
+        if (!sync) {
+            EGT_CHECK(eg_exp(y));
+            EGT_CHECK(eg_device_synchronize(d) == EG_EINDEX);
+        }
+        EGT_CHECK(egt_said(EG_EINDEX, "index_select") || egt_said(EG_EINDEX, "take"));
+        EGT_OK(eg_debug(NULL));
+        EGT_OK(eg_device_synchronize(d));
+        EGT_EQ(eg_get(eg_index_select(x, 0, good), 3), -4);
+    }
 }
