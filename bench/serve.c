@@ -121,6 +121,7 @@ static const char *prepare(work *w, const bench_case *c)
     }
     *w = (work){.c = c, .scope = eg_scope_push()};
     dtype = bench_is(c, "dtype", "bf16") ? EG_BF16 : EG_F32;
+    eg_set_math_mode(bench_is(c, "math", "tf32") ? EG_MATH_TF32 : EG_MATH_DEFAULT);
     if (!make || !make(w) || !w->step || w->step(w) < 0 || w->step(w) < 0 ||
         eg_device_synchronize(where()) != EG_OK) {
         const char *words = failure();

@@ -400,6 +400,7 @@ class Current:
         if DEVICE.type == "cuda":
             torch.cuda.empty_cache()  # others use the card too
         dtype = {"bf16": torch.bfloat16}.get(getattr(case, "dtype", ""), torch.float32)
+        torch.backends.cuda.matmul.allow_tf32 = getattr(case, "math", "") == "tf32"
         with torch.device(DEVICE):
             variants = OPS[case.op](case)
         for function in variants.values():

@@ -44,7 +44,7 @@ def read_json(path):
 
 def programs(work, stage):
     """What the test programs of a stage counted, and what they said of failures."""
-    count, failures = [0, 0, 0], []
+    count, failures, skips = [0, 0, 0], [], {}
     for path in sorted(glob.glob(os.path.join(work, stage + ".*.out"))):
         base, lines = path[:-4], text(path).splitlines()
         found = SUM.match(lines[-1]) if lines else None
@@ -54,11 +54,16 @@ def programs(work, stage):
         if not found or (status != "0") != (int(found.group(2)) > 0):
             count[1] += 1
             failures.append(f"{os.path.basename(base)} ended with status {status} in: {last(base + '.err')}")
+        for line in lines:
+            if line.startswith("SKIP"):
+                why = line.rsplit(": ", 1)[1]
+                skips[why] = skips.get(why, 0) + 1
         for i, line in enumerate(lines):
             if line.startswith("FAIL"):
                 failures.append(" ".join([line] + [more.strip() for more in lines[i + 1:i + 3]
                                                    if more.startswith("  ")]))
-    return {"passed": count[0], "failed": count[1], "skipped": count[2], "failures": failures}
+    return {"passed": count[0], "failed": count[1], "skipped": count[2], "failures": failures,
+            "skips": skips}
 
 
 def sanitizer(work, stage):
@@ -236,6 +241,10 @@ def main():
     end = list(stage_lines(report["stages"])) + [""]
     end += [f"    {line}" for line in failures[:MOST_FAILURES]]
     end += [f"    and {len(failures) - MOST_FAILURES} more, in log.txt"] if len(failures) > MOST_FAILURES else []
+    for stage in report["stages"]:
+        if stage.get("skips"):
+            end += [f"Skipped in {stage['name']}: " + "; ".join(
+                f"{why} ({times})" if times > 1 else why for why, times in sorted(stage["skips"].items())), ""]
     none = [row["name"] for row in report["cases"] if row.get("no_kernel")]
     bad = [f"{row['name']}: {row['egret_error']}" for row in report["cases"]
            if "egret_error" in row and not row.get("no_kernel")]

@@ -1,7 +1,7 @@
-/* test_cuda_index.c - indices on an emulated device: bad ones, and what the sweep has no room for. */
+/* test_cuda_index.c - indices on a CUDA device: bad ones, and what the sweep has no room for. */
 #include "tests/cuda/module.h"
 
-#define THERE(t) eg_to(t, emulated(0))
+#define THERE(t) eg_to(t, cuda(0))
 #define I64(...)                                                                                   \
     eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), EG_I64, (const double[]){__VA_ARGS__})
 
@@ -30,9 +30,9 @@ static eg_tensor *ids(eg_shape shape, double n)
     do {                                                                                           \
         eg_clear_error();                                                                          \
         EGT_CHECK((call) != NULL);                                                                 \
-        EGT_CHECK(eg_device_synchronize(emulated(0)) == EG_EINDEX);                                \
+        EGT_CHECK(eg_device_synchronize(cuda(0)) == EG_EINDEX);                                \
         EGT_CHECK(strstr(eg_last_error()->op, name) && strstr(eg_last_error()->message, words));   \
-        EGT_OK(eg_device_synchronize(emulated(0)));                                                \
+        EGT_OK(eg_device_synchronize(cuda(0)));                                                \
         EGT_CHECK(same(eg_add(x, x), eg_mul_scalar(eg_to(x, eg_cpu()), 2)));                       \
     } while (0)
 
@@ -70,7 +70,7 @@ EGT(a_bad_index_counts_as_zero)
 {
     eg_tensor *x = whole(EG_SHAPE(5, 40), EG_F32), *i = I64(4, 9, -6, 2);
     eg_tensor *y = eg_index_select(THERE(x), 0, THERE(i));
-    EGT_CHECK(eg_device_synchronize(emulated(0)) == EG_EINDEX);
+    EGT_CHECK(eg_device_synchronize(cuda(0)) == EG_EINDEX);
     eg_clear_error();
     EGT_CHECK(same(y, eg_index_select(x, 0, I64(4, 0, 0, 2))));
 }

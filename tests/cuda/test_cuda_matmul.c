@@ -5,16 +5,6 @@
 
 #include "tests/cuda/module.h"
 
-/* The first device, a real one if that is there; skips the running test where there is none. */
-static eg_device *cuda(void)
-{
-    eg_device *d = eg_cuda(0);
-    if (!d) {
-        egt_skip("%s", eg_last_error()->message);
-    }
-    return d;
-}
-
 static eg_tensor *random_of(eg_shape shape, eg_dtype dtype)
 {
     return egt_random(shape, dtype, -1, 1);
@@ -22,7 +12,7 @@ static eg_tensor *random_of(eg_shape shape, eg_dtype dtype)
 
 static eg_tensor *there(eg_tensor *x)
 {
-    return eg_to(x, cuda());
+    return eg_to(x, cuda(0));
 }
 
 static eg_tensor *here(eg_tensor *x)
@@ -53,7 +43,7 @@ static int64_t products(void)
 
 EGT(no_library)
 {
-    eg_device *d = cuda();
+    eg_device *d = cuda(0);
     __typeof__(eg_fake_has_library) *has = FAKE(eg_fake_has_library);
     EG_SCOPE
     {
@@ -148,7 +138,7 @@ static void check_permuted(eg_shape a_shape, eg_axes a_axes, eg_shape b_shape, e
 
 EGT(few_calls)
 {
-    cuda();
+    cuda(0);
     EG_SCOPE
     {
         check_calls(random_of(EG_SHAPE(2, 3, 5, 6), EG_F32),
@@ -267,7 +257,7 @@ EGT(gradients_add_up)
             eg_tensor *c = random_of(EG_SHAPE(2, 33, 4), EG_F32),
                       *dy = random_of(EG_SHAPE(2, 5, 4), EG_F32);
             eg_tensor *there_[3], *here_[3];
-            gradients_of(cuda(), dtypes[i], a, b, c, dy, there_);
+            gradients_of(cuda(0), dtypes[i], a, b, c, dy, there_);
             gradients_of(eg_cpu(), dtypes[i], a, b, c, dy, here_);
             for (int k = 0; k < 3; k++) {
                 EGT_CHECK(apart(there_[k], here_[k]) < (dtypes[i] == EG_BF16 ? 3e-2 : 1e-5));
@@ -348,7 +338,7 @@ EGT(threads)
     enum { THREADS = 4 };
     pthread_t thread[THREADS];
     linear_job job[THREADS];
-    cuda();
+    cuda(0);
     for (int i = 0; i < THREADS; i++) {
         job[i] = (linear_job){.number = i};
         EGT_CHECK(!pthread_create(&thread[i], NULL, linear_thread, &job[i]));

@@ -66,10 +66,10 @@ static void compare(int k, int64_t n, eg_random_state from)
     eg_tensor *here = kind(k, n);
     eg_random_state after = eg_random_get_state();
     eg_random_set_state(from);
-    eg_device *before = eg_use_device(emulated(0));
+    eg_device *before = eg_use_device(cuda(0));
     eg_tensor *there = kind(k, n);
     eg_use_device(before);
-    EGT_CHECK(there && eg_device_of(there) == emulated(0));
+    EGT_CHECK(there && eg_device_of(there) == cuda(0));
     EGT_CHECK(same_state(eg_random_get_state(), after));
     EGT_CHECK(same_bits(here, there));
     eg_scope_pop(s, NULL);
@@ -97,7 +97,7 @@ EGT(long_permutations)
 EGT(dropout_drops_what_the_cpu_drops)
 {
     static const eg_dtype dtypes[] = {EG_F32, EG_F64, EG_F16, EG_BF16};
-    eg_device *d = emulated(0);
+    eg_device *d = cuda(0);
     for (int i = 0; i < 24; i++) {
         EG_SCOPE {
             snprintf(egt_case, sizeof egt_case, "case %d", i);
@@ -124,7 +124,7 @@ EGT(dropout_drops_what_the_cpu_drops)
 EGT(draws_are_those_of_the_cpu)
 {
     static const int64_t classes[] = {1, 5, 31, 257, 3000, 9001};
-    eg_device *d = emulated(0);
+    eg_device *d = cuda(0);
     for (int i = 0; i < 2 * (int)(sizeof classes / sizeof *classes); i++) {
         EG_SCOPE {
             const bool logits = i % 2;
@@ -143,7 +143,7 @@ EGT(draws_are_those_of_the_cpu)
 
 EGT(bad_weights_are_reported_when_the_host_waits)
 {
-    eg_device *d = emulated(0);
+    eg_device *d = cuda(0);
     eg_tensor *p = eg_from_values(EG_SHAPE(2, 3), EG_F32, (double[]){1, 2, 3, 1, -2, (double)NAN});
     EGT_CHECK(eg_categorical(eg_to(p, d), 3) != NULL);
     EGT_EQ(eg_device_synchronize(d), EG_EINVAL);
