@@ -16,7 +16,7 @@ enum { PART = 8192 };
 
 static eg_status choose(const eg__call *c, const eg__ordering *o)
 {
-    const int64_t blocks = 2 * eg__cuda_at(c->device)->processors / o->lines;
+    const int64_t blocks = eg__cuda_at(c->device)->processors / o->lines;
     const int64_t most = o->n.d / eg__max(PART, 8 * o->k), parts = eg__max(1, eg__min(blocks, most));
     const size_t word = o->bits > 32 ? 16 : 8;
     eg__block *chosen = NULL;

@@ -333,6 +333,7 @@ eg_tensor *eg_searchsorted(eg_tensor *line, eg_tensor *values, bool right)
     }
     eg_scope s = eg_scope_push();
     eg_tensor *l = eg_detach(line), *v = eg_detach(values);
+    v = v && v->ndim == 0 && !v->device ? eg_to(v, eg_device_of(line)) : v; /* a number of the CPU */
     if (!l || !v || eg__same_dtype(&l, &v, true) || (!l->device && check_line(l))) {
         return eg_scope_pop(s, NULL);
     }
