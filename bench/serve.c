@@ -232,7 +232,7 @@ static void answer_run(work *w, const bench_case *c, double budget)
 
 static void about(void)
 {
-    eg_device_info i = {{0}};
+    eg_device_info i = {.major = 0};
     eg_device_describe(where(), &i);
     printf("{\"library\": \"Egret %s (%s)\", \"threads\": %d, \"device\": \"%s\", \"capability\": "
            "\"%d.%d\", \"processors\": %d, \"memory_bytes\": %lld, \"driver\": %d, \"runtime\": %d}\n",
