@@ -63,7 +63,7 @@ def main():
                     check(f"{rel} is installed", glob.glob(f"{at}/**/include/{rel}", recursive=True))
         check("nothing but headers, libraries and egret.pc is installed", not [
             f for f in glob.glob(at + "/**", recursive=True) if os.path.isfile(f)
-            and not re.search(r"\.h$|libegret\.(so|a)|egret\.pc$|/bin/egret|/share/(doc|man)/", f)])
+            and not re.search(r"\.h$|libegret(-cuda)?\.(so|a)|egret\.pc$|/bin/egret|/share/(doc|man)/", f)])
         if shutil.which("pkg-config"):
             installed_program(at)
         else:
