@@ -122,8 +122,6 @@ typedef const eg__engine *eg__module_fn(const eg__host *host);
 const eg_tensor *eg__on_host(const eg_tensor *t, const char *op);
 /* EG_OK for a tensor of the CPU; else words saying that op needs one. */
 eg_status eg__host_only(const eg_tensor *t, const char *op, const char *name);
-/* Storage on the device with this id, never 0. */
-eg__storage *eg__device_storage(eg__thread *T, uint8_t device, size_t bytes, uint16_t made_by);
 void eg__device_storage_free(eg__thread *T, eg__storage *s);
 /* The device of the thread's makers, or -1 with words: EGRET_DEVICE names none there is. */
 int eg__default_device(eg__thread *T, const char *op);

@@ -310,9 +310,15 @@ typedef struct eg__scratch {
 eg_status eg__scratch_get(const eg__call *c, size_t bytes, eg__scratch *s);
 void eg__scratch_put(const eg__call *c, eg__scratch *s); /* a zeroed one is fine */
 
-/* On the CPU, or on the device with this id. */
+/* On the CPU; on the device with this id, never 0; on either. */
 eg__storage *eg__storage_new(eg__thread *T, size_t bytes, uint16_t made_by);
-eg__storage *eg__storage_on(eg__thread *T, uint8_t device, size_t bytes, uint16_t made_by);
+eg__storage *eg__device_storage(eg__thread *T, uint8_t device, size_t bytes, uint16_t made_by);
+static inline eg__storage *eg__storage_on(eg__thread *T, uint8_t device, size_t bytes,
+                                          uint16_t made_by)
+{
+    return likely(!device) ? eg__storage_new(T, bytes, made_by)
+                           : eg__device_storage(T, device, bytes, made_by);
+}
 void eg__storage_free(eg__thread *T, eg__storage *s);
 
 static inline void eg__storage_unref(eg__thread *T, eg__storage *s)

@@ -162,12 +162,6 @@ eg__storage *eg__storage_new(eg__thread *T, size_t bytes, uint16_t made_by)
     return s;
 }
 
-eg__storage *eg__storage_on(eg__thread *T, uint8_t device, size_t bytes, uint16_t made_by)
-{
-    return likely(!device) ? eg__storage_new(T, bytes, made_by)
-                           : eg__device_storage(T, device, bytes, made_by);
-}
-
 void eg__storage_free(eg__thread *T, eg__storage *s)
 {
     if (unlikely(s->device)) {
