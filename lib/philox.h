@@ -136,7 +136,12 @@ EG__HD float eg__between(float u, float low, float range, float last)
     return v > last ? last : v;
 }
 
-/* Whether a word falls within probability p, given as threshold p * 2^24 rounded up. */
+/* Whether a word falls within probability p, given as eg__threshold(p). */
+EG__HD uint32_t eg__threshold(double p)
+{
+    return (uint32_t)ceil(p * 0x1p24);
+}
+
 EG__HD uint32_t eg__chance(uint32_t w, uint32_t threshold)
 {
     return (w >> 8) < threshold;

@@ -37,7 +37,7 @@ static void row(void *ctx, int64_t n, char *const *ptr, const int64_t *s)
 {
     const job *j = ctx;
     const eg__dropout_opts *o = j->o;
-    const uint32_t threshold = (uint32_t)ceil(o->p * 0x1p24);
+    const uint32_t threshold = eg__threshold(o->p);
     const double scale = o->p < 1 ? 1 / (1 - o->p) : 0;
     uint32_t words[EG__WORDS + 64];
     float v[EG__WORDS];

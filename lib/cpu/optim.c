@@ -158,17 +158,11 @@ static eg_status run(const eg__call *c, loop *f32, loop *f64)
     return EG_OK;
 }
 
-#define UPDATE(name)                                                                               \
+#define EG_UPDATE(name)                                                                            \
     eg__kernel ISA(eg__cpu_##name##_update);                                                       \
     eg_status ISA(eg__cpu_##name##_update)(const eg__call *c)                                      \
     {                                                                                              \
         return run(c, name##_f32, name##_f64);                                                     \
     }
-UPDATE(sgd)
-UPDATE(adam)
-UPDATE(adamax)
-UPDATE(rmsprop)
-UPDATE(adagrad)
-UPDATE(adadelta)
-UPDATE(ftrl)
-UPDATE(rprop)
+#include "lib/ops/updates.def"
+#undef EG_UPDATE

@@ -116,7 +116,7 @@ static void numbers(const eg__random_opts *o, int64_t n, const uint32_t *restric
 
 static void chances(const job *j, int64_t n, const uint32_t *restrict w, char *y)
 {
-    const uint32_t threshold = (uint32_t)ceil(j->o->a * 0x1p24);
+    const uint32_t threshold = eg__threshold(j->o->a);
     if (j->esize == 1) {
         for (int64_t i = 0; i < n; i++) {
             y[i] = (char)eg__chance(w[i], threshold);

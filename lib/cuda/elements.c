@@ -1,12 +1,6 @@
 /* elements.c - operands of a call as kernels of elements want them, in launches of fewer than 2^31. */
+#include "lib/cuda/divide.h"
 #include "lib/cuda/walk.h"
-
-/* m and s such that i / d is (umulhi(i, m) + i) >> s for all i below 2^31 (Granlund and Montgomery 1994). */
-static void divisor(unsigned d, unsigned *m, unsigned *s)
-{
-    *s = d > 1 ? 32 - (unsigned)__builtin_clz(d - 1) : 0;
-    *m = (unsigned)((((uint64_t)1 << 32) * (((uint64_t)1 << *s) - d)) / d + 1);
-}
 
 /* The most elements of a launch; the test build meets the limit. */
 #ifdef EG_TINY_LIMITS
@@ -14,6 +8,14 @@ static const int64_t most = 4095;
 #else
 static const int64_t most = ((int64_t)1 << 31) - 1;
 #endif
+
+static void set_axis(eg__elements *e, int d, int64_t size)
+{
+    const eg__divisor by = eg__divisor_of(size);
+    e->shape[d] = (unsigned)size;
+    e->magic[d] = by.magic;
+    e->shift[d] = by.shift;
+}
 
 static void set_operand(eg__operand *o, const eg__iter *it, const eg_tensor *t, int k, int cut,
                         bool device)
@@ -72,8 +74,7 @@ void eg__walk_begin(eg__device_walk *w, const eg__call *c, eg_tensor *const *ops
     }
     e->ndim = it->n ? it->ndim - w->cut : 0; /* nothing divides by an axis of 0 */
     for (int d = 1; d < e->ndim; d++) {
-        e->shape[d] = (unsigned)it->shape[d + w->cut];
-        divisor(e->shape[d], &e->magic[d], &e->shift[d]);
+        set_axis(e, d, it->shape[d + w->cut]);
     }
 }
 
@@ -105,8 +106,7 @@ bool eg__walk_next(eg__device_walk *w)
         }
     }
     e->n = (unsigned)(rows * w->inner);
-    e->shape[0] = (unsigned)rows;
-    divisor(e->shape[0], &e->magic[0], &e->shift[0]);
+    set_axis(e, 0, rows);
     w->done += rows;
     e->grouped = grouped(e);
     return true;

@@ -8,8 +8,7 @@
 #define EGRET_CUDA_FORMULA_CUH
 
 #include "lib/cuda/element.cuh"
-
-enum { EG__BLOCK = 256 };
+#include "lib/cuda/grid.cuh"
 
 static __device__ __forceinline__ float eg__parameter(const eg__numbers &o, float, bool second)
 {
@@ -30,7 +29,7 @@ static __device__ __forceinline__ int64_t eg__parameter(const eg__numbers &o, in
 template <class F, class T>
 __global__ void __launch_bounds__(EG__BLOCK) eg__each(const eg__elements e, const eg__numbers o)
 {
-    unsigned i = blockIdx.x * EG__BLOCK + threadIdx.x;
+    const unsigned i = (unsigned)eg__self();
     if (i >= e.n) {
         return;
     }
@@ -50,7 +49,7 @@ __global__ void __launch_bounds__(EG__BLOCK) eg__each(const eg__elements e, cons
 template <class F>
 __global__ void __launch_bounds__(EG__BLOCK) eg__grouped(const eg__elements e, const eg__numbers o)
 {
-    unsigned i = (blockIdx.x * EG__BLOCK + threadIdx.x) * EG__GROUP;
+    const unsigned i = (unsigned)eg__self() * EG__GROUP;
     if (i >= e.n) {
         return;
     }
@@ -97,11 +96,6 @@ __global__ void __launch_bounds__(EG__BLOCK) eg__grouped(const eg__elements e, c
             eg__put(e.at[0].p + at[0] + j * e.at[0].size, e.at[0].dtype, y[j]);
         }
     }
-}
-
-static inline unsigned eg__blocks(unsigned n)
-{
-    return (n + EG__BLOCK - 1) / EG__BLOCK;
 }
 
 template <class F, class T>

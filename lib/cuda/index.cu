@@ -2,44 +2,16 @@
 #include "lib/cuda/block.cuh"
 #include "lib/cuda/element.cuh"
 #include "lib/cuda/fault.cuh"
+#include "lib/cuda/grid.cuh"
 #include "lib/cuda/index.h"
 
 namespace {
 
-enum { BLOCK = 256 };
-
-unsigned blocks_of(int64_t n)
-{
-    return (unsigned)((n + BLOCK - 1) / BLOCK);
-}
-
-__device__ __forceinline__ int64_t here()
-{
-    return (int64_t)blockIdx.x * BLOCK + threadIdx.x;
-}
-
-__device__ __forceinline__ void move(char *to, const char *from, int size)
-{
-    switch (size) {
-    case 1:
-        *to = *from;
-        break;
-    case 2:
-        *(uint16_t *)to = *(const uint16_t *)from;
-        break;
-    case 4:
-        *(uint32_t *)to = *(const uint32_t *)from;
-        break;
-    default:
-        *(uint64_t *)to = *(const uint64_t *)from;
-    }
-}
-
 /* ---- checking -------------------------------------------------------------------------------------- */
 
-__global__ void __launch_bounds__(BLOCK) check(const eg__checking k)
+__global__ void __launch_bounds__(EG__BLOCK) check(const eg__checking k)
 {
-    const int64_t i = here();
+    const int64_t i = eg__self();
     if (i >= k.n) {
         return;
     }
@@ -56,9 +28,9 @@ __global__ void __launch_bounds__(BLOCK) check(const eg__checking k)
 
 enum { ROUNDS = 4 };
 
-template <class W> __global__ void __launch_bounds__(BLOCK) select(const eg__selecting k)
+template <class W> __global__ void __launch_bounds__(EG__BLOCK) select(const eg__selecting k)
 {
-    const int64_t step = (int64_t)gridDim.x * BLOCK, first = here();
+    const int64_t step = (int64_t)gridDim.x * EG__BLOCK, first = eg__self();
     W v[ROUNDS];
 #pragma unroll
     for (int r = 0; r < ROUNDS; r++) {
@@ -81,26 +53,26 @@ template <class W> __global__ void __launch_bounds__(BLOCK) select(const eg__sel
 template <class W> cudaError_t start_select(const eg__selecting &k, cudaStream_t s)
 {
     /* Few units: one per thread, so that all multiprocessors have some. */
-    const unsigned each = blocks_of(k.units), grid = each > 4096 ? (each + ROUNDS - 1) / ROUNDS : each;
-    return EG__LAUNCH((select<W>), grid, BLOCK, 0, s, k);
+    const unsigned each = eg__blocks(k.units), grid = each > 4096 ? (each + ROUNDS - 1) / ROUNDS : each;
+    return EG__LAUNCH((select<W>), grid, EG__BLOCK, 0, s, k);
 }
 
 /* ---- places ---------------------------------------------------------------------------------------- */
 
-__global__ void __launch_bounds__(BLOCK) gather(const eg__elements e, int64_t step)
+__global__ void __launch_bounds__(EG__BLOCK) gather(const eg__elements e, int64_t step)
 {
-    const unsigned i = (unsigned)here();
+    const unsigned i = (unsigned)eg__self();
     if (i < e.n) {
         int64_t at[3];
         eg__offsets<3>(e, i, at);
         const int64_t k = *(const int64_t *)(e.at[1].p + at[1]);
-        move(e.at[0].p + at[0], e.at[2].p + at[2] + k * step, e.at[0].size);
+        eg__move(e.at[0].p + at[0], e.at[2].p + at[2] + k * step, e.at[0].size);
     }
 }
 
-__global__ void __launch_bounds__(BLOCK) mark(const eg__elements e, int64_t step, const char *origin)
+__global__ void __launch_bounds__(EG__BLOCK) mark(const eg__elements e, int64_t step, const char *origin)
 {
-    const unsigned i = (unsigned)here();
+    const unsigned i = (unsigned)eg__self();
     if (i < e.n) {
         int64_t at[3];
         eg__offsets<3>(e, i, at);
@@ -109,9 +81,9 @@ __global__ void __launch_bounds__(BLOCK) mark(const eg__elements e, int64_t step
     }
 }
 
-__global__ void __launch_bounds__(BLOCK) take(const eg__elements e, int64_t step)
+__global__ void __launch_bounds__(EG__BLOCK) take(const eg__elements e, int64_t step)
 {
-    const unsigned i = (unsigned)here();
+    const unsigned i = (unsigned)eg__self();
     if (i >= e.n) {
         return;
     }
@@ -121,29 +93,29 @@ __global__ void __launch_bounds__(BLOCK) take(const eg__elements e, int64_t step
     char *to = e.at[0].p + at[0];
     const int size = e.at[0].size;
     if (winner) {
-        move(to, e.at[2].p + at[2] + (int64_t)(winner - 1) * step, size);
+        eg__move(to, e.at[2].p + at[2] + (int64_t)(winner - 1) * step, size);
     } else if (e.at[3].p != e.at[0].p) {
-        move(to, e.at[3].p + at[3], size);
+        eg__move(to, e.at[3].p + at[3], size);
     } else {
         const uint64_t zero = 0;
-        move(to, (const char *)&zero, size);
+        eg__move(to, (const char *)&zero, size);
     }
 }
 
 /* ---- numbers of places ----------------------------------------------------------------------------- */
 
-__global__ void __launch_bounds__(BLOCK) one_hot(const eg__marking k)
+__global__ void __launch_bounds__(EG__BLOCK) one_hot(const eg__marking k)
 {
-    const int64_t i = here();
+    const int64_t i = eg__self();
     if (i < k.n) {
         const int64_t row = eg__divide(i, k.depth);
         eg__put(k.y + i * k.size, k.dtype, k.ids[row] == i - row * k.depth.d ? k.on : k.off);
     }
 }
 
-__global__ void __launch_bounds__(BLOCK) ravel(const eg__numbering k)
+__global__ void __launch_bounds__(EG__BLOCK) ravel(const eg__numbering k)
 {
-    const int64_t i = here();
+    const int64_t i = eg__self();
     if (i < k.n) {
         int64_t at = 0;
         for (int d = 0; d < k.ndim; d++) {
@@ -163,9 +135,9 @@ __device__ __forceinline__ void write_place(int64_t *y, int64_t i, int ndim, con
     }
 }
 
-__global__ void __launch_bounds__(BLOCK) unravel(const eg__numbering k)
+__global__ void __launch_bounds__(EG__BLOCK) unravel(const eg__numbering k)
 {
-    const int64_t i = here();
+    const int64_t i = eg__self();
     if (i < k.n) {
         write_place(k.y + i * k.ndim, k.x[i], k.ndim, k.shape);
     }
@@ -173,12 +145,12 @@ __global__ void __launch_bounds__(BLOCK) unravel(const eg__numbering k)
 
 /* ---- finding --------------------------------------------------------------------------------------- */
 
-enum { EACH = EG__TILE / BLOCK }; /* bytes of a thread */
+enum { EACH = EG__TILE / EG__BLOCK }; /* bytes of a thread */
 
 /* Bit j: byte j of this thread is not 0. */
 __device__ __forceinline__ unsigned found(const eg__finding &k)
 {
-    const int64_t first = here() * EACH;
+    const int64_t first = eg__self() * EACH;
     unsigned bits = 0;
     if (first + EACH <= k.n && (uintptr_t)k.x % EACH == 0) {
         const uint4 v = *(const uint4 *)(k.x + first);
@@ -195,21 +167,21 @@ __device__ __forceinline__ unsigned found(const eg__finding &k)
     return bits;
 }
 
-__global__ void __launch_bounds__(BLOCK) count_tiles(const eg__finding k)
+__global__ void __launch_bounds__(EG__BLOCK) count_tiles(const eg__finding k)
 {
     int total;
-    eg__block_scan<BLOCK>(__popc(found(k)), &total);
+    eg__block_scan<EG__BLOCK>(__popc(found(k)), &total);
     if (threadIdx.x == 0) {
         k.tiles[blockIdx.x] = total;
     }
 }
 
 /* Each number becomes the sum of those before it; one block. */
-__global__ void __launch_bounds__(BLOCK) scan_tiles(int64_t *tiles, int64_t n)
+__global__ void __launch_bounds__(EG__BLOCK) scan_tiles(int64_t *tiles, int64_t n)
 {
     int64_t before = 0, total;
-    for (int64_t i = threadIdx.x; i - threadIdx.x < n; i += BLOCK) {
-        const int64_t mine = eg__block_scan<BLOCK>(i < n ? tiles[i] : (int64_t)0, &total);
+    for (int64_t i = threadIdx.x; i - threadIdx.x < n; i += EG__BLOCK) {
+        const int64_t mine = eg__block_scan<EG__BLOCK>(i < n ? tiles[i] : (int64_t)0, &total);
         if (i < n) {
             tiles[i] = before + mine;
         }
@@ -217,14 +189,14 @@ __global__ void __launch_bounds__(BLOCK) scan_tiles(int64_t *tiles, int64_t n)
     }
 }
 
-__global__ void __launch_bounds__(BLOCK) find(const eg__finding k)
+__global__ void __launch_bounds__(EG__BLOCK) find(const eg__finding k)
 {
     int total;
     const unsigned bits = found(k);
-    int64_t row = k.tiles[blockIdx.x] + eg__block_scan<BLOCK>(__popc(bits), &total);
+    int64_t row = k.tiles[blockIdx.x] + eg__block_scan<EG__BLOCK>(__popc(bits), &total);
     for (int j = 0; j < EACH; j++) {
         if (bits >> j & 1) {
-            write_place(k.y + row++ * k.ndim, here() * EACH + j, k.ndim, k.shape);
+            write_place(k.y + row++ * k.ndim, eg__self() * EACH + j, k.ndim, k.shape);
         }
     }
 }
@@ -235,7 +207,7 @@ __global__ void __launch_bounds__(BLOCK) find(const eg__finding k)
 
 cudaError_t eg__launch_check(const eg__checking *k, cudaStream_t s)
 {
-    return EG__LAUNCH(check, blocks_of(k->n), BLOCK, 0, s, *k);
+    return EG__LAUNCH(check, eg__blocks(k->n), EG__BLOCK, 0, s, *k);
 }
 
 cudaError_t eg__launch_select(const eg__selecting *k, cudaStream_t s)
@@ -256,40 +228,40 @@ cudaError_t eg__launch_select(const eg__selecting *k, cudaStream_t s)
 
 cudaError_t eg__launch_gather(const eg__elements *e, int64_t step, cudaStream_t s)
 {
-    return EG__LAUNCH(gather, blocks_of(e->n), BLOCK, 0, s, *e, step);
+    return EG__LAUNCH(gather, eg__blocks(e->n), EG__BLOCK, 0, s, *e, step);
 }
 
 cudaError_t eg__launch_mark(const eg__elements *e, int64_t step, const char *origin, cudaStream_t s)
 {
-    return EG__LAUNCH(mark, blocks_of(e->n), BLOCK, 0, s, *e, step, origin);
+    return EG__LAUNCH(mark, eg__blocks(e->n), EG__BLOCK, 0, s, *e, step, origin);
 }
 
 cudaError_t eg__launch_take(const eg__elements *e, int64_t step, cudaStream_t s)
 {
-    return EG__LAUNCH(take, blocks_of(e->n), BLOCK, 0, s, *e, step);
+    return EG__LAUNCH(take, eg__blocks(e->n), EG__BLOCK, 0, s, *e, step);
 }
 
 cudaError_t eg__launch_one_hot(const eg__marking *k, cudaStream_t s)
 {
-    return EG__LAUNCH(one_hot, blocks_of(k->n), BLOCK, 0, s, *k);
+    return EG__LAUNCH(one_hot, eg__blocks(k->n), EG__BLOCK, 0, s, *k);
 }
 
 cudaError_t eg__launch_ravel(const eg__numbering *k, cudaStream_t s)
 {
-    return EG__LAUNCH(ravel, blocks_of(k->n), BLOCK, 0, s, *k);
+    return EG__LAUNCH(ravel, eg__blocks(k->n), EG__BLOCK, 0, s, *k);
 }
 
 cudaError_t eg__launch_unravel(const eg__numbering *k, cudaStream_t s)
 {
-    return EG__LAUNCH(unravel, blocks_of(k->n), BLOCK, 0, s, *k);
+    return EG__LAUNCH(unravel, eg__blocks(k->n), EG__BLOCK, 0, s, *k);
 }
 
 cudaError_t eg__launch_nonzero(const eg__finding *k, cudaStream_t s)
 {
     const int64_t tiles = (k->n + EG__TILE - 1) / EG__TILE;
-    cudaError_t e = EG__LAUNCH(count_tiles, (unsigned)tiles, BLOCK, 0, s, *k);
+    cudaError_t e = EG__LAUNCH(count_tiles, (unsigned)tiles, EG__BLOCK, 0, s, *k);
     if (!e) {
-        e = EG__LAUNCH(scan_tiles, 1, BLOCK, 0, s, k->tiles, tiles);
+        e = EG__LAUNCH(scan_tiles, 1, EG__BLOCK, 0, s, k->tiles, tiles);
     }
-    return e ? e : EG__LAUNCH(find, (unsigned)tiles, BLOCK, 0, s, *k);
+    return e ? e : EG__LAUNCH(find, (unsigned)tiles, EG__BLOCK, 0, s, *k);
 }

@@ -1,13 +1,14 @@
 /* index_add.cu - sorting by place, and joining what falls on each place in order. */
 #include "lib/cuda/block.cuh"
 #include "lib/cuda/element.cuh"
+#include "lib/cuda/grid.cuh"
 #include "lib/cuda/index_add.h"
 
 namespace {
 
-enum { BLOCK = 256, WARPS = BLOCK / 32, DIGITS = 1 << EG__DIGIT };
-enum { ROUNDS = EG__SORT_TILE / BLOCK };
-static_assert(int(DIGITS) == int(BLOCK), "a thread has a digit");
+enum { WARPS = EG__BLOCK / 32, DIGITS = 1 << EG__DIGIT };
+enum { ROUNDS = EG__SORT_TILE / EG__BLOCK };
+static_assert(int(DIGITS) == int(EG__BLOCK), "a thread has a digit");
 
 /* ---- sorting: a stable pass per digit -------------------------------------------------------------- */
 
@@ -61,7 +62,7 @@ __device__ __forceinline__ void place_tile(const pass &p, int first, bool alone,
         for (int w = 0; w < WARPS; w++) {
             total += next[w][threadIdx.x];
         }
-        at = eg__block_scan<BLOCK>(total, &total);
+        at = eg__block_scan<EG__BLOCK>(total, &total);
     }
     for (int w = 0; w < WARPS; w++) {
         const unsigned count = next[w][threadIdx.x];
@@ -89,7 +90,7 @@ __device__ __forceinline__ void place_tile(const pass &p, int first, bool alone,
 }
 
 /* How many of each tile have each digit: counts [DIGITS, tiles]. */
-__global__ void __launch_bounds__(BLOCK) count_digits(const pass p, unsigned *counts)
+__global__ void __launch_bounds__(EG__BLOCK) count_digits(const pass p, unsigned *counts)
 {
     __shared__ unsigned count[DIGITS];
     const int first = blockIdx.x * EG__SORT_TILE + threadIdx.x;
@@ -97,8 +98,8 @@ __global__ void __launch_bounds__(BLOCK) count_digits(const pass p, unsigned *co
     __syncthreads();
 #pragma unroll
     for (int r = 0; r < ROUNDS; r++) {
-        if (first + r * BLOCK < p.n) {
-            atomicAdd(&count[digit_of(p, key_of(p, first + r * BLOCK))], 1u);
+        if (first + r * EG__BLOCK < p.n) {
+            atomicAdd(&count[digit_of(p, key_of(p, first + r * EG__BLOCK))], 1u);
         }
     }
     __syncthreads();
@@ -106,13 +107,13 @@ __global__ void __launch_bounds__(BLOCK) count_digits(const pass p, unsigned *co
 }
 
 /* A block per digit: each tile's count becomes the sum of those before it, and the digit has its total. */
-__global__ void __launch_bounds__(BLOCK) scan_counts(unsigned *counts, int tiles, unsigned *totals)
+__global__ void __launch_bounds__(EG__BLOCK) scan_counts(unsigned *counts, int tiles, unsigned *totals)
 {
     unsigned before = 0, total;
     counts += (int64_t)blockIdx.x * tiles;
-    for (int i = 0; i < tiles; i += BLOCK) {
+    for (int i = 0; i < tiles; i += EG__BLOCK) {
         const int t = i + threadIdx.x;
-        const unsigned mine = eg__block_scan<BLOCK>(t < tiles ? counts[t] : 0u, &total);
+        const unsigned mine = eg__block_scan<EG__BLOCK>(t < tiles ? counts[t] : 0u, &total);
         if (t < tiles) {
             counts[t] = before + mine;
         }
@@ -123,16 +124,16 @@ __global__ void __launch_bounds__(BLOCK) scan_counts(unsigned *counts, int tiles
     }
 }
 
-__global__ void __launch_bounds__(BLOCK)
+__global__ void __launch_bounds__(EG__BLOCK)
     place_digits(const pass p, const unsigned *counts, const unsigned *totals)
 {
     unsigned total;
-    const unsigned at = eg__block_scan<BLOCK>(totals[threadIdx.x], &total);
+    const unsigned at = eg__block_scan<EG__BLOCK>(totals[threadIdx.x], &total);
     place_tile(p, blockIdx.x * EG__SORT_TILE, false, at + counts[threadIdx.x * gridDim.x + blockIdx.x]);
 }
 
 /* All passes of one tile. */
-__global__ void __launch_bounds__(BLOCK) sort_tile(const eg__sorting k)
+__global__ void __launch_bounds__(EG__BLOCK) sort_tile(const eg__sorting k)
 {
     pass p = {k.index, k.key[1], k.value[1], k.key[0], k.value[0], k.n, 0};
     for (int i = 0; i < k.passes; i++) {
@@ -144,10 +145,10 @@ __global__ void __launch_bounds__(BLOCK) sort_tile(const eg__sorting k)
 
 /* ---- keys and runs --------------------------------------------------------------------------------- */
 
-__global__ void __launch_bounds__(BLOCK)
+__global__ void __launch_bounds__(EG__BLOCK)
     make_keys(const eg__elements e, int64_t step, int64_t y, int64_t x, unsigned *key, int *value)
 {
-    const unsigned i = blockIdx.x * BLOCK + threadIdx.x;
+    const unsigned i = (unsigned)eg__self();
     if (i < e.n) {
         int64_t at[3];
         eg__offsets<3>(e, i, at);
@@ -156,10 +157,10 @@ __global__ void __launch_bounds__(BLOCK)
     }
 }
 
-__global__ void __launch_bounds__(BLOCK)
+__global__ void __launch_bounds__(EG__BLOCK)
     find_edges(const unsigned *key, int n, unsigned *begin, unsigned *end)
 {
-    const int i = (int)(blockIdx.x * BLOCK + threadIdx.x);
+    const int i = (int)eg__self();
     if (i >= n) {
         return;
     }
@@ -274,10 +275,10 @@ static_assert(EG__SLOT == 1 << int(SLOT_BITS), "a slot is a power of two");
 
 /* part[level] where one key has a whole slot. */
 template <class T, int W>
-__global__ void __launch_bounds__(BLOCK)
+__global__ void __launch_bounds__(EG__BLOCK)
     join_slots(const eg__joining k, const grid g, int level, const eg__divisor slots)
 {
-    const int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x, group = i >> g.lanes;
+    const int64_t i = eg__self(), group = i >> g.lanes;
     const int64_t row = eg__divide(group, g.tiles), o = eg__divide(row, slots), slot = row - o * slots.d;
     const int64_t column = (((group - row * g.tiles.d) << g.lanes) + (i & ((1 << g.lanes) - 1))) * W;
     if (o >= k.outer || column >= k.inner) {
@@ -300,9 +301,9 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 template <class T, int W>
-__global__ void __launch_bounds__(BLOCK) join_places(const eg__joining k, const grid g)
+__global__ void __launch_bounds__(EG__BLOCK) join_places(const eg__joining k, const grid g)
 {
-    const int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x, group = i >> g.lanes;
+    const int64_t i = eg__self(), group = i >> g.lanes;
     const int64_t row = eg__divide(group, g.tiles), o = eg__divide(row, k.size), place = row - o * k.size.d;
     const int64_t column = (((group - row * g.tiles.d) << g.lanes) + (i & ((1 << g.lanes) - 1))) * W;
     if (o >= k.outer || column >= k.inner) {
@@ -353,14 +354,14 @@ template <class T, int W> cudaError_t start_join(const eg__joining &k, cudaStrea
     for (int level = 0; level < 2 && k.part[level]; level++) {
         const int64_t slots = k.n / (level ? EG__SLOT * EG__SLOT : EG__SLOT);
         const int64_t threads = (k.outer * slots * tiles) << g.lanes;
-        cudaError_t e = EG__LAUNCH((join_slots<T, W>), (unsigned)((threads + BLOCK - 1) / BLOCK), BLOCK, 0, s,
+        cudaError_t e = EG__LAUNCH((join_slots<T, W>), eg__blocks(threads), EG__BLOCK, 0, s,
                                    k, g, level, eg__divisor_of(slots));
         if (e) {
             return e;
         }
     }
     const int64_t threads = (k.outer * k.size.d * tiles) << g.lanes;
-    return EG__LAUNCH((join_places<T, W>), (unsigned)((threads + BLOCK - 1) / BLOCK), BLOCK, 0, s, k, g);
+    return EG__LAUNCH((join_places<T, W>), eg__blocks(threads), EG__BLOCK, 0, s, k, g);
 }
 
 } // namespace
@@ -373,15 +374,15 @@ cudaError_t eg__launch_sort(const eg__sorting *k, cudaStream_t s)
     unsigned *totals = k->counts + (int64_t)tiles * DIGITS;
     cudaError_t e = cudaSuccess;
     if (tiles < 2) {
-        return EG__LAUNCH(sort_tile, 1, BLOCK, 0, s, *k);
+        return EG__LAUNCH(sort_tile, 1, EG__BLOCK, 0, s, *k);
     }
     for (int i = 0; i < k->passes && !e; i++) {
         const int to = i & 1;
         const pass p = {i ? NULL : k->index, k->key[!to], k->value[!to], k->key[to], k->value[to], k->n,
                         i * EG__DIGIT};
-        e = EG__LAUNCH(count_digits, tiles, BLOCK, 0, s, p, k->counts);
-        e = e ? e : EG__LAUNCH(scan_counts, DIGITS, BLOCK, 0, s, k->counts, tiles, totals);
-        e = e ? e : EG__LAUNCH(place_digits, tiles, BLOCK, 0, s, p, k->counts, totals);
+        e = EG__LAUNCH(count_digits, tiles, EG__BLOCK, 0, s, p, k->counts);
+        e = e ? e : EG__LAUNCH(scan_counts, DIGITS, EG__BLOCK, 0, s, k->counts, tiles, totals);
+        e = e ? e : EG__LAUNCH(place_digits, tiles, EG__BLOCK, 0, s, p, k->counts, totals);
     }
     return e;
 }
@@ -389,14 +390,14 @@ cudaError_t eg__launch_sort(const eg__sorting *k, cudaStream_t s)
 cudaError_t eg__launch_keys(const eg__elements *e, int64_t step, const char *y, const char *x, unsigned *key,
                             int *value, cudaStream_t s)
 {
-    return EG__LAUNCH(make_keys, (e->n + BLOCK - 1) / BLOCK, BLOCK, 0, s, *e, step, e->at[1].p - y,
+    return EG__LAUNCH(make_keys, eg__blocks(e->n), EG__BLOCK, 0, s, *e, step, e->at[1].p - y,
                       e->at[2].p - x, key, value);
 }
 
 cudaError_t eg__launch_edges(const unsigned *key, int n, unsigned *begin, unsigned *end,
                              cudaStream_t s)
 {
-    return EG__LAUNCH(find_edges, ((unsigned)n + BLOCK - 1) / BLOCK, BLOCK, 0, s, key, n, begin, end);
+    return EG__LAUNCH(find_edges, eg__blocks(n), EG__BLOCK, 0, s, key, n, begin, end);
 }
 
 cudaError_t eg__launch_join(const eg__joining *k, cudaStream_t s)

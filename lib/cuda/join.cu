@@ -1,32 +1,11 @@
 /* join.cu - kernels that copy tensors side by side, or into a larger one. */
-#include "lib/cuda/launch.cuh"
-
+#include "lib/cuda/grid.cuh"
 #include "lib/cuda/join.h"
 #include "lib/ops/pad.h"
 
 namespace {
 
-enum { BLOCK = 256, FEW = 8 };
-
-__device__ __forceinline__ void move(char *to, const char *from, int size)
-{
-    switch (size) {
-    case 1:
-        *to = *from;
-        break;
-    case 2:
-        *(uint16_t *)to = *(const uint16_t *)from;
-        break;
-    case 4:
-        *(uint32_t *)to = *(const uint32_t *)from;
-        break;
-    case 8:
-        *(uint64_t *)to = *(const uint64_t *)from;
-        break;
-    default:
-        *(uint4 *)to = *(const uint4 *)from;
-    }
-}
+enum { FEW = 8 };
 
 /* ---- concat: a row of blocks for each piece -------------------------------------------------------- */
 
@@ -39,11 +18,11 @@ template <int N> struct table {
     eg__piece piece[N];
 };
 
-template <int N> __global__ void __launch_bounds__(BLOCK) concat(const table<N> k)
+template <int N> __global__ void __launch_bounds__(EG__BLOCK) concat(const table<N> k)
 {
     const eg__piece &p = k.piece[blockIdx.y];
-    const int64_t step = (int64_t)gridDim.x * BLOCK;
-    for (int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x; i < p.n; i += step) {
+    const int64_t step = (int64_t)gridDim.x * EG__BLOCK;
+    for (int64_t i = eg__self(); i < p.n; i += step) {
         int64_t rest = i, to = p.start, from = 0;
         for (int d = k.ndim - 1; d >= 0; d--) {
             const eg__divisor &size = d == k.axis ? p.size : k.shape[d];
@@ -52,7 +31,7 @@ template <int N> __global__ void __launch_bounds__(BLOCK) concat(const table<N> 
             from += r * p.stride[d];
             rest = q;
         }
-        move(k.y + to, p.from + from, k.unit);
+        eg__move(k.y + to, p.from + from, k.unit);
     }
 }
 
@@ -68,9 +47,8 @@ template <int N> cudaError_t start_concat(const eg__pieces &k, cudaStream_t s)
         t.piece[i] = k.piece[i];
         most = k.piece[i].n > most ? k.piece[i].n : most;
     }
-    const int64_t blocks = (most + BLOCK - 1) / BLOCK;
-    return EG__LAUNCH((concat<N>), dim3((unsigned)(blocks < 4096 ? blocks : 4096), (unsigned)k.count), BLOCK,
-                      0, s, t);
+    const unsigned blocks = eg__blocks(most);
+    return EG__LAUNCH((concat<N>), dim3(blocks < 4096 ? blocks : 4096, (unsigned)k.count), EG__BLOCK, 0, s, t);
 }
 
 /* ---- pad ------------------------------------------------------------------------------------------- */
@@ -86,9 +64,9 @@ __device__ __forceinline__ int64_t source(const eg__padded &a, int mode, int64_t
     return eg__pad_source(mode, i, a.n);
 }
 
-__global__ void __launch_bounds__(BLOCK) pad(const eg__padding k)
+__global__ void __launch_bounds__(EG__BLOCK) pad(const eg__padding k)
 {
-    const int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+    const int64_t i = eg__self();
     if (i >= k.n) {
         return;
     }
@@ -103,11 +81,11 @@ __global__ void __launch_bounds__(BLOCK) pad(const eg__padding k)
     }
     const uint64_t value[2] = {k.value, k.value};
     if (inside) {
-        move(k.y + i * k.unit, k.x + from, k.unit);
+        eg__move(k.y + i * k.unit, k.x + from, k.unit);
     } else if (k.unit == 16) {
         *(ulonglong2 *)(k.y + i * 16) = make_ulonglong2(value[0], value[1]);
     } else {
-        move(k.y + i * k.unit, (const char *)value, k.unit);
+        eg__move(k.y + i * k.unit, (const char *)value, k.unit);
     }
 }
 
@@ -120,5 +98,5 @@ cudaError_t eg__launch_concat(const eg__pieces *k, cudaStream_t s)
 
 cudaError_t eg__launch_pad(const eg__padding *k, cudaStream_t s)
 {
-    return EG__LAUNCH(pad, (unsigned)((k->n + BLOCK - 1) / BLOCK), BLOCK, 0, s, *k);
+    return EG__LAUNCH(pad, eg__blocks(k->n), EG__BLOCK, 0, s, *k);
 }

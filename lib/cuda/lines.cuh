@@ -11,6 +11,18 @@ enum { EG__LINE_BLOCK = 256, EG__QUAD = 4 };
 /* Blocks that a multiprocessor takes at once at least. */
 #define EG__LINE_BLOCKS(T) (sizeof(T) == 4 ? 4 : 2)
 
+/* The blocks that n lines make, so many to a block. */
+static inline unsigned eg__line_blocks(int64_t n, unsigned per_block)
+{
+    return (unsigned)((n + per_block - 1) / per_block);
+}
+
+/* The line of this thread, with so many threads to a line. */
+static __device__ __forceinline__ int64_t eg__own_line(unsigned lanes)
+{
+    return (int64_t)blockIdx.x * (EG__LINE_BLOCK / lanes) + threadIdx.x / lanes;
+}
+
 /* ---- places -------------------------------------------------------------------------------------------- */
 
 /* Byte offsets of place i in each of N operands. */

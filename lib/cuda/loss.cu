@@ -67,7 +67,7 @@ ROW_KERNEL(T) losses(const eg__labelled k)
     __shared__ T more_room[EG__LINE_BLOCK / 32];
     const eg__lines &l = k.l;
     const unsigned lane = threadIdx.x & (l.lanes - 1);
-    const int64_t i = (int64_t)blockIdx.x * (EG__LINE_BLOCK / l.lanes) + threadIdx.x / l.lanes;
+    const int64_t i = eg__own_line(l.lanes);
     const bool live = i < l.at.n;
     const eg__line_at<1> at(l, live ? i : 0);
     weigh<T> w;
@@ -123,7 +123,7 @@ ROW_KERNEL(T) slopes(const eg__labelled k)
     __shared__ T room[EG__LINE_BLOCK / 32];
     const eg__lines &l = k.l;
     const unsigned lane = threadIdx.x & (l.lanes - 1);
-    const int64_t i = (int64_t)blockIdx.x * (EG__LINE_BLOCK / l.lanes) + threadIdx.x / l.lanes;
+    const int64_t i = eg__own_line(l.lanes);
     const bool live = i < l.at.n;
     const eg__line_at<2> at(l, live ? i : 0);
     const targets<T> t(k, live ? i : 0, false);
@@ -143,22 +143,18 @@ ROW_KERNEL(T) slopes(const eg__labelled k)
     }
 }
 
-static unsigned blocks_of(const eg__lines &l)
-{
-    const unsigned per_block = EG__LINE_BLOCK / l.lanes;
-    return (unsigned)((l.at.n + per_block - 1) / per_block);
-}
-
 cudaError_t eg__launch_cross_entropy(const eg__labelled *k, cudaStream_t s)
 {
+    const unsigned grid = eg__line_blocks(k->l.at.n, EG__LINE_BLOCK / k->l.lanes);
     return k->l.in == EG__IN_F64
-               ? EG__LAUNCH(losses<double>, blocks_of(k->l), EG__LINE_BLOCK, 0, s, *k)
-               : EG__LAUNCH(losses<float>, blocks_of(k->l), EG__LINE_BLOCK, 0, s, *k);
+               ? EG__LAUNCH(losses<double>, grid, EG__LINE_BLOCK, 0, s, *k)
+               : EG__LAUNCH(losses<float>, grid, EG__LINE_BLOCK, 0, s, *k);
 }
 
 cudaError_t eg__launch_cross_entropy_grad(const eg__labelled *k, cudaStream_t s)
 {
+    const unsigned grid = eg__line_blocks(k->l.at.n, EG__LINE_BLOCK / k->l.lanes);
     return k->l.in == EG__IN_F64
-               ? EG__LAUNCH(slopes<double>, blocks_of(k->l), EG__LINE_BLOCK, 0, s, *k)
-               : EG__LAUNCH(slopes<float>, blocks_of(k->l), EG__LINE_BLOCK, 0, s, *k);
+               ? EG__LAUNCH(slopes<double>, grid, EG__LINE_BLOCK, 0, s, *k)
+               : EG__LAUNCH(slopes<float>, grid, EG__LINE_BLOCK, 0, s, *k);
 }

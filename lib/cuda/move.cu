@@ -23,37 +23,20 @@ cudaError_t eg__launch_cast(int in, const eg__elements *e, cudaStream_t s)
 
 /* ---- copies, bit for bit ----------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void move(char *to, const char *from, int size)
-{
-    switch (size) {
-    case 1:
-        *to = *from;
-        break;
-    case 2:
-        *(uint16_t *)to = *(const uint16_t *)from;
-        break;
-    case 4:
-        *(uint32_t *)to = *(const uint32_t *)from;
-        break;
-    default:
-        *(uint64_t *)to = *(const uint64_t *)from;
-    }
-}
-
 __global__ void __launch_bounds__(EG__BLOCK) copy_each(const eg__elements e)
 {
-    unsigned i = blockIdx.x * EG__BLOCK + threadIdx.x;
+    const unsigned i = (unsigned)eg__self();
     if (i < e.n) {
         int64_t at[2];
         eg__offsets<2>(e, i, at);
-        move(e.at[0].p + at[0], e.at[1].p + at[1], e.at[0].size);
+        eg__move(e.at[0].p + at[0], e.at[1].p + at[1], e.at[0].size);
     }
 }
 
 /* A group of elements of 2 bytes or more: one or more accesses of 16 bytes. */
 __global__ void __launch_bounds__(EG__BLOCK) copy_groups(const eg__elements e)
 {
-    unsigned i = (blockIdx.x * EG__BLOCK + threadIdx.x) * EG__GROUP;
+    unsigned i = (unsigned)eg__self() * EG__GROUP;
     if (i >= e.n) {
         return;
     }
@@ -64,7 +47,7 @@ __global__ void __launch_bounds__(EG__BLOCK) copy_groups(const eg__elements e)
     const int size = e.at[0].size;
     if (i + EG__GROUP > e.n) {
         for (; i < e.n; i++, to += size, from += size) {
-            move(to, from, size);
+            eg__move(to, from, size);
         }
         return;
     }
@@ -165,7 +148,7 @@ cudaError_t eg__launch_copy(const eg__elements *e, cudaStream_t s)
 static __device__ __forceinline__ void choose(char *to, const eg__operand &x, int64_t at)
 {
     if (x.p) {
-        move(to, x.p + at, x.size);
+        eg__move(to, x.p + at, x.size);
     } else if (x.dtype == EG_I64 || x.dtype == EG_I32 || x.dtype == EG_U8 || x.dtype == EG_BOOL) {
         eg__put(to, x.dtype, x.whole);
     } else {
@@ -175,7 +158,7 @@ static __device__ __forceinline__ void choose(char *to, const eg__operand &x, in
 
 __global__ void __launch_bounds__(EG__BLOCK) where_each(const eg__elements e)
 {
-    unsigned i = blockIdx.x * EG__BLOCK + threadIdx.x;
+    const unsigned i = (unsigned)eg__self();
     if (i < e.n) {
         int64_t at[4];
         eg__offsets<4>(e, i, at);
@@ -195,7 +178,7 @@ cudaError_t eg__launch_where(const eg__elements *e, cudaStream_t s)
 /* 16 bytes per thread; the bits are repeated to 8 bytes. */
 __global__ void __launch_bounds__(EG__BLOCK) fill(char *p, int64_t bytes, uint64_t bits)
 {
-    int64_t at = ((int64_t)blockIdx.x * EG__BLOCK + threadIdx.x) * 16;
+    int64_t at = eg__self() * 16;
     if (at + 16 <= bytes) {
         *(ulonglong2 *)(p + at) = make_ulonglong2(bits, bits);
     } else {

@@ -7,7 +7,6 @@
 #include "lib/ops/options.h"
 
 _Static_assert((int)EG__OPTIM_SLOTS == EG__COUNT(((eg__update_tensor *)0)->at), "slots");
-_Static_assert((int)EG__UPDATE_NUMBERS == (int)EG__OPTIM_NUMBERS, "sets of numbers");
 
 /* Groups of eight elements go as accesses of 16 bytes. */
 static bool aligned(const void *p)
@@ -103,19 +102,13 @@ static eg_status update(const eg__call *c, int rule)
     return st;
 }
 
-#define UPDATE(name, rule)                                                                         \
+#define EG_UPDATE(name)                                                                            \
     eg_status eg__cuda_##name##_update(const eg__call *c)                                          \
     {                                                                                              \
-        return update(c, EG__UPDATE_##rule);                                                       \
+        return update(c, EG__UPDATE_##name);                                                       \
     }
-UPDATE(sgd, SGD)
-UPDATE(adam, ADAM)
-UPDATE(rmsprop, RMSPROP)
-UPDATE(adagrad, ADAGRAD)
-UPDATE(adadelta, ADADELTA)
-UPDATE(ftrl, FTRL)
-UPDATE(adamax, ADAMAX)
-UPDATE(rprop, RPROP)
+#include "lib/ops/updates.def"
+#undef EG_UPDATE
 
 /* ---- norms --------------------------------------------------------------------------------------------------- */
 

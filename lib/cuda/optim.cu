@@ -341,19 +341,21 @@ static cudaError_t start(const eg__update &u, cudaStream_t s)
 template <template <class> class R> static cudaError_t start(const eg__update &u, cudaStream_t s)
 {
     if (u.wide) {
-        return start<R, double, EG__UPDATE_MANY, EG__UPDATE_NUMBERS>(u, s);
+        return start<R, double, EG__UPDATE_MANY, EG__OPTIM_NUMBERS>(u, s);
     }
     if (u.count <= EG__UPDATE_FEW && u.ngroups * u.sets <= EG__UPDATE_NUMBERS_FEW) {
         return start<R, float, EG__UPDATE_FEW, EG__UPDATE_NUMBERS_FEW>(u, s);
     }
-    return start<R, float, EG__UPDATE_MANY, EG__UPDATE_NUMBERS>(u, s);
+    return start<R, float, EG__UPDATE_MANY, EG__OPTIM_NUMBERS>(u, s);
 }
 
 cudaError_t eg__launch_update(const eg__update *u, cudaStream_t s)
 {
     static cudaError_t (*const starters[EG__UPDATE_RULES])(const eg__update &u, cudaStream_t s) = {
-        start<sgd>, start<adam>, start<rmsprop>, start<adagrad>,
-        start<adadelta>, start<ftrl>, start<adamax>, start<rprop>};
+#define EG_UPDATE(name) start<name>,
+#include "lib/ops/updates.def"
+#undef EG_UPDATE
+    };
     return starters[u->rule](*u, s);
 }
 

@@ -16,8 +16,7 @@ extern "C" {
 enum {
     EG__UPDATE_MANY = 320, /* of a launch */
     EG__UPDATE_FEW = 32,
-    EG__UPDATE_NUMBERS = 64, /* sets of numbers, of a launch */
-    EG__UPDATE_NUMBERS_FEW = 4,
+    EG__UPDATE_NUMBERS_FEW = 4, /* sets of numbers, of a launch; else EG__OPTIM_NUMBERS */
     EG__UPDATE_CHUNK = 4096, /* elements of a block, or rows that come to them */
     EG__NORM_MANY = 1024,
     EG__NORM_FEW = 96,
@@ -26,14 +25,9 @@ enum {
 
 /* The rules. */
 enum {
-    EG__UPDATE_SGD,
-    EG__UPDATE_ADAM,
-    EG__UPDATE_RMSPROP,
-    EG__UPDATE_ADAGRAD,
-    EG__UPDATE_ADADELTA,
-    EG__UPDATE_FTRL,
-    EG__UPDATE_ADAMAX,
-    EG__UPDATE_RPROP,
+#define EG_UPDATE(name) EG__UPDATE_##name,
+#include "lib/ops/updates.def"
+#undef EG_UPDATE
     EG__UPDATE_RULES
 };
 

@@ -1,14 +1,8 @@
 /* random.c - the host side of random tensors, draws and dropout. */
-#include <math.h>
-
 #include "lib/cuda/random.h"
 #include "lib/cuda/walk.h"
 #include "lib/ops/options.h"
-
-static uint32_t threshold(double p)
-{
-    return (uint32_t)ceil(p * 0x1p24);
-}
+#include "lib/philox.h"
 
 static eg_status numbers(const eg__call *c, const eg__drawing *d, int kind)
 {
@@ -54,7 +48,7 @@ eg_status eg__cuda_random(const eg__call *c)
         return numbers(c, &d, EG__DRAW_TRUNCATED);
     case EG__RANDOM_BERNOULLI:
         eg__store(&one, y->dtype, 0, 1);
-        return eg__launched(c, eg__launch_chances(&d, threshold(o->a), one, eg__stream_of(c)));
+        return eg__launched(c, eg__launch_chances(&d, eg__threshold(o->a), one, eg__stream_of(c)));
     case EG__RANDOM_INTEGERS:
         return eg__launched(c, eg__launch_integers(&d, o->low, o->range, eg__stream_of(c)));
     default:
@@ -66,7 +60,7 @@ eg_status eg__cuda_random(const eg__call *c)
 eg_status eg__cuda_dropout(const eg__call *c)
 {
     const eg__dropout_opts *o = c->opts;
-    eg__dropping d = {o->from.seed, o->from.offset, 0, threshold(o->p), o->p < 1 ? 1 / (1 - o->p) : 0};
+    eg__dropping d = {o->from.seed, o->from.offset, 0, eg__threshold(o->p), o->p < 1 ? 1 / (1 - o->p) : 0};
     eg__device_walk w;
     eg_status st = EG_OK;
     eg__walk_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0]}, 2);

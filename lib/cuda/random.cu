@@ -1,21 +1,9 @@
 /* random.cu - random tensors and dropout. A thread makes blocks of four words, and with them up to eight
  * elements; permutations follow links. */
 #include "lib/cuda/element.cuh"
+#include "lib/cuda/grid.cuh"
 #include "lib/cuda/random.h"
 #include "lib/philox64.h"
-
-enum { BLOCK = 256 };
-
-/* The thread's number in the grid. */
-static __device__ __forceinline__ int64_t self(void)
-{
-    return (int64_t)blockIdx.x * BLOCK + threadIdx.x;
-}
-
-static unsigned blocks_for(int64_t threads)
-{
-    return (unsigned)((threads + BLOCK - 1) / BLOCK);
-}
 
 /* ---- numbers ----------------------------------------------------------------------------------------- */
 
@@ -39,9 +27,9 @@ static __device__ __forceinline__ void put_four(const eg__drawing &d, int64_t i,
 }
 
 template <int kind>
-__global__ void __launch_bounds__(BLOCK) numbers(const eg__drawing d, const eg__shaping o)
+__global__ void __launch_bounds__(EG__BLOCK) numbers(const eg__drawing d, const eg__shaping o)
 {
-    const int64_t block = self(), i = 4 * block;
+    const int64_t block = eg__self(), i = 4 * block;
     if (i >= d.n) {
         return;
     }
@@ -72,9 +60,9 @@ __global__ void __launch_bounds__(BLOCK) numbers(const eg__drawing d, const eg__
 }
 
 /* In f64: two to a block. */
-__global__ void __launch_bounds__(BLOCK) numbers64(const eg__drawing d, const eg__shaping o, int kind)
+__global__ void __launch_bounds__(EG__BLOCK) numbers64(const eg__drawing d, const eg__shaping o, int kind)
 {
-    const int64_t block = self(), i = 2 * block;
+    const int64_t block = eg__self(), i = 2 * block;
     if (i >= d.n) {
         return;
     }
@@ -99,17 +87,17 @@ __global__ void __launch_bounds__(BLOCK) numbers64(const eg__drawing d, const eg
 
 cudaError_t eg__launch_numbers(const eg__drawing *d, int kind, const eg__shaping *o, cudaStream_t s)
 {
-    const unsigned grid = blocks_for((d->n + 3) / 4);
+    const unsigned grid = eg__blocks((d->n + 3) / 4);
     if (d->dtype == EG_F64) {
-        return EG__LAUNCH(numbers64, blocks_for((d->n + 1) / 2), BLOCK, 0, s, *d, *o, kind);
+        return EG__LAUNCH(numbers64, eg__blocks((d->n + 1) / 2), EG__BLOCK, 0, s, *d, *o, kind);
     }
     switch (kind) {
     case EG__DRAW_UNIFORM:
-        return EG__LAUNCH(numbers<EG__DRAW_UNIFORM>, grid, BLOCK, 0, s, *d, *o);
+        return EG__LAUNCH(numbers<EG__DRAW_UNIFORM>, grid, EG__BLOCK, 0, s, *d, *o);
     case EG__DRAW_NORMAL:
-        return EG__LAUNCH(numbers<EG__DRAW_NORMAL>, grid, BLOCK, 0, s, *d, *o);
+        return EG__LAUNCH(numbers<EG__DRAW_NORMAL>, grid, EG__BLOCK, 0, s, *d, *o);
     default:
-        return EG__LAUNCH(numbers<EG__DRAW_TRUNCATED>, grid, BLOCK, 0, s, *d, *o);
+        return EG__LAUNCH(numbers<EG__DRAW_TRUNCATED>, grid, EG__BLOCK, 0, s, *d, *o);
     }
 }
 
@@ -120,19 +108,7 @@ static __device__ __forceinline__ void put_bits(const eg__drawing &d, int64_t i,
     char *p = d.y + i * d.size;
     if (!d.aligned || i + 4 > d.n) {
         for (int j = 0; j < 4 && i + j < d.n; j++, p += d.size) {
-            switch (d.size) {
-            case 1:
-                *(uint8_t *)p = (uint8_t)v[j];
-                break;
-            case 2:
-                *(uint16_t *)p = (uint16_t)v[j];
-                break;
-            case 4:
-                *(uint32_t *)p = (uint32_t)v[j];
-                break;
-            default:
-                *(uint64_t *)p = v[j];
-            }
+            eg__move(p, (const char *)&v[j], d.size);
         }
         return;
     }
@@ -153,9 +129,9 @@ static __device__ __forceinline__ void put_bits(const eg__drawing &d, int64_t i,
     }
 }
 
-__global__ void __launch_bounds__(BLOCK) chances(const eg__drawing d, uint32_t threshold, uint64_t one)
+__global__ void __launch_bounds__(EG__BLOCK) chances(const eg__drawing d, uint32_t threshold, uint64_t one)
 {
-    const int64_t block = self(), i = 4 * block;
+    const int64_t block = eg__self(), i = 4 * block;
     if (i < d.n) {
         uint32_t w[4];
         uint64_t v[4];
@@ -170,13 +146,13 @@ __global__ void __launch_bounds__(BLOCK) chances(const eg__drawing d, uint32_t t
 
 cudaError_t eg__launch_chances(const eg__drawing *d, uint32_t threshold, uint64_t one, cudaStream_t s)
 {
-    return EG__LAUNCH(chances, blocks_for((d->n + 3) / 4), BLOCK, 0, s, *d, threshold, one);
+    return EG__LAUNCH(chances, eg__blocks((d->n + 3) / 4), EG__BLOCK, 0, s, *d, threshold, one);
 }
 
 /* Two to a block, two blocks to a thread. */
-__global__ void __launch_bounds__(BLOCK) integers(const eg__drawing d, int64_t low, uint64_t range)
+__global__ void __launch_bounds__(EG__BLOCK) integers(const eg__drawing d, int64_t low, uint64_t range)
 {
-    const int64_t i = 4 * self();
+    const int64_t i = 4 * eg__self();
     if (i < d.n) {
         uint64_t v[4];
 #pragma unroll
@@ -192,7 +168,7 @@ __global__ void __launch_bounds__(BLOCK) integers(const eg__drawing d, int64_t l
 
 cudaError_t eg__launch_integers(const eg__drawing *d, int64_t low, uint64_t range, cudaStream_t s)
 {
-    return EG__LAUNCH(integers, blocks_for((d->n + 3) / 4), BLOCK, 0, s, *d, low, range);
+    return EG__LAUNCH(integers, eg__blocks((d->n + 3) / 4), EG__BLOCK, 0, s, *d, low, range);
 }
 
 /* ---- permutations ------------------------------------------------------------------------------------------
@@ -209,18 +185,18 @@ static __device__ __forceinline__ int64_t partner(const eg__drawing &d, int64_t 
 
 /* Lists begin at head[p] and go on at next[j]; 0 ends them. */
 template <class I>
-__global__ void __launch_bounds__(BLOCK) link_steps(const eg__drawing d, I *head, I *next)
+__global__ void __launch_bounds__(EG__BLOCK) link_steps(const eg__drawing d, I *head, I *next)
 {
-    const int64_t i = self();
+    const int64_t i = eg__self();
     if (i > 0 && i < d.n) {
         next[i] = atomicExch(&head[partner(d, i)], (I)i);
     }
 }
 
 template <class I>
-__global__ void __launch_bounds__(BLOCK) follow_steps(const eg__drawing d, const I *head, const I *next)
+__global__ void __launch_bounds__(EG__BLOCK) follow_steps(const eg__drawing d, const I *head, const I *next)
 {
-    const int64_t i = self();
+    const int64_t i = eg__self();
     if (i >= d.n) {
         return;
     }
@@ -241,8 +217,8 @@ __global__ void __launch_bounds__(BLOCK) follow_steps(const eg__drawing d, const
 template <class I> static cudaError_t permute(const eg__drawing *d, void *links, cudaStream_t s)
 {
     I *head = (I *)links, *next = head + d->n;
-    cudaError_t e = EG__LAUNCH(link_steps<I>, blocks_for(d->n), BLOCK, 0, s, *d, head, next);
-    return e ? e : EG__LAUNCH(follow_steps<I>, blocks_for(d->n), BLOCK, 0, s, *d, head, next);
+    cudaError_t e = EG__LAUNCH(link_steps<I>, eg__blocks(d->n), EG__BLOCK, 0, s, *d, head, next);
+    return e ? e : EG__LAUNCH(follow_steps<I>, eg__blocks(d->n), EG__BLOCK, 0, s, *d, head, next);
 }
 
 cudaError_t eg__launch_permutation(const eg__drawing *d, void *links, cudaStream_t s)
@@ -253,9 +229,9 @@ cudaError_t eg__launch_permutation(const eg__drawing *d, void *links, cudaStream
 /* ---- dropout ------------------------------------------------------------------------------------------------ */
 
 /* Eight elements along the last axis, and two blocks of words. */
-__global__ void __launch_bounds__(BLOCK) drop_groups(const eg__elements e, const eg__dropping o)
+__global__ void __launch_bounds__(EG__BLOCK) drop_groups(const eg__elements e, const eg__dropping o)
 {
-    unsigned i = (blockIdx.x * BLOCK + threadIdx.x) * EG__GROUP;
+    unsigned i = (unsigned)eg__self() * EG__GROUP;
     if (i >= e.n) {
         return;
     }
@@ -295,9 +271,9 @@ __global__ void __launch_bounds__(BLOCK) drop_groups(const eg__elements e, const
 
 /* The elements of one block of words, whatever the strides. */
 template <class T>
-__global__ void __launch_bounds__(BLOCK) drop_each(const eg__elements e, const eg__dropping o)
+__global__ void __launch_bounds__(EG__BLOCK) drop_each(const eg__elements e, const eg__dropping o)
 {
-    const int64_t block = o.first / 4 + self(), start = 4 * block - o.first;
+    const int64_t block = o.first / 4 + eg__self(), start = 4 * block - o.first;
     if (start >= (int64_t)e.n) {
         return;
     }
@@ -319,10 +295,10 @@ cudaError_t eg__launch_dropout(const eg__elements *e, const eg__dropping *o, cud
 {
     const int64_t words = (int64_t)e->n + o->first % 4;
     if (e->at[0].dtype == EG_F64) {
-        return EG__LAUNCH(drop_each<double>, blocks_for((words + 3) / 4), BLOCK, 0, s, *e, *o);
+        return EG__LAUNCH(drop_each<double>, eg__blocks((words + 3) / 4), EG__BLOCK, 0, s, *e, *o);
     }
     if (e->grouped && o->first % 4 == 0) {
-        return EG__LAUNCH(drop_groups, blocks_for((words + EG__GROUP - 1) / EG__GROUP), BLOCK, 0, s, *e, *o);
+        return EG__LAUNCH(drop_groups, eg__blocks((words + EG__GROUP - 1) / EG__GROUP), EG__BLOCK, 0, s, *e, *o);
     }
-    return EG__LAUNCH(drop_each<float>, blocks_for((words + 3) / 4), BLOCK, 0, s, *e, *o);
+    return EG__LAUNCH(drop_each<float>, eg__blocks((words + 3) / 4), EG__BLOCK, 0, s, *e, *o);
 }

@@ -51,7 +51,7 @@ EG__REDUCE_KERNEL(O) eg__reduce_runs(const eg__reduction r, const O o)
 {
     __shared__ typename O::state room[EG__LINE_BLOCK / 32];
     const unsigned lane = threadIdx.x & (r.lanes - 1), part = blockIdx.y;
-    const int64_t i = (int64_t)blockIdx.x * (EG__LINE_BLOCK / r.lanes) + threadIdx.x / r.lanes;
+    const int64_t i = eg__own_line(r.lanes);
     const unsigned place = part / r.part_runs, step = r.parts / r.part_runs;
     const int64_t begin = part % r.part_runs * r.part;
     int64_t at[2] = {0, 0};
@@ -130,11 +130,6 @@ __global__ void __launch_bounds__(EG__LINE_BLOCK)
         eg__places<2>(r.kept, i, at);
         o.put(r.y + at[1], r.to, s);
     }
-}
-
-static inline unsigned eg__line_blocks(int64_t n, unsigned per_block)
-{
-    return (unsigned)((n + per_block - 1) / per_block);
 }
 
 template <class O>

@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(EG__LINE_BLOCK, EG__LINE_BLOCKS(typename O::nu
     typedef typename O::state state;
     __shared__ state room[2][EG__LINE_BLOCK / 32];
     const unsigned lane = threadIdx.x & (l.lanes - 1), part = blockIdx.y;
-    const int64_t i = (int64_t)blockIdx.x * (EG__LINE_BLOCK / l.lanes) + threadIdx.x / l.lanes;
+    const int64_t i = eg__own_line(l.lanes);
     const bool live = i < l.at.n;
     const line<O> x(l, o, live ? i : 0);
     state *const known = (state *)l.parts_at + (live ? i * l.parts + part : 0);
@@ -325,8 +325,7 @@ __global__ void __launch_bounds__(EG__LINE_BLOCK) scan_parts(const eg__lines l, 
 
 template <class O> static cudaError_t pass(const eg__lines &l, const O &o, phase p, cudaStream_t s)
 {
-    const unsigned per_block = EG__LINE_BLOCK / l.lanes;
-    const dim3 grid((unsigned)((l.at.n + per_block - 1) / per_block), l.parts);
+    const dim3 grid(eg__line_blocks(l.at.n, EG__LINE_BLOCK / l.lanes), l.parts);
     return l.along ? EG__LAUNCH(scan_along<O>, grid, EG__LINE_BLOCK, 0, s, l, o, p)
                    : EG__LAUNCH(scan_across<O>, grid, EG__LINE_BLOCK, 0, s, l, o, p);
 }

@@ -170,7 +170,7 @@ enum { QUADS = EG__SOFTMAX_HELD / EG__LINE_BLOCK / EG__QUAD };
 template <class T> HELD_KERNEL(T) softmax_held(const eg__lines l, bool logarithm)
 {
     __shared__ T room[2][EG__LINE_BLOCK / 32];
-    const int64_t i = (int64_t)blockIdx.x * (EG__LINE_BLOCK / l.lanes) + threadIdx.x / l.lanes;
+    const int64_t i = eg__own_line(l.lanes);
     const eg__line_at<2> at(l, i < l.at.n ? i : 0);
     held<T, 1, QUADS> x;
     x.lane = threadIdx.x & (l.lanes - 1);
@@ -205,7 +205,7 @@ template <class T> HELD_KERNEL(T) softmax_held(const eg__lines l, bool logarithm
 template <class T> HELD_KERNEL(T) softmax_grad_held(const eg__lines l, bool logarithm)
 {
     __shared__ T room[EG__LINE_BLOCK / 32];
-    const int64_t i = (int64_t)blockIdx.x * (EG__LINE_BLOCK / l.lanes) + threadIdx.x / l.lanes;
+    const int64_t i = eg__own_line(l.lanes);
     const eg__line_at<3> at(l, i < l.at.n ? i : 0);
     held<T, 2, QUADS> x;
     x.lane = threadIdx.x & (l.lanes - 1);
@@ -332,29 +332,25 @@ template <class T> ACROSS_KERNEL(T) softmax_grad_across(const eg__lines l, bool 
 
 /* ---- launches ----------------------------------------------------------------------------------------- */
 
-static unsigned blocks_of(const eg__lines &l)
-{
-    const unsigned per_block = EG__LINE_BLOCK / l.lanes;
-    return (unsigned)((l.at.n + per_block - 1) / per_block);
-}
-
 template <class T> static cudaError_t start(const eg__lines &l, bool logarithm, cudaStream_t s)
 {
+    const unsigned grid = eg__line_blocks(l.at.n, EG__LINE_BLOCK / l.lanes);
     if (!l.along) {
-        return EG__LAUNCH(softmax_across<T>, blocks_of(l), EG__LINE_BLOCK, 0, s, l, logarithm);
+        return EG__LAUNCH(softmax_across<T>, grid, EG__LINE_BLOCK, 0, s, l, logarithm);
     }
     return l.n <= EG__SOFTMAX_HELD
-               ? EG__LAUNCH(softmax_held<T>, blocks_of(l), EG__LINE_BLOCK, 0, s, l, logarithm)
+               ? EG__LAUNCH(softmax_held<T>, grid, EG__LINE_BLOCK, 0, s, l, logarithm)
                : EG__LAUNCH(softmax_long<T>, (unsigned)l.at.n, LONG_BLOCK, 0, s, l, logarithm);
 }
 
 template <class T> static cudaError_t start_grad(const eg__lines &l, bool logarithm, cudaStream_t s)
 {
+    const unsigned grid = eg__line_blocks(l.at.n, EG__LINE_BLOCK / l.lanes);
     if (!l.along) {
-        return EG__LAUNCH(softmax_grad_across<T>, blocks_of(l), EG__LINE_BLOCK, 0, s, l, logarithm);
+        return EG__LAUNCH(softmax_grad_across<T>, grid, EG__LINE_BLOCK, 0, s, l, logarithm);
     }
     return l.n <= EG__SOFTMAX_HELD
-               ? EG__LAUNCH(softmax_grad_held<T>, blocks_of(l), EG__LINE_BLOCK, 0, s, l, logarithm)
+               ? EG__LAUNCH(softmax_grad_held<T>, grid, EG__LINE_BLOCK, 0, s, l, logarithm)
                : EG__LAUNCH(softmax_grad_long<T>, (unsigned)l.at.n, LONG_BLOCK, 0, s, l, logarithm);
 }
 

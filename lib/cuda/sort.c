@@ -133,6 +133,13 @@ static eg_status sort_long(const eg__call *c, const eg__ordering *o)
     return st;
 }
 
+/* Positions in a line have 32 bits; the test build meets the limit. */
+#ifdef EG_TINY_LIMITS
+static const int64_t longest = (int64_t)1 << 20;
+#else
+static const int64_t longest = UINT32_MAX;
+#endif
+
 static eg_status run(const eg__call *c, int64_t n, int64_t k)
 {
     const eg__sort_opts *opts = c->opts;
@@ -140,6 +147,10 @@ static eg_status run(const eg__call *c, int64_t n, int64_t k)
     int64_t inner = 1;
     if (!x->n || !k) {
         return EG_OK;
+    }
+    if (n > longest) {
+        return eg__fail(EG_ENOKERNEL, c->op->name, "lines of %lld elements: on a GPU they have at most %lld",
+                        (long long)n, (long long)longest);
     }
     for (int d = opts->axis + 1; d < x->ndim; d++) {
         inner *= x->shape[d];

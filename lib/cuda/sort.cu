@@ -2,9 +2,8 @@
  * in sorted lines. */
 #include "lib/cuda/block.cuh"
 #include "lib/cuda/fault.cuh"
+#include "lib/cuda/grid.cuh"
 #include "lib/cuda/key.cuh"
-
-enum { BLOCK = 256 };
 
 /* ---- words of a block --------------------------------------------------------------------------------- */
 
@@ -87,13 +86,13 @@ template <class W, int ITEMS> static __device__ void sort_words(W *words, int le
 
 /* 1 << log words to a line. Elements are read, and results written, as they lie in memory: along the line, or
  * across lines. */
-template <class W> __global__ void __launch_bounds__(BLOCK) sort_tiles(const eg__ordering o, int log)
+template <class W> __global__ void __launch_bounds__(EG__BLOCK) sort_tiles(const eg__ordering o, int log)
 {
     __shared__ tile<W> t;
     const int lines = EG__TILE >> log, length = 1 << log, n = (int)o.n.d;
     const int64_t first = (int64_t)blockIdx.x * lines;
     const bool across = o.inner.d > 1;
-    for (int i = threadIdx.x; i < EG__TILE; i += BLOCK) {
+    for (int i = threadIdx.x; i < EG__TILE; i += EG__BLOCK) {
         const int line = across ? i & (lines - 1) : i >> log, at = across ? i / lines : i & (length - 1);
         W w = ~(W)0;
         if (first + line < o.lines && at < n) {
@@ -101,8 +100,8 @@ template <class W> __global__ void __launch_bounds__(BLOCK) sort_tiles(const eg_
         }
         t.words[slot<W>(line * length + at)] = w;
     }
-    sort_words<W, EG__TILE / BLOCK>(t.words, length);
-    for (int i = threadIdx.x; i < EG__TILE; i += BLOCK) {
+    sort_words<W, EG__TILE / EG__BLOCK>(t.words, length);
+    for (int i = threadIdx.x; i < EG__TILE; i += EG__BLOCK) {
         const int line = across ? i & (lines - 1) : i >> log, at = across ? i / lines : i & (length - 1);
         if (first + line < o.lines && at < o.k) {
             eg__put_rank(o, first + line, at, (uint32_t)t.words[slot<W>(line * length + at)]);
@@ -118,8 +117,8 @@ cudaError_t eg__launch_sort_tiles(const eg__ordering *o, cudaStream_t s)
     }
     const int64_t lines = EG__TILE >> log;
     const unsigned grid = (unsigned)((o->lines + lines - 1) / lines);
-    return o->bits > 32 ? EG__LAUNCH(sort_tiles<eg__wide_word>, grid, BLOCK, 0, s, *o, log)
-                        : EG__LAUNCH(sort_tiles<eg__word>, grid, BLOCK, 0, s, *o, log);
+    return o->bits > 32 ? EG__LAUNCH(sort_tiles<eg__wide_word>, grid, EG__BLOCK, 0, s, *o, log)
+                        : EG__LAUNCH(sort_tiles<eg__word>, grid, EG__BLOCK, 0, s, *o, log);
 }
 
 /* ---- the first of long lines --------------------------------------------------------------------------------- */
@@ -266,9 +265,9 @@ static __device__ __forceinline__ void place_of(const eg__ordering &o, const eg_
     }
 }
 
-template <class K> __global__ void __launch_bounds__(BLOCK) make_pairs(const eg__ordering o, const eg__pairing p)
+template <class K> __global__ void __launch_bounds__(EG__BLOCK) make_pairs(const eg__ordering o, const eg__pairing p)
 {
-    const int64_t e = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+    const int64_t e = eg__self();
     if (e >= p.count) {
         return;
     }
@@ -280,9 +279,9 @@ template <class K> __global__ void __launch_bounds__(BLOCK) make_pairs(const eg_
     p.at[e] = (uint32_t)e;
 }
 
-__global__ void __launch_bounds__(BLOCK) pair_lines(const eg__ordering o, const eg__pairing p)
+__global__ void __launch_bounds__(EG__BLOCK) pair_lines(const eg__ordering o, const eg__pairing p)
 {
-    const int64_t r = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+    const int64_t r = eg__self();
     if (r < p.count) {
         int64_t line, at;
         place_of(o, p, p.at[r], &line, &at);
@@ -290,9 +289,9 @@ __global__ void __launch_bounds__(BLOCK) pair_lines(const eg__ordering o, const 
     }
 }
 
-__global__ void __launch_bounds__(BLOCK) put_pairs(const eg__ordering o, const eg__pairing p)
+__global__ void __launch_bounds__(EG__BLOCK) put_pairs(const eg__ordering o, const eg__pairing p)
 {
-    const int64_t r = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+    const int64_t r = eg__self();
     if (r >= p.count) {
         return;
     }
@@ -304,33 +303,28 @@ __global__ void __launch_bounds__(BLOCK) put_pairs(const eg__ordering o, const e
     }
 }
 
-static unsigned blocks_for(int64_t n)
-{
-    return (unsigned)((n + BLOCK - 1) / BLOCK);
-}
-
 cudaError_t eg__launch_pairs(const eg__ordering *o, const eg__pairing *p, int wide, cudaStream_t s)
 {
-    return wide ? EG__LAUNCH(make_pairs<uint64_t>, blocks_for(p->count), BLOCK, 0, s, *o, *p)
-                : EG__LAUNCH(make_pairs<uint32_t>, blocks_for(p->count), BLOCK, 0, s, *o, *p);
+    return wide ? EG__LAUNCH(make_pairs<uint64_t>, eg__blocks(p->count), EG__BLOCK, 0, s, *o, *p)
+                : EG__LAUNCH(make_pairs<uint32_t>, eg__blocks(p->count), EG__BLOCK, 0, s, *o, *p);
 }
 
 cudaError_t eg__launch_pair_lines(const eg__ordering *o, const eg__pairing *p, cudaStream_t s)
 {
-    return EG__LAUNCH(pair_lines, blocks_for(p->count), BLOCK, 0, s, *o, *p);
+    return EG__LAUNCH(pair_lines, eg__blocks(p->count), EG__BLOCK, 0, s, *o, *p);
 }
 
 cudaError_t eg__launch_put_pairs(const eg__ordering *o, const eg__pairing *p, cudaStream_t s)
 {
-    return EG__LAUNCH(put_pairs, blocks_for(p->count), BLOCK, 0, s, *o, *p);
+    return EG__LAUNCH(put_pairs, eg__blocks(p->count), EG__BLOCK, 0, s, *o, *p);
 }
 
 /* ---- places in sorted lines ------------------------------------------------------------------------------------ */
 
 /* NaN goes further than everything. */
-template <class T> __global__ void __launch_bounds__(BLOCK) search(const eg__searching k)
+template <class T> __global__ void __launch_bounds__(EG__BLOCK) search(const eg__searching k)
 {
-    const int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+    const int64_t i = eg__self();
     if (i >= k.count) {
         return;
     }
@@ -347,9 +341,9 @@ template <class T> __global__ void __launch_bounds__(BLOCK) search(const eg__sea
 }
 
 /* Lines must rise, and NaN is nowhere in them. */
-template <class T> __global__ void __launch_bounds__(BLOCK) check_lines(const eg__searching k)
+template <class T> __global__ void __launch_bounds__(EG__BLOCK) check_lines(const eg__searching k)
 {
-    const int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+    const int64_t i = eg__self();
     if (i >= k.all) {
         return;
     }
@@ -363,8 +357,8 @@ template <class T> __global__ void __launch_bounds__(BLOCK) check_lines(const eg
 
 template <class T> static cudaError_t search_lines(const eg__searching *k, cudaStream_t s)
 {
-    cudaError_t e = k->all ? EG__LAUNCH(check_lines<T>, blocks_for(k->all), BLOCK, 0, s, *k) : cudaSuccess;
-    return e ? e : EG__LAUNCH(search<T>, blocks_for(k->count), BLOCK, 0, s, *k);
+    cudaError_t e = k->all ? EG__LAUNCH(check_lines<T>, eg__blocks(k->all), EG__BLOCK, 0, s, *k) : cudaSuccess;
+    return e ? e : EG__LAUNCH(search<T>, eg__blocks(k->count), EG__BLOCK, 0, s, *k);
 }
 
 cudaError_t eg__launch_search(const eg__searching *k, cudaStream_t s)

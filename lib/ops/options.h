@@ -213,7 +213,6 @@ typedef struct eg__optim_opts {
     double skipped;
     int ngroups, sets;
 } eg__optim_opts;
-enum { EG__OPTIM_NUMBERS = 64 }; /* the most groups of all sets */
 
 /* The norm of all inputs as one vector, NULL ones left out; p: 1, 2 or infinity. Its results are written over
  * what is there, NULL where nobody asks: the norm (0-dim f64), and what eg__judge makes of it. */

@@ -18,6 +18,8 @@ typedef struct eg__optim_group {
     double lr, beta1, beta2, eps, inside, gain, fresh, shrink, low, high, power;
 } eg__optim_group;
 
+enum { EG__OPTIM_NUMBERS = 64 }; /* the most groups of all sets of a step */
+
 /* Four f64 beside the parameters: what became of the gradients of the latest step that was judged. */
 enum {
     EG__GATE_SCALE,   /* what they are multiplied with */

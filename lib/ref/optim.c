@@ -130,19 +130,13 @@ static void rprop(const eg__optim_group *o, double *x)
     x[0] -= x[2] > 0 ? x[3] : x[2] < 0 ? -x[3] : 0;
 }
 
-#define UPDATE(name)                                                                               \
+#define EG_UPDATE(name)                                                                            \
     eg_status eg__ref_##name##_update(const eg__call *c)                                           \
     {                                                                                              \
         return each(c, name);                                                                      \
     }
-UPDATE(sgd)
-UPDATE(adam)
-UPDATE(adamax)
-UPDATE(rmsprop)
-UPDATE(adagrad)
-UPDATE(adadelta)
-UPDATE(ftrl)
-UPDATE(rprop)
+#include "lib/ops/updates.def"
+#undef EG_UPDATE
 
 /* Once NaN, the largest stays it: no comparison holds. */
 eg_status eg__ref_total_norm(const eg__call *c)

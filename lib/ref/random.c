@@ -65,7 +65,7 @@ eg_status eg__ref_random(const eg__call *c)
     for (int64_t i = 0; i < y->n; i++) {
         if (o->kind == EG__RANDOM_BERNOULLI) {
             uint32_t w = eg__philox_word(from->seed, from->offset, i);
-            eg__set_at(y, i, eg__chance(w, (uint32_t)ceil(o->a * 0x1p24)));
+            eg__set_at(y, i, eg__chance(w, eg__threshold(o->a)));
         } else if (o->kind == EG__RANDOM_INTEGERS) {
             uint64_t w = eg__philox_word64(from->seed, from->offset, i);
             eg__set_int_at(y, i, (int64_t)((uint64_t)o->low + eg__below(w, o->range)));
@@ -134,7 +134,7 @@ eg_status eg__ref_dropout(const eg__call *c)
 {
     const eg__dropout_opts *o = c->opts;
     const eg_tensor *x = c->in[0], *y = c->out[0];
-    const uint32_t threshold = (uint32_t)ceil(o->p * 0x1p24);
+    const uint32_t threshold = eg__threshold(o->p);
     double scale = o->p < 1 ? 1 / (1 - o->p) : 0;
     for (int64_t i = 0; i < y->n; i++) {
         int64_t at = eg__at(y, y, i); /* y has no gaps, so this is also its place in memory */
