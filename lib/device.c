@@ -241,7 +241,12 @@ eg_device *eg_use_device(eg_device *device)
     if (!device) {
         return eg__null_argument("eg_use_device", "device"), NULL;
     }
-    int before = T->device < EG__MAX_DEVICES ? T->device : 0;
+    const eg_error record = T->error;
+    int before = eg__default_device(T, "eg_use_device");
+    if (before < 0) { /* makers say that EGRET_DEVICE names none; this call leaves it behind */
+        T->error = record;
+        before = 0;
+    }
     T->device = device->id;
     return eg__devices[before];
 }

@@ -46,7 +46,8 @@ EG_API eg_device *eg_device_of(const eg_tensor *t);
 EG_API const char *eg_device_name(const eg_device *device);
 
 /* Where this thread's makers and ops without inputs put their results from now on; returns the device it was
- * before, NULL for NULL. */
+ * before, NULL for NULL. Before the first call that is the one EGRET_DEVICE names (the CPU, if that is not
+ * there). */
 EG_API eg_device *eg_use_device(eg_device *device);
 
 typedef struct eg_device_info {

@@ -1,5 +1,9 @@
 /* test_cuda_device.c - devices: naming, moving, mixing, memory, failing; on two emulated ones, or one of the
  * machine. */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdlib.h>
+
 #include "tests/cuda/module.h"
 
 static const double six[] = {1, -2, 3, -4, 5, -6};
@@ -172,6 +176,25 @@ EGT(makers)
     EGT_CHECK(eg_device_of(number) == eg_cpu());
     EGT_CHECK(eg_device_of(eg_zeros_like(made[0])) == d && eg_device_of(eg_ones_like(made[0])) == d);
     EGT_REFUSED(eg_use_device(NULL), EG_EINVAL, "device");
+}
+
+static void *use_and_restore(void *device)
+{
+    eg_device *before = eg_use_device(eg_cpu());
+    *(eg_device **)device = before;
+    return eg_use_device(before);
+}
+
+EGT(the_environment_names_the_first_device_of_a_thread)
+{
+    eg_device *before = NULL;
+    void *between;
+    pthread_t thread;
+    EGT_OK(setenv("EGRET_DEVICE", "cuda:1", 1));
+    EGT_OK(pthread_create(&thread, NULL, use_and_restore, &before));
+    EGT_OK(pthread_join(thread, &between));
+    EGT_OK(unsetenv("EGRET_DEVICE"));
+    EGT_CHECK(before == cuda(1) && between == eg_cpu());
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------- */
