@@ -520,6 +520,8 @@ static eg_status answer(eg__thread *T, question *q, eg_tensor **out)
         }
         return eg__no_memory(me, w.nslots);
     }
+    const uint8_t autocast = T->autocast; /* rules compute in the dtypes of the forward pass */
+    T->autocast = EG_F32;
     q->tape->busy = true;
     w.mark[q->y->slot - w.start] |= FROM_Y;
     mark_paths(&w, last);
@@ -530,6 +532,7 @@ static eg_status answer(eg__thread *T, question *q, eg_tensor **out)
     if (!st) {
         st = hand_over(&w, q, out);
     }
+    T->autocast = autocast;
     for (int64_t k = 0; k < w.nslots + w.nolder; k++) {
         eg__unref(T, w.grad[k]);
     }

@@ -297,22 +297,6 @@ void eg__devices_end(void)
     }
 }
 
-/* ---- arithmetic ------------------------------------------------------------------------------ */
-
-eg_status eg_set_math_mode(eg_math_mode mode)
-{
-    if (mode != EG_MATH_DEFAULT && mode != EG_MATH_TF32) {
-        return eg__fail(EG_EINVAL, "eg_set_math_mode", "%d is no math mode", (int)mode);
-    }
-    eg__thread_get()->math = (uint8_t)mode;
-    return EG_OK;
-}
-
-eg_math_mode eg_get_math_mode(void)
-{
-    return (eg_math_mode)eg__thread_get()->math;
-}
-
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 eg_memory eg_device_memory(eg_device *device)

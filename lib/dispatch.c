@@ -42,25 +42,18 @@ int eg__common_dtype(eg_tensor *const *in, int nin)
     return zero >= 0 ? zero : dt;
 }
 
-/* Brings the inputs to one dtype through recorded casts and dispatches again. */
-static EG__COLD eg_status promote(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
-                                  eg_tensor **out)
+/* Brings inputs to a dtype through recorded casts and dispatches again. */
+static EG__COLD eg_status recast(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
+                                 eg_tensor **out, eg__recast how)
 {
     eg_tensor *cast[INLINE_INPUTS], **to = cast;
-    int dt = eg__common_dtype(in, nin);
-    if (op->flags & EG__INT_TO_F32 && !eg__is_float(dt)) {
-        dt = EG_F32;
-    }
-    if (!(op->dtypes >> dt & 1)) {
-        return eg__fail(EG_EDTYPE, op->name, "not for dtype %s", eg_dtype_name((eg_dtype)dt));
-    }
     if (nin > INLINE_INPUTS && !(to = eg__malloc((size_t)nin * sizeof *to))) {
         return eg__no_memory(op->name, nin);
     }
     eg_status st = EG_OK;
     eg_scope s = eg_scope_push();
     for (int i = 0; i < nin && !st; i++) {
-        to[i] = in[i] ? eg_cast(in[i], (eg_dtype)dt) : NULL;
+        to[i] = in[i] && how.from >> in[i]->dtype & 1 ? eg_cast(in[i], (eg_dtype)how.dtype) : in[i];
         st = to[i] || !in[i] ? EG_OK : eg__why();
     }
     if (!st) {
@@ -74,6 +67,19 @@ static EG__COLD eg_status promote(const eg__op *op, eg_tensor *const *in, int ni
         return st;
     }
     return eg_scope_pop_n(s, out, op->nout);
+}
+
+static EG__COLD eg_status promote(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
+                                  eg_tensor **out)
+{
+    int dt = eg__common_dtype(in, nin);
+    if (op->flags & EG__INT_TO_F32 && !eg__is_float(dt)) {
+        dt = EG_F32;
+    }
+    if (!(op->dtypes >> dt & 1)) {
+        return eg__fail(EG_EDTYPE, op->name, "not for dtype %s", eg_dtype_name((eg_dtype)dt));
+    }
+    return recast(op, in, nin, opts, out, (eg__recast){~0u, dt});
 }
 
 static bool needs_promotion(const eg__op *op, eg_tensor *const *in, int nin)
@@ -251,6 +257,13 @@ static inline eg_status dispatch(const eg__op *op, eg_tensor *const *in, int nin
             return bad_input(op, in[i], i);
         }
     }
+    c.T = eg__thread_get();
+    if (unlikely(c.T->autocast)) {
+        eg__recast how;
+        if (eg__autocast(op, in, nin, c.T->autocast, &how)) {
+            return recast(op, in, nin, opts, out, how);
+        }
+    }
     if (unlikely(needs_promotion(op, in, nin))) {
         if (op->flags & (EG__PROMOTE | EG__INT_TO_F32)) {
             return promote(op, in, nin, opts, out);
@@ -258,7 +271,6 @@ static inline eg_status dispatch(const eg__op *op, eg_tensor *const *in, int nin
         return eg__fail(EG_EDTYPE, op->name, "not for dtype %s",
                         eg_dtype_name((eg_dtype)in[0]->dtype));
     }
-    c.T = eg__thread_get();
     c.op = op;
     c.nin = nin;
     c.opts = opts;

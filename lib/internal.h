@@ -222,6 +222,7 @@ enum { /* eg__thread.mode */
 
 typedef struct eg__scope_state {
     uint32_t own, serial;
+    uint8_t autocast; /* of when it was opened */
 } eg__scope_state;
 
 struct eg__thread {
@@ -244,6 +245,7 @@ struct eg__thread {
     struct eg__dnnl *dnnl; /* primitives, lib/cpu/dnnl.h */
     uint8_t device;        /* of makers; EG__MAX_DEVICES: what EGRET_DEVICE names, not looked at yet */
     uint8_t math;          /* an eg_math_mode */
+    uint8_t autocast;      /* a dtype; EG_F32, which is 0: none */
     struct {
         eg_stream *now, *own;
     } lane[EG__MAX_DEVICES]; /* by device; NULL before first use */
@@ -466,6 +468,22 @@ eg_status eg__run_call(const eg__call *c);
 
 /* The dtype several inputs are brought to (eg_promote); NULLs are skipped. */
 int eg__common_dtype(eg_tensor *const *in, int nin);
+
+/* ---- autocast (precision.c) -------------------------------------------------------------------- */
+
+enum { EG__CAST_LOW = 1, EG__CAST_FULL }; /* the kinds of autocast.def */
+int eg__autocast_kind(const eg__op *op);  /* 0: not named there */
+
+/* What inputs are brought to: those whose dtype has a bit in `from`. */
+typedef struct eg__recast {
+    unsigned from;
+    int dtype;
+} eg__recast;
+
+/* Whether autocast to `low` changes inputs of the op, and how. */
+bool eg__autocast(const eg__op *op, eg_tensor *const *in, int nin, int low, eg__recast *how);
+/* What compositions that EG_FULL would be for take: x, or a half as f32 where autocast is on. */
+eg_tensor *eg__full(eg_tensor *x);
 
 /* Inference shared by families. */
 eg__infer eg__infer_same;    /* like the first input, packed order kept */

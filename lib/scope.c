@@ -161,7 +161,7 @@ eg_scope eg_scope_push(void)
         eg__no_memory("eg_scope_push", 0);
         return (eg_scope){0, 0};
     }
-    T->scopes[T->nscopes] = (eg__scope_state){T->nown, ++T->serial};
+    T->scopes[T->nscopes] = (eg__scope_state){T->nown, ++T->serial, T->autocast};
     return (eg_scope){++T->nscopes, T->serial};
 }
 
@@ -188,6 +188,7 @@ eg_tensor *eg_scope_pop(eg_scope s, eg_tensor *result)
         eg__close_tapes(T, s.depth);
     }
     uint32_t low = T->scopes[s.depth - 1].own, n = T->nown;
+    T->autocast = T->scopes[s.depth - 1].autocast;
     bool moved = result == NULL;
     T->nscopes = s.depth - 1;
     if (result && unlikely(result->magic != EG__MAGIC)) {

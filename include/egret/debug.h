@@ -64,6 +64,7 @@ typedef struct eg_op_info {
     bool tuned;            /* has a kernel of its own beside the reference loop */
     bool cuda;             /* runs on CUDA devices */
     bool differentiable;
+    const char *autocast;  /* under eg_autocast: "low" is in its dtype, "f32" is in f32, "" as given */
 } eg_op_info;
 EG_API void eg_op_walk(void (*f)(const eg_op_info *info, void *user), void *user);
 

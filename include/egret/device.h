@@ -105,20 +105,6 @@ EG_API eg_status eg_event_synchronize(eg_event *event);
 /* Milliseconds of device time between two that have happened. */
 EG_API eg_status eg_event_elapsed(eg_event *from, eg_event *to, double *ms);
 
-/* ---- arithmetic ---------------------------------------------------------------------------- */
-
-typedef enum eg_math_mode {
-    EG_MATH_DEFAULT, /* f32 is f32 */
-    EG_MATH_TF32,    /* tensor cores multiply f32 rounded to 11 significant bits and add up in f32: several times
-                      * faster, relative errors near 1e-3 */
-} eg_math_mode;
-
-/* How matrix products of f32 are computed on CUDA devices by this thread from now on, those of gradients it asks
- * for too; a new thread begins with EG_MATH_DEFAULT. Other dtypes and the CPU are not concerned. EG_EINVAL for a
- * number that is no mode. */
-EG_API eg_status eg_set_math_mode(eg_math_mode mode);
-EG_API eg_math_mode eg_get_math_mode(void);
-
 /* ---- memory of a device -------------------------------------------------------------------- */
 
 /* As eg_memory_stats and its company (tensor.h), of one device; of the CPU they are the same. live_tensors is of

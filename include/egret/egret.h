@@ -12,6 +12,7 @@
 #include <egret/nn.h>
 #include <egret/ops.h>
 #include <egret/optim.h>
+#include <egret/precision.h>
 #include <egret/profile.h>
 #include <egret/run.h>
 #include <egret/schedule.h>

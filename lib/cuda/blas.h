@@ -5,6 +5,8 @@
 
 #include <cublasLt.h>
 
+#include <egret/precision.h>
+
 #include "lib/cuda/cuda.h"
 
 /* d[i] = a[i] b[i] (+ d[i]), then + bias, then ReLU, for i < batch: a m x k, b k x n, d m x n, bias

@@ -51,12 +51,14 @@ static eg_tensor *finish(const char *op, eg_scope s, eg_tensor *each, const eg_l
 eg_tensor *eg_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
     eg_scope s = eg_scope_push();
+    x = eg__full(x);
     return finish("l1_loss", s, eg_abs(eg_sub(x, y)), o ? o : &plain);
 }
 
 eg_tensor *eg_mse_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
     eg_scope s = eg_scope_push();
+    x = eg__full(x);
     return finish("mse_loss", s, eg_square(eg_sub(x, y)), o ? o : &plain);
 }
 
@@ -65,6 +67,7 @@ static eg_tensor *bent(const char *op, eg_tensor *x, eg_tensor *y, double edge, 
                        const eg_loss_options *o)
 {
     eg_scope s = eg_scope_push();
+    x = eg__full(x);
     eg_tensor *d = eg_sub(x, y), *a = eg_abs(d);
     eg_tensor *line = eg_mul_scalar(eg_sub_scalar(a, edge / 2), edge * scale);
     eg_tensor *curve = eg_mul_scalar(eg_square(d), 0.5 * scale);
@@ -95,6 +98,7 @@ eg_tensor *eg_bce_with_logits_with(eg_tensor *x, eg_tensor *y, const eg_loss_opt
 {
     o = o ? o : &plain;
     eg_scope s = eg_scope_push();
+    x = eg__full(x);
     eg_tensor *each;
     if (o->pos_weight) { /* (1 + (p - 1) y) softplus(-x) + (1 - y) x */
         eg_tensor *more = eg_mul(eg_sub_scalar(o->pos_weight, 1), y);
@@ -117,6 +121,7 @@ static eg_tensor *bounded_log(eg_tensor *x)
 eg_tensor *eg_bce_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
     eg_scope s = eg_scope_push();
+    x = eg__full(x);
     eg_tensor *no = bounded_log(eg_add_scalar(eg_neg(x), 1)), *yes = bounded_log(x);
     eg_tensor *each = eg_neg(eg_add(no, eg_mul(y, eg_sub(yes, no))));
     return finish("bce", s, each, o ? o : &plain);
@@ -126,6 +131,7 @@ eg_tensor *eg_kl_div_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
     o = o ? o : &plain;
     eg_scope s = eg_scope_push();
+    x = eg__full(x);
     eg_tensor *each =
         o->log_target ? eg_mul(eg_exp(y), eg_sub(y, x)) : eg_sub(eg_xlogy(y, y), eg_mul(y, x));
     return finish("kl_div", s, each, o);
@@ -353,6 +359,7 @@ eg_tensor *eg_cross_entropy_with(eg_tensor *x, eg_tensor *target, const eg_cross
         return NULL;
     }
     eg_scope s = eg_scope_push();
+    x = eg__full(x);
     eg_tensor *each = dense ? target_losses(x, target, o) : label_losses(x, target, o, &sums);
     sums.count = dense && each ? (double)each->n : sums.count;
     return eg_scope_pop(s, reduce(op, each, o->reduction, sums));
@@ -389,6 +396,7 @@ eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entr
     }
     const int axis = class_axis(x);
     eg_scope s = eg_scope_push();
+    x = eg__full(x);
     eg_tensor *weight = o->weight ? eg_contiguous(eg_detach(o->weight)) : NULL;
     if (o->weight && (!weight || !together(op, weight, labels))) {
         return eg_scope_pop(s, NULL);

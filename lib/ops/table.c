@@ -37,6 +37,7 @@ void eg_op_walk(void (*f)(const eg_op_info *info, void *user), void *user)
 #include "lib/ops/ops.def"
 #undef EG_OP
     };
+    static const char *const casts[] = {"", [EG__CAST_LOW] = "low", [EG__CAST_FULL] = "f32"};
     for (int i = 0; i < EG__OP_COUNT; i++) {
         const eg__op *op = eg__ops[i];
         f(&(eg_op_info){.name = op->name,
@@ -50,7 +51,8 @@ void eg_op_walk(void (*f)(const eg_op_info *info, void *user), void *user)
                         .strided = op->flags & EG__STRIDED,
                         .tuned = columns[i].tuned,
                         .cuda = columns[i].cuda || op->flags & EG__VIEW,
-                        .differentiable = columns[i].differentiable},
+                        .differentiable = columns[i].differentiable,
+                        .autocast = casts[eg__autocast_kind(op)]},
           user);
     }
 }
