@@ -133,6 +133,7 @@ __attribute__((destructor)) static void library_end(void)
     eg__devices_end();
     eg__headers_end();
     eg__alloc_end();
+    eg__fft_end();
     eg__parallel_end();
 }
 

@@ -9,6 +9,7 @@
 
 #include <egret/ops/attention.h>
 #include <egret/ops/conv.h>
+#include <egret/ops/fft.h>
 #include <egret/ops/index.h>
 #include <egret/ops/join.h>
 #include <egret/ops/linear.h>

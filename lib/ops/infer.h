@@ -22,6 +22,8 @@ eg__infer eg__infer_concat, eg__infer_pad, eg__infer_checked_index, eg__infer_in
     eg__infer_gather, eg__infer_scatter, eg__infer_ravel_index, eg__infer_unravel_index,
     eg__infer_nonzero, eg__infer_one_hot;
 
+eg__infer eg__infer_fft, eg__infer_rfft, eg__infer_irfft;
+
 eg__infer eg__infer_sort, eg__infer_topk, eg__infer_searchsorted;
 
 eg__infer eg__infer_batch_norm, eg__infer_batch_norm_grad, eg__infer_group_norm, eg__infer_layer_norm,

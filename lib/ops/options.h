@@ -190,6 +190,14 @@ typedef struct eg__sort_opts {
     int64_t k;
 } eg__sort_opts;
 
+/* y[k] = scale * sum over j of x[j] e^(-2 pi i j k / n), or with +i; axis: of the tensor as it lies. */
+typedef struct eg__fft_opts {
+    int axis;
+    bool inverse; /* fft: +i */
+    int64_t n;    /* irfft: of the result */
+    double scale;
+} eg__fft_opts;
+
 typedef struct eg__searchsorted_opts {
     bool right;
 } eg__searchsorted_opts;

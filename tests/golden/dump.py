@@ -12,6 +12,7 @@ import arrays
 import elementwise
 import layers
 import modules
+import signals
 import training
 from recorder import Recorder
 
@@ -19,7 +20,7 @@ FAMILIES = {
     "pointwise": elementwise.pointwise, "binary": elementwise.binary,
     "reduce": elementwise.reduce, "scan": elementwise.scan, "promotion": elementwise.promotion,
     "linalg": layers.linalg, "conv": layers.conv, "pool": layers.pool, "norm": layers.norm, "lrn": layers.lrn,
-    "resize": layers.resize,
+    "resize": layers.resize, "fft": signals.fft,
     "modules": modules.modules,
     "index": arrays.index, "sort": arrays.sort, "shape": arrays.shape,
     "softmax": training.softmax, "loss": training.loss, "rnn": training.rnn, "optim": training.optim,

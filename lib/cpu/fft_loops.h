@@ -1,0 +1,590 @@
+/* fft_loops.h - the loops of Fourier transforms for one element type T; fft.c includes it per type,
+ * with FN to name them, V a vector of LANES of T, and the orders of elements that SHUFFLE takes.
+ *
+ * A block is lines side by side: row 2 j holds the real parts of element j of all lines, row 2 j +
+ * 1 the imaginary ones. It is LANES wide, or 1 for a line that is transformed by itself. With real
+ * and imaginary parts exchanged before and after, a transform goes the other way: that is `turn`, 0
+ * or 1, added to the rows. */
+
+typedef struct FN(pair) {
+    V re, im;
+} FN(pair);
+
+/* Where lines lie: element j of line l at j * step + l * lane; im NULL: zeros, or not wanted. */
+typedef struct FN(side) {
+    T *re, *im;
+    int64_t step, lane;
+} FN(side);
+
+/* ---- passes ---------------------------------------------------------------------------------- */
+
+EG__INLINE FN(pair) FN(plus)(FN(pair) a, FN(pair) b)
+{
+    return (FN(pair)){a.re + b.re, a.im + b.im};
+}
+
+EG__INLINE FN(pair) FN(minus)(FN(pair) a, FN(pair) b)
+{
+    return (FN(pair)){a.re - b.re, a.im - b.im};
+}
+
+/* -i a */
+EG__INLINE FN(pair) FN(quarter)(FN(pair) a)
+{
+    return (FN(pair)){a.im, -a.re};
+}
+
+EG__INLINE void FN(dft2)(FN(pair) * a)
+{
+    FN(pair) sum = FN(plus)(a[0], a[1]);
+    a[1] = FN(minus)(a[0], a[1]);
+    a[0] = sum;
+}
+
+EG__INLINE void FN(dft3)(FN(pair) * a)
+{
+    const T half = (T)0.5, sine = (T)0.86602540378443864676;
+    FN(pair) sum = FN(plus)(a[1], a[2]), turned = FN(quarter)(FN(minus)(a[1], a[2]));
+    FN(pair) middle = {a[0].re - sum.re * half, a[0].im - sum.im * half};
+    turned = (FN(pair)){turned.re * sine, turned.im * sine};
+    a[0] = FN(plus)(a[0], sum);
+    a[1] = FN(plus)(middle, turned);
+    a[2] = FN(minus)(middle, turned);
+}
+
+EG__INLINE void FN(dft4)(FN(pair) * a)
+{
+    FN(pair) even = FN(plus)(a[0], a[2]), even1 = FN(minus)(a[0], a[2]);
+    FN(pair) odd = FN(plus)(a[1], a[3]), odd1 = FN(quarter)(FN(minus)(a[1], a[3]));
+    a[0] = FN(plus)(even, odd);
+    a[1] = FN(plus)(even1, odd1);
+    a[2] = FN(minus)(even, odd);
+    a[3] = FN(minus)(even1, odd1);
+}
+
+EG__INLINE void FN(dft5)(FN(pair) * a)
+{
+    const T c1 = (T)0.30901699437494742410, c2 = (T)-0.80901699437494742410;
+    const T s1 = (T)0.95105651629515357212, s2 = (T)0.58778525229247312917;
+    FN(pair) p = FN(plus)(a[1], a[4]), q = FN(plus)(a[2], a[3]);
+    FN(pair) r = FN(quarter)(FN(minus)(a[1], a[4])), s = FN(quarter)(FN(minus)(a[2], a[3]));
+    FN(pair) m1 = {a[0].re + p.re * c1 + q.re * c2, a[0].im + p.im * c1 + q.im * c2};
+    FN(pair) m2 = {a[0].re + p.re * c2 + q.re * c1, a[0].im + p.im * c2 + q.im * c1};
+    FN(pair) t1 = {r.re * s1 + s.re * s2, r.im * s1 + s.im * s2};
+    FN(pair) t2 = {r.re * s2 - s.re * s1, r.im * s2 - s.im * s1};
+    a[0] = FN(plus)(a[0], FN(plus)(p, q));
+    a[1] = FN(plus)(m1, t1);
+    a[2] = FN(plus)(m2, t2);
+    a[3] = FN(minus)(m2, t2);
+    a[4] = FN(minus)(m1, t1);
+}
+
+EG__INLINE void FN(dft8)(FN(pair) * a)
+{
+    const T c = (T)0.70710678118654752440;
+    FN(pair) e[4] = {a[0], a[2], a[4], a[6]}, o[4] = {a[1], a[3], a[5], a[7]};
+    FN(dft4)(e);
+    FN(dft4)(o);
+    o[1] = (FN(pair)){(o[1].re + o[1].im) * c, (o[1].im - o[1].re) * c};
+    o[2] = FN(quarter)(o[2]);
+    o[3] = (FN(pair)){(o[3].im - o[3].re) * c, (o[3].re + o[3].im) * -c};
+    EG__UNROLLED
+    for (int k = 0; k < 4; k++) {
+        a[k] = FN(plus)(e[k], o[k]);
+        a[k + 4] = FN(minus)(e[k], o[k]);
+    }
+}
+
+/* One pass: m groups of s neighbouring elements each, radix r; y is in the order the next pass
+ * wants (Stockham 1966). w: r - 1 factors for each group. */
+#define PASS(r, dft)                                                                               \
+    static void FN(pass##r)(const V *restrict x, V *restrict y, int64_t m, int64_t s, const T *w)  \
+    {                                                                                              \
+        for (int64_t p = 0; p < m; p++, w += 2 * (r - 1)) {                                        \
+            const V *from = x + 2 * s * p;                                                         \
+            V *to = y + 2 * s * r * p;                                                             \
+            for (int64_t q = 0; q < s; q++, from += 2, to += 2) {                                  \
+                FN(pair) a[r];                                                                     \
+                EG__UNROLLED                                                                       \
+                for (int i = 0; i < r; i++) {                                                      \
+                    a[i] = (FN(pair)){from[2 * i * s * m], from[2 * i * s * m + 1]};               \
+                }                                                                                  \
+                dft(a);                                                                            \
+                to[0] = a[0].re;                                                                   \
+                to[1] = a[0].im;                                                                   \
+                EG__UNROLLED                                                                       \
+                for (int k = 1; k < r; k++) {                                                      \
+                    const T re = w[2 * k - 2], im = w[2 * k - 1];                                  \
+                    to[2 * k * s] = a[k].re * re - a[k].im * im;                                   \
+                    to[2 * k * s + 1] = a[k].re * im + a[k].im * re;                               \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }
+PASS(2, FN(dft2))
+PASS(3, FN(dft3))
+PASS(4, FN(dft4))
+PASS(5, FN(dft5))
+PASS(8, FN(dft8))
+#undef PASS
+
+/* The same for any odd r: results k and r - k share their products. Before the factors are r turns.
+ */
+static void FN(pass_odd)(const V *restrict x, V *restrict y, int64_t m, int64_t s, const T *turns,
+                         int r)
+{
+    const T *w = turns + 2 * r;
+    for (int64_t p = 0; p < m; p++, w += 2 * (r - 1)) {
+        for (int64_t q = 0; q < s; q++) {
+            FN(pair) sum[EG__FFT_PRIME / 2 + 1], difference[EG__FFT_PRIME / 2 + 1];
+            const V *from = x + 2 * (q + s * p);
+            V *to = y + 2 * (q + s * r * p);
+            FN(pair) first = {from[0], from[1]}, all = first;
+            for (int i = 1; i <= r / 2; i++) {
+                const V *a = from + 2 * i * s * m, *b = from + 2 * (r - i) * s * m;
+                sum[i] = (FN(pair)){a[0] + b[0], a[1] + b[1]};
+                difference[i] = (FN(pair)){a[1] - b[1], b[0] - a[0]}; /* times -i */
+                all = FN(plus)(all, sum[i]);
+            }
+            to[0] = all.re;
+            to[1] = all.im;
+            for (int k = 1; k <= r / 2; k++) {
+                FN(pair) middle = first, turned = {(V){0}, (V){0}};
+                for (int i = 1, at = k; i <= r / 2; i++, at = at + k < r ? at + k : at + k - r) {
+                    const T cosine = turns[2 * at], sine = -turns[2 * at + 1];
+                    middle.re += sum[i].re * cosine;
+                    middle.im += sum[i].im * cosine;
+                    turned.re += difference[i].re * sine;
+                    turned.im += difference[i].im * sine;
+                }
+                FN(pair) a = FN(plus)(middle, turned), b = FN(minus)(middle, turned);
+                const T *wa = w + 2 * (k - 1), *wb = w + 2 * (r - k - 1);
+                V *ya = to + 2 * k * s, *yb = to + 2 * (r - k) * s;
+                ya[0] = a.re * wa[0] - a.im * wa[1];
+                ya[1] = a.re * wa[1] + a.im * wa[0];
+                yb[0] = b.re * wb[0] - b.im * wb[1];
+                yb[1] = b.re * wb[1] + b.im * wb[0];
+            }
+        }
+    }
+}
+
+/* All passes over the block x with y to go to and fro; where the result is. */
+static V *FN(direct)(const eg__fft_plan *p, V *x, V *y)
+{
+    int64_t m = p->n, s = 1;
+    for (int i = 0; i < p->passes; i++) {
+        int r = p->radix[i];
+        const T *w = (const T *)p->table + 2 * p->table_at[i];
+        m /= r;
+        switch (r) {
+        case 2:
+            FN(pass2)(x, y, m, s, w);
+            break;
+        case 3:
+            FN(pass3)(x, y, m, s, w);
+            break;
+        case 4:
+            FN(pass4)(x, y, m, s, w);
+            break;
+        case 5:
+            FN(pass5)(x, y, m, s, w);
+            break;
+        case 8:
+            FN(pass8)(x, y, m, s, w);
+            break;
+        default:
+            FN(pass_odd)(x, y, m, s, w, r);
+        }
+        s *= r;
+        V *t = x;
+        x = y;
+        y = t;
+    }
+    return x;
+}
+
+/* ---- blocks from and to lines -------------------------------------------------------------- */
+
+/* LANES vectors, turned about: every round zips the first half with the second. */
+EG__INLINE void FN(transpose)(V *v)
+{
+    V t[LANES];
+    EG__UNROLLED
+    for (int round = 1; round < LANES; round *= 2) {
+        EG__UNROLLED
+        for (int i = 0; i < LANES / 2; i++) {
+            t[2 * i] = SHUFFLE(v[i], v[i + LANES / 2], LOW);
+            t[2 * i + 1] = SHUFFLE(v[i], v[i + LANES / 2], HIGH);
+        }
+        EG__UNROLLED
+        for (int i = 0; i < LANES; i++) {
+            v[i] = t[i];
+        }
+    }
+}
+
+/* n elements of each of `lines` lines. Lanes without a line repeat the first where that is
+ * simplest. */
+static void FN(load)(T *x, const FN(side) * f, int64_t n, int lines, int width, int turn)
+{
+    V *rows = (V *)x;
+    bool pairs = f->im == f->re + 1;
+    int64_t t = 0;
+    if (width == LANES && pairs && f->step == 2) {
+        const T *line[LANES];
+        for (int l = 0; l < LANES; l++) {
+            line[l] = f->re + (l < lines ? l : 0) * f->lane;
+        }
+        for (; t + LANES <= 2 * n; t += LANES) {
+            V v[LANES];
+            EG__UNROLLED
+            for (int l = 0; l < LANES; l++) {
+                v[l] = *(const V *)(line[l] + t);
+            }
+            FN(transpose)(v);
+            EG__UNROLLED
+            for (int i = 0; i < LANES; i++) {
+                rows[(t + i) ^ turn] = v[i];
+            }
+        }
+    } else if (lines == LANES && pairs && f->lane == 2) {
+        for (; t < 2 * n; t += 2) {
+            const V *from = (const V *)(f->re + t / 2 * f->step);
+            rows[t + turn] = SHUFFLE(from[0], from[1], EVEN);
+            rows[(t + 1) ^ turn] = SHUFFLE(from[0], from[1], ODD);
+        }
+    }
+    for (int64_t j = t / 2; j < n; j++) {
+        T *re = x + (2 * j + turn) * width, *im = x + ((2 * j + 1) ^ turn) * width;
+        const T *from_re = f->re + j * f->step, *from_im = f->im ? f->im + j * f->step : NULL;
+        for (int l = 0; l < lines; l++) {
+            re[l] = from_re[l * f->lane];
+            im[l] = from_im ? from_im[l * f->lane] : 0;
+        }
+        for (int l = lines; l < width; l++) {
+            re[l] = im[l] = 0;
+        }
+    }
+}
+
+static void FN(store)(const T *x, const FN(side) * f, int64_t n, int lines, int width, int turn,
+                      T scale)
+{
+    const V *rows = (const V *)x;
+    bool pairs = f->im == f->re + 1;
+    int64_t t = 0;
+    if (width == LANES && pairs && f->step == 2) {
+        for (; t + LANES <= 2 * n; t += LANES) {
+            V v[LANES];
+            EG__UNROLLED
+            for (int i = 0; i < LANES; i++) {
+                v[i] = rows[(t + i) ^ turn] * scale;
+            }
+            FN(transpose)(v);
+            for (int l = 0; l < lines; l++) {
+                *(V *)(f->re + l * f->lane + t) = v[l];
+            }
+        }
+    } else if (lines == LANES && pairs && f->lane == 2) {
+        for (; t < 2 * n; t += 2) {
+            V *to = (V *)(f->re + t / 2 * f->step);
+            V re = rows[t + turn] * scale, im = rows[(t + 1) ^ turn] * scale;
+            to[0] = SHUFFLE(re, im, LOW);
+            to[1] = SHUFFLE(re, im, HIGH);
+        }
+    }
+    for (int64_t j = t / 2; j < n; j++) {
+        const T *re = x + (2 * j + turn) * width, *im = x + ((2 * j + 1) ^ turn) * width;
+        for (int l = 0; l < lines; l++) {
+            f->re[j * f->step + l * f->lane] = re[l] * scale;
+            if (f->im) {
+                f->im[j * f->step + l * f->lane] = im[l] * scale;
+            }
+        }
+    }
+}
+
+/* ---- a line in two halves ------------------------------------------------------------------ */
+
+typedef struct FN(halves) {
+    const eg__fft_plan *p;
+    FN(side) from, to;
+    T *between, *blocks; /* n pairs; a thread's block and another */
+    int64_t block;       /* elements of a block */
+    int turn_from, turn_to, slots;
+    T scale;
+} FN(halves);
+
+/* Element rows j1 + j2 of the line is in column j2: transforms of columns, times e^(-2 pi i k1 j2 /
+ * n). */
+static void FN(columns)(void *ctx, int64_t begin, int64_t end)
+{
+    const FN(halves) *h = ctx;
+    const eg__fft_plan *p = h->p;
+    const int64_t across = p->columns,
+                  wide = (across + EG__FFT_LANES - 1) / EG__FFT_LANES * EG__FFT_LANES;
+    const int64_t groups = (across + LANES - 1) / LANES;
+    for (int64_t slot = begin; slot < end; slot++) {
+        T *x = h->blocks + slot * 2 * h->block;
+        for (int64_t g = groups * slot / h->slots; g < groups * (slot + 1) / h->slots; g++) {
+            int64_t j = g * LANES;
+            int lines = (int)eg__min(LANES, across - j);
+            FN(side)
+            from = {h->from.re + j * h->from.step,
+                    h->from.im ? h->from.im + j * h->from.step : NULL, across * h->from.step,
+                    h->from.step};
+            FN(side) to = {h->between + 2 * j, h->between + 2 * j + 1, 2 * across, 2};
+            FN(load)(x, &from, p->rows, lines, LANES, h->turn_from);
+            V *y = FN(direct)(p->first, (V *)x, (V *)(x + h->block));
+            const T *w = (const T *)p->table + j;
+            for (int64_t k = 1; k < p->rows; k++) {
+                const V re = *(const V *)(w + 2 * k * wide),
+                        im = *(const V *)(w + 2 * k * wide + wide);
+                V a = y[2 * k], b = y[2 * k + 1];
+                y[2 * k] = a * re - b * im;
+                y[2 * k + 1] = a * im + b * re;
+            }
+            FN(store)((const T *)y, &to, p->rows, lines, LANES, 0, 1);
+        }
+    }
+}
+
+/* Then of rows: result k1 + rows k2. */
+static void FN(rows)(void *ctx, int64_t begin, int64_t end)
+{
+    const FN(halves) *h = ctx;
+    const eg__fft_plan *p = h->p;
+    const int64_t groups = (p->rows + LANES - 1) / LANES;
+    for (int64_t slot = begin; slot < end; slot++) {
+        T *x = h->blocks + slot * 2 * h->block;
+        for (int64_t g = groups * slot / h->slots; g < groups * (slot + 1) / h->slots; g++) {
+            int64_t k = g * LANES;
+            int lines = (int)eg__min(LANES, p->rows - k);
+            T *start = h->between + 2 * k * p->columns;
+            FN(side) from = {start, start + 1, 2, 2 * p->columns};
+            FN(side)
+            to = {h->to.re + k * h->to.step, h->to.im ? h->to.im + k * h->to.step : NULL,
+                  p->rows * h->to.step, h->to.step};
+            FN(load)(x, &from, p->columns, lines, LANES, 0);
+            V *y = FN(direct)(p->then, (V *)x, (V *)(x + h->block));
+            FN(store)((const T *)y, &to, p->columns, lines, LANES, h->turn_to, h->scale);
+        }
+    }
+}
+
+/* ---- a unit of work ------------------------------------------------------------------------ */
+
+/* What a thread has for itself. */
+typedef struct FN(space) {
+    T *x, *y, *between, *blocks;
+} FN(space);
+
+static FN(space) FN(space_of)(const job *j, int64_t slot)
+{
+    T *at = (T *)j->space + slot * j->slot_size;
+    return (FN(space)){at, at + j->unit_size, at + 2 * j->unit_size,
+                       at + 2 * j->unit_size + j->between_size};
+}
+
+static void FN(split)(const job *j, const eg__fft_plan *p, const FN(space) * s, FN(side) from,
+                      FN(side) to, int turn_from, int turn_to, T scale)
+{
+    FN(halves)
+    h = {p, from, to, s->between, s->blocks, j->block_size, turn_from, turn_to, j->threads, scale};
+    eg__parallel(j->threads, 1, FN(columns), &h);
+    eg__parallel(j->threads, 1, FN(rows), &h);
+}
+
+static FN(side) FN(line)(T *x)
+{
+    return (FN(side)){x, x + 1, 2, 0};
+}
+
+/* Rows of pairs times those of w, one row of w for a row of any width; conjugated if asked. */
+static void FN(times)(T *x, const T *w, int64_t n, int width, bool conjugate)
+{
+    for (int64_t j = 0; j < n; j++) {
+        T re = w[2 * j], im = w[2 * j + 1], *a = x + 2 * j * width, *b = a + width;
+        for (int l = 0; l < width; l++) {
+            T r = a[l] * re - b[l] * im, i = a[l] * im + b[l] * re;
+            a[l] = r;
+            b[l] = conjugate ? -i : i;
+        }
+    }
+}
+
+/* Of the block in s->x; in the end the result is there. p is no chirp. */
+static void FN(smooth)(const job *j, const eg__fft_plan *p, FN(space) * s)
+{
+    T *y = s->y;
+    if (p->way == EG__FFT_SPLIT) {
+        FN(split)(j, p, s, FN(line)(s->x), FN(line)(y), 0, 0, 1);
+    } else {
+        y = (T *)FN(direct)(p, (V *)s->x, (V *)y);
+    }
+    if (y != s->x) {
+        s->y = s->x;
+        s->x = y;
+    }
+}
+
+/* With w_j = e^(-pi i j^2 / n), j k = (j^2 + k^2 - (k - j)^2) / 2 makes the sum w_k sum (x_j w_j)
+ * conj w_(k - j): a convolution, of which j->chirp holds the transform of conj w over its length.
+ */
+static void FN(chirp)(const job *j, const eg__fft_plan *p, FN(space) * s)
+{
+    const int64_t m = p->first->n;
+    const int width = j->width;
+    FN(times)(s->x, p->table, p->n, width, false);
+    memset(s->x + 2 * p->n * width, 0, (size_t)(2 * (m - p->n) * width) * sizeof(T));
+    FN(smooth)(j, p->first, s);
+    FN(times)(s->x, j->chirp, m, width, true);
+    FN(smooth)(j, p->first, s);
+    for (int64_t i = 0; i < p->n * width; i++) { /* conjugated again: the way back */
+        s->x[i / width * 2 * width + width + i % width] *= -1;
+    }
+    FN(times)(s->x, p->table, p->n, width, false);
+}
+
+static void FN(transform)(const job *j, FN(space) * s)
+{
+    if (j->p->way == EG__FFT_CHIRP) {
+        FN(chirp)(j, j->p, s);
+    } else {
+        FN(smooth)(j, j->p, s);
+    }
+}
+
+/* j->chirp of conj w, which stands before and behind 0; divided by the length for the way back. */
+static void FN(make_chirp)(const job *j, T *chirp)
+{
+    const eg__fft_plan *p = j->p;
+    const int64_t m = p->first->n;
+    const int width = j->width;
+    FN(space) s = FN(space_of)(j, 0);
+    const T *w = p->table;
+    memset(s.x, 0, (size_t)(2 * m * width) * sizeof(T));
+    for (int64_t i = 0; i < p->n; i++) {
+        for (int l = 0; l < 2 * width; l++) {
+            T v = w[2 * i + l / width] * (l < width ? 1 : -1) / (T)m;
+            s.x[2 * i * width + l] = v;
+            s.x[2 * (i ? m - i : 0) * width + l] = v;
+        }
+    }
+    FN(smooth)(j, p->first, &s);
+    for (int64_t i = 0; i < 2 * m; i++) {
+        chirp[i] = s.x[i * width];
+    }
+}
+
+/* Halves of a real line, even and odd places, as real and imaginary parts: from their transform, h
+ * elements and the first again, the bins of the line; w: e^(-2 pi i k / n). With E and O the
+ * transforms of the two, x_k = E_k + w_k O_k and x_(h - k) = conj (E_k - w_k O_k). */
+static void FN(to_bins)(const T *z, T *y, const T *w, int64_t h, int width)
+{
+    for (int64_t k = 0; k <= h / 2; k++) {
+        const T re = w[2 * k] / 2, im = w[2 * k + 1] / 2;
+        const T *a = z + 2 * k * width, *b = z + 2 * (k ? h - k : 0) * width;
+        T *to = y + 2 * k * width, *far = y + 2 * (h - k) * width;
+        for (int l = 0; l < width; l++) {
+            T er = (a[l] + b[l]) / 2, ei = (a[width + l] - b[width + l]) / 2;
+            T gr = a[width + l] + b[width + l], gi = b[l] - a[l];
+            T tr = gr * re - gi * im, ti = gr * im + gi * re;
+            to[l] = er + tr;
+            to[width + l] = ei + ti;
+            far[l] = er - tr;
+            far[width + l] = ti - ei;
+        }
+    }
+}
+
+/* The way back, E and O twice as large as they are; parts exchanged in z. */
+static void FN(from_bins)(const T *x, T *z, const T *w, int64_t h, int width)
+{
+    for (int64_t k = 0; k <= h / 2; k++) {
+        const T re = w[2 * k], im = -w[2 * k + 1], has = k ? 1 : 0;
+        const T *a = x + 2 * k * width, *b = x + 2 * (h - k) * width;
+        T *to = z + 2 * k * width, *far = z + 2 * (k ? h - k : 0) * width;
+        for (int l = 0; l < width; l++) {
+            T er = a[l] + b[l], ei = (a[width + l] - b[width + l]) * has;
+            T dr = a[l] - b[l], di = (a[width + l] + b[width + l]) * has;
+            T gr = dr * re - di * im, gi = dr * im + di * re;
+            far[l] = gr - ei;
+            far[width + l] = er + gi;
+            to[l] = ei + gr;
+            to[width + l] = er - gi;
+        }
+    }
+}
+
+/* Bins 0 .. n / 2 of an odd n, and the conjugates behind them; parts exchanged. */
+static void FN(mirror)(T *x, int64_t n, int width)
+{
+    memset(x, 0, (size_t)width * sizeof(T));
+    for (int64_t i = 0; i < n / 2 * width; i++) {
+        int64_t k = 1 + i / width, l = i % width;
+        x[2 * (n - k) * width + l] = -x[2 * k * width + l];
+        x[(2 * (n - k) + 1) * width + l] = x[(2 * k + 1) * width + l];
+    }
+}
+
+/* `lines` neighbouring lines, where they begin. */
+static void FN(unit)(const job *j, FN(space) * s, FN(side) from, FN(side) to, int lines)
+{
+    const eg__fft_plan *p = j->p;
+    const int width = j->width, turn = j->turn;
+    const T scale = (T)j->scale;
+    const bool split = p->way == EG__FFT_SPLIT;
+    const int64_t h = j->n / 2;
+    if (j->real) { /* even and odd places are the parts */
+        FN(side) *line = j->what == TO_BINS ? &from : &to;
+        line->im = line->re + line->step;
+        line->step *= 2;
+    }
+    if (split && (j->what == COMPLEX || (j->real && j->what == TO_BINS))) {
+        FN(split)(j, p, s, from, j->real ? FN(line)(s->x) : to, turn, turn, j->real ? 1 : scale);
+    } else {
+        int64_t n = j->what == TO_REAL ? h + 1 : p->n;
+        FN(load)(s->x, &from, n, lines, width, j->what == TO_REAL && j->real ? 0 : turn);
+        if (j->what == TO_REAL && j->real) {
+            FN(from_bins)(s->x, s->y, j->real->table, h, width);
+            T *x = s->x;
+            s->x = s->y;
+            s->y = x;
+        } else if (j->what == TO_REAL) {
+            FN(mirror)(s->x, p->n, width);
+        }
+        if (split && j->what == TO_REAL && j->real) {
+            FN(split)(j, p, s, FN(line)(s->x), to, 0, 1, scale);
+        } else {
+            FN(transform)(j, s);
+        }
+    }
+    if (j->what == TO_BINS && j->real) {
+        FN(to_bins)(s->x, s->y, j->real->table, h, width);
+        FN(store)(s->y, &to, h + 1, lines, width, 0, scale);
+    } else if (!split || (j->what != COMPLEX && !j->real)) {
+        FN(store)(s->x, &to, j->what == TO_BINS ? h + 1 : p->n, lines, width, turn, scale);
+    }
+}
+
+/* Units of the call: `width` of the lines of a group. */
+static void FN(units)(void *ctx, int64_t begin, int64_t end)
+{
+    const job *j = ctx;
+    for (int64_t slot = begin; slot < end; slot++) {
+        const FN(space) own = FN(space_of)(j, slot);
+        for (int64_t u = j->units * slot / j->slots; u < j->units * (slot + 1) / j->slots; u++) {
+            int64_t group = u / j->per_group, first = u % j->per_group * j->width;
+            FN(side) side[2];
+            for (int i = 0; i < 2; i++) {
+                const layout *l = &j->side[i];
+                T *at = (T *)l->data + group * l->group + first * l->lane;
+                side[i] = (FN(side)){at, l->parts == 2 ? at + 1 : NULL, l->step, l->lane};
+            }
+            FN(space) s = own;
+            FN(unit)(j, &s, side[0], side[1], (int)eg__min(j->width, j->lanes - first));
+        }
+    }
+}
