@@ -115,6 +115,7 @@ typedef struct checkpoint_opts {
     void *user;
     int n; /* inputs of f; what follows was read from outside */
     eg_random_state random;
+    uint8_t autocast;
 } checkpoint_opts;
 
 static eg_status checkpoint_rule(eg__walk *w)
@@ -137,7 +138,9 @@ static eg_status checkpoint_rule(eg__walk *w)
     }
     eg_random_state now = eg_random_get_state();
     eg_random_set_state(o->random);
+    w->T->autocast = o->autocast;
     eg_tensor *y = o->f(in, o->n, o->user);
+    w->T->autocast = EG_F32;
     eg_random_set_state(now);
     if (!y || eg_tape_gradients(tape, y, ask, n, g, .dy = eg__dy(w, 0), .null_unconnected = true)) {
         return eg__why();
@@ -188,7 +191,7 @@ eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *
     if (check_inputs("checkpoint", inputs, n)) {
         return NULL;
     }
-    checkpoint_opts o = {f, user, n, eg_random_get_state()};
+    checkpoint_opts o = {f, user, n, eg_random_get_state(), T->autocast};
     if (!R->recording) {
         return f(inputs, n, user);
     }

@@ -254,6 +254,31 @@ EGT(gradients_of_parameters_are_f32)
     }
 }
 
+static eg_tensor *segment(eg_tensor *const *x, int n, void *w)
+{
+    (void)n;
+    return eg_matmul(eg_tanh(eg_matmul(x[0], w)), w);
+}
+
+EGT(a_checkpoint_computes_again_in_the_same_precision)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(16, 8), EG_F32, -1, 1);
+    eg_tensor *w = eg_parameter(egt_random(EG_SHAPE(8, 8), EG_F32, -0.5, 0.5)), *g[2];
+    for (int i = 0; i < 2; i++) {
+        eg_tape tape = eg_tape_open();
+        eg_tensor *y = NULL;
+        EG_AUTOCAST(EG_BF16)
+        {
+            y = i ? eg_checkpoint(segment, &x, 1, w) : segment(&x, 1, w);
+        }
+        EGT_EQ(eg_dtype_of(y), EG_BF16);
+        EGT_OK(eg_tape_gradients(tape, eg_sum(eg_square(y)), &w, 1, &g[i]));
+        EGT_EQ(eg_dtype_of(g[i]), EG_F32);
+    }
+    EGT_EQ(eg_item(eg_all(eg_eq(g[0], g[1]))), 1);
+    EGT_OK(eg_release(w));
+}
+
 /* ---- training --------------------------------------------------------------------------------------- */
 
 static double last_loss(eg_dtype low)
