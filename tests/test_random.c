@@ -245,6 +245,49 @@ EGT(permutations_hold_everything_once)
     }
 }
 
+/* Pairs drawn one after the other without the first: 12 of them, 11 degrees of freedom, 1 in 1000 lies above 31.3. */
+EGT(multinomial_draws_what_is_left)
+{
+    enum { ROWS = 20000 };
+    static const double w[] = {1, 0, 2, 3, 4};
+    double count[5][5] = {{0}}, chi = 0;
+    eg_seed(11);
+    eg_tensor *rows = eg_expand(eg_from_values(EG_SHAPE(5), EG_F32, w), EG_SHAPE(ROWS, 5));
+    eg_tensor *y = eg_multinomial(rows, 2);
+    for (int i = 0; i < ROWS; i++) {
+        count[(int)eg_get(y, 2 * i)][(int)eg_get(y, 2 * i + 1)]++;
+    }
+    for (int i = 0; i < 5; i++) {
+        for (int k = 0; k < 5; k++) {
+            double want = i == k ? 0 : ROWS * w[i] / 10 * w[k] / (10 - w[i]);
+            EGT_CHECK(want > 0 || count[i][k] == 0);
+            chi += want > 0 ? (count[i][k] - want) * (count[i][k] - want) / want : 0;
+        }
+    }
+    EGT_CHECK(chi < 31.3);
+    eg_seed(3);
+    eg_tensor *again = eg_multinomial(rows, 3, .replacement = true);
+    eg_seed(3);
+    EGT_EQ(egt_distance(again, eg_categorical(rows, 3)), 0);
+    EGT_EQ(eg_numel(eg_multinomial(eg_zeros(EG_SHAPE(2, 0), EG_F32), 0)), 0);
+    eg_seed(0);
+}
+
+EGT(refused_multinomial)
+{
+    eg_random_state before = eg_random_get_state();
+    eg_tensor *w = eg_from_values(EG_SHAPE(3), EG_F32, (double[]){1, 0, 2});
+    EGT_REFUSED(eg_multinomial(w, 3), EG_EINVAL, "3 of every row");
+    EGT_REFUSED(eg_multinomial(w, 4), EG_EINVAL, "4 of every row");
+    EGT_REFUSED(eg_multinomial(w, -1), EG_EINVAL, "k -1");
+    EGT_REFUSED(eg_multinomial(eg_neg(w), 1), EG_EINVAL, "not negative");
+    EGT_REFUSED(eg_multinomial(eg_full(EG_SHAPE(3), NAN, EG_F32), 1), EG_EINVAL, "finite");
+    EGT_REFUSED(eg_multinomial(eg_full(EG_SHAPE(3), INFINITY, EG_F64), 1), EG_EINVAL, "finite");
+    EGT_REFUSED(eg_multinomial(eg_cast(w, EG_I64), 1), EG_EDTYPE, "i64");
+    EGT_REFUSED(eg_multinomial(eg_scalar(1, EG_F32), 1), EG_ESHAPE, "[]");
+    EGT_CHECK(eg_random_get_state().offset == before.offset);
+}
+
 EGT(categorical_draws_by_weight)
 {
     eg_seed(8);

@@ -8,6 +8,7 @@
 #define EGRET_OPS_H
 
 #include <egret/ops/attention.h>
+#include <egret/ops/boxes.h>
 #include <egret/ops/conv.h>
 #include <egret/ops/fft.h>
 #include <egret/ops/index.h>
@@ -23,6 +24,7 @@
 #include <egret/ops/sort.h>
 #include <egret/ops/resize.h>
 #include <egret/ops/rnn.h>
+#include <egret/ops/sample.h>
 #include <egret/ops/views.h>
 
 #endif

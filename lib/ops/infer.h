@@ -13,6 +13,7 @@ eg__infer eg__infer_sum, eg__infer_reduce, eg__infer_count, eg__infer_any, eg__i
     eg__infer_place, eg__infer_norm, eg__infer_scan, eg__infer_running;
 
 eg__infer eg__infer_resize, eg__infer_resize_grad;
+eg__infer eg__infer_grid_sample, eg__infer_grid_sample_grad, eg__infer_grid_sample_points, eg__infer_nms;
 eg__infer eg__infer_cross_entropy, eg__infer_cross_entropy_grad;
 
 eg__infer eg__infer_lstm, eg__infer_lstm_grad, eg__infer_gru, eg__infer_gru_grad;

@@ -147,6 +147,64 @@ eg_tensor *eg_categorical_with(eg_tensor *x, int64_t n, const eg_categorical_opt
     return eg_scope_pop(s, eg_categorical_with(eg_cast(x, EG_F32), n, options));
 }
 
+/* Whether no row of w lacks k weights above 0 and none is odd; words otherwise. */
+static bool enough(const char *name, eg_tensor *w, int64_t k)
+{
+    eg_tensor *fine = eg_logical_and(eg_ge_scalar(w, 0), eg_lt_scalar(w, INFINITY));
+    eg_tensor *count = eg_count_nonzero(w, .axes = EG_AXES(-1));
+    eg_tensor *sure = fine && count ? eg_logical_and(eg_all(fine), eg_all(eg_ge_scalar(count, (double)k))) : NULL;
+    if (!sure) {
+        return false;
+    }
+    double is = eg_item(sure);
+    if (is == 0) {
+        eg__fail(EG_EINVAL, name, "weights must be finite, not negative, and %lld of every row above 0", (long long)k);
+    }
+    return is == 1;
+}
+
+/* Uniform f64 numbers beside w, in its shape. */
+static eg_tensor *uniform_like(eg_tensor *w)
+{
+    eg_device *before = eg_use_device(eg_device_of(w));
+    eg_tensor *u = before ? eg_uniform(eg_shape_of(w), 0, 1, EG_F64) : NULL;
+    eg_use_device(before);
+    return u;
+}
+
+eg_tensor *eg_multinomial_with(eg_tensor *weights, int64_t k, const eg_multinomial_options *options)
+{
+    static const char name[] = "multinomial";
+    if (eg__check(weights, name, "weights")) {
+        return NULL;
+    }
+    if (options && options->replacement) {
+        return eg_categorical(weights, k);
+    }
+    if (weights->ndim < 1 || !eg__is_float(weights->dtype)) {
+        return eg__fail_null(weights->ndim < 1 ? EG_ESHAPE : EG_EDTYPE, name, "weights are %s %s, must be [..., n] of floats",
+                             eg_dtype_name((eg_dtype)weights->dtype), EG__SHAPE_OF(weights));
+    }
+    if (k < 0) {
+        return eg__fail_null(EG_EINVAL, name, "k %lld is negative", (long long)k);
+    }
+    eg_random_state before = here();
+    eg_scope s = eg_scope_push();
+    eg_tensor *w = eg_cast(eg_detach(weights), EG_F64), *first = NULL;
+    if (w && enough(name, w, k)) {
+        eg_tensor *u = uniform_like(w);
+        /* 0 / 0 and what is divided by 0 come last. */
+        eg_tensor *times = eg_div(eg_neg(eg_log1p(eg_neg(u))), w);
+        if (times) {
+            eg_topk(times, k, -1, false, NULL, &first);
+        }
+    }
+    if (!first) {
+        eg__thread_get()->random = before;
+    }
+    return eg_scope_pop(s, first);
+}
+
 /* ---- dropout -------------------------------------------------------------------------------- */
 
 eg_status eg__infer_dropout(eg__call *c)

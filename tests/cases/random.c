@@ -31,6 +31,14 @@ static eg_tensor *draws(eg_tensor *const *x, int n, void *user)
     return seeded(eg_categorical(x[0], 7), back);
 }
 
+static eg_tensor *drawn_once(eg_tensor *const *x, int n, void *user)
+{
+    (void)n, (void)user;
+    eg_random_state back = eg_random_get_state();
+    eg_seed(4);
+    return seeded(eg_multinomial(x[0], 3), back);
+}
+
 static double third = 1.0 / 3, one = 1;
 
 EGT_CASES(random,
@@ -39,4 +47,6 @@ EGT_CASES(random,
           {"dropout", "images", dropped, {{EG_SHAPE(2, 3, 5, 4), -1, 1, 0}}, 1, EGT_NO_LAYOUT, 0, 0, &third},
           {"dropout", "all", dropped, {{EG_SHAPE(7), -1, 1, 0}}, 1, 0, 0, 0, &one},
           {"dropout", "empty", dropped, {{EG_SHAPE(3, 0), -1, 1, 0}}, 1, 0, 0, 0, &third},
-          {"categorical", "draws", draws, {{EG_SHAPE(3, 5), 0.1, 1, 1 + EG_F32}}, 1, EGT_NO_GRAD, 0, 0, NULL})
+          {"categorical", "draws", draws, {{EG_SHAPE(3, 5), 0.1, 1, 1 + EG_F32}}, 1, EGT_NO_GRAD, 0, 0, NULL},
+          {"topk", "draws without replacement", drawn_once, {{EG_SHAPE(4, 5), 0.1, 1, 1 + EG_F32}}, 1, EGT_NO_GRAD, 0, 0,
+           NULL})

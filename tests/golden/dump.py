@@ -9,6 +9,7 @@ import os
 import torch
 
 import arrays
+import detection
 import elementwise
 import layers
 import modules
@@ -20,7 +21,7 @@ FAMILIES = {
     "pointwise": elementwise.pointwise, "binary": elementwise.binary,
     "reduce": elementwise.reduce, "scan": elementwise.scan, "promotion": elementwise.promotion,
     "linalg": layers.linalg, "conv": layers.conv, "pool": layers.pool, "norm": layers.norm, "lrn": layers.lrn,
-    "resize": layers.resize, "fft": signals.fft,
+    "resize": layers.resize, "fft": signals.fft, "sample": detection.sample, "boxes": detection.boxes,
     "modules": modules.modules,
     "index": arrays.index, "sort": arrays.sort, "shape": arrays.shape,
     "softmax": training.softmax, "loss": training.loss, "rnn": training.rnn, "optim": training.optim,

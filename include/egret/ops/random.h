@@ -48,6 +48,21 @@ EG_API eg_tensor *eg_categorical_with(eg_tensor *x, int64_t n, const eg_categori
 #define eg_categorical(...) EG_CATEGORICAL_(__VA_ARGS__, .size = sizeof(eg_categorical_options))
 #define EG_CATEGORICAL_(x, n, ...) eg_categorical_with(x, n, &(eg_categorical_options){__VA_ARGS__})
 
+typedef struct eg_multinomial_options {
+    size_t size;
+    bool replacement; /* an index may come again */
+} eg_multinomial_options;
+
+/* k indices per row of weights [..., n], drawn in proportion to them: y [..., k] i64. With replacement that is
+ * eg_categorical. Without, each is drawn from what is left: every index waits an exponential time of rate its
+ * weight, and the k first are taken in order (Efraimidis and Spirakis 2006); it reads f64 uniforms, and waits for
+ * the device to check. EG_EINVAL: a weight that is negative, NaN or infinite, a row with fewer than k weights above
+ * 0; k negative. */
+EG_API eg_tensor *eg_multinomial_with(eg_tensor *weights, int64_t k, const eg_multinomial_options *options);
+#define eg_multinomial(...) EG_MULTINOMIAL_(__VA_ARGS__, .size = sizeof(eg_multinomial_options))
+#define EG_MULTINOMIAL_(weights, k, ...) \
+    eg_multinomial_with(weights, k, &(eg_multinomial_options){__VA_ARGS__})
+
 /* Inverted dropout (Srivastava et al. 2014): y = 0 with probability p, else x / (1 - p); p = 1 gives zeros.
  * Element i in the memory of y, row-major or channels-last as x, reads word i. x itself unless training or
  * if p is 0. grad: dy with the same elements dropped; saves nothing: the mask is made again. EG_EINVAL unless

@@ -1,0 +1,44 @@
+/* boxes.c - boxes: overlaps, suppression, codes. */
+#include <egret/ops/boxes.h>
+#include <egret/ops/join.h>
+
+#include "tests/cases.h"
+
+/* Boxes of sizes above 1 with their first corners in t's first columns. */
+static eg_tensor *boxes(eg_tensor *t)
+{
+    eg_tensor *low = eg_slice(t, -1, 0, 2, 1), *size = eg_add_scalar(eg_slice(t, -1, 2, 4, 1), 1);
+    eg_tensor *both[] = {low, eg_add(low, size)};
+    return low && both[1] ? eg_concat(both, 2, -1) : NULL;
+}
+
+CASE_FUNCTION(area, eg_box_area(x[0]))
+CASE_FUNCTION(clip, eg_box_clip(x[0], 3, 2))
+CASE_FUNCTION(iou, eg_box_iou(boxes(x[0]), boxes(x[1])))
+CASE_FUNCTION(giou, eg_box_giou(boxes(x[0]), boxes(x[1])))
+CASE_FUNCTION(encode, eg_box_encode(boxes(x[0]), boxes(x[1]), .weights = {10, 10, 5, 5}))
+CASE_FUNCTION(decode, eg_box_decode(boxes(x[0]), x[1]))
+CASE_FUNCTION(nms, eg_nms(boxes(x[0]), x[1], .iou_threshold = 0.2))
+CASE_FUNCTION(nms_few, eg_nms(boxes(x[0]), x[1], .iou_threshold = 0.3, .score_threshold = 0.4, .max_output = 5))
+CASE_FUNCTION(classed, eg_batched_nms(boxes(x[0]), x[1], x[2], .iou_threshold = 0.1))
+
+#define X(...) {DIMS(__VA_ARGS__), 0, 4, 0}
+#define CODES(...) {DIMS(__VA_ARGS__), -1, 1, 0}
+#define WIDE(n) {DIMS(n, 4), 0, 12, 0}
+#define SCORES(n) {DIMS(n), 0, 1, 0}
+#define NMS(name, f, n, inputs)                                                                    \
+    {"nms", name, f, {WIDE(n), SCORES(n), {DIMS(n), 0, 3, 1 + EG_I64}}, inputs, EGT_NO_GRAD | EGT_NO_HALF, 0, 0, NULL}
+#define CASE(op, f, n, flags, tolerance, ...) {op, #f, f, {__VA_ARGS__}, n, flags, 0, tolerance, NULL}
+
+EGT_CASES(boxes,
+    CASE("mul", area, 1, 0, 0, X(2, 3, 4)),
+    CASE("clamp", clip, 1, 0, 0, X(5, 4)),
+    CASE("div", iou, 2, EGT_NO_HALF, 0, X(3, 4), X(5, 4)),
+    CASE("div", giou, 2, EGT_NO_HALF, 0, X(3, 4), X(5, 4)),
+    CASE("log", encode, 2, EGT_NO_HALF, 1e-4, X(5, 4), X(5, 4)),
+    CASE("exp", decode, 2, EGT_NO_HALF, 0, X(5, 1, 4), CODES(5, 3, 4)),
+    NMS("few", nms, 7, 2),
+    NMS("many", nms, 333, 2),
+    NMS("none", nms, 0, 2),
+    NMS("best", nms_few, 65, 2),
+    NMS("classes", classed, 150, 3))
