@@ -13,6 +13,7 @@
 #include <egret/ops/fft.h>
 #include <egret/ops/index.h>
 #include <egret/ops/join.h>
+#include <egret/ops/linalg.h>
 #include <egret/ops/linear.h>
 #include <egret/ops/loss.h>
 #include <egret/ops/norm.h>

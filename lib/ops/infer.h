@@ -27,6 +27,9 @@ eg__infer eg__infer_fft, eg__infer_rfft, eg__infer_irfft;
 
 eg__infer eg__infer_sort, eg__infer_topk, eg__infer_searchsorted;
 
+eg__infer eg__infer_lu, eg__infer_lu_det, eg__infer_lu_solve, eg__infer_triangular_solve, eg__infer_cholesky,
+    eg__infer_qr, eg__infer_svd, eg__infer_eigh;
+
 eg__infer eg__infer_batch_norm, eg__infer_batch_norm_grad, eg__infer_group_norm, eg__infer_layer_norm,
     eg__infer_layer_norm_grad;
 

@@ -202,6 +202,14 @@ typedef struct eg__searchsorted_opts {
     bool right;
 } eg__searchsorted_opts;
 
+/* Small linear algebra. */
+typedef struct eg__matrix_opts {
+    const char *strict; /* lu: the function that refuses singular matrices, a literal, or NULL */
+    bool columns;       /* the last input is right-hand sides */
+    bool transpose, adjugate;
+    bool upper, unit;
+} eg__matrix_opts;
+
 /* Optimizer updates of all parameters in one pass: of parameter i, in[EG__OPTIM_SLOTS * i + slot]. */
 enum {
     EG__OPTIM_PARAMETER,

@@ -14,6 +14,7 @@ import elementwise
 import layers
 import modules
 import signals
+import solve
 import training
 from recorder import Recorder
 
@@ -22,6 +23,7 @@ FAMILIES = {
     "reduce": elementwise.reduce, "scan": elementwise.scan, "promotion": elementwise.promotion,
     "linalg": layers.linalg, "conv": layers.conv, "pool": layers.pool, "norm": layers.norm, "lrn": layers.lrn,
     "resize": layers.resize, "fft": signals.fft, "sample": detection.sample, "boxes": detection.boxes,
+    "solve": solve.solve,
     "modules": modules.modules,
     "index": arrays.index, "sort": arrays.sort, "shape": arrays.shape,
     "softmax": training.softmax, "loss": training.loss, "rnn": training.rnn, "optim": training.optim,
