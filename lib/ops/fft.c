@@ -86,6 +86,28 @@ static eg_tensor *fit(eg_tensor *x, int axis, int64_t n)
     return o.after[axis] ? eg_pad_with(x, &o) : x;
 }
 
+/* Over an axis whose lines lie neither behind each other nor side by side, as those of a device
+ * must: with the axis as the last one, then back. */
+static eg_tensor *turned(const eg__op *row, eg_tensor *x, const eg__fft_opts *given)
+{
+    int axis = given->axis, last = x->ndim - 1 - (row != &eg__op_rfft);
+    eg__fft_opts o = *given;
+    o.axis = last;
+    x = eg__op1(row, eg_movedim(x, EG_AXES(axis), EG_AXES(last)), &o);
+    return eg_movedim(x, EG_AXES(last), EG_AXES(axis));
+}
+
+/* Whether there are axes of more than one element before the axis and behind it. */
+static bool amid(const eg_tensor *x, int axis, bool pairs)
+{
+    int64_t outer = 1, inner = 1;
+    for (int d = 0; d < x->ndim - pairs; d++) {
+        outer *= d < axis ? x->shape[d] : 1;
+        inner *= d > axis ? x->shape[d] : 1;
+    }
+    return outer > 1 && inner > 1;
+}
+
 /* Over one axis; n as in the options. */
 static eg_tensor *along(const char *op, eg_tensor *x, kind what, int axis, int64_t n,
                         eg_fft_norm norm)
@@ -108,7 +130,9 @@ static eg_tensor *along(const char *op, eg_tensor *x, kind what, int axis, int64
     } else if (forward == (norm == EG_FFT_FORWARD)) {
         o.scale = 1 / (double)n;
     }
-    return eg__op1(rows[what], fit(x, a, what == TO_REAL ? n / 2 + 1 : n), &o);
+    x = fit(x, a, what == TO_REAL ? n / 2 + 1 : n);
+    return x && x->device && amid(x, a, complex) ? turned(rows[what], x, &o)
+                                                 : eg__op1(rows[what], x, &o);
 }
 
 static eg_tensor *transform(const char *op, eg_tensor *x, kind what, const eg_fft_options *given)

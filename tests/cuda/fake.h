@@ -38,6 +38,7 @@ typedef struct eg_fake_counts {
     int64_t records, waits;  /* of events */
     int64_t host_functions;
     int64_t heuristics, products; /* cuBLASLt: algorithms asked for, products queued */
+    int64_t fft_plans, fft_plans_ended, ffts; /* cuFFT: plans made and ended, transforms queued */
 } eg_fake_counts;
 
 /* Since the program began or the last eg_fake_zero. */
@@ -58,8 +59,8 @@ EG_FAKE_API void eg_fake_seed(uint64_t seed);
 /* The driver has no virtual memory calls. */
 EG_FAKE_API void eg_fake_no_virtual_memory(int none);
 
-/* The n-th call (1: the next) of a function, cuda..., cu... or cublasLt..., from now on gives this
- * error, a cudaError_t, CUresult or cublasStatus_t, once. */
+/* The n-th call (1: the next) of a function, cuda..., cu..., cublasLt... or cufft..., from now on gives this
+ * error, a cudaError_t, CUresult, cublasStatus_t or cufftResult, once. */
 EG_FAKE_API void eg_fake_fail(const char *function, int64_t nth, int error);
 /* The n-th launch of a kernel from now on breaks its device when it runs: from then on every call
  * on it gives cudaErrorIllegalAddress. */
@@ -74,7 +75,7 @@ EG_FAKE_API cudaError_t eg_fake_enqueue(cudaStream_t stream, void (*run)(void *a
                                         const void *arguments, size_t bytes);
 
 /* NVIDIA's libraries by the names of their files: whether the loader finds one
- * ("libcublasLt.so.13": yes at first), and opening it as dlopen would. */
+ * ("libcublasLt.so.13", "libcufft.so.12": yes at first), and opening it as dlopen would. */
 EG_FAKE_API void eg_fake_has_library(const char *file, int has);
 EG_FAKE_API void *eg_fake_library(const char *file);
 

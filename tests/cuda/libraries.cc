@@ -12,7 +12,7 @@
 static std::mutex lock;
 static std::set<std::string> &there(void)
 {
-    static std::set<std::string> *all = new std::set<std::string>{"libcublasLt.so.13"};
+    static std::set<std::string> *all = new std::set<std::string>{"libcublasLt.so.13", "libcufft.so.12"};
     return *all;
 }
 
