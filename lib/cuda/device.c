@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/cuda/cuda.h"
+#include "lib/matrices.h"
 
 /* ---- errors -------------------------------------------------------------------------------------- */
 
@@ -74,6 +75,10 @@ eg_status eg__cuda_faults(eg__cuda *d)
         return eg__fail(EG_EINVAL, op, "the line has NaN at %lld", found.value);
     case EG__FAULT_FALL:
         return eg__fail(EG_EINVAL, op, "the line falls at %lld", found.value);
+    case EG__FAULT_SINGULAR:
+        return eg__fail(EG_EINVAL, op, EG__SAY_SINGULAR, found.value, found.high, found.low);
+    case EG__FAULT_NOT_POSITIVE:
+        return eg__fail(EG_EINVAL, op, EG__SAY_NOT_POSITIVE, found.value, found.high, found.low);
     default:
         return eg__fail(EG_EINDEX, op, "index %lld is outside %lld..%lld", found.value, found.low,
                         found.high - 1);

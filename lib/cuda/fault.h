@@ -4,11 +4,13 @@
 
 /* What was wrong. */
 enum {
-    EG__FAULT_INDEX,  /* value was not in low..high-1 */
-    EG__FAULT_WEIGHT, /* class `low` of row `value` is no weight */
-    EG__FAULT_SUM,    /* the weights of row `value` sum to 0 */
-    EG__FAULT_NAN,    /* element `value` of a line in order is NaN */
-    EG__FAULT_FALL,   /* or less than the one before */
+    EG__FAULT_INDEX,        /* value was not in low..high-1 */
+    EG__FAULT_WEIGHT,       /* class `low` of row `value` is no weight */
+    EG__FAULT_SUM,          /* the weights of row `value` sum to 0 */
+    EG__FAULT_NAN,          /* element `value` of a line in order is NaN */
+    EG__FAULT_FALL,         /* or less than the one before */
+    EG__FAULT_SINGULAR,     /* matrix `value` of `high` is singular, by pivot `low` */
+    EG__FAULT_NOT_POSITIVE, /* or not positive definite */
 };
 
 /* In pinned memory the device writes to; the first finder's words stay until the host has read them. */
