@@ -3,6 +3,7 @@
 #define EGRET_OPTIONS_H
 
 #include "lib/internal.h"
+#include "lib/ops/sample.h"
 #include "lib/ops/update.h"
 
 /* Pointwise ops with parameters. */
@@ -299,19 +300,6 @@ typedef struct eg__resize_opts {
     double ratio[3]; /* input pixels per output pixel on the grid */
     int64_t in[3], out[3];
 } eg__resize_opts;
-
-/* Images read at points: (images [N, C, H, W], x and y [B, rows, cols] of the points, image [B] of each picture or
- * NULL) -> pictures. What is a pair is along x, along y. */
-typedef struct eg__sample_opts {
-    int mode, border;               /* eg_sample_mode, eg_sample_border */
-    bool corners;                   /* mirrored at the centres of the border's pixels */
-    bool away;                      /* nearest: halves away from 0 */
-    double add, scale[2], shift[2]; /* pixel = (coordinate + add) * scale + shift */
-    double reach, fill;             /* points further out than so many pixels have this value */
-    int64_t block[2];               /* points that are summed to a pixel; several: fill 0, no gradient to points */
-    double share;                   /* of each in the sum */
-    int64_t size[4];                /* of the images */
-} eg__sample_opts;
 
 /* (boxes [N, 4], order [N], candidate [N], class [N] or NULL) -> whether box order[i] stays. */
 typedef struct eg__nms_opts {

@@ -44,7 +44,7 @@ CASE_FUNCTION(roi_each_aligned, eg_roi_align(x[0], x[1], x[2], 3, 2, .spatial_sc
 #define ROWS(name, as, x, points)    CASE(MOVED, name, grid, 2, EGT_NO_SECOND, 0, as, x, points)
 #define NEAREST(name, as, x, points) CASE(READ, name, grid, 2, EGT_NO_HALF | EGT_NO_SECOND, 2, as, x, points)
 #define BOX(ops, f, skip, ...)       CASE(ops, #f, f, 3, EGT_NO_HALF | EGT_NO_SECOND, skip, NULL, __VA_ARGS__)
-#define ROI(f, ...)                  CASE(READ, #f, f, 3, 0, 0, NULL, __VA_ARGS__)
+#define ROI(f, name, ...)            CASE(READ, name, f, 3, 0, 0, NULL, __VA_ARGS__)
 #define LINEAR EG_SAMPLE_BILINEAR
 #define CUBIC  EG_SAMPLE_BICUBIC
 #define ZEROS  EG_SAMPLE_ZEROS
@@ -61,6 +61,8 @@ EGT_CASES(sample,
     ROWS("reflect one pixel", AS(LINEAR, MIRROR, 1), X(1, 2, 1, 3), GRID(1, 3, 2, 2)),
     ROWS("one channel", AS(LINEAR, ZEROS, 0), X(2, 1, 3, 4), GRID(2, 2, 3, 2)),
     ROWS("wide channels", AS(LINEAR, ZEROS, 0), X(1, 35, 3, 4), GRID(1, 3, 3, 2)),
+    ROWS("four channels", AS(LINEAR, ZEROS, 0), X(2, 4, 3, 4), GRID(2, 3, 3, 2)),
+    ROWS("eight channels, cubic", AS(CUBIC, EDGE, 0), X(1, 8, 3, 4), GRID(1, 2, 3, 2)),
     ROWS("cubic zeros", AS(CUBIC, ZEROS, 0), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
     ROWS("cubic edge", AS(CUBIC, EDGE, 1), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
     ROWS("cubic reflect", AS(CUBIC, MIRROR, 0), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
@@ -80,7 +82,8 @@ EGT_CASES(sample,
     BOX(MOVED, crop_middle, 0, X(3, 2, 4, 5), BOXES(4, 4), OF32(3, 4)),
     BOX(READ, crop_nearest, 2, X(3, 2, 4, 5), BOXES(4, 4), OF(3, 4)),
     BOX(READ, crop_nothing, 0, X(3, 2, 4, 5), BOXES(0, 4), OF(3, 0)),
-    ROI(roi, X(2, 3, 7, 6), ROIS(4, 4), OF(2, 4)),
-    ROI(roi_aligned, X(2, 3, 5, 6), ROIS(4, 4), OF(2, 4)),
-    ROI(roi_each, X(2, 3, 7, 6), ROIS(4, 4), OF(2, 4)),
-    ROI(roi_each_aligned, X(2, 17, 5, 6), ROIS(4, 4), OF32(2, 4)))
+    ROI(roi, "roi", X(2, 3, 7, 6), ROIS(4, 4), OF(2, 4)),
+    ROI(roi_aligned, "roi aligned", X(2, 3, 5, 6), ROIS(4, 4), OF(2, 4)),
+    ROI(roi_aligned, "roi of four channels", X(2, 4, 5, 6), ROIS(4, 4), OF(2, 4)),
+    ROI(roi_each, "roi each", X(2, 3, 7, 6), ROIS(4, 4), OF(2, 4)),
+    ROI(roi_each_aligned, "roi each aligned", X(2, 17, 5, 6), ROIS(4, 4), OF32(2, 4)))
