@@ -39,22 +39,28 @@ EG__TEAM void eg__read(const eg__team *t, double *w, const char *p, int wide, in
 
 /* ---- LU ------------------------------------------------------------------------------------------------------ */
 
-/* a becomes U and below it L, whose diagonal is ones: row i of L U is row order[i] of a. */
-EG__TEAM void eg__lu(const eg__team *t, double *a, int32_t *order, int n)
+/* So many rows are finished among themselves before the others are told of them. */
+enum { EG__PANEL = 8 };
+#define EG__PANEL_END(k, n) ((k) + EG__PANEL < (n) ? (k) + EG__PANEL : (n))
+
+EG__TEAM void eg__swap_rows(const eg__team *t, double *a, double *b, int n)
 {
-    EG__EACH(i, 0, n) {
-        order[i] = i;
+    (void)t;
+    EG__EACH(j, 0, n) {
+        const double v = a[j];
+        a[j] = b[j];
+        b[j] = v;
     }
-    eg__meet(t);
-    for (int k = 0; k < n; k++) {
+}
+
+/* Columns k..end-1 of a, as far as they say more of each other. */
+EG__TEAM void eg__lu_panel(const eg__team *t, double *a, int32_t *order, int n, int k, int end)
+{
+    for (; k < end; k++) {
         const int p = k + eg__largest(t, a + k * n + k, n, n - k);
         eg__meet(t);
         if (p != k) {
-            EG__EACH(j, 0, n) {
-                const double v = a[k * n + j];
-                a[k * n + j] = a[p * n + j];
-                a[p * n + j] = v;
-            }
+            eg__swap_rows(t, a + k * n, a + p * n, n);
             EG__FIRST(t) {
                 const int32_t was = order[k];
                 order[k] = order[p];
@@ -65,7 +71,7 @@ EG__TEAM void eg__lu(const eg__team *t, double *a, int32_t *order, int n)
         const double pivot = a[k * n + k];
         EG__ROWS(i, k + 1, n) {
             const double f = pivot != 0 ? a[i * n + k] / pivot : 0; /* 0: they are all 0 */
-            eg__axpy(t, a + i * n + k + 1, -f, a + k * n + k + 1, n - k - 1);
+            eg__axpy(t, a + i * n + k + 1, -f, a + k * n + k + 1, end - k - 1);
             eg__group_meet(t);
             EG__GROUP_FIRST(t) {
                 a[i * n + k] = f;
@@ -75,27 +81,74 @@ EG__TEAM void eg__lu(const eg__team *t, double *a, int32_t *order, int n)
     }
 }
 
-/* x [n, r] becomes A^-1 x of a triangular A, whose element (i, j) is a[i si + j sj]. */
-EG__TEAM void eg__substitute(const eg__team *t, const double *a, int si, int sj, int n, int upper, int unit, double *x,
-                             int r)
+/* a becomes U and below it L, whose diagonal is ones: row i of L U is row order[i] of a. */
+EG__TEAM void eg__lu(const eg__team *t, double *a, int32_t *order, int n)
+{
+    EG__EACH(i, 0, n) {
+        order[i] = i;
+    }
+    eg__meet(t);
+    for (int k = 0; k < n; k += EG__PANEL) {
+        const int end = EG__PANEL_END(k, n), left = n - end;
+        double *u = a + k * n + end;
+        eg__lu_panel(t, a, order, n, k, end);
+        EG__ROWS(group, 0, 1) {
+            for (int i = k + 1; i < end; i++) {
+                eg__less(t, a + i * n + end, left, a + i * n + k, 1, u, n, i - k);
+                eg__group_meet(t);
+            }
+        }
+        eg__meet(t);
+        EG__ROWS(i, end, n) {
+            eg__less(t, a + i * n + end, left, a + i * n + k, 1, u, n, end - k);
+        }
+        eg__meet(t);
+    }
+}
+
+/* x [n] becomes A^-1 x of a triangular A, whose element (i, j) is a[i si + j sj]. */
+EG__TEAM void eg__substitute_one(const eg__team *t, const double *a, int si, int sj, int n, int upper, int unit,
+                                 double *x)
 {
     for (int step = 0; step < n; step++) {
-        const int k = upper ? n - 1 - step : step, from = upper ? 0 : k + 1, to = upper ? k : n;
+        const int k = upper ? n - 1 - step : step;
         if (!unit) {
-            const double d = a[k * si + k * sj];
-            EG__EACH(j, 0, r) {
-                x[k * r + j] /= d;
+            EG__FIRST(t) {
+                x[k] /= a[k * si + k * sj];
             }
             eg__meet(t);
         }
-        if (r == 1) {
-            EG__EACH(i, from, to) {
-                x[i] -= a[i * si + k * sj] * x[k];
+        EG__EACH(i, upper ? 0 : k + 1, upper ? k : n) {
+            x[i] -= a[i * si + k * sj] * x[k];
+        }
+        eg__meet(t);
+    }
+}
+
+/* The same of x [n, r]. */
+EG__TEAM void eg__substitute(const eg__team *t, const double *a, int si, int sj, int n, int upper, int unit, double *x,
+                             int r)
+{
+    if (r == 1) {
+        eg__substitute_one(t, a, si, sj, n, upper, unit, x);
+        return;
+    }
+    for (int done = 0; done < n; done += EG__PANEL) {
+        const int size = EG__PANEL_END(done, n) - done, k = upper ? n - done - size : done, end = k + size;
+        EG__ROWS(group, 0, 1) {
+            for (int step = 0; step < size; step++) {
+                const int i = upper ? end - 1 - step : k + step, from = upper ? i + 1 : k;
+                eg__less(t, x + i * r, r, a + i * si + from * sj, sj, x + from * r, r, step);
+                const double d = unit ? 1 : a[i * si + i * sj];
+                EG__ALONG(j, 0, r) {
+                    x[i * r + j] /= d;
+                }
+                eg__group_meet(t);
             }
-        } else {
-            EG__ROWS(i, from, to) {
-                eg__axpy(t, x + i * r, -a[i * si + k * sj], x + k * r, r);
-            }
+        }
+        eg__meet(t);
+        EG__ROWS(i, upper ? 0 : end, upper ? k : n) {
+            eg__less(t, x + i * r, r, a + i * si + k * sj, sj, x + k * r, r, size);
         }
         eg__meet(t);
     }
@@ -106,19 +159,29 @@ EG__TEAM void eg__substitute(const eg__team *t, const double *a, int si, int sj,
 /* The upper triangle of a becomes U with U^T U = a. The first row whose pivot is not positive, n if none is. */
 EG__TEAM int eg__cholesky(const eg__team *t, double *a, int n)
 {
-    for (int k = 0; k < n; k++) {
-        const double d = a[k * n + k];
-        if (!(d > 0 && d <= DBL_MAX)) {
-            return k;
+    for (int k = 0; k < n; k += EG__PANEL) {
+        const int end = EG__PANEL_END(k, n);
+        EG__ROWS(group, 0, 1) {
+            for (int i = k; i < end; i++) {
+                double *row = a + i * n;
+                eg__less(t, row + i, n - i, a + k * n + i, n, a + k * n + i, n, i - k);
+                eg__group_meet(t);
+                const double d = row[i], root = d > 0 && d <= DBL_MAX ? sqrt(d) : (double)NAN;
+                eg__group_meet(t);
+                EG__ALONG(j, i, n) {
+                    row[j] = j == i ? root : row[j] / root;
+                }
+                eg__group_meet(t);
+            }
         }
         eg__meet(t);
-        const double root = sqrt(d);
-        EG__EACH(j, k, n) {
-            a[k * n + j] = j == k ? root : a[k * n + j] / root;
+        for (int i = k; i < end; i++) {
+            if (!(a[i * n + i] > 0)) {
+                return i;
+            }
         }
-        eg__meet(t);
-        EG__ROWS(i, k + 1, n) {
-            eg__axpy(t, a + i * n + i, -a[k * n + i], a + k * n + i, n - i);
+        EG__ROWS(i, end, n) {
+            eg__less(t, a + i * n + i, n - i, a + k * n + i, n, a + k * n + i, n, end - k);
         }
         eg__meet(t);
     }
@@ -224,47 +287,89 @@ EG__TEAM double eg__size(const eg__team *t, const double *w, int n)
 
 /* ---- singular values --------------------------------------------------------------------------------------------- */
 
-/* Rows x and y become orthogonal, g and h with them; whether they were not. A group's. */
-EG__TEAM int eg__rotate_rows(const eg__team *t, double *x, double *y, int n, double *g, double *h, int m,
-                             double tolerance)
+/* What eg__jacobi works on: rows of x [n, n] and g [n, m], and the squares of the former. */
+typedef struct eg__rows {
+    double *x, *g, *squares;
+    int n, m;
+    double tolerance;
+} eg__rows;
+
+/* Rows p and q of x become orthogonal, those of g with them; whether they were not. A group's. */
+EG__TEAM int eg__rotate_rows(const eg__team *t, const eg__rows *r, int p, int q)
 {
-    const double xx = eg__dot(t, x, x, n), yy = eg__dot(t, y, y, n), xy = eg__dot(t, x, y, n);
-    if (!(fabs(xy) > tolerance * sqrt(xx) * sqrt(yy))) {
+    double *x = r->x + p * r->n, *y = r->x + q * r->n;
+    const double xx = r->squares[p], yy = r->squares[q], xy = eg__dot(t, x, y, r->n);
+    if (!(fabs(xy) > r->tolerance * sqrt(xx) * sqrt(yy))) {
         return 0;
     }
     const double z = (yy - xx) / (2 * xy);
     const double tan = (z < 0 ? -1 : 1) / (fabs(z) + sqrt(1 + z * z)), c = 1 / sqrt(1 + tan * tan), s = c * tan;
-    eg__turn(t, x, y, c, s, n);
-    eg__turn(t, g, h, c, s, m);
+    double less = xx - tan * xy, more = yy + tan * xy;
+    eg__turn(t, x, y, c, s, r->n);
+    eg__turn(t, r->g + p * r->m, r->g + q * r->m, c, s, r->n);
+    eg__group_meet(t);
+    if (less < xx / 8 || more < yy / 8) { /* too much of it cancelled */
+        less = eg__dot(t, x, x, r->n);
+        more = eg__dot(t, y, y, r->n);
+    }
+    EG__GROUP_FIRST(t) {
+        r->squares[p] = less;
+        r->squares[q] = more;
+    }
+    eg__group_meet(t);
     return 1;
 }
 
-enum { EG__SWEEPS = 60 }; /* some ten are enough; the bound is for what nobody thought of */
-
-/* Rotations from the left until the rows of x [n, n] are orthogonal, gathered in the first n columns of g [n, m]: in
- * each round of a sweep every row meets another one. */
-EG__TEAM void eg__jacobi(const eg__team *t, double *x, int n, double *g, int m, double tolerance, double *moved)
+/* Every one of `size` rows from p on meets every one from q on, or p and q the same the others; whether one was turned.
+ * A group's. */
+EG__TEAM int eg__meet_rows(const eg__team *t, const eg__rows *r, int p, int q, int size)
 {
-    const int players = n + n % 2;
+    const int p_end = p + size < r->n ? p + size : r->n, q_end = q + size < r->n ? q + size : r->n;
+    int turned = 0;
+    for (int i = p; i < p_end; i++) {
+        for (int j = p == q ? i + 1 : q; j < q_end; j++) {
+            turned |= eg__rotate_rows(t, r, i, j);
+        }
+    }
+    return turned;
+}
+
+enum {
+    EG__SWEEPS = 60, /* some ten are enough; the bound is for what nobody thought of */
+    EG__MANY = 64,   /* from so many rows on they go by fours, which are near while they meet others */
+};
+
+/* Rotations from the left until the rows of x are orthogonal, gathered in the first n columns of g: in each round of a
+ * sweep everybody meets another one, in the last their own. squares has room for another number. */
+EG__TEAM void eg__jacobi(const eg__team *t, const eg__rows *r)
+{
+    const int n = r->n, size = n < EG__MANY ? 1 : 4, those = (n + size - 1) / size, players = those + those % 2;
+    double *turned = r->squares + n;
     for (int sweep = 0; sweep < EG__SWEEPS; sweep++) {
+        EG__ROWS(i, 0, n) {
+            const double square = eg__dot(t, r->x + i * n, r->x + i * n, n);
+            EG__GROUP_FIRST(t) {
+                r->squares[i] = square;
+            }
+        }
         EG__FIRST(t) {
-            *moved = 0;
+            *turned = 0;
         }
         eg__meet(t);
-        for (int round = 0; round < players - 1; round++) {
-            EG__ROWS(pair, 0, players / 2) {
-                const int a = pair ? (round + pair) % (players - 1) : players - 1;
-                const int b = (round + players - 1 - pair) % (players - 1);
-                const int p = a < b ? a : b, q = a < b ? b : a;
-                if (q < n && eg__rotate_rows(t, x + p * n, x + q * n, n, g + p * m, g + q * m, n, tolerance)) {
+        for (int round = 0; round < players; round++) {
+            const int last = round == players - 1;
+            EG__ROWS(pair, 0, last ? those : players / 2) {
+                const int a = last ? pair : pair ? (round + pair) % (players - 1) : players - 1;
+                const int b = last ? pair : (round + players - 1 - pair) % (players - 1);
+                if (eg__meet_rows(t, r, (a < b ? a : b) * size, (a < b ? b : a) * size, size)) {
                     EG__GROUP_FIRST(t) {
-                        *moved = 1;
+                        *turned = 1;
                     }
                 }
             }
             eg__meet(t);
         }
-        const double again = *moved;
+        const double again = *turned;
         eg__meet(t);
         if (again == 0) {
             break;
@@ -322,7 +427,8 @@ EG__TEAM void eg__svd(const eg__team *t, double *w, int n, int m, double *g, dou
         }
     }
     eg__identity(t, g, n, m);
-    eg__jacobi(t, x, n, g, m, tolerance, room + n);
+    const eg__rows rows = {x, g, room, n, m, tolerance};
+    eg__jacobi(t, &rows);
     EG__ROWS(i, 0, n) {
         const double norm = sqrt(eg__dot(t, x + i * n, x + i * n, n));
         eg__group_meet(t);
@@ -372,8 +478,7 @@ EG__TEAM void eg__tridiagonal(const eg__team *t, double *a, int n, double *d, do
         }
         eg__meet(t);
         EG__ROWS(i, 0, left) {
-            eg__axpy(t, rest + i * n, -v[i], p, left);
-            eg__axpy(t, rest + i * n, -p[i], v, left);
+            eg__axpy_twice(t, rest + i * n, -v[i], p, -p[i], v, left);
         }
         eg__meet(t);
     }

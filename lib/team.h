@@ -29,21 +29,33 @@ static inline void eg__group_meet(const eg__team *t)
     (void)t;
 }
 
+/* Vectors in the language of gcc and clang, of any address that suits an element. */
+typedef double eg__four __attribute__((vector_size(32), aligned(8), may_alias));
+typedef double eg__eight __attribute__((vector_size(64), aligned(8), may_alias));
+
 /* Of two vectors; every group that asks has the same. */
 static inline double eg__dot(const eg__team *t, const double *a, const double *b, int n)
 {
-    double sum[8] = {0}, rest = 0;
+    eg__eight p = {0}, q = {0}, r = {0}, s = {0}; /* sums side by side: none waits for the one before */
+    eg__four v = {0};
+    double rest = 0;
     int i = 0;
     (void)t;
-    for (; i + 8 <= n; i += 8) {
-        for (int j = 0; j < 8; j++) {
-            sum[j] += a[i + j] * b[i + j];
-        }
+    for (; i + 32 <= n; i += 32) {
+        p += *(const eg__eight *)(a + i) * *(const eg__eight *)(b + i);
+        q += *(const eg__eight *)(a + i + 8) * *(const eg__eight *)(b + i + 8);
+        r += *(const eg__eight *)(a + i + 16) * *(const eg__eight *)(b + i + 16);
+        s += *(const eg__eight *)(a + i + 24) * *(const eg__eight *)(b + i + 24);
+    }
+    for (; i + 4 <= n; i += 4) {
+        v += *(const eg__four *)(a + i) * *(const eg__four *)(b + i);
     }
     for (; i < n; i++) {
         rest += a[i] * b[i];
     }
-    return rest + ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+    p = (p + q) + (r + s);
+    v += (eg__four){p[0] + p[4], p[1] + p[5], p[2] + p[6], p[3] + p[7]};
+    return rest + (v[0] + v[2]) + (v[1] + v[3]);
 }
 
 /* The first i of the largest |a[i step]|; NaN is larger than all. */
@@ -66,6 +78,34 @@ static inline void eg__axpy(const eg__team *t, double *restrict y, double f, con
     (void)t;
     for (int i = 0; i < n; i++) {
         y[i] += f * x[i];
+    }
+}
+
+/* y += f x + g z */
+static inline void eg__axpy_twice(const eg__team *t, double *restrict y, double f, const double *restrict x, double g,
+                                  const double *restrict z, int n)
+{
+    (void)t;
+    for (int i = 0; i < n; i++) {
+        y[i] += f * x[i] + g * z[i];
+    }
+}
+
+/* y -= the sum of f[k sf] x_k over k < count, x_k being x + k sx: as many of them at once as hide that y is read and
+ * written. */
+static inline void eg__less(const eg__team *t, double *restrict y, int n, const double *f, int sf,
+                            const double *restrict x, int sx, int count)
+{
+    (void)t;
+    for (; count >= 4; count -= 4, f += 4 * sf, x += 4 * sx) {
+        const double f0 = f[0], f1 = f[sf], f2 = f[2 * sf], f3 = f[3 * sf];
+        const double *x1 = x + sx, *x2 = x1 + sx, *x3 = x2 + sx;
+        for (int i = 0; i < n; i++) {
+            y[i] -= (f0 * x[i] + f1 * x1[i]) + (f2 * x2[i] + f3 * x3[i]);
+        }
+    }
+    for (; count > 0; count--, f += sf, x += sx) {
+        eg__axpy(t, y, -f[0], x, n);
     }
 }
 

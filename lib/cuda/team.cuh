@@ -73,6 +73,24 @@ EG__TEAM void eg__axpy(const eg__team *t, double *y, double f, const double *x, 
     }
 }
 
+EG__TEAM void eg__axpy_twice(const eg__team *t, double *y, double f, const double *x, double g, const double *z, int n)
+{
+    EG__ALONG(i, 0, n) {
+        y[i] += f * x[i] + g * z[i];
+    }
+}
+
+EG__TEAM void eg__less(const eg__team *t, double *y, int n, const double *f, int sf, const double *x, int sx, int count)
+{
+    EG__ALONG(i, 0, n) {
+        double v = y[i];
+        for (int k = 0; k < count; k++) {
+            v -= f[k * sf] * x[k * sx + i];
+        }
+        y[i] = v;
+    }
+}
+
 EG__TEAM void eg__turn_one(double *x, double *y, double c, double s)
 {
     const double u = *x, v = *y;
