@@ -124,6 +124,8 @@ def moved(p):
         return 2 * n, 2 * n
     if op == "sort":
         return n, 3 * n
+    if op == "fft":
+        return 2 * n, 2 * n
     if op == "cross_entropy":
         return n, n if backward else 4
     return (2 * n if backward else n), n

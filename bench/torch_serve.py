@@ -134,6 +134,18 @@ def sort(p):
 
 
 @op
+def fft(p):
+    x = torch.complex(rand(p.rows, p.cols), rand(p.rows, p.cols))
+    return {"": lambda: torch.view_as_real(torch.fft.fft(x))}
+
+
+@op
+def rfft(p):
+    x = rand(p.rows, p.cols)
+    return {"": lambda: torch.view_as_real(torch.fft.rfft(x))}
+
+
+@op
 def bias(p):
     x, b = rand(p.rows, p.cols), rand(p.cols)
     return {"": lambda: x + b}

@@ -308,6 +308,32 @@ static bool make_sort(work *w)
     return w->x[0];
 }
 
+static int64_t step_fft(work *w)
+{
+    eg_scope scope = eg_scope_push();
+    return work_done(scope, eg_fft(w->x[0]));
+}
+
+static bool make_fft(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("rows"), INT("cols"), 2), -0.5, 0.5);
+    w->step = step_fft;
+    return w->x[0];
+}
+
+static int64_t step_rfft(work *w)
+{
+    eg_scope scope = eg_scope_push();
+    return work_done(scope, eg_rfft(w->x[0]));
+}
+
+static bool make_rfft(work *w)
+{
+    w->x[0] = work_random(EG_SHAPE(INT("rows"), INT("cols")), -0.5, 0.5);
+    w->step = step_rfft;
+    return w->x[0];
+}
+
 static int64_t step_copy(work *w)
 {
     eg_scope scope = eg_scope_push();
@@ -345,5 +371,6 @@ const work_op work_basic[] = {
     {"dropout", make_dropout},     {"uniform", make_uniform}, {"normal", make_normal},
     {"cumsum", make_cumsum},       {"softmax", make_softmax}, {"log_softmax", make_log_softmax},
     {"embedding", make_embedding}, {"concat", make_concat},   {"index_add", make_index_add},
-    {"sort", make_sort},           {"copy", make_copy},       {NULL, NULL},
+    {"sort", make_sort},           {"copy", make_copy},
+    {"fft", make_fft},             {"rfft", make_rfft},       {NULL, NULL},
 };

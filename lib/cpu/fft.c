@@ -7,13 +7,14 @@
 
 eg__kernel ISA(eg__cpu_fft), ISA(eg__cpu_rfft), ISA(eg__cpu_irfft);
 
-/* Lines are done side by side up to so many elements: those that lie behind each other while all of
- * a block stays in near caches, those that lie side by side as long as splitting would read each
- * cache line for one element. */
+/* Lines are done side by side up to so many elements, else each is split: if they lie behind each
+ * other, or are made of halves of real lines, which are told apart more quickly side by side; if
+ * they lie side by side, where splitting would read a cache line for each element; if there are too
+ * few to fill lanes. */
 #ifdef EG_TINY_LIMITS
-enum { MOST_BEHIND = 30, MOST_BESIDE = 300, MOST_ALONE = 15 };
+enum { MOST_BEHIND = 30, MOST_REAL = 60, MOST_BESIDE = 300 };
 #else
-enum { MOST_BEHIND = 512, MOST_BESIDE = 16384, MOST_ALONE = 63 };
+enum { MOST_BEHIND = 255, MOST_REAL = 4096, MOST_BESIDE = 16384 };
 #endif
 
 typedef enum what { COMPLEX, TO_BINS, TO_REAL } what;
@@ -116,9 +117,11 @@ static int64_t lay_out(job *j, const eg__call *c)
 static eg_status plan(job *j, const eg__call *c, bool wide, int lanes)
 {
     bool halves = j->what != COMPLEX && j->n % 2 == 0;
-    int64_t most = 2 * j->lanes < lanes                                  ? MOST_ALONE
-                   : j->side[0].lane == j->side[0].parts && j->lanes > 1 ? MOST_BESIDE
-                                                                         : MOST_BEHIND;
+    bool beside = j->lanes > 1 && j->side[0].lane == j->side[0].parts;
+    int64_t most = 2 * j->lanes < lanes ? EG__FFT_ALONE
+                   : beside             ? MOST_BESIDE
+                   : halves             ? MOST_REAL
+                                        : MOST_BEHIND;
     eg__fft_plan *p = eg__fft_plan_get(j->n, wide, most, halves);
     if (!p) {
         return eg__no_memory(c->op->name, 0);

@@ -11,6 +11,12 @@ typedef enum eg__fft_way {
     EG__FFT_CHIRP,  /* large prime factors: as a convolution of a smooth length (Bluestein 1970) */
 } eg__fft_way;
 
+/* Lines too few to fill lanes are split if they are longer. */
+#ifdef EG_TINY_LIMITS
+enum { EG__FFT_ALONE = 15 };
+#else
+enum { EG__FFT_ALONE = 63 };
+#endif
 /* The largest prime factor that is a radix; the most radices of an n. */
 enum { EG__FFT_PRIME = 31, EG__FFT_PASSES = 40 };
 /* Rows of factors between the halves of a split line are as long as vectors want. */

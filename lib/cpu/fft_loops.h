@@ -172,28 +172,16 @@ static void FN(pass_odd)(const V *restrict x, V *restrict y, int64_t m, int64_t 
 /* All passes over the block x with y to go to and fro; where the result is. */
 static V *FN(direct)(const eg__fft_plan *p, V *x, V *y)
 {
+    static void (*const passes[9])(const V *restrict, V *restrict, int64_t, int64_t, const T *) = {
+        [2] = FN(pass2), [3] = FN(pass3), [4] = FN(pass4), [5] = FN(pass5), [8] = FN(pass8)};
     int64_t m = p->n, s = 1;
     for (int i = 0; i < p->passes; i++) {
         int r = p->radix[i];
         const T *w = (const T *)p->table + 2 * p->table_at[i];
         m /= r;
-        switch (r) {
-        case 2:
-            FN(pass2)(x, y, m, s, w);
-            break;
-        case 3:
-            FN(pass3)(x, y, m, s, w);
-            break;
-        case 4:
-            FN(pass4)(x, y, m, s, w);
-            break;
-        case 5:
-            FN(pass5)(x, y, m, s, w);
-            break;
-        case 8:
-            FN(pass8)(x, y, m, s, w);
-            break;
-        default:
+        if (r <= 8 && passes[r]) {
+            passes[r](x, y, m, s, w);
+        } else {
             FN(pass_odd)(x, y, m, s, w, r);
         }
         s *= r;
@@ -401,15 +389,18 @@ static FN(side) FN(line)(T *x)
     return (FN(side)){x, x + 1, 2, 0};
 }
 
-/* Rows of pairs times those of w, one row of w for a row of any width; conjugated if asked. */
-static void FN(times)(T *x, const T *w, int64_t n, int width, bool conjugate)
+/* Rows of pairs times those of w, one row of w for a row of any width; conjugated before or after.
+ */
+static void FN(times)(T *x, const T *w, int64_t n, int width, bool before, bool after)
 {
     for (int64_t j = 0; j < n; j++) {
-        T re = w[2 * j], im = w[2 * j + 1], *a = x + 2 * j * width, *b = a + width;
+        const T re = w[2 * j], im = w[2 * j + 1], first = before ? -1 : 1, then = after ? -1 : 1;
+        T *a = x + 2 * j * width, *b = a + width;
+        EG__EACH_ALONE
         for (int l = 0; l < width; l++) {
-            T r = a[l] * re - b[l] * im, i = a[l] * im + b[l] * re;
+            const T v = b[l] * first, r = a[l] * re - v * im;
+            b[l] = (a[l] * im + v * re) * then;
             a[l] = r;
-            b[l] = conjugate ? -i : i;
         }
     }
 }
@@ -436,15 +427,12 @@ static void FN(chirp)(const job *j, const eg__fft_plan *p, FN(space) * s)
 {
     const int64_t m = p->first->n;
     const int width = j->width;
-    FN(times)(s->x, p->table, p->n, width, false);
+    FN(times)(s->x, p->table, p->n, width, false, false);
     memset(s->x + 2 * p->n * width, 0, (size_t)(2 * (m - p->n) * width) * sizeof(T));
     FN(smooth)(j, p->first, s);
-    FN(times)(s->x, j->chirp, m, width, true);
+    FN(times)(s->x, j->chirp, m, width, false, true); /* for the way back */
     FN(smooth)(j, p->first, s);
-    for (int64_t i = 0; i < p->n * width; i++) { /* conjugated again: the way back */
-        s->x[i / width * 2 * width + width + i % width] *= -1;
-    }
-    FN(times)(s->x, p->table, p->n, width, false);
+    FN(times)(s->x, p->table, p->n, width, true, false);
 }
 
 static void FN(transform)(const job *j, FN(space) * s)
@@ -478,45 +466,52 @@ static void FN(make_chirp)(const job *j, T *chirp)
     }
 }
 
-/* Halves of a real line, even and odd places, as real and imaginary parts: from their transform, h
- * elements and the first again, the bins of the line; w: e^(-2 pi i k / n). With E and O the
- * transforms of the two, x_k = E_k + w_k O_k and x_(h - k) = conj (E_k - w_k O_k). */
-static void FN(to_bins)(const T *z, T *y, const T *w, int64_t h, int width)
-{
-    for (int64_t k = 0; k <= h / 2; k++) {
-        const T re = w[2 * k] / 2, im = w[2 * k + 1] / 2;
-        const T *a = z + 2 * k * width, *b = z + 2 * (k ? h - k : 0) * width;
-        T *to = y + 2 * k * width, *far = y + 2 * (h - k) * width;
-        for (int l = 0; l < width; l++) {
-            T er = (a[l] + b[l]) / 2, ei = (a[width + l] - b[width + l]) / 2;
-            T gr = a[width + l] + b[width + l], gi = b[l] - a[l];
-            T tr = gr * re - gi * im, ti = gr * im + gi * re;
-            to[l] = er + tr;
-            to[width + l] = ei + ti;
-            far[l] = er - tr;
-            far[width + l] = ti - ei;
-        }
+/* Halves of a real line, its even and its odd places, are the parts of h elements z. With E and O
+ * the transforms of the two, found in that of z, and w_k = e^(-2 pi i k / n), the bins of the line
+ * are E_k + w_k O_k, and conj (E_k - w_k O_k) is bin h - k. Rows are of E: vectors, or single
+ * numbers. */
+#define TO_BINS_OF(name, E)                                                                        \
+    static void FN(name)(const E *z, E *y, const T *w, int64_t h)                                  \
+    {                                                                                              \
+        for (int64_t k = 0; k <= h / 2; k++) {                                                     \
+            const T re = w[2 * k] / 2, im = w[2 * k + 1] / 2, half = (T)0.5;                       \
+            const E *a = z + 2 * k, *b = z + 2 * (k ? h - k : 0);                                  \
+            const E er = (a[0] + b[0]) * half, ei = (a[1] - b[1]) * half;                          \
+            const E gr = a[1] + b[1], gi = b[0] - a[0];                                            \
+            const E tr = gr * re - gi * im, ti = gr * im + gi * re;                                \
+            E *to = y + 2 * k, *far = y + 2 * (h - k);                                             \
+            to[0] = er + tr;                                                                       \
+            to[1] = ei + ti;                                                                       \
+            far[0] = er - tr;                                                                      \
+            far[1] = ti - ei;                                                                      \
+        }                                                                                          \
     }
-}
+TO_BINS_OF(to_bins, V)
+TO_BINS_OF(to_bins_alone, T)
+#undef TO_BINS_OF
 
-/* The way back, E and O twice as large as they are; parts exchanged in z. */
-static void FN(from_bins)(const T *x, T *z, const T *w, int64_t h, int width)
-{
-    for (int64_t k = 0; k <= h / 2; k++) {
-        const T re = w[2 * k], im = -w[2 * k + 1], has = k ? 1 : 0;
-        const T *a = x + 2 * k * width, *b = x + 2 * (h - k) * width;
-        T *to = z + 2 * k * width, *far = z + 2 * (k ? h - k : 0) * width;
-        for (int l = 0; l < width; l++) {
-            T er = a[l] + b[l], ei = (a[width + l] - b[width + l]) * has;
-            T dr = a[l] - b[l], di = (a[width + l] + b[width + l]) * has;
-            T gr = dr * re - di * im, gi = dr * im + di * re;
-            far[l] = gr - ei;
-            far[width + l] = er + gi;
-            to[l] = ei + gr;
-            to[width + l] = er - gi;
-        }
+/* The way back, E and O twice as large as they are; parts exchanged in z. Bins 0 and h have no
+ * imaginary part, whatever is there. */
+#define FROM_BINS_OF(name, E)                                                                      \
+    static void FN(name)(const E *x, E *z, const T *w, int64_t h)                                  \
+    {                                                                                              \
+        z[0] = x[0] - x[2 * h];                                                                    \
+        z[1] = x[0] + x[2 * h];                                                                    \
+        for (int64_t k = 1; k <= h / 2; k++) {                                                     \
+            const T re = w[2 * k], im = -w[2 * k + 1];                                             \
+            const E *a = x + 2 * k, *b = x + 2 * (h - k);                                          \
+            const E er = a[0] + b[0], ei = a[1] - b[1], dr = a[0] - b[0], di = a[1] + b[1];        \
+            const E gr = dr * re - di * im, gi = dr * im + di * re;                                \
+            E *to = z + 2 * k, *far = z + 2 * (h - k);                                             \
+            far[0] = gr - ei;                                                                      \
+            far[1] = er + gi;                                                                      \
+            to[0] = ei + gr;                                                                       \
+            to[1] = er - gi;                                                                       \
+        }                                                                                          \
     }
-}
+FROM_BINS_OF(from_bins, V)
+FROM_BINS_OF(from_bins_alone, T)
+#undef FROM_BINS_OF
 
 /* Bins 0 .. n / 2 of an odd n, and the conjugates behind them; parts exchanged. */
 static void FN(mirror)(T *x, int64_t n, int width)
@@ -548,7 +543,11 @@ static void FN(unit)(const job *j, FN(space) * s, FN(side) from, FN(side) to, in
         int64_t n = j->what == TO_REAL ? h + 1 : p->n;
         FN(load)(s->x, &from, n, lines, width, j->what == TO_REAL && j->real ? 0 : turn);
         if (j->what == TO_REAL && j->real) {
-            FN(from_bins)(s->x, s->y, j->real->table, h, width);
+            if (width == 1) {
+                FN(from_bins_alone)(s->x, s->y, j->real->table, h);
+            } else {
+                FN(from_bins)((V *)s->x, (V *)s->y, j->real->table, h);
+            }
             T *x = s->x;
             s->x = s->y;
             s->y = x;
@@ -562,7 +561,11 @@ static void FN(unit)(const job *j, FN(space) * s, FN(side) from, FN(side) to, in
         }
     }
     if (j->what == TO_BINS && j->real) {
-        FN(to_bins)(s->x, s->y, j->real->table, h, width);
+        if (width == 1) {
+            FN(to_bins_alone)(s->x, s->y, j->real->table, h);
+        } else {
+            FN(to_bins)((V *)s->x, (V *)s->y, j->real->table, h);
+        }
         FN(store)(s->y, &to, h + 1, lines, width, 0, scale);
     } else if (!split || (j->what != COMPLEX && !j->real)) {
         FN(store)(s->x, &to, j->what == TO_BINS ? h + 1 : p->n, lines, width, turn, scale);

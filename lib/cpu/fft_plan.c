@@ -147,7 +147,8 @@ static bool make_chirp(eg__fft_plan *p)
         m *= 2;
     }
     m = m / 8 * 5 >= least ? m / 8 * 5 : m / 4 * 3 >= least ? m / 4 * 3 : m;
-    p->first = get(m, p->wide, p->most, false);
+    /* a line by itself is multiplied one by one */
+    p->first = get(m, p->wide, p->most > EG__FFT_ALONE ? 4096 : p->most, false);
     if (!p->first || !make_table(p, p->n)) {
         return false;
     }

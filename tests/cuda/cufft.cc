@@ -135,7 +135,8 @@ static int64_t bins_of(const fft_plan &p)
     return p.n / 2 + 1;
 }
 
-template <class T> static void line(const fft_work &w, const T *x, T *y)
+template <class T>
+static void line(const fft_work &w, const std::vector<double> &turns, const T *x, T *y)
 {
     const fft_plan &p = w.p;
     const bool from_real = p.type == CUFFT_R2C || p.type == CUFFT_D2Z;
@@ -143,9 +144,7 @@ template <class T> static void line(const fft_work &w, const T *x, T *y)
     for (int64_t k = 0; k < (from_real ? bins_of(p) : p.n); k++) {
         double re = 0, im = 0;
         for (int64_t j = 0; j < p.n; j++) {
-            const double angle =
-                w.direction * 6.283185307179586 * double(j * k % p.n) / double(p.n);
-            const double c = cos(angle), s = sin(angle);
+            const double c = turns[size_t(j * k % p.n) * 2], s = turns[size_t(j * k % p.n) * 2 + 1];
             const bool twin = to_real && j >= bins_of(p); /* the conjugate of one that is there */
             const T *at = x + (twin ? p.n - j : j) * p.step_in * (from_real ? 1 : 2);
             const double a = at[0], b = from_real ? 0 : twin ? -at[1] : at[1];
@@ -166,8 +165,14 @@ template <class T> static void compute_as(const fft_work &w)
     const int64_t in = p.type == CUFFT_R2C || p.type == CUFFT_D2Z ? 1 : 2;
     const bool to_real = p.type == CUFFT_C2R || p.type == CUFFT_Z2D;
     T *x = static_cast<T *>(w.x), *y = static_cast<T *>(w.y);
+    std::vector<double> turns; /* cos, sin */
+    for (int64_t j = 0; j < p.n; j++) {
+        const double angle = w.direction * 6.283185307179586 * double(j) / double(p.n);
+        turns.push_back(cos(angle));
+        turns.push_back(sin(angle));
+    }
     for (int64_t l = 0; l < p.lines; l++) {
-        line(w, x + l * p.lane_in * in, y + l * p.lane_out * (to_real ? 1 : 2));
+        line(w, turns, x + l * p.lane_in * in, y + l * p.lane_out * (to_real ? 1 : 2));
     }
     if (to_real) {
         for (int64_t i = 0; i < p.lines * bins_of(p) * 2; i++) {
