@@ -15,7 +15,7 @@ static eg_tensor *batch_norm_forward(eg_module *m, eg_tensor *x)
     eg_batch_norm_options o = b->options;
     o.training = m->training;
     eg_tensor *y = eg_batch_norm_with(x, b->weight, b->bias, b->mean, b->var, &o);
-    if (y && m->training && eg_set(b->batches, 0, eg_item(b->batches) + 1)) {
+    if (y && m->training && !eg_add_scalar_(b->batches, 1)) {
         return NULL;
     }
     return y;

@@ -227,6 +227,7 @@ eg_status ISA(eg__cpu_batch_norm)(const eg__call *c)
         return EG_ENOMEM;
     }
     run_batch(&j);
+    eg__norm_follow(c);
     eg__scratch_put(c, &s);
     return EG_OK;
 }

@@ -1,5 +1,5 @@
 /* reduce_spread.cu - logsumexp, variance and standard deviation, each in one pass. */
-#include "lib/cuda/math.cuh"
+#include "lib/cuda/moments.cuh"
 #include "lib/cuda/reduce.cuh"
 #include "lib/cuda/softmax.cuh"
 
@@ -25,39 +25,15 @@ template <class T> struct logsumexp {
     static EG__FN T finite(T top) { return isinf(top) ? 0 : top; }
 };
 
-/* The mean of n elements and the sum of squares about it (Welford 1962; Chan, Golub and LeVeque 1979). */
-template <class T> struct about {
-    T n, mean, squares;
-};
-
-template <class T> struct variance {
+template <class T> struct variance : eg__moments<T> {
     typedef T number;
-    typedef about<T> state;
+    typedef eg__about<T> state;
     T free;
     bool root;
 
-    EG__FN state none() const { return state{0, 0, 0}; }
-    EG__FN void take(state &s, T v, int64_t) const
-    {
-        const T d = v - s.mean;
-        s.n += 1;
-        s.mean += d / s.n;
-        s.squares += d * (v - s.mean);
-    }
-    EG__FN void take4(state &s, const T v[4], int64_t) const
-    {
-        state four = {4, (v[0] + v[1] + (v[2] + v[3])) / 4, 0};
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            four.squares += (v[i] - four.mean) * (v[i] - four.mean);
-        }
-        s = both(s, four);
-    }
-    EG__FN state both(const state &a, const state &b) const
-    {
-        const T n = a.n + b.n, d = b.mean - a.mean, share = n > 0 ? b.n / n : 0;
-        return state{n, a.mean + d * share, a.squares + b.squares + d * d * (a.n * share)};
-    }
+    __host__ __device__ variance(T by, bool is_root) : free(by), root(is_root) {}
+    EG__FN void take(state &s, T v, int64_t) const { eg__moments<T>::take(s, v); }
+    EG__FN void take4(state &s, const T v[4], int64_t) const { eg__moments<T>::take4(s, v); }
     EG__FN void put(char *y, int dtype, const state &s) const
     {
         const T v = s.squares / free;
@@ -71,7 +47,7 @@ static cudaError_t start(const eg__reduction &r, const eg__reduce_how &how, cuda
     if (how.op == EG__REDUCE_LOGSUMEXP) {
         return eg__reduce(r, logsumexp<T>(), s);
     }
-    return eg__reduce(r, variance<T>{(T)how.free, how.op == EG__REDUCE_STD}, s);
+    return eg__reduce(r, variance<T>((T)how.free, how.op == EG__REDUCE_STD), s);
 }
 
 cudaError_t eg__launch_spread(const eg__reduction *r, const eg__reduce_how *how, cudaStream_t s)

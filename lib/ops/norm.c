@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "lib/ops/infer.h"
+#include "lib/ops/norm.h"
 #include "lib/ops/options.h"
 
 /* ---- inference ------------------------------------------------------------------------------ */
@@ -123,11 +124,11 @@ static eg_tensor *settled(eg_tensor *x)
 }
 
 /* Runs the op on x and parameters brought to its dtype: out[0] in the dtype x has, the other
- * results as computed. All belong to the caller's scope, with the temporaries. */
+ * results as computed. All belong to the caller's scope, with the temporaries. running: of batch norm, or NULL. */
 static eg_status run(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                     eg__norm_opts *o, eg_tensor **out)
+                     eg_tensor *const *running, eg__norm_opts *o, eg_tensor **out)
 {
-    eg_tensor *in[3] = {settled(x), NULL, NULL};
+    eg_tensor *in[5] = {settled(x), NULL, NULL, running ? running[0] : NULL, running ? running[1] : NULL};
     o->weight = weight != NULL;
     o->bias = bias != NULL;
     if (!in[0]) {
@@ -137,7 +138,7 @@ static eg_status run(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tenso
         (bias && !(in[2] = eg_cast(bias, (eg_dtype)in[0]->dtype)))) {
         return eg__why();
     }
-    eg_status st = eg__dispatch(op, in, 3, o, out);
+    eg_status st = eg__dispatch(op, in, running ? 5 : 3, o, out);
     if (!st && !(out[0] = eg_cast(out[0], (eg_dtype)x->dtype))) {
         st = eg__why();
     }
@@ -149,7 +150,7 @@ static eg_tensor *run1(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_ten
 {
     eg_tensor *out[EG__MAX_OUT];
     eg_scope s = eg_scope_push();
-    return eg_scope_pop(s, run(op, x, weight, bias, o, out) ? NULL : out[0]);
+    return eg_scope_pop(s, run(op, x, weight, bias, NULL, o, out) ? NULL : out[0]);
 }
 
 /* ---- batch norm ----------------------------------------------------------------------------- */
@@ -159,13 +160,17 @@ static double element(const eg_tensor *t, int64_t i)
     return eg__load(eg__ptr(t), t->dtype, i * t->strides[0]);
 }
 
-/* running = running (1 - momentum) + batch momentum, the batch's variance times `factor`. */
-static void update(eg_tensor *running, const eg_tensor *batch, double momentum, double factor)
+void eg__norm_follow(const eg__call *c)
 {
-    for (int64_t k = 0; k < running->shape[0]; k++) {
-        double v = element(running, k);
-        eg__store(eg__ptr(running), running->dtype, k * running->strides[0],
-                  v + (element(batch, k) * factor - v) * momentum);
+    const eg__norm_opts *o = c->opts;
+    for (int i = 3; i < c->nin; i++) {
+        eg_tensor *running = c->in[i], *batch = c->out[i - 2];
+        const double factor = i == 4 ? o->factor : 1;
+        for (int64_t k = 0; running && k < running->shape[0]; k++) {
+            double v = element(running, k);
+            eg__store(eg__ptr(running), running->dtype, k * running->strides[0],
+                      v + (element(batch, k) * factor - v) * o->momentum);
+        }
     }
 }
 
@@ -182,18 +187,15 @@ static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_ten
 {
     eg_tensor *out[EG__MAX_OUT];
     int64_t channels = x->shape[1], n = channels ? x->n / channels : 0;
+    eg_tensor *running[2] = {n ? mean : NULL, n ? var : NULL};
     eg_scope s = eg_scope_push();
-    eg_status st = run(&eg__op_batch_norm, x, weight, bias, o, out);
-    eg_tensor *running[2] = {mean, var};
-    for (int i = 0; i < 2 && !st && n; i++) {
+    eg_status st = EG_OK;
+    o->momentum = momentum;
+    o->factor = !biased && n > 1 ? (double)n / (double)(n - 1) : 1;
+    for (int i = 0; i < 2 && !st; i++) {
         st = running[i] ? eg__begin_write(running[i], "batch_norm") : EG_OK;
     }
-    for (int i = 0; i < 2 && !st && n; i++) {
-        double factor = i && !biased && n > 1 ? (double)n / (double)(n - 1) : 1;
-        if (running[i]) {
-            update(running[i], out[1 + i], momentum, factor);
-        }
-    }
+    st = st ? st : run(&eg__op_batch_norm, x, weight, bias, running, o, out);
     return eg_scope_pop(s, st ? NULL : n == 1 ? single(x, weight, bias, o) : out[0]);
 }
 
@@ -207,7 +209,7 @@ static eg_tensor *evaluate(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_
                              "%s is NULL, and x is normalised with it unless .training",
                              mean ? "running_var" : "running_mean");
     }
-    for (int64_t k = 0; k < var->shape[0]; k++) {
+    for (int64_t k = 0; !var->device && k < var->shape[0]; k++) { /* on a device it gives NaN */
         if (element(var, k) < 0) {
             return eg__fail_null(EG_EINVAL, name,
                                  "running_var[%lld] is %g: a variance is not negative",

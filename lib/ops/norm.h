@@ -51,4 +51,7 @@ static inline eg__unit eg__unit_of(const eg__units *u, int64_t i)
                       i * u->channels, image, 0};
 }
 
+/* Batch norm's inputs 3 and 4, running mean and variance, if they are there, follow its results 1 and 2. */
+void eg__norm_follow(const eg__call *c);
+
 #endif

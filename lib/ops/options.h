@@ -109,6 +109,7 @@ typedef struct eg__pool_opts {
 /* Normalisation. Which of weight and bias there are tells rules what they saved. */
 typedef struct eg__norm_opts {
     double eps;
+    double momentum, factor; /* batch norm: of running statistics; what its variance is multiplied with for them */
     int64_t groups;  /* group norm */
     int axes;        /* layer norm: how many trailing axes */
     bool relu;       /* batch norm: in the same pass */

@@ -1,6 +1,7 @@
 /* norm.c - normalisation and its gradients over groups of elements, one loop for all kinds. */
 #include <math.h>
 
+#include "lib/ops/norm.h"
 #include "lib/ops/options.h"
 #include "lib/ref/ref.h"
 
@@ -109,7 +110,11 @@ static eg_status backward(const eg__call *c, enum kind kind)
 
 eg_status eg__ref_batch_norm(const eg__call *c)
 {
-    return forward(c, BATCH);
+    eg_status st = forward(c, BATCH);
+    if (!st) {
+        eg__norm_follow(c);
+    }
+    return st;
 }
 
 eg_status eg__ref_batch_norm_grad(const eg__call *c)

@@ -259,3 +259,25 @@ EGT(launches_of_a_loss)
     EGT_CHECK(FAKE(eg_fake_read)().launches <= 7);
     EGT_EQ(FAKE(eg_fake_read)().syncs, 0);
 }
+
+/* ---- normalisation --------------------------------------------------------------------------------------------- */
+
+EGT(running_statistics_follow_without_a_wait)
+{
+    eg_device *d = emulated(0);
+    eg_tensor *x = egt_random(EG_SHAPE(6, 5, 3, 4), EG_F32, -1, 3), *y[2], *mean[2], *var[2];
+    for (int i = 0; i < 2; i++) {
+        eg_device *where = i ? d : eg_cpu();
+        eg_tensor *there = eg_channels_last(eg_to(x, where));
+        mean[i] = eg_to(eg_full(EG_SHAPE(5), 0.5, EG_F32), where);
+        var[i] = eg_to(eg_full(EG_SHAPE(5), 2, EG_F64), where);
+        FAKE(eg_fake_zero)();
+        y[i] = eg_batch_norm(there, NULL, NULL, mean[i], var[i], .training = true, .relu = true);
+        eg_fake_counts c = FAKE(eg_fake_read)();
+        EGT_EQ(c.launches, i ? 3 : 0);
+        EGT_EQ(c.syncs + c.copies_out + c.copies_in, 0);
+    }
+    EGT_CHECK(egt_distance(eg_to(y[1], eg_cpu()), y[0]) < 1e-5);
+    EGT_CHECK(egt_distance(eg_to(mean[1], eg_cpu()), mean[0]) < 1e-6);
+    EGT_CHECK(egt_distance(eg_to(var[1], eg_cpu()), var[0]) < 1e-6);
+}

@@ -31,7 +31,8 @@ typedef struct eg_batch_norm_options {
  *               running = running * (1 - momentum) + batch * momentum in place. One value per
  *               channel has the variance 0, in the running one too, so that y is the bias and dx 0:
  *               nothing passes but what the bias has learned.
- *   otherwise   the running ones, which must be there; a negative variance is EG_EINVAL. */
+ *   otherwise   the running ones, which must be there; a negative variance is EG_EINVAL, on a
+ *               device NaN. */
 EG_API eg_tensor *eg_batch_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
                                      eg_tensor *running_mean, eg_tensor *running_var,
                                      const eg_batch_norm_options *options);
