@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(EG__BLOCK) take(const eg__elements e, int64_t 
     } else if (e.at[3].p != e.at[0].p) {
         eg__move(to, e.at[3].p + at[3], size);
     } else {
-        const uint64_t zero = 0;
+        const uint4 zero = make_uint4(0, 0, 0, 0);
         eg__move(to, (const char *)&zero, size);
     }
 }
