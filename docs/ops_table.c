@@ -81,7 +81,9 @@ static void add_row(const eg_op_info *op, void *user)
     add(t, op->strided ? " | any strides" : " | made contiguous");
     add(t, !strcmp(op->kind, "view") ? " | no kernel" : op->tuned ? " | reference, tuned" : " | reference");
     add(t, op->cuda ? " | yes" : " | ");
-    add(t, op->differentiable ? " | yes |\n" : " | |\n");
+    add(t, op->differentiable ? " | yes | " : " | | ");
+    add(t, op->autocast);
+    add(t, *op->autocast ? " |\n" : "|\n");
 }
 
 static void count_row(const eg_op_info *op, void *user)
@@ -115,11 +117,12 @@ int main(int argc, char **argv)
     eg_op_walk(count_row, &count);
     add(&t, "# Operations\n\nMade from the op table; what each does is in `include/egret/ops/`. Functions "
             "that are not\nhere are compositions of these. Dtypes are those an op computes in: others "
-            "are promoted\nfirst where the header says so, f16 and bf16 compute in f32.\n\n");
+            "are promoted\nfirst where the header says so, f16 and bf16 compute in f32. Under `eg_autocast` ops "
+            "marked low take\nf32 and halves in its dtype, those marked f32 take halves as f32.\n\n");
     snprintf(line, sizeof line, "%d rows.\n\n", count);
     add(&t, line);
-    add(&t, "| op | kind | inputs | outputs | dtypes | layouts | CPU engines | CUDA | gradient |\n"
-            "|---|---|---|---|---|---|---|---|---|\n");
+    add(&t, "| op | kind | inputs | outputs | dtypes | layouts | CPU engines | CUDA | gradient | autocast |\n"
+            "|---|---|---|---|---|---|---|---|---|---|\n");
     eg_op_walk(add_row, &t);
     int status = argc > 1 ? compare(&t, argv[1]) : fputs(t.data, stdout) < 0;
     free(t.data);
