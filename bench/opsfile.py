@@ -114,6 +114,9 @@ def moved(p):
         if not backward:
             return 4 * big, 4 * small
         return 4 * (small + (big if op == "max_pool" else 0)), 4 * big
+    if op == "grid_sample":
+        n, points = 4 * p.n * p.c * p.h * p.h, 8 * p.n * p.h * p.h
+        return (2 if backward else 1) * n + points, n + (points if backward else 0)
     if op == "embedding":
         rows = 4 * p.ids * p.width
         return (rows, rows) if not backward else (rows, 4 * p.vocab * p.width)

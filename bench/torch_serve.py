@@ -240,6 +240,15 @@ def avg_pool(p):
 
 
 @op
+def grid_sample(p):
+    x, grid = rand(p.n, p.c, p.h, p.h, form=p.form), 2 * rand(p.n, p.h, p.h, 2)
+    if p.dir == "fwd":
+        return {"": lambda: F.grid_sample(x, grid, align_corners=False)}
+    dy = rand(*x.shape, form=p.form)
+    return {"": lambda: aten.grid_sampler_2d_backward(dy, x, grid, 0, 0, False, [True, True])}
+
+
+@op
 def dropout(p):
     x = rand(p.n)
     return {"": lambda: F.dropout(x, .5, True)}

@@ -132,6 +132,25 @@ static bool make_avg_pool(work *w)
     return finish_pool(w);
 }
 
+static eg_tensor *grid_sample(work *w)
+{
+    return eg_grid_sample(w->x[0], w->x[1]);
+}
+
+/* Forward, or the walk to the images and the grid: as many points as pixels, anywhere. */
+static bool make_grid_sample(work *w)
+{
+    w->forward = grid_sample;
+    w->x[1] = work_random(EG_SHAPE(INT("n"), INT("h"), INT("h"), 2), -1, 1);
+    w->x[0] = image(INT("n"), INT("c"), INT("h"));
+    if (bench_is(w->c, "form", "nchw")) {
+        w->x[0] = eg_contiguous(w->x[0]);
+    }
+    w->step = step_forward;
+    return w->x[0] && w->x[1] &&
+           (bench_is(w->c, "dir", "fwd") || (work_watch(w, 2) && work_walk(w, w->forward(w))));
+}
+
 static eg_tensor *layer_norm(work *w)
 {
     return eg_layer_norm(w->x[0], w->x[1], w->x[2]);
@@ -172,7 +191,7 @@ static bool make_batch_norm(work *w)
 }
 
 const work_op work_layers[] = {
-    {"layer_norm", make_layer_norm}, {"batch_norm", make_batch_norm}, {"linear", make_linear},
-    {"conv", make_conv},             {"convt", make_convt},           {"max_pool", make_max_pool},
-    {"avg_pool", make_avg_pool},     {NULL, NULL},
+    {"layer_norm", make_layer_norm}, {"batch_norm", make_batch_norm},   {"linear", make_linear},
+    {"conv", make_conv},             {"convt", make_convt},             {"max_pool", make_max_pool},
+    {"avg_pool", make_avg_pool},     {"grid_sample", make_grid_sample}, {NULL, NULL},
 };

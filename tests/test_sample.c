@@ -136,3 +136,28 @@ EGT(no_second_order_of_points)
     eg_tensor *again;
     EGT_REFUSED(eg_tape_gradients(outer, eg_sum(d), &g, 1, &again), EG_EINVAL, "second order");
 }
+
+/* Whatever vectors there are, and however long the last of a stretch is. */
+EGT(every_instruction_set)
+{
+    static const char *const sets[] = {"base", "avx2", "avx512"};
+    const char *was = eg_cpu_isa();
+    eg_tensor *x = egt_random(EG_SHAPE(2, 3, 9, 8), EG_F32, -1, 1), *y[EG_SAMPLE_BICUBIC + 1];
+    eg_tensor *g = egt_random(EG_SHAPE(2, 11, 13, 2), EG_F32, -1.2, 1.2);
+    EGT_OK(eg_set(x, 5, INFINITY));
+    for (int set = 0; set < 3; set++) {
+        if (eg_debug_isa(sets[set])) {
+            eg_clear_error();
+            continue;
+        }
+        for (int mode = 0; mode <= EG_SAMPLE_BICUBIC; mode++) {
+            eg_tensor *now = eg_grid_sample(x, g, .mode = (eg_sample_mode)mode);
+            y[mode] = set ? y[mode] : now;
+            eg_tensor *finite = eg_isfinite(now), *zero = eg_zeros_like(now);
+            EGT_EQ(eg_item(eg_all(eg_eq(finite, eg_isfinite(y[mode])))), 1);
+            EGT_CHECK(egt_distance(eg_where(finite, now, zero), eg_where(finite, y[mode], zero)) <
+                      1e-5);
+        }
+    }
+    EGT_OK(eg_debug_isa(was));
+}

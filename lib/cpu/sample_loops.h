@@ -232,34 +232,14 @@ static void LANE(look_up)(const job *j, int64_t b, int64_t first, int64_t n, int
     }
 }
 
-static void LANE(read_stretch)(const LANE(stretch) * s, int64_t n, const T *restrict x,
-                               T *restrict y, bool begun)
+static void LANE(read_stretch)(const LANE(stretch) * s, int64_t n, const T *x, T *y, bool begun)
 {
-    for (int t = 0; t < s->taps; t += 4) {
-        const T *p = s->w[t];
-        const int32_t *a = s->at[t];
-        if (s->taps == 1) {
-            for (int64_t i = 0; i < n; i++) {
-                T v = p[i] != 0 ? p[i] * x[a[i]] : 0;
-                y[i] = begun ? y[i] + v : v;
-            }
-            return;
+    for (int64_t i = LANE(read_vectors)(s->taps, s->w, s->at, n, x, y, begun); i < n; i++) {
+        T sum = begun ? y[i] : 0;
+        for (int t = 0; t < s->taps; t++) {
+            sum += LANE(moved)(s->w[t][i], x[s->at[t][i]]);
         }
-        const T *q = s->w[t + 1], *u = s->w[t + 2], *v = s->w[t + 3];
-        const int32_t *b = s->at[t + 1], *c = s->at[t + 2], *d = s->at[t + 3];
-        if (begun || t) {
-            for (int64_t i = 0; i < n; i++) {
-                T e = p[i] != 0 ? p[i] * x[a[i]] : 0, f = q[i] != 0 ? q[i] * x[b[i]] : 0;
-                T g = u[i] != 0 ? u[i] * x[c[i]] : 0, h = v[i] != 0 ? v[i] * x[d[i]] : 0;
-                y[i] += e + f + (g + h);
-            }
-        } else {
-            for (int64_t i = 0; i < n; i++) {
-                T e = p[i] != 0 ? p[i] * x[a[i]] : 0, f = q[i] != 0 ? q[i] * x[b[i]] : 0;
-                T g = u[i] != 0 ? u[i] * x[c[i]] : 0, h = v[i] != 0 ? v[i] * x[d[i]] : 0;
-                y[i] = e + f + (g + h);
-            }
-        }
+        y[i] = sum;
     }
 }
 
