@@ -66,6 +66,16 @@ static eg_tensor *mse(eg_tensor *x)
     return eg_mse_loss(x, x);
 }
 
+static eg_tensor *bins(eg_tensor *x)
+{
+    return eg_rfft(x);
+}
+
+static eg_tensor *inverse(eg_tensor *x)
+{
+    return eg_inverse(eg_add(x, eg_eye(4, 4, 0, EG_F32)));
+}
+
 static eg_tensor *doubled(eg_tensor *x)
 {
     return eg_add(x, x);
@@ -87,6 +97,7 @@ EGT(what_ops_compute_in)
         {"conv_transpose", conv_transpose, 'l', 'l'},
         {"exp", eg_exp, 'f', 'f'}, {"pow", power, 'f', 'f'}, {"softmax", softmax, 'f', 'f'},
         {"sum", sum, 'f', 'f'}, {"cross_entropy", cross_entropy, 'f', 'f'}, {"mse", mse, 'f', 'f'},
+        {"rfft", bins, 'f', 'f'}, {"inverse", inverse, 'f', 'f'},
         {"add", doubled, 'f', 's'}, {"relu", eg_relu, 'f', 's'}, {"max_pool", largest, 'f', 's'},
     };
     static const eg_dtype halves[] = {EG_BF16, EG_F16};

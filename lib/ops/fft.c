@@ -211,8 +211,8 @@ eg_tensor *eg_frames(eg_tensor *x, int64_t length, int64_t hop)
     int64_t count = (shape.dim[last] - length) / hop + 1;
     shape.dim[last] = count;
     shape.dim[shape.ndim++] = length;
-    if (!eg__tracked(eg__thread_get(),
-                     x)) { /* a view of elements that meet, which no gradient could take back */
+    if (!eg__tracked(eg__thread_get(), x)) {
+        /* A view of elements that meet, which no gradient could take back. */
         int64_t strides[EG_MAX_DIMS];
         memcpy(strides, x->strides, sizeof strides);
         strides[last + 1] = strides[last];

@@ -5,8 +5,8 @@
  * named: of a complex tensor [4, 512, 2] axis 1, or -1, is the one of 512. Magnitudes are
  * eg_norm(y, .axes = EG_AXES(-1)), powers eg_sum(eg_square(y), .axes = EG_AXES(-1)).
  *
- * f32 and f64; integers and bools become f32 first, halves are refused. Any length takes time n log
- * n, primes too. Lengths of small factors are fastest. */
+ * f32 and f64; integers and bools become f32 first, halves under eg_autocast, else they are refused.
+ * Any length takes time n log n, primes too. Lengths of small factors are fastest. */
 #ifndef EGRET_OPS_FFT_H
 #define EGRET_OPS_FFT_H
 
