@@ -6,191 +6,13 @@
  * and imaginary parts exchanged before and after, a transform goes the other way: that is `turn`, 0
  * or 1, added to the rows. */
 
-typedef struct FN(pair) {
-    V re, im;
-} FN(pair);
+#include "lib/cpu/fft_passes.h"
 
 /* Where lines lie: element j of line l at j * step + l * lane; im NULL: zeros, or not wanted. */
 typedef struct FN(side) {
     T *re, *im;
     int64_t step, lane;
 } FN(side);
-
-/* ---- passes ---------------------------------------------------------------------------------- */
-
-EG__INLINE FN(pair) FN(plus)(FN(pair) a, FN(pair) b)
-{
-    return (FN(pair)){a.re + b.re, a.im + b.im};
-}
-
-EG__INLINE FN(pair) FN(minus)(FN(pair) a, FN(pair) b)
-{
-    return (FN(pair)){a.re - b.re, a.im - b.im};
-}
-
-/* -i a */
-EG__INLINE FN(pair) FN(quarter)(FN(pair) a)
-{
-    return (FN(pair)){a.im, -a.re};
-}
-
-EG__INLINE void FN(dft2)(FN(pair) * a)
-{
-    FN(pair) sum = FN(plus)(a[0], a[1]);
-    a[1] = FN(minus)(a[0], a[1]);
-    a[0] = sum;
-}
-
-EG__INLINE void FN(dft3)(FN(pair) * a)
-{
-    const T half = (T)0.5, sine = (T)0.86602540378443864676;
-    FN(pair) sum = FN(plus)(a[1], a[2]), turned = FN(quarter)(FN(minus)(a[1], a[2]));
-    FN(pair) middle = {a[0].re - sum.re * half, a[0].im - sum.im * half};
-    turned = (FN(pair)){turned.re * sine, turned.im * sine};
-    a[0] = FN(plus)(a[0], sum);
-    a[1] = FN(plus)(middle, turned);
-    a[2] = FN(minus)(middle, turned);
-}
-
-EG__INLINE void FN(dft4)(FN(pair) * a)
-{
-    FN(pair) even = FN(plus)(a[0], a[2]), even1 = FN(minus)(a[0], a[2]);
-    FN(pair) odd = FN(plus)(a[1], a[3]), odd1 = FN(quarter)(FN(minus)(a[1], a[3]));
-    a[0] = FN(plus)(even, odd);
-    a[1] = FN(plus)(even1, odd1);
-    a[2] = FN(minus)(even, odd);
-    a[3] = FN(minus)(even1, odd1);
-}
-
-EG__INLINE void FN(dft5)(FN(pair) * a)
-{
-    const T c1 = (T)0.30901699437494742410, c2 = (T)-0.80901699437494742410;
-    const T s1 = (T)0.95105651629515357212, s2 = (T)0.58778525229247312917;
-    FN(pair) p = FN(plus)(a[1], a[4]), q = FN(plus)(a[2], a[3]);
-    FN(pair) r = FN(quarter)(FN(minus)(a[1], a[4])), s = FN(quarter)(FN(minus)(a[2], a[3]));
-    FN(pair) m1 = {a[0].re + p.re * c1 + q.re * c2, a[0].im + p.im * c1 + q.im * c2};
-    FN(pair) m2 = {a[0].re + p.re * c2 + q.re * c1, a[0].im + p.im * c2 + q.im * c1};
-    FN(pair) t1 = {r.re * s1 + s.re * s2, r.im * s1 + s.im * s2};
-    FN(pair) t2 = {r.re * s2 - s.re * s1, r.im * s2 - s.im * s1};
-    a[0] = FN(plus)(a[0], FN(plus)(p, q));
-    a[1] = FN(plus)(m1, t1);
-    a[2] = FN(plus)(m2, t2);
-    a[3] = FN(minus)(m2, t2);
-    a[4] = FN(minus)(m1, t1);
-}
-
-EG__INLINE void FN(dft8)(FN(pair) * a)
-{
-    const T c = (T)0.70710678118654752440;
-    FN(pair) e[4] = {a[0], a[2], a[4], a[6]}, o[4] = {a[1], a[3], a[5], a[7]};
-    FN(dft4)(e);
-    FN(dft4)(o);
-    o[1] = (FN(pair)){(o[1].re + o[1].im) * c, (o[1].im - o[1].re) * c};
-    o[2] = FN(quarter)(o[2]);
-    o[3] = (FN(pair)){(o[3].im - o[3].re) * c, (o[3].re + o[3].im) * -c};
-    EG__UNROLLED
-    for (int k = 0; k < 4; k++) {
-        a[k] = FN(plus)(e[k], o[k]);
-        a[k + 4] = FN(minus)(e[k], o[k]);
-    }
-}
-
-/* One pass: m groups of s neighbouring elements each, radix r; y is in the order the next pass
- * wants (Stockham 1966). w: r - 1 factors for each group. */
-#define PASS(r, dft)                                                                               \
-    static void FN(pass##r)(const V *restrict x, V *restrict y, int64_t m, int64_t s, const T *w)  \
-    {                                                                                              \
-        for (int64_t p = 0; p < m; p++, w += 2 * (r - 1)) {                                        \
-            const V *from = x + 2 * s * p;                                                         \
-            V *to = y + 2 * s * r * p;                                                             \
-            for (int64_t q = 0; q < s; q++, from += 2, to += 2) {                                  \
-                FN(pair) a[r];                                                                     \
-                EG__UNROLLED                                                                       \
-                for (int i = 0; i < r; i++) {                                                      \
-                    a[i] = (FN(pair)){from[2 * i * s * m], from[2 * i * s * m + 1]};               \
-                }                                                                                  \
-                dft(a);                                                                            \
-                to[0] = a[0].re;                                                                   \
-                to[1] = a[0].im;                                                                   \
-                EG__UNROLLED                                                                       \
-                for (int k = 1; k < r; k++) {                                                      \
-                    const T re = w[2 * k - 2], im = w[2 * k - 1];                                  \
-                    to[2 * k * s] = a[k].re * re - a[k].im * im;                                   \
-                    to[2 * k * s + 1] = a[k].re * im + a[k].im * re;                               \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }
-PASS(2, FN(dft2))
-PASS(3, FN(dft3))
-PASS(4, FN(dft4))
-PASS(5, FN(dft5))
-PASS(8, FN(dft8))
-#undef PASS
-
-/* The same for any odd r: results k and r - k share their products. Before the factors are r turns.
- */
-static void FN(pass_odd)(const V *restrict x, V *restrict y, int64_t m, int64_t s, const T *turns,
-                         int r)
-{
-    const T *w = turns + 2 * r;
-    for (int64_t p = 0; p < m; p++, w += 2 * (r - 1)) {
-        for (int64_t q = 0; q < s; q++) {
-            FN(pair) sum[EG__FFT_PRIME / 2 + 1], difference[EG__FFT_PRIME / 2 + 1];
-            const V *from = x + 2 * (q + s * p);
-            V *to = y + 2 * (q + s * r * p);
-            FN(pair) first = {from[0], from[1]}, all = first;
-            for (int i = 1; i <= r / 2; i++) {
-                const V *a = from + 2 * i * s * m, *b = from + 2 * (r - i) * s * m;
-                sum[i] = (FN(pair)){a[0] + b[0], a[1] + b[1]};
-                difference[i] = (FN(pair)){a[1] - b[1], b[0] - a[0]}; /* times -i */
-                all = FN(plus)(all, sum[i]);
-            }
-            to[0] = all.re;
-            to[1] = all.im;
-            for (int k = 1; k <= r / 2; k++) {
-                FN(pair) middle = first, turned = {(V){0}, (V){0}};
-                for (int i = 1, at = k; i <= r / 2; i++, at = at + k < r ? at + k : at + k - r) {
-                    const T cosine = turns[2 * at], sine = -turns[2 * at + 1];
-                    middle.re += sum[i].re * cosine;
-                    middle.im += sum[i].im * cosine;
-                    turned.re += difference[i].re * sine;
-                    turned.im += difference[i].im * sine;
-                }
-                FN(pair) a = FN(plus)(middle, turned), b = FN(minus)(middle, turned);
-                const T *wa = w + 2 * (k - 1), *wb = w + 2 * (r - k - 1);
-                V *ya = to + 2 * k * s, *yb = to + 2 * (r - k) * s;
-                ya[0] = a.re * wa[0] - a.im * wa[1];
-                ya[1] = a.re * wa[1] + a.im * wa[0];
-                yb[0] = b.re * wb[0] - b.im * wb[1];
-                yb[1] = b.re * wb[1] + b.im * wb[0];
-            }
-        }
-    }
-}
-
-/* All passes over the block x with y to go to and fro; where the result is. */
-static V *FN(direct)(const eg__fft_plan *p, V *x, V *y)
-{
-    static void (*const passes[9])(const V *restrict, V *restrict, int64_t, int64_t, const T *) = {
-        [2] = FN(pass2), [3] = FN(pass3), [4] = FN(pass4), [5] = FN(pass5), [8] = FN(pass8)};
-    int64_t m = p->n, s = 1;
-    for (int i = 0; i < p->passes; i++) {
-        int r = p->radix[i];
-        const T *w = (const T *)p->table + 2 * p->table_at[i];
-        m /= r;
-        if (r <= 8 && passes[r]) {
-            passes[r](x, y, m, s, w);
-        } else {
-            FN(pass_odd)(x, y, m, s, w, r);
-        }
-        s *= r;
-        V *t = x;
-        x = y;
-        y = t;
-    }
-    return x;
-}
 
 /* ---- blocks from and to lines -------------------------------------------------------------- */
 
@@ -304,6 +126,45 @@ typedef struct FN(halves) {
     T scale;
 } FN(halves);
 
+/* Whether all lanes have a pair, side by side. */
+static inline bool FN(side_by_side)(const FN(side) * f, int lines)
+{
+    return lines == LANES && f->im == f->re + 1 && f->lane == 2;
+}
+
+/* Lines into a block and through all passes but the last; where it is, x or y. */
+static V *FN(enter)(const eg__fft_plan *p, const FN(side) * from, T *x, T *y, int lines, int turn)
+{
+    if (FN(side_by_side)(from, lines) && FN(joins)(p, 0)) {
+        int r = p->radix[0];
+        const T *w = (const T *)p->table + 2 * p->table_at[0];
+        (r == 4 ? FN(first4) : FN(first8))(from->re, from->step, turn, (V *)x, p->n / r, w);
+        return FN(passes)(p, 1, p->passes - 1, (V *)x, (V *)y);
+    }
+    FN(load)(x, from, p->n, lines, LANES, turn);
+    return FN(passes)(p, 0, p->passes - 1, (V *)x, (V *)y);
+}
+
+/* Through the last pass to lines, times `scale` or rows of factors. */
+static void FN(leave)(const eg__fft_plan *p, V *at, T *x, T *y, const FN(side) * to, int lines,
+                      int turn, T scale, const T *w, int64_t wide)
+{
+    int r = p->radix[p->passes - 1];
+    if (FN(side_by_side)(to, lines) && FN(joins)(p, p->passes - 1)) {
+        (r == 4 ? FN(last4) : FN(last8))(at, p->n / r, to->re, to->step, turn, scale, w, wide);
+        return;
+    }
+    V *other = (V *)(at == (V *)x ? y : x);
+    at = FN(passes)(p, p->passes - 1, p->passes, at, other);
+    for (int64_t k = 0; w && k < p->n; k++) {
+        const V re = *(const V *)(w + 2 * k * wide), im = *(const V *)(w + 2 * k * wide + wide);
+        const V a = at[2 * k], b = at[2 * k + 1];
+        at[2 * k] = a * re - b * im;
+        at[2 * k + 1] = a * im + b * re;
+    }
+    FN(store)((const T *)at, to, p->n, lines, LANES, turn, scale);
+}
+
 /* Element rows j1 + j2 of the line is in column j2: transforms of columns, times e^(-2 pi i k1 j2 /
  * n). */
 static void FN(columns)(void *ctx, int64_t begin, int64_t end)
@@ -323,17 +184,9 @@ static void FN(columns)(void *ctx, int64_t begin, int64_t end)
                     h->from.im ? h->from.im + j * h->from.step : NULL, across * h->from.step,
                     h->from.step};
             FN(side) to = {h->between + 2 * j, h->between + 2 * j + 1, 2 * across, 2};
-            FN(load)(x, &from, p->rows, lines, LANES, h->turn_from);
-            V *y = FN(direct)(p->first, (V *)x, (V *)(x + h->block));
             const T *w = (const T *)p->table + j;
-            for (int64_t k = 1; k < p->rows; k++) {
-                const V re = *(const V *)(w + 2 * k * wide),
-                        im = *(const V *)(w + 2 * k * wide + wide);
-                V a = y[2 * k], b = y[2 * k + 1];
-                y[2 * k] = a * re - b * im;
-                y[2 * k + 1] = a * im + b * re;
-            }
-            FN(store)((const T *)y, &to, p->rows, lines, LANES, 0, 1);
+            V *y = FN(enter)(p->first, &from, x, x + h->block, lines, h->turn_from);
+            FN(leave)(p->first, y, x, x + h->block, &to, lines, 0, 1, w, wide);
         }
     }
 }
@@ -354,9 +207,8 @@ static void FN(rows)(void *ctx, int64_t begin, int64_t end)
             FN(side)
             to = {h->to.re + k * h->to.step, h->to.im ? h->to.im + k * h->to.step : NULL,
                   p->rows * h->to.step, h->to.step};
-            FN(load)(x, &from, p->columns, lines, LANES, 0);
-            V *y = FN(direct)(p->then, (V *)x, (V *)(x + h->block));
-            FN(store)((const T *)y, &to, p->columns, lines, LANES, h->turn_to, h->scale);
+            V *y = FN(enter)(p->then, &from, x, x + h->block, lines, 0);
+            FN(leave)(p->then, y, x, x + h->block, &to, lines, h->turn_to, h->scale, NULL, 0);
         }
     }
 }
@@ -532,6 +384,11 @@ static void FN(unit)(const job *j, FN(space) * s, FN(side) from, FN(side) to, in
     const T scale = (T)j->scale;
     const bool split = p->way == EG__FFT_SPLIT;
     const int64_t h = j->n / 2;
+    if (j->what == COMPLEX && p->way == EG__FFT_DIRECT && p->passes) {
+        V *y = FN(enter)(p, &from, s->x, s->y, lines, turn);
+        FN(leave)(p, y, s->x, s->y, &to, lines, turn, scale, NULL, 0);
+        return;
+    }
     if (j->real) { /* even and odd places are the parts */
         FN(side) *line = j->what == TO_BINS ? &from : &to;
         line->im = line->re + line->step;
