@@ -98,6 +98,9 @@ def moved(p):
         return 0, 4 * p.n
     if op == "copy":
         return 4 * p.n, 4 * p.n
+    if op == "matrices":
+        n, results = 4 * p.b * p.n * p.n, {"det": 0, "solve": 0, "svd": 2}
+        return n, n * results.get(p.f, 1)
     if op == "taped":
         return 12 * p.n, 8 * p.n
     if op == "index_add":

@@ -146,6 +146,13 @@ def rfft(p):
 
 
 @op
+def matrices(p):
+    a, b, linalg = rand(p.b, p.n, p.n), rand(p.b, p.n, 1), torch.linalg
+    return {"": {"det": lambda: linalg.det(a), "inverse": lambda: linalg.inv(a), "solve": lambda: linalg.solve(a, b),
+                 "svd": lambda: linalg.svd(a, full_matrices=False)[0], "eigh": lambda: linalg.eigh(a)[1]}[p.f]}
+
+
+@op
 def bias(p):
     x, b = rand(p.rows, p.cols), rand(p.cols)
     return {"": lambda: x + b}

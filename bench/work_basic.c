@@ -364,6 +364,35 @@ static bool make_concat(work *w)
     return w->x[0] && w->x[1];
 }
 
+static eg_tensor *svd(eg_tensor *a)
+{
+    eg_tensor *u, *s, *vh;
+    return eg_svd(a, &u, &s, &vh) ? NULL : u;
+}
+
+static eg_tensor *eigh(eg_tensor *a)
+{
+    eg_tensor *w, *v;
+    return eg_eigh(a, &w, &v) ? NULL : v;
+}
+
+/* Of b matrices of n rows: f, for solve with one right-hand side each. */
+static bool make_matrices(work *w)
+{
+    static const named_op ops[] = {{"det", eg_det, NULL}, {"inverse", eg_inverse, NULL}, {"svd", svd, NULL},
+                                   {"eigh", eigh, NULL}, {"solve", NULL, eg_solve}};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        if (bench_is(w->c, "f", ops[i].name)) {
+            w->f1 = ops[i].f1;
+            w->f2 = ops[i].f2;
+        }
+    }
+    w->x[0] = work_random(EG_SHAPE(INT("b"), INT("n"), INT("n")), -0.5, 0.5);
+    w->x[1] = work_random(EG_SHAPE(INT("b"), INT("n"), 1), -0.5, 0.5);
+    w->step = w->f1 ? step_f1 : step_f2;
+    return w->x[0] && w->x[1] && (w->f1 || w->f2);
+}
+
 const work_op work_basic[] = {
     {"matmul", make_matmul},       {"unary", make_unary},     {"binary", make_binary},
     {"bias", make_bias},           {"cast", make_cast},       {"reduce", make_reduce},
@@ -371,6 +400,6 @@ const work_op work_basic[] = {
     {"dropout", make_dropout},     {"uniform", make_uniform}, {"normal", make_normal},
     {"cumsum", make_cumsum},       {"softmax", make_softmax}, {"log_softmax", make_log_softmax},
     {"embedding", make_embedding}, {"concat", make_concat},   {"index_add", make_index_add},
-    {"sort", make_sort},           {"copy", make_copy},
+    {"sort", make_sort},           {"copy", make_copy},       {"matrices", make_matrices},
     {"fft", make_fft},             {"rfft", make_rfft},       {NULL, NULL},
 };

@@ -139,9 +139,9 @@ EG__TEAM void eg__substitute(const eg__team *t, const double *a, int si, int sj,
             for (int step = 0; step < size; step++) {
                 const int i = upper ? end - 1 - step : k + step, from = upper ? i + 1 : k;
                 eg__less(t, x + i * r, r, a + i * si + from * sj, sj, x + from * r, r, step);
-                const double d = unit ? 1 : a[i * si + i * sj];
+                const double d = unit ? 1 : 1 / a[i * si + i * sj];
                 EG__ALONG(j, 0, r) {
-                    x[i * r + j] /= d;
+                    x[i * r + j] *= d;
                 }
                 eg__group_meet(t);
             }

@@ -40,7 +40,7 @@ EG__TEAM eg__product eg__pivots(const eg__matrices *k, int64_t at, double least,
         const double u = eg__get(k->in[1], k->wide, (at * n + i) * n + i), v = u == 0 ? least : u;
         p.det *= v;
         p.sign *= v > 0 ? 1 : v < 0 ? -1 : v;
-        p.log += log(fabs(v));
+        p.log += k->log ? log(fabs(v)) : 0;
         copy[i] = order[i];
     }
     for (int i = 0; i < n; i++) {

@@ -14,7 +14,7 @@ typedef struct eg__matrices {
     int64_t batch;
     int m, n, r; /* rows, columns; right-hand sides */
     int wide;    /* f64, else f32 */
-    int transpose, upper, unit, adjugate, strict;
+    int transpose, upper, unit, adjugate, strict, log;
 } eg__matrices;
 
 /* What is said of a matrix that forbids what was asked: its number, of how many, the pivot. */

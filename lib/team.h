@@ -11,7 +11,8 @@
 
 typedef struct eg__team eg__team; /* always NULL: there is nobody else */
 
-#define EG__TEAM static inline
+/* Inlined, so that a size known outside is known inside. */
+#define EG__TEAM static inline __attribute__((always_inline))
 #define EG__EACH(i, from, to)  for (int i = (from); i < (to); i++) /* a thread for each */
 #define EG__ROWS(i, from, to)  for (int i = (from); i < (to); i++) /* a group of threads for each */
 #define EG__ALONG(j, from, to) for (int j = (from); j < (to); j++) /* within it a thread for each */

@@ -33,14 +33,15 @@ static void some(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-static eg_status all(const eg__call *c, int64_t (*room)(const eg__matrices *), matrix_fn *matrix)
+static eg_status all(const eg__call *c, int64_t (*room)(const eg__matrices *), matrix_fn *const *matrix)
 {
-    job j = {.k = eg__matrices_of(c), .matrix = matrix};
+    job j = {.k = eg__matrices_of(c)};
     const int64_t worth = j.k.batch * eg__matrix_cost(&j.k) / EG__GRAIN + 1;
     eg__scratch s;
     if (!j.k.batch) {
         return EG_OK;
     }
+    j.matrix = matrix[j.k.m != j.k.n ? 0 : j.k.n == 3 ? 1 : j.k.n == 4 ? 2 : 0];
     j.each = eg__round_up(room(&j.k) + 1);
     j.pieces = eg__min(eg__min(worth, j.k.batch), eg__min(eg_threads(), 64));
     eg_status st = eg__scratch_get(c, (size_t)(j.each * j.pieces) * sizeof(double), &s);
@@ -56,16 +57,26 @@ static eg_status all(const eg__call *c, int64_t (*room)(const eg__matrices *), m
     return st;
 }
 
-#define ALL(name)                                                                                  \
+#define ALL(name, of_3, of_4)                                                                      \
     eg_status ISA(eg__cpu_##name)(const eg__call *c)                                               \
     {                                                                                              \
-        return all(c, eg__##name##_room, eg__##name##_matrix);                                     \
+        static matrix_fn *const matrix[] = {eg__##name##_matrix, of_3, of_4};                      \
+        return all(c, eg__##name##_room, matrix);                                                  \
     }
-ALL(lu)
-ALL(lu_det)
-ALL(lu_solve)
-ALL(triangular_solve)
-ALL(cholesky)
-ALL(qr)
-ALL(svd)
-ALL(eigh)
+/* The same text for a size the compiler knows: loops over 3 or 4 elements are none. */
+#define OF_SIZE(name, size)                                                                        \
+    static int name##_of_##size(const eg__team *t, const eg__matrices *k, int64_t at, double *room)\
+    {                                                                                              \
+        eg__matrices same = *k;                                                                    \
+        same.m = same.n = size;                                                                    \
+        return eg__##name##_matrix(t, &same, at, room);                                            \
+    }
+#define ALL_AND_SMALL(name) OF_SIZE(name, 3) OF_SIZE(name, 4) ALL(name, name##_of_3, name##_of_4)
+ALL_AND_SMALL(lu)
+ALL_AND_SMALL(lu_det)
+ALL_AND_SMALL(lu_solve)
+ALL_AND_SMALL(svd)
+ALL(triangular_solve, eg__triangular_solve_matrix, eg__triangular_solve_matrix)
+ALL(cholesky, eg__cholesky_matrix, eg__cholesky_matrix)
+ALL(qr, eg__qr_matrix, eg__qr_matrix)
+ALL(eigh, eg__eigh_matrix, eg__eigh_matrix)

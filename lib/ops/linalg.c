@@ -161,11 +161,11 @@ static eg_status factor(eg_tensor *a, const char *strict, eg_tensor **in)
     return eg__dispatch(&eg__op_lu, &a, 1, &(eg__matrix_opts){.strict = strict}, in + 1);
 }
 
-static eg_status determinant(eg_tensor *a, eg_tensor **out)
+static eg_status determinant(eg_tensor *a, bool log, eg_tensor **out)
 {
     eg_tensor *in[3];
     eg_status st = factor(a, NULL, in);
-    return st ? st : eg__dispatch(&eg__op_lu_det, in, 3, &(eg__matrix_opts){0}, out);
+    return st ? st : eg__dispatch(&eg__op_lu_det, in, 3, &(eg__matrix_opts){.log = log}, out);
 }
 
 eg_tensor *eg_det(eg_tensor *a)
@@ -175,7 +175,7 @@ eg_tensor *eg_det(eg_tensor *a)
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    return eg_scope_pop(s, determinant(a, out) ? NULL : out[0]);
+    return eg_scope_pop(s, determinant(a, false, out) ? NULL : out[0]);
 }
 
 eg_status eg_slogdet(eg_tensor *a, eg_tensor **sign, eg_tensor **log)
@@ -187,7 +187,7 @@ eg_status eg_slogdet(eg_tensor *a, eg_tensor **sign, eg_tensor **log)
         return st;
     }
     eg_scope s = eg_scope_push();
-    return give(s, determinant(a, made), 3, made, out);
+    return give(s, determinant(a, true, made), 3, made, out);
 }
 
 eg_tensor *eg_inverse(eg_tensor *a)

@@ -18,7 +18,8 @@ static inline eg__matrices eg__matrices_of(const eg__call *c)
                       .upper = o->upper,
                       .unit = o->unit,
                       .adjugate = o->adjugate,
-                      .strict = o->strict != NULL};
+                      .strict = o->strict != NULL,
+                      .log = o->log};
     k.r = o->columns ? (int)last->shape[last->ndim - 1] : k.n;
     for (int d = 0; d < a->ndim - 2; d++) {
         k.batch *= a->shape[d];

@@ -210,6 +210,7 @@ typedef struct eg__matrix_opts {
     bool columns;       /* the last input is right-hand sides */
     bool transpose, adjugate;
     bool upper, unit;
+    bool log; /* lu_det: it is asked for */
 } eg__matrix_opts;
 
 /* Optimizer updates of all parameters in one pass: of parameter i, in[EG__OPTIM_SLOTS * i + slot]. */
