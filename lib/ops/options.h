@@ -3,6 +3,7 @@
 #define EGRET_OPTIONS_H
 
 #include "lib/internal.h"
+#include "lib/ops/pool.h"
 #include "lib/ops/sample.h"
 #include "lib/ops/update.h"
 
@@ -97,14 +98,6 @@ typedef struct eg__categorical_opts {
     bool logits;
     eg_random_state from;
 } eg__categorical_opts;
-
-/* Pooling over three axes; those that are not there come first. */
-typedef struct eg__pool_opts {
-    int64_t in[3], out[3], kernel[3], stride[3], dilation[3], before[3], after[3];
-    bool adaptive; /* windows divide the axis; kernel: no window has more cells */
-    bool exclude_pad;
-    bool last; /* the images are channels-last */
-} eg__pool_opts;
 
 /* Normalisation. Which of weight and bias there are tells rules what they saved. */
 typedef struct eg__norm_opts {
