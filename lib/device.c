@@ -7,6 +7,7 @@
 
 #include "lib/device.h"
 #include "lib/engine.h"
+#include "lib/ops/resize.h"
 #include "lib/optable.h"
 
 static eg_device cpu = {.name = "cpu"};

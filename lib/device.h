@@ -82,6 +82,8 @@ struct eg_stream_head {
 
 /* X(result, name, parameters, arguments): internal functions under their own names on both sides; procedures
  * give nothing back. */
+struct eg__resize_opts;
+struct eg__band;
 #define EG__HOST_FUNCTIONS(X)                                                                      \
     X(void *, eg__malloc, (size_t bytes), (bytes))                                                 \
     X(bool, eg__fail_injected, (void), ())                                                         \
@@ -94,6 +96,9 @@ struct eg_stream_head {
     X(eg_status, eg__run,                                                                          \
       (const eg__op *op, eg_tensor *const *in, int nin, const void *opts, eg_tensor *out),         \
       (op, in, nin, opts, out))                                                                    \
+    X(eg_status, eg__band_make,                                                                    \
+      (const eg__call *c, const struct eg__resize_opts *o, int axis, bool adjoint, struct eg__band *b),\
+      (c, o, axis, adjoint, b))                                                                    \
     X(uint8_t, eg__layout_flags, (int ndim, const int64_t *shape, const int64_t *strides),         \
       (ndim, shape, strides))                                                                      \
     X(eg__text, eg__shape_text, (int ndim, const int64_t *shape), (ndim, shape))
@@ -101,6 +106,7 @@ struct eg_stream_head {
 #define EG__HOST_PROCEDURES(X)                                                                     \
     X(void, eg__iter_init, (eg__iter *it, eg_tensor *const *ops, int nops), (it, ops, nops))       \
     X(void, eg__desc_dense, (eg__desc *d), (d))                                                    \
+    X(void, eg__scratch_put, (const eg__call *c, eg__scratch *s), (c, s))                          \
     X(void, eg__desc_like, (eg__desc *d, const eg_tensor *t), (d, t))
 
 typedef struct eg__host {

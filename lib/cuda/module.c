@@ -1,6 +1,7 @@
 /* module.c - where the library and the CUDA module meet: the host's functions under their own names, and the
  * engine. */
 #include "lib/cuda/cuda.h"
+#include "lib/ops/resize.h"
 
 /* ---- the host's functions ------------------------------------------------------------------------ */
 

@@ -34,10 +34,7 @@ static eg_status pool(const eg__call *c, const eg_tensor *x, const eg_tensor *y,
                            .places = (int64_t *)(void *)eg__ptr(result),
                            .wide = result->dtype == EG_F64,
                            .large = taps && taps->dtype == EG_I32,
-                           .last = o->last,
-                           .n = result->n,
-                           .channels = eg__divisor_of(result->shape[1]),
-                           .size = {eg__divisor_of(size[0]), eg__divisor_of(size[1]), eg__divisor_of(size[2])}};
+                           .spots = eg__spots_of(result->n, result->shape[1], size, o->last)};
     eg_status st = countable(c, o);
     return st ? st : eg__launched(c, f(&k, eg__stream_of(c)));
 }

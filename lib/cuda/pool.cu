@@ -1,43 +1,10 @@
 /* pool.cu - pooling: a thread for each window; of gradients for each cell, which asks the windows that may hold
  * it, so that sums have one order. */
-#include "lib/cuda/grid.cuh"
-#include "lib/cuda/math.cuh"
+#include "lib/cuda/spot.cuh"
+
 #include "lib/cuda/pool.h"
 
 namespace {
-
-/* Which element a thread makes. */
-struct spot {
-    int64_t image, channel;
-    int p[3];
-
-    EG__FN spot(const eg__pooling &k, int64_t i)
-    {
-        if (k.last) {
-            const int64_t q = eg__divide(i, k.channels);
-            channel = i - q * k.channels.d;
-            i = q;
-        }
-#pragma unroll
-        for (int d = 2; d >= 0; d--) {
-            const int64_t q = eg__divide(i, k.size[d]);
-            p[d] = (int)(i - q * k.size[d].d);
-            i = q;
-        }
-        image = i;
-        if (!k.last) {
-            image = eg__divide(i, k.channels);
-            channel = i - image * k.channels.d;
-        }
-    }
-    /* Where place (a, b, c) of the same plane lies among images of these sizes. */
-    EG__FN int64_t at(const eg__pooling &k, const int64_t *size, int a, int b, int c) const
-    {
-        const int64_t plane = k.last ? image : image * k.channels.d + channel;
-        const int64_t cell = ((plane * size[0] + a) * size[1] + b) * size[2] + c;
-        return k.last ? cell * k.channels.d + channel : cell;
-    }
-};
 
 EG__FN int get_tap(const eg__pooling &k, int64_t at)
 {
@@ -56,7 +23,7 @@ EG__FN void put_tap(const eg__pooling &k, int64_t at, int tap)
 /* ---- windows ------------------------------------------------------------------------------------------ */
 
 /* f(value, tap) for the cells that are there. */
-template <class T, class F> EG__FN void over_window(const eg__pooling &k, const spot &s, F &f)
+template <class T, class F> EG__FN void over_window(const eg__pooling &k, const eg__spot &s, F &f)
 {
     const eg__pool_opts &o = k.o;
     const T *x = (const T *)k.x;
@@ -67,7 +34,7 @@ template <class T, class F> EG__FN void over_window(const eg__pooling &k, const 
     for (int a = w0.first; a < w0.end; a++) {
         for (int b = w1.first; b < w1.end; b++) {
             for (int c = w2.first; c < w2.end; c++) {
-                f(x[s.at(k, o.in, w0.begin + a * d0, w1.begin + b * d1, w2.begin + c * d2)],
+                f(x[s.at(k.spots, o.in, w0.begin + a * d0, w1.begin + b * d1, w2.begin + c * d2)],
                   (a * down + b) * across + c);
             }
         }
@@ -94,9 +61,9 @@ template <class T> struct sum_of {
 template <class T> __global__ void __launch_bounds__(EG__BLOCK) max_pool(const eg__pooling k)
 {
     const int64_t i = eg__self();
-    if (i < k.n) {
+    if (i < k.spots.n) {
         top_of<T> f = {0, -1};
-        over_window<T>(k, spot(k, i), f);
+        over_window<T>(k, eg__spot(k.spots, i), f);
         ((T *)k.y)[i] = f.top;
         put_tap(k, i, f.best);
     }
@@ -112,8 +79,8 @@ EG__FN float cells_of(const eg__pool_opts &o, const int *p)
 template <class T> __global__ void __launch_bounds__(EG__BLOCK) avg_pool(const eg__pooling k)
 {
     const int64_t i = eg__self();
-    if (i < k.n) {
-        const spot s(k, i);
+    if (i < k.spots.n) {
+        const eg__spot s(k.spots, i);
         sum_of<T> f = {0};
         over_window<T>(k, s, f);
         ((T *)k.y)[i] = f.sum / (T)cells_of(k.o, s.p);
@@ -121,7 +88,7 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) avg_pool(const e
 }
 
 /* The cell of a tap; whether it is there. */
-EG__FN bool cell_of(const eg__pool_opts &o, const spot &s, int tap, int cell[3])
+EG__FN bool cell_of(const eg__pool_opts &o, const eg__spot &s, int tap, int cell[3])
 {
     bool there = true;
 #pragma unroll
@@ -138,20 +105,20 @@ EG__FN bool cell_of(const eg__pool_opts &o, const spot &s, int tap, int cell[3])
 template <class T> __global__ void __launch_bounds__(EG__BLOCK) max_pool_take(const eg__pooling k)
 {
     const int64_t i = eg__self();
-    if (i < k.n) {
-        const spot s(k, i);
+    if (i < k.spots.n) {
+        const eg__spot s(k.spots, i);
         int cell[3];
         const bool there = cell_of(k.o, s, get_tap(k, i), cell);
-        ((T *)k.y)[i] = there ? ((const T *)k.x)[s.at(k, k.o.in, cell[0], cell[1], cell[2])] : 0;
+        ((T *)k.y)[i] = there ? ((const T *)k.x)[s.at(k.spots, k.o.in, cell[0], cell[1], cell[2])] : 0;
     }
 }
 
 __global__ void __launch_bounds__(EG__BLOCK) max_pool_places(const eg__pooling k)
 {
     const int64_t i = eg__self();
-    if (i < k.n) {
+    if (i < k.spots.n) {
         int cell[3];
-        cell_of(k.o, spot(k, i), get_tap(k, i), cell);
+        cell_of(k.o, eg__spot(k.spots, i), get_tap(k, i), cell);
         k.places[i] = (cell[0] * k.o.in[1] + cell[1]) * k.o.in[2] + cell[2];
     }
 }
@@ -161,11 +128,11 @@ __global__ void __launch_bounds__(EG__BLOCK) max_pool_places(const eg__pooling k
 template <class T, bool MAX> __global__ void __launch_bounds__(EG__BLOCK) pool_grad(const eg__pooling k)
 {
     const int64_t i = eg__self();
-    if (i >= k.n) {
+    if (i >= k.spots.n) {
         return;
     }
     const eg__pool_opts &o = k.o;
-    const spot s(k, i);
+    const eg__spot s(k.spots, i);
     const eg__span h0 = eg__windows_of(&o, 0, s.p[0]), h1 = eg__windows_of(&o, 1, s.p[1]);
     const eg__span h2 = eg__windows_of(&o, 2, s.p[2]);
     const int across = (int)o.kernel[2], down = (int)o.kernel[1];
@@ -183,7 +150,7 @@ template <class T, bool MAX> __global__ void __launch_bounds__(EG__BLOCK) pool_g
             for (int c = h2.first; t1 >= 0 && c < h2.end; c++) {
                 const eg__window w2 = eg__window_of(&o, 2, c);
                 const int t2 = eg__tap_of(&o, 2, &w2, s.p[2]);
-                const int64_t at = s.at(k, o.out, a, b, c);
+                const int64_t at = s.at(k.spots, o.out, a, b, c);
                 if (t2 >= 0 && (!MAX || get_tap(k, at) == (t0 * down + t1) * across + t2)) {
                     sum += MAX ? ((const T *)k.y)[at] : ((const T *)k.y)[at] / (n1 * (T)eg__cells_of(&o, 2, &w2));
                 }
@@ -200,8 +167,8 @@ template <class T, bool MAX> __global__ void __launch_bounds__(EG__BLOCK) pool_g
 #define START(name, kernel_f32, kernel_f64)                                                        \
     cudaError_t eg__launch_##name(const eg__pooling *k, cudaStream_t s)                            \
     {                                                                                              \
-        return k->wide ? EG__LAUNCH(kernel_f64, eg__blocks(k->n), EG__BLOCK, 0, s, *k)             \
-                       : EG__LAUNCH(kernel_f32, eg__blocks(k->n), EG__BLOCK, 0, s, *k);            \
+        return k->wide ? EG__LAUNCH(kernel_f64, eg__blocks(k->spots.n), EG__BLOCK, 0, s, *k)             \
+                       : EG__LAUNCH(kernel_f32, eg__blocks(k->spots.n), EG__BLOCK, 0, s, *k);            \
     }
 START(max_pool, max_pool<float>, max_pool<double>)
 START(avg_pool, avg_pool<float>, avg_pool<double>)
@@ -211,5 +178,5 @@ START(avg_pool_grad, (pool_grad<float, false>), (pool_grad<double, false>))
 
 cudaError_t eg__launch_max_pool_places(const eg__pooling *k, cudaStream_t s)
 {
-    return EG__LAUNCH(max_pool_places, eg__blocks(k->n), EG__BLOCK, 0, s, *k);
+    return EG__LAUNCH(max_pool_places, eg__blocks(k->spots.n), EG__BLOCK, 0, s, *k);
 }

@@ -4,23 +4,21 @@
 
 #include <cuda_runtime_api.h>
 
-#include "lib/cuda/divide.h"
+#include "lib/cuda/spots.h"
 #include "lib/ops/pool.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Images [N, C, d, h, w], their planes behind each other or their channels innermost, all alike: `x` of cells, `y` of
- * windows. A thread makes an element of the result. */
+/* Images, all lying alike: `x` of cells, `y` of windows. A thread makes an element of the result. */
 typedef struct eg__pooling {
     eg__pool_opts o;
     char *x, *y, *taps; /* taps: u8, or i32 if `large` */
     int64_t *places;
     int wide;  /* f64, else f32 */
-    int large, last;
-    int64_t n; /* elements of the result */
-    eg__divisor channels, size[3]; /* of the result */
+    int large;
+    eg__spots spots; /* of the result */
 } eg__pooling;
 
 /* y and taps of x. */
