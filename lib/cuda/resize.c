@@ -79,11 +79,10 @@ static eg_status make(const eg__call *c, table *t)
 }
 
 /* The table, or a new one in an empty place or that of the one used longest ago, which work may still read: it is
- * waited for. */
+ * waited for. Under the lock, which is held until the work is queued: nobody else may free it before. */
 static eg_status find(const eg__call *c, const table *asked, eg__tap_table *taps)
 {
     eg_status st = EG_OK;
-    pthread_mutex_lock(&kept.lock);
     table *t = kept.table;
     for (table *p = kept.table; p < kept.table + TABLES; p++) {
         t = p->used < t->used ? p : t;
@@ -105,7 +104,6 @@ static eg_status find(const eg__call *c, const table *asked, eg__tap_table *taps
         t->used = ++kept.clock;
         *taps = t->taps;
     }
-    pthread_mutex_unlock(&kept.lock);
     return st;
 }
 
@@ -138,18 +136,20 @@ static eg_status resize(const eg__call *c, bool adjoint)
     if (!last && !(x->flags & EG__DENSE)) { /* else x lies as y */
         st = settle(c, &x);
     }
+    pthread_mutex_lock(&kept.lock);
     for (int d = 3 - o->naxes, a = 0; a < o->naxes && !st; d++, a++) {
         const table asked = asked_for(c, o, a, adjoint);
         k.source[d] = adjoint ? o->out[a] : o->in[a];
         size[d] = adjoint ? o->in[a] : o->out[a];
         st = find(c, &asked, &k.axis[d]);
     }
-    if (st) {
-        return st;
+    if (!st) {
+        k.x = eg__ptr(x);
+        k.spots = eg__spots_of(y->n, y->shape[1], size, last);
+        st = eg__launched(c, eg__launch_resize(&k, eg__stream_of(c)));
     }
-    k.x = eg__ptr(x);
-    k.spots = eg__spots_of(y->n, y->shape[1], size, last);
-    return eg__launched(c, eg__launch_resize(&k, eg__stream_of(c)));
+    pthread_mutex_unlock(&kept.lock);
+    return st;
 }
 
 eg_status eg__cuda_resize(const eg__call *c)
