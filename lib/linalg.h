@@ -285,6 +285,18 @@ EG__TEAM double eg__size(const eg__team *t, const double *w, int n)
     return top <= DBL_MAX ? top : (double)NAN;
 }
 
+/* Elements become parts of the largest, which is given back; 0 where that is not a number. */
+EG__TEAM double eg__to_one(const eg__team *t, double *w, int n)
+{
+    const double size = eg__size(t, w, n);
+    eg__meet(t);
+    EG__EACH(i, 0, n) {
+        w[i] = size != size ? 0 : size > 0 ? w[i] / size : w[i];
+    }
+    eg__meet(t);
+    return size;
+}
+
 /* ---- singular values --------------------------------------------------------------------------------------------- */
 
 /* What eg__jacobi works on: rows of x [n, n] and g [n, m], and the squares of the former. */

@@ -188,13 +188,8 @@ EG__TEAM int eg__svd_matrix(const eg__team *t, const eg__matrices *k, int64_t at
     int32_t *order = (int32_t *)(void *)(more + n + 1);
     eg__read(t, w, k->in[0], k->wide, at, n, m, tall ? 1 : m, tall ? n : 1);
     eg__meet(t);
-    const double size = eg__size(t, w, n * m);
+    const double size = eg__to_one(t, w, n * m);
     const int fine = size == size;
-    eg__meet(t);
-    EG__EACH(i, 0, n * m) {
-        w[i] = !fine ? 0 : size > 0 ? w[i] / size : w[i];
-    }
-    eg__meet(t);
     eg__svd(t, w, n, m, g, x, value, more, k->wide ? n * DBL_EPSILON : 1e-9);
     eg__order(t, value, order, n, 1);
     EG__ROWS(i, 0, n) {
@@ -228,13 +223,8 @@ EG__TEAM int eg__eigh_matrix(const eg__team *t, const eg__matrices *k, int64_t a
         }
     }
     eg__meet(t);
-    const double size = eg__size(t, room, n * n);
+    const double size = eg__to_one(t, room, n * n);
     const int fine = size == size;
-    eg__meet(t);
-    EG__EACH(i, 0, n * n) {
-        room[i] = !fine ? 0 : size > 0 ? room[i] / size : room[i];
-    }
-    eg__meet(t);
     eg__eigh(t, room, n, z, value, more, q);
     eg__order(t, value, order, n, 0);
     EG__ROWS(i, 0, n) {
