@@ -43,6 +43,7 @@ struct eg_stream {
     eg__staging staging;
     int id;             /* among the device's */
     bool taken, thread; /* in use; as a thread's own */
+    void *_Atomic dnn;  /* what cuDNN needs on it, lib/cuda/dnn_plans.c */
     _Atomic int64_t queued;        /* ops so far */
     int64_t seen[EG__MAX_STREAMS]; /* of other streams: up to where this one waited for them */
 };
