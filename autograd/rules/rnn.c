@@ -109,7 +109,7 @@ static eg_tensor *taken(eg_tensor *lengths, int64_t t, eg_tensor *a, eg_tensor *
         return a;
     }
     eg_tensor *takes = eg_unsqueeze(eg_gt_scalar(lengths, (double)t), 1);
-    return eg_where(takes, a, b ? b : eg_scalar(0, eg_dtype_of(a)));
+    return eg_where(takes, a, b ? b : eg__full_on(a->device, EG_SCALAR, 0, eg_dtype_of(a)));
 }
 
 typedef struct states {
@@ -150,7 +150,7 @@ typedef states step_fn(const eg__rnn_opts *o, eg_tensor *const *in, eg_tensor *z
 
 static eg_tensor *first_state(eg_tensor *given, int64_t rows, int64_t cols, const eg_tensor *x)
 {
-    return given ? given : eg_zeros(EG_SHAPE(rows, cols), (eg_dtype)x->dtype);
+    return given ? given : eg__full_on(x->device, EG_SHAPE(rows, cols), 0, (eg_dtype)x->dtype);
 }
 
 /* The layer done again; its results, weighted by the gradients given to them, summed to one
@@ -160,7 +160,7 @@ static eg_tensor *again(eg__walk *w, eg_tensor *const *in, step_fn *step, eg__rn
 {
     const eg__rnn_opts *o = w->opts;
     eg_tensor *dy = eg__dy_or_null(w, 0), *dh = eg__dy_or_null(w, 1), *x = in[EG__RNN_X];
-    eg_tensor *sum = eg_scalar(0, eg_dtype_of(x));
+    eg_tensor *sum = eg__full_on(x->device, EG_SCALAR, 0, eg_dtype_of(x));
     bool lstm = step == lstm_step;
     eg_tensor *zx = plus(eg_matmul(flat(x), turned(in[EG__RNN_W_IH])), in[EG__RNN_B_IH]);
     zx = lstm ? plus(zx, in[EG__RNN_B_HH]) : zx;
@@ -249,7 +249,7 @@ static eg_tensor *split_weight_grad(const eg__walk *w, const eg__rnn_plan *p, eg
 {
     int64_t H = p->width;
     eg_tensor *d = turned(with_state(w, p, dz));
-    eg_tensor *dw = eg_empty(EG_SHAPE(3 * H, H), (eg_dtype)w_hh->dtype);
+    eg_tensor *dw = eg__empty_on(w_hh->device, EG_SHAPE(3 * H, H), (eg_dtype)w_hh->dtype);
     eg_tensor *h = with_state(w, p, states_before(p, reserve, w_hh));
     eg_tensor *rh = with_state(w, p, kept(reserve, p->met, p->steps, p->rows, H, w_hh));
     bool ok = eg_copy_(eg_slice(dw, 0, 0, 2 * H, 1), eg_matmul(eg_slice(d, 0, 0, 2 * H, 1), h)) &&

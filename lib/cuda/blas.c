@@ -180,11 +180,12 @@ static cublasStatus_t describe(const eg__gemm *g, cublasLtMatmulDescOpaque_t *de
 }
 
 /* Of our rows x columns that lie row by row, or column by column. */
-static cublasStatus_t lay_out(const eg__gemm *g, cublasLtMatrixLayoutOpaque_t *l, bool transposed,
-                              int64_t rows, int64_t columns, int64_t ld, int64_t step)
+static cublasStatus_t lay_out(const eg__gemm *g, int dtype, cublasLtMatrixLayoutOpaque_t *l,
+                              bool transposed, int64_t rows, int64_t columns, int64_t ld,
+                              int64_t step)
 {
     cublasStatus_t e = lt.cublasLtMatrixLayoutInit_internal(
-        l, sizeof *l, type_of(g->dtype), (uint64_t)(transposed ? rows : columns),
+        l, sizeof *l, type_of(dtype), (uint64_t)(transposed ? rows : columns),
         (uint64_t)(transposed ? columns : rows), ld);
     if (g->batch > 1) {
         TRY(lt.cublasLtMatrixLayoutSetAttribute(l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &g->batch,
@@ -247,9 +248,9 @@ static eg_status make(const eg__call *c, const eg__gemm *g, eg__gemm_plan *p)
     p->wide = g->dtype == EG_F64;
     p->bias = g->bias;
     cublasStatus_t e = describe(g, &p->desc);
-    TRY(lay_out(g, &p->a, g->a_transposed, g->m, g->k, g->lda, g->step_a));
-    TRY(lay_out(g, &p->b, g->b_transposed, g->k, g->n, g->ldb, g->step_b));
-    TRY(lay_out(g, &p->d, false, g->m, g->n, g->ldd, g->step_d));
+    TRY(lay_out(g, g->dtype, &p->a, g->a_transposed, g->m, g->k, g->lda, g->step_a));
+    TRY(lay_out(g, g->dtype, &p->b, g->b_transposed, g->k, g->n, g->ldb, g->step_b));
+    TRY(lay_out(g, g->f32 ? EG_F32 : g->dtype, &p->d, false, g->m, g->n, g->ldd, g->step_d));
     TRY(prefer(g, workspace, &preference));
     if (e) {
         return failed(c, e, "describing a product");

@@ -21,7 +21,7 @@ typedef struct eg__gemm {
     bool a_transposed, b_transposed, add, bias, relu;
     uint8_t align_a, align_b, align_d; /* log2 of bytes: of every matrix the plan is run with */
     uint8_t ordinal;                   /* of the hardware */
-    uint8_t none;                      /* 0 */
+    uint8_t f32;                       /* d is f32, where a and b are halves */
 } eg__gemm;
 
 /* The caller's own copy. */

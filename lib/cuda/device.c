@@ -4,6 +4,7 @@
 
 #include "lib/cuda/cuda.h"
 #include "lib/matrices.h"
+#include "lib/ops/rnn.h"
 
 /* ---- errors -------------------------------------------------------------------------------------- */
 
@@ -79,6 +80,8 @@ eg_status eg__cuda_faults(eg__cuda *d)
         return eg__fail(EG_EINVAL, op, EG__SAY_SINGULAR, found.value, found.high, found.low);
     case EG__FAULT_NOT_POSITIVE:
         return eg__fail(EG_EINVAL, op, EG__SAY_NOT_POSITIVE, found.value, found.high, found.low);
+    case EG__FAULT_LENGTH:
+        return eg__fail(EG_EINDEX, op, EG__SAY_LENGTH, found.value, found.low, found.high);
     default:
         return eg__fail(EG_EINDEX, op, "index %lld is outside %lld..%lld", found.value, found.low,
                         found.high - 1);

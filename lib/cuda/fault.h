@@ -11,6 +11,7 @@ enum {
     EG__FAULT_FALL,         /* or less than the one before */
     EG__FAULT_SINGULAR,     /* matrix `value` of `high` is singular, by pivot `low` */
     EG__FAULT_NOT_POSITIVE, /* or not positive definite */
+    EG__FAULT_LENGTH,       /* length `value` of row `low` is not in 0..high */
 };
 
 /* In pinned memory the device writes to; the first finder's words stay until the host has read them. */

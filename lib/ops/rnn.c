@@ -1,6 +1,6 @@
 /* rnn.c - recurrent layers: checks, inference, public functions. */
 #include "lib/ops/infer.h"
-#include "lib/ops/options.h"
+#include "lib/ops/rnn.h"
 
 /* ---- inference ------------------------------------------------------------------------------- */
 
@@ -38,14 +38,15 @@ static eg_status check_dtypes(const eg__call *c)
     return EG_OK;
 }
 
+/* Those of a device are looked at by its kernels. */
 static eg_status check_lengths(const eg__call *c, int64_t steps)
 {
     const eg_tensor *t = c->nin > EG__RNN_LENGTHS ? c->in[EG__RNN_LENGTHS] : NULL;
-    for (int64_t n = 0; t && n < t->n; n++) {
+    for (int64_t n = 0; t && !t->device && n < t->n; n++) {
         int64_t length = eg__load_int(eg__ptr(t), t->dtype, n * t->strides[0]);
         if (length < 0 || length > steps) {
-            return eg__fail(EG_EINDEX, c->op->name, "length %lld of row %lld is outside 0..%lld",
-                            (long long)length, (long long)n, (long long)steps);
+            return eg__fail(EG_EINDEX, c->op->name, EG__SAY_LENGTH, (long long)length, (long long)n,
+                            (long long)steps);
         }
     }
     return EG_OK;

@@ -9,6 +9,9 @@
 
 #include "lib/ops/options.h"
 
+/* Of a bad one: the length, its row, the steps. */
+#define EG__SAY_LENGTH "length %lld of row %lld is outside 0..%lld"
+
 typedef struct eg__rnn_plan {
     int64_t steps, rows, inputs, width, state; /* T, N, I, H, R */
     bool reverse;

@@ -52,7 +52,7 @@ EGT(descriptors)
             cublasLtMatmulPreferenceOpaque_t preference;
             const void *bias = &g;
             EGT_EQ(describe(&g, &desc), CUBLAS_STATUS_SUCCESS);
-            EGT_EQ(lay_out(&g, &layout, g.a_transposed, g.m, g.k, g.lda, g.step_a),
+            EGT_EQ(lay_out(&g, g.dtype, &layout, g.a_transposed, g.m, g.k, g.lda, g.step_a),
                    CUBLAS_STATUS_SUCCESS);
             EGT_EQ(prefer(&g, 1 << 20, &preference), CUBLAS_STATUS_SUCCESS);
             copy = desc; /* as a plan is */

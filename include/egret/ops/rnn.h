@@ -6,8 +6,10 @@
  * loop; the products with x, and all gradients of weights, are one product over all steps.
  *
  * Rows may have lengths of their own (i32 or i64 [N], each 0..T, in any order): past its length a
- * row's y is 0 and its state stays. With .reverse the steps run backwards, each row from its own
- * end; two directions make a bidirectional layer: eg_rnn_join. */
+ * row's y is 0 and its state stays. They are on x's device, as all operands are. One that is outside
+ * is refused at once on the CPU; another device takes it for the nearest inside and says so
+ * (EG_EINDEX) at the next call that waits. With .reverse the steps run backwards, each row from its
+ * own end; two directions make a bidirectional layer: eg_rnn_join. */
 #ifndef EGRET_OPS_RNN_H
 #define EGRET_OPS_RNN_H
 
@@ -40,8 +42,8 @@ typedef struct eg_lstm_options {
  *     c' = f c + i g, clipped;  h' = o tanh(c'), projected
  * w_ih [4 H, I], w_hh [4 H, R]. grad: of every float operand, of y, h and c together; where c was
  * clipped nothing flows. Saves the operands and T N (5 H + R) numbers. Errors: EG_ESHAPE naming the
- * sizes that do not meet, EG_EDTYPE, EG_EINDEX for a length outside 0..T, EG_EINVAL for a negative
- * clip. */
+ * sizes that do not meet, EG_EDTYPE, EG_EINDEX for a length outside 0..T (on
+ * a device: when it is waited for), EG_EINVAL for a negative clip. */
 EG_API eg_rnn eg_lstm_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh,
                            const eg_lstm_options *options);
 #define eg_lstm(...) EG_LSTM_(eg_lstm_with, __VA_ARGS__, .size = sizeof(eg_lstm_options))

@@ -1,0 +1,208 @@
+/* test_cuda_rnn.c - recurrent layers on a CUDA device as the sweep does not see them: what a step costs, lengths that
+ * kernels refuse, arithmetic of products, what goes wrong. */
+#include <cublasLt.h>
+
+#include "tests/cuda/module.h"
+
+/* A layer on the device: of 4 gates an LSTM, of 3 a GRU. */
+typedef struct given {
+    int gates;
+    eg_tensor *x, *w_ih, *w_hh, *b_ih, *b_hh, *h0, *c0, *lengths, *w_hr;
+    bool reset_before;
+} given;
+
+enum { ROWS = 3, INPUTS = 6, WIDTH = 8 };
+
+static eg_tensor *there(eg_shape shape, eg_dtype dtype)
+{
+    return eg_to(egt_random(shape, dtype, -0.5, 0.5), cuda(0));
+}
+
+static given make(int gates, int64_t steps, eg_dtype dtype)
+{
+    return (given){.gates = gates,
+                   .x = there(EG_SHAPE(steps, ROWS, INPUTS), dtype),
+                   .w_ih = there(EG_SHAPE(gates * WIDTH, INPUTS), dtype),
+                   .w_hh = there(EG_SHAPE(gates * WIDTH, WIDTH), dtype),
+                   .b_ih = there(EG_SHAPE(gates * WIDTH), dtype),
+                   .b_hh = there(EG_SHAPE(gates * WIDTH), dtype),
+                   .h0 = there(EG_SHAPE(ROWS, WIDTH), dtype),
+                   .c0 = there(EG_SHAPE(ROWS, WIDTH), dtype)};
+}
+
+static eg_rnn run(const given *g)
+{
+    return g->gates == 4
+               ? eg_lstm(g->x, g->w_ih, g->w_hh, .b_ih = g->b_ih, .b_hh = g->b_hh, .h0 = g->h0, .c0 = g->c0,
+                         .lengths = g->lengths, .w_hr = g->w_hr)
+               : eg_gru(g->x, g->w_ih, g->w_hh, .b_ih = g->b_ih, .b_hh = g->b_hh, .h0 = g->h0,
+                        .lengths = g->lengths, .reset_before = g->reset_before);
+}
+
+/* The layer and, if asked, gradients of everything. */
+static void learn(const given *g, bool backward)
+{
+    EG_SCOPE
+    {
+        eg_tensor *of[5] = {g->x, g->w_ih, g->w_hh, g->b_ih, g->h0}, *dx[5];
+        eg_tape tape = eg_tape_open();
+        for (int i = 0; i < 5; i++) {
+            EGT_OK(eg_tape_watch(tape, of[i]));
+        }
+        eg_rnn r = run(g);
+        EGT_CHECK(r.y);
+        if (backward) {
+            EGT_OK(eg_tape_gradients(tape, eg_sum(r.y), of, 5, dx));
+        } else {
+            eg_tape_close(tape);
+        }
+    }
+}
+
+/* ---- what it costs --------------------------------------------------------------------------- */
+
+/* What is launched, once all has run before. */
+static int64_t launches(int gates, bool reset_before, int64_t steps, eg_dtype dtype, bool backward)
+{
+    int64_t n = 0;
+    EG_SCOPE
+    {
+        given g = make(gates, steps, dtype);
+        g.reset_before = reset_before;
+        learn(&g, backward);
+        learn(&g, backward);
+        EGT_OK(eg_device_synchronize(cuda(0)));
+        eg_fake_counts before = FAKE(eg_fake_read)();
+        learn(&g, backward);
+        eg_fake_counts after = FAKE(eg_fake_read)();
+        n = after.launches - before.launches;
+        EGT_EQ(after.syncs - before.syncs, 0);
+        EGT_EQ(after.mallocs + after.creates - before.mallocs - before.creates, 0);
+        EGT_EQ(after.heuristics - before.heuristics, 0);
+        EGT_EQ(after.copies_in + after.copies_out - before.copies_in - before.copies_out, 0);
+        EGT_EQ(after.records + after.queries - before.records - before.queries, 0);
+    }
+    return n;
+}
+
+/* A product and a kernel to a step, two of each where the reset gate comes first; halves are not copied. */
+EGT(what_a_step_launches)
+{
+    static const eg_dtype dtypes[] = {EG_F32, EG_F64, EG_BF16};
+    emulated(0);
+    for (int i = 0; i < 3; i++) {
+        EGT_EQ(launches(4, false, 9, dtypes[i], false) - launches(4, false, 4, dtypes[i], false), 5 * 2);
+        EGT_EQ(launches(4, false, 9, dtypes[i], true) - launches(4, false, 4, dtypes[i], true), 5 * 4);
+        EGT_EQ(launches(3, false, 9, dtypes[i], true) - launches(3, false, 4, dtypes[i], true), 5 * 4);
+        EGT_EQ(launches(3, true, 9, dtypes[i], true) - launches(3, true, 4, dtypes[i], true), 5 * 8);
+        EGT_EQ(launches(4, false, 4, dtypes[i], false), 2 + 1 + 4 * 2);
+    }
+}
+
+/* The product with a first state of zeros is not made. */
+EGT(zeros_are_not_multiplied)
+{
+    for (int gates = 3; gates <= 4; gates++) {
+        EG_SCOPE
+        {
+            given g = make(gates, 1, EG_F32);
+            g.h0 = g.c0 = NULL;
+            int64_t before = FAKE(eg_fake_read)().products;
+            EGT_CHECK(run(&g).y);
+            EGT_EQ(FAKE(eg_fake_read)().products - before, 1);
+        }
+    }
+}
+
+/* ---- lengths --------------------------------------------------------------------------------- */
+
+EGT(bad_lengths_are_said_at_the_wait)
+{
+    eg_device *d = cuda(0);
+    for (int gates = 3; gates <= 4; gates++) {
+        EG_SCOPE
+        {
+            given g = make(gates, 4, EG_F32);
+            g.lengths = eg_to(eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){1, 5, 0}), d);
+            eg_rnn r = run(&g);
+            EGT_CHECK(r.y);
+            EGT_REFUSED(eg_device_synchronize(d), EG_EINDEX, "length 5 of row 1 is outside 0..4");
+            /* It was taken for 4. */
+            g.lengths = eg_to(eg_from(EG_SHAPE(3), EG_I32, (int32_t[]){1, 4, 0}), d);
+            EGT_EQ(egt_distance(eg_to(run(&g).y, eg_cpu()), eg_to(r.y, eg_cpu())), 0);
+            g.lengths = eg_to(eg_from(EG_SHAPE(3), EG_I32, (int32_t[]){1, 4, -1}), d);
+            EGT_CHECK(run(&g).y);
+            EGT_REFUSED(eg_device_synchronize(d), EG_EINDEX, "length -1 of row 2");
+            EGT_OK(eg_device_synchronize(d));
+        }
+    }
+}
+
+EGT(operands_are_of_one_device)
+{
+    EG_SCOPE
+    {
+        given g = make(4, 4, EG_F32);
+        g.lengths = eg_to(eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){1, 2, 3}), eg_cpu());
+        EGT_REFUSED(run(&g).y, EG_EDEVICE, "cpu");
+    }
+}
+
+/* Where no row takes a step x may hold anything. */
+EGT(padding_does_not_count)
+{
+    for (int gates = 3; gates <= 4; gates++) {
+        EG_SCOPE
+        {
+            given g = make(gates, 4, EG_F32);
+            g.w_hr = gates == 4 ? there(EG_SHAPE(WIDTH, WIDTH), EG_F32) : NULL;
+            g.lengths = eg_to(eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){2, 1, 2}), cuda(0));
+            EGT_CHECK(eg_add_scalar_(eg_slice(g.x, 0, 2, 4, 1), NAN));
+            eg_tape tape = eg_tape_open();
+            eg_tensor *of[2] = {g.w_hh, g.w_hr ? g.w_hr : g.h0}, *dx[2];
+            for (int i = 0; i < 2; i++) {
+                EGT_OK(eg_tape_watch(tape, of[i]));
+            }
+            eg_rnn r = run(&g);
+            EGT_OK(eg_tape_gradients(tape, eg_add(eg_sum(r.y), eg_sum(r.h)), of, 2, dx));
+            for (int i = 0; i < 2; i++) {
+                EGT_CHECK(isfinite(eg_item(eg_sum(dx[i]))));
+            }
+        }
+    }
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+EGT(modes_of_products)
+{
+    EG_SCOPE
+    {
+        given g = make(4, 5, EG_F32);
+        eg_tensor *want = eg_to(run(&g).y, eg_cpu());
+        EGT_OK(eg_set_math_mode(EG_MATH_TF32));
+        double off = egt_distance(eg_to(run(&g).y, eg_cpu()), want);
+        EGT_OK(eg_set_math_mode(EG_MATH_DEFAULT));
+        EGT_CHECK(off > 1e-6 && off < 3e-3);
+        EGT_EQ(egt_distance(eg_to(run(&g).y, eg_cpu()), want), 0);
+    }
+}
+
+/* ---- going wrong ----------------------------------------------------------------------------- */
+
+EGT(failing_products)
+{
+    emulated(0);
+    EG_SCOPE
+    {
+        given g = make(4, 5, EG_F32);
+        eg_tensor *want = eg_to(run(&g).y, eg_cpu());
+        int64_t used = FAKE(eg_fake_alive)();
+        for (int nth = 1; nth <= 6; nth++) {
+            FAKE(eg_fake_fail)("cublasLtMatmul", nth, CUBLAS_STATUS_EXECUTION_FAILED);
+            EGT_REFUSED(run(&g).y, EG_EFAULT, "failed to launch");
+        }
+        EGT_EQ(egt_distance(eg_to(run(&g).y, eg_cpu()), want), 0);
+        EGT_EQ(FAKE(eg_fake_alive)(), used);
+    }
+}
