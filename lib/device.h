@@ -28,6 +28,16 @@ static inline eg_device *eg__device(const eg_tensor *t)
     return eg__devices[t->device];
 }
 
+/* For a profile: two marks on a stream, around work whose time on the device is wanted. */
+typedef struct eg__lap {
+    struct eg__lap *next, *outer; /* outer: the one it began in, of its thread and device */
+    void *note;                    /* next, note, op, backward: the profile's */
+    uint16_t op;
+    bool backward;
+    uint8_t device, stream;
+    int64_t inner; /* ns of those that began in it, as far as they were read */
+} eg__lap;
+
 /* ---- what a module gives --------------------------------------------------------------------- */
 
 struct eg__engine {
@@ -71,6 +81,17 @@ struct eg__engine {
     eg_status (*event_wait)(eg__thread *T, eg_event *e);
     eg_status (*event_synchronize)(eg_event *e);
     eg_status (*event_elapsed)(eg_event *from, eg_event *to, double *ms);
+
+    /* Times for a profile. None of these fails in words, and a capture that is under way goes on.
+     * The device's clock now, in ns since it was restarted, waited for but not for work that is queued. */
+    bool (*clock)(eg_device *d, bool restart, int64_t *ns);
+    /* Marks on the thread's current stream. NULL: it is captured, or there are no marks to be had. */
+    eg__lap *(*lap_begin)(eg__thread *T, eg_device *d);
+    void (*lap_end)(eg__thread *T, eg__lap *s);
+    /* 1: what lies between the marks of a lap that ended, on the device's clock; 0: the device has not come so
+     * far; -1: it cannot be known. After 1 and -1 the lap is the engine's again. Calls come one at a time. */
+    int (*lap_read)(eg__lap *s, bool wait, int64_t *start, int64_t *time);
+    void (*lap_drop)(eg__lap *s);
 };
 
 /* The engine's streams and events begin with their device. */
@@ -126,6 +147,10 @@ typedef const eg__engine *eg__module_fn(const eg__host *host);
 
 /* t for reading on the host: itself, or a copy the innermost scope owns. NULL: words are recorded. */
 const eg_tensor *eg__on_host(const eg_tensor *t, const char *op);
+/* The engine's upload, download and fill for t's device, seen by a profile. */
+eg_status eg__upload(const char *op, eg__thread *T, eg_tensor *t, const void *from, size_t bytes);
+eg_status eg__download(const char *op, eg__thread *T, const eg_tensor *t, void *to, size_t bytes);
+eg_status eg__fill(const char *op, eg__thread *T, eg_tensor *t, uint64_t bits);
 /* EG_OK for a tensor of the CPU; else words saying that op needs one. */
 eg_status eg__host_only(const eg_tensor *t, const char *op, const char *name);
 void eg__device_storage_free(eg__thread *T, eg__storage *s);

@@ -248,6 +248,7 @@ struct eg__thread {
     uint8_t autocast;      /* a dtype; EG_F32, which is 0: none */
     struct {
         eg_stream *now, *own;
+        struct eg__lap *lap; /* the innermost that is open, of a profile */
     } lane[EG__MAX_DEVICES]; /* by device; NULL before first use */
     eg__thread *prev, *next;
     bool alone; /* its ops use no further threads */

@@ -1,41 +1,26 @@
-/* profile.c - recording what runs, and writing it as a Chrome trace.
+/* profile.c - recording what runs.
  *
  * Records of all threads go one after the other into chunks, under one lock: next to an op and two looks at
- * the clock it does not matter. Open spans are closed in place. */
+ * the clock it does not matter. Open spans are closed in place, and so are filled in the times on devices,
+ * which come later: work there is put between two marks on its stream (lib/device.h), and these wait in a list
+ * until the device has come past them. */
 #define _POSIX_C_SOURCE 200809L
 #include "lib/profile.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <egret/profile.h>
 
+#include "lib/device.h"
 #include "lib/engine.h"
-#include "lib/io/buffer.h"
-#include "lib/io/file.h"
 #include "lib/optable.h"
+#include "lib/trace.h"
 
-enum { CHUNK = 1 << 16, MOST_SHOWN = 8, MOST_DEEP = 32, WRITE_AT = 1 << 16 };
+enum { CHUNK = 1 << 16, MOST_SHOWN = 8, MOST_DEEP = 32, MANY_WAIT = 256 };
 
-typedef enum kind { OP, RULE, SPAN, MARK } kind;
-
-/* What happened once. Behind it lie, of an op, its inputs and outputs as words of dtype, ndim, sizes; of a
- * span and a mark, the text with its 0. */
-typedef struct record {
-    const char *name; /* of an op; the user's texts lie behind */
-    const char *of;   /* the op whose gradient this belongs to, or NULL */
-    int64_t start, time; /* ns; time -1: a span still open */
-    int64_t live;        /* bytes; -1: not noted */
-    uint32_t thread, bytes; /* bytes: of the record with what lies behind it */
-    uint16_t kind, in, out, left_out; /* tensors behind it, and how many there was no room for */
-} record;
-
-typedef struct chunk {
-    struct chunk *next;
-    size_t used;
-    int64_t data[]; /* records */
-} chunk;
+typedef eg__trace_record record;
+typedef eg__trace_chunk chunk;
 
 static struct {
     pthread_mutex_t lock;
@@ -45,9 +30,12 @@ static struct {
     int64_t start, room, dropped; /* room: bytes that may still be asked for */
     uint32_t threads;
     struct {
-        int64_t calls, time;
+        int64_t calls, time, there;
     } total[EG__OP_COUNT][2];
-} profile = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    eg__lap *wait, **wait_end; /* marks that were not read yet */
+    int64_t waiting, untimed;
+    eg__trace_clock clocks[EG__MAX_DEVICES];
+} profile = {.lock = PTHREAD_MUTEX_INITIALIZER, .wait_end = &profile.wait};
 
 /* What a thread knows of the profile that runs. */
 typedef struct local {
@@ -90,7 +78,7 @@ static void leave(void)
 }
 
 /* Room for a record with so many bytes behind it; NULL, and counted, if there is none. */
-static record *append(const local *l, kind k, size_t behind)
+static record *append(const local *l, eg__trace_kind k, size_t behind)
 {
     size_t bytes = (sizeof(record) + behind + 7) & ~(size_t)7;
     chunk *c = profile.last;
@@ -110,7 +98,9 @@ static record *append(const local *l, kind k, size_t behind)
     }
     record *r = (record *)((char *)c->data + c->used);
     c->used += bytes;
-    *r = (record){.of = l->rule, .live = -1, .thread = l->number, .bytes = (uint32_t)bytes, .kind = (uint16_t)k};
+    *r = (record){.of = l->rule, .there_time = -1, .live = -1, .thread = l->number,
+                  .bytes = (uint32_t)bytes,
+                  .kind = (uint16_t)k};
     return r;
 }
 
@@ -129,7 +119,7 @@ static int64_t *put_tensor(int64_t *to, const eg_tensor *t)
     return to;
 }
 
-static void note_op(const local *l, const eg__call *c, int64_t start, int64_t end, int64_t live)
+static record *note_op(const local *l, const eg__call *c, int64_t start, int64_t end)
 {
     int in = c->nin < MOST_SHOWN ? c->nin : MOST_SHOWN;
     size_t words = 0;
@@ -139,15 +129,18 @@ static void note_op(const local *l, const eg__call *c, int64_t start, int64_t en
     for (int j = 0; j < c->op->nout; j++) {
         words += words_of(c->out[j]);
     }
-    record *r = append(l, OP, words * sizeof(int64_t));
+    record *r = append(l, EG__TRACE_OP, words * sizeof(int64_t));
     if (!r) {
-        return;
+        return NULL;
     }
     r->name = c->op->name;
     r->start = start;
     r->time = end - start;
-    r->live = live;
+    r->device = c->device;
     r->left_out = (uint16_t)(c->nin - in);
+    if (profile.memory) {
+        r->live = eg_device_memory(eg__devices[c->device]).live_bytes;
+    }
     int64_t *to = (int64_t *)(r + 1);
     for (int i = 0; i < in; i++) {
         r->in += c->in[i] != NULL;
@@ -157,21 +150,168 @@ static void note_op(const local *l, const eg__call *c, int64_t start, int64_t en
         r->out += c->out[j] != NULL;
         to = put_tensor(to, c->out[j]);
     }
+    return r;
 }
+
+/* ---- times on devices ------------------------------------------------------------------------- */
+
+/* A moment of the device's clock and ours: the one of some tries that took least. */
+static bool read_clock(eg_device *d, bool restart, int64_t *there, int64_t *here)
+{
+    int64_t least = INT64_MAX;
+    bool good = !restart || d->engine->clock(d, true, there);
+    for (int i = 0; i < 3 && good; i++) {
+        int64_t before = now(), at;
+        good = d->engine->clock(d, false, &at);
+        int64_t took = now() - before;
+        if (good && took < least) {
+            least = took;
+            *there = at;
+            *here = before + took / 2;
+        }
+    }
+    return good;
+}
+
+/* Called with the lock held. One that cannot be read is not asked again. */
+static void start_clock(eg_device *d)
+{
+    eg__trace_clock *c = &profile.clocks[d->id];
+    if (!c->tried) {
+        c->tried = true;
+        c->good = read_clock(d, true, &c->there[0], &c->here[0]);
+    }
+}
+
+/* A mark on the thread's stream of the device; NULL: it gets none. */
+static eg__lap *begin_lap(eg__thread *T, eg_device *d)
+{
+    bool good = join() != NULL;
+    if (good) {
+        start_clock(d);
+        good = profile.clocks[d->id].good;
+        leave();
+    }
+    return good ? d->engine->lap_begin(T, d) : NULL;
+}
+
+/* The oldest of what waits is read; false: the device has not come so far. */
+static bool read_oldest(bool wait)
+{
+    eg__lap *s = profile.wait, was = *s;
+    int64_t start, time;
+    int got = eg__devices[was.device]->engine->lap_read(s, wait, &start, &time);
+    if (!got) {
+        return false;
+    }
+    profile.waiting--;
+    profile.wait = was.next;
+    profile.wait_end = was.next ? profile.wait_end : &profile.wait;
+    record *r = was.note;
+    if (got < 0) {
+        profile.untimed++;
+        return true;
+    }
+    if (was.outer) { /* ends later, so it is still waiting or not even that */
+        was.outer->inner += time;
+    }
+    if (was.op < EG__OP_COUNT) {
+        profile.total[was.op][was.backward].there += time - was.inner;
+    }
+    if (r) {
+        r->there_start = start;
+        r->there_time = time;
+        r->stream = was.stream;
+        profile.clocks[was.device].streams |= (uint64_t)1 << was.stream;
+    }
+    return true;
+}
+
+/* Work with these marks is over on the host; with the lock held if a profile runs, which l says. */
+static void keep_lap(eg__lap *s, const local *l, record *r, uint16_t op)
+{
+    if (!s) {
+        profile.untimed += l != NULL;
+        return;
+    }
+    if (!l) {
+        eg__devices[s->device]->engine->lap_drop(s);
+        return;
+    }
+    s->next = NULL;
+    s->note = r;
+    s->op = op;
+    s->backward = l->rule != NULL;
+    *profile.wait_end = s;
+    profile.wait_end = &s->next;
+    profile.waiting++;
+    for (int i = 0; i < 2 && profile.waiting > MANY_WAIT && read_oldest(false); i++) {
+    }
+}
+
+static void forget_laps(void)
+{
+    while (profile.wait) {
+        eg__lap *s = profile.wait;
+        profile.wait = s->next;
+        eg__devices[s->device]->engine->lap_drop(s);
+    }
+    profile.wait_end = &profile.wait;
+    profile.waiting = 0;
+}
+
+eg__profile_work eg__profile_work_begin(eg__thread *T, eg_device *d, const char *what, int64_t bytes)
+{
+    eg__lap *s = begin_lap(T, d);
+    return (eg__profile_work){what, d, bytes, now(), s};
+}
+
+void eg__profile_work_end(eg__thread *T, const eg__profile_work *w)
+{
+    int64_t end = now();
+    if (w->lap) {
+        w->device->engine->lap_end(T, w->lap);
+    }
+    local *l = join();
+    record *r = l ? append(l, EG__TRACE_WORK, sizeof w->bytes) : NULL;
+    if (r) {
+        r->name = w->what;
+        r->start = w->start;
+        r->time = end - w->start;
+        r->device = w->device->id;
+        memcpy(r + 1, &w->bytes, sizeof w->bytes);
+    }
+    keep_lap(w->lap, l, r, EG__OP_COUNT);
+    if (l) {
+        leave();
+    }
+}
+
+/* ---- what runs --------------------------------------------------------------------------------- */
 
 eg_status eg__profile_kernel(const eg__call *c, eg__kernel *k)
 {
+    eg_device *d = c->device ? eg__devices[c->device] : NULL;
+    eg__lap *s = d ? begin_lap(c->T, d) : NULL;
     int64_t outer = mine.inner, start = now();
     mine.inner = 0;
-    eg_status st = c->device ? eg__device_run(c, k) : k(c);
+    eg_status st = d ? d->engine->run(c, k) : k(c);
     int64_t end = now(), inner = mine.inner;
     mine.inner = outer + end - start;
+    if (s) {
+        d->engine->lap_end(c->T, s);
+    }
     local *l = join();
+    record *r = NULL;
     if (l) {
-        int64_t live = profile.memory ? eg_memory_stats().live_bytes : -1;
         profile.total[c->op->id][l->rule != NULL].calls++;
         profile.total[c->op->id][l->rule != NULL].time += end - start - inner;
-        note_op(l, c, start, end, live);
+        r = note_op(l, c, start, end);
+    }
+    if (d) {
+        keep_lap(s, l, r, c->op->id);
+    }
+    if (l) {
         leave();
     }
     return st;
@@ -187,7 +327,7 @@ eg__profile_rule eg__profile_rule_begin(const char *op)
 void eg__profile_rule_end(eg__profile_rule rule)
 {
     local *l = join();
-    record *r = l ? append(l, RULE, 0) : NULL;
+    record *r = l ? append(l, EG__TRACE_RULE, 0) : NULL;
     if (r) {
         r->name = rule.op;
         r->start = rule.start;
@@ -200,7 +340,7 @@ void eg__profile_rule_end(eg__profile_rule rule)
 }
 
 /* A record with the user's text behind it. */
-static record *note_text(const local *l, kind k, const char *text)
+static record *note_text(const local *l, eg__trace_kind k, const char *text)
 {
     size_t n = strnlen(text, 1000) + 1;
     record *r = append(l, k, n);
@@ -217,7 +357,7 @@ void eg_profile_mark(const char *text)
 {
     local *l = text && eg__mode(eg__thread_get()) & EG__MODE_PROFILE ? join() : NULL;
     if (l) {
-        note_text(l, MARK, text);
+        note_text(l, EG__TRACE_MARK, text);
         leave();
     }
 }
@@ -226,7 +366,7 @@ void eg_profile_push(const char *name)
 {
     local *l = name && eg__mode(eg__thread_get()) & EG__MODE_PROFILE ? join() : NULL;
     if (l) {
-        record *r = l->depth < MOST_DEEP ? note_text(l, SPAN, name) : NULL;
+        record *r = l->depth < MOST_DEEP ? note_text(l, EG__TRACE_SPAN, name) : NULL;
         if (r) {
             r->time = -1;
         }
@@ -250,140 +390,11 @@ void eg_profile_pop(void)
     }
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
-/* Microseconds since the profile began, or of a time. */
-static void put_time(eg__buffer *b, int64_t ns)
-{
-    char s[40];
-    eg__put(b, s, (size_t)snprintf(s, sizeof s, "%lld.%03d", (long long)(ns / 1000), (int)(ns % 1000)));
-}
-
-static const int64_t *put_shapes(eg__buffer *b, const int64_t *from, int count)
-{
-    for (int i = 0; i < count; i++) {
-        int ndim = (int)(*from / EG_DTYPE_COUNT);
-        eg__put_word(b, i ? ", " : "");
-        eg__put_word(b, eg_dtype_name((eg_dtype)(*from % EG_DTYPE_COUNT)));
-        eg__put_word(b, " ");
-        eg__put_word(b, eg__shape_text(ndim, from + 1).s);
-        from += 1 + ndim;
-    }
-    return from;
-}
-
-static void put_op(eg__buffer *b, const record *r)
-{
-    eg__put_word(b, ",\"args\":{\"in\":\"");
-    const int64_t *out = put_shapes(b, (const int64_t *)(r + 1), r->in);
-    if (r->left_out) {
-        eg__put_word(b, " and ");
-        eg__put_int(b, r->left_out);
-        eg__put_word(b, " more");
-    }
-    eg__put_word(b, "\",\"out\":\"");
-    put_shapes(b, out, r->out);
-    eg__put_word(b, "\"");
-    if (r->of) {
-        eg__put_word(b, ",\"gradient of\":");
-        eg__put_string(b, r->of);
-    }
-    if (r->live >= 0) {
-        eg__put_word(b, ",\"live bytes\":");
-        eg__put_int(b, r->live);
-    }
-    eg__put_word(b, "}");
-}
-
-static void put_place(eg__buffer *b, const record *r)
-{
-    eg__put_word(b, ",\"pid\":");
-    eg__put_int(b, getpid());
-    eg__put_word(b, ",\"tid\":");
-    eg__put_int(b, r->thread);
-    eg__put_word(b, ",\"ts\":");
-    put_time(b, r->start - profile.start);
-}
-
-static void put_record(eg__buffer *b, const record *r, int64_t end)
-{
-    static const char *const category[] = {"forward", "gradient", "span", "mark"};
-    char rule[80];
-    const char *name = r->name ? r->name : (const char *)(r + 1);
-    if (r->kind == RULE) {
-        snprintf(rule, sizeof rule, "%.60s backward", r->name);
-        name = rule;
-    }
-    eg__put_word(b, ",\n{\"name\":");
-    eg__put_string(b, name);
-    eg__put_word(b, ",\"cat\":\"");
-    eg__put_word(b, r->kind == OP && r->of ? "backward" : category[r->kind]);
-    eg__put_word(b, r->kind == MARK ? "\",\"ph\":\"i\",\"s\":\"g\"" : "\",\"ph\":\"X\"");
-    put_place(b, r);
-    if (r->kind != MARK) {
-        eg__put_word(b, ",\"dur\":");
-        put_time(b, r->time < 0 ? end - r->start : r->time);
-    }
-    if (r->kind == OP) {
-        put_op(b, r);
-    }
-    eg__put_word(b, "}");
-}
-
-/* A point of the curve of memory. */
-static void put_live(eg__buffer *b, const record *r)
-{
-    record after = *r;
-    after.start += r->time;
-    eg__put_word(b, ",\n{\"name\":\"memory\",\"ph\":\"C\"");
-    put_place(b, &after);
-    eg__put_word(b, ",\"args\":{\"live bytes\":");
-    eg__put_int(b, r->live);
-    eg__put_word(b, "}}");
-}
-
-static eg_status flush(eg__target *file, eg__buffer *b, size_t least)
-{
-    if (b->full) {
-        return eg__no_memory(file->op, b->n);
-    }
-    eg_status st = b->n >= least ? eg__target_write(file, b->s, b->n) : EG_OK;
-    b->n = b->n >= least ? 0 : b->n;
-    return st;
-}
-
-static eg_status write_all(eg__target *file, eg__buffer *b)
-{
-    eg_status st = EG_OK;
-    int64_t end = now(), live = -1;
-    eg__put_word(b, "{\"otherData\":{\"egret\":\"");
-    eg__put_word(b, eg_version());
-    eg__put_word(b, "\",\"dropped\":\"");
-    eg__put_int(b, profile.dropped);
-    eg__put_word(b, "\"},\n\"displayTimeUnit\":\"ms\",\n\"traceEvents\":[\n{\"name\":\"process_name\",\"ph\":"
-                    "\"M\",\"pid\":");
-    eg__put_int(b, getpid());
-    eg__put_word(b, ",\"tid\":1,\"args\":{\"name\":\"egret\"}}");
-    for (const chunk *c = profile.first; c; c = c->next) {
-        for (size_t at = 0; at < c->used && !st;) {
-            const record *r = (const record *)((const char *)c->data + at);
-            put_record(b, r, end);
-            if (r->live >= 0 && r->live != live) {
-                put_live(b, r);
-                live = r->live;
-            }
-            st = flush(file, b, WRITE_AT);
-            at += r->bytes;
-        }
-    }
-    eg__put_word(b, "\n]}\n");
-    return st ? st : flush(file, b, 0);
-}
-
 /* ---- begin and end --------------------------------------------------------------------------- */
 
 static void forget(void)
 {
+    forget_laps();
     while (profile.first) {
         chunk *next = profile.first->next;
         free(profile.first);
@@ -409,8 +420,13 @@ eg_status eg_profile_begin_with(const eg_profile_options *options)
         profile.serial++;
         profile.threads = 0;
         profile.dropped = 0;
+        profile.untimed = 0;
         profile.room = o.most_bytes ? o.most_bytes : (int64_t)256 << 20;
         memset(profile.total, 0, sizeof profile.total);
+        memset(profile.clocks, 0, sizeof profile.clocks);
+        for (int i = 1; i < EG__MAX_DEVICES && eg__devices[i]; i++) {
+            start_clock(eg__devices[i]);
+        }
         profile.start = now();
         eg__threads_mode(EG__MODE_PROFILE, true);
     }
@@ -418,24 +434,45 @@ eg_status eg_profile_begin_with(const eg_profile_options *options)
     return already ? eg__fail(EG_ESTATE, op, "a profile runs already") : EG_OK;
 }
 
+/* Waits for the times of all that is queued. */
+static void settle(void)
+{
+    while (profile.wait) {
+        read_oldest(true);
+    }
+}
+
+static eg_status write_trace(const char *op, const char *path)
+{
+    eg__target file = {.fd = -1};
+    for (int i = 1; i < EG__MAX_DEVICES; i++) {
+        eg__trace_clock *c = &profile.clocks[i];
+        if (c->good && !read_clock(eg__devices[i], false, &c->there[1], &c->here[1])) {
+            c->there[1] = c->there[0];
+        }
+    }
+    eg__trace t = {profile.first, profile.start, now(), profile.dropped, profile.untimed, profile.clocks};
+    eg_status st = eg__target_open(&file, op, path);
+    st = st ? st : eg__trace_write(&t, &file);
+    return eg__target_close(&file, st);
+}
+
 eg_status eg_profile_end(const char *path)
 {
     static const char op[] = "eg_profile_end";
-    eg__target file = {.fd = -1};
-    eg__buffer b = {0};
     pthread_mutex_lock(&profile.lock);
     eg_status st = profile.on ? EG_OK : eg__fail(EG_ESTATE, op, "no profile runs");
+    if (!st) {
+        settle();
+    }
     if (path && !st) {
-        st = eg__target_open(&file, op, path);
-        st = st ? st : write_all(&file, &b);
-        st = eg__target_close(&file, st);
+        st = write_trace(op, path);
     }
     if (!st) {
         eg__threads_mode(EG__MODE_PROFILE, false);
         forget();
     }
     pthread_mutex_unlock(&profile.lock);
-    free(b.s);
     return st;
 }
 
@@ -446,29 +483,36 @@ void eg__profile_forget(void)
 
 /* ---- totals ---------------------------------------------------------------------------------- */
 
-static int by_time(const void *a, const void *b)
+static double longest(const eg_profile_total *t)
 {
-    const eg_profile_total *x = a, *y = b;
-    return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+    return t->seconds > t->device_seconds ? t->seconds : t->device_seconds;
 }
 
-int eg_profile_totals(eg_profile_total *totals, int most)
+static int by_time(const void *a, const void *b)
+{
+    double x = longest(a), y = longest(b);
+    return (x < y) - (x > y);
+}
+
+int eg_profile_totals_with(eg_profile_total *totals, int most, size_t size)
 {
     eg_profile_total all[2 * EG__OP_COUNT];
     int n = 0;
     pthread_mutex_lock(&profile.lock);
+    settle();
     for (int i = 0; i < 2 * EG__OP_COUNT; i++) {
         if (profile.total[i / 2][i % 2].calls) {
             all[n++] = (eg_profile_total){.name = eg__ops[i / 2]->name,
                                           .backward = i % 2,
                                           .calls = profile.total[i / 2][i % 2].calls,
-                                          .seconds = 1e-9 * (double)profile.total[i / 2][i % 2].time};
+                                          .seconds = 1e-9 * (double)profile.total[i / 2][i % 2].time,
+                                          .device_seconds = 1e-9 * (double)profile.total[i / 2][i % 2].there};
         }
     }
     pthread_mutex_unlock(&profile.lock);
     qsort(all, (size_t)n, sizeof *all, by_time);
     for (int i = 0; i < n && i < most; i++) {
-        totals[i] = all[i];
+        memcpy((char *)totals + (size_t)i * size, &all[i], size < sizeof *all ? size : sizeof *all);
     }
     return n;
 }

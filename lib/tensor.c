@@ -352,7 +352,7 @@ static eg_status peek(const eg_tensor *t, const char *op, int64_t at, double *v)
     uint64_t bits;
     eg_tensor one = *t;
     one.offset += at;
-    eg_status st = eg__device(t)->engine->download(op, eg__thread_get(), &one, &bits, eg__esize(t));
+    eg_status st = eg__download(op, eg__thread_get(), &one, &bits, eg__esize(t));
     *v = st ? (double)NAN : eg__load(&bits, t->dtype, 0);
     return st;
 }
@@ -407,7 +407,7 @@ eg_status eg_set(eg_tensor *t, int64_t i, double value)
     eg_tensor one = *t;
     one.offset += at;
     eg__store(&bits, t->dtype, 0, value);
-    return eg__device(t)->engine->upload("eg_set", eg__thread_get(), &one, &bits, eg__esize(t));
+    return eg__upload("eg_set", eg__thread_get(), &one, &bits, eg__esize(t));
 }
 
 eg_status eg_to_values(const eg_tensor *t, double *values)
@@ -438,7 +438,7 @@ eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes)
     }
     if (t->flags & EG__DENSE) {
         if (unlikely(t->device && t->n)) {
-            return eg__device(t)->engine->download("eg_copy_out", eg__thread_get(), t, data, bytes);
+            return eg__download("eg_copy_out", eg__thread_get(), t, data, bytes);
         }
         memcpy(data, eg__ptr(t), t->n ? bytes : 0);
         return EG_OK;

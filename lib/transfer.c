@@ -2,6 +2,7 @@
 #include "lib/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
+#include "lib/profile.h"
 #include "lib/ref/kernels.h"
 
 /* ---- where a call runs ------------------------------------------------------------------------- */
@@ -76,6 +77,42 @@ void eg__device_storage_free(eg__thread *T, eg__storage *s)
 
 /* ---- there and back ---------------------------------------------------------------------------- */
 
+eg_status eg__upload(const char *op, eg__thread *T, eg_tensor *t, const void *from, size_t bytes)
+{
+    eg_device *d = eg__device(t);
+    if (likely(!(eg__mode(T) & EG__MODE_PROFILE))) {
+        return d->engine->upload(op, T, t, from, bytes);
+    }
+    eg__profile_work w = eg__profile_work_begin(T, d, "upload", (int64_t)bytes);
+    eg_status st = d->engine->upload(op, T, t, from, bytes);
+    eg__profile_work_end(T, &w);
+    return st;
+}
+
+eg_status eg__download(const char *op, eg__thread *T, const eg_tensor *t, void *to, size_t bytes)
+{
+    eg_device *d = eg__device(t);
+    if (likely(!(eg__mode(T) & EG__MODE_PROFILE))) {
+        return d->engine->download(op, T, t, to, bytes);
+    }
+    eg__profile_work w = eg__profile_work_begin(T, d, "download", (int64_t)bytes);
+    eg_status st = d->engine->download(op, T, t, to, bytes);
+    eg__profile_work_end(T, &w);
+    return st;
+}
+
+eg_status eg__fill(const char *op, eg__thread *T, eg_tensor *t, uint64_t bits)
+{
+    eg_device *d = eg__device(t);
+    if (likely(!(eg__mode(T) & EG__MODE_PROFILE))) {
+        return d->engine->fill(op, T, t, bits);
+    }
+    eg__profile_work w = eg__profile_work_begin(T, d, "fill", t->n * (int64_t)eg__esize(t));
+    eg_status st = d->engine->fill(op, T, t, bits);
+    eg__profile_work_end(T, &w);
+    return st;
+}
+
 /* t, or what it is with no gaps between its elements. */
 static eg_tensor *packed(const eg_tensor *t, const char *op)
 {
@@ -97,9 +134,9 @@ static eg_status move(const char *op, eg__thread *T, eg_tensor *to, const eg_ten
         return EG_OK;
     }
     if (to->device) {
-        return eg__device(to)->engine->upload(op, T, to, eg__ptr(from), bytes);
+        return eg__upload(op, T, to, eg__ptr(from), bytes);
     }
-    return eg__device(from)->engine->download(op, T, from, eg__ptr(to), bytes);
+    return eg__download(op, T, from, eg__ptr(to), bytes);
 }
 
 const eg_tensor *eg__on_host(const eg_tensor *t, const char *op)

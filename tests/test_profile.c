@@ -5,91 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "lib/io/json.h"
-
-enum { MOST = 20000 };
-
-/* ---- reading the file ------------------------------------------------------------------------ */
-
-typedef struct event {
-    char name[80], cat[16], ph[4], in[200], of[40];
-    double ts, dur, live;
-    int64_t tid;
-} event;
-
-static event events[MOST];
-static int count;
-static int64_t dropped;
-
-static void take(event *e, const char *key, const char *value)
-{
-    const struct {
-        const char *key;
-        char *to;
-        size_t size;
-    } texts[] = {{"name", e->name, sizeof e->name},
-                 {"cat", e->cat, sizeof e->cat},
-                 {"ph", e->ph, sizeof e->ph},
-                 {"in", e->in, sizeof e->in},
-                 {"gradient of", e->of, sizeof e->of}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (!strcmp(key, texts[i].key) && !(texts[i].to == e->name && e->name[0])) {
-            snprintf(texts[i].to, texts[i].size, "%s", value);
-        }
-    }
-    e->ts = strcmp(key, "ts") ? e->ts : atof(value);
-    e->dur = strcmp(key, "dur") ? e->dur : atof(value);
-    e->live = strcmp(key, "live bytes") ? e->live : atof(value);
-    e->tid = strcmp(key, "tid") ? e->tid : atoll(value);
-    dropped = strcmp(key, "dropped") ? dropped : atoll(value);
-}
-
-/* All events of the file, by one walk over its tokens. */
-static void read_trace(const char *path)
-{
-    size_t size;
-    char *s = egt_read(path, &size), key[40] = "", value[400];
-    eg__json j;
-    eg__json_begin(&j, s, (int64_t)size);
-    event header = {"", "", "", "", "", 0, 0, -1, 0}, *e = &header;
-    bool inside = false;
-    count = 0;
-    dropped = -1;
-    for (eg__json_token t = eg__json_next(&j); t != EG__JSON_END; t = eg__json_next(&j)) {
-        if (t == EG__JSON_ERROR) {
-            egt_fail(__FILE__, __LINE__, "at %lld: %s", (long long)j.at, j.error);
-        }
-        snprintf(value, sizeof value, "%.*s", (int)j.length, j.text);
-        if (t == EG__JSON_KEY) {
-            snprintf(key, sizeof key, "%.39s", value);
-            inside = inside || !strcmp(key, "traceEvents");
-        } else if (t == EG__JSON_OBJECT && inside && j.depth == 3) {
-            EGT_CHECK(count < MOST);
-            e = &events[count++];
-            *e = header;
-            e->name[0] = 0;
-        } else if (t == EG__JSON_STRING || t == EG__JSON_NUMBER) {
-            take(e, key, value);
-        }
-    }
-    free(s);
-    EGT_CHECK(dropped >= 0);
-}
-
-static int find(const char *name, const char *cat)
-{
-    for (int i = 0; i < count; i++) {
-        if (!strcmp(events[i].name, name) && (!cat || !strcmp(events[i].cat, cat))) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-static bool within(const event *a, const event *b)
-{
-    return a->tid == b->tid && a->ts >= b->ts - 0.002 && a->ts + a->dur <= b->ts + b->dur + 0.002;
-}
+#include "tests/trace.h"
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
@@ -130,7 +46,7 @@ EGT(a_training_step)
     for (int i = 0; i < count; i++) {
         const event *e = &events[i];
         spans += !strcmp(e->cat, "span");
-        curve += !strcmp(e->ph, "C") && !strcmp(e->name, "memory") && e->live >= 0;
+        curve += !strcmp(e->ph, "C") && !strcmp(e->name, "memory cpu") && e->live >= 0;
         if (!strcmp(e->of, "linear") && within(e, &events[rule])) {
             EGT_STR(e->cat, "backward");
             inside++;
@@ -218,6 +134,7 @@ EGT(records_are_bounded_and_totals_are_not)
     EGT_EQ(dropped + count, 3002); /* and the process's name */
     EGT_EQ(eg_profile_totals(t, 4), 2);
     EGT_CHECK(t[0].seconds >= t[1].seconds && t[1].seconds > 0 && !t[0].backward);
+    EGT_CHECK(t[0].device_seconds == 0 && t[1].device_seconds == 0);
     const eg_profile_total *relu = &t[strcmp(t[0].name, "relu") != 0];
     EGT_STR(relu->name, "relu");
     EGT_EQ(relu->calls, 3000);

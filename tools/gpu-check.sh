@@ -162,8 +162,10 @@ sweep() {
     wait
 }
 
+# One of them is linked with the static library and finds the module as the loader does.
 tests() {
     local file
+    export LD_LIBRARY_PATH="$build:${LD_LIBRARY_PATH:-}"
     for file in $(needed "$build" | grep ^tests/cuda); do
         tested "tests.$(basename "$file")" "$build/$file"
     done

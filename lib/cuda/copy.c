@@ -109,6 +109,9 @@ eg_status eg__cuda_download(const char *op, eg__thread *T, const eg_tensor *t, v
             p->at = (asked - 1) * EG__STAGE_BYTES;
             p->bytes = bytes - p->at < EG__STAGE_BYTES ? bytes - p->at : EG__STAGE_BYTES;
             st = fetch(s, op, eg__ptr(t), p);
+            if (asked == all) {
+                eg__cuda_lap_mark(T, t->device);
+            }
         } else {
             st = arrive(s, op, to, &ring[got++ % AHEAD]);
         }

@@ -21,6 +21,15 @@ typedef struct eg__staging {
     int next;
 } eg__staging;
 
+/* What a profile's times are read on. */
+typedef struct eg__cuda_lap eg__cuda_lap;
+typedef struct eg__clock {
+    cudaStream_t stream;
+    cudaEvent_t origin, mark;
+    int64_t since;        /* ns on the clock at origin */
+    eg__cuda_lap *spare; /* under the device's lock */
+} eg__clock;
+
 typedef struct eg__cuda {
     eg_device *device;
     int ordinal;
@@ -31,6 +40,7 @@ typedef struct eg__cuda {
     pthread_mutex_t lock; /* of what follows, and of what streams know of each other */
     int nstreams;
     eg_stream *streams[EG__MAX_STREAMS];
+    eg__clock clock;
     bool lost; /* a fault the driver does not recover from */
     char why[200];
 } eg__cuda;
@@ -118,6 +128,17 @@ eg_status eg__cuda_download(const char *op, eg__thread *T, const eg_tensor *t, v
                             size_t bytes);
 eg_status eg__cuda_fill(const char *op, eg__thread *T, eg_tensor *t, uint64_t bits);
 void eg__staging_end(eg__staging *g);
+
+/* ---- lap.c ------------------------------------------------------------------------------------- */
+
+bool eg__cuda_clock(eg_device *device, bool restart, int64_t *ns);
+eg__lap *eg__cuda_lap_begin(eg__thread *T, eg_device *device);
+/* Its end is here in the stream; what comes until the call is over is only the host's. */
+void eg__cuda_lap_mark(eg__thread *T, uint8_t device);
+void eg__cuda_lap_end(eg__thread *T, eg__lap *lap);
+int eg__cuda_lap_read(eg__lap *lap, bool wait, int64_t *start, int64_t *time);
+void eg__cuda_lap_drop(eg__lap *lap);
+void eg__cuda_laps_end(eg__cuda *d);
 
 /* ---- what kernels' host sides use ---------------------------------------------------------------- */
 

@@ -121,6 +121,11 @@ static const eg__engine engine = {
     .event_wait = eg__cuda_event_wait,
     .event_synchronize = eg__cuda_event_synchronize,
     .event_elapsed = eg__cuda_event_elapsed,
+    .clock = eg__cuda_clock,
+    .lap_begin = eg__cuda_lap_begin,
+    .lap_end = eg__cuda_lap_end,
+    .lap_read = eg__cuda_lap_read,
+    .lap_drop = eg__cuda_lap_drop,
 };
 
 EG_API eg__module_fn eg__module;

@@ -72,10 +72,10 @@ static eg_status transfer(const char *op, eg_tensor *to, eg_tensor *from)
         return EG_OK;
     }
     if (from->dtype == to->dtype && from->flags & to->flags & EG__DENSE && !from->device) {
-        return eg__device(to)->engine->upload(op, T, to, eg__ptr(from), bytes);
+        return eg__upload(op, T, to, eg__ptr(from), bytes);
     }
     if (from->dtype == to->dtype && from->flags & to->flags & EG__DENSE && !to->device) {
-        return eg__device(from)->engine->download(op, T, from, eg__ptr(to), bytes);
+        return eg__download(op, T, from, eg__ptr(to), bytes);
     }
     eg_scope s = eg_scope_push();
     eg_tensor *here = s.depth ? eg_to(from, eg__device(to)) : NULL;

@@ -77,7 +77,7 @@ static eg_tensor *filled(int device, const char *op, eg_shape shape, double valu
         fill f = {eg__ptr(t), eg__esize(t), 0};
         eg__store(&f.bits, t->dtype, 0, value);
         if (unlikely(device)) {
-            return eg__device(t)->engine->fill(op, eg__thread_get(), t, f.bits) ? NULL : t;
+            return eg__fill(op, eg__thread_get(), t, f.bits) ? NULL : t;
         }
         if (t->n == 1) {
             fill_range(&f, 0, 1);
@@ -197,7 +197,7 @@ eg_tensor *eg__from_on(int device, eg_shape shape, eg_dtype dtype, const void *d
         }
         if (unlikely(t->device)) {
             eg__thread *T = eg__thread_get();
-            return eg__device(t)->engine->upload("from", T, t, data, bytes) ? NULL : t;
+            return eg__upload("from", T, t, data, bytes) ? NULL : t;
         }
         memcpy(eg__ptr(t), data, bytes);
     }

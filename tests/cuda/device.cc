@@ -23,6 +23,8 @@ eg__fake::eg__fake()
     defer = from_environment("EG_FAKE_DEFER", 1);
     random = uint64_t(from_environment("EG_FAKE_SEED", 1)) * 2 + 1;
     no_virtual_memory = false;
+    clock_rate = 1;
+    clock_offset = 0;
     counts = eg_fake_counts{};
     for (eg__device &d : device) {
         d = eg__device{};
@@ -487,6 +489,13 @@ void eg_fake_defer(int on)
 {
     LOCKED;
     fake.defer = on;
+}
+
+void eg_fake_clock(double rate, double offset)
+{
+    LOCKED;
+    fake.clock_rate = rate;
+    fake.clock_offset = offset;
 }
 
 void eg_fake_seed(uint64_t seed)

@@ -56,6 +56,8 @@ EG_FAKE_API void eg_fake_devices(int count);
 EG_FAKE_API void eg_fake_memory(int64_t bytes_per_device);
 EG_FAKE_API void eg_fake_defer(int on);
 EG_FAKE_API void eg_fake_seed(uint64_t seed);
+/* The clocks of devices, by which events are timed, show rate * the host's + offset, in seconds. */
+EG_FAKE_API void eg_fake_clock(double rate, double offset);
 /* The driver has no virtual memory calls. */
 EG_FAKE_API void eg_fake_no_virtual_memory(int none);
 

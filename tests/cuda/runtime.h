@@ -112,6 +112,7 @@ struct eg__fake {
     int devices;
     int64_t memory;
     bool defer, no_virtual_memory;
+    double clock_rate, clock_offset;
     uint64_t random;
     eg_fake_counts counts;
     eg__device device[EG_FAKE_MAX_DEVICES];

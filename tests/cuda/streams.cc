@@ -7,11 +7,11 @@
 #include "tests/cuda/emulator.h"
 #include "tests/cuda/runtime.h"
 
-static double now(void)
+static double now(const eg__fake &fake)
 {
     timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
+    return fake.clock_rate * (double(t.tv_sec) + 1e-9 * double(t.tv_nsec)) + fake.clock_offset;
 }
 
 bool eg__stream_alive(const eg__fake &fake, cudaStream_t s)
@@ -78,7 +78,7 @@ static void step_stream(eg__call &call, cudaStream_t s)
     }
     if (t.record) {
         t.record->done = t.record_as;
-        t.record->time = now();
+        t.record->time = now(call.fake);
     }
     s->queue.pop_front();
 }
