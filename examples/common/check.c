@@ -124,7 +124,25 @@ static bool count_steps(run *r)
     return good;
 }
 
-static int try_run(int argc, char **argv)
+/* A run whose numbers are computed on its device. */
+static bool note_steps(run *r)
+{
+    int64_t step = 0;
+    bool good = run_resume(r, &step);
+    while (good && step < r->options->steps) {
+        EG_SCOPE {
+            RUN_COMPUTES(r) {
+                step++;
+                eg_tensor *whole = eg_full(EG_SCALAR, (double)step, EG_F32);
+                good = run_note(r, step, RUN_SHARE("half", whole, 2), RUN_NUMBER("step again", (double)step));
+            }
+        }
+        good = good && (step != 7 || run_save(r, step));
+    }
+    return good;
+}
+
+static int try_run(int argc, char **argv, bool (*work)(run *))
 {
     run_options o;
     const arg table[] = {RUN_OPTIONS(&o, "a folder", "3", "64")};
@@ -137,7 +155,7 @@ static int try_run(int argc, char **argv)
         return status;
     }
     run r;
-    return run_end(&r, run_begin(&r, &o, "check") && count_steps(&r));
+    return run_end(&r, run_begin(&r, &o, "check") && work(&r));
 }
 
 int main(int argc, char **argv)
@@ -153,9 +171,12 @@ int main(int argc, char **argv)
         return get(argc - 2, argv + 2);
     }
     if (strcmp(verb, "run") == 0) {
-        return try_run(argc - 1, argv + 1);
+        return try_run(argc - 1, argv + 1, count_steps);
+    }
+    if (strcmp(verb, "note") == 0) {
+        return try_run(argc - 1, argv + 1, note_steps);
     }
     fprintf(stderr, "usage: common-check heatmap PNG | film GIF gray|few|many|none|wrong | "
-                    "get URL SHA256|bytes=N FOLDER [UNPACK [MEMBER SHA256]] | run OPTIONS\n");
+                    "get URL SHA256|bytes=N FOLDER [UNPACK [MEMBER SHA256]] | run OPTIONS | note OPTIONS\n");
     return 2;
 }

@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 import zipfile
 
-from checking import Files, check, finish, is_png, runner, served, skip  # noqa: E402
+from checking import Files, check, finish, is_png, logged, runner, served, skip  # noqa: E402
 
 program = sys.argv[1]
 run = runner(program)
@@ -289,7 +289,10 @@ def runs(at):
         f.seek(40)
         f.write(b"?")
     check("damage is told", "0005" in run("run", "--steps", "9", "--resume", "--out", out, expect=1))
-    check("cuda", "CPU only" in run("run", "--device", "cuda:1", "--out", out, expect=1))
+    check("cuda", "--device cuda:99: " in run("run", "--device", "cuda:99", "--out", out, expect=1))
+    check("precision", "--precision is" in run("run", "--precision", "f8", "--out", out, expect=1))
+    said = run("note", "--steps", "5", "--out", at + "/note")
+    check("what is computed is logged", logged(at + "/note", "half") == {i: i / 2 for i in range(1, 6)}, said)
     for device in ("tpu", "cuda:", "cuda:x", "cud"):
         check(device, "--device is" in run("run", "--device", device, "--out", out, expect=1))
 

@@ -4,11 +4,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <egret/egret.h>
 
 enum { KEEP = 3, TOTALS_MOST = 12 };
 
@@ -27,14 +26,41 @@ static bool is_cuda(const char *device)
            (strncmp(device, "cuda:", 5) == 0 && *number && !number[strspn(number, "0123456789")]);
 }
 
-static bool check_device(const run *r, problem *why)
+eg_device *run_device(const run_options *o, problem *why)
 {
-    const char *device = r->options->device;
-    if (strcmp(device, "cpu") == 0) {
-        return true;
+    bool known = strcmp(o->device, "cpu") == 0 || is_cuda(o->device);
+    eg_device *device = known ? eg_device_named(o->device) : NULL;
+    if (!known) {
+        problem_say(why, "--device is cpu, cuda or cuda:N, not '%.60s'", o->device);
+    } else if (!device) {
+        problem_say(why, "--device %s: %s", o->device, eg_last_error()->message);
+        eg_clear_error(); /* said once */
     }
-    return is_cuda(device) ? problem_say(why, "--device %s: Egret computes on the CPU only so far", device)
-                           : problem_say(why, "--device is cpu, cuda or cuda:N, not '%.60s'", device);
+    return device;
+}
+
+static bool open_device(run *r, problem *why)
+{
+    r->device = run_device(r->options, why);
+    return r->device != NULL;
+}
+
+static bool set_precision(run *r, problem *why)
+{
+    static const struct {
+        const char *name;
+        eg_math_mode mode;
+        eg_dtype low;
+    } all[] = {{"f32", EG_MATH_DEFAULT, EG_F32}, {"tf32", EG_MATH_TF32, EG_F32},
+               {"bf16", EG_MATH_DEFAULT, EG_BF16}, {"f16", EG_MATH_DEFAULT, EG_F16}};
+    const char *name = r->options->precision;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(name, all[i].name) == 0) {
+            r->low = all[i].low;
+            return eg_set_math_mode(all[i].mode) == EG_OK;
+        }
+    }
+    return problem_say(why, "--precision is f32, tf32, bf16 or f16, not '%.60s'", name);
 }
 
 /* Whether a run leaves a file of that name that the next one would add to or mistake for its own. */
@@ -108,13 +134,35 @@ bool run_begin(run *r, const run_options *o, const char *program)
 {
     setvbuf(stdout, NULL, _IOLBF, 0); /* a log being followed shows each line at once */
     problem why = {""};
-    *r = (run){.options = o, .program = program};
-    bool good = check_device(r, &why) && run_folder_open(&r->folder, o->out, program, &why) &&
+    *r = (run){.options = o, .program = program, .low = EG_F32, .latest = (double)NAN};
+    bool good = open_device(r, &why) && set_precision(r, &why) &&
+                run_folder_open(&r->folder, o->out, program, &why) &&
                 open_saver(r, &why) && open_logs(r) &&
                 (!o->threads || eg_set_threads((int)o->threads) == EG_OK) &&
                 (!o->profile || eg_profile_begin(.memory = true) == EG_OK);
     eg_seed((uint64_t)o->seed);
     return good || (*why.text && run_say(r, &why));
+}
+
+bool run_module(run *r, const char *name, eg_module *m)
+{
+    return eg_saver_module(r->saver, name, m) == EG_OK && eg_module_to_device(m, r->device) == EG_OK;
+}
+
+bool run_optim(run *r, const char *name, eg_optim *optim)
+{
+    char part[64];
+    if (eg_saver_optim(r->saver, name, optim) != EG_OK || r->low != EG_F16) {
+        return r->low != EG_F16 && optim;
+    }
+    int i = 0;
+    while (i < RUN_OPTIMS_MOST - 1 && r->scaled[i].optim) {
+        i++;
+    }
+    snprintf(part, sizeof part, "%.40s-scale", name);
+    r->scaled[i].optim = optim;
+    r->scaled[i].scaler = eg_scaler_new();
+    return r->scaled[i].scaler && eg_saver_scaler(r->saver, part, r->scaled[i].scaler) == EG_OK;
 }
 
 /* ---- on the way ---- */
@@ -153,6 +201,106 @@ bool run_log_with(run *r, int64_t step, const eg_field *fields, int count)
     return good && eg_journal_row_with(r->journal, row, count + 1) == EG_OK;
 }
 
+run_computing run_compute_begin(const run *r)
+{
+    return (run_computing){eg_use_device(r->device), eg_autocast_begin(r->low), true};
+}
+
+void run_compute_end(run_computing *block)
+{
+    eg_autocast_end(&block->cast);
+    eg_use_device(block->before);
+    block->open = false;
+}
+
+eg_tensor *run_here(const run *r, eg_tensor *x)
+{
+    return eg_to(x, r->device);
+}
+
+bool run_minimize(run *r, eg_optim *optim, eg_tape tape, eg_tensor *loss)
+{
+    for (int i = 0; i < RUN_OPTIMS_MOST; i++) {
+        if (r->scaled[i].scaler && r->scaled[i].optim == optim) {
+            return eg_scaler_minimize(r->scaled[i].scaler, optim, tape, loss) == EG_OK;
+        }
+    }
+    return eg_optim_minimize(optim, tape, loss) == EG_OK;
+}
+
+/* ---- numbers that are read later ---- */
+
+static void forget_rows(run *r)
+{
+    for (int i = 0; i < r->rows_behind; i++) {
+        for (int k = 0; k < r->behind[i].count; k++) {
+            eg_release(r->behind[i].values[k].tensor);
+        }
+    }
+    r->rows_behind = 0;
+}
+
+/* All tensors of the rows at once: one wait. */
+static bool read_rows(const run *r, double *numbers)
+{
+    eg_tensor *tensors[RUN_BEHIND * RUN_VALUES_MOST];
+    bool good = true;
+    int n = 0;
+    for (int i = 0; i < r->rows_behind; i++) {
+        for (int k = 0; k < r->behind[i].count; k++) {
+            eg_tensor *t = r->behind[i].values[k].tensor;
+            tensors[n] = t;
+            n += t != NULL;
+        }
+    }
+    EG_SCOPE {
+        for (int i = 0; i < n; i++) {
+            tensors[i] = eg_reshape(eg_cast(eg_detach(tensors[i]), EG_F32), EG_SHAPE(1));
+        }
+        good = n == 0 || eg_to_values(eg_concat(tensors, n, 0), numbers) == EG_OK;
+    }
+    return good;
+}
+
+bool run_catch_up(run *r)
+{
+    double numbers[RUN_BEHIND * RUN_VALUES_MOST], *next = numbers;
+    bool good = r->rows_behind == 0 || read_rows(r, numbers);
+    for (int i = 0; i < r->rows_behind && good; i++) {
+        const run_row *row = &r->behind[i];
+        eg_field fields[RUN_VALUES_MOST];
+        for (int k = 0; k < row->count; k++) {
+            const run_value *v = &row->values[k];
+            double number = v->tensor ? *next++ / (v->per > 0 ? v->per : 1) : v->number;
+            fields[k] = (eg_field)EG_REAL(v->name, number);
+            r->latest = k ? r->latest : number;
+        }
+        good = run_log_with(r, row->step, fields, row->count);
+    }
+    forget_rows(r);
+    return good;
+}
+
+bool run_note_with(run *r, int64_t step, const run_value *values, int count)
+{
+    run_row *row = &r->behind[r->rows_behind];
+    row->step = step;
+    row->count = 0;
+    for (int i = 0; i < count && i < RUN_VALUES_MOST; i++) {
+        run_value *v = &row->values[row->count++];
+        *v = values[i];
+        v->tensor = v->tensor ? eg_keep(v->tensor) : NULL;
+    }
+    r->rows_behind++;
+    bool may_wait = r->device == eg_cpu() || isnan(r->latest); /* the first: there is something to show */
+    return (r->rows_behind < RUN_BEHIND && !may_wait) || run_catch_up(r);
+}
+
+bool run_save(run *r, int64_t step)
+{
+    return run_catch_up(r) && eg_saver_save(r->saver, step) == EG_OK;
+}
+
 /* ---- the end ---- */
 
 static bool write_profile(const run *r)
@@ -163,10 +311,10 @@ static bool write_profile(const run *r)
         return false;
     }
     int count = eg_profile_totals(totals, TOTALS_MOST);
-    printf("profile %s\n%10s %10s  op\n", trace.text, "seconds", "calls");
+    printf("profile %s\n%10s %10s %10s  op\n", trace.text, "seconds", "on device", "calls");
     for (int i = 0; i < count && i < TOTALS_MOST; i++) {
         const eg_profile_total *t = &totals[i];
-        printf("%10.3f %10lld  %s%s\n", t->seconds, (long long)t->calls, t->name,
+        printf("%10.3f %10.3f %10lld  %s%s\n", t->seconds, t->device_seconds, (long long)t->calls, t->name,
                t->backward ? ", backward" : "");
     }
     return true;
@@ -174,7 +322,11 @@ static bool write_profile(const run *r)
 
 int run_end(run *r, bool good)
 {
-    good = good && (!r->options->profile || write_profile(r));
+    good = good && run_catch_up(r) && (!r->options->profile || write_profile(r));
+    forget_rows(r);
+    for (int i = 0; i < RUN_OPTIMS_MOST; i++) {
+        eg_scaler_free(r->scaled[i].scaler);
+    }
     eg_events_free(r->board);
     eg_journal_free(r->journal);
     eg_saver_free(r->saver);

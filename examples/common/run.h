@@ -1,4 +1,4 @@
-/* run.h - what all training programs share: options, folder, checkpoints, logs, profile.
+/* run.h - what all training programs share: options, device, precision, folder, checkpoints, logs, profile.
  *
  *     run_options o;
  *     const arg table[] = {
@@ -12,15 +12,23 @@
  * and in train:
  *
  *     int64_t step = 0;
- *     eg_saver_module(r->saver, "generator", generator);
- *     ...
+ *     run_module(r, "generator", generator) && run_optim(r, "adam", adam) ...
  *     if (!run_resume(r, &step)) {
  *         return false;
  *     }
- *     ... run_log(r, step, EG_REAL("loss", loss)) ... eg_saver_save(r->saver, step) ... */
+ *     ...
+ *     RUN_COMPUTES(r) {
+ *         eg_tape tape = eg_tape_open();
+ *         eg_tensor *loss = loss_of(generator, run_here(r, batch));
+ *         good = run_minimize(r, adam, tape, loss) && run_note(r, ++step, RUN_VALUE("loss", loss));
+ *     }
+ *     ... run_save(r, step) ...
+ *
+ * Outside of RUN_COMPUTES the thread makes its tensors on the CPU, as data, pictures and logs want them. */
 #ifndef EXAMPLES_RUN_H
 #define EXAMPLES_RUN_H
 
+#include <egret/egret.h>
 #include <egret/events.h>
 #include <egret/run.h>
 
@@ -28,7 +36,7 @@
 #include "run_folder.h"
 
 typedef struct run_options {
-    const char *data, *device, *out;
+    const char *data, *device, *precision, *out;
     int64_t epochs, steps, batch, seed, threads;
     bool resume, smoke, profile;
 } run_options;
@@ -39,6 +47,8 @@ typedef struct run_options {
 #define RUN_OPTIONS(o, data_help, epochs_, batch_)                                                 \
     ARG_TEXT("data", &(o)->data, NULL, "DIR", data_help),                                          \
     ARG_TEXT("device", &(o)->device, "cpu", "cpu|cuda[:N]", "where to compute"),                   \
+    ARG_TEXT("precision", &(o)->precision, "f32", "f32|tf32|bf16|f16",                             \
+             "of products: exact; on CUDA's tensor cores (elsewhere f32); of half the bytes, with f32 weights"), \
     ARG_TEXT("out", &(o)->out, NULL, "DIR",                                                        \
              "where checkpoints, pictures and logs go (egret-out/ and the program's name)"),       \
     ARG_INTEGER("epochs", &(o)->epochs, epochs_, 1, 100000, "passes over the data"),               \
@@ -53,28 +63,92 @@ typedef struct run_options {
 
 /* clang-format on */
 
+/* How many steps' numbers wait on a device before they are read; and how many there are of one. */
+enum { RUN_BEHIND = 20, RUN_VALUES_MOST = 4, RUN_OPTIMS_MOST = 2 };
+
+/* A number of a step: a tensor of one element, by `per` unless that is 0; or without a tensor the number. */
+typedef struct run_value {
+    const char *name; /* static */
+    eg_tensor *tensor;
+    double number, per;
+} run_value;
+#define RUN_VALUE(name_, tensor_)     ((run_value){.name = name_, .tensor = tensor_})
+#define RUN_SHARE(name_, tensor_, by) ((run_value){.name = name_, .tensor = tensor_, .per = by})
+#define RUN_NUMBER(name_, number_)    ((run_value){.name = name_, .number = number_})
+
+typedef struct run_row {
+    int64_t step;
+    int count;
+    run_value values[RUN_VALUES_MOST]; /* their tensors kept */
+} run_row;
+
 typedef struct run {
     const run_options *options;
     const char *program;
+    eg_device *device;
+    eg_dtype low; /* of --precision bf16 and f16: what products are of; else EG_F32 */
+    struct {
+        eg_optim *optim;
+        eg_scaler *scaler;
+    } scaled[RUN_OPTIMS_MOST]; /* of --precision f16 */
+    run_row behind[RUN_BEHIND];
+    int rows_behind;
+    double latest; /* the first value of the latest row that was read; NaN: none yet */
     run_folder folder;
     eg_saver *saver;     /* of the folder, keeping three */
     eg_events *board;    /* for TensorBoard, in the folder "events"; NULL if Egret has no protobuf-c */
     eg_journal *journal; /* log.jsonl */
 } run;
 
-/* Checks the device, opens folder and logs, sets threads and seed, begins the profile. Without
+/* The device of --device, or NULL and why. */
+eg_device *run_device(const run_options *o, problem *why);
+
+/* Opens the device, folder and logs, sets precision, threads and seed, begins the profile. Without
  * --resume the checkpoints and logs of an earlier run are put aside into a folder "earlier-N" there,
  * so that none is lost by mistake. False after saying why on stderr. */
 bool run_begin(run *r, const run_options *o, const char *program);
 
+/* Adds a module to the saver and moves it to the device; adds an optimizer, with a loss scaler for f16. */
+bool run_module(run *r, const char *name, eg_module *m);
+bool run_optim(run *r, const char *name, eg_optim *optim);
+
 /* With --resume: puts back all that was added to the saver, and says so. */
 bool run_resume(run *r, int64_t *step);
+
+/* A block in which makers put tensors on the device and products are of the run's precision. Leave it at its
+ * end only. */
+#define RUN_COMPUTES(r)                                                                            \
+    for (run_computing run_block_ = run_compute_begin(r); run_block_.open; run_compute_end(&run_block_))
+typedef struct run_computing {
+    eg_device *before;
+    eg_autocast_block cast;
+    bool open;
+} run_computing;
+run_computing run_compute_begin(const run *r);
+void run_compute_end(run_computing *block);
+
+/* x on the device; queued, not waited for. */
+eg_tensor *run_here(const run *r, eg_tensor *x);
+
+/* eg_optim_minimize, with the loss scaled for f16. */
+bool run_minimize(run *r, eg_optim *optim, eg_tape tape, eg_tensor *loss);
 
 /* A row of the journal with the step and these fields, and a point on TensorBoard for each number. */
 bool run_log_with(run *r, int64_t step, const eg_field *fields, int count);
 #define run_log(r, step, ...)                                                                      \
     run_log_with(r, step, (eg_field[]){__VA_ARGS__},                                               \
                  (int)(sizeof((eg_field[]){__VA_ARGS__}) / sizeof(eg_field)))
+
+/* The same of what a step has computed, which is not waited for: on a device other than the CPU rows are read and
+ * logged RUN_BEHIND at a time, by a checkpoint, or by run_catch_up, before the log is read. */
+bool run_note_with(run *r, int64_t step, const run_value *values, int count);
+#define run_note(r, step, ...)                                                                     \
+    run_note_with(r, step, (run_value[]){__VA_ARGS__},                                             \
+                  (int)(sizeof((run_value[]){__VA_ARGS__}) / sizeof(run_value)))
+bool run_catch_up(run *r);
+
+/* A checkpoint, all rows up to it in the log. */
+bool run_save(run *r, int64_t step);
 
 /* Says on stderr what went wrong; always false, so that `return run_say(r, &why)` fails at once. */
 bool run_say(const run *r, const problem *why);

@@ -11,7 +11,8 @@ eg_tensor *sheet_of(eg_tensor *images, double low, double high, int columns, int
 {
     int64_t n = eg_size(images, 0), c = eg_size(images, 1), h = eg_size(images, 2), w = eg_size(images, 3);
     eg_scope s = eg_scope_push();
-    eg_tensor *x = eg_mul_scalar(eg_sub_scalar(images, low), 255 / (high - low));
+    eg_tensor *x = eg_cast(eg_to(images, eg_cpu()), EG_F32);
+    x = eg_mul_scalar(eg_sub_scalar(x, low), 255 / (high - low));
     x = eg_cast(eg_round(eg_clamp(x, 0, 255)), EG_U8);
     x = eg_permute(eg_reshape(x, EG_SHAPE(n / columns, columns, c, h, w)), EG_AXES(2, 0, 3, 1, 4));
     x = eg_reshape(x, EG_SHAPE(c, n / columns * h, columns * w));

@@ -73,27 +73,33 @@ static void school_close(school *s)
     eg_module_free(s->net);
 }
 
-static eg_tensor *loss_of(school *s, eg_tensor *images)
+/* Within RUN_COMPUTES. */
+static eg_tensor *loss_of(school *s, run *r, eg_tensor *images)
 {
     eg_tensor *noise = eg_normal(EG_SHAPE(eg_size(images, 0), LATENT), 0, 1, EG_F32);
-    return cvae_loss(s->encoder, s->decoder, images, noise);
+    return cvae_loss(s->encoder, s->decoder, run_here(r, images), noise);
 }
 
 static bool learn(school *s, run *r, eg_tensor *images)
 {
-    eg_tape tape = eg_tape_open();
-    eg_tensor *loss = loss_of(s, images);
-    double value = eg_item(loss);
-    return eg_optim_minimize(s->adam, tape, loss) == EG_OK && run_log(r, ++s->step, EG_REAL("loss", value));
+    bool good = false;
+    RUN_COMPUTES(r) {
+        eg_tape tape = eg_tape_open();
+        eg_tensor *loss = loss_of(s, r, images);
+        good = run_minimize(r, s->adam, tape, loss) && run_note(r, ++s->step, RUN_VALUE("loss", loss));
+    }
+    return good;
 }
 
 /* The evidence lower bound of digits never seen: the mean over their batches, one code per image. */
-static bool examine(school *s, double *elbo)
+static bool examine(school *s, run *r, double *elbo)
 {
     double sum = 0;
     int64_t n = 0;
     EG_FOR_EACH(sample, s->test) {
-        sum -= eg_item(loss_of(s, sample[0]));
+        RUN_COMPUTES(r) {
+            sum -= eg_item(loss_of(s, r, sample[0]));
+        }
         n++;
     }
     *elbo = sum / (double)n;
@@ -105,7 +111,11 @@ static bool draw(school *s, run *r, eg_tensor *codes, int64_t epoch, const char 
 {
     bool good = false;
     EG_SCOPE {
-        eg_tensor *sheet = sheet_of(eg_sigmoid(eg_module_forward(s->decoder, codes)), 0, 1, COLUMNS, SCALE);
+        eg_tensor *digits = NULL;
+        RUN_COMPUTES(r) {
+            digits = eg_sigmoid(eg_module_forward(s->decoder, run_here(r, codes)));
+        }
+        eg_tensor *sheet = sheet_of(digits, 0, 1, COLUMNS, SCALE);
         good = sheet && eg_png_save(sheet, path) == EG_OK &&
                (!r->board || eg_events_image(r->board, "digits", epoch, sheet) == EG_OK);
     }
@@ -116,20 +126,20 @@ static bool end_of_epoch(school *s, run *r, double seconds)
 {
     int64_t epoch = (s->step + s->per_epoch - 1) / s->per_epoch;
     double elbo;
-    if (!examine(s, &elbo) || !run_log(r, s->step, EG_REAL("elbo", elbo))) {
+    if (!run_catch_up(r) || !examine(s, r, &elbo) || !run_log(r, s->step, EG_REAL("elbo", elbo))) {
         return false;
     }
     printf("epoch %lld: test ELBO %.3f, %.1f s\n", (long long)epoch, elbo, seconds);
     return draw(s, r, s->codes, epoch, sheet_path(&r->folder, epoch).text);
 }
 
-static bool introduce(school *s)
+static bool introduce(school *s, run *r)
 {
     bool good = false;
     EG_SCOPE {
         eg_tensor *images = eg_zeros(EG_SHAPE(SHEET, 1, 28, 28), EG_F32);
-        good = eg_summary(stdout, s->encoder, images) == EG_OK &&
-               eg_summary(stdout, s->decoder, s->codes) == EG_OK;
+        good = eg_summary(stdout, s->encoder, run_here(r, images)) == EG_OK &&
+               eg_summary(stdout, s->decoder, run_here(r, s->codes)) == EG_OK;
     }
     return good;
 }
@@ -142,7 +152,7 @@ static bool train(school *s, run *r)
         progress_start(&bar, "training", s->steps, "steps");
         EG_FOR_EACH(sample, s->train) {
             good = learn(s, r, sample[0]) &&
-                   (s->step % s->o->save_every || eg_saver_save(r->saver, s->step) == EG_OK);
+                   (s->step % s->o->save_every || run_save(r, s->step));
             progress_update(&bar, s->step, "%lld per epoch", (long long)s->per_epoch);
             if (!good || s->step == s->steps) {
                 break;
@@ -150,7 +160,7 @@ static bool train(school *s, run *r)
         }
         progress_clear(&bar);
         good = good && eg_dataset_status(s->train) == EG_OK &&
-               end_of_epoch(s, r, progress_seconds(&bar)) && eg_saver_save(r->saver, s->step) == EG_OK;
+               end_of_epoch(s, r, progress_seconds(&bar)) && run_save(r, s->step);
     }
     return good;
 }
@@ -197,8 +207,7 @@ static bool sample(school *s, run *r)
 static bool work(run *r, const options *o)
 {
     school s;
-    bool good = school_open(&s, o) && eg_saver_module(r->saver, "net", s.net) == EG_OK &&
-                eg_saver_optim(r->saver, "adam", s.adam) == EG_OK &&
+    bool good = school_open(&s, o) && run_module(r, "net", s.net) && run_optim(r, "adam", s.adam) &&
                 eg_saver_dataset(r->saver, "train", s.train) == EG_OK &&
                 eg_saver_dataset(r->saver, "test", s.test) == EG_OK &&
                 eg_saver_tensor(r->saver, "codes", s.codes) == EG_OK && run_resume(r, &s.step);
@@ -207,7 +216,7 @@ static bool work(run *r, const options *o)
     } else if (good) {
         printf("%lld steps of %lld digits (%s)\n", (long long)s.steps, (long long)o->run.batch,
                o->run.data ? o->run.data : "drawn from fonts");
-        good = introduce(&s) && train(&s, r) && report(&s, r) && (!o->run.smoke || learned(&s, r));
+        good = introduce(&s, r) && train(&s, r) && report(&s, r) && (!o->run.smoke || learned(&s, r));
     }
     school_close(&s);
     return good;

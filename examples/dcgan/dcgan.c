@@ -70,17 +70,20 @@ static void game_close(game *g)
     eg_module_free(g->generator);
 }
 
-/* One turn: both see the same forward, and both learn before either has moved. */
+/* One turn: both see the same forward, and what one learns does not touch what the other learns from. */
 static bool turn(game *g, run *r, eg_tensor *real)
 {
-    eg_tensor *noise = eg_normal(EG_SHAPE(g->o->run.batch, NOISE), 0, 1, EG_F32);
-    eg_tape tape = eg_tape_open(.persistent = true);
-    dcgan_losses l = dcgan_play(g->generator, g->discriminator, real, noise);
-    return eg_optim_backward(g->adam[GENERATOR], tape, l.generator) == EG_OK &&
-           eg_optim_backward(g->adam[DISCRIMINATOR], tape, l.discriminator) == EG_OK &&
-           eg_optim_update(g->adam[GENERATOR]) == EG_OK && eg_optim_update(g->adam[DISCRIMINATOR]) == EG_OK &&
-           run_log(r, ++g->step, EG_REAL("generator", eg_item(l.generator)),
-                   EG_REAL("discriminator", eg_item(l.discriminator)));
+    bool good = false;
+    RUN_COMPUTES(r) {
+        eg_tensor *noise = eg_normal(EG_SHAPE(g->o->run.batch, NOISE), 0, 1, EG_F32);
+        eg_tape tape = eg_tape_open(.persistent = true);
+        dcgan_losses l = dcgan_play(g->generator, g->discriminator, run_here(r, real), noise);
+        good = run_minimize(r, g->adam[GENERATOR], tape, l.generator) &&
+               run_minimize(r, g->adam[DISCRIMINATOR], tape, l.discriminator) &&
+               run_note(r, ++g->step, RUN_VALUE("generator", l.generator),
+                        RUN_VALUE("discriminator", l.discriminator));
+    }
+    return good;
 }
 
 /* What the generator makes of the noise, as it would for a user. */
@@ -89,7 +92,11 @@ static bool draw(game *g, run *r, eg_tensor *noise, int64_t epoch, const char *p
     bool good = false;
     eg_module_eval(g->generator);
     EG_SCOPE {
-        eg_tensor *sheet = sheet_of(eg_module_forward(g->generator, noise), -1, 1, COLUMNS, SCALE);
+        eg_tensor *digits = NULL;
+        RUN_COMPUTES(r) {
+            digits = eg_module_forward(g->generator, run_here(r, noise));
+        }
+        eg_tensor *sheet = sheet_of(digits, -1, 1, COLUMNS, SCALE);
         good = sheet && eg_png_save(sheet, path) == EG_OK &&
                (!r->board || eg_events_image(r->board, "digits", epoch, sheet) == EG_OK);
     }
@@ -100,6 +107,9 @@ static bool draw(game *g, run *r, eg_tensor *noise, int64_t epoch, const char *p
 static bool end_of_epoch(game *g, run *r, double seconds)
 {
     int64_t epoch = (g->step + g->per_epoch - 1) / g->per_epoch, first = (epoch - 1) * g->per_epoch;
+    if (!run_catch_up(r)) {
+        return false;
+    }
     EG_SCOPE {
         printf("epoch %lld: generator %.3f, discriminator %.3f, %.1f s\n", (long long)epoch,
                curve_mean(curve_of(r, "generator"), first, g->step),
@@ -108,13 +118,13 @@ static bool end_of_epoch(game *g, run *r, double seconds)
     return draw(g, r, g->noise, epoch, sheet_path(&r->folder, epoch).text);
 }
 
-static bool introduce(game *g)
+static bool introduce(game *g, run *r)
 {
     bool good = false;
     EG_SCOPE {
         eg_tensor *images = eg_zeros(EG_SHAPE(SHEET, 1, 28, 28), EG_F32);
-        good = eg_summary(stdout, g->generator, g->noise) == EG_OK &&
-               eg_summary(stdout, g->discriminator, images) == EG_OK;
+        good = eg_summary(stdout, g->generator, run_here(r, g->noise)) == EG_OK &&
+               eg_summary(stdout, g->discriminator, run_here(r, images)) == EG_OK;
     }
     return good;
 }
@@ -127,7 +137,7 @@ static bool play(game *g, run *r)
         progress_start(&bar, "playing", g->steps, "steps");
         EG_FOR_EACH(sample, g->digits) {
             good = turn(g, r, sample[0]) &&
-                   (g->step % g->o->save_every || eg_saver_save(r->saver, g->step) == EG_OK);
+                   (g->step % g->o->save_every || run_save(r, g->step));
             progress_update(&bar, g->step, "%lld per epoch", (long long)g->per_epoch);
             if (!good || g->step == g->steps) {
                 break;
@@ -135,7 +145,7 @@ static bool play(game *g, run *r)
         }
         progress_clear(&bar);
         good = good && eg_dataset_status(g->digits) == EG_OK &&
-               end_of_epoch(g, r, progress_seconds(&bar)) && eg_saver_save(r->saver, g->step) == EG_OK;
+               end_of_epoch(g, r, progress_seconds(&bar)) && run_save(r, g->step);
     }
     return good;
 }
@@ -182,10 +192,10 @@ static bool sample(game *g, run *r)
 static bool work(run *r, const options *o)
 {
     game g;
-    bool good = game_open(&g, o) && eg_saver_module(r->saver, "generator", g.generator) == EG_OK &&
-                eg_saver_module(r->saver, "discriminator", g.discriminator) == EG_OK &&
-                eg_saver_optim(r->saver, "adam-generator", g.adam[GENERATOR]) == EG_OK &&
-                eg_saver_optim(r->saver, "adam-discriminator", g.adam[DISCRIMINATOR]) == EG_OK &&
+    bool good = game_open(&g, o) && run_module(r, "generator", g.generator) &&
+                run_module(r, "discriminator", g.discriminator) &&
+                run_optim(r, "adam-generator", g.adam[GENERATOR]) &&
+                run_optim(r, "adam-discriminator", g.adam[DISCRIMINATOR]) &&
                 eg_saver_dataset(r->saver, "digits", g.digits) == EG_OK &&
                 eg_saver_tensor(r->saver, "noise", g.noise) == EG_OK && run_resume(r, &g.step);
     if (good && o->sample) {
@@ -193,7 +203,7 @@ static bool work(run *r, const options *o)
     } else if (good) {
         printf("%lld steps of %lld digits (%s)\n", (long long)g.steps, (long long)o->run.batch,
                o->run.data ? o->run.data : "drawn from fonts");
-        good = introduce(&g) && play(&g, r) && report(&g, r) && (!o->run.smoke || learned(&g, r));
+        good = introduce(&g, r) && play(&g, r) && report(&g, r) && (!o->run.smoke || learned(&g, r));
     }
     game_close(&g);
     return good;

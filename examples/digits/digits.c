@@ -1,6 +1,7 @@
 /* digits.c - trains a small convolutional network to read digits, eagerly, and shows what it learned. */
 #include <stdlib.h>
 
+#include "../common/curves.h"
 #include "../common/progress.h"
 #include "../common/run.h"
 #include "net.h"
@@ -22,7 +23,6 @@ typedef struct job {
     eg_module *net;
     eg_dataset *train, *test;
     eg_optim *adam;
-    eg_tensor *losses; /* of each step, f64 [steps] */
 } job;
 
 static bool job_open(job *j, const options *o)
@@ -43,48 +43,44 @@ static bool job_open(job *j, const options *o)
         return false;
     }
     j->steps = r->steps ? r->steps : r->epochs * per_epoch;
-    EG_SCOPE {
-        j->losses = j->train ? eg_keep(eg_zeros(EG_SHAPE(j->steps), EG_F64)) : NULL;
-    }
     /* Half a cosine from the full rate down to nothing. */
     eg_schedule plan = EG_SCHEDULE(.kind = EG_RATE_COSINE, .lr = o->lr, .steps = j->steps);
-    return j->net && j->test && j->losses && eg_optim_follow(j->adam, &plan) == EG_OK;
+    return j->net && j->train && j->test && eg_optim_follow(j->adam, &plan) == EG_OK;
 }
 
 static void job_close(job *j)
 {
-    eg_release(j->losses);
     eg_optim_free(j->adam);
     eg_dataset_free(j->test);
     eg_dataset_free(j->train);
     eg_module_free(j->net);
 }
 
-/* One step; its loss. */
-static bool learn(job *j, eg_tensor *const *sample, double *value)
+static bool learn(job *j, run *r, eg_tensor *const *sample, int64_t step)
 {
-    eg_tape tape = eg_tape_open();
-    eg_tensor *loss = eg_cross_entropy(eg_module_forward(j->net, sample[0]), sample[1]);
-    *value = eg_item(loss);
-    return eg_optim_minimize(j->adam, tape, loss) == EG_OK;
+    bool good = false;
+    RUN_COMPUTES(r) {
+        eg_tape tape = eg_tape_open();
+        eg_tensor *guess = eg_module_forward(j->net, run_here(r, sample[0]));
+        eg_tensor *loss = eg_cross_entropy(guess, run_here(r, sample[1]));
+        good = run_minimize(r, j->adam, tape, loss) &&
+               run_note(r, step, RUN_VALUE("loss", loss), RUN_NUMBER("rate", eg_optim_rate(j->adam)));
+    }
+    return good;
 }
 
 static bool train(job *j, run *r)
 {
     progress bar;
     int64_t step = 0, every = j->o->run.smoke ? SAVE_EVERY_IN_SMOKE : SAVE_EVERY;
-    bool ok = eg_saver_module(r->saver, "net", j->net) == EG_OK &&
-              eg_saver_optim(r->saver, "adam", j->adam) == EG_OK &&
-              eg_saver_dataset(r->saver, "train", j->train) == EG_OK &&
-              eg_saver_tensor(r->saver, "losses", j->losses) == EG_OK && run_resume(r, &step);
+    bool ok = run_module(r, "net", j->net) && run_optim(r, "adam", j->adam) &&
+              eg_saver_dataset(r->saver, "train", j->train) == EG_OK && run_resume(r, &step);
     progress_start(&bar, "training", j->steps, "steps");
     while (ok && step < j->steps) {
         EG_FOR_EACH(sample, j->train) {
-            double loss;
-            ok = learn(j, sample, &loss) && eg_set(j->losses, step++, loss) == EG_OK &&
-                 run_log(r, step, EG_REAL("loss", loss), EG_REAL("rate", eg_optim_rate(j->adam))) &&
-                 (step % every || eg_saver_save(r->saver, step) == EG_OK);
-            progress_update(&bar, step, "loss %.4f", loss);
+            step++;
+            ok = learn(j, r, sample, step) && (step % every || run_save(r, step));
+            progress_update(&bar, step, "loss %.4f", r->latest);
             if (!ok || step == j->steps) {
                 break;
             }
@@ -92,13 +88,14 @@ static bool train(job *j, run *r)
         ok = ok && eg_dataset_status(j->train) == EG_OK;
     }
     progress_clear(&bar);
-    return ok;
+    return ok && run_catch_up(r);
 }
 
 /* What the folder gets: the model, the digits as they were read, the curve. */
 static bool report(const job *j, const run *r, const results *found)
 {
-    problem why;
+    problem why = {"out of memory"};
+    bool drawn = false;
     run_path model = run_folder_path(&r->folder, "digits.safetensors");
     run_path grid = run_folder_path(&r->folder, "digits.png"), curve = run_folder_path(&r->folder, "loss.png");
     printf("read right: %.2f %% of %lld digits it has never seen\n", results_accuracy(found),
@@ -106,25 +103,28 @@ static bool report(const job *j, const run *r, const results *found)
     if (eg_module_save(j->net, model.text) != EG_OK) {
         return false;
     }
-    if (!results_grid(found, grid.text, &why) ||
-        !results_curve(eg_data(j->losses), (int)j->steps, curve.text, &why)) {
+    EG_SCOPE {
+        eg_tensor *losses = curve_of(r, "loss");
+        drawn = losses && results_grid(found, grid.text, &why) &&
+                results_curve(eg_data(losses), (int)eg_numel(losses), curve.text, &why);
+    }
+    if (!drawn) {
         return run_say(r, &why);
     }
     printf("model   %s\ndigits  %s\ncurve   %s\n", model.text, grid.text, curve.text);
     return true;
 }
 
-static double mean(eg_tensor *losses, int64_t from, int64_t to)
-{
-    return eg_item(eg_mean(eg_slice(losses, 0, from, to, 1)));
-}
-
 /* Whether the last tenth of the losses is clearly below the first. */
 static bool fell(const job *j, const run *r)
 {
     int64_t tenth = j->steps / 10 + 1;
-    return mean(j->losses, j->steps - tenth, j->steps) < 0.8 * mean(j->losses, 0, tenth) ||
-           run_say(r, &(problem){"the loss did not fall"});
+    bool good = false;
+    EG_SCOPE {
+        eg_tensor *losses = curve_of(r, "loss");
+        good = curve_mean(losses, -tenth, j->steps) < 0.8 * curve_mean(losses, 0, tenth);
+    }
+    return good || run_say(r, &(problem){"the loss did not fall"});
 }
 
 static bool work(run *r, const options *o)
@@ -135,8 +135,8 @@ static bool work(run *r, const options *o)
     if (good) {
         printf("%lld steps of %lld digits (%s)\n", (long long)j.steps, (long long)o->run.batch,
                o->run.data ? o->run.data : "drawn from fonts");
-        good = train(&j, r) && results_collect(found, j.net, j.test) == EG_OK && report(&j, r, found) &&
-               (!o->run.smoke || fell(&j, r));
+        good = train(&j, r) && results_collect(found, j.net, j.test, r->device) == EG_OK &&
+               report(&j, r, found) && (!o->run.smoke || fell(&j, r));
     }
     job_close(&j);
     free(found);

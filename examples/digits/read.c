@@ -28,7 +28,7 @@ static int run(const char *model, const char *data, int64_t count, int64_t seed,
         eg_dataset_take(digits_source(data, EG_TEST, (uint64_t)seed, count), count), 100);
     results *r = malloc(sizeof *r);
     if (!r || !digits || eg_module_load(net, model) != EG_OK ||
-        results_collect(r, net, digits) != EG_OK) {
+        results_collect(r, net, digits, eg_cpu()) != EG_OK) {
         eg_error_print(stderr);
     } else if (print(r), picture && !results_grid(r, picture, &why)) {
         fprintf(stderr, "digits-read: %s\n", why.text);

@@ -26,7 +26,7 @@ static void note(results *r, const float *image, int label, int guess)
     }
 }
 
-eg_status results_collect(results *r, eg_module *net, eg_dataset *digits)
+eg_status results_collect(results *r, eg_module *net, eg_dataset *digits, eg_device *device)
 {
     *r = (results){0};
     eg_status status = eg_module_eval(net);
@@ -34,7 +34,8 @@ eg_status results_collect(results *r, eg_module *net, eg_dataset *digits)
         return status;
     }
     EG_FOR_EACH(sample, digits) {
-        eg_tensor *guess = eg_argmax(eg_module_forward(net, sample[0]), .axes = EG_AXES(1));
+        eg_tensor *logits = eg_module_forward(net, eg_to(sample[0], device));
+        eg_tensor *guess = eg_to(eg_argmax(logits, .axes = EG_AXES(1)), eg_cpu());
         const float *images = eg_data(eg_contiguous(sample[0]));
         if (!guess || !images || eg_numel(sample[0]) != eg_numel(guess) * PIXELS) {
             return eg_last_error()->code ? eg_last_error()->code : EG_EINVAL;

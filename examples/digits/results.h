@@ -19,8 +19,9 @@ typedef struct results {
     result first[RESULTS_FIRST], wrong[RESULTS_WRONG];
 } results;
 
-/* Reads every digit of the dataset (in batches) with the network, which is left in eval mode. */
-eg_status results_collect(results *r, eg_module *net, eg_dataset *digits);
+/* Reads every digit of the dataset (in batches) with the network, which is on the device and is left in eval
+ * mode. */
+eg_status results_collect(results *r, eg_module *net, eg_dataset *digits, eg_device *device);
 
 /* Percent of the digits that were read right. */
 double results_accuracy(const results *r);

@@ -84,21 +84,30 @@ static void job_close(job *j)
 /* ---- training -------------------------------------------------------------------------------- */
 
 /* One step on a batch: the loss per word, padding counted, as the tutorial prints it. */
-static bool learn(job *j, eg_tensor *const *pairs, double *value)
+static bool learn(job *j, run *r, eg_tensor *const *pairs)
 {
-    eg_tape tape = eg_tape_open();
-    eg_tensor *loss = nmt_loss(j->t.encoder, j->t.decoder, pairs[0], pairs[1]);
-    *value = eg_item(loss) / (double)j->t.english.longest;
-    return eg_optim_minimize(j->adam, tape, loss) == EG_OK;
+    bool good = false;
+    RUN_COMPUTES(r) {
+        eg_tape tape = eg_tape_open();
+        eg_tensor *loss =
+            nmt_loss(j->t.encoder, j->t.decoder, run_here(r, pairs[0]), run_here(r, pairs[1]));
+        good = run_minimize(r, j->adam, tape, loss) &&
+               run_note(r, ++j->step, RUN_SHARE("loss", loss, (double)j->t.english.longest));
+    }
+    return good;
 }
 
 /* The loss per word of the pairs it does not learn from. */
-static bool test(job *j, double *value)
+static bool test(job *j, run *r, double *value)
 {
     double sum = 0, seen = 0;
     EG_FOR_EACH(pairs, j->test) {
         double n = (double)eg_size(pairs[0], 0);
-        sum += n * eg_item(nmt_loss(j->t.encoder, j->t.decoder, pairs[0], pairs[1]));
+        RUN_COMPUTES(r) {
+            eg_tensor *loss =
+                nmt_loss(j->t.encoder, j->t.decoder, run_here(r, pairs[0]), run_here(r, pairs[1]));
+            sum += n * eg_item(loss);
+        }
         seen += n;
     }
     *value = sum / seen / (double)j->t.english.longest;
@@ -113,7 +122,7 @@ static bool show(const translator *t, run *r, int64_t step, const char *sentence
     bool good = false;
     EG_SCOPE {
         translation made;
-        good = translate(t, sentence, &made, &why);
+        good = translate(t, r, sentence, &made, &why);
         if (good) {
             translation_print(t, &made);
             good = translation_draw(t, &made, path.text, &why) &&
@@ -129,7 +138,7 @@ static bool end_of_epoch(job *j, run *r, double seconds)
     int64_t epoch = (j->step + j->per_epoch - 1) / j->per_epoch, first = (epoch - 1) * j->per_epoch;
     double tested;
     problem why;
-    if (!test(j, &tested) || !run_log(r, j->step, EG_REAL("test loss", tested))) {
+    if (!run_catch_up(r) || !test(j, r, &tested) || !run_log(r, j->step, EG_REAL("test loss", tested))) {
         return false;
     }
     EG_SCOPE {
@@ -159,14 +168,13 @@ static bool train_epoch(job *j, run *r)
     bool good = true;
     progress_start(&bar, "learning", j->steps, "steps");
     EG_FOR_EACH(pairs, j->train) {
-        double loss;
         int64_t epoch = j->step / j->per_epoch, batch = j->step % j->per_epoch;
-        good = learn(j, pairs, &loss) && run_log(r, ++j->step, EG_REAL("loss", loss)) &&
-               (!is_due(j) || eg_saver_save(r->saver, j->step) == EG_OK);
-        progress_update(&bar, j->step, "loss %.4f", loss);
+        good = learn(j, r, pairs) && (!is_due(j) || run_save(r, j->step));
+        progress_update(&bar, j->step, "loss %.4f", r->latest);
         if (good && batch % SAY_EVERY == 0) {
             progress_clear(&bar);
-            printf("Epoch %lld Batch %lld Loss %.4f\n", (long long)epoch + 1, (long long)batch, loss);
+            good = run_catch_up(r);
+            printf("Epoch %lld Batch %lld Loss %.4f\n", (long long)epoch + 1, (long long)batch, r->latest);
         }
         if (!good || j->step == j->steps) {
             break;
@@ -183,7 +191,7 @@ static bool train(job *j, run *r)
         good = train_epoch(j, r);
         int64_t epoch = j->step / j->per_epoch;
         bool due = epoch % 2 == 0 || (j->o->save_every && j->step % j->o->save_every == 0);
-        good = good && ((!due && j->step < j->steps) || eg_saver_save(r->saver, j->step) == EG_OK);
+        good = good && ((!due && j->step < j->steps) || run_save(r, j->step));
     }
     return good;
 }
@@ -203,8 +211,7 @@ static bool fell(const job *j, const run *r)
 static bool work(run *r, const options *o)
 {
     job j = {.o = o};
-    bool good = job_open(&j, r) && translator_save_with(&j.t, r->saver) &&
-                eg_saver_optim(r->saver, "adam", j.adam) == EG_OK &&
+    bool good = job_open(&j, r) && translator_save_with(&j.t, r) && run_optim(r, "adam", j.adam) &&
                 eg_saver_dataset(r->saver, "train", j.train) == EG_OK && run_resume(r, &j.step);
     if (good) {
         printf("%lld steps of %lld pairs, %lld units, %lld parameters\n", (long long)j.steps,
@@ -233,7 +240,7 @@ static bool infer(run *r, const options *o)
         problem_say(&why, "there is no checkpoint in %s: train first, or say which --model", r->folder.path.text);
         return run_say(r, &why);
     }
-    bool good = translator_open(&t, r->saver, o->model ? o->model : newest.text, &why);
+    bool good = translator_open(&t, r, o->model ? o->model : newest.text, &why);
     good = good ? show(&t, r, 0, o->infer, "attention.png") : *why.text && run_say(r, &why);
     translator_free(&t);
     if (good) {

@@ -50,8 +50,8 @@ def translations(at):
     said = run("--infer", "ven " * 30, "--out", at, expect=1)
     check("a long sentence is refused", "30 words" in said, said)
     check("nothing to translate with", "no checkpoint" in run("--infer", "ven", "--out", at + "/new", expect=1))
-    said = run("--infer", "ven", "--device", "cuda", "--out", at, expect=1)
-    check("there is no other device yet", "CPU only" in said, said)
+    said = run("--infer", "ven", "--device", "cuda:99", "--out", at, expect=1)
+    check("a device that is not there", "--device cuda:99: " in said, said)
     with open(latest, "rb") as file:
         data = bytearray(file.read())
     data[-1] ^= 1

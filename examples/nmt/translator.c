@@ -78,12 +78,11 @@ static eg_status words_load(void *user, const eg_tensors *state)
     return good ? EG_OK : EG_EUSER;
 }
 
-bool translator_save_with(translator *t, eg_saver *saver)
+bool translator_save_with(translator *t, run *r)
 {
     const eg_saver_part words = {.size = sizeof words, .state = words_state, .load = words_load, .user = t};
-    return eg_saver_module(saver, "encoder", t->encoder) == EG_OK &&
-           eg_saver_module(saver, "decoder", t->decoder) == EG_OK &&
-           eg_saver_add(saver, "words", &words) == EG_OK;
+    return run_module(r, "encoder", t->encoder) && run_module(r, "decoder", t->decoder) &&
+           eg_saver_add(r->saver, "words", &words) == EG_OK;
 }
 
 static bool read_words(const eg_tensors *file, language *spanish, language *english, problem *why)
@@ -103,7 +102,7 @@ static bool read_words(const eg_tensors *file, language *spanish, language *engl
     return true;
 }
 
-bool translator_open(translator *t, eg_saver *saver, const char *path, problem *why)
+bool translator_open(translator *t, run *r, const char *path, problem *why)
 {
     language spanish = {0}, english = {0};
     *t = (translator){0};
@@ -118,9 +117,8 @@ bool translator_open(translator *t, eg_saver *saver, const char *path, problem *
     eg_tensors_free(file);
     *t = (translator){.spanish = spanish, .english = english};
     return write && translator_new(t, spanish, english, embedding, units) &&
-           eg_saver_module(saver, "encoder", t->encoder) == EG_OK &&
-           eg_saver_module(saver, "decoder", t->decoder) == EG_OK &&
-           eg_saver_restore_from(saver, path, NULL, .allow_others = true) == EG_OK;
+           run_module(r, "encoder", t->encoder) && run_module(r, "decoder", t->decoder) &&
+           eg_saver_restore_from(r->saver, path, NULL, .allow_others = true) == EG_OK;
 }
 
 /* ---- translating ----------------------------------------------------------------------------- */
@@ -147,27 +145,37 @@ static eg_tensor *read_sentence(const translator *t, const char *sentence, probl
     return ids;
 }
 
-bool translate(const translator *t, const char *sentence, translation *made, problem *why)
+/* Writes until the end, on the run's device. */
+static int write_words(const translator *t, const run *r, eg_tensor *source, eg_tensor **words,
+                       eg_tensor **weights)
+{
+    int n = 0;
+    RUN_COMPUTES(r) {
+        eg_rnn seen = nmt_encode(t->encoder, run_here(r, source));
+        eg_tensor *keys = nmt_keys(t->decoder, seen.y), *state = eg_squeeze(seen.h, EG_AXES(0));
+        double end = (double)eg_vocabulary_id(t->english.words, "<end>", 5);
+        double start = (double)eg_vocabulary_id(t->english.words, "<start>", 7);
+        eg_tensor *word = eg_full(EG_SHAPE(1), start, EG_I64);
+        do {
+            written step = nmt_decode(t->decoder, word, state, seen.y, keys);
+            word = words[n] = eg_argmax(step.logits, .axes = EG_AXES(1));
+            weights[n++] = step.weights;
+            state = step.state;
+        } while (word && n < t->english.longest && eg_item(word) != end);
+    }
+    return n;
+}
+
+bool translate(const translator *t, const run *r, const char *sentence, translation *made, problem *why)
 {
     eg_tensor *read = read_sentence(t, sentence, why), *words[MOST_WORDS], *weights[MOST_WORDS];
     if (!read) {
         return false;
     }
     eg_tensor *source = eg_pad_sequences(&read, 1, .maxlen = t->spanish.longest, .pad_after = true);
-    eg_rnn seen = nmt_encode(t->encoder, source);
-    eg_tensor *keys = nmt_keys(t->decoder, seen.y), *state = eg_squeeze(seen.h, EG_AXES(0));
-    double end = (double)eg_vocabulary_id(t->english.words, "<end>", 5);
-    double start = (double)eg_vocabulary_id(t->english.words, "<start>", 7);
-    eg_tensor *word = eg_full(EG_SHAPE(1), start, EG_I64);
-    int n = 0;
-    do {
-        written step = nmt_decode(t->decoder, word, state, seen.y, keys);
-        word = words[n] = eg_argmax(step.logits, .axes = EG_AXES(1));
-        weights[n++] = step.weights;
-        state = step.state;
-    } while (word && n < t->english.longest && eg_item(word) != end);
+    int n = write_words(t, r, source, words, weights);
     eg_tensor *looked = eg_slice(eg_concat(weights, n, 0), 1, 0, eg_numel(read), 1);
-    *made = (translation){read, eg_concat(words, n, 0), looked};
+    *made = (translation){read, eg_to(eg_concat(words, n, 0), eg_cpu()), eg_to(looked, eg_cpu())};
     return made->written && made->weights;
 }
 

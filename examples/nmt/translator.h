@@ -2,6 +2,7 @@
 #ifndef EXAMPLES_NMT_TRANSLATOR_H
 #define EXAMPLES_NMT_TRANSLATOR_H
 
+#include "../common/run.h"
 #include "corpus.h"
 #include "net.h"
 
@@ -18,12 +19,12 @@ void translator_free(translator *t);
 /* How many numbers it learns. */
 int64_t translator_size(const translator *t);
 
-/* Adds the networks to what is saved, and the words: a checkpoint is enough to translate with. One of other
+/* Adds the networks to what the run saves, on its device, and the words: a checkpoint is enough to translate with. One of other
  * words, or another number of pairs, is refused. */
-bool translator_save_with(translator *t, eg_saver *saver);
+bool translator_save_with(translator *t, run *r);
 
 /* The translator of a checkpoint. */
-bool translator_open(translator *t, eg_saver *saver, const char *path, problem *why);
+bool translator_open(translator *t, run *r, const char *path, problem *why);
 
 /* Words as numbers, i64 [n], "<start>" first and "<end>" last unless there was no room; weights f32
  * [written, read]: where it looked for each word. They belong to the current scope. */
@@ -32,7 +33,7 @@ typedef struct translation {
 } translation;
 
 /* Always takes the likeliest word. */
-bool translate(const translator *t, const char *sentence, translation *made, problem *why);
+bool translate(const translator *t, const run *r, const char *sentence, translation *made, problem *why);
 
 /* "esta es mi vida . -> this is my life ." */
 void translation_print(const translator *t, const translation *made);

@@ -44,12 +44,12 @@ static run_path place(const run_folder *folder, const char *path)
     return run_folder_path(folder, name);
 }
 
-static bool make(eg_module *net, const char *from, const run_folder *folder)
+static bool make(eg_module *net, eg_device *device, const char *from, const run_folder *folder)
 {
     bool good = false;
     run_path to = place(folder, from);
     EG_SCOPE {
-        eg_tensor *sheet = sheet_of(eg_module_forward(net, read_plan(from)), -1, 1, 1, 1);
+        eg_tensor *sheet = sheet_of(eg_module_forward(net, eg_to(read_plan(from), device)), -1, 1, 1, 1);
         good = sheet && eg_png_save(sheet, to.text) == EG_OK;
     }
     if (good) {
@@ -66,14 +66,17 @@ int pix2pix_infer(char *const *files, int count, const char *model, const run_op
         fprintf(stderr, "pix2pix: --infer needs a FILE\n");
         return 2;
     }
-    bool good = run_folder_open(&folder, o->out, "pix2pix", &why) &&
+    eg_device *device = run_device(o, &why);
+    bool good = device && run_folder_open(&folder, o->out, "pix2pix", &why) &&
                 (!o->threads || eg_set_threads((int)o->threads) == EG_OK);
     eg_module *net = good ? pix2pix_generator() : NULL;
-    eg_status loaded = model ? eg_module_load(net, model) : load_latest(net, folder.path.text, &why);
-    good = good && loaded == EG_OK && !*why.text;
+    eg_status loaded = !net    ? EG_EINVAL
+                       : model ? eg_module_load(net, model)
+                               : load_latest(net, folder.path.text, &why);
+    good = good && loaded == EG_OK && !*why.text && eg_module_to_device(net, device) == EG_OK;
     eg_seed((uint64_t)o->seed); /* of the dropout, which is the noise */
     for (int i = 0; i < count && good; i++) {
-        good = make(net, files[i], &folder);
+        good = make(net, device, files[i], &folder);
     }
     eg_module_free(net);
     if (*why.text) {

@@ -74,10 +74,9 @@ static bool job_open(job *j, run *r, const options *o)
     }
     j->steps = o->run.steps ? o->run.steps : o->run.epochs * j->per_epoch;
     return j->train && j->test &&
-           eg_saver_module(r->saver, "generator", j->generator) == EG_OK &&
-           eg_saver_module(r->saver, "discriminator", j->discriminator) == EG_OK &&
-           eg_saver_optim(r->saver, "generator-adam", j->generator_adam) == EG_OK &&
-           eg_saver_optim(r->saver, "discriminator-adam", j->discriminator_adam) == EG_OK &&
+           run_module(r, "generator", j->generator) && run_module(r, "discriminator", j->discriminator) &&
+           run_optim(r, "generator-adam", j->generator_adam) &&
+           run_optim(r, "discriminator-adam", j->discriminator_adam) &&
            eg_saver_dataset(r->saver, "train", j->train) == EG_OK && run_resume(r, &j->step);
 }
 
@@ -95,25 +94,33 @@ static void job_close(job *j)
 
 /* ---- training ---------------------------------------------------------------------------- */
 
-/* One step: both nets see the same forward, and both learn from it before either has moved. */
+/* One step: both nets see the same forward, and what one learns does not touch what the other learns from. */
 static bool learn(job *j, run *r, eg_tensor *plan, eg_tensor *photo)
 {
-    eg_tape tape = eg_tape_open(.persistent = true);
-    pix2pix_losses l = pix2pix_play(j->generator, j->discriminator, plan, photo);
-    return eg_optim_backward(j->generator_adam, tape, l.generator) == EG_OK &&
-           eg_optim_backward(j->discriminator_adam, tape, l.discriminator) == EG_OK &&
-           eg_optim_update(j->generator_adam) == EG_OK &&
-           eg_optim_update(j->discriminator_adam) == EG_OK &&
-           run_log(r, ++j->step, EG_REAL("generator", eg_item(l.generator)),
-                   EG_REAL("discriminator", eg_item(l.discriminator)),
-                   EG_REAL("distance", eg_item(eg_l1_loss(photo, l.made))));
+    bool good = false;
+    RUN_COMPUTES(r) {
+        eg_tape tape = eg_tape_open(.persistent = true);
+        plan = run_here(r, plan);
+        photo = run_here(r, photo);
+        pix2pix_losses l = pix2pix_play(j->generator, j->discriminator, plan, photo);
+        good = run_minimize(r, j->generator_adam, tape, l.generator) &&
+               run_minimize(r, j->discriminator_adam, tape, l.discriminator) &&
+               run_note(r, ++j->step, RUN_VALUE("generator", l.generator),
+                        RUN_VALUE("discriminator", l.discriminator),
+                        RUN_VALUE("distance", eg_l1_loss(photo, l.made)));
+    }
+    return good;
 }
 
 /* Writes plan, photo and what is made of the plan side by side. The net stays in training mode, as
  * it was published: then dropout is the noise by which it makes different pictures of one plan. */
 static bool show(job *j, run *r, eg_tensor *const *pair, const char *path, double *distance)
 {
-    eg_tensor *made = eg_module_forward(j->generator, pair[0]);
+    eg_tensor *made = NULL;
+    RUN_COMPUTES(r) {
+        made = eg_module_forward(j->generator, run_here(r, pair[0]));
+    }
+    made = eg_cast(eg_to(made, eg_cpu()), EG_F32);
     eg_tensor *sheet =
         sheet_of(eg_concat((eg_tensor *[]){pair[0], pair[1], made}, 3, 0), -1, 1, 3, 1);
     *distance = eg_item(eg_l1_loss(pair[1], made));
@@ -127,6 +134,9 @@ static bool end_of_epoch(job *j, run *r, double seconds)
     int64_t epoch = (j->step + j->per_epoch - 1) / j->per_epoch, first = (epoch - 1) * j->per_epoch;
     double distance;
     bool good = false;
+    if (!run_catch_up(r)) {
+        return false;
+    }
     EG_SCOPE {
         printf("epoch %lld: %.1f s, generator %.3f, discriminator %.3f, distance %.4f\n",
                (long long)epoch, seconds, curve_mean(curve_of(r, "generator"), first, j->step),
@@ -158,7 +168,7 @@ static bool train(job *j, run *r)
                 good = end_of_epoch(j, r, progress_seconds(&bar));
             }
             good = good && ((!last && j->step % j->o->save_every) ||
-                            eg_saver_save(r->saver, j->step) == EG_OK);
+                            run_save(r, j->step));
             if (!good || last) {
                 break;
             }

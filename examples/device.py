@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""The training programs on a CUDA device, the emulated one of the environment: the losses of the CPU, runs that one
+began and the other goes on with, every precision, rows of the log that are read later and are all there.
+
+    device.py COMMON_CHECK PROGRAM...
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "common"))
+from checking import check, finish, logged, runner, skip  # noqa: E402
+
+# The smallest sizes that still are the model, the fields that are compared, and how near they are to be; the emulated
+# device computes a convolution in tenths of a second.
+SIZES = {
+    "digits": (["--drawn", "40", "--batch", "4"], ["loss"], 2e-3),
+    "dcgan": (["--drawn", "16", "--batch", "4"], ["generator", "discriminator"], 2e-3),
+    "cvae": (["--drawn", "24", "--batch", "4"], ["loss"], 2e-3),
+    "nmt": (["--pairs", "200", "--batch", "8", "--units", "16", "--embedding", "8"], ["loss"], 1e-4),
+    "pix2pix": ([], ["generator", "discriminator", "distance"], 5e-3),
+}
+NEAR = {"f32": 1, "tf32": 1, "bf16": 40, "f16": 40}  # times that
+
+
+def no_kernel(said):
+    return "no kernel for it" in said
+
+
+def same(name, a, b, near):
+    """Whether two folders hold the same losses, as near as that."""
+    for field in SIZES[name][1]:
+        x, y = logged(a, field), logged(b, field)
+        check(f"{name}: {field} of as many steps", x.keys() == y.keys() and x, f"{sorted(x)} {sorted(y)}")
+        for step in x.keys() & y.keys():
+            check(f"{name}: {field} of step {step}: {x[step]:.7g} and {y[step]:.7g}",
+                  abs(x[step] - y[step]) <= near * max(1, abs(x[step])))
+
+
+def train(path, name, at, *words, steps):
+    """Its status and what it said; not a smoke run, of which the loss would have to fall."""
+    r = subprocess.run([path, *SIZES[name][0], "--steps", str(steps), "--out", at, *words], text=True,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return r.returncode, r.stdout
+
+
+def program(path, at):
+    name = os.path.basename(path)
+    near = SIZES[name][2]
+    status, said = train(path, name, at + "/there", "--device", "cuda", steps=2)
+    if no_kernel(said):
+        return skip(f"{name}: {said.strip().splitlines()[-1]}")
+    check(f"{name} on the device", status == 0, said)
+    check(f"{name} on the CPU", train(path, name, at + "/here", steps=2)[0] == 0)
+    same(name, at + "/there", at + "/here", near)
+    for device, folder in (("cpu", "/there"), ("cuda", "/here")):
+        status, said = train(path, name, at + folder, "--device", device, "--resume", steps=3)
+        check(f"{name} goes on on {device}", status == 0 and "going on behind step 2" in said, said)
+    same(name, at + "/there", at + "/here", near)
+    for precision in ("tf32", "bf16", "f16") if name in ("nmt", "digits") else ():
+        out = f"{at}/{precision}"
+        status, said = train(path, name, out, "--device", "cuda", "--precision", precision, steps=2)
+        check(f"{name} in {precision}", status == 0, said)
+        first, there = logged(at + "/there", SIZES[name][1][0])[1], logged(out, SIZES[name][1][0])[1]
+        check(f"{name} in {precision}: {first} and {there}", abs(first - there) <= NEAR[precision] * near * first)
+
+
+def notes(path, at):
+    run = runner(path)
+    run("note", "--device", "cuda", "--steps", "50", "--out", at)
+    check("every row is there", logged(at, "half") == {i: i / 2 for i in range(1, 51)})
+    check("and its other fields", logged(at, "step again") == {i: i for i in range(1, 51)})
+    said = run("note", "--device", "cuda:99", "--out", at + "/none", expect=1)
+    check("no such device", "--device cuda:99: " in said and len(said.splitlines()) == 1, said)
+
+
+with tempfile.TemporaryDirectory() as at:
+    notes(sys.argv[1], at + "/notes")
+    for path in sys.argv[2:]:
+        program(path, f"{at}/{os.path.basename(path)}")
+
+finish()
