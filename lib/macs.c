@@ -41,6 +41,8 @@ int64_t eg__macs(const eg__call *c)
     case EG__ID_lstm:
     case EG__ID_gru:
         return of_rnn(c);
+    case EG__ID_attention: /* scores, and what they weigh */
+        return (c->out[1]->n * a->shape[a->ndim - 1] + c->out[0]->n) * c->in[1]->shape[c->in[1]->ndim - 2];
     default:
         return 0;
     }

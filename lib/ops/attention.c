@@ -1,9 +1,8 @@
-/* attention.c - scaled dot-product attention, as products and a softmax. */
+/* attention.c - scaled dot-product attention: as one op on devices, else as products and a softmax. */
 #include <math.h>
 
-#include <egret/ops.h>
-
-#include "lib/internal.h"
+#include "lib/ops/attention.h"
+#include "lib/ops/infer.h"
 
 static const char me[] = "eg_attention";
 
@@ -32,18 +31,179 @@ static eg_status check(const eg_tensor *q, const eg_tensor *k, const eg_tensor *
     return o->mask ? eg__check(o->mask, me, "mask") : EG_OK;
 }
 
-/* What may not be seen at -inf. */
-static eg_tensor *masked(eg_tensor *scores, const eg_attention_options *o)
+/* ---- the rows ---------------------------------------------------------------------------------- */
+
+/* The last axes of the operands, and dtypes. */
+static eg_status check_row(const char *op, const eg_tensor *q, const eg_tensor *k, const eg_tensor *v,
+                           const eg_tensor *mask)
 {
-    if (o->causal) {
-        int64_t rows = eg_size(scores, -2), columns = eg_size(scores, -1);
-        eg_tensor *seen = eg_tri(rows, columns, columns - rows, EG_BOOL);
-        scores = eg_masked_fill(scores, eg_logical_not(seen), -(double)INFINITY);
+    bool fits = q->ndim >= 2 && k->ndim >= 2 && v->ndim >= 2 && (!mask || mask->ndim >= 2);
+    fits = fits && eg__lead_size(q, 0) == eg__lead_size(k, 0) && eg__lead_size(k, 1) == eg__lead_size(v, 1);
+    for (int back = 0; mask && fits && back < 2; back++) {
+        const int64_t n = eg__lead_size(mask, back);
+        fits = n == 1 || n == eg__lead_size(back ? q : k, 1);
     }
-    if (o->mask && o->mask->dtype == EG_BOOL) {
-        return eg_masked_fill(scores, eg_logical_not(o->mask), -(double)INFINITY);
+    if (!fits) {
+        return eg__fail(EG_ESHAPE, op, "q %s, k %s, v %s, mask %s do not go together", EG__SHAPE_OF(q),
+                        EG__SHAPE_OF(k), EG__SHAPE_OF(v), mask ? EG__SHAPE_OF(mask) : "none");
     }
-    return o->mask ? eg_add(scores, o->mask) : scores;
+    if (k->dtype != q->dtype || v->dtype != q->dtype ||
+        (mask && !((EG__FLOATS | EG__D(BOOL)) >> mask->dtype & 1))) {
+        return eg__fail(EG_EDTYPE, op, "q, k, v are %s, %s, %s, must be of one dtype; the mask is bool or floats",
+                        eg_dtype_name((eg_dtype)q->dtype), eg_dtype_name((eg_dtype)k->dtype),
+                        eg_dtype_name((eg_dtype)v->dtype));
+    }
+    return EG_OK;
+}
+
+/* Whether the leading axes broadcast. */
+static eg_status check_lead(const char *op, const eg__attended *g, const eg_tensor *const *all, int n)
+{
+    for (int i = 0; i < n; i++) {
+        for (int d = 0; all[i] && d < g->nbatch; d++) {
+            const int64_t size = eg__lead_size(all[i], g->nbatch + 1 - d);
+            if (size != 1 && size != g->batch[d]) {
+                return eg__fail(EG_ESHAPE, op, "leading axes of %s do not broadcast with %s", EG__SHAPE_OF(all[i]),
+                                EG__SHAPE_OF(all[0]));
+            }
+        }
+    }
+    return EG_OK;
+}
+
+/* [leading axes, rows, columns], lying as t does if t has these leading axes and rows side by side in some order. */
+static eg_status result(const eg__call *c, eg__desc *d, const eg__attended *g, int64_t rows, int64_t columns,
+                        const eg_tensor *t)
+{
+    int order[EG_MAX_DIMS];
+    const int n = g->nbatch + 1;
+    int64_t step = columns;
+    d->dtype = t->dtype;
+    d->ndim = (uint8_t)(n + 1);
+    memcpy(d->shape, g->batch, sizeof d->shape);
+    d->shape[n - 1] = rows;
+    d->shape[n] = columns;
+    d->dense = t->ndim != n + 1;
+    for (int i = 0; i < n && !d->dense; i++) {
+        d->dense = t->shape[i] != d->shape[i] || (t->shape[i] > 1 && t->strides[i] <= 0);
+        int k = i;
+        for (; k > 0 && t->strides[order[k - 1]] < t->strides[i]; k--) {
+            order[k] = order[k - 1];
+        }
+        order[k] = i;
+    }
+    d->strides[n] = 1;
+    for (int i = n; i-- > 0 && !d->dense;) {
+        d->strides[order[i]] = step;
+        step *= d->shape[order[i]];
+    }
+    return eg__check_shape(c->op->name, d->ndim, d->shape, d->dtype, &d->n);
+}
+
+static eg_status described(const eg__call *c, eg_tensor *const *in, const eg_tensor *mask, eg__attended *g)
+{
+    const eg_tensor *all[4] = {in[0], in[1], in[2], mask};
+    eg_status st = check_row(c->op->name, all[0], all[1], all[2], mask);
+    if (!st) {
+        *g = eg__attended_of(all[0], all[1], all[2], mask);
+        st = check_lead(c->op->name, g, all, 4);
+    }
+    return st;
+}
+
+eg_status eg__infer_attention(eg__call *c)
+{
+    const eg_tensor *q = c->in[0];
+    eg__attended g;
+    eg__desc *stats = &c->desc[1];
+    eg_status st = described(c, c->in, c->nin > 3 ? c->in[3] : NULL, &g);
+    st = st ? st : result(c, &c->desc[0], &g, g.t, g.v, q);
+    if (!st) {
+        stats->dtype = q->dtype == EG_F64 ? EG_F64 : EG_F32;
+        stats->ndim = (uint8_t)(g.nbatch + 1);
+        memcpy(stats->shape, g.batch, sizeof stats->shape);
+        stats->shape[g.nbatch] = g.t;
+        eg__desc_dense(stats);
+    }
+    return st;
+}
+
+eg_status eg__infer_attention_grad(eg__call *c)
+{
+    eg_tensor *const *in = c->in + 1;
+    eg__attended g;
+    eg_status st = described(c, in, c->nin > 6 ? c->in[6] : NULL, &g);
+    st = st ? st : result(c, &c->desc[0], &g, g.t, g.d, in[0]);
+    st = st ? st : result(c, &c->desc[1], &g, g.s, g.d, in[1]);
+    return st ? st : result(c, &c->desc[2], &g, g.s, g.v, in[2]);
+}
+
+/* ---- as products and a softmax ------------------------------------------------------------------- */
+
+/* What keys the queries see by their places, beside x. */
+static eg_tensor *causal(const eg_tensor *x)
+{
+    const int64_t rows = x->shape[x->ndim - 2], columns = x->shape[x->ndim - 1];
+    eg_device *before = eg_use_device(eg_device_of(x));
+    eg_tensor *seen = before ? eg_tri(rows, columns, columns - rows, EG_BOOL) : NULL;
+    eg_use_device(before);
+    return seen;
+}
+
+eg_tensor *eg__attention_hide(eg_tensor *x, eg_tensor *mask, const eg__attention_opts *o, double value)
+{
+    if (x && o->causal) {
+        x = eg_masked_fill(x, eg_logical_not(causal(x)), value);
+    }
+    return mask && mask->dtype == EG_BOOL ? eg_masked_fill(x, eg_logical_not(mask), value) : x;
+}
+
+eg_tensor *eg__attention_weights(eg_tensor *q, eg_tensor *k, eg_tensor *mask, const eg__attention_opts *o)
+{
+    eg_tensor *scores = eg_matmul(eg_mul_scalar(q, o->scale), eg_transpose(k, -1, -2));
+    scores = eg__attention_hide(scores, mask, o, -(double)INFINITY);
+    return eg_softmax(mask && mask->dtype != EG_BOOL ? eg_add(scores, mask) : scores, -1);
+}
+
+/* ---- the public function ------------------------------------------------------------------------- */
+
+/* Whether the row can have them: a mask of the weights' shape, floats all of them. */
+static bool fits(const eg_tensor *q, const eg_tensor *k, const eg_tensor *v, const eg_tensor *mask)
+{
+    bool fit = eg__is_float(q->dtype) && eg__is_float(k->dtype) && eg__is_float(v->dtype);
+    fit = fit && (!mask || mask->dtype == EG_BOOL || eg__is_float(mask->dtype));
+    for (int back = 0; mask && back < mask->ndim; back++) {
+        const int64_t n = eg__lead_size(mask, back), of_q = eg__lead_size(q, back), of_k = eg__lead_size(k, back);
+        const int64_t most = back == 0 ? eg__lead_size(k, 1) : back == 1 || of_k == 1 ? of_q : of_k;
+        fit = fit && (n == 1 || n == most);
+    }
+    return fit;
+}
+
+static eg_tensor *fused(eg_tensor *q, eg_tensor *k, eg_tensor *v, eg_tensor *mask, eg__attention_opts *o)
+{
+    const bool floats = mask && mask->dtype != EG_BOOL;
+    eg_tensor *in[4] = {q, k, v, floats ? mask : NULL}, *out[EG__MAX_OUT];
+    const int dtype = eg__common_dtype(in, floats ? 4 : 3);
+    for (int i = 0; i < 3; i++) {
+        if (!(in[i] = eg_cast(in[i], (eg_dtype)dtype))) {
+            return NULL;
+        }
+    }
+    for (in[3] = mask; in[3] && in[3]->ndim < 2;) {
+        if (!(in[3] = eg_unsqueeze(in[3], 0))) {
+            return NULL;
+        }
+    }
+    o->from = eg__thread_get()->random;
+    if (eg__dispatch(&eg__op_attention, in, 4, o, out)) {
+        return NULL;
+    }
+    if (o->dropout > 0) {
+        const eg__attended g = eg__attended_of(q, k, k, NULL);
+        eg__thread_get()->random.offset += ((uint64_t)(g.batches * g.t * g.s) + 3) / 4;
+    }
+    return out[0];
 }
 
 eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v,
@@ -57,12 +217,17 @@ eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v,
     if (check(q, k, v, &o)) {
         return NULL;
     }
-    double scale = o.scale != 0 ? o.scale : 1 / sqrt((double)eg__max(eg_size(q, -1), 1));
+    const double scale = o.scale != 0 ? o.scale : 1 / sqrt((double)eg__max(eg_size(q, -1), 1));
+    eg__attention_opts of = {.scale = scale, .dropout = o.dropout, .causal = o.causal, .mask = o.mask != NULL};
     eg_scope s = eg_scope_push();
-    eg_tensor *scores = eg_matmul(eg_mul_scalar(q, scale), eg_transpose(k, -1, -2));
-    eg_tensor *weights = eg_softmax(masked(scores, &o), -1);
-    eg_tensor *out[2] = {eg_matmul(eg_dropout(weights, o.dropout, true), v),
-                         o.weights ? weights : NULL};
+    eg_tensor *out[2] = {NULL, NULL};
+    if (q->device && !o.weights && fits(q, k, v, o.mask)) {
+        out[0] = fused(q, k, v, o.mask, &of);
+    } else {
+        eg_tensor *weights = eg__attention_weights(q, k, o.mask, &of);
+        out[0] = eg_matmul(eg_dropout(weights, o.dropout, true), v);
+        out[1] = o.weights ? weights : NULL;
+    }
     if (eg_scope_pop_n(s, out, 2) || !out[0]) {
         return NULL;
     }

@@ -116,6 +116,14 @@ typedef struct eg__dropout_opts {
     bool channels_last; /* of the output, else row-major */
     eg_random_state from;
 } eg__dropout_opts;
+/* Attention (q, k, v, mask or NULL); the weights, row-major, are dropped as dropout does it. */
+typedef struct eg__attention_opts {
+    double scale, dropout;
+    bool causal; /* the last query sees all keys, each one before it one less */
+    bool mask;   /* there is one */
+    eg_random_state from;
+} eg__attention_opts;
+
 /* One axis of the op: concat, gather. */
 typedef struct eg__axis_opts {
     int axis;

@@ -16,8 +16,13 @@ typedef struct eg_attention_options {
 } eg_attention_options;
 
 /* softmax(q k^T scale + mask) v over the last two axes (Vaswani et al. 2017): q [..., T, D], k [..., S, D],
- * v [..., S, V] -> [..., T, V]; axes in front broadcast. Rows that see no key are NaN, as softmax has it. A
- * composition of products, softmax and dropout; errors and gradients are theirs. */
+ * v [..., S, V] -> [..., T, V]; axes in front broadcast. Rows that see no key are NaN, as softmax has it.
+ *
+ * On the CPU it is a composition of products, softmax and dropout, and what those keep for the gradient is kept:
+ * weights [..., T, S]. On devices it is one op that never holds weights (Dao et al. 2022), unless they are asked for:
+ * kept are q, k, v, the mask, the result and a number for each of its rows. Gradients of gradients, and that of a mask
+ * of floats, are computed by the composition. Dropout drops the same weights either way. Errors are those of products;
+ * a NaN in a key that nothing sees need not spread. */
 EG_API eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v,
                                     const eg_attention_options *options);
 #define eg_attention(...) EG_ATTENTION_(__VA_ARGS__, .size = sizeof(eg_attention_options))

@@ -1,0 +1,58 @@
+/* attention.c - the gradient of attention. With weights w = softmax(q k^T scale + mask), of which dropout leaves m w,
+ *
+ *   dv = (m w)^T dy,  ds = w (dw - sum(w dw)) where dw = m (dy v^T),  dq = ds k scale,  dk = ds^T q scale
+ *
+ * and dmask = ds, fused without ever holding w; of public ops when the walk is recorded or the mask wants its own. */
+#include "autograd/rules/rules.h"
+#include "lib/ops/attention.h"
+
+static eg_tensor *drop(eg_tensor *w, const eg__attention_opts *o)
+{
+    const eg__dropout_opts d = {.p = o->dropout, .from = o->from};
+    return o->dropout > 0 ? eg__op1(&eg__op_dropout, w, &d) : w;
+}
+
+/* Gives g, of the results' leading axes, to input i. */
+static eg_status give(eg__walk *w, int i, eg_tensor *g)
+{
+    return eg__needs(w, i) ? eg__give(w, i, eg__sum_to(g, eg__in_shape(w, i))) : EG_OK;
+}
+
+static eg_status compose(eg__walk *w, const eg__attention_opts *o, eg_tensor *dy, eg_tensor *const *in)
+{
+    eg_tensor *weights = eg__attention_weights(in[0], in[1], in[3], o);
+    if (!weights) {
+        return eg__why();
+    }
+    eg_tensor *back = eg__sum_to(eg_matmul(dy, eg_transpose(in[2], -1, -2)), eg_shape_of(weights));
+    eg_tensor *dw = drop(back, o), *sum = eg_sum(eg_mul(dw, weights), .axes = EG_AXES(-1), .keepdim = true);
+    eg_tensor *slope = eg__attention_hide(eg_mul(weights, eg_sub(dw, sum)), in[3], o, 0);
+    eg_tensor *scaled = eg_mul_scalar(slope, o->scale);
+    eg_status st = give(w, 0, eg_matmul(scaled, in[1]));
+    st = st ? st : give(w, 1, eg_matmul(eg_transpose(scaled, -1, -2), in[0]));
+    st = st ? st : give(w, 2, eg_matmul(eg_transpose(drop(weights, o), -1, -2), dy));
+    return st || !o->mask ? st : give(w, 3, slope);
+}
+
+eg_status eg__grad_attention(eg__walk *w)
+{
+    const eg__attention_opts *o = w->opts;
+    eg_tensor *dy = eg__dy(w, 0), *y = eg__saved_out(w, 0), *stats = eg__saved_out(w, 1), *in[4] = {NULL};
+    for (int i = 0; i < 3 + o->mask; i++) {
+        if (!(in[i] = eg__saved_in(w, i))) {
+            return eg__why();
+        }
+    }
+    if (!dy || !y || !stats) {
+        return eg__why();
+    }
+    if (eg__walk_recorded(w) || (o->mask && eg__needs(w, 3))) {
+        return compose(w, o, dy, in);
+    }
+    eg_tensor *all[7] = {dy, in[0], in[1], in[2], y, stats, in[3]}, *out[EG__MAX_OUT];
+    eg_status st = eg__dispatch(&eg__op_attention_grad, all, 7, o, out);
+    for (int i = 0; i < 3 && !st; i++) {
+        st = give(w, i, out[i]);
+    }
+    return st;
+}

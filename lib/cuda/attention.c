@@ -1,0 +1,121 @@
+/* attention.c - the host side of attention. */
+#include "lib/cuda/attention.h"
+#include "lib/cuda/cuda.h"
+#include "lib/ops/attention.h"
+#include "lib/philox.h"
+
+/* With columns side by side; a copy dies with the call. */
+static eg_status straight(const eg__call *c, eg_tensor **t)
+{
+    const eg_tensor *x = *t;
+    if (x->shape[x->ndim - 1] <= 1 || x->strides[x->ndim - 1] == 1) {
+        return EG_OK;
+    }
+    eg__desc d = {.dtype = x->dtype, .ndim = x->ndim, .device = x->device};
+    memcpy(d.shape, x->shape, sizeof d.shape);
+    eg__desc_dense(&d);
+    eg_tensor *copy = eg__new(&d, c->op->name, c->op->id);
+    eg_status st = copy ? eg__run(eg__host_ops()[EG__ID_copy], t, 1, &(eg__copy_opts){EG__TO_DENSE}, copy)
+                        : eg__why();
+    *t = copy;
+    return st;
+}
+
+static eg__attention_operand operand(const eg__attended *g, const eg_tensor *t)
+{
+    int64_t lead[EG_MAX_DIMS];
+    const int64_t size = (int64_t)eg__esize(t);
+    eg__attention_operand o = {.p = eg__ptr(t), .row = t->strides[t->ndim - 2] * size};
+    uint64_t bits = (uint64_t)(uintptr_t)o.p | (uint64_t)o.row;
+    eg__lead_strides(g, t, lead);
+    for (int d = 0; d < g->nbatch; d++) {
+        o.lead[d] = lead[d] * size;
+        bits |= (uint64_t)o.lead[d];
+    }
+    o.wide = bits % 16 == 0;
+    return o;
+}
+
+/* qkv: straightened here. */
+static eg_status describe(const eg__call *c, eg_tensor **qkv, const eg_tensor *mask, const eg__attended *g,
+                          eg__attention *a)
+{
+    const eg__attention_opts *o = c->opts;
+    enum { MOST = 1 << 30 };
+    const int64_t tiles = g->batches * ((eg__max(g->t, g->s) + 31) / 32);
+    if (g->t > MOST || g->s > MOST || g->d > MOST || g->v > MOST || tiles >= (int64_t)1 << 31) {
+        return eg__fail(EG_ESHAPE, c->op->name, "%lld matrices of %lld x %lld weights are too many for %s",
+                        (long long)g->batches, (long long)g->t, (long long)g->s,
+                        eg__cuda_at(c->device)->device->name);
+    }
+    for (int i = 0; i < 3; i++) {
+        eg_status st = straight(c, &qkv[i]);
+        if (st) {
+            return st;
+        }
+    }
+    *a = (eg__attention){.q = operand(g, qkv[0]), .k = operand(g, qkv[1]), .v = operand(g, qkv[2]),
+                         .dtype = qkv[0]->dtype, .size = (int)eg__esize(qkv[0]), .nlead = g->nbatch,
+                         .batches = g->batches, .t = (int)g->t, .s = (int)g->s, .d = (int)g->d,
+                         .columns = (int)g->v, .scale = o->scale, .causal = o->causal,
+                         .threshold = o->dropout > 0 ? eg__threshold(o->dropout) : 0,
+                         .keep = o->dropout < 1 ? 1 / (1 - o->dropout) : 0, .seed = o->from.seed,
+                         .offset = o->from.offset};
+    memcpy(a->lead, g->batch, sizeof a->lead);
+    memcpy(a->weights, g->weights, sizeof a->weights);
+    if (mask) {
+        const int n = mask->ndim;
+        a->mask = operand(g, mask);
+        a->mask.row = mask->shape[n - 2] == 1 ? 0 : a->mask.row;
+        a->mask_column = mask->shape[n - 1] == 1 ? 0 : mask->strides[n - 1] * (int64_t)eg__esize(mask);
+        a->mask_dtype = mask->dtype;
+    }
+    return EG_OK;
+}
+
+eg_status eg__cuda_attention(const eg__call *c)
+{
+    const eg_tensor *mask = c->nin > 3 ? c->in[3] : NULL;
+    eg_tensor *qkv[3] = {c->in[0], c->in[1], c->in[2]};
+    const eg__attended g = eg__attended_of(qkv[0], qkv[1], qkv[2], mask);
+    eg__attention a;
+    if (!c->out[1]->n) {
+        return EG_OK;
+    }
+    eg_status st = describe(c, qkv, mask, &g, &a);
+    if (st) {
+        return st;
+    }
+    a.y = operand(&g, c->out[0]);
+    a.stats = eg__ptr(c->out[1]);
+    return eg__launched(c, eg__launch_attention(&a, eg__stream_of(c)));
+}
+
+eg_status eg__cuda_attention_grad(const eg__call *c)
+{
+    const eg_tensor *mask = c->nin > 6 ? c->in[6] : NULL;
+    eg_tensor *qkv[3] = {c->in[1], c->in[2], c->in[3]}, *dy = c->in[0], *y = c->in[4];
+    const eg__attended g = eg__attended_of(qkv[0], qkv[1], qkv[2], mask);
+    eg__attention a;
+    eg__block *delta;
+    if (!g.batches) {
+        return EG_OK;
+    }
+    eg_status st = describe(c, qkv, mask, &g, &a);
+    st = st ? st : straight(c, &dy);
+    st = st ? st : straight(c, &y);
+    st = st ? st : eg__cuda_scratch(c, (size_t)eg__max(c->in[5]->n, 1) * eg__esize(c->in[5]), &delta);
+    if (st) {
+        return st;
+    }
+    a.dy = operand(&g, dy);
+    a.y = operand(&g, y);
+    a.stats = eg__ptr(c->in[5]);
+    a.delta = delta->data;
+    a.dq = operand(&g, c->out[0]);
+    a.dk = operand(&g, c->out[1]);
+    a.dv = operand(&g, c->out[2]);
+    st = eg__launched(c, eg__launch_attention_grad(&a, eg__stream_of(c)));
+    eg__cuda_scratch_end(delta);
+    return st;
+}

@@ -1,0 +1,75 @@
+/* attention.h - how the operands of the rows attention and attention_grad go together, for their kernels; and the
+ * compositions that stand for them where a record goes on. */
+#ifndef EGRET_OPS_ATTENDED_H
+#define EGRET_OPS_ATTENDED_H
+
+#include "lib/ops/options.h"
+
+/* softmax(q k^T scale + mask) v: q [..., t, d], k [..., s, d], v [..., s, v], mask [..., t or 1, s or 1]. */
+typedef struct eg__attended {
+    int nbatch; /* leading axes of the results, to which those of the operands broadcast */
+    int64_t batch[EG_MAX_DIMS], batches;
+    int64_t t, s, d, v;
+    int64_t weights[EG_MAX_DIMS]; /* strides of the weights [..., t, s] along these axes; 0 where v alone is repeated */
+} eg__attended;
+
+/* What an axis of the results, counted from the last, is in an operand: 1 if it has none. */
+static inline int64_t eg__lead_size(const eg_tensor *t, int back)
+{
+    int d = t ? t->ndim - 1 - back : -1;
+    return d < 0 ? 1 : t->shape[d];
+}
+
+static inline eg__attended eg__attended_of(const eg_tensor *q, const eg_tensor *k, const eg_tensor *v,
+                                           const eg_tensor *mask)
+{
+    const eg_tensor *all[4] = {q, k, v, mask};
+    eg__attended g = {.batches = 1, .t = q->shape[q->ndim - 2], .s = k->shape[k->ndim - 2],
+                      .d = q->shape[q->ndim - 1], .v = v->shape[v->ndim - 1]};
+    int ndim = 0;
+    for (int i = 0; i < 4; i++) {
+        ndim = all[i] && all[i]->ndim > ndim ? all[i]->ndim : ndim;
+    }
+    g.nbatch = ndim - 2;
+    int64_t step = g.t * g.s;
+    for (int back = 2; back < ndim; back++) {
+        const int d = ndim - 1 - back;
+        int64_t size = 1, weights = 1;
+        for (int i = 0; i < 4; i++) {
+            int64_t n = eg__lead_size(all[i], back);
+            size = n == 1 ? size : n;
+            weights = n == 1 || i == 2 ? weights : n;
+        }
+        g.batch[d] = size;
+        g.batches *= size;
+        g.weights[d] = weights == 1 ? 0 : step;
+        step *= weights;
+    }
+    return g;
+}
+
+/* Strides of an operand along the leading axes of the results, 0 where it is repeated. */
+static inline void eg__lead_strides(const eg__attended *g, const eg_tensor *t, int64_t *strides)
+{
+    for (int d = 0; d < g->nbatch; d++) {
+        int k = t->ndim - 2 - g->nbatch + d;
+        strides[d] = k < 0 || t->shape[k] == 1 ? 0 : t->strides[k];
+    }
+}
+
+/* Where matrix b begins, by such strides. */
+static inline int64_t eg__lead_at(const eg__attended *g, const int64_t *strides, int64_t b)
+{
+    int64_t at = 0;
+    for (int d = g->nbatch; d-- > 0; b /= g->batch[d]) {
+        at += b % g->batch[d] * strides[d];
+    }
+    return at;
+}
+
+/* The weights before dropout, composed of ops. */
+eg_tensor *eg__attention_weights(eg_tensor *q, eg_tensor *k, eg_tensor *mask, const eg__attention_opts *o);
+/* `value` where nothing is seen of x, scores or weights or their gradient. */
+eg_tensor *eg__attention_hide(eg_tensor *x, eg_tensor *mask, const eg__attention_opts *o, double value);
+
+#endif
