@@ -123,6 +123,9 @@ def moved(p):
     if op == "embedding":
         rows = 4 * p.ids * p.width
         return (rows, rows) if not backward else (rows, 4 * p.vocab * p.width)
+    if op == "ctc":
+        n = 4 * p.n * p.t * p.classes
+        return 4 * p.n * p.t * (p.labels + 1), n if backward else 4
     n = 4 * p.rows * p.cols
     if op == "reduce":
         return n, 4 * {-1: 1, 0: p.cols, 1: p.rows}[p.axis]

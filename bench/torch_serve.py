@@ -203,6 +203,17 @@ def cross_entropy(p):
 
 
 @op
+def ctc(p):
+    x = torch.log_softmax(rand(p.t, p.n, p.classes), 2)
+    labels = torch.randint(1, p.classes, (p.n, p.labels))
+    counts, frames = torch.full((p.n,), p.labels), torch.full((p.n,), p.t)
+    if p.dir == "fwd":
+        return {"": lambda: F.ctc_loss(x, labels, frames, counts)}
+    x.requires_grad_(True)
+    return {"": lambda: torch.autograd.grad(F.ctc_loss(x, labels, frames, counts), x)}
+
+
+@op
 def layer_norm(p):
     x, w, b = rand(p.rows, p.cols), rand(p.cols), rand(p.cols)
     if p.dir == "fwd":
@@ -349,7 +360,7 @@ def adam(p):
     return optimizer(p, torch.optim.Adam)
 
 
-NEEDS_GRAPH = ("lstm", "gru", "cross_entropy", "sgd", "adam", "taped")
+NEEDS_GRAPH = ("lstm", "gru", "cross_entropy", "ctc", "sgd", "adam", "taped")
 
 
 def samples(function, budget_us):

@@ -81,6 +81,24 @@ static bool make_cross_entropy(work *w)
     return w->x[0] && w->x[1];
 }
 
+static eg_tensor *ctc(work *w)
+{
+    return eg_ctc_loss(w->x[0], w->x[1]);
+}
+
+static bool make_ctc(work *w)
+{
+    const eg_shape s = EG_SHAPE(INT("t"), INT("n"), INT("classes"));
+    const int64_t labels = INT("n") * INT("labels");
+    w->x[0] = eg_log_softmax(work_random(s, -0.5, 0.5), 2);
+    w->x[1] = eg_add_scalar(work_indices(labels, INT("classes") - 1), 1);
+    w->x[1] = eg_reshape(w->x[1], EG_SHAPE(INT("n"), INT("labels")));
+    w->wanted = 1;
+    w->forward = ctc;
+    w->step = bench_is(w->c, "dir", "fwd") ? step_forward : step_train;
+    return w->x[0] && w->x[1];
+}
+
 static eg_tensor *sum_of_two(work *w)
 {
     return eg_add(w->x[0], w->x[1]);
@@ -132,6 +150,6 @@ static bool make_adam(work *w)
 
 const work_op work_train[] = {
     {"sgd", make_sgd}, {"adam", make_adam}, {"lstm", make_lstm},
-    {"gru", make_gru}, {"cross_entropy", make_cross_entropy}, {"taped", make_taped},
+    {"gru", make_gru}, {"cross_entropy", make_cross_entropy}, {"ctc", make_ctc}, {"taped", make_taped},
     {NULL, NULL},
 };

@@ -10,6 +10,7 @@
 #include <egret/ops/attention.h>
 #include <egret/ops/boxes.h>
 #include <egret/ops/conv.h>
+#include <egret/ops/ctc.h>
 #include <egret/ops/fft.h>
 #include <egret/ops/index.h>
 #include <egret/ops/join.h>

@@ -82,6 +82,9 @@ eg_status eg__cuda_faults(eg__cuda *d)
         return eg__fail(EG_EINVAL, op, EG__SAY_NOT_POSITIVE, found.value, found.high, found.low);
     case EG__FAULT_LENGTH:
         return eg__fail(EG_EINDEX, op, EG__SAY_LENGTH, found.value, found.low, found.high);
+    case EG__FAULT_BLANK:
+        return eg__fail(EG_EINVAL, op, "label %lld of row %lld is the blank, %lld", found.low, found.high,
+                        found.value);
     default:
         return eg__fail(EG_EINDEX, op, "index %lld is outside %lld..%lld", found.value, found.low,
                         found.high - 1);

@@ -12,6 +12,7 @@ enum {
     EG__FAULT_SINGULAR,     /* matrix `value` of `high` is singular, by pivot `low` */
     EG__FAULT_NOT_POSITIVE, /* or not positive definite */
     EG__FAULT_LENGTH,       /* length `value` of row `low` is not in 0..high */
+    EG__FAULT_BLANK,        /* label `low` of row `high` is the blank, value */
 };
 
 /* In pinned memory the device writes to; the first finder's words stay until the host has read them. */

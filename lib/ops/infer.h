@@ -15,6 +15,7 @@ eg__infer eg__infer_sum, eg__infer_reduce, eg__infer_count, eg__infer_any, eg__i
 eg__infer eg__infer_resize, eg__infer_resize_grad;
 eg__infer eg__infer_grid_sample, eg__infer_grid_sample_grad, eg__infer_grid_sample_points, eg__infer_nms;
 eg__infer eg__infer_cross_entropy, eg__infer_cross_entropy_grad;
+eg__infer eg__infer_ctc_loss, eg__infer_ctc_loss_grad, eg__infer_ctc_collapse;
 
 eg__infer eg__infer_attention, eg__infer_attention_grad;
 eg__infer eg__infer_lstm, eg__infer_lstm_grad, eg__infer_gru, eg__infer_gru_grad;

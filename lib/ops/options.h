@@ -3,6 +3,7 @@
 #define EGRET_OPTIONS_H
 
 #include "lib/internal.h"
+#include "lib/ops/ctc.h"
 #include "lib/ops/pool.h"
 #include "lib/ops/sample.h"
 #include "lib/ops/update.h"

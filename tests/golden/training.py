@@ -91,6 +91,34 @@ def pairs(r):
             reduction="none")
 
 
+def ctc(r):
+    for frames, rows, classes, longest, reductions in ((6, 3, 4, 2, ("mean", "sum", "none")),
+                                                       (9, 2, 3, 4, ("mean",)), (4, 2, 5, 3, ("none",))):
+        for reduction in reductions:
+            for blank in (0, classes - 1):
+                for joined in (False, True):
+                    ctc_case(r, frames, rows, classes, longest, blank, joined, reduction=reduction)
+
+
+def ctc_case(r, frames, rows, classes, longest, blank, joined, **options):
+    """x0 = log_probs, x1 = targets, x2 = input_lengths, x3 = target_lengths; the last row is too short for its
+    labels unless infinite losses are 0."""
+    x = F.log_softmax(r.normal(frames, rows, classes), -1).float().double()
+    labels = r.integers(rows, longest, hi=classes - 1)
+    labels[0] = labels[0, 0]
+    labels = labels + (labels >= blank).long()
+    counts, lengths = r.integers(rows, hi=longest + 1), r.integers(rows, lo=frames - 2, hi=frames + 1)
+    counts[0] = min(longest, 2)
+    for zero in (False, True):
+        if zero:
+            lengths[-1], counts[-1] = 1, min(longest, 2)
+        targets = torch.cat([row[:n] for row, n in zip(labels, counts)]) if joined else labels
+        if not zero and torch.isinf(F.ctc_loss(x, targets, lengths, counts, blank, "none")).any():
+            continue
+        r.case("ctc_loss", lambda x, t, i, n: F.ctc_loss(x, t, i, n, blank, zero_infinity=zero, **options), x,
+               targets, lengths.clone(), counts.clone(), blank=blank, zero_infinity=zero, **options)
+
+
 def recurrent_case(r, kind, inputs, hidden, steps, batch, layers=1, both=False, bias=True, proj=0,
                    lengths=None):
     """x0 = input [steps, batch, inputs], then the initial states, then per layer and direction

@@ -1,5 +1,6 @@
 /* loss.h - losses. All but cross entropy with labels are compositions of other ops; each
- * differentiates as often as one likes. An empty loss has the mean 0. */
+ * differentiates as often as one likes. An empty loss has the mean 0. That of sequences whose labels
+ * have no places is in ctc.h. */
 #ifndef EGRET_OPS_LOSS_H
 #define EGRET_OPS_LOSS_H
 
