@@ -26,6 +26,7 @@ FAMILIES = {
     "solve": solve.solve,
     "modules": modules.modules,
     "index": arrays.index, "sort": arrays.sort, "shape": arrays.shape,
+    "attention": training.attention,
     "softmax": training.softmax, "loss": training.loss, "ctc": training.ctc, "rnn": training.rnn,
     "optim": training.optim, "optim_more": training.optim_more, "clip": training.clip,
     "schedule": training.schedule,

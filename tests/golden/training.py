@@ -16,6 +16,32 @@ def softmax(r):
         r.case(name, lambda x: getattr(torch, name)(x, 1), wild, diff=(), axis=1)
 
 
+def attention(r):
+    """Scaled dot products; `causal` aligns the last query with the last key. Shared: one head of k and v for all."""
+    for lead, t, s, d, v in (((), 3, 5, 4, 4), ((2,), 4, 4, 3, 5), ((2, 2), 3, 5, 3, 3), ((1, 2), 1, 6, 2, 3)):
+        for kind in ("plain", "causal", "seen", "added", "shared"):
+            one_attention(r, kind, lead, t, s, d, v)
+
+
+def one_attention(r, kind, lead, t, s, d, v):
+    others = (*lead[:-1], 1) if lead and kind == "shared" else lead
+    q, k, x = r.normal(*lead, t, d), r.normal(*others, s, d), r.normal(*others, s, v)
+    scale = .4 if kind == "shared" else None
+    options, mask = {"kind": kind, "scale": scale}, []
+    if kind == "seen":
+        mask = [r.bools(t, s)]
+        mask[0][:, 0] = True
+    elif kind == "added":
+        mask = [r.normal(*lead, t, s)]
+
+    def run(q, k, x, m=None):
+        if kind == "causal":
+            m = torch.ones(t, s, dtype=torch.bool).tril(s - t)
+        return F.scaled_dot_product_attention(q, k, x, attn_mask=m, scale=scale)
+
+    r.case("attention", run, q, k, x, *mask, **options)
+
+
 def loss(r):
     classification(r)
     pairs(r)

@@ -1,0 +1,158 @@
+/* test_attention.c - the rows of attention beside the composition they stand for: values, gradients, which weights are
+ * dropped, what a row that sees nothing becomes, how results lie. */
+#include "lib/ops/options.h"
+#include "lib/optable.h"
+#include "tests/egt.h"
+
+typedef struct setting {
+    eg_tensor *in[4], *dy;
+    eg__attention_opts o;
+} setting;
+
+static eg_tensor *drawn(eg_shape shape)
+{
+    return egt_random(shape, EG_F64, -1, 1);
+}
+
+/* q, k, v of these leading axes. */
+static setting made(eg_shape q, eg_shape k, int64_t t, int64_t s)
+{
+    setting x = {.o = {.scale = 0.6}};
+    eg_shape kv = k;
+    q.dim[q.ndim++] = t, q.dim[q.ndim++] = 5;
+    k.dim[k.ndim++] = s, k.dim[k.ndim++] = 5;
+    kv.dim[kv.ndim++] = s, kv.dim[kv.ndim++] = 3;
+    x.in[0] = drawn(q);
+    x.in[1] = drawn(k);
+    x.in[2] = drawn(kv);
+    return x;
+}
+
+static void masked(setting *x, eg_tensor *mask)
+{
+    x->in[3] = mask;
+    x->o.mask = true;
+}
+
+/* The value of the row, with gradients by its rule; recorded: those that go on. */
+static void of_row(setting *x, bool recorded, eg_tensor **y, eg_tensor **g)
+{
+    eg_tensor *out[EG__MAX_OUT];
+    eg_tape outer = {0};
+    if (recorded) {
+        outer = eg_tape_open();
+    }
+    eg_tape tape = eg_tape_open();
+    for (int i = 0; i < 3; i++) {
+        EGT_OK(eg_tape_watch(tape, x->in[i]));
+    }
+    EGT_OK(eg__dispatch(&eg__op_attention, x->in, 4, &x->o, out));
+    EGT_OK(eg_tape_gradients(tape, out[0], x->in, 3, g, .dy = x->dy));
+    *y = out[0];
+    if (recorded) {
+        eg_tape_close(outer);
+    }
+}
+
+static void of_composition(setting *x, eg_tensor **y, eg_tensor **g)
+{
+    const eg_random_state back = eg_random_get_state();
+    eg_tensor *weights;
+    eg_random_set_state(x->o.from);
+    eg_tape tape = eg_tape_open();
+    for (int i = 0; i < 3; i++) {
+        EGT_OK(eg_tape_watch(tape, x->in[i]));
+    }
+    *y = eg_attention(x->in[0], x->in[1], x->in[2], .mask = x->in[3], .causal = x->o.causal, .scale = x->o.scale,
+                      .dropout = x->o.dropout, .weights = &weights);
+    EGT_CHECK(*y != NULL);
+    x->dy = drawn(eg_shape_of(*y));
+    EGT_OK(eg_tape_gradients(tape, *y, x->in, 3, g, .dy = x->dy));
+    eg_random_set_state(back);
+}
+
+static void compare(setting *x)
+{
+    eg_tensor *y[3], *g[3][3];
+    x->o.from = (eg_random_state){.seed = 77, .offset = 3};
+    of_composition(x, &y[0], g[0]);
+    of_row(x, false, &y[1], g[1]);
+    of_row(x, true, &y[2], g[2]);
+    for (int i = 1; i < 3; i++) {
+        EGT_CHECK(egt_distance(y[i], y[0]) < 1e-13);
+        for (int j = 0; j < 3; j++) {
+            EGT_CHECK(egt_distance(g[i][j], g[0][j]) < 1e-13);
+        }
+    }
+}
+
+static void all_ways(eg_shape q, eg_shape k, int64_t t, int64_t s)
+{
+    for (int way = 0; way < 16; way++) {
+        EG_SCOPE {
+            setting x = made(q, k, t, s);
+            eg_tensor *seen = eg_ge_scalar(drawn(EG_SHAPE(t, s)), -0.2);
+            x.o.causal = way & 1;
+            x.o.dropout = way & 2 ? 0.3 : 0;
+            if (way & 4) {
+                masked(&x, way & 8 ? seen : drawn(EG_SHAPE(1, s)));
+            }
+            compare(&x);
+        }
+    }
+}
+
+EGT(rows_are_the_composition)
+{
+    all_ways(EG_SHAPE(2, 3), EG_SHAPE(2, 3), 4, 7);
+    all_ways(EG_SHAPE(2, 3), EG_SHAPE(3), 3, 3);
+    all_ways(EG_SHAPE(3), EG_SHAPE(2, 1), 5, 6);
+    all_ways((eg_shape){0}, EG_SHAPE(2), 1, 4);
+}
+
+/* Queries before the first key: NaN there, in what the values get, but not in what queries and keys do. */
+EGT(rows_that_see_nothing)
+{
+    for (int way = 0; way < 3; way++) {
+        setting x = made(EG_SHAPE(2), EG_SHAPE(2), 6, 4);
+        x.o.causal = way != 1;
+        x.o.dropout = way == 2 ? 0.5 : 0;
+        if (way == 1) {
+            masked(&x, eg_ge_scalar(eg_unsqueeze(eg_arange(0, 6, 1, EG_F64), 1), 2));
+        }
+        eg_tensor *y, *g[3], *clean = NULL;
+        compare(&x);
+        of_row(&x, false, &y, g);
+        clean = eg_isnan(eg_slice(y, 1, 2, 6, 1));
+        EGT_EQ(eg_item(eg_sum(eg_isnan(y))), 2 * 2 * 3);
+        EGT_EQ(eg_item(eg_sum(clean)), 0);
+        EGT_EQ(eg_item(eg_sum(eg_isnan(g[0]))), 0);
+        EGT_EQ(eg_item(eg_sum(eg_isnan(g[1]))), 0);
+        EGT_CHECK(eg_item(eg_sum(eg_isnan(g[2]))) > 0);
+    }
+}
+
+EGT(shapes_that_do_not_fit)
+{
+    eg_tensor *q = drawn(EG_SHAPE(2, 3, 4)), *k = drawn(EG_SHAPE(2, 5, 4)), *out[EG__MAX_OUT];
+    eg_tensor *mask = eg_ones(EG_SHAPE(4, 5), EG_BOOL), *three = drawn(EG_SHAPE(3, 5, 4));
+    eg__attention_opts o = {.scale = 1, .mask = true};
+    eg_tensor *bad[][4] = {{q, k, k, mask}, {q, q, k, NULL}, {q, three, k, NULL}, {q, k, eg_cast(k, EG_F32), NULL}};
+    for (int i = 0; i < 4; i++) {
+        EGT_EQ(eg__dispatch(&eg__op_attention, bad[i], 4, &o, out), i == 3 ? EG_EDTYPE : EG_ESHAPE);
+        eg_clear_error();
+    }
+}
+
+/* Heads side by side in memory give a result whose heads are. */
+EGT(results_lie_as_queries_do)
+{
+    eg_tensor *wide = drawn(EG_SHAPE(2, 5, 3, 3, 4)), *in[4] = {NULL}, *out[EG__MAX_OUT];
+    eg__attention_opts o = {.scale = 1};
+    for (int i = 0; i < 3; i++) {
+        in[i] = eg_permute(eg_select(wide, 2, i), EG_AXES(0, 2, 1, 3));
+    }
+    EGT_OK(eg__dispatch(&eg__op_attention, in, 4, &o, out));
+    EGT_CHECK(eg_is_contiguous(eg_permute(out[0], EG_AXES(0, 2, 1, 3))));
+    EGT_CHECK(egt_distance(out[0], eg_attention(in[0], in[1], in[2], .scale = 1)) < 1e-13);
+}
