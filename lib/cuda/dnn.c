@@ -23,10 +23,15 @@ static eg__library library = {
     .nsymbols = EG__COUNT(symbols),
 };
 
+/* Looking for it takes long where it is not. */
+static _Atomic enum { UNKNOWN, THERE, ABSENT } presence;
+
 eg_status eg__dnn_open(const char *op)
 {
-    static _Atomic bool absent; /* looking for it takes long, and there is a way without it */
-    if (atomic_load_explicit(&absent, memory_order_relaxed)) {
+    if (likely(presence == THERE)) {
+        return EG_OK;
+    }
+    if (presence == ABSENT) {
         return eg__fail(EG_ENOKERNEL, op, "needs %s, which was not found before", library.title);
     }
     eg_status st = eg__library_open(&library, op);
@@ -34,10 +39,19 @@ eg_status eg__dnn_open(const char *op)
         st = eg__fail(EG_ENOKERNEL, op, "needs %s, not version %zu", library.title,
                       eg__cudnn.cudnnGetVersion());
     }
-    if (unlikely(st)) {
-        atomic_store(&absent, true);
-    }
+    presence = st ? ABSENT : THERE;
     return st;
+}
+
+bool eg__dnn_there(const eg__call *c)
+{
+    if (unlikely(presence == UNKNOWN)) {
+        const eg_error before = c->T->error;
+        if (eg__dnn_open(c->op->name)) {
+            c->T->error = before;
+        }
+    }
+    return presence == THERE;
 }
 
 size_t eg__dnn_version(void)

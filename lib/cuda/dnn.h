@@ -34,6 +34,8 @@ typedef cudnnBackendDescriptor_t eg__dnn;
 
 /* EG_OK if cuDNN 9 is there. Where it is not, EG_ENOKERNEL with words; it is looked for once. */
 eg_status eg__dnn_open(const char *op);
+/* The same for who can do without: no words are left. */
+bool eg__dnn_there(const eg__call *c);
 /* As cudnnGetVersion has it: 91900 is 9.19.0. Once it is open. */
 size_t eg__dnn_version(void);
 

@@ -134,6 +134,12 @@ static cudnnStatus_t first_of(const eg__graph *g, eg__dnn graph, cudnnBackendHeu
     return e;
 }
 
+/* A mode that has nothing does not keep the other from having something. */
+static bool code_is_soft(eg_status st)
+{
+    return !st || st == EG_ENOKERNEL;
+}
+
 eg_status eg__graph_plan(eg__graph *g, unsigned rules, eg__dnn_plan *p)
 {
     static const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
@@ -141,22 +147,24 @@ eg_status eg__graph_plan(eg__graph *g, unsigned rules, eg__dnn_plan *p)
     memset(p, 0, sizeof *p);
     if (!g->status) {
         cudnnStatus_t e = whole(g, &graph);
-        for (int i = 0; !e && i < EG__COUNT(modes) && !p->made; i++) {
-            e = first_of(g, graph, modes[i], rules, p);
+        if (e) {
+            eg__dnn_note(g, e, "a graph");
+        }
+        const bool drawn = !e;
+        for (int i = 0; drawn && i < EG__COUNT(modes) && !p->made && code_is_soft(g->status); i++) {
+            if ((e = first_of(g, graph, modes[i], rules, p))) {
+                eg__dnn_note(g, e, "choosing an engine");
+            }
         }
         eg__dnn_end(graph);
-        if (e) {
-            eg__dnn_note(g, e, "choosing an engine");
-        } else if (!p->made) {
-            snprintf(p->why, sizeof p->why, "none of its engines can be used");
-        }
     }
-    if (g->status && g->status != EG_ENOKERNEL) {
+    if (p->made) {
+        return EG_OK;
+    }
+    if (!code_is_soft(g->status)) {
         return eg__fail(g->status, g->op, "cuDNN: %s", g->why);
     }
-    if (g->status) {
-        memcpy(p->why, g->why, sizeof p->why);
-    }
+    snprintf(p->why, sizeof p->why, "%s", g->status ? g->why : "none of its engines can be used");
     return EG_OK;
 }
 

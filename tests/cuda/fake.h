@@ -5,7 +5,7 @@
  *
  * First values come from the environment: EG_FAKE_DEVICES (1; 0: no device, -1: no driver),
  * EG_FAKE_MEMORY (bytes per device, 1 GiB), EG_FAKE_DEFER (1; 0: work runs when it is queued),
- * EG_FAKE_SEED (1). */
+ * EG_FAKE_SEED (1), EG_FAKE_WITHOUT (the file of a library that is not there), EG_FAKE_CUDNN_VERSION. */
 #ifndef EGRET_TESTS_CUDA_FAKE_H
 #define EGRET_TESTS_CUDA_FAKE_H
 
@@ -37,7 +37,9 @@ typedef struct eg_fake_counts {
     int64_t streams, events; /* made */
     int64_t records, waits;  /* of events */
     int64_t host_functions;
-    int64_t heuristics, products; /* cuBLASLt: algorithms asked for, products queued */
+    int64_t heuristics, products; /* cuBLASLt and cuDNN: algorithms asked for; products queued */
+    int64_t dnn_plans, dnn_read, dnn_runs; /* cuDNN: plans made, of them from text, and queued */
+    int64_t dnn_parts;                     /* descriptors alive */
     int64_t fft_plans, fft_plans_ended, ffts; /* cuFFT: plans made and ended, transforms queued */
 } eg_fake_counts;
 
@@ -61,8 +63,9 @@ EG_FAKE_API void eg_fake_clock(double rate, double offset);
 /* The driver has no virtual memory calls. */
 EG_FAKE_API void eg_fake_no_virtual_memory(int none);
 
-/* The n-th call (1: the next) of a function, cuda..., cu..., cublasLt... or cufft..., from now on gives this
- * error, a cudaError_t, CUresult, cublasStatus_t or cufftResult, once. */
+/* The n-th call (1: the next) of a function, cuda..., cu..., cublasLt..., cufft... or cudnn..., from now on gives this
+ * error, a cudaError_t, CUresult, cublasStatus_t, cufftResult or cudnnStatus_t, once. Of cudnnBackendFinalize those for
+ * one kind of descriptor are "cudnnBackendFinalize/tensor", "/graph", "/heuristics", "/plan", "/pack" and "/other". */
 EG_FAKE_API void eg_fake_fail(const char *function, int64_t nth, int error);
 /* The n-th launch of a kernel from now on breaks its device when it runs: from then on every call
  * on it gives cudaErrorIllegalAddress. */

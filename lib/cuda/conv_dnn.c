@@ -1,0 +1,142 @@
+/* conv_dnn.c - convolutions by cuDNN: channels innermost, weights too. */
+#include <egret/precision.h>
+
+#include "lib/cuda/conv_dnn.h"
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(eg__conv_key) == 25 * 8 + 8, "a key has no padding");
+_Static_assert(sizeof(eg__conv_key) <= EG__DNN_KEY, "a key can be kept");
+
+static uint8_t align_of(const eg_tensor *t)
+{
+    return (uint8_t)eg__dnn_align(eg__ptr(t));
+}
+
+eg__conv_key eg__conv_key_of(const eg__conv_job *j, bool bias)
+{
+    const eg__conv_shape *s = &j->s;
+    const bool deep = s->in[0] > 1 || s->k[0] > 1 || s->before[0] || j->after[0];
+    eg__conv_key k;
+    memset(&k, 0, sizeof k);
+    k.n = s->n;
+    k.c = s->c;
+    k.o = s->o;
+    k.each = s->c / s->groups;
+    memcpy(k.in, s->in, sizeof k.in);
+    memcpy(k.out, s->out, sizeof k.out);
+    memcpy(k.k, s->k, sizeof k.k);
+    memcpy(k.stride, s->stride, sizeof k.stride);
+    memcpy(k.dilation, s->dilation, sizeof k.dilation);
+    memcpy(k.before, s->before, sizeof k.before);
+    memcpy(k.after, j->after, sizeof k.after);
+    k.result = (uint8_t)j->result;
+    k.dtype = j->x->dtype;
+    k.axes = deep ? 3 : 2;
+    k.bias = bias;
+    k.align_x = align_of(j->x);
+    k.align_w = align_of(j->w);
+    k.align_y = align_of(j->y);
+    k.align_bias = bias ? align_of(j->bias) : 0;
+    return k;
+}
+
+static eg__dnn_shape shape_of(const eg__conv_key *k, int64_t first, int64_t second,
+                              const int64_t *space)
+{
+    int64_t size[EG__DNN_DIMS] = {first, second};
+    for (int d = 0; d < k->axes; d++) {
+        size[2 + d] = space ? space[3 - k->axes + d] : 1;
+    }
+    return eg__dnn_channels_last(2 + k->axes, size);
+}
+
+void eg__conv_draw(eg__graph *g, const void *key)
+{
+    static const eg__dnn_conv_kind kinds[] = {EG__DNN_FORWARD, EG__DNN_DATA, EG__DNN_WEIGHT};
+    const eg__conv_key *k = key;
+    const int skip = 3 - k->axes;
+    const size_t bytes = (size_t)k->axes * sizeof(int64_t);
+    const cudnnDataType_t type = eg__dnn_type(k->dtype);
+    eg__dnn_conv v = {.axes = k->axes,
+                      .compute = k->dtype == EG_F64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT};
+    memcpy(v.stride, k->stride + skip, bytes);
+    memcpy(v.dilation, k->dilation + skip, bytes);
+    memcpy(v.before, k->before + skip, bytes);
+    memcpy(v.after, k->after + skip, bytes);
+    const eg__dnn_shape xs = shape_of(k, k->n, k->c, k->in), ws = shape_of(k, k->o, k->each, k->k);
+    const eg__dnn_shape ys = shape_of(k, k->n, k->o, k->out), bs = shape_of(k, 1, k->o, NULL);
+    eg__dnn x = eg__graph_tensor(g, &xs, type, EG__DNN_X, k->align_x);
+    eg__dnn w = eg__graph_tensor(g, &ws, type, EG__DNN_W, k->align_w);
+    eg__dnn y = eg__graph_tensor(g, &ys, type, EG__DNN_Y, k->align_y);
+    if (k->bias) {
+        eg__dnn sum = eg__graph_between(g, &ys, v.compute);
+        eg__dnn bias = eg__graph_tensor(g, &bs, type, EG__DNN_BIAS, k->align_bias);
+        eg__graph_conv(g, kinds[k->result], &v, x, w, sum);
+        eg__graph_point(g, CUDNN_POINTWISE_ADD, v.compute, sum, bias, NULL, y);
+    } else {
+        eg__graph_conv(g, kinds[k->result], &v, x, w, y);
+    }
+}
+
+/* ---- running them ---------------------------------------------------------------------------- */
+
+static eg_status find(const eg__conv_job *j, bool bias, eg__dnn_plan **plan)
+{
+    const eg__conv_key key = eg__conv_key_of(j, bias);
+    const bool strict = j->x->dtype == EG_F32 && j->c->T->math != EG_MATH_TF32;
+    const eg__dnn_ask ask = {"convolution", eg__conv_draw, &key, sizeof key,
+                             strict ? EG__DNN_NO_TENSOR_CORES : 0};
+    return eg__dnn_find(j->c, &ask, plan);
+}
+
+static eg_status run(const eg__conv_job *j, bool bias, eg__dnn_plan *plan)
+{
+    static const int64_t ids[] = {EG__DNN_X, EG__DNN_W, EG__DNN_Y, EG__DNN_BIAS};
+    void *at[] = {eg__ptr(j->x), eg__ptr(j->w), eg__ptr(j->y), bias ? eg__ptr(j->bias) : NULL};
+    return eg__dnn_run(j->c, plan, bias ? 4 : 3, ids, at);
+}
+
+/* The bias is added by the engine if there is one that can. */
+static eg_status run_forms(const eg__conv_job *j, bool *done)
+{
+    const bool fuse =
+        j->result == EG__CONV_Y && j->bias && (j->bias->n == 1 || j->bias->strides[0] == 1);
+    eg_status st = EG_OK;
+    *done = false;
+    for (int bias = fuse; bias >= 0 && !st && !*done; bias--) {
+        eg__dnn_plan *plan;
+        st = find(j, bias, &plan);
+        if (!st && plan->made) {
+            *done = true;
+            st = run(j, bias, plan);
+            st = st || bias ? st : eg__conv_add_bias(j);
+        }
+        eg__dnn_leave(plan);
+    }
+    return st;
+}
+
+eg_status eg__conv_dnn(const eg__conv_job *j, bool *done)
+{
+    eg__conv_job last = *j;
+    *done = false;
+    if (!eg__dnn_there(j->c)) {
+        return EG_OK;
+    }
+    if (!(last.x = eg__conv_last(j, j->x)) || !(last.y = eg__conv_last(j, j->y))) {
+        return eg__why();
+    }
+    if (j->result != EG__CONV_W) {
+        last.w = eg__conv_last(j, j->w);
+        return last.w ? run_forms(&last, done) : eg__why();
+    }
+    eg_tensor *w = j->c->out[0]; /* dense: the same if there is one channel or one tap */
+    const bool same = last.s.c == last.s.groups || j->s.k[0] * j->s.k[1] * j->s.k[2] == 1;
+    if (!same && !(w = eg__conv_last_like(j, j->w))) {
+        return eg__why();
+    }
+    last.w = w;
+    eg_status st = run_forms(&last, done);
+    return st || same || !*done ? st : eg__conv_copy(w, j->c->out[0]);
+}
