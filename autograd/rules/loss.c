@@ -48,6 +48,10 @@ eg_status eg__grad_cross_entropy(eg__walk *w)
         eg_status st = eg__dispatch(&eg__op_cross_entropy_grad, in, 5, o, out);
         return st ? st : eg__give(w, 0, out[0]);
     }
+    x = eg_cast(x, (eg_dtype)dy->dtype);
+    if (!x) {
+        return eg__why();
+    }
     eg_tensor *targets = x->device ? device_targets(x, labels, weight, o)
                                    : targets_of(x, labels, weight, o->smoothing);
     eg_tensor *total = eg_sum(targets, .axes = EG_AXES(1), .keepdim = true);

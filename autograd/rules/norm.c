@@ -94,10 +94,11 @@ static eg_status rule(eg__walk *w, const eg__op *fused, eg_shape shape, eg_shape
               .eps = o->eps,
               .n = (double)x->n / (double)eg__max(1, mean->n)};
     if (recorded || dmean || dvar) {
-        v.x = eg_reshape(x, shape);
+        const eg_dtype dtype = (eg_dtype)mean->dtype; /* f32 beside halves */
+        v.x = eg_reshape(eg_cast(x, dtype), shape);
         v.mean = eg_reshape(mean, statistics);
         v.var = eg_reshape(var, statistics);
-        v.dy = reshaped(dy, shape);
+        v.dy = dy ? eg_reshape(eg_cast(dy, dtype), shape) : NULL;
         v.weight = reshaped(weight, parameters);
         v.bias = reshaped(bias, parameters);
     }
@@ -178,6 +179,9 @@ eg_status eg__grad_scale_channels(eg__walk *w)
     }
     if (eg__needs(w, 0)) {
         eg__give(w, 0, eg_scale_channels(dy, scale, NULL));
+    }
+    if (eg__needs(w, 1) || eg__needs(w, 2)) { /* sums of halves are f32 */
+        dy = scale ? eg_cast(dy, (eg_dtype)scale->dtype) : NULL;
     }
     if (eg__needs(w, 1)) {
         eg__give(w, 1, eg_reshape(eg__sum_to(eg_mul(dy, x), channels), eg__in_shape(w, 1)));

@@ -88,7 +88,7 @@ ROW_KERNEL(T) losses(const eg__labelled k)
     }
     T loss = 0;
     if (t.label >= 0) {
-        const T x = ((const T *)at.p[0])[t.label];
+        const T x = eg__get<T>(at.p[0] + t.label * l.size[0], l.dtype[0]);
         loss = k.smoothing > 0 ? all.loss : t.weight_of(t.label) * (all.log_sum - (x - s.top));
     }
     T *rows = (T *)k.rows + 3 * i;

@@ -8,7 +8,7 @@
 #include "lib/cuda/elements.h"
 #include "lib/cuda/fault.h"
 
-/* Lines: rows of logits, and of their gradient; results, weight and dy are of the logits' dtype. */
+/* Lines: rows of logits, and of their gradient; results, weight and dy are f64 beside f64, else f32. */
 typedef struct eg__labelled {
     eg__lines l;
     const int64_t *labels;

@@ -27,7 +27,7 @@ static eg__normed describe(const eg__call *c, const eg_tensor *x, eg_tensor *y, 
     const int64_t rows = last ? spatial : 1, images = x->shape[0];
     return (eg__normed){.x = eg__ptr(x),
                         .y = eg__ptr(y),
-                        .wide = x->dtype == EG_F64,
+                        .dtype = x->dtype,
                         .n = x->n,
                         .images = merged ? 1 : images,
                         .groups = merged ? x->shape[1] : o->groups,
@@ -232,7 +232,7 @@ eg_status eg__cuda_layer_norm_grad(const eg__call *c)
     k.var = eg__ptr(c->in[3]);
     k.weight = data_of(c->in[4]);
     st = eg__launched(c, eg__launch_row_norm_grad(&k, eg__stream_of(c)));
-    eg__normed sums = {.x = eg__ptr(x), .dy = eg__ptr(dy), .wide = x->dtype == EG_F64, .n = x->n, .images = 1,
+    eg__normed sums = {.x = eg__ptr(x), .dy = eg__ptr(dy), .dtype = x->dtype, .n = x->n, .images = 1,
                        .groups = 1, .rows = eg__divisor_of(k.l.at.n), .channels = eg__divisor_of(k.l.n),
                        .run = eg__divisor_of(1), .mean = k.mean, .var = k.var, .dweight = eg__ptr(c->out[1]),
                        .dbias = eg__ptr(c->out[2]), .eps = o->eps};

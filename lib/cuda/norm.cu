@@ -7,7 +7,18 @@
 
 namespace {
 
-enum { WARP = 32, AT_ONCE = 4 };
+enum { WARP = 32 };
+
+/* Elements as they lie, of a type S: halves, of either kind, are computed with as floats. */
+EG__FN float element(const float *p, int64_t at, int) { return p[at]; }
+EG__FN double element(const double *p, int64_t at, int) { return p[at]; }
+EG__FN float element(const uint16_t *p, int64_t at, int dtype)
+{
+    return dtype == EG_F16 ? eg__from_f16(p[at]) : eg__from_bf16(p[at]);
+}
+
+template <class S> EG__FN auto x_at(const eg__normed &k, int64_t at) { return element((const S *)k.x, at, k.dtype); }
+template <class S> EG__FN auto dy_at(const eg__normed &k, int64_t at) { return element((const S *)k.dy, at, k.dtype); }
 
 /* What is the same for all elements of a channel of an image: y = (x - mean) scale + shift, and
  * dx = dy scale - (x - mean) tilt - flat. */
@@ -46,21 +57,20 @@ struct place {
     int64_t at, row;
 };
 
-template <class T> struct moments_of : eg__moments<T> {
+template <class T, class S> struct moments_of : eg__moments<T> {
     typedef T number;
-    EG__FN T get(const eg__normed &k, const place &p, int64_t, int64_t) const
-    {
-        return ((const T *)k.x)[p.at];
-    }
+    typedef S stored;
+    EG__FN T get(const eg__normed &k, const place &p, int64_t, int64_t) const { return x_at<S>(k, p.at); }
 };
 
 /* For normalised channels: the cell is the same for all elements. */
-template <class T> struct slopes_of : adding<T> {
+template <class T, class S> struct slopes_of : adding<T> {
     typedef slopes<T> number;
+    typedef S stored;
     EG__FN number get(const eg__normed &k, const place &p, int64_t image, int64_t c) const
     {
         const cell<T> &m = ((const cell<T> *)k.cells)[image * k.channels.d + c];
-        const T x = ((const T *)k.x)[p.at], dy = through(m, x, ((const T *)k.dy)[p.at], k.relu);
+        const T x = x_at<S>(k, p.at), dy = through(m, x, dy_at<S>(k, p.at), k.relu);
         return number{dy, dy * (x - m.mean)};
     }
     EG__FN void take(number &s, const number &v) const { s = this->both(s, v); }
@@ -71,14 +81,14 @@ template <class T> struct slopes_of : adding<T> {
 };
 
 /* For normalised rows: every row has its statistics. */
-template <class T> struct row_slopes_of : slopes_of<T> {
+template <class T, class S> struct row_slopes_of : slopes_of<T, S> {
     int root;
     __host__ __device__ explicit row_slopes_of(int is_root) : root(is_root) {}
     EG__FN slopes<T> get(const eg__normed &k, const place &p, int64_t, int64_t) const
     {
-        const T mean = root ? 0 : ((const T *)k.mean)[p.row], dy = ((const T *)k.dy)[p.at];
+        const T mean = root ? 0 : ((const T *)k.mean)[p.row], dy = dy_at<S>(k, p.at);
         const T root_of = eg__fn_sqrt(((const T *)k.var)[p.row] + (T)k.eps);
-        return slopes<T>{dy, dy * (((const T *)k.x)[p.at] - mean) / root_of};
+        return slopes<T>{dy, dy * (x_at<S>(k, p.at) - mean) / root_of};
     }
 };
 
@@ -96,6 +106,7 @@ __global__ void __launch_bounds__(EG__BLOCK) sum_channels(const eg__normed k, co
 {
     typedef typename G::state state;
     typedef typename G::number number;
+    enum { AT_ONCE = sizeof(typename G::stored) == 2 ? 8 : 4 };
     __shared__ state room[EG__BLOCK];
     const bool across = k.run.d == 1;
     const unsigned wide = EG__BLOCK / k.lanes;
@@ -114,7 +125,10 @@ __global__ void __launch_bounds__(EG__BLOCK) sum_channels(const eg__normed k, co
             for (int i = 0; i < AT_ONCE; i++) {
                 v[i] = g.get(k, place_of(k, image, c, j + i * k.lanes), image, c);
             }
-            g.take4(s, v);
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i += 4) {
+                g.take4(s, v + i);
+            }
         }
 #pragma unroll 1
         for (; j < end; j += k.lanes) {
@@ -292,8 +306,11 @@ template <class T, bool GRAD> EG__FN T made(const cell<T> &m, T x, T dy, int rel
     return relu && y < 0 ? 0 : y;
 }
 
-template <class T, bool GRAD> __global__ void __launch_bounds__(EG__BLOCK) make_elements(const eg__normed k)
+template <class T, class S, bool GRAD>
+__global__ void __launch_bounds__(EG__BLOCK) make_elements(const eg__normed k)
 {
+    enum { SIZE = sizeof(S) };
+    const int dtype = SIZE == 2 ? k.dtype : EG_F32;
     const int64_t i = eg__self() * EG__QUAD;
     if (i >= k.n) {
         return;
@@ -301,25 +318,26 @@ template <class T, bool GRAD> __global__ void __launch_bounds__(EG__BLOCK) make_
     walker<T> at(k, i);
     T x[EG__QUAD], dy[EG__QUAD] = {0, 0, 0, 0};
     if (k.whole && i + EG__QUAD <= k.n) {
-        eg__open_quad(eg__get_quad<T>(k.x + i * (int64_t)sizeof(T), sizeof(T)), EG_F32, x);
+        eg__open_quad(eg__get_quad<T>(k.x + i * SIZE, SIZE), dtype, x);
         if (GRAD) {
-            eg__open_quad(eg__get_quad<T>(k.dy + i * (int64_t)sizeof(T), sizeof(T)), EG_F32, dy);
+            eg__open_quad(eg__get_quad<T>(k.dy + i * SIZE, SIZE), dtype, dy);
         }
 #pragma unroll
         for (int j = 0; j < EG__QUAD; j++, at.next()) {
             x[j] = made<T, GRAD>(at.here(), x[j], dy[j], k.relu);
         }
-        eg__put_quad(k.y + i * (int64_t)sizeof(T), EG_F32, x);
+        eg__put_quad(k.y + i * SIZE, dtype, x);
         return;
     }
     for (int64_t j = i; j < i + EG__QUAD && j < k.n; j++, at.next()) {
-        ((T *)k.y)[j] = made<T, GRAD>(at.here(), ((const T *)k.x)[j], GRAD ? ((const T *)k.dy)[j] : 0, k.relu);
+        eg__put(k.y + j * SIZE, SIZE == 8 ? EG_F64 : dtype,
+                made<T, GRAD>(at.here(), x_at<S>(k, j), GRAD ? dy_at<S>(k, j) : 0, k.relu));
     }
 }
 
-template <class T, bool GRAD> cudaError_t start_elements(const eg__normed &k, cudaStream_t s)
+template <class T, class S, bool GRAD> cudaError_t start_elements(const eg__normed &k, cudaStream_t s)
 {
-    return EG__LAUNCH((make_elements<T, GRAD>), eg__blocks((k.n + EG__QUAD - 1) / EG__QUAD), EG__BLOCK, 0, s, k);
+    return EG__LAUNCH((make_elements<T, S, GRAD>), eg__blocks((k.n + EG__QUAD - 1) / EG__QUAD), EG__BLOCK, 0, s, k);
 }
 
 template <class T, class G> cudaError_t start_sums(const eg__normed &k, const G &g, cudaStream_t s)
@@ -330,32 +348,32 @@ template <class T, class G> cudaError_t start_sums(const eg__normed &k, const G 
     return EG__LAUNCH((sum_channels<T, G>), (unsigned)(blocks * k.images * k.splits), EG__BLOCK, 0, s, k, g);
 }
 
-template <class T> cudaError_t start(const eg__normed &k, cudaStream_t s)
+template <class T, class S> cudaError_t start(const eg__normed &k, cudaStream_t s)
 {
     static_assert(sizeof(cell<T>) <= EG__NORM_CELL, "scratch has room for it");
-    cudaError_t e = start_sums<T>(k, moments_of<T>(), s);
+    cudaError_t e = start_sums<T>(k, moments_of<T, S>(), s);
     e = e ? e : EG__LAUNCH(finish_moments<T>, eg__blocks(k.images * k.groups * WARP), EG__BLOCK, 0, s, k);
-    return e ? e : start_elements<T, false>(k, s);
+    return e ? e : start_elements<T, S, false>(k, s);
 }
 
-template <class T> cudaError_t start_grad(const eg__normed &k, cudaStream_t s)
+template <class T, class S> cudaError_t start_grad(const eg__normed &k, cudaStream_t s)
 {
     cudaError_t e = EG__LAUNCH(make_cells<T>, eg__blocks(k.images * k.channels.d), EG__BLOCK, 0, s, k);
-    e = e ? e : start_sums<T>(k, slopes_of<T>(), s);
+    e = e ? e : start_sums<T>(k, slopes_of<T, S>(), s);
     e = e ? e : EG__LAUNCH(finish_slopes<T>, eg__blocks(k.images * k.groups * WARP), EG__BLOCK, 0, s, k);
     e = e ? e : EG__LAUNCH(finish_parameters<T>, eg__blocks(k.channels.d * WARP), EG__BLOCK, 0, s, k, 0);
-    return e ? e : start_elements<T, true>(k, s);
+    return e ? e : start_elements<T, S, true>(k, s);
 }
 
-template <class T> cudaError_t start_scale(const eg__normed &k, cudaStream_t s)
+template <class T, class S> cudaError_t start_scale(const eg__normed &k, cudaStream_t s)
 {
     cudaError_t e = EG__LAUNCH(make_cells<T>, eg__blocks(k.images * k.channels.d), EG__BLOCK, 0, s, k);
-    return e ? e : start_elements<T, false>(k, s);
+    return e ? e : start_elements<T, S, false>(k, s);
 }
 
-template <class T> cudaError_t start_row_sums(const eg__normed &k, int root, cudaStream_t s)
+template <class T, class S> cudaError_t start_row_sums(const eg__normed &k, int root, cudaStream_t s)
 {
-    cudaError_t e = start_sums<T>(k, row_slopes_of<T>(root), s);
+    cudaError_t e = start_sums<T>(k, row_slopes_of<T, S>(root), s);
     return e ? e : EG__LAUNCH(finish_parameters<T>, eg__blocks(k.channels.d * WARP), EG__BLOCK, 0, s, k, 1);
 }
 
@@ -442,7 +460,7 @@ template <class T> ROW_KERNEL(T) normalise_rows(const eg__row_norm k)
     const unsigned lane = threadIdx.x & (k.l.lanes - 1);
     const bool live = i < k.l.at.n;
     const eg__line_at<1> from(k.l, live ? i : 0);
-    row_moments<T> m(k.root ? 0 : *(const T *)from.p[0]);
+    row_moments<T> m(k.root ? 0 : eg__get<T>(from.p[0], k.l.dtype[0]));
     if (live) {
         eg__along_line<T, 1, 0>(k.l, from, lane, k.l.lanes, m);
     }
@@ -486,24 +504,30 @@ template <class T> ROW_KERNEL(T) normalise_rows_grad(const eg__row_norm k)
 
 /* ---- starting ----------------------------------------------------------------------------------------- */
 
+/* What it is computed in and how it lies. */
+#define OF_DTYPE(start, ...)                                                                       \
+    (k->dtype == EG_F64   ? start<double, double>(__VA_ARGS__)                                     \
+     : k->dtype == EG_F32 ? start<float, float>(__VA_ARGS__)                                       \
+                          : start<float, uint16_t>(__VA_ARGS__))
+
 cudaError_t eg__launch_normalise(const eg__normed *k, cudaStream_t s)
 {
-    return k->wide ? start<double>(*k, s) : start<float>(*k, s);
+    return OF_DTYPE(start, *k, s);
 }
 
 cudaError_t eg__launch_normalise_grad(const eg__normed *k, cudaStream_t s)
 {
-    return k->wide ? start_grad<double>(*k, s) : start_grad<float>(*k, s);
+    return OF_DTYPE(start_grad, *k, s);
 }
 
 cudaError_t eg__launch_scale(const eg__normed *k, cudaStream_t s)
 {
-    return k->wide ? start_scale<double>(*k, s) : start_scale<float>(*k, s);
+    return OF_DTYPE(start_scale, *k, s);
 }
 
 cudaError_t eg__launch_row_norm_sums(const eg__normed *k, int root, cudaStream_t s)
 {
-    return k->wide ? start_row_sums<double>(*k, root, s) : start_row_sums<float>(*k, root, s);
+    return OF_DTYPE(start_row_sums, *k, root, s);
 }
 
 cudaError_t eg__launch_row_norm(const eg__row_norm *k, cudaStream_t s)

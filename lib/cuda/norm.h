@@ -31,7 +31,7 @@ typedef struct eg__running {
 typedef struct eg__normed {
     const char *x, *dy;
     char *y; /* or dx */
-    int wide; /* f64, else f32 */
+    int dtype; /* of these; the others are f64 beside f64, else f32 */
     int64_t n;
     int64_t images, groups;
     eg__divisor rows, channels, run;

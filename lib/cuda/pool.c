@@ -32,7 +32,7 @@ static eg_status pool(const eg__call *c, const eg_tensor *x, const eg_tensor *y,
                            .y = y ? eg__ptr(y) : NULL,
                            .taps = taps ? eg__ptr(taps) : NULL,
                            .places = (int64_t *)(void *)eg__ptr(result),
-                           .wide = result->dtype == EG_F64,
+                           .dtype = result->dtype,
                            .large = taps && taps->dtype == EG_I32,
                            .spots = eg__spots_of(result->n, result->shape[1], size, o->last)};
     eg_status st = countable(c, o);

@@ -1,10 +1,25 @@
 /* pool.cu - pooling: a thread for each window; of gradients for each cell, which asks the windows that may hold
  * it, so that sums have one order. */
+#include "lib/cuda/element.cuh"
+#include "lib/cuda/pool.h"
 #include "lib/cuda/spot.cuh"
 
-#include "lib/cuda/pool.h"
-
 namespace {
+
+/* Elements as they lie, of a type S: halves, of either kind, are computed with as floats. */
+EG__FN float get(const float *p, int64_t at, int) { return p[at]; }
+EG__FN double get(const double *p, int64_t at, int) { return p[at]; }
+EG__FN float get(const uint16_t *p, int64_t at, int dtype)
+{
+    return dtype == EG_F16 ? eg__from_f16(p[at]) : eg__from_bf16(p[at]);
+}
+
+EG__FN void put(float *p, int64_t at, int, float v) { p[at] = v; }
+EG__FN void put(double *p, int64_t at, int, double v) { p[at] = v; }
+EG__FN void put(uint16_t *p, int64_t at, int dtype, float v)
+{
+    p[at] = dtype == EG_F16 ? eg__to_f16(v) : eg__to_bf16(v);
+}
 
 EG__FN int get_tap(const eg__pooling &k, int64_t at)
 {
@@ -23,10 +38,10 @@ EG__FN void put_tap(const eg__pooling &k, int64_t at, int tap)
 /* ---- windows ------------------------------------------------------------------------------------------ */
 
 /* f(value, tap) for the cells that are there. */
-template <class T, class F> EG__FN void over_window(const eg__pooling &k, const eg__spot &s, F &f)
+template <class S, class F> EG__FN void over_window(const eg__pooling &k, const eg__spot &s, F &f)
 {
     const eg__pool_opts &o = k.o;
-    const T *x = (const T *)k.x;
+    const S *x = (const S *)k.x;
     const eg__window w0 = eg__window_of(&o, 0, s.p[0]), w1 = eg__window_of(&o, 1, s.p[1]);
     const eg__window w2 = eg__window_of(&o, 2, s.p[2]);
     const int d0 = (int)o.dilation[0], d1 = (int)o.dilation[1], d2 = (int)o.dilation[2];
@@ -34,7 +49,7 @@ template <class T, class F> EG__FN void over_window(const eg__pooling &k, const 
     for (int a = w0.first; a < w0.end; a++) {
         for (int b = w1.first; b < w1.end; b++) {
             for (int c = w2.first; c < w2.end; c++) {
-                f(x[s.at(k.spots, o.in, w0.begin + a * d0, w1.begin + b * d1, w2.begin + c * d2)],
+                f(get(x, s.at(k.spots, o.in, w0.begin + a * d0, w1.begin + b * d1, w2.begin + c * d2), k.dtype),
                   (a * down + b) * across + c);
             }
         }
@@ -58,13 +73,13 @@ template <class T> struct sum_of {
     EG__FN void operator()(T v, int) { sum += v; }
 };
 
-template <class T> __global__ void __launch_bounds__(EG__BLOCK) max_pool(const eg__pooling k)
+template <class T, class S> __global__ void __launch_bounds__(EG__BLOCK) max_pool(const eg__pooling k)
 {
     const int64_t i = eg__self();
     if (i < k.spots.n) {
         top_of<T> f = {0, -1};
-        over_window<T>(k, eg__spot(k.spots, i), f);
-        ((T *)k.y)[i] = f.top;
+        over_window<S>(k, eg__spot(k.spots, i), f);
+        put((S *)k.y, i, k.dtype, f.top);
         put_tap(k, i, f.best);
     }
 }
@@ -76,14 +91,14 @@ EG__FN float cells_of(const eg__pool_opts &o, const int *p)
            (float)eg__window_cells(&o, 2, p[2]);
 }
 
-template <class T> __global__ void __launch_bounds__(EG__BLOCK) avg_pool(const eg__pooling k)
+template <class T, class S> __global__ void __launch_bounds__(EG__BLOCK) avg_pool(const eg__pooling k)
 {
     const int64_t i = eg__self();
     if (i < k.spots.n) {
         const eg__spot s(k.spots, i);
         sum_of<T> f = {0};
-        over_window<T>(k, s, f);
-        ((T *)k.y)[i] = f.sum / (T)cells_of(k.o, s.p);
+        over_window<S>(k, s, f);
+        put((S *)k.y, i, k.dtype, f.sum / (T)cells_of(k.o, s.p));
     }
 }
 
@@ -102,14 +117,15 @@ EG__FN bool cell_of(const eg__pool_opts &o, const eg__spot &s, int tap, int cell
     return there;
 }
 
-template <class T> __global__ void __launch_bounds__(EG__BLOCK) max_pool_take(const eg__pooling k)
+template <class T, class S> __global__ void __launch_bounds__(EG__BLOCK) max_pool_take(const eg__pooling k)
 {
     const int64_t i = eg__self();
     if (i < k.spots.n) {
         const eg__spot s(k.spots, i);
         int cell[3];
         const bool there = cell_of(k.o, s, get_tap(k, i), cell);
-        ((T *)k.y)[i] = there ? ((const T *)k.x)[s.at(k.spots, k.o.in, cell[0], cell[1], cell[2])] : 0;
+        const int64_t at = s.at(k.spots, k.o.in, cell[0], cell[1], cell[2]);
+        put((S *)k.y, i, k.dtype, there ? get((const S *)k.x, at, k.dtype) : (T)0);
     }
 }
 
@@ -125,7 +141,7 @@ __global__ void __launch_bounds__(EG__BLOCK) max_pool_places(const eg__pooling k
 
 /* ---- cells -------------------------------------------------------------------------------------------- */
 
-template <class T, bool MAX> __global__ void __launch_bounds__(EG__BLOCK) pool_grad(const eg__pooling k)
+template <class T, class S, bool MAX> __global__ void __launch_bounds__(EG__BLOCK, 4) pool_grad(const eg__pooling k)
 {
     const int64_t i = eg__self();
     if (i >= k.spots.n) {
@@ -152,29 +168,38 @@ template <class T, bool MAX> __global__ void __launch_bounds__(EG__BLOCK) pool_g
                 const int t2 = eg__tap_of(&o, 2, &w2, s.p[2]);
                 const int64_t at = s.at(k.spots, o.out, a, b, c);
                 if (t2 >= 0 && (!MAX || get_tap(k, at) == (t0 * down + t1) * across + t2)) {
-                    sum += MAX ? ((const T *)k.y)[at] : ((const T *)k.y)[at] / (n1 * (T)eg__cells_of(&o, 2, &w2));
+                    const T dy = get((const S *)k.y, at, k.dtype);
+                    sum += MAX ? dy : dy / (n1 * (T)eg__cells_of(&o, 2, &w2));
                 }
             }
         }
     }
-    ((T *)k.x)[i] = sum;
+    put((S *)k.x, i, k.dtype, sum);
 }
 
 } // namespace
 
 /* ---- starting ----------------------------------------------------------------------------------------- */
 
-#define START(name, kernel_f32, kernel_f64)                                                        \
+#define START(name, kernel, ...)                                                                   \
     cudaError_t eg__launch_##name(const eg__pooling *k, cudaStream_t s)                            \
     {                                                                                              \
-        return k->wide ? EG__LAUNCH(kernel_f64, eg__blocks(k->spots.n), EG__BLOCK, 0, s, *k)             \
-                       : EG__LAUNCH(kernel_f32, eg__blocks(k->spots.n), EG__BLOCK, 0, s, *k);            \
+        const unsigned grid = eg__blocks(k->spots.n);                                              \
+        switch (k->dtype) {                                                                        \
+        case EG_F64:                                                                               \
+            return EG__LAUNCH((kernel<double, double __VA_ARGS__>), grid, EG__BLOCK, 0, s, *k);    \
+        case EG_F32:                                                                               \
+            return EG__LAUNCH((kernel<float, float __VA_ARGS__>), grid, EG__BLOCK, 0, s, *k);      \
+        default:                                                                                   \
+            return EG__LAUNCH((kernel<float, uint16_t __VA_ARGS__>), grid, EG__BLOCK, 0, s, *k);   \
+        }                                                                                          \
     }
-START(max_pool, max_pool<float>, max_pool<double>)
-START(avg_pool, avg_pool<float>, avg_pool<double>)
-START(max_pool_take, max_pool_take<float>, max_pool_take<double>)
-START(max_pool_grad, (pool_grad<float, true>), (pool_grad<double, true>))
-START(avg_pool_grad, (pool_grad<float, false>), (pool_grad<double, false>))
+#define AND ,
+START(max_pool, max_pool)
+START(avg_pool, avg_pool)
+START(max_pool_take, max_pool_take)
+START(max_pool_grad, pool_grad, AND true)
+START(avg_pool_grad, pool_grad, AND false)
 
 cudaError_t eg__launch_max_pool_places(const eg__pooling *k, cudaStream_t s)
 {

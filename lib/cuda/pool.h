@@ -16,7 +16,7 @@ typedef struct eg__pooling {
     eg__pool_opts o;
     char *x, *y, *taps; /* taps: u8, or i32 if `large` */
     int64_t *places;
-    int wide;  /* f64, else f32 */
+    int dtype; /* of x and y */
     int large;
     eg__spots spots; /* of the result */
 } eg__pooling;

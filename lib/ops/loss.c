@@ -262,7 +262,7 @@ eg_status eg__infer_cross_entropy(eg__call *c)
     const eg_tensor *x = c->in[0];
     for (int j = 0; j < 2; j++) {
         eg__desc *d = &c->desc[j];
-        d->dtype = x->dtype;
+        d->dtype = x->dtype == EG_F64 ? EG_F64 : EG_F32;
         d->ndim = (uint8_t)(1 + j);
         d->shape[0] = x->shape[0];
         d->shape[1] = 2 + (c->device != 0); /* devices add the weight of the label */
@@ -303,7 +303,7 @@ static eg_tensor *labels_of(const char *op, eg_tensor *labels, const eg_tensor *
     return l && l->ndim != 1 ? eg_reshape(l, EG_SHAPE(l->n)) : l;
 }
 
-/* The loss of each label, in the labels' shape. */
+/* The loss of each label, in the labels' shape; of halves f32 under autocast. The CPU's kernels take no halves. */
 static eg_tensor *label_losses(eg_tensor *x, eg_tensor *labels, const eg_cross_entropy_options *o,
                                total *sums)
 {
@@ -316,7 +316,8 @@ static eg_tensor *label_losses(eg_tensor *x, eg_tensor *labels, const eg_cross_e
         return NULL;
     }
     eg_tensor *l = labels_of(op, labels, weight, classes, o, sums);
-    eg_tensor *in[3] = {l ? rows_of(eg_cast(x, (eg_dtype)dtype)) : NULL, l, weight};
+    eg_tensor *logits = x->device ? x : eg_cast(x, (eg_dtype)dtype);
+    eg_tensor *in[3] = {l && logits ? rows_of(logits) : NULL, l, weight};
     eg_tensor *out[EG__MAX_OUT];
     const eg__cross_entropy_opts opts = {o->label_smoothing, weight != NULL, o->ignore,
                                          o->ignore_index};
@@ -326,7 +327,7 @@ static eg_tensor *label_losses(eg_tensor *x, eg_tensor *labels, const eg_cross_e
     if (labels->device && (weight || o->ignore)) {
         sums->weights = eg_slice(eg_detach(out[1]), 1, 2, 3, 1);
     }
-    eg_tensor *each = eg_cast(out[0], (eg_dtype)x->dtype);
+    eg_tensor *each = eg__thread_get()->autocast ? out[0] : eg_cast(out[0], (eg_dtype)x->dtype);
     return labels->ndim == 1 ? each : eg_reshape(each, eg_shape_of(labels));
 }
 
@@ -359,8 +360,7 @@ eg_tensor *eg_cross_entropy_with(eg_tensor *x, eg_tensor *target, const eg_cross
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    x = eg__full(x);
-    eg_tensor *each = dense ? target_losses(x, target, o) : label_losses(x, target, o, &sums);
+    eg_tensor *each = dense ? target_losses(eg__full(x), target, o) : label_losses(x, target, o, &sums);
     sums.count = dense && each ? (double)each->n : sums.count;
     return eg_scope_pop(s, reduce(op, each, o->reduction, sums));
 }

@@ -7,12 +7,17 @@
 
 /* ---- inference ------------------------------------------------------------------------------ */
 
-/* What comes beside y or dx: two tensors of this shape. */
+static bool is_half(int dtype)
+{
+    return dtype == EG_F16 || dtype == EG_BF16;
+}
+
+/* What comes beside y or dx: two tensors of this shape, f32 beside halves. */
 static void pair(eg__call *c, int dtype, int ndim, const int64_t *shape)
 {
     for (int j = 1; j < 3; j++) {
         eg__desc *d = &c->desc[j];
-        d->dtype = (uint8_t)dtype;
+        d->dtype = (uint8_t)(is_half(dtype) ? EG_F32 : dtype);
         d->ndim = (uint8_t)ndim;
         memcpy(d->shape, shape, (size_t)ndim * sizeof *shape);
         eg__desc_dense(d);
@@ -68,11 +73,6 @@ eg_status eg__infer_layer_norm_grad(eg__call *c)
 
 /* ---- what the public functions share --------------------------------------------------------- */
 
-static bool is_half(const eg_tensor *t)
-{
-    return t->dtype == EG_F16 || t->dtype == EG_BF16;
-}
-
 static eg_status check_eps(const char *op, double *eps)
 {
     if (!(*eps >= 0) || !isfinite(*eps)) {
@@ -116,14 +116,14 @@ static eg_status check_channels(const char *op, const eg_tensor *t, const char *
     return EG_OK;
 }
 
-/* x dense or channels-last, halves as f32. */
+/* x dense or channels-last; halves as f32, which only devices' kernels take as they are. */
 static eg_tensor *settled(eg_tensor *x)
 {
-    x = is_half(x) ? eg_cast(x, EG_F32) : x;
+    x = is_half(x->dtype) && !x->device ? eg_cast(x, EG_F32) : x;
     return x && eg_is_channels_last(x) ? x : eg_contiguous(x);
 }
 
-/* Runs the op on x and parameters brought to its dtype: out[0] in the dtype x has, the other
+/* Runs the op on x and parameters brought to its dtype, or to f32 beside halves: out[0] in the dtype x has, the other
  * results as computed. All belong to the caller's scope, with the temporaries. running: of batch norm, or NULL. */
 static eg_status run(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
                      eg_tensor *const *running, eg__norm_opts *o, eg_tensor **out)
@@ -134,8 +134,8 @@ static eg_status run(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tenso
     if (!in[0]) {
         return eg__why();
     }
-    if ((weight && !(in[1] = eg_cast(weight, (eg_dtype)in[0]->dtype))) ||
-        (bias && !(in[2] = eg_cast(bias, (eg_dtype)in[0]->dtype)))) {
+    const eg_dtype dtype = is_half(in[0]->dtype) ? EG_F32 : (eg_dtype)in[0]->dtype;
+    if ((weight && !(in[1] = eg_cast(weight, dtype))) || (bias && !(in[2] = eg_cast(bias, dtype)))) {
         return eg__why();
     }
     eg_status st = eg__dispatch(op, in, running ? 5 : 3, o, out);
@@ -217,7 +217,7 @@ static eg_tensor *evaluate(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_
         }
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *scale = eg_rsqrt(eg_add_scalar(is_half(var) ? eg_cast(var, EG_F32) : var, o->eps));
+    eg_tensor *scale = eg_rsqrt(eg_add_scalar(is_half(var->dtype) ? eg_cast(var, EG_F32) : var, o->eps));
     scale = weight ? eg_mul(scale, weight) : scale;
     eg_tensor *shift = eg_neg(eg_mul(mean, scale));
     shift = bias ? eg_add(shift, bias) : shift;

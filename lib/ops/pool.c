@@ -198,10 +198,10 @@ static bool is_half(const eg_tensor *t)
     return t->dtype == EG_F16 || t->dtype == EG_BF16;
 }
 
-/* x dense or channels-last, halves as f32. */
+/* x dense or channels-last; halves as f32, which only devices' kernels take as they are. */
 static eg_tensor *settled(eg_tensor *x)
 {
-    x = is_half(x) ? eg_cast(x, EG_F32) : x;
+    x = is_half(x) && !x->device ? eg_cast(x, EG_F32) : x;
     return x && eg_is_channels_last(x) ? x : eg_contiguous(x);
 }
 
