@@ -1,13 +1,13 @@
 """Measures Egret and PyTorch side by side, in turn, in one run.
 
     python3 bench/compare.py ops [--only REGEX] [--json FILE] ...
-    python3 bench/compare.py steps [--only REGEX] [--json FILE] ...
+    python3 bench/compare.py steps [--device cuda] [--only REGEX] [--json FILE] ...
     python3 bench/compare.py pictures --data FOLDER [--json FILE] ...
     python3 bench/compare.py gpu [--only REGEX] [--json FILE] ...
 
 ops are single operations, the rest of this text is about them; steps are whole training steps of the
-models in steps.py, pictures are photos made ready for training, pictures.py, gpu are operations on a CUDA
-device, gpu.py: these files say how they are measured.
+models in steps.py, on a CUDA device those in device_steps.py; pictures are photos made ready for training,
+pictures.py, gpu are operations on a CUDA device, gpu.py: these files say how they are measured.
 
 Both libraries run in child processes of their own, one at a time: a child that is not asked sleeps
 on its stdin, its threads idle. The cases are the lines of ops.txt, which both children read. Per
@@ -40,6 +40,7 @@ import subprocess
 import sys
 import time
 
+import device_steps
 import gpu
 import pictures
 import steps
@@ -186,24 +187,31 @@ def main():
     parser.add_argument("--only", metavar="REGEX", default="", help="cases whose name matches")
     parser.add_argument("--rounds", type=positive, default=5, help="turns each side gets (default 5)")
     parser.add_argument("--round-ms", type=positive,
-                        help="length of a turn (default 60, of steps and pictures 1500)")
+                        help="length of a turn (default 60, of steps and pictures 1500, of steps on a device 400)")
     parser.add_argument("--patience", type=positive, default=3, metavar="N",
                         help="attempts at a case while others use the machine (default 3)")
-    parser.add_argument("--device", default="cuda", help="gpu: where Egret computes (default cuda)")
-    parser.add_argument("--torch-device", metavar="DEVICE", help="gpu: where PyTorch does, if elsewhere")
+    parser.add_argument("--device", help="gpu, steps: where Egret computes (default cuda, of steps cpu)")
+    parser.add_argument("--torch-device", metavar="DEVICE", help="on a device: where PyTorch does, if elsewhere")
+    parser.add_argument("--precision", default="tf32,bf16", metavar="LIST",
+                        help="steps on a device: of f32, tf32, bf16 (default tf32,bf16)")
+    parser.add_argument("--ways", default="eager,captured,compile,graphs", metavar="LIST",
+                        help="steps on a device: of eager, captured, compile, graphs (default all)")
     parser.add_argument("--seconds", type=positive, default=600, metavar="N",
-                        help="gpu: cases not begun by then are listed as not measured (default 600)")
-    parser.add_argument("--smoke", action="store_true", help="gpu: tiny sizes, only to see that all cases work")
+                        help="on a device: cases not begun by then are listed as not measured (default 600)")
+    parser.add_argument("--smoke", action="store_true",
+                        help="on a device: tiny sizes, only to see that all cases work")
     parser.add_argument("--threads", type=positive, default=os.cpu_count())
     parser.add_argument("--torch-malloc", choices=["default", "kept"], default="default",
                         help="kept: glibc keeps freed memory in PyTorch's process")
     parser.add_argument("--torch-python", default=sys.executable, metavar="PROGRAM",
-                        help="a Python that has PyTorch (default: this one; gpu: \"none\" leaves it out)")
+                        help="a Python that has PyTorch (default: this one; on a device \"none\" leaves it out)")
     parser.add_argument("--egret-bench", metavar="PROGRAM",
                         default=os.path.join(HERE, "..", "build", "bench", "egret-bench"))
     options = parser.parse_args()
-    options.round_ms = options.round_ms or (60 if options.verb in ("ops", "gpu") else 1500)
-    verbs = {"ops": ops, "steps": steps.compare, "pictures": pictures.compare, "gpu": gpu.compare}
+    options.device = options.device or ("cpu" if options.verb == "steps" else "cuda")
+    there = options.verb == "steps" and options.device != "cpu"
+    options.round_ms = options.round_ms or (60 if options.verb in ("ops", "gpu") else 400 if there else 1500)
+    verbs = {"ops": ops, "steps": device_steps.compare if there else steps.compare, "pictures": pictures.compare, "gpu": gpu.compare}
     sys.exit(verbs[options.verb](options))
 
 

@@ -9,7 +9,8 @@
  *   egret-bench pictures FOLDER WORKERS     the same for photos made ready for training
  *
  * Common: --threads N; for list, run and serve also --device NAME (cpu, cuda, cuda:1, ...), where inputs are made
- * and ops run, and --smoke 1, which cuts all sizes to a few. */
+ * and ops run, and --smoke 1, which cuts all sizes to a few; so does step, which
+ * has --precision f32|tf32|bf16 too. */
 #include "bench.h"
 #include "step.h"
 
@@ -21,7 +22,8 @@
 static bench_case cases[BENCH_CASES];
 
 typedef struct arguments {
-    const char *verb, *ops, *json, *device;
+    const char *verb, *ops, *json;
+    step_way way;
     char **names;
     int threads, name_count;
 } arguments;
@@ -30,14 +32,14 @@ static int usage(void)
 {
     fputs("usage: egret-bench overhead [--json FILE] | peaks | list | run NAME... | serve | step MODEL |\n"
           "       pictures FOLDER WORKERS\n"
-          "       [--ops FILE] [--threads N] [--device NAME] [--smoke 1]\n",
+          "       [--ops FILE] [--threads N] [--device NAME] [--precision NAME] [--smoke 1]\n",
           stderr);
     return 2;
 }
 
 static bool parse(int argc, char **argv, arguments *a)
 {
-    *a = (arguments){.ops = "bench/ops.txt", .device = "cpu", .names = argv};
+    *a = (arguments){.ops = "bench/ops.txt", .way = {"cpu", "f32", false}, .names = argv};
     for (int i = 1; i < argc; i++) {
         bool option = !strncmp(argv[i], "--", 2);
         if (option && i + 1 == argc) {
@@ -54,7 +56,9 @@ static bool parse(int argc, char **argv, arguments *a)
         } else if (!strcmp(argv[i], "--threads")) {
             a->threads = atoi(argv[++i]);
         } else if (!strcmp(argv[i], "--device")) {
-            a->device = argv[++i];
+            a->way.device = argv[++i];
+        } else if (!strcmp(argv[i], "--precision")) {
+            a->way.precision = argv[++i];
         } else if (!strcmp(argv[i], "--smoke")) {
             bench_smoke = atoi(argv[++i]);
         } else {
@@ -103,13 +107,13 @@ int main(int argc, char **argv)
         return a.name_count == 2 ? bench_pictures(a.names[0], atoi(a.names[1])) : usage();
     }
     if (!strcmp(a.verb, "step")) {
-        return a.name_count == 1 ? bench_step(a.names[0]) : usage();
+        return a.name_count == 1 ? bench_step(a.names[0], &a.way) : usage();
     }
     int count = bench_read_cases(a.ops, cases);
     if (count < 0) {
         return 1;
     }
-    if (!eg_use_device(eg_device_named(a.device))) {
+    if (!eg_use_device(eg_device_named(a.way.device))) {
         return eg_error_print(stderr);
     }
     if (!strcmp(a.verb, "list")) {

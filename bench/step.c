@@ -8,10 +8,15 @@
 
 #include "bench.h"
 
-enum { WARM_UP = 3, MOST_STEPS = 10000, MOST_TOTALS = 40 };
+enum { WARM_UP = 3, QUEUED = 8, MOST_STEPS = 10000, MOST_TOTALS = 40 };
 
 static const step_model *const families[] = {step_images, step_generators, step_texts};
 static double sample[MOST_STEPS];
+
+int64_t step_size(int64_t full, int64_t small)
+{
+    return bench_smoke ? small : full;
+}
 
 eg_tensor *step_random(eg_shape shape)
 {
@@ -57,33 +62,107 @@ static const step_model *find(const char *name)
     return NULL;
 }
 
+/* ---- measuring --------------------------------------------------------------------------------- */
+
+/* What is run, and where. */
+typedef struct bench {
+    const step_model *m;
+    step s;
+    const step_way *way;
+    eg_device *device;
+    eg_dtype low;
+    eg_tensor *loss; /* of the latest step, kept; on the device */
+} bench;
+
+/* One step. Its loss stays where it is. */
+static eg_status one_step(bench *b)
+{
+    eg_status st = EG_OK;
+    EG_SCOPE {
+        eg_tensor *loss = NULL;
+        EG_AUTOCAST(b->low) {
+            st = b->m->run(&b->s, &loss);
+        }
+        eg_release(b->loss);
+        b->loss = loss ? eg_keep(loss) : NULL;
+    }
+    return st;
+}
+
 /* Runs steps for about `budget` microseconds, at least one; their number, or -1. */
-static int measure(const step_model *m, step *s, double budget, double *loss)
+static int measure_here(bench *b, double budget)
 {
     double start = bench_now();
     int n = 0;
     while (n < MOST_STEPS && (n == 0 || bench_now() - start < budget * 1e-6)) {
         double before = bench_now();
-        eg_status st = EG_OK;
-        EG_SCOPE {
-            st = m->run(s, loss);
-        }
-        sample[n++] = (bench_now() - before) * 1e6;
-        if (st != EG_OK) {
+        if (one_step(b) != EG_OK) {
             return -1;
         }
+        sample[n++] = (bench_now() - before) * 1e6;
     }
     return n;
 }
 
-static void answer(const step_model *m, step *s, double budget)
+/* Steps that are queued at once, an event before each and one behind. */
+static eg_status queue_steps(bench *b, eg_event **event, double *taken)
+{
+    eg_status st = EG_OK;
+    for (int i = 0; i < QUEUED && !st; i++) {
+        st = eg_event_record(event[i]);
+        st = st ? st : one_step(b);
+    }
+    st = st ? st : eg_event_record(event[QUEUED]);
+    st = st ? st : eg_event_synchronize(event[QUEUED]);
+    for (int i = 0; i < QUEUED && !st; i++) {
+        st = eg_event_elapsed(event[i], event[i + 1], &taken[i]);
+        taken[i] *= 1e3;
+    }
+    return st;
+}
+
+static int measure_there(bench *b, double budget)
+{
+    eg_event *event[QUEUED + 1];
+    eg_status st = EG_OK;
+    int made = 0, n = 0;
+    while (made <= QUEUED && (event[made] = eg_event_new(b->device))) {
+        made++;
+    }
+    st = made > QUEUED ? EG_OK : eg_last_error()->code;
+    double start = bench_now();
+    while (!st && n + QUEUED <= MOST_STEPS && (n == 0 || bench_now() - start < budget * 1e-6)) {
+        st = queue_steps(b, event, sample + n);
+        n += QUEUED;
+    }
+    while (made) {
+        eg_event_free(event[--made]);
+    }
+    return st ? -1 : n;
+}
+
+static int measure(bench *b, double budget)
+{
+    return b->device == eg_cpu() ? measure_here(b, budget) : measure_there(b, budget);
+}
+
+/* ---- answering --------------------------------------------------------------------------------- */
+
+static void answer_failure(void)
+{
+    const eg_error *e = eg_last_error();
+    printf("{\"error\": \"a step failed: %s\", \"no_kernel\": %s}\n", e->code ? e->op : "?",
+           e->code == EG_ENOKERNEL ? "true" : "false");
+    eg_error_print(stderr);
+}
+
+static void answer(bench *b, double budget)
 {
     struct rusage use;
-    double loss = 0;
-    int n = measure(m, s, budget, &loss);
+    int n = measure(b, budget);
+    double loss = n < 0 ? 0 : eg_item(b->loss);
     if (n < 0) {
-        printf("{\"error\": \"a step failed: %s\"}\n", eg_last_error()->code ? "see stderr" : "?");
-        eg_error_print(stderr);
+        answer_failure();
         return;
     }
     getrusage(RUSAGE_SELF, &use);
@@ -91,23 +170,23 @@ static void answer(const step_model *m, step *s, double budget)
     for (int i = 0; i < n; i++) {
         printf("%s%.1f", i ? ", " : "", sample[i]);
     }
-    printf("], \"loss\": %.6g, \"peak_kib\": %ld}\n", loss, use.ru_maxrss);
+    printf("], \"loss\": %.6g, \"peak_kib\": %ld, \"device_mib\": %.1f}\n", loss, use.ru_maxrss,
+           (double)eg_device_memory(b->device).peak_bytes / (1 << 20));
 }
 
 /* Where the time of one step goes: ops that took longest first. */
-static void answer_profile(const step_model *m, step *s)
+static void answer_profile(bench *b)
 {
     eg_profile_total totals[MOST_TOTALS];
-    double loss;
     eg_profile_begin();
-    measure(m, s, 0, &loss);
+    one_step(b);
     int n = eg_profile_totals(totals, MOST_TOTALS);
     eg_profile_end(NULL);
     printf("[");
     for (int i = 0; i < n && i < MOST_TOTALS; i++) {
-        printf("%s{\"op\": \"%s%s\", \"calls\": %lld, \"us\": %.0f}", i ? ", " : "", totals[i].name,
-               totals[i].backward ? " (backward)" : "", (long long)totals[i].calls,
-               totals[i].seconds * 1e6);
+        printf("%s{\"op\": \"%s%s\", \"calls\": %lld, \"us\": %.0f, \"device_us\": %.1f}", i ? ", " : "",
+               totals[i].name, totals[i].backward ? " (backward)" : "", (long long)totals[i].calls,
+               totals[i].seconds * 1e6, totals[i].device_seconds * 1e6);
     }
     printf("]\n");
 }
@@ -122,27 +201,34 @@ static void drop(step *s)
     }
 }
 
-int bench_step(const char *name)
+static bool set_way(bench *b)
 {
-    const step_model *m = find(name);
-    step s = {0};
+    static const struct {
+        const char *name;
+        eg_math_mode mode;
+        eg_dtype low;
+    } all[] = {{"f32", EG_MATH_DEFAULT, EG_F32}, {"tf32", EG_MATH_TF32, EG_F32},
+               {"bf16", EG_MATH_DEFAULT, EG_BF16}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!strcmp(all[i].name, b->way->precision)) {
+            b->low = all[i].low;
+            b->device = eg_device_named(b->way->device);
+            return eg_use_device(b->device) && eg_set_math_mode(all[i].mode) == EG_OK;
+        }
+    }
+    fprintf(stderr, "egret-bench: --precision is f32, tf32 or bf16\n");
+    return false;
+}
+
+static void serve(bench *b)
+{
     char line[256];
-    double budget, loss;
-    if (!m) {
-        fprintf(stderr, "egret-bench: no model is called %s\n", name);
-        return 1;
-    }
-    m->make(&s);
-    for (int i = 0; i < WARM_UP && !eg_last_error()->code; i++) {
-        measure(m, &s, 0, &loss);
-    }
-    int status = eg_last_error()->code ? 1 : 0;
-    eg_error_print(stderr);
-    while (!status && fgets(line, sizeof line, stdin)) {
+    double budget;
+    while (fgets(line, sizeof line, stdin)) {
         if (sscanf(line, "run %lf", &budget) == 1) {
-            answer(m, &s, budget);
+            answer(b, budget);
         } else if (!strcmp(line, "profile\n")) {
-            answer_profile(m, &s);
+            answer_profile(b);
         } else if (!strcmp(line, "about\n")) {
             printf("{\"library\": \"Egret %s (%s)\", \"threads\": %d}\n", eg_version(), eg_cpu_isa(),
                    eg_threads());
@@ -151,6 +237,32 @@ int bench_step(const char *name)
         }
         fflush(stdout);
     }
-    drop(&s);
-    return status;
+}
+
+int bench_step(const char *name, const step_way *way)
+{
+    bench b = {.m = find(name), .way = way};
+    if (!b.m) {
+        fprintf(stderr, "egret-bench: no model is called %s\n", name);
+        return 1;
+    }
+    if (!set_way(&b)) {
+        return eg_last_error()->code ? eg_error_print(stderr) : 1;
+    }
+    eg_seed(1);
+    b.m->make(&b.s);
+    eg_status st = eg_last_error()->code;
+    for (int i = 0; i < WARM_UP && !st; i++) {
+        st = one_step(&b);
+    }
+    if (st == EG_ENOKERNEL) { /* that is an answer */
+        answer_failure();
+    } else if (st) {
+        eg_error_print(stderr);
+    } else {
+        serve(&b);
+    }
+    eg_release(b.loss);
+    drop(&b.s);
+    return st && st != EG_ENOKERNEL;
 }

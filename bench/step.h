@@ -18,20 +18,30 @@ typedef struct step_model {
     /* Fills in nets, optimizers and the batch; what is NULL afterwards failed. */
     void (*make)(step *s);
     /* One step: forward, loss, gradients and, where there is an optimizer, the update. */
-    eg_status (*run)(step *s, double *loss);
+    eg_status (*run)(step *s, eg_tensor **loss);
 } step_model;
 
 /* Each ended by a row without a name. */
 extern const step_model step_images[], step_generators[], step_texts[];
 
+/* The size of a model, or in a smoke run the small one. */
+int64_t step_size(int64_t full, int64_t small);
 /* Random numbers in 0..1, and whole ones below n, kept. */
 eg_tensor *step_random(eg_shape shape);
 eg_tensor *step_integers(eg_shape shape, int64_t n);
 /* The gradients of all parameters of a net, and of x unless that is NULL; no update. */
 eg_status step_gradients(eg_module *net, eg_tensor *x, eg_tape tape, eg_tensor *loss);
 
+/* Where and how steps are run. */
+typedef struct step_way {
+    const char *device, *precision; /* f32, tf32, bf16 */
+    bool captured;
+} step_way;
+
 /* Answers "run MICROSECONDS" on stdin with {"steps_us": [...], "loss": .., "peak_kib": ..}, "profile" with
- * [{"op": .., "calls": .., "us": ..}, ...] of one step. */
-int bench_step(const char *name);
+ * [{"op": .., "calls": .., "us": .., "device_us": ..}, ...] of one step. On a device that is not the CPU steps are
+ * queued some at a time, each between two events whose distance is its time; "device_mib" is the most memory that
+ * was in use there. */
+int bench_step(const char *name, const step_way *way);
 
 #endif

@@ -51,18 +51,19 @@ static void dcgan(step *s)
     for (int i = 0; i < 2; i++) {
         s->optim[i] = eg_adam_new(eg_module_parameters(s->net[i]), .lr = 1e-4);
     }
-    s->x[0] = step_random(EG_SHAPE(256, 1, 28, 28));
+    s->x[0] = step_random(EG_SHAPE(step_size(256, 2), 1, 28, 28));
 }
 
-static eg_status dcgan_step(step *s, double *loss)
+static eg_status dcgan_step(step *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open(.persistent = true);
-    eg_tensor *fake = eg_module_forward(s->net[0], eg_normal(EG_SHAPE(256, 100), 0, 1, EG_F32));
+    eg_tensor *noise = eg_normal(EG_SHAPE(eg_size(s->x[0], 0), 100), 0, 1, EG_F32);
+    eg_tensor *fake = eg_module_forward(s->net[0], noise);
     eg_tensor *real = eg_module_forward(s->net[1], s->x[0]);
     eg_tensor *judged = eg_module_forward(s->net[1], fake);
     eg_tensor *generator_loss = against(judged, 1);
     eg_tensor *judge_loss = eg_add(against(real, 1), against(judged, 0));
-    *loss = eg_item(generator_loss);
+    *loss = generator_loss;
     return duel(s, tape, generator_loss, judge_loss);
 }
 
@@ -88,7 +89,8 @@ enum { DEPTH = 8 };
 /* The innermost map is 1 x 1: PyTorch refuses to normalise it in training, so neither side does. */
 static eg_module *u_net(void)
 {
-    static const int64_t c[DEPTH + 1] = {3, 64, 128, 256, 512, 512, 512, 512, 512};
+    const int64_t w = step_size(64, 4);
+    const int64_t c[DEPTH + 1] = {3, w, 2 * w, 4 * w, 8 * w, 8 * w, 8 * w, 8 * w, 8 * w};
     eg_module *downs[DEPTH], *ups[DEPTH];
     for (int i = 0; i < DEPTH; i++) {
         downs[i] = down(c[i], c[i + 1], i > 0 && i < DEPTH - 1);
@@ -115,11 +117,12 @@ static eg_tensor *u_net_forward(eg_module *net, eg_tensor *x)
 
 static void pix2pix(step *s)
 {
+    const int64_t w = step_size(64, 4);
     s->net[0] = u_net();
     s->net[1] = eg_sequential_new(
-        down(6, 64, false), down(64, 128, true), down(128, 256, true),
-        eg_conv2d_new(256, 512, .kernel = 4, .padding = 1, .no_bias = true), norm_leaky(512),
-        eg_conv2d_new(512, 1, .kernel = 4, .padding = 1));
+        down(6, w, false), down(w, 2 * w, true), down(2 * w, 4 * w, true),
+        eg_conv2d_new(4 * w, 8 * w, .kernel = 4, .padding = 1, .no_bias = true), norm_leaky(8 * w),
+        eg_conv2d_new(8 * w, 1, .kernel = 4, .padding = 1));
     for (int i = 0; i < 2; i++) {
         s->optim[i] = eg_adam_new(eg_module_parameters(s->net[i]), .lr = 2e-4, .beta1 = 0.5);
     }
@@ -132,7 +135,7 @@ static eg_tensor *judge(step *s, eg_tensor *image)
     return eg_module_forward(s->net[1], eg_concat((eg_tensor *[]){s->x[0], image}, 2, 1));
 }
 
-static eg_status pix2pix_step(step *s, double *loss)
+static eg_status pix2pix_step(step *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open(.persistent = true);
     eg_tensor *fake = u_net_forward(s->net[0], s->x[0]);
@@ -140,7 +143,7 @@ static eg_status pix2pix_step(step *s, double *loss)
     eg_tensor *generator_loss =
         eg_add(against(judged, 1), eg_mul_scalar(eg_l1_loss(s->x[1], fake), 100));
     eg_tensor *judge_loss = eg_add(against(real, 1), against(judged, 0));
-    *loss = eg_item(generator_loss);
+    *loss = generator_loss;
     return duel(s, tape, generator_loss, judge_loss);
 }
 
@@ -162,7 +165,7 @@ static void cvae(step *s)
             eg_activation_new(eg_relu), eg_conv_transpose2d_new(32, 1, .kernel = 3, .padding = 1)));
     s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]), .lr = 1e-4);
     eg_scope scope = eg_scope_push();
-    s->x[0] = eg_keep(eg_round(eg_uniform(EG_SHAPE(100, 1, 28, 28), 0, 1, EG_F32)));
+    s->x[0] = eg_keep(eg_round(eg_uniform(EG_SHAPE(step_size(100, 2), 1, 28, 28), 0, 1, EG_F32)));
     eg_scope_pop(scope, NULL);
 }
 
@@ -174,21 +177,21 @@ static eg_tensor *log_normal(eg_tensor *z, eg_tensor *mean, eg_tensor *log_var)
     return eg_sum(eg_mul_scalar(eg_add_scalar(d, log(2 * acos(-1))), -0.5), .axes = EG_AXES(1));
 }
 
-static eg_status cvae_step(step *s, double *loss)
+static eg_status cvae_step(step *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open();
     eg_tensor *code[2];
     if (eg_chunk(eg_module_forward(eg_module_at(s->net[0], 0), s->x[0]), 2, 1, code) != EG_OK) {
         return eg_last_error()->code;
     }
-    eg_tensor *noise = eg_normal(EG_SHAPE(100, 50), 0, 1, EG_F32);
+    eg_tensor *noise = eg_normal(EG_SHAPE(eg_size(s->x[0], 0), 50), 0, 1, EG_F32);
     eg_tensor *z = eg_add(eg_mul(noise, eg_exp(eg_mul_scalar(code[1], 0.5))), code[0]);
     eg_tensor *logits = eg_module_forward(eg_module_at(s->net[0], 1), z);
     eg_tensor *px = eg_neg(eg_sum(eg_bce_with_logits(logits, s->x[0], .reduction = EG_NONE),
                                   .axes = EG_AXES(1, 2, 3)));
     eg_tensor *elbo = eg_sub(eg_add(px, log_normal(z, NULL, NULL)), log_normal(z, code[0], code[1]));
     eg_tensor *l = eg_neg(eg_mean(elbo));
-    *loss = eg_item(l);
+    *loss = l;
     return eg_optim_minimize(s->optim[0], tape, l);
 }
 

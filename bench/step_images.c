@@ -1,11 +1,11 @@
 /* step_images.c - classifiers of images: a perceptron, a small net, residual nets. */
 #include "step.h"
 
-static eg_status classify(step *s, double *loss)
+static eg_status classify(step *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open();
     eg_tensor *l = eg_cross_entropy(eg_module_forward(s->net[0], s->x[0]), s->x[1]);
-    *loss = eg_item(l);
+    *loss = l;
     return s->optim[0] ? eg_optim_minimize(s->optim[0], tape, l)
                        : step_gradients(s->net[0], NULL, tape, l);
 }
@@ -15,8 +15,8 @@ static void perceptron(step *s)
     s->net[0] = eg_sequential_new(eg_linear_new(784, 512), eg_activation_new(eg_relu),
                                   eg_dropout_new(0.2), eg_linear_new(512, 10));
     s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]));
-    s->x[0] = step_random(EG_SHAPE(128, 784));
-    s->x[1] = step_integers(EG_SHAPE(128), 10);
+    s->x[0] = step_random(EG_SHAPE(step_size(128, 8), 784));
+    s->x[1] = step_integers(EG_SHAPE(step_size(128, 8)), 10);
 }
 
 static void small_net(step *s)
@@ -28,8 +28,8 @@ static void small_net(step *s)
         eg_linear_new(3136, 1024), eg_activation_new(eg_relu), eg_dropout_new(0.4),
         eg_linear_new(1024, 10));
     s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 1e-3);
-    s->x[0] = step_random(EG_SHAPE(64, 1, 28, 28));
-    s->x[1] = step_integers(EG_SHAPE(64), 10);
+    s->x[0] = step_random(EG_SHAPE(step_size(64, 2), 1, 28, 28));
+    s->x[1] = step_integers(EG_SHAPE(step_size(64, 2)), 10);
 }
 
 /* ---- residual nets (He et al. 2015) ----------------------------------------------------------- */
@@ -86,35 +86,50 @@ static void resnet20(step *s)
     s->net[0] = eg_sequential_new_with(parts, n);
     s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 0.1, .momentum = 0.9,
                              .weight_decay = 1e-4);
-    s->x[0] = step_random(EG_SHAPE(128, 3, 32, 32));
-    s->x[1] = step_integers(EG_SHAPE(128), 10);
+    s->x[0] = step_random(EG_SHAPE(step_size(128, 2), 3, step_size(32, 8), step_size(32, 8)));
+    s->x[1] = step_integers(EG_SHAPE(step_size(128, 2)), 10);
 }
 
-static void resnet50(step *s)
+static void resnet50_of(step *s, int64_t images)
 {
     static const int blocks[] = {3, 4, 6, 3};
+    const int64_t least = step_size(64, 4), side = step_size(224, 32);
     eg_module *parts[22];
-    int64_t in = 64;
+    int64_t in = least;
     int n = 0;
-    parts[n++] = conv(3, 64, 7, 2);
-    parts[n++] = norm_relu(64);
+    parts[n++] = conv(3, least, 7, 2);
+    parts[n++] = norm_relu(least);
     parts[n++] = eg_max_pool2d_new(.kernel = 3, .stride = 2, .padding = 1);
     for (int stage = 0; stage < 4; stage++) {
         for (int block = 0; block < blocks[stage]; block++) {
-            int64_t width = 64 << stage;
+            int64_t width = least << stage;
             parts[n++] = bottleneck(in, width, stage && !block ? 2 : 1);
             in = 4 * width;
         }
     }
     parts[n++] = eg_global_avg_pool_new();
-    parts[n++] = eg_linear_new(2048, 1000);
+    parts[n++] = eg_linear_new(32 * least, 1000);
     s->net[0] = eg_sequential_new_with(parts, n);
-    s->x[0] = step_random(EG_SHAPE(8, 3, 224, 224));
-    s->x[1] = step_integers(EG_SHAPE(8), 1000);
+    s->x[0] = step_random(EG_SHAPE(images, 3, side, side));
+    s->x[1] = step_integers(EG_SHAPE(images), 1000);
+}
+
+static void resnet50(step *s)
+{
+    resnet50_of(s, step_size(8, 2));
+}
+
+/* With the update, and as many images as keep a large card busy. */
+static void resnet50_train(step *s)
+{
+    resnet50_of(s, step_size(128, 2));
+    s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 0.1, .momentum = 0.9,
+                             .weight_decay = 1e-4);
 }
 
 const step_model step_images[] = {
     {"mlp", perceptron, classify},    {"cnn", small_net, classify},
     {"resnet20", resnet20, classify}, {"resnet50", resnet50, classify},
+    {"resnet50-train", resnet50_train, classify},
     {NULL, NULL, NULL},
 };

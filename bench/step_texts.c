@@ -3,30 +3,31 @@
 
 /* ---- language models (Zaremba et al. 2014) ------------------------------------------------------- */
 
-enum { WORDS = 10000, ROWS = 20 };
+enum { ROWS = 20 };
 
 static void language_model(step *s, int64_t width, int64_t steps, double dropout)
 {
-    s->net[0] = eg_module_list_new(eg_embedding_new(WORDS, width),
+    const int64_t words = step_size(10000, 100);
+    s->net[0] = eg_module_list_new(eg_embedding_new(words, width),
                                    eg_lstm_new(width, width, .layers = 2, .dropout = dropout),
-                                   eg_linear_new(width, WORDS));
+                                   eg_linear_new(width, words));
     s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 1);
     eg_optim_clip_norm(s->optim[0], 5);
-    s->x[0] = step_integers(EG_SHAPE(steps, ROWS), WORDS);
-    s->x[1] = step_integers(EG_SHAPE(steps * ROWS), WORDS);
+    s->x[0] = step_integers(EG_SHAPE(steps, ROWS), words);
+    s->x[1] = step_integers(EG_SHAPE(steps * ROWS), words);
 }
 
 static void ptb_small(step *s)
 {
-    language_model(s, 200, 20, 0);
+    language_model(s, step_size(200, 16), step_size(20, 4), 0);
 }
 
 static void ptb_medium(step *s)
 {
-    language_model(s, 650, 35, 0.5);
+    language_model(s, step_size(650, 24), step_size(35, 4), 0.5);
 }
 
-static eg_status language_step(step *s, double *loss)
+static eg_status language_step(step *s, eg_tensor **loss)
 {
     int64_t steps = eg_size(s->x[0], 0);
     eg_tape tape = eg_tape_open();
@@ -34,24 +35,25 @@ static eg_status language_step(step *s, double *loss)
     y = eg_flatten(eg_module_forward(eg_module_at(s->net[0], 1), y), 0, 1);
     eg_tensor *l = eg_cross_entropy(eg_module_forward(eg_module_at(s->net[0], 2), y), s->x[1]);
     l = eg_mul_scalar(l, (double)steps);
-    *loss = eg_item(l);
+    *loss = l;
     return eg_optim_minimize(s->optim[0], tape, l);
 }
 
 /* ---- translation with additive attention (Bahdanau et al. 2014) ---------------------------------- */
 
-enum { SOURCE = 9414, TARGET = 4935, SENTENCES = 64, LENGTH = 16, UNITS = 1024, EMBEDDED = 256 };
 enum { READ, READER, WRITTEN, WRITER, ATTENTION, WORD }; /* parts of the net */
 
 static void nmt(step *s)
 {
+    const int64_t source = step_size(9414, 60), target = step_size(4935, 50), sentences = step_size(64, 4),
+                  length = step_size(16, 4), units = step_size(1024, 16), embedded = step_size(256, 8);
     s->net[0] = eg_module_list_new(
-        eg_embedding_new(SOURCE, EMBEDDED), eg_gru_new(EMBEDDED, UNITS),
-        eg_embedding_new(TARGET, EMBEDDED), eg_gru_new(EMBEDDED + UNITS, UNITS),
-        eg_additive_attention_new(UNITS, UNITS, UNITS), eg_linear_new(UNITS, TARGET));
+        eg_embedding_new(source, embedded), eg_gru_new(embedded, units),
+        eg_embedding_new(target, embedded), eg_gru_new(embedded + units, units),
+        eg_additive_attention_new(units, units, units), eg_linear_new(units, target));
     s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]));
-    s->x[0] = step_integers(EG_SHAPE(LENGTH, SENTENCES), SOURCE);
-    s->x[1] = step_integers(EG_SHAPE(LENGTH, SENTENCES), TARGET);
+    s->x[0] = step_integers(EG_SHAPE(length, sentences), source);
+    s->x[1] = step_integers(EG_SHAPE(length, sentences), target);
 }
 
 static eg_module *part(step *s, int i)
@@ -60,12 +62,12 @@ static eg_module *part(step *s, int i)
 }
 
 /* Teacher forcing, word by word; padding (word 0) counts nothing. */
-static eg_status nmt_step(step *s, double *loss)
+static eg_status nmt_step(step *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open();
     eg_rnn read = eg_rnn_forward(part(s, READER), eg_module_forward(part(s, READ), s->x[0]));
     eg_tensor *keys = eg_transpose(read.y, 0, 1), *h = read.h, *total = NULL;
-    for (int t = 1; t < LENGTH; t++) {
+    for (int64_t t = 1; t < eg_size(s->x[1], 0); t++) {
         eg_tensor *label = eg_select(s->x[1], 0, t);
         eg_attended seen = eg_additive_attention_forward(part(s, ATTENTION), eg_select(h, 0, 0), keys,
                                                          NULL, NULL);
@@ -78,7 +80,7 @@ static eg_status nmt_step(step *s, double *loss)
         total = total ? eg_add(total, l) : l;
         h = r.h;
     }
-    *loss = eg_item(total);
+    *loss = total;
     return eg_optim_minimize(s->optim[0], tape, total);
 }
 
@@ -135,16 +137,17 @@ static eg_module *encoder_new(int64_t width, int64_t heads, int64_t wide,
 
 static void transformer(step *s)
 {
-    s->net[0] = encoder_new(512, 8, 2048, eg_relu);
-    s->x[0] = step_random(EG_SHAPE(32, 128, 512));
+    const int64_t width = step_size(512, 32);
+    s->net[0] = encoder_new(width, step_size(8, 2), 4 * width, eg_relu);
+    s->x[0] = step_random(EG_SHAPE(step_size(32, 2), step_size(128, 8), width));
 }
 
-static eg_status transformer_step(step *s, double *loss)
+static eg_status transformer_step(step *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open();
     eg_tape_watch(tape, s->x[0]);
     eg_tensor *l = eg_mean(eg_module_forward(s->net[0], s->x[0]));
-    *loss = eg_item(l);
+    *loss = l;
     return step_gradients(s->net[0], s->x[0], tape, l);
 }
 
@@ -152,25 +155,40 @@ static eg_status transformer_step(step *s, double *loss)
 
 enum { TOKENS, PLACES, SEGMENTS, NORM, ENCODERS, POOL, CLASSES };
 
-static void bert(step *s)
+static void bert_of(step *s, int64_t texts)
 {
+    const int64_t width = step_size(768, 24), words = step_size(30522, 100), length = step_size(128, 8);
+    const int depth = (int)step_size(12, 2);
     eg_module *layers[12];
-    for (int i = 0; i < 12; i++) {
-        layers[i] = encoder_new(768, 12, 3072, eg_gelu);
+    for (int i = 0; i < depth; i++) {
+        layers[i] = encoder_new(width, step_size(12, 2), 4 * width, eg_gelu);
     }
-    s->net[0] = eg_module_list_new(eg_embedding_new(30522, 768), eg_embedding_new(512, 768),
-                                   eg_embedding_new(2, 768), eg_layer_norm_new(EG_SHAPE(768)),
-                                   eg_sequential_new_with(layers, 12), eg_linear_new(768, 768),
-                                   eg_linear_new(768, 2));
+    s->net[0] = eg_module_list_new(eg_embedding_new(words, width), eg_embedding_new(512, width),
+                                   eg_embedding_new(2, width), eg_layer_norm_new(EG_SHAPE(width)),
+                                   eg_sequential_new_with(layers, depth), eg_linear_new(width, width),
+                                   eg_linear_new(width, 2));
     eg_scope scope = eg_scope_push();
-    s->x[0] = step_integers(EG_SHAPE(4, 128), 30522);
-    s->x[1] = step_integers(EG_SHAPE(4), 2);
-    s->x[2] = eg_keep(eg_zeros(EG_SHAPE(4, 128), EG_I64));
-    s->x[3] = eg_keep(eg_arange(0, 128, 1, EG_I64));
+    s->x[0] = step_integers(EG_SHAPE(texts, length), words);
+    s->x[1] = step_integers(EG_SHAPE(texts), 2);
+    s->x[2] = eg_keep(eg_zeros(EG_SHAPE(texts, length), EG_I64));
+    s->x[3] = eg_keep(eg_arange(0, (double)length, 1, EG_I64));
     eg_scope_pop(scope, NULL);
 }
 
-static eg_status bert_step(step *s, double *loss)
+static void bert(step *s)
+{
+    bert_of(s, step_size(4, 2));
+}
+
+/* With the update, and as many texts as keep a large card busy. */
+static void bert_train(step *s)
+{
+    bert_of(s, step_size(32, 2));
+    s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]), .lr = 1e-4, .weight_decay = 1e-2,
+                              .decoupled = true);
+}
+
+static eg_status bert_step(step *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open();
     eg_tensor *words = eg_module_forward(part(s, TOKENS), s->x[0]);
@@ -180,12 +198,14 @@ static eg_status bert_step(step *s, double *loss)
     h = eg_module_forward(part(s, ENCODERS), dropped(s->net[0], h));
     h = eg_tanh(eg_module_forward(part(s, POOL), eg_select(h, 1, 0)));
     eg_tensor *l = eg_cross_entropy(eg_module_forward(part(s, CLASSES), h), s->x[1]);
-    *loss = eg_item(l);
-    return step_gradients(s->net[0], NULL, tape, l);
+    *loss = l;
+    return s->optim[0] ? eg_optim_minimize(s->optim[0], tape, l)
+                       : step_gradients(s->net[0], NULL, tape, l);
 }
 
 const step_model step_texts[] = {
     {"ptb-small", ptb_small, language_step},     {"ptb-medium", ptb_medium, language_step},
     {"nmt", nmt, nmt_step},                      {"transformer", transformer, transformer_step},
-    {"bert", bert, bert_step},                   {NULL, NULL, NULL},
+    {"bert", bert, bert_step},                   {"bert-train", bert_train, bert_step},
+    {NULL, NULL, NULL},
 };

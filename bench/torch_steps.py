@@ -9,7 +9,7 @@ Answers a line of JSON for each line on stdin:
                taps that lie inside the image}
 
 The models are written as people write them: modules, an optimizer's default step. Where there are two
-common ways the faster one stands here."""
+common ways the faster one stands here. torch_device_steps.py runs the same models elsewhere."""
 import json
 import math
 import resource
@@ -22,6 +22,32 @@ import torch.nn.functional as F
 
 MODELS, IMAGES = {}, set()
 FORMAT = "nchw"
+SMOKE = False    # small sizes
+DEVICE = "cpu"   # what models are made on
+LOW = None       # what autocast computes products in
+COMPILE = None   # options for torch.compile; None: it is not used
+
+
+def size(full, small):
+    return small if SMOKE else full
+
+
+def forward_of(function):
+    """A forward with its loss, as it is to be run."""
+    def low():
+        with torch.autocast(DEVICE.split(":")[0], LOW):
+            return function()
+    forward = low if LOW else function
+    return torch.compile(forward, **COMPILE) if COMPILE is not None else forward
+
+
+def optimizer_of(kind, parameters, *options, **more):
+    """The default one on a CPU, the fused one on a device."""
+    if DEVICE != "cpu":
+        more["fused"] = True
+        if kind is not torch.optim.SGD:
+            more["capturable"] = True
+    return kind(parameters, *options, **more)
 
 
 def model(function):
@@ -43,9 +69,11 @@ def image(*shape):
 
 
 def train(net, x, y, optimizer=None):
+    forward = forward_of(lambda: F.cross_entropy(net(x), y))
+
     def step():
         net.zero_grad(set_to_none=True)
-        loss = F.cross_entropy(net(x), y)
+        loss = forward()
         loss.backward()
         if optimizer:
             optimizer.step()
@@ -56,7 +84,9 @@ def train(net, x, y, optimizer=None):
 @model
 def mlp():
     net = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Dropout(.2), nn.Linear(512, 10))
-    return train(net, torch.rand(128, 784), torch.randint(10, (128,)), torch.optim.Adam(net.parameters()))
+    n = size(128, 8)
+    return train(net, torch.rand(n, 784), torch.randint(10, (n,)),
+                 optimizer_of(torch.optim.Adam, net.parameters()))
 
 
 @image_model
@@ -65,8 +95,9 @@ def cnn():
         nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 5, padding=2),
         nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(3136, 1024), nn.ReLU(), nn.Dropout(.4),
         nn.Linear(1024, 10)))
-    return train(net, image(64, 1, 28, 28), torch.randint(10, (64,)),
-                 torch.optim.SGD(net.parameters(), lr=1e-3))
+    n = size(64, 2)
+    return train(net, image(n, 1, 28, 28), torch.randint(10, (n,)),
+                 optimizer_of(torch.optim.SGD, net.parameters(), lr=1e-3))
 
 
 # ---- residual nets ---------------------------------------------------------------------------------
@@ -105,19 +136,41 @@ def resnet20():
         parts.append(basic(i, o, 1 if i == o else 2))
         i = o
     net = formed(nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)))
-    optimizer = torch.optim.SGD(net.parameters(), .1, .9, weight_decay=1e-4)
-    return train(net, image(128, 3, 32, 32), torch.randint(10, (128,)), optimizer)
+    optimizer = optimizer_of(torch.optim.SGD, net.parameters(), .1, .9, weight_decay=1e-4)
+    n, side = size(128, 2), size(32, 8)
+    return train(net, image(n, 3, side, side), torch.randint(10, (n,)), optimizer)
+
+
+def resnet50_of(n):
+    least, side = size(64, 4), size(224, 32)
+    parts, i = [conv(3, least, 7, 2), nn.BatchNorm2d(least), nn.ReLU(), nn.MaxPool2d(3, 2, 1)], least
+    for stage, blocks in enumerate((3, 4, 6, 3)):
+        for block in range(blocks):
+            parts.append(bottleneck(i, least << stage, 2 if stage and not block else 1))
+            i = 4 * least << stage
+    net = formed(nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32 * least, 1000)))
+    return net, image(n, 3, side, side), torch.randint(1000, (n,))
 
 
 @image_model
 def resnet50():
-    parts, i = [conv(3, 64, 7, 2), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)], 64
-    for stage, blocks in enumerate((3, 4, 6, 3)):
-        for block in range(blocks):
-            parts.append(bottleneck(i, 64 << stage, 2 if stage and not block else 1))
-            i = 256 << stage
-    net = formed(nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000)))
-    return train(net, image(8, 3, 224, 224), torch.randint(1000, (8,)))
+    return train(*resnet50_of(size(8, 2)))
+
+
+@image_model
+def resnet50_train():
+    net, x, y = resnet50_of(size(128, 2))
+    return train(net, x, y, optimizer_of(torch.optim.SGD, net.parameters(), .1, .9, weight_decay=1e-4))
+
+
+def learn(optimizer, forward):
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        loss = forward()
+        loss.backward()
+        optimizer.step()
+        return loss
+    return step
 
 
 # ---- generators ------------------------------------------------------------------------------------
@@ -130,9 +183,10 @@ def against(logits, target):
 def duel(generator, judge, optimizers, losses):
     """Both gradients of one forward before either update."""
     parameters = [list(generator.parameters()), list(judge.parameters())]
+    forward = forward_of(losses)
 
     def step():
-        both = losses()
+        both = forward()
         grads = [torch.autograd.grad(both[i], parameters[i], retain_graph=i == 0) for i in range(2)]
         for i in range(2):
             for p, g in zip(parameters[i], grads[i]):
@@ -164,13 +218,13 @@ def dcgan():
     d = formed(nn.Sequential(
         nn.Conv2d(1, 64, 5, 2, 2), nn.LeakyReLU(.3), nn.Dropout(.3), nn.Conv2d(64, 128, 5, 2, 2),
         nn.LeakyReLU(.3), nn.Dropout(.3), nn.Flatten(), nn.Linear(6272, 1)))
-    x = image(256, 1, 28, 28)
+    x = image(size(256, 2), 1, 28, 28)
 
     def losses():
-        fake = g(torch.randn(256, 100))
+        fake = g(torch.randn(len(x), 100, device=x.device))
         real, judged = d(x), d(fake)
         return against(judged, 1.), against(real, 1.) + against(judged, 0.)
-    return duel(g, d, [torch.optim.Adam(n.parameters(), 1e-4) for n in (g, d)], losses)
+    return duel(g, d, [optimizer_of(torch.optim.Adam, n.parameters(), 1e-4) for n in (g, d)], losses)
 
 
 def log_normal(z, mean, log_var):
@@ -188,19 +242,15 @@ def cvae():
     decoder = formed(nn.Sequential(
         nn.Linear(50, 1568), nn.ReLU(), Shape(32, 7, 7), up(32, 64), nn.ReLU(), up(64, 32), nn.ReLU(),
         nn.ConvTranspose2d(32, 1, 3, 1, 1)))
-    optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], 1e-4)
-    x, zero = image(100, 1, 28, 28).round(), torch.zeros(())
+    optimizer = optimizer_of(torch.optim.Adam, [*encoder.parameters(), *decoder.parameters()], 1e-4)
+    x, zero = image(size(100, 2), 1, 28, 28).round(), torch.zeros(())
 
-    def step():
-        optimizer.zero_grad(set_to_none=True)
+    def loss_of():
         mean, log_var = encoder(x).chunk(2, 1)
         z = torch.randn_like(mean) * torch.exp(log_var * .5) + mean
         px = -F.binary_cross_entropy_with_logits(decoder(z), x, reduction="none").sum((1, 2, 3))
-        loss = -(px + log_normal(z, zero, zero) - log_normal(z, mean, log_var)).mean()
-        loss.backward()
-        optimizer.step()
-        return loss
-    return step
+        return -(px + log_normal(z, zero, zero) - log_normal(z, mean, log_var)).mean()
+    return learn(optimizer, forward_of(loss_of))
 
 
 class UNet(nn.Module):
@@ -208,10 +258,11 @@ class UNet(nn.Module):
 
     def __init__(self):
         super().__init__()
-        c = [3, 64, 128, 256, 512, 512, 512, 512, 512]
+        w = size(64, 4)
+        c = [3, w, 2 * w, 4 * w, 8 * w, 8 * w, 8 * w, 8 * w, 8 * w]
         self.downs = nn.ModuleList(down(c[k], c[k + 1], 0 < k < 7) for k in range(8))
         ups = [up(c[8] if k == 0 else 2 * c[8 - k], c[7 - k], k < 3) for k in range(7)]
-        self.ups = nn.ModuleList([*ups, nn.ConvTranspose2d(128, 3, 4, 2, 1)])
+        self.ups = nn.ModuleList([*ups, nn.ConvTranspose2d(2 * w, 3, 4, 2, 1)])
 
     def forward(self, x):
         skips = []
@@ -235,11 +286,11 @@ def up(i, o, drop):
 
 @image_model
 def pix2pix():
-    g = formed(UNet())
+    g, w = formed(UNet()), size(64, 4)
     d = formed(nn.Sequential(
-        down(6, 64, False), down(64, 128, True), down(128, 256, True),
-        nn.Conv2d(256, 512, 4, padding=1, bias=False), nn.BatchNorm2d(512), nn.LeakyReLU(.3),
-        nn.Conv2d(512, 1, 4, padding=1)))
+        down(6, w, False), down(w, 2 * w, True), down(2 * w, 4 * w, True),
+        nn.Conv2d(4 * w, 8 * w, 4, padding=1, bias=False), nn.BatchNorm2d(8 * w), nn.LeakyReLU(.3),
+        nn.Conv2d(8 * w, 1, 4, padding=1)))
     x, t = image(1, 3, 256, 256), image(1, 3, 256, 256)
 
     def losses():
@@ -247,23 +298,24 @@ def pix2pix():
         real, judged = d(torch.cat([x, t], 1)), d(torch.cat([x, fake], 1))
         return (against(judged, 1.) + 100 * (t - fake).abs().mean(),
                 against(real, 1.) + against(judged, 0.))
-    return duel(g, d, [torch.optim.Adam(n.parameters(), 2e-4, (.5, .999)) for n in (g, d)], losses)
+    return duel(g, d, [optimizer_of(torch.optim.Adam, n.parameters(), 2e-4, (.5, .999)) for n in (g, d)], losses)
 
 
 # ---- texts -----------------------------------------------------------------------------------------
 
 
 def language_model(width, steps, dropout):
-    words, rows = 10000, 20
+    words, rows = size(10000, 100), 20
     embedding, out = nn.Embedding(words, width), nn.Linear(width, words)
     lstm = nn.LSTM(width, width, 2, dropout=dropout)
     parameters = [p for m in (embedding, lstm, out) for p in m.parameters()]
-    optimizer = torch.optim.SGD(parameters, 1.)
+    optimizer = optimizer_of(torch.optim.SGD, parameters, 1.)
     x, y = torch.randint(words, (steps, rows)), torch.randint(words, (steps * rows,))
+    forward = forward_of(lambda: F.cross_entropy(out(lstm(embedding(x))[0].flatten(0, 1)), y) * steps)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        loss = F.cross_entropy(out(lstm(embedding(x))[0].flatten(0, 1)), y) * steps
+        loss = forward()
         loss.backward()
         nn.utils.clip_grad_norm_(parameters, 5.)
         optimizer.step()
@@ -273,27 +325,26 @@ def language_model(width, steps, dropout):
 
 @model
 def ptb_small():
-    return language_model(200, 20, 0.)
+    return language_model(size(200, 16), size(20, 4), 0.)
 
 
 @model
 def ptb_medium():
-    return language_model(650, 35, .5)
+    return language_model(size(650, 24), size(35, 4), .5)
 
 
 @model
 def nmt():
-    units, embedded, n, length, source, target = 1024, 256, 64, 16, 9414, 4935
+    units, embedded, n, length, source, target = (64, 8, 4, 4, 60, 50) if SMOKE else (1024, 256, 64, 16, 9414, 4935)
     read, written = nn.Embedding(source, embedded), nn.Embedding(target, embedded)
     reader, writer = nn.GRU(embedded, units), nn.GRU(embedded + units, units)
     w1, w2, v, word = nn.Linear(units, units), nn.Linear(units, units), nn.Linear(units, 1), \
         nn.Linear(units, target)
     parameters = [p for m in (read, written, reader, writer, w1, w2, v, word) for p in m.parameters()]
-    optimizer = torch.optim.Adam(parameters)
+    optimizer = optimizer_of(torch.optim.Adam, parameters)
     x, y = torch.randint(source, (length, n)), torch.randint(target, (length, n))
 
-    def step():
-        optimizer.zero_grad(set_to_none=True)
+    def loss_of():
         states, h = reader(read(x))
         keys, loss = states.transpose(0, 1), 0.
         for t in range(1, length):
@@ -302,10 +353,8 @@ def nmt():
             out, h = writer(torch.cat([context, written(y[t - 1])], 1)[None], h)
             losses = F.cross_entropy(word(out[0]), y[t], reduction="none")
             loss = loss + (losses * (y[t] != 0)).mean()
-        loss.backward()
-        optimizer.step()
         return loss
-    return step
+    return learn(optimizer, forward_of(loss_of))
 
 
 class Encoder(nn.Module):
@@ -353,13 +402,47 @@ def fastest_attention(make):
 @model
 def transformer():
     def make():
-        net, x = Encoder(512, 8, 2048, torch.relu), torch.rand(32, 128, 512, requires_grad=True)
+        width = size(512, 32)
+        net = Encoder(width, size(8, 2), 4 * width, torch.relu)
+        x = torch.rand(size(32, 2), size(128, 8), width, requires_grad=True)
+        forward = forward_of(lambda: net(x).mean())
 
         def step():
             net.zero_grad(set_to_none=True)
             x.grad = None
-            loss = net(x).mean()
+            loss = forward()
             loss.backward()
+            return loss
+        return step
+    return fastest_attention(make)
+
+
+def bert_of(n, updated):
+    def make():
+        t, words, width = size(128, 8), size(30522, 100), size(768, 24)
+        tokens, places, segments = nn.Embedding(words, width), nn.Embedding(512, width), \
+            nn.Embedding(2, width)
+        norm = nn.LayerNorm(width)
+        layers = nn.ModuleList(Encoder(width, size(12, 2), 4 * width, F.gelu) for _ in range(size(12, 2)))
+        pool, classes = nn.Linear(width, width), nn.Linear(width, 2)
+        net = nn.ModuleList([tokens, places, segments, norm, layers, pool, classes])
+        x, y = torch.randint(words, (n, t)), torch.randint(2, (n,))
+        segment, place = torch.zeros(n, t, dtype=torch.long), torch.arange(t)
+        optimizer = optimizer_of(torch.optim.AdamW, net.parameters(), 1e-4, weight_decay=1e-2) if updated else None
+
+        def loss_of():
+            h = F.dropout(norm(tokens(x) + places(place) + segments(segment)), .1)
+            for layer in layers:
+                h = layer(h)
+            return F.cross_entropy(classes(torch.tanh(pool(h[:, 0]))), y)
+        forward = forward_of(loss_of)
+
+        def step():
+            net.zero_grad(set_to_none=True)
+            loss = forward()
+            loss.backward()
+            if updated:
+                optimizer.step()
             return loss
         return step
     return fastest_attention(make)
@@ -367,35 +450,23 @@ def transformer():
 
 @model
 def bert():
-    def make():
-        n, t, words, width = 4, 128, 30522, 768
-        tokens, places, segments = nn.Embedding(words, width), nn.Embedding(512, width), \
-            nn.Embedding(2, width)
-        norm = nn.LayerNorm(width)
-        layers = nn.ModuleList(Encoder(width, 12, 3072, F.gelu) for _ in range(12))
-        pool, classes = nn.Linear(width, width), nn.Linear(width, 2)
-        net = nn.ModuleList([tokens, places, segments, norm, layers, pool, classes])
-        x, y = torch.randint(words, (n, t)), torch.randint(2, (n,))
-        segment, place = torch.zeros(n, t, dtype=torch.long), torch.arange(t)
+    return bert_of(size(4, 2), False)
 
-        def step():
-            net.zero_grad(set_to_none=True)
-            h = F.dropout(norm(tokens(x) + places(place) + segments(segment)), .1)
-            for layer in layers:
-                h = layer(h)
-            loss = F.cross_entropy(classes(torch.tanh(pool(h[:, 0]))), y)
-            loss.backward()
-            return loss
-        return step
-    return fastest_attention(make)
+
+@model
+def bert_train():
+    return bert_of(size(32, 2), True)
 
 
 # ---- measuring -------------------------------------------------------------------------------------
 
 
 def timed(step):
+    wait = torch.cuda.synchronize if DEVICE.startswith("cuda") else (lambda: None)
+    wait()
     start = time.perf_counter()
     step()
+    wait()
     return (time.perf_counter() - start) * 1e6
 
 
@@ -482,4 +553,5 @@ def main():
         print(json.dumps(answer), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # gpu-check.sh - all that Egret does on a CUDA device, tried and timed in under ten minutes.
 #
-#   tools/gpu-check.sh [--build DIR] [--slow N] [OUT]
+#   tools/gpu-check.sh [--build DIR] [--slow N] [--steps] [OUT]
 #
 # Builds into build-gpu, or takes the build in DIR if it runs here; runs the sweep over all ops and the other
 # tests on the device, compute-sanitizer over a part of them where it works, and the benchmarks beside PyTorch.
@@ -10,6 +10,8 @@
 #
 #   --build DIR   a build made elsewhere: a build folder, or what --pack left
 #   --slow N      N times the time for every stage
+#   --steps       no tests: whole training steps beside PyTorch, eager and compiled
+#   --only REGEX  with --steps: models whose name matches, as all do not fit into the time once PyTorch compiles
 #   --emulated FILE   tries the check itself: on the emulated device of this module, a part of the sweep, tiny sizes,
 #                 PyTorch on the CPU
 #   --pack DIR    no check: puts what a check needs of the build (--build, else build) into DIR, stripped
@@ -21,7 +23,7 @@
 #
 # Exit status: 0 all tests passed, 1 some did not, or a stage failed, 2 no CUDA device, 3 misused. Figures that miss
 # their aims do not change it. Each stage has a limit; a stage that fails does not stop those behind it. The limits,
-# which add up to 570 s, stand at the end of this file.
+# which add up to 570 s in either case, stand at the end of this file.
 set -u
 from=$PWD
 cd "$(dirname "$0")/.." || exit 3
@@ -34,18 +36,20 @@ at() { # PATH, as the caller means it
     case $1 in /*) echo "$1" ;; *) echo "$from/$1" ;; esac
 }
 
-given='' slow=1 pack='' emulated='' out=${OUT:-}
+given='' slow=1 pack='' emulated='' steps='' only='' out=${OUT:-}
 while [ $# -gt 0 ]; do
     case $1 in
-    --build | --slow | --pack | --emulated)
+    --build | --slow | --pack | --emulated | --only)
         [ $# -gt 1 ] || { usage >&2; exit 3; }
         case $1 in
         --build) given=$(at "$2") ;;
         --slow) slow=$2 ;;
         --emulated) emulated=$(at "$2") ;;
         --pack) pack=$(at "$2") ;;
+        --only) only=$2 ;;
         esac
         shift ;;
+    --steps) steps=1 ;;
     -h | --help) usage; exit 0 ;;
     -*) usage >&2; exit 3 ;;
     *) out=$(at "$1") ;;
@@ -124,7 +128,8 @@ environment() {
 }
 
 build_here() {
-    local ninja targets='libegret(-cuda)?\.so\.[0-9.]+|bench/egret-bench|tests/test_ops|tests/cuda/test_cuda_[a-z_]*'
+    local ninja targets='libegret(-cuda)?\.so\.[0-9.]+|bench/egret-bench'
+    [ -n "$steps" ] || targets+='|tests/test_ops|tests/cuda/test_cuda_[a-z_]*'
     ninja=$(command -v ninja || python3 -c 'import ninja, os; print(os.path.join(ninja.BIN_DIR, "ninja"))') &&
         "$ninja" -C build-gpu -t targets all | sed -n -E "s,^($targets):.*,\\1,p" |
         xargs "$ninja" -C build-gpu -j "$(nproc)"
@@ -192,8 +197,16 @@ benchmark() { # SECONDS REGEX FILE
         --rounds 3 --round-ms 40 --seconds $(($1 * slow)) --only "$2" --json "$work/$3" "${smoke[@]}"
 }
 
-export -f environment build_here configure_here runs device tested needed sweep tests fault sanitizer benchmark
-export work torch slow emulated
+benchmark_steps() { # SECONDS
+    local smoke=()
+    [ -e "$work/torch" ] || torch=none
+    [ -z "$emulated" ] || smoke=(--smoke --torch-device cpu --ways eager --precision bf16 --rounds 1 --round-ms 1)
+    python3 bench/compare.py steps --device cuda --egret-bench "$build/bench/egret-bench" --torch-python "$torch" \
+        --rounds 3 --seconds $(($1 * slow)) --only "${only:-.}" --json "$work/steps.json" "${smoke[@]}"
+}
+
+export -f environment build_here configure_here runs device tested needed sweep tests fault sanitizer benchmark benchmark_steps
+export work torch slow emulated steps only
 
 # ---- the stages and their limits, in seconds ------------------------------------------------------
 
@@ -215,6 +228,11 @@ if ! stage device 15 bash -c device; then
     exit 2
 fi
 [ -n "$out" ] || out=bench/results/$(date -u +%Y-%m-%d)-$(python3 tools/gpu_report.py --card "$work")
+if [ -n "$steps" ]; then
+    stage steps 360 bash -c 'benchmark_steps 300'
+    report
+    exit
+fi
 stage ceilings 40 bash -c 'benchmark 25 ^ceiling ceilings.json'
 stage sweep 100 bash -c sweep
 stage tests 25 bash -c tests

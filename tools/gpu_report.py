@@ -6,9 +6,10 @@
     gpu_report.py --card WORK         the card's name as a word
 
 WORDS: why the check went no further. WORK holds `stages` (name, limit, seconds, status), NAME.log per stage,
-NAME.out, .err and .status per test program, and the JSON files of `compare.py gpu`."""
+NAME.out, .err and .status per test program, and the JSON files of `compare.py gpu` and `compare.py steps`."""
 import glob
 import json
+import math
 import os
 import re
 import sys
@@ -138,6 +139,24 @@ def aims(cases):
            percent(share(rate(adam, "torch", "bytes"), ceiling)))
 
 
+def step_aims(steps):
+    """The same of training steps."""
+    for key, words, aim in (("ratio_eager", "eager", 1.2), ("ratio_compiled", "compiled", 1.0)):
+        value, name = least((row.get(key), row["name"]) for row in steps)
+        yield (f"training steps of {words} PyTorch's speed, the least ({name})", number(value), f">= {aim:.1f}",
+               met(value, aim), "")
+    ratios = [row["ratio_eager"] for row in steps if "ratio_eager" in row]
+    value = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+    yield ("training steps of eager PyTorch's speed, geometric mean", number(value), ">= 1.5", met(value, 1.5), "")
+    for model, what in (("resnet50-train", "images"), ("bert-train", "texts")):
+        rows = [row for row in steps if row["name"].startswith(f"step/{model}/") and "per_second" in row]
+        best = max(rows, key=lambda row: row["per_second"], default={})
+        value, torch = best.get("ratio"), share(best.get("egret_us"), best.get("torch_us"))
+        yield (f"{model}, {what} per second ({best.get('name', '-')}); the best of PyTorch at most 5 % faster",
+               number(best.get("per_second")), ">= 0.95", met(value, .95),
+               number(best["per_second"] * torch) if torch else "")
+
+
 def thousandth(value):
     return None if value is None else value / 1000
 
@@ -185,6 +204,23 @@ def case_lines(cases, ceiling):
                f"{number(row.get('torch_host_us'))} | {words}{row.get('torch_variant', '')} |")
 
 
+def milliseconds(row, key):
+    return "-" if key not in row else f"{row[key] / 1000:.3f}"
+
+
+def step_lines(steps):
+    yield ("| step | Egret eager, ms | captured | PyTorch eager | compiled | CUDA graphs | ratio to eager | to compiled | "
+           "per second | MiB | PyTorch's | |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
+    for row in steps:
+        words = "no kernel" if row.get("no_kernel") else "; ".join(
+            f"{key[:-6]}: {value}" for key, value in row.items() if key.endswith("_error"))
+        times = " | ".join(milliseconds(row, key + "_us") for key in (
+            "egret_eager", "egret_captured", "torch_eager", "torch_compile", "torch_graphs"))
+        yield (f"| {row['name'][5:]} | {times} | {number(row.get('ratio_eager'))} | {number(row.get('ratio_compiled'))} | "
+               f"{number(row.get('per_second'))} | {number(row.get('egret_mib'))} | {number(row.get('torch_mib'))} | "
+               f"{words} |")
+
+
 def about_card(work):
     for line in text(os.path.join(work, "device.log")).splitlines():
         if line.startswith("{"):
@@ -202,19 +238,27 @@ def gather(work, words):
     if words and stages:
         stages[-1]["result"] = words
     parts = [read_json(os.path.join(work, name)) for name in ("ceilings.json", "benchmark.json")]
+    steps = read_json(os.path.join(work, "steps.json"))
     return {"card": about_card(work), "stages": stages, "stopped": words,
             "environment": text(os.path.join(work, "environment.log")).splitlines(),
-            "libraries": {**parts[0]["about"], **parts[1]["about"]},
+            "libraries": {**parts[0]["about"], **parts[1]["about"], **steps["about"]},
+            "steps": steps.get("steps", []),
             "cases": parts[0]["cases"] + parts[1]["cases"],
             "failed": bool(words) or any(stage["result"] in ("failed", "nothing ran") or
                                          (stage["result"] == "out of time" and stage["name"] in TESTS)
                                          for stage in stages)}
 
 
+def all_aims(report):
+    """Those of operations, unless steps alone were timed."""
+    return [*(aims(report["cases"]) if report["cases"] or not report["steps"] else []),
+            *(step_aims(report["steps"]) if report["steps"] else [])]
+
+
 def write(report, end, work, out):
     os.makedirs(out, exist_ok=True)
     report = {**report, "aims": [dict(zip(("figure", "measured", "aim", "met", "beside"), row))
-                                 for row in aims(report["cases"])]}
+                                 for row in all_aims(report)]}
     with open(os.path.join(out, "report.json"), "w", encoding="utf-8") as file:
         json.dump(report, file, indent=1)
     rates = [rate(row, side, "bytes") for row in report["cases"] if row["name"].startswith("ceiling/copy")
@@ -222,9 +266,13 @@ def write(report, end, work, out):
     with open(os.path.join(out, "report.md"), "w", encoding="utf-8") as file:
         print(f"# {report['card'].get('name') or report['card'].get('device', 'no CUDA device')}\n", file=file)
         print("\n".join(end), file=file)
-        print("\n## Where\n\n```\n" + "\n".join(report["environment"]) + "\n```\n\n## Cases\n", file=file)
-        print("Medians; the ratio is PyTorch's time by Egret's.\n", file=file)
-        print("\n".join(case_lines(report["cases"], max((r for r in rates if r), default=None))), file=file)
+        print("\n## Where\n\n```\n" + "\n".join(report["environment"]) + "\n```", file=file)
+        if report["steps"]:
+            print("\n## Training steps\n\nMedians, forward, backward and update; ratios are PyTorch's time by Egret's "
+                  "least.\n\n" + "\n".join(step_lines(report["steps"])), file=file)
+        if report["cases"]:
+            print("\n## Cases\n\nMedians; the ratio is PyTorch's time by Egret's.\n", file=file)
+            print("\n".join(case_lines(report["cases"], max((r for r in rates if r), default=None))), file=file)
     with open(os.path.join(out, "log.txt"), "w", encoding="utf-8") as file:
         for path in sorted(glob.glob(os.path.join(work, "*.log")) + glob.glob(os.path.join(work, "*.out"))):
             print(f"==== {os.path.basename(path)}\n{text(path)[-1000000:]}", file=file)
@@ -250,13 +298,14 @@ def main():
            if "egret_error" in row and not row.get("no_kernel")]
     end += [f"No kernel: {len(none)} of {len(report['cases'])} cases. {' '.join(none)}".rstrip(),
             f"Not measured: {len(bad)}. {'; '.join(bad)}".rstrip(), ""] if report["cases"] else []
-    end += list(aim_lines(aims(report["cases"])))
+    end += list(aim_lines(all_aims(report)))
     if out:
         write(report, end, work, out)
     if words:
         end += ["", f"Stopped: {words}"]
     else:
-        end += ["", "FAILED" if report["failed"] else "all tests passed"]
+        ran = any(stage["name"] in TESTS for stage in report["stages"])
+        end += ["", "FAILED" if report["failed"] else "all tests passed" if ran else "done"]
     print("\n".join(end))
     return 1 if report["failed"] else 0
 
