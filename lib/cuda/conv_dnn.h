@@ -17,6 +17,8 @@ typedef struct eg__conv_key {
 } eg__conv_key;
 
 eg__conv_key eg__conv_key_of(const eg__conv_job *j, bool bias);
+/* conv_graph.c: what it is drawn as, and what engines must not do for it; math: an eg_math_mode. */
 void eg__conv_draw(eg__graph *g, const void *key);
+unsigned eg__conv_rules(int dtype, int math);
 
 #endif

@@ -30,6 +30,8 @@ OPTIONS(each_axis, .strides = {2, 1}, .dilations = {1, 2}, .pads = {{1, 2}, {0, 
 OPTIONS(s2, .stride = 2)
 OPTIONS(groups2_p1, .groups = 2, .padding = 1)
 OPTIONS(groups5_p1, .groups = 5, .padding = 1)
+OPTIONS(groups16_p1, .groups = 16, .padding = 1)
+OPTIONS(groups16_s2, .groups = 16, .stride = 2, .dilation = 2, .padding = 2)
 OPTIONS(groups3_s2, .groups = 3, .stride = 2, .padding = EG_SAME)
 OPTIONS(p2, .padding = 2)
 OPTIONS(p4, .padding = 4)
@@ -64,6 +66,11 @@ EGT_CASES(
     ROWS("groups", conv2d, &groups2_p1, 3, 0, X(2, 4, 4, 3), X(6, 2, 3, 3), X(6)),
     ROWS("depthwise", conv2d, &groups5_p1, 3, 0, X(2, 5, 4, 5), X(5, 1, 3, 3), X(5)),
     ROWS("depthwise, 2 each", conv2d, &groups3_s2, 2, 0, X(1, 3, 6, 5), X(6, 1, 3, 3)),
+    ROWS("depthwise, channels in eights", conv2d, &groups16_p1, 3, EGT_NO_SECOND, X(1, 16, 5, 4),
+         X(16, 1, 3, 3), X(16)),
+    ROWS("depthwise, eights, dilated", conv2d, &groups16_s2, 2, EGT_NO_SECOND, X(2, 16, 6, 5),
+         X(16, 1, 2, 3)),
+    ROWS("depthwise, a long kernel", conv2d, &groups2, 3, 0, X(2, 2, 4, 9), X(4, 1, 2, 6), X(4)),
     ROWS("one channel", conv2d, &p2, 2, 0, X(2, 1, 5, 5), X(4, 1, 5, 5)),
     ROWS("padding wider than the kernel", conv2d, &p4, 3, 0, X(1, 2, 2, 3), X(2, 2, 3, 2), X(2)),
     ROWS("17 to 33 channels", conv2d, &p1, 2, EGT_NO_SECOND, X(1, 17, 5, 6), X(33, 17, 3, 3)),
@@ -91,6 +98,10 @@ EGT_CASES(
          X(2, 3, 3, 4), X(3)),
     ROWS("transpose, groups", conv_transpose2d, &groups2_s2, 3, 0, X(2, 4, 3, 2), X(4, 3, 2, 2),
          X(6)),
+    ROWS("transpose, depthwise", conv_transpose2d, &groups2_s2, 3, 0, X(2, 2, 3, 4), X(2, 2, 3, 2),
+         X(4)),
+    ROWS("transpose, depthwise in eights", conv_transpose2d, &groups16_s2, 3, EGT_NO_SECOND,
+         X(1, 16, 3, 4), X(16, 1, 3, 2), X(16)),
     ROWS("transpose, gaps", conv_transpose2d, &same_s3, 2, 0, X(1, 2, 3, 2), X(2, 3, 2, 2)),
     ROWS("transpose of nothing", conv_transpose2d, &s2, 3, 0, X(2, 2, 0, 3), X(2, 3, 2, 2), X(3)),
     ROWS("transpose, 1-d", conv_transpose1d, &same_s2, 3, 0, X(2, 3, 5), X(3, 2, 4), X(2)),

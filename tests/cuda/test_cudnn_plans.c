@@ -1,0 +1,313 @@
+/* test_cudnn_plans.c - NVIDIA's own cuDNN, which needs no card for it, builds plans of what the
+ * module draws, for cards that are recorded in cards.h. What it does not take is listed here.
+ * Skipped where it is not, and where it is older than the calls this takes. */
+#include <stdlib.h>
+
+#include <egret/precision.h>
+
+#include "lib/cuda/conv_dnn.h"
+#include "tests/cuda/cards.h"
+#include "tests/egt.h"
+
+/* ---- what stands in for the rest of the module ------------------------------------------------
+ */
+
+eg_device *const *eg__host_devices;
+
+/* ---- graphs -----------------------------------------------------------------------------------
+ */
+
+/* One that the module can draw. */
+typedef struct graph {
+    char name[96];
+    void (*draw)(eg__graph *g, const void *key);
+    char key[EG__DNN_KEY];
+    unsigned rules;
+} graph;
+
+/* A family calls `with` for each of its graphs. */
+typedef void with_graph(const graph *g);
+
+typedef struct shape {
+    const char *name;
+    eg__conv_key key; /* without dtype, result, out and alignment */
+} shape;
+
+static const shape shapes[] = {
+    {"3x3",
+     {.n = 8,
+      .c = 64,
+      .o = 128,
+      .each = 64,
+      .in = {1, 56, 56},
+      .k = {1, 3, 3},
+      .stride = {1, 1, 1},
+      .dilation = {1, 1, 1},
+      .before = {0, 1, 1},
+      .after = {0, 1, 1},
+      .axes = 2}},
+    {"3x3 s2, more after",
+     {.n = 8,
+      .c = 64,
+      .o = 128,
+      .each = 64,
+      .in = {1, 56, 56},
+      .k = {1, 3, 3},
+      .stride = {1, 2, 2},
+      .dilation = {1, 1, 1},
+      .after = {0, 1, 1},
+      .axes = 2}},
+    {"3x3 dilated",
+     {.n = 8,
+      .c = 64,
+      .o = 64,
+      .each = 64,
+      .in = {1, 28, 28},
+      .k = {1, 3, 3},
+      .stride = {1, 1, 1},
+      .dilation = {1, 2, 2},
+      .before = {0, 2, 2},
+      .after = {0, 2, 2},
+      .axes = 2}},
+    {"3x3 in 4 groups",
+     {.n = 8,
+      .c = 64,
+      .o = 128,
+      .each = 16,
+      .in = {1, 56, 56},
+      .k = {1, 3, 3},
+      .stride = {1, 1, 1},
+      .dilation = {1, 1, 1},
+      .before = {0, 1, 1},
+      .after = {0, 1, 1},
+      .axes = 2}},
+    {"7x7 s2 of 3",
+     {.n = 8,
+      .c = 3,
+      .o = 64,
+      .each = 3,
+      .in = {1, 224, 224},
+      .k = {1, 7, 7},
+      .stride = {1, 2, 2},
+      .dilation = {1, 1, 1},
+      .before = {0, 3, 3},
+      .after = {0, 3, 3},
+      .axes = 2}},
+    {"16x16 s16 of 3",
+     {.n = 8,
+      .c = 3,
+      .o = 384,
+      .each = 3,
+      .in = {1, 224, 224},
+      .k = {1, 16, 16},
+      .stride = {1, 16, 16},
+      .dilation = {1, 1, 1},
+      .axes = 2}},
+    {"5x5 of 1",
+     {.n = 32,
+      .c = 1,
+      .o = 6,
+      .each = 1,
+      .in = {1, 28, 28},
+      .k = {1, 5, 5},
+      .stride = {1, 1, 1},
+      .dilation = {1, 1, 1},
+      .before = {0, 2, 2},
+      .after = {0, 2, 2},
+      .axes = 2}},
+    {"3x2 of 5",
+     {.n = 3,
+      .c = 5,
+      .o = 7,
+      .each = 5,
+      .in = {1, 13, 17},
+      .k = {1, 3, 2},
+      .stride = {1, 1, 1},
+      .dilation = {1, 1, 1},
+      .before = {0, 1, 0},
+      .after = {0, 1, 1},
+      .axes = 2}},
+    {"5, 1-d",
+     {.n = 8,
+      .c = 32,
+      .o = 48,
+      .each = 32,
+      .in = {1, 1, 100},
+      .k = {1, 1, 5},
+      .stride = {1, 1, 1},
+      .dilation = {1, 1, 1},
+      .before = {0, 0, 4},
+      .axes = 2}},
+    {"3x3x3",
+     {.n = 2,
+      .c = 32,
+      .o = 48,
+      .each = 32,
+      .in = {8, 20, 20},
+      .k = {3, 3, 3},
+      .stride = {1, 1, 1},
+      .dilation = {1, 1, 1},
+      .before = {1, 1, 1},
+      .after = {1, 1, 1},
+      .axes = 3}},
+};
+
+static const struct number {
+    const char *name;
+    uint8_t dtype, math;
+    int size;
+} numbers[] = {
+    {"f32", EG_F32, EG_MATH_DEFAULT, 4},   {"tf32", EG_F32, EG_MATH_TF32, 4},
+    {"f64", EG_F64, EG_MATH_DEFAULT, 8},   {"f16", EG_F16, EG_MATH_DEFAULT, 2},
+    {"bf16", EG_BF16, EG_MATH_DEFAULT, 2},
+};
+
+/* align: of all tensors; 0: of new ones. */
+static void conv_with(with_graph *with, const shape *s, const struct number *t, const char *what,
+                      int result, bool bias, int align)
+{
+    graph g = {.draw = eg__conv_draw, .rules = eg__conv_rules(t->dtype, t->math)};
+    eg__conv_key k = s->key;
+    for (int d = 0; d < 3; d++) {
+        k.out[d] =
+            (k.in[d] + k.before[d] + k.after[d] - (k.k[d] - 1) * k.dilation[d] - 1) / k.stride[d] +
+            1;
+    }
+    k.dtype = t->dtype;
+    k.result = (uint8_t)result;
+    k.bias = bias;
+    k.align_x = k.align_w = k.align_y = k.align_bias = (uint8_t)(align ? align : 16);
+    memcpy(g.key, &k, sizeof k);
+    snprintf(g.name, sizeof g.name, "%s %s %s%s", t->name, what, s->name,
+             align ? ", badly aligned" : "");
+    with(&g);
+}
+
+static void convolutions(with_graph *with)
+{
+    for (int t = 0; t < EG__COUNT(numbers); t++) {
+        for (int s = 0; s < EG__COUNT(shapes); s++) {
+            conv_with(with, &shapes[s], &numbers[t], "conv", EG__CONV_Y, false, 0);
+            conv_with(with, &shapes[s], &numbers[t], "conv with bias", EG__CONV_Y, true, 0);
+            conv_with(with, &shapes[s], &numbers[t], "data of", EG__CONV_X, false, 0);
+            conv_with(with, &shapes[s], &numbers[t], "weight of", EG__CONV_W, false, 0);
+        }
+        conv_with(with, &shapes[0], &numbers[t], "conv", EG__CONV_Y, false, numbers[t].size);
+        conv_with(with, &shapes[0], &numbers[t], "data of", EG__CONV_X, false, numbers[t].size);
+        conv_with(with, &shapes[0], &numbers[t], "weight of", EG__CONV_W, false, numbers[t].size);
+    }
+}
+
+static void (*const families[])(with_graph *with) = {convolutions};
+
+/* ---- plans ------------------------------------------------------------------------------------
+ */
+
+/* Of 9.19: graphs that no engine takes, by card. Newer ones may take more. */
+static const char *const refused[] = {
+    NULL,
+};
+enum { LISTED = 91900 };
+
+static const struct card *card;
+static eg__dnn properties;
+static int built, wrong;
+
+static bool is_refused(const char *name)
+{
+    for (int i = 0; refused[i]; i++) {
+        if (!strcmp(refused[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void build(const graph *q)
+{
+    eg__graph *g = malloc(sizeof *g);
+    eg__dnn_plan plan;
+    char name[128];
+    int64_t bytes = 0, again = 0;
+    EGT_CHECK(g);
+    eg__graph_begin(g, "test", NULL, properties);
+    q->draw(g, q->key);
+    EGT_OK(eg__graph_plan(g, q->rules, &plan));
+    char *text = plan.made ? eg__dnn_plan_text(&plan, &bytes) : NULL;
+    eg__graph_end(g);
+    free(g);
+    snprintf(name, sizeof name, "%s %s", card->name, q->name);
+    const bool listed = is_refused(name);
+    if (plan.made ? listed && eg__dnn_version() == LISTED : !listed) {
+        wrong++;
+        printf("    \"%s\",%s%s\n", name, plan.made ? " is built" : " ", plan.why);
+    }
+    if (plan.made) { /* needs nothing of what it was made of */
+        char *same = eg__dnn_plan_text(&plan, &again);
+        EGT_CHECK(text && same && bytes == again && !memcmp(text, same, (size_t)bytes));
+        EGT_CHECK(plan.workspace <= EG__DNN_WORK);
+        free(same);
+        built++;
+    }
+    free(text);
+    eg__dnn_plan_end(&plan);
+}
+
+/* What cuDNN does not take on a card. */
+static void check_card(int which)
+{
+    if (eg__dnn_open("test")) {
+        egt_skip("%s", eg_last_error()->message);
+    }
+    card = &cards[which];
+    properties = eg__dnn_card(card->json);
+    if (!properties) {
+        egt_skip("cuDNN %zu does not build plans without a card", eg__dnn_version());
+    }
+    built = wrong = 0;
+    for (int f = 0; f < EG__COUNT(families); f++) {
+        families[f](build);
+    }
+    eg__dnn_end(properties);
+    printf("%s: %d plans by cuDNN %zu\n", card->name, built, eg__dnn_version());
+    EGT_EQ(wrong, 0);
+}
+
+EGT(sm_80)
+{
+    check_card(0);
+}
+
+EGT(sm_90)
+{
+    check_card(1);
+}
+
+EGT(sm_100)
+{
+    check_card(2);
+}
+
+/* A drawing that cuDNN refuses says why, and leaves nothing. */
+EGT(refusals)
+{
+    eg__dnn_plan plan;
+    if (eg__dnn_open("test") || !(properties = eg__dnn_card(cards[1].json))) {
+        egt_skip("no cuDNN that builds plans without a card");
+    }
+    eg__graph *g = malloc(sizeof *g);
+    EGT_CHECK(g);
+    eg__conv_key k = shapes[0].key;
+    k.dtype = EG_BF16;
+    k.align_x = k.align_w = k.align_y = 16;
+    k.out[0] = 1;
+    k.out[1] = k.out[2] = 57; /* one too many */
+    eg__graph_begin(g, "test", NULL, properties);
+    eg__conv_draw(g, &k);
+    EGT_OK(eg__graph_plan(g, 0, &plan));
+    EGT_CHECK(!plan.made && strstr(plan.why, "BAD_PARAM"));
+    eg__graph_end(g);
+    EGT_CHECK(!eg__dnn_card("{\"warpSize\":32}"));
+    eg__dnn_end(properties);
+    free(g);
+}
