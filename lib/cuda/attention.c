@@ -1,7 +1,6 @@
 /* attention.c - the host side of attention. */
 #include "lib/cuda/attention.h"
-#include "lib/cuda/cuda.h"
-#include "lib/ops/attention.h"
+#include "lib/cuda/attention_dnn.h"
 #include "lib/philox.h"
 
 /* With columns side by side; a copy dies with the call. */
@@ -79,11 +78,13 @@ eg_status eg__cuda_attention(const eg__call *c)
     eg_tensor *qkv[3] = {c->in[0], c->in[1], c->in[2]};
     const eg__attended g = eg__attended_of(qkv[0], qkv[1], qkv[2], mask);
     eg__attention a;
-    if (!c->out[1]->n) {
-        return EG_OK;
+    bool done = true;
+    eg_status st = EG_OK;
+    if (c->out[1]->n) {
+        st = eg__attention_dnn(c, &g, (eg_tensor *[]){qkv[0], qkv[1], qkv[2], c->out[0]}, false, c->out[1], &done);
     }
-    eg_status st = describe(c, qkv, mask, &g, &a);
-    if (st) {
+    st = st || done ? st : describe(c, qkv, mask, &g, &a);
+    if (st || done) {
         return st;
     }
     a.y = operand(&g, c->out[0]);
@@ -98,10 +99,16 @@ eg_status eg__cuda_attention_grad(const eg__call *c)
     const eg__attended g = eg__attended_of(qkv[0], qkv[1], qkv[2], mask);
     eg__attention a;
     eg__block *delta;
-    if (!g.batches) {
-        return EG_OK;
+    bool done = true;
+    eg_status st = EG_OK;
+    if (g.batches) {
+        eg_tensor *all[] = {qkv[0], qkv[1], qkv[2], y, dy, c->out[0], c->out[1], c->out[2]};
+        st = eg__attention_dnn(c, &g, all, true, c->in[5], &done);
     }
-    eg_status st = describe(c, qkv, mask, &g, &a);
+    if (st || done) {
+        return st;
+    }
+    st = describe(c, qkv, mask, &g, &a);
     st = st ? st : straight(c, &dy);
     st = st ? st : straight(c, &y);
     st = st ? st : eg__cuda_scratch(c, (size_t)eg__max(c->in[5]->n, 1) * eg__esize(c->in[5]), &delta);

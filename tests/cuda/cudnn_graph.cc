@@ -448,15 +448,15 @@ static void run_random(running &r, const eg__part &op)
     });
 }
 
-/* The same index, where sizes agree; else elements in order. */
+/* The same memory seen in another shape: how a transpose is said, too. */
 static void run_reshape(running &r, const eg__part &op)
 {
     const field x = r.of(op.at(CUDNN_ATTR_OPERATION_RESHAPE_XDESC));
     const field y = r.of(op.at(CUDNN_ATTR_OPERATION_RESHAPE_YDESC));
-    std::vector<double> values;
-    over(x.size, [&](const numbers &i) { values.push_back(x.get(x.place(i, x.size))); });
-    size_t at = 0;
-    over(y.size, [&](const numbers &i) { y.put(y.place(i, y.size), values[at++]); });
+    over(x.size, [&](const numbers &i) {
+        const int64_t at = x.place(i, x.size);
+        y.put(at, x.get(at));
+    });
 }
 
 /* ---- all operations -------------------------------------------------------------------------- */

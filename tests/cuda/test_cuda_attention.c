@@ -1,5 +1,7 @@
 /* test_cuda_attention.c - attention on a CUDA device as the sweep does not see it: more than a tile of everything,
  * beside the composition on the CPU; memory and launches. */
+#include <cudnn_graph.h>
+
 #include "tests/cuda/module.h"
 
 typedef struct how {
@@ -101,6 +103,100 @@ EGT(more_than_a_tile)
         }
     }
 }
+
+/* ---- cuDNN --------------------------------------------------------------------------------------------- */
+
+/* So many runs of its plans, forward and backward. */
+static int64_t runs_of(const how *h)
+{
+    __typeof__(eg_fake_read) *read = FAKE(eg_fake_read);
+    int64_t before = read().dnn_runs;
+    EG_SCOPE {
+        compare(h);
+    }
+    return read().dnn_runs - before;
+}
+
+EGT(taken_by_cudnn)
+{
+    const how way = {{2, {2, 3}}, {2, {2, 3}}, 20, 20, 16, 24, EG_BF16, .causal = true};
+    how h = way;
+    cuda(0);
+    EGT_EQ(runs_of(&h), 1 + 2); /* on the emulated card 4 kB of scores at a time, here 3 matrices */
+    h.packed = true;
+    EGT_EQ(runs_of(&h), 1 + 2);
+    h.causal = false;
+    h.dtype = EG_F16;
+    h.s = 12;
+    EGT_EQ(runs_of(&h), 1 + 1);
+    h.t = 71;
+    h.s = 35; /* each for itself, rows of stats at odd places */
+    EGT_EQ(runs_of(&h), 1 + 6);
+    h.shared = (eg_shape){2, {2, 1}}; /* keys that are repeated */
+    EGT_EQ(runs_of(&h), 1 + 6);
+    h.lead = (eg_shape){3, {2, 1, 3}};
+    h.shared = (eg_shape){3, {2, 1, 1}};
+    EGT_EQ(runs_of(&h), 1 + 6);
+    h.lead = h.shared = (eg_shape){0};
+    EGT_EQ(runs_of(&h), 2);
+}
+
+EGT(not_taken_by_cudnn)
+{
+    const how way = {{2, {2, 3}}, {2, {2, 3}}, 12, 12, 16, 24, EG_BF16, .causal = true};
+    how h = way;
+    cuda(0);
+    h.dropout = 0.2;
+    EGT_EQ(runs_of(&h), 0);
+    h = way, h.mask = 1;
+    EGT_EQ(runs_of(&h), 0);
+    h = way, h.s = 13; /* causal, from the last query on */
+    EGT_EQ(runs_of(&h), 0);
+    h = way, h.d = 12;
+    EGT_EQ(runs_of(&h), 0);
+    h = way, h.v = 1;
+    EGT_EQ(runs_of(&h), 0);
+    h = way, h.dtype = EG_F32;
+    EGT_EQ(runs_of(&h), 0);
+    h = way, h.lead = h.shared = (eg_shape){3, {1, 2, 2}}, h.packed = true; /* three axes that do not merge, with 1 */
+    EGT_EQ(runs_of(&h), 2);
+}
+
+/* Without an engine, or where a plan cannot be made, own kernels do it. */
+EGT(without_a_plan)
+{
+    const how h = {{2, {1, 2}}, {2, {1, 2}}, 9, 9, 8, 8, EG_F16, .causal = true};
+    FAKE(eg_fake_fail)("cudnnBackendFinalize/graph", 1, CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN);
+    EGT_EQ(runs_of(&h), 1); /* its gradient has one */
+    EGT_EQ(runs_of(&h), 1);
+}
+
+/* Plans are kept, and so is memory. */
+EGT(warm_plans)
+{
+    const how h = {{2, {1, 2}}, {2, {1, 2}}, 16, 16, 8, 8, EG_BF16, .causal = true};
+    __typeof__(eg_fake_read) *read = FAKE(eg_fake_read);
+    eg_tensor *x[3], *dy = eg_to(drawn(h.lead, h.t, h.v, &h), cuda(0)), *out[4];
+    for (int i = 0; i < 3; i++) {
+        x[i] = eg_to(drawn(h.lead, h.t, 8, &h), cuda(0));
+    }
+    for (int warm = 0; warm < 3; warm++) {
+        EG_SCOPE {
+            const eg_fake_counts before = read();
+            run(x, NULL, &h, dy, out);
+            const eg_fake_counts after = read();
+            EGT_EQ(after.dnn_runs - before.dnn_runs, 2);
+            EGT_EQ(after.launches, before.launches);
+            if (warm) {
+                EGT_EQ(after.dnn_plans, before.dnn_plans);
+                EGT_EQ(after.mallocs + after.creates, before.mallocs + before.creates);
+                EGT_EQ(after.syncs, before.syncs);
+            }
+        }
+    }
+}
+
+/* ---- more ---------------------------------------------------------------------------------------------- */
 
 /* The same words drop the same weights: without a gradient too, and twice. */
 EGT(the_same_every_time)
