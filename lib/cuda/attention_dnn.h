@@ -5,7 +5,7 @@
 #include "lib/cuda/dnn.h"
 #include "lib/ops/attention.h"
 
-/* What the graphs read and write, by number; the forward one has those up to stats. */
+/* Matrices the graphs read and write; the forward one has those up to y. */
 enum {
     EG__ATTENTION_Q,
     EG__ATTENTION_K,
@@ -16,6 +16,15 @@ enum {
     EG__ATTENTION_DK,
     EG__ATTENTION_DV,
     EG__ATTENTION_MATRICES
+};
+
+/* What runs know parts by: matrices by their number + 1, and these. */
+enum {
+    EG__ATTENTION_STATS = EG__ATTENTION_MATRICES + 1,
+    EG__ATTENTION_SUMS,   /* of the gradient: room for a number per row */
+    EG__ATTENTION_SCALE,
+    EG__ATTENTION_HIDDEN, /* -infinity, where it is causal */
+    EG__ATTENTION_ONE,    /* 1, of the gradient */
 };
 
 /* All that a plan depends on, without padding. Strides, in elements, are of b, h and rows; columns lie side by side,

@@ -5,6 +5,7 @@
 
 #include <egret/precision.h>
 
+#include "lib/cuda/attention_dnn.h"
 #include "lib/cuda/conv_dnn.h"
 #include "tests/cuda/cards.h"
 #include "tests/egt.h"
@@ -198,13 +199,62 @@ static void convolutions(with_graph *with)
     }
 }
 
-static void (*const families[])(with_graph *with) = {convolutions};
+/* Of attention; packed: heads side by side, q, k and v from one projection. */
+typedef struct heads {
+    int64_t b, h, t, s, d, v;
+    bool packed, causal;
+    uint8_t dtype, align; /* align: of rows of numbers; 0: of new ones */
+} heads;
+
+static const heads all_heads[] = {
+    {8, 16, 1024, 1024, 64, 64, true, true, EG_BF16, 0},
+    {8, 12, 128, 128, 64, 64, true, false, EG_F16, 0},
+    {2, 4, 77, 77, 40, 40, false, true, EG_BF16, 4},
+    {2, 8, 512, 100, 128, 128, false, false, EG_BF16, 0},
+    {2, 4, 64, 64, 256, 256, false, true, EG_F16, 0},
+    {1, 1, 1, 33, 64, 64, false, false, EG_BF16, 0},
+    {2, 4, 256, 256, 96, 64, true, false, EG_BF16, 0},
+    {2, 3, 70, 77, 8, 8, false, false, EG_F16, 4},
+};
+
+static void attention_with(with_graph *with, const heads *a, bool backward)
+{
+    graph g = {.draw = eg__attention_draw};
+    eg__attention_key k = {.b = a->b, .h = a->h, .t = a->t, .s = a->s, .d = a->d, .v = a->v,
+                           .dtype = a->dtype, .causal = a->causal, .backward = backward,
+                           .align = a->align ? a->align : 16};
+    const int64_t rows[] = {a->t, a->s, a->s, a->t, a->t, a->t, a->s, a->s};
+    const int64_t columns[] = {a->d, a->d, a->v, a->v, a->v, a->d, a->d, a->v};
+    for (int m = 0; m < (backward ? EG__ATTENTION_MATRICES : EG__ATTENTION_Y + 1); m++) {
+        const int64_t wide = columns[m] * (m <= EG__ATTENTION_V ? 3 : 1);
+        k.stride[m][0] = a->h * rows[m] * (a->packed ? wide : columns[m]);
+        k.stride[m][1] = a->packed ? columns[m] : rows[m] * columns[m];
+        k.stride[m][2] = a->packed ? a->h * wide : columns[m];
+    }
+    memcpy(g.key, &k, sizeof k);
+    snprintf(g.name, sizeof g.name, "%s attention%s of %d x %d, %d and %d columns%s",
+             a->dtype == EG_F16 ? "f16" : "bf16", backward ? " gradient" : "", (int)a->t, (int)a->s,
+             (int)a->d, (int)a->v, a->causal ? ", causal" : "");
+    with(&g);
+}
+
+static void attention(with_graph *with)
+{
+    for (int i = 0; i < EG__COUNT(all_heads); i++) {
+        attention_with(with, &all_heads[i], false);
+        attention_with(with, &all_heads[i], true);
+    }
+}
+
+static void (*const families[])(with_graph *with) = {convolutions, attention};
 
 /* ---- plans ------------------------------------------------------------------------------------
  */
 
 /* Of 9.19: graphs that no engine takes, by card. Newer ones may take more. */
 static const char *const refused[] = {
+    "sm_80 f16 attention gradient of 64 x 64, 256 and 256 columns, causal",
+    "sm_100 f16 attention gradient of 64 x 64, 256 and 256 columns, causal",
     NULL,
 };
 enum { LISTED = 91900 };
