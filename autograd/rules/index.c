@@ -19,12 +19,13 @@ eg_status eg__grad_index_select(eg__walk *w)
 {
     eg__index_opts o = *(const eg__index_opts *)w->opts;
     o.size = eg__in_shape(w, 0).dim[o.axis];
+    o.name = NULL; /* what is wrong with the indices was said */
     return eg__give(w, 0, eg__index_add(summable(eg__dy(w, 0)), eg__saved_in(w, 1), NULL, &o));
 }
 
 eg_status eg__grad_index_add(eg__walk *w)
 {
-    const eg__index_opts *o = w->opts;
+    eg__index_opts o = *(const eg__index_opts *)w->opts;
     eg_tensor *dy = eg__dy(w, 0);
     if (eg__needs(w, 2)) {
         eg__give(w, 2, dy);
@@ -32,13 +33,14 @@ eg_status eg__grad_index_add(eg__walk *w)
     if (!eg__needs(w, 0) || w->status) {
         return w->status;
     }
-    eg_tensor *index = eg__saved_in(w, 1), *dx = eg__op2(&eg__op_index_select, dy, index, o);
-    if (dx && o->skip >= 0) {
+    o.name = NULL;
+    eg_tensor *index = eg__saved_in(w, 1), *dx = eg__op2(&eg__op_index_select, dy, index, &o);
+    if (dx && o.skip >= 0) {
         eg_shape rows = EG_SCALAR;
         for (int d = 0; d < dx->ndim; d++) {
-            rows.dim[rows.ndim++] = d >= o->axis && d < o->axis + index->ndim ? dx->shape[d] : 1;
+            rows.dim[rows.ndim++] = d >= o.axis && d < o.axis + index->ndim ? dx->shape[d] : 1;
         }
-        eg_tensor *skip = eg_eq_scalar(index, (double)o->skip);
+        eg_tensor *skip = eg_eq_scalar(index, (double)o.skip);
         dx = eg_where(eg_reshape(skip, rows), eg_scalar(0, (eg_dtype)dx->dtype), dx);
     }
     return eg__give(w, 0, dx);

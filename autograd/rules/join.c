@@ -27,7 +27,7 @@ static eg_tensor *unpad_axis(eg_tensor *dy, const eg__pad_opts *o, int axis, int
         p[i] = eg__pad_source(o->mode, i - o->before[axis], n);
     }
     eg_tensor *in[2] = {dy, from ? eg_to(from, eg_device_of(dy)) : NULL}, *dx;
-    return in[1] && !eg__dispatch(&eg__op_index_add, in, 2, &(eg__index_opts){axis, n, -1}, &dx)
+    return in[1] && !eg__dispatch(&eg__op_index_add, in, 2, &(eg__index_opts){.axis = axis, .size = n, .skip = -1}, &dx)
                ? dx
                : NULL;
 }

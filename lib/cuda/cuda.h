@@ -153,6 +153,14 @@ static inline eg__fault *eg__fault_of(const eg__call *c)
     return eg__cuda_at(c->device)->fault_at;
 }
 
+/* What kernels check of an index into `size` places; o: the eg__index_opts of the call. */
+#define EG__RAW_INDEX(c, o, places)                                                                \
+    ((eg__raw_index){.low = (o)->raw == EG__RAW_FROM_END ? -(places) : 0,                          \
+                     .size = (o)->raw ? (places) : 0,                                              \
+                     .op = (c)->op->id,                                                            \
+                     .name = (o)->name,                                                            \
+                     .fault = (o)->name ? eg__fault_of(c) : NULL})
+
 /* The status of a launch. */
 static inline eg_status eg__launched(const eg__call *c, cudaError_t e)
 {

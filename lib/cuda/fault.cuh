@@ -29,6 +29,21 @@ static __device__ __forceinline__ void eg__report(eg__fault *f, int op, const ch
     eg__report_fault(f, EG__FAULT_INDEX, op, name, value, low, high);
 }
 
+/* The place an index means. */
+static __device__ __forceinline__ long long eg__place_of(const eg__raw_index &k, long long v)
+{
+    if (k.size) {
+        if (v < k.low || v >= k.size) {
+            if (k.fault) {
+                eg__report(k.fault, k.op, k.name, v, k.low, k.size);
+            }
+            v = 0;
+        }
+        v += v < 0 ? k.size : 0;
+    }
+    return v;
+}
+
 static __device__ __forceinline__ void eg__report_row(eg__fault *f, int kind, int op, long long row,
                                                       long long at)
 {

@@ -24,4 +24,12 @@ typedef struct eg__fault {
     long long value, low, high;
 } eg__fault;
 
+/* Indices that kernels check as they use them. */
+typedef struct eg__raw_index {
+    long long low, size; /* they are in low..size-1, negative ones from the end; size 0: checked already */
+    int op;
+    const char *name;
+    eg__fault *fault; /* NULL: nothing is said of others, which become 0 */
+} eg__raw_index;
+
 #endif

@@ -31,7 +31,7 @@ eg_status eg__cuda_index_select(const eg__call *c)
         return clear(c, y); /* if it has elements the indices were out of range, which will be said */
     }
     eg__selecting k = {.y = eg__ptr(y), .x = eg__ptr(x), .index = (const int64_t *)eg__ptr(index),
-                       .size = x->shape[o->axis], .unit = 16};
+                       .raw = EG__RAW_INDEX(c, o, x->shape[o->axis]), .size = x->shape[o->axis], .unit = 16};
     int64_t row = (int64_t)eg__esize(x);
     for (int d = o->axis + 1; d < x->ndim; d++) {
         row *= x->shape[d];

@@ -37,7 +37,7 @@ template <class W> __global__ void __launch_bounds__(EG__BLOCK) select(const eg_
         const int64_t i = first + r * step;
         if (i < k.units) {
             const int64_t row = eg__divide(i, k.row), o = eg__divide(row, k.n);
-            const int64_t at = o * k.size + k.index[row - o * k.n.d];
+            const int64_t at = o * k.size + eg__place_of(k.raw, k.index[row - o * k.n.d]);
             v[r] = ((const W *)k.x)[at * k.row.d + (i - row * k.row.d)];
         }
     }

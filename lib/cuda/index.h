@@ -1,5 +1,5 @@
 /* index.h - the kernels of picking, putting and finding. Indices come checked, but for those of
- * eg__launch_check. Plain C and CUDA. */
+ * eg__launch_check and where there is a eg__raw_index. Plain C and CUDA. */
 #ifndef EGRET_CUDA_INDEX_H
 #define EGRET_CUDA_INDEX_H
 
@@ -31,6 +31,7 @@ typedef struct eg__selecting {
     char *y;
     const char *x;
     const int64_t *index;
+    eg__raw_index raw;
     int64_t units, size; /* units: of y */
     eg__divisor row, n;
     int unit;

@@ -97,7 +97,7 @@ eg_status eg__cuda_index_add(const eg__call *c)
     plan p = {.join = {.y = eg__ptr(y), .x = eg__ptr(x), .base = base ? eg__ptr(base) : NULL, .outer = 1,
                        .n = index->n, .inner = 1, .skip = o->skip, .size = eg__divisor_of(o->size),
                        .dtype = y->dtype, .mode = EG__JOIN_ADD},
-              .sort = {.index = (const int64_t *)eg__ptr(index)}};
+              .sort = {.index = (const int64_t *)eg__ptr(index), .raw = EG__RAW_INDEX(c, o, o->size)}};
     for (int d = 0; d < y->ndim; d++) {
         p.join.outer *= d < o->axis ? y->shape[d] : 1;
         p.join.inner *= d > o->axis ? y->shape[d] : 1;

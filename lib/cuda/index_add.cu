@@ -1,6 +1,7 @@
 /* index_add.cu - sorting by place, and joining what falls on each place in order. */
 #include "lib/cuda/block.cuh"
 #include "lib/cuda/element.cuh"
+#include "lib/cuda/fault.cuh"
 #include "lib/cuda/grid.cuh"
 #include "lib/cuda/index_add.h"
 
@@ -19,11 +20,12 @@ struct pass {
     unsigned *to_key;
     int *to_value;
     int n, shift;
+    eg__raw_index raw;
 };
 
 __device__ __forceinline__ unsigned key_of(const pass &p, int i)
 {
-    return p.index ? (unsigned)p.index[i] : p.key[i];
+    return p.index ? (unsigned)eg__place_of(p.raw, p.index[i]) : p.key[i];
 }
 
 __device__ __forceinline__ unsigned digit_of(const pass &p, unsigned key)
@@ -135,11 +137,11 @@ __global__ void __launch_bounds__(EG__BLOCK)
 /* All passes of one tile. */
 __global__ void __launch_bounds__(EG__BLOCK) sort_tile(const eg__sorting k)
 {
-    pass p = {k.index, k.key[1], k.value[1], k.key[0], k.value[0], k.n, 0};
+    pass p = {k.index, k.key[1], k.value[1], k.key[0], k.value[0], k.n, 0, k.raw};
     for (int i = 0; i < k.passes; i++) {
         place_tile(p, 0, true, 0);
         __syncthreads();
-        p = {NULL, p.to_key, p.to_value, (unsigned *)p.key, (int *)p.value, p.n, p.shift + EG__DIGIT};
+        p = {NULL, p.to_key, p.to_value, (unsigned *)p.key, (int *)p.value, p.n, p.shift + EG__DIGIT, p.raw};
     }
 }
 
@@ -379,7 +381,7 @@ cudaError_t eg__launch_sort(const eg__sorting *k, cudaStream_t s)
     for (int i = 0; i < k->passes && !e; i++) {
         const int to = i & 1;
         const pass p = {i ? NULL : k->index, k->key[!to], k->value[!to], k->key[to], k->value[to], k->n,
-                        i * EG__DIGIT};
+                        i * EG__DIGIT, k->raw};
         e = EG__LAUNCH(count_digits, tiles, EG__BLOCK, 0, s, p, k->counts);
         e = e ? e : EG__LAUNCH(scan_counts, DIGITS, EG__BLOCK, 0, s, k->counts, tiles, totals);
         e = e ? e : EG__LAUNCH(place_digits, tiles, EG__BLOCK, 0, s, p, k->counts, totals);

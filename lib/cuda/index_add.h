@@ -7,6 +7,7 @@
 
 #include "lib/cuda/divide.h"
 #include "lib/cuda/elements.h"
+#include "lib/cuda/fault.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,6 +18,7 @@ extern "C" {
 enum { EG__DIGIT = 8, EG__SORT_TILE = 4096 };
 typedef struct eg__sorting {
     const int64_t *index; /* NULL: buffer 1 */
+    eg__raw_index raw;    /* what it is */
     unsigned *key[2];
     int *value[2];
     unsigned *counts; /* scratch: 2^EG__DIGIT for each EG__SORT_TILE keys, and as many again */

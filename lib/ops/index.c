@@ -55,6 +55,16 @@ eg_tensor *eg__checked_index(const char *op, eg_tensor *index, int64_t size, boo
     return likely(!k.odd) ? index : eg__op1(&eg__op_checked_index, index, &o);
 }
 
+eg_tensor *eg__index_for(const char *op, eg_tensor *index, int64_t size, bool strict, bool filled, eg__index_opts *o)
+{
+    if (eg__check(index, op, "index") || !index->device || index->dtype != EG_I64 || !filled || size < 1) {
+        return eg__checked_index(op, index, size, strict);
+    }
+    o->raw = strict ? EG__RAW_STRICT : EG__RAW_FROM_END;
+    o->name = op;
+    return eg_contiguous(index);
+}
+
 eg_status eg__same_dtype(eg_tensor **x, eg_tensor **source, bool sum)
 {
     int dtype = eg__common_dtype((eg_tensor *[]){*x, *source}, 2);
@@ -97,9 +107,9 @@ static eg_tensor *index_select(const char *op, eg_tensor *x, int axis, eg_tensor
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *i = eg__checked_index(op, index, x->shape[a], strict);
-    return eg_scope_pop(s, i ? eg__op2(&eg__op_index_select, x, i, &(eg__index_opts){a, 0, skip})
-                             : NULL);
+    eg__index_opts o = {.axis = a, .skip = skip};
+    eg_tensor *i = eg__index_for(op, index, x->shape[a], strict, x->n > 0, &o);
+    return eg_scope_pop(s, i ? eg__op2(&eg__op_index_select, x, i, &o) : NULL);
 }
 
 eg_tensor *eg_index_select(eg_tensor *x, int axis, eg_tensor *index)
@@ -187,11 +197,12 @@ eg_tensor *eg_index_add(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *sou
     }
     eg_scope s = eg_scope_push();
     int dtype = eg__common_dtype((eg_tensor *[]){x, source}, 2);
-    eg_tensor *i = eg__checked_index("index_add", index, x->shape[a], false);
+    eg__index_opts o = {.axis = a, .size = x->shape[a], .skip = -1};
+    eg_tensor *i = eg__index_for("index_add", index, o.size, false, x->n > 0, &o);
     if (!i || eg__same_dtype(&x, &source, true)) {
         return eg_scope_pop(s, NULL);
     }
-    eg_tensor *y = eg__index_add(source, i, x, &(eg__index_opts){a, x->shape[a], -1});
+    eg_tensor *y = eg__index_add(source, i, x, &o);
     return eg_scope_pop(s, eg_cast(y, (eg_dtype)dtype));
 }
 
@@ -252,11 +263,12 @@ static eg_tensor *segments(const char *op, eg_tensor *x, eg_tensor *ids, int64_t
     }
     eg_scope s = eg_scope_push();
     eg_dtype dtype = (eg_dtype)x->dtype;
-    eg_tensor *i = eg__checked_index(op, ids, count, true), *same = x;
+    eg__index_opts o = {.axis = 0, .size = count, .skip = -1};
+    eg_tensor *i = eg__index_for(op, ids, count, true, x->n > 0, &o), *same = x;
     if (!i || eg__same_dtype(&x, &same, true)) {
         return eg_scope_pop(s, NULL);
     }
-    eg_tensor *y = eg__index_add(x, i, NULL, &(eg__index_opts){0, count, -1});
+    eg_tensor *y = eg__index_add(x, i, NULL, &o);
     return eg_scope_pop(s, eg_cast(y, dtype));
 }
 

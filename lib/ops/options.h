@@ -149,7 +149,10 @@ typedef struct eg__check_opts {
 typedef struct eg__index_opts {
     int axis;
     int64_t size, skip;
+    int raw;          /* on devices: EG__RAW_..., for kernels that check indices themselves */
+    const char *name; /* of the function called, for what they say; a literal. NULL: nothing is said */
 } eg__index_opts;
+enum { EG__RAW_NOT, EG__RAW_STRICT, EG__RAW_FROM_END }; /* checked; in 0..size-1; or negative ones from the end */
 
 /* The scatter ops; shape: of the result. */
 typedef struct eg__scatter_opts {

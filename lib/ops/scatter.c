@@ -298,7 +298,7 @@ static eg_tensor *scatter_nd(const char *op, eg_tensor *x, eg_tensor *index, eg_
     source = i ? eg_reshape(source, EG_SHAPE(i->n, rest)) : NULL;
     eg_tensor *y = NULL;
     if (source && (base || !x)) {
-        y = sum ? eg__index_add(source, i, base, &(eg__index_opts){0, places, -1})
+        y = sum ? eg__index_add(source, i, base, &(eg__index_opts){.size = places, .skip = -1})
                 : eg_index_copy(base, 0, i, source);
     }
     return eg_reshape(eg_cast(y, (eg_dtype)dtype), *shape);
