@@ -22,8 +22,8 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_direct(cons
             for (int c = 0; at1 >= 0 && c < k.k[2]; c++) {
                 const int at2 = conv_cell(k, 2, s.p[2], c);
                 if (at2 >= 0) {
-                    const int64_t x = s.image * k.sx[0] + first * k.sx[1] + at0 * k.sx[2] + at1 * k.sx[3] + at2 * k.sx[4];
-                    const int64_t w = s.channel * k.sw[0] + a * k.sw[2] + b * k.sw[3] + c * k.sw[4];
+                    const int64_t x = place_of(k.sx, s.image, first, at0, at1, at2);
+                    const int64_t w = place_of(k.sw, s.channel, 0, a, b, c);
                     sum += dot<T>(k, k.x, x, k.sx[1], k.w, w, k.sw[1], k.each);
                 }
             }
@@ -51,8 +51,8 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_data_direct
             for (int c = 0; at1 >= 0 && c < k.k[2]; c++) {
                 const int at2 = conv_window(k, 2, s.p[2], c);
                 if (at2 >= 0) {
-                    const int64_t y = s.image * k.sy[0] + first * k.sy[1] + at0 * k.sy[2] + at1 * k.sy[3] + at2 * k.sy[4];
-                    const int64_t w = first * k.sw[0] + within * k.sw[1] + a * k.sw[2] + b * k.sw[3] + c * k.sw[4];
+                    const int64_t y = place_of(k.sy, s.image, first, at0, at1, at2);
+                    const int64_t w = place_of(k.sw, first, within, a, b, c);
                     sum += dot<T>(k, k.y, y, k.sy[1], k.w, w, k.sw[0], k.outs);
                 }
             }
@@ -61,7 +61,7 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_data_direct
     put_biased<T>(k, k.x, i, s.channel, sum);
 }
 
-/* A block for each weight. */
+/* A block for each weight, of as many threads as places are worth. */
 template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_weight_direct(const eg__convolved k)
 {
     __shared__ T room[EG__BLOCK];
@@ -77,20 +77,20 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_weight_dire
     const int64_t c = o / k.outs * k.each + within, places = k.n * k.out[0] * k.out[1] * k.out[2];
     T sum = 0;
 #pragma unroll 1
-    for (int64_t i = threadIdx.x; i < places; i += EG__BLOCK) {
+    for (int64_t i = threadIdx.x; i < places; i += blockDim.x) {
         const eg__spot s(k.spots, i);
         const int at0 = conv_cell(k, 0, s.p[0], tap[0]), at1 = conv_cell(k, 1, s.p[1], tap[1]);
         const int at2 = conv_cell(k, 2, s.p[2], tap[2]);
         if (at0 >= 0 && at1 >= 0 && at2 >= 0) {
-            const int64_t x = s.image * k.sx[0] + c * k.sx[1] + at0 * k.sx[2] + at1 * k.sx[3] + at2 * k.sx[4];
-            const int64_t y = s.image * k.sy[0] + o * k.sy[1] + s.p[0] * k.sy[2] + s.p[1] * k.sy[3] + s.p[2] * k.sy[4];
+            const int64_t x = place_of(k.sx, s.image, c, at0, at1, at2);
+            const int64_t y = place_of(k.sy, s.image, o, s.p[0], s.p[1], s.p[2]);
             sum += get<T>(k, k.x, x) * get<T>(k, k.y, y);
         }
     }
     room[threadIdx.x] = sum;
     __syncthreads();
 #pragma unroll 1
-    for (unsigned half = EG__BLOCK / 2; half; half /= 2) {
+    for (unsigned half = blockDim.x / 2; half; half /= 2) {
         if (threadIdx.x < half) {
             room[threadIdx.x] += room[threadIdx.x + half];
         }
@@ -105,12 +105,21 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_weight_dire
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-#define START(name, kernel, blocks)                                                                \
+#define START(name, kernel, blocks, threads)                                                       \
     cudaError_t eg__launch_##name(const eg__convolved *k, cudaStream_t s)                          \
     {                                                                                              \
-        return k->dtype == EG_F64 ? EG__LAUNCH(kernel<double>, blocks, EG__BLOCK, 0, s, *k)        \
-                                  : EG__LAUNCH(kernel<float>, blocks, EG__BLOCK, 0, s, *k);        \
+        return k->dtype == EG_F64 ? EG__LAUNCH(kernel<double>, blocks, threads, 0, s, *k)          \
+                                  : EG__LAUNCH(kernel<float>, blocks, threads, 0, s, *k);          \
     }
-START(conv, conv_direct, eg__blocks(k->spots.n))
-START(conv_data, conv_data_direct, eg__blocks(k->spots.n))
-START(conv_weight, conv_weight_direct, (unsigned)k->weights)
+START(conv, conv_direct, eg__blocks(k->spots.n), EG__BLOCK)
+START(conv_data, conv_data_direct, eg__blocks(k->spots.n), EG__BLOCK)
+
+static unsigned threads_of(const eg__convolved *k)
+{
+    unsigned threads = 32;
+    while (threads < EG__BLOCK && 4 * (int64_t)threads < k->spots.n) {
+        threads *= 2;
+    }
+    return threads;
+}
+START(conv_weight, conv_weight_direct, (unsigned)k->weights, threads_of(k))

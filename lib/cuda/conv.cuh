@@ -27,6 +27,12 @@ EG__FN int conv_window(const eg__convolved &k, int d, int p, int t)
     return q * step == at && q < k.out[d] ? q : -1;
 }
 
+/* In a tensor of these strides. */
+EG__FN int64_t place_of(const int64_t *strides, int64_t first, int64_t second, int a, int b, int c)
+{
+    return first * strides[0] + second * strides[1] + a * strides[2] + b * strides[3] + c * strides[4];
+}
+
 /* T is double where elements are, else float. */
 template <class T> EG__FN T get(const eg__convolved &k, const char *p, int64_t i);
 template <> EG__FN float get<float>(const eg__convolved &k, const char *p, int64_t i)

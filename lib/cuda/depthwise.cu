@@ -106,8 +106,8 @@ template <class T, int G, bool DATA> __global__ void __launch_bounds__(EG__BLOCK
                 const int p2 = DATA ? conv_window(c, 2, at[i].p[2], t2) : conv_cell(c, 2, at[i].p[2], t2);
                 if ((p0 | p1 | p2) >= 0) {
                     T v[G];
-                    get_all<T, G>(c, from, (((at[i].image * size[0] + p0) * size[1] + p1) * size[2] + p2) * other + channel,
-                                  v);
+                    const int64_t cell = ((at[i].image * size[0] + p0) * size[1] + p1) * size[2] + p2;
+                    get_all<T, G>(c, from, cell * other + channel, v);
 #pragma unroll
                     for (int g = 0; g < G; g++) {
                         sum[i][g] += v[g] * w[g];
