@@ -14,6 +14,15 @@ typedef struct lane {
     pthread_mutex_t lock; /* two threads may use a stream, but not its handle */
 } lane;
 
+/* A capture under way, of this thread or of others, is not to mind what cuDNN does meanwhile: how
+ * it was before. */
+static enum cudaStreamCaptureMode relaxed(void)
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+
 static eg_status lane_new(const eg__call *c, eg_stream *s, lane **to)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -25,8 +34,10 @@ static eg_status lane_new(const eg__call *c, eg_stream *s, lane **to)
         st = eg__no_memory(c->op->name, (int64_t)sizeof *l);
     } else if (!s->dnn) {
         *l = (lane){.next = all, .lock = PTHREAD_MUTEX_INITIALIZER};
+        enum cudaStreamCaptureMode mode = relaxed();
         cudnnStatus_t e = eg__cudnn.cudnnCreate(&l->handle);
         e = e ? e : eg__cudnn.cudnnSetStream(l->handle, s->handle);
+        cudaThreadExchangeStreamCaptureMode(&mode);
         if (e) {
             st = eg__dnn_failed(c->op->name, e, "starting");
             free(l);
@@ -181,14 +192,9 @@ static eg_status make(const eg__call *c, const eg__dnn_ask *a, eg__dnn_plan *pla
     return st;
 }
 
-eg_status eg__dnn_find(const eg__call *c, const eg__dnn_ask *a, eg__dnn_plan **plan)
+static eg_status make_and_keep(const eg__call *c, const eg__dnn_ask *a, uint64_t hash, int ordinal,
+                               eg__dnn_plan **plan)
 {
-    const int ordinal = eg__cuda_at(c->device)->ordinal;
-    const uint64_t hash = hash_of(a, ordinal);
-    *plan = look_up(hash, a, ordinal);
-    if (likely(*plan != NULL)) {
-        return EG_OK;
-    }
     eg_status st = eg__dnn_open(c->op->name);
     eg__dnn_plan *p = st ? NULL : eg__malloc(sizeof *p);
     if (!p) {
@@ -202,6 +208,20 @@ eg_status eg__dnn_find(const eg__call *c, const eg__dnn_ask *a, eg__dnn_plan **p
     eg__ref_init(&p->refs);
     *plan = keep(hash, a, ordinal, p);
     return EG_OK;
+}
+
+eg_status eg__dnn_find(const eg__call *c, const eg__dnn_ask *a, eg__dnn_plan **plan)
+{
+    const int ordinal = eg__cuda_at(c->device)->ordinal;
+    const uint64_t hash = hash_of(a, ordinal);
+    *plan = look_up(hash, a, ordinal);
+    if (likely(*plan != NULL)) {
+        return EG_OK;
+    }
+    enum cudaStreamCaptureMode mode = relaxed();
+    eg_status st = make_and_keep(c, a, hash, ordinal, plan);
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    return st;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

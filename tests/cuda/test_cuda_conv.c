@@ -104,6 +104,30 @@ EGT(no_handle)
     EGT_CHECK(in_child("EG_FAKE_SEED", "1", no_handle_at_first));
 }
 
+static bool first_in_capture(void)
+{
+    eg_device *d = eg_cuda(0);
+    cudaGraph_t graph;
+    bool right = false;
+    EG_SCOPE
+    {
+        void *stream = d ? eg_stream_handle(eg_stream_own(d)) : NULL;
+        eg_tensor *x = d ? eg_to(eg_ones(EG_SHAPE(1, 3, 5, 5), EG_F32), d) : NULL;
+        eg_tensor *w = d ? eg_to(eg_ones(EG_SHAPE(2, 3, 3, 3), EG_F32), d) : NULL;
+        right = x && w && !eg_device_synchronize(d) &&
+                !FAKE(cudaStreamBeginCapture)(stream, cudaStreamCaptureModeGlobal) &&
+                eg_conv2d(x, w, NULL) && !FAKE(cudaStreamEndCapture)(stream, &graph) &&
+                !FAKE(cudaGraphDestroy)(graph);
+    }
+    return right;
+}
+
+EGT(first_met_in_a_capture)
+{
+    fake_symbol("eg_fake_read");
+    EGT_CHECK(in_child("EG_FAKE_SEED", "1", first_in_capture));
+}
+
 /* ---- plans in files -----------------------------------------------------------------------------
  */
 
@@ -310,6 +334,31 @@ EGT(warm)
         EGT_EQ(after.mallocs + after.creates, before.mallocs + before.creates);
         EGT_EQ(after.records, before.records);
         EGT_EQ(after.dnn_runs, before.dnn_runs + 6);
+    }
+}
+
+/* What a graph of CUDA repeats; cuDNN may be met there for the first time. */
+EGT(captured)
+{
+    eg_device *d = emulated(0);
+    void *stream = eg_stream_handle(eg_stream_own(d));
+    cudaGraph_t graph;
+    cudaGraphExec_t again;
+    EG_SCOPE
+    {
+        conv v = conv_of(4, 6, 12, 1, EG_F32), on = {there(v.x), there(v.w), there(v.b)};
+        EGT_OK(eg_device_synchronize(d));
+        eg_fake_counts before = counts();
+        EGT_EQ(FAKE(cudaStreamBeginCapture)(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+        eg_tensor *y = eg_conv2d(on.x, on.w, on.b);
+        EGT_EQ(FAKE(cudaStreamEndCapture)(stream, &graph), cudaSuccess);
+        EGT_CHECK(y);
+        EGT_EQ(counts().dnn_plans, before.dnn_plans + 1);
+        EGT_EQ(FAKE(cudaGraphInstantiate)(&again, graph, 0), cudaSuccess);
+        EGT_EQ(FAKE(cudaGraphLaunch)(again, stream), cudaSuccess);
+        EGT_CHECK(apart(y, eg_conv2d(v.x, v.w, v.b)) < 1e-5);
+        EGT_EQ(FAKE(cudaGraphExecDestroy)(again), cudaSuccess);
+        EGT_EQ(FAKE(cudaGraphDestroy)(graph), cudaSuccess);
     }
 }
 
