@@ -8,7 +8,7 @@
 eg__kernel ISA(eg__cpu_max_pool), ISA(eg__cpu_max_pool_grad), ISA(eg__cpu_avg_pool),
     ISA(eg__cpu_avg_pool_grad);
 
-enum { LANES = 512, FUSED = 3, FLUSH = 32, VECTOR = 16, MAX_RING = 4 << 20 };
+enum { LANES = 512, FUSED = 3, SMALL = 9, FLUSH = 32, VECTOR = 16, MAX_RING = 4 << 20 };
 
 typedef struct job job;
 typedef void range_fn(const job *j, void *buffer, int64_t begin, int64_t end);
@@ -28,6 +28,7 @@ struct job {
     eg__span *holders;
     int64_t at[FLUSH];  /* from a tap to those after it */
     int64_t step[256];  /* from a window's begin to each tap */
+    int64_t small;      /* taps of means that are added at once, 4 or 9, or -1 */
     int64_t part, ring; /* of rows split by the stride: length, and rows held */
     range_fn *fn;
     int64_t units, pieces;
@@ -198,6 +199,11 @@ static eg_status forward(const eg__call *c, bool max)
     if (j.o.last) {
         for (int64_t t = 0; t < FLUSH; t++) {
             j.at[t] = t * j.o.dilation[2] * j.channels;
+        }
+        j.small = j.o.kernel[0] * j.o.kernel[1] * j.o.kernel[2];
+        j.small = j.small == 4 || j.small == SMALL ? j.small : -1;
+        for (int t = 0; t < j.small; t++) {
+            j.step[t] = step_of(&j.o, t) * j.channels;
         }
         j.fn = OF(x->dtype, last_rows);
     } else {

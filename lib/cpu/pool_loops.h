@@ -98,6 +98,39 @@ static void FN(max_pixel)(const job *j, const eg__window *w, const T *x, int64_t
     }
 }
 
+/* y = share times the sum of x[at[..]], by lanes */
+EG__INLINE void FN(mean_of)(int64_t n, int taps, const T *x, const int64_t *at, T share, T *restrict y)
+{
+    const T *from[SMALL];
+    for (int c = 0; c < taps; c++) {
+        from[c] = x + at[c];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        T s = from[0][i];
+        for (int c = 1; c < taps; c++) {
+            s += from[c][i];
+        }
+        y[i] = s * share;
+    }
+}
+
+/* Of the windows there are most of, those of 2 x 2 and 3 x 3 cells. */
+static void FN(small_mean)(const job *j, const eg__window *w, const T *x, double share, int64_t n, T *y)
+{
+    const T *cell = x + cell_of(j, w, 0, 0, 0) * j->channels;
+    if (j->small == 4) {
+        FN(mean_of)(n, 4, cell, j->step, (T)share, y);
+    } else {
+        FN(mean_of)(n, 9, cell, j->step, (T)share, y);
+    }
+}
+
+/* Whether all taps of a window are there, and few. */
+static inline bool FN(is_small)(const job *j, const eg__window *w)
+{
+    return j->small == (w[0].end - w[0].first) * (w[1].end - w[1].first) * (w[2].end - w[2].first);
+}
+
 /* Sums move on to a wider sum every few taps, so that large windows lose no digits. */
 static void FN(avg_pixel)(const job *j, const eg__window *w, const T *x, double share, int64_t n,
                           T *restrict y)
@@ -155,6 +188,8 @@ static void FN(last_rows)(const job *j, void *buffer, int64_t begin, int64_t end
                     w[2] = j->across[p2 + q];
                     if (j->max) {
                         FN(max_pixel)(j, w, x + from, n, y + q * n, where + q * n);
+                    } else if (FN(is_small)(j, w)) {
+                        FN(small_mean)(j, w, x + from, rest * j->share[p2 + q], n, y + q * n);
                     } else {
                         FN(avg_pixel)(j, w, x + from, rest * j->share[p2 + q], n, y + q * n);
                     }
@@ -239,13 +274,25 @@ static void FN(spread)(int64_t n, const FN(holders) *h, T *dx)
     }
 }
 
-static void FN(gather)(const job *j, const FN(holders) *h, T *dx)
+/* alone: dx has nothing yet. */
+static void FN(gather)(const job *j, const FN(holders) *h, bool alone, T *restrict dx)
 {
-    (j->max ? FN(take) : FN(spread))(j->channels, h, dx);
+    const int64_t n = j->channels;
+    if (alone && h->n == 1 && !j->max) {
+        const T *dy = h->dy[0], share = h->share[0];
+        for (int64_t i = 0; i < n; i++) {
+            dx[i] = dy[i] * share;
+        }
+        return;
+    }
+    if (alone) {
+        FN(fill)(n, 0, dx);
+    }
+    (j->max ? FN(take) : FN(spread))(n, h, dx);
 }
 
 /* What one row of windows, whose taps `ahead` lead to this row of cells, gives to it. */
-static void FN(last_row_grad)(const job *j, int64_t row, int64_t ahead, double rest, int32_t *where,
+static void FN(last_row_grad)(const job *j, int64_t row, int64_t ahead, double rest, bool alone, int32_t *where,
                               T *dx)
 {
     const eg__pool_opts *o = &j->o;
@@ -255,6 +302,7 @@ static void FN(last_row_grad)(const job *j, int64_t row, int64_t ahead, double r
     bool spaced = o->dilation[2] > 1;
     for (int64_t i = 0; i < o->in[2]; i++) {
         FN(holders) h;
+        bool first = alone;
         h.n = 0;
         for (int64_t p = j->holders[i].first; p < j->holders[i].end; p++) {
             const eg__window *w = &j->across[p];
@@ -266,11 +314,12 @@ static void FN(last_row_grad)(const job *j, int64_t row, int64_t ahead, double r
                 h.share[h.n++] = (T)(rest * j->share[p]);
             }
             if (h.n == FUSED) {
-                FN(gather)(j, &h, dx + i * n);
+                FN(gather)(j, &h, first, dx + i * n);
                 h.n = 0;
+                first = false;
             }
         }
-        FN(gather)(j, &h, dx + i * n);
+        FN(gather)(j, &h, first, dx + i * n);
     }
 }
 
@@ -283,7 +332,10 @@ static void FN(last_rows_grad)(const job *j, void *buffer, int64_t begin, int64_
         int64_t image = r / (o->in[0] * o->in[1]), i0 = r / o->in[1] % o->in[0], i1 = r % o->in[1];
         T *dx = (T *)j->y + r * o->in[2] * j->channels;
         eg__span h0 = eg__windows_of(o, 0, i0), h1 = eg__windows_of(o, 1, i1);
-        memset(dx, 0, (size_t)(o->in[2] * j->channels) * sizeof *dx);
+        bool alone = !j->max;
+        if (j->max) {
+            memset(dx, 0, (size_t)(o->in[2] * j->channels) * sizeof *dx);
+        }
         for (int64_t p0 = h0.first; p0 < h0.end; p0++) {
             eg__window w0 = eg__window_of(o, 0, p0);
             int64_t t0 = eg__tap_of(o, 0, &w0, i0);
@@ -293,9 +345,13 @@ static void FN(last_rows_grad)(const job *j, void *buffer, int64_t begin, int64_
                 if (t1 >= 0) {
                     FN(last_row_grad)
                     (j, (image * o->out[0] + p0) * o->out[1] + p1, t0 * o->kernel[1] + t1,
-                     rest_of(o, p0, p1), buffer, dx);
+                     rest_of(o, p0, p1), alone, buffer, dx);
+                    alone = false;
                 }
             }
+        }
+        if (alone) {
+            memset(dx, 0, (size_t)(o->in[2] * j->channels) * sizeof *dx);
         }
     }
 }
