@@ -104,17 +104,17 @@ static int measure_here(bench *b, double budget)
     return n;
 }
 
-/* Steps that are queued at once, an event before each and one behind. */
-static eg_status queue_steps(bench *b, eg_event **event, double *taken)
+/* n steps that are queued at once, an event before each and one behind. */
+static eg_status queue_steps(bench *b, eg_event **event, int n, double *taken)
 {
     eg_status st = EG_OK;
-    for (int i = 0; i < QUEUED && !st; i++) {
+    for (int i = 0; i < n && !st; i++) {
         st = eg_event_record(event[i]);
         st = st ? st : one_step(b);
     }
-    st = st ? st : eg_event_record(event[QUEUED]);
-    st = st ? st : eg_event_synchronize(event[QUEUED]);
-    for (int i = 0; i < QUEUED && !st; i++) {
+    st = st ? st : eg_event_record(event[n]);
+    st = st ? st : eg_event_synchronize(event[n]);
+    for (int i = 0; i < n && !st; i++) {
         st = eg_event_elapsed(event[i], event[i + 1], &taken[i]);
         taken[i] *= 1e3;
     }
@@ -125,15 +125,16 @@ static int measure_there(bench *b, double budget)
 {
     eg_event *event[QUEUED + 1];
     eg_status st = EG_OK;
+    const int queued = (int)step_size(QUEUED, 2);
     int made = 0, n = 0;
-    while (made <= QUEUED && (event[made] = eg_event_new(b->device))) {
+    while (made <= queued && (event[made] = eg_event_new(b->device))) {
         made++;
     }
-    st = made > QUEUED ? EG_OK : eg_last_error()->code;
+    st = made > queued ? EG_OK : eg_last_error()->code;
     double start = bench_now();
-    while (!st && n + QUEUED <= MOST_STEPS && (n == 0 || bench_now() - start < budget * 1e-6)) {
-        st = queue_steps(b, event, sample + n);
-        n += QUEUED;
+    while (!st && n + queued <= MOST_STEPS && (n == 0 || bench_now() - start < budget * 1e-6)) {
+        st = queue_steps(b, event, queued, sample + n);
+        n += queued;
     }
     while (made) {
         eg_event_free(event[--made]);

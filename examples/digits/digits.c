@@ -35,7 +35,7 @@ static bool job_open(job *j, const options *o)
                          r->batch, .drop_last = true),
         4);
     j->test = eg_dataset_prefetch(
-        eg_dataset_batch(digits_source(r->data, EG_TEST, seed, r->smoke ? 200 : 5000), 100), 4);
+        eg_dataset_batch(digits_source(r->data, EG_TEST, seed, r->smoke ? 200 : (o->drawn + 3) / 4), 100), 4);
     j->adam = eg_adam_new(eg_module_parameters(j->net), .lr = o->lr);
     int64_t per_epoch = eg_dataset_count(j->train);
     if (j->train && per_epoch < 1) {
@@ -79,7 +79,7 @@ static bool train(job *j, run *r)
     while (ok && step < j->steps) {
         EG_FOR_EACH(sample, j->train) {
             step++;
-            ok = learn(j, r, sample, step) && (step % every || run_save(r, step));
+            ok = learn(j, r, sample, step) && ((step % every && step < j->steps) || run_save(r, step));
             progress_update(&bar, step, "loss %.4f", r->latest);
             if (!ok || step == j->steps) {
                 break;

@@ -255,50 +255,96 @@ static std::string conv_refuses(const eg__part &op, const conv_names &n)
     return "";
 }
 
+/* A tensor's numbers with the channels innermost and three axes of space: loops over them are short. */
+struct packed {
+    int64_t n, c, s[3] = {1, 1, 1};
+    std::vector<double> v;
+
+    packed(const field &f, bool zero)
+    {
+        n = f.size[0];
+        c = f.size[1];
+        for (size_t d = 2; d < f.size.size(); d++) {
+            s[d + 3 - f.size.size()] = f.size[d];
+        }
+        v.resize(size_t(f.count()), 0);
+        if (!zero) {
+            over(f.size, [&](const numbers &i) { v[place(i)] = f.get(f.place(i, f.size)); });
+        }
+    }
+    size_t place(const numbers &i) const
+    {
+        int64_t p = i[0];
+        for (size_t d = 2; d < i.size(); d++) {
+            p = p * s[d + 3 - i.size()] + i[d];
+        }
+        return size_t(p * c + i[1]);
+    }
+    double *at(int64_t i, const int64_t *p)
+    {
+        return &v[size_t((((i * s[0] + p[0]) * s[1] + p[1]) * s[2] + p[2]) * c)];
+    }
+    void give(const field &f) const
+    {
+        over(f.size, [&](const numbers &i) { f.put(f.place(i, f.size), v[place(i)]); });
+    }
+};
+
+/* Every place of three axes. */
+template <class F> static void over_space(const int64_t *size, F f)
+{
+    int64_t p[3];
+    for (p[0] = 0; p[0] < size[0]; p[0]++) {
+        for (p[1] = 0; p[1] < size[1]; p[1]++) {
+            for (p[2] = 0; p[2] < size[2]; p[2]++) {
+                f(p);
+            }
+        }
+    }
+}
+
 static void run_conv(running &r, const eg__part &op, const conv_names &n)
 {
+    enum { Y, X, W } what = op.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ? Y
+                            : op.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
+                                ? X
+                                : W;
     const eg__part &v = op.at(n.conv);
     const numbers step = v.numbers(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
     const numbers wide = v.numbers(CUDNN_ATTR_CONVOLUTION_DILATIONS);
     const numbers before = v.numbers(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
-    const field x = r.factor(op.at(n.x)), w = r.factor(op.at(n.w)), y = r.factor(op.at(n.y));
-    const field &result = op.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ? y
-                          : op.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
-                              ? x
-                              : w;
-    std::map<int64_t, double> sums;
-    over(result.size, [&](const numbers &i) { sums[result.place(i, result.size)] = 0; });
-    const int64_t each = w.size[1], outs = y.size[1] / (x.size[1] / each);
-    over(y.size, [&](const numbers &i) {
-        const int64_t at_y = y.place(i, y.size);
-        const double vy = &result == &y ? 0 : y.get(at_y);
-        numbers taps(w.size.begin() + 1, w.size.end());
-        double sum = 0;
-        over(taps, [&](const numbers &t) {
-            int64_t at_x = i[0] * x.stride[0] + (i[1] / outs * each + t[0]) * x.stride[1];
-            int64_t at_w = i[1] * w.stride[0] + t[0] * w.stride[1];
-            for (size_t d = 0; d < step.size(); d++) {
-                const int64_t p = i[d + 2] * step[d] + t[d + 1] * wide[d] - before[d];
-                if (p < 0 || p >= x.size[d + 2]) {
+    const field fx = r.factor(op.at(n.x)), fw = r.factor(op.at(n.w)), fy = r.factor(op.at(n.y));
+    packed x(fx, what == X), w(fw, what == W), y(fy, what == Y);
+    const int64_t each = w.c, outs = y.c / (x.c / each), first = 3 - int64_t(step.size());
+    over_space(y.s, [&](const int64_t *py) {
+        over_space(w.s, [&](const int64_t *pw) {
+            int64_t px[3] = {0, 0, 0};
+            for (int64_t d = first; d < 3; d++) {
+                const size_t k = size_t(d - first);
+                px[d] = py[d] * step[k] + pw[d] * wide[k] - before[k];
+                if (px[d] < 0 || px[d] >= x.s[d]) {
                     return;
                 }
-                at_x += p * x.stride[d + 2];
-                at_w += t[d + 1] * w.stride[d + 2];
             }
-            if (&result == &y) {
-                sum += x.get(at_x) * w.get(at_w);
-            } else {
-                sums[&result == &x ? at_x : at_w] +=
-                    vy * (&result == &x ? w.get(at_w) : x.get(at_x));
+            for (int64_t i = 0; i < y.n; i++) {
+                double *out = y.at(i, py), *in = x.at(i, px);
+                for (int64_t k = 0; k < y.c; k++) {
+                    double *a = in + k / outs * each, *b = w.at(k, pw), sum = 0;
+                    for (int64_t c = 0; c < each && what == Y; c++) {
+                        sum += a[c] * b[c];
+                    }
+                    for (int64_t c = 0; c < each && what == X; c++) {
+                        a[c] += out[k] * b[c];
+                    }
+                    for (int64_t c = 0; c < each && what == W; c++) {
+                        b[c] += out[k] * a[c];
+                    }
+                    out[k] += sum;
+                }
             }
         });
-        if (&result == &y) {
-            sums[at_y] = sum;
-        }
     });
-    for (const auto &s : sums) {
-        result.put(s.first, s.second);
-    }
+    (what == Y ? y : what == X ? x : w).give(what == Y ? fy : what == X ? fx : fw);
 }
 
 /* ---- formulas, products, sums ---------------------------------------------------------------- */
