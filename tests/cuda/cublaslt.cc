@@ -196,13 +196,13 @@ static bool epilogue_known(uint32_t e)
 static bool types_fit(const product &p)
 {
     const cudaDataType_t t = p.a->type, y = p.y->type;
-    const bool half = t == CUDA_R_16F || t == CUDA_R_16BF;
-    if (p.b->type != t || p.c->type != y || (y != t && !(half && y == CUDA_R_32F))) {
+    const bool narrow = t == CUDA_R_16F || t == CUDA_R_16BF;
+    if (p.b->type != t || p.c->type != y || (y != t && !(narrow && y == CUDA_R_32F))) {
         return false;
     }
     switch (p.d->compute) {
     case CUBLAS_COMPUTE_32F:
-        return p.d->scale == CUDA_R_32F && (t == CUDA_R_32F || half);
+        return p.d->scale == CUDA_R_32F && (t == CUDA_R_32F || narrow);
     case CUBLAS_COMPUTE_32F_FAST_TF32:
         return p.d->scale == CUDA_R_32F && t == CUDA_R_32F;
     case CUBLAS_COMPUTE_64F:

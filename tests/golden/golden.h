@@ -43,6 +43,8 @@ typedef struct golden_rows {
 } golden_rows;
 
 void golden_add(golden_rows *rows);
+/* The case with what goes into it on the device that makers use; what has to come out stays. */
+golden_case golden_there(const golden_case *c);
 
 /* GOLDEN_ROWS(conv, {.op = "conv2d", .one = conv2d}, ...) at the end of conv.c replays
  * conv.safetensors as the test golden_conv. Rows serve every family. */

@@ -136,7 +136,8 @@ EGT(golden_modules)
     int n = golden_load("modules", &file, &cases);
     for (int i = 0; i < n; i++) {
         eg_scope s = eg_scope_push();
-        replay(&cases[i]);
+        golden_case c = golden_there(&cases[i]);
+        replay(&c);
         eg_scope_pop(s, NULL);
     }
     free(cases);
