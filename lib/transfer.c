@@ -7,10 +7,11 @@
 
 /* ---- where a call runs ------------------------------------------------------------------------- */
 
-/* Numbers may stay on the CPU: kernels take them by value. */
-static bool is_number(const eg__op *op, const eg_tensor *t)
+/* Numbers may stay on the CPU: kernels take them by value. So may lengths, which they bring themselves. */
+static bool stays(const eg__op *op, const eg_tensor *t)
 {
-    return op->flags & EG__POINTWISE && t->ndim == 0 && !t->device;
+    return !t->device && (op->flags & EG__POINTWISE ? t->ndim == 0
+                                                    : op->flags & EG__LENGTHS && !eg__is_float(t->dtype));
 }
 
 EG__COLD eg_status eg__locate(eg__call *c)
@@ -18,7 +19,7 @@ EG__COLD eg_status eg__locate(eg__call *c)
     int first = -1;
     c->device = 0;
     for (int i = 0; i < c->nin; i++) {
-        if (c->in[i] && !is_number(c->op, c->in[i])) {
+        if (c->in[i] && !stays(c->op, c->in[i])) {
             if (first >= 0 && c->in[i]->device != c->device) {
                 return eg__fail(EG_EDEVICE, c->op->name, "input %d is on %s, input %d on %s", first,
                                 eg__devices[c->device]->name, i, eg__device(c->in[i])->name);

@@ -75,10 +75,31 @@ static eg_status walk_steps(eg__walk *w, const eg__op *op, const eg__rnn_plan *p
                             eg_tensor **out)
 {
     eg__rnn_grad_opts o = {*(const eg__rnn_opts *)w->opts, p->steps, p->rows};
+    bool packed = eg__rnn_packed(reserve);
     eg_tensor *from[EG__RNN_GRAD_INPUTS] = {
         reserve, in[EG__RNN_W_HH], eg__dy_or_null(w, 0), eg__dy_or_null(w, 1),
-        dc,      in[EG__RNN_W_HR], in[EG__RNN_LENGTHS]};
-    return eg__dispatch(op, from, EG__RNN_GRAD_INPUTS, &o, out);
+        dc,      in[EG__RNN_W_HR], in[EG__RNN_LENGTHS],  packed ? in[EG__RNN_X] : NULL,
+        packed ? in[EG__RNN_H0] : NULL, packed ? in[EG__RNN_C0] : NULL};
+    return eg__dispatch(op, from, packed ? EG__RNN_GRAD_INPUTS : EG__RNN_GRAD_X, &o, out);
+}
+
+/* Where the engine gave the gradients of x and, in a line, of all weights. */
+static eg_status give_packed(eg__walk *w, eg_tensor *const *in, eg_tensor *dx, eg_tensor *dw)
+{
+    static const int order[] = {EG__RNN_W_IH, EG__RNN_W_HH, EG__RNN_B_IH, EG__RNN_B_HH, EG__RNN_W_HR};
+    const eg_tensor *w_ih = in[EG__RNN_W_IH], *w_hr = in[EG__RNN_W_HR];
+    const eg_shape bias = EG_SHAPE(w_ih->shape[0]);
+    const eg_shape shapes[] = {eg_shape_of(w_ih), eg_shape_of(in[EG__RNN_W_HH]), bias, bias,
+                               w_hr ? eg_shape_of(w_hr) : EG_SHAPE(0)};
+    int64_t at = 0;
+    GIVE(EG__RNN_X, dx)
+    for (int k = 0; k < EG__COUNT(order); k++) {
+        const eg_shape *s = &shapes[k];
+        int64_t n = s->ndim == 2 ? s->dim[0] * s->dim[1] : s->dim[0];
+        GIVE(order[k], eg_reshape(eg_slice(dw, 0, at, at + n, 1), *s))
+        at += n;
+    }
+    return w->status;
 }
 
 /* What both layers have: gradients of x, w_ih and its bias, from those before the activations. */
@@ -185,8 +206,12 @@ static eg_tensor *again(eg__walk *w, eg_tensor *const *in, step_fn *step, eg__rn
 static eg_status recorded(eg__walk *w, eg_tensor *const *in, step_fn *step, eg__rnn_plan p,
                           eg_tensor *dc)
 {
-    eg_tensor *ask[EG__RNN_INPUTS], *g[EG__RNN_INPUTS];
+    eg_tensor *ask[EG__RNN_INPUTS], *g[EG__RNN_INPUTS], *there[EG__RNN_INPUTS];
     int which[EG__RNN_INPUTS], n = 0;
+    memcpy(there, in, sizeof there);
+    if (p.lengths && !(there[EG__RNN_LENGTHS] = eg_to(in[EG__RNN_LENGTHS], eg_device_of(in[EG__RNN_X])))) {
+        return eg__why();
+    }
     eg_tape tape = eg_tape_open();
     for (int i = 0; i < EG__RNN_INPUTS; i++) {
         if (eg__needs(w, i)) {
@@ -197,7 +222,7 @@ static eg_status recorded(eg__walk *w, eg_tensor *const *in, step_fn *step, eg__
             ask[n++] = in[i];
         }
     }
-    eg_tensor *sum = again(w, in, step, p, dc);
+    eg_tensor *sum = again(w, there, step, p, dc);
     if (!sum || eg_tape_gradients(tape, sum, ask, n, g, .null_unconnected = true)) {
         return eg__why();
     }
@@ -225,6 +250,11 @@ eg_status eg__grad_lstm(eg__walk *w)
     }
     if (walk_steps(w, &eg__op_lstm_grad, &p, in, reserve, dc, out)) {
         return eg__why();
+    }
+    if (eg__rnn_packed(reserve)) {
+        GIVE(EG__RNN_H0, out[1])
+        GIVE(EG__RNN_C0, out[2])
+        return give_packed(w, in, out[0], out[3]);
     }
     eg_tensor *dz = flat(out[0]), *x = in[EG__RNN_X];
     give_input_side(w, in, dz);
@@ -272,6 +302,10 @@ eg_status eg__grad_gru(eg__walk *w)
     }
     if (walk_steps(w, &eg__op_gru_grad, &p, in, reserve, NULL, out)) {
         return eg__why();
+    }
+    if (eg__rnn_packed(reserve)) {
+        GIVE(EG__RNN_H0, out[2])
+        return give_packed(w, in, out[0], out[1]);
     }
     bool early = ((const eg__rnn_opts *)w->opts)->reset_before;
     eg_tensor *dz = flat(out[0]), *dm = early ? dz : flat(out[1]), *w_hh = in[EG__RNN_W_HH];

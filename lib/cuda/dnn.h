@@ -159,4 +159,10 @@ void eg__dnn_leave(eg__dnn_plan *plan); /* NULL is fine */
 eg_status eg__dnn_run(const eg__call *c, eg__dnn_plan *plan, int n, const int64_t *ids,
                       void *const *at);
 
+/* ---- calls of cuDNN that are no graphs ------------------------------------------------------- */
+
+/* The handle of the call's stream, nobody else's until it is let go. */
+eg_status eg__dnn_hold(const eg__call *c, cudnnHandle_t *handle);
+void eg__dnn_let_go(const eg__call *c);
+
 #endif

@@ -58,6 +58,23 @@ static eg_status lane_of(const eg__call *c, lane **l)
     return likely(*l != NULL) ? EG_OK : lane_new(c, s, l);
 }
 
+eg_status eg__dnn_hold(const eg__call *c, cudnnHandle_t *handle)
+{
+    lane *l;
+    eg_status st = lane_of(c, &l);
+    if (!st) {
+        pthread_mutex_lock(&l->lock);
+        *handle = l->handle;
+    }
+    return st;
+}
+
+void eg__dnn_let_go(const eg__call *c)
+{
+    lane *l = c->T->lane[c->device].now->dnn;
+    pthread_mutex_unlock(&l->lock);
+}
+
 /* ---- plans kept: a table of sets, in each the plans used last -------------------------------- */
 
 enum { SETS = 128, WAYS = 8 };

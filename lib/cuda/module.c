@@ -1,6 +1,7 @@
 /* module.c - where the library and the CUDA module meet: the host's functions under their own names, and the
  * engine. */
 #include "lib/cuda/cuda.h"
+#include "lib/cuda/dnn_rnn.h"
 #include "lib/ops/resize.h"
 
 /* ---- the host's functions ------------------------------------------------------------------------ */
@@ -103,6 +104,7 @@ static const eg__engine engine = {
     .reset_peak = reset_peak,
     .trim = trim,
     .holders = holders,
+    .rnn_reserve = eg__dnn_rnn_reserve,
     .run = eg__cuda_run,
     .fill = eg__cuda_fill,
     .upload = eg__cuda_upload,

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "lib/cuda/blas.h"
+#include "lib/cuda/dnn_rnn.h"
 #include "lib/cuda/rnn.h"
 #include "lib/ops/rnn.h"
 
@@ -30,8 +31,6 @@ static layer layer_of(const eg__call *c, eg__rnn_plan p, const eg__rnn_opts *o, 
     l.size = half ? 2 : l.kept;
     l.cells = (eg__rnn_cells){.n = p.rows * p.width,
                               .width = eg__divisor_of(p.width),
-                              .lengths = p.lengths ? eg__ptr(p.lengths) : NULL,
-                              .long_lengths = p.lengths && p.lengths->dtype == EG_I64,
                               .wide = wide,
                               .dtype = dtype,
                               .size = (int)l.size};
@@ -49,8 +48,36 @@ static size_t take(layer *l, int64_t bytes)
     return at;
 }
 
+/* Lengths of the CPU in a tensor that dies with the call. */
+static const eg_tensor *uploaded(const layer *l, const eg_tensor *lengths)
+{
+    const eg__call *c = l->c;
+    eg__desc d = {.dtype = lengths->dtype, .ndim = 1, .device = c->device, .shape = {lengths->n}};
+    eg__desc_dense(&d);
+    eg_tensor *t = eg__new(&d, c->op->name, c->op->id);
+    const size_t bytes = (size_t)lengths->n * eg__esize(lengths);
+    return t && !eg__cuda_upload(c->op->name, c->T, t, eg__ptr(lengths), bytes) ? t : NULL;
+}
+
+static eg_status find_lengths(layer *l)
+{
+    const eg_tensor *t = l->p.lengths;
+    if (t && !t->device && !(t = uploaded(l, t))) {
+        return eg__why();
+    }
+    if (t) {
+        l->cells.lengths = l->states.lengths = eg__ptr(t);
+        l->cells.long_lengths = l->states.long_lengths = t->dtype == EG_I64;
+    }
+    return EG_OK;
+}
+
 static eg_status get_scratch(layer *l)
 {
+    eg_status st = find_lengths(l);
+    if (st) {
+        return st;
+    }
     l->workspace = (l->workspace + 511) / 512 * 512;
     const size_t bytes = l->workspace + l->taken;
     return eg__cuda_scratch(l->c, bytes ? bytes : 1, &l->block);
@@ -239,6 +266,9 @@ static eg_status lstm_step(lstm *m, int64_t index)
 eg_status eg__cuda_lstm(const eg__call *c)
 {
     const eg_tensor *x = c->in[EG__RNN_X], *w_hr = c->in[EG__RNN_W_HR];
+    if (eg__rnn_packed(c->out[3])) {
+        return eg__dnn_rnn(c);
+    }
     lstm m = {.l = layer_of(c, eg__rnn_forward_plan(c, 4), c->opts, c->out[3], x->dtype)};
     layer *l = &m.l;
     const eg__rnn_plan *p = &l->p;
@@ -322,6 +352,9 @@ eg_status eg__cuda_lstm_grad(const eg__call *c)
 {
     const eg_tensor *w_hh = c->in[EG__RNN_GRAD_W_HH], *w_hr = c->in[EG__RNN_GRAD_W_HR];
     const eg__rnn_grad_opts *o = c->opts;
+    if (eg__rnn_packed(c->in[EG__RNN_GRAD_RESERVE])) {
+        return eg__dnn_rnn_grad(c);
+    }
     lstm_back m = {.l = layer_of(c, eg__rnn_backward_plan(c, 4), &o->forward, c->in[EG__RNN_GRAD_RESERVE],
                                  w_hh->dtype)};
     layer *l = &m.l;
@@ -398,6 +431,9 @@ static eg_status gru_step(gru *m, int64_t index)
 eg_status eg__cuda_gru(const eg__call *c)
 {
     const eg_tensor *x = c->in[EG__RNN_X], *w_hh = c->in[EG__RNN_W_HH];
+    if (eg__rnn_packed(c->out[2])) {
+        return eg__dnn_rnn(c);
+    }
     gru m = {.l = layer_of(c, eg__rnn_forward_plan(c, 3), c->opts, c->out[2], x->dtype)};
     layer *l = &m.l;
     const eg__rnn_plan *p = &l->p;
@@ -478,6 +514,9 @@ eg_status eg__cuda_gru_grad(const eg__call *c)
 {
     const eg_tensor *w_hh = c->in[EG__RNN_GRAD_W_HH];
     const eg__rnn_grad_opts *o = c->opts;
+    if (eg__rnn_packed(c->in[EG__RNN_GRAD_RESERVE])) {
+        return eg__dnn_rnn_grad(c);
+    }
     gru_back m = {.l = layer_of(c, eg__rnn_backward_plan(c, 3), &o->forward, c->in[EG__RNN_GRAD_RESERVE],
                                 w_hh->dtype)};
     layer *l = &m.l;

@@ -301,6 +301,18 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) rnn_copies(const
     }
 }
 
+/* A row of blocks for each piece. */
+__global__ void __launch_bounds__(EG__BLOCK) rnn_pieces(const eg__rnn_pieces k)
+{
+    const char *from = k.piece[blockIdx.y].from;
+    char *to = k.piece[blockIdx.y].to;
+    const int64_t n = k.piece[blockIdx.y].bytes / k.unit;
+    const uint4 zero = make_uint4(0, 0, 0, 0);
+    for (int64_t i = eg__self(); i < n; i += (int64_t)gridDim.x * EG__BLOCK) {
+        eg__move(to + i * k.unit, from ? from + i * k.unit : (const char *)&zero, k.unit);
+    }
+}
+
 } // namespace
 
 /* ---- starting ----------------------------------------------------------------------------------------- */
@@ -332,4 +344,19 @@ cudaError_t eg__launch_rnn_copies(const eg__rnn_copies *k, cudaStream_t s)
     return !n        ? cudaSuccess
            : k->wide ? EG__LAUNCH(rnn_copies<double>, eg__blocks(n), EG__BLOCK, 0, s, *k)
                      : EG__LAUNCH(rnn_copies<float>, eg__blocks(n), EG__BLOCK, 0, s, *k);
+}
+
+cudaError_t eg__launch_rnn_pieces(const eg__rnn_pieces *given, cudaStream_t s)
+{
+    enum { MOST = 256 }; /* blocks to a piece */
+    eg__rnn_pieces k = *given;
+    uint64_t bits = 16, longest = 0;
+    for (int i = 0; i < k.n; i++) {
+        bits |= (uint64_t)(uintptr_t)k.piece[i].from | (uint64_t)(uintptr_t)k.piece[i].to | (uint64_t)k.piece[i].bytes;
+        longest = (uint64_t)k.piece[i].bytes > longest ? (uint64_t)k.piece[i].bytes : longest;
+    }
+    k.unit = (int)(bits & (~bits + 1));
+    const unsigned blocks = eg__blocks((int64_t)(longest / (uint64_t)k.unit));
+    return k.n && longest ? EG__LAUNCH(rnn_pieces, dim3(blocks < MOST ? blocks : (unsigned)MOST, (unsigned)k.n), EG__BLOCK, 0, s, k)
+                          : cudaSuccess;
 }

@@ -90,6 +90,19 @@ typedef struct eg__rnn_copies {
 
 cudaError_t eg__launch_rnn_copies(const eg__rnn_copies *k, cudaStream_t s);
 
+/* Copies of bytes, or zeros, in one launch. */
+enum { EG__RNN_PIECES = 17 };
+typedef struct eg__rnn_pieces {
+    int n, unit; /* unit: filled in by the launch */
+    struct {
+        const char *from; /* NULL: zeros */
+        char *to;
+        int64_t bytes; /* a multiple of 2 */
+    } piece[EG__RNN_PIECES];
+} eg__rnn_pieces;
+
+cudaError_t eg__launch_rnn_pieces(const eg__rnn_pieces *k, cudaStream_t s);
+
 #ifdef __cplusplus
 }
 #endif

@@ -292,6 +292,9 @@ enum {
     EG__RNN_GRAD_DC,
     EG__RNN_GRAD_W_HR,
     EG__RNN_GRAD_LENGTHS,
+    EG__RNN_GRAD_X, /* from here on where the reserve is packed, see lib/ops/rnn.h */
+    EG__RNN_GRAD_H0,
+    EG__RNN_GRAD_C0,
     EG__RNN_GRAD_INPUTS
 };
 typedef struct eg__rnn_grad_opts {

@@ -1,4 +1,5 @@
 /* rnn.c - recurrent layers: checks, inference, public functions. */
+#include "lib/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/rnn.h"
 
@@ -92,9 +93,15 @@ static int wide_dtype(int dtype)
     return dtype == EG_F64 ? EG_F64 : EG_F32;
 }
 
-/* T N `kept` numbers, and T + 1 states. */
+/* T N `kept` numbers, and T + 1 states; or what the engine wants. */
 static eg_status describe_reserve(eg__call *c, int j, const sizes *s, int64_t kept, int64_t states)
 {
+    const eg__engine *engine = eg__devices[c->device]->engine;
+    const int64_t bytes = engine ? engine->rnn_reserve(c) : 0;
+    if (bytes) {
+        describe(c, j, EG_U8, EG_SHAPE(bytes));
+        return EG_OK;
+    }
     int64_t n, shape[] = {s->steps + 1, s->rows, kept + states};
     int dtype = wide_dtype(c->in[0]->dtype);
     eg_status st = eg__check_shape(c->op->name, 3, shape, dtype, &n);
@@ -132,6 +139,15 @@ eg_status eg__infer_gru(eg__call *c)
     return st;
 }
 
+/* Gradients of x, and of all weights as result j. */
+static void describe_packed(eg__call *c, int j)
+{
+    const eg_tensor *x = c->in[EG__RNN_GRAD_X], *w_hh = c->in[EG__RNN_GRAD_W_HH];
+    const eg_tensor *w_hr = c->in[EG__RNN_GRAD_W_HR];
+    describe(c, 0, x->dtype, EG_SHAPE(x->shape[0], x->shape[1], x->shape[2]));
+    describe(c, j, x->dtype, EG_SHAPE(eg__rnn_weights(w_hh, x->shape[2], w_hr)));
+}
+
 /* Gradients before the activations, of the first states, and of what was projected. */
 eg_status eg__infer_lstm_grad(eg__call *c)
 {
@@ -140,6 +156,12 @@ eg_status eg__infer_lstm_grad(eg__call *c)
     int64_t width = w_hh->shape[0] / 4, state = w_hh->shape[1];
     int dtype = w_hh->dtype;
     bool projects = o->forward.has >> EG__RNN_W_HR & 1;
+    if (eg__rnn_packed(c->in[EG__RNN_GRAD_RESERVE])) {
+        describe_packed(c, 3);
+        describe(c, 1, dtype, EG_SHAPE(o->rows, state));
+        describe(c, 2, dtype, EG_SHAPE(o->rows, width));
+        return EG_OK;
+    }
     describe(c, 0, dtype, EG_SHAPE(o->steps, o->rows, 4 * width));
     describe(c, 1, dtype, EG_SHAPE(o->rows, state));
     describe(c, 2, dtype, EG_SHAPE(o->rows, width));
@@ -155,6 +177,11 @@ eg_status eg__infer_gru_grad(eg__call *c)
     const eg_tensor *w_hh = c->in[EG__RNN_GRAD_W_HH];
     int64_t stacked = w_hh->shape[0];
     int dtype = w_hh->dtype;
+    if (eg__rnn_packed(c->in[EG__RNN_GRAD_RESERVE])) {
+        describe_packed(c, 1);
+        describe(c, 2, dtype, EG_SHAPE(o->rows, w_hh->shape[1]));
+        return EG_OK;
+    }
     describe(c, 0, dtype, EG_SHAPE(o->steps, o->rows, stacked));
     describe(c, 1, dtype, EG_SHAPE(o->forward.reset_before ? 0 : o->steps, o->rows, stacked));
     describe(c, 2, dtype, EG_SHAPE(o->rows, w_hh->shape[1]));

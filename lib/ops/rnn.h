@@ -3,7 +3,10 @@
  * The reserve is one block: of an LSTM the gates i, f, g, o after their activations [T, N, 4 H],
  * the states h [T + 1, N, R], the states c [T + 1, N, H]; of a GRU the gates r, z, n [T, N, 3 H],
  * what the reset gate met [T, N, H], the states h [T + 1, N, H]. Both directions keep time's order:
- * the step at time t leads from state eg__rnn_before to state eg__rnn_after. */
+ * the step at time t leads from state eg__rnn_before to state eg__rnn_after.
+ *
+ * A device's engine may keep what it likes instead, in bytes: a packed reserve. The gradient rows then give the gradients
+ * of x and h0 (and c0) and, as one line, those of w_ih, w_hh, b_ih, b_hh and w_hr, whichever of them there are. */
 #ifndef EGRET_RNN_H
 #define EGRET_RNN_H
 
@@ -50,6 +53,17 @@ static inline eg__rnn_plan eg__rnn_backward_plan(const eg__call *c, int gates)
     const eg_tensor *w_hh = c->in[EG__RNN_GRAD_W_HH];
     return eg__rnn_plan_of(o->steps, o->rows, w_hh->shape[0] / gates, w_hh->shape[1],
                            o->forward.reverse, c->in[EG__RNN_GRAD_LENGTHS]);
+}
+
+static inline bool eg__rnn_packed(const eg_tensor *reserve)
+{
+    return reserve->dtype == EG_U8;
+}
+
+/* Numbers of that line. */
+static inline int64_t eg__rnn_weights(const eg_tensor *w_hh, int64_t inputs, const eg_tensor *w_hr)
+{
+    return w_hh->n + w_hh->shape[0] * (inputs + 2) + (w_hr ? w_hr->n : 0);
 }
 
 /* Time of the s-th step, and the states it leads from and to. */

@@ -63,11 +63,6 @@ static cudnnStatus_t status_of(cudaError_t e)
 
 /* ---- handles: they stay ---------------------------------------------------------------------- */
 
-struct cudnnContext {
-    int device;
-    cudaStream_t stream;
-};
-
 static std::set<cudnnHandle_t> &handles(void)
 {
     static std::set<cudnnHandle_t> *all = new std::set<cudnnHandle_t>;

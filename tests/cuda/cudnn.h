@@ -8,6 +8,12 @@
 #include <cudnn_graph.h>
 #pragma GCC visibility pop
 
+/* What a handle is. */
+struct cudnnContext {
+    int device;
+    cudaStream_t stream;
+};
+
 /* What a descriptor stands for: values by attribute, and other parts. */
 struct eg__part;
 typedef std::shared_ptr<const eg__part> eg__part_ref;

@@ -2,42 +2,7 @@
  * kernels refuse, arithmetic of products, what goes wrong. */
 #include <cublasLt.h>
 
-#include "tests/cuda/module.h"
-
-/* A layer on the device: of 4 gates an LSTM, of 3 a GRU. */
-typedef struct given {
-    int gates;
-    eg_tensor *x, *w_ih, *w_hh, *b_ih, *b_hh, *h0, *c0, *lengths, *w_hr;
-    bool reset_before;
-} given;
-
-enum { ROWS = 3, INPUTS = 6, WIDTH = 8 };
-
-static eg_tensor *there(eg_shape shape, eg_dtype dtype)
-{
-    return eg_to(egt_random(shape, dtype, -0.5, 0.5), cuda(0));
-}
-
-static given make(int gates, int64_t steps, eg_dtype dtype)
-{
-    return (given){.gates = gates,
-                   .x = there(EG_SHAPE(steps, ROWS, INPUTS), dtype),
-                   .w_ih = there(EG_SHAPE(gates * WIDTH, INPUTS), dtype),
-                   .w_hh = there(EG_SHAPE(gates * WIDTH, WIDTH), dtype),
-                   .b_ih = there(EG_SHAPE(gates * WIDTH), dtype),
-                   .b_hh = there(EG_SHAPE(gates * WIDTH), dtype),
-                   .h0 = there(EG_SHAPE(ROWS, WIDTH), dtype),
-                   .c0 = there(EG_SHAPE(ROWS, WIDTH), dtype)};
-}
-
-static eg_rnn run(const given *g)
-{
-    return g->gates == 4
-               ? eg_lstm(g->x, g->w_ih, g->w_hh, .b_ih = g->b_ih, .b_hh = g->b_hh, .h0 = g->h0, .c0 = g->c0,
-                         .lengths = g->lengths, .w_hr = g->w_hr)
-               : eg_gru(g->x, g->w_ih, g->w_hh, .b_ih = g->b_ih, .b_hh = g->b_hh, .h0 = g->h0,
-                        .lengths = g->lengths, .reset_before = g->reset_before);
-}
+#include "tests/cuda/recurrent.h"
 
 /* The layer and, if asked, gradients of everything. */
 static void learn(const given *g, bool backward)
@@ -143,8 +108,27 @@ EGT(operands_are_of_one_device)
     EG_SCOPE
     {
         given g = make(4, 4, EG_F32);
-        g.lengths = eg_to(eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){1, 2, 3}), eg_cpu());
+        g.h0 = eg_to(g.h0, eg_cpu());
         EGT_REFUSED(run(&g).y, EG_EDEVICE, "cpu");
+    }
+}
+
+/* Then they are looked at before anything is done. */
+EGT(lengths_may_stay_on_the_cpu)
+{
+    for (int gates = 3; gates <= 4; gates++) {
+        EG_SCOPE
+        {
+            given g = make(gates, 4, EG_F32);
+            eg_tensor *lengths = eg_to(eg_from(EG_SHAPE(3), EG_I32, (int32_t[]){4, 0, 3}), eg_cpu());
+            g.lengths = eg_to(lengths, cuda(0));
+            eg_tensor *want = eg_to(run(&g).y, eg_cpu());
+            g.lengths = lengths;
+            EGT_EQ(egt_distance(eg_to(run(&g).y, eg_cpu()), want), 0);
+            learn(&g, true);
+            g.lengths = eg_to(eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){1, 5, 0}), eg_cpu());
+            EGT_REFUSED(run(&g).y, EG_EINDEX, "length 5 of row 1 is outside 0..4");
+        }
     }
 }
 

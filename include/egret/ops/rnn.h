@@ -6,9 +6,9 @@
  * loop; the products with x, and all gradients of weights, are one product over all steps.
  *
  * Rows may have lengths of their own (i32 or i64 [N], each 0..T, in any order): past its length a
- * row's y is 0 and its state stays. They are on x's device, as all operands are. One that is outside
- * is refused at once on the CPU; another device takes it for the nearest inside and says so
- * (EG_EINDEX) at the next call that waits. With .reverse the steps run backwards, each row from its
+ * row's y is 0 and its state stays. They may be on the CPU wherever x is: there one that is outside is
+ * refused at once; another device takes it for the nearest inside and says so (EG_EINDEX) at the next
+ * call that waits. With .reverse the steps run backwards, each row from its
  * own end; two directions make a bidirectional layer: eg_rnn_join. */
 #ifndef EGRET_OPS_RNN_H
 #define EGRET_OPS_RNN_H
