@@ -13,7 +13,7 @@ static const struct {
 } words[] = {
     {"ops", EG__DEBUG_OPS},         {"nan", EG__DEBUG_NAN},     {"poison", EG__DEBUG_POISON},
     {"nocache", EG__DEBUG_NOCACHE}, {"abort", EG__DEBUG_ABORT}, {"ref", EG__DEBUG_REF},
-    {"sync", EG__DEBUG_SYNC},
+    {"sync", EG__DEBUG_SYNC},       {"step", EG__DEBUG_STEP},
 };
 
 eg_status eg_debug(const char *list)
@@ -34,7 +34,7 @@ eg_status eg_debug(const char *list)
         p += n + (p[n] == ',');
     }
     eg__thread *T = eg__thread_get();
-    atomic_fetch_and(&T->mode, EG__MODE_PROFILE);
+    atomic_fetch_and(&T->mode, EG__MODE_PROFILE | EG__MODE_CAPTURE);
     atomic_fetch_or(&T->mode, mode);
     T->kernels = mode & EG__DEBUG_REF ? eg__ref_kernels : eg__cpu_best();
     return EG_OK;

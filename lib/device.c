@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/capture.h"
 #include "lib/device.h"
 #include "lib/engine.h"
 #include "lib/ops/resize.h"

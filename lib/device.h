@@ -12,6 +12,8 @@
 #include "lib/internal.h"
 
 typedef struct eg__engine eg__engine;
+struct eg__capture;
+struct eg__storages;
 
 struct eg_device {
     uint8_t id; /* its place in eg__devices, and what tensors note; 0 is the CPU */
@@ -95,6 +97,15 @@ struct eg__engine {
      * far; -1: it cannot be known. After 1 and -1 the lap is the engine's again. Calls come one at a time. */
     int (*lap_read)(eg__lap *s, bool wait, int64_t *start, int64_t *time);
     void (*lap_drop)(eg__lap *s);
+
+    /* Captured steps, lib/capture.h; capture_left: the op that made memory of the capture which somebody holds
+     * beside these, or -1; pool_free: of c->pool. */
+    eg_status (*capture_begin)(eg__thread *T, struct eg__capture *c);
+    eg_status (*capture_end)(struct eg__capture *c);
+    eg_status (*capture_launch)(eg__thread *T, struct eg__capture *c);
+    int (*capture_left)(struct eg__capture *c, const struct eg__storages *held);
+    void (*capture_free)(struct eg__capture *c);
+    void (*pool_free)(eg_device *d, void *pool);
 };
 
 /* The engine's streams and events begin with their device. */
@@ -123,6 +134,11 @@ struct eg__band;
     X(eg_status, eg__band_make,                                                                    \
       (const eg__call *c, const struct eg__resize_opts *o, int axis, bool adjoint, struct eg__band *b),\
       (c, o, axis, adjoint, b))                                                                    \
+    X(eg_status, eg__capture_stop, (const char *op, const char *why), (op, why))                   \
+    X(eg_status, eg__capture_uses, (struct eg__capture * c, eg__storage * s, bool written),        \
+      (c, s, written))                                                                             \
+    X(bool, eg__capture_draws, (eg__thread * T, eg_random_state from, uint64_t * offset),          \
+      (T, from, offset))                                                                           \
     X(uint8_t, eg__layout_flags, (int ndim, const int64_t *shape, const int64_t *strides),         \
       (ndim, shape, strides))                                                                      \
     X(eg__text, eg__shape_text, (int ndim, const int64_t *shape), (ndim, shape))

@@ -217,8 +217,11 @@ enum { /* eg__thread.mode */
     EG__MODE_PROFILE = 64,
     EG__MODE_MACS = 128, /* adds up what products do, for eg_summary */
     EG__DEBUG_SYNC = 256,
+    EG__DEBUG_STEP = 512,
+    EG__MODE_CAPTURE = 1024, /* a step is captured on a device */
     /* the bits dispatch tests, once per op */
-    EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__DEBUG_SYNC | EG__MODE_PROFILE | EG__MODE_MACS,
+    EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__DEBUG_SYNC | EG__MODE_PROFILE | EG__MODE_MACS |
+                        EG__MODE_CAPTURE,
 };
 
 typedef struct eg__scope_state {
@@ -242,6 +245,7 @@ struct eg__thread {
     _Atomic int64_t live_tensors, live_bytes; /* written by this thread only, summed by others */
     eg_random_state random;
     int64_t macs; /* multiply-adds counted under EG__MODE_MACS */
+    struct eg__capture *capture; /* under EG__MODE_CAPTURE, lib/capture.h */
     eg_error error;
     struct eg__dnnl *dnnl; /* primitives, lib/cpu/dnnl.h */
     uint8_t device;        /* of makers; EG__MAX_DEVICES: what EGRET_DEVICE names, not looked at yet */
@@ -449,9 +453,10 @@ eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *o
 
 /* Where a call with these inputs runs, all of one device but for numbers of pointwise ops: sets c->device. */
 eg_status eg__locate(eg__call *c);
-/* The kernel of a located call, NULL if there is none; running it, seen by a profile. */
+/* The kernel of a located call, NULL if there is none; running it, seen by a profile and a capture. */
 eg__kernel *eg__device_kernel(const eg__call *c);
 eg_status eg__device_run(const eg__call *c, eg__kernel *k);
+eg_status eg__watched_run(const eg__call *c, eg__kernel *k);
 eg_status eg__profile_kernel(const eg__call *c, eg__kernel *k);
 static inline eg__kernel *eg__kernel_of(const eg__call *c)
 {
@@ -460,8 +465,8 @@ static inline eg__kernel *eg__kernel_of(const eg__call *c)
 
 static inline eg_status eg__run_kernel(const eg__call *c, eg__kernel *k)
 {
-    if (unlikely(eg__mode(c->T) & EG__MODE_PROFILE)) {
-        return eg__profile_kernel(c, k);
+    if (unlikely(eg__mode(c->T) & (EG__MODE_PROFILE | EG__MODE_CAPTURE))) {
+        return eg__watched_run(c, k);
     }
     return likely(!c->device) ? k(c) : eg__device_run(c, k);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/alloc.h"
+#include "lib/capture.h"
 #include "lib/cpu/pack.h"
 #include "lib/device.h"
 #include "lib/engine.h"
@@ -157,6 +158,10 @@ eg__storage *eg__storage_new(eg__thread *T, size_t bytes, uint16_t made_by)
     }
     if (unlikely(eg__mode(T) & EG__DEBUG_POISON)) {
         memset(s->data, 0xff, bytes); /* NaN in every float dtype */
+    }
+    if (unlikely(eg__mode(T) & EG__MODE_CAPTURE) && !eg__capture_made(T, s)) {
+        eg__block_free(T, s, cls);
+        return NULL;
     }
     eg__count(&T->live_bytes, (int64_t)bytes);
     return s;

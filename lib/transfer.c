@@ -1,4 +1,5 @@
 /* transfer.c - calls on devices: where they run, what they are given, and getting values there and back. */
+#include "lib/capture.h"
 #include "lib/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
@@ -44,6 +45,15 @@ EG__COLD eg__kernel *eg__device_kernel(const eg__call *c)
 EG__COLD eg_status eg__device_run(const eg__call *c, eg__kernel *k)
 {
     return eg__devices[c->device]->engine->run(c, k);
+}
+
+EG__COLD eg_status eg__watched_run(const eg__call *c, eg__kernel *k)
+{
+    eg_status st = eg__mode(c->T) & EG__MODE_CAPTURE ? eg__capture_look(c) : EG_OK;
+    return st                                  ? st
+           : eg__mode(c->T) & EG__MODE_PROFILE ? eg__profile_kernel(c, k)
+           : c->device                         ? eg__device_run(c, k)
+                                               : k(c);
 }
 
 /* ---- storage ----------------------------------------------------------------------------------- */

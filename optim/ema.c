@@ -1,6 +1,7 @@
 /* ema.c - exponential moving averages of parameters. */
 #include <stdlib.h>
 
+#include "lib/capture.h"
 #include "lib/io/assign.h"
 #include "optim/optim.h"
 
@@ -146,6 +147,35 @@ static eg_status follow(eg_ema *e)
 }
 
 /* a = d a + (1 - d) p as the step of plain descent it is: the gradient p - a, the rate d - 1. */
+static eg__optim_group numbers_of(const eg_ema *e)
+{
+    const double t = (double)e->updates, warm = (1 + t) / (10 + t);
+    const double d = e->warm_up && warm < e->decay ? warm : e->decay;
+    return (eg__optim_group){.scale = 1, .limit = (double)INFINITY, .decay = -1, .lr = d - 1, .gain = 1};
+}
+
+static eg_status again(void *owner, void *to)
+{
+    eg_ema *e = owner;
+    *(eg__optim_now *)to = (eg__optim_now){.sets = 1, .group = {numbers_of(e)}};
+    e->updates++;
+    return EG_OK;
+}
+
+static void undo(void *owner)
+{
+    ((eg_ema *)owner)->updates--;
+}
+
+/* While a step is captured. */
+static eg_status into_capture(eg_ema *e, eg__capture *c, uint32_t *place)
+{
+    const eg__moving n = {.again = again, .undo = undo, .owner = e};
+    void *at;
+    eg_status st = eg__capture_numbers(c, sizeof(eg__optim_now), &n, &at, place);
+    return st ? st : again(e, at);
+}
+
 eg_status eg_ema_update(eg_ema *e)
 {
     static const char op[] = "eg_ema_update";
@@ -155,11 +185,8 @@ eg_status eg_ema_update(eg_ema *e)
     if (e->swapped) {
         return eg__fail(EG_ESTATE, op, "the averages are swapped in: swap back first");
     }
-    const double t = (double)e->updates, warm = (1 + t) / (10 + t);
-    const double d = e->warm_up && warm < e->decay ? warm : e->decay;
-    const eg__optim_group group = {
-        .scale = 1, .limit = (double)INFINITY, .decay = -1, .lr = d - 1, .gain = 1};
-    const eg__optim_opts opts = {.groups = &group, .group = e->group, .ngroups = 1, .sets = 1};
+    const eg__optim_group group = numbers_of(e);
+    eg__optim_opts opts = {.groups = &group, .group = e->group, .ngroups = 1, .sets = 1};
     eg__thread *T = eg__thread_get();
     if (follow(e)) {
         return eg__why();
@@ -170,8 +197,13 @@ eg_status eg_ema_update(eg_ema *e)
                   .nin = e->count * EG__OPTIM_SLOTS,
                   .device = e->members[0].average->device,
                   .opts = &opts};
-    e->updates++;
-    return eg__run_call(&c);
+    eg_status st = EG_OK;
+    if (T->capture && c.device) {
+        st = into_capture(e, T->capture, &opts.now);
+    } else {
+        e->updates++;
+    }
+    return st ? st : eg__run_call(&c);
 }
 
 /* Copies of the parameters for the way back; on failure there are none. */

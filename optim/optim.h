@@ -46,7 +46,7 @@ struct eg_optim {
      * for it: `steps` counts those of the latest `pending` ones as done, which were judged for a scaler or not. */
     eg_tensor *gate;
     int pending;
-    bool for_scaler;
+    bool for_scaler, captured_gate; /* the latter: whether steps of a captured graph are judged */
     int64_t skipped; /* before them */
     int count;
     eg_tensor **in; /* count * EG__OPTIM_SLOTS, kept but the gradients */

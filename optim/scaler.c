@@ -1,6 +1,7 @@
 /* scaler.c - scaling the loss so that gradients in f16 do not underflow. */
 #include <stdlib.h>
 
+#include "lib/capture.h"
 #include "optim/optim.h"
 
 enum { UNSEEN = 16 }; /* steps on a device after which it is asked whether they were hopeless */
@@ -56,6 +57,9 @@ static eg_status judge(eg_scaler *s)
     if (s->by.state->device && ++s->unseen < UNSEEN) {
         return EG_OK;
     }
+    if (eg__capture_stop("eg_scaler_minimize", NULL)) {
+        return eg__why();
+    }
     s->unseen = 0;
     eg_status st = look(s, state);
     if (st || state[EG__SCALER_HOPELESS] == 0) {
@@ -68,6 +72,27 @@ static eg_status judge(eg_scaler *s)
                          state[EG__SCALER_SCALE]);
 }
 
+static eg_status again(void *owner, void *to)
+{
+    (void)to;
+    return judge(owner);
+}
+
+static void undo(void *owner)
+{
+    eg_scaler *s = owner;
+    s->unseen -= s->unseen > 0;
+}
+
+static eg_status into_capture(eg_scaler *s)
+{
+    const eg__moving n = {.again = again, .undo = undo, .owner = s};
+    eg__capture *c = eg__thread_get()->capture;
+    uint32_t place;
+    void *at;
+    return c ? eg__capture_numbers(c, 0, &n, &at, &place) : EG_OK;
+}
+
 eg_status eg_scaler_minimize(eg_scaler *s, eg_optim *optim, eg_tape tape, eg_tensor *loss)
 {
     if (!s) {
@@ -75,6 +100,7 @@ eg_status eg_scaler_minimize(eg_scaler *s, eg_optim *optim, eg_tape tape, eg_ten
     }
     eg_status st = optim && optim->count ? eg__beside(&s->by.state, optim->in[EG__OPTIM_PARAMETER]) : EG_OK;
     st = st ? st : eg__optim_minimize(optim, tape, loss, &s->by);
+    st = st ? st : into_capture(s);
     return st ? st : judge(s);
 }
 

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "lib/capture.h"
+
 /* Refuses before anything moves; fills the gradients in, dense. What the optimizer keeps of a parameter follows it
  * to another device. */
 static eg_status take_gradients(eg_optim *o, eg_tensor *const *gradients)
@@ -57,7 +59,7 @@ eg_status eg__optim_settle(eg_optim *o)
     if (!o->pending) {
         return EG_OK;
     }
-    if (eg_copy_out(o->gate, gate, sizeof gate)) {
+    if (eg__capture_stop(o->name, NULL) || eg_copy_out(o->gate, gate, sizeof gate)) {
         return eg__why();
     }
     const int64_t lost = lost_of(o, gate);
@@ -171,17 +173,74 @@ static eg_status fill_all(eg_optim *o)
     return st;
 }
 
+/* ---- captured steps -------------------------------------------------------------------------- */
+
+static void advance(eg_optim *o, bool later)
+{
+    o->lr = o->follows ? eg_schedule_at(&o->schedule, o->steps) : o->lr;
+    o->steps++;
+    o->pending += later;
+}
+
+static void write_numbers(const eg_optim *o, eg__optim_now *to)
+{
+    to->base = (double)o->skipped;
+    to->sets = o->pending + 1;
+    memcpy(to->group, o->now, (size_t)(to->sets * o->groups) * sizeof *o->now);
+}
+
+/* All that the host does for a step. */
+static eg_status again(void *owner, void *to)
+{
+    eg_optim *o = owner;
+    eg_status st = ready(o, o->captured_gate, o->for_scaler);
+    st = st ? st : fill_all(o);
+    if (!st) {
+        write_numbers(o, to);
+        advance(o, o->captured_gate);
+    }
+    return st;
+}
+
+static void undo(void *owner)
+{
+    eg_optim *o = owner;
+    o->steps--;
+    o->pending -= o->captured_gate;
+}
+
+/* The numbers of this step, and of those to come, are in the capture's memory. */
+static eg_status into_capture(eg_optim *o, eg__capture *c, bool gated, uint32_t *at)
+{
+    const int64_t sets = gated ? most_pending(o) + 1 : 1;
+    const eg__moving n = {.again = again, .undo = undo, .owner = o};
+    void *to;
+    o->captured_gate = gated;
+    eg_status st = eg__capture_numbers(c, sizeof(eg__optim_now) + (size_t)(sets * o->groups) * sizeof *o->now, &n,
+                                       &to, at);
+    if (!st) {
+        write_numbers(o, to);
+    }
+    return st;
+}
+
 static eg_status run(eg_optim *o, bool gated, double scale)
 {
     eg__call c = {.op = o->rule->op, .T = eg__thread_get(), .in = o->in, .device = eg__optim_device(o),
                   .nin = o->count * EG__OPTIM_SLOTS};
-    const eg__optim_opts opts = {.groups = o->now, .group = o->group, .ngroups = o->groups,
-                                 .gate = gated && c.device ? o->gate : NULL,
-                                 .skipped = (double)o->skipped, .sets = o->pending + 1};
+    eg__optim_opts opts = {.groups = o->now, .group = o->group, .ngroups = o->groups,
+                           .gate = gated && c.device ? o->gate : NULL,
+                           .skipped = (double)o->skipped, .sets = o->pending + 1};
     for (int i = 0; i < o->groups; i++) {
         o->now[i].scale = scale;
     }
     c.opts = &opts;
+    if (unlikely(c.T->capture != NULL)) {
+        eg_status st = into_capture(o, c.T->capture, opts.gate != NULL, &opts.now);
+        if (st) {
+            return st;
+        }
+    }
     return eg__run_call(&c); /* takes no memory and so cannot fail on the CPU */
 }
 
@@ -191,6 +250,9 @@ static eg_status update(eg_optim *o, eg_tensor *const *gradients, const eg__scal
     double scale = 1;
     bool done = true;
     eg_status st = take_gradients(o, gradients);
+    if (o->rule->divides_by_lr || (o->count && !eg__optim_device(o))) {
+        st = st ? st : eg__capture_stop(o->name, "the host decides whether it moves");
+    }
     st = st ? st : ready(o, gated, s != NULL);
     st = st ? st : fill_all(o);
     st = st || !gated ? st : judge(o, s);
@@ -205,12 +267,11 @@ static eg_status update(eg_optim *o, eg_tensor *const *gradients, const eg__scal
     if (st) {
         return st;
     }
-    o->lr = o->follows ? eg_schedule_at(&o->schedule, o->steps) : o->lr;
-    if (o->lr > 0 || !o->rule->divides_by_lr) {
+    const double lr = o->follows ? eg_schedule_at(&o->schedule, o->steps) : o->lr;
+    if (lr > 0 || !o->rule->divides_by_lr) {
         st = run(o, gated, scale);
     }
-    o->steps++;
-    o->pending += later;
+    advance(o, later);
     return st;
 }
 
@@ -316,6 +377,10 @@ static eg_status use_gradients(const char *op, eg_optim *o, eg_tape tape, eg_ten
     if (!s.depth) {
         return eg__why();
     }
+    if (gather && eg__capture_stop(o->name, "it gathers gradients")) {
+        eg_scope_pop(s, NULL);
+        return eg__why();
+    }
     size_t n = (size_t)o->count;
     eg_tensor **lists = eg__malloc(3 * n * sizeof *lists); /* asked, got, per parameter */
     eg_status st = lists ? EG_OK : eg__no_memory(o->name, (int64_t)(3 * n * sizeof *lists));
@@ -363,7 +428,8 @@ eg_status eg_optim_update(eg_optim *o)
     if (!o->gathered) {
         return eg__fail(EG_ESTATE, o->name, "no gradients: eg_optim_backward comes first");
     }
-    eg_status st = step(o, o->gathered, NULL);
+    eg_status st = eg__capture_stop(o->name, "it has gathered gradients");
+    st = st ? st : step(o, o->gathered, NULL);
     if (!st) {
         eg__optim_forget(o);
     }

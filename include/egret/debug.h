@@ -19,6 +19,7 @@ EG_BEGIN_DECLS
  *   poison   fill freed storage with NaN patterns and new storage with others
  *   nocache  give storage back to the system at once (for valgrind)
  *   sync     wait for each op on a device, so that what goes wrong in it is reported by it
+ *   step     say on stderr which op keeps a step from being captured (step.h)
  *   abort    stop in a debugger at the first failure
  * eg_debug sets the same words for the calling thread; NULL or "" clears them; an unknown word is
  * EG_EINVAL and changes nothing. */

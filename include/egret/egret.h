@@ -16,6 +16,7 @@
 #include <egret/profile.h>
 #include <egret/run.h>
 #include <egret/schedule.h>
+#include <egret/step.h>
 #include <egret/tape.h>
 #include <egret/tensor.h>
 

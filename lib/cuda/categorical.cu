@@ -1,6 +1,6 @@
 /* categorical.cu - draws by weight: running sums of each row, then a search for each draw. */
 #include "lib/cuda/fault.cuh"
-#include "lib/cuda/random.h"
+#include "lib/cuda/draws.cuh"
 #include "lib/philox64.h"
 
 #include <egret/tensor.h>
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(SEARCH) draw(const eg__choosing k)
     }
     const double *sum = k.sums + i / k.n * k.classes;
     const double u = sum[k.classes - 1] *
-                     eg__word_uniform64(eg__philox_word64(k.seed, k.offset, k.row * k.n + i));
+                     eg__word_uniform64(eg__word64_of(k.from, k.row * k.n + i));
     int64_t low = 0, high = k.classes - 1;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;

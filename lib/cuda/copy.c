@@ -1,5 +1,6 @@
 /* copy.c - bytes between host and device. Pageable memory goes through a ring of pinned buffers, so that the
  * call returns when the last piece has been copied out of it, not when the device has got it. */
+#include "lib/capture.h"
 #include "lib/cuda/cuda.h"
 #include "lib/cuda/pointwise.h"
 
@@ -45,9 +46,10 @@ static eg_status enter(eg__thread *T, const eg_tensor *t, const char *op, eg_str
 
 eg_status eg__cuda_upload(const char *op, eg__thread *T, eg_tensor *t, const void *from, size_t bytes)
 {
-    eg_stream *s;
-    eg_status st = enter(T, t, op, &s);
-    st = st ? st : eg__cuda_writes(s, t, op);
+    eg_stream *s = NULL;
+    eg_status st = eg__capture_stop(op, "it copies from the host");
+    st = st ? st : enter(T, t, op, &s);
+    st = st ? st : eg__cuda_writes(s, t->storage, op);
     for (size_t at = 0; at < bytes && !st; at += EG__STAGE_BYTES) {
         size_t n = bytes - at < EG__STAGE_BYTES ? bytes - at : EG__STAGE_BYTES;
         int k;
@@ -61,7 +63,7 @@ eg_status eg__cuda_upload(const char *op, eg__thread *T, eg_tensor *t, const voi
         }
     }
     atomic_fetch_add_explicit(&s->queued, 1, memory_order_relaxed);
-    eg__cuda_wrote(s, t);
+    eg__cuda_wrote(s, t->storage);
     return st;
 }
 
@@ -98,9 +100,10 @@ eg_status eg__cuda_download(const char *op, eg__thread *T, const eg_tensor *t, v
 {
     enum { AHEAD = EG__STAGES / 2 };
     piece ring[AHEAD];
-    eg_stream *s;
-    eg_status st = enter(T, t, op, &s);
-    st = st ? st : eg__cuda_reads(s, t, op);
+    eg_stream *s = NULL;
+    eg_status st = eg__capture_stop(op, "it asks for values of the device");
+    st = st ? st : enter(T, t, op, &s);
+    st = st ? st : eg__cuda_reads(s, t->storage, op);
     size_t asked = 0, got = 0; /* pieces */
     const size_t all = (bytes + EG__STAGE_BYTES - 1) / EG__STAGE_BYTES;
     while (got < all && !st) {
@@ -128,8 +131,9 @@ static eg_status across(const eg__call *c, const eg_tensor *x, eg_tensor *y)
     eg__cuda *from = eg__cuda_at(x->device), *to = eg__cuda_at(y->device);
     eg_stream *there = c->T->lane[y->device].now;
     eg_stream *here = eg__cuda_stream(c->T, from->device, op);
-    eg_status st = here ? eg__cuda_enter(from, op) : eg__why();
-    st = st ? st : eg__cuda_reads(here, x, op);
+    eg_status st = here ? eg__capture_stop(op, "it copies between devices") : eg__why();
+    st = st ? st : eg__cuda_enter(from, op);
+    st = st ? st : eg__cuda_reads(here, x->storage, op);
     st = st ? st : eg__cuda_check(from, op, cudaEventRecord(here->mark, here->handle), "a mark");
     st = st ? st : eg__cuda_enter(to, op);
     if (st) {
@@ -166,7 +170,7 @@ eg_status eg__cuda_fill(const char *op, eg__thread *T, eg_tensor *t, uint64_t bi
     const uint64_t low = size == 8 ? bits : bits & (((uint64_t)1 << 8 * size) - 1);
     eg_stream *s;
     eg_status st = enter(T, t, op, &s);
-    st = st ? st : eg__cuda_writes(s, t, op);
+    st = st ? st : eg__cuda_writes(s, t->storage, op);
     if (st || !t->n) {
         return st;
     }
@@ -174,6 +178,6 @@ eg_status eg__cuda_fill(const char *op, eg__thread *T, eg_tensor *t, uint64_t bi
                         ? cudaMemsetAsync(eg__ptr(t), (int)(low & 0xff), (size_t)t->n * size, s->handle)
                         : eg__launch_fill(eg__ptr(t), t->n, (int)size, low, s->handle);
     atomic_fetch_add_explicit(&s->queued, 1, memory_order_relaxed);
-    eg__cuda_wrote(s, t);
+    eg__cuda_wrote(s, t->storage);
     return eg__cuda_check(eg__cuda_of(s->device), op, e, "filling");
 }

@@ -49,6 +49,8 @@ struct eg_stream {
     eg_device *device; /* first, as the library expects */
     cudaStream_t handle;
     eg__pool *pool;
+    struct eg__capture *capture; /* what is queued on it goes there; its pool takes the place of the usual one */
+    eg__pool *usual;
     cudaEvent_t mark;   /* where others wait for it */
     eg__staging staging;
     int id;             /* among the device's */
@@ -96,11 +98,11 @@ eg_status eg__cuda_synchronize(eg_device *device);
 
 /* The thread's current stream on the device; NULL with words. */
 eg_stream *eg__cuda_stream(eg__thread *T, eg_device *device, const char *op);
-/* Before work on s that reads t, or changes it: s waits for who else has to do with it. */
-eg_status eg__cuda_reads(eg_stream *s, const eg_tensor *t, const char *op);
-eg_status eg__cuda_writes(eg_stream *s, const eg_tensor *t, const char *op);
+/* Before work on s that reads the storage, or changes it: s waits for who else has to do with it. */
+eg_status eg__cuda_reads(eg_stream *s, eg__storage *of, const char *op);
+eg_status eg__cuda_writes(eg_stream *s, eg__storage *of, const char *op);
 /* After it was queued. */
-void eg__cuda_wrote(eg_stream *s, const eg_tensor *t);
+void eg__cuda_wrote(eg_stream *s, eg__storage *of);
 /* The host waits for s; then faults are looked at. */
 eg_status eg__cuda_wait(eg_stream *s, const char *op);
 eg_status eg__cuda_run(const eg__call *c, eg__kernel *k);
@@ -119,6 +121,15 @@ eg_status eg__cuda_event_record(eg__thread *T, eg_event *e);
 eg_status eg__cuda_event_wait(eg__thread *T, eg_event *e);
 eg_status eg__cuda_event_synchronize(eg_event *e);
 eg_status eg__cuda_event_elapsed(eg_event *from, eg_event *to, double *ms);
+
+/* ---- capture.c --------------------------------------------------------------------------------- */
+
+eg_status eg__cuda_capture_begin(eg__thread *T, struct eg__capture *c);
+eg_status eg__cuda_capture_end(struct eg__capture *c);
+eg_status eg__cuda_capture_launch(eg__thread *T, struct eg__capture *c);
+int eg__cuda_capture_left(struct eg__capture *c, const struct eg__storages *held);
+void eg__cuda_capture_free(struct eg__capture *c);
+void eg__cuda_pool_free(eg_device *d, void *pool);
 
 /* ---- copy.c ------------------------------------------------------------------------------------ */
 

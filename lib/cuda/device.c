@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/capture.h"
 #include "lib/cuda/cuda.h"
 #include "lib/matrices.h"
 #include "lib/ops/rnn.h"
@@ -218,7 +219,8 @@ eg_status eg__cuda_synchronize(eg_device *device)
 {
     static const char op[] = "eg_device_synchronize";
     eg__cuda *d = eg__cuda_of(device);
-    eg_status st = eg__cuda_enter(d, op);
+    eg_status st = eg__capture_stop(op, "it waits for the device");
+    st = st ? st : eg__cuda_enter(d, op);
     st = st ? st : eg__cuda_check(d, op, cudaDeviceSynchronize(), "waiting");
     return st ? st : eg__cuda_faults(d);
 }

@@ -497,6 +497,21 @@ void eg__pool_free(eg__pool *p)
     pthread_mutex_unlock(&h->lock);
 }
 
+int eg__pool_left(eg__pool *p, bool (*known)(const eg__block *b, const void *who), const void *who)
+{
+    int op = -1;
+    pthread_mutex_lock(&p->heap->lock);
+    for (int kind = 0; kind < EG__KINDS; kind++) {
+        for (eg__segment *s = p->kind[kind].segments; s; s = s->next) {
+            for (eg__block *b = s->first; b && op < 0; b = b->next) {
+                op = b->state == EG__BLOCK_USED && !known(b, who) ? b->made_by : -1;
+            }
+        }
+    }
+    pthread_mutex_unlock(&p->heap->lock);
+    return op;
+}
+
 /* ---- statistics ---------------------------------------------------------------------------- */
 
 void eg__heap_stats(eg__heap *h, eg_memory *m)

@@ -53,6 +53,9 @@ void eg__heap_free(eg__heap *h);
 eg__pool *eg__pool_new(eg__heap *h, cudaStream_t stream);
 void eg__pool_free(eg__pool *p);
 
+/* The op that made a block of the pool which is in use and not known, or -1. */
+int eg__pool_left(eg__pool *p, bool (*known)(const eg__block *b, const void *who), const void *who);
+
 /* A block of at least `bytes` (0: a block of the least size), or NULL: cached memory of every pool was given
  * back first. Nothing is recorded as an error: the caller knows the op. Under 100 ns from the cache. */
 eg__block *eg__block_new(eg__pool *p, size_t bytes, uint16_t made_by);

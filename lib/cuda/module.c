@@ -1,5 +1,6 @@
 /* module.c - where the library and the CUDA module meet: the host's functions under their own names, and the
  * engine. */
+#include "lib/capture.h"
 #include "lib/cuda/cuda.h"
 #include "lib/cuda/dnn_rnn.h"
 #include "lib/ops/resize.h"
@@ -128,6 +129,12 @@ static const eg__engine engine = {
     .lap_end = eg__cuda_lap_end,
     .lap_read = eg__cuda_lap_read,
     .lap_drop = eg__cuda_lap_drop,
+    .capture_begin = eg__cuda_capture_begin,
+    .capture_end = eg__cuda_capture_end,
+    .capture_launch = eg__cuda_capture_launch,
+    .capture_left = eg__cuda_capture_left,
+    .capture_free = eg__cuda_capture_free,
+    .pool_free = eg__cuda_pool_free,
 };
 
 EG_API eg__module_fn eg__module;

@@ -1,4 +1,4 @@
-/* move.cu - kernels that move elements: copies, casts, where, and filling. */
+/* move.cu - kernels that move elements: copies, casts, where, filling, and numbers in a row. */
 #include "lib/cuda/formula.cuh"
 #include "lib/cuda/pointwise.h"
 
@@ -196,4 +196,17 @@ cudaError_t eg__launch_fill(void *p, int64_t n, int size, uint64_t bits, cudaStr
     }
     int64_t bytes = n * size, blocks = (bytes + 16 * EG__BLOCK - 1) / (16 * EG__BLOCK);
     return EG__LAUNCH(fill, (unsigned)blocks, EG__BLOCK, 0, s, (char *)p, bytes, one);
+}
+
+__global__ void __launch_bounds__(EG__BLOCK) terms(char *p, int64_t n, int dtype, int size, const eg__terms t)
+{
+    const int64_t i = eg__self();
+    if (i < n) {
+        eg__put(p + i * size, dtype, eg__term(&t, i));
+    }
+}
+
+cudaError_t eg__launch_terms(void *p, int64_t n, int dtype, int size, const eg__terms *t, cudaStream_t s)
+{
+    return EG__LAUNCH(terms, eg__blocks(n), EG__BLOCK, 0, s, (char *)p, n, dtype, size, *t);
 }

@@ -98,14 +98,14 @@ static eg_status forward(const eg__call *c, bool merged)
         eg_tensor *t = c->nin > 3 + i ? c->in[3 + i] : NULL;
         if (t) {
             k.running[i] = (eg__running){eg__ptr(t), t->strides[0], t->dtype, o->momentum, i ? o->factor : 1};
-            st = eg__cuda_writes(s, t, c->op->name);
+            st = eg__cuda_writes(s, t->storage, c->op->name);
         }
     }
     share(&k, eg__cuda_at(c->device)->processors);
     st = st ? st : run(c, &k, eg__launch_normalise);
     for (int i = 3; i < c->nin; i++) {
         if (c->in[i]) {
-            eg__cuda_wrote(s, c->in[i]);
+            eg__cuda_wrote(s, c->in[i]->storage);
         }
     }
     return st;

@@ -2,6 +2,7 @@
  * arguments have room for. */
 #include <math.h>
 
+#include "lib/capture.h"
 #include "lib/cuda/cuda.h"
 #include "lib/cuda/optim.h"
 #include "lib/ops/options.h"
@@ -63,10 +64,10 @@ static void gather(const eg__call *c, eg__update *u, eg__update_tensor *to, int 
 static eg_status begin(const eg__call *c, eg_stream *s)
 {
     const eg__optim_opts *o = c->opts;
-    eg_status st = o->gate ? eg__cuda_reads(s, o->gate, c->op->name) : EG_OK;
+    eg_status st = o->gate ? eg__cuda_reads(s, o->gate->storage, c->op->name) : EG_OK;
     for (int i = 0; i < c->nin && !st; i++) {
         if (c->in[i] && i % EG__OPTIM_SLOTS != EG__OPTIM_GRADIENT) {
-            st = eg__cuda_writes(s, c->in[i], c->op->name);
+            st = eg__cuda_writes(s, c->in[i]->storage, c->op->name);
         }
     }
     return st;
@@ -77,7 +78,7 @@ static void end(const eg__call *c, eg_stream *s)
     atomic_fetch_add_explicit(&s->queued, 1, memory_order_relaxed);
     for (int i = 0; i < c->nin; i++) {
         if (c->in[i] && i % EG__OPTIM_SLOTS != EG__OPTIM_GRADIENT) {
-            eg__cuda_wrote(s, c->in[i]);
+            eg__cuda_wrote(s, c->in[i]->storage);
         }
     }
 }
@@ -89,7 +90,9 @@ static eg_status update(const eg__call *c, int rule)
     eg__update_tensor tensors[EG__UPDATE_MANY];
     eg__update u = {.rule = rule, .tensors = tensors, .groups = o->groups, .ngroups = o->ngroups,
                     .sets = o->sets, .base = o->skipped,
-                    .gate = o->gate ? (const double *)eg__ptr(o->gate) : NULL};
+                    .gate = o->gate ? (const double *)eg__ptr(o->gate) : NULL,
+                    .now = o->now ? (const eg__optim_now *)(const void *)(eg__ptr(c->T->capture->memory) + o->now)
+                                  : NULL};
     eg_status st = begin(c, s);
     for (int wide = 0; wide < 2; wide++) {
         u.wide = wide;

@@ -16,9 +16,21 @@ template <class T, int TENSORS, int NUMBERS> struct table {
     eg__update_tensor tensor[TENSORS];
     numbers<T> group[NUMBERS];
     const double *gate;
+    const eg__optim_now *now;
     double base;
     int count, groups, sets;
 };
+
+template <class T> static __host__ __device__ __forceinline__ numbers<T> numbers_of(const eg__optim_group &o)
+{
+    numbers<T> k;
+    k.scale = (T)o.scale, k.limit = (T)o.limit, k.decay = (T)o.decay, k.lr = (T)o.lr;
+    k.beta1 = (T)o.beta1, k.rest1 = (T)(1 - o.beta1), k.beta2 = (T)o.beta2, k.rest2 = (T)(1 - o.beta2);
+    k.eps = (T)o.eps, k.inside = (T)o.inside, k.gain = (T)o.gain, k.fresh = (T)o.fresh;
+    k.shrink = (T)o.shrink, k.low = (T)o.low, k.high = (T)o.high, k.power = (T)o.power;
+    k.per_rate = (T)(1 / o.lr), k.nesterov = o.nesterov, k.centered = o.centered;
+    return k;
+}
 
 /* ---- the rules: x has the parameter, its gradient, states; lib/ref/optim.c says what they are --------- */
 
@@ -295,11 +307,13 @@ __global__ void __launch_bounds__(THREADS, 2) step(const __grid_constant__ table
         if (a.gate[EG__GATE_CLOSED] != 0) {
             return;
         }
-        set = (int)(a.gate[EG__GATE_SKIPPED] - a.base);
-        set = set < a.sets ? set : a.sets - 1;
+        const int sets = a.now ? (int)a.now->sets : a.sets;
+        set = (int)(a.gate[EG__GATE_SKIPPED] - (a.now ? a.now->base : a.base));
+        set = set < sets ? set : sets - 1;
         scale = (T)a.gate[EG__GATE_SCALE];
     }
-    const numbers<T> &k = a.group[set * a.groups + t.group];
+    const int which = set * a.groups + t.group;
+    const numbers<T> k = a.now ? numbers_of<T>(a.now->group[which]) : a.group[which];
     scale *= k.scale;
     if (t.row) {
         rows<R<T>>(t, k, scale, block);
@@ -309,17 +323,6 @@ __global__ void __launch_bounds__(THREADS, 2) step(const __grid_constant__ table
     stretch<R<T>>(t, k, scale, begin, end < t.n ? end : t.n, (int)threadIdx.x, THREADS);
 }
 
-template <class T> static numbers<T> numbers_of(const eg__optim_group &o)
-{
-    numbers<T> k;
-    k.scale = (T)o.scale, k.limit = (T)o.limit, k.decay = (T)o.decay, k.lr = (T)o.lr;
-    k.beta1 = (T)o.beta1, k.rest1 = (T)(1 - o.beta1), k.beta2 = (T)o.beta2, k.rest2 = (T)(1 - o.beta2);
-    k.eps = (T)o.eps, k.inside = (T)o.inside, k.gain = (T)o.gain, k.fresh = (T)o.fresh;
-    k.shrink = (T)o.shrink, k.low = (T)o.low, k.high = (T)o.high, k.power = (T)o.power;
-    k.per_rate = (T)(1 / o.lr), k.nesterov = o.nesterov, k.centered = o.centered;
-    return k;
-}
-
 template <template <class> class R, class T, int TENSORS, int NUMBERS>
 static cudaError_t start(const eg__update &u, cudaStream_t s)
 {
@@ -327,10 +330,11 @@ static cudaError_t start(const eg__update &u, cudaStream_t s)
     static_assert(sizeof a <= 32764, "arguments of a launch");
     memset(&a, 0, sizeof a);
     memcpy(a.tensor, u.tensors, (size_t)u.count * sizeof *u.tensors);
-    for (int i = 0; i < u.ngroups * u.sets; i++) {
+    for (int i = 0; i < u.ngroups * u.sets && !u.now; i++) {
         a.group[i] = numbers_of<T>(u.groups[i]);
     }
     a.gate = u.gate;
+    a.now = u.now;
     a.base = u.base;
     a.count = u.count;
     a.groups = u.ngroups;
@@ -343,7 +347,7 @@ template <template <class> class R> static cudaError_t start(const eg__update &u
     if (u.wide) {
         return start<R, double, EG__UPDATE_MANY, EG__OPTIM_NUMBERS>(u, s);
     }
-    if (u.count <= EG__UPDATE_FEW && u.ngroups * u.sets <= EG__UPDATE_NUMBERS_FEW) {
+    if (u.count <= EG__UPDATE_FEW && (u.now || u.ngroups * u.sets <= EG__UPDATE_NUMBERS_FEW)) {
         return start<R, float, EG__UPDATE_FEW, EG__UPDATE_NUMBERS_FEW>(u, s);
     }
     return start<R, float, EG__UPDATE_MANY, EG__OPTIM_NUMBERS>(u, s);

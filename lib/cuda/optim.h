@@ -50,6 +50,7 @@ typedef struct eg__update {
     const eg__optim_group *groups; /* for no skipped step since `base`, for one, ... */
     int ngroups, sets;
     const double *gate; /* on the device, NULL: the step is done */
+    const eg__optim_now *now; /* on the device: instead of groups, sets and base; or NULL */
     double base;        /* steps that were skipped when the first set was the right one */
 } eg__update;
 

@@ -125,3 +125,11 @@ eg_status eg__cuda_copy(const eg__call *c)
     }
     return st;
 }
+
+eg_status eg__cuda_arange(const eg__call *c)
+{
+    const eg__arange_opts *o = c->opts;
+    const eg_tensor *y = c->out[0];
+    return eg__launched(c, eg__launch_terms(eg__ptr(y), y->n, y->dtype, (int)eg__esize(y), &o->terms,
+                                            eg__stream_of(c)));
+}

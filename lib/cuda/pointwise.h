@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "lib/cuda/elements.h"
+#include "lib/ops/terms.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +39,8 @@ cudaError_t eg__launch_copy(const eg__elements *e, cudaStream_t s);
 cudaError_t eg__launch_where(const eg__elements *e, cudaStream_t s);
 /* n elements of `size` bytes become the low bytes of bits. */
 cudaError_t eg__launch_fill(void *p, int64_t n, int size, uint64_t bits, cudaStream_t s);
+/* n terms, of this dtype and size. */
+cudaError_t eg__launch_terms(void *p, int64_t n, int dtype, int size, const eg__terms *t, cudaStream_t s);
 
 #ifdef __cplusplus
 }

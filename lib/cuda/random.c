@@ -1,8 +1,18 @@
 /* random.c - the host side of random tensors, draws and dropout. */
-#include "lib/cuda/random.h"
+#include "lib/capture.h"
+#include "lib/cuda/draws.h"
 #include "lib/cuda/walk.h"
 #include "lib/ops/options.h"
 #include "lib/philox.h"
+
+eg__draws eg__cuda_draws(const eg__call *c, eg_random_state from)
+{
+    uint64_t after;
+    if (unlikely(eg__capture_draws(c->T, from, &after))) {
+        return (eg__draws){0, after, (const uint64_t *)(const void *)eg__ptr(c->T->capture->memory)};
+    }
+    return (eg__draws){from.seed, from.offset, NULL};
+}
 
 static eg_status numbers(const eg__call *c, const eg__drawing *d, int kind)
 {
@@ -33,7 +43,7 @@ eg_status eg__cuda_random(const eg__call *c)
 {
     const eg__random_opts *o = c->opts;
     const eg_tensor *y = c->out[0];
-    const eg__drawing d = {eg__ptr(y), y->n, o->from.seed, o->from.offset, y->dtype, (int)eg__esize(y),
+    const eg__drawing d = {eg__ptr(y), y->n, eg__cuda_draws(c, o->from), y->dtype, (int)eg__esize(y),
                            (uintptr_t)eg__ptr(y) % 16 == 0};
     uint64_t one = 0;
     if (!y->n) {
@@ -60,7 +70,7 @@ eg_status eg__cuda_random(const eg__call *c)
 eg_status eg__cuda_dropout(const eg__call *c)
 {
     const eg__dropout_opts *o = c->opts;
-    eg__dropping d = {o->from.seed, o->from.offset, 0, eg__threshold(o->p), o->p < 1 ? 1 / (1 - o->p) : 0};
+    eg__dropping d = {eg__cuda_draws(c, o->from), 0, eg__threshold(o->p), o->p < 1 ? 1 / (1 - o->p) : 0};
     eg__device_walk w;
     eg_status st = EG_OK;
     eg__walk_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0]}, 2);
@@ -80,6 +90,7 @@ eg_status eg__cuda_categorical(const eg__call *c)
     const eg_tensor *x = c->in[0], *y = c->out[0];
     const int64_t classes = x->shape[x->ndim - 1], rows = o->n ? y->n / o->n : 0;
     const int64_t most = eg__max(1, eg__min(rows, SUMS / classes));
+    const eg__draws from = eg__cuda_draws(c, o->from);
     eg__block *sums;
     if (!y->n) {
         return EG_OK;
@@ -93,7 +104,7 @@ eg_status eg__cuda_categorical(const eg__call *c)
                                 .sums = (double *)(void *)sums->data,
                                 .y = (int64_t *)(void *)eg__ptr(y) + row * o->n,
                                 .rows = eg__min(most, rows - row), .row = row, .classes = classes, .n = o->n,
-                                .seed = o->from.seed, .offset = o->from.offset, .dtype = x->dtype,
+                                .from = from, .dtype = x->dtype,
                                 .logits = o->logits, .op = c->op->id, .fault = eg__fault_of(c)};
         st = eg__launched(c, eg__launch_categorical(&k, eg__stream_of(c)));
     }

@@ -2,7 +2,7 @@
  * elements; permutations follow links. */
 #include "lib/cuda/element.cuh"
 #include "lib/cuda/grid.cuh"
-#include "lib/cuda/random.h"
+#include "lib/cuda/draws.cuh"
 #include "lib/philox64.h"
 
 /* ---- numbers ----------------------------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(EG__BLOCK) numbers(const eg__drawing d, const 
     const float a = (float)o.a, b = (float)o.b, range = (float)o.range, last = (float)o.last;
     uint32_t w[4];
     float v[4];
-    eg__philox_block(d.seed, d.offset, block, w);
+    eg__words_of(d.from, block, w);
     if (kind == EG__DRAW_UNIFORM) {
 #pragma unroll
         for (int j = 0; j < 4; j++) {
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(EG__BLOCK) numbers64(const eg__drawing d, cons
     }
     uint32_t w[4];
     double v[2];
-    eg__philox_block(d.seed, d.offset, block, w);
+    eg__words_of(d.from, block, w);
     const uint64_t u[2] = {(uint64_t)w[0] << 32 | w[1], (uint64_t)w[2] << 32 | w[3]};
     if (kind == EG__DRAW_NORMAL) {
         eg__normal_pair64(u[0], u[1], &v[0], &v[1]);
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(EG__BLOCK) chances(const eg__drawing d, uint32
     if (i < d.n) {
         uint32_t w[4];
         uint64_t v[4];
-        eg__philox_block(d.seed, d.offset, block, w);
+        eg__words_of(d.from, block, w);
 #pragma unroll
         for (int j = 0; j < 4; j++) {
             v[j] = eg__chance(w[j], threshold) ? one : 0;
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(EG__BLOCK) integers(const eg__drawing d, int64
 #pragma unroll
         for (int j = 0; j < 4; j += 2) {
             uint32_t w[4];
-            eg__philox_block(d.seed, d.offset, (i + j) / 2, w);
+            eg__words_of(d.from, (i + j) / 2, w);
             v[j] = (uint64_t)low + eg__below((uint64_t)w[0] << 32 | w[1], range);
             v[j + 1] = (uint64_t)low + eg__below((uint64_t)w[2] << 32 | w[3], range);
         }
@@ -180,7 +180,7 @@ cudaError_t eg__launch_integers(const eg__drawing *d, int64_t low, uint64_t rang
 
 static __device__ __forceinline__ int64_t partner(const eg__drawing &d, int64_t i)
 {
-    return (int64_t)eg__below(eg__philox_word64(d.seed, d.offset, i), (uint64_t)i + 1);
+    return (int64_t)eg__below(eg__word64_of(d.from, i), (uint64_t)i + 1);
 }
 
 /* Lists begin at head[p] and go on at next[j]; 0 ends them. */
@@ -251,8 +251,8 @@ __global__ void __launch_bounds__(EG__BLOCK) drop_groups(const eg__elements e, c
             v[j] = same ? eg__get<float>(x, dtype) : i + j < e.n ? eg__get<float>(x + j * size, dtype) : 0;
         }
     }
-    eg__philox_block(o.seed, o.offset, (o.first + i) / 4, w);
-    eg__philox_block(o.seed, o.offset, (o.first + i) / 4 + 1, w + 4);
+    eg__words_of(o.from, (o.first + i) / 4, w);
+    eg__words_of(o.from, (o.first + i) / 4 + 1, w + 4);
 #pragma unroll
     for (int j = 0; j < EG__GROUP; j++) {
         v[j] = eg__chance(w[j], o.threshold) ? 0 : v[j] * scale;
@@ -278,7 +278,7 @@ __global__ void __launch_bounds__(EG__BLOCK) drop_each(const eg__elements e, con
         return;
     }
     uint32_t w[4];
-    eg__philox_block(o.seed, o.offset, block, w);
+    eg__words_of(o.from, block, w);
 #pragma unroll
     for (int j = 0; j < 4; j++) {
         const int64_t i = start + j;

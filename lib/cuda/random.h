@@ -11,11 +11,18 @@
 extern "C" {
 #endif
 
-/* n elements in a row, of words of the stream of `seed` from block `offset` on. */
+/* The stream of `seed` from block `offset` on; in a captured step from that many blocks after where its launch
+ * finds, in `now`, a seed and a block. */
+typedef struct eg__draws {
+    uint64_t seed, offset;
+    const uint64_t *now; /* on the device, or NULL */
+} eg__draws;
+
+/* n elements in a row, of words of that stream. */
 typedef struct eg__drawing {
     char *y;
     int64_t n;
-    uint64_t seed, offset;
+    eg__draws from;
     int dtype, size;
     int aligned; /* y to 16 bytes */
 } eg__drawing;
@@ -40,7 +47,7 @@ cudaError_t eg__launch_permutation(const eg__drawing *d, void *links, cudaStream
 
 /* Operands: y, x. The element that comes first is number `first` in the memory of y. */
 typedef struct eg__dropping {
-    uint64_t seed, offset;
+    eg__draws from;
     int64_t first;
     uint32_t threshold;
     double scale;
@@ -54,7 +61,7 @@ typedef struct eg__choosing {
     double *sums;
     int64_t *y;
     int64_t rows, row, classes, n;
-    uint64_t seed, offset;
+    eg__draws from;
     int dtype, logits, op;
     eg__fault *fault;
 } eg__choosing;

@@ -1,7 +1,10 @@
 /* stream.c - streams: each thread's own and the user's, who waits for whom, and running kernels on them. */
 #include <stdlib.h>
 
+#include "lib/capture.h"
 #include "lib/cuda/cuda.h"
+
+static const char waits[] = "it waits for the device";
 
 /* ---- making and giving back: handles are kept for the next thread ---------------------------------- */
 
@@ -118,6 +121,9 @@ eg_status eg__cuda_stream_free(eg_stream *s)
 eg_stream *eg__cuda_use_stream(eg__thread *T, eg_stream *s)
 {
     eg_stream *before = eg__cuda_stream(T, s->device, "eg_use_stream");
+    if (before && before != s && eg__capture_stop("eg_use_stream", "what follows is on another stream")) {
+        return NULL;
+    }
     if (before) {
         T->lane[s->device->id].now = s;
     }
@@ -153,11 +159,6 @@ static eg_status wait_for(eg_stream *s, eg_stream *other, const char *op)
     return eg__cuda_check(d, op, e, "ordering streams");
 }
 
-static eg__block *block_of(const eg_tensor *t)
-{
-    return t->storage->user;
-}
-
 /* Memory of another stream's pool is told who else uses it. */
 static eg_status note_use(eg_stream *s, eg__block *b, const char *op)
 {
@@ -167,20 +168,33 @@ static eg_status note_use(eg_stream *s, eg__block *b, const char *op)
                                 "noting the use of memory");
 }
 
-eg_status eg__cuda_reads(eg_stream *s, const eg_tensor *t, const char *op)
+/* What a capture takes from its own pool is nobody else's. When its graph is launched is when others are waited for. */
+static eg_status note_captured(eg_stream *s, eg__storage *of, bool written)
 {
-    eg__block *b = block_of(t);
+    const eg__block *b = of->user;
+    return b->pool == s->pool ? EG_OK : eg__capture_uses(s->capture, of, written);
+}
+
+eg_status eg__cuda_reads(eg_stream *s, eg__storage *of, const char *op)
+{
+    eg__block *b = of->user;
     eg_stream *writer = b->writer;
     eg_status st = EG_OK;
+    if (unlikely(s->capture != NULL)) {
+        return note_captured(s, of, false);
+    }
     if (unlikely(writer && writer != s && s->seen[writer->id] < b->wrote_at)) {
         st = wait_for(s, writer, op);
     }
     return st ? st : note_use(s, b, op);
 }
 
-eg_status eg__cuda_writes(eg_stream *s, const eg_tensor *t, const char *op)
+eg_status eg__cuda_writes(eg_stream *s, eg__storage *of, const char *op)
 {
-    eg__block *b = block_of(t);
+    eg__block *b = of->user;
+    if (unlikely(s->capture != NULL)) {
+        return note_captured(s, of, true);
+    }
     if (likely(!b->writer || (b->writer == s && b->pool == s->pool && !b->users))) {
         return EG_OK; /* new, or of this stream alone */
     }
@@ -195,9 +209,9 @@ eg_status eg__cuda_writes(eg_stream *s, const eg_tensor *t, const char *op)
     return st ? st : note_use(s, b, op);
 }
 
-void eg__cuda_wrote(eg_stream *s, const eg_tensor *t)
+void eg__cuda_wrote(eg_stream *s, eg__storage *of)
 {
-    eg__block *b = block_of(t);
+    eg__block *b = of->user;
     b->writer = s;
     b->wrote_at = atomic_load_explicit(&s->queued, memory_order_relaxed);
 }
@@ -205,7 +219,8 @@ void eg__cuda_wrote(eg_stream *s, const eg_tensor *t)
 eg_status eg__cuda_wait(eg_stream *s, const char *op)
 {
     eg__cuda *d = eg__cuda_of(s->device);
-    eg_status st = eg__cuda_enter(d, op);
+    eg_status st = eg__capture_stop(op, waits);
+    st = st ? st : eg__cuda_enter(d, op);
     st = st ? st : eg__cuda_check(d, op, cudaStreamSynchronize(s->handle), "waiting");
     return st ? st : eg__cuda_faults(d);
 }
@@ -217,12 +232,12 @@ static eg_status before(eg_stream *s, const eg__call *c)
     eg_status st = EG_OK;
     for (int i = 0; i < c->nin && !st; i++) {
         if (c->in[i] && likely(c->in[i]->device == c->device) && c->in[i]->n) {
-            st = eg__cuda_reads(s, c->in[i], c->op->name);
+            st = eg__cuda_reads(s, c->in[i]->storage, c->op->name);
         }
     }
     for (int j = 0; j < c->op->nout && !st; j++) {
         if (c->out[j] && likely(c->out[j]->device == c->device)) {
-            st = eg__cuda_writes(s, c->out[j], c->op->name);
+            st = eg__cuda_writes(s, c->out[j]->storage, c->op->name);
         }
     }
     return st;
@@ -236,12 +251,15 @@ eg_status eg__cuda_run(const eg__call *c, eg__kernel *k)
         return eg__why();
     }
     eg_status st = eg__cuda_enter(eg__cuda_of(device), c->op->name);
+    if (unlikely(c->T->capture && s->capture != c->T->capture) && !st) {
+        st = eg__capture_stop(c->op->name, "it runs on another device");
+    }
     st = st ? st : before(s, c);
     st = st ? st : k(c);
     atomic_fetch_add_explicit(&s->queued, 1, memory_order_relaxed);
     for (int j = 0; j < c->op->nout; j++) {
         if (c->out[j] && c->out[j]->device == c->device) {
-            eg__cuda_wrote(s, c->out[j]);
+            eg__cuda_wrote(s, c->out[j]->storage);
         }
     }
     if (unlikely(eg__mode(c->T) & EG__DEBUG_SYNC) && !st) {
@@ -294,7 +312,8 @@ eg_status eg__cuda_event_record(eg__thread *T, eg_event *e)
     static const char op[] = "eg_event_record";
     eg__cuda *d = eg__cuda_of(e->device);
     eg_stream *s = eg__cuda_stream(T, e->device, op);
-    eg_status st = s ? eg__cuda_enter(d, op) : eg__why();
+    eg_status st = s ? eg__capture_stop(op, "an event is for others") : eg__why();
+    st = st ? st : eg__cuda_enter(d, op);
     st = st ? st : eg__cuda_check(d, op, cudaEventRecord(e->handle, s->handle), "recording");
     e->recorded |= !st;
     return st;
@@ -311,6 +330,7 @@ eg_status eg__cuda_event_wait(eg__thread *T, eg_event *e)
     eg__cuda *d = eg__cuda_of(e->device);
     eg_stream *s = eg__cuda_stream(T, e->device, op);
     eg_status st = s ? happened(e, op) : eg__why();
+    st = st ? st : eg__capture_stop(op, "an event is for others");
     st = st ? st : eg__cuda_enter(d, op);
     return st ? st : eg__cuda_check(d, op, cudaStreamWaitEvent(s->handle, e->handle, 0), "waiting");
 }
@@ -320,6 +340,7 @@ eg_status eg__cuda_event_synchronize(eg_event *e)
     static const char op[] = "eg_event_synchronize";
     eg__cuda *d = eg__cuda_of(e->device);
     eg_status st = happened(e, op);
+    st = st ? st : eg__capture_stop(op, waits);
     st = st ? st : eg__cuda_check(d, op, cudaEventSynchronize(e->handle), "waiting");
     return st ? st : eg__cuda_faults(d);
 }

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 
 #include "lib/device.h"
+#include "lib/ops/infer.h"
+#include "lib/ops/options.h"
 #include "lib/optable.h"
+#include "lib/ref/kernels.h"
 
 /* On the device with this id; a negative one failed already. */
 static eg_tensor *make(int device, const char *op, eg_shape shape, int dtype)
@@ -127,6 +130,36 @@ eg_tensor *eg_scalar(double value, eg_dtype dtype)
     return filled(0, "scalar", EG_SCALAR, value, dtype);
 }
 
+/* ---- numbers in a row ------------------------------------------------------------------------ */
+
+eg_status eg__infer_arange(eg__call *c)
+{
+    const eg__arange_opts *o = c->opts;
+    eg__desc *d = &c->desc[0];
+    d->dtype = (uint8_t)o->dtype;
+    d->ndim = 1;
+    d->shape[0] = o->n;
+    d->dense = true;
+    return eg__check_shape(c->op->name, 1, d->shape, o->dtype, &d->n);
+}
+
+eg_status eg__ref_arange(const eg__call *c)
+{
+    const eg__arange_opts *o = c->opts;
+    eg_tensor *y = c->out[0];
+    for (int64_t i = 0; i < o->n; i++) {
+        eg__store(eg__ptr(y), y->dtype, i, eg__term(&o->terms, i));
+    }
+    return EG_OK;
+}
+
+static eg_tensor *terms(int device, const char *op, int64_t n, eg_dtype dtype, eg__terms t)
+{
+    const eg__arange_opts o = {t, n, (int)dtype};
+    eg_tensor *y = make(device, op, EG_SHAPE(n), (int)dtype);
+    return !y || (y->n && eg__run(&eg__op_arange, NULL, 0, &o, y)) ? NULL : y;
+}
+
 eg_tensor *eg__arange_on(int device, double start, double stop, double step, eg_dtype dtype)
 {
     double count = ceil((stop - start) / step);
@@ -137,13 +170,7 @@ eg_tensor *eg__arange_on(int device, double start, double stop, double step, eg_
     if (count >= 0x1p62) {
         return eg__fail_null(EG_ESHAPE, "arange", "%g elements are too many", count);
     }
-    eg_scope s = eg_scope_push();
-    eg_tensor *t = make(device < 0 ? -1 : 0, "arange", EG_SHAPE(count > 0 ? (int64_t)count : 0),
-                        (int)dtype);
-    for (int64_t i = 0; t && i < t->n; i++) {
-        eg__store(eg__ptr(t), t->dtype, i, start + (double)i * step);
-    }
-    return eg_scope_pop(s, bring(device, t));
+    return terms(device, "arange", count > 0 ? (int64_t)count : 0, dtype, (eg__terms){start, stop, step, 0});
 }
 
 eg_tensor *eg_arange(double start, double stop, double step, eg_dtype dtype)
@@ -153,28 +180,33 @@ eg_tensor *eg_arange(double start, double stop, double step, eg_dtype dtype)
 
 eg_tensor *eg_linspace(double start, double stop, int64_t n, eg_dtype dtype)
 {
-    int device = here("linspace");
+    const double step = n > 1 ? (stop - start) / (double)(n - 1) : 0;
+    return terms(here("linspace"), "linspace", n, dtype, (eg__terms){start, stop, step, n});
+}
+
+/* ---- ones on a diagonal ---------------------------------------------------------------------- */
+
+static eg_tensor *device_eye(int device, int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
+{
     eg_scope s = eg_scope_push();
-    eg_tensor *t = make(device < 0 ? -1 : 0, "linspace", EG_SHAPE(n), (int)dtype);
-    for (int64_t i = 0; t && i < n; i++) {
-        /* From both ends, so that the last is stop exactly. */
-        double step = n > 1 ? (stop - start) / (double)(n - 1) : 0;
-        double v = i < n / 2 || n == 1 ? start + step * (double)i : stop - step * (double)(n - 1 - i);
-        eg__store(eg__ptr(t), t->dtype, i, v);
-    }
-    return eg_scope_pop(s, bring(device, t));
+    eg_tensor *row = eg__arange_on(device, (double)k, (double)(k + rows), 1, EG_I64);
+    eg_tensor *col = row ? eg__arange_on(device, 0, (double)cols, 1, EG_I64) : NULL;
+    return eg_scope_pop(s, eg_cast(eg_eq(eg_unsqueeze(row, 1), col), dtype));
 }
 
 eg_tensor *eg__eye_on(int device, int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
 {
-    eg_scope s = eg_scope_push();
-    eg_tensor *t = filled(device < 0 ? -1 : 0, "eye", EG_SHAPE(rows, cols), 0, dtype);
+    int64_t n, shape[] = {rows, cols};
+    if (device > 0) {
+        return eg__check_shape("eye", 2, shape, (int)dtype, &n) ? NULL : device_eye(device, rows, cols, k, dtype);
+    }
+    eg_tensor *t = filled(device, "eye", EG_SHAPE(rows, cols), 0, dtype);
     if (t && t->n && k < cols && k > -rows) {
         for (int64_t r = k < 0 ? -k : 0; r < rows && r + k < cols; r++) {
             eg__store(eg__ptr(t), t->dtype, r * cols + r + k, 1);
         }
     }
-    return eg_scope_pop(s, bring(device, t));
+    return t;
 }
 
 eg_tensor *eg_eye(int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)

@@ -20,7 +20,7 @@ eg__infer eg__infer_ctc_loss, eg__infer_ctc_loss_grad, eg__infer_ctc_collapse;
 eg__infer eg__infer_attention, eg__infer_attention_grad;
 eg__infer eg__infer_lstm, eg__infer_lstm_grad, eg__infer_gru, eg__infer_gru_grad;
 
-eg__infer eg__infer_random, eg__infer_categorical, eg__infer_dropout;
+eg__infer eg__infer_arange, eg__infer_random, eg__infer_categorical, eg__infer_dropout;
 eg__infer eg__infer_concat, eg__infer_pad, eg__infer_checked_index, eg__infer_index_select, eg__infer_index_add,
     eg__infer_gather, eg__infer_scatter, eg__infer_ravel_index, eg__infer_unravel_index,
     eg__infer_nonzero, eg__infer_one_hot;

@@ -6,6 +6,7 @@
 #include "lib/ops/ctc.h"
 #include "lib/ops/pool.h"
 #include "lib/ops/sample.h"
+#include "lib/ops/terms.h"
 #include "lib/ops/update.h"
 
 /* Pointwise ops with parameters. */
@@ -84,6 +85,13 @@ enum {
     EG__RANDOM_INTEGERS,    /* low <= y < low + range; a range of 0 is 2^64 */
     EG__RANDOM_PERMUTATION, /* of 0..n-1 */
 };
+
+/* The row arange. */
+typedef struct eg__arange_opts {
+    eg__terms terms;
+    int64_t n;
+    int dtype;
+} eg__arange_opts;
 
 typedef struct eg__random_opts {
     int kind, dtype, ndim;
@@ -236,6 +244,9 @@ typedef struct eg__optim_opts {
     const eg_tensor *gate;
     double skipped;
     int ngroups, sets;
+    /* While a step is captured on the call's device: where an eg__optim_now is in the capture's memory, which is
+     * what counts; else 0. */
+    uint32_t now;
 } eg__optim_opts;
 
 /* The norm of all inputs as one vector, NULL ones left out; p: 1, 2 or infinity. Its results are written over

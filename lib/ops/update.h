@@ -20,6 +20,13 @@ typedef struct eg__optim_group {
 
 enum { EG__OPTIM_NUMBERS = 64 }; /* the most groups of all sets of a step */
 
+/* The numbers of a step that is captured, in the device's memory: as many groups as there is room for. */
+typedef struct eg__optim_now {
+    double base; /* steps that were skipped when the first set was the right one */
+    int64_t sets;
+    eg__optim_group group[1];
+} eg__optim_now;
+
 /* Four f64 beside the parameters: what became of the gradients of the latest step that was judged. */
 enum {
     EG__GATE_SCALE,   /* what they are multiplied with */

@@ -39,9 +39,24 @@ static eg_tensor *drawn_once(eg_tensor *const *x, int n, void *user)
     return seeded(eg_multinomial(x[0], 3), back);
 }
 
+static eg_tensor *rows_of_numbers(eg_tensor *const *x, int n, void *user)
+{
+    (void)n, (void)user;
+    eg_tensor *a = eg_arange(-3, 4, 0.7, EG_F32), *b = eg_linspace(-1, 1.3, 10, EG_F64);
+    return eg_mul(x[0], eg_add(eg_add(a, eg_cast(b, EG_F32)), eg_arange(0, 10, 1, EG_I64)));
+}
+
+static eg_tensor *ones_on_a_diagonal(eg_tensor *const *x, int n, void *user)
+{
+    (void)n, (void)user;
+    return eg_mul(x[0], eg_add(eg_eye(3, 10, 2, EG_F32), eg_eye(3, 10, -1, EG_F32)));
+}
+
 static double third = 1.0 / 3, one = 1;
 
 EGT_CASES(random,
+          {"arange", "and linspace", rows_of_numbers, {{EG_SHAPE(3, 10), -1, 1, 0}}, 1, EGT_NO_REF, 0, 0, NULL},
+          {"arange", "and eye", ones_on_a_diagonal, {{EG_SHAPE(3, 10), -1, 1, 0}}, 1, EGT_NO_REF, 0, 0, NULL},
           {"random", "normal noise", noise, {{EG_SHAPE(5, 6), -1, 1, 0}}, 1, EGT_NO_REF, 0, 0, NULL},
           {"dropout", "a third", dropped, {{EG_SHAPE(2, 1029), -1, 1, 0}}, 1, EGT_NO_LAYOUT, 0, 0, &third},
           {"dropout", "images", dropped, {{EG_SHAPE(2, 3, 5, 4), -1, 1, 0}}, 1, EGT_NO_LAYOUT, 0, 0, &third},
