@@ -1,6 +1,7 @@
 /* attention.c - the host side of attention. */
 #include "lib/cuda/attention.h"
 #include "lib/cuda/attention_dnn.h"
+#include "lib/cuda/draws.h"
 #include "lib/philox.h"
 
 /* With columns side by side; a copy dies with the call. */
@@ -58,8 +59,8 @@ static eg_status describe(const eg__call *c, eg_tensor **qkv, const eg_tensor *m
                          .batches = g->batches, .t = (int)g->t, .s = (int)g->s, .d = (int)g->d,
                          .columns = (int)g->v, .scale = o->scale, .causal = o->causal,
                          .threshold = o->dropout > 0 ? eg__threshold(o->dropout) : 0,
-                         .keep = o->dropout < 1 ? 1 / (1 - o->dropout) : 0, .seed = o->from.seed,
-                         .offset = o->from.offset};
+                         .keep = o->dropout < 1 ? 1 / (1 - o->dropout) : 0,
+                         .from = eg__cuda_draws(c, o->from)};
     memcpy(a->lead, g->batch, sizeof a->lead);
     memcpy(a->weights, g->weights, sizeof a->weights);
     if (mask) {

@@ -5,9 +5,9 @@
  * Threads of a block lie 16 x 16; a thread has R x R elements of a tile of scores, and R rows of N times R columns of
  * a result: columns in stretches of 16 R. Results of more columns are made in slices, each with the scores of its own. */
 #include "lib/cuda/attention.h"
+#include "lib/cuda/draws.cuh"
 #include "lib/cuda/element.cuh"
 #include "lib/cuda/math.cuh"
-#include "lib/philox.h"
 
 enum { SIDE = 16, THREADS = SIDE * SIDE, DEPTH = 32 };
 
@@ -240,9 +240,9 @@ struct weighing {
             const int64_t at = first + (int64_t)t * a.s + s;
             const unsigned skip = (unsigned)at & 3;
             uint32_t w[8] = {0};
-            eg__philox_block(a.seed, a.offset, at / 4, w);
+            eg__words_of(a.from, at / 4, w);
             if (skip + R > 4) {
-                eg__philox_block(a.seed, a.offset, at / 4 + 1, w + 4);
+                eg__words_of(a.from, at / 4 + 1, w + 4);
             }
 #pragma unroll
             for (int i = 0; i < 8; i++) {

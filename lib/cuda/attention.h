@@ -3,9 +3,12 @@
 #define EGRET_CUDA_ATTENTION_H
 
 #include <cuda_runtime_api.h>
+
 #include <stdint.h>
 
 #include <egret/tensor.h>
+
+#include "lib/cuda/random.h"
 
 enum { EG__ATTENTION_LEAD = EG_MAX_DIMS - 2 };
 
@@ -30,7 +33,7 @@ typedef struct eg__attention {
     /* dropout, if threshold: weight i is dropped by word i, others multiplied with `keep` */
     uint32_t threshold;
     double keep;
-    uint64_t seed, offset;
+    eg__draws from;
     int64_t weights[EG__ATTENTION_LEAD]; /* strides of the weights' numbers along the leading axes */
 } eg__attention;
 

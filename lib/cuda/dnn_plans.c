@@ -2,6 +2,7 @@
  * running them. */
 #include <stdlib.h>
 
+#include "lib/capture.h"
 #include "lib/cuda/dnn_api.h"
 #include "lib/cuda/dnn_files.h"
 
@@ -268,16 +269,6 @@ static cudnnStatus_t execute(lane *l, const eg__dnn_plan *plan, int n, const int
     return e;
 }
 
-static void note_capture(const eg__call *c, eg__dnn_plan *plan)
-{
-    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-    if (!atomic_load_explicit(&plan->captured, memory_order_relaxed) &&
-        !cudaStreamIsCapturing(eg__stream_of(c), &capturing) &&
-        capturing != cudaStreamCaptureStatusNone) {
-        atomic_store(&plan->captured, true);
-    }
-}
-
 eg_status eg__dnn_run(const eg__call *c, eg__dnn_plan *plan, int n, const int64_t *ids,
                       void *const *at)
 {
@@ -290,7 +281,9 @@ eg_status eg__dnn_run(const eg__call *c, eg__dnn_plan *plan, int n, const int64_
     if (st) {
         return st;
     }
-    note_capture(c, plan);
+    if (unlikely(c->T->capture != NULL)) {
+        atomic_store(&plan->captured, true);
+    }
     cudnnStatus_t e = execute(l, plan, n, ids, at, work ? work->data : NULL);
     eg__cuda_scratch_end(work);
     if (unlikely(e)) {

@@ -6,6 +6,7 @@
  * is there. */
 #include <cufft.h>
 
+#include "lib/capture.h"
 #include "lib/cuda/cuda.h"
 #include "lib/cuda/fft.h"
 #include "lib/cuda/library.h"
@@ -79,7 +80,7 @@ typedef struct plan {
     shape shape; /* lines 0: empty */
     cufftHandle handle;
     size_t work;
-    uint64_t used;
+    uint64_t used; /* UINT64_MAX: by a captured graph, and so for good */
 } plan;
 
 enum { PLANS = 64 };
@@ -129,14 +130,18 @@ static eg_status find(const eg__call *c, const shape *s, plan **found)
         }
     }
     if (!same(&oldest->shape, s)) {
+        if (oldest->used == UINT64_MAX) {
+            return eg__fail(EG_ENOKERNEL, c->op->name, "captured steps use all of %d plans", PLANS);
+        }
+        st = eg__capture_stop(c->op->name, NULL);
         if (oldest->shape.lines) { /* waits for the card: there may be work with its tables */
             fft.cufftDestroy(oldest->handle);
         }
         *oldest = (plan){0};
-        st = make(c, s, oldest);
+        st = st ? st : make(c, s, oldest);
     }
-    if (!st) {
-        oldest->used = ++plans.clock;
+    if (!st && oldest->used != UINT64_MAX) {
+        oldest->used = c->T->capture ? UINT64_MAX : ++plans.clock;
     }
     *found = oldest;
     return st;
@@ -164,7 +169,7 @@ static cufftResult execute(const plan *p, void *x, void *y, int direction)
 
 static eg_status queue(const eg__call *c, const shape *s, void *x, void *y, bool inverse)
 {
-    plan *p;
+    plan *p = NULL;
     eg__block *work = NULL;
     eg_status st = eg__library_open(&library, c->op->name);
     if (st) {

@@ -1,5 +1,6 @@
 /* resize.c - the host side of resizing: tables of taps, kept on the device, since every step asks for the same
  * ones and a captured step cannot bring any there. */
+#include "lib/capture.h"
 #include "lib/cuda/resize.h"
 #include "lib/cuda/walk.h"
 #include "lib/ops/resize.h"
@@ -92,16 +93,20 @@ static eg_status find(const eg__call *c, const table *asked, eg__tap_table *taps
         }
     }
     if (!same(t, asked)) {
+        if (t->used == UINT64_MAX) {
+            return eg__fail(EG_ENOKERNEL, c->op->name, "captured steps use all of %d tables", TABLES);
+        }
+        st = eg__capture_stop(c->op->name, NULL);
         if (t->memory) {
             cudaFree(t->memory); /* which waits for the device */
         }
         memcpy(t, asked, sizeof *t);
-        st = make(c, t);
+        st = st ? st : make(c, t);
     }
     if (st) {
         *t = (table){.used = 0};
     } else {
-        t->used = ++kept.clock;
+        t->used = c->T->capture || t->used == UINT64_MAX ? UINT64_MAX : ++kept.clock;
         *taps = t->taps;
     }
     return st;
