@@ -155,6 +155,64 @@ EGT(greedy)
     EGT_EQ(eg_get(lengths, 1), 0);
 }
 
+/* With room for all beginnings the search is exact: no labelling has a smaller loss, and the score is that loss. */
+EGT(beams)
+{
+    enum { FRAMES = 5, CLASSES = 3 };
+    eg_tensor *x = random_log_probs(FRAMES, 3, CLASSES, EG_F64), *labels, *lengths, *scores;
+    EGT_OK(eg_ctc_beam(x, &labels, &lengths, &scores, .width = 200));
+    for (int64_t r = 0; r < 3; r++) {
+        double least = INFINITY;
+        for (int64_t n = 0; n <= FRAMES; n++) {
+            for (int64_t i = 0; i < 1 << n; i++) {
+                int64_t some[FRAMES];
+                for (int64_t k = 0; k < n; k++) {
+                    some[k] = 1 + (i >> k & 1);
+                }
+                least = fmin(least, by_paths(x, r, FRAMES, some, n));
+            }
+        }
+        EGT_NEAR(eg_get(scores, r), -least, 1e-12);
+        int64_t found[FRAMES];
+        for (int64_t k = 0; k < FRAMES; k++) {
+            found[k] = (int64_t)eg_get(labels, r * FRAMES + k);
+            EGT_EQ(found[k] < 0, k >= eg_get(lengths, r));
+        }
+        EGT_NEAR(by_paths(x, r, FRAMES, found, (int64_t)eg_get(lengths, r)), least, 1e-12);
+    }
+}
+
+/* Where one class is all but certain in every frame, the best path says it all; a small width will do. */
+EGT(narrow_beams)
+{
+    eg_tensor *x = eg_log_softmax(eg_mul_scalar(egt_random(EG_SHAPE(40, 3, 6), EG_F32, -1, 1), 60), 2), *y[2], *n[2];
+    eg_tensor *frames = eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){40, 0, 17}), *scores;
+    EGT_OK(eg_ctc_greedy(x, frames, 2, &y[0], &n[0]));
+    EGT_OK(eg_ctc_beam(x, &y[1], &n[1], &scores, .input_lengths = frames, .blank = 2, .width = 3));
+    EGT_EQ(egt_distance(y[0], y[1]), 0);
+    EGT_EQ(egt_distance(n[0], n[1]), 0);
+    EGT_EQ(eg_get(scores, 1), 0);
+    EGT_OK(eg_ctc_beam(x, NULL, NULL, &scores, .width = 1));
+    EGT_OK(eg_ctc_beam(x, &y[1], NULL, NULL));
+    EGT_EQ(eg_ctc_beam(x, &y[1], &n[1], NULL, .width = -1), EG_EINVAL);
+    EGT_EQ(eg_ctc_beam(x, &y[1], &n[1], NULL, .blank = 6), EG_EINVAL);
+    EGT_EQ(eg_ctc_beam(NULL, &y[1], &n[1], NULL), EG_EINVAL);
+    EGT_CHECK(y[1] == NULL && n[1] == NULL);
+    eg_clear_error();
+}
+
+static bool decode(void *user)
+{
+    eg_tensor *labels, *lengths, *scores;
+    return !eg_ctc_beam(user, &labels, &lengths, &scores) && !eg_ctc_greedy(user, NULL, 0, &labels, &lengths);
+}
+
+EGT(decoding_without_memory)
+{
+    eg_tensor *x = random_log_probs(4, 2, 3, EG_F32);
+    EGT_CHECK(egt_fail_allocations(decode, x) > 3);
+}
+
 EGT(refused)
 {
     eg_tensor *x = eg_zeros(EG_SHAPE(4, 2, 3), EG_F32), *labels, *lengths;

@@ -191,7 +191,8 @@ template <class T> __global__ void __launch_bounds__(MOST(T), 1) losses(const eg
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
             if (t + i < frames) {
-                forth(k, w, r, t + i, l.now[i], skips, columns + (i & 1 ? 0 : k.states), columns + (i & 1 ? k.states : 0));
+                forth(k, w, r, t + i, l.now[i], skips, columns + (i & 1 ? 0 : k.states),
+                      columns + (i & 1 ? k.states : 0));
             }
         }
         l.turn();

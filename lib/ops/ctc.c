@@ -1,6 +1,6 @@
 /* ctc.c - connectionist temporal classification: checks, and inference of its rows. */
+#include "lib/ops/ctc_rows.h"
 #include "lib/ops/infer.h"
-#include "lib/ops/options.h"
 
 /* ---- inference ------------------------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ eg_status eg__infer_ctc_collapse(eg__call *c)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static eg_status check_probs(const char *op, const eg_tensor *x, int64_t blank, bool alone)
+eg_status eg__ctc_check_probs(const char *op, const eg_tensor *x, int64_t blank, bool alone)
 {
     if (eg__check(x, op, "log_probs")) {
         return eg__why();
@@ -62,8 +62,7 @@ static eg_status check_probs(const char *op, const eg_tensor *x, int64_t blank, 
     return EG_OK;
 }
 
-/* Lengths as contiguous i64 [rows], each in 0..most where they can be seen; NULL after NULL or words. */
-static eg_tensor *lengths_of(const char *op, const char *name, eg_tensor *t, int64_t rows, int64_t most)
+eg_tensor *eg__ctc_lengths(const char *op, const char *name, eg_tensor *t, int64_t rows, int64_t most)
 {
     if (!t || eg__check(t, op, name)) {
         return NULL;
@@ -129,7 +128,8 @@ static eg_tensor *labels_of(const char *op, eg_tensor *t, const eg_tensor *x, co
 {
     const int64_t rows = x->shape[1];
     if (!(EG__INTS >> t->dtype & 1)) {
-        return eg__fail_null(EG_EDTYPE, op, "targets are %s, must be i64, i32 or u8", eg_dtype_name((eg_dtype)t->dtype));
+        return eg__fail_null(EG_EDTYPE, op, "targets are %s, must be i64, i32 or u8",
+                             eg_dtype_name((eg_dtype)t->dtype));
     }
     if (t->ndim != 1 && !(t->ndim == 2 && t->shape[0] == rows)) {
         return eg__fail_null(EG_ESHAPE, op, "targets are %s, must be [%lld, S] or [sum of target_lengths]",
@@ -139,7 +139,7 @@ static eg_tensor *labels_of(const char *op, eg_tensor *t, const eg_tensor *x, co
         return eg__fail_null(EG_EINVAL, op, "targets %s end to end need target_lengths", EG__SHAPE_OF(t));
     }
     o->longest = t->shape[t->ndim - 1];
-    *lengths = lengths_of(op, "target_lengths", given->target_lengths, rows, o->longest);
+    *lengths = eg__ctc_lengths(op, "target_lengths", given->target_lengths, rows, o->longest);
     t = eg_contiguous(eg_cast(t, EG_I64));
     if (!t || (given->target_lengths && !*lengths)) {
         return NULL;
@@ -168,7 +168,7 @@ static eg_tensor *losses(eg_tensor *x, eg_tensor *targets, const eg_ctc_options 
                       .shares = given->reduction == EG_MEAN};
     eg_tensor *in[4] = {eg_cast(x, (eg_dtype)dtype)}, *out[EG__MAX_OUT];
     in[1] = in[0] ? labels_of(op, targets, x, given, &in[3], &o) : NULL;
-    in[2] = in[1] ? lengths_of(op, "input_lengths", given->input_lengths, x->shape[1], x->shape[0]) : NULL;
+    in[2] = in[1] ? eg__ctc_lengths(op, "input_lengths", given->input_lengths, x->shape[1], x->shape[0]) : NULL;
     if (!in[1] || (given->input_lengths && !in[2]) || eg__dispatch(&eg__op_ctc_loss, in, 4, &o, out)) {
         return NULL;
     }
@@ -190,7 +190,7 @@ eg_tensor *eg_ctc_loss_with(eg_tensor *x, eg_tensor *targets, const eg_ctc_optio
     static const char op[] = "ctc_loss";
     eg_ctc_options o;
     eg__options(&o, sizeof o, given);
-    if (check_probs(op, x, o.blank, true) || eg__check(targets, op, "targets")) {
+    if (eg__ctc_check_probs(op, x, o.blank, true) || eg__check(targets, op, "targets")) {
         return NULL;
     }
     if ((unsigned)o.reduction > EG_BATCH_MEAN) {
@@ -219,12 +219,12 @@ eg_status eg_ctc_greedy(eg_tensor *x, eg_tensor *input_lengths, int64_t blank, e
         return eg__null_argument(op, labels ? "lengths" : "labels");
     }
     *labels = *lengths = NULL;
-    if (check_probs(op, x, blank, false)) {
+    if (eg__ctc_check_probs(op, x, blank, false)) {
         return eg__why();
     }
     const eg__ctc_opts o = {.blank = blank, .frames = input_lengths != NULL};
     eg_scope s = eg_scope_push();
-    eg_tensor *frames = lengths_of(op, "input_lengths", input_lengths, x->shape[1], x->shape[0]);
+    eg_tensor *frames = eg__ctc_lengths(op, "input_lengths", input_lengths, x->shape[1], x->shape[0]);
     eg_tensor *path = eg_argmax(eg_detach(x), .axes = EG_AXES(2)), *in[2] = {path, frames};
     eg_status st = !path || (input_lengths && !frames) ? eg__why()
                                                        : eg__dispatch(&eg__op_ctc_collapse, in, 2, &o, out);

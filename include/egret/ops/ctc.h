@@ -25,14 +25,14 @@ typedef struct eg_ctc_options {
  * A row with fewer frames than its labels and the blanks between equal neighbours take has an infinite loss. f16 and
  * bf16 compute in f32.
  *
- * grad: dy (e^log_probs - share of the paths through the class in that frame), 0 past a row's frames. That is the
- * gradient of the log_softmax's input, which passes its own gradient unchanged, as in PyTorch; of log_probs that are not
- * normalised it is not the derivative. NaN where the loss is infinite, without zero_infinity. Saves log_probs, targets
- * and N T (2 S + 1) numbers. The gradient has no gradient: EG_EINVAL.
+ * grad: dy (e^log_probs - share of the paths through the class in that frame), 0 past a row's frames. That is
+ * the gradient of the log_softmax's input, which lets it through unchanged, as in PyTorch; of log_probs that are
+ * not normalised it is not the derivative. NaN where the loss is infinite, without zero_infinity. Saves log_probs,
+ * targets and N T (2 S + 1) numbers. The gradient has no gradient: EG_EINVAL.
  *
- * EG_EINDEX: a label outside 0..C-1, a length outside 0..T or 0..S, lengths whose sum is not that of the labels; EG_EINVAL:
- * a label that is the blank, a blank outside 0..C-1. On a device these are found by the kernel, and said by the next call
- * that waits for it. */
+ * EG_EINDEX: a label outside 0..C-1, a length outside 0..T or 0..S, lengths whose sum is not that of the labels;
+ * EG_EINVAL: a label that is the blank, a blank outside 0..C-1. On a device what is wrong with labels and lengths
+ * is found by the kernel, and said by the next call that waits for it. */
 EG_API eg_tensor *eg_ctc_loss_with(eg_tensor *log_probs, eg_tensor *targets, const eg_ctc_options *options);
 #define eg_ctc_loss(...) EG_CTC_(__VA_ARGS__, .size = sizeof(eg_ctc_options))
 #define EG_CTC_(log_probs, targets, ...)                                                           \
@@ -43,6 +43,24 @@ EG_API eg_tensor *eg_ctc_loss_with(eg_tensor *log_probs, eg_tensor *targets, con
  * counts. No gradient, no waiting for a device. Errors as above. */
 EG_API eg_status eg_ctc_greedy(eg_tensor *log_probs, eg_tensor *input_lengths, int64_t blank, eg_tensor **labels,
                                eg_tensor **lengths);
+
+typedef struct eg_ctc_beam_options {
+    size_t size;
+    eg_tensor *input_lengths; /* as above; NULL: T */
+    int64_t blank;
+    int64_t width; /* beginnings that are followed at a time; 0: 16 */
+} eg_ctc_beam_options;
+/* What most probably was said, all paths that spell it taken together: prefix beam search (Hannun et al. 2014,
+ * without a language model), which in each frame follows the `width` most probable beginnings; exact if that is all
+ * there are. labels and lengths as of eg_ctc_greedy; scores: f64 [N], the logarithms of their probabilities, as far
+ * as their paths were followed: at most -eg_ctc_loss of the labels. Any of the results may be NULL. Runs on the CPU,
+ * where the results are, and waits for the device of log_probs. No gradient. EG_EINVAL: a width below 0 or above
+ * 2^20, and as above. */
+EG_API eg_status eg_ctc_beam_with(eg_tensor *log_probs, eg_tensor **labels, eg_tensor **lengths, eg_tensor **scores,
+                                  const eg_ctc_beam_options *options);
+#define eg_ctc_beam(...) EG_CTC_BEAM_(__VA_ARGS__, .size = sizeof(eg_ctc_beam_options))
+#define EG_CTC_BEAM_(log_probs, labels, lengths, scores, ...)                                      \
+    eg_ctc_beam_with(log_probs, labels, lengths, scores, &(eg_ctc_beam_options){__VA_ARGS__})
 
 EG_END_DECLS
 
