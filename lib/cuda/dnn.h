@@ -120,8 +120,9 @@ typedef struct eg__dnn_plan {
     eg__dnn made;      /* NULL: cuDNN has none */
     int64_t workspace; /* bytes */
     eg__refs refs;
-    _Atomic bool captured; /* a graph of CUDA may run it at any time: it stays */
-    char why[240];         /* there is none */
+    struct eg__dnn_plan *next; /* of those that stay */
+    _Atomic bool captured;     /* a graph of CUDA may run it at any time: it stays */
+    char why[240];             /* there is none */
 } eg__dnn_plan;
 
 /* Begins a graph and ends it, with all its parts, whatever happened in between. */

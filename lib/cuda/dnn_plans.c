@@ -95,6 +95,7 @@ static struct {
     pthread_mutex_t lock;
     uint64_t clock;
     kept set[SETS][WAYS];
+    eg__dnn_plan *stay; /* forgotten, but graphs of CUDA may run them at any time */
 } plans = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t hash_of(const eg__dnn_ask *a, int ordinal)
@@ -164,10 +165,17 @@ static eg__dnn_plan *keep(uint64_t hash, const eg__dnn_ask *a, int ordinal, eg__
     return plan;
 }
 
-/* One that a captured graph may run stays for good. */
 void eg__dnn_leave(eg__dnn_plan *plan)
 {
-    if (plan && eg__ref_dec(&plan->refs) && !plan->captured) {
+    if (!plan || !eg__ref_dec(&plan->refs)) {
+        return;
+    }
+    if (plan->captured) {
+        pthread_mutex_lock(&plans.lock);
+        plan->next = plans.stay;
+        plans.stay = plan;
+        pthread_mutex_unlock(&plans.lock);
+    } else {
         eg__dnn_plan_end(plan);
         free(plan);
     }
