@@ -110,7 +110,8 @@ def figure(row, key):
 
 def print_row(row):
     words = "no kernel" if row.get("no_kernel") else "; ".join(
-        f"{key[:-6]}: {value}" for key, value in row.items() if key.endswith("_error"))
+        [f"{key[:-6]}: {value}" for key, value in row.items() if key.endswith("_error")]
+        + [row["egret_captured_variant"]] * bool(row.get("egret_captured_variant")))
     print(f"{row['name']:28}" + "".join(figure(row, key) for key in (
         "egret_eager_us", "egret_captured_us", "torch_eager_us", "torch_compile_us", "torch_graphs_us"))
         + "".join(f"{row[key]:8.2f}" if key in row else f"{'-':>8}" for key in ("ratio_eager", "ratio_compiled"))

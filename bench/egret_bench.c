@@ -10,7 +10,7 @@
  *
  * Common: --threads N; for list, run and serve also --device NAME (cpu, cuda, cuda:1, ...), where inputs are made
  * and ops run, and --smoke 1, which cuts all sizes to a few; so does step, which
- * has --precision f32|tf32|bf16 too. */
+ * has --precision f32|tf32|bf16 and --captured 1 too. */
 #include "bench.h"
 #include "step.h"
 
@@ -32,7 +32,7 @@ static int usage(void)
 {
     fputs("usage: egret-bench overhead [--json FILE] | peaks | list | run NAME... | serve | step MODEL |\n"
           "       pictures FOLDER WORKERS\n"
-          "       [--ops FILE] [--threads N] [--device NAME] [--precision NAME] [--smoke 1]\n",
+          "       [--ops FILE] [--threads N] [--device NAME] [--precision NAME] [--captured 1] [--smoke 1]\n",
           stderr);
     return 2;
 }
@@ -57,6 +57,8 @@ static bool parse(int argc, char **argv, arguments *a)
             a->threads = atoi(argv[++i]);
         } else if (!strcmp(argv[i], "--device")) {
             a->way.device = argv[++i];
+        } else if (!strcmp(argv[i], "--captured")) {
+            a->way.captured = atoi(argv[++i]);
         } else if (!strcmp(argv[i], "--precision")) {
             a->way.precision = argv[++i];
         } else if (!strcmp(argv[i], "--smoke")) {

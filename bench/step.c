@@ -2,13 +2,14 @@
 #include "step.h"
 
 #include <egret/profile.h>
+#include <egret/step.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "bench.h"
 
-enum { WARM_UP = 3, QUEUED = 8, MOST_STEPS = 10000, MOST_TOTALS = 40 };
+enum { WARM_UP = 3, WARM_UP_CAPTURED = 6, QUEUED = 8, MOST_STEPS = 10000, MOST_TOTALS = 40 };
 
 static const step_model *const families[] = {step_images, step_generators, step_texts};
 static double sample[MOST_STEPS];
@@ -71,8 +72,16 @@ typedef struct bench {
     const step_way *way;
     eg_device *device;
     eg_dtype low;
-    eg_tensor *loss; /* of the latest step, kept; on the device */
+    eg_step *captured; /* NULL: steps are run as they are */
+    eg_tensor *loss;   /* of the latest one, kept; on the device */
 } bench;
+
+static eg_status body(void *user, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
+{
+    (void)in, (void)nin, (void)nout;
+    bench *b = user;
+    return b->m->run(&b->s, out);
+}
 
 /* One step. Its loss stays where it is. */
 static eg_status one_step(bench *b)
@@ -81,7 +90,7 @@ static eg_status one_step(bench *b)
     EG_SCOPE {
         eg_tensor *loss = NULL;
         EG_AUTOCAST(b->low) {
-            st = b->m->run(&b->s, &loss);
+            st = b->captured ? eg_step_run(b->captured, NULL, 0, &loss, 1) : body(b, NULL, 0, &loss, 1);
         }
         eg_release(b->loss);
         b->loss = loss ? eg_keep(loss) : NULL;
@@ -171,8 +180,13 @@ static void answer(bench *b, double budget)
     for (int i = 0; i < n; i++) {
         printf("%s%.1f", i ? ", " : "", sample[i]);
     }
-    printf("], \"loss\": %.6g, \"peak_kib\": %ld, \"device_mib\": %.1f}\n", loss, use.ru_maxrss,
+    printf("], \"loss\": %.6g, \"peak_kib\": %ld, \"device_mib\": %.1f", loss, use.ru_maxrss,
            (double)eg_device_memory(b->device).peak_bytes / (1 << 20));
+    eg_step_info info = eg_step_stats(b->captured);
+    if (info.why) {
+        printf(", \"variant\": \"not captured: %s: %s\"", info.op, info.why);
+    }
+    printf("}\n");
 }
 
 /* Where the time of one step goes: ops that took longest first. */
@@ -231,8 +245,8 @@ static void serve(bench *b)
         } else if (!strcmp(line, "profile\n")) {
             answer_profile(b);
         } else if (!strcmp(line, "about\n")) {
-            printf("{\"library\": \"Egret %s (%s)\", \"threads\": %d}\n", eg_version(), eg_cpu_isa(),
-                   eg_threads());
+            printf("{\"library\": \"Egret %s (%s)\", \"threads\": %d, \"captured\": true}\n", eg_version(),
+                   eg_cpu_isa(), eg_threads());
         } else {
             printf("{\"error\": \"unknown request\"}\n");
         }
@@ -252,8 +266,9 @@ int bench_step(const char *name, const step_way *way)
     }
     eg_seed(1);
     b.m->make(&b.s);
+    b.captured = way->captured ? eg_step_new(body, &b) : NULL;
     eg_status st = eg_last_error()->code;
-    for (int i = 0; i < WARM_UP && !st; i++) {
+    for (int i = 0; i < (b.captured ? WARM_UP_CAPTURED : WARM_UP) && !st; i++) {
         st = one_step(&b);
     }
     if (st == EG_ENOKERNEL) { /* that is an answer */
@@ -263,6 +278,7 @@ int bench_step(const char *name, const step_way *way)
     } else {
         serve(&b);
     }
+    eg_step_free(b.captured);
     eg_release(b.loss);
     drop(&b.s);
     return st && st != EG_ENOKERNEL;

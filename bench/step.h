@@ -35,13 +35,13 @@ eg_status step_gradients(eg_module *net, eg_tensor *x, eg_tape tape, eg_tensor *
 /* Where and how steps are run. */
 typedef struct step_way {
     const char *device, *precision; /* f32, tf32, bf16 */
-    bool captured;
+    bool captured;                  /* by eg_step */
 } step_way;
 
 /* Answers "run MICROSECONDS" on stdin with {"steps_us": [...], "loss": .., "peak_kib": ..}, "profile" with
  * [{"op": .., "calls": .., "us": .., "device_us": ..}, ...] of one step. On a device that is not the CPU steps are
  * queued some at a time, each between two events whose distance is its time; "device_mib" is the most memory that
- * was in use there. */
+ * was in use there, "variant" what kept a step from being captured. */
 int bench_step(const char *name, const step_way *way);
 
 #endif

@@ -213,7 +213,8 @@ def step_lines(steps):
            "per second | MiB | PyTorch's | |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
     for row in steps:
         words = "no kernel" if row.get("no_kernel") else "; ".join(
-            f"{key[:-6]}: {value}" for key, value in row.items() if key.endswith("_error"))
+            [f"{key[:-6]}: {value}" for key, value in row.items() if key.endswith("_error")]
+            + [row["egret_captured_variant"]] * bool(row.get("egret_captured_variant")))
         times = " | ".join(milliseconds(row, key + "_us") for key in (
             "egret_eager", "egret_captured", "torch_eager", "torch_compile", "torch_graphs"))
         yield (f"| {row['name'][5:]} | {times} | {number(row.get('ratio_eager'))} | {number(row.get('ratio_compiled'))} | "
