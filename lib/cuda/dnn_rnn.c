@@ -1,5 +1,5 @@
-/* dnn_rnn.c - recurrent layers by cuDNN: its descriptors, which live for a call, and weights packed for it and gradients
- * unpacked. */
+/* dnn_rnn.c - recurrent layers by cuDNN: its descriptors, which live for a call, and weights packed for it and
+ * gradients unpacked. */
 #include <stdlib.h>
 
 #include <cudnn_adv.h>
@@ -96,9 +96,6 @@ static cudnnStatus_t describe(net *n)
     TRY(dnn.cudnnSetTensorNdDescriptor(n->h, type, 3, h, h_step));
     TRY(dnn.cudnnSetTensorNdDescriptor(n->cells, type, 3, cells, cells_step));
     TRY(dnn.cudnnGetRNNWeightSpaceSize(n->handle, n->rnn, &n->weights));
-    TRY(dnn.cudnnGetRNNTempSpaceSizes(n->handle, n->rnn,
-                                      n->training ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE, n->x, &n->work,
-                                      &n->reserve));
     return e;
 }
 
@@ -158,6 +155,9 @@ static eg_status make(net *n)
     st = st ? st : eg__dnn_hold(n->c, &n->handle);
     if (!st) {
         cudnnStatus_t e = describe(n);
+        TRY(dnn.cudnnGetRNNTempSpaceSizes(n->handle, n->rnn,
+                                          n->training ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE, n->x,
+                                          &n->work, &n->reserve));
         st = e ? eg__dnn_failed(op, e, "describing a recurrent layer") : EG_OK;
     }
     return st;

@@ -357,6 +357,6 @@ cudaError_t eg__launch_rnn_pieces(const eg__rnn_pieces *given, cudaStream_t s)
     }
     k.unit = (int)(bits & (~bits + 1));
     const unsigned blocks = eg__blocks((int64_t)(longest / (uint64_t)k.unit));
-    return k.n && longest ? EG__LAUNCH(rnn_pieces, dim3(blocks < MOST ? blocks : (unsigned)MOST, (unsigned)k.n), EG__BLOCK, 0, s, k)
-                          : cudaSuccess;
+    const dim3 grid(blocks < MOST ? blocks : (unsigned)MOST, (unsigned)k.n);
+    return k.n && longest ? EG__LAUNCH(rnn_pieces, grid, EG__BLOCK, 0, s, k) : cudaSuccess;
 }

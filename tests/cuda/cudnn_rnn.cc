@@ -456,9 +456,9 @@ static bool states_fit(const cudnnTensorStruct *d, const cudnnRNNStruct &r, int6
 }
 
 /* What all three calls are given. */
-static bool fit(const cudnnRNNStruct &r, const cudnnRNNDataStruct &x, const cudnnRNNDataStruct &y, const int32_t *lengths,
-                size_t weight_bytes, const void *weights, size_t bytes_of_work, const void *work, size_t reserve_bytes,
-                const void *reserve, bool training, job *j)
+static bool fit(const cudnnRNNStruct &r, const cudnnRNNDataStruct &x, const cudnnRNNDataStruct &y,
+                const int32_t *lengths, size_t weight_bytes, const void *weights, size_t bytes_of_work,
+                const void *work, size_t reserve_bytes, const void *reserve, bool training, job *j)
 {
     const int64_t size = r.type == CUDNN_DATA_FLOAT ? 4 : 2, cells = x.steps * x.rows;
     *j = job();
@@ -489,9 +489,10 @@ static cudnnStatus_t queue(eg__call &call, cudnnHandle_t handle, const job &j, v
 
 cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t r, cudnnForwardMode_t mode,
                               const int32_t lengths[], cudnnRNNDataDescriptor_t xd, const void *x,
-                              cudnnRNNDataDescriptor_t yd, void *y, cudnnTensorDescriptor_t hd, const void *hx, void *hy,
-                              cudnnTensorDescriptor_t cd, const void *cx, void *cy, size_t weight_bytes,
-                              const void *weights, size_t bytes_of_work, void *work, size_t reserve_bytes, void *reserve)
+                              cudnnRNNDataDescriptor_t yd, void *y, cudnnTensorDescriptor_t hd, const void *hx,
+                              void *hy, cudnnTensorDescriptor_t cd, const void *cx, void *cy, size_t weight_bytes,
+                              const void *weights, size_t bytes_of_work, void *work, size_t reserve_bytes,
+                              void *reserve)
 {
     BEGIN()
     job j;
@@ -542,8 +543,9 @@ cudnnStatus_t cudnnRNNBackwardWeights_v8(cudnnHandle_t handle, cudnnRNNDescripto
 {
     BEGIN()
     job j;
-    REFUSE_UNLESS(mode == CUDNN_WGRAD_MODE_ADD && fit(*r, *xd, *yd, lengths, weight_bytes, dweights, bytes_of_work, work,
-                                                      reserve_bytes, reserve, true, &j) &&
+    REFUSE_UNLESS(mode == CUDNN_WGRAD_MODE_ADD &&
+                  fit(*r, *xd, *yd, lengths, weight_bytes, dweights, bytes_of_work, work, reserve_bytes, reserve, true,
+                      &j) &&
                   x && y && states_fit(hd, *r, xd->rows, r->state))
     j.x = bytes<char>(x);
     j.y = bytes<char>(const_cast<void *>(y));

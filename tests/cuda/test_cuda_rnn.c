@@ -79,6 +79,85 @@ EGT(zeros_are_not_multiplied)
     }
 }
 
+/* ---- modules ---------------------------------------------------------------------------------- */
+
+/* Reads sentences and writes others word by word, looking back: a table, layers both ways, attention. */
+typedef struct translator {
+    eg_module *table, *reader, *attention, *writer, *word, *all;
+} translator;
+
+enum { WORDS = 12, NARROW = 6, SENTENCE = 5 };
+
+static translator translator_new(void)
+{
+    translator t = {.table = eg_embedding_new(WORDS, NARROW),
+                    .reader = eg_lstm_new(NARROW, WIDTH, .layers = 2, .bidirectional = true, .dropout = 0.2,
+                                          .batch_first = true),
+                    .attention = eg_additive_attention_new(WIDTH, 2 * WIDTH, NARROW),
+                    .writer = eg_gru_new(2 * WIDTH + NARROW, WIDTH, .reset_before = true),
+                    .word = eg_linear_new(WIDTH, WORDS)};
+    t.all = eg_module_list_new(t.table, t.reader, t.attention, t.writer, t.word);
+    EGT_CHECK(t.all);
+    return t;
+}
+
+static eg_tensor *loss_of(translator *t, eg_tensor *source, eg_tensor *lengths, eg_tensor *target)
+{
+    eg_rnn read = eg_rnn_forward(t->reader, eg_module_forward(t->table, source), .lengths = lengths);
+    eg_tensor *state = eg_select(read.h, 0, 0), *total = NULL;
+    for (int i = 0; i + 1 < SENTENCE; i++) {
+        eg_tensor *before = eg_module_forward(t->table, eg_select(target, 1, i));
+        eg_tensor *seen = eg_additive_attention_forward(t->attention, state, read.y, NULL, NULL).context;
+        eg_tensor *x = eg_unsqueeze(eg_concat((eg_tensor *[]){seen, before}, 2, 1), 0);
+        state = eg_squeeze(eg_rnn_forward(t->writer, x).h, EG_AXES(0));
+        eg_tensor *loss = eg_cross_entropy(eg_module_forward(t->word, state), eg_select(target, 1, i + 1),
+                                           .reduction = EG_SUM, .ignore = true);
+        total = total ? eg_add(total, loss) : loss;
+    }
+    return total;
+}
+
+static void learn_words(translator *t, eg_optim *o, eg_tensor *source, eg_tensor *lengths, eg_tensor *target)
+{
+    EG_SCOPE
+    {
+        eg_tape tape = eg_tape_open();
+        EGT_OK(eg_optim_minimize(o, tape, loss_of(t, source, lengths, target)));
+    }
+}
+
+/* A step of learning asks the device for nothing and takes no memory, once all has run before. */
+EGT(modules_do_not_wait)
+{
+    eg_device *d = cuda(0), *before = eg_use_device(d);
+    eg_fake_counts first = {0}, last = {0};
+    EG_SCOPE
+    {
+        translator t = translator_new();
+        eg_optim *adam = eg_adam_new(eg_module_parameters(t.all), .lr = 1e-3);
+        eg_tensor *source = eg_cast(egt_random(EG_SHAPE(ROWS, SENTENCE), EG_F32, 1, WORDS), EG_I64);
+        eg_tensor *target = eg_cast(egt_random(EG_SHAPE(ROWS, SENTENCE), EG_F32, 0, WORDS), EG_I64);
+        eg_tensor *lengths = eg_to(eg_from(EG_SHAPE(ROWS), EG_I64, (int64_t[]){5, 2, 3}), d);
+        source = eg_to(source, d);
+        target = eg_to(target, d);
+        for (int i = 0; i < 4; i++) {
+            if (i == 2) {
+                EGT_OK(eg_device_synchronize(d));
+                first = FAKE(eg_fake_read)();
+            }
+            learn_words(&t, adam, source, lengths, target);
+            last = FAKE(eg_fake_read)();
+        }
+        eg_optim_free(adam);
+        eg_module_free(t.all);
+    }
+    eg_use_device(before);
+    EGT_EQ(last.syncs - first.syncs, 0);
+    EGT_EQ(last.copies_in + last.copies_out - first.copies_in - first.copies_out, 0);
+    EGT_EQ(last.mallocs + last.creates - first.mallocs - first.creates, 0);
+    EGT_EQ(last.heuristics - first.heuristics, 0);
+}
+
 /* ---- lengths --------------------------------------------------------------------------------- */
 
 EGT(bad_lengths_are_said_at_the_wait)

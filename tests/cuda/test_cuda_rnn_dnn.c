@@ -1,5 +1,5 @@
-/* test_cuda_rnn_dnn.c - recurrent layers by cuDNN, where a program asks for that: the same as without it, weights packed
- * and gradients unpacked, and what is left to other kernels. */
+/* test_cuda_rnn_dnn.c - recurrent layers by cuDNN, where a program asks for that: the same as without it, weights
+ * packed and gradients unpacked, and what is left to other kernels. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include <cudnn_graph.h>
 
