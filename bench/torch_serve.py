@@ -439,7 +439,9 @@ class Current:
         if DEVICE.type == "cuda":
             torch.cuda.empty_cache()  # others use the card too
         dtype = {"bf16": torch.bfloat16}.get(getattr(case, "dtype", ""), torch.float32)
-        torch.backends.cuda.matmul.allow_tf32 = getattr(case, "math", "") == "tf32"
+        rounded = getattr(case, "math", "") == "tf32"
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = rounded
+        torch.backends.cudnn.benchmark = True
         with torch.device(DEVICE):
             variants = OPS[case.op](case)
         for function in variants.values():
