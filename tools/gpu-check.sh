@@ -200,7 +200,7 @@ benchmark() { # SECONDS REGEX FILE
 benchmark_steps() { # SECONDS
     local smoke=()
     [ -e "$work/torch" ] || torch=none
-    [ -z "$emulated" ] || smoke=(--smoke --torch-device cpu --ways eager --precision bf16 --rounds 1 --round-ms 1)
+    [ -z "$emulated" ] || smoke=(--smoke --torch-device cpu --ways eager,captured --precision bf16 --rounds 1 --round-ms 1)
     python3 bench/compare.py steps --device cuda --egret-bench "$build/bench/egret-bench" --torch-python "$torch" \
         --rounds 3 --seconds $(($1 * slow)) --only "${only:-.}" --json "$work/steps.json" "${smoke[@]}"
 }
