@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "lib/alloc.h"
+#include "lib/plan.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { CACHED = 0 };
@@ -390,6 +391,31 @@ static void system_free(void *block)
     free(p);
 }
 
+static void *large_or_planned(eg__plan *plan, size_t bytes, uint16_t *cls)
+{
+    void *p = plan ? eg__plan_place(plan, bytes) : NULL;
+    *cls = p ? EG__CLS_PLANNED : EG__CLS_LARGE;
+    p = p ? p : large_alloc(bytes);
+    if (plan && p && *cls == EG__CLS_LARGE) {
+        eg__plan_gave(plan, p, bytes);
+    }
+    return p;
+}
+
+static void free_other(eg__thread *T, void *p, uint16_t cls)
+{
+    if (cls == EG__CLS_PLANNED) {
+        eg__plan_release(T, p);
+    } else if (cls == EG__CLS_LARGE) {
+        if (T->plan) {
+            eg__plan_took(T->plan, p);
+        }
+        large_free(p);
+    } else {
+        system_free(p);
+    }
+}
+
 void *eg__block_alloc(eg__thread *T, size_t bytes, uint16_t *cls)
 {
     if (injected() || unlikely(T->dead) || bytes > (size_t)INT64_MAX / 2) {
@@ -400,8 +426,7 @@ void *eg__block_alloc(eg__thread *T, size_t bytes, uint16_t *cls)
         return system_alloc(bytes);
     }
     if (unlikely(bytes > SMALL_MAX)) {
-        *cls = EG__CLS_LARGE;
-        return large_alloc(bytes);
+        return large_or_planned(T->plan, bytes, cls);
     }
     int c = class_of(bytes);
     *cls = (uint16_t)c;
@@ -420,7 +445,7 @@ void *eg__block_alloc(eg__thread *T, size_t bytes, uint16_t *cls)
 void eg__block_free(eg__thread *T, void *p, uint16_t cls)
 {
     if (unlikely(cls >= EG__CLS_LARGE)) {
-        (cls == EG__CLS_LARGE ? large_free : system_free)(p);
+        free_other(T, p, cls);
         return;
     }
     free_block *b = p;

@@ -76,7 +76,7 @@ static inline bool eg__ref_dec(eg__refs *r)
 enum { EG__MAX_DEVICES = 32 };
 
 /* Where storage came from: a size class of the thread cache, or one of these. */
-enum { EG__CLS_LARGE = 0x8000, EG__CLS_SYSTEM, EG__CLS_USER };
+enum { EG__CLS_LARGE = 0x8000, EG__CLS_PLANNED, EG__CLS_SYSTEM, EG__CLS_USER };
 
 typedef struct eg__storage {
     eg__refs refs;
@@ -245,6 +245,7 @@ struct eg__thread {
     _Atomic int64_t live_tensors, live_bytes; /* written by this thread only, summed by others */
     eg_random_state random;
     int64_t macs; /* multiply-adds counted under EG__MODE_MACS */
+    struct eg__plan *plan;       /* of the step that is called, lib/plan.h */
     struct eg__capture *capture; /* under EG__MODE_CAPTURE, lib/capture.h */
     eg_error error;
     struct eg__dnnl *dnnl; /* primitives, lib/cpu/dnnl.h */

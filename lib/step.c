@@ -8,6 +8,7 @@
 #include "lib/device.h"
 #include "lib/ops/options.h"
 #include "lib/optable.h"
+#include "lib/plan.h"
 
 enum { MOST = 16, FORMS = 32, WARMUP = 2, ATTEMPTS = 4 };
 
@@ -22,6 +23,7 @@ typedef struct form {
     bool captured;  /* what follows counts */
     uint64_t drawn; /* blocks of random numbers, each time */
     eg__capture capture;
+    eg__plan *plan; /* on the CPU */
     eg_tensor *in[MOST], *out[MOST]; /* what the graph reads and writes, kept */
     eg__desc like[];                 /* the inputs, on the step's device */
 } form;
@@ -33,6 +35,7 @@ struct eg_step {
     eg_device *device; /* of the forms */
     eg_stream *stream; /* and their pool's */
     void *pool;
+    eg__arena *arena; /* of all plans */
     form *forms;
     int nforms;
     eg_step_info info;
@@ -82,8 +85,12 @@ void eg_step_reset(eg_step *s)
         form *f = s->forms;
         s->forms = f->next;
         form_forget(f);
+        eg__plan_free(f->plan);
         free(f);
     }
+    eg__arena_free(s->arena);
+    s->arena = NULL;
+    s->info.planned = 0;
     if (s->pool) {
         s->device->engine->pool_free(s->device, s->pool);
     }
@@ -348,6 +355,41 @@ static eg_status capture(eg_step *s, form *f, eg_tensor *const *in, eg_tensor **
     return call(s, in, f->nin, out, f->nout);
 }
 
+/* ---- on the CPU -------------------------------------------------------------------------------- */
+
+/* Sees to it that the arena has so many bytes. */
+static bool make_room(eg_step *s, size_t bytes)
+{
+    if (eg__arena_bytes(s->arena) < bytes) {
+        eg__arena_free(s->arena);
+        eg_memory_trim(); /* of what the recorded call took */
+        s->arena = eg__arena_new(bytes);
+        s->info.planned = (int64_t)eg__arena_bytes(s->arena);
+    }
+    return s->arena != NULL;
+}
+
+/* The call after warming up is recorded, later ones follow the plan. One that turns out otherwise is recorded
+ * again the next time, a few times. */
+static eg_status planned(eg_step *s, form *f, eg_tensor *const *in, eg_tensor **out)
+{
+    f->plan = f->plan ? f->plan : eg__plan_new();
+    bool record = f->plan && !f->captured, follow = f->captured && eg__plan_begin(f->plan, s->arena);
+    if (record) {
+        eg__plan_record(f->plan);
+    }
+    eg_status st = call(s, in, f->nin, out, f->nout);
+    size_t bytes = record || follow ? eg__plan_end(f->plan) : 0;
+    if (record) {
+        f->captured = bytes && make_room(s, bytes);
+        f->eager = !bytes;
+    } else if (follow) {
+        f->captured = bytes != 0;
+    }
+    f->eager |= !f->captured && ++f->attempts == ATTEMPTS;
+    return st;
+}
+
 /* ---- the step --------------------------------------------------------------------------------- */
 
 static eg_status check(const eg_step *s, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
@@ -391,13 +433,15 @@ eg_status eg_step_run(eg_step *s, eg_tensor *const *in, int nin, eg_tensor **out
     }
     eg__thread *T = eg__thread_get();
     const uint32_t watched = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__DEBUG_SYNC | EG__MODE_PROFILE | EG__MODE_CAPTURE;
-    bool plain = s->options.eager || !s->device->engine || T->record.recording || eg__mode(T) & watched;
+    bool plain = s->options.eager || T->record.recording || T->plan || eg__mode(T) & watched;
     form *f = plain ? NULL : form_of(s, in, nin, nout);
-    if (!f || f->eager) {
+    if (!f || f->eager || f->calls < s->options.warmup) {
+        if (f) {
+            f->calls++;
+        }
         return call(s, in, nin, out, nout);
     }
-    if (f->captured) {
-        return replay(s, f, in, out);
-    }
-    return f->calls < s->options.warmup ? f->calls++, call(s, in, nin, out, nout) : capture(s, f, in, out);
+    return !s->device->engine ? planned(s, f, in, out)
+           : f->captured      ? replay(s, f, in, out)
+                              : capture(s, f, in, out);
 }
