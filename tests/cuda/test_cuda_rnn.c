@@ -2,6 +2,8 @@
  * kernels refuse, arithmetic of products, what goes wrong. */
 #include <cublasLt.h>
 
+#include <egret/step.h>
+
 #include "tests/cuda/recurrent.h"
 
 /* The layer and, if asked, gradients of everything. */
@@ -156,6 +158,56 @@ EGT(modules_do_not_wait)
     EGT_EQ(last.copies_in + last.copies_out - first.copies_in - first.copies_out, 0);
     EGT_EQ(last.mallocs + last.creates - first.mallocs - first.creates, 0);
     EGT_EQ(last.heuristics - first.heuristics, 0);
+}
+
+typedef struct learner {
+    translator t;
+    eg_optim *adam;
+} learner;
+
+static eg_status step_of_words(void *user, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
+{
+    learner *l = user;
+    eg_tape tape = eg_tape_open();
+    (void)nin, (void)nout;
+    out[0] = loss_of(&l->t, in[0], in[2], in[1]);
+    return eg_optim_minimize(l->adam, tape, out[0]);
+}
+
+/* The loss after some steps, captured or not. */
+static double learned(eg_device *d, bool eager, int64_t *replays)
+{
+    double loss = 0;
+    EG_SCOPE
+    {
+        eg_seed(7);
+        learner l = {.t = translator_new()};
+        l.adam = eg_adam_new(eg_module_parameters(l.t.all), .lr = 1e-2);
+        eg_step *step = eg_step_new(step_of_words, &l, .device = d, .eager = eager);
+        eg_tensor *words = eg_remainder_scalar(eg_arange(0, 2 * ROWS * SENTENCE, 1, EG_I64), WORDS), *out;
+        eg_tensor *in[3] = {eg_reshape(eg_slice(words, 0, 0, ROWS * SENTENCE, 1), EG_SHAPE(ROWS, SENTENCE)),
+                            eg_reshape(eg_slice(words, 0, ROWS * SENTENCE, EG_END, 1), EG_SHAPE(ROWS, SENTENCE)),
+                            eg_to(eg_from(EG_SHAPE(ROWS), EG_I64, (int64_t[]){5, 2, 3}), d)};
+        for (int i = 0; i < 6; i++) {
+            EGT_OK(eg_step_run(step, in, 3, &out, 1));
+            loss = eg_item(out);
+        }
+        *replays = eg_step_stats(step).replays;
+        eg_step_free(step);
+        eg_optim_free(l.adam);
+        eg_module_free(l.t.all);
+    }
+    return loss;
+}
+
+EGT(captured_steps)
+{
+    eg_device *d = cuda(0), *before = eg_use_device(d);
+    int64_t replays, none;
+    double captured = learned(d, false, &replays), as_usual = learned(d, true, &none);
+    eg_use_device(before);
+    EGT_EQ(captured, as_usual);
+    EGT_CHECK(replays >= 3 && none == 0);
 }
 
 /* ---- lengths --------------------------------------------------------------------------------- */
