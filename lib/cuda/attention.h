@@ -45,6 +45,11 @@ extern "C" {
 cudaError_t eg__launch_attention(const eg__attention *a, cudaStream_t s);
 /* delta, the sum of dy y of each row; then dk, dv and dq. */
 cudaError_t eg__launch_attention_grad(const eg__attention *a, cudaStream_t s);
+/* The same of halves, where delta is there already: called by these. */
+cudaError_t eg__launch_attention_f16(const eg__attention *a, cudaStream_t s);
+cudaError_t eg__launch_attention_grad_f16(const eg__attention *a, cudaStream_t s);
+cudaError_t eg__launch_attention_bf16(const eg__attention *a, cudaStream_t s);
+cudaError_t eg__launch_attention_grad_bf16(const eg__attention *a, cudaStream_t s);
 
 #ifdef __cplusplus
 }

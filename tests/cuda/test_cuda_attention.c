@@ -90,6 +90,7 @@ EGT(more_than_a_tile)
         {ONE, ONE, 130, 70, 16, 16, EG_F16, .mask = 1, .dropout = 0.2},
         {NONE, NONE, 65, 64, 100, 129, EG_F32, .dropout = 0.1},
         {NONE, NONE, 64, 66, 150, 8, EG_BF16, .causal = true},
+        {NONE, NONE, 40, 90, 70, 100, EG_F16, .causal = true, .dropout = 0.2},
         {NONE, NONE, 33, 70, 40, 70, EG_F64, .causal = true, .dropout = 0.3},
         {NONE, NONE, 67, 67, 9, 7, EG_F16, .causal = true, .mask = 3},
         {{2, {2, 3}}, {2, {2, 3}}, 70, 70, 32, 32, EG_BF16, .causal = true, .packed = true},
