@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "data/bytes.h"
+#include "lib/device.h"
 #include "data/example.h"
 
 #ifdef EG_HAVE_PROTOBUF
@@ -100,7 +101,8 @@ static EgPb__Values *from_tensor(const char *op, eg_tensor *x)
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *dense = s.depth ? eg_contiguous(eg_detach(x)) : NULL;
+    eg_tensor *packed = s.depth ? eg_contiguous(eg_detach(x)) : NULL;
+    const eg_tensor *dense = packed ? eg__on_host(packed, op) : NULL;
     EgPb__Values *v = NULL;
     if (dense) {
         v = x->dtype == EG_U8 ? one_string(op, eg__ptr(dense), (size_t)dense->n)

@@ -1,5 +1,6 @@
 /* example_read.c - features of Example and SequenceExample messages as tensors. */
 #include "data/example.h"
+#include "lib/device.h"
 
 /* Passes the status on with nothing in out. */
 static eg_status refuse(int n, eg_tensor **out, eg_status st)
@@ -266,7 +267,7 @@ static eg_status check_record(const char *op, eg_tensor *record)
         st = eg__fail(EG_ESHAPE, op, "a record is dense u8 [n], not %s %s",
                       eg_dtype_name((eg_dtype)record->dtype), EG__SHAPE_OF(record));
     }
-    return st;
+    return st ? st : eg__host_only(record, op, "record");
 }
 
 static eg_status no_message(const char *op, const eg_tensor *record, const char *what)

@@ -4,6 +4,7 @@
 
 #include "data/codec.h"
 #include "lib/io/file.h"
+#include "lib/device.h"
 
 /* ---- shared by the codecs ------------------------------------------------------------------- */
 
@@ -164,8 +165,8 @@ static eg_status as_jpeg(const char *op, const eg_tensor *hwc, const void *optio
     return eg__jpeg_encode(op, hwc, &o, out);
 }
 
-/* An image as row-major [H, W, C]. */
-static eg_tensor *to_rows(const char *op, eg_tensor *image)
+/* An image as row-major [H, W, C] on the CPU. */
+static const eg_tensor *to_rows(const char *op, eg_tensor *image)
 {
     if (eg__check(image, op, "image")) {
         return NULL;
@@ -180,14 +181,15 @@ static eg_tensor *to_rows(const char *op, eg_tensor *image)
         return eg__fail_null(EG_ESHAPE, op, "%s is not [H, W] nor 1, 3 or 4 such planes",
                              EG__SHAPE_OF(image));
     }
-    return eg_contiguous(rank == 3 ? eg_permute(image, EG_AXES(1, 2, 0)) : eg_unsqueeze(image, 2));
+    eg_tensor *hwc = eg_contiguous(rank == 3 ? eg_permute(image, EG_AXES(1, 2, 0)) : eg_unsqueeze(image, 2));
+    return hwc ? eg__on_host(hwc, op) : NULL;
 }
 
 static eg_status encode(const char *op, eg_tensor *image, encode_fn *f, const void *o,
                         eg__bytes *out)
 {
     eg_scope s = eg_scope_push();
-    eg_tensor *hwc = s.depth ? to_rows(op, image) : NULL;
+    const eg_tensor *hwc = s.depth ? to_rows(op, image) : NULL;
     eg_status st = hwc ? f(op, hwc, o, out) : eg__why();
     if (s.depth) {
         eg_scope_pop(s, NULL);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "lib/internal.h"
+#include "lib/device.h"
 
 /* x's values as row-major f32, whatever it is. */
 static eg_tensor *dense_float(eg_tensor *x)
@@ -30,7 +31,7 @@ static eg_status check(const eg_tensor *x, const char *op)
                       "%s %s is no image: [C, H, W] of u8 or floats",
                       eg_dtype_name((eg_dtype)x->dtype), EG__SHAPE_OF(x));
     }
-    return st;
+    return st ? st : eg__host_only(x, op, "x");
 }
 
 /* ---- rotation ------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include "data/lines.h"
 #include "data/number.h"
 #include "lib/io/json.h"
+#include "lib/device.h"
 
 typedef union number {
     double real;
@@ -390,7 +391,8 @@ static eg_tensor *join(const eg_tensor *values, const eg_tensor *lengths)
 eg_tensor *eg_strokes(eg_tensor *values, eg_tensor *lengths)
 {
     static const char op[] = "eg_strokes";
-    if (eg__check(values, op, "values") || eg__check(lengths, op, "lengths")) {
+    if (eg__check(values, op, "values") || eg__check(lengths, op, "lengths") ||
+        eg__host_only(values, op, "values") || eg__host_only(lengths, op, "lengths")) {
         return NULL;
     }
     if (values->ndim != 1 || lengths->ndim != 1 || lengths->dtype != EG_I64) {

@@ -1,5 +1,6 @@
 /* pad_sequences.c - sequences as rows of one length. */
 #include "data/text.h"
+#include "lib/device.h"
 
 static const char me[] = "eg_pad_sequences";
 
@@ -8,6 +9,7 @@ static eg_status check(eg_tensor *const *x, int n, int64_t *longest)
     *longest = 0;
     for (int i = 0; i < n; i++) {
         eg_status st = eg__check(x[i], me, "a sequence");
+        st = st ? st : eg__host_only(x[i], me, "a sequence");
         if (st) {
             return st;
         }

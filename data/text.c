@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/io/file.h"
+#include "lib/device.h"
 
 #ifdef EG_HAVE_UTF8PROC
 #include <utf8proc.h>
@@ -19,7 +20,7 @@ eg_tensor *eg__text_check(const char *op, eg_tensor *text)
                              "a text is u8 [n], not %s %s", eg_dtype_name((eg_dtype)text->dtype),
                              EG__SHAPE_OF(text));
     }
-    return eg_contiguous(text);
+    return eg__host_only(text, op, "text") ? NULL : eg_contiguous(text);
 }
 
 static eg_status no_utf8(const char *op, int64_t at)

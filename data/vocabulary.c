@@ -4,6 +4,7 @@
 #include "data/stream.h"
 #include "data/text.h"
 #include "data/words.h"
+#include "lib/device.h"
 
 struct eg_word_counts {
     eg__words words;
@@ -361,7 +362,8 @@ eg_tensor *eg_vocabulary_decode(const eg_vocabulary *v, eg_tensor *ids)
                              eg_dtype_name((eg_dtype)ids->dtype), EG__SHAPE_OF(ids));
     }
     eg_scope scope = eg_scope_push();
-    eg_tensor *dense = scope.depth ? eg_contiguous(eg_detach(ids)) : NULL, *t = NULL;
+    eg_tensor *packed = scope.depth ? eg_contiguous(eg_detach(ids)) : NULL, *t = NULL;
+    const eg_tensor *dense = packed ? eg__on_host(packed, op) : NULL;
     if (dense && !join_words(op, &v->words, dense, &out)) {
         t = eg__bytes_tensor(out.p, out.n);
     }

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/device.h"
 #include "lib/io/crc32c.h"
 #include "lib/io/file.h"
 #include "run/event.pb-c.h"
@@ -229,7 +230,8 @@ eg_status eg_events_histogram(eg_events *events, const char *tag, int64_t step, 
         return st;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *dense = s.depth ? eg_contiguous(eg_detach(values)) : NULL;
+    eg_tensor *packed = s.depth ? eg_contiguous(eg_detach(values)) : NULL;
+    const eg_tensor *dense = packed ? eg__on_host(packed, op) : NULL;
     eg__histogram *h = dense ? eg__malloc(sizeof *h) : NULL;
     st = h ? write_histogram(events, op, tag, step, dense, h)
            : dense ? eg__no_memory(op, sizeof *h) : eg__why();
