@@ -284,3 +284,47 @@ EGT(under_autocast)
     EGT_EQ(eg_dtype_of(y), EG_BF16);
     EGT_CHECK(egt_distance(eg_cast(eg_to(y, eg_cpu()), EG_F32), want) < 3e-2);
 }
+
+/* ---- captured steps -------------------------------------------------------------------------------------- */
+
+/* y and dq of attention with the dropout `user` says. */
+static eg_status attend(void *user, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
+{
+    eg_tensor *q = in[0];
+    eg_tape tape = eg_tape_open();
+    (void)nin, (void)nout;
+    if (eg_tape_watch(tape, q)) {
+        return eg_last_error()->code;
+    }
+    out[0] = eg_attention(q, in[1], in[1], .causal = true, .dropout = *(double *)user);
+    return out[0] ? eg_tape_gradients(tape, out[0], &q, 1, &out[1], .dy = in[2]) : eg_last_error()->code;
+}
+
+/* A replayed step drops anew, and what it would have dropped uncaptured; cuDNN's plans are replayed, too. */
+EGT(in_captured_steps)
+{
+    for (int way = 0; way < 3; way++) {
+        const how h = {ONE, ONE, 16, 16, 8, 8, way ? EG_BF16 : EG_F32, .causal = true};
+        double dropout = way < 2 ? 0.3 : 0;
+        eg_tensor *in[3], *got[2], *want[2];
+        cuda(0);
+        for (int i = 0; i < 3; i++) {
+            in[i] = eg_to(drawn(h.lead, 16, 8, &h), cuda(0));
+        }
+        eg_step *step = eg_step_new(attend, &dropout, .device = cuda(0));
+        EGT_CHECK(step);
+        for (int i = 0; i < 6; i++) {
+            EG_SCOPE {
+                const eg_random_state at = eg_random_get_state();
+                EGT_OK(eg_step_run(step, in, 3, got, 2));
+                eg_random_set_state(at);
+                EGT_OK(attend(&dropout, in, 3, want, 2));
+                for (int k = 0; k < 2; k++) {
+                    EGT_EQ(egt_distance(eg_to(got[k], eg_cpu()), eg_to(want[k], eg_cpu())), 0);
+                }
+            }
+        }
+        EGT_CHECK(eg_step_stats(step).replays > 0);
+        eg_step_free(step);
+    }
+}
