@@ -33,6 +33,7 @@ int64_t eg__macs(const eg__call *c)
     case EG__ID_linear:
     case EG__ID_linear_act:
     case EG__ID_conv:
+    case EG__ID_conv_act:
         return per_channel(c->out[0], c->in[1]);
     case EG__ID_conv_data:
         return per_channel(a, c->in[1]);

@@ -342,6 +342,22 @@ EGT(refused_gradient_shapes)
     EGT_REFUSED(eg_conv_weight(x, NULL, eg_shape_of(w)), EG_EINVAL, "dy is NULL");
 }
 
+/* What is no number stays so, whoever applies the activation. */
+EGT(activations_keep_nan)
+{
+    eg_tensor *x = eg_full(EG_SHAPE(1, 3, 4, 4), (double)NAN, EG_F32);
+    eg_tensor *w = eg_ones(EG_SHAPE(8, 3, 3, 3), EG_F32), *b = eg_zeros(EG_SHAPE(8), EG_F32);
+    eg_tensor *(*const f[])(eg_tensor *) = {eg_relu, eg_tanh, eg_sigmoid, eg_gelu};
+    for (int i = 0; i < 4; i++) {
+        eg_tensor *y = eg_conv2d(x, w, b, .activation = f[i]);
+        EGT_CHECK(y && eg_item(eg_all(eg_isnan(y))) == 1);
+        y = eg_conv2d(x, w, NULL, .activation = f[i]);
+        EGT_CHECK(y && eg_item(eg_all(eg_isnan(y))) == 1);
+        y = eg_conv_transpose2d(x, eg_ones(EG_SHAPE(3, 2, 2, 2), EG_F32), NULL, .activation = f[i]);
+        EGT_CHECK(y && eg_item(eg_all(eg_isnan(y))) == 1);
+    }
+}
+
 /* Each allocation failing in turn: words, nothing left behind, and the next call works. */
 EGT(out_of_memory)
 {

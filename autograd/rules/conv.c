@@ -6,6 +6,7 @@
 static eg__conv_opts sized(const eg__walk *w, eg_shape s)
 {
     eg__conv_opts o = *(const eg__conv_opts *)w->opts;
+    o.act = EG__ACT_NONE;
     memcpy(o.size, s.dim + 2, sizeof o.size);
     return o;
 }
@@ -19,9 +20,11 @@ static void give_bias(eg__walk *w, eg_tensor *dy)
     eg__give(w, 2, eg_sum(dy, .axes = axes));
 }
 
-eg_status eg__grad_conv(eg__walk *w)
+static eg_status give_all(eg__walk *w, eg_tensor *dy)
 {
-    eg_tensor *dy = eg__dy(w, 0);
+    if (!dy) {
+        return w->status = eg__why();
+    }
     if (eg__needs(w, 0)) {
         eg__conv_opts o = sized(w, eg__in_shape(w, 0));
         eg__give(w, 0, eg__op2(&eg__op_conv_data, dy, eg__saved_in(w, 1), &o));
@@ -34,6 +37,17 @@ eg_status eg__grad_conv(eg__walk *w)
         give_bias(w, dy);
     }
     return w->status;
+}
+
+eg_status eg__grad_conv(eg__walk *w)
+{
+    return give_all(w, eg__dy(w, 0));
+}
+
+eg_status eg__grad_conv_act(eg__walk *w)
+{
+    const eg__conv_opts *o = w->opts;
+    return give_all(w, eg__before_activation(w, (int)o->act, eg__dy(w, 0), eg__saved_out(w, 0)));
 }
 
 /* y = conv_data(x, weight) is linear in both: <y, dy> = <x, conv(dy, weight)>. */

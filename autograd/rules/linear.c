@@ -35,22 +35,24 @@ eg_status eg__grad_linear(eg__walk *w)
     return give_all(w, eg__dy(w, 0));
 }
 
-eg_status eg__grad_linear_act(eg__walk *w)
+/* relu, tanh and sigmoid have their derivative from y. */
+eg_tensor *eg__before_activation(eg__walk *w, int act, eg_tensor *dy, eg_tensor *y)
 {
-    int act = ((const eg__linear_opts *)w->opts)->act;
-    eg_tensor *dy = eg__dy(w, 0), *y = eg__saved_out(w, 0);
-    if (!y) {
-        return w->status = eg__why();
-    }
-    if (!eg__walk_recorded(w)) {
+    if (!y || !eg__walk_recorded(w)) {
         const eg__op *op = act == EG__ACT_RELU   ? &eg__op_relu_grad
                            : act == EG__ACT_TANH ? &eg__op_tanh_grad
                                                  : &eg__op_sigmoid_grad;
-        return give_all(w, eg__op2(op, dy, y, NULL));
+        return y ? eg__op2(op, dy, y, NULL) : NULL;
     }
     eg_tensor *slope = act == EG__ACT_RELU ? eg_cast(eg_gt_scalar(y, 0), (eg_dtype)y->dtype)
                        : act == EG__ACT_TANH
                            ? eg_sub(eg_scalar(1, (eg_dtype)y->dtype), eg_square(y))
                            : eg_mul(y, eg_sub(eg_scalar(1, (eg_dtype)y->dtype), y));
-    return give_all(w, eg_mul(dy, slope));
+    return eg_mul(dy, slope);
+}
+
+eg_status eg__grad_linear_act(eg__walk *w)
+{
+    const eg__linear_opts *o = w->opts;
+    return give_all(w, eg__before_activation(w, o->act, eg__dy(w, 0), eg__saved_out(w, 0)));
 }

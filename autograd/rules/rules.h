@@ -16,4 +16,7 @@
 /* The gradient of y = cumprod(x) along the axis, composed of public ops. */
 eg_tensor *eg__cumprod_grad(eg_tensor *x, eg_tensor *y, eg_tensor *dy, int axis);
 
+/* dy before the activation (an eg__act whose derivative can be had from y) that made y. */
+eg_tensor *eg__before_activation(eg__walk *w, int act, eg_tensor *dy, eg_tensor *y);
+
 #endif

@@ -345,3 +345,12 @@ eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv
     }
     return st;
 }
+
+eg_status eg__conv_activate(const eg__call *c)
+{
+    static const eg__op *const ops[] = {[EG__ACT_RELU] = &eg__op_relu,
+                                        [EG__ACT_TANH] = &eg__op_tanh,
+                                        [EG__ACT_SIGMOID] = &eg__op_sigmoid};
+    eg_tensor *y = c->out[0];
+    return y->n ? eg__run(ops[((const eg__conv_opts *)c->opts)->act], &y, 1, NULL, y) : EG_OK;
+}

@@ -34,6 +34,8 @@ typedef struct eg__conv_ways {
 enum { EG__CONV_LINES = 64, EG__CONV_NARROW = 4 }; /* what depthwise and narrow_data take at most */
 
 eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv_ways *ways);
+/* The activation of the options, over the result. */
+eg_status eg__conv_activate(const eg__call *c);
 
 /* A temporary without gaps, gone when the call ends. */
 eg_tensor *eg__conv_temp(const eg__conv_job *j, int dtype, int ndim, const int64_t *shape);

@@ -4,7 +4,7 @@
 
 eg__conv_way ISA(eg__conv_depthwise), ISA(eg__conv_narrow_data), ISA(eg__conv_gemm);
 eg__conv_tiles ISA(eg__conv_winograd);
-eg__kernel ISA(eg__cpu_conv), ISA(eg__cpu_conv_data), ISA(eg__cpu_conv_weight);
+eg__kernel ISA(eg__cpu_conv), ISA(eg__cpu_conv_act), ISA(eg__cpu_conv_data), ISA(eg__cpu_conv_weight);
 
 static const eg__conv_ways ways = {.depthwise = ISA(eg__conv_depthwise),
                                    .narrow_data = ISA(eg__conv_narrow_data),
@@ -14,6 +14,12 @@ static const eg__conv_ways ways = {.depthwise = ISA(eg__conv_depthwise),
 eg_status ISA(eg__cpu_conv)(const eg__call *c)
 {
     return eg__conv_run(c, EG__CONV_Y, &ways);
+}
+
+eg_status ISA(eg__cpu_conv_act)(const eg__call *c)
+{
+    eg_status st = eg__conv_run(c, EG__CONV_Y, &ways);
+    return st ? st : eg__conv_activate(c);
 }
 
 eg_status ISA(eg__cpu_conv_data)(const eg__call *c)

@@ -81,6 +81,15 @@ eg_status eg__conv_add_bias(const eg__conv_job *j)
     return eg__run(eg__host_ops()[EG__ID_add], (eg_tensor *[]){y, &b}, 2, NULL, y);
 }
 
+eg_status eg__conv_activate(const eg__conv_job *j)
+{
+    static const uint16_t ops[] = {[EG__ACT_RELU] = EG__ID_relu,
+                                   [EG__ACT_TANH] = EG__ID_tanh,
+                                   [EG__ACT_SIGMOID] = EG__ID_sigmoid};
+    eg_tensor *y = j->c->out[0];
+    return j->act == EG__ACT_NONE ? EG_OK : eg__run(eg__host_ops()[ops[j->act]], &y, 1, NULL, y);
+}
+
 /* ---- one tap: a product ---------------------------------------------------------------------- */
 
 static bool is_product(const eg__conv_job *j)
@@ -138,7 +147,7 @@ static eg_status by_product(const eg__conv_job *j)
             return eg__why();
         }
         return eg__run(ops[EG__ID_linear], (eg_tensor *[]){&x, &w, (eg_tensor *)(uintptr_t)j->bias},
-                       j->bias ? 3 : 2, &(eg__linear_opts){.act = EG__ACT_NONE}, &y);
+                       j->bias ? 3 : 2, &(eg__linear_opts){.act = j->act}, &y);
     case EG__CONV_X:
         if (!to_rows(j, j->y, &y) || !rows_of(j->x, &x)) {
             return eg__why();
@@ -304,11 +313,12 @@ static eg_status of_nothing(const eg__conv_job *j)
     const eg_tensor *y = j->c->out[0];
     eg_status st = eg__launched(
         j->c, cudaMemsetAsync(eg__ptr(y), 0, (size_t)y->n * eg__esize(y), eg__stream_of(j->c)));
-    return st ? st : eg__conv_add_bias(j);
+    st = st ? st : eg__conv_add_bias(j);
+    return st ? st : eg__conv_activate(j);
 }
 
 static eg_status convolve(const eg__call *c, eg__conv_result result, const eg_tensor *x,
-                          const eg_tensor *w, const eg_tensor *y)
+                          const eg_tensor *w, const eg_tensor *y, int act)
 {
     const eg__conv_opts *o = c->opts;
     const int skip = 5 - x->ndim;
@@ -319,7 +329,8 @@ static eg_status convolve(const eg__call *c, eg__conv_result result, const eg_te
                       .x = x,
                       .w = w,
                       .y = y,
-                      .bias = c->nin > 2 ? c->in[2] : NULL};
+                      .bias = c->nin > 2 ? c->in[2] : NULL,
+                      .act = act};
     for (int d = skip; d < 3; d++) {
         j.after[d] = o->after[d - skip];
     }
@@ -339,22 +350,32 @@ static eg_status convolve(const eg__call *c, eg__conv_result result, const eg_te
 #ifdef EG_CUDNN
     if (!st && !done) {
         st = eg__conv_dnn(&j, &done);
+        if (done) {
+            return st;
+        }
     }
 #endif
-    return st || done ? st : by_elements(&j);
+    st = st || done ? st : by_elements(&j);
+    return st ? st : eg__conv_activate(&j);
 }
 
 eg_status eg__cuda_conv(const eg__call *c)
 {
-    return convolve(c, EG__CONV_Y, c->in[0], c->in[1], c->out[0]);
+    return convolve(c, EG__CONV_Y, c->in[0], c->in[1], c->out[0], EG__ACT_NONE);
+}
+
+eg_status eg__cuda_conv_act(const eg__call *c)
+{
+    const eg__conv_opts *o = c->opts;
+    return convolve(c, EG__CONV_Y, c->in[0], c->in[1], c->out[0], (int)o->act);
 }
 
 eg_status eg__cuda_conv_data(const eg__call *c)
 {
-    return convolve(c, EG__CONV_X, c->out[0], c->in[1], c->in[0]);
+    return convolve(c, EG__CONV_X, c->out[0], c->in[1], c->in[0], EG__ACT_NONE);
 }
 
 eg_status eg__cuda_conv_weight(const eg__call *c)
 {
-    return convolve(c, EG__CONV_W, c->in[0], c->out[0], c->in[1]);
+    return convolve(c, EG__CONV_W, c->in[0], c->out[0], c->in[1], EG__ACT_NONE);
 }

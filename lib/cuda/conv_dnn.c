@@ -3,7 +3,7 @@
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-_Static_assert(sizeof(eg__conv_key) == 25 * 8 + 8, "a key has no padding");
+_Static_assert(sizeof(eg__conv_key) == 26 * 8 + 8, "a key has no padding");
 _Static_assert(sizeof(eg__conv_key) <= EG__DNN_KEY, "a key can be kept");
 
 static uint8_t align_of(const eg_tensor *t)
@@ -36,14 +36,15 @@ eg__conv_key eg__conv_key_of(const eg__conv_job *j, bool bias)
     k.align_w = align_of(j->w);
     k.align_y = align_of(j->y);
     k.align_bias = bias ? align_of(j->bias) : 0;
+    k.act = bias && j->act == EG__ACT_RELU ? EG__ACT_RELU : EG__ACT_NONE;
     return k;
 }
 
 /* ---- running them ---------------------------------------------------------------------------- */
 
-static eg_status find(const eg__conv_job *j, bool bias, eg__dnn_plan **plan)
+static eg_status find(const eg__conv_job *j, bool after, eg__dnn_plan **plan)
 {
-    const eg__conv_key key = eg__conv_key_of(j, bias);
+    const eg__conv_key key = eg__conv_key_of(j, after);
     const eg__dnn_ask ask = {"convolution", eg__conv_draw, &key, sizeof key,
                              eg__conv_rules(key.dtype, j->c->T->math)};
     return eg__dnn_find(j->c, &ask, plan);
@@ -56,20 +57,27 @@ static eg_status run(const eg__conv_job *j, bool bias, eg__dnn_plan *plan)
     return eg__dnn_run(j->c, plan, bias ? 4 : 3, ids, at);
 }
 
-/* The bias is added by the engine if there is one that can. */
+/* What the engine did not. */
+static eg_status finish(const eg__conv_job *j, bool after)
+{
+    eg_status st = after ? EG_OK : eg__conv_add_bias(j);
+    return st || (after && j->act == EG__ACT_RELU) ? st : eg__conv_activate(j);
+}
+
+/* Bias, and ReLU after it, are the engine's if there is one that can. */
 static eg_status run_forms(const eg__conv_job *j, bool *done)
 {
     const bool fuse =
         j->result == EG__CONV_Y && j->bias && (j->bias->n == 1 || j->bias->strides[0] == 1);
     eg_status st = EG_OK;
     *done = false;
-    for (int bias = fuse; bias >= 0 && !st && !*done; bias--) {
+    for (int after = fuse; after >= 0 && !st && !*done; after--) {
         eg__dnn_plan *plan;
-        st = find(j, bias, &plan);
+        st = find(j, after, &plan);
         if (!st && plan->made) {
             *done = true;
-            st = run(j, bias, plan);
-            st = st || bias ? st : eg__conv_add_bias(j);
+            st = run(j, after, plan);
+            st = st ? st : finish(j, after);
         }
         eg__dnn_leave(plan);
     }

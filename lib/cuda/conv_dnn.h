@@ -14,8 +14,10 @@ typedef struct eg__conv_key {
     int64_t in[3], out[3], k[3], stride[3], dilation[3], before[3], after[3];
     uint8_t result, dtype, axes, bias; /* result: an eg__conv_result */
     uint8_t align_x, align_w, align_y, align_bias;
+    int64_t act; /* NONE or RELU, an eg__act; the latter with a bias, since not all engines have it alone */
 } eg__conv_key;
 
+/* bias: with it, and with the ReLU that may follow. */
 eg__conv_key eg__conv_key_of(const eg__conv_job *j, bool bias);
 /* conv_graph.c: what it is drawn as, and what engines must not do for it; math: an eg_math_mode. */
 void eg__conv_draw(eg__graph *g, const void *key);

@@ -36,12 +36,15 @@ void eg__conv_draw(eg__graph *g, const void *key)
     eg__dnn x = eg__graph_tensor(g, &xs, type, EG__DNN_X, k->align_x);
     eg__dnn w = eg__graph_tensor(g, &ws, type, EG__DNN_W, k->align_w);
     eg__dnn y = eg__graph_tensor(g, &ys, type, EG__DNN_Y, k->align_y);
+    const bool relu = k->act == EG__ACT_RELU;
+    eg__dnn product = k->bias || relu ? eg__graph_between(g, &ys, v.compute) : y, sum = product;
+    eg__graph_conv(g, kinds[k->result], &v, x, w, product);
     if (k->bias) {
-        eg__dnn sum = eg__graph_between(g, &ys, v.compute);
         eg__dnn bias = eg__graph_tensor(g, &bs, type, EG__DNN_BIAS, k->align_bias);
-        eg__graph_conv(g, kinds[k->result], &v, x, w, sum);
-        eg__graph_point(g, CUDNN_POINTWISE_ADD, v.compute, sum, bias, NULL, y);
-    } else {
-        eg__graph_conv(g, kinds[k->result], &v, x, w, y);
+        sum = relu ? eg__graph_between(g, &ys, v.compute) : y;
+        eg__graph_point(g, CUDNN_POINTWISE_ADD, v.compute, product, bias, NULL, sum);
+    }
+    if (relu) {
+        eg__graph_point(g, CUDNN_POINTWISE_RELU_FWD, v.compute, sum, NULL, NULL, y);
     }
 }

@@ -317,6 +317,10 @@ static void point(eg__graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compu
     if (axis >= 0) {
         set_int(g, how, CUDNN_ATTR_POINTWISE_AXIS, axis);
     }
+    if (mode == CUDNN_POINTWISE_RELU_FWD) {
+        const cudnnNanPropagation_t stays = CUDNN_PROPAGATE_NAN;
+        set(g, how, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &stays);
+    }
     finish(g, how, "a formula");
     eg__dnn d = part(g, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     set_part(g, d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);

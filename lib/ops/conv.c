@@ -312,15 +312,39 @@ static eg_status operands(const char *op, const eg_tensor *x, const eg_tensor *w
                           second, EG__SHAPE_OF(w), axes + 2);
 }
 
+typedef eg_tensor *function(eg_tensor *x);
+
+/* A caller built before there was one has a shorter struct. */
+static function *activation_of(const eg_conv_options *g)
+{
+    return g && g->size >= sizeof *g ? g->activation : NULL;
+}
+
+static eg_tensor *activated(const eg__op *op, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
+                            const eg__conv_opts *o, function *activation)
+{
+    if (!activation) {
+        return eg__op3(op, x, w, bias, o);
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *y = eg__op3(op, x, w, bias, o);
+    return eg_scope_pop(s, y ? activation(y) : NULL);
+}
+
 static eg_tensor *forward(const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
                           const eg_conv_options *given)
 {
     eg__conv_opts o = {0};
+    const eg__fusible *f = eg__fusible_of(activation_of(given));
     if (operands(op, x, w, "weight", bias, axes) ||
         convolution(op, axes, given ? given : &defaults, x->shape + 2, w->shape + 2, &o)) {
         return NULL;
     }
-    return eg__op3(&eg__op_conv, x, w, bias, &o);
+    if (f && f->of_y) {
+        o.act = f->act;
+        return eg__op3(&eg__op_conv_act, x, w, bias, &o);
+    }
+    return activated(&eg__op_conv, x, w, bias, &o, activation_of(given));
 }
 
 static eg_tensor *transposed(const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
@@ -331,7 +355,7 @@ static eg_tensor *transposed(const char *op, int axes, eg_tensor *x, eg_tensor *
         transpose(op, axes, given ? given : &defaults, x->shape + 2, w->shape + 2, &o)) {
         return NULL;
     }
-    return eg__op3(&eg__op_conv_data, x, w, bias, &o);
+    return activated(&eg__op_conv_data, x, w, bias, &o, activation_of(given));
 }
 
 #define BOTH(n)                                                                                    \

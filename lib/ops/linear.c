@@ -28,36 +28,37 @@ eg_status eg__infer_linear(eg__call *c)
     return eg__check_shape(c->op->name, d->ndim, d->shape, d->dtype, &d->n);
 }
 
-/* Activations kernels know; `of_y`: their derivative can be had from their result. */
-static const struct fusible {
-    eg_tensor *(*function)(eg_tensor *);
-    eg__act act;
-    bool of_y;
-} fusibles[] = {
-    {eg_relu, EG__ACT_RELU, true},
-    {eg_tanh, EG__ACT_TANH, true},
-    {eg_sigmoid, EG__ACT_SIGMOID, true},
-    {eg_gelu, EG__ACT_GELU, false},
-    {eg_gelu_tanh, EG__ACT_GELU_TANH, false},
-    {eg_silu, EG__ACT_SILU, false},
-};
+const eg__fusible *eg__fusible_of(eg_tensor *(*function)(eg_tensor *))
+{
+    static const eg__fusible fusibles[] = {
+        {eg_relu, EG__ACT_RELU, true},
+        {eg_tanh, EG__ACT_TANH, true},
+        {eg_sigmoid, EG__ACT_SIGMOID, true},
+        {eg_gelu, EG__ACT_GELU, false},
+        {eg_gelu_tanh, EG__ACT_GELU_TANH, false},
+        {eg_silu, EG__ACT_SILU, false},
+    };
+    for (int i = 0; function && i < EG__COUNT(fusibles); i++) {
+        if (fusibles[i].function == function) {
+            return &fusibles[i];
+        }
+    }
+    return NULL;
+}
 
 eg_tensor *eg_linear_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
                           const eg_linear_options *options)
 {
     eg_tensor *(*activation)(eg_tensor *) = options ? options->activation : NULL;
-    const struct fusible *f = NULL;
+    const eg__fusible *f = eg__fusible_of(activation);
     if (eg__check(x, "linear", "x") || eg__check(weight, "linear", "weight")) {
         return NULL;
     }
     if (x->ndim == 0) {
         return eg__fail_null(EG_ESHAPE, "linear", "x is a 0-dim tensor; needs [..., in]");
     }
-    for (int i = 0; activation && i < EG__COUNT(fusibles); i++) {
-        if (fusibles[i].function == activation &&
-            (fusibles[i].of_y || !eg__thread_get()->record.recording)) {
-            f = &fusibles[i];
-        }
+    if (f && !f->of_y && eg__thread_get()->record.recording) {
+        f = NULL;
     }
     const eg__op *op = f && f->of_y ? &eg__op_linear_act : &eg__op_linear;
     eg__linear_opts o = {f ? f->act : EG__ACT_NONE};

@@ -72,6 +72,7 @@ typedef struct eg__cross_entropy_opts {
 /* Of the convolution in question, per spatial axis, padding resolved. `size` holds what the operands do not
  * tell: the sizes of its input for conv_data, of its kernel for conv_weight. */
 typedef struct eg__conv_opts {
+    int64_t act; /* an eg__act; of conv_act alone */
     int64_t groups;
     int64_t stride[3], dilation[3], before[3], after[3], size[3];
 } eg__conv_opts;
@@ -188,6 +189,15 @@ typedef enum eg__act {
     EG__ACT_GELU_TANH,
     EG__ACT_SILU,
 } eg__act;
+
+/* A function that is one of them; of_y: its derivative can be had from its result. */
+typedef struct eg__fusible {
+    eg_tensor *(*function)(eg_tensor *);
+    eg__act act;
+    bool of_y;
+} eg__fusible;
+/* NULL: none of them. */
+const eg__fusible *eg__fusible_of(eg_tensor *(*function)(eg_tensor *));
 
 typedef struct eg__linear_opts {
     int act;

@@ -94,6 +94,18 @@ eg_status eg__ref_conv(const eg__call *c)
     return convolve(c, &s, (eg_tensor *[]){c->in[0], c->in[1], c->out[0]}, Y);
 }
 
+eg_status eg__ref_conv_act(const eg__call *c)
+{
+    const eg__conv_opts *o = c->opts;
+    const eg_tensor *y = c->out[0];
+    eg_status st = eg__ref_conv(c);
+    for (int64_t i = 0; i < y->n && !st; i++) {
+        const int64_t at = eg__at(y, y, i);
+        eg__set_at(y, at, eg__ref_activate((int)o->act, eg__get_at(y, at)));
+    }
+    return st;
+}
+
 eg_status eg__ref_conv_data(const eg__call *c)
 {
     eg__conv_shape s = eg__conv_shape_of(c->out[0], c->in[1], c->in[0], c->opts);

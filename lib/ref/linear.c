@@ -5,7 +5,7 @@
 #include "lib/ref/ref.h"
 #include "lib/ref/scalar.h"
 
-static double activate(int act, double v)
+double eg__ref_activate(int act, double v)
 {
     switch (act) {
     case EG__ACT_RELU:
@@ -38,7 +38,7 @@ eg_status eg__ref_linear(const eg__call *c)
             sum += eg__get_at(x, at + l * x->strides[last]) *
                    eg__get_at(w, j * w->strides[0] + l * w->strides[1]);
         }
-        eg__set_at(y, i, activate(o->act, sum));
+        eg__set_at(y, i, eg__ref_activate(o->act, sum));
     }
     return EG_OK;
 }

@@ -36,6 +36,9 @@ static inline void eg__set_int_at(const eg_tensor *t, int64_t at, int64_t v)
     eg__store_int(eg__ptr(t), t->dtype, at, v);
 }
 
+/* The activation of a linear layer or convolution. */
+double eg__ref_activate(int act, double v);
+
 /* y[to] = x[from], of the same dtype, bit for bit. */
 static inline void eg__move(const eg_tensor *y, int64_t to, const eg_tensor *x, int64_t from)
 {

@@ -46,11 +46,24 @@ OPTIONS(groups2_s2, .groups = 2, .stride = 2)
 OPTIONS(same_s3, .padding = EG_SAME, .stride = 3)
 OPTIONS(groups2_same_s2, .groups = 2, .stride = 2, .padding = EG_SAME)
 
+OPTIONS(relu_same, .padding = EG_SAME, .activation = eg_relu)
+OPTIONS(relu_p1, .padding = 1, .activation = eg_relu)
+OPTIONS(relu_groups16_p1, .groups = 16, .padding = 1, .activation = eg_relu)
+OPTIONS(relu, .activation = eg_relu)
+OPTIONS(tanh_s2, .stride = 2, .activation = eg_tanh)
+OPTIONS(sigmoid_p1, .padding = 1, .activation = eg_sigmoid)
+OPTIONS(gelu_p1, .padding = 1, .activation = eg_gelu)
+
 #define X(...)                                                                                     \
     {                                                                                              \
         DIMS(__VA_ARGS__), -1, 1, 0                                                                \
     }
 #define FORWARDS "conv conv_data conv_weight"
+#define ACTIVE "conv_act conv_data conv_weight"
+#define ACTIVATED(name, f, options, n, flags, ...)                                                 \
+    {                                                                                              \
+        ACTIVE, name, f, {__VA_ARGS__}, n, flags, 0, 1e-5, options                                 \
+    }
 #define ROWS(name, f, options, n, flags, ...)                                                      \
     {                                                                                              \
         FORWARDS, name, f, {__VA_ARGS__}, n, flags, 0, 1e-5, options                               \
@@ -58,6 +71,14 @@ OPTIONS(groups2_same_s2, .groups = 2, .stride = 2, .padding = EG_SAME)
 
 EGT_CASES(
     conv, ROWS("plain", conv2d, NULL, 2, 0, X(2, 3, 5, 4), X(4, 3, 3, 2)),
+    ACTIVATED("relu", conv2d, &relu_p1, 3, EGT_NO_SECOND, X(2, 3, 5, 4), X(4, 3, 3, 2), X(4)),
+    ACTIVATED("relu without bias", conv2d, &relu_same, 2, EGT_NO_SECOND, X(1, 2, 4, 5), X(3, 2, 4, 3)),
+    ACTIVATED("relu, 1x1", conv2d, &relu, 3, EGT_NO_SECOND, X(2, 5, 3, 4), X(7, 5, 1, 1), X(7)),
+    ACTIVATED("relu, depthwise", conv2d, &relu_groups16_p1, 3, EGT_NO_SECOND, X(1, 16, 5, 4), X(16, 1, 3, 3), X(16)),
+    ACTIVATED("relu of nothing", conv2d, &relu_same, 3, EGT_NO_SECOND, X(2, 0, 3, 4), X(3, 0, 3, 3), X(3)),
+    ACTIVATED("tanh", conv2d, &tanh_s2, 3, 0, X(2, 3, 5, 4), X(4, 3, 3, 2), X(4)),
+    ACTIVATED("sigmoid", conv1d, &sigmoid_p1, 3, 0, X(2, 3, 7), X(4, 3, 3), X(4)),
+    ROWS("then gelu", conv2d, &gelu_p1, 3, 0, X(1, 3, 4, 4), X(2, 3, 3, 3), X(2)),
     ROWS("bias, same", conv2d, &same, 3, 0, X(1, 2, 4, 5), X(3, 2, 4, 3), X(3)),
     ROWS("same, stride 2", conv2d, &same_s2, 2, 0, X(2, 2, 5, 6), X(3, 2, 5, 4)),
     ROWS("every axis its own", conv2d, &each_axis, 3, 0, X(2, 2, 6, 5), X(3, 2, 3, 2), X(3)),

@@ -159,6 +159,8 @@ static bool type_fits(cudnnBackendAttributeName_t name, cudnnBackendAttributeTyp
     case CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS:
     case CUDNN_ATTR_VARIANT_PACK_WORKSPACE:
         return type == CUDNN_TYPE_VOID_PTR;
+    case CUDNN_ATTR_POINTWISE_NAN_PROPAGATION:
+        return type == CUDNN_TYPE_NAN_PROPOGATION;
     case CUDNN_ATTR_POINTWISE_MODE:
         return type == CUDNN_TYPE_POINTWISE_MODE;
     case CUDNN_ATTR_REDUCTION_OPERATOR:

@@ -430,11 +430,15 @@ static void run_point(running &r, const eg__part &op)
                three = op.has(CUDNN_ATTR_OPERATION_POINTWISE_TDESC);
     const field b = two ? r.of(op.at(CUDNN_ATTR_OPERATION_POINTWISE_BDESC)) : x;
     const field t = three ? r.of(op.at(CUDNN_ATTR_OPERATION_POINTWISE_TDESC)) : x;
+    const bool spread = how.has(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION) &&
+                        how.get<cudnnNanPropagation_t>(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION) ==
+                            CUDNN_PROPAGATE_NAN;
     over(y.size, [&](const numbers &i) {
-        const double v = mode == CUDNN_POINTWISE_GEN_INDEX
-                             ? double(i[axis])
-                             : formula(mode, x.get(x.place(i, y.size)), b.get(b.place(i, y.size)),
-                                       t.get(t.place(i, y.size)));
+        const double from = x.get(x.place(i, y.size));
+        const double v = mode == CUDNN_POINTWISE_GEN_INDEX ? double(i[axis])
+                         : spread && isnan(from)
+                             ? from
+                             : formula(mode, from, b.get(b.place(i, y.size)), t.get(t.place(i, y.size)));
         y.put(y.place(i, y.size), v);
     });
 }

@@ -403,6 +403,26 @@ EGT(bias)
     }
 }
 
+/* With a bias ReLU is the engine's too: one launch less. */
+EGT(relu)
+{
+    emulated(0);
+    EG_SCOPE
+    {
+        conv v = conv_of(8, 6, 6, 1, EG_F32), on = {there(v.x), there(v.w), there(v.b)};
+        EGT_CHECK(apart(eg_conv2d(on.x, on.w, on.b, .activation = eg_relu),
+                        eg_relu(eg_conv2d(v.x, v.w, v.b))) < 1e-5);
+        EGT_CHECK(apart(eg_conv2d(on.x, on.w, NULL, .activation = eg_relu),
+                        eg_relu(eg_conv2d(v.x, v.w, NULL))) < 1e-5);
+        FAKE(eg_fake_zero)();
+        eg_conv2d(on.x, on.w, on.b);
+        const int64_t alone = FAKE(eg_fake_read)().launches;
+        FAKE(eg_fake_zero)();
+        eg_conv2d(on.x, on.w, on.b, .activation = eg_relu);
+        EGT_EQ(FAKE(eg_fake_read)().launches, alone);
+    }
+}
+
 /* ---- threads -----------------------------------------------------------------------------------
  */
 

@@ -165,7 +165,7 @@ static const struct number {
 
 /* align: of all tensors; 0: of new ones. */
 static void conv_with(with_graph *with, const shape *s, const struct number *t, const char *what,
-                      int result, bool bias, int align)
+                      int result, bool bias, bool relu, int align)
 {
     graph g = {.draw = eg__conv_draw, .rules = eg__conv_rules(t->dtype, t->math)};
     eg__conv_key k = s->key;
@@ -177,6 +177,7 @@ static void conv_with(with_graph *with, const shape *s, const struct number *t, 
     k.dtype = t->dtype;
     k.result = (uint8_t)result;
     k.bias = bias;
+    k.act = relu ? EG__ACT_RELU : EG__ACT_NONE;
     k.align_x = k.align_w = k.align_y = k.align_bias = (uint8_t)(align ? align : 16);
     memcpy(g.key, &k, sizeof k);
     snprintf(g.name, sizeof g.name, "%s %s %s%s", t->name, what, s->name,
@@ -188,14 +189,15 @@ static void convolutions(with_graph *with)
 {
     for (int t = 0; t < EG__COUNT(numbers); t++) {
         for (int s = 0; s < EG__COUNT(shapes); s++) {
-            conv_with(with, &shapes[s], &numbers[t], "conv", EG__CONV_Y, false, 0);
-            conv_with(with, &shapes[s], &numbers[t], "conv with bias", EG__CONV_Y, true, 0);
-            conv_with(with, &shapes[s], &numbers[t], "data of", EG__CONV_X, false, 0);
-            conv_with(with, &shapes[s], &numbers[t], "weight of", EG__CONV_W, false, 0);
+            conv_with(with, &shapes[s], &numbers[t], "conv", EG__CONV_Y, false, false, 0);
+            conv_with(with, &shapes[s], &numbers[t], "conv with bias", EG__CONV_Y, true, false, 0);
+            conv_with(with, &shapes[s], &numbers[t], "conv with bias and ReLU", EG__CONV_Y, true, true, 0);
+            conv_with(with, &shapes[s], &numbers[t], "data of", EG__CONV_X, false, false, 0);
+            conv_with(with, &shapes[s], &numbers[t], "weight of", EG__CONV_W, false, false, 0);
         }
-        conv_with(with, &shapes[0], &numbers[t], "conv", EG__CONV_Y, false, numbers[t].size);
-        conv_with(with, &shapes[0], &numbers[t], "data of", EG__CONV_X, false, numbers[t].size);
-        conv_with(with, &shapes[0], &numbers[t], "weight of", EG__CONV_W, false, numbers[t].size);
+        conv_with(with, &shapes[0], &numbers[t], "conv", EG__CONV_Y, false, false, numbers[t].size);
+        conv_with(with, &shapes[0], &numbers[t], "data of", EG__CONV_X, false, false, numbers[t].size);
+        conv_with(with, &shapes[0], &numbers[t], "weight of", EG__CONV_W, false, false, numbers[t].size);
     }
 }
 

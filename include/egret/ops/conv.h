@@ -26,6 +26,9 @@ typedef struct eg_conv_options {
     int64_t strides[3], dilations[3];
     int64_t pads[3][2];        /* cells before and after each axis, instead of padding */
     int64_t output_padding[3]; /* transposes: more at the end of the result, below the stride */
+    /* Any function of one tensor: y = activation(convolution). With eg_relu, eg_tanh and eg_sigmoid a convolution
+     * and it are one op: what comes before it takes no memory, and on devices ReLU after a bias takes no pass. */
+    eg_tensor *(*activation)(eg_tensor *x);
 } eg_conv_options;
 #define EG_CONV_(function, a, b, c, ...) function(a, b, c, &(eg_conv_options){__VA_ARGS__})
 #define EG_CONV(function, ...)           EG_CONV_(function, __VA_ARGS__, .size = sizeof(eg_conv_options))
@@ -43,7 +46,7 @@ typedef struct eg_conv_options {
  *
  * EG_ESHAPE: ranks, channels or groups that do not fit, an empty kernel, a kernel larger than the
  * padded axis. grad: eg_conv_data, eg_conv_weight, and dy summed for the bias; saves x for the
- * weight's gradient, the weight for x's, nothing for the bias's. */
+ * weight's gradient, the weight for x's, nothing for the bias's; with such an activation y too. */
 EG_API eg_tensor *eg_conv1d_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
                                  const eg_conv_options *options);
 EG_API eg_tensor *eg_conv2d_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
