@@ -132,9 +132,9 @@ static __device__ __forceinline__ eg__quad<T> eg__get_quad(const char *p, int si
         q.w[0] = *(const uint4 *)p;
     } else if (size == 2) {
         const uint2 u = *(const uint2 *)p;
-        q.w[0].x = u.x, q.w[0].y = u.y;
+        q.w[0] = make_uint4(u.x, u.y, 0, 0);
     } else {
-        q.w[0].x = *(const uint32_t *)p;
+        q.w[0] = make_uint4(*(const uint32_t *)p, 0, 0, 0);
     }
     return q;
 }
