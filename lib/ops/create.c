@@ -157,7 +157,8 @@ static eg_tensor *terms(int device, const char *op, int64_t n, eg_dtype dtype, e
 {
     const eg__arange_opts o = {t, n, (int)dtype};
     eg_tensor *y = make(device, op, EG_SHAPE(n), (int)dtype);
-    return !y || (y->n && eg__run(&eg__op_arange, NULL, 0, &o, y)) ? NULL : y;
+    eg_tensor *none[1] = {NULL};
+    return !y || (y->n && eg__run(&eg__op_arange, none, 0, &o, y)) ? NULL : y;
 }
 
 eg_tensor *eg__arange_on(int device, double start, double stop, double step, eg_dtype dtype)
