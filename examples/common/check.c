@@ -7,7 +7,7 @@
 #include <egret/egret.h>
 
 #include "download.h"
-#include "heatmap.h"
+#include "draw/heatmap.h"
 #include "run.h"
 #include "write_png.h"
 #ifdef EXAMPLES_GIF

@@ -5,7 +5,7 @@
 
 #include <egret/egret.h>
 
-#include "plot.h"
+#include "draw/plot.h"
 #include "write_png.h"
 
 /* Rows come in no particular order and number. */

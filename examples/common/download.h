@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "problem.h"
+#include "draw/problem.h"
 
 typedef struct download {
     const char *url;    /* http or https */

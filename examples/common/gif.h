@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "canvas.h"
+#include "draw/canvas.h"
 
 typedef struct gif gif;
 

@@ -2,7 +2,7 @@
 #ifndef EXAMPLES_PALETTE_H
 #define EXAMPLES_PALETTE_H
 
-#include "canvas.h"
+#include "draw/canvas.h"
 
 typedef struct palette {
     rgb colour[256];

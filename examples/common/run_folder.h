@@ -2,7 +2,7 @@
 #ifndef EXAMPLES_RUN_FOLDER_H
 #define EXAMPLES_RUN_FOLDER_H
 
-#include "problem.h"
+#include "draw/problem.h"
 
 enum { RUN_PATH_SIZE = 4096, RUN_NAME_MOST = 255 };
 

@@ -2,7 +2,7 @@
 #ifndef EXAMPLES_SHA256_H
 #define EXAMPLES_SHA256_H
 
-#include "problem.h"
+#include "draw/problem.h"
 
 enum { SHA256_TEXT = 65 };
 

@@ -2,7 +2,7 @@
 #ifndef EXAMPLES_UNPACK_H
 #define EXAMPLES_UNPACK_H
 
-#include "problem.h"
+#include "draw/problem.h"
 
 /* Unpacks the archive into a folder that is not there yet and appears when all is in it (download.h). A
  * member, unless that is NULL, must have the sum. */

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "problem.h"
+#include "draw/problem.h"
 
 typedef struct whole_file {
     FILE *stream; /* to write to */

@@ -2,7 +2,7 @@
 #ifndef EXAMPLES_WRITE_PNG_H
 #define EXAMPLES_WRITE_PNG_H
 
-#include "canvas.h"
+#include "draw/canvas.h"
 
 /* Writes the picture to `path`, whole or not at all. */
 bool write_png(const canvas *c, const char *path, problem *why);

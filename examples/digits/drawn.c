@@ -11,7 +11,7 @@
 
 #include <stb/stb_truetype.h>
 
-#include "../common/font.h"
+#include "draw/font.h"
 
 enum {
     DIGITS = 10,

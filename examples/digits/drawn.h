@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "../common/problem.h"
+#include "draw/problem.h"
 
 enum { DRAWN_SIDE = 28, DRAWN_PIXELS = DRAWN_SIDE * DRAWN_SIDE };
 

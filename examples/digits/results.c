@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "../common/grid.h"
-#include "../common/plot.h"
+#include "draw/grid.h"
+#include "draw/plot.h"
 #include "../common/write_png.h"
 
 enum { CELLS = RESULTS_FIRST + RESULTS_WRONG, PIXELS = RESULTS_SIDE * RESULTS_SIDE };

@@ -4,7 +4,7 @@
 
 #include <egret/egret.h>
 
-#include "../common/problem.h"
+#include "draw/problem.h"
 
 enum { RESULTS_FIRST = 48, RESULTS_WRONG = 24, RESULTS_SIDE = 28 };
 

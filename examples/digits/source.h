@@ -4,7 +4,7 @@
 
 #include <egret/egret.h>
 
-#include "../common/problem.h"
+#include "draw/problem.h"
 
 /* Digits drawn from the fonts of this machine: `count` images of the series `seed`, made as they are
  * asked for. NULL with words, of the library or of the fonts, on record. */

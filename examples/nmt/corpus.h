@@ -4,7 +4,7 @@
 
 #include <egret/egret.h>
 
-#include "../common/problem.h"
+#include "draw/problem.h"
 
 enum { MOST_WORDS = 1000 }; /* of a sentence */
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/heatmap.h"
+#include "draw/heatmap.h"
 #include "../common/write_png.h"
 
 bool translator_new(translator *t, language spanish, language english, int64_t embedding, int64_t units)

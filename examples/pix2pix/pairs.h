@@ -5,7 +5,7 @@
 
 #include <egret/egret.h>
 
-#include "../common/problem.h"
+#include "draw/problem.h"
 
 enum { PAIRS_SIDE = 256 };
 

@@ -2,8 +2,8 @@
  *
  * x grows to the right, y downwards, both from 0 at the outer edge of the top left pixel, whose
  * centre is therefore at (0.5, 0.5). Whatever falls outside is cut off. */
-#ifndef EXAMPLES_CANVAS_H
-#define EXAMPLES_CANVAS_H
+#ifndef DRAW_CANVAS_H
+#define DRAW_CANVAS_H
 
 #include <stdint.h>
 

@@ -1,9 +1,9 @@
-/* problem.h - how the plumbing of the example programs tells what went wrong: in words.
+/* problem.h - how what draws, and the plumbing of programs, tells what went wrong: in words.
  *
  * A function that can fail takes a `problem *` last, returns false or NULL, and leaves one sentence
  * there that names the thing and the reason. The program prints it and chooses its exit status. */
-#ifndef EXAMPLES_PROBLEM_H
-#define EXAMPLES_PROBLEM_H
+#ifndef DRAW_PROBLEM_H
+#define DRAW_PROBLEM_H
 
 #include <stdbool.h>
 

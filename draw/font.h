@@ -1,6 +1,6 @@
 /* font.h - outline fonts that are installed on this machine, found by file name. */
-#ifndef EXAMPLES_FONT_H
-#define EXAMPLES_FONT_H
+#ifndef DRAW_FONT_H
+#define DRAW_FONT_H
 
 #include "problem.h"
 

@@ -1,8 +1,9 @@
 /* plot.h - curves on paper. */
-#ifndef EXAMPLES_PLOT_H
-#define EXAMPLES_PLOT_H
+#ifndef DRAW_PLOT_H
+#define DRAW_PLOT_H
 
 #include "canvas.h"
+#include "ticks.h"
 
 typedef struct plot_series {
     const char *name; /* in the legend; NULL: not there */
@@ -25,5 +26,21 @@ typedef struct plot {
 /* Draws the curves; free the canvas with canvas_free. NULL with words if there is not one point to
  * draw. The font may be NULL: then there are no words. */
 canvas *plot_draw(const plot *p, const font *f, problem *why);
+
+/* ---- for charts of other kinds ---- */
+
+extern const rgb plot_colours[PLOT_MOST_SERIES];
+
+double plot_x(const plot_series *s, int i);
+
+/* Whether a point can be placed on the axes. */
+bool plot_shows(const plot *p, double x, double y);
+
+/* The axes that hold all points, with some air above and below, still without ticks. False with words if
+ * there is not one point to draw, or are too many curves. */
+bool plot_find_axes(const plot *p, axis *x, axis *y, problem *why);
+
+/* Fills in the moving average of a curve's values, count of them; `sums` is scratch space, as much again. */
+void plot_smooth(const plot_series *line, bool log, double *smoothed, double *sums);
 
 #endif

@@ -1,6 +1,6 @@
 /* grid.h - many small images on one sheet, each with its caption. */
-#ifndef EXAMPLES_GRID_H
-#define EXAMPLES_GRID_H
+#ifndef DRAW_GRID_H
+#define DRAW_GRID_H
 
 #include "canvas.h"
 

@@ -1,7 +1,7 @@
 /* heatmap.h - a table of numbers as colours, with words along both sides: what a translator looked
  * at while it wrote. */
-#ifndef EXAMPLES_HEATMAP_H
-#define EXAMPLES_HEATMAP_H
+#ifndef DRAW_HEATMAP_H
+#define DRAW_HEATMAP_H
 
 #include "canvas.h"
 

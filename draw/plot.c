@@ -4,16 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "ticks.h"
-
 static const rgb paper = {255, 255, 255}, dark = {38, 42, 48}, dim = {104, 110, 120},
                  grid = {230, 232, 236}, minor_grid = {243, 244, 247}, base = {150, 156, 166};
-
-/* All clearly coloured: the legend is put where there is least colour. */
-static const rgb palette[PLOT_MOST_SERIES] = {
-    {31, 111, 191}, {224, 108, 24}, {38, 150, 84},  {200, 48, 72},
-    {126, 84, 186}, {0, 158, 168},  {176, 128, 16}, {206, 84, 160},
-};
 
 typedef struct sheet {
     const plot *p;
@@ -24,60 +16,7 @@ typedef struct sheet {
     axis x, y;
 } sheet;
 
-static double x_of(const plot_series *s, int i)
-{
-    return s->x ? s->x[i] : i + 1;
-}
-
-/* Numbers beyond 1e100, or on a logarithmic axis below 1e-100, are nowhere on paper. */
-static bool is_on_axis(double value, bool log)
-{
-    return isfinite(value) && fabs(value) < 1e100 && (!log || value > 1e-100);
-}
-
-static bool is_shown(const plot *p, double x, double y)
-{
-    return is_on_axis(x, p->log_x) && is_on_axis(y, p->log_y);
-}
-
 /* ---- axes ---- */
-
-/* The values that occur; false if there is not one point. */
-static bool find_ranges(sheet *s)
-{
-    const plot *p = s->p;
-    s->x = (axis){.least = INFINITY, .most = -INFINITY, .log = p->log_x, .whole = true};
-    s->y = (axis){.least = INFINITY, .most = -INFINITY, .log = p->log_y};
-    for (int k = 0; k < p->count; k++) {
-        for (int i = 0; i < p->series[k].count; i++) {
-            double x = x_of(&p->series[k], i), y = p->series[k].y[i];
-            if (is_shown(p, x, y)) {
-                s->x.least = fmin(s->x.least, x);
-                s->x.most = fmax(s->x.most, x);
-                s->y.least = fmin(s->y.least, y);
-                s->y.most = fmax(s->y.most, y);
-                s->x.whole = s->x.whole && x == floor(x);
-            }
-        }
-    }
-    return s->x.least <= s->x.most;
-}
-
-/* Gives the curves air, as a share of the axis, and a lone value an axis at all. What is never
- * negative gets no negative axis. */
-static void widen(axis *a, double air)
-{
-    double least = a->least, most = a->most;
-    if (a->log) {
-        double factor = most > least ? pow(most / least, air) : 2;
-        a->least = least / factor;
-        a->most = most * factor;
-        return;
-    }
-    double more = most > least ? (most - least) * air : fmax(fabs(most) * 0.5, 1e-9);
-    a->least = least >= 0 && least - more < 0 ? 0 : least - more;
-    a->most = most + more;
-}
 
 static double label_size(const sheet *s)
 {
@@ -175,30 +114,9 @@ static void place_points(const sheet *s, const plot_series *line, const double *
                          double *ys)
 {
     for (int i = 0; i < line->count; i++) {
-        bool shown = is_shown(s->p, x_of(line, i), values[i]);
-        xs[i] = shown ? place_x(s, x_of(line, i)) : NAN;
+        bool shown = plot_shows(s->p, plot_x(line, i), values[i]);
+        xs[i] = shown ? place_x(s, plot_x(line, i)) : NAN;
         ys[i] = shown ? place_y(s, values[i]) : NAN;
-    }
-}
-
-/* A moving average to both sides in which a value's weight falls by `keep` with each point between;
- * at the ends it is of what there is. `sums` is scratch space. */
-static void smooth_values(const plot_series *line, bool log, double *smoothed, double *sums)
-{
-    double keep = fmin(line->smooth, 0.9999), sum = 0, weight = 0;
-    for (int i = 0; i < line->count; i++) {
-        bool known = is_on_axis(line->y[i], log);
-        smoothed[i] = sum *= keep;
-        sums[i] = weight *= keep;
-        sum += known ? line->y[i] : 0;
-        weight += known;
-    }
-    sum = weight = 0;
-    for (int i = line->count - 1; i >= 0; i--) {
-        bool known = is_on_axis(line->y[i], log);
-        sum = keep * sum + (known ? line->y[i] : 0);
-        weight = keep * weight + known;
-        smoothed[i] = known ? (smoothed[i] + sum) / (sums[i] + weight) : NAN;
     }
 }
 
@@ -214,7 +132,7 @@ static bool draw_series(const sheet *s, const plot_series *line, rgb colour, pro
     place_points(s, line, line->y, xs, ys);
     if (line->smooth > 0) {
         canvas_polyline(s->c, xs, ys, line->count, thick * 0.6, colour, 0.28);
-        smooth_values(line, s->p->log_y, smoothed, smoothed + count);
+        plot_smooth(line, s->p->log_y, smoothed, smoothed + count);
         place_points(s, line, smoothed, xs, ys);
     }
     canvas_polyline(s->c, xs, ys, line->count, thick, colour, 1);
@@ -278,7 +196,7 @@ static void draw_legend(const sheet *s)
     for (int k = 0, row = 0; k < s->p->count; k++) {
         if (s->p->series[k].name) {
             double middle = y + em * (1.1 + 1.5 * row++);
-            canvas_line(s->c, x + em * 0.7, middle, x + em * 2.1, middle, em * 0.18, palette[k]);
+            canvas_line(s->c, x + em * 0.7, middle, x + em * 2.1, middle, em * 0.18, plot_colours[k]);
             canvas_text(s->c, s->f, em, x + em * 2.7, middle + font_capital_height(s->f, em) / 2,
                         CANVAS_LEFT, dark, s->p->series[k].name);
         }
@@ -288,12 +206,7 @@ static void draw_legend(const sheet *s)
 canvas *plot_draw(const plot *p, const font *f, problem *why)
 {
     sheet s = {.p = p, .f = f};
-    if (p->count > PLOT_MOST_SERIES) {
-        problem_say(why, "%d curves in one picture: at most %d", p->count, PLOT_MOST_SERIES);
-        return NULL;
-    }
-    if (!find_ranges(&s)) {
-        problem_say(why, "there is no point to draw in '%s'", p->title ? p->title : "the picture");
+    if (!plot_find_axes(p, &s.x, &s.y, why)) {
         return NULL;
     }
     s.c = canvas_new(p->width ? p->width : 1200, p->height ? p->height : 720, paper, why);
@@ -301,13 +214,11 @@ canvas *plot_draw(const plot *p, const font *f, problem *why)
         return NULL;
     }
     s.em = s.c->height / 36.0;
-    widen(&s.x, 0);
-    widen(&s.y, 0.05);
     lay_out(&s);
     draw_axes(&s);
     draw_words(&s);
     for (int k = 0; k < p->count; k++) {
-        if (!draw_series(&s, &p->series[k], palette[k], why)) {
+        if (!draw_series(&s, &p->series[k], plot_colours[k], why)) {
             canvas_free(s.c);
             return NULL;
         }

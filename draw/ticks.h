@@ -1,6 +1,6 @@
 /* ticks.h - which values of an axis deserve a line and a label. */
-#ifndef EXAMPLES_TICKS_H
-#define EXAMPLES_TICKS_H
+#ifndef DRAW_TICKS_H
+#define DRAW_TICKS_H
 
 #include <stdbool.h>
 
