@@ -12,7 +12,7 @@ typedef struct eg__profile_rule {
 eg__profile_rule eg__profile_rule_begin(const char *op);
 void eg__profile_rule_end(eg__profile_rule rule);
 
-/* Around work on a device that is no op's: copies, fills, a captured step. `what` is static. */
+/* Around work on a device that is no op's: copies and fills. `what` is static. */
 typedef struct eg__profile_work {
     const char *what;
     eg_device *device;
