@@ -115,10 +115,22 @@ static bool captured(const eg_stream *s)
     return !fine(cudaStreamIsCapturing(s->handle, &status)) || status != cudaStreamCaptureStatusNone;
 }
 
+/* What the thread queues on. */
+static eg_stream *stream_of(eg__thread *T, eg_device *device)
+{
+    eg_stream *s = T->lane[device->id].now;
+    if (unlikely(!s)) {
+        const eg_error record = T->error;
+        s = eg__cuda_stream(T, device, "profile");
+        T->error = record;
+    }
+    return s;
+}
+
 eg__lap *eg__cuda_lap_begin(eg__thread *T, eg_device *device)
 {
     eg__cuda *d = eg__cuda_of(device);
-    eg_stream *s = d->lost ? NULL : eg__cuda_stream(T, device, "profile");
+    eg_stream *s = d->lost ? NULL : stream_of(T, device);
     eg__cuda_lap *p = s && choose(d) && !captured(s) ? take(d) : NULL;
     if (!p) {
         return NULL;

@@ -1,6 +1,7 @@
 /* test_cuda_profile.c - a profile of work on a device: the device's times beside the host's, without a wait, on the
  * host's clock whatever the device's shows, and no op the worse for what the profile is refused. */
 #define _DEFAULT_SOURCE
+#include <pthread.h>
 #include <unistd.h>
 
 #include "tests/cuda/module.h"
@@ -288,6 +289,30 @@ EGT(refused)
             EGT_EQ(bars_there() + untimed, 1);
         }
     }
+}
+
+/* NULL, or where something went on record. */
+static void *negate(void *x)
+{
+    void *bad = eg_neg_(x) && !eg_last_error()->code ? NULL : x;
+    eg_thread_end();
+    return bad;
+}
+
+/* A thread's stream, which the profile asks for before the op does. */
+EGT(refused_a_stream)
+{
+    pthread_t other;
+    eg_tensor *x = eg_to(eg_ones(EG_SHAPE(9), EG_F32), eg_device_split(emulated(0), 8 << 20));
+    EGT_OK(eg_profile_begin());
+    FAKE(eg_fake_fail)("cudaStreamCreateWithPriority", 1, cudaErrorInvalidValue);
+    EGT_CHECK(!pthread_create(&other, NULL, negate, x));
+    void *bad = x;
+    pthread_join(other, &bad);
+    FAKE(eg_fake_mend)();
+    EGT_OK(eg_profile_end(NULL));
+    EGT_CHECK(!bad);
+    EGT_EQ(eg_get(x, 8), -1);
 }
 
 EGT(without_memory)
