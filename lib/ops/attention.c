@@ -1,6 +1,8 @@
 /* attention.c - scaled dot-product attention: as one op on devices, else as products and a softmax. */
 #include <math.h>
 
+#include <egret/precision.h>
+
 #include "lib/ops/attention.h"
 #include "lib/ops/infer.h"
 
@@ -180,13 +182,14 @@ static bool fits(const eg_tensor *q, const eg_tensor *k, const eg_tensor *v, con
     return fit;
 }
 
+/* Autocast is of q, k and v: what a mask adds, -1e9 say, may be more than f16 holds. */
 static eg_tensor *fused(eg_tensor *q, eg_tensor *k, eg_tensor *v, eg_tensor *mask, eg__attention_opts *o)
 {
     const bool floats = mask && mask->dtype != EG_BOOL;
     eg_tensor *in[4] = {q, k, v, floats ? mask : NULL}, *out[EG__MAX_OUT];
-    const int dtype = eg__common_dtype(in, floats ? 4 : 3);
+    const eg_dtype low = eg_autocast_dtype(), common = (eg_dtype)eg__common_dtype(in, floats ? 4 : 3);
     for (int i = 0; i < 3; i++) {
-        if (!(in[i] = eg_cast(in[i], (eg_dtype)dtype))) {
+        if (!(in[i] = eg_cast(in[i], low != EG_F32 && common != EG_F64 ? low : common))) {
             return NULL;
         }
     }
@@ -196,7 +199,10 @@ static eg_tensor *fused(eg_tensor *q, eg_tensor *k, eg_tensor *v, eg_tensor *mas
         }
     }
     o->from = eg__thread_get()->random;
-    if (eg__dispatch(&eg__op_attention, in, 4, o, out)) {
+    eg_autocast_block as_is = eg_autocast_begin(EG_F32);
+    eg_status st = eg__dispatch(&eg__op_attention, in, 4, o, out);
+    eg_autocast_end(&as_is);
+    if (st) {
         return NULL;
     }
     if (o->dropout > 0) {

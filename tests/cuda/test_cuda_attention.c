@@ -285,6 +285,22 @@ EGT(under_autocast)
     EGT_CHECK(egt_distance(eg_cast(eg_to(y, eg_cpu()), EG_F32), want) < 3e-2);
 }
 
+/* Keys that a large number hides: a query from which all are hidden alike sees all alike. */
+EGT(masks_under_autocast)
+{
+    const how h = {ONE, ONE, 5, 6, 4, 4, EG_F32, .mask = 2};
+    eg_tensor *q = drawn(h.lead, 5, 4, &h), *k = drawn(h.lead, 6, 4, &h);
+    eg_tensor *mask = eg_mul_scalar(eg_cast(eg_ge_scalar(egt_random(EG_SHAPE(5, 6), EG_F32, -1, 1), 0), EG_F32), -1e9);
+    EGT_CHECK(eg_copy_(eg_select(mask, 0, 2), eg_full(EG_SCALAR, -1e9, EG_F32)));
+    eg_tensor *want = eg_attention(q, k, k, .mask = mask), *y = NULL;
+    EG_AUTOCAST(EG_F16) {
+        y = eg_attention(eg_to(q, cuda(0)), eg_to(k, cuda(0)), eg_to(k, cuda(0)), .mask = eg_to(mask, cuda(0)));
+        EGT_EQ(eg_autocast_dtype(), EG_F16);
+    }
+    EGT_EQ(eg_dtype_of(y), EG_F16);
+    EGT_CHECK(egt_distance(eg_cast(eg_to(y, eg_cpu()), EG_F32), want) < 3e-3);
+}
+
 /* ---- captured steps -------------------------------------------------------------------------------------- */
 
 /* y and dq of attention with the dropout `user` says. */
