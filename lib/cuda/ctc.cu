@@ -86,6 +86,8 @@ struct row {
         const int64_t v = s & 1 ? labels[s / 2] : k.o.blank;
         return v >= 0 && v < k.classes ? v : 0;
     }
+    /* Of its loss in the result. */
+    EG__FN double share(const eg__ctc &k) const { return k.o.shares ? 1 / (double)(count > 1 ? count : 1) : 1; }
     EG__FN bool skips(int s) const { return s & 1 && s > 2 && labels[s / 2] != labels[s / 2 - 1]; }
     /* The last states' paths. */
     template <class T> EG__FN T loss(const eg__ctc &k, int64_t r) const
@@ -203,8 +205,7 @@ template <class T> __global__ void __launch_bounds__(MOST(T), 1) losses(const eg
     }
     if (threadIdx.x == 0) {
         const T loss = w.loss<T>(k, r);
-        const double share = k.o.shares ? 1 / (double)(w.count > 1 ? w.count : 1) : 1;
-        ((T *)k.loss)[r] = loss == (T)INFINITY && k.o.zero_infinity ? 0 : (T)(loss * share);
+        ((T *)k.loss)[r] = loss == (T)INFINITY && k.o.zero_infinity ? 0 : (T)(loss * w.share(k));
     }
 }
 
@@ -252,9 +253,8 @@ template <class T> __global__ void __launch_bounds__(MOST(T), 1) shares(const eg
     const bool possible = !(loss == (T)INFINITY);
     if (threadIdx.x == 0) {
         const T dy = ((const T *)k.dy)[r * k.dy_step];
-        const double share = k.o.shares ? 1 / (double)(w.count > 1 ? w.count : 1) : 1;
         k.known[r] = {w.first, possible ? w.count : 0, w.frames,
-                      possible ? dy * share : k.o.zero_infinity ? 0 : (double)NAN, possible};
+                      possible ? dy * w.share(k) : k.o.zero_infinity ? 0 : (double)NAN, possible};
     }
     if (!possible || !w.states) {
         return;

@@ -50,8 +50,8 @@ typedef struct eg__collapsing {
 extern "C" {
 #endif
 
-/* Bytes of shared memory up to which columns lie there. */
-enum { EG__CTC_SHARED = 48 << 10 };
+/* Bytes of shared memory up to which columns lie there; a block has a little of its own beside them. */
+enum { EG__CTC_SHARED = (48 << 10) - 256 };
 
 cudaError_t eg__launch_ctc_loss(const eg__ctc *k, cudaStream_t s);
 cudaError_t eg__launch_ctc_loss_grad(const eg__ctc *k, cudaStream_t s);
