@@ -142,6 +142,20 @@ static bool note_steps(run *r)
     return good;
 }
 
+/* An optimizer by a name that is taken, and a number that could not be computed, are refused. */
+static bool refuse_steps(run *r)
+{
+    eg_module *net = eg_linear_new(2, 1);
+    eg_optim *sgd = eg_sgd_new(eg_module_parameters(net));
+    bool good = run_optim(r, "sgd", sgd);
+    printf("again %d\n", run_optim(r, "sgd", sgd));
+    printf("nothing %d\n", run_note(r, 1, RUN_VALUE("nothing", NULL)));
+    eg_clear_error();
+    eg_optim_free(sgd);
+    eg_module_free(net);
+    return good;
+}
+
 static int try_run(int argc, char **argv, bool (*work)(run *))
 {
     run_options o;
@@ -176,7 +190,10 @@ int main(int argc, char **argv)
     if (strcmp(verb, "note") == 0) {
         return try_run(argc - 1, argv + 1, note_steps);
     }
+    if (strcmp(verb, "refuse") == 0) {
+        return try_run(argc - 1, argv + 1, refuse_steps);
+    }
     fprintf(stderr, "usage: common-check heatmap PNG | film GIF gray|few|many|none|wrong | "
-                    "get URL SHA256|bytes=N FOLDER [UNPACK [MEMBER SHA256]] | run OPTIONS | note OPTIONS\n");
+                    "get URL SHA256|bytes=N FOLDER [UNPACK [MEMBER SHA256]] | run|note|refuse OPTIONS\n");
     return 2;
 }

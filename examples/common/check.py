@@ -293,6 +293,9 @@ def runs(at):
     check("precision", "--precision is" in run("run", "--precision", "f8", "--out", out, expect=1))
     said = run("note", "--steps", "5", "--out", at + "/note")
     check("what is computed is logged", logged(at + "/note", "half") == {i: i / 2 for i in range(1, 6)}, said)
+    for precision in ("f32", "f16"):
+        said = run("refuse", "--precision", precision, "--out", f"{at}/refuse-{precision}")
+        check(f"what cannot be saved or logged is refused in {precision}", "again 0\nnothing 0" in said, said)
     for device in ("tpu", "cuda:", "cuda:x", "cud"):
         check(device, "--device is" in run("run", "--device", device, "--out", out, expect=1))
 

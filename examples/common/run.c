@@ -152,12 +152,18 @@ bool run_module(run *r, const char *name, eg_module *m)
 bool run_optim(run *r, const char *name, eg_optim *optim)
 {
     char part[64];
-    if (eg_saver_optim(r->saver, name, optim) != EG_OK || r->low != EG_F16) {
-        return r->low != EG_F16 && optim;
+    if (eg_saver_optim(r->saver, name, optim) != EG_OK) {
+        return false;
+    }
+    if (r->low != EG_F16) {
+        return true;
     }
     int i = 0;
-    while (i < RUN_OPTIMS_MOST - 1 && r->scaled[i].optim) {
+    while (i < RUN_OPTIMS_MOST && r->scaled[i].optim) {
         i++;
+    }
+    if (i == RUN_OPTIMS_MOST) {
+        return run_say(r, &(problem){"more optimizers than RUN_OPTIMS_MOST"});
     }
     snprintf(part, sizeof part, "%.40s-scale", name);
     r->scaled[i].optim = optim;
@@ -283,15 +289,20 @@ bool run_catch_up(run *r)
 
 bool run_note_with(run *r, int64_t step, const run_value *values, int count)
 {
-    run_row *row = &r->behind[r->rows_behind];
+    run_row *row = &r->behind[r->rows_behind++];
+    bool good = true;
     row->step = step;
     row->count = 0;
     for (int i = 0; i < count && i < RUN_VALUES_MOST; i++) {
         run_value *v = &row->values[row->count++];
         *v = values[i];
-        v->tensor = v->tensor ? eg_keep(v->tensor) : NULL;
+        v->tensor = v->computed ? eg_keep(v->tensor) : NULL;
+        good = good && (v->tensor || !v->computed);
     }
-    r->rows_behind++;
+    if (!good) {
+        forget_rows(r);
+        return false;
+    }
     bool may_wait = r->device == eg_cpu() || isnan(r->latest); /* the first: there is something to show */
     return (r->rows_behind < RUN_BEHIND && !may_wait) || run_catch_up(r);
 }

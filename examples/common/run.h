@@ -66,14 +66,15 @@ typedef struct run_options {
 /* How many steps' numbers wait on a device before they are read; and how many there are of one. */
 enum { RUN_BEHIND = 20, RUN_VALUES_MOST = 4, RUN_OPTIMS_MOST = 2 };
 
-/* A number of a step: a tensor of one element, by `per` unless that is 0; or without a tensor the number. */
+/* A number of a step: computed, a tensor of one element, by `per` unless that is 0; or known. */
 typedef struct run_value {
     const char *name; /* static */
+    bool computed;
     eg_tensor *tensor;
     double number, per;
 } run_value;
-#define RUN_VALUE(name_, tensor_)     ((run_value){.name = name_, .tensor = tensor_})
-#define RUN_SHARE(name_, tensor_, by) ((run_value){.name = name_, .tensor = tensor_, .per = by})
+#define RUN_VALUE(name_, tensor_)     RUN_SHARE(name_, tensor_, 0)
+#define RUN_SHARE(name_, tensor_, by) ((run_value){.name = name_, .computed = true, .tensor = tensor_, .per = by})
 #define RUN_NUMBER(name_, number_)    ((run_value){.name = name_, .number = number_})
 
 typedef struct run_row {
