@@ -94,7 +94,7 @@ static bool train(job *j, run *r)
 /* What the folder gets: the model, the digits as they were read, the curve. */
 static bool report(const job *j, const run *r, const results *found)
 {
-    problem why = {"out of memory"};
+    problem why = {""};
     bool drawn = false;
     run_path model = run_folder_path(&r->folder, "digits.safetensors");
     run_path grid = run_folder_path(&r->folder, "digits.png"), curve = run_folder_path(&r->folder, "loss.png");
@@ -109,7 +109,7 @@ static bool report(const job *j, const run *r, const results *found)
                 results_curve(eg_data(losses), (int)eg_numel(losses), curve.text, &why);
     }
     if (!drawn) {
-        return run_say(r, &why);
+        return *why.text && run_say(r, &why);
     }
     printf("model   %s\ndigits  %s\ncurve   %s\n", model.text, grid.text, curve.text);
     return true;

@@ -19,8 +19,8 @@ void translator_free(translator *t);
 /* How many numbers it learns. */
 int64_t translator_size(const translator *t);
 
-/* Adds the networks to what the run saves, on its device, and the words: a checkpoint is enough to translate with. One of other
- * words, or another number of pairs, is refused. */
+/* Adds the networks to what the run saves, on its device, and the words: a checkpoint is enough to translate
+ * with. One of other words, or another number of pairs, is refused. */
 bool translator_save_with(translator *t, run *r);
 
 /* The translator of a checkpoint. */
