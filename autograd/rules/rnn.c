@@ -15,10 +15,10 @@
         eg__give_product(w, i, a, b);                                                              \
     }
 
-/* [..., n] as a matrix of rows of n. */
+/* [T, N, n] as a matrix of rows of n. */
 static eg_tensor *flat(eg_tensor *t)
 {
-    return t ? eg_reshape(t, EG_SHAPE(-1, t->shape[t->ndim - 1])) : NULL;
+    return t ? eg_reshape(t, EG_SHAPE(t->shape[0] * t->shape[1], t->shape[2])) : NULL;
 }
 
 static eg_tensor *turned(eg_tensor *t)
