@@ -38,14 +38,11 @@ static eg_tensor *spread(const work *w, eg_tensor *t)
     if (!repeated && (t->strides[t->ndim - 1] == 1 || t->shape[t->ndim - 1] == 1)) {
         return t;
     }
-    eg__desc to = {.dtype = t->dtype, .ndim = (uint8_t)(n + 2), .device = t->device};
-    memcpy(to.shape, w->g->batch, sizeof to.shape);
-    to.shape[n] = t->shape[t->ndim - 2];
-    to.shape[n + 1] = t->shape[t->ndim - 1];
-    eg__desc_dense(&to);
-    eg_tensor *copy = eg__new(&to, w->c->op->name, w->c->op->id);
-    eg_status st = copy ? eg__run(eg__host_ops()[EG__ID_copy], &t, 1, &(eg__copy_opts){EG__TO_DENSE}, copy) : eg__why();
-    return st ? NULL : copy;
+    int64_t shape[EG_MAX_DIMS];
+    memcpy(shape, w->g->batch, sizeof shape);
+    shape[n] = t->shape[t->ndim - 2];
+    shape[n + 1] = t->shape[t->ndim - 1];
+    return eg__cuda_dense(w->c, t, n + 2, shape);
 }
 
 /* Whether axes d and d + 1 are one, in all matrices. */

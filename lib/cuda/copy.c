@@ -3,6 +3,7 @@
 #include "lib/capture.h"
 #include "lib/cuda/cuda.h"
 #include "lib/cuda/pointwise.h"
+#include "lib/ops/options.h"
 
 /* ---- the ring ------------------------------------------------------------------------------------------ */
 
@@ -160,6 +161,19 @@ eg_status eg__cuda_to(const eg__call *c)
     return x->device ? across(c, x, c->out[0])
                      : eg__cuda_upload(c->op->name, c->T, c->out[0], eg__ptr(x),
                                        (size_t)x->n * eg__esize(x));
+}
+
+/* ---- operands in another form ------------------------------------------------------------------------------ */
+
+eg_tensor *eg__cuda_dense(const eg__call *c, const eg_tensor *t, int ndim, const int64_t *shape)
+{
+    const eg__copy_opts dense = {EG__TO_DENSE};
+    eg_tensor *from = (eg_tensor *)(uintptr_t)t;
+    eg__desc d = {.dtype = t->dtype, .ndim = (uint8_t)ndim, .device = t->device};
+    memcpy(d.shape, shape, (size_t)ndim * sizeof *shape);
+    eg__desc_dense(&d);
+    eg_tensor *copy = eg__new(&d, c->op->name, c->op->id);
+    return copy && !eg__run(eg__host_ops()[EG__ID_copy], &from, 1, &dense, copy) ? copy : NULL;
 }
 
 /* ---- filling ------------------------------------------------------------------------------------------------- */

@@ -183,6 +183,9 @@ static inline eg_status eg__launched(const eg__call *c, cudaError_t e)
 eg_status eg__cuda_scratch(const eg__call *c, size_t bytes, eg__block **block);
 void eg__cuda_scratch_end(eg__block *block); /* NULL is fine */
 
+/* What t is in this shape, to which it broadcasts, without gaps; NULL with words. Dies with the call. */
+eg_tensor *eg__cuda_dense(const eg__call *c, const eg_tensor *t, int ndim, const int64_t *shape);
+
 /* The kernels, declared from the table. */
 #define EG__DECLARE_cuda(name) eg__kernel eg__cuda_##name;
 #define EG__DECLARE_none(name)

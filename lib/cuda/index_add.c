@@ -155,7 +155,7 @@ static eg_status keys_of_places(const eg__call *c, const plan *p)
 static eg_status scatter(const eg__call *c, int mode)
 {
     const eg_tensor *x = c->in[0], *y = c->out[0];
-    eg_tensor *base = c->nin > 2 ? c->in[2] : NULL, *first = NULL;
+    eg_tensor *base = c->nin > 2 ? c->in[2] : NULL;
     eg_status st = countable(c, y->n, x->n);
     if (!st && !near(x)) {
         st = eg__fail(EG_ENOKERNEL, c->op->name, "the source lies further apart than the 2^31 - 1 elements "
@@ -165,13 +165,8 @@ static eg_status scatter(const eg__call *c, int mode)
         return st;
     }
     if (base && !(base->flags & EG__DENSE)) {
-        eg__desc d = {.dtype = base->dtype, .ndim = base->ndim, .device = base->device};
-        memcpy(d.shape, base->shape, sizeof d.shape);
-        eg__desc_dense(&d);
-        first = eg__new(&d, c->op->name, EG__ID_copy);
-        st = first ? eg__run(eg__host_ops()[EG__ID_copy], &base, 1, &(eg__copy_opts){EG__TO_DENSE}, first)
-                   : eg__why();
-        base = first;
+        base = eg__cuda_dense(c, base, base->ndim, base->shape);
+        st = base ? EG_OK : eg__why();
     }
     plan p = {.join = {.y = eg__ptr(y), .x = eg__ptr(x), .base = base ? eg__ptr(base) : NULL, .outer = 1,
                        .n = x->n, .inner = 1, .skip = -1, .size = eg__divisor_of(y->n), .dtype = y->dtype,

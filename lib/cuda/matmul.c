@@ -114,18 +114,9 @@ static int64_t calls_of(const product *p)
 
 /* ---- operands in a form that can be read ----------------------------------------------------- */
 
-/* Dies with the call. */
 static const eg_tensor *dense(const eg__call *c, const eg_tensor *t)
 {
-    eg_tensor *from = (eg_tensor *)(uintptr_t)t;
-    eg__desc d = {.dtype = t->dtype, .ndim = t->ndim, .device = t->device};
-    memcpy(d.shape, t->shape, sizeof d.shape);
-    eg__desc_dense(&d);
-    eg_tensor *copy = eg__new(&d, c->op->name, c->op->id);
-    eg_status st =
-        copy ? eg__run(eg__host_ops()[EG__ID_copy], &from, 1, &(eg__copy_opts){EG__TO_DENSE}, copy)
-             : eg__why();
-    return st ? NULL : copy;
+    return eg__cuda_dense(c, t, t->ndim, t->shape);
 }
 
 static const eg_tensor *readable(const eg__call *c, const eg_tensor *t)

@@ -114,17 +114,6 @@ static eg_status find(const eg__call *c, const table *asked, eg__tap_table *taps
 
 /* ---- a call ------------------------------------------------------------------------------------------- */
 
-/* A contiguous tensor of the same values. */
-static eg_status settle(const eg__call *c, eg_tensor **x)
-{
-    eg_tensor *from = *x;
-    eg__desc d = {.dtype = from->dtype, .ndim = from->ndim, .device = from->device};
-    memcpy(d.shape, from->shape, sizeof d.shape);
-    eg__desc_dense(&d);
-    *x = eg__new(&d, c->op->name, EG__ID_copy);
-    return *x ? eg__run(eg__host_ops()[EG__ID_copy], &from, 1, &(eg__copy_opts){EG__TO_DENSE}, *x) : eg__why();
-}
-
 static eg_status resize(const eg__call *c, bool adjoint)
 {
     const eg__resize_opts *o = c->opts;
@@ -139,7 +128,8 @@ static eg_status resize(const eg__call *c, bool adjoint)
         return st;
     }
     if (!last && !(x->flags & EG__DENSE)) { /* else x lies as y */
-        st = settle(c, &x);
+        x = eg__cuda_dense(c, x, x->ndim, x->shape);
+        st = x ? EG_OK : eg__why();
     }
     pthread_mutex_lock(&kept.lock);
     for (int d = 3 - o->naxes, a = 0; a < o->naxes && !st; d++, a++) {
