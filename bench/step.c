@@ -3,6 +3,7 @@
 
 #include <egret/profile.h>
 #include <egret/step.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -169,18 +170,20 @@ static void answer_failure(void)
 static void answer(bench *b, double budget)
 {
     struct rusage use;
+    char loss[32];
     int n = measure(b, budget);
-    double loss = n < 0 ? 0 : eg_item(b->loss);
     if (n < 0) {
         answer_failure();
         return;
     }
+    double number = eg_item(b->loss);
+    snprintf(loss, sizeof loss, isfinite(number) ? "%.6g" : "null", number); /* JSON has no other word */
     getrusage(RUSAGE_SELF, &use);
     printf("{\"steps_us\": [");
     for (int i = 0; i < n; i++) {
         printf("%s%.1f", i ? ", " : "", sample[i]);
     }
-    printf("], \"loss\": %.6g, \"peak_kib\": %ld, \"device_mib\": %.1f", loss, use.ru_maxrss,
+    printf("], \"loss\": %s, \"peak_kib\": %ld, \"device_mib\": %.1f", loss, use.ru_maxrss,
            (double)eg_device_memory(b->device).peak_bytes / (1 << 20));
     eg_step_info info = eg_step_stats(b->captured);
     if (info.why) {
