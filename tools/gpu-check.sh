@@ -57,6 +57,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 case $slow in '' | *[!0-9]* | 0) usage >&2; exit 3 ;; esac
+[ -z "$only" ] || [ -n "$steps" ] || { usage >&2; exit 3; }
 
 # Programs and libraries a check needs, as paths in a build folder; tests of a device's kind of their own.
 needed() { # FOLDER
