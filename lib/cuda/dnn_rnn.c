@@ -140,6 +140,13 @@ static net net_of(const eg__call *c, int gates)
                  .lengths = p.lengths};
 }
 
+/* Of row i; with all inputs as they were given while results are not made yet. */
+static int64_t length_of(const net *n, int64_t i)
+{
+    const eg_tensor *t = n->lengths;
+    return t ? eg__load_int(eg__ptr(t), t->dtype, i * t->strides[0]) : n->steps;
+}
+
 /* Its handle, to nobody else until `destroy`, and descriptors. */
 static eg_status make(net *n)
 {
@@ -150,7 +157,7 @@ static eg_status make(net *n)
         st = eg__no_memory(op, n->rows);
     }
     for (int64_t i = 0; i < n->rows && !st; i++) {
-        n->length[i] = (int)(n->lengths ? eg__load_int(eg__ptr(n->lengths), n->lengths->dtype, i) : n->steps);
+        n->length[i] = (int)length_of(n, i);
     }
     st = st ? st : eg__dnn_hold(n->c, &n->handle);
     if (!st) {
@@ -193,8 +200,8 @@ static bool fits(const net *n, const eg__rnn_opts *o)
     bool good = n->dtype != EG_F64 && !o->reverse && !o->reset_before && o->clip == 0 && n->steps > 0 && n->rows > 0 &&
                 n->inputs > 0 && n->state > 0 && (!projects || n->state < n->width) &&
                 n->rows * n->width < most && n->steps < most && n->inputs < most && !(n->lengths && n->lengths->device);
-    for (int64_t i = 0; n->lengths && i < n->rows && good; i++) {
-        good = eg__load_int(eg__ptr(n->lengths), n->lengths->dtype, i) > 0;
+    for (int64_t i = 0; i < n->rows && good; i++) {
+        good = length_of(n, i) > 0;
     }
     return good;
 }

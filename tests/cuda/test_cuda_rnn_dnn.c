@@ -76,6 +76,8 @@ EGT(weights_are_packed_and_unpacked)
                 check_ways(&g, dtypes[i]);
                 g.lengths = eg_to(eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){2, 5, 1}), eg_cpu());
                 check_ways(&g, dtypes[i]);
+                g.lengths = eg_expand(eg_slice(g.lengths, 0, 1, 2, 1), EG_SHAPE(3));
+                check_ways(&g, dtypes[i]);
             }
         }
         EG_SCOPE
@@ -124,6 +126,8 @@ EGT(what_cudnn_does_not_have)
         EGT_EQ(calls_of_cudnn(&g), 0);
         g = f32;
         g.lengths = eg_to(eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){2, 4, 0}), eg_cpu());
+        EGT_EQ(calls_of_cudnn(&g), 0);
+        g.lengths = eg_slice(eg_to(eg_from(EG_SHAPE(6), EG_I64, (int64_t[]){2, 4, 4, 1, 0, 1}), eg_cpu()), 0, 0, 6, 2);
         EGT_EQ(calls_of_cudnn(&g), 0);
         g.lengths = eg_to(eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){2, 4, 1}), cuda(0));
         EGT_EQ(calls_of_cudnn(&g), 0);
