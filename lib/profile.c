@@ -511,7 +511,7 @@ int eg_profile_totals_with(eg_profile_total *totals, int most, size_t size)
     }
     pthread_mutex_unlock(&profile.lock);
     qsort(all, (size_t)n, sizeof *all, by_time);
-    for (int i = 0; i < n && i < most; i++) {
+    for (int i = 0; totals && i < n && i < most; i++) {
         memcpy((char *)totals + (size_t)i * size, &all[i], size < sizeof *all ? size : sizeof *all);
     }
     return n;

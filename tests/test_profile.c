@@ -141,6 +141,7 @@ EGT(records_are_bounded_and_totals_are_not)
     t[1].calls = -7;
     EGT_EQ(eg_profile_totals(t, 1), 2);
     EGT_EQ(t[1].calls, -7);
+    EGT_EQ(eg_profile_totals(NULL, 4), 2);
 }
 
 EGT(without_memory_records_are_dropped)
