@@ -59,6 +59,14 @@ template <class T> EG__FN void put_state(const eg__rnn_step &k, const cell &c, T
     }
 }
 
+/* What of the gradient goes to the state before as it is: all of it in rows that do not take the step. */
+template <class T> EG__FN void put_past(const eg__rnn_back &k, const cell &c, T dh)
+{
+    if (k.past) {
+        ((T *)k.past)[c.i] = c.takes ? T(0) : dh;
+    }
+}
+
 /* ---- LSTM --------------------------------------------------------------------------------------------- */
 
 template <class T> __global__ void __launch_bounds__(EG__BLOCK) lstm_step(const eg__rnn_step k)
@@ -122,9 +130,7 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) lstm_back(const 
     for (int g = 0; g < 4; g++) {
         put(k.dz, k.at, first + g * H, dz[g]);
     }
-    if (k.past) {
-        ((T *)k.past)[at.i] = at.takes ? T(0) : dh;
-    }
+    put_past(k, at, dh);
 }
 
 template <class T> __global__ void __launch_bounds__(EG__BLOCK) lstm_project_back(const eg__rnn_back k)
@@ -135,9 +141,7 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) lstm_project_bac
     }
     const T dh = ((const T *)k.dh)[at.i];
     put(k.dz, k.at, at.i, at.takes ? dh + get<T>(k.dy, k.at, at.i) : T(0));
-    if (k.past) {
-        ((T *)k.past)[at.i] = at.takes ? T(0) : dh;
-    }
+    put_past(k, at, dh);
 }
 
 /* ---- GRU ---------------------------------------------------------------------------------------------- */
