@@ -30,7 +30,7 @@ canvas *canvas_new(int width, int height, rgb paper, problem *why)
     size_t area = (size_t)width * (size_t)height;
     canvas *c = calloc(1, sizeof *c);
     if (c) {
-        *c = (canvas){width, height, malloc(area * 3), calloc(area, 1)};
+        *c = (canvas){width, height, calloc(area, 3), calloc(area, 1)};
     }
     if (!c || !c->pixels || !c->ink) {
         canvas_free(c);

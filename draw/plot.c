@@ -196,7 +196,8 @@ static void draw_legend(const sheet *s)
     for (int k = 0, row = 0; k < s->p->count; k++) {
         if (s->p->series[k].name) {
             double middle = y + em * (1.1 + 1.5 * row++);
-            canvas_line(s->c, x + em * 0.7, middle, x + em * 2.1, middle, em * 0.18, plot_colours[k]);
+            canvas_line(s->c, x + em * 0.7, middle, x + em * 2.1, middle, em * 0.18,
+                        plot_colours[k]);
             canvas_text(s->c, s->f, em, x + em * 2.7, middle + font_capital_height(s->f, em) / 2,
                         CANVAS_LEFT, dark, s->p->series[k].name);
         }

@@ -36,11 +36,12 @@ double plot_x(const plot_series *s, int i);
 /* Whether a point can be placed on the axes. */
 bool plot_shows(const plot *p, double x, double y);
 
-/* The axes that hold all points, with some air above and below, still without ticks. False with words if
- * there is not one point to draw, or are too many curves. */
+/* The axes that hold all points, with some air above and below, still without ticks. False with
+ * words if there is not one point to draw, or are too many curves. */
 bool plot_find_axes(const plot *p, axis *x, axis *y, problem *why);
 
-/* Fills in the moving average of a curve's values, count of them; `sums` is scratch space, as much again. */
+/* Fills in the moving average of a curve's values, count of them; `sums` is scratch space, as much
+ * again. */
 void plot_smooth(const plot_series *line, bool log, double *smoothed, double *sums);
 
 #endif

@@ -67,15 +67,16 @@ bool plot_find_axes(const plot *p, axis *x, axis *y, problem *why)
     }
     find_ranges(p, x, y);
     if (!(x->least <= x->most)) {
-        return problem_say(why, "there is no point to draw in '%s'", p->title ? p->title : "the picture");
+        return problem_say(why, "there is no point to draw in '%s'",
+                           p->title ? p->title : "the picture");
     }
     widen(x, 0);
     widen(y, 0.05);
     return true;
 }
 
-/* The average is to both sides, and a value's weight in it falls by `keep` with each point between; at the
- * ends it is of what there is. */
+/* The average is to both sides, and a value's weight in it falls by `keep` with each point between;
+ * at the ends it is of what there is. */
 void plot_smooth(const plot_series *line, bool log, double *smoothed, double *sums)
 {
     double keep = fmin(line->smooth, 0.9999), sum = 0, weight = 0;

@@ -1,0 +1,338 @@
+/* plot.c - eg.plot: curves from tables and tensors; see show.h. */
+#define _POSIX_C_SOURCE 200809L
+#include <lauxlib.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chart.h"
+#include "draw/plot.h"
+#include "lua/bind.h"
+#include "show.h"
+
+/* Everything it points to is on Lua's stack. */
+typedef struct curves {
+    plot p;
+    plot_series series[PLOT_MOST_SERIES];
+} curves;
+
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+/* Pushes the values of a tensor, converted. */
+static const double *push_tensor_values(lua_State *L, eg_tensor *t)
+{
+    double *values = lua_newuserdatauv(L, sizeof *values * (size_t)(eg_numel(t) + 1), 0);
+    eg_clear_error();
+    eg_scope scope = eg_scope_push();
+    eg_status status = eg_to_values(eg_to(t, eg_cpu()), values);
+    eg_scope_pop(scope, NULL);
+    if (status != EG_OK) {
+        eg__lua_raise(L);
+    }
+    return values;
+}
+
+/* A number, or a tensor of one: what a list of losses has in it. */
+static double read_number(lua_State *L, int index)
+{
+    if (eg__lua_is_tensor(L, index)) {
+        eg_clear_error();
+        double value = eg_item(eg__lua_tensor(L, index));
+        if (eg_last_error()->code) {
+            eg__lua_raise(L);
+        }
+        return value;
+    }
+    if (!lua_isnumber(L, index)) {
+        luaL_error(L, "plot: a %s among the numbers of a curve", luaL_typename(L, index));
+    }
+    return lua_tonumber(L, index);
+}
+
+/* Pushes a list or tensor of numbers. */
+static const double *push_numbers(lua_State *L, int index, int *count)
+{
+    int64_t n = eg__lua_is_tensor(L, index) ? eg_numel(eg__lua_tensor(L, index))
+                : lua_istable(L, index)     ? (int64_t)luaL_len(L, index)
+                                            : -1;
+    if (n < 0 || n > 100000000) {
+        luaL_error(L, "plot: a curve is a list of numbers or a 1-D tensor, of at most 100,000,000");
+    }
+    *count = (int)n;
+    if (eg__lua_is_tensor(L, index)) {
+        return push_tensor_values(L, eg__lua_tensor(L, index));
+    }
+    double *values = lua_newuserdatauv(L, sizeof *values * (size_t)(n + 1), 0);
+    for (int i = 0; i < *count; i++) {
+        lua_geti(L, index, i + 1);
+        values[i] = read_number(L, -1);
+        lua_pop(L, 1);
+    }
+    return values;
+}
+
+/* ---- curves -------------------------------------------------------------------------------- */
+
+/* Whether it has curves in it: a tensor with rows, or a list of lists and tensors. */
+static bool is_list_of_curves(lua_State *L, int index)
+{
+    if (eg__lua_is_tensor(L, index)) {
+        return eg_ndim(eg__lua_tensor(L, index)) == 2;
+    }
+    lua_geti(L, index, 1);
+    bool list =
+        lua_istable(L, -1) || (eg__lua_is_tensor(L, -1) && eg_ndim(eg__lua_tensor(L, -1)) > 0);
+    lua_pop(L, 1);
+    return list;
+}
+
+/* Pushes the numbers of curve k (0, 1, ...) of a list; false if there is none. */
+static bool push_curve(lua_State *L, int index, int k, const double **values, int *count)
+{
+    if (eg__lua_is_tensor(L, index)) {
+        eg_tensor *t = eg__lua_tensor(L, index);
+        if (k >= eg_size(t, 0)) {
+            return false;
+        }
+        *count = (int)eg_size(t, 1);
+        *values = push_tensor_values(L, t) + (size_t)k * (size_t)*count;
+        return true;
+    }
+    lua_geti(L, index, k + 1);
+    if (lua_isnil(L, -1)) {
+        return false;
+    }
+    *values = push_numbers(L, lua_gettop(L), count);
+    return true;
+}
+
+static void read_values(lua_State *L, int index, curves *c)
+{
+    luaL_checkstack(L, 6 * PLOT_MOST_SERIES, NULL);
+    c->p.series = c->series;
+    if (!eg__lua_is_tensor(L, index) && !lua_istable(L, index)) {
+        luaL_typeerror(L, index, "list of numbers or tensor");
+    }
+    if (!is_list_of_curves(L, index)) {
+        c->series[0].y = push_numbers(L, index, &c->series[0].count);
+        c->p.count = 1;
+        return;
+    }
+    const double *values;
+    for (int count, k = 0; push_curve(L, index, k, &values, &count); k++) {
+        if (k == PLOT_MOST_SERIES) {
+            luaL_error(L, "plot: more than %d curves in one picture", PLOT_MOST_SERIES);
+        }
+        c->series[k].y = values;
+        c->series[k].count = count;
+        c->p.count = k + 1;
+    }
+}
+
+static void read_places(lua_State *L, int index, curves *c)
+{
+    luaL_checkstack(L, 6 * PLOT_MOST_SERIES, NULL);
+    if (!eg__lua_is_tensor(L, index) && !lua_istable(L, index)) {
+        luaL_error(L, "plot: x must be a list of numbers or a tensor");
+    }
+    bool list = is_list_of_curves(L, index);
+    const double *values = NULL;
+    int count = 0;
+    for (int k = 0; k < c->p.count; k++) {
+        if (!list && k == 0) {
+            values = push_numbers(L, index, &count);
+        } else if (list && !push_curve(L, index, k, &values, &count)) {
+            luaL_error(L, "plot: x has no list for curve %d", k + 1);
+        }
+        if (count != c->series[k].count) {
+            luaL_error(L, "plot: curve %d has %d values, and x %d", k + 1, c->series[k].count,
+                       count);
+        }
+        c->series[k].x = values;
+    }
+}
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+/* The string stays on the stack. */
+static const char *read_word(lua_State *L, int table, const char *name)
+{
+    if (lua_getfield(L, table, name) != LUA_TNIL && lua_type(L, -1) != LUA_TSTRING) {
+        luaL_error(L, "plot: %s must be a string", name);
+    }
+    return lua_tostring(L, -1);
+}
+
+static int read_size(lua_State *L, int table, const char *name)
+{
+    lua_Integer value = 0;
+    if (lua_getfield(L, table, name) != LUA_TNIL) {
+        value = lua_tointeger(L, -1);
+        if (value < 100 || value > 8192) {
+            luaL_error(L, "plot: %s must be 100 to 8192 pixels", name);
+        }
+    }
+    lua_pop(L, 1);
+    return (int)value;
+}
+
+static void read_labels(lua_State *L, int table, curves *c)
+{
+    int type = lua_getfield(L, table, "labels"), labels = lua_gettop(L);
+    if (type == LUA_TSTRING) {
+        c->series[0].name = lua_tostring(L, labels);
+    }
+    for (int k = 0; type == LUA_TTABLE && k < c->p.count; k++) {
+        if (lua_geti(L, labels, k + 1) != LUA_TNIL && lua_type(L, -1) != LUA_TSTRING) {
+            luaL_error(L, "plot: labels must be strings");
+        }
+        c->series[k].name = lua_tostring(L, -1);
+    }
+}
+
+static void read_options(lua_State *L, int table, curves *c)
+{
+    luaL_checkstack(L, 40, NULL);
+    c->p.title = read_word(L, table, "title");
+    c->p.x_label = read_word(L, table, "xlabel");
+    c->p.y_label = read_word(L, table, "ylabel");
+    c->p.width = read_size(L, table, "width");
+    c->p.height = read_size(L, table, "height");
+    read_labels(L, table, c);
+    lua_getfield(L, table, "log");
+    const char *axes = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
+                       : lua_toboolean(L, -1)         ? "y"
+                                                      : "";
+    c->p.log_x = strchr(axes, 'x');
+    c->p.log_y = strchr(axes, 'y');
+    lua_getfield(L, table, "smooth");
+    for (int k = 0; k < c->p.count; k++) {
+        c->series[k].smooth = fmin(fmax(lua_tonumber(L, -1), 0), 1);
+    }
+    lua_pop(L, 2);
+}
+
+/* eg.plot(y), eg.plot(x, y), each perhaps with options behind. */
+static void read_arguments(lua_State *L, curves *c)
+{
+    bool with_x = eg__lua_is_tensor(L, 2) || (lua_istable(L, 2) && lua_rawlen(L, 2) > 0);
+    int options = with_x ? 3 : 2;
+    read_values(L, with_x ? 2 : 1, c);
+    if (!lua_isnil(L, options)) {
+        luaL_checktype(L, options, LUA_TTABLE);
+        read_options(L, options, c);
+        if (!with_x && lua_getfield(L, options, "x") != LUA_TNIL) {
+            read_places(L, lua_gettop(L), c);
+        }
+    }
+    if (with_x) {
+        read_places(L, 1, c);
+    }
+}
+
+/* ---- drawing ------------------------------------------------------------------------------- */
+
+#ifdef DRAW_PICTURES
+static const bool draws_pictures = true;
+
+/* Pushes the drawn picture. */
+static bool push_picture(lua_State *L, const plot *p, problem *why)
+{
+    eg__lua_box *box = eg__lua_slot(L);
+    font *f = font_open(NULL, NULL); /* without one there are no words */
+    canvas *c = plot_draw(p, f, why);
+    eg_clear_error();
+    eg_scope scope = eg_scope_push();
+    box->t = c ? eg_keep(eg_from(EG_SHAPE(c->height, c->width, 3), EG_U8, c->pixels)) : NULL;
+    eg_scope_pop(scope, NULL);
+    canvas_free(c);
+    font_free(f);
+    return box->t != NULL;
+}
+#else
+static const bool draws_pictures = false;
+
+static bool push_picture(lua_State *L, const plot *p, problem *why)
+{
+    (void)L, (void)p;
+    return problem_say(why, "this build draws no pictures");
+}
+#endif
+
+/* Pushes the chart of characters as a string. */
+static bool push_chart(lua_State *L, const plot *p, problem *why)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    eg__lua_box *box = eg__lua_slot(L); /* keeps the text while Lua makes its own of it */
+    FILE *stream = open_memstream(&text, &bytes);
+    bool good = stream ? chart_write(stream, p, 80, 16, 0, why)
+                       : problem_say(why, "out of memory for a chart");
+    good = stream && fclose(stream) == 0 && good;
+    eg_scope scope = eg_scope_push();
+    box->t = good ? eg_keep(eg_from(EG_SHAPE((int64_t)bytes), EG_U8, text)) : NULL;
+    eg_scope_pop(scope, NULL);
+    free(text);
+    if (box->t) {
+        while (bytes > 0 && ((const char *)eg_data(box->t))[bytes - 1] == '\n') {
+            bytes--;
+        }
+        lua_pushlstring(L, eg_data(box->t), bytes);
+        lua_remove(L, -2);
+    }
+    return box->t != NULL;
+}
+
+static void plot_as_chart(lua_State *L, const plot *p, const terminal *t)
+{
+    enum { COLUMNS_MOST = 100, ROWS = 16 };
+    problem why = {""};
+    int columns = t->columns - 1 < COLUMNS_MOST ? t->columns - 1 : COLUMNS_MOST;
+    if (!chart_write(stdout, p, columns, ROWS < t->rows - 4 ? ROWS : 8, t->colours, &why)) {
+        show_raise(L, "plot", &why);
+    }
+    fflush(stdout);
+}
+
+/* As text to whoever takes pictures; there is none. */
+static void send_chart(lua_State *L, int hook, int text)
+{
+    lua_pushvalue(L, hook);
+    lua_pushliteral(L, "text/plain");
+    lua_pushvalue(L, text);
+    lua_pushvalue(L, text);
+    lua_call(L, 3, 0);
+}
+
+int eg__lua_plot(lua_State *L)
+{
+    problem why = {""};
+    terminal t;
+    lua_settop(L, 3);
+    curves *c = memset(lua_newuserdatauv(L, sizeof *c, 0), 0, sizeof *c);
+    read_arguments(L, c);
+    if (!terminal_look(&t, stdout, &why)) {
+        return show_raise(L, "plot", &why);
+    }
+    int hook = show_push_hook(L) ? lua_gettop(L) : 0;
+    if (!hook && (!draws_pictures || t.way == TERMINAL_WORDS || t.way == TERMINAL_BLOCKS)) {
+        plot_as_chart(L, &c->p, &t);
+        return 0;
+    }
+    if (!push_chart(L, &c->p, &why)) {
+        return show_raise(L, "plot", &why);
+    }
+    show_request r = {.text = lua_gettop(L), .scale = 1, .function = "plot"};
+    if (!draws_pictures) {
+        send_chart(L, hook, r.text);
+        return 0;
+    }
+    c->p.width = c->p.width ? c->p.width : 960;
+    c->p.height = c->p.height ? c->p.height : c->p.width * 3 / 5;
+    if (!push_picture(L, &c->p, &why)) {
+        return show_raise(L, "plot", &why);
+    }
+    r.picture = lua_gettop(L);
+    show_send(L, &r, &t);
+    return 0;
+}

@@ -1,0 +1,233 @@
+/* show.c - see show.h. What C makes is put into places that Lua owns before anything can raise. */
+#include "show.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "lua/bind.h"
+#include "picture.h"
+
+static const char hook; /* its address is the key of the function in the registry */
+
+int show_raise(lua_State *L, const char *function, const problem *why)
+{
+    return *why->text ? luaL_error(L, "%s: %s", function, why->text) : eg__lua_raise(L);
+}
+
+bool show_push_hook(lua_State *L)
+{
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &hook) == LUA_TFUNCTION) {
+        return true;
+    }
+    lua_pop(L, 1);
+    return false;
+}
+
+static int display(lua_State *L)
+{
+    lua_settop(L, 1);
+    if (!lua_isnil(L, 1)) {
+        luaL_checktype(L, 1, LUA_TFUNCTION);
+    }
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &hook);
+    lua_insert(L, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &hook);
+    return 1;
+}
+
+/* ---- sending ------------------------------------------------------------------------------- */
+
+typedef eg_tensor *(*make_fn)(eg_tensor *picture, const show_request *r, const terminal *t);
+
+static eg_tensor *make_png(eg_tensor *picture, const show_request *r, const terminal *t)
+{
+    enum { SIDE_MOST = 4096 };
+    int64_t width = SIDE_MOST, height = SIDE_MOST;
+    if (t->way == TERMINAL_KITTY) {
+        width = (int64_t)t->columns * t->cell_width;
+        height = (int64_t)(t->rows - 1) * t->cell_height;
+    }
+    return picture_png(picture_scaled(picture, r->scale, r->seen, width, height));
+}
+
+static eg_tensor *make_pixels(eg_tensor *picture, const show_request *r, const terminal *t)
+{
+    bool blocks = t->way == TERMINAL_BLOCKS;
+    int64_t width = (int64_t)t->columns * (blocks ? 1 : t->cell_width);
+    int64_t height = (int64_t)(t->rows - 1) * (blocks ? 2 : t->cell_height);
+    return picture_scaled(picture, r->scale, blocks ? 24 : r->seen, width,
+                          height > 16 ? height : 16);
+}
+
+/* Pushes what `make` makes of the picture. */
+static eg_tensor *push_made(lua_State *L, make_fn make, const show_request *r, const terminal *t)
+{
+    eg_tensor *picture = eg__lua_tensor(L, r->picture);
+    eg__lua_box *box = eg__lua_slot(L);
+    eg_scope scope = eg_scope_push();
+    box->t = eg_keep(make(picture, r, t));
+    eg_scope_pop(scope, NULL);
+    if (!box->t) {
+        eg__lua_raise(L);
+    }
+    return box->t;
+}
+
+/* The place of a file in which "%d" stands for the picture's number. */
+static const char *push_path(lua_State *L, const char *path)
+{
+    static int number;
+    lua_pushfstring(L, "%d", ++number);
+    return luaL_gsub(L, path, "%d", lua_tostring(L, -1));
+}
+
+static void save(lua_State *L, const terminal *t, const show_request *r)
+{
+    eg_tensor *png = push_made(L, make_png, r, t);
+    const char *path = push_path(L, t->path);
+    FILE *file = fopen(path, "wb");
+    size_t bytes = (size_t)eg_numel(png);
+    bool good = file && fwrite(eg_data(png), 1, bytes, file) == bytes;
+    good = file && fclose(file) == 0 && good;
+    if (!good) {
+        luaL_error(L, "%s: cannot write %s", r->function, path);
+    }
+}
+
+static void send_to_hook(lua_State *L, const show_request *r)
+{
+    terminal none = {.way = TERMINAL_WORDS};
+    eg_tensor *png = push_made(L, make_png, r, &none);
+    lua_pushvalue(L, -2); /* the hook */
+    lua_pushliteral(L, "image/png");
+    lua_pushlstring(L, eg_data(png), (size_t)eg_numel(png));
+    lua_pushvalue(L, r->text);
+    lua_call(L, 3, 0);
+}
+
+static void send_to_terminal(lua_State *L, const show_request *r, const terminal *t)
+{
+    problem why = {""};
+    if (t->way == TERMINAL_KITTY) {
+        eg_tensor *png = push_made(L, make_png, r, t);
+        kitty_write(stdout, eg_data(png), (size_t)eg_numel(png));
+        return;
+    }
+    eg_tensor *picture = push_made(L, make_pixels, r, t);
+    int height = (int)eg_size(picture, 0), width = (int)eg_size(picture, 1);
+    if (t->way == TERMINAL_BLOCKS) {
+        blocks_write(stdout, eg_data(picture), width, height, t->colours);
+    } else if (!sixel_write(stdout, eg_data(picture), width, height, &why)) {
+        show_raise(L, r->function, &why);
+    }
+}
+
+void show_send(lua_State *L, const show_request *r, const terminal *t)
+{
+    int top = lua_gettop(L);
+    if (show_push_hook(L)) {
+        send_to_hook(L, r);
+    } else if (t->way == TERMINAL_FILE) {
+        save(L, t, r);
+    } else if (t->way == TERMINAL_WORDS) {
+        printf("%s\n", lua_tostring(L, r->text));
+    } else {
+        send_to_terminal(L, r, t);
+    }
+    fflush(stdout);
+    lua_settop(L, top);
+}
+
+/* ---- eg.show ------------------------------------------------------------------------------- */
+
+static double number_field(lua_State *L, int table, const char *name)
+{
+    double value = 0;
+    if (lua_getfield(L, table, name) != LUA_TNIL) {
+        value = luaL_checknumber(L, -1);
+        luaL_argcheck(L, value > 0 && value < 1e6, table,
+                      lua_pushfstring(L, "%s must be a positive number", name));
+    }
+    lua_pop(L, 1);
+    return value;
+}
+
+static void read_options(lua_State *L, int table, picture_options *o, double *scale)
+{
+    if (lua_isnoneornil(L, table)) {
+        return;
+    }
+    luaL_checktype(L, table, LUA_TTABLE);
+    *scale = number_field(L, table, "scale");
+    o->columns = (int)number_field(L, table, "columns");
+    if (lua_getfield(L, table, "range") != LUA_TNIL) {
+        luaL_argcheck(L, lua_istable(L, -1), table, "range is a list of two numbers");
+        lua_geti(L, -1, 1);
+        lua_geti(L, -2, 2);
+        o->low = luaL_checknumber(L, -2);
+        o->high = luaL_checknumber(L, -1);
+        luaL_argcheck(L, o->low < o->high, table, "range is two numbers, the smaller first");
+        lua_pop(L, 2);
+    }
+    lua_pop(L, 1);
+}
+
+/* Pushes an array of the tensors at index 1, one or a list. */
+static eg_tensor **push_tensors(lua_State *L, int *n)
+{
+    bool one = eg__lua_is_tensor(L, 1);
+    if (!one && !lua_istable(L, 1)) {
+        luaL_typeerror(L, 1, "tensor or list of tensors");
+    }
+    lua_Integer count = one ? 1 : luaL_len(L, 1);
+    luaL_argcheck(L, count >= 1 && count <= 1024, 1, "1 to 1024 images");
+    eg_tensor **all = lua_newuserdatauv(L, sizeof(eg_tensor *) * (size_t)count, 0);
+    for (lua_Integer i = 0; i < count; i++) {
+        if (one) {
+            lua_pushvalue(L, 1);
+        } else {
+            lua_geti(L, 1, i + 1);
+        }
+        all[i] = eg__lua_tensor(L, -1); /* the list holds it */
+        lua_pop(L, 1);
+    }
+    *n = (int)count;
+    return all;
+}
+
+static int show(lua_State *L)
+{
+    picture_options o = {0};
+    show_request r = {.seen = 256, .function = "show"};
+    terminal t;
+    problem why = {""};
+    int n;
+    lua_settop(L, 2);
+    read_options(L, 2, &o, &r.scale);
+    eg_tensor **tensors = push_tensors(L, &n);
+    eg__lua_box *box = eg__lua_slot(L);
+    r.picture = lua_gettop(L);
+    eg_clear_error();
+    eg_scope scope = eg_scope_push();
+    box->t = eg_keep(picture_of(tensors, n, &o, &why));
+    eg_scope_pop(scope, NULL);
+    if (!box->t || !terminal_look(&t, stdout, &why)) {
+        return show_raise(L, "show", &why);
+    }
+    lua_pushfstring(L, "[a picture of %d x %d pixels]", (int)eg_size(box->t, 1),
+                    (int)eg_size(box->t, 0));
+    r.text = lua_gettop(L);
+    show_send(L, &r, &t);
+    return 0;
+}
+
+int eg__lua_open_show(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"show", show}, {"plot", eg__lua_plot}, {"display", display}};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        eg__lua_push_function(L, functions[i].func);
+        lua_setfield(L, -2, functions[i].name);
+    }
+    return 0;
+}

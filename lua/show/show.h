@@ -1,0 +1,34 @@
+/* show.h - eg.show, eg.plot and eg.display: pictures of what tensors hold. */
+#ifndef EGRET_SHOW_H
+#define EGRET_SHOW_H
+
+#include <lua.h>
+
+#include "draw/problem.h"
+#include "terminal.h"
+
+/* Adds the functions to the module's table, which is on top of the stack. */
+int eg__lua_open_show(lua_State *L);
+
+/* ---- for show.c and plot.c ----------------------------------------------------------------- */
+
+int eg__lua_plot(lua_State *L);
+
+/* Raises what is in `why`, after the function's name, or else what is on record. */
+int show_raise(lua_State *L, const char *function, const problem *why);
+
+/* Pushes what eg.display was given, or returns false and pushes nothing. */
+bool show_push_hook(lua_State *L);
+
+typedef struct show_request {
+    int picture;  /* stack place of a tensor, a picture */
+    int text;     /* and of the words instead */
+    double scale; /* 0: as is seen well */
+    int seen;     /* pixels that is, on screens that have them */
+    const char *function;
+} show_request;
+
+/* Gives the picture to the hook or the terminal. */
+void show_send(lua_State *L, const show_request *r, const terminal *t);
+
+#endif

@@ -1,0 +1,43 @@
+/* terminal.h - what the terminal can show, and how it is told. */
+#ifndef EGRET_SHOW_TERMINAL_H
+#define EGRET_SHOW_TERMINAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "draw/problem.h"
+
+typedef enum terminal_way {
+    TERMINAL_WORDS,  /* no pictures at all */
+    TERMINAL_BLOCKS, /* coloured half blocks: a character is two pixels */
+    TERMINAL_SIXEL,  /* the graphics of DEC's terminals */
+    TERMINAL_KITTY,  /* kitty's graphics protocol */
+    TERMINAL_FILE    /* PNG files, wherever the terminal is */
+} terminal_way;
+
+typedef struct terminal {
+    terminal_way way;
+    int columns, rows;           /* characters */
+    int cell_width, cell_height; /* pixels of one */
+    int colours;                 /* 0, 256 or 1 << 24 */
+    const char *path;            /* TERMINAL_FILE: where to; "%d" in it is the picture's number */
+} terminal;
+
+/* Finds out what stands behind `out`, from the environment and, once, from the terminal itself.
+ * False for an EGRET_SHOW that means nothing. */
+bool terminal_look(terminal *t, FILE *out, problem *why);
+
+/* ---- pictures: rows of red, green and blue ------------------------------------------------- */
+
+void blocks_write(FILE *out, const uint8_t *pixels, int width, int height, int colours);
+
+/* A PNG file for kitty. */
+void kitty_write(FILE *out, const uint8_t *png, size_t bytes);
+
+/* Whether this build can. */
+bool sixel_known(void);
+bool sixel_write(FILE *out, const uint8_t *pixels, int width, int height, problem *why);
+
+#endif

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""eg.show, eg.plot and eg.display: what terminals are told is turned back into pixels.
+
+    show.py EGRET
+"""
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/common"))
+from checking import check, finish, skip  # noqa: E402
+from pixels import read_blocks, read_kitty, read_png, read_sixel  # noqa: E402
+
+program = sys.argv[1]
+
+IMAGE = """
+local function image(channels, height, width, value)
+    local t = {}
+    for c = 1, channels do
+        t[c] = {}
+        for y = 1, height do
+            t[c][y] = {}
+            for x = 1, width do
+                t[c][y][x] = value(c - 1, y - 1, x - 1)
+            end
+        end
+    end
+    return eg.tensor(t, "u8")
+end
+local function value(c, y, x) return (c * 80 + y * 30 + x * 7) % 256 end
+local a = image(3, 6, 8, value)
+"""
+
+
+def value(c, y, x):
+    return (c * 80 + y * 30 + x * 7) % 256
+
+
+def wanted(height=6, width=8, scale=1):
+    return [[tuple(value(c, y // scale, x // scale) for c in range(3)) for x in range(width * scale)]
+            for y in range(height * scale)]
+
+
+def run(code, show, expect=0, **env):
+    env = {**{k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLORTERM", "TMUX", "COLUMNS")},
+           "TERM": "xterm-256color", "EGRET_SHOW": show, **env}
+    r = subprocess.run([program, "-e", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, timeout=120)
+    words = (r.stdout[-300:] + r.stderr).decode(errors="replace")
+    check(f"{code.strip().splitlines()[-1]}: status {expect}, was {r.returncode}", r.returncode == expect, words)
+    return r.stdout if expect == 0 else r.stderr.decode()
+
+
+def same(what, got, right, within=0):
+    away = [abs(p - q) for a, b in zip(got, right) for u, v in zip(a, b) for p, q in zip(u, v)] \
+        if len(got) == len(right) and [len(r) for r in got] == [len(r) for r in right] else [999]
+    size = f"{len(got)} rows of {len(got[0]) if got else 0}, not {len(right)} of {len(right[0])}"
+    check(f"{what}: the same pixels", max(away) <= within, f"{size}, {max(away)} away")
+
+
+def blocks():
+    full = {"COLORTERM": "truecolor"}
+    same("blocks", read_blocks(run(IMAGE + "eg.show(a, {scale = 1})", "blocks", **full).decode()), wanted())
+    same("odd rows", read_blocks(run(IMAGE + "eg.show(a[{1}]:reshape{1, 6, 8}[{eg.all, {1, 5}}], {scale = 1})", "blocks",
+                                     **full).decode()), [[(p[0],) * 3 for p in row] for row in wanted()][:5])
+    same("small ones are enlarged", read_blocks(run(IMAGE + "eg.show(a)", "blocks", **full).decode()), wanted(scale=3))
+    coarse = read_blocks(run(IMAGE + "eg.show(a, {scale = 1})", "blocks").decode())
+    same("256 colours", coarse, wanted(), within=48)
+    plain = run(IMAGE + "eg.show(a, {scale = 1})", "blocks", NO_COLOR="1").decode()
+    check("without colours", "\x1b" not in plain and [len(s) for s in plain.splitlines()] == [8] * 3, plain)
+    wide = read_blocks(run("eg.show(eg.zeros({40, 400}, 'u8'))", "blocks", **full).decode())
+    check("wide ones are made to fit", len(wide) == 8 and len(wide[0]) == 80, f"{len(wide)} {len(wide[0])}")
+    words = run(IMAGE + "eg.show(a)", "none").decode()
+    check("no pictures", words == "[a picture of 8 x 6 pixels]\n", words)
+
+
+def kitty():
+    out = run(IMAGE + "eg.show(a, {scale = 2})", "kitty")
+    pictures, keys = read_kitty(out)
+    same("kitty", pictures[0], wanted(scale=2))
+    first = keys[0][0]
+    check("kitty's keys", (first["a"], first["f"], first["q"], first["m"]) == ("T", "100", "2", "0"), str(keys))
+    noise = IMAGE + "eg.show(eg.randint({3, 90, 120}, 0, 256, 'u8'), {scale = 1})"
+    pictures, keys = read_kitty(run(noise, "kitty"))
+    check("pieces of 4096", len(keys) > 3 and all(n == 4096 for _, n in keys[:-1]) and keys[-1][1] <= 4096
+          and [k["m"] for k, _ in keys] == ["1"] * (len(keys) - 1) + ["0"], str(keys[:2]))
+    check("and whole", len(pictures) == 1 and len(pictures[0]) == 90 and len(pictures[0][0]) == 120)
+
+
+def sixel():
+    code = IMAGE + "eg.show(a[{1}]:reshape{1, 6, 8}, {scale = 3})"
+    r = subprocess.run([program, "-e", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                       env={**os.environ, "EGRET_SHOW": "sixel"})
+    if b"no libsixel" in r.stderr:
+        return skip("this build has no libsixel")
+    check("sixel: status 0", r.returncode == 0, r.stderr.decode())
+    gray = [[(p[0],) * 3 for p in row] for row in wanted(scale=3)]
+    same("sixel", read_sixel(r.stdout), gray, within=8)  # of the palette, five bits a channel
+
+
+def files(at):
+    run(IMAGE + "eg.show(a, {scale = 1}) eg.show(a, {scale = 2})", f"png:{at}/p%d.png")
+    for i in (1, 2):
+        same(f"file {i}", read_png(open(f"{at}/p{i}.png", "rb").read()), wanted(scale=i))
+    check("no place", "cannot write" in run(IMAGE + "eg.show(a)", f"png:{at}/absent/a.png", expect=1))
+    check("no such way", "EGRET_SHOW" in run(IMAGE + "eg.show(a)", "oil", expect=1))
+
+
+def on_terminal(code, answer, **env):
+    """What a terminal of our own is told, which answers the question for its attributes."""
+    pid, tty = pty.fork()
+    if pid == 0:
+        for name in ("EGRET_SHOW", "TMUX", "KITTY_WINDOW_ID", "TERM_PROGRAM", "NO_COLOR"):
+            os.environ.pop(name, None)
+        os.environ.update({"TERM": "xterm-256color", **env})
+        os.execv(program, [program, "-e", code])
+    told = b""
+    while True:
+        try:
+            piece = os.read(tty, 65536)
+        except OSError:
+            piece = b""
+        if not piece:
+            break
+        if b"\x1b[c" in piece and answer:
+            os.write(tty, answer)
+        told += piece
+    os.close(tty)
+    check(f"{code.splitlines()[-1]} on a terminal", os.waitpid(pid, 0)[1] == 0, repr(told[-300:]))
+    return told
+
+
+def terminals():
+    show = IMAGE + "eg.show(a, {scale = 1})"
+    asked = on_terminal(show, b"\x1b[?62;4;22c")
+    has_sixel = subprocess.run([program, "-e", show], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env={**os.environ, "EGRET_SHOW": "sixel"}).returncode == 0
+    check("a terminal that says it has sixels", (b"\x1bP" in asked) == has_sixel, repr(asked[:200]))
+    check("and is asked once", on_terminal(show + show, b"\x1b[?62;4;22c").count(b"\x1b[c") == has_sixel)
+    for answer in (b"\x1b[?62;22;41c", b"", b"4c", b"\x1b[?"):
+        told = on_terminal(show, answer)
+        check(f"one that says {answer}", "▀".encode() in told and b"\x1bP" not in told, repr(told[:200]))
+    told = on_terminal(show, b"", KITTY_WINDOW_ID="1")
+    check("kitty", b"\x1b_Ga=T" in told and b"\x1b[c" not in told, repr(told[:200]))
+    told = on_terminal(show, b"", KITTY_WINDOW_ID="1", TMUX="x")
+    check("kitty behind tmux", b"\x1b_G" not in told, repr(told[:200]))
+    told = on_terminal(show, b"", TERM="dumb")
+    check("a dumb one", b"\x1b" not in told, repr(told[:200]))
+
+
+def picture(at, code):
+    run(IMAGE + code, f"png:{at}/one.png")
+    return read_png(open(f"{at}/one.png", "rb").read())
+
+
+def values(at):
+    """What counts as black and white."""
+    def grays(expression, options=""):
+        return [row[0][0] for row in picture(at, f"eg.show({expression}, {{scale = 1{options}}})")]
+
+    def column(*numbers, dtype="f32"):
+        return f"eg.tensor({{{', '.join('{' + n + '}' for n in numbers)}}}, '{dtype}')"
+    check("0..1", grays(column("0", "0.5", "1")) == [0, 128, 255])
+    check("0..1, not all used", grays(column("0.2", "0.4")) == [51, 102])
+    check("-1..1", grays(column("-1", "0", "0.5")) == [0, 128, 191])
+    check("0..255", grays(column("0", "200", "255")) == [0, 200, 255])
+    check("their own", grays(column("-3", "0", "7")) == [0, 76, 255])
+    check("range", grays(column("0", "1", "2", "5"), ", range = {1, 3}") == [0, 0, 128, 255])
+    check("NaN and infinities", grays(column("0/0", "1/0", "-1/0", "1")) == [0, 255, 0, 255])
+    check("booleans", grays(column("true", "false", dtype="bool")) == [255, 0])
+    check("integers", grays(column("0", "130", dtype="i64")) == [0, 130])
+    alpha = picture(at, "eg.show(eg.tensor({{{200}}, {{100}}, {{0}}, {{0}}}, 'u8'), {scale = 1})")
+    check("transparent", alpha == [[(60, 64, 72)]], str(alpha))
+    opaque = picture(at, "eg.show(eg.tensor({{{200}}, {{100}}, {{0}}, {{255}}}, 'u8'), {scale = 1})")
+    check("opaque", opaque == [[(200, 100, 0)]], str(opaque))
+
+
+def grids(at):
+    paper = (60, 64, 72)
+    batch = "eg.tensor({{{{10, 20}}}, {{{30, 40}}}, {{{50, 60}}}}, 'u8')"
+    right = [[(10,) * 3, (20,) * 3, paper, (30,) * 3, (40,) * 3], [paper] * 5,
+             [(50,) * 3, (60,) * 3, paper, paper, paper]]
+    same("a batch", picture(at, f"eg.show({batch}, {{scale = 1}})"), right)
+    column = picture(at, f"eg.show({batch}, {{scale = 1, columns = 1}})")
+    same("in one column", column, [right[0][:2], [paper] * 2, right[0][3:], [paper] * 2, right[2][:2]])
+    mixed = picture(at, "eg.show({eg.full({3, 3}, 9, 'u8'), eg.full({3, 1, 1}, 200, 'u8')}, {scale = 1})")
+    gray, dot = (9,) * 3, (200,) * 3
+    same("of several sizes", mixed, [[gray] * 3 + [paper] * 4, [gray] * 3 + [paper, paper, dot, paper],
+                                     [gray] * 3 + [paper] * 4])
+    stack = picture(at, "eg.show(eg.full({5, 2, 2}, 7, 'u8'), {scale = 1, columns = 5})")
+    check("[K, H, W] is K images", len(stack) == 2 and len(stack[0]) == 14)
+
+
+def hooks(at):
+    code = """
+local before = eg.display(function(kind, data, text)
+    io.write(kind, "|", text, "|")
+    local f = io.open(PATH, "wb") f:write(data) f:close()
+end)
+assert(before == nil)
+eg.show(a, {scale = 1})
+eg.plot({1, 2, 3})
+local mine = eg.display(nil)
+assert(type(mine) == "function")
+eg.show(a)"""
+    out = run(IMAGE + code.replace("PATH", f"'{at}/hook.png'"), "none").decode()
+    check("kind and words", out.startswith("image/png|[a picture of 8 x 6 pixels]|image/png|")
+          and out.endswith("|[a picture of 8 x 6 pixels]\n") and "┤" in out, out)
+    plot = read_png(open(f"{at}/hook.png", "rb").read())
+    check("a plot as a picture", (len(plot), len(plot[0])) == (576, 960))
+    check("the hook's error is raised", "ouch" in run(IMAGE + "eg.display(function() error('ouch') end) eg.show(a)",
+                                                      "none", expect=1))
+
+
+def charts(at):
+    text = run("eg.plot({1, 2, 3, 4}, {title = 'Ascent', xlabel = 'step', labels = 'height'})", "none").decode()
+    lines = text.splitlines()
+    check("title, labels, no escapes", "Ascent" in lines[0] and "step" in text and "── height" in lines[-1]
+          and "\x1b" not in text and max(map(len, lines)) <= 80, text)
+    field = [line.split("┤")[-1].split("│")[-1] for line in lines if "┤" in line or "│" in line]
+    check("it rises to the right", len(field) == 16 and field[-1][0] != " " and field[-1].rstrip() == field[-1][:
+          len(field[-1].rstrip())] and len(field[0].rstrip()) > len(field[-1].rstrip()), text)
+    two = run("eg.plot({{1, 2, 3}, eg.tensor{3, 2, 1}}, {labels = {'up', 'down'}})", "none").decode()
+    check("curves are told apart", "1 up" in two and "2 down" in two and two.splitlines()[0].endswith(" 1"), two)
+    log = run("eg.plot({1, 10, 100, 1000}, {log = true})", "none").decode()
+    check("powers of ten", all(f"{10 ** i} ┤" in log.replace("1k", "1000") for i in range(4)), log)
+    run("eg.plot({0, 1, 4}, eg.tensor{1, 0/0, 3})", "none")
+    run("eg.plot({eg.scalar(1), 2, eg.tensor{3}:sum()}, {smooth = 0.5})", "none")
+    coloured = run("eg.plot{1, 2}", "blocks", COLORTERM="truecolor").decode()
+    check("colours", "\x1b[38;2;31;111;191m" in coloured, coloured)
+    pixels = picture(at, "eg.plot(eg.tensor{{1, 2, 3}, {3, 2, 1}}, {width = 480, height = 300})")
+    flat = [p for row in pixels for p in row]
+    check("as a picture, both curves", len(pixels) == 300 and len(pixels[0]) == 480 and (31, 111, 191) in flat
+          and (224, 108, 24) in flat)
+
+
+def refusals():
+    for code, words in (("eg.show(1)", "tensor"), ("eg.show({})", "1 to 1024"), ("eg.show(eg.zeros{2, 2, 2, 2, 2})", "an image is"),
+                        ("eg.show(eg.zeros{0, 3})", "an image is"), ("eg.show(eg.zeros{3, 3}, {scale = -1})", "scale"),
+                        ("eg.show(eg.zeros{3, 3}, {range = {1, 1}})", "range"), ("eg.show({eg.zeros{2, 2}, 3})", "tensor"),
+                        ("eg.plot({})", "no point"), ("eg.plot({0/0})", "no point"), ("eg.plot('x')", "list of numbers"),
+                        ("eg.plot({1, {}})", "among the numbers"), ("eg.plot({1, 2}, {1, 2, 3})", "3 values, and x 2"),
+                        ("eg.plot(eg.zeros{9, 3})", "more than 8"), ("eg.plot({1}, {labels = {1}})", "strings"),
+                        ("eg.display(1)", "function expected")):
+        for way in ("none", "kitty"):
+            said = run(code, way, expect=1)
+            check(f"{code} says why", words in said and "-e:1" in said, said)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    blocks()
+    kitty()
+    sixel()
+    terminals()
+    files(folder)
+    values(folder)
+    grids(folder)
+    hooks(folder)
+    charts(folder)
+    refusals()
+finish()
