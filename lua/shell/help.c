@@ -1,0 +1,58 @@
+/* help.c - the manual at the prompt, which help.lua puts into words; see shell.h. */
+#include <lauxlib.h>
+
+#include "shell.h"
+
+static const char source[] =
+#include "help.lua.h"
+    ;
+
+/* Pushes the function of help.lua, which is made once and kept in the registry. */
+static void push_function(lua_State *L)
+{
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, source) == LUA_TFUNCTION) {
+        return;
+    }
+    lua_pop(L, 1);
+    if (luaL_loadbufferx(L, source, sizeof source - 1, "=help", "t") != LUA_OK) {
+        lua_error(L);
+    }
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_getfield(L, -1, "egret");
+    lua_remove(L, -2);
+    lua_call(L, 1, 1);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, source);
+}
+
+void shell_help(lua_State *L, int index)
+{
+    bool given = !lua_isnone(L, index);
+    index = lua_absindex(L, index);
+    push_function(L);
+    if (given) {
+        lua_pushvalue(L, index);
+    }
+    lua_call(L, given, 1);
+}
+
+/* help(what): through print, wherever that leads. */
+static int help(lua_State *L)
+{
+    lua_settop(L, 1);
+    lua_getglobal(L, "print");
+    shell_help(L, 1);
+    if (lua_isnil(L, -1)) {
+        const char *name = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : luaL_typename(L, 1);
+        lua_pushfstring(L, "The manual has nothing on %s; help() says what there is.", name);
+        lua_replace(L, -2);
+    }
+    lua_call(L, 1, 0);
+    return 0;
+}
+
+void shell_open_help(lua_State *L)
+{
+    lua_pushcfunction(L, help);
+    lua_setglobal(L, "help");
+}

@@ -1,0 +1,119 @@
+/* interrupt.c - stopping Lua code from outside; see shell.h.
+ *
+ * A hook that fires at the next instruction raises the error; setting a hook is what Lua allows at
+ * any time, in a signal handler too. Hooks belong to one coroutine, so the one that runs has to be
+ * known: coroutine.resume and coroutine.wrap are replaced by functions that tell. */
+#include <lauxlib.h>
+#include <stdatomic.h>
+
+#include "shell.h"
+
+static _Atomic(lua_State *) running; /* the coroutine that runs; NULL: nothing to stop */
+static atomic_bool stopping;         /* shell_interrupt was called in this run */
+
+static void stop(lua_State *L, lua_Debug *at)
+{
+    (void)at;
+    lua_sethook(L, NULL, 0, 0);
+    lua_pushliteral(L, "interrupted");
+    lua_error(L);
+}
+
+static void arm(lua_State *L)
+{
+    lua_sethook(L, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+bool shell_interrupt(void)
+{
+    lua_State *L = atomic_load(&running);
+    if (L) {
+        atomic_store(&stopping, true);
+        arm(L);
+    }
+    return L != NULL;
+}
+
+void shell_run_begin(lua_State *L)
+{
+    atomic_store(&stopping, false);
+    atomic_store(&running, L);
+}
+
+bool shell_run_end(lua_State *L)
+{
+    atomic_store(&running, NULL);
+    lua_sethook(L, NULL, 0, 0); /* one that came too late */
+    return atomic_exchange(&stopping, false);
+}
+
+/* ---- coroutines ---------------------------------------------------------------------------- */
+
+/* Calls the function at index 2 with the arguments behind it while `inner`, which index 1 keeps
+ * alive, is the coroutine that runs. An interruption stops the outer one as well: else a loop
+ * around many would go on. */
+static int call_inside(lua_State *L, lua_State *inner)
+{
+    lua_State *outer = atomic_load(&running);
+    if (outer) {
+        atomic_store(&running, inner);
+    }
+    int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+    if (outer) {
+        atomic_store(&running, outer);
+        lua_sethook(inner, NULL, 0, 0);
+        if (atomic_load(&stopping)) {
+            arm(outer);
+        }
+    }
+    return status == LUA_OK ? lua_gettop(L) - 1 : lua_error(L);
+}
+
+static int resume(lua_State *L)
+{
+    lua_State *inner = lua_tothread(L, 1);
+    luaL_argexpected(L, inner, 1, "coroutine");
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_rotate(L, 1, 2);
+    return call_inside(L, inner);
+}
+
+/* Upvalues: what coroutine.wrap made, and its coroutine. */
+static int call_wrapped(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_rotate(L, 1, 2);
+    return call_inside(L, lua_tothread(L, lua_upvalueindex(2)));
+}
+
+static int wrap(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    if (!lua_getupvalue(L, -1, 1) || !lua_isthread(L, -1)) {
+        lua_settop(L, 2); /* a wrap of another kind: left alone */
+        return 1;
+    }
+    lua_pushcclosure(L, call_wrapped, 2);
+    return 1;
+}
+
+static void replace(lua_State *L, const char *name, lua_CFunction by)
+{
+    lua_getfield(L, -1, name);
+    lua_pushcclosure(L, by, 1);
+    lua_setfield(L, -2, name);
+}
+
+void shell_open_interrupt(lua_State *L)
+{
+    if (lua_getglobal(L, "coroutine") == LUA_TTABLE) {
+        replace(L, "resume", resume);
+        replace(L, "wrap", wrap);
+    }
+    lua_pop(L, 1);
+}
