@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""The program egret without a terminal: scripts, -e, -l, -i, pipes, arguments, exit statuses, what it says.
+
+    program.py EGRET
+"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/common"))
+from checking import check, finish  # noqa: E402
+
+program = sys.argv[1]
+
+
+def run(*words, text="", expect=0, **env):
+    r = subprocess.run([program, *words], input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                       env={**os.environ, **env}, timeout=120)
+    check(f"{words} {text!r}: status {expect}, was {r.returncode}", r.returncode == expect, r.stdout + r.stderr)
+    return r.stdout, r.stderr
+
+
+def options():
+    out, err = run("--help")
+    check("--help", out.startswith("usage: egret") and not err)
+    check("--version", run("--version")[0].startswith("Egret 0.") and "Lua 5.4" in run("-v")[0])
+    for bad in (["--absent"], ["-e"], ["-l"], ["-x", "a.lua"]):
+        out, err = run(*bad, expect=2)
+        check(f"{bad} is told", "usage" in err and not out)
+    check("-e, and its order", run("-e", "x = 1", "-e", "print(x + 1)")[0] == "2\n")
+    check("-e has eg", run("-e", "print(#eg.zeros{3, 4})")[0] == "3\n")
+    check("-l", run("-l", "math", "-l", "s=string", "-e", "print(math.pi > 3, s.rep('x', 3))")[0] == "true\txxx\n")
+    check("-l of nothing", "absent" in run("-l", "absent", expect=1)[1])
+    check("no kernel is no crash", run("kernel", "--nonsense", expect=2)[1] != "")
+
+
+def scripts(at):
+    def script(text, *words, **more):
+        with open(at + "/a.lua", "w") as f:
+            f.write(text)
+        return run(at + "/a.lua", *words, **more)
+    out, _ = script("print(arg[0], arg[1], arg[2], #arg, ...)", "b", "-c")
+    check("arg and ...", out == f"{at}/a.lua\tb\t-c\t2\tb\t-c\n", out)
+    check("eg is no global of scripts", script("print(eg, package.loaded.egret)")[0] == "nil\tnil\n")
+    check("require", script("local eg = require 'egret' print(eg.version())")[0].startswith("0."))
+    check("the first line", script("#!/usr/bin/env egret\nprint(2)")[0] == "2\n")
+    out, err = script("local function f()\n  error('ouch')\nend\nprint(1)\nf()\nprint(2)", expect=1)
+    check("an error and its way", out == "1\n" and "a.lua:2: ouch\n" in err and "in local 'f'" in err
+          and "a.lua:5: in the chunk" in err and len(err.splitlines()) == 3, err)
+    check("one line for a chunk by itself", script("error('ouch')", expect=1)[1] == f"egret: {at}/a.lua:1: ouch\n")
+    check("an error of the library", "matmul" in script("local eg = require 'egret'\neg.matmul(eg.zeros{2, 3}, "
+                                                        "eg.zeros{2, 3})", expect=1)[1])
+    check("tables as errors", "a table" in script("error{}", expect=1)[1])
+    check("__tostring of errors", "egret: mine" in script(
+        "error(setmetatable({}, {__tostring = function() return 'mine' end}))", expect=1)[1])
+    check("syntax", "a.lua:1:" in script("x = = 1", expect=1)[1])
+    check("no file", "absent.lua" in run(at + "/absent.lua", expect=1)[1])
+    script("os.exit(7)", expect=7)
+    script("os.exit(true, true)")
+    deep, = [script("local function f(n) if n == 0 then error('x') end return 1 + f(n - 1) end f(100)", expect=1)[1]]
+    check("long ways are cut short", len(deep.splitlines()) < 16 and "and 90 more" in deep, deep)
+
+
+def pipes():
+    check("a script on standard input", run(text="print(1 + 1) print(#arg)")[0] == "2\n0\n")
+    check("with arguments", run("-", "a", text="print(...)")[0] == "a\n")
+    check("nothing", run(text="") == ("", ""))
+    run(text="error('x')", expect=1)
+
+
+def prompt():
+    def typed(text):
+        return run("-i", text=text, NO_COLOR="1")
+    out, err = typed("1 + 1\nx = 3\nx\nfor i = 1, 2 do\nprint(i)\nend\nnil, false, 's\\n'\nprint()\n")
+    check("values, statements, several lines", out == '2\n3\n1\n2\nnil  false  "s\\n"\n\n' and err == "", out + err)
+    out, err = typed("error('a')\nx y\n'still here'\n")
+    check("errors do not end it", out == '"still here"\n' and "stdin:1: a\n" in err and "syntax" in err, out + err)
+    check("tables", typed("{3, 'x', a = {b = {}}, [2.5] = eg.zeros{2}}\n")[0]
+          == '{3, "x", [2.5] = [0. 0.], a = {b = {}}}\n', typed("{3, 'x', a = {b = {}}, [2.5] = eg.zeros{2}}\n")[0])
+    out = typed("t = {} t.t = t return t, {{{{{{}}}}}}\n")[0]
+    check("tables in themselves", out == "{t = {...}}  {{{{{...}}}}}\n", out)
+    out = typed("t = {} for i = 1, 100 do t[i] = i end return t\n")[0]
+    check("long tables", "... 60 more" in out and max(map(len, out.splitlines())) < 80, out)
+    check("names in order", typed("{b = 1, a = 2, ['x y'] = 3}\n")[0] == '{a = 2, b = 1, ["x y"] = 3}\n')
+    check("__tostring", typed("setmetatable({}, {__tostring = function() return 'T' end})\n")[0] == "T\n")
+    out, err = typed("setmetatable({}, {__tostring = function() error('no') end})\n1\n")
+    check("one that raises", out == "1\n" and "no" in err, out + err)
+    check("strings", typed("'a\"\\\\\\0\\1\\x80ü'\n")[0] == '"a\\"\\\\\\0\\1\\128ü"\n', typed("'a\"\\\\\\0\\1\\x80ü'\n")[0])
+    check("tensors", typed("eg.ones{2}\n")[0] == "[1. 1.]\n")
+    check("the time, when asked for", "ms" in typed(":time on\nx = 1\n")[0] and "ms" not in typed("x = 1\n")[0])
+    check("after a script", run("-i", "-e", "y = 4", text="y\n")[0] == "4\n")
+    check(":quit", typed("1\n:quit\n2\n")[0] == "1\n")
+    check("an end in the middle", "near <eof>" in typed("for i = 1, 2 do\n")[1])
+    check("help", "padding" in typed("help(eg.conv2d)\n")[0] and "eg.nn.conv2d" in typed("help'conv2d_new'\nhelp'conv'\n")[0]
+          and "ops/conv.h" in typed("help()\n")[0] and "nothing on" in typed("help'zzzz'\n")[0])
+    deep = typed("t = {} for i = 1, 100000 do t = {t} end return t\n")[0]
+    check("deep tables", "..." in deep and len(deep) < 100, deep)
+
+
+def interrupts(at):
+    """Ctrl-C ends a script as a signal would, after saying where it was."""
+    for code in ("while true do end", "coroutine.wrap(function() while true do end end)()",
+                 "while true do pcall(coroutine.wrap(function() while true do end end)) end"):
+        with open(at + "/b.lua", "w") as f:
+            f.write("io.stdout:write('on') io.stdout:flush()\n" + code)
+        r = subprocess.Popen([program, at + "/b.lua"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        r.stdout.read(2)
+        time.sleep(.2)
+        r.send_signal(signal.SIGINT)
+        try:
+            _, err = r.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            r.kill()
+            err = "it goes on"
+        check(f"{code} is interrupted", r.returncode == -signal.SIGINT and "interrupted" in err and "b.lua:2" in err,
+              f"{r.returncode} {err}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    options()
+    scripts(folder)
+    pipes()
+    prompt()
+    interrupts(folder)
+finish()
