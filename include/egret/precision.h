@@ -12,8 +12,8 @@ EG_BEGIN_DECLS
 /* Until the innermost open scope is popped (without one: from now on), ops that this thread calls choose their
  * precision, while parameters stay f32:
  *
- *   - products (matmul, linear, convolutions, lstm, gru) take f32 and halves as `dtype`, EG_BF16 or EG_F16, and
- *     give that: half the memory, and tensor cores. Sums inside are f32.
+ *   - products (matmul, linear, convolutions, attention, lstm, gru) take f32 and halves as `dtype`, EG_BF16 or
+ *     EG_F16, and give that: half the memory, and tensor cores. Sums inside are f32.
  *   - what leaves the range of halves or adds many of them (exp, log, pow, sum, norm, softmax, losses, ...; the
  *     table docs/ops.md names all) takes halves as f32 and gives f32.
  *   - everything else computes in the dtype it is given; of unlike ones in the wider.

@@ -21,8 +21,8 @@ typedef struct eg_attention_options {
  * On the CPU it is a composition of products, softmax and dropout, and what those keep for the gradient is kept:
  * weights [..., T, S]. On devices it is one op that never holds weights (Dao et al. 2022), unless they are asked for:
  * kept are q, k, v, the mask, the result and a number for each of its rows. Gradients of gradients, and that of a mask
- * of floats, are computed by the composition. Dropout drops the same weights either way. Errors are those of products;
- * a NaN in a key that nothing sees need not spread. */
+ * of floats, are computed by the composition. Dropout drops the same weights either way. Autocast is of q, k and v; a
+ * mask stays as it is. Errors are those of products; a NaN in a key that nothing sees need not spread. */
 EG_API eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v,
                                     const eg_attention_options *options);
 #define eg_attention(...) EG_ATTENTION_(__VA_ARGS__, .size = sizeof(eg_attention_options))
