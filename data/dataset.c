@@ -31,6 +31,11 @@ void eg_dataset_free(eg_dataset *d)
     }
 }
 
+int eg_dataset_width(const eg_dataset *d)
+{
+    return d ? d->width : 0;
+}
+
 int64_t eg_dataset_count(const eg_dataset *d)
 {
     return !d ? 0 : d->is->count ? d->is->count(d) : eg_dataset_count(d->from);
@@ -212,6 +217,7 @@ eg_tensor *const *eg_dataset_next(eg_dataset *d)
         }
     }
     d->at.sample++;
+    d->width = s.n;
     return d->sample;
 }
 

@@ -52,6 +52,7 @@ struct eg_dataset {
     eg_scope scope;
     eg_status status;
     eg_tensor *sample[EG_SAMPLE_MAX];
+    int width; /* tensors in it */
 };
 
 /* A zeroed link of `size` bytes behind `from`, NULL for a source; frees `from` on failure. */

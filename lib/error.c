@@ -63,6 +63,11 @@ eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
     return code;
 }
 
+eg_status eg_fail(eg_status code, const char *op, const char *words)
+{
+    return code ? eg__fail(code, op ? op : "", "%s", words ? words : "") : EG_OK;
+}
+
 eg_status eg__why(void)
 {
     eg_status code = eg_last_error()->code;

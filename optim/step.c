@@ -449,6 +449,11 @@ static bool look(const eg_optim *o, double *gate)
     return o && o->pending && !eg_copy_out(o->gate, gate, EG__GATE_SIZE * sizeof *gate);
 }
 
+int eg_optim_count(const eg_optim *o)
+{
+    return o ? o->count : 0;
+}
+
 int64_t eg_optim_steps(const eg_optim *o)
 {
     double gate[EG__GATE_SIZE];

@@ -73,6 +73,9 @@ EG_API eg_tensor *const *eg_dataset_next(eg_dataset *d);
  * from if that is known: " (digits.rec, offset 1234)", " (sample 17)". */
 EG_API eg_status eg_dataset_status(const eg_dataset *d);
 
+/* Tensors of the sample given last; 0 before the first, and for NULL. */
+EG_API int eg_dataset_width(const eg_dataset *d);
+
 /* Samples of one pass; -1 if that is not known beforehand, or there is no end. */
 EG_API int64_t eg_dataset_count(const eg_dataset *d);
 

@@ -26,6 +26,10 @@ EG_API const eg_error *eg_last_error(void);
 /* Forgets the calling thread's failure. */
 EG_API void eg_clear_error(void);
 
+/* Records a failure of your own, in words, and returns its code: for functions that Egret calls, whose words then
+ * travel to whoever called Egret. op is a static string; the words are copied, cut to fit. */
+EG_API eg_status eg_fail(eg_status code, const char *op, const char *words);
+
 /* Writes "egret: op: message (code)" and a newline to the stream, or nothing when nothing failed.
  * Returns 1 if there was something to say, else 0: fit to be main's exit status. */
 EG_API int eg_error_print(FILE *stream);

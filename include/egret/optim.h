@@ -226,6 +226,9 @@ EG_API eg_status eg_optim_group_with(eg_optim *optim, const eg_optim_group_optio
 #define EG_OPTIM_GROUP_(optim, ...)                                                                \
     eg_optim_group_with(optim, &(eg_optim_group_options){__VA_ARGS__})
 
+/* How many parameters were listed, so how many gradients a step takes; 0 for NULL. */
+EG_API int eg_optim_count(const eg_optim *optim);
+
 /* ---- steps ------------------------------------------------------------------------------- */
 
 /* One step with the given gradients, one per parameter in the list's order, of its shape and dtype;

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Writes what the Lua language server is told of the module: types of arguments and results, options by name, and
+the text of the headers.
+
+    annotations.py INCLUDE_DIR OUT.lua
+"""
+
+import sys
+
+import generate
+import headers
+
+HEAD = """---@meta egret
+-- Made by lua/annotations.py from the headers: for the Lua language server, not to be run.
+
+---@class egret
+local eg = {}
+
+---@class egret.nn
+eg.nn = {}
+---@class egret.optim
+eg.optim = {}
+---@class egret.data
+eg.data = {}
+"""
+
+# What lua/*.c and prelude.lua do by hand: arguments and results.
+BY_HAND = """
+---@class eg.tape
+local tape = {}
+function tape:close() end
+---@param x eg.tensor
+---@return eg.tensor x
+function tape:watch(x) end
+---@param y eg.tensor
+---@param xs eg.tensor[]
+---@param options? eg.gradients_options
+---@return (eg.tensor|false)[]
+function tape:gradients(y, xs, options) end
+
+---@param options? eg.tape_options
+---@return eg.tape
+function eg.tape(options) end
+--- What f returns first, and its derivatives.
+---@param f fun(): eg.tensor
+---@param ... eg.tensor
+---@return eg.tensor loss
+---@return eg.tensor ...
+function eg.grad(f, ...) end
+--- A list, nested or not, of numbers or booleans as a tensor: i64, bool or f32 if no dtype is given.
+---@param values any
+---@param dtype? eg.dtype
+---@return eg.tensor
+function eg.tensor(values, dtype) end
+--- Row-major elements out of a string; without shape and dtype its bytes, u8.
+---@param bytes string
+---@param shape? eg.shape
+---@param dtype? eg.dtype
+---@return eg.tensor
+function eg.from_bytes(bytes, shape, dtype) end
+---@param shape? eg.shape
+---@param dtype? eg.dtype
+---@return eg.tensor
+function eg.rand(shape, dtype) end
+---@param shape? eg.shape
+---@param dtype? eg.dtype
+---@return eg.tensor
+function eg.randn(shape, dtype) end
+--- An op of one's own, with gradient.
+---@param op {name?: string, forward: (fun(...: eg.tensor): eg.tensor), backward: (fun(dy: eg.tensor, y: eg.tensor, ...: eg.tensor): ...)}
+---@return fun(...: eg.tensor): eg.tensor
+function eg.custom(op) end
+---@param f fun(...: eg.tensor): eg.tensor
+---@param ... eg.tensor
+---@return eg.tensor
+function eg.checkpoint(f, ...) end
+--- A module written in Lua: modules and parameters among the fields are its members.
+---@param fields {forward?: function, buffers?: table<string, eg.tensor>, [string]: any}
+---@return eg.module
+function eg.module(fields) end
+---@param dtype eg.dtype
+---@param f function
+---@return any ...
+function eg.autocast(dtype, f, ...) end
+---@param f fun(...: eg.tensor): ...
+---@param options? table
+---@return eg.step
+function eg.step(f, options) end
+--- What the headers say of a function.
+---@param what string|function
+---@return {name: string, usage: string, c: string, text: string, header: string}|nil
+function eg.manual(what) end
+--- Nested lists of the elements.
+---@return any
+function tensor:table() end
+--- The elements, row-major, as a string.
+---@return string
+function tensor:bytes() end
+---@return number|integer|boolean
+function tensor:item() end
+---@return eg.tensor self
+function tensor:requires_grad() end
+---@param f fun(...: eg.tensor): ...
+---@param options? eg.map_options
+---@return eg.dataset
+function dataset:map(f, options) end
+---@param f fun(...: eg.tensor): boolean
+---@return eg.dataset
+function dataset:filter(f) end
+---@param f fun(index: integer): ...
+---@param count integer
+---@return eg.dataset
+function eg.data.from(f, count) end
+---@param tape eg.tape|fun(): eg.tensor
+---@param loss? eg.tensor
+---@return eg.tensor|eg.optim
+function optim:minimize(tape, loss) end
+
+return eg
+"""
+
+OPERATORS = ["add", "sub", "mul", "div", "mod", "pow", "idiv"]
+WORDS = {"end": "stop", "in": "inputs", "repeat": "times", "function": "f", "local": "here"}
+
+
+def type_of(h, p):
+    if p.type == "eg_tensor":
+        return "eg.tensor[]" if p.stars == 2 else "eg.tensor|number"
+    if p.type in h.handles:
+        return f"eg.{p.type[3:]}" + ("[]" if p.stars == 2 else "") + ("|string" if p.type == "eg_device" else "")
+    if p.type in h.structs or p.type in h.enums:
+        return f"eg.{p.type[3:]}"
+    if p.type == "bool":
+        return "boolean"
+    if p.type == "double":
+        return "number[]" if p.stars or p.array else "number"
+    if p.type in ("char", "void"):
+        return "string[]" if p.stars == 2 else "string"
+    if p.type == "function":
+        return "fun(x: eg.tensor): eg.tensor"
+    return "integer[]" if p.stars or p.array else "integer"
+
+
+def optional(h, p):
+    return p.type in h.enums or p.name in ("options", "bias", "b") or (p.type in h.structs and p.stars)
+
+
+def name_of(name):
+    return WORDS.get(name, name)
+
+
+def describe(h, f, wrapper):
+    lines = [f"---{line}" for line in f.text.split("\n")] if f.text else []
+    for name, p in zip(wrapper.usage, wrapper.sources):
+        mark = "?" if optional(h, p) else ""
+        lines.append(f"---@param {name_of(name)}{mark} {type_of(h, p)}")
+    r = f.result
+    if r.type == "eg_tensor":
+        lines.append("---@return eg.tensor")
+    elif r.type not in ("void", "eg_status"):
+        lines.append(f"---@return {type_of(h, r)}")
+    for what, name, _ in wrapper.results:
+        kind = {"array": "eg.tensor[]", "tensor": "eg.tensor", "wanted": "eg.tensor", "stream": "string"}.get(what, what)
+        lines.append(f"---@return {kind}" + (f" {name.strip('_')}" if name.isidentifier() else ""))
+    return lines
+
+
+def main():
+    include, path = sys.argv[1:]
+    h = headers.read(include + "/egret")
+    made = generate.wrap_all(h)
+    names = {generate.lua_name(f) for f in h.functions.values()}
+    out = [HEAD]
+    for e in h.enums.values():
+        out.append(f"---@alias eg.{e.name[3:]} " + "|".join(f'"{word}"' for _, word in generate.enum_words(e)))
+    out += ["---@alias eg.shape integer|integer[]", "---@alias eg.axes integer|integer[]",
+            "---@alias eg.parameters eg.module|eg.tensor[]"]
+    for s in h.structs.values():
+        if s.name in ("eg_shape", "eg_axes", "eg_parameters", "eg_tape", "eg_scope", "eg_module"):
+            continue
+        out.append(f"\n---@class eg.{s.name[3:]}")
+        for g in s.fields:
+            if g.name == "size" and g.type == "size_t":
+                continue
+            kind = "boolean" if g.type == "eg_tensor" and g.stars == 2 else type_of(h, g)
+            out.append(f"---@field {g.name}? {kind}")
+    for handle in h.handles:
+        kind = handle[3:]
+        if kind == "members":
+            continue
+        out.append(f"\n---@class eg.{kind}")
+        if kind == "tensor":
+            out += [f"---@operator {o}(eg.tensor|number): eg.tensor" for o in OPERATORS] + ["---@operator unm: eg.tensor"]
+        if kind == "module":
+            out.append("---@overload fun(x: eg.tensor, ...): eg.tensor")
+        out.append(f"local {kind} = {{}}")
+    for f, _, wrapper in made:
+        lines = describe(h, f, wrapper)
+        arguments = ", ".join(map(name_of, wrapper.usage))
+        for space, name in generate.places(h, f, names):
+            where = f"eg.{space}.{name}" if space else f"eg.{name}"
+            if name in ("tensor", "tape", "step", "module") or name in WORDS:
+                continue
+            out.append("\n" + "\n".join([*lines, f"function {where}({arguments}) end"]))
+        m = generate.method(h, f)
+        if m and m[1] not in WORDS and "---@param" in "\n".join(lines):
+            first = next(i for i, line in enumerate(lines) if line.startswith("---@param"))
+            rest = ", ".join(map(name_of, wrapper.usage[1:]))
+            out.append("\n" + "\n".join([*lines[:first], *lines[first + 1:], f"function {m[0]}:{m[1]}({rest}) end"]))
+    for constant in h.constants + ["EG_END", "EG_MAX_DIMS"]:
+        out.append(f"---@type integer\neg.{constant.removeprefix('EG_')} = nil")
+    for _, word in generate.enum_words(h.enums["eg_dtype"]):
+        out.append(f'---@type eg.dtype\neg.{word} = "{word}"')
+    with open(path, "w") as file:
+        file.write("\n".join(out) + "\n" + BY_HAND)
+
+
+if __name__ == "__main__":
+    main()

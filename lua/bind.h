@@ -1,0 +1,370 @@
+/* bind.h - Egret in Lua: what its parts share. luaopen_egret is all a host program needs.
+ *
+ * Most of what Lua sees is made by lua/generate.py from the public headers, by these rules:
+ *
+ *   eg_conv2d(x, w, b, .stride = 2)   eg.conv2d(x, w, b, {stride = 2}): options are a table, the last argument
+ *   eg_relu(x)                        eg.relu(x) and x:relu(); eg_optim_rate(o) is o:rate()
+ *   eg_linear_new(in, out)            eg.nn.linear(in, out); likewise eg.optim and eg.data
+ *   enums                             words: "f32", "train", "half_pixel"
+ *   structs                           tables with the same fields; shapes and axes are lists, or one number
+ *   tensors and a count               a list; several results are several values, an array of results is a list
+ *   functions called back             functions
+ *   eg_status                         an error, or the first argument back, so that calls can be chained
+ *
+ * Ownership. A tensor in Lua is a userdata that keeps it; what C leaves behind in scopes is gone when the call
+ * returns. Handles (modules, optimizers, datasets, ...) are freed by the collector. One that has been given to
+ * another (a layer to a sequence, a dataset to the next link) belongs to that one; of a dataset the old handle is
+ * then of no use. The collector is driven by the bytes of tensors made since it last ran (state.c).
+ *
+ * Errors. C is never left by a jump: results' places are made before the call, and what fails is raised
+ * after it, with the words of the record and the line of Lua. Functions of Lua that C calls run protected;
+ * what goes wrong in one becomes a record, and then an error again.
+ *
+ * Threads. The Lua state has one lock (lock.c), held by the thread that runs Lua and let go while it waits in
+ * a dataset, so that functions of Lua may stand in chains with threads. A dataset with one in it must be walked
+ * from Lua. */
+#ifndef EGRET_LUA_BIND_H
+#define EGRET_LUA_BIND_H
+
+#include <pthread.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include <egret/egret.h>
+
+/* Leaves the module's table on the stack: `require "egret"`. */
+EG_API int luaopen_egret(lua_State *L);
+
+/* ---- the state ------------------------------------------------------------------------------------- */
+
+/* One per Lua universe; first upvalue of every function here. */
+typedef struct eg__lua {
+    lua_State *L;            /* which runs now; functions called back run there */
+    const void *tensor_meta; /* address of the metatable of tensors, their second upvalue */
+    int64_t bytes_left, count_left; /* of tensors, until it is time to collect */
+    int open_tapes;
+    pthread_mutex_t lock;
+    _Atomic uintptr_t holder; /* the thread that has it, 0: none */
+    bool foreign;             /* that is not the one Lua belongs to: no collection now */
+    lua_State *idle[256];     /* coroutines for threads that come */
+    int idle_count;
+} eg__lua;
+
+static inline eg__lua *eg__lua_here(lua_State *L)
+{
+    return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* The same in a function without upvalues. */
+eg__lua *eg__lua_of(lua_State *L);
+
+/* Raises what is on record, or that an argument was nil, and clears the record. */
+int eg__lua_raise(lua_State *L);
+
+/* Makes a function of this module: with the upvalues all have. */
+void eg__lua_push_function(lua_State *L, lua_CFunction f);
+typedef struct eg__lua_place {
+    const char *space, *name; /* "", "nn", "optim", "data"; of methods: the type, "tensor" */
+    lua_CFunction f;
+} eg__lua_place;
+
+/* Puts such functions into the table on top; into the methods of the types that `space` names. */
+void eg__lua_set_functions(lua_State *L, const eg__lua_place *rows);
+void eg__lua_set_methods(lua_State *L, const eg__lua_place *rows);
+
+void eg__lua_lock(eg__lua *c);
+void eg__lua_unlock(eg__lua *c);
+
+/* ---- tensors ----------------------------------------------------------------------------------------- */
+
+typedef struct eg__lua_box {
+    eg_tensor *t; /* kept */
+} eg__lua_box;
+
+/* The tensor at a place of the stack; the first raises if there is none. */
+eg_tensor *eg__lua_tensor(lua_State *L, int i);
+bool eg__lua_is_tensor(lua_State *L, int i);
+/* Gives Lua a borrowed tensor; NULL raises the record. */
+void eg__lua_push_tensor(lua_State *L, eg_tensor *t);
+
+/* An argument: NULL for nil, and numbers become tensors without axes. */
+eg_tensor *eg__lua_argument(lua_State *L, int i);
+/* Room for a result, on the stack. */
+eg__lua_box *eg__lua_slot(lua_State *L);
+/* Gives it, or raises. Counts its bytes. */
+int eg__lua_finish(lua_State *L, eg__lua_box *box);
+/* After EG_ENOMEM: whether the collector has been run, so that it may be tried again. */
+bool eg__lua_made_room(lua_State *L);
+/* Counts bytes and collects when it is time. */
+void eg__lua_owe(eg__lua *c, lua_State *L, int64_t bytes);
+
+eg_tensor *const *eg__lua_tensors(lua_State *L, int i, int *n);
+eg_tensor **eg__lua_room(lua_State *L, int64_t n);
+int eg__lua_give(lua_State *L, int first, int n);
+
+/* Adds the methods, and what else tensors have, to the metatables. */
+void eg__lua_open_tensor(lua_State *L);
+void eg__lua_open_table(lua_State *L);
+void eg__lua_open_modules(lua_State *L);
+void eg__lua_open_data(lua_State *L);
+void eg__lua_open_tape(lua_State *L);
+void eg__lua_open_rest(lua_State *L);
+/* A list, nested or not, of numbers or booleans as a tensor: pushes it. */
+int eg__lua_from_table(lua_State *L);
+int eg__lua_index(lua_State *L);
+int eg__lua_newindex(lua_State *L);
+
+/* ---- values -------------------------------------------------------------------------------------------- */
+
+typedef struct eg__lua_word {
+    const char *word;
+    int64_t value;
+} eg__lua_word;
+
+typedef struct eg__lua_enumeration {
+    const char *name;
+    const eg__lua_word *words;
+    int count;
+} eg__lua_enumeration;
+
+typedef enum eg__lua_kind {
+    EG__LUA_SKIP, EG__LUA_DOUBLE, EG__LUA_BOOL, EG__LUA_I64, EG__LUA_INT, EG__LUA_U64, EG__LUA_UNSIGNED, EG__LUA_CHAR,
+    EG__LUA_STRING, EG__LUA_TEXT, EG__LUA_ENUM, EG__LUA_SHAPE, EG__LUA_AXES, EG__LUA_TENSOR, EG__LUA_WANTED,
+    EG__LUA_RECORD, EG__LUA_HANDLE, EG__LUA_STRINGS, EG__LUA_INTEGERS, EG__LUA_UNARY,
+} eg__lua_kind;
+
+/* A member of a struct. count: elements of an array, 0 for none; inner: of each of them. of: enumeration, layout,
+ * type, or of STRINGS where the count is. */
+typedef struct eg__lua_field {
+    const char *name;
+    eg__lua_kind kind;
+    int count, inner;
+    size_t offset;
+    const void *of;
+} eg__lua_field;
+
+typedef struct eg__lua_layout {
+    const char *name;
+    const eg__lua_field *fields;
+    int count;
+    size_t bytes;
+    bool sized; /* begins with its size */
+} eg__lua_layout;
+
+double eg__lua_number(lua_State *L, int i);
+int64_t eg__lua_integer(lua_State *L, int i);
+uint64_t eg__lua_unsigned(lua_State *L, int i);
+int eg__lua_int(lua_State *L, int i);
+bool eg__lua_boolean(lua_State *L, int i);
+int64_t eg__lua_enum(lua_State *L, int i, const eg__lua_enumeration *e);
+int eg__lua_push_enum(lua_State *L, const eg__lua_enumeration *e, int64_t value);
+eg_shape eg__lua_shape(lua_State *L, int i);
+int eg__lua_push_shape(lua_State *L, eg_shape shape);
+eg_axes eg__lua_axes(lua_State *L, int i);
+/* Lists of numbers, of any length (n gives it) or of `count` of them. NULL for nil. */
+const int64_t *eg__lua_integers(lua_State *L, int i, int *n, int64_t count);
+const double *eg__lua_numbers(lua_State *L, int i, int *n, int64_t count);
+/* The bytes of a string or of a u8 tensor without gaps. */
+const void *eg__lua_bytes(lua_State *L, int i, size_t *bytes);
+
+/* Fills a struct that is zero from a table; false for nil. Names that are no field's are refused. */
+bool eg__lua_record(lua_State *L, int i, const eg__lua_layout *layout, void *to);
+const void *eg__lua_records(lua_State *L, int i, const eg__lua_layout *layout, int *n);
+void eg__lua_push_record(lua_State *L, const eg__lua_layout *layout, const void *from);
+/* Whether a further result is asked for: {indices = true}. */
+bool eg__lua_wants(lua_State *L, int i, const char *field);
+
+eg_parameters eg__lua_parameters(lua_State *L, int i);
+int eg__lua_push_parameters(lua_State *L, eg_parameters p);
+eg_tensor *(*eg__lua_unary(lua_State *L, int i))(eg_tensor *);
+
+/* ---- handles ------------------------------------------------------------------------------------------- */
+
+typedef struct eg__lua_type {
+    const char *name;
+    void (*free)(void *p); /* NULL: there is nothing to free */
+} eg__lua_type;
+
+typedef struct eg__lua_hold {
+    const eg__lua_type *type;
+    void *p;    /* NULL: freed, or taken over */
+    bool owned; /* else another's */
+} eg__lua_hold;
+
+eg__lua_hold *eg__lua_hold_at(lua_State *L, int i, const eg__lua_type *type); /* NULL if it is none */
+void *eg__lua_handle(lua_State *L, int i, const eg__lua_type *type);          /* NULL for nil */
+void *eg__lua_handle_to_take(lua_State *L, int i, const eg__lua_type *type);  /* raises if it is another's already */
+void *const *eg__lua_handles(lua_State *L, int i, const eg__lua_type *type, int *n);
+eg__lua_hold *eg__lua_new_hold(lua_State *L, const eg__lua_type *type);
+/* Gives p, which belongs to what stands at stack place 1, or to nobody. The same p is the same userdata. */
+int eg__lua_borrow(lua_State *L, const eg__lua_type *type, void *p);
+int eg__lua_own(lua_State *L, eg__lua_hold *hold);
+/* The handles at first..last (lists too) now belong to the one on top. */
+void eg__lua_taken(lua_State *L, int first, int last);
+void eg__lua_taking(lua_State *L, int first, int last);
+/* What is at stack place `part` lives as long as what is at `whole`. */
+void eg__lua_keep_part(lua_State *L, int whole, int part);
+void eg__lua_open_handles(lua_State *L);
+
+/* ---- functions of Lua that C calls ------------------------------------------------------------------------ */
+
+/* A userdata with a function of Lua, on top of the stack; its address is for C's `user`. Whoever C gives it to must
+ * not outlive it: see eg__lua_keep_part and eg__lua_anchor. */
+typedef struct eg__lua_callback {
+    eg__lua *c;
+} eg__lua_callback;
+/* `bytes` of them, zeroed but for c: a struct that begins with a callback. */
+void *eg__lua_new_callback(lua_State *L, int function, size_t bytes);
+/* Runs body in Lua, protected, in whichever thread; it finds `job`, a light userdata, at 1, and the function at 2.
+ * It has no upvalues. An error is then on record (EG_EUSER). */
+eg_status eg__lua_visit(eg__lua_callback *callback, lua_CFunction body, void *job);
+/* What a body gives to C: the tensor at i as a result of the current scope. Raises if there is none. */
+eg_tensor *eg__lua_hand_over(lua_State *L, int i);
+
+typedef struct eg__lua_tape {
+    eg_tape tape;
+    bool open, persistent;
+} eg__lua_tape;
+eg__lua_tape *eg__lua_tape_at(lua_State *L, int i);
+void eg__lua_tape_used(eg__lua *c, lua_State *L, eg__lua_tape *t);
+/* What the open tapes may call must live until they are closed: the value on top, which stays there. */
+void eg__lua_anchor(lua_State *L);
+
+/* ---- what generate.py makes --------------------------------------------------------------------------------- */
+
+typedef struct eg__lua_function {
+    lua_CFunction lua;
+    eg_tensor *(*c)(eg_tensor *);
+} eg__lua_function;
+
+typedef struct eg__lua_page {
+    const char *name, *usage, *header, *prototype, *text;
+} eg__lua_page;
+
+extern const eg__lua_place eg__lua_functions[], eg__lua_methods[];
+extern const eg__lua_function eg__lua_unaries[];
+extern const eg__lua_word eg__lua_constants[];
+extern const eg__lua_page eg__lua_pages[];
+extern const eg__lua_type *const eg__lua_types[];
+extern const eg__lua_type eg__lua_type_module, eg__lua_type_dataset, eg__lua_type_optim, eg__lua_type_scaler,
+    eg__lua_type_step, eg__lua_type_device, eg__lua_type_saver, eg__lua_type_journal, eg__lua_type_tensors,
+    eg__lua_type_stream;
+extern const eg__lua_enumeration *const eg__lua_dtypes;
+extern const eg__lua_layout *const eg__lua_layout_gradients, *const eg__lua_layout_gradcheck,
+    *const eg__lua_layout_map, *const eg__lua_layout_step, *const eg__lua_layout_clip,
+    *const eg__lua_layout_profile_total, *const eg__lua_layout_op_info, *const eg__lua_layout_device_info,
+    *const eg__lua_layout_tape;
+
+/* What wrappers are made of, once their arguments have been read. Nothing raises while C holds something: places for
+ * results come before the call. */
+int eg__lua_fill(lua_State *L, eg_scope scope, eg_status st, eg_tensor **results, int64_t n);
+int eg__lua_give_record(lua_State *L, eg_scope scope, const eg__lua_layout *layout, const void *value, int tensors);
+int eg__lua_give_text(lua_State *L, FILE *stream, eg_status st, char **text, size_t *length);
+
+#define EG__LUA_CHECK()                                                                            \
+    if (eg_last_error()->code) {                                                                   \
+        return eg__lua_raise(L);                                                                   \
+    }
+#define EG__LUA_STATUS(st)                                                                         \
+    if (st) {                                                                                      \
+        return eg__lua_raise(L);                                                                   \
+    }
+#define EG__LUA_BEGIN(arguments)                                                                   \
+    lua_settop(L, arguments);                                                                      \
+    eg__lua_here(L)->L = L;
+#define EG__LUA_LET_OTHERS(statement)                                                              \
+    eg__lua_unlock(eg__lua_here(L));                                                               \
+    statement                                                                                      \
+    eg__lua_lock(eg__lua_here(L));                                                                 \
+    eg__lua_here(L)->L = L;
+#define EG__LUA_TENSOR(call)                                                                       \
+    eg__lua_box *box_ = eg__lua_slot(L);                                                           \
+    for (bool again_ = true;; again_ = false) {                                                    \
+        eg_scope scope_ = eg_scope_push();                                                         \
+        box_->t = eg_keep(call);                                                                   \
+        eg_scope_pop(scope_, NULL);                                                                \
+        if (box_->t || !again_ || !eg__lua_made_room(L)) {                                         \
+            break;                                                                                 \
+        }                                                                                          \
+    }                                                                                              \
+    return eg__lua_finish(L, box_)
+#define EG__LUA_TENSOR_THEN(call, push)                                                            \
+    eg__lua_box *box_ = eg__lua_slot(L);                                                           \
+    eg_scope scope_ = eg_scope_push();                                                             \
+    box_->t = eg_keep(call);                                                                       \
+    eg_scope_pop(scope_, NULL);                                                                    \
+    eg__lua_finish(L, box_);                                                                       \
+    push;                                                                                          \
+    return 2
+#define EG__LUA_IN_PLACE(call)                                                                     \
+    eg_scope scope_ = eg_scope_push();                                                             \
+    bool well_ = call != NULL;                                                                     \
+    eg_scope_pop(scope_, NULL);                                                                    \
+    if (!well_) {                                                                                  \
+        return eg__lua_raise(L);                                                                   \
+    }                                                                                              \
+    lua_pushvalue(L, 1);                                                                           \
+    return 1
+#define EG__LUA_TENSOR_AND(call, other, wanted)                                                    \
+    eg__lua_box *box_ = eg__lua_slot(L), *further_ = wanted ? eg__lua_slot(L) : NULL;              \
+    eg_scope scope_ = eg_scope_push();                                                             \
+    box_->t = eg_keep(call);                                                                       \
+    if (further_) {                                                                                \
+        further_->t = eg_keep(other);                                                              \
+    }                                                                                              \
+    eg_scope_pop(scope_, NULL);                                                                    \
+    eg__lua_finish(L, box_);                                                                       \
+    return further_ ? 1 + eg__lua_finish(L, further_) : 1
+#define EG__LUA_TENSORS(call, results, n)                                                          \
+    eg__lua_box *boxes_[n];                                                                        \
+    for (int k_ = 0; k_ < n; k_++) {                                                               \
+        boxes_[k_] = eg__lua_slot(L);                                                              \
+    }                                                                                              \
+    eg_scope scope_ = eg_scope_push();                                                             \
+    eg_status st_ = call;                                                                          \
+    for (int k_ = 0; !st_ && k_ < n; k_++) {                                                       \
+        boxes_[k_]->t = eg_keep(*results[k_]);                                                     \
+    }                                                                                              \
+    eg_scope_pop(scope_, NULL);                                                                    \
+    EG__LUA_STATUS(st_)                                                                            \
+    return n
+#define EG__LUA_ARRAY(call, results, n)                                                            \
+    lua_createtable(L, (int)n, 0);                                                                 \
+    for (int64_t k_ = 0; k_ < n; k_++) {                                                           \
+        eg__lua_slot(L);                                                                           \
+        lua_rawseti(L, -2, k_ + 1);                                                                \
+    }                                                                                              \
+    eg_scope scope_ = eg_scope_push();                                                             \
+    eg_status st_ = call;                                                                          \
+    return eg__lua_fill(L, scope_, st_, results, n)
+#define EG__LUA_RECORD(type, layout, call, tensors)                                                \
+    for (int k_ = 0; k_ < tensors; k_++) {                                                         \
+        eg__lua_slot(L);                                                                           \
+    }                                                                                              \
+    eg_clear_error();                                                                              \
+    eg_scope scope_ = eg_scope_push();                                                             \
+    type value_ = call;                                                                            \
+    return eg__lua_give_record(L, scope_, &layout, &value_, tensors)
+#define EG__LUA_OWNED(type, call)                                                                  \
+    eg__lua_hold *hold_ = eg__lua_new_hold(L, &type);                                              \
+    hold_->p = call;                                                                               \
+    return eg__lua_own(L, hold_)
+#define EG__LUA_BORROWED(type, call)                                                               \
+    eg_clear_error();                                                                              \
+    return eg__lua_borrow(L, &type, call)
+#define EG__LUA_TAKING(type, call, first, last)                                                    \
+    eg__lua_hold *hold_ = eg__lua_new_hold(L, &type);                                              \
+    eg__lua_taking(L, first, last);                                                                \
+    EG__LUA_LET_OTHERS(hold_->p = call;)                                                           \
+    eg__lua_taken(L, first, last);                                                                 \
+    return eg__lua_own(L, hold_)
+#define EG__LUA_STREAM(stream, call)                                                               \
+    char *text_ = NULL;                                                                            \
+    size_t length_ = 0;                                                                            \
+    FILE *stream = open_memstream(&text_, &length_);                                               \
+    eg_clear_error();                                                                              \
+    eg_status st_ = stream ? (eg_status)call : EG_ENOMEM;                                          \
+    return eg__lua_give_text(L, stream, st_, &text_, &length_)
+
+#endif

@@ -1,0 +1,243 @@
+/* state.c - the module's table, what all functions share, errors, and when to collect. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/bind.h"
+#include "lua/show/show.h"
+
+static const char key; /* of the registry: its address */
+
+eg__lua *eg__lua_of(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &key);
+    eg__lua *c = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return c;
+}
+
+void eg__lua_push_function(lua_State *L, lua_CFunction f)
+{
+    eg__lua *c = eg__lua_of(L);
+    lua_pushlightuserdata(L, c);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &c->tensor_meta);
+    lua_pushcclosure(L, f, 2);
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------ */
+
+/* "script.lua:3: " of the innermost function that is Lua and not this module's own. */
+static void push_place(lua_State *L)
+{
+    lua_Debug d;
+    for (int level = 1; lua_getstack(L, level, &d); level++) {
+        lua_getinfo(L, "Sl", &d);
+        if (d.currentline > 0 && strcmp(d.short_src, "egret") != 0) {
+            lua_pushfstring(L, "%s:%d: ", d.short_src, d.currentline);
+            return;
+        }
+    }
+    lua_pushliteral(L, "");
+}
+
+/* The number of the first argument that is nil, of the function that runs; 0: none. */
+static int first_nil(lua_State *L)
+{
+    for (int i = 1; i <= lua_gettop(L) && i < 10; i++) {
+        if (lua_isnil(L, i)) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+int eg__lua_raise(lua_State *L)
+{
+    eg_error e = *eg_last_error();
+    eg_clear_error();
+    if (!e.code || strcmp(e.message, "a NULL tensor was given") == 0) {
+        int i = first_nil(L);
+        return i ? luaL_argerror(L, i, "value expected, got nil") : luaL_error(L, "there is no result");
+    }
+    push_place(L);
+    if (e.code == EG_EUSER && strcmp(e.op, "lua") == 0) { /* says where it was itself */
+        lua_pushstring(L, e.message);
+        return lua_error(L);
+    }
+    lua_pushfstring(L, "%s: %s (%s)", e.op, e.message, eg_status_words(e.code));
+    lua_concat(L, 2);
+    return lua_error(L);
+}
+
+/* ---- the collector -------------------------------------------------------------------------------------- */
+
+/* Lua sees a tensor as a few words. So it is told to collect when as many bytes of tensors have been made as were in
+ * use when it was done last, sooner where memory has a cap; and when many have been made, however small: what was
+ * just freed is in the cache, which is worth more than a collection of a small heap costs. */
+enum { LEAST_BYTES = 64 << 20, LEAST_COUNT = 4096, COUNT_PER_KB = 8 };
+
+static void collect(eg__lua *c, lua_State *L)
+{
+    lua_gc(L, LUA_GCCOLLECT);
+    int64_t count = (int64_t)lua_gc(L, LUA_GCCOUNT) * COUNT_PER_KB;
+    eg_memory m = eg_memory_stats();
+    c->bytes_left = m.live_bytes > LEAST_BYTES ? m.live_bytes : LEAST_BYTES;
+    c->count_left = count > LEAST_COUNT ? count : LEAST_COUNT;
+    if (m.limit_bytes) {
+        int64_t room = m.limit_bytes > m.live_bytes ? (m.limit_bytes - m.live_bytes) / 4 : 0;
+        c->bytes_left = room < c->bytes_left ? room : c->bytes_left;
+    }
+}
+
+void eg__lua_owe(eg__lua *c, lua_State *L, int64_t bytes)
+{
+    c->bytes_left -= bytes;
+    if ((--c->count_left <= 0 || c->bytes_left <= 0) && !c->foreign && lua_gc(L, LUA_GCISRUNNING)) {
+        collect(c, L);
+    }
+}
+
+bool eg__lua_made_room(lua_State *L)
+{
+    if (eg_last_error()->code != EG_ENOMEM) {
+        return false;
+    }
+    collect(eg__lua_here(L), L);
+    eg_clear_error();
+    return true;
+}
+
+/* ---- the module's table ------------------------------------------------------------------------------------ */
+
+/* eg.manual(name or function): what the headers say. */
+static int manual(lua_State *L)
+{
+    if (lua_isfunction(L, 1)) { /* its name in the table of the module */
+        lua_getfield(L, LUA_REGISTRYINDEX, "egret");
+        for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+            if (lua_rawequal(L, -1, 1) || (lua_iscfunction(L, 1) && lua_tocfunction(L, -1) == lua_tocfunction(L, 1))) {
+                lua_pushvalue(L, -2);
+                lua_replace(L, 1);
+                break;
+            }
+        }
+    }
+    const char *name = lua_tostring(L, 1);
+    const char *bare = name && strncmp(name, "eg.", 3) == 0 ? name + 3 : name;
+    for (const eg__lua_page *p = eg__lua_pages; name && p->name; p++) {
+        size_t n = strlen(bare);
+        if (strcmp(p->name, bare) == 0 || (strncmp(p->name, bare, n) == 0 && strcmp(p->name + n, "_new") == 0)) {
+            const char *const pairs[][2] = {{"name", p->name}, {"usage", p->usage}, {"c", p->prototype},
+                                            {"text", p->text}, {"header", p->header}};
+            lua_createtable(L, 0, 5);
+            for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+                lua_pushstring(L, pairs[k][1]);
+                lua_setfield(L, -2, pairs[k][0]);
+            }
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int manual_next(lua_State *L)
+{
+    lua_Integer i = lua_tointeger(L, lua_upvalueindex(1));
+    if (!eg__lua_pages[i].name) {
+        return 0;
+    }
+    lua_pushinteger(L, i + 1);
+    lua_replace(L, lua_upvalueindex(1));
+    lua_pushstring(L, eg__lua_pages[i].name);
+    return 1;
+}
+
+/* for name in eg.manual_pages() do */
+static int manual_pages(lua_State *L)
+{
+    lua_pushinteger(L, 0);
+    lua_pushcclosure(L, manual_next, 1);
+    return 1;
+}
+
+void eg__lua_set_functions(lua_State *L, const eg__lua_place *rows)
+{
+    for (; rows->name; rows++) {
+        if (*rows->space) {
+            luaL_getsubtable(L, -1, rows->space);
+        } else {
+            lua_pushvalue(L, -1);
+        }
+        eg__lua_push_function(L, rows->f);
+        lua_setfield(L, -2, rows->name);
+        lua_pop(L, 1);
+    }
+}
+
+static int state_gc(lua_State *L)
+{
+    eg__lua *c = lua_touserdata(L, 1);
+    pthread_mutex_destroy(&c->lock);
+    return 0;
+}
+
+static eg__lua *new_state(lua_State *L)
+{
+    eg__lua *c = lua_newuserdatauv(L, sizeof *c, 0);
+    memset(c, 0, sizeof *c);
+    pthread_mutex_init(&c->lock, NULL);
+    c->L = L;
+    c->bytes_left = LEAST_BYTES;
+    c->count_left = LEAST_COUNT;
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, state_gc);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
+    eg__lua_lock(c);
+    return c;
+}
+
+static const char prelude[] =
+#include "lua/prelude.h"
+    ;
+
+/* The part of the module that is written in Lua: a function of the module's table. */
+static void run_prelude(lua_State *L)
+{
+    if (luaL_loadbuffer(L, prelude, sizeof prelude - 1, "=egret")) {
+        lua_error(L);
+    }
+    lua_pushvalue(L, -2);
+    lua_call(L, 1, 0);
+}
+
+int luaopen_egret(lua_State *L)
+{
+    static const eg__lua_place own[] = {{"", "manual", manual}, {"", "manual_pages", manual_pages}, {0}};
+    eg__lua *c = new_state(L);
+    luaL_newmetatable(L, "egret.tensor");
+    c->tensor_meta = lua_topointer(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &c->tensor_meta);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_REGISTRYINDEX, "egret");
+    eg__lua_set_functions(L, eg__lua_functions);
+    eg__lua_set_functions(L, own);
+    for (const eg__lua_word *w = eg__lua_constants; w->word; w++) {
+        lua_pushinteger(L, (lua_Integer)w->value);
+        lua_setfield(L, -2, w->word);
+    }
+    for (int i = 0; i < eg__lua_dtypes->count; i++) {
+        lua_pushstring(L, eg__lua_dtypes->words[i].word);
+        lua_setfield(L, -2, eg__lua_dtypes->words[i].word);
+    }
+    eg__lua_open_tensor(L);
+    eg__lua_open_handles(L);
+    eg__lua_open_tape(L);
+    eg__lua_open_modules(L);
+    eg__lua_open_data(L);
+    eg__lua_open_rest(L);
+    eg__lua_open_show(L);
+    run_prelude(L);
+    return 1;
+}

@@ -1,0 +1,360 @@
+/* tensor.c - tensors as userdata: made, checked, collected, shown. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/bind.h"
+
+static const char *type_name(lua_State *L, int i)
+{
+    return luaL_typename(L, i);
+}
+
+/* The tensor at i if there is one: by its metatable's address, which costs less than its name. */
+static inline eg__lua_box *box_at(lua_State *L, int i, const void *meta)
+{
+    eg__lua_box *box = lua_touserdata(L, i);
+    if (box && lua_getmetatable(L, i)) {
+        bool is = lua_topointer(L, -1) == meta;
+        lua_pop(L, 1);
+        return is ? box : NULL;
+    }
+    return NULL;
+}
+
+bool eg__lua_is_tensor(lua_State *L, int i)
+{
+    return box_at(L, i, eg__lua_of(L)->tensor_meta) != NULL;
+}
+
+eg_tensor *eg__lua_tensor(lua_State *L, int i)
+{
+    eg__lua_box *box = box_at(L, i, eg__lua_of(L)->tensor_meta);
+    if (!box || !box->t) {
+        luaL_error(L, "a tensor is expected, got %s", box ? "one that has been closed" : type_name(L, i));
+    }
+    return box->t;
+}
+
+static eg__lua_box *new_box(lua_State *L)
+{
+    eg__lua_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+    box->t = NULL;
+    return box;
+}
+
+eg__lua_box *eg__lua_slot(lua_State *L)
+{
+    eg__lua_box *box = new_box(L);
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_setmetatable(L, -2);
+    return box;
+}
+
+static void push_meta(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &eg__lua_of(L)->tensor_meta);
+}
+
+void eg__lua_push_tensor(lua_State *L, eg_tensor *t)
+{
+    if (!t) {
+        eg__lua_raise(L);
+    }
+    eg__lua_box *box = new_box(L);
+    push_meta(L);
+    lua_setmetatable(L, -2);
+    box->t = eg_keep(t);
+}
+
+static int64_t bytes_of(const eg_tensor *t)
+{
+    return eg_numel(t) * (int64_t)eg_dtype_size(eg_dtype_of(t));
+}
+
+int eg__lua_finish(lua_State *L, eg__lua_box *box)
+{
+    if (!box->t) {
+        return eg__lua_raise(L);
+    }
+    eg__lua_owe(eg__lua_here(L), L, bytes_of(box->t));
+    return 1;
+}
+
+/* A number where a tensor is expected: 0-dim, of a dtype that does not widen the other's. */
+static eg_tensor *number(lua_State *L, int i, const void *meta)
+{
+    eg_dtype dtype = lua_isinteger(L, i) ? EG_I64 : EG_F32;
+    for (int k = 1; k <= lua_gettop(L) && k < 5; k++) {
+        eg__lua_box *other = box_at(L, k, meta);
+        if (other && eg_dtype_of(other->t) == EG_F64) {
+            dtype = EG_F64;
+        }
+    }
+    double value = lua_tonumber(L, i);
+    eg__lua_box *box = eg__lua_slot(L);
+    eg_device *before = eg_use_device(eg_cpu());
+    eg_scope scope = eg_scope_push();
+    box->t = eg_keep(eg_scalar(value, dtype));
+    eg_scope_pop(scope, NULL);
+    eg_use_device(before);
+    if (!box->t) {
+        eg__lua_raise(L);
+    }
+    lua_replace(L, i);
+    return box->t;
+}
+
+eg_tensor *eg__lua_argument(lua_State *L, int i)
+{
+    const void *meta = eg__lua_here(L)->tensor_meta;
+    eg__lua_box *box = box_at(L, i, meta);
+    if (box) {
+        return box->t;
+    }
+    switch (lua_type(L, i)) {
+    case LUA_TNIL:
+    case LUA_TNONE:
+        return NULL;
+    case LUA_TNUMBER:
+        return number(L, i, meta);
+    }
+    luaL_argerror(L, i, lua_pushfstring(L, "a tensor is expected, got %s", type_name(L, i)));
+    return NULL;
+}
+
+/* ---- several -------------------------------------------------------------------------------------------- */
+
+eg_tensor **eg__lua_room(lua_State *L, int64_t n)
+{
+    if (n < 0 || n > 1 << 24) {
+        luaL_error(L, "%I results", (LUAI_UACINT)n);
+    }
+    size_t bytes = (size_t)(n + 1) * sizeof(eg_tensor *);
+    return memset(lua_newuserdatauv(L, bytes, 0), 0, bytes);
+}
+
+eg_tensor *const *eg__lua_tensors(lua_State *L, int i, int *n)
+{
+    luaL_checktype(L, i, LUA_TTABLE);
+    lua_Integer count = luaL_len(L, i);
+    eg_tensor **t = eg__lua_room(L, count);
+    *n = (int)count;
+    for (int k = 0; k < *n; k++) {
+        lua_rawgeti(L, i, k + 1);
+        t[k] = eg__lua_tensor(L, -1);
+        lua_pop(L, 1);
+    }
+    return t;
+}
+
+int eg__lua_fill(lua_State *L, eg_scope scope, eg_status st, eg_tensor **results, int64_t n)
+{
+    for (int64_t k = 0; !st && k < n; k++) {
+        lua_rawgeti(L, -1, k + 1);
+        ((eg__lua_box *)lua_touserdata(L, -1))->t = eg_keep(results[k]);
+        lua_pop(L, 1);
+    }
+    eg_scope_pop(scope, NULL);
+    EG__LUA_STATUS(st)
+    for (int64_t k = n; k > 0 && !results[k - 1]; k--) { /* fewer than there might have been */
+        lua_pushnil(L);
+        lua_rawseti(L, -2, k);
+    }
+    return 1;
+}
+
+static int push_text(lua_State *L)
+{
+    lua_pushlstring(L, lua_touserdata(L, 1), (size_t)lua_tointeger(L, 2));
+    return 1;
+}
+
+int eg__lua_give_text(lua_State *L, FILE *stream, eg_status st, char **text, size_t *length)
+{
+    if (stream) {
+        fclose(stream);
+    }
+    if (st && !eg_last_error()->code) {
+        eg_fail(EG_ENOMEM, "lua", "no memory for a text");
+    }
+    if (st) {
+        free(*text);
+        return eg__lua_raise(L);
+    }
+    lua_pushcfunction(L, push_text); /* no memory for the string must not lose the text */
+    lua_pushlightuserdata(L, *text);
+    lua_pushinteger(L, (lua_Integer)*length);
+    int failed = lua_pcall(L, 2, 1, 0);
+    free(*text);
+    return failed ? lua_error(L) : 1;
+}
+
+/* ---- the metatable ----------------------------------------------------------------------------------------- */
+
+static int tensor_gc(lua_State *L)
+{
+    eg__lua_box *box = lua_touserdata(L, 1);
+    if (box && box->t) {
+        eg_release(box->t);
+        box->t = NULL;
+    }
+    return 0;
+}
+
+static int tensor_format(lua_State *L)
+{
+    static const eg_print_options none;
+    EG__LUA_BEGIN(2)
+    eg_tensor *x = eg__lua_tensor(L, 1);
+    eg_print_options o = none;
+    o.size = sizeof o;
+    if (!lua_isnoneornil(L, 2)) {
+        luaL_checktype(L, 2, LUA_TTABLE);
+        const struct {
+            const char *name;
+            int *to;
+        } rows[] = {{"precision", &o.precision}, {"threshold", &o.threshold}, {"edge_items", &o.edge_items},
+                    {"line_width", &o.line_width}};
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+            lua_getfield(L, 2, rows[k].name);
+            *rows[k].to = (int)luaL_optinteger(L, -1, 0);
+            lua_pop(L, 1);
+        }
+    }
+    int64_t length = eg_format_with(x, NULL, 0, &o);
+    if (length < 0) {
+        return eg__lua_raise(L);
+    }
+    luaL_Buffer b;
+    char *to = luaL_buffinitsize(L, &b, (size_t)length + 1);
+    eg_format_with(x, to, (size_t)length + 1, &o);
+    luaL_pushresultsize(&b, (size_t)length);
+    return 1;
+}
+
+static int tensor_tostring(lua_State *L)
+{
+    lua_settop(L, 1);
+    return tensor_format(L);
+}
+
+static int tensor_len(lua_State *L)
+{
+    eg_tensor *x = eg__lua_tensor(L, 1);
+    lua_pushinteger(L, eg_ndim(x) ? (lua_Integer)eg_size(x, 0) : 0);
+    return 1;
+}
+
+static int tensor_eq(lua_State *L)
+{
+    lua_pushboolean(L, eg__lua_tensor(L, 1) == eg__lua_tensor(L, 2));
+    return 1;
+}
+
+/* Two tensors compared would give tensors, but Lua makes true or false of what < gives. */
+static int tensor_compare(lua_State *L)
+{
+    return luaL_error(L, "compare tensors with x:lt(y), x:le(y), x:gt(y), x:ge(y); (x:lt(y)):all():item() is one answer");
+}
+
+/* Methods by name; anything else is a place. */
+static int tensor_index(lua_State *L)
+{
+    if (lua_type(L, 2) == LUA_TSTRING) {
+        lua_rawget(L, lua_upvalueindex(3));
+        return 1;
+    }
+    return eg__lua_index(L);
+}
+
+/* x:item(): as what it is. */
+static int tensor_item(lua_State *L)
+{
+    EG__LUA_BEGIN(1)
+    eg_tensor *x = eg__lua_tensor(L, 1);
+    eg_dtype dtype = eg_dtype_of(x);
+    if (dtype == EG_I64 && eg_numel(x) == 1) {
+        int64_t value;
+        EG__LUA_STATUS(eg_copy_out(x, &value, sizeof value))
+        lua_pushinteger(L, (lua_Integer)value);
+        return 1;
+    }
+    eg_clear_error();
+    double value = eg_item(x);
+    EG__LUA_CHECK();
+    if (dtype == EG_BOOL) {
+        lua_pushboolean(L, value != 0);
+    } else if (dtype == EG_I32 || dtype == EG_U8) {
+        lua_pushinteger(L, (lua_Integer)value);
+    } else {
+        lua_pushnumber(L, value);
+    }
+    return 1;
+}
+
+/* x:requires_grad(), eg.parameter(x): x itself. Its keeper stays the userdata. */
+static int tensor_parameter(lua_State *L)
+{
+    EG__LUA_BEGIN(1)
+    eg_tensor *x = eg__lua_tensor(L, 1);
+    if (!eg_parameter(x)) {
+        return eg__lua_raise(L);
+    }
+    eg_release(x);
+    return 1;
+}
+
+
+/* Which functions stand behind operators. */
+static const char *const operator_names[][2] = {
+    {"__add", "add"}, {"__sub", "sub"}, {"__mul", "mul"}, {"__div", "div"}, {"__mod", "remainder"}, {"__pow", "pow"},
+    {"__idiv", "floor_divide"}, {"__unm", "neg"}, {"__band", "bitwise_and"}, {"__bor", "bitwise_or"},
+    {"__bxor", "bitwise_xor"}, {"__bnot", "bitwise_not"}, {"__shl", "shift_left"}, {"__shr", "shift_right"},
+};
+
+/* On the stack: the module's table. */
+void eg__lua_open_tensor(lua_State *L)
+{
+    static const eg__lua_place own[] = {
+        {"", "format", tensor_format}, {"", "item", tensor_item}, {"", "parameter", tensor_parameter},
+        {"", "requires_grad", tensor_parameter}, {0},
+    };
+    static const eg__lua_place meta[] = {
+        {"", "__gc", tensor_gc}, {"", "__close", tensor_gc}, {"", "__tostring", tensor_tostring},
+        {"", "__len", tensor_len}, {"", "__eq", tensor_eq}, {"", "__lt", tensor_compare},
+        {"", "__le", tensor_compare}, {"", "__newindex", eg__lua_newindex}, {0},
+    };
+    int module = lua_gettop(L);
+    push_meta(L);
+    lua_newtable(L); /* methods */
+    for (const eg__lua_place *m = eg__lua_methods; m->name; m++) {
+        if (strcmp(m->space, "tensor") == 0) {
+            eg__lua_push_function(L, m->f);
+            lua_setfield(L, -2, m->name);
+        }
+    }
+    for (const eg__lua_place *m = own; m->name; m++) {
+        eg__lua_push_function(L, m->f);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, -3, m->name);
+        lua_setfield(L, module, m->name);
+    }
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "methods");
+    lua_pushlightuserdata(L, eg__lua_of(L));
+    lua_pushvalue(L, -3);
+    lua_pushvalue(L, -3);
+    lua_pushcclosure(L, tensor_index, 3);
+    lua_setfield(L, -3, "__index");
+    lua_pop(L, 1);
+    for (const eg__lua_place *m = meta; m->name; m++) {
+        eg__lua_push_function(L, m->f);
+        lua_setfield(L, -2, m->name);
+    }
+    for (size_t k = 0; k < sizeof operator_names / sizeof *operator_names; k++) {
+        lua_getfield(L, module, operator_names[k][1]);
+        lua_setfield(L, -2, operator_names[k][0]);
+    }
+    lua_pop(L, 1);
+    eg__lua_open_table(L);
+}
