@@ -105,7 +105,7 @@ void eg__plan_record(eg__plan *p)
 
 bool eg__plan_begin(eg__plan *p, eg__arena *a)
 {
-    if (eg__ref_get(&a->refs) != 1 || a->bytes < p->bytes) {
+    if (!a || eg__ref_get(&a->refs) != 1 || a->bytes < p->bytes) {
         return false;
     }
     p->arena = a;
@@ -249,7 +249,8 @@ void *eg__plan_place(eg__plan *p, size_t bytes)
 void eg__plan_release(eg__thread *T, void *place)
 {
     const head h = *(head *)(void *)((char *)place - HEAD);
-    if (T->plan == h.plan && !h.plan->recording && !h.plan->broken) {
+    /* Both: a plan that is gone may have left its address to another. */
+    if (T->plan == h.plan && h.plan->arena == h.arena && !h.plan->recording && !h.plan->broken) {
         follows(h.plan, 2 * h.slot + 1);
     }
     leave(T, h.arena);

@@ -22,7 +22,7 @@ eg__plan *eg__plan_new(void);
 void eg__plan_free(eg__plan *p);
 
 /* Around a call of the step by this thread: it is recorded, or gets places in the arena. The latter is false, and
- * nothing begins, while a block of the arena is alive. */
+ * nothing begins, while a block of the arena is alive, and if there is none or it is too small. */
 void eg__plan_record(eg__plan *p);
 bool eg__plan_begin(eg__plan *p, eg__arena *a);
 /* After recording, the bytes the arena must have; 0: there is nothing to plan, or no memory for it. After a call

@@ -15,6 +15,7 @@ typedef struct trainer {
     eg_module *net;
     eg_optim *optim;
     int calls, extra; /* one call that asks for more memory than others */
+    int capped; /* one call that leaves no memory for a plan */
     bool fail;
     eg_tensor *held;
     bool hold;
@@ -39,6 +40,9 @@ static eg_status train(void *user, eg_tensor *const *in, int nin, eg_tensor **ou
     out[0] = loss;
     if (nout > 1) {
         out[1] = hidden;
+    }
+    if (t->calls == t->capped) {
+        eg_debug_fail_alloc(3); /* two are for making the plan */
     }
     return st;
 }
@@ -217,21 +221,112 @@ EGT(no_allocation_is_needed_to_survive)
     }
 }
 
+static eg_status square(void *user, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
+{
+    (void)user;
+    (void)nin;
+    (void)nout;
+    out[0] = eg_mul(in[0], in[0]);
+    return out[0] ? EG_OK : eg_last_error()->code;
+}
+
+static eg_status another_step(void *user, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
+{
+    return eg_step_run(user, in, nin, out, nout);
+}
+
+static double apart(eg_tensor *a, eg_tensor *b)
+{
+    return eg_item(eg_max(eg_abs(eg_sub(a, b))));
+}
+
 EGT(a_step_in_a_step_and_under_a_tape_is_a_call)
+{
+    eg_step *inner = eg_step_new(square, NULL, .warmup = 1);
+    eg_step *outer = eg_step_new(another_step, inner, .warmup = 1);
+    eg_tensor *x = egt_random(EG_SHAPE(ROWS, WIDTH), EG_F32, 1, 2), *y, *g;
+    for (int i = 0; i < 5; i++) {
+        eg_scope s = eg_scope_push();
+        EGT_OK(eg_step_run(outer, &x, 1, &y, 1));
+        EGT_CHECK(apart(y, eg_mul(x, x)) == 0);
+        eg_scope_pop(s, NULL);
+    }
+    EGT_EQ(eg_step_stats(inner).calls, 5);
+    eg_scope s = eg_scope_push();
+    eg_tape tape = eg_tape_open();
+    EGT_OK(eg_tape_watch(tape, x));
+    EGT_OK(eg_step_run(inner, &x, 1, &y, 1));
+    EGT_OK(eg_tape_gradients(tape, y, &x, 1, &g, .dy = eg_ones_like(y)));
+    EGT_CHECK(apart(g, eg_mul_scalar(x, 2)) == 0);
+    eg_scope_pop(s, NULL);
+    eg_step_free(outer);
+    eg_step_free(inner);
+}
+
+/* The memory of one plan has to make room for a larger one, for which there is none. */
+EGT(a_plan_that_lost_its_memory_is_no_trouble)
 {
     trainer t = make();
     eg_step *step = eg_step_new(train, &t, .warmup = 1);
-    eg_tensor *in[2], *loss;
-    batch(0, ROWS, in);
-    for (int i = 0; i < 4; i++) {
+    t.capped = 5;
+    for (int i = 0; i < 10; i++) {
+        eg_scope s = eg_scope_push();
+        eg_tensor *in[2], *loss;
+        batch(i, i == 3 || i == 4 ? ROWS + 50 : ROWS, in);
         EGT_OK(eg_step_run(step, in, 2, &loss, 1));
+        eg_debug_fail_alloc(0);
+        EGT_CHECK(i != 2 || !PLANS || eg_step_stats(step).planned > 0);
+        EGT_CHECK(i != 4 || !PLANS || eg_step_stats(step).planned == 0);
+        eg_scope_pop(s, NULL);
     }
-    eg_scope s = eg_scope_push();
-    eg_tape outer = eg_tape_open();
-    (void)outer;
-    EGT_CHECK(eg_step_run(step, in, 2, &loss, 1) != EG_OK || loss);
-    eg_scope_pop(s, NULL);
-    eg_clear_error();
     eg_step_free(step);
     end(&t);
+}
+
+/* ---- what outlives its plan --------------------------------------------------------------------------- */
+
+typedef struct keeper {
+    eg_tensor *held;
+    bool keep, give;
+    double off;
+} keeper;
+
+static eg_status twice_and_square(void *user, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
+{
+    keeper *k = user;
+    eg_scope s = eg_scope_push();
+    eg_tensor *twice = eg_add(in[0], in[0]);
+    (void)nin;
+    (void)nout;
+    if (k->keep) {
+        k->held = eg_keep(twice);
+    }
+    if (!k->give) {
+        eg_scope_pop(s, NULL);
+        eg_mul(in[0], in[0]);
+        out[0] = eg_scalar(1, EG_F32);
+        return EG_OK;
+    }
+    EGT_OK(eg_release(k->held)); /* of another step's plan, where this one's gives back `twice` */
+    eg_mul(in[0], in[0]);
+    k->off = apart(twice, eg_mul_scalar(in[0], 2));
+    eg_scope_pop(s, NULL);
+    out[0] = eg_scalar(1, EG_F32);
+    return EG_OK;
+}
+
+EGT(what_another_plan_gave_is_no_part_of_this_one)
+{
+    keeper k = {.off = -1};
+    eg_tensor *x = egt_random(EG_SHAPE(ROWS, WIDTH), EG_F32, 1, 2), *one;
+    for (int turn = 0; turn < 2; turn++) {
+        eg_step *step = eg_step_new(twice_and_square, &k, .warmup = 1);
+        for (int i = 0; i < 4; i++) {
+            k.keep = turn == 0 && i == 3;
+            k.give = turn == 1 && i == 3;
+            EGT_OK(eg_step_run(step, &x, 1, &one, 1));
+        }
+        eg_step_free(step);
+    }
+    EGT_CHECK(k.off == 0);
 }
