@@ -148,6 +148,7 @@ static eg_status across(const eg__call *c, const eg_tensor *x, eg_tensor *y)
     st = st ? st : eg__cuda_enter(from, op);
     st = st ? st : eg__cuda_check(from, op, cudaStreamWaitEvent(here->handle, there->mark, 0),
                                   "ordering streams");
+    atomic_fetch_add_explicit(&here->queued, 1, memory_order_relaxed);
     eg_status back = eg__cuda_enter(to, op);
     return st ? st : back;
 }

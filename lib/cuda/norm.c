@@ -103,6 +103,7 @@ static eg_status forward(const eg__call *c, bool merged)
     }
     share(&k, eg__cuda_at(c->device)->processors);
     st = st ? st : run(c, &k, eg__launch_normalise);
+    atomic_fetch_add_explicit(&s->queued, 1, memory_order_relaxed);
     for (int i = 3; i < c->nin; i++) {
         if (c->in[i]) {
             eg__cuda_wrote(s, c->in[i]->storage);

@@ -29,6 +29,55 @@ EGT(used_on_another)
     EGT_OK(eg_stream_free(s));
 }
 
+/* What an op writes beside its results is as new as they are. */
+EGT(running_statistics_are_waited_for)
+{
+    eg_device *d = cuda(0);
+    eg_stream *s = eg_stream_new(d), *own = eg_stream_own(d);
+    for (int seed = 1; seed <= 30; seed++) {
+        EG_SCOPE {
+            if (faked()) {
+                FAKE(eg_fake_seed)((uint64_t)seed);
+            }
+            eg_tensor *mean = eg_to(eg_zeros(EG_SHAPE(2), EG_F32), d), *var = eg_to(eg_ones(EG_SHAPE(2), EG_F32), d);
+            eg_tensor *x = eg_add_scalar(eg_to(eg_full(EG_SHAPE(8, 2), seed, EG_F32), d), 1);
+            eg_use_stream(s);
+            EGT_CHECK(eg_mul_scalar(x, 2)); /* this stream has seen all of the other */
+            eg_use_stream(own);
+            EGT_CHECK(eg_batch_norm(x, NULL, NULL, mean, var, .training = true, .momentum = 0.5));
+            eg_use_stream(s);
+            eg_tensor *twice = eg_mul_scalar(mean, 2);
+            eg_use_stream(own);
+            EGT_EQ(eg_get(twice, 1), seed + 1);
+        }
+    }
+    EGT_OK(eg_stream_free(s));
+}
+
+/* A copy to another device is a use of what it reads. */
+EGT(not_changed_while_it_is_copied)
+{
+    eg_device *d = cuda(0), *other = cuda(1);
+    eg_stream *s = eg_stream_new(d), *own = eg_stream_own(d);
+    for (int seed = 1; seed <= 30; seed++) {
+        EG_SCOPE {
+            if (faked()) {
+                FAKE(eg_fake_seed)((uint64_t)seed);
+            }
+            eg_tensor *x = eg_add_scalar(eg_to(eg_full(EG_SHAPE(8), seed, EG_F32), d), 1);
+            eg_use_stream(s);
+            EGT_CHECK(eg_mul_scalar(x, 2));
+            eg_use_stream(own);
+            eg_tensor *copy = eg_to(x, other);
+            eg_use_stream(s);
+            EGT_CHECK(eg_add_scalar_(x, 100) == x);
+            eg_use_stream(own);
+            EGT_EQ(eg_get(copy, 7), seed + 1);
+        }
+    }
+    EGT_OK(eg_stream_free(s));
+}
+
 /* A block freed while another stream still reads it is not given to whoever asks next. */
 EGT(freed_while_used)
 {
