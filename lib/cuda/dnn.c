@@ -373,21 +373,6 @@ void eg__graph_reduce(eg__graph *g, cudnnReduceTensorOp_t mode, cudnnDataType_t 
     finish_op(g, d, "a reduction");
 }
 
-void eg__graph_bernoulli(eg__graph *g, double probability, eg__dnn seed, eg__dnn offset, eg__dnn y)
-{
-    static const cudnnRngDistribution_t bernoulli = CUDNN_RNG_DISTRIBUTION_BERNOULLI;
-    eg__dnn how = part(g, CUDNN_BACKEND_RNG_DESCRIPTOR);
-    set(g, how, CUDNN_ATTR_RNG_DISTRIBUTION, CUDNN_TYPE_RNG_DISTRIBUTION, 1, &bernoulli);
-    set(g, how, CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY, CUDNN_TYPE_DOUBLE, 1, &probability);
-    finish(g, how, "a distribution");
-    eg__dnn d = part(g, CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR);
-    set_part(g, d, CUDNN_ATTR_OPERATION_RNG_DESC, how);
-    set_part(g, d, CUDNN_ATTR_OPERATION_RNG_YDESC, y);
-    set_part(g, d, CUDNN_ATTR_OPERATION_RNG_SEED, seed);
-    set_part(g, d, CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC, offset);
-    finish_op(g, d, "random numbers");
-}
-
 void eg__graph_reshape(eg__graph *g, eg__dnn x, eg__dnn y)
 {
     eg__dnn d = part(g, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);

@@ -102,8 +102,6 @@ void eg__graph_matmul(eg__graph *g, cudnnDataType_t compute, eg__dnn a, eg__dnn 
 /* Over the axes where y has size 1 and x has not. */
 void eg__graph_reduce(eg__graph *g, cudnnReduceTensorOp_t mode, cudnnDataType_t compute, eg__dnn x,
                       eg__dnn y);
-/* y = 1 with this probability, else 0; seed and offset: i64, in memory or numbers. */
-void eg__graph_bernoulli(eg__graph *g, double probability, eg__dnn seed, eg__dnn offset, eg__dnn y);
 /* The same elements in y's shape and strides: how a transpose is said too. */
 void eg__graph_reshape(eg__graph *g, eg__dnn x, eg__dnn y);
 

@@ -12,6 +12,7 @@
     X(cudnnBackendGetAttribute)                                                                    \
     X(cudnnBackendSetAttribute)                                                                    \
     X(cudnnCreate)                                                                                 \
+    X(cudnnDestroy)                                                                                \
     X(cudnnGetErrorString)                                                                         \
     X(cudnnGetLastErrorString)                                                                     \
     X(cudnnGetVersion)                                                                             \

@@ -74,7 +74,7 @@ static bool obeys(eg__dnn config, unsigned rules)
 }
 
 /* A plan by this engine, if it can be built. */
-static cudnnStatus_t plan_by(const eg__graph *g, eg__dnn config, eg__dnn_plan *p)
+static void plan_by(const eg__graph *g, eg__dnn config, eg__dnn_plan *p)
 {
     int64_t n = 0;
     eg__dnn d = NULL;
@@ -93,7 +93,6 @@ static cudnnStatus_t plan_by(const eg__graph *g, eg__dnn config, eg__dnn_plan *p
     } else {
         eg__dnn_end(d);
     }
-    return e;
 }
 
 /* ---- engines in the order cuDNN recommends them ---------------------------------------------- */
@@ -152,6 +151,7 @@ eg_status eg__graph_plan(eg__graph *g, unsigned rules, eg__dnn_plan *p)
         }
         const bool drawn = !e;
         for (int i = 0; drawn && i < EG__COUNT(modes) && !p->made && code_is_soft(g->status); i++) {
+            g->status = EG_OK; /* what the mode before had to say */
             if ((e = first_of(g, graph, modes[i], rules, p))) {
                 eg__dnn_note(g, e, "choosing an engine");
             }

@@ -41,6 +41,9 @@ static eg_status lane_new(const eg__call *c, eg_stream *s, lane **to)
         cudaThreadExchangeStreamCaptureMode(&mode);
         if (e) {
             st = eg__dnn_failed(c->op->name, e, "starting");
+            if (l->handle) {
+                eg__cudnn.cudnnDestroy(l->handle);
+            }
             free(l);
             l = NULL;
         } else {

@@ -79,6 +79,16 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
     return CUDNN_STATUS_SUCCESS;
 }
 
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
+{
+    eg__call call(__func__, EG__NO_DEVICE);
+    if (!handles().erase(handle)) {
+        return refuse(CUDNN_STATUS_BAD_PARAM, "the handle");
+    }
+    delete handle;
+    return CUDNN_STATUS_SUCCESS;
+}
+
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
 {
     CUDNN_CALL()
@@ -174,8 +184,6 @@ static bool type_fits(cudnnBackendAttributeName_t name, cudnnBackendAttributeTyp
         return type == CUDNN_TYPE_HANDLE;
     case CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION:
         return type == CUDNN_TYPE_CHAR;
-    case CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY:
-        return type == CUDNN_TYPE_DOUBLE;
     default:
         return true;
     }
@@ -372,7 +380,6 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t d)
     case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
     case CUDNN_BACKEND_MATMUL_DESCRIPTOR:
     case CUDNN_BACKEND_REDUCTION_DESCRIPTOR:
-    case CUDNN_BACKEND_RNG_DESCRIPTOR:
         break;
     default:
         why = eg__graph_refuses(part);

@@ -482,22 +482,6 @@ static void run_reduce(running &r, const eg__part &op)
     }
 }
 
-/* Not cuDNN's numbers: some, by seed, offset and place. */
-static void run_random(running &r, const eg__part &op)
-{
-    const double p =
-        op.at(CUDNN_ATTR_OPERATION_RNG_DESC).get<double>(CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY);
-    const field y = r.of(op.at(CUDNN_ATTR_OPERATION_RNG_YDESC));
-    uint64_t h = uint64_t(r.of(op.at(CUDNN_ATTR_OPERATION_RNG_SEED)).get(0)) * 0x9e3779b97f4a7c15u +
-                 uint64_t(r.of(op.at(CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC)).get(0));
-    over(y.size, [&](const numbers &i) {
-        uint64_t v = h++;
-        v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
-        v = (v ^ v >> 27) * 0x94d049bb133111ebu;
-        y.put(y.place(i, y.size), double((v ^ v >> 31) >> 11) * 0x1p-53 < p);
-    });
-}
-
 /* The same memory seen in another shape: how a transpose is said, too. */
 static void run_reshape(running &r, const eg__part &op)
 {
@@ -529,9 +513,6 @@ static const std::vector<op_names> &all_names(void)
         {CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR,
          CUDNN_ATTR_OPERATION_REDUCTION_YDESC,
          {CUDNN_ATTR_OPERATION_REDUCTION_XDESC}},
-        {CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR,
-         CUDNN_ATTR_OPERATION_RNG_YDESC,
-         {CUDNN_ATTR_OPERATION_RNG_SEED, CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC}},
         {CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR,
          CUDNN_ATTR_OPERATION_RESHAPE_YDESC,
          {CUDNN_ATTR_OPERATION_RESHAPE_XDESC}},
@@ -614,9 +595,6 @@ static void run_op(running &r, const eg__part &op)
         break;
     case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
         run_reduce(r, op);
-        break;
-    case CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR:
-        run_random(r, op);
         break;
     default:
         run_reshape(r, op);

@@ -45,8 +45,7 @@ static conv conv_of(int64_t c, int64_t o, int64_t size, int64_t groups, eg_dtype
                   random_of(EG_SHAPE(o, c / groups, 3, 3), dtype), random_of(EG_SHAPE(o), dtype)};
 }
 
-/* ---- before cuDNN was ever needed --------------------------------------------------------------
- */
+/* ---- before cuDNN was ever needed ------------------------------------------------------------ */
 
 static bool same_as_cpu(void)
 {
@@ -104,6 +103,19 @@ EGT(no_handle)
     EGT_CHECK(in_child("EG_FAKE_SEED", "1", no_handle_at_first));
 }
 
+static bool no_stream_at_first(void)
+{
+    FAKE(eg_fake_fail)("cudnnSetStream", 1, CUDNN_STATUS_INTERNAL_ERROR);
+    return !same_as_cpu() && egt_said(EG_EFAULT, "starting") && same_as_cpu() &&
+           counts().dnn_runs == 1;
+}
+
+EGT(no_stream_for_a_handle)
+{
+    fake_symbol("eg_fake_read");
+    EGT_CHECK(in_child("EG_FAKE_SEED", "1", no_stream_at_first));
+}
+
 static bool first_in_capture(void)
 {
     eg_device *d = eg_cuda(0);
@@ -128,8 +140,7 @@ EGT(first_met_in_a_capture)
     EGT_CHECK(in_child("EG_FAKE_SEED", "1", first_in_capture));
 }
 
-/* ---- plans in files -----------------------------------------------------------------------------
- */
+/* ---- plans in files -------------------------------------------------------------------------- */
 
 static bool plan_is_made(void)
 {
@@ -147,8 +158,7 @@ static bool other_version(void)
     return plan_is_made();
 }
 
-/* Of every file of a plan keeps so many bytes, and changes a bit of the one at so many thousandths.
- */
+/* Of every plan's file keeps so many bytes, and changes a bit of the one at so many thousandths. */
 static void spoil(size_t keep, int flip)
 {
     glob_t found;
@@ -190,8 +200,7 @@ EGT(plans_in_files)
     EGT_CHECK(in_child(name, folder, plan_is_read));
 }
 
-/* ---- which way ---------------------------------------------------------------------------------
- */
+/* ---- which way ------------------------------------------------------------------------------- */
 
 /* How many plans of cuDNN and products of cuBLASLt the call queues. */
 static void check_way(conv v, int64_t groups, int64_t padding, int plans, int products)
@@ -274,8 +283,7 @@ EGT(large_depthwise)
     }
 }
 
-/* ---- plans -------------------------------------------------------------------------------------
- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 EGT(plans_are_kept)
 {
@@ -362,8 +370,7 @@ EGT(captured)
     }
 }
 
-/* ---- arithmetic --------------------------------------------------------------------------------
- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 EGT(math_modes)
 {
@@ -423,8 +430,7 @@ EGT(relu)
     }
 }
 
-/* ---- threads -----------------------------------------------------------------------------------
- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static void *thread_job(void *user)
 {
@@ -460,8 +466,7 @@ EGT(threads)
     }
 }
 
-/* ---- failing -----------------------------------------------------------------------------------
- */
+/* ---- failing --------------------------------------------------------------------------------- */
 
 /* Where cuDNN has nothing, kernels of the module's own compute: all engines refuse, recommended and
  * not. */
@@ -488,6 +493,17 @@ EGT(no_engine)
         EGT_CHECK(apart(eg_conv2d(there(v.x), on.w, NULL),
                         eg_conv2d(v.x, eg_to(on.w, eg_cpu()), NULL)) < 1e-5);
         EGT_EQ(counts().dnn_runs, before.dnn_runs + 1);
+        /* Those find no memory: that is said, and is no plan. */
+        v = conv_of(4, 5, 11, 1, EG_F32);
+        on.x = there(v.x);
+        FAKE(eg_fake_fail)("cudnnBackendFinalize/heuristics", 1, CUDNN_STATUS_NOT_SUPPORTED);
+        FAKE(eg_fake_fail)
+        ("cudnnBackendFinalize/heuristics", 1, CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED);
+        EGT_REFUSED(eg_conv2d(on.x, on.w, NULL), EG_ENOMEM, "cuDNN");
+        FAKE(eg_fake_mend)();
+        EGT_CHECK(apart(eg_conv2d(on.x, on.w, NULL), eg_conv2d(v.x, eg_to(on.w, eg_cpu()), NULL)) <
+                  1e-5);
+        EGT_EQ(counts().dnn_runs, before.dnn_runs + 2);
     }
 }
 
@@ -540,8 +556,7 @@ EGT(no_memory)
     }
 }
 
-/* ---- at last: the table of plans stays full -----------------------------------------------------
- */
+/* ---- at last: the table of plans stays full -------------------------------------------------- */
 
 static void run_part(eg_tensor *x, eg_tensor *w, int rows, int columns)
 {

@@ -10,13 +10,11 @@
 #include "tests/cuda/cards.h"
 #include "tests/egt.h"
 
-/* ---- what stands in for the rest of the module ------------------------------------------------
- */
+/* ---- what stands in for the rest of the module ----------------------------------------------- */
 
 eg_device *const *eg__host_devices;
 
-/* ---- graphs -----------------------------------------------------------------------------------
- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 /* One that the module can draw. */
 typedef struct graph {
@@ -250,8 +248,7 @@ static void attention(with_graph *with)
 
 static void (*const families[])(with_graph *with) = {convolutions, attention};
 
-/* ---- plans ------------------------------------------------------------------------------------
- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* Of 9.19: graphs that no engine takes, by card. Newer ones may take more. */
 static const char *const refused[] = {
