@@ -85,10 +85,9 @@ template <class T, class S> __global__ void __launch_bounds__(EG__BLOCK) max_poo
 }
 
 /* How many cells a mean is of. */
-EG__FN float cells_of(const eg__pool_opts &o, const int *p)
+template <class T> EG__FN T cells_of(const eg__pool_opts &o, const int *p)
 {
-    return (float)eg__window_cells(&o, 0, p[0]) * (float)eg__window_cells(&o, 1, p[1]) *
-           (float)eg__window_cells(&o, 2, p[2]);
+    return (T)eg__window_cells(&o, 0, p[0]) * (T)eg__window_cells(&o, 1, p[1]) * (T)eg__window_cells(&o, 2, p[2]);
 }
 
 template <class T, class S> __global__ void __launch_bounds__(EG__BLOCK) avg_pool(const eg__pooling k)
@@ -98,7 +97,7 @@ template <class T, class S> __global__ void __launch_bounds__(EG__BLOCK) avg_poo
         const eg__spot s(k.spots, i);
         sum_of<T> f = {0};
         over_window<S>(k, s, f);
-        put((S *)k.y, i, k.dtype, f.sum / (T)cells_of(k.o, s.p));
+        put((S *)k.y, i, k.dtype, f.sum / cells_of<T>(k.o, s.p));
     }
 }
 

@@ -61,3 +61,11 @@ EGT(pooling_is_one_kernel)
     EGT_EQ(c.syncs + c.copies_in + c.copies_out + c.copies_within, 0);
     EGT_CHECK(egt_distance(eg_to(y, eg_cpu()), eg_max_pool2d(x, .kernel = 3, .stride = 2)) == 0);
 }
+
+/* More cells than a float counts. */
+EGT(means_of_many_cells_are_exact)
+{
+    enum { SIDE = 5001 };
+    eg_tensor *x = eg_full(EG_SHAPE(1, 1, 1, 1), (double)SIDE * SIDE, EG_F64);
+    EGT_CHECK(eg_item(eg_avg_pool2d(eg_to(x, cuda(0)), .kernel = SIDE, .padding = SIDE / 2)) == 1);
+}
