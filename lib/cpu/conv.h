@@ -6,8 +6,6 @@
 
 #include "lib/ops/conv.h"
 
-typedef enum eg__conv_result { EG__CONV_Y, EG__CONV_X, EG__CONV_W } eg__conv_result;
-
 /* One convolution on its way. x and y are channels-last without gaps, all of one dtype, f32 or f64;
  * the one that is the result is to be written. Nothing is empty. */
 typedef struct eg__conv_job {

@@ -66,18 +66,11 @@ static eg_tensor view(const eg_tensor *t, int ndim, const int64_t *shape, const 
 eg_status eg__conv_add_bias(const eg__conv_job *j)
 {
     eg_tensor *y = j->c->out[0];
-    const int64_t shape[] = {j->bias ? j->bias->n : 0, 1, 1, 1},
-                  strides[] = {j->bias ? j->bias->strides[0] : 0};
     if (!j->bias) {
         return EG_OK;
     }
-    eg_tensor b = view(j->bias, 1, shape, strides);
-    b.ndim = (uint8_t)(y->ndim - 1);
-    for (int d = 1; d < b.ndim; d++) {
-        b.shape[d] = 1;
-        b.strides[d] = 0;
-    }
-    b.flags = eg__layout_flags(b.ndim, b.shape, b.strides);
+    eg_tensor b = view(j->bias, y->ndim - 1, (int64_t[]){j->bias->n, 1, 1, 1},
+                       (int64_t[]){j->bias->strides[0], 0, 0, 0});
     return eg__run(eg__host_ops()[EG__ID_add], (eg_tensor *[]){y, &b}, 2, NULL, y);
 }
 

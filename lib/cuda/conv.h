@@ -10,8 +10,7 @@
 extern "C" {
 #endif
 
-/* Cells of an axis are counted in 32 bits. Strides, in elements: batch, channels, the three axes.
- */
+/* Cells of an axis are counted in 32 bits. Strides, in elements: batch, channels, three axes. */
 typedef struct eg__convolved {
     const char *x, *w, *y, *bias; /* one of x, w, y is the result; bias may be NULL */
     int64_t bias_step;

@@ -5,8 +5,6 @@
 #include "lib/cuda/cuda.h"
 #include "lib/ops/conv.h"
 
-typedef enum eg__conv_result { EG__CONV_Y, EG__CONV_X, EG__CONV_W } eg__conv_result;
-
 /* All of one dtype; the one that is the result is to be written. Nothing is empty. */
 typedef struct eg__conv_job {
     const eg__call *c;

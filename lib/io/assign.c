@@ -2,7 +2,6 @@
 #include "lib/io/assign.h"
 
 #include "lib/device.h"
-#include "lib/device.h"
 #include "lib/ops/options.h"
 #include "lib/optable.h"
 

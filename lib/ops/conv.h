@@ -4,6 +4,9 @@
 
 #include "lib/ops/options.h"
 
+/* Which operand is computed from the other two. */
+typedef enum eg__conv_result { EG__CONV_Y, EG__CONV_X, EG__CONV_W } eg__conv_result;
+
 /* Axes that are not there come first, with size and step 1. */
 typedef struct eg__conv_shape {
     int64_t n, c, o, groups; /* batch, channels of x and of y */
