@@ -64,8 +64,9 @@ eg_status eg__capture_numbers(eg__capture *c, size_t bytes, const eg__moving *n,
 {
     bytes = (bytes + 15) & ~(size_t)15;
     if (c->count == EG__CAPTURE_NUMBERS || bytes > EG__CAPTURE_BYTES - c->used) {
-        return eg__fail(EG_ESTATE, "eg_step_run", "more than %d optimizers, or more groups of theirs than fit %d bytes",
-                        EG__CAPTURE_NUMBERS, EG__CAPTURE_BYTES);
+        *at = NULL;
+        *place = 0;
+        return eg__capture_stop("eg_step_run", "its optimizers have more numbers than there is room for");
     }
     *place = c->used;
     *at = c->host + c->used;
@@ -147,7 +148,7 @@ eg_status eg__capture_launch(eg__capture *c, eg_random_state from)
     eg__thread *T = eg__thread_get();
     const bool any = c->draws || c->used > sizeof from;
     memcpy(c->host, &from, sizeof from);
-    eg_status st = any ? e->upload("eg_step_run", T, c->memory, c->host, c->used) : EG_OK;
+    eg_status st = any ? eg__upload("eg_step_run", T, c->memory, c->host, c->used) : EG_OK;
     st = st ? st : e->capture_launch(T, c);
     for (uint32_t i = 0; i < c->written.count && !st; i++) {
         atomic_fetch_add_explicit(&c->written.at[i]->version, 1, memory_order_relaxed);

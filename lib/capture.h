@@ -59,7 +59,7 @@ bool eg__capture_made(eg__thread *T, eg__storage *s);
 eg_status eg__capture_uses(eg__capture *c, eg__storage *s, bool written);
 
 /* Room for numbers that are others each time, and who writes them: *at gets a place to write those of this time to,
- * and *place where that is on the device, in c->memory. EG_ESTATE if there is no room. */
+ * and *place where that is on the device, in c->memory. Where there is no room the capture ends, and *at is NULL. */
 eg_status eg__capture_numbers(eg__capture *c, size_t bytes, const eg__moving *n, void **at,
                               uint32_t *place);
 

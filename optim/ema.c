@@ -173,7 +173,11 @@ static eg_status into_capture(eg_ema *e, eg__capture *c, uint32_t *place)
     const eg__moving n = {.again = again, .undo = undo, .owner = e};
     void *at;
     eg_status st = eg__capture_numbers(c, sizeof(eg__optim_now), &n, &at, place);
-    return st ? st : again(e, at);
+    if (!st && at) {
+        return again(e, at);
+    }
+    e->updates += !st;
+    return st;
 }
 
 eg_status eg_ema_update(eg_ema *e)

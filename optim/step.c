@@ -218,12 +218,13 @@ static eg_status into_capture(eg_optim *o, eg__capture *c, bool gated, uint32_t 
     o->captured_gate = gated;
     eg_status st = eg__capture_numbers(c, sizeof(eg__optim_now) + (size_t)(sets * o->groups) * sizeof *o->now, &n,
                                        &to, at);
-    if (!st) {
+    if (!st && to) {
         write_numbers(o, to);
     }
     return st;
 }
 
+/* Counted unless it could not even be begun. */
 static eg_status run(eg_optim *o, bool gated, double scale)
 {
     eg__call c = {.op = o->rule->op, .T = eg__thread_get(), .in = o->in, .device = eg__optim_device(o),
@@ -241,7 +242,9 @@ static eg_status run(eg_optim *o, bool gated, double scale)
             return st;
         }
     }
-    return eg__run_call(&c); /* takes no memory and so cannot fail on the CPU */
+    eg_status st = eg__run_call(&c); /* takes no memory and so cannot fail on the CPU */
+    advance(o, opts.gate != NULL);
+    return st;
 }
 
 static eg_status update(eg_optim *o, eg_tensor *const *gradients, const eg__scaling *s)
@@ -269,10 +272,10 @@ static eg_status update(eg_optim *o, eg_tensor *const *gradients, const eg__scal
     }
     const double lr = o->follows ? eg_schedule_at(&o->schedule, o->steps) : o->lr;
     if (lr > 0 || !o->rule->divides_by_lr) {
-        st = run(o, gated, scale);
+        return run(o, gated, scale);
     }
     advance(o, later);
-    return st;
+    return EG_OK;
 }
 
 static eg_status step(eg_optim *o, eg_tensor *const *gradients, const eg__scaling *scaling)

@@ -33,10 +33,10 @@
  *
  * What cannot be captured: asking for values (eg_item, eg_copy_out) and all else that waits for the device;
  * computing on tensors of the CPU that were made outside of the function; copies from the host; other streams and
- * devices; eg_optim_backward and eg_optim_update; keeping what the function made in it. If the function does such
- * a thing while it is captured, what it has queued so far is launched, it goes on as usual, and later calls with
- * such inputs just call it. Nothing is lost by that but time. With the word "step" in EG_DEBUG a line on stderr
- * says which op it was; eg_step_stats has it too.
+ * devices; eg_optim_backward and eg_optim_update; more than 16 optimizers, scalers and averages; keeping what the
+ * function made in it. If the function does such a thing while it is captured, what it has queued so far is
+ * launched, it goes on as usual, and later calls with such inputs just call it. Nothing is lost by that but time.
+ * With the word "step" in EG_DEBUG a line on stderr says which op it was; eg_step_stats has it too.
  *
  * On the CPU the function is called each time, and its tensors are laid out in one piece of memory that is planned
  * from what the first calls asked for: later ones ask the allocator for nothing. */
