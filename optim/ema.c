@@ -134,10 +134,15 @@ void eg_ema_free(eg_ema *e)
 
 /* ---- using --------------------------------------------------------------------------------- */
 
-/* Averages go where parameters went. */
-static eg_status follow(eg_ema *e)
+/* Averages go where parameters went, together. */
+static eg_status follow(const char *op, eg_ema *e)
 {
     for (int i = 0; i < e->count; i++) {
+        const eg_tensor *first = e->members[0].parameter, *p = e->members[i].parameter;
+        if (p->device != first->device) {
+            return eg__fail(EG_EDEVICE, op, "parameter 0 is on %s, parameter %d on %s", eg__device(first)->name, i,
+                            eg__device(p)->name);
+        }
         if (eg__beside(&e->members[i].average, e->members[i].parameter)) {
             return eg__why();
         }
@@ -154,9 +159,18 @@ static eg__optim_group numbers_of(const eg_ema *e)
     return (eg__optim_group){.scale = 1, .limit = (double)INFINITY, .decay = -1, .lr = d - 1, .gain = 1};
 }
 
+static eg_status not_swapped(const char *op, const eg_ema *e)
+{
+    return e->swapped ? eg__fail(EG_ESTATE, op, "the averages are swapped in: swap back first") : EG_OK;
+}
+
 static eg_status again(void *owner, void *to)
 {
     eg_ema *e = owner;
+    eg_status st = not_swapped("eg_ema_update", e);
+    if (st) {
+        return st;
+    }
     *(eg__optim_now *)to = (eg__optim_now){.sets = 1, .group = {numbers_of(e)}};
     e->updates++;
     return EG_OK;
@@ -186,13 +200,13 @@ eg_status eg_ema_update(eg_ema *e)
     if (!e) {
         return eg__null_argument(op, "ema");
     }
-    if (e->swapped) {
-        return eg__fail(EG_ESTATE, op, "the averages are swapped in: swap back first");
+    if (not_swapped(op, e)) {
+        return eg__why();
     }
     const eg__optim_group group = numbers_of(e);
     eg__optim_opts opts = {.groups = &group, .group = e->group, .ngroups = 1, .sets = 1};
     eg__thread *T = eg__thread_get();
-    if (follow(e)) {
+    if (follow(op, e)) {
         return eg__why();
     }
     eg__call c = {.op = &eg__op_sgd_update,
@@ -210,6 +224,14 @@ eg_status eg_ema_update(eg_ema *e)
     return st ? st : eg__run_call(&c);
 }
 
+static void drop_saved(eg_ema *e)
+{
+    for (int i = 0; i < e->count; i++) {
+        eg_release(e->members[i].saved);
+        e->members[i].saved = NULL;
+    }
+}
+
 /* Copies of the parameters for the way back; on failure there are none. */
 static eg_status save(eg_ema *e)
 {
@@ -222,9 +244,8 @@ static eg_status save(eg_ema *e)
     if (s.depth) {
         eg_scope_pop(s, NULL);
     }
-    for (int i = 0; i < e->count && st; i++) {
-        eg_release(e->members[i].saved);
-        e->members[i].saved = NULL;
+    if (st) {
+        drop_saved(e);
     }
     return st;
 }
@@ -241,16 +262,20 @@ eg_status eg_ema_swap(eg_ema *e)
     if (!e->swapped && save(e)) {
         return eg__why();
     }
-    for (int i = 0; i < e->count; i++) {
-        member *m = &e->members[i];
-        eg__overwrite(op, m->parameter, e->swapped ? m->saved : m->average);
-        if (e->swapped) {
-            eg_release(m->saved);
-            m->saved = NULL;
-        }
+    eg_status st = EG_OK;
+    int done = 0;
+    for (; done < e->count && !st; done++) {
+        const member *m = &e->members[done];
+        st = eg__overwrite(op, m->parameter, e->swapped ? m->saved : m->average);
     }
-    e->swapped = !e->swapped;
-    return EG_OK;
+    while (st && !e->swapped && done-- > 0) { /* what was written already goes back */
+        eg__overwrite(op, e->members[done].parameter, e->members[done].saved);
+    }
+    e->swapped = st ? e->swapped : !e->swapped;
+    if (!e->swapped) {
+        drop_saved(e);
+    }
+    return st;
 }
 
 bool eg_ema_swapped(const eg_ema *e)
@@ -286,8 +311,8 @@ eg_status eg_ema_load_state(eg_ema *e, const eg_tensors *map)
     if (!e || !map) {
         return eg__null_argument(op, e ? "map" : "ema");
     }
-    if (e->swapped) {
-        return eg__fail(EG_ESTATE, op, "the averages are swapped in: swap back first");
+    if (not_swapped(op, e)) {
+        return eg__why();
     }
     double updates = 0;
     if (eg__get_number(op, map, "updates", 0, eg__most_steps, &updates)) {

@@ -356,11 +356,12 @@ typedef struct eg_ema_options {
 EG_API eg_ema *eg_ema_new_with(eg_parameters parameters, const eg_ema_options *options);
 #define eg_ema_new(...) EG_EMA_NEW_(__VA_ARGS__, .size = sizeof(eg_ema_options))
 #define EG_EMA_NEW_(parameters, ...) eg_ema_new_with(parameters, &(eg_ema_options){__VA_ARGS__})
-/* After a step. One pass. EG_ESTATE while the averages are swapped in. */
+/* After a step. One pass. EG_ESTATE while the averages are swapped in, EG_EDEVICE for parameters on
+ * several devices. */
 EG_API eg_status eg_ema_update(eg_ema *ema);
 /* Puts the averages in the parameters' places, to evaluate or save the model; called again, puts
  * the parameters back, bit for bit. Meanwhile they need their memory once more. EG_ESTATE while a
- * tape records. */
+ * tape records. After a failure it is as before. */
 EG_API eg_status eg_ema_swap(eg_ema *ema);
 EG_API bool eg_ema_swapped(const eg_ema *ema);
 /* As for optimizers: the averages as "<parameter>.average", the number of updates as "updates"

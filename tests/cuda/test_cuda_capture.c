@@ -490,3 +490,25 @@ EGT(more_optimizers_than_there_is_room_for)
         }
     }
 }
+
+EGT(averages_that_are_swapped_in_are_refused)
+{
+    trainer t = make(cuda(0), EG_F32, true);
+    eg_step *step = eg_step_new(train, &t, .device = cuda(0));
+    eg_tensor *in[2], *loss;
+    batch(cuda(0), 0, ROWS, in);
+    for (int i = 0; i < 5; i++) {
+        EGT_OK(eg_step_run(step, in, 2, &loss, 1));
+    }
+    EGT_CHECK(eg_step_stats(step).replays > 0);
+    EGT_OK(eg_ema_swap(t.ema));
+    EGT_REFUSED(eg_step_run(step, in, 2, &loss, 1), EG_ESTATE, "swap back");
+    EGT_CHECK(!loss);
+    EGT_EQ(eg_optim_steps(t.optim), 5);
+    EGT_OK(eg_ema_swap(t.ema));
+    eg_clear_error();
+    EGT_OK(eg_step_run(step, in, 2, &loss, 1));
+    EGT_EQ(eg_optim_steps(t.optim), 6);
+    eg_step_free(step);
+    end(&t);
+}

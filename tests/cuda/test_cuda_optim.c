@@ -379,6 +379,35 @@ EGT(averages)
     release(&k);
 }
 
+/* Whatever fails, there or back: afterwards it is as before. */
+EGT(a_failed_swap_changes_nothing)
+{
+    static const char *const functions[] = {"cudaLaunchKernel", "cudaMemcpyAsync"};
+    pair k = make(3, EG_F16);
+    eg_ema *e = eg_ema_new(LIST(k, 1));
+    for (int i = 0; i < k.n; i++) {
+        for (int there = 0; there < 2; there++) {
+            EGT_CHECK(eg_mul_(k.p[there][i], eg_scalar(2, EG_F16)) != NULL);
+        }
+    }
+    for (int way = 0; way < 4; way++) {
+        const bool back = way % 2;
+        bool failed = true;
+        for (int nth = 1; failed; nth++) {
+            EGT_OK(back ? eg_ema_swap(e) : EG_OK);
+            FAKE(eg_fake_fail)(functions[way / 2], nth, cudaErrorLaunchOutOfResources);
+            failed = eg_ema_swap(e) != EG_OK;
+            FAKE(eg_fake_mend)();
+            EGT_EQ(eg_ema_swapped(e), back == failed);
+            EGT_OK(eg_ema_swapped(e) ? eg_ema_swap(e) : EG_OK);
+            check_same(&k, 0);
+        }
+    }
+    eg_clear_error();
+    eg_ema_free(e);
+    release(&k);
+}
+
 EGT(parameters_of_two_devices_are_refused)
 {
     pair k = make(1, EG_F32);
@@ -396,6 +425,18 @@ EGT(parameters_of_two_devices_are_refused)
 static eg_module *net(void)
 {
     return eg_sequential_new(eg_linear_new(6, 8), eg_activation_new(eg_tanh), eg_linear_new(8, 2));
+}
+
+EGT(half_a_module_moves_under_its_averages)
+{
+    eg_module *last = eg_linear_new(8, 2), *m = eg_sequential_new(eg_linear_new(6, 8), last);
+    eg_ema *e = eg_ema_new(eg_module_parameters(m));
+    EGT_OK(eg_module_to_device(last, emulated(0)));
+    EGT_REFUSED(eg_ema_update(e), EG_EDEVICE, "parameter 0 is on cpu, parameter 2 on cuda:0");
+    EGT_OK(eg_module_to_device(m, emulated(0)));
+    EGT_OK(eg_ema_update(e));
+    eg_ema_free(e);
+    eg_module_free(m);
 }
 
 EGT(a_module_moves_under_its_optimizer)
