@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "lib/capture.h"
+#include "lib/io/assign.h"
 #include "optim/optim.h"
 
 enum { UNSEEN = 16 }; /* steps on a device after which it is asked whether they were hopeless */
@@ -146,12 +147,9 @@ eg_status eg_scaler_load_state(eg_scaler *s, const eg_tensors *map)
         return eg__why();
     }
     eg_tensor *loaded = eg__numbers_on(s->by.state->device, state, EG__SCALER_SIZE);
-    if (!loaded) {
-        return eg__why();
-    }
-    eg_release(s->by.state);
-    s->by.state = loaded;
-    return EG_OK;
+    eg_status st = loaded ? eg__overwrite(op, s->by.state, loaded) : eg__why(); /* captured steps have its address */
+    eg_release(loaded);
+    return st;
 }
 
 void eg_scaler_free(eg_scaler *s)

@@ -512,3 +512,36 @@ EGT(averages_that_are_swapped_in_are_refused)
     eg_step_free(step);
     end(&t);
 }
+
+EGT(the_state_of_a_scaler_is_loaded_in_place)
+{
+    trainer a = make(cuda(0), EG_F16, true), b = make(cuda(0), EG_F16, true);
+    eg_step *plain = eg_step_new(train, &a, .device = cuda(0), .eager = true);
+    eg_step *fast = eg_step_new(train, &b, .device = cuda(0));
+    eg_tensors *state = eg_scaler_state(a.scaler);
+    for (int i = 0; i < 12; i++) {
+        eg_scope s = eg_scope_push();
+        eg_tensor *in[2], *x, *y;
+        batch(eg_cpu(), i, ROWS, in);
+        eg_seed(1);
+        EGT_OK(eg_step_run(plain, in, 2, &x, 1));
+        eg_seed(1);
+        EGT_OK(eg_step_run(fast, in, 2, &y, 1));
+        same_bits(x, y);
+        EGT_CHECK(eg_scaler_scale(a.scaler) == eg_scaler_scale(b.scaler));
+        if (i == 7) {
+            EGT_CHECK(eg_scaler_scale(a.scaler) > 64);
+            EGT_OK(eg_scaler_load_state(a.scaler, state));
+            EGT_OK(eg_scaler_load_state(b.scaler, state));
+        }
+        eg_scope_pop(s, NULL);
+    }
+    EGT_CHECK(eg_scaler_scale(a.scaler) > 64); /* it has grown again */
+    same_trainers(&a, &b);
+    EGT_CHECK(eg_step_stats(fast).replays > 5);
+    eg_tensors_free(state);
+    eg_step_free(plain);
+    eg_step_free(fast);
+    end(&a);
+    end(&b);
+}
