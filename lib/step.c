@@ -190,8 +190,7 @@ static eg_status copy_in(const form *f, eg_tensor *const *in)
         eg_tensor *x = in[i];
         if (!x->device && x->n) { /* straight to where it is read */
             eg_tensor *packed = x->flags & EG__PACKED ? x : eg_contiguous(x);
-            st = packed ? eg__device(f->in[i])->engine->upload(me, eg__thread_get(), f->in[i], eg__ptr(packed),
-                                                               (size_t)x->n * eg__esize(x))
+            st = packed ? eg__upload(me, eg__thread_get(), f->in[i], eg__ptr(packed), (size_t)x->n * eg__esize(x))
                         : eg__why();
         } else if (x->n) {
             x = eg_to(x, eg__device(f->in[i]));

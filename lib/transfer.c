@@ -88,40 +88,40 @@ void eg__device_storage_free(eg__thread *T, eg__storage *s)
 
 /* ---- there and back ---------------------------------------------------------------------------- */
 
+/* Around work that a profile shows, if one runs. */
+static eg__profile_work begin(eg__thread *T, eg_device *d, const char *what, int64_t bytes)
+{
+    return likely(!(eg__mode(T) & EG__MODE_PROFILE)) ? (eg__profile_work){.what = NULL}
+                                                     : eg__profile_work_begin(T, d, what, bytes);
+}
+
+static eg_status end(eg__thread *T, const eg__profile_work *w, eg_status st)
+{
+    if (unlikely(w->what != NULL)) {
+        eg__profile_work_end(T, w);
+    }
+    return st;
+}
+
 eg_status eg__upload(const char *op, eg__thread *T, eg_tensor *t, const void *from, size_t bytes)
 {
     eg_device *d = eg__device(t);
-    if (likely(!(eg__mode(T) & EG__MODE_PROFILE))) {
-        return d->engine->upload(op, T, t, from, bytes);
-    }
-    eg__profile_work w = eg__profile_work_begin(T, d, "upload", (int64_t)bytes);
-    eg_status st = d->engine->upload(op, T, t, from, bytes);
-    eg__profile_work_end(T, &w);
-    return st;
+    eg__profile_work w = begin(T, d, "upload", (int64_t)bytes);
+    return end(T, &w, d->engine->upload(op, T, t, from, bytes));
 }
 
 eg_status eg__download(const char *op, eg__thread *T, const eg_tensor *t, void *to, size_t bytes)
 {
     eg_device *d = eg__device(t);
-    if (likely(!(eg__mode(T) & EG__MODE_PROFILE))) {
-        return d->engine->download(op, T, t, to, bytes);
-    }
-    eg__profile_work w = eg__profile_work_begin(T, d, "download", (int64_t)bytes);
-    eg_status st = d->engine->download(op, T, t, to, bytes);
-    eg__profile_work_end(T, &w);
-    return st;
+    eg__profile_work w = begin(T, d, "download", (int64_t)bytes);
+    return end(T, &w, d->engine->download(op, T, t, to, bytes));
 }
 
 eg_status eg__fill(const char *op, eg__thread *T, eg_tensor *t, uint64_t bits)
 {
     eg_device *d = eg__device(t);
-    if (likely(!(eg__mode(T) & EG__MODE_PROFILE))) {
-        return d->engine->fill(op, T, t, bits);
-    }
-    eg__profile_work w = eg__profile_work_begin(T, d, "fill", t->n * (int64_t)eg__esize(t));
-    eg_status st = d->engine->fill(op, T, t, bits);
-    eg__profile_work_end(T, &w);
-    return st;
+    eg__profile_work w = begin(T, d, "fill", t->n * (int64_t)eg__esize(t));
+    return end(T, &w, d->engine->fill(op, T, t, bits));
 }
 
 /* t, or what it is with no gaps between its elements. */

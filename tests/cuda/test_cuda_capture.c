@@ -545,3 +545,37 @@ EGT(the_state_of_a_scaler_is_loaded_in_place)
     end(&a);
     end(&b);
 }
+
+/* ---- inputs --------------------------------------------------------------------------------------------- */
+
+static eg_status add_one(void *user, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
+{
+    (void)user;
+    (void)nin;
+    (void)nout;
+    out[0] = eg_add_scalar(in[0], 1);
+    return EG_OK;
+}
+
+/* From either side, in an order of their own or with gaps. */
+EGT(inputs_lie_as_they_like)
+{
+    for (int gaps = 0; gaps < 2; gaps++) {
+        eg_step *step = eg_step_new(add_one, NULL, .device = cuda(0));
+        for (int i = 0; i < 8; i++) {
+            eg_scope s = eg_scope_push();
+            eg_tensor *x = eg_channels_last(egt_random(EG_SHAPE(2, 3, 4, 5), EG_F32, -1, 1)), *y;
+            eg_tensor *use = eg_to(x, i % 2 ? cuda(0) : eg_cpu());
+            if (gaps) {
+                x = eg_slice(x, 3, 0, 5, 2);
+                use = eg_slice(use, 3, 0, 5, 2);
+            }
+            EGT_OK(eg_step_run(step, &use, 1, &y, 1));
+            EGT_CHECK(egt_distance(eg_to(y, eg_cpu()), eg_add_scalar(x, 1)) == 0);
+            EGT_CHECK(gaps || eg_is_channels_last(y));
+            eg_scope_pop(s, NULL);
+        }
+        EGT_EQ(eg_step_stats(step).replays, 5);
+        eg_step_free(step);
+    }
+}
