@@ -4,15 +4,29 @@
 
 static const char op[] = "eg_step_run";
 
-/* Whatever state its capture is in. */
-static void abandon(eg_stream *s)
+/* With the mark that other threads wait for meanwhile. */
+static eg_status begin(eg__cuda *d, eg_stream *s, eg__capture *c)
 {
-    cudaGraph_t graph = NULL;
-    cudaStreamEndCapture(s->handle, &graph);
-    if (graph) {
-        cudaGraphDestroy(graph);
+    pthread_mutex_lock(&d->lock);
+    cudaError_t e = cudaEventRecord(s->mark, s->handle);
+    e = e ? e : cudaStreamBeginCapture(s->handle, cudaStreamCaptureModeThreadLocal);
+    s->capture = e ? NULL : c;
+    pthread_mutex_unlock(&d->lock);
+    return eg__cuda_check(d, op, e, "capturing");
+}
+
+/* graph NULL: it is not wanted. */
+static cudaError_t end(eg__cuda *d, eg_stream *s, cudaGraph_t *graph)
+{
+    cudaGraph_t unwanted = NULL;
+    pthread_mutex_lock(&d->lock);
+    cudaError_t e = cudaStreamEndCapture(s->handle, graph ? graph : &unwanted);
+    s->capture = NULL;
+    pthread_mutex_unlock(&d->lock);
+    if (unwanted) {
+        cudaGraphDestroy(unwanted);
     }
-    cudaGetLastError();
+    return e;
 }
 
 eg_status eg__cuda_capture_begin(eg__thread *T, eg__capture *c)
@@ -24,17 +38,16 @@ eg_status eg__cuda_capture_begin(eg__thread *T, eg__capture *c)
         return st;
     }
     eg__heap_trim(d->heap); /* what calls before it have left is about as much as it will take */
-    st = eg__cuda_check(d, op, cudaStreamBeginCapture(s->handle, cudaStreamCaptureModeThreadLocal), "capturing");
+    st = begin(d, s, c);
     if (st) {
         return st;
     }
     c->pool = c->pool ? c->pool : eg__pool_new(d->heap, s->handle);
     if (!c->pool) {
-        abandon(s);
+        end(d, s, NULL);
         return eg__no_memory(op, 0);
     }
     c->stream = s;
-    s->capture = c;
     s->usual = s->pool;
     s->pool = c->pool;
     return EG_OK;
@@ -47,10 +60,10 @@ eg_status eg__cuda_capture_end(eg__capture *c)
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
     s->pool = s->usual;
-    s->capture = NULL;
-    eg_status st = eg__cuda_check(d, op, cudaStreamEndCapture(s->handle, &graph), "capturing");
+    eg_status st = eg__cuda_check(d, op, end(d, s, &graph), "capturing");
     if (st) {
-        abandon(s);
+        end(d, s, NULL); /* whatever state the refusal has left it in */
+        cudaGetLastError();
     }
     st = st ? st : eg__cuda_check(d, op, cudaGraphInstantiateWithFlags(&exec, graph, 0), "making a graph");
     if (graph) {

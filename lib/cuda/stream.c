@@ -68,20 +68,24 @@ static void give_back(eg_stream *s)
     pthread_mutex_unlock(&d->lock);
 }
 
-eg_stream *eg__cuda_own_stream(eg__thread *T, eg_device *device)
+static eg_stream *own(eg__thread *T, eg_device *device, const char *op)
 {
     eg_stream *s = T->lane[device->id].own;
-    if (unlikely(!s) && (s = take(eg__cuda_of(device), "eg_stream_own", true))) {
+    if (unlikely(!s) && (s = take(eg__cuda_of(device), op, true))) {
         T->lane[device->id].own = T->lane[device->id].now = s;
     }
     return s;
 }
 
+eg_stream *eg__cuda_own_stream(eg__thread *T, eg_device *device)
+{
+    return own(T, device, "eg_stream_own");
+}
+
 eg_stream *eg__cuda_stream(eg__thread *T, eg_device *device, const char *op)
 {
-    (void)op;
     eg_stream *s = T->lane[device->id].now;
-    return likely(s != NULL) ? s : eg__cuda_own_stream(T, device);
+    return likely(s != NULL) ? s : own(T, device, op);
 }
 
 void eg__cuda_thread_end(eg_device *device, eg__thread *T)
@@ -142,17 +146,19 @@ void *eg__cuda_stream_handle(eg_stream *s)
 
 /* ---- who waits for whom ---------------------------------------------------------------------------- */
 
-/* Later work on s comes after what is queued on other now. */
+/* Later work on s comes after what is queued on other now. While another thread captures there, that is what was
+ * queued before, where the capture has left the mark: a new one would make s part of it. */
 static eg_status wait_for(eg_stream *s, eg_stream *other, const char *op)
 {
     eg__cuda *d = eg__cuda_of(s->device);
     pthread_mutex_lock(&d->lock);
+    const bool marked = other->capture != NULL;
     int64_t upto = atomic_load(&other->queued);
-    cudaError_t e = cudaEventRecord(other->mark, other->handle);
+    cudaError_t e = marked ? cudaSuccess : cudaEventRecord(other->mark, other->handle);
     if (!e) {
         e = cudaStreamWaitEvent(s->handle, other->mark, 0);
     }
-    if (!e) {
+    if (!e && !marked) {
         s->seen[other->id] = upto;
     }
     pthread_mutex_unlock(&d->lock);

@@ -579,3 +579,66 @@ EGT(inputs_lie_as_they_like)
         eg_step_free(step);
     }
 }
+
+/* ---- other threads -------------------------------------------------------------------------------------- */
+
+typedef struct meeting {
+    pthread_barrier_t barrier;
+    eg_tensor *made; /* by the thread that captures, before */
+    int calls;
+    bool good;
+} meeting;
+
+static eg_status meet(void *user, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
+{
+    meeting *m = user;
+    out[0] = eg_mul_scalar(in[0], 3);
+    (void)nin;
+    (void)nout;
+    if (++m->calls == 3) {
+        pthread_barrier_wait(&m->barrier);
+        pthread_barrier_wait(&m->barrier);
+    }
+    return EG_OK;
+}
+
+static void *captures(void *user)
+{
+    meeting *m = user;
+    EG_SCOPE
+    {
+        eg_step *step = eg_step_new(meet, m, .device = cuda(0));
+        eg_tensor *x = eg_to(eg_full(EG_SHAPE(4), 2, EG_F32), cuda(0)), *y = NULL;
+        m->made = eg_keep(eg_add_scalar(x, 5));
+        m->good = m->made;
+        for (int i = 0; i < 6; i++) {
+            m->good &= !eg_step_run(step, &x, 1, &y, 1) && eg_item(eg_sum(y)) == 24;
+        }
+        eg_step_info info = eg_step_stats(step);
+        m->good &= info.graphs == 1 && info.replays == 3 && !info.op;
+        eg_step_free(step);
+    }
+    eg_thread_end();
+    return NULL;
+}
+
+/* They read and write what this one has made, and do not become part of what it captures. */
+EGT(other_threads_go_on_meanwhile)
+{
+    meeting m = {.calls = 0};
+    pthread_t id;
+    cuda(0);
+    pthread_barrier_init(&m.barrier, NULL, 2);
+    EGT_EQ(pthread_create(&id, NULL, captures, &m), 0);
+    pthread_barrier_wait(&m.barrier);
+    eg_tensor *y = m.made ? eg_mul_scalar(m.made, 2) : NULL;
+    const bool read = y && eg_item(eg_sum(y)) == 56;
+    const bool wrote = m.made && eg_add_(m.made, eg_scalar(1, EG_F32)) && eg_item(eg_sum(m.made)) == 32;
+    pthread_barrier_wait(&m.barrier);
+    pthread_join(id, NULL);
+    EGT_CHECK(read);
+    EGT_CHECK(wrote);
+    EGT_CHECK(m.good);
+    EGT_OK(eg_release(m.made));
+    pthread_barrier_destroy(&m.barrier);
+}
