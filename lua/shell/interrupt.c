@@ -9,12 +9,16 @@
 #include "shell.h"
 
 static _Atomic(lua_State *) running; /* the coroutine that runs; NULL: nothing to stop */
-static atomic_bool stopping;         /* shell_interrupt was called in this run */
+static atomic_int asked;             /* how often shell_interrupt was called in this run */
 
+/* Asked once, it stops once, so that what is to be closed on the way out can be; asked again, at
+ * every instruction: the first error may have ended in a pcall. */
 static void stop(lua_State *L, lua_Debug *at)
 {
     (void)at;
-    lua_sethook(L, NULL, 0, 0);
+    if (atomic_load(&asked) < 2) {
+        lua_sethook(L, NULL, 0, 0);
+    }
     lua_pushliteral(L, "interrupted");
     lua_error(L);
 }
@@ -28,7 +32,7 @@ bool shell_interrupt(void)
 {
     lua_State *L = atomic_load(&running);
     if (L) {
-        atomic_store(&stopping, true);
+        atomic_fetch_add(&asked, 1);
         arm(L);
     }
     return L != NULL;
@@ -36,7 +40,7 @@ bool shell_interrupt(void)
 
 void shell_run_begin(lua_State *L)
 {
-    atomic_store(&stopping, false);
+    atomic_store(&asked, 0);
     atomic_store(&running, L);
 }
 
@@ -44,7 +48,7 @@ bool shell_run_end(lua_State *L)
 {
     atomic_store(&running, NULL);
     lua_sethook(L, NULL, 0, 0); /* one that came too late */
-    return atomic_exchange(&stopping, false);
+    return atomic_exchange(&asked, 0) > 0;
 }
 
 /* ---- coroutines ---------------------------------------------------------------------------- */
@@ -62,7 +66,7 @@ static int call_inside(lua_State *L, lua_State *inner)
     if (outer) {
         atomic_store(&running, outer);
         lua_sethook(inner, NULL, 0, 0);
-        if (atomic_load(&stopping)) {
+        if (atomic_load(&asked)) {
             arm(outer);
         }
     }

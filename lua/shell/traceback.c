@@ -4,7 +4,7 @@
 
 #include "shell.h"
 
-enum { FRAMES_MOST = 12 };
+enum { FRAMES_MOST = 12, LEVELS_MOST = 1000 }; /* Lua counts to a level from the first, each time */
 
 /* Makes the error at index 1 a text. */
 static void push_message(lua_State *L)
@@ -62,14 +62,15 @@ int shell_traceback(lua_State *L)
     if (more && *frame.what == 'm' && is_told(L, &frame) && !next_frame(L, &next, &level)) {
         return 1; /* a chunk by itself: there was no way to go */
     }
-    for (level = 0; next_frame(L, &frame, &level); shown++) {
+    for (level = 0; level < LEVELS_MOST && next_frame(L, &frame, &level); shown++) {
         if (shown < FRAMES_MOST) {
             push_frame(L, &frame);
             lua_concat(L, 2);
         }
     }
     if (shown > FRAMES_MOST) {
-        lua_pushfstring(L, "\n  and %d more", shown - FRAMES_MOST);
+        lua_pushfstring(L, level < LEVELS_MOST ? "\n  and %d more" : "\n  and %d more at least",
+                        shown - FRAMES_MOST);
         lua_concat(L, 2);
     }
     return 1;
