@@ -1,0 +1,192 @@
+/* console.c - C's stdin, stdout and stderr in a notebook, so that Lua's io library works there as
+ * it is.
+ *
+ * stdin asks the frontend for a line. stdout and stderr end in two pipes (stream.h), in which
+ * nobody could tell what was written first; so each waits until what was written to the other is
+ * sent. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel.h"
+#include "session.h"
+
+typedef struct output {
+    session *s;
+    int fd;
+} output;
+
+static struct {
+    FILE *in, *out, *err;             /* ours */
+    FILE *old_in, *old_out, *old_err; /* what they stand for */
+    output outputs[2];
+    int last; /* the descriptor that was written to */
+} console;
+
+/* ---- stdin ---- */
+
+static bool allowed(const session *s)
+{
+    return s->request && json_is_true(json_object_get(s->request->content, "allow_stdin"));
+}
+
+/* The answer to a question, for free(); NULL: there is none. */
+static char *ask(session *s)
+{
+    message *question = message_reply(s->request, "input_request",
+                                      json_pack("{s:s, s:b}", "prompt", "", "password", 0));
+    if (!question) {
+        return NULL;
+    }
+    question->where = INPUT;
+    wire_ask(s->w, question);
+    message *answer = wire_answer(s->w, session_interrupted);
+    json_t *value = answer ? json_object_get(answer->content, "value") : NULL;
+    char *line = json_is_string(value) ? strdup(json_string_value(value)) : NULL;
+    message_free(answer);
+    return line;
+}
+
+/* A line may be longer than the room for it: the rest is for the next call. */
+static ssize_t read_line(void *user, char *room, size_t size)
+{
+    static char *line, *rest;
+    session *s = user;
+    if (!rest) {
+        fflush(stdout);
+        if (!allowed(s)) {
+            fputs("stdin: this frontend takes no input\n", stderr);
+            errno = ENOTSUP;
+            return -1;
+        }
+        line = rest = ask(s);
+    }
+    if (!rest) {
+        return 0;
+    }
+    size_t length = strlen(rest), n = length < size ? length : size;
+    memcpy(room, rest, n);
+    rest += n;
+    if (n < size) { /* there is room for the line's end */
+        room[n++] = '\n';
+        free(line);
+        line = rest = NULL;
+    }
+    return (ssize_t)n;
+}
+
+/* ---- stdout and stderr ---- */
+
+static ssize_t write_output(void *user, const char *bytes, size_t size)
+{
+    const output *o = user;
+    if (o->fd == STDERR_FILENO) {
+        fflush(stdout);
+    }
+    if (console.last != o->fd) {
+        console.last = o->fd;
+        wire_sync(o->s->w);
+    }
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = write(o->fd, bytes + done, size - done);
+        if (n < 0 && errno != EINTR) {
+            break;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return (ssize_t)done;
+}
+
+static FILE *open_output(session *s, int fd)
+{
+    output *o = &console.outputs[fd == STDERR_FILENO];
+    *o = (output){s, fd};
+    return fopencookie(o, "w", (cookie_io_functions_t){.write = write_output});
+}
+
+/* ---- children ---- */
+
+/* Calls the function that this one stands for, between what was written before and after it. */
+static int in_order(lua_State *L)
+{
+    session *s = lua_touserdata(L, lua_upvalueindex(2));
+    fflush(stdout);
+    wire_sync(s->w);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    wire_sync(s->w);
+    return lua_gettop(L);
+}
+
+static void replace(lua_State *L, session *s, const char *library, const char *name)
+{
+    lua_getglobal(L, library);
+    lua_getfield(L, -1, name);
+    lua_pushlightuserdata(L, s);
+    lua_pushcclosure(L, in_order, 2);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 1);
+}
+
+void console_open_children(lua_State *L, session *s)
+{
+    replace(L, s, "os", "execute");
+    replace(L, s, "io", "popen");
+}
+
+/* ---- all ---- */
+
+bool console_open(session *s)
+{
+    console.in = fopencookie(s, "r", (cookie_io_functions_t){.read = read_line});
+    console.out = open_output(s, STDOUT_FILENO);
+    console.err = open_output(s, STDERR_FILENO);
+    if (!console.in || !console.out || !console.err) {
+        complain("out of memory");
+        console_close();
+        return false;
+    }
+    setvbuf(console.out, NULL, _IOLBF, BUFSIZ);
+    setvbuf(console.err, NULL, _IONBF, 0);
+    console.old_in = stdin;
+    console.old_out = stdout;
+    console.old_err = stderr;
+    stdin = console.in;
+    stdout = console.out;
+    stderr = console.err;
+    return true;
+}
+
+static void close_file(FILE *file)
+{
+    if (file) {
+        fclose(file);
+    }
+}
+
+void console_close(void)
+{
+    if (console.old_in) {
+        fflush(stdout);
+        stdin = console.old_in;
+        stdout = console.old_out;
+        stderr = console.old_err;
+    }
+    close_file(console.in);
+    close_file(console.out);
+    close_file(console.err);
+    memset(&console, 0, sizeof console);
+}
+
+void console_begin(void)
+{
+    __fpurge(stdin);
+    clearerr(stdin);
+    clearerr(stdout);
+}
