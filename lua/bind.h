@@ -46,7 +46,9 @@ typedef struct eg__lua {
     int open_tapes;
     pthread_mutex_t lock;
     _Atomic uintptr_t holder; /* the thread that has it, 0: none */
-    bool foreign;             /* that is not the one Lua belongs to: no collection now */
+    int foreign;              /* threads in Lua that it does not belong to: nothing is collected meanwhile */
+    bool collects;            /* but it was before */
+    int deferred;             /* finalizers that wait for these to go */
     lua_State *idle[256];     /* coroutines for threads that come */
     int idle_count;
 } eg__lua;
@@ -73,6 +75,12 @@ typedef struct eg__lua_place {
 void eg__lua_set_functions(lua_State *L, const eg__lua_place *rows);
 void eg__lua_set_methods(lua_State *L, const eg__lua_place *rows);
 
+/* In a finalizer: whether it must wait, for it runs in a thread that came from a chain of datasets and cannot end
+ * that. Its object is then finalized by the next collection. */
+bool eg__lua_defer(lua_State *L);
+
+/* Takes the lock again after other threads may have had it, and does what they had to leave. */
+void eg__lua_relock(lua_State *L);
 void eg__lua_lock(eg__lua *c);
 void eg__lua_unlock(eg__lua *c);
 
@@ -276,8 +284,7 @@ int eg__lua_give_text(lua_State *L, FILE *stream, eg_status st, char **text, siz
 #define EG__LUA_LET_OTHERS(statement)                                                              \
     eg__lua_unlock(eg__lua_here(L));                                                               \
     statement                                                                                      \
-    eg__lua_lock(eg__lua_here(L));                                                                 \
-    eg__lua_here(L)->L = L;
+    eg__lua_relock(L);
 #define EG__LUA_TENSOR(call)                                                                       \
     eg__lua_box *box_ = eg__lua_slot(L);                                                           \
     for (bool again_ = true;; again_ = false) {                                                    \

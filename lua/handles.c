@@ -112,7 +112,7 @@ int eg__lua_borrow(lua_State *L, const eg__lua_type *type, void *p)
     hold->p = p;
     lua_pushvalue(L, -1);
     lua_rawsetp(L, -4, p);
-    if (lua_isuserdata(L, 1)) {
+    if (lua_isuserdata(L, 1) && lua_rawlen(L, 1) == sizeof(eg__lua_hold)) {
         lua_pushvalue(L, 1);
         lua_setiuservalue(L, -2, 1);
     }
@@ -209,9 +209,13 @@ void eg__lua_set_methods(lua_State *L, const eg__lua_place *rows)
 static int handle_gc(lua_State *L)
 {
     eg__lua_hold *hold = lua_touserdata(L, 1);
+    bool frees = hold->p && hold->owned && hold->type->free;
+    if (frees && eg__lua_defer(L)) {
+        return 0;
+    }
     void *p = hold->p;
     hold->p = NULL;
-    if (p && hold->owned && hold->type->free) {
+    if (frees) {
         EG__LUA_LET_OTHERS(hold->type->free(p);)
     }
     return 0;

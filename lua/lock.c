@@ -115,6 +115,22 @@ static eg_status protected(lua_State *L, eg__lua_callback *callback, lua_CFuncti
     return st;
 }
 
+/* Nothing is collected while threads of chains are in Lua: a chain that is garbage would wait for its own thread. */
+static void come(eg__lua *c, lua_State *L)
+{
+    if (!c->foreign++) {
+        c->collects = lua_gc(L, LUA_GCISRUNNING);
+        lua_gc(L, LUA_GCSTOP);
+    }
+}
+
+static void go(eg__lua *c, lua_State *L)
+{
+    if (!--c->foreign && c->collects) {
+        lua_gc(L, LUA_GCRESTART);
+    }
+}
+
 eg_status eg__lua_visit(eg__lua_callback *callback, lua_CFunction body, void *job)
 {
     eg__lua *c = callback->c;
@@ -124,12 +140,11 @@ eg_status eg__lua_visit(eg__lua_callback *callback, lua_CFunction body, void *jo
     eg__lua_lock(c);
     lua_State *before = c->L, *co = visitor(c);
     eg_status st = EG_ENOMEM;
-    bool foreign = c->foreign;
     if (co) {
         c->L = co;
-        c->foreign = true;
+        come(c, co);
         st = protected(co, callback, body, job);
-        c->foreign = foreign;
+        go(c, co);
         c->L = before;
         if (c->idle_count < (int)(sizeof c->idle / sizeof *c->idle)) {
             c->idle[c->idle_count++] = co;

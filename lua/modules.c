@@ -116,8 +116,9 @@ static int find_members(lua_State *L, int t, bool buffers, member *to)
     return n;
 }
 
-/* The module in C, of members whose names are Lua's; NULL: the record says why. */
-static lua_module *build(const member *members, int n)
+/* The module in C, of members whose names are Lua's; NULL: the record says why. *taken: children are no longer their
+ * handles', but the module's or gone. */
+static lua_module *build(const member *members, int n, bool *taken)
 {
     lua_module *m = eg_module_new(sizeof *m, &kind);
     if (!m) {
@@ -149,6 +150,7 @@ static lua_module *build(const member *members, int n)
         }
     }
     m->count = n;
+    *taken = true;
     return (lua_module *)eg_module_finish(&m->base);
 }
 
@@ -195,10 +197,13 @@ static int module_new(lua_State *L)
     int last = lua_gettop(L);
     lua_pushvalue(L, handle);
     eg__lua_taking(L, first, last);
-    lua_module *m = build(members, n + nb);
+    bool taken = false;
+    lua_module *m = build(members, n + nb, &taken);
     if (m) {
         m->forward = callback;
         hold->p = &m->base;
+    }
+    if (taken) {
         eg__lua_taken(L, first, last);
     }
     return eg__lua_own(L, hold);

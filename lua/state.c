@@ -75,6 +75,48 @@ int eg__lua_raise(lua_State *L)
  * just freed is in the cache, which is worth more than a collection of a small heap costs. */
 enum { LEAST_BYTES = 64 << 20, LEAST_COUNT = 4096, COUNT_PER_KB = 8 };
 
+static const char deferred; /* address of the registry's list of objects to finalize */
+
+bool eg__lua_defer(lua_State *L)
+{
+    if (!eg__lua_of(L)->foreign) {
+        return false;
+    }
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &deferred);
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, -2, ++eg__lua_of(L)->deferred);
+    lua_pop(L, 1);
+    return true;
+}
+
+/* Calls the finalizers that had to wait. */
+static void catch_up(eg__lua *c, lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &deferred);
+    while (c->deferred) {
+        lua_rawgeti(L, -1, c->deferred);
+        lua_pushnil(L);
+        lua_rawseti(L, -3, c->deferred--);
+        if (luaL_getmetafield(L, -1, "__gc")) {
+            lua_insert(L, -2);
+            lua_call(L, 1, 0);
+        } else {
+            lua_pop(L, 1);
+        }
+    }
+    lua_pop(L, 1);
+}
+
+void eg__lua_relock(lua_State *L)
+{
+    eg__lua *c = eg__lua_here(L);
+    eg__lua_lock(c);
+    c->L = L;
+    if (c->deferred && !c->foreign && lua_checkstack(L, LUA_MINSTACK)) {
+        catch_up(c, L);
+    }
+}
+
 static void collect(eg__lua *c, lua_State *L)
 {
     lua_gc(L, LUA_GCCOLLECT);
@@ -176,6 +218,7 @@ void eg__lua_set_functions(lua_State *L, const eg__lua_place *rows)
 static int state_gc(lua_State *L)
 {
     eg__lua *c = lua_touserdata(L, 1);
+    eg__lua_unlock(c);
     pthread_mutex_destroy(&c->lock);
     return 0;
 }
@@ -193,6 +236,8 @@ static eg__lua *new_state(lua_State *L)
     lua_setfield(L, -2, "__gc");
     lua_setmetatable(L, -2);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
+    lua_newtable(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &deferred);
     eg__lua_lock(c);
     return c;
 }

@@ -87,6 +87,11 @@ static int tape_close(lua_State *L)
     return 0;
 }
 
+static int tape_gc(lua_State *L)
+{
+    return eg__lua_tape_at(L, 1)->open && eg__lua_defer(L) ? 0 : tape_close(L);
+}
+
 static int tape_watch(lua_State *L)
 {
     EG__LUA_BEGIN(2)
@@ -399,9 +404,9 @@ void eg__lua_open_tape(lua_State *L)
     lua_newtable(L);
     eg__lua_set_functions(L, methods);
     lua_setfield(L, -2, "__index");
+    eg__lua_push_function(L, tape_gc);
+    lua_setfield(L, -2, "__gc");
     eg__lua_push_function(L, tape_close);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -3, "__gc");
     lua_setfield(L, -2, "__close");
     lua_pushliteral(L, "egret.tape");
     lua_setfield(L, -2, "__name");

@@ -184,6 +184,20 @@ test("datasets", function()
     fails(function() source(3):batch(0) end, "batch")
 end)
 
+test("chains that are dropped while their threads work", function()
+    local function chain()
+        return eg.data.from(function(i) return eg.tensor(i) end, 1000):map(function(x)
+            collectgarbage() -- finds the chains before this one, whose threads wait for Lua
+            return x
+        end, {workers = 2}):prefetch(4)
+    end
+    for _ = 1, 20 do
+        for _ in chain() do
+            break
+        end
+    end
+end)
+
 test("steps", function()
     local w = eg.zeros({1}):requires_grad()
     local sgd = eg.optim.sgd({w}, {lr = 0.5})
