@@ -23,6 +23,7 @@ typedef struct output {
 static struct {
     FILE *in, *out, *err;             /* ours */
     FILE *old_in, *old_out, *old_err; /* what they stand for */
+    char *line, *rest; /* the answer to a question, and what of it is still to be read */
     output outputs[2];
     int last; /* the descriptor that was written to */
 } console;
@@ -51,30 +52,34 @@ static char *ask(session *s)
     return line;
 }
 
+static void forget_line(void)
+{
+    free(console.line);
+    console.line = console.rest = NULL;
+}
+
 /* A line may be longer than the room for it: the rest is for the next call. */
 static ssize_t read_line(void *user, char *room, size_t size)
 {
-    static char *line, *rest;
     session *s = user;
-    if (!rest) {
+    if (!console.rest) {
         fflush(stdout);
         if (!allowed(s)) {
             fputs("stdin: this frontend takes no input\n", stderr);
             errno = ENOTSUP;
             return -1;
         }
-        line = rest = ask(s);
+        console.line = console.rest = ask(s);
+        if (!console.rest) {
+            return 0;
+        }
     }
-    if (!rest) {
-        return 0;
-    }
-    size_t length = strlen(rest), n = length < size ? length : size;
-    memcpy(room, rest, n);
-    rest += n;
+    size_t length = strlen(console.rest), n = length < size ? length : size;
+    memcpy(room, console.rest, n);
+    console.rest += n;
     if (n < size) { /* there is room for the line's end */
         room[n++] = '\n';
-        free(line);
-        line = rest = NULL;
+        forget_line();
     }
     return (ssize_t)n;
 }
@@ -181,12 +186,14 @@ void console_close(void)
     close_file(console.in);
     close_file(console.out);
     close_file(console.err);
+    forget_line();
     memset(&console, 0, sizeof console);
 }
 
 void console_begin(void)
 {
     __fpurge(stdin);
+    forget_line();
     clearerr(stdin);
     clearerr(stdout);
 }

@@ -158,6 +158,11 @@ def check_input(kernel):
     _, put_out = kernel.run(code, allow_stdin=True, stdin_hook=answer)
     check("io.read asks", put_out[-1][1]["data"]["text/plain"] == '"blue"  42', put_out)
     check("once for each line", len(asked) == 2)
+    long = "x" * 10000
+    _, put_out = kernel.run("#io.read(4097)", allow_stdin=True, stdin_hook=lambda _: kernel.client.input(long))
+    check("a part of a long line", put_out[-1][1]["data"]["text/plain"] == "4097")
+    _, put_out = kernel.run("#io.read()", allow_stdin=True, stdin_hook=lambda _: kernel.client.input(long))
+    check("the rest is forgotten behind its cell", put_out[-1][1]["data"]["text/plain"] == "10000", put_out)
     _, put_out = kernel.run("return io.read()", allow_stdin=False)
     check("or says that it cannot", "no input" in streams(put_out)[0][1] and "nil" in str(put_out[-1]), put_out)
     request = kernel.client.execute("io.read()", allow_stdin=True)
@@ -213,18 +218,22 @@ def check_orphan():
     check("a kernel ends with its frontend", gone(pid, 20))
 
 
-with installed(egret) as folder:
-    check_installed(folder)
-    outputs = run_notebook()
-    check_texts(outputs)
-    check_errors(outputs)
-    check_pictures(outputs)
-    with Kernel() as kernel:
-        check_questions(kernel)
-        check_execution(kernel)
-        check_input(kernel)
-    check_interrupts("signal")
-    check_interrupts("message")
-    check_restart()
-    check_orphan()
+def main():
+    with installed(egret) as folder:
+        check_installed(folder)
+        outputs = run_notebook()
+        check_texts(outputs)
+        check_errors(outputs)
+        check_pictures(outputs)
+        with Kernel() as kernel:
+            check_questions(kernel)
+            check_execution(kernel)
+            check_input(kernel)
+        check_interrupts("signal")
+        check_interrupts("message")
+        check_restart()
+        check_orphan()
+
+
+main()
 finish()

@@ -213,12 +213,16 @@ def check_memory(folder):
         check("nothing is wrong with its memory", not words.strip(), words)
 
 
-with installed(egret) as folder, tempfile.TemporaryDirectory() as place:
-    check_connections(place)
-    with Kernel() as kernel:
-        check_signatures(kernel)
-        check_contents(kernel)
-        check_random(kernel, 2000)
-        check_lost(kernel)
-    check_memory(place)
+def main():
+    with installed(egret) as folder, tempfile.TemporaryDirectory() as place:
+        check_connections(place)
+        with Kernel() as kernel:
+            check_signatures(kernel)
+            check_contents(kernel)
+            check_random(kernel, 2000)
+            check_lost(kernel)
+        check_memory(place)
+
+
+main()
 finish()
