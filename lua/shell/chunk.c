@@ -9,13 +9,21 @@ static int load(lua_State *L, const char *text, size_t length, const char *name)
     return luaL_loadbufferx(L, text, length, name, "t");
 }
 
-/* The compiler was content until the text ended. */
-static bool goes_on(lua_State *L)
+static bool ends_in(const char *text, size_t length, const char *end)
 {
-    static const char end[] = "<eof>";
-    size_t length, most = sizeof end - 1;
-    const char *message = lua_tolstring(L, -1, &length);
-    return message && length >= most && strcmp(message + length - most, end) == 0;
+    size_t most = strlen(end);
+    return length >= most && memcmp(text + length - most, end, most) == 0;
+}
+
+/* The compiler was content until the text ended. No later line ends a quoted string, but after a
+ * backslash. */
+static bool goes_on(lua_State *L, const char *text, size_t length)
+{
+    size_t bytes;
+    const char *message = lua_tolstring(L, -1, &bytes);
+    return message && ends_in(message, bytes, "<eof>") &&
+           (!ends_in(message, bytes, "unfinished string near <eof>") ||
+            ends_in(text, length, "\\"));
 }
 
 shell_chunk shell_load(lua_State *L, const char *text, size_t length, const char *name)
@@ -34,5 +42,7 @@ shell_chunk shell_load(lua_State *L, const char *text, size_t length, const char
     if (status == LUA_ERRMEM) {
         lua_error(L);
     }
-    return status == LUA_OK ? SHELL_COMPLETE : goes_on(L) ? SHELL_UNFINISHED : SHELL_WRONG;
+    return status == LUA_OK           ? SHELL_COMPLETE
+           : goes_on(L, text, length) ? SHELL_UNFINISHED
+                                      : SHELL_WRONG;
 }
