@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from kernel_client import PATIENCE, Kernel, check, finish, gone, installed, nbclient, streams
+from kernel_client import PATIENCE, Kernel, check, finish, gone, installed, jupyter_client, nbclient, sockets, streams
 from checking import runner
 from pixels import read_png
 import nbformat.v4
@@ -34,7 +34,8 @@ eg.show(eg.tensor(rows, "u8"), {scale = 1})
 """
 
 NOTEBOOK = [
-    "print('one')\nio.stderr:write('two\\n')\nio.write('three')\nos.execute('echo; echo four')\nio.stderr:write('five')",
+    "print('one')\nio.stderr:write('two\\n')\nio.write('three')\nos.execute('echo; echo four')\n"
+    "io.stderr:write('five')",
     "x = 6\n\nlocal double = 2 * x -- a comment\ndouble, 'text'",
     "for i = 1, 3 do\n    print(i)\nend",
     PICTURE,
@@ -46,10 +47,16 @@ NOTEBOOK = [
 ]
 
 
+class Manager(jupyter_client.AsyncKernelManager):
+    def __init__(self, **more):
+        super().__init__(**sockets(), **more)
+
+
 def run_notebook():
     """Outputs of its cells."""
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in NOTEBOOK])
-    nbclient.NotebookClient(book, kernel_name="egret", allow_errors=True, timeout=PATIENCE).execute()
+    nbclient.NotebookClient(book, kernel_name="egret", kernel_manager_class=Manager, allow_errors=True,
+                            timeout=PATIENCE).execute()
     check("its language is noted", book.metadata.language_info.name == "lua", book.metadata)
     check("its cells are counted", [cell.execution_count for cell in book.cells]
           == list(range(1, len(NOTEBOOK) + 1)))
@@ -59,7 +66,8 @@ def run_notebook():
 def check_texts(outputs):
     written = [(o.name, o.text) for o in outputs[0]]
     check("output comes in its order", "".join(text for _, text in written) == "one\ntwo\nthree\nfour\nfive", written)
-    check("each on its stream", all((name == "stderr") == (text in ("two\n", "five")) for name, text in written), written)
+    check("each on its stream", all((name == "stderr") == (text in ("two\n", "five")) for name, text in written),
+          written)
     check("the last expression is shown", outputs[1][0].data["text/plain"] == '12  "text"', outputs[1])
     check("a loop is no expression", "".join(o.get("text", "?") for o in outputs[2]) == "1\n2\n3\n", outputs[2])
     check("what is no UTF-8 is shown", "6" in outputs[6][0].data["text/plain"], outputs[6])
@@ -198,7 +206,7 @@ def check_interrupts(mode):
 
 
 def check_restart():
-    with Kernel() as kernel:
+    with Kernel(tcp=True) as kernel:
         kernel.run("x = 5")
         kernel.manager.restart_kernel()
         kernel.client.wait_for_ready(timeout=PATIENCE)
@@ -211,7 +219,8 @@ def check_restart():
 
 def check_orphan():
     """The frontend ends without a word."""
-    code = ("import os, sys, jupyter_client\nm = jupyter_client.KernelManager(kernel_name='egret')\n"
+    code = ("import os, jupyter_client\n"
+            f"m = jupyter_client.KernelManager(kernel_name='egret', **{sockets()})\n"
             "m.start_kernel()\nc = m.client()\nc.start_channels()\nc.wait_for_ready(timeout=60)\n"
             "print(m.provisioner.pid, flush=True)\nos._exit(0)\n")
     pid = int(subprocess.check_output([sys.executable, "-c", code], timeout=2 * PATIENCE))

@@ -32,7 +32,7 @@ class Raw:
         self.socket.linger = 0
         if kind == zmq.SUB:
             self.socket.subscribe(b"")
-        self.socket.connect(f"tcp://{info['ip']}:{info[channel + '_port']}")
+        self.socket.connect(f"ipc://{info['ip']}-{info[channel + '_port']}")
 
     def __enter__(self):
         return self
@@ -176,11 +176,13 @@ def check_connections(folder):
         with open(folder + "/connection.json", "w") as f:
             json.dump({**good, **wrong}, f)
         said = egret("kernel", folder + "/connection.json", expect=1)
-        check(f"{str(wrong)[:40]} is refused in words", said.startswith("egret kernel: ") and said.count("\n") == 1, said)
+        check(f"{str(wrong)[:40]} is refused in words", said.startswith("egret kernel: ") and said.count("\n") == 1,
+              said)
     for text in ("", "[", "[]", "{}", "5"):
         with open(folder + "/connection.json", "w") as f:
             f.write(text)
-        check("so is no connection", egret("kernel", folder + "/connection.json", expect=1).startswith("egret kernel: "))
+        said = egret("kernel", folder + "/connection.json", expect=1)
+        check("so is no connection", said.startswith("egret kernel: "), said)
 
 
 def check_memory(folder):
