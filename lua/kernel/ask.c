@@ -52,7 +52,7 @@ json_t *ask_complete(session *s, const json_t *content)
 {
     question q;
     if (!read_question(&q, content)) {
-        return session_refusal("complete_request has no code");
+        return message_refusal("complete_request has no code");
     }
     session_call(s, complete, &q, NULL, NULL);
     return json_pack("{s:s, s:o, s:I, s:I, s:{}}", "status", "ok", "matches",
@@ -158,7 +158,7 @@ json_t *ask_inspect(session *s, const json_t *content)
 {
     question q;
     if (!read_question(&q, content)) {
-        return session_refusal("inspect_request has no code");
+        return message_refusal("inspect_request has no code");
     }
     session_call(s, inspect, &q, NULL, NULL);
     bool found = q.answer != NULL;

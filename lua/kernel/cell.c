@@ -158,7 +158,7 @@ static json_t *error_of(const char *text, size_t n, bool interrupted)
     json_t *words = text_json(text, end ? (size_t)(end - text) : n);
     json_t *error = json_pack("{s:s, s:o, s:o}", "ename", interrupted ? "interrupted" : "error",
                               "evalue", words, "traceback", lines_of(text, n));
-    return error ? error : session_refusal("not enough memory");
+    return error ? error : message_refusal("not enough memory");
 }
 
 /* What went wrong; NULL: nothing did, and c->shown is what came out. */
@@ -190,7 +190,7 @@ static json_t *evaluate(session *s, const json_t *code)
 {
     const char *text = json_string_value(code);
     cell c = {.code = text, .length = json_string_length(code), .name = "=expression"};
-    json_t *error = c.code ? run_cell(s, &c) : session_refusal("an expression must be a text");
+    json_t *error = c.code ? run_cell(s, &c) : message_refusal("an expression must be a text");
     json_t *result = error;
     if (!error) {
         result = text_data(c.shown ? c.shown : json_string(""));
@@ -246,7 +246,7 @@ json_t *cell_execute(session *s, const json_t *content)
     const char *text = json_string_value(code);
     cell c = {.code = text, .length = json_string_length(code), .silent = silent};
     if (!c.code) {
-        return session_refusal("execute_request has no code");
+        return message_refusal("execute_request has no code");
     }
     s->count += !silent && !json_is_false(json_object_get(content, "store_history"));
     snprintf(c.name, sizeof c.name, "=In[%lld]", s->count);

@@ -281,7 +281,7 @@ static void send_frames(void *socket, message *m, const part *parts, int count)
     }
 }
 
-void message_send(void *socket, message *m, signer *s)
+bool message_send(void *socket, message *m, signer *s)
 {
     char signature[SIGNATURE + 1], *texts[PARTS] = {NULL};
     bool good = stamp(m, s);
@@ -295,7 +295,8 @@ void message_send(void *socket, message *m, signer *s)
         good = good && texts[i];
         parts[3 + i] = (part){texts[i], good ? strlen(texts[i]) : 0};
     }
-    if (good && sign(s, parts + 3, signature)) {
+    good = good && sign(s, parts + 3, signature);
+    if (good) {
         parts[2] = (part){signature, strlen(signature)};
         int skip = m->where == IOPUB ? 0 : 1;
         send_frames(socket, m, parts + skip, PARTS + 3 - skip);
@@ -303,6 +304,13 @@ void message_send(void *socket, message *m, signer *s)
     for (int i = 0; i < PARTS; i++) {
         free(texts[i]);
     }
+    return good;
+}
+
+json_t *message_refusal(const char *words)
+{
+    return json_pack("{s:s, s:s, s:s, s:[s]}", "status", "error", "ename", "error", "evalue", words,
+                     "traceback", words);
 }
 
 void message_free(message *m)

@@ -43,8 +43,11 @@ message *message_reply(const message *request, const char *type, json_t *content
 /* When its sender says that it was made, in seconds since 1970; 0: it does not say. */
 double message_date(const message *m);
 
-/* Sends it, once. What cannot be sent, for want of memory or of a receiver, is dropped. */
-void message_send(void *socket, message *m, signer *s);
+/* Sends it, once, if there is a receiver. False: not, for want of memory. */
+bool message_send(void *socket, message *m, signer *s);
+
+/* The content {"status": "error", ...} in these words. */
+json_t *message_refusal(const char *words);
 
 void message_free(message *m);
 

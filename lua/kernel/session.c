@@ -62,12 +62,6 @@ bool session_call(session *s, lua_CFunction f, void *argument, lua_CFunction han
 
 /* ---- requests ---- */
 
-json_t *session_refusal(const char *words)
-{
-    return json_pack("{s:s, s:s, s:s, s:[s]}", "status", "error", "ename", "error", "evalue", words,
-                     "traceback", words);
-}
-
 static json_t *kernel_info(session *s, const json_t *content)
 {
     (void)s;
@@ -132,7 +126,7 @@ static void serve(session *s, message *request)
                                            : found->answer(s, request->content);
         s->request = NULL;
         lua_settop(s->L, 0);
-        content = content ? content : session_refusal("not enough memory");
+        content = content ? content : message_refusal("not enough memory");
         wire_send(s->w, message_reply(request, found->reply, content));
     }
     tell_state(s, request->header, "idle");

@@ -40,9 +40,6 @@ json_t *cell_is_complete(session *s, const json_t *content);
 json_t *ask_complete(session *s, const json_t *content);
 json_t *ask_inspect(session *s, const json_t *content);
 
-/* {"status": "error", ...} in these words. */
-json_t *session_refusal(const char *words);
-
 /* ---- what notebooks have instead of a terminal ---- */
 
 /* Makes C's and Lua's stdin ask the frontend, and stdout and stderr keep their order. */

@@ -105,10 +105,12 @@ static void wake(wire *w)
 
 static void say(wire *w, message *m)
 {
-    if (m) {
+    if (m && !message_send(w->sockets[m->where], m, w->signer)) {
+        json_decref(m->content); /* somebody may wait for an answer */
+        m->content = message_refusal("not enough memory to send it");
         message_send(w->sockets[m->where], m, w->signer);
-        message_free(m);
     }
+    message_free(m);
 }
 
 static void say_output(wire *w, stream *s, bool end)
