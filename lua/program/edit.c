@@ -170,9 +170,10 @@ static void bind_keys(EditLine *el)
         {"\\eOH", "ed-move-to-beg"},  {"\\eOF", "ed-move-to-end"},
         {"^R", "em-inc-search-prev"},
     };
-    el_set(el, EL_ADDFN, "egret-complete", "completes a name", complete);
-    el_set(el, EL_ADDFN, "egret-clear", "throws the line away", clear);
-    el_set(el, EL_ADDFN, "egret-suspend", "stops the program for a while", suspend);
+    /* Wide, for el_set would never free its copies of the names. */
+    el_wset(el, EL_ADDFN, L"egret-complete", L"completes a name", complete);
+    el_wset(el, EL_ADDFN, L"egret-clear", L"throws the line away", clear);
+    el_wset(el, EL_ADDFN, L"egret-suspend", L"stops the program for a while", suspend);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         el_set(el, EL_BIND, keys[i][0], keys[i][1], NULL);
     }

@@ -18,9 +18,8 @@
 static const char usage[] =
     "usage: egret [options] [script [arguments]]\n"
     "\n"
-    "Runs a Lua script with Egret's tensors: local eg = require \"egret\". Without a script, and "
-    "with a\n"
-    "terminal, a prompt; with something else on standard input, that is the script.\n"
+    "Runs a Lua script with Egret's tensors: local eg = require \"egret\". Without a script, and with\n"
+    "a terminal, a prompt; with something else on standard input, that is the script.\n"
     "\n"
     "  -e CODE      run CODE (the module is in the global eg)\n"
     "  -l NAME      require NAME into the global NAME; -l g=NAME into g\n"
@@ -31,15 +30,13 @@ static const char usage[] =
     "  -v, --version\n"
 #ifdef EG_HAVE_KERNEL
     "\n"
-    "egret kernel --install makes it a kernel of Jupyter notebooks; egret kernel --help says "
-    "more.\n"
+    "egret kernel --install makes it a kernel of Jupyter notebooks; egret kernel --help says more.\n"
 #endif
     "\n"
-    "At the prompt: help() explains, Tab completes, Ctrl-C stops a statement, Ctrl-D leaves. What "
-    "is typed\n"
-    "is kept in $XDG_STATE_HOME/egret/history. EGRET_SHOW=kitty, sixel, blocks, none or png:FILE "
-    "says\n"
-    "where pictures go, NO_COLOR=1 that there shall be no colours.\n";
+    "At the prompt help() explains, Tab completes, Ctrl-C stops a statement, Ctrl-D leaves; :time on\n"
+    "shows what each statement costs. $XDG_STATE_HOME/egret/history keeps what is typed.\n"
+    "EGRET_SHOW=kitty, sixel, blocks, none or png:FILE says where pictures go, and NO_COLOR=1 that\n"
+    "there shall be no colours.\n";
 
 #ifdef EG_HAVE_KERNEL
 int egret_kernel(int argc, char **argv);

@@ -12,6 +12,7 @@ Egret %s: tensors with gradients, here in %s. The module is in the global eg.
   eg.plot(losses)            a curve
 
   help(eg.conv2d)            what the manual says of a function
+  help(eg.nn), help(x)       the functions of a table, the methods of a value
   help"conv"                 the functions that have that in their names, or on their page
 
 Pages of the manual:
@@ -43,7 +44,32 @@ eg.display(function(kind, data, text) ... end)
 Gives what eg.show and eg.plot make to a function instead of the terminal: kind "image/png" with
 the bytes of a file, or "text/plain" with a text; text is what to show where there are no pictures.
 Returns the function there was before. nil is the terminal again.]],
+    tensor = [[
+eg.tensor(list, dtype), x:table(), eg.from_bytes(string, shape, dtype), x:bytes()
+
+A tensor from numbers or booleans in lists of lists, and back; from the bytes of its elements, row
+by row, and back. Without a dtype whole numbers give i64, others f32, booleans bool.]],
+    rand = [[
+eg.rand(shape, dtype), eg.randn(shape, dtype)
+
+Numbers drawn uniformly from 0..1, or normally with mean 0 and deviation 1; f32 if nothing is said.
+help(eg.uniform) and help(eg.normal) say more.]],
+    grad = [[
+loss, dx, ... = eg.grad(f, x, ...)
+
+What f() returns first, and its derivative by each x: a parameter (x:requires_grad()), or a tensor
+that is watched while f runs. help(eg.tape_gradients) says more.]],
+    each = [[
+for name, tensor in eg.each(map) do ... end
+
+What is in a map of tensors, as read from a file.]],
+    manual = [[
+eg.manual(name | function), for name in eg.manual_pages() do ... end
+
+What the headers say of a function: a table with name, usage, c, text and header.]],
 }
+own.table, own.bytes, own.from_bytes = own.tensor, own.tensor, own.tensor
+own.randn, own.manual_pages = own.rand, own.manual
 
 local function pages()
     return eg.manual_pages or function() return function() end end
@@ -114,6 +140,25 @@ local function search(word)
     end
 end
 
+-- The functions of eg.nn and its like, or the methods of a value.
+local function members(what)
+    local meta = type(what) == "userdata" and getmetatable(what)
+    local from, names = type(what) == "table" and what or nil, {}
+    if type(meta) == "table" then
+        from = meta.methods or meta.__index
+    end
+    if type(from) == "table" then
+        for name, value in pairs(from) do
+            if type(name) == "string" and type(value) == "function" then
+                names[#names + 1] = name
+            end
+        end
+    end
+    if #names > 0 then
+        return (meta and "Methods, x:name(...):\n" or "Functions:\n") .. columns(names)
+    end
+end
+
 local function start()
     local seen, names = {}, {}
     for name in pages()() do
@@ -130,5 +175,8 @@ return function(what)
     if what == nil then
         return start()
     end
-    return page(what) or (type(what) == "string" and search(what)) or nil
+    if type(what) == "string" then
+        return page(what) or search(what)
+    end
+    return type(what) == "function" and page(what) or members(what)
 end
