@@ -150,35 +150,46 @@ bool eg__lua_made_room(lua_State *L)
 
 /* ---- the module's table ------------------------------------------------------------------------------------ */
 
+static const eg__lua_page *page_of(const char *name)
+{
+    name = strncmp(name, "eg.", 3) == 0 ? name + 3 : name;
+    size_t n = strlen(name);
+    const eg__lua_page *p = eg__lua_pages;
+    while (p->name && strcmp(p->name, name) && (strncmp(p->name, name, n) || strcmp(p->name + n, "_new"))) {
+        p++;
+    }
+    return p->name ? p : NULL;
+}
+
+/* Its page is that of a name it has in the table of the module; of several names, not all have one. */
+static const eg__lua_page *page_of_function(lua_State *L, int f)
+{
+    const eg__lua_page *page = NULL;
+    lua_getfield(L, LUA_REGISTRYINDEX, "egret");
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        bool same = lua_rawequal(L, -1, f) || (lua_iscfunction(L, f) && lua_tocfunction(L, -1) == lua_tocfunction(L, f));
+        page = same && !page && lua_type(L, -2) == LUA_TSTRING ? page_of(lua_tostring(L, -2)) : page;
+    }
+    lua_pop(L, 1);
+    return page;
+}
+
 /* eg.manual(name or function): what the headers say. */
 static int manual(lua_State *L)
 {
-    if (lua_isfunction(L, 1)) { /* its name in the table of the module */
-        lua_getfield(L, LUA_REGISTRYINDEX, "egret");
-        for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-            if (lua_rawequal(L, -1, 1) || (lua_iscfunction(L, 1) && lua_tocfunction(L, -1) == lua_tocfunction(L, 1))) {
-                lua_pushvalue(L, -2);
-                lua_replace(L, 1);
-                break;
-            }
-        }
+    const char *name = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : NULL;
+    const eg__lua_page *p = lua_isfunction(L, 1) ? page_of_function(L, 1) : name ? page_of(name) : NULL;
+    if (!p) {
+        return 0;
     }
-    const char *name = lua_tostring(L, 1);
-    const char *bare = name && strncmp(name, "eg.", 3) == 0 ? name + 3 : name;
-    for (const eg__lua_page *p = eg__lua_pages; name && p->name; p++) {
-        size_t n = strlen(bare);
-        if (strcmp(p->name, bare) == 0 || (strncmp(p->name, bare, n) == 0 && strcmp(p->name + n, "_new") == 0)) {
-            const char *const pairs[][2] = {{"name", p->name}, {"usage", p->usage}, {"c", p->prototype},
-                                            {"text", p->text}, {"header", p->header}};
-            lua_createtable(L, 0, 5);
-            for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
-                lua_pushstring(L, pairs[k][1]);
-                lua_setfield(L, -2, pairs[k][0]);
-            }
-            return 1;
-        }
+    const char *const pairs[][2] = {
+        {"name", p->name}, {"usage", p->usage}, {"c", p->prototype}, {"text", p->text}, {"header", p->header}};
+    lua_createtable(L, 0, 5);
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+        lua_pushstring(L, pairs[k][1]);
+        lua_setfield(L, -2, pairs[k][0]);
     }
-    return 0;
+    return 1;
 }
 
 static int manual_next(lua_State *L)

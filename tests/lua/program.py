@@ -98,7 +98,7 @@ def prompt():
           and "ops/conv.h" in typed("help()\n")[0] and "nothing on" in typed("help'zzzz'\n")[0])
     check("help on values", "additive_attention" in typed("help(eg.nn)\n")[0] and "reshape" in typed("help(eg.ones{1})\n")[0]
           and "parameters" in typed("help(eg.nn.linear(1, 2))\n")[0] and "nothing on" in typed("help(1)\n")[0])
-    bare = typed("for k, v in pairs(eg) do if type(v) == 'function' and #k > 0 then local s = 0 local p = print print = "
+    bare = typed(":time off\nfor k, v in pairs(eg) do if type(v) == 'function' and #k > 0 then local s = 0 local p = print print = "
                  "function(t) s = t end help(v) print = p if s:find('nothing on') then print(k) end end end\n")[0]
     check("every function has help", bare == "", bare)
     deep = typed("t = {} for i = 1, 100000 do t = {t} end return t\n")[0]
