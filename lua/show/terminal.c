@@ -26,7 +26,7 @@ static bool is_one_of(const char *value, const char *const *list, size_t count)
     return false;
 }
 
-/* Programs that stand between, and pass on no graphics. */
+/* Programs that stand between and pass on no graphics, or say they do whatever is behind them. */
 static bool is_multiplexed(void)
 {
     return *setting("TMUX") || *setting("STY") || strncmp(setting("TERM"), "screen", 6) == 0 ||
@@ -105,7 +105,7 @@ static bool speaks_sixel(void)
     static const char *const terms[] = {"foot", "mlterm", "contour", "yaft"};
     static int answer = -1; /* the terminal stays the same */
     const char *term = setting("TERM");
-    if (!sixel_known() || !*term || strcmp(term, "dumb") == 0 || strcmp(term, "linux") == 0) {
+    if (!sixel_known() || is_multiplexed() || !*term || strcmp(term, "dumb") == 0 || strcmp(term, "linux") == 0) {
         return false;
     }
     if (is_one_of(term, terms, sizeof terms / sizeof *terms)) {

@@ -143,8 +143,8 @@ def terminals():
         check(f"one that says {answer}", "▀".encode() in told and b"\x1bP" not in told, repr(told[:200]))
     told = on_terminal(show, b"", KITTY_WINDOW_ID="1")
     check("kitty", b"\x1b_Ga=T" in told and b"\x1b[c" not in told, repr(told[:200]))
-    told = on_terminal(show, b"", KITTY_WINDOW_ID="1", TMUX="x")
-    check("kitty behind tmux", b"\x1b_G" not in told, repr(told[:200]))
+    told = on_terminal(show, b"\x1b[?62;4;22c", KITTY_WINDOW_ID="1", TMUX="x")
+    check("both behind tmux", b"\x1b_G" not in told and b"\x1bP" not in told, repr(told[:200]))
     told = on_terminal(show, b"", TERM="dumb")
     check("a dumb one", b"\x1b" not in told, repr(told[:200]))
 
