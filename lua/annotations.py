@@ -47,6 +47,19 @@ function eg.tape(options) end
 ---@return eg.tensor loss
 ---@return eg.tensor ...
 function eg.grad(f, ...) end
+--- An image, a batch or a list of them, in the terminal or notebook.
+---@param images eg.tensor|eg.tensor[]
+---@param options? {scale?: number, columns?: integer, range?: number[]}
+function eg.show(images, options) end
+--- Curves: y, or x and y, each numbers or several curves; in the terminal or notebook.
+---@param y number[]|eg.tensor|(number[]|eg.tensor)[]
+---@param options? {x?: any, labels?: string|string[], title?: string, xlabel?: string, ylabel?: string, log?: boolean|string, smooth?: number, width?: integer, height?: integer}
+---@overload fun(x: any, y: any, options?: table)
+function eg.plot(y, options) end
+--- Where pictures go instead of the terminal.
+---@param hook? fun(kind: "image/png"|"text/plain", data: string, text: string)
+---@return function? before
+function eg.display(hook) end
 --- A list, nested or not, of numbers or booleans as a tensor: i64, bool or f32 if no dtype is given.
 ---@param values any
 ---@param dtype? eg.dtype

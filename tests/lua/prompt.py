@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The prompt of egret as one sees it, in a terminal of tmux: keys go in, the screen is read.
 
-    prompt.py EGRET
+    prompt.py EGRET [plain]    plain: this build has no line editor
 """
 import os
 import re
@@ -184,8 +184,8 @@ def history(t, at):
     t.close()
 
 
-if not shutil.which("tmux"):
-    skip("tmux is not installed")
+if "plain" in sys.argv or not shutil.which("tmux"):
+    skip("this build has no libedit" if "plain" in sys.argv else "tmux is not installed")
     finish()
 with tempfile.TemporaryDirectory() as folder:
     terminal = Terminal(folder)
