@@ -29,9 +29,9 @@ VARIANTS = {
               "ASAN_OPTIONS": "allocator_may_return_null=1"}),
     "tsan": ("thread sanitizer", "gcc", ["-Db_sanitize=thread", *SANITIZERS, *LEAN],
              ["data", "chain", "links", "origin", "files", "lines", "embedding", "profile",
-              "cuda_streams", "cuda_memory_order"], {"TSAN_OPTIONS": "halt_on_error=1"}),
+              "program_train", "cuda_streams", "cuda_memory_order"], {"TSAN_OPTIONS": "halt_on_error=1"}),
 }
-VALGRIND = ["tape", "embedding", "unload"]  # tests of the main build run under valgrind too
+VALGRIND = ["tape", "embedding", "unload", "program_tensor", "program_train"]  # of the main build, run under valgrind too
 
 
 class Count:
@@ -73,10 +73,10 @@ def judge(name, output, errors, status, seconds):
 
 
 def there(build, names):
-    """The names without those of CUDA's tests where the build has none, for want of a toolkit."""
+    """The names without those of tests the build has none of, for want of a toolkit or of Lua."""
     listed = json.loads(subprocess.check_output(["meson", "introspect", build, "--tests"]))
     known = {test["name"] for test in listed}
-    return [name for name in names if name in known or not name.startswith("cuda_")]
+    return [name for name in names if name in known or not name.startswith(("cuda_", "program_"))]
 
 
 def run_tests(build, names, wrapper=(), env=None):
@@ -127,7 +127,7 @@ def main():
     if not wanted or "valgrind" in wanted:
         say("valgrind: memory of the tape and of embedding programs")
         if shutil.which("valgrind"):
-            run_tests(build, VALGRIND,
+            run_tests(build, there(build, VALGRIND),
                       ["valgrind", "--quiet", "--error-exitcode=9", "--leak-check=full",
                        "--errors-for-leak-kinds=definite", "--trace-children=yes"],
                       {"EG_DEBUG": "nocache"})

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The build installs into an empty folder, and README's first program compiles with what pkg-config says
-about it, runs, and says what README says.
+"""The build installs into an empty folder, README's first program compiles with what pkg-config says about it, runs,
+and says what README says; and so does its Lua, where that was built, with the stock interpreter.
 
     install.py SOURCE BUILD CC
 """
@@ -51,6 +51,23 @@ def installed_program(at):
               r.returncode == 0 and r.stdout.strip() == prints[1].strip(), r.stdout)
 
 
+def installed_lua(at):
+    module = glob.glob(at + "/**/lib/lua/5.4/egret.so", recursive=True)
+    if not module or not shutil.which("lua5.4"):
+        print("SKIP README's Lua: no module was built, or lua5.4 is not installed")
+        count["skipped"] += 1
+        return
+    readme = open(os.path.join(source, "README.md")).read()
+    code = re.search(r"```lua\n(.*?)```", readme, re.S)[1]
+    library = os.path.dirname(glob.glob(at + "/**/libegret.so", recursive=True)[0])
+    env = {**os.environ, "LUA_CPATH": os.path.dirname(module[0]) + "/?.so", "LD_LIBRARY_PATH": library}
+    r = run(["lua5.4", "-e", code], env=env)
+    check("README's Lua works with the stock interpreter", r.returncode == 0 and r.stdout.startswith("1.41421"), r.stdout)
+    program = glob.glob(at + "/**/bin/egret", recursive=True)[0]
+    r = run([program, "-e", code], env=env)
+    check("and with egret", r.returncode == 0 and r.stdout.startswith("1.41421"), r.stdout)
+
+
 def main():
     with tempfile.TemporaryDirectory() as at:
         r = run(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", at])
@@ -61,14 +78,16 @@ def main():
                 if name.endswith(".h"):
                     rel = os.path.relpath(os.path.join(folder, name), os.path.join(source, "include"))
                     check(f"{rel} is installed", glob.glob(f"{at}/**/include/{rel}", recursive=True))
-        check("nothing but headers, libraries and egret.pc is installed", not [
+        check("nothing but headers, libraries, the program and egret.pc is installed", not [
             f for f in glob.glob(at + "/**", recursive=True) if os.path.isfile(f)
-            and not re.search(r"\.h$|libegret(-cuda)?\.(so|a)|egret\.pc$|/bin/egret|/share/(doc|man)/", f)])
+            and not re.search(r"\.h$|libegret(-cuda)?\.(so|a)|egret\.pc$|/bin/egret$"
+                                 r"|/lib/lua/5\.4/egret\.so$|/lua-types/egret\.lua$", f)])
         if shutil.which("pkg-config"):
             installed_program(at)
         else:
             print("SKIP README's program: pkg-config is not installed")
             count["skipped"] += 1
+        installed_lua(at)
 
 
 main()
