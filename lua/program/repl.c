@@ -165,6 +165,27 @@ static void remember(const repl *r, lua_State *L)
     }
 }
 
+/* Compiles the text on top of the stack, with as many further lines as it takes: the function or
+ * message comes on top of the whole text. *last: how the last line was read. */
+static shell_chunk compile(const repl *r, lua_State *L, edit_result *last)
+{
+    for (;;) {
+        size_t length;
+        const char *line, *text = lua_tolstring(L, -1, &length);
+        shell_chunk chunk = shell_load(L, text, length, "=stdin");
+        if (chunk != SHELL_UNFINISHED) {
+            return chunk;
+        }
+        *last = editor_read(r->e, ">>", r->colours, &line);
+        if (*last != EDIT_LINE) {
+            return chunk;
+        }
+        lua_pop(L, 1);
+        lua_pushfstring(L, "%s\n%s", text, line);
+        lua_remove(L, -2);
+    }
+}
+
 /* Reads a whole statement and pushes it compiled; false if there is nothing to run. */
 static bool read_statement(repl *r, lua_State *L)
 {
@@ -180,28 +201,18 @@ static bool read_statement(repl *r, lua_State *L)
         return false;
     }
     lua_pushstring(L, line);
-    for (;;) {
-        size_t length;
-        const char *text = lua_tolstring(L, -1, &length);
-        shell_chunk chunk = shell_load(L, text, length, "=stdin");
-        if (chunk == SHELL_UNFINISHED) {
-            result = editor_read(r->e, ">>", r->colours, &line);
-        }
-        if (chunk != SHELL_UNFINISHED || result != EDIT_LINE) {
-            bool given_up = chunk == SHELL_UNFINISHED && (result == EDIT_CLEARED || r->terminal);
-            lua_insert(L, -2);
-            remember(r, L);
-            lua_pop(L, 1);
-            if (chunk != SHELL_COMPLETE && !given_up) {
-                complain(r, L);
-            }
-            r->over = result == EDIT_END && !r->terminal;
-            return chunk == SHELL_COMPLETE;
-        }
-        lua_pop(L, 1);
-        lua_pushfstring(L, "%s\n%s", text, line);
-        lua_remove(L, -2);
+    shell_chunk chunk = compile(r, L, &result);
+    lua_insert(L, -2);
+    if (result != EDIT_CLEARED) {
+        remember(r, L);
     }
+    lua_pop(L, 1);
+    bool given_up = chunk == SHELL_UNFINISHED && (result == EDIT_CLEARED || r->terminal);
+    if (chunk != SHELL_COMPLETE && !given_up) {
+        complain(r, L);
+    }
+    r->over = result == EDIT_END && !r->terminal;
+    return chunk == SHELL_COMPLETE;
 }
 
 /* Calls the chunk at index 1 and shows its values. */

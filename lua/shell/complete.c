@@ -45,12 +45,23 @@ static int get(lua_State *L)
     return 1;
 }
 
-/* Replaces a value and a key on the stack by what is there; false if it raises. */
+static void give_up(lua_State *L, lua_Debug *at)
+{
+    (void)at;
+    luaL_error(L, "an __index that does not end");
+}
+
+/* Replaces a value and a key on the stack by what is there; false if it raises or takes too long.
+ */
 static bool push_field(lua_State *L)
 {
+    enum { INSTRUCTIONS_MOST = 1000000 };
     lua_pushcfunction(L, get);
     lua_insert(L, -3);
-    return lua_pcall(L, 2, 1, 0) == LUA_OK;
+    lua_sethook(L, give_up, LUA_MASKCOUNT, INSTRUCTIONS_MOST);
+    int status = lua_pcall(L, 2, 1, 0);
+    lua_sethook(L, NULL, 0, 0);
+    return status == LUA_OK;
 }
 
 static size_t skip_spaces(const char *text, size_t end)

@@ -251,6 +251,8 @@ EGT(completion)
     check_names(L, "s:up", "upper", 2, 1, 1);
     check_names(L, "a = 'x'..t", "t", 9, 1, 20);
     check_names(L, "eg.conv2d_n", "conv2d_new", 3, 1, 1);
+    do_string(L, "endless = setmetatable({}, {__index = function() while true do end end})");
+    check_names(L, "endless.x.y", "", 10, 0, 0);
     check_names(L, "absent.x.y", "", 9, 0, 0);
     check_names(L, "eg.zeros({1}, 'f1", "f16", 15, 1, 1);
     lua_close(L);
