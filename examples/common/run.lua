@@ -1,0 +1,197 @@
+-- run.lua - what the examples in Lua share: the command line, the folder, checkpoints, curves.
+--
+--     local run = require "run" {name = "digits", about = "Learns to read digits.", data = "a folder of MNIST",
+--                                epochs = 3, batch = 64, smoke = {steps = 40},
+--                                lr = {2e-3, "learning rate"}}                     -- options of its own
+--     run:module("net", net)
+--     run.saver:optim("adam", adam)
+--     local step = run:resume_step()
+--     run:note(step, "loss", loss)          -- a point of a curve, and a row of log.jsonl
+--     run:save(step)                        -- a checkpoint
+--     run:plot("loss.png", {"loss"}, "Cross entropy")
+--     run:picture("digits.png", eg.show, images, {columns = 8})
+--
+-- Options are fields: run.batch, run.lr. Curves are lists of numbers, one a step; checkpoints hold them too.
+local eg = require "egret"
+
+local known = {"data", "out", "device", "epochs", "steps", "batch", "seed", "resume", "smoke"}
+
+--- What each option is by default, and what --help says of it.
+local function options_of(about)
+    local own = {}
+    for name, option in pairs(about) do
+        own[#own + 1] = type(option) == "table" and name ~= "smoke" and name or nil
+    end
+    table.sort(own)
+    local options = {
+        data = {nil, about.data}, out = {"egret-out/" .. about.name .. "-lua", "where all that comes out goes"},
+        device = {"cpu", "cpu, cuda or cuda:N"}, epochs = {about.epochs, "passes over the data"},
+        steps = {0, "steps in all, instead of epochs"}, batch = {about.batch, "examples per step"},
+        seed = {1, "of weights, order and noise"}, resume = {false, "go on from the latest checkpoint"},
+        smoke = {false, "seconds only, and fail unless the loss falls"},
+    }
+    for _, name in ipairs(own) do
+        options[name] = about[name]
+    end
+    return options, table.move(own, 1, #own, #known + 1, {table.unpack(known)})
+end
+
+local function help(about, options, names)
+    print(about.about .. "\n")
+    for _, name in ipairs(names) do
+        local default, words = options[name][1], options[name][2]
+        print(("  --%-10s %s%s"):format(name, words, default and (" (%s)"):format(default) or ""))
+    end
+    os.exit(0)
+end
+
+local function refuse(about, words)
+    io.stderr:write(about.name, ": ", words, "; --help lists what there is\n")
+    os.exit(2)
+end
+
+local function read_options(about, words)
+    local options, names = options_of(about)
+    local run, given, i = {}, {}, 1
+    for name, option in pairs(options) do
+        run[name] = option[1]
+    end
+    while words[i] do
+        local name = words[i]:match "^%-%-(%l+)$"
+        local default = name and options[name] and options[name][1]
+        if name == "help" then
+            help(about, options, names)
+        elseif not (name and options[name]) then
+            refuse(about, words[i] .. " is no option")
+        end
+        local value = default == false or words[i + 1]
+        if type(default) == "number" then
+            value = (math.type(default) == "integer" and math.tointeger or tonumber)(tonumber(value))
+            value = value and value >= 0 and value < 1e9 and (value > 0 or default == 0 or name == "seed") and value
+        end
+        if not value then
+            refuse(about, ("%s wants another value than %s"):format(words[i], words[i + 1] or "none"))
+        end
+        run[name], given[name] = value, true
+        i = i + (default == false and 1 or 2)
+    end
+    for name, value in pairs(run.smoke and about.smoke or {}) do
+        run[name] = given[name] and run[name] or value
+    end
+    return run
+end
+
+-- ---- a run ------------------------------------------------------------------------------------------
+
+local methods = {}
+methods.__index = methods
+
+function methods:path(name)
+    return self.out .. "/" .. name
+end
+
+--- Moves a module to the run's device, and adds it to what is saved.
+function methods:module(name, net)
+    net:to_device(self.device)
+    self.saver:module(name, net)
+end
+
+--- The step of the latest checkpoint, with all of it put back, if the command line asks for that; else 0.
+function methods:resume_step()
+    local step = self.resume and self.saver:latest() >= 0 and self.saver:restore() or 0
+    self.journal = eg.journal(self:path "log.jsonl", {append = self.resume})
+    return step
+end
+
+--- A step's numbers: note(7, "loss", loss, ...), tensors or not.
+function methods:note(step, ...)
+    local fields = {...}
+    for i = 2, #fields, 2 do
+        local name, value = fields[i - 1], fields[i]
+        fields[i] = type(value) == "number" and value or value:item()
+        self.curves[name] = self.curves[name] or {}
+        table.insert(self.curves[name], fields[i])
+    end
+    self.journal:row("step", step, table.unpack(fields))
+end
+
+function methods:save(step)
+    self.saver:save(step)
+end
+
+--- What show (eg.show, eg.plot) makes of the other arguments: shown as usual, and a file of the folder.
+function methods:picture(name, show, ...)
+    local before = eg.display(function(kind, data)
+        local file <close> = assert(io.open(self:path(name), "wb"))
+        file:write(kind == "image/png" and data or "")
+    end)
+    show(...)
+    eg.display(before)
+    if not self.smoke then
+        show(...)
+    end
+end
+
+--- A picture of some curves, by their names.
+function methods:plot(name, names, title)
+    local curves = {}
+    for i, curve in ipairs(names) do
+        curves[i] = self.curves[curve]
+    end
+    self:picture(name, eg.plot, curves, {title = title, labels = names, xlabel = "step",
+                                         smooth = math.max(0, 1 - 20 / #curves[1])})
+end
+
+--- The mean of a curve's points first..last; negative ones count from its end.
+function methods:mean(name, first, last)
+    local curve, sum = self.curves[name], 0
+    first = math.max(first < 0 and #curve + 1 + first or first, 1)
+    last = math.min(last or #curve, #curve)
+    for i = first, last do
+        sum = sum + curve[i]
+    end
+    return sum / (last - first + 1)
+end
+
+--- With --smoke: fails unless the curve's last tenth (or other share) is below `part` of its first.
+function methods:check(name, part, share)
+    local few = math.max(1, #self.curves[name] // (share or 10))
+    if self.smoke and not (self:mean(name, -few) < part * self:mean(name, 1, few)) then
+        error(("%s did not fall"):format(name), 0)
+    end
+end
+
+--- A run that begins anew puts aside what an earlier one left in the folder.
+local function put_aside(folder)
+    local n = 1
+    while io.open(folder .. "-earlier-" .. n) do
+        n = n + 1
+    end
+    os.rename(folder, folder .. "-earlier-" .. n)
+end
+
+return function(about)
+    local run = setmetatable(read_options(about, arg or {}), methods)
+    run.curves = {}
+    io.stdout:setvbuf "line"
+    if not run.resume and io.open(run.out .. "/log.jsonl") then
+        put_aside(run.out)
+    end
+    run.saver = eg.saver(run.out, {keep = 3})
+    run.saver:add("curves", {
+        state = function()
+            local tensors = {}
+            for name, curve in pairs(run.curves) do
+                tensors[name] = eg.tensor(curve, "f64")
+            end
+            return tensors
+        end,
+        load = function(tensors)
+            for name, curve in pairs(tensors) do
+                run.curves[name] = curve:table()
+            end
+        end,
+    })
+    eg.seed(run.seed)
+    return run
+end

@@ -1,0 +1,149 @@
+-- pix2pix: plans of house fronts become photos (Isola, Zhu, Zhou, Efros 2016).
+--
+-- A generator draws a photo of a plan, a critic learns to tell drawn photos from real ones patch by patch, and the
+-- generator learns both from the critic and from the photo it should have drawn.
+local here = arg[0]:match "^(.*)/" or "."
+package.path = here .. "/?.lua;" .. here .. "/../common/?.lua;" .. package.path
+local eg = require "egret"
+local pairs = require "pairs"
+local run = require "run" {
+    name = "pix2pix", about = "Learns to turn plans of house fronts into photos.",
+    data = "folder with the folders train and val of pictures: photo left, plan right; without it pairs are drawn",
+    epochs = 200, batch = 1, drawn = {400, "how many pairs to draw"}, lr = {2e-4, "learning rate of both nets"},
+    smoke = {steps = 9, drawn = 3},
+}
+
+-- ---- plans and photos ---------------------------------------------------------------------------------
+-- Pairs of images, [3, 256, 256] of -1..1 each. Those to learn from are made a little larger, cut to size and
+-- mirrored by chance, so that no epoch is like another. Two threads make them.
+local train = pairs.learned_from(run.data, {drawn = run.drawn, seed = run.seed})
+    :batch(run.batch, {drop_last = true}):prefetch(2)
+local test = pairs.tested_with(run.data, {drawn = run.smoke and 2 or 10, seed = run.seed}):batch(1)
+
+-- ---- the generator ------------------------------------------------------------------------------------
+-- A U-Net: eight steps down to a single cell, eight up again; each step up but the last joins what the way down
+-- had at its size.
+local function norm(channels)
+    return eg.nn.batch_norm(channels, {momentum = 0.01, eps = 1e-3})
+end
+
+local function down(channels, features, normed)
+    return eg.nn.sequential {
+        eg.nn.conv2d(channels, features, {kernel = 4, stride = 2, padding = eg.SAME, no_bias = true}),
+        normed and norm(features) or eg.nn.identity(), eg.nn.leaky_relu(0.2),
+    }
+end
+
+local function up(channels, features, dropped)
+    return eg.nn.sequential {
+        eg.nn.conv_transpose2d(channels, features, {kernel = 4, stride = 2, padding = eg.SAME, no_bias = true}),
+        norm(features), dropped and eg.nn.dropout(0.5) or eg.nn.identity(), eg.nn.activation(eg.relu),
+    }
+end
+
+local generator = eg.module {
+    down = eg.nn.module_list {
+        down(3, 64), down(64, 128, true), down(128, 256, true), down(256, 512, true),
+        down(512, 512, true), down(512, 512, true), down(512, 512, true), down(512, 512, true),
+    },
+    up = eg.nn.module_list {
+        up(512, 512, true), up(1024, 512, true), up(1024, 512, true), up(1024, 512),
+        up(1024, 256), up(512, 128), up(256, 64),
+        eg.nn.conv_transpose2d(128, 3, {kernel = 4, stride = 2, padding = eg.SAME}),
+    },
+    forward = function(self, x)
+        local seen = {}
+        for i = 0, 7 do
+            x = self.down:at(i)(x)
+            seen[i] = x
+        end
+        for i = 0, 6 do
+            x = eg.concat({self.up:at(i)(x), seen[6 - i]}, 1)
+        end
+        return self.up:at(7)(x):tanh()
+    end,
+}
+
+-- The critic sees a plan and a photo and gives a number to each of 30 x 30 patches, large for what looks real.
+local discriminator = eg.nn.sequential {
+    down(6, 64), down(64, 128, true), down(128, 256, true),
+    eg.nn.conv2d(256, 512, {kernel = 4, padding = 1, no_bias = true}), norm(512), eg.nn.leaky_relu(0.2),
+    eg.nn.conv2d(512, 1, {kernel = 4, padding = 1}),
+}
+
+generator:init("normal", {std = 0.02})
+discriminator:init("normal", {std = 0.02})
+
+-- ---- learning -----------------------------------------------------------------------------------------
+-- Both losses come from one forward; the generator's adds 100 times the mean distance from the photo.
+local rule = {lr = run.lr, beta1 = 0.5, epsilon_outside = true}
+local adam = {generator = eg.optim.adam(generator, rule), discriminator = eg.optim.adam(discriminator, rule)}
+
+local function says_real(logits) return eg.bce_with_logits(logits, eg.ones_like(logits)) end
+local function says_made(logits) return eg.bce_with_logits(logits, eg.zeros_like(logits)) end
+
+local function learn(plan, photo)
+    local tape <close> = eg.tape {persistent = true}
+    local made = generator(plan)
+    local of_real = discriminator(eg.concat({plan, photo}, 1))
+    local of_made = discriminator(eg.concat({plan, made}, 1))
+    local distance = eg.l1_loss(photo, made)
+    local drawing = says_real(of_made) + distance * 100
+    local judging = says_real(of_real) + says_made(of_made)
+    adam.generator:minimize(tape, drawing)
+    adam.discriminator:minimize(tape, judging)
+    return drawing, judging, distance
+end
+
+-- Plan, photo and what is made of the plan side by side. The net stays in training mode, as it was published: then
+-- dropout is the noise by which it makes different pictures of one plan.
+local function show(plan, photo, name)
+    local made = generator(plan:to(run.device)):to "cpu"
+    run:picture(name, eg.show, eg.concat({plan, photo, made}, 0), {columns = 3, range = {-1, 1}, scale = 1})
+    return eg.l1_loss(photo, made):item()
+end
+
+run:module("generator", generator)
+run:module("discriminator", discriminator)
+run.saver:optim("generator-adam", adam.generator)
+run.saver:optim("discriminator-adam", adam.discriminator)
+run.saver:dataset("train", train)
+
+local step, per_epoch = run:resume_step(), train:count()
+assert(per_epoch > 0, "there are not enough pairs for one batch")
+local steps = run.steps > 0 and run.steps or run.epochs * per_epoch
+print(("%d steps of %d pairs (%s)"):format(steps, run.batch, run.data or "drawn"))
+
+while step < steps do
+    for plan, photo in train do
+        step = step + 1
+        local drawing, judging, distance = learn(plan:to(run.device), photo:to(run.device))
+        run:note(step, "generator", drawing, "discriminator", judging, "distance", distance)
+        if step == steps then
+            break
+        elseif step % (run.smoke and 5 or 200) == 0 then
+            run:save(step)
+        end
+    end
+    local epoch = math.ceil(step / per_epoch)
+    local distance = run:mean("distance", (epoch - 1) * per_epoch + 1)
+    print(("epoch %d: distance from the photos %.4f"):format(epoch, distance))
+    for plan, photo in test do
+        show(plan, photo, ("epoch-%04d.png"):format(epoch))
+        break
+    end
+end
+run:save(step)
+
+-- ---- what came out ------------------------------------------------------------------------------------
+
+local sum, seen = 0, 0
+for plan, photo in test do
+    seen = seen + 1
+    sum = sum + show(plan, photo, ("test-%04d.png"):format(seen))
+end
+generator:save(run:path "generator.safetensors")
+run:plot("losses.png", {"generator", "discriminator"}, "Losses")
+run:plot("distance.png", {"distance"}, "Distance from the photo")
+print(("%d test pairs: distance %.4f; model, pictures and curve are in %s"):format(seen, sum / seen, run.out))
+run:check("distance", 0.9, 3)
