@@ -2,7 +2,7 @@
 """The examples in Lua do what they say: a short run whose loss falls, pictures that are whole, a run that is killed
 and goes on bit for bit, an earlier run put aside, refusals in words.
 
-    examples.py LUA SCRIPT CURVE PICTURE...     CURVE: a loss in its log
+    examples.py EGRET SCRIPT CURVE PICTURE...     CURVE: a loss in its log
 """
 import os
 import sys
@@ -11,23 +11,23 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/common"))
 from checking import check, finish, is_png, kill, logged, runner  # noqa: E402
 
-lua, script, curve, *pictures = sys.argv[1:]
+egret, script, curve, *pictures = sys.argv[1:]
 name = os.path.basename(script)[:-len(".lua")]
 lacks = {"nmt": "utf8proc"}
 
 
 def run(*words, expect=0):
-    return runner(lua)(script, *words, expect=expect)
+    return runner(egret)(script, *words, expect=expect)
 
 
 def killed_and_resumed(at, whole):
-    kill({"pix2pix": 6, "dcgan": 8}.get(name, 15), lua, script, "--smoke", out=at)
+    kill({"pix2pix": 6, "dcgan": 8}.get(name, 15), egret, script, "--smoke", out=at)
     said = run("--smoke", "--resume", "--out", at)
     check("killed and resumed, the losses are the same to the last bit", logged(at, curve) == logged(whole, curve), said)
 
 
 with tempfile.TemporaryDirectory() as at:
-    one = os.popen(f"{lua} {script} --smoke --steps 1 --pairs 100 --out {at}/one 2>&1").read() if name in lacks else ""
+    one = os.popen(f"{egret} {script} --smoke --steps 1 --pairs 100 --out {at}/one 2>&1").read() if name in lacks else ""
     if lacks.get(name, "none") in one:
         print(f"SKIP this build has no {lacks[name]}\n0 passed, 0 failed, 1 skipped")
         sys.exit(0)
