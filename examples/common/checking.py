@@ -29,6 +29,16 @@ def skip(why):
     print(f"SKIP {why}")
 
 
+def has_terminals():
+    """Whether this system gives out pseudo-terminals: a bare chroot does not."""
+    try:
+        for end in os.openpty():
+            os.close(end)
+        return True
+    except OSError:
+        return False
+
+
 def runner(program):
     """A function that runs it and gives what it said; another exit status than expected is a failure."""
     def run(*words, expect=0):

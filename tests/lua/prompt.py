@@ -12,7 +12,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/common"))
-from checking import check, finish, skip  # noqa: E402
+from checking import check, finish, has_terminals, skip  # noqa: E402
 from pixels import read_blocks  # noqa: E402
 
 program = os.path.abspath(sys.argv[1])
@@ -184,8 +184,10 @@ def history(t, at):
     t.close()
 
 
-if "plain" in sys.argv or not shutil.which("tmux"):
-    skip("this build has no libedit" if "plain" in sys.argv else "tmux is not installed")
+lacking = ("this build has no libedit" if "plain" in sys.argv else "tmux is not installed" if not shutil.which("tmux")
+           else "" if has_terminals() else "this system has no pseudo-terminals")
+if lacking:
+    skip(lacking)
     finish()
 with tempfile.TemporaryDirectory() as folder:
     terminal = Terminal(folder)

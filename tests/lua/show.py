@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/common"))
-from checking import check, finish, skip  # noqa: E402
+from checking import check, finish, has_terminals, skip  # noqa: E402
 from pixels import read_blocks, read_kitty, read_png, read_sixel  # noqa: E402
 
 program = sys.argv[1]
@@ -132,6 +132,8 @@ def on_terminal(code, answer, **env):
 
 
 def terminals():
+    if not has_terminals():
+        return skip("this system has no pseudo-terminals")
     show = IMAGE + "eg.show(a, {scale = 1})"
     asked = on_terminal(show, b"\x1b[?62;4;22c")
     has_sixel = subprocess.run([program, "-e", show], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
