@@ -128,6 +128,68 @@ function eg.data.from(f, count) end
 ---@param loss? eg.tensor
 ---@return eg.tensor|eg.optim
 function optim:minimize(tape, loss) end
+---@param optim eg.optim
+---@param tape eg.tape|fun(): eg.tensor
+---@param loss? eg.tensor
+---@return eg.tensor|eg.scaler
+function scaler:minimize(optim, tape, loss) end
+---@param gradients (eg.tensor|false)[]
+---@return eg.optim self
+function optim:step(gradients) end
+---@param gradients (eg.tensor|false)[]
+---@param max number
+---@param options? eg.clip_options
+---@return number norm
+function eg.clip_grad_norm(gradients, max, options) end
+---@param f fun(...: eg.tensor): eg.tensor
+---@param inputs eg.tensor[]
+---@param options? eg.gradcheck_options
+---@return true
+function eg.gradcheck(f, inputs, options) end
+--- Names and tensors of a map: for name, tensor in eg.each(map) do.
+---@param map eg.tensors
+---@return fun(): string, eg.tensor
+function eg.each(map) end
+--- Every row of the op table.
+---@return eg.op_info[]
+function eg.op_walk() end
+---@param most? integer
+---@return eg.profile_total[]
+function eg.profile_totals(most) end
+--- The names of the manual's pages, for `for`.
+---@return fun(): string
+function eg.manual_pages() end
+---@param stream eg.stream
+---@return eg.stream before
+function eg.use_stream(stream) end
+---@param device eg.device|string
+---@return eg.device_info
+function eg.device_describe(device) end
+---@param x eg.tensor
+---@return eg.tensor x
+function eg.parameter(x) end
+---@param x eg.tensor
+---@return eg.tensor x
+function eg.requires_grad(x) end
+---@param x eg.tensor
+---@return number|integer|boolean
+function eg.item(x) end
+---@param x eg.tensor
+---@return string
+function eg.bytes(x) end
+---@param x eg.tensor
+---@return any
+function eg.table(x) end
+---@param x eg.tensor
+---@param options? {precision?: integer, threshold?: integer, edge_items?: integer, line_width?: integer}
+---@return string
+function eg.format(x, options) end
+function eg.dataset_map(dataset, f, options) end
+function eg.dataset_filter(dataset, f) end
+function eg.dataset_from(f, count) end
+function eg.step_new(f, options) end
+function eg.tape_open(options) end
+function eg.nn.module(fields) end
 
 return eg
 """

@@ -107,9 +107,9 @@ bool eg__lua_made_room(lua_State *L);
 /* Counts bytes and collects when it is time. */
 void eg__lua_owe(eg__lua *c, lua_State *L, int64_t bytes);
 
+/* The tensors of a list; room for n of them. Both on the stack. */
 eg_tensor *const *eg__lua_tensors(lua_State *L, int i, int *n);
 eg_tensor **eg__lua_room(lua_State *L, int64_t n);
-int eg__lua_give(lua_State *L, int first, int n);
 
 /* Adds the methods, and what else tensors have, to the metatables. */
 void eg__lua_open_tensor(lua_State *L);

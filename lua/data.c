@@ -73,6 +73,19 @@ static int dataset_call(lua_State *L)
     return n;
 }
 
+/* "dataset of 938 samples" */
+static int dataset_tostring(lua_State *L)
+{
+    eg__lua_hold *hold = eg__lua_hold_at(L, 1, &eg__lua_type_dataset);
+    int64_t n = hold && hold->p ? eg_dataset_count(hold->p) : -1;
+    if (n >= 0) {
+        lua_pushfstring(L, "dataset of %I samples", (LUAI_UACINT)n);
+    } else {
+        lua_pushstring(L, hold && hold->p ? "dataset" : "dataset (closed, or part of another)");
+    }
+    return 1;
+}
+
 /* ---- functions of Lua as links --------------------------------------------------------------------------------- */
 
 typedef struct sample_job {
@@ -214,7 +227,7 @@ void eg__lua_open_data(lua_State *L)
         {"", "dataset_filter", dataset_filter}, {0},
     };
     static const eg__lua_place methods[] = {
-        {"dataset", "__call", dataset_call}, {"dataset", "map", dataset_map}, {"dataset", "filter", dataset_filter},
+        {"dataset", "__call", dataset_call}, {"dataset", "__tostring", dataset_tostring}, {"dataset", "map", dataset_map}, {"dataset", "filter", dataset_filter},
         {"dataset", "classes", dataset_classes}, {0},
     };
     luaL_newmetatable(L, "egret.hand");

@@ -319,6 +319,10 @@ class Wrapper:
 # ---- names --------------------------------------------------------------------------------------------
 
 
+# Lua's own words cannot be names.
+RESERVED = {"repeat": "repeated"}
+
+
 def lua_name(f):
     name = f.name.removeprefix("eg_")
     return name.removesuffix("_with")
@@ -331,11 +335,11 @@ def method(h, f):
         return None
     if p.type == "eg_tensor":
         name = lua_name(f)
-        return "tensor", name.removesuffix("_of")
+        return "tensor", RESERVED.get(name, name).removesuffix("_of")
     if p.type in h.handles and p.type != "eg_tensor":
         kind = p.type[3:]
         name = lua_name(f).removeprefix(kind + "_")
-        return kind, name.removesuffix("_of")
+        return kind, RESERVED.get(name, name).removesuffix("_of")
     return None
 
 
@@ -352,7 +356,8 @@ def places(h, f, names):
         if short not in names:
             found.append(("", short))
     if f.result.type == "eg_dataset" and name.startswith("dataset_"):
-        found.append(("data", name.removeprefix("dataset_")))
+        short = name.removeprefix("dataset_")
+        found.append(("data", RESERVED.get(short, short)))
     return found
 
 

@@ -263,6 +263,34 @@ static int module_newindex(lua_State *L)
     return 0;
 }
 
+/* Its kind and, of a sequence or a list, those of its parts, one behind the other. */
+static void describe(luaL_Buffer *b, eg_module *m, int depth)
+{
+    luaL_addstring(b, m->kind->name);
+    int n = depth < 2 ? eg_module_count(m) : 0;
+    for (int k = 0; k < n; k++) {
+        luaL_addstring(b, k ? ", " : " {");
+        describe(b, eg_module_at(m, k), depth + 1);
+    }
+    luaL_addstring(b, n > 0 ? "}" : "");
+}
+
+/* "sequential {linear, activation, linear}" */
+static int module_tostring(lua_State *L)
+{
+    eg__lua_hold *hold = eg__lua_hold_at(L, 1, &eg__lua_type_module);
+    if (!hold || !hold->p) {
+        lua_pushliteral(L, "module (gone)");
+        return 1;
+    }
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    describe(&b, hold->p, 0);
+    eg_clear_error(); /* most have no parts to count */
+    luaL_pushresult(&b);
+    return 1;
+}
+
 /* #net: how many children a sequence or a list has. */
 static int module_len(lua_State *L)
 {
@@ -280,7 +308,7 @@ void eg__lua_open_modules(lua_State *L)
     static const eg__lua_place functions[] = {{"", "module", module_new}, {"nn", "module", module_new}, {0}};
     static const eg__lua_place methods[] = {
         {"module", "forward", module_call}, {"module", "__call", module_call}, {"module", "__len", module_len},
-        {"module", "__newindex", module_newindex}, {0},
+        {"module", "__newindex", module_newindex}, {"module", "__tostring", module_tostring}, {0},
     };
     eg__lua_set_functions(L, functions);
     eg__lua_set_methods(L, methods);

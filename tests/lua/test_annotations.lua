@@ -1,0 +1,27 @@
+-- What the language server is told: it is Lua, and every function of the module is in it.
+local eg = require "egret"
+local check = require "check"
+local path = arg[1]
+
+check.test("the annotations are Lua", function()
+    assert(loadfile(path))
+end)
+
+check.test("every function is among them", function()
+    local file = assert(io.open(path))
+    local text = file:read "a"
+    file:close()
+    local missing = {}
+    for space, names in pairs {["eg."] = eg, ["eg.nn."] = eg.nn, ["eg.optim."] = eg.optim, ["eg.data."] = eg.data} do
+        for name, value in pairs(names) do
+            local known = text:find("function " .. space .. name .. "(", 1, true)
+            if type(value) == "function" and not known then
+                missing[#missing + 1] = space .. name
+            end
+        end
+    end
+    table.sort(missing)
+    check.equal(missing, {})
+end)
+
+check.done()
