@@ -46,6 +46,8 @@ int bench_hello(void);
 int bench_list(const bench_case *cases, int count);
 /* Prints the time of each named case. 0 if all ran. */
 int bench_run(const bench_case *cases, int count, char **names, int name_count);
+/* Answers "run CALL COUNT" with {"seconds": of the processor}. */
+int bench_calls(void);
 /* Answers "run MICROSECONDS" with {"images": .., "seconds": .., "processor": ..}. */
 int bench_pictures(const char *folder, int workers);
 /* Answers requests on stdin until it ends. */

@@ -5,6 +5,7 @@
  *   egret-bench list [--ops FILE]           the cases and whether they can run
  *   egret-bench run NAME... [--ops FILE]    microseconds of single cases
  *   egret-bench serve [--ops FILE]          answers compare.py (the protocol stands there)
+ *   egret-bench calls                       the same for single calls on tiny tensors, of lua.py
  *   egret-bench step MODEL                  the same for whole training steps of a model
  *   egret-bench pictures FOLDER WORKERS     the same for photos made ready for training
  *
@@ -30,7 +31,7 @@ typedef struct arguments {
 
 static int usage(void)
 {
-    fputs("usage: egret-bench overhead [--json FILE] | peaks | list | run NAME... | serve | step MODEL |\n"
+    fputs("usage: egret-bench overhead [--json FILE] | peaks | list | run NAME... | serve | calls | step MODEL |\n"
           "       pictures FOLDER WORKERS\n"
           "       [--ops FILE] [--threads N] [--device NAME] [--precision NAME] [--captured 1] [--smoke 1]\n",
           stderr);
@@ -104,6 +105,9 @@ int main(int argc, char **argv)
     if (!strcmp(a.verb, "peaks")) {
         bench_peaks(stdout);
         return 0;
+    }
+    if (!strcmp(a.verb, "calls")) {
+        return bench_calls();
     }
     if (!strcmp(a.verb, "pictures")) {
         return a.name_count == 2 ? bench_pictures(a.names[0], atoi(a.names[1])) : usage();
