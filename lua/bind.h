@@ -43,6 +43,7 @@ typedef struct eg__lua {
     lua_State *L;            /* which runs now; functions called back run there */
     const void *tensor_meta; /* address of the metatable of tensors, their second upvalue */
     int64_t bytes_left, count_left; /* of tensors, until it is time to collect */
+    int64_t bytes_limit;            /* what bytes_left was after the last collection */
     int open_tapes;
     pthread_mutex_t lock;
     _Atomic uintptr_t holder; /* the thread that has it, 0: none */
@@ -106,6 +107,9 @@ int eg__lua_finish(lua_State *L, eg__lua_box *box);
 bool eg__lua_made_room(lua_State *L);
 /* Counts bytes and collects when it is time. */
 void eg__lua_owe(eg__lua *c, lua_State *L, int64_t bytes);
+/* When a tape is opened: what the step before made is mostly garbage now, and memory that is used again at once is
+ * still in the cache. */
+void eg__lua_step_begins(eg__lua *c, lua_State *L);
 
 /* The tensors of a list; room for n of them. Both on the stack. */
 eg_tensor *const *eg__lua_tensors(lua_State *L, int i, int *n);

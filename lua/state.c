@@ -73,7 +73,7 @@ int eg__lua_raise(lua_State *L)
 /* Lua sees a tensor as a few words. So it is told to collect when as many bytes of tensors have been made as were in
  * use when it was done last, sooner where memory has a cap; and when many have been made, however small: what was
  * just freed is in the cache, which is worth more than a collection of a small heap costs. */
-enum { LEAST_BYTES = 64 << 20, LEAST_COUNT = 4096, COUNT_PER_KB = 8 };
+enum { LEAST_BYTES = 64 << 20, LEAST_COUNT = 4096, COUNT_PER_KB = 8, STEP_BYTES = 4 << 20 };
 
 static const char deferred; /* address of the registry's list of objects to finalize */
 
@@ -127,6 +127,14 @@ static void collect(eg__lua *c, lua_State *L)
     if (m.limit_bytes) {
         int64_t room = m.limit_bytes > m.live_bytes ? (m.limit_bytes - m.live_bytes) / 4 : 0;
         c->bytes_left = room < c->bytes_left ? room : c->bytes_left;
+    }
+    c->bytes_limit = c->bytes_left;
+}
+
+void eg__lua_step_begins(eg__lua *c, lua_State *L)
+{
+    if (c->bytes_limit - c->bytes_left > STEP_BYTES && !c->foreign && lua_gc(L, LUA_GCISRUNNING)) {
+        collect(c, L);
     }
 }
 
@@ -240,7 +248,7 @@ static eg__lua *new_state(lua_State *L)
     memset(c, 0, sizeof *c);
     pthread_mutex_init(&c->lock, NULL);
     c->L = L;
-    c->bytes_left = LEAST_BYTES;
+    c->bytes_left = c->bytes_limit = LEAST_BYTES;
     c->count_left = LEAST_COUNT;
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, state_gc);

@@ -70,6 +70,7 @@ static int tape_open(lua_State *L)
     eg__lua_record(L, 1, eg__lua_layout_tape, &o);
     eg__lua_tape *t = lua_newuserdatauv(L, sizeof *t, 0);
     *t = (eg__lua_tape){.persistent = o.persistent};
+    eg__lua_step_begins(eg__lua_here(L), L);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &tape_meta);
     lua_setmetatable(L, -2);
     t->tape = eg_tape_open_with(&o);
