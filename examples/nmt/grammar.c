@@ -98,17 +98,16 @@ static int pick(int64_t *number, int choices)
 static meaning meaning_of(int64_t number)
 {
     int subject = pick(&number, SUBJECTS), being = subject - COUNT(pronouns);
-    return (meaning){
-        .person = being < 0 ? subject : ONE + being % 2,
-        .subject = being < 0 ? NULL : &beings[being / 2],
-        .verb = &verbs[pick(&number, COUNT(verbs))],
-        .form = pick(&number, FORMS),
-        .object = &things[pick(&number, COUNT(things))],
-        .many = pick(&number, 2),
-        .indefinite = pick(&number, 2),
-        .adjective = &adjectives[pick(&number, COUNT(adjectives))],
-        .time = times[pick(&number, COUNT(times))],
-    };
+    meaning m = {.person = being < 0 ? subject : ONE + being % 2, .subject = being < 0 ? NULL : &beings[being / 2]};
+    /* One after the other: within braces C leaves the order open. */
+    m.verb = &verbs[pick(&number, COUNT(verbs))];
+    m.form = pick(&number, FORMS);
+    m.object = &things[pick(&number, COUNT(things))];
+    m.many = pick(&number, 2);
+    m.indefinite = pick(&number, 2);
+    m.adjective = &adjectives[pick(&number, COUNT(adjectives))];
+    m.time = times[pick(&number, COUNT(times))];
+    return m;
 }
 
 static void say(char *line, const char *word)
