@@ -232,9 +232,27 @@ static int module_call(lua_State *L)
     EG__LUA_TENSOR(eg_module_forward(m, x));
 }
 
+/* list[i]: the i-th part of a sequence or a list, from 1, or from -1 backwards; nil beyond, so that ipairs ends. */
+static int module_part(lua_State *L)
+{
+    eg__lua_here(L)->L = L;
+    eg_module *m = eg__lua_handle(L, 1, &eg__lua_type_module);
+    lua_Integer i = lua_tointeger(L, 2), n = eg_module_count(m);
+    if (n < 0) {
+        return eg__lua_raise(L);
+    }
+    if (i == 0 || i > n || i < -n) {
+        return 0;
+    }
+    return eg__lua_borrow(L, &eg__lua_type_module, eg_module_at(m, (int)(i > 0 ? i - 1 : i)));
+}
+
 /* Methods, then fields. */
 static int module_index(lua_State *L)
 {
+    if (lua_isinteger(L, 2)) {
+        return module_part(L);
+    }
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(3)) != LUA_TNIL) {
         return 1;

@@ -49,6 +49,15 @@ test("a net learns", function()
     equal(adam:steps(), 300)
     equal(#net, 3)
     equal(tostring(net), "sequential {linear, activation, linear}")
+    equal(rawequal(net[1], net:find "0"), true)
+    equal(rawequal(net[-1], net[3]), true)
+    equal(net[4], nil)
+    local parts = 0
+    for i, part in ipairs(net) do
+        parts = parts + (rawequal(part, net:at(i - 1)) and 1 or 0)
+    end
+    equal(parts, 3)
+    fails(function() return eg.nn.flatten()[1] end, "flatten")
     equal(net:parameters().names[1], "0.weight")
     local tape = eg.tape()
     equal(rawequal(adam:minimize(tape, eg.mse_loss(net(x), y)), adam), true)
