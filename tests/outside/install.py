@@ -61,8 +61,13 @@ def installed_lua(at):
     code = re.search(r"```lua\n(.*?)```", readme, re.S)[1]
     library = os.path.dirname(glob.glob(at + "/**/libegret.so", recursive=True)[0])
     env = {**os.environ, "LUA_CPATH": os.path.dirname(module[0]) + "/?.so", "LD_LIBRARY_PATH": library}
-    r = run(["lua5.4", "-e", code], env=env)
-    check("README's Lua works with the stock interpreter", r.returncode == 0 and r.stdout.startswith("1.41421"), r.stdout)
+    if "-fsanitize" in cc:  # has to be in the program from its start
+        print("SKIP README's Lua with the stock interpreter: it has no sanitizer")
+        count["skipped"] += 1
+    else:
+        r = run(["lua5.4", "-e", code], env=env)
+        check("README's Lua works with the stock interpreter",
+              r.returncode == 0 and r.stdout.startswith("1.41421"), r.stdout)
     program = glob.glob(at + "/**/bin/egret", recursive=True)[0]
     r = run([program, "-e", code], env=env)
     check("and with egret", r.returncode == 0 and r.stdout.startswith("1.41421"), r.stdout)
