@@ -77,7 +77,7 @@ void eg__lua_set_functions(lua_State *L, const eg__lua_place *rows);
 void eg__lua_set_methods(lua_State *L, const eg__lua_place *rows);
 
 /* In a finalizer: whether it must wait, for it runs in a thread that came from a chain of datasets and cannot end
- * that. Its object is then finalized by the next collection. */
+ * that. Its object is then finalized when Lua's own thread goes on. */
 bool eg__lua_defer(lua_State *L);
 
 /* Takes the lock again after other threads may have had it, and does what they had to leave. */

@@ -32,7 +32,8 @@ HAND = {
     "eg_journal_row_with": "journal:row", "eg_op_walk": "op_walk", "eg_profile_totals_with": "profile_totals",
     "eg_from": "from_bytes", "eg_copy_out": "tensor:bytes", "eg_from_values": "tensor", "eg_to_values": "tensor:table",
     "eg_format_with": "tensor:format", "eg_print_to": "tensor:format",
-    "eg_thread_end": "lua_close", "eg_use_stream": "use_stream", "eg_device_describe": "device:describe", "eg_item": "tensor:item", "eg_parameter": "tensor:parameter",
+    "eg_thread_end": "lua_close", "eg_use_stream": "use_stream", "eg_device_describe": "device:describe",
+    "eg_item": "tensor:item", "eg_parameter": "tensor:parameter",
 }
 
 # What has no meaning there: scopes and owners are the collector's, memory is not to be had by address, and failures
@@ -87,7 +88,6 @@ class Wrapper:
         self.checks = []     # code that reads arguments and may raise
         self.arguments = []  # of the call, in C
         self.results = []    # further results: (kind, C name)
-        self.slots = []      # code that makes room for results
         self.consumed = []   # handles that are taken over
         self.kept = []       # handles that must live as long as the first
         self.late = []       # arrays whose length hangs on others
@@ -127,7 +127,7 @@ class Wrapper:
             self.checks.append(f"int {after.name};")
             self.checks.append(f"{p.type} *const *{name} = ({p.type} *const *)eg__lua_handles(L, {at}, &eg__lua_type_{kind}, &{after.name});")
             self.arguments += [name, after.name]
-            self.consumed.append((at, True))
+            self.consumed.append(at)
             return 2
         elif p.type in h.handles and p.stars == 1:
             at = self.argument(name)
@@ -138,7 +138,7 @@ class Wrapper:
             self.checks.append(f"{p.type} *{name} = {reader}(L, {at}, &eg__lua_type_{kind});")
             self.arguments.append(name)
             if takes:
-                self.consumed.append((at, False))
+                self.consumed.append(at)
             elif at > 1 and f.parameters[0].type == KEEPS_PARTS:
                 self.kept.append(at)
             self.blocking |= p.type == "eg_dataset"
@@ -149,7 +149,7 @@ class Wrapper:
         elif p.type == "char" and p.stars == 1 and p.const:
             at = self.argument(name)
             if after and after.type == "size_t" and after.name == "bytes":
-                self.checks.append(f"size_t bytes;")
+                self.checks.append("size_t bytes;")
                 self.checks.append(f"const char *{name} = luaL_checklstring(L, {at}, &bytes);")
                 self.arguments += [name, "bytes"]
                 return 2
@@ -269,15 +269,12 @@ class Wrapper:
         if r.stars == 1 and r.type in h.handles:
             type_ = f"eg__lua_type_{r.type[3:]}"
             if self.consumed:
-                at, many = self.consumed[0]
-                last = self.consumed[-1][0]
-                return [f"EG__LUA_TAKING({type_}, {call}, {at}, {last});"]
-            owned = "_new" in f.name or f.name.endswith(("_load", "_parse", "_state", "_mnist")) and r.type == "eg_tensors" \
-                or "_load" in f.name or (r.type == "eg_dataset")
+                return [f"EG__LUA_TAKING({type_}, {call}, {self.consumed[0]}, {self.consumed[-1]});"]
+            owned = r.type == "eg_dataset" or "_new" in f.name or f.name.endswith(("_load", "_parse", "_state"))
             macro = "EG__LUA_OWNED" if owned else "EG__LUA_BORROWED"
             return [f"{macro}({type_}, {call});"]
         if r.type == "eg_parameters":
-            return [f"eg_clear_error();", f"return eg__lua_push_parameters(L, {call});"]
+            return ["eg_clear_error();", f"return eg__lua_push_parameters(L, {call});"]
         if r.type in h.structs and not r.stars:
             tensors = [g.name for g in h.structs[r.type].fields if g.type == "eg_tensor" and g.stars == 1]
             if r.type == "eg_shape":
@@ -286,7 +283,7 @@ class Wrapper:
         if kind == "void":
             return [f"{call};", "return 0;"]
         if r.type in h.enums and not r.stars:
-            return [f"eg_clear_error();", f"lua_Integer value = (lua_Integer){call};",
+            return ["eg_clear_error();", f"lua_Integer value = (lua_Integer){call};",
                     f"return eg__lua_push_enum(L, &enum_{r.type}, value);"]
         push = {"double": "number", "int64_t": "integer", "int": "integer", "size_t": "integer", "bool": "boolean",
                 "char*": "string"}.get(kind)
@@ -305,7 +302,7 @@ class Wrapper:
             return [f"EG__LUA_TENSORS({call}, ((eg_tensor **[]){{{given}}}), {len(tensors)});"]
         if any(what == "array" for what, _, _ in self.results):
             return [f"EG__LUA_ARRAY({call}, out, count);"]
-        lines = [f"eg_status st;", f"EG__LUA_LET_OTHERS(st = {call};)" if self.blocking else f"st = {call};",
+        lines = ["eg_status st;", f"EG__LUA_LET_OTHERS(st = {call};)" if self.blocking else f"st = {call};",
                  "EG__LUA_STATUS(st)"]
         lines += [f"eg__lua_keep_part(L, 1, {at});" for at in self.kept]
         if self.results:
@@ -509,8 +506,8 @@ def c_string(text):
     return "\n        ".join(f'"{line}\\n"' for line in escaped.split("\n")) or '""'
 
 
-def usage(h, f, wrapper):
-    arguments = [("{" + a + "}" if a == "options" else a) for a in (wrapper.usage if wrapper else [])]
+def usage(f, wrapper):
+    arguments = [("{" + a + "}" if a == "options" else a) for a in wrapper.usage]
     return f"eg.{lua_name(f)}({', '.join(arguments)})"
 
 
@@ -528,7 +525,7 @@ def manual(h):
                 body = "\n".join(line for line in s.body.strip("\n").split("\n") if "size_t size;" not in line)
                 text += f"\n\n{p.name}:" + (f" {s.text}" if s.text else "") + f"\n{body}"
         hand = HAND.get(f.name, "")
-        say = usage(h, f, made.get(f.name)) if not hand else hand.replace(":", ":") + "(...)"
+        say = usage(f, made[f.name]) if not hand else ("" if ":" in hand else "eg.") + hand + "(...)"
         out.append(f'    {{"{lua_name(f)}", "{say}", "{f.header}",\n        {c_string(f.prototype)},\n        {c_string(text)}}},')
     return "\n".join(out) + "\n    {0}\n};\n"
 

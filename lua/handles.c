@@ -206,9 +206,13 @@ void eg__lua_set_methods(lua_State *L, const eg__lua_place *rows)
 
 /* ---- metatables ------------------------------------------------------------------------------------------ */
 
+/* Also handle:free(), which a program may call with anything. */
 static int handle_gc(lua_State *L)
 {
     eg__lua_hold *hold = lua_touserdata(L, 1);
+    bool is = hold && luaL_getmetafield(L, 1, "__gc") && lua_tocfunction(L, -1) == handle_gc;
+    luaL_argcheck(L, is, 1, "this is nothing to free");
+    lua_settop(L, 1);
     bool frees = hold->p && hold->owned && hold->type->free;
     if (frees && eg__lua_defer(L)) {
         return 0;

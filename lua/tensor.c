@@ -4,11 +4,6 @@
 
 #include "lua/bind.h"
 
-static const char *type_name(lua_State *L, int i)
-{
-    return luaL_typename(L, i);
-}
-
 /* The tensor at i if there is one: by its metatable's address, which costs less than its name. */
 static inline eg__lua_box *box_at(lua_State *L, int i, const void *meta)
 {
@@ -30,7 +25,7 @@ eg_tensor *eg__lua_tensor(lua_State *L, int i)
 {
     eg__lua_box *box = box_at(L, i, eg__lua_of(L)->tensor_meta);
     if (!box || !box->t) {
-        luaL_error(L, "a tensor is expected, got %s", box ? "one that has been closed" : type_name(L, i));
+        luaL_error(L, "a tensor is expected, got %s", box ? "one that has been closed" : luaL_typename(L, i));
     }
     return box->t;
 }
@@ -118,7 +113,7 @@ eg_tensor *eg__lua_argument(lua_State *L, int i)
     case LUA_TNUMBER:
         return number(L, i, meta);
     }
-    luaL_argerror(L, i, lua_pushfstring(L, "a tensor is expected, got %s", type_name(L, i)));
+    luaL_argerror(L, i, lua_pushfstring(L, "a tensor is expected, got %s", luaL_typename(L, i)));
     return NULL;
 }
 
@@ -193,7 +188,7 @@ int eg__lua_give_text(lua_State *L, FILE *stream, eg_status st, char **text, siz
 
 static int tensor_gc(lua_State *L)
 {
-    eg__lua_box *box = lua_touserdata(L, 1);
+    eg__lua_box *box = box_at(L, 1, eg__lua_here(L)->tensor_meta); /* programs can call this with anything */
     if (box && box->t) {
         eg_release(box->t);
         box->t = NULL;
@@ -203,11 +198,9 @@ static int tensor_gc(lua_State *L)
 
 static int tensor_format(lua_State *L)
 {
-    static const eg_print_options none;
     EG__LUA_BEGIN(2)
     eg_tensor *x = eg__lua_tensor(L, 1);
-    eg_print_options o = none;
-    o.size = sizeof o;
+    eg_print_options o = {.size = sizeof o};
     if (!lua_isnoneornil(L, 2)) {
         luaL_checktype(L, 2, LUA_TTABLE);
         const struct {
@@ -303,7 +296,6 @@ static int tensor_parameter(lua_State *L)
     eg_release(x);
     return 1;
 }
-
 
 /* Which functions stand behind operators. */
 static const char *const operator_names[][2] = {

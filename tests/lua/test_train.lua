@@ -91,6 +91,9 @@ test("who belongs to whom", function()
     assert(tostring(d):find "part of another")
     batches:free()
     fails(function() batches:count() end, "closed")
+    fails(function() batches.free(io.stdout) end, "nothing to free")
+    fails(function() batches.free(eg.ones {1}) end, "nothing to free")
+    getmetatable(eg.ones {1}).__gc(io.stdout) -- not a tensor: left alone
 end)
 
 test("modules in Lua", function()
