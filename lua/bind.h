@@ -121,6 +121,7 @@ void eg__lua_open_table(lua_State *L);
 void eg__lua_open_modules(lua_State *L);
 void eg__lua_open_data(lua_State *L);
 void eg__lua_open_tape(lua_State *L);
+void eg__lua_open_lock(lua_State *L);
 void eg__lua_open_rest(lua_State *L);
 /* A list, nested or not, of numbers or booleans as a tensor: pushes it. */
 int eg__lua_from_table(lua_State *L);
@@ -218,6 +219,8 @@ void eg__lua_taking(lua_State *L, int first, int last);
 /* What is at stack place `part` lives as long as what is at `whole`. */
 void eg__lua_keep_part(lua_State *L, int whole, int part);
 void eg__lua_open_handles(lua_State *L);
+/* A table under a key of the registry whose values are let go of when nobody else has them. */
+void eg__lua_new_weak_table(lua_State *L, const void *key);
 
 /* ---- functions of Lua that C calls ------------------------------------------------------------------------ */
 

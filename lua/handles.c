@@ -267,14 +267,19 @@ static void open_type(lua_State *L, const eg__lua_type *type)
     lua_rawsetp(L, LUA_REGISTRYINDEX, type);
 }
 
-void eg__lua_open_handles(lua_State *L)
+void eg__lua_new_weak_table(lua_State *L, const void *key)
 {
     lua_newtable(L);
     lua_createtable(L, 0, 1);
     lua_pushliteral(L, "v");
     lua_setfield(L, -2, "__mode");
     lua_setmetatable(L, -2);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &known);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, key);
+}
+
+void eg__lua_open_handles(lua_State *L)
+{
+    eg__lua_new_weak_table(L, &known);
     for (const eg__lua_type *const *t = eg__lua_types; *t; t++) {
         open_type(L, *t);
     }

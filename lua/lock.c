@@ -24,6 +24,13 @@ void eg__lua_unlock(eg__lua *c)
     pthread_mutex_unlock(&c->lock);
 }
 
+void eg__lua_open_lock(lua_State *L)
+{
+    eg__lua_new_weak_table(L, &callbacks);
+    lua_newtable(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &visitors);
+}
+
 /* ---- callbacks --------------------------------------------------------------------------------------- */
 
 void *eg__lua_new_callback(lua_State *L, int function, size_t bytes)
@@ -35,16 +42,7 @@ void *eg__lua_new_callback(lua_State *L, int function, size_t bytes)
     callback->c = eg__lua_of(L);
     lua_pushvalue(L, function);
     lua_setiuservalue(L, -2, 1);
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &callbacks) != LUA_TTABLE) {
-        lua_pop(L, 1);
-        lua_newtable(L);
-        lua_createtable(L, 0, 1);
-        lua_pushliteral(L, "v");
-        lua_setfield(L, -2, "__mode");
-        lua_setmetatable(L, -2);
-        lua_pushvalue(L, -1);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, &callbacks);
-    }
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &callbacks);
     lua_pushvalue(L, -2);
     lua_rawsetp(L, -2, callback);
     lua_pop(L, 1);
@@ -60,12 +58,7 @@ eg_tensor *eg__lua_hand_over(lua_State *L, int i)
 static int new_visitor(lua_State *L)
 {
     lua_State *co = lua_newthread(L);
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &visitors) != LUA_TTABLE) {
-        lua_pop(L, 1);
-        lua_newtable(L);
-        lua_pushvalue(L, -1);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, &visitors);
-    }
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &visitors);
     lua_pushvalue(L, -2);
     lua_rawsetp(L, -2, co);
     *(lua_State **)lua_touserdata(L, 1) = co;

@@ -297,6 +297,7 @@ int luaopen_egret(lua_State *L)
     }
     eg__lua_open_tensor(L);
     eg__lua_open_handles(L);
+    eg__lua_open_lock(L);
     eg__lua_open_tape(L);
     eg__lua_open_modules(L);
     eg__lua_open_data(L);

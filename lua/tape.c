@@ -181,23 +181,25 @@ static int stepped(lua_State *L, eg_status st, int at, bool made)
     return 1;
 }
 
-/* optim:minimize(tape, loss), or optim:minimize(function() ... return loss end), which gives the loss. */
-static int optim_minimize(lua_State *L)
+/* f(optim, tape, loss) with the tape and the loss that are given, or are made by a function. */
+static int optim_with(lua_State *L, eg_status (*f)(eg_optim *, eg_tape, eg_tensor *))
 {
     EG__LUA_BEGIN(3)
     eg_optim *o = eg__lua_handle(L, 1, &eg__lua_type_optim);
     bool made = ready(L, 2);
     eg__lua_tape *t = eg__lua_tape_at(L, 2);
-    return stepped(L, eg_optim_minimize(o, t->tape, eg__lua_tensor(L, 3)), 2, made);
+    return stepped(L, f(o, t->tape, eg__lua_tensor(L, 3)), 2, made);
+}
+
+/* optim:minimize(tape, loss), or optim:minimize(function() ... return loss end), which gives the loss. */
+static int optim_minimize(lua_State *L)
+{
+    return optim_with(L, eg_optim_minimize);
 }
 
 static int optim_backward(lua_State *L)
 {
-    EG__LUA_BEGIN(3)
-    eg_optim *o = eg__lua_handle(L, 1, &eg__lua_type_optim);
-    bool made = ready(L, 2);
-    eg__lua_tape *t = eg__lua_tape_at(L, 2);
-    return stepped(L, eg_optim_backward(o, t->tape, eg__lua_tensor(L, 3)), 2, made);
+    return optim_with(L, eg_optim_backward);
 }
 
 /* scaler:minimize(optim, tape, loss), or with a function. */
