@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Egret from Lua and from C, in turn: single calls on tiny tensors, and a training step of DCGAN.
 
-    lua.py EGRET_BENCH EGRET [--rounds 101] [--calls 2000] [--steps 31] [--threads 2]
+    lua.py EGRET_BENCH EGRET [--rounds 101] [--calls 20000] [--steps 31] [--threads 2]
 
 Two processes take turns, the first one every other round. Of calls the processor's time is counted, that of the
 collector with it, on one thread; of a step the time from the question to the answer. Figures are medians over the
@@ -57,7 +57,7 @@ def measure_steps(sides, options):
 parser = argparse.ArgumentParser()
 parser.add_argument("bench")
 parser.add_argument("egret")
-for option, usual in (("rounds", 101), ("calls", 2000), ("steps", 31), ("threads", 2)):
+for option, usual in (("rounds", 101), ("calls", 20000), ("steps", 31), ("threads", 2)):
     parser.add_argument("--" + option, type=int, default=usual)
 options = parser.parse_args()
 script = os.path.join(HERE, "lua.lua")

@@ -166,6 +166,8 @@ def read(root):
     root = pathlib.Path(root)
     headers = Headers()
     headers.paths = sorted(root.rglob("*.h"))
+    if not headers.paths:
+        raise SystemExit(f"{root}: no headers")
     for path in headers.paths:
         read_header(headers, root, path)
     for name in list(headers.handles):

@@ -127,13 +127,18 @@ int eg__lua_push_shape(lua_State *L, eg_shape shape)
 
 eg_axes eg__lua_axes(lua_State *L, int i)
 {
-    eg_shape list = eg__lua_shape(L, i);
-    eg_axes axes = {.count = list.ndim};
-    for (int k = 0; k < list.ndim; k++) {
-        if (list.dim[k] < INT_MIN || list.dim[k] > INT_MAX) {
-            luaL_error(L, "axis %I", (LUAI_UACINT)list.dim[k]);
+    eg_axes axes = {0};
+    if (lua_isnoneornil(L, i)) {
+        return axes;
+    }
+    i = lua_absindex(L, i);
+    axes.count = length(L, i, EG_MAX_DIMS);
+    for (int k = 0; k < axes.count; k++) {
+        int64_t axis = lua_type(L, i) == LUA_TNUMBER ? luaL_checkinteger(L, i) : element(L, i, k + 1);
+        if (axis < INT_MIN || axis > INT_MAX) {
+            luaL_error(L, "axis %I", (LUAI_UACINT)axis);
         }
-        axes.axis[k] = (int)list.dim[k];
+        axes.axis[k] = (int)axis;
     }
     return axes;
 }
@@ -359,39 +364,44 @@ static void refuse(lua_State *L, const eg__lua_layout *layout, const char *name)
     luaL_error(L, "there is no '%s' in these options, but %s", name, lua_tostring(L, -1));
 }
 
-/* Room for what fields need to live on: a table beside, so that the stack stays level. */
+/* The member of that name, or NULL. */
+static const eg__lua_field *field_named(const eg__lua_layout *layout, const char *name)
+{
+    for (const eg__lua_field *f = layout->fields; f < layout->fields + layout->count; f++) {
+        if (*f->name == *name && strcmp(f->name, name) == 0) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
 bool eg__lua_record(lua_State *L, int i, const eg__lua_layout *layout, void *to)
 {
     memset(to, 0, layout->bytes);
     if (layout->sized) {
         *(size_t *)to = layout->bytes;
     }
-    if (lua_isnoneornil(L, i)) {
+    int type = lua_type(L, i);
+    if (type == LUA_TNONE || type == LUA_TNIL) {
         return false;
     }
     i = lua_absindex(L, i);
     luaL_checktype(L, i, LUA_TTABLE);
     luaL_checkstack(L, 2 * layout->count + 8, "options");
-    lua_pushnil(L);
-    while (lua_next(L, i)) {
-        if (lua_type(L, -2) != LUA_TSTRING) {
-            luaL_error(L, "options go by names, got a %s", luaL_typename(L, -2));
+    int key = lua_gettop(L) + 1;
+    for (lua_pushnil(L); lua_next(L, i); lua_settop(L, key)) {
+        if (lua_type(L, key) != LUA_TSTRING) {
+            luaL_error(L, "options go by names, got a %s", luaL_typename(L, key));
         }
-        const char *name = lua_tostring(L, -2);
-        int k = 0;
-        while (k < layout->count && strcmp(layout->fields[k].name, name) != 0) {
-            k++;
-        }
-        if (k == layout->count) {
+        const char *name = lua_tostring(L, key);
+        const eg__lua_field *f = field_named(layout, name);
+        if (!f) {
             refuse(L, layout, name);
         }
-        const eg__lua_field *f = &layout->fields[k];
-        int value = lua_gettop(L);
         read_field(L, f, (char *)to + f->offset, to);
-        if (lua_gettop(L) > value) { /* memory of it: below the key, for as long as the caller runs */
-            lua_insert(L, value - 1);
+        if (lua_gettop(L) > key + 1) { /* memory of it: below the key, for as long as the caller runs */
+            lua_insert(L, key++);
         }
-        lua_pop(L, 1);
     }
     return true;
 }
