@@ -1,5 +1,5 @@
 -- For luarocks make in this folder: builds with meson and ninja, which have to be there, as have the libraries that
--- setup.sh lists; the module and the library it needs go into the rock.
+-- setup.sh lists. What lies in a rock's lib is moved among Lua's modules, so the library they need lies beside it.
 package = "egret"
 version = "scm-1"
 source = {url = "git+file://."}
@@ -13,8 +13,8 @@ dependencies = {"lua ~> 5.4"}
 build = {
     type = "command",
     build_command = [[
-        { [ -f build-rock/build.ninja ] || meson setup build-rock --prefix="$(PREFIX)" --libdir=lib \
-              -Dtests=false -Dbench=false -Dexamples=disabled; } && ninja -C build-rock]],
+        meson setup build-rock $([ -f build-rock/build.ninja ] && echo --reconfigure) --prefix="$(PREFIX)" \
+            --libdir=native -Dtests=false -Dbench=false -Dexamples=disabled && ninja -C build-rock]],
     install_command = [[meson install -C build-rock --no-rebuild &&
-        mkdir -p "$(LIBDIR)" && mv "$(PREFIX)/lib/lua/5.4/egret.so" "$(LIBDIR)/"]],
+        mv "$(PREFIX)/lib/lua/5.4/egret.so" "$(LIBDIR)/" && rm -r "$(PREFIX)/lib/lua"]],
 }
