@@ -49,11 +49,11 @@ function eg.tape(options) end
 function eg.grad(f, ...) end
 --- An image, a batch or a list of them, in the terminal or notebook.
 ---@param images eg.tensor|eg.tensor[]
----@param options? {scale?: number, columns?: integer, range?: number[]}
+---@param options? {scale?: number, columns?: integer, range?: number[], path?: string}
 function eg.show(images, options) end
 --- Curves: y, or x and y, each numbers or several curves; in the terminal or notebook.
 ---@param y number[]|eg.tensor|(number[]|eg.tensor)[]
----@param options? {x?: any, labels?: string|string[], title?: string, xlabel?: string, ylabel?: string, log?: boolean|string, smooth?: number, width?: integer, height?: integer}
+---@param options? {x?: any, labels?: string|string[], title?: string, xlabel?: string, ylabel?: string, log?: boolean|string, smooth?: number, width?: integer, height?: integer, path?: string}
 ---@overload fun(x: any, y: any, options?: table)
 function eg.plot(y, options) end
 --- Where pictures go instead of the terminal.

@@ -327,6 +327,8 @@ def lua_name(f):
 
 def method(h, f):
     """(type, name) under which a function is a method, or None."""
+    if f.name.endswith("_new"):
+        return None
     p = next((p for p in f.parameters if p.type != "FILE"), None)
     if not p or p.stars != 1:
         return None

@@ -103,6 +103,16 @@ EGT(ranges)
     EGT_EQ(eg_item(eg_sum(eg_eye(3, 3, INT64_MIN, EG_F32))), 0);
 }
 
+EGT(tensors_like_another)
+{
+    eg_tensor *x = eg_zeros(EG_SHAPE(2, 0, 3), EG_I32), *y = eg_full_like(x, 7);
+    EGT_CHECK(eg_dtype_of(y) == EG_I32 && eg_ndim(y) == 3 && eg_numel(y) == 0);
+    y = eg_full_like(eg_transpose(eg_zeros(EG_SHAPE(2, 3), EG_BF16), 0, 1), -2.5);
+    EGT_CHECK(eg_dtype_of(y) == EG_BF16 && eg_size(y, 0) == 3 && eg_is_contiguous(y));
+    EGT_EQ(eg_item(eg_sum(eg_cast(y, EG_F32))), -15);
+    EGT_REFUSED(eg_full_like(NULL, 1), EG_EINVAL, "x");
+}
+
 EGT(broadcasting_of_shapes_that_do_not_match)
 {
     eg_tensor *a = eg_zeros(EG_SHAPE(2, 3), EG_F32), *b = eg_zeros(EG_SHAPE(4), EG_F32);

@@ -102,8 +102,10 @@ EG_API eg_tensor *eg_empty(eg_shape shape, eg_dtype dtype);
 EG_API eg_tensor *eg_zeros(eg_shape shape, eg_dtype dtype);
 EG_API eg_tensor *eg_ones(eg_shape shape, eg_dtype dtype);
 EG_API eg_tensor *eg_full(eg_shape shape, double value, eg_dtype dtype);
+/* Of x's shape and dtype, on its device. */
 EG_API eg_tensor *eg_zeros_like(eg_tensor *x);
 EG_API eg_tensor *eg_ones_like(eg_tensor *x);
+EG_API eg_tensor *eg_full_like(eg_tensor *x, double value);
 /* A 0-dim tensor. */
 EG_API eg_tensor *eg_scalar(double value, eg_dtype dtype);
 /* start, start + step, ... below (or above, for a negative step) stop; 1-D. A step of 0, a

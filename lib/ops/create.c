@@ -111,18 +111,24 @@ eg_tensor *eg__full_on(int device, eg_shape shape, double value, eg_dtype dtype)
     return filled(device, "full", shape, value, dtype);
 }
 
+static eg_tensor *filled_like(const char *op, eg_tensor *x, double value)
+{
+    return eg__check(x, op, "x") ? NULL : filled(x->device, op, eg_shape_of(x), value, (eg_dtype)x->dtype);
+}
+
 eg_tensor *eg_zeros_like(eg_tensor *x)
 {
-    return eg__check(x, "zeros_like", "x")
-               ? NULL
-               : filled(x->device, "zeros_like", eg_shape_of(x), 0, (eg_dtype)x->dtype);
+    return filled_like("zeros_like", x, 0);
 }
 
 eg_tensor *eg_ones_like(eg_tensor *x)
 {
-    return eg__check(x, "ones_like", "x")
-               ? NULL
-               : filled(x->device, "ones_like", eg_shape_of(x), 1, (eg_dtype)x->dtype);
+    return filled_like("ones_like", x, 1);
+}
+
+eg_tensor *eg_full_like(eg_tensor *x, double value)
+{
+    return filled_like("full_like", x, value);
 }
 
 eg_tensor *eg_scalar(double value, eg_dtype dtype)

@@ -21,23 +21,23 @@ Pages of the manual:
 -- What is in no header, for it is made for Lua alone.
 local own = {
     show = [[
-eg.show(image | images, {scale =, columns =, range =})
+eg.show(image | images, {scale =, columns =, range =, path =})
 
 Shows an image [H, W] or [C, H, W] of 1, 3 or 4 channels; a batch [N, C, H, W] or a list of images
 as a grid. [K, H, W] with other K is K gray images. Terminals that can draw get pixels, others
 coloured half blocks, notebooks a picture. u8 and booleans are shown as they are. Other values from
 black to white by range = {low, high}; else by 0..1, -1..1 or, where some are above 127, 0..255, if
 all are within; else by their own range. scale: how many times as large; columns: of the grid.
-EGRET_SHOW=kitty, sixel, blocks, none or png:FILE in the environment overrules what the terminal
-says.]],
+path: a PNG file instead. EGRET_SHOW=kitty, sixel, blocks, none or png:FILE in the environment
+overrules what the terminal says.]],
     plot = [[
 eg.plot(y, {options}), eg.plot(x, y, {options}), eg.plot({y1, y2, ...}, {options})
-options: x, labels, title, xlabel, ylabel, log, smooth, width, height
+options: x, labels, title, xlabel, ylabel, log, smooth, width, height, path
 
 Draws curves. Each is a list of numbers or a 1-D tensor; a tensor [K, N] is K of them. x: one for
 all, or a list of one each; else 1, 2, 3, ... Values that are not finite leave gaps. log: true for
 the axis of values, or "x", "y", "xy". smooth: from 0 to below 1, a moving average. Where eg.show
-has pixels a picture, of width by height pixels, else braille characters.]],
+has pixels a picture, of width by height pixels, else braille characters. path: a PNG file instead.]],
     display = [[
 eg.display(function(kind, data, text) ... end)
 

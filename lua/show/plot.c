@@ -14,6 +14,7 @@
 typedef struct curves {
     plot p;
     plot_series series[PLOT_MOST_SERIES];
+    const char *path; /* of a file, or NULL */
 } curves;
 
 /* ---- numbers ------------------------------------------------------------------------------- */
@@ -154,15 +155,6 @@ static void read_places(lua_State *L, int index, curves *c)
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-/* The string stays on the stack. */
-static const char *read_word(lua_State *L, int table, const char *name)
-{
-    if (lua_getfield(L, table, name) != LUA_TNIL && lua_type(L, -1) != LUA_TSTRING) {
-        luaL_error(L, "plot: %s must be a string", name);
-    }
-    return lua_tostring(L, -1);
-}
-
 static int read_size(lua_State *L, int table, const char *name)
 {
     lua_Integer value = 0;
@@ -192,10 +184,14 @@ static void read_labels(lua_State *L, int table, curves *c)
 
 static void read_options(lua_State *L, int table, curves *c)
 {
+    static const char *const names[] = {"x", "labels", "title", "xlabel", "ylabel", "log", "smooth", "width", "height",
+                                        "path", NULL};
     luaL_checkstack(L, 40, NULL);
-    c->p.title = read_word(L, table, "title");
-    c->p.x_label = read_word(L, table, "xlabel");
-    c->p.y_label = read_word(L, table, "ylabel");
+    show_check_options(L, table, "plot", names);
+    c->p.title = show_word(L, table, "plot", "title");
+    c->p.x_label = show_word(L, table, "plot", "xlabel");
+    c->p.y_label = show_word(L, table, "plot", "ylabel");
+    c->path = show_word(L, table, "plot", "path");
     c->p.width = read_size(L, table, "width");
     c->p.height = read_size(L, table, "height");
     read_labels(L, table, c);
@@ -219,7 +215,6 @@ static void read_arguments(lua_State *L, curves *c)
     int options = with_x ? 3 : 2;
     read_values(L, with_x ? 2 : 1, c);
     if (!lua_isnil(L, options)) {
-        luaL_checktype(L, options, LUA_TTABLE);
         read_options(L, options, c);
         if (!with_x && lua_getfield(L, options, "x") != LUA_TNIL) {
             read_places(L, lua_gettop(L), c);
@@ -315,15 +310,15 @@ int eg__lua_plot(lua_State *L)
         return show_raise(L, "plot", &why);
     }
     int hook = show_push_hook(L) ? lua_gettop(L) : 0;
-    if (!hook && (!draws_pictures || t.way == TERMINAL_WORDS || t.way == TERMINAL_BLOCKS)) {
+    if (!c->path && !hook && (!draws_pictures || t.way == TERMINAL_WORDS || t.way == TERMINAL_BLOCKS)) {
         plot_as_chart(L, &c->p, &t);
         return 0;
     }
     if (!push_chart(L, &c->p, &why)) {
         return show_raise(L, "plot", &why);
     }
-    show_request r = {.text = lua_gettop(L), .scale = 1, .function = "plot"};
-    if (!draws_pictures) {
+    show_request r = {.text = lua_gettop(L), .scale = 1, .path = c->path, .function = "plot"};
+    if (!draws_pictures && !c->path) {
         send_chart(L, hook, r.text);
         return 0;
     }

@@ -37,11 +37,12 @@ static int display(lua_State *L)
 
 /* ---- sending ------------------------------------------------------------------------------- */
 
+enum { SIDE_MOST = 4096 }; /* pixels, of pictures without a screen */
+
 typedef eg_tensor *(*make_fn)(eg_tensor *picture, const show_request *r, const terminal *t);
 
 static eg_tensor *make_png(eg_tensor *picture, const show_request *r, const terminal *t)
 {
-    enum { SIDE_MOST = 4096 };
     int64_t width = SIDE_MOST, height = SIDE_MOST;
     if (t->way == TERMINAL_KITTY) {
         width = (int64_t)t->columns * t->cell_width;
@@ -81,16 +82,15 @@ static const char *push_path(lua_State *L, const char *path)
     return luaL_gsub(L, path, "%d", lua_tostring(L, -1));
 }
 
-static void save(lua_State *L, const terminal *t, const show_request *r)
+static void save(lua_State *L, const show_request *r, const char *path)
 {
-    eg_tensor *png = push_made(L, make_png, r, t);
-    const char *path = push_path(L, t->path);
-    FILE *file = fopen(path, "wb");
-    size_t bytes = (size_t)eg_numel(png);
-    bool good = file && fwrite(eg_data(png), 1, bytes, file) == bytes;
-    good = file && fclose(file) == 0 && good;
-    if (!good) {
-        luaL_error(L, "%s: cannot write %s", r->function, path);
+    eg_tensor *picture = eg__lua_tensor(L, r->picture);
+    eg_scope scope = eg_scope_push();
+    eg_tensor *scaled = picture_scaled(picture, r->scale, r->seen, SIDE_MOST, SIDE_MOST);
+    eg_status st = eg_png_save(eg_permute(scaled, EG_AXES(2, 0, 1)), path);
+    eg_scope_pop(scope, NULL);
+    if (st) {
+        eg__lua_raise(L);
     }
 }
 
@@ -125,10 +125,12 @@ static void send_to_terminal(lua_State *L, const show_request *r, const terminal
 void show_send(lua_State *L, const show_request *r, const terminal *t)
 {
     int top = lua_gettop(L);
-    if (show_push_hook(L)) {
+    if (r->path) {
+        save(L, r, r->path);
+    } else if (show_push_hook(L)) {
         send_to_hook(L, r);
     } else if (t->way == TERMINAL_FILE) {
-        save(L, t, r);
+        save(L, r, push_path(L, t->path));
     } else if (t->way == TERMINAL_WORDS) {
         printf("%s\n", lua_tostring(L, r->text));
     } else {
@@ -136,6 +138,33 @@ void show_send(lua_State *L, const show_request *r, const terminal *t)
     }
     fflush(stdout);
     lua_settop(L, top);
+}
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+void show_check_options(lua_State *L, int table, const char *function, const char *const *names)
+{
+    luaL_checktype(L, table, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+        const char *const *known = names;
+        while (name && *known && strcmp(*known, name) != 0) {
+            known++;
+        }
+        if (!name) {
+            luaL_error(L, "%s: options go by names, got a %s", function, luaL_typename(L, -2));
+        } else if (!*known) {
+            luaL_error(L, "%s: there is no option '%s'", function, name);
+        }
+    }
+}
+
+const char *show_word(lua_State *L, int table, const char *function, const char *name)
+{
+    if (lua_getfield(L, table, name) != LUA_TNIL && lua_type(L, -1) != LUA_TSTRING) {
+        luaL_error(L, "%s: %s must be a string", function, name);
+    }
+    return lua_tostring(L, -1);
 }
 
 /* ---- eg.show ------------------------------------------------------------------------------- */
@@ -152,13 +181,16 @@ static double number_field(lua_State *L, int table, const char *name)
     return value;
 }
 
-static void read_options(lua_State *L, int table, picture_options *o, double *scale)
+/* The path stays on the stack. */
+static void read_options(lua_State *L, int table, picture_options *o, show_request *r)
 {
+    static const char *const names[] = {"scale", "columns", "range", "path", NULL};
     if (lua_isnoneornil(L, table)) {
         return;
     }
-    luaL_checktype(L, table, LUA_TTABLE);
-    *scale = number_field(L, table, "scale");
+    show_check_options(L, table, r->function, names);
+    r->path = show_word(L, table, r->function, "path");
+    r->scale = number_field(L, table, "scale");
     o->columns = (int)number_field(L, table, "columns");
     if (lua_getfield(L, table, "range") != LUA_TNIL) {
         luaL_argcheck(L, lua_istable(L, -1), table, "range is a list of two numbers");
@@ -203,7 +235,7 @@ static int show(lua_State *L)
     problem why = {""};
     int n;
     lua_settop(L, 2);
-    read_options(L, 2, &o, &r.scale);
+    read_options(L, 2, &o, &r);
     eg_tensor **tensors = push_tensors(L, &n);
     eg__lua_box *box = eg__lua_slot(L);
     r.picture = lua_gettop(L);

@@ -20,15 +20,21 @@ int show_raise(lua_State *L, const char *function, const problem *why);
 /* Pushes what eg.display was given, or returns false and pushes nothing. */
 bool show_push_hook(lua_State *L);
 
+/* Refuses options that are not among `names`, which end with NULL. */
+void show_check_options(lua_State *L, int table, const char *function, const char *const *names);
+/* A string among them, or NULL; it stays on the stack. */
+const char *show_word(lua_State *L, int table, const char *function, const char *name);
+
 typedef struct show_request {
-    int picture;  /* stack place of a tensor, a picture */
-    int text;     /* and of the words instead */
-    double scale; /* 0: as is seen well */
-    int seen;     /* pixels that is, on screens that have them */
+    int picture;      /* stack place of a tensor, a picture */
+    int text;         /* and of the words instead */
+    double scale;     /* 0: as is seen well */
+    int seen;         /* pixels that is, on screens that have them */
+    const char *path; /* of a file, instead of all else */
     const char *function;
 } show_request;
 
-/* Gives the picture to the hook or the terminal. */
+/* Gives the picture to the file, the hook or the terminal. */
 void show_send(lua_State *L, const show_request *r, const terminal *t);
 
 #endif

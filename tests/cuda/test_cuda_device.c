@@ -175,6 +175,7 @@ EGT(makers)
     }
     EGT_CHECK(eg_device_of(number) == eg_cpu());
     EGT_CHECK(eg_device_of(eg_zeros_like(made[0])) == d && eg_device_of(eg_ones_like(made[0])) == d);
+    EGT_CHECK(eg_device_of(eg_full_like(made[0], 2)) == d);
     EGT_REFUSED(eg_use_device(NULL), EG_EINVAL, "device");
 }
 

@@ -103,7 +103,11 @@ def files(at):
     run(IMAGE + "eg.show(a, {scale = 1}) eg.show(a, {scale = 2})", f"png:{at}/p%d.png")
     for i in (1, 2):
         same(f"file {i}", read_png(open(f"{at}/p{i}.png", "rb").read()), wanted(scale=i))
-    check("no place", "cannot write" in run(IMAGE + "eg.show(a)", f"png:{at}/absent/a.png", expect=1))
+    run(IMAGE + f"eg.show(a, {{scale = 3, path = '{at}/own.png'}})", "blocks")
+    same("a file of one's own", read_png(open(f"{at}/own.png", "rb").read()), wanted(scale=3))
+    check("a name that is none", "no option 'scal'" in run(IMAGE + "eg.show(a, {scal = 3})", "none", expect=1))
+    check("nor for curves", "no option 'lable'" in run("eg.plot({1, 2}, {lable = 'x'})", "none", expect=1))
+    check("no place", "absent" in run(IMAGE + "eg.show(a)", f"png:{at}/absent/a.png", expect=1))
     check("no such way", "EGRET_SHOW" in run(IMAGE + "eg.show(a)", "oil", expect=1))
 
 
