@@ -2,7 +2,7 @@
  *
  * A hook that fires at the next instruction raises the error; setting a hook is what Lua allows at
  * any time, in a signal handler too. Hooks belong to one coroutine, so the one that runs has to be
- * known: coroutine.resume and coroutine.wrap are replaced by functions that tell. */
+ * known: coroutine.resume, wrap and close are replaced by functions that tell. */
 #include <lauxlib.h>
 #include <stdatomic.h>
 
@@ -28,6 +28,14 @@ static void arm(lua_State *L)
     lua_sethook(L, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
+/* Other hooks are the program's own: they stay. */
+static void disarm(lua_State *L)
+{
+    if (lua_gethook(L) == stop) {
+        lua_sethook(L, NULL, 0, 0);
+    }
+}
+
 bool shell_interrupt(void)
 {
     lua_State *L = atomic_load(&running);
@@ -47,7 +55,7 @@ void shell_run_begin(lua_State *L)
 bool shell_run_end(lua_State *L)
 {
     atomic_store(&running, NULL);
-    lua_sethook(L, NULL, 0, 0); /* one that came too late */
+    disarm(L); /* one that came too late */
     return atomic_exchange(&asked, 0) > 0;
 }
 
@@ -65,7 +73,7 @@ static int call_inside(lua_State *L, lua_State *inner)
     int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
     if (outer) {
         atomic_store(&running, outer);
-        lua_sethook(inner, NULL, 0, 0);
+        disarm(inner);
         if (atomic_load(&asked)) {
             arm(outer);
         }
@@ -73,7 +81,8 @@ static int call_inside(lua_State *L, lua_State *inner)
     return status == LUA_OK ? lua_gettop(L) - 1 : lua_error(L);
 }
 
-static int resume(lua_State *L)
+/* coroutine.resume, and coroutine.close: what the coroutine left to be closed runs in it too. */
+static int call_with_coroutine(lua_State *L)
 {
     lua_State *inner = lua_tothread(L, 1);
     luaL_argexpected(L, inner, 1, "coroutine");
@@ -116,7 +125,8 @@ static void replace(lua_State *L, const char *name, lua_CFunction by)
 void shell_open_interrupt(lua_State *L)
 {
     if (lua_getglobal(L, "coroutine") == LUA_TTABLE) {
-        replace(L, "resume", resume);
+        replace(L, "resume", call_with_coroutine);
+        replace(L, "close", call_with_coroutine);
         replace(L, "wrap", wrap);
     }
     lua_pop(L, 1);

@@ -27,8 +27,7 @@ shell_chunk shell_load(lua_State *L, const char *text, size_t length, const char
 
 /* Pushes the value at `index` as text of lines at most about `width` characters long: strings
  * quoted, tables in braces with their keys in order, long or deep ones cut short; what has a
- * __tostring by that. Raises what a
- * __tostring raises. */
+ * __tostring by that. Raises what a __tostring raises. */
 void shell_pretty(lua_State *L, int index, int width);
 
 /* Pushes the `count` values on top of the stack as one text, those of one line each side by side,
@@ -68,7 +67,7 @@ bool shell_run_end(lua_State *L);
  * too. Safe in a signal handler and in other threads; returns false if nothing runs. */
 bool shell_interrupt(void);
 
-/* Lets coroutines be interrupted: replaces coroutine.resume and coroutine.wrap. */
+/* Lets coroutines be interrupted: replaces coroutine.resume, wrap and close. */
 void shell_open_interrupt(lua_State *L);
 
 #endif

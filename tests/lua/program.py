@@ -59,6 +59,10 @@ def scripts(at):
     check("syntax", "a.lua:1:" in script("x = = 1", expect=1)[1])
     check("no file", "absent.lua" in run(at + "/absent.lua", expect=1)[1])
     script("os.exit(7)", expect=7)
+    lines, _ = script("local n = 0\nlocal co = coroutine.create(function()\n"
+                      "debug.sethook(function() n = n + 1 end, 'l')\ncoroutine.yield()\nlocal a = 1\nlocal b = 2\nend)\ncoroutine.resume(co)\nlocal before = n\n"
+                      "coroutine.resume(co)\nprint(n - before)")
+    check("a coroutine keeps its hook", lines == "3\n", lines)
     script("os.exit(true, true)")
     deep, = [script("local function f(n) if n == 0 then error('x') end return 1 + f(n - 1) end f(100)", expect=1)[1]]
     check("long ways are cut short", len(deep.splitlines()) < 16 and "and 90 more" in deep, deep)
