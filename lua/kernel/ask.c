@@ -1,8 +1,8 @@
 /* ask.c - completion and inspection: what a frontend asks about the words at the cursor. */
-#include <ctype.h>
 #include <lauxlib.h>
 #include <string.h>
 
+#include "lua/shell/letters.h"
 #include "lua/shell/shell.h"
 
 #include "session.h"
@@ -57,15 +57,15 @@ json_t *ask_complete(session *s, const json_t *content)
     session_call(s, complete, &q, NULL, NULL);
     return json_pack("{s:s, s:o, s:I, s:I, s:{}}", "status", "ok", "matches",
                      q.answer ? q.answer : json_array(), "cursor_start",
-                     (json_int_t)text_count(q.code, q.start < q.cursor ? q.start : q.cursor),
-                     "cursor_end", (json_int_t)text_count(q.code, q.cursor), "metadata");
+                     (json_int_t)shell_count(q.code, q.start < q.cursor ? q.start : q.cursor),
+                     "cursor_end", (json_int_t)shell_count(q.code, q.cursor), "metadata");
 }
 
 /* ---- inspection ---- */
 
 static bool in_word(char c)
 {
-    return isalnum((unsigned char)c) || c == '_' || c == '.' || c == ':';
+    return shell_is_name_part(c) || c == '.' || c == ':';
 }
 
 /* The dotted name around the cursor, or that of the call which it stands in the brackets of. Behind

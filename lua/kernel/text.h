@@ -14,9 +14,6 @@ size_t text_unfinished(const char *bytes, size_t n);
 /* Where character `count` begins, as bytes from the start; n if there are fewer. */
 size_t text_offset(const char *text, size_t n, long long count);
 
-/* How many characters begin in the first n bytes. */
-long long text_count(const char *text, size_t n);
-
 /* The bytes as base64, for free(). NULL: out of memory, or too many. */
 char *text_base64(const void *bytes, size_t n);
 

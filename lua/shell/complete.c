@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "letters.h"
 #include "lua/bind.h"
 #include "shell.h"
 #include "sort.h"
@@ -22,20 +23,6 @@ typedef struct search {
     bool functions; /* only these */
     int found;      /* stack place of the set of names */
 } search;
-
-static bool is_part(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-static bool is_name(const char *s, size_t length)
-{
-    bool good = length > 0 && !isdigit((unsigned char)*s);
-    for (size_t i = 0; i < length; i++) {
-        good = good && is_part(s[i]);
-    }
-    return good;
-}
 
 /* ---- the value before the dot -------------------------------------------------------------- */
 
@@ -101,10 +88,10 @@ static bool push_value_before(lua_State *L, const char *text, size_t end, int ne
         return push_value_before(L, text, begin, nesting + 1) &&
                push_key(L, text, begin + 1, end - 1) && push_field(L);
     }
-    while (begin > 0 && is_part(text[begin - 1])) {
+    while (begin > 0 && shell_is_name_part(text[begin - 1])) {
         begin--;
     }
-    if (!is_name(text + begin, end - begin)) {
+    if (!shell_is_name(text + begin, end - begin)) {
         return false;
     }
     size_t before = skip_spaces(text, begin);
@@ -125,7 +112,7 @@ static void add_name(const search *s, const char *name, size_t length)
 {
     bool hidden = *name == '_' && s->length == 0;
     if (!hidden && length >= s->length && memcmp(name, s->word, s->length) == 0 &&
-        is_name(name, length)) {
+        shell_is_name(name, length)) {
         lua_pushlstring(s->L, name, length);
         lua_pushboolean(s->L, true);
         lua_rawset(s->L, s->found);
@@ -217,7 +204,7 @@ static void add_candidates(search *s, const char *text, size_t begin)
 void shell_complete(lua_State *L, const char *text, size_t cursor, size_t *start)
 {
     size_t begin = cursor;
-    while (begin > 0 && is_part(text[begin - 1])) {
+    while (begin > 0 && shell_is_name_part(text[begin - 1])) {
         begin--;
     }
     *start = begin;

@@ -6,55 +6,38 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "letters.h"
 #include "lua/bind.h"
 #include "shell.h"
 #include "sort.h"
 
 enum {
     DEPTH_MOST = 4,
-    ITEMS_MOST = 40,     /* of one table */
-    KEYS_MOST = 1000,    /* more are not even sorted */
-    TEXT_MOST = 4000,    /* bytes of a string alone */
-    INNER_TEXT_MOST = 60 /* and of one in a table */
+    ITEMS_MOST = 40,       /* of one table */
+    ALL_ITEMS_MOST = 4000, /* of a table and those in it */
+    KEYS_MOST = 1000,      /* more are not even sorted */
+    TEXT_MOST = 4000,      /* bytes of a string alone */
+    INNER_TEXT_MOST = 60   /* and of one in a table */
 };
 
 typedef struct printer {
     lua_State *L;
     int around; /* stack place of the set of tables that are being shown */
+    int left;   /* items that may still be shown */
 } printer;
 
-static void push_value(const printer *p, int index, int depth, int width);
+static void push_value(printer *p, int index, int depth, int width);
 
 /* ---- strings ------------------------------------------------------------------------------- */
 
-/* Characters of UTF-8 in a text. */
-static int width_of(const char *text, size_t length)
+/* How many bytes the character at s has; 0 if it is none that a terminal just shows: some obey the
+ * controls beyond ASCII too. */
+static size_t printable(const char *s, const char *end)
 {
-    int width = 0;
-    for (size_t i = 0; i < length; i++) {
-        width += ((unsigned char)text[i] & 0xc0) != 0x80;
-    }
-    return width;
-}
-
-/* How many bytes the character at s has; 0 if it is no printable one. */
-static size_t character(const char *s, const char *end)
-{
+    size_t length = shell_character(s, (size_t)(end - s));
     unsigned char c = (unsigned char)*s;
-    size_t length = c < 0x80                ? 1
-                    : c >= 0xc2 && c < 0xe0 ? 2
-                    : c >= 0xe0 && c < 0xf0 ? 3
-                    : c >= 0xf0 && c < 0xf5 ? 4
-                                            : 0;
-    if (c < 0x20 || c == 0x7f || length > (size_t)(end - s)) {
-        return 0;
-    }
-    for (size_t i = 1; i < length; i++) {
-        if (((unsigned char)s[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return length;
+    bool control = c < 0x20 || c == 0x7f || (c == 0xc2 && length && (unsigned char)s[1] < 0xa0);
+    return control ? 0 : length;
 }
 
 static void add_escaped(luaL_Buffer *b, char byte, bool digit_follows)
@@ -78,7 +61,7 @@ static void push_string(lua_State *L, int index, size_t most)
     luaL_buffinit(L, &b);
     luaL_addchar(&b, '"');
     for (const char *begin = s; s < end && (size_t)(s - begin) < most;) {
-        size_t bytes = character(s, end);
+        size_t bytes = printable(s, end);
         if (*s == '"' || *s == '\\') {
             luaL_addchar(&b, '\\');
         }
@@ -119,25 +102,14 @@ static int push_keys(lua_State *L, int table, lua_Integer n, int *kept)
     return count;
 }
 
-static bool is_name(const char *s)
-{
-    if (!isalpha((unsigned char)*s) && *s != '_') {
-        return false;
-    }
-    for (; *s; s++) {
-        if (!isalnum((unsigned char)*s) && *s != '_') {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Pushes "key = value" for the key on top of the stack, which it removes. */
-static void push_pair(const printer *p, int table, int depth, int width)
+static void push_pair(printer *p, int table, int depth, int width)
 {
     lua_State *L = p->L;
     int key = lua_gettop(L);
-    if (lua_type(L, key) == LUA_TSTRING && is_name(lua_tostring(L, key))) {
+    size_t n = 0;
+    const char *name = lua_type(L, key) == LUA_TSTRING ? lua_tolstring(L, key, &n) : NULL;
+    if (name && n <= INNER_TEXT_MOST && shell_is_name(name, n)) {
         lua_pushvalue(L, key);
         lua_pushliteral(L, " = ");
     } else {
@@ -167,29 +139,29 @@ static void add_item(lua_State *L, items *it)
 {
     size_t length;
     const char *text = lua_tolstring(L, -1, &length);
-    it->width += width_of(text, length) + 2;
+    it->width += (int)shell_count(text, length) + 2;
     it->tall = it->tall || memchr(text, '\n', length);
     lua_rawseti(L, it->list, ++it->count);
 }
 
-static void collect_items(const printer *p, int table, int depth, int width, items *it)
+static void collect_items(printer *p, int table, int depth, int width, items *it)
 {
     lua_State *L = p->L;
     lua_Integer n = (lua_Integer)lua_rawlen(L, table);
     int kept, keys_at, pairs = 0;
-    for (lua_Integer i = 1; i <= n && i <= ITEMS_MOST; i++) {
+    for (lua_Integer i = 1; i <= n && i <= ITEMS_MOST && p->left-- > 0; i++) {
         lua_rawgeti(L, table, i);
         push_value(p, lua_gettop(L), depth + 1, width - 2);
         lua_remove(L, -2);
         add_item(L, it);
     }
-    if (n > ITEMS_MOST) {
-        lua_pushfstring(L, "... %I more", (LUAI_UACINT)(n - ITEMS_MOST));
+    if (n > it->count) {
+        lua_pushfstring(L, "... %I more", (LUAI_UACINT)(n - it->count));
         add_item(L, it);
     }
     it->pairs_from = it->count;
     int count = push_keys(L, table, n, &kept);
-    for (keys_at = lua_gettop(L); pairs < kept && pairs < ITEMS_MOST;) {
+    for (keys_at = lua_gettop(L); pairs < kept && pairs < ITEMS_MOST && p->left-- > 0;) {
         lua_rawgeti(L, keys_at, ++pairs);
         push_pair(p, table, depth, width);
         add_item(L, it);
@@ -199,6 +171,22 @@ static void collect_items(const printer *p, int table, int depth, int width, ite
         add_item(L, it);
     }
     lua_pop(L, 1);
+}
+
+/* Puts the text on top of the stack on lines of its own, two columns further in. */
+static void indent(lua_State *L)
+{
+    size_t length;
+    const char *text = lua_tolstring(L, -1, &length);
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    luaL_addstring(&b, "\n  ");
+    for (size_t i = 0; i < length; i++) {
+        luaL_addchar(&b, text[i]);
+        luaL_addstring(&b, text[i] == '\n' ? "  " : "");
+    }
+    luaL_pushresult(&b);
+    lua_remove(L, -2);
 }
 
 /* Pushes the items in braces on as few lines as it takes; a few pairs that do not fit one have a
@@ -214,28 +202,26 @@ static void join_items(lua_State *L, const items *it, int width)
         size_t length;
         lua_rawgeti(L, it->list, i);
         const char *text = lua_tolstring(L, -1, &length);
-        int wide = width_of(text, length) + 2;
+        int wide = (int)shell_count(text, length) + 2;
         bool new_line = !line && (i == 1 || it->tall || (few && i > it->pairs_from) ||
                                   column + wide > width - 2);
         if (new_line) {
-            text = luaL_gsub(L, text, "\n", "\n  ");
-            lua_remove(L, -2);
+            indent(L);
             column = 0;
+        } else if (i > 1) {
+            lua_pushliteral(L, " ");
+            lua_insert(L, -2);
+            lua_concat(L, 2);
         }
         column += wide;
-        lua_pushfstring(L, "%s%s%s",
-                        new_line ? "\n  "
-                        : i > 1  ? " "
-                                 : "",
-                        text, i < it->count ? "," : "");
-        lua_remove(L, -2);
         luaL_addvalue(&b);
+        luaL_addstring(&b, i < it->count ? "," : "");
     }
     luaL_addstring(&b, line ? "}" : "\n}");
     luaL_pushresult(&b);
 }
 
-static void push_table(const printer *p, int table, int depth, int width)
+static void push_table(printer *p, int table, int depth, int width)
 {
     lua_State *L = p->L;
     lua_pushvalue(L, table);
@@ -285,7 +271,7 @@ static void push_inner_tensor(lua_State *L, int index)
     luaL_pushresult(&b);
 }
 
-static void push_value(const printer *p, int index, int depth, int width)
+static void push_value(printer *p, int index, int depth, int width)
 {
     lua_State *L = p->L;
     if (lua_type(L, index) == LUA_TSTRING) {
@@ -310,7 +296,7 @@ void shell_pretty(lua_State *L, int index, int width)
     index = lua_absindex(L, index);
     luaL_checkstack(L, 40, "a value too deep to show");
     lua_newtable(L);
-    push_value(&(printer){L, lua_gettop(L)}, index, 0, width);
+    push_value(&(printer){L, lua_gettop(L), ALL_ITEMS_MOST}, index, 0, width);
     lua_remove(L, -2);
 }
 

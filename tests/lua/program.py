@@ -17,8 +17,8 @@ program = sys.argv[1]
 
 
 def run(*words, text="", expect=0, **env):
-    r = subprocess.run([program, *words], input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                       env={**os.environ, **env}, timeout=120)
+    r = subprocess.run([program, *words], input=text, text=True, errors="replace", stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, env={**os.environ, **env}, timeout=120)
     check(f"{words} {text!r}: status {expect}, was {r.returncode}", r.returncode == expect, r.stdout + r.stderr)
     return r.stdout, r.stderr
 
@@ -88,11 +88,23 @@ def prompt():
     check("tables in themselves", out == "{t = {...}}  {{{{{...}}}}}\n", out)
     out = typed("t = {} for i = 1, 100 do t[i] = i end return t\n")[0]
     check("long tables", "... 60 more" in out and max(map(len, out.splitlines())) < 80, out)
+    wide = "t = 1 for level = 1, 4 do local n = {} for i = 1, 30 do n[i], n['a' .. i] = t, t end t = n end return t\n"
+    out = typed(wide)[0]
+    check("tables that are long and deep", "... " in out and len(out) < 200000, len(out))
+    out = typed("{['a\\0b'] = 1, c = 2, d = setmetatable({}, {__tostring = function() return 'e\\0f' end})}\n")[0]
+    check("names and texts with zeros", out == '{["a\\0b"] = 1, c = 2, d = e\0f}\n', repr(out))
+    out = typed("{[('k'):rep(10000)] = 1}\n")[0]
+    check("long names", len(out) < 100 and "10000 bytes" in out, out[:200])
     check("names in order", typed("{b = 1, a = 2, ['x y'] = 3}\n")[0] == '{a = 2, b = 1, ["x y"] = 3}\n')
     check("__tostring", typed("setmetatable({}, {__tostring = function() return 'T' end})\n")[0] == "T\n")
     out, err = typed("setmetatable({}, {__tostring = function() error('no') end})\n1\n")
     check("one that raises", out == "1\n" and "no" in err, out + err)
     check("strings", typed("'a\"\\\\\\0\\1\\x80ü'\n")[0] == '"a\\"\\\\\\0\\1\\128ü"\n', typed("'a\"\\\\\\0\\1\\x80ü'\n")[0])
+    out = typed("'\\xc2\\x9b31m', '\\xe0\\x80\\x80', '\\xed\\xa0\\x80', '\\xc2\\xa9'\n")[0]
+    check("what a terminal would obey, or is no character, is a number", out == '"\\194\\15531m"  "\\224\\128\\128"  '
+          '"\\237\\160\\128"  "\u00a9"\n', repr(out))
+    out = typed("debug.sethook(function() end, 'l')\ndebug.gethook()\n")[0]
+    check("hooks stay", out.startswith("function: "), out)
     check("tensors", typed("eg.ones{2}\n")[0] == "[1. 1.]\n")
     check("the time, when asked for", "ms" in typed(":time on\nx = 1\n")[0] and "ms" not in typed("x = 1\n")[0])
     check("after a script", run("-i", "-e", "y = 4", text="y\n")[0] == "4\n")
@@ -112,7 +124,9 @@ def prompt():
 def interrupts(at):
     """Ctrl-C ends a script as a signal would, after saying where it was."""
     for code in ("while true do end", "coroutine.wrap(function() while true do end end)()",
-                 "while true do pcall(coroutine.wrap(function() while true do end end)) end"):
+                 "while true do pcall(coroutine.wrap(function() while true do end end)) end",
+                 "local co = coroutine.create(function() local x <close> = setmetatable({}, {__close = function() "
+                 "while true do end end}) coroutine.yield() end) coroutine.resume(co) coroutine.close(co)"):
         with open(at + "/b.lua", "w") as f:
             f.write("io.stdout:write('on') io.stdout:flush()\n" + code)
         r = subprocess.Popen([program, at + "/b.lua"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -3,6 +3,7 @@
 
 #include "lua/kernel/message.h"
 #include "lua/kernel/text.h"
+#include "lua/shell/letters.h"
 #include "tests/egt.h"
 
 static bool becomes(const char *bytes, size_t n, const char *text)
@@ -51,7 +52,7 @@ EGT(positions)
     static const size_t at[] = {0, 2, 3, 7, 8, 8};
     for (int i = 0; i < 6; i++) {
         EGT_EQ(text_offset(text, 8, i), at[i]);
-        EGT_EQ(text_count(text, at[i]), i < 5 ? i : 4);
+        EGT_EQ(shell_count(text, at[i]), i < 5 ? i : 4);
     }
     EGT_EQ(text_offset(text, 8, -3), 0);
     EGT_EQ(text_offset(text, 0, 3), 0);
