@@ -135,6 +135,19 @@ static void push_kind(lua_State *L)
     }
 }
 
+/* Pushes what there is to say of the value on top of the stack. */
+static void push_words(lua_State *L)
+{
+    if (lua_type(L, -1) != LUA_TSTRING) { /* help would look for what the text says */
+        shell_help(L, -1);
+        if (lua_isstring(L, -1)) {
+            return;
+        }
+        lua_pop(L, 1);
+    }
+    push_kind(L);
+}
+
 static int inspect(lua_State *L)
 {
     question *q = lua_touserdata(L, 1);
@@ -143,11 +156,7 @@ static int inspect(lua_State *L)
     if (q->start == q->cursor || lua_isnil(L, -1)) {
         return 0;
     }
-    shell_help(L, -1);
-    if (!lua_isstring(L, -1)) {
-        lua_pop(L, 1);
-        push_kind(L);
-    }
+    push_words(L);
     size_t n;
     const char *text = lua_tolstring(L, -1, &n);
     q->answer = text_json(text, n);

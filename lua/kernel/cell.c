@@ -90,16 +90,14 @@ static bool load_with_expression(lua_State *L, const cell *c, bool whole_compile
     return false;
 }
 
-/* Leaves a chunk, or raises the compiler's message. */
-static void compile(lua_State *L, cell *c)
+/* Leaves a chunk, or the compiler's message: whether it is a chunk. */
+static bool compile(lua_State *L, const cell *c)
 {
-    if (!load_split(L, c, 0)) {
-        bool good = load(L, c, c->code, c->length);
-        if (!load_with_expression(L, c, good) && !good) {
-            lua_error(L);
-        }
+    if (load_split(L, c, 0)) {
+        return true;
     }
-    c->compiled = true;
+    bool good = load(L, c, c->code, c->length);
+    return load_with_expression(L, c, good) || good;
 }
 
 /* ---- running ---- */
@@ -114,7 +112,10 @@ static bool is_console(lua_State *L, int index)
 static int run(lua_State *L)
 {
     cell *c = lua_touserdata(L, 1);
-    compile(L, c);
+    c->compiled = compile(L, c);
+    if (!c->compiled) {
+        lua_error(L);
+    }
     int first = lua_gettop(L); /* of the results */
     lua_pushlightuserdata(L, c);
     lua_call(L, 1, LUA_MULTRET);
@@ -228,10 +229,11 @@ static json_t *succeed(session *s, const json_t *content, cell *c)
     return numbered(reply, s->count);
 }
 
-static json_t *fail(session *s, const json_t *content, json_t *error)
+/* What failed silently is no part of a notebook: cells behind it run. */
+static json_t *fail(session *s, const json_t *content, const cell *c, json_t *error)
 {
     json_t *stop = json_object_get(content, "stop_on_error");
-    if (!stop || json_is_true(stop)) {
+    if (!c->silent && (!stop || json_is_true(stop))) {
         wire_abort(s->w);
     }
     wire_tell(s->w, "error", s->request->header, json_copy(error));
@@ -246,7 +248,7 @@ json_t *cell_execute(session *s, const json_t *content)
     const char *text = json_string_value(code);
     cell c = {.code = text, .length = json_string_length(code), .silent = silent};
     if (!c.code) {
-        return message_refusal("execute_request has no code");
+        return numbered(message_refusal("execute_request has no code"), s->count);
     }
     s->count += !silent && !json_is_false(json_object_get(content, "store_history"));
     snprintf(c.name, sizeof c.name, "=In[%lld]", s->count);
@@ -256,7 +258,7 @@ json_t *cell_execute(session *s, const json_t *content)
     }
     console_begin();
     json_t *error = run_cell(s, &c);
-    return error ? fail(s, content, error) : succeed(s, content, &c);
+    return error ? fail(s, content, &c, error) : succeed(s, content, &c);
 }
 
 /* Whether a line opens a block that is not closed there. */
@@ -292,7 +294,7 @@ static int indent_of(const char *code, size_t n)
 static int judge(lua_State *L)
 {
     cell *c = lua_touserdata(L, 1);
-    shell_chunk is = shell_load(L, c->code, c->length, "=");
+    shell_chunk is = compile(L, c) ? SHELL_COMPLETE : shell_load(L, c->code, c->length, "=");
     static const char *const words[] = {[SHELL_COMPLETE] = "complete",
                                         [SHELL_UNFINISHED] = "incomplete",
                                         [SHELL_WRONG] = "invalid"};

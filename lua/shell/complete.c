@@ -39,15 +39,17 @@ static void give_up(lua_State *L, lua_Debug *at)
 }
 
 /* Replaces a value and a key on the stack by what is there; false if it raises or takes too long.
- */
+ * The hook there is, maybe an interrupt's, waits meanwhile. */
 static bool push_field(lua_State *L)
 {
     enum { INSTRUCTIONS_MOST = 1000000 };
+    lua_Hook hook = lua_gethook(L);
+    int mask = lua_gethookmask(L), count = lua_gethookcount(L);
     lua_pushcfunction(L, get);
     lua_insert(L, -3);
     lua_sethook(L, give_up, LUA_MASKCOUNT, INSTRUCTIONS_MOST);
     int status = lua_pcall(L, 2, 1, 0);
-    lua_sethook(L, NULL, 0, 0);
+    lua_sethook(L, hook, mask, count);
     return status == LUA_OK;
 }
 
@@ -68,7 +70,11 @@ static bool push_key(lua_State *L, const char *text, size_t begin, size_t end)
         return !memchr(text + begin, '\\', end - begin);
     }
     lua_pushlstring(L, text + begin, end - begin);
-    return lua_stringtonumber(L, lua_tostring(L, -1)) != 0;
+    if (!lua_stringtonumber(L, lua_tostring(L, -1))) {
+        return false;
+    }
+    lua_remove(L, -2);
+    return true;
 }
 
 /* Pushes the value of the names, fields and brackets that end at `end`; pushes anything if it is no
@@ -134,6 +140,14 @@ static void add_keys(const search *s)
     }
 }
 
+/* Pushes a field of the metatable on top of the stack as Lua finds it: its own metatable does not
+ * count. */
+static int push_event(lua_State *L, const char *name)
+{
+    lua_pushstring(L, name);
+    return lua_rawget(L, -2);
+}
+
 /* Adds what the value on top of the stack answers to, by itself and through its metatables; removes
  * it. A function that stands for __index cannot be asked: then the metatable's own table `methods`
  * counts, which the module's types have. */
@@ -147,10 +161,9 @@ static void add_fields(const search *s)
         if (!lua_getmetatable(L, -1)) {
             break;
         }
-        lua_getfield(L, -1, "__index");
-        if (!lua_istable(L, -1)) {
+        if (push_event(L, "__index") != LUA_TTABLE) {
             lua_pop(L, 1);
-            if (lua_getfield(L, -1, "methods") == LUA_TTABLE) {
+            if (push_event(L, "methods") == LUA_TTABLE) {
                 add_keys(s);
             }
             lua_pop(L, 2);

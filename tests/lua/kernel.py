@@ -116,6 +116,13 @@ def check_questions(kernel):
     check("it counts characters", (answer["cursor_start"], answer["cursor_end"]) == (6, 9), answer)
     check("of our names", "conv2d" in kernel.ask("complete", "eg.conv2", 8)["matches"])
     check("of none", kernel.ask("complete", "no.such.thing", 13)["matches"] == [])
+    kernel.run("list = {{gamma = 1}, [2.5] = {delta = 1}}; debug.sethook(function() end, 'l')\n"
+               "odd = setmetatable({gamma = 1}, setmetatable({}, {__index = function() error('asked') end}))")
+    check("behind numbers", kernel.ask("complete", "list[1].ga", 10)["matches"] == ["gamma"]
+          and kernel.ask("complete", "list[2.5].de", 12)["matches"] == ["delta"])
+    check("of a metatable with a metatable", kernel.ask("complete", "odd.ga", 6)["matches"] == ["gamma"])
+    check("it leaves hooks where they are", kernel.value("debug.gethook() ~= nil") == "true")
+    kernel.run("debug.sethook()")
     answer = kernel.ask("inspect", "eg.matmul(a, b)", 5)
     check("inspection", answer["found"] and "matmul" in answer["data"]["text/plain"], answer)
     same = kernel.ask("inspect", "y = eg.matmul(a, (b), ", 22)
@@ -123,7 +130,11 @@ def check_questions(kernel):
     answer = kernel.ask("inspect", "greet", 2)
     check("of a cell's function", "defined at In[" in answer["data"].get("text/plain", ""), answer)
     check("of nothing", not kernel.ask("inspect", "no.such.thing", 4)["found"])
-    for code, status in (("x = 1", "complete"), ("for i = 1, 2 do", "incomplete"), ("x = = 1", "invalid")):
+    kernel.run("kind = 'conv'")
+    answer = kernel.ask("inspect", "kind", 4)
+    check("a text is not looked up", answer["data"].get("text/plain") == 'string "conv"', answer)
+    for code, status in (("x = 1", "complete"), ("for i = 1, 2 do", "incomplete"), ("x = = 1", "invalid"),
+                         ("x = 1\nx", "complete"), ("local y = 1\ny + 1", "complete"), ("x = 1\nf(", "incomplete")):
         check(f"{code} is {status}", kernel.ask("is_complete", code)["status"] == status)
     check("the next line is indented", kernel.ask("is_complete", "  if x then")["indent"] == " " * 6)
     check("history is empty", kernel.ask("history")["history"] == [])
@@ -150,6 +161,8 @@ def check_execution(kernel):
     check("but what is sent then is", kernel.value("x") == "2")
     statuses = [reply["status"] for reply in kernel.run_all("error('first')", "x = 99", stop_on_error=False)]
     check("unless wanted", statuses == ["error", "ok"], statuses)
+    statuses = [reply["status"] for reply in kernel.run_all("error('first')", "x = 99", silent=True)]
+    check("nor behind one that is silent", statuses == ["error", "ok"], statuses)
     reply, put_out = kernel.run("for i = 1, 200000 do print(i) end")
     lines = "".join(text for _, text in streams(put_out)).split()
     check("much output", lines == [str(i) for i in range(1, 200001)], len(lines))

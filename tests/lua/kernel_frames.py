@@ -99,6 +99,7 @@ def check_contents(kernel):
             header, answer = raw.answer()
             check(f"{kind} {content} is answered", header["msg_type"] == kind.replace("request", "reply")
                   and answer["status"] in ("ok", "error", "unknown", "complete", "invalid"), (header, answer))
+            check("a cell has its number", kind != "execute_request" or "execution_count" in answer, answer)
         for parts in ([b"{", {}, {}, {}], [[], {}, {}, {}], [{}, {}, {}, {}], [{"msg_type": 5}, {}, {}, {}],
                       [{"msg_type": "execute_request"}, [], {}, {}], [{"msg_type": "execute_request"}, {}, {}, b"[1"],
                       [{"msg_type": "no_such_request"}, {}, {}, {}], [b"[" * 100000, {}, {}, {}],
