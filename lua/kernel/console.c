@@ -6,9 +6,9 @@
  * sent. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdio_ext.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,7 +23,9 @@ typedef struct output {
 static struct {
     FILE *in, *out, *err;             /* ours */
     FILE *old_in, *old_out, *old_err; /* what they stand for */
-    char *line, *rest; /* the answer to a question, and what of it is still to be read */
+    json_t *answer;                   /* to a question, while some of it is still to be read */
+    const char *rest;                 /* that */
+    size_t rest_length;
     output outputs[2];
     int last; /* the descriptor that was written to */
 } console;
@@ -35,8 +37,8 @@ static bool allowed(const session *s)
     return s->request && json_is_true(json_object_get(s->request->content, "allow_stdin"));
 }
 
-/* The answer to a question, for free(); NULL: there is none. */
-static char *ask(session *s)
+/* The answer to a question, a string; NULL: there is none. */
+static json_t *ask(session *s)
 {
     message *question = message_reply(s->request, "input_request",
                                       json_pack("{s:s, s:b}", "prompt", "", "password", 0));
@@ -47,15 +49,16 @@ static char *ask(session *s)
     wire_ask(s->w, question);
     message *answer = wire_answer(s->w, session_interrupted);
     json_t *value = answer ? json_object_get(answer->content, "value") : NULL;
-    char *line = json_is_string(value) ? strdup(json_string_value(value)) : NULL;
+    value = json_is_string(value) ? json_incref(value) : NULL;
     message_free(answer);
-    return line;
+    return value;
 }
 
 static void forget_line(void)
 {
-    free(console.line);
-    console.line = console.rest = NULL;
+    json_decref(console.answer);
+    console.answer = NULL;
+    console.rest = NULL;
 }
 
 /* A line may be longer than the room for it: the rest is for the next call. */
@@ -69,14 +72,17 @@ static ssize_t read_line(void *user, char *room, size_t size)
             errno = ENOTSUP;
             return -1;
         }
-        console.line = console.rest = ask(s);
+        console.answer = ask(s);
+        console.rest = json_string_value(console.answer);
+        console.rest_length = json_string_length(console.answer);
         if (!console.rest) {
             return 0;
         }
     }
-    size_t length = strlen(console.rest), n = length < size ? length : size;
+    size_t n = console.rest_length < size ? console.rest_length : size;
     memcpy(room, console.rest, n);
     console.rest += n;
+    console.rest_length -= n;
     if (n < size) { /* there is room for the line's end */
         room[n++] = '\n';
         forget_line();
@@ -129,20 +135,32 @@ static int in_order(lua_State *L)
     return lua_gettop(L);
 }
 
-static void replace(lua_State *L, session *s, const char *library, const char *name)
+/* os.execute. While C waits for a child it ignores the signal that interrupts both: the child's end
+ * tells of it. */
+static int execute(lua_State *L)
+{
+    int count = in_order(L);
+    if (count == 3 && strcmp(lua_tostring(L, 2), "signal") == 0 && lua_tointeger(L, 3) == SIGINT) {
+        raise(SIGINT);
+    }
+    return count;
+}
+
+static void replace(lua_State *L, session *s, const char *library, const char *name,
+                    lua_CFunction by)
 {
     lua_getglobal(L, library);
     lua_getfield(L, -1, name);
     lua_pushlightuserdata(L, s);
-    lua_pushcclosure(L, in_order, 2);
+    lua_pushcclosure(L, by, 2);
     lua_setfield(L, -2, name);
     lua_pop(L, 1);
 }
 
 void console_open_children(lua_State *L, session *s)
 {
-    replace(L, s, "os", "execute");
-    replace(L, s, "io", "popen");
+    replace(L, s, "os", "execute", execute);
+    replace(L, s, "io", "popen", in_order);
 }
 
 /* ---- all ---- */

@@ -186,6 +186,8 @@ def check_input(kernel):
     check("the rest is forgotten behind its cell", put_out[-1][1]["data"]["text/plain"] == "10000", put_out)
     _, put_out = kernel.run("return io.read()", allow_stdin=False)
     check("or says that it cannot", "no input" in streams(put_out)[0][1] and "nil" in str(put_out[-1]), put_out)
+    _, put_out = kernel.run("io.read()", allow_stdin=True, stdin_hook=lambda _: kernel.client.input("a\0b"))
+    check("zeros are read", put_out[-1][1]["data"]["text/plain"] == '"a\\0b"', put_out)
     request = kernel.client.execute("io.read()", allow_stdin=True)
     kernel.client.get_stdin_msg(timeout=PATIENCE)
     kernel.manager.interrupt_kernel()
@@ -214,6 +216,12 @@ def check_interrupts(mode):
                 kernel.manager.interrupt_kernel()
             check(f"{mode}: {code} ends", kernel.wait(request).get("ename") == "interrupted")
         check("and nothing else is lost", kernel.value("kept") == "'kept'" or kernel.value("kept") == '"kept"')
+        if mode == "signal":  # a signal is for children too
+            request = kernel.client.execute("print('begun')\nfor i = 1, 2 do os.execute('sleep 20') end")
+            wait_for_output(kernel, "begun")
+            time.sleep(.2)
+            kernel.manager.interrupt_kernel()
+            check("a child that was interrupted ends its cell", kernel.wait(request).get("ename") == "interrupted")
         kernel.manager.interrupt_kernel()  # of nothing
         kernel.alive("interrupted at rest")
 
