@@ -1,6 +1,7 @@
 /* kernel.c - the command line of the notebook kernel. */
 #include "kernel.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,7 @@ static int serve(const char *path)
 {
     connection c;
     session s;
+    signal(SIGINT, SIG_IGN); /* until the session takes it, there is nothing to interrupt */
     wire *w = connection_read(&c, path) ? wire_start(&c) : NULL;
     if (!w) {
         return 1;

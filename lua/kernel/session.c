@@ -166,6 +166,14 @@ static int open_state(lua_State *L)
     return 0;
 }
 
+/* Not open to interruption: there is nothing yet that somebody could want to stop. */
+static bool call_open_state(session *s)
+{
+    lua_pushcfunction(s->L, open_state);
+    lua_pushlightuserdata(s->L, s);
+    return lua_pcall(s->L, 1, 0, 0) == LUA_OK;
+}
+
 /* Calls that wait are taken up again, so that no output is lost on the way. */
 static void catch_interrupts(void)
 {
@@ -183,7 +191,7 @@ bool session_open(session *s, wire *w)
         return false;
     }
     s->L = luaL_newstate();
-    if (!s->L || !session_call(s, open_state, s, NULL, NULL)) {
+    if (!s->L || !call_open_state(s)) {
         complain("cannot start Lua: %s", s->L ? lua_tostring(s->L, -1) : "out of memory");
         session_close(s);
         return false;

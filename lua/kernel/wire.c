@@ -341,6 +341,7 @@ static void *serve(void *user)
     while (turn(w)) {
     }
     say_all(w);
+    drain(w); /* what was written when Lua was closed */
     return NULL;
 }
 

@@ -42,7 +42,7 @@ void wire_set_parent(wire *w, json_t *header);
  */
 void wire_sync(wire *w);
 
-/* A request to run something failed: marks those to run more that were made before this was known. */
+/* A request to run something failed: marks those to run that were made before this was known. */
 void wire_abort(wire *w);
 
 /* The content of kernel_info_reply. */

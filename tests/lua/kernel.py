@@ -5,8 +5,10 @@ interrupts and restarts.
     kernel.py PROGRAM
 """
 import base64
+import contextlib
 import json
 import os
+import queue
 import subprocess
 import sys
 import time
@@ -232,6 +234,19 @@ def check_restart():
         kernel.manager.restart_kernel()
         kernel.client.wait_for_ready(timeout=PATIENCE)
         check("a restarted kernel knows nothing", kernel.value("x") == "nil")
+        pid = kernel.manager.provisioner.pid
+        kernel.run("last = {}\nfor i = 1, 5 do\n    last[i] = setmetatable({}, {__gc = function()\n"
+                   "        print('bye', i)\n        local t = os.clock()\n        while os.clock() < t + .003 do end\n"
+                   "    end})\nend")
+        kernel.manager.request_shutdown()
+        check("it ends", gone(pid, 10))
+        said = ""
+        with contextlib.suppress(queue.Empty):
+            while said.count("bye") < 5:
+                said += kernel.client.get_iopub_msg(timeout=2)["content"].get("text", "")
+        check("its last words are heard", said.count("bye") == 5, said)
+        kernel.manager.start_kernel(stderr=sys.stdout)
+        kernel.client.wait_for_ready(timeout=PATIENCE)
         pid = kernel.manager.provisioner.pid
         kernel.client.execute("while true do end")
         kernel.manager.shutdown_kernel()

@@ -167,6 +167,27 @@ def check_lost(kernel):
         kernel.alive("a question to nobody")
 
 
+def check_early(folder):
+    """Interrupts while the kernel starts."""
+    at = {f"{name}_port": i + 1 for i, name in enumerate(("shell", "control", "stdin", "iopub", "hb"))}
+    with open(folder + "/connection.json", "w") as f:
+        json.dump({**at, "ip": folder + "/early", "transport": "ipc", "key": "k"}, f)
+    for _ in range(5):
+        with zmq.Context.instance().socket(zmq.DEALER) as early:
+            early.linger, early.reconnect_ivl = 0, 1
+            early.connect(f"ipc://{folder}/early-{at['control_port']}")
+            raw = Raw.__new__(Raw)
+            raw.key, raw.socket = b"k", early
+            kernel = subprocess.Popen([program, "kernel", folder + "/connection.json"])
+            count, end = 0, time.time() + PATIENCE
+            while count < 50 and kernel.poll() is None and time.time() < end:
+                raw.send(raw.request("interrupt_request", {}))
+                count += early.poll(.2) and raw.answer()[0]["msg_type"] == "interrupt_reply"
+            raw.send(raw.request("shutdown_request", {"restart": False}))
+            check("interrupted before it begins", count == 50 and kernel.wait(PATIENCE) == 0, (kernel.poll(), count))
+            kernel.kill()
+
+
 def check_connections(folder):
     """Connection files that are none."""
     good = {"shell_port": 1, "control_port": 1, "stdin_port": 1, "iopub_port": 1, "hb_port": 1, "ip": "127.0.0.1",
@@ -224,6 +245,7 @@ def check_memory(folder):
 def main():
     with installed(egret) as folder, tempfile.TemporaryDirectory() as place:
         check_connections(place)
+        check_early(place)
         with Kernel() as kernel:
             check_signatures(kernel)
             check_contents(kernel)
