@@ -63,14 +63,15 @@ static bool is_ready(eg_tensor *x)
 }
 
 /* Which values are to be black and white where nobody says so: the narrowest usual range that holds
- * all. */
+ * all finite ones. */
 static bool find_range(const images *all, double *low, double *high)
 {
     double least = INFINITY, most = -INFINITY;
     for (int i = 0; i < all->count; i++) {
         if (!is_ready(all->image[i])) {
-            eg_tensor *x = eg_nan_to_num(eg_cast(all->image[i], EG_F64), 0, 0, 0);
-            eg_tensor *ends[2] = {eg_min(x), eg_max(x)};
+            eg_tensor *x = eg_cast(all->image[i], EG_F64);
+            eg_tensor *ends[2] = {eg_min(eg_nan_to_num(x, INFINITY, INFINITY, INFINITY)),
+                                  eg_max(eg_nan_to_num(x, -INFINITY, -INFINITY, -INFINITY))};
             if (!ends[0] || !ends[1]) {
                 return false;
             }
@@ -78,9 +79,12 @@ static bool find_range(const images *all, double *low, double *high)
             most = fmax(most, eg_item(ends[1]));
         }
     }
+    if (least > most) { /* there are none */
+        least = most = 0;
+    }
     bool bytes = least >= 0 && most > 127 && most <= 255, unit = least >= -1 && most <= 1;
     *low = bytes || (unit && least >= 0) ? 0 : unit ? -1 : least;
-    *high = bytes ? 255 : unit ? 1 : most > least ? most : least + 1;
+    *high = bytes ? 255 : unit ? 1 : most > least ? most : least + fmax(1, fabs(least) / 2);
     return true;
 }
 
@@ -94,7 +98,9 @@ static eg_tensor *brightness(eg_tensor *x, double low, double high)
         return eg_cast(x, EG_F32);
     }
     x = eg_nan_to_num(eg_cast(x, EG_F64), low, high, low);
-    return eg_cast(eg_mul_scalar(eg_sub_scalar(x, low), 255 / (high - low)), EG_F32);
+    double share = 255 / (high / 2 - low / 2); /* of halves: the whole may be beyond all numbers */
+    x = eg_sub_scalar(eg_mul_scalar(x, 0.5), low / 2);
+    return eg_cast(eg_mul_scalar(x, share), EG_F32);
 }
 
 /* [4, H, W] over the paper: [3, H, W]. */
@@ -192,7 +198,7 @@ eg_tensor *picture_of(eg_tensor *const *tensors, int n, const picture_options *o
 
 static eg_tensor *resized(eg_tensor *picture, int64_t height, int64_t width)
 {
-    bool smaller = height < eg_size(picture, 0);
+    bool smaller = height < eg_size(picture, 0) || width < eg_size(picture, 1);
     eg_tensor *x =
         eg_permute(eg_reshape(picture, EG_SHAPE(1, eg_size(picture, 0), eg_size(picture, 1), 3)),
                    EG_AXES(0, 3, 1, 2));
