@@ -132,7 +132,7 @@ static bool draw_series(const sheet *s, const plot_series *line, rgb colour, pro
     place_points(s, line, line->y, xs, ys);
     if (line->smooth > 0) {
         canvas_polyline(s->c, xs, ys, line->count, thick * 0.6, colour, 0.28);
-        plot_smooth(line, s->p->log_y, smoothed, smoothed + count);
+        plot_smooth(s->p, line, smoothed, smoothed + count);
         place_points(s, line, smoothed, xs, ys);
     }
     canvas_polyline(s->c, xs, ys, line->count, thick, colour, 1);

@@ -40,8 +40,8 @@ bool plot_shows(const plot *p, double x, double y);
  * words if there is not one point to draw, or are too many curves. */
 bool plot_find_axes(const plot *p, axis *x, axis *y, problem *why);
 
-/* Fills in the moving average of a curve's values, count of them; `sums` is scratch space, as much
- * again. */
-void plot_smooth(const plot_series *line, bool log, double *smoothed, double *sums);
+/* Fills in the moving average of a curve's values, of those that can be placed; NAN for the others. As many are
+ * filled in as the curve has points; `sums` is scratch space, as much again. */
+void plot_smooth(const plot *p, const plot_series *line, double *smoothed, double *sums);
 
 #endif

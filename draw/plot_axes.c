@@ -77,11 +77,11 @@ bool plot_find_axes(const plot *p, axis *x, axis *y, problem *why)
 
 /* The average is to both sides, and a value's weight in it falls by `keep` with each point between;
  * at the ends it is of what there is. */
-void plot_smooth(const plot_series *line, bool log, double *smoothed, double *sums)
+void plot_smooth(const plot *p, const plot_series *line, double *smoothed, double *sums)
 {
     double keep = fmin(line->smooth, 0.9999), sum = 0, weight = 0;
     for (int i = 0; i < line->count; i++) {
-        bool known = is_on_axis(line->y[i], log);
+        bool known = plot_shows(p, plot_x(line, i), line->y[i]);
         smoothed[i] = sum *= keep;
         sums[i] = weight *= keep;
         sum += known ? line->y[i] : 0;
@@ -89,7 +89,7 @@ void plot_smooth(const plot_series *line, bool log, double *smoothed, double *su
     }
     sum = weight = 0;
     for (int i = line->count - 1; i >= 0; i--) {
-        bool known = is_on_axis(line->y[i], log);
+        bool known = plot_shows(p, plot_x(line, i), line->y[i]);
         sum = keep * sum + (known ? line->y[i] : 0);
         weight = keep * weight + known;
         smoothed[i] = known ? (smoothed[i] + sum) / (sums[i] + weight) : NAN;

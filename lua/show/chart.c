@@ -73,7 +73,7 @@ static bool draw_series(chart *c, int series, problem *why)
     if (!smoothed) {
         return problem_say(why, "out of memory for a curve of %d points", s->count);
     }
-    plot_smooth(s, c->p->log_y, smoothed, smoothed + s->count);
+    plot_smooth(c->p, s, smoothed, smoothed + s->count);
     draw_values(c, s, smoothed, series);
     free(smoothed);
     return true;
