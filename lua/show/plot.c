@@ -19,14 +19,24 @@ typedef struct curves {
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
-/* Pushes the values of a tensor, converted. */
-static const double *push_tensor_values(lua_State *L, eg_tensor *t)
+/* Pushes room for a curve. */
+static double *push_room(lua_State *L, int64_t count)
 {
-    double *values = lua_newuserdatauv(L, sizeof *values * (size_t)(eg_numel(t) + 1), 0);
-    eg_clear_error();
-    eg_scope scope = eg_scope_push();
-    eg_status status = eg_to_values(eg_to(t, eg_cpu()), values);
-    eg_scope_pop(scope, NULL);
+    if (count < 0 || count > 100000000) {
+        luaL_error(L, "plot: a curve is a list of numbers or a 1-D tensor, of at most 100,000,000");
+    }
+    return lua_newuserdatauv(L, sizeof(double) * (size_t)(count + 1), 0);
+}
+
+/* Pushes the values of a tensor, or of one of its rows unless that is below 0, converted. */
+static const double *push_tensor_values(lua_State *L, eg_tensor *t, int row, int *count)
+{
+    int64_t n = row < 0 ? eg_numel(t) : eg_size(t, 1);
+    double *values = push_room(L, n);
+    *count = (int)n;
+    show_work work = show_begin();
+    eg_status status = eg_to_values(eg_to(row < 0 ? t : eg_select(t, 0, row), eg_cpu()), values);
+    show_end(work);
     if (status != EG_OK) {
         eg__lua_raise(L);
     }
@@ -53,17 +63,12 @@ static double read_number(lua_State *L, int index)
 /* Pushes a list or tensor of numbers. */
 static const double *push_numbers(lua_State *L, int index, int *count)
 {
-    int64_t n = eg__lua_is_tensor(L, index) ? eg_numel(eg__lua_tensor(L, index))
-                : lua_istable(L, index)     ? (int64_t)luaL_len(L, index)
-                                            : -1;
-    if (n < 0 || n > 100000000) {
-        luaL_error(L, "plot: a curve is a list of numbers or a 1-D tensor, of at most 100,000,000");
-    }
-    *count = (int)n;
     if (eg__lua_is_tensor(L, index)) {
-        return push_tensor_values(L, eg__lua_tensor(L, index));
+        return push_tensor_values(L, eg__lua_tensor(L, index), -1, count);
     }
-    double *values = lua_newuserdatauv(L, sizeof *values * (size_t)(n + 1), 0);
+    int64_t n = lua_istable(L, index) ? (int64_t)luaL_len(L, index) : -1;
+    double *values = push_room(L, n);
+    *count = (int)n;
     for (int i = 0; i < *count; i++) {
         lua_geti(L, index, i + 1);
         values[i] = read_number(L, -1);
@@ -95,8 +100,7 @@ static bool push_curve(lua_State *L, int index, int k, const double **values, in
         if (k >= eg_size(t, 0)) {
             return false;
         }
-        *count = (int)eg_size(t, 1);
-        *values = push_tensor_values(L, t) + (size_t)k * (size_t)*count;
+        *values = push_tensor_values(L, t, k, count);
         return true;
     }
     lua_geti(L, index, k + 1);
@@ -173,6 +177,8 @@ static void read_labels(lua_State *L, int table, curves *c)
     int type = lua_getfield(L, table, "labels"), labels = lua_gettop(L);
     if (type == LUA_TSTRING) {
         c->series[0].name = lua_tostring(L, labels);
+    } else if (type != LUA_TTABLE && type != LUA_TNIL) {
+        luaL_error(L, "plot: labels must be a string or a list of them");
     }
     for (int k = 0; type == LUA_TTABLE && k < c->p.count; k++) {
         if (lua_geti(L, labels, k + 1) != LUA_TNIL && lua_type(L, -1) != LUA_TSTRING) {
@@ -180,6 +186,29 @@ static void read_labels(lua_State *L, int table, curves *c)
         }
         c->series[k].name = lua_tostring(L, -1);
     }
+}
+
+static void read_log(lua_State *L, int table, plot *p)
+{
+    int type = lua_getfield(L, table, "log");
+    const char *axes = type == LUA_TSTRING ? lua_tostring(L, -1) : lua_toboolean(L, -1) ? "y" : "";
+    if ((type != LUA_TSTRING && type != LUA_TBOOLEAN && type != LUA_TNIL) || axes[strspn(axes, "xy")]) {
+        luaL_error(L, "plot: log must be true, \"x\", \"y\" or \"xy\"");
+    }
+    p->log_x = strchr(axes, 'x');
+    p->log_y = strchr(axes, 'y');
+    lua_pop(L, 1);
+}
+
+static void read_smooth(lua_State *L, int table, curves *c)
+{
+    if (lua_getfield(L, table, "smooth") != LUA_TNIL && !lua_isnumber(L, -1)) {
+        luaL_error(L, "plot: smooth must be a number from 0 to below 1");
+    }
+    for (int k = 0; k < c->p.count; k++) {
+        c->series[k].smooth = fmin(fmax(lua_tonumber(L, -1), 0), 1);
+    }
+    lua_pop(L, 1);
 }
 
 static void read_options(lua_State *L, int table, curves *c)
@@ -195,17 +224,8 @@ static void read_options(lua_State *L, int table, curves *c)
     c->p.width = read_size(L, table, "width");
     c->p.height = read_size(L, table, "height");
     read_labels(L, table, c);
-    lua_getfield(L, table, "log");
-    const char *axes = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
-                       : lua_toboolean(L, -1)         ? "y"
-                                                      : "";
-    c->p.log_x = strchr(axes, 'x');
-    c->p.log_y = strchr(axes, 'y');
-    lua_getfield(L, table, "smooth");
-    for (int k = 0; k < c->p.count; k++) {
-        c->series[k].smooth = fmin(fmax(lua_tonumber(L, -1), 0), 1);
-    }
-    lua_pop(L, 2);
+    read_log(L, table, &c->p);
+    read_smooth(L, table, c);
 }
 
 /* eg.plot(y), eg.plot(x, y), each perhaps with options behind. */
@@ -236,10 +256,9 @@ static bool push_picture(lua_State *L, const plot *p, problem *why)
     eg__lua_box *box = eg__lua_slot(L);
     font *f = font_open(NULL, NULL); /* without one there are no words */
     canvas *c = plot_draw(p, f, why);
-    eg_clear_error();
-    eg_scope scope = eg_scope_push();
+    show_work work = show_begin();
     box->t = c ? eg_keep(eg_from(EG_SHAPE(c->height, c->width, 3), EG_U8, c->pixels)) : NULL;
-    eg_scope_pop(scope, NULL);
+    show_end(work);
     canvas_free(c);
     font_free(f);
     return box->t != NULL;
@@ -264,9 +283,9 @@ static bool push_chart(lua_State *L, const plot *p, problem *why)
     bool good = stream ? chart_write(stream, p, 80, 16, 0, why)
                        : problem_say(why, "out of memory for a chart");
     good = stream && fclose(stream) == 0 && good;
-    eg_scope scope = eg_scope_push();
+    show_work work = show_begin();
     box->t = good ? eg_keep(eg_from(EG_SHAPE((int64_t)bytes), EG_U8, text)) : NULL;
-    eg_scope_pop(scope, NULL);
+    show_end(work);
     free(text);
     if (box->t) {
         while (bytes > 0 && ((const char *)eg_data(box->t))[bytes - 1] == '\n') {

@@ -2,6 +2,7 @@
 #include "show.h"
 
 #include <lauxlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "lua/bind.h"
@@ -35,6 +36,18 @@ static int display(lua_State *L)
     return 1;
 }
 
+show_work show_begin(void)
+{
+    eg_clear_error();
+    return (show_work){eg_scope_push(), eg_use_device(eg_cpu())};
+}
+
+void show_end(show_work work)
+{
+    eg_use_device(work.before);
+    eg_scope_pop(work.scope, NULL);
+}
+
 /* ---- sending ------------------------------------------------------------------------------- */
 
 enum { SIDE_MOST = 4096 }; /* pixels, of pictures without a screen */
@@ -65,13 +78,21 @@ static eg_tensor *push_made(lua_State *L, make_fn make, const show_request *r, c
 {
     eg_tensor *picture = eg__lua_tensor(L, r->picture);
     eg__lua_box *box = eg__lua_slot(L);
-    eg_scope scope = eg_scope_push();
+    show_work work = show_begin();
     box->t = eg_keep(make(picture, r, t));
-    eg_scope_pop(scope, NULL);
+    show_end(work);
     if (!box->t) {
         eg__lua_raise(L);
     }
     return box->t;
+}
+
+/* Lets go of the tensor at a place of the stack: the collector does not know how large it is. */
+static void drop(lua_State *L, int index)
+{
+    eg__lua_box *box = lua_touserdata(L, index);
+    eg_release(box->t);
+    box->t = NULL;
 }
 
 /* The place of a file in which "%d" stands for the picture's number. */
@@ -85,10 +106,10 @@ static const char *push_path(lua_State *L, const char *path)
 static void save(lua_State *L, const show_request *r, const char *path)
 {
     eg_tensor *picture = eg__lua_tensor(L, r->picture);
-    eg_scope scope = eg_scope_push();
+    show_work work = show_begin();
     eg_tensor *scaled = picture_scaled(picture, r->scale, r->seen, SIDE_MOST, SIDE_MOST);
     eg_status st = eg_png_save(eg_permute(scaled, EG_AXES(2, 0, 1)), path);
-    eg_scope_pop(scope, NULL);
+    show_end(work);
     if (st) {
         eg__lua_raise(L);
     }
@@ -101,6 +122,8 @@ static void send_to_hook(lua_State *L, const show_request *r)
     lua_pushvalue(L, -2); /* the hook */
     lua_pushliteral(L, "image/png");
     lua_pushlstring(L, eg_data(png), (size_t)eg_numel(png));
+    drop(L, -4); /* the PNG */
+    drop(L, r->picture);
     lua_pushvalue(L, r->text);
     lua_call(L, 3, 0);
 }
@@ -111,13 +134,19 @@ static void send_to_terminal(lua_State *L, const show_request *r, const terminal
     if (t->way == TERMINAL_KITTY) {
         eg_tensor *png = push_made(L, make_png, r, t);
         kitty_write(stdout, eg_data(png), (size_t)eg_numel(png));
+        drop(L, -1);
         return;
     }
     eg_tensor *picture = push_made(L, make_pixels, r, t);
     int height = (int)eg_size(picture, 0), width = (int)eg_size(picture, 1);
+    bool good = true;
     if (t->way == TERMINAL_BLOCKS) {
         blocks_write(stdout, eg_data(picture), width, height, t->colours);
-    } else if (!sixel_write(stdout, eg_data(picture), width, height, &why)) {
+    } else {
+        good = sixel_write(stdout, eg_data(picture), width, height, &why);
+    }
+    drop(L, -1);
+    if (!good) {
         show_raise(L, r->function, &why);
     }
 }
@@ -137,6 +166,7 @@ void show_send(lua_State *L, const show_request *r, const terminal *t)
         send_to_terminal(L, r, t);
     }
     fflush(stdout);
+    drop(L, r->picture);
     lua_settop(L, top);
 }
 
@@ -173,12 +203,27 @@ static double number_field(lua_State *L, int table, const char *name)
 {
     double value = 0;
     if (lua_getfield(L, table, name) != LUA_TNIL) {
-        value = luaL_checknumber(L, -1);
+        value = lua_tonumber(L, -1); /* 0 for what is none */
         luaL_argcheck(L, value > 0 && value < 1e6, table,
                       lua_pushfstring(L, "%s must be a positive number", name));
     }
     lua_pop(L, 1);
     return value;
+}
+
+static void read_range(lua_State *L, int table, picture_options *o)
+{
+    if (lua_getfield(L, table, "range") != LUA_TNIL) {
+        luaL_argcheck(L, lua_istable(L, -1), table, "range is a list of two numbers");
+        lua_geti(L, -1, 1);
+        lua_geti(L, -2, 2);
+        o->low = lua_isnumber(L, -2) ? lua_tonumber(L, -2) : NAN;
+        o->high = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : NAN;
+        luaL_argcheck(L, o->low < o->high && isfinite(o->low) && isfinite(o->high), table,
+                      "range is two numbers, the smaller first");
+        lua_pop(L, 2);
+    }
+    lua_pop(L, 1);
 }
 
 /* The path stays on the stack. */
@@ -192,16 +237,7 @@ static void read_options(lua_State *L, int table, picture_options *o, show_reque
     r->path = show_word(L, table, r->function, "path");
     r->scale = number_field(L, table, "scale");
     o->columns = (int)number_field(L, table, "columns");
-    if (lua_getfield(L, table, "range") != LUA_TNIL) {
-        luaL_argcheck(L, lua_istable(L, -1), table, "range is a list of two numbers");
-        lua_geti(L, -1, 1);
-        lua_geti(L, -2, 2);
-        o->low = luaL_checknumber(L, -2);
-        o->high = luaL_checknumber(L, -1);
-        luaL_argcheck(L, o->low < o->high, table, "range is two numbers, the smaller first");
-        lua_pop(L, 2);
-    }
-    lua_pop(L, 1);
+    read_range(L, table, o);
 }
 
 /* Pushes an array of the tensors at index 1, one or a list. */
@@ -239,10 +275,9 @@ static int show(lua_State *L)
     eg_tensor **tensors = push_tensors(L, &n);
     eg__lua_box *box = eg__lua_slot(L);
     r.picture = lua_gettop(L);
-    eg_clear_error();
-    eg_scope scope = eg_scope_push();
+    show_work work = show_begin();
     box->t = eg_keep(picture_of(tensors, n, &o, &why));
-    eg_scope_pop(scope, NULL);
+    show_end(work);
     if (!box->t || !terminal_look(&t, stdout, &why)) {
         return show_raise(L, "show", &why);
     }

@@ -2,6 +2,7 @@
 #ifndef EGRET_SHOW_H
 #define EGRET_SHOW_H
 
+#include <egret/egret.h>
 #include <lua.h>
 
 #include "draw/problem.h"
@@ -25,6 +26,14 @@ void show_check_options(lua_State *L, int table, const char *function, const cha
 /* A string among them, or NULL; it stays on the stack. */
 const char *show_word(lua_State *L, int table, const char *function, const char *name);
 
+/* Between these C makes tensors: on the CPU, wherever the thread's are, and in a scope. Nothing raises there. */
+typedef struct show_work {
+    eg_scope scope;
+    eg_device *before;
+} show_work;
+show_work show_begin(void);
+void show_end(show_work work);
+
 typedef struct show_request {
     int picture;      /* stack place of a tensor, a picture */
     int text;         /* and of the words instead */
@@ -34,7 +43,7 @@ typedef struct show_request {
     const char *function;
 } show_request;
 
-/* Gives the picture to the file, the hook or the terminal. */
+/* Gives the picture to the file, the hook or the terminal, and lets go of it. */
 void show_send(lua_State *L, const show_request *r, const terminal *t);
 
 #endif

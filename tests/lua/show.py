@@ -174,8 +174,15 @@ def values(at):
     check("their own", grays(column("-3", "0", "7")) == [0, 76, 255])
     check("range", grays(column("0", "1", "2", "5"), ", range = {1, 3}") == [0, 0, 128, 255])
     check("NaN and infinities", grays(column("0/0", "1/0", "-1/0", "1")) == [0, 255, 0, 255])
+    check("which are of no range", grays(column("-7", "0/0", "-3", "1/0")) == [0, 0, 255, 255])
+    check("nothing else", grays(column("0/0", "1/0", "-1/0")) == [0, 255, 0])
+    check("one large number", grays(column("1e300", "1e300", dtype="f64")) == [0, 0])
+    check("both ends", grays(column("-1e308", "0", "1e308", dtype="f64")) == [0, 128, 255])
     check("booleans", grays(column("true", "false", dtype="bool")) == [255, 0])
     check("integers", grays(column("0", "130", dtype="i64")) == [0, 130])
+    code = f"eg.show(eg.tensor{{{{{'0, 1, ' * 80}}}}})"
+    line = [p[0] for p in read_blocks(run(code, "blocks", COLORTERM="truecolor").decode())[0]]
+    check("a line made narrower is a mean of what is there", line == [128] * 80, str(line))
     alpha = picture(at, "eg.show(eg.tensor({{{200}}, {{100}}, {{0}}, {{0}}}, 'u8'), {scale = 1})")
     check("transparent", alpha == [[(60, 64, 72)]], str(alpha))
     opaque = picture(at, "eg.show(eg.tensor({{{200}}, {{100}}, {{0}}, {{255}}}, 'u8'), {scale = 1})")
@@ -233,6 +240,8 @@ def charts(at):
     check("powers of ten", all(f"{10 ** i} ┤" in log.replace("1k", "1000") for i in range(4)), log)
     run("eg.plot({0, 1, 4}, eg.tensor{1, 0/0, 3})", "none")
     run("eg.plot({eg.scalar(1), 2, eg.tensor{3}:sum()}, {smooth = 0.5})", "none")
+    one, two = (run("eg.plot({0/0, 2, 3, 4}, {%s, 1, 2, 3}, {smooth = 0.9})" % y, "none") for y in ("0/0", "1e50"))
+    check("what has no place has no part in the average", one == two, two.decode())
     coloured = run("eg.plot{1, 2}", "blocks", COLORTERM="truecolor").decode()
     check("colours", "\x1b[38;2;31;111;191m" in coloured, coloured)
     pixels = picture(at, "eg.plot(eg.tensor{{1, 2, 3}, {3, 2, 1}}, {width = 480, height = 300})")
@@ -241,11 +250,32 @@ def charts(at):
           and (224, 108, 24) in flat)
 
 
+def memory(at):
+    """A picture is let go of when it has been shown, not when the collector comes."""
+    code = """
+local big, most = eg.zeros({3, 500, 500}, "u8"), 0
+for i = 1, 20 do
+    SHOW
+    most = math.max(most, eg.cpu():memory().live_bytes)
+end
+print(most < 2 * 750000 and "little", most)"""
+    for call in (f"eg.show(big, {{path = '{at}/a.png'}})", f"eg.plot({{1, 2}}, {{path = '{at}/a.png'}})",
+                 "eg.display(function() end) eg.show(big)"):
+        told = run(code.replace("SHOW", call), "none").decode()
+        check(f"{call}: memory does not grow", "little" in told, told)
+
+
 def refusals():
     for code, words in (("eg.show(1)", "tensor"), ("eg.show({})", "1 to 1024"), ("eg.show(eg.zeros{2, 2, 2, 2, 2})", "an image is"),
                         ("eg.show(eg.zeros{0, 3})", "an image is"), ("eg.show(eg.zeros{3, 3}, {scale = -1})", "scale"),
                         ("eg.show(eg.zeros{3, 3}, {range = {1, 1}})", "range"), ("eg.show({eg.zeros{2, 2}, 3})", "tensor"),
                         ("eg.plot({})", "no point"), ("eg.plot({0/0})", "no point"), ("eg.plot('x')", "list of numbers"),
+                        ("eg.show(eg.zeros{3, 3}, {scale = 'x'})", "scale must be a positive number"),
+                        ("eg.show(eg.zeros{3, 3}, {range = {1}})", "range is two numbers"),
+                        ("eg.show(eg.zeros{3, 3}, {range = {-1/0, 0}})", "range is two numbers"),
+                        ("eg.plot({1}, {labels = 1})", "labels must be"), ("eg.plot({1}, {smooth = 'x'})", "smooth must"),
+                        ("eg.plot({1}, {log = 'z'})", "log must be"), ("eg.plot({1}, {log = 10})", "log must be"),
+                        ("eg.plot(eg.zeros{1, 1}:expand{1, (1 << 32) + 3})", "at most 100,000,000"),
                         ("eg.plot({1, {}})", "among the numbers"), ("eg.plot({1, 2}, {1, 2, 3})", "3 values, and x 2"),
                         ("eg.plot(eg.zeros{9, 3})", "more than 8"), ("eg.plot({1}, {labels = {1}})", "strings"),
                         ("eg.display(1)", "function expected")):
@@ -264,5 +294,6 @@ with tempfile.TemporaryDirectory() as folder:
     grids(folder)
     hooks(folder)
     charts(folder)
+    memory(folder)
     refusals()
 finish()
