@@ -1,5 +1,6 @@
 /* main.c - the program egret: a prompt, a runner of scripts, and the notebook's kernel. */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <langinfo.h>
 #include <lauxlib.h>
 #include <locale.h>
@@ -174,6 +175,18 @@ static void use_utf8(void)
     }
 }
 
+/* The exit status, once all that was written has gone out: to a full disk it does not. */
+static int finish(int status)
+{
+    bool lost = ferror(stdout); /* earlier, and why is no longer known */
+    const char *reason = fflush(stdout) != 0 ? strerror(errno) : lost ? "not all of it went out" : NULL;
+    if (reason) {
+        fprintf(stderr, "egret: cannot write to standard output: %s\n", reason);
+        return status == EXIT_SUCCESS ? EXIT_FAILURE : status;
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "kernel") == 0) {
@@ -187,7 +200,7 @@ int main(int argc, char **argv)
     wishes w = {0};
     int status = read_options(argc, argv, &w);
     if (status >= 0) {
-        return status;
+        return finish(status);
     }
     use_utf8();
     lua_State *L = luaL_newstate();
@@ -207,5 +220,5 @@ int main(int argc, char **argv)
         signal(SIGINT, SIG_DFL);
         raise(SIGINT);
     }
-    return c.good ? EXIT_SUCCESS : EXIT_FAILURE;
+    return finish(c.good ? EXIT_SUCCESS : EXIT_FAILURE);
 }

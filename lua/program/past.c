@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "past.h"
 
-#include <limits.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,22 +51,33 @@ static bool append(past *h, const char *line, size_t length)
     return copy != NULL;
 }
 
+/* Adds the lines of a file; false if that is not all there are. */
+static bool read_lines(const char *place, past *h)
+{
+    FILE *file = fopen(place, "r");
+    if (!file) {
+        return errno == ENOENT;
+    }
+    char *line = NULL;
+    size_t room = 0;
+    bool good = true;
+    for (ssize_t n; good && (n = getline(&line, &room, file)) > 0;) {
+        size_t length = (size_t)n - (line[n - 1] == '\n');
+        good = length == 0 || append(h, line, length);
+    }
+    good = feof(file) && good;
+    fclose(file);
+    free(line);
+    return good;
+}
+
 past past_load(void)
 {
     past h = {0};
-    char place[PLACE_SIZE], *line = NULL;
-    size_t room = 0;
-    FILE *file = find_place(place) ? fopen(place, "r") : NULL;
-    if (file) {
-        for (ssize_t n; (n = getline(&line, &room, file)) > 0;) {
-            size_t length = (size_t)n - (line[n - 1] == '\n');
-            if (length > 0 && !append(&h, line, length)) {
-                break;
-            }
-        }
-        fclose(file);
+    char place[PLACE_SIZE];
+    if (find_place(place)) {
+        read_lines(place, &h);
     }
-    free(line);
     return h;
 }
 
@@ -98,9 +109,10 @@ void past_add(const char *line)
     if (!find_place(place)) {
         return;
     }
-    past h = past_load();
+    past h = {0};
+    bool whole = read_lines(place, &h);
     bool again = h.count > 0 && strcmp(h.line[h.count - 1], line) == 0;
-    if (!again && append(&h, line, strlen(line))) {
+    if (whole && !again && append(&h, line, strlen(line))) {
         make_folders(place);
         snprintf(beside, sizeof beside, "%s.%ld", place, (long)getpid());
         if (!write_lines(beside, &h) || rename(beside, place) != 0) {

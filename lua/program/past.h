@@ -17,7 +17,7 @@ past past_load(void);
 void past_free(past *h);
 
 /* Adds a line to the file, which other sessions may have changed, and replaces it as a whole. A
- * file that cannot be written is left: a prompt without a memory is better than none. */
+ * file that cannot be read or written is left: a prompt without a memory is better than none. */
 void past_add(const char *line);
 
 #endif

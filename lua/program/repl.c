@@ -23,21 +23,22 @@ typedef enum cost_lines { COSTS_AUTO, COSTS_ALWAYS, COSTS_NEVER } cost_lines;
 
 typedef struct repl {
     editor *e;
-    bool terminal, colours, over;
+    bool terminal, over;
+    bool colours, error_colours; /* of what goes to standard output and standard error */
     cost_lines costs;
 } repl;
 
 static const char dim[] = "\033[2m", red[] = "\033[31m", plain[] = "\033[0m";
 
-static const char *style(const repl *r, const char *code)
+static const char *style(bool colours, const char *code)
 {
-    return r->colours ? code : "";
+    return colours ? code : "";
 }
 
-static bool has_colours(void)
+static bool has_colours(int file)
 {
     const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(STDOUT_FILENO) && !(none && *none) && term && *term && strcmp(term, "dumb") != 0;
+    return isatty(file) && !(none && *none) && term && *term && strcmp(term, "dumb") != 0;
 }
 
 static int columns(void)
@@ -54,8 +55,8 @@ static void complain(const repl *r, lua_State *L)
     const char *way = strchr(message, '\n');
     int first = way ? (int)(way - message) : (int)strlen(message);
     fflush(stdout);
-    fprintf(stderr, "%s%.*s%s", style(r, red), first, message, style(r, plain));
-    fprintf(stderr, "%s%s%s\n", style(r, dim), message + first, style(r, plain));
+    fprintf(stderr, "%s%.*s%s", style(r->error_colours, red), first, message, style(r->error_colours, plain));
+    fprintf(stderr, "%s%s%s\n", style(r->error_colours, dim), message + first, style(r->error_colours, plain));
     lua_pop(L, 1);
 }
 
@@ -95,14 +96,14 @@ static void show_costs(const repl *r, const meter *m)
     eg_memory after = eg_device_memory(device);
     double live = (double)after.live_bytes / MIB,
            change = (double)(after.live_bytes - m->before.live_bytes) / MIB;
-    printf("%s  ", style(r, dim));
+    printf("%s  ", style(r->colours, dim));
     if (seconds < 1) {
         printf("%.3g ms", seconds * 1e3);
     } else {
         printf("%.*f s", seconds < 10 ? 2 : 1, seconds);
     }
     printf(", %s: %.1f MiB of tensors (%+.1f), peak %.1f%s\n", eg_device_name(device), live, change,
-           (double)after.peak_bytes / MIB, style(r, plain));
+           (double)after.peak_bytes / MIB, style(r->colours, plain));
 }
 
 /* ---- statements ---------------------------------------------------------------------------- */
@@ -138,7 +139,7 @@ static bool fits_one_line(const char *text)
 
 static void remember_one(const repl *r, const char *line)
 {
-    if (line[strspn(line, " \t")] != '\0') {
+    if (r->terminal && line[strspn(line, " \t")] != '\0') {
         editor_remember(r->e, line);
         past_add(line);
     }
@@ -259,7 +260,8 @@ static int one_statement(lua_State *L)
 
 void repl_run(lua_State *L, bool terminal)
 {
-    repl r = {.terminal = terminal, .colours = has_colours()};
+    repl r = {.terminal = terminal, .colours = has_colours(STDOUT_FILENO),
+              .error_colours = has_colours(STDERR_FILENO)};
     past h = terminal ? past_load() : (past){0};
     r.e = editor_new(L, terminal, &h);
     past_free(&h);
@@ -268,8 +270,8 @@ void repl_run(lua_State *L, bool terminal)
         return;
     }
     if (terminal) {
-        printf("%sEgret %s, %s. help() explains, Tab completes, Ctrl-D leaves.%s\n", style(&r, dim),
-               eg_version(), LUA_VERSION, style(&r, plain));
+        printf("%sEgret %s, %s. help() explains, Tab completes, Ctrl-D leaves.%s\n", style(r.colours, dim),
+               eg_version(), LUA_VERSION, style(r.colours, plain));
     }
     while (!r.over) {
         lua_pushcfunction(L, one_statement);

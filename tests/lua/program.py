@@ -73,11 +73,16 @@ def pipes():
     check("with arguments", run("-", "a", text="print(...)")[0] == "a\n")
     check("nothing", run(text="") == ("", ""))
     run(text="error('x')", expect=1)
+    for words in (["-e", "print(1)"], ["--help"], ["--version"], ["-e", "eg.plot{1, 2}"]):
+        with open("/dev/full", "w") as full:
+            r = subprocess.run([program, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+        check(f"{words[0]}: what could not be written is told", r.returncode == 1 and "standard output" in r.stderr,
+              f"{r.returncode} {r.stderr}")
 
 
-def prompt():
+def prompt(at):
     def typed(text):
-        return run("-i", text=text, NO_COLOR="1")
+        return run("-i", text=text, NO_COLOR="1", XDG_STATE_HOME=at + "/state")
     out, err = typed("1 + 1\nx = 3\nx\nfor i = 1, 2 do\nprint(i)\nend\nnil, false, 's\\n'\nprint()\n")
     check("values, statements, several lines", out == '2\n3\n1\n2\nnil  false  "s\\n"\n\n' and err == "", out + err)
     out, err = typed("error('a')\nx y\n'still here'\n")
@@ -117,6 +122,7 @@ def prompt():
     bare = typed(":time off\nfor k, v in pairs(eg) do if type(v) == 'function' and #k > 0 then local s = 0 local p = print print = "
                  "function(t) s = t end help(v) print = p if s:find('nothing on') then print(k) end end end\n")[0]
     check("every function has help", bare == "", bare)
+    check("no memory of what nobody typed", not os.path.exists(at + "/state"))
     deep = typed("t = {} for i = 1, 100000 do t = {t} end return t\n")[0]
     check("deep tables", "..." in deep and len(deep) < 100, deep)
 
@@ -146,6 +152,6 @@ with tempfile.TemporaryDirectory() as folder:
     options()
     scripts(folder)
     pipes()
-    prompt()
+    prompt(folder)
     interrupts(folder)
 finish()

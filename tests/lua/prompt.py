@@ -22,7 +22,7 @@ class Terminal:
     """A server of tmux of our own with one window of 90 x 40 characters, where egret runs."""
     made = 0
 
-    def __init__(self, at, **env):
+    def __init__(self, at, more="", **env):
         Terminal.made += 1
         env = {"HOME": at, "XDG_STATE_HOME": at + "/state", "COLORTERM": "truecolor", "TMUX_TMPDIR": at, "TMPDIR": at,
                **env}
@@ -31,7 +31,7 @@ class Terminal:
         self.env.update(env)
         words = [f"{k}={v}" for k, v in env.items()]
         self.run("new-session", "-d", "-x", "90", "-y", "40", "-s", "egret", "env", *words, "sh", "-c",
-                 f"trap : INT; '{program}'; echo left with $?; sleep 100")
+                 f"trap : INT; '{program}' {more}; echo left with $?; sleep 100")
 
     def run(self, *words):
         return subprocess.run([*self.tmux, *words], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -184,6 +184,23 @@ def history(t, at):
     t.close()
 
 
+def errors_elsewhere(at):
+    """Standard error in a file, and a history that cannot be read."""
+    place = at + "/elsewhere/egret/history"
+    os.makedirs(os.path.dirname(place))
+    os.symlink("history", place)
+    t = Terminal(at, f"2> {at}/errors", XDG_STATE_HOME=at + "/elsewhere")
+    t.wait("the prompt once more", r"^Egret .*\n>$")
+    t.enter("error 'in a file'")
+    t.enter("'typed'")
+    t.wait("and it answers", '^"typed"$')
+    t.close()
+    with open(at + "/errors") as file:
+        said = file.read()
+    check("no colours in files", said == "stdin:1: in a file\n", repr(said))
+    check("a history that cannot be read is left", os.path.islink(place) and os.listdir(os.path.dirname(place)) == ["history"])
+
+
 lacking = ("this build has no libedit" if "plain" in sys.argv else "tmux is not installed" if not shutil.which("tmux")
            else "" if has_terminals() else "this system has no pseudo-terminals")
 if lacking:
@@ -197,6 +214,7 @@ with tempfile.TemporaryDirectory() as folder:
         interrupts(terminal)
         pictures(terminal)
         history(terminal, folder)
+        errors_elsewhere(folder)
     finally:
         terminal.close()
 finish()
