@@ -69,7 +69,7 @@ local function read_options(about, words)
             value = (math.type(default) == "integer" and math.tointeger or tonumber)(tonumber(value))
             value = value and value >= 0 and value < 1e9 and (value > 0 or default == 0 or name == "seed") and value
         end
-        if not value then
+        if not value or value == "" then
             refuse(about, ("%s wants another value than %s"):format(words[i], words[i + 1] or "none"))
         end
         run[name], given[name] = value, true
@@ -119,16 +119,15 @@ function methods:save(step)
     self.saver:save(step)
 end
 
---- What show (eg.show, eg.plot) makes of the other arguments: shown as usual, and a file of the folder.
-function methods:picture(name, show, ...)
-    local before = eg.display(function(kind, data)
-        local file <close> = assert(io.open(self:path(name), "wb"))
-        file:write(kind == "image/png" and data or "")
-    end)
-    show(...)
-    eg.display(before)
+--- What show (eg.show, eg.plot) makes of values and options: shown as usual, and a file of the folder.
+function methods:picture(name, show, what, options)
+    local saved = {path = self:path(name)}
+    for key, value in pairs(options) do
+        saved[key] = value
+    end
+    show(what, saved)
     if not self.smoke then
-        show(...)
+        show(what, options)
     end
 end
 
@@ -161,20 +160,25 @@ function methods:check(name, part, share)
     end
 end
 
+local function is_there(path)
+    local file <close> = io.open(path)
+    return file ~= nil
+end
+
 --- A run that begins anew puts aside what an earlier one left in the folder.
 local function put_aside(folder)
     local n = 1
-    while io.open(folder .. "-earlier-" .. n) do
+    while is_there(folder .. "-earlier-" .. n) do
         n = n + 1
     end
-    os.rename(folder, folder .. "-earlier-" .. n)
+    assert(os.rename(folder, folder .. "-earlier-" .. n))
 end
 
 return function(about)
     local run = setmetatable(read_options(about, arg or {}), methods)
-    run.curves = {}
+    run.curves, run.out = {}, run.out:gsub("(.)/+$", "%1")
     io.stdout:setvbuf "line"
-    if not run.resume and io.open(run.out .. "/log.jsonl") then
+    if not run.resume and is_there(run:path "log.jsonl") then
         put_aside(run.out)
     end
     run.saver = eg.saver(run.out, {keep = 3})

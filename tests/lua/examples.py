@@ -39,10 +39,13 @@ with tempfile.TemporaryDirectory() as at:
     if name == "digits":
         run("--smoke", "--steps", "15", "--out", at + "/killed")
         check("an earlier run is put aside", len(logged(at + "/killed-earlier-1")) == 40)
+        run("--smoke", "--steps", "12", "--out", at + "/killed//")
+        check("and one whose folder is named with a slash", os.path.exists(at + "/killed-earlier-2/log.jsonl"))
     check("no data", "not/there" in run("--data", "not/there", "--out", at + "/none", expect=1))
     check("no device", "nowhere" in run("--smoke", "--device", "nowhere", "--out", at + "/none", expect=1))
     check("help", "--epochs" in run("--help"))
-    for wrong in (["--batch", "0"], ["--epochs", "-1"], ["--batch", "1.5"], ["--nonsense"], ["--steps"], ["word"]):
+    for wrong in (["--batch", "0"], ["--epochs", "-1"], ["--batch", "1.5"], ["--nonsense"], ["--steps"], ["word"],
+                  ["--out", ""]):
         run(*wrong, expect=2)
 
 finish()
