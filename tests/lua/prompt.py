@@ -198,7 +198,8 @@ def errors_elsewhere(at):
     with open(at + "/errors") as file:
         said = file.read()
     check("no colours in files", said == "stdin:1: in a file\n", repr(said))
-    check("a history that cannot be read is left", os.path.islink(place) and os.listdir(os.path.dirname(place)) == ["history"])
+    check("a history that cannot be read is left",
+          os.path.islink(place) and os.listdir(os.path.dirname(place)) == ["history"])
 
 
 lacking = ("this build has no libedit" if "plain" in sys.argv else "tmux is not installed" if not shutil.which("tmux")
