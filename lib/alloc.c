@@ -199,10 +199,10 @@ static large *new_segment(size_t block)
             }
         }
     }
-    /* Map more and cut, so that the segment starts on a huge page. */
+    /* Map more and cut, so that the segment starts on a huge page. The kernel is to count it: what is plainly more than
+     * the machine has is refused here and not later, by the end of the process. */
     size_t slack = bytes >= HUGE_PAGE ? HUGE_PAGE : 0;
-    char *p = mmap(NULL, bytes + slack, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *p = mmap(NULL, bytes + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) {
         return NULL;
     }

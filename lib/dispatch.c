@@ -155,7 +155,7 @@ static inline eg_status allocate(eg__call *c, int j)
         memcpy(t->strides, d->strides, sizeof t->strides);
         t->flags = eg__layout_flags(t->ndim, t->shape, t->strides);
     }
-    int64_t bytes = d->n * eg__dtype_sizes[d->dtype];
+    int64_t bytes = eg__bytes_of(d->n, d->dtype);
     t->storage = eg__storage_on(T, c->device, (size_t)bytes, c->op->id);
     if (unlikely(!t->storage)) {
         eg__unref(T, t);

@@ -365,6 +365,13 @@ eg_status eg__check(const eg_tensor *t, const char *op, const char *name);
 
 extern const uint8_t eg__dtype_sizes[EG_DTYPE_COUNT];
 
+/* Of n elements. Where that is beyond 64 bits (n was counted in a narrower dtype) the most there is: no memory has it. */
+static inline int64_t eg__bytes_of(int64_t n, int dtype)
+{
+    int64_t bytes;
+    return __builtin_mul_overflow(n, eg__dtype_sizes[dtype], &bytes) ? INT64_MAX : bytes;
+}
+
 static inline size_t eg__esize(const eg_tensor *t)
 {
     return eg__dtype_sizes[t->dtype];

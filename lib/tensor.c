@@ -243,7 +243,7 @@ void eg__scratch_put(const eg__call *c, eg__scratch *s)
 eg_tensor *eg__new(const eg__desc *d, const char *op, uint16_t made_by)
 {
     eg__thread *T = eg__thread_get();
-    int64_t bytes = d->n * eg__dtype_sizes[d->dtype];
+    int64_t bytes = eg__bytes_of(d->n, d->dtype);
     eg_tensor *t = eg__own_room(T) ? eg__header_new(T) : NULL;
     eg__storage *s = t ? eg__storage_on(T, d->device, (size_t)bytes, made_by) : NULL;
     if (unlikely(!s)) {

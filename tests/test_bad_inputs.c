@@ -103,6 +103,31 @@ EGT(ranges)
     EGT_EQ(eg_item(eg_sum(eg_eye(3, 3, INT64_MIN, EG_F32))), 0);
 }
 
+/* 2^61 bytes seen through one; as wider elements 2^63 bytes and 2^64, which is nothing in 64 bits. */
+EGT(results_whose_bytes_no_number_holds)
+{
+    eg_tensor *x = eg_expand(eg_zeros(EG_SHAPE(1, 1), EG_U8), EG_SHAPE(1LL << 31, 1LL << 30));
+    EGT_CHECK(x && eg_numel(x) == 1LL << 61);
+    EGT_REFUSED(eg_cast(x, EG_F32), EG_ENOMEM, "no memory for 9223372036854775807 bytes");
+    EGT_REFUSED(eg_cast(x, EG_F64), EG_ENOMEM, "no memory for 9223372036854775807 bytes");
+    EGT_REFUSED(eg_cast(x, EG_I64), EG_ENOMEM, "bytes");
+    EGT_REFUSED(eg_contiguous(x), EG_ENOMEM, "bytes");
+}
+
+/* 64 TiB fit the addresses of a process. */
+EGT(more_memory_than_the_machine_has)
+{
+    FILE *f = fopen("/proc/sys/vm/overcommit_memory", "r");
+    int mode = f ? fgetc(f) : '?';
+    if (f) {
+        fclose(f);
+    }
+    if (mode != '0' && mode != '2') {
+        egt_skip("this system promises all memory one asks for");
+    }
+    EGT_REFUSED(eg_empty(EG_SHAPE(1LL << 46), EG_U8), EG_ENOMEM, "70368744177664 bytes");
+}
+
 EGT(tensors_like_another)
 {
     eg_tensor *x = eg_zeros(EG_SHAPE(2, 0, 3), EG_I32), *y = eg_full_like(x, 7);
