@@ -234,6 +234,13 @@ void *eg__lua_new_callback(lua_State *L, int function, size_t bytes);
 /* Runs body in Lua, protected, in whichever thread; it finds `job`, a light userdata, at 1, and the function at 2.
  * It has no upvalues. An error is then on record (EG_EUSER). */
 eg_status eg__lua_visit(eg__lua_callback *callback, lua_CFunction body, void *job);
+/* Told when such a function begins in a coroutine of its own, and when it ends: who stops Lua from outside has to know
+ * what runs. enter gives what leave takes as `outer`. NULL: nobody asks. */
+typedef struct eg__lua_watcher {
+    lua_State *(*enter)(lua_State *inner);
+    void (*leave)(lua_State *outer, lua_State *inner);
+} eg__lua_watcher;
+extern const eg__lua_watcher *eg__lua_watch;
 /* What a body gives to C: the tensor at i as a result of the current scope. Raises if there is none. */
 eg_tensor *eg__lua_hand_over(lua_State *L, int i);
 

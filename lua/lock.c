@@ -124,6 +124,8 @@ static void go(eg__lua *c, lua_State *L)
     }
 }
 
+const eg__lua_watcher *eg__lua_watch;
+
 eg_status eg__lua_visit(eg__lua_callback *callback, lua_CFunction body, void *job)
 {
     eg__lua *c = callback->c;
@@ -136,7 +138,11 @@ eg_status eg__lua_visit(eg__lua_callback *callback, lua_CFunction body, void *jo
     if (co) {
         c->L = co;
         come(c, co);
+        lua_State *outer = eg__lua_watch ? eg__lua_watch->enter(co) : NULL;
         st = protected(co, callback, body, job);
+        if (eg__lua_watch) {
+            eg__lua_watch->leave(outer, co);
+        }
         go(c, co);
         c->L = before;
         if (c->idle_count < (int)(sizeof c->idle / sizeof *c->idle)) {

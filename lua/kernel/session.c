@@ -202,6 +202,7 @@ bool session_open(session *s, wire *w)
 void session_close(session *s)
 {
     if (s->L) {
+        shell_stop_others(); /* closing waits for them */
         lua_close(s->L);
     }
     console_close();

@@ -214,6 +214,7 @@ int main(int argc, char **argv)
     if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
         fprintf(stderr, "egret: %s\n", lua_tostring(L, -1));
     }
+    shell_stop_others(); /* closing waits for them */
     lua_close(L);
     eg_thread_end();
     if (script_was_interrupted() && !c.good) { /* the shell must know, to stop its own loops */

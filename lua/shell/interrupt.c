@@ -2,10 +2,12 @@
  *
  * A hook that fires at the next instruction raises the error; setting a hook is what Lua allows at
  * any time, in a signal handler too. Hooks belong to one coroutine, so the one that runs has to be
- * known: coroutine.resume, wrap and close are replaced by functions that tell. */
+ * known: coroutine.resume, wrap and close are replaced by functions that tell, and the module tells
+ * of functions in datasets. */
 #include <lauxlib.h>
 #include <stdatomic.h>
 
+#include "lua/bind.h"
 #include "shell.h"
 
 static _Atomic(lua_State *) running; /* the coroutine that runs; NULL: nothing to stop */
@@ -59,25 +61,42 @@ bool shell_run_end(lua_State *L)
     return atomic_exchange(&asked, 0) > 0;
 }
 
+void shell_stop_others(void)
+{
+    atomic_store(&asked, 1);
+}
+
 /* ---- coroutines ---------------------------------------------------------------------------- */
 
-/* Calls the function at index 2 with the arguments behind it while `inner`, which index 1 keeps
- * alive, is the coroutine that runs. An interruption stops the outer one as well: else a loop
- * around many would go on. */
-static int call_inside(lua_State *L, lua_State *inner)
+static lua_State *enter(lua_State *inner)
 {
     lua_State *outer = atomic_load(&running);
     if (outer) {
         atomic_store(&running, inner);
     }
-    int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+    return outer;
+}
+
+/* An interruption stops the outer one as well: else a loop around many would go on. */
+static void leave(lua_State *outer, lua_State *inner)
+{
     if (outer) {
-        atomic_store(&running, outer);
+        lua_State *still = inner; /* unless what ran around it has ended meanwhile */
+        atomic_compare_exchange_strong(&running, &still, outer);
         disarm(inner);
         if (atomic_load(&asked)) {
             arm(outer);
         }
     }
+}
+
+/* Calls the function at index 2 with the arguments behind it while `inner`, which index 1 keeps
+ * alive, is the coroutine that runs. */
+static int call_inside(lua_State *L, lua_State *inner)
+{
+    lua_State *outer = enter(inner);
+    int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+    leave(outer, inner);
     return status == LUA_OK ? lua_gettop(L) - 1 : lua_error(L);
 }
 
@@ -122,8 +141,20 @@ static void replace(lua_State *L, const char *name, lua_CFunction by)
     lua_setfield(L, -2, name);
 }
 
+/* Of a dataset with several threads the others are to stop too. */
+static lua_State *enter_visitor(lua_State *inner)
+{
+    lua_State *outer = enter(inner);
+    if (atomic_load(&asked)) {
+        arm(inner);
+    }
+    return outer;
+}
+
 void shell_open_interrupt(lua_State *L)
 {
+    static const eg__lua_watcher watcher = {enter_visitor, leave};
+    eg__lua_watch = &watcher;
     if (lua_getglobal(L, "coroutine") == LUA_TTABLE) {
         replace(L, "resume", call_with_coroutine);
         replace(L, "close", call_with_coroutine);

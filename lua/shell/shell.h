@@ -62,6 +62,8 @@ int shell_traceback(lua_State *L);
 void shell_run_begin(lua_State *L);
 /* From here on it does nothing. Returns whether the run was interrupted. */
 bool shell_run_end(lua_State *L);
+/* Before a state is closed: stops what threads of datasets begin in it, until the next run. */
+void shell_stop_others(void);
 
 /* Raises an error "interrupted" at the next instruction of the running Lua code, in a coroutine
  * too. Safe in a signal handler and in other threads; returns false if nothing runs. */

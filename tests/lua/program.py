@@ -132,7 +132,11 @@ def interrupts(at):
     for code in ("while true do end", "coroutine.wrap(function() while true do end end)()",
                  "while true do pcall(coroutine.wrap(function() while true do end end)) end",
                  "local co = coroutine.create(function() local x <close> = setmetatable({}, {__close = function() "
-                 "while true do end end}) coroutine.yield() end) coroutine.resume(co) coroutine.close(co)"):
+                 "while true do end end}) coroutine.yield() end) coroutine.resume(co) coroutine.close(co)",
+                 "local eg = require 'egret' for x in eg.data.from(function(i) return eg.scalar(i) end, 4)"
+                 ":map(function() while true do end end) do end",
+                 "local eg = require 'egret' for x in eg.data.from(function(i) return eg.scalar(i) end, 4)"
+                 ":map(function() while true do end end, {workers = 2}) do end"):
         with open(at + "/b.lua", "w") as f:
             f.write("io.stdout:write('on') io.stdout:flush()\n" + code)
         r = subprocess.Popen([program, at + "/b.lua"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
