@@ -365,7 +365,8 @@ eg_status eg__check(const eg_tensor *t, const char *op, const char *name);
 
 extern const uint8_t eg__dtype_sizes[EG_DTYPE_COUNT];
 
-/* Of n elements. Where that is beyond 64 bits (n was counted in a narrower dtype) the most there is: no memory has it. */
+/* Of n elements. Where that is beyond 64 bits (n was counted in a narrower dtype) the most there is: no memory
+ * has it. */
 static inline int64_t eg__bytes_of(int64_t n, int dtype)
 {
     int64_t bytes;
