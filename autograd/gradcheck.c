@@ -171,11 +171,13 @@ eg_status eg_gradcheck_with(eg_function f, eg_tensor *const *inputs, int n, void
                             const eg_gradcheck_options *options)
 {
     check c = {.f = f, .x = inputs, .n = n, .user = user};
-    if (options) {
-        c.o = *options;
+    eg__options(&c.o, sizeof c.o, options);
+    c.o.step = eg__or(c.o.step, 1e-5);
+    c.o.tolerance = eg__or(c.o.tolerance, 1e-6);
+    if (!(c.o.step > 0 && c.o.tolerance >= 0)) {
+        return eg__fail(EG_EINVAL, me, "step is %g, must be above 0; tolerance %g, must not be negative", c.o.step,
+                        c.o.tolerance);
     }
-    c.o.step = c.o.step > 0 ? c.o.step : 1e-5;
-    c.o.tolerance = c.o.tolerance > 0 ? c.o.tolerance : 1e-6;
     if (!f || n < 1 || n > MAX_INPUTS) {
         return eg__fail(EG_EINVAL, me, "needs a function and 1..%d inputs, got %d", MAX_INPUTS, n);
     }

@@ -68,13 +68,16 @@ eg_tensor *eg_pad_sequences_with(eg_tensor *const *sequences, int n,
     if (!sequences) {
         return eg__null_argument(me, "sequences"), NULL;
     }
-    if (n < 1 || o.maxlen < 0) {
-        return eg__fail_null(EG_EINVAL, me, "n is %d, maxlen %lld", n, (long long)o.maxlen);
+    if (n < 1) {
+        return eg__fail_null(EG_EINVAL, me, "n is %d", n);
     }
     if (check(sequences, n, &longest)) {
         return NULL;
     }
+    o.maxlen = eg__or_count(o.maxlen, longest);
+    if (o.maxlen < 0) {
+        return eg__fail_null(EG_EINVAL, me, "maxlen is %lld", (long long)o.maxlen);
+    }
     eg_scope scope = eg_scope_push();
-    return scope.depth ? eg_scope_pop(scope, pad(sequences, n, o.maxlen ? o.maxlen : longest, &o))
-                       : NULL;
+    return scope.depth ? eg_scope_pop(scope, pad(sequences, n, o.maxlen, &o)) : NULL;
 }

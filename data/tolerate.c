@@ -23,7 +23,7 @@ static eg_status tolerate_start(eg_dataset *d, uint64_t epoch)
 static bool forgive(tolerate *t, eg_status st)
 {
     pthread_mutex_lock(&t->lock);
-    bool may = st != EG_ENOMEM && (!t->most || t->out.count < t->most);
+    bool may = st != EG_ENOMEM && t->out.count < t->most;
     if (may && t->out.count++ == 0) {
         t->out.first = *eg_last_error();
     }
@@ -76,6 +76,7 @@ eg_dataset *eg_dataset_tolerate_with(eg_dataset *from, const eg_tolerate_options
 {
     eg_tolerate_options o;
     eg__options(&o, sizeof o, options);
+    o.most = eg__or_count(o.most, INT64_MAX);
     if (!from) {
         return eg__null_argument(tolerate_class.name, "d"), NULL;
     }

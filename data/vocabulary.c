@@ -142,7 +142,7 @@ static eg_status add_reserved(eg__words *w, const eg_vocabulary_options *o)
 
 static eg_status choose(eg__words *w, const eg__words *from, const eg_vocabulary_options *o)
 {
-    int64_t most = (o->max_size ? o->max_size : INT64_MAX) - w->n, n = 0;
+    int64_t most = o->max_size - w->n, n = 0;
     candidate *c = eg__malloc(((size_t)from->n + 1) * sizeof *c);
     if (!c) {
         return eg__no_memory(making, from->n);
@@ -185,10 +185,11 @@ eg_vocabulary *eg_vocabulary_new_with(const eg_word_counts *counts,
 {
     eg_vocabulary_options o;
     eg__options(&o, sizeof o, options);
+    o.max_size = eg__or_count(o.max_size, INT64_MAX);
     if (!counts) {
         return eg__null_argument(making, "counts"), NULL;
     }
-    if (o.reserved_count < 0 || o.max_size < 0 || (o.max_size && o.max_size < o.reserved_count)) {
+    if (o.reserved_count < 0 || o.max_size < o.reserved_count) {
         return eg__fail_null(EG_EINVAL, making, "max_size is %lld, reserved_count %lld",
                              (long long)o.max_size, (long long)o.reserved_count);
     }

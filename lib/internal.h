@@ -39,6 +39,17 @@ static inline void eg__options(void *to, size_t size, const void *given)
     }
 }
 
+/* An option's value, or what its 0 stands for. */
+static inline double eg__or(double given, double otherwise)
+{
+    return given == EG_ZERO ? 0 : given == 0 ? otherwise : given;
+}
+
+static inline int64_t eg__or_count(int64_t given, int64_t otherwise)
+{
+    return given == EG_ZERO ? 0 : given == 0 ? otherwise : given;
+}
+
 /* The test build shrinks what starts small, so that growth is common. */
 #ifdef EG_TINY_LIMITS
 enum { EG__START_CAPACITY = 2, EG__CHUNK_BYTES = 4096 };

@@ -297,8 +297,11 @@ static void put_tensor(printer *p)
 
 static eg_status options_of(eg_print_options *o, const eg_print_options *given)
 {
-    static const eg_print_options defaults = {sizeof defaults, 4, 1000, 3, 80};
-    *o = given ? *given : defaults;
+    eg__options(o, sizeof *o, given);
+    o->precision = (int)eg__or_count(o->precision, 4);
+    o->threshold = (int)eg__or_count(o->threshold, 1000);
+    o->edge_items = (int)eg__or_count(o->edge_items, 3);
+    o->line_width = (int)eg__or_count(o->line_width, 80);
     if (o->precision < 0 || o->precision > MOST_DIGITS || o->threshold < 0 || o->edge_items < 0 ||
         o->line_width < 0) {
         return eg__fail(EG_EINVAL, "eg_format",
@@ -306,10 +309,6 @@ static eg_status options_of(eg_print_options *o, const eg_print_options *given)
                         "line_width %d: none may be negative",
                         o->precision, MOST_DIGITS, o->threshold, o->edge_items, o->line_width);
     }
-    o->precision = o->precision ? o->precision : defaults.precision;
-    o->threshold = o->threshold ? o->threshold : defaults.threshold;
-    o->edge_items = o->edge_items ? o->edge_items : defaults.edge_items;
-    o->line_width = o->line_width ? o->line_width : defaults.line_width;
     return EG_OK;
 }
 

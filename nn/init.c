@@ -80,9 +80,12 @@ static eg_tensor *draw(const eg_tensor *t, eg_init_rule rule, const eg_init_opti
     eg_shape shape = eg_shape_of(t);
     eg_dtype dtype = (eg_dtype)t->dtype;
     bool he = rule == EG_HE_UNIFORM || rule == EG_HE_NORMAL;
-    double in = 0, out = 0, gain = o->gain != 0 ? o->gain : he ? sqrt(2) : 1;
+    double in = 0, out = 0, gain = eg__or(o->gain, he ? sqrt(2) : 1);
     if (rule <= EG_ORTHOGONAL) {
         fans(t, &in, &out);
+        if (gain == 0) {
+            return eg_zeros(shape, dtype);
+        }
     }
     double both = gain * sqrt(6 / (in + out)), own = gain * sqrt(3 / in);
     switch (rule) {

@@ -96,8 +96,8 @@ eg_ema *eg_ema_new_with(eg_parameters parameters, const eg_ema_options *options)
     if (eg__check_parameters(op, parameters)) {
         return NULL;
     }
-    if (!(o.decay > 0 && o.decay < 1)) {
-        return eg__fail_null(EG_EINVAL, op, "decay is %g, must be above 0 and below 1", o.decay);
+    if (!(o.decay >= 0 && o.decay < 1)) {
+        return eg__fail_null(EG_EINVAL, op, "decay is %g, must be in 0..1 and below 1", o.decay);
     }
     eg_ema *e = eg__malloc(sizeof *e);
     if (!e) {

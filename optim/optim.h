@@ -108,9 +108,4 @@ static inline eg_status eg__optim_number(const char *op, const char *what, doubl
     return eg__optim_range(op, what, v, 0, most);
 }
 
-static inline double eg__or(double v, double otherwise)
-{
-    return v == 0 ? otherwise : v;
-}
-
 #endif

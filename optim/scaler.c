@@ -21,7 +21,7 @@ eg_scaler *eg_scaler_new_with(const eg_scaler_options *options)
     o.start = eg__or(o.start, 65536);
     o.growth = eg__or(o.growth, 2);
     o.backoff = eg__or(o.backoff, 0.5);
-    o.interval = o.interval ? o.interval : 2000;
+    o.interval = eg__or_count(o.interval, 2000);
     if (eg__optim_number(op, "start", o.start, any) ||
         eg__optim_range(op, "growth", o.growth, 1, any) ||
         eg__optim_number(op, "backoff", o.backoff, 1)) {

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <egret/named.h>
+
 #if defined(_WIN32)
 #define EG_API
 #elif defined(__GNUC__)

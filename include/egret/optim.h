@@ -32,7 +32,7 @@ typedef struct eg_optim eg_optim;
 
 /* For all rules: p is a parameter, g its gradient, t the number of this step from 1. g is first
  * clipped (below), then g += weight_decay p. State starts at 0 if nothing else is said. Options
- * left 0 have the default, which is PyTorch's. The constructors give NULL and EG_EINVAL for no
+ * left 0 have the default, which is PyTorch's; EG_ZERO is 0. The constructors give NULL and EG_EINVAL for no
  * parameters, a parameter that is not a contiguous float tensor, the same name twice, an option
  * that is negative, not finite or out of its range. A tensor listed twice (tied weights) counts
  * once: its later places are passed over. The caller frees the optimizer. */
@@ -40,24 +40,25 @@ typedef struct eg_optim eg_optim;
 /* Stochastic gradient descent. [momentum_buffer], only with momentum:
  *   b = momentum b + (1 - dampening) g  (b = g at the first step)
  *   p -= lr (nesterov ? g + momentum b : b)
- * Defaults: lr 1e-3, no momentum. TensorFlow's forms are the same: a = momentum a + g; v -= lr a,
- * and with nesterov v -= lr g + lr momentum a. */
+ * TensorFlow's forms are the same: a = momentum a + g; v -= lr a, and with nesterov
+ * v -= lr g + lr momentum a. */
 typedef struct eg_sgd_options {
     size_t size;
-    double lr, momentum, dampening, weight_decay;
+    double lr; /* 0: 1e-3 */
+    double momentum, dampening, weight_decay;
     bool nesterov; /* needs momentum and no dampening */
 } eg_sgd_options;
 EG_API eg_optim *eg_sgd_new_with(eg_parameters parameters, const eg_sgd_options *options);
-#define eg_sgd_new(...) EG_SGD_NEW_(__VA_ARGS__, .size = sizeof(eg_sgd_options))
-#define EG_SGD_NEW_(parameters, ...) eg_sgd_new_with(parameters, &(eg_sgd_options){__VA_ARGS__})
+#define eg_sgd_new(...) EG_SGD_NEW_(__VA_ARGS__, )
+#define EG_SGD_NEW_(parameters, ...) eg_sgd_new_with(parameters, EG_OPTIONS_(eg_sgd_options, __VA_ARGS__))
 
 /* Adam (Kingma and Ba 2014). [exp_avg: m, exp_avg_sq: v]
  *   m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2
- *   p -= lr / (1 - beta1^t) m / (sqrt(v / (1 - beta2^t)) + eps)
- * Defaults: lr 1e-3, beta1 0.9, beta2 0.999, eps 1e-8. */
+ *   p -= lr / (1 - beta1^t) m / (sqrt(v / (1 - beta2^t)) + eps) */
 typedef struct eg_adam_options {
     size_t size;
-    double lr, beta1, beta2, eps, weight_decay;
+    double lr, beta1, beta2, eps; /* 0: 1e-3, 0.9, 0.999, 1e-8 */
+    double weight_decay;
     /* Instead of adding to g, p *= 1 - lr weight_decay (AdamW, Loshchilov and Hutter 2017). */
     bool decoupled;
     /* p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps): TensorFlow's form, and the
@@ -72,124 +73,128 @@ typedef struct eg_adam_options {
     bool lazy;
 } eg_adam_options;
 EG_API eg_optim *eg_adam_new_with(eg_parameters parameters, const eg_adam_options *options);
-#define eg_adam_new(...) EG_ADAM_NEW_(__VA_ARGS__, .size = sizeof(eg_adam_options))
-#define EG_ADAM_NEW_(parameters, ...) eg_adam_new_with(parameters, &(eg_adam_options){__VA_ARGS__})
+#define eg_adam_new(...) EG_ADAM_NEW_(__VA_ARGS__, )
+#define EG_ADAM_NEW_(parameters, ...) eg_adam_new_with(parameters, EG_OPTIONS_(eg_adam_options, __VA_ARGS__))
 
 /* Adamax, Adam in the maximum norm (Kingma and Ba 2014, section 7.1). [exp_avg: m, exp_inf: u]
- *   m = beta1 m + (1 - beta1) g;  u = max(beta2 u, |g| + eps);  p -= lr / (1 - beta1^t) m / u
- * Defaults: lr 2e-3, beta1 0.9, beta2 0.999, eps 1e-8. */
+ *   m = beta1 m + (1 - beta1) g;  u = max(beta2 u, |g| + eps);  p -= lr / (1 - beta1^t) m / u */
 typedef struct eg_adamax_options {
     size_t size;
-    double lr, beta1, beta2, eps, weight_decay;
+    double lr, beta1, beta2, eps; /* 0: 2e-3, 0.9, 0.999, 1e-8 */
+    double weight_decay;
 } eg_adamax_options;
 EG_API eg_optim *eg_adamax_new_with(eg_parameters parameters, const eg_adamax_options *options);
-#define eg_adamax_new(...) EG_ADAMAX_NEW_(__VA_ARGS__, .size = sizeof(eg_adamax_options))
+#define eg_adamax_new(...) EG_ADAMAX_NEW_(__VA_ARGS__, )
 #define EG_ADAMAX_NEW_(parameters, ...)                                                            \
-    eg_adamax_new_with(parameters, &(eg_adamax_options){__VA_ARGS__})
+    eg_adamax_new_with(parameters, EG_OPTIONS_(eg_adamax_options, __VA_ARGS__))
 
 /* Adam with Nesterov's momentum (Dozat 2016). [exp_avg: m, exp_avg_sq: v] With m and v as Adam's,
  *   f(t) = beta1 (1 - 0.96^(t momentum_decay) / 2);  F(t) = f(1) f(2) ... f(t)
  *   u = (1 - f(t)) / (1 - F(t)) g + f(t + 1) / (1 - F(t + 1)) m
- *   p -= lr u / (sqrt(v / (1 - beta2^t)) + eps)
- * Defaults: lr 2e-3, beta1 0.9, beta2 0.999, eps 1e-8, momentum_decay 4e-3. */
+ *   p -= lr u / (sqrt(v / (1 - beta2^t)) + eps) */
 typedef struct eg_nadam_options {
     size_t size;
-    double lr, beta1, beta2, eps, momentum_decay, weight_decay;
+    double lr, beta1, beta2, eps, momentum_decay; /* 0: 2e-3, 0.9, 0.999, 1e-8, 4e-3 */
+    double weight_decay;
 } eg_nadam_options;
 EG_API eg_optim *eg_nadam_new_with(eg_parameters parameters, const eg_nadam_options *options);
-#define eg_nadam_new(...) EG_NADAM_NEW_(__VA_ARGS__, .size = sizeof(eg_nadam_options))
+#define eg_nadam_new(...) EG_NADAM_NEW_(__VA_ARGS__, )
 #define EG_NADAM_NEW_(parameters, ...)                                                             \
-    eg_nadam_new_with(parameters, &(eg_nadam_options){__VA_ARGS__})
+    eg_nadam_new_with(parameters, EG_OPTIONS_(eg_nadam_options, __VA_ARGS__))
 
 /* Rectified Adam (Liu et al. 2019). [exp_avg: m, exp_avg_sq: v] With m and v as Adam's,
  *   R = 2 / (1 - beta2) - 1;  r = R - 2 t beta2^t / (1 - beta2^t)
  *   r > 5:  p -= lr m / (1 - beta1^t) c sqrt(1 - beta2^t) / (sqrt(v) + eps),
  *           c = sqrt((r - 4) (r - 2) R / ((R - 4) (R - 2) r))
- *   else:   p -= lr m / (1 - beta1^t)
- * Defaults: lr 1e-3, beta1 0.9, beta2 0.999, eps 1e-8. */
+ *   else:   p -= lr m / (1 - beta1^t) */
 typedef struct eg_radam_options {
     size_t size;
-    double lr, beta1, beta2, eps, weight_decay;
+    double lr, beta1, beta2, eps; /* 0: 1e-3, 0.9, 0.999, 1e-8 */
+    double weight_decay;
 } eg_radam_options;
 EG_API eg_optim *eg_radam_new_with(eg_parameters parameters, const eg_radam_options *options);
-#define eg_radam_new(...) EG_RADAM_NEW_(__VA_ARGS__, .size = sizeof(eg_radam_options))
+#define eg_radam_new(...) EG_RADAM_NEW_(__VA_ARGS__, )
 #define EG_RADAM_NEW_(parameters, ...)                                                             \
-    eg_radam_new_with(parameters, &(eg_radam_options){__VA_ARGS__})
+    eg_radam_new_with(parameters, EG_OPTIONS_(eg_radam_options, __VA_ARGS__))
 
 /* RMSProp (Tieleman and Hinton 2012, lecture 6e). [square_avg: s; momentum_buffer: b with momentum;
  * grad_avg: a if centered]
  *   s = alpha s + (1 - alpha) g^2;  a = alpha a + (1 - alpha) g
  *   e = centered ? max(s - a^2, 0) : s
- *   b = momentum b + g / (sqrt(e) + eps);  p -= lr b
- * Defaults: lr 1e-2, alpha 0.99, eps 1e-8, no momentum. */
+ *   b = momentum b + g / (sqrt(e) + eps);  p -= lr b */
 typedef struct eg_rmsprop_options {
     size_t size;
-    double lr, alpha, eps, momentum, weight_decay;
+    double lr, alpha, eps; /* 0: 1e-2, 0.99, 1e-8 */
+    double momentum, weight_decay;
     bool centered;
     /* tf.train.RMSPropOptimizer: s starts at 1, b = momentum b + lr g / sqrt(e + eps), p -= b. Then
      * the defaults are alpha 0.9, eps 1e-10. */
     bool tensorflow;
 } eg_rmsprop_options;
 EG_API eg_optim *eg_rmsprop_new_with(eg_parameters parameters, const eg_rmsprop_options *options);
-#define eg_rmsprop_new(...) EG_RMSPROP_NEW_(__VA_ARGS__, .size = sizeof(eg_rmsprop_options))
+#define eg_rmsprop_new(...) EG_RMSPROP_NEW_(__VA_ARGS__, )
 #define EG_RMSPROP_NEW_(parameters, ...)                                                           \
-    eg_rmsprop_new_with(parameters, &(eg_rmsprop_options){__VA_ARGS__})
+    eg_rmsprop_new_with(parameters, EG_OPTIONS_(eg_rmsprop_options, __VA_ARGS__))
 
 /* Adagrad (Duchi, Hazan and Singer 2011). [sum: s, starting at initial_accumulator_value]
- *   s += g^2;  p -= lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps)
- * Defaults: lr 1e-2, no lr_decay, start 0, eps 1e-10. */
+ *   s += g^2;  p -= lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps) */
 typedef struct eg_adagrad_options {
     size_t size;
-    double lr, lr_decay, initial_accumulator_value, eps, weight_decay;
-    /* tf.train.AdagradOptimizer: there is no eps, and the default start is 0.1. */
+    double lr; /* 0: 1e-2 */
+    double lr_decay;
+    double initial_accumulator_value;
+    double eps; /* 0: 1e-10 */
+    double weight_decay;
+    /* tf.train.AdagradOptimizer: there is no eps, and an initial_accumulator_value of 0 is 0.1. */
     bool tensorflow;
 } eg_adagrad_options;
 EG_API eg_optim *eg_adagrad_new_with(eg_parameters parameters, const eg_adagrad_options *options);
-#define eg_adagrad_new(...) EG_ADAGRAD_NEW_(__VA_ARGS__, .size = sizeof(eg_adagrad_options))
+#define eg_adagrad_new(...) EG_ADAGRAD_NEW_(__VA_ARGS__, )
 #define EG_ADAGRAD_NEW_(parameters, ...)                                                           \
-    eg_adagrad_new_with(parameters, &(eg_adagrad_options){__VA_ARGS__})
+    eg_adagrad_new_with(parameters, EG_OPTIONS_(eg_adagrad_options, __VA_ARGS__))
 
 /* Adadelta (Zeiler 2012). [square_avg: s, acc_delta: d]
  *   s = rho s + (1 - rho) g^2;  u = sqrt(d + eps) / sqrt(s + eps) g
  *   d = rho d + (1 - rho) u^2;  p -= lr u
- * Defaults: lr 1, rho 0.9, eps 1e-6. TensorFlow's form is the same; its defaults are 1e-3, 0.95,
- * 1e-8. */
+ * TensorFlow's form is the same; its defaults are 1e-3, 0.95, 1e-8. */
 typedef struct eg_adadelta_options {
     size_t size;
-    double lr, rho, eps, weight_decay;
+    double lr, rho, eps; /* 0: 1, 0.9, 1e-6 */
+    double weight_decay;
 } eg_adadelta_options;
 EG_API eg_optim *eg_adadelta_new_with(eg_parameters parameters, const eg_adadelta_options *options);
-#define eg_adadelta_new(...) EG_ADADELTA_NEW_(__VA_ARGS__, .size = sizeof(eg_adadelta_options))
+#define eg_adadelta_new(...) EG_ADADELTA_NEW_(__VA_ARGS__, )
 #define EG_ADADELTA_NEW_(parameters, ...)                                                          \
-    eg_adadelta_new_with(parameters, &(eg_adadelta_options){__VA_ARGS__})
+    eg_adadelta_new_with(parameters, EG_OPTIONS_(eg_adadelta_options, __VA_ARGS__))
 
 /* FTRL-proximal (McMahan et al. 2013), TensorFlow's form. [accumulator: n, starting at
  * initial_accumulator_value; linear: z] With h = -lr_power,
  *   m = n + g^2;  z += g - (m^h - n^h) / lr p;  n = m
  *   p = |z| <= l1 ? 0 : (sign(z) l1 - z) / (m^h / lr + 2 l2)
  * p is made anew of z and n: what it was at the start goes only into z. At a rate of 0 nothing
- * moves. Defaults: lr 1e-3, lr_power -0.5, start 0.1, l1 0, l2 0. lr_power must not be positive. */
+ * moves. lr_power must not be positive. */
 typedef struct eg_ftrl_options {
     size_t size;
-    double lr, lr_power, initial_accumulator_value, l1, l2, weight_decay;
+    double lr, lr_power, initial_accumulator_value; /* 0: 1e-3, -0.5, 0.1 */
+    double l1, l2, weight_decay;
 } eg_ftrl_options;
 EG_API eg_optim *eg_ftrl_new_with(eg_parameters parameters, const eg_ftrl_options *options);
-#define eg_ftrl_new(...) EG_FTRL_NEW_(__VA_ARGS__, .size = sizeof(eg_ftrl_options))
-#define EG_FTRL_NEW_(parameters, ...) eg_ftrl_new_with(parameters, &(eg_ftrl_options){__VA_ARGS__})
+#define eg_ftrl_new(...) EG_FTRL_NEW_(__VA_ARGS__, )
+#define EG_FTRL_NEW_(parameters, ...) eg_ftrl_new_with(parameters, EG_OPTIONS_(eg_ftrl_options, __VA_ARGS__))
 
 /* Rprop (Riedmiller and Braun 1993), for whole-batch gradients. [prev: q; step_size: s, first lr]
  *   s = s (g q > 0 ? eta_plus : g q < 0 ? eta_minus : 1), within step_min..step_max
  *   g = g q < 0 ? 0 : g;  p -= sign(g) s;  q = g
- * So only the first rate matters. Defaults: lr 1e-2, eta_minus 0.5, eta_plus 1.2, steps within
- * 1e-6..50. */
+ * So only the first rate matters. */
 typedef struct eg_rprop_options {
     size_t size;
-    double lr, eta_minus, eta_plus, step_min, step_max, weight_decay;
+    double lr, eta_minus, eta_plus, step_min, step_max; /* 0: 1e-2, 0.5, 1.2, 1e-6, 50 */
+    double weight_decay;
 } eg_rprop_options;
 EG_API eg_optim *eg_rprop_new_with(eg_parameters parameters, const eg_rprop_options *options);
-#define eg_rprop_new(...) EG_RPROP_NEW_(__VA_ARGS__, .size = sizeof(eg_rprop_options))
+#define eg_rprop_new(...) EG_RPROP_NEW_(__VA_ARGS__, )
 #define EG_RPROP_NEW_(parameters, ...)                                                             \
-    eg_rprop_new_with(parameters, &(eg_rprop_options){__VA_ARGS__})
+    eg_rprop_new_with(parameters, EG_OPTIONS_(eg_rprop_options, __VA_ARGS__))
 
 /* NULL is fine. */
 EG_API void eg_optim_free(eg_optim *optim);
@@ -206,9 +211,9 @@ typedef struct eg_optim_add_options {
  * whole list is the name. */
 EG_API eg_status eg_optim_add_with(eg_optim *optim, eg_parameters parameters,
                                    const eg_optim_add_options *options);
-#define eg_optim_add(...) EG_OPTIM_ADD_(__VA_ARGS__, .size = sizeof(eg_optim_add_options))
+#define eg_optim_add(...) EG_OPTIM_ADD_(__VA_ARGS__, )
 #define EG_OPTIM_ADD_(optim, parameters, ...)                                                      \
-    eg_optim_add_with(optim, parameters, &(eg_optim_add_options){__VA_ARGS__})
+    eg_optim_add_with(optim, parameters, EG_OPTIONS_(eg_optim_add_options, __VA_ARGS__))
 
 typedef struct eg_optim_group_options {
     size_t size;
@@ -222,9 +227,9 @@ typedef struct eg_optim_group_options {
 /* Gives some of the parameters settings of their own, at most 63 times. Groups cost nothing: a step
  * is one pass all the same. EG_EINVAL if no parameter is meant. */
 EG_API eg_status eg_optim_group_with(eg_optim *optim, const eg_optim_group_options *options);
-#define eg_optim_group(...) EG_OPTIM_GROUP_(__VA_ARGS__, .size = sizeof(eg_optim_group_options))
+#define eg_optim_group(...) EG_OPTIM_GROUP_(__VA_ARGS__, )
 #define EG_OPTIM_GROUP_(optim, ...)                                                                \
-    eg_optim_group_with(optim, &(eg_optim_group_options){__VA_ARGS__})
+    eg_optim_group_with(optim, EG_OPTIONS_(eg_optim_group_options, __VA_ARGS__))
 
 /* How many parameters were listed, so how many gradients a step takes; 0 for NULL. */
 EG_API int eg_optim_count(const eg_optim *optim);
@@ -275,9 +280,9 @@ typedef struct eg_clip_options {
  * EG_OK; it is not counted, and one of the next 16 is EG_EINVAL for it. */
 EG_API eg_status eg_optim_clip_norm_with(eg_optim *optim, double max,
                                          const eg_clip_options *options);
-#define eg_optim_clip_norm(...) EG_OPTIM_CLIP_(__VA_ARGS__, .size = sizeof(eg_clip_options))
+#define eg_optim_clip_norm(...) EG_OPTIM_CLIP_(__VA_ARGS__, )
 #define EG_OPTIM_CLIP_(optim, max, ...)                                                            \
-    eg_optim_clip_norm_with(optim, max, &(eg_clip_options){__VA_ARGS__})
+    eg_optim_clip_norm_with(optim, max, EG_OPTIONS_(eg_clip_options, __VA_ARGS__))
 /* Before each step, and after clipping by norm, each element is cut to -max..max, for nothing; NaN
  * stays NaN. 0 or INFINITY ends that. */
 EG_API eg_status eg_optim_clip_value(eg_optim *optim, double max);
@@ -290,9 +295,9 @@ EG_API double eg_optim_grad_norm(const eg_optim *optim);
  * if max is not above 0; then nothing has been scaled. */
 EG_API eg_status eg_clip_grad_norm_with(eg_tensor *const *gradients, int n, double max,
                                         double *norm, const eg_clip_options *options);
-#define eg_clip_grad_norm(...) EG_CLIP_GRAD_NORM_(__VA_ARGS__, .size = sizeof(eg_clip_options))
+#define eg_clip_grad_norm(...) EG_CLIP_GRAD_NORM_(__VA_ARGS__, )
 #define EG_CLIP_GRAD_NORM_(gradients, n, max, norm, ...)                                           \
-    eg_clip_grad_norm_with(gradients, n, max, norm, &(eg_clip_options){__VA_ARGS__})
+    eg_clip_grad_norm_with(gradients, n, max, norm, EG_OPTIONS_(eg_clip_options, __VA_ARGS__))
 EG_API eg_status eg_clip_grad_value(eg_tensor *const *gradients, int n, double max);
 
 /* ---- state ------------------------------------------------------------------------------- */
@@ -322,8 +327,7 @@ typedef struct eg_scaler_options {
     int64_t interval; /* 0: 2000 */
 } eg_scaler_options;
 EG_API eg_scaler *eg_scaler_new_with(const eg_scaler_options *options);
-#define eg_scaler_new(...)                                                                         \
-    eg_scaler_new_with(&(eg_scaler_options){.size = sizeof(eg_scaler_options), __VA_ARGS__})
+#define eg_scaler_new(...) eg_scaler_new_with(EG_OPTIONS_(eg_scaler_options, __VA_ARGS__))
 /* eg_optim_minimize with scaling; clipping and eg_optim_grad_norm see the divided gradients. A
  * skipped step is EG_OK and not counted by the optimizer. Once the scale is 2^-24 or less,
  * gradients that are not finite are EG_EINVAL: the loss itself is not. On a device that is not the
@@ -349,13 +353,13 @@ EG_API void eg_scaler_free(eg_scaler *scaler);
 typedef struct eg_ema eg_ema;
 typedef struct eg_ema_options {
     size_t size;
-    double decay; /* below 1; 0: 0.999 */
+    double decay; /* below 1; 0: 0.999; EG_ZERO: the parameters themselves */
     bool warm_up;
 } eg_ema_options;
 /* Keeps the parameters until it is freed, and copies their names. Refusals as for optimizers. */
 EG_API eg_ema *eg_ema_new_with(eg_parameters parameters, const eg_ema_options *options);
-#define eg_ema_new(...) EG_EMA_NEW_(__VA_ARGS__, .size = sizeof(eg_ema_options))
-#define EG_EMA_NEW_(parameters, ...) eg_ema_new_with(parameters, &(eg_ema_options){__VA_ARGS__})
+#define eg_ema_new(...) EG_EMA_NEW_(__VA_ARGS__, )
+#define EG_EMA_NEW_(parameters, ...) eg_ema_new_with(parameters, EG_OPTIONS_(eg_ema_options, __VA_ARGS__))
 /* After a step. One pass. EG_ESTATE while the averages are swapped in, EG_EDEVICE for parameters on
  * several devices. */
 EG_API eg_status eg_ema_update(eg_ema *ema);

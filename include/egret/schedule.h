@@ -83,7 +83,7 @@ typedef struct eg_schedule {
     int64_t warm_up;
     eg_warm_up_kind warm_up_kind;
 } eg_schedule;
-#define EG_SCHEDULE(...) ((eg_schedule){.size = sizeof(eg_schedule), __VA_ARGS__})
+#define EG_SCHEDULE(...) (*EG_OPTIONS_(eg_schedule, __VA_ARGS__))
 
 /* The rate of step t; NaN, and EG_EINVAL naming the field, for a senseless plan or t < 0. */
 EG_API double eg_schedule_at(const eg_schedule *schedule, int64_t t);

@@ -65,8 +65,8 @@ typedef struct eg_step_options {
 
 /* A step of that function; the caller frees it. EG_EINVAL for negative options. */
 EG_API eg_step *eg_step_new_with(eg_step_fn *fn, void *user, const eg_step_options *options);
-#define eg_step_new(...)         EG_STEP_NEW_(__VA_ARGS__, .size = sizeof(eg_step_options))
-#define EG_STEP_NEW_(fn, user, ...) eg_step_new_with(fn, user, &(eg_step_options){__VA_ARGS__})
+#define eg_step_new(...)         EG_STEP_NEW_(__VA_ARGS__, )
+#define EG_STEP_NEW_(fn, user, ...) eg_step_new_with(fn, user, EG_OPTIONS_(eg_step_options, __VA_ARGS__))
 /* Waits for the device if it has launched graphs. NULL is fine. */
 EG_API void eg_step_free(eg_step *step);
 

@@ -35,8 +35,7 @@ typedef struct eg_tape_options {
 /* Starts recording in the calling thread. The tape belongs to the innermost scope and is closed with
  * it, so an early return is safe. Out of memory: a zero handle. */
 EG_API eg_tape eg_tape_open_with(const eg_tape_options *options);
-#define eg_tape_open(...)                                                                          \
-    eg_tape_open_with(&(eg_tape_options){.size = sizeof(eg_tape_options), __VA_ARGS__})
+#define eg_tape_open(...) eg_tape_open_with(EG_OPTIONS_(eg_tape_options, __VA_ARGS__))
 
 /* Stops recording and forgets. Closing twice is EG_ESTATE. */
 EG_API eg_status eg_tape_close(eg_tape tape);
@@ -64,10 +63,9 @@ typedef struct eg_gradients_options {
  * tensor was changed in place (both ops are named). After a failure all of out is NULL. */
 EG_API eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *xs, int n,
                                         eg_tensor **out, const eg_gradients_options *options);
-#define eg_tape_gradients(...)                                                                     \
-    EG_TAPE_GRADIENTS_(__VA_ARGS__, .size = sizeof(eg_gradients_options))
+#define eg_tape_gradients(...) EG_TAPE_GRADIENTS_(__VA_ARGS__, )
 #define EG_TAPE_GRADIENTS_(tape, y, xs, n, out, ...)                                               \
-    eg_tape_gradients_with(tape, y, xs, n, out, &(eg_gradients_options){__VA_ARGS__})
+    eg_tape_gradients_with(tape, y, xs, n, out, EG_OPTIONS_(eg_gradients_options, __VA_ARGS__))
 
 /* x, cut off: gradients stop here. A view. */
 EG_API eg_tensor *eg_detach(eg_tensor *x);

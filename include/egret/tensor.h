@@ -46,9 +46,20 @@ typedef struct eg_shape {
     int ndim;
     int64_t dim[EG_MAX_DIMS];
 } eg_shape;
-#define EG_COUNT_(type, ...) ((int)(sizeof((type[]){__VA_ARGS__}) / sizeof(type)))
+#ifndef __cplusplus
 #define EG_SHAPE(...) ((eg_shape){EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}})
-#define EG_SCALAR ((eg_shape){0, {0}})
+#define EG_SCALAR     ((eg_shape){0, {0}})
+#else
+#define EG_SHAPE(...) eg_shape_of_(__VA_ARGS__)
+#define EG_SCALAR     eg_shape_of_()
+extern "C++" {
+template <class... N> constexpr eg_shape eg_shape_of_(N... sizes)
+{
+    static_assert(sizeof...(N) <= EG_MAX_DIMS, "a shape has at most 8 axes");
+    return eg_shape{sizeof...(N), {static_cast<int64_t>(sizes)...}};
+}
+}
+#endif
 
 /* Some axes by value, negative ones counted from the end: EG_AXES(0, -1). Zero-initialised it is
  * "all axes" wherever that makes sense. */
@@ -56,7 +67,11 @@ typedef struct eg_axes {
     int count;
     int axis[EG_MAX_DIMS];
 } eg_axes;
+#ifndef __cplusplus
 #define EG_AXES(...) ((eg_axes){EG_COUNT_(int, __VA_ARGS__), {__VA_ARGS__}})
+#else
+#define EG_AXES(...) (eg_axes{EG_COUNT_(int, __VA_ARGS__), {__VA_ARGS__}})
+#endif
 
 /* ---- scopes ------------------------------------------------------------------------------ */
 

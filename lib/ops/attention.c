@@ -223,7 +223,7 @@ eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v,
     if (check(q, k, v, &o)) {
         return NULL;
     }
-    const double scale = o.scale != 0 ? o.scale : 1 / sqrt((double)eg__max(eg_size(q, -1), 1));
+    const double scale = eg__or(o.scale, 1 / sqrt((double)eg__max(eg_size(q, -1), 1)));
     eg__attention_opts of = {.scale = scale, .dropout = o.dropout, .causal = o.causal, .mask = o.mask != NULL};
     eg_scope s = eg_scope_push();
     eg_tensor *out[2] = {NULL, NULL};

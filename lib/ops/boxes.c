@@ -139,10 +139,11 @@ static eg_tensor *suppress(const char *op, eg_tensor *boxes, eg_tensor *scores, 
 {
     eg_nms_options g;
     eg__options(&g, sizeof g, given);
+    g.max_output = eg__or_count(g.max_output, INT64_MAX);
     if (check_nms(op, boxes, scores, &g)) {
         return NULL;
     }
-    eg__nms_opts o = {g.iou_threshold, g.max_output ? g.max_output : INT64_MAX};
+    eg__nms_opts o = {g.iou_threshold, g.max_output};
     eg_tensor *falling = NULL, *order = NULL, *keep[EG__MAX_OUT];
     eg_scope s = eg_scope_push();
     boxes = eg_detach(boxes);
@@ -152,7 +153,7 @@ static eg_tensor *suppress(const char *op, eg_tensor *boxes, eg_tensor *scores, 
     if (!boxes || eg_sort(eg_detach(scores), 0, true, &falling, &order)) {
         return eg_scope_pop(s, NULL);
     }
-    eg_tensor *candidate = g.score_threshold != 0 ? eg_gt_scalar(falling, g.score_threshold)
+    eg_tensor *candidate = g.score_threshold != 0 ? eg_gt_scalar(falling, eg__or(g.score_threshold, 0))
                                                   : eg_eq(falling, falling); /* not NaN */
     eg_tensor *in[] = {boxes, order, candidate, classes};
     if (!candidate || eg__dispatch(&eg__op_nms, in, classes ? 4 : 3, &o, keep)) {
@@ -210,7 +211,7 @@ static eg_status check_code(const char *op, const eg_tensor *anchors, const eg_t
     if (!memcmp(g->weights, zeros, sizeof zeros)) {
         memcpy(g->weights, ones, sizeof ones);
     }
-    g->clip = g->clip != 0 ? g->clip : log(1000.0 / 16);
+    g->clip = eg__or(g->clip, log(1000.0 / 16));
     if (check_boxes(op, "anchors", anchors, 0) || check_boxes(op, name, t, 0)) {
         return eg__why();
     }

@@ -77,7 +77,7 @@ static eg_tensor *bent(const char *op, eg_tensor *x, eg_tensor *y, double edge, 
 eg_tensor *eg_huber_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
     o = o ? o : &plain;
-    double delta = o->delta != 0 ? o->delta : 1;
+    double delta = eg__or(o->delta, 1);
     if (!(delta > 0)) {
         return eg__fail_null(EG_EINVAL, "huber_loss", "delta is %g, must be above 0", delta);
     }
@@ -87,9 +87,12 @@ eg_tensor *eg_huber_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options 
 eg_tensor *eg_smooth_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
 {
     o = o ? o : &plain;
-    double beta = o->beta != 0 ? o->beta : 1;
-    if (!(beta > 0)) {
-        return eg__fail_null(EG_EINVAL, "smooth_l1_loss", "beta is %g, must be above 0", beta);
+    double beta = eg__or(o->beta, 1);
+    if (!(beta >= 0)) {
+        return eg__fail_null(EG_EINVAL, "smooth_l1_loss", "beta is %g, must not be negative", beta);
+    }
+    if (beta == 0) {
+        return eg_l1_loss_with(x, y, o);
     }
     return bent("smooth_l1_loss", x, y, beta, 1 / beta, o);
 }

@@ -75,10 +75,10 @@ eg_status eg__infer_layer_norm_grad(eg__call *c)
 
 static eg_status check_eps(const char *op, double *eps)
 {
+    *eps = eg__or(*eps, 1e-5);
     if (!(*eps >= 0) || !isfinite(*eps)) {
         return eg__fail(EG_EINVAL, op, "eps %g must be finite and not negative", *eps);
     }
-    *eps = *eps > 0 ? *eps : 1e-5;
     return EG_OK;
 }
 
@@ -235,14 +235,14 @@ eg_tensor *eg_batch_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
     eg_batch_norm_options given;
     eg__options(&given, sizeof given, options);
     eg__norm_opts o = {.eps = given.eps, .relu = given.relu};
-    double momentum = given.momentum == 0 ? 0.1 : given.momentum;
+    double momentum = eg__or(given.momentum, 0.1);
     if (check_images(name, x) || check_channels(name, weight, "weight", x->shape[1]) ||
         check_channels(name, bias, "bias", x->shape[1]) ||
         check_channels(name, running_mean, "running_mean", x->shape[1]) ||
         check_channels(name, running_var, "running_var", x->shape[1]) || check_eps(name, &o.eps)) {
         return NULL;
     }
-    if (!(momentum > 0 && momentum <= 1)) {
+    if (!(momentum >= 0 && momentum <= 1)) {
         return eg__fail_null(EG_EINVAL, name, "momentum %g is outside 0..1", momentum);
     }
     return given.training
@@ -376,10 +376,10 @@ eg_tensor *eg_local_response_norm_with(eg_tensor *x, const eg_local_response_nor
     if (check_images(name, x)) {
         return NULL;
     }
-    o.channels = o.channels ? o.channels : 5;
-    o.alpha = o.alpha == 0 ? 1e-4 : o.alpha;
-    o.beta = o.beta == 0 ? 0.75 : o.beta;
-    o.k = o.k == 0 ? 1 : o.k;
+    o.channels = eg__or_count(o.channels, 5);
+    o.alpha = eg__or(o.alpha, 1e-4);
+    o.beta = eg__or(o.beta, 0.75);
+    o.k = eg__or(o.k, 1);
     if (o.channels < 1 || o.channels > INT32_MAX || !isfinite(o.alpha + o.beta + o.k)) {
         return eg__fail_null(EG_EINVAL, name,
                              "%lld channels, alpha %g, beta %g, k %g: at least 1, and finite",

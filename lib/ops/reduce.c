@@ -157,14 +157,24 @@ eg_tensor *eg_argmin_with(eg_tensor *x, const eg_reduce_options *options)
     return place(&eg__op_argmin, x, options);
 }
 
-eg_tensor *eg_norm_with(eg_tensor *x, const eg_norm_options *o)
+/* How many are not 0, as a float; its gradient is 0. */
+static eg_tensor *count_norm(eg_tensor *x, const eg_norm_options *o)
 {
-    double p = o && o->p != 0 ? o->p : 2;
+    eg_scope s = eg_scope_push();
+    x = x && !eg__is_float(x->dtype) ? eg_cast(x, EG_F32) : x;
+    return eg_scope_pop(s, eg_sum(eg_abs(eg_sign(x)), .axes = o->axes, .keepdim = o->keepdim));
+}
+
+eg_tensor *eg_norm_with(eg_tensor *x, const eg_norm_options *options)
+{
+    eg_norm_options given, *o = &given;
+    eg__options(o, sizeof *o, options);
+    const double p = eg__or(o->p, 2);
     if (isnan(p)) {
         return eg__fail_null(EG_EINVAL, "norm", "p is NaN");
     }
-    return reduce(&eg__op_norm, x, o ? &o->axes : NULL,
-                  (eg__reduce_opts){.keepdim = o && o->keepdim, .p = p});
+    return p == 0 ? count_norm(x, o)
+                  : reduce(&eg__op_norm, x, &o->axes, (eg__reduce_opts){.keepdim = o->keepdim, .p = p});
 }
 
 static eg_tensor *spread(const eg__op *op, eg_tensor *x, const eg_var_options *o)

@@ -108,9 +108,7 @@ eg_tensor *eg_resize_with(eg_tensor *x, eg_shape size, const eg_resize_options *
                          .mode = (int)g->mode,
                          .grid = (int)g->grid,
                          .antialias = g->antialias,
-                         .cubic = g->cubic != 0  ? g->cubic
-                                  : g->antialias ? -0.5
-                                                 : -0.75};
+                         .cubic = eg__or(g->cubic, g->antialias ? -0.5 : -0.75)};
     if (eg__check(x, "resize", "x") || check_modes(g)) {
         return NULL;
     }

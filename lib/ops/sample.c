@@ -324,7 +324,7 @@ static eg_tensor *cell_points(eg_tensor *start, eg_tensor *cell, eg_tensor *each
 static void measure(eg_tensor *boxes, int k, int64_t cells, const eg_roi_align_options *g,
                     eg_tensor **start, eg_tensor **cell)
 {
-    double scale = g->spatial_scale != 0 ? g->spatial_scale : 1;
+    double scale = eg__or(g->spatial_scale, 1);
     eg_tensor *from = eg_mul_scalar(side(boxes, k), scale),
               *to = eg_mul_scalar(side(boxes, k + 2), scale);
     eg_tensor *size = eg_sub(to, from);

@@ -29,9 +29,9 @@ typedef struct eg_map_options {
  * or none do the work. */
 EG_API eg_dataset *eg_dataset_map_with(eg_dataset *d, eg_map_fn f, void *user,
                                        const eg_map_options *options);
-#define eg_dataset_map(...) EG_DATASET_MAP_(__VA_ARGS__, .size = sizeof(eg_map_options))
+#define eg_dataset_map(...) EG_DATASET_MAP_(__VA_ARGS__, )
 #define EG_DATASET_MAP_(d, f, user, ...)                                                           \
-    eg_dataset_map_with(d, f, user, &(eg_map_options){__VA_ARGS__})
+    eg_dataset_map_with(d, f, user, EG_OPTIONS_(eg_map_options, __VA_ARGS__))
 
 /* Makes up to `depth` samples ahead in a thread of its own, 1..65535, in which ops use no further threads.
  * Same samples, same order; a failure there reaches the consumer with its words. */
@@ -44,13 +44,13 @@ EG_API eg_dataset *eg_dataset_filter(eg_dataset *d, eg_filter_fn f, void *user);
 
 typedef struct eg_tolerate_options {
     size_t size;
-    int64_t most; /* failures to leave out per pass, the next one ends it; 0: any number */
+    int64_t most; /* failures to leave out per pass, the next one ends it; 0: any number, EG_ZERO: none */
 } eg_tolerate_options;
 /* Leaves out and counts what fails before this link, whatever the failure but EG_ENOMEM
  * (eg_dataset_left_out). A batch with a bad record is left out whole: stand before it. */
 EG_API eg_dataset *eg_dataset_tolerate_with(eg_dataset *d, const eg_tolerate_options *options);
-#define eg_dataset_tolerate(...)     EG_DATASET_TOLERATE_(__VA_ARGS__, .size = sizeof(eg_tolerate_options))
-#define EG_DATASET_TOLERATE_(d, ...) eg_dataset_tolerate_with(d, &(eg_tolerate_options){__VA_ARGS__})
+#define eg_dataset_tolerate(...)     EG_DATASET_TOLERATE_(__VA_ARGS__, )
+#define EG_DATASET_TOLERATE_(d, ...) eg_dataset_tolerate_with(d, EG_OPTIONS_(eg_tolerate_options, __VA_ARGS__))
 
 /* ---- which samples, and in which order --------------------------------------------------------- */
 
@@ -62,9 +62,9 @@ typedef struct eg_shuffle_options {
  * permutation. Failures are drawn like samples. */
 EG_API eg_dataset *eg_dataset_shuffle_with(eg_dataset *d, int64_t buffer,
                                            const eg_shuffle_options *options);
-#define eg_dataset_shuffle(...) EG_DATASET_SHUFFLE_(__VA_ARGS__, .size = sizeof(eg_shuffle_options))
+#define eg_dataset_shuffle(...) EG_DATASET_SHUFFLE_(__VA_ARGS__, )
 #define EG_DATASET_SHUFFLE_(d, buffer, ...)                                                        \
-    eg_dataset_shuffle_with(d, buffer, &(eg_shuffle_options){__VA_ARGS__})
+    eg_dataset_shuffle_with(d, buffer, EG_OPTIONS_(eg_shuffle_options, __VA_ARGS__))
 
 /* Only the first `count` samples. */
 EG_API eg_dataset *eg_dataset_take(eg_dataset *d, int64_t count);
@@ -103,9 +103,9 @@ typedef struct eg_batch_options {
  * channels-last batch. */
 EG_API eg_dataset *eg_dataset_batch_with(eg_dataset *d, int64_t batch,
                                          const eg_batch_options *options);
-#define eg_dataset_batch(...) EG_DATASET_BATCH_(__VA_ARGS__, .size = sizeof(eg_batch_options))
+#define eg_dataset_batch(...) EG_DATASET_BATCH_(__VA_ARGS__, )
 #define EG_DATASET_BATCH_(d, batch, ...)                                                           \
-    eg_dataset_batch_with(d, batch, &(eg_batch_options){__VA_ARGS__})
+    eg_dataset_batch_with(d, batch, EG_OPTIONS_(eg_batch_options, __VA_ARGS__))
 
 typedef struct eg_padded_batch_options {
     size_t size;
@@ -118,10 +118,9 @@ typedef struct eg_padded_batch_options {
  *     eg_dataset_padded_batch(d, 32, .value = {-1}, .sizes = {EG_SHAPE(-1, 80)}). */
 EG_API eg_dataset *eg_dataset_padded_batch_with(eg_dataset *d, int64_t batch,
                                                 const eg_padded_batch_options *options);
-#define eg_dataset_padded_batch(...)                                                               \
-    EG_DATASET_PADDED_BATCH_(__VA_ARGS__, .size = sizeof(eg_padded_batch_options))
+#define eg_dataset_padded_batch(...) EG_DATASET_PADDED_BATCH_(__VA_ARGS__, )
 #define EG_DATASET_PADDED_BATCH_(d, batch, ...)                                                    \
-    eg_dataset_padded_batch_with(d, batch, &(eg_padded_batch_options){__VA_ARGS__})
+    eg_dataset_padded_batch_with(d, batch, EG_OPTIONS_(eg_padded_batch_options, __VA_ARGS__))
 
 typedef struct eg_bucket_options {
     size_t size;
@@ -137,9 +136,9 @@ typedef struct eg_bucket_options {
  * axis. */
 EG_API eg_dataset *eg_dataset_bucket_with(eg_dataset *d, const int64_t *boundaries, int n,
                                           const eg_bucket_options *options);
-#define eg_dataset_bucket(...) EG_DATASET_BUCKET_(__VA_ARGS__, .size = sizeof(eg_bucket_options))
+#define eg_dataset_bucket(...) EG_DATASET_BUCKET_(__VA_ARGS__, )
 #define EG_DATASET_BUCKET_(d, boundaries, n, ...)                                                  \
-    eg_dataset_bucket_with(d, boundaries, n, &(eg_bucket_options){__VA_ARGS__})
+    eg_dataset_bucket_with(d, boundaries, n, EG_OPTIONS_(eg_bucket_options, __VA_ARGS__))
 
 EG_END_DECLS
 

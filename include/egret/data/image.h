@@ -33,14 +33,14 @@ typedef struct eg_image_options {
  * about counts when pixels are lost), too many pixels, more scans than 500. */
 EG_API eg_tensor *eg_image_decode_with(const void *data, size_t bytes,
                                        const eg_image_options *options);
-#define eg_image_decode(...) EG_IMAGE_DECODE_(__VA_ARGS__, .size = sizeof(eg_image_options))
+#define eg_image_decode(...) EG_IMAGE_DECODE_(__VA_ARGS__, )
 #define EG_IMAGE_DECODE_(data, bytes, ...)                                                         \
-    eg_image_decode_with(data, bytes, &(eg_image_options){__VA_ARGS__})
+    eg_image_decode_with(data, bytes, EG_OPTIONS_(eg_image_options, __VA_ARGS__))
 
 /* The same from a file. */
 EG_API eg_tensor *eg_image_load_with(const char *path, const eg_image_options *options);
-#define eg_image_load(...)        EG_IMAGE_LOAD_(__VA_ARGS__, .size = sizeof(eg_image_options))
-#define EG_IMAGE_LOAD_(path, ...) eg_image_load_with(path, &(eg_image_options){__VA_ARGS__})
+#define eg_image_load(...)        EG_IMAGE_LOAD_(__VA_ARGS__, )
+#define EG_IMAGE_LOAD_(path, ...) eg_image_load_with(path, EG_OPTIONS_(eg_image_options, __VA_ARGS__))
 
 /* ---- writing: image is u8 [H, W], [1, H, W], [3, H, W] or [4, H, W] of any strides ---------- */
 
@@ -59,13 +59,13 @@ typedef struct eg_jpeg_options {
 /* The bytes of a JPEG file, u8 [n]; transparency (4 channels) is EG_ESHAPE, sides are at most
  * 65,500. */
 EG_API eg_tensor *eg_jpeg_encode_with(eg_tensor *image, const eg_jpeg_options *options);
-#define eg_jpeg_encode(...)         EG_JPEG_ENCODE_(__VA_ARGS__, .size = sizeof(eg_jpeg_options))
-#define EG_JPEG_ENCODE_(image, ...) eg_jpeg_encode_with(image, &(eg_jpeg_options){__VA_ARGS__})
+#define eg_jpeg_encode(...)         EG_JPEG_ENCODE_(__VA_ARGS__, )
+#define EG_JPEG_ENCODE_(image, ...) eg_jpeg_encode_with(image, EG_OPTIONS_(eg_jpeg_options, __VA_ARGS__))
 EG_API eg_status eg_jpeg_save_with(eg_tensor *image, const char *path,
                                    const eg_jpeg_options *options);
-#define eg_jpeg_save(...) EG_JPEG_SAVE_(__VA_ARGS__, .size = sizeof(eg_jpeg_options))
+#define eg_jpeg_save(...) EG_JPEG_SAVE_(__VA_ARGS__, )
 #define EG_JPEG_SAVE_(image, path, ...)                                                            \
-    eg_jpeg_save_with(image, path, &(eg_jpeg_options){__VA_ARGS__})
+    eg_jpeg_save_with(image, path, EG_OPTIONS_(eg_jpeg_options, __VA_ARGS__))
 
 EG_END_DECLS
 

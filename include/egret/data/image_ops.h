@@ -40,9 +40,9 @@ EG_API eg_tensor *eg_image_pad(eg_tensor *x, int64_t top, int64_t bottom, int64_
 /* To height x width by eg_resize, whose options these are: .mode, .grid, .antialias, .cubic. */
 EG_API eg_tensor *eg_image_resize_with(eg_tensor *x, int64_t height, int64_t width,
                                        const eg_resize_options *options);
-#define eg_image_resize(...) EG_IMAGE_RESIZE_(__VA_ARGS__, .size = sizeof(eg_resize_options))
+#define eg_image_resize(...) EG_IMAGE_RESIZE_(__VA_ARGS__, )
 #define EG_IMAGE_RESIZE_(x, height, width, ...)                                                    \
-    eg_image_resize_with(x, height, width, &(eg_resize_options){__VA_ARGS__})
+    eg_image_resize_with(x, height, width, EG_OPTIONS_(eg_resize_options, __VA_ARGS__))
 
 typedef struct eg_rotate_options {
     size_t size;
@@ -56,9 +56,9 @@ typedef struct eg_rotate_options {
  * does; computed in f32. EG_EINVAL for an angle that is not finite. */
 EG_API eg_tensor *eg_image_rotate_with(eg_tensor *x, double degrees,
                                        const eg_rotate_options *options);
-#define eg_image_rotate(...) EG_IMAGE_ROTATE_(__VA_ARGS__, .size = sizeof(eg_rotate_options))
+#define eg_image_rotate(...) EG_IMAGE_ROTATE_(__VA_ARGS__, )
 #define EG_IMAGE_ROTATE_(x, degrees, ...)                                                          \
-    eg_image_rotate_with(x, degrees, &(eg_rotate_options){__VA_ARGS__})
+    eg_image_rotate_with(x, degrees, EG_OPTIONS_(eg_rotate_options, __VA_ARGS__))
 
 /* ---- colours: 1 or 3 channels; of one, saturation and hue change nothing -----------------------
  * The formulas are torchvision's; max is 255 or 1. EG_EINVAL for a factor below 0 or not finite. */
@@ -81,8 +81,8 @@ typedef struct eg_jitter_options {
 } eg_jitter_options;
 /* The four in random order with random amounts (torchvision's ColorJitter). */
 EG_API eg_tensor *eg_image_jitter_with(eg_tensor *x, const eg_jitter_options *options);
-#define eg_image_jitter(...)     EG_IMAGE_JITTER_(__VA_ARGS__, .size = sizeof(eg_jitter_options))
-#define EG_IMAGE_JITTER_(x, ...) eg_image_jitter_with(x, &(eg_jitter_options){__VA_ARGS__})
+#define eg_image_jitter(...)     EG_IMAGE_JITTER_(__VA_ARGS__, )
+#define EG_IMAGE_JITTER_(x, ...) eg_image_jitter_with(x, EG_OPTIONS_(eg_jitter_options, __VA_ARGS__))
 
 /* ---- numbers for networks ------------------------------------------------------------------- */
 
@@ -95,8 +95,8 @@ EG_API eg_tensor *eg_image_to_u8(eg_tensor *x);
 EG_API eg_tensor *eg_image_normalise(eg_tensor *x, const double *mean, const double *std);
 
 /* Means and deviations of ImageNet's photos in 0..1, as torchvision has them. */
-#define EG_IMAGENET_MEAN ((const double[]){0.485, 0.456, 0.406})
-#define EG_IMAGENET_STD  ((const double[]){0.229, 0.224, 0.225})
+#define EG_IMAGENET_MEAN EG_ARRAY_(const double, 0.485, 0.456, 0.406)
+#define EG_IMAGENET_STD  EG_ARRAY_(const double, 0.229, 0.224, 0.225)
 
 /* The three ways of keras-applications to prepare RGB, u8 or floats of 0..255; f32. */
 typedef enum eg_keras_mode {
@@ -136,10 +136,9 @@ typedef struct eg_random_crop_options {
  * eg_image_decode; EG_EINVAL for ranges that are none. */
 EG_API eg_tensor *eg_image_decode_crop_with(const void *data, size_t bytes, int64_t height,
                                             int64_t width, const eg_random_crop_options *options);
-#define eg_image_decode_crop(...)                                                                  \
-    EG_IMAGE_DECODE_CROP_(__VA_ARGS__, .size = sizeof(eg_random_crop_options))
+#define eg_image_decode_crop(...) EG_IMAGE_DECODE_CROP_(__VA_ARGS__, )
 #define EG_IMAGE_DECODE_CROP_(data, bytes, height, width, ...)                                     \
-    eg_image_decode_crop_with(data, bytes, height, width, &(eg_random_crop_options){__VA_ARGS__})
+    eg_image_decode_crop_with(data, bytes, height, width, EG_OPTIONS_(eg_random_crop_options, __VA_ARGS__))
 
 /* Which part of a height x width image torchvision's RandomResizedCrop would take, from 22 numbers
  * of the calling thread's stream: out = top, left, height, width. */

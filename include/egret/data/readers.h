@@ -59,10 +59,9 @@ typedef struct eg_text_lines_options {
  * file is dropped. Lines of more than 100,000,000 bytes are EG_EFORMAT. */
 EG_API eg_dataset *eg_text_lines_new_with(const char *pattern,
                                           const eg_text_lines_options *options);
-#define eg_text_lines_new(...)                                                                     \
-    EG_TEXT_LINES_NEW_(__VA_ARGS__, .size = sizeof(eg_text_lines_options))
+#define eg_text_lines_new(...) EG_TEXT_LINES_NEW_(__VA_ARGS__, )
 #define EG_TEXT_LINES_NEW_(pattern, ...)                                                           \
-    eg_text_lines_new_with(pattern, &(eg_text_lines_options){__VA_ARGS__})
+    eg_text_lines_new_with(pattern, EG_OPTIONS_(eg_text_lines_options, __VA_ARGS__))
 
 /* A column of a table, or `count` columns side by side. */
 typedef struct eg_column {
@@ -89,9 +88,9 @@ typedef struct eg_csv_options {
  * are passed over. Words name the line. */
 EG_API eg_dataset *eg_csv_new_with(const char *pattern, const eg_column *columns, int n,
                                    const eg_csv_options *options);
-#define eg_csv_new(...) EG_CSV_NEW_(__VA_ARGS__, .size = sizeof(eg_csv_options))
+#define eg_csv_new(...) EG_CSV_NEW_(__VA_ARGS__, )
 #define EG_CSV_NEW_(pattern, columns, n, ...)                                                      \
-    eg_csv_new_with(pattern, columns, n, &(eg_csv_options){__VA_ARGS__})
+    eg_csv_new_with(pattern, columns, n, EG_OPTIONS_(eg_csv_options, __VA_ARGS__))
 
 /* A member of JSON objects. */
 typedef struct eg_json_field {

@@ -35,9 +35,9 @@ typedef struct eg_tfrecord_options {
  * length, or a file cut short, the next file. Records have at most 2^31 - 1 bytes; no memory is
  * asked for that the file cannot fill. */
 EG_API eg_dataset *eg_tfrecord_new_with(const char *pattern, const eg_tfrecord_options *options);
-#define eg_tfrecord_new(...) EG_TFRECORD_NEW_(__VA_ARGS__, .size = sizeof(eg_tfrecord_options))
+#define eg_tfrecord_new(...) EG_TFRECORD_NEW_(__VA_ARGS__, )
 #define EG_TFRECORD_NEW_(pattern, ...)                                                             \
-    eg_tfrecord_new_with(pattern, &(eg_tfrecord_options){__VA_ARGS__})
+    eg_tfrecord_new_with(pattern, EG_OPTIONS_(eg_tfrecord_options, __VA_ARGS__))
 
 /* ---- writing records ------------------------------------------------------------------------ */
 
@@ -51,10 +51,9 @@ typedef struct eg_tfrecord_writer_options {
 /* Begins a file under a temporary name beside `path`. */
 EG_API eg_tfrecord_writer *eg_tfrecord_writer_new_with(const char *path,
                                                        const eg_tfrecord_writer_options *options);
-#define eg_tfrecord_writer_new(...)                                                                \
-    EG_TFRECORD_WRITER_NEW_(__VA_ARGS__, .size = sizeof(eg_tfrecord_writer_options))
+#define eg_tfrecord_writer_new(...) EG_TFRECORD_WRITER_NEW_(__VA_ARGS__, )
 #define EG_TFRECORD_WRITER_NEW_(path, ...)                                                         \
-    eg_tfrecord_writer_new_with(path, &(eg_tfrecord_writer_options){__VA_ARGS__})
+    eg_tfrecord_writer_new_with(path, EG_OPTIONS_(eg_tfrecord_writer_options, __VA_ARGS__))
 /* Appends a record. After a failure the file can only be given up: EG_ESTATE. */
 EG_API eg_status eg_tfrecord_write(eg_tfrecord_writer *w, const void *data, size_t bytes);
 /* Syncs, puts the file in its place and frees the writer in any case; EG_ESTATE after a failure. */

@@ -42,10 +42,9 @@ typedef struct eg_multi_head_attention_options {
  * self-attention without a mask. */
 EG_API eg_module *eg_multi_head_attention_new_with(int64_t width, int64_t heads,
                                                    const eg_multi_head_attention_options *options);
-#define eg_multi_head_attention_new(...)                                                           \
-    EG_MULTI_HEAD_ATTENTION_NEW_(__VA_ARGS__, .size = sizeof(eg_multi_head_attention_options))
+#define eg_multi_head_attention_new(...) EG_MULTI_HEAD_ATTENTION_NEW_(__VA_ARGS__, )
 #define EG_MULTI_HEAD_ATTENTION_NEW_(width, heads, ...)                                            \
-    eg_multi_head_attention_new_with(width, heads, &(eg_multi_head_attention_options){__VA_ARGS__})
+    eg_multi_head_attention_new_with(width, heads, EG_OPTIONS_(eg_multi_head_attention_options, __VA_ARGS__))
 
 typedef struct eg_attend_options {
     size_t size;
@@ -58,10 +57,9 @@ typedef struct eg_attend_options {
 EG_API eg_attended eg_multi_head_attention_forward_with(eg_module *m, eg_tensor *query,
                                                         eg_tensor *key, eg_tensor *value,
                                                         const eg_attend_options *options);
-#define eg_multi_head_attention_forward(...)                                                       \
-    EG_MULTI_HEAD_ATTENTION_FORWARD_(__VA_ARGS__, .size = sizeof(eg_attend_options))
+#define eg_multi_head_attention_forward(...) EG_MULTI_HEAD_ATTENTION_FORWARD_(__VA_ARGS__, )
 #define EG_MULTI_HEAD_ATTENTION_FORWARD_(m, query, key, value, ...)                                \
-    eg_multi_head_attention_forward_with(m, query, key, value, &(eg_attend_options){__VA_ARGS__})
+    eg_multi_head_attention_forward_with(m, query, key, value, EG_OPTIONS_(eg_attend_options, __VA_ARGS__))
 
 EG_END_DECLS
 

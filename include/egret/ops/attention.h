@@ -25,8 +25,8 @@ typedef struct eg_attention_options {
  * mask stays as it is. Errors are those of products; a NaN in a key that nothing sees need not spread. */
 EG_API eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v,
                                     const eg_attention_options *options);
-#define eg_attention(...) EG_ATTENTION_(__VA_ARGS__, .size = sizeof(eg_attention_options))
-#define EG_ATTENTION_(q, k, v, ...) eg_attention_with(q, k, v, &(eg_attention_options){__VA_ARGS__})
+#define eg_attention(...) EG_ATTENTION_(__VA_ARGS__, )
+#define EG_ATTENTION_(q, k, v, ...) eg_attention_with(q, k, v, EG_OPTIONS_(eg_attention_options, __VA_ARGS__))
 
 EG_END_DECLS
 

@@ -33,15 +33,15 @@ typedef struct eg_nms_options {
  * is left out; one with a NaN corner overlaps nothing. No gradient; waits for the device.
  * EG_EINVAL: iou_threshold outside 0..1, a NaN score_threshold, max_output below 0. */
 EG_API eg_tensor *eg_nms_with(eg_tensor *boxes, eg_tensor *scores, const eg_nms_options *options);
-#define eg_nms(...)                 EG_NMS_(__VA_ARGS__, .size = sizeof(eg_nms_options))
-#define EG_NMS_(boxes, scores, ...) eg_nms_with(boxes, scores, &(eg_nms_options){__VA_ARGS__})
+#define eg_nms(...)                 EG_NMS_(__VA_ARGS__, )
+#define EG_NMS_(boxes, scores, ...) eg_nms_with(boxes, scores, EG_OPTIONS_(eg_nms_options, __VA_ARGS__))
 
 /* The same where only boxes of one class suppress each other: classes [N], i64 or i32. */
 EG_API eg_tensor *eg_batched_nms_with(eg_tensor *boxes, eg_tensor *scores, eg_tensor *classes,
                                       const eg_nms_options *options);
-#define eg_batched_nms(...) EG_BATCHED_NMS_(__VA_ARGS__, .size = sizeof(eg_nms_options))
+#define eg_batched_nms(...) EG_BATCHED_NMS_(__VA_ARGS__, )
 #define EG_BATCHED_NMS_(boxes, scores, classes, ...)                                               \
-    eg_batched_nms_with(boxes, scores, classes, &(eg_nms_options){__VA_ARGS__})
+    eg_batched_nms_with(boxes, scores, classes, EG_OPTIONS_(eg_nms_options, __VA_ARGS__))
 
 typedef struct eg_box_code_options {
     size_t size;
@@ -55,15 +55,15 @@ typedef struct eg_box_code_options {
  * EG_EINVAL: weights not above 0. */
 EG_API eg_tensor *eg_box_encode_with(eg_tensor *anchors, eg_tensor *boxes,
                                      const eg_box_code_options *options);
-#define eg_box_encode(...) EG_BOX_ENCODE_(__VA_ARGS__, .size = sizeof(eg_box_code_options))
+#define eg_box_encode(...) EG_BOX_ENCODE_(__VA_ARGS__, )
 #define EG_BOX_ENCODE_(anchors, boxes, ...)                                                        \
-    eg_box_encode_with(anchors, boxes, &(eg_box_code_options){__VA_ARGS__})
+    eg_box_encode_with(anchors, boxes, EG_OPTIONS_(eg_box_code_options, __VA_ARGS__))
 /* And back: codes [..., 4] to boxes. clip: EG_EINVAL for NaN; INFINITY for none. */
 EG_API eg_tensor *eg_box_decode_with(eg_tensor *anchors, eg_tensor *codes,
                                      const eg_box_code_options *options);
-#define eg_box_decode(...) EG_BOX_DECODE_(__VA_ARGS__, .size = sizeof(eg_box_code_options))
+#define eg_box_decode(...) EG_BOX_DECODE_(__VA_ARGS__, )
 #define EG_BOX_DECODE_(anchors, codes, ...)                                                        \
-    eg_box_decode_with(anchors, codes, &(eg_box_code_options){__VA_ARGS__})
+    eg_box_decode_with(anchors, codes, EG_OPTIONS_(eg_box_code_options, __VA_ARGS__))
 
 typedef struct eg_anchors_options {
     size_t size;
@@ -77,9 +77,9 @@ typedef struct eg_anchors_options {
  * [height * width * ratios * sizes, 4] f32, cells row by row, sizes fastest; not rounded.
  * EG_EINVAL: no size, numbers not above 0. On the device of the thread's makers. */
 EG_API eg_tensor *eg_anchors_with(int64_t height, int64_t width, const eg_anchors_options *options);
-#define eg_anchors(...) EG_ANCHORS_(__VA_ARGS__, .size = sizeof(eg_anchors_options))
+#define eg_anchors(...) EG_ANCHORS_(__VA_ARGS__, )
 #define EG_ANCHORS_(height, width, ...)                                                            \
-    eg_anchors_with(height, width, &(eg_anchors_options){__VA_ARGS__})
+    eg_anchors_with(height, width, EG_OPTIONS_(eg_anchors_options, __VA_ARGS__))
 
 EG_END_DECLS
 

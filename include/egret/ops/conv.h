@@ -30,8 +30,8 @@ typedef struct eg_conv_options {
      * and it are one op: what comes before it takes no memory, and on devices ReLU after a bias takes no pass. */
     eg_tensor *(*activation)(eg_tensor *x);
 } eg_conv_options;
-#define EG_CONV_(function, a, b, c, ...) function(a, b, c, &(eg_conv_options){__VA_ARGS__})
-#define EG_CONV(function, ...)           EG_CONV_(function, __VA_ARGS__, .size = sizeof(eg_conv_options))
+#define EG_CONV_(function, a, b, c, ...) function(a, b, c, EG_OPTIONS_(eg_conv_options, __VA_ARGS__))
+#define EG_CONV(function, ...)           EG_CONV_(function, __VA_ARGS__, )
 
 /* y[n, o, p] = bias[o] + sum over channels c of o's group and taps t of
  *              x[n, c, p * stride + t * dilation - before] * weight[o, c, t]

@@ -24,8 +24,8 @@ typedef struct eg_fft_options {
     eg_axes axes; /* one after the other, by their own sizes; none: the last one */
     eg_fft_norm norm;
 } eg_fft_options;
-#define EG_FFT_(function, x, ...) function(x, &(eg_fft_options){__VA_ARGS__})
-#define EG_FFT(function, ...)     EG_FFT_(function, __VA_ARGS__, .size = sizeof(eg_fft_options))
+#define EG_FFT_(function, x, ...) function(x, EG_OPTIONS_(eg_fft_options, __VA_ARGS__))
+#define EG_FFT(function, ...)     EG_FFT_(function, __VA_ARGS__, )
 
 /* y[k] = sum over j of x[j] e^(-2 pi i j k / n), complex to complex; eg_ifft with +i, divided
  * by n. Of images: eg_fft(x, .axes = EG_AXES(-2, -1)).
@@ -79,8 +79,8 @@ typedef struct eg_stft_options {
  * grad (x, window): through all steps. EG_EINVAL: a frame, hop or n_fft below 1, n_fft < frame; EG_ESHAPE: a window of another
  * size, a signal shorter than a frame. */
 EG_API eg_tensor *eg_stft_with(eg_tensor *x, int64_t frame, const eg_stft_options *options);
-#define eg_stft(...)            EG_STFT_(__VA_ARGS__, .size = sizeof(eg_stft_options))
-#define EG_STFT_(x, frame, ...) eg_stft_with(x, frame, &(eg_stft_options){__VA_ARGS__})
+#define eg_stft(...)            EG_STFT_(__VA_ARGS__, )
+#define EG_STFT_(x, frame, ...) eg_stft_with(x, frame, EG_OPTIONS_(eg_stft_options, __VA_ARGS__))
 
 EG_END_DECLS
 

@@ -44,9 +44,8 @@ typedef struct eg_embedding_options {
 EG_API eg_tensor *eg_embedding_with(eg_tensor *table, eg_tensor *ids,
                                     const eg_embedding_options *options);
 #define EG_EMBEDDING_(table, ids, ...)                                                             \
-    eg_embedding_with(table, ids, &(eg_embedding_options){__VA_ARGS__})
-#define eg_embedding(table, ...)                                                                   \
-    EG_EMBEDDING_(table, __VA_ARGS__, .size = sizeof(eg_embedding_options))
+    eg_embedding_with(table, ids, EG_OPTIONS_(eg_embedding_options, __VA_ARGS__))
+#define eg_embedding(table, ...) EG_EMBEDDING_(table, __VA_ARGS__, )
 
 /* ---- putting: results are new tensors ------------------------------------------------------ */
 
@@ -109,8 +108,8 @@ typedef struct eg_one_hot_options {
 /* A new last axis of size depth with `on` at the id and `off` elsewhere. Ids are 0..depth-1. No
  * gradient. */
 EG_API eg_tensor *eg_one_hot_with(eg_tensor *ids, int64_t depth, const eg_one_hot_options *options);
-#define EG_ONE_HOT_(ids, depth, ...) eg_one_hot_with(ids, depth, &(eg_one_hot_options){__VA_ARGS__})
-#define eg_one_hot(ids, ...)         EG_ONE_HOT_(ids, __VA_ARGS__, .size = sizeof(eg_one_hot_options))
+#define EG_ONE_HOT_(ids, depth, ...) eg_one_hot_with(ids, depth, EG_OPTIONS_(eg_one_hot_options, __VA_ARGS__))
+#define eg_one_hot(ids, ...)         EG_ONE_HOT_(ids, __VA_ARGS__, )
 /* A new last axis of size count, true where its position is less than the length: bool. */
 EG_API eg_tensor *eg_sequence_mask(eg_tensor *lengths, int64_t count);
 

@@ -52,8 +52,8 @@ typedef struct eg_pad_options {
  * EG_ESHAPE: counts for an axis x has not, cutting more than there is, reflecting beyond the size,
  * nothing to copy. */
 EG_API eg_tensor *eg_pad_with(eg_tensor *x, const eg_pad_options *options);
-#define EG_PAD_(x, ...) eg_pad_with(x, &(eg_pad_options){__VA_ARGS__})
-#define eg_pad(...)     EG_PAD_(__VA_ARGS__, .size = sizeof(eg_pad_options))
+#define EG_PAD_(x, ...) eg_pad_with(x, EG_OPTIONS_(eg_pad_options, __VA_ARGS__))
+#define eg_pad(...)     EG_PAD_(__VA_ARGS__, )
 
 /* ---- repeating ---------------------------------------------------------------------------- */
 

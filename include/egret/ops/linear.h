@@ -34,8 +34,8 @@ typedef struct eg_linear_options {
  *       saves x and weight, with an activation y too */
 EG_API eg_tensor *eg_linear_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
                                  const eg_linear_options *options);
-#define EG_LINEAR_(x, weight, bias, ...) eg_linear_with(x, weight, bias, &(eg_linear_options){__VA_ARGS__})
-#define eg_linear(...) EG_LINEAR_(__VA_ARGS__, .size = sizeof(eg_linear_options))
+#define EG_LINEAR_(x, weight, bias, ...) eg_linear_with(x, weight, bias, EG_OPTIONS_(eg_linear_options, __VA_ARGS__))
+#define eg_linear(...) EG_LINEAR_(__VA_ARGS__, )
 
 /* Einstein's sum: each letter (a-z, A-Z) names an axis; letters that are not in the result are summed over.
  *

@@ -17,13 +17,13 @@ typedef struct eg_loss_options {
     size_t size;
     eg_reduction reduction;
     double delta;          /* huber: where the square becomes a line; 0: 1 */
-    double beta;           /* smooth_l1: the same; 0: 1 */
+    double beta;           /* smooth_l1: the same; 0: 1; EG_ZERO is l1_loss */
     bool log_target;       /* kl_div: y is given as its logarithm */
     eg_tensor *weight;     /* of each element's loss, broadcast; NULL: 1. Not in a mean's divisor */
     eg_tensor *pos_weight; /* bce_with_logits: of the positive part, broadcast; NULL: 1 */
 } eg_loss_options;
-#define EG_LOSS_(function, x, y, ...) function(x, y, &(eg_loss_options){__VA_ARGS__})
-#define EG_LOSS(function, ...) EG_LOSS_(function, __VA_ARGS__, .size = sizeof(eg_loss_options))
+#define EG_LOSS_(function, x, y, ...) function(x, y, EG_OPTIONS_(eg_loss_options, __VA_ARGS__))
+#define EG_LOSS(function, ...) EG_LOSS_(function, __VA_ARGS__, )
 
 /* x and y, floats, broadcast against each other; gradients flow to both and to the weights. With
  * d = x - y:
@@ -90,10 +90,9 @@ EG_API eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels,
                                    const eg_cross_entropy_options *options);
 #define eg_cross_entropy(...) EG_CLASSES(eg_cross_entropy_with, __VA_ARGS__)
 #define eg_nll_loss(...) EG_CLASSES(eg_nll_loss_with, __VA_ARGS__)
-#define EG_CLASSES(function, ...)                                                                  \
-    EG_CLASSES_(function, __VA_ARGS__, .size = sizeof(eg_cross_entropy_options))
+#define EG_CLASSES(function, ...) EG_CLASSES_(function, __VA_ARGS__, )
 #define EG_CLASSES_(function, x, target, ...)                                                      \
-    function(x, target, &(eg_cross_entropy_options){__VA_ARGS__})
+    function(x, target, EG_OPTIONS_(eg_cross_entropy_options, __VA_ARGS__))
 
 EG_END_DECLS
 

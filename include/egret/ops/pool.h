@@ -30,8 +30,8 @@ typedef struct eg_pool_options {
     bool exclude_pad;    /* mean only: divide by the cells that are there; always so for EG_SAME */
     eg_tensor **indices; /* max only: receives where each maximum is, i64, in its plane row-major */
 } eg_pool_options;
-#define EG_POOL_(function, x, ...) function(x, &(eg_pool_options){__VA_ARGS__})
-#define EG_POOL(function, ...) EG_POOL_(function, __VA_ARGS__, .size = sizeof(eg_pool_options))
+#define EG_POOL_(function, x, ...) function(x, EG_OPTIONS_(eg_pool_options, __VA_ARGS__))
+#define EG_POOL(function, ...) EG_POOL_(function, __VA_ARGS__, )
 
 /* The largest of each window, the first of equals; NaN where one is. Padding never wins.
  * grad: dy to where the maximum was

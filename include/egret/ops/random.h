@@ -45,8 +45,8 @@ typedef struct eg_categorical_options {
  * per row: y [..., n] i64. EG_EINVAL names the entry that is negative or NaN, or the row that sums to 0; of
  * tensors on a GPU the next call that waits for it does, and the row's draws mean nothing. */
 EG_API eg_tensor *eg_categorical_with(eg_tensor *x, int64_t n, const eg_categorical_options *options);
-#define eg_categorical(...) EG_CATEGORICAL_(__VA_ARGS__, .size = sizeof(eg_categorical_options))
-#define EG_CATEGORICAL_(x, n, ...) eg_categorical_with(x, n, &(eg_categorical_options){__VA_ARGS__})
+#define eg_categorical(...) EG_CATEGORICAL_(__VA_ARGS__, )
+#define EG_CATEGORICAL_(x, n, ...) eg_categorical_with(x, n, EG_OPTIONS_(eg_categorical_options, __VA_ARGS__))
 
 typedef struct eg_multinomial_options {
     size_t size;
@@ -59,9 +59,9 @@ typedef struct eg_multinomial_options {
  * the device to check. EG_EINVAL: a weight that is negative, NaN or infinite, a row with fewer than k weights above
  * 0; k negative. */
 EG_API eg_tensor *eg_multinomial_with(eg_tensor *weights, int64_t k, const eg_multinomial_options *options);
-#define eg_multinomial(...) EG_MULTINOMIAL_(__VA_ARGS__, .size = sizeof(eg_multinomial_options))
+#define eg_multinomial(...) EG_MULTINOMIAL_(__VA_ARGS__, )
 #define EG_MULTINOMIAL_(weights, k, ...) \
-    eg_multinomial_with(weights, k, &(eg_multinomial_options){__VA_ARGS__})
+    eg_multinomial_with(weights, k, EG_OPTIONS_(eg_multinomial_options, __VA_ARGS__))
 
 /* Inverted dropout (Srivastava et al. 2014): y = 0 with probability p, else x / (1 - p); p = 1 gives zeros.
  * Element i in the memory of y, row-major or channels-last as x, reads word i. x itself unless training or

@@ -18,9 +18,8 @@ typedef struct eg_reduce_options {
     eg_axes axes; /* none: all */
     bool keepdim; /* reduced axes stay with size 1 */
 } eg_reduce_options;
-#define EG_REDUCE_(function, x, ...) function(x, &(eg_reduce_options){__VA_ARGS__})
-#define EG_REDUCE(function, ...)                                                                   \
-    EG_REDUCE_(function, __VA_ARGS__, .size = sizeof(eg_reduce_options))
+#define EG_REDUCE_(function, x, ...) function(x, EG_OPTIONS_(eg_reduce_options, __VA_ARGS__))
+#define EG_REDUCE(function, ...) EG_REDUCE_(function, __VA_ARGS__, )
 
 /* ---- sums and products -------------------------------------------------------------------------- */
 
@@ -80,7 +79,7 @@ typedef struct eg_norm_options {
     size_t size;
     eg_axes axes;
     bool keepdim;
-    double p; /* 0: 2. INFINITY and -INFINITY: the largest and smallest |x| */
+    double p; /* 0: 2; EG_ZERO counts what is not 0. INFINITY and -INFINITY: the largest and smallest |x| */
 } eg_norm_options;
 
 /* (sum |x|^p)^(1/p); floats, others become f32 first. Squares are added in f64, so that f32 does not
@@ -88,8 +87,8 @@ typedef struct eg_norm_options {
  * grad: dx = dy sign(x) (|x| / y)^(p-1), 0 where x = 0 or y = 0; for an infinite p as for eg_max
  * saves x and y */
 EG_API eg_tensor *eg_norm_with(eg_tensor *x, const eg_norm_options *options);
-#define eg_norm(...) EG_NORM_(__VA_ARGS__, .size = sizeof(eg_norm_options))
-#define EG_NORM_(x, ...) eg_norm_with(x, &(eg_norm_options){__VA_ARGS__})
+#define eg_norm(...) EG_NORM_(__VA_ARGS__, )
+#define EG_NORM_(x, ...) eg_norm_with(x, EG_OPTIONS_(eg_norm_options, __VA_ARGS__))
 
 /* ---- spread ------------------------------------------------------------------------------------- */
 
@@ -107,10 +106,10 @@ typedef struct eg_var_options {
  * grad: dx = 2 dy (x - mean) / (n - 1); of eg_std dy (x - mean) / (y (n - 1)), 0 where y = 0
  * saves x; eg_std also y */
 EG_API eg_tensor *eg_var_with(eg_tensor *x, const eg_var_options *options);
-#define eg_var(...) EG_VAR_(eg_var_with, __VA_ARGS__, .size = sizeof(eg_var_options))
+#define eg_var(...) EG_VAR_(eg_var_with, __VA_ARGS__, )
 EG_API eg_tensor *eg_std_with(eg_tensor *x, const eg_var_options *options);
-#define eg_std(...) EG_VAR_(eg_std_with, __VA_ARGS__, .size = sizeof(eg_var_options))
-#define EG_VAR_(function, x, ...) function(x, &(eg_var_options){__VA_ARGS__})
+#define eg_std(...) EG_VAR_(eg_std_with, __VA_ARGS__, )
+#define EG_VAR_(function, x, ...) function(x, EG_OPTIONS_(eg_var_options, __VA_ARGS__))
 
 /* ---- along one axis, same shape ------------------------------------------------------------------ */
 

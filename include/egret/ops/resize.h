@@ -40,8 +40,8 @@ typedef struct eg_resize_options {
  * saves nothing. EG_ESHAPE for a rank outside 3..5, an empty spatial axis, sizes outside 1..2^31 -
  * 1; EG_EINVAL for options that do not go together. */
 EG_API eg_tensor *eg_resize_with(eg_tensor *x, eg_shape size, const eg_resize_options *options);
-#define eg_resize(...)            EG_RESIZE_(__VA_ARGS__, .size = sizeof(eg_resize_options))
-#define EG_RESIZE_(x, shape, ...) eg_resize_with(x, shape, &(eg_resize_options){__VA_ARGS__})
+#define eg_resize(...)            EG_RESIZE_(__VA_ARGS__, )
+#define EG_RESIZE_(x, shape, ...) eg_resize_with(x, shape, EG_OPTIONS_(eg_resize_options, __VA_ARGS__))
 
 EG_END_DECLS
 

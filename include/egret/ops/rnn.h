@@ -46,9 +46,9 @@ typedef struct eg_lstm_options {
  * a device: when it is waited for), EG_EINVAL for a negative clip. */
 EG_API eg_rnn eg_lstm_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh,
                            const eg_lstm_options *options);
-#define eg_lstm(...) EG_LSTM_(eg_lstm_with, __VA_ARGS__, .size = sizeof(eg_lstm_options))
+#define eg_lstm(...) EG_LSTM_(eg_lstm_with, __VA_ARGS__, )
 #define EG_LSTM_(function, x, w_ih, w_hh, ...)                                                     \
-    function(x, w_ih, w_hh, &(eg_lstm_options){__VA_ARGS__})
+    function(x, w_ih, w_hh, EG_OPTIONS_(eg_lstm_options, __VA_ARGS__))
 
 typedef struct eg_gru_options {
     size_t size;
@@ -69,18 +69,18 @@ typedef struct eg_gru_options {
  * numbers. */
 EG_API eg_rnn eg_gru_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh,
                           const eg_gru_options *options);
-#define eg_gru(...) EG_GRU_(eg_gru_with, __VA_ARGS__, .size = sizeof(eg_gru_options))
+#define eg_gru(...) EG_GRU_(eg_gru_with, __VA_ARGS__, )
 #define EG_GRU_(function, x, w_ih, w_hh, ...)                                                      \
-    function(x, w_ih, w_hh, &(eg_gru_options){__VA_ARGS__})
+    function(x, w_ih, w_hh, EG_OPTIONS_(eg_gru_options, __VA_ARGS__))
 
 /* One step: x is [N, I], y is h. Options as above; batch_first, reverse and lengths must not be
  * given. */
 EG_API eg_rnn eg_lstm_cell_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh,
                                 const eg_lstm_options *options);
-#define eg_lstm_cell(...) EG_LSTM_(eg_lstm_cell_with, __VA_ARGS__, .size = sizeof(eg_lstm_options))
+#define eg_lstm_cell(...) EG_LSTM_(eg_lstm_cell_with, __VA_ARGS__, )
 EG_API eg_rnn eg_gru_cell_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh,
                                const eg_gru_options *options);
-#define eg_gru_cell(...) EG_GRU_(eg_gru_cell_with, __VA_ARGS__, .size = sizeof(eg_gru_options))
+#define eg_gru_cell(...) EG_GRU_(eg_gru_cell_with, __VA_ARGS__, )
 
 /* Both directions of a layer as one: y [T, N, 2 R] side by side, h and c [2, N, .] one behind the
  * other. */

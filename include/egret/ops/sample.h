@@ -42,9 +42,9 @@ typedef struct eg_grid_sample_options {
  * gradient is refused (EG_EINVAL). */
 EG_API eg_tensor *eg_grid_sample_with(eg_tensor *x, eg_tensor *grid,
                                       const eg_grid_sample_options *options);
-#define eg_grid_sample(...) EG_GRID_SAMPLE_(__VA_ARGS__, .size = sizeof(eg_grid_sample_options))
+#define eg_grid_sample(...) EG_GRID_SAMPLE_(__VA_ARGS__, )
 #define EG_GRID_SAMPLE_(x, grid, ...)                                                              \
-    eg_grid_sample_with(x, grid, &(eg_grid_sample_options){__VA_ARGS__})
+    eg_grid_sample_with(x, grid, EG_OPTIONS_(eg_grid_sample_options, __VA_ARGS__))
 
 /* The grid [N, height, width, 2] of theta [N, 2, 3]: point (x, y) of the output, each from -1 to 1,
  * is theta (x, y, 1) of the input (Jaderberg et al. 2015). A composition. EG_ESHAPE for another
@@ -67,11 +67,10 @@ typedef struct eg_crop_and_resize_options {
 EG_API eg_tensor *eg_crop_and_resize_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_image,
                                           int64_t height, int64_t width,
                                           const eg_crop_and_resize_options *options);
-#define eg_crop_and_resize(...)                                                                    \
-    EG_CROP_AND_RESIZE_(__VA_ARGS__, .size = sizeof(eg_crop_and_resize_options))
+#define eg_crop_and_resize(...) EG_CROP_AND_RESIZE_(__VA_ARGS__, )
 #define EG_CROP_AND_RESIZE_(x, boxes, box_image, height, width, ...)                               \
     eg_crop_and_resize_with(x, boxes, box_image, height, width,                                    \
-                            &(eg_crop_and_resize_options){__VA_ARGS__})
+                            EG_OPTIONS_(eg_crop_and_resize_options, __VA_ARGS__))
 
 typedef struct eg_roi_align_options {
     size_t size;
@@ -90,9 +89,9 @@ typedef struct eg_roi_align_options {
 EG_API eg_tensor *eg_roi_align_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_image,
                                     int64_t height, int64_t width,
                                     const eg_roi_align_options *options);
-#define eg_roi_align(...) EG_ROI_ALIGN_(__VA_ARGS__, .size = sizeof(eg_roi_align_options))
+#define eg_roi_align(...) EG_ROI_ALIGN_(__VA_ARGS__, )
 #define EG_ROI_ALIGN_(x, boxes, box_image, height, width, ...)                                     \
-    eg_roi_align_with(x, boxes, box_image, height, width, &(eg_roi_align_options){__VA_ARGS__})
+    eg_roi_align_with(x, boxes, box_image, height, width, EG_OPTIONS_(eg_roi_align_options, __VA_ARGS__))
 
 EG_END_DECLS
 
