@@ -485,7 +485,7 @@ static eg_status hand_over(eg__walk *w, const question *q, eg_tensor **out)
         }
         if (g->flags & EG__PACKED && eg__ref_get(&g->refs) == 1 &&
             eg__ref_get(&g->storage->refs) == 1) {
-            if (!eg__own_room(T)) {
+            if (!eg__own_room(T, 1)) {
                 return eg__no_memory(me, 0);
             }
             eg__ref_inc(&g->refs);

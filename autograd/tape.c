@@ -96,6 +96,8 @@ bool eg__tracked(eg__thread *T, const eg_tensor *t)
 
 /* ---- recording ------------------------------------------------------------------------------ */
 
+enum { MANY_ENTRIES = 200000 };
+
 static void *bump(eg__thread *T, size_t n)
 {
     eg__record *R = &T->record;
@@ -110,6 +112,11 @@ static void *bump(eg__thread *T, size_t n)
             return NULL;
         }
         *k = (eg__chunk){NULL, head, size, cls};
+        if (R->entries >= eg__max(R->told, MANY_ENTRIES)) {
+            R->told = 2 * R->entries;
+            eg__log(EG__DEBUG_TAPE, "eg_tape_open", "open tapes hold %lld entries, what they saved included",
+                    (long long)R->entries);
+        }
         if (c) {
             c->next = k;
         } else {

@@ -1,6 +1,9 @@
 /* debug.c - the EG_DEBUG words. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -13,8 +16,82 @@ static const struct {
 } words[] = {
     {"ops", EG__DEBUG_OPS},         {"nan", EG__DEBUG_NAN},     {"poison", EG__DEBUG_POISON},
     {"nocache", EG__DEBUG_NOCACHE}, {"abort", EG__DEBUG_ABORT}, {"ref", EG__DEBUG_REF},
-    {"sync", EG__DEBUG_SYNC},       {"step", EG__DEBUG_STEP},
+    {"sync", EG__DEBUG_SYNC},       {"step", EG__DEBUG_STEP},   {"scope", EG__DEBUG_SCOPE},
+    {"tape", EG__DEBUG_TAPE},       {"slow", EG__DEBUG_SLOW},   {"fallback", EG__DEBUG_FALLBACK},
 };
+
+/* ---- the log ------------------------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock; /* held while f runs: nobody is told any more when eg_log_to has returned */
+    eg_log_fn f;
+    void *user;
+    _Atomic bool set; /* whether there is an f, for a look without the lock */
+} hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local bool telling; /* this thread is inside of f */
+
+eg_status eg_log_to(eg_log_fn f, void *user)
+{
+    if (telling) {
+        return eg__fail(EG_ESTATE, "eg_log_to", "called by the function that is told");
+    }
+    pthread_mutex_lock(&hook.lock);
+    hook.f = f;
+    hook.user = user;
+    atomic_store(&hook.set, f != NULL);
+    pthread_mutex_unlock(&hook.lock);
+    return EG_OK;
+}
+
+static const char *topic_name(uint32_t topic)
+{
+    int i = 0;
+    while (words[i].bit != topic) {
+        i++;
+    }
+    return words[i].name;
+}
+
+void eg__log_words(uint32_t topic, const char *op, const char *text)
+{
+    bool told = false;
+    if (atomic_load(&hook.set) && !telling) {
+        pthread_mutex_lock(&hook.lock);
+        if ((told = hook.f != NULL)) {
+            telling = true;
+            hook.f(topic_name(topic), op, text, hook.user);
+            telling = false;
+        }
+        pthread_mutex_unlock(&hook.lock);
+    }
+    if (!told && eg__mode(eg__thread_get()) & topic) {
+        fprintf(stderr, "egret: %s: %s\n", op, text); /* as asked for by the word */
+    }
+}
+
+void eg__log(uint32_t topic, const char *op, const char *format, ...)
+{
+    char text[400];
+    va_list ap;
+    if (!atomic_load(&hook.set) && !(eg__mode(eg__thread_get()) & topic)) {
+        return;
+    }
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    eg__log_words(topic, op, text);
+}
+
+void eg__took(const char *op, const char *what, double seconds)
+{
+    static const double long_ago = 5e-3;
+    if (seconds >= long_ago) {
+        eg__log(EG__DEBUG_SLOW, op, "%s took %.0f ms, this once", what, seconds * 1e3);
+    }
+}
+
+/* ---- the words ----------------------------------------------------------------------------- */
 
 eg_status eg_debug(const char *list)
 {
@@ -73,16 +150,14 @@ eg_status eg__debug_call(const eg__call *c, double seconds)
         c->T->macs += eg__macs(c);
     }
     if (eg__mode(c->T) & EG__DEBUG_OPS) {
-        char line[400];
-        int k = snprintf(line, sizeof line, "egret: %s", c->op->name);
-        for (int i = 0; i < c->nin && k < 300; i++) {
+        char line[300] = "";
+        for (int i = 0, k = 0; i < c->nin && k < 200; i++) {
             if (c->in[i]) {
-                k += snprintf(line + k, sizeof line - (size_t)k, " %s%s",
-                              eg_dtype_name((eg_dtype)c->in[i]->dtype), EG__SHAPE_OF(c->in[i]));
+                k += snprintf(line + k, sizeof line - (size_t)k, "%s%s ", eg_dtype_name((eg_dtype)c->in[i]->dtype),
+                              EG__SHAPE_OF(c->in[i]));
             }
         }
-        /* The user asked for these lines by name. */
-        fprintf(stderr, "%s -> %s%s %.1f us\n", line, eg_dtype_name((eg_dtype)c->out[0]->dtype),
+        eg__log(EG__DEBUG_OPS, c->op->name, "%s-> %s%s %.1f us", line, eg_dtype_name((eg_dtype)c->out[0]->dtype),
                 EG__SHAPE_OF(c->out[0]), seconds * 1e6);
     }
     if (eg__mode(c->T) & EG__DEBUG_NAN) {

@@ -66,7 +66,9 @@ static void *open_module(void)
 
 static const eg__engine *load(void)
 {
+    const double start_of = eg__seconds();
     void *module = open_module();
+    eg__took("eg_cuda", "loading the CUDA module", eg__seconds() - start_of);
     if (!module) {
         const char *why = dlerror();
         snprintf(table.why, sizeof table.why, "the CUDA module cannot be loaded: %s",

@@ -120,6 +120,7 @@ struct eg_stream_head {
 struct eg__resize_opts;
 struct eg__band;
 #define EG__HOST_FUNCTIONS(X)                                                                      \
+    X(double, eg__seconds, (void), ())                                                             \
     X(void *, eg__malloc, (size_t bytes), (bytes))                                                 \
     X(bool, eg__fail_injected, (void), ())                                                         \
     X(eg_status, eg__why, (void), ())                                                              \
@@ -144,6 +145,8 @@ struct eg__band;
     X(eg__text, eg__shape_text, (int ndim, const int64_t *shape), (ndim, shape))
 
 #define EG__HOST_PROCEDURES(X)                                                                     \
+    X(void, eg__log_words, (uint32_t topic, const char *op, const char *words), (topic, op, words)) \
+    X(void, eg__took, (const char *op, const char *what, double seconds), (op, what, seconds))     \
     X(void, eg__iter_init, (eg__iter *it, eg_tensor *const *ops, int nops), (it, ops, nops))       \
     X(void, eg__desc_dense, (eg__desc *d), (d))                                                    \
     X(void, eg__scratch_put, (const eg__call *c, eg__scratch *s), (c, s))                          \
@@ -159,7 +162,7 @@ typedef struct eg__host {
 #undef EG__MEMBER
 } eg__host;
 
-enum { EG__MODULE_ABI = 1 };
+enum { EG__MODULE_ABI = 2 };
 typedef const eg__engine *eg__module_fn(const eg__host *host);
 
 /* ---- what other files of the library ask ------------------------------------------------------- */

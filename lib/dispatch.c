@@ -176,17 +176,6 @@ static eg_status run_watched(const eg__call *c, eg__kernel *k)
 
 /* ---- dispatch ------------------------------------------------------------------------------ */
 
-/* Room for the results before anything is made, so that handing them over cannot fail. */
-static inline bool own_room(eg__thread *T, int n)
-{
-    while (unlikely(T->cown - T->nown < (uint32_t)n)) {
-        if (!eg__grow(&T->own, &T->cown, sizeof *T->own)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static EG__COLD eg_status no_kernel(const eg__call *c)
 {
     return eg__fail(EG_ENOKERNEL, c->op->name, "no kernel for it on %s",
@@ -221,7 +210,7 @@ static inline eg_status finish(eg__call *c, eg_tensor *const *in, eg_tensor **ou
         }
         st = likely(eg__record_call(T, c)) ? EG_OK : eg__no_memory(op->name, 0);
     }
-    if (likely(!st) && unlikely(!own_room(T, nout))) {
+    if (likely(!st) && unlikely(!eg__own_room(T, (uint32_t)nout))) {
         st = eg__no_memory(op->name, 0);
     }
     if (unlikely(st)) {

@@ -10,7 +10,6 @@ eg__kernel *const *eg__cpu_best(void);
 void eg__debug_from_environment(void);
 /* Looks at a finished call for the debug words; may fail. */
 eg_status eg__debug_call(const eg__call *c, double seconds);
-double eg__seconds(void);
 /* Sets or clears bits of the mode of all threads, those to come included. */
 void eg__threads_mode(uint32_t bits, bool set);
 /* Multiply-adds of a finished call; 0 for ops that are no products. */

@@ -204,7 +204,7 @@ typedef struct eg__record {
     int recording;       /* how many tapes record */
     eg__entry *head, *tail;
     eg__chunk *first, *chunk;
-    int64_t entries, entry_bytes;
+    int64_t entries, entry_bytes, told; /* told: entries from which the log hears of their number again */
     eg__tape_state *tapes;
     uint32_t ntapes, ctapes;
     uint64_t serial;
@@ -230,6 +230,10 @@ enum { /* eg__thread.mode */
     EG__DEBUG_SYNC = 256,
     EG__DEBUG_STEP = 512,
     EG__MODE_CAPTURE = 1024, /* a step is captured on a device */
+    EG__DEBUG_SCOPE = 2048,
+    EG__DEBUG_TAPE = 4096,
+    EG__DEBUG_FALLBACK = 8192,
+    EG__DEBUG_SLOW = 16384,
     /* the bits dispatch tests, once per op */
     EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__DEBUG_SYNC | EG__MODE_PROFILE | EG__MODE_MACS |
                         EG__MODE_CAPTURE,
@@ -306,6 +310,13 @@ eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes);
 /* What is on record after something returned NULL: never EG_OK. */
 eg_status eg__why(void);
 
+/* Something for the log (eg_log_to), of the topic whose EG_DEBUG word sets this bit. */
+void eg__log(uint32_t topic, const char *op, const char *format, ...) __attribute__((format(printf, 3, 4), cold));
+void eg__log_words(uint32_t topic, const char *op, const char *words);
+/* Logs what was done once and took long. */
+double eg__seconds(void);
+void eg__took(const char *op, const char *what, double seconds);
+
 typedef struct eg__text {
     char s[160];
 } eg__text;
@@ -360,10 +371,11 @@ static inline void eg__unref(eg__thread *T, eg_tensor *t)
     }
 }
 
-/* Room for one more borrowed tensor; make it before the tensor, so that handing over cannot fail. */
-static inline bool eg__own_room(eg__thread *T)
+/* Room for n more borrowed tensors; make it before the tensors, so that handing over cannot fail. */
+bool eg__own_grow(eg__thread *T, uint32_t n);
+static inline bool eg__own_room(eg__thread *T, uint32_t n)
 {
-    return likely(T->nown < T->cown) || eg__grow(&T->own, &T->cown, sizeof *T->own);
+    return likely(T->cown - T->nown >= n) || eg__own_grow(T, n);
 }
 
 static inline void eg__own(eg__thread *T, eg_tensor *t)

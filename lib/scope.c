@@ -22,6 +22,27 @@ static struct {
 /* Shared by all threads for which there was no memory: every allocation in it fails. */
 static eg__thread dead = {.dead = true, .error = {.op = ""}, .kernels = eg__ref_kernels};
 
+/* ---- what scopes own ------------------------------------------------------------------------ */
+
+enum { MANY_TENSORS = 4096 };
+
+/* Twice the room each time, so that a loop that never frees is told of now and then. */
+bool eg__own_grow(eg__thread *T, uint32_t n)
+{
+    while (T->cown - T->nown < n) {
+        if (!eg__grow(&T->own, &T->cown, sizeof *T->own)) {
+            return false;
+        }
+        uint32_t held = T->nown - (T->nscopes ? T->scopes[T->nscopes - 1].own : 0);
+        if (held >= MANY_TENSORS) {
+            eg__log(EG__DEBUG_SCOPE, T->nscopes ? "eg_scope_push" : "egret",
+                    "%s holds %u tensors; in a loop, EG_SCOPE { } around its body frees them",
+                    T->nscopes ? "the innermost scope" : "the thread, which has no scope open,", held);
+        }
+    }
+    return true;
+}
+
 /* ---- threads ------------------------------------------------------------------------------- */
 
 static void release_thread(eg__thread *T)
@@ -207,7 +228,7 @@ eg_tensor *eg_scope_pop(eg_scope s, eg_tensor *result)
     }
     T->nown = low;
     if (!moved) { /* owned further out already, or kept: the outer scope becomes one more owner */
-        if (!eg__own_room(T)) {
+        if (!eg__own_room(T, 1)) {
             eg__no_memory("eg_scope_pop", 0);
             return result;
         }
@@ -226,11 +247,9 @@ eg_status eg_scope_pop_n(eg_scope s, eg_tensor *const *results, int n)
         refuse(s);
         return eg__why();
     }
-    while (T->cown - T->nown < (uint32_t)n) {
-        if (!eg__grow(&T->own, &T->cown, sizeof *T->own)) {
-            eg_scope_pop(s, NULL);
-            return eg__no_memory("eg_scope_pop_n", 0);
-        }
+    if (!eg__own_room(T, (uint32_t)n)) {
+        eg_scope_pop(s, NULL);
+        return eg__no_memory("eg_scope_pop_n", 0);
     }
     for (int i = 0; i < n; i++) {
         if (results[i]) {
@@ -292,7 +311,7 @@ eg_tensor *eg_scope_adopt(eg_tensor *t)
     if (!t) {
         return NULL;
     }
-    if (!eg__own_room(T)) {
+    if (!eg__own_room(T, 1)) {
         return eg__no_memory("eg_scope_adopt", 0), NULL;
     }
     if (unkeep(t, "eg_scope_adopt")) {

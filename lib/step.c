@@ -235,9 +235,7 @@ static void say(eg_step *s, const char *op, const char *why)
 {
     s->info.op = op;
     s->info.why = why;
-    if (eg__mode(eg__thread_get()) & EG__DEBUG_STEP) {
-        fprintf(stderr, "egret: a step is not captured: %s: %s\n", op, why); /* as asked for */
-    }
+    eg__log(EG__DEBUG_STEP, op, "a step is not captured: %s", why);
 }
 
 static eg_status make_inputs(form *f, eg_tensor *const *in)

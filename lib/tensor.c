@@ -244,7 +244,7 @@ eg_tensor *eg__new(const eg__desc *d, const char *op, uint16_t made_by)
 {
     eg__thread *T = eg__thread_get();
     int64_t bytes = eg__bytes_of(d->n, d->dtype);
-    eg_tensor *t = eg__own_room(T) ? eg__header_new(T) : NULL;
+    eg_tensor *t = eg__own_room(T, 1) ? eg__header_new(T) : NULL;
     eg__storage *s = t ? eg__storage_on(T, d->device, (size_t)bytes, made_by) : NULL;
     if (unlikely(!s)) {
         eg__unref(T, t);

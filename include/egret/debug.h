@@ -19,11 +19,23 @@ EG_BEGIN_DECLS
  *   poison   fill freed storage with NaN patterns and new storage with others
  *   nocache  give storage back to the system at once (for valgrind)
  *   sync     wait for each op on a device, so that what goes wrong in it is reported by it
- *   step     say on stderr which op keeps a step from being captured (step.h)
+ *   scope    say when a scope holds thousands of tensors, as in a loop without EG_SCOPE
+ *   tape     say when open tapes hold hundreds of thousands of entries
+ *   fallback say where a library or its fast way is missing and a slower one is taken
+ *   slow     say what takes long once: loading libraries, making their plans and primitives
+ *   step     say which op keeps a step from being captured (step.h)
  *   abort    stop in a debugger at the first failure
- * eg_debug sets the same words for the calling thread; NULL or "" clears them; an unknown word is
- * EG_EINVAL and changes nothing. */
+ * What is said goes to stderr, or to the function given to eg_log_to. eg_debug sets the same words for the
+ * calling thread; NULL or "" clears them; an unknown word is EG_EINVAL and changes nothing. */
 EG_API eg_status eg_debug(const char *words);
+
+/* From now on f is told, from all threads, one at a time, what the library otherwise keeps to itself: the words of
+ * EG_DEBUG that say something are its topics, and but for "ops" they need not be set. op names the function or op in
+ * question; the texts are f's for the time of the call. It is called in the midst of other calls and must not call
+ * Egret. NULL: nobody is told, and when eg_log_to has returned the function before is not called any more.
+ * EG_ESTATE inside of f. */
+typedef void (*eg_log_fn)(const char *topic, const char *op, const char *words, void *user);
+EG_API eg_status eg_log_to(eg_log_fn f, void *user);
 
 /* Compares the gradient of f with central differences: f maps n tensors to one tensor (any shape; a
  * fixed random weighting makes it a number). Inputs must be f64 and on the CPU, and are restored; f may move
@@ -39,9 +51,9 @@ typedef struct eg_gradcheck_options {
 /* EG_OK, or EG_EUSER with input, element, both numbers in the record; f's own failure as it is. */
 EG_API eg_status eg_gradcheck_with(eg_function f, eg_tensor *const *inputs, int n, void *user,
                                    const eg_gradcheck_options *options);
-#define eg_gradcheck(...) EG_GRADCHECK_(__VA_ARGS__, .size = sizeof(eg_gradcheck_options))
+#define eg_gradcheck(...) EG_GRADCHECK_(__VA_ARGS__, )
 #define EG_GRADCHECK_(f, inputs, n, user, ...)                                                     \
-    eg_gradcheck_with(f, inputs, n, user, &(eg_gradcheck_options){__VA_ARGS__})
+    eg_gradcheck_with(f, inputs, n, user, EG_OPTIONS_(eg_gradcheck_options, __VA_ARGS__))
 
 /* Writes what the open tapes of this thread recorded as a Graphviz digraph: ops, shapes, saves. */
 EG_API eg_status eg_graph_dot(FILE *stream);

@@ -358,8 +358,10 @@ static EG__COLD eg_status add(const eg__call *c, const eg__dnnl_op *op, const in
     p->nkey = nkey;
     memcpy(p->key, key, (size_t)nkey * sizeof *key);
     int lent = eg__threads_lend();
+    const double start_of = eg__seconds();
     dnnl_status_t st = make_prim(p, op, D->engine);
     eg__threads_return(lent);
+    eg__took(c->op->name, "making oneDNN's primitive", eg__seconds() - start_of);
     if (st && st != dnnl_unimplemented) {
         free_prim(p);
         return refused(c->op->name, st);
@@ -377,6 +379,9 @@ static EG__COLD eg_status add(const eg__call *c, const eg__dnnl_op *op, const in
     D->made++;
     *at = p;
     *found = p->main.prim ? p : NULL;
+    if (!*found) {
+        eg__log(EG__DEBUG_FALLBACK, c->op->name, "oneDNN has no way for it, own loops are taken");
+    }
     return EG_OK;
 }
 

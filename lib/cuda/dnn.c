@@ -48,6 +48,7 @@ bool eg__dnn_there(const eg__call *c)
     if (unlikely(presence == UNKNOWN)) {
         const eg_error before = c->T->error;
         if (eg__dnn_open(c->op->name)) {
+            eg__log_words(EG__DEBUG_FALLBACK, c->op->name, c->T->error.message);
             c->T->error = before;
         }
     }

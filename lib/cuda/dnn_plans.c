@@ -229,10 +229,15 @@ static eg_status make_and_keep(const eg__call *c, const eg__dnn_ask *a, uint64_t
     if (!p) {
         return st ? st : eg__no_memory(c->op->name, (int64_t)sizeof *p);
     }
+    const double start = eg__seconds();
     st = make(c, a, p);
     if (st) {
         free(p);
         return st;
+    }
+    eg__took(c->op->name, "choosing cuDNN's engine", eg__seconds() - start);
+    if (!p->made) {
+        eg__log_words(EG__DEBUG_FALLBACK, c->op->name, "cuDNN has no way for it, own kernels are taken");
     }
     eg__ref_init(&p->refs);
     *plan = keep(hash, a, ordinal, p);

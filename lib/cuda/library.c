@@ -68,6 +68,7 @@ static eg_status open_locked(eg__library *l, const char *op)
     if (atomic_load(&l->open)) {
         return EG_OK;
     }
+    const double start = eg__seconds();
     for (; !handle && i < EG__COUNT(l->files) && l->files[i]; i++) {
         handle = open_file(l->files[i]);
     }
@@ -75,6 +76,7 @@ static eg_status open_locked(eg__library *l, const char *op)
         return missing(l, op);
     }
     eg_status st = look_up(l, op, handle, l->files[i - 1]);
+    eg__took(op, l->files[i - 1], eg__seconds() - start);
     if (st) {
         dlclose(handle);
     } else {

@@ -273,7 +273,7 @@ eg_tensor *eg_wrap(void *data, eg_shape shape, eg_dtype dtype, eg_free_fn free_f
         return eg__fail_null(EG_EINVAL, "wrap", "data %p is not aligned to %zu bytes", data, es);
     }
     eg__storage *s = eg__malloc(sizeof *s);
-    eg_tensor *t = s && eg__own_room(T) ? eg__header_new(T) : NULL;
+    eg_tensor *t = s && eg__own_room(T, 1) ? eg__header_new(T) : NULL;
     if (!t) {
         free(s);
         return eg__no_memory("wrap", (int64_t)sizeof *s), NULL;
