@@ -1,4 +1,8 @@
 /* select.c - which instruction set's kernels run: the best this processor has, or the one asked for. */
+#ifdef EG_HAVE_AVX2
+#include <cpuid.h>
+#endif
+
 #include "lib/engine.h"
 
 extern eg__kernel *const eg__cpu_kernels_base[];
@@ -15,10 +19,16 @@ static bool always(void)
 }
 
 #ifdef EG_HAVE_AVX2
+/* clang before 15 does not know this name. Where AVX2 is usable, so are these of its registers. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
+
 static bool has_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }
 #endif
 
