@@ -9,6 +9,8 @@
 #include "lib/cpu/stream.h"
 #include "lib/engine.h"
 
+enum { MOST_THREADS = 1024 };
+
 static _Atomic int wanted; /* 0: as many as processors */
 
 #ifdef _OPENMP
@@ -52,8 +54,8 @@ int eg_threads(void)
 
 eg_status eg_set_threads(int n)
 {
-    if (n < 1 || n > processors()) {
-        return eg__fail(EG_EINVAL, "eg_set_threads", "n is %d, must be 1..%d", n, processors());
+    if (n < 1 || n > MOST_THREADS) {
+        return eg__fail(EG_EINVAL, "eg_set_threads", "n is %d, must be 1..%d", n, MOST_THREADS);
     }
     atomic_store_explicit(&wanted, n, memory_order_relaxed);
 #ifdef _OPENMP

@@ -16,7 +16,9 @@
  *     eg_saver_free(saver);
  *
  * A run that was killed and is started again like this goes on bit for bit as if nothing had been, on the
- * CPU with the same build. (Recomputing instead of saving activations is eg_checkpoint, in tape.h.) */
+ * CPU with the same build, instruction set and number of threads; the latter two are the machine's unless they are
+ * chosen (eg_set_threads, in tensor.h, says what depends on it). (Recomputing instead of saving activations is
+ * eg_checkpoint, in tape.h.) */
 #ifndef EGRET_RUN_H
 #define EGRET_RUN_H
 

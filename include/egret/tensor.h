@@ -230,8 +230,15 @@ EG_API void eg_random_set_state(eg_random_state state);
 
 /* ---- threads ----------------------------------------------------------------------------- */
 
-/* How many threads an op may use; n < 1 or above the number of processors is EG_EINVAL. In the threads
- * of a dataset it is always 1. */
+/* How many threads an op may use; before the first call as many as there are processors. n outside 1..1024 is
+ * EG_EINVAL. In the threads of a dataset it is always 1.
+ *
+ * The order in which numbers are added does not depend on it, so results have the same bits for any number of threads,
+ * but for f32 products and convolutions that oneDNN computes, with their gradients (linear and recurrent layers and
+ * attention are made of them): it shares out their sums by the number of threads it finds. To have the same bits on
+ * machines with different numbers of processors, call this with the same number everywhere, which may be above that of
+ * the processors there are (then at the cost of threads that take turns), or build without oneDNN, or use f64. The
+ * instruction set must be the same too (eg_cpu_isa, debug.h; for oneDNN its own variable ONEDNN_MAX_CPU_ISA). */
 EG_API eg_status eg_set_threads(int n);
 EG_API int eg_threads(void);
 

@@ -13,6 +13,7 @@ enum { LANES = sizeof(vec) / sizeof(float), PANEL = 16, GROUP = PANEL / LANES };
 /* Vectors of sums that stay in registers; rows of a block are a multiple of all heights of them. */
 enum { SUMS = EG__VECTORS >= 32 ? 24 : 12, MOST_WIDE = EG__VECTORS >= 32 ? 4 : GROUP, ROWS = 24 };
 enum { NEAR = 768 << 10 }; /* bytes that stay near a core */
+enum { MOST_PARTS = 4, TILES_PER_PART = 256 };
 
 /* Its items are cut into pieces, one a thread, which have memory of their own. */
 typedef struct job {
@@ -20,7 +21,8 @@ typedef struct job {
     eg__panels shared, other; /* sums made before; of tiles of dy for the gradient of w */
     int64_t width;            /* of panels of columns */
     int64_t block;            /* tiles, or rows of weights, at a time */
-    int64_t parts, ranges;    /* gradient of w by tiles: of the tiles, and of the panels */
+    int64_t parts;            /* gradient of w by tiles: of the tiles, whose sums are added up, */
+    int64_t ranges, slices;   /* of the panels and of the depth */
     int64_t pieces, near_size;
     float *near;
 } job;
@@ -212,9 +214,9 @@ static void weights_piece(const job *b, int64_t begin, int64_t end, float *near)
 
 /* ---- gradients of w ------------------------------------------------------------------------ */
 
-/* What tiles begin..end-1 add to columns from..from + columns - 1 of u. */
+/* What tiles begin..end-1 add to rows low..high-1 of columns from..from + columns - 1 of u. */
 static void add_tiles(const job *b, int64_t begin, int64_t end, const eg__panels *u, int64_t from,
-                      int64_t columns, float *near)
+                      int64_t columns, int64_t low, int64_t high, float *near)
 {
     eg__panels sums = {near, b->d.cells, b->block, PANEL};
     eg__panels back = {near + eg__panels_size(&sums, b->d.depth), b->d.cells, b->block, b->width};
@@ -224,7 +226,7 @@ static void add_tiles(const job *b, int64_t begin, int64_t end, const eg__panels
         ISA(eg__winograd_read_back)(&b->d, t, stop, &back, 0, from, columns);
         for (int64_t n = 0; n < columns; n += b->width) {
             for (int64_t k = 0; k < b->d.cells; k++) {
-                for (int64_t row = 0; row < b->d.depth; row += PANEL) {
+                for (int64_t row = low; row < high; row += PANEL) {
                     weights_product(eg__panel_at(&sums, k, 0, row), eg__panel_at(&back, k, 0, n),
                                     stop - t, eg__panel_at(u, k, row, from + n), t > begin,
                                     b->width);
@@ -234,17 +236,18 @@ static void add_tiles(const job *b, int64_t begin, int64_t end, const eg__panels
     }
 }
 
-/* Items are ranges of the panels of a part of the tiles; each part has its sums in `shared`. */
+/* Items are slices of ranges of the panels of a part of the tiles; each part has its sums in `shared`. */
 static void add_pieces(const job *b, int64_t begin, int64_t end, float *near)
 {
-    int64_t tiles = b->d.plan->tiles, panels = panels_in(b);
+    int64_t tiles = b->d.plan->tiles, panels = panels_in(b), rows = b->d.depth / PANEL;
     for (int64_t i = begin; i < end; i++) {
-        int64_t part = i / b->ranges, range = i % b->ranges;
+        int64_t part = i / b->slices / b->ranges, range = i / b->slices % b->ranges, slice = i % b->slices;
         int64_t from = panels * range / b->ranges, to = panels * (range + 1) / b->ranges;
         eg__panels u = b->shared;
         u.at += part * eg__panels_size(&u, b->d.columns);
         add_tiles(b, tiles * part / b->parts, tiles * (part + 1) / b->parts, &u, from * b->width,
-                  (to - from) * b->width, near);
+                  (to - from) * b->width, rows * slice / b->slices * PANEL,
+                  rows * (slice + 1) / b->slices * PANEL, near);
     }
 }
 
@@ -335,20 +338,24 @@ static eg_status run_by_weights(job *b)
                        weights_piece, b->d.plan->to / b->width});
 }
 
+/* The order of the additions is that of the tiles within a part, so it is the parts that must not depend on the
+ * number of threads. Those left over take ranges and slices, and read tiles more than once. */
 static eg_status run_weight_by_tiles(job *b)
 {
     int64_t threads = eg_threads(), tiles = b->d.plan->tiles;
     b->shared = (eg__panels){NULL, b->d.cells, b->d.depth, b->width};
     int64_t sums = eg__panels_size(&b->shared, b->d.columns);
     bool small = sums * (int64_t)sizeof(float) <= NEAR;
-    b->ranges = small ? 1 : eg__min(panels_in(b), threads);
-    b->parts = eg__min((threads + b->ranges - 1) / b->ranges, tiles);
+    int64_t most_parts = small ? MOST_PARTS : panels_in(b) > 1 ? 1 : 2;
+    b->parts = eg__max(1, eg__min(tiles / TILES_PER_PART, most_parts));
+    b->ranges = small ? 1 : eg__min(panels_in(b), (threads + b->parts - 1) / b->parts);
+    b->slices = eg__min(b->d.depth / PANEL, (threads - 1) / (b->parts * b->ranges) + 1);
     int64_t most = (panels_in(b) + b->ranges - 1) / b->ranges * b->width;
     int64_t each = b->d.cells * (b->d.depth + most);
     b->block = eg__min(block_of(each, 3 * ROWS, 4 * ROWS), in_rows(tiles));
     b->near_size = b->block * each;
     return run(&(work){b, b->parts * sums, NULL, each_weight, 0, panels_in(b) * b->d.depth,
-                       add_pieces, b->parts * b->ranges});
+                       add_pieces, b->parts * b->ranges * b->slices});
 }
 
 static eg_status run_weight_by_weights(job *b)

@@ -7,6 +7,9 @@ eg__conv_way ISA(eg__conv_depthwise);
 
 /* Results side by side, or vectors of channels, whose sums stay in registers. */
 enum { SIDE = 4, WIDE = 4 };
+/* Shares of the weight's gradient: as few as make adding them up cheap, and never by the number of threads, on
+ * which the last bits would depend. */
+enum { MOST_PIECES = 16, WINDOWS_PER_PIECE = 256 };
 
 /* One axis of sums: result q sums, over taps i, source cell at + q * step + i * tap where that is
  * within 0..limit-1, times weight w + i * wstep. Result q lies at cell to + q * tostep. */
@@ -48,13 +51,19 @@ typedef struct job {
 #define NAME(f) f##_f64
 #include "lib/cpu/depthwise_rows.h"
 
+static int64_t pieces_of(const eg__conv_shape *s)
+{
+    int64_t rows = s->n * s->out[0] * s->out[1], most = rows * s->out[2] / WINDOWS_PER_PIECE;
+    return eg__max(1, eg__min(eg__min(most, MOST_PIECES), rows));
+}
+
 eg_status ISA(eg__conv_depthwise)(const eg__conv_job *j)
 {
     const eg__conv_shape *s = &j->s;
-    int64_t taps = s->k[0] * s->k[1] * s->k[2], *out = (int64_t *)s->out;
+    int64_t taps = s->k[0] * s->k[1] * s->k[2];
     bool weight = j->result == EG__CONV_W, data = j->result == EG__CONV_X,
          f64 = j->x->dtype == EG_F64;
-    job d = {.j = j, .s = s, .pieces = weight ? eg__min(eg_threads(), s->n * out[0] * out[1]) : 1};
+    job d = {.j = j, .s = s, .pieces = weight ? pieces_of(s) : 1};
     size_t bytes = (size_t)(taps * s->c) * eg__esize(j->x);
     eg__scratch scratch;
     if (eg__scratch_get(j->c, bytes * (size_t)d.pieces, &scratch)) {

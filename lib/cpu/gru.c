@@ -37,7 +37,7 @@ typedef struct step {
 static void run_cells(step *s, int part, eg__range_fn *f32, eg__range_fn *f64, int64_t es)
 {
     s->part = part;
-    eg__parallel(s->p->rows * s->p->width, EG__CELLS_PER_THREAD, es == 8 ? f64 : f32, s);
+    eg__rnn_cells(s->p, es == 8 ? f64 : f32, s);
 }
 
 static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t index, step *s)

@@ -148,14 +148,19 @@ static void FN(losses)(const job *j, int64_t begin, int64_t end)
 static inline void FN(slope_row)(int64_t n, const T *restrict x, T top, T a, bool over,
                                  T *restrict dx)
 {
-    const int64_t whole = (over ? n + LANES - 1 : n) / LANES * LANES;
+    const int64_t whole = (over ? n + LANES - 1 : n) / LANES * LANES, rest = n - whole;
     for (int64_t i = 0; i < whole; i += LANES) {
         for (int l = 0; l < LANES; l++) {
             dx[i + l] = FN(e_to)(x[i + l] - top) * a;
         }
     }
-    for (int64_t i = whole; i < n; i++) {
-        dx[i] = FN(e_to)(x[i] - top) * a;
+    if (rest > 0) { /* in a vector too, whose last bits may be others than a scalar's */
+        T last[LANES] = {0};
+        memcpy(last, x + whole, (size_t)rest * sizeof(T));
+        for (int l = 0; l < LANES; l++) {
+            last[l] = FN(e_to)(last[l] - top) * a;
+        }
+        memcpy(dx + whole, last, (size_t)rest * sizeof(T));
     }
 }
 

@@ -69,8 +69,7 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
     s->h = w_hr ? unprojected : h;
     s->y = w_hr ? NULL : y;
     if (!st) {
-        eg__parallel(N * H, EG__CELLS_PER_THREAD, es == 8 ? forward_cells_f64 : forward_cells_f32,
-                     s);
+        eg__rnn_cells(p, es == 8 ? forward_cells_f64 : forward_cells_f32, s);
     }
     if (!st && w_hr) {
         s->h = h;
@@ -162,8 +161,7 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
         s->y = NULL;
     }
     if (!st) {
-        eg__parallel(N * H, EG__CELLS_PER_THREAD, es == 8 ? backward_cells_f64 : backward_cells_f32,
-                     s);
+        eg__rnn_cells(p, es == 8 ? backward_cells_f64 : backward_cells_f32, s);
     }
     if (st || (!index && !(o->forward.has >> EG__RNN_H0 & 1))) {
         return st;

@@ -153,8 +153,14 @@ typedef struct many {
     const eg__product *p;
     eg__range_fn *fn; /* of a matrix times vectors, of length n each; NULL: small matrices */
     lines g;
-    int64_t n;
+    int64_t n, unit; /* unit: results that are computed together, whichever thread does it */
 } many;
+
+static void units(void *ctx, int64_t begin, int64_t end)
+{
+    many *s = ctx;
+    s->fn(&s->g, begin * s->unit, eg__min(end * s->unit, s->n));
+}
 
 static void each(void *ctx, int64_t begin, int64_t end)
 {
@@ -193,13 +199,16 @@ static bool run_lines(const eg__product *p, int64_t batches)
     }
     if (cx == 1) {
         s.fn = wide ? dots_f64 : dots_f32;
+        s.unit = 4;
     } else {
         s.fn = wide ? combine_f64 : combine_f32;
+        s.unit = wide ? STRIP_f64 : STRIP_f32;
     }
     if (batches > 1) {
         eg__parallel(batches, WORK_PER_THREAD / (s.n * p->k * s.g.count + 1) + 1, each, &s);
     } else {
-        eg__parallel(s.n, WORK_PER_THREAD / (p->k * s.g.count + 1) + 1, s.fn, &s.g);
+        int64_t work = p->k * s.g.count * s.unit;
+        eg__parallel((s.n + s.unit - 1) / s.unit, WORK_PER_THREAD / (work + 1) + 1, units, &s);
     }
     return true;
 }

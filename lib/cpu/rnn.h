@@ -7,6 +7,34 @@
 #include "lib/ops/rnn.h"
 
 enum { EG__CELLS_PER_THREAD = 1024 }; /* gates cost some 20 ns a cell */
+enum { EG__CELLS_TOGETHER = 64 };
+
+/* Threads share the cells of a step, rows x H, in stretches of whole vectors: a cell is computed in a vector or
+ * behind the last one by its place in the row, whoever computes it, and so has the same bits. */
+typedef struct eg__rnn_share {
+    const eg__rnn_plan *p;
+    eg__range_fn *fn; /* of cells */
+    void *ctx;
+    int64_t per; /* stretches of a row */
+} eg__rnn_share;
+
+static inline int64_t eg__rnn_cell(const eg__rnn_share *s, int64_t stretch)
+{
+    return stretch / s->per * s->p->width + stretch % s->per * EG__CELLS_TOGETHER;
+}
+
+static void eg__rnn_stretches(void *ctx, int64_t begin, int64_t end)
+{
+    const eg__rnn_share *s = ctx;
+    s->fn(s->ctx, eg__rnn_cell(s, begin), eg__rnn_cell(s, end));
+}
+
+static inline void eg__rnn_cells(const eg__rnn_plan *p, eg__range_fn *fn, void *ctx)
+{
+    eg__rnn_share s = {p, fn, ctx, (p->width + EG__CELLS_TOGETHER - 1) / EG__CELLS_TOGETHER};
+    int64_t each = eg__min(p->width, EG__CELLS_TOGETHER);
+    eg__parallel(p->rows * s.per, EG__CELLS_PER_THREAD / (each + !each) + 1, eg__rnn_stretches, &s);
+}
 
 /* A matrix of `cols` columns within something wider. */
 typedef struct eg__rnn_matrix {
