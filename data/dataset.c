@@ -22,10 +22,10 @@ eg_dataset *eg__dataset_new(const eg__dataset_class *is, size_t size, eg_dataset
 void eg_dataset_free(eg_dataset *d)
 {
     while (d) {
-        eg_dataset *from = d->from;
         if (d->is->free) {
             d->is->free(d);
         }
+        eg_dataset *from = d->from;
         free(d);
         d = from;
     }

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "lib/fork.h"
+
 /* What travels: a sample, the end (n = 0), or a failure with its words. */
 typedef struct parcel {
     bool ready;
@@ -34,6 +36,8 @@ typedef struct map {
     int64_t ahead, taken, given;
     bool reading, held; /* a worker, the consumer has upstream to itself */
     bool over, stop;    /* upstream has ended; the crew is to leave */
+    uint32_t forks;     /* of the process the crew is in */
+    bool told;          /* that it is not this one */
 } map;
 
 /* ---- one sample ------------------------------------------------------------------------------------ */
@@ -139,6 +143,7 @@ static void *work(void *user)
 static void call_crew(map *m)
 {
     m->called = true;
+    m->forks = eg__forks();
     for (int i = 0; i < m->workers; i++) {
         worker *w = eg__malloc(sizeof *w);
         if (!w || pthread_create(&w->thread, NULL, work, m)) {
@@ -171,6 +176,37 @@ static void dismiss_crew(map *m)
     m->called = m->over = m->stop = false;
 }
 
+/* A fork left the crew with the parent. Locks and what is before are as a worker left them, in the middle of
+ * anything. */
+static bool crew_is_lost(const map *m)
+{
+    return m->crew && m->forks != eg__forks();
+}
+
+static eg_status no_crew(map *m)
+{
+    m->told = true;
+    return eg__fail(EG_ESTATE, m->d.is->name, "the threads of this dataset are in the process that forked this one: "
+                    "free it and make another");
+}
+
+/* What a worker was busy with stays where it is. */
+static void forget_crew(map *m)
+{
+    for (worker *w; (w = m->crew); free(w)) {
+        m->crew = w->next;
+    }
+    for (; m->given < m->taken; m->given++) {
+        parcel *p = &m->ring[m->given % m->ahead];
+        if (p->ready) {
+            eg__sample_release(&p->sample);
+        }
+    }
+    if (m->reading) {
+        m->d.from = NULL;
+    }
+}
+
 /* The oldest parcel, which stays. Under the lock. */
 static parcel *wait_for(map *m)
 {
@@ -201,6 +237,9 @@ static bool hand_over(map *m, parcel *p)
 static eg_status map_start(eg_dataset *d, uint64_t epoch)
 {
     map *m = (map *)d;
+    if (crew_is_lost(m)) {
+        return no_crew(m);
+    }
     dismiss_crew(m);
     m->epoch = epoch;
     return eg__start(d->from, epoch);
@@ -209,6 +248,9 @@ static eg_status map_start(eg_dataset *d, uint64_t epoch)
 static eg_status map_next(eg_dataset *d, eg__sample *s)
 {
     map *m = (map *)d;
+    if (crew_is_lost(m)) {
+        return m->told ? EG_OK : no_crew(m); /* the end, for those who go on behind a failure */
+    }
     if (!m->called) {
         call_crew(m);
     }
@@ -230,6 +272,9 @@ static eg_status map_skip(eg_dataset *d, int64_t n, int64_t *done)
     map *m = (map *)d;
     eg_status st = EG_OK;
     int64_t rest = 0;
+    if (crew_is_lost(m)) {
+        return m->told ? EG_OK : no_crew(m);
+    }
     if (!m->crew) {
         return skip_steps(m, n, done);
     }
@@ -266,10 +311,14 @@ static eg_status map_skip(eg_dataset *d, int64_t n, int64_t *done)
 static void map_free(eg_dataset *d)
 {
     map *m = (map *)d;
-    dismiss_crew(m);
-    pthread_cond_destroy(&m->ready);
-    pthread_cond_destroy(&m->turn);
-    pthread_mutex_destroy(&m->lock);
+    if (crew_is_lost(m)) { /* and conditions that it waits for cannot be destroyed */
+        forget_crew(m);
+    } else {
+        dismiss_crew(m);
+        pthread_cond_destroy(&m->ready);
+        pthread_cond_destroy(&m->turn);
+        pthread_mutex_destroy(&m->lock);
+    }
     free(m->ring);
 }
 

@@ -3,17 +3,29 @@
 
 #include <pthread.h>
 
+#include "lib/fork.h"
+
 typedef struct tolerate {
     eg_dataset d;
     int64_t most;
     pthread_mutex_t lock; /* of `out`: the consumer may look while others walk */
+    uint32_t forks; /* of the process whose threads may hold the lock */
     eg_left_out out;
 } tolerate;
+
+static void enter(tolerate *t)
+{
+    if (t->forks != eg__forks()) {
+        pthread_mutex_init(&t->lock, NULL);
+        t->forks = eg__forks();
+    }
+    pthread_mutex_lock(&t->lock);
+}
 
 static eg_status tolerate_start(eg_dataset *d, uint64_t epoch)
 {
     tolerate *t = (tolerate *)d;
-    pthread_mutex_lock(&t->lock);
+    enter(t);
     t->out = (eg_left_out){.count = 0};
     pthread_mutex_unlock(&t->lock);
     return eg__start(d->from, epoch);
@@ -22,7 +34,7 @@ static eg_status tolerate_start(eg_dataset *d, uint64_t epoch)
 /* Whether one more may be left out; if so counts it. */
 static bool forgive(tolerate *t, eg_status st)
 {
-    pthread_mutex_lock(&t->lock);
+    enter(t);
     bool may = st != EG_ENOMEM && t->out.count < t->most;
     if (may && t->out.count++ == 0) {
         t->out.first = *eg_last_error();
@@ -52,7 +64,7 @@ static int64_t tolerate_count(const eg_dataset *d)
 static void tolerate_left_out(const eg_dataset *d, eg_left_out *sum)
 {
     tolerate *t = (tolerate *)d;
-    pthread_mutex_lock(&t->lock);
+    enter(t);
     if (!sum->first.code && t->out.count) {
         sum->first = t->out.first;
     }
@@ -90,6 +102,7 @@ eg_dataset *eg_dataset_tolerate_with(eg_dataset *from, const eg_tolerate_options
         return NULL;
     }
     pthread_mutex_init(&t->lock, NULL);
+    t->forks = eg__forks();
     t->most = o.most;
     return &t->d;
 }

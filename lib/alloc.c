@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "lib/alloc.h"
+#include "lib/fork.h"
 #include "lib/plan.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -60,6 +61,11 @@ static struct {
     eg__segment *segments;
     int64_t reserved, peak, limit, system_calls;
 } heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void eg__alloc_fork(eg__fork when)
+{
+    eg__fork_lock(&heap.lock, when);
+}
 
 static _Atomic int64_t fail_countdown;
 

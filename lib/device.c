@@ -8,6 +8,7 @@
 #include "lib/capture.h"
 #include "lib/device.h"
 #include "lib/engine.h"
+#include "lib/fork.h"
 #include "lib/ops/resize.h"
 #include "lib/optable.h"
 
@@ -97,6 +98,18 @@ static const eg__engine *engine_locked(void)
     return table.engine;
 }
 
+/* The driver's threads stay with the parent, and its state is no use without them. */
+void eg__devices_fork(eg__fork when)
+{
+    if (when == EG__FORK_CHILD && table.engine) {
+        table.engine = eg__lost_engine();
+        for (int i = 1; i < table.count; i++) {
+            eg__devices[i]->engine = table.engine;
+        }
+    }
+    eg__fork_lock(&table.lock, when);
+}
+
 /* ---- devices --------------------------------------------------------------------------------- */
 
 eg_device *eg_cpu(void)
@@ -142,17 +155,19 @@ static eg_device *cuda_locked(int index)
     if (!e) {
         return eg__fail_null(EG_ENODEVICE, "eg_cuda", "%s", table.why);
     }
+    int n = e->count(why, sizeof why);
+    if (n < 0) {
+        return eg__fail_null(EG_ENODEVICE, "eg_cuda", "%s", why);
+    }
     snprintf(name, sizeof name, "cuda:%d", index);
     for (int i = 1; i < table.count; i++) {
         if (!strcmp(eg__devices[i]->name, name)) {
             return eg__devices[i];
         }
     }
-    int n = e->count(why, sizeof why);
     if (index < 0 || index >= n) {
-        return n < 0 ? eg__fail_null(EG_ENODEVICE, "eg_cuda", "%s", why)
-                     : eg__fail_null(EG_ENODEVICE, "eg_cuda", "no CUDA device %d: there %s %d", index,
-                                     n == 1 ? "is" : "are", n);
+        return eg__fail_null(EG_ENODEVICE, "eg_cuda", "no CUDA device %d: there %s %d", index,
+                             n == 1 ? "is" : "are", n);
     }
     return add_locked("eg_cuda", name, e, index, 0);
 }

@@ -8,10 +8,12 @@
 
 #include "lib/cpu/stream.h"
 #include "lib/engine.h"
+#include "lib/fork.h"
 
 enum { MOST_THREADS = 1024 };
 
 static _Atomic int wanted; /* 0: as many as processors */
+static _Atomic bool bereft; /* of the threads of OpenMP: they are the parent's, and it does not know */
 
 #ifdef _OPENMP
 static _Atomic bool started; /* worker threads may exist */
@@ -56,6 +58,10 @@ eg_status eg_set_threads(int n)
 {
     if (n < 1 || n > MOST_THREADS) {
         return eg__fail(EG_EINVAL, "eg_set_threads", "n is %d, must be 1..%d", n, MOST_THREADS);
+    }
+    if (n > 1 && atomic_load_explicit(&bereft, memory_order_relaxed)) {
+        return eg__fail(EG_ESTATE, "eg_set_threads", "n is %d: this process was made by a fork after ops had used "
+                        "several threads, and has one", n);
     }
     atomic_store_explicit(&wanted, n, memory_order_relaxed);
 #ifdef _OPENMP
@@ -125,11 +131,25 @@ void eg__threads_return(int lent)
 #endif
 }
 
+void eg__parallel_fork(eg__fork when)
+{
+#ifdef _OPENMP
+    if (when == EG__FORK_CHILD && atomic_load_explicit(&started, memory_order_relaxed)) {
+        atomic_store_explicit(&bereft, true, memory_order_relaxed);
+        atomic_store_explicit(&wanted, 1, memory_order_relaxed);
+        omp_set_num_threads(1);
+    }
+#else
+    (void)when;
+#endif
+}
+
 /* libgomp may go with its threads asleep in it. LLVM's runtime never goes, and loses memory with every pause. */
 void eg__parallel_end(void)
 {
 #if defined(EG_HAVE_OMP_PAUSE) && !defined(__clang__)
-    if (atomic_load_explicit(&started, memory_order_relaxed)) {
+    if (atomic_load_explicit(&started, memory_order_relaxed) &&
+        !atomic_load_explicit(&bereft, memory_order_relaxed)) { /* else it would wait for the parent's */
         omp_pause_resource_all(omp_pause_hard);
     }
 #endif

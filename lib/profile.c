@@ -14,6 +14,7 @@
 
 #include "lib/device.h"
 #include "lib/engine.h"
+#include "lib/fork.h"
 #include "lib/optable.h"
 #include "lib/trace.h"
 
@@ -70,6 +71,11 @@ static local *join(void)
                        .inner = mine.inner};
     }
     return &mine;
+}
+
+void eg__profile_fork(eg__fork when)
+{
+    eg__fork_lock(&profile.lock, when);
 }
 
 static void leave(void)

@@ -6,6 +6,7 @@
 #include "lib/cpu/dnnl.h"
 #include "lib/device.h"
 #include "lib/engine.h"
+#include "lib/fork.h"
 #include "lib/profile.h"
 
 _Thread_local eg__thread *eg__self __attribute__((tls_model("initial-exec")));
@@ -14,7 +15,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_key_t key;
     bool key_made;
-    eg__thread *all;
+    eg__thread *all, *lost; /* lost: of threads the parent of this process has */
     int64_t past_tensors, past_bytes; /* what ended threads counted */
     uint32_t mode;                    /* what new ones begin with */
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -112,6 +113,32 @@ eg__thread *eg__thread_start(void)
     eg__self = T;
     eg__debug_from_environment();
     return T;
+}
+
+/* What the threads that stayed with the parent own is theirs for ever: it is counted and not touched. */
+static void lose_others(void)
+{
+    for (eg__thread *T = threads.all, *next; T; T = next) {
+        next = T->next;
+        if (T != eg__self) {
+            threads.past_tensors += T->live_tensors;
+            threads.past_bytes += T->live_bytes;
+            T->next = threads.lost;
+            threads.lost = T;
+        }
+    }
+    threads.all = eg__self && !eg__self->dead ? eg__self : NULL;
+    if (threads.all) {
+        eg__self->prev = eg__self->next = NULL;
+    }
+}
+
+void eg__threads_fork(eg__fork when)
+{
+    if (when == EG__FORK_CHILD) {
+        lose_others();
+    }
+    eg__fork_lock(&threads.lock, when);
 }
 
 void eg__threads_mode(uint32_t bits, bool set)

@@ -8,6 +8,7 @@
 #include "lib/cpu/pack.h"
 #include "lib/device.h"
 #include "lib/engine.h"
+#include "lib/fork.h"
 #include "lib/optable.h"
 
 /* ---- headers: carved from slabs that live until the library ends, so that even a freed one can be
@@ -28,6 +29,11 @@ static struct {
     header_slab *slabs;
     free_header *free;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void eg__headers_fork(eg__fork when)
+{
+    eg__fork_lock(&pool.lock, when);
+}
 
 static void *link_of(eg_tensor *t)
 {
@@ -202,6 +208,9 @@ eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes)
     int64_t held[EG__OP_COUNT + 1] = {0};
     char who[120] = "";
     size_t k = 0;
+    if (eg__is_lost(d)) {
+        return eg__lost(op);
+    }
     if (d->engine) {
         d->engine->holders(d, held, EG__OP_COUNT + 1);
     } else {

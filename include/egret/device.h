@@ -10,6 +10,8 @@
  * is found by kernels while they run and reported by the next call that waits, with the name of the op;
  * EG_DEBUG=sync makes every op wait for its own.
  *
+ * A child that a process forks cannot use the devices the process looked for before (tensor.h, processes).
+ *
  * The CUDA module is a library of its own, loaded when a CUDA device is first asked for. Where it, the driver
  * or a card is missing, eg_cuda says so as an ordinary error and everything else works. Matrix products need
  * cuBLASLt, looked for when the first one runs: in the folder EGRET_CUDA_PATH names, where the loader looks, in

@@ -228,7 +228,7 @@ typedef struct eg_random_state {
 EG_API eg_random_state eg_random_get_state(void);
 EG_API void eg_random_set_state(eg_random_state state);
 
-/* ---- threads ----------------------------------------------------------------------------- */
+/* ---- threads and processes ----------------------------------------------------------------- */
 
 /* How many threads an op may use; before the first call as many as there are processors. n outside 1..1024 is
  * EG_EINVAL. In the threads of a dataset it is always 1.
@@ -241,6 +241,14 @@ EG_API void eg_random_set_state(eg_random_state state);
  * instruction set must be the same too (eg_cpu_isa, debug.h; for oneDNN its own variable ONEDNN_MAX_CPU_ISA). */
 EG_API eg_status eg_set_threads(int n);
 EG_API int eg_threads(void);
+
+/* A process may fork while no other thread of the program is in a call. The child has its own copy of everything
+ * but threads and devices:
+ *   - If ops have used several threads before, its ops use one: eg_set_threads of more is EG_ESTATE.
+ *   - A dataset whose own threads had begun refuses to be walked on or anew (EG_ESTATE), and can be freed; what
+ *     those threads were in the middle of is not freed. Others, and new ones, work, with threads of their own.
+ *   - Devices that were looked for before are the parent's: ops on their tensors are EG_EDEVICE, eg_cuda
+ *     EG_ENODEVICE. Freeing such tensors is fine. */
 
 EG_END_DECLS
 

@@ -4,6 +4,7 @@
 #include "lib/cpu/dnnl.h"
 #include "lib/cpu/dnnl_api.h"
 #include "lib/cpu/pack.h"
+#include "lib/fork.h"
 
 enum { WAYS = 4, KEY_WORDS = 80, LAYOUT_WORDS = 3 + 2 * EG__DNNL_DIMS + 2 * DNNL_MAX_NDIMS };
 #ifdef EG_TINY_LIMITS
@@ -40,6 +41,7 @@ struct eg__dnnl {
     uint64_t now;
     int64_t made;
     eg__dnnl_prim *prims[SETS][WAYS];
+    uint32_t forks; /* primitives are made for the threads of one process */
 };
 
 static size_t aligned(size_t bytes)
@@ -338,6 +340,7 @@ static EG__COLD eg_status start(eg__thread *T, const char *op)
         free(D);
         return refused(op, st);
     }
+    D->forks = eg__forks();
     T->dnnl = D;
     return EG_OK;
 }
@@ -391,6 +394,9 @@ eg_status eg__dnnl_find(const eg__call *c, const eg__dnnl_op *op, eg__dnnl_prim 
     int nkey = make_key(op, key);
     uint64_t hash = hash_of(key, nkey);
     *found = NULL;
+    if (unlikely(c->T->dnnl && c->T->dnnl->forks != eg__forks())) {
+        eg__dnnl_thread_end(c->T);
+    }
     if (unlikely(!c->T->dnnl)) {
         eg_status st = start(c->T, c->op->name);
         if (st) {

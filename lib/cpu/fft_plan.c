@@ -6,6 +6,7 @@
 
 #include "lib/cpu/fft.h"
 #include "lib/engine.h"
+#include "lib/fork.h"
 
 #define TWO_PI 6.283185307179586476925287
 
@@ -19,6 +20,11 @@ static const size_t most_bytes = (size_t)128 << 20;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static eg__fft_plan *plans;
 static uint64_t now;
+
+void eg__fft_fork(eg__fork when)
+{
+    eg__fork_lock(&lock, when);
+}
 
 static eg__fft_plan *get(int64_t n, bool wide, int64_t most, bool real);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/cpu/pack.h"
+#include "lib/fork.h"
 
 /* A weight has one copy per layout its kernels want; more than this many are not kept. */
 enum { MAX_COPIES = 6 };
@@ -17,6 +18,11 @@ struct eg__packs {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t now;
+
+void eg__packs_fork(eg__fork when)
+{
+    eg__fork_lock(&lock, when);
+}
 
 /* The storage's list; NULL: no memory. */
 static struct eg__packs *packs_of(eg__storage *s)

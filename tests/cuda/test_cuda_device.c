@@ -3,6 +3,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/cuda/module.h"
 
@@ -326,4 +328,35 @@ EGT(bad_index)
         EGT_OK(eg_device_synchronize(d));
         EGT_EQ(eg_get(eg_index_select(x, 0, good), 3), -4);
     }
+}
+
+/* ---- processes --------------------------------------------------------------------------------------- */
+
+static bool lost_in_child(eg_device *d, eg_tensor *x)
+{
+    eg_tensor *host = eg_ones(EG_SHAPE(3), EG_F32);
+    bool ok = !eg_add(x, x) && egt_said(EG_EDEVICE, "the parent's") && !eg_to(host, d) &&
+              egt_said(EG_EDEVICE, "the parent's") && !eg_to(x, eg_cpu()) && egt_said(EG_EDEVICE, "the parent's");
+    ok = ok && !eg_cuda(0) && egt_said(EG_ENODEVICE, "the parent's") && eg_cuda_count() == 0;
+    ok = ok && eg_device_synchronize(d) == EG_EDEVICE && eg_item(eg_sum(eg_reshape(host, EG_SHAPE(-1)))) == 3;
+    return ok && !eg_release(x);
+}
+
+EGT(a_child_has_no_device)
+{
+    int status = 1;
+#ifdef __SANITIZE_THREAD__
+    egt_skip("not under the thread sanitizer");
+#endif
+    eg_device *d = cuda(0);
+    eg_tensor *x = eg_keep(six_on(d, EG_F32));
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        exit(lost_in_child(d, x) ? 0 : 1 + eg_error_print(stderr));
+    }
+    EGT_CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    EGT_EQ(eg_get(eg_to(eg_add(x, x), eg_cpu()), 1), -4);
+    eg_release(x);
 }
