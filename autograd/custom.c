@@ -13,19 +13,15 @@ static eg_status check_inputs(const char *name, eg_tensor *const *inputs, int n)
     if (n < 1 || n > MAX_INPUTS) {
         return eg__fail(EG_EINVAL, name, "%d inputs given, 1..%d are possible", n, MAX_INPUTS);
     }
+    if (!inputs) {
+        return eg__null_argument(name, "inputs");
+    }
     for (int i = 0; i < n; i++) {
         if (eg__check(inputs[i], name, "an input")) {
             return eg__why();
         }
     }
     return EG_OK;
-}
-
-/* The user's function failed; if it said nothing, say that. */
-static eg_status user_failure(const char *name, const char *what)
-{
-    eg_status st = eg_last_error()->code;
-    return st ? st : eg__fail(EG_EUSER, name, "its %s failed without a word", what);
 }
 
 /* One entry for y = op(inputs). */
@@ -61,7 +57,7 @@ static eg_status custom_rule(eg__walk *w)
     }
     eg_clear_error();
     if (user->backward(in, w->e->nin, y, eg__dy(w, 0), needed, dx, user->user)) {
-        return user_failure(user->name, "backward");
+        return eg__user_failed(user->name, "backward");
     }
     for (int i = 0; i < w->e->nin && !w->status; i++) {
         if (!(needed >> i & 1) || !dx[i]) {
@@ -101,7 +97,7 @@ eg_tensor *eg_custom(const eg_custom_op *op, eg_tensor *const *inputs, int n)
     eg_tensor *y = op->forward(inputs, n, op->user);
     y = y ? eg_detach(y) : NULL;
     T->record.recording = recording;
-    eg_status st = y ? EG_OK : user_failure(op->name, "forward");
+    eg_status st = y ? EG_OK : eg__user_failed(op->name, "forward");
     if (!st && recording && eg__is_float(y->dtype)) {
         st = leave_entry(T, &custom_op, inputs, n, &(custom_opts){op}, y);
     }
@@ -142,7 +138,10 @@ static eg_status checkpoint_rule(eg__walk *w)
     eg_tensor *y = o->f(in, o->n, o->user);
     w->T->autocast = EG_F32;
     eg_random_set_state(now);
-    if (!y || eg_tape_gradients(tape, y, ask, n, g, .dy = eg__dy(w, 0), .null_unconnected = true)) {
+    if (!y) {
+        return eg__user_failed("checkpoint", "function");
+    }
+    if (eg_tape_gradients(tape, y, ask, n, g, .dy = eg__dy(w, 0), .null_unconnected = true)) {
         return eg__why();
     }
     for (int k = 0; k < n && !w->status; k++) {
@@ -193,7 +192,8 @@ eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *
     }
     checkpoint_opts o = {f, user, n, eg_random_get_state(), T->autocast};
     if (!R->recording) {
-        return f(inputs, n, user);
+        eg_tensor *y = f(inputs, n, user);
+        return y ? y : (eg__user_failed("checkpoint", "function"), NULL);
     }
     /* Record the segment only to learn what it reads from outside, then forget it. */
     eg_scope s = eg_scope_push();
@@ -205,7 +205,7 @@ eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *
     eg__truncate(T, k.start);
     eg_tensor *all[MAX_INPUTS];
     int count = 0;
-    eg_status st = y ? gather_inputs(&k, inputs, n, all, &count) : eg__why();
+    eg_status st = y ? gather_inputs(&k, inputs, n, all, &count) : eg__user_failed("checkpoint", "function");
     st = st || !eg__is_float(y->dtype) ? st : leave_entry(T, &checkpoint_op, all, count, &o, y);
     return eg_scope_pop(s, st ? NULL : y);
 }

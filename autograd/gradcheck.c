@@ -181,6 +181,9 @@ eg_status eg_gradcheck_with(eg_function f, eg_tensor *const *inputs, int n, void
     if (!f || n < 1 || n > MAX_INPUTS) {
         return eg__fail(EG_EINVAL, me, "needs a function and 1..%d inputs, got %d", MAX_INPUTS, n);
     }
+    if (!inputs) {
+        return eg__null_argument(me, "inputs");
+    }
     for (int i = 0; i < n; i++) {
         if (eg__check(inputs[i], me, "an input") || eg__host_only(inputs[i], me, "an input")) {
             return eg__why();

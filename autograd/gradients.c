@@ -553,6 +553,12 @@ eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *x
                                  eg_tensor **out, const eg_gradients_options *o)
 {
     eg__thread *T = eg__thread_get();
+    if (n < 0) {
+        return eg__fail(EG_EINVAL, me, "n is %d, must be 0 or more", n);
+    }
+    if (n && (!xs || !out)) {
+        return eg__null_argument(me, xs ? "out" : "xs");
+    }
     for (int i = 0; i < n; i++) {
         out[i] = NULL;
     }

@@ -164,8 +164,8 @@ eg_status eg__guest_enter(eg__guest *g, const eg_dataset *d, uint64_t seed, uint
 
 eg_status eg__guest_leave(eg__guest *g, eg_status st, const char *op, const eg__sample *s)
 {
-    if (st && !eg_last_error()->code) {
-        eg__fail(EG_EUSER, op, "the function failed without a word");
+    if (st) {
+        eg__user_failed(op, "function");
     }
     if (g->scope.depth) {
         eg_scope_pop(g->scope, NULL);

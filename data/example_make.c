@@ -39,9 +39,9 @@ typedef struct block {
 
 static block *make_block(const char *op, size_t bytes)
 {
-    block *b = eg__malloc(sizeof *b + bytes);
+    block *b = bytes <= (size_t)INT64_MAX - sizeof *b ? eg__malloc(sizeof *b + bytes) : NULL;
     if (!b) {
-        return eg__no_memory(op, (int64_t)bytes), NULL;
+        return eg__no_memory(op, bytes < (size_t)INT64_MAX ? (int64_t)bytes : INT64_MAX), NULL;
     }
     eg_pb__values__init(&b->values);
     return b;

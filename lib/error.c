@@ -74,6 +74,12 @@ eg_status eg__why(void)
     return code ? code : eg__fail(EG_EINVAL, "egret", "a NULL tensor was given");
 }
 
+eg_status eg__user_failed(const char *op, const char *what)
+{
+    eg_status code = eg_last_error()->code;
+    return code ? code : eg__fail(EG_EUSER, op, "its %s failed without a word", what);
+}
+
 eg_status eg__null_argument(const char *op, const char *name)
 {
     eg_status code = eg_last_error()->code;

@@ -309,6 +309,8 @@ eg_status eg__no_memory(const char *op, int64_t bytes);
 eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes);
 /* What is on record after something returned NULL: never EG_OK. */
 eg_status eg__why(void);
+/* After a function of the user failed: what is on record, or EG_EUSER, "its <what> failed without a word". */
+eg_status eg__user_failed(const char *op, const char *what);
 
 /* Something for the log (eg_log_to), of the topic whose EG_DEBUG word sets this bit. */
 void eg__log(uint32_t topic, const char *op, const char *format, ...) __attribute__((format(printf, 3, 4), cold));

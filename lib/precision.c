@@ -78,8 +78,10 @@ eg_autocast_block eg_autocast_begin(eg_dtype dtype)
 
 void eg_autocast_end(eg_autocast_block *block)
 {
-    eg_autocast(block->before);
-    block->open = 0;
+    if (block) {
+        eg_autocast(block->before);
+        block->open = 0;
+    }
 }
 
 /* ---- products -------------------------------------------------------------------------------- */

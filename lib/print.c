@@ -316,6 +316,9 @@ int64_t eg_format_with(const eg_tensor *t, char *buffer, size_t size,
                        const eg_print_options *options)
 {
     printer p = {.t = t, .to = buffer, .room = size};
+    if (!buffer && size) {
+        return eg__null_argument("eg_format", "buffer"), -1;
+    }
     if (eg__check(t, "eg_format", "t") || options_of(&p.o, options)) {
         return -1;
     }

@@ -274,6 +274,17 @@ eg_status eg_scope_pop_n(eg_scope s, eg_tensor *const *results, int n)
         refuse(s);
         return eg__why();
     }
+    if (n < 0 || (n && !results)) {
+        eg_scope_pop(s, NULL);
+        return n < 0 ? eg__fail(EG_EINVAL, "eg_scope_pop_n", "n is %d, must be 0 or more", n)
+                     : eg__null_argument("eg_scope_pop_n", "results");
+    }
+    for (int i = 0; i < n; i++) {
+        if (results[i] && eg__check(results[i], "eg_scope_pop_n", "a result")) {
+            eg_scope_pop(s, NULL);
+            return eg__why();
+        }
+    }
     if (!eg__own_room(T, (uint32_t)n)) {
         eg_scope_pop(s, NULL);
         return eg__no_memory("eg_scope_pop_n", 0);

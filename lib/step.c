@@ -175,7 +175,12 @@ static eg_status call(eg_step *s, eg_tensor *const *in, int nin, eg_tensor **out
         st = use[i] ? EG_OK : eg__why();
     }
     s->info.calls++;
-    st = st ? st : s->fn(s->user, use, nin, out, nout);
+    for (int j = 0; j < nout; j++) {
+        out[j] = NULL;
+    }
+    if (!st && (st = s->fn(s->user, use, nin, out, nout))) {
+        eg__user_failed(me, "function");
+    }
     for (int j = 0; st && j < nout; j++) {
         out[j] = NULL;
     }
@@ -258,7 +263,9 @@ static eg_status record(eg_step *s, form *f)
     eg_scope scope = eg_scope_push();
     eg_status st = scope.depth ? EG_OK : eg__why();
     s->info.calls++;
-    st = st ? st : s->fn(s->user, f->in, f->nin, out, f->nout);
+    if (!st && (st = s->fn(s->user, f->in, f->nin, out, f->nout))) {
+        eg__user_failed(me, "function");
+    }
     for (int j = 0; j < f->nout && !st; j++) {
         f->out[j] = eg_keep(out[j]);
     }

@@ -430,6 +430,9 @@ eg_status eg_to_values(const eg_tensor *t, double *values)
     if (st) {
         return st;
     }
+    if (!values && t->n) {
+        return eg__null_argument("eg_to_values", "values");
+    }
     eg_scope s = eg_scope_push();
     t = eg__on_host(t, "eg_to_values");
     for (int64_t i = 0; t && i < t->n; i++) {
@@ -449,6 +452,9 @@ eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes)
     if (bytes != (size_t)t->n * es) {
         return eg__fail(EG_EINVAL, "eg_copy_out", "bytes is %zu, the tensor has %zu", bytes,
                         (size_t)t->n * es);
+    }
+    if (!data && bytes) {
+        return eg__null_argument("eg_copy_out", "data");
     }
     if (t->flags & EG__DENSE) {
         if (unlikely(t->device && t->n)) {

@@ -183,6 +183,8 @@ static eg_attended multi_head_checked(multi_head *h, eg_tensor *query, eg_tensor
         if (eg__check(all[i], op, (const char *[]){"query", "key", "value"}[i])) {
             return failed;
         }
+    }
+    for (int i = 0; i < 3; i++) {
         if (all[i]->ndim != 3) {
             return eg__fail(EG_ESHAPE, op, "query %s, key %s, value %s: each must be [N, steps, width]",
                             EG__SHAPE_OF(query), EG__SHAPE_OF(key), EG__SHAPE_OF(value)), failed;

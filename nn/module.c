@@ -136,6 +136,9 @@ eg_tensor *eg_module_forward(eg_module *m, eg_tensor *x)
     eg__observed seen = eg__observe_begin(m);
     eg_scope s = eg_scope_push();
     eg_tensor *y = s.depth ? eg_scope_pop(s, m->kind->forward(m, x)) : NULL;
+    if (unlikely(!y)) {
+        eg__user_failed(m->kind->name, "forward");
+    }
     eg__observe_end(&seen, y);
     return y;
 }

@@ -27,7 +27,7 @@ EG_API const eg_error *eg_last_error(void);
 EG_API void eg_clear_error(void);
 
 /* Records a failure of your own, in words, and returns its code: for functions that Egret calls, whose words then
- * travel to whoever called Egret. op is a static string; the words are copied, cut to fit. */
+ * travel to whoever called Egret. One that fails and leaves no record gets EG_EUSER, "... failed without a word". op is a static string; the words are copied, cut to fit. */
 EG_API eg_status eg_fail(eg_status code, const char *op, const char *words);
 
 /* Writes "egret: op: message (code)" and a newline to the stream, or nothing when nothing failed.

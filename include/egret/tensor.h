@@ -89,7 +89,8 @@ EG_API eg_scope eg_scope_push(void);
  * stale handle is EG_ESTATE and frees nothing. */
 EG_API eg_tensor *eg_scope_pop(eg_scope scope, eg_tensor *result);
 
-/* The same for n results, which are left in place; entries may be NULL. */
+/* The same for n results, which are left in place; entries may be NULL. A senseless n, no array or a freed tensor
+ * in it (EG_EINVAL) closes the scope and moves nothing out. */
 EG_API eg_status eg_scope_pop_n(eg_scope scope, eg_tensor *const *results, int n);
 
 /* A block whose temporaries die at its end: EG_SCOPE { ... }. A `return`, `break` or `goto` out of

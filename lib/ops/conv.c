@@ -328,7 +328,10 @@ static eg_tensor *activated(const eg__op *op, eg_tensor *x, eg_tensor *w, eg_ten
     }
     eg_scope s = eg_scope_push();
     eg_tensor *y = eg__op3(op, x, w, bias, o);
-    return eg_scope_pop(s, y ? activation(y) : NULL);
+    if (y && !(y = activation(y))) {
+        eg__user_failed(op->name, "activation");
+    }
+    return eg_scope_pop(s, y);
 }
 
 static eg_tensor *forward(const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,

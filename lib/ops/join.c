@@ -116,6 +116,9 @@ eg_status eg_meshgrid(eg_tensor *const *xs, int n, eg_tensor **out)
     if (check_all("meshgrid", xs, n)) {
         return eg__why();
     }
+    if (!out) {
+        return eg__null_argument("meshgrid", "out");
+    }
     if (n > EG_MAX_DIMS) {
         return eg__fail(EG_ESHAPE, "meshgrid", "%d axes, at most %d are possible", n, EG_MAX_DIMS);
     }

@@ -67,8 +67,8 @@ eg_tensor *eg_linear_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
     }
     eg_scope s = eg_scope_push();
     eg_tensor *y = eg__op3(op, x->ndim == 1 ? eg_unsqueeze(x, 0) : x, weight, bias, &o);
-    if (y && activation && !f) {
-        y = activation(y);
+    if (y && activation && !f && !(y = activation(y))) {
+        eg__user_failed("linear", "activation");
     }
     if (y && x->ndim == 1) {
         y = eg_squeeze(y, EG_AXES(0));

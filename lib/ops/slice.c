@@ -204,6 +204,9 @@ eg_tensor *eg_as_strided(eg_tensor *x, eg_shape shape, const int64_t *strides, i
         eg__check_shape("as_strided", shape.ndim, shape.dim, x->dtype, &n)) {
         return NULL;
     }
+    if (!strides && shape.ndim) {
+        return eg__null_argument("as_strided", "strides"), NULL;
+    }
     bool over = offset < 0;
     for (int d = 0; d < shape.ndim && n; d++) {
         int64_t reach;

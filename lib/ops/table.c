@@ -38,7 +38,7 @@ void eg_op_walk(void (*f)(const eg_op_info *info, void *user), void *user)
 #undef EG_OP
     };
     static const char *const casts[] = {"", [EG__CAST_LOW] = "low", [EG__CAST_FULL] = "f32"};
-    for (int i = 0; i < EG__OP_COUNT; i++) {
+    for (int i = 0; f && i < EG__OP_COUNT; i++) {
         const eg__op *op = eg__ops[i];
         f(&(eg_op_info){.name = op->name,
                         .kind = op->flags & EG__POINTWISE ? "pointwise"

@@ -1,0 +1,435 @@
+/* values.c - plausible arguments, and the hostile ones in their places. */
+#include "tests/hostile/values.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ONE_OF(type, h, slot, good, ...)                                                           \
+    ((h)->at == (slot) ? ((const type[]){__VA_ARGS__})[(h)->how] : (good))
+#define REALS  NAN, INFINITY, -INFINITY, -1, 0, 1e300, -1e300
+#define INT64S INT64_MIN, INT64_MAX, -1, 0, (int64_t)1 << 40, (int64_t)1 << 33
+#define INTS   INT_MIN, INT_MAX, -1, 0, 1 << 28
+
+/* ---- numbers ------------------------------------------------------------------------------------ */
+
+double v_real(const hostile *h, int slot)
+{
+    return ONE_OF(double, h, slot, 0.5, REALS);
+}
+
+int64_t v_int64(const hostile *h, int slot)
+{
+    return ONE_OF(int64_t, h, slot, h->world % 2 + 1, INT64S);
+}
+
+int v_int(const hostile *h, int slot)
+{
+    return ONE_OF(int, h, slot, h->world % 2, INTS);
+}
+
+size_t v_size(const hostile *h, int slot)
+{
+    return ONE_OF(size_t, h, slot, 64, 0, 1, 7);
+}
+
+int v_count(const hostile *h, int slot)
+{
+    return ONE_OF(int, h, slot, 2, INT_MIN, -1, 0);
+}
+
+int v_enum(const hostile *h, int slot)
+{
+    return ONE_OF(int, h, slot, 0, INT_MIN, INT_MAX, -1, 99);
+}
+
+eg_shape v_shape(const hostile *h, int slot)
+{
+    return ONE_OF(eg_shape, h, slot, EG_SHAPE(2, 3), {-1, {0}}, {INT_MAX, {2}}, {2, {-1, 3}}, {2, {INT64_MAX, 2}},
+                  {3, {1 << 20, 1 << 20, 1 << 20}}, {2, {INT64_MIN, 1}});
+}
+
+eg_axes v_axes(const hostile *h, int slot)
+{
+    return ONE_OF(eg_axes, h, slot, EG_AXES(0), {-1, {0}}, {INT_MAX, {0}}, {1, {INT_MIN}}, {1, {INT_MAX}},
+                  {2, {0, 0}});
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------ */
+
+static eg_tensor *plausible(int world, int k)
+{
+    switch (world) {
+    case 0:
+        return eg_full(EG_SHAPE(2, 3), 0.5, EG_F32);
+    case 1:
+        return eg_full(EG_SHAPE(2, 4, 4, 4), 0.5, EG_F32);
+    case 2:
+        return k ? eg_ones(EG_SHAPE(2), EG_I64) : eg_full(EG_SHAPE(2, 3), 0.5, EG_F32);
+    case 3:
+        return eg_full(EG_SHAPE(4, 4), 0.5, EG_F64);
+    case 4:
+        return eg_full(EG_SCALAR, 0.5, EG_F32);
+    case 5:
+        return k ? eg_full(EG_SHAPE(4), 0.5, EG_F32) : eg_full(EG_SHAPE(3, 2, 4), 0.5, EG_F32);
+    case 6:
+        return eg_zeros(k ? EG_SHAPE(2, 4) : EG_SHAPE(1, 4, 4, 3), k ? EG_F32 : EG_U8);
+    default:
+        return eg_ones(EG_SHAPE(4), EG_I64);
+    }
+}
+
+eg_tensor *v_tensor(const hostile *h, int slot, int k)
+{
+    if (h->at != slot) {
+        return plausible(h->world, k);
+    }
+    return h->how == 0 ? NULL : h->how == 1 ? eg_zeros(EG_SHAPE(0), EG_F32) : eg_zeros(EG_SHAPE(1, 1, 1), EG_BOOL);
+}
+
+eg_tensor *v_optional(const hostile *h, int slot)
+{
+    return h->at == slot ? v_tensor(h, slot, 1) : NULL;
+}
+
+eg_tensor **v_tensors(const hostile *h, int slot)
+{
+    eg_tensor **t = calloc(2, sizeof *t);
+    for (int k = 0; k < 2; k++) {
+        t[k] = h->at == slot && k ? NULL : plausible(h->world, k);
+    }
+    return h->at == slot && h->how ? NULL : t;
+}
+
+eg_tensor **v_out(const hostile *h, int slot)
+{
+    return h->at == slot ? NULL : calloc(64, sizeof(eg_tensor *));
+}
+
+/* ---- functions ---------------------------------------------------------------------------------- */
+
+static eg_tensor *many(eg_tensor *const *in, int n, void *user)
+{
+    (void)user;
+    return n ? eg_relu(in[0]) : NULL;
+}
+
+static void walk(const eg_op_info *info, void *user)
+{
+    (void)info;
+    (void)user;
+}
+
+static void drop(void *user)
+{
+    (void)user;
+}
+
+static void drop_data(void *data, void *user)
+{
+    (void)data;
+    (void)user;
+}
+
+static eg_status sample(int64_t index, eg_tensor **s, int *n, void *user)
+{
+    (void)user;
+    s[0] = eg_full(EG_SHAPE(2), (double)index, EG_F32);
+    *n = 1;
+    return EG_OK;
+}
+
+static eg_status map(eg_tensor *const *in, int n, eg_tensor **out, int *m, void *user)
+{
+    (void)user;
+    out[0] = in[0];
+    *m = n ? 1 : 0;
+    return EG_OK;
+}
+
+static eg_status filter(eg_tensor *const *in, int n, bool *keep, void *user)
+{
+    (void)in;
+    (void)user;
+    *keep = n > 0;
+    return EG_OK;
+}
+
+static eg_status step(void *user, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
+{
+    (void)user;
+    for (int i = 0; i < nout; i++) {
+        out[i] = nin ? eg_relu(in[0]) : eg_zeros(EG_SCALAR, EG_F32);
+    }
+    return EG_OK;
+}
+
+#define FUNCTION(type, name, value)                                                                \
+    type name(const hostile *h, int slot)                                                          \
+    {                                                                                              \
+        return h->at == slot ? NULL : value;                                                       \
+    }
+FUNCTION(one_fn *, f_activation_new, eg_relu)
+FUNCTION(many_fn *, f_checkpoint, many)
+FUNCTION(eg_function, f_function, many)
+FUNCTION(walk_fn *, f_op_walk, walk)
+FUNCTION(drop_fn *, f_dataset_from, drop)
+FUNCTION(eg_free_fn, f_free_fn, drop_data)
+FUNCTION(eg_sample_fn, f_sample_fn, sample)
+FUNCTION(eg_map_fn, f_map_fn, map)
+FUNCTION(eg_filter_fn, f_filter_fn, filter)
+FUNCTION(eg_step_fn *, f_step_fn, step)
+
+static eg_tensor *says_nothing(eg_tensor *x)
+{
+    (void)x;
+    return NULL;
+}
+
+/* ---- handles ------------------------------------------------------------------------------------ */
+
+static eg_module *linear(void)
+{
+    return eg_linear_new(3, 3);
+}
+
+static eg_module *make_module(const char *f)
+{
+    if (strstr(f, "rnn_forward")) {
+        return eg_lstm_new(4, 3);
+    }
+    if (strstr(f, "additive")) {
+        return eg_additive_attention_new(3, 4, 5);
+    }
+    if (strstr(f, "multi_head")) {
+        return eg_multi_head_attention_new(4, 2);
+    }
+    return strstr(f, "eg_module_at") || strstr(f, "eg_module_count") ? eg_sequential_new(linear()) : linear();
+}
+
+static eg_dataset *make_dataset(void)
+{
+    eg_dataset *d = eg_dataset_from(sample, 4, NULL, NULL);
+    eg_dataset_first(d);
+    return d;
+}
+
+static eg_optim *make_optim(void)
+{
+    return eg_sgd_new(eg_module_parameters(linear()), .lr = 0.1);
+}
+
+static eg_tensors *make_map(void)
+{
+    eg_tensors *t = eg_tensors_new();
+    eg_tensors_set(t, "weight", eg_zeros(EG_SHAPE(3, 3), EG_F32));
+    return t;
+}
+
+static eg_saver *make_saver(void)
+{
+    return eg_saver_new("saved");
+}
+
+static eg_word_counts *make_counts(void)
+{
+    eg_word_counts *c = eg_word_counts_new();
+    eg_word_counts_add(c, eg_text("one two two"));
+    return c;
+}
+
+#define HANDLE(name, value)                                                                        \
+    eg_##name *v_##name(const hostile *h, int slot, const char *f)                                 \
+    {                                                                                              \
+        (void)f;                                                                                   \
+        return h->at == slot ? NULL : value;                                                       \
+    }
+HANDLE(module, make_module(f))
+HANDLE(dataset, make_dataset())
+HANDLE(optim, make_optim())
+HANDLE(saver, make_saver())
+HANDLE(tensors_map, make_map())
+HANDLE(scaler, eg_scaler_new())
+HANDLE(ema, eg_ema_new(eg_module_parameters(linear())))
+HANDLE(step, eg_step_new(step, NULL))
+HANDLE(events, eg_events_new("events"))
+HANDLE(journal, eg_journal_new("journal"))
+HANDLE(example, eg_example_new())
+HANDLE(word_counts, make_counts())
+HANDLE(vocabulary, eg_vocabulary_new(make_counts()))
+HANDLE(tfrecord_writer, eg_tfrecord_writer_new("records"))
+HANDLE(device, eg_cpu())
+
+eg_stream *v_stream(const hostile *h, int slot, const char *f)
+{
+    (void)h;
+    (void)slot;
+    (void)f;
+    return NULL;
+}
+
+eg_event *v_event(const hostile *h, int slot, const char *f)
+{
+    (void)h;
+    (void)slot;
+    (void)f;
+    return NULL;
+}
+
+eg_module **v_modules(const hostile *h, int slot)
+{
+    eg_module **m = calloc(2, sizeof *m);
+    m[0] = linear();
+    m[1] = h->at == slot ? NULL : linear();
+    return h->at == slot && h->how ? NULL : m;
+}
+
+eg_dataset **v_datasets(const hostile *h, int slot)
+{
+    eg_dataset **d = calloc(2, sizeof *d);
+    d[0] = make_dataset();
+    d[1] = h->at == slot ? NULL : make_dataset();
+    return h->at == slot && h->how ? NULL : d;
+}
+
+eg_parameters v_parameters(const hostile *h, int slot)
+{
+    eg_parameters p = eg_module_parameters(linear());
+    if (h->at == slot) {
+        p = h->how == 0   ? (eg_parameters){NULL, NULL, 2}
+            : h->how == 1 ? (eg_parameters){p.tensors, p.names, -1}
+            : h->how == 2 ? (eg_parameters){p.tensors, p.names, 0}
+                          : (eg_parameters){calloc(2, sizeof *p.tensors), NULL, 2};
+    }
+    return p;
+}
+
+/* ---- words, files and memory -------------------------------------------------------------------- */
+
+const char *v_text(const hostile *h, int slot, const char *function, const char *name)
+{
+    static char text[70000];
+    if (h->at == slot) {
+        memset(text, 'x', sizeof text - 1);
+        return h->how == 0 ? NULL : h->how == 1 ? "" : text;
+    }
+    return !strcmp(name, "equation")      ? "ij,jk->ik"
+           : strstr(function, "pad_seq")  ? "post"
+           : !strcmp(name, "path") || !strcmp(name, "folder") ? "there"
+                                                              : "weight";
+}
+
+FILE *v_file(const hostile *h, int slot)
+{
+    static FILE *nowhere;
+    if (!nowhere) {
+        nowhere = fopen("/dev/null", "w");
+    }
+    return h->at == slot ? NULL : nowhere;
+}
+
+void *v_memory(const hostile *h, int slot, bool input)
+{
+    (void)input;
+    return h->at == slot ? NULL : calloc(1, 65536);
+}
+
+void *v_options(const hostile *h, int slot, void *options)
+{
+    return h->at == slot ? NULL : options;
+}
+
+/* ---- structs ------------------------------------------------------------------------------------ */
+
+static eg_status backward(eg_tensor *const *in, int n, eg_tensor *y, eg_tensor *dy, unsigned needed, eg_tensor **dx,
+                          void *user)
+{
+    (void)in;
+    (void)n;
+    (void)y;
+    (void)needed;
+    (void)user;
+    dx[0] = dy;
+    return EG_OK;
+}
+
+static eg_tensors *state(void *user)
+{
+    (void)user;
+    return make_map();
+}
+
+static eg_status load(void *user, const eg_tensors *t)
+{
+    (void)user;
+    (void)t;
+    return EG_OK;
+}
+
+static eg_tensor *forward(eg_module *m, eg_tensor *x)
+{
+    (void)m;
+    return eg_relu(x);
+}
+
+eg_tape v_tape(void)
+{
+    return eg_tape_open();
+}
+
+eg_schedule v_schedule(void)
+{
+    return EG_SCHEDULE(.kind = EG_RATE_EXPONENTIAL, .lr = 0.1, .steps = 10, .factor = 0.5);
+}
+
+eg_custom_op v_custom_op(void)
+{
+    return (eg_custom_op){.size = sizeof(eg_custom_op), .name = "mine", .forward = many, .backward = backward};
+}
+
+eg_module_kind v_module_kind(void)
+{
+    return (eg_module_kind){.size = sizeof(eg_module_kind), .name = "mine", .forward = forward};
+}
+
+eg_saver_part v_saver_part(void)
+{
+    return (eg_saver_part){.size = sizeof(eg_saver_part), .state = state, .load = load};
+}
+
+/* ---- fields of options -------------------------------------------------------------------------- */
+
+#define SET(name, type)                                                                            \
+    void set_##name(const hostile *h, int slot, type *v)                                           \
+    {                                                                                              \
+        if (h->at == slot) {                                                                       \
+            *v = v_##name(h, slot);                                                                \
+        }                                                                                          \
+    }
+SET(real, double)
+SET(int64, int64_t)
+SET(int, int)
+SET(shape, eg_shape)
+SET(axes, eg_axes)
+
+void set_enum(const hostile *h, int slot, void *v, size_t bytes)
+{
+    if (h->at == slot && bytes == sizeof(int)) {
+        int e = v_enum(h, slot);
+        memcpy(v, &e, sizeof e);
+    }
+}
+
+void set_tensor(const hostile *h, int slot, eg_tensor **v)
+{
+    if (h->at == slot) {
+        *v = h->how == 0 ? plausible(h->world, 1) : v_tensor(h, slot, 1);
+    }
+}
+
+void set_activation(const hostile *h, int slot, one_fn **v)
+{
+    if (h->at == slot) {
+        *v = says_nothing;
+    }
+}
