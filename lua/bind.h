@@ -170,6 +170,10 @@ int64_t eg__lua_integer(lua_State *L, int i);
 uint64_t eg__lua_unsigned(lua_State *L, int i);
 int eg__lua_int(lua_State *L, int i);
 bool eg__lua_boolean(lua_State *L, int i);
+/* Strings of C end at their first zero byte: one within is refused. Of an argument, NULL for nil; of another value,
+ * which must be a string and is called `what` in the refusal. */
+const char *eg__lua_string(lua_State *L, int i);
+const char *eg__lua_string_called(lua_State *L, int i, const char *what);
 int64_t eg__lua_enum(lua_State *L, int i, const eg__lua_enumeration *e);
 int eg__lua_push_enum(lua_State *L, const eg__lua_enumeration *e, int64_t value);
 eg_shape eg__lua_shape(lua_State *L, int i);

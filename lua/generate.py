@@ -153,7 +153,7 @@ class Wrapper:
                 self.checks.append(f"const char *{name} = luaL_checklstring(L, {at}, &bytes);")
                 self.arguments += [name, "bytes"]
                 return 2
-            self.checks.append(f"const char *{name} = luaL_optstring(L, {at}, NULL);")
+            self.checks.append(f"const char *{name} = eg__lua_string(L, {at});")
             self.arguments.append(name)
         elif p.type == "void" and p.const and after and after.type == "size_t":
             at = self.argument(name)

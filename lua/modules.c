@@ -108,7 +108,7 @@ static int find_members(lua_State *L, int t, bool buffers, member *to)
         }
         if (what >= 0) {
             if (to) {
-                to[n] = (member){what, (char *)lua_tostring(L, -2), p};
+                to[n] = (member){what, (char *)eg__lua_string_called(L, -2, "the name of a member"), p};
             }
             n++;
         }

@@ -121,10 +121,8 @@ static int run_state(lua_State *L)
     lua_call(L, 0, 1);
     luaL_checktype(L, -1, LUA_TTABLE);
     for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING) {
-            return luaL_error(L, "parts have names");
-        }
-        if (eg_tensors_set(j->map, lua_tostring(L, -2), eg__lua_tensor(L, -1))) {
+        const char *name = eg__lua_string_called(L, -2, "the name of a part");
+        if (eg_tensors_set(j->map, name, eg__lua_tensor(L, -1))) {
             return eg__lua_raise(L);
         }
     }
@@ -168,7 +166,8 @@ static int saver_add(lua_State *L)
 {
     EG__LUA_BEGIN(3)
     eg_saver *s = eg__lua_handle(L, 1, &eg__lua_type_saver);
-    const char *name = luaL_checkstring(L, 2);
+    const char *name = eg__lua_string(L, 2);
+    luaL_argcheck(L, name, 2, "the part's name is expected");
     luaL_checktype(L, 3, LUA_TTABLE);
     part_function *p = lua_newuserdatauv(L, sizeof *p, 2);
     lua_getfield(L, 3, "state");
@@ -195,7 +194,8 @@ static int journal_row(lua_State *L)
     eg_journal *j = eg__lua_handle(L, 1, &eg__lua_type_journal);
     luaL_argcheck(L, n <= MOST && lua_gettop(L) == 2 * n + 1, 2, "names with their values, at most 64, are expected");
     for (int k = 0; k < n; k++) {
-        const char *name = luaL_checkstring(L, 2 * k + 2);
+        const char *name = eg__lua_string(L, 2 * k + 2);
+        luaL_argcheck(L, name, 2 * k + 2, "a name is expected");
         int at = 2 * k + 3;
         if (lua_isinteger(L, at)) {
             fields[k] = (eg_field)EG_INTEGER(name, lua_tointeger(L, at));
@@ -204,7 +204,7 @@ static int journal_row(lua_State *L)
         } else if (lua_isboolean(L, at)) {
             fields[k] = (eg_field)EG_INTEGER(name, lua_toboolean(L, at));
         } else {
-            fields[k] = (eg_field)EG_TEXT(name, luaL_optstring(L, at, NULL));
+            fields[k] = (eg_field)EG_TEXT(name, eg__lua_string(L, at));
         }
     }
     EG__LUA_STATUS(eg_journal_row_with(j, fields, n))

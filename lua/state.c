@@ -185,7 +185,7 @@ static const eg__lua_page *page_of_function(lua_State *L, int f)
 /* eg.manual(name or function): what the headers say. */
 static int manual(lua_State *L)
 {
-    const char *name = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : NULL;
+    const char *name = lua_type(L, 1) == LUA_TSTRING ? eg__lua_string(L, 1) : NULL;
     const eg__lua_page *p = lua_isfunction(L, 1) ? page_of_function(L, 1) : name ? page_of(name) : NULL;
     if (!p) {
         return 0;

@@ -348,7 +348,7 @@ static int custom(lua_State *L)
     c->backward = eg__lua_new_callback(L, -1, sizeof *c->backward);
     lua_setiuservalue(L, 2, 2);
     lua_getfield(L, 1, "name");
-    const char *name = luaL_optstring(L, -1, "custom");
+    const char *name = lua_isnil(L, -1) ? "custom" : eg__lua_string_called(L, -1, "name");
     lua_setiuservalue(L, 2, 3);
     c->op = (eg_custom_op){sizeof c->op, name, forward, backward, c};
     lua_settop(L, 2);

@@ -33,6 +33,36 @@ bool eg__lua_boolean(lua_State *L, int i)
     return lua_toboolean(L, i);
 }
 
+/* ---- strings -------------------------------------------------------------------------------------------- */
+
+static bool has_zero(lua_State *L, int i)
+{
+    size_t length;
+    const char *s = lua_tolstring(L, i, &length);
+    return strlen(s) != length;
+}
+
+const char *eg__lua_string(lua_State *L, int i)
+{
+    const char *s = luaL_optstring(L, i, NULL);
+    if (s && has_zero(L, i)) {
+        luaL_argerror(L, i, lua_pushfstring(L, "the string has a zero byte, behind '%s'", s));
+    }
+    return s;
+}
+
+const char *eg__lua_string_called(lua_State *L, int i, const char *what)
+{
+    if (lua_type(L, i) != LUA_TSTRING) {
+        luaL_error(L, "%s is a %s, not a string", what, luaL_typename(L, i));
+    }
+    const char *s = lua_tostring(L, i);
+    if (has_zero(L, i)) {
+        luaL_error(L, "%s has a zero byte, behind '%s'", what, s);
+    }
+    return s;
+}
+
 /* ---- words ---------------------------------------------------------------------------------------------- */
 
 int64_t eg__lua_enum(lua_State *L, int i, const eg__lua_enumeration *e)
@@ -41,7 +71,7 @@ int64_t eg__lua_enum(lua_State *L, int i, const eg__lua_enumeration *e)
         return e->words[0].value;
     }
     const char *word = luaL_checkstring(L, i);
-    for (int k = 0; k < e->count; k++) {
+    for (int k = 0; k < e->count && !has_zero(L, i); k++) {
         if (strcmp(word, e->words[k].word) == 0) {
             return e->words[k].value;
         }
@@ -221,11 +251,9 @@ static const char *const *strings(lua_State *L, int i, int64_t *n)
     const char **to = lua_newuserdatauv(L, (size_t)(*n + 1) * sizeof *to, 0);
     for (int k = 0; k < *n; k++) {
         lua_rawgeti(L, i, k + 1);
-        if (lua_type(L, -1) != LUA_TSTRING) {
-            luaL_error(L, "element %d of the list is a %s, not a string", k + 1, luaL_typename(L, -1));
-        }
-        to[k] = lua_tostring(L, -1); /* the list holds it */
-        lua_pop(L, 1);
+        const char *what = lua_pushfstring(L, "element %d of the list", k + 1);
+        to[k] = eg__lua_string_called(L, -2, what); /* the list holds it */
+        lua_pop(L, 2);
     }
     return to;
 }
@@ -279,10 +307,16 @@ static int64_t want_integer(lua_State *L, const eg__lua_field *f)
 
 static const char *want_string(lua_State *L, const eg__lua_field *f)
 {
-    if (lua_type(L, -1) != LUA_TSTRING) {
-        luaL_error(L, "%s is a %s, not a string", f->name, luaL_typename(L, -1));
+    return eg__lua_string_called(L, -1, f->name); /* the table holds it */
+}
+
+static char want_character(lua_State *L, const eg__lua_field *f)
+{
+    const char *s = want_string(L, f);
+    if (strlen(s) != 1) {
+        luaL_error(L, "%s is '%s', not one character", f->name, s);
     }
-    return lua_tostring(L, -1); /* the table holds it */
+    return *s;
 }
 
 /* Puts the value on top of the stack into a member. What must live on with it stays on the stack below. */
@@ -313,7 +347,7 @@ static void read_field(lua_State *L, const eg__lua_field *f, char *to, char *rec
         *(int *)to = (int)n;
         break;
     case EG__LUA_CHAR:
-        *to = *want_string(L, f);
+        *to = want_character(L, f);
         break;
     case EG__LUA_STRING:
         *(const char **)to = want_string(L, f);
@@ -395,7 +429,7 @@ bool eg__lua_record(lua_State *L, int i, const eg__lua_layout *layout, void *to)
         }
         const char *name = lua_tostring(L, key);
         const eg__lua_field *f = field_named(layout, name);
-        if (!f) {
+        if (!f || has_zero(L, key)) {
             refuse(L, layout, name);
         }
         read_field(L, f, (char *)to + f->offset, to);

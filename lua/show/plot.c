@@ -176,15 +176,14 @@ static void read_labels(lua_State *L, int table, curves *c)
 {
     int type = lua_getfield(L, table, "labels"), labels = lua_gettop(L);
     if (type == LUA_TSTRING) {
-        c->series[0].name = lua_tostring(L, labels);
+        c->series[0].name = eg__lua_string_called(L, labels, "plot: labels");
     } else if (type != LUA_TTABLE && type != LUA_TNIL) {
         luaL_error(L, "plot: labels must be a string or a list of them");
     }
     for (int k = 0; type == LUA_TTABLE && k < c->p.count; k++) {
-        if (lua_geti(L, labels, k + 1) != LUA_TNIL && lua_type(L, -1) != LUA_TSTRING) {
-            luaL_error(L, "plot: labels must be strings");
+        if (lua_geti(L, labels, k + 1) != LUA_TNIL) {
+            c->series[k].name = eg__lua_string_called(L, -1, "plot: a label");
         }
-        c->series[k].name = lua_tostring(L, -1);
     }
 }
 

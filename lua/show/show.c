@@ -183,7 +183,7 @@ void show_check_options(lua_State *L, int table, const char *function, const cha
         }
         if (!name) {
             luaL_error(L, "%s: options go by names, got a %s", function, luaL_typename(L, -2));
-        } else if (!*known) {
+        } else if (!*known || strlen(name) != lua_rawlen(L, -2)) {
             luaL_error(L, "%s: there is no option '%s'", function, name);
         }
     }
@@ -191,10 +191,13 @@ void show_check_options(lua_State *L, int table, const char *function, const cha
 
 const char *show_word(lua_State *L, int table, const char *function, const char *name)
 {
-    if (lua_getfield(L, table, name) != LUA_TNIL && lua_type(L, -1) != LUA_TSTRING) {
-        luaL_error(L, "%s: %s must be a string", function, name);
+    if (lua_getfield(L, table, name) == LUA_TNIL) {
+        return NULL;
     }
-    return lua_tostring(L, -1);
+    const char *what = lua_pushfstring(L, "%s: %s", function, name);
+    const char *word = eg__lua_string_called(L, -2, what);
+    lua_pop(L, 1);
+    return word;
 }
 
 /* ---- eg.show ------------------------------------------------------------------------------- */
