@@ -24,7 +24,7 @@ eg.optim = {}
 eg.data = {}
 """
 
-# What lua/*.c and prelude.lua do by hand: arguments and results.
+# What lua/*.c does by hand: arguments and results.
 BY_HAND = """
 ---@class eg.tape
 local tape = {}
@@ -41,11 +41,12 @@ function tape:gradients(y, xs, options) end
 ---@param options? eg.tape_options
 ---@return eg.tape
 function eg.tape(options) end
---- What f returns first, and its derivatives.
+--- What f returns first, and its derivatives; of a list a list.
 ---@param f fun(): eg.tensor
 ---@param ... eg.tensor
 ---@return eg.tensor loss
 ---@return eg.tensor ...
+---@overload fun(f: fun(): eg.tensor, xs: eg.tensor[]): eg.tensor, eg.tensor[]
 function eg.grad(f, ...) end
 --- An image, a batch or a list of them, in the terminal or notebook.
 ---@param images eg.tensor|eg.tensor[]
@@ -74,10 +75,12 @@ function eg.from_bytes(bytes, shape, dtype) end
 ---@param shape? eg.shape
 ---@param dtype? eg.dtype
 ---@return eg.tensor
+---@overload fun(...: integer|eg.dtype): eg.tensor
 function eg.rand(shape, dtype) end
 ---@param shape? eg.shape
 ---@param dtype? eg.dtype
 ---@return eg.tensor
+---@overload fun(...: integer|eg.dtype): eg.tensor
 function eg.randn(shape, dtype) end
 --- An op of one's own, with gradient.
 ---@param op {name?: string, forward: (fun(...: eg.tensor): eg.tensor), backward: (fun(dy: eg.tensor, y: eg.tensor, ...: eg.tensor): ...)}
@@ -237,6 +240,9 @@ def describe(h, f, wrapper):
     for what, name, _ in wrapper.results:
         kind = {"array": "eg.tensor[]", "tensor": "eg.tensor", "wanted": "eg.tensor", "stream": "string"}.get(what, what)
         lines.append(f"---@return {kind}" + (f" {name.strip('_')}" if name.isidentifier() else ""))
+    for at in wrapper.sizes():  # sizes one by one
+        before = [f"{name_of(name)}: {type_of(h, p)}" for name, p in zip(wrapper.usage[:at - 1], wrapper.sources)]
+        lines.append(f"---@overload fun({', '.join(before + ['...: any'])}): {type_of(h, r) if r.type != 'eg_tensor' else 'eg.tensor'}")
     return lines
 
 

@@ -6,7 +6,8 @@
  *   eg_relu(x)                        eg.relu(x) and x:relu(); eg_optim_rate(o) is o:rate()
  *   eg_linear_new(in, out)            eg.nn.linear(in, out); likewise eg.optim and eg.data
  *   enums                             words: "f32", "train", "half_pixel"
- *   structs                           tables with the same fields; shapes and axes are lists, or one number
+ *   structs                           tables with the same fields; shapes and axes are lists, or one number, or
+ *                                     numbers one by one where nothing else can be meant: x:reshape(3, 2)
  *   tensors and a count               a list; several results are several values, an array of results is a list
  *   functions called back             functions
  *   eg_status                         an error, or the first argument back, so that calls can be chained
@@ -15,6 +16,9 @@
  * returns. Handles (modules, optimizers, datasets, ...) are freed by the collector. One that has been given to
  * another (a layer to a sequence, a dataset to the next link) belongs to that one; of a dataset the old handle is
  * then of no use. The collector is driven by the bytes of tensors made since it last ran (state.c).
+ *
+ * Calls. More arguments than a function takes, names that are no option's and strings with zero bytes are refused:
+ * Lua would drop them in silence. Arguments that are not there are nil.
  *
  * Errors. C is never left by a jump: results' places are made before the call, and what fails is raised
  * after it, with the words of the record and the line of Lua. Functions of Lua that C calls run protected;
@@ -64,6 +68,9 @@ eg__lua *eg__lua_of(lua_State *L);
 
 /* Raises what is on record, or that an argument was nil, and clears the record. */
 int eg__lua_raise(lua_State *L);
+
+/* The same with words, as luaL_error has them, of whichever line of Lua is the innermost: C may stand between. */
+int eg__lua_error(lua_State *L, const char *words, ...);
 
 /* Makes a function of this module: with the upvalues all have. */
 void eg__lua_push_function(lua_State *L, lua_CFunction f);
@@ -123,6 +130,7 @@ void eg__lua_open_data(lua_State *L);
 void eg__lua_open_tape(lua_State *L);
 void eg__lua_open_lock(lua_State *L);
 void eg__lua_open_rest(lua_State *L);
+void eg__lua_open_manual(lua_State *L);
 /* A list, nested or not, of numbers or booleans as a tensor: pushes it. */
 int eg__lua_from_table(lua_State *L);
 int eg__lua_index(lua_State *L);
@@ -170,12 +178,23 @@ int64_t eg__lua_integer(lua_State *L, int i);
 uint64_t eg__lua_unsigned(lua_State *L, int i);
 int eg__lua_int(lua_State *L, int i);
 bool eg__lua_boolean(lua_State *L, int i);
+/* One that is not false if nothing is said: that must be said. */
+bool eg__lua_decision(lua_State *L, int i, const char *name);
 /* Strings of C end at their first zero byte: one within is refused. Of an argument, NULL for nil; of another value,
  * which must be a string and is called `what` in the refusal. */
 const char *eg__lua_string(lua_State *L, int i);
 const char *eg__lua_string_called(lua_State *L, int i, const char *what);
 int64_t eg__lua_enum(lua_State *L, int i, const eg__lua_enumeration *e);
 int eg__lua_push_enum(lua_State *L, const eg__lua_enumeration *e, int64_t value);
+/* Makes arguments what a function takes: nil for those that are not there; raises, with the way to call it, if there are
+ * more. */
+void eg__lua_fit(lua_State *L, int arguments);
+/* The numbers at i and behind it become one list. */
+void eg__lua_gather(lua_State *L, int i);
+/* Refuses names in the list at i, which has n elements: options of others who put them into the list. */
+void eg__lua_no_names(lua_State *L, int i);
+/* Refuses names in the table at i that are none of these, which end with NULL. */
+void eg__lua_only_names(lua_State *L, int i, const char *function, const char *const *names);
 eg_shape eg__lua_shape(lua_State *L, int i);
 int eg__lua_push_shape(lua_State *L, eg_shape shape);
 eg_axes eg__lua_axes(lua_State *L, int i);
@@ -235,6 +254,8 @@ typedef struct eg__lua_callback {
 } eg__lua_callback;
 /* `bytes` of them, zeroed but for c: a struct that begins with a callback. */
 void *eg__lua_new_callback(lua_State *L, int function, size_t bytes);
+/* The same of the function of that name in the table at i, which belongs to what is called `what`. */
+eg__lua_callback *eg__lua_callback_in(lua_State *L, int i, const char *what, const char *name);
 /* Runs body in Lua, protected, in whichever thread; it finds `job`, a light userdata, at 1, and the function at 2.
  * It has no upvalues. An error is then on record (EG_EUSER). */
 eg_status eg__lua_visit(eg__lua_callback *callback, lua_CFunction body, void *job);
@@ -297,8 +318,15 @@ int eg__lua_give_text(lua_State *L, FILE *stream, eg_status st, char **text, siz
         return eg__lua_raise(L);                                                                   \
     }
 #define EG__LUA_BEGIN(arguments)                                                                   \
-    lua_settop(L, arguments);                                                                      \
+    if (lua_gettop(L) != (arguments)) {                                                            \
+        eg__lua_fit(L, arguments);                                                                 \
+    }                                                                                              \
     eg__lua_here(L)->L = L;
+/* Sizes that come one by one, x:reshape(3, 2), are a list. */
+#define EG__LUA_SIZES(at)                                                                          \
+    if (lua_type(L, (at) + 1) == LUA_TNUMBER && lua_type(L, at) == LUA_TNUMBER) {                  \
+        eg__lua_gather(L, at);                                                                     \
+    }
 #define EG__LUA_LET_OTHERS(statement)                                                              \
     eg__lua_unlock(eg__lua_here(L));                                                               \
     statement                                                                                      \

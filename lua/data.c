@@ -113,7 +113,7 @@ static int run_sample(lua_State *L)
     lua_call(L, j->in ? j->n : 1, LUA_MULTRET);
     int m = lua_gettop(L) - f + 1;
     if (m < 1 || m > EG_SAMPLE_MAX) {
-        return luaL_error(L, "the function gave %d tensors, 1..%d are possible", m, EG_SAMPLE_MAX);
+        return eg__lua_error(L, "the function gave %d tensors, 1..%d are possible", m, EG_SAMPLE_MAX);
     }
     for (int k = 0; k < m; k++) {
         j->out[k] = eg__lua_hand_over(L, f + k);

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the wrappers of the public functions for Lua, and the manual, from the headers.
+"""Writes the wrappers of the public functions for Lua from the headers.
 
-    generate.py INCLUDE_DIR wrappers OUT.c OUT.d     a function for Lua for every function of the headers
-    generate.py INCLUDE_DIR manual OUT.c OUT.d       what the headers say about each
+    generate.py INCLUDE_DIR OUT.c OUT.d     a function for Lua for every function of the headers
 
 How C becomes Lua is said in lua/bind.h. A function this program can make nothing of has to be in HAND (written in
 C in this folder) or in NOT_FOR_LUA; otherwise the build fails. So there is no list of functions to keep in step.
@@ -13,27 +12,28 @@ import sys
 
 import headers
 
-# What lua/*.c does by hand: a function, or a method of the type before the colon, and the C functions it stands for.
+# What lua/*.c does by hand, and the C functions it stands for: a function, or a method of the type before the colon (x: a
+# tensor). manual.txt says how each is called.
 HAND = {
-    "eg_dataset_map_with": "dataset:map", "eg_dataset_filter": "dataset:filter", "eg_dataset_from": "dataset_from",
-    "eg_dataset_first": "dataset:__call", "eg_dataset_next": "dataset:__call",
+    "eg_dataset_map_with": "dataset:map", "eg_dataset_filter": "dataset:filter", "eg_dataset_from": "eg.data.from",
+    "eg_dataset_first": "dataset", "eg_dataset_next": "dataset",
     "eg_image_folder_classes": "dataset:classes",
-    "eg_tape_open_with": "tape_open", "eg_tape_close": "tape:close", "eg_tape_watch": "tape:watch",
+    "eg_tape_open_with": "eg.tape", "eg_tape_close": "tape:close", "eg_tape_watch": "tape:watch",
     "eg_tape_gradients_with": "tape:gradients",
     "eg_optim_minimize": "optim:minimize", "eg_optim_backward": "optim:backward",
     "eg_scaler_minimize": "scaler:minimize",
-    "eg_optim_step": "optim:step", "eg_clip_grad_norm_with": "clip_grad_norm",
-    "eg_custom": "custom", "eg_checkpoint": "checkpoint", "eg_gradcheck_with": "gradcheck",
-    "eg_step_new_with": "step_new", "eg_step_run": "step:run",
-    "eg_module_new": "module", "eg_module_finish": "module", "eg_member_child": "module",
-    "eg_member_parameter": "module", "eg_member_buffer": "module",
-    "eg_autocast_begin": "autocast", "eg_autocast_end": "autocast", "eg_autocast": "autocast",
-    "eg_saver_add": "saver:add",
-    "eg_journal_row_with": "journal:row", "eg_op_walk": "op_walk", "eg_profile_totals_with": "profile_totals",
-    "eg_from": "from_bytes", "eg_copy_out": "tensor:bytes", "eg_from_values": "tensor", "eg_to_values": "tensor:table",
-    "eg_format_with": "tensor:format", "eg_print_to": "tensor:format",
-    "eg_thread_end": "lua_close", "eg_use_stream": "use_stream", "eg_device_describe": "device:describe",
-    "eg_item": "tensor:item", "eg_parameter": "tensor:parameter",
+    "eg_optim_step": "optim:step", "eg_clip_grad_norm_with": "eg.clip_grad_norm",
+    "eg_custom": "eg.custom", "eg_checkpoint": "eg.checkpoint", "eg_gradcheck_with": "eg.gradcheck",
+    "eg_step_new_with": "eg.step", "eg_step_run": "step:run",
+    "eg_module_new": "eg.module", "eg_module_finish": "eg.module", "eg_member_child": "eg.module",
+    "eg_member_parameter": "eg.module", "eg_member_buffer": "eg.module",
+    "eg_autocast_begin": "eg.autocast", "eg_autocast_end": "eg.autocast", "eg_autocast": "eg.autocast",
+    "eg_saver_add": "saver:add", "eg_journal_row_with": "journal:row", "eg_op_walk": "eg.op_walk",
+    "eg_profile_totals_with": "eg.profile_totals",
+    "eg_from": "eg.from_bytes", "eg_copy_out": "x:bytes", "eg_from_values": "eg.tensor", "eg_to_values": "x:table",
+    "eg_format_with": "x:format", "eg_print_to": "x:format",
+    "eg_use_stream": "eg.use_stream", "eg_device_describe": "device:describe",
+    "eg_item": "x:item", "eg_parameter": "x:requires_grad",
 }
 
 # What has no meaning there: scopes and owners are the collector's, memory is not to be had by address, and failures
@@ -42,7 +42,8 @@ NOT_FOR_LUA = {
     "eg_scope_push", "eg_scope_pop", "eg_scope_pop_n", "eg_scope_adopt", "eg_keep", "eg_release", "eg_wrap", "eg_data",
     "eg_data_mut", "eg_device_data", "eg_device_data_mut", "eg_stream_handle", "eg_last_error", "eg_clear_error",
     "eg_error_print", "eg_status_words", "eg_dataset_status", "eg_dtype_size", "eg_dtype_name", "eg_fail",
-    "eg_dataset_width", "eg_optim_count", "eg_log_to",  # told in any thread; eg.debug says the same on stderr
+    "eg_dataset_width", "eg_optim_count", "eg_thread_end",
+    "eg_log_to",  # told in any thread; eg.debug says the same on stderr
     "eg_saver_number", "eg_saver_real",  # a tensor of one number is a part that can be changed: saver:tensor
 }
 
@@ -85,7 +86,8 @@ class Wrapper:
         self.h, self.f = h, f
         self.usage = []      # names of Lua's arguments
         self.sources = []    # and the parameters of C they come from
-        self.checks = []     # code that reads arguments and may raise
+        self.options = []    # code that reads options, and may raise
+        self.checks = []     # then other arguments
         self.arguments = []  # of the call, in C
         self.results = []    # further results: (kind, C name)
         self.consumed = []   # handles that are taken over
@@ -142,6 +144,10 @@ class Wrapper:
             elif at > 1 and f.parameters[0].type == KEEPS_PARTS:
                 self.kept.append(at)
             self.blocking |= p.type == "eg_dataset"
+        elif p.type == "bool" and name == "training":
+            at = self.argument(name)
+            self.checks.append(f'bool {name} = eg__lua_decision(L, {at}, "{name}");')
+            self.arguments.append(name)
         elif p.type in NUMBERS and p.stars == 0 and not p.array:
             at = self.argument(name)
             self.checks.append(f"{p.type} {name} = eg__lua_{NUMBERS[p.type]}(L, {at});")
@@ -181,18 +187,18 @@ class Wrapper:
             return 2
         elif p.type in h.structs and (p.stars == 0 or p.const):
             at = self.argument(name)
-            self.checks.append(f"{p.type} {name} = {{0}};")
+            self.options.append(f"{p.type} {name} = {{0}};")
             given = f"eg__lua_record(L, {at}, &record_{p.type}, &{name})"
             if p.stars and not h.structs[p.type].is_options:
-                self.checks.append(f"const {p.type} *{name}_ = {given} ? &{name} : NULL;")
+                self.options.append(f"const {p.type} *{name}_ = {given} ? &{name} : NULL;")
                 self.arguments.append(f"{name}_")
             else:
-                self.checks.append(given + ";")
+                self.options.append(given + ";")
                 self.arguments.append("&" * p.stars + name)
             for g in h.structs[p.type].fields:
                 if g.type == "eg_tensor" and g.stars == 2:
-                    self.checks.append(f"eg_tensor *{g.name}_ = NULL;")
-                    self.checks.append(f'{name}.{g.name} = eg__lua_wants(L, {at}, "{g.name}") ? &{g.name}_ : NULL;')
+                    self.options.append(f"eg_tensor *{g.name}_ = NULL;")
+                    self.options.append(f'{name}.{g.name} = eg__lua_wants(L, {at}, "{g.name}") ? &{g.name}_ : NULL;')
                     self.results.append(("wanted", f"{g.name}_", f"{name}.{g.name}"))
         elif p.type in ("int64_t", "double") and p.stars == 1 and p.const:
             at = self.argument(name)
@@ -241,13 +247,22 @@ class Wrapper:
         while i < len(f.parameters):
             i += self.take(i)
         call = f"{f.name}({', '.join(self.arguments)})"
-        lines = [f"EG__LUA_BEGIN({len(self.usage)})"]
+        lines = [f"EG__LUA_SIZES({at})" for at in self.sizes()] + [f"EG__LUA_BEGIN({len(self.usage)})"]
         if scalar:
             lines += [f"if (lua_type(L, 2) == LUA_TNUMBER) {{ return w_{scalar}(L); }}"]
-        lines += self.checks + self.late
+        lines += self.options + self.checks + self.late
         lines += self.body(call)
         text = "\n".join("    " + line for line in lines)
         return f"static int w_{lua_name(f)}(lua_State *L)\n{{\n{text}\n}}\n"
+
+    def sizes(self):
+        """The place of sizes or axes that may come one by one: those of no other, and no number follows."""
+        places = [i for i, p in enumerate(self.sources) if p.type in ("eg_shape", "eg_axes")]
+        if len(places) != 1:
+            return []
+        after = self.sources[places[0] + 1:places[0] + 2]
+        words = all(p.type in self.h.enums or p.type in self.h.structs or p.type == "char" for p in after)
+        return [places[0] + 1] if words else []
 
     def body(self, call):
         f, h = self.f, self.h
@@ -508,35 +523,11 @@ def c_string(text):
     return "\n        ".join(f'"{line}\\n"' for line in escaped.split("\n")) or '""'
 
 
-def usage(f, wrapper):
-    arguments = [("{" + a + "}" if a == "options" else a) for a in wrapper.usage]
-    return f"eg.{lua_name(f)}({', '.join(arguments)})"
-
-
-def manual(h):
-    made = {f.name: wrapper for f, _, wrapper in wrap_all(h)}
-    out = ["/* Made by lua/generate.py from the headers. */", '#include "lua/bind.h"', "",
-           "const eg__lua_page eg__lua_pages[] = {"]
-    for f in sorted(h.functions.values(), key=lua_name):
-        if f.name in NOT_FOR_LUA or f.name.endswith("_free"):
-            continue
-        text = f.text
-        for p in f.parameters:
-            s = h.structs.get(p.type)
-            if s and p.type not in ("eg_shape", "eg_axes", "eg_parameters", "eg_tape", "eg_scope"):
-                body = "\n".join(line for line in s.body.strip("\n").split("\n") if "size_t size;" not in line)
-                text += f"\n\n{p.name}:" + (f" {s.text}" if s.text else "") + f"\n{body}"
-        hand = HAND.get(f.name, "")
-        say = usage(f, made[f.name]) if not hand else ("" if ":" in hand else "eg.") + hand + "(...)"
-        out.append(f'    {{"{lua_name(f)}", "{say}", "{f.header}",\n        {c_string(f.prototype)},\n        {c_string(text)}}},')
-    return "\n".join(out) + "\n    {0}\n};\n"
-
-
 def main():
-    include, what, path, depfile = sys.argv[1:]
+    include, path, depfile = sys.argv[1:]
     h = headers.read(include + "/egret")
     with open(path, "w") as f:
-        f.write({"wrappers": wrappers, "manual": manual}[what](h))
+        f.write(wrappers(h))
     with open(depfile, "w") as f:
         f.write(f"{path}: {' '.join(map(str, h.paths))}\n")
 

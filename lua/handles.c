@@ -24,7 +24,7 @@ eg__lua_hold *eg__lua_hold_at(lua_State *L, int i, const eg__lua_type *type)
 
 static void expected(lua_State *L, int i, const eg__lua_type *type)
 {
-    luaL_error(L, "bad argument #%d (a %s is expected, got %s)", i, type->name, luaL_typename(L, i));
+    eg__lua_error(L, "bad argument #%d (a %s is expected, got %s)", i, type->name, luaL_typename(L, i));
 }
 
 void *eg__lua_handle(lua_State *L, int i, const eg__lua_type *type)
@@ -41,7 +41,7 @@ void *eg__lua_handle(lua_State *L, int i, const eg__lua_type *type)
         expected(L, i, type);
     }
     if (!hold->p) {
-        luaL_error(L, "this %s has been closed, or is part of another one", type->name);
+        eg__lua_error(L, "this %s has been closed, or is part of another one", type->name);
     }
     return hold->p;
 }
@@ -51,7 +51,7 @@ void *eg__lua_handle_to_take(lua_State *L, int i, const eg__lua_type *type)
     void *p = eg__lua_handle(L, i, type);
     eg__lua_hold *hold = eg__lua_hold_at(L, i, type);
     if (p && !hold->owned) {
-        luaL_error(L, "this %s is part of another one already", type->name);
+        eg__lua_error(L, "this %s is part of another one already", type->name);
     }
     return p;
 }
@@ -59,17 +59,18 @@ void *eg__lua_handle_to_take(lua_State *L, int i, const eg__lua_type *type)
 void *const *eg__lua_handles(lua_State *L, int i, const eg__lua_type *type, int *n)
 {
     luaL_checktype(L, i, LUA_TTABLE);
+    eg__lua_no_names(L, i);
     *n = (int)luaL_len(L, i);
     void **to = lua_newuserdatauv(L, (size_t)(*n + 1) * sizeof *to, 0);
     for (int k = 0; k < *n; k++) {
         lua_rawgeti(L, i, k + 1);
         to[k] = eg__lua_handle_to_take(L, lua_gettop(L), type);
         if (!to[k]) {
-            luaL_error(L, "element %d of the list is nil, a %s is expected", k + 1, type->name);
+            eg__lua_error(L, "element %d of the list is nil, a %s is expected", k + 1, type->name);
         }
         for (int j = 0; j < k; j++) {
             if (to[j] == to[k]) {
-                luaL_error(L, "element %d of the list is element %d again", k + 1, j + 1);
+                eg__lua_error(L, "element %d of the list is element %d again", k + 1, j + 1);
             }
         }
         lua_pop(L, 1);
@@ -206,7 +207,7 @@ void eg__lua_set_methods(lua_State *L, const eg__lua_place *rows)
 
 /* ---- metatables ------------------------------------------------------------------------------------------ */
 
-/* Also handle:free(), which a program may call with anything. */
+/* A program may call this with anything. */
 static int handle_gc(lua_State *L)
 {
     eg__lua_hold *hold = lua_touserdata(L, 1);
@@ -223,6 +224,12 @@ static int handle_gc(lua_State *L)
         EG__LUA_LET_OTHERS(hold->type->free(p);)
     }
     return 0;
+}
+
+static int handle_free(lua_State *L)
+{
+    EG__LUA_BEGIN(1)
+    return handle_gc(L);
 }
 
 static int handle_tostring(lua_State *L)
@@ -250,9 +257,9 @@ static void open_type(lua_State *L, const eg__lua_type *type)
         }
     }
     if (type->free && type != &eg__lua_type_module && type != &eg__lua_type_optim) {
+        eg__lua_push_function(L, handle_free);
+        lua_setfield(L, -2, "free");
         eg__lua_push_function(L, handle_gc);
-        lua_pushvalue(L, -1);
-        lua_setfield(L, -3, "free");
         lua_setfield(L, -3, "__close");
     }
     lua_pushvalue(L, -1);
@@ -264,6 +271,9 @@ static void open_type(lua_State *L, const eg__lua_type *type)
     lua_setfield(L, -2, "__tostring");
     lua_pushfstring(L, "egret.%s", type->name);
     lua_setfield(L, -2, "__name");
+    lua_pushfstring(L, "egret.%s", type->name);
+    lua_pushvalue(L, -2);
+    lua_settable(L, LUA_REGISTRYINDEX);
     lua_rawsetp(L, LUA_REGISTRYINDEX, type);
 }
 

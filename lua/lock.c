@@ -49,6 +49,16 @@ void *eg__lua_new_callback(lua_State *L, int function, size_t bytes)
     return callback;
 }
 
+eg__lua_callback *eg__lua_callback_in(lua_State *L, int i, const char *what, const char *name)
+{
+    if (lua_getfield(L, i, name) != LUA_TFUNCTION) {
+        eg__lua_error(L, "%s: %s is a function, got %s", what, name, luaL_typename(L, -1));
+    }
+    eg__lua_callback *callback = eg__lua_new_callback(L, -1, sizeof *callback);
+    lua_remove(L, -2);
+    return callback;
+}
+
 eg_tensor *eg__lua_hand_over(lua_State *L, int i)
 {
     return eg_scope_adopt(eg_keep(eg__lua_tensor(L, i)));

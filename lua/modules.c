@@ -226,7 +226,7 @@ static int module_call(lua_State *L)
         lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
         return lua_gettop(L);
     }
-    lua_settop(L, 2);
+    EG__LUA_BEGIN(2)
     eg_tensor *x = eg__lua_argument(L, 2);
     luaL_argcheck(L, x != NULL, 2, "a tensor is expected, got nil");
     EG__LUA_TENSOR(eg_module_forward(m, x));
@@ -312,7 +312,7 @@ static int module_tostring(lua_State *L)
 /* #net: how many children a sequence or a list has. */
 static int module_len(lua_State *L)
 {
-    EG__LUA_BEGIN(1)
+    EG__LUA_BEGIN(2) /* Lua gives the operand twice */
     eg_clear_error();
     int n = eg_module_count(eg__lua_handle(L, 1, &eg__lua_type_module));
     EG__LUA_CHECK();

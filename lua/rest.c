@@ -164,17 +164,16 @@ static eg_status part_load(void *user, const eg_tensors *from)
 /* saver:add(name, {state = function() return {name = tensor} end, load = function(tensors) end}). */
 static int saver_add(lua_State *L)
 {
+    static const char *const names[] = {"state", "load", NULL};
     EG__LUA_BEGIN(3)
     eg_saver *s = eg__lua_handle(L, 1, &eg__lua_type_saver);
     const char *name = eg__lua_string(L, 2);
     luaL_argcheck(L, name, 2, "the part's name is expected");
-    luaL_checktype(L, 3, LUA_TTABLE);
+    eg__lua_only_names(L, 3, "saver:add", names);
     part_function *p = lua_newuserdatauv(L, sizeof *p, 2);
-    lua_getfield(L, 3, "state");
-    p->state = eg__lua_new_callback(L, -1, sizeof *p->state);
+    p->state = eg__lua_callback_in(L, 3, "saver:add", "state");
     lua_setiuservalue(L, 4, 1);
-    lua_getfield(L, 3, "load");
-    p->load = eg__lua_new_callback(L, -1, sizeof *p->load);
+    p->load = eg__lua_callback_in(L, 3, "saver:add", "load");
     lua_setiuservalue(L, 4, 2);
     p->part = (eg_saver_part){sizeof p->part, part_state, part_load, p};
     eg__lua_keep_part(L, 1, 4);
@@ -271,6 +270,7 @@ static void add_info(const eg_op_info *info, void *user)
 /* eg.op_walk(): a list with a table for each row of the op table. */
 static int op_walk(lua_State *L)
 {
+    EG__LUA_BEGIN(0)
     infos all = {0};
     eg_op_walk(add_info, &all);
     all.room = all.count;
@@ -285,9 +285,43 @@ static int op_walk(lua_State *L)
     return 1;
 }
 
+/* The next name and tensor of the map, at 1. */
+static int next_of_map(lua_State *L)
+{
+    lua_settop(L, 1);
+    eg__lua_here(L)->L = L;
+    eg_tensors *map = eg__lua_handle(L, lua_upvalueindex(3), &eg__lua_type_tensors);
+    lua_Integer i = lua_tointeger(L, lua_upvalueindex(4));
+    if (i >= eg_tensors_count(map)) {
+        return 0;
+    }
+    lua_pushinteger(L, i + 1);
+    lua_replace(L, lua_upvalueindex(4));
+    lua_pushstring(L, eg_tensors_name(map, i));
+    eg_scope scope = eg_scope_push();
+    eg__lua_box *box = eg__lua_slot(L);
+    box->t = eg_keep(eg_tensors_at(map, i));
+    eg_scope_pop(scope, NULL);
+    return 1 + eg__lua_finish(L, box);
+}
+
+/* for name, tensor in eg.each(map) do */
+static int each(lua_State *L)
+{
+    EG__LUA_BEGIN(1)
+    luaL_argexpected(L, eg__lua_handle(L, 1, &eg__lua_type_tensors), 1, "tensors");
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_pushvalue(L, 1);
+    lua_pushinteger(L, 0);
+    lua_pushcclosure(L, next_of_map, 4);
+    return 1;
+}
+
 /* eg.profile_totals(most): a list, of what took longest first. */
 static int profile_totals(lua_State *L)
 {
+    EG__LUA_BEGIN(1)
     int most = (int)luaL_optinteger(L, 1, 1000);
     luaL_argcheck(L, most >= 0 && most < 1 << 20, 1, "out of range");
     eg_profile_total *totals = lua_newuserdatauv(L, (size_t)(most + 1) * sizeof *totals, 0);
@@ -306,7 +340,8 @@ void eg__lua_open_rest(lua_State *L)
 {
     static const eg__lua_place functions[] = {
         {"", "step", step_new}, {"", "step_new", step_new}, {"", "autocast", autocast}, {"", "use_stream", use_stream},
-        {"", "op_walk", op_walk}, {"", "profile_totals", profile_totals}, {"", "device_describe", device_describe}, {0},
+        {"", "op_walk", op_walk}, {"", "profile_totals", profile_totals}, {"", "device_describe", device_describe},
+        {"", "each", each}, {0},
     };
     static const eg__lua_place methods[] = {
         {"step", "run", step_run}, {"step", "__call", step_run}, {"saver", "add", saver_add},

@@ -1,4 +1,5 @@
 /* state.c - the module's table, what all functions share, errors, and when to collect. */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,18 +26,29 @@ void eg__lua_push_function(lua_State *L, lua_CFunction f)
 
 /* ---- errors ------------------------------------------------------------------------------------------ */
 
-/* "script.lua:3: " of the innermost function that is Lua and not this module's own. */
+/* "script.lua:3: " of the innermost function that is Lua. */
 static void push_place(lua_State *L)
 {
     lua_Debug d;
-    for (int level = 1; lua_getstack(L, level, &d); level++) {
+    for (int level = 0; lua_getstack(L, level, &d); level++) {
         lua_getinfo(L, "Sl", &d);
-        if (d.currentline > 0 && strcmp(d.short_src, "egret") != 0) {
+        if (d.currentline > 0) {
             lua_pushfstring(L, "%s:%d: ", d.short_src, d.currentline);
             return;
         }
     }
     lua_pushliteral(L, "");
+}
+
+int eg__lua_error(lua_State *L, const char *words, ...)
+{
+    va_list values;
+    va_start(values, words);
+    push_place(L);
+    lua_pushvfstring(L, words, values);
+    va_end(values);
+    lua_concat(L, 2);
+    return lua_error(L);
 }
 
 /* The number of the first argument that is nil, of the function that runs; 0: none. */
@@ -54,9 +66,15 @@ int eg__lua_raise(lua_State *L)
 {
     eg_error e = *eg_last_error();
     eg_clear_error();
-    if (!e.code || strcmp(e.message, "a NULL tensor was given") == 0) {
-        int i = first_nil(L);
-        return i ? luaL_argerror(L, i, "value expected, got nil") : luaL_error(L, "there is no result");
+    size_t length = strlen(e.message);
+    bool null = strcmp(e.message, "a NULL tensor was given") == 0 ||
+                (length >= sizeof " is NULL" - 1 && strcmp(e.message + length + 1 - sizeof " is NULL", " is NULL") == 0);
+    int i = !e.code || null ? first_nil(L) : 0;
+    if (i) {
+        return luaL_argerror(L, i, "value expected, got nil");
+    }
+    if (!e.code) {
+        return eg__lua_error(L, "there is no result");
     }
     push_place(L);
     if (e.code == EG_EUSER && strcmp(e.op, "lua") == 0) { /* says where it was itself */
@@ -156,69 +174,7 @@ bool eg__lua_made_room(lua_State *L)
     return true;
 }
 
-/* ---- the module's table ------------------------------------------------------------------------------------ */
-
-static const eg__lua_page *page_of(const char *name)
-{
-    name = strncmp(name, "eg.", 3) == 0 ? name + 3 : name;
-    size_t n = strlen(name);
-    const eg__lua_page *p = eg__lua_pages;
-    while (p->name && strcmp(p->name, name) && (strncmp(p->name, name, n) || strcmp(p->name + n, "_new"))) {
-        p++;
-    }
-    return p->name ? p : NULL;
-}
-
-/* Its page is that of a name it has in the table of the module; of several names, not all have one. */
-static const eg__lua_page *page_of_function(lua_State *L, int f)
-{
-    const eg__lua_page *page = NULL;
-    lua_getfield(L, LUA_REGISTRYINDEX, "egret");
-    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-        bool same = lua_rawequal(L, -1, f) || (lua_iscfunction(L, f) && lua_tocfunction(L, -1) == lua_tocfunction(L, f));
-        page = same && !page && lua_type(L, -2) == LUA_TSTRING ? page_of(lua_tostring(L, -2)) : page;
-    }
-    lua_pop(L, 1);
-    return page;
-}
-
-/* eg.manual(name or function): what the headers say. */
-static int manual(lua_State *L)
-{
-    const char *name = lua_type(L, 1) == LUA_TSTRING ? eg__lua_string(L, 1) : NULL;
-    const eg__lua_page *p = lua_isfunction(L, 1) ? page_of_function(L, 1) : name ? page_of(name) : NULL;
-    if (!p) {
-        return 0;
-    }
-    const char *const pairs[][2] = {
-        {"name", p->name}, {"usage", p->usage}, {"c", p->prototype}, {"text", p->text}, {"header", p->header}};
-    lua_createtable(L, 0, 5);
-    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
-        lua_pushstring(L, pairs[k][1]);
-        lua_setfield(L, -2, pairs[k][0]);
-    }
-    return 1;
-}
-
-static int manual_next(lua_State *L)
-{
-    lua_Integer i = lua_tointeger(L, lua_upvalueindex(1));
-    if (!eg__lua_pages[i].name) {
-        return 0;
-    }
-    lua_pushinteger(L, i + 1);
-    lua_replace(L, lua_upvalueindex(1));
-    lua_pushstring(L, eg__lua_pages[i].name);
-    return 1;
-}
-
-/* for name in eg.manual_pages() do */
-static int manual_pages(lua_State *L)
-{
-    lua_pushinteger(L, 0);
-    lua_pushcclosure(L, manual_next, 1);
-    return 1;
-}
+/* ---- the module's table ----------------------------------------------------------------------------------- */
 
 void eg__lua_set_functions(lua_State *L, const eg__lua_place *rows)
 {
@@ -261,23 +217,8 @@ static eg__lua *new_state(lua_State *L)
     return c;
 }
 
-static const char prelude[] =
-#include "lua/prelude.h"
-    ;
-
-/* The part of the module that is written in Lua: a function of the module's table. */
-static void run_prelude(lua_State *L)
-{
-    if (luaL_loadbuffer(L, prelude, sizeof prelude - 1, "=egret")) {
-        lua_error(L);
-    }
-    lua_pushvalue(L, -2);
-    lua_call(L, 1, 0);
-}
-
 int luaopen_egret(lua_State *L)
 {
-    static const eg__lua_place own[] = {{"", "manual", manual}, {"", "manual_pages", manual_pages}, {0}};
     eg__lua *c = new_state(L);
     luaL_newmetatable(L, "egret.tensor");
     c->tensor_meta = lua_topointer(L, -1);
@@ -286,7 +227,6 @@ int luaopen_egret(lua_State *L)
     lua_pushvalue(L, -1);
     lua_setfield(L, LUA_REGISTRYINDEX, "egret");
     eg__lua_set_functions(L, eg__lua_functions);
-    eg__lua_set_functions(L, own);
     for (const eg__lua_word *w = eg__lua_constants; w->word; w++) {
         lua_pushinteger(L, (lua_Integer)w->value);
         lua_setfield(L, -2, w->word);
@@ -303,6 +243,6 @@ int luaopen_egret(lua_State *L)
     eg__lua_open_data(L);
     eg__lua_open_rest(L);
     eg__lua_open_show(L);
-    run_prelude(L);
+    eg__lua_open_manual(L);
     return 1;
 }

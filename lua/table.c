@@ -30,14 +30,14 @@ static void measure(reading *r, int depth)
     lua_State *L = r->L;
     if (!lua_istable(L, -1)) {
         if (depth != r->shape.ndim) {
-            luaL_error(L, "the list is not regular: a %s where a list is expected", luaL_typename(L, -1));
+            eg__lua_error(L, "the list is not regular: a %s where a list is expected", luaL_typename(L, -1));
         }
         if (lua_type(L, -1) != LUA_TNUMBER && lua_type(L, -1) != LUA_TBOOLEAN) {
-            luaL_error(L, "numbers or booleans are expected, got a %s", luaL_typename(L, -1));
+            eg__lua_error(L, "numbers or booleans are expected, got a %s", luaL_typename(L, -1));
         }
         bool is = lua_isboolean(L, -1);
         if (r->any && is != r->bools) {
-            luaL_error(L, "numbers and booleans in one list");
+            eg__lua_error(L, "numbers and booleans in one list");
         }
         r->bools = is;
         r->any = true;
@@ -46,9 +46,10 @@ static void measure(reading *r, int depth)
     }
     int64_t n = (int64_t)lua_rawlen(L, -1);
     if (depth >= r->shape.ndim || r->shape.dim[depth] != n) {
-        luaL_error(L, "the list is not regular: %I elements at depth %d", (LUAI_UACINT)n, depth + 1);
+        eg__lua_error(L, "the list is not regular: %I elements at depth %d", (LUAI_UACINT)n, depth + 1);
     }
     luaL_checkstack(L, 4, "a nested list");
+    eg__lua_no_names(L, -1);
     for (int64_t k = 1; k <= n; k++) {
         lua_rawgeti(L, -1, k);
         measure(r, depth + 1);
@@ -80,7 +81,7 @@ static void first_shape(reading *r)
     int top = lua_gettop(L);
     while (lua_istable(L, -1)) {
         if (r->shape.ndim == EG_MAX_DIMS) {
-            luaL_error(L, "a list more than %d deep", EG_MAX_DIMS);
+            eg__lua_error(L, "a list more than %d deep", EG_MAX_DIMS);
         }
         r->shape.dim[r->shape.ndim++] = (int64_t)lua_rawlen(L, -1);
         lua_rawgeti(L, -1, 1);
@@ -198,9 +199,31 @@ static int from_bytes(lua_State *L)
         }
     }
     if (n != (int64_t)bytes) {
-        return luaL_error(L, "a string of %I bytes, the shape needs %I", (LUAI_UACINT)bytes, (LUAI_UACINT)n);
+        return eg__lua_error(L, "a string of %I bytes, the shape needs %I", (LUAI_UACINT)bytes, (LUAI_UACINT)n);
     }
     EG__LUA_TENSOR(eg_from(shape, dtype, data));
+}
+
+/* ---- numbers drawn ------------------------------------------------------------------------------------------- */
+
+static int drawn(lua_State *L, eg_tensor *(*f)(eg_shape, double, double, eg_dtype))
+{
+    EG__LUA_SIZES(1)
+    EG__LUA_BEGIN(2)
+    eg_shape shape = eg__lua_shape(L, 1);
+    eg_dtype dtype = lua_isnil(L, 2) ? EG_F32 : (eg_dtype)eg__lua_enum(L, 2, eg__lua_dtypes);
+    EG__LUA_TENSOR(f(shape, 0, 1, dtype));
+}
+
+/* Uniform in 0..1, and normal: eg.rand{3, 4}, eg.randn({3, 4}, "f64"). */
+static int rand_(lua_State *L)
+{
+    return drawn(L, eg_uniform);
+}
+
+static int randn(lua_State *L)
+{
+    return drawn(L, eg_normal);
 }
 
 /* ---- places --------------------------------------------------------------------------------------------------- */
@@ -221,7 +244,7 @@ static int64_t from_zero(lua_State *L, int64_t i, int64_t size, int axis)
 {
     int64_t at = i > 0 ? i - 1 : i + size;
     if (i == 0 || at < 0 || at >= size) {
-        luaL_error(L, "place %I of axis %d, which has 1..%I", (LUAI_UACINT)i, axis, (LUAI_UACINT)size);
+        eg__lua_error(L, "place %I of axis %d, which has 1..%I", (LUAI_UACINT)i, axis, (LUAI_UACINT)size);
     }
     return at;
 }
@@ -231,6 +254,7 @@ static place read_range(lua_State *L, int t, int64_t size)
 {
     place p = {.kind = RANGE, .at = 0, .stop = EG_END, .step = 1};
     int64_t n = (int64_t)lua_rawlen(L, t);
+    eg__lua_no_names(L, t);
     if (n == 0) {
         return p;
     }
@@ -244,7 +268,7 @@ static place read_range(lua_State *L, int t, int64_t size)
         lua_pop(L, 1);
     }
     if (value[0] == 0 || value[1] == 0 || value[2] == 0) {
-        luaL_error(L, "a range {%I, %I, %I}: places count from 1, or from -1 backwards", (LUAI_UACINT)value[0],
+        eg__lua_error(L, "a range {%I, %I, %I}: places count from 1, or from -1 backwards", (LUAI_UACINT)value[0],
                    (LUAI_UACINT)value[1], (LUAI_UACINT)value[2]);
     }
     int64_t first = value[0] > 0 ? value[0] - 1 : value[0] + size;
@@ -277,7 +301,7 @@ static place read_place(lua_State *L, int i, const eg_tensor *x, int axis)
 {
     int64_t size = eg_size(x, axis);
     if (axis >= eg_ndim(x)) {
-        luaL_error(L, "place %d of a tensor with %d axes", axis + 1, eg_ndim(x));
+        eg__lua_error(L, "place %d of a tensor with %d axes", axis + 1, eg_ndim(x));
     }
     if (lua_isinteger(L, i) || lua_type(L, i) == LUA_TNUMBER) {
         return (place){.kind = PICK, .at = from_zero(L, luaL_checkinteger(L, i), size, axis + 1)};
@@ -300,8 +324,9 @@ static places read_places(lua_State *L, const eg_tensor *x)
         return p;
     }
     int64_t n = (int64_t)lua_rawlen(L, 2);
+    eg__lua_no_names(L, 2);
     if (n > eg_ndim(x)) {
-        luaL_error(L, "%I places for a tensor with %d axes", (LUAI_UACINT)n, eg_ndim(x));
+        eg__lua_error(L, "%I places for a tensor with %d axes", (LUAI_UACINT)n, eg_ndim(x));
     }
     for (int k = 1; k <= n; k++) {
         lua_rawgeti(L, 2, k);
@@ -398,6 +423,7 @@ void eg__lua_open_table(lua_State *L)
         lua_CFunction f;
         bool method;
     } rows[] = {{"tensor", eg__lua_from_table, false}, {"from_bytes", from_bytes, false},
+                {"rand", rand_, false}, {"randn", randn, false},
                 {"table", to_table, true}, {"bytes", to_bytes, true}};
     int module = lua_gettop(L);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &eg__lua_of(L)->tensor_meta);

@@ -19,7 +19,7 @@ eg__lua_tape *eg__lua_tape_at(lua_State *L, int i)
             return t;
         }
     }
-    luaL_error(L, "bad argument #%d (a tape is expected, got %s)", i, luaL_typename(L, i));
+    eg__lua_error(L, "bad argument #%d (a tape is expected, got %s)", i, luaL_typename(L, i));
     return NULL;
 }
 
@@ -82,15 +82,21 @@ static int tape_open(lua_State *L)
     return 1;
 }
 
-static int tape_close(lua_State *L)
+static int tape_end(lua_State *L)
 {
     close_tape(eg__lua_here(L), L, eg__lua_tape_at(L, 1));
     return 0;
 }
 
+static int tape_close(lua_State *L)
+{
+    EG__LUA_BEGIN(1)
+    return tape_end(L);
+}
+
 static int tape_gc(lua_State *L)
 {
-    return eg__lua_tape_at(L, 1)->open && eg__lua_defer(L) ? 0 : tape_close(L);
+    return eg__lua_tape_at(L, 1)->open && eg__lua_defer(L) ? 0 : tape_end(L);
 }
 
 static int tape_watch(lua_State *L)
@@ -141,6 +147,63 @@ static int tape_gradients(lua_State *L)
     return 1;
 }
 
+/* Makes one list of the tensors at 2 and behind. */
+static void gather_variables(lua_State *L)
+{
+    int n = lua_gettop(L);
+    lua_createtable(L, n, 0);
+    for (int i = 2; i <= n; i++) {
+        luaL_argexpected(L, eg__lua_is_tensor(L, i), i, n == 2 ? "tensor or list of tensors" : "tensor");
+        lua_pushvalue(L, i);
+        lua_rawseti(L, -2, i - 1);
+    }
+    lua_replace(L, 2);
+    lua_settop(L, 2);
+}
+
+/* loss, dx, ... = eg.grad(f, x, ...) or loss, gradients = eg.grad(f, {x, ...}): what f() returns first, and its
+ * derivatives. Each x is a parameter, or is watched while f runs. */
+static int grad(lua_State *L)
+{
+    eg__lua_here(L)->L = L;
+    bool list = lua_gettop(L) == 2 && lua_istable(L, 2);
+    luaL_argexpected(L, lua_isfunction(L, 1), 1, "function");
+    luaL_argcheck(L, lua_gettop(L) > 1, 2, "tensors are expected, or a list of them: what to differentiate by");
+    if (!list) {
+        gather_variables(L);
+    }
+    int n;
+    eg_tensor *const *xs = eg__lua_tensors(L, 2, &n);
+    eg__lua_push_function(L, tape_open);
+    lua_call(L, 0, 1);
+    int tape = lua_gettop(L);
+    lua_toclose(L, tape); /* whatever happens */
+    for (int k = 0; k < n; k++) {
+        EG__LUA_STATUS(eg_is_parameter(xs[k]) ? EG_OK : eg_tape_watch(eg__lua_tape_at(L, tape)->tape, xs[k]))
+    }
+    lua_pushvalue(L, 1);
+    lua_call(L, 0, 1);
+    if (!eg__lua_is_tensor(L, -1)) {
+        return eg__lua_error(L, "the function must return the loss, a tensor, not %s", luaL_typename(L, -1));
+    }
+    int loss = lua_gettop(L);
+    eg__lua_push_function(L, tape_gradients);
+    lua_pushvalue(L, tape);
+    lua_pushvalue(L, loss);
+    lua_pushvalue(L, 2);
+    lua_call(L, 3, 1);
+    if (list) {
+        return 2;
+    }
+    luaL_checkstack(L, n, "gradients");
+    int gradients = lua_gettop(L);
+    lua_pushvalue(L, loss);
+    for (int k = 1; k <= n; k++) {
+        lua_rawgeti(L, gradients, k);
+    }
+    return n + 1;
+}
+
 /* ---- optimizers with tapes ------------------------------------------------------------------------------------ */
 
 /* The tape at `at`, or a function that makes the loss: then it is called under a tape of its own, and the loss is a
@@ -161,7 +224,7 @@ static bool ready(lua_State *L, int at)
     }
     if (!eg__lua_is_tensor(L, at + 1)) {
         close_tape(eg__lua_of(L), L, t);
-        luaL_error(L, "the function must return the loss, a tensor, not %s", luaL_typename(L, at + 1));
+        eg__lua_error(L, "the function must return the loss, a tensor, not %s", luaL_typename(L, at + 1));
     }
     eg__lua_here(L)->L = L;
     return true;
@@ -337,15 +400,14 @@ static int custom_call(lua_State *L)
  * an op of one's own, with gradient, as a function. */
 static int custom(lua_State *L)
 {
+    static const char *const names[] = {"name", "forward", "backward", NULL};
     EG__LUA_BEGIN(1)
-    luaL_checktype(L, 1, LUA_TTABLE);
+    eg__lua_only_names(L, 1, "custom", names);
     custom_op *c = lua_newuserdatauv(L, sizeof *c, 3);
     memset(c, 0, sizeof *c);
-    lua_getfield(L, 1, "forward");
-    c->forward = eg__lua_new_callback(L, -1, sizeof *c->forward);
+    c->forward = eg__lua_callback_in(L, 1, "custom", "forward");
     lua_setiuservalue(L, 2, 1);
-    lua_getfield(L, 1, "backward");
-    c->backward = eg__lua_new_callback(L, -1, sizeof *c->backward);
+    c->backward = eg__lua_callback_in(L, 1, "custom", "backward");
     lua_setiuservalue(L, 2, 2);
     lua_getfield(L, 1, "name");
     const char *name = lua_isnil(L, -1) ? "custom" : eg__lua_string_called(L, -1, "name");
@@ -401,18 +463,18 @@ void eg__lua_open_tape(lua_State *L)
     };
     static const eg__lua_place functions[] = {
         {"", "tape", tape_open}, {"", "tape_open", tape_open}, {"", "custom", custom}, {"", "checkpoint", checkpoint},
-        {"", "gradcheck", gradcheck}, {"", "clip_grad_norm", clip_grad_norm}, {0},
+        {"", "grad", grad}, {"", "gradcheck", gradcheck}, {"", "clip_grad_norm", clip_grad_norm}, {0},
     };
-    lua_newtable(L);
+    luaL_newmetatable(L, "egret.tape");
     lua_newtable(L);
     eg__lua_set_functions(L, methods);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "methods");
     lua_setfield(L, -2, "__index");
     eg__lua_push_function(L, tape_gc);
     lua_setfield(L, -2, "__gc");
-    eg__lua_push_function(L, tape_close);
+    eg__lua_push_function(L, tape_end);
     lua_setfield(L, -2, "__close");
-    lua_pushliteral(L, "egret.tape");
-    lua_setfield(L, -2, "__name");
     lua_rawsetp(L, LUA_REGISTRYINDEX, &tape_meta);
     eg__lua_set_functions(L, functions);
     static const eg__lua_place steps[] = {

@@ -25,7 +25,7 @@ eg_tensor *eg__lua_tensor(lua_State *L, int i)
 {
     eg__lua_box *box = box_at(L, i, eg__lua_of(L)->tensor_meta);
     if (!box || !box->t) {
-        luaL_error(L, "a tensor is expected, got %s", box ? "one that has been closed" : luaL_typename(L, i));
+        eg__lua_error(L, "a tensor is expected, got %s", box ? "one that has been closed" : luaL_typename(L, i));
     }
     return box->t;
 }
@@ -122,7 +122,7 @@ eg_tensor *eg__lua_argument(lua_State *L, int i)
 eg_tensor **eg__lua_room(lua_State *L, int64_t n)
 {
     if (n < 0 || n > 1 << 24) {
-        luaL_error(L, "%I results", (LUAI_UACINT)n);
+        eg__lua_error(L, "%I results", (LUAI_UACINT)n);
     }
     size_t bytes = (size_t)(n + 1) * sizeof(eg_tensor *);
     return memset(lua_newuserdatauv(L, bytes, 0), 0, bytes);
@@ -131,6 +131,7 @@ eg_tensor **eg__lua_room(lua_State *L, int64_t n)
 eg_tensor *const *eg__lua_tensors(lua_State *L, int i, int *n)
 {
     luaL_checktype(L, i, LUA_TTABLE);
+    eg__lua_no_names(L, i);
     lua_Integer count = luaL_len(L, i);
     eg_tensor **t = eg__lua_room(L, count);
     *n = (int)count;
@@ -198,19 +199,16 @@ static int tensor_gc(lua_State *L)
 
 static int tensor_format(lua_State *L)
 {
+    static const char *const names[] = {"precision", "threshold", "edge_items", "line_width", NULL};
     EG__LUA_BEGIN(2)
     eg_tensor *x = eg__lua_tensor(L, 1);
     eg_print_options o = {.size = sizeof o};
-    if (!lua_isnoneornil(L, 2)) {
-        luaL_checktype(L, 2, LUA_TTABLE);
-        const struct {
-            const char *name;
-            int *to;
-        } rows[] = {{"precision", &o.precision}, {"threshold", &o.threshold}, {"edge_items", &o.edge_items},
-                    {"line_width", &o.line_width}};
-        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-            lua_getfield(L, 2, rows[k].name);
-            *rows[k].to = (int)luaL_optinteger(L, -1, 0);
+    if (!lua_isnil(L, 2)) {
+        eg__lua_only_names(L, 2, "format", names);
+        int *const to[] = {&o.precision, &o.threshold, &o.edge_items, &o.line_width};
+        for (size_t k = 0; names[k]; k++) {
+            lua_getfield(L, 2, names[k]);
+            *to[k] = (int)luaL_optinteger(L, -1, 0);
             lua_pop(L, 1);
         }
     }
@@ -238,26 +236,79 @@ static int tensor_len(lua_State *L)
     return 1;
 }
 
+/* True for what is one tensor, as a key of a table is. Whether two have the same elements is a tensor of answers, and
+ * Lua makes true or false of what == gives: false would be taken for that. */
 static int tensor_eq(lua_State *L)
 {
-    lua_pushboolean(L, eg__lua_tensor(L, 1) == eg__lua_tensor(L, 2));
+    if (!eg__lua_is_tensor(L, 1) || !eg__lua_is_tensor(L, 2)) {
+        lua_pushboolean(L, false);
+    } else if (eg__lua_tensor(L, 1) == eg__lua_tensor(L, 2)) {
+        lua_pushboolean(L, true);
+    } else {
+        return eg__lua_error(L, "== of two tensors: x:eq(y) compares their elements, x:eq(y):all():item() is one answer");
+    }
     return 1;
 }
 
 /* Two tensors compared would give tensors, but Lua makes true or false of what < gives. */
 static int tensor_compare(lua_State *L)
 {
-    return luaL_error(L, "compare tensors with x:lt(y), x:le(y), x:gt(y), x:ge(y); (x:lt(y)):all():item() is one answer");
+    return eg__lua_error(L, "compare tensors with x:lt(y), x:le(y), x:gt(y), x:ge(y); (x:lt(y)):all():item() is one answer");
+}
+
+/* x.T: a matrix with its axes exchanged. */
+static int tensor_transposed(lua_State *L)
+{
+    eg_tensor *x = eg__lua_tensor(L, 1);
+    if (eg_ndim(x) > 2) {
+        return eg__lua_error(L, "T is for matrices, not for %d axes: x:transpose(-2, -1), x:permute(...)", eg_ndim(x));
+    }
+    EG__LUA_TENSOR(eg_ndim(x) == 2 ? eg_transpose(x, 0, 1) : x);
+}
+
+/* x.T, and words for what tensors of others have. Other names are nil, as those of any value of Lua. */
+static int tensor_no_method(lua_State *L)
+{
+    static const char *const others[][2] = {
+        {"view", "x:reshape(3, 2)"}, {"clone", "x:copy()"}, {"dim", "x:ndim()"}, {"numpy", "x:table()"},
+        {"tolist", "x:table()"}, {"type", "x:dtype(), x:cast('f32')"}, {"astype", "x:cast('f32')"},
+        {"float", "x:cast('f32')"}, {"long", "x:cast('i64')"}, {"cpu", "x:to('cpu')"}, {"cuda", "x:to('cuda')"},
+        {"grad", "eg.grad(f, x), tape:gradients(y, {x})"}, {"backward", "eg.grad(f, x), optim:minimize(f)"},
+    };
+    const char *name = lua_tostring(L, 2);
+    if (strcmp(name, "T") == 0) {
+        return tensor_transposed(L);
+    }
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        if (strcmp(name, others[k][0]) == 0) {
+            return eg__lua_error(L, "tensors have no '%s', but %s", name, others[k][1]);
+        }
+    }
+    lua_pushnil(L);
+    return 1;
 }
 
 /* Methods by name; anything else is a place. */
 static int tensor_index(lua_State *L)
 {
     if (lua_type(L, 2) == LUA_TSTRING) {
-        lua_rawget(L, lua_upvalueindex(3));
-        return 1;
+        lua_pushvalue(L, 2);
+        return lua_rawget(L, lua_upvalueindex(3)) != LUA_TNIL ? 1 : tensor_no_method(L);
     }
     return eg__lua_index(L);
+}
+
+/* Lua gives the operand of -x and ~x twice. */
+static int tensor_unm(lua_State *L)
+{
+    EG__LUA_BEGIN(2)
+    EG__LUA_TENSOR(eg_neg(eg__lua_tensor(L, 1)));
+}
+
+static int tensor_bnot(lua_State *L)
+{
+    EG__LUA_BEGIN(2)
+    EG__LUA_TENSOR(eg_bitwise_not(eg__lua_tensor(L, 1)));
 }
 
 /* x:item(): as what it is. */
@@ -300,8 +351,8 @@ static int tensor_parameter(lua_State *L)
 /* Which functions stand behind operators. */
 static const char *const operator_names[][2] = {
     {"__add", "add"}, {"__sub", "sub"}, {"__mul", "mul"}, {"__div", "div"}, {"__mod", "remainder"}, {"__pow", "pow"},
-    {"__idiv", "floor_divide"}, {"__unm", "neg"}, {"__band", "bitwise_and"}, {"__bor", "bitwise_or"},
-    {"__bxor", "bitwise_xor"}, {"__bnot", "bitwise_not"}, {"__shl", "shift_left"}, {"__shr", "shift_right"},
+    {"__idiv", "floor_divide"}, {"__band", "bitwise_and"}, {"__bor", "bitwise_or"}, {"__bxor", "bitwise_xor"},
+    {"__shl", "shift_left"}, {"__shr", "shift_right"},
 };
 
 /* On the stack: the module's table. */
@@ -314,7 +365,8 @@ void eg__lua_open_tensor(lua_State *L)
     static const eg__lua_place meta[] = {
         {"", "__gc", tensor_gc}, {"", "__close", tensor_gc}, {"", "__tostring", tensor_tostring},
         {"", "__len", tensor_len}, {"", "__eq", tensor_eq}, {"", "__lt", tensor_compare},
-        {"", "__le", tensor_compare}, {"", "__newindex", eg__lua_newindex}, {0},
+        {"", "__le", tensor_compare}, {"", "__newindex", eg__lua_newindex}, {"", "__unm", tensor_unm},
+        {"", "__bnot", tensor_bnot}, {0},
     };
     int module = lua_gettop(L);
     push_meta(L);

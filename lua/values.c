@@ -30,6 +30,15 @@ int eg__lua_int(lua_State *L, int i)
 
 bool eg__lua_boolean(lua_State *L, int i)
 {
+    luaL_argexpected(L, lua_isnoneornil(L, i) || lua_isboolean(L, i), i, "true or false");
+    return lua_toboolean(L, i);
+}
+
+bool eg__lua_decision(lua_State *L, int i, const char *name)
+{
+    if (!lua_isboolean(L, i)) {
+        luaL_argerror(L, i, lua_pushfstring(L, "%s, true or false, must be said, got %s", name, luaL_typename(L, i)));
+    }
     return lua_toboolean(L, i);
 }
 
@@ -54,11 +63,11 @@ const char *eg__lua_string(lua_State *L, int i)
 const char *eg__lua_string_called(lua_State *L, int i, const char *what)
 {
     if (lua_type(L, i) != LUA_TSTRING) {
-        luaL_error(L, "%s is a %s, not a string", what, luaL_typename(L, i));
+        eg__lua_error(L, "%s is a %s, not a string", what, luaL_typename(L, i));
     }
     const char *s = lua_tostring(L, i);
     if (has_zero(L, i)) {
-        luaL_error(L, "%s has a zero byte, behind '%s'", what, s);
+        eg__lua_error(L, "%s has a zero byte, behind '%s'", what, s);
     }
     return s;
 }
@@ -83,7 +92,7 @@ int64_t eg__lua_enum(lua_State *L, int i, const eg__lua_enumeration *e)
         luaL_addstring(&b, e->words[k].word);
     }
     luaL_pushresult(&b);
-    return luaL_error(L, "'%s' is none of %s", word, lua_tostring(L, -1));
+    return eg__lua_error(L, "'%s' is none of %s", word, lua_tostring(L, -1));
 }
 
 int eg__lua_push_enum(lua_State *L, const eg__lua_enumeration *e, int64_t value)
@@ -107,10 +116,65 @@ static int64_t element(lua_State *L, int i, int k)
     lua_rawgeti(L, i, k);
     int64_t value = lua_tointegerx(L, -1, &is);
     if (!is) {
-        luaL_error(L, "element %d of the list is a %s, not an integer", k, luaL_typename(L, -1));
+        eg__lua_error(L, "element %d of the list is a %s, not an integer", k, luaL_typename(L, -1));
     }
     lua_pop(L, 1);
     return value;
+}
+
+/* Lists of parameters have the names of these, those of table.pack an n. The keys behind the last element are the rest
+ * of the list's room, and the names. */
+void eg__lua_no_names(lua_State *L, int i)
+{
+    lua_Integer n = (lua_Integer)lua_rawlen(L, i);
+    i = lua_absindex(L, i);
+    if (n) {
+        lua_pushinteger(L, n);
+    } else {
+        lua_pushnil(L);
+    }
+    for (; lua_next(L, i); lua_pop(L, 1)) {
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+        if (name && strcmp(name, "names") != 0 && strcmp(name, "n") != 0) {
+            eg__lua_error(L, "'%s' in a list, which has no options: they are a table or arguments behind it", name);
+        }
+    }
+}
+
+void eg__lua_only_names(lua_State *L, int i, const char *function, const char *const *names)
+{
+    luaL_checktype(L, i, LUA_TTABLE);
+    i = lua_absindex(L, i);
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING) {
+            eg__lua_error(L, "%s: options go by names, got a %s", function, luaL_typename(L, -2));
+        }
+        const char *name = lua_tostring(L, -2);
+        const char *const *one = names;
+        while (*one && strcmp(*one, name) != 0) {
+            one++;
+        }
+        if (!*one || has_zero(L, -2)) {
+            eg__lua_error(L, "%s: there is no option '%s'", function, name);
+        }
+    }
+}
+
+void eg__lua_gather(lua_State *L, int i)
+{
+    int end = i;
+    while (lua_type(L, end) == LUA_TNUMBER) {
+        end++;
+    }
+    lua_createtable(L, end - i, 0);
+    for (int k = i; k < end; k++) {
+        lua_pushvalue(L, k);
+        lua_rawseti(L, -2, k - i + 1);
+    }
+    lua_replace(L, i);
+    for (int k = end - 1; k > i; k--) {
+        lua_remove(L, k);
+    }
 }
 
 /* How many a list has, or 1 for a number; at most `most`. */
@@ -121,8 +185,9 @@ static int length(lua_State *L, int i, int most)
     }
     luaL_checktype(L, i, LUA_TTABLE);
     lua_Integer n = (lua_Integer)lua_rawlen(L, i);
+    eg__lua_no_names(L, i);
     if (n > most) {
-        luaL_error(L, "a list of %I, at most %d are possible", (LUAI_UACINT)n, most);
+        eg__lua_error(L, "a list of %I, at most %d are possible", (LUAI_UACINT)n, most);
     }
     return (int)n;
 }
@@ -166,7 +231,7 @@ eg_axes eg__lua_axes(lua_State *L, int i)
     for (int k = 0; k < axes.count; k++) {
         int64_t axis = lua_type(L, i) == LUA_TNUMBER ? luaL_checkinteger(L, i) : element(L, i, k + 1);
         if (axis < INT_MIN || axis > INT_MAX) {
-            luaL_error(L, "axis %I", (LUAI_UACINT)axis);
+            eg__lua_error(L, "axis %I", (LUAI_UACINT)axis);
         }
         axes.axis[k] = (int)axis;
     }
@@ -178,7 +243,7 @@ static int counted(lua_State *L, int i, int *n, int64_t count)
 {
     int have = length(L, i, INT_MAX / 16);
     if (count >= 0 && have != count) {
-        luaL_error(L, "a list of %d numbers, %I are needed", have, (LUAI_UACINT)count);
+        eg__lua_error(L, "a list of %d numbers, %I are needed", have, (LUAI_UACINT)count);
     }
     if (n) {
         *n = have;
@@ -212,7 +277,7 @@ static void fill_numbers(lua_State *L, int i, double *to, int n)
         lua_rawgeti(L, i, k + 1);
         to[k] = lua_tonumberx(L, -1, &is);
         if (!is) {
-            luaL_error(L, "element %d of the list is a %s, not a number", k + 1, luaL_typename(L, -1));
+            eg__lua_error(L, "element %d of the list is a %s, not a number", k + 1, luaL_typename(L, -1));
         }
         lua_pop(L, 1);
     }
@@ -289,7 +354,7 @@ static double want_number(lua_State *L, const eg__lua_field *f)
     int is;
     double value = lua_tonumberx(L, -1, &is);
     if (!is) {
-        luaL_error(L, "%s is a %s, not a number", f->name, luaL_typename(L, -1));
+        eg__lua_error(L, "%s is a %s, not a number", f->name, luaL_typename(L, -1));
     }
     return value;
 }
@@ -299,7 +364,7 @@ static int64_t want_integer(lua_State *L, const eg__lua_field *f)
     int is;
     int64_t value = lua_tointegerx(L, -1, &is);
     if (!is) {
-        luaL_error(L, "%s is %s, not an integer", f->name, lua_type(L, -1) == LUA_TNUMBER ? lua_tostring(L, -1) :
+        eg__lua_error(L, "%s is %s, not an integer", f->name, lua_type(L, -1) == LUA_TNUMBER ? lua_tostring(L, -1) :
                    luaL_typename(L, -1));
     }
     return value;
@@ -310,11 +375,20 @@ static const char *want_string(lua_State *L, const eg__lua_field *f)
     return eg__lua_string_called(L, -1, f->name); /* the table holds it */
 }
 
+/* 0 would be true. */
+static bool want_boolean(lua_State *L, const eg__lua_field *f)
+{
+    if (!lua_isboolean(L, -1)) {
+        eg__lua_error(L, "%s is a %s, not true or false", f->name, luaL_typename(L, -1));
+    }
+    return lua_toboolean(L, -1);
+}
+
 static char want_character(lua_State *L, const eg__lua_field *f)
 {
     const char *s = want_string(L, f);
     if (strlen(s) != 1) {
-        luaL_error(L, "%s is '%s', not one character", f->name, s);
+        eg__lua_error(L, "%s is '%s', not one character", f->name, s);
     }
     return *s;
 }
@@ -332,7 +406,7 @@ static void read_field(lua_State *L, const eg__lua_field *f, char *to, char *rec
         *(double *)to = want_number(L, f);
         break;
     case EG__LUA_BOOL:
-        *(bool *)to = lua_toboolean(L, -1);
+        *(bool *)to = want_boolean(L, f);
         break;
     case EG__LUA_I64:
     case EG__LUA_U64:
@@ -342,7 +416,7 @@ static void read_field(lua_State *L, const eg__lua_field *f, char *to, char *rec
     case EG__LUA_UNSIGNED:
         n = want_integer(L, f);
         if (n < INT_MIN || n > INT_MAX) {
-            luaL_error(L, "%s is out of range", f->name);
+            eg__lua_error(L, "%s is out of range", f->name);
         }
         *(int *)to = (int)n;
         break;
@@ -395,7 +469,7 @@ static void refuse(lua_State *L, const eg__lua_layout *layout, const char *name)
         luaL_addstring(&b, layout->fields[k].name);
     }
     luaL_pushresult(&b);
-    luaL_error(L, "there is no '%s' in these options, but %s", name, lua_tostring(L, -1));
+    eg__lua_error(L, "there is no '%s' in these options, but %s", name, lua_tostring(L, -1));
 }
 
 /* The member of that name, or NULL. */
@@ -420,12 +494,12 @@ bool eg__lua_record(lua_State *L, int i, const eg__lua_layout *layout, void *to)
         return false;
     }
     i = lua_absindex(L, i);
-    luaL_checktype(L, i, LUA_TTABLE);
+    luaL_argexpected(L, lua_istable(L, i), i, "table of options");
     luaL_checkstack(L, 2 * layout->count + 8, "options");
     int key = lua_gettop(L) + 1;
     for (lua_pushnil(L); lua_next(L, i); lua_settop(L, key)) {
         if (lua_type(L, key) != LUA_TSTRING) {
-            luaL_error(L, "options go by names, got a %s", luaL_typename(L, key));
+            eg__lua_error(L, "options go by names, got a %s", luaL_typename(L, key));
         }
         const char *name = lua_tostring(L, key);
         const eg__lua_field *f = field_named(layout, name);
@@ -556,7 +630,7 @@ eg_parameters eg__lua_parameters(lua_State *L, int i)
         int64_t n;
         p.names = strings(L, -1, &n);
         if (n != p.count) {
-            luaL_error(L, "%d parameters and %I names", p.count, (LUAI_UACINT)n);
+            eg__lua_error(L, "%d parameters and %I names", p.count, (LUAI_UACINT)n);
         }
     }
     return p;
@@ -590,7 +664,7 @@ eg_tensor *(*eg__lua_unary(lua_State *L, int i))(eg_tensor *)
         }
     }
     if (!lua_isnoneornil(L, i)) {
-        luaL_error(L, "a function like eg.relu is expected, of one tensor; for one of your own write a module");
+        eg__lua_error(L, "a function like eg.relu is expected, of one tensor; for one of your own write a module");
     }
     return NULL;
 }

@@ -23,7 +23,7 @@ typedef struct curves {
 static double *push_room(lua_State *L, int64_t count)
 {
     if (count < 0 || count > 100000000) {
-        luaL_error(L, "plot: a curve is a list of numbers or a 1-D tensor, of at most 100,000,000");
+        eg__lua_error(L, "plot: a curve is a list of numbers or a 1-D tensor, of at most 100,000,000");
     }
     return lua_newuserdatauv(L, sizeof(double) * (size_t)(count + 1), 0);
 }
@@ -55,7 +55,7 @@ static double read_number(lua_State *L, int index)
         return value;
     }
     if (!lua_isnumber(L, index)) {
-        luaL_error(L, "plot: a %s among the numbers of a curve", luaL_typename(L, index));
+        eg__lua_error(L, "plot: a %s among the numbers of a curve", luaL_typename(L, index));
     }
     return lua_tonumber(L, index);
 }
@@ -66,7 +66,7 @@ static const double *push_numbers(lua_State *L, int index, int *count)
     if (eg__lua_is_tensor(L, index)) {
         return push_tensor_values(L, eg__lua_tensor(L, index), -1, count);
     }
-    int64_t n = lua_istable(L, index) ? (int64_t)luaL_len(L, index) : -1;
+    int64_t n = lua_istable(L, index) ? (eg__lua_no_names(L, index), (int64_t)luaL_len(L, index)) : -1;
     double *values = push_room(L, n);
     *count = (int)n;
     for (int i = 0; i < *count; i++) {
@@ -126,7 +126,7 @@ static void read_values(lua_State *L, int index, curves *c)
     const double *values;
     for (int count, k = 0; push_curve(L, index, k, &values, &count); k++) {
         if (k == PLOT_MOST_SERIES) {
-            luaL_error(L, "plot: more than %d curves in one picture", PLOT_MOST_SERIES);
+            eg__lua_error(L, "plot: more than %d curves in one picture", PLOT_MOST_SERIES);
         }
         c->series[k].y = values;
         c->series[k].count = count;
@@ -138,7 +138,7 @@ static void read_places(lua_State *L, int index, curves *c)
 {
     luaL_checkstack(L, 6 * PLOT_MOST_SERIES, NULL);
     if (!eg__lua_is_tensor(L, index) && !lua_istable(L, index)) {
-        luaL_error(L, "plot: x must be a list of numbers or a tensor");
+        eg__lua_error(L, "plot: x must be a list of numbers or a tensor");
     }
     bool list = is_list_of_curves(L, index);
     const double *values = NULL;
@@ -147,10 +147,10 @@ static void read_places(lua_State *L, int index, curves *c)
         if (!list && k == 0) {
             values = push_numbers(L, index, &count);
         } else if (list && !push_curve(L, index, k, &values, &count)) {
-            luaL_error(L, "plot: x has no list for curve %d", k + 1);
+            eg__lua_error(L, "plot: x has no list for curve %d", k + 1);
         }
         if (count != c->series[k].count) {
-            luaL_error(L, "plot: curve %d has %d values, and x %d", k + 1, c->series[k].count,
+            eg__lua_error(L, "plot: curve %d has %d values, and x %d", k + 1, c->series[k].count,
                        count);
         }
         c->series[k].x = values;
@@ -165,7 +165,7 @@ static int read_size(lua_State *L, int table, const char *name)
     if (lua_getfield(L, table, name) != LUA_TNIL) {
         value = lua_tointeger(L, -1);
         if (value < 100 || value > 8192) {
-            luaL_error(L, "plot: %s must be 100 to 8192 pixels", name);
+            eg__lua_error(L, "plot: %s must be 100 to 8192 pixels", name);
         }
     }
     lua_pop(L, 1);
@@ -178,7 +178,7 @@ static void read_labels(lua_State *L, int table, curves *c)
     if (type == LUA_TSTRING) {
         c->series[0].name = eg__lua_string_called(L, labels, "plot: labels");
     } else if (type != LUA_TTABLE && type != LUA_TNIL) {
-        luaL_error(L, "plot: labels must be a string or a list of them");
+        eg__lua_error(L, "plot: labels must be a string or a list of them");
     }
     for (int k = 0; type == LUA_TTABLE && k < c->p.count; k++) {
         if (lua_geti(L, labels, k + 1) != LUA_TNIL) {
@@ -192,7 +192,7 @@ static void read_log(lua_State *L, int table, plot *p)
     int type = lua_getfield(L, table, "log");
     const char *axes = type == LUA_TSTRING ? lua_tostring(L, -1) : lua_toboolean(L, -1) ? "y" : "";
     if ((type != LUA_TSTRING && type != LUA_TBOOLEAN && type != LUA_TNIL) || axes[strspn(axes, "xy")]) {
-        luaL_error(L, "plot: log must be true, \"x\", \"y\" or \"xy\"");
+        eg__lua_error(L, "plot: log must be true, \"x\", \"y\" or \"xy\"");
     }
     p->log_x = strchr(axes, 'x');
     p->log_y = strchr(axes, 'y');
@@ -202,7 +202,7 @@ static void read_log(lua_State *L, int table, plot *p)
 static void read_smooth(lua_State *L, int table, curves *c)
 {
     if (lua_getfield(L, table, "smooth") != LUA_TNIL && !lua_isnumber(L, -1)) {
-        luaL_error(L, "plot: smooth must be a number from 0 to below 1");
+        eg__lua_error(L, "plot: smooth must be a number from 0 to below 1");
     }
     for (int k = 0; k < c->p.count; k++) {
         c->series[k].smooth = fmin(fmax(lua_tonumber(L, -1), 0), 1);
@@ -215,7 +215,7 @@ static void read_options(lua_State *L, int table, curves *c)
     static const char *const names[] = {"x", "labels", "title", "xlabel", "ylabel", "log", "smooth", "width", "height",
                                         "path", NULL};
     luaL_checkstack(L, 40, NULL);
-    show_check_options(L, table, "plot", names);
+    eg__lua_only_names(L, table, "plot", names);
     c->p.title = show_word(L, table, "plot", "title");
     c->p.x_label = show_word(L, table, "plot", "xlabel");
     c->p.y_label = show_word(L, table, "plot", "ylabel");
@@ -321,7 +321,7 @@ int eg__lua_plot(lua_State *L)
 {
     problem why = {""};
     terminal t;
-    lua_settop(L, 3);
+    EG__LUA_BEGIN(3)
     curves *c = memset(lua_newuserdatauv(L, sizeof *c, 0), 0, sizeof *c);
     read_arguments(L, c);
     if (!terminal_look(&t, stdout, &why)) {

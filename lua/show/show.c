@@ -12,7 +12,7 @@ static const char hook; /* its address is the key of the function in the registr
 
 int show_raise(lua_State *L, const char *function, const problem *why)
 {
-    return *why->text ? luaL_error(L, "%s: %s", function, why->text) : eg__lua_raise(L);
+    return *why->text ? eg__lua_error(L, "%s: %s", function, why->text) : eg__lua_raise(L);
 }
 
 bool show_push_hook(lua_State *L)
@@ -26,7 +26,7 @@ bool show_push_hook(lua_State *L)
 
 static int display(lua_State *L)
 {
-    lua_settop(L, 1);
+    EG__LUA_BEGIN(1)
     if (!lua_isnil(L, 1)) {
         luaL_checktype(L, 1, LUA_TFUNCTION);
     }
@@ -172,23 +172,6 @@ void show_send(lua_State *L, const show_request *r, const terminal *t)
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-void show_check_options(lua_State *L, int table, const char *function, const char *const *names)
-{
-    luaL_checktype(L, table, LUA_TTABLE);
-    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
-        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
-        const char *const *known = names;
-        while (name && *known && strcmp(*known, name) != 0) {
-            known++;
-        }
-        if (!name) {
-            luaL_error(L, "%s: options go by names, got a %s", function, luaL_typename(L, -2));
-        } else if (!*known || strlen(name) != lua_rawlen(L, -2)) {
-            luaL_error(L, "%s: there is no option '%s'", function, name);
-        }
-    }
-}
-
 const char *show_word(lua_State *L, int table, const char *function, const char *name)
 {
     if (lua_getfield(L, table, name) == LUA_TNIL) {
@@ -236,7 +219,7 @@ static void read_options(lua_State *L, int table, picture_options *o, show_reque
     if (lua_isnoneornil(L, table)) {
         return;
     }
-    show_check_options(L, table, r->function, names);
+    eg__lua_only_names(L, table, r->function, names);
     r->path = show_word(L, table, r->function, "path");
     r->scale = number_field(L, table, "scale");
     o->columns = (int)number_field(L, table, "columns");
@@ -249,6 +232,9 @@ static eg_tensor **push_tensors(lua_State *L, int *n)
     bool one = eg__lua_is_tensor(L, 1);
     if (!one && !lua_istable(L, 1)) {
         luaL_typeerror(L, 1, "tensor or list of tensors");
+    }
+    if (!one) {
+        eg__lua_no_names(L, 1);
     }
     lua_Integer count = one ? 1 : luaL_len(L, 1);
     luaL_argcheck(L, count >= 1 && count <= 1024, 1, "1 to 1024 images");
@@ -273,7 +259,7 @@ static int show(lua_State *L)
     terminal t;
     problem why = {""};
     int n;
-    lua_settop(L, 2);
+    EG__LUA_BEGIN(2)
     read_options(L, 2, &o, &r);
     eg_tensor **tensors = push_tensors(L, &n);
     eg__lua_box *box = eg__lua_slot(L);

@@ -21,9 +21,7 @@ int show_raise(lua_State *L, const char *function, const problem *why);
 /* Pushes what eg.display was given, or returns false and pushes nothing. */
 bool show_push_hook(lua_State *L);
 
-/* Refuses options that are not among `names`, which end with NULL. */
-void show_check_options(lua_State *L, int table, const char *function, const char *const *names);
-/* A string among them, or NULL; it stays on the stack. */
+/* An option that is a string, or NULL; it stays on the stack. */
 const char *show_word(lua_State *L, int table, const char *function, const char *name);
 
 /* Between these C makes tensors: on the CPU, wherever the thread's are, and in a scope. Nothing raises there. */

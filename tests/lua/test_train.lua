@@ -146,7 +146,7 @@ test("ops of one's own", function()
     fails(function() eg.grad(function() return broken(x):sum() end, x) end, "no way back")
     local _, dx = eg.grad(function() return eg.checkpoint(function(a) return a:exp() end, x):sum() end, x)
     close(dx[1]:item(), math.exp(1))
-    fails(function() eg.custom {forward = print} end, "function expected")
+    fails(function() eg.custom {forward = print} end, "is a function, got nil")
 end)
 
 test("datasets", function()

@@ -1,0 +1,194 @@
+-- Calls that do not fit: every function and method of the module refuses an argument too many and an unknown option, by
+-- name; and what is written as in other languages is told how to write it.
+local eg = require "egret"
+local check = require "check"
+local test, values, equal, fails = check.test, check.values, check.equal, check.fails
+
+-- Parts of a list of arguments, "x, {a =, b =}, ...".
+local function parts(usage)
+    local found, depth, now = {}, 0, ""
+    for c in usage:match("%((.*)%)$"):gmatch "." do
+        depth = depth + (c:find "[({]" and 1 or c:find "[)}]" and -1 or 0)
+        if c == "," and depth == 0 then
+            found[#found + 1], now = now:match "^%s*(.-)%s*$", ""
+        else
+            now = now .. c
+        end
+    end
+    found[#found + 1] = now ~= "" and now:match "^%s*(.-)%s*$" or nil
+    return found
+end
+
+-- All there are: {where, function, whether a method}.
+local function functions()
+    local all = {}
+    local function add(where, from, is_method)
+        for name, f in pairs(from) do
+            if type(f) == "function" then
+                all[#all + 1] = {where .. name, f, is_method}
+            end
+        end
+    end
+    for _, space in ipairs {"nn", "optim", "data"} do
+        add("eg." .. space .. ".", eg[space], false)
+    end
+    add("eg.", eg, false)
+    for name, meta in pairs(debug.getregistry()) do
+        if type(name) == "string" and name:find "^egret%." and type(meta) == "table" and meta.methods then
+            add(name:sub(7) .. ":", meta.methods, true)
+        end
+    end
+    table.sort(all, function(a, b) return a[1] < b[1] end)
+    return all
+end
+
+-- Tells what is wrong with the words f fails with, or nil.
+local function wrong(f, words, ...)
+    local well, why = pcall(f, ...)
+    if well then
+        return "no failure"
+    end
+    return not tostring(why):find(words, 1, true) and tostring(why) or nil
+end
+
+local function nothing() end
+
+-- What must stand before the options of functions that are written by hand.
+local before = {
+    ["tape:gradients"] = function() return eg.tape(), eg.ones {1}, {} end,
+    ["eg.clip_grad_norm"] = function() return {}, 1.0 end,
+    ["eg.gradcheck"] = function() return nothing, {} end,
+    ["eg.step"] = function() return nothing end,
+    ["dataset:map"] = function() return eg.data.from(nothing, 1), nothing end,
+    ["saver:add"] = function() return nil, "x" end,
+    ["x:format"] = function() return eg.ones {1} end,
+    ["eg.show"] = function() return eg.ones {1, 1} end,
+    ["eg.plot"] = function() return {1}, {1} end,
+}
+
+test("every function refuses an argument too many and options it has not", function()
+    local all, problems, options_seen = functions(), {}, 0
+    for _, row in ipairs(all) do
+        local where, f = row[1], row[2]
+        local page = eg.manual(f)
+        local function note(what)
+            problems[#problems + 1] = what and ("%s: %s"):format(where, what)
+        end
+        if not page then
+            note(where:find ":free$" and wrong(f, "too many", nil, 1) or not where:find ":free$" and "no page" or nil)
+        else
+            local head, arguments = page.usage:match "([%w_.:]+)%(", parts(page.usage)
+            local n, last = #arguments + (head:find ":" and 1 or 0), arguments[#arguments] or ""
+            if last ~= "..." then
+                local given = {head == "module:forward" and eg.nn.flatten() or nil}
+                given[n + 1] = "surplus"
+                note(wrong(f, ("argument %d, a string, is one too many"):format(n + 1), table.unpack(given, 1, n + 1)))
+                given[n + 1] = {no_such_option = 1}
+                note(wrong(f, "'no_such_option'", table.unpack(given, 1, n + 1)))
+            end
+            if last:find "^{" and not last:find "%.%.%." then
+                local given = table.pack((before[head] or nothing)())
+                given[n], options_seen = {no_such_option = 1}, options_seen + 1
+                note(wrong(f, "'no_such_option'", table.unpack(given, 1, n)))
+            end
+        end
+    end
+    equal(problems, {})
+    assert(#all > 1500 and options_seen > 200, #all .. " " .. options_seen)
+end)
+
+test("the words name the call and what is too much", function()
+    local x = eg.ones {2, 3}
+    fails(function() eg.relu(x, {foo = 1}) end, "test_calls.lua:", "no option 'foo'", "eg.relu(x)")
+    fails(function() x:relu(1) end, "argument 2, a number, is one too many", "eg.relu(x)")
+    fails(function() eg.nn.gru(3, 4):forward(eg.ones {2, 1, 3}, {h0 = x}) end, "no option 'h0'", "module:forward(x)")
+    fails(function() x:transpose(0, 1, 2) end, "argument 4")
+    values(eg.relu(x, nil)[1], {1, 1, 1})
+    values((-x)[1], {-1, -1, -1})
+    values(~eg.tensor {1}, {-2})
+    equal(#eg.nn.sequential {eg.nn.flatten()}, 1)
+    fails(function() x:sum(0) end, "table of options expected, got number")
+    fails(function() x:sum {axes = 0, keepdim = 1} end, "keepdim is a number, not true or false")
+    fails(function() x:argsort(0, 1) end, "true or false expected, got number")
+end)
+
+test("sizes come as a list or one by one", function()
+    local x = eg.arange(0, 6, 1)
+    values(x:reshape(3, 2), {{0, 1}, {2, 3}, {4, 5}})
+    equal(x:reshape(3, 2):permute(1, 0):shape(), {2, 3})
+    equal(x:reshape(6):shape(), {6})
+    equal(eg.zeros(3, 2):shape(), {3, 2})
+    equal(eg.ones(1, 2, "f64"):dtype(), "f64")
+    equal(eg.rand(4, 5):shape(), {4, 5})
+    equal(eg.randn(4, 5, "f64"):dtype(), "f64")
+    equal(eg.ones {1, 3}:expand(2, 3):shape(), {2, 3})
+    equal(eg.ones {1, 1, 3, 3}:resize(2, 2, {mode = "nearest"}):shape(), {1, 1, 2, 2})
+    values(x:reshape(2, 3):flip(0, 1)[1], {5, 4, 3})
+    fails(function() eg.full(3, 2, 1.5) end, "'1.5' is none of f32")
+    fails(function() eg.zeros(3, 2.5) end, "element 2", "integer")
+    fails(function() x:reshape(4, 2) end, "[4, 2]")
+end)
+
+test("lists have no options in them", function()
+    local words = "in a list, which has no options"
+    fails(function() eg.zeros {2, 3, dtype = "f64"} end, "'dtype' " .. words)
+    fails(function() eg.randn {2, dtype = "f64"} end, words)
+    fails(function() eg.tensor {1, 2, dtype = "f64"} end, words)
+    fails(function() eg.tensor {{1, 2, x = 1}} end, words)
+    fails(function() eg.stack({eg.ones {1}, axis = 0}, 0) end, "'axis' " .. words)
+    fails(function() eg.nn.sequential {eg.nn.flatten(), name = "x"} end, "'name' " .. words)
+    fails(function() return eg.ones({4})[{{first = 2}}] end, "'first' " .. words)
+    fails(function() eg.plot {1, 2, title = "x"} end, "'title' " .. words)
+    fails(function() eg.show {eg.ones {1, 1}, scale = 2} end, "'scale' " .. words)
+    fails(function() eg.custom {forward = nothing, bckward = nothing} end, "no option 'bckward'")
+    fails(function() eg.ones({1}):format {digits = 2} end, "no option 'digits'")
+    equal(eg.stack(table.pack(eg.ones {1}, eg.ones {1}), 0):shape(), {2, 1})
+end)
+
+test("fields, == and training have an answer", function()
+    local x, y = eg.tensor {{1, 2, 3}, {4, 5, 6}}, eg.zeros {2, 3}
+    values(x.T, {{1, 4}, {2, 5}, {3, 6}})
+    values(eg.tensor({1, 2}).T, {1, 2})
+    fails(function() return eg.ones({1, 2, 3}).T end, "test_calls.lua:", "T is for matrices, not for 3 axes", "x:permute")
+    fails(function() return x:view(3, 2) end, "no 'view'", "x:reshape(3, 2)")
+    fails(function() return x.grad end, "no 'grad'", "eg.grad")
+    equal(x.nothing_of_that_name, nil)
+    fails(function() return x == y end, "test_calls.lua:", "x:eq(y)", "all():item()")
+    fails(function() return x ~= y end, "x:eq(y)")
+    equal(x == x, true)
+    equal(x == 0, false) -- Lua asks nobody where types differ
+    equal(x == eg.nn.flatten(), false)
+    equal(x:eq(x):all():item(), true)
+    fails(function() return eg.dropout(y, 0.5) end, "dropout", "training, true or false, must be said")
+    equal(eg.dropout(y, 0.5, false):shape(), {2, 3})
+    fails(function() return y + nil end, "test_calls.lua:", "argument #2", "got nil")
+    fails(function() y[1] = {1, "two"} end, "test_calls.lua:", "got a string")
+end)
+
+test("eg.grad", function()
+    local w, b = eg.tensor({1.0, 2.0}):requires_grad(), eg.tensor {3.0}
+    local function f() return (w * w * b):sum() end
+    local loss, gradients = eg.grad(f, {w, b})
+    equal(loss:item(), 15.0)
+    values(gradients[1], {6, 12})
+    values(gradients[2], {5})
+    local net = eg.nn.linear(2, 1)
+    local _, all = eg.grad(function() return net(w:reshape {1, 2}):sum() end, net:parameters())
+    equal(#all, 2)
+    local here = "test_calls.lua:"
+    fails(function() eg.grad(f) end, here, "what to differentiate by")
+    fails(function() eg.grad(f, 3) end, here, "tensor or list of tensors expected, got number")
+    fails(function() eg.grad(f, w, {b}) end, here, "#3", "tensor expected, got table")
+    fails(function() eg.grad(f, {w, 1}) end, here, "a tensor is expected, got number")
+    fails(function() eg.grad(3, w) end, here, "function expected, got number")
+    fails(function() eg.grad(function() end, w) end, here, "must return the loss, a tensor, not nil")
+    fails(function() eg.grad(function() return 1 end, w) end, here, "not number")
+    fails(function() eg.grad(f, eg.tensor {1}) end, here, "watch")
+    fails(function() eg.grad(function() error "stop" end, w) end, here, "stop")
+    w:add_(1) -- refused while a tape records
+    fails(function() eg.each(3) end, here, "got number")
+    fails(function() eg.rand "a" end, here, "'rand'", "table expected, got string")
+    fails(function() eg.randn({1}, "f33") end, here, "'f33' is none of f32")
+end)
+
+check.done()
