@@ -435,7 +435,9 @@ void eg__store_int(void *p, int dtype, int64_t i, int64_t v);
 eg_status eg__check_shape(const char *op, int ndim, const int64_t *shape, int dtype, int64_t *n);
 /* Axis in 0..ndim-1, or -1 with words. */
 int eg__axis(const char *op, int ndim, int64_t axis);
-/* Axes as a bit mask; count 0 means all. Repeats are refused. */
+/* The same where a 0-dim tensor counts as a line of one, whose axis is 0 or -1. */
+int eg__line_axis(const char *op, int ndim, int64_t axis);
+/* Axes, of 0-dim tensors too, as a bit mask; count 0 means all. Repeats are refused. */
 eg_status eg__axes_mask(const char *op, int ndim, const eg_axes *axes, unsigned *mask);
 
 void eg__desc_dense(eg__desc *d);                    /* n and dense from ndim and shape */

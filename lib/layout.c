@@ -40,6 +40,11 @@ int eg__axis(const char *op, int ndim, int64_t axis)
     return (int)(axis < 0 ? axis + ndim : axis);
 }
 
+int eg__line_axis(const char *op, int ndim, int64_t axis)
+{
+    return likely(ndim > 0) || (axis != 0 && axis != -1) ? eg__axis(op, ndim, axis) : 0;
+}
+
 eg_status eg__axes_mask(const char *op, int ndim, const eg_axes *axes, unsigned *mask)
 {
     int count = axes ? axes->count : 0;
@@ -48,7 +53,7 @@ eg_status eg__axes_mask(const char *op, int ndim, const eg_axes *axes, unsigned 
         return eg__fail(EG_ESHAPE, op, "%d axes given, 0..%d are possible", count, EG_MAX_DIMS);
     }
     for (int i = 0; i < count; i++) {
-        int a = eg__axis(op, ndim, axes->axis[i]);
+        int a = eg__line_axis(op, ndim, axes->axis[i]);
         if (a < 0) {
             return EG_ESHAPE;
         }
@@ -57,6 +62,7 @@ eg_status eg__axes_mask(const char *op, int ndim, const eg_axes *axes, unsigned 
         }
         *mask |= 1u << a;
     }
+    *mask &= (1u << ndim) - 1; /* a 0-dim tensor has none */
     return EG_OK;
 }
 

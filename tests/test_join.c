@@ -276,3 +276,23 @@ EGT(blocks_and_channels)
         EGT_REFUSED(ops[i](NULL, 2), EG_EINVAL, "x");
     }
 }
+
+/* A 0-dim tensor is a line of one along axis 0, or -1. */
+EGT(numbers_are_lines_of_one)
+{
+    eg_tensor *x = eg_scalar(5, EG_F64);
+    for (int axis = -1; axis <= 0; axis++) {
+        eg_tensor *same[] = {eg_flip(x, EG_AXES(axis)),          eg_roll(x, 3, axis),
+                             eg_transpose(x, axis, 0),           eg_squeeze(x, EG_AXES(axis)),
+                             eg_movedim(x, EG_AXES(axis), EG_AXES(0))};
+        for (size_t k = 0; k < sizeof same / sizeof *same; k++) {
+            EGT_EQ(eg_ndim(same[k]), 0);
+            EGT_EQ(eg_item(same[k]), 5);
+        }
+        EGT_EQ(eg_size(eg_repeat_interleave(x, 3, axis), 0), 3);
+        EGT_EQ(eg_item(eg_sum(eg_repeat_interleave(x, 3, axis))), 15);
+    }
+    EGT_REFUSED(eg_transpose(x, 0, 1), EG_ESHAPE, "axis 1 is outside rank 0");
+    EGT_REFUSED(eg_flip(x, EG_AXES(1)), EG_ESHAPE, "outside rank 0");
+    EGT_REFUSED(eg_roll(x, 1, -2), EG_ESHAPE, "outside rank 0");
+}

@@ -326,6 +326,43 @@ EGT(axes_outside_the_rank)
     EGT_REFUSED(eg_softmax(NULL, 0), EG_EINVAL, "softmax");
 }
 
+/* A 0-dim tensor is a line of one along axis 0, or -1. */
+EGT(numbers_are_lines_of_one)
+{
+    eg_tensor *x = eg_scalar(-3, EG_F64), *values, *places;
+    eg_tensor *(*const with[])(eg_tensor *, const eg_reduce_options *) = {
+        eg_sum_with, eg_mean_with, eg_prod_with, eg_max_with, eg_min_with, eg_logsumexp_with};
+    for (int axis = -1; axis <= 0; axis++) {
+        for (int keep = 0; keep < 2; keep++) {
+            const eg_reduce_options o = {.size = sizeof o, .axes = EG_AXES(axis), .keepdim = keep};
+            for (size_t k = 0; k < sizeof with / sizeof *with; k++) {
+                EGT_EQ(eg_item(with[k](x, &o)), -3);
+                EGT_EQ(eg_ndim(with[k](x, &o)), 0);
+            }
+            EGT_EQ(eg_item(eg_argmax_with(x, &o)), 0);
+            EGT_EQ(eg_item(eg_all_with(x, &o)), 1);
+            EGT_EQ(eg_item(eg_count_nonzero_with(x, &o)), 1);
+        }
+        EGT_EQ(eg_item(eg_norm(x, ALONG(axis))), 3);
+        EGT_EQ(eg_ndim(eg_norm(x, ALONG(axis), .keepdim = true)), 0);
+        EGT_EQ(eg_item(eg_var(x, ALONG(axis), .biased = true)), 0);
+        EGT_EQ(eg_item(eg_cumsum(x, axis)), -3);
+        EGT_EQ(eg_item(eg_cumprod(x, axis)), -3);
+        EGT_EQ(eg_item(eg_softmax(x, axis)), 1);
+        EGT_EQ(eg_item(eg_log_softmax(x, axis)), 0);
+        EGT_EQ(eg_ndim(eg_softmax(x, axis)), 0);
+        EGT_OK(eg_cummax(x, axis, &values, &places));
+        EGT_EQ(eg_ndim(values), 0);
+        EGT_EQ(eg_item(values), -3);
+        EGT_EQ(eg_ndim(places), 0);
+        EGT_EQ(eg_item(places), 0);
+    }
+    EGT_REFUSED(eg_sum(x, ALONG(1)), EG_ESHAPE, "axis 1 is outside rank 0");
+    EGT_REFUSED(eg_sum(x, ALONG(0, -1)), EG_ESHAPE, "given twice");
+    EGT_REFUSED(eg_cummin(x, -2, &values, NULL), EG_ESHAPE, "outside rank 0");
+    EGT_REFUSED(eg_diff(x, 0), EG_ESHAPE, "outside rank 0"); /* as NumPy and PyTorch */
+}
+
 EGT(plain_functions_take_no_options)
 {
     eg_tensor *x = OF(EG_F32, 3, -4);

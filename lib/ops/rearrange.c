@@ -133,9 +133,12 @@ eg_tensor *eg_repeat_interleave(eg_tensor *x, int64_t count, int axis)
     int64_t n;
     eg_shape s = eg_shape_of(x);
     int a =
-        eg__check(x, "repeat_interleave", "x") ? -1 : eg__axis("repeat_interleave", x->ndim, axis);
+        eg__check(x, "repeat_interleave", "x") ? -1 : eg__line_axis("repeat_interleave", x->ndim, axis);
     if (a < 0) {
         return NULL;
+    }
+    if (!s.ndim) {
+        s = EG_SHAPE(1);
     }
     if (count < 0 || __builtin_mul_overflow(s.dim[a], count, &s.dim[a])) {
         return eg__fail_null(EG_ESHAPE, "repeat_interleave", "count is %lld for axis %d of %s",
@@ -174,11 +177,11 @@ eg_tensor *eg_flip(eg_tensor *x, eg_axes axes)
 eg_tensor *eg_roll(eg_tensor *x, int64_t shift, int axis)
 {
     eg__pad_opts o = {.mode = EG_PAD_CIRCULAR};
-    int a = eg__check(x, "roll", "x") ? -1 : eg__axis("roll", x->ndim, axis);
+    int a = eg__check(x, "roll", "x") ? -1 : eg__line_axis("roll", x->ndim, axis);
     if (a < 0) {
         return NULL;
     }
-    if (x->shape[a]) {
+    if (x->ndim && x->shape[a]) {
         o.before[a] = shift % x->shape[a];
         o.before[a] += o.before[a] < 0 ? x->shape[a] : 0;
         o.after[a] = -o.before[a];

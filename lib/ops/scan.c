@@ -23,8 +23,14 @@ static eg_tensor *along(const eg__op *op, eg_tensor *x, int axis)
     if (eg__check(x, op->name, "x")) {
         return NULL;
     }
-    int a = eg__axis(op->name, x->ndim, axis);
-    return a < 0 ? NULL : eg__op1(op, x, &(eg__scan_opts){.axis = a});
+    int a = eg__line_axis(op->name, x->ndim, axis);
+    const eg__scan_opts o = {.axis = a};
+    if (a < 0 || likely(x->ndim > 0)) {
+        return a < 0 ? NULL : eg__op1(op, x, &o);
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *y = eg__op1(op, eg_reshape(x, EG_SHAPE(1)), &o);
+    return eg_scope_pop(s, y ? eg_reshape(y, EG_SCALAR) : NULL);
 }
 
 eg_tensor *eg_cumsum(eg_tensor *x, int axis)
@@ -37,12 +43,35 @@ eg_tensor *eg_cumprod(eg_tensor *x, int axis)
     return along(&eg__op_cumprod, x, axis);
 }
 
+/* Of a 0-dim tensor, as a line of one. */
+static eg_status run_scalar(const eg__op *op, eg_tensor *x, eg_tensor **made)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *line = eg_reshape(x, EG_SHAPE(1));
+    eg_status st = line ? eg__dispatch(op, &line, 1, &(eg__scan_opts){.axis = 0}, made) : eg__why();
+    for (int j = 0; j < op->nout && !st; j++) {
+        made[j] = eg_reshape(made[j], EG_SCALAR);
+        st = made[j] ? EG_OK : eg__why();
+    }
+    if (st) {
+        eg_scope_pop(s, NULL);
+        made[0] = made[1] = NULL;
+        return st;
+    }
+    return eg_scope_pop_n(s, made, op->nout);
+}
+
 static eg_status running(const eg__op *op, eg_tensor *x, int axis, eg_tensor **values,
                          eg_tensor **indices)
 {
     eg_tensor *made[EG__MAX_OUT] = {NULL};
-    int a = eg__check(x, op->name, "x") ? -1 : eg__axis(op->name, x->ndim, axis);
-    eg_status st = a < 0 ? eg__why() : eg__dispatch(op, &x, 1, &(eg__scan_opts){.axis = a}, made);
+    int a = eg__check(x, op->name, "x") ? -1 : eg__line_axis(op->name, x->ndim, axis);
+    eg_status st = a < 0 ? eg__why() : EG_OK;
+    if (!st && likely(x->ndim > 0)) {
+        st = eg__dispatch(op, &x, 1, &(eg__scan_opts){.axis = a}, made);
+    } else if (!st) {
+        st = run_scalar(op, x, made);
+    }
     *(values ? values : &(eg_tensor *){NULL}) = made[0];
     *(indices ? indices : &(eg_tensor *){NULL}) = made[1];
     return st;

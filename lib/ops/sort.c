@@ -73,10 +73,9 @@ static void forget(eg_tensor **a, eg_tensor **b, eg_tensor **c)
     *(c ? c : &(eg_tensor *){NULL}) = NULL;
 }
 
-/* The axis; a 0-dim tensor is a line of one. -1 with words. */
 static int line_axis(const char *op, eg_tensor *x, int axis)
 {
-    return eg__check(x, op, "x") ? -1 : eg__axis(op, x->ndim ? x->ndim : 1, axis);
+    return eg__check(x, op, "x") ? -1 : eg__line_axis(op, x->ndim, axis);
 }
 
 eg_status eg_sort(eg_tensor *x, int axis, bool descending, eg_tensor **values, eg_tensor **indices)

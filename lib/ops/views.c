@@ -282,8 +282,9 @@ eg_tensor *eg_transpose(eg_tensor *x, int axis0, int axis1)
     if (eg__check(x, "transpose", "x")) {
         return NULL;
     }
-    int a = eg__axis("transpose", x->ndim, axis0), b = eg__axis("transpose", x->ndim, axis1);
-    if (a < 0 || b < 0) {
+    int a = eg__line_axis("transpose", x->ndim, axis0);
+    int b = a < 0 ? a : eg__line_axis("transpose", x->ndim, axis1);
+    if (b < 0) {
         return NULL;
     }
     eg__permute_opts o = {.ndim = x->ndim};

@@ -19,6 +19,9 @@ CASE_FUNCTION(tile, eg_tile(x[0], EG_SHAPE(2, 1, 3, 2)))
 CASE_FUNCTION(tile_five, eg_tile(x[0], EG_SHAPE(2, 2, 3, 2, 2)))
 CASE_FUNCTION(interleave, eg_repeat_interleave(x[0], 3, 1))
 CASE_FUNCTION(flip, eg_flip(x[0], EG_AXES(0, -1)))
+CASE_FUNCTION(flip_first, eg_flip(x[0], EG_AXES(0)))
+CASE_FUNCTION(roll_first, eg_roll(x[0], 2, 0))
+CASE_FUNCTION(repeat_first, eg_repeat_interleave(x[0], 3, -1))
 CASE_FUNCTION(flip_all, eg_flip(x[0], (eg_axes){0}))
 CASE_FUNCTION(movedim, eg_movedim(x[0], EG_AXES(0, -1), EG_AXES(2, 0)))
 CASE_FUNCTION(tril, eg_tril(x[0], -1))
@@ -102,6 +105,9 @@ EGT_CASES(join, ROW("concat", "first axis", concat0, 3, MOVES, X(2, 3), X(1, 3),
           ROW("expand", "tile", tile, 1, MOVES, X(2, 1, 3)),
           ROW("expand", "tile five axes", tile_five, 1, MOVES, X(1, 2, 1, 2, 1)),
           ROW("expand", "repeat_interleave", interleave, 1, MOVES, X(2, 3, 2)),
+          ROW("alias", "flip number", flip_first, 1, MOVES, {{0, {0}}, -3, 3, 0}),
+          ROW("pad", "roll number", roll_first, 1, MOVES, {{0, {0}}, -3, 3, 0}),
+          ROW("expand", "repeat number", repeat_first, 1, MOVES, {{0, {0}}, -3, 3, 0}),
           ROW("slice", "flip", flip, 1, MOVES, X(2, 3, 4)),
           ROW("slice", "flip all", flip_all, 1, MOVES, X(2, 3)),
           ROW("permute", "movedim", movedim, 1, MOVES, X(2, 3, 4)),

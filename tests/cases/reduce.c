@@ -41,7 +41,8 @@ CASE_FUNCTION(diff_last, eg_diff(x[0], -1))
     {#op, "short rows", op##_last, {{DIMS(40, 3), low, high, 0}}, 1, flags, 0, 0, NULL},           \
     {#op, "middle", op##_middle, {{DIMS(2, 9, 5), low, high, 0}}, 1, flags, 0, 0, NULL},           \
     {#op, "outer", op##_outer, {{DIMS(3, 4, 2), low, high, 0}}, 1, flags, 0, 0, NULL},             \
-    {#op, "channels", op##_channels, {{DIMS(2, 3, 4, 5), low, high, 0}}, 1, flags, 0, 0, NULL}
+    {#op, "channels", op##_channels, {{DIMS(2, 3, 4, 5), low, high, 0}}, 1, flags, 0, 0, NULL},    \
+    {#op, "number", op##_first, {{{0, {0}}, low, high, 0}}, 1, flags, 0, 0, NULL}
 
 CASE_FUNCTION(argmin_last, eg_argmin(x[0], .axes = EG_AXES(-1)))
 
@@ -105,6 +106,11 @@ EGT_CASES(reduce,
     ONE("sum", "one element", sum_all, DIMS(1), -2, 2, ALL_TYPES),
     ONE("max", "no axes", max_all, EG_SCALAR, -2, 2, ALL_TYPES),
     ONE("norm", "1", norm_1, DIMS(4, 5), -2, 2, 0),
+    ONE("norm", "number", norm_2, {0}, 1, 2, 0),
+    ONE("var", "number", var_first, {0}, -2, 2, 0),
+    ONE("argmin", "number", argmin_first, {0}, -9, 9, ALL_TYPES | EGT_NO_GRAD),
+    ONE("cumsum", "number", cumsum_first, {0}, -2, 2, ALL_TYPES),
+    ONE("cumprod recurrence", "number", cumprod_first, {0}, -1.5, 1.5, ALL_TYPES),
     ONE("norm", "2", norm_2, DIMS(4, 90), -2, 2, 0),
     ONE("norm", "3", norm_3, DIMS(4, 5, 3), -2, 2, 0),
     ONE("norm", "1/2", norm_half, DIMS(4, 5), 0.5, 2, 0),

@@ -17,6 +17,8 @@
 #define CASES(op)                                                                                  \
     {.ops = #op, .name = "rows", .f = op##_last, .in = {{DIMS(3, 20), -2, 2, 0}}, .n = 1,          \
      .flags = EXACT},                                                                              \
+    {.ops = #op, .name = "number", .f = op##_last, .in = {{{0, {0}}, -2, 2, 0}}, .n = 1,           \
+     .flags = EXACT},                                                                              \
     {.ops = #op, .name = "columns", .f = op##_first, .in = {{DIMS(5, 300), -2, 2, 0}}, .n = 1,     \
      .flags = EXACT},                                                                              \
     {.ops = #op, .name = "places", .f = op##_places, .in = {{DIMS(2, 9, 7), -3, 3, 0}}, .n = 1,    \

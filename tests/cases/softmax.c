@@ -9,6 +9,7 @@
     {#op " " #op "_grad", "rows", op##_last, {{DIMS(3, 75), -4, 4, 0}}, 1, 0, 0, 0, NULL},         \
     {#op " " #op "_grad", "short rows", op##_last, {{DIMS(20, 5), -4, 4, 0}}, 1, 0, 0, 0, NULL},   \
     {#op " " #op "_grad", "one short row", op##_last, {{DIMS(5), -4, 4, 0}}, 1, 0, 0, 0, NULL},    \
+    {#op " " #op "_grad", "number", op##_last, {{{0, {0}}, -4, 4, 0}}, 1, 0, 0, 0, NULL},          \
     {#op " " #op "_grad", "columns", op##_first, {{DIMS(6, 40), -4, 4, 0}}, 1, 0, 0, 0, NULL},     \
     {#op " " #op "_grad", "channels", op##_channels, {{DIMS(2, 5, 3, 4), -4, 4, 0}}, 1, 0, 0, 0,   \
      NULL},                                                                                        \

@@ -3,6 +3,7 @@
  * Axes are named by .axes, negative ones counted from the end; none named means all of them. The reduced
  * axes go, or stay with size 1 if .keepdim: eg_sum(x, .axes = EG_AXES(0, -1), .keepdim = true). Any
  * strides are taken as they are, and a packed order such as channels-last goes on to what is left.
+ * A 0-dim tensor counts as a line of one: axis 0, or -1, is one it has.
  * EG_ESHAPE: an axis outside the rank or named twice. f16 and bf16 accumulate in f32 or f64. The order of
  * additions depends on the shape alone, so results repeat bit by bit, whatever the number of threads. */
 #ifndef EGRET_OPS_REDUCE_H

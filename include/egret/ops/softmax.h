@@ -1,4 +1,4 @@
-/* softmax.h - softmax and its logarithm. */
+/* softmax.h - softmax and its logarithm. A 0-dim tensor counts as a line of one: axis 0, or -1. */
 #ifndef EGRET_OPS_SOFTMAX_H
 #define EGRET_OPS_SOFTMAX_H
 

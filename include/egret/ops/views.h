@@ -15,7 +15,8 @@ EG_API eg_tensor *eg_reshape(eg_tensor *x, eg_shape shape);
 EG_API eg_tensor *eg_expand(eg_tensor *x, eg_shape shape);
 /* Output axis d is input axis axes[d]; every axis once. */
 EG_API eg_tensor *eg_permute(eg_tensor *x, eg_axes axes);
-/* Two axes exchanged. */
+/* Two axes exchanged. Here, in eg_squeeze and in eg_flip, eg_roll, eg_movedim and eg_repeat_interleave (join.h) a 0-dim
+ * tensor counts as a line of one, whose axis is 0 or -1. */
 EG_API eg_tensor *eg_transpose(eg_tensor *x, int axis0, int axis1);
 /* Axes of size 1 dropped: those named (others stay), or all of them for (eg_axes){0}. */
 EG_API eg_tensor *eg_squeeze(eg_tensor *x, eg_axes axes);
