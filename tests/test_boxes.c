@@ -50,6 +50,9 @@ EGT(suppression)
     EGT_EQ(egt_distance(eg_batched_nms(b, s, IDS(4, 7, -3, 7, 5), .iou_threshold = 0.5),
                         IDS(4, 1, 0, 3, 2)),
            0);
+    EGT_EQ(egt_distance(eg_batched_nms(b, s, eg_cast(IDS(4, 7, 3, 7, 5), EG_U8), .iou_threshold = 0.5),
+                        IDS(4, 1, 0, 3, 2)),
+           0);
     EGT_EQ(egt_distance(eg_batched_nms(b, s, IDS(4, 7, 7, 7, 5), .iou_threshold = 0.5),
                         IDS(3, 1, 3, 2)),
            0);

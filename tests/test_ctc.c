@@ -42,6 +42,11 @@ EGT(the_sum_over_all_paths)
     for (int i = 0; i < 4; i++) {
         EGT_NEAR(eg_get(each, i), by_paths(x, i, frames[i], labels[i], lengths[i]), 1e-12);
     }
+    eg_tensor *bytes = eg_ctc_loss(x, eg_cast(eg_from(EG_SHAPE(4, 3), EG_I64, labels), EG_U8),
+                                   .input_lengths = eg_cast(eg_from(EG_SHAPE(4), EG_I64, frames), EG_U8),
+                                   .target_lengths = eg_cast(eg_from(EG_SHAPE(4), EG_I64, lengths), EG_U8),
+                                   .reduction = EG_NONE);
+    EGT_EQ(egt_distance(bytes, each), 0);
 }
 
 EGT(reductions)

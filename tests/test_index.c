@@ -63,12 +63,96 @@ EGT(indices_outside_are_refused)
     SAME(eg_index_select(x, 0, I64(-1, -3)), eg_index_select(x, 0, I64(2, 0)));
 }
 
+/* 0-dim tensors are lines of one along axis 0, or -1. */
+EGT(numbers_are_lines_of_one)
+{
+    eg_tensor *x = eg_scalar(5, EG_F64), *zero = eg_scalar(0, EG_I64), *line = F64(1, 2, 3);
+    eg_tensor *seven = eg_scalar(7, EG_F64), *back = eg_scalar(-1, EG_I64);
+    for (int axis = -1; axis <= 0; axis++) {
+        SAME(eg_index_select(x, axis, zero), x);
+        SAME(eg_index_select(x, axis, I64(0, -1)), F64(5, 5));
+        SAME(eg_gather(x, axis, back), x);
+        SAME(eg_gather(x, axis, I64(0, 0)), F64(5, 5));
+        SAME(eg_gather(line, axis, back), eg_scalar(3, EG_F64));
+        SAME(eg_take_along(x, axis, zero), x);
+        SAME(eg_take_along(line, axis, back), eg_scalar(3, EG_F64));
+        SAME(eg_index_copy(x, axis, I64(0), F64(7)), seven);
+        SAME(eg_index_copy(x, axis, zero, seven), seven);
+        SAME(eg_index_copy(line, axis, back, seven), F64(1, 2, 7));
+        SAME(eg_index_fill(x, axis, zero, 7), seven);
+        SAME(eg_index_fill(line, axis, back, 7), F64(1, 2, 7));
+        SAME(eg_index_add(x, axis, I64(0, 0), F64(3, 4)), eg_scalar(12, EG_F64));
+        SAME(eg_index_add(line, axis, back, seven), F64(1, 2, 10));
+        SAME(eg_scatter(x, axis, zero, seven), seven);
+        SAME(eg_scatter_add(x, axis, I64(0, 0), F64(3, 4)), eg_scalar(12, EG_F64));
+        SAME(eg_scatter(line, axis, back, seven), F64(1, 2, 7));
+        SAME(eg_scatter_reduce(x, axis, zero, seven, EG_SCATTER_MEAN), eg_scalar(6, EG_F64));
+        SAME(eg_scatter_reduce(x, axis, zero, seven, EG_SCATTER_MAX), seven);
+    }
+    EGT_REFUSED(eg_gather(x, 0, eg_scalar(1, EG_I64)), EG_EINDEX, "index 1 at position [0] is outside -1..0");
+    EGT_REFUSED(eg_gather(x, 1, zero), EG_ESHAPE, "axis 1 is outside rank 0");
+    EGT_REFUSED(eg_gather(x, 0, eg_zeros(EG_SHAPE(1, 1), EG_I64)), EG_ESHAPE, "[1, 1]");
+    EGT_REFUSED(eg_scatter(x, 0, zero, F64(1)), EG_ESHAPE, "index is [], source is [1]");
+    EGT_REFUSED(eg_index_add(x, 0, I64(0, 0), seven), EG_ESHAPE, "source []");
+    EGT_REFUSED(eg_index_add(x, -2, zero, seven), EG_ESHAPE, "outside rank 0");
+}
+
+/* Indices of all integers are taken alike. */
+EGT(indices_are_any_integers)
+{
+    static const eg_dtype integers[] = {EG_I32, EG_U8};
+    eg_tensor *x = counted(4, 3), *rows = counted(2, 3), *i = I64(3, 1);
+    eg_tensor *all = eg_expand(eg_unsqueeze(i, 1), EG_SHAPE(2, 3));
+    eg_tensor *places = eg_reshape(I64(3, 1, 0, 2), EG_SHAPE(2, 2));
+    for (int k = 0; k < 2; k++) {
+        const eg_dtype t = integers[k];
+        eg_tensor *j = eg_cast(i, t), *wide = eg_cast(all, t), *at = eg_cast(places, t);
+        SAME(eg_index_select(x, 0, j), eg_index_select(x, 0, i));
+        SAME(eg_take(x, j), eg_take(x, i));
+        SAME(eg_embedding(x, j), eg_embedding(x, i));
+        SAME(eg_gather(x, 0, wide), eg_gather(x, 0, all));
+        SAME(eg_take_along(x, 0, wide), eg_take_along(x, 0, all));
+        SAME(eg_gather_nd(x, at), eg_gather_nd(x, places));
+        SAME(eg_index_copy(x, 0, j, rows), eg_index_copy(x, 0, i, rows));
+        SAME(eg_index_fill(x, 0, j, 9), eg_index_fill(x, 0, i, 9));
+        SAME(eg_index_add(x, 0, j, rows), eg_index_add(x, 0, i, rows));
+        SAME(eg_scatter(x, 0, wide, rows), eg_scatter(x, 0, all, rows));
+        SAME(eg_scatter_add(x, 0, wide, rows), eg_scatter_add(x, 0, all, rows));
+        SAME(eg_scatter_reduce(x, 0, wide, rows, EG_SCATTER_MIN), eg_scatter_reduce(x, 0, all, rows, EG_SCATTER_MIN));
+        SAME(eg_scatter_nd_add(x, at, F64(1, 2)), eg_scatter_nd_add(x, places, F64(1, 2)));
+        SAME(eg_unsorted_segment_sum(rows, j, 4), eg_unsorted_segment_sum(rows, i, 4));
+        SAME(eg_segment_sum(rows, eg_cast(I64(1, 3), t)), eg_segment_sum(rows, I64(1, 3)));
+        SAME(eg_one_hot(j, 4), eg_one_hot(i, 4));
+        SAME(eg_sequence_mask(j, 4), eg_sequence_mask(i, 4));
+        SAME(eg_ravel_index(at, EG_SHAPE(4, 3)), eg_ravel_index(places, EG_SHAPE(4, 3)));
+        SAME(eg_unravel_index(j, EG_SHAPE(4, 3)), eg_unravel_index(i, EG_SHAPE(4, 3)));
+        SAME(eg_in_topk(x, eg_cast(I64(2, 1, 0, 2), t), 1), eg_in_topk(x, I64(2, 1, 0, 2), 1));
+        SAME(eg_bincount(j, NULL, 0), eg_bincount(i, NULL, 0));
+    }
+    EGT_REFUSED(eg_index_select(x, 0, eg_cast(I64(1, 200), EG_U8)), EG_EINDEX, "index 200 at position [1]");
+}
+
+/* x's element and what falls on it, exactly, then rounded down. */
+EGT(means_of_integers)
+{
+    eg_tensor *i = I64(0, 0, 1), *s = I64(4, 4, -8);
+    SAME(eg_scatter_reduce(I64(3, 1, 7), 0, i, s, EG_SCATTER_MEAN), I64(3, -4, 7)); /* 11 / 3, -7 / 2 */
+    eg_tensor *bytes = eg_full(EG_SHAPE(2), 255, EG_U8);
+    eg_tensor *y = eg_scatter_reduce(bytes, 0, I64(0, 0), bytes, EG_SCATTER_MEAN);
+    EGT_EQ(eg_dtype_of(y), EG_U8);
+    EGT_EQ(eg_get(y, 0), 255); /* though three of them are more than a u8 holds */
+    eg_tensor *many = eg_scatter_reduce(eg_zeros(EG_SHAPE(1), EG_U8), 0, eg_zeros(EG_SHAPE(255), EG_I64),
+                                        eg_full(EG_SHAPE(255), 2, EG_U8), EG_SCATTER_MEAN);
+    EGT_EQ(eg_get(many, 0), 1); /* 510 / 256 */
+    EGT_EQ(eg_dtype_of(eg_scatter_reduce(I64(1), 0, I64(0), F64(2), EG_SCATTER_MEAN)), EG_F64);
+}
+
 EGT(index_dtypes_and_shapes_are_checked)
 {
     eg_tensor *x = counted(3, 3), *i = I64(0, 1), *row = counted(2, 3);
     EGT_REFUSED(eg_index_select(x, 0, F64(1)), EG_EDTYPE, "f64");
     EGT_REFUSED(eg_index_select(x, 0, eg_cast(i, EG_BOOL)), EG_EDTYPE, "bool");
-    EGT_REFUSED(eg_embedding(x, eg_cast(i, EG_U8)), EG_EDTYPE, "u8");
+    EGT_REFUSED(eg_embedding(x, eg_cast(i, EG_F32)), EG_EDTYPE, "f32");
     EGT_REFUSED(eg_gather_nd(x, F64(1)), EG_EDTYPE, "f64");
     EGT_REFUSED(eg_gather(x, 0, i), EG_ESHAPE, "[2]");
     EGT_REFUSED(eg_gather(x, 0, eg_zeros(EG_SHAPE(1, 4), EG_I64)), EG_ESHAPE, "[1, 4]");
@@ -89,9 +173,9 @@ EGT(index_dtypes_and_shapes_are_checked)
     EGT_REFUSED(eg_scatter_reduce(x, 0, eg_zeros(EG_SHAPE(1, 1), EG_I64), counted(1, 1),
                                   (eg_scatter_mode)7),
                 EG_EINVAL, "mode 7");
-    EGT_REFUSED(eg_scatter_reduce(eg_cast(x, EG_I64), 0, eg_zeros(EG_SHAPE(1, 1), EG_I64),
-                                  counted(1, 1), EG_SCATTER_MEAN),
-                EG_EDTYPE, "i64");
+    EGT_REFUSED(eg_scatter_reduce(eg_cast(x, EG_BOOL), 0, eg_zeros(EG_SHAPE(1, 1), EG_I64),
+                                  eg_zeros(EG_SHAPE(1, 1), EG_BOOL), EG_SCATTER_MEAN),
+                EG_EDTYPE, "bools");
     static const int axes[] = {2, -3, INT32_MIN, INT32_MAX};
     eg_tensor *wide = eg_zeros(EG_SHAPE(2, 3), EG_I64);
     for (int k = 0; k < 4; k++) {

@@ -174,8 +174,8 @@ eg_tensor *eg_batched_nms_with(eg_tensor *boxes, eg_tensor *scores, eg_tensor *c
     if (eg__check(boxes, op, "boxes") || eg__check(classes, op, "classes")) {
         return NULL;
     }
-    if (classes->dtype != EG_I64 && classes->dtype != EG_I32) {
-        return eg__fail_null(EG_EDTYPE, op, "classes are %s, must be i64 or i32",
+    if (!(EG__INTS >> classes->dtype & 1)) {
+        return eg__fail_null(EG_EDTYPE, op, "classes are %s, must be i64, i32 or u8",
                              eg_dtype_name((eg_dtype)classes->dtype));
     }
     if (classes->ndim != 1 || boxes->ndim != 2 || classes->n != boxes->shape[0]) {

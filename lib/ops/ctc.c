@@ -67,8 +67,9 @@ eg_tensor *eg__ctc_lengths(const char *op, const char *name, eg_tensor *t, int64
     if (!t || eg__check(t, op, name)) {
         return NULL;
     }
-    if (t->dtype != EG_I64 && t->dtype != EG_I32) {
-        return eg__fail_null(EG_EDTYPE, op, "%s are %s, must be i64 or i32", name, eg_dtype_name((eg_dtype)t->dtype));
+    if (!(EG__INTS >> t->dtype & 1)) {
+        return eg__fail_null(EG_EDTYPE, op, "%s are %s, must be i64, i32 or u8", name,
+                             eg_dtype_name((eg_dtype)t->dtype));
     }
     if (t->n != rows || t->ndim > 1) {
         return eg__fail_null(EG_ESHAPE, op, "%s are %s, must be [%lld]", name, EG__SHAPE_OF(t), (long long)rows);

@@ -33,14 +33,22 @@ static void check_range(void *ctx, int64_t begin, int64_t end)
     }
 }
 
+eg_tensor *eg__wide_index(const char *op, eg_tensor *index)
+{
+    if (!(EG__INTS >> index->dtype & 1)) {
+        return eg__fail_null(EG_EDTYPE, op, "the index is %s, must be i64, i32 or u8",
+                             eg_dtype_name((eg_dtype)index->dtype));
+    }
+    return index->dtype == EG_U8 ? eg_cast(index, EG_I64) : index;
+}
+
 eg_tensor *eg__checked_index(const char *op, eg_tensor *index, int64_t size, bool strict)
 {
     if (eg__check(index, op, "index")) {
         return NULL;
     }
-    if (index->dtype != EG_I64 && index->dtype != EG_I32) {
-        return eg__fail_null(EG_EDTYPE, op, "the index is %s, must be i64 or i32",
-                             eg_dtype_name((eg_dtype)index->dtype));
+    if (unlikely(index->dtype != EG_I64) && !(index = eg__wide_index(op, index))) {
+        return NULL;
     }
     const eg__check_opts o = {.name = op, .strict = strict, .size = {size}};
     if (unlikely(index->device)) {
@@ -102,13 +110,14 @@ eg_status eg__infer_index_select(eg__call *c)
 static eg_tensor *index_select(const char *op, eg_tensor *x, int axis, eg_tensor *index,
                                bool strict, int64_t skip)
 {
-    int a = eg__check(x, op, "x") ? -1 : eg__axis(op, x->ndim, axis);
+    int a = eg__check(x, op, "x") ? -1 : eg__line_axis(op, x->ndim, axis);
     if (a < 0) {
         return NULL;
     }
     eg_scope s = eg_scope_push();
     eg__index_opts o = {.axis = a, .skip = skip};
-    eg_tensor *i = eg__index_for(op, index, x->shape[a], strict, x->n > 0, &o);
+    x = eg__as_line(x);
+    eg_tensor *i = x ? eg__index_for(op, index, x->shape[a], strict, x->n > 0, &o) : NULL;
     return eg_scope_pop(s, i ? eg__op2(&eg__op_index_select, x, i, &o) : NULL);
 }
 
@@ -167,17 +176,18 @@ eg_tensor *eg__index_add(eg_tensor *source, eg_tensor *index, eg_tensor *base,
 }
 
 /* Whether source has x's shape but for one entry of the 1-D index along the axis; checks the axis
- * too. */
+ * too. 0-dim tensors are lines of one. */
 static int check_parts(const char *op, eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source)
 {
     int a =
         eg__check(x, op, "x") || eg__check(index, op, "index") || eg__check(source, op, "source")
             ? -1
-            : eg__axis(op, x->ndim, axis);
+            : eg__line_axis(op, x->ndim, axis);
     if (a < 0) {
         return -1;
     }
-    bool fits = index->ndim == 1 && source->ndim == x->ndim && source->shape[a] == index->n;
+    bool fits = index->ndim <= 1 && eg__line_rank(source) == eg__line_rank(x) &&
+                (source->ndim ? source->shape[a] : 1) == index->n;
     for (int d = 0; fits && d < x->ndim; d++) {
         fits = d == a || source->shape[d] == x->shape[d];
     }
@@ -196,20 +206,29 @@ eg_tensor *eg_index_add(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *sou
         return NULL;
     }
     eg_scope s = eg_scope_push();
+    const eg_tensor *was = x;
     int dtype = eg__common_dtype((eg_tensor *[]){x, source}, 2);
+    x = eg__as_line(x), index = eg__as_line(index), source = eg__as_line(source);
+    if (!x || !index || !source) {
+        return eg_scope_pop(s, NULL);
+    }
     eg__index_opts o = {.axis = a, .size = x->shape[a], .skip = -1};
     eg_tensor *i = eg__index_for("index_add", index, o.size, false, x->n > 0, &o);
     if (!i || eg__same_dtype(&x, &source, true)) {
         return eg_scope_pop(s, NULL);
     }
     eg_tensor *y = eg__index_add(source, i, x, &o);
-    return eg_scope_pop(s, eg_cast(y, (eg_dtype)dtype));
+    return eg_scope_pop(s, eg_cast(eg__as_was(y, was), (eg_dtype)dtype));
 }
 
-/* As a scatter along the axis with the index spread over the other axes. */
-static eg_tensor *index_copy(const char *op, eg_tensor *x, int a, eg_tensor *index,
+/* As a scatter along the axis with the index spread over the other axes; 0-dim operands as lines. */
+static eg_tensor *index_copy(const char *op, eg_tensor *given, int a, eg_tensor *index,
                              eg_tensor *source)
 {
+    eg_tensor *x = eg__as_line(given);
+    if (!x || !(index = eg__as_line(index))) {
+        return NULL;
+    }
     eg__scatter_opts o = {.axis = a, .ndim = x->ndim};
     eg_shape line = {.ndim = x->ndim}, full = eg_shape_of(x);
     eg_tensor *i = eg__checked_index(op, index, x->shape[a], false);
@@ -223,7 +242,7 @@ static eg_tensor *index_copy(const char *op, eg_tensor *x, int a, eg_tensor *ind
     if (!i || !source || eg__same_dtype(&x, &source, false)) {
         return NULL;
     }
-    return eg__scatter(&eg__op_scatter, source, i, x, &o);
+    return eg__as_was(eg__scatter(&eg__op_scatter, source, i, x, &o), given);
 }
 
 eg_tensor *eg_index_copy(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source)
@@ -240,11 +259,11 @@ eg_tensor *eg_index_fill(eg_tensor *x, int axis, eg_tensor *index, double value)
 {
     int a = eg__check(x, "index_fill", "x") || eg__check(index, "index_fill", "index")
                 ? -1
-                : eg__axis("index_fill", x->ndim, axis);
+                : eg__line_axis("index_fill", x->ndim, axis);
     if (a < 0) {
         return NULL;
     }
-    if (index->ndim != 1) {
+    if (index->ndim > 1) {
         return eg__fail_null(EG_ESHAPE, "index_fill", "the index is %s, must be 1-D",
                              EG__SHAPE_OF(index));
     }

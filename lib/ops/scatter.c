@@ -34,15 +34,16 @@ eg_tensor *eg__scatter(const eg__op *op, eg_tensor *source, eg_tensor *index, eg
 
 /* ---- along an axis --------------------------------------------------------------------------- */
 
-/* The axis, if the index has x's rank and is nowhere larger but along it; else -1 with words. */
+/* The axis, if the index has x's rank and is nowhere larger but along it; else -1 with words. 0-dim tensors are
+ * lines of one. */
 static int check_places(const char *op, eg_tensor *x, int axis, eg_tensor *index)
 {
     int a =
-        eg__check(x, op, "x") || eg__check(index, op, "index") ? -1 : eg__axis(op, x->ndim, axis);
+        eg__check(x, op, "x") || eg__check(index, op, "index") ? -1 : eg__line_axis(op, x->ndim, axis);
     if (a < 0) {
         return -1;
     }
-    bool fits = index->ndim == x->ndim;
+    bool fits = eg__line_rank(index) == eg__line_rank(x);
     for (int d = 0; fits && d < x->ndim; d++) {
         fits = d == a || index->shape[d] <= x->shape[d];
     }
@@ -61,17 +62,23 @@ eg_tensor *eg_gather(eg_tensor *x, int axis, eg_tensor *index)
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *i = eg__checked_index("gather", index, x->shape[a], false);
-    return eg_scope_pop(s, i ? eg__op2(&eg__op_gather, x, i, &(eg__axis_opts){a}) : NULL);
+    const eg_tensor *was = index;
+    x = eg__as_line(x), index = eg__as_line(index);
+    eg_tensor *i = x && index ? eg__checked_index("gather", index, x->shape[a], false) : NULL;
+    eg_tensor *y = i ? eg__op2(&eg__op_gather, x, i, &(eg__axis_opts){a}) : NULL;
+    return eg_scope_pop(s, eg__as_was(y, was));
 }
 
 eg_tensor *eg_take_along(eg_tensor *x, int axis, eg_tensor *index)
 {
     int a = eg__check(x, "take_along", "x") || eg__check(index, "take_along", "index")
                 ? -1
-                : eg__axis("take_along", x->ndim, axis);
+                : eg__line_axis("take_along", x->ndim, axis);
     if (a < 0) {
         return NULL;
+    }
+    if (!x->ndim || !index->ndim) {
+        return eg_gather(x, axis, index); /* lines have no other axes */
     }
     eg_shape from = eg_shape_of(x), at = eg_shape_of(index);
     bool fits = index->ndim == x->ndim;
@@ -105,15 +112,21 @@ static eg_tensor *scatter(const eg__op *op, eg_tensor *x, int axis, eg_tensor *i
         return eg__fail_null(EG_ESHAPE, op->name, "index is %s, source is %s", EG__SHAPE_OF(index),
                              EG__SHAPE_OF(source));
     }
+    eg_scope s = eg_scope_push();
+    const eg_tensor *was = x;
+    int dtype = eg__common_dtype((eg_tensor *[]){x, source}, 2);
+    x = eg__as_line(x), index = eg__as_line(index), source = eg__as_line(source);
+    if (!x || !index || !source) {
+        return eg_scope_pop(s, NULL);
+    }
     eg__scatter_opts o = {.axis = a, .mode = mode, .ndim = x->ndim};
     memcpy(o.shape, x->shape, sizeof o.shape);
-    eg_scope s = eg_scope_push();
-    int dtype = eg__common_dtype((eg_tensor *[]){x, source}, 2);
     eg_tensor *i = eg__checked_index(op->name, index, x->shape[a], false);
     if (!i || eg__same_dtype(&x, &source, sum)) {
         return eg_scope_pop(s, NULL);
     }
-    return eg_scope_pop(s, eg_cast(eg__scatter(op, source, i, x, &o), (eg_dtype)dtype));
+    eg_tensor *y = eg__as_was(eg__scatter(op, source, i, x, &o), was);
+    return eg_scope_pop(s, eg_cast(y, (eg_dtype)dtype));
 }
 
 eg_tensor *eg_scatter(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source)
@@ -126,21 +139,26 @@ eg_tensor *eg_scatter_add(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *s
     return scatter(&eg__op_scatter_add, x, axis, index, source, 0, true);
 }
 
-/* (x + what falls on it) / (1 + how many do) */
+/* (x + what falls on it) / (1 + how many do); of integers, summed in i64, rounded down */
 static eg_tensor *scatter_mean(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source)
 {
-    if (x && source && !(eg__is_float(x->dtype) && eg__is_float(source->dtype))) {
-        return eg__fail_null(EG_EDTYPE, "scatter_reduce", "the mean is for floats, not %s and %s",
-                             eg_dtype_name((eg_dtype)x->dtype),
-                             eg_dtype_name((eg_dtype)source->dtype));
+    int dtype = x && source ? eg__common_dtype((eg_tensor *[]){x, source}, 2) : EG_F32;
+    bool whole = EG__INTS >> dtype & 1;
+    if (dtype == EG_BOOL) {
+        return eg__fail_null(EG_EDTYPE, "scatter_reduce", "bools have no mean");
     }
     eg_scope s = eg_scope_push();
+    x = whole ? eg_cast(x, EG_I64) : x;
+    source = whole ? eg_cast(source, EG_I64) : source;
     eg_tensor *sum = eg_scatter_add(x, axis, index, source);
     eg_tensor *count = sum ? eg_scatter_add(eg_ones_like(sum), axis, index,
                                             eg__full_on(sum->device, eg_shape_of(source), 1,
                                                         (eg_dtype)sum->dtype))
                            : NULL;
-    return eg_scope_pop(s, eg_div(sum, count));
+    if (!whole || !count) {
+        return eg_scope_pop(s, eg_div(sum, count));
+    }
+    return eg_scope_pop(s, eg_cast(eg_floor_divide(sum, count), (eg_dtype)dtype));
 }
 
 eg_tensor *eg_scatter_reduce(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source,
@@ -198,9 +216,9 @@ static eg_tensor *positions(const char *op, eg_tensor *index, int ndim, const in
     o.ndim = check.axes = (int)index->shape[index->ndim - 1];
     memcpy(o.shape, shape, sizeof o.shape[0] * (size_t)o.ndim);
     memcpy(check.size, o.shape, sizeof o.shape);
-    if (index->dtype != EG_I64 && index->dtype != EG_I32) {
-        return eg__fail_null(EG_EDTYPE, op, "the index is %s, must be i64 or i32",
-                             eg_dtype_name((eg_dtype)index->dtype));
+    index = eg__wide_index(op, index);
+    if (!index) {
+        return NULL;
     }
     index = eg__op1(&eg__op_checked_index, index, &check);
     return eg__op1(&eg__op_ravel_index, index, &o);

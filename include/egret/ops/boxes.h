@@ -36,7 +36,7 @@ EG_API eg_tensor *eg_nms_with(eg_tensor *boxes, eg_tensor *scores, const eg_nms_
 #define eg_nms(...)                 EG_NMS_(__VA_ARGS__, )
 #define EG_NMS_(boxes, scores, ...) eg_nms_with(boxes, scores, EG_OPTIONS_(eg_nms_options, __VA_ARGS__))
 
-/* The same where only boxes of one class suppress each other: classes [N], i64 or i32. */
+/* The same where only boxes of one class suppress each other: classes [N], i64, i32 or u8. */
 EG_API eg_tensor *eg_batched_nms_with(eg_tensor *boxes, eg_tensor *scores, eg_tensor *classes,
                                       const eg_nms_options *options);
 #define eg_batched_nms(...) EG_BATCHED_NMS_(__VA_ARGS__, )

@@ -10,8 +10,8 @@ EG_BEGIN_DECLS
 
 typedef struct eg_ctc_options {
     size_t size;
-    eg_tensor *input_lengths;  /* [N], i64 or i32: frames of each row, 0..T; NULL: T */
-    eg_tensor *target_lengths; /* [N], i64 or i32: labels of each row; NULL: S */
+    eg_tensor *input_lengths;  /* [N], i64, i32 or u8: frames of each row, 0..T; NULL: T */
+    eg_tensor *target_lengths; /* [N], i64, i32 or u8: labels of each row; NULL: S */
     int64_t blank;             /* the class that is no label */
     eg_reduction reduction;    /* EG_MEAN: each loss by its number of labels (at least 1) first */
     bool zero_infinity;        /* losses that are infinite, and their gradients, become 0 */

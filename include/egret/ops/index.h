@@ -1,11 +1,12 @@
 /* index.h - elements by their number: picking them, putting them, masks.
  *
- * Index tensors are i64 or i32 (EG_EDTYPE otherwise). Unless a line says otherwise an index counts
+ * Index tensors are i64, i32 or u8 (EG_EDTYPE otherwise). Unless a line says otherwise an index counts
  * from the end when negative, -size..size-1; anything else is EG_EINDEX and names the position, the
  * value and the range, before anything is computed; on a device it is found later (device.h), named without
  * its position, and taken for 0 until then. All gradients save the index as i64 and nothing
  * else where no line says more; sums of f16 and bf16 are taken in f32. Results are the same for any
- * number of threads. */
+ * number of threads. Where an axis is named a 0-dim tensor, index or source counts as a line of one: axis 0, or -1,
+ * is one it has. */
 #ifndef EGRET_OPS_INDEX_H
 #define EGRET_OPS_INDEX_H
 
@@ -70,7 +71,8 @@ typedef enum eg_scatter_mode {
     EG_SCATTER_MAX,  /* NaN if one is; equal ones share dy */
     EG_SCATTER_MIN,
 } eg_scatter_mode;
-/* The same, joined as the mode says. Numbers; MEAN floats. All but MEAN save x, source and y. */
+/* The same, joined as the mode says. Numbers; the mean of integers is taken exactly and rounded down. All but MEAN
+ * save x, source and y. */
 EG_API eg_tensor *eg_scatter_reduce(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source,
                                     eg_scatter_mode mode);
 

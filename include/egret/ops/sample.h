@@ -61,7 +61,7 @@ typedef struct eg_crop_and_resize_options {
 /* Boxes [B, 4] of x, each y1, x1, y2, x2 in parts of the image (0 the first pixel, 1 the last),
  * brought to one size: y [B, C, height, width], TensorFlow's crop_and_resize. Row i
  * reads (y1 + i (y2 - y1) / (height - 1)) (H - 1), a single row the middle; y1 > y2 flips.
- * box_image [B], i64 or i32: the image of each box (EG_EINDEX; of tensors on a GPU said by the next
+ * box_image [B], i64, i32 or u8: the image of each box (EG_EINDEX; of tensors on a GPU said by the next
  * call that waits for it). No image is copied. grad: to x and, bilinear, to boxes; saves and second
  * order as eg_grid_sample. */
 EG_API eg_tensor *eg_crop_and_resize_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_image,

@@ -29,7 +29,7 @@ EG_API eg_status eg_topk(eg_tensor *x, int64_t k, int axis, bool largest, eg_ten
 EG_API eg_status eg_kthvalue(eg_tensor *x, int64_t k, int axis, eg_tensor **value,
                              eg_tensor **index);
 /* Whether x[i, targets[i]] is among the k largest of row i: fewer than k are larger. x [n,
- * classes], targets [n] i64 or i32 -> bool [n]; false for NaN. EG_EINDEX: a target outside the
+ * classes], targets [n] i64, i32 or u8 -> bool [n]; false for NaN. EG_EINDEX: a target outside the
  * classes; EG_EINVAL: k < 0. */
 EG_API eg_tensor *eg_in_topk(eg_tensor *x, eg_tensor *targets, int64_t k);
 
