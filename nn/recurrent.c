@@ -93,7 +93,7 @@ static eg_rnn run_layers(const rnn *r, eg_tensor *x, const eg_rnn_start *s)
     return out;
 }
 
-static eg_status check_states(const rnn *r, const eg_rnn_start *s)
+static eg_status check_states(const rnn *r, const eg_rnn_start *s, bool alone)
 {
     const char *op = r->base.kind->name;
     int64_t lanes = (int64_t)r->o.layers * r->directions;
@@ -105,9 +105,10 @@ static eg_status check_states(const rnn *r, const eg_rnn_start *s)
         if (given[i] && eg__check(given[i], op, i ? "c0" : "h0")) {
             return eg__why();
         }
-        if (given[i] && (given[i]->ndim != 3 || given[i]->shape[0] != lanes)) {
-            return eg__fail(EG_ESHAPE, op, "%s is %s, must be [%lld, N, size]: layers x directions in "
-                            "front", i ? "c0" : "h0", EG__SHAPE_OF(given[i]), (long long)lanes);
+        if (given[i] && (given[i]->ndim != (alone ? 2 : 3) || given[i]->shape[0] != lanes)) {
+            return eg__fail(EG_ESHAPE, op, "%s is %s, must be [%lld, %ssize]: layers x directions in "
+                            "front", i ? "c0" : "h0", EG__SHAPE_OF(given[i]), (long long)lanes,
+                            alone ? "" : "N, ");
         }
     }
     return EG_OK;
@@ -118,7 +119,7 @@ static eg_rnn run(rnn *r, eg_tensor *x, const eg_rnn_start *start)
     const eg_rnn failed = {NULL, NULL, NULL};
     eg_rnn_start s;
     eg__options(&s, sizeof s, start);
-    if (eg__check(x, r->base.kind->name, "x") || check_states(r, &s)) {
+    if (eg__check(x, r->base.kind->name, "x") || check_states(r, &s, x->ndim == 2)) {
         return failed;
     }
     eg_scope scope = eg_scope_push();

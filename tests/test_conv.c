@@ -376,3 +376,61 @@ EGT(out_of_memory)
         y = eg_scope_pop(s, y);
     }
 }
+
+#define ALONE(op, x, w, b, ...)                                                                    \
+    do {                                                                                           \
+        eg_tensor *all = op(eg_unsqueeze(x, 0), w, b, __VA_ARGS__), *one = op(x, w, b, __VA_ARGS__); \
+        EGT_EQ(eg_ndim(one), eg_ndim(x));                                                          \
+        EGT_EQ(egt_distance(one, eg_squeeze(all, EG_AXES(0))), 0);                                 \
+    } while (0)
+
+static eg_tensor *softmax0(eg_tensor *x)
+{
+    return eg_softmax(x, 0);
+}
+
+/* x [C, spatial...] is one image, and so is the result. */
+EGT(images_without_a_batch)
+{
+    eg_tensor *line = egt_random(EG_SHAPE(4, 9), EG_F32, -1, 1), *b = egt_random(EG_SHAPE(4), EG_F32, -1, 1);
+    eg_tensor *image = egt_random(EG_SHAPE(4, 6, 5), EG_F32, -1, 1);
+    eg_tensor *volume = egt_random(EG_SHAPE(4, 3, 4, 5), EG_F32, -1, 1);
+    eg_tensor *w1 = egt_random(EG_SHAPE(4, 4, 3), EG_F32, -1, 1);
+    eg_tensor *w2 = egt_random(EG_SHAPE(4, 4, 3, 2), EG_F32, -1, 1);
+    eg_tensor *w3 = egt_random(EG_SHAPE(4, 4, 2, 2, 2), EG_F32, -1, 1);
+    ALONE(eg_conv1d, line, w1, b, .stride = 2);
+    ALONE(eg_conv2d, image, w2, b, .padding = EG_SAME);
+    ALONE(eg_conv2d, image, w2, NULL, .activation = eg_relu);
+    ALONE(eg_conv2d, image, w2, b, .activation = eg_mish);
+    ALONE(eg_conv3d, volume, w3, b, .padding = 1);
+    ALONE(eg_conv_transpose1d, line, w1, NULL, .stride = 2, .output_padding = {1});
+    ALONE(eg_conv_transpose2d, image, w2, b, .padding = EG_SAME, .stride = 2);
+    ALONE(eg_conv_transpose3d, volume, w3, b, .stride = 3);
+    /* An activation sees the result that leaves: [C, H, W]. */
+    eg_tensor *y = eg_conv2d(image, w2, b, .activation = softmax0);
+    EGT_NEAR(egt_distance(eg_sum(y, .axes = EG_AXES(0)), eg_ones(EG_SHAPE(4, 4), EG_F32)), 0, 1e-6);
+    EGT_REFUSED(eg_conv1d(b, w1, NULL), EG_ESHAPE, "without a batch 2");
+    EGT_REFUSED(eg_conv2d(eg_ones(EG_SHAPE(3, 6, 5), EG_F32), w2, NULL), EG_ESHAPE, "3 channels");
+}
+
+/* PyTorch's rule: below the stride or the dilation. */
+EGT(output_padding_below_the_dilation)
+{
+    eg_tensor *x = eg_ones(EG_SHAPE(1, 1, 3), EG_F64), *w = eg_ones(EG_SHAPE(1, 1, 2), EG_F64);
+    static const double want[] = {1, 1, 1, 1, 1, 1, 0, 0};
+    eg_tensor *y = eg_conv_transpose1d(x, w, NULL, .dilation = 3, .output_padding = {2});
+    EGT_EQ(egt_distance(y, eg_from(EG_SHAPE(1, 1, 8), EG_F64, want)), 0);
+    /* What padding cut off comes back, then zeros follow, and the bias falls on all. */
+    x = egt_random(EG_SHAPE(1, 2, 3), EG_F64, -1, 1), w = egt_random(EG_SHAPE(2, 3, 2), EG_F64, -1, 1);
+    eg_tensor *b = egt_random(EG_SHAPE(3), EG_F64, -1, 1), *all = eg_conv_transpose1d(x, w, NULL, .dilation = 4);
+    all = eg_add(eg_pad(all, .after = {0, 0, 2}), eg_reshape(b, EG_SHAPE(3, 1)));
+    for (int more = 0; more < 4; more++) {
+        y = eg_conv_transpose1d(x, w, b, .dilation = 4, .pads = {{2, 1}}, .output_padding = {more});
+        EGT_CHECK(egt_distance(y, eg_slice(all, 2, 2, 6 + more, 1)) < 1e-12);
+    }
+    EGT_REFUSED(eg_conv_transpose1d(x, w, eg_ones(EG_SHAPE(1), EG_F64), .dilation = 4, .output_padding = {3}),
+                EG_ESHAPE, "must be [3]");
+    EGT_REFUSED(eg_conv_transpose1d(x, w, NULL, .dilation = 3, .output_padding = {3}), EG_EINVAL,
+                "below the stride, 1, or the dilation, 3");
+    EGT_REFUSED(eg_conv_transpose1d(x, w, NULL, .stride = 2, .output_padding = {2}), EG_EINVAL, "output_padding 2");
+}

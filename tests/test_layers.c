@@ -315,6 +315,43 @@ EGT(the_summary_counts_recurrent_layers)
     eg_module_free(m);
 }
 
+static void expect_row(eg_tensor *one, eg_tensor *all, int axis)
+{
+    EGT_EQ(eg_ndim(one), eg_ndim(all) - 1);
+    EGT_CHECK(egt_distance(one, eg_select(all, axis, 0)) < 1e-6);
+}
+
+/* One image, one sequence: layers take them without an axis of rows. */
+EGT(layers_take_rows_alone)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(1, 3, 6, 5), EG_F32, -1, 1), *one = eg_select(x, 0, 0);
+    eg_module *nets[] = {eg_conv2d_new(3, 4, .kernel = 3), eg_conv_transpose2d_new(3, 2, .kernel = 2, .stride = 2),
+                         eg_max_pool2d_new(.kernel = 2), eg_avg_pool2d_new(.kernel = 3)};
+    for (int i = 0; i < 4; i++) {
+        expect_row(eg_module_forward(nets[i], one), eg_module_forward(nets[i], x), 0);
+        eg_module_free(nets[i]);
+    }
+    for (int k = 0; k < 4; k++) {
+        bool lstm = k & 1, first = k & 2;
+        const int64_t rows = 1;
+        eg_rnn_layer_options o = {.size = sizeof o, .layers = 2, .bidirectional = true, .batch_first = first};
+        eg_module *m = (lstm ? eg_lstm_new_with : eg_gru_new_with)(5, 4, &o);
+        eg_tensor *t = first ? eg_reshape(one, EG_SHAPE(rows, 18, 5)) : eg_reshape(one, EG_SHAPE(18, rows, 5));
+        eg_tensor *h0 = egt_random(EG_SHAPE(4, rows, 4), EG_F32, -1, 1), *c0 = lstm ? eg_neg(h0) : NULL;
+        eg_rnn all = eg_rnn_forward(m, t, .h0 = h0, .c0 = c0);
+        eg_rnn r = eg_rnn_forward(m, eg_reshape(one, EG_SHAPE(18, 5)), .h0 = eg_select(h0, 1, 0),
+                                  .c0 = lstm ? eg_select(c0, 1, 0) : NULL);
+        expect_row(r.y, all.y, first ? 0 : 1);
+        expect_row(r.h, all.h, 1);
+        EGT_CHECK(!r.c == !lstm);
+        if (lstm) {
+            expect_row(r.c, all.c, 1);
+        }
+        EGT_REFUSED(eg_rnn_forward(m, eg_reshape(one, EG_SHAPE(18, 5)), .h0 = h0).y, EG_ESHAPE, "must be [4, size]");
+        eg_module_free(m);
+    }
+}
+
 /* ---- memory ----------------------------------------------------------------------------------------- */
 
 static bool everything(void *user)

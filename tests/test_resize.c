@@ -15,7 +15,8 @@ EGT(refused_sizes)
     EGT_REFUSED(eg_resize(x, EG_SHAPE(4, (int64_t)1 << 31)), EG_ESHAPE, "2147483648");
     EGT_REFUSED(eg_resize(x, EG_SHAPE(INT32_MAX, INT32_MAX)), EG_ESHAPE, "more bytes");
     EGT_REFUSED(eg_resize(x, EG_SHAPE(4)), EG_ESHAPE, "1 sizes");
-    EGT_REFUSED(eg_resize(x, EG_SHAPE(4, 4, 4)), EG_ESHAPE, "3 sizes");
+    EGT_REFUSED(eg_resize(x, EG_SHAPE(4, 4, 4, 4)), EG_ESHAPE, "4 sizes");
+    EGT_REFUSED(eg_resize(eg_zeros(EG_SHAPE(2, 0, 4), EG_F32), EG_SHAPE(2, 2)), EG_ESHAPE, "axis 1");
     EGT_REFUSED(eg_resize(x, EG_SCALAR), EG_ESHAPE, "0 sizes");
     EGT_REFUSED(eg_resize(eg_zeros(EG_SHAPE(2, 3), EG_F32), EG_SCALAR), EG_ESHAPE, "[2, 3]");
     EGT_REFUSED(eg_resize(eg_zeros(EG_SHAPE(1, 2, 0, 4), EG_F32), EG_SHAPE(2, 2)), EG_ESHAPE,
@@ -96,4 +97,15 @@ EGT(layout_and_scale)
     EGT_CHECK(eg_size(y, 2) == 6 && eg_size(y, 3) == 2);
     /* The same size is the same picture. */
     EGT_EQ(egt_distance(eg_resize(x, EG_SHAPE(4, 5)), x), 0);
+}
+
+/* [C, spatial...] is one image. */
+EGT(images_without_a_batch)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(1, 3, 4, 5), EG_F32, -1, 1), *one = eg_squeeze(x, EG_AXES(0));
+    eg_tensor *y = eg_resize(one, EG_SHAPE(6, 3));
+    EGT_EQ(eg_ndim(y), 3);
+    EGT_EQ(egt_distance(eg_unsqueeze(y, 0), eg_resize(x, EG_SHAPE(6, 3))), 0);
+    y = eg_resize(eg_select(one, 1, 0), EG_SHAPE(-1), .scale = {2});
+    EGT_EQ(egt_distance(eg_unsqueeze(y, 0), eg_resize(eg_select(x, 2, 0), EG_SHAPE(10), .scale = {2})), 0);
 }

@@ -27,7 +27,9 @@ EGT(refused_shapes)
     EGT_REFUSED(eg_lstm(NULL, l.w_ih, l.w_hh), EG_EINVAL, "x");
     EGT_REFUSED(eg_lstm(l.x, NULL, l.w_hh), EG_EINVAL, "lstm");
     EGT_REFUSED(eg_lstm(l.x, l.w_ih, NULL), EG_EINVAL, "lstm");
-    EGT_REFUSED(eg_lstm(ZEROS(3, 5), l.w_ih, l.w_hh), EG_ESHAPE, "[3, 5]");
+    EGT_REFUSED(eg_lstm(ZEROS(5), l.w_ih, l.w_hh), EG_ESHAPE, "[5]");
+    EGT_REFUSED(eg_lstm(ZEROS(3, 6), l.w_ih, l.w_hh), EG_ESHAPE, "[3, 1, 6]");
+    EGT_REFUSED(eg_lstm(ZEROS(3, 5), l.w_ih, l.w_hh, .h0 = ZEROS(1, 2)), EG_ESHAPE, "h0 is [1, 1, 2]");
     EGT_REFUSED(eg_lstm(ZEROS(4, 3, 6), l.w_ih, l.w_hh), EG_ESHAPE, "[4, 3, 6]");
     EGT_REFUSED(eg_lstm(l.x, ZEROS(9, 5), l.w_hh), EG_ESHAPE, "[9, 5]");
     EGT_REFUSED(eg_lstm(l.x, l.w_ih, ZEROS(8, 3)), EG_ESHAPE,
@@ -64,6 +66,49 @@ EGT(refused_values)
     EGT_REFUSED(eg_lstm(l.x, l.w_ih, l.w_hh, .clip = NAN), EG_EINVAL, "clip");
     eg_rnn r = eg_lstm(l.x, l.w_ih, l.w_hh, .clip = -1);
     EGT_CHECK(!r.y && !r.h && !r.c && egt_said(EG_EINVAL, "clip"));
+}
+
+static eg_tensor *row(eg_tensor *t, int axis)
+{
+    return eg_select(t, axis, 1);
+}
+
+#define SAME(a, b)                                                                                 \
+    do {                                                                                           \
+        EGT_EQ(eg_ndim(a), eg_ndim(b));                                                            \
+        EGT_CHECK(egt_distance(a, b) < 1e-6);                                                      \
+    } while (0)
+
+/* A sequence [T, I] is one row, and nothing beside it has an axis of rows. */
+EGT(sequences_without_rows)
+{
+    weights l = make(4), g = make(3);
+    eg_tensor *x = row(l.x, 1), *h0 = row(l.h, 0), *c0 = row(l.c, 0);
+    const int64_t two[] = {2, 2, 2};
+    for (int k = 0; k < 4; k++) {
+        bool reverse = k & 1, first = k & 2; /* there are no rows to be first */
+        eg_rnn all = eg_lstm(l.x, l.w_ih, l.w_hh, .b_ih = l.b, .h0 = l.h, .c0 = l.c, .reverse = reverse);
+        eg_rnn one = eg_lstm(x, l.w_ih, l.w_hh, .b_ih = l.b, .h0 = h0, .c0 = c0, .reverse = reverse,
+                             .batch_first = first);
+        SAME(one.y, row(all.y, 1));
+        SAME(one.h, row(all.h, 0));
+        SAME(one.c, row(all.c, 0));
+        all = eg_gru(g.x, g.w_ih, g.w_hh, .b_hh = g.b, .h0 = g.h, .reverse = reverse);
+        one = eg_gru(row(g.x, 1), g.w_ih, g.w_hh, .b_hh = g.b, .h0 = row(g.h, 0), .reverse = reverse,
+                     .batch_first = first);
+        SAME(one.y, row(all.y, 1));
+        SAME(one.h, row(all.h, 0));
+        EGT_CHECK(!one.c);
+    }
+    eg_rnn all = eg_lstm(l.x, l.w_ih, l.w_hh, .lengths = eg_cast(eg_from(EG_SHAPE(3), EG_I64, two), EG_U8));
+    SAME(eg_lstm(x, l.w_ih, l.w_hh, .lengths = eg_scalar(2, EG_U8)).y, row(all.y, 1));
+    eg_rnn step = eg_lstm_cell(eg_select(l.x, 0, 0), l.w_ih, l.w_hh, .h0 = l.h, .c0 = l.c);
+    eg_rnn one = eg_lstm_cell(eg_select(x, 0, 0), l.w_ih, l.w_hh, .h0 = h0, .c0 = c0);
+    SAME(one.y, row(step.y, 0));
+    SAME(one.c, row(step.c, 0));
+    step = eg_gru_cell(eg_select(g.x, 0, 0), g.w_ih, g.w_hh);
+    SAME(eg_gru_cell(eg_select(row(g.x, 1), 0, 0), g.w_ih, g.w_hh).h, row(step.h, 0));
+    EGT_REFUSED(eg_gru_cell(ZEROS(1, 2, 5), g.w_ih, g.w_hh), EG_ESHAPE, "[N, I] or [I]");
 }
 
 /* Every row with a length is the same row alone. */

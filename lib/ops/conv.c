@@ -124,9 +124,21 @@ static eg_status convolution(const char *op, int axes, const eg_conv_options *g,
     return EG_OK;
 }
 
-/* Options of the convolution whose transpose takes spatial sizes `in` to o->size. */
+/* Cells of output_padding beyond the windows, which a convolution from them would count more of: those that its
+ * padding cut off are there again, the others, `tail`, are zeros behind o->size. */
+static void stretch(eg__conv_opts *o, int a, int64_t more, int64_t *tail)
+{
+    if (more >= o->stride[a]) {
+        int64_t cut = eg__min(more, o->after[a]);
+        o->after[a] -= cut;
+        *tail = more - cut < o->stride[a] ? 0 : more - cut;
+        o->size[a] -= *tail;
+    }
+}
+
+/* Options of the convolution whose transpose takes spatial sizes `in` to o->size, and `tail` zeros. */
 static eg_status transpose(const char *op, int axes, const eg_conv_options *g, const int64_t *in,
-                           const int64_t *k, eg__conv_opts *o)
+                           const int64_t *k, eg__conv_opts *o, int64_t *tail)
 {
     if (numbers(op, axes, g, o)) {
         return EG_EINVAL;
@@ -136,11 +148,11 @@ static eg_status transpose(const char *op, int axes, const eg_conv_options *g, c
         if (number(op, "an entry of output_padding", g->output_padding[a], 0, &more)) {
             return EG_EINVAL;
         }
-        if (more >= o->stride[a] || (more && g->padding == EG_SAME)) {
+        if (more >= eg__max(o->stride[a], o->dilation[a]) || (more && g->padding == EG_SAME)) {
             return eg__fail(EG_EINVAL, op,
-                            "output_padding %lld of axis %d: must be below the stride, %lld, "
-                            "and 0 with SAME padding",
-                            LL(more), a, LL(o->stride[a]));
+                            "output_padding %lld of axis %d: must be below the stride, %lld, or the "
+                            "dilation, %lld, and 0 with SAME padding",
+                            LL(more), a, LL(o->stride[a]), LL(o->dilation[a]));
         }
         if (s < 0 || __builtin_mul_overflow(in[a], o->stride[a], &out) ||
             out > INT64_MAX - s - more) {
@@ -159,6 +171,9 @@ static eg_status transpose(const char *op, int axes, const eg_conv_options *g, c
                             a, LL(out), LL(o->before[a]), LL(o->after[a]));
         }
         o->size[a] = out;
+        if (in[a] > 0) {
+            stretch(o, a, more, &tail[a]);
+        }
     }
     return EG_OK;
 }
@@ -298,7 +313,7 @@ eg_status eg__infer_conv_weight(eg__call *c)
 
 /* ---- public -------------------------------------------------------------------------------- */
 
-/* Both operands there and with the axes that the function's name says? */
+/* Both operands there and with the axes that the function's name says? x may lack that of the batch. */
 static eg_status operands(const char *op, const eg_tensor *x, const eg_tensor *w,
                           const char *second, const eg_tensor *bias, int axes)
 {
@@ -306,10 +321,10 @@ static eg_status operands(const char *op, const eg_tensor *x, const eg_tensor *w
         (bias && eg__check(bias, op, "bias"))) {
         return eg__why();
     }
-    return x->ndim == axes + 2 && w->ndim == axes + 2
+    return (x->ndim == axes + 2 || x->ndim == axes + 1) && w->ndim == axes + 2
                ? EG_OK
-               : eg__fail(EG_ESHAPE, op, "x %s and %s %s must have %d axes", EG__SHAPE_OF(x),
-                          second, EG__SHAPE_OF(w), axes + 2);
+               : eg__fail(EG_ESHAPE, op, "x %s and %s %s must have %d axes, x without a batch %d",
+                          EG__SHAPE_OF(x), second, EG__SHAPE_OF(w), axes + 2, axes + 1);
 }
 
 typedef eg_tensor *function(eg_tensor *x);
@@ -334,13 +349,36 @@ static eg_tensor *activated(const eg__op *op, eg_tensor *x, eg_tensor *w, eg_ten
     return eg_scope_pop(s, y);
 }
 
+typedef eg_tensor *way(const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
+                       const eg_conv_options *given);
+
+/* Of x [C, spatial...], as a batch of one. */
+static eg_tensor *alone(way *f, const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
+                        const eg_conv_options *given)
+{
+    eg_conv_options o;
+    eg__options(&o, sizeof o, given);
+    function *after = eg__fusible_of(o.activation) ? NULL : o.activation; /* one that might ask for the rank */
+    o.size = sizeof o;
+    o.activation = after ? NULL : o.activation;
+    eg_scope s = eg_scope_push();
+    eg_tensor *batch = eg_unsqueeze(x, 0), *y = batch ? f(op, axes, batch, w, bias, &o) : NULL;
+    y = y ? eg_squeeze(y, EG_AXES(0)) : NULL;
+    return eg_scope_pop(s, y && after ? after(y) : y);
+}
+
 static eg_tensor *forward(const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
                           const eg_conv_options *given)
 {
     eg__conv_opts o = {0};
     const eg__fusible *f = eg__fusible_of(activation_of(given));
-    if (operands(op, x, w, "weight", bias, axes) ||
-        convolution(op, axes, given ? given : &defaults, x->shape + 2, w->shape + 2, &o)) {
+    if (operands(op, x, w, "weight", bias, axes)) {
+        return NULL;
+    }
+    if (unlikely(x->ndim == axes + 1)) {
+        return alone(forward, op, axes, x, w, bias, given);
+    }
+    if (convolution(op, axes, given ? given : &defaults, x->shape + 2, w->shape + 2, &o)) {
         return NULL;
     }
     if (f && f->of_y) {
@@ -350,13 +388,42 @@ static eg_tensor *forward(const char *op, int axes, eg_tensor *x, eg_tensor *w, 
     return activated(&eg__op_conv, x, w, bias, &o, activation_of(given));
 }
 
+/* The transposed convolution with a tail of zeros, on which the bias falls too. */
+static eg_tensor *with_tail(eg_tensor *x, eg_tensor *w, eg_tensor *bias, const eg__conv_opts *o,
+                            const int64_t *tail, function *activation)
+{
+    eg_pad_options p = {.size = sizeof p};
+    memcpy(p.after + 2, tail, 3 * sizeof *tail);
+    eg_scope s = eg_scope_push();
+    eg_tensor *y = eg__op2(&eg__op_conv_data, x, w, o);
+    y = y ? eg_pad_with(y, &p) : NULL;
+    if (y && bias && (bias->ndim != 1 || bias->n != y->shape[1])) {
+        eg__fail(EG_ESHAPE, "conv_data", "bias is %s, must be [%lld]", EG__SHAPE_OF(bias), LL(y->shape[1]));
+        return eg_scope_pop(s, NULL);
+    }
+    if (y && bias) {
+        eg_tensor *each = eg_reshape(bias, (eg_shape){y->ndim - 1, {bias->n, 1, 1, 1}});
+        y = each ? eg_add(y, each) : NULL;
+    }
+    return eg_scope_pop(s, y && activation ? activation(y) : y);
+}
+
 static eg_tensor *transposed(const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
                              const eg_conv_options *given)
 {
     eg__conv_opts o = {0};
-    if (operands(op, x, w, "weight", bias, axes) ||
-        transpose(op, axes, given ? given : &defaults, x->shape + 2, w->shape + 2, &o)) {
+    int64_t tail[3] = {0};
+    if (operands(op, x, w, "weight", bias, axes)) {
         return NULL;
+    }
+    if (unlikely(x->ndim == axes + 1)) {
+        return alone(transposed, op, axes, x, w, bias, given);
+    }
+    if (transpose(op, axes, given ? given : &defaults, x->shape + 2, w->shape + 2, &o, tail)) {
+        return NULL;
+    }
+    if (unlikely(tail[0] || tail[1] || tail[2])) {
+        return with_tail(x, w, bias, &o, tail, activation_of(given));
     }
     return activated(&eg__op_conv_data, x, w, bias, &o, activation_of(given));
 }

@@ -76,10 +76,11 @@ static eg_status check_modes(const eg_resize_options *g)
 static eg_status resolve(eg__resize_opts *o, int a, const eg_tensor *x, int64_t size,
                          const eg_resize_options *g)
 {
-    int64_t in = x->shape[a + 2];
+    const int at = x->ndim - o->naxes + a;
+    int64_t in = x->shape[at];
     double scale = g->scale[a];
     if (scale != 0 && !(scale > 0 && isfinite(scale))) {
-        return eg__fail(EG_EINVAL, "resize", "scale %g of axis %d is not above 0", scale, a + 2);
+        return eg__fail(EG_EINVAL, "resize", "scale %g of axis %d is not above 0", scale, at);
     }
     if (scale != 0 && (g->grid == EG_GRID_CORNERS || g->mode == EG_RESIZE_AREA)) {
         return eg__fail(EG_EINVAL, "resize", "this mode and grid take their scale from the sizes");
@@ -89,7 +90,7 @@ static eg_status resolve(eg__resize_opts *o, int a, const eg_tensor *x, int64_t 
     }
     if (in < 1 || in > INT32_MAX || size < 1 || size > INT32_MAX) {
         return eg__fail(EG_ESHAPE, "resize", "axis %d of %s to size %lld: sizes are 1..2^31 - 1",
-                        a + 2, EG__SHAPE_OF(x), (long long)size);
+                        at, EG__SHAPE_OF(x), (long long)size);
     }
     bool corners = g->grid == EG_GRID_CORNERS;
     o->in[a] = in;
@@ -112,9 +113,10 @@ eg_tensor *eg_resize_with(eg_tensor *x, eg_shape size, const eg_resize_options *
     if (eg__check(x, "resize", "x") || check_modes(g)) {
         return NULL;
     }
-    if (x->ndim < 3 || x->ndim > 5 || size.ndim != x->ndim - 2) {
+    const bool alone = x->ndim == size.ndim + 1;
+    if (size.ndim < 1 || size.ndim > 3 || (size.ndim != x->ndim - 2 && !alone)) {
         return eg__fail_null(EG_ESHAPE, "resize",
-                             "%d sizes for %s, which must be [N, C, 1 to 3 axes]", size.ndim,
+                             "%d sizes for %s, which must be [N, C, 1 to 3 axes] or [C, 1 to 3 axes]", size.ndim,
                              EG__SHAPE_OF(x));
     }
     for (int a = 0; a < size.ndim; a++) {
@@ -122,5 +124,10 @@ eg_tensor *eg_resize_with(eg_tensor *x, eg_shape size, const eg_resize_options *
             return NULL;
         }
     }
-    return eg__op1(&eg__op_resize, x, &o);
+    if (likely(!alone)) {
+        return eg__op1(&eg__op_resize, x, &o);
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor *y = eg__op1(&eg__op_resize, eg_unsqueeze(x, 0), &o);
+    return eg_scope_pop(s, y ? eg_squeeze(y, EG_AXES(0)) : NULL);
 }

@@ -32,7 +32,7 @@ static eg_status check_dtypes(const eg__call *c)
             (lengths ? t->dtype != EG_I64 && t->dtype != EG_I32 : t->dtype != c->in[0]->dtype)) {
             return eg__fail(
                 EG_EDTYPE, c->op->name,
-                lengths ? "lengths are %s, they must be i64 or i32" : "an operand is %s, x is %s",
+                lengths ? "lengths are %s, they must be i64, i32 or u8" : "an operand is %s, x is %s",
                 eg_dtype_name((eg_dtype)t->dtype), eg_dtype_name((eg_dtype)c->in[0]->dtype));
         }
     }
@@ -190,6 +190,26 @@ eg_status eg__infer_gru_grad(eg__call *c)
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
+/* x [T, I] and the states beside it, whose one row has no axis, with one; and lengths as the row lstm takes them. */
+static eg_status settle(eg_tensor **in, int nin, bool alone)
+{
+    static const int rowless[] = {EG__RNN_H0, EG__RNN_LENGTHS, EG__RNN_C0};
+    if (in[EG__RNN_LENGTHS] && in[EG__RNN_LENGTHS]->dtype == EG_U8 &&
+        !(in[EG__RNN_LENGTHS] = eg_cast(in[EG__RNN_LENGTHS], EG_I64))) {
+        return eg__why();
+    }
+    if (alone && !(in[EG__RNN_X] = eg_unsqueeze(in[EG__RNN_X], 1))) {
+        return eg__why();
+    }
+    for (int i = 0; i < EG__COUNT(rowless) && alone; i++) {
+        const int k = rowless[i];
+        if (k < nin && in[k] && !(in[k] = eg_unsqueeze(in[k], 0))) {
+            return eg__why();
+        }
+    }
+    return EG_OK;
+}
+
 /* Runs the row over x, steps first; its first three outputs. */
 static eg_rnn run(const eg__op *op, eg_tensor **in, int nin, eg__rnn_opts *o, bool batch_first)
 {
@@ -200,6 +220,9 @@ static eg_rnn run(const eg__op *op, eg_tensor **in, int nin, eg__rnn_opts *o, bo
     }
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? eg__check(in[EG__RNN_X], op->name, "x") : eg__why();
+    const bool alone = !st && in[EG__RNN_X]->ndim == 2;
+    st = st ? st : settle(in, nin, alone);
+    batch_first = batch_first && !alone;
     if (!st && batch_first && in[EG__RNN_X]->ndim == 3) {
         in[EG__RNN_X] = eg_permute(in[EG__RNN_X], steps_first);
         st = in[EG__RNN_X] ? EG_OK : eg__why();
@@ -208,6 +231,10 @@ static eg_rnn run(const eg__op *op, eg_tensor **in, int nin, eg__rnn_opts *o, bo
     if (!st && batch_first) {
         out[0] = eg_permute(out[0], steps_first);
         st = out[0] ? EG_OK : eg__why();
+    }
+    for (int j = 0; j < op->nout - 1 && alone && !st; j++) {
+        out[j] = eg_squeeze(out[j], EG_AXES(j ? 0 : 1));
+        st = out[j] ? EG_OK : eg__why();
     }
     eg_rnn r = {out[0], out[1], op->nout > 3 ? out[2] : NULL};
     st = eg_scope_pop_n(s, (eg_tensor *[]){st ? NULL : r.y, st ? NULL : r.h, st ? NULL : r.c}, 3)
@@ -241,7 +268,7 @@ eg_rnn eg_gru_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh, const eg_gru_
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
-/* x [N, I] as one step. */
+/* x [N, I], or [I], as one step. */
 static eg_tensor *one_step(eg_tensor *x, const char *op, bool sequence_options)
 {
     if (eg__check(x, op, "x")) {
@@ -250,8 +277,9 @@ static eg_tensor *one_step(eg_tensor *x, const char *op, bool sequence_options)
     if (sequence_options) {
         return eg__fail_null(EG_EINVAL, op, "a step has no lengths, batch_first or reverse");
     }
-    return x->ndim == 2 ? eg_unsqueeze(x, 0)
-                        : eg__fail_null(EG_ESHAPE, op, "x %s is not [N, I]", EG__SHAPE_OF(x));
+    return x->ndim == 2 || x->ndim == 1
+               ? eg_unsqueeze(x, 0)
+               : eg__fail_null(EG_ESHAPE, op, "x %s is not [N, I] or [I]", EG__SHAPE_OF(x));
 }
 
 static eg_rnn only_step(eg_rnn r)

@@ -42,6 +42,7 @@ OPTIONS(same_s121, .strides = {1, 2, 1}, .padding = EG_SAME)
 OPTIONS(p1_s2, .padding = 1, .stride = 2)
 OPTIONS(p1_d2, .padding = 1, .dilation = 2)
 OPTIONS(more_at_end, .stride = 3, .pads = {{1, 0}, {2, 1}}, .output_padding = {2, 1})
+OPTIONS(more_than_strides, .stride = 2, .dilations = {3, 4}, .pads = {{1, 0}, {2, 1}}, .output_padding = {2, 3})
 OPTIONS(groups2_s2, .groups = 2, .stride = 2)
 OPTIONS(same_s3, .padding = EG_SAME, .stride = 3)
 OPTIONS(groups2_same_s2, .groups = 2, .stride = 2, .padding = EG_SAME)
@@ -117,6 +118,11 @@ EGT_CASES(
          X(5, 4, 3, 2), X(4)),
     ROWS("transpose, output padding", conv_transpose2d, &more_at_end, 3, 0, X(1, 2, 3, 2),
          X(2, 3, 3, 4), X(3)),
+    ROWS("transpose, output padding below the dilation", conv_transpose2d, &more_than_strides, 3, 0, X(1, 2, 3, 2),
+         X(2, 3, 2, 3), X(3)),
+    ROWS("no batch", conv2d, &same, 3, 0, X(2, 4, 5), X(3, 2, 4, 3), X(3)),
+    ACTIVATED("no batch, relu", conv2d, &relu_same, 3, EGT_NO_SECOND, X(2, 4, 5), X(3, 2, 4, 3), X(3)),
+    ROWS("transpose, no batch", conv_transpose1d, NULL, 2, 0, X(3, 4), X(3, 2, 3)),
     ROWS("transpose, groups", conv_transpose2d, &groups2_s2, 3, 0, X(2, 4, 3, 2), X(4, 3, 2, 2),
          X(6)),
     ROWS("transpose, depthwise", conv_transpose2d, &groups2_s2, 3, 0, X(2, 2, 3, 4), X(2, 2, 3, 2),

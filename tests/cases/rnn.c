@@ -18,6 +18,7 @@ enum {
     BATCH_FIRST = 2048,
     RESET_BEFORE = 4096,
     CLIP = 8192,
+    NO_ROWS = 16384,
 };
 
 /* Sums of results that fit together, so that every one has its weight in the gradient. */
@@ -25,6 +26,9 @@ static eg_tensor *mixed(eg_rnn r, unsigned is)
 {
     if (!r.y || is & ONLY_Y) {
         return r.y;
+    }
+    if (is & NO_ROWS) {
+        return eg_add(r.y, eg_mul_scalar(eg_add(r.h, r.c ? r.c : r.h), 0.25));
     }
     eg_tensor *h = eg_sum(r.h, .axes = EG_AXES(1));
     eg_tensor *c = r.c ? eg_sum(r.c, .axes = EG_AXES(1)) : NULL;
@@ -79,6 +83,7 @@ EGT_CASES(rnn,
     LSTM("lengths backwards", REVERSE | H0 | C0 | LENGTHS, 6, IN(4, 3, 2), IN(8, 2), IN(8, 2),
          IN(3, 2), IN(3, 2), UP_TO(4, 3)),
     LSTM("batch first", BATCH_FIRST | B_IH, 4, IN(2, 3, 3), IN(8, 3), IN(8, 2), IN(8)),
+    LSTM("no axis of rows", NO_ROWS | B_IH | H0 | C0, 6, IN(3, 3), IN(8, 3), IN(8, 2), IN(8), IN(2), IN(2)),
     LSTM("projection", PROJECT | H0 | C0, 6, IN(3, 2, 2), IN(12, 2), IN(12, 2), IN(2, 2), IN(2, 3),
          IN(2, 3)),
     LSTM("projection, lengths, backwards", PROJECT | REVERSE | H0 | C0 | LENGTHS, 7, IN(4, 3, 2),
@@ -100,6 +105,7 @@ EGT_CASES(rnn,
     GRU("lengths", H0 | LENGTHS, 5, IN(4, 3, 2), IN(6, 2), IN(6, 2), IN(3, 2), UP_TO(4, 3)),
     GRU("lengths backwards", REVERSE | B_HH | H0 | LENGTHS, 6, IN(4, 3, 2), IN(6, 2), IN(6, 2),
          IN(6), IN(3, 2), UP_TO(4, 3)),
+    GRU("no axis of rows", NO_ROWS | B_HH | H0, 5, IN(3, 3), IN(6, 3), IN(6, 2), IN(6), IN(2)),
     GRU("reset before", RESET_BEFORE | B_IH | B_HH | H0, 6, IN(3, 2, 3), IN(6, 3), IN(6, 2), IN(6),
          IN(6), IN(2, 2)),
     GRU("reset before, lengths, backwards", RESET_BEFORE | REVERSE | H0 | LENGTHS, 5, IN(4, 3, 2),

@@ -5,7 +5,8 @@
  *
  * eg_module_forward gives y alone, from states of zeros. Sizes: x [T, N, in], or [N, T, in] with
  * .batch_first; y the same with 2 R or R columns (R = hidden or the projection; 2 R if bidirectional);
- * states [layers x directions, N, R or hidden], a layer's two directions one behind the other. Parameters
+ * states [layers x directions, N, R or hidden], a layer's two directions one behind the other. An x [T, in] is one
+ * sequence, and y and the states have no axis N. Parameters
  * are PyTorch's: weight_ih_l0 [gates hidden, in], weight_hh_l0 [gates hidden, R], bias_ih_l0, bias_hh_l0,
  * weight_hr_l0 [R, hidden], "_reverse" behind those of the way back; all uniform within 1 / sqrt(hidden). */
 #ifndef EGRET_NN_RECURRENT_H

@@ -1,10 +1,10 @@
 /* conv.h - convolutions over one, two or three axes, and their transposes.
  *
  * Logical layouts are PyTorch's: x is [N, C, spatial...], a weight [O, C / groups, kernel...], a
- * bias [O]. Results lie channels-last in memory (tensor.h, eg_is_channels_last), which is what the
- * fast kernels read and write; an x in another layout is converted once, and networks stay
- * channels-last from there on. Convolution is meant as networks mean it, a correlation: the kernel
- * is not flipped.
+ * bias [O]. An x [C, spatial...] is one image, and its result has no batch either. Results lie
+ * channels-last in memory (tensor.h, eg_is_channels_last), which is what the fast kernels read and
+ * write; an x in another layout is converted once, and networks stay channels-last from there on.
+ * Convolution is meant as networks mean it, a correlation: the kernel is not flipped.
  *
  * Floats of any width, brought to one dtype first; f16 and bf16 compute and accumulate in f32. */
 #ifndef EGRET_OPS_CONV_H
@@ -25,7 +25,7 @@ typedef struct eg_conv_options {
     int64_t padding; /* cells of zeros on both sides of every axis, or EG_SAME (padding.h) */
     int64_t strides[3], dilations[3];
     int64_t pads[3][2];        /* cells before and after each axis, instead of padding */
-    int64_t output_padding[3]; /* transposes: more at the end of the result, below the stride */
+    int64_t output_padding[3]; /* transposes: more at the end of the result, below the stride or the dilation */
     /* Any function of one tensor: y = activation(convolution). With eg_relu, eg_tanh and eg_sigmoid a convolution
      * and it are one op: what comes before it takes no memory, and on devices ReLU after a bias takes no pass. */
     eg_tensor *(*activation)(eg_tensor *x);

@@ -33,11 +33,11 @@ typedef struct eg_resize_options {
         [3]; /* per axis, not 0: take 1 / scale for in / out on the grid, however sizes round */
 } eg_resize_options;
 
-/* x [N, C, spatial] with 1 to 3 spatial axes to the sizes of `size`, one per spatial axis; -1
+/* x [N, C, spatial], or [C, spatial], with 1 to 3 spatial axes to the sizes of `size`, one per spatial axis; -1
  * stands for floor(in scale). Per axis y[o] = sum over taps of w x[i], taps past the border read
  * the border pixel (or, with antialias and Lanczos, are left out and the rest normalised).
  * Channels-last stays. All dtypes for the nearest modes, floats for the others. grad: the adjoint;
- * saves nothing. EG_ESHAPE for a rank outside 3..5, an empty spatial axis, sizes outside 1..2^31 -
+ * saves nothing. EG_ESHAPE for a rank that does not fit `size`, an empty spatial axis, sizes outside 1..2^31 -
  * 1; EG_EINVAL for options that do not go together. */
 EG_API eg_tensor *eg_resize_with(eg_tensor *x, eg_shape size, const eg_resize_options *options);
 #define eg_resize(...)            EG_RESIZE_(__VA_ARGS__, )

@@ -1,11 +1,11 @@
 /* rnn.h - recurrent layers over whole sequences, and single steps of them.
  *
  * Sizes: T steps, N rows (sequences), I inputs, H cells, R = H outputs unless an LSTM projects. x
- * is [T, N, I]. Weights and biases are stacked by gate as PyTorch and cuDNN store them: LSTM i, f,
+ * is [T, N, I], or one sequence [T, I]: then y, states and lengths have no axis N either. Weights and biases are stacked by gate as PyTorch and cuDNN store them: LSTM i, f,
  * g, o; GRU r, z, n. All operands have one float dtype. Every step is one product and one fused
  * loop; the products with x, and all gradients of weights, are one product over all steps.
  *
- * Rows may have lengths of their own (i32 or i64 [N], each 0..T, in any order): past its length a
+ * Rows may have lengths of their own (i64, i32 or u8 [N], each 0..T, in any order): past its length a
  * row's y is 0 and its state stays. They may be on the CPU wherever x is: there one that is outside is
  * refused at once; another device takes it for the nearest inside and says so (EG_EINDEX) at the next
  * call that waits. With .reverse the steps run backwards, each row from its
@@ -73,7 +73,7 @@ EG_API eg_rnn eg_gru_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh,
 #define EG_GRU_(function, x, w_ih, w_hh, ...)                                                      \
     function(x, w_ih, w_hh, EG_OPTIONS_(eg_gru_options, __VA_ARGS__))
 
-/* One step: x is [N, I], y is h. Options as above; batch_first, reverse and lengths must not be
+/* One step: x is [N, I] or [I], y is h. Options as above; batch_first, reverse and lengths must not be
  * given. */
 EG_API eg_rnn eg_lstm_cell_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh,
                                 const eg_lstm_options *options);
