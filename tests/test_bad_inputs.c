@@ -191,7 +191,8 @@ EGT(dtypes_an_op_does_not_take)
     EGT_REFUSED(eg_bitwise_and(f, f), EG_EDTYPE, "f32");
     EGT_REFUSED(eg_neg(b), EG_EDTYPE, "bool");
     EGT_REFUSED(eg_relu(b), EG_EDTYPE, "bool");
-    EGT_REFUSED(eg_matmul(eg_ones(EG_SHAPE(2, 2), EG_I64), eg_ones(EG_SHAPE(2, 2), EG_I64)),
+    EGT_REFUSED(eg_avg_pool2d(eg_ones(EG_SHAPE(2, 2), EG_I64), .kernel = 1), EG_ESHAPE, "[2, 2]");
+    EGT_REFUSED(eg_conv1d(eg_ones(EG_SHAPE(1, 1, 2), EG_I64), eg_ones(EG_SHAPE(1, 1, 2), EG_I64), NULL),
                 EG_EDTYPE, "i64");
     EGT_REFUSED(eg_parameter(eg_ones(EG_SHAPE(2), EG_I32)), EG_EDTYPE, "i32");
     EGT_REFUSED(eg_exp_(eg_ones(EG_SHAPE(2), EG_I32)), EG_EDTYPE, "i32");

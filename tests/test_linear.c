@@ -25,10 +25,9 @@ static eg_tensor *reference(eg_tensor *a, eg_tensor *b)
 EGT(refusals)
 {
     eg_tensor *a = f32(2, 3), *b = f32(4, 5), *v = eg_ones(EG_SHAPE(3), EG_F32);
-    eg_tensor *s = eg_scalar(1, EG_F32), *k = eg_ones(EG_SHAPE(3, 3), EG_I64);
+    eg_tensor *s = eg_scalar(1, EG_F32);
     EGT_REFUSED(eg_matmul(a, b), EG_ESHAPE, "inner sizes differ: [2, 3] x [4, 5]");
     EGT_REFUSED(eg_matmul(s, a), EG_ESHAPE, "0-dim");
-    EGT_REFUSED(eg_matmul(k, k), EG_EDTYPE, "i64");
     EGT_REFUSED(eg_matmul(eg_ones(EG_SHAPE(2, 1, 3), EG_F32), eg_ones(EG_SHAPE(3, 3, 1), EG_F32)),
                 EG_ESHAPE, "batch axes do not broadcast");
     EGT_REFUSED(eg_matmul(NULL, a), EG_EINVAL, "matmul");
@@ -37,7 +36,9 @@ EGT(refusals)
     EGT_REFUSED(eg_outer(v, a), EG_ESHAPE, "outer");
     EGT_REFUSED(eg_outer(v, NULL), EG_EINVAL, "outer");
     EGT_REFUSED(eg_linear(a, b, NULL), EG_ESHAPE, "3 columns, weight [4, 5] needs 5");
-    EGT_REFUSED(eg_linear(a, v, NULL), EG_ESHAPE, "weight [3]");
+    EGT_REFUSED(eg_linear(a, v, v), EG_ESHAPE, "bias is [3], must be 0-dim for a weight [3]");
+    EGT_REFUSED(eg_linear(b, v, NULL), EG_ESHAPE, "5 columns, weight [1, 3]");
+    EGT_REFUSED(eg_linear(a, s, NULL), EG_ESHAPE, "weight []");
     EGT_REFUSED(eg_linear(s, a, NULL), EG_ESHAPE, "0-dim");
     EGT_REFUSED(eg_linear(a, eg_ones(EG_SHAPE(4, 3), EG_F32), v), EG_ESHAPE, "must be [4]");
     EGT_REFUSED(eg_linear(a, eg_ones(EG_SHAPE(4, 3), EG_F32), s), EG_ESHAPE, "bias is []");
@@ -460,4 +461,84 @@ EGT(a_product_added_to_a_gradient_is_looked_at_too)
                                       .dy = eg_scalar(1e4, EG_F32)), EG_EUSER, "non-finite");
     }
     EGT_OK(eg_debug(NULL));
+}
+
+/* ---- integers and bools ------------------------------------------------------------------------ */
+
+/* A product as written on paper, in the arithmetic of the dtype. */
+static void expect_product(eg_tensor *a, eg_tensor *b, eg_tensor *y)
+{
+    const int64_t m = eg_size(a, 0), k = eg_size(a, 1), n = eg_size(b, 1);
+    const eg_dtype dtype = eg_dtype_of(a);
+    a = eg_contiguous(eg_cast(a, EG_I64)), b = eg_contiguous(eg_cast(b, EG_I64));
+    eg_tensor *want = eg_zeros(EG_SHAPE(m, n), EG_I64);
+    const uint64_t *p = eg_data(a), *q = eg_data(b);
+    uint64_t *to = eg_data_mut(want);
+    for (int64_t i = 0; i < m * n; i++) {
+        for (int64_t l = 0; l < k; l++) {
+            const uint64_t term = p[i / n * k + l] * q[l * n + i % n];
+            to[i] = dtype == EG_BOOL ? to[i] | term : to[i] + term;
+        }
+    }
+    EGT_EQ(eg_dtype_of(y), dtype);
+    EGT_EQ(egt_distance(eg_eq(y, eg_cast(want, dtype)), eg_ones(EG_SHAPE(m, n), EG_BOOL)), 0);
+}
+
+/* Exact, and around as the dtype is; bools or over and, as NumPy's. */
+EGT(products_of_integers)
+{
+    static const eg_dtype kinds[] = {EG_I64, EG_I32, EG_U8, EG_BOOL};
+    static const double most[] = {9e18, 2e9, 255, 1.6};
+    static const int64_t sizes[][3] = {{3, 5, 4}, {1, 40, 1}, {37, 66, 130}};
+    for (int k = 0; k < 4; k++) {
+        for (int s = 0; s < 3; s++) {
+            const int64_t *z = sizes[s];
+            eg_tensor *a = eg_cast(egt_random(EG_SHAPE(z[0], z[1]), EG_F64, k < 2 ? -most[k] : 0, most[k]), kinds[k]);
+            eg_tensor *b = eg_cast(egt_random(EG_SHAPE(z[2], z[1]), EG_F64, k < 2 ? -most[k] : 0, most[k]), kinds[k]);
+            if (kinds[k] == EG_BOOL) { /* few that are true */
+                a = eg_gt_scalar(egt_random(EG_SHAPE(z[0], z[1]), EG_F64, 0, 1), 0.8);
+                b = eg_gt_scalar(egt_random(EG_SHAPE(z[2], z[1]), EG_F64, 0, 1), 0.8);
+            }
+            eg_tensor *t = eg_transpose(b, 0, 1);
+            expect_product(a, t, eg_matmul(a, t));
+            expect_product(a, t, eg_matmul(a, eg_contiguous(t)));
+            expect_product(a, t, eg_linear(a, b, NULL));
+            expect_product(a, t, reference(a, t));
+            EGT_EQ(egt_distance(eg_matmul(eg_select(a, 0, 0), t), eg_select(eg_matmul(a, t), 0, 0)), 0);
+        }
+    }
+    eg_tensor *far = eg_from(EG_SHAPE(2), EG_I64, ((const int64_t[]){((int64_t)1 << 53) + 1, 1}));
+    EGT_EQ(*(const int64_t *)eg_data(eg_dot(far, eg_ones(EG_SHAPE(2), EG_I64))), ((int64_t)1 << 53) + 2);
+    EGT_EQ(eg_item(eg_dot(eg_full(EG_SHAPE(2), 200, EG_U8), eg_ones(EG_SHAPE(2), EG_U8))), 144);
+    EGT_EQ(eg_dtype_of(eg_matmul(eg_ones(EG_SHAPE(2, 2), EG_U8), eg_ones(EG_SHAPE(2, 2), EG_I32))), EG_I32);
+    EGT_EQ(eg_dtype_of(eg_matmul(eg_ones(EG_SHAPE(2, 2), EG_BOOL), eg_ones(EG_SHAPE(2, 2), EG_F16))), EG_F16);
+}
+
+EGT(linear_layers_of_integers)
+{
+    eg_tensor *x = eg_cast(egt_random(EG_SHAPE(2, 3, 5), EG_F64, -9, 9), EG_I32);
+    eg_tensor *w = eg_cast(egt_random(EG_SHAPE(4, 5), EG_F64, -9, 9), EG_I32), *b = eg_arange(1, 5, 1, EG_I32);
+    eg_tensor *y = eg_linear(x, w, b), *z = eg_linear(eg_cast(x, EG_F64), eg_cast(w, EG_F64), eg_cast(b, EG_F64));
+    EGT_EQ(eg_dtype_of(y), EG_I32);
+    EGT_EQ(egt_distance(eg_cast(y, EG_F64), z), 0);
+    EGT_EQ(egt_distance(eg_cast(eg_linear(x, w, b, .activation = eg_relu), EG_F64), eg_relu(z)), 0);
+    EGT_EQ(eg_ndim(eg_linear(eg_select(eg_select(x, 0, 0), 0, 0), w, b)), 1);
+    EGT_EQ(eg_dtype_of(eg_linear(x, w, eg_cast(b, EG_F32))), EG_F32);
+    EGT_REFUSED(eg_linear(x, w, eg_ones(EG_SHAPE(3), EG_I32)), EG_ESHAPE, "bias is [3], must be [4]");
+    EGT_REFUSED(eg_linear(x, eg_ones(EG_SHAPE(4, 6), EG_I32), NULL), EG_ESHAPE, "inner sizes differ");
+}
+
+/* A weight [in] is one output without its axis. */
+EGT(linear_to_one_number)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(3, 2, 5), EG_F64, -1, 1), *w = egt_random(EG_SHAPE(1, 5), EG_F64, -1, 1);
+    eg_tensor *line = eg_select(w, 0, 0), *b = eg_scalar(0.5, EG_F64), *row = eg_select(eg_select(x, 0, 1), 0, 0);
+    eg_tensor *all = eg_squeeze(eg_linear(x, w, eg_full(EG_SHAPE(1), 0.5, EG_F64)), EG_AXES(-1));
+    EGT_EQ(eg_ndim(eg_linear(x, line, b)), 2);
+    EGT_CHECK(egt_distance(eg_linear(x, line, b), all) < 1e-12);
+    EGT_CHECK(egt_distance(eg_linear(x, line, NULL), eg_sub_scalar(all, 0.5)) < 1e-12);
+    EGT_CHECK(egt_distance(eg_linear(x, line, b, .activation = eg_tanh), eg_tanh(all)) < 1e-12);
+    EGT_CHECK(egt_distance(eg_linear(x, line, b, .activation = eg_mish), eg_mish(all)) < 1e-12);
+    EGT_EQ(eg_ndim(eg_linear(row, line, b)), 0);
+    EGT_NEAR(eg_item(eg_linear(row, line, b)), eg_get(all, 2), 1e-12);
 }

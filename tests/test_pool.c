@@ -102,9 +102,7 @@ EGT(bad_pools_are_refused)
         EG_ESHAPE, "nothing but padding");
     EGT_REFUSED(eg_max_pool2d(x, .kernel = INT32_MAX, .padding = EG_SAME), EG_ESHAPE, "too large");
     EGT_REFUSED(eg_max_pool1d(x, .kernel = 2), EG_ESHAPE, "1 spatial");
-    EGT_REFUSED(eg_max_pool3d(x, .kernel = 2), EG_ESHAPE, "3 spatial");
-    EGT_REFUSED(eg_max_pool2d(eg_ones(EG_SHAPE(1, 2, 5, 6), EG_I32), .kernel = 2), EG_EDTYPE,
-                "i32");
+    EGT_REFUSED(eg_max_pool3d(eg_ones(EG_SHAPE(2, 5, 6), EG_F32), .kernel = 2), EG_ESHAPE, "3 spatial");
     EGT_REFUSED(eg_max_pool2d(x, .kernel = 2, .exclude_pad = true), EG_EINVAL, "exclude_pad");
     EGT_REFUSED(eg_avg_pool2d(x, .kernel = 2, .dilation = 2), EG_EINVAL, "dilation");
     EGT_REFUSED(eg_avg_pool2d(x, .kernel = 2, .indices = &at), EG_EINVAL, "indices");
@@ -132,4 +130,61 @@ EGT(bad_places_are_refused)
     EGT_REFUSED(eg_max_unpool(y, NULL, EG_SHAPE(4, 5)), EG_EINVAL, "indices");
     EGT_REFUSED(eg_max_unpool(y, eg_zeros(EG_SHAPE(1, 1, 2, 2), EG_I64), EG_SHAPE(4, -5)),
                 EG_ESHAPE, "negative");
+}
+
+#define BOTH(call_all, call_one)                                                                   \
+    do {                                                                                           \
+        eg_tensor *want = call_all, *have = call_one;                                              \
+        EGT_EQ(eg_ndim(have), eg_ndim(want) - 1);                                                  \
+        EGT_EQ(egt_distance(have, eg_squeeze(want, EG_AXES(0))), 0);                               \
+    } while (0)
+
+/* x [C, spatial...] is one image, and so are the result and its indices. */
+EGT(images_without_a_batch)
+{
+    for (int last = 0; last < 2; last++) {
+        eg_tensor *x = egt_random(EG_SHAPE(1, 3, 6, 5), EG_F32, -1, 1), *at[2];
+        x = last ? eg_channels_last(x) : x;
+        eg_tensor *one = eg_squeeze(x, EG_AXES(0)), *half = eg_cast(one, EG_BF16);
+        eg_tensor *line = eg_select(x, 2, 1), *volume = eg_unsqueeze(x, 2);
+        BOTH(eg_max_pool2d(x, .kernel = 2, .indices = &at[0]), eg_max_pool2d(one, .kernel = 2, .indices = &at[1]));
+        BOTH(at[0], at[1]);
+        BOTH(eg_max_unpool(eg_max_pool2d(x, .kernel = 2), at[0], EG_SHAPE(6, 5)),
+             eg_max_unpool(eg_max_pool2d(one, .kernel = 2), at[1], EG_SHAPE(6, 5)));
+        BOTH(eg_avg_pool2d(x, .kernel = 3, .padding = EG_SAME), eg_avg_pool2d(one, .kernel = 3, .padding = EG_SAME));
+        BOTH(eg_adaptive_max_pool(x, EG_SHAPE(2, 3)), eg_adaptive_max_pool(one, EG_SHAPE(2, 3)));
+        BOTH(eg_adaptive_avg_pool(x, EG_SHAPE(4, 1)), eg_adaptive_avg_pool(one, EG_SHAPE(4, 1)));
+        BOTH(eg_max_pool1d(line, .kernel = 2), eg_max_pool1d(eg_select(line, 0, 0), .kernel = 2));
+        BOTH(eg_avg_pool3d(volume, .kernels = {1, 2, 2}), eg_avg_pool3d(eg_select(volume, 0, 0), .kernels = {1, 2, 2}));
+        EGT_EQ(eg_dtype_of(eg_max_pool2d(half, .kernel = 2)), EG_BF16);
+    }
+}
+
+/* The largest stays what it is, beyond what doubles tell apart too; means are f32. */
+EGT(integers)
+{
+    const int64_t far = ((int64_t)1 << 60) + 1;
+    const int64_t values[] = {far - 1, far, -3, INT64_MIN, INT64_MIN + 1, 7, 2, 1, INT64_MIN, INT64_MIN, 9, INT64_MAX};
+    eg_tensor *x = eg_from(EG_SHAPE(1, 1, 12), EG_I64, values), *at;
+    eg_tensor *y = eg_max_pool1d(x, .kernel = 2, .indices = &at);
+    const int64_t most[] = {far, -3, 7, 2, INT64_MIN, INT64_MAX}, where[] = {1, 2, 5, 6, 8, 11};
+    EGT_EQ(eg_dtype_of(y), EG_I64);
+    EGT_CHECK(!memcmp(eg_data(y), most, sizeof most));
+    EGT_CHECK(!memcmp(eg_data(at), where, sizeof where));
+    static const eg_dtype kinds[] = {EG_I64, EG_I32, EG_U8, EG_BOOL};
+    for (int k = 0; k < 4; k++) {
+        eg_tensor *f = eg_cast(egt_random(EG_SHAPE(2, 3, 5, 6), EG_U8, 0, 9), kinds[k]), *g = eg_cast(f, EG_F64);
+        eg_tensor *p = eg_max_pool2d(f, .kernel = 3, .stride = 2, .padding = 1);
+        EGT_EQ(eg_dtype_of(p), kinds[k]);
+        EGT_EQ(egt_distance(eg_cast(p, EG_F64), eg_max_pool2d(g, .kernel = 3, .stride = 2, .padding = 1)), 0);
+        p = eg_adaptive_max_pool(eg_channels_last(f), EG_SHAPE(2, 2));
+        EGT_EQ(egt_distance(eg_cast(p, EG_F64), eg_adaptive_max_pool(g, EG_SHAPE(2, 2))), 0);
+        p = eg_avg_pool2d(f, .kernel = 2);
+        EGT_EQ(eg_dtype_of(p), EG_F32);
+        EGT_NEAR(egt_distance(p, eg_cast(eg_avg_pool2d(g, .kernel = 2), EG_F32)), 0, 1e-6);
+        EGT_EQ(eg_dtype_of(eg_adaptive_avg_pool(f, EG_SHAPE(1, 1))), EG_F32);
+    }
+    eg_tensor *all = eg_max_unpool(y, at, EG_SHAPE(12));
+    EGT_CHECK(((const int64_t *)eg_data(all))[1] == far);
+    EGT_REFUSED(eg_max_unpool(eg_cast(y, EG_BOOL), at, EG_SHAPE(12)), EG_EDTYPE, "bool");
 }

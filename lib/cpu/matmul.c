@@ -1,5 +1,5 @@
 /* matmul.c - matrix products of tensors: f32 and f64 as they lie, bf16 where oneDNN can, halves in f32
- * otherwise. */
+ * otherwise; integers in loops of their own. */
 #include "lib/cpu/product.h"
 #include "lib/ops/options.h"
 
@@ -67,6 +67,9 @@ eg_status ISA(eg__cpu_matmul)(const eg__call *c)
     bool done, fused;
     if (y->dtype == EG_F16) {
         return ISA(eg__call_in_f32)(c, ISA(eg__cpu_matmul));
+    }
+    if (unlikely(!eg__is_float(y->dtype))) {
+        return ISA(eg__matmul_int)(c);
     }
     eg__product p = ISA(eg__product_of)(a, b, y);
     if (ISA(eg__product_merge)(c, &p, a, b, y)) {

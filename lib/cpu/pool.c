@@ -7,6 +7,7 @@
 
 eg__kernel ISA(eg__cpu_max_pool), ISA(eg__cpu_max_pool_grad), ISA(eg__cpu_avg_pool),
     ISA(eg__cpu_avg_pool_grad);
+extern eg__kernel eg__ref_max_pool; /* of i64 */
 
 enum { LANES = 512, FUSED = 3, SMALL = 9, FLUSH = 32, VECTOR = 16, MAX_RING = 4 << 20 };
 
@@ -248,7 +249,7 @@ static eg_status backward(const eg__call *c, bool max)
 
 eg_status ISA(eg__cpu_max_pool)(const eg__call *c)
 {
-    return forward(c, true);
+    return likely(c->in[0]->dtype != EG_I64) ? forward(c, true) : eg__ref_max_pool(c);
 }
 
 eg_status ISA(eg__cpu_max_pool_grad)(const eg__call *c)

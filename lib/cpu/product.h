@@ -34,6 +34,9 @@ eg__product ISA(eg__product_of)(const eg_tensor *a, const eg_tensor *b, const eg
 eg_status ISA(eg__product_merge)(const eg__call *c, eg__product *p, const eg_tensor *a,
                                  const eg_tensor *b, const eg_tensor *y);
 
+/* matmul of integers and bools. */
+extern eg__kernel ISA(eg__matmul_int);
+
 /* Runs the kernel on f32 copies of c's inputs and rounds its result into c->out[0]. */
 eg_status ISA(eg__call_in_f32)(const eg__call *c, eg__kernel *kernel);
 

@@ -1,6 +1,7 @@
 /* matmul.c - matrix products and the linear layer: tensors of any strides as products cuBLASLt
  * knows. */
 #include "lib/cuda/blas.h"
+#include "lib/cuda/matmul_int.h"
 #include "lib/ops/options.h"
 
 /* ---- geometry -------------------------------------------------------------------------------- */
@@ -297,11 +298,33 @@ static eg_status multiply(const eg__call *c, const eg_tensor *a, const eg_tensor
     return st ? st : finish(c, &left);
 }
 
+/* Integers and bools, which cuBLASLt does not multiply. */
+static eg_status multiply_int(const eg__call *c)
+{
+    const eg_tensor *a = c->in[0], *b = c->in[1], *y = c->out[0];
+    if (!y->n) {
+        return EG_OK;
+    }
+    const product p = product_of(a, b, y);
+    eg__int_product k = {.a = eg__ptr(a), .b = eg__ptr(b), .y = eg__ptr(y), .dtype = y->dtype, .nbatch = p.nbatch,
+                         .elements = y->n, .k = p.k, .ra = p.ra, .ca = p.ca, .rb = p.rb, .cb = p.cb,
+                         .m = eg__divisor_of(p.m), .n = eg__divisor_of(p.n)};
+    for (int d = 0; d < p.nbatch; d++) {
+        k.batch[d] = eg__divisor_of(p.batch[d]);
+        k.sa[d] = p.sa[d];
+        k.sb[d] = p.sb[d];
+    }
+    return eg__launched(c, eg__launch_matmul_int(&k, eg__stream_of(c)));
+}
+
 /* ---- ops ------------------------------------------------------------------------------------- */
 
 eg_status eg__cuda_matmul(const eg__call *c)
 {
     const eg__matmul_opts *o = c->opts;
+    if (!eg__is_float(c->out[0]->dtype)) {
+        return multiply_int(c);
+    }
     return multiply(c, c->in[0], c->in[1], (after){.act = EG__ACT_NONE}, o && o->add);
 }
 

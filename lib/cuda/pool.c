@@ -41,7 +41,8 @@ static eg_status pool(const eg__call *c, const eg_tensor *x, const eg_tensor *y,
 
 eg_status eg__cuda_max_pool(const eg__call *c)
 {
-    return pool(c, c->in[0], c->out[0], c->out[1], eg__launch_max_pool);
+    return pool(c, c->in[0], c->out[0], c->out[1],
+                c->in[0]->dtype == EG_I64 ? eg__launch_max_pool_int : eg__launch_max_pool);
 }
 
 eg_status eg__cuda_max_pool_grad(const eg__call *c)

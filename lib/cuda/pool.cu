@@ -9,6 +9,7 @@ namespace {
 /* Elements as they lie, of a type S: halves, of either kind, are computed with as floats. */
 EG__FN float get(const float *p, int64_t at, int) { return p[at]; }
 EG__FN double get(const double *p, int64_t at, int) { return p[at]; }
+EG__FN int64_t get(const int64_t *p, int64_t at, int) { return p[at]; }
 EG__FN float get(const uint16_t *p, int64_t at, int dtype)
 {
     return dtype == EG_F16 ? eg__from_f16(p[at]) : eg__from_bf16(p[at]);
@@ -16,6 +17,7 @@ EG__FN float get(const uint16_t *p, int64_t at, int dtype)
 
 EG__FN void put(float *p, int64_t at, int, float v) { p[at] = v; }
 EG__FN void put(double *p, int64_t at, int, double v) { p[at] = v; }
+EG__FN void put(int64_t *p, int64_t at, int, int64_t v) { p[at] = v; }
 EG__FN void put(uint16_t *p, int64_t at, int dtype, float v)
 {
     p[at] = dtype == EG_F16 ? eg__to_f16(v) : eg__to_bf16(v);
@@ -199,6 +201,11 @@ START(avg_pool, avg_pool)
 START(max_pool_take, max_pool_take)
 START(max_pool_grad, pool_grad, AND true)
 START(avg_pool_grad, pool_grad, AND false)
+
+cudaError_t eg__launch_max_pool_int(const eg__pooling *k, cudaStream_t s)
+{
+    return EG__LAUNCH((max_pool<int64_t, int64_t>), eg__blocks(k->spots.n), EG__BLOCK, 0, s, *k);
+}
 
 cudaError_t eg__launch_max_pool_places(const eg__pooling *k, cudaStream_t s)
 {

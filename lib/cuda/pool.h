@@ -21,8 +21,9 @@ typedef struct eg__pooling {
     eg__spots spots; /* of the result */
 } eg__pooling;
 
-/* y and taps of x. */
+/* y and taps of x; _int: of i64. */
 cudaError_t eg__launch_max_pool(const eg__pooling *k, cudaStream_t s);
+cudaError_t eg__launch_max_pool_int(const eg__pooling *k, cudaStream_t s);
 /* y of x and taps. */
 cudaError_t eg__launch_max_pool_take(const eg__pooling *k, cudaStream_t s);
 /* places of taps. */

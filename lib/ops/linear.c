@@ -46,6 +46,57 @@ const eg__fusible *eg__fusible_of(eg_tensor *(*function)(eg_tensor *))
     return NULL;
 }
 
+/* Of integers and bools, which no row of linear layers takes: a product and a sum. */
+static eg_tensor *linear_int(eg_tensor *x, eg_tensor *weight, eg_tensor *bias)
+{
+    if (weight->ndim != 2) {
+        return eg__fail_null(EG_ESHAPE, "linear", "x is %s, weight %s; needs [..., in] and [out, in]",
+                             EG__SHAPE_OF(x), EG__SHAPE_OF(weight));
+    }
+    if (bias && (bias->ndim != 1 || bias->shape[0] != weight->shape[0])) {
+        return eg__fail_null(EG_ESHAPE, "linear", "bias is %s, must be [%lld]", EG__SHAPE_OF(bias),
+                             (long long)weight->shape[0]);
+    }
+    eg_tensor *y = eg_matmul(x, eg_transpose(weight, 0, 1));
+    return y && bias ? eg_add(y, bias) : y;
+}
+
+/* A weight [in], and a 0-dim bias, as those of one output. */
+static eg_status one_output(eg_tensor **weight, eg_tensor **bias)
+{
+    if (*bias && (*bias)->ndim) {
+        return eg__fail(EG_ESHAPE, "linear", "bias is %s, must be 0-dim for a weight %s", EG__SHAPE_OF(*bias),
+                        EG__SHAPE_OF(*weight));
+    }
+    const bool biased = *bias != NULL;
+    *weight = eg_unsqueeze(*weight, 0);
+    *bias = biased ? eg_unsqueeze(*bias, 0) : NULL;
+    return *weight && !*bias == !biased ? EG_OK : eg__why();
+}
+
+/* What the row does not take as it is; it applies the activation of o. */
+static EG__COLD eg_tensor *composed(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
+                                    const eg__linear_opts *o, eg_tensor *(*activation)(eg_tensor *))
+{
+    bool row = x->ndim == 1, column = weight->ndim == 1;
+    if (bias && eg__check(bias, "linear", "bias")) {
+        return NULL;
+    }
+    bool whole = !eg__is_float(eg__common_dtype((eg_tensor *[]){x, weight, bias}, 3));
+    eg_scope s = eg_scope_push();
+    if (column && one_output(&weight, &bias)) {
+        return eg_scope_pop(s, NULL);
+    }
+    x = row ? eg_unsqueeze(x, 0) : x;
+    eg_tensor *y = !x ? NULL : whole ? linear_int(x, weight, bias) : eg__op3(op, x, weight, bias, o);
+    y = y && column ? eg_squeeze(y, EG_AXES(-1)) : y;
+    y = y && row ? eg_squeeze(y, EG_AXES(0)) : y;
+    if (y && activation && (whole || !o->act) && !(y = activation(y))) {
+        eg__user_failed("linear", "activation");
+    }
+    return eg_scope_pop(s, y);
+}
+
 eg_tensor *eg_linear_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
                           const eg_linear_options *options)
 {
@@ -62,18 +113,11 @@ eg_tensor *eg_linear_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
     }
     const eg__op *op = f && f->of_y ? &eg__op_linear_act : &eg__op_linear;
     eg__linear_opts o = {f ? f->act : EG__ACT_NONE};
-    if (likely(x->ndim > 1 && (f || !activation))) {
+    if (likely(x->ndim > 1 && weight->ndim > 1 && (f || !activation) &&
+               (eg__is_float(x->dtype) || eg__is_float(weight->dtype)))) {
         return eg__op3(op, x, weight, bias, &o);
     }
-    eg_scope s = eg_scope_push();
-    eg_tensor *y = eg__op3(op, x->ndim == 1 ? eg_unsqueeze(x, 0) : x, weight, bias, &o);
-    if (y && activation && !f && !(y = activation(y))) {
-        eg__user_failed("linear", "activation");
-    }
-    if (y && x->ndim == 1) {
-        y = eg_squeeze(y, EG_AXES(0));
-    }
-    return eg_scope_pop(s, y);
+    return composed(op, x, weight, bias, &o, activation);
 }
 
 /* ---- compositions ---------------------------------------------------------------------------- */

@@ -154,12 +154,9 @@ static eg_status check_images(const char *op, const eg_tensor *x, int axes)
     if (eg__check(x, op, "x")) {
         return eg__why();
     }
-    if (!eg__is_float(x->dtype)) {
-        return eg__fail(EG_EDTYPE, op, "not for dtype %s", eg_dtype_name((eg_dtype)x->dtype));
-    }
-    return x->ndim == axes + 2 ? EG_OK
-                               : eg__fail(EG_ESHAPE, op, "x %s must be [N, C] and %d spatial axes",
-                                          EG__SHAPE_OF(x), axes);
+    return x->ndim == axes + 2 || x->ndim == axes + 1
+               ? EG_OK
+               : eg__fail(EG_ESHAPE, op, "x %s must be [N, C] or [C] and %d spatial axes", EG__SHAPE_OF(x), axes);
 }
 
 /* Axes that are not there come first, with one cell and one window. */
@@ -193,16 +190,44 @@ static eg_status windows(const char *op, const eg_pool_options *g, const eg_tens
 
 /* ---- public functions ------------------------------------------------------------------------ */
 
-static bool is_half(const eg_tensor *t)
+/* What kernels compute in: halves in f32, but for devices'; the mean of integers in f32, as eg_mean's, their
+ * largest in what holds them. */
+static int computed_in(const eg_tensor *x, bool max)
 {
-    return t->dtype == EG_F16 || t->dtype == EG_BF16;
+    switch (x->dtype) {
+    case EG_F16:
+    case EG_BF16:
+        return x->device ? x->dtype : EG_F32;
+    case EG_U8:
+    case EG_BOOL:
+        return EG_F32;
+    case EG_I32:
+        return max ? EG_F64 : EG_F32;
+    case EG_I64:
+        return max ? EG_I64 : EG_F32;
+    default:
+        return x->dtype;
+    }
 }
 
-/* x dense or channels-last; halves as f32, which only devices' kernels take as they are. */
-static eg_tensor *settled(eg_tensor *x)
+static int mean_dtype(const eg_tensor *x)
 {
-    x = is_half(x) && !x->device ? eg_cast(x, EG_F32) : x;
+    return eg__is_float(x->dtype) ? x->dtype : EG_F32;
+}
+
+/* x as kernels want it, dense or channels-last and with an axis of the batch. */
+static eg_tensor *settled(eg_tensor *x, int axes, bool max)
+{
+    x = eg_cast(x, (eg_dtype)computed_in(x, max));
+    x = x && unlikely(x->ndim == axes + 1) ? eg_unsqueeze(x, 0) : x;
     return x && eg_is_channels_last(x) ? x : eg_contiguous(x);
+}
+
+/* A result for x, of the dtype, without a batch if x has none. */
+static eg_tensor *given_back(eg_tensor *y, const eg_tensor *x, int dtype)
+{
+    y = y && unlikely(y->ndim > x->ndim) ? eg_squeeze(y, EG_AXES(0)) : y;
+    return eg_cast(y, (eg_dtype)dtype);
 }
 
 static eg_tensor *max_pool(const char *op, int axes, eg_tensor *x, const eg_pool_options *given)
@@ -221,11 +246,11 @@ static eg_tensor *max_pool(const char *op, int axes, eg_tensor *x, const eg_pool
         return eg__fail_null(EG_EINVAL, op, "exclude_pad is for means");
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *in = settled(x);
+    eg_tensor *in = settled(x, axes, true);
     eg_status st = in ? windows(op, &g, in, &o) : eg__why();
     st = st ? st : eg__dispatch(&eg__op_max_pool, &in, 1, &o, out);
-    results[0] = st ? NULL : eg_cast(out[0], (eg_dtype)x->dtype);
-    results[1] = !st && g.indices ? eg__op1(&eg__op_max_pool_places, out[1], &o) : NULL;
+    results[0] = st ? NULL : given_back(out[0], x, x->dtype);
+    results[1] = !st && g.indices ? given_back(eg__op1(&eg__op_max_pool_places, out[1], &o), x, EG_I64) : NULL;
     if (!results[0] || (g.indices && !results[1])) {
         return eg_scope_pop(s, NULL);
     }
@@ -251,10 +276,9 @@ static eg_tensor *avg_pool(const char *op, int axes, eg_tensor *x, const eg_pool
                              g.indices ? "indices are" : "dilation is");
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *in = settled(x);
+    eg_tensor *in = settled(x, axes, false);
     eg_status st = in ? windows(op, &g, in, &o) : eg__why();
-    return eg_scope_pop(s,
-                        st ? NULL : eg_cast(eg__op1(&eg__op_avg_pool, in, &o), (eg_dtype)x->dtype));
+    return eg_scope_pop(s, st ? NULL : given_back(eg__op1(&eg__op_avg_pool, in, &o), x, mean_dtype(x)));
 }
 
 #define POOL(kind, axes)                                                                           \
@@ -283,7 +307,8 @@ static eg_tensor *adaptive(const char *op, const eg__op *pool, eg_tensor *x, eg_
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *in = settled(x);
+    const bool max = pool == &eg__op_max_pool;
+    eg_tensor *in = settled(x, out.ndim, max);
     if (!in) {
         return eg_scope_pop(s, NULL);
     }
@@ -313,7 +338,7 @@ static eg_tensor *adaptive(const char *op, const eg__op *pool, eg_tensor *x, eg_
         return eg__fail_null(EG_ESHAPE, op, "windows of %g cells are too large", cells);
     }
     eg_status st = eg__dispatch(pool, &in, 1, &o, results);
-    return eg_scope_pop(s, st ? NULL : eg_cast(results[0], (eg_dtype)x->dtype));
+    return eg_scope_pop(s, st ? NULL : given_back(results[0], x, max ? x->dtype : mean_dtype(x)));
 }
 
 eg_tensor *eg_adaptive_max_pool(eg_tensor *x, eg_shape out)
@@ -329,8 +354,12 @@ eg_tensor *eg_adaptive_avg_pool(eg_tensor *x, eg_shape out)
 eg_tensor *eg_max_unpool(eg_tensor *x, eg_tensor *indices, eg_shape spatial)
 {
     static const char op[] = "max_unpool";
-    eg_shape shape = {.ndim = spatial.ndim + 2};
+    eg_shape shape = EG_SCALAR;
     int64_t n;
+    if (spatial.ndim < 0 || spatial.ndim > EG_MAX_DIMS - 2) {
+        return eg__fail_null(EG_ESHAPE, op, "%d spatial sizes given, 0..%d are possible", spatial.ndim,
+                             EG_MAX_DIMS - 2);
+    }
     if (check_images(op, x, spatial.ndim) || eg__check(indices, op, "indices")) {
         return NULL;
     }
@@ -338,13 +367,15 @@ eg_tensor *eg_max_unpool(eg_tensor *x, eg_tensor *indices, eg_shape spatial)
         return eg__fail_null(EG_ESHAPE, op, "x is %s, indices %s", EG__SHAPE_OF(x),
                              EG__SHAPE_OF(indices));
     }
+    shape.ndim = x->ndim;
+    const int lead = x->ndim - spatial.ndim;
     for (int a = 0; a < shape.ndim; a++) {
-        shape.dim[a] = a < 2 ? x->shape[a] : spatial.dim[a - 2];
+        shape.dim[a] = a < lead ? x->shape[a] : spatial.dim[a - lead];
     }
     if (eg__check_shape(op, shape.ndim, shape.dim, x->dtype, &n)) {
         return NULL;
     }
-    int64_t images = x->shape[0], channels = x->shape[1];
+    int64_t images = lead > 1 ? x->shape[0] : 1, channels = x->shape[lead - 1];
     eg_shape flat = EG_SHAPE(images, channels, x->n ? x->n / images / channels : 0);
     eg_shape planes = EG_SHAPE(images, channels, n ? n / images / channels : 0);
     eg_scope s = eg_scope_push();

@@ -13,22 +13,38 @@ static int64_t batch_at(const eg_tensor *t, const eg_tensor *y, int64_t b)
     return at;
 }
 
+/* Of floats; of integers, which wrap; of bools, or over and. */
+static void multiply(const eg_tensor *a, const eg_tensor *b, const eg_tensor *y, int64_t to, int64_t ia, int64_t ib)
+{
+    const int64_t k = a->shape[a->ndim - 1], da = a->strides[a->ndim - 1], db = b->strides[b->ndim - 2];
+    double sum = 0;
+    uint64_t whole = 0;
+    for (int64_t l = 0; l < k; l++) {
+        if (eg__is_float(y->dtype)) {
+            sum += eg__get_at(a, ia + l * da) * eg__get_at(b, ib + l * db);
+        } else {
+            const uint64_t term = (uint64_t)eg__get_int_at(a, ia + l * da) * (uint64_t)eg__get_int_at(b, ib + l * db);
+            whole = y->dtype == EG_BOOL ? whole | term : whole + term;
+        }
+    }
+    if (eg__is_float(y->dtype)) {
+        eg__set_at(y, to, sum);
+    } else {
+        eg__set_int_at(y, to, (int64_t)whole);
+    }
+}
+
 eg_status eg__ref_matmul(const eg__call *c)
 {
     const eg_tensor *a = c->in[0], *b = c->in[1], *y = c->out[0];
-    int64_t m = y->shape[y->ndim - 2], n = y->shape[y->ndim - 1], k = a->shape[a->ndim - 1];
+    int64_t m = y->shape[y->ndim - 2], n = y->shape[y->ndim - 1];
     int64_t batches = m * n != 0 ? y->n / (m * n) : 0;
-    const int64_t *sa = a->strides + a->ndim - 2, *sb = b->strides + b->ndim - 2;
+    int64_t sa = a->strides[a->ndim - 2], sb = b->strides[b->ndim - 1];
     for (int64_t p = 0; p < batches; p++) {
         int64_t ia = batch_at(a, y, p), ib = batch_at(b, y, p);
         for (int64_t i = 0; i < m; i++) {
             for (int64_t j = 0; j < n; j++) {
-                double sum = 0;
-                for (int64_t l = 0; l < k; l++) {
-                    sum += eg__get_at(a, ia + i * sa[0] + l * sa[1]) *
-                           eg__get_at(b, ib + l * sb[0] + j * sb[1]);
-                }
-                eg__set_at(y, (p * m + i) * n + j, sum);
+                multiply(a, b, y, (p * m + i) * n + j, ia + i * sa, ib + j * sb);
             }
         }
     }

@@ -59,6 +59,16 @@ static int64_t windows(const eg__pool_opts *o)
     return o->out[0] * o->out[1] * o->out[2];
 }
 
+/* Whether element i of x is a larger one than element j; NaN is, and stays. */
+static bool above(const eg_tensor *x, int64_t i, int64_t j)
+{
+    if (!eg__is_float(x->dtype)) {
+        return eg__get_int_at(x, i) > eg__get_int_at(x, j);
+    }
+    double v = eg__get_at(x, i), top = eg__get_at(x, j);
+    return v > top || (v != v && top == top);
+}
+
 eg_status eg__ref_max_pool(const eg__call *c)
 {
     const eg__pool_opts *o = c->opts;
@@ -66,18 +76,21 @@ eg_status eg__ref_max_pool(const eg__call *c)
     for (int64_t k = 0; y->n && k < y->shape[0] * y->shape[1]; k++) {
         for (int64_t i = 0; i < windows(o); i++) {
             window3 w = window_number(o, i);
-            int64_t place[3], best = -1;
-            double top = 0;
+            int64_t place[3], best = -1, top = 0;
             for (int64_t t = 0; t < taps(o); t++) {
                 if (cell(o, &w, t, place)) {
-                    double v = eg__get_at(x, element(x, k, place));
-                    if (best < 0 || v > top || (v != v && top == top)) {
+                    int64_t at = element(x, k, place);
+                    if (best < 0 || above(x, at, top)) {
                         best = t;
-                        top = v;
+                        top = at;
                     }
                 }
             }
-            eg__set_at(y, element(y, k, w.p), top);
+            if (best >= 0) {
+                eg__move(y, element(y, k, w.p), x, top);
+            } else {
+                eg__set_at(y, element(y, k, w.p), 0);
+            }
             eg__set_int_at(where, element(where, k, w.p), best);
         }
     }

@@ -29,6 +29,7 @@ CASE_FUNCTION(diagonal_below, eg_diagonal(x[0], -2, 0, 1))
 CASE_FUNCTION(diagonal_outside, eg_diagonal(x[0], 9, 0, 1))
 
 #define MATMUL(name, flags, ...) {"matmul", name, matmul, __VA_ARGS__, flags, 0, 1e-5, NULL}
+#define WHOLE(a, b)              {{a, -9, 9, 0}, {b, -9, 9, 0}}, 2
 #define LINEAR(ops, name, f, flags, ...) {ops, name, f, __VA_ARGS__, flags, 0, 1e-5, NULL}
 #define TRIPLE(a, b, c)          {{a, -1, 1, 0}, {b, -1, 1, 0}, {c, -1, 1, 0}}, 3
 #define DIAGONAL(name, f, a)     {"diagonal", name, f, {{a, -1, 1, 0}}, 1, EGT_INTS | EGT_BOOL, 0, 0, NULL}
@@ -62,11 +63,24 @@ EGT_CASES(linear,
     MATMUL("many broadcast batches", EGT_NO_GRAD, PAIR(M(9, 1, 2, 3), M(1, 10, 3, 4))),
     MATMUL("three axes of batches", EGT_NO_GRAD, PAIR(M(3, 2, 5, 4, 3), M(3, 2, 5, 3, 2))),
     MATMUL("a matrix for batches of rows", EGT_NO_GRAD, PAIR(M(3, 2, 5, 4), M(4, 20))),
+    MATMUL("whole numbers", EGT_INTS | EGT_BOOL, WHOLE(M(3, 7), M(7, 5))),
+    MATMUL("whole numbers, blocks of rows", EGT_INTS | EGT_BOOL | EGT_NO_FLOAT, WHOLE(M(70, 90), M(90, 130))),
+    MATMUL("whole numbers, batches", EGT_INTS | EGT_BOOL | EGT_NO_FLOAT, WHOLE(M(2, 1, 3, 4), M(3, 4, 2))),
+    MATMUL("whole numbers, one matrix for all", EGT_INTS | EGT_NO_FLOAT, WHOLE(M(2, 2, 3, 4), M(4, 5))),
+    MATMUL("whole numbers, eight axes", EGT_INTS | EGT_NO_FLOAT,
+           WHOLE(M(2, 1, 2, 1, 2, 1, 3, 4), M(1, 2, 1, 2, 1, 2, 4, 3))),
+    MATMUL("whole numbers, nothing to sum", EGT_INTS | EGT_BOOL | EGT_NO_FLOAT, WHOLE(M(3, 0), M(0, 2))),
+    MATMUL("whole numbers, no rows", EGT_INTS | EGT_NO_FLOAT, WHOLE(M(0, 3), M(3, 2))),
     MATMUL("nothing to sum", 0, PAIR(M(3, 0), M(0, 2))),
     MATMUL("no rows", 0, PAIR(M(0, 3), M(3, 2))),
     MATMUL("no columns", 0, PAIR(M(2, 3), M(3, 0))),
     MATMUL("no batches", 0, PAIR(M(0, 2, 3), M(3, 2))),
     LINEAR("linear", "plain", linear, 0, TRIPLE(M(3, 4), M(2, 4), M(2))),
+    LINEAR("linear", "one output without an axis", linear, 0,
+           {{M(3, 4), -1, 1, 0}, {M(4), -1, 1, 0}, {{0, {0}}, -1, 1, 0}}, 3),
+    LINEAR("linear_act", "one output, tanh", linear_tanh, 0, PAIR(M(3, 4), M(4))),
+    LINEAR("matmul", "linear of integers", linear, EGT_INTS | EGT_NO_FLOAT,
+           {{M(3, 4), -9, 9, 0}, {M(2, 4), -9, 9, 0}, {M(2), -9, 9, 0}}, 3),
     LINEAR("linear", "no bias", linear, 0, PAIR(M(3, 4), M(2, 4))),
     LINEAR("linear", "one row", linear, 0, TRIPLE(M(4), M(3, 4), M(3))),
     LINEAR("linear", "four axes", linear, 0, TRIPLE(M(2, 1, 3, 4), M(2, 4), M(2))),

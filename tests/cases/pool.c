@@ -56,6 +56,10 @@ static eg_shape whole = DIMS(1, 1), three_two = DIMS(3, 2), five = DIMS(5), cube
 EGT_CASES(
     pool,
     {MAX, "2x2", max_pool, {X(2, 3, 6, 7)}, 1, 0, 0, 0, &k2},
+    {MAX, "integers", max_pool, {X(2, 3, 6, 7)}, 1, EGT_INTS | EGT_BOOL, 0, 0, &k3s2p1},
+    {"max_pool_places", "of integers", places, {X(2, 3, 7, 6)}, 1, EGT_NO_GRAD | EGT_NO_FLOAT | EGT_INTS, 0, 0, &k2},
+    {MAX, "no batch", adaptive_max, {X(3, 7, 5)}, 1, 0, 0, 0, &three_two},
+    {AVG, "no batch", adaptive_avg, {X(3, 7, 5)}, 1, 0, 0, 0, &three_two},
     {MAX, "3x3 s2 p1", max_pool, {X(2, 3, 7, 6)}, 1, 0, 0, 0, &k3s2p1},
     {MAX, "3x3 SAME", max_pool, {X(1, 5, 5, 4)}, 1, 0, 0, 0, &k3s1same},
     {MAX, "3x3 s2 SAME", max_pool, {X(1, 5, 6, 5)}, 1, 0, 0, 0, &k3s2same},

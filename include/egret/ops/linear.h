@@ -1,5 +1,6 @@
-/* linear.h - matrix products, and what is made of them. Floats only unless a line says otherwise, brought
- * to one dtype first (eg_promote); f16 and bf16 accumulate in f32. */
+/* linear.h - matrix products, and what is made of them, of any dtype: brought to one first (eg_promote). f16 and bf16
+ * accumulate in f32; integers are exact and wrap in their dtype, products of bools are true where one of the terms is,
+ * as NumPy has them. Integers have no gradient. */
 #ifndef EGRET_OPS_LINEAR_H
 #define EGRET_OPS_LINEAR_H
 
@@ -15,7 +16,7 @@ EG_API eg_tensor *eg_matmul(eg_tensor *a, eg_tensor *b);
 
 /* Sum of a[i] b[i] over two vectors; 0-dim. A matmul. */
 EG_API eg_tensor *eg_dot(eg_tensor *a, eg_tensor *b);
-/* y[i, j] = a[i] b[j] of two vectors; any number dtype. A mul. */
+/* y[i, j] = a[i] b[j] of two vectors. A mul. */
 EG_API eg_tensor *eg_outer(eg_tensor *a, eg_tensor *b);
 
 /* Zero-initialised: no activation. */
@@ -27,7 +28,8 @@ typedef struct eg_linear_options {
 } eg_linear_options;
 
 /* activation(x weight^T + bias): x [..., in], weight [out, in], bias [out] or NULL -> [..., out], the layer
- * of PyTorch and its layout of weights. eg_linear(x, w, b, .activation = eg_relu).
+ * of PyTorch and its layout of weights: eg_linear(x, w, b, .activation = eg_relu). A weight [in], with a 0-dim bias,
+ * is one output without its axis: [...].
  * A weight that is used again and again unchanged is kept a second time in the layout the processor likes,
  * with the weight, until it changes or goes.
  * grad: with dz = dy activation'(y): dx = dz weight, dweight = dz^T x, dbias = sum of dz

@@ -1,7 +1,8 @@
 /* pool.h - the largest or the mean of windows that slide over one, two or three axes.
  *
  * x is [N, C, spatial...], y [N, C, out...] in the same layout: channels-last images are read and
- * written as they lie. Floats; f16 and bf16 are computed in f32. An axis has
+ * written as they lie; both may lack N. f16 and bf16 are computed in f32; the largest of integers and
+ * bools is one of them, their mean is f32, as eg_mean's. An axis has
  *
  *   out = (in + before + after - k') / stride + 1,   k' = (k - 1) * dilation + 1
  *
@@ -59,7 +60,7 @@ EG_API eg_tensor *eg_avg_pool3d_with(eg_tensor *x, const eg_pool_options *option
 EG_API eg_tensor *eg_adaptive_max_pool(eg_tensor *x, eg_shape out);
 EG_API eg_tensor *eg_adaptive_avg_pool(eg_tensor *x, eg_shape out);
 
-/* Zeros of the given spatial sizes with x [N, C, ...] added where indices [N, C, ...], i64, point:
+/* Zeros of the given spatial sizes with x [N, C, ...] or [C, ...], numbers, added where indices of its shape point:
  * what eg_max_pool's maxima were taken from. EG_EINDEX for an index outside its plane.
  * grad: dy at the indices    saves indices */
 EG_API eg_tensor *eg_max_unpool(eg_tensor *x, eg_tensor *indices, eg_shape spatial);
