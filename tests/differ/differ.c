@@ -1,0 +1,172 @@
+/* differ.c - runs the rows.
+ *
+ *     differ [--draws N] [--seed S] [--only WORD] [--draw K] [--show N] [--verbose]
+ *
+ * N draws of each function whose name has the word in it; --draw: that one alone. With --verbose, how many of
+ * each were accepted and refused. */
+#define _XOPEN_SOURCE 700
+#include <setjmp.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "tests/differ/differ.h"
+
+row *differ_rows;
+static row **last = &differ_rows;
+static draw now; /* for what ends the program */
+
+void differ_add(row *r)
+{
+    *last = r;
+    last = &r->next;
+}
+
+static struct {
+    int draws, show, only_draw;
+    uint64_t seed;
+    const char *only;
+    bool verbose;
+} given = {.draws = 12, .show = 2, .only_draw = -1, .seed = 1, .only = ""};
+
+static sigjmp_buf back;
+
+/* A draw that ends in a signal is one that differs; what it leaves behind is left. */
+static void ended(int signal_number)
+{
+    siglongjmp(back, signal_number);
+}
+
+static uint64_t hash(const char *name)
+{
+    uint64_t h = 14695981039346656037u;
+    while (*name) {
+        h = (h ^ (unsigned char)*name++) * 1099511628211u;
+    }
+    return h;
+}
+
+static void draw_one(const row *r, int k)
+{
+    memset(&now, 0, sizeof now);
+    now.row = r;
+    now.run = given.seed;
+    now.number = k;
+    now.random = hash(r->name) ^ given.seed * 0x9e3779b97f4a7c15u ^ (uint64_t)k << 32;
+    now.seed = (uint64_t)pick(&now, 0, 9999);
+    r->draw(&now);
+}
+
+static void say(const row *r, const char *why)
+{
+    char smaller[512] = "";
+    printf("FAIL %s\n  draw %d of seed %llu: %s\n", r->name, now.number, (unsigned long long)given.seed, why);
+    if (!sigsetjmp(back, 1) && !strstr(why, "signal")) {
+        shrink(&now, smaller, sizeof smaller);
+    }
+    if (smaller[0]) {
+        printf("  simpler: %s\n", smaller);
+    }
+    print_draw(stdout, &now);
+    fflush(stdout);
+}
+
+static outcome attempt(char *why, size_t size)
+{
+    int by = sigsetjmp(back, 1);
+    if (by) {
+        snprintf(why, size, "ended by signal %d", by);
+        eg_debug(NULL);
+        return DIFFERS;
+    }
+    alarm(60);
+    outcome o = try_draw(&now, why, size);
+    alarm(0);
+    return o;
+}
+
+/* Draws of one function; the outcome of all of them. */
+static outcome run_row(const row *r)
+{
+    int count[4] = {0}, draws = r->flags & FEW ? (given.draws + 3) / 4 : given.draws;
+    char why[512];
+    for (int k = given.only_draw < 0 ? 0 : given.only_draw; k < draws || k == given.only_draw; k++) {
+        draw_one(r, k);
+        outcome o = attempt(why, sizeof why);
+        if (o == DIFFERS && count[DIFFERS] < given.show) {
+            say(r, why);
+        }
+        count[o]++;
+        if (o == MISSING) {
+            printf("SKIP %s: %s\n", r->name, why);
+            return MISSING;
+        }
+        if (k == given.only_draw) {
+            print_draw(stdout, &now);
+            printf("    %s\n", o == AGREED ? "agreed" : o == REFUSED ? "both refuse" : why);
+            break;
+        }
+    }
+    if (given.verbose) {
+        printf("%-28s %6d accepted, %d differ, %d refused\n", r->name, count[AGREED] + count[DIFFERS], count[DIFFERS],
+               count[REFUSED]);
+    }
+    if (given.only_draw < 0 && draws >= 8 && 4 * (count[AGREED] + count[DIFFERS]) < draws) {
+        printf("FAIL %s\n  %d of %d draws are refused, which tries nothing\n", r->name, count[REFUSED], draws);
+        return DIFFERS;
+    }
+    return count[DIFFERS] ? DIFFERS : AGREED;
+}
+
+static bool parse(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (!strcmp(argv[i], "--verbose")) {
+            given.verbose = true;
+            continue;
+        }
+        if (!value) {
+            return false;
+        }
+        if (!strcmp(argv[i], "--draws")) {
+            given.draws = atoi(value);
+        } else if (!strcmp(argv[i], "--seed")) {
+            given.seed = strtoull(value, NULL, 10);
+        } else if (!strcmp(argv[i], "--only")) {
+            given.only = value;
+        } else if (!strcmp(argv[i], "--draw")) {
+            given.only_draw = atoi(value);
+        } else if (!strcmp(argv[i], "--show")) {
+            given.show = atoi(value);
+        } else {
+            return false;
+        }
+        i++;
+    }
+    return given.draws > 0;
+}
+
+int main(int argc, char **argv)
+{
+    int count[4] = {0};
+    if (!parse(argc, argv)) {
+        fprintf(stderr, "differ [--draws N] [--seed S] [--only WORD] [--draw K] [--show N] [--verbose]\n");
+        return 2;
+    }
+    static const int ends[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGALRM};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        sigaction(ends[i], &(struct sigaction){.sa_handler = ended, .sa_flags = SA_NODEFER}, NULL);
+    }
+    eg_profile_begin(.most_bytes = 4096); /* for its count of the ops that ran */
+    for (const row *r = differ_rows; r; r = r->next) {
+        if (given.only_draw < 0 ? strstr(r->name, given.only) != NULL : !strcmp(r->name, given.only)) {
+            count[run_row(r)]++;
+        }
+    }
+    if (!given.only[0]) {
+        count[uncovered() ? DIFFERS : AGREED]++;
+    }
+    eg_profile_end(NULL);
+    printf("%d passed, %d failed, %d skipped\n", count[AGREED], count[DIFFERS], count[MISSING]);
+    return count[DIFFERS] ? 1 : count[AGREED] ? 0 : 2;
+}

@@ -1,0 +1,89 @@
+/* linalg.c - determinants, systems, factors. What is not unique or nearly singular is kept away from. */
+#include "tests/differ/differ.h"
+
+OPTIONS(eg_solve_triangular_options, BOOL(eg_solve_triangular_options, upper),
+        BOOL(eg_solve_triangular_options, transpose), BOOL(eg_solve_triangular_options, unit))
+OPTIONS(eg_cholesky_options, BOOL(eg_cholesky_options, upper))
+
+static eg_shape batch(draw *d)
+{
+    eg_shape s = draw_shape(d, 0, 2);
+    for (int a = 0; a < s.ndim; a++) {
+        s.dim[a] = s.dim[a] > 3 ? 3 : s.dim[a];
+    }
+    return s;
+}
+
+static int64_t rows(draw *d)
+{
+    return chance(d, 3) ? 0 : chance(d, 80) ? pick(d, 1, 4) : pick(d, 5, 12);
+}
+
+/* Whatever chance gives is worse conditioned the larger it is. */
+static void square(draw *d)
+{
+    int64_t n = rows(d);
+    int k = operand(d, shape_with(shape_with(batch(d), n), n + chance(d, 1)), draw_real(d));
+    d->t[k].values = UNIFORM;
+    d->rough = false;
+    d->loose = 30;
+}
+DIFFER(det, square, 0, 100, eg_det(T0))
+DIFFER(slogdet, square, 0, 100, eg_slogdet(T0, Y0, Y1))
+DIFFER(slogdet_sign, square, FEW, 100, eg_slogdet(T0, Y0, NULL))
+DIFFER(slogdet_log, square, FEW, 100, eg_slogdet(T0, NULL, Y0))
+DIFFER(inverse, square, KINKS, 1000, eg_inverse(T0))
+
+static void draw_solve(draw *d)
+{
+    eg_shape b = batch(d), c = draw_partner(d, b);
+    int64_t n = rows(d);
+    eg_dtype t = draw_real(d);
+    int k = operand(d, shape_with(shape_with(b, n), n), t);
+    d->t[k].values = UNIFORM;
+    if (chance(d, 20)) {
+        operand(d, chance(d, 50) ? EG_SHAPE(n) : shape_with(b, n), t);
+    } else {
+        operand(d, shape_with(shape_with(c, n), rows(d)), t);
+    }
+    d->loose = 30;
+}
+DIFFER(solve, draw_solve, KINKS, 1000, eg_solve(T0, T1))
+
+static void draw_triangular(draw *d)
+{
+    eg_shape b = batch(d);
+    int64_t n = rows(d);
+    eg_dtype t = draw_real(d);
+    int k = operand(d, shape_with(shape_with(b, n), n), t);
+    d->t[k].values = UNIFORM;
+    d->t[k].low = 0.5; /* the diagonal too */
+    operand(d, shape_with(shape_with(draw_partner(d, b), n), rows(d)), t);
+    DRAW_OPTIONS(d, eg_solve_triangular_options);
+    d->loose = 100;
+}
+DIFFER(solve_triangular, draw_triangular, KINKS, 1000, eg_solve_triangular_with(T0, T1, O0))
+
+/* A matrix below 1 with n + 1 added to its diagonal: T0 T0^T is positive definite and well conditioned. */
+static eg_tensor *definite(eg_tensor *x)
+{
+    return eg_add(eg_matmul(x, eg_transpose(x, -1, -2)), eg_eye(eg_size(x, -1), eg_size(x, -1), 0, eg_dtype_of(x)));
+}
+static void draw_cholesky(draw *d)
+{
+    int64_t n = rows(d);
+    operand(d, shape_with(shape_with(batch(d), n), n), draw_real(d));
+    DRAW_OPTIONS(d, eg_cholesky_options);
+    d->loose = 30;
+}
+DIFFER(cholesky, draw_cholesky, 0, 100, eg_cholesky_with(definite(T0), O0))
+
+static void matrices(draw *d)
+{
+    int k = operand(d, shape_with(shape_with(batch(d), rows(d)), rows(d)), draw_real(d));
+    d->t[k].values = UNIFORM;
+    d->loose = 100;
+}
+DIFFER(qr, matrices, KINKS, 1000, eg_qr(T0, Y0, Y1))
+DIFFER(svd, matrices, KINKS, 1000, eg_svd(T0, Y0, Y1, Y2))
+DIFFER(eigh, square, KINKS, 1000, eg_eigh(T0, Y0, Y1))

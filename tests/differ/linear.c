@@ -1,0 +1,120 @@
+/* linear.c - products and attention. */
+#include "tests/differ/differ.h"
+
+static void draw_matmul(draw *d)
+{
+    eg_shape batch = draw_shape(d, 0, 2), a = draw_partner(d, batch), b = draw_partner(d, batch);
+    int64_t m = draw_size(d, 70), k = draw_size(d, 70), n = draw_size(d, 70);
+    for (int i = 0; i < batch.ndim; i++) { /* few of them */
+        batch.dim[i] = batch.dim[i] > 3 ? 3 : batch.dim[i];
+    }
+    a = draw_partner(d, batch);
+    b = draw_partner(d, batch);
+    eg_dtype t = draw_float(d);
+    operand(d, chance(d, 15) ? EG_SHAPE(k) : shape_with(shape_with(a, m), k), t);
+    operand(d, chance(d, 15) ? EG_SHAPE(k + chance(d, 2)) : shape_with(shape_with(b, k), n),
+            chance(d, 90) ? t : draw_float(d));
+}
+DIFFER(matmul, draw_matmul, 0, 4, eg_matmul(T0, T1))
+
+static void draw_dot(draw *d)
+{
+    int64_t n = draw_size(d, 80);
+    eg_dtype t = draw_float(d);
+    operand(d, EG_SHAPE(n), t);
+    operand(d, EG_SHAPE(n), t);
+}
+DIFFER(dot, draw_dot, 0, 4, eg_dot(T0, T1))
+
+static void draw_outer(draw *d)
+{
+    eg_dtype t = draw_number(d);
+    operand(d, EG_SHAPE(draw_size(d, 80)), t);
+    operand(d, EG_SHAPE(draw_size(d, 80)), t);
+}
+DIFFER(outer, draw_outer, 0, 1, eg_outer(T0, T1))
+
+OPTIONS(eg_linear_options, FUNCTION(eg_linear_options, activation))
+
+static void draw_linear(draw *d)
+{
+    eg_shape s = draw_shape(d, 0, 3);
+    int64_t in = draw_size(d, 80), out = draw_size(d, 80);
+    eg_dtype t = draw_float(d);
+    operand(d, shape_with(s, in), t);
+    operand(d, EG_SHAPE(out, in), chance(d, 90) ? t : draw_float(d));
+    if (chance(d, 70)) {
+        operand(d, EG_SHAPE(out), t);
+    } else {
+        absent(d);
+    }
+    DRAW_OPTIONS(d, eg_linear_options)->activation = draw_activation(d);
+}
+DIFFER(linear, draw_linear, 0, 6, eg_linear_with(T0, T1, T2, O0))
+
+/* Letters with sizes of their own; each operand some of them, the result some of those. */
+static void draw_einsum(draw *d)
+{
+    int64_t size[5];
+    int n = (int)pick(d, 1, 3), used = 0, at = 0;
+    char *w = d->w[0];
+    eg_dtype t = draw_number(d);
+    for (int i = 0; i < 5; i++) {
+        size[i] = draw_size(d, 7);
+    }
+    bool dots = chance(d, 25);
+    int64_t front = draw_size(d, 4);
+    for (int i = 0; i < n; i++) {
+        eg_shape s = {0, {0}};
+        at += snprintf(w + at, 8, "%s%s", i ? "," : "", dots ? "..." : "");
+        if (dots && chance(d, 80)) {
+            s = shape_with(s, chance(d, 20) ? 1 : front);
+        }
+        for (int a = 0, axes = (int)pick(d, !dots, 3); a < axes; a++) {
+            int letter = (int)pick(d, 0, 4);
+            w[at++] = (char)('a' + letter);
+            used |= 1 << letter;
+            s = shape_with(s, size[letter]);
+        }
+        operand(d, s, t);
+    }
+    if (chance(d, 75)) {
+        at += snprintf(w + at, 8, "->%s", dots ? "..." : "");
+        for (int i = 0; i < 5; i++) {
+            if (used >> i & 1 && chance(d, 50)) {
+                w[at++] = (char)('a' + i);
+            }
+        }
+    }
+    w[at] = 0;
+}
+DIFFER(einsum, draw_einsum, 0, 6, eg_einsum(W0, TS, N0))
+
+/* ---- attention -------------------------------------------------------------------------------- */
+
+OPTIONS(eg_attention_options, TENSOR(eg_attention_options, mask), BOOL(eg_attention_options, causal),
+        DOUBLE(eg_attention_options, dropout, 0, 0, 0.5), DOUBLE(eg_attention_options, scale, 0, 0.5, 1),
+        RESULT(eg_attention_options, weights))
+
+static void draw_attention(draw *d)
+{
+    eg_shape batch = draw_shape(d, 0, 2);
+    for (int i = 0; i < batch.ndim; i++) {
+        batch.dim[i] = batch.dim[i] > 3 ? 3 : batch.dim[i];
+    }
+    int64_t t = draw_size(d, 20), s = draw_size(d, 20), k = draw_size(d, 20), v = draw_size(d, 20);
+    eg_dtype type = draw_float(d);
+    operand(d, shape_with(shape_with(draw_partner(d, batch), t), k), type);
+    operand(d, shape_with(shape_with(draw_partner(d, batch), s), k), type);
+    operand(d, shape_with(shape_with(draw_partner(d, batch), s), v), type);
+    eg_attention_options *o = DRAW_OPTIONS(d, eg_attention_options);
+    if (chance(d, 40)) {
+        eg_shape m = shape_with(shape_with(chance(d, 50) ? batch : EG_SCALAR, chance(d, 20) ? 1 : t), s);
+        o->mask = slot(chance(d, 50) ? mask(d, m) : operand(d, m, type));
+        if (d->t[3].fixed) {
+            d->t[3].dtype = EG_BOOL;
+        }
+    }
+    o->weights = chance(d, 30) ? place(1) : NULL;
+}
+DIFFER(attention, draw_attention, 0, 8, eg_attention_with(T0, T1, T2, O0))
