@@ -5,8 +5,8 @@
  * N draws of each function whose name has the word in it; --draw: that one alone. With --verbose, how many of
  * each were accepted and refused. */
 #define _XOPEN_SOURCE 700
-#include <setjmp.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/differ/differ.h"
@@ -28,12 +28,22 @@ static struct {
     bool verbose;
 } given = {.draws = 12, .show = 2, .only_draw = -1, .seed = 1, .only = ""};
 
-static sigjmp_buf back;
-
-/* A draw that ends in a signal is one that differs; what it leaves behind is left. */
+/* A draw that ends in a signal is one that differs. Each function has a process of its own, which ends with it. */
 static void ended(int signal_number)
 {
-    siglongjmp(back, signal_number);
+    printf("FAIL %s\n  draw %d of seed %llu: ended by signal %d in\n", now.row->name, now.number,
+           (unsigned long long)given.seed, signal_number);
+    print_draw(stdout, &now);
+    fflush(stdout);
+    _exit(DIFFERS);
+}
+
+static void watch_signals(void)
+{
+    static const int ends[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGALRM};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        sigaction(ends[i], &(struct sigaction){.sa_handler = ended, .sa_flags = (int)SA_RESETHAND}, NULL);
+    }
 }
 
 static uint64_t hash(const char *name)
@@ -60,28 +70,12 @@ static void say(const row *r, const char *why)
 {
     char smaller[512] = "";
     printf("FAIL %s\n  draw %d of seed %llu: %s\n", r->name, now.number, (unsigned long long)given.seed, why);
-    if (!sigsetjmp(back, 1) && !strstr(why, "signal")) {
-        shrink(&now, smaller, sizeof smaller);
-    }
+    shrink(&now, smaller, sizeof smaller);
     if (smaller[0]) {
         printf("  simpler: %s\n", smaller);
     }
     print_draw(stdout, &now);
     fflush(stdout);
-}
-
-static outcome attempt(char *why, size_t size)
-{
-    int by = sigsetjmp(back, 1);
-    if (by) {
-        snprintf(why, size, "ended by signal %d", by);
-        eg_debug(NULL);
-        return DIFFERS;
-    }
-    alarm(60);
-    outcome o = try_draw(&now, why, size);
-    alarm(0);
-    return o;
 }
 
 /* Draws of one function; the outcome of all of them. */
@@ -91,7 +85,9 @@ static outcome run_row(const row *r)
     char why[512];
     for (int k = given.only_draw < 0 ? 0 : given.only_draw; k < draws || k == given.only_draw; k++) {
         draw_one(r, k);
-        outcome o = attempt(why, sizeof why);
+        alarm(60);
+        outcome o = try_draw(&now, why, sizeof why);
+        alarm(0);
         if (o == DIFFERS && count[DIFFERS] < given.show) {
             say(r, why);
         }
@@ -115,6 +111,25 @@ static outcome run_row(const row *r)
         return DIFFERS;
     }
     return count[DIFFERS] ? DIFFERS : AGREED;
+}
+
+static outcome run_apart(const row *r)
+{
+    int status;
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        watch_signals();
+        eg_profile_begin(.most_bytes = 4096); /* for its count of the ops that ran */
+        outcome o = run_row(r);
+        note_ops();
+        fflush(stdout);
+        _exit(o);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        return MISSING;
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) <= MISSING ? (outcome)WEXITSTATUS(status) : DIFFERS;
 }
 
 static bool parse(int argc, char **argv)
@@ -153,20 +168,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "differ [--draws N] [--seed S] [--only WORD] [--draw K] [--show N] [--verbose]\n");
         return 2;
     }
-    static const int ends[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGALRM};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        sigaction(ends[i], &(struct sigaction){.sa_handler = ended, .sa_flags = SA_NODEFER}, NULL);
-    }
-    eg_profile_begin(.most_bytes = 4096); /* for its count of the ops that ran */
+    share_ops();
     for (const row *r = differ_rows; r; r = r->next) {
         if (given.only_draw < 0 ? strstr(r->name, given.only) != NULL : !strcmp(r->name, given.only)) {
-            count[run_row(r)]++;
+            count[run_apart(r)]++;
         }
     }
     if (!given.only[0]) {
         count[uncovered() ? DIFFERS : AGREED]++;
     }
-    eg_profile_end(NULL);
     printf("%d passed, %d failed, %d skipped\n", count[AGREED], count[DIFFERS], count[MISSING]);
     return count[DIFFERS] ? 1 : count[AGREED] ? 0 : 2;
 }

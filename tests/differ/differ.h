@@ -277,6 +277,9 @@ outcome try_draw(draw *d, char *why, size_t size);
 /* Makes a draw that differs smaller for as long as it does. */
 void shrink(draw *d, char *why, size_t size);
 
+/* Which rows of the op table ran, in this process and those it forks from now on; what ran so far here. */
+void share_ops(void);
+void note_ops(void);
 /* Rows, functions and fields nobody draws; how many, after saying which. */
 int uncovered(void);
 

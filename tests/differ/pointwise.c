@@ -56,10 +56,10 @@ static void one(draw *d, const char *name, double low, double high, eg_dtype t)
 
 /* ---- two tensors ------------------------------------------------------------------------------ */
 
-static void two(draw *d, double low, double high, double second_low, double second_high, bool same)
+static void two(draw *d, const char *kind, double low, double high, double second_low, double second_high, bool same)
 {
     eg_shape s = draw_shape(d, 0, 5);
-    eg_dtype t = draw_any(d);
+    eg_dtype t = !strcmp(kind, "BITS") && chance(d, 90) ? fitting(d, kind, EG_I64) : draw_any(d);
     int a = operand(d, same ? s : draw_partner(d, s), t);
     int b = operand(d, same ? draw_partner(d, s) : s, same || chance(d, 75) ? t : draw_any(d));
     if (is_float(t) && chance(d, 70)) {
@@ -78,17 +78,17 @@ static void two(draw *d, double low, double high, double second_low, double seco
 #define EG_BINARY(name, kind, f, fi, da, db, sa, sb, alow, ahigh, blow, bhigh)                     \
     static void draw_##name(draw *d)                                                               \
     {                                                                                              \
-        two(d, alow, ahigh, blow, bhigh, false);                                                   \
+        two(d, #kind, alow, ahigh, blow, bhigh, false);                                                   \
     }                                                                                              \
     static void draw_##name##_(draw *d)                                                            \
     {                                                                                              \
-        two(d, alow, ahigh, blow, bhigh, true);                                                    \
+        two(d, #kind, alow, ahigh, blow, bhigh, true);                                                    \
         d->t[0].dtype = d->t[1].dtype = fitting(d, #kind, d->t[0].dtype);                          \
         fit_values(d);                                                                             \
     }                                                                                              \
     static void draw_##name##_scalar(draw *d)                                                      \
     {                                                                                              \
-        two(d, alow, ahigh, blow, bhigh, false);                                                   \
+        two(d, #kind, alow, ahigh, blow, bhigh, false);                                                   \
         d->n = 1;                                                                                  \
     }                                                                                              \
     static void draw_##name##_scalar_(draw *d)                                                     \

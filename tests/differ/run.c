@@ -325,9 +325,9 @@ static outcome compare_differences(trial *t)
     for (int i = 0; i < 3; i++) {
         eg_clear_error();
         double loose = (d->row->loose > 1 ? d->row->loose : 1) * (i ? 30 : 1);
-        eg_status st = eg_gradcheck(call_again, x, d->n, &a, .skip = skip, .step = steps[i],
-                                    .tolerance = 1e-5 * loose);
-        if (!st || st == EG_ESTATE || strstr(eg_last_error()->message, "nan")) { /* no record; no such place */
+        eg_status st = eg_gradcheck(call_again, x, d->n, &a, .skip = skip, .step = steps[i], .tolerance = 1e-5 * loose,
+                                    .second = d->number % 9 == 0);
+        if (st != EG_EUSER || strstr(eg_last_error()->message, "nan")) { /* no record, no second one; no such place */
             eg_clear_error();
             return AGREED;
         }

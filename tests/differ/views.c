@@ -153,7 +153,7 @@ static void draw_cast(draw *d)
         d->t[0].high = 300;
     }
 }
-DIFFER(cast, draw_cast, SPECIALS, 1, eg_cast(T0, D0))
+DIFFER(cast, draw_cast, SPECIALS | KINKS, 1, eg_cast(T0, D0))
 
 static void draw_copy_(draw *d)
 {
