@@ -133,6 +133,28 @@ EGT(gradients_of_slices_add_up)
     }
 }
 
+/* A slice of nothing gives nothing back, wherever it would have begun; alone, and added to what others gave. */
+EGT(gradients_of_empty_slices)
+{
+    static const char *const none[] = {"-3::-1", "5:", "1:1", ":0", "0:2:-1", "-1:-1:-1", ":-9", "9:0:3"};
+    for (int i = 0; i < (int)(sizeof none / sizeof *none); i++) {
+        for (int both = 0; both < 2; both++) {
+            EG_SCOPE {
+                eg_tensor *x = egt_random(EG_SHAPE(2, 3), EG_F32, -1, 1), *dx;
+                eg_tape tape = eg_tape_open();
+                snprintf(egt_case, sizeof egt_case, "gradients of %s", none[i]);
+                EGT_OK(eg_tape_watch(tape, x));
+                eg_tensor *y = eg_index(x, none[i]);
+                EGT_EQ(eg_numel(y), 0);
+                y = eg_sum(eg_mul(y, eg_ones_like(y)));
+                y = both ? eg_add(y, eg_sum(eg_slice(x, 0, 0, 1, 1))) : y;
+                EGT_OK(eg_tape_gradients(tape, y, &x, 1, &dx));
+                VALUES(dx, EG_SHAPE(2, 3), both, both, both, 0, 0, 0);
+            }
+        }
+    }
+}
+
 EGT(padding_by_hand)
 {
     eg_tensor *x = counted(EG_SHAPE(3), EG_F32), *grid = counted(EG_SHAPE(2, 2), EG_U8);

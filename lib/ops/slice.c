@@ -53,6 +53,9 @@ eg_tensor *eg_slice(eg_tensor *x, int axis, int64_t start, int64_t stop, int64_t
     if (o.count < 2) {
         o.step = 1; /* no second element: keeps huge steps out of the strides */
     }
+    if (!o.count) {
+        o.start = 0; /* which is -1 before the first element, where a gradient would begin to write */
+    }
     return eg__op1(&eg__op_slice, x, &o);
 }
 
