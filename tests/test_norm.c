@@ -47,6 +47,7 @@ EGT(an_empty_batch_changes_nothing)
     eg_tensor *y = eg_batch_norm(eg_zeros(EG_SHAPE(0, 3, 2, 2), EG_F32), NULL, NULL, mean, var,
                                  .training = true);
     EGT_EQ(eg_numel(y), 0);
+    EGT_CHECK(eg_batch_norm(eg_zeros(EG_SHAPE(2, 3, 0), EG_F32), NULL, NULL, mean, var, .training = true));
     EGT_EQ(eg_get(mean, 1), 5);
     EGT_EQ(eg_get(var, 1), 1);
 }

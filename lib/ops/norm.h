@@ -30,7 +30,7 @@ static inline eg__units eg__units_of(const eg_tensor *x, bool merged)
     }
     u.rows = u.last ? eg__max(LEAST_ROWS, ELEMENTS / eg__max(1, u.channels)) : u.spatial;
     u.per_image = u.last ? (u.spatial + u.rows - 1) / u.rows : 1;
-    u.count = u.images * u.per_image * (u.last ? 1 : u.channels);
+    u.count = u.spatial ? u.images * u.per_image * (u.last ? 1 : u.channels) : 0; /* planes of nothing are none */
     return u;
 }
 
