@@ -18,6 +18,41 @@ EGT(maxima_and_their_places)
     EGT_EQ(eg_get(back, 0), 0);
 }
 
+/* Rows of cells between the taps of the first windows belong to later ones: planes say what pixels say. */
+EGT(dilation_beyond_the_stride)
+{
+    eg_tensor *two = eg_from_values(EG_SHAPE(1, 1, 2, 1), EG_F32, (double[]){10, 20});
+    two = eg_max_pool2d(two, .kernels = {2, 1}, .strides = {1, 1}, .dilations = {2, 1}, .pads = {{1, 1}, {0, 0}});
+    EGT_CHECK(eg_get(two, 0) == 20 && eg_get(two, 1) == 10);
+    for (int way = 0; way < 3 * 3 * 3 * 3 * 2; way++) {
+        EG_SCOPE {
+            const int64_t kernel = 1 + way % 3, stride = 1 + way / 3 % 3, dilation = 1 + way / 9 % 3;
+            const int64_t pad = way / 27 % 3;
+            const bool deep = way / 81;
+            if (pad > (kernel - 1) * dilation) {
+                continue;
+            }
+            eg_tensor *x = egt_random(deep ? EG_SHAPE(1, 2, 6, 7, 5) : EG_SHAPE(2, 3, 9, 7), EG_F32, -1, 1), *y[2], *g[2];
+            snprintf(egt_case, sizeof egt_case, "kernel %d, stride %d, dilation %d, padding %d", (int)kernel, (int)stride,
+                     (int)dilation, (int)pad);
+            for (int i = 0; i < 2; i++) {
+                eg_tensor *in = i ? eg_channels_last(x) : x;
+                eg_tape tape = eg_tape_open();
+                EGT_OK(eg_tape_watch(tape, in));
+                y[i] = (deep ? eg_max_pool3d_with : eg_max_pool2d_with)(
+                    in, &(eg_pool_options){.size = sizeof(eg_pool_options), .kernel = kernel, .stride = stride,
+                                           .dilation = dilation, .padding = pad});
+                if (y[i]) {
+                    EGT_OK(eg_tape_gradients(tape, eg_sum(eg_square(y[i])), &in, 1, &g[i]));
+                }
+            }
+            EGT_EQ(y[0] != NULL, y[1] != NULL);
+            eg_clear_error(); /* a window may hold nothing but padding */
+            EGT_CHECK(!y[0] || (egt_distance(y[0], y[1]) == 0 && egt_distance(g[0], g[1]) < 1e-6));
+        }
+    }
+}
+
 /* Padding is below everything, NaN above everything, whatever the layout. */
 EGT(special_values_in_windows)
 {

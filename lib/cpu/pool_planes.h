@@ -60,12 +60,13 @@ static inline int64_t FN(slot)(const job *j, int64_t a, int64_t row)
     return (a * j->ring + row % j->ring) * j->o.stride[2] * j->part;
 }
 
-/* Brings the rows of cells that windows w have into the ring, from row `next` on; the row after. */
+/* Brings the rows of cells that windows w reach over into the ring, from row `next` on; the row after. Those between
+ * taps too, which later windows have. */
 static int64_t FN(load_rows)(const job *j, const eg__window *w, const T *x, int64_t next, T *flat,
                              T *ring)
 {
     const eg__pool_opts *o = &j->o;
-    int64_t row = eg__max(next, w[1].begin + w[1].first * o->dilation[1]);
+    int64_t row = eg__max(next, eg__max(w[1].begin, 0));
     int64_t end = w[1].begin + (w[1].end - 1) * o->dilation[1] + 1;
     for (; row < end; row++) {
         for (int64_t a = w[0].first; a < w[0].end; a++) {
