@@ -131,6 +131,28 @@ EGT(frames_and_windows)
     EGT_NEAR(eg_item(eg_max(eg_argmax(power, .axes = EG_AXES(1)))), 5, 0);
 }
 
+/* Rows of a larger tensor, back to front, every other element, repeated; a tape that follows changes nothing. */
+EGT(frames_of_views)
+{
+    eg_tensor *b = eg_reshape(eg_arange(0, 24, 1, EG_F32), EG_SHAPE(2, 12));
+    EGT_EQ(eg_get(eg_stft(eg_slice(eg_select(b, 0, 1), 0, 0, 8, 1), 8, .hop = 8), 0), 124);
+    eg_tensor *views[] = {eg_select(b, 0, 1), eg_slice(b, 1, 3, 11, 1), eg_flip(b, EG_AXES(1)), eg_flip(b, EG_AXES(0)),
+                          eg_slice(b, 1, 1, 12, 2), eg_transpose(b, 0, 1), eg_expand(eg_select(b, 0, 1), EG_SHAPE(3, 12)),
+                          eg_slice(b, 0, 2, 2, 1)};
+    for (int i = 0; i < (int)(sizeof views / sizeof *views); i++) {
+        EG_SCOPE {
+            eg_tensor *x = views[i], *copy = eg_contiguous(eg_copy(x));
+            const int64_t length = i == 5 ? 2 : 4;
+            snprintf(egt_case, sizeof egt_case, "frames of view %d", i);
+            eg_tensor *y = eg_frames(x, length, 3);
+            check_near(y, eg_frames(copy, length, 3), 0);
+            eg_tape tape = eg_tape_open();
+            EGT_OK(eg_tape_watch(tape, x));
+            check_near(eg_frames(x, length, 3), y, 0);
+        }
+    }
+}
+
 EGT(what_is_refused)
 {
     eg_tensor *z = eg_zeros(EG_SHAPE(3, 4, 2), EG_F32), *r = eg_zeros(EG_SHAPE(3, 4), EG_F32);

@@ -217,7 +217,7 @@ eg_tensor *eg_frames(eg_tensor *x, int64_t length, int64_t hop)
         memcpy(strides, x->strides, sizeof strides);
         strides[last + 1] = strides[last];
         strides[last] *= hop;
-        return eg_scope_pop(s, eg_contiguous(eg_as_strided(x, shape, strides, 0)));
+        return eg_scope_pop(s, eg_contiguous(eg_as_strided(x, shape, strides, x->offset)));
     }
     eg_tensor *start = eg__arange_on(x->device, 0, (double)count, 1, EG_I64);
     eg_tensor *within = eg__arange_on(x->device, 0, (double)length, 1, EG_I64);
