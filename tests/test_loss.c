@@ -83,6 +83,25 @@ EGT(cross_entropy_by_its_formula)
         0);
 }
 
+/* The mean divides by the sum of the weights whatever its sign is. */
+EGT(weights_below_0)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(3, 2), EG_F64, -1, 1), *labels = eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){0, 1, 1});
+    eg_tensor *weight = eg_from_values(EG_SHAPE(2), EG_F64, (double[]){1, -3}), *p = eg_log_softmax(x, 1), *g[2], *loss[2];
+    const double want = (-eg_get(p, 0) + 3 * eg_get(p, 3) + 3 * eg_get(p, 5)) / -5;
+    for (int i = 0; i < 2; i++) {
+        eg_tape tape = eg_tape_open();
+        EGT_OK(eg_tape_watch(tape, x));
+        loss[i] = i ? eg_nll_loss(eg_log_softmax(x, 1), labels, .weight = weight)
+                    : eg_cross_entropy(x, labels, .weight = weight);
+        EGT_NEAR(eg_item(loss[i]), want, 1e-14);
+        EGT_OK(eg_tape_gradients(tape, loss[i], &x, 1, &g[i]));
+    }
+    EGT_NEAR(eg_get(g[0], 0), (exp(eg_get(p, 0)) - 1) / -5, 1e-14);
+    EGT_CHECK(egt_distance(g[1], g[0]) < 1e-14);
+    EGT_EQ(eg_item(eg_cross_entropy(x, labels, .weight = eg_zeros(EG_SHAPE(2), EG_F64))), 0);
+}
+
 /* Classes on axis 1 of images in either layout and of a single row, labels of every dtype. */
 EGT(shapes_layouts_and_labels)
 {

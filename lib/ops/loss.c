@@ -11,10 +11,10 @@ typedef struct total {
 
 static eg_tensor *mean(eg_tensor *sum, eg_tensor *weights)
 {
-    eg_tensor *by = eg_sum(weights); /* nothing divided by nothing is 0 */
+    eg_tensor *by = eg_sum(weights); /* by nothing is 0 */
     by = by && !eg__is_float(by->dtype) ? eg_cast(by, EG_F64) : by;
     eg_tensor *none = eg_scalar((double)INFINITY, by ? (eg_dtype)by->dtype : EG_F32);
-    eg_tensor *mean = by ? eg_div(sum, eg_where(eg_gt_scalar(by, 0), by, none)) : NULL;
+    eg_tensor *mean = by ? eg_div(sum, eg_where(eg_ne_scalar(by, 0), by, none)) : NULL;
     return mean ? eg_cast(mean, (eg_dtype)sum->dtype) : NULL;
 }
 
@@ -35,7 +35,7 @@ static eg_tensor *reduce(const char *op, eg_tensor *each, eg_reduction how, tota
     if (t.weights && how == EG_MEAN && sum) {
         return mean(sum, t.weights);
     }
-    return how == EG_SUM || count == 1 ? sum : eg_mul_scalar(sum, count > 0 ? 1 / count : 0);
+    return how == EG_SUM || count == 1 ? sum : eg_mul_scalar(sum, count != 0 ? 1 / count : 0);
 }
 
 /* ---- element by element ---------------------------------------------------------------------- */

@@ -73,10 +73,11 @@ typedef struct eg_cross_entropy_options {
 /* -sum over classes of target weight log softmax(x), for logits x [N, C, ...] or [C]. `target` is
  *
  *   labels [N, ...] or [], i64, i32 or u8: the class of each row. The mean divides by the sum of
- *   the weights of the labels that count: by their number without weights. Saves x and two numbers
- *   per row; the gradient writes dx in one pass. Logits whose classes lie side by side ([N, C],
- *   channels-last) are not copied; f16 and bf16 compute in f32. EG_EINDEX for a label outside
- *   0..C-1, naming row and label; on a device when the host next waits for it, naming the label;
+ *   the weights of the labels that count, whatever its sign; by their number without weights; it is
+ *   0 where that is 0. Saves x and two numbers per row; the gradient writes dx in one pass. Logits
+ *   whose classes lie side by side ([N, C], channels-last) are not copied; f16 and bf16 compute in
+ *   f32. EG_EINDEX for a label outside 0..C-1, naming row and label; on a device when the host next
+ *   waits for it, naming the label;
  *
  *   or floats of x's shape: probabilities of the classes, with a gradient. The mean divides by the
  *   rows. No ignore_index.
