@@ -226,6 +226,49 @@ EGT(only_what_is_asked_for_is_saved)
     EGT_REFUSED(eg_tape_gradients(tape, y, &x, 1, &d, .dy = eg_ones_like(y)), EG_ESTATE, "conv");
 }
 
+/* A weight back to front, repeated along an axis or with gaps is what its copy is. */
+static eg_tensor *turned(eg_tensor *w, int way)
+{
+    eg_shape once = eg_shape_of(w), all = once;
+    once.dim[way % 2] = 1;
+    return way < 2    ? eg_flip(w, EG_AXES(way))
+           : way == 2 ? eg_flip(w, EG_AXES(-1))
+           : way == 3 ? eg_flip(w, EG_AXES(0, 1, 2))
+           : way < 6  ? eg_expand(eg_slice(w, way % 2, 0, 1, 1), all)
+                      : eg_slice(eg_concat((eg_tensor *[]){w, w}, 2, -1), -1, 0, EG_END, 2);
+}
+
+EGT(weights_of_any_strides)
+{
+    typedef eg_tensor *conv(eg_tensor *x, eg_tensor *w, eg_tensor *b, const eg_conv_options *o);
+    conv *const kinds[] = {eg_conv1d_with,           eg_conv2d_with,           eg_conv3d_with,
+                           eg_conv_transpose1d_with, eg_conv_transpose2d_with, eg_conv_transpose3d_with};
+    for (int kind = 0; kind < 6; kind++) {
+        for (int way = 0; way < 7 * 4; way++) {
+            EG_SCOPE {
+                const int64_t taps = way / 14 ? 1 : 3;
+                eg_shape in = EG_SHAPE(2, 16, 14, 13, 12), of = EG_SHAPE(16, 16, taps, taps, taps);
+                in.ndim = of.ndim = 3 + kind % 3;
+                eg_tensor *x = egt_random(in, way / 7 % 2 ? EG_F64 : EG_F32, -1, 1), *y[2], *g[2][2];
+                eg_tensor *w = turned(egt_random(of, eg_dtype_of(x), -1, 1), way % 7);
+                snprintf(egt_case, sizeof egt_case, "conv %d, weight %d, %d taps, %s", kind, way % 7, (int)taps,
+                         eg_dtype_name(eg_dtype_of(x)));
+                for (int i = 0; i < 2; i++) {
+                    eg_tensor *operands[2] = {x, i ? eg_contiguous(w) : w};
+                    eg_tape tape = eg_tape_open();
+                    EGT_OK(eg_tape_watch(tape, x));
+                    EGT_OK(eg_tape_watch(tape, operands[1]));
+                    y[i] = kinds[kind](x, operands[1], NULL, NULL);
+                    EGT_CHECK(y[i] != NULL);
+                    EGT_OK(eg_tape_gradients(tape, eg_sum(y[i]), operands, 2, g[i]));
+                }
+                EGT_CHECK(egt_distance(y[0], y[1]) < 1e-5);
+                EGT_CHECK(egt_distance(g[0][0], g[1][0]) < 1e-5 && egt_distance(g[0][1], g[1][1]) < 1e-5);
+            }
+        }
+    }
+}
+
 EGT(mixed_dtypes_are_brought_to_one)
 {
     eg_tensor *x = egt_random(EG_SHAPE(1, 2, 4, 4), EG_F16, -1, 1);

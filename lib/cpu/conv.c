@@ -315,6 +315,17 @@ static eg_status nothing(const eg__conv_job *j, eg_tensor *result)
     return zero(result) || !j->bias ? EG_OK : add_bias(j, result);
 }
 
+/* Of a weight that is turned or repeated: oneDNN takes no strides below 0. */
+static int weight_layout(const eg_tensor *w)
+{
+    for (int d = 0; d < w->ndim; d++) {
+        if (w->shape[d] > 1 && w->strides[d] <= 0) {
+            return EG__TO_DENSE;
+        }
+    }
+    return EG__KEEP_LAYOUT;
+}
+
 eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv_ways *ways)
 {
     eg_tensor *out = c->out[0], *bias = c->nin > 2 ? c->in[2] : NULL;
@@ -331,7 +342,7 @@ eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv
         j.after[d] = d >= skip ? o->after[d - skip] : 0;
     }
     j.x = as(c, x, dtype, EG__TO_CHANNELS_LAST, result != EG__CONV_X);
-    j.w = as(c, w, dtype, EG__KEEP_LAYOUT, result != EG__CONV_W);
+    j.w = as(c, w, dtype, weight_layout(w), result != EG__CONV_W);
     j.y = as(c, y, dtype, EG__TO_CHANNELS_LAST, result != EG__CONV_Y);
     j.bias = as(c, bias, dtype, EG__TO_DENSE, true);
     j.keep = j.w == c->in[1] && result != EG__CONV_W ? j.w->storage : NULL;
