@@ -9,6 +9,7 @@
 
 #include "lib/device.h"
 #include "lib/engine.h"
+#include "lib/fork.h"
 
 static const struct {
     const char *name;
@@ -30,6 +31,14 @@ static struct {
 } hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool telling; /* this thread is inside of f */
+
+/* A fork waits for f, unless f itself forks. */
+void eg__log_fork(eg__fork when)
+{
+    if (!telling) {
+        eg__fork_lock(&hook.lock, when);
+    }
+}
 
 eg_status eg_log_to(eg_log_fn f, void *user)
 {
