@@ -114,6 +114,25 @@ EGT(halves)
     all_sizes(2e-3, EG_F16);
 }
 
+/* Matrices of a batch from the last to the first, and ones that share rows. */
+EGT(batches_of_any_strides)
+{
+    for (int way = 0; way < 8; way++) {
+        EG_SCOPE {
+            const eg_dtype dtype = way / 4 ? EG_F64 : EG_F32;
+            eg_tensor *a = egt_random(EG_SHAPE(3, 70, 80), dtype, -1, 1), *b = egt_random(EG_SHAPE(3, 80, 90), dtype, -1, 1);
+            const int64_t strides[] = {80, 80, 1};
+            snprintf(egt_case, sizeof egt_case, "batches of any strides, %d", way);
+            a = way % 4 == 0   ? eg_flip(a, EG_AXES(0))
+                : way % 4 == 3 ? eg_as_strided(a, EG_SHAPE(3, 70, 80), strides, 0)
+                               : a;
+            b = way % 4 == 1 ? eg_flip(b, EG_AXES(0)) : way % 4 == 2 ? eg_flip(b, EG_AXES(0, 1, 2)) : b;
+            eg_tensor *y = eg_matmul(a, b), *want = eg_matmul(eg_contiguous(a), eg_contiguous(b));
+            EGT_CHECK(y && egt_distance(y, want) < 1e-5);
+        }
+    }
+}
+
 EGT(expanded_operands)
 {
     eg_tensor *row = f32(1, 40), *a = eg_expand(row, EG_SHAPE(30, 40)), *b = f32(40, 50);

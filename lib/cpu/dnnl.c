@@ -345,7 +345,8 @@ static EG__COLD eg_status start(eg__thread *T, const char *op)
     return EG_OK;
 }
 
-/* A new primitive in place of the set's oldest. One that oneDNN lacks is remembered too. */
+/* A new primitive in place of the set's oldest. One that oneDNN lacks is remembered too, as is one for strides it does
+ * not take: those below 0, and of a batch whose matrices meet. */
 static EG__COLD eg_status add(const eg__call *c, const eg__dnnl_op *op, const int64_t *key, int nkey,
                               uint64_t hash, eg__dnnl_prim **found)
 {
@@ -365,7 +366,7 @@ static EG__COLD eg_status add(const eg__call *c, const eg__dnnl_op *op, const in
     dnnl_status_t st = make_prim(p, op, D->engine);
     eg__threads_return(lent);
     eg__took(c->op->name, "making oneDNN's primitive", eg__seconds() - start_of);
-    if (st && st != dnnl_unimplemented) {
+    if (st && st != dnnl_unimplemented && st != dnnl_invalid_arguments) {
         free_prim(p);
         return refused(c->op->name, st);
     }
