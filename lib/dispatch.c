@@ -335,9 +335,69 @@ eg_status eg__run_call(const eg__call *c)
 
 /* ---- in place ------------------------------------------------------------------------------ */
 
+/* Whether from the smallest stride up each steps over all that those before it reach: then every element has a
+ * place of its own, as in all slices of what is packed, however turned. */
+static bool steps_over(const eg_tensor *x)
+{
+    int64_t reach = 0;
+    for (unsigned left = (1u << x->ndim) - 1; left;) {
+        int next = -1;
+        for (int d = 0; d < x->ndim; d++) {
+            next = left >> d & 1 && (next < 0 || llabs(x->strides[d]) < llabs(x->strides[next])) ? d : next;
+        }
+        if (x->shape[next] > 1 && llabs(x->strides[next]) <= reach) {
+            return false;
+        }
+        reach += llabs(x->strides[next]) * (x->shape[next] - 1);
+        left &= ~(1u << next);
+    }
+    return true;
+}
+
+/* Notes the place of each element, for strides that need not be. */
+static eg_status check_places(const eg_tensor *x, const char *name)
+{
+    int64_t low = 0, high = 0;
+    for (int d = 0; d < x->ndim; d++) {
+        *(x->strides[d] < 0 ? &low : &high) += x->strides[d] * (x->shape[d] - 1);
+    }
+    const size_t bytes = (size_t)(high - low) / 8 + 1;
+    uint8_t *seen = eg__malloc(bytes);
+    if (!seen) {
+        return eg__no_memory(name, (int64_t)bytes);
+    }
+    memset(seen, 0, bytes);
+    int64_t i = 0;
+    for (; i < x->n; i++) {
+        const int64_t at = eg__place(x->ndim, x->shape, x->strides, i) - low;
+        if (seen[at / 8] >> at % 8 & 1) {
+            break;
+        }
+        seen[at / 8] |= (uint8_t)(1u << at % 8);
+    }
+    free(seen);
+    return i == x->n ? EG_OK
+                     : eg__fail(EG_ESHAPE, name, "element %lld of the target %s shares its memory with an earlier one",
+                                (long long)i, EG__SHAPE_OF(x));
+}
+
+/* Refuses what has two elements in one place. */
+static EG__COLD eg_status check_alone(const eg_tensor *x, const char *name)
+{
+    for (int d = 0; d < x->ndim; d++) {
+        if (x->shape[d] > 1 && x->strides[d] == 0) {
+            return eg__fail(EG_ESHAPE, name, "axis %d of the target is expanded: its elements share memory", d);
+        }
+    }
+    return steps_over(x) ? EG_OK : check_places(x, name);
+}
+
 eg_status eg__begin_write(eg_tensor *x, const char *name)
 {
     eg__thread *T = eg__thread_get();
+    if (unlikely(!(x->flags & EG__PACKED)) && check_alone(x, name)) {
+        return eg__why();
+    }
     if (T->record.recording && eg__tracked(T, x)) {
         return eg__fail(EG_ESTATE, name,
                         "in-place change of a tensor that an open tape follows; use the form without "
@@ -395,12 +455,6 @@ eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in,
                       eg_dtype_name((eg_dtype)c.desc[0].dtype),
                       eg__shape_text(c.desc[0].ndim, c.desc[0].shape).s,
                       eg_dtype_name((eg_dtype)x->dtype), EG__SHAPE_OF(x));
-    }
-    for (int d = 0; d < x->ndim && !st; d++) {
-        if (x->shape[d] > 1 && x->strides[d] == 0) {
-            st = eg__fail(EG_ESHAPE, name, "axis %d of the target is expanded: its elements share "
-                          "memory", d);
-        }
     }
     if (!st) {
         st = eg__begin_write(x, name);

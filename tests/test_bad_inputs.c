@@ -57,6 +57,47 @@ EGT(writing_where_elements_share_memory)
 {
     eg_tensor *x = eg_expand(eg_zeros(EG_SHAPE(1, 3), EG_F32), EG_SHAPE(4, 3));
     EGT_REFUSED(eg_add_scalar_(x, 1), EG_ESHAPE, "share");
+    EGT_REFUSED(eg_copy_(x, eg_ones(EG_SHAPE(4, 3), EG_F32)), EG_ESHAPE, "axis 0");
+    EGT_REFUSED(eg_set(x, 2, 1), EG_ESHAPE, "share");
+    EGT_REFUSED(eg_data_mut(x), EG_ESHAPE, "share");
+    EGT_REFUSED(eg_device_data_mut(x), EG_ESHAPE, "share");
+    EGT_EQ(eg_item(eg_sum(x)), 0);
+    eg_tensor *mean = eg_expand(eg_zeros(EG_SHAPE(1), EG_F32), EG_SHAPE(3)), *var = eg_ones(EG_SHAPE(3), EG_F32);
+    eg_tensor *batch = egt_random(EG_SHAPE(4, 3), EG_F32, 1, 2);
+    EGT_REFUSED(eg_batch_norm(batch, NULL, NULL, mean, var, .training = true), EG_ESHAPE, "share");
+    EGT_REFUSED(eg_batch_norm(batch, NULL, NULL, var, mean, .training = true), EG_ESHAPE, "share");
+    EGT_EQ(eg_get(mean, 0), 0);
+}
+
+/* Strides that lead to a place twice though none is 0; and some that only look so. */
+EGT(writing_where_strides_meet)
+{
+    static const struct {
+        int64_t shape[3], strides[3], offset, twice;
+    } row[] = {{{1, 3, 2}, {0, 1, 1}, 0, 2},   {{1, 3, 4}, {0, 2, 1}, 0, 4},  {{2, 2, 2}, {4, 2, 2}, 0, 2},
+               {{1, 3, 2}, {0, -1, 1}, 2, 3},  {{2, 3, 2}, {3, 2, 1}, 0, 6},  {{1, 2, 3}, {0, 3, 2}, 0, -1},
+               {{1, 2, 2}, {0, 3, 2}, 0, -1},  {{1, 2, 3}, {0, -3, 2}, 3, -1}, {{2, 1, 3}, {5, 0, -2}, 4, -1},
+               {{1, 1, 4}, {7, 0, 3}, 0, -1}, {{0, 3, 2}, {0, 1, 1}, 0, -1}};
+    for (int i = 0; i < (int)(sizeof row / sizeof *row); i++) {
+        EG_SCOPE {
+            eg_tensor *x = eg_zeros(EG_SHAPE(20), EG_F32), *y = NULL;
+            const int64_t *n = row[i].shape;
+            char word[40];
+            snprintf(egt_case, sizeof egt_case, "strides that meet, row %d", i);
+            y = eg_as_strided(x, EG_SHAPE(n[0], n[1], n[2]), row[i].strides, row[i].offset);
+            if (row[i].twice < 0) {
+                EGT_CHECK(eg_add_scalar_(y, 1) && eg_copy_(y, eg_scalar(2, EG_F32)));
+                EGT_EQ(eg_item(eg_sum(x)), 2 * (double)eg_numel(y));
+                continue;
+            }
+            snprintf(word, sizeof word, "element %d ", (int)row[i].twice);
+            EGT_REFUSED(eg_add_scalar_(y, 1), EG_ESHAPE, word);
+            EGT_REFUSED(eg_copy_(y, eg_scalar(1, EG_F32)), EG_ESHAPE, "shares its memory");
+            EGT_REFUSED(eg_set(y, 0, 1), EG_ESHAPE, word);
+            EGT_REFUSED(eg_data_mut(y), EG_ESHAPE, word);
+            EGT_EQ(eg_item(eg_sum(x)), 0);
+        }
+    }
 }
 
 EGT(expand_and_permute)

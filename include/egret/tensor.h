@@ -162,7 +162,8 @@ EG_API bool eg_is_channels_last(const eg_tensor *t);
 /* The first element's address, for reading with eg_stride. NULL for NULL or an empty tensor. */
 EG_API const void *eg_data(const eg_tensor *t);
 /* The same for writing: counts as an in-place change, so it is refused (NULL, EG_ESTATE) while an
- * open tape follows t, and gradients that need the old values will say so. */
+ * open tape follows t, and gradients that need the old values will say so. EG_ESHAPE where elements
+ * share memory: of an expanded axis, or of strides that meet. */
 EG_API void *eg_data_mut(eg_tensor *t);
 
 /* The only element of a one-element tensor as a double; NaN for NULL, otherwise EG_ESHAPE and NaN. */

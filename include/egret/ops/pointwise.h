@@ -6,7 +6,8 @@
  * f32. Every op of this header also has
  *
  *     eg_<op>_(x, ...)            in place: writes over x and returns it. The result must have x's shape
- *                                 and dtype; never recorded; EG_ESTATE on a tensor an open tape follows
+ *                                 and dtype; never recorded; EG_ESTATE on a tensor an open tape follows,
+ *                                 EG_ESHAPE on one with elements that share memory (eg_data_mut)
  *     eg_<op>_scalar(a, number)   the second operand a number, which takes a's dtype if that can hold it
  *     eg_<op>_scalar_(a, number)
  */

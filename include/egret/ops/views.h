@@ -56,7 +56,7 @@ EG_API eg_tensor *eg_channels_last(eg_tensor *x);
  * nearest end, NaN to 0. Between integers: wrapped. To bool: not 0. grad: dy converted back; stops at
  * integers. */
 EG_API eg_tensor *eg_cast(eg_tensor *x, eg_dtype dtype);
-/* Writes source (broadcast, converted) over x in place; returns x. */
+/* Writes source (broadcast, converted) over x in place, as eg_data_mut would let; returns x. */
 EG_API eg_tensor *eg_copy_(eg_tensor *x, eg_tensor *source);
 
 EG_END_DECLS
