@@ -166,6 +166,10 @@ EGT(padding_by_hand)
     VALUES(eg_pad(x, .before = {4}, .after = {1}, .mode = EG_PAD_CIRCULAR), EG_SHAPE(8), 2, 0, 1, 2,
            0, 1, 2, 0);
     VALUES(eg_pad(x, .before = {-1}, .after = {1}, .mode = EG_PAD_REFLECT), EG_SHAPE(3), 1, 2, 1);
+    VALUES(eg_pad(x, .before = {-1}, .after = {2}, .mode = EG_PAD_CIRCULAR), EG_SHAPE(4), 1, 2, 1, 2);
+    VALUES(eg_pad(x, .before = {3}, .after = {-1}, .mode = EG_PAD_CIRCULAR), EG_SHAPE(5), 1, 0, 1, 0, 1);
+    VALUES(eg_pad(grid, .before = {1, -1}, .after = {0, 1}, .mode = EG_PAD_CIRCULAR), EG_SHAPE(3, 2), 3, 3, 1, 1, 3, 3);
+    VALUES(eg_pad(x, .before = {-1}, .after = {-2}, .mode = EG_PAD_CIRCULAR), EG_SHAPE(0), 0);
     VALUES(eg_pad(grid, .before = {1}, .after = {0, 1}, .value = 300), EG_SHAPE(3, 3), 255, 255,
            255, 0, 1, 255, 2, 3, 255);
     VALUES(eg_pad(x, .before = {-3}), EG_SHAPE(0), 0);
@@ -191,6 +195,8 @@ EGT(padding_refuses)
     EGT_REFUSED(eg_pad(none, .after = {1}, .mode = EG_PAD_REFLECT), EG_ESHAPE, "reflecting");
     EGT_REFUSED(eg_pad(none, .after = {1}, .mode = EG_PAD_REPLICATE), EG_ESHAPE, "nothing to copy");
     EGT_REFUSED(eg_pad(none, .after = {1}, .mode = EG_PAD_CIRCULAR), EG_ESHAPE, "nothing to copy");
+    EGT_REFUSED(eg_pad(x, .before = {-2}, .after = {1}, .mode = EG_PAD_CIRCULAR), EG_ESHAPE, "nothing to copy");
+    EGT_REFUSED(eg_pad(x, .before = {-1}, .after = {-2}, .mode = EG_PAD_CIRCULAR), EG_ESHAPE, "cut more");
     EGT_REFUSED(eg_pad(x, .mode = (eg_pad_mode)4), EG_EINVAL, "mode 4");
     EGT_REFUSED(eg_pad(x, .mode = (eg_pad_mode)-1), EG_EINVAL, "mode");
     EGT_REFUSED(eg_pad(NULL), EG_EINVAL, "pad");

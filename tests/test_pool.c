@@ -14,8 +14,24 @@ EGT(maxima_and_their_places)
     }
     eg_tensor *back = eg_max_unpool(y, at, EG_SHAPE(3, 4));
     EGT_EQ(eg_get(back, 4), 8);
-    EGT_EQ(eg_get(back, 6), 12); /* two windows share it */
+    EGT_EQ(eg_get(back, 6), 6); /* two windows share it */
     EGT_EQ(eg_get(back, 0), 0);
+}
+
+/* Of several values for one place the last stays, and it alone has a gradient. */
+EGT(unpooling_to_one_place)
+{
+    eg_tensor *x = eg_from_values(EG_SHAPE(1, 1, 4), EG_F32, (double[]){1, 2, 3, 4}), *dx;
+    eg_tensor *at = eg_from(EG_SHAPE(1, 1, 4), EG_I64, (int64_t[]){2, 0, 2, 2});
+    eg_tape tape = eg_tape_open();
+    EGT_OK(eg_tape_watch(tape, x));
+    eg_tensor *y = eg_max_unpool(x, at, EG_SHAPE(3));
+    EGT_OK(eg_tape_gradients(tape, eg_sum(eg_square(y)), &x, 1, &dx));
+    static const double want[] = {2, 0, 4}, slope[] = {0, 4, 0, 8};
+    for (int i = 0; i < 4; i++) {
+        EGT_EQ(eg_get(dx, i), slope[i]);
+        EGT_CHECK(i == 3 || eg_get(y, i) == want[i]);
+    }
 }
 
 /* Rows of cells between the taps of the first windows belong to later ones: planes say what pixels say. */

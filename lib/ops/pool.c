@@ -379,7 +379,7 @@ eg_tensor *eg_max_unpool(eg_tensor *x, eg_tensor *indices, eg_shape spatial)
     eg_shape flat = EG_SHAPE(images, channels, x->n ? x->n / images / channels : 0);
     eg_shape planes = EG_SHAPE(images, channels, n ? n / images / channels : 0);
     eg_scope s = eg_scope_push();
-    eg_tensor *y = eg_scatter_add(eg_zeros(planes, (eg_dtype)x->dtype), 2,
-                                  eg_reshape(indices, flat), eg_reshape(x, flat));
+    eg_tensor *zeros = eg__full_on(x->device, planes, 0, (eg_dtype)x->dtype);
+    eg_tensor *y = eg_scatter(zeros, 2, eg_reshape(indices, flat), eg_reshape(x, flat));
     return eg_scope_pop(s, y ? eg_reshape(y, shape) : NULL);
 }

@@ -46,6 +46,26 @@ eg_status eg__infer_pad(eg__call *c)
     return eg__check_shape(c->op->name, d->ndim, d->shape, d->dtype, &d->n);
 }
 
+/* x without what negative counts cut, which become 0: the rest of it goes round, not what is gone. */
+static eg_tensor *cut(eg_tensor *x, eg__pad_opts *o)
+{
+    for (int d = 0; d < x->ndim; d++) {
+        int64_t ignored;
+        if (padded_size(x, o, d, &ignored)) {
+            return NULL;
+        }
+    }
+    for (int d = 0, ndim = x->ndim; x && d < ndim; d++) {
+        int64_t *before = &o->before[d], *after = &o->after[d];
+        if (*before < 0 || *after < 0) {
+            x = eg_slice(x, d, eg__max(-*before, 0), x->shape[d] - eg__max(-*after, 0), 1);
+            *before = eg__max(*before, 0);
+            *after = eg__max(*after, 0);
+        }
+    }
+    return x;
+}
+
 eg_tensor *eg_pad_with(eg_tensor *x, const eg_pad_options *options)
 {
     eg__pad_opts o = {.mode = options ? (int)options->mode : 0,
@@ -56,15 +76,22 @@ eg_tensor *eg_pad_with(eg_tensor *x, const eg_pad_options *options)
     if ((unsigned)o.mode > EG_PAD_CIRCULAR) {
         return eg__fail_null(EG_EINVAL, "pad", "mode %d is none of the 4 there are", o.mode);
     }
+    bool cuts = false;
     for (int d = 0; options && d < EG_MAX_DIMS; d++) {
         o.before[d] = options->before[d];
         o.after[d] = options->after[d];
+        cuts |= o.before[d] < 0 || o.after[d] < 0;
         if (d >= x->ndim && (o.before[d] || o.after[d])) {
             return eg__fail_null(EG_ESHAPE, "pad", "counts are given for axis %d of %s", d,
                                  EG__SHAPE_OF(x));
         }
     }
-    return eg__op1(&eg__op_pad, x, &o);
+    if (!cuts || o.mode != EG_PAD_CIRCULAR) {
+        return eg__op1(&eg__op_pad, x, &o);
+    }
+    eg_scope s = eg_scope_push();
+    x = cut(x, &o);
+    return eg_scope_pop(s, x ? eg__op1(&eg__op_pad, x, &o) : NULL);
 }
 
 /* ---- repeating ----------------------------------------------------------------------------- */

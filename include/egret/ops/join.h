@@ -39,7 +39,8 @@ typedef enum eg_pad_mode {
     EG_PAD_CIRCULAR,  /* b c | a b c | a b */
 } eg_pad_mode;
 
-/* By axis, first axis first; a negative count cuts. */
+/* By axis, first axis first; a negative count cuts. What is cut does not go round in EG_PAD_CIRCULAR; the
+ * other modes look at x as it was. */
 typedef struct eg_pad_options {
     size_t size;
     int64_t before[EG_MAX_DIMS], after[EG_MAX_DIMS];

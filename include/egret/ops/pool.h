@@ -60,9 +60,10 @@ EG_API eg_tensor *eg_avg_pool3d_with(eg_tensor *x, const eg_pool_options *option
 EG_API eg_tensor *eg_adaptive_max_pool(eg_tensor *x, eg_shape out);
 EG_API eg_tensor *eg_adaptive_avg_pool(eg_tensor *x, eg_shape out);
 
-/* Zeros of the given spatial sizes with x [N, C, ...] or [C, ...], numbers, added where indices of its shape point:
- * what eg_max_pool's maxima were taken from. EG_EINDEX for an index outside its plane.
- * grad: dy at the indices    saves indices */
+/* Zeros of the given spatial sizes with x [N, C, ...] or [C, ...], numbers, where indices of its shape point:
+ * what eg_max_pool's maxima were taken from. Of several for one place, as windows that overlap have them,
+ * the last in row-major order stays. EG_EINDEX for an index outside its plane.
+ * grad: dy at the indices, 0 for what did not stay    saves indices */
 EG_API eg_tensor *eg_max_unpool(eg_tensor *x, eg_tensor *indices, eg_shape spatial);
 
 EG_END_DECLS
