@@ -21,7 +21,7 @@ typedef struct decoder {
     char words[JMSG_LENGTH_MAX]; /* the failure, or the first warning of lost pixels */
     bool lossy;
     eg__image_job *job;
-    uint8_t *ink; /* a row of four inks */
+    uint8_t *row; /* of what pixels are mixed of: four inks, or colours that become gray */
 } decoder;
 
 static void give_up(j_common_ptr c)
@@ -95,13 +95,20 @@ static bool has_ink(const decoder *d)
     return d->c.num_components == 4;
 }
 
+/* Components of a row that is not stored as it is read. The luma of a file is not used for gray: it is of
+ * colours before they were limited to 0..255, and other formats have none. */
+static int mixed(const decoder *d)
+{
+    return has_ink(d) ? 4 : d->job->o.channels == 1 && d->c.num_components == 3 ? 3 : 0;
+}
+
 static void start(decoder *d)
 {
     const eg_image_options *o = &d->job->o;
-    d->c.out_color_space = has_ink(d)         ? JCS_CMYK
-                           : o->channels == 1 ? JCS_GRAYSCALE
-                           : o->channels == 3 ? JCS_RGB
-                                              : JCS_EXT_RGBA;
+    d->c.out_color_space = has_ink(d)                          ? JCS_CMYK
+                           : o->channels == 3 || mixed(d) == 3 ? JCS_RGB
+                           : o->channels == 1                  ? JCS_GRAYSCALE
+                                                               : JCS_EXT_RGBA;
     d->c.scale_num = 1;
     d->c.scale_denom = (unsigned)o->scale;
     d->c.dct_method = o->fast_dct ? JDCT_IFAST : JDCT_ISLOW;
@@ -117,11 +124,11 @@ static void start(decoder *d)
 }
 
 /* A row of C, M, Y, K to pixels. Adobe stores how little ink there is; others how much. */
-static void mix(const decoder *d, uint8_t *to)
+static void mix_inks(const decoder *d, uint8_t *to)
 {
     int channels = d->job->o.channels, flip = d->c.saw_Adobe_marker ? 0 : 255;
     for (unsigned i = 0; i < d->c.output_width; i++) {
-        const uint8_t *ink = d->ink + 4 * i;
+        const uint8_t *ink = d->row + 4 * i;
         uint8_t rgb[3], *p = channels == 1 ? rgb : to + i * (unsigned)channels;
         for (int k = 0; k < 3; k++) {
             p[k] = (uint8_t)(((ink[k] ^ flip) * (ink[3] ^ flip) + 127) / 255);
@@ -131,6 +138,15 @@ static void mix(const decoder *d, uint8_t *to)
         } else if (channels == 4) {
             p[3] = 255;
         }
+    }
+}
+
+static void mix(const decoder *d, uint8_t *to)
+{
+    if (has_ink(d)) {
+        mix_inks(d, to);
+    } else {
+        eg__image_gray(d->row, 3, d->c.output_width, to);
     }
 }
 
@@ -145,8 +161,8 @@ static void read_rows(decoder *d)
     for (int64_t y = 0; y < job->rows;) {
         JSAMPROW rows[ROWS];
         int n = (int)eg__min(ROWS, job->rows - y);
-        if (d->ink) {
-            rows[0] = d->ink;
+        if (d->row) {
+            rows[0] = d->row;
             n = (int)jpeg_read_scanlines(&d->c, rows, 1);
             mix(d, to + (size_t)y * stride);
         } else {
@@ -201,8 +217,9 @@ static eg_status decode(decoder *d)
     if (!guarded(d, start)) {
         return complain(d);
     }
-    if (has_ink(d) && !(d->ink = eg__malloc((size_t)d->c.output_width * 4))) {
-        return eg__no_memory(job->op, (int64_t)d->c.output_width * 4);
+    const size_t bytes = (size_t)d->c.output_width * (size_t)mixed(d);
+    if (bytes && !(d->row = eg__malloc(bytes))) {
+        return eg__no_memory(job->op, (int64_t)bytes);
     }
     st = eg__image_room(job, job->rows, d->c.output_width, job->o.channels);
     return st ? st : guarded(d, read_rows) ? EG_OK : complain(d);
@@ -229,7 +246,7 @@ eg_status eg__jpeg_decode(eg__image_job *job)
     d->progress.progress_monitor = watch;
     eg_status st = decode(d);
     jpeg_destroy_decompress(&d->c);
-    free(d->ink);
+    free(d->row);
     free(d);
     return st;
 }

@@ -295,6 +295,24 @@ EGT(jpeg_options)
     EGT_REFUSED(eg_image_decode(p, n, .max_pixels = -1), EG_EINVAL, "max_pixels");
 }
 
+/* As in every format it is of the colours one gets, not the luma that is stored. */
+EGT(jpeg_gray)
+{
+    need("JPEG");
+    eg_tensor *x = eg_cast(egt_random(EG_SHAPE(3, 20, 24), EG_F32, 0, 256), EG_U8);
+    for (int scale = 1; scale <= 2; scale++) {
+        eg_tensor *bytes = eg_jpeg_encode(x, .quality = 90);
+        const size_t n = (size_t)eg_numel(bytes);
+        eg_tensor *rgb = eg_image_decode(eg_data(bytes), n, .scale = scale);
+        eg_tensor *gray = eg_image_decode(eg_data(bytes), n, .scale = scale, .channels = 1);
+        EGT_EQ(eg_size(gray, 0), 1);
+        for (int64_t i = 0, size = eg_numel(gray); i < size; i++) {
+            const double r = eg_get(rgb, i), g = eg_get(rgb, size + i), b = eg_get(rgb, 2 * size + i);
+            EGT_EQ(eg_get(gray, i), floor((19595 * r + 38470 * g + 7471 * b + (1 << 15)) / 65536));
+        }
+    }
+}
+
 /* A JPEG file with an EXIF block that says how to turn it. */
 static eg_tensor *with_orientation(eg_tensor *bytes, int orientation)
 {

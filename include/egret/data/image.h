@@ -27,7 +27,7 @@ typedef struct eg_image_options {
 } eg_image_options;
 
 /* Decodes an encoded image in memory; its format is told by its first bytes. Gray from colours is
- * (19595 R + 38470 G + 7471 B + 2^15) >> 16 (ITU-R BT.601); missing alpha is opaque; alpha is
+ * (19595 R + 38470 G + 7471 B + 2^15) >> 16 (ITU-R BT.601), of a JPEG too; missing alpha is opaque; alpha is
  * dropped where it is not asked for; four-ink JPEG files become RGB by C K / 255. Colour profiles
  * and gamma are left alone. EG_EFORMAT: no known format, damaged or cut (what a decoder only warns
  * about counts when pixels are lost), too many pixels, more scans than 500. */
