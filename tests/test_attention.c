@@ -64,7 +64,8 @@ static void of_composition(setting *x, eg_tensor **y, eg_tensor **g)
         EGT_OK(eg_tape_watch(tape, x->in[i]));
     }
     *y = eg_attention(x->in[0], x->in[1], x->in[2], .mask = x->in[3], .causal = x->o.causal, .scale = x->o.scale,
-                      .dropout = x->o.dropout, .weights = &weights);
+                      .dropout = x->o.dropout, .softcap = x->o.softcap, .window = x->o.window,
+                      .corner = x->o.upper_left ? EG_UPPER_LEFT : EG_LOWER_RIGHT, .weights = &weights);
     EGT_CHECK(*y != NULL);
     x->dy = drawn(eg_shape_of(*y));
     EGT_OK(eg_tape_gradients(tape, *y, x->in, 3, g, .dy = x->dy));
@@ -88,12 +89,15 @@ static void compare(setting *x)
 
 static void all_ways(eg_shape q, eg_shape k, int64_t t, int64_t s)
 {
-    for (int way = 0; way < 16; way++) {
+    for (int way = 0; way < 128; way++) {
         EG_SCOPE {
             setting x = made(q, k, t, s);
             eg_tensor *seen = eg_ge_scalar(drawn(EG_SHAPE(t, s)), -0.2);
             x.o.causal = way & 1;
             x.o.dropout = way & 2 ? 0.3 : 0;
+            x.o.upper_left = way & 16;
+            x.o.window = way & 32 ? 1 + (way & 1) : 0;
+            x.o.softcap = way & 64 ? 0.5 : 0;
             if (way & 4) {
                 masked(&x, way & 8 ? seen : drawn(EG_SHAPE(1, s)));
             }
@@ -110,26 +114,82 @@ EGT(rows_are_the_composition)
     all_ways((eg_shape){0}, EG_SHAPE(2), 1, 4);
 }
 
-/* Queries before the first key: NaN there, in what the values get, but not in what queries and keys do. */
+/* Queries before the first key, behind the window or with nothing that a mask lets through: they, their weights and
+ * their gradients are 0, those of the others what they are without them. */
 EGT(rows_that_see_nothing)
 {
-    for (int way = 0; way < 3; way++) {
-        setting x = made(EG_SHAPE(2), EG_SHAPE(2), 6, 4);
-        x.o.causal = way != 1;
-        x.o.dropout = way == 2 ? 0.5 : 0;
-        if (way == 1) {
-            masked(&x, eg_ge_scalar(eg_unsqueeze(eg_arange(0, 6, 1, EG_F64), 1), 2));
+    for (int way = 0; way < 6; way++) {
+        EG_SCOPE {
+            setting x = made(EG_SHAPE(2), EG_SHAPE(2), 6, 4);
+            eg_tensor *late = eg_ge_scalar(eg_unsqueeze(eg_arange(0, 6, 1, EG_F64), 1), 2), *y, *g[3];
+            x.o.causal = way != 1 && way != 3;
+            x.o.dropout = way == 2 ? 0.5 : 0;
+            x.o.softcap = way == 4 ? 0.7 : 0;
+            x.o.window = way == 5 ? 1 : 0;
+            if (way == 1) {
+                masked(&x, late);
+            } else if (way == 3) {
+                masked(&x, eg_where(late, eg_scalar(0.5, EG_F64), eg_scalar(-(double)INFINITY, EG_F64)));
+            }
+            compare(&x);
+            of_row(&x, false, &y, g);
+            EGT_EQ(eg_item(eg_sum(eg_ne_scalar(eg_slice(y, 1, 0, 2, 1), 0))), 0);
+            EGT_EQ(eg_item(eg_sum(eg_ne_scalar(eg_slice(g[0], 1, 0, 2, 1), 0))), 0);
+            EGT_CHECK(way == 2 || eg_item(eg_all(eg_ne_scalar(eg_slice(y, 1, 2, 6, 1), 0))) == 1);
+            for (int i = 0; i < 3; i++) {
+                EGT_CHECK(eg_item(eg_all(eg_isfinite(g[i]))) == 1 && eg_item(eg_sum(eg_abs(g[i]))) > 0);
+            }
         }
-        eg_tensor *y, *g[3], *clean = NULL;
-        compare(&x);
-        of_row(&x, false, &y, g);
-        clean = eg_isnan(eg_slice(y, 1, 2, 6, 1));
-        EGT_EQ(eg_item(eg_sum(eg_isnan(y))), 2 * 2 * 3);
-        EGT_EQ(eg_item(eg_sum(clean)), 0);
-        EGT_EQ(eg_item(eg_sum(eg_isnan(g[0]))), 0);
-        EGT_EQ(eg_item(eg_sum(eg_isnan(g[1]))), 0);
-        EGT_CHECK(eg_item(eg_sum(eg_isnan(g[2]))) > 0);
     }
+}
+
+/* Which keys are seen, by the weights. */
+static void check_seen(const eg_attention_options *o, int64_t t, int64_t s, const char *rows)
+{
+    eg_attention_options with = *o;
+    eg_tensor *weights = NULL, *x = drawn(EG_SHAPE(1, 3));
+    with.size = sizeof with;
+    with.weights = &weights;
+    EGT_CHECK(eg_attention_with(eg_tile(x, EG_SHAPE(t, 1)), eg_tile(x, EG_SHAPE(s, 1)), eg_tile(x, EG_SHAPE(s, 1)), &with));
+    for (int64_t i = 0; i < t * s; i++) {
+        const char seen = eg_get(weights, i) != 0 ? '1' : '0';
+        if (seen != rows[i + i / s]) {
+            egt_fail(__FILE__, __LINE__, "query %d, key %d: %c in %s", (int)(i / s), (int)(i % s), seen, rows);
+        }
+    }
+}
+
+EGT(places_of_queries)
+{
+#define SEEN(t, s, rows, ...) check_seen(&(eg_attention_options){__VA_ARGS__}, t, s, rows)
+    SEEN(2, 4, "1111 1111", .dropout = 0);
+    SEEN(2, 4, "1110 1111", .causal = true);
+    SEEN(2, 4, "1000 1100", .causal = true, .corner = EG_UPPER_LEFT);
+    SEEN(4, 2, "00 00 10 11", .causal = true);
+    SEEN(4, 2, "10 11 11 11", .causal = true, .corner = EG_UPPER_LEFT);
+    SEEN(3, 3, "100 110 011", .causal = true, .window = 1);
+    SEEN(3, 3, "110 111 011", .window = 1);
+    SEEN(3, 5, "01110 00111 00011", .window = 1);
+    SEEN(3, 5, "11000 11100 01110", .window = 1, .corner = EG_UPPER_LEFT);
+    SEEN(4, 2, "11 11 01 00", .window = 1, .corner = EG_UPPER_LEFT);
+    SEEN(4, 2, "10 11 01 00", .causal = true, .window = 1, .corner = EG_UPPER_LEFT);
+    SEEN(2, 3, "110 111", .causal = true, .window = INT64_MAX);
+    SEEN(2, 3, "111 111", .window = INT64_MAX, .corner = EG_UPPER_LEFT);
+#undef SEEN
+}
+
+/* One query, two keys: the scores 2 and -1 become 3 tanh(2 / 3) and 3 tanh(-1 / 3), then the mask is added. */
+EGT(a_soft_cap_by_hand)
+{
+    eg_tensor *q = eg_ones(EG_SHAPE(1, 1), EG_F64), *k = eg_from_values(EG_SHAPE(2, 1), EG_F64, (double[]){2, -1});
+    eg_tensor *mask = eg_from_values(EG_SHAPE(1, 2), EG_F64, (double[]){0.25, 7}), *weights;
+    EGT_CHECK(eg_attention(q, k, k, .scale = 1, .softcap = 3, .mask = mask, .weights = &weights));
+    const double a = 3 * tanh(2.0 / 3) + 0.25, b = 3 * tanh(-1.0 / 3) + 7;
+    EGT_NEAR(eg_get(weights, 0), 1 / (1 + exp(b - a)), 1e-14);
+    EGT_REFUSED(eg_attention(q, k, k, .softcap = -1), EG_EINVAL, "softcap is -1");
+    EGT_REFUSED(eg_attention(q, k, k, .softcap = (double)NAN), EG_EINVAL, "softcap");
+    EGT_REFUSED(eg_attention(q, k, k, .window = -2), EG_EINVAL, "window is -2");
+    EGT_REFUSED(eg_attention(q, k, k, .corner = 2), EG_EINVAL, "corner is 2");
 }
 
 EGT(shapes_that_do_not_fit)

@@ -2,7 +2,7 @@
  *
  *   dv = (m w)^T dy,  ds = w (dw - sum(w dw)) where dw = m (dy v^T),  dq = ds k scale,  dk = ds^T q scale
  *
- * and dmask = ds, fused without ever holding w; of public ops when the walk is recorded or the mask wants its own. */
+ * (ds c'(x) for ds there with a soft cap c), and dmask = ds, fused without ever holding w; of public ops when the walk is recorded or the mask wants its own. */
 #include "autograd/rules/rules.h"
 #include "lib/ops/attention.h"
 
@@ -20,14 +20,16 @@ static eg_status give(eg__walk *w, int i, eg_tensor *g)
 
 static eg_status compose(eg__walk *w, const eg__attention_opts *o, eg_tensor *dy, eg_tensor *const *in)
 {
-    eg_tensor *weights = eg__attention_weights(in[0], in[1], in[3], o);
-    if (!weights) {
+    const eg__attention_parts p = eg__attention_compose(in[0], in[1], in[3], o);
+    eg_tensor *weights = p.weights;
+    dy = eg__attention_fill(dy, p.empty, 0);
+    if (!weights || !dy) {
         return eg__why();
     }
     eg_tensor *back = eg__sum_to(eg_matmul(dy, eg_transpose(in[2], -1, -2)), eg_shape_of(weights));
     eg_tensor *dw = drop(back, o), *sum = eg_sum(eg_mul(dw, weights), .axes = EG_AXES(-1), .keepdim = true);
-    eg_tensor *slope = eg__attention_hide(eg_mul(weights, eg_sub(dw, sum)), in[3], o, 0);
-    eg_tensor *scaled = eg_mul_scalar(slope, o->scale);
+    eg_tensor *slope = eg__attention_fill(eg_mul(weights, eg_sub(dw, sum)), p.hidden, 0);
+    eg_tensor *scaled = eg_mul_scalar(p.slope ? eg_mul(slope, p.slope) : slope, o->scale);
     eg_status st = give(w, 0, eg_matmul(scaled, in[1]));
     st = st ? st : give(w, 1, eg_matmul(eg_transpose(scaled, -1, -2), in[0]));
     st = st ? st : give(w, 2, eg_matmul(eg_transpose(drop(weights, o), -1, -2), dy));

@@ -34,6 +34,7 @@ static eg_status describe(const eg__call *c, eg_tensor **qkv, const eg_tensor *m
                           eg__attention *a)
 {
     const eg__attention_opts *o = c->opts;
+    const eg__band band = eg__attention_band(o, g->t, g->s);
     enum { MOST = 1 << 30 };
     const int64_t tiles = g->batches * ((eg__max(g->t, g->s) + 31) / 32);
     if (g->t > MOST || g->s > MOST || g->d > MOST || g->v > MOST || tiles >= (int64_t)1 << 31) {
@@ -50,7 +51,8 @@ static eg_status describe(const eg__call *c, eg_tensor **qkv, const eg_tensor *m
     *a = (eg__attention){.q = operand(g, qkv[0]), .k = operand(g, qkv[1]), .v = operand(g, qkv[2]),
                          .dtype = qkv[0]->dtype, .size = (int)eg__esize(qkv[0]), .nlead = g->nbatch,
                          .batches = g->batches, .t = (int)g->t, .s = (int)g->s, .d = (int)g->d,
-                         .columns = (int)g->v, .scale = o->scale, .causal = o->causal,
+                         .columns = (int)g->v, .scale = o->scale, .softcap = o->softcap,
+                         .low = (int)band.low, .high = (int)band.high,
                          .threshold = o->dropout > 0 ? eg__threshold(o->dropout) : 0,
                          .keep = o->dropout < 1 ? 1 / (1 - o->dropout) : 0,
                          .from = eg__cuda_draws(c, o->from)};

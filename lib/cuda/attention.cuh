@@ -52,13 +52,19 @@ struct eg__weighing_of {
     }
     EG__FN bool hidden(const eg__attention &a, int t, int s) const
     {
-        return t >= a.t || s >= a.s || (a.causal && s > t + a.s - a.t) ||
+        return t >= a.t || s >= a.s || s - t < a.low || s - t > a.high ||
                (mask && a.mask_dtype == EG_BOOL && !mask[t * row + s * a.mask_column]);
     }
-    /* A score of a product, -infinity where it is hidden. */
-    template <class T> EG__FN T score(const eg__attention &a, T product, int t, int s, bool hide) const
+    /* A score of a product, -infinity where it is hidden; bend: the slope of its cap. */
+    template <class T> EG__FN T score(const eg__attention &a, T product, int t, int s, bool hide, T &bend) const
     {
         T x = product * (T)a.scale;
+        bend = 1;
+        if (a.softcap > 0) {
+            const T share = eg__fn_tanh(x / (T)a.softcap);
+            x = (T)a.softcap * share;
+            bend = 1 - share * share;
+        }
         if (mask && a.mask_dtype != EG_BOOL && t < a.t && s < a.s) {
             x += eg__get<T>(mask + t * row + s * a.mask_column, a.mask_dtype);
         }
@@ -102,10 +108,25 @@ template <int ROWS> struct eg__tile_spot {
     }
 };
 
-/* How many keys the tile of queries sees, at most. */
-template <int ROWS> static EG__FN int eg__keys_of(const eg__attention &a, int row)
+/* The keys some of a tile of queries sees by their places, and the queries that see some of a tile of keys: whole
+ * tiles from a first one on. */
+struct eg__reach {
+    int first, end;
+
+    EG__FN eg__reach(int tile, int from, int64_t until, int most)
+        : first(max(0, from) / tile * tile), end((int)max((int64_t)0, min((int64_t)most, until)))
+    {
+    }
+};
+
+template <int SIDE> static EG__FN eg__reach eg__keys_of(const eg__attention &a, int row)
 {
-    return a.causal ? max(0, min(a.s, row + ROWS + a.s - a.t)) : a.s;
+    return eg__reach(SIDE, row + a.low, (int64_t)row + SIDE + a.high, a.s);
+}
+
+template <int SIDE> static EG__FN eg__reach eg__queries_of(const eg__attention &a, int key)
+{
+    return eg__reach(SIDE, key - a.high, (int64_t)key + SIDE - a.low, a.t);
 }
 
 /* Rows of a result from `row` on, times a factor for each. */
@@ -143,11 +164,11 @@ static EG__FN void eg__weigh_tile(const eg__attention &a, const eg__weighing_of 
 #pragma unroll
     for (int i = 0; i < E::ROWS; i++) {
         const int t = row + E::row(i);
-        T most = -(T)INFINITY, part = 0;
+        T most = -(T)INFINITY, part = 0, bend;
 #pragma unroll
         for (int j = 0; j < E::COLUMNS; j++) {
             const int s = key + E::column(j);
-            x[i][j] = w.score(a, x[i][j], t, s, w.hidden(a, t, s));
+            x[i][j] = w.score(a, x[i][j], t, s, w.hidden(a, t, s), bend);
             most = max(most, x[i][j]);
         }
         most = max(top[i], E::top_of_row(most));
@@ -174,17 +195,18 @@ template <class E> __global__ void __launch_bounds__(E::THREADS, E::BLOCKS) atte
 {
     typedef typename E::number T;
     __shared__ typename E::room s;
-    const eg__tile_spot<E::SIDE> at(a.t, a.causal);
+    const eg__tile_spot<E::SIDE> at(a.t, a.high < a.s - 1);
     const eg__matrix q(a.q, a, at.b, a.t, a.d), k(a.k, a, at.b, a.s, a.d), v(a.v, a, at.b, a.s, a.columns);
     const eg__weighing_of w(a, at.b);
-    const int column = blockIdx.y * E::STRETCHES * E::SIDE, keys = eg__keys_of<E::SIDE>(a, at.row);
+    const int column = blockIdx.y * E::STRETCHES * E::SIDE;
+    const eg__reach keys = eg__keys_of<E::SIDE>(a, at.row);
     T top[E::ROWS], sum[E::ROWS], out[E::STRETCHES][E::ROWS][E::COLUMNS] = {};
 #pragma unroll
     for (int i = 0; i < E::ROWS; i++) {
         top[i] = -(T)INFINITY;
         sum[i] = 0;
     }
-    for (int key = 0; key < keys; key += E::SIDE) {
+    for (int key = keys.first; key < keys.end; key += E::SIDE) {
         T x[E::ROWS][E::COLUMNS];
         E::multiply_rows(s, a, q, at.row, k, key, x);
         eg__weigh_tile<E>(a, w, at.row, key, x, top, sum, out);
@@ -195,11 +217,11 @@ template <class E> __global__ void __launch_bounds__(E::THREADS, E::BLOCKS) atte
     for (int i = 0; i < E::ROWS; i++) {
         const int t = at.row + E::row(i);
         const T total = E::sum_of_row(sum[i]);
-        /* A row that sees nothing is NaN, and so is all that its weights are computed of. */
+        /* Of a row that sees nothing all that its weights are computed of is 0. */
         if (!blockIdx.y && !E::column(0) && t < a.t) {
-            ((T *)a.stats)[at.b * a.t + t] = total == 0 ? (T)NAN : top[i] + eg__fn_log(total);
+            ((T *)a.stats)[at.b * a.t + t] = total == 0 ? (T)INFINITY : top[i] + eg__fn_log(total);
         }
-        sum[i] = a.s ? (a.threshold ? (T)a.keep : 1) / total : 0;
+        sum[i] = total == 0 ? 0 : (a.threshold ? (T)a.keep : 1) / total;
     }
     eg__put_rows<E>(a, y, at.row, column, out, sum);
 }
@@ -212,9 +234,10 @@ static EG__FN void eg__slope_of(const eg__attention &a, const eg__weighing_of &w
                                 int s, bool dropped, T &x, T &g)
 {
     const bool hide = w.hidden(a, t, s);
-    const T power = t < a.t && s < a.s ? eg__fn_exp(w.score(a, x, t, s, hide) - stat) : 0;
+    T bend = 1;
+    const T power = t < a.t && s < a.s ? eg__fn_exp(w.score(a, x, t, s, hide, bend) - stat) : 0;
     const T keep = dropped ? 0 : a.threshold ? (T)a.keep : 1;
-    g = hide ? 0 : power * (keep * g - delta) * (T)a.scale;
+    g = hide ? 0 : power * (keep * g - delta) * bend * (T)a.scale;
     x = dropped ? 0 : power * keep;
 }
 
@@ -222,11 +245,12 @@ template <class E> __global__ void __launch_bounds__(E::THREADS, E::BLOCKS) grad
 {
     typedef typename E::number T;
     __shared__ typename E::room s;
-    const eg__tile_spot<E::SIDE> at(a.t, a.causal);
+    const eg__tile_spot<E::SIDE> at(a.t, a.high < a.s - 1);
     const eg__matrix q(a.q, a, at.b, a.t, a.d), k(a.k, a, at.b, a.s, a.d), v(a.v, a, at.b, a.s, a.columns);
     const eg__matrix dy(a.dy, a, at.b, a.t, a.columns), dq(a.dq, a, at.b, a.t, a.d);
     const eg__weighing_of w(a, at.b);
-    const int column = blockIdx.y * E::STRETCHES * E::SIDE, keys = eg__keys_of<E::SIDE>(a, at.row);
+    const int column = blockIdx.y * E::STRETCHES * E::SIDE;
+    const eg__reach keys = eg__keys_of<E::SIDE>(a, at.row);
     T stat[E::ROWS], delta[E::ROWS], one[E::ROWS], out[E::STRETCHES][E::ROWS][E::COLUMNS] = {};
 #pragma unroll
     for (int i = 0; i < E::ROWS; i++) {
@@ -235,7 +259,7 @@ template <class E> __global__ void __launch_bounds__(E::THREADS, E::BLOCKS) grad
         delta[i] = t < a.t ? ((const T *)a.delta)[at.b * a.t + t] : 0;
         one[i] = 1;
     }
-    for (int key = 0; key < keys; key += E::SIDE) {
+    for (int key = keys.first; key < keys.end; key += E::SIDE) {
         T x[E::ROWS][E::COLUMNS], g[E::ROWS][E::COLUMNS];
         E::multiply_rows(s, a, q, at.row, k, key, x);
         E::multiply_rows(s, a, dy, at.row, v, key, g);
@@ -264,14 +288,13 @@ template <class E> __global__ void __launch_bounds__(E::THREADS, E::FEWER) grad_
     const eg__matrix dk(a.dk, a, at.b, a.s, a.d), dv(a.dv, a, at.b, a.s, a.columns);
     const eg__weighing_of w(a, at.b);
     const int column = blockIdx.y * E::STRETCHES * E::SIDE;
-    /* Queries from which on the first key is seen; all where some see none and are NaN. */
-    const int begin = a.causal && a.s >= a.t ? max(0, at.row - (a.s - a.t)) / E::SIDE * E::SIDE : 0;
+    const eg__reach queries = eg__queries_of<E::SIDE>(a, at.row);
     T one[E::ROWS], to_k[E::STRETCHES][E::ROWS][E::COLUMNS] = {}, to_v[E::STRETCHES][E::ROWS][E::COLUMNS] = {};
 #pragma unroll
     for (int i = 0; i < E::ROWS; i++) {
         one[i] = 1;
     }
-    for (int row = begin; row < a.t; row += E::SIDE) {
+    for (int row = queries.first; row < queries.end; row += E::SIDE) {
         T x[E::ROWS][E::COLUMNS], g[E::ROWS][E::COLUMNS];
         E::multiply_rows(s, a, k, at.row, q, row, x);
         E::multiply_rows(s, a, v, at.row, dy, row, g);

@@ -28,8 +28,8 @@ typedef struct eg__attention {
     int nlead;
     int64_t lead[EG__ATTENTION_LEAD], batches;
     int t, s, d, columns; /* columns: of v */
-    double scale;
-    int causal;
+    double scale, softcap; /* softcap: 0: none */
+    int low, high;         /* key s is seen by query t where low <= s - t <= high */
     /* dropout, if threshold: weight i is dropped by word i, others multiplied with `keep` */
     uint32_t threshold;
     double keep;

@@ -1,6 +1,6 @@
-/* attention_dnn.c - attention of halves by cuDNN: without dropout, whose words are not ours, and without a mask but the
- * causal one of as many queries as keys. Its gradient adds in one order in a form that keeps the gradient of the
- * scores for a while: as many matrices at a time as that may take memory for. */
+/* attention_dnn.c - attention of halves by cuDNN: without dropout, whose words are not ours, a soft cap, a window, or a
+ * mask but the causal one of as many queries as keys. Its gradient adds in one order in a form that keeps the gradient
+ * of the scores for a while: as many matrices at a time as that may take memory for. */
 #include <math.h>
 
 #include "lib/cuda/attention_dnn.h"
@@ -112,7 +112,6 @@ static int64_t part_of(int64_t n, int64_t most)
 
 static eg__attention_key key_of(const work *w, bool backward)
 {
-    const eg__attention_opts *o = w->c->opts;
     eg__attention_key k;
     memset(&k, 0, sizeof k);
     k.b = w->b;
@@ -122,7 +121,7 @@ static eg__attention_key key_of(const work *w, bool backward)
     k.d = w->g->d;
     k.v = w->g->v;
     k.dtype = w->m[0]->dtype;
-    k.causal = o->causal;
+    k.causal = eg__attention_band(w->c->opts, k.t, k.s).high < k.s - 1;
     k.backward = backward;
     if (backward) {
         const int64_t most = eg__max(SCORES / (k.t * k.s * 2), 1);
@@ -196,8 +195,10 @@ static eg_status run(const work *w, bool backward, const eg_tensor *stats, bool 
 static bool can(const eg__call *c, const eg__attended *g, eg_tensor *const *m, bool backward)
 {
     const eg__attention_opts *o = c->opts;
+    const eg__band b = eg__attention_band(o, g->t, g->s);
     const bool half = m[0]->dtype == EG_F16 || m[0]->dtype == EG_BF16;
-    return half && !o->mask && o->dropout <= 0 && (!o->causal || g->t == g->s) && g->batches && g->t && g->s && g->d &&
+    const bool plain = b.low <= 1 - g->t && ((b.high == 0 && g->t == g->s) || b.high >= g->s - 1) && o->softcap <= 0;
+    return half && !o->mask && o->dropout <= 0 && plain && g->batches && g->t && g->s && g->d &&
            g->v && g->d % 8 == 0 && g->v % 8 == 0 && (!backward || g->t <= SCORES_OF_ONE / 2 / g->s) &&
            eg__dnn_there(c);
 }

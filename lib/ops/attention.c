@@ -30,6 +30,10 @@ static eg_status check(const eg_tensor *q, const eg_tensor *k, const eg_tensor *
         return eg__fail(EG_EINVAL, me, "dropout is %g, must be 0..1; scale is %g, must be finite",
                         o->dropout, o->scale);
     }
+    if (!(o->softcap >= 0) || !isfinite(o->softcap) || o->window < 0 || (unsigned)o->corner > EG_UPPER_LEFT) {
+        return eg__fail(EG_EINVAL, me, "softcap is %g, must be finite and not negative; window is %lld, must not be "
+                        "negative; corner is %d", o->softcap, (long long)o->window, (int)o->corner);
+    }
     return o->mask ? eg__check(o->mask, me, "mask") : EG_OK;
 }
 
@@ -143,28 +147,74 @@ eg_status eg__infer_attention_grad(eg__call *c)
 /* ---- as products and a softmax ------------------------------------------------------------------- */
 
 /* What keys the queries see by their places, beside x. */
-static eg_tensor *causal(const eg_tensor *x)
+static eg_tensor *seen_by_place(const eg_tensor *x, const eg__band *b)
 {
     const int64_t rows = x->shape[x->ndim - 2], columns = x->shape[x->ndim - 1];
     eg_device *before = eg_use_device(eg_device_of(x));
-    eg_tensor *seen = before ? eg_tri(rows, columns, columns - rows, EG_BOOL) : NULL;
+    eg_tensor *seen = before ? eg_tri(rows, columns, b->high, EG_BOOL) : NULL;
+    if (seen && b->low > 1 - rows) {
+        seen = eg_logical_and(seen, eg_logical_not(eg_tri(rows, columns, b->low - 1, EG_BOOL)));
+    }
     eg_use_device(before);
     return seen;
 }
 
-eg_tensor *eg__attention_hide(eg_tensor *x, eg_tensor *mask, const eg__attention_opts *o, double value)
+/* What a mask lets through, of one axis or more; NULL: everything, or after a failure. */
+static eg_tensor *seen_by_mask(eg_tensor *mask)
 {
-    if (x && o->causal) {
-        x = eg_masked_fill(x, eg_logical_not(causal(x)), value);
+    if (mask->dtype != EG_BOOL) {
+        mask = eg__is_float(mask->dtype) ? eg_ne_scalar(eg_detach(mask), -(double)INFINITY) : NULL;
     }
-    return mask && mask->dtype == EG_BOOL ? eg_masked_fill(x, eg_logical_not(mask), value) : x;
+    return mask && !mask->ndim ? eg_reshape(mask, EG_SHAPE(1)) : mask;
 }
 
-eg_tensor *eg__attention_weights(eg_tensor *q, eg_tensor *k, eg_tensor *mask, const eg__attention_opts *o)
+/* What is hidden of the scores x, and which rows see nothing: of those nothing is hidden, nor does `added`, a mask of
+ * numbers, say so, so that neither they nor their gradients are NaN. */
+static eg_status look(eg__attention_parts *p, const eg_tensor *x, eg_tensor *mask, const eg__attention_opts *o,
+                      eg_tensor **added)
 {
-    eg_tensor *scores = eg_matmul(eg_mul_scalar(q, o->scale), eg_transpose(k, -1, -2));
-    scores = eg__attention_hide(scores, mask, o, -(double)INFINITY);
-    return eg_softmax(mask && mask->dtype != EG_BOOL ? eg_add(scores, mask) : scores, -1);
+    const int64_t rows = x->shape[x->ndim - 2], columns = x->shape[x->ndim - 1];
+    const eg__band b = eg__attention_band(o, rows, columns);
+    const bool placed = b.low > 1 - rows || b.high < columns - 1, bools = mask && mask->dtype == EG_BOOL;
+    const bool masked = mask && (bools || eg__is_float(mask->dtype));
+    eg_tensor *place = placed ? seen_by_place(x, &b) : NULL, *lets = masked ? seen_by_mask(mask) : NULL;
+    eg_tensor *all = !placed ? lets : !masked ? place : eg_logical_and(place, lets);
+    *added = bools ? NULL : mask;
+    if (!placed && !masked) {
+        return EG_OK;
+    }
+    if (masked || b.high < 0 || b.low > columns - rows) {
+        p->empty = eg_logical_not(eg_any(all, .axes = EG_AXES(-1), .keepdim = true));
+        *added = *added && p->empty ? eg__attention_fill(*added, p->empty, 0) : NULL;
+        all = p->empty ? all : NULL;
+    }
+    if (all && (placed || bools)) {
+        eg_tensor *seen = bools ? all : place;
+        p->hidden = eg_logical_not(p->empty ? eg_logical_or(seen, p->empty) : seen);
+    }
+    return !all || ((placed || bools) && !p->hidden) || (mask && !bools && !*added) ? eg__why() : EG_OK;
+}
+
+eg_tensor *eg__attention_fill(eg_tensor *x, eg_tensor *where, double value)
+{
+    return x && where ? eg_where(where, eg_scalar(value, (eg_dtype)x->dtype), x) : x;
+}
+
+eg__attention_parts eg__attention_compose(eg_tensor *q, eg_tensor *k, eg_tensor *mask, const eg__attention_opts *o)
+{
+    eg__attention_parts p = {NULL, NULL, NULL, NULL};
+    eg_tensor *scores = eg_matmul(eg_mul_scalar(q, o->scale), eg_transpose(k, -1, -2)), *added;
+    if (o->softcap > 0) {
+        eg_tensor *share = eg_tanh(eg_mul_scalar(scores, 1 / o->softcap));
+        p.slope = eg_add_scalar(eg_neg(eg_square(share)), 1);
+        scores = p.slope ? eg_mul_scalar(share, o->softcap) : NULL;
+    }
+    if (!scores || look(&p, scores, mask, o, &added)) {
+        return p;
+    }
+    scores = eg__attention_fill(scores, p.hidden, -(double)INFINITY);
+    p.weights = eg_softmax(added ? eg_add(scores, added) : scores, -1);
+    return p;
 }
 
 /* ---- the public function ------------------------------------------------------------------------- */
@@ -224,15 +274,17 @@ eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v,
         return NULL;
     }
     const double scale = eg__or(o.scale, 1 / sqrt((double)eg__max(eg_size(q, -1), 1)));
-    eg__attention_opts of = {.scale = scale, .dropout = o.dropout, .causal = o.causal, .mask = o.mask != NULL};
+    eg__attention_opts of = {.scale = scale, .dropout = o.dropout, .softcap = o.softcap, .window = o.window,
+                             .causal = o.causal, .upper_left = o.corner == EG_UPPER_LEFT, .mask = o.mask != NULL};
     eg_scope s = eg_scope_push();
     eg_tensor *out[2] = {NULL, NULL};
     if (q->device && !o.weights && fits(q, k, v, o.mask)) {
         out[0] = fused(q, k, v, o.mask, &of);
     } else {
-        eg_tensor *weights = eg__attention_weights(q, k, o.mask, &of);
-        out[0] = eg_matmul(eg_dropout(weights, o.dropout, true), v);
-        out[1] = o.weights ? weights : NULL;
+        const eg__attention_parts p = eg__attention_compose(q, k, o.mask, &of);
+        out[0] = eg__attention_fill(eg_matmul(eg_dropout(p.weights, o.dropout, true), v), p.empty, 0);
+        out[1] = o.weights && out[0] ? eg__attention_fill(p.weights, p.empty, 0) : NULL;
+        out[0] = o.weights && !out[1] ? NULL : out[0];
     }
     if (eg_scope_pop_n(s, out, 2) || !out[0]) {
         return NULL;

@@ -67,9 +67,32 @@ static inline int64_t eg__lead_at(const eg__attended *g, const int64_t *strides,
     return at;
 }
 
-/* The weights before dropout, composed of ops. */
-eg_tensor *eg__attention_weights(eg_tensor *q, eg_tensor *k, eg_tensor *mask, const eg__attention_opts *o);
-/* `value` where nothing is seen of x, scores or weights or their gradient. */
-eg_tensor *eg__attention_hide(eg_tensor *x, eg_tensor *mask, const eg__attention_opts *o, double value);
+/* Query t sees key s by its place where low <= s - t <= high; low from -t and high to s, which is everything. */
+typedef struct eg__band {
+    int64_t low, high;
+} eg__band;
+
+static inline eg__band eg__attention_band(const eg__attention_opts *o, int64_t t, int64_t s)
+{
+    const int64_t corner = o->upper_left ? 0 : s - t, window = eg__min(o->window, t + s);
+    eg__band b = {-t, s};
+    if (window > 0) {
+        b.low = eg__max(b.low, corner - window);
+        b.high = eg__min(b.high, corner + window);
+    }
+    b.high = o->causal ? corner : b.high;
+    return b;
+}
+
+/* Attention composed of ops. */
+typedef struct eg__attention_parts {
+    eg_tensor *weights; /* before dropout; NULL: out of memory, or what recorded words say */
+    eg_tensor *hidden;  /* bool, broadcasts to the weights: where nothing is seen; NULL: everything is */
+    eg_tensor *empty;   /* bool [.., t or 1, 1]: rows that see nothing, whose weights are some that sum up to 1; NULL: none */
+    eg_tensor *slope;   /* of the soft cap; NULL: there is none */
+} eg__attention_parts;
+eg__attention_parts eg__attention_compose(eg_tensor *q, eg_tensor *k, eg_tensor *mask, const eg__attention_opts *o);
+/* x with `value` where the bool says, each broadcast to the other, or x where there is none. */
+eg_tensor *eg__attention_fill(eg_tensor *x, eg_tensor *where, double value);
 
 #endif

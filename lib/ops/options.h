@@ -128,9 +128,10 @@ typedef struct eg__dropout_opts {
 } eg__dropout_opts;
 /* Attention (q, k, v, mask or NULL); the weights, row-major, are dropped as dropout does it. */
 typedef struct eg__attention_opts {
-    double scale, dropout;
-    bool causal; /* the last query sees all keys, each one before it one less */
-    bool mask;   /* there is one */
+    double scale, dropout, softcap;
+    int64_t window; /* 0: none */
+    bool causal, upper_left; /* upper_left: where queries stand, an eg_attention_corner */
+    bool mask;               /* there is one */
     eg_random_state from;
 } eg__attention_opts;
 

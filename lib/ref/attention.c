@@ -14,6 +14,7 @@ typedef struct matrix {
 typedef struct job {
     const eg__attention_opts *o;
     eg__attended g;
+    eg__band band;
     matrix q, k, v, mask;
     int64_t b;
 } job;
@@ -47,6 +48,7 @@ static double get(const matrix *m, int64_t row, int64_t column)
 static job job_of(const eg__call *c, eg_tensor *const *qkv, const eg_tensor *mask)
 {
     job j = {.o = c->opts, .g = eg__attended_of(qkv[0], qkv[1], qkv[2], mask)};
+    j.band = eg__attention_band(j.o, j.g.t, j.g.s);
     j.q = matrix_of(&j.g, qkv[0]);
     j.k = matrix_of(&j.g, qkv[1]);
     j.v = matrix_of(&j.g, qkv[2]);
@@ -74,17 +76,27 @@ static double dot(const matrix *a, int64_t i, const matrix *b, int64_t k, int64_
 
 static bool hidden(const job *j, int64_t t, int64_t s)
 {
-    return (j->o->causal && s > t + j->g.s - j->g.t) ||
+    return s - t < j->band.low || s - t > j->band.high ||
            (j->mask.t && j->mask.t->dtype == EG_BOOL && get(&j->mask, t, s) == 0);
+}
+
+/* The score of key s for query t before the mask; *slope: of its cap. */
+static double capped(const job *j, int64_t t, int64_t s, double *slope)
+{
+    const double x = dot(&j->q, t, &j->k, s, j->g.d) * j->o->scale, cap = j->o->softcap;
+    const double share = cap > 0 ? tanh(x / cap) : 0;
+    *slope = 1 - share * share;
+    return cap > 0 ? cap * share : x;
 }
 
 /* The scores of query t. */
 static void score(const job *j, int64_t t, double *x)
 {
     const bool add = j->mask.t && j->mask.t->dtype != EG_BOOL;
+    double slope;
     for (int64_t s = 0; s < j->g.s; s++) {
         x[s] = hidden(j, t, s) ? -(double)INFINITY
-                               : dot(&j->q, t, &j->k, s, j->g.d) * j->o->scale + (add ? get(&j->mask, t, s) : 0);
+                               : capped(j, t, s, &slope) + (add ? get(&j->mask, t, s) : 0);
     }
 }
 
@@ -99,12 +111,17 @@ static double kept(const job *j, int64_t t, int64_t s)
     return eg__chance(eg__philox_word(j->o->from.seed, j->o->from.offset, at), eg__threshold(p)) ? 0 : 1 / (1 - p);
 }
 
-/* Scores become weights; gives the logarithm of the sum of their exponentials. */
+/* Scores become weights; gives the logarithm of the sum of their exponentials, infinity where nothing is seen: then
+ * these to its power are 0. */
 static double soften(double *x, int64_t n)
 {
     double top = -(double)INFINITY, sum = 0;
     for (int64_t s = 0; s < n; s++) {
         top = x[s] > top || x[s] != x[s] ? x[s] : top;
+    }
+    if (top == -(double)INFINITY) {
+        memset(x, 0, (size_t)n * sizeof *x);
+        return (double)INFINITY;
     }
     for (int64_t s = 0; s < n; s++) {
         sum += x[s] = exp(x[s] - top);
@@ -156,7 +173,11 @@ static void grad_row(const job *j, const matrix *dy, const matrix *y, double sta
     score(j, t, x);
     for (int64_t s = 0; s < j->g.s; s++) {
         const double keep = kept(j, t, s), w = exp(x[s] - stat);
-        const double slope = hidden(j, t, s) ? 0 : w * (keep * dot(dy, t, &j->v, s, v) - delta) * j->o->scale;
+        double bend = 1, slope = 0;
+        if (!hidden(j, t, s)) {
+            capped(j, t, s, &bend);
+            slope = w * (keep * dot(dy, t, &j->v, s, v) - delta) * bend * j->o->scale;
+        }
         for (int64_t i = 0; i < v; i++) {
             dv[s * v + i] += (keep == 0 ? 0 : w * keep) * get(dy, t, i);
         }

@@ -4,7 +4,9 @@
 
 typedef struct how {
     bool causal;
-    double dropout, scale;
+    double dropout, scale, softcap;
+    int64_t window;
+    eg_attention_corner corner;
 } how;
 
 /* With a seed of their own. */
@@ -14,13 +16,16 @@ static eg_tensor *attention(eg_tensor *const *x, int n, void *user)
     eg_random_state back = eg_random_get_state();
     eg_seed(5);
     eg_tensor *y = eg_attention(x[0], x[1], x[2], .mask = n > 3 ? x[3] : NULL, .causal = h->causal,
-                                .dropout = h->dropout, .scale = h->scale);
+                                .dropout = h->dropout, .scale = h->scale, .softcap = h->softcap,
+                                .window = h->window, .corner = h->corner);
     eg_random_set_state(back);
     return y;
 }
 
 static const how plain = {0}, causal = {.causal = true}, scaled = {.scale = 0.7},
-                 dropped = {.dropout = 0.3}, both = {.causal = true, .dropout = 0.4};
+                 dropped = {.dropout = 0.3}, both = {.causal = true, .dropout = 0.4},
+                 corner = {.causal = true, .corner = EG_UPPER_LEFT}, window = {.window = 1}, capped = {.softcap = 0.8},
+                 all = {.causal = true, .dropout = 0.2, .softcap = 1.5, .window = 2, .corner = EG_UPPER_LEFT};
 
 #define X(...)      {DIMS(__VA_ARGS__), -1, 1, 0}
 #define SEEN(...)   {DIMS(__VA_ARGS__), -0.6, 1.9, 1 + EG_BOOL}
@@ -42,6 +47,13 @@ EGT_CASES(attention, CASE("one head", plain, 3, X(5, 4), X(7, 4), X(7, 3)),
           CASE("seen by each", both, 4, X(2, 3, 4), X(2, 5, 4), X(2, 5, 4), SEEN(3, 5)),
           CASE("added", plain, 4, X(2, 3, 4), X(2, 5, 4), X(2, 5, 4), ADDED(3, 5)),
           CASE("added to keys", dropped, 4, X(2, 3, 4), X(2, 5, 4), X(2, 5, 4), ADDED(5)),
+          CASE("upper left", corner, 3, X(2, 3, 4), X(2, 5, 4), X(2, 5, 4)),
+          CASE("more queries", causal, 3, X(2, 5, 2), X(2, 3, 2), X(2, 3, 3)),
+          CASE("window", window, 3, X(2, 4, 3), X(2, 5, 3), X(2, 5, 3)),
+          CASE("soft cap", capped, 3, X(2, 3, 4), X(2, 4, 4), X(2, 4, 4)),
+          CASE("soft cap, added", capped, 4, X(3, 4), X(4, 4), X(4, 4), ADDED(3, 4)),
+          CASE("window, seen", all, 4, X(2, 6, 3), X(2, 4, 3), X(2, 4, 3), SEEN(6, 4)),
+          CASE("window, added", all, 4, X(2, 6, 3), X(2, 4, 3), X(2, 4, 3), ADDED(4)),
           CASE("no queries", plain, 3, X(2, 0, 4), X(2, 3, 4), X(2, 3, 4)),
           CASE("no keys", plain, 3, X(2, 3, 4), X(2, 0, 4), X(2, 0, 4)),
           CASE("no columns", plain, 3, X(3, 0), X(4, 0), X(4, 2)),

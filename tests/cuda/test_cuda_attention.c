@@ -12,6 +12,9 @@ typedef struct how {
     double dropout;
     int mask; /* 0: none, 1: seen, 2: added, 3: seen by each */
     bool packed; /* heads side by side, as a projection leaves them */
+    eg_attention_corner corner;
+    int64_t window;
+    double softcap;
 } how;
 
 static eg_tensor *drawn(eg_shape shape, int64_t rows, int64_t columns, const how *h)
@@ -51,7 +54,8 @@ static void run(eg_tensor **x, eg_tensor *mask, const how *h, eg_tensor *dy, eg_
     for (int i = 0; i < 3; i++) {
         EGT_OK(eg_tape_watch(tape, x[i]));
     }
-    out[3] = eg_attention(x[0], x[1], x[2], .mask = mask, .causal = h->causal, .dropout = h->dropout);
+    out[3] = eg_attention(x[0], x[1], x[2], .mask = mask, .causal = h->causal, .dropout = h->dropout,
+                          .corner = h->corner, .window = h->window, .softcap = h->softcap);
     EGT_CHECK(out[3] != NULL);
     EGT_OK(eg_tape_gradients(tape, out[3], x, 3, out, .dy = dy));
 }
@@ -96,6 +100,13 @@ EGT(more_than_a_tile)
         {{2, {2, 3}}, {2, {2, 3}}, 70, 70, 32, 32, EG_BF16, .causal = true, .packed = true},
         {{2, {2, 2}}, {2, {2, 1}}, 20, 80, 24, 24, EG_F32, .mask = 2},
         {{2, {2, 2}}, {2, {1, 2}}, 20, 80, 24, 24, EG_F32, .mask = 2, .packed = true},
+        {NONE, NONE, 70, 190, 9, 9, EG_F32, .causal = true, .corner = EG_UPPER_LEFT},
+        {NONE, NONE, 190, 70, 8, 9, EG_F32, .causal = true},
+        {NONE, NONE, 190, 70, 8, 9, EG_F16, .causal = true, .corner = EG_UPPER_LEFT, .dropout = 0.2},
+        {NONE, NONE, 200, 200, 8, 8, EG_F32, .causal = true, .window = 5},
+        {NONE, NONE, 200, 130, 8, 8, EG_F64, .window = 40, .softcap = 0.7},
+        {NONE, NONE, 130, 200, 16, 16, EG_BF16, .window = 70, .corner = EG_UPPER_LEFT},
+        {NONE, NONE, 66, 300, 16, 8, EG_F16, .causal = true, .window = 3, .softcap = 2, .mask = 3},
     };
     cuda(0);
     for (int i = 0; i < (int)(sizeof ways / sizeof *ways); i++) {
@@ -153,6 +164,12 @@ EGT(not_taken_by_cudnn)
     EGT_EQ(runs_of(&h), 0);
     h = way, h.s = 13; /* causal, from the last query on */
     EGT_EQ(runs_of(&h), 0);
+    h = way, h.window = 5;
+    EGT_EQ(runs_of(&h), 0);
+    h = way, h.softcap = 5;
+    EGT_EQ(runs_of(&h), 0);
+    h = way, h.window = 11, h.corner = EG_UPPER_LEFT; /* which hides nothing */
+    EGT_EQ(runs_of(&h), 1 + 1);
     h = way, h.d = 12;
     EGT_EQ(runs_of(&h), 0);
     h = way, h.v = 1;

@@ -6,23 +6,36 @@
 
 EG_BEGIN_DECLS
 
+/* The key that query t of T stands at among S keys, the same where T = S. By the names of PyTorch, whose is_causal is
+ * EG_UPPER_LEFT, as is that of ONNX. */
+typedef enum eg_attention_corner {
+    EG_LOWER_RIGHT, /* t + S - T: the last query at the last key, as where earlier keys are kept */
+    EG_UPPER_LEFT,  /* t: the first query at the first key */
+} eg_attention_corner;
+
 typedef struct eg_attention_options {
     size_t size;
     eg_tensor *mask; /* broadcast to [..., T, S]: bool, true where attention may go; or floats, added */
-    bool causal;     /* query t sees keys up to t + S - T: the last query sees all */
+    bool causal;     /* a query sees no key behind the one it stands at */
     double dropout;  /* of the weights */
     double scale;    /* 0: 1 / sqrt(D) */
     eg_tensor **weights; /* where to leave the weights [..., T, S] before dropout, borrowed; NULL: nowhere */
+    eg_attention_corner corner;
+    int64_t window; /* a query sees so many keys before the one it stands at, that one, and unless it is causal so
+                     * many behind it; 0: all. What others call a causal window of W keys is W - 1 */
+    double softcap; /* c: scores x become c tanh(x / c), before the mask; 0: they stay */
 } eg_attention_options;
 
 /* softmax(q k^T scale + mask) v over the last two axes (Vaswani et al. 2017): q [..., T, D], k [..., S, D],
- * v [..., S, V] -> [..., T, V]; axes in front broadcast. Rows that see no key are NaN, as softmax has it.
+ * v [..., S, V] -> [..., T, V]; axes in front broadcast. A row that sees no key, by its place or by a mask of false or
+ * -infinity, is 0, and so are its weights and gradients.
  *
  * On the CPU it is a composition of products, softmax and dropout, and what those keep for the gradient is kept:
  * weights [..., T, S]. On devices it is one op that never holds weights (Dao et al. 2022), unless they are asked for:
  * kept are q, k, v, the mask, the result and a number for each of its rows. Gradients of gradients, and that of a mask
  * of floats, are computed by the composition. Dropout drops the same weights either way. Autocast is of q, k and v; a
- * mask stays as it is. Errors are those of products; a NaN in a key that nothing sees need not spread. */
+ * mask stays as it is. Errors are those of products; EG_EINVAL for options: dropout outside 0..1, a scale that is not
+ * finite, a window or softcap below 0. A NaN in a key that nothing sees need not spread. */
 EG_API eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v,
                                     const eg_attention_options *options);
 #define eg_attention(...) EG_ATTENTION_(__VA_ARGS__, )
