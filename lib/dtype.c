@@ -95,6 +95,22 @@ void eg__store(void *p, int dtype, int64_t i, double v)
     }
 }
 
+int64_t eg__least(int dtype)
+{
+    return dtype == EG_U8 || dtype == EG_BOOL ? 0 : dtype == EG_I32 ? INT32_MIN : INT64_MIN;
+}
+
+int64_t eg__most(int dtype)
+{
+    return dtype == EG_BOOL ? 1 : dtype == EG_U8 ? UINT8_MAX : dtype == EG_I32 ? INT32_MAX : INT64_MAX;
+}
+
+void eg__store_nearest(void *p, int dtype, int64_t i, int64_t v)
+{
+    const int64_t least = eg__least(dtype), most = eg__most(dtype);
+    eg__store_int(p, dtype, i, dtype == EG_BOOL ? v : v < least ? least : v > most ? most : v);
+}
+
 void eg__store_int(void *p, int dtype, int64_t i, int64_t v)
 {
     switch (dtype) {

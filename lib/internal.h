@@ -423,11 +423,16 @@ eg_tensor *eg__eye_on(int device, int64_t rows, int64_t cols, int64_t k, eg_dtyp
 /* Allocates a tensor as described, owned by the innermost scope. */
 eg_tensor *eg__new(const eg__desc *d, const char *op, uint16_t made_by);
 
-/* One element as double or int64, by dtype; storing rounds or saturates (tensor.h, eg_cast). */
+/* One element as double or int64, by dtype; storing rounds or saturates, of integers wraps (eg_cast). */
 double eg__load(const void *p, int dtype, int64_t i);
 void eg__store(void *p, int dtype, int64_t i, double v);
 int64_t eg__load_int(const void *p, int dtype, int64_t i);
 void eg__store_int(void *p, int dtype, int64_t i, int64_t v);
+/* The same, what is out of range as the nearest end. */
+void eg__store_nearest(void *p, int dtype, int64_t i, int64_t v);
+/* The integers of a dtype are least..most; of a float's there are those of int64. */
+int64_t eg__least(int dtype);
+int64_t eg__most(int dtype);
 
 /* ---- geometry ---------------------------------------------------------------------------- */
 

@@ -356,33 +356,27 @@ void *eg_data_mut(eg_tensor *t)
     return t->n ? eg__ptr(t) : NULL;
 }
 
-/* Element `at` of the storage's memory, wherever that is. */
-static eg_status peek(const eg_tensor *t, const char *op, int64_t at, double *v)
+/* Element `at` of the storage's memory, wherever that is: in place, or in *room; NULL: failed. */
+static const void *peek(const eg_tensor *t, const char *op, int64_t at, uint64_t *room)
 {
     if (likely(!t->device)) {
-        *v = eg__load(eg__ptr(t), t->dtype, at);
-        return EG_OK;
+        return eg__ptr(t) + at * (int64_t)eg__esize(t);
     }
-    uint64_t bits;
     eg_tensor one = *t;
     one.offset += at;
-    eg_status st = eg__download(op, eg__thread_get(), &one, &bits, eg__esize(t));
-    *v = st ? (double)NAN : eg__load(&bits, t->dtype, 0);
-    return st;
+    return eg__download(op, eg__thread_get(), &one, room, eg__esize(t)) ? NULL : room;
 }
 
-double eg_item(const eg_tensor *t)
+/* The only element; NULL: there is none such. */
+static const void *only(const eg_tensor *t, const char *op, uint64_t *room)
 {
-    double v;
-    if (eg__check(t, "eg_item", "t")) {
-        return (double)NAN;
+    if (eg__check(t, op, "t")) {
+        return NULL;
     }
     if (t->n != 1) {
-        eg__fail(EG_ESHAPE, "eg_item", "needs one element, has shape %s", EG__SHAPE_OF(t));
-        return (double)NAN;
+        return eg__fail_null(EG_ESHAPE, op, "needs one element, has shape %s", EG__SHAPE_OF(t));
     }
-    peek(t, "eg_item", 0, &v);
-    return v;
+    return peek(t, op, 0, room);
 }
 
 static bool inside(const eg_tensor *t, int64_t i, const char *op)
@@ -397,31 +391,80 @@ static bool inside(const eg_tensor *t, int64_t i, const char *op)
     return true;
 }
 
+/* Element i in row-major order; NULL likewise. */
+static const void *element(const eg_tensor *t, int64_t i, const char *op, uint64_t *room)
+{
+    return inside(t, i, op) ? peek(t, op, eg__place(t->ndim, t->shape, t->strides, i), room) : NULL;
+}
+
+double eg_item(const eg_tensor *t)
+{
+    uint64_t room;
+    const void *p = only(t, "eg_item", &room);
+    return p ? eg__load(p, t->dtype, 0) : (double)NAN;
+}
+
 double eg_get(const eg_tensor *t, int64_t i)
 {
-    double v = (double)NAN;
-    if (inside(t, i, "eg_get")) {
-        peek(t, "eg_get", eg__place(t->ndim, t->shape, t->strides, i), &v);
+    uint64_t room;
+    const void *p = element(t, i, "eg_get", &room);
+    return p ? eg__load(p, t->dtype, 0) : (double)NAN;
+}
+
+/* The integer at p, which failed already if NULL. */
+static int64_t integer(const eg_tensor *t, const char *op, const void *p)
+{
+    if (p && eg__is_float(t->dtype)) {
+        p = eg__fail_null(EG_EDTYPE, op, "not for dtype %s", eg_dtype_name((eg_dtype)t->dtype));
     }
-    return v;
+    return p ? eg__load_int(p, t->dtype, 0) : INT64_MIN;
+}
+
+int64_t eg_item_int(const eg_tensor *t)
+{
+    uint64_t room;
+    return integer(t, "eg_item_int", only(t, "eg_item_int", &room));
+}
+
+int64_t eg_get_int(const eg_tensor *t, int64_t i)
+{
+    uint64_t room;
+    return integer(t, "eg_get_int", element(t, i, "eg_get_int", &room));
+}
+
+/* Writes the element that `bits` hold over element i of a tensor that may be changed. */
+static eg_status put(eg_tensor *t, int64_t i, const char *op, const uint64_t *bits)
+{
+    const int64_t at = eg__place(t->ndim, t->shape, t->strides, i);
+    if (likely(!t->device)) {
+        memcpy(eg__ptr(t) + at * (int64_t)eg__esize(t), bits, eg__esize(t));
+        return EG_OK;
+    }
+    eg_tensor one = *t;
+    one.offset += at;
+    return eg__upload(op, eg__thread_get(), &one, bits, eg__esize(t));
 }
 
 eg_status eg_set(eg_tensor *t, int64_t i, double value)
 {
+    uint64_t bits;
     eg_status st = inside(t, i, "eg_set") ? eg__begin_write(t, "eg_set") : eg__why();
     if (st) {
         return st;
     }
-    int64_t at = eg__place(t->ndim, t->shape, t->strides, i);
-    if (likely(!t->device)) {
-        eg__store(eg__ptr(t), t->dtype, at, value);
-        return EG_OK;
-    }
-    uint64_t bits;
-    eg_tensor one = *t;
-    one.offset += at;
     eg__store(&bits, t->dtype, 0, value);
-    return eg__upload("eg_set", eg__thread_get(), &one, &bits, eg__esize(t));
+    return put(t, i, "eg_set", &bits);
+}
+
+eg_status eg_set_int(eg_tensor *t, int64_t i, int64_t value)
+{
+    uint64_t bits;
+    eg_status st = inside(t, i, "eg_set_int") ? eg__begin_write(t, "eg_set_int") : eg__why();
+    if (st) {
+        return st;
+    }
+    eg__store_nearest(&bits, t->dtype, 0, value);
+    return put(t, i, "eg_set_int", &bits);
 }
 
 eg_status eg_to_values(const eg_tensor *t, double *values)

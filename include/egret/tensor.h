@@ -117,17 +117,27 @@ EG_API void eg_thread_end(void);
 EG_API eg_tensor *eg_empty(eg_shape shape, eg_dtype dtype);
 EG_API eg_tensor *eg_zeros(eg_shape shape, eg_dtype dtype);
 EG_API eg_tensor *eg_ones(eg_shape shape, eg_dtype dtype);
+/* A number that fills or is put somewhere (here, eg_set, eg_pad, eg_one_hot, eg_masked_fill, ...) is converted:
+ * to floats rounded, to integers truncated, out of range to the nearest end, NaN to 0; to bool not 0. The
+ * functions in _int take integers, of which no digit is lost on the way. */
 EG_API eg_tensor *eg_full(eg_shape shape, double value, eg_dtype dtype);
+EG_API eg_tensor *eg_full_int(eg_shape shape, int64_t value, eg_dtype dtype);
 /* Of x's shape and dtype, on its device. */
 EG_API eg_tensor *eg_zeros_like(eg_tensor *x);
 EG_API eg_tensor *eg_ones_like(eg_tensor *x);
 EG_API eg_tensor *eg_full_like(eg_tensor *x, double value);
+EG_API eg_tensor *eg_full_like_int(eg_tensor *x, int64_t value);
 /* A 0-dim tensor. */
 EG_API eg_tensor *eg_scalar(double value, eg_dtype dtype);
-/* start, start + step, ... below (or above, for a negative step) stop; 1-D. A step of 0, a
- * non-finite limit or more elements than memory can name is refused; start past stop is empty. */
+EG_API eg_tensor *eg_scalar_int(int64_t value, eg_dtype dtype);
+/* start, start + step, ... below (or above, for a negative step) stop; 1-D. Integers are counted as NumPy counts
+ * them: ceil((stop - start) / step) of them, from start on in steps of the difference of the first two, all
+ * truncated. A step of 0, a non-finite limit, more elements than memory can name or integers the dtype cannot
+ * hold are refused; start past stop is empty. */
 EG_API eg_tensor *eg_arange(double start, double stop, double step, eg_dtype dtype);
-/* n evenly spaced numbers from start to stop inclusive; n = 1 gives start; n < 0 is refused. */
+EG_API eg_tensor *eg_arange_int(int64_t start, int64_t stop, int64_t step, eg_dtype dtype);
+/* n evenly spaced numbers from start to stop inclusive, of integers their floors; n = 1 gives start; n < 0 is
+ * refused, and limits an integer dtype cannot hold. */
 EG_API eg_tensor *eg_linspace(double start, double stop, int64_t n, eg_dtype dtype);
 /* [rows, cols], ones where column - row == k. */
 EG_API eg_tensor *eg_eye(int64_t rows, int64_t cols, int64_t k, eg_dtype dtype);
@@ -170,8 +180,12 @@ EG_API void *eg_data_mut(eg_tensor *t);
 EG_API double eg_item(const eg_tensor *t);
 /* Element i in row-major order whatever the strides; NaN and EG_EINDEX outside. */
 EG_API double eg_get(const eg_tensor *t, int64_t i);
-/* Sets element i in row-major order; an in-place change as for eg_data_mut. */
+/* The same of integers and bool, with all digits: EG_EDTYPE for floats; INT64_MIN where the others give NaN. */
+EG_API int64_t eg_item_int(const eg_tensor *t);
+EG_API int64_t eg_get_int(const eg_tensor *t, int64_t i);
+/* Sets element i in row-major order, converted like eg_full's value; an in-place change as for eg_data_mut. */
 EG_API eg_status eg_set(eg_tensor *t, int64_t i, double value);
+EG_API eg_status eg_set_int(eg_tensor *t, int64_t i, int64_t value);
 /* Copies all elements out, row-major, converted to double. `values` holds eg_numel(t) of them. */
 EG_API eg_status eg_to_values(const eg_tensor *t, double *values);
 /* Copies all elements out, row-major, in t's dtype. `bytes` must be eg_numel * element size. */

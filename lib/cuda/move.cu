@@ -202,7 +202,16 @@ __global__ void __launch_bounds__(EG__BLOCK) terms(char *p, int64_t n, int dtype
 {
     const int64_t i = eg__self();
     if (i < n) {
-        eg__put(p + i * size, dtype, eg__term(&t, i));
+        switch (t.kind) {
+        case EG__TERMS_COUNTED:
+            eg__put(p + i * size, dtype, eg__counted_term(&t, i));
+            break;
+        case EG__TERMS_FLOORED:
+            eg__put(p + i * size, dtype, eg__floored_term(&t, i));
+            break;
+        default:
+            eg__put(p + i * size, dtype, eg__term(&t, i));
+        }
     }
 }
 

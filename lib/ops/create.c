@@ -73,14 +73,29 @@ static void fill_range(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-static eg_tensor *filled(int device, const char *op, eg_shape shape, double value, eg_dtype dtype)
+/* A number as an element. */
+static uint64_t bits_of(double value, eg_dtype dtype)
+{
+    uint64_t bits = 0;
+    eg__store(&bits, (int)dtype, 0, value);
+    return bits;
+}
+
+static uint64_t bits_of_int(int64_t value, eg_dtype dtype)
+{
+    uint64_t bits = 0;
+    eg__store_nearest(&bits, (int)dtype, 0, value);
+    return bits;
+}
+
+/* Of bits; 0 has none in any dtype. */
+static eg_tensor *filled(int device, const char *op, eg_shape shape, uint64_t bits, eg_dtype dtype)
 {
     eg_tensor *t = make(device, op, shape, (int)dtype);
     if (t && t->n) {
-        fill f = {eg__ptr(t), eg__esize(t), 0};
-        eg__store(&f.bits, t->dtype, 0, value);
+        fill f = {eg__ptr(t), eg__esize(t), bits};
         if (unlikely(device)) {
-            return eg__fill(op, eg__thread_get(), t, f.bits) ? NULL : t;
+            return eg__fill(op, eg__thread_get(), t, bits) ? NULL : t;
         }
         if (t->n == 1) {
             fill_range(&f, 0, 1);
@@ -98,42 +113,59 @@ eg_tensor *eg_zeros(eg_shape shape, eg_dtype dtype)
 
 eg_tensor *eg_ones(eg_shape shape, eg_dtype dtype)
 {
-    return filled(here("ones"), "ones", shape, 1, dtype);
+    return filled(here("ones"), "ones", shape, bits_of(1, dtype), dtype);
 }
 
 eg_tensor *eg_full(eg_shape shape, double value, eg_dtype dtype)
 {
-    return filled(here("full"), "full", shape, value, dtype);
+    return filled(here("full"), "full", shape, bits_of(value, dtype), dtype);
+}
+
+eg_tensor *eg_full_int(eg_shape shape, int64_t value, eg_dtype dtype)
+{
+    return filled(here("full_int"), "full_int", shape, bits_of_int(value, dtype), dtype);
 }
 
 eg_tensor *eg__full_on(int device, eg_shape shape, double value, eg_dtype dtype)
 {
-    return filled(device, "full", shape, value, dtype);
+    return filled(device, "full", shape, bits_of(value, dtype), dtype);
 }
 
-static eg_tensor *filled_like(const char *op, eg_tensor *x, double value)
+static eg_tensor *filled_like(const char *op, eg_tensor *x, uint64_t bits)
 {
-    return eg__check(x, op, "x") ? NULL : filled(x->device, op, eg_shape_of(x), value, (eg_dtype)x->dtype);
+    return filled(x->device, op, eg_shape_of(x), bits, (eg_dtype)x->dtype);
 }
 
 eg_tensor *eg_zeros_like(eg_tensor *x)
 {
-    return filled_like("zeros_like", x, 0);
+    return eg__check(x, "zeros_like", "x") ? NULL : filled_like("zeros_like", x, 0);
 }
 
 eg_tensor *eg_ones_like(eg_tensor *x)
 {
-    return filled_like("ones_like", x, 1);
+    return eg__check(x, "ones_like", "x") ? NULL : filled_like("ones_like", x, bits_of(1, (eg_dtype)x->dtype));
 }
 
 eg_tensor *eg_full_like(eg_tensor *x, double value)
 {
-    return filled_like("full_like", x, value);
+    return eg__check(x, "full_like", "x") ? NULL : filled_like("full_like", x, bits_of(value, (eg_dtype)x->dtype));
+}
+
+eg_tensor *eg_full_like_int(eg_tensor *x, int64_t value)
+{
+    return eg__check(x, "full_like_int", "x")
+               ? NULL
+               : filled_like("full_like_int", x, bits_of_int(value, (eg_dtype)x->dtype));
 }
 
 eg_tensor *eg_scalar(double value, eg_dtype dtype)
 {
-    return filled(0, "scalar", EG_SCALAR, value, dtype);
+    return filled(0, "scalar", EG_SCALAR, bits_of(value, dtype), dtype);
+}
+
+eg_tensor *eg_scalar_int(int64_t value, eg_dtype dtype)
+{
+    return filled(0, "scalar_int", EG_SCALAR, bits_of_int(value, dtype), dtype);
 }
 
 /* ---- numbers in a row ------------------------------------------------------------------------ */
@@ -153,8 +185,14 @@ eg_status eg__ref_arange(const eg__call *c)
 {
     const eg__arange_opts *o = c->opts;
     eg_tensor *y = c->out[0];
+    const eg__terms *t = &o->terms;
+    char *to = eg__ptr(y);
     for (int64_t i = 0; i < o->n; i++) {
-        eg__store(eg__ptr(y), y->dtype, i, eg__term(&o->terms, i));
+        if (t->kind == EG__TERMS_COUNTED) {
+            eg__store_int(to, y->dtype, i, eg__counted_term(t, i));
+        } else {
+            eg__store(to, y->dtype, i, t->kind == EG__TERMS_FLOORED ? eg__floored_term(t, i) : eg__term(t, i));
+        }
     }
     return EG_OK;
 }
@@ -167,6 +205,41 @@ static eg_tensor *terms(int device, const char *op, int64_t n, eg_dtype dtype, e
     return !y || (y->n && eg__run(&eg__op_arange, none, 0, &o, y)) ? NULL : y;
 }
 
+/* n integers from first on; those before the last are in the dtype if both ends are. */
+static eg_tensor *counted(int device, const char *op, int64_t n, eg_dtype dtype, int64_t first, int64_t by)
+{
+    const int64_t least = eg__least((int)dtype), most = eg__most((int)dtype);
+    const uint64_t room = by < 0 ? (uint64_t)first - (uint64_t)least : (uint64_t)most - (uint64_t)first;
+    const uint64_t step = by < 0 ? 0 - (uint64_t)by : (uint64_t)by;
+    if (n > 0 && (first < least || first > most || (step && (uint64_t)(n - 1) > room / step))) {
+        return eg__fail_null(EG_EINVAL, op, "%lld numbers from %lld in steps of %lld: outside %s", (long long)n,
+                             (long long)first, (long long)by, eg_dtype_name(dtype));
+    }
+    return terms(device, op, n, dtype, (eg__terms){.kind = EG__TERMS_COUNTED, .first = first, .by = by});
+}
+
+static bool in_int64(double v)
+{
+    return v >= -0x1p63 && v < 0x1p63;
+}
+
+/* The first two truncated, the others in steps of their difference. */
+static eg_tensor *truncated(int device, double start, double step, int64_t n, eg_dtype dtype)
+{
+    const double second = n > 1 ? start + step : start;
+    int64_t by, first = eg__load_int(&start, EG_F64, 0), next = eg__load_int(&second, EG_F64, 0);
+    if (!in_int64(start) || !in_int64(second) || __builtin_sub_overflow(next, first, &by)) {
+        return eg__fail_null(EG_EINVAL, "arange", "start %g, step %g: outside %s", start, step, eg_dtype_name(dtype));
+    }
+    return counted(device, "arange", n, dtype, first, by);
+}
+
+/* Whether a dtype is one of integers or bool. */
+static bool counts(eg_dtype dtype)
+{
+    return (unsigned)dtype < EG_DTYPE_COUNT && !eg__is_float((int)dtype);
+}
+
 eg_tensor *eg__arange_on(int device, double start, double stop, double step, eg_dtype dtype)
 {
     double count = ceil((stop - start) / step);
@@ -177,7 +250,9 @@ eg_tensor *eg__arange_on(int device, double start, double stop, double step, eg_
     if (count >= 0x1p62) {
         return eg__fail_null(EG_ESHAPE, "arange", "%g elements are too many", count);
     }
-    return terms(device, "arange", count > 0 ? (int64_t)count : 0, dtype, (eg__terms){start, stop, step, 0});
+    const int64_t n = count > 0 ? (int64_t)count : 0;
+    return counts(dtype) ? truncated(device, start, step, n, dtype)
+                         : terms(device, "arange", n, dtype, (eg__terms){.start = start, .stop = stop, .step = step});
 }
 
 eg_tensor *eg_arange(double start, double stop, double step, eg_dtype dtype)
@@ -185,10 +260,34 @@ eg_tensor *eg_arange(double start, double stop, double step, eg_dtype dtype)
     return eg__arange_on(here("arange"), start, stop, step, dtype);
 }
 
+eg_tensor *eg_arange_int(int64_t start, int64_t stop, int64_t step, eg_dtype dtype)
+{
+    static const char op[] = "arange_int";
+    const bool up = step > 0;
+    const uint64_t way = up ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
+    const uint64_t by = up ? (uint64_t)step : 0 - (uint64_t)step;
+    if (step == 0) {
+        return eg__fail_null(EG_EINVAL, op, "the step is 0");
+    }
+    const uint64_t n = (up ? start < stop : start > stop) ? (way - 1) / by + 1 : 0;
+    if (n >= 1ull << 62) {
+        return eg__fail_null(EG_ESHAPE, op, "%llu elements are too many", (unsigned long long)n);
+    }
+    return counted(here(op), op, (int64_t)n, dtype, start, step);
+}
+
 eg_tensor *eg_linspace(double start, double stop, int64_t n, eg_dtype dtype)
 {
     const double step = n > 1 ? (stop - start) / (double)(n - 1) : 0;
-    return terms(here("linspace"), "linspace", n, dtype, (eg__terms){start, stop, step, n});
+    eg__terms t = {.start = start, .stop = stop, .step = step, .ends = n};
+    if (counts(dtype) && dtype != EG_BOOL) {
+        const double low = floor(fmin(start, stop)), high = floor(fmax(start, stop));
+        t.kind = EG__TERMS_FLOORED;
+        if (!(low >= (double)eg__least((int)dtype) && high < (double)eg__most((int)dtype) + 1) || isnan(start + stop)) {
+            return eg__fail_null(EG_EINVAL, "linspace", "%g to %g: outside %s", start, stop, eg_dtype_name(dtype));
+        }
+    }
+    return terms(here("linspace"), "linspace", n, dtype, t);
 }
 
 /* ---- ones on a diagonal ---------------------------------------------------------------------- */

@@ -46,6 +46,14 @@ static eg_tensor *rows_of_numbers(eg_tensor *const *x, int n, void *user)
     return eg_mul(x[0], eg_add(eg_add(a, eg_cast(b, EG_F32)), eg_arange(0, 10, 1, EG_I64)));
 }
 
+static eg_tensor *rows_of_integers(eg_tensor *const *x, int n, void *user)
+{
+    (void)n, (void)user;
+    eg_tensor *a = eg_arange(-3.5, 6, 1, EG_I64), *b = eg_linspace(-1.5, 200, 10, EG_I32);
+    eg_tensor *c = eg_arange_int(250, 230, -2, EG_U8), *d = eg_arange_int(-5, 5, 1, EG_F16);
+    return eg_mul(x[0], eg_add(eg_add(a, b), eg_add(eg_cast(c, EG_F32), d)));
+}
+
 static eg_tensor *ones_on_a_diagonal(eg_tensor *const *x, int n, void *user)
 {
     (void)n, (void)user;
@@ -56,6 +64,7 @@ static double third = 1.0 / 3, one = 1;
 
 EGT_CASES(random,
           {"arange", "and linspace", rows_of_numbers, {{EG_SHAPE(3, 10), -1, 1, 0}}, 1, EGT_NO_REF, 0, 0, NULL},
+          {"arange", "of integers", rows_of_integers, {{EG_SHAPE(3, 10), -1, 1, 0}}, 1, EGT_NO_REF, 0, 0, NULL},
           {"arange", "and eye", ones_on_a_diagonal, {{EG_SHAPE(3, 10), -1, 1, 0}}, 1, EGT_NO_REF, 0, 0, NULL},
           {"random", "normal noise", noise, {{EG_SHAPE(5, 6), -1, 1, 0}}, 1, EGT_NO_REF, 0, 0, NULL},
           {"dropout", "a third", dropped, {{EG_SHAPE(2, 1029), -1, 1, 0}}, 1, EGT_NO_LAYOUT, 0, 0, &third},
