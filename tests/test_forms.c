@@ -16,6 +16,7 @@ static eg_tensor *values(eg_dtype dtype, double low, double high)
 /* What a result in place has the dtype of, by kind; and what inputs have. */
 #define OF_FLOAT   EG_F32
 #define OF_NUMBER  EG_F32
+#define OF_LIMIT   EG_F32
 #define OF_ARITH   EG_F32
 #define OF_POWER   EG_F32
 #define OF_BITS    EG_I32

@@ -24,6 +24,102 @@ static bool same(eg_tensor *a, eg_tensor *b)
 
 #define EACH_ENGINE for (int engine_ = 0; engine_ < 2; engine_++, eg_debug(engine_ == 1 ? "ref" : ""))
 
+/* ---- limits ------------------------------------------------------------------------------------------ */
+
+static const eg_dtype integers[] = {EG_I64, EG_I32, EG_U8};
+static const double least[] = {-0x1p63, -0x1p31, 0}, above[] = {0x1p63, 0x1p31, 256};
+
+EGT(limits_of_integers)
+{
+    const double far = (double)INFINITY;
+    EACH_ENGINE
+    {
+        EGT_CHECK(same(eg_clamp(I64(-5, 3, INT64_MAX), 0, far), I64(0, 3, INT64_MAX)));
+        EGT_CHECK(same(eg_clamp(I64(-5, 3, INT64_MIN), -far, 1), I64(-5, 1, INT64_MIN)));
+        EGT_CHECK(same(eg_clamp_min(I64(-5, 3), -0x1p63), I64(-5, 3)));
+        EGT_CHECK(same(eg_clamp_max(I64(-5, INT64_MAX), 0x1p63), I64(-5, INT64_MAX)));
+        EGT_CHECK(same(eg_clamp(OF(EG_U8, 0, 7, 255), -1, 300), OF(EG_U8, 0, 7, 255)));
+        EGT_CHECK(same(eg_clamp(OF(EG_I32, -9, 7, 1e9), -1e12, 1e12), OF(EG_I32, -9, 7, 1e9)));
+        eg_tensor *x = OF(EG_I32, -2, 0, 3);
+        EGT_CHECK(eg_clamp_(x, -far, 1.5) == x && same(x, OF(EG_I32, -2, 0, 1)));
+    }
+}
+
+EGT(fractions_as_limits)
+{
+    EACH_ENGINE
+    {
+        EGT_CHECK(same(eg_clamp_min(OF(EG_I32, -1, 0, 1, 2), 0.5), OF(EG_I32, 1, 1, 1, 2)));
+        EGT_CHECK(same(eg_clamp_max(OF(EG_I32, -3, -2, -1, 0), -1.5), OF(EG_I32, -3, -2, -2, -2)));
+        EGT_CHECK(same(eg_clamp(OF(EG_I32, -3, -2, 1, 2, 3), -1.5, 2.5), OF(EG_I32, -1, -1, 1, 2, 2)));
+        EGT_CHECK(same(eg_clamp(OF(EG_U8, 0, 1, 2), 0.25, 0.75), OF(EG_U8, 0, 0, 0)));
+    }
+}
+
+EGT(limits_no_integer_can_keep)
+{
+    for (int t = 0; t < 3; t++) {
+        eg_tensor *x = eg_ones(EG_SHAPE(3), integers[t]);
+        EGT_REFUSED(eg_clamp_min(x, above[t]), EG_EINVAL, eg_dtype_name(integers[t]));
+        EGT_REFUSED(eg_clamp(x, (double)INFINITY, (double)INFINITY), EG_EINVAL, "low");
+        EGT_REFUSED(eg_clamp_max(x, nextafter(least[t], -1e300)), EG_EINVAL, "clamp_max");
+        EGT_REFUSED(eg_clamp(x, 0, (double)NAN), EG_EINVAL, "nan");
+        EGT_REFUSED(eg_clamp_min_(x, (double)NAN), EG_EINVAL, "nan");
+        EGT_CHECK(same(x, eg_ones(EG_SHAPE(3), integers[t])));
+    }
+    EGT_REFUSED(eg_clamp_min(OF(EG_U8, 1), 300), EG_EINVAL, "300");
+    EGT_REFUSED(eg_clamp_min(OF(EG_U8, 1), 255.5), EG_EINVAL, "255.5");
+    EGT_REFUSED(eg_clamp_min(NULL, 0), EG_EINVAL, "NULL");
+    EGT_REFUSED(eg_clamp_min(eg_ones(EG_SHAPE(1), EG_BOOL), 7), EG_EDTYPE, "bool");
+}
+
+/* min(max(x, low), high) is high where low is above it. */
+EGT(limits_that_cross)
+{
+    for (int t = 0; t < EG_BOOL; t++) {
+        EACH_ENGINE
+        {
+            eg_tensor *x = OF((eg_dtype)t, 1, 2, 3, 4, 5);
+            EGT_CHECK(same(eg_clamp(x, 3, 2), OF((eg_dtype)t, 2, 2, 2, 2, 2)));
+        }
+    }
+}
+
+EGT(limits_of_nan)
+{
+    const double nan = (double)NAN;
+    for (int t = 0; t < EG_I64; t++) {
+        EACH_ENGINE
+        {
+            eg_tensor *x = OF((eg_dtype)t, 1, 5, nan), *none = OF((eg_dtype)t, nan, nan, nan);
+            EGT_CHECK(same(eg_clamp(x, 2, 3), OF((eg_dtype)t, 2, 3, nan)));
+            EGT_CHECK(same(eg_clamp(x, 3, 2), OF((eg_dtype)t, 2, 2, nan)));
+            EGT_CHECK(same(eg_clamp(x, nan, 3), none) && same(eg_clamp(x, 3, nan), none));
+            EGT_CHECK(same(eg_clamp_min(x, nan), none) && same(eg_clamp_max(x, nan), none));
+        }
+    }
+}
+
+static eg_tensor *slope(double low, double high)
+{
+    eg_tensor *x = OF(EG_F64, 1, 2, 3, 4, 5), *g = NULL;
+    eg_tape tape = eg_tape_open();
+    EGT_OK(eg_tape_watch(tape, x));
+    eg_tensor *y = eg_clamp(x, low, high);
+    EGT_OK(eg_tape_gradients(tape, y, &x, 1, &g, .dy = eg_ones_like(y)));
+    return g;
+}
+
+EGT(slopes_between_limits)
+{
+    EACH_ENGINE
+    {
+        EGT_CHECK(same(slope(2, 4), OF(EG_F64, 0, 1, 1, 1, 0)));
+        EGT_CHECK(same(slope(3, 2), OF(EG_F64, 0, 0, 0, 0, 0)));
+        EGT_CHECK(same(slope((double)NAN, 9), OF(EG_F64, 0, 0, 0, 0, 0)));
+    }
+}
+
 /* ---- getting and putting -------------------------------------------------------------------------------- */
 
 EGT(integers_by_place)

@@ -74,6 +74,7 @@ typedef struct formula {
 #define FORMULA_P0(name, low, high) {#name, eg_##name, low, high},
 #define ROW_FLOAT(make, name, low, high)  make(name, low, high)
 #define ROW_NUMBER(make, name, low, high) make(name, low, high)
+#define ROW_LIMIT(make, name, low, high) make(name, low, high)
 #define ROW_TEST(make, name, low, high)
 #define ROW_BITS(make, name, low, high)
 #define EG_UNARY(name, params, kind, y, dy, saves, low, high)                                      \

@@ -12,8 +12,7 @@
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 
-/* n contiguous elements of y from a and b, which may be y. Unary loops ignore b; parameters are in
- * doubles. */
+/* n contiguous elements of y from a and b, which may be y. Unary loops ignore b. */
 typedef void loop(int64_t n, const void *a, const void *b, void *y, const eg__params *o);
 
 enum { BLOCK = 512 };
@@ -152,7 +151,7 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 
 /* A row has loops for more types than its kind uses. */
 #define UNUSED __attribute__((unused))
-#define PARAMS T p = (T)o->p, q = (T)o->q
+#define PARAMS T p = (T)o->p, q = (T)o->q /* of integers o->ip, o->iq */
 #define LOOP1(name, type, out, expr)                                                               \
     UNUSED static void name##_##type(int64_t n, const void *av, const void *bv, void *yv,          \
                                      const eg__params *o)                                          \
@@ -188,6 +187,7 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 /* Results: bool for tests and comparisons, else the type itself. */
 #define OUT_FLOAT   EO
 #define OUT_NUMBER  EO
+#define OUT_LIMIT   EO
 #define OUT_BITS    EO
 #define OUT_TEST    uint8_t
 #define OUT_ARITH   EO
@@ -232,8 +232,11 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 /* Integers compute in int64 and wrap on store. */
 #define T        int64_t
 #define FN(name) eg__i64_##name
+#undef PARAMS
+#define PARAMS   T p = o->ip, q = o->iq
 #define INT_FLOAT(name, f)
 #define INT_NUMBER(name, f) LOOP1_(name, TYPE, EO, f)
+#define INT_LIMIT(name, f)  LOOP1_(name, TYPE, EO, f)
 #define INT_BITS(name, f)   LOOP1_(name, TYPE, EO, f)
 #define INT_TEST(name, f)   LOOP1_(name, TYPE, uint8_t, f)
 #define EG_UNARY(name, params, kind, f, df, saves, low, high) INT_##kind(name, f)
@@ -290,6 +293,7 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 #define TYPES_NUMBER(name)  WITH_FLOATS(name), WITH_INTS(name)
 #define TYPES_ARITH(name)   WITH_FLOATS(name), WITH_INTS(name), [EG_BOOL] = name##_b8
 #define TYPES_POWER(name)   WITH_FLOATS(name), WITH_INTS(name)
+#define TYPES_LIMIT(name)   TYPES_NUMBER(name)
 #define TYPES_BITS(name)    WITH_INTS(name), [EG_BOOL] = name##_b8
 #define TYPES_TEST(name)    WITH_FLOATS(name), WITH_INTS(name), [EG_BOOL] = name##_b8
 #define TYPES_COMPARE(name) TYPES_TEST(name)

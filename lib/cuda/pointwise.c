@@ -6,11 +6,9 @@
 static eg__numbers numbers(const eg__call *c)
 {
     const eg__params *o = c->opts;
-    eg__numbers v = {0, 0, 0, 0};
-    if (o) {
-        v = (eg__numbers){o->p, o->q, eg__load_int(&o->p, EG_F64, 0), eg__load_int(&o->q, EG_F64, 0)};
-    }
-    return v;
+    return !o                              ? (eg__numbers){0, 0, 0, 0}
+           : eg__is_float(c->in[0]->dtype) ? (eg__numbers){o->p, o->q, 0, 0}
+                                           : (eg__numbers){0, 0, o->ip, o->iq};
 }
 
 static eg_status unary(const eg__call *c, int row)

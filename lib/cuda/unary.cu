@@ -29,6 +29,7 @@ template <class F> struct low_bit {
 #define FLOAT(name)  {eg__start_f32<unary_##name<float>>, eg__start<unary_##name<double>, double>, nullptr}
 #define NUMBER(name) {eg__start_f32<unary_##name<float>>, eg__start<unary_##name<double>, double>,  \
                       eg__start<unary_##name<int64_t>, int64_t>}
+#define LIMIT(name)  NUMBER(name)
 #define TEST(name)   NUMBER(name)
 #define BITS(name)   {nullptr, nullptr, eg__start<unary_##name<int64_t>, int64_t>}
 static eg__starter *const starters[EG__UNARY_COUNT][EG__CLASSES] = {

@@ -9,9 +9,14 @@
 #include "lib/ops/terms.h"
 #include "lib/ops/update.h"
 
-/* Pointwise ops with parameters. */
-typedef struct eg__params {
-    double p, q;
+/* Pointwise ops with parameters: of floats p and q, of integers ip and iq. */
+typedef union eg__params {
+    struct {
+        double p, q;
+    };
+    struct {
+        int64_t ip, iq;
+    };
 } eg__params;
 
 enum { EG__KEEP_LAYOUT, EG__TO_DENSE, EG__TO_CHANNELS_LAST };

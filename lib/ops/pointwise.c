@@ -72,20 +72,67 @@ eg_status eg__infer_where(eg__call *c)
 
 /* ---- one tensor ---------------------------------------------------------------------------- */
 
+/* Where a whole number, as large as doubles are, lies: below all integers of the dtype -1, above them 1, among
+ * them 0. */
+static int side(double whole, int dtype)
+{
+    return whole < (double)eg__least(dtype) ? -1 : whole >= (double)eg__most(dtype) + 1;
+}
+
+/* A limit of integers as one of them: a fraction inwards; what limits nothing as the last of the dtype. */
+static eg_status whole_limit(const char *name, int dtype, bool upper, double limit, int64_t *to)
+{
+    const double v = upper ? floor(limit) : ceil(limit);
+    const int at = side(v, dtype);
+    if (v != v || at == (upper ? -1 : 1)) {
+        return eg__fail(EG_EINVAL, name, "%s is %.17g, which no %s keeps", upper ? "high" : "low", limit,
+                        eg_dtype_name((eg_dtype)dtype));
+    }
+    *to = at > 0 ? eg__most(dtype) : at < 0 ? eg__least(dtype) : (int64_t)v;
+    return EG_OK;
+}
+
+static EG__COLD eg_status whole_limits(const eg__op *op, const char *name, int dtype, eg__params *o)
+{
+    const eg__params given = *o;
+    eg_status st = whole_limit(name, dtype, op == &eg__op_clamp_max, given.p, &o->ip);
+    return !st && op == &eg__op_clamp ? whole_limit(name, dtype, true, given.q, &o->iq) : st;
+}
+
+/* In place if there is a name for that. */
+static eg_tensor *limited(const eg__op *op, const char *in_place, eg_tensor *x, eg__params o)
+{
+    if (x && x->magic == EG__MAGIC && EG__INTS >> x->dtype & 1 &&
+        whole_limits(op, in_place ? in_place : op->name, x->dtype, &o)) {
+        return NULL;
+    }
+    return in_place ? eg__inplace(op, in_place, &x, 1, &o) : eg__op1(op, x, &o);
+}
+
 #define P0
 #define P1(p)            , double p
 #define P2(p, q)         , double p, double q
 #define GIVEN_P0         NULL
-#define GIVEN_P1(p)      (&(eg__params){p, 0})
-#define GIVEN_P2(p, q)   (&(eg__params){p, q})
+#define GIVEN_P1(p)      (&(eg__params){{p, 0}})
+#define GIVEN_P2(p, q)   (&(eg__params){{p, q}})
+#define CALL_FLOAT(op, given)        eg__op1(op, x, given)
+#define CALL_NUMBER(op, given)       eg__op1(op, x, given)
+#define CALL_BITS(op, given)         eg__op1(op, x, given)
+#define CALL_TEST(op, given)         eg__op1(op, x, given)
+#define CALL_LIMIT(op, given)        limited(op, NULL, x, *given)
+#define PUT_FLOAT(op, name, given)   eg__inplace(op, name, &x, 1, given)
+#define PUT_NUMBER(op, name, given)  eg__inplace(op, name, &x, 1, given)
+#define PUT_BITS(op, name, given)    eg__inplace(op, name, &x, 1, given)
+#define PUT_TEST(op, name, given)    eg__inplace(op, name, &x, 1, given)
+#define PUT_LIMIT(op, name, given)   limited(op, name, x, *given)
 #define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
     eg_tensor *eg_##name(eg_tensor *x params)                                                      \
     {                                                                                              \
-        return eg__op1(&eg__op_##name, x, GIVEN_##params);                                         \
+        return CALL_##kind(&eg__op_##name, GIVEN_##params);                                        \
     }                                                                                              \
     eg_tensor *eg_##name##_(eg_tensor *x params)                                                   \
     {                                                                                              \
-        return eg__inplace(&eg__op_##name, "eg_" #name "_", &x, 1, GIVEN_##params);                \
+        return PUT_##kind(&eg__op_##name, "eg_" #name "_", GIVEN_##params);                        \
     }
 #include "lib/ops/unary.def"
 #undef EG_UNARY

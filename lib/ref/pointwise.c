@@ -12,15 +12,13 @@ typedef int64_t int2(int64_t a, int64_t b);
 static eg_status unary(const eg__call *c, real1 *f, int1 *fi)
 {
     const eg_tensor *x = c->in[0], *y = c->out[0];
-    const eg__params *o = c->opts;
-    double p = o ? o->p : 0, q = o ? o->q : 0;
-    int64_t ip = eg__load_int(&p, EG_F64, 0), iq = eg__load_int(&q, EG_F64, 0);
+    const eg__params o = c->opts ? *(const eg__params *)c->opts : (eg__params){{0, 0}};
     for (int64_t i = 0; i < y->n; i++) {
         int64_t from = eg__at(x, y, i), to = eg__at(y, y, i);
         if (eg__is_float(x->dtype)) {
-            eg__set_at(y, to, f(eg__get_at(x, from), p, q));
+            eg__set_at(y, to, f(eg__get_at(x, from), o.p, o.q));
         } else {
-            int64_t v = fi(eg__get_int_at(x, from), ip, iq);
+            int64_t v = fi(eg__get_int_at(x, from), o.ip, o.iq);
             eg__set_int_at(y, to, y->dtype == EG_BOOL ? v & 1 : v); /* ~1 is false */
         }
     }
@@ -96,6 +94,7 @@ static eg_status binary(const eg__call *c, real2 *f, int2 *fi)
     }
 #define INT_FLOAT(name, f)  static int1 *const int_##name = NULL; /* never asked with integers */
 #define INT_NUMBER(name, f) INT1(name, f)
+#define INT_LIMIT(name, f)  INT1(name, f)
 #define INT_TEST(name, f)   INT1(name, f)
 #define INT_BITS(name, f)   INT1(name, f)
 #define EG_UNARY(name, params, kind, f, df, saves, low, high) INT_##kind(name, f)

@@ -8,6 +8,7 @@
 #define P2(p, q)        x[0], -0.7, 1.3
 #define FLAGS_FLOAT     0
 #define FLAGS_NUMBER    EGT_INTS
+#define FLAGS_LIMIT     EGT_INTS
 #define FLAGS_BITS      EGT_INTS | EGT_BOOL | EGT_NO_FLOAT | EGT_NO_GRAD
 #define FLAGS_TEST      EGT_INTS | EGT_BOOL | EGT_NO_GRAD
 #define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
@@ -72,6 +73,18 @@ static egt_op_case binary_cases[] = {
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 };
+
+CASE_FUNCTION(above_a_fraction, eg_clamp(x[0], -0.6, (double)INFINITY))
+CASE_FUNCTION(crossed, eg_clamp(x[0], 1.5, 0.5))
+CASE_FUNCTION(below_a_fraction, eg_clamp_max(x[0], 1.3))
+
+EGT_CASES(limits,
+          {.ops = "clamp", .name = "one end", .f = above_a_fraction, .n = 1, .in = {{DIMS(3, 7), -3, 3, 0}},
+           .flags = EGT_INTS},
+          {.ops = "clamp", .name = "crossed", .f = crossed, .n = 1, .in = {{DIMS(3, 7), -3, 3, 0}},
+           .flags = EGT_INTS},
+          {.ops = "clamp_max", .name = "a fraction", .f = below_a_fraction, .n = 1,
+           .in = {{DIMS(3, 7), -3, 3, 0}}, .flags = EGT_INTS})
 
 CASE_FUNCTION(prelu, eg_prelu(x[0], x[1]))
 CASE_FUNCTION(glu, eg_glu(x[0], 1))

@@ -168,8 +168,11 @@ EG_API eg_tensor *eg_logical_not_(eg_tensor *x);
 EG_API eg_tensor *eg_bitwise_not(eg_tensor *x);
 EG_API eg_tensor *eg_bitwise_not_(eg_tensor *x);
 
-/* ---- limits; dx = dy inside, 0 outside     each saves x ------------------------------------------ */
-/* [n]  min(max(x, low), high); NaN stays */
+/* ---- limits; dx = dy inside and at a limit, 0 outside     each saves x --------------------------- */
+/* A limit of NaN makes floats NaN. Of integers a fraction is rounded inwards: up if it is a lower limit, down
+ * if an upper one; limits outside the dtype limit nothing. EG_EINVAL: a limit that is NaN beside integers, a
+ * lower one above all integers of the dtype, an upper one below all. */
+/* [n]  min(max(x, low), high), which is high where low is above it; NaN stays */
 EG_API eg_tensor *eg_clamp(eg_tensor *x, double low, double high);
 EG_API eg_tensor *eg_clamp_(eg_tensor *x, double low, double high);
 /* [n]  max(x, low) */
