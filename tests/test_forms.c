@@ -74,11 +74,20 @@ typedef struct binary_row {
     double alow, ahigh, blow, bhigh;
     eg_tensor *(*plain)(eg_tensor *, eg_tensor *), *(*in_place)(eg_tensor *, eg_tensor *);
     eg_tensor *(*number)(eg_tensor *, double), *(*number_in_place)(eg_tensor *, double);
+    eg_tensor *(*integer)(eg_tensor *, int64_t), *(*integer_in_place)(eg_tensor *, int64_t);
 } binary_row;
+
+#define INTS_FLOAT(name) NULL, NULL
+#define INTS_ARITH(name) eg_##name##_int, eg_##name##_int_
+#define INTS_NUMBER      INTS_ARITH
+#define INTS_POWER       INTS_ARITH
+#define INTS_COMPARE     INTS_ARITH
+#define INTS_BITS        INTS_ARITH
 
 static const binary_row binary_rows[] = {
 #define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
-    {#name, OF_##kind, al, ah, bl, bh, eg_##name, eg_##name##_, eg_##name##_scalar, eg_##name##_scalar_},
+    {#name, OF_##kind, al, ah, bl, bh, eg_##name, eg_##name##_, eg_##name##_scalar, eg_##name##_scalar_,       \
+     INTS_##kind(name)},
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 };
@@ -110,5 +119,20 @@ EGT(with_a_number)
         EGT_CHECK(r->number_in_place(a, number) == a && same(a, y));
         EGT_REFUSED(r->number(NULL, number), EG_EINVAL, "NULL");
         EGT_REFUSED(r->number_in_place(NULL, number), EG_EINVAL, "NULL");
+    }
+}
+
+EGT(with_an_integer)
+{
+    for (int i = 0; i < BINARY_ROWS; i++) {
+        const binary_row *r = &binary_rows[i];
+        snprintf(egt_case, sizeof egt_case, "%s", r->name);
+        if (r->integer) {
+            eg_tensor *a = values(r->dtype, r->alow, r->ahigh), *y = r->number(a, 1);
+            EGT_CHECK(same(r->integer(a, 1), y));
+            EGT_CHECK(r->integer_in_place(a, 1) == a && same(a, y));
+            EGT_REFUSED(r->integer(NULL, 1), EG_EINVAL, "NULL");
+            EGT_REFUSED(r->integer_in_place(NULL, 1), EG_EINVAL, "NULL");
+        }
     }
 }

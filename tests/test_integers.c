@@ -120,6 +120,175 @@ EGT(slopes_between_limits)
     }
 }
 
+/* ---- comparing with a number -------------------------------------------------------------------------- */
+
+typedef eg_tensor *compare(eg_tensor *a, double b);
+typedef eg_tensor *compare_int(eg_tensor *a, int64_t b);
+static const struct {
+    const char *name;
+    compare *f, *in_place;
+    compare_int *with_int;
+    bool below, equal, above, unordered; /* what it says of an element below the number, ... */
+} comparisons[] = {
+    {"eq", eg_eq_scalar, eg_eq_scalar_, eg_eq_int, false, true, false, false},
+    {"ne", eg_ne_scalar, eg_ne_scalar_, eg_ne_int, true, false, true, true},
+    {"lt", eg_lt_scalar, eg_lt_scalar_, eg_lt_int, true, false, false, false},
+    {"le", eg_le_scalar, eg_le_scalar_, eg_le_int, true, true, false, false},
+    {"gt", eg_gt_scalar, eg_gt_scalar_, eg_gt_int, false, false, true, false},
+    {"ge", eg_ge_scalar, eg_ge_scalar_, eg_ge_int, false, true, true, false},
+};
+enum { COMPARISONS = sizeof comparisons / sizeof *comparisons };
+
+/* The elements 0 and 1 and a number: -1 where they lie below it, 0, 1, or 2 beside NaN. */
+static void check_comparison(eg_dtype dtype, double number, int zero, int one)
+{
+    for (int k = 0; k < COMPARISONS; k++) {
+        const bool says[] = {comparisons[k].below, comparisons[k].equal, comparisons[k].above,
+                             comparisons[k].unordered};
+        eg_tensor *x = OF(dtype, 0, 1), *y = comparisons[k].f(x, number);
+        snprintf(egt_case, sizeof egt_case, "%s %s %g", eg_dtype_name(dtype), comparisons[k].name, number);
+        EGT_CHECK(same(y, OF(EG_BOOL, says[zero + 1], says[one + 1])));
+        if (number >= -0x1p63 && number < 0x1p63 && number == floor(number)) {
+            EGT_CHECK(same(comparisons[k].with_int(x, (int64_t)number), y));
+        }
+        if (dtype == EG_BOOL) {
+            EGT_CHECK(comparisons[k].in_place(x, number) == x && same(x, y));
+        }
+    }
+}
+
+EGT(comparisons_are_exact)
+{
+    const double far = (double)INFINITY;
+    for (int t = EG_I64; t <= EG_BOOL; t++) {
+        EACH_ENGINE
+        {
+            check_comparison((eg_dtype)t, 0, 0, 1);
+            check_comparison((eg_dtype)t, 1, -1, 0);
+            check_comparison((eg_dtype)t, 0.5, -1, 1);
+            check_comparison((eg_dtype)t, 1e-300, -1, 1);
+            check_comparison((eg_dtype)t, -0.5, 1, 1);
+            check_comparison((eg_dtype)t, -1, 1, 1);
+            check_comparison((eg_dtype)t, 2, -1, -1);
+            check_comparison((eg_dtype)t, 300, -1, -1);
+            check_comparison((eg_dtype)t, 1e12, -1, -1);
+            check_comparison((eg_dtype)t, -1e30, 1, 1);
+            check_comparison((eg_dtype)t, 0x1p63, -1, -1);
+            check_comparison((eg_dtype)t, far, -1, -1);
+            check_comparison((eg_dtype)t, -far, 1, 1);
+            check_comparison((eg_dtype)t, (double)NAN, 2, 2);
+        }
+    }
+}
+
+EGT(comparisons_at_the_ends)
+{
+    EACH_ENGINE
+    {
+        eg_tensor *x = I64(INT64_MIN, INT64_MAX - 1, INT64_MAX);
+        EGT_CHECK(same(eg_eq_scalar(x, 0x1p63), OF(EG_BOOL, 0, 0, 0)));
+        EGT_CHECK(same(eg_lt_scalar(x, 0x1p63), OF(EG_BOOL, 1, 1, 1)));
+        EGT_CHECK(same(eg_eq_scalar(x, -0x1p63), OF(EG_BOOL, 1, 0, 0)));
+        EGT_CHECK(same(eg_eq_int(x, INT64_MAX), OF(EG_BOOL, 0, 0, 1)));
+        EGT_CHECK(same(eg_ge_int(x, INT64_MAX - 1), OF(EG_BOOL, 0, 1, 1)));
+        EGT_CHECK(same(eg_eq_int(OF(EG_U8, 0, 255), 256), OF(EG_BOOL, 0, 0)));
+        EGT_CHECK(same(eg_gt_int(OF(EG_U8, 0, 255), -1), OF(EG_BOOL, 1, 1)));
+    }
+}
+
+EGT(logic_with_numbers)
+{
+    EACH_ENGINE
+    {
+        for (int t = EG_I64; t <= EG_BOOL; t++) {
+            eg_tensor *x = OF((eg_dtype)t, 0, 1);
+            EGT_CHECK(same(eg_logical_and_scalar(x, -256), OF(EG_BOOL, 0, 1)));
+            EGT_CHECK(same(eg_logical_or_scalar(x, 0.25), OF(EG_BOOL, 1, 1)));
+            EGT_CHECK(same(eg_logical_xor_scalar(x, (double)NAN), OF(EG_BOOL, 1, 0)));
+            EGT_CHECK(same(eg_logical_or_int(x, INT64_MIN), OF(EG_BOOL, 1, 1)));
+            EGT_CHECK(same(eg_logical_or_int(x, 0), OF(EG_BOOL, 0, 1)));
+        }
+    }
+}
+
+/* ---- arithmetic with a number -------------------------------------------------------------------------- */
+
+EGT(numbers_an_integer_cannot_hold)
+{
+    for (int t = 0; t < 3; t++) {
+        eg_tensor *x = eg_ones(EG_SHAPE(3), integers[t]);
+        const char *name = eg_dtype_name(integers[t]);
+        EGT_REFUSED(eg_add_scalar(x, above[t]), EG_EINVAL, name);
+        EGT_REFUSED(eg_mul_scalar_(x, above[t]), EG_EINVAL, name);
+        EGT_REFUSED(eg_minimum_scalar(x, 4 * least[t] - 5), EG_EINVAL, "minimum");
+        EGT_REFUSED(eg_remainder_scalar(x, 1e300), EG_EINVAL, name);
+        EGT_CHECK(same(x, eg_ones(EG_SHAPE(3), integers[t])));
+    }
+    EGT_REFUSED(eg_add_scalar(OF(EG_U8, 1), -1), EG_EINVAL, "-1 is outside u8");
+    EGT_REFUSED(eg_shift_left_scalar(OF(EG_U8, 1), -1), EG_EINVAL, "-1 is outside u8");
+    EGT_REFUSED(eg_add_int(OF(EG_I32, 1), (int64_t)1 << 31), EG_EINVAL, "2147483648 is outside i32");
+    EGT_REFUSED(eg_bitwise_and_int_(OF(EG_U8, 1), 256), EG_EINVAL, "256 is outside u8");
+    EGT_REFUSED(eg_add_int(NULL, 1), EG_EINVAL, "NULL");
+    EGT_REFUSED(eg_add_int_(NULL, 1), EG_EINVAL, "NULL");
+}
+
+EGT(numbers_that_are_not_whole)
+{
+    EACH_ENGINE
+    {
+        for (int t = EG_I64; t <= EG_BOOL; t++) {
+            eg_tensor *x = OF((eg_dtype)t, 0, 1);
+            EGT_CHECK(same(eg_add_scalar(x, 0.5), OF(EG_F32, 0.5, 1.5)));
+            EGT_CHECK(same(eg_add_scalar(x, (double)INFINITY), OF(EG_F32, INFINITY, INFINITY)));
+            EGT_CHECK(same(eg_maximum_scalar(x, (double)NAN), OF(EG_F32, NAN, NAN)));
+            EGT_REFUSED(eg_add_scalar_(x, 0.5), EG_EDTYPE, "f32");
+            EGT_CHECK(same(eg_div_scalar(x, 1e12), eg_div_scalar(eg_cast(x, EG_F32), 1e12)));
+            EGT_CHECK(same(eg_hypot_scalar(x, 300), eg_hypot_scalar(eg_cast(x, EG_F32), 300)));
+        }
+        eg_tensor *mask = OF(EG_BOOL, 0, 1);
+        EGT_CHECK(same(eg_add_scalar(mask, 300), I64(300, 301)));
+        EGT_CHECK(same(eg_mul_int(mask, INT64_MAX), I64(0, INT64_MAX)));
+        EGT_REFUSED(eg_add_scalar_(mask, 1), EG_EDTYPE, "i64");
+    }
+}
+
+/* What the target cannot hold is not cut off. */
+EGT(tensors_an_integer_cannot_hold)
+{
+    eg_tensor *x = OF(EG_I32, 1, 2), *mask = OF(EG_BOOL, 0, 1), *half = OF(EG_F32, 0.5, 0.5);
+    EGT_REFUSED(eg_add_(x, half), EG_EDTYPE, "f32");
+    EGT_REFUSED(eg_mul_(x, eg_scalar(0.5, EG_F16)), EG_EDTYPE, "f16");
+    EGT_REFUSED(eg_add_(mask, x), EG_EDTYPE, "i32");
+    EGT_REFUSED(eg_eq_(mask, half), EG_EDTYPE, "f32");
+    EGT_CHECK(same(x, OF(EG_I32, 1, 2)) && same(mask, OF(EG_BOOL, 0, 1)));
+    EGT_CHECK(eg_logical_and_(mask, half) == mask && same(mask, OF(EG_BOOL, 0, 1)));
+    EGT_CHECK(same(eg_add_(x, I64(1, 1)), OF(EG_I32, 2, 3)) && same(eg_add_(half, x), OF(EG_F32, 2.5, 3.5)));
+}
+
+EGT(integers_keep_their_digits)
+{
+    const int64_t big = ((int64_t)1 << 53) + 1;
+    EACH_ENGINE
+    {
+        EGT_CHECK(same(eg_add_int(I64(0, 1), big), I64(big, big + 1)));
+        EGT_CHECK(same(eg_sub_int(I64(big), big), I64(0)));
+        EGT_CHECK(same(eg_bitwise_xor_int(I64(0, 1), INT64_MAX), I64(INT64_MAX, INT64_MAX - 1)));
+        EGT_CHECK(same(eg_minimum_int(I64(INT64_MAX), big), I64(big)));
+        eg_tensor *x = I64(1, 2);
+        EGT_CHECK(eg_mul_int_(x, big) == x && same(x, I64(big, 2 * big)));
+        EGT_CHECK(same(eg_add_int(OF(EG_F32, 1, 2), 3), OF(EG_F32, 4, 5)));
+        EGT_CHECK(same(eg_add_int(OF(EG_F64, 1, 2), -3), OF(EG_F64, -2, -1)));
+        EGT_CHECK(same(eg_eq_int(OF(EG_F16, 1, 2), 2), OF(EG_BOOL, 0, 1)));
+    }
+    EGT_EQ(eg_item_int(eg_scalar_int(big, EG_I64)) - big, 0);
+    EGT_EQ(eg_get_int(eg_full_int(EG_SHAPE(2), -big, EG_I64), 1) + big, 0);
+    EGT_EQ(eg_get_int(eg_full_like_int(I64(1, 2), big), 1) - big, 0);
+    eg_tensor *x = eg_arange_int(big, big + 6, 2, EG_I64);
+    EGT_CHECK(same(x, I64(big, big + 2, big + 4)));
+    EGT_OK(eg_set_int(x, 1, INT64_MAX - 1));
+    EGT_CHECK(same(eg_transpose(x, 0, 0), I64(big, INT64_MAX - 1, big + 4)));
+}
+
 /* ---- getting and putting -------------------------------------------------------------------------------- */
 
 EGT(integers_by_place)

@@ -139,38 +139,156 @@ static eg_tensor *limited(const eg__op *op, const char *in_place, eg_tensor *x, 
 
 /* ---- two tensors, or a tensor and a number -------------------------------------------------- */
 
-/* A number takes the tensor's dtype if that can hold it; a fraction beside integers is f32. */
-static eg_tensor *number(const eg_tensor *a, double v)
+/* A number, and as the integer it is if it is one of int64. */
+typedef struct number {
+    double real;
+    int64_t whole;
+    bool is_whole;
+} number;
+
+static inline number of_real(double v)
 {
-    int dt = a->dtype;
-    if (!eg__is_float(dt)) {
-        dt = v != nearbyint(v) ? EG_F32 : dt == EG_BOOL ? EG_I64 : dt;
-    }
-    return eg_scalar(v, (eg_dtype)dt);
+    const int64_t whole = v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : 0;
+    return (number){v, whole, v == (double)whole};
 }
 
-static eg_tensor *with_number(const eg__op *op, eg_tensor *a, double v)
+static inline number of_int(int64_t v)
+{
+    return (number){(double)v, v, true};
+}
+
+/* A comparison of integers of a dtype with one of them. */
+typedef struct question {
+    const eg__op *op;
+    int64_t with;
+} question;
+
+static question always(int dtype, bool answer)
+{
+    return (question){answer ? &eg__op_ge : &eg__op_lt, eg__least(dtype)};
+}
+
+/* Where v lies among the integers of the dtype (side), and itself; a fraction's next integer instead. */
+static int locate(number v, int dtype, bool up, int64_t *at)
+{
+    if (v.is_whole) {
+        *at = v.whole;
+        return v.whole < eg__least(dtype) ? -1 : v.whole > eg__most(dtype);
+    }
+    const double next = up ? ceil(v.real) : floor(v.real);
+    *at = eg__load_int(&next, EG_F64, 0);
+    return side(next, dtype);
+}
+
+/* What integers of the dtype answer as they would answer op with v as it is: x < 2.5 is x < 3, and x < 300 is
+ * always so in u8. */
+static question exactly(const eg__op *op, int dtype, number v)
+{
+    const bool less = op == &eg__op_lt || op == &eg__op_le, equality = op == &eg__op_eq || op == &eg__op_ne;
+    int64_t with;
+    const int at = locate(v, dtype, op == &eg__op_lt || op == &eg__op_ge, &with);
+    if (isnan(v.real) || (equality && (at || !v.is_whole))) {
+        return always(dtype, op == &eg__op_ne);
+    }
+    return at ? always(dtype, less == (at > 0)) : (question){op, with};
+}
+
+static bool is_logical(const eg__op *op)
+{
+    return op == &eg__op_logical_and || op == &eg__op_logical_or || op == &eg__op_logical_xor;
+}
+
+/* The number as a tensor for arithmetic beside integers or bool. */
+static eg_tensor *operand(const eg__op *op, const char *name, bool in_place, int dtype, number v)
+{
+    if (op->flags & EG__INT_TO_F32 || (!v.is_whole && !(isfinite(v.real) && v.real == rint(v.real)))) {
+        return in_place ? eg__fail_null(EG_EDTYPE, name, "with %g the result is f32 and cannot replace %s", v.real,
+                                        eg_dtype_name((eg_dtype)dtype))
+                        : eg_scalar(v.real, EG_F32);
+    }
+    if (dtype == EG_BOOL && in_place) {
+        return eg__fail_null(EG_EDTYPE, name, "with a number the result is i64 and cannot replace bool");
+    }
+    dtype = dtype == EG_BOOL ? EG_I64 : dtype;
+    if (!v.is_whole) {
+        return eg__fail_null(EG_EINVAL, name, "%g is outside %s", v.real, eg_dtype_name((eg_dtype)dtype));
+    }
+    if (v.whole < eg__least(dtype) || v.whole > eg__most(dtype)) {
+        return eg__fail_null(EG_EINVAL, name, "%lld is outside %s", (long long)v.whole,
+                             eg_dtype_name((eg_dtype)dtype));
+    }
+    return eg_scalar_int(v.whole, (eg_dtype)dtype);
+}
+
+/* The number beside a, as the header says; asked of integers, *op may change. */
+static eg_tensor *beside(const eg__op **op, const char *in_place, const eg_tensor *a, number v)
+{
+    const int dtype = a->dtype;
+    if (likely(eg__is_float(dtype))) {
+        return eg_scalar(v.real, (eg_dtype)dtype);
+    }
+    if (is_logical(*op)) {
+        return eg_scalar_int(v.real != 0, (eg_dtype)dtype);
+    }
+    if ((*op)->infer == eg__infer_compare) {
+        const question q = exactly(*op, dtype, v);
+        *op = q.op;
+        return eg_scalar_int(q.with, (eg_dtype)dtype);
+    }
+    return operand(*op, in_place ? in_place : (*op)->name, in_place != NULL, dtype, v);
+}
+
+static eg_tensor *with_number(const eg__op *op, eg_tensor *a, number v)
 {
     if (eg__check(a, op->name, "a")) {
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *b = number(a, v);
+    eg_tensor *b = beside(&op, NULL, a, v);
     return eg_scope_pop(s, b ? eg__op2(op, a, b, NULL) : NULL);
 }
 
-static eg_tensor *with_number_(const eg__op *op, const char *name, eg_tensor *a, double v)
+static eg_tensor *with_number_(const eg__op *op, const char *name, eg_tensor *a, number v)
 {
     if (eg__check(a, name, "a")) {
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *b = number(a, v);
+    eg_tensor *b = beside(&op, name, a, v);
     eg_tensor *r = b ? eg__inplace(op, name, (eg_tensor *[]){a, b}, 2, NULL) : NULL;
     eg_scope_pop(s, NULL);
     return r;
 }
 
+/* Floats are more than integers, those more than bool. */
+static int category(const eg_tensor *t)
+{
+    return eg__is_float(t->dtype) ? 2 : t->dtype != EG_BOOL;
+}
+
+static eg_tensor *with_tensor_(const eg__op *op, const char *name, eg_tensor *a, eg_tensor *b)
+{
+    if (a && b && a->magic == EG__MAGIC && b->magic == EG__MAGIC && category(b) > category(a) && !is_logical(op)) {
+        return eg__fail_null(EG_EDTYPE, name, "%s beside the target's %s: the result cannot replace it",
+                             eg_dtype_name((eg_dtype)b->dtype), eg_dtype_name((eg_dtype)a->dtype));
+    }
+    return eg__inplace(op, name, (eg_tensor *[]){a, b}, 2, NULL);
+}
+
+#define INTS_FLOAT(name)
+#define INTS_ARITH(name)                                                                           \
+    eg_tensor *eg_##name##_int(eg_tensor *a, int64_t b)                                            \
+    {                                                                                              \
+        return with_number(&eg__op_##name, a, of_int(b));                                          \
+    }                                                                                              \
+    eg_tensor *eg_##name##_int_(eg_tensor *a, int64_t b)                                           \
+    {                                                                                              \
+        return with_number_(&eg__op_##name, "eg_" #name "_int_", a, of_int(b));                    \
+    }
+#define INTS_NUMBER  INTS_ARITH
+#define INTS_POWER   INTS_ARITH
+#define INTS_COMPARE INTS_ARITH
+#define INTS_BITS    INTS_ARITH
 #define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
     eg_tensor *eg_##name(eg_tensor *a, eg_tensor *b)                                               \
     {                                                                                              \
@@ -178,16 +296,17 @@ static eg_tensor *with_number_(const eg__op *op, const char *name, eg_tensor *a,
     }                                                                                              \
     eg_tensor *eg_##name##_(eg_tensor *a, eg_tensor *b)                                            \
     {                                                                                              \
-        return eg__inplace(&eg__op_##name, "eg_" #name "_", (eg_tensor *[]){a, b}, 2, NULL);       \
+        return with_tensor_(&eg__op_##name, "eg_" #name "_", a, b);                                \
     }                                                                                              \
     eg_tensor *eg_##name##_scalar(eg_tensor *a, double b)                                          \
     {                                                                                              \
-        return with_number(&eg__op_##name, a, b);                                                  \
+        return with_number(&eg__op_##name, a, of_real(b));                                         \
     }                                                                                              \
     eg_tensor *eg_##name##_scalar_(eg_tensor *a, double b)                                         \
     {                                                                                              \
-        return with_number_(&eg__op_##name, "eg_" #name "_scalar_", a, b);                         \
-    }
+        return with_number_(&eg__op_##name, "eg_" #name "_scalar_", a, of_real(b));                \
+    }                                                                                              \
+    INTS_##kind(name)
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 

@@ -6,10 +6,23 @@
  * f32. Every op of this header also has
  *
  *     eg_<op>_(x, ...)            in place: writes over x and returns it. The result must have x's shape
- *                                 and dtype; never recorded; EG_ESTATE on a tensor an open tape follows,
- *                                 EG_ESHAPE on one with elements that share memory (eg_data_mut)
- *     eg_<op>_scalar(a, number)   the second operand a number, which takes a's dtype if that can hold it
+ *                                 and dtype, to which other operands are converted: EG_EDTYPE for floats
+ *                                 beside integers, numbers beside bool; never recorded; EG_ESTATE on a
+ *                                 tensor an open tape follows, EG_ESHAPE on one with elements that share
+ *                                 memory (eg_data_mut)
+ *     eg_<op>_scalar(a, number)   the second operand a number: a double
  *     eg_<op>_scalar_(a, number)
+ *     eg_<op>_int(a, number)      the number an int64_t, of which no digit is lost; not for [f]
+ *     eg_<op>_int_(a, number)
+ *
+ * A number is weak: it takes a's dtype, rounded to it if that is a float. Beside integers
+ *   - comparisons are exact: each element is compared with the number as it is, a fraction, NaN or a number
+ *     out of the dtype's range too; logic asks whether the number is 0
+ *   - arithmetic with a whole number the dtype cannot hold is EG_EINVAL; beside bool a whole number is i64
+ *   - arithmetic with another number (a fraction, NaN, an infinity) is done in f32, and so is all of [f]. In
+ *     place, where that cannot be the result, it is EG_EDTYPE
+ * A 0-dim tensor is not a number but a tensor: it is promoted as eg_promote says, so that beside a tensor
+ * with axes of its own category it is converted to that one's dtype, as by eg_cast.
  */
 #ifndef EGRET_OPS_POINTWISE_H
 #define EGRET_OPS_POINTWISE_H
@@ -252,16 +265,22 @@ EG_API eg_tensor *eg_add(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_add_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_add_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_add_scalar_(eg_tensor *a, double b);
-/* [n]  a - b     saves nothing */
+EG_API eg_tensor *eg_add_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_add_int_(eg_tensor *a, int64_t b);
+/* [n]  a - b; not for bool with bool, for which there is eg_logical_xor     saves nothing */
 EG_API eg_tensor *eg_sub(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_sub_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_sub_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_sub_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_sub_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_sub_int_(eg_tensor *a, int64_t b);
 /* [n]  a b; bool: and     saves a for db, b for da */
 EG_API eg_tensor *eg_mul(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_mul_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_mul_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_mul_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_mul_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_mul_int_(eg_tensor *a, int64_t b);
 /* [f]  a / b     da = dy / b, db = -dy y / b     saves b, y */
 EG_API eg_tensor *eg_div(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_div_(eg_tensor *a, eg_tensor *b);
@@ -272,41 +291,58 @@ EG_API eg_tensor *eg_floor_divide(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_floor_divide_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_floor_divide_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_floor_divide_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_floor_divide_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_floor_divide_int_(eg_tensor *a, int64_t b);
 /* [n]  a - b floor(a / b): the sign of b; integers: 0 where b is 0     saves a, b */
 EG_API eg_tensor *eg_remainder(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_remainder_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_remainder_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_remainder_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_remainder_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_remainder_int_(eg_tensor *a, int64_t b);
 /* [n]  a - b trunc(a / b): the sign of a; integers: 0 where b is 0     saves a, b */
 EG_API eg_tensor *eg_fmod(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_fmod_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_fmod_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_fmod_scalar_(eg_tensor *a, double b);
-/* [n]  a^b; a negative exponent of an integer is EG_EINVAL (on a device this waits)     saves a, b, y */
+EG_API eg_tensor *eg_fmod_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_fmod_int_(eg_tensor *a, int64_t b);
+/* [n]  a^b; a negative exponent of an integer other than 1 and -1 is EG_EINVAL (on a device this waits)     saves
+ * a, b, y */
 EG_API eg_tensor *eg_pow(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_pow_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_pow_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_pow_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_pow_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_pow_int_(eg_tensor *a, int64_t b);
 /* [n]  the larger; NaN if either is; equal ones share dy     saves a, b */
 EG_API eg_tensor *eg_maximum(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_maximum_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_maximum_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_maximum_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_maximum_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_maximum_int_(eg_tensor *a, int64_t b);
 /* [n]  the smaller, likewise */
 EG_API eg_tensor *eg_minimum(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_minimum_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_minimum_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_minimum_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_minimum_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_minimum_int_(eg_tensor *a, int64_t b);
 /* [n]  the larger, or the one that is a number; equal ones share dy     saves a, b */
 EG_API eg_tensor *eg_fmax(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_fmax_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_fmax_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_fmax_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_fmax_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_fmax_int_(eg_tensor *a, int64_t b);
 /* [n]  the smaller, likewise */
 EG_API eg_tensor *eg_fmin(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_fmin_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_fmin_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_fmin_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_fmin_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_fmin_int_(eg_tensor *a, int64_t b);
 /* [f]  |a| with the sign of b; dy flows to a, but for a = 0     saves a, y */
 EG_API eg_tensor *eg_copysign(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_copysign_(eg_tensor *a, eg_tensor *b);
@@ -317,6 +353,8 @@ EG_API eg_tensor *eg_heaviside(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_heaviside_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_heaviside_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_heaviside_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_heaviside_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_heaviside_int_(eg_tensor *a, int64_t b);
 /* [f]  a > 0 ? a : b a     saves a, b */
 EG_API eg_tensor *eg_rectify(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_rectify_(eg_tensor *a, eg_tensor *b);
@@ -354,71 +392,99 @@ EG_API eg_tensor *eg_eq(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_eq_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_eq_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_eq_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_eq_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_eq_int_(eg_tensor *a, int64_t b);
 /* [t]  a != b */
 EG_API eg_tensor *eg_ne(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_ne_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_ne_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_ne_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_ne_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_ne_int_(eg_tensor *a, int64_t b);
 /* [t]  a < b */
 EG_API eg_tensor *eg_lt(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_lt_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_lt_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_lt_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_lt_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_lt_int_(eg_tensor *a, int64_t b);
 /* [t]  a <= b */
 EG_API eg_tensor *eg_le(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_le_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_le_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_le_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_le_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_le_int_(eg_tensor *a, int64_t b);
 /* [t]  a > b */
 EG_API eg_tensor *eg_gt(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_gt_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_gt_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_gt_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_gt_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_gt_int_(eg_tensor *a, int64_t b);
 /* [t]  a >= b */
 EG_API eg_tensor *eg_ge(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_ge_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_ge_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_ge_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_ge_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_ge_int_(eg_tensor *a, int64_t b);
 /* [t]  both not 0 */
 EG_API eg_tensor *eg_logical_and(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_logical_and_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_logical_and_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_logical_and_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_logical_and_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_logical_and_int_(eg_tensor *a, int64_t b);
 /* [t]  either not 0 */
 EG_API eg_tensor *eg_logical_or(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_logical_or_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_logical_or_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_logical_or_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_logical_or_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_logical_or_int_(eg_tensor *a, int64_t b);
 /* [t]  exactly one not 0 */
 EG_API eg_tensor *eg_logical_xor(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_logical_xor_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_logical_xor_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_logical_xor_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_logical_xor_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_logical_xor_int_(eg_tensor *a, int64_t b);
 /* [b] */
 EG_API eg_tensor *eg_bitwise_and(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_bitwise_and_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_bitwise_and_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_bitwise_and_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_bitwise_and_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_bitwise_and_int_(eg_tensor *a, int64_t b);
 /* [b] */
 EG_API eg_tensor *eg_bitwise_or(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_bitwise_or_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_bitwise_or_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_bitwise_or_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_bitwise_or_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_bitwise_or_int_(eg_tensor *a, int64_t b);
 /* [b] */
 EG_API eg_tensor *eg_bitwise_xor(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_bitwise_xor_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_bitwise_xor_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_bitwise_xor_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_bitwise_xor_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_bitwise_xor_int_(eg_tensor *a, int64_t b);
 /* [b]  a 2^b; 0 when b is negative or past 63 */
 EG_API eg_tensor *eg_shift_left(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_shift_left_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_shift_left_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_shift_left_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_shift_left_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_shift_left_int_(eg_tensor *a, int64_t b);
 /* [b]  a / 2^b rounded down; 0 or -1 when b is negative or past 63 */
 EG_API eg_tensor *eg_shift_right(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_shift_right_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_shift_right_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_shift_right_scalar_(eg_tensor *a, double b);
+EG_API eg_tensor *eg_shift_right_int(eg_tensor *a, int64_t b);
+EG_API eg_tensor *eg_shift_right_int_(eg_tensor *a, int64_t b);
 
 /* ---- three tensors ------------------------------------------------------------------------ */
 /* condition ? a : b; condition becomes bool, a and b one dtype     saves condition */
