@@ -18,6 +18,14 @@ static EG__COLD eg_status bad_input(const eg__op *op, const eg_tensor *t, int i)
     return eg__check(t, op->name, name);
 }
 
+/* Masks are added and multiplied, but what else is arithmetic they have their own words for. */
+static EG__COLD eg_status wrong_dtype(const eg__op *op, const char *name, int dtype)
+{
+    const bool mask = dtype == EG_BOOL && op->flags & EG__POINTWISE;
+    return eg__fail(EG_EDTYPE, name, "not for dtype %s%s", eg_dtype_name((eg_dtype)dtype),
+                    mask ? ": masks have eg_logical_xor and eg_logical_not, numbers want a cast" : "");
+}
+
 static bool category_counts(const eg_tensor *t, int best)
 {
     return t->ndim > 0 || (eg__is_float(t->dtype) ? 2 : t->dtype != EG_BOOL) > best;
@@ -77,7 +85,7 @@ static EG__COLD eg_status promote(const eg__op *op, eg_tensor *const *in, int ni
         dt = EG_F32;
     }
     if (!(op->dtypes >> dt & 1)) {
-        return eg__fail(EG_EDTYPE, op->name, "not for dtype %s", eg_dtype_name((eg_dtype)dt));
+        return wrong_dtype(op, op->name, dt);
     }
     return recast(op, in, nin, opts, out, (eg__recast){~0u, dt});
 }
@@ -257,8 +265,7 @@ static inline eg_status dispatch(const eg__op *op, eg_tensor *const *in, int nin
         if (op->flags & (EG__PROMOTE | EG__INT_TO_F32)) {
             return promote(op, in, nin, opts, out);
         }
-        return eg__fail(EG_EDTYPE, op->name, "not for dtype %s",
-                        eg_dtype_name((eg_dtype)in[0]->dtype));
+        return wrong_dtype(op, op->name, in[0]->dtype);
     }
     c.op = op;
     c.nin = nin;
@@ -426,8 +433,7 @@ eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in,
         }
     }
     if (!(op->dtypes >> x->dtype & 1)) {
-        return eg__fail_null(EG_EDTYPE, name, "not for dtype %s",
-                             eg_dtype_name((eg_dtype)x->dtype));
+        return wrong_dtype(op, name, x->dtype), NULL;
     }
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? EG_OK : eg__why();

@@ -384,3 +384,16 @@ EGT(evenly_spaced_integers)
     EGT_REFUSED(eg_linspace(0, (double)NAN, 4, EG_I64), EG_EINVAL, "nan");
     EGT_REFUSED(eg_linspace(0, (double)INFINITY, 4, EG_I64), EG_EINVAL, "inf");
 }
+
+/* ---- bool, and powers ------------------------------------------------------------------------------------ */
+
+EGT(bool_minus_bool)
+{
+    eg_tensor *a = OF(EG_BOOL, 0, 1, 1), *b = OF(EG_BOOL, 1, 1, 0);
+    EGT_REFUSED(eg_sub(a, b), EG_EDTYPE, "logical_xor");
+    EGT_REFUSED(eg_sub_(a, b), EG_EDTYPE, "logical_xor");
+    EGT_REFUSED(eg_neg(a), EG_EDTYPE, "logical_not");
+    EGT_CHECK(same(eg_sub(a, I64(1, 1, 1)), I64(-1, 0, 0)));
+    EGT_CHECK(same(eg_sub_scalar(a, 1), I64(-1, 0, 0)));
+    EGT_CHECK(same(a, OF(EG_BOOL, 0, 1, 1)));
+}

@@ -31,6 +31,7 @@
 #define ARITH(name)   {eg__start_f32<binary_##name<float>>,                                         \
                        eg__start<binary_##name<double>, double>,                                    \
                        eg__start<binary_##name<int64_t>, int64_t>}
+#define NUMBER(name)  ARITH(name)
 #define POWER(name)   ARITH(name)
 #define COMPARE(name) ARITH(name)
 #define BITS(name)    {nullptr, nullptr, eg__start<binary_##name<int64_t>, int64_t>}

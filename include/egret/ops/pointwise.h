@@ -32,7 +32,7 @@
 EG_BEGIN_DECLS
 
 /* ---- one tensor --------------------------------------------------------------------------- */
-/* [n]  -x     saves nothing */
+/* [n]  -x; masks have eg_logical_not     saves nothing */
 EG_API eg_tensor *eg_neg(eg_tensor *x);
 EG_API eg_tensor *eg_neg_(eg_tensor *x);
 /* [n]  |x|     dx = dy sign(x)     saves x */
