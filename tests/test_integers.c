@@ -397,3 +397,23 @@ EGT(bool_minus_bool)
     EGT_CHECK(same(eg_sub_scalar(a, 1), I64(-1, 0, 0)));
     EGT_CHECK(same(a, OF(EG_BOOL, 0, 1, 1)));
 }
+
+EGT(negative_powers)
+{
+    EACH_ENGINE
+    {
+        eg_tensor *a = I64(1, -1, -1, 2, -3), *b = I64(-3, -3, INT64_MIN, 3, 3);
+        EGT_CHECK(same(eg_pow(a, b), I64(1, -1, 1, 8, -27)));
+        EGT_CHECK(same(eg_pow_scalar(OF(EG_I32, 1, -1), -5), OF(EG_I32, 1, -1)));
+        EGT_CHECK(same(eg_pow_int(OF(EG_I32, 1, -1), -4), OF(EG_I32, 1, 1)));
+        eg_tensor *row = eg_reshape(I64(1, -1), EG_SHAPE(1, 2)), *column = eg_reshape(I64(-1, -2), EG_SHAPE(2, 1));
+        EGT_CHECK(same(eg_reshape(eg_pow(row, column), EG_SHAPE(4)), I64(1, -1, 1, 1)));
+    }
+    eg_tensor *x = I64(1, 2);
+    EGT_REFUSED(eg_pow(I64(1, 2), I64(-1, -2)), EG_EINVAL, "exponent -2 of 2 is negative");
+    EGT_REFUSED(eg_pow_(x, I64(-1, -2)), EG_EINVAL, "exponent -2 of 2 is negative");
+    EGT_REFUSED(eg_pow_scalar(I64(1, 0), -1), EG_EINVAL, "exponent -1 of 0 is negative");
+    EGT_REFUSED(eg_pow(eg_ones(EG_SHAPE(3), EG_I64), I64(-1, -1)), EG_ESHAPE, "[3] and [2]");
+    EGT_CHECK(same(x, I64(1, 2)));
+    EGT_EQ(eg_numel(eg_pow_scalar(eg_ones(EG_SHAPE(0), EG_I64), -1)), 0);
+}

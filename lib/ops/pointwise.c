@@ -31,14 +31,37 @@ eg_status eg__infer_compare(eg__call *c)
     return st;
 }
 
-/* An integer has no negative power; only the data tell. */
-static eg_status check_exponents(const char *op, const eg_tensor *b)
+/* Where element i of a result lies in t, which broadcasts to it. */
+static int64_t place_in(const eg_tensor *t, const eg__desc *d, int64_t i)
+{
+    int64_t at = 0;
+    for (int axis = d->ndim, k = t->ndim; axis-- > 0; i /= d->shape[axis]) {
+        if (--k >= 0 && t->shape[k] != 1) {
+            at += i % d->shape[axis] * t->strides[k];
+        }
+    }
+    return at;
+}
+
+static bool any_negative(const eg_tensor *b)
 {
     for (int64_t i = 0; i < b->n; i++) {
-        int64_t at = eg__place(b->ndim, b->shape, b->strides, i);
-        int64_t v = eg__load_int(eg__ptr(b), b->dtype, at);
-        if (v < 0) {
-            return eg__fail(EG_EINVAL, op, "exponent %lld of an integer is negative", (long long)v);
+        if (eg__load_int(eg__ptr(b), b->dtype, eg__place(b->ndim, b->shape, b->strides, i)) < 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of integers only 1 and -1 have negative powers; only the data tell. */
+static eg_status check_powers(const char *op, const eg_tensor *a, const eg_tensor *b, const eg__desc *d)
+{
+    for (int64_t i = 0; i < d->n; i++) {
+        const int64_t v = eg__load_int(eg__ptr(a), a->dtype, place_in(a, d, i));
+        const int64_t exponent = eg__load_int(eg__ptr(b), b->dtype, place_in(b, d, i));
+        if (exponent < 0 && v != 1 && v != -1) {
+            return eg__fail(EG_EINVAL, op, "exponent %lld of %lld is negative: the power is no integer",
+                            (long long)exponent, (long long)v);
         }
     }
     return EG_OK;
@@ -46,17 +69,23 @@ static eg_status check_exponents(const char *op, const eg_tensor *b)
 
 eg_status eg__infer_power(eg__call *c)
 {
-    const eg_tensor *b = c->in[1];
-    if (eg__is_float(b->dtype)) {
-        return eg__infer_binary(c);
+    const eg_tensor *a = c->in[0], *b = c->in[1];
+    const char *op = c->op->name;
+    eg_status st = eg__infer_binary(c);
+    if (st || eg__is_float(b->dtype)) {
+        return st;
     }
-    eg_scope s = b->device ? eg_scope_push() : (eg_scope){0};
-    b = eg__on_host(b, c->op->name);
-    eg_status st = b ? check_exponents(c->op->name, b) : eg__why();
+    eg_scope s = a->device || b->device ? eg_scope_push() : (eg_scope){0};
+    b = eg__on_host(b, op);
+    if (b && any_negative(b)) {
+        a = eg__on_host(a, op);
+        st = a ? check_powers(op, a, b, &c->desc[0]) : EG_OK;
+    }
+    st = a && b ? st : eg__why();
     if (s.depth) {
         eg_scope_pop(s, NULL);
     }
-    return st ? st : eg__infer_binary(c);
+    return st;
 }
 
 eg_status eg__infer_where(eg__call *c)

@@ -169,6 +169,9 @@ EG__HD int64_t eg__i64_floor_divide(int64_t a, int64_t b)
 
 EG__HD int64_t eg__i64_pow(int64_t a, int64_t b)
 {
+    if (b < 0) { /* integers for a = 1 and -1 alone */
+        return a == 1 || a == -1 ? (b & 1 ? a : 1) : 0;
+    }
     uint64_t r = 1, base = (uint64_t)a;
     for (; b > 0; b >>= 1) {
         r *= b & 1 ? base : 1;
