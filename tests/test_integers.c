@@ -417,3 +417,44 @@ EGT(negative_powers)
     EGT_CHECK(same(x, I64(1, 2)));
     EGT_EQ(eg_numel(eg_pow_scalar(eg_ones(EG_SHAPE(0), EG_I64), -1)), 0);
 }
+
+/* ---- random integers in floats --------------------------------------------------------------------------- */
+
+EGT(whole_floats)
+{
+    static const struct {
+        eg_dtype dtype;
+        int64_t most;
+    } rows[] = {{EG_F64, (int64_t)1 << 53}, {EG_F32, 1 << 24}, {EG_F16, 2048}, {EG_BF16, 256}};
+    for (int k = 0; k < 4; k++) {
+        const int64_t most = rows[k].most;
+        eg_seed(7);
+        eg_tensor *x = eg_randint(EG_SHAPE(50), -most, most + 1, rows[k].dtype);
+        const eg_random_state after = eg_random_get_state();
+        eg_seed(7);
+        EGT_CHECK(same(x, eg_cast(eg_randint(EG_SHAPE(50), -most, most + 1, EG_I64), rows[k].dtype)));
+        EGT_CHECK(eg_random_get_state().offset == after.offset);
+        EGT_REFUSED(eg_randint(EG_SHAPE(1), 0, most + 2, rows[k].dtype), EG_EINVAL, eg_dtype_name(rows[k].dtype));
+        EGT_REFUSED(eg_randint(EG_SHAPE(1), -most - 1, 0, rows[k].dtype), EG_EINVAL, "within");
+        EGT_CHECK(eg_random_get_state().offset == after.offset);
+    }
+    EGT_REFUSED(eg_randint(EG_SHAPE(1), 0, 1, EG_BOOL), EG_EDTYPE, "bool");
+}
+
+static bool draw(void *user)
+{
+    (void)user;
+    const eg_random_state before = eg_random_get_state();
+    eg_scope s = eg_scope_push();
+    const bool well = s.depth && eg_randint(EG_SHAPE(50000), 0, 9, EG_F16);
+    eg_scope_pop(s, NULL);
+    if (!well) {
+        EGT_CHECK(eg_random_get_state().offset == before.offset);
+    }
+    return well;
+}
+
+EGT(whole_floats_without_memory)
+{
+    EGT_CHECK(egt_fail_allocations(draw, NULL) >= 0);
+}

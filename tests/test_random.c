@@ -326,7 +326,8 @@ EGT(bad_random_arguments_are_refused)
     EGT_REFUSED(eg_bernoulli(s, (double)NAN, EG_F32), EG_EINVAL, "bernoulli");
     EGT_REFUSED(eg_randint(s, 3, 3, EG_I64), EG_EINVAL, "low 3");
     EGT_REFUSED(eg_randint(s, -1, 3, EG_U8), EG_EINVAL, "within u8");
-    EGT_REFUSED(eg_randint(s, 0, 3, EG_F32), EG_EDTYPE, "f32");
+    EGT_REFUSED(eg_randint(s, 0, 2, EG_BOOL), EG_EDTYPE, "bool");
+    EGT_REFUSED(eg_randint(s, 0, (1 << 24) + 2, EG_F32), EG_EINVAL, "within f32");
     EGT_REFUSED(eg_permutation(-1), EG_ESHAPE, "permutation");
     EGT_REFUSED(eg_normal(EG_SHAPE(INT64_MAX / 2, 8), 0, 1, EG_F32), EG_ESHAPE, "normal");
     EGT_REFUSED(eg_normal(EG_SHAPE(1ll << 50), 0, 1, EG_F32), EG_ENOMEM, "bytes");

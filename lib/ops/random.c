@@ -92,18 +92,43 @@ eg_tensor *eg_bernoulli(eg_shape shape, double p, eg_dtype dtype)
                 EG__ANY);
 }
 
-eg_tensor *eg_randint(eg_shape shape, int64_t low, int64_t high, eg_dtype dtype)
+/* The integers a dtype holds without a gap: from -most, of integers from their least. */
+static int64_t gapless(eg_dtype dtype)
 {
-    int64_t least = dtype == EG_U8 ? 0 : dtype == EG_I32 ? INT32_MIN : INT64_MIN;
-    int64_t most = dtype == EG_U8 ? 256 : dtype == EG_I32 ? (int64_t)INT32_MAX + 1 : INT64_MAX;
-    if (low >= high || low < least || high > most) {
-        return eg__fail_null(EG_EINVAL, "randint", "low %lld must be below high %lld, both within %s",
-                             (long long)low, (long long)high, eg_dtype_name(dtype));
-    }
+    return dtype == EG_F64    ? (int64_t)1 << 53
+           : dtype == EG_F32  ? 1 << 24
+           : dtype == EG_F16  ? 1 << 11
+           : dtype == EG_BF16 ? 1 << 8
+                              : eg__most((int)dtype);
+}
+
+/* Floats are those of i64, converted. */
+static eg_tensor *integers(eg_shape shape, int64_t low, int64_t high, eg_dtype dtype)
+{
     return make("randint",
                 &(eg__random_opts){.kind = EG__RANDOM_INTEGERS, .low = low,
                                    .range = (uint64_t)high - (uint64_t)low},
                 shape, dtype, EG__INTS);
+}
+
+eg_tensor *eg_randint(eg_shape shape, int64_t low, int64_t high, eg_dtype dtype)
+{
+    const bool real = (unsigned)dtype < EG_DTYPE_COUNT && eg__is_float((int)dtype);
+    const int64_t most = gapless(dtype), least = real ? -most : eg__least((int)dtype);
+    if (low >= high || low < least || high - 1 > most) {
+        return eg__fail_null(EG_EINVAL, "randint", "low %lld must be below high %lld, both within %s",
+                             (long long)low, (long long)high, eg_dtype_name(dtype));
+    }
+    if (!real) {
+        return integers(shape, low, high, dtype);
+    }
+    const eg_random_state before = here();
+    eg_scope s = eg_scope_push();
+    eg_tensor *whole = integers(shape, low, high, EG_I64), *y = whole ? eg_cast(whole, dtype) : NULL;
+    if (!y) {
+        eg__thread_get()->random = before;
+    }
+    return eg_scope_pop(s, y);
 }
 
 eg_tensor *eg_permutation(int64_t n)

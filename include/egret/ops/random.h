@@ -29,7 +29,9 @@ EG_API eg_tensor *eg_truncated_normal(eg_shape shape, double mean, double std, e
 /* 1 with probability p (to 24 bits, rounded up), else 0; any dtype. EG_EINVAL unless 0 <= p <= 1. */
 EG_API eg_tensor *eg_bernoulli(eg_shape shape, double p, eg_dtype dtype);
 
-/* Integers in low <= y < high, all alike; i64, i32 or u8. EG_EINVAL unless low < high within the dtype. */
+/* Integers in low <= y < high, all alike; any dtype but bool. Floats are the whole numbers that i64 would be.
+ * EG_EINVAL unless low < high and the dtype holds every integer between (of floats that ends where the next
+ * integer is not there: 2^53 in f64, 2^24 in f32, 2048 in f16, 256 in bf16). */
 EG_API eg_tensor *eg_randint(eg_shape shape, int64_t low, int64_t high, eg_dtype dtype);
 
 /* 0..n-1 in random order, [n] i64: from the last element down, each is exchanged with one of those up to
