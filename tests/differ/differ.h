@@ -245,6 +245,8 @@ int ranged(draw *d, eg_shape shape, eg_dtype dtype, double low, double high);
 int indices(draw *d, eg_shape shape, int64_t size, bool signed_);
 /* A mask, bool or of another dtype. */
 int mask(draw *d, eg_shape shape);
+/* The step that exchanges two axes and gives this shape. */
+step turned(int a, int b, eg_shape shape);
 /* No tensor: NULL. */
 int absent(draw *d);
 

@@ -19,13 +19,27 @@ static int64_t rows(draw *d)
     return chance(d, 3) ? 0 : chance(d, 80) ? pick(d, 1, 4) : pick(d, 5, 12);
 }
 
+/* Numbers that chance gave one by one: neither equal rows nor ties, which make matrices singular. */
+static int matrix(draw *d, eg_shape s, eg_dtype t)
+{
+    int k = operand(d, s, t);
+    d->t[k].values = UNIFORM;
+    d->t[k].base = s;
+    d->t[k].nsteps = 0;
+    if (s.ndim > 2 && chance(d, 40)) { /* otherwise laid out alone */
+        d->t[k].base.dim[0] = s.dim[s.ndim - 1];
+        d->t[k].base.dim[s.ndim - 1] = s.dim[0];
+        d->t[k].steps[d->t[k].nsteps++] = turned(0, s.ndim - 1, s);
+    }
+    d->rough = false;
+    return k;
+}
+
 /* Whatever chance gives is worse conditioned the larger it is. */
 static void square(draw *d)
 {
     int64_t n = rows(d);
-    int k = operand(d, shape_with(shape_with(batch(d), n), n + chance(d, 1)), draw_real(d));
-    d->t[k].values = UNIFORM;
-    d->rough = false;
+    matrix(d, shape_with(shape_with(batch(d), n), n + chance(d, 1)), draw_real(d));
     d->loose = 30;
 }
 DIFFER(det, square, 0, 100, eg_det(T0))
@@ -39,8 +53,7 @@ static void draw_solve(draw *d)
     eg_shape b = batch(d), c = draw_partner(d, b);
     int64_t n = rows(d);
     eg_dtype t = draw_real(d);
-    int k = operand(d, shape_with(shape_with(b, n), n), t);
-    d->t[k].values = UNIFORM;
+    matrix(d, shape_with(shape_with(b, n), n), t);
     if (chance(d, 20)) {
         operand(d, chance(d, 50) ? EG_SHAPE(n) : shape_with(b, n), t);
     } else {
@@ -55,8 +68,7 @@ static void draw_triangular(draw *d)
     eg_shape b = batch(d);
     int64_t n = rows(d);
     eg_dtype t = draw_real(d);
-    int k = operand(d, shape_with(shape_with(b, n), n), t);
-    d->t[k].values = UNIFORM;
+    int k = matrix(d, shape_with(shape_with(b, n), n), t);
     d->t[k].low = 0.5; /* the diagonal too */
     operand(d, shape_with(shape_with(draw_partner(d, b), n), rows(d)), t);
     DRAW_OPTIONS(d, eg_solve_triangular_options);
@@ -80,8 +92,7 @@ DIFFER(cholesky, draw_cholesky, 0, 100, eg_cholesky_with(definite(T0), O0))
 
 static void matrices(draw *d)
 {
-    int k = operand(d, shape_with(shape_with(batch(d), rows(d)), rows(d)), draw_real(d));
-    d->t[k].values = UNIFORM;
+    matrix(d, shape_with(shape_with(batch(d), rows(d)), rows(d)), draw_real(d));
     d->loose = 100;
 }
 DIFFER(qr, matrices, KINKS, 1000, eg_qr(T0, Y0, Y1))

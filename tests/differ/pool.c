@@ -33,7 +33,7 @@ static void pool(draw *d, int naxes, bool max)
         o->dilations[a] *= there && max;
         int64_t kernel = o->kernels[a] ? o->kernels[a] : o->kernel;
         int64_t dilation = o->dilations[a] ? o->dilations[a] : o->dilation ? o->dilation : 1;
-        int64_t most = (kernel - 1) * dilation;
+        int64_t most = kernel ? (kernel - 1) * dilation : 0;
         o->pads[a][0] = pads && there ? pick(d, 0, most) : 0;
         o->pads[a][1] = pads && there ? pick(d, 0, most) : 0;
         o->padding = there && o->padding > most ? most : o->padding;

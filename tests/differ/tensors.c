@@ -202,6 +202,11 @@ static bool step_back(draw *d, step *s, eg_shape *want)
     }
 }
 
+step turned(int a, int b, eg_shape shape)
+{
+    return (step){TRANSPOSED, a, b, shape};
+}
+
 static void lay_out(draw *d, spec *s)
 {
     int n = chance(d, 40) ? 0 : (int)pick(d, 1, MOST_STEPS);
