@@ -24,9 +24,9 @@ enum { MOST_TENSORS = 10, MOST_STEPS = 3, MOST_RESULTS = 8, MOST_CHOICES = 12 };
 
 /* ---- what is drawn --------------------------------------------------------------------------- */
 
-/* Numbers of a tensor: anywhere in low..high, on a grid of quarters (with ties), whole, or with infinities, NaN,
- * zeros of both signs, huge and tiny ones among them. */
-typedef enum range { UNIFORM, TIES, WHOLE, SPECIAL } range;
+/* Numbers of a tensor: anywhere in low..high, on a grid of quarters (with ties), whole, with infinities, NaN,
+ * zeros of both signs, huge and tiny ones among them, or with the first of these only. */
+typedef enum range { UNIFORM, TIES, WHOLE, SPECIAL, NONFINITE } range;
 
 typedef struct step {
     int kind, a, b; /* of the list in tensors.c */
@@ -82,11 +82,11 @@ enum {
     NO_GRAD = 1,     /* no gradient */
     SAME_DTYPE = 2,  /* not continuous in its arguments: the reference computes in the same dtype */
     SAME_LAYOUT = 4, /* what it gives depends on the layout on purpose */
-    SPECIALS = 8,    /* NaN and infinities among the numbers */
+    SPECIALS = 8,    /* NaN, infinities, huge numbers among the numbers */
     IN_PLACE = 16,
     KINKS = 32,      /* differences are no derivative */
     FEW = 64,        /* one of many alike: a quarter of the draws */
-    UNSORTED = 128,  /* results in any order of its own: nothing but shapes and dtypes are compared */
+    NONFINITES = 128, /* NaN and infinities */
 };
 
 struct row {
@@ -245,8 +245,8 @@ int ranged(draw *d, eg_shape shape, eg_dtype dtype, double low, double high);
 int indices(draw *d, eg_shape shape, int64_t size, bool signed_);
 /* A mask, bool or of another dtype. */
 int mask(draw *d, eg_shape shape);
-/* The step that exchanges two axes and gives this shape. */
-step turned(int a, int b, eg_shape shape);
+/* Its numbers are all different, as chance gives them. */
+void distinct(draw *d, int k);
 /* No tensor: NULL. */
 int absent(draw *d);
 

@@ -19,19 +19,11 @@ static int64_t rows(draw *d)
     return chance(d, 3) ? 0 : chance(d, 80) ? pick(d, 1, 4) : pick(d, 5, 12);
 }
 
-/* Numbers that chance gave one by one: neither equal rows nor ties, which make matrices singular. */
+/* Neither equal rows nor ties, which make matrices singular. */
 static int matrix(draw *d, eg_shape s, eg_dtype t)
 {
     int k = operand(d, s, t);
-    d->t[k].values = UNIFORM;
-    d->t[k].base = s;
-    d->t[k].nsteps = 0;
-    if (s.ndim > 2 && chance(d, 40)) { /* otherwise laid out alone */
-        d->t[k].base.dim[0] = s.dim[s.ndim - 1];
-        d->t[k].base.dim[s.ndim - 1] = s.dim[0];
-        d->t[k].steps[d->t[k].nsteps++] = turned(0, s.ndim - 1, s);
-    }
-    d->rough = false;
+    distinct(d, k);
     return k;
 }
 

@@ -15,7 +15,7 @@ static void draw_matmul(draw *d)
     operand(d, chance(d, 15) ? EG_SHAPE(k + chance(d, 2)) : shape_with(shape_with(b, k), n),
             chance(d, 90) ? t : draw_float(d));
 }
-DIFFER(matmul, draw_matmul, 0, 4, eg_matmul(T0, T1))
+DIFFER(matmul, draw_matmul, NONFINITES, 4, eg_matmul(T0, T1))
 
 static void draw_dot(draw *d)
 {
@@ -50,7 +50,7 @@ static void draw_linear(draw *d)
     }
     DRAW_OPTIONS(d, eg_linear_options)->activation = draw_activation(d);
 }
-DIFFER(linear, draw_linear, 0, 6, eg_linear_with(T0, T1, T2, O0))
+DIFFER(linear, draw_linear, NONFINITES, 6, eg_linear_with(T0, T1, T2, O0))
 
 /* Letters with sizes of their own; each operand some of them, the result some of those. */
 static void draw_einsum(draw *d)

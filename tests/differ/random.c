@@ -71,4 +71,4 @@ static void draw_dropout(draw *d)
     d->x[0] = PICK(d, double, 0, 0.25, 0.5, 0.9, 1);
     d->i[0] = !chance(d, 15);
 }
-DIFFER(dropout, draw_dropout, SAME_LAYOUT, 2, eg_dropout(T0, X0, I0))
+DIFFER(dropout, draw_dropout, SAME_LAYOUT | NONFINITES, 2, eg_dropout(T0, X0, I0))

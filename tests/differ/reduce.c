@@ -47,11 +47,14 @@ static void reduce_spread(draw *d)
     eg_shape s = draw_shape(d, 0, 5);
     operand(d, s, draw_any(d));
     DRAW_OPTIONS(d, eg_var_options)->axes = draw_axes(d, s.ndim);
+    if (is_float(d->t[0].dtype)) { /* the slope of a root near 0 is anything */
+        distinct(d, 0);
+    }
 }
 
-DIFFER(sum, reduce, SPECIALS, 3, eg_sum_with(T0, O0))
-DIFFER(mean, reduce, SPECIALS, 2, eg_mean_with(T0, O0))
-DIFFER(prod, reduce_product, 0, 10, eg_prod_with(T0, O0))
+DIFFER(sum, reduce, NONFINITES, 3, eg_sum_with(T0, O0))
+DIFFER(mean, reduce, NONFINITES, 2, eg_mean_with(T0, O0))
+DIFFER(prod, reduce_product, NONFINITES, 10, eg_prod_with(T0, O0))
 DIFFER(count_nonzero, reduce, SPECIALS, 1, eg_count_nonzero_with(T0, O0))
 DIFFER(any, reduce, SPECIALS, 1, eg_any_with(T0, O0))
 DIFFER(all, reduce, SPECIALS, 1, eg_all_with(T0, O0))
@@ -60,8 +63,8 @@ DIFFER(max, reduce, SPECIALS, 1, eg_max_with(T0, O0))
 DIFFER(min, reduce, SPECIALS, 1, eg_min_with(T0, O0))
 DIFFER(argmax, reduce_place, SPECIALS, 1, eg_argmax_with(T0, O0))
 DIFFER(argmin, reduce_place, SPECIALS, 1, eg_argmin_with(T0, O0))
-DIFFER(norm, reduce_norm, 0, 10, eg_norm_with(T0, O0))
-DIFFER(var, reduce_spread, 0, 3, eg_var_with(T0, O0))
+DIFFER(norm, reduce_norm, NONFINITES, 10, eg_norm_with(T0, O0))
+DIFFER(var, reduce_spread, NONFINITES, 3, eg_var_with(T0, O0))
 DIFFER(std, reduce_spread, 0, 3, eg_std_with(T0, O0))
 
 static void scan(draw *d)
@@ -78,8 +81,8 @@ static void scan_product(draw *d)
         d->t[0].high = 1.2;
     }
 }
-DIFFER(cumsum, scan, 0, 3, eg_cumsum(T0, K0))
-DIFFER(cumprod, scan_product, 0, 10, eg_cumprod(T0, K0))
+DIFFER(cumsum, scan, NONFINITES, 3, eg_cumsum(T0, K0))
+DIFFER(cumprod, scan_product, NONFINITES, 10, eg_cumprod(T0, K0))
 DIFFER(cummax, scan, SPECIALS, 1, eg_cummax(T0, K0, Y0, Y1))
 DIFFER(cummax_values, scan, SPECIALS | FEW, 1, eg_cummax(T0, K0, Y0, NULL))
 DIFFER(cummin, scan, SPECIALS, 1, eg_cummin(T0, K0, Y0, Y1))

@@ -202,11 +202,6 @@ static bool step_back(draw *d, step *s, eg_shape *want)
     }
 }
 
-step turned(int a, int b, eg_shape shape)
-{
-    return (step){TRANSPOSED, a, b, shape};
-}
-
 static void lay_out(draw *d, spec *s)
 {
     int n = chance(d, 40) ? 0 : (int)pick(d, 1, MOST_STEPS);
@@ -239,9 +234,24 @@ int ranged(draw *d, eg_shape shape, eg_dtype dtype, double low, double high)
     if (is_float(dtype) && d->row->flags & SPECIALS && chance(d, 12)) {
         s->values = SPECIAL;
     }
-    d->rough |= s->values == TIES || s->values == SPECIAL;
+    if (is_float(dtype) && d->row->flags & NONFINITES && chance(d, 12)) {
+        s->values = NONFINITE;
+    }
+    d->rough |= s->values == TIES || s->values >= SPECIAL;
     lay_out(d, s);
     return d->n++;
+}
+
+void distinct(draw *d, int k)
+{
+    spec *s = &d->t[k];
+    s->values = UNIFORM;
+    for (int i = 0; i < s->nsteps; i++) {
+        if (s->steps[i].kind == EXPANDED) {
+            s->nsteps = 0;
+            s->base = s->shape;
+        }
+    }
 }
 
 int operand(draw *d, eg_shape shape, eg_dtype dtype)
@@ -280,16 +290,17 @@ int absent(draw *d)
     X(UNIFORM, eg_uniform(base, low, high, EG_F64))                                                \
     X(TIES, eg_mul_scalar(eg_round(eg_uniform(base, 4 * low, 4 * high, EG_F64)), 0.25))            \
     X(WHOLE, eg_floor(eg_uniform(base, low, high, EG_F64)))                                        \
-    X(SPECIAL, specials(eg_uniform(base, low, high, EG_F64)))
+    X(SPECIAL, specials(eg_uniform(base, low, high, EG_F64), 12))                                  \
+    X(NONFINITE, specials(eg_uniform(base, low, high, EG_F64), 5))
 
-/* Every fourth number of a small list. */
-static eg_tensor *specials(eg_tensor *t)
+/* Every fourth number one of a list's first. */
+static eg_tensor *specials(eg_tensor *t, uint64_t count)
 {
     static const double list[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1e30, -1e30, 1e-30, 3.0, -3.0, 65504, 1e4};
     for (int64_t i = 0; i < eg_numel(t); i++) {
         uint64_t h = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u >> 40;
         if (h % 4 == 0) {
-            eg_set(t, i, list[h / 4 % (sizeof list / sizeof *list)]);
+            eg_set(t, i, list[h / 4 % count]);
         }
     }
     return t;
