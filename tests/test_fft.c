@@ -118,6 +118,7 @@ EGT(frames_and_windows)
     double shape[] = {0, 0.5, 1, 0.5};
     check_near(eg_hann_window(4), eg_from_values(EG_SHAPE(4), EG_F32, shape), 1e-7);
     EGT_NEAR(eg_get(eg_hamming_window(8), 0), 0.08, 1e-7);
+    EGT_CHECK(eg_item(eg_hann_window(1)) == 1 && eg_item(eg_hamming_window(1)) == 1);
     eg_tensor *x = eg_arange(0, 10, 1, EG_I32), *y = eg_frames(x, 4, 3);
     double pieces[] = {0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9};
     check_near(y, eg_from_values(EG_SHAPE(3, 4), EG_I32, pieces), 0);

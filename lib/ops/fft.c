@@ -225,11 +225,14 @@ eg_tensor *eg_frames(eg_tensor *x, int64_t length, int64_t hop)
     return eg_scope_pop(s, eg_index_select(x, last, at));
 }
 
-/* a - (1 - a) cos(2 pi j / n) */
+/* a - (1 - a) cos(2 pi j / n); 1 for a single sample, which a window leaves as it is */
 static eg_tensor *cosine_window(const char *op, int64_t n, double a)
 {
     if (n < 1) {
         return eg__fail_null(EG_EINVAL, op, "n is %lld", (long long)n);
+    }
+    if (n == 1) {
+        return eg_ones(EG_SHAPE(1), EG_F32);
     }
     eg_scope s = eg_scope_push();
     eg_tensor *angle = eg_mul_scalar(eg_arange(0, (double)n, 1, EG_F64), TWO_PI / (double)n);

@@ -62,7 +62,7 @@ EG_API eg_tensor *eg_complex_mul(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_frames(eg_tensor *x, int64_t length, int64_t hop);
 
 /* Windows of n samples that continue periodically, f32 on the device of new tensors:
- * 0.5 - 0.5 cos(2 pi j / n), and 0.54 - 0.46 cos(2 pi j / n). EG_EINVAL: n < 1. */
+ * 0.5 - 0.5 cos(2 pi j / n), and 0.54 - 0.46 cos(2 pi j / n); 1 where n is 1. EG_EINVAL: n < 1. */
 EG_API eg_tensor *eg_hann_window(int64_t n);
 EG_API eg_tensor *eg_hamming_window(int64_t n);
 
