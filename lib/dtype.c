@@ -75,10 +75,10 @@ void eg__store(void *p, int dtype, int64_t i, double v)
         ((double *)p)[i] = v;
         break;
     case EG_F16:
-        ((uint16_t *)p)[i] = eg__f32_to_f16((float)v);
+        ((uint16_t *)p)[i] = eg__f64_to_f16(v);
         break;
     case EG_BF16:
-        ((uint16_t *)p)[i] = eg__f32_to_bf16((float)v);
+        ((uint16_t *)p)[i] = eg__f64_to_bf16(v);
         break;
     case EG_I64:
         ((int64_t *)p)[i] = eg__load_int(&v, EG_F64, 0);
@@ -126,7 +126,13 @@ void eg__store_int(void *p, int dtype, int64_t i, int64_t v)
     case EG_BOOL:
         ((uint8_t *)p)[i] = v != 0;
         break;
+    case EG_F32:
+        ((float *)p)[i] = (float)v;
+        break;
+    case EG_F64:
+        ((double *)p)[i] = (double)v;
+        break;
     default:
-        eg__store(p, dtype, i, (double)v);
+        eg__store(p, dtype, i, eg__i64_to_f64_odd(v));
     }
 }

@@ -56,4 +56,35 @@ EG__HD uint16_t eg__f32_to_bf16(float f)
     return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? (u >> 16 | 0x40) : r);
 }
 
+/* Numbers on their way to halves, rounded once: what float or double cannot hold is kept as an odd last bit, which
+ * is far beneath that of a half and tells rounding to which side of the middle they lie. */
+EG__HD float eg__f64_to_f32_odd(double d)
+{
+    const float f = (float)d;
+    const double near = (double)f;
+    const uint32_t beyond = ((near > d) & (near > 0)) | ((near < d) & (near < 0));
+    return eg__bits_float((eg__float_bits(f) - beyond) | (uint32_t)((near < d) | (near > d)));
+}
+
+EG__HD double eg__i64_to_f64_odd(int64_t v)
+{
+    const int64_t high = v >> 10 | ((v & 1023) != 0);
+    return v < -((int64_t)1 << 53) || v > (int64_t)1 << 53 ? (double)high * 1024 : (double)v;
+}
+
+EG__HD uint16_t eg__f64_to_f16(double d)
+{
+    return eg__f32_to_f16(eg__f64_to_f32_odd(d));
+}
+
+EG__HD uint16_t eg__f64_to_bf16(double d)
+{
+    return eg__f32_to_bf16(eg__f64_to_f32_odd(d));
+}
+
+EG__HD uint16_t eg__i64_to_bf16(int64_t v)
+{
+    return eg__f64_to_bf16(eg__i64_to_f64_odd(v));
+}
+
 #endif

@@ -115,6 +115,65 @@ EGT(rows_are_their_elements)
     }
 }
 
+/* ---- halves ---------------------------------------------------------------------------------- */
+
+static const eg_dtype floats[] = {EG_F32, EG_F64, EG_F16, EG_BF16};
+
+static void on_every_isa(void (*check)(void))
+{
+    static const char *const names[] = {"base", "avx2", "avx512"};
+    const char *best = eg_cpu_isa();
+    for (int i = 0; i < 3; i++) {
+        if (eg_debug_isa(names[i]) == EG_OK) {
+            check();
+        }
+    }
+    eg_clear_error(); /* one that is not here */
+    EGT_OK(eg_debug_isa(best));
+}
+
+/* A little beside the middle of two halves, which f32 cannot tell from it. */
+static void check_halves(void)
+{
+    static const struct {
+        eg_dtype dtype;
+        double v, want;
+    } known[] = {{EG_F16, 1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-10}, {EG_BF16, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-7},
+                 {EG_F16, -65520 + 0x1p-30, -65504},           {EG_F16, 0x1p-25 + 0x1p-60, 0x1p-24},
+                 {EG_BF16, 0x1p40 + 0x1p32 + 1, 0x1p40 + 0x1p33}};
+    for (int i = 0; i < 2 * 5; i++) {
+        const eg_dtype to = known[i / 2].dtype;
+        const double v = known[i / 2].v, want = known[i / 2].want;
+        eg_tensor *x = eg_full(EG_SHAPE(2, 40), v, EG_F64), *y = eg_zeros(EG_SHAPE(2), to);
+        EGT_OK(eg_debug(i % 2 ? "ref" : NULL));
+        EGT_EQ(eg_get(eg_cast(x, to), 77), want);
+        EGT_EQ(eg_get(eg_cast(eg_transpose(x, 0, 1), to), 77), want);
+        EGT_EQ(eg_get(eg_full(EG_SHAPE(3), v, to), 2), want);
+        EGT_EQ(eg_get(eg_from_values(EG_SHAPE(1), to, &v), 0), want);
+        EGT_OK(eg_set(y, 1, v));
+        EGT_EQ(eg_get(y, 1), want);
+        EGT_OK(eg_debug(NULL));
+    }
+}
+
+EGT(halves_are_rounded_once)
+{
+    on_every_isa(check_halves);
+}
+
+EGT(integers_are_rounded_once)
+{
+    const int64_t far = ((int64_t)1 << 60) + ((int64_t)1 << 52) + 1, near = ((int64_t)1 << 53) + ((int64_t)1 << 29) + 1;
+    const int32_t less = (1 << 30) + (1 << 22) + 1;
+    for (int i = 0; i < 2; i++) {
+        EGT_OK(eg_debug(i ? "ref" : NULL));
+        EGT_EQ(eg_get(eg_cast(eg_from(EG_SHAPE(1), EG_I64, &far), EG_BF16), 0), 0x1p60 + 0x1p53);
+        EGT_EQ(eg_get(eg_cast(eg_from(EG_SHAPE(1), EG_I64, &near), EG_F32), 0), 0x1p53 + 0x1p30);
+        EGT_EQ(eg_get(eg_cast(eg_from(EG_SHAPE(1), EG_I32, &less), EG_BF16), 0), 0x1p30 + 0x1p23);
+        EGT_OK(eg_debug(NULL));
+    }
+}
+
 EGT(refusals)
 {
     eg_tensor *x = eg_zeros(EG_SHAPE(2, 3, 4), EG_F32);

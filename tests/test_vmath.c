@@ -103,13 +103,15 @@ static double half_value(uint16_t h, int exponent_bits)
                      : ldexp(m, 1 - bias - mantissa_bits));
 }
 
-static void check_halves(int exponent_bits, float (*widen)(uint16_t), uint16_t (*narrow)(float))
+static void check_halves(int exponent_bits, float (*widen)(uint16_t), uint16_t (*narrow)(float),
+                         uint16_t (*from_double)(double))
 {
     for (uint32_t h = 0; h < 0x10000; h++) {
         double v = half_value((uint16_t)h, exponent_bits);
         float f = widen((uint16_t)h);
         EGT_CHECK(isnan(v) ? isnan(f) : (double)f == v && !signbit(f) == !signbit(v));
         EGT_CHECK(isnan(v) ? isnan(widen(narrow(f))) : narrow(f) == h);
+        EGT_CHECK(isnan(v) ? isnan(widen(from_double(v))) : from_double(v) == h);
         if ((h & 0x7fff) + 1 >= 0x7fffu >> (15 - exponent_bits) << (15 - exponent_bits)) {
             continue;
         }
@@ -120,20 +122,32 @@ static void check_halves(int exponent_bits, float (*widen)(uint16_t), uint16_t (
             EGT_EQ(narrow(middle), h & 1 ? h + 1 : h);
             EGT_EQ(narrow(nextafterf(middle, (float)v)), h);
             EGT_EQ(narrow(nextafterf(middle, (float)next)), h + 1);
+            EGT_EQ(from_double((double)middle), h & 1 ? h + 1 : h); /* no float lies as near as these */
+            EGT_EQ(from_double(nextafter((double)middle, v)), h);
+            EGT_EQ(from_double(nextafter((double)middle, next)), h + 1);
         }
     }
 }
 
 EGT(f16_conversions)
 {
-    check_halves(5, eg__f16_to_f32, eg__f32_to_f16);
+    check_halves(5, eg__f16_to_f32, eg__f32_to_f16, eg__f64_to_f16);
     EGT_EQ(eg__f32_to_f16(65520.0f), 0x7c00);
     EGT_EQ(eg__f32_to_f16(65519.0f), 0x7bff);
+    EGT_EQ(eg__f64_to_f16(65520 - 1e-11), 0x7bff);
+    EGT_EQ(eg__f64_to_f16(-1e300), 0xfc00);
+    EGT_EQ(eg__f64_to_f16(-1e-300), 0x8000);
 }
 
 EGT(bf16_conversions)
 {
-    check_halves(8, eg__bf16_to_f32, eg__f32_to_bf16);
+    check_halves(8, eg__bf16_to_f32, eg__f32_to_bf16, eg__f64_to_bf16);
+    EGT_EQ(eg__f64_to_bf16(1e300), 0x7f80);
+    /* 2^60, half a step, and 1 more or less. */
+    EGT_EQ(eg__i64_to_bf16(((int64_t)1 << 60) + ((int64_t)1 << 52)), 0x5d80);
+    EGT_EQ(eg__i64_to_bf16(((int64_t)1 << 60) + ((int64_t)1 << 52) + 1), 0x5d81);
+    EGT_EQ(eg__i64_to_bf16(-((int64_t)1 << 60) - ((int64_t)1 << 52) - 1), 0xdd81);
+    EGT_EQ(eg__i64_to_bf16(INT64_MIN), 0xdf00);
 }
 
 /* In double, where the single-precision ones are measured against it. */

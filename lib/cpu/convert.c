@@ -143,12 +143,17 @@ static inline int64_t to_i64(double v)
 #define FROM_i64(p)  (*(const int64_t *)(p))
 #define FROM_i32(p)  (*(const int32_t *)(p))
 #define FROM_u8(p)   (*(const uint8_t *)(p))
-#define FROM_b8(p) (*(const uint8_t *)(p) != 0)
+#define FROM_b8(p)   ((uint8_t)(*(const uint8_t *)(p) != 0))
+
+/* What float cannot hold is rounded once; integers past its precision are infinite in f16. */
+#define TO_F16(v)  _Generic((v), double: eg__f64_to_f16, default: eg__f32_to_f16)((v))
+#define TO_BF16(v) _Generic((v), double: eg__f64_to_bf16, int32_t: eg__f64_to_bf16, int64_t: eg__i64_to_bf16, \
+                            default: eg__f32_to_bf16)((v))
 
 #define STORE_f32(p, v)      (*(float *)(p) = (float)(v))
 #define STORE_f64(p, v)      (*(double *)(p) = (double)(v))
-#define STORE_f16(p, v)      (*(uint16_t *)(p) = eg__f32_to_f16((float)(v)))
-#define STORE_bf16(p, v)     (*(uint16_t *)(p) = eg__f32_to_bf16((float)(v)))
+#define STORE_f16(p, v)      (*(uint16_t *)(p) = TO_F16(v))
+#define STORE_bf16(p, v)     (*(uint16_t *)(p) = TO_BF16(v))
 #define STORE_b8(p, v)       (*(uint8_t *)(p) = (v) != 0)
 #define STORE_REAL_i64(p, v) (*(int64_t *)(p) = to_i64((double)(v)))
 #define STORE_REAL_i32(p, v) (*(int32_t *)(p) = (int32_t)CLAMP((double)(v), INT32_MIN, INT32_MAX))

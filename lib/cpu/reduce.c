@@ -8,6 +8,7 @@
 
 #include "lib/cpu/convert.h"
 #include "lib/cpu/fold.h"
+#include "lib/half.h"
 #include "lib/ops/options.h"
 
 eg__kernel ISA(eg__cpu_sum), ISA(eg__cpu_mean), ISA(eg__cpu_prod), ISA(eg__cpu_count_nonzero),
@@ -265,8 +266,8 @@ static void write_values(const job *j, int64_t n, const eg__word *w, char *y, in
     case EG_F16:
     case EG_BF16:
         for (int64_t i = 0; i < n; i++) {
-            const float v = (float)w[i].d;
-            ISA(eg__f32_to_halves)(1, j->dtype, &v, y + i * s, 2);
+            const double v = w[i].d;
+            *(uint16_t *)(y + i * s) = j->dtype == EG_F16 ? eg__f64_to_f16(v) : eg__f64_to_bf16(v);
         }
         break;
     case EG_I64:

@@ -117,10 +117,10 @@ static __device__ __forceinline__ void eg__put(char *p, int dtype, double v)
         *(float *)p = (float)v;
         break;
     case EG_F16:
-        *(uint16_t *)p = eg__to_f16((float)v);
+        *(uint16_t *)p = eg__to_f16(eg__f64_to_f32_odd(v));
         break;
     case EG_BF16:
-        *(uint16_t *)p = eg__to_bf16((float)v);
+        *(uint16_t *)p = eg__to_bf16(eg__f64_to_f32_odd(v));
         break;
     case EG_I64:
         *(int64_t *)p = eg__saturate(v, -0x1p63, 0x1p63);
@@ -172,8 +172,14 @@ static __device__ __forceinline__ void eg__put(char *p, int dtype, int64_t v)
     case EG_BOOL:
         *(uint8_t *)p = v != 0;
         break;
+    case EG_F32:
+        *(float *)p = (float)v;
+        break;
+    case EG_F64:
+        *(double *)p = (double)v;
+        break;
     default:
-        eg__put(p, dtype, (double)v);
+        eg__put(p, dtype, eg__i64_to_f64_odd(v));
     }
 }
 

@@ -52,9 +52,9 @@ EG_API eg_tensor *eg_copy(eg_tensor *x);
 EG_API eg_tensor *eg_contiguous(eg_tensor *x);
 /* x itself if it lies channels-last, else such a copy; 3 to 5 axes. */
 EG_API eg_tensor *eg_channels_last(eg_tensor *x);
-/* x itself if it has the dtype, else converted. Floats to integers: truncated, out of range to the
- * nearest end, NaN to 0. Between integers: wrapped. To bool: not 0. grad: dy converted back; stops at
- * integers. */
+/* x itself if it has the dtype, else converted. To floats: rounded once, to nearest even. Floats to
+ * integers: truncated, out of range to the nearest end, NaN to 0. Between integers: wrapped. To bool:
+ * not 0. grad: dy converted back; stops at integers. */
 EG_API eg_tensor *eg_cast(eg_tensor *x, eg_dtype dtype);
 /* Writes source (broadcast, converted) over x in place, as eg_data_mut would let; returns x. */
 EG_API eg_tensor *eg_copy_(eg_tensor *x, eg_tensor *source);
