@@ -26,7 +26,7 @@ static eg_tensor *values(eg_dtype dtype, double low, double high)
 /* ---- one tensor -------------------------------------------------------------------------------------- */
 
 #define P0       x
-#define P1(p)    x, 0.25
+#define P1(p)    x, (#p)[0] == 'n' ? 2 : 0.25 /* of polygamma it is a whole number */
 #define P2(p, q) x, 0.25, 0.75
 
 typedef struct unary_row {

@@ -81,6 +81,7 @@ typedef struct formula {
     ROW_##kind(FORMULA_##params, name, low, high)
 static const formula formulas[] = {
 #include "lib/ops/unary.def"
+#undef EG_UNARY
 };
 
 /* a and b, or both NaN or the same infinity. */
@@ -113,6 +114,57 @@ EGT(rows_are_their_elements)
             }
         }
     }
+}
+
+static eg_tensor *slope(eg_tensor *(*f)(eg_tensor *), eg_tensor *x, bool recorded)
+{
+    eg_tensor *g = NULL;
+    eg_tape around = recorded ? eg_tape_open() : (eg_tape){0}, tape = eg_tape_open();
+    EGT_OK(eg_tape_watch(tape, x));
+    eg_tensor *y = f(x);
+    EGT_OK(eg_tape_gradients(tape, y, &x, 1, &g, .dy = eg_ones_like(y)));
+    if (recorded) {
+        EGT_OK(eg_tape_close(around));
+    }
+    return g;
+}
+
+/* The slope of the slope. */
+static eg_tensor *bend(eg_tensor *(*f)(eg_tensor *), eg_tensor *x)
+{
+    eg_tensor *g = NULL, *second = NULL;
+    eg_tape outer = eg_tape_open();
+    EGT_OK(eg_tape_watch(outer, x));
+    eg_tape inner = eg_tape_open();
+    eg_tensor *y = f(x);
+    EGT_OK(eg_tape_gradients(inner, y, &x, 1, &g, .dy = eg_ones_like(y)));
+    EGT_OK(eg_tape_gradients(outer, g, &x, 1, &second, .dy = eg_ones_like(g)));
+    return second;
+}
+
+#define AT_P0       x
+#define AT_P1(p)    x, (#p)[0] == 'n' ? 3 : 0.5
+#define AT_P2(p, q) x, -0.5, 1.5
+#define EG_UNARY(name, params, kind, y, dy, saves, low, high)                                      \
+    static eg_tensor *at_##name(eg_tensor *x)                                                      \
+    {                                                                                              \
+        return eg_##name(AT_##params);                                                             \
+    }
+#include "lib/ops/unary.def"
+#undef EG_UNARY
+
+/* At 1 the third derivative of log Gamma is -2 zeta(3), the fourth pi^4 / 15, the fifth -24 zeta(5). */
+EGT(slopes_of_polygamma)
+{
+    const double third = -2 * 1.2020569031595942854, fourth = 6.4939394022668291491, fifth = -24 * 1.0369277551433699263;
+    eg_tensor *x = eg_ones(EG_SHAPE(3), EG_F64);
+    for (int recorded = 0; recorded < 2; recorded++) {
+        EGT_NEAR(eg_get(slope(eg_trigamma, x, recorded), 1), third, 1e-14);
+        EGT_NEAR(eg_get(slope(at_polygamma, x, recorded), 1), fifth, 1e-14); /* from n = 3 */
+    }
+    EGT_NEAR(eg_get(bend(eg_digamma, x), 1), third, 1e-14);
+    EGT_NEAR(eg_get(bend(eg_trigamma, x), 1), fourth, 1e-14);
+    EGT_CHECK(same(eg_polygamma(x, 0), eg_digamma(x)) && same(eg_polygamma(x, 1), eg_trigamma(x)));
 }
 
 /* ---- halves ---------------------------------------------------------------------------------- */
@@ -183,4 +235,10 @@ EGT(refusals)
     EGT_REFUSED(eg_glu(x, 1), EG_ESHAPE, "axis 1");
     EGT_REFUSED(eg_glu(x, 3), EG_ESHAPE, "axis");
     EGT_REFUSED(eg_nan_to_num(NULL, 0, 1, 2), EG_EINVAL, "x is NULL");
+    EGT_REFUSED(eg_softshrink(x, -1), EG_EINVAL, "lambda is -1");
+    EGT_REFUSED(eg_softshrink_(x, NAN), EG_EINVAL, "lambda is");
+    EGT_REFUSED(eg_celu(x, 0), EG_EINVAL, "alpha is 0");
+    EGT_REFUSED(eg_polygamma(x, -1), EG_EINVAL, "n is -1");
+    EGT_REFUSED(eg_polygamma(x, 1.5), EG_EINVAL, "n is 1.5");
+    EGT_REFUSED(eg_polygamma_(x, INFINITY), EG_EINVAL, "n is inf");
 }

@@ -39,6 +39,8 @@ static eg_tensor *constant(const eg__walk *w, double v)
 #define SOFTPLUS(a)    eg_softplus(a)
 #define DIGAMMA(a)     eg_digamma(a)
 #define TRIGAMMA(a)    eg_trigamma(a)
+#define POLYGAMMA(a, n) eg_polygamma(a, n)
+#define NUMBER_P       ((const eg__params *)w->opts)->p
 #define LT(a, b)       eg_lt(a, b)
 #define LE(a, b)       eg_le(a, b)
 #define GT(a, b)       eg_gt(a, b)
@@ -51,7 +53,6 @@ static eg_tensor *constant(const eg__walk *w, double v)
 #define MISH_D(t)      mish_slope(w, X, t)
 #define SINC_D(u)      sinc_slope(w, X, u)
 #define OR_NAN(c, a)   eg_logical_or(c, eg_isnan(a))
-#define NONE           eg__fail_null(EG_ENOKERNEL, w->e->op->name, "has no gradient")
 
 /* s (1 + x (1 - s)) */
 static eg_tensor *silu_slope(eg__walk *w, eg_tensor *x, eg_tensor *s)

@@ -221,6 +221,7 @@ static inline float eg__f32_isfinite(float x) { return eg__f32_abs(x) < (float)I
 static inline float eg__f32_bitnot(float x) { return x; }
 static inline float eg__f32_digamma(float x) { return (float)eg__f64_digamma(x); }
 static inline float eg__f32_trigamma(float x) { return (float)eg__f64_trigamma(x); }
+static inline float eg__f32_polygamma(float x, float n) { return (float)eg__f64_polygamma(x, n); }
 static inline float eg__f32_remainder(float a, float b)
 {
     float r = fmodf(a, b);

@@ -74,7 +74,7 @@ static EG__FN float eg__fn_floor_divide(float a, float b)
     static EG__FN float eg__fn_##name(float a, float b) { return single(a, b); }                   \
     static EG__FN double eg__fn_##name(double a, double b) { return eg__f64_##name(a, b); }
 EG__PAIR(fmod, fmodf) EG__PAIR(pow, powf) EG__PAIR(atan2, atan2f) EG__PAIR(hypot, hypotf)
-EG__PAIR(copysign, copysignf)
+EG__PAIR(copysign, copysignf) EG__PAIR(polygamma, (float)eg__f64_polygamma)
 #undef EG__PAIR
 static EG__FN double eg__fn_remainder(double a, double b) { return eg__f64_remainder(a, b); }
 static EG__FN double eg__fn_floor_divide(double a, double b) { return eg__f64_floor_divide(a, b); }

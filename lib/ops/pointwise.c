@@ -138,6 +138,26 @@ static eg_tensor *limited(const eg__op *op, const char *in_place, eg_tensor *x, 
     return in_place ? eg__inplace(op, in_place, &x, 1, &o) : eg__op1(op, x, &o);
 }
 
+static EG__COLD eg_status bad_parameter(const eg__op *op, double p)
+{
+    if (op == &eg__op_celu) {
+        return eg__fail(EG_EINVAL, op->name, "alpha is %g, and it divides by alpha", p);
+    }
+    return op == &eg__op_softshrink
+               ? eg__fail(EG_EINVAL, op->name, "lambda is %g: at least 0 is needed", p)
+               : eg__fail(EG_EINVAL, op->name, "n is %g: a whole number, at least 0, is needed", p);
+}
+
+/* A parameter the formula has no meaning for; where it has one, NaN too gives what arithmetic gives. */
+static inline bool refused(const eg__op *op, double p)
+{
+    bool fine = op == &eg__op_softshrink  ? p >= 0
+                : op == &eg__op_celu      ? p != 0
+                : op == &eg__op_polygamma ? p >= 0 && p == nearbyint(p) && p < (double)INFINITY
+                                          : true;
+    return unlikely(!fine) && bad_parameter(op, p);
+}
+
 #define P0
 #define P1(p)            , double p
 #define P2(p, q)         , double p, double q
@@ -154,14 +174,19 @@ static eg_tensor *limited(const eg__op *op, const char *in_place, eg_tensor *x, 
 #define PUT_BITS(op, name, given)    eg__inplace(op, name, &x, 1, given)
 #define PUT_TEST(op, name, given)    eg__inplace(op, name, &x, 1, given)
 #define PUT_LIMIT(op, name, given)   limited(op, name, x, *given)
+#define REFUSED_P0       false
+#define REFUSED_P1(p)    refused(op, p)
+#define REFUSED_P2(p, q) false
 #define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
     eg_tensor *eg_##name(eg_tensor *x params)                                                      \
     {                                                                                              \
-        return CALL_##kind(&eg__op_##name, GIVEN_##params);                                        \
+        const eg__op *op = &eg__op_##name;                                                         \
+        return REFUSED_##params ? NULL : CALL_##kind(op, GIVEN_##params);                          \
     }                                                                                              \
     eg_tensor *eg_##name##_(eg_tensor *x params)                                                   \
     {                                                                                              \
-        return PUT_##kind(&eg__op_##name, "eg_" #name "_", GIVEN_##params);                        \
+        const eg__op *op = &eg__op_##name;                                                         \
+        return REFUSED_##params ? NULL : PUT_##kind(op, "eg_" #name "_", GIVEN_##params);          \
     }
 #include "lib/ops/unary.def"
 #undef EG_UNARY

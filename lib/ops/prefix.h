@@ -21,17 +21,18 @@
 #define SOFTPLUS(a)    (((a) > 0 ? (a) : 0) + FN(log1p)(FN(exp)(-FN(abs)(a))))
 #define DIGAMMA(a)     FN(digamma)(a)
 #define TRIGAMMA(a)    FN(trigamma)(a)
+#define POLYGAMMA(a, n) FN(polygamma)(a, (T)(n))
 #define LT(a, b)       ((a) < (b))
 #define LE(a, b)       ((a) <= (b))
 #define GT(a, b)       ((a) > (b))
 #define GE(a, b)       ((a) >= (b))
 #define SEL(c, a, b)   ((c) ? (a) : (b))
 #define C(v)           ((T)(v))
-#define NONE           ((T)0)
 #define X              x
 #define Y              y
 #define P              p
 #define Q              q
+#define NUMBER_P       p /* P as a number in both */
 /* s = sigmoid(x): d silu; t = tanh(u): d gelu_tanh; t = tanh(softplus(x)): d mish */
 #define SILU_D(s)      ((s) * (1 + x * (1 - (s))))
 #define GELU_TANH_D(t) ((T)0.5 * (1 + (t)) + (T)0.5 * x * (1 - (t) * (t)) *                         \

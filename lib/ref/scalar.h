@@ -3,6 +3,7 @@
 #ifndef EGRET_REF_SCALAR_H
 #define EGRET_REF_SCALAR_H
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 
@@ -37,13 +38,13 @@ EG__HD double eg__f64_digamma_above(double x)
            z * (691.0 / 32760 - z / 12))))));
 }
 
-/* Reflection below 0 (6.3.7). */
+/* Reflection below 0 (6.3.7), from the distance to the nearest integer, which is exact. */
 EG__HD double eg__f64_digamma(double x)
 {
     if (x <= 0 && x == floor(x)) {
         return x == 0 ? copysign((double)INFINITY, -x) : (double)NAN;
     }
-    return x < 0 ? eg__f64_digamma_above(1 - x) - EG__PI / tan(EG__PI * x)
+    return x < 0 ? eg__f64_digamma_above(1 - x) - EG__PI / tan(EG__PI * (x - rint(x)))
                  : eg__f64_digamma_above(x);
 }
 
@@ -63,13 +64,75 @@ EG__HD double eg__f64_trigamma_above(double x)
 EG__HD double eg__f64_trigamma(double x)
 {
     if (x <= 0 && x == floor(x)) {
-        return (double)INFINITY;
+        return x < -DBL_MAX ? (double)NAN : (double)INFINITY;
     }
     if (x < 0) {
-        double s = sin(EG__PI * x);
+        double s = sin(EG__PI * (x - rint(x)));
         return EG__PI * EG__PI / (s * s) - eg__f64_trigamma_above(1 - x);
     }
     return eg__f64_trigamma_above(x);
+}
+
+/* n! / q^(n+1) for q > 0; the logarithms where factors might leave the range on the way. */
+EG__HD double eg__f64_polygamma_term(double n, double q)
+{
+    double r = 1 / q;
+    if (n > 170) {
+        return exp(lgamma(n + 1) - (n + 1) * log(q));
+    }
+    for (double k = 1; k <= n; k++) {
+        r *= k / q;
+    }
+    return r;
+}
+
+/* n! (q^-s + (q+1)^-s + ...) for q > 0, s = n + 1 > 1: terms up to a = s + 8 or where they no longer count, then
+ * the Euler-Maclaurin formula (23.1.30), B_2k / (2k)! the coefficients. */
+EG__HD double eg__f64_polygamma_above(double n, double q)
+{
+    const double b[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
+                        -691.0 / 1307674368000.0, 1.0 / 74724249600.0, -3617.0 / 10670622842880000.0,
+                        43867.0 / 5109094217170944000.0, -174611.0 / 802857662698291200000.0};
+    const double s = n + 1;
+    double sum = 0, a = q, part = 1; /* of q^-s */
+    for (; a < s + 8 && part > 1e-17 * sum; part = pow(q / a, s)) {
+        sum += part;
+        a += 1;
+    }
+    if (part > 1e-17 * sum) {
+        double tail = a / n + 0.5, rising = s / a;
+        for (int k = 0; k < 10; k++) {
+            tail += b[k] * rising;
+            rising *= (s + 2 * k + 1) / a * ((s + 2 * k + 2) / a);
+        }
+        sum += part * tail;
+    }
+    return eg__f64_polygamma_term(n, q) * sum;
+}
+
+/* The n-th derivative of digamma (6.4.1, 6.4.10). Below 0 the sum over k from 0 on of 1 / (x + k)^(n+1) is that over
+ * all integers, of which only the distance f to the nearest counts, less those before 0. */
+EG__HD double eg__f64_polygamma(double x, double n)
+{
+    if (n < 2) {
+        return n < 1 ? eg__f64_digamma(x) : eg__f64_trigamma(x);
+    }
+    const double sign = fmod(n, 2.0) != 0 ? 1 : -1; /* (-1)^(n+1), the sign of 1 / (-1)^(n+1) too */
+    if (!(x > 0)) {
+        double f = x - rint(x), near = f < 0 ? sign : 1;
+        if (!(fabs(f) > 0)) {
+            return f == 0 ? sign * (double)INFINITY : x - x;
+        }
+        if (fabs(f) == 0.5 && sign < 0) { /* all of them is 0, term by term */
+            return -eg__f64_polygamma_above(n, 1 - x);
+        }
+        near *= eg__f64_polygamma_term(n, fabs(f));
+        return fabs(near) > DBL_MAX ? sign * near
+                                    : sign * (near + eg__f64_polygamma_above(n, 1 + f)) +
+                                          eg__f64_polygamma_above(n, 1 - f) -
+                                          eg__f64_polygamma_above(n, 1 - x);
+    }
+    return x > DBL_MAX ? sign * 0 : sign * eg__f64_polygamma_above(n, x);
 }
 
 /* log(x / (1 - x)); from the odds less 1 where those are near 1. */

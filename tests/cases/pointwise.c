@@ -4,7 +4,7 @@
 /* ---- one tensor ------------------------------------------------------------------------------ */
 
 #define P0              x[0]
-#define P1(p)           x[0], 0.3
+#define P1(p)           x[0], (#p)[0] == 'n' ? 2 : 0.3 /* of polygamma it is a whole number */
 #define P2(p, q)        x[0], -0.7, 1.3
 #define FLAGS_FLOAT     0
 #define FLAGS_NUMBER    EGT_INTS
@@ -101,8 +101,7 @@ static void adjust(egt_op_case *k)
 {
     bool integers = k->flags & (EGT_INTS | EGT_NO_FLOAT);
     k->flags |= STEPS(k->ops);
-    k->flags |= !strcmp(k->ops, "trigamma") ? EGT_NO_GRAD : 0;
-    k->flags |= !strcmp(k->ops, "digamma") || !strcmp(k->ops, "floor_divide") ? EGT_NO_SECOND : 0;
+    k->flags |= !strcmp(k->ops, "floor_divide") ? EGT_NO_SECOND : 0;
     if (strcmp(k->ops, "pow") == 0) {
         k->flags &= ~(unsigned)EGT_INTS; /* negative exponents of integers are refused */
     }

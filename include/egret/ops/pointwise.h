@@ -140,9 +140,13 @@ EG_API eg_tensor *eg_lgamma_(eg_tensor *x);
 /* [f]  d/dx log Gamma(x)     dx = dy trigamma(x) */
 EG_API eg_tensor *eg_digamma(eg_tensor *x);
 EG_API eg_tensor *eg_digamma_(eg_tensor *x);
-/* [f]  d/dx digamma(x); its own gradient is refused (EG_ENOKERNEL) */
+/* [f]  d/dx digamma(x)     dx = dy polygamma(x, 2) */
 EG_API eg_tensor *eg_trigamma(eg_tensor *x);
 EG_API eg_tensor *eg_trigamma_(eg_tensor *x);
+/* [f]  d^n/dx^n digamma(x), n a whole number from 0 on, else EG_EINVAL. At the poles 0, -1, ... of n > 0 it is
+ * infinite with the sign of (-1)^(n+1)     dx = dy polygamma(x, n + 1)     Abramowitz and Stegun 6.4 */
+EG_API eg_tensor *eg_polygamma(eg_tensor *x, double n);
+EG_API eg_tensor *eg_polygamma_(eg_tensor *x, double n);
 
 /* ---- rounding; dx = 0 (frac: dy) ----------------------------------------------------------------- */
 /* [n]  down */
@@ -208,7 +212,7 @@ EG_API eg_tensor *eg_leaky_relu_(eg_tensor *x, double slope);
 /* [f]  x > 0 ? x : alpha (e^x - 1)     Clevert et al. 2015 */
 EG_API eg_tensor *eg_elu(eg_tensor *x, double alpha);
 EG_API eg_tensor *eg_elu_(eg_tensor *x, double alpha);
-/* [f]  x > 0 ? x : alpha (e^(x / alpha) - 1)     Barron 2017 */
+/* [f]  x > 0 ? x : alpha (e^(x / alpha) - 1); EG_EINVAL for an alpha of 0     Barron 2017 */
 EG_API eg_tensor *eg_celu(eg_tensor *x, double alpha);
 EG_API eg_tensor *eg_celu_(eg_tensor *x, double alpha);
 /* [f]  1.0507 (x > 0 ? x : 1.67326 (e^x - 1))     Klambauer et al. 2017 */
@@ -247,7 +251,7 @@ EG_API eg_tensor *eg_hardswish_(eg_tensor *x);
 /* [f]  |x| > lambda ? x : 0 */
 EG_API eg_tensor *eg_hardshrink(eg_tensor *x, double lambda);
 EG_API eg_tensor *eg_hardshrink_(eg_tensor *x, double lambda);
-/* [f]  x shrunk towards 0 by lambda */
+/* [f]  x shrunk towards 0 by lambda; EG_EINVAL for a lambda below 0 or NaN */
 EG_API eg_tensor *eg_softshrink(eg_tensor *x, double lambda);
 EG_API eg_tensor *eg_softshrink_(eg_tensor *x, double lambda);
 /* [f]  x - tanh(x) */
