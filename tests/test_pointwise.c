@@ -116,6 +116,8 @@ EGT(rows_are_their_elements)
     }
 }
 
+static const eg_dtype floats[] = {EG_F32, EG_F64, EG_F16, EG_BF16};
+
 static eg_tensor *slope(eg_tensor *(*f)(eg_tensor *), eg_tensor *x, bool recorded)
 {
     eg_tensor *g = NULL;
@@ -153,6 +155,44 @@ static eg_tensor *bend(eg_tensor *(*f)(eg_tensor *), eg_tensor *x)
 #include "lib/ops/unary.def"
 #undef EG_UNARY
 
+/* As Python and NumPy have it. */
+EGT(divisions_keep_signs_of_zero)
+{
+    static const double known[][4] = {
+        /* a, b, a // b, a % b */
+        {-0.0, 1, -0.0, 0.0}, {0.0, -1, -0.0, -0.0}, {-0.0, -1, 0.0, -0.0}, {4, -2, -2, -0.0},
+        {-4, 2, -2, 0.0},     {0.5, 1, 0.0, 0.5},    {-0.5, -1, 0.0, -0.5}, {0.5, -1, -1, -0.5},
+        {7, 7, 1, 0.0},       {-1, 8, -1, 7},        {-7, -7, 1, -0.0},     {0.0, -2.5, -0.0, -0.0},
+    };
+    for (int i = 0; i < 12 * 4; i++) {
+        const double *k = known[i % 12];
+        const eg_dtype dtype = floats[i / 12];
+        eg_tensor *a = eg_full(EG_SHAPE(18), k[0], dtype), *b = eg_full(EG_SHAPE(18), k[1], dtype);
+        const double q = eg_get(eg_floor_divide(a, b), 17), r = eg_get(eg_remainder(a, b), 17);
+        snprintf(egt_case, sizeof egt_case, "%g by %g in %s", k[0], k[1], eg_dtype_name(dtype));
+        EGT_CHECK(q == k[2] && signbit(q) == signbit(k[2]));
+        EGT_CHECK(r == k[3] && signbit(r) == signbit(k[3]));
+    }
+}
+
+/* Where a / b rounded is the integer that a does not reach. */
+EGT(slopes_of_remainders)
+{
+    eg_tensor *(*const op[])(eg_tensor *, eg_tensor *) = {eg_remainder, eg_fmod};
+    static const double want[2][4] = {{-2, 3, 4, -6}, {-2, 2, 3, -6}};
+    for (int k = 0; k < 2; k++) {
+        eg_tensor *a = eg_from_values(EG_SHAPE(4), EG_F64, (double[]){3.9, -3.9, 7, 0.7}), *g[2];
+        eg_tensor *b = eg_from_values(EG_SHAPE(4), EG_F64, (double[]){1.3, 1.3, -2, 0.1});
+        eg_tape tape = eg_tape_open();
+        EGT_OK(eg_tape_watch(tape, a));
+        EGT_OK(eg_tape_watch(tape, b));
+        eg_tensor *r = op[k](a, b);
+        EGT_OK(eg_tape_gradients(tape, r, ((eg_tensor *[]){a, b}), 2, g, .dy = eg_ones_like(r)));
+        EGT_CHECK(same(g[0], eg_ones_like(a)));
+        EGT_CHECK(same(g[1], eg_from_values(EG_SHAPE(4), EG_F64, want[k])));
+    }
+}
+
 /* At 1 the third derivative of log Gamma is -2 zeta(3), the fourth pi^4 / 15, the fifth -24 zeta(5). */
 EGT(slopes_of_polygamma)
 {
@@ -168,8 +208,6 @@ EGT(slopes_of_polygamma)
 }
 
 /* ---- halves ---------------------------------------------------------------------------------- */
-
-static const eg_dtype floats[] = {EG_F32, EG_F64, EG_F16, EG_BF16};
 
 static void on_every_isa(void (*check)(void))
 {

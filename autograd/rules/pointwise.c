@@ -26,8 +26,7 @@ static eg_tensor *constant(const eg__walk *w, double v)
 #define RSQRT(a)       eg_rsqrt(a)
 #define ABS(a)         eg_abs(a)
 #define SIGN(a)        eg_sign(a)
-#define FLOOR(a)       eg_floor(a)
-#define TRUNC(a)       eg_trunc(a)
+#define FLOOR_DIVIDE(a, b) eg_floor_divide(a, b)
 #define EXP(a)         eg_exp(a)
 #define SIN(a)         eg_sin(a)
 #define COS(a)         eg_cos(a)
@@ -93,6 +92,13 @@ static eg_tensor *share(eg__walk *w, eg_tensor *mine, eg_tensor *equal)
     return SEL(mine, C(1), SEL(equal, C(0.5), C(0)));
 }
 #define SHARE(mine, equal) share(w, mine, equal)
+
+/* The quotient rounded towards 0: exactly, which a / b rounded may have passed. */
+static eg_tensor *trunc_divide(eg_tensor *a, eg_tensor *b)
+{
+    return eg_round(DIV(SUB(a, eg_fmod(a, b)), b));
+}
+#define TRUNC_DIVIDE(a, b) trunc_divide(a, b)
 
 /* b a^(b-1), which is 0 for b = 0 whatever a is */
 static eg_tensor *pow_da(eg__walk *w, eg_tensor *a, eg_tensor *b)

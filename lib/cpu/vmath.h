@@ -225,7 +225,7 @@ static inline float eg__f32_polygamma(float x, float n) { return (float)eg__f64_
 static inline float eg__f32_remainder(float a, float b)
 {
     float r = fmodf(a, b);
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    return r == 0 ? eg__f32_copysign(0, b) : (r < 0) != (b < 0) ? r + b : r;
 }
 
 static inline float eg__f32_floor_divide(float a, float b)

@@ -58,7 +58,7 @@ static EG__FN double eg__fn_sinc(double x) { return eg__f64_sinc(x); }
 static EG__FN float eg__fn_remainder(float a, float b)
 {
     float r = fmodf(a, b);
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    return r == 0 ? copysignf(0, b) : (r < 0) != (b < 0) ? r + b : r;
 }
 
 static EG__FN float eg__fn_floor_divide(float a, float b)
@@ -67,7 +67,8 @@ static EG__FN float eg__fn_floor_divide(float a, float b)
     if (b == 0 || r != r) {
         return b == 0 ? a / b : r;
     }
-    return rintf((a - r) / b - (r != 0 && (r < 0) != (b < 0) ? 1 : 0));
+    float q = rintf((a - r) / b - (r != 0 && (r < 0) != (b < 0) ? 1 : 0));
+    return q == 0 ? copysignf(0, a / b) : q;
 }
 
 #define EG__PAIR(name, single)                                                                     \

@@ -164,22 +164,23 @@ EG__HD double eg__f64_erfinv(double y)
     return copysign(x, y);
 }
 
-/* Python's modulo: the sign of the divisor. */
+/* Python's modulo: the sign of the divisor, that of a zero too. */
 EG__HD double eg__f64_remainder(double a, double b)
 {
     double r = fmod(a, b);
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    return r == 0 ? copysign(0.0, b) : (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* The floor of the exact quotient, which a / b rounded may have passed: 1 by 0.1 is 9. */
+/* The floor of the exact quotient, which a / b rounded may have passed: 1 by 0.1 is 9. A zero has the
+ * quotient's sign. */
 EG__HD double eg__f64_floor_divide(double a, double b)
 {
     double r = fmod(a, b);
     if (b == 0 || r != r) {
         return b == 0 ? a / b : r;
     }
-    double q = (a - r) / b - (r != 0 && (r < 0) != (b < 0) ? 1 : 0);
-    return rint(q);
+    double q = rint((a - r) / b - (r != 0 && (r < 0) != (b < 0) ? 1 : 0));
+    return q == 0 ? copysign(0.0, a / b) : q;
 }
 
 #define EG__SAME(name)                                                                             \

@@ -290,21 +290,23 @@ EG_API eg_tensor *eg_div(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_div_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_div_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_div_scalar_(eg_tensor *a, double b);
-/* [n]  the floor of the exact a / b; integers: 0 where b is 0     no gradient */
+/* [n]  the floor of the exact a / b, a zero with its sign; a / b where b is 0, of integers 0     no gradient */
 EG_API eg_tensor *eg_floor_divide(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_floor_divide_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_floor_divide_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_floor_divide_scalar_(eg_tensor *a, double b);
 EG_API eg_tensor *eg_floor_divide_int(eg_tensor *a, int64_t b);
 EG_API eg_tensor *eg_floor_divide_int_(eg_tensor *a, int64_t b);
-/* [n]  a - b floor(a / b): the sign of b; integers: 0 where b is 0     saves a, b */
+/* [n]  a - b floor(a / b), the quotient exact: the sign of b, that of a zero too; NaN where b is 0, of integers
+ * 0     db = -dy floor(a / b)     saves a, b */
 EG_API eg_tensor *eg_remainder(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_remainder_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_remainder_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_remainder_scalar_(eg_tensor *a, double b);
 EG_API eg_tensor *eg_remainder_int(eg_tensor *a, int64_t b);
 EG_API eg_tensor *eg_remainder_int_(eg_tensor *a, int64_t b);
-/* [n]  a - b trunc(a / b): the sign of a; integers: 0 where b is 0     saves a, b */
+/* [n]  a - b trunc(a / b), the quotient exact: the sign of a; NaN where b is 0, of integers 0
+ * db = -dy trunc(a / b)     saves a, b */
 EG_API eg_tensor *eg_fmod(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_fmod_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_fmod_scalar(eg_tensor *a, double b);
