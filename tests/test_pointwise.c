@@ -116,7 +116,45 @@ EGT(rows_are_their_elements)
     }
 }
 
+/* ---- each engine is the reference ---------------------------------------------------------- */
+
 static const eg_dtype floats[] = {EG_F32, EG_F64, EG_F16, EG_BF16};
+static const double special[] = {
+    (double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 1.5, 2.5, -2.5, 6,
+    -6.5, 1e-3, -1e-3, 10, -10, 88.5, -88.5, 104, -104, 1000, -1000, 65504, -65504, 1e8, -1e8, 1e30, -1e30, 1e-8,
+    -1e-8, 1e-30, -1e-30, 1.17549435e-38, -1.17549435e-38, 1e-40, -1e-40, 1e-45, -1e-45, 3.40282347e38,
+    -3.40282347e38, 0.75, -0.75, 1e300, -1e300, 1.7976931348623157e308, -1.7976931348623157e308, 1e-310,
+    -1e-310, 5e-324, -5e-324,
+};
+enum { SPECIAL = sizeof special / sizeof *special };
+
+/* But for what a few operations round away; with `signs` also those of zeros. */
+static void check_alike(const char *what, bool signs, const eg_tensor *x, const eg_tensor *got,
+                        const eg_tensor *want)
+{
+    const eg_dtype dtype = eg_dtype_of(want);
+    const double allowed = dtype == EG_F64 ? 1e-14 : dtype == EG_F32 ? 1e-6 : dtype == EG_F16 ? 2e-3 : 1.6e-2;
+    for (int64_t i = 0; i < eg_numel(want); i++) {
+        const double a = eg_get(got, i), b = eg_get(want, i);
+        if (!close_to(a, b, allowed) || (signs && a == 0 && b == 0 && signbit(a) != signbit(b))) {
+            egt_fail(__FILE__, __LINE__, "%s in %s at %.9g (place %lld): %.9g, the reference has %.9g", what,
+                     eg_dtype_name(dtype), eg_get(x, i), (long long)i, a, b);
+        }
+    }
+}
+
+static void on_every_isa(void (*check)(void))
+{
+    static const char *const names[] = {"base", "avx2", "avx512"};
+    const char *best = eg_cpu_isa();
+    for (int i = 0; i < 3; i++) {
+        if (eg_debug_isa(names[i]) == EG_OK) {
+            check();
+        }
+    }
+    eg_clear_error(); /* one that is not here */
+    EGT_OK(eg_debug_isa(best));
+}
 
 static eg_tensor *slope(eg_tensor *(*f)(eg_tensor *), eg_tensor *x, bool recorded)
 {
@@ -154,6 +192,178 @@ static eg_tensor *bend(eg_tensor *(*f)(eg_tensor *), eg_tensor *x)
     }
 #include "lib/ops/unary.def"
 #undef EG_UNARY
+
+typedef struct row {
+    const char *name;
+    eg_tensor *(*run)(eg_tensor *x), *(*pair)(eg_tensor *a, eg_tensor *b);
+    enum { FLOAT, NUMBER, ARITH, POWER, TEST, COMPARE, BITS } kind;
+} row;
+static const row rows[] = {
+#define EG_UNARY(name, params, kind, y, dy, saves, low, high) {#name, at_##name, NULL, kind},
+#include "lib/ops/unary.def"
+#undef EG_UNARY
+#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh) {#name, NULL, eg_##name, kind},
+#include "lib/ops/binary.def"
+#undef EG_BINARY
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* On the device EGT_DEVICE names, if it does. */
+static eg_tensor *there(eg_tensor *x)
+{
+    const char *name = getenv("EGT_DEVICE");
+    return eg_to(x, eg_device_named(name && *name ? name : "cpu"));
+}
+
+static void check_row(const row *r, eg_dtype dtype)
+{
+    const eg_shape square = EG_SHAPE(SPECIAL, SPECIAL);
+    eg_tensor *x = eg_cast(eg_from_values(EG_SHAPE(SPECIAL), EG_F64, special), dtype), *g = NULL, *wanted = NULL;
+    eg_tensor *a = eg_contiguous(eg_expand(eg_unsqueeze(x, 1), square)), *b = eg_contiguous(eg_expand(x, square));
+    eg_tensor *y = eg_to(r->run ? r->run(there(x)) : r->pair(there(a), there(b)), eg_cpu());
+    const bool bent = r->run && r->kind < TEST;
+    g = bent ? eg_to(slope(r->run, there(x), false), eg_cpu()) : NULL;
+    EGT_OK(eg_debug("ref"));
+    eg_tensor *want = r->run ? r->run(x) : r->pair(a, b);
+    wanted = bent ? slope(r->run, x, false) : NULL;
+    EGT_OK(eg_debug(NULL));
+    check_alike(r->name, true, r->run ? x : a, y, want);
+    if (bent) {
+        char what[64];
+        snprintf(what, sizeof what, "slope of %s", r->name);
+        check_alike(what, false, x, g, wanted);
+    }
+}
+
+static void check_rows(void)
+{
+    for (int k = 0; k < 4 * ROWS; k++) {
+        EG_SCOPE {
+            if (rows[k / 4].kind != BITS) {
+                check_row(&rows[k / 4], floats[k % 4]);
+            }
+        }
+    }
+}
+
+EGT(each_engine_is_the_reference)
+{
+    on_every_isa(check_rows);
+}
+
+/* ---- where formulas end ---------------------------------------------------------------------- */
+
+/* Towards -inf and inf: the slope, and what the value comes to; ON where it goes on with the slope. */
+#define ON (double)INFINITY
+static const struct {
+    const char *name;
+    eg_tensor *(*run)(eg_tensor *x);
+    double slope[2], value[2];
+} ends[] = {
+#define ENDS(name, left, right, low, high) {#name, at_##name, {left, right}, {low, high}}
+    ENDS(gelu, 0, 1, 0, ON), ENDS(gelu_tanh, 0, 1, 0, ON), ENDS(silu, 0, 1, 0, ON), ENDS(mish, 0, 1, 0, ON),
+    ENDS(softplus, 0, 1, 0, ON), ENDS(log_sigmoid, 1, 0, ON, 0), ENDS(sigmoid, 0, 0, 0, 1), ENDS(tanh, 0, 0, -1, 1),
+    ENDS(softsign, 0, 0, -1, 1), ENDS(tanhshrink, 1, 1, ON, ON), ENDS(erf, 0, 0, -1, 1), ENDS(relu, 0, 1, 0, ON),
+    ENDS(relu6, 0, 0, 0, 6), ENDS(hardswish, 0, 1, 0, ON), ENDS(hardsigmoid, 0, 0, 0, 1), ENDS(elu, 0, 1, -0.5, ON),
+    ENDS(celu, 0, 1, -0.5, ON), ENDS(leaky_relu, 0.5, 1, ON, ON), ENDS(hardshrink, 1, 1, ON, ON),
+    ENDS(softshrink, 1, 1, ON, ON), ENDS(atan, 0, 0, -1.5707963267948966, 1.5707963267948966),
+    ENDS(selu, 0, 1.0507009873554805, -1.7580993408473768, ON),
+};
+
+static void check_limits(void)
+{
+    static const double distances[] = {2000, 6e4, 1e8, 1e38, (double)INFINITY};
+    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+        for (int i = 0; i < 4 * 5 * 2; i++) {
+            const int side = i & 1;
+            eg_tensor *x = eg_full(EG_SHAPE(33), (side ? 1 : -1) * distances[i / 2 % 5], floats[i / 10]);
+            const double v = eg_get(x, 7), y = eg_get(ends[k].run(x), 7), left = ends[k].slope[side];
+            const double want = isinf(ends[k].value[side]) ? left * v : ends[k].value[side];
+            snprintf(egt_case, sizeof egt_case, "%s at %g in %s: %g", ends[k].name, v,
+                     eg_dtype_name(floats[i / 10]), y);
+            EGT_CHECK(y == want || fabs(y - want) <= 0.01 * fabs(want) || (isinf(y) && fabs(v) > 6e4));
+            EGT_NEAR(eg_get(slope(ends[k].run, x, false), 7), left, 0.01);
+            EGT_NEAR(eg_get(slope(ends[k].run, x, true), 7), left, 0.01);
+        }
+    }
+}
+
+EGT(limits)
+{
+    on_every_isa(check_limits);
+}
+
+EGT(bends_far_out)
+{
+    eg_tensor *(*const bent[])(eg_tensor *) = {eg_gelu, eg_gelu_tanh, eg_silu, eg_mish, eg_softplus};
+    for (int i = 0; i < 5; i++) {
+        EGT_CHECK(same(bend(bent[i], N(-INFINITY, -1e30, 1e4, INFINITY)), N(0, 0, 0, 0)));
+    }
+}
+
+EGT(parameters_past_the_range)
+{
+    eg_tensor *x = N(-1, 0, 2, -1e30);
+    EGT_CHECK(same(eg_celu(x, 1e39), x));
+    EGT_CHECK(same(eg_celu(x, 1e-50), N(0, 0, 2, 0)));
+    EGT_CHECK(same(eg_elu(x, 1e39), N(-INFINITY, 0, 2, -INFINITY)));
+    EGT_CHECK(same(eg_hardshrink(x, -1), x));
+}
+
+EGT(nan_stays)
+{
+    for (int k = 0; k < 2 * ROWS; k++) {
+        const row *r = &rows[k / 2];
+        if (r->kind < TEST) {
+            eg_tensor *nan = eg_full(EG_SHAPE(19), (double)NAN, floats[k % 2]);
+            eg_tensor *y = r->run ? r->run(nan) : r->pair(nan, nan);
+            snprintf(egt_case, sizeof egt_case, "%s of NaN in %s", r->name, eg_dtype_name(floats[k % 2]));
+            EGT_CHECK(isnan(eg_get(y, 3)) && isnan(eg_get(y, 18)));
+        }
+    }
+    eg_tensor *a = N(NAN, 1, NAN), *b = N(1, NAN, NAN), *one = N(1, 1, 1);
+    EGT_CHECK(same(eg_maximum(a, b), N(NAN, NAN, NAN)) && same(eg_minimum(a, b), N(NAN, NAN, NAN)));
+    for (int recorded = 0; recorded < 2; recorded++) {
+        EGT_CHECK(same(slope(at_hardshrink, a, recorded), one) && same(slope(at_softshrink, a, recorded), one));
+        EGT_CHECK(same(slope(at_threshold, a, recorded), one) && same(slope(eg_relu, a, recorded), one));
+        EGT_CHECK(same(slope(eg_abs, a, recorded), N(NAN, 1, NAN)));
+    }
+}
+
+/* A NaN that takes the place of a number takes its slope. */
+EGT(slopes_of_the_larger)
+{
+    eg_tensor *(*const op[])(eg_tensor *, eg_tensor *) = {eg_maximum, eg_minimum};
+    for (int i = 0; i < 2; i++) {
+        eg_tensor *a = N(NAN, 1, 2, 3), *b = N(1, NAN, 2, 2), *g[2];
+        eg_tape tape = eg_tape_open();
+        EGT_OK(eg_tape_watch(tape, a));
+        EGT_OK(eg_tape_watch(tape, b));
+        eg_tensor *y = op[i](a, b);
+        EGT_OK(eg_tape_gradients(tape, y, ((eg_tensor *[]){a, b}), 2, g, .dy = eg_ones_like(y)));
+        EGT_CHECK(same(g[i], N(1, 1, 0.5, 1)) && same(g[1 - i], N(1, 1, 0.5, 0)));
+    }
+}
+
+static void check_zeros(void)
+{
+    eg_tensor *(*const odd[])(eg_tensor *) = {
+        eg_expm1, eg_log1p, eg_sin,  eg_tan,   eg_asin,   eg_atan, eg_sinh, eg_tanh,     eg_asinh, eg_atanh, eg_erf,
+        eg_cbrt,  eg_floor, eg_ceil, eg_round, eg_erfinv, eg_frac, eg_sqrt, eg_softsign, eg_trunc, at_elu,   at_celu,
+        eg_selu,
+    };
+    for (size_t k = 0; k < sizeof odd / sizeof *odd * 4; k++) {
+        eg_tensor *y = odd[k / 4](eg_full(EG_SHAPE(35), -0.0, floats[k % 4]));
+        snprintf(egt_case, sizeof egt_case, "function %d of -0 in %s", (int)k / 4, eg_dtype_name(floats[k % 4]));
+        EGT_CHECK(eg_get(y, 2) == 0 && signbit(eg_get(y, 2)) && signbit(eg_get(y, 34)));
+        EGT_CHECK(!signbit(eg_get(odd[k / 4](eg_full(EG_SHAPE(35), 0, floats[k % 4])), 34)));
+    }
+}
+
+EGT(odd_functions_keep_signs_of_zero)
+{
+    on_every_isa(check_zeros);
+}
 
 /* As Python and NumPy have it. */
 EGT(divisions_keep_signs_of_zero)
@@ -208,19 +418,6 @@ EGT(slopes_of_polygamma)
 }
 
 /* ---- halves ---------------------------------------------------------------------------------- */
-
-static void on_every_isa(void (*check)(void))
-{
-    static const char *const names[] = {"base", "avx2", "avx512"};
-    const char *best = eg_cpu_isa();
-    for (int i = 0; i < 3; i++) {
-        if (eg_debug_isa(names[i]) == EG_OK) {
-            check();
-        }
-    }
-    eg_clear_error(); /* one that is not here */
-    EGT_OK(eg_debug_isa(best));
-}
 
 /* A little beside the middle of two halves, which f32 cannot tell from it. */
 static void check_halves(void)

@@ -83,6 +83,11 @@ EGT(special_values)
     EGT_CHECK(isnan(eg__f32_expm1(nan)) && isnan(eg__f32_log1p(nan)) && isnan(eg__f32_log1p(-2)));
     EGT_CHECK(isnan(eg__f32_tanh(nan)) && isnan(eg__f32_sigmoid(nan)) && isnan(eg__f32_erf(nan)));
     EGT_CHECK(signbit(eg__f32_tanh(-0.0f)) && signbit(eg__f32_erf(-0.0f)));
+    EGT_CHECK(signbit(eg__f32_expm1(-0.0f)) && signbit(eg__f32_log1p(-0.0f)));
+    for (float x = 4; x < 1e30f; x *= 1.7f) { /* what takes them from 1 has nothing left */
+        EGT_EQ(eg__f32_erf(-x), -1);
+        EGT_EQ(eg__f32_tanh(3 * x), 1);
+    }
     EGT_CHECK(signbit(eg__f32_erfinv(-0.0f)) && isnan(eg__f32_erfinv(1.5f)) && isnan(eg__f32_erfinv(nan)));
     EGT_EQ(eg__f32_erfinv(-1), -inf);
     EGT_EQ(eg__f64_erfinv(1), inf);

@@ -40,6 +40,7 @@ static eg_tensor *constant(const eg__walk *w, double v)
 #define TRIGAMMA(a)    eg_trigamma(a)
 #define POLYGAMMA(a, n) eg_polygamma(a, n)
 #define NUMBER_P       ((const eg__params *)w->opts)->p
+#define LIMIT(a, low, high) eg_clamp(a, low, high)
 #define LT(a, b)       eg_lt(a, b)
 #define LE(a, b)       eg_le(a, b)
 #define GT(a, b)       eg_gt(a, b)
@@ -47,42 +48,57 @@ static eg_tensor *constant(const eg__walk *w, double v)
 #define EQ(a, b)       eg_eq(a, b)
 #define SEL(c, a, b)   eg_where(c, a, b)
 #define SUMSQ(a, b)    eg_add(eg_square(a), eg_square(b))
-#define SILU_D(s)      silu_slope(w, X, s)
-#define GELU_TANH_D(t) gelu_tanh_slope(w, X, t)
-#define MISH_D(t)      mish_slope(w, X, t)
-#define SINC_D(u)      sinc_slope(w, X, u)
+#define SILU_D(z)      silu_slope(w, z)
+#define GELU_D(z)      gelu_slope(w, z)
+#define GELU_TANH_D(z) gelu_tanh_slope(w, z)
+#define MISH_D(z)      mish_slope(w, z)
+#define SINC_D(x)      sinc_slope(w, x)
 #define OR_NAN(c, a)   eg_logical_or(c, eg_isnan(a))
 
-/* s (1 + x (1 - s)) */
-static eg_tensor *silu_slope(eg__walk *w, eg_tensor *x, eg_tensor *s)
+/* s (1 + x (1 - s)), where s = sigmoid(x) */
+static eg_tensor *silu_slope(eg__walk *w, eg_tensor *x)
 {
+    eg_tensor *s = SIGMOID(x);
     return MUL(s, ADD(C(1), MUL(x, SUB(C(1), s))));
 }
 
-/* (1 + t) / 2 + x / 2 (1 - t^2) u', where t = tanh(u(x)) */
-static eg_tensor *gelu_tanh_slope(eg__walk *w, eg_tensor *x, eg_tensor *t)
+/* Phi(x) + x phi(x) */
+static eg_tensor *gelu_slope(eg__walk *w, eg_tensor *x)
 {
+    eg_tensor *below = MUL(C(0.5), ADD(C(1), ERF(MUL(x, C(0.70710678118654752440)))));
+    eg_tensor *density = MUL(C(0.39894228040143267794), EXP(MUL(C(-0.5), SQUARE(x))));
+    return ADD(below, MUL(x, density));
+}
+
+/* (1 + t) / 2 + x / 2 (1 - t^2) u', where t = tanh(u(x)) */
+static eg_tensor *gelu_tanh_slope(eg__walk *w, eg_tensor *x)
+{
+    eg_tensor *cube = MUL(C(0.044715), MUL(x, SQUARE(x)));
+    eg_tensor *t = TANH(MUL(C(0.79788456080286535588), ADD(x, cube)));
     eg_tensor *du = ADD(C(0.79788456080286535588), MUL(C(0.10703222440890037), SQUARE(x)));
     return ADD(MUL(C(0.5), ADD(C(1), t)),
                MUL(MUL(C(0.5), x), MUL(SUB(C(1), SQUARE(t)), du)));
 }
 
 /* t + x (1 - t^2) sigmoid(x), where t = tanh(softplus(x)) */
-static eg_tensor *mish_slope(eg__walk *w, eg_tensor *x, eg_tensor *t)
+static eg_tensor *mish_slope(eg__walk *w, eg_tensor *x)
 {
+    eg_tensor *t = TANH(SOFTPLUS(x));
     return ADD(t, MUL(MUL(x, SUB(C(1), SQUARE(t))), SIGMOID(x)));
 }
 
-/* (cos(pi x) - sinc(x)) / x, near 0 as its series; u = (pi x)^2 */
-static eg_tensor *sinc_slope(eg__walk *w, eg_tensor *x, eg_tensor *u)
+/* (cos(pi x) - sinc(x)) / x, the cosine of x less whole turns; near 0 as its series in u = (pi x)^2 */
+static eg_tensor *sinc_slope(eg__walk *w, eg_tensor *x)
 {
     static const double divisor[] = {88, 54, 28, 10};
     eg_tensor *near = LT(ABS(x), C(0.1)), *series = C(1), *apart = SEL(near, C(1), x);
+    eg_tensor *small = SEL(near, x, C(0)), *u = MUL(C(9.86960440108935861883), SQUARE(small));
+    eg_tensor *part = SUB(apart, MUL(C(2), eg_round(MUL(C(0.5), apart))));
     for (int i = 0; i < 4; i++) {
         series = SUB(C(1), MUL(DIV(u, C(divisor[i])), series));
     }
-    series = MUL(MUL(C(-3.28986813369645287295), x), series);
-    eg_tensor *difference = SUB(COS(MUL(C(3.14159265358979323846), apart)), eg_sinc(apart));
+    series = MUL(MUL(C(-3.28986813369645287295), small), series);
+    eg_tensor *difference = SUB(COS(MUL(C(3.14159265358979323846), part)), eg_sinc(apart));
     return SEL(near, series, DIV(difference, apart));
 }
 
@@ -92,6 +108,13 @@ static eg_tensor *share(eg__walk *w, eg_tensor *mine, eg_tensor *equal)
     return SEL(mine, C(1), SEL(equal, C(0.5), C(0)));
 }
 #define SHARE(mine, equal) share(w, mine, equal)
+
+/* The same, all where neither is so: of NaN. */
+static eg_tensor *unless(eg__walk *w, eg_tensor *other, eg_tensor *equal)
+{
+    return SEL(other, C(0), SEL(equal, C(0.5), C(1)));
+}
+#define UNLESS(other, equal) unless(w, other, equal)
 
 /* The quotient rounded towards 0: exactly, which a / b rounded may have passed. */
 static eg_tensor *trunc_divide(eg_tensor *a, eg_tensor *b)

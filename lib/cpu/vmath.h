@@ -40,6 +40,22 @@ static inline float eg__f32_select(int c, float a, float b)
     return eg__bits_float((eg__float_bits(a) & all) | (eg__float_bits(b) & ~all));
 }
 
+static inline float eg__f32_limit(float x, float low, float high)
+{
+    return eg__f32_select(x < low, low, eg__f32_select(x > high, high, x));
+}
+
+static inline float eg__f32_abs(float x)
+{
+    return eg__bits_float(eg__float_bits(x) & 0x7fffffffu);
+}
+
+/* Of a magnitude, or what has the sign of x but where it is 0. */
+static inline float eg__f32_sign_of(float magnitude, float x)
+{
+    return eg__bits_float(eg__float_bits(magnitude) | (eg__float_bits(x) & 0x80000000u));
+}
+
 /* 2^n for n in -126..127. */
 static inline float eg__f32_pow2(int32_t n)
 {
@@ -78,7 +94,8 @@ static inline float eg__f32_expm1(float x)
     float p = eg__f32_exp_parts(z, &r, &n), em1 = p * r * r + r;
     int32_t top = (int32_t)(n - eg__float_bits(EG__ROUNDER));
     float s = eg__f32_pow2(top > 127 ? 127 : top), y = s * em1 + (s - 1);
-    return eg__f32_select(x > 40, eg__f32_exp(x), y); /* the 1 is lost, and 2^128 has no float */
+    y = eg__f32_select(x > 40, eg__f32_exp(x), y); /* the 1 is lost, and 2^128 has no float */
+    return eg__f32_sign_of(y, x);
 }
 
 #ifdef EG_HAVE_MVEC /* half the steps of what follows */
@@ -123,20 +140,10 @@ static inline float eg__f32_log1p(float x)
 {
     float u = 1 + x, y = eg__f32_log(u) + (x - (u - 1)) / u;
     y = eg__f32_select(u > 3.40282347e38f, u, y);
-    return eg__f32_select(u == 0, -(float)INFINITY, y);
+    return eg__f32_sign_of(eg__f32_select(u == 0, -(float)INFINITY, y), x);
 }
 
-static inline float eg__f32_abs(float x)
-{
-    return eg__bits_float(eg__float_bits(x) & 0x7fffffffu);
-}
-
-static inline float eg__f32_sign_of(float magnitude, float x)
-{
-    return eg__bits_float(eg__float_bits(magnitude) | (eg__float_bits(x) & 0x80000000u));
-}
-
-/* x P(x^2) / Q(x^2), with least relative error up to where the result is 1. */
+/* x P(x^2) / Q(x^2), with least relative error up to where the result is 1: exactly, for what takes it from 1. */
 static inline float eg__f32_tanh(float x)
 {
     float a = eg__f32_abs(x), t = eg__f32_select(a > 9.02f, 9.02f, a), z = t * t;
@@ -150,7 +157,7 @@ static inline float eg__f32_tanh(float x)
     p = p * z + 9.999999792e-01f;
     q = q * z + 1;
     float y = t * p / q;
-    return eg__f32_sign_of(eg__f32_select(y > 1, 1, y), x);
+    return eg__f32_sign_of(eg__f32_select((y > 1) | (a > 9.02f), 1, y), x);
 }
 
 static inline float eg__f32_sigmoid(float x)
@@ -174,7 +181,7 @@ static inline float eg__f32_erf(float x)
     p = p * z + 1.128379146e+00f;
     q = q * z + 1;
     float y = t * p / q;
-    return eg__f32_sign_of(eg__f32_select(y > 1, 1, y), x);
+    return eg__f32_sign_of(eg__f32_select((y > 1) | (a > 3.93f), 1, y), x);
 }
 
 /* x times polynomials in w = -log(1 - x^2) and, further out, its root. */

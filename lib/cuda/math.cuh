@@ -71,6 +71,12 @@ static EG__FN float eg__fn_floor_divide(float a, float b)
     return q == 0 ? copysignf(0, a / b) : q;
 }
 
+static EG__FN float eg__fn_limit(float x, float low, float high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+static EG__FN double eg__fn_limit(double x, double low, double high) { return eg__f64_limit(x, low, high); }
+
 #define EG__PAIR(name, single)                                                                     \
     static EG__FN float eg__fn_##name(float a, float b) { return single(a, b); }                   \
     static EG__FN double eg__fn_##name(double a, double b) { return eg__f64_##name(a, b); }

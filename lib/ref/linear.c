@@ -7,6 +7,7 @@
 
 double eg__ref_activate(int act, double v)
 {
+    const double low = v < -1000 ? -1000 : v; /* limits, as unary.def has them */
     switch (act) {
     case EG__ACT_RELU:
         return v < 0 ? 0 : v;
@@ -15,11 +16,11 @@ double eg__ref_activate(int act, double v)
     case EG__ACT_SIGMOID:
         return eg__f64_sigmoid(v);
     case EG__ACT_GELU:
-        return 0.5 * v * (1 + erf(v * 0.70710678118654752440));
+        return 0.5 * low * (1 + erf(v * 0.70710678118654752440));
     case EG__ACT_GELU_TANH:
-        return 0.5 * v * (1 + tanh(0.79788456080286535588 * (v + 0.044715 * v * v * v)));
+        return 0.5 * low * (1 + tanh(0.79788456080286535588 * (v + 0.044715 * v * v * v)));
     case EG__ACT_SILU:
-        return v * eg__f64_sigmoid(v);
+        return low * eg__f64_sigmoid(v);
     default:
         return v;
     }

@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "lib/hd.h"
 
@@ -19,6 +20,23 @@ EG__HD double eg__f64_sigmoid(double x)
     double e = exp(-fabs(x));
     return x >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
+
+/* c ? a : b without a branch: compilers then see that two of it are one. */
+EG__HD double eg__f64_select(int c, double a, double b)
+{
+    uint64_t all = 0 - (uint64_t)c, u, v;
+    memcpy(&u, &a, sizeof u);
+    memcpy(&v, &b, sizeof v);
+    u = (u & all) | (v & ~all);
+    memcpy(&a, &u, sizeof a);
+    return a;
+}
+
+EG__HD double eg__f64_limit(double x, double low, double high)
+{
+    return eg__f64_select(x < low, low, eg__f64_select(x > high, high, x));
+}
+
 EG__HD double eg__f64_isinf(double x) { return isinf(x) != 0; }
 EG__HD double eg__f64_isfinite(double x) { return isfinite(x) != 0; }
 EG__HD double eg__f64_signbit(double x) { return signbit(x) != 0; }

@@ -3,7 +3,9 @@
  *
  * Dtypes: [f] floats, integers and bools become f32; [n] any number, kept; [b] integers and bool; [t] any,
  * the result is bool. Two tensors are brought to one dtype first (eg_promote). f16 and bf16 compute in
- * f32. Every op of this header also has
+ * f32. NaN gives NaN where nothing else is said, infinities the limit if there is one; special values and
+ * signs of zero are NumPy's where it has the function, else the array API's, else PyTorch's.
+ * Every op of this header also has
  *
  *     eg_<op>_(x, ...)            in place: writes over x and returns it. The result must have x's shape
  *                                 and dtype, to which other operands are converted: EG_EDTYPE for floats
@@ -38,7 +40,7 @@ EG_API eg_tensor *eg_neg_(eg_tensor *x);
 /* [n]  |x|     dx = dy sign(x)     saves x */
 EG_API eg_tensor *eg_abs(eg_tensor *x);
 EG_API eg_tensor *eg_abs_(eg_tensor *x);
-/* [n]  -1, 0 or 1; 0 for NaN     dx = 0 */
+/* [n]  -1, 0 or 1; NaN stays     dx = 0 */
 EG_API eg_tensor *eg_sign(eg_tensor *x);
 EG_API eg_tensor *eg_sign_(eg_tensor *x);
 /* [n]  x^2     saves x */
@@ -161,7 +163,7 @@ EG_API eg_tensor *eg_round_(eg_tensor *x);
 /* [n]  towards 0 */
 EG_API eg_tensor *eg_trunc(eg_tensor *x);
 EG_API eg_tensor *eg_trunc_(eg_tensor *x);
-/* [f]  x - trunc(x) */
+/* [f]  x - trunc(x), with the sign of x; 0 of infinities */
 EG_API eg_tensor *eg_frac(eg_tensor *x);
 EG_API eg_tensor *eg_frac_(eg_tensor *x);
 
@@ -200,7 +202,7 @@ EG_API eg_tensor *eg_clamp_max(eg_tensor *x, double high);
 EG_API eg_tensor *eg_clamp_max_(eg_tensor *x, double high);
 
 /* ---- activations; each saves x unless it says y -------------------------------------------------- */
-/* [n]  max(x, 0)     dx = dy (y > 0)     saves y */
+/* [n]  max(x, 0)     dx = dy, 0 for y <= 0     saves y */
 EG_API eg_tensor *eg_relu(eg_tensor *x);
 EG_API eg_tensor *eg_relu_(eg_tensor *x);
 /* [n]  min(max(x, 0), 6) */
@@ -248,16 +250,16 @@ EG_API eg_tensor *eg_hardsigmoid_(eg_tensor *x);
 /* [f]  x hardsigmoid(x)     Howard et al. 2019 */
 EG_API eg_tensor *eg_hardswish(eg_tensor *x);
 EG_API eg_tensor *eg_hardswish_(eg_tensor *x);
-/* [f]  |x| > lambda ? x : 0 */
+/* [f]  |x| <= lambda ? 0 : x; NaN stays, and all of x if lambda is below 0 */
 EG_API eg_tensor *eg_hardshrink(eg_tensor *x, double lambda);
 EG_API eg_tensor *eg_hardshrink_(eg_tensor *x, double lambda);
-/* [f]  x shrunk towards 0 by lambda; EG_EINVAL for a lambda below 0 or NaN */
+/* [f]  x shrunk towards 0 by lambda; NaN stays. EG_EINVAL for a lambda below 0 or NaN */
 EG_API eg_tensor *eg_softshrink(eg_tensor *x, double lambda);
 EG_API eg_tensor *eg_softshrink_(eg_tensor *x, double lambda);
 /* [f]  x - tanh(x) */
 EG_API eg_tensor *eg_tanhshrink(eg_tensor *x);
 EG_API eg_tensor *eg_tanhshrink_(eg_tensor *x);
-/* [f]  x > limit ? x : value */
+/* [f]  x <= limit ? value : x; NaN stays */
 EG_API eg_tensor *eg_threshold(eg_tensor *x, double limit, double value);
 EG_API eg_tensor *eg_threshold_(eg_tensor *x, double limit, double value);
 
@@ -321,7 +323,7 @@ EG_API eg_tensor *eg_pow_scalar(eg_tensor *a, double b);
 EG_API eg_tensor *eg_pow_scalar_(eg_tensor *a, double b);
 EG_API eg_tensor *eg_pow_int(eg_tensor *a, int64_t b);
 EG_API eg_tensor *eg_pow_int_(eg_tensor *a, int64_t b);
-/* [n]  the larger; NaN if either is; equal ones share dy     saves a, b */
+/* [n]  the larger; NaN if either is, and then dy goes to both; equal ones share dy     saves a, b */
 EG_API eg_tensor *eg_maximum(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_maximum_(eg_tensor *a, eg_tensor *b);
 EG_API eg_tensor *eg_maximum_scalar(eg_tensor *a, double b);
