@@ -101,6 +101,7 @@ typedef struct eg__lua_box {
 /* The tensor at a place of the stack; the first raises if there is none. */
 eg_tensor *eg__lua_tensor(lua_State *L, int i);
 bool eg__lua_is_tensor(lua_State *L, int i);
+bool eg__lua_is_whole(lua_State *L, int i); /* one of integers, not bool */
 /* Gives Lua a borrowed tensor; NULL raises the record. */
 void eg__lua_push_tensor(lua_State *L, eg_tensor *t);
 

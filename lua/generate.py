@@ -33,7 +33,7 @@ HAND = {
     "eg_from": "eg.from_bytes", "eg_copy_out": "x:bytes", "eg_from_values": "eg.tensor", "eg_to_values": "x:table",
     "eg_format_with": "x:format", "eg_print_to": "x:format",
     "eg_use_stream": "eg.use_stream", "eg_device_describe": "device:describe",
-    "eg_item": "x:item", "eg_parameter": "x:requires_grad",
+    "eg_item": "x:item", "eg_item_int": "x:item", "eg_parameter": "x:requires_grad",
 }
 
 # What has no meaning there: scopes and owners are the collector's, memory is not to be had by address, and failures
@@ -241,7 +241,12 @@ class Wrapper:
 
     # -- the whole ----------------------------------------------------------------------------
 
-    def code(self, scalar):
+    def whole(self, twin):
+        """When the form for integers is meant: every number it has as one is; what only reads asks the tensor."""
+        places = [i for i, (p, q) in enumerate(zip(self.f.parameters, twin.parameters), 1) if p.type != q.type]
+        return " && ".join(f"lua_isinteger(L, {i})" for i in places) or "eg__lua_is_whole(L, 1)"
+
+    def code(self, scalar, twin):
         f = self.f
         i = 0
         while i < len(f.parameters):
@@ -250,6 +255,8 @@ class Wrapper:
         lines = [f"EG__LUA_SIZES({at})" for at in self.sizes()] + [f"EG__LUA_BEGIN({len(self.usage)})"]
         if scalar:
             lines += [f"if (lua_type(L, 2) == LUA_TNUMBER) {{ return w_{scalar}(L); }}"]
+        if twin:
+            lines += [f"if ({self.whole(twin)}) {{ return w_{lua_name(twin)}(L); }}"]
         lines += self.options + self.checks + self.late
         lines += self.body(call)
         text = "\n".join("    " + line for line in lines)
@@ -470,11 +477,19 @@ def freeing(h):
     return rows
 
 
+def int_form(h, f):
+    """The function that takes integers where this one takes doubles, or None."""
+    name, in_place = f.name.removesuffix("_"), "_" * f.name.endswith("_")
+    forms = (stem + "_int" + in_place for stem in (name, name.removesuffix("_scalar")))
+    return next((h.functions[form] for form in forms if form in h.functions), None)
+
+
 def wrap_all(h):
     """[(function, code)] for all that are not written by hand."""
     names = {lua_name(f) for f in h.functions.values()}
     done, problems = [], []
-    order = sorted(h.functions.values(), key=lambda f: not f.name.endswith(("_scalar", "_scalar_")))
+    forms = [("_int", "_int_"), ("_scalar", "_scalar_")]  # what calls another comes behind it
+    order = sorted(h.functions.values(), key=lambda f: next((i for i, s in enumerate(forms) if f.name.endswith(s)), len(forms)))
     for f in order:
         if f.name in HAND or f.name in NOT_FOR_LUA or f.name.endswith("_free"):
             continue
@@ -482,7 +497,8 @@ def wrap_all(h):
         scalar = name[:-1] + "_scalar_" if name.endswith("_") else name + "_scalar"
         wrapper = Wrapper(h, f)
         try:
-            done.append((f, wrapper.code(scalar if scalar in names else ""), wrapper))
+            scalar = scalar if scalar in names else ""
+            done.append((f, wrapper.code(scalar, None if scalar else int_form(h, f)), wrapper))
         except (CannotSay, KeyError) as why:
             problems.append(str(why))
     if problems:

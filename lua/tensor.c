@@ -30,6 +30,13 @@ eg_tensor *eg__lua_tensor(lua_State *L, int i)
     return box->t;
 }
 
+bool eg__lua_is_whole(lua_State *L, int i)
+{
+    eg__lua_box *box = box_at(L, i, eg__lua_of(L)->tensor_meta);
+    eg_dtype dtype = eg_dtype_of(box ? box->t : NULL);
+    return dtype == EG_I64 || dtype == EG_I32 || dtype == EG_U8;
+}
+
 static eg__lua_box *new_box(lua_State *L)
 {
     eg__lua_box *box = lua_newuserdatauv(L, sizeof *box, 0);
@@ -85,11 +92,12 @@ static eg_tensor *number(lua_State *L, int i, const void *meta)
             dtype = EG_F64;
         }
     }
-    double value = lua_tonumber(L, i);
+    const double value = lua_tonumber(L, i);
+    const int64_t whole = lua_tointeger(L, i);
     eg__lua_box *box = eg__lua_slot(L);
     eg_device *before = eg_use_device(eg_cpu());
     eg_scope scope = eg_scope_push();
-    box->t = eg_keep(eg_scalar(value, dtype));
+    box->t = eg_keep(dtype == EG_I64 ? eg_scalar_int(whole, dtype) : eg_scalar(value, dtype));
     eg_scope_pop(scope, NULL);
     eg_use_device(before);
     if (!box->t) {
@@ -317,22 +325,20 @@ static int tensor_item(lua_State *L)
     EG__LUA_BEGIN(1)
     eg_tensor *x = eg__lua_tensor(L, 1);
     eg_dtype dtype = eg_dtype_of(x);
-    if (dtype == EG_I64 && eg_numel(x) == 1) {
-        int64_t value;
-        EG__LUA_STATUS(eg_copy_out(x, &value, sizeof value))
-        lua_pushinteger(L, (lua_Integer)value);
+    eg_clear_error();
+    if (dtype == EG_BOOL || eg__lua_is_whole(L, 1)) {
+        int64_t value = eg_item_int(x);
+        EG__LUA_CHECK();
+        if (dtype == EG_BOOL) {
+            lua_pushboolean(L, value != 0);
+        } else {
+            lua_pushinteger(L, value);
+        }
         return 1;
     }
-    eg_clear_error();
     double value = eg_item(x);
     EG__LUA_CHECK();
-    if (dtype == EG_BOOL) {
-        lua_pushboolean(L, value != 0);
-    } else if (dtype == EG_I32 || dtype == EG_U8) {
-        lua_pushinteger(L, (lua_Integer)value);
-    } else {
-        lua_pushnumber(L, value);
-    }
+    lua_pushnumber(L, value);
     return 1;
 }
 
