@@ -196,7 +196,7 @@ static eg_tensor *bend(eg_tensor *(*f)(eg_tensor *), eg_tensor *x)
 typedef struct row {
     const char *name;
     eg_tensor *(*run)(eg_tensor *x), *(*pair)(eg_tensor *a, eg_tensor *b);
-    enum { FLOAT, NUMBER, ARITH, POWER, TEST, COMPARE, BITS } kind;
+    enum { FLOAT, NUMBER, LIMIT = NUMBER, ARITH, POWER, TEST, COMPARE, BITS } kind;
 } row;
 static const row rows[] = {
 #define EG_UNARY(name, params, kind, y, dy, saves, low, high) {#name, at_##name, NULL, kind},
