@@ -363,6 +363,9 @@ eg_tensor *eg_max_unpool(eg_tensor *x, eg_tensor *indices, eg_shape spatial)
     if (check_images(op, x, spatial.ndim) || eg__check(indices, op, "indices")) {
         return NULL;
     }
+    if (x->dtype == EG_BOOL) {
+        return eg__fail_null(EG_EDTYPE, op, "not for dtype bool");
+    }
     if (!eg__same_shape(x, indices)) {
         return eg__fail_null(EG_ESHAPE, op, "x is %s, indices %s", EG__SHAPE_OF(x),
                              EG__SHAPE_OF(indices));
