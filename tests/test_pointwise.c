@@ -406,7 +406,8 @@ EGT(slopes_of_remainders)
 /* At 1 the third derivative of log Gamma is -2 zeta(3), the fourth pi^4 / 15, the fifth -24 zeta(5). */
 EGT(slopes_of_polygamma)
 {
-    const double third = -2 * 1.2020569031595942854, fourth = 6.4939394022668291491, fifth = -24 * 1.0369277551433699263;
+    const double third = -2 * 1.2020569031595942854, fourth = 6.4939394022668291491;
+    const double fifth = -24 * 1.0369277551433699263;
     eg_tensor *x = eg_ones(EG_SHAPE(3), EG_F64);
     for (int recorded = 0; recorded < 2; recorded++) {
         EGT_NEAR(eg_get(slope(eg_trigamma, x, recorded), 1), third, 1e-14);
@@ -450,7 +451,8 @@ EGT(halves_are_rounded_once)
 
 EGT(integers_are_rounded_once)
 {
-    const int64_t far = ((int64_t)1 << 60) + ((int64_t)1 << 52) + 1, near = ((int64_t)1 << 53) + ((int64_t)1 << 29) + 1;
+    const int64_t far = ((int64_t)1 << 60) + ((int64_t)1 << 52) + 1;
+    const int64_t near = ((int64_t)1 << 53) + ((int64_t)1 << 29) + 1;
     const int32_t less = (1 << 30) + (1 << 22) + 1;
     for (int i = 0; i < 2; i++) {
         EGT_OK(eg_debug(i ? "ref" : NULL));
