@@ -1,12 +1,14 @@
 /* past.c - see past.h. */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE
 #include "past.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,21 +105,38 @@ static bool write_lines(const char *place, const past *h)
     return fclose(file) == 0 && good;
 }
 
+/* Holds the folder of a file for this process, so that of two sessions that read, add and replace none loses the
+ * other's line. Where folders cannot be held it goes on without. */
+static int hold_folder(char *path)
+{
+    char *end = strrchr(path, '/');
+    *end = '\0';
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *end = '/';
+    while (folder >= 0 && flock(folder, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    return folder;
+}
+
 void past_add(const char *line)
 {
     char place[PLACE_SIZE], beside[PLACE_SIZE + 32];
     if (!find_place(place)) {
         return;
     }
+    make_folders(place);
+    int folder = hold_folder(place);
     past h = {0};
     bool whole = read_lines(place, &h);
     bool again = h.count > 0 && strcmp(h.line[h.count - 1], line) == 0;
     if (whole && !again && append(&h, line, strlen(line))) {
-        make_folders(place);
         snprintf(beside, sizeof beside, "%s.%ld", place, (long)getpid());
         if (!write_lines(beside, &h) || rename(beside, place) != 0) {
             unlink(beside);
         }
     }
     past_free(&h);
+    if (folder >= 0) {
+        close(folder);
+    }
 }
