@@ -104,7 +104,7 @@ function eg.autocast(dtype, f, ...) end
 function eg.step(f, options) end
 --- What the headers say of a function.
 ---@param what string|function
----@return {name: string, usage: string, c: string, text: string, header: string}|nil
+---@return {name: string, usage: string, c: string, text: string, header: string, about: string}|nil
 function eg.manual(what) end
 --- Nested lists of the elements.
 ---@return any

@@ -287,7 +287,7 @@ typedef struct eg__lua_function {
 } eg__lua_function;
 
 typedef struct eg__lua_page {
-    const char *name, *usage, *header, *prototype, *text;
+    const char *name, *usage, *header, *about, *prototype, *text;
 } eg__lua_page;
 
 extern const eg__lua_place eg__lua_functions[], eg__lua_methods[];

@@ -48,6 +48,7 @@ class Enum:
     values: list
     text: str
     header: str
+    body: str  # the values with their comments, as written
 
 
 @dataclass
@@ -148,7 +149,7 @@ def read_header(into, root, path):
             body = without_preprocessor_in_enums(re.sub(r"/\*.*?\*/", "", p[p.index("{") + 1:p.rindex("}")], flags=re.S))
             name = p[p.rindex("}") + 1:].strip(" ;")
             values = re.findall(r"\b(EG_\w+)\b(?=\s*(?:,|=|$))", body)
-            into.enums[name] = Enum(name, values, text, header)
+            into.enums[name] = Enum(name, values, text, header, p[p.index("{") + 1:p.rindex("}")])
         elif p.startswith("enum"):
             body = re.sub(r"/\*.*?\*/", "", p, flags=re.S)
             into.constants += re.findall(r"\b(EG_[A-Z0-9_]+)\s*=", body)

@@ -29,18 +29,18 @@ static bool is_usage_of(const char *usage, const char *name)
 static const eg__lua_page *page_of(const char *name)
 {
     const char *bare = strncmp(name, "eg.", 3) == 0 ? name + 3 : name;
-    const eg__lua_page *found = NULL;
     size_t n = strlen(bare);
     for (const eg__lua_page *p = eg__lua_pages; p->name; p++) {
-        bool begins = strncmp(p->name, bare, n) == 0;
-        if (begins && !p->name[n]) {
+        if (*p->name == *bare && strcmp(p->name, bare) == 0) {
             return p;
         }
-        if (!found && ((begins && strcmp(p->name + n, "_new") == 0) || is_usage_of(p->usage, name))) {
-            found = p;
+    }
+    for (const eg__lua_page *p = eg__lua_pages; p->name; p++) {
+        if ((strncmp(p->name, bare, n) == 0 && strcmp(p->name + n, "_new") == 0) || is_usage_of(p->usage, name)) {
+            return p;
         }
     }
-    return found;
+    return NULL;
 }
 
 /* ---- pages by function -------------------------------------------------------------------------------------- */
@@ -165,8 +165,9 @@ static int manual(lua_State *L)
         return 0;
     }
     const char *const pairs[][2] = {
-        {"name", p->name}, {"usage", p->usage}, {"c", p->prototype}, {"text", p->text}, {"header", p->header}};
-    lua_createtable(L, 0, 5);
+        {"name", p->name}, {"usage", p->usage}, {"c", p->prototype}, {"text", p->text}, {"header", p->header},
+        {"about", p->about}};
+    lua_createtable(L, 0, 6);
     for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
         lua_pushstring(L, pairs[k][1]);
         lua_setfield(L, -2, pairs[k][0]);

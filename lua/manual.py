@@ -7,6 +7,7 @@ The text of a page is paragraphs, a line each, for whoever shows them to wrap; l
 and examples.
 """
 
+import json
 import pathlib
 import re
 import sys
@@ -93,7 +94,7 @@ class Words:
         text = re.sub(r"\bNULL\b", "nil", text)
         text = re.sub(r"an error(?:(?:, | or | and |, or |; )an error)+", "an error", text)
         text = re.sub(r"\b(are|entries) an error\b", r"\1 errors", text)
-        text = re.sub(r"(^|\. |\n)an error\b", r"\1An error", text)
+        text = re.sub(r"(^|\.\s|\n\n)an error\b", r"\1An error", text)
         text = re.sub(r"Zero-initialised\b", "Without options", text)
         text = re.sub(r"[;,] (?:the caller frees it|borrowed)\b", "", text)
         return re.sub(r" ?The caller frees (?:it|the \w+)\.", "", text)
@@ -136,12 +137,17 @@ def paragraphs(text):
 # ---- options ------------------------------------------------------------------------------------------
 
 
-def members(struct):
-    """(names, comment) for each declaration with what is said of it, behind or above."""
+def defaults(comment):
+    """An option that is 0 is not given."""
+    return re.sub(r"(?<!not )\b0: ", "default ", comment)
+
+
+def commented(body, piece):
+    """[code, comment] for each piece of a body, with what is said of it, behind or above."""
     rows, above, last = [], "", 0
-    for piece in re.finditer(r"/\*.*?\*/|[^;/]+;", struct.body, re.S):
+    for piece in re.finditer(r"/\*.*?\*/|" + piece, body, re.S):
         words = piece[0].strip()
-        beside = "\n" not in struct.body[last:piece.start()]
+        beside = "\n" not in body[last:piece.start()]
         last = piece.end()
         if words.startswith("/*"):
             words = " ".join(re.sub(r"\n *\*", " ", headers.comment_text(words)).split())
@@ -151,11 +157,28 @@ def members(struct):
                 above = words
             continue
         last -= len(piece[0]) - len(piece[0].rstrip())
-        names = [g.name for g in headers.fields(words)]
-        if names != ["size"]:
-            rows.append([names, above])
+        rows.append([words, above])
         above = ""
     return rows
+
+
+def members(struct):
+    """(names, comment) for each declaration."""
+    return [([g.name for g in headers.fields(words)], comment) for words, comment in commented(struct.body, r"[^;/]+;")]
+
+
+def described(h, words, types):
+    """What is said of the words of enums; dtypes go without."""
+    text = ""
+    for e in (h.enums[t] for t in dict.fromkeys(types) if t in h.enums and t != "eg_dtype"):
+        known = dict(generate.enum_words(e))
+        rows = [(known.get(re.match(r"\w+", code)[0]), words.lua(defaults(comment)))
+                for code, comment in commented(e.body, r"EG_\w+[^,/]*,?")]
+        if any(comment for word, comment in rows if word):
+            said = "" if re.match(r"\S+\.h - ", e.text) else words.lua(e.text.split("\n\n")[0].replace("\n", " "))
+            text += f"\n\n{e.name.removeprefix('eg_')}:" + (f" {said}" if said else "") + "".join(
+                f'\n  "{word}"' + (f": {comment}" if comment else "") for word, comment in rows if word)
+    return text
 
 
 def kind(h, g, several):
@@ -194,17 +217,22 @@ def options(h, words, p, said):
     by_name = {g.name: g for g in s.fields}
     lines = []
     for names, comment in members(s):
-        fields = [by_name[n] for n in names if n in by_name]
+        fields = [by_name[n] for n in names if n in by_name and n != "size"]
         if not fields or any(g.type == "function" and "activation" not in g.code for g in fields):
             continue
-        comment = re.sub(r"(^|; )0: ", r"\1default ", comment)
-        comment = words.lua(comment)
+        comment = words.lua(defaults(comment))
         joint = "" if not comment else (". " if comment[0].isupper() else "; ") + comment
         lines.append(f"  {', '.join(names)}: {kind(h, fields[0], len(names) > 1)}{joint}")
     return "\n\n" + (words.text(text) + "\n\n" if text else "") + f"{p.name}:\n" + "\n".join(lines)
 
 
 # ---- pages --------------------------------------------------------------------------------------------
+
+
+def title(path):
+    """What a header says first."""
+    m = re.match(r"/\*+ \S+\.h - (.*?)(?:\n \*\n| ?\*/)", path.read_text(), re.S)
+    return " ".join(re.sub(r"\n \* ?", " ", m[1]).split()).split(". ")[0].rstrip(".") if m else ""
 
 
 def read_own():
@@ -239,7 +267,9 @@ def prose(h, words, f):
 
 
 def pages(h):
-    """(name, usage, header, prototype, text) of all."""
+    """(name, usage, header, its title, prototype, text) of all."""
+    titles = {f.header: "" for f in h.functions.values()}
+    titles = {header: title(next(path for path in h.paths if str(path).endswith("/egret/" + header))) for header in titles}
     words, own = Words(h), read_own()
     made = {f.name: wrapper for f, _, wrapper in generate.wrap_all(h)}
     rows = {}
@@ -261,10 +291,12 @@ def pages(h):
                 s = h.structs.get(p.type)
                 if s and p.type not in ("eg_shape", "eg_axes", "eg_parameters", "eg_tape", "eg_scope"):
                     text += options(h, words, p, f.text)
-        rows[name] = name, call, f.header, f.prototype, text
+        if f.name not in generate.HAND or "options" in call:
+            text += described(h, words, [g.type for p in f.parameters for g in [p, *getattr(h.structs.get(p.type), "fields", [])]])
+        rows[name] = name, call, f.header, titles.get(f.header, ""), f.prototype, text
     for key, (call, text) in own.items():
         name = re.split(r"[.:]", key)[-1]
-        rows[name] = name, call, "", "", text
+        rows[name] = name, call, "", "", "", text
     return [rows[name] for name in sorted(rows)]
 
 
@@ -274,9 +306,9 @@ def main():
     string = generate.c_string
     out = ["/* Made by lua/manual.py from the headers. */", '#include "lua/bind.h"', "",
            "const eg__lua_page eg__lua_pages[] = {"]
-    for name, call, header, prototype, text in pages(h):
-        call = call.replace('"', '\\"')
-        out.append(f'    {{"{name}", "{call}", "{header}",\n        {string(prototype)},\n        {string(text)}}},')
+    for name, call, header, about, prototype, text in pages(h):
+        out.append(f'    {{"{name}", {json.dumps(call)}, "{header}", {json.dumps(about)},\n        {string(prototype)},\n'
+                   f"        {string(text)}}},")
     with open(path, "w") as f:
         f.write("\n".join(out) + "\n    {0}\n};\n")
     with open(depfile, "w") as f:

@@ -139,7 +139,7 @@ static void push_kind(lua_State *L)
 static void push_words(lua_State *L)
 {
     if (lua_type(L, -1) != LUA_TSTRING) { /* help would look for what the text says */
-        shell_help(L, -1);
+        shell_help(L, -1, NOTEBOOK_COLUMNS);
         if (lua_isstring(L, -1)) {
             return;
         }

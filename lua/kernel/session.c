@@ -158,11 +158,12 @@ static int open_state(lua_State *L)
     lua_setfield(L, -2, "exit");
     console_open_children(L, s);
     shell_open_interrupt(L);
+    shell_open_functions(L);
     luaL_requiref(L, "egret", luaopen_egret, 0);
     lua_pushvalue(L, -1);
     lua_setglobal(L, "eg");
     display_open(L, s);
-    shell_open_help(L);
+    shell_open_help(L, NOTEBOOK_COLUMNS);
     return 0;
 }
 

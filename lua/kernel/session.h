@@ -9,6 +9,8 @@
 #include "message.h"
 #include "wire.h"
 
+enum { NOTEBOOK_COLUMNS = 100 }; /* of texts */
+
 typedef struct session {
     lua_State *L;
     wire *w;

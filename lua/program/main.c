@@ -45,7 +45,7 @@ int egret_kernel(int argc, char **argv);
 
 typedef struct wishes {
     int script; /* its place among the arguments; 0: none */
-    bool prompt, code;
+    bool prompt, code, modules; /* -i, -e, -l */
 } wishes;
 
 static bool is_either(const char *argument, const char *a, const char *b)
@@ -77,7 +77,8 @@ static int read_options(int argc, char **argv, wishes *w)
         if (strcmp(a, "-i") == 0) {
             w->prompt = true;
         } else if (is_either(a, "-e", "-l") && i + 1 < argc) {
-            w->code = true;
+            w->code |= a[1] == 'e';
+            w->modules |= a[1] == 'l';
             i++;
         } else {
             fprintf(stderr, "egret: %s %s\n%s", a,
@@ -88,10 +89,15 @@ static int read_options(int argc, char **argv, wishes *w)
     return -1;
 }
 
-/* arg[0] is the script, what stands before it has negative places: as in Lua's own program. */
+/* arg[0] is the script, "-" if that only is on standard input; what stands before it has negative places: as in Lua's
+ * own program. */
 static void make_arg(lua_State *L, int argc, char **argv, int script)
 {
     lua_createtable(L, argc, 0);
+    if (script == argc) {
+        lua_pushliteral(L, "-");
+        lua_rawseti(L, -2, 0);
+    }
     for (int i = 0; i < argc; i++) {
         lua_pushstring(L, argv[i]);
         lua_rawseti(L, -2, i - script);
@@ -107,12 +113,13 @@ static void open_libraries(lua_State *L)
     lua_setfield(L, -2, "egret");
     lua_pop(L, 1);
     shell_open_interrupt(L);
+    shell_open_functions(L);
 }
 
 /* The module as a global, for what is typed and not written down. */
 static bool open_globals(lua_State *L)
 {
-    shell_open_help(L);
+    shell_open_help(L, 0);
     return script_module(L, "eg=egret");
 }
 
@@ -137,8 +144,8 @@ static bool run(lua_State *L, int argc, char **argv, const wishes *w)
     const char *script = w->script ? argv[w->script] : w->code || prompt ? NULL : "-";
     script_catch_interrupts(!prompt);
     open_libraries(L);
-    make_arg(L, argc, argv, w->script);
-    if ((prompt || w->code) && !open_globals(L)) {
+    make_arg(L, argc, argv, script && !w->script ? argc : w->script);
+    if ((prompt || w->code || w->modules) && !open_globals(L)) {
         return false;
     }
     bool good = obey_options(L, argv, w->script ? w->script : argc);

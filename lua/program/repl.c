@@ -41,12 +41,6 @@ static bool has_colours(int file)
     return isatty(file) && !(none && *none) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-static int columns(void)
-{
-    struct winsize size;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col - 1 : 79;
-}
-
 /* Says the message on top of the stack, its way dimmed, and removes it. */
 static void complain(const repl *r, lua_State *L)
 {
@@ -222,7 +216,7 @@ static int evaluate(lua_State *L)
     lua_call(L, 0, LUA_MULTRET);
     int count = lua_gettop(L);
     if (count > 0) {
-        shell_pretty_values(L, count, columns());
+        shell_pretty_values(L, count, shell_columns());
         size_t length;
         const char *text = lua_tolstring(L, -1, &length);
         fwrite(text, 1, length, stdout);

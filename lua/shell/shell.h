@@ -43,12 +43,22 @@ void shell_complete(lua_State *L, const char *text, size_t cursor, size_t *start
 
 /* ---- help ---------------------------------------------------------------------------------- */
 
-/* Pushes what is known about a function or name, the value at `index` (nil or none: an overview),
- * as text; nil if that is nothing. The table of the module "egret" must be in package.loaded. */
-void shell_help(lua_State *L, int index);
+/* Pushes what is known about a function, a name or other words to search for, the value at `index`
+ * (nil or none: an overview), as text in lines of at most `width` characters; nil if that is nothing.
+ * The table of the module "egret" must be in package.loaded. */
+void shell_help(lua_State *L, int index, int width);
 
-/* Defines the global function help(what), which prints that text. */
-void shell_open_help(lua_State *L);
+/* Defines the global function help(what), which prints that text; width 0: of the terminal. */
+void shell_open_help(lua_State *L, int width);
+
+/* How many characters fit a line of the terminal on standard output. */
+int shell_columns(void);
+
+/* ---- functions ----------------------------------------------------------------------------- */
+
+/* Functions of the module show how they are called, and a place or field of one is an error that says
+ * so: x.shape is a function, x:shape() calls it. Does nothing if functions have a metatable. */
+void shell_open_functions(lua_State *L);
 
 /* ---- errors -------------------------------------------------------------------------------- */
 

@@ -3,11 +3,15 @@
 
     program.py EGRET
 """
+import fcntl
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/common"))
@@ -71,6 +75,10 @@ def scripts(at):
 def pipes():
     check("a script on standard input", run(text="print(1 + 1) print(#arg)")[0] == "2\n0\n")
     check("with arguments", run("-", "a", text="print(...)")[0] == "a\n")
+    for words in (["--"], ["-l", "math"], ["-l", "math", "--"]):
+        out, _ = run(*words, text="print(arg[0], #arg, select('#', ...), arg[-1])")
+        check(f"{words} before one on standard input are none of its arguments", out == f"-\t0\t0\t{words[-1]}\n", out)
+    check("nor with -", run("--", "-", "a", text="print(arg[0], ...)")[0] == "-\ta\n")
     check("nothing", run(text="") == ("", ""))
     run(text="error('x')", expect=1)
     for words in (["-e", "print(1)"], ["--help"], ["--version"], ["-e", "eg.plot{1, 2}"]):
@@ -127,6 +135,74 @@ def prompt(at):
     check("deep tables", "..." in deep and len(deep) < 100, deep)
 
 
+def manual(at):
+    """help in Lua's words, in lines that fit, found by meaning."""
+    def asked(code):
+        return run("-i", text=code + "\n", NO_COLOR="1", XDG_STATE_HOME=at + "/state")[0]
+    page = asked("help(eg.conv2d)")
+    check("a page is Lua's", "eg.conv2d(x, weight, nil, {stride = 2, padding = eg.SAME})" in page.replace("\n", " ")
+          and "  stride, dilation: integers; default 1\n" in page and "int64_t" not in page and "eg_" not in page, page)
+    page = asked("help(eg.optim.adam)")
+    check("a formula once", page.startswith("eg.optim.adam(parameters, {options})\n") and page.count("m = beta1 m") == 1
+          and "  decoupled: boolean" in page, page)
+    check("results have names", asked("help(eg.sort)").startswith("values, indices = eg.sort(x, axis, descending)\n"))
+    check("handles have methods", asked("help(eg.optim.sgd({eg.ones{1}:requires_grad()}).minimize)")
+          .startswith("optim:minimize(f | tape, loss)\n"))
+    check("words of enums", '"cosine": end + (lr - end)' in asked("help(eg.schedule_at)"))
+    check("and functions of Lua alone", "derivative by each x" in asked("help(eg.grad)"))
+    all_pages = asked("for name in eg.manual_pages() do help(name) end")
+    lines = all_pages.splitlines()
+    broad = [line for line in lines if len(line) > 79 and " " in line.strip()]
+    check("lines fit", len(lines) > 5000 and not broad, "\n".join(broad[:9]))
+    foreign = [line for line in lines if re.search(r"\beg_|EG_E[A-Z]+\b|NULL|int64_t|eg\.tensor \*|\{\.[a-z]", line)]
+    check("nothing is C's", not foreign, "\n".join(foreign[:9]))
+    for words, wanted in (("cosine", "eg.schedule_at"), ("schedule", "eg.schedule_at"), ("schedules", "eg.schedule_at"),
+                          ("learning rate", "optim:set_rate"), ("plotting", "eg.plot"), ("gradient", "eg.grad "),
+                          ("Dropout layer", "eg.nn.dropout")):
+        found = asked(f'help "{words}"')
+        check(f"help finds {words}", wanted in found, found)
+    found = asked('help "conv"').splitlines()
+    check("names first", all("conv" in line.split()[0] for line in found[1:12]), found[:14])
+    check("where else", "See also: eg.nn.dropout" in asked('help "dropout"'))
+    check("functions as values", asked("x = eg.ones{2}\nx.shape").startswith("function: x:shape(...)\n")
+          and asked("eg.zeros, print").startswith("function: eg.zeros(shape, dtype)  function: 0x"))
+    _, err = run("-e", "local x = eg.ones{2} return x.shape[1]", expect=1)
+    check("a function that was meant to be called", "it is to be called, x:shape(...)" in err, err)
+
+
+def histories(at):
+    """Two sessions that write at once lose no line of each other: whoever holds the folder has the file for itself."""
+    place = at + "/state/egret"
+    os.makedirs(place, exist_ok=True)
+    master, slave = pty.openpty()
+    folder = os.open(place, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    r = subprocess.Popen([program], stdin=slave, stdout=slave, stderr=slave, env={
+        **os.environ, "XDG_STATE_HOME": at + "/state", "NO_COLOR": "1", "TERM": "dumb"})
+    os.write(master, b"x = 1\n")
+    time.sleep(.7)
+    early = os.path.exists(place + "/history")
+    with open(place + "/history", "w") as f:
+        f.write("y = 2\n")
+    os.close(folder)
+    os.write(master, b":quit\n")
+    reader = threading.Thread(target=lambda: drain(master), daemon=True)
+    reader.start()
+    check("a session at a terminal ends", r.wait(timeout=30) == 0)
+    with open(place + "/history") as f:
+        lines = f.read().split("\n")
+    check("two sessions keep each other's lines", not early and "y = 2" in lines and "x = 1" in lines, f"{early} {lines}")
+    os.close(slave)
+
+
+def drain(terminal):
+    try:
+        while os.read(terminal, 4096):
+            pass
+    except OSError:
+        pass
+
+
 def interrupts(at):
     """Ctrl-C ends a script as a signal would, after saying where it was."""
     for code in ("while true do end", "coroutine.wrap(function() while true do end end)()",
@@ -157,5 +233,7 @@ with tempfile.TemporaryDirectory() as folder:
     scripts(folder)
     pipes()
     prompt(folder)
+    manual(folder)
+    histories(folder)
     interrupts(folder)
 finish()

@@ -32,7 +32,8 @@ static lua_State *state(void)
     luaL_openlibs(L);
     luaL_requiref(L, "egret", luaopen_egret, 1);
     lua_setglobal(L, "eg");
-    shell_open_help(L);
+    shell_open_help(L, 0);
+    shell_open_functions(L);
     shell_open_interrupt(L);
     /* Lua's buffers have a metatable that 5.4.4 leaves half made if memory runs out then: it is
      * made now. */
@@ -101,8 +102,8 @@ static int load(lua_State *L)
 static int help(lua_State *L)
 {
     lua_pushliteral(L, "conv2d");
-    shell_help(L, 1);
-    shell_help(L, 3);
+    shell_help(L, 1, 60);
+    shell_help(L, 3, 60);
     return 0;
 }
 
