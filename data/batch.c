@@ -95,8 +95,8 @@ static const eg__dataset_class padded_class = {.name = "eg_dataset_padded_batch"
 
 static batch *batch_new(const eg__dataset_class *is, eg_dataset *from, int64_t size)
 {
-    if (!from) {
-        return eg__null_argument(is->name, "d"), NULL;
+    if (eg__check_dataset(is->name, from)) {
+        return NULL;
     }
     if (size < 1 || size > 65535) {
         eg_dataset_free(from);

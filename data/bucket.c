@@ -163,8 +163,8 @@ eg_dataset *eg_dataset_bucket_with(eg_dataset *from, const int64_t *boundaries, 
 {
     eg_bucket_options o;
     eg__options(&o, sizeof o, options);
-    if (!from) {
-        return eg__null_argument(bucket_class.name, "d"), NULL;
+    if (eg__check_dataset(bucket_class.name, from)) {
+        return NULL;
     }
     if (check_options(&o, boundaries, n)) {
         eg_dataset_free(from);

@@ -108,8 +108,8 @@ static const eg__dataset_class cache_class = {.name = "eg_dataset_cache",
 
 eg_dataset *eg_dataset_cache(eg_dataset *from)
 {
-    if (!from) {
-        return eg__null_argument(cache_class.name, "d"), NULL;
+    if (eg__check_dataset(cache_class.name, from)) {
+        return NULL;
     }
     return eg__dataset_new(&cache_class, sizeof(cache), from);
 }

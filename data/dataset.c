@@ -3,25 +3,50 @@
 
 #include <stdlib.h>
 
+#include "lib/live.h"
+
 /* ---- links -------------------------------------------------------------------------------------- */
 
 eg_dataset *eg__dataset_new(const eg__dataset_class *is, size_t size, eg_dataset *from)
 {
-    eg_dataset *d = eg__malloc(size);
+    eg_dataset *d = eg__handle_new(size);
     if (!d) {
         eg_dataset_free(from);
         return eg__no_memory(is->name, (int64_t)size), NULL;
     }
-    memset(d, 0, size);
+    if (from) {
+        from->owner = is->name;
+    }
     d->is = is;
     d->from = from;
     d->guests = from ? from->guests : 0;
     return d;
 }
 
+eg_status eg__check_dataset(const char *op, eg_dataset *d)
+{
+    if (!d) {
+        return eg__null_argument(op, "d");
+    }
+    if (!eg__handle_lives(d)) {
+        return eg__fail(EG_ESTATE, op, "there is no dataset at %p: it was freed before, or never made", (void *)d);
+    }
+    return d->owner ? eg__fail(EG_ESTATE, op, "the dataset was given to %s, which owns it", d->owner) : EG_OK;
+}
+
+void eg__dataset_drop(eg_dataset *d)
+{
+    if (d && eg__handle_lives(d) && !d->owner) {
+        eg_dataset_free(d);
+    }
+}
+
 void eg_dataset_free(eg_dataset *d)
 {
-    while (d) {
+    if (d && eg__check_dataset("eg_dataset_free", d)) {
+        return;
+    }
+    while (d && eg__handle_ends(d, "eg_dataset_free")) {
         if (d->is->free) {
             d->is->free(d);
         }

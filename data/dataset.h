@@ -45,7 +45,8 @@ typedef struct eg__dataset_class {
 struct eg_dataset {
     const eg__dataset_class *is;
     eg_dataset *from;
-    int guests; /* functions of the user in the chain up to here */
+    const char *owner; /* the name of the link that has taken it; NULL: the caller's */
+    int guests;        /* functions of the user in the chain up to here */
     /* of the link the user walks */
     eg_dataset_position at;
     bool under_way;
@@ -55,7 +56,11 @@ struct eg_dataset {
     int width; /* tensors in it */
 };
 
-/* A zeroed link of `size` bytes behind `from`, NULL for a source; frees `from` on failure. */
+/* Whether a dataset that is given to `op` is there, alive and nobody's; what is not is not `op`'s to free. */
+eg_status eg__check_dataset(const char *op, eg_dataset *d);
+/* Frees what was given to a constructor that failed, if it passes that check. */
+void eg__dataset_drop(eg_dataset *d);
+/* A zeroed link of `size` bytes behind `from`, NULL for a source; takes `from`, which was checked, and frees it on failure. */
 eg_dataset *eg__dataset_new(const eg__dataset_class *is, size_t size, eg_dataset *from);
 eg_status eg__start(eg_dataset *d, uint64_t epoch);
 eg_status eg__next(eg_dataset *d, eg__sample *s);

@@ -3,6 +3,7 @@
 
 #include "data/bytes.h"
 #include "lib/device.h"
+#include "lib/live.h"
 #include "data/example.h"
 
 #ifdef EG_HAVE_PROTOBUF
@@ -180,11 +181,10 @@ static eg_status check_new(const char *op, const eg_example *e, const char *name
 
 eg_example *eg_example_new(void)
 {
-    eg_example *e = eg__malloc(sizeof *e);
+    eg_example *e = eg__handle_new(sizeof *e);
     if (!e) {
         return eg__no_memory("eg_example_new", (int64_t)sizeof *e), NULL;
     }
-    *e = (eg_example){0};
     return e;
 }
 
@@ -202,7 +202,7 @@ static void free_table(table *t)
 
 void eg_example_free(eg_example *e)
 {
-    if (e) {
+    if (eg__handle_ends(e, "eg_example_free")) {
         free_table(&e->features);
         free_table(&e->lists);
         free(e);

@@ -43,6 +43,9 @@ static eg_status check_datasets(const char *op, eg_dataset *const *datasets, int
         if (given_before(datasets, i)) {
             return eg__fail(EG_EINVAL, op, "%s is there twice", name);
         }
+        if (eg__check_dataset(op, datasets[i])) {
+            return eg__why();
+        }
     }
     return EG_OK;
 }
@@ -58,7 +61,7 @@ static many *many_new(const eg__dataset_class *is, eg_dataset *const *datasets, 
     if (!m || !m->of || !m->ended) {
         for (int i = 0; datasets && i < n; i++) {
             if (!given_before(datasets, i)) {
-                eg_dataset_free(datasets[i]);
+                eg__dataset_drop(datasets[i]);
             }
         }
         eg_dataset_free(m ? &m->d : NULL);
@@ -68,6 +71,7 @@ static many *many_new(const eg__dataset_class *is, eg_dataset *const *datasets, 
     m->n = n;
     for (int i = 0; i < n; i++) {
         m->d.guests += datasets[i]->guests;
+        datasets[i]->owner = is->name;
     }
     return m;
 }
@@ -76,6 +80,7 @@ static void many_free(eg_dataset *d)
 {
     many *m = (many *)d;
     for (int i = 0; i < m->n; i++) {
+        m->of[i]->owner = NULL;
         eg_dataset_free(m->of[i]);
     }
     free(m->of);

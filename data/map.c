@@ -359,9 +359,12 @@ eg_dataset *eg_dataset_map_with(eg_dataset *from, eg_map_fn f, void *user, const
 {
     eg_map_options o;
     eg__options(&o, sizeof o, options);
-    if (!from || !f) {
+    if (eg__check_dataset(map_class.name, from)) {
+        return NULL;
+    }
+    if (!f) {
         eg_dataset_free(from);
-        return eg__null_argument(map_class.name, from ? "f" : "d"), NULL;
+        return eg__null_argument(map_class.name, "f"), NULL;
     }
     if (o.workers < 0 || o.workers > MOST_WORKERS || o.ahead < 0 || o.ahead > MOST_AHEAD) {
         eg_dataset_free(from);
@@ -381,8 +384,8 @@ eg_dataset *eg_dataset_map_with(eg_dataset *from, eg_map_fn f, void *user, const
 
 eg_dataset *eg_dataset_prefetch(eg_dataset *from, int64_t depth)
 {
-    if (!from) {
-        return eg__null_argument(prefetch_class.name, "d"), NULL;
+    if (eg__check_dataset(prefetch_class.name, from)) {
+        return NULL;
     }
     if (depth < 1 || depth > MOST_AHEAD) {
         eg_dataset_free(from);

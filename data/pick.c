@@ -10,8 +10,8 @@ typedef struct part {
 
 static eg_dataset *part_new(const eg__dataset_class *is, eg_dataset *from, int64_t count)
 {
-    if (!from) {
-        return eg__null_argument(is->name, "d"), NULL;
+    if (eg__check_dataset(is->name, from)) {
+        return NULL;
     }
     if (count < 0) {
         eg_dataset_free(from);
@@ -152,8 +152,8 @@ static const eg__dataset_class shard_class = {.name = "eg_dataset_shard",
 
 eg_dataset *eg_dataset_shard(eg_dataset *from, int64_t index, int64_t count)
 {
-    if (!from) {
-        return eg__null_argument(shard_class.name, "d"), NULL;
+    if (eg__check_dataset(shard_class.name, from)) {
+        return NULL;
     }
     if (index < 0 || index >= count) {
         eg_dataset_free(from);
@@ -220,9 +220,12 @@ static const eg__dataset_class filter_class = {
 
 eg_dataset *eg_dataset_filter(eg_dataset *from, eg_filter_fn f, void *user)
 {
-    if (!from || !f) {
+    if (eg__check_dataset(filter_class.name, from)) {
+        return NULL;
+    }
+    if (!f) {
         eg_dataset_free(from);
-        return eg__null_argument(filter_class.name, from ? "f" : "d"), NULL;
+        return eg__null_argument(filter_class.name, "f"), NULL;
     }
     filter *l = (filter *)eg__dataset_new(&filter_class, sizeof *l, from);
     if (!l) {

@@ -91,8 +91,8 @@ static const eg__dataset_class repeat_class = {.name = "eg_dataset_repeat",
 
 eg_dataset *eg_dataset_repeat(eg_dataset *from, int64_t times)
 {
-    if (!from) {
-        return eg__null_argument(repeat_class.name, "d"), NULL;
+    if (eg__check_dataset(repeat_class.name, from)) {
+        return NULL;
     }
     if (times < -1) {
         eg_dataset_free(from);

@@ -195,8 +195,8 @@ static const eg__dataset_class shuffle_class = {.name = "eg_dataset_shuffle",
 
 eg_dataset *eg_dataset_shuffle_with(eg_dataset *from, int64_t buffer, const eg_shuffle_options *o)
 {
-    if (!from) {
-        return eg__null_argument(shuffle_class.name, "d"), NULL;
+    if (eg__check_dataset(shuffle_class.name, from)) {
+        return NULL;
     }
     if (buffer < 1) {
         eg_dataset_free(from);

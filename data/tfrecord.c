@@ -2,6 +2,7 @@
 #include "data/dataset.h"
 #include "data/stream.h"
 #include "lib/io/crc32c.h"
+#include "lib/live.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -351,10 +352,9 @@ eg_tfrecord_writer *eg_tfrecord_writer_new_with(const char *path,
     if (check_compression(me, o.compression)) {
         return NULL;
     }
-    if (!(w = eg__malloc(sizeof *w))) {
+    if (!(w = eg__handle_new(sizeof *w))) {
         return eg__no_memory(me, (int64_t)sizeof *w), NULL;
     }
-    memset(w, 0, sizeof *w);
     w->file.fd = -1;
     w->path = eg__malloc(length);
     w->status = w->path ? EG_OK : eg__no_memory(me, (int64_t)length);
@@ -367,7 +367,11 @@ eg_tfrecord_writer *eg_tfrecord_writer_new_with(const char *path,
     if (!w->status) {
         w->status = eg__target_open(&w->file, me, w->path);
     }
-    return w->status ? end_writing(w, w->status), NULL : w;
+    if (w->status) {
+        eg_tfrecord_writer_free(w);
+        return NULL;
+    }
+    return w;
 }
 
 static void put(uint8_t *p, uint64_t v, int bytes)
@@ -410,13 +414,16 @@ eg_status eg_tfrecord_writer_close(eg_tfrecord_writer *w)
     if (!w) {
         return eg__null_argument(me, "w");
     }
+    if (!eg__handle_ends(w, me)) {
+        return eg__why();
+    }
     eg_status st = w->status ? refuse_broken(w, me) : drain(w, Z_FINISH);
     return end_writing(w, st);
 }
 
 void eg_tfrecord_writer_free(eg_tfrecord_writer *w)
 {
-    if (w) {
-        end_writing(w, EG_ESTATE);
+    if (eg__handle_ends(w, me)) {
+        end_writing(w, w->status ? w->status : EG_ESTATE);
     }
 }

@@ -89,8 +89,8 @@ eg_dataset *eg_dataset_tolerate_with(eg_dataset *from, const eg_tolerate_options
     eg_tolerate_options o;
     eg__options(&o, sizeof o, options);
     o.most = eg__or_count(o.most, INT64_MAX);
-    if (!from) {
-        return eg__null_argument(tolerate_class.name, "d"), NULL;
+    if (eg__check_dataset(tolerate_class.name, from)) {
+        return NULL;
     }
     if (o.most < 0) {
         eg_dataset_free(from);

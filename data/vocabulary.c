@@ -5,6 +5,7 @@
 #include "data/text.h"
 #include "data/words.h"
 #include "lib/device.h"
+#include "lib/live.h"
 
 struct eg_word_counts {
     eg__words words;
@@ -18,17 +19,16 @@ struct eg_vocabulary {
 
 eg_word_counts *eg_word_counts_new(void)
 {
-    eg_word_counts *c = eg__malloc(sizeof *c);
+    eg_word_counts *c = eg__handle_new(sizeof *c);
     if (!c) {
         return eg__no_memory("eg_word_counts_new", (int64_t)sizeof *c), NULL;
     }
-    *c = (eg_word_counts){0};
     return c;
 }
 
 void eg_word_counts_free(eg_word_counts *c)
 {
-    if (c) {
+    if (eg__handle_ends(c, "eg_word_counts_free")) {
         eg__words_free(&c->words);
         free(c);
     }
@@ -172,11 +172,10 @@ static eg_status choose(eg__words *w, const eg__words *from, const eg_vocabulary
 
 static eg_vocabulary *new_vocabulary(const char *op)
 {
-    eg_vocabulary *v = eg__malloc(sizeof *v);
+    eg_vocabulary *v = eg__handle_new(sizeof *v);
     if (!v) {
         return eg__no_memory(op, (int64_t)sizeof *v), NULL;
     }
-    *v = (eg_vocabulary){0};
     return v;
 }
 
@@ -203,7 +202,7 @@ eg_vocabulary *eg_vocabulary_new_with(const eg_word_counts *counts,
 
 void eg_vocabulary_free(eg_vocabulary *v)
 {
-    if (v) {
+    if (eg__handle_ends(v, "eg_vocabulary_free")) {
         eg__words_free(&v->words);
         free(v);
     }

@@ -29,6 +29,7 @@ void eg__profile_fork(eg__fork when);
 void eg__packs_fork(eg__fork when);
 void eg__fft_fork(eg__fork when);
 void eg__headers_fork(eg__fork when);
+void eg__live_fork(eg__fork when);
 void eg__threads_fork(eg__fork when);
 void eg__alloc_fork(eg__fork when);
 void eg__parallel_fork(eg__fork when);

@@ -259,6 +259,7 @@ struct eg__thread {
     eg__record record;
     _Atomic int64_t live_tensors, live_bytes; /* written by this thread only, summed by others */
     eg_random_state random;
+    int forwards; /* of modules, inside each other */
     int64_t macs; /* multiply-adds counted under EG__MODE_MACS */
     struct eg__plan *plan;       /* of the step that is called, lib/plan.h */
     struct eg__capture *capture; /* under EG__MODE_CAPTURE, lib/capture.h */
@@ -438,6 +439,9 @@ int64_t eg__most(int dtype);
 
 /* The one checked multiply: elements of a shape, whose bytes must fit int64. */
 eg_status eg__check_shape(const char *op, int ndim, const int64_t *shape, int dtype, int64_t *n);
+/* The same, and that the device has as much memory at all: for results whose parts are large too, before they are
+ * made. */
+eg_status eg__check_room(const char *op, uint8_t device, int ndim, const int64_t *shape, int dtype);
 /* Axis in 0..ndim-1, or -1 with words. */
 int eg__axis(const char *op, int ndim, int64_t axis);
 /* The same where a 0-dim tensor counts as a line of one, whose axis is 0 or -1. */

@@ -6,6 +6,7 @@
 
 #include "lib/capture.h"
 #include "lib/device.h"
+#include "lib/live.h"
 #include "lib/ops/options.h"
 #include "lib/optable.h"
 #include "lib/plan.h"
@@ -47,7 +48,7 @@ eg_step *eg_step_new_with(eg_step_fn *fn, void *user, const eg_step_options *opt
     if (!fn) {
         return eg__null_argument(op, "fn"), NULL;
     }
-    eg_step *s = eg__malloc(sizeof *s);
+    eg_step *s = eg__handle_new(sizeof *s);
     if (!s) {
         return eg__no_memory(op, sizeof *s), NULL;
     }
@@ -56,7 +57,7 @@ eg_step *eg_step_new_with(eg_step_fn *fn, void *user, const eg_step_options *opt
     if (s->options.warmup < 0 || s->options.most < 0) {
         eg__fail(EG_EINVAL, op, "warmup is %d, most is %d; they must not be negative", s->options.warmup,
                  s->options.most);
-        free(s);
+        eg_step_free(s);
         return NULL;
     }
     s->options.warmup = s->options.warmup ? s->options.warmup : WARMUP;
@@ -100,8 +101,10 @@ void eg_step_reset(eg_step *s)
 
 void eg_step_free(eg_step *s)
 {
-    eg_step_reset(s);
-    free(s);
+    if (eg__handle_ends(s, "eg_step_free")) {
+        eg_step_reset(s);
+        free(s);
+    }
 }
 
 eg_step_info eg_step_stats(const eg_step *s)

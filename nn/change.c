@@ -32,9 +32,8 @@ static eg_status set_frozen(eg_module *m, bool frozen, const char *op)
     if (eg__thread_get()->record.recording) {
         return eg__fail(EG_ESTATE, op, "a tape records: ask or close it first");
     }
-    freezer f = {{freeze_member}, frozen};
-    eg__members(m, &f.walk);
-    return EG_OK;
+    freezer f = {{freeze_member, 0}, frozen};
+    return eg__walk_members(m, &f.walk, op);
 }
 
 eg_status eg_module_freeze(eg_module *m)
@@ -107,8 +106,9 @@ eg_status eg_module_to(eg_module *m, eg_dtype dtype)
     if (dtype < 0 || dtype >= EG_DTYPE_COUNT || !eg__is_float((int)dtype)) {
         return eg__fail(EG_EDTYPE, op, "%s is no float dtype", eg_dtype_name(dtype));
     }
-    mover w = {.walk = {move_member}, .dtype = dtype};
-    eg__members(m, &w.walk);
+    mover w = {.walk = {move_member, 0}, .dtype = dtype};
+    eg_status st = eg__walk_members(m, &w.walk, op);
+    w.status = w.status ? w.status : st;
     if (w.status) {
         while (w.count) {
             eg_release(w.made[--w.count]);
@@ -187,8 +187,9 @@ eg_status eg_module_to_device(eg_module *m, eg_device *device)
     if (!m || !device) {
         return eg__null_argument(op, m ? "device" : "m");
     }
-    carrier w = {.walk = {carry_member}, .device = device};
-    eg__members(m, &w.walk);
+    carrier w = {.walk = {carry_member, 0}, .device = device};
+    eg_status st = eg__walk_members(m, &w.walk, op);
+    w.status = w.status ? w.status : st;
     for (uint32_t i = 0; i < w.count; i++) {
         if (!w.status) {
             settle(w.old[i], w.copy[i]);

@@ -1,5 +1,6 @@
 /* containers.c - modules made of modules: sequences, lists, residual blocks. */
 #include "lib/optable.h"
+#include "lib/live.h"
 #include "nn/nn.h"
 
 /* ---- sequences and lists --------------------------------------------------------------------- */
@@ -58,10 +59,21 @@ static void free_given(eg_module *const *modules, int count)
         for (int j = 0; j < i && !seen; j++) {
             seen = modules[j] == modules[i];
         }
-        if (!seen && !modules[i]->parent) {
+        if (!seen && eg__handle_lives(modules[i]) && !modules[i]->parent) {
             eg_module_free(modules[i]);
         }
     }
+}
+
+/* Before there is anything that could be taken for one of them. */
+static eg_status check_given(const char *op, eg_module *const *modules, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (modules[i] && !eg__handle_lives(modules[i])) {
+            return eg__fail(EG_ESTATE, op, "member \"%d\" was freed before", i);
+        }
+    }
+    return EG_OK;
 }
 
 static eg_module *make(const eg_module_kind *kind, eg_module *const *modules, int count)
@@ -69,7 +81,9 @@ static eg_module *make(const eg_module_kind *kind, eg_module *const *modules, in
     if (count < 0 || (count && !modules)) {
         return eg__fail_null(EG_EINVAL, kind->name, "%d modules at %p", count, (const void *)modules);
     }
-    sequential *q = eg_module_new(sizeof *q + (size_t)count * sizeof *modules, kind);
+    sequential *q = check_given(kind->name, modules, count)
+                        ? NULL
+                        : eg_module_new(sizeof *q + (size_t)count * sizeof *modules, kind);
     if (!q) {
         free_given(modules, count);
         return NULL;
@@ -147,7 +161,7 @@ static const eg_module_kind residual_kind = {.size = sizeof(eg_module_kind), .na
 eg_module *eg_residual_new(eg_module *body, eg_module *shortcut)
 {
     eg_module *given[2] = {body, shortcut};
-    residual *r = eg_module_new(sizeof *r, &residual_kind);
+    residual *r = check_given(residual_kind.name, given, 2) ? NULL : eg_module_new(sizeof *r, &residual_kind);
     if (!r) {
         free_given(given, 2);
         return NULL;

@@ -180,10 +180,11 @@ static void fill_member(eg_members *walk, const eg__member *member)
 
 eg_status eg_module_init_with(eg_module *m, eg_init_rule rule, const eg_init_options *options)
 {
+    static const char op[] = "eg_module_init";
     if (!m) {
-        return eg__null_argument("eg_module_init", "m");
+        return eg__null_argument(op, "m");
     }
-    filler f = {{fill_member}, rule, options, EG_OK};
-    eg__members(m, &f.walk);
-    return f.status;
+    filler f = {{fill_member, 0}, rule, options, EG_OK};
+    eg_status all = eg__walk_members(m, &f.walk, op);
+    return f.status ? f.status : all;
 }

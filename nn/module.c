@@ -3,6 +3,8 @@
 
 #include "nn/nn.h"
 
+#include "lib/live.h"
+
 /* ---- members ------------------------------------------------------------------------------- */
 
 void eg_member_child(eg_members *walk, const char *name, eg_module **child)
@@ -22,9 +24,21 @@ void eg_member_buffer(eg_members *walk, const char *name, eg_tensor **buffer)
 
 void eg__members(eg_module *m, eg_members *walk)
 {
-    if (m->kind->members) {
+    if (walk->depth > EG__MODULE_DEPTH) {
+        walk->depth = INT32_MAX; /* for good: branches of a loop would be walked for ever */
+    } else if (m->kind->members) {
+        walk->depth++;
         m->kind->members(m, walk);
+        walk->depth -= walk->depth < INT32_MAX;
     }
+}
+
+eg_status eg__walk_members(eg_module *m, eg_members *walk, const char *op)
+{
+    eg__members(m, walk);
+    return walk->depth ? eg__fail(EG_ESTATE, op, "more than %d modules inside each other: one was put below itself",
+                                  EG__MODULE_DEPTH)
+                       : EG_OK;
 }
 
 /* ---- making and freeing -------------------------------------------------------------------- */
@@ -39,11 +53,10 @@ void *eg_module_new(size_t size, const eg_module_kind *kind)
         return eg__fail_null(EG_EINVAL, op, "size is %zu, an eg_module alone has %zu", size,
                              sizeof(eg_module));
     }
-    eg_module *m = eg__malloc(size);
+    eg_module *m = eg__handle_new(size);
     if (!m) {
         return eg__no_memory(op, (int64_t)size), NULL;
     }
-    memset(m, 0, size);
     m->kind = kind;
     m->training = true;
     return m;
@@ -56,14 +69,17 @@ static void free_member(eg_members *walk, const eg__member *member)
     (void)walk;
     if (member->kind != EG__CHILD) {
         eg_release(*member->tensor);
-    } else if (*member->child) {
+    } else if (eg__handle_lives(*member->child)) { /* else it was met before: put into this tree twice */
         free_tree(*member->child);
     }
 }
 
 static void free_tree(eg_module *m)
 {
-    eg__members(m, &(eg_members){free_member});
+    if (!eg__handle_ends(m, "eg_module_free")) {
+        return;
+    }
+    eg__members(m, &(eg_members){free_member, 0});
     if (m->kind->free) {
         m->kind->free(m);
     }
@@ -73,6 +89,10 @@ static void free_tree(eg_module *m)
 
 eg_status eg_module_free(eg_module *m)
 {
+    if (m && !eg__handle_lives(m)) {
+        return eg__fail(EG_ESTATE, "eg_module_free", "there is no module at %p: it was freed before, or never made",
+                        (void *)m);
+    }
     if (m && m->parent) {
         return eg__fail(EG_ESTATE, "eg_module_free", "this %s belongs to a %s, which frees it",
                         m->kind->name, m->parent->kind->name);
@@ -97,12 +117,16 @@ static void own_member(eg_members *walk, const eg__member *member)
     bool is_child = member->kind == EG__CHILD;
     if (!(is_child ? (void *)*member->child : (void *)*member->tensor)) {
         o->status = o->status ? o->status : eg__null_argument(o->m->kind->name, member->name);
+    } else if (is_child && (*member->child == o->m || !eg__handle_lives(*member->child))) {
+        o->status = eg__fail(EG_ESTATE, o->m->kind->name, "member \"%.60s\" was freed before", member->name);
+        *member->child = NULL;
     } else if (is_child && (*member->child)->parent) {
         o->status = eg__fail(EG_ESTATE, o->m->kind->name, "member \"%.60s\" belongs to a %s already",
                              member->name, (*member->child)->parent->kind->name);
         *member->child = NULL;
     } else if (is_child) {
         (*member->child)->parent = o->m;
+        o->m->height = eg__max(o->m->height, (*member->child)->height + 1);
     }
 }
 
@@ -111,8 +135,12 @@ eg_module *eg_module_finish(eg_module *m)
     if (!m) {
         return NULL;
     }
-    owner o = {{own_member}, m, EG_OK};
+    owner o = {{own_member, 0}, m, EG_OK};
     eg__members(m, &o.walk);
+    if (!o.status && m->height > EG__MODULE_DEPTH) {
+        o.status = eg__fail(EG_EINVAL, m->kind->name, "it would have %lld modules inside each other, %d are possible",
+                            (long long)m->height, EG__MODULE_DEPTH);
+    }
     if (o.status) {
         free_tree(m);
         return NULL;
@@ -121,6 +149,9 @@ eg_module *eg_module_finish(eg_module *m)
 }
 
 /* ---- using --------------------------------------------------------------------------------- */
+
+/* More than modules inside each other: one may call itself, over a tree say. */
+enum { MOST_FORWARDS = 2048 };
 
 eg_tensor *eg_module_forward(eg_module *m, eg_tensor *x)
 {
@@ -133,6 +164,12 @@ eg_tensor *eg_module_forward(eg_module *m, eg_tensor *x)
     if (!m->kind->forward) {
         return eg__fail_null(EG_EINVAL, m->kind->name, "it has no forward of one tensor");
     }
+    eg__thread *T = eg__thread_get();
+    if (T->forwards == MOST_FORWARDS) {
+        return eg__fail_null(EG_ESTATE, m->kind->name, "%d forwards inside each other: a module was put below itself",
+                             MOST_FORWARDS);
+    }
+    T->forwards++;
     eg__observed seen = eg__observe_begin(m);
     eg_scope s = eg_scope_push();
     eg_tensor *y = s.depth ? eg_scope_pop(s, m->kind->forward(m, x)) : NULL;
@@ -140,6 +177,7 @@ eg_tensor *eg_module_forward(eg_module *m, eg_tensor *x)
         eg__user_failed(m->kind->name, "forward");
     }
     eg__observe_end(&seen, y);
+    T->forwards--;
     return y;
 }
 
@@ -161,10 +199,9 @@ static eg_status set_training(eg_module *m, bool training, const char *op)
     if (!m) {
         return eg__null_argument(op, "m");
     }
-    mode w = {{set_mode}, training};
+    mode w = {{set_mode, 0}, training};
     m->training = training;
-    eg__members(m, &w.walk);
-    return EG_OK;
+    return eg__walk_members(m, &w.walk, op);
 }
 
 eg_status eg_module_train(eg_module *m)
@@ -203,7 +240,7 @@ eg_module *eg_module_find(eg_module *m, const char *path)
     }
     eg_module *at = m;
     for (const char *p = path; *p && at;) {
-        finder f = {{find_member}, p, strcspn(p, "."), NULL};
+        finder f = {{find_member, 0}, p, strcspn(p, "."), NULL};
         eg__members(at, &f.walk);
         at = f.found;
         p += f.length + (p[f.length] == '.');

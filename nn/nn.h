@@ -19,10 +19,17 @@ typedef struct eg__member {
 /* A walk over a module's members; embedded first in what a particular walk needs. */
 struct eg_members {
     void (*visit)(eg_members *walk, const eg__member *member);
+    int depth; /* modules it is in */
 };
 
-/* Calls walk->visit for each direct member. */
+/* Modules inside each other: walks and forwards are recursive. */
+enum { EG__MODULE_DEPTH = 1000 };
+
+/* Calls walk->visit for each direct member. Below too many modules, which one that was put into itself is, it calls
+ * no more. */
 void eg__members(eg_module *m, eg_members *walk);
+/* The same for a whole walk, from its root on. EG_ESTATE, in words, if it did not come to all. */
+eg_status eg__walk_members(eg_module *m, eg_members *walk, const char *op);
 
 /* What eg_summary sees of a forward: modules with several inputs put these around theirs, as
  * eg_module_forward does. */

@@ -50,15 +50,15 @@ static void collect_member(eg_members *walk, const eg__member *member)
 
 static eg_tensors *collect(eg_module *m, bool all, const char *op)
 {
-    collector c = {{collect_member}, op, m ? eg_tensors_new() : NULL, all, EG_OK, 0, ""};
+    collector c = {{collect_member, 0}, op, m ? eg_tensors_new() : NULL, all, EG_OK, 0, ""};
     if (!m) {
         return eg__null_argument(op, "m"), NULL;
     }
     if (!c.map) {
         return NULL;
     }
-    eg__members(m, &c.walk);
-    if (c.status) {
+    eg_status st = eg__walk_members(m, &c.walk, op);
+    if (c.status || st) {
         eg_tensors_free(c.map);
         return NULL;
     }

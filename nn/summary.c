@@ -183,11 +183,12 @@ eg_status eg_summary(FILE *stream, eg_module *m, eg_tensor *x)
     if (eg__check(x, op, "x")) {
         return eg__why();
     }
-    summary s = {.walk = {visit}};
+    summary s = {.walk = {visit, 0}};
     if (!add_row(&s, m, "")) {
         s.status = eg__no_memory(op, 0);
     } else {
-        eg__members(m, &s.walk);
+        eg_status all = eg__walk_members(m, &s.walk, op);
+        s.status = s.status ? s.status : all;
     }
     eg_status st = s.status ? s.status : look(&s, m, x);
     if (!st) {

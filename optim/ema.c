@@ -3,6 +3,7 @@
 
 #include "lib/capture.h"
 #include "lib/io/assign.h"
+#include "lib/live.h"
 #include "optim/optim.h"
 
 typedef struct member {
@@ -99,7 +100,7 @@ eg_ema *eg_ema_new_with(eg_parameters parameters, const eg_ema_options *options)
     if (!(o.decay >= 0 && o.decay < 1)) {
         return eg__fail_null(EG_EINVAL, op, "decay is %g, must be in 0..1 and below 1", o.decay);
     }
-    eg_ema *e = eg__malloc(sizeof *e);
+    eg_ema *e = eg__handle_new(sizeof *e);
     if (!e) {
         eg__no_memory(op, sizeof *e);
         return NULL;
@@ -114,7 +115,7 @@ eg_ema *eg_ema_new_with(eg_parameters parameters, const eg_ema_options *options)
 
 void eg_ema_free(eg_ema *e)
 {
-    if (!e) {
+    if (!eg__handle_ends(e, "eg_ema_free")) {
         return;
     }
     if (e->swapped) {

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "lib/live.h"
+
 /* ---- checking ------------------------------------------------------------------------------ */
 
 eg_status eg__optim_range(const char *op, const char *what, double v, double least, double most)
@@ -13,6 +15,28 @@ eg_status eg__optim_range(const char *op, const char *what, double v, double lea
     return isinf(most)
                ? eg__fail(EG_EINVAL, op, "%s is %g, must be finite, %g or more", what, v, least)
                : eg__fail(EG_EINVAL, op, "%s is %g, must be in %g..%g", what, v, least, most);
+}
+
+eg_status eg__optim_weight(const char *op, const char *what, double v)
+{
+    return v == 1 ? eg__fail(EG_EINVAL, op, "%s is 1, must be below 1", what) : eg__optim_number(op, what, v, 1);
+}
+
+/* Whether two tensors without gaps have memory in common. */
+static bool share(const eg_tensor *a, const eg_tensor *b)
+{
+    return a->storage == b->storage && a->offset < b->offset + b->n && b->offset < a->offset + a->n;
+}
+
+/* The same tensor may be there twice; other views of its memory would be moved twice. */
+static eg_status check_views(const char *op, eg_tensor *const *p, int at)
+{
+    for (int i = 0; i < at; i++) {
+        if (p[i] != p[at] && share(p[i], p[at])) {
+            return eg__fail(EG_EINVAL, op, "parameters %d and %d are two views of the same memory", i, at);
+        }
+    }
+    return EG_OK;
 }
 
 eg_status eg__check_parameters(const char *op, eg_parameters p)
@@ -42,6 +66,9 @@ eg_status eg__check_parameters(const char *op, eg_parameters p)
         }
         if (p.names && !p.names[i]) {
             return eg__fail(EG_EINVAL, op, "parameter %d has no name, others have", i);
+        }
+        if (check_views(op, p.tensors, i)) {
+            return eg__why();
         }
     }
     return EG_OK;
@@ -125,6 +152,12 @@ static eg_status add_all(eg_optim *o, eg_parameters p, const char *prefix)
         if (before >= 0 && before < had) {
             return eg__fail(EG_EINVAL, o->name, "parameter %d is there already, as \"%.160s\"", i,
                             o->names[before] ? o->names[before] : "");
+        }
+        for (int k = 0; k < had && before < 0; k++) {
+            if (share(o->in[k * EG__OPTIM_SLOTS], p.tensors[i])) {
+                return eg__fail(EG_EINVAL, o->name, "parameter %d is a view of the memory of \"%.160s\", which is there "
+                                "already", i, o->names[k] ? o->names[k] : "");
+            }
         }
         if (before < 0) {
             name = eg__joined(o->name, prefix, p.names ? p.names[i] : number, "");
@@ -218,12 +251,11 @@ static eg_status add(eg_optim *o, eg_parameters p, const char *prefix)
 eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, double lr,
                         double weight_decay, size_t size)
 {
-    eg_optim *o = eg__malloc(size);
+    eg_optim *o = eg__handle_new(size);
     if (!o) {
         eg__no_memory(name, (int64_t)size);
         return NULL;
     }
-    memset(o, 0, size);
     o->name = name;
     o->rule = rule;
     o->lr = lr;
@@ -245,7 +277,7 @@ eg_optim *eg__optim_begin(eg_optim *o, eg_parameters parameters)
 
 void eg_optim_free(eg_optim *o)
 {
-    if (o) {
+    if (eg__handle_ends(o, "eg_optim_free")) {
         eg__optim_forget(o);
         release(o, 0, o->count);
         eg_release(o->gate);

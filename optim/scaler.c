@@ -3,6 +3,7 @@
 
 #include "lib/capture.h"
 #include "lib/io/assign.h"
+#include "lib/live.h"
 #include "optim/optim.h"
 
 enum { UNSEEN = 16 }; /* steps on a device after which it is asked whether they were hopeless */
@@ -31,7 +32,7 @@ eg_scaler *eg_scaler_new_with(const eg_scaler_options *options)
         return eg__fail_null(EG_EINVAL, op, "interval is %lld, must be 1 or more",
                              (long long)o.interval);
     }
-    eg_scaler *s = eg__malloc(sizeof *s);
+    eg_scaler *s = eg__handle_new(sizeof *s);
     if (!s) {
         eg__no_memory(op, sizeof *s);
         return NULL;
@@ -40,7 +41,7 @@ eg_scaler *eg_scaler_new_with(const eg_scaler_options *options)
                             .least = 0x1p-24}};
     s->by.state = eg__numbers_on(0, (double[EG__SCALER_SIZE]){o.start}, EG__SCALER_SIZE);
     if (!s->by.state) {
-        free(s);
+        eg_scaler_free(s);
         return NULL;
     }
     return s;
@@ -154,7 +155,7 @@ eg_status eg_scaler_load_state(eg_scaler *s, const eg_tensors *map)
 
 void eg_scaler_free(eg_scaler *s)
 {
-    if (s) {
+    if (eg__handle_ends(s, "eg_scaler_free")) {
         eg_release(s->by.state);
         free(s);
     }

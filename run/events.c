@@ -19,6 +19,7 @@
 #include "lib/device.h"
 #include "lib/io/crc32c.h"
 #include "lib/io/file.h"
+#include "lib/live.h"
 #include "run/event.pb-c.h"
 
 struct eg_events {
@@ -104,7 +105,7 @@ eg_events *eg_events_new(const char *folder)
         return folder ? eg__fail_null(EG_EINVAL, op, "folder is empty")
                       : (eg__null_argument(op, "folder"), NULL);
     }
-    eg_events *e = eg__malloc(sizeof *e);
+    eg_events *e = eg__handle_new(sizeof *e);
     if (!e) {
         return eg__no_memory(op, sizeof *e), NULL;
     }
@@ -124,7 +125,7 @@ eg_events *eg_events_new(const char *folder)
 
 void eg_events_free(eg_events *events)
 {
-    if (events) {
+    if (eg__handle_ends(events, "eg_events_free")) {
         eg__appender_close(&events->file);
         free(events);
     }

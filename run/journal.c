@@ -8,6 +8,7 @@
 
 #include "lib/io/buffer.h"
 #include "lib/io/file.h"
+#include "lib/live.h"
 #include "run/appender.h"
 
 struct eg_journal {
@@ -33,11 +34,11 @@ eg_journal *eg_journal_new_with(const char *path, const eg_journal_options *opti
     if (!path) {
         return eg__null_argument(op, "path"), NULL;
     }
-    eg_journal *j = eg__malloc(sizeof *j);
     size_t bytes = strlen(path) + 1;
-    char *copy = j ? eg__malloc(bytes) : NULL;
-    if (!copy) {
-        free(j);
+    char *copy = eg__malloc(bytes);
+    eg_journal *j = copy ? eg__handle_new(sizeof *j) : NULL;
+    if (!j) {
+        free(copy);
         return eg__no_memory(op, (int64_t)bytes), NULL;
     }
     memcpy(copy, path, bytes);
@@ -52,7 +53,7 @@ eg_journal *eg_journal_new_with(const char *path, const eg_journal_options *opti
 
 void eg_journal_free(eg_journal *journal)
 {
-    if (journal) {
+    if (eg__handle_ends(journal, "eg_journal_free")) {
         eg__appender_close(&journal->file);
         free(journal);
     }

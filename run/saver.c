@@ -9,6 +9,7 @@
 
 #include "lib/io/checked.h"
 #include "lib/io/file.h"
+#include "lib/live.h"
 #include "run/folder.h"
 
 static const char best_file[] = "best.safetensors";
@@ -49,7 +50,7 @@ eg_saver *eg_saver_new_with(const char *folder, const eg_saver_options *options)
     if (o.keep < 0) {
         return eg__fail_null(EG_EINVAL, op, "keep is %lld", (long long)o.keep);
     }
-    eg_saver *s = eg__malloc(sizeof *s);
+    eg_saver *s = eg__handle_new(sizeof *s);
     if (!s) {
         return eg__no_memory(op, sizeof *s), NULL;
     }
@@ -68,7 +69,7 @@ eg_saver *eg_saver_new_with(const char *folder, const eg_saver_options *options)
 
 void eg_saver_free(eg_saver *s)
 {
-    if (s) {
+    if (eg__handle_ends(s, "eg_saver_free")) {
         free(s->folder);
         free(s->path);
         free(s->parts);

@@ -95,3 +95,166 @@ EGT(no_arrays)
     EGT_OK(eg_tape_gradients(tape, y, &x, 1, &g)); /* the refusals left it as it was */
     EGT_EQ(eg_get(g, 3), 1);
 }
+
+/* ---- freed twice, given to two ------------------------------------------------------------------------ */
+
+static eg_status number(int64_t index, eg_tensor **s, int *n, void *user)
+{
+    (void)user;
+    s[0] = eg_scalar((double)index, EG_F32);
+    *n = 1;
+    return EG_OK;
+}
+
+static eg_dataset *numbers(void)
+{
+    return eg_dataset_from(number, 10, NULL, NULL);
+}
+
+EGT(datasets_are_given_once)
+{
+    eg_dataset *d = numbers(), *b = eg_dataset_batch(d, 2);
+    EGT_REFUSED(eg_dataset_shuffle(d, 4), EG_ESTATE, "eg_dataset_batch, which owns it");
+    EGT_REFUSED(eg_dataset_map(d, NULL, NULL), EG_ESTATE, "owns it");
+    EGT_REFUSED(eg_dataset_cache(d), EG_ESTATE, "owns it");
+    EGT_REFUSED(eg_dataset_batch(d, -1), EG_ESTATE, "owns it");
+    EGT_REFUSED(eg_dataset_concat((eg_dataset *[]){numbers(), d}, 2), EG_ESTATE, "owns it");
+    EGT_REFUSED(eg_dataset_free(d), EG_ESTATE, "owns it");
+    EGT_EQ(eg_item(eg_dataset_first(b)[0]) != eg_item(eg_dataset_first(b)[0]), 1); /* NaN: two numbers */
+    eg_dataset *z = eg_dataset_zip((eg_dataset *[]){b, numbers()}, 2);
+    EGT_REFUSED(eg_dataset_free(b), EG_ESTATE, "eg_dataset_zip");
+    eg_clear_error();
+    eg_dataset_free(z);
+    EGT_EQ(eg_last_error()->code, EG_OK);
+}
+
+EGT(datasets_are_freed_once)
+{
+    eg_dataset *d = numbers(), *b = eg_dataset_batch(d, 2), *other = numbers();
+    eg_dataset_free(b);
+    EGT_REFUSED(eg_dataset_free(b), EG_ESTATE, "freed before");
+    EGT_REFUSED(eg_dataset_free(d), EG_ESTATE, "freed before");
+    EGT_REFUSED(eg_dataset_shuffle(d, 5), EG_ESTATE, "freed before");
+    EGT_REFUSED(eg_dataset_zip((eg_dataset *[]){other, b}, 2), EG_ESTATE, "freed before");
+    EGT_REFUSED(eg_dataset_free(other), EG_ESTATE, "freed before");
+}
+
+EGT(handles_are_freed_once)
+{
+    eg_module *m = eg_linear_new(2, 2);
+    eg_optim *o = eg_sgd_new(eg_module_parameters(m), .lr = 0.1);
+    eg_ema *ema = eg_ema_new(eg_module_parameters(m));
+    eg_scaler *s = eg_scaler_new();
+    eg_tensors *map = eg_tensors_new();
+    eg_step *step = eg_step_new(silent_step, NULL);
+    eg_word_counts *c = eg_word_counts_new();
+    for (int i = 0; i < 2; i++) {
+        eg_optim_free(o);
+        EGT_EQ(egt_said(EG_ESTATE, "freed before"), i);
+        eg_ema_free(ema);
+        EGT_EQ(egt_said(EG_ESTATE, "freed before"), i);
+        eg_scaler_free(s);
+        EGT_EQ(egt_said(EG_ESTATE, "freed before"), i);
+        eg_tensors_free(map);
+        EGT_EQ(egt_said(EG_ESTATE, "freed before"), i);
+        eg_step_free(step);
+        EGT_EQ(egt_said(EG_ESTATE, "freed before"), i);
+        eg_word_counts_free(c);
+        EGT_EQ(egt_said(EG_ESTATE, "freed before"), i);
+        EGT_EQ(eg_module_free(m), i ? EG_ESTATE : EG_OK);
+        EGT_EQ(egt_said(EG_ESTATE, "freed before"), i);
+    }
+}
+
+EGT(modules_are_given_once)
+{
+    eg_module *m = eg_linear_new(2, 2), *freed = eg_linear_new(2, 2);
+    eg_module *first = eg_sequential_new(m, eg_linear_new(2, 2));
+    EGT_REFUSED(eg_sequential_new(eg_linear_new(2, 2), m), EG_ESTATE, "belongs to a sequential already");
+    EGT_REFUSED(eg_residual_new(m, eg_linear_new(2, 2)), EG_ESTATE, "belongs to a sequential already");
+    EGT_REFUSED(eg_module_free(m), EG_ESTATE, "belongs to a sequential");
+    EGT_OK(eg_module_free(freed));
+    EGT_REFUSED(eg_sequential_new(freed), EG_ESTATE, "freed before");
+    EGT_REFUSED(eg_residual_new(freed, freed), EG_ESTATE, "freed before");
+    EGT_CHECK(eg_module_forward(first, eg_ones(EG_SHAPE(1, 2), EG_F32)));
+    EGT_OK(eg_module_free(first));
+    EGT_REFUSED(eg_module_free(m), EG_ESTATE, "freed before");
+}
+
+EGT(modules_inside_each_other)
+{
+    eg_module *m = eg_linear_new(2, 2);
+    for (int i = 0; i < 1000 && m; i++) {
+        m = eg_sequential_new(m);
+    }
+    EGT_CHECK(m && eg_module_forward(m, eg_ones(EG_SHAPE(1, 2), EG_F32)));
+    EGT_OK(eg_module_eval(m));
+    EGT_OK(eg_module_freeze(m));
+    EGT_REFUSED(eg_sequential_new(m), EG_EINVAL, "1001 modules inside each other"); /* and frees what it was given */
+    EGT_REFUSED(eg_module_free(m), EG_ESTATE, "freed before");
+}
+
+typedef struct loop {
+    eg_module base;
+    eg_module *one, *two;
+} loop;
+
+static eg_tensor *loop_forward(eg_module *m, eg_tensor *x)
+{
+    return eg_module_forward(((loop *)m)->two, eg_module_forward(((loop *)m)->one, x));
+}
+
+static void loop_members(eg_module *m, eg_members *members)
+{
+    eg_member_child(members, "one", &((loop *)m)->one);
+    eg_member_child(members, "two", &((loop *)m)->two);
+}
+
+static const eg_module_kind loop_kind = {.size = sizeof loop_kind, .name = "loop", .forward = loop_forward,
+                                         .members = loop_members};
+
+static loop *loop_new(eg_module *one, eg_module *two)
+{
+    loop *l = eg_module_new(sizeof *l, &loop_kind);
+    l->one = one;
+    l->two = two;
+    return (loop *)eg_module_finish(&l->base);
+}
+
+EGT(modules_inside_themselves)
+{
+    eg_tensor *x = eg_ones(EG_SHAPE(1, 2), EG_F32);
+    loop *below = loop_new(eg_linear_new(2, 2), eg_linear_new(2, 2));
+    loop *root = loop_new(&below->base, eg_linear_new(2, 2));
+    eg_module *parted[2] = {below->one, below->two};
+    below->one = below->two = &root->base;
+    EGT_REFUSED(eg_module_forward(&root->base, x), EG_ESTATE, "below itself");
+    EGT_REFUSED(eg_module_train(&root->base), EG_ESTATE, "below itself");
+    EGT_REFUSED(eg_module_freeze(&root->base), EG_ESTATE, "below itself");
+    EGT_REFUSED(eg_module_to(&root->base, EG_F64), EG_ESTATE, "below itself");
+    EGT_REFUSED(eg_module_parameters(&root->base), EG_EINVAL, "more than 511 bytes"); /* names end first */
+    EGT_REFUSED(eg_module_init(&root->base, EG_GLOROT_UNIFORM), EG_ESTATE, "below itself");
+    EGT_OK(eg_module_free(&root->base));
+    for (int i = 0; i < 2; i++) {
+        parted[i]->parent = NULL; /* they left without a word */
+        EGT_OK(eg_module_free(parted[i]));
+    }
+}
+
+EGT(views_of_a_parameter)
+{
+    eg_tensor *p = eg_parameter(eg_ones(EG_SHAPE(2, 4), EG_F32)), *q = eg_parameter(eg_ones(EG_SHAPE(2), EG_F32));
+    eg_tensor *view = eg_keep(eg_reshape(eg_detach(p), EG_SHAPE(8))), *rest = eg_keep(eg_select(eg_detach(p), 0, 1));
+    eg_tensor *first = eg_keep(eg_select(eg_detach(p), 0, 0));
+    EGT_REFUSED(eg_sgd_new(((eg_parameters){(eg_tensor *[]){p, view}, NULL, 2}), .lr = 1), EG_EINVAL,
+                "two views of the same memory");
+    EGT_REFUSED(eg_ema_new(((eg_parameters){(eg_tensor *[]){q, p, rest}, NULL, 3})), EG_EINVAL, "parameters 1 and 2");
+    eg_optim *o = eg_adam_new(((eg_parameters){(eg_tensor *[]){first, rest, first}, NULL, 3}), .lr = 1);
+    EGT_CHECK(o);
+    EGT_REFUSED(eg_optim_add(o, ((eg_parameters){(eg_tensor *[]){p}, NULL, 1})), EG_EINVAL, "view of the memory");
+    EGT_OK(eg_optim_add(o, ((eg_parameters){(eg_tensor *[]){q}, NULL, 1})));
+    eg_optim_free(o);
+    for (int i = 0; i < 5; i++) {
+        eg_release((eg_tensor *[]){p, q, view, rest, first}[i]);
+    }
+}

@@ -9,6 +9,8 @@
  * A sample is a few tensors. This page has the sources, walking and positions; data/chain.h what is chained
  * behind a source: map, shuffle, batch and so on. Each constructor takes over the datasets it is given, also when
  * it fails: freeing the last one frees the chain, and a NULL among them frees the others and gives NULL.
+ * One that was given away already, or freed, is refused (EG_ESTATE) and left as it is; so is freeing it. That it was
+ * freed is known until another dataset is made at its address.
  *
  * Everything is deterministic from the seeds and the number of the pass, however many threads make samples: the
  * user's functions find the thread's random numbers (eg_uniform and the like) started anew at each call, by the
@@ -87,7 +89,8 @@ typedef struct eg_left_out {
 } eg_left_out;
 EG_API eg_left_out eg_dataset_left_out(const eg_dataset *d);
 
-/* Stops threads and waits for them. NULL is fine. */
+/* Stops threads and waits for them. NULL is fine; on record is EG_ESTATE for a dataset that another one owns, or that
+ * was freed, and nothing is done. */
 EG_API void eg_dataset_free(eg_dataset *d);
 
 /* ---- positions --------------------------------------------------------------------------------- */

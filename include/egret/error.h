@@ -3,7 +3,11 @@
  * Functions that return an object return NULL on failure; given a NULL object they return NULL and
  * leave the record alone, so in eg_relu(eg_add(eg_matmul(x, w), b)) the complaint that survives is
  * the first one. Functions that return eg_status pass the recorded code on when given NULL. Arguments
- * are unchanged after a refusal. The library never prints, aborts or exits. */
+ * are unchanged after a refusal. The library never prints, aborts or exits.
+ *
+ * Freeing a module, dataset, optimizer or other handle a second time is refused (on record, EG_ESTATE), and so is giving
+ * a freed module or dataset to another one, until something new is made at its address. Other uses of freed handles
+ * are not noticed. */
 #ifndef EGRET_ERROR_H
 #define EGRET_ERROR_H
 

@@ -6,6 +6,7 @@
 #include <egret/io.h>
 
 #include "lib/internal.h"
+#include "lib/live.h"
 
 /* Names in the order they came, found through an open hash of places + 1. */
 typedef struct names {
@@ -104,7 +105,7 @@ static void release(void *t)
 
 eg_tensors *eg_tensors_new(void)
 {
-    eg_tensors *map = eg__malloc(sizeof *map);
+    eg_tensors *map = eg__handle_new(sizeof *map);
     struct timespec now = {0};
     if (!map) {
         return eg__no_memory("eg_tensors_new", sizeof *map), NULL;
@@ -117,7 +118,7 @@ eg_tensors *eg_tensors_new(void)
 
 void eg_tensors_free(eg_tensors *map)
 {
-    if (map) {
+    if (eg__handle_ends(map, "eg_tensors_free")) {
         free_names(&map->tensors, release);
         free_names(&map->texts, free);
         free(map);

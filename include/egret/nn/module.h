@@ -44,7 +44,8 @@ EG_API eg_status eg_module_to_device(eg_module *m, eg_device *device);
  * EG_EINDEX if there is none. */
 EG_API eg_module *eg_module_find(eg_module *m, const char *path);
 
-/* Frees the module and all below it. NULL is fine; EG_ESTATE for a module that another one owns. */
+/* Frees the module and all below it. NULL is fine; EG_ESTATE for a module that another one owns, or that was freed,
+ * which is known until another one is made at its address. */
 EG_API eg_status eg_module_free(eg_module *m);
 
 /* The parameters that learn (frozen ones do not), with their names, in the order of the members. The list is
@@ -139,13 +140,16 @@ struct eg_module {
     eg_module *parent; /* who owns it; NULL: the caller */
     bool training;     /* read by forward */
     void *list;        /* of eg_module_parameters */
-    void *reserved[4];
+    int64_t height;    /* modules inside each other below it */
+    void *reserved[3];
 };
 
 /* Zeroed memory for a module of this kind, whose struct has `size` bytes. */
 EG_API void *eg_module_new(size_t size, const eg_module_kind *kind);
 /* Ends a constructor: returns m, which now owns its members; or frees it with all of them and returns NULL,
- * if one of them is NULL or, EG_ESTATE, is a child of another module already. */
+ * if one of them is NULL or, EG_ESTATE, is a child of another module already, which keeps it, or was freed. Of modules
+ * inside each other 1000 are possible (EG_EINVAL). Do not make a module a member of one below it later: what walks
+ * over them then is EG_ESTATE, and a forward too, 2048 calls deep. */
 EG_API eg_module *eg_module_finish(eg_module *m);
 
 /* What kind->members calls. Leave out an optional member that is not there. Parameters come from
