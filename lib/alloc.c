@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 #include "lib/alloc.h"
 #include "lib/fork.h"
@@ -135,6 +136,20 @@ static int bin_of(size_t bytes)
 static bool may_reserve(size_t bytes)
 {
     return !heap.limit || heap.reserved + (int64_t)bytes <= heap.limit;
+}
+
+int64_t eg__memory_most(void)
+{
+    pthread_mutex_lock(&heap.lock);
+    int64_t limit = heap.limit;
+    pthread_mutex_unlock(&heap.lock);
+    struct sysinfo there;
+    int64_t most = INT64_MAX;
+    if (!sysinfo(&there) &&
+        __builtin_mul_overflow((int64_t)(there.totalram + there.totalswap), (int64_t)there.mem_unit, &most)) {
+        most = INT64_MAX;
+    }
+    return limit ? eg__min(limit, most) : most;
 }
 
 static void reserved(int64_t bytes)

@@ -13,4 +13,7 @@ void eg__alloc_holders(int64_t *bytes_by_op, int count);
 void eg__alloc_thread_end(eg__thread *T); /* the thread's lists go to the central ones */
 void eg__alloc_end(void);                 /* everything cached goes back to the system */
 
+/* Bytes that the cap and the machine allow, however little is in use. */
+int64_t eg__memory_most(void);
+
 #endif

@@ -1,5 +1,6 @@
 /* layout.c - shapes, strides and walks over several operands at once. */
-#include "lib/internal.h"
+#include "lib/alloc.h"
+#include "lib/device.h"
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
@@ -29,6 +30,18 @@ eg_status eg__check_shape(const char *op, int ndim, const int64_t *shape, int dt
     }
     *n = empty ? 0 : count;
     return EG_OK;
+}
+
+eg_status eg__check_room(const char *op, uint8_t device, int ndim, const int64_t *shape, int dtype)
+{
+    int64_t n;
+    eg_status st = eg__check_shape(op, ndim, shape, dtype, &n);
+    if (st) {
+        return st;
+    }
+    int64_t most = device ? eg_device_memory(eg__devices[device]).limit_bytes : eg__memory_most();
+    int64_t bytes = eg__bytes_of(n, dtype);
+    return most && bytes > most ? eg__no_memory_on(device, op, bytes) : EG_OK;
 }
 
 int eg__axis(const char *op, int ndim, int64_t axis)

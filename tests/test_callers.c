@@ -258,3 +258,36 @@ EGT(views_of_a_parameter)
         eg_release((eg_tensor *[]){p, q, view, rest, first}[i]);
     }
 }
+
+/* ---- sizes that no memory has ------------------------------------------------------------------------ */
+
+EGT(large_results)
+{
+    const int64_t big = (int64_t)1 << 28;
+    eg_memory before = eg_memory_stats();
+    eg_tensor *x = eg_ones(EG_SHAPE(1, 1, 4, 4), EG_F32), *box = eg_ones(EG_SHAPE(1, 4), EG_F32);
+    eg_tensor *image = eg_zeros(EG_SHAPE(1), EG_I64), *theta = eg_ones(EG_SHAPE(1, 2, 3), EG_F32);
+    eg_memory_reset_peak();
+    EGT_REFUSED(eg_crop_and_resize(x, box, image, big, big), EG_ENOMEM, "crop_and_resize");
+    EGT_REFUSED(eg_roi_align(x, box, image, big, big), EG_ENOMEM, "roi_align");
+    EGT_REFUSED(eg_roi_align(x, box, image, big, 1, .sampling_ratio = 4096), EG_ENOMEM, "roi_align");
+    EGT_REFUSED(eg_affine_grid(theta, big, big, false), EG_ENOMEM, "affine_grid");
+    EGT_REFUSED(eg_anchors(big, big, .sizes = {1}), EG_ENOMEM, "anchors");
+    EGT_REFUSED(eg_one_hot(image, big * big / 16), EG_ENOMEM, "one_hot");
+    EGT_REFUSED(eg_sequence_mask(image, big * big / 16), EG_ENOMEM, "sequence_mask");
+    EGT_REFUSED(eg_eye(big, big, 0, EG_F32), EG_ENOMEM, "eye");
+    EGT_REFUSED(eg_tri(big, big, 0, EG_F32), EG_ENOMEM, "tri");
+    EGT_REFUSED(eg_diag_embed(eg_expand(eg_ones(EG_SHAPE(1), EG_F32), EG_SHAPE(big)), 0), EG_ENOMEM, "diag_embed");
+    EGT_REFUSED(eg_tile(x, EG_SHAPE(big, big)), EG_ENOMEM, "tile");
+    eg_tensor *line = eg_expand(eg_ones(EG_SHAPE(1), EG_F32), EG_SHAPE(big));
+    EGT_REFUSED(eg_outer(line, line), EG_ENOMEM, "no memory");
+    EGT_REFUSED(eg_frames(line, big / 2, 1), EG_ENOMEM, "frames");
+    EGT_REFUSED(eg_stft(line, big / 2, .hop = 1), EG_ENOMEM, "no memory");
+    EGT_REFUSED(eg_resize(x, EG_SHAPE(big, big)), EG_ENOMEM, "no memory");
+    EGT_REFUSED(eg_pad(x, .before = {big, big}), EG_ENOMEM, "pad");
+    EGT_CHECK(eg_memory_stats().peak_bytes - before.reserved_bytes < (64 << 20));
+    EGT_OK(eg_memory_limit(before.reserved_bytes + (64 << 20)));
+    eg_affine_grid(theta, 1 << 14, 1 << 14, false); /* the cap counts as well */
+    EGT_OK(eg_memory_limit(0));
+    EGT_CHECK(egt_said(EG_ENOMEM, "affine_grid") && eg_memory_stats().peak_bytes - before.reserved_bytes < (64 << 20));
+}

@@ -326,6 +326,11 @@ eg_tensor *eg_anchors_with(int64_t height, int64_t width, const eg_anchors_optio
         return eg__fail_null(EG_ESHAPE, "anchors", "a map of %lld x %lld", (long long)height,
                              (long long)width);
     }
+    const int device = eg__default_device(eg__thread_get(), "anchors");
+    const int64_t all_of[4] = {height, width, nratios * nsizes, 4};
+    if (device < 0 || eg__check_room("anchors", (uint8_t)device, 4, all_of, EG_F32)) {
+        return NULL;
+    }
     eg_scope s = eg_scope_push();
     eg_tensor *y = centres(height, 0, &g), *x = centres(width, 1, &g);
     eg_shape map = EG_SHAPE(height, width, 1, 1);

@@ -294,6 +294,9 @@ eg_tensor *eg_linspace(double start, double stop, int64_t n, eg_dtype dtype)
 
 static eg_tensor *device_eye(int device, int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
 {
+    if (eg__check_room("eye", (uint8_t)device, 2, (int64_t[]){rows, cols}, (int)dtype)) {
+        return NULL;
+    }
     eg_scope s = eg_scope_push();
     eg_tensor *row = eg__arange_on(device, (double)k, (double)(k + rows), 1, EG_I64);
     eg_tensor *col = row ? eg__arange_on(device, 0, (double)cols, 1, EG_I64) : NULL;

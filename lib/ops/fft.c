@@ -211,6 +211,9 @@ eg_tensor *eg_frames(eg_tensor *x, int64_t length, int64_t hop)
     int64_t count = (shape.dim[last] - length) / hop + 1;
     shape.dim[last] = count;
     shape.dim[shape.ndim++] = length;
+    if (eg__check_room("frames", x->device, shape.ndim, shape.dim, x->dtype)) {
+        return eg_scope_pop(s, NULL);
+    }
     if (!eg__tracked(eg__thread_get(), x)) {
         /* A view of elements that meet, which no gradient could take back. */
         int64_t strides[EG_MAX_DIMS];
@@ -265,6 +268,9 @@ eg_tensor *eg_stft_with(eg_tensor *x, int64_t frame, const eg_stft_options *opti
     if (o.window && (o.window->ndim != 1 || o.window->n != frame)) {
         return eg__fail_null(EG_ESHAPE, "stft", "window is %s, must be [%lld]",
                              EG__SHAPE_OF(o.window), (long long)frame);
+    }
+    if (eg__check_room("stft", x->device, 2, (int64_t[]){n / 2 + 1, 2}, x->dtype)) { /* of one frame */
+        return NULL;
     }
     eg_scope s = eg_scope_push();
     if (o.center && x->ndim) {

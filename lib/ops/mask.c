@@ -161,6 +161,12 @@ eg_tensor *eg_one_hot_with(eg_tensor *ids, int64_t depth, const eg_one_hot_optio
     if (ids->ndim == EG_MAX_DIMS) {
         return eg__fail_null(EG_ESHAPE, "one_hot", "rank would be %d", EG_MAX_DIMS + 1);
     }
+    int64_t shape[EG_MAX_DIMS];
+    memcpy(shape, ids->shape, sizeof shape);
+    shape[ids->ndim] = depth;
+    if (eg__check_room("one_hot", ids->device, ids->ndim + 1, shape, o.dtype)) {
+        return NULL;
+    }
     eg_scope s = eg_scope_push();
     eg_tensor *i = eg__checked_index("one_hot", ids, depth, true);
     return eg_scope_pop(s, i ? eg__op1(&eg__op_one_hot, i, &o) : NULL);
@@ -177,6 +183,9 @@ eg_tensor *eg_sequence_mask(eg_tensor *lengths, int64_t count)
     }
     if (count < 0) {
         return eg__fail_null(EG_ESHAPE, "sequence_mask", "count is %lld", (long long)count);
+    }
+    if (eg__check_room("sequence_mask", lengths->device, 2, (int64_t[]){eg__max(lengths->n, 8), count}, EG_BOOL)) {
+        return NULL; /* 8: the bytes of a place */
     }
     eg_scope s = eg_scope_push();
     eg_tensor *at = eg__arange_on(lengths->device, 0, (double)count, 1, EG_I64);

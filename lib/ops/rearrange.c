@@ -128,7 +128,7 @@ eg_tensor *eg_tile(eg_tensor *x, eg_shape counts)
                              EG_MAX_DIMS);
     }
     eg_shape s = {.ndim = x->ndim > counts.ndim ? x->ndim : counts.ndim}, full = s;
-    int64_t count[EG_MAX_DIMS], n;
+    int64_t count[EG_MAX_DIMS];
     bool more = false;
     for (int d = 0; d < s.ndim; d++) {
         int at = d - (s.ndim - x->ndim), k = d - (s.ndim - counts.ndim);
@@ -140,7 +140,7 @@ eg_tensor *eg_tile(eg_tensor *x, eg_shape counts)
                                  count[d] < 0 ? "negative" : "too large");
         }
     }
-    if (eg__check_shape("tile", full.ndim, full.dim, x->dtype, &n)) {
+    if (eg__check_room("tile", x->device, full.ndim, full.dim, x->dtype)) {
         return NULL;
     }
     eg_scope scope = eg_scope_push();
@@ -283,11 +283,10 @@ eg_tensor *eg_triu(eg_tensor *x, int64_t k)
 
 eg_tensor *eg_tri(int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)
 {
-    int64_t n;
-    if (eg__check_shape("tri", 2, (int64_t[]){rows, cols}, (int)dtype, &n)) {
+    int device = eg__default_device(eg__thread_get(), "tri");
+    if (device < 0 || eg__check_room("tri", (uint8_t)device, 2, (int64_t[]){rows, cols}, (int)dtype)) {
         return NULL;
     }
-    int device = eg__default_device(eg__thread_get(), "tri");
     eg_scope s = eg_scope_push();
     return eg_scope_pop(s, eg_cast(side(device, rows, cols, k, false), dtype));
 }
@@ -302,7 +301,15 @@ eg_tensor *eg_diag_embed(eg_tensor *x, int64_t k)
         return eg__fail_null(EG_ESHAPE, "diag_embed", "no matrix has %s on diagonal %lld",
                              EG__SHAPE_OF(x), (long long)k);
     }
-    int64_t n = x->shape[x->ndim - 1];
+    int64_t n = x->shape[x->ndim - 1], shape[EG_MAX_DIMS];
+    memcpy(shape, x->shape, sizeof shape);
+    if (__builtin_add_overflow(n, k < 0 ? -k : k, &shape[x->ndim - 1])) {
+        shape[x->ndim - 1] = INT64_MAX;
+    }
+    shape[x->ndim] = shape[x->ndim - 1];
+    if (eg__check_room("diag_embed", x->device, x->ndim + 1, shape, x->dtype)) {
+        return NULL;
+    }
     o.before[x->ndim] = o.after[x->ndim - 1] = k > 0 ? k : 0;
     o.before[x->ndim - 1] = o.after[x->ndim] = k < 0 ? -k : 0;
     eg_scope s = eg_scope_push();

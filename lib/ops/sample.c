@@ -185,6 +185,9 @@ eg_tensor *eg_affine_grid(eg_tensor *theta, int64_t height, int64_t width, bool 
                              "theta %s must be [N, 2, 3], height %lld and width %lld at least 1",
                              EG__SHAPE_OF(theta), (long long)height, (long long)width);
     }
+    if (eg__check_room(op, theta->device, 4, (int64_t[]){theta->shape[0], height, width, 2}, theta->dtype)) {
+        return NULL;
+    }
     eg_scope s = eg_scope_push();
     eg_tensor *part[3];
     for (int k = 0; k < 3; k++) {
@@ -208,10 +211,14 @@ static eg_status check_boxes(const char *op, const eg_tensor *x, const eg_tensor
         return eg__fail(EG_ESHAPE, op, "box_image %s is not one image for each of %s",
                         EG__SHAPE_OF(box_image), EG__SHAPE_OF(boxes));
     }
-    return height > 0 && width > 0
-               ? EG_OK
-               : eg__fail(EG_ESHAPE, op, "height %lld and width %lld must be at least 1",
-                          (long long)height, (long long)width);
+    if (height < 1 || width < 1) {
+        return eg__fail(EG_ESHAPE, op, "height %lld and width %lld must be at least 1", (long long)height,
+                        (long long)width);
+    }
+    const int64_t crops[4] = {boxes->shape[0], x->shape[1], height, width};
+    const int64_t lines[2] = {boxes->shape[0], eg__max(height, width)};
+    eg_status st = eg__check_room(op, x->device, 4, crops, x->dtype);
+    return st ? st : eg__check_room(op, x->device, 2, lines, EG_F64); /* of points, whatever the channels */
 }
 
 /* Column k of the boxes, [B, 1]. */
@@ -339,6 +346,10 @@ static eg_tensor *roi_align(const char *op, eg_tensor *x, eg_tensor *boxes, eg_t
     eg__sample_opts o = options_for(x, EG_SAMPLE_BILINEAR, EG_SAMPLE_EDGE);
     eg_tensor *start[2], *cell[2], *each[2] = {NULL, NULL}, *points[2];
     o.reach = 1;
+    const int64_t most[3] = {boxes->shape[0], eg__max(height, width), eg__max(g->sampling_ratio, 1)};
+    if (eg__check_room(op, x->device, 3, most, EG_F64)) {
+        return NULL;
+    }
     for (int a = 0; a < 2; a++) {
         measure(boxes, a, cells[a], g, &start[a], &cell[a]);
         o.block[a] = g->sampling_ratio ? g->sampling_ratio : samples_for(op, cell[a], &each[a]);
