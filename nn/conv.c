@@ -1,4 +1,5 @@
 /* conv.c - convolution layers over one, two or three axes, and their transposes. */
+#include "lib/ops/conv.h"
 #include "lib/optable.h"
 #include "nn/nn.h"
 
@@ -80,12 +81,14 @@ static eg_module *make(bool transposed, int axes, int64_t in, int64_t out,
     eg_shape shape;
     int64_t fan = 1;
     eg__options(&o, sizeof o, given);
-    for (int d = 0; d < 3 && !transposed; d++) {
-        if (o.output_padding[d]) {
-            return eg__fail_null(EG_EINVAL, kind->name, "output_padding is for transposes");
-        }
-    }
-    if (weight_shape(kind->name, axes, transposed ? out : in, transposed ? in : out, &o, &shape, &fan)) {
+    eg_conv_options options = {.size = sizeof options, .stride = o.stride,
+                               .dilation = o.dilation, .groups = o.groups, .padding = o.padding};
+    memcpy(options.strides, o.strides, sizeof o.strides);
+    memcpy(options.dilations, o.dilations, sizeof o.dilations);
+    memcpy(options.pads, o.pads, sizeof o.pads);
+    memcpy(options.output_padding, o.output_padding, sizeof o.output_padding);
+    if (eg__check_conv_options(kind->name, axes, transposed, &options) ||
+        weight_shape(kind->name, axes, transposed ? out : in, transposed ? in : out, &o, &shape, &fan)) {
         return NULL;
     }
     conv *c = eg_module_new(sizeof *c, kind);
@@ -94,12 +97,7 @@ static eg_module *make(bool transposed, int axes, int64_t in, int64_t out,
     }
     c->no_bias = o.no_bias;
     c->function = ways[transposed][axes - 1].function;
-    c->options = (eg_conv_options){.size = sizeof c->options, .stride = o.stride,
-                                   .dilation = o.dilation, .groups = o.groups, .padding = o.padding};
-    memcpy(c->options.strides, o.strides, sizeof o.strides);
-    memcpy(c->options.dilations, o.dilations, sizeof o.dilations);
-    memcpy(c->options.pads, o.pads, sizeof o.pads);
-    memcpy(c->options.output_padding, o.output_padding, sizeof o.output_padding);
+    c->options = options;
     c->weight = eg__init_uniform(shape, fan, o.dtype);
     if (c->weight && !o.no_bias) {
         c->bias = eg__init_uniform(EG_SHAPE(out), fan, o.dtype);

@@ -1,4 +1,6 @@
 /* norm.c - normalisation layers. */
+#include <math.h>
+
 #include "lib/optable.h"
 #include "nn/nn.h"
 
@@ -37,6 +39,13 @@ static const eg_module_kind batch_norm_kind = {.size = sizeof(eg_module_kind), .
                                                .forward = batch_norm_forward,
                                                .members = batch_norm_members};
 
+/* As the ops have it: 0 is the default. */
+static eg_status check_eps(const char *op, double eps)
+{
+    return eps >= 0 && isfinite(eps) ? EG_OK
+                                     : eg__fail(EG_EINVAL, op, "eps %g must be finite and not negative", eps);
+}
+
 eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_options *given)
 {
     eg_batch_norm_layer_options o;
@@ -44,6 +53,12 @@ eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_op
     if (features < 1) {
         return eg__fail_null(EG_EINVAL, "batch_norm", "%lld features: at least 1",
                              (long long)features);
+    }
+    if (check_eps("batch_norm", o.eps)) {
+        return NULL;
+    }
+    if (!(o.momentum >= 0 && o.momentum <= 1)) {
+        return eg__fail_null(EG_EINVAL, "batch_norm", "momentum %g is outside 0..1", o.momentum);
     }
     batch_norm *b = eg_module_new(sizeof *b, &batch_norm_kind);
     if (!b) {
@@ -109,7 +124,7 @@ static const eg_module_kind layer_norm_kind = {.size = sizeof(eg_module_kind), .
 
 static norm *norm_new(const eg_module_kind *kind, eg_shape shape, const eg_norm_layer_options *o)
 {
-    norm *n = eg_module_new(sizeof *n, kind);
+    norm *n = check_eps(kind->name, o->eps) ? NULL : eg_module_new(sizeof *n, kind);
     if (!n) {
         return NULL;
     }

@@ -1,4 +1,5 @@
 /* pool.c - pooling layers over one, two or three axes. */
+#include "lib/ops/infer.h"
 #include "lib/optable.h"
 #include "nn/nn.h"
 
@@ -34,6 +35,9 @@ static eg_module *make(const char *op, int axes,
             return eg__fail_null(EG_EINVAL, op, "the kernel's size along axis %d is %lld, must be "
                                  "at least 1", d, (long long)k);
         }
+    }
+    if (eg__check_pool_options(op, axes, &o)) {
+        return NULL;
     }
     pool *p = eg_module_new(sizeof *p, &pool_kind);
     if (p) {

@@ -97,8 +97,8 @@ static eg_optim *make(const char *name, const eg__optim_rule *rule, eg_parameter
     o.beta1 = eg__or(o.beta1, 0.9);
     o.beta2 = eg__or(o.beta2, 0.999);
     o.eps = eg__or(o.eps, 1e-8);
-    if (eg__optim_number(name, "lr", o.lr, any) || eg__optim_number(name, "beta1", o.beta1, 1) ||
-        eg__optim_number(name, "beta2", o.beta2, 1) || eg__optim_number(name, "eps", o.eps, any) ||
+    if (eg__optim_number(name, "lr", o.lr, any) || eg__optim_weight(name, "beta1", o.beta1) ||
+        eg__optim_weight(name, "beta2", o.beta2) || eg__optim_number(name, "eps", o.eps, any) ||
         eg__optim_number(name, "momentum_decay", momentum_decay, any) ||
         eg__optim_number(name, "weight_decay", o.weight_decay, any)) {
         return NULL;

@@ -192,6 +192,18 @@ static double plan(const eg_schedule *s, double u)
     return s->lr;
 }
 
+static double rate(const eg_schedule *s, int64_t t)
+{
+    const double now = (double)t, warm = (double)s->warm_up;
+    const double front = s->warm_up_kind == EG_WARM_UP_FRONT ? warm : 0;
+    const double u = fmax(now - (double)s->start - front, 0);
+    if (t >= s->warm_up) {
+        return plan(s, u);
+    }
+    return s->warm_up_kind == EG_WARM_UP_T2T ? plan(s, u) * pow(0.01, (warm - now) / warm)
+                                             : plan(s, 0) * now / warm;
+}
+
 double eg_schedule_at(const eg_schedule *schedule, int64_t t)
 {
     eg_schedule s;
@@ -206,12 +218,10 @@ double eg_schedule_at(const eg_schedule *schedule, int64_t t)
         eg__fail(EG_EINVAL, op, "step %lld asked for, the first is 0", (long long)t);
         return (double)NAN;
     }
-    const double now = (double)t, warm = (double)s.warm_up;
-    const double front = s.warm_up_kind == EG_WARM_UP_FRONT ? warm : 0;
-    const double u = fmax(now - (double)s.start - front, 0);
-    if (t >= s.warm_up) {
-        return plan(&s, u);
+    const double lr = rate(&s, t);
+    if (!isfinite(lr)) {
+        eg__fail(EG_EINVAL, op, "%s: the rate of step %lld is %g", kinds[s.kind], (long long)t, lr);
+        return (double)NAN;
     }
-    return s.warm_up_kind == EG_WARM_UP_T2T ? plan(&s, u) * pow(0.01, (warm - now) / warm)
-                                            : plan(&s, 0) * now / warm;
+    return lr;
 }

@@ -291,3 +291,59 @@ EGT(large_results)
     EGT_OK(eg_memory_limit(0));
     EGT_CHECK(egt_said(EG_ENOMEM, "affine_grid") && eg_memory_stats().peak_bytes - before.reserved_bytes < (64 << 20));
 }
+
+/* ---- options that are said to be wrong where they are given ------------------------------------------------ */
+
+EGT(options_of_optimizers)
+{
+    eg_tensor *p = eg_parameter(eg_ones(EG_SHAPE(2), EG_F32));
+    eg_parameters one = {&p, NULL, 1};
+    EGT_REFUSED(eg_adam_new(one, .beta1 = 1), EG_EINVAL, "beta1 is 1");
+    EGT_REFUSED(eg_adam_new(one, .beta2 = 1), EG_EINVAL, "beta2 is 1");
+    EGT_REFUSED(eg_adamax_new(one, .beta1 = 1), EG_EINVAL, "beta1");
+    EGT_REFUSED(eg_nadam_new(one, .beta1 = 1), EG_EINVAL, "beta1");
+    EGT_REFUSED(eg_radam_new(one, .beta2 = 1), EG_EINVAL, "beta2");
+    EGT_REFUSED(eg_adam_new(one, .beta1 = NAN), EG_EINVAL, "beta1");
+    EGT_REFUSED(eg_rmsprop_new(one, .alpha = 1), EG_EINVAL, "alpha is 1");
+    EGT_REFUSED(eg_adadelta_new(one, .rho = 1), EG_EINVAL, "rho is 1");
+    eg_schedule up = EG_SCHEDULE(.kind = EG_RATE_EXPONENTIAL, .lr = 1, .factor = 10);
+    EGT_EQ(eg_schedule_at(&up, 2), 100);
+    EGT_REFUSED(eg_schedule_at(&up, 400), EG_EINVAL, "the rate of step 400 is inf");
+    eg_release(p);
+}
+
+EGT(options_of_layers)
+{
+    EGT_REFUSED(eg_batch_norm_new(3, .eps = -1), EG_EINVAL, "eps -1");
+    EGT_REFUSED(eg_batch_norm_new(3, .eps = NAN), EG_EINVAL, "eps");
+    EGT_REFUSED(eg_batch_norm_new(3, .momentum = -0.5), EG_EINVAL, "momentum -0.5");
+    EGT_REFUSED(eg_batch_norm_new(3, .momentum = NAN), EG_EINVAL, "momentum");
+    EGT_REFUSED(eg_group_norm_new(1, 2, .eps = -1), EG_EINVAL, "eps -1");
+    EGT_REFUSED(eg_layer_norm_new(EG_SHAPE(2), .eps = (double)INFINITY), EG_EINVAL, "eps inf");
+    EGT_REFUSED(eg_conv2d_new(1, 1, .kernel = 3, .stride = -1), EG_EINVAL, "stride is -1");
+    EGT_REFUSED(eg_conv2d_new(1, 1, .kernel = 3, .dilation = -1), EG_EINVAL, "dilation is -1");
+    EGT_REFUSED(eg_conv2d_new(1, 1, .kernel = 3, .padding = -7), EG_EINVAL, "padding is -7");
+    EGT_REFUSED(eg_conv2d_new(1, 1, .kernel = 3, .strides = {1, -2}), EG_EINVAL, "entry of strides is -2");
+    EGT_REFUSED(eg_conv2d_new(1, 1, .kernel = 3, .output_padding = {1}), EG_EINVAL, "output_padding");
+    EGT_REFUSED(eg_conv_transpose2d_new(1, 1, .kernel = 3, .output_padding = {-1}), EG_EINVAL, "output_padding -1");
+    EGT_REFUSED(eg_max_pool2d_new(.kernel = 2, .stride = -1), EG_EINVAL, "stride is -1");
+    EGT_REFUSED(eg_avg_pool1d_new(.kernel = 2, .padding = -9), EG_EINVAL, "padding is -9");
+    EGT_REFUSED(eg_dropout_new(NAN), EG_EINVAL, "p is");
+    eg_module *kept[] = {eg_conv2d_new(1, 1, .kernel = 3, .padding = EG_SAME), eg_max_pool2d_new(.kernel = 2),
+                         eg_conv_transpose2d_new(1, 1, .kernel = 3, .stride = 2, .output_padding = {1, 1}),
+                         eg_batch_norm_new(2, .momentum = 1)};
+    for (int i = 0; i < 4; i++) {
+        EGT_CHECK(kept[i]);
+        EGT_OK(eg_module_free(kept[i]));
+    }
+}
+
+EGT(random_numbers_of_a_dtype)
+{
+    EGT_REFUSED(eg_uniform(EG_SHAPE(2), 0, 1e300, EG_F32), EG_EINVAL, "numbers of f32");
+    EGT_REFUSED(eg_uniform(EG_SHAPE(2), -1e5, 0, EG_F16), EG_EINVAL, "numbers of f16");
+    EGT_REFUSED(eg_normal(EG_SHAPE(2), 1e300, 1, EG_F32), EG_EINVAL, "numbers of f32");
+    EGT_REFUSED(eg_truncated_normal(EG_SHAPE(2), 0, 1e39, EG_BF16), EG_EINVAL, "numbers of bf16");
+    EGT_CHECK(isfinite(eg_get(eg_uniform(EG_SHAPE(2), 0, 1e300, EG_F64), 1)));
+    EGT_CHECK(isfinite(eg_get(eg_uniform(EG_SHAPE(2), -FLT_MAX / 4, FLT_MAX / 4, EG_F32), 1)));
+}

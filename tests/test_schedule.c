@@ -192,6 +192,8 @@ EGT(an_optimizer_follows)
     }
     EGT_EQ(eg_optim_steps(o), 9);
     grows.start = 3;
+    EGT_REFUSED(eg_optim_follow(o, &grows), EG_EINVAL, "the rate of step 9 is inf");
+    grows.start = 9;
     EGT_OK(eg_optim_follow(o, &grows));
     EGT_REFUSED(eg_optim_follow(NULL, &grows), EG_EINVAL, "optim");
     eg_optim_free(o);

@@ -85,7 +85,7 @@ typedef struct eg_schedule {
 } eg_schedule;
 #define EG_SCHEDULE(...) (*EG_OPTIONS_(eg_schedule, __VA_ARGS__))
 
-/* The rate of step t; NaN, and EG_EINVAL naming the field, for a senseless plan or t < 0. */
+/* The rate of step t; NaN, and EG_EINVAL naming the field, for a senseless plan, t < 0 or a rate that is not finite. */
 EG_API double eg_schedule_at(const eg_schedule *schedule, int64_t t);
 
 EG_END_DECLS

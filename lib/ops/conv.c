@@ -1,5 +1,6 @@
 /* conv.c - convolutions, their transposes and their gradients: options, inference, public
  * functions. */
+#include "lib/ops/conv.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 
@@ -102,6 +103,20 @@ static eg_status numbers(const char *op, int axes, const eg_conv_options *g, eg_
         o->before[a] = o->after[a] = both;
     }
     return EG_OK;
+}
+
+eg_status eg__check_conv_options(const char *op, int axes, bool transposed, const eg_conv_options *g)
+{
+    eg__conv_opts o = {0};
+    eg_status st = numbers(op, axes, g, &o);
+    for (int a = 0; a < axes && !st; a++) {
+        int64_t more = g->output_padding[a];
+        if (more < 0 || (more && (!transposed || more >= o.stride[a]))) {
+            st = eg__fail(EG_EINVAL, op, "output_padding %lld of axis %d: must be 0%s", LL(more), a,
+                          transposed ? " or below the stride" : ", but for transposes");
+        }
+    }
+    return st;
 }
 
 static const eg_conv_options defaults = {.size = sizeof defaults};

@@ -2,7 +2,12 @@
 #ifndef EGRET_OPS_CONV_SHAPE_H
 #define EGRET_OPS_CONV_SHAPE_H
 
+#include <egret/ops/conv.h>
+
 #include "lib/ops/options.h"
+
+/* What can be said of options before there is an x. */
+eg_status eg__check_conv_options(const char *op, int axes, bool transposed, const eg_conv_options *g);
 
 /* Which operand is computed from the other two. */
 typedef enum eg__conv_result { EG__CONV_Y, EG__CONV_X, EG__CONV_W } eg__conv_result;

@@ -110,6 +110,16 @@ static eg_status axis_numbers(const char *op, const eg_pool_options *g, int a, i
     return EG_OK;
 }
 
+eg_status eg__check_pool_options(const char *op, int axes, const eg_pool_options *g)
+{
+    eg__pool_opts o = {0};
+    eg_status st = no_such_axes(op, axes, g);
+    for (int a = 0; a < axes && !st; a++) {
+        st = axis_numbers(op, g, a, a, &o);
+    }
+    return st;
+}
+
 /* How many windows, from the numbers of an axis. */
 static eg_status count_windows(const char *op, const eg_pool_options *g, int a, int d,
                                eg__pool_opts *o)

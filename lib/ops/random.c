@@ -1,4 +1,5 @@
 /* random.c - random tensors and dropout: checks, and the thread's state moving on. */
+#include <float.h>
 #include <math.h>
 
 #include "lib/ops/infer.h"
@@ -50,10 +51,20 @@ static eg_tensor *make(const char *name, eg__random_opts *o, eg_shape shape, eg_
     return claim(eg__dispatch(&eg__op_random, NULL, 0, o, out) ? NULL : out[0], n, one ? 1 : 2);
 }
 
+/* The largest number of a float dtype; others are refused later. */
+static double largest(eg_dtype dtype)
+{
+    return dtype == EG_F32 ? FLT_MAX : dtype == EG_F16 ? 65504 : dtype == EG_BF16 ? 0x1.fep127 : DBL_MAX;
+}
+
 eg_tensor *eg_uniform(eg_shape shape, double low, double high, eg_dtype dtype)
 {
     if (!(low < high) || !isfinite(high - low)) {
         return eg__fail_null(EG_EINVAL, "uniform", "low %g must be below high %g, both finite", low, high);
+    }
+    if (fmax(fabs(low), fabs(high)) > largest(dtype)) {
+        return eg__fail_null(EG_EINVAL, "uniform", "low %g and high %g must be numbers of %s", low, high,
+                             eg_dtype_name(dtype));
     }
     return make("uniform", &(eg__random_opts){.kind = EG__RANDOM_UNIFORM, .a = low, .b = high}, shape,
                 dtype, EG__FLOATS);
@@ -64,6 +75,10 @@ static eg_tensor *bell(const char *name, int kind, eg_shape shape, double mean, 
     if (!(std >= 0) || !isfinite(std) || !isfinite(mean)) {
         return eg__fail_null(EG_EINVAL, name, "mean %g, std %g: must be finite and std not negative", mean,
                              std);
+    }
+    if (fmax(fabs(mean), std) > largest(dtype)) {
+        return eg__fail_null(EG_EINVAL, name, "mean %g and std %g must be numbers of %s", mean, std,
+                             eg_dtype_name(dtype));
     }
     return make(name, &(eg__random_opts){.kind = kind, .a = mean, .b = std}, shape, dtype, EG__FLOATS);
 }
