@@ -1,6 +1,7 @@
 /* simple.c - layers without parameters: activations, shapes, dropout, resizing. */
 #include <math.h>
 
+#include "lib/ops/infer.h"
 #include "lib/optable.h"
 #include "nn/nn.h"
 
@@ -139,14 +140,16 @@ static eg_tensor *resize_forward(eg_module *m, eg_tensor *x)
 static const eg_module_kind resize_kind = {.size = sizeof(eg_module_kind), .name = "resize",
                                            .forward = resize_forward};
 
-/* What is wrong with the sizes is said at the first forward, which knows the axes. */
+/* Whether there are as many sizes as axes is said at the first forward. */
 eg_module *eg_resize_new_with(eg_shape sizes, const eg_resize_options *options)
 {
-    resize *r = eg_module_new(sizeof *r, &resize_kind);
+    eg_resize_options o;
+    eg__options(&o, sizeof o, options);
+    o.size = sizeof o;
+    resize *r = eg__check_resize_options(sizes, &o) ? NULL : eg_module_new(sizeof *r, &resize_kind);
     if (r) {
         r->sizes = sizes;
-        eg__options(&r->options, sizeof r->options, options);
-        r->options.size = sizeof r->options;
+        r->options = o;
     }
     return r ? &r->base : NULL;
 }

@@ -329,10 +329,15 @@ EGT(options_of_layers)
     EGT_REFUSED(eg_max_pool2d_new(.kernel = 2, .stride = -1), EG_EINVAL, "stride is -1");
     EGT_REFUSED(eg_avg_pool1d_new(.kernel = 2, .padding = -9), EG_EINVAL, "padding is -9");
     EGT_REFUSED(eg_dropout_new(NAN), EG_EINVAL, "p is");
+    EGT_REFUSED(eg_resize_new(EG_SHAPE(4, -2)), EG_ESHAPE, "size -2");
+    EGT_REFUSED(eg_resize_new(EG_SHAPE(1, 2, 3, 4)), EG_ESHAPE, "4 sizes");
+    EGT_REFUSED(eg_resize_new(EG_SHAPE(4, 4), .mode = 99), EG_EINVAL, "mode 99");
+    EGT_REFUSED(eg_resize_new(EG_SHAPE(4, 4), .scale = {1, NAN}), EG_EINVAL, "scale nan of axis 3");
+    EGT_REFUSED(eg_resize_new(EG_SHAPE(4, 4), .mode = EG_RESIZE_CUBIC, .cubic = NAN), EG_EINVAL, "cubic");
     eg_module *kept[] = {eg_conv2d_new(1, 1, .kernel = 3, .padding = EG_SAME), eg_max_pool2d_new(.kernel = 2),
                          eg_conv_transpose2d_new(1, 1, .kernel = 3, .stride = 2, .output_padding = {1, 1}),
-                         eg_batch_norm_new(2, .momentum = 1)};
-    for (int i = 0; i < 4; i++) {
+                         eg_batch_norm_new(2, .momentum = 1), eg_resize_new(EG_SHAPE(-1, 8), .scale = {2})};
+    for (int i = 0; i < 5; i++) {
         EGT_CHECK(kept[i]);
         EGT_OK(eg_module_free(kept[i]));
     }

@@ -37,8 +37,10 @@ eg__infer eg__infer_batch_norm, eg__infer_batch_norm_grad, eg__infer_group_norm,
 
 eg__infer eg__infer_max_pool, eg__infer_avg_pool, eg__infer_pool_grad, eg__infer_max_pool_places;
 
-/* What can be said of a pool's options before there is an x. */
+/* What can be said of options before there is an x. */
 struct eg_pool_options;
+struct eg_resize_options;
 eg_status eg__check_pool_options(const char *op, int axes, const struct eg_pool_options *g);
+eg_status eg__check_resize_options(eg_shape size, const struct eg_resize_options *g);
 
 #endif

@@ -72,6 +72,33 @@ static eg_status check_modes(const eg_resize_options *g)
     return EG_OK;
 }
 
+static eg_status check_scale(int a, const eg_resize_options *g)
+{
+    double scale = g->scale[a];
+    if (scale != 0 && !(scale > 0 && isfinite(scale))) {
+        return eg__fail(EG_EINVAL, "resize", "scale %g of axis %d is not above 0", scale, a + 2);
+    }
+    return scale != 0 && (g->grid == EG_GRID_CORNERS || g->mode == EG_RESIZE_AREA)
+               ? eg__fail(EG_EINVAL, "resize", "this mode and grid take their scale from the sizes")
+               : EG_OK;
+}
+
+eg_status eg__check_resize_options(eg_shape size, const eg_resize_options *g)
+{
+    eg_status st = check_modes(g);
+    if (!st && (size.ndim < 1 || size.ndim > 3)) {
+        return eg__fail(EG_ESHAPE, "resize", "%d sizes, 1 to 3 are possible", size.ndim);
+    }
+    for (int a = 0; a < size.ndim && !st; a++) {
+        const int64_t n = size.dim[a];
+        st = check_scale(a, g);
+        if (!st && (n > INT32_MAX || (n < 1 && !(n == -1 && g->scale[a] != 0)))) {
+            st = eg__fail(EG_ESHAPE, "resize", "axis %d to size %lld: sizes are 1..2^31 - 1", a + 2, (long long)n);
+        }
+    }
+    return st;
+}
+
 /* Size and ratio of one axis. */
 static eg_status resolve(eg__resize_opts *o, int a, const eg_tensor *x, int64_t size,
                          const eg_resize_options *g)
@@ -79,11 +106,8 @@ static eg_status resolve(eg__resize_opts *o, int a, const eg_tensor *x, int64_t 
     const int at = x->ndim - o->naxes + a;
     int64_t in = x->shape[at];
     double scale = g->scale[a];
-    if (scale != 0 && !(scale > 0 && isfinite(scale))) {
-        return eg__fail(EG_EINVAL, "resize", "scale %g of axis %d is not above 0", scale, at);
-    }
-    if (scale != 0 && (g->grid == EG_GRID_CORNERS || g->mode == EG_RESIZE_AREA)) {
-        return eg__fail(EG_EINVAL, "resize", "this mode and grid take their scale from the sizes");
+    if (check_scale(a, g)) {
+        return EG_EINVAL;
     }
     if (size == -1 && scale != 0) {
         size = (int64_t)fmin(floor((double)in * scale), 0x1p31);
