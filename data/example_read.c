@@ -1,5 +1,6 @@
 /* example_read.c - features of Example and SequenceExample messages as tensors. */
 #include "data/example.h"
+#include "lib/io/file.h"
 #include "lib/device.h"
 
 /* Passes the status on with nothing in out. */
@@ -18,6 +19,7 @@ enum { MOST_PADDED = 1 << 30 }; /* bytes of a tensor that padding makes larger t
 /* What one feature's tensor must hold, over all its steps. */
 typedef struct extent {
     const char *op;
+    int64_t record; /* bytes of the message */
     const eg_feature *f;
     int64_t steps;  /* -1: no axis of steps */
     int64_t each;   /* elements of f->shape */
@@ -121,10 +123,12 @@ static eg_status shape_of(const extent *e, eg_shape *shape)
     for (int d = 0; d < shape->ndim; d++) {
         bytes *= (double)shape->dim[d];
     }
-    return bytes <= MOST_PADDED
+    double most = (double)eg__min(MOST_PADDED, eg__unpack_most(e->record));
+    return bytes <= most
                ? EG_OK
-               : eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\" would be %s, more than 2^30 bytes",
-                          f->name, eg__shape_text(shape->ndim, shape->dim).s);
+               : eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\" would be %s of a record of %lld bytes, at most %.0f "
+                          "bytes are made (eg_unpack_limit)", f->name,
+                          eg__shape_text(shape->ndim, shape->dim).s, (long long)e->record, most);
 }
 
 /* ---- what is in it -------------------------------------------------------------------------- */
@@ -193,9 +197,9 @@ static eg_status read_nothing(extent *e, eg_tensor **out)
     return st ? st : *out ? EG_OK : eg__why();
 }
 
-static eg_status check(const char *op, const eg_feature *f, extent *e)
+static eg_status check(const char *op, int64_t record, const eg_feature *f, extent *e)
 {
-    *e = (extent){.op = op, .f = f, .steps = -1};
+    *e = (extent){.op = op, .record = record, .f = f, .steps = -1};
     if (!f->name) {
         return eg__null_argument(op, "a feature's name");
     }
@@ -219,12 +223,12 @@ static eg_status twice(const extent *e)
     return eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\" is there twice", e->f->name);
 }
 
-static eg_status read_context(const char *op, const EgPb__Table *t, const eg_feature *f,
+static eg_status read_context(const char *op, int64_t record, const EgPb__Table *t, const eg_feature *f,
                               eg_tensor **out)
 {
     extent e;
     const EgPb__Entry *found = NULL;
-    eg_status st = check(op, f, &e);
+    eg_status st = check(op, record, f, &e);
     for (size_t i = 0; !st && t && i < t->n_entry; i++) {
         if (!strcmp(t->entry[i]->key, f->name)) {
             st = found ? twice(&e) : EG_OK;
@@ -238,12 +242,12 @@ static eg_status read_context(const char *op, const EgPb__Table *t, const eg_fea
     return empty ? read_nothing(&e, out) : read_feature(&e, &found->value, 1, out);
 }
 
-static eg_status read_list(const char *op, const EgPb__ListTable *t, const eg_feature *f,
+static eg_status read_list(const char *op, int64_t record, const EgPb__ListTable *t, const eg_feature *f,
                            eg_tensor **out)
 {
     extent e;
     const EgPb__ListEntry *found = NULL;
-    eg_status st = check(op, f, &e);
+    eg_status st = check(op, record, f, &e);
     for (size_t i = 0; !st && t && i < t->n_entry; i++) {
         if (!strcmp(t->entry[i]->key, f->name)) {
             st = found ? twice(&e) : EG_OK;
@@ -276,15 +280,15 @@ static eg_status no_message(const char *op, const eg_tensor *record, const char 
 }
 
 /* The features of both tables, in a scope of their own but for the results. */
-static eg_status read_tables(const char *op, const EgPb__Table *table, const eg_feature *context, int nc,
+static eg_status read_tables(const char *op, int64_t record, const EgPb__Table *table, const eg_feature *context, int nc,
                              const EgPb__ListTable *list_table, const eg_feature *lists, int nl,
                              eg_tensor **out)
 {
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? EG_OK : eg__why();
     for (int i = 0; i < nc + nl && !st; i++) {
-        st = i < nc ? read_context(op, table, &context[i], &out[i])
-                    : read_list(op, list_table, &lists[i - nc], &out[i]);
+        st = i < nc ? read_context(op, record, table, &context[i], &out[i])
+                    : read_list(op, record, list_table, &lists[i - nc], &out[i]);
     }
     if (st && s.depth) {
         eg_scope_pop(s, NULL);
@@ -308,7 +312,7 @@ eg_status eg_example_read(eg_tensor *record, const eg_feature *features, int n, 
     if (!m) {
         return refuse(n, out, no_message(op, record, "Example"));
     }
-    st = read_tables(op, m->table, features, n, NULL, NULL, 0, out);
+    st = read_tables(op, record->n, m->table, features, n, NULL, NULL, 0, out);
     eg_pb__record__free_unpacked(m, NULL);
     return st;
 }
@@ -330,7 +334,7 @@ eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context,
     if (!m) {
         return refuse(nc + nl, out, no_message(op, record, "SequenceExample"));
     }
-    st = read_tables(op, m->context, context, nc, m->lists, lists, nl, out);
+    st = read_tables(op, record->n, m->context, context, nc, m->lists, lists, nl, out);
     eg_pb__sequence_record__free_unpacked(m, NULL);
     return st;
 }

@@ -116,6 +116,9 @@ static eg_tensor *read_body(eg__stream *s, eg_shape shape, int type)
                        (long long)bytes, (long long)size);
         return NULL;
     }
+    if (s->unpacker && eg__source_unpacks(&s->source, 4, "the data have", bytes)) {
+        return NULL;
+    }
     eg_tensor *t = eg__empty_on(0, shape, (eg_dtype)types[type].dtype);
     return t && !read_elements(s, type, t, bytes) ? t : NULL;
 }

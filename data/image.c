@@ -28,7 +28,10 @@ eg_status eg__image_begin(eg__image_job *job, const char *op, const char *name, 
     if (o->scale != 1 && o->scale != 2 && o->scale != 4 && o->scale != 8) {
         return eg__fail(EG_EINVAL, op, "scale is %d, must be 1, 2, 4 or 8", o->scale);
     }
-    o->max_pixels = o->max_pixels ? o->max_pixels : (int64_t)1 << 28;
+    if (!o->max_pixels) {
+        int64_t of_file = job->bytes < (int64_t)1 << 24 ? 16 * job->bytes : (int64_t)1 << 28;
+        o->max_pixels = eg__max(of_file, (int64_t)1 << 26);
+    }
     if (o->max_pixels < 0) {
         return eg__fail(EG_EINVAL, op, "max_pixels is %lld", (long long)o->max_pixels);
     }
@@ -48,8 +51,8 @@ eg_status eg__image_fits(const eg__image_job *job, int64_t per_byte)
                         (long long)job->width, (long long)job->height);
     }
     if (__builtin_mul_overflow(job->width, job->height, &pixels) || pixels > job->o.max_pixels) {
-        return eg__fail(EG_EFORMAT, job->op, "%.100s: %lld x %lld pixels are more than %lld",
-                        job->name, (long long)job->width, (long long)job->height,
+        return eg__fail(EG_EFORMAT, job->op, "%.100s: %lld x %lld pixels in %lld bytes are more than max_pixels, %lld",
+                        job->name, (long long)job->width, (long long)job->height, (long long)job->bytes,
                         (long long)job->o.max_pixels);
     }
     if (pixels / per_byte > job->bytes) {

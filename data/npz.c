@@ -216,7 +216,7 @@ static eg_status read_member(const eg__source *s, member *m, eg_tensors *map)
 
 static eg_tensors *read_all(const eg__source *s)
 {
-    int64_t at = 0, bytes = 0, packed = 0;
+    int64_t at = 0, bytes = 0, packed = 0, unpacked = 0;
     int count = 0;
     if (find_directory(s, &at, &bytes, &count)) {
         return NULL;
@@ -232,6 +232,8 @@ static eg_tensors *read_all(const eg__source *s)
         if (!st && packed > directory) {
             st = eg__source_bad(s, m->at, "\"%.80s\" shares its bytes with others", m->name);
         }
+        unpacked += st ? 0 : m->size;
+        st = st ? st : eg__source_unpacks(s, m->at, "the arrays have", unpacked);
         st = st ? st : read_member(s, m, map);
     }
     if (!st && at != end) {

@@ -142,7 +142,7 @@ static eg_status unpack(eg__stream *s)
         }
     }
     s->end = PIECE - z->avail_out;
-    return EG_OK;
+    return s->whole ? eg__source_unpacks(&s->source, s->raw - z->avail_in, "the text has", s->offset + s->end) : EG_OK;
 }
 #else
 static eg_status unpack(eg__stream *s)

@@ -16,6 +16,7 @@ typedef struct eg__stream {
     int64_t begin, end; /* of `ready` not handed out yet */
     int64_t offset;     /* bytes handed out */
     bool inside;        /* of a packed member: its end must come */
+    bool whole;         /* all of it is kept: eg_unpack_limit is for the file */
     uint8_t *memory;    /* packed and ready */
 } eg__stream;
 

@@ -106,6 +106,11 @@ static eg_status read_data(tar *t)
             return EG_OK;
         }
         t->data.n += n;
+        eg_status st = eg__source_unpacks(&t->source, archive_read_header_position(t->archive),
+                                          "a member has", t->data.n);
+        if (st) {
+            return st;
+        }
     }
 }
 

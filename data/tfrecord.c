@@ -94,6 +94,9 @@ static eg_status read_head(reader *r, int64_t at, int64_t *n)
         return eg__stream_bad(s, at, "a record of %llu bytes is %s", (unsigned long long)length,
                               length > INT32_MAX ? "too long" : "cut short");
     }
+    if (s->unpacker && eg__source_unpacks(&s->source, at, "a record has", (int64_t)length)) {
+        return EG_EFORMAT;
+    }
     *n = (int64_t)length;
     return EG_OK;
 }

@@ -238,6 +238,7 @@ eg_vocabulary *eg_vocabulary_load(const char *path)
     if (eg__stream_open(&s, op, path, EG_COMPRESSION_AUTO)) {
         return NULL;
     }
+    s.whole = true;
     eg_vocabulary *v = new_vocabulary(op);
     eg_status st = v ? EG_OK : eg__why();
     while (!st && more) {

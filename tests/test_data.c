@@ -216,6 +216,26 @@ EGT(idx_files)
     EGT_REFUSED(eg_idx_read(NULL), EG_EINVAL, "path");
 }
 
+/* 16385 x 16384 bytes in gzip, which a file of this length could just hold. */
+EGT(a_packed_idx_file_that_is_too_large)
+{
+    static const uint8_t head[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0, 12, 0, 0xf3, 0xff,
+                                   0, 0, 8, 2, 0, 0, 0x40, 1, 0, 0, 0x40, 0};
+    enum { BLOCK = 5 + 65535, BLOCKS = 4 };
+    static uint8_t file[sizeof head + BLOCKS * BLOCK];
+    memcpy(file, head, sizeof head);
+    for (int i = 0; i < BLOCKS; i++) { /* as they are */
+        file[sizeof head + i * BLOCK + 1] = file[sizeof head + i * BLOCK + 2] = 0xff;
+    }
+    egt_write(egt_path("a.idx.gz"), file, sizeof file);
+    eg_clear_error();
+    EGT_CHECK(!eg_idx_read(egt_path("a.idx.gz")));
+    if (eg_last_error()->code == EG_ENOKERNEL) {
+        egt_skip("no zlib");
+    }
+    EGT_CHECK(egt_said(EG_EFORMAT, "the data have: 268451840 bytes or more in a file of 262187"));
+}
+
 EGT(real_mnist_files)
 {
     eg_dataset *d = eg_mnist_new(egt_real("mnist"), EG_TEST);

@@ -173,6 +173,29 @@ static size_t tar_header(char *to, const char *name, size_t size, char type)
     return 512;
 }
 
+/* A member of 2^31 bytes, of which GNU's sparse map says that all but the last 512 are zeros. */
+EGT(a_small_tar_of_much)
+{
+    static char b[4096];
+    size_t n = tar_header(b, "zeros", 512, 'S') + 512;
+    memcpy(b + 257, "ustar  ", 8);
+    memcpy(b + 386, "17777777000", 11); /* the place of one piece, its bytes, and those of the whole */
+    memcpy(b + 398, "00000001000", 11);
+    memcpy(b + 483, "020000000000", 12);
+    memset(b + 148, ' ', 8);
+    unsigned sum = 0;
+    for (int i = 0; i < 512; i++) {
+        sum += (unsigned char)b[i];
+    }
+    snprintf(b + 148, 8, "%06o", sum);
+    egt_write(egt_path("x.tar"), b, n + 1024);
+    eg_dataset *d = eg_tar_new(egt_path("*.tar"));
+    egt_need(d, "libarchive");
+    eg_dataset_free(d);
+    ENDS_WITH(eg_tar_new(egt_path("*.tar")), EG_EFORMAT, "in a file of 2048, at most 268435456 are unpacked");
+    EGT_REFUSED(eg_unpack_limit(-1), EG_EINVAL, "bytes is -1");
+}
+
 EGT(tar_members)
 {
     static char b[8192];
@@ -202,6 +225,9 @@ EGT(tar_members)
         EGT_EQ(k, 3);
     }
     eg_dataset_free(d);
+    EGT_OK(eg_unpack_limit(599));
+    ENDS_WITH(eg_tar_new(egt_path("*.tar")), EG_EFORMAT, "x.tar, byte 2560: a member has: 600 bytes or more");
+    EGT_OK(eg_unpack_limit(0));
     egt_write(egt_path("x.tar"), b, n - 700);
     ENDS_WITH(eg_tar_new(egt_path("*.tar")), EG_EFORMAT, "libarchive");
     b[512] ^= 1; /* a wrong checksum */

@@ -5,7 +5,9 @@
  * bytes, what cannot be opened or read EG_EIO with the system's words. Only regular files are read.
  * Writers write beside the file under a temporary name, sync, and rename: after a failure, or a
  * power cut, the old file is still there. A path that is a symbolic link is replaced by the
- * file. */
+ * file.
+ *
+ * What is packed unpacks to as much as eg_unpack_limit allows. */
 #ifndef EGRET_IO_H
 #define EGRET_IO_H
 
@@ -13,6 +15,18 @@
 #include <egret/tensor.h>
 
 EG_BEGIN_DECLS
+
+/* ---- what is packed ---------------------------------------------------------------------- */
+
+/* A small file can unpack to a very large one. What a reader unpacks into memory in one piece - a member of a tar
+ * archive, all arrays of an npz file, an idx or a vocabulary file in gzip, a record of a packed TFRecord file, a padded
+ * feature of an Example - may have 2^28 bytes (256 MiB) or 32 times those of the file (of the Example), whichever is
+ * more; then it is EG_EFORMAT, naming the file and both sizes. Lines have limits of their own (data/readers.h), images
+ * too (max_pixels in data/image.h).
+ *
+ * For all threads of the process: at most `bytes` from now on, however large the file is; 0: as said above. EG_EINVAL
+ * for a negative number. */
+EG_API eg_status eg_unpack_limit(int64_t bytes);
 
 /* ---- named tensors ----------------------------------------------------------------------- */
 

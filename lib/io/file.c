@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <egret/io.h>
 #include <egret/ops.h>
 
 #include "lib/io/file.h"
@@ -109,6 +110,36 @@ eg_status eg__source_bad(const eg__source *s, int64_t at, const char *format, ..
     va_end(ap);
     return eg__fail(EG_EFORMAT, s->op, "%s%s, byte %lld: %s", n > 60 ? "..." : "",
                     s->name + (n > 60 ? n - 57 : 0), (long long)at, words);
+}
+
+/* ---- unpacking ------------------------------------------------------------------------------- */
+
+enum { UNPACKED = 1 << 28, TIMES = 32 };
+
+static _Atomic int64_t unpack_limit; /* 0: none was asked for */
+
+eg_status eg_unpack_limit(int64_t bytes)
+{
+    if (bytes < 0) {
+        return eg__fail(EG_EINVAL, "eg_unpack_limit", "bytes is %lld, must be 0 or more", (long long)bytes);
+    }
+    atomic_store_explicit(&unpack_limit, bytes, memory_order_relaxed);
+    return EG_OK;
+}
+
+int64_t eg__unpack_most(int64_t packed)
+{
+    int64_t asked = atomic_load_explicit(&unpack_limit, memory_order_relaxed);
+    return asked ? asked : eg__max(UNPACKED, packed < INT64_MAX / TIMES ? packed * TIMES : INT64_MAX);
+}
+
+eg_status eg__source_unpacks(const eg__source *s, int64_t at, const char *what, int64_t bytes)
+{
+    int64_t most = eg__unpack_most(s->size);
+    return bytes <= most ? EG_OK
+                         : eg__source_bad(s, at, "%.40s: %lld bytes or more in a file of %lld, at most %lld are "
+                                          "unpacked (eg_unpack_limit)", what, (long long)bytes,
+                                          (long long)s->size, (long long)most);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ typedef struct eg_image_options {
     bool allow_truncated;    /* take what can be decoded of a damaged or cut file */
     bool keep_16;            /* PNG of 16 bits: i32 of 0..65535 instead of round(v / 257) as u8 */
     bool other_formats;      /* GIF (first frame), BMP and PNM too, through stb */
-    int64_t max_pixels;      /* 0: 2^28 */
+    int64_t max_pixels;      /* 0: 2^26 (8192 x 8192) or 16 for each byte of the file, whichever is more, up to 2^28 */
 } eg_image_options;
 
 /* Decodes an encoded image in memory; its format is told by its first bytes. Gray from colours is

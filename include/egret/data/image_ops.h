@@ -127,7 +127,7 @@ typedef struct eg_random_crop_options {
     bool no_flip;    /* otherwise mirrored left to right with probability 1/2 */
     bool exact;      /* decode JPEG in full even where it is then shrunk by 2, 4 or 8 */
     double mean[3], std[3]; /* zeros: left in 0..1 */
-    int64_t max_pixels;     /* 0: 2^28 */
+    int64_t max_pixels;     /* 0: as in eg_image_options */
 } eg_random_crop_options;
 
 /* Decodes an image and makes of a random part of it (Szegedy et al. 2015; drawn as torchvision's

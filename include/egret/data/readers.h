@@ -37,7 +37,9 @@ EG_API const char *const *eg_image_folder_classes(const eg_dataset *d, int64_t *
 EG_API eg_dataset *eg_files_new(const char *pattern);
 
 /* The same for the regular files inside tar archives, which may be packed with gzip, bzip2, xz or
- * zstd; through libarchive. Links are passed over. Members have at most 2^31 - 1 bytes. */
+ * zstd; through libarchive. Links are passed over. Members have at most 2^31 - 1 bytes, and no more than
+ * eg_unpack_limit allows (io.h): 2^28, or 32 times those of the archive. Names are the archive's: they may be
+ * absolute, hold "..", or come twice, so who makes files of them must check them first. */
 EG_API eg_dataset *eg_tar_new(const char *pattern);
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -123,7 +125,8 @@ EG_API eg_tensor *eg_wav_parse(const void *data, size_t bytes, int64_t *rate);
 /* The arrays of an npz file (numpy.savez, numpy.savez_compressed) by name, without ".npy"; free
  * with eg_tensors_free. EG_EFORMAT: damaged (CRC-32), encrypted, split, of zip's 64-bit form,
  * packed by other than deflate, sizes that deflate cannot reach, a name twice or with "..", a
- * directory that tells another story than the members. */
+ * directory that tells another story than the members, arrays of more bytes than eg_unpack_limit allows
+ * (io.h): 2^28, or 32 times those of the file. */
 EG_API eg_tensors *eg_npz_load(const char *path);
 EG_API eg_tensors *eg_npz_parse(const void *data, size_t bytes);
 

@@ -32,8 +32,8 @@ typedef struct eg_tfrecord_options {
 /* The records of the files that match a pattern of glob(7), in the order of their names: samples of
  * one tensor, u8 [n]. EG_EIO: no file matches. While walking: EG_EFORMAT with file and offset (of
  * unpacked bytes). After a wrong checksum of the bytes the next record can be read; after a wrong
- * length, or a file cut short, the next file. Records have at most 2^31 - 1 bytes; no memory is
- * asked for that the file cannot fill. */
+ * length, or a file cut short, the next file. Records have at most 2^31 - 1 bytes, in
+ * packed files as eg_unpack_limit says (io.h); no memory is asked for that the file cannot fill. */
 EG_API eg_dataset *eg_tfrecord_new_with(const char *pattern, const eg_tfrecord_options *options);
 #define eg_tfrecord_new(...) EG_TFRECORD_NEW_(__VA_ARGS__, )
 #define EG_TFRECORD_NEW_(pattern, ...)                                                             \
@@ -84,7 +84,7 @@ typedef struct eg_feature {
 
 /* Reads the n features of the table out of the bytes of an Example, u8 [size]: out[i] for
  * features[i]. EG_EFORMAT: no such message, a wanted name twice or missing, another kind or count,
- * more than 2^30 bytes of a tensor; the words name the feature. After a failure out is all NULL. */
+ * more than 2^30 bytes of a tensor or than eg_unpack_limit allows (io.h); the words name the feature. After a failure out is all NULL. */
 EG_API eg_status eg_example_read(eg_tensor *record, const eg_feature *features, int n,
                                  eg_tensor **out);
 
