@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -142,6 +143,17 @@ def zipped(members):
     return out.getvalue()
 
 
+def bomb():
+    """A member of 2^31 zeros, most of which the sparse map leaves out."""
+    out, sparse = io.BytesIO(), tarfile.TarInfo("zeros")
+    sparse.size, sparse.pax_headers = 512, {"GNU.sparse.major": "0", "GNU.sparse.minor": "1", "GNU.sparse.name": "zeros",
+                                            "GNU.sparse.size": str(1 << 31), "GNU.sparse.numblocks": "1",
+                                            "GNU.sparse.map": f"{(1 << 31) - 512},512"}
+    with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT) as t:
+        t.addfile(sparse, io.BytesIO(bytes(512)))
+    return out.getvalue()
+
+
 noise = hashlib.shake_256(b"egret").digest(300000)
 good = [("data/a.txt", b"alpha"), ("data/deep/er/noise", noise), ("data/empty", b"")]
 files = {
@@ -153,6 +165,7 @@ files = {
     "hard.tar": tar([("a", b"1"), ("b", (tarfile.LNKTYPE, "a"))], "w"),
     "twice.tar": tar([("a", b"1"), ("a", b"2")], "w"), "cut.tar.gz": tar(good)[:200000],
 }
+files["bomb.tar.gz"] = bomb()
 sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
 requests = []
 
@@ -225,7 +238,16 @@ def downloads(at, base):
     check("and leaves nothing to be used", not os.path.exists(at + "/no/absent.bin"))
 
     get("plain", "noise.bin", "sized", sum=f"bytes={len(noise)}")
-    check("the right size will do", tree(at + "/sized") == ["noise.bin"])
+    check("the right size will do", tree(at + "/sized") == ["noise.bin", "noise.bin.sha256"])
+    check("and the sum is recorded", open(at + "/sized/noise.bin.sha256").read() == sums["noise.bin"] + "  noise.bin\n")
+    os.remove(at + "/sized/noise.bin")
+    files["noise.bin"] = b"!" + noise[1:]
+    words = get("plain", "noise.bin", "sized", sum=f"bytes={len(noise)}", expect=1)
+    files["noise.bin"] = noise
+    check("another file of that size is told", sums["noise.bin"] in words and "first fetched" in words, words)
+    check("and not kept", tree(at + "/sized") == ["noise.bin.sha256"])
+    words = get("plain", "noise.bin", "long", sum=f"bytes={len(noise) - 1}", expect=1)
+    check("a file that is too large is not fetched", "larger than" in words and tree(at + "/long") == [], words)
     words = get("plain", "noise.bin", "short", sum=f"bytes={len(noise) + 1}", expect=1)
     check("a wrong size is told", f"{len(noise)} bytes, not {len(noise) + 1}" in words, words)
     check("and leaves nothing either", tree(at + "/short") == [])
@@ -255,13 +277,52 @@ def downloads(at, base):
 
     for name, word in (("up.tar.gz", "leads out"), ("up.zip", "leads out"), ("root.tar", "leads out"),
                        ("link.tar", "neither"), ("hard.tar", "neither"), ("twice.tar", "exists"),
-                       ("cut.tar.gz", "cannot unpack"), ("words.txt", "no archive")):
+                       ("cut.tar.gz", "cannot unpack"), ("words.txt", "no archive"), ("bomb.tar.gz", "larger than is unpacked")):
         check(f"{name} is refused", word in get("plain", name, "evil-" + name, "out", expect=1))
         check(f"{name} leaves nothing", tree(f"{at}/evil-{name}") == [name])
     check("nothing outside", not os.path.exists(at + "/up") and not os.path.exists("/tmp/egret-must-not-be"))
     run("get", "file:///etc/hostname", "0" * 64, at + "/file", expect=1)
     run("get", "http://127.0.0.1:1/x", "0" * 64, at + "/dead", expect=1)
     run("get", base + "/", "0" * 64, at + "/nameless", expect=1)
+    check("http from elsewhere is refused", "only https" in
+          run("get", "http://127.0.0.1.example.org/x", "0" * 64, at + "/dead", expect=1))
+
+
+def secured(at, base):
+    """The same over https, with a certificate of our own."""
+    key, authority = at + "/key.pem", at + "/authority.pem"
+    if not shutil.which("openssl"):
+        return skip("openssl is not installed")
+    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", key, "-out",
+                           authority, "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    check("a certificate is made", made.returncode == 0, made.stdout)
+
+    class Secure(Handler):
+        """/down/NAME: sent on to plain http."""
+
+        def do_GET(self):
+            if not self.path.startswith("/down/"):
+                return super().do_GET()
+            self.send_response(302)
+            self.send_header("Location", base + "/plain/" + self.path.split("/")[2])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    def get(how, folder, expect=0):
+        return run("get", f"{address}/{how}/words.txt", sums["words.txt"], f"{at}/{folder}", expect=expect)
+
+    with served(at, Secure, certificate=(authority, key)) as address:
+        check("an unknown certificate is refused", "cannot fetch" in get("plain", "unknown", expect=1))
+        os.environ["SSL_CERT_FILE"] = authority
+        get("plain", "secure")
+        check("a known one is not", same(at + "/secure/words.txt", files["words.txt"]))
+        get("there", "moved")
+        check("https leads to https", same(at + "/moved/words.txt", files["words.txt"]))
+        seen = len(requests)
+        words = get("down", "down", expect=1)
+        check("but not down to http", "cannot fetch" in words and len(requests) == seen, words)
+        del os.environ["SSL_CERT_FILE"]
 
 
 # ---- runs -----------------------------------------------------------------------------------------------------
@@ -315,5 +376,7 @@ with tempfile.TemporaryDirectory() as at:
     else:
         with served(at, Handler) as base:
             downloads(at + "/get", base)
+            os.mkdir(at + "/secured")
+            secured(at + "/secured", base)
 
 finish()

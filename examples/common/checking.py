@@ -10,6 +10,7 @@ import functools
 import http.server
 import json
 import os
+import ssl
 import subprocess
 import sys
 import threading
@@ -87,12 +88,17 @@ class Files(http.server.SimpleHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def served(folder, handler=Files):
-    """The address of a server of our own that gives the files of a folder."""
+def served(folder, handler=Files, certificate=None):
+    """The address of a server of our own that gives the files of a folder; with a certificate and its key by https."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=folder))
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.handle_error = lambda *_: None  # clients that do not trust us hang up
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
 

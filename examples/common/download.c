@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -23,7 +24,8 @@ typedef struct transfer {
     const download *d;
     const char *part;
     FILE *file;
-    curl_off_t had; /* bytes of it that were there before */
+    curl_off_t had, most; /* bytes of it that were there before; and that there may be */
+    bool too_large;
     progress bar;
     char words[CURL_ERROR_SIZE];
 } transfer;
@@ -36,25 +38,53 @@ static curl_off_t size_of(const char *path)
 
 /* ---- the transfer ---- */
 
+enum { MOST_BYTES = INT32_MAX }; /* of a file whose length nobody told */
+
+/* Plain http is for servers on this machine. */
+static bool is_near(const char *url)
+{
+    static const char *const hosts[] = {"http://127.0.0.1", "http://localhost", "http://[::1]"};
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        size_t n = strlen(hosts[i]);
+        if (strncmp(url, hosts[i], n) == 0 && (url[n] == ':' || url[n] == '/')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool may_fetch(const char *url, problem *why)
+{
+    return strncmp(url, "https://", 8) == 0 || is_near(url) ||
+           problem_say(why, "cannot fetch %.200s: only https is trusted, or http from this machine", url);
+}
+
 static int show(void *user, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up)
 {
     transfer *t = user;
     (void)up_total, (void)up;
+    t->too_large = t->had + now > t->most || t->had + total > t->most;
     t->bar.total = total > 0 ? (t->had + total) / 1000 : 0;
     progress_update(&t->bar, (t->had + now) / 1000, "%s", "");
-    return 0;
+    return t->too_large;
 }
 
+/* From https no redirection leads down to http. */
 static void set_up(CURL *curl, transfer *t)
 {
+    const char *authorities = getenv("SSL_CERT_FILE");
+    bool near = is_near(t->d->url);
     curl_easy_setopt(curl, CURLOPT_URL, t->d->url);
 #if LIBCURL_VERSION_NUM >= 0x075500
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, near ? "http" : "https");
+    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, near ? "http,https" : "https");
 #else
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
-    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS, near ? CURLPROTO_HTTP : CURLPROTO_HTTPS);
+    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS, near ? CURLPROTO_HTTP | CURLPROTO_HTTPS : CURLPROTO_HTTPS);
 #endif
+    if (authorities && *authorities) {
+        curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);
+    }
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
     curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
@@ -69,6 +99,7 @@ static void set_up(CURL *curl, transfer *t)
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, show);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, t);
     curl_easy_setopt(curl, CURLOPT_RESUME_FROM_LARGE, t->had);
+    curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, t->most > t->had ? t->most - t->had : 1);
 }
 
 /* Appends what is missing to the .part file. *anew: the server will not continue it. */
@@ -101,6 +132,11 @@ static bool run_transfer(transfer *t, bool *anew, problem *why)
     if (code == CURLE_OK && written) {
         return true;
     }
+    t->too_large = t->too_large || code == CURLE_FILESIZE_EXCEEDED;
+    if (t->too_large) {
+        return problem_say(why, "%.200s is larger than %lld bytes, the most that are fetched", t->d->url,
+                           (long long)t->most);
+    }
     const char *words = code == CURLE_WRITE_ERROR || code == CURLE_OK ? strerror(errno)
                         : *t->words ? t->words : curl_easy_strerror(code);
     return problem_say(why, "cannot fetch %.200s: %s", t->d->url, words);
@@ -108,19 +144,60 @@ static bool run_transfer(transfer *t, bool *anew, problem *why)
 
 /* ---- the file ---- */
 
-static bool is_right(const char *path, const download *d, problem *why)
+/* Where the sum that was met first is kept, of a file whose sum nobody has published. */
+static run_path record_of(const char *path)
+{
+    run_path p;
+    snprintf(p.text, sizeof p.text, "%.*s.sha256", (int)sizeof p.text - 8, path);
+    return p;
+}
+
+static bool read_record(const char *path, char *sum)
+{
+    FILE *file = fopen(record_of(path).text, "r");
+    bool good = file && fgets(sum, SHA256_TEXT, file) && strlen(sum) == SHA256_TEXT - 1;
+    if (file) {
+        fclose(file);
+    }
+    return good;
+}
+
+static bool write_record(const char *path, problem *why)
 {
     char sum[SHA256_TEXT];
+    run_path to = record_of(path);
+    const char *slash = strrchr(path, '/');
+    if (!sha256_of_file(path, sum, why)) {
+        return false;
+    }
+    FILE *file = fopen(to.text, "w");
+    bool good = file && fprintf(file, "%s  %s\n", sum, slash ? slash + 1 : path) > 0;
+    good = (!file || fclose(file) == 0) && good;
+    return good || problem_say(why, "cannot write %s: %s", to.text, strerror(errno));
+}
+
+/* `name`: what the file is called in the end, by which its record is found. */
+static bool is_right(const char *path, const char *name, const download *d, problem *why)
+{
+    char sum[SHA256_TEXT], met[SHA256_TEXT];
+    bool recorded = !d->sha256 && read_record(name, met);
+    const char *right = recorded ? met : d->sha256;
     if (!d->sha256) {
         long long bytes = size_of(path);
-        return bytes == d->bytes || problem_say(why, "%s from %.200s has %lld bytes, not %lld", path, d->url, bytes,
-                                                (long long)d->bytes);
+        if (bytes != d->bytes) {
+            return problem_say(why, "%s from %.200s has %lld bytes, not %lld", path, d->url, bytes,
+                               (long long)d->bytes);
+        }
+    }
+    if (!right) {
+        return true;
     }
     if (!sha256_of_file(path, sum, why)) {
         return false;
     }
-    return strcasecmp(sum, d->sha256) == 0 ||
-           problem_say(why, "%s has the SHA-256 sum %s, not %.64s", path, sum, d->sha256);
+    return strcasecmp(sum, right) == 0 ||
+           problem_say(why, "%s has the SHA-256 sum %s, not %.64s%s%s", path, sum, right,
+                       recorded ? " as when it was first fetched: " : "", recorded ? record_of(name).text : "");
 }
 
 /* What is left of a transfer that broke off may be of a file that is no longer the server's: then it
@@ -129,12 +206,13 @@ static bool fetch(const download *d, const char *part, const char *path, problem
 {
     bool good = false;
     for (bool again = true; again && !good;) {
-        transfer t = {.d = d, .part = part};
+        transfer t = {.d = d, .part = part, .most = d->bytes ? d->bytes : MOST_BYTES};
         bool anew = false;
         bool fetched = run_transfer(&t, &anew, why);
-        good = fetched && is_right(part, d, why);
-        again = t.had > 0 && (anew || fetched);
-        if (!good && (anew || fetched)) {
+        good = fetched && is_right(part, path, d, why);
+        bool spoilt = anew || fetched || t.too_large;
+        again = t.had > 0 && spoilt;
+        if (!good && spoilt) {
             unlink(part);
         }
     }
@@ -164,11 +242,14 @@ bool download_get(const download *d, const char *folder, problem *why)
     if (d->unpack && access(to.text, F_OK) == 0) {
         return true;
     }
-    bool there = access(packed.text, F_OK) == 0 && is_right(packed.text, d, NULL);
-    if (!there && !fetch(d, run_folder_path(&place, part).text, packed.text, why)) {
+    bool there = access(packed.text, F_OK) == 0 && is_right(packed.text, packed.text, d, NULL);
+    if (!there && (!may_fetch(d->url, why) || !fetch(d, run_folder_path(&place, part).text, packed.text, why))) {
         return false;
     }
-    return !d->unpack || unpack(packed.text, to.text, d->member, d->member_sha256, why);
+    if (d->unpack && !unpack(packed.text, to.text, d->member, d->member_sha256, why)) {
+        return false;
+    }
+    return d->sha256 || access(record_of(packed.text).text, F_OK) == 0 || write_record(packed.text, why);
 }
 
 #else

@@ -16,7 +16,7 @@
 
 #include "sha256.h"
 
-enum { PATH_SIZE = 4096 };
+enum { PATH_SIZE = 4096, MOST_UNPACKED = 1 << 30, TIMES = 32 };
 
 /* ---- names ---- */
 
@@ -51,8 +51,10 @@ static bool make_parents(char *path, size_t base)
 
 /* ---- members ---- */
 
-static bool copy_data(struct archive *a, int to, const char *name, problem *why)
+/* *left: bytes that may still be unpacked, gaps included. */
+static bool copy_data(struct archive *a, int to, const char *name, int64_t *left, problem *why)
 {
+    const int64_t most = *left;
     const void *data;
     size_t size;
     la_int64_t at;
@@ -60,6 +62,11 @@ static bool copy_data(struct archive *a, int to, const char *name, problem *why)
         if (status != ARCHIVE_OK) {
             return problem_say(why, "%s: %s", name, archive_error_string(a));
         }
+        if (at < 0 || size > INT32_MAX || at + (int64_t)size > most) {
+            return problem_say(why, "%.200s: the members are larger than is unpacked, 2^30 bytes or 32 times the "
+                               "archive's", name);
+        }
+        *left = most - at - (int64_t)size;
         while (size > 0) {
             ssize_t n = pwrite(to, data, size, (off_t)at);
             if (n < 0 && errno != EINTR) {
@@ -74,13 +81,13 @@ static bool copy_data(struct archive *a, int to, const char *name, problem *why)
     return true;
 }
 
-static bool write_file(struct archive *a, const char *path, const char *name, problem *why)
+static bool write_file(struct archive *a, const char *path, const char *name, int64_t *left, problem *why)
 {
     int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (to < 0) {
         return problem_say(why, "%s: %s", name, strerror(errno));
     }
-    bool good = copy_data(a, to, name, why);
+    bool good = copy_data(a, to, name, left, why);
     if (close(to) != 0 && good) {
         good = problem_say(why, "%s: %s", name, strerror(errno));
     }
@@ -99,7 +106,7 @@ static void name_of_raw(const char *archive, char *name, size_t size)
 }
 
 static bool unpack_member(struct archive *a, struct archive_entry *e, const char *archive,
-                          const char *folder, problem *why)
+                          const char *folder, int64_t *left, problem *why)
 {
     char path[PATH_SIZE], raw[256];
     const char *name = archive_entry_pathname(e);
@@ -120,13 +127,18 @@ static bool unpack_member(struct archive *a, struct archive_entry *e, const char
     if (!make_parents(path, strlen(folder))) {
         return problem_say(why, "%s: %s", name, strerror(errno));
     }
-    return is_folder || write_file(a, path, name, why);
+    return is_folder || write_file(a, path, name, left, why);
 }
 
 static bool unpack_all(struct archive *a, const char *archive, const char *folder, problem *why)
 {
     struct archive_entry *e;
+    struct stat about;
     int members = 0;
+    int64_t left = MOST_UNPACKED;
+    if (stat(archive, &about) == 0 && about.st_size > MOST_UNPACKED / TIMES) {
+        left = TIMES * (int64_t)about.st_size;
+    }
     archive_read_support_filter_all(a);
     archive_read_support_format_all(a);
     archive_read_support_format_raw(a);
@@ -141,7 +153,7 @@ static bool unpack_all(struct archive *a, const char *archive, const char *folde
         if (archive_format(a) == ARCHIVE_FORMAT_RAW && archive_filter_count(a) < 2) {
             return problem_say(why, "it is no archive");
         }
-        if (!unpack_member(a, e, archive, folder, why)) {
+        if (!unpack_member(a, e, archive, folder, &left, why)) {
             return false;
         }
     }

@@ -7,7 +7,7 @@
 #include "../common/download.h"
 
 static const char usual_url[] =
-    "http://storage.googleapis.com/download.tensorflow.org/data/spa-eng.zip";
+    "https://storage.googleapis.com/download.tensorflow.org/data/spa-eng.zip";
 static const char usual_sum[] = "6ec60e212f812ee3430f7568ea6f33b6fb080e32193c5952e8da0ee8ba45574c";
 
 int get_data(const char *verb, const char *folder, const char *url, const char *sha256, const char *program)

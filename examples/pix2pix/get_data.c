@@ -77,11 +77,12 @@ static bool settle(const run_folder *folder, problem *why)
     return true;
 }
 
-static bool get(const char *folder, const char *url, problem *why)
+static bool get(const char *folder, const char *url, const char *sha256, problem *why)
 {
     run_folder place;
     const download d = {
-        .url = url ? url : "http://efrosgans.eecs.berkeley.edu/pix2pix/datasets/facades.tar.gz",
+        .url = url ? url : "https://efrosgans.eecs.berkeley.edu/pix2pix/datasets/facades.tar.gz",
+        .sha256 = sha256,
         .bytes = 30168306,
         .name = "facades.tar.gz",
         .unpack = "unpacked",
@@ -100,7 +101,8 @@ static bool get(const char *folder, const char *url, problem *why)
     return download_get(&d, folder, why) && settle(&place, why);
 }
 
-int pix2pix_get_data(char *const *words, int count, const char *folder, const char *url)
+int pix2pix_get_data(char *const *words, int count, const char *folder, const char *url,
+                     const char *sha256)
 {
     problem why;
     if (count != 1 || strcmp(words[0], "get-data") != 0) {
@@ -109,7 +111,7 @@ int pix2pix_get_data(char *const *words, int count, const char *folder, const ch
         return 2;
     }
     folder = folder ? folder : "egret-data/facades";
-    if (!get(folder, url, &why)) {
+    if (!get(folder, url, sha256, &why)) {
         fprintf(stderr, "pix2pix: %s\n", why.text);
         return 1;
     }

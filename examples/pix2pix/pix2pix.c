@@ -18,7 +18,7 @@ enum { DRAWN_FOR_TESTS = 20 };
 typedef struct options {
     run_options run;
     int64_t drawn, save_every;
-    const char *model, *url;
+    const char *model, *url, *sha256;
     double lr;
     bool infer;
 } options;
@@ -263,6 +263,8 @@ int main(int argc, char **argv)
         ARG_TEXT("model", &o.model, NULL, "FILE",
                  "generator for --infer; without it that of the latest checkpoint in --out"),
         ARG_TEXT("url", &o.url, NULL, "URL", "where get-data finds facades.tar.gz"),
+        ARG_TEXT("sha256", &o.sha256, NULL, "SUM",
+                 "of facades.tar.gz; else the one it has when first fetched is recorded, and holds from then on"),
     };
     args line = {.program = "pix2pix",
                  .about = "Learns to turn plans of house fronts into photos. `pix2pix get-data` "
@@ -279,7 +281,7 @@ int main(int argc, char **argv)
         return pix2pix_infer(line.operands, line.operand_count, o.model, &o.run);
     }
     if (line.operand_count) {
-        return pix2pix_get_data(line.operands, line.operand_count, o.run.data, o.url);
+        return pix2pix_get_data(line.operands, line.operand_count, o.run.data, o.url, o.sha256);
     }
     if (o.run.smoke) {
         o.drawn = 3;
