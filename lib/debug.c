@@ -9,6 +9,7 @@
 
 #include "lib/device.h"
 #include "lib/engine.h"
+#include "lib/environment.h"
 #include "lib/fork.h"
 
 static const struct {
@@ -128,7 +129,7 @@ eg_status eg_debug(const char *list)
 
 void eg__debug_from_environment(void)
 {
-    const char *list = getenv("EG_DEBUG");
+    const char *list = eg__getenv("EG_DEBUG");
     if (list && *list) {
         eg_debug(list);
     }

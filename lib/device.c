@@ -8,6 +8,7 @@
 #include "lib/capture.h"
 #include "lib/device.h"
 #include "lib/engine.h"
+#include "lib/environment.h"
 #include "lib/fork.h"
 #include "lib/ops/resize.h"
 #include "lib/optable.h"
@@ -48,7 +49,7 @@ static const eg__host host = {
 /* The file EGRET_CUDA_MODULE names; else the one beside this library; else the loader's choice. */
 static void *open_module(void)
 {
-    const char *given = getenv("EGRET_CUDA_MODULE");
+    const char *given = eg__getenv("EGRET_CUDA_MODULE");
     if (given && *given) {
         return dlopen(given, RTLD_NOW | RTLD_LOCAL);
     }
@@ -235,7 +236,7 @@ const char *eg_device_name(const eg_device *device)
 int eg__default_device(eg__thread *T, const char *op)
 {
     if (unlikely(T->device == EG__MAX_DEVICES)) {
-        const char *name = getenv("EGRET_DEVICE");
+        const char *name = eg__getenv("EGRET_DEVICE");
         const eg_device *d = name && *name ? eg_device_named(name) : &cpu;
         if (!d) {
             const eg_error *e = eg_last_error();
@@ -250,7 +251,7 @@ int eg__default_device(eg__thread *T, const char *op)
 
 uint8_t eg__device_of_threads(void)
 {
-    const char *name = getenv("EGRET_DEVICE");
+    const char *name = eg__getenv("EGRET_DEVICE");
     return name && *name ? EG__MAX_DEVICES : 0;
 }
 

@@ -11,8 +11,7 @@
 EG_BEGIN_DECLS
 
 /* The environment variable EG_DEBUG, a comma list, is read once per thread at its first call (the others
- * Egret reads choose devices: EGRET_DEVICE, device.h; EGRET_CUDA_MODULE, the file of the CUDA module instead
- * of the one beside the library; EGRET_CUDA_PATH, a folder of CUDA's libraries):
+ * Egret reads are in docs/environment.md; a program with more rights than its user heeds none of them):
  *   ops      each op with shapes, dtype and microseconds, to stderr
  *   nan      an op that makes a non-finite value from finite inputs fails, naming itself
  *   ref      run the reference loops instead of the tuned kernels

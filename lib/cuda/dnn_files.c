@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/cuda/dnn_files.h"
+#include "lib/environment.h"
 
 enum { MOST = 64 << 20 }; /* bytes of a text that is read */
 
@@ -24,7 +25,7 @@ static uint64_t sum_of(uint64_t h, const char *p, size_t bytes)
 
 bool eg__dnn_file_of(eg__dnn_file *f, int ordinal, const eg__dnn_ask *a)
 {
-    const char *folder = getenv("EGRET_PLAN_CACHE");
+    const char *folder = eg__getenv("EGRET_PLAN_CACHE");
     struct cudaDeviceProp card;
     if (!folder || !*folder || cudaGetDeviceProperties(&card, ordinal)) {
         return false;

@@ -10,6 +10,7 @@
 #include "lib/cuda/dnn_rnn.h"
 #include "lib/cuda/library.h"
 #include "lib/cuda/rnn.h"
+#include "lib/environment.h"
 #include "lib/ops/rnn.h"
 
 #define FUNCTIONS(X)                                                                               \
@@ -215,7 +216,7 @@ static bool capturing(const eg__call *c)
 
 int64_t eg__dnn_rnn_reserve(const eg__call *c)
 {
-    const char *asked = getenv("EGRET_RNN");
+    const char *asked = eg__getenv("EGRET_RNN");
     if (likely(!asked || strcmp(asked, "cudnn"))) {
         return 0;
     }

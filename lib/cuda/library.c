@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/cuda/library.h"
+#include "lib/environment.h"
 
 #ifdef EG_EMULATED
 #include "tests/cuda/fake.h"
@@ -27,7 +28,7 @@ static void *open_in(const char *folder, const char *below, const char *file)
 
 static void *open_file(const char *file)
 {
-    const char *given = getenv("EGRET_CUDA_PATH");
+    const char *given = eg__getenv("EGRET_CUDA_PATH");
     void *handle = NULL;
     if (given && *given) {
         handle = open_in(given, "", file);
@@ -40,7 +41,7 @@ static void *open_file(const char *file)
 
 static eg_status missing(const eg__library *l, const char *op)
 {
-    const char *given = getenv("EGRET_CUDA_PATH"), *also = l->files[1];
+    const char *given = eg__getenv("EGRET_CUDA_PATH"), *also = l->files[1];
     return eg__fail(EG_ENOKERNEL, op,
                     "needs %s, but there is no %s%s%s where the loader looks, in %s or in the "
                     "folder that EGRET_CUDA_PATH names (%s)",
