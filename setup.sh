@@ -14,9 +14,9 @@ cd "$(dirname "$0")"
 tools="gcc libc6-dev pkg-config meson ninja-build python3"
 libraries="libdnnl-dev zlib1g-dev libjpeg-dev libpng-dev libprotobuf-c-dev protobuf-c-compiler libexif-dev
     libsndfile1-dev libutf8proc-dev libstb-dev libgif-dev libcurl4-openssl-dev libarchive-dev libssl-dev
-    liblua5.4-dev libedit-dev libsixel-dev libzmq3-dev libjansson-dev"
+    liblua5.4-dev libedit-dev libsixel-dev libzmq3-dev libjansson-dev ca-certificates"
 fonts="fonts-dejavu-core fonts-breip fonts-dkg-handwriting fonts-humor-sans fonts-comic-neue"
-testing="g++ clang python3 valgrind libc6-dbg lua5.4 tmux
+testing="g++ clang openssl python3 valgrind libc6-dbg lua5.4 tmux
     python3-nbclient python3-jupyter-client"
 
 say() {
