@@ -346,6 +346,22 @@ EGT(segments)
     EGT_REFUSED(eg_unsorted_segment_sum(x, I64(0, 0, 0, 0), INT64_MAX), EG_ESHAPE, "more bytes");
 }
 
+/* x broadcasts to the mask, too. */
+EGT(masks_of_more_axes)
+{
+    eg_tensor *x = F64(1, 2, 3), *m = eg_from_values(EG_SHAPE(2, 1), EG_BOOL, (double[]){0, 1}), *dx;
+    eg_tensor *wide = eg_from_values(EG_SHAPE(2, 3), EG_BOOL, (double[]){1, 0, 0, 0, 1, 1});
+    SAME(eg_masked_fill(x, m, 9), eg_reshape(F64(1, 2, 3, 9, 9, 9), EG_SHAPE(2, 3)));
+    SAME(eg_masked_fill(x, eg_ones(EG_SHAPE(1, 1, 3), EG_BOOL), 9), eg_full(EG_SHAPE(1, 1, 3), 9, EG_F64));
+    SAME(eg_masked_fill(eg_scalar(5, EG_F64), m, 9), eg_reshape(F64(5, 9), EG_SHAPE(2, 1)));
+    SAME(eg_masked_select(x, m), F64(1, 2, 3));
+    SAME(eg_masked_scatter(x, wide, F64(7, 8, 9)), eg_reshape(F64(7, 2, 3, 1, 8, 9), EG_SHAPE(2, 3)));
+    eg_tape tape = eg_tape_open();
+    EGT_OK(eg_tape_watch(tape, x));
+    EGT_OK(eg_tape_gradients(tape, eg_sum(eg_masked_fill(x, wide, 9)), &x, 1, &dx));
+    SAME(dx, F64(1, 1, 1));
+}
+
 EGT(masks)
 {
     eg_tensor *x = counted(2, 3),
@@ -360,11 +376,9 @@ EGT(masks)
     EGT_EQ(eg_size(eg_nonzero(eg_scalar(3, EG_F32)), 0), 1);
     EGT_EQ(eg_size(eg_nonzero(eg_zeros(EG_SHAPE(4, 0), EG_F32)), 0), 0);
     EGT_REFUSED(eg_masked_select(x, eg_ones(EG_SHAPE(2, 2), EG_BOOL)), EG_ESHAPE, "[2, 2]");
-    EGT_REFUSED(eg_masked_fill(x, eg_ones(EG_SHAPE(2), EG_BOOL), 0), EG_ESHAPE, "mask [2]");
-    EGT_REFUSED(eg_masked_fill(x, eg_ones(EG_SHAPE(1, 2, 3), EG_BOOL), 0), EG_ESHAPE,
-                "masked_fill");
+    EGT_REFUSED(eg_masked_fill(x, eg_ones(EG_SHAPE(2), EG_BOOL), 0), EG_ESHAPE, "[2, 3] and [2]");
     EGT_REFUSED(eg_masked_scatter(x, m, F64(7, 8)), EG_ESHAPE, "fewer");
-    EGT_REFUSED(eg_masked_scatter(x, eg_ones(EG_SHAPE(4), EG_BOOL), x), EG_ESHAPE, "mask [4]");
+    EGT_REFUSED(eg_masked_scatter(x, eg_ones(EG_SHAPE(4), EG_BOOL), x), EG_ESHAPE, "[2, 3] and [4]");
     uint8_t odd[] = {0, 2, 255};
     eg_tensor *bytes = eg_wrap(odd, EG_SHAPE(3), EG_BOOL, NULL, NULL); /* any byte but 0 is true */
     SAME(eg_nonzero(bytes), eg_reshape(I64(1, 2), EG_SHAPE(2, 1)));

@@ -3,26 +3,27 @@
 
 #include "lib/ops/index.h"
 
-/* The mask as bool in x's shape. */
-static eg_tensor *mask_like(const char *op, eg_tensor *mask, const eg_tensor *x)
+/* The shape of x and the mask, which broadcast to each other. */
+static eg_status shape_of_both(const char *op, eg_tensor *x, eg_tensor *mask, eg_shape *shape)
 {
-    int lead = x->ndim - mask->ndim;
-    bool fits = lead >= 0;
-    for (int d = 0; fits && d < mask->ndim; d++) {
-        fits = mask->shape[d] == 1 || mask->shape[d] == x->shape[lead + d];
+    eg__desc d;
+    if (eg__check(x, op, "x") || eg__check(mask, op, "mask") ||
+        eg__broadcast(op, (eg_tensor *[]){x, mask}, 2, &d)) {
+        return eg__why();
     }
-    return fits ? eg_expand(eg_cast(mask, EG_BOOL), eg_shape_of(x))
-                : eg__fail_null(EG_ESHAPE, op, "mask %s does not broadcast to %s",
-                                EG__SHAPE_OF(mask), EG__SHAPE_OF(x));
+    *shape = (eg_shape){.ndim = d.ndim};
+    memcpy(shape->dim, d.shape, sizeof shape->dim);
+    return EG_OK;
 }
 
 eg_tensor *eg_masked_fill(eg_tensor *x, eg_tensor *mask, double value)
 {
-    if (eg__check(x, "masked_fill", "x") || eg__check(mask, "masked_fill", "mask")) {
+    eg_shape both;
+    if (shape_of_both("masked_fill", x, mask, &both)) {
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *m = mask_like("masked_fill", mask, x);
+    eg_tensor *m = eg_cast(mask, EG_BOOL);
     return eg_scope_pop(s, m ? eg_where(m, eg_scalar(value, (eg_dtype)x->dtype), x) : NULL);
 }
 
@@ -89,16 +90,13 @@ static eg_tensor *where_true(eg_tensor *mask)
 
 eg_tensor *eg_masked_select(eg_tensor *x, eg_tensor *mask)
 {
-    eg__desc d;
-    if (eg__check(x, "masked_select", "x") || eg__check(mask, "masked_select", "mask") ||
-        eg__broadcast("masked_select", (eg_tensor *[]){x, mask}, 2, &d)) {
+    eg_shape full;
+    if (shape_of_both("masked_select", x, mask, &full)) {
         return NULL;
     }
-    eg_shape full = {.ndim = d.ndim};
-    memcpy(full.dim, d.shape, sizeof full.dim);
     eg_scope s = eg_scope_push();
     eg_tensor *at = where_true(eg_contiguous(eg_expand(eg_cast(mask, EG_BOOL), full)));
-    eg_tensor *flat = eg_reshape(eg_expand(x, full), EG_SHAPE(d.n));
+    eg_tensor *flat = eg_reshape(eg_expand(x, full), EG_SHAPE(-1));
     return eg_scope_pop(s, at && flat ? eg__op2(&eg__op_index_select, flat, at,
                                                 &(eg__index_opts){.axis = 0, .skip = -1})
                                       : NULL);
@@ -106,14 +104,14 @@ eg_tensor *eg_masked_select(eg_tensor *x, eg_tensor *mask)
 
 eg_tensor *eg_masked_scatter(eg_tensor *x, eg_tensor *mask, eg_tensor *source)
 {
-    if (eg__check(x, "masked_scatter", "x") || eg__check(mask, "masked_scatter", "mask") ||
-        eg__check(source, "masked_scatter", "source")) {
+    eg_shape shape;
+    if (shape_of_both("masked_scatter", x, mask, &shape) || eg__check(source, "masked_scatter", "source")) {
         return NULL;
     }
-    eg_shape shape = eg_shape_of(x);
     eg_scope s = eg_scope_push();
-    eg_tensor *full = mask_like("masked_scatter", mask, x);
-    eg_tensor *at = full ? where_true(eg_contiguous(full)) : NULL;
+    x = eg_expand(x, shape);
+    eg_tensor *full = eg_expand(eg_cast(mask, EG_BOOL), shape);
+    eg_tensor *at = full && x ? where_true(eg_contiguous(full)) : NULL;
     if (!at) {
         return eg_scope_pop(s, NULL);
     }

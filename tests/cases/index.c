@@ -31,6 +31,7 @@ CASE_FUNCTION(scatter_nd_add, eg_scatter_nd_add(x[0], x[1], x[2]))
 CASE_FUNCTION(scatter_nd_copy, eg_scatter_nd_copy(x[0], x[1], x[2]))
 CASE_FUNCTION(scatter_nd, eg_scatter_nd(x[0], x[1], EG_SHAPE(3, 4, 2)))
 CASE_FUNCTION(segments, eg_unsorted_segment_sum(x[0], x[1], 4))
+CASE_FUNCTION(masked_fill_wide, eg_masked_fill(x[0], x[1], 1.5))
 CASE_FUNCTION(masked_fill, eg_masked_fill(x[0], x[1], -2.5))
 CASE_FUNCTION(masked_select, eg_masked_select(x[0], x[1]))
 CASE_FUNCTION(masked_scatter, eg_masked_scatter(x[0], x[1], x[2]))
@@ -136,6 +137,9 @@ EGT_CASES(
     ROW("scatter ravel_index", "scatter_nd_copy", scatter_nd_copy, 3, MOVES, X(3, 2, 2),
         ID(2, 4, 2), X(4, 2)),
     ROW("index_add ravel_index", "scatter_nd", scatter_nd, 2, EGT_INTS, ID(3, 5, 2), X(5, 2)),
+    ROW("where", "masked_fill, more axes of the mask", masked_fill_wide, 2, EGT_INTS, X(3, 1), MASK(2, 1, 4)),
+    ROW("nonzero count_nonzero scatter", "masked_scatter, more axes of the mask", masked_scatter, 3, MOVES, X(4),
+        MASK(3, 1), X(12)),
     ROW("where", "masked_fill", masked_fill, 2, 0, X(3, 4), MASK(4)),
     ROW("nonzero count_nonzero index_select", "masked_select", masked_select, 2, MOVES, X(3, 4), MASK(3, 1)),
     ROW("nonzero count_nonzero index_select", "nothing", masked_select, 2, MOVES, X(3, 4), NO_MASK(4)),

@@ -15,7 +15,7 @@ typedef enum eg_attention_corner {
 
 typedef struct eg_attention_options {
     size_t size;
-    eg_tensor *mask; /* broadcast to [..., T, S]: bool, true where attention may go; or floats, added */
+    eg_tensor *mask; /* broadcasts with [..., T, S]: bool, true where attention may go; or floats, added */
     bool causal;     /* a query sees no key behind the one it stands at */
     double dropout;  /* of the weights */
     double scale;    /* 0: 1 / sqrt(D) */

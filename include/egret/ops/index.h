@@ -89,12 +89,12 @@ EG_API eg_tensor *eg_segment_sum(eg_tensor *x, eg_tensor *ids);
 
 /* ---- masks -------------------------------------------------------------------------------- */
 
-/* Masks are tensors of any dtype, true where not 0, that broadcast to x. They have no gradient. What depends
+/* Masks are tensors of any dtype, true where not 0; they and x broadcast to each other. They have no gradient. What depends
  * on how many are true (masked_select, masked_scatter, nonzero) waits for the device. */
 
 /* value where the mask is true, else x. grad: dy where it is not. saves the mask */
 EG_API eg_tensor *eg_masked_fill(eg_tensor *x, eg_tensor *mask, double value);
-/* The elements of x where the mask is true, in row-major order, 1-D. x broadcasts too. */
+/* The elements of x where the mask is true, in row-major order, 1-D. */
 EG_API eg_tensor *eg_masked_select(eg_tensor *x, eg_tensor *mask);
 /* x with the elements where the mask is true replaced by the first ones of source. */
 EG_API eg_tensor *eg_masked_scatter(eg_tensor *x, eg_tensor *mask, eg_tensor *source);
