@@ -336,7 +336,6 @@ EGT(malformed_equations)
     EGT_REFUSED(eg_einsum("ij>i", OPS(a), 1), EG_EINVAL, "neither letter");
     EGT_REFUSED(eg_einsum("..ij", OPS(a), 1), EG_EINVAL, "a dot");
     EGT_REFUSED(eg_einsum("...i...", OPS(a), 1), EG_EINVAL, "a second ellipsis");
-    EGT_REFUSED(eg_einsum("...i->i", OPS(a), 1), EG_EINVAL, "lacks the \"...\"");
     EGT_REFUSED(eg_einsum("ij,jk", OPS(a), 1), EG_EINVAL, "more terms");
     EGT_REFUSED(eg_einsum("ij", OPS(a, a), 2), EG_EINVAL, "has 1 terms");
     EGT_REFUSED(eg_einsum("i", OPS(a), 1), EG_ESHAPE, "names 1 axes");
@@ -480,6 +479,21 @@ EGT(a_product_added_to_a_gradient_is_looked_at_too)
                                       .dy = eg_scalar(1e4, EG_F32)), EG_EUSER, "non-finite");
     }
     EGT_OK(eg_debug(NULL));
+}
+
+/* Axes of "..." that the result has not are summed over, broadcast or not. */
+EGT(einsum_sums_what_dots_stand_for)
+{
+    eg_tensor *a = egt_random(EG_SHAPE(2, 3, 4), EG_F64, -1, 1), *b = egt_random(EG_SHAPE(3, 4), EG_F64, -1, 1);
+    EGT_CHECK(egt_distance(eg_einsum("...i->i", &a, 1), eg_sum(a, .axes = EG_AXES(0, 1))) < 1e-12);
+    EGT_CHECK(egt_distance(eg_einsum("i...->", &a, 1), eg_sum(a)) < 1e-12);
+    eg_tensor *pair[] = {a, b}, *want = eg_sum(eg_mul(a, b), .axes = EG_AXES(0, 1));
+    EGT_CHECK(egt_distance(eg_einsum("...i,...i->i", pair, 2), want) < 1e-12);
+    pair[1] = eg_slice(b, 0, 0, 1, 1);
+    want = eg_sum(eg_mul(a, pair[1]), .axes = EG_AXES(0, 1));
+    EGT_CHECK(egt_distance(eg_einsum("...i,...i->i", pair, 2), want) < 1e-12);
+    eg_tensor *whole = eg_einsum("...i->i", (eg_tensor *[]){eg_ones(EG_SHAPE(2, 3, 4), EG_I32)}, 1);
+    EGT_EQ(eg_get(whole, 3), 6);
 }
 
 /* ---- integers and bools ------------------------------------------------------------------------ */

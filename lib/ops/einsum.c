@@ -171,10 +171,6 @@ static eg_status settle_result(sum *e)
             }
         }
     }
-    if (e->ellipsis && out->dots < 0) {
-        return eg__fail(EG_EINVAL, me, "the result of \"%.60s\" lacks the \"...\" of its operands",
-                        e->equation);
-    }
     if (out->n + (out->dots >= 0 ? e->ellipsis : 0) > EG_MAX_DIMS) {
         return eg__fail(EG_ESHAPE, me, "the result has more than %d axes", EG_MAX_DIMS);
     }

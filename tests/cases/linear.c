@@ -11,6 +11,7 @@ EINSUM(trace, 1, "iji->j")
 EINSUM(diagonals, 2, "iij,ji->ij")
 EINSUM(ellipsis, 2, "...ij,j...->i...")
 EINSUM(sizes_of_one, 2, "ij,ij->j")
+EINSUM(dots_summed, 2, "...ij,...j->i")
 EINSUM(implicit, 2, "cab,ad")
 #define PAIR(a, b) {{a, -1, 1, 0}, {b, -1, 1, 0}}, 2
 
@@ -113,6 +114,7 @@ EGT_CASES(linear,
     EINSUM_CASE("diagonals", einsum_diagonals, PAIR(M(3, 3, 2), M(2, 3))),
     EINSUM_CASE("ellipsis", einsum_ellipsis, PAIR(M(2, 3, 4), M(4, 2))),
     EINSUM_CASE("sizes of one", einsum_sizes_of_one, PAIR(M(1, 3), M(4, 3))),
+    EINSUM_CASE("dots summed", einsum_dots_summed, PAIR(M(2, 3, 4), M(2, 4))),
     EINSUM_CASE("implicit", einsum_implicit, PAIR(M(2, 3, 4), M(3, 2))),
     EINSUM_CASE("nothing to sum", einsum_transposed, PAIR(M(2, 0), M(3, 0))),
     DIAGONAL("square", diagonal, M(3, 3)),
