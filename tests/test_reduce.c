@@ -374,6 +374,55 @@ EGT(plain_functions_take_no_options)
     VALUES(eg_argmax_with(eg_scalar(2, EG_F32), NULL), 0, 0);
 }
 
+/* ---- initial values -------------------------------------------------------------------------------- */
+
+#define FROM(v) .has_initial = true, .initial = v
+
+static eg_tensor *max_from_2(eg_tensor *x)
+{
+    return eg_max(x, ALONG(1), FROM(2));
+}
+
+/* One element more, as NumPy has it. */
+EGT(reductions_begin_with_a_value)
+{
+    eg_tensor *none = eg_zeros(EG_SHAPE(2, 0), EG_F64), *x = eg_reshape(OF(EG_F64, 1, 5, 2, 0), EG_SHAPE(2, 2));
+    VALUES(eg_max(none, ALONG(1), FROM(-INF)), 0, -INF, -INF);
+    VALUES(eg_min(none, ALONG(1), FROM(7), .keepdim = true), 0, 7, 7);
+    EGT_EQ(eg_ndim(eg_min(none, ALONG(1), FROM(7), .keepdim = true)), 2);
+    VALUES(eg_max(none, FROM(3)), 0, 3);
+    EGT_EQ(eg_numel(eg_max(none, ALONG(0), FROM(3))), 0);
+    VALUES(eg_max(x, ALONG(1), FROM(2)), 0, 5, 2);
+    VALUES(eg_max(x, ALONG(1), FROM(NAN)), 0, NAN, NAN);
+    VALUES(eg_min(x, ALONG(0), FROM(1)), 0, 1, 0);
+    VALUES(eg_sum(x, ALONG(1), FROM(10)), 0, 16, 12);
+    VALUES(eg_sum(none, ALONG(1), FROM(10)), 0, 10, 10);
+    VALUES(eg_prod(x, ALONG(0), FROM(3)), 0, 6, 0);
+    VALUES(eg_sum(eg_scalar(1, EG_F32), ALONG(0), FROM(2)), 0, 3);
+    for (int k = 0; k < 3; k++) {
+        eg_tensor *whole = eg_zeros(EG_SHAPE(0), integers[k]);
+        EGT_EQ(eg_dtype_of(eg_max(whole, FROM(4))), integers[k]);
+        VALUES(eg_max(whole, FROM(4)), 0, 4);
+        VALUES(eg_sum(eg_ones(EG_SHAPE(3), integers[k]), FROM(4)), 0, 7);
+    }
+    VALUES(eg_max(eg_zeros(EG_SHAPE(0), EG_U8), FROM(-INF)), 0, 0); /* the least there is */
+    eg_tensor *b = eg_zeros(EG_SHAPE(0), EG_BOOL);
+    EGT_EQ(eg_dtype_of(eg_min(b, FROM(1))), EG_BOOL);
+    VALUES(eg_min(b, FROM(1)), 0, 1);
+    VALUES(eg_max(OF(EG_BOOL, 0, 0), FROM(1)), 0, 1);
+    VALUES(eg_min(OF(EG_BOOL, 1, 0), FROM(1)), 0, 0);
+    /* Equal ones share dy; what is greater takes it all. */
+    VALUES(gradient(max_from_2, x), 0, 0, 1, 1, 0);
+    EGT_EQ(eg_numel(gradient(max_from_2, none)), 0);
+    EGT_REFUSED(eg_max(none, ALONG(1), .initial = 3), EG_ESHAPE, "no elements");
+    EGT_REFUSED(eg_mean(x, FROM(1)), EG_EINVAL, "mean");
+    EGT_REFUSED(eg_logsumexp(x, FROM(1)), EG_EINVAL, "initial");
+    EGT_REFUSED(eg_argmax(x, FROM(1)), EG_EINVAL, "argmax");
+    EGT_REFUSED(eg_any(x, FROM(1)), EG_EINVAL, "initial");
+    EGT_REFUSED(eg_sum(NULL, FROM(1)), EG_EINVAL, "sum");
+    EGT_REFUSED(eg_max(x, ALONG(2), FROM(1)), EG_ESHAPE, "outside rank 2");
+}
+
 /* ---- shapes and layouts ---------------------------------------------------------------------------- */
 
 EGT(the_packed_order_goes_on)

@@ -111,9 +111,55 @@ static eg_tensor *reduce(const eg__op *op, eg_tensor *x, const eg_axes *axes, eg
     return eg__op1(op, x, &o);
 }
 
+/* A caller built before there was one has a shorter struct. */
+static bool begins(const eg_reduce_options *o)
+{
+    return o && o->size >= sizeof *o && o->has_initial;
+}
+
+typedef eg_tensor *join_fn(eg_tensor *a, eg_tensor *b);
+
+/* How the result and the initial value are one; NULL: they are not. */
+static join_fn *join_of(const eg__op *op, int dtype)
+{
+    const bool logic = dtype == EG_BOOL;
+    return op == &eg__op_sum    ? eg_add
+           : op == &eg__op_prod ? eg_mul
+           : op == &eg__op_max  ? (logic ? eg_logical_or : eg_maximum)
+           : op == &eg__op_min  ? (logic ? eg_logical_and : eg_minimum)
+                                : NULL;
+}
+
+/* As if the initial value were one element more, which extremes of nothing are then. */
+static EG__COLD eg_tensor *with_initial(const eg__op *op, eg_tensor *x, const eg_reduce_options *o)
+{
+    eg__reduce_opts opts = {.keepdim = o->keepdim};
+    if (eg__check(x, op->name, "x") || eg__axes_mask(op->name, x->ndim, &o->axes, &opts.axes)) {
+        return NULL;
+    }
+    join_fn *join = join_of(op, x->dtype);
+    if (!join) {
+        return eg__fail_null(EG_EINVAL, op->name, "initial is for sum, prod, max and min");
+    }
+    bool nothing = false;
+    for (int d = 0; d < x->ndim; d++) {
+        nothing |= opts.axes >> d & 1 && x->shape[d] == 0;
+    }
+    nothing = nothing && op != &eg__op_sum && op != &eg__op_prod;
+    eg_scope s = eg_scope_push();
+    eg_tensor *y = eg__op1(nothing ? &eg__op_sum : op, x, &opts);
+    y = nothing ? eg_cast(y, (eg_dtype)x->dtype) : y; /* zeros */
+    eg_tensor *first = y ? eg__full_on(x->device, EG_SCALAR, o->initial, (eg_dtype)y->dtype) : NULL;
+    join = nothing ? join_of(y && y->dtype == EG_BOOL ? &eg__op_max : &eg__op_sum, x->dtype) : join;
+    return eg_scope_pop(s, first ? join(y, first) : NULL);
+}
+
 #define REDUCTION(name)                                                                            \
     eg_tensor *eg_##name##_with(eg_tensor *x, const eg_reduce_options *o)                          \
     {                                                                                              \
+        if (unlikely(begins(o))) {                                                                 \
+            return with_initial(&eg__op_##name, x, o);                                             \
+        }                                                                                          \
         return o ? reduce(&eg__op_##name, x, &o->axes, (eg__reduce_opts){.keepdim = o->keepdim})   \
                  : reduce(&eg__op_##name, x, NULL, (eg__reduce_opts){0});                          \
     }
@@ -131,6 +177,9 @@ REDUCTION(min)
 static eg_tensor *place(const eg__op *op, eg_tensor *x, const eg_reduce_options *o)
 {
     bool keepdim = o && o->keepdim;
+    if (begins(o)) {
+        return with_initial(op, x, o);
+    }
     if (eg__check(x, op->name, "x")) {
         return NULL;
     }

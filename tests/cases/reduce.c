@@ -2,6 +2,8 @@
 #include "tests/cases.h"
 
 CASE_FUNCTION(matmul, eg_matmul(x[0], x[1]))
+CASE_FUNCTION(max_from, eg_max(x[0], .axes = EG_AXES(0), .has_initial = true, .initial = 0.5))
+CASE_FUNCTION(sum_from, eg_sum(x[0], .axes = EG_AXES(-1), .has_initial = true, .initial = 3))
 CASE_FUNCTION(norm_1, eg_norm(x[0], .p = 1, .axes = EG_AXES(0)))
 CASE_FUNCTION(norm_2, eg_norm(x[0], .axes = EG_AXES(-1), .keepdim = true))
 CASE_FUNCTION(norm_3, eg_norm(x[0], .p = 3, .axes = EG_AXES(1)))
@@ -106,6 +108,9 @@ EGT_CASES(reduce,
     ONE("sum", "one element", sum_all, DIMS(1), -2, 2, ALL_TYPES),
     ONE("max", "no axes", max_all, EG_SCALAR, -2, 2, ALL_TYPES),
     ONE("norm", "1", norm_1, DIMS(4, 5), -2, 2, 0),
+    ONE("max", "initial value", max_from, DIMS(5, 4), -2, 2, EGT_INTS),
+    ONE("max", "of nothing", max_from, DIMS(0, 4), -2, 2, EGT_INTS),
+    ONE("sum", "initial value", sum_from, DIMS(3, 5), -2, 2, EGT_INTS),
     ONE("norm", "number", norm_2, {0}, 1, 2, 0),
     ONE("var", "number", var_first, {0}, -2, 2, 0),
     ONE("argmin", "number", argmin_first, {0}, -9, 9, ALL_TYPES | EGT_NO_GRAD),

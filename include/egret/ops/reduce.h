@@ -18,6 +18,10 @@ typedef struct eg_reduce_options {
     size_t size;
     eg_axes axes; /* none: all */
     bool keepdim; /* reduced axes stay with size 1 */
+    /* sum, prod, max and min, EG_EINVAL for others: as if there were one element more, converted like eg_full's; so
+     * extremes of nothing are this one. NumPy's initial. */
+    bool has_initial;
+    double initial;
 } eg_reduce_options;
 #define EG_REDUCE_(function, x, ...) function(x, EG_OPTIONS_(eg_reduce_options, __VA_ARGS__))
 #define EG_REDUCE(function, ...) EG_REDUCE_(function, __VA_ARGS__, )
@@ -59,7 +63,8 @@ EG_API eg_tensor *eg_logsumexp_with(eg_tensor *x, const eg_reduce_options *optio
 
 /* ---- extremes ----------------------------------------------------------------------------------- */
 
-/* Largest and smallest element, any dtype, kept; a NaN wins. EG_ESHAPE for an axis of size 0.
+/* Largest and smallest element, any dtype, kept; a NaN wins. EG_ESHAPE for an axis of size 0 without an
+ * initial value: eg_max(x, .has_initial = true, .initial = -INFINITY).
  * grad: dy, shared equally among the elements that are the extreme    saves x and y */
 EG_API eg_tensor *eg_max_with(eg_tensor *x, const eg_reduce_options *options);
 #define eg_max(...) EG_REDUCE(eg_max_with, __VA_ARGS__)
