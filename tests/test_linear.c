@@ -492,6 +492,11 @@ EGT(einsum_sums_what_dots_stand_for)
     pair[1] = eg_slice(b, 0, 0, 1, 1);
     want = eg_sum(eg_mul(a, pair[1]), .axes = EG_AXES(0, 1));
     EGT_CHECK(egt_distance(eg_einsum("...i,...i->i", pair, 2), want) < 1e-12);
+    eg_tensor *bytes = eg_full(EG_SHAPE(3, 4), 200, EG_U8);
+    eg_tensor *sums = eg_einsum("ij,kj->ik", (eg_tensor *[]){bytes, bytes}, 2);
+    EGT_EQ(eg_dtype_of(sums), EG_I64); /* as eg_sum's */
+    EGT_EQ(eg_get(sums, 0), 160000);
+    EGT_EQ(eg_get(eg_einsum("ij,kj->i", (eg_tensor *[]){eg_cast(bytes, EG_BOOL), eg_cast(bytes, EG_BOOL)}, 2), 0), 12);
     eg_tensor *whole = eg_einsum("...i->i", (eg_tensor *[]){eg_ones(EG_SHAPE(2, 3, 4), EG_I32)}, 1);
     EGT_EQ(eg_get(whole, 3), 6);
 }

@@ -322,22 +322,16 @@ static eg_tensor *stretched(const part *p, const part *other)
     return more ? eg_expand(p->t, s) : p->t;
 }
 
-/* Over batch, rows and columns, summed over `over`, by broadcasting. */
+/* Over batch, rows and columns, by broadcasting; `over` is empty. */
 static eg_tensor *by_mul(const part *a, const part *b, const group *batch, const group *rows,
                          const group *cols, const group *over)
 {
     eg_shape sa = EG_SCALAR, sb = EG_SCALAR;
-    eg_reduce_options o = {.size = sizeof o};
     eg_tensor *x = ordered(a, batch, rows, over), *y = ordered(b, batch, cols, over);
     add_sizes(&sa, a, batch), add_sizes(&sb, b, batch);
     add_sizes(&sa, a, rows), add_sizes(&sb, b, rows);
     add_sizes(&sa, a, cols), add_sizes(&sb, b, cols);
-    for (int k = 0; k < over->n; k++) {
-        o.axes.axis[o.axes.count++] = sa.ndim + k;
-    }
-    add_sizes(&sa, a, over), add_sizes(&sb, b, over);
-    eg_tensor *z = x && y ? eg_mul(eg_reshape(x, sa), eg_reshape(y, sb)) : NULL;
-    return o.axes.count ? eg_sum_with(z, &o) : z;
+    return x && y ? eg_mul(eg_reshape(x, sa), eg_reshape(y, sb)) : NULL;
 }
 
 static eg_tensor *by_matmul(const part *a, const part *b, const group *batch, const group *rows,
@@ -371,12 +365,18 @@ static eg_status contract(part *a, part *b, uint64_t keep)
     }
     group batch = chosen(&a->at, in_b & keep), over = chosen(&a->at, in_b & ~keep);
     group rows = chosen(&a->at, ~in_b), cols = chosen(&b->at, ~in_a);
-    bool real = eg__is_float(eg__common_dtype((eg_tensor *[]){a->t, b->t}, 2));
-    int axes = batch.n + rows.n + cols.n, most = real ? axes : axes + over.n;
-    if (most > EG_MAX_DIMS || (over.n && batch.n > EG_MAX_DIMS - 2)) {
+    int axes = batch.n + rows.n + cols.n;
+    if (axes > EG_MAX_DIMS || (over.n && batch.n > EG_MAX_DIMS - 2)) {
         return eg__fail(EG_ESHAPE, me, "a step has more than %d axes", EG_MAX_DIMS);
     }
-    a->t = (over.n && real ? by_matmul : by_mul)(a, b, &batch, &rows, &cols, &over);
+    if (over.n && !eg__is_float(eg__common_dtype((eg_tensor *[]){a->t, b->t}, 2))) {
+        a->t = eg_cast(a->t, EG_I64); /* as eg_sum has it */
+        b->t = eg_cast(b->t, EG_I64);
+        if (!a->t || !b->t) {
+            return eg__why();
+        }
+    }
+    a->t = (over.n ? by_matmul : by_mul)(a, b, &batch, &rows, &cols, &over);
     a->at.n = 0;
     const group *parts[] = {&batch, &rows, &cols};
     for (int i = 0; i < 3; i++) {
