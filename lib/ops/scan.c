@@ -55,10 +55,13 @@ static eg_status run_scalar(const eg__op *op, eg_tensor *x, eg_tensor **made)
     }
     if (st) {
         eg_scope_pop(s, NULL);
-        made[0] = made[1] = NULL;
-        return st;
+    } else {
+        st = eg_scope_pop_n(s, made, op->nout);
     }
-    return eg_scope_pop_n(s, made, op->nout);
+    if (st) {
+        made[0] = made[1] = NULL;
+    }
+    return st;
 }
 
 static eg_status running(const eg__op *op, eg_tensor *x, int axis, eg_tensor **values,

@@ -89,8 +89,8 @@ EG_API eg_tensor *eg_segment_sum(eg_tensor *x, eg_tensor *ids);
 
 /* ---- masks -------------------------------------------------------------------------------- */
 
-/* Masks are tensors of any dtype, true where not 0; they and x broadcast to each other. They have no gradient. What depends
- * on how many are true (masked_select, masked_scatter, nonzero) waits for the device. */
+/* Masks are tensors of any dtype, true where not 0; they and x broadcast to each other. They have no gradient. What
+ * depends on how many are true (masked_select, masked_scatter, nonzero) waits for the device. */
 
 /* value where the mask is true, else x. grad: dy where it is not. saves the mask */
 EG_API eg_tensor *eg_masked_fill(eg_tensor *x, eg_tensor *mask, double value);
