@@ -47,8 +47,8 @@ EG_API eg_tensor *eg_linear_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bia
  * capitals first; a letter twice in one operand takes the diagonal; sizes of a letter agree or are 1; "..."
  * stands for the axes in front of, between or behind the letters, which broadcast, come first without "->"
  * and are summed over where the result has none (PyTorch's rule; NumPy refuses); blanks do not matter. Any dtype;
- * sums of integers are i64. Operands are contracted from left to right, each step a matmul where a letter is summed, else a mul, so
- * that the order given is the order of work.
+ * sums of integers are i64. Operands are contracted from left to right, each step a matmul where a letter is
+ * summed, else a mul, so that the order given is the order of work.
  * EG_EINVAL: an equation that does not parse, in words with its place. EG_ESHAPE: letters that do not fit
  * the operands, or more than 8 axes in a step.
  * grad: of the steps    saves what they save */
