@@ -203,3 +203,18 @@ EGT(options_that_are_none)
     EGT_REFUSED(eg_smooth_l1_loss(x, x, .beta = NAN), EG_EINVAL, "beta");
     EGT_REFUSED(eg_mse_loss(x, x, .reduction = (eg_reduction)-1), EG_EINVAL, "reduction");
 }
+
+/* Sums past 65504, whose means are small. */
+EGT(means_of_many_halves)
+{
+    eg_tensor *x = eg_full(EG_SHAPE(300, 400), 3, EG_F16), *y = eg_zeros(EG_SHAPE(300, 400), EG_F16);
+    EGT_EQ(eg_item(eg_mse_loss(x, y)), 9);
+    EGT_EQ(eg_item(eg_l1_loss(x, y)), 3);
+    EGT_EQ(eg_item(eg_l1_loss(x, y, .reduction = EG_BATCH_MEAN)), 1200);
+    EGT_EQ(eg_item(eg_l1_loss(x, y, .reduction = EG_SUM)), (double)INFINITY);
+    eg_tensor *rows = eg_zeros(EG_SHAPE(70000, 2), EG_F16), *labels = eg_zeros(EG_SHAPE(70000), EG_I64);
+    eg_tensor *weight = eg_ones(EG_SHAPE(2), EG_F16);
+    EGT_NEAR(eg_item(eg_cross_entropy(rows, labels)), log(2), 1e-3);
+    EGT_NEAR(eg_item(eg_cross_entropy(rows, labels, .weight = weight)), log(2), 1e-3);
+    EGT_NEAR(eg_item(eg_nll_loss(eg_sub_scalar(rows, 2), labels, .weight = weight)), 2, 1e-3);
+}

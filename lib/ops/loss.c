@@ -18,8 +18,7 @@ static eg_tensor *mean(eg_tensor *sum, eg_tensor *weights)
     return mean ? eg_cast(mean, (eg_dtype)sum->dtype) : NULL;
 }
 
-/* The losses reduced. */
-static eg_tensor *reduce(const char *op, eg_tensor *each, eg_reduction how, total t)
+static eg_tensor *reduce_wide(const char *op, eg_tensor *each, eg_reduction how, total t)
 {
     double count = t.count;
     if (!each || how == EG_NONE) {
@@ -36,6 +35,17 @@ static eg_tensor *reduce(const char *op, eg_tensor *each, eg_reduction how, tota
         return mean(sum, t.weights);
     }
     return how == EG_SUM || count == 1 ? sum : eg_mul_scalar(sum, count != 0 ? 1 / count : 0);
+}
+
+/* The losses reduced. What a mean of halves divides is often past what halves hold: it is f32. */
+static eg_tensor *reduce(const char *op, eg_tensor *each, eg_reduction how, total t)
+{
+    bool half = each && (each->dtype == EG_F16 || each->dtype == EG_BF16) && how != EG_NONE && how != EG_SUM;
+    if (!half) {
+        return reduce_wide(op, each, how, t);
+    }
+    t.weights = t.weights ? eg_cast(t.weights, EG_F32) : NULL;
+    return eg_cast(reduce_wide(op, eg_cast(each, EG_F32), how, t), (eg_dtype)each->dtype);
 }
 
 /* ---- element by element ---------------------------------------------------------------------- */
