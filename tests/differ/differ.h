@@ -6,7 +6,8 @@
  *   - both engines accept it, or both refuse it with one code, in words, and leave the arguments as they were
  *   - values, shapes and dtypes are those of the reference loops on the same numbers: exactly for integers and
  *     bools, of floats against f64
- *   - under a tape the values are the same, and gradients are those of the reference in f64
+ *   - under a tape the values are the same, and gradients, of the operands or of what they are views of, are those
+ *     of the reference in f64
  *   - gradients of small f64 tensors are those of finite differences
  *   - nothing stays alive
  * A draw is a function of the row's name, the seed and its number alone. */
@@ -72,7 +73,7 @@ typedef struct draw {
 /* A call in the making: what was drawn, the tensors, the results. */
 typedef struct call {
     const draw *d;
-    eg_tensor *t[MOST_TENSORS], *y[MOST_RESULTS];
+    eg_tensor *t[MOST_TENSORS], *leaf[MOST_TENSORS], *y[MOST_RESULTS]; /* leaf: what t is a view of */
     _Alignas(16) char options[512];
 } call;
 
@@ -266,8 +267,10 @@ typedef enum form {
     WIDE,   /* the same numbers, floats as f64 (unless the row says otherwise), row-major */
     AS_F64, /* made as drawn, floats of f64 from the start */
 } form;
-void make_call(const draw *d, form how, call *c);
-eg_tensor *make_tensor(const spec *s, eg_dtype dtype);
+/* With a tape: it follows the leaves, and views are taken under it. */
+void make_call(const draw *d, form how, const eg_tape *tape, call *c);
+/* The numbers alone. */
+eg_tensor *make_base(const spec *s, eg_dtype dtype);
 /* The draw as a program would write it. */
 void print_draw(FILE *to, const draw *d);
 /* How a step or the numbers of a spec read in C: the text with its letters filled in. */

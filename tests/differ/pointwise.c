@@ -70,7 +70,12 @@ static void two(draw *d, const char *kind, double low, double high, double secon
         d->t[b].low = second_low;
         d->t[b].high = second_high;
     }
-    d->x[0] = chance(d, 50) ? (double)pick(d, -3, 5) : rint(8 * number(d, second_low, second_high)) / 8;
+    bool whole = chance(d, 50) || !strcmp(kind, "BITS");
+    d->x[0] = whole ? (double)pick(d, -3, 5) : rint(8 * number(d, second_low, second_high)) / 8;
+    if (!strcmp(kind, "POWER") && is_float(t)) { /* far from 0, whose powers go anywhere */
+        d->t[a].low = low;
+        d->t[a].high = high;
+    }
 }
 
 #define SAVE_A 0

@@ -112,9 +112,7 @@ static void print_tensor(FILE *to, const spec *s, int k)
     if (s->absent) {
         return;
     }
-    spec base = *s;
-    base.nsteps = 0;
-    eg_tensor *t = make_tensor(&base, s->dtype);
+    eg_tensor *t = make_base(s, s->dtype);
     if (eg_numel(t) <= SPELT_OUT || s->values >= SPECIAL) {
         fprintf(to, "    eg_tensor *t%d = eg_from_values(", k);
         print_shape(to, s->base);

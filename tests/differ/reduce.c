@@ -37,8 +37,9 @@ static void reduce_norm(draw *d)
     operand(d, s, draw_any(d));
     eg_norm_options *o = DRAW_OPTIONS(d, eg_norm_options);
     o->axes = draw_axes(d, s.ndim);
-    if (o->p < 1 && o->p != 0 && is_float(d->t[0].dtype)) { /* powers far apart */
+    if (o->p < 1 && o->p != 0 && is_float(d->t[0].dtype)) { /* powers far apart, sums past what halves hold */
         d->t[0].low = 0.5;
+        d->t[0].dtype = d->t[0].dtype == EG_F64 ? EG_F64 : EG_F32;
     }
 }
 

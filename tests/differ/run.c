@@ -210,20 +210,22 @@ static eg_tensor *one_number(const call *c)
     return sum;
 }
 
-/* The call under a tape that follows its operands; g[k] NULL where there is none. Nothing of it needs be
- * differentiable: then *none. */
-static eg_status run_taped(call *c, eg_tensor **g, bool *none)
+/* The call under a tape that follows its operands, every other time from before they are made views; g[k] NULL
+ * where there is no gradient. Nothing of it needs be differentiable: then *none. */
+static eg_status run_taped(const draw *d, form how, call *c, eg_tensor **g, bool *none)
 {
     eg_tensor *ask[MOST_TENSORS], *got[MOST_TENSORS];
     int which[MOST_TENSORS], n = 0;
     eg_tape tape = eg_tape_open();
+    bool from_leaves = d->number % 2;
+    make_call(d, how, from_leaves ? &tape : NULL, c);
     memset(g, 0, MOST_TENSORS * sizeof *g);
     *none = true;
-    for (int k = 0; k < c->d->n; k++) {
-        if (followed(c->d, k)) {
-            eg_tape_watch(tape, c->t[k]);
+    for (int k = 0; k < d->n; k++) {
+        if (followed(d, k)) {
             which[n] = k;
-            ask[n++] = c->t[k];
+            ask[n] = from_leaves ? c->leaf[k] : c->t[k];
+            eg_tape_watch(tape, ask[n++]);
         }
     }
     eg_status st = run(c);
@@ -247,11 +249,9 @@ static outcome compare_gradients(trial *t, const call *plain)
     call c, want;
     eg_tensor *g[MOST_TENSORS], *wide[MOST_TENSORS];
     bool none[2];
-    make_call(t->d, AS_DRAWN, &c);
-    eg_status st = run_taped(&c, g, &none[0]);
-    make_call(t->d, WIDE, &want);
+    eg_status st = run_taped(t->d, AS_DRAWN, &c, g, &none[0]);
     eg_debug("ref");
-    eg_status reference = run_taped(&want, wide, &none[1]);
+    eg_status reference = run_taped(t->d, WIDE, &want, wide, &none[1]);
     eg_debug(NULL);
     if (st != reference || none[0] != none[1]) {
         return differs(t, "gradient: %s, of the reference %s%s", code_name(st), code_name(reference),
@@ -295,7 +295,7 @@ static outcome compare_differences(trial *t)
     const draw *d = t->d;
     unsigned skip = 0;
     int n = 0;
-    make_call(d, AS_F64, &c);
+    make_call(d, AS_F64, NULL, &c);
     for (int k = 0; k < d->n; k++) {
         if (!followed(d, k)) {
             skip |= 1u << k;
@@ -352,7 +352,7 @@ static outcome check_refusal(trial *t, const call *c, eg_status st, const char *
         return differs(t, "refused without a word");
     }
     call fresh;
-    make_call(t->d, AS_DRAWN, &fresh);
+    make_call(t->d, AS_DRAWN, NULL, &fresh);
     for (int k = 0; k < MOST_RESULTS; k++) {
         if (c->y[k]) {
             return differs(t, "refused (%s), but result %d is there", words, k);
@@ -371,7 +371,7 @@ static outcome values_and_gradients(trial *t, const call *c, bool differences)
 {
     const row *r = t->d->row;
     call want;
-    make_call(t->d, WIDE, &want);
+    make_call(t->d, WIDE, NULL, &want);
     eg_status st = run_reference(&want);
     if (st) {
         return differs(t, "the reference refuses the same numbers row-major: %s: %s", code_name(st),
@@ -389,7 +389,7 @@ static outcome values_and_gradients(trial *t, const call *c, bool differences)
 static outcome judge(trial *t)
 {
     call c, same;
-    make_call(t->d, AS_DRAWN, &c);
+    make_call(t->d, AS_DRAWN, NULL, &c);
     eg_status st = run(&c);
     char words[200];
     snprintf(words, sizeof words, "%.190s", eg_last_error()->message);
@@ -397,7 +397,7 @@ static outcome judge(trial *t)
         snprintf(t->why, t->size, "%s", words);
         return MISSING;
     }
-    make_call(t->d, AS_DRAWN, &same);
+    make_call(t->d, AS_DRAWN, NULL, &same);
     eg_status reference = run_reference(&same);
     if (st != reference) {
         return differs(t, "%s, of the reference %s (%s)", code_name(st), code_name(reference),

@@ -327,38 +327,46 @@ static eg_tensor *make_values(const spec *s)
     return NULL;
 }
 
-eg_tensor *make_tensor(const spec *s, eg_dtype dtype)
+static void made(const eg_tensor *t)
 {
-    eg_tensor *t = eg_cast(make_values(s), dtype);
-    for (int i = 0; i < s->nsteps; i++) {
-        t = take_step(t, &s->steps[i]);
-    }
     if (!t) {
         printf("a tensor cannot be made: %s: %s\n", eg_last_error()->op, eg_last_error()->message);
-        exit(2);
+        exit(DIFFERS);
     }
+}
+
+eg_tensor *make_base(const spec *s, eg_dtype dtype)
+{
+    eg_tensor *t = eg_cast(make_values(s), dtype);
+    made(t);
     return t;
 }
 
-void make_call(const draw *d, form how, call *c)
+/* A tensor of the call: `leaf` is what is seen through the steps, which a tape follows from there if it is given. */
+static eg_tensor *make_tensor(const draw *d, const spec *s, form how, const eg_tape *tape, eg_tensor **leaf)
+{
+    bool widens = is_float(s->dtype) && !s->fixed;
+    bool wide = how == WIDE && !(d->row->flags & SAME_DTYPE);
+    eg_tensor *t = make_base(s, how == AS_F64 && widens ? EG_F64 : s->dtype);
+    t = *leaf = widens && wide ? eg_cast(t, EG_F64) : t;
+    if (tape && widens) {
+        eg_tape_watch(*tape, t);
+    }
+    for (int i = 0; i < s->nsteps; i++) {
+        t = take_step(t, &s->steps[i]);
+    }
+    made(t);
+    t = how == WIDE && !(d->row->flags & SAME_LAYOUT) ? eg_contiguous(t) : t;
+    return d->row->flags & IN_PLACE && how == WIDE ? eg_copy(t) : t; /* which nothing else shares */
+}
+
+void make_call(const draw *d, form how, const eg_tape *tape, call *c)
 {
     memset(c, 0, sizeof *c);
     c->d = d;
     for (int k = 0; k < d->n; k++) {
-        const spec *s = &d->t[k];
-        bool widens = is_float(s->dtype) && !s->fixed;
-        if (s->absent) {
-            continue;
-        }
-        c->t[k] = make_tensor(s, how == AS_F64 && widens ? EG_F64 : s->dtype);
-        if (how == WIDE) {
-            bool narrow = d->row->flags & SAME_DTYPE;
-            c->t[k] = widens && !narrow ? eg_cast(c->t[k], EG_F64) : c->t[k];
-            c->t[k] = d->row->flags & SAME_LAYOUT ? c->t[k] : eg_contiguous(c->t[k]);
-        }
-        /* Changed in place by nobody but the call. */
-        if (d->row->flags & IN_PLACE && how == WIDE) {
-            c->t[k] = eg_copy(c->t[k]);
+        if (!d->t[k].absent) {
+            c->t[k] = make_tensor(d, &d->t[k], how, tape, &c->leaf[k]);
         }
     }
     memcpy(c->options, d->options, sizeof c->options);
