@@ -27,6 +27,7 @@ static void one(draw *d, const char *name, double low, double high, eg_dtype t)
     }
     d->x[0] = PICK(d, double, -1, 0, 0.5, 1, 2.5);
     d->x[0] = !strncmp(name, "celu", 4) ? PICK(d, double, 0.25, 0.5, 1, 2) : d->x[0];
+    d->x[0] = !strncmp(name, "polygamma", 9) ? (double)pick(d, 0, 4) : d->x[0];
     d->x[1] = d->x[0] + PICK(d, double, 0, 0.5, 3);
 }
 
