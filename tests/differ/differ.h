@@ -113,11 +113,9 @@ bool differ_rnn(call *c, eg_rnn r);
         return _Generic((__VA_ARGS__), eg_tensor *: differ_tensor, eg_status: differ_status,       \
                         eg_rnn: differ_rnn)(c, __VA_ARGS__);                                       \
     }                                                                                              \
-    DIFFER_ADD(name, #__VA_ARGS__, drawn, flags, loose)
-#define DIFFER_ADD(name, text, drawn, flags, loose)                                                \
     __attribute__((constructor)) static void add_##name(void)                                      \
     {                                                                                              \
-        static row r = {#name, text, drawn, call_##name, flags, loose, NULL};                      \
+        static row r = {#name, #__VA_ARGS__, drawn, call_##name, flags, loose, NULL};              \
         differ_add(&r);                                                                            \
     }
 

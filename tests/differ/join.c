@@ -77,7 +77,8 @@ DIFFER(unbind, draw_unbind, 0, 1, eg_unbind(T0, K0, YS))
 
 /* ---- padding, repeating ------------------------------------------------------------------------- */
 
-OPTIONS(eg_pad_options, INT(eg_pad_options, before, 0, 0, 1, 2, 3, -1), INT(eg_pad_options, after, 0, 0, 1, 2, 5, -1, -2),
+OPTIONS(eg_pad_options, INT(eg_pad_options, before, 0, 0, 1, 2, 3, -1),
+        INT(eg_pad_options, after, 0, 0, 1, 2, 5, -1, -2),
         INT32(eg_pad_options, mode, EG_PAD_CONSTANT, EG_PAD_REFLECT, EG_PAD_REPLICATE, EG_PAD_CIRCULAR),
         DOUBLE(eg_pad_options, value, 0, 1, -2.5, 300, INFINITY))
 

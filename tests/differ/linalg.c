@@ -68,11 +68,7 @@ static void draw_triangular(draw *d)
 }
 DIFFER(solve_triangular, draw_triangular, KINKS, 1000, eg_solve_triangular_with(T0, T1, O0))
 
-/* A matrix below 1 with n + 1 added to its diagonal: T0 T0^T is positive definite and well conditioned. */
-static eg_tensor *definite(eg_tensor *x)
-{
-    return eg_add(eg_matmul(x, eg_transpose(x, -1, -2)), eg_eye(eg_size(x, -1), eg_size(x, -1), 0, eg_dtype_of(x)));
-}
+/* x x^T + 1 is positive definite, and well conditioned. */
 static void draw_cholesky(draw *d)
 {
     int64_t n = rows(d);
@@ -80,7 +76,9 @@ static void draw_cholesky(draw *d)
     DRAW_OPTIONS(d, eg_cholesky_options);
     d->loose = 30;
 }
-DIFFER(cholesky, draw_cholesky, 0, 100, eg_cholesky_with(definite(T0), O0))
+DIFFER(cholesky, draw_cholesky, 0, 100,
+       eg_cholesky_with(eg_add(eg_matmul(T0, eg_transpose(T0, -1, -2)), eg_eye(eg_size(T0, -1), eg_size(T0, -1), 0, EG_F32)),
+                        O0))
 
 static void matrices(draw *d)
 {

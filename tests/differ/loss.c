@@ -96,7 +96,8 @@ DIFFER(nll_loss, nll, 0, 8, eg_nll_loss_with(T0, T1, O0))
 /* ---- of sequences ----------------------------------------------------------------------------- */
 
 OPTIONS(eg_ctc_options, TENSOR(eg_ctc_options, input_lengths), TENSOR(eg_ctc_options, target_lengths),
-        INT(eg_ctc_options, blank, 0), INT32(eg_ctc_options, reduction, REDUCTIONS), BOOL(eg_ctc_options, zero_infinity))
+        INT(eg_ctc_options, blank, 0), INT32(eg_ctc_options, reduction, REDUCTIONS),
+        BOOL(eg_ctc_options, zero_infinity))
 OPTIONS(eg_ctc_beam_options, TENSOR(eg_ctc_beam_options, input_lengths), INT(eg_ctc_beam_options, blank, 0, 1),
         INT(eg_ctc_beam_options, width, 0, 1, 4, 100))
 

@@ -183,7 +183,7 @@ static void print_field(FILE *to, const field *f, const char *at)
         fprintf(to, "t%d", (int)((uintptr_t)*pointer - 1));
         return;
     case F_RESULT:
-        fprintf(to, "&y%d", (int)((uintptr_t)*pointer - 1));
+        fprintf(to, "&y[%d]", (int)((uintptr_t)*pointer - 1));
         return;
     case F_FUNCTION:
         fputs(activation_name(*(const activation *)(const void *)at), to);
@@ -278,7 +278,7 @@ static bool fill_call(FILE *to, const char *word, size_t n, const void *of)
         fputs(d->no_options ? "NULL" : "&o", to);
         break;
     default:
-        fprintf(to, word[1] == 'S' ? "y" : "&y%d", k);
+        fprintf(to, word[1] == 'S' ? "y" : "&y[%d]", k);
     }
     return true;
 }
@@ -292,6 +292,7 @@ void print_draw(FILE *to, const draw *d)
             print_tensor(to, &d->t[k], k);
         }
     }
+    fprintf(to, "    eg_tensor *y[%d] = {NULL};\n", MOST_RESULTS);
     if (d->table && !d->no_options) {
         print_options(to, d);
     }
