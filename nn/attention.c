@@ -46,10 +46,12 @@ static eg_attended additive_run(additive *a, eg_tensor *query, eg_tensor *keys, 
     eg_tensor *asked = eg_unsqueeze(eg_module_forward(a->w2, query), 1);
     eg_tensor *scores = eg_squeeze(eg_module_forward(a->v, eg_tanh(eg_add(projected, asked))),
                                    EG_AXES(2));
-    if (mask) {
-        scores = eg_masked_fill(scores, eg_logical_not(mask), -(double)INFINITY);
+    eg_tensor *none = mask ? eg_logical_not(eg_any(mask, .axes = EG_AXES(1), .keepdim = true)) : NULL;
+    if (mask) { /* of rows without anything to read nothing is hidden, but their weights are 0 */
+        scores = none ? eg_masked_fill(scores, eg_logical_not(eg_logical_or(mask, none)), -(double)INFINITY) : NULL;
     }
     eg_tensor *weights = eg_softmax(scores, 1);
+    weights = mask && weights ? eg_masked_fill(weights, none, 0) : weights;
     eg_tensor *context = eg_squeeze(eg_matmul(eg_unsqueeze(weights, 1), keys), EG_AXES(1));
     return attended(s, context, weights);
 }

@@ -250,6 +250,25 @@ EGT(attention_masks)
     EGT_REFUSED(eg_attention(q, k, eg_ones(EG_SHAPE(3), EG_F64)), EG_ESHAPE, "v is [3]");
 }
 
+EGT(nothing_to_read)
+{
+    eg_module *a = eg_additive_attention_new(3, 4, 5);
+    eg_tensor *q = egt_random(EG_SHAPE(2, 3), EG_F32, -1, 1), *k = egt_random(EG_SHAPE(2, 7, 4), EG_F32, -1, 1), *g[2];
+    eg_tape tape = eg_tape_open();
+    EGT_OK(eg_tape_watch(tape, q));
+    EGT_OK(eg_tape_watch(tape, k));
+    eg_tensor *both[] = {q, k};
+    eg_attended all = eg_additive_attention_forward(a, q, k, NULL, eg_tri(2, 7, -1, EG_BOOL));
+    EGT_OK(eg_tape_gradients(tape, eg_sum(all.context), both, 2, g));
+    eg_tensor *rows[] = {all.weights, all.context, g[0], g[1]};
+    for (int i = 0; i < 4; i++) { /* of the first row */
+        EGT_EQ(eg_item(eg_sum(eg_abs(eg_select(rows[i], 0, 0)))), 0);
+        EGT_CHECK(isfinite(eg_item(eg_sum(rows[i]))));
+    }
+    EGT_EQ(eg_get(all.weights, 7), 1);
+    eg_module_free(a);
+}
+
 EGT(attention_modules_refuse)
 {
     eg_module *a = eg_additive_attention_new(3, 4, 5), *m = eg_multi_head_attention_new(6, 2);
