@@ -244,15 +244,14 @@ EGT(weights_of_any_strides)
     conv *const kinds[] = {eg_conv1d_with,           eg_conv2d_with,           eg_conv3d_with,
                            eg_conv_transpose1d_with, eg_conv_transpose2d_with, eg_conv_transpose3d_with};
     for (int kind = 0; kind < 6; kind++) {
-        for (int way = 0; way < 7 * 4; way++) {
+        for (int way = 0; way < 7 * 2; way++) {
             EG_SCOPE {
-                const int64_t taps = way / 14 ? 1 : 3;
-                eg_shape in = EG_SHAPE(2, 16, 14, 13, 12), of = EG_SHAPE(16, 16, taps, taps, taps);
+                const int64_t taps = way / 7 ? 1 : 3;
+                eg_shape in = EG_SHAPE(1, 8, 7, 6, 5), of = EG_SHAPE(8, 8, taps, taps, taps);
                 in.ndim = of.ndim = 3 + kind % 3;
-                eg_tensor *x = egt_random(in, way / 7 % 2 ? EG_F64 : EG_F32, -1, 1), *y[2], *g[2][2];
-                eg_tensor *w = turned(egt_random(of, eg_dtype_of(x), -1, 1), way % 7);
-                snprintf(egt_case, sizeof egt_case, "conv %d, weight %d, %d taps, %s", kind, way % 7, (int)taps,
-                         eg_dtype_name(eg_dtype_of(x)));
+                eg_tensor *x = egt_random(in, EG_F32, -1, 1), *y[2], *g[2][2];
+                eg_tensor *w = turned(egt_random(of, EG_F32, -1, 1), way % 7);
+                snprintf(egt_case, sizeof egt_case, "conv %d, weight %d, %d taps", kind, way % 7, (int)taps);
                 for (int i = 0; i < 2; i++) {
                     eg_tensor *operands[2] = {x, i ? eg_contiguous(w) : w};
                     eg_tape tape = eg_tape_open();
