@@ -114,7 +114,7 @@ struct eg__reach {
     int first, end;
 
     EG__FN eg__reach(int tile, int from, int64_t until, int most)
-        : first(max(0, from) / tile * tile), end((int)max((int64_t)0, min((int64_t)most, until)))
+        : first(max(0, from) / tile * tile), end(until < 0 ? 0 : until < most ? (int)until : most)
     {
     }
 };
