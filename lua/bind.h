@@ -187,8 +187,8 @@ const char *eg__lua_string(lua_State *L, int i);
 const char *eg__lua_string_called(lua_State *L, int i, const char *what);
 int64_t eg__lua_enum(lua_State *L, int i, const eg__lua_enumeration *e);
 int eg__lua_push_enum(lua_State *L, const eg__lua_enumeration *e, int64_t value);
-/* Makes arguments what a function takes: nil for those that are not there; raises, with the way to call it, if there are
- * more. */
+/* Makes arguments what a function takes: nil for those that are not there; raises, with the way to call it, if
+ * there are more. */
 void eg__lua_fit(lua_State *L, int arguments);
 /* The numbers at i and behind it become one list. */
 void eg__lua_gather(lua_State *L, int i);

@@ -63,7 +63,8 @@ class Words:
                 continue  # a result; the length of the list
             else:
                 given.append(re.sub(r"^\(eg_\w+ \*?\[\]\)", "", part))
-        return re.sub('""', lambda _: strings.pop(0), ", ".join(given + (["{" + ", ".join(named) + "}"] if named else [])))
+        given += ["{" + ", ".join(named) + "}"] if named else []
+        return re.sub('""', lambda _: strings.pop(0), ", ".join(given))
 
     def calls(self, text):
         """The innermost first, so that a call's arguments are Lua's already."""

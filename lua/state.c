@@ -68,7 +68,7 @@ int eg__lua_raise(lua_State *L)
     eg_clear_error();
     size_t length = strlen(e.message);
     bool null = strcmp(e.message, "a NULL tensor was given") == 0 ||
-                (length >= sizeof " is NULL" - 1 && strcmp(e.message + length + 1 - sizeof " is NULL", " is NULL") == 0);
+                (length > 8 && strcmp(e.message + length - 8, " is NULL") == 0);
     int i = !e.code || null ? first_nil(L) : 0;
     if (i) {
         return luaL_argerror(L, i, "value expected, got nil");

@@ -253,7 +253,8 @@ static int tensor_eq(lua_State *L)
     } else if (eg__lua_tensor(L, 1) == eg__lua_tensor(L, 2)) {
         lua_pushboolean(L, true);
     } else {
-        return eg__lua_error(L, "== of two tensors: x:eq(y) compares their elements, x:eq(y):all():item() is one answer");
+        return eg__lua_error(L, "== of two tensors: x:eq(y) compares their elements, x:eq(y):all():item() is one "
+                                "answer");
     }
     return 1;
 }
@@ -261,7 +262,8 @@ static int tensor_eq(lua_State *L)
 /* Two tensors compared would give tensors, but Lua makes true or false of what < gives. */
 static int tensor_compare(lua_State *L)
 {
-    return eg__lua_error(L, "compare tensors with x:lt(y), x:le(y), x:gt(y), x:ge(y); (x:lt(y)):all():item() is one answer");
+    return eg__lua_error(L, "compare tensors with x:lt(y), x:le(y), x:gt(y), x:ge(y); (x:lt(y)):all():item() is one "
+                            "answer");
 }
 
 /* x.T: a matrix with its axes exchanged. */

@@ -122,61 +122,6 @@ static int64_t element(lua_State *L, int i, int k)
     return value;
 }
 
-/* Lists of parameters have the names of these, those of table.pack an n. The keys behind the last element are the rest
- * of the list's room, and the names. */
-void eg__lua_no_names(lua_State *L, int i)
-{
-    lua_Integer n = (lua_Integer)lua_rawlen(L, i);
-    i = lua_absindex(L, i);
-    if (n) {
-        lua_pushinteger(L, n);
-    } else {
-        lua_pushnil(L);
-    }
-    for (; lua_next(L, i); lua_pop(L, 1)) {
-        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
-        if (name && strcmp(name, "names") != 0 && strcmp(name, "n") != 0) {
-            eg__lua_error(L, "'%s' in a list, which has no options: they are a table or arguments behind it", name);
-        }
-    }
-}
-
-void eg__lua_only_names(lua_State *L, int i, const char *function, const char *const *names)
-{
-    luaL_checktype(L, i, LUA_TTABLE);
-    i = lua_absindex(L, i);
-    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING) {
-            eg__lua_error(L, "%s: options go by names, got a %s", function, luaL_typename(L, -2));
-        }
-        const char *name = lua_tostring(L, -2);
-        const char *const *one = names;
-        while (*one && strcmp(*one, name) != 0) {
-            one++;
-        }
-        if (!*one || has_zero(L, -2)) {
-            eg__lua_error(L, "%s: there is no option '%s'", function, name);
-        }
-    }
-}
-
-void eg__lua_gather(lua_State *L, int i)
-{
-    int end = i;
-    while (lua_type(L, end) == LUA_TNUMBER) {
-        end++;
-    }
-    lua_createtable(L, end - i, 0);
-    for (int k = i; k < end; k++) {
-        lua_pushvalue(L, k);
-        lua_rawseti(L, -2, k - i + 1);
-    }
-    lua_replace(L, i);
-    for (int k = end - 1; k > i; k--) {
-        lua_remove(L, k);
-    }
-}
-
 /* How many a list has, or 1 for a number; at most `most`. */
 static int length(lua_State *L, int i, int most)
 {

@@ -181,8 +181,12 @@ static void read_labels(lua_State *L, int table, curves *c)
         eg__lua_error(L, "plot: labels must be a string or a list of them");
     }
     for (int k = 0; type == LUA_TTABLE && k < c->p.count; k++) {
-        if (lua_geti(L, labels, k + 1) != LUA_TNIL) {
-            c->series[k].name = eg__lua_string_called(L, -1, "plot: a label");
+        int one = lua_geti(L, labels, k + 1);
+        if (one != LUA_TNIL && one != LUA_TSTRING) {
+            eg__lua_error(L, "plot: labels must be strings");
+        }
+        if (one == LUA_TSTRING) {
+            c->series[k].name = eg__lua_string_called(L, -1, "plot: one of the labels");
         }
     }
 }

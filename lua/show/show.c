@@ -177,6 +177,9 @@ const char *show_word(lua_State *L, int table, const char *function, const char 
     if (lua_getfield(L, table, name) == LUA_TNIL) {
         return NULL;
     }
+    if (lua_type(L, -1) != LUA_TSTRING) {
+        eg__lua_error(L, "%s: %s must be a string", function, name);
+    }
     const char *what = lua_pushfstring(L, "%s: %s", function, name);
     const char *word = eg__lua_string_called(L, -2, what);
     lua_pop(L, 1);
