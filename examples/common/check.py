@@ -146,9 +146,10 @@ def zipped(members):
 def bomb():
     """A member of 2^31 zeros, most of which the sparse map leaves out."""
     out, sparse = io.BytesIO(), tarfile.TarInfo("zeros")
-    sparse.size, sparse.pax_headers = 512, {"GNU.sparse.major": "0", "GNU.sparse.minor": "1", "GNU.sparse.name": "zeros",
-                                            "GNU.sparse.size": str(1 << 31), "GNU.sparse.numblocks": "1",
-                                            "GNU.sparse.map": f"{(1 << 31) - 512},512"}
+    sparse.size = 512
+    sparse.pax_headers = {"GNU.sparse.major": "0", "GNU.sparse.minor": "1", "GNU.sparse.name": "zeros",
+                          "GNU.sparse.size": str(1 << 31), "GNU.sparse.numblocks": "1",
+                          "GNU.sparse.map": f"{(1 << 31) - 512},512"}
     with tarfile.open(fileobj=out, mode="w:gz", format=tarfile.PAX_FORMAT) as t:
         t.addfile(sparse, io.BytesIO(bytes(512)))
     return out.getvalue()
@@ -277,7 +278,8 @@ def downloads(at, base):
 
     for name, word in (("up.tar.gz", "leads out"), ("up.zip", "leads out"), ("root.tar", "leads out"),
                        ("link.tar", "neither"), ("hard.tar", "neither"), ("twice.tar", "exists"),
-                       ("cut.tar.gz", "cannot unpack"), ("words.txt", "no archive"), ("bomb.tar.gz", "larger than is unpacked")):
+                       ("cut.tar.gz", "cannot unpack"), ("words.txt", "no archive"),
+                       ("bomb.tar.gz", "larger than is unpacked")):
         check(f"{name} is refused", word in get("plain", name, "evil-" + name, "out", expect=1))
         check(f"{name} leaves nothing", tree(f"{at}/evil-{name}") == [name])
     check("nothing outside", not os.path.exists(at + "/up") and not os.path.exists("/tmp/egret-must-not-be"))
@@ -293,8 +295,9 @@ def secured(at, base):
     key, authority = at + "/key.pem", at + "/authority.pem"
     if not shutil.which("openssl"):
         return skip("openssl is not installed")
-    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", key, "-out",
-                           authority, "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", key,
+                           "-out", authority, "-subj", "/CN=localhost", "-addext",
+                           "subjectAltName=DNS:localhost,IP:127.0.0.1"],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     check("a certificate is made", made.returncode == 0, made.stdout)
 

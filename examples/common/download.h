@@ -23,8 +23,8 @@ typedef struct download {
  * recorded in "<name>.sha256", and a later fetch must give the same.
  *
  * Then unpacks it - tar, tar.gz, zip and what else libarchive knows, or a single file in gzip - unless that
- * folder is there already; it appears when all is in it, and the member has its sum. A member whose name leads elsewhere, and whatever
- * is neither a file nor a folder, is refused, and so is an archive of more than 2^30 bytes and more than 32 times its
+ * folder is there already; it appears when all is in it, and the member has its sum. A member whose name leads
+ * elsewhere, and whatever is neither a file nor a folder, is refused, and so is an archive of more than 2^30 bytes and more than 32 times its
  * own. */
 bool download_get(const download *d, const char *folder, problem *why);
 

@@ -275,8 +275,9 @@ int main(int argc, char **argv)
         ARG_TEXT("infer", &o.infer, NULL, "SENTENCE", "only translate this and draw attention.png"),
         ARG_TEXT("model", &o.model, NULL, "FILE", "the checkpoint to translate with; else the newest in --out"),
         ARG_TEXT("url", &o.url, NULL, "URL", "where get-data finds spa-eng.zip"),
-        ARG_TEXT("sha256", &o.sha256, NULL, "SUM", "what spa.txt there has as its sum, if it is another one; the archive's own is recorded when it "
-                 "is first fetched, and holds from then on"),
+        ARG_TEXT("sha256", &o.sha256, NULL, "SUM",
+                 "what spa.txt there has as its sum, if it is another one; the archive's own is recorded when it is "
+                 "first fetched, and holds from then on"),
     };
     args line = {.program = "nmt",
                  .about = "Learns to translate Spanish into English and shows where it looks while it writes. "

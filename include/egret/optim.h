@@ -307,9 +307,9 @@ EG_API eg_status eg_clip_grad_value(eg_tensor *const *gradients, int n, double m
  * not a copy: it moves on with the next step. Free the map with eg_tensors_free. */
 EG_API eg_tensors *eg_optim_state(eg_optim *optim);
 /* Takes over such a map, for the same rule and parameters; then training goes on bit for bit as it
- * would have (with as many threads: eg_set_threads). Groups, clipping and schedule are not in it. All is checked first: EG_EFORMAT names
- * what is missing or unexpected, EG_ESHAPE and EG_EDTYPE what does not fit, and nothing has
- * changed. */
+ * would have (with as many threads: eg_set_threads). Groups, clipping and schedule are not in it.
+ * All is checked first: EG_EFORMAT names what is missing or unexpected, EG_ESHAPE and EG_EDTYPE
+ * what does not fit, and nothing has changed. */
 EG_API eg_status eg_optim_load_state(eg_optim *optim, const eg_tensors *map);
 
 /* ---- loss scaling ------------------------------------------------------------------------ */

@@ -10,7 +10,8 @@ import sys
 
 
 def says(*options):
-    return subprocess.run(["readelf", "-W", *options, sys.argv[1]], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return subprocess.run(["readelf", "-W", *options, sys.argv[1]], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
 
 
 def main():

@@ -84,7 +84,8 @@ typedef struct eg_feature {
 
 /* Reads the n features of the table out of the bytes of an Example, u8 [size]: out[i] for
  * features[i]. EG_EFORMAT: no such message, a wanted name twice or missing, another kind or count,
- * more than 2^30 bytes of a tensor or than eg_unpack_limit allows (io.h); the words name the feature. After a failure out is all NULL. */
+ * more than 2^30 bytes of a tensor or than eg_unpack_limit allows (io.h); the words name the feature.
+ * After a failure out is all NULL. */
 EG_API eg_status eg_example_read(eg_tensor *record, const eg_feature *features, int n,
                                  eg_tensor **out);
 
