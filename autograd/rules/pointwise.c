@@ -40,7 +40,7 @@ static eg_tensor *constant(const eg__walk *w, double v)
 #define TRIGAMMA(a)    eg_trigamma(a)
 #define POLYGAMMA(a, n) eg_polygamma(a, n)
 #define NUMBER_P       ((const eg__params *)w->opts)->p
-#define LIMIT(a, low, high) eg_clamp(a, low, high)
+#define WITHIN(a, low, high) eg_clamp(a, low, high)
 #define LT(a, b)       eg_lt(a, b)
 #define LE(a, b)       eg_le(a, b)
 #define GT(a, b)       eg_gt(a, b)

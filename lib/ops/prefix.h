@@ -28,10 +28,10 @@
 #define GE(a, b)       ((a) >= (b))
 #define SEL(c, a, b)   ((c) ? (a) : (b))
 #define C(v)           ((T)(v))
-/* a, within what is so far out that the formula has its limits, which infinities would make NaN; of several LIMITs
+/* a, within what is so far out that the formula has its limits, which infinities would make NaN; of several WITHINs
  * compilers make one. */
 #define AT_LEAST(a, low) ((a) < (T)(low) ? (T)(low) : (a))
-#define LIMIT(a, low, high) FN(limit)(a, (T)(low), (T)(high))
+#define WITHIN(a, low, high) FN(limit)(a, (T)(low), (T)(high))
 #define X              x
 #define Y              y
 #define P              p

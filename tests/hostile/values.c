@@ -164,6 +164,14 @@ static eg_status step(void *user, eg_tensor *const *in, int nin, eg_tensor **out
     return EG_OK;
 }
 
+static void hear(const char *topic, const char *op, const char *words, void *user)
+{
+    (void)topic;
+    (void)op;
+    (void)words;
+    (void)user;
+}
+
 #define FUNCTION(type, name, value)                                                                \
     type name(const hostile *h, int slot)                                                          \
     {                                                                                              \
@@ -179,6 +187,7 @@ FUNCTION(eg_sample_fn, f_sample_fn, sample)
 FUNCTION(eg_map_fn, f_map_fn, map)
 FUNCTION(eg_filter_fn, f_filter_fn, filter)
 FUNCTION(eg_step_fn *, f_step_fn, step)
+FUNCTION(eg_log_fn, f_log_fn, hear)
 
 static eg_tensor *says_nothing(eg_tensor *x)
 {

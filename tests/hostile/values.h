@@ -98,6 +98,7 @@ eg_sample_fn f_sample_fn(const hostile *h, int slot);
 eg_map_fn f_map_fn(const hostile *h, int slot);
 eg_filter_fn f_filter_fn(const hostile *h, int slot);
 eg_step_fn *f_step_fn(const hostile *h, int slot);
+eg_log_fn f_log_fn(const hostile *h, int slot);
 
 /* Fields of options keep their default but for the hostile one; arrays have it in their first place. */
 void set_real(const hostile *h, int slot, double *v);
