@@ -79,6 +79,28 @@ static void two(draw *d, const char *kind, double low, double high, double secon
     }
 }
 
+/* Those with an integer, of what keeps integers. */
+#define INT_FORMS(name)                                                                            \
+    static void draw_##name##_int(draw *d)                                                         \
+    {                                                                                              \
+        draw_##name##_scalar(d);                                                                   \
+        bool far = !is_float(d->t[0].dtype) && chance(d, 5);                                       \
+        d->i[0] = far ? INT64_MAX - 1 : pick(d, -3, 5);                                            \
+    }                                                                                              \
+    static void draw_##name##_int_(draw *d)                                                        \
+    {                                                                                              \
+        draw_##name##_scalar_(d);                                                                  \
+        d->i[0] = pick(d, -3, 5);                                                                  \
+    }                                                                                              \
+    DIFFER(name##_int, draw_##name##_int, SPECIALS | FEW, 4, eg_##name##_int(T0, I0))              \
+    DIFFER(name##_int_, draw_##name##_int_, SPECIALS | IN_PLACE | FEW, 4, eg_##name##_int_(T0, I0))
+#define INT_FORMS_ARITH   INT_FORMS
+#define INT_FORMS_NUMBER  INT_FORMS
+#define INT_FORMS_POWER   INT_FORMS
+#define INT_FORMS_COMPARE INT_FORMS
+#define INT_FORMS_BITS    INT_FORMS
+#define INT_FORMS_FLOAT(name)
+
 #define SAVE_A 0
 #define SAVE_B 0
 #define EG_BINARY(name, kind, f, fi, da, db, sa, sb, alow, ahigh, blow, bhigh)                     \
@@ -105,7 +127,8 @@ static void two(draw *d, const char *kind, double low, double high, double secon
     DIFFER(name, draw_##name, SPECIALS, 4, eg_##name(T0, T1))                                      \
     DIFFER(name##_, draw_##name##_, SPECIALS | IN_PLACE | FEW, 4, eg_##name##_(T0, T1))            \
     DIFFER(name##_scalar, draw_##name##_scalar, SPECIALS | FEW, 4, eg_##name##_scalar(T0, X0))     \
-    DIFFER(name##_scalar_, draw_##name##_scalar_, SPECIALS | IN_PLACE | FEW, 4, eg_##name##_scalar_(T0, X0))
+    DIFFER(name##_scalar_, draw_##name##_scalar_, SPECIALS | IN_PLACE | FEW, 4, eg_##name##_scalar_(T0, X0)) \
+    INT_FORMS_##kind(name)
 
 static void fit_values(draw *d)
 {
