@@ -257,11 +257,19 @@ static eg__dnnl_mem matrix(const eg__product *p, const int64_t *batch, int64_t r
 
 enum { MANY_ROWS = 384 }; /* of a, for which packing b pays within one product */
 
+/* Of bf16 oneDNN multiplies pairs along k. Where k is odd and lines have gaps behind them, it takes what lies in a gap,
+ * or an infinity beside it, times 0. */
+static bool pairs_with_gaps(const eg__product *p, int64_t ra, int64_t ca, int64_t rb, int64_t cb)
+{
+    return p->dtype == EG_BF16 && p->k % 2 &&
+           ((ca == 1 ? ra != p->k : ca != p->m) || (cb == 1 ? rb != p->n : cb != p->k));
+}
+
 static eg_status run_dnnl(const eg__call *c, const eg__product *p, bool packs, bool *done)
 {
     int64_t ra = p->ra, ca = p->ca, rb = p->rb, cb = p->cb, ry = p->ry, cy = 1;
     if (p->nbatch + 2 > EG__DNNL_DIMS || !plain_matrix(p->m, p->k, &ra, &ca) || !plain_matrix(p->k, p->n, &rb, &cb) ||
-        !plain_matrix(p->m, p->n, &ry, &cy)) {
+        !plain_matrix(p->m, p->n, &ry, &cy) || pairs_with_gaps(p, ra, ca, rb, cb)) {
         return EG_OK;
     }
     eg__dnnl_op op = {.kind = EG__DNNL_MATMUL, .act = p->act, .add = p->add};

@@ -33,7 +33,9 @@ static inline void eg__rnn_cells(const eg__rnn_plan *p, eg__range_fn *fn, void *
 {
     eg__rnn_share s = {p, fn, ctx, (p->width + EG__CELLS_TOGETHER - 1) / EG__CELLS_TOGETHER};
     int64_t each = eg__min(p->width, EG__CELLS_TOGETHER);
-    eg__parallel(p->rows * s.per, EG__CELLS_PER_THREAD / (each + !each) + 1, eg__rnn_stretches, &s);
+    if (p->rows * s.per > 0) {
+        eg__parallel(p->rows * s.per, EG__CELLS_PER_THREAD / each + 1, eg__rnn_stretches, &s);
+    }
 }
 
 /* A matrix of `cols` columns within something wider. */

@@ -1,9 +1,10 @@
 /* reduce.c - reductions and running sums. */
 #include "tests/differ/differ.h"
 
-OPTIONS(eg_reduce_options, AXES(eg_reduce_options, axes), BOOL(eg_reduce_options, keepdim))
+OPTIONS(eg_reduce_options, AXES(eg_reduce_options, axes), BOOL(eg_reduce_options, keepdim),
+        BOOL(eg_reduce_options, has_initial), DOUBLE(eg_reduce_options, initial, 0, 1, -2, 3))
 OPTIONS(eg_norm_options, AXES(eg_norm_options, axes), BOOL(eg_norm_options, keepdim),
-        DOUBLE(eg_norm_options, p, 0, 1, 2, 3, 0.5, INFINITY, -INFINITY, -1))
+        DOUBLE(eg_norm_options, p, 0, EG_ZERO, 1, 2, 3, 0.5, INFINITY, -INFINITY, -1))
 OPTIONS(eg_var_options, AXES(eg_var_options, axes), BOOL(eg_var_options, keepdim), BOOL(eg_var_options, biased))
 
 static void reduce(draw *d)
@@ -28,6 +29,7 @@ static void reduce_place(draw *d)
     eg_shape s = draw_shape(d, 0, 5);
     operand(d, s, draw_any(d));
     eg_reduce_options *o = DRAW_OPTIONS(d, eg_reduce_options);
+    o->has_initial &= chance(d, 10);
     o->axes = chance(d, 60) ? EG_AXES(draw_axis(d, s.ndim)) : chance(d, 10) ? draw_axes(d, s.ndim) : (eg_axes){0};
 }
 

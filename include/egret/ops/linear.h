@@ -1,4 +1,4 @@
-/* linear.h - matrix products, and what is made of them, of any dtype: brought to one first (eg_promote). f16 and bf16
+/* linear.h - matrix products, and what is made of them, of any dtype: operands are brought to one. f16 and bf16
  * accumulate in f32; integers are exact and wrap in their dtype, products of bools are true where one of the terms is,
  * as NumPy has them. Integers have no gradient. */
 #ifndef EGRET_OPS_LINEAR_H
