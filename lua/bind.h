@@ -164,6 +164,7 @@ typedef struct eg__lua_field {
     int count, inner;
     size_t offset;
     const void *of;
+    bool zero; /* 0 is EG_ZERO */
 } eg__lua_field;
 
 typedef struct eg__lua_layout {

@@ -395,6 +395,13 @@ FIELD_KINDS = {
 }
 
 
+def zeros(s):
+    """Numbers whose 0 stands for another default: one who says 0 in Lua means 0, which is EG_ZERO."""
+    reals = {g.name for g in s.fields if g.type == "double" and not g.array}
+    return {name for names, comment in headers.members(s) for name in names
+            if "EG_ZERO" in comment or (name in reals and re.search(r"\b0: -?[\d.]", comment))}
+
+
 def field_row(h, s, g):
     counts = [c for c in g.array.split(",") if c] if g.array else []
     count, inner = (counts + ["1", "1"])[:2] if len(counts) == 2 else ((counts or ["0"])[0], "1")
@@ -425,7 +432,8 @@ def field_row(h, s, g):
         kind = "SKIP"
     else:
         raise CannotSay(f"{s.name}.{g.name}: {g.type}")
-    return f'    {{"{g.name}", EG__LUA_{kind}, {count}, {inner}, offsetof({s.name}, {g.name}), {of}}},'
+    zero = str(g.name in zeros(s)).lower()
+    return f'    {{"{g.name}", EG__LUA_{kind}, {count}, {inner}, offsetof({s.name}, {g.name}), {of}, {zero}}},'
 
 
 def describe(h, out, code):

@@ -108,6 +108,31 @@ def comment_text(code):
     return "\n".join(lines).strip()
 
 
+def commented(body, piece):
+    """[code, comment] for each piece of a body, with what is said of it, behind or above."""
+    rows, above, last = [], "", 0
+    for piece in re.finditer(r"/\*.*?\*/|" + piece, body, re.S):
+        words = piece[0].strip()
+        beside = "\n" not in body[last:piece.start()]
+        last = piece.end()
+        if words.startswith("/*"):
+            words = " ".join(re.sub(r"\n *\*", " ", comment_text(words)).split())
+            if beside and rows:
+                rows[-1][1] = (rows[-1][1] + " " + words).strip()
+            else:
+                above = words
+            continue
+        last -= len(piece[0]) - len(piece[0].rstrip())
+        rows.append([words, above])
+        above = ""
+    return rows
+
+
+def members(struct):
+    """(names, comment) for each declaration."""
+    return [([g.name for g in fields(words)], comment) for words, comment in commented(struct.body, r"[^;/]+;")]
+
+
 PIECE = re.compile(r"/\*.*?\*/|#(?:[^\n\\]|\\.|\\\n)*|EG_API[^;]*;|typedef (?:struct|enum)\s*\w*\s*\{.*?\n?\}\s*\w+;"
                    r"|typedef[^;{]*;|enum\s*\{[^}]*\};|\n[ \t]*\n", re.S)
 

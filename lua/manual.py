@@ -82,6 +82,8 @@ class Words:
 
     def constant(self, m):
         c = m[0]
+        if c == "EG_ZERO":
+            return "0"
         if c in self.h.constants or c in ("EG_END", "EG_MAX_DIMS"):
             return "eg." + c.removeprefix("EG_")
         return "an error" if re.match(r"EG_E[A-Z]+$", c) else self.words.get(c, c)
@@ -143,38 +145,13 @@ def defaults(comment):
     return re.sub(r"(?<!not )\b0: ", "default ", comment)
 
 
-def commented(body, piece):
-    """[code, comment] for each piece of a body, with what is said of it, behind or above."""
-    rows, above, last = [], "", 0
-    for piece in re.finditer(r"/\*.*?\*/|" + piece, body, re.S):
-        words = piece[0].strip()
-        beside = "\n" not in body[last:piece.start()]
-        last = piece.end()
-        if words.startswith("/*"):
-            words = " ".join(re.sub(r"\n *\*", " ", headers.comment_text(words)).split())
-            if beside and rows:
-                rows[-1][1] = (rows[-1][1] + " " + words).strip()
-            else:
-                above = words
-            continue
-        last -= len(piece[0]) - len(piece[0].rstrip())
-        rows.append([words, above])
-        above = ""
-    return rows
-
-
-def members(struct):
-    """(names, comment) for each declaration."""
-    return [([g.name for g in headers.fields(words)], comment) for words, comment in commented(struct.body, r"[^;/]+;")]
-
-
 def described(h, words, types):
     """What is said of the words of enums; dtypes go without."""
     text = ""
     for e in (h.enums[t] for t in dict.fromkeys(types) if t in h.enums and t != "eg_dtype"):
         known = dict(generate.enum_words(e))
         rows = [(known.get(re.match(r"\w+", code)[0]), words.lua(defaults(comment)))
-                for code, comment in commented(e.body, r"EG_\w+[^,/]*,?")]
+                for code, comment in headers.commented(e.body, r"EG_\w+[^,/]*,?")]
         if any(comment for word, comment in rows if word):
             said = "" if re.match(r"\S+\.h - ", e.text) else words.lua(e.text.split("\n\n")[0].replace("\n", " "))
             text += f"\n\n{e.name.removeprefix('eg_')}:" + (f" {said}" if said else "") + "".join(
@@ -217,7 +194,7 @@ def options(h, words, p, said):
     text = re.sub(r"^\S+\.h - ", "", text)
     by_name = {g.name: g for g in s.fields}
     lines = []
-    for names, comment in members(s):
+    for names, comment in headers.members(s):
         fields = [by_name[n] for n in names if n in by_name and n != "size"]
         if not fields or any(g.type == "function" and "activation" not in g.code for g in fields):
             continue

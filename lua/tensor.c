@@ -215,8 +215,8 @@ static int tensor_format(lua_State *L)
         eg__lua_only_names(L, 2, "format", names);
         int *const to[] = {&o.precision, &o.threshold, &o.edge_items, &o.line_width};
         for (size_t k = 0; names[k]; k++) {
-            lua_getfield(L, 2, names[k]);
-            *to[k] = (int)luaL_optinteger(L, -1, 0);
+            const bool zero = lua_getfield(L, 2, names[k]) == LUA_TNUMBER && lua_tonumber(L, -1) == 0;
+            *to[k] = zero ? EG_ZERO : (int)luaL_optinteger(L, -1, 0);
             lua_pop(L, 1);
         }
     }

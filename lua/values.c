@@ -301,7 +301,7 @@ static double want_number(lua_State *L, const eg__lua_field *f)
     if (!is) {
         eg__lua_error(L, "%s is a %s, not a number", f->name, luaL_typename(L, -1));
     }
-    return value;
+    return f->zero && value == 0 ? EG_ZERO : value;
 }
 
 static int64_t want_integer(lua_State *L, const eg__lua_field *f)
@@ -312,7 +312,7 @@ static int64_t want_integer(lua_State *L, const eg__lua_field *f)
         eg__lua_error(L, "%s is %s, not an integer", f->name, lua_type(L, -1) == LUA_TNUMBER ? lua_tostring(L, -1) :
                    luaL_typename(L, -1));
     }
-    return value;
+    return f->zero && value == 0 ? EG_ZERO : value;
 }
 
 static const char *want_string(lua_State *L, const eg__lua_field *f)

@@ -58,7 +58,7 @@ typedef struct eg_vocabulary_options {
     const char *const *reserved; /* the first words, in this order, whether counted or not */
     int64_t reserved_count;
     int64_t min_count; /* words met less often are left out */
-    int64_t max_size;  /* with the reserved ones; 0: no limit; the most frequent stay */
+    int64_t max_size;  /* with the reserved ones; 0: no limit, EG_ZERO: 0; the most frequent stay */
     bool sorted; /* numbered in the order of their bytes; else by falling count, then first sight */
 } eg_vocabulary_options;
 
@@ -91,7 +91,7 @@ EG_API eg_tensor *eg_vocabulary_decode(const eg_vocabulary *v, eg_tensor *ids);
 
 typedef struct eg_pad_sequences_options {
     size_t size;
-    int64_t maxlen; /* 0: the longest */
+    int64_t maxlen; /* 0: the longest, EG_ZERO: 0 */
     bool pad_after; /* "post" padding; else values stand in front ("pre", Keras' default) */
     bool cut_after; /* "post" truncating: the first maxlen stay; else the last ones */
     double value;   /* of what is added */

@@ -23,8 +23,8 @@ EG_API eg_tensor *eg_box_giou(eg_tensor *a, eg_tensor *b);
 typedef struct eg_nms_options {
     size_t size;
     double iou_threshold;   /* 0..1 */
-    double score_threshold; /* not 0: boxes with scores up to it are left out */
-    int64_t max_output;     /* not 0: at most so many */
+    double score_threshold; /* boxes with scores up to it are left out; 0: none, EG_ZERO: 0 */
+    int64_t max_output;     /* at most so many; 0: any number, EG_ZERO: none */
 } eg_nms_options;
 
 /* Non-maximum suppression: of boxes [N, 4] by falling score those whose overlap with every one that
