@@ -165,7 +165,8 @@ static eg_attended multi_head_run(multi_head *h, eg_tensor *query, eg_tensor *ke
     eg_tensor *y = !p[2] ? NULL
                          : eg_attention(p[0], p[1], p[2], .mask = o->mask, .causal = o->causal,
                                         .dropout = h->base.training ? h->dropout : 0,
-                                        .weights = o->weights ? &weights : NULL);
+                                        .weights = o->weights ? &weights : NULL, .corner = o->corner,
+                                        .window = o->window, .softcap = o->softcap);
     y = y ? eg_reshape(eg_permute(y, EG_AXES(0, 2, 1, 3)),
                        EG_SHAPE(eg_size(query, 0), eg_size(query, 1), h->width))
           : NULL;

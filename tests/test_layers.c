@@ -250,6 +250,24 @@ EGT(attention_masks)
     EGT_REFUSED(eg_attention(q, k, eg_ones(EG_SHAPE(3), EG_F64)), EG_ESHAPE, "v is [3]");
 }
 
+EGT(many_heads_in_a_window)
+{
+    eg_module *m = eg_multi_head_attention_new(4, 2);
+    eg_tensor *q = egt_random(EG_SHAPE(1, 3, 4), EG_F32, -1, 1), *k = egt_random(EG_SHAPE(1, 5, 4), EG_F32, -1, 1);
+    eg_attended far = eg_multi_head_attention_forward(m, q, k, k, .causal = true, .weights = true);
+    eg_attended near = eg_multi_head_attention_forward(m, q, k, k, .causal = true, .weights = true,
+                                                       .corner = EG_UPPER_LEFT, .window = 1);
+    EGT_CHECK(eg_get(far.weights, 2) > 0);
+    for (int t = 0; t < 3; t++) {
+        for (int s = 0; s < 5; s++) {
+            EGT_EQ(eg_get(near.weights, 5 * t + s) > 0, s == t || s == t - 1);
+        }
+    }
+    eg_attended flat = eg_multi_head_attention_forward(m, q, k, k, .weights = true, .softcap = 1e-9);
+    EGT_NEAR(eg_get(flat.weights, 7), 0.2, 1e-6);
+    eg_module_free(m);
+}
+
 EGT(nothing_to_read)
 {
     eg_module *a = eg_additive_attention_new(3, 4, 5);

@@ -3,6 +3,7 @@
 #define EGRET_NN_ATTENTION_H
 
 #include <egret/nn/module.h>
+#include <egret/ops/attention.h>
 
 EG_BEGIN_DECLS
 
@@ -51,6 +52,9 @@ typedef struct eg_attend_options {
     eg_tensor *mask; /* broadcast to [N, heads, T, S], as eg_attention takes it */
     bool causal;
     bool weights; /* give them too: the mean over the heads, [N, T, S] */
+    eg_attention_corner corner; /* and these as eg_attention has them */
+    int64_t window;
+    double softcap;
 } eg_attend_options;
 
 /* query [N, T, width], key [N, S, keys], value [N, S, values]: context [N, T, width]. */
