@@ -186,6 +186,11 @@ bool eg__lua_decision(lua_State *L, int i, const char *name);
  * which must be a string and is called `what` in the refusal. */
 const char *eg__lua_string(lua_State *L, int i);
 const char *eg__lua_string_called(lua_State *L, int i, const char *what);
+bool eg__lua_has_zero(lua_State *L, int i);
+/* A list of strings, valid while what is left on the stack is there. */
+const char *const *eg__lua_strings(lua_State *L, int i, int64_t *n);
+/* How many a list has, or 1 for a number; at most `most`. */
+int eg__lua_length(lua_State *L, int i, int most);
 int64_t eg__lua_enum(lua_State *L, int i, const eg__lua_enumeration *e);
 int eg__lua_push_enum(lua_State *L, const eg__lua_enumeration *e, int64_t value);
 /* Makes arguments what a function takes: nil for those that are not there; raises, with the way to call it, if
