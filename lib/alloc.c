@@ -385,17 +385,11 @@ void eg__alloc_thread_end(eg__thread *T)
 static void *system_alloc(size_t bytes)
 {
     pthread_mutex_lock(&heap.lock);
-    bool ok = may_reserve(bytes);
-    if (ok) {
-        reserved((int64_t)bytes);
+    size_t *p = may_reserve(bytes) ? aligned_alloc(64, 64 + ((bytes + 63) & ~(size_t)63)) : NULL;
+    if (p) {
+        reserved((int64_t)bytes); /* not what was refused: the peak would keep it */
     }
     pthread_mutex_unlock(&heap.lock);
-    size_t *p = ok ? aligned_alloc(64, 64 + ((bytes + 63) & ~(size_t)63)) : NULL;
-    if (ok && !p) {
-        pthread_mutex_lock(&heap.lock);
-        reserved(-(int64_t)bytes);
-        pthread_mutex_unlock(&heap.lock);
-    }
     if (!p) {
         return NULL;
     }
