@@ -178,11 +178,13 @@ int64_t eg_tensors_count(const eg_tensors *map)
     return map ? map->tensors.count : 0;
 }
 
-static bool inside(const eg_tensors *map, const names *t, int64_t i, const char *op)
+/* Place i of the tensors or of the texts? */
+static bool inside(const eg_tensors *map, bool texts, int64_t i, const char *op)
 {
     if (!map) {
         return eg__null_argument(op, "map"), false;
     }
+    const names *t = texts ? &map->texts : &map->tensors;
     if (i < 0 || i >= t->count) {
         return eg__fail(EG_EINDEX, op, "there are %u, so no %lld", t->count, (long long)i), false;
     }
@@ -191,12 +193,12 @@ static bool inside(const eg_tensors *map, const names *t, int64_t i, const char 
 
 const char *eg_tensors_name(const eg_tensors *map, int64_t i)
 {
-    return inside(map, &map->tensors, i, "eg_tensors_name") ? map->tensors.name[i] : NULL;
+    return inside(map, false, i, "eg_tensors_name") ? map->tensors.name[i] : NULL;
 }
 
 eg_tensor *eg_tensors_at(const eg_tensors *map, int64_t i)
 {
-    return inside(map, &map->tensors, i, "eg_tensors_at") ? map->tensors.value[i] : NULL;
+    return inside(map, false, i, "eg_tensors_at") ? map->tensors.value[i] : NULL;
 }
 
 eg_status eg_tensors_set_text(eg_tensors *map, const char *key, const char *text)
@@ -228,5 +230,5 @@ int64_t eg_tensors_text_count(const eg_tensors *map)
 
 const char *eg_tensors_text_key(const eg_tensors *map, int64_t i)
 {
-    return inside(map, &map->texts, i, "eg_tensors_text_key") ? map->texts.name[i] : NULL;
+    return inside(map, true, i, "eg_tensors_text_key") ? map->texts.name[i] : NULL;
 }

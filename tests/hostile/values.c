@@ -317,10 +317,10 @@ eg_parameters v_parameters(const hostile *h, int slot)
 
 const char *v_text(const hostile *h, int slot, const char *function, const char *name)
 {
-    static char text[70000];
+    static char text[70000], empty[70000]; /* as long as counts beside them may say */
     if (h->at == slot) {
         memset(text, 'x', sizeof text - 1);
-        return h->how == 0 ? NULL : h->how == 1 ? "" : text;
+        return h->how == 0 ? NULL : h->how == 1 ? empty : text;
     }
     return !strcmp(name, "equation")      ? "ij,jk->ik"
            : strstr(function, "pad_seq")  ? "post"
