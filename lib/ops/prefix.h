@@ -28,6 +28,9 @@
 #define GE(a, b)       ((a) >= (b))
 #define SEL(c, a, b)   ((c) ? (a) : (b))
 #define C(v)           ((T)(v))
+/* Limits that may be NaN, which then is the result; without branches, so that loops are vectors. */
+#define NO_LESS(a, low)  ((((a) < (low)) | ((low) != (low))) ? (low) : (a))
+#define NO_MORE(a, high) ((((a) > (high)) | ((high) != (high))) ? (high) : (a))
 /* a, within what is so far out that the formula has its limits, which infinities would make NaN; of several WITHINs
  * compilers make one. */
 #define AT_LEAST(a, low) ((a) < (T)(low) ? (T)(low) : (a))
