@@ -55,16 +55,9 @@ struct eg__weighing_of {
         return t >= a.t || s >= a.s || s - t < a.low || s - t > a.high ||
                (mask && a.mask_dtype == EG_BOOL && !mask[t * row + s * a.mask_column]);
     }
-    /* A score of a product, -infinity where it is hidden; bend: the slope of its cap. */
-    template <class T> EG__FN T score(const eg__attention &a, T product, int t, int s, bool hide, T &bend) const
+    /* A score with its mask, -infinity where it is hidden. */
+    template <class T> EG__FN T masked(const eg__attention &a, T x, int t, int s, bool hide) const
     {
-        T x = product * (T)a.scale;
-        bend = 1;
-        if (a.softcap > 0) {
-            const T share = eg__fn_tanh(x / (T)a.softcap);
-            x = (T)a.softcap * share;
-            bend = 1 - share * share;
-        }
         if (mask && a.mask_dtype != EG_BOOL && t < a.t && s < a.s) {
             x += eg__get<T>(mask + t * row + s * a.mask_column, a.mask_dtype);
         }
@@ -151,6 +144,23 @@ static EG__FN void eg__put_rows(const eg__attention &a, const eg__matrix &m, int
     }
 }
 
+/* Scores of products, in a loop of their own: the cap takes registers. */
+template <class E> static EG__FN void eg__score_tile(const eg__attention &a, typename E::number (*x)[E::COLUMNS])
+{
+    typedef typename E::number T;
+    const T scale = (T)a.scale, cap = (T)a.softcap;
+#pragma unroll
+    for (int i = 0; i < E::ROWS; i++) {
+#pragma unroll
+        for (int j = 0; j < E::COLUMNS; j++) {
+            x[i][j] *= scale;
+            if (cap > 0) {
+                x[i][j] = cap * eg__fn_tanh(x[i][j] / cap);
+            }
+        }
+    }
+}
+
 /* ---- forward --------------------------------------------------------------------------------------------- */
 
 /* A tile of scores becomes powers to the largest of their rows, which `out` and `sum` follow; then dropped. */
@@ -161,14 +171,15 @@ static EG__FN void eg__weigh_tile(const eg__attention &a, const eg__weighing_of 
 {
     typedef typename E::number T;
     const unsigned dropped = a.threshold ? E::dropped(a, w, row, key) : 0;
+    eg__score_tile<E>(a, x);
 #pragma unroll
     for (int i = 0; i < E::ROWS; i++) {
         const int t = row + E::row(i);
-        T most = -(T)INFINITY, part = 0, bend;
+        T most = -(T)INFINITY, part = 0;
 #pragma unroll
         for (int j = 0; j < E::COLUMNS; j++) {
             const int s = key + E::column(j);
-            x[i][j] = w.score(a, x[i][j], t, s, w.hidden(a, t, s), bend);
+            x[i][j] = w.masked(a, x[i][j], t, s, w.hidden(a, t, s));
             most = max(most, x[i][j]);
         }
         most = max(top[i], E::top_of_row(most));
@@ -234,10 +245,10 @@ static EG__FN void eg__slope_of(const eg__attention &a, const eg__weighing_of &w
                                 int s, bool dropped, T &x, T &g)
 {
     const bool hide = w.hidden(a, t, s);
-    T bend = 1;
-    const T power = t < a.t && s < a.s ? eg__fn_exp(w.score(a, x, t, s, hide, bend) - stat) : 0;
+    const T power = t < a.t && s < a.s ? eg__fn_exp(w.masked(a, x, t, s, hide) - stat) : 0;
     const T keep = dropped ? 0 : a.threshold ? (T)a.keep : 1;
-    g = hide ? 0 : power * (keep * g - delta) * bend * (T)a.scale;
+    const T share = a.softcap > 0 ? x / (T)a.softcap : 0; /* the slope of the cap is 1 less its square */
+    g = hide ? 0 : power * (keep * g - delta) * (1 - share * share) * (T)a.scale;
     x = dropped ? 0 : power * keep;
 }
 
@@ -263,6 +274,7 @@ template <class E> __global__ void __launch_bounds__(E::THREADS, E::BLOCKS) grad
         T x[E::ROWS][E::COLUMNS], g[E::ROWS][E::COLUMNS];
         E::multiply_rows(s, a, q, at.row, k, key, x);
         E::multiply_rows(s, a, dy, at.row, v, key, g);
+        eg__score_tile<E>(a, x);
         const unsigned dropped = a.threshold ? E::dropped(a, w, at.row, key) : 0;
 #pragma unroll
         for (int i = 0; i < E::ROWS; i++) {
@@ -298,6 +310,7 @@ template <class E> __global__ void __launch_bounds__(E::THREADS, E::FEWER) grad_
         T x[E::ROWS][E::COLUMNS], g[E::ROWS][E::COLUMNS];
         E::multiply_rows(s, a, k, at.row, q, row, x);
         E::multiply_rows(s, a, v, at.row, dy, row, g);
+        eg__score_tile<E>(a, x);
         const unsigned dropped = a.threshold ? E::dropped_turned(a, w, row, at.row) : 0;
 #pragma unroll
         for (int j = 0; j < E::COLUMNS; j++) {
