@@ -136,8 +136,7 @@ void eg__parallel_fork(eg__fork when)
 #ifdef _OPENMP
     if (when == EG__FORK_CHILD && atomic_load_explicit(&started, memory_order_relaxed)) {
         atomic_store_explicit(&bereft, true, memory_order_relaxed);
-        atomic_store_explicit(&wanted, 1, memory_order_relaxed);
-        omp_set_num_threads(1);
+        atomic_store_explicit(&wanted, 1, memory_order_relaxed); /* OpenMP may hold locks now; lending tells it */
     }
 #else
     (void)when;
