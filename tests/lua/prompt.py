@@ -194,6 +194,8 @@ def errors_elsewhere(at):
     t.enter("error 'in a file'")
     t.enter("'typed'")
     t.wait("and it answers", '^"typed"$')
+    t.key("C-d")
+    t.wait("and it leaves", "^left with 0$")  # a terminal that goes away under it is an error that is said, too
     t.close()
     with open(at + "/errors") as file:
         said = file.read()
