@@ -136,21 +136,28 @@ EG__HD double eg__f64_polygamma(double x, double n)
         return n < 1 ? eg__f64_digamma(x) : eg__f64_trigamma(x);
     }
     const double sign = fmod(n, 2.0) != 0 ? 1 : -1; /* (-1)^(n+1), the sign of 1 / (-1)^(n+1) too */
+    double f = 0, sum = 0, last = x, weight = sign;
+    int k = 2;
     if (!(x > 0)) {
-        double f = x - rint(x), near = f < 0 ? sign : 1;
+        f = x - rint(x);
         if (!(fabs(f) > 0)) {
             return f == 0 ? sign * (double)INFINITY : x - x;
         }
-        if (fabs(f) == 0.5 && sign < 0) { /* all of them is 0, term by term */
-            return -eg__f64_polygamma_above(n, 1 - x);
+        last = 1 - x;
+        weight = -1;
+        if (fabs(f) != 0.5 || sign > 0) { /* else all of them is 0, term by term */
+            k = 0;
+            sum = sign * (f < 0 ? sign : 1) * eg__f64_polygamma_term(n, fabs(f));
         }
-        near *= eg__f64_polygamma_term(n, fabs(f));
-        return fabs(near) > DBL_MAX ? sign * near
-                                    : sign * (near + eg__f64_polygamma_above(n, 1 + f)) +
-                                          eg__f64_polygamma_above(n, 1 - f) -
-                                          eg__f64_polygamma_above(n, 1 - x);
     }
-    return x > DBL_MAX ? sign * 0 : sign * eg__f64_polygamma_above(n, x);
+    if (x > DBL_MAX || fabs(sum) > DBL_MAX) {
+        return x > 0 ? sign * 0 : sum;
+    }
+    for (; k < 3; k++) { /* a loop, so that the formula is there once: of a GPU it takes nearly all registers */
+        sum += (k == 0 ? sign : k == 1 ? 1 : weight) *
+               eg__f64_polygamma_above(n, k == 0 ? 1 + f : k == 1 ? 1 - f : last);
+    }
+    return sum;
 }
 
 /* log(x / (1 - x)); from the odds less 1 where those are near 1. */
