@@ -309,7 +309,7 @@ void eg__devices_thread_end(eg__thread *T)
 
 void eg__devices_end(void)
 {
-    while (table.count > 1) {
+    while (table.count > 1 && !eg__is_lost(eg__devices[table.count - 1])) { /* those keep what is the parent's */
         eg_device *d = eg__devices[--table.count];
         eg__devices[table.count] = NULL;
         d->engine->close(d);
