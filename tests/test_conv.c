@@ -476,3 +476,21 @@ EGT(output_padding_below_the_dilation)
                 "below the stride, 1, or the dilation, 3");
     EGT_REFUSED(eg_conv_transpose1d(x, w, NULL, .stride = 2, .output_padding = {2}), EG_EINVAL, "output_padding 2");
 }
+
+static eg_tensor *says_nothing(eg_tensor *x)
+{
+    (void)x;
+    return NULL;
+}
+
+EGT(layers_and_activations_of_what_functions_take)
+{
+    eg_module *m = eg_conv_transpose1d_new(1, 1, .kernel = 2, .dilation = 3, .output_padding = {2});
+    EGT_CHECK(m && eg_size(eg_module_forward(m, eg_ones(EG_SHAPE(1, 1, 4), EG_F32)), 2) == 9);
+    eg_module_free(m);
+    eg_tensor *x = eg_ones(EG_SHAPE(1, 1, 4), EG_F32), *alone = eg_ones(EG_SHAPE(1, 4), EG_F32);
+    eg_tensor *w = eg_ones(EG_SHAPE(1, 1, 2), EG_F32);
+    EGT_REFUSED(eg_conv1d(alone, w, NULL, .activation = says_nothing), EG_EUSER, "activation");
+    EGT_REFUSED(eg_conv_transpose1d(x, w, NULL, .dilation = 3, .output_padding = {2}, .activation = says_nothing),
+                EG_EUSER, "activation");
+}

@@ -111,9 +111,9 @@ eg_status eg__check_conv_options(const char *op, int axes, bool transposed, cons
     eg_status st = numbers(op, axes, g, &o);
     for (int a = 0; a < axes && !st; a++) {
         int64_t more = g->output_padding[a];
-        if (more < 0 || (more && (!transposed || more >= o.stride[a]))) {
+        if (more < 0 || (more && (!transposed || more >= eg__max(o.stride[a], o.dilation[a])))) {
             st = eg__fail(EG_EINVAL, op, "output_padding %lld of axis %d: must be 0%s", LL(more), a,
-                          transposed ? " or below the stride" : ", but for transposes");
+                          transposed ? " or below the stride or the dilation" : ", but for transposes");
         }
     }
     return st;
@@ -350,6 +350,15 @@ static function *activation_of(const eg_conv_options *g)
     return g && g->size >= sizeof *g ? g->activation : NULL;
 }
 
+/* y after the activation, if there is one. */
+static eg_tensor *after(const char *op, eg_tensor *y, function *activation)
+{
+    if (y && activation && !(y = activation(y))) {
+        eg__user_failed(op, "activation");
+    }
+    return y;
+}
+
 static eg_tensor *activated(const eg__op *op, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
                             const eg__conv_opts *o, function *activation)
 {
@@ -357,11 +366,7 @@ static eg_tensor *activated(const eg__op *op, eg_tensor *x, eg_tensor *w, eg_ten
         return eg__op3(op, x, w, bias, o);
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *y = eg__op3(op, x, w, bias, o);
-    if (y && !(y = activation(y))) {
-        eg__user_failed(op->name, "activation");
-    }
-    return eg_scope_pop(s, y);
+    return eg_scope_pop(s, after(op->name, eg__op3(op, x, w, bias, o), activation));
 }
 
 typedef eg_tensor *way(const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
@@ -373,13 +378,13 @@ static eg_tensor *alone(way *f, const char *op, int axes, eg_tensor *x, eg_tenso
 {
     eg_conv_options o;
     eg__options(&o, sizeof o, given);
-    function *after = eg__fusible_of(o.activation) ? NULL : o.activation; /* one that might ask for the rank */
+    function *last = eg__fusible_of(o.activation) ? NULL : o.activation; /* one that might ask for the rank */
     o.size = sizeof o;
-    o.activation = after ? NULL : o.activation;
+    o.activation = last ? NULL : o.activation;
     eg_scope s = eg_scope_push();
     eg_tensor *batch = eg_unsqueeze(x, 0), *y = batch ? f(op, axes, batch, w, bias, &o) : NULL;
     y = y ? eg_squeeze(y, EG_AXES(0)) : NULL;
-    return eg_scope_pop(s, y && after ? after(y) : y);
+    return eg_scope_pop(s, after(op, y, last));
 }
 
 static eg_tensor *forward(const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
@@ -420,7 +425,7 @@ static eg_tensor *with_tail(eg_tensor *x, eg_tensor *w, eg_tensor *bias, const e
         eg_tensor *each = eg_reshape(bias, (eg_shape){y->ndim - 1, {bias->n, 1, 1, 1}});
         y = each ? eg_add(y, each) : NULL;
     }
-    return eg_scope_pop(s, y && activation ? activation(y) : y);
+    return eg_scope_pop(s, after("conv_data", y, activation));
 }
 
 static eg_tensor *transposed(const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
