@@ -185,12 +185,13 @@ eg_vocabulary *eg_vocabulary_new_with(const eg_word_counts *counts,
     eg_vocabulary_options o;
     eg__options(&o, sizeof o, options);
     o.max_size = eg__or_count(o.max_size, INT64_MAX);
+    o.min_count = eg__or_count(o.min_count, 0);
     if (!counts) {
         return eg__null_argument(making, "counts"), NULL;
     }
-    if (o.reserved_count < 0 || o.max_size < o.reserved_count) {
-        return eg__fail_null(EG_EINVAL, making, "max_size is %lld, reserved_count %lld",
-                             (long long)o.max_size, (long long)o.reserved_count);
+    if (o.reserved_count < 0 || o.max_size < o.reserved_count || o.min_count < 0) {
+        return eg__fail_null(EG_EINVAL, making, "max_size is %lld, reserved_count %lld, min_count %lld",
+                             (long long)o.max_size, (long long)o.reserved_count, (long long)o.min_count);
     }
     eg_vocabulary *v = new_vocabulary(making);
     if (v && (add_reserved(&v->words, &o) || choose(&v->words, &counts->words, &o))) {

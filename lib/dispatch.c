@@ -399,7 +399,7 @@ static EG__COLD eg_status check_alone(const eg_tensor *x, const char *name)
     return steps_over(x) ? EG_OK : check_places(x, name);
 }
 
-eg_status eg__begin_write(eg_tensor *x, const char *name)
+eg_status eg__check_write(const eg_tensor *x, const char *name)
 {
     eg__thread *T = eg__thread_get();
     if (unlikely(!(x->flags & EG__PACKED)) && check_alone(x, name)) {
@@ -409,6 +409,14 @@ eg_status eg__begin_write(eg_tensor *x, const char *name)
         return eg__fail(EG_ESTATE, name,
                         "in-place change of a tensor that an open tape follows; use the form without "
                         "_, or close the tape");
+    }
+    return EG_OK;
+}
+
+eg_status eg__begin_write(eg_tensor *x, const char *name)
+{
+    if (eg__check_write(x, name)) {
+        return eg__why();
     }
     atomic_store_explicit(&x->storage->wrote, name, memory_order_relaxed);
     atomic_fetch_add_explicit(&x->storage->version, 1, memory_order_relaxed);

@@ -490,7 +490,9 @@ eg_tensor *eg__op3(const eg__op *op, eg_tensor *a, eg_tensor *b, eg_tensor *d, c
  * messages and later version complaints call it. Returns in[0]. */
 eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in, int nin,
                        const void *opts);
-/* Whether x may be written now; if so counts the change. */
+/* Whether x may be written now. */
+eg_status eg__check_write(const eg_tensor *x, const char *name);
+/* The same, and counts the change. */
 eg_status eg__begin_write(eg_tensor *x, const char *name);
 /* Runs the op's kernel on checked operands into an existing tensor; nothing else. */
 eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,

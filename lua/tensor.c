@@ -82,22 +82,29 @@ int eg__lua_finish(lua_State *L, eg__lua_box *box)
     return 1;
 }
 
-/* A number where a tensor is expected: 0-dim, of a dtype that does not widen the other's. */
+/* Whether tensors of the dtype take the number without losing what it is. */
+static bool holds(eg_dtype dtype, int64_t whole)
+{
+    return dtype == EG_U8 ? whole >= 0 && whole <= UINT8_MAX : dtype != EG_I32 || whole == (int32_t)whole;
+}
+
+/* A number where a tensor is expected: 0-dim, of a dtype that does not widen the others'. A whole number the others
+ * cannot hold widens them, as one with an axis, instead of losing digits. */
 static eg_tensor *number(lua_State *L, int i, const void *meta)
 {
-    eg_dtype dtype = lua_isinteger(L, i) ? EG_I64 : EG_F32;
+    eg_dtype beside = EG_BOOL, dtype = lua_isinteger(L, i) ? EG_I64 : EG_F32;
     for (int k = 1; k <= lua_gettop(L) && k < 5; k++) {
         eg__lua_box *other = box_at(L, k, meta);
-        if (other && eg_dtype_of(other->t) == EG_F64) {
-            dtype = EG_F64;
-        }
+        beside = other ? eg_promote(beside, eg_dtype_of(other->t)) : beside;
     }
+    dtype = beside == EG_F64 ? EG_F64 : dtype;
     const double value = lua_tonumber(L, i);
     const int64_t whole = lua_tointeger(L, i);
+    const eg_shape shape = dtype == EG_I64 && !holds(beside, whole) ? EG_SHAPE(1) : EG_SCALAR;
     eg__lua_box *box = eg__lua_slot(L);
     eg_device *before = eg_use_device(eg_cpu());
     eg_scope scope = eg_scope_push();
-    box->t = eg_keep(dtype == EG_I64 ? eg_scalar_int(whole, dtype) : eg_scalar(value, dtype));
+    box->t = eg_keep(dtype == EG_I64 ? eg_full_int(shape, whole, dtype) : eg_full(shape, value, dtype));
     eg_scope_pop(scope, NULL);
     eg_use_device(before);
     if (!box->t) {

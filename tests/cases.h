@@ -1,7 +1,8 @@
 /* cases.h - what the sweep (test_ops.c) tries of each op. A family's file under tests/cases/ lists its cases
  * with EGT_CASES; the sweep then checks for every case
- *   - the value, in each dtype of the case and for inputs laid out contiguous, transposed, with gaps, and
- *     channels-last: tuned kernels against the reference loops, f16/bf16/f32 against f64
+ *   - the value, in each dtype of the case and for inputs laid out contiguous, transposed, with gaps,
+ *     channels-last, back to front, and inside a larger tensor: tuned kernels against the reference loops,
+ *     f16/bf16/f32 against f64
  *   - the gradient of every float input not in `skip` by finite differences in f64, also through inputs of
  *     odd layouts, and the gradient of the gradient unless EGT_NO_SECOND
  *   - that each input replaced by NULL is refused in words

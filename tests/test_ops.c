@@ -12,9 +12,9 @@ void egt_add_cases(egt_op_cases *c)
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-enum layout { CONTIGUOUS, TRANSPOSED, GAPS, CHANNELS_LAST, LAYOUTS };
-static const char *const layout_names[LAYOUTS] = {"contiguous", "transposed", "gaps",
-                                                  "channels-last"};
+enum layout { CONTIGUOUS, TRANSPOSED, GAPS, CHANNELS_LAST, BACKWARDS, INSIDE, LAYOUTS };
+static const char *const layout_names[LAYOUTS] = {"contiguous",    "transposed", "gaps",
+                                                  "channels-last", "backwards",  "inside"};
 
 /* The same values, laid out otherwise. */
 static eg_tensor *lay_out(eg_tensor *x, enum layout layout)
@@ -32,6 +32,12 @@ static eg_tensor *lay_out(eg_tensor *x, enum layout layout)
     }
     if (layout == CHANNELS_LAST && nd >= 3 && nd <= 5) {
         return eg_channels_last(x);
+    }
+    if (layout == BACKWARDS && nd >= 1) {
+        return eg_flip(eg_contiguous(eg_flip(x, (eg_axes){0})), (eg_axes){0});
+    }
+    if (layout == INSIDE && nd < EG_MAX_DIMS) { /* of a larger tensor, behind other values */
+        return eg_select(eg_stack((eg_tensor *[]){eg_flip(x, (eg_axes){0}), x}, 2, 0), 0, 1);
     }
     return x;
 }

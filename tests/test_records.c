@@ -248,6 +248,7 @@ EGT(no_records_are_an_error)
     EGT_REFUSED(eg_tfrecord_new(NULL), EG_EINVAL, "pattern");
     EGT_REFUSED(eg_tfrecord_new("/tmp", .compression = (eg_compression)9), EG_EINVAL, "9");
     EGT_REFUSED(eg_tfrecord_writer_new("/nowhere/x"), EG_EIO, "/nowhere/x");
+    EGT_REFUSED(eg_tfrecord_writer_new(""), EG_EINVAL, "empty");
     EGT_REFUSED(eg_tfrecord_write(NULL, "", 0), EG_EINVAL, "w");
     eg_dataset *d = eg_tfrecord_new("/tmp");
     EGT_REFUSED(eg_dataset_first(d), EG_EIO, "regular");

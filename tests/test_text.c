@@ -126,6 +126,7 @@ EGT(which_words_and_in_which_order)
     check_order(c, &o, "<pad> <unk>");
     o.max_size = 1;
     EGT_REFUSED(eg_vocabulary_new_with(c, &o), EG_EINVAL, "max_size is 1");
+    EGT_REFUSED(eg_vocabulary_new(c, .min_count = -2), EG_EINVAL, "min_count -2");
     static const char *const bad[] = {"x", "x", "", "a b"};
     EGT_REFUSED(eg_vocabulary_new(c, .reserved = bad, .reserved_count = 2), EG_EINVAL, "twice");
     EGT_REFUSED(eg_vocabulary_new(c, .reserved = bad + 2, .reserved_count = 1), EG_EINVAL, "empty");

@@ -157,6 +157,9 @@ eg_status eg__target_open(eg__target *t, const char *op, const char *path)
     if (!path) {
         return eg__null_argument(op, "path");
     }
+    if (!*path) {
+        return eg__fail(EG_EINVAL, op, "the path is empty");
+    }
     if (!replaceable(path)) {
         return eg__fail(EG_EIO, op, "\"%.140s\" is not a regular file", path);
     }

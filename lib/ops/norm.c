@@ -193,6 +193,9 @@ static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_ten
     o->momentum = momentum;
     o->factor = !biased && n > 1 ? (double)n / (double)(n - 1) : 1;
     for (int i = 0; i < 2 && !st; i++) {
+        st = running[i] ? eg__check_write(running[i], "batch_norm") : EG_OK;
+    }
+    for (int i = 0; i < 2 && !st; i++) {
         st = running[i] ? eg__begin_write(running[i], "batch_norm") : EG_OK;
     }
     st = st ? st : run(&eg__op_batch_norm, x, weight, bias, running, o, out);

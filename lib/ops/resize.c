@@ -76,7 +76,7 @@ static eg_status check_scale(int a, const eg_resize_options *g)
 {
     double scale = g->scale[a];
     if (scale != 0 && !(scale > 0 && isfinite(scale))) {
-        return eg__fail(EG_EINVAL, "resize", "scale %g of axis %d is not above 0", scale, a + 2);
+        return eg__fail(EG_EINVAL, "resize", "scale[%d] is %g, must be above 0", a, scale);
     }
     return scale != 0 && (g->grid == EG_GRID_CORNERS || g->mode == EG_RESIZE_AREA)
                ? eg__fail(EG_EINVAL, "resize", "this mode and grid take their scale from the sizes")
@@ -93,7 +93,7 @@ eg_status eg__check_resize_options(eg_shape size, const eg_resize_options *g)
         const int64_t n = size.dim[a];
         st = check_scale(a, g);
         if (!st && (n > INT32_MAX || (n < 1 && !(n == -1 && g->scale[a] != 0)))) {
-            st = eg__fail(EG_ESHAPE, "resize", "axis %d to size %lld: sizes are 1..2^31 - 1", a + 2, (long long)n);
+            st = eg__fail(EG_ESHAPE, "resize", "size[%d] is %lld: sizes are 1..2^31 - 1", a, (long long)n);
         }
     }
     return st;

@@ -84,6 +84,12 @@ test("integers keep their digits", function()
     equal(eg.tensor({3}, "i32"):add(0.5):item(), 3.5)
     values(eg.tensor({3}, "u8"):eq(-1), {false})
     fails(function() return eg.tensor({3}, "u8") + 300 end, "300 is outside u8")
+    local few = eg.tensor({1, 2}, "u8")
+    values(300 + few, {301, 302}) -- a number on the left widens instead
+    values(300 / few, {300, 150})
+    values(eg.eq(257, few), {false, false})
+    values(eg.where(few:gt(1), -1, few), {1, -1})
+    equal((2 * few):dtype(), "u8")
     fails(function() return eg.arange(0, 300, 1, "u8") end, "outside u8")
 end)
 

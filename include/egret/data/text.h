@@ -62,7 +62,7 @@ typedef struct eg_vocabulary_options {
     bool sorted; /* numbered in the order of their bytes; else by falling count, then first sight */
 } eg_vocabulary_options;
 
-/* EG_EINVAL: a reserved word twice, empty or with blanks; max_size below the reserved ones. */
+/* EG_EINVAL: a reserved word twice, empty or with blanks; max_size below the reserved ones, a negative min_count. */
 EG_API eg_vocabulary *eg_vocabulary_new_with(const eg_word_counts *counts,
                                              const eg_vocabulary_options *options);
 #define eg_vocabulary_new(...) EG_VOCABULARY_NEW_(__VA_ARGS__, )
