@@ -24,6 +24,18 @@ static eg_status check_inputs(const char *name, eg_tensor *const *inputs, int n)
     return EG_OK;
 }
 
+typedef eg_tensor *function(eg_tensor *const *inputs, int n, void *user);
+
+/* What the user's function gives; `what` it is of op. */
+static eg_tensor *ask(function *f, eg_tensor *const *inputs, int n, void *user, const char *op, const char *what)
+{
+    eg_error before;
+    eg__user_begin(&before);
+    eg_tensor *y = f(inputs, n, user);
+    eg__user_end(&before, y ? EG_OK : EG_EUSER, op, what);
+    return y;
+}
+
 /* One entry for y = op(inputs). */
 static eg_status leave_entry(eg__thread *T, const eg__free_op *op, eg_tensor *const *inputs, int n,
                              const void *opts, eg_tensor *y)
@@ -55,9 +67,11 @@ static eg_status custom_rule(eg__walk *w)
     if (!y) {
         return eg__why();
     }
-    eg_clear_error();
-    if (user->backward(in, w->e->nin, y, eg__dy(w, 0), needed, dx, user->user)) {
-        return eg__user_failed(user->name, "backward");
+    eg_error before;
+    eg__user_begin(&before);
+    eg_status st = user->backward(in, w->e->nin, y, eg__dy(w, 0), needed, dx, user->user);
+    if (eg__user_end(&before, st, user->name, "backward")) {
+        return eg__why();
     }
     for (int i = 0; i < w->e->nin && !w->status; i++) {
         if (!(needed >> i & 1) || !dx[i]) {
@@ -92,12 +106,11 @@ eg_tensor *eg_custom(const eg_custom_op *op, eg_tensor *const *inputs, int n)
     eg_scope s = eg_scope_push();
     int recording = T->record.recording;
     T->record.recording = 0;
-    eg_clear_error();
     /* A header of its own, in case the function returned an input. */
-    eg_tensor *y = op->forward(inputs, n, op->user);
+    eg_tensor *y = ask(op->forward, inputs, n, op->user, op->name, "forward");
     y = y ? eg_detach(y) : NULL;
     T->record.recording = recording;
-    eg_status st = y ? EG_OK : eg__user_failed(op->name, "forward");
+    eg_status st = y ? EG_OK : eg__why();
     if (!st && recording && eg__is_float(y->dtype)) {
         st = leave_entry(T, &custom_op, inputs, n, &(custom_opts){op}, y);
     }
@@ -117,7 +130,7 @@ typedef struct checkpoint_opts {
 static eg_status checkpoint_rule(eg__walk *w)
 {
     const checkpoint_opts *o = w->opts;
-    eg_tensor *in[MAX_INPUTS], *ask[MAX_INPUTS], *g[MAX_INPUTS];
+    eg_tensor *in[MAX_INPUTS], *wanted[MAX_INPUTS], *g[MAX_INPUTS];
     int which[MAX_INPUTS], n = 0;
     eg_tape tape = eg_tape_open();
     for (int i = 0; i < w->e->nin; i++) {
@@ -129,19 +142,19 @@ static eg_status checkpoint_rule(eg__walk *w)
                 return eg__why();
             }
             which[n] = i;
-            ask[n++] = in[i];
+            wanted[n++] = in[i];
         }
     }
     eg_random_state now = eg_random_get_state();
     eg_random_set_state(o->random);
     w->T->autocast = o->autocast;
-    eg_tensor *y = o->f(in, o->n, o->user);
+    eg_tensor *y = ask(o->f, in, o->n, o->user, "checkpoint", "function");
     w->T->autocast = EG_F32;
     eg_random_set_state(now);
     if (!y) {
-        return eg__user_failed("checkpoint", "function");
+        return eg__why();
     }
-    if (eg_tape_gradients(tape, y, ask, n, g, .dy = eg__dy(w, 0), .null_unconnected = true)) {
+    if (eg_tape_gradients(tape, y, wanted, n, g, .dy = eg__dy(w, 0), .null_unconnected = true)) {
         return eg__why();
     }
     for (int k = 0; k < n && !w->status; k++) {
@@ -192,20 +205,19 @@ eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *
     }
     checkpoint_opts o = {f, user, n, eg_random_get_state(), T->autocast};
     if (!R->recording) {
-        eg_tensor *y = f(inputs, n, user);
-        return y ? y : (eg__user_failed("checkpoint", "function"), NULL);
+        return ask(f, inputs, n, user, "checkpoint", "function");
     }
     /* Record the segment only to learn what it reads from outside, then forget it. */
     eg_scope s = eg_scope_push();
     eg__collect k = {.start = R->next}, *outer = R->collect;
     R->collect = &k;
-    eg_tensor *y = f(inputs, n, user);
+    eg_tensor *y = ask(f, inputs, n, user, "checkpoint", "function");
     R->collect = outer;
     y = y ? eg_detach(y) : NULL;
     eg__truncate(T, k.start);
     eg_tensor *all[MAX_INPUTS];
     int count = 0;
-    eg_status st = y ? gather_inputs(&k, inputs, n, all, &count) : eg__user_failed("checkpoint", "function");
+    eg_status st = y ? gather_inputs(&k, inputs, n, all, &count) : eg__why();
     st = st || !eg__is_float(y->dtype) ? st : leave_entry(T, &checkpoint_op, all, count, &o, y);
     return eg_scope_pop(s, st ? NULL : y);
 }

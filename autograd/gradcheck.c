@@ -32,6 +32,15 @@ static eg_tensor *weights_like(const eg_tensor *y)
     return w;
 }
 
+static eg_tensor *ask(const check *c)
+{
+    eg_error before;
+    eg__user_begin(&before);
+    eg_tensor *y = c->f(c->x, c->n, c->user);
+    eg__user_end(&before, y ? EG_OK : EG_EUSER, me, "function");
+    return y;
+}
+
 /* A number from a tensor: the weighted sum of its elements. */
 static eg_tensor *weigh(eg_tensor *y)
 {
@@ -46,19 +55,19 @@ static eg_status gradients(const check *c, eg_tensor **g)
 {
     eg_tape t = eg_tape_open();
     eg_status st = t.id ? EG_OK : eg__why();
-    eg_tensor *ask[MAX_INPUTS], *got[MAX_INPUTS];
+    eg_tensor *wanted[MAX_INPUTS], *got[MAX_INPUTS];
     int which[MAX_INPUTS], n = 0;
     for (int i = 0; i < c->n; i++) {
         g[i] = NULL;
         if (!(c->o.skip >> i & 1)) {
             which[n] = i;
-            ask[n++] = c->x[i];
+            wanted[n++] = c->x[i];
             st = st ? st : eg_tape_watch(t, c->x[i]);
         }
     }
     /* Squared, so that the gradient of a linear function varies too. */
-    eg_tensor *y = st ? NULL : weigh(eg_square(c->f(c->x, c->n, c->user)));
-    st = st ? st : y ? eg_tape_gradients(t, y, ask, n, got) : eg__why();
+    eg_tensor *y = st ? NULL : weigh(eg_square(ask(c)));
+    st = st ? st : y ? eg_tape_gradients(t, y, wanted, n, got) : eg__why();
     for (int k = 0; !st && k < n; k++) {
         g[which[k]] = eg_contiguous(got[k]);
         st = g[which[k]] ? EG_OK : eg__why();
@@ -71,7 +80,7 @@ static eg_tensor *number(const check *c)
 {
     eg_tensor *g[MAX_INPUTS], *sum = NULL;
     if (!c->first) {
-        return weigh(c->f(c->x, c->n, c->user));
+        return weigh(ask(c));
     }
     if (gradients(c, g)) {
         return NULL;
@@ -127,19 +136,19 @@ static eg_status compare(const check *c, int i, int64_t k, const double *d, doub
 /* The gradient of number() by the tape, then element by element or along one direction. */
 static eg_status run(const check *c)
 {
-    eg_tensor *g[MAX_INPUTS] = {NULL}, *ask[MAX_INPUTS], *got[MAX_INPUTS];
+    eg_tensor *g[MAX_INPUTS] = {NULL}, *wanted[MAX_INPUTS], *got[MAX_INPUTS];
     int which[MAX_INPUTS], n = 0;
     eg_tape t = eg_tape_open();
     eg_status st = t.id ? EG_OK : eg__why();
     for (int i = 0; i < c->n && !st; i++) {
         if (!(c->o.skip >> i & 1)) {
             which[n] = i;
-            ask[n++] = c->x[i];
+            wanted[n++] = c->x[i];
             st = eg_tape_watch(t, c->x[i]);
         }
     }
     eg_tensor *y = st ? NULL : number(c);
-    st = st ? st : y ? eg_tape_gradients(t, y, ask, n, got) : eg__why();
+    st = st ? st : y ? eg_tape_gradients(t, y, wanted, n, got) : eg__why();
     for (int k = 0; !st && k < n; k++) {
         g[which[k]] = eg_contiguous(got[k]);
         st = g[which[k]] ? EG_OK : eg__why();

@@ -550,20 +550,21 @@ static eg_status answer(eg__thread *T, question *q, eg_tensor **out)
 }
 
 eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *xs, int n,
-                                 eg_tensor **out, const eg_gradients_options *o)
+                                 eg_tensor **out, const eg_gradients_options *options)
 {
     eg__thread *T = eg__thread_get();
+    eg_gradients_options o;
+    eg__options(&o, sizeof o, options);
     if (n < 0) {
         return eg__fail(EG_EINVAL, me, "n is %d, must be 0 or more", n);
+    }
+    for (int i = 0; out && i < n; i++) {
+        out[i] = NULL;
     }
     if (n && (!xs || !out)) {
         return eg__null_argument(me, xs ? "out" : "xs");
     }
-    for (int i = 0; i < n; i++) {
-        out[i] = NULL;
-    }
-    question q = {.y = y, .xs = xs, .n = n, .dy = o ? o->dy : NULL,
-                  .null_unconnected = o && o->null_unconnected};
+    question q = {.y = y, .xs = xs, .n = n, .dy = o.dy, .null_unconnected = o.null_unconnected};
     if (eg__check(y, me, "y")) {
         return eg__why();
     }

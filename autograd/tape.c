@@ -401,10 +401,12 @@ static void trim(eg__thread *T)
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-eg_tape eg_tape_open_with(const eg_tape_options *o)
+eg_tape eg_tape_open_with(const eg_tape_options *options)
 {
     eg__thread *T = eg__thread_get();
     eg__record *R = &T->record;
+    eg_tape_options o;
+    eg__options(&o, sizeof o, options);
     if (unlikely(R->ntapes == R->ctapes) && !eg__grow(&R->tapes, &R->ctapes, sizeof *R->tapes)) {
         eg__no_memory("eg_tape_open", 0);
         return (eg_tape){0};
@@ -417,7 +419,7 @@ eg_tape eg_tape_open_with(const eg_tape_options *o)
                           .start = R->next,
                           .depth = T->nscopes,
                           .recording = true,
-                          .persistent = o && o->persistent};
+                          .persistent = o.persistent};
     R->recording++;
     return (eg_tape){t->id};
 }

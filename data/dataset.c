@@ -173,7 +173,6 @@ eg_status eg__sample_blame(const eg__sample *s)
 
 eg_status eg__guest_enter(eg__guest *g, const eg_dataset *d, uint64_t seed, uint64_t epoch, int64_t number)
 {
-    g->before = *eg_last_error();
     g->random = eg_random_get_state();
     g->scope = eg_scope_push();
     if (!g->scope.depth) {
@@ -183,24 +182,19 @@ eg_status eg__guest_enter(eg__guest *g, const eg_dataset *d, uint64_t seed, uint
     seed = eg__draw(&seed) ^ epoch;
     seed = eg__draw(&seed) ^ (uint64_t)number;
     eg_random_set_state((eg_random_state){.seed = eg__draw(&seed)});
-    eg_clear_error();
+    eg__user_begin(&g->before);
     return EG_OK;
 }
 
 eg_status eg__guest_leave(eg__guest *g, eg_status st, const char *op, const eg__sample *s)
 {
-    if (st) {
-        eg__user_failed(op, "function");
+    if (!g->scope.depth) {
+        return eg__sample_blame(s); /* it was not called */
     }
-    if (g->scope.depth) {
-        eg_scope_pop(g->scope, NULL);
-    }
+    eg__user_end(&g->before, st, op, "function");
+    eg_scope_pop(g->scope, NULL);
     eg_random_set_state(g->random);
-    if (st) {
-        return eg__sample_blame(s);
-    }
-    eg__thread_get()->error = g->before;
-    return EG_OK;
+    return st ? eg__sample_blame(s) : EG_OK;
 }
 
 /* ---- walking ------------------------------------------------------------------------------------- */

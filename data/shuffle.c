@@ -193,8 +193,10 @@ static const eg__dataset_class shuffle_class = {.name = "eg_dataset_shuffle",
                                                 .skip = shuffle_skip,
                                                 .free = shuffle_free};
 
-eg_dataset *eg_dataset_shuffle_with(eg_dataset *from, int64_t buffer, const eg_shuffle_options *o)
+eg_dataset *eg_dataset_shuffle_with(eg_dataset *from, int64_t buffer, const eg_shuffle_options *options)
 {
+    eg_shuffle_options o;
+    eg__options(&o, sizeof o, options);
     if (eg__check_dataset(shuffle_class.name, from)) {
         return NULL;
     }
@@ -208,7 +210,7 @@ eg_dataset *eg_dataset_shuffle_with(eg_dataset *from, int64_t buffer, const eg_s
     if (!s) {
         return NULL;
     }
-    s->seed = o ? o->seed : 0;
+    s->seed = o.seed;
     s->size = size;
     s->buffer = size < INT64_MAX / (int64_t)sizeof *s->buffer
                     ? eg__malloc((size_t)size * sizeof *s->buffer)

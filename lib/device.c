@@ -10,6 +10,7 @@
 #include "lib/engine.h"
 #include "lib/environment.h"
 #include "lib/fork.h"
+#include "lib/live.h"
 #include "lib/ops/resize.h"
 #include "lib/optable.h"
 
@@ -21,6 +22,7 @@ static struct {
     const eg__engine *engine;
     char why[256]; /* that there is none; "": nobody tried */
     int count;     /* of devices in the table */
+    double loading; /* seconds it took, still to be told */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .count = 1};
 
 /* ---- the module ------------------------------------------------------------------------------ */
@@ -70,7 +72,7 @@ static const eg__engine *load(void)
 {
     const double start_of = eg__seconds();
     void *module = open_module();
-    eg__took("eg_cuda", "loading the CUDA module", eg__seconds() - start_of);
+    table.loading = eg__seconds() - start_of;
     if (!module) {
         const char *why = dlerror();
         snprintf(table.why, sizeof table.why, "the CUDA module cannot be loaded: %s",
@@ -99,6 +101,26 @@ static const eg__engine *engine_locked(void)
     return table.engine;
 }
 
+/* The driver's start may fork, to load a kernel module; its parts of this thread are then in order. */
+static _Thread_local bool inside;
+
+static void enter(void)
+{
+    pthread_mutex_lock(&table.lock);
+    inside = true;
+}
+
+static void leave(void)
+{
+    const double loading = table.loading;
+    table.loading = 0;
+    inside = false;
+    pthread_mutex_unlock(&table.lock);
+    if (loading > 0) { /* who is told may well ask for devices */
+        eg__took("eg_cuda", "loading the CUDA module", loading);
+    }
+}
+
 /* The driver's threads stay with the parent, and its state is no use without them. */
 void eg__devices_fork(eg__fork when)
 {
@@ -108,7 +130,9 @@ void eg__devices_fork(eg__fork when)
             eg__devices[i]->engine = table.engine;
         }
     }
-    eg__fork_lock(&table.lock, when);
+    if (!inside) {
+        eg__fork_lock(&table.lock, when);
+    }
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -121,10 +145,10 @@ eg_device *eg_cpu(void)
 int eg_cuda_count(void)
 {
     char why[200];
-    pthread_mutex_lock(&table.lock);
+    enter();
     const eg__engine *e = engine_locked();
     int n = e ? e->count(why, sizeof why) : 0;
-    pthread_mutex_unlock(&table.lock);
+    leave();
     return n > 0 ? n : 0;
 }
 
@@ -175,9 +199,9 @@ static eg_device *cuda_locked(int index)
 
 eg_device *eg_cuda(int index)
 {
-    pthread_mutex_lock(&table.lock);
+    enter();
     eg_device *d = cuda_locked(index);
-    pthread_mutex_unlock(&table.lock);
+    leave();
     return d;
 }
 
@@ -192,14 +216,14 @@ eg_device *eg_device_split(eg_device *device, int64_t bytes)
     }
     int parts = 1;
     char name[24];
-    pthread_mutex_lock(&table.lock);
+    enter();
     for (int i = 1; i < table.count; i++) {
         const eg_device *d = eg__devices[i];
         parts += d->engine == device->engine && d->index == device->index && strchr(d->name, '/');
     }
     snprintf(name, sizeof name, "cuda:%d/%d", device->index, parts);
     eg_device *d = add_locked("eg_device_split", name, device->engine, device->index, bytes);
-    pthread_mutex_unlock(&table.lock);
+    leave();
     return d;
 }
 
@@ -427,7 +451,10 @@ eg_event *eg_event_new(eg_device *device)
 
 eg_status eg_event_free(eg_event *event)
 {
-    return event ? device_of(event)->engine->event_free(event) : EG_OK;
+    if (!event) {
+        return EG_OK;
+    }
+    return eg__handle_ends(event, "eg_event_free") ? device_of(event)->engine->event_free(event) : eg__why();
 }
 
 eg_status eg_event_record(eg_event *event)

@@ -122,6 +122,8 @@ struct eg__band;
 #define EG__HOST_FUNCTIONS(X)                                                                      \
     X(double, eg__seconds, (void), ())                                                             \
     X(void *, eg__malloc, (size_t bytes), (bytes))                                                 \
+    X(void *, eg__handle_new, (size_t bytes), (bytes))                                             \
+    X(bool, eg__handle_ends, (void *handle, const char *op), (handle, op))                         \
     X(bool, eg__fail_injected, (void), ())                                                         \
     X(eg_status, eg__why, (void), ())                                                              \
     X(eg_status, eg__no_memory, (const char *op, int64_t bytes), (op, bytes))                      \
@@ -162,7 +164,7 @@ typedef struct eg__host {
 #undef EG__MEMBER
 } eg__host;
 
-enum { EG__MODULE_ABI = 2 };
+enum { EG__MODULE_ABI = 3 };
 typedef const eg__engine *eg__module_fn(const eg__host *host);
 
 /* ---- what other files of the library ask ------------------------------------------------------- */

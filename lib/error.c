@@ -74,10 +74,26 @@ eg_status eg__why(void)
     return code ? code : eg__fail(EG_EINVAL, "egret", "a NULL tensor was given");
 }
 
-eg_status eg__user_failed(const char *op, const char *what)
+void eg__user_begin(eg_error *before)
 {
-    eg_status code = eg_last_error()->code;
-    return code ? code : eg__fail(EG_EUSER, op, "its %s failed without a word", what);
+    eg_error *e = &eg__thread_get()->error;
+    before->code = e->code;
+    if (unlikely(e->code)) {
+        *before = *e;
+        eg_clear_error();
+    }
+}
+
+eg_status eg__user_end(const eg_error *before, eg_status st, const char *op, const char *what)
+{
+    eg_error *e = &eg__thread_get()->error;
+    if (unlikely(st)) {
+        return e->code ? e->code : eg__fail(EG_EUSER, op, "its %s failed without a word", what);
+    }
+    if (unlikely(before->code)) {
+        *e = *before;
+    }
+    return EG_OK;
 }
 
 eg_status eg__null_argument(const char *op, const char *name)

@@ -310,14 +310,16 @@ eg_status eg__no_memory(const char *op, int64_t bytes);
 eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes);
 /* What is on record after something returned NULL: never EG_OK. */
 eg_status eg__why(void);
-/* After a function of the user failed: what is on record, or EG_EUSER, "its <what> failed without a word". */
-eg_status eg__user_failed(const char *op, const char *what);
+/* Around a call of the user's function, whose status st becomes: what was on record before is put aside, so that a
+ * failure without a word is seen and gets one (EG_EUSER, "its <what> failed without a word"), and back after success. */
+void eg__user_begin(eg_error *before);
+eg_status eg__user_end(const eg_error *before, eg_status st, const char *op, const char *what);
 
 /* Something for the log (eg_log_to), of the topic whose EG_DEBUG word sets this bit. */
 void eg__log(uint32_t topic, const char *op, const char *format, ...) __attribute__((format(printf, 3, 4), cold));
 void eg__log_words(uint32_t topic, const char *op, const char *words);
-/* Logs what was done once and took long. */
 double eg__seconds(void);
+/* Logs what was done once and took long. */
 void eg__took(const char *op, const char *what, double seconds);
 
 typedef struct eg__text {
@@ -439,8 +441,8 @@ int64_t eg__most(int dtype);
 
 /* The one checked multiply: elements of a shape, whose bytes must fit int64. */
 eg_status eg__check_shape(const char *op, int ndim, const int64_t *shape, int dtype, int64_t *n);
-/* The same, and that the device has as much memory at all: for results whose parts are large too, before they are
- * made. */
+/* The same, and that the device has as much memory at all, or its limit allows it: for results whose parts are
+ * large too, before they are made. */
 eg_status eg__check_room(const char *op, uint8_t device, int ndim, const int64_t *shape, int dtype);
 /* Axis in 0..ndim-1, or -1 with words. */
 int eg__axis(const char *op, int ndim, int64_t axis);

@@ -32,15 +32,26 @@ eg_status eg__check_shape(const char *op, int ndim, const int64_t *shape, int dt
     return EG_OK;
 }
 
+/* Asking a device for its size takes long, so for what any has it is not asked. */
+static eg_status most_on(uint8_t device, int64_t bytes, int64_t *most)
+{
+    enum { ANY_HAS = 1 << 28 };
+    eg_device_info info = {.memory_bytes = 0};
+    *most = device ? eg_device_memory(eg__devices[device]).limit_bytes : eg__memory_most();
+    eg_status st = device && !*most && bytes > ANY_HAS ? eg_device_describe(eg__devices[device], &info) : EG_OK;
+    *most = *most ? *most : info.memory_bytes;
+    return st;
+}
+
 eg_status eg__check_room(const char *op, uint8_t device, int ndim, const int64_t *shape, int dtype)
 {
-    int64_t n;
+    int64_t n, most, bytes = 0;
     eg_status st = eg__check_shape(op, ndim, shape, dtype, &n);
+    bytes = st ? 0 : eg__bytes_of(n, dtype);
+    st = st ? st : most_on(device, bytes, &most);
     if (st) {
         return st;
     }
-    int64_t most = device ? eg_device_memory(eg__devices[device]).limit_bytes : eg__memory_most();
-    int64_t bytes = eg__bytes_of(n, dtype);
     return most && bytes > most ? eg__no_memory_on(device, op, bytes) : EG_OK;
 }
 

@@ -302,10 +302,10 @@ static eg_status options_of(eg_print_options *o, const eg_print_options *given)
     o->threshold = (int)eg__or_count(o->threshold, 1000);
     o->edge_items = (int)eg__or_count(o->edge_items, 3);
     o->line_width = (int)eg__or_count(o->line_width, 80);
-    if (o->precision < 0 || o->precision > MOST_DIGITS || o->threshold < 0 || o->edge_items < 0 ||
+    if (o->precision < 0 || o->precision > MOST_DIGITS || o->threshold < 0 || o->edge_items < 1 ||
         o->line_width < 0) {
         return eg__fail(EG_EINVAL, "eg_format",
-                        "precision %d (at most %d), threshold %d, edge_items %d, "
+                        "precision %d (at most %d), threshold %d, edge_items %d (at least 1), "
                         "line_width %d: none may be negative",
                         o->precision, MOST_DIGITS, o->threshold, o->edge_items, o->line_width);
     }

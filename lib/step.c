@@ -167,6 +167,13 @@ static form *form_of(eg_step *s, eg_tensor *const *in, int nin, int nout)
 
 /* ---- calling ---------------------------------------------------------------------------------- */
 
+static eg_status ask(eg_step *s, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
+{
+    eg_error before;
+    eg__user_begin(&before);
+    return eg__user_end(&before, s->fn(s->user, in, nin, out, nout), me, "function");
+}
+
 /* The function as it is; its results move out. */
 static eg_status call(eg_step *s, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
 {
@@ -178,12 +185,7 @@ static eg_status call(eg_step *s, eg_tensor *const *in, int nin, eg_tensor **out
         st = use[i] ? EG_OK : eg__why();
     }
     s->info.calls++;
-    for (int j = 0; j < nout; j++) {
-        out[j] = NULL;
-    }
-    if (!st && (st = s->fn(s->user, use, nin, out, nout))) {
-        eg__user_failed(me, "function");
-    }
+    st = st ? st : ask(s, use, nin, out, nout);
     for (int j = 0; st && j < nout; j++) {
         out[j] = NULL;
     }
@@ -266,9 +268,7 @@ static eg_status record(eg_step *s, form *f)
     eg_scope scope = eg_scope_push();
     eg_status st = scope.depth ? EG_OK : eg__why();
     s->info.calls++;
-    if (!st && (st = s->fn(s->user, f->in, f->nin, out, f->nout))) {
-        eg__user_failed(me, "function");
-    }
+    st = st ? st : ask(s, f->in, f->nin, out, f->nout);
     for (int j = 0; j < f->nout && !st; j++) {
         f->out[j] = eg_keep(out[j]);
     }

@@ -33,12 +33,23 @@ void eg__members(eg_module *m, eg_members *walk)
     }
 }
 
+static void descend(eg_members *walk, const eg__member *member)
+{
+    if (member->kind == EG__CHILD && *member->child) {
+        eg__members(*member->child, walk);
+    }
+}
+
 eg_status eg__walk_members(eg_module *m, eg_members *walk, const char *op)
 {
+    eg_members look = {descend, 0}; /* before anything is changed on the way */
+    eg__members(m, &look);
+    if (look.depth) {
+        return eg__fail(EG_ESTATE, op, "more than %d modules inside each other: one was put below itself",
+                        EG__MODULE_DEPTH);
+    }
     eg__members(m, walk);
-    return walk->depth ? eg__fail(EG_ESTATE, op, "more than %d modules inside each other: one was put below itself",
-                                  EG__MODULE_DEPTH)
-                       : EG_OK;
+    return EG_OK;
 }
 
 /* ---- making and freeing -------------------------------------------------------------------- */
@@ -118,7 +129,8 @@ static void own_member(eg_members *walk, const eg__member *member)
     if (!(is_child ? (void *)*member->child : (void *)*member->tensor)) {
         o->status = o->status ? o->status : eg__null_argument(o->m->kind->name, member->name);
     } else if (is_child && (*member->child == o->m || !eg__handle_lives(*member->child))) {
-        o->status = eg__fail(EG_ESTATE, o->m->kind->name, "member \"%.60s\" was freed before", member->name);
+        o->status = eg__fail(EG_ESTATE, o->m->kind->name, "member \"%.60s\" is this module itself, or was freed before",
+                             member->name);
         *member->child = NULL;
     } else if (is_child && (*member->child)->parent) {
         o->status = eg__fail(EG_ESTATE, o->m->kind->name, "member \"%.60s\" belongs to a %s already",
@@ -171,11 +183,11 @@ eg_tensor *eg_module_forward(eg_module *m, eg_tensor *x)
     }
     T->forwards++;
     eg__observed seen = eg__observe_begin(m);
+    eg_error before;
+    eg__user_begin(&before);
     eg_scope s = eg_scope_push();
     eg_tensor *y = s.depth ? eg_scope_pop(s, m->kind->forward(m, x)) : NULL;
-    if (unlikely(!y)) {
-        eg__user_failed(m->kind->name, "forward");
-    }
+    eg__user_end(&before, y ? EG_OK : EG_EUSER, m->kind->name, "forward");
     eg__observe_end(&seen, y);
     T->forwards--;
     return y;
@@ -200,8 +212,9 @@ static eg_status set_training(eg_module *m, bool training, const char *op)
         return eg__null_argument(op, "m");
     }
     mode w = {{set_mode, 0}, training};
-    m->training = training;
-    return eg__walk_members(m, &w.walk, op);
+    eg_status st = eg__walk_members(m, &w.walk, op);
+    m->training = st ? m->training : training;
+    return st;
 }
 
 eg_status eg_module_train(eg_module *m)

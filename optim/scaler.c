@@ -13,6 +13,11 @@ struct eg_scaler {
     int unseen;
 };
 
+static eg_status above_0(const char *op, const char *what, double v)
+{
+    return v == 0 ? eg__fail(EG_EINVAL, op, "%s is 0, must be above 0", what) : EG_OK;
+}
+
 eg_scaler *eg_scaler_new_with(const eg_scaler_options *options)
 {
     static const char op[] = "eg_scaler";
@@ -23,7 +28,8 @@ eg_scaler *eg_scaler_new_with(const eg_scaler_options *options)
     o.growth = eg__or(o.growth, 2);
     o.backoff = eg__or(o.backoff, 0.5);
     o.interval = eg__or_count(o.interval, 2000);
-    if (eg__optim_number(op, "start", o.start, any) ||
+    if (above_0(op, "start", o.start) || above_0(op, "backoff", o.backoff) ||
+        eg__optim_number(op, "start", o.start, any) ||
         eg__optim_range(op, "growth", o.growth, 1, any) ||
         eg__optim_number(op, "backoff", o.backoff, 1)) {
         return NULL;

@@ -71,6 +71,50 @@ EGT(silent_functions)
     eg_dataset *d = eg_dataset_map(eg_dataset_from_tensors(&y, 1), silent_map, NULL);
     EGT_REFUSED(eg_dataset_first(d), EG_EUSER, "failed without a word");
     eg_dataset_free(d);
+    x = eg_ones(EG_SHAPE(2), EG_F64);
+    EGT_REFUSED(eg_gradcheck(silent_of_many, &x, 1, NULL), EG_EUSER, "failed without a word");
+}
+
+static eg_tensor *same_backward_is_none(eg_tensor *const *in, int n, void *user)
+{
+    (void)n;
+    (void)user;
+    return in[0];
+}
+
+static eg_status no_backward(eg_tensor *const *in, int n, eg_tensor *y, eg_tensor *dy, unsigned needed, eg_tensor **dx,
+                             void *user)
+{
+    (void)in, (void)n, (void)y, (void)dy, (void)needed, (void)dx, (void)user;
+    return EG_EINVAL;
+}
+
+/* An earlier failure, dealt with, is not theirs, and a call that works leaves it on record. */
+EGT(silence_after_an_old_failure)
+{
+    eg_tensor *y = eg_ones(EG_SHAPE(2, 2), EG_F64), *out = y, *dx;
+    static const eg_custom_op custom = {.name = "mine", .forward = same_backward_is_none, .backward = no_backward};
+    eg_step *step = eg_step_new(silent_step, NULL);
+    eg_module *m = eg_activation_new(silent), *fine = eg_activation_new(eg_relu);
+    for (int k = 0; k < 5; k++) {
+        snprintf(egt_case, sizeof egt_case, "function %d", k);
+        EGT_CHECK(!eg_reshape(y, EG_SHAPE(3)));
+        EGT_CHECK(eg_custom(&custom, &y, 1) && eg_module_forward(fine, y));
+        EGT_EQ(eg_last_error()->code, EG_ESHAPE);
+        EGT_CHECK(k != 0 || !eg_checkpoint(silent_of_many, &y, 1, NULL));
+        EGT_CHECK(k != 1 || !eg_module_forward(m, y));
+        EGT_CHECK(k != 2 || !eg_linear(y, y, NULL, .activation = silent));
+        EGT_CHECK(k != 3 || eg_step_run(step, &y, 1, &out, 1) == EG_EUSER);
+        if (k == 4) {
+            eg_tape tape = eg_tape_open();
+            EGT_OK(eg_tape_watch(tape, y));
+            EGT_EQ(eg_tape_gradients(tape, eg_sum(eg_custom(&custom, &y, 1)), &y, 1, &dx), EG_EUSER);
+        }
+        EGT_CHECK(egt_said(EG_EUSER, "failed without a word"));
+    }
+    eg_step_free(step);
+    EGT_OK(eg_module_free(m));
+    EGT_OK(eg_module_free(fine));
 }
 
 /* ---- arguments -------------------------------------------------------------------------------------- */
@@ -89,7 +133,9 @@ EGT(no_arrays)
     eg_tape tape = eg_tape_open();
     EGT_OK(eg_tape_watch(tape, x));
     eg_tensor *y = eg_sum(x);
+    g = x;
     EGT_REFUSED(eg_tape_gradients(tape, y, NULL, 1, &g), EG_EINVAL, "xs");
+    EGT_CHECK(!g);
     EGT_REFUSED(eg_tape_gradients(tape, y, &x, 1, NULL), EG_EINVAL, "out");
     EGT_REFUSED(eg_tape_gradients(tape, y, &x, -1, &g), EG_EINVAL, "n is -1");
     EGT_OK(eg_tape_gradients(tape, y, &x, 1, &g)); /* the refusals left it as it was */
@@ -229,10 +275,11 @@ EGT(modules_inside_themselves)
     eg_module *parted[2] = {below->one, below->two};
     below->one = below->two = &root->base;
     EGT_REFUSED(eg_module_forward(&root->base, x), EG_ESTATE, "below itself");
-    EGT_REFUSED(eg_module_train(&root->base), EG_ESTATE, "below itself");
+    EGT_REFUSED(eg_module_eval(&root->base), EG_ESTATE, "below itself");
+    EGT_CHECK(root->base.training && below->base.training);
     EGT_REFUSED(eg_module_freeze(&root->base), EG_ESTATE, "below itself");
     EGT_REFUSED(eg_module_to(&root->base, EG_F64), EG_ESTATE, "below itself");
-    EGT_REFUSED(eg_module_parameters(&root->base), EG_EINVAL, "more than 511 bytes"); /* names end first */
+    EGT_REFUSED(eg_module_parameters(&root->base), EG_ESTATE, "below itself");
     EGT_REFUSED(eg_module_init(&root->base, EG_GLOROT_UNIFORM), EG_ESTATE, "below itself");
     EGT_OK(eg_module_free(&root->base));
     for (int i = 0; i < 2; i++) {
@@ -329,10 +376,10 @@ EGT(options_of_layers)
     EGT_REFUSED(eg_max_pool2d_new(.kernel = 2, .stride = -1), EG_EINVAL, "stride is -1");
     EGT_REFUSED(eg_avg_pool1d_new(.kernel = 2, .padding = -9), EG_EINVAL, "padding is -9");
     EGT_REFUSED(eg_dropout_new(NAN), EG_EINVAL, "p is");
-    EGT_REFUSED(eg_resize_new(EG_SHAPE(4, -2)), EG_ESHAPE, "size -2");
+    EGT_REFUSED(eg_resize_new(EG_SHAPE(4, -2)), EG_ESHAPE, "size[1] is -2");
     EGT_REFUSED(eg_resize_new(EG_SHAPE(1, 2, 3, 4)), EG_ESHAPE, "4 sizes");
     EGT_REFUSED(eg_resize_new(EG_SHAPE(4, 4), .mode = 99), EG_EINVAL, "mode 99");
-    EGT_REFUSED(eg_resize_new(EG_SHAPE(4, 4), .scale = {1, NAN}), EG_EINVAL, "scale nan of axis 3");
+    EGT_REFUSED(eg_resize_new(EG_SHAPE(4, 4), .scale = {1, NAN}), EG_EINVAL, "scale[1] is nan");
     EGT_REFUSED(eg_resize_new(EG_SHAPE(4, 4), .mode = EG_RESIZE_CUBIC, .cubic = NAN), EG_EINVAL, "cubic");
     eg_module *kept[] = {eg_conv2d_new(1, 1, .kernel = 3, .padding = EG_SAME), eg_max_pool2d_new(.kernel = 2),
                          eg_conv_transpose2d_new(1, 1, .kernel = 3, .stride = 2, .output_padding = {1, 1}),

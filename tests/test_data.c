@@ -233,7 +233,7 @@ EGT(a_packed_idx_file_that_is_too_large)
     if (eg_last_error()->code == EG_ENOKERNEL) {
         egt_skip("no zlib");
     }
-    EGT_CHECK(egt_said(EG_EFORMAT, "the data have: 268451840 bytes or more in a file of 262187"));
+    EGT_CHECK(egt_said(EG_EFORMAT, "the data have 268451840 bytes or more in a file of 262187"));
 }
 
 EGT(real_mnist_files)

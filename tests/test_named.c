@@ -43,6 +43,22 @@ EGT(zero_of_norms)
     EGT_EQ(eg_get(eg_local_response_norm(eg_reshape(x, EG_SHAPE(1, 2, 2)), .alpha = EG_ZERO), 0), 3);
 }
 
+/* Layers hand what they were given to the ops. */
+EGT(zero_of_layers)
+{
+    eg_tensor *x = eg_reshape(numbers(), EG_SHAPE(2, 2));
+    eg_module *batch = eg_batch_norm_new(2, .momentum = EG_ZERO, .eps = EG_ZERO, .dtype = EG_F64);
+    eg_module *layer = eg_layer_norm_new(EG_SHAPE(2), .eps = EG_ZERO, .dtype = EG_F64);
+    EGT_CHECK(eg_module_forward(batch, x) != NULL);
+    EGT_OK(eg_module_eval(batch)); /* of running statistics that stayed 0 and 1 */
+    EGT_EQ(egt_distance(eg_module_forward(batch, x), x), 0);
+    EGT_EQ(eg_get(eg_module_forward(layer, x), 0), 1);
+    EGT_OK(eg_module_free(batch));
+    EGT_OK(eg_module_free(layer));
+    EGT_REFUSED(eg_scaler_new(.backoff = EG_ZERO), EG_EINVAL, "backoff");
+    EGT_REFUSED(eg_scaler_new(.start = EG_ZERO), EG_EINVAL, "start");
+}
+
 EGT(zero_of_optimizers)
 {
     eg_tensor *w = eg_parameter(eg_ones(EG_SHAPE(2), EG_F64)), *v = eg_parameter(eg_ones(EG_SHAPE(2), EG_F64));

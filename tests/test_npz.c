@@ -40,7 +40,7 @@ EGT(arrays_of_npz)
     EGT_OK(eg_unpack_limit(168 + 608)); /* what both unpack to */
     eg_tensors_free(eg_npz_parse(npz, sizeof npz));
     EGT_OK(eg_unpack_limit(168 + 607));
-    EGT_REFUSED(eg_npz_parse(npz, sizeof npz), EG_EFORMAT, "the arrays have: 776 bytes or more in a file of 395");
+    EGT_REFUSED(eg_npz_parse(npz, sizeof npz), EG_EFORMAT, "the arrays have 776 bytes or more in a file of 395");
     EGT_OK(eg_unpack_limit(0));
     uint8_t *b = malloc(sizeof npz + 1);
     for (size_t cut = 0; cut < sizeof npz; cut++) {

@@ -118,6 +118,7 @@ EGT(options)
                 "precision");
     EGT_REFUSED(eg_format_with(x, s, sizeof s, &(eg_print_options){.edge_items = -1}), EG_EINVAL,
                 "edge");
+    EGT_REFUSED(eg_format_with(x, s, sizeof s, &(eg_print_options){.edge_items = EG_ZERO}), EG_EINVAL, "edge");
     EGT_REFUSED(eg_format(NULL, s, sizeof s), EG_EINVAL, "t");
 }
 

@@ -216,7 +216,7 @@ EGT(a_packed_record_that_is_too_large)
         if (st == EG_ENOKERNEL) {
             egt_skip("no zlib");
         }
-        EGT_CHECK(egt_said(EG_EFORMAT, k ? "too early" : "a record has: 268435457 bytes or more in a file of 27"));
+        EGT_CHECK(egt_said(EG_EFORMAT, k ? "too early" : "a record has 268435457 bytes or more in a file of 27"));
     }
     EGT_OK(eg_unpack_limit(0));
 }

@@ -7,6 +7,8 @@ static double at(eg_schedule s, int64_t t)
     return eg_schedule_at(&s, t);
 }
 
+static const eg_schedule falling = EG_SCHEDULE(.kind = EG_RATE_EXPONENTIAL, .lr = 1, .factor = 0.5, .steps = 1);
+
 #define AT(t, ...) at(EG_SCHEDULE(__VA_ARGS__), t)
 
 EGT(a_plan_that_only_has_a_rate_keeps_it)
@@ -15,6 +17,7 @@ EGT(a_plan_that_only_has_a_rate_keeps_it)
     EGT_EQ(AT(1000000000000, .lr = 0.25), 0.25);
     eg_schedule plain = {.lr = 0.5}; /* without its size: all of it */
     EGT_EQ(eg_schedule_at(&plain, 3), 0.5);
+    EGT_EQ(eg_schedule_at(&falling, 2), 0.25);
 }
 
 EGT(plans_end)

@@ -19,9 +19,8 @@
 #define EG_NAMED_(text) (sizeof(text) == 1 || __builtin_strncmp(text, ".", 1) == 0)
 #endif
 #ifndef __cplusplus
-#define EG_OPTIONS_(type, ...)                                                                         \
-    ((void)sizeof(struct { _Static_assert(EG_NAMED_(#__VA_ARGS__), EG_NAMED_WORDS_); int named; }),    \
-     &(type){.size = sizeof(type), __VA_ARGS__})
+#define EG_NAMES_(text) sizeof(struct { _Static_assert(EG_NAMED_(text), EG_NAMED_WORDS_); int named; })
+#define EG_OPTIONS_(type, ...) ((void)EG_NAMES_(#__VA_ARGS__), &(type){.size = sizeof(type), __VA_ARGS__})
 #define EG_ARRAY_(type, ...) ((type[]){__VA_ARGS__})
 #define EG_COUNT_(type, ...) ((int)(sizeof((type[]){__VA_ARGS__}) / sizeof(type)))
 #else

@@ -321,7 +321,7 @@ EG_API eg_status eg_optim_load_state(eg_optim *optim, const eg_tensors *map);
 typedef struct eg_scaler eg_scaler;
 typedef struct eg_scaler_options {
     size_t size;
-    double start;     /* 0: 65536 */
+    double start;     /* above 0; 0: 65536 */
     double growth;    /* at least 1; 0: 2 */
     double backoff;   /* above 0, at most 1; 0: 0.5. With growth 1 too the scale is fixed */
     int64_t interval; /* 0: 2000 */

@@ -83,7 +83,11 @@ typedef struct eg_schedule {
     int64_t warm_up;
     eg_warm_up_kind warm_up_kind;
 } eg_schedule;
+#ifdef __cplusplus
 #define EG_SCHEDULE(...) (*EG_OPTIONS_(eg_schedule, __VA_ARGS__))
+#else /* which may stand in front of a static object */
+#define EG_SCHEDULE(...) ((eg_schedule){.size = sizeof(eg_schedule) + 0 * EG_NAMES_(#__VA_ARGS__), __VA_ARGS__})
+#endif
 
 /* The rate of step t; NaN, and EG_EINVAL naming the field, for a senseless plan, t < 0 or a rate that is not finite. */
 EG_API double eg_schedule_at(const eg_schedule *schedule, int64_t t);

@@ -193,7 +193,8 @@ EG_API eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes);
 
 /* ---- printing ---------------------------------------------------------------------------- */
 
-/* What print shows. Zero-initialised: 4 digits (at most 40), threshold 1000, 3 edge items, lines of 80; EG_ZERO is 0. */
+/* What print shows. Zero-initialised: 4 digits (at most 40), threshold 1000, 3 edge items, lines of 80; EG_ZERO is 0,
+ * but of edge items there must be one. */
 typedef struct eg_print_options {
     size_t size;
     int precision, threshold, edge_items, line_width;

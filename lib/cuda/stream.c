@@ -3,6 +3,7 @@
 
 #include "lib/capture.h"
 #include "lib/cuda/cuda.h"
+#include "lib/live.h"
 
 static const char waits[] = "it waits for the device";
 
@@ -292,13 +293,14 @@ void eg__cuda_scratch_end(eg__block *block)
 eg_event *eg__cuda_event_new(eg_device *device)
 {
     eg__cuda *d = eg__cuda_of(device);
-    eg_event *e = eg__cuda_enter(d, "eg_event_new") ? NULL : eg__malloc(sizeof *e);
+    eg_event *e = eg__cuda_enter(d, "eg_event_new") ? NULL : eg__handle_new(sizeof *e);
     if (!e) {
         return d->lost ? NULL : (eg__no_memory("eg_event_new", (int64_t)sizeof *e), NULL);
     }
-    *e = (eg_event){.device = device};
+    e->device = device;
     if (eg__cuda_check(d, "eg_event_new", cudaEventCreateWithFlags(&e->handle, cudaEventDefault),
                        "an event")) {
+        eg__handle_ends(e, "eg_event_new");
         free(e);
         return NULL;
     }

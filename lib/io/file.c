@@ -137,7 +137,7 @@ eg_status eg__source_unpacks(const eg__source *s, int64_t at, const char *what, 
 {
     int64_t most = eg__unpack_most(s->size);
     return bytes <= most ? EG_OK
-                         : eg__source_bad(s, at, "%.40s: %lld bytes or more in a file of %lld, at most %lld are "
+                         : eg__source_bad(s, at, "%.40s %lld bytes or more in a file of %lld, at most %lld are "
                                           "unpacked (eg_unpack_limit)", what, (long long)bytes,
                                           (long long)s->size, (long long)most);
 }

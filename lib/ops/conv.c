@@ -350,15 +350,6 @@ static function *activation_of(const eg_conv_options *g)
     return g && g->size >= sizeof *g ? g->activation : NULL;
 }
 
-/* y after the activation, if there is one. */
-static eg_tensor *after(const char *op, eg_tensor *y, function *activation)
-{
-    if (y && activation && !(y = activation(y))) {
-        eg__user_failed(op, "activation");
-    }
-    return y;
-}
-
 static eg_tensor *activated(const eg__op *op, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
                             const eg__conv_opts *o, function *activation)
 {
@@ -366,7 +357,7 @@ static eg_tensor *activated(const eg__op *op, eg_tensor *x, eg_tensor *w, eg_ten
         return eg__op3(op, x, w, bias, o);
     }
     eg_scope s = eg_scope_push();
-    return eg_scope_pop(s, after(op->name, eg__op3(op, x, w, bias, o), activation));
+    return eg_scope_pop(s, eg__activated(op->name, eg__op3(op, x, w, bias, o), activation));
 }
 
 typedef eg_tensor *way(const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
@@ -384,7 +375,7 @@ static eg_tensor *alone(way *f, const char *op, int axes, eg_tensor *x, eg_tenso
     eg_scope s = eg_scope_push();
     eg_tensor *batch = eg_unsqueeze(x, 0), *y = batch ? f(op, axes, batch, w, bias, &o) : NULL;
     y = y ? eg_squeeze(y, EG_AXES(0)) : NULL;
-    return eg_scope_pop(s, after(op, y, last));
+    return eg_scope_pop(s, eg__activated(op, y, last));
 }
 
 static eg_tensor *forward(const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
@@ -425,7 +416,7 @@ static eg_tensor *with_tail(eg_tensor *x, eg_tensor *w, eg_tensor *bias, const e
         eg_tensor *each = eg_reshape(bias, (eg_shape){y->ndim - 1, {bias->n, 1, 1, 1}});
         y = each ? eg_add(y, each) : NULL;
     }
-    return eg_scope_pop(s, after("conv_data", y, activation));
+    return eg_scope_pop(s, eg__activated("conv_data", y, activation));
 }
 
 static eg_tensor *transposed(const char *op, int axes, eg_tensor *x, eg_tensor *w, eg_tensor *bias,

@@ -91,10 +91,19 @@ static EG__COLD eg_tensor *composed(const eg__op *op, eg_tensor *x, eg_tensor *w
     eg_tensor *y = !x ? NULL : whole ? linear_int(x, weight, bias) : eg__op3(op, x, weight, bias, o);
     y = y && column ? eg_squeeze(y, EG_AXES(-1)) : y;
     y = y && row ? eg_squeeze(y, EG_AXES(0)) : y;
-    if (y && activation && (whole || !o->act) && !(y = activation(y))) {
-        eg__user_failed("linear", "activation");
+    return eg_scope_pop(s, eg__activated("linear", y, whole || !o->act ? activation : NULL));
+}
+
+eg_tensor *eg__activated(const char *op, eg_tensor *y, eg_tensor *(*activation)(eg_tensor *))
+{
+    if (!y || !activation) {
+        return y;
     }
-    return eg_scope_pop(s, y);
+    eg_error before;
+    eg__user_begin(&before);
+    y = activation(y);
+    eg__user_end(&before, y ? EG_OK : EG_EUSER, op, "activation");
+    return y;
 }
 
 eg_tensor *eg_linear_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,

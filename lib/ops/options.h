@@ -204,6 +204,8 @@ typedef struct eg__fusible {
 } eg__fusible;
 /* NULL: none of them. */
 const eg__fusible *eg__fusible_of(eg_tensor *(*function)(eg_tensor *));
+/* y after the activation, if there is one. */
+eg_tensor *eg__activated(const char *op, eg_tensor *y, eg_tensor *(*activation)(eg_tensor *));
 
 typedef struct eg__linear_opts {
     int act;

@@ -17,6 +17,7 @@ EGT(said_in_words)
 {
     const char *devices = getenv("EG_FAKE_DEVICES"), *file = getenv("EGRET_CUDA_MODULE");
     const char *word = file && strstr(file, "nowhere") ? "the CUDA module cannot be loaded"
+                       : file && strstr(file, "forking") ? "the CUDA module is of another build"
                        : devices && !strcmp(devices, "-1") ? "no CUDA driver"
                                                            : "no CUDA device";
     EGT_EQ(eg_cuda_count(), 0);

@@ -147,6 +147,7 @@ EGT(events)
     EGT_OK(eg_event_free(a));
     EGT_OK(eg_event_free(b));
     EGT_OK(eg_event_free(NULL));
+    EGT_REFUSED(eg_event_free(b), EG_ESTATE, "freed before");
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------------ */
