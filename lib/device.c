@@ -376,6 +376,9 @@ eg_status eg_device_memory_limit(eg_device *device, int64_t bytes)
         return eg__fail(EG_EINVAL, "eg_device_memory_limit", "bytes is %lld, must be 0 or more",
                         (long long)bytes);
     }
+    if (device->engine == eg__lost_engine()) {
+        return eg__lost("eg_device_memory_limit");
+    }
     device->engine->limit(device, bytes);
     return EG_OK;
 }
@@ -384,6 +387,9 @@ eg_status eg_device_memory_trim(eg_device *device)
 {
     if (!device) {
         return eg__null_argument("eg_device_memory_trim", "device");
+    }
+    if (device->engine == eg__lost_engine()) {
+        return eg__lost("eg_device_memory_trim");
     }
     if (device->engine) {
         device->engine->trim(device);

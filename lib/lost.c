@@ -34,7 +34,7 @@ static int count(char *why, size_t size)
     X(void *, reserve, (eg_device * d, eg__thread * T, size_t n, uint16_t by, char **data),        \
       (void)d; (void)T; (void)n; (void)by; (void)data; return NULL)                                \
     X(void, release, (eg_device * d, void *block), (void)d; (void)block)                           \
-    X(void, memory, (eg_device * d, eg_memory * m), (void)d; (void)m)                              \
+    X(void, memory, (eg_device * d, eg_memory * m), (void)d; *m = (eg_memory){0})                  \
     X(void, limit, (eg_device * d, int64_t bytes), (void)d; (void)bytes)                           \
     X(void, reset_peak, (eg_device * d), (void)d)                                                  \
     X(void, trim, (eg_device * d), (void)d)                                                        \

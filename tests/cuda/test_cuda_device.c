@@ -338,6 +338,7 @@ static bool lost_in_child(eg_device *d, eg_tensor *x)
     bool ok = !eg_add(x, x) && egt_said(EG_EDEVICE, "the parent's") && !eg_to(host, d) &&
               egt_said(EG_EDEVICE, "the parent's") && !eg_to(x, eg_cpu()) && egt_said(EG_EDEVICE, "the parent's");
     ok = ok && !eg_cuda(0) && egt_said(EG_ENODEVICE, "the parent's") && eg_cuda_count() == 0;
+    ok = ok && eg_device_memory_limit(d, 1) == EG_EDEVICE && eg_device_memory_trim(d) == EG_EDEVICE;
     ok = ok && eg_device_synchronize(d) == EG_EDEVICE && eg_item(eg_sum(eg_reshape(host, EG_SHAPE(-1)))) == 3;
     return ok && !eg_release(x);
 }
