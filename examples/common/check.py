@@ -168,12 +168,12 @@ files = {
 }
 files["bomb.tar.gz"] = bomb()
 sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-requests = []
+requests, elsewhere = [], ""
 
 
 class Handler(Files):
     """/plain/NAME, /cut/NAME: breaks off half-way unless asked for a range, /deaf/NAME: knows no ranges,
-    /there/NAME: sent on to /plain."""
+    /there/NAME: sent on to /plain; /away/NAME: to /plain of a server that is not near."""
 
     def do_GET(self):
         how, name = self.path.strip("/").split("/")
@@ -181,9 +181,9 @@ class Handler(Files):
         requests.append((how, name, first))
         if data is None:
             return self.send_error(404)
-        if how == "there":
+        if how in ("there", "away"):
             self.send_response(302)
-            self.send_header("Location", "/plain/" + name)
+            self.send_header("Location", (elsewhere if how == "away" else "") + "/plain/" + name)
             self.send_header("Content-Length", "0")
             return self.end_headers()
         start = int(first.split("=")[1].rstrip("-")) if first and how != "deaf" else 0
@@ -286,8 +286,40 @@ def downloads(at, base):
     run("get", "file:///etc/hostname", "0" * 64, at + "/file", expect=1)
     run("get", "http://127.0.0.1:1/x", "0" * 64, at + "/dead", expect=1)
     run("get", base + "/", "0" * 64, at + "/nameless", expect=1)
-    check("http from elsewhere is refused", "only https" in
-          run("get", "http://127.0.0.1.example.org/x", "0" * 64, at + "/dead", expect=1))
+    for host in ("127.0.0.1.example.org", "127.0.0.1:x@127.0.0.2:8765", "127.0.0.1:80@127.0.0.2",
+                 "localhost:@127.0.0.2", "127.0.0.1@127.0.0.2", "[::1]:8:9"):
+        words = run("get", f"http://{host}/x", "0" * 64, at + "/dead", expect=1)
+        check(f"http from {host} is refused", "only https" in words, words)
+
+
+def redirected(at, base):
+    """A server on this machine may lead to another one on it, but not over http to one elsewhere."""
+    global elsewhere
+    with served(at, Handler, host="127.0.0.2") as elsewhere:
+        seen = len(requests)
+        words = run("get", f"{base}/away/noise.bin", sums["noise.bin"], at + "/away", expect=1)
+        check("http from this machine leads nowhere else", "only https" in words and elsewhere in words
+              and len(requests) == seen + 1 and tree(at + "/away") in ([], ["noise.bin.part"]), words)
+
+
+def records(at, base):
+    """The sum of a file without one holds from the first fetch on: a record that is damaged is told."""
+    def get(expect=0):
+        return run("get", f"{base}/plain/words.txt", f"bytes={len(files['words.txt'])}", at, expect=expect)
+
+    get()
+    record, right = at + "/words.txt.sha256", sums["words.txt"] + "  words.txt\n"
+    for damage in ("", right[:40], "x" * 64 + "  words.txt\n", "0" + right):
+        with open(record, "w") as f:
+            f.write(damage)
+        seen = len(requests)
+        words = get(expect=1)
+        check(f"a record of {damage!r} is told", "words.txt.sha256" in words and "no SHA-256" in words, words)
+        check("and everything stays as it is", len(requests) == seen and same(at + "/words.txt", files["words.txt"])
+              and same(record, damage.encode()))
+    os.remove(record)
+    get()
+    check("without one it is recorded again", same(record, right.encode()))
 
 
 def secured(at, base):
@@ -379,6 +411,8 @@ with tempfile.TemporaryDirectory() as at:
     else:
         with served(at, Handler) as base:
             downloads(at + "/get", base)
+            redirected(at, base)
+            records(at + "/records", base)
             os.mkdir(at + "/secured")
             secured(at + "/secured", base)
 

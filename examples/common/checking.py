@@ -88,9 +88,9 @@ class Files(http.server.SimpleHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def served(folder, handler=Files, certificate=None):
+def served(folder, handler=Files, certificate=None, host="127.0.0.1"):
     """The address of a server of our own that gives the files of a folder; with a certificate and its key by https."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=folder))
+    server = http.server.ThreadingHTTPServer((host, 0), functools.partial(handler, directory=folder))
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*certificate)
@@ -98,7 +98,7 @@ def served(folder, handler=Files, certificate=None):
         server.handle_error = lambda *_: None  # clients that do not trust us hang up
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"{'https' if certificate else 'http'}://127.0.0.1:{server.server_port}"
+        yield f"{'https' if certificate else 'http'}://{host}:{server.server_port}"
     finally:
         server.shutdown()
 

@@ -4,11 +4,13 @@
 
 #ifdef EXAMPLES_DOWNLOAD
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,8 +26,10 @@ typedef struct transfer {
     const download *d;
     const char *part;
     FILE *file;
+    CURL *curl;
     curl_off_t had, most; /* bytes of it that were there before; and that there may be */
-    bool too_large;
+    bool too_large, astray;
+    problem reason; /* if it was led astray */
     progress bar;
     char words[CURL_ERROR_SIZE];
 } transfer;
@@ -40,14 +44,17 @@ static curl_off_t size_of(const char *path)
 
 enum { MOST_BYTES = INT32_MAX }; /* of a file whose length nobody told */
 
-/* Plain http is for servers on this machine. */
+/* Plain http is for servers on this machine. Behind the host there is a port or nothing: else it might be a name for
+ * another host, http://localhost:80@example.org. */
 static bool is_near(const char *url)
 {
     static const char *const hosts[] = {"http://127.0.0.1", "http://localhost", "http://[::1]"};
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
         size_t n = strlen(hosts[i]);
-        if (strncmp(url, hosts[i], n) == 0 && (url[n] == ':' || url[n] == '/')) {
-            return true;
+        if (strncasecmp(url, hosts[i], n) == 0) {
+            const char *end = url + n + (url[n] == ':');
+            end += url[n] == ':' ? strspn(end, "0123456789") : 0;
+            return *end == '/' || !*end;
         }
     }
     return false;
@@ -55,8 +62,19 @@ static bool is_near(const char *url)
 
 static bool may_fetch(const char *url, problem *why)
 {
-    return strncmp(url, "https://", 8) == 0 || is_near(url) ||
+    return strncasecmp(url, "https://", 8) == 0 || is_near(url) ||
            problem_say(why, "cannot fetch %.200s: only https is trusted, or http from this machine", url);
+}
+
+/* Of each connection, also of those that servers lead to. */
+static curl_socket_t connect_to(void *user, curlsocktype purpose, struct curl_sockaddr *to)
+{
+    transfer *t = user;
+    char *url = NULL;
+    (void)purpose;
+    curl_easy_getinfo(t->curl, CURLINFO_EFFECTIVE_URL, &url);
+    t->astray = !url || !may_fetch(url, &t->reason);
+    return t->astray ? CURL_SOCKET_BAD : socket(to->family, to->socktype, to->protocol);
 }
 
 static int show(void *user, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up)
@@ -70,8 +88,9 @@ static int show(void *user, curl_off_t total, curl_off_t now, curl_off_t up_tota
 }
 
 /* From https no redirection leads down to http. */
-static void set_up(CURL *curl, transfer *t)
+static void set_up(transfer *t)
 {
+    CURL *curl = t->curl;
     const char *authorities = getenv("SSL_CERT_FILE");
     bool near = is_near(t->d->url);
     curl_easy_setopt(curl, CURLOPT_URL, t->d->url);
@@ -85,6 +104,9 @@ static void set_up(CURL *curl, transfer *t)
     if (authorities && *authorities) {
         curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);
     }
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, connect_to);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, t);
+    curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L); /* a connection to a proxy would lead anywhere */
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
     curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
@@ -116,15 +138,15 @@ static bool run_transfer(transfer *t, bool *anew, problem *why)
         t->had = 0;
         return problem_say(why, "another process is fetching %s", t->part);
     }
-    CURL *curl = curl_easy_init();
     CURLcode code = CURLE_FAILED_INIT;
-    if (curl) {
-        set_up(curl, t);
+    t->curl = curl_easy_init();
+    if (t->curl) {
+        set_up(t);
         progress_start(&t->bar, "fetching", 0, "kB");
-        code = curl_easy_perform(curl);
+        code = curl_easy_perform(t->curl);
         progress_clear(&t->bar);
-        curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer);
-        curl_easy_cleanup(curl);
+        curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &answer);
+        curl_easy_cleanup(t->curl);
     }
     bool written = fflush(t->file) == 0 && fsync(fileno(t->file)) == 0;
     written = fclose(t->file) == 0 && written;
@@ -136,6 +158,9 @@ static bool run_transfer(transfer *t, bool *anew, problem *why)
     if (t->too_large) {
         return problem_say(why, "%.200s is larger than %lld bytes, the most that are fetched", t->d->url,
                            (long long)t->most);
+    }
+    if (t->astray) {
+        return problem_say(why, "%.200s leads elsewhere: %.400s", t->d->url, t->reason.text);
     }
     const char *words = code == CURLE_WRITE_ERROR || code == CURLE_OK ? strerror(errno)
                         : *t->words ? t->words : curl_easy_strerror(code);
@@ -152,14 +177,28 @@ static run_path record_of(const char *path)
     return p;
 }
 
+/* Whether there is one. *sum is empty if it cannot be read or is damaged. */
 static bool read_record(const char *path, char *sum)
 {
     FILE *file = fopen(record_of(path).text, "r");
-    bool good = file && fgets(sum, SHA256_TEXT, file) && strlen(sum) == SHA256_TEXT - 1;
-    if (file) {
-        fclose(file);
+    *sum = '\0';
+    if (!file) {
+        return errno != ENOENT;
     }
-    return good;
+    bool good = fgets(sum, SHA256_TEXT, file) && strspn(sum, "0123456789abcdefABCDEF") == SHA256_TEXT - 1;
+    int end = fgetc(file);
+    *sum = good && (end == EOF || isspace(end)) ? *sum : '\0';
+    fclose(file);
+    return true;
+}
+
+/* Without its sum any file of the right length would pass. */
+static bool check_record(const char *path, problem *why)
+{
+    char sum[SHA256_TEXT];
+    return !read_record(path, sum) || *sum ||
+           problem_say(why, "%s holds no SHA-256 sum; without it the next file that is fetched is the right one",
+                       record_of(path).text);
 }
 
 static bool write_record(const char *path, problem *why)
@@ -173,7 +212,11 @@ static bool write_record(const char *path, problem *why)
     FILE *file = fopen(to.text, "w");
     bool good = file && fprintf(file, "%s  %s\n", sum, slash ? slash + 1 : path) > 0;
     good = (!file || fclose(file) == 0) && good;
-    return good || problem_say(why, "cannot write %s: %s", to.text, strerror(errno));
+    if (!good) {
+        problem_say(why, "cannot write %s: %s", to.text, strerror(errno));
+        unlink(to.text); /* half a sum is none */
+    }
+    return good;
 }
 
 /* `name`: what the file is called in the end, by which its record is found. */
@@ -241,6 +284,9 @@ bool download_get(const download *d, const char *folder, problem *why)
     run_path packed = run_folder_path(&place, name), to = run_folder_path(&place, d->unpack ? d->unpack : "");
     if (d->unpack && access(to.text, F_OK) == 0) {
         return true;
+    }
+    if (!d->sha256 && !check_record(packed.text, why)) {
+        return false;
     }
     bool there = access(packed.text, F_OK) == 0 && is_right(packed.text, packed.text, d, NULL);
     if (!there && (!may_fetch(d->url, why) || !fetch(d, run_folder_path(&place, part).text, packed.text, why))) {

@@ -18,14 +18,15 @@ typedef struct download {
 /* Fetches the file into the folder (which is made if need be) unless it is there already, with a progress
  * bar on a terminal. It has its name only once all of it is there and the checksum (or the length) is right; until
  * then it is "<name>.part", and a transfer that broke off is continued by the next call where the server can do
- * that. No more than `bytes` are fetched, or 2^31 - 1 where that is 0; from https no redirection leads to http.
- * SSL_CERT_FILE names a file of certificates to trust instead of the system's. The sum of a file without one is
- * recorded in "<name>.sha256", and a later fetch must give the same.
+ * that. No more than `bytes` are fetched, or 2^31 - 1 where that is 0; from https no redirection leads to http, and
+ * from this machine none over http to another. SSL_CERT_FILE names a file of certificates to trust instead of the
+ * system's. The sum of a file without one is recorded in "<name>.sha256", and a later fetch must give the same; a
+ * record that is damaged is a failure.
  *
  * Then unpacks it - tar, tar.gz, zip and what else libarchive knows, or a single file in gzip - unless that
  * folder is there already; it appears when all is in it, and the member has its sum. A member whose name leads
- * elsewhere, and whatever is neither a file nor a folder, is refused, and so is an archive of more than 2^30 bytes and more than 32 times its
- * own. */
+ * elsewhere, and whatever is neither a file nor a folder, is refused, and so is an archive of more than 2^30 bytes and
+ * more than 32 times its own. */
 bool download_get(const download *d, const char *folder, problem *why);
 
 #endif

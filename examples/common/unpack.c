@@ -62,7 +62,7 @@ static bool copy_data(struct archive *a, int to, const char *name, int64_t *left
         if (status != ARCHIVE_OK) {
             return problem_say(why, "%s: %s", name, archive_error_string(a));
         }
-        if (at < 0 || size > INT32_MAX || at + (int64_t)size > most) {
+        if (at < 0 || size > INT32_MAX || at > most - (int64_t)size) {
             return problem_say(why, "%.200s: the members are larger than is unpacked, 2^30 bytes or 32 times the "
                                "archive's", name);
         }
