@@ -74,11 +74,16 @@ typedef struct eg_schedule {
     double lr;     /* must be above 0 */
     int64_t steps; /* the length or the period */
     int64_t start; /* the step the plan begins at; before it the rate is that of u = 0 */
-    double factor, end, power;
+    double factor; /* 0: 0.1, or 0.5 for Luong's plans; EG_RATE_EXPONENTIAL needs one */
+    double end;
+    double power; /* 0: 1 */
     int64_t at[EG_MAX_MILESTONES]; /* rising, from 1; the first 0 ends the list */
     double rates[EG_MAX_MILESTONES];
-    int64_t multiply;
-    double peak, divide, final_divide, width;
+    int64_t multiply;    /* 0: 1 */
+    double peak;         /* 0: 0.3; EG_ZERO: no step goes up */
+    double divide;       /* 0: 25 */
+    double final_divide; /* 0: 1e4 */
+    double width;        /* 0: 1 */
     bool cycle, linear;
     int64_t warm_up;
     eg_warm_up_kind warm_up_kind;

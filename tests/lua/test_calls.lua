@@ -204,6 +204,11 @@ test("zeros of options whose default is not 0", function()
     equal(#eg.nms(eg.tensor {{0.0, 0.0, 1.0, 1.0}}, eg.zeros {1}, {score_threshold = 0}), 0)
     equal(eg.optim.sgd({v}, {weight_decay = 0}):rate(), 1e-3)
     assert(x:format {threshold = 0, edge_items = 1}:find("...", 1, true))
+    for _, name in ipairs {"factor", "power", "divide", "final_divide", "width"} do
+        fails(function() eg.schedule_at({kind = "step", lr = 1, steps = 2, [name] = 0}, 0) end, name .. " is 0")
+    end
+    assert(eg.schedule_at({kind = "one_cycle", lr = 1, steps = 10}, 0) < 0.1)
+    assert(eg.schedule_at({kind = "one_cycle", lr = 1, steps = 10, peak = 0}, 0) > 0.9)
 end)
 
 check.done()
