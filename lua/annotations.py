@@ -184,7 +184,7 @@ function eg.bytes(x) end
 ---@return any
 function eg.table(x) end
 ---@param x eg.tensor
----@param options? {precision?: integer, threshold?: integer, edge_items?: integer, line_width?: integer}
+---@param options? eg.print_options
 ---@return string
 function eg.format(x, options) end
 function eg.dataset_map(dataset, f, options) end
@@ -260,9 +260,7 @@ def main():
         if s.name in ("eg_shape", "eg_axes", "eg_parameters", "eg_tape", "eg_scope", "eg_module"):
             continue
         out.append(f"\n---@class eg.{s.name[3:]}")
-        for g in s.fields:
-            if g.name == "size" and g.type == "size_t":
-                continue
+        for g in generate.fields_of(s):
             kind = "boolean" if g.type == "eg_tensor" and g.stars == 2 else type_of(h, g)
             out.append(f"---@field {g.name}? {kind}")
     for handle in h.handles:

@@ -208,6 +208,8 @@ eg_axes eg__lua_axes(lua_State *L, int i);
 /* Lists of numbers, of any length (n gives it) or of `count` of them. NULL for nil. */
 const int64_t *eg__lua_integers(lua_State *L, int i, int *n, int64_t count);
 const double *eg__lua_numbers(lua_State *L, int i, int *n, int64_t count);
+/* Refuses a list of another length under that name in the table at i, which has been read. */
+void eg__lua_count_in(lua_State *L, int i, const char *name, int64_t count);
 /* The bytes of a string or of a u8 tensor without gaps. */
 const void *eg__lua_bytes(lua_State *L, int i, size_t *bytes);
 
@@ -308,7 +310,7 @@ extern const eg__lua_enumeration *const eg__lua_dtypes;
 extern const eg__lua_layout *const eg__lua_layout_gradients, *const eg__lua_layout_gradcheck,
     *const eg__lua_layout_map, *const eg__lua_layout_step, *const eg__lua_layout_clip,
     *const eg__lua_layout_profile_total, *const eg__lua_layout_op_info, *const eg__lua_layout_device_info,
-    *const eg__lua_layout_tape;
+    *const eg__lua_layout_tape, *const eg__lua_layout_print;
 
 /* What wrappers are made of, once their arguments have been read. Nothing raises while C holds something: places for
  * results come before the call. */

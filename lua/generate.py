@@ -56,7 +56,7 @@ RESULTS_OF = {
 NUMBERS_OF = {
     ("eg_image_normalise", "mean"): "eg_size(x, -3)", ("eg_image_normalise", "std"): "eg_size(x, -3)",
     ("eg_image_random_box", "scale"): "2", ("eg_image_random_box", "ratio"): "2",
-    ("eg_as_strided", "strides"): "shape.ndim",
+    ("eg_as_strided", "strides"): "shape.ndim", ("eg_bucket_options", "batches"): "n + 1",
 }
 # Parts that must outlive who is given them.
 KEEPS_PARTS = "eg_saver"
@@ -200,6 +200,8 @@ class Wrapper:
                     self.options.append(f"eg_tensor *{g.name}_ = NULL;")
                     self.options.append(f'{name}.{g.name} = eg__lua_wants(L, {at}, "{g.name}") ? &{g.name}_ : NULL;')
                     self.results.append(("wanted", f"{g.name}_", f"{name}.{g.name}"))
+                elif g.type == "int64_t" and g.stars:
+                    self.late.append(f'eg__lua_count_in(L, {at}, "{g.name}", {NUMBERS_OF[p.type, g.name]});')
         elif p.type in ("int64_t", "double") and p.stars == 1 and p.const:
             at = self.argument(name)
             reader = "integers" if p.type == "int64_t" else "numbers"
@@ -225,7 +227,7 @@ class Wrapper:
             self.checks.append(f"eg_tensor *(*{name})(eg_tensor *) = eg__lua_unary(L, {at});")
             self.arguments.append(name)
         else:
-            raise CannotSay(f"{f.name}: parameter {p.code or p.type}")
+            raise CannotSay(f"parameter {p.code or p.type}")
         return 1
 
     def tensor_result(self, p):
@@ -310,7 +312,7 @@ class Wrapper:
         push = {"double": "number", "int64_t": "integer", "int": "integer", "size_t": "integer", "bool": "boolean",
                 "char*": "string"}.get(kind)
         if not push:
-            raise CannotSay(f"{f.name}: result {kind}")
+            raise CannotSay(f"result {kind}")
         type_ = {"char*": "const char *"}.get(kind, r.type + " ")
         lines = ["eg_clear_error();", f"{type_}value = {call};", "EG__LUA_CHECK();", f"lua_push{push}(L, value);"]
         for what, name, _ in self.results:
@@ -349,7 +351,7 @@ def lua_name(f):
 
 def method(h, f):
     """(type, name) under which a function is a method, or None."""
-    if f.name.endswith("_new"):
+    if lua_name(f).endswith("_new"):
         return None
     p = next((p for p in f.parameters if p.type != "FILE"), None)
     if not p or p.stars != 1:
@@ -387,7 +389,7 @@ def places(h, f, names):
 
 # Structs that are no tables in Lua.
 PLAIN = {"eg_module_kind", "eg_custom_op", "eg_saver_part", "eg_field", "eg_shape", "eg_axes", "eg_scope", "eg_tape",
-         "eg_parameters", "eg_autocast_block", "eg_print_options", "eg_module"}
+         "eg_parameters", "eg_autocast_block", "eg_module"}
 
 FIELD_KINDS = {
     "double": "DOUBLE", "bool": "BOOL", "int64_t": "I64", "int": "INT", "uint64_t": "U64", "unsigned": "UNSIGNED",
@@ -402,12 +404,16 @@ def zeros(s):
             if "EG_ZERO" in comment or (name in reals and re.search(r"\b0: -?[\d.]", comment))}
 
 
+def fields_of(s):
+    """The members Lua sees: a struct's size and how many strings a list has are the list's own business."""
+    counts = {f"{g.name}_count" for g in s.fields if g.type == "char" and g.stars == 2}
+    return [g for g in s.fields if g.name not in counts and (g.name, g.type) != ("size", "size_t")]
+
+
 def field_row(h, s, g):
     counts = [c for c in g.array.split(",") if c] if g.array else []
     count, inner = (counts + ["1", "1"])[:2] if len(counts) == 2 else ((counts or ["0"])[0], "1")
     of = "NULL"
-    if g.name == "size" and g.type == "size_t":
-        return None
     if g.type == "function":
         kind = "UNARY" if g.code.startswith("eg_tensor *(*activation)") else "SKIP"
     elif g.type == "eg_tensor":
@@ -453,7 +459,7 @@ def describe(h, out, code):
         for g in s.fields:
             if g.type in h.structs and not g.stars:
                 visit(h.structs[g.type])
-        rows = "\n".join(r for r in (field_row(h, s, g) for g in s.fields) if r)
+        rows = "\n".join(field_row(h, s, g) for g in fields_of(s))
         sized = "true" if s.is_options else "false"
         tables.append((f"record_{s.name}", f"static const eg__lua_field fields_{s.name}[] = {{\n{rows}\n    {{0}}\n}};\n"
                        f'static const eg__lua_layout record_{s.name} = {{"{s.name}", fields_{s.name}, '
@@ -508,7 +514,7 @@ def wrap_all(h):
             scalar = scalar if scalar in names else ""
             done.append((f, wrapper.code(scalar, None if scalar else int_form(h, f)), wrapper))
         except (CannotSay, KeyError) as why:
-            problems.append(str(why))
+            problems.append(f"{f.name}: {why}")
     if problems:
         sys.exit("generate.py: neither made by rule nor in HAND or NOT_FOR_LUA:\n  " + "\n  ".join(problems))
     return done
@@ -520,6 +526,7 @@ def wrappers(h):
     made = wrap_all(h)
     shared = {"eg_gradients_options": "gradients", "eg_gradcheck_options": "gradcheck", "eg_map_options": "map",
               "eg_step_options": "step", "eg_clip_options": "clip", "eg_tape_options": "tape",
+              "eg_print_options": "print",
               "eg_profile_total": "profile_total", "eg_op_info": "op_info", "eg_device_info": "device_info"}
     shared = [f"const eg__lua_layout *const eg__lua_layout_{name} = &record_{s};" for s, name in shared.items()]
     shared.append("const eg__lua_enumeration *const eg__lua_dtypes = &enum_eg_dtype;")

@@ -153,13 +153,14 @@ void eg__lua_fit(lua_State *L, int arguments)
     eg__lua_error(L, "%s: argument %d, a %s, is one too many%s", name, at, luaL_typename(L, at), call);
 }
 
-/* Lists of parameters have the names of these, those of table.pack an n. The keys behind the last element are the rest
- * of the list's room, and the names. */
+/* Lists of parameters have the names of these, those of table.pack an n. The elements of a long list lie side by side,
+ * and behind the last one come the names; those of a short one may lie among the names. */
 void eg__lua_no_names(lua_State *L, int i)
 {
+    enum { SHORT = 512 };
     lua_Integer n = (lua_Integer)lua_rawlen(L, i);
     i = lua_absindex(L, i);
-    if (n) {
+    if (n > SHORT) {
         lua_pushinteger(L, n);
     } else {
         lua_pushnil(L);

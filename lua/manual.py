@@ -192,10 +192,10 @@ def options(h, words, p, said):
     s = h.structs[p.type]
     text = s.text if s.text not in said else ""
     text = re.sub(r"^\S+\.h - ", "", text)
-    by_name = {g.name: g for g in s.fields}
+    by_name = {g.name: g for g in generate.fields_of(s)}
     lines = []
     for names, comment in headers.members(s):
-        fields = [by_name[n] for n in names if n in by_name and n != "size"]
+        fields = [by_name[n] for n in names if n in by_name]
         if not fields or any(g.type == "function" and "activation" not in g.code for g in fields):
             continue
         comment = words.lua(defaults(comment))

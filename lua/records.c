@@ -135,7 +135,10 @@ static void read_field(lua_State *L, const eg__lua_field *f, char *to, char *rec
     case EG__LUA_UNARY:
         *(eg_tensor * (**)(eg_tensor *)) to = eg__lua_unary(L, lua_gettop(L));
         break;
-    default: /* WANTED: eg__lua_wants; SKIP and TEXT are not for writing */
+    case EG__LUA_WANTED: /* where to is eg__lua_wants's business */
+        want_boolean(L, f);
+        break;
+    default: /* SKIP and TEXT are not for writing */
         break;
     }
 }

@@ -213,7 +213,7 @@ static bool ready(lua_State *L, int at)
     if (lua_type(L, at) != LUA_TFUNCTION) {
         return false;
     }
-    lua_settop(L, at);
+    eg__lua_fit(L, at);
     eg__lua_push_function(L, tape_open);
     lua_call(L, 0, 1);
     eg__lua_tape *t = eg__lua_tape_at(L, -1);

@@ -214,19 +214,10 @@ static int tensor_gc(lua_State *L)
 
 static int tensor_format(lua_State *L)
 {
-    static const char *const names[] = {"precision", "threshold", "edge_items", "line_width", NULL};
     EG__LUA_BEGIN(2)
     eg_tensor *x = eg__lua_tensor(L, 1);
-    eg_print_options o = {.size = sizeof o};
-    if (!lua_isnil(L, 2)) {
-        eg__lua_only_names(L, 2, "format", names);
-        int *const to[] = {&o.precision, &o.threshold, &o.edge_items, &o.line_width};
-        for (size_t k = 0; names[k]; k++) {
-            const bool zero = lua_getfield(L, 2, names[k]) == LUA_TNUMBER && lua_tonumber(L, -1) == 0;
-            *to[k] = zero ? EG_ZERO : (int)luaL_optinteger(L, -1, 0);
-            lua_pop(L, 1);
-        }
-    }
+    eg_print_options o;
+    eg__lua_record(L, 2, eg__lua_layout_print, &o);
     int64_t length = eg_format_with(x, NULL, 0, &o);
     if (length < 0) {
         return eg__lua_raise(L);

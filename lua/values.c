@@ -228,6 +228,19 @@ static void fill_numbers(lua_State *L, int i, double *to, int n)
     }
 }
 
+void eg__lua_count_in(lua_State *L, int i, const char *name, int64_t count)
+{
+    if (lua_istable(L, i)) {
+        lua_pushstring(L, name);
+        lua_rawget(L, i);
+        const int64_t have = lua_isnil(L, -1) ? count : eg__lua_length(L, lua_gettop(L), INT_MAX / 16);
+        if (have != count) {
+            eg__lua_error(L, "%s: a list of %I numbers, %I are needed", name, (LUAI_UACINT)have, (LUAI_UACINT)count);
+        }
+        lua_pop(L, 1);
+    }
+}
+
 const double *eg__lua_numbers(lua_State *L, int i, int *n, int64_t count)
 {
     if (lua_isnoneornil(L, i)) {

@@ -193,11 +193,13 @@ EG_API eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes);
 
 /* ---- printing ---------------------------------------------------------------------------- */
 
-/* What print shows. Zero-initialised: 4 digits (at most 40), threshold 1000, 3 edge items, lines of 80; EG_ZERO is 0,
- * but of edge items there must be one. */
+/* What print shows. */
 typedef struct eg_print_options {
     size_t size;
-    int precision, threshold, edge_items, line_width;
+    int precision;  /* digits behind the point, at most 40; 0: 4; EG_ZERO: none */
+    int threshold;  /* of more elements only the edges are shown; 0: 1000; EG_ZERO: of any */
+    int edge_items; /* how many at each edge, at least 1; 0: 3 */
+    int line_width; /* characters; 0: 80; EG_ZERO: an element a line */
 } eg_print_options;
 
 /* Formats as NumPy does: brackets, aligned columns of a common form (exponents when the range asks for them),

@@ -22,6 +22,7 @@ check.test("every function is among them", function()
     end
     table.sort(missing)
     check.equal(missing, {})
+    assert(text:find("---@field reserved?", 1, true) and not text:find("reserved_count", 1, true))
 end)
 
 check.done()

@@ -110,6 +110,48 @@ test("the words name the call and what is too much", function()
     fails(function() x:sum(0) end, "table of options expected, got number")
     fails(function() x:sum {axes = 0, keepdim = 1} end, "keepdim is a number, not true or false")
     fails(function() x:argsort(0, 1) end, "true or false expected, got number")
+    local image = eg.ones {1, 1, 2, 2}
+    fails(function() eg.max_pool2d(image, {kernel = 2, indices = 0}) end, "indices is a number, not true or false")
+    fails(function() eg.max_pool2d(image, {kernel = 2, indices = "no"}) end, "indices is a string")
+    equal(select("#", eg.max_pool2d(image, {kernel = 2, indices = false})), 1)
+    equal(select("#", eg.max_pool2d(image, {kernel = 2, indices = true})), 2)
+    fails(function() x:format {threshold = 1 << 40} end, "test_calls.lua:", "threshold is out of range")
+    fails(function() x:format {precision = 2.5} end, "precision is 2.5, not an integer")
+    fails(function() x:format(3) end, "table of options expected, got number")
+end)
+
+test("a function instead of tape and loss is the last argument", function()
+    local w = eg.ones({1}):requires_grad()
+    local calls, sgd, scaler = 0, eg.optim.sgd({w}, {lr = 1}), eg.scaler_new()
+    local function f()
+        calls = calls + 1
+        return w:sum()
+    end
+    fails(function() sgd:minimize(f, "surplus") end, "argument 3, a string, is one too many", "optim:minimize(f | tape")
+    fails(function() sgd:backward(f, w) end, "argument 3", "optim:backward(f | tape")
+    fails(function() scaler:minimize(sgd, f, 1) end, "argument 4, a number", "scaler:minimize(optim, f | tape")
+    equal(calls, 0)
+    values(w, {1})
+    sgd:minimize(f, nil)
+    equal(calls, 1)
+    values(w, {0})
+end)
+
+test("lists in options are as long as C reads them", function()
+    local function numbers() return eg.data.from(function(i) return eg.zeros {i + 1} end, 8) end
+    local boundaries = {2, 4, 6}
+    for _, batches in ipairs {{2}, {2, 2, 2}, {2, 2, 2, 2, 2}, {}, 2} do
+        fails(function() numbers():bucket(boundaries, {batches = batches}) end, "batches: a list of", "4 are needed")
+    end
+    local seen = 0
+    for x in numbers():bucket(boundaries, {batches = {1, 2, 2, 9}}) do
+        seen = seen + x:shape()[1]
+    end
+    equal(seen, 8)
+    local counts = eg.data.word_counts()
+    fails(function() eg.data.vocabulary(counts, {reserved = {"x"}, reserved_count = 300}) end, "no 'reserved_count'")
+    equal(eg.data.vocabulary(counts, {reserved = {"x", "y"}}):size(), 2)
+    equal(counts.vocabulary_new, nil)
 end)
 
 test("sizes come as a list or one by one", function()
@@ -141,8 +183,27 @@ test("lists have no options in them", function()
     fails(function() eg.plot {1, 2, title = "x"} end, "'title' " .. words)
     fails(function() eg.show {eg.ones {1, 1}, scale = 2} end, "'scale' " .. words)
     fails(function() eg.custom {forward = nothing, bckward = nothing} end, "no option 'bckward'")
-    fails(function() eg.ones({1}):format {digits = 2} end, "no option 'digits'")
+    fails(function() eg.ones({1}):format {digits = 2} end, "no 'digits'", "edge_items")
     equal(eg.stack(table.pack(eg.ones {1}, eg.ones {1}), 0):shape(), {2, 1})
+    for letter = ("a"):byte(), ("z"):byte() do -- the elements of such a list lie among its names
+        local name = string.char(letter)
+        if name ~= "n" then
+            fails(function() eg.zeros {[name] = 1, [3] = 2, [2] = 2, [1] = 2} end, ("'%s' "):format(name) .. words)
+            fails(function()
+                local list = {[name] = 1}
+                for i = 3, 1, -1 do
+                    list[i] = i
+                end
+                eg.zeros(list)
+            end, words)
+        end
+    end
+    local long = {}
+    for i = 1, 2000 do
+        long[i] = i
+    end
+    long.dtype = "f64"
+    fails(function() eg.tensor(long) end, "'dtype' " .. words)
 end)
 
 test("fields, == and training have an answer", function()
