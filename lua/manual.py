@@ -99,8 +99,8 @@ class Words:
         text = re.sub(r"\b(are|entries) an error\b", r"\1 errors", text)
         text = re.sub(r"(^|\.\s|\n\n)an error\b", r"\1An error", text)
         text = re.sub(r"Zero-initialised\b", "Without options", text)
-        text = re.sub(r"[;,] (?:the caller frees it|borrowed)\b", "", text)
-        return re.sub(r" ?The caller frees (?:it|the \w+)\.", "", text)
+        text = re.sub(r"[;,]\s(?:the\scaller\sfrees\sit(?:\swith\seg\.\w+)?|borrowed)\b", "", text)
+        return re.sub(r"\s?The\scaller\sfrees\s(?:it|the\s\w+)(?:\swith\seg\.\w+)?\.", "", text)
 
     def text(self, c):
         """Paragraphs, and examples as they are."""
@@ -142,7 +142,7 @@ def paragraphs(text):
 
 def defaults(comment):
     """An option that is 0 is not given."""
-    return re.sub(r"(?<!not )\b0: ", "default ", comment)
+    return re.sub(r"(?<!not )(?<!above )\b0: ", "default ", comment)
 
 
 def described(h, words, types):
@@ -235,8 +235,25 @@ def usage(h, words, f, wrapper):
     return (", ".join(results) + " = " if results else "") + f"{call}({', '.join(arguments)})"
 
 
+# How texts begin that go on from the one above.
+GOES_ON = re.compile(r"(The same(?=,| (?:of|for|with|from|where|less|without|after)\b)|And back\b|Its\b)")
+
+
+def above(h, f):
+    """The function whose text is in front of f's in the header; of several with one text the first."""
+    before = first = None
+    for g in h.functions.values():
+        if g.name not in generate.NOT_FOR_LUA and (not first or g.text != first.text):
+            before, first = first, g
+        if g is f:
+            return before
+    return None
+
+
 def prose(h, words, f):
     text = words.text(f.text)
+    if GOES_ON.match(text):
+        text = f"After {words.name(above(h, f).name)}: {text[0].lower()}{text[1:]}"
     if (m := re.match(r"\[([fnbt])\] *", text)) and f.header == "ops/pointwise.h":
         text = f"{text[m.end():]}\n\n{DTYPES[m[1]]}".strip()
     if f.result.type in h.structs and not f.result.stars and f.result.type not in generate.PLAIN:

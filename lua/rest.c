@@ -285,7 +285,7 @@ static int op_walk(lua_State *L)
     return 1;
 }
 
-/* The next name and tensor of the map, at 1. */
+/* The next name and tensor of the map, which is upvalue 3. */
 static int next_of_map(lua_State *L)
 {
     lua_settop(L, 1);

@@ -18,7 +18,7 @@ EG_BEGIN_DECLS
  *   poison   fill freed storage with NaN patterns and new storage with others
  *   nocache  give storage back to the system at once (for valgrind)
  *   sync     wait for each op on a device, so that what goes wrong in it is reported by it
- *   scope    say when a scope holds thousands of tensors, as in a loop without EG_SCOPE
+ *   scope    say when a scope holds thousands of tensors, as in a loop that opens none
  *   tape     say when open tapes hold hundreds of thousands of entries
  *   fallback say where a library or its fast way is missing and a slower one is taken
  *   slow     say what takes long once: loading libraries, making their plans and primitives

@@ -58,7 +58,7 @@ EG_API const char *eg_tensors_text_key(const eg_tensors *map, int64_t i);
 /* ---- safetensors ------------------------------------------------------------------------- */
 
 /* Reads all tensors of a safetensors file (huggingface.co/docs/safetensors), in the order of its
- * header; free the result with eg_tensors_free. Refused in words: a header that is not strict JSON,
+ * header; the caller frees it with eg_tensors_free. Refused in words: a header that is not strict JSON,
  * repeated names, data that overlap, leave holes or do not fill the file, sizes that do not fit
  * shape and dtype, dtypes Egret lacks, more than EG_MAX_DIMS axes, headers beyond 100 MB. */
 EG_API eg_tensors *eg_safetensors_load(const char *path);

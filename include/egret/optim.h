@@ -290,7 +290,7 @@ EG_API eg_status eg_optim_clip_value(eg_optim *optim, double max);
  * the device. */
 EG_API double eg_optim_grad_norm(const eg_optim *optim);
 
-/* The same for n gradients in hand, NULL ones left out, which are scaled in place. *norm (NULL is
+/* The same as eg_optim_clip_norm for n gradients in hand, NULL ones left out, which are scaled in place. *norm (NULL is
  * fine) gets the norm they had; waits for the device. EG_EINVAL if that is not finite (it is in *norm all the same), or
  * if max is not above 0; then nothing has been scaled. */
 EG_API eg_status eg_clip_grad_norm_with(eg_tensor *const *gradients, int n, double max,
@@ -298,13 +298,15 @@ EG_API eg_status eg_clip_grad_norm_with(eg_tensor *const *gradients, int n, doub
 #define eg_clip_grad_norm(...) EG_CLIP_GRAD_NORM_(__VA_ARGS__, )
 #define EG_CLIP_GRAD_NORM_(gradients, n, max, norm, ...)                                           \
     eg_clip_grad_norm_with(gradients, n, max, norm, EG_OPTIONS_(eg_clip_options, __VA_ARGS__))
+/* The same as eg_optim_clip_value: cuts each element of n gradients in hand, NULL ones left out, to -max..max in place;
+ * NaN stays NaN. EG_EINVAL if max is not above 0. */
 EG_API eg_status eg_clip_grad_value(eg_tensor *const *gradients, int n, double max);
 
 /* ---- state ------------------------------------------------------------------------------- */
 
 /* Where training stands, for eg_safetensors_save: the state as "<parameter>.<name in [] above>",
  * the number of steps as "steps" (i64), the rate as "lr" (f64). The state is the optimizer's own,
- * not a copy: it moves on with the next step. Free the map with eg_tensors_free. */
+ * not a copy: it moves on with the next step. The caller frees the map with eg_tensors_free. */
 EG_API eg_tensors *eg_optim_state(eg_optim *optim);
 /* Takes over such a map, for the same rule and parameters; then training goes on bit for bit as it
  * would have (with as many threads: eg_set_threads). Groups, clipping and schedule are not in it.

@@ -101,8 +101,8 @@ typedef struct eg_restore_options {
                           sequence alone: to use one part of a trained model */
 } eg_restore_options;
 
-/* Puts all parts back to the checkpoint of the largest step and sets *step (which may be NULL). If there is
- * no checkpoint nothing changes, and *step neither. All is checked before anything changes: EG_EFORMAT for a
+/* Puts all parts back to the checkpoint of the largest step, and says which in step (NULL: not wanted). If there is
+ * no checkpoint nothing changes, and step neither. All is checked before anything changes: EG_EFORMAT for a
  * damaged file, a newer format, another random algorithm, tensors missing or unexpected, EG_ESHAPE and
  * EG_EDTYPE for one that does not fit, each by name; a part's own refusals. */
 EG_API eg_status eg_saver_restore_with(eg_saver *s, int64_t *step, const eg_restore_options *options);

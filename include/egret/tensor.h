@@ -112,8 +112,8 @@ EG_API void eg_thread_end(void);
 
 /* ---- making tensors ---------------------------------------------------------------------- */
 
-/* Elements left unset. EG_ESHAPE for a negative size, a rank outside 0..8 or a byte count past
- * int64; EG_ENOMEM names the bytes asked for. The same holds for all makers below. */
+/* Of eg_empty the elements are left unset, of eg_zeros they are 0, of eg_ones 1. EG_ESHAPE for a negative size, a
+ * rank outside 0..8 or a byte count past int64; EG_ENOMEM names the bytes asked for. So it is with all makers below. */
 EG_API eg_tensor *eg_empty(eg_shape shape, eg_dtype dtype);
 EG_API eg_tensor *eg_zeros(eg_shape shape, eg_dtype dtype);
 EG_API eg_tensor *eg_ones(eg_shape shape, eg_dtype dtype);

@@ -1,21 +1,14 @@
 /* functions.c - functions as values: how they are shown, and what is said where one was meant to be
  * called; see shell.h. */
+#include <string.h>
+
 #include <lauxlib.h>
 
 #include "shell.h"
 
-/* Pushes how the function at 1 is called, "x:shape()", or nil if it is not the module's. */
-static void push_call(lua_State *L)
+/* Pushes how the manual says the function at 1 is called, or nil if it is not the module's. */
+static void push_usage(lua_State *L)
 {
-    if (luaL_getmetatable(L, "egret.tensor") == LUA_TTABLE) {
-        lua_getfield(L, -1, "methods");
-        for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-            if (lua_rawequal(L, -1, 1) || (lua_iscfunction(L, 1) && lua_tocfunction(L, -1) == lua_tocfunction(L, 1))) {
-                lua_pushfstring(L, "x:%s(...)", lua_tostring(L, -2));
-                return;
-            }
-        }
-    }
     lua_getfield(L, LUA_REGISTRYINDEX, "egret");
     if (lua_istable(L, -1)) {
         lua_getfield(L, -1, "manual");
@@ -27,6 +20,26 @@ static void push_call(lua_State *L)
         }
     }
     lua_pushnil(L);
+}
+
+/* The same with a tensor's method as one, "x:shape(...)". */
+static void push_call(lua_State *L)
+{
+    push_usage(L);
+    const int usage = lua_gettop(L);
+    if (lua_isstring(L, usage) && strncmp(lua_tostring(L, usage), "x:", 2) == 0) {
+        return;
+    }
+    if (luaL_getmetatable(L, "egret.tensor") == LUA_TTABLE) {
+        lua_getfield(L, -1, "methods");
+        for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+            if (lua_rawequal(L, -1, 1) || (lua_iscfunction(L, 1) && lua_tocfunction(L, -1) == lua_tocfunction(L, 1))) {
+                lua_pushfstring(L, "x:%s(...)", lua_tostring(L, -2));
+                return;
+            }
+        }
+    }
+    lua_pushvalue(L, usage);
 }
 
 static int function_tostring(lua_State *L)

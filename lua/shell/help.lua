@@ -3,14 +3,14 @@
 local eg = ...
 
 local overview = [[
-Egret %s: tensors with gradients, here in %s. The module is in the global eg.
+Egret %s: tensors with gradients, in %s. The module is the global eg.
 
-  x = eg.randn{3, 4}         a tensor; x:sum{axes = 0}, (x + 1):relu(), x[{1, {2, 3}}]
+  x = eg.randn{3, 4}         a tensor; x:sum{axes = 0}, x[{1, {2, 3}}], x.T
   eg.nn, eg.optim, eg.data   layers, optimizers, sources of samples
-  loss, g = eg.grad(f, w)    what f() returns, and its gradient with respect to w
+  loss, g = eg.grad(f, w)    what f() returns, and its gradient by w
   eg.show(image)             a picture in the terminal
   eg.plot(losses)            a curve
-  x:shape(), x:dtype()       everything is a call; x:eq(y) compares, for == and < of Lua give no tensors
+  x:shape(), x:dtype()       all else is a call; x:eq(y) compares, not ==
 
   help(eg.conv2d)            what the manual says of a function
   help(eg.nn), help(x)       the functions of a table, the methods of a value

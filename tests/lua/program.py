@@ -154,8 +154,25 @@ def manual(at):
     lines = all_pages.splitlines()
     broad = [line for line in lines if len(line) > 79 and " " in line.strip()]
     check("lines fit", len(lines) > 5000 and not broad, "\n".join(broad[:9]))
-    foreign = [line for line in lines if re.search(r"\beg_|EG_E[A-Z]+\b|NULL|int64_t|eg\.tensor \*|\{\.[a-z]", line)]
+    of_c = r"\beg_|\bEG_(?!DEBUG)|NULL|int64_t|\*[a-z]|&[a-z]|tensors_free|\bstatic\b|\[0\.\.n|\{\.[a-z]"
+    foreign = [line for line in lines if re.search(of_c, line)]
     check("nothing is C's", not foreign, "\n".join(foreign[:9]))
+    dangling = asked("for name in eg.manual_pages() do local text = eg.manual(name).text\n"
+                     "if text:find '^The same[ ,]' and not text:find '^The same [eta][lse]' or text:find '^Its ' "
+                     "or text:find '^And ' or text:find '^nil ' then print(name) end end")
+    check("no page goes on from one that is not there", dangling == "", dangling)
+    page = asked("help(eg.box_giou)")
+    check("but says from which", page.split("\n")[2].startswith("After eg.box_iou: the same less"), page)
+    overview = asked("help()").split("Pages of the manual")[0]
+    check("the overview's lines are whole", "  x = eg.randn" in overview
+          and not re.search(r"(?m)^ {6}|.{80}", overview), overview)
+    page = asked("help(eg.mse_loss)")
+    check("formulas have their lines", "\n  l1_loss         |d|\n  mse_loss        d^2\n" in page, page)
+    check("each maker is told", "eg.ones 1" in asked("help(eg.ones)"))
+    check("not every 0 is a default", "above 0: no chance" in asked("help(eg.image_decode_crop)"))
+    check("lists bring their count", "reserved_count" not in asked("help(eg.data.vocabulary)")
+          and asked("help(eg.data.vocabulary)").startswith("eg.data.vocabulary(counts, {options})"))
+    check("fields have pages", asked('help "x.T"').startswith("x.T\n\nA matrix"))
     for words, wanted in (("cosine", "eg.schedule_at"), ("schedule", "eg.schedule_at"), ("schedules", "eg.schedule_at"),
                           ("learning rate", "optim:set_rate"), ("plotting", "eg.plot"), ("gradient", "eg.grad "),
                           ("Dropout layer", "eg.nn.dropout")):
@@ -165,7 +182,8 @@ def manual(at):
     check("names first", all("conv" in line.split()[0] for line in found[1:12]), found[:14])
     check("where else", "See also: eg.nn.dropout" in asked('help "dropout"'))
     check("functions as values", asked("x = eg.ones{2}\nx.shape").startswith("function: x:shape(...)\n")
-          and asked("eg.zeros, print").startswith("function: eg.zeros(shape, dtype)  function: 0x"))
+          and asked("eg.zeros, print").startswith("function: eg.zeros(shape, dtype)  function: 0x")
+          and asked("x = eg.ones{2}\nx.requires_grad").startswith("function: x:requires_grad()\n"))
     _, err = run("-e", "local x = eg.ones{2} return x.shape[1]", expect=1)
     check("a function that was meant to be called", "it is to be called, x:shape(...)" in err, err)
 

@@ -119,6 +119,7 @@ EG_API eg_tensor *eg_image_preprocess(eg_tensor *x, eg_keras_mode mode);
  *     }
  *     d = eg_dataset_map(eg_dataset_shuffle(photos, 10000), prepare, NULL, .workers = 8); */
 
+/* Which part, and what is made of it. */
 typedef struct eg_random_crop_options {
     size_t size;
     double scale[2]; /* share of the area, from..to; zeros: 0.08..1 */

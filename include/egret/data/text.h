@@ -44,7 +44,8 @@ EG_API eg_tensor *eg_text_words(eg_tensor *text);
 typedef struct eg_word_counts eg_word_counts;
 
 EG_API eg_word_counts *eg_word_counts_new(void);
-EG_API void eg_word_counts_free(eg_word_counts *c); /* NULL is fine */
+/* NULL is fine. */
+EG_API void eg_word_counts_free(eg_word_counts *c);
 /* Counts the words of a text, all of them or, after a failure, none. */
 EG_API eg_status eg_word_counts_add(eg_word_counts *c, eg_tensor *text);
 /* Different words so far. */
@@ -73,8 +74,10 @@ EG_API eg_vocabulary *eg_vocabulary_new_with(const eg_word_counts *counts,
 EG_API eg_vocabulary *eg_vocabulary_load(const char *path);
 /* Writes such a file as io.h says of writers. EG_EINVAL: a word that holds a line's end or a 0. */
 EG_API eg_status eg_vocabulary_save(const eg_vocabulary *v, const char *path);
-EG_API void eg_vocabulary_free(eg_vocabulary *v); /* NULL is fine */
+/* NULL is fine. */
+EG_API void eg_vocabulary_free(eg_vocabulary *v);
 
+/* How many words there are. */
 EG_API int64_t eg_vocabulary_size(const eg_vocabulary *v);
 /* The number of a word of `bytes` bytes, -1 if it is none. */
 EG_API int64_t eg_vocabulary_id(const eg_vocabulary *v, const char *word, size_t bytes);

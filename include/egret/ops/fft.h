@@ -57,7 +57,7 @@ EG_API eg_tensor *eg_complex_mul(eg_tensor *a, eg_tensor *b);
 /* ---- signals over time ------------------------------------------------------------------- */
 
 /* Pieces of the last axis: x [.., t] -> y[.., i, j] = x[.., hop i + j], of `length` samples each,
- * as many as lie inside. Any dtype. grad: dy summed over the pieces a sample is in
+ * as many as lie inside. Any dtype. grad: dy summed over the pieces a sample is in.
  * EG_ESHAPE: an axis shorter than a piece; EG_EINVAL: length or hop below 1. */
 EG_API eg_tensor *eg_frames(eg_tensor *x, int64_t length, int64_t hop);
 

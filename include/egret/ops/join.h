@@ -25,7 +25,7 @@ EG_API eg_status eg_meshgrid(eg_tensor *const *xs, int n, eg_tensor **out);
  * size or another sum. grad: each dy written to its place. */
 EG_API eg_status eg_split(eg_tensor *x, const int64_t *sizes, int n, int axis, eg_tensor **out);
 /* At most n pieces of one size, rounded up; the last may be smaller, and where the axis runs out of
- * elements the rest of out[0..n-1] is NULL. */
+ * elements the rest of out is NULL. */
 EG_API eg_status eg_chunk(eg_tensor *x, int n, int axis, eg_tensor **out);
 /* out[i] = x[..., i, ...] for every i: eg_size(x, axis) tensors without the axis. */
 EG_API eg_status eg_unbind(eg_tensor *x, int axis, eg_tensor **out);

@@ -28,10 +28,12 @@ typedef struct eg_loss_options {
 /* x and y, floats, broadcast against each other; gradients flow to both and to the weights. With
  * d = x - y:
  *
- * l1_loss         |d|
- * mse_loss        d^2
- * huber_loss      d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2)     Huber 1964
- * smooth_l1_loss  d^2 / (2 beta) for |d| <= beta, else |d| - beta / 2        Girshick 2015
+ *   l1_loss         |d|
+ *   mse_loss        d^2
+ *   huber_loss      d^2 / 2 for |d| <= delta, else delta (|d| - delta / 2)
+ *   smooth_l1_loss  d^2 / (2 beta) for |d| <= beta, else |d| - beta / 2
+ *
+ * Huber 1964, Girshick 2015.
  *
  * EG_EINVAL for a delta or beta below 0. */
 EG_API eg_tensor *eg_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
