@@ -52,10 +52,22 @@ function eg.grad(f, ...) end
 ---@param images eg.tensor|eg.tensor[]
 ---@param options? {scale?: number, columns?: integer, range?: number[], path?: string}
 function eg.show(images, options) end
+---@class eg.plot_options
+---@field x? any
+---@field labels? string|string[]
+---@field title? string
+---@field xlabel? string
+---@field ylabel? string
+---@field log? boolean|string
+---@field smooth? number
+---@field width? integer
+---@field height? integer
+---@field path? string
+
 --- Curves: y, or x and y, each numbers or several curves; in the terminal or notebook.
 ---@param y number[]|eg.tensor|(number[]|eg.tensor)[]
----@param options? {x?: any, labels?: string|string[], title?: string, xlabel?: string, ylabel?: string, log?: boolean|string, smooth?: number, width?: integer, height?: integer, path?: string}
----@overload fun(x: any, y: any, options?: table)
+---@param options? eg.plot_options
+---@overload fun(x: any, y: any, options?: eg.plot_options)
 function eg.plot(y, options) end
 --- Where pictures go instead of the terminal.
 ---@param hook? fun(kind: "image/png"|"text/plain", data: string, text: string)
@@ -82,8 +94,13 @@ function eg.rand(shape, dtype) end
 ---@return eg.tensor
 ---@overload fun(...: integer|eg.dtype): eg.tensor
 function eg.randn(shape, dtype) end
+---@class eg.custom_functions
+---@field name? string
+---@field forward fun(...: eg.tensor): eg.tensor
+---@field backward fun(dy: eg.tensor, y: eg.tensor, ...: eg.tensor): ...
+
 --- An op of one's own, with gradient.
----@param op {name?: string, forward: (fun(...: eg.tensor): eg.tensor), backward: (fun(dy: eg.tensor, y: eg.tensor, ...: eg.tensor): ...)}
+---@param op eg.custom_functions
 ---@return fun(...: eg.tensor): eg.tensor
 function eg.custom(op) end
 ---@param f fun(...: eg.tensor): eg.tensor
@@ -198,6 +215,7 @@ return eg
 """
 
 OPERATORS = ["add", "sub", "mul", "div", "mod", "pow", "idiv"]
+RESULTS = {"array": "eg.tensor[]", "tensor": "eg.tensor", "wanted": "eg.tensor", "stream": "string"}
 WORDS = {"end": "stop", "in": "inputs", "repeat": "times", "function": "f", "local": "here"}
 
 
@@ -238,11 +256,12 @@ def describe(h, f, wrapper):
     elif r.type not in ("void", "eg_status"):
         lines.append(f"---@return {type_of(h, r)}")
     for what, name, _ in wrapper.results:
-        kind = {"array": "eg.tensor[]", "tensor": "eg.tensor", "wanted": "eg.tensor", "stream": "string"}.get(what, what)
+        kind = RESULTS.get(what, what)
         lines.append(f"---@return {kind}" + (f" {name.strip('_')}" if name.isidentifier() else ""))
     for at in wrapper.sizes():  # sizes one by one
         before = [f"{name_of(name)}: {type_of(h, p)}" for name, p in zip(wrapper.usage[:at - 1], wrapper.sources)]
-        lines.append(f"---@overload fun({', '.join(before + ['...: any'])}): {type_of(h, r) if r.type != 'eg_tensor' else 'eg.tensor'}")
+        result = "eg.tensor" if r.type == "eg_tensor" else type_of(h, r)
+        lines.append(f"---@overload fun({', '.join(before + ['...: any'])}): {result}")
     return lines
 
 
@@ -269,7 +288,8 @@ def main():
             continue
         out.append(f"\n---@class eg.{kind}")
         if kind == "tensor":
-            out += [f"---@operator {o}(eg.tensor|number): eg.tensor" for o in OPERATORS] + ["---@operator unm: eg.tensor"]
+            out += [f"---@operator {o}(eg.tensor|number): eg.tensor" for o in OPERATORS]
+            out.append("---@operator unm: eg.tensor")
         if kind == "module":
             out.append("---@overload fun(x: eg.tensor, ...): eg.tensor")
         out.append(f"local {kind} = {{}}")

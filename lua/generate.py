@@ -12,8 +12,8 @@ import sys
 
 import headers
 
-# What lua/*.c does by hand, and the C functions it stands for: a function, or a method of the type before the colon (x: a
-# tensor). manual.txt says how each is called.
+# What lua/*.c does by hand, and the C functions it stands for: a function, or a method of the type before the colon
+# (x: a tensor). manual.txt says how each is called.
 HAND = {
     "eg_dataset_map_with": "dataset:map", "eg_dataset_filter": "dataset:filter", "eg_dataset_from": "eg.data.from",
     "eg_dataset_first": "dataset", "eg_dataset_next": "dataset",
@@ -61,8 +61,8 @@ NUMBERS_OF = {
 # Parts that must outlive who is given them.
 KEEPS_PARTS = "eg_saver"
 
-NUMBERS = {"double": "number", "int64_t": "integer", "int": "int", "uint64_t": "unsigned", "unsigned": "int", "size_t": "integer",
-           "bool": "boolean", "uint32_t": "integer"}
+NUMBERS = {"double": "number", "int64_t": "integer", "int": "int", "uint64_t": "unsigned", "unsigned": "int",
+           "size_t": "integer", "bool": "boolean", "uint32_t": "integer"}
 
 
 class CannotSay(Exception):
@@ -127,7 +127,8 @@ class Wrapper:
             at = self.argument(name)
             kind = p.type[3:]
             self.checks.append(f"int {after.name};")
-            self.checks.append(f"{p.type} *const *{name} = ({p.type} *const *)eg__lua_handles(L, {at}, &eg__lua_type_{kind}, &{after.name});")
+            read = f"eg__lua_handles(L, {at}, &eg__lua_type_{kind}, &{after.name})"
+            self.checks.append(f"{p.type} *const *{name} = ({p.type} *const *){read};")
             self.arguments += [name, after.name]
             self.consumed.append(at)
             return 2
@@ -449,7 +450,8 @@ def describe(h, out, code):
         words = enum_words(e)
         rows = "".join(f'    {{"{word}", {value}}},\n' for value, word in words)
         tables.append((f"enum_{e.name}", f"static const eg__lua_word words_{e.name}[] = {{\n{rows}}};\n"
-                       f'static const eg__lua_enumeration enum_{e.name} = {{"{e.name}", words_{e.name}, {len(words)}}};'))
+                       f"static const eg__lua_enumeration enum_{e.name} = "
+                       f'{{"{e.name}", words_{e.name}, {len(words)}}};'))
     done = set()
 
     def visit(s):
@@ -461,7 +463,8 @@ def describe(h, out, code):
                 visit(h.structs[g.type])
         rows = "\n".join(field_row(h, s, g) for g in fields_of(s))
         sized = "true" if s.is_options else "false"
-        tables.append((f"record_{s.name}", f"static const eg__lua_field fields_{s.name}[] = {{\n{rows}\n    {{0}}\n}};\n"
+        tables.append((f"record_{s.name}",
+                       f"static const eg__lua_field fields_{s.name}[] = {{\n{rows}\n    {{0}}\n}};\n"
                        f'static const eg__lua_layout record_{s.name} = {{"{s.name}", fields_{s.name}, '
                        f"{rows.count(chr(10)) + bool(rows)}, sizeof({s.name}), {sized}}};"))
 
@@ -503,8 +506,11 @@ def wrap_all(h):
     names = {lua_name(f) for f in h.functions.values()}
     done, problems = [], []
     forms = [("_int", "_int_"), ("_scalar", "_scalar_")]  # what calls another comes behind it
-    order = sorted(h.functions.values(), key=lambda f: next((i for i, s in enumerate(forms) if f.name.endswith(s)), len(forms)))
-    for f in order:
+
+    def place(f):
+        return next((i for i, endings in enumerate(forms) if f.name.endswith(endings)), len(forms))
+
+    for f in sorted(h.functions.values(), key=place):
         if f.name in HAND or f.name in NOT_FOR_LUA or f.name.endswith("_free"):
             continue
         name = lua_name(f)
@@ -521,7 +527,8 @@ def wrap_all(h):
 
 
 def wrappers(h):
-    out = ["/* Made by lua/generate.py from the headers. */", "#define _GNU_SOURCE", "#include <stddef.h>", '#include "lua/bind.h"', ""]
+    out = ["/* Made by lua/generate.py from the headers. */", "#define _GNU_SOURCE", "#include <stddef.h>",
+           '#include "lua/bind.h"', ""]
     out += freeing(h)
     made = wrap_all(h)
     shared = {"eg_gradients_options": "gradients", "eg_gradcheck_options": "gradcheck", "eg_map_options": "map",

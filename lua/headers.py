@@ -171,10 +171,11 @@ def read_header(into, root, path):
             name = p[p.rindex("}") + 1:].strip(" ;")
             into.structs[name] = Struct(name, fields(body), text, body, header)
         elif p.startswith("typedef enum"):
-            body = without_preprocessor_in_enums(re.sub(r"/\*.*?\*/", "", p[p.index("{") + 1:p.rindex("}")], flags=re.S))
+            body = p[p.index("{") + 1:p.rindex("}")]
             name = p[p.rindex("}") + 1:].strip(" ;")
-            values = re.findall(r"\b(EG_\w+)\b(?=\s*(?:,|=|$))", body)
-            into.enums[name] = Enum(name, values, text, header, p[p.index("{") + 1:p.rindex("}")])
+            bare = without_preprocessor_in_enums(re.sub(r"/\*.*?\*/", "", body, flags=re.S))
+            values = re.findall(r"\b(EG_\w+)\b(?=\s*(?:,|=|$))", bare)
+            into.enums[name] = Enum(name, values, text, header, body)
         elif p.startswith("enum"):
             body = re.sub(r"/\*.*?\*/", "", p, flags=re.S)
             into.constants += re.findall(r"\b(EG_[A-Z0-9_]+)\s*=", body)

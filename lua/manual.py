@@ -263,8 +263,8 @@ def prose(h, words, f):
 
 def pages(h):
     """(name, usage, header, its title, prototype, text) of all."""
-    titles = {f.header: "" for f in h.functions.values()}
-    titles = {header: title(next(path for path in h.paths if str(path).endswith("/egret/" + header))) for header in titles}
+    paths = {str(path).rsplit("/egret/", 1)[1]: path for path in h.paths}
+    titles = {header: title(paths[header]) for header in {f.header for f in h.functions.values()}}
     words, own = Words(h), read_own()
     made = {f.name: wrapper for f, _, wrapper in generate.wrap_all(h)}
     rows = {}
@@ -287,7 +287,8 @@ def pages(h):
                 if s and p.type not in ("eg_shape", "eg_axes", "eg_parameters", "eg_tape", "eg_scope"):
                     text += options(h, words, p, f.text)
         if f.name not in generate.HAND or "options" in call:
-            text += described(h, words, [g.type for p in f.parameters for g in [p, *getattr(h.structs.get(p.type), "fields", [])]])
+            members = [g for p in f.parameters for g in [p, *getattr(h.structs.get(p.type), "fields", [])]]
+            text += described(h, words, [g.type for g in members])
         rows[name] = name, call, f.header, titles.get(f.header, ""), f.prototype, text
     for key, (call, text) in own.items():
         name = re.split(r"[.:]", key)[-1]
@@ -302,8 +303,8 @@ def main():
     out = ["/* Made by lua/manual.py from the headers. */", '#include "lua/bind.h"', "",
            "const eg__lua_page eg__lua_pages[] = {"]
     for name, call, header, about, prototype, text in pages(h):
-        out.append(f'    {{"{name}", {json.dumps(call)}, "{header}", {json.dumps(about)},\n        {string(prototype)},\n'
-                   f"        {string(text)}}},")
+        out.append(f'    {{"{name}", {json.dumps(call)}, "{header}", {json.dumps(about)},\n'
+                   f"        {string(prototype)},\n        {string(text)}}},")
     with open(path, "w") as f:
         f.write("\n".join(out) + "\n    {0}\n};\n")
     with open(depfile, "w") as f:

@@ -211,7 +211,7 @@ static int journal_row(lua_State *L)
     return 1;
 }
 
-/* ---- precision, devices, streams ---------------------------------------------------------------------------------- */
+/* ---- precision, devices, streams --------------------------------------------------------------------------------- */
 
 /* eg.autocast(dtype, f, ...): f(...) with its ops in that precision; its results. */
 static int autocast(lua_State *L)

@@ -409,7 +409,10 @@ int eg__lua_newindex(lua_State *L)
     luaL_argcheck(L, y != NULL, 3, "a tensor, a number or a list is expected");
     eg_scope scope = eg_scope_push();
     eg_tensor *to = mask ? x : look(x, &p);
-    eg_tensor *from = !mask ? y : eg_ndim(y) ? eg_masked_scatter(x, mask, y) : eg_where(mask, eg_cast(y, eg_dtype_of(x)), x);
+    eg_tensor *from = y;
+    if (mask) {
+        from = eg_ndim(y) ? eg_masked_scatter(x, mask, y) : eg_where(mask, eg_cast(y, eg_dtype_of(x)), x);
+    }
     bool well = to && from && eg_copy_(to, from);
     eg_scope_pop(scope, NULL);
     return well ? 0 : eg__lua_raise(L);
