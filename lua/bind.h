@@ -177,6 +177,7 @@ typedef struct eg__lua_layout {
 
 double eg__lua_number(lua_State *L, int i);
 int64_t eg__lua_integer(lua_State *L, int i);
+int64_t eg__lua_integer_called(lua_State *L, int i, const char *what); /* another value than an argument */
 uint64_t eg__lua_unsigned(lua_State *L, int i);
 int eg__lua_int(lua_State *L, int i);
 bool eg__lua_boolean(lua_State *L, int i);

@@ -42,12 +42,7 @@ static double want_number(lua_State *L, const eg__lua_field *f)
 
 static int64_t want_integer(lua_State *L, const eg__lua_field *f)
 {
-    int is;
-    int64_t value = lua_tointegerx(L, -1, &is);
-    if (!is) {
-        eg__lua_error(L, "%s is %s, not an integer", f->name, lua_type(L, -1) == LUA_TNUMBER ? lua_tostring(L, -1) :
-                   luaL_typename(L, -1));
-    }
+    int64_t value = eg__lua_integer_called(L, -1, f->name);
     return f->zero && value == 0 ? EG_ZERO : value;
 }
 

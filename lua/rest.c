@@ -44,7 +44,7 @@ static int step_new(lua_State *L)
 {
     EG__LUA_BEGIN(2)
     luaL_checktype(L, 1, LUA_TFUNCTION);
-    int results = 1;
+    int64_t results = 1;
     if (lua_istable(L, 2)) {
         lua_newtable(L);
         for (lua_pushnil(L); lua_next(L, 2);) {
@@ -54,7 +54,7 @@ static int step_new(lua_State *L)
         }
         lua_replace(L, 2);
         lua_getfield(L, 2, "results");
-        results = (int)luaL_optinteger(L, -1, 1);
+        results = lua_isnil(L, -1) ? 1 : eg__lua_integer_called(L, -1, "results");
         luaL_argcheck(L, results >= 0 && results <= 16, 2, "0..16 results are possible");
         lua_pop(L, 1);
         lua_pushnil(L);
@@ -63,7 +63,7 @@ static int step_new(lua_State *L)
     eg_step_options o;
     eg__lua_record(L, 2, eg__lua_layout_step, &o);
     step_function *f = eg__lua_new_callback(L, 1, sizeof *f);
-    f->results = results;
+    f->results = (int)results;
     int callback = lua_gettop(L);
     eg__lua_hold *hold = eg__lua_new_hold(L, &eg__lua_type_step);
     lua_pushvalue(L, callback);
@@ -119,7 +119,9 @@ static int run_state(lua_State *L)
 {
     part_job *j = lua_touserdata(L, 1);
     lua_call(L, 0, 1);
-    luaL_checktype(L, -1, LUA_TTABLE);
+    if (!lua_istable(L, -1)) {
+        return eg__lua_error(L, "state must return a table of names and tensors, not a %s", luaL_typename(L, -1));
+    }
     for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
         const char *name = eg__lua_string_called(L, -2, "the name of a part");
         if (eg_tensors_set(j->map, name, eg__lua_tensor(L, -1))) {
@@ -322,7 +324,7 @@ static int each(lua_State *L)
 static int profile_totals(lua_State *L)
 {
     EG__LUA_BEGIN(1)
-    int most = (int)luaL_optinteger(L, 1, 1000);
+    int most = lua_isnil(L, 1) ? 1000 : eg__lua_int(L, 1);
     luaL_argcheck(L, most >= 0 && most < 1 << 20, 1, "out of range");
     eg_profile_total *totals = lua_newuserdatauv(L, (size_t)(most + 1) * sizeof *totals, 0);
     int n = eg_profile_totals(totals, most);

@@ -258,10 +258,11 @@ static place read_range(lua_State *L, int t, int64_t size)
     if (n == 0) {
         return p;
     }
+    static const char *const names[] = {"a range's first", "a range's last", "a range's step"};
     int64_t value[3] = {1, 0, 1};
     for (int k = 0; k < 3; k++) {
         if (lua_rawgeti(L, t, k + 1) != LUA_TNIL) {
-            value[k] = luaL_checkinteger(L, -1);
+            value[k] = eg__lua_integer_called(L, -1, names[k]);
         } else if (k == 1) {
             value[1] = value[0];
         }

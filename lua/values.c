@@ -16,6 +16,18 @@ int64_t eg__lua_integer(lua_State *L, int i)
     return luaL_checkinteger(L, i);
 }
 
+int64_t eg__lua_integer_called(lua_State *L, int i, const char *what)
+{
+    int is;
+    int64_t value = lua_tointegerx(L, i, &is);
+    if (!is) {
+        bool number = lua_type(L, i) == LUA_TNUMBER;
+        eg__lua_error(L, "%s is %s%s, not an integer", what, number ? "" : "a ",
+                      number ? lua_tostring(L, i) : luaL_typename(L, i));
+    }
+    return value;
+}
+
 uint64_t eg__lua_unsigned(lua_State *L, int i)
 {
     return (uint64_t)luaL_checkinteger(L, i);
