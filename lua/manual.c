@@ -157,7 +157,7 @@ void eg__lua_fit(lua_State *L, int arguments)
  * and behind the last one come the names; those of a short one may lie among the names. */
 void eg__lua_no_names(lua_State *L, int i)
 {
-    enum { SHORT = 512 };
+    enum { SHORT = 16 };
     lua_Integer n = (lua_Integer)lua_rawlen(L, i);
     i = lua_absindex(L, i);
     if (n > SHORT) {
