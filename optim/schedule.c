@@ -101,6 +101,7 @@ static eg_status read_plan(const eg_schedule *given, eg_schedule *s)
     }
     if (s->kind == EG_RATE_EXPONENTIAL) {
         s->steps = s->steps ? s->steps : 1;
+        s->factor = eg__or(s->factor, 0); /* must be given */
     } else {
         s->factor = eg__or(s->factor, s->kind >= EG_RATE_LUONG5 ? 0.5 : 0.1);
     }
