@@ -44,7 +44,6 @@ static eg_conv_options *draw_conv(draw *d, int naxes, bool transposed, sizes *z)
         o->output_padding[a] = transposed && there && chance(d, 20) ? pick(d, 0, stride - 1) : 0;
     }
     o->padding = pads ? 0 : o->padding;
-    o->activation = chance(d, 50) ? draw_activation(d) : NULL;
     if (!chance(d, 20) || transposed) {
         return o;
     }
@@ -69,6 +68,7 @@ static void conv(draw *d, int naxes, bool transposed)
     eg_conv_options *o = draw_conv(d, naxes, transposed, &z);
     int64_t groups = o->groups ? o->groups : 1;
     eg_dtype t = draw_float(d);
+    o->activation = chance(d, 50) ? draw_activation(d, t) : NULL;
     operand(d, spatial(EG_SHAPE(z.n, z.c), z.in, naxes), t);
     operand(d, spatial(transposed ? EG_SHAPE(z.c, z.o / groups) : EG_SHAPE(z.o, z.c / groups), z.kernel, naxes),
             chance(d, 92) ? t : draw_float(d));
@@ -111,7 +111,6 @@ static void conv_gradient(draw *d, bool weight)
     int naxes = (int)pick(d, 1, 3);
     eg_conv_options *o = draw_conv(d, naxes, false, &z);
     int64_t groups = o->groups ? o->groups : 1, out[3];
-    o->activation = NULL;
     for (int a = 0; a < naxes; a++) {
         while ((out[a] = out_size(o, a, z.in[a], z.kernel[a])) < 0) {
             z.in[a]++;

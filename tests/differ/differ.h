@@ -3,7 +3,8 @@
  * A row is one public function: an expression in which T0, I0, ... stand for what is drawn, and a function that
  * draws them. The expression is compiled as the call and printed as the C of a failure; options are drawn, handed
  * over and printed by one table of their fields, so that what is printed is what was called. Of each draw
- *   - both engines accept it, or both refuse it with one code, in words, and leave the arguments as they were
+ *   - both engines accept it, or both refuse it with one code, in words; arguments are left as they were, but for
+ *     what the function writes, and what lies beside that
  *   - values, shapes and dtypes are those of the reference loops on the same numbers: exactly for integers and
  *     bools, of floats against f64
  *   - under a tape the values are the same, and gradients, of the operands or of what they are views of, are those
@@ -45,6 +46,8 @@ typedef struct spec {
     int nsteps;
     bool fixed;  /* an index, label or mask: of this dtype for the reference too, without a gradient */
     bool absent; /* NULL */
+    bool written; /* on purpose, as running statistics are */
+    int shares;   /* 1 + the tensor that it is another view of; 0: none */
 } spec;
 
 typedef struct row row;
@@ -88,6 +91,7 @@ enum {
     KINKS = 32,      /* differences are no derivative */
     FEW = 64,        /* one of many alike: a quarter of the draws */
     NONFINITES = 128, /* NaN and infinities */
+    ZERO = 256,       /* the first result is what must be 0, the others serve it */
 };
 
 struct row {
@@ -148,6 +152,7 @@ bool differ_rnn(call *c, eg_rnn r);
 #define Y0 (&c->y[0])
 #define Y1 (&c->y[1])
 #define Y2 (&c->y[2])
+#define Y3 (&c->y[3])
 #define YS (c->y)
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -212,8 +217,8 @@ static inline eg_tensor **place(int k)
 }
 
 typedef eg_tensor *(*activation)(eg_tensor *);
-/* A function of one tensor, or NULL; its name. */
-activation draw_activation(draw *d);
+/* A function of one tensor of that dtype, or NULL; its name. */
+activation draw_activation(draw *d, eg_dtype t);
 const char *activation_name(activation f);
 
 /* ---- drawing --------------------------------------------------------------------------------- */
@@ -246,6 +251,8 @@ int indices(draw *d, eg_shape shape, int64_t size, bool signed_);
 int mask(draw *d, eg_shape shape);
 /* Its numbers are all different, as chance gives them. */
 void distinct(draw *d, int k);
+/* Makes tensor k another view of what tensor `of` is one of, which has its shape and dtype. */
+void overlap(draw *d, int k, int of);
 /* No tensor: NULL. */
 int absent(draw *d);
 

@@ -1,15 +1,16 @@
 /* norm.c - normalisation. */
 #include "tests/differ/differ.h"
 
-#define EPS 0, 1e-3, 0.1
+#define EPS 0, EG_ZERO, 1e-3, 0.1
 OPTIONS(eg_batch_norm_options, BOOL(eg_batch_norm_options, training), BOOL(eg_batch_norm_options, biased),
-        BOOL(eg_batch_norm_options, relu), DOUBLE(eg_batch_norm_options, momentum, 0, 0.5, 1),
+        BOOL(eg_batch_norm_options, relu), DOUBLE(eg_batch_norm_options, momentum, 0, EG_ZERO, 0.5, 1),
         DOUBLE(eg_batch_norm_options, eps, EPS))
 OPTIONS(eg_group_norm_options, DOUBLE(eg_group_norm_options, eps, EPS))
 OPTIONS(eg_layer_norm_options, INT32(eg_layer_norm_options, axes, 0), DOUBLE(eg_layer_norm_options, eps, EPS))
 OPTIONS(eg_local_response_norm_options, INT(eg_local_response_norm_options, channels, 0, 1, 2, 3, 5),
-        DOUBLE(eg_local_response_norm_options, alpha, 0, 0.1, 1),
-        DOUBLE(eg_local_response_norm_options, beta, 0, 0.5, 1), DOUBLE(eg_local_response_norm_options, k, 0, 0.5, 2))
+        DOUBLE(eg_local_response_norm_options, alpha, 0, EG_ZERO, 0.1, 1),
+        DOUBLE(eg_local_response_norm_options, beta, 0, EG_ZERO, 0.5, 1),
+        DOUBLE(eg_local_response_norm_options, k, 0, EG_ZERO, 0.5, 2))
 
 static eg_shape image(draw *d, int min_ndim)
 {
@@ -44,6 +45,7 @@ static void draw_batch_norm(draw *d)
             int at = operand(d, c, t == EG_F64 ? EG_F64 : EG_F32);
             d->t[at].low = k ? 0.5 : -1;
             d->t[at].fixed = true; /* statistics have no gradient */
+            d->t[at].written = o->training && !d->no_options;
             d->t[at].nsteps = chance(d, 80) ? 0 : d->t[at].nsteps;
             d->t[at].base = d->t[at].nsteps ? d->t[at].base : c;
         } else {
@@ -116,7 +118,8 @@ DIFFER(rms_norm, rms_norm, 0, 60, eg_rms_norm_with(T0, T1, O0))
 
 static void draw_local_response(draw *d)
 {
-    operand(d, image(d, 3), draw_float(d));
-    DRAW_OPTIONS(d, eg_local_response_norm_options);
+    int k = operand(d, image(d, 3), draw_float(d));
+    bool bare = DRAW_OPTIONS(d, eg_local_response_norm_options)->k == EG_ZERO;
+    d->t[k].dtype = bare && d->t[k].dtype == EG_F16 ? EG_BF16 : d->t[k].dtype; /* powers far past f16 */
 }
 DIFFER(local_response_norm, draw_local_response, 0, 8, eg_local_response_norm_with(T0, O0))

@@ -106,17 +106,20 @@ static void two(draw *d, const char *kind, double low, double high, double secon
 #define EG_BINARY(name, kind, f, fi, da, db, sa, sb, alow, ahigh, blow, bhigh)                     \
     static void draw_##name(draw *d)                                                               \
     {                                                                                              \
-        two(d, #kind, alow, ahigh, blow, bhigh, false);                                                   \
+        two(d, #kind, alow, ahigh, blow, bhigh, false);                                            \
     }                                                                                              \
     static void draw_##name##_(draw *d)                                                            \
     {                                                                                              \
-        two(d, #kind, alow, ahigh, blow, bhigh, true);                                                    \
+        two(d, #kind, alow, ahigh, blow, bhigh, true);                                             \
         d->t[0].dtype = d->t[1].dtype = fitting(d, #kind, d->t[0].dtype);                          \
         fit_values(d);                                                                             \
+        if (chance(d, 15)) {                                                                       \
+            overlap(d, 1, 0);                                                                      \
+        }                                                                                          \
     }                                                                                              \
     static void draw_##name##_scalar(draw *d)                                                      \
     {                                                                                              \
-        two(d, #kind, alow, ahigh, blow, bhigh, false);                                                   \
+        two(d, #kind, alow, ahigh, blow, bhigh, false);                                            \
         d->n = 1;                                                                                  \
     }                                                                                              \
     static void draw_##name##_scalar_(draw *d)                                                     \

@@ -107,9 +107,13 @@ static bool fill_step(FILE *to, const char *word, size_t n, const void *of)
     return true;
 }
 
-static void print_tensor(FILE *to, const spec *s, int k)
+static void print_leaf(FILE *to, const spec *s, int k)
 {
     if (s->absent) {
+        return;
+    }
+    if (s->shares) {
+        fprintf(to, "    eg_tensor *t%d = t%d;\n", k, s->shares - 1);
         return;
     }
     eg_tensor *t = make_base(s, s->dtype);
@@ -131,7 +135,11 @@ static void print_tensor(FILE *to, const spec *s, int k)
         print_dtype(to, s->dtype);
         fputs(");\n", to);
     }
-    for (int i = 0; i < s->nsteps; i++) {
+}
+
+static void print_steps(FILE *to, const spec *s, int k)
+{
+    for (int i = 0; i < s->nsteps && !s->absent; i++) {
         char text[128];
         snprintf(text, sizeof text, "    t%d = %s;\n", k, step_text(s->steps[i].kind));
         char *at = strstr(text, "(t");
@@ -289,8 +297,11 @@ void print_draw(FILE *to, const draw *d)
             d->number);
     EG_SCOPE {
         for (int k = 0; k < d->n; k++) {
-            print_tensor(to, &d->t[k], k);
+            print_leaf(to, &d->t[k], k);
         }
+    }
+    for (int k = 0; k < d->n; k++) {
+        print_steps(to, &d->t[k], k);
     }
     fprintf(to, "    eg_tensor *y[%d] = {NULL};\n", MOST_RESULTS);
     if (d->table && !d->no_options) {

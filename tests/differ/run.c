@@ -1,4 +1,5 @@
 /* run.c - one draw through both engines, with and without a tape, and what differs. */
+#include <float.h>
 #include <stdarg.h>
 
 #include "tests/differ/differ.h"
@@ -91,16 +92,22 @@ static void say_shape(const eg_tensor *t, char *to, size_t size)
     snprintf(to + n, size - n, "]");
 }
 
+static double largest(eg_dtype t)
+{
+    return t == EG_F64 ? DBL_MAX : t == EG_F16 ? 65504 : FLT_MAX;
+}
+
 /* Infinity where only the one lies past the dtype's range is no difference. */
-static bool close_to(double a, double b, double allowed, double scale)
+static bool close_to(double a, double b, double allowed, double scale, eg_dtype t)
 {
     if (a == b || (isnan(a) && isnan(b))) {
         return true;
     }
-    if (isinf(a) && isfinite(b)) {
-        return fabs(b) > 6e4 && (a > 0) == (b > 0) && (fabs(b) > 3e38 || fabs(b) < 7e4);
+    if (isinf(a) != isinf(b)) {
+        double inside = isinf(a) ? b : a;
+        return (a > 0) == (b > 0) && fabs(inside) >= largest(t) * (1 - allowed);
     }
-    return fabs(a - b) <= allowed * (scale + fabs(b));
+    return isfinite(a) && isfinite(b) && fabs(a - b) <= allowed * (scale + fabs(b));
 }
 
 /* Elements of y against those of want; of gradients relative to the largest. */
@@ -123,7 +130,7 @@ static outcome compare(trial *t, const char *what, int k, const eg_tensor *y, co
     }
     outcome o = AGREED;
     for (int64_t i = 0; i < n && !o; i++) {
-        if (!close_to(values[i], values[n + i], real ? t->allowed : 0, scale)) {
+        if (!close_to(values[i], values[n + i], real ? t->allowed : 0, scale, eg_dtype_of(y))) {
             o = differs(t, "%s %d, %s: element %lld is %.9g, of the reference %.9g", what, k, shapes[0], (long long)i,
                         values[i], values[n + i]);
         }
@@ -168,7 +175,8 @@ static double tolerance_of(eg_dtype t)
     return t == EG_F64 ? 1e-11 : t == EG_F32 ? 1e-5 : t == EG_F16 ? 4e-3 : t == EG_BF16 ? 2e-2 : 1e-5;
 }
 
-/* By the coarsest of operands and results. */
+/* By the coarsest of operands and results. Both engines see the same halves: what they lose is what f32 does, and the
+ * rounding of results. */
 static double tolerance(const call *c)
 {
     const draw *d = c->d;
@@ -181,7 +189,8 @@ static double tolerance(const call *c)
     for (int k = 0; k < MOST_RESULTS; k++) {
         worst = c->y[k] ? fmax(worst, tolerance_of(eg_dtype_of(c->y[k]))) : worst;
     }
-    return worst * (d->row->loose > 0 ? d->row->loose : 1) * (d->loose > 0 ? d->loose : 1);
+    double loose = (d->row->loose > 0 ? d->row->loose : 1) * (d->loose > 0 ? d->loose : 1);
+    return worst > tolerance_of(EG_F32) ? 2 * worst + loose * tolerance_of(EG_F32) : worst * loose;
 }
 
 /* ---- gradients -------------------------------------------------------------------------------- */
@@ -253,19 +262,19 @@ static outcome compare_gradients(trial *t, const call *plain)
     eg_debug("ref");
     eg_status reference = run_taped(t->d, WIDE, &want, wide, &none[1]);
     eg_debug(NULL);
-    if (st != reference || none[0] != none[1]) {
+    if (st || reference || none[0] != none[1]) {
         return differs(t, "gradient: %s, of the reference %s%s", code_name(st), code_name(reference),
                        none[0] != none[1] ? ", one of them without a record" : "");
     }
     outcome o = AGREED;
-    for (int k = 0; k < MOST_RESULTS && !o && !st; k++) {
+    for (int k = 0; k < MOST_RESULTS && !o; k++) {
         if (!c.y[k] != !plain->y[k]) {
             return differs(t, "result %d is there either with or without a tape", k);
         }
         o = c.y[k] ? compare(t, "under a tape result", k, c.y[k], plain->y[k], false) : AGREED;
     }
     t->allowed *= 10;
-    for (int k = 0; k < t->d->n && !o && !st && !none[0]; k++) {
+    for (int k = 0; k < t->d->n && !o && !none[0]; k++) {
         if (g[k] && eg_dtype_of(g[k]) != eg_dtype_of(c.t[k])) {
             return differs(t, "the gradient of tensor %d has another dtype", k);
         }
@@ -326,12 +335,14 @@ static outcome compare_differences(trial *t)
         double loose = (d->row->loose > 1 ? d->row->loose : 1) * (i ? 30 : 1);
         eg_status st = eg_gradcheck(call_again, x, d->n, &a, .skip = skip, .step = steps[i], .tolerance = 1e-5 * loose,
                                     .second = d->number % 9 == 0);
-        if (st != EG_EUSER || strstr(eg_last_error()->message, "nan")) { /* no record, no second one; no such place */
+        const char *words = eg_last_error()->message;
+        bool undefined = strstr(words, "differences say nan") || strstr(words, "differences say -nan");
+        if (!st || st == EG_ESTATE || undefined) { /* no record, no second one; no such place */
             eg_clear_error();
             return AGREED;
         }
     }
-    return differs(t, "%s", eg_last_error()->message);
+    return differs(t, "%s: %s", code_name(eg_last_error()->code), eg_last_error()->message);
 }
 
 /* ---- all of it -------------------------------------------------------------------------------- */
@@ -367,6 +378,35 @@ static outcome check_refusal(trial *t, const call *c, eg_status st, const char *
     return REFUSED;
 }
 
+static bool written(const draw *d, int k)
+{
+    return d->t[k].written || (d->row->flags & IN_PLACE && !k);
+}
+
+/* Arguments are what they were; what is written is what the reference makes of it, and nothing beside it. */
+static outcome check_arguments(trial *t, const call *c, const call *want)
+{
+    call fresh;
+    make_call(t->d, AS_DRAWN, NULL, &fresh);
+    for (int k = 0; k < t->d->n; k++) {
+        if (c->t[k] && written(t->d, k)) {
+            if (compare(t, "after the call tensor", k, c->t[k], want->t[k], false)) {
+                return DIFFERS;
+            }
+            eg_debug("ref");
+            eg_copy_(fresh.t[k], c->t[k]);
+            eg_debug(NULL);
+        }
+    }
+    t->allowed = 0;
+    for (int k = 0; k < t->d->n; k++) {
+        if (c->t[k] && compare(t, "after the call what holds tensor", k, c->leaf[k], fresh.leaf[k], false)) {
+            return DIFFERS;
+        }
+    }
+    return AGREED;
+}
+
 static outcome values_and_gradients(trial *t, const call *c, bool differences)
 {
     const row *r = t->d->row;
@@ -378,7 +418,12 @@ static outcome values_and_gradients(trial *t, const call *c, bool differences)
                        eg_last_error()->message);
     }
     t->allowed = tolerance(c);
+    if (r->flags & ZERO) {
+        return compare(t, "what must be 0, result", 0, c->y[0], eg_zeros_like(c->y[0]), false);
+    }
     outcome o = compare_results(t, "result", c, &want);
+    o = o ? o : check_arguments(t, c, &want);
+    t->allowed = tolerance(c);
     if (o || r->flags & (NO_GRAD | IN_PLACE) || has_specials(t->d)) {
         return o;
     }
@@ -502,10 +547,14 @@ static bool smaller_sizes(draw *d, char *why, size_t size)
 
 void shrink(draw *d, char *why, size_t size)
 {
+    bool shared = false; /* views of one tensor go together */
+    for (int k = 0; k < d->n; k++) {
+        shared |= d->t[k].shares > 0;
+    }
     for (int round = 0; round < 6; round++) {
-        bool any = simpler_tensors(d, why, size);
-        any |= simpler_options(d, why, size);
-        any |= smaller_sizes(d, why, size);
+        bool any = simpler_options(d, why, size);
+        any |= !shared && simpler_tensors(d, why, size);
+        any |= !shared && smaller_sizes(d, why, size);
         if (!any) {
             return;
         }

@@ -254,6 +254,26 @@ void distinct(draw *d, int k)
     }
 }
 
+void overlap(draw *d, int k, int of)
+{
+    spec *a = &d->t[of], *b = &d->t[k];
+    if (!a->shape.ndim) {
+        return;
+    }
+    int axis = (int)pick(d, 0, a->shape.ndim - 1);
+    uint64_t seed = b->seed;
+    a->base = a->shape;
+    a->base.dim[axis] += 1;
+    a->steps[0] = (step){MIDDLE, axis, (int)pick(d, 0, 1), a->shape};
+    a->nsteps = 1;
+    *b = *a;
+    b->seed = seed;
+    b->shares = 1 + of;
+    b->steps[0].b = (int)pick(d, 0, 1);
+    b->steps[1] = (step){FLIPPED, (int)pick(d, 0, a->shape.ndim - 1), 0, a->shape};
+    b->nsteps = 1 + chance(d, 40);
+}
+
 int operand(draw *d, eg_shape shape, eg_dtype dtype)
 {
     return is_float(dtype)    ? ranged(d, shape, dtype, -2, 2)
@@ -290,15 +310,16 @@ int absent(draw *d)
     X(UNIFORM, eg_uniform(base, low, high, EG_F64))                                                \
     X(TIES, eg_mul_scalar(eg_round(eg_uniform(base, 4 * low, 4 * high, EG_F64)), 0.25))            \
     X(WHOLE, eg_floor(eg_uniform(base, low, high, EG_F64)))                                        \
-    X(SPECIAL, specials(eg_uniform(base, low, high, EG_F64), 12))                                  \
-    X(NONFINITE, specials(eg_uniform(base, low, high, EG_F64), 5))
+    X(SPECIAL, specials(eg_uniform(base, low, high, EG_F64), 12, s->seed))                         \
+    X(NONFINITE, specials(eg_uniform(base, low, high, EG_F64), 5, s->seed))
 
-/* Every fourth number one of a list's first. */
-static eg_tensor *specials(eg_tensor *t, uint64_t count)
+/* Every fourth number one of a list's first, at places of each tensor's own, so that any two meet. */
+static eg_tensor *specials(eg_tensor *t, uint64_t count, uint64_t seed)
 {
     static const double list[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1e30, -1e30, 1e-30, 3.0, -3.0, 65504, 1e4};
     for (int64_t i = 0; i < eg_numel(t); i++) {
-        uint64_t h = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u >> 40;
+        uint64_t h = ((uint64_t)(i + 1) * 0x9e3779b97f4a7c15u ^ (seed + 1) * 0xbf58476d1ce4e5b9u) >> 20;
+        h = h * 0x94d049bb133111ebu >> 40;
         if (h % 4 == 0) {
             eg_set(t, i, list[h / 4 % count]);
         }
@@ -342,13 +363,19 @@ eg_tensor *make_base(const spec *s, eg_dtype dtype)
     return t;
 }
 
-/* A tensor of the call: `leaf` is what is seen through the steps, which a tape follows from there if it is given. */
-static eg_tensor *make_tensor(const draw *d, const spec *s, form how, const eg_tape *tape, eg_tensor **leaf)
+static eg_tensor *make_leaf(const draw *d, const spec *s, form how)
 {
     bool widens = is_float(s->dtype) && !s->fixed;
     bool wide = how == WIDE && !(d->row->flags & SAME_DTYPE);
     eg_tensor *t = make_base(s, how == AS_F64 && widens ? EG_F64 : s->dtype);
-    t = *leaf = widens && wide ? eg_cast(t, EG_F64) : t;
+    return widens && wide ? eg_cast(t, EG_F64) : t;
+}
+
+/* A tensor of the call: `leaf` is what is seen through the steps, which a tape follows from there if it is given. */
+static eg_tensor *make_tensor(const draw *d, const spec *s, form how, const eg_tape *tape, eg_tensor *leaf)
+{
+    bool widens = is_float(s->dtype) && !s->fixed;
+    eg_tensor *t = leaf;
     if (tape && widens) {
         eg_tape_watch(*tape, t);
     }
@@ -366,7 +393,9 @@ void make_call(const draw *d, form how, const eg_tape *tape, call *c)
     c->d = d;
     for (int k = 0; k < d->n; k++) {
         if (!d->t[k].absent) {
-            c->t[k] = make_tensor(d, &d->t[k], how, tape, &c->leaf[k]);
+            int shares = d->t[k].shares;
+            c->leaf[k] = shares ? c->leaf[shares - 1] : make_leaf(d, &d->t[k], how);
+            c->t[k] = make_tensor(d, &d->t[k], how, tape, c->leaf[k]);
         }
     }
     memcpy(c->options, d->options, sizeof c->options);

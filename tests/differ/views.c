@@ -161,5 +161,8 @@ static void draw_copy_(draw *d)
     eg_shape s = draw_shape(d, 0, 5);
     operand(d, s, draw_any(d));
     operand(d, draw_partner(d, s), draw_any(d));
+    if (chance(d, 15)) {
+        overlap(d, 1, 0);
+    }
 }
 DIFFER(copy_, draw_copy_, IN_PLACE | SPECIALS, 1, eg_copy_(T0, T1))
