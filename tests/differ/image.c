@@ -5,7 +5,7 @@ OPTIONS(eg_resize_options,
         INT32(eg_resize_options, mode, EG_RESIZE_LINEAR, EG_RESIZE_NEAREST, EG_RESIZE_NEAREST_EXACT, EG_RESIZE_CUBIC,
               EG_RESIZE_AREA, EG_RESIZE_LANCZOS3),
         INT32(eg_resize_options, grid, EG_GRID_HALF_PIXEL, EG_GRID_HALF_PIXEL, EG_GRID_CORNERS, EG_GRID_ORIGIN),
-        BOOL(eg_resize_options, antialias), DOUBLE(eg_resize_options, cubic, 0, -0.5, -0.75),
+        BOOL(eg_resize_options, antialias), DOUBLE(eg_resize_options, cubic, 0, EG_ZERO, -0.5, -0.75),
         DOUBLE(eg_resize_options, scale, 0))
 
 static eg_shape image(draw *d, int naxes)
@@ -53,7 +53,7 @@ OPTIONS(eg_grid_sample_options, INT32(eg_grid_sample_options, mode, MODES),
         INT32(eg_grid_sample_options, border, BORDERS), BOOL(eg_grid_sample_options, align_corners))
 OPTIONS(eg_crop_and_resize_options, INT32(eg_crop_and_resize_options, mode, EG_SAMPLE_BILINEAR, EG_SAMPLE_NEAREST),
         DOUBLE(eg_crop_and_resize_options, extrapolation, 0, 1, -3))
-OPTIONS(eg_roi_align_options, DOUBLE(eg_roi_align_options, spatial_scale, 0, 0.5, 1),
+OPTIONS(eg_roi_align_options, DOUBLE(eg_roi_align_options, spatial_scale, 0, EG_ZERO, 0.5, 1),
         INT(eg_roi_align_options, sampling_ratio, 0, 1, 2, 3), BOOL(eg_roi_align_options, aligned))
 
 static void draw_grid_sample(draw *d)
@@ -103,9 +103,11 @@ DIFFER(roi_align, draw_roi, SAME_DTYPE | KINKS, 10, eg_roi_align_with(T0, T1, T2
 
 /* ---- boxes ------------------------------------------------------------------------------------ */
 
-OPTIONS(eg_nms_options, DOUBLE(eg_nms_options, iou_threshold, 0, 0.25, 0.5, 1),
-        DOUBLE(eg_nms_options, score_threshold, 0, 0.3), INT(eg_nms_options, max_output, 0, 1, 5))
-OPTIONS(eg_box_code_options, DOUBLE(eg_box_code_options, weights, 0), DOUBLE(eg_box_code_options, clip, 0, 1, INFINITY))
+OPTIONS(eg_nms_options, DOUBLE(eg_nms_options, iou_threshold, 0, EG_ZERO, 0.25, 0.5, 1),
+        DOUBLE(eg_nms_options, score_threshold, 0, EG_ZERO, 0.3),
+        INT(eg_nms_options, max_output, 0, EG_ZERO, 1, 5))
+OPTIONS(eg_box_code_options, DOUBLE(eg_box_code_options, weights, 0),
+        DOUBLE(eg_box_code_options, clip, 0, EG_ZERO, 1, INFINITY))
 OPTIONS(eg_anchors_options, DOUBLE(eg_anchors_options, sizes, 0), DOUBLE(eg_anchors_options, ratios, 0),
         DOUBLE(eg_anchors_options, stride, 0, 1, 4), DOUBLE(eg_anchors_options, offset, 0, 0.5, 3))
 

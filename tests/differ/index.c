@@ -177,16 +177,13 @@ static void draw_segments(draw *d)
 }
 DIFFER(unsorted_segment_sum, draw_segments, 0, 3, eg_unsorted_segment_sum(T0, T1, I0))
 
-/* Ids that do not fall: of one value, or of few rows. */
+/* Ids that rise, or seldom fall. */
 static void draw_segment_sum(draw *d)
 {
     draw_segments(d);
-    if (chance(d, 80)) {
-        d->t[1].low = (double)pick(d, 0, 3);
-        d->t[1].high = d->t[1].low + 1;
-    }
+    d->i[1] = chance(d, 5);
 }
-DIFFER(segment_sum, draw_segment_sum, 0, 3, eg_segment_sum(T0, T1))
+DIFFER(segment_sum, draw_segment_sum, 0, 3, eg_segment_sum(T0, eg_take_along(T1, 0, eg_argsort(T1, 0, I1))))
 
 /* ---- masks ------------------------------------------------------------------------------------ */
 

@@ -3,8 +3,8 @@
 
 #define REDUCTIONS EG_MEAN, EG_SUM, EG_NONE, EG_BATCH_MEAN
 OPTIONS(eg_loss_options, INT32(eg_loss_options, reduction, REDUCTIONS), DOUBLE(eg_loss_options, delta, 0, 0.5, 1, 3),
-        DOUBLE(eg_loss_options, beta, 0, 0.5, 1, 3), BOOL(eg_loss_options, log_target), TENSOR(eg_loss_options, weight),
-        TENSOR(eg_loss_options, pos_weight))
+        DOUBLE(eg_loss_options, beta, 0, EG_ZERO, 0.5, 1, 3), BOOL(eg_loss_options, log_target),
+        TENSOR(eg_loss_options, weight), TENSOR(eg_loss_options, pos_weight))
 
 static void elements(draw *d, double xlow, double xhigh, double ylow, double yhigh, bool positive)
 {
@@ -115,6 +115,12 @@ static void draw_ctc(draw *d)
     int k = ranged(d, EG_SHAPE(n, s), PICK(d, eg_dtype, EG_I64, EG_I32, EG_U8), 1, (double)c + chance(d, 3));
     d->t[k].fixed = true;
     eg_ctc_options *o = DRAW_OPTIONS(d, eg_ctc_options);
+    o->blank = d->no_options || chance(d, 50) ? 0 : pick(d, 1, c - 1) + chance(d, 2);
+    if (o->blank && chance(d, 97)) { /* labels below it or above */
+        bool above = o->blank + 1 < c && chance(d, 50);
+        d->t[k].low = above ? (double)o->blank + 1 : 0;
+        d->t[k].high = above ? (double)c : (double)o->blank;
+    }
     if (chance(d, 40)) {
         o->input_lengths = lengths(d, n, t);
     }
