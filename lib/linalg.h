@@ -306,16 +306,19 @@ typedef struct eg__rows {
     double tolerance;
 } eg__rows;
 
+/* Squares of rows that are nothing beside elements near 1; those of smaller ones have lost their digits. */
+#define EG__NOTHING 1e-290
+
 /* Rows p and q of x become orthogonal, those of g with them; whether they were not. A group's. */
 EG__TEAM int eg__rotate_rows(const eg__team *t, const eg__rows *r, int p, int q)
 {
     double *x = r->x + p * r->n, *y = r->x + q * r->n;
     const double xx = r->squares[p], yy = r->squares[q], xy = eg__dot(t, x, y, r->n);
-    if (!(fabs(xy) > r->tolerance * sqrt(xx) * sqrt(yy))) {
+    if (xx < EG__NOTHING || yy < EG__NOTHING || !(fabs(xy) > r->tolerance * sqrt(xx) * sqrt(yy))) {
         return 0;
     }
-    const double z = (yy - xx) / (2 * xy);
-    const double tan = (z < 0 ? -1 : 1) / (fabs(z) + sqrt(1 + z * z)), c = 1 / sqrt(1 + tan * tan), s = c * tan;
+    const double z = (yy - xx) / (2 * xy), root = fabs(z) < 1e100 ? sqrt(1 + z * z) : fabs(z);
+    const double tan = (z < 0 ? -1 : 1) / (fabs(z) + root), c = 1 / sqrt(1 + tan * tan), s = c * tan;
     double less = xx - tan * xy, more = yy + tan * xy;
     eg__turn(t, x, y, c, s, r->n);
     eg__turn(t, r->g + p * r->m, r->g + q * r->m, c, s, r->n);
@@ -442,7 +445,7 @@ EG__TEAM void eg__svd(const eg__team *t, double *w, int n, int m, double *g, dou
     const eg__rows rows = {x, g, room, n, m, tolerance};
     eg__jacobi(t, &rows);
     EG__ROWS(i, 0, n) {
-        const double norm = sqrt(eg__dot(t, x + i * n, x + i * n, n));
+        const double square = eg__dot(t, x + i * n, x + i * n, n), norm = square < EG__NOTHING ? 0 : sqrt(square);
         eg__group_meet(t);
         EG__ALONG(j, 0, n) {
             x[i * n + j] = norm > 0 ? x[i * n + j] / norm : 0;

@@ -172,6 +172,9 @@ EGT(singular_values)
     check_svd(eg_matmul(draw(30, 4), draw(4, 20)));                      /* rank 4 */
     check_svd(eg_matmul(draw(9, 2), eg_matmul(eg_ones(EG_SHAPE(2, 2), EG_F64), draw(2, 12))));
     check_svd(eg_tril(eg_ones(EG_SHAPE(50, 50), EG_F64), 0));
+    for (double least = 1e-100; least > 0; least *= 1e-11) { /* down to where its square is nothing */
+        check_svd(eg_from_values(EG_SHAPE(2, 2), EG_F64, (double[]){1, 1, 0, least}));
+    }
     check_svd(eg_mul_scalar(draw(4, 4), 1e200)); /* squares of which are too large, or too small */
     eg_tensor *s;
     EGT_OK(eg_svd(eg_mul_scalar(eye(3), 1e-200), NULL, &s, NULL));
