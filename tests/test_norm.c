@@ -50,6 +50,12 @@ EGT(an_empty_batch_changes_nothing)
     EGT_CHECK(eg_batch_norm(eg_zeros(EG_SHAPE(2, 3, 0), EG_F32), NULL, NULL, mean, var, .training = true));
     EGT_EQ(eg_get(mean, 1), 5);
     EGT_EQ(eg_get(var, 1), 1);
+    eg_tensor *w = eg_ones(EG_SHAPE(3), EG_F32), *dw;
+    eg_tape tape = eg_tape_open();
+    eg_tape_watch(tape, w);
+    y = eg_batch_norm(eg_zeros(EG_SHAPE(2, 3, 0), EG_F32), w, NULL, NULL, NULL, .training = true, .eps = EG_ZERO);
+    EGT_OK(eg_tape_gradients(tape, eg_sum(y), &w, 1, &dw));
+    EGT_EQ(eg_get(dw, 1), 0);
 }
 
 /* Both layouts give the same numbers, each in its own layout, forward and backward. */

@@ -249,7 +249,7 @@ static void slopes_of(const job *j, int64_t k)
     for (int64_t i = 0; i < j->u.images && j->u.count; i++) {
         add_image(j, i, k, &sum, &product);
     }
-    set(j, eg__ptr(c->out[1]), k, product * rstd);
+    set(j, eg__ptr(c->out[1]), k, j->u.count ? product * rstd : 0); /* of nothing, with an eps of 0: no 0 * infinity */
     set(j, eg__ptr(c->out[2]), k, sum);
     slope_coefficients(j, k, (double)(j->u.images * j->u.spatial), rstd, a * sum, a * product);
 }
