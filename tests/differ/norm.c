@@ -37,6 +37,9 @@ static void draw_batch_norm(draw *d)
     eg_dtype t = draw_float(d);
     eg_batch_norm_options *o = DRAW_OPTIONS(d, eg_batch_norm_options);
     operand(d, s, t);
+    if (o->relu) { /* of what is just the mean, one engine may find a little more, the other less */
+        distinct(d, 0);
+    }
     factor(d, c, t, false);
     factor(d, c, t, false);
     bool running = !o->training || chance(d, 50);
@@ -120,6 +123,6 @@ static void draw_local_response(draw *d)
 {
     int k = operand(d, image(d, 3), draw_float(d));
     bool bare = DRAW_OPTIONS(d, eg_local_response_norm_options)->k == EG_ZERO;
-    d->t[k].dtype = bare && d->t[k].dtype == EG_F16 ? EG_BF16 : d->t[k].dtype; /* powers far past f16 */
+    d->t[k].dtype = bare ? EG_F64 : d->t[k].dtype; /* powers far past f16, slopes that cancel */
 }
 DIFFER(local_response_norm, draw_local_response, 0, 8, eg_local_response_norm_with(T0, O0))
