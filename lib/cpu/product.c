@@ -257,12 +257,25 @@ static eg__dnnl_mem matrix(const eg__product *p, const int64_t *batch, int64_t r
 
 enum { MANY_ROWS = 384 }; /* of a, for which packing b pays within one product */
 
-/* Of bf16 oneDNN multiplies pairs along k. Where k is odd and lines have gaps behind them, it takes what lies in a gap,
- * or an infinity beside it, times 0. */
+/* Whether matrices of that size do not follow each other at once. */
+static bool apart(const eg__product *p, const int64_t *batch, int64_t size)
+{
+    for (int d = p->nbatch; d-- > 0;) {
+        if (batch[d] && p->batch[d] > 1 && batch[d] != size) {
+            return true;
+        }
+        size *= batch[d] ? p->batch[d] : 1;
+    }
+    return false;
+}
+
+/* Of bf16 oneDNN multiplies pairs along k. Where k is odd and lines or matrices have gaps behind them, it takes what
+ * lies in a gap, or an infinity beside it, times 0. */
 static bool pairs_with_gaps(const eg__product *p, int64_t ra, int64_t ca, int64_t rb, int64_t cb)
 {
     return p->dtype == EG_BF16 && p->k % 2 &&
-           ((ca == 1 ? ra != p->k : ca != p->m) || (cb == 1 ? rb != p->n : cb != p->k));
+           ((ca == 1 ? ra != p->k : ca != p->m) || (cb == 1 ? rb != p->n : cb != p->k) ||
+            apart(p, p->sa, p->m * p->k) || apart(p, p->sb, p->k * p->n));
 }
 
 static eg_status run_dnnl(const eg__call *c, const eg__product *p, bool packs, bool *done)
