@@ -150,7 +150,8 @@ static void check_seen(const eg_attention_options *o, int64_t t, int64_t s, cons
     eg_tensor *weights = NULL, *x = drawn(EG_SHAPE(1, 3));
     with.size = sizeof with;
     with.weights = &weights;
-    EGT_CHECK(eg_attention_with(eg_tile(x, EG_SHAPE(t, 1)), eg_tile(x, EG_SHAPE(s, 1)), eg_tile(x, EG_SHAPE(s, 1)), &with));
+    eg_tensor *k = eg_tile(x, EG_SHAPE(s, 1));
+    EGT_CHECK(eg_attention_with(eg_tile(x, EG_SHAPE(t, 1)), k, k, &with));
     for (int64_t i = 0; i < t * s; i++) {
         const char seen = eg_get(weights, i) != 0 ? '1' : '0';
         if (seen != rows[i + i / s]) {

@@ -138,8 +138,8 @@ EGT(frames_of_views)
     eg_tensor *b = eg_reshape(eg_arange(0, 24, 1, EG_F32), EG_SHAPE(2, 12));
     EGT_EQ(eg_get(eg_stft(eg_slice(eg_select(b, 0, 1), 0, 0, 8, 1), 8, .hop = 8), 0), 124);
     eg_tensor *views[] = {eg_select(b, 0, 1), eg_slice(b, 1, 3, 11, 1), eg_flip(b, EG_AXES(1)), eg_flip(b, EG_AXES(0)),
-                          eg_slice(b, 1, 1, 12, 2), eg_transpose(b, 0, 1), eg_expand(eg_select(b, 0, 1), EG_SHAPE(3, 12)),
-                          eg_slice(b, 0, 2, 2, 1)};
+                          eg_slice(b, 1, 1, 12, 2), eg_transpose(b, 0, 1),
+                          eg_expand(eg_select(b, 0, 1), EG_SHAPE(3, 12)), eg_slice(b, 0, 2, 2, 1)};
     for (int i = 0; i < (int)(sizeof views / sizeof *views); i++) {
         EG_SCOPE {
             eg_tensor *x = views[i], *copy = eg_contiguous(eg_copy(x));

@@ -86,8 +86,9 @@ EGT(cross_entropy_by_its_formula)
 /* The mean divides by the sum of the weights whatever its sign is. */
 EGT(weights_below_0)
 {
-    eg_tensor *x = egt_random(EG_SHAPE(3, 2), EG_F64, -1, 1), *labels = eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){0, 1, 1});
-    eg_tensor *weight = eg_from_values(EG_SHAPE(2), EG_F64, (double[]){1, -3}), *p = eg_log_softmax(x, 1), *g[2], *loss[2];
+    eg_tensor *x = egt_random(EG_SHAPE(3, 2), EG_F64, -1, 1), *p = eg_log_softmax(x, 1), *g[2], *loss[2];
+    eg_tensor *labels = eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){0, 1, 1});
+    eg_tensor *weight = eg_from_values(EG_SHAPE(2), EG_F64, (double[]){1, -3});
     const double want = (-eg_get(p, 0) + 3 * eg_get(p, 3) + 3 * eg_get(p, 5)) / -5;
     for (int i = 0; i < 2; i++) {
         eg_tape tape = eg_tape_open();

@@ -128,3 +128,23 @@ EGT(shorter_structs)
     eg_gradcheck_options check = {.size = offsetof(eg_gradcheck_options, step), .step = -1};
     EGT_OK(eg_gradcheck_with(square, &x, 1, NULL, &check));
 }
+
+/* One built with a later header gives a larger size: what is not known here is not looked at. */
+EGT(longer_structs)
+{
+    eg_tensor *x = numbers();
+    struct {
+        eg_norm_options known;
+        unsigned char later[64];
+    } norm = {.known = {.size = sizeof norm, .p = 1}};
+    memset(norm.later, 0x5a, sizeof norm.later);
+    EGT_EQ(eg_item(eg_norm_with(x, &norm.known)), 7);
+    struct {
+        eg_gradcheck_options known;
+        unsigned char later[64];
+    } check = {.known = {.size = sizeof check, .step = -1}};
+    memset(check.later, 0x5a, sizeof check.later);
+    EGT_REFUSED(eg_gradcheck_with(square, &x, 1, NULL, &check.known), EG_EINVAL, "step");
+    check.known.step = 1e-5;
+    EGT_OK(eg_gradcheck_with(square, &x, 1, NULL, &check.known));
+}

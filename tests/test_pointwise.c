@@ -279,11 +279,13 @@ static void check_limits(void)
             eg_tensor *x = eg_full(EG_SHAPE(33), (side ? 1 : -1) * distances[i / 2 % 5], floats[i / 10]);
             const double v = eg_get(x, 7), y = eg_get(ends[k].run(x), 7), left = ends[k].slope[side];
             const double want = isinf(ends[k].value[side]) ? left * v : ends[k].value[side];
+            /* some come to their limit, or the line, as 1 / v does */
+            const double near = (i / 10 == 0 ? 1e-6 : i / 10 == 1 ? 1e-12 : 0.01) + 2 / fabs(v);
             snprintf(egt_case, sizeof egt_case, "%s at %g in %s: %g", ends[k].name, v,
                      eg_dtype_name(floats[i / 10]), y);
-            EGT_CHECK(y == want || fabs(y - want) <= 0.01 * fabs(want) || (isinf(y) && fabs(v) > 6e4));
-            EGT_NEAR(eg_get(slope(ends[k].run, x, false), 7), left, 0.01);
-            EGT_NEAR(eg_get(slope(ends[k].run, x, true), 7), left, 0.01);
+            EGT_CHECK(y == want || fabs(y - want) <= near * fabs(want));
+            EGT_NEAR(eg_get(slope(ends[k].run, x, false), 7), left, near);
+            EGT_NEAR(eg_get(slope(ends[k].run, x, true), 7), left, near);
         }
     }
 }

@@ -48,9 +48,10 @@ EGT(dilation_beyond_the_stride)
             if (pad > (kernel - 1) * dilation) {
                 continue;
             }
-            eg_tensor *x = egt_random(deep ? EG_SHAPE(1, 2, 6, 7, 5) : EG_SHAPE(2, 3, 9, 7), EG_F32, -1, 1), *y[2], *g[2];
-            snprintf(egt_case, sizeof egt_case, "kernel %d, stride %d, dilation %d, padding %d", (int)kernel, (int)stride,
-                     (int)dilation, (int)pad);
+            const eg_shape shape = deep ? EG_SHAPE(1, 2, 6, 7, 5) : EG_SHAPE(2, 3, 9, 7);
+            eg_tensor *x = egt_random(shape, EG_F32, -1, 1), *y[2], *g[2];
+            snprintf(egt_case, sizeof egt_case, "kernel %d, stride %d, dilation %d, padding %d", (int)kernel,
+                     (int)stride, (int)dilation, (int)pad);
             for (int i = 0; i < 2; i++) {
                 eg_tensor *in = i ? eg_channels_last(x) : x;
                 eg_tape tape = eg_tape_open();

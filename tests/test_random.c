@@ -292,7 +292,8 @@ EGT(categorical_draws_by_weight)
 {
     eg_seed(8);
     eg_tensor *p = eg_from_values(EG_SHAPE(2, 3), EG_BF16, (double[]){1, 0, 3, 2, 2, 4});
-    eg_tensor *logits = eg_from_values(EG_SHAPE(2, 3), EG_F32, (double[]){0, -INFINITY, log(3), 500, 500, 500 + log(2)});
+    eg_tensor *logits =
+        eg_from_values(EG_SHAPE(2, 3), EG_F32, (double[]){0, -INFINITY, log(3), 500, 500, 500 + log(2)});
     for (int form = 0; form < 2; form++) {
         eg_tensor *y = form ? eg_categorical(logits, 40000, .logits = true) : eg_categorical(p, 40000);
         EGT_EQ(eg_size(y, 0), 2);

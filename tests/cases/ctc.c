@@ -15,9 +15,9 @@ static eg_tensor *joined(eg_tensor *const *x, int n, void *user)
     const eg_ctc_options *o = user;
     eg_device *there = eg_device_of(x[0]);
     eg_tensor *lengths = eg_to(eg_from(EG_SHAPE(3), EG_I32, (int32_t[]){2, 0, 3}), there);
-    return n && lengths ? eg_ctc_loss(eg_log_softmax(x[0], 2), x[1], .target_lengths = lengths, .reduction = o->reduction,
-                           .blank = o->blank, .zero_infinity = o->zero_infinity)
-             : NULL;
+    return n && lengths ? eg_ctc_loss(eg_log_softmax(x[0], 2), x[1], .target_lengths = lengths, .blank = o->blank,
+                                      .reduction = o->reduction, .zero_infinity = o->zero_infinity)
+                        : NULL;
 }
 
 static eg_tensor *greedy(eg_tensor *const *x, int n, void *user)

@@ -102,7 +102,8 @@ EGT_CASES(
     PART("lu lu_det", "large", slogdet, 1, PLAIN, X(2, 70, 70)),
 
     ROW("lu lu_solve", "3 x 3", inverse, 1, 0, X(2, 3, 3)), ROW("lu lu_solve", "nothing", inverse, 1, 0, X(0, 0)),
-    ROW("lu lu_solve", "many", inverse, 1, PLAIN, X(500, 4, 4)), ROW("lu lu_solve", "some", inverse, 1, PLAIN, X(3, 40, 40)),
+    ROW("lu lu_solve", "many", inverse, 1, PLAIN, X(500, 4, 4)),
+    ROW("lu lu_solve", "some", inverse, 1, PLAIN, X(3, 40, 40)),
     ROW("lu lu_solve", "columns", solve, 2, 0, X(2, 3, 3), X(2, 3, 2)),
     ROW("lu lu_solve", "a vector", solve, 2, 0, X(3, 3), X(3)),
     ROW("lu lu_solve", "vectors", solve, 2, 0, X(2, 3, 3), X(2, 3)),
@@ -128,7 +129,8 @@ EGT_CASES(
     PART("qr", "no rows", qr, 1, 0, X(2, 0, 3)), PART("qr", "large q", qr, 0, PLAIN, X(2, 90, 41)),
     PART("qr", "large r", qr, 1, PLAIN, X(40, 70)),
 
-    PART("svd", "u", svd, 0, 0, X(2, 3, 3)), PART("svd", "s", svd, 1, 0, X(3, 4)), PART("svd", "vh", svd, 2, 0, X(3, 3)),
+    PART("svd", "u", svd, 0, 0, X(2, 3, 3)), PART("svd", "s", svd, 1, 0, X(3, 4)),
+    PART("svd", "vh", svd, 2, 0, X(3, 3)),
     PART("svd", "tall u", svd, 0, 0, X(2, 4, 2)), PART("svd", "tall vh", svd, 2, 0, X(4, 2)),
     PART("svd", "wide u", svd, 0, 0, X(2, 4)), PART("svd", "wide vh", svd, 2, 0, X(2, 3, 4)),
     PART("svd", "one", svd, 1, 0, X(1, 1)), PART("svd", "one row", svd, 2, 0, X(1, 3)),

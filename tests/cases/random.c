@@ -72,5 +72,5 @@ EGT_CASES(random,
           {"dropout", "all", dropped, {{EG_SHAPE(7), -1, 1, 0}}, 1, 0, 0, 0, &one},
           {"dropout", "empty", dropped, {{EG_SHAPE(3, 0), -1, 1, 0}}, 1, 0, 0, 0, &third},
           {"categorical", "draws", draws, {{EG_SHAPE(3, 5), 0.1, 1, 1 + EG_F32}}, 1, EGT_NO_GRAD, 0, 0, NULL},
-          {"topk", "draws without replacement", drawn_once, {{EG_SHAPE(4, 5), 0.1, 1, 1 + EG_F32}}, 1, EGT_NO_GRAD, 0, 0,
-           NULL})
+          {"topk", "draws without replacement", drawn_once, {{EG_SHAPE(4, 5), 0.1, 1, 1 + EG_F32}}, 1, EGT_NO_GRAD, 0,
+           0, NULL})

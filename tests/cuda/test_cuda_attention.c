@@ -276,7 +276,8 @@ EGT(weights_are_given)
 EGT(gradient_of_a_mask)
 {
     const how h = {ONE, ONE, 5, 6, 4, 4, EG_F64, .mask = 2};
-    eg_tensor *x[2], *q = drawn(h.lead, 5, 4, &h), *k = drawn(h.lead, 6, 4, &h), *mask = drawn(h.shared, 1, 6, &h), *g[2];
+    eg_tensor *x[2], *q = drawn(h.lead, 5, 4, &h), *k = drawn(h.lead, 6, 4, &h);
+    eg_tensor *mask = drawn(h.shared, 1, 6, &h), *g[2];
     for (int side = 0; side < 2; side++) {
         eg_device *d = side ? cuda(0) : eg_cpu();
         x[0] = eg_to(mask, d);

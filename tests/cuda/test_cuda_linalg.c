@@ -20,7 +20,8 @@ static void agree(eg_tensor *a, eg_tensor *b, double scale)
 /* Everything of [batch, n, n]. */
 static void compare(int64_t batch, int64_t n)
 {
-    eg_tensor *a = egt_random(EG_SHAPE(batch, n, n), EG_F64, -1, 1), *b = egt_random(EG_SHAPE(batch, n, 3), EG_F64, -1, 1);
+    eg_tensor *a = egt_random(EG_SHAPE(batch, n, n), EG_F64, -1, 1);
+    eg_tensor *b = egt_random(EG_SHAPE(batch, n, 3), EG_F64, -1, 1);
     a = eg_add(a, eg_mul_scalar(eg_eye(n, n, 0, EG_F64), 2 + (double)n / 8));
     eg_tensor *s = eg_add(eg_matmul(a, turned(a)), eg_eye(n, n, 0, EG_F64));
     eg_tensor *p = eg_to(a, cuda(0)), *q = eg_to(b, cuda(0)), *t = eg_to(s, cuda(0)), *x[3], *y[3];

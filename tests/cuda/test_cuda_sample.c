@@ -56,11 +56,13 @@ EGT(sums_have_one_order)
 /* More boxes than one stretch of rows has, some far down suppressed by the first. */
 EGT(suppression_goes_on_over_stretches)
 {
-    eg_tensor *low = egt_random(EG_SHAPE(4500, 2), EG_F32, 0, 300), *size = egt_random(EG_SHAPE(4500, 2), EG_F32, 5, 30);
+    eg_tensor *low = egt_random(EG_SHAPE(4500, 2), EG_F32, 0, 300);
+    eg_tensor *size = egt_random(EG_SHAPE(4500, 2), EG_F32, 5, 30);
     eg_tensor *both[] = {low, eg_add(low, size)}, *boxes = eg_concat(both, 2, 1);
     eg_tensor *scores = egt_random(EG_SHAPE(4500), EG_F32, 0, 1);
     eg_tensor *classes = eg_cast(eg_floor(egt_random(EG_SHAPE(4500), EG_F32, 0, 3)), EG_I64);
-    EGT_CHECK(same(eg_nms(THERE(boxes), THERE(scores), .iou_threshold = 0.3), eg_nms(boxes, scores, .iou_threshold = 0.3)));
+    EGT_CHECK(same(eg_nms(THERE(boxes), THERE(scores), .iou_threshold = 0.3),
+                   eg_nms(boxes, scores, .iou_threshold = 0.3)));
     EGT_CHECK(same(eg_batched_nms(THERE(boxes), THERE(scores), THERE(classes), .iou_threshold = 0.3, .max_output = 700),
                    eg_batched_nms(boxes, scores, classes, .iou_threshold = 0.3, .max_output = 700)));
 }

@@ -35,5 +35,5 @@ static bool cummin(const golden_case *c, eg_tensor **out)
     return eg_cummin(c->x[0], axis(c), &out[0], &out[1]) == EG_OK;
 }
 
-GOLDEN_ROWS(scan, {.op = "cummax", .many = cummax}, {.op = "cummin", .many = cummin}, {.op = "cumsum", .one = cumsum}, {.op = "cumprod", .one = cumprod},
-            {.op = "diff", .one = diff})
+GOLDEN_ROWS(scan, {.op = "cummax", .many = cummax}, {.op = "cummin", .many = cummin}, {.op = "cumsum", .one = cumsum},
+            {.op = "cumprod", .one = cumprod}, {.op = "diff", .one = diff})
