@@ -19,12 +19,13 @@ SCALARS = {"double": "real", "int64_t": "int64", "int": "int", "size_t": "size",
 HANDLES = {"eg_module", "eg_dataset", "eg_optim", "eg_saver", "eg_tensors", "eg_scaler", "eg_ema", "eg_step",
            "eg_events", "eg_journal", "eg_example", "eg_word_counts", "eg_vocabulary", "eg_tfrecord_writer",
            "eg_device", "eg_stream", "eg_event"}
-VALUES = {"eg_tape": "v_tape()", "eg_scope": "eg_scope_push()", "eg_rnn": "(eg_rnn){0}", "bool": "false",
+VALUES = {"eg_tape": "v_tape(h)", "eg_scope": "eg_scope_push()", "eg_rnn": "(eg_rnn){0}", "bool": "v_bool(h)",
           "eg_random_state": "(eg_random_state){0, 0}", "uint64_t": "1", "unsigned": "0", "char": "0",
           "eg_dataset_position": "(eg_dataset_position){0, 0}"}
 # Whose NULL is an answer, or is handed through.
 SILENT = {"eg_dataset_next", "eg_device_of", "eg_device_data", "eg_device_data_mut", "eg_data", "eg_data_mut",
           "eg_stream_handle", "eg_tensors_text", "eg_module_finish", "eg_scope_pop", "eg_keep", "eg_scope_adopt"}
+NEEDED = {"kernel": "1", "sizes": "{8}", "batch": "1"}  # fields whose 0 is refused
 COUNTS = {"n", "count", "nin", "nout", "most", "m", "bytes", "size", "columns", "fields", "nc", "nl"}
 
 
@@ -42,6 +43,8 @@ class Call:
             kind = "enum" if p.type in h.enums else SCALARS.get(p.type)
             if p.name == "size" or p.type == "size_t":
                 continue
+            if (p.type, p.stars, bool(p.array)) == ("bool", 0, False):
+                self.lines.append(f"set_bool(h, {where});")
             if p.array and kind in ("real", "int64"):
                 where = f"({'double' if kind == 'real' else 'int64_t'} *){variable}.{p.name}"
             elif p.array:
@@ -81,8 +84,9 @@ class Call:
         if p.type in ("eg_module", "eg_dataset") and p.stars == 2:
             return f"v_{p.type[3:]}s(h, {self.slot('tensors', p.name)})"
         if p.stars == 1 and p.type in h.structs and h.structs[p.type].is_options or p.type == "eg_schedule":
+            needed = "".join(f", .{q.name} = {NEEDED[q.name]}" for q in h.structs[p.type].fields if q.name in NEEDED)
             fill = f"v_{p.type[3:]}()" if p.type in ("eg_custom_op", "eg_module_kind", "eg_saver_part",
-                                                     "eg_schedule") else f"{{.size = sizeof({p.type})}}"
+                                                     "eg_schedule") else f"{{.size = sizeof({p.type}){needed}}}"
             name = f"static {p.type} {a};" if p.type == "eg_module_kind" else f"{p.type} {a};"
             self.lines.append(f"{name} {a} = {fill if fill[0] == 'v' else '(' + p.type + ')' + fill};")
             self.fields(h.structs[p.type], a, p.name)
@@ -118,7 +122,7 @@ class Call:
             end = f"return {call}.tensors != NULL;"
         else:
             end = f"(void){call};\n    return true;" if r.type != "void" else f"{call};\n    return true;"
-        head = "(void)h;\n    " if not self.slots else ""
+        head = "(void)h;\n    " if not any("h, " in x or "(h)" in x for x in self.lines + [end]) else ""
         slots = ", ".join(f'{{"{n}", {k}}}' for k, n in self.slots)
         body = "\n    ".join(self.lines + [end])
         return (f"static bool call_{number}(const hostile *h)\n{{\n    {head}{body}\n}}\n"

@@ -15,17 +15,23 @@
 
 double v_real(const hostile *h, int slot)
 {
-    return ONE_OF(double, h, slot, 0.5, REALS);
+    return ONE_OF(double, h, slot, h->world % 2 ? slot : 0.5, REALS); /* a part, or whole and rising */
 }
 
 int64_t v_int64(const hostile *h, int slot)
 {
-    return ONE_OF(int64_t, h, slot, h->world % 2 + 1, INT64S);
+    int64_t fine = strstr(h->function, "randint") ? slot : h->world % 2 + 1;
+    return ONE_OF(int64_t, h, slot, fine, INT64S);
+}
+
+bool v_bool(const hostile *h)
+{
+    return h->world / 2 % 2;
 }
 
 int v_int(const hostile *h, int slot)
 {
-    return ONE_OF(int, h, slot, h->world % 2, INTS);
+    return ONE_OF(int, h, slot, (h->world + slot) % 2, INTS);
 }
 
 size_t v_size(const hostile *h, int slot)
@@ -35,18 +41,13 @@ size_t v_size(const hostile *h, int slot)
 
 int v_count(const hostile *h, int slot)
 {
-    return ONE_OF(int, h, slot, 2, INT_MIN, -1, 0);
+    bool bytes = strstr(h->function, "module_new") || strstr(h->function, "copy_out");
+    return ONE_OF(int, h, slot, bytes ? 64 : 2, INT_MIN, -1, 0);
 }
 
 int v_enum(const hostile *h, int slot)
 {
     return ONE_OF(int, h, slot, 0, INT_MIN, INT_MAX, -1, 99);
-}
-
-eg_shape v_shape(const hostile *h, int slot)
-{
-    return ONE_OF(eg_shape, h, slot, EG_SHAPE(2, 3), {-1, {0}}, {INT_MAX, {2}}, {2, {-1, 3}}, {2, {INT64_MAX, 2}},
-                  {3, {1 << 20, 1 << 20, 1 << 20}}, {2, {INT64_MIN, 1}});
 }
 
 eg_axes v_axes(const hostile *h, int slot)
@@ -57,9 +58,94 @@ eg_axes v_axes(const hostile *h, int slot)
 
 /* ---- tensors ------------------------------------------------------------------------------------ */
 
-static eg_tensor *plausible(int world, int k)
+/* What functions want that agree with none of the tensors of all: by a word of their name. The last one also stands
+ * for those behind it. */
+typedef struct fit {
+    const char *words[5];
+    struct {
+        eg_dtype dtype; /* EG_BOOL: the unit matrix, of f32 */
+        eg_shape shape;
+    } t[4];
+    eg_shape shape; /* as an argument */
+} fit;
+
+#define REAL(...)  {EG_F32, {(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}}}
+#define INDEX(...) {EG_I64, {(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}}}
+#define BYTES(...) {EG_U8, {(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}}}
+#define UNIT(n)    {EG_BOOL, {2, {n, n}}}
+static const fit fits[] = {
+    {.words = {"conv1d", "conv_transpose1d"}, .t = {REAL(2, 4, 8), REAL(4, 4, 1), REAL(4)}},
+    {.words = {"conv2d", "conv_transpose2d"}, .t = {REAL(2, 4, 4, 4), REAL(4, 4, 1, 1), REAL(4)}},
+    {.words = {"conv3d", "conv_transpose3d"}, .t = {REAL(1, 4, 3, 3, 3), REAL(4, 4, 1, 1, 1), REAL(4)}},
+    {.words = {"conv_data"}, .t = {REAL(2, 4, 4, 4), REAL(4, 4, 1, 1)}, .shape = {4, {2, 4, 4, 4}}},
+    {.words = {"conv_weight"}, .t = {REAL(2, 4, 4, 4), REAL(2, 4, 4, 4)}, .shape = {4, {4, 4, 1, 1}}},
+    {.words = {"pool1d"}, .t = {REAL(2, 4, 8)}},
+    {.words = {"pool2d"}, .t = {REAL(2, 4, 4, 4)}},
+    {.words = {"pool3d"}, .t = {REAL(1, 4, 3, 3, 3)}},
+    {.words = {"unpool"}, .t = {REAL(1, 1, 2, 2), INDEX(1, 1, 2, 2)}, .shape = {2, {2, 2}}},
+    {.words = {"batch_norm", "group_norm", "instance_norm", "scale_channels"}, .t = {REAL(2, 4, 4, 4), REAL(4)}},
+    {.words = {"scatter_nd_add", "scatter_nd_copy"}, .t = {REAL(2, 3), INDEX(1, 1), REAL(1, 3)}},
+    {.words = {"scatter_nd"}, .t = {INDEX(1, 1), REAL(1, 3)}, .shape = {2, {2, 3}}},
+    {.words = {"gather", "scatter", "take_along"}, .t = {REAL(2, 3), INDEX(2, 3), REAL(2, 3)}},
+    {.words = {"index_copy", "index_add"}, .t = {REAL(2, 2), INDEX(2), REAL(2, 2)}},
+    {.words = {"ravel_index"}, .t = {INDEX(4, 2)}, .shape = {2, {2, 3}}},
+    {.words = {"eg_split"}, .t = {REAL(0, 0)}},
+    {.words = {"inverse", "solve", "cholesky"}, .t = {UNIT(4)}},
+    {.words = {"fft", "complex"}, .t = {REAL(4, 2)}},
+    {.words = {"nms"}, .t = {REAL(4, 4), REAL(4), INDEX(4)}},
+    {.words = {"crop_and_resize", "roi_align"}, .t = {REAL(2, 4, 4, 4), REAL(2, 4), INDEX(2)}},
+    {.words = {"grid_sample"}, .t = {REAL(2, 4, 4, 4), REAL(2, 3, 3, 2)}},
+    {.words = {"affine_grid"}, .t = {REAL(2, 2, 3)}},
+    {.words = {"ctc"}, .t = {REAL(3, 2, 4), INDEX(2)}},
+    {.words = {"png", "jpeg", "image"}, .t = {BYTES(3, 4, 4)}},
+    {.words = {"copy_out"}, .t = {REAL(4, 4)}},
+    {.words = {"_text_", "word_counts", "vocabulary"}, .t = {BYTES(6)}},
+};
+
+static bool fits_function(const fit *f, const char *function)
 {
-    switch (world) {
+    bool any = false;
+    for (int i = 0; i < 5 && f->words[i] && !any; i++) {
+        any = strstr(function, f->words[i]) != NULL;
+    }
+    return any;
+}
+
+static const fit *fit_of(const char *function)
+{
+    const fit *f = fits, *end = fits + sizeof fits / sizeof *fits;
+    while (f < end && !fits_function(f, function)) {
+        f++;
+    }
+    return f < end ? f : NULL;
+}
+
+/* Of functions that differentiate: their optimizer's parameters, or two of their own, and a number made of one. */
+static eg_tensor *followed[2];
+
+static eg_tensor *loss(void)
+{
+    return eg_sum(eg_square(followed[0]));
+}
+
+static eg_tensor *fitting(const char *function, int k)
+{
+    const fit *f = fit_of(function);
+    if (!f) {
+        return followed[0] ? loss() : eg_full(EG_SHAPE(2, 3), 2, EG_I64);
+    }
+    while (k > 3 || !f->t[k].shape.ndim) {
+        k--;
+    }
+    eg_dtype dtype = f->t[k].dtype;
+    return dtype == EG_BOOL  ? eg_eye(f->t[k].shape.dim[0], f->t[k].shape.dim[1], 0, EG_F32)
+           : dtype == EG_F32 ? eg_full(f->t[k].shape, 0.5, dtype)
+                             : eg_zeros(f->t[k].shape, dtype);
+}
+
+static eg_tensor *plausible(const hostile *h, int k)
+{
+    switch (h->world) {
     case 0:
         return eg_full(EG_SHAPE(2, 3), 0.5, EG_F32);
     case 1:
@@ -74,15 +160,27 @@ static eg_tensor *plausible(int world, int k)
         return k ? eg_full(EG_SHAPE(4), 0.5, EG_F32) : eg_full(EG_SHAPE(3, 2, 4), 0.5, EG_F32);
     case 6:
         return eg_zeros(k ? EG_SHAPE(2, 4) : EG_SHAPE(1, 4, 4, 3), k ? EG_F32 : EG_U8);
-    default:
+    case 7:
         return eg_ones(EG_SHAPE(4), EG_I64);
+    case 8:
+        return eg_ones(EG_SHAPE(2, 3), EG_BOOL);
+    default:
+        return fitting(h->function, k);
     }
+}
+
+eg_shape v_shape(const hostile *h, int slot)
+{
+    const fit *f = h->world > 8 ? fit_of(h->function) : NULL;
+    const eg_shape fine = f && f->shape.ndim ? f->shape : EG_SHAPE(2, 3);
+    return ONE_OF(eg_shape, h, slot, fine, {-1, {0}}, {INT_MAX, {2}}, {2, {-1, 3}}, {2, {INT64_MAX, 2}},
+                  {3, {1 << 20, 1 << 20, 1 << 20}}, {2, {INT64_MIN, 1}});
 }
 
 eg_tensor *v_tensor(const hostile *h, int slot, int k)
 {
     if (h->at != slot) {
-        return plausible(h->world, k);
+        return plausible(h, k);
     }
     return h->how == 0 ? NULL : h->how == 1 ? eg_zeros(EG_SHAPE(0), EG_F32) : eg_zeros(EG_SHAPE(1, 1, 1), EG_BOOL);
 }
@@ -96,7 +194,7 @@ eg_tensor **v_tensors(const hostile *h, int slot)
 {
     eg_tensor **t = calloc(2, sizeof *t);
     for (int k = 0; k < 2; k++) {
-        t[k] = h->at == slot && k ? NULL : plausible(h->world, k);
+        t[k] = h->at == slot && k ? NULL : followed[0] ? followed[k] : plausible(h, k);
     }
     return h->at == slot && h->how ? NULL : t;
 }
@@ -225,13 +323,25 @@ static eg_dataset *make_dataset(void)
 
 static eg_optim *make_optim(void)
 {
-    return eg_sgd_new(eg_module_parameters(linear()), .lr = 0.1);
+    eg_parameters p = eg_module_parameters(linear());
+    followed[0] = p.tensors[0];
+    followed[1] = p.tensors[1];
+    return eg_sgd_new(p, .lr = 0.1);
 }
 
-static eg_tensors *make_map(void)
+/* A state of what loads it, else that of linear() and some words. */
+static eg_tensors *make_map(const char *f)
 {
+    if (strstr(f, "load_state") && !strstr(f, "module")) {
+        return strstr(f, "optim")    ? eg_optim_state(make_optim())
+               : strstr(f, "scaler") ? eg_scaler_state(eg_scaler_new())
+                                     : eg_ema_state(eg_ema_new(eg_module_parameters(linear())));
+    }
     eg_tensors *t = eg_tensors_new();
     eg_tensors_set(t, "weight", eg_zeros(EG_SHAPE(3, 3), EG_F32));
+    eg_tensors_set(t, "bias", eg_zeros(EG_SHAPE(3), EG_F32));
+    eg_tensors_set_text(t, "weight", "what it is");
+    eg_tensors_set_text(t, "bias", "what is added");
     return t;
 }
 
@@ -257,7 +367,7 @@ HANDLE(module, make_module(f))
 HANDLE(dataset, make_dataset())
 HANDLE(optim, make_optim())
 HANDLE(saver, make_saver())
-HANDLE(tensors_map, make_map())
+HANDLE(tensors_map, make_map(f))
 HANDLE(scaler, eg_scaler_new())
 HANDLE(ema, eg_ema_new(eg_module_parameters(linear())))
 HANDLE(step, eg_step_new(step, NULL))
@@ -303,7 +413,9 @@ eg_dataset **v_datasets(const hostile *h, int slot)
 
 eg_parameters v_parameters(const hostile *h, int slot)
 {
+    static const char *const others[] = {"more", "still"};
     eg_parameters p = eg_module_parameters(linear());
+    p.names = strstr(h->function, "optim_add") ? others : p.names;
     if (h->at == slot) {
         p = h->how == 0   ? (eg_parameters){NULL, NULL, 2}
             : h->how == 1 ? (eg_parameters){p.tensors, p.names, -1}
@@ -323,6 +435,11 @@ const char *v_text(const hostile *h, int slot, const char *function, const char 
         return h->how == 0 ? NULL : h->how == 1 ? empty : text;
     }
     return !strcmp(name, "equation")      ? "ij,jk->ik"
+           : !strcmp(function, "eg_index")     ? "0"
+           : !strcmp(function, "eg_device_named") ? "cpu"
+           : !strcmp(function, "eg_module_find")  ? ""
+           : !strcmp(function, "eg_debug")        ? "nan"
+           : !strcmp(function, "eg_debug_isa")    ? "base"
            : strstr(function, "pad_seq")  ? "post"
            : !strcmp(name, "path") || !strcmp(name, "folder") ? "there"
                                                               : "weight";
@@ -339,8 +456,15 @@ FILE *v_file(const hostile *h, int slot)
 
 void *v_memory(const hostile *h, int slot, bool input)
 {
-    (void)input;
-    return h->at == slot ? NULL : calloc(1, 65536);
+    char *p = calloc(1, 65536);
+    for (int i = 0; i < 8 && input; i++) { /* boundaries; scales, ratios, deviations */
+        if (strstr(h->function, "bucket")) {
+            ((int64_t *)(void *)p)[i] = i + 1;
+        } else if (strstr(h->function, "image_normalise") || strstr(h->function, "random_box")) {
+            ((double *)(void *)p)[i] = i ? 1 : 0.5;
+        }
+    }
+    return h->at == slot ? NULL : p;
 }
 
 void *v_options(const hostile *h, int slot, void *options)
@@ -365,7 +489,7 @@ static eg_status backward(eg_tensor *const *in, int n, eg_tensor *y, eg_tensor *
 static eg_tensors *state(void *user)
 {
     (void)user;
-    return make_map();
+    return make_map("");
 }
 
 static eg_status load(void *user, const eg_tensors *t)
@@ -381,9 +505,16 @@ static eg_tensor *forward(eg_module *m, eg_tensor *x)
     return eg_relu(x);
 }
 
-eg_tape v_tape(void)
+eg_tape v_tape(const hostile *h)
 {
-    return eg_tape_open();
+    eg_tape tape = eg_tape_open();
+    if (strstr(h->function, "tape_gradients")) {
+        for (int k = 0; k < 2; k++) {
+            followed[k] = eg_full(EG_SHAPE(2, 3), 0.5, EG_F32);
+            eg_tape_watch(tape, followed[k]);
+        }
+    }
+    return tape;
 }
 
 eg_schedule v_schedule(void)
@@ -421,6 +552,11 @@ SET(int, int)
 SET(shape, eg_shape)
 SET(axes, eg_axes)
 
+void set_bool(const hostile *h, bool *v)
+{
+    *v = v_bool(h);
+}
+
 void set_enum(const hostile *h, int slot, void *v, size_t bytes)
 {
     if (h->at == slot && bytes == sizeof(int)) {
@@ -432,7 +568,7 @@ void set_enum(const hostile *h, int slot, void *v, size_t bytes)
 void set_tensor(const hostile *h, int slot, eg_tensor **v)
 {
     if (h->at == slot) {
-        *v = h->how == 0 ? plausible(h->world, 1) : v_tensor(h, slot, 1);
+        *v = h->how == 0 ? plausible(h, 1) : v_tensor(h, slot, 1);
     }
 }
 

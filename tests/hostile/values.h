@@ -10,6 +10,7 @@
 /* Of the call under way: the slot `at` (-1: none) has hostile value number `how`, tensors are those of a world. */
 typedef struct hostile {
     int at, how, world;
+    const char *function;
 } hostile;
 
 /* How many hostile values slots of a kind have. */
@@ -29,7 +30,7 @@ enum {
     HOW_PARAMETERS = 4,
     HOW_TEXT = 3,
     HOW_ACTIVATION = 1,
-    WORLDS = 8
+    WORLDS = 12
 };
 
 typedef struct argument {
@@ -50,6 +51,7 @@ extern const int call_count;
 
 double v_real(const hostile *h, int slot);
 int64_t v_int64(const hostile *h, int slot);
+bool v_bool(const hostile *h); /* a world's */
 int v_int(const hostile *h, int slot);
 size_t v_size(const hostile *h, int slot);
 int v_count(const hostile *h, int slot);
@@ -78,7 +80,7 @@ V_HANDLES(V_HANDLE)
 eg_stream *v_stream(const hostile *h, int slot, const char *function);
 eg_event *v_event(const hostile *h, int slot, const char *function);
 
-eg_tape v_tape(void);
+eg_tape v_tape(const hostile *h);
 eg_schedule v_schedule(void);
 eg_custom_op v_custom_op(void);
 eg_module_kind v_module_kind(void);
@@ -108,6 +110,7 @@ void set_enum(const hostile *h, int slot, void *v, size_t bytes);
 void set_shape(const hostile *h, int slot, eg_shape *v);
 void set_axes(const hostile *h, int slot, eg_axes *v);
 void set_tensor(const hostile *h, int slot, eg_tensor **v);
+void set_bool(const hostile *h, bool *v);
 void set_activation(const hostile *h, int slot, one_fn **v);
 
 #endif
