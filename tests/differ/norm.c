@@ -21,6 +21,15 @@ static eg_shape image(draw *d, int min_ndim)
     return s;
 }
 
+/* Without an eps slopes are as large as values are near each other: for f64, and for values that differ. */
+static void apart(draw *d, double eps)
+{
+    for (int k = 0; k < d->n && eps == EG_ZERO; k++) {
+        d->t[k].dtype = EG_F64;
+        distinct(d, k);
+    }
+}
+
 /* Of x's dtype, or f32 beside halves; or none. */
 static void factor(draw *d, eg_shape s, eg_dtype t, bool needed)
 {
@@ -57,6 +66,7 @@ static void draw_batch_norm(draw *d)
     }
     /* Few numbers with one mean: differences of the results are large beside them. */
     d->loose = o->training ? 30 : 1;
+    apart(d, o->eps);
 }
 DIFFER(batch_norm, draw_batch_norm, 0, 4, eg_batch_norm_with(T0, T1, T2, T3, T4, O0))
 
@@ -79,7 +89,7 @@ static void draw_group_norm(draw *d)
     operand(d, s, t);
     factor(d, EG_SHAPE(s.dim[1]), t, false);
     factor(d, EG_SHAPE(s.dim[1]), t, false);
-    DRAW_OPTIONS(d, eg_group_norm_options);
+    apart(d, DRAW_OPTIONS(d, eg_group_norm_options)->eps);
 }
 DIFFER(group_norm, draw_group_norm, 0, 60, eg_group_norm_with(T0, I0, T1, T2, O0))
 
@@ -90,7 +100,7 @@ static void draw_instance_norm(draw *d)
     operand(d, s, t);
     factor(d, EG_SHAPE(s.dim[1]), t, false);
     factor(d, EG_SHAPE(s.dim[1]), t, false);
-    DRAW_OPTIONS(d, eg_group_norm_options);
+    apart(d, DRAW_OPTIONS(d, eg_group_norm_options)->eps);
 }
 DIFFER(instance_norm, draw_instance_norm, 0, 60, eg_instance_norm_with(T0, T1, T2, O0))
 
@@ -106,7 +116,9 @@ static void layer(draw *d, bool bias)
     if (bias) {
         factor(d, last, t, false);
     }
-    DRAW_OPTIONS(d, eg_layer_norm_options)->axes = d->t[1].absent || chance(d, 40) ? last.ndim : 0;
+    eg_layer_norm_options *o = DRAW_OPTIONS(d, eg_layer_norm_options);
+    o->axes = d->t[1].absent || chance(d, 40) ? last.ndim : 0;
+    apart(d, o->eps);
 }
 static void layer_norm(draw *d)
 {
