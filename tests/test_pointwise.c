@@ -295,6 +295,18 @@ EGT(limits)
     on_every_isa(check_limits);
 }
 
+static eg_tensor *power_of_zero(eg_tensor *b)
+{
+    return eg_pow(eg_zeros_like(b), b);
+}
+
+EGT(powers_of_zero_do_not_bend)
+{
+    eg_tensor *b = N(0.5, 1, 3), *nothing = N(0, 0, 0);
+    EGT_CHECK(same(slope(power_of_zero, b, false), nothing) && same(slope(power_of_zero, b, true), nothing));
+    EGT_CHECK(same(bend(power_of_zero, b), nothing));
+}
+
 EGT(bends_far_out)
 {
     eg_tensor *(*const bent[])(eg_tensor *) = {eg_gelu, eg_gelu_tanh, eg_silu, eg_mish, eg_softplus};

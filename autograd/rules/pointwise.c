@@ -129,11 +129,13 @@ static eg_tensor *pow_da(eg__walk *w, eg_tensor *a, eg_tensor *b)
     return SEL(EQ(b, C(0)), C(0), MUL(b, eg_pow(a, SUB(b, C(1)))));
 }
 
-/* y log a, which is 0 for a = 0 */
+/* y log a, which is 0 for a = 0, with all of its slopes: no infinity is made there, which times 0 would be NaN */
 static eg_tensor *pow_db(eg__walk *w, eg_tensor *a, eg_tensor *y)
 {
-    return SEL(EQ(a, C(0)), C(0), MUL(y, eg_log(a)));
+    eg_tensor *none = EQ(a, C(0));
+    return SEL(none, C(0), MUL(y, eg_log(SEL(none, C(1), a))));
 }
+
 /* log b, which counts for 0 where a = 0 leaves it undefined */
 static eg_tensor *xlogy_da(eg__walk *w, eg_tensor *a, eg_tensor *b)
 {
