@@ -117,6 +117,10 @@ static void draw_attention(draw *d)
         if (d->t[3].fixed) {
             d->t[3].dtype = EG_BOOL;
         }
+        if (o->dropout > 0) { /* which draws along weights that lie as the mask does */
+            d->t[3].nsteps = 0;
+            d->t[3].base = m;
+        }
     }
     o->weights = chance(d, 30) ? place(1) : NULL;
 }
