@@ -23,7 +23,8 @@ EG_API eg_tensor *eg_outer(eg_tensor *a, eg_tensor *b);
 typedef struct eg_linear_options {
     size_t size;
     /* Any function of one tensor: .activation = eg_relu. With eg_relu, eg_tanh and eg_sigmoid it is one op,
-     * which saves less; with eg_gelu, eg_gelu_tanh and eg_silu too while no tape records. */
+     * which saves less; with eg_gelu, eg_gelu_tanh and eg_silu too while no tape records, whose limit at
+     * -infinity, 0, may then be NaN. */
     eg_tensor *(*activation)(eg_tensor *x);
 } eg_linear_options;
 
