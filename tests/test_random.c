@@ -273,6 +273,22 @@ EGT(multinomial_draws_what_is_left)
     eg_seed(0);
 }
 
+/* What f32 draws in a range it cannot hold would all be the upper end. */
+EGT(ranges_wider_than_f32)
+{
+    const eg_dtype narrow[] = {EG_F32, EG_BF16};
+    const double most = 0x1.fffffep127;
+    for (int i = 0; i < 2; i++) {
+        EGT_REFUSED(eg_uniform(EG_SHAPE(4), -3e38, 3e38, narrow[i]), EG_EINVAL, "f32 holds");
+        EGT_REFUSED(eg_uniform(EG_SHAPE(4), -2e38, 2e38, narrow[i]), EG_EINVAL, "2e+38");
+        eg_tensor *y = eg_uniform(EG_SHAPE(1000), -1.7e38, 1.7e38, narrow[i]);
+        EGT_CHECK(eg_item(eg_min(y)) < -1e38 && eg_item(eg_max(y)) > 1e38);
+    }
+    EGT_REFUSED(eg_uniform(EG_SHAPE(4), -0x1p103, most, EG_F32), EG_EINVAL, "f32 holds"); /* rounds to infinity */
+    EGT_CHECK(eg_item(eg_min(eg_uniform(EG_SHAPE(1000), 0, most, EG_F32))) < 1e38);
+    EGT_CHECK(eg_item(eg_min(eg_uniform(EG_SHAPE(1000), -3e38, 3e38, EG_F64))) < -2e38);
+}
+
 EGT(refused_multinomial)
 {
     eg_random_state before = eg_random_get_state();

@@ -66,6 +66,11 @@ eg_tensor *eg_uniform(eg_shape shape, double low, double high, eg_dtype dtype)
         return eg__fail_null(EG_EINVAL, "uniform", "low %g and high %g must be numbers of %s", low, high,
                              eg_dtype_name(dtype));
     }
+    const float range = (float)high - (float)low; /* as kernels of all but f64 take it */
+    if (dtype != EG_F64 && !isfinite(range)) {
+        return eg__fail_null(EG_EINVAL, "uniform", "high %g - low %g is more than f32 holds, in which %s is drawn", high,
+                             low, eg_dtype_name(dtype));
+    }
     return make("uniform", &(eg__random_opts){.kind = EG__RANDOM_UNIFORM, .a = low, .b = high}, shape,
                 dtype, EG__FLOATS);
 }

@@ -15,7 +15,7 @@
 EG_BEGIN_DECLS
 
 /* Uniform in low <= y < high (f16 and bf16 may round up to high); float dtypes. 2^24 steps, of f64 2^53.
- * EG_EINVAL unless low < high and high - low is finite. */
+ * EG_EINVAL unless low < high, both numbers of the dtype, and high - low is finite, of all but f64 in f32. */
 EG_API eg_tensor *eg_uniform(eg_shape shape, double low, double high, eg_dtype dtype);
 
 /* Normal with the mean and standard deviation, by Box and Muller (1958): two neighbours share their words.
