@@ -44,7 +44,9 @@ static eg_tensor *reduce(const char *op, eg_tensor *each, eg_reduction how, tota
     if (!half) {
         return reduce_wide(op, each, how, t);
     }
-    t.weights = t.weights ? eg_cast(t.weights, EG_F32) : NULL;
+    if (t.weights && !(t.weights = eg_cast(t.weights, EG_F32))) {
+        return NULL;
+    }
     return eg_cast(reduce_wide(op, eg_cast(each, EG_F32), how, t), (eg_dtype)each->dtype);
 }
 
@@ -337,8 +339,9 @@ static eg_tensor *label_losses(eg_tensor *x, eg_tensor *labels, const eg_cross_e
     if (!in[0] || !in[1] || eg__dispatch(&eg__op_cross_entropy, in, 3, &opts, out)) {
         return NULL;
     }
-    if (labels->device && (weight || o->ignore)) {
-        sums->weights = eg_slice(eg_detach(out[1]), 1, 2, 3, 1);
+    if (labels->device && (weight || o->ignore) &&
+        !(sums->weights = eg_slice(eg_detach(out[1]), 1, 2, 3, 1))) {
+        return NULL;
     }
     eg_tensor *each = eg__thread_get()->autocast ? out[0] : eg_cast(out[0], (eg_dtype)x->dtype);
     return labels->ndim == 1 ? each : eg_reshape(each, eg_shape_of(labels));
@@ -383,20 +386,22 @@ typedef struct picks {
     eg_tensor *safe, *counts;
 } picks;
 
-static picks picks_of(const char *op, eg_tensor *labels, const eg_tensor *weight, int64_t classes,
-                      const eg_cross_entropy_options *o, total *sums)
+static eg_status pick(const char *op, eg_tensor *labels, const eg_tensor *weight, int64_t classes,
+                      const eg_cross_entropy_options *o, total *sums, picks *p)
 {
-    picks p = {NULL, NULL};
+    *p = (picks){NULL, NULL};
     if (!labels->device) {
         eg_tensor *l = checked_labels(op, labels, weight, classes, o, sums);
-        return (picks){eg_clamp_min(l, 0), o->ignore ? eg_ge_scalar(l, 0) : NULL};
+        p->counts = o->ignore ? eg_ge_scalar(l, 0) : NULL;
+        p->safe = eg_clamp_min(l, 0);
+    } else {
+        eg_tensor *l = eg_contiguous(eg_cast(labels, EG_I64));
+        sums->count = (double)labels->n;
+        p->counts = o->ignore ? counting(l, o) : NULL;
+        p->safe = o->ignore ? eg_where(p->counts, l, eg_scalar(0, EG_I64)) : l;
+        p->safe = p->safe ? eg__checked_index(op, p->safe, classes, true) : NULL;
     }
-    eg_tensor *l = eg_contiguous(eg_cast(labels, EG_I64));
-    sums->count = (double)labels->n;
-    p.counts = o->ignore ? counting(l, o) : NULL;
-    p.safe = o->ignore ? eg_where(p.counts, l, eg_scalar(0, EG_I64)) : l;
-    p.safe = p.safe ? eg__checked_index(op, p.safe, classes, true) : NULL;
-    return p;
+    return p->safe && (p->counts || !o->ignore) ? EG_OK : eg__why();
 }
 
 eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entropy_options *o)
@@ -414,7 +419,10 @@ eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entr
     if (o->weight && (!weight || !together(op, weight, labels))) {
         return eg_scope_pop(s, NULL);
     }
-    const picks p = picks_of(op, labels, weight, x->shape[axis], o, &sums);
+    picks p;
+    if (!x || pick(op, labels, weight, x->shape[axis], o, &sums, &p)) {
+        return eg_scope_pop(s, NULL);
+    }
     eg_tensor *each =
         eg_neg(eg_squeeze(eg_gather(x, axis, eg_unsqueeze(p.safe, axis)), EG_AXES(axis)));
     eg_tensor *picked = weight ? eg_index_select(weight, 0, p.safe) : NULL;
@@ -427,6 +435,7 @@ eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entr
     }
     if (labels->device && (weight || o->ignore)) {
         sums.weights = !weight ? p.counts : !o->ignore ? picked : eg_mul(picked, p.counts);
+        each = sums.weights ? each : NULL;
     }
     each = p.counts ? eg_where(p.counts, each, eg_scalar(0, (eg_dtype)x->dtype)) : each;
     return eg_scope_pop(s, reduce(op, each, o->reduction, sums));
