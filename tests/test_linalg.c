@@ -306,3 +306,37 @@ EGT(the_first_is_named)
     }
     EGT_REFUSED(eg_inverse(b), EG_EINVAL, "matrix 799 of 3000 is singular: pivot 3");
 }
+
+/* ---- memory that fails ------------------------------------------------------------------------------- */
+
+/* The gradient of what is made of all results of one decomposition. */
+static eg_tensor *slope_of_parts(eg_tensor *a, bool svd)
+{
+    eg_tensor *u, *s, *vh, *g = NULL;
+    eg_scope scope = eg_scope_push();
+    eg_tape tape = eg_tape_open();
+    if (eg_tape_watch(tape, a) || (svd ? eg_svd(a, &u, &s, &vh) : eg_eigh(a, &s, &u))) {
+        return eg_scope_pop(scope, NULL);
+    }
+    eg_tensor *y = eg_add(eg_sum(eg_square(eg_matmul(u, eg_diag_embed(s, 0)))), eg_sum(eg_mul(u, s)));
+    y = y && svd ? eg_add(y, eg_sum(eg_mul(vh, s))) : y;
+    return eg_scope_pop(scope, !y || eg_tape_gradients(tape, y, &a, 1, &g) ? NULL : g);
+}
+
+EGT(slopes_are_right_or_none)
+{
+    eg_tensor *a = egt_random(EG_SHAPE(3, 3), EG_F64, -1, 1);
+    for (int svd = 0; svd < 2; svd++) {
+        eg_tensor *x = svd ? a : eg_add(a, eg_transpose(a, 0, 1)), *want = slope_of_parts(x, svd), *g = NULL;
+        int n = 0;
+        while (!g && n < 2000) {
+            eg_debug_fail_alloc(++n);
+            g = slope_of_parts(x, svd);
+            eg_debug_fail_alloc(0);
+            EGT_CHECK(g || egt_said(EG_ENOMEM, ""));
+            EGT_CHECK(!g || egt_distance(g, want) == 0);
+            eg_clear_error();
+        }
+        EGT_CHECK(n > 20 && n < 2000);
+    }
+}

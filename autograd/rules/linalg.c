@@ -147,6 +147,9 @@ static eg_tensor *svd_turns(eg_tensor *u, eg_tensor *s, eg_tensor *vh, eg_tensor
 {
     eg_tensor *x = du ? eg_mul_scalar(skew(across(u, du)), 0.5) : NULL;
     eg_tensor *y = dvh ? eg_mul_scalar(skew(eg_matmul(vh, turned(dvh))), 0.5) : NULL;
+    if ((du && !x) || (dvh && !y)) {
+        return NULL;
+    }
     eg_tensor *sum = eg_add(columns(s), rows(s));
     eg_tensor *together = x && y ? eg_add(x, y) : x ? x : y;
     eg_tensor *against = x && y ? eg_sub(x, y) : x ? x : eg_neg(y);
@@ -162,6 +165,9 @@ eg_status eg__grad_svd(eg__walk *w)
         return eg__give(w, 0, NULL);
     }
     eg_tensor *inner = ds ? eg_diag_embed(ds, 0) : NULL;
+    if (ds && !inner) {
+        return eg__give(w, 0, NULL);
+    }
     if (du || dvh) {
         inner = add(inner, svd_turns(u, s, vh, du, dvh));
     }
@@ -184,6 +190,9 @@ eg_status eg__grad_eigh(eg__walk *w)
     eg_tensor *v = eg__saved_out(w, 1), *value = eg__saved_out(w, 0);
     eg_tensor *dvalue = eg__dy_or_null(w, 0), *dv = eg__dy_or_null(w, 1);
     eg_tensor *inner = dvalue ? eg_diag_embed(dvalue, 0) : NULL;
+    if (dvalue && !inner) {
+        return eg__give(w, 0, NULL);
+    }
     if (dv) {
         eg_tensor *size = eg_abs(value), *gap = eg_sub(columns(value), rows(value));
         eg_tensor *turns = eg_mul(across(v, dv), inverse_gap(gap, eg_add(columns(size), rows(size))));

@@ -42,6 +42,9 @@ static eg_tensor *add_statistics(const view *v, eg_tensor *dx, eg_tensor *dmean,
     if (dmean && !v->root) {
         eg_tensor *part = eg_mul_scalar(eg_expand(dmean, eg_shape_of(v->x)), 1 / v->n);
         dx = dx ? eg_add(dx, part) : part;
+        if (!dx) {
+            return NULL;
+        }
     }
     if (dvar) {
         eg_tensor *centred = v->root ? v->x : eg_sub(v->x, v->mean);
@@ -114,6 +117,9 @@ static eg_status rule(eg__walk *w, const eg__op *fused, eg_shape shape, eg_shape
     }
     if (dmean || dvar) {
         eg_tensor *dx = out[0] && !recorded ? eg_reshape(out[0], shape) : out[0];
+        if (dy && !dx) {
+            return eg__why();
+        }
         out[0] = add_statistics(&v, dx, reshaped(dmean, statistics), reshaped(dvar, statistics));
     }
     for (int i = 0; i < 3; i++) {
