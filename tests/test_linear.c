@@ -587,6 +587,23 @@ EGT(bf16_lines_with_gaps_of_odd_length)
     EGT_CHECK(isinf(eg_get(eg_linear(part, w, NULL), 12)) && isinf(eg_get(eg_matmul(part, w), 12)));
 }
 
+/* Nor does what lies behind a matrix of a batch. */
+EGT(bf16_matrices_with_gaps_of_odd_length)
+{
+    eg_tensor *a = eg_ones(EG_SHAPE(2, 3, 3), EG_BF16), *b = eg_ones(EG_SHAPE(2, 4, 17), EG_BF16);
+    for (int64_t i = 2; i < 18; i += 3) {
+        EGT_OK(eg_set(a, i, (double)INFINITY));
+    }
+    eg_tensor *part = eg_slice(b, 1, 0, 3, 1);
+    EGT_CHECK(eg_item(eg_all(eg_isinf(eg_matmul(a, part)))) == 1);
+    EGT_CHECK(eg_item(eg_all(eg_isinf(eg_matmul(a, eg_slice(part, 0, 0, 1, 1))))) == 1);
+    eg_tensor *turned = eg_matmul(eg_transpose(part, 1, 2), eg_transpose(a, 1, 2));
+    EGT_CHECK(turned && eg_item(eg_all(eg_isinf(turned))) == 1);
+    a = eg_slice(eg_full(EG_SHAPE(2, 4, 3), (double)NAN, EG_BF16), 1, 0, 3, 1);
+    EGT_CHECK(eg_copy_(a, eg_full(EG_SHAPE(2, 3, 3), 1, EG_BF16)) != NULL);
+    EGT_EQ(eg_item(eg_min(eg_matmul(a, part))), 3);
+}
+
 /* A weight [in] is one output without its axis. */
 EGT(linear_to_one_number)
 {
