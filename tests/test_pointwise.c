@@ -251,6 +251,24 @@ EGT(each_engine_is_the_reference)
     on_every_isa(check_rows);
 }
 
+/* Quotients that a float has just room for, to the last one. */
+static void check_quotients(void)
+{
+    eg_tensor *a = egt_random(EG_SHAPE(4096), EG_F32, 1e4, 2e4), *b = egt_random(EG_SHAPE(4096), EG_F32, 2e-3, 6e-3);
+    EGT_OK(eg_set(a, 0, 16413.457));
+    EGT_OK(eg_set(b, 0, 0.00383313606));
+    for (int sign = 0; sign < 2; sign++, b = eg_neg(b)) {
+        eg_tensor *q = eg_to(eg_floor_divide(there(a), there(b)), eg_cpu());
+        eg_tensor *exact = eg_floor_divide(eg_cast(a, EG_F64), eg_cast(b, EG_F64));
+        EGT_EQ(egt_distance(q, eg_cast(exact, EG_F32)), 0);
+    }
+}
+
+EGT(each_engine_divides_exactly)
+{
+    on_every_isa(check_quotients);
+}
+
 /* ---- where formulas end ---------------------------------------------------------------------- */
 
 /* Towards -inf and inf: the slope, and what the value comes to; ON where it goes on with the slope. */

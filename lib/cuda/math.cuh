@@ -61,14 +61,15 @@ static EG__FN float eg__fn_remainder(float a, float b)
     return r == 0 ? copysignf(0, b) : (r < 0) != (b < 0) ? r + b : r;
 }
 
+/* eg__f64_floor_divide of floats: past 2^22 a float quotient may round to the next integer. */
 static EG__FN float eg__fn_floor_divide(float a, float b)
 {
     float r = fmodf(a, b);
     if (b == 0 || r != r) {
         return b == 0 ? a / b : r;
     }
-    float q = rintf((a - r) / b - (r != 0 && (r < 0) != (b < 0) ? 1 : 0));
-    return q == 0 ? copysignf(0, a / b) : q;
+    double q = rint(((double)a - r) / b - (r != 0 && (r < 0) != (b < 0) ? 1 : 0));
+    return q == 0 ? copysignf(0, a / b) : (float)q;
 }
 
 static EG__FN float eg__fn_limit(float x, float low, float high)
