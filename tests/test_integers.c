@@ -232,6 +232,16 @@ EGT(numbers_an_integer_cannot_hold)
     EGT_REFUSED(eg_add_scalar(OF(EG_U8, 1), -1), EG_EINVAL, "-1 is outside u8");
     EGT_REFUSED(eg_shift_left_scalar(OF(EG_U8, 1), -1), EG_EINVAL, "-1 is outside u8");
     EGT_REFUSED(eg_add_int(OF(EG_I32, 1), (int64_t)1 << 31), EG_EINVAL, "2147483648 is outside i32");
+    const int64_t odd = ((int64_t)1 << 60) + ((int64_t)1 << 52) + 1; /* halfway in bf16, once double has it */
+    const eg_dtype narrow[] = {EG_BF16, EG_F32};
+    for (int k = 0; k < 2; k++) {
+        eg_tensor *zero = eg_zeros(EG_SHAPE(1), narrow[k]);
+        EGT_EQ(eg_item(eg_add_int(zero, odd)), eg_item(eg_scalar_int(odd, narrow[k])));
+        EGT_EQ(eg_item(eg_add_int_(zero, odd)), eg_item(eg_scalar_int(odd, narrow[k])));
+    }
+    EGT_EQ(eg_item(eg_add_int(eg_zeros(EG_SHAPE(1), EG_BF16), odd)), 0x1.02p60);
+    EGT_CHECK(signbit(eg_item(eg_mul_int(eg_scalar(-1, EG_F32), 0))));
+    EGT_CHECK(signbit(eg_item(eg_add_scalar(eg_scalar(-0.0, EG_F32), -0.0))));
     EGT_REFUSED(eg_bitwise_and_int_(OF(EG_U8, 1), 256), EG_EINVAL, "256 is outside u8");
     EGT_REFUSED(eg_add_int(NULL, 1), EG_EINVAL, "NULL");
     EGT_REFUSED(eg_add_int_(NULL, 1), EG_EINVAL, "NULL");

@@ -193,22 +193,22 @@ static inline bool refused(const eg__op *op, double p)
 
 /* ---- two tensors, or a tensor and a number -------------------------------------------------- */
 
-/* A number, and as the integer it is if it is one of int64. */
+/* A number, and as the integer it is if it is one of int64; given as one, it may be none of double's. */
 typedef struct number {
     double real;
     int64_t whole;
-    bool is_whole;
+    bool is_whole, given_whole;
 } number;
 
 static inline number of_real(double v)
 {
     const int64_t whole = v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : 0;
-    return (number){v, whole, v == (double)whole};
+    return (number){v, whole, v == (double)whole, false};
 }
 
 static inline number of_int(int64_t v)
 {
-    return (number){(double)v, v, true};
+    return (number){(double)v, v, true, true};
 }
 
 /* A comparison of integers of a dtype with one of them. */
@@ -278,8 +278,8 @@ static eg_tensor *operand(const eg__op *op, const char *name, bool in_place, int
 static eg_tensor *beside(const eg__op **op, const char *in_place, const eg_tensor *a, number v)
 {
     const int dtype = a->dtype;
-    if (likely(eg__is_float(dtype))) {
-        return eg_scalar(v.real, (eg_dtype)dtype);
+    if (likely(eg__is_float(dtype))) { /* rounded once */
+        return v.given_whole ? eg_scalar_int(v.whole, (eg_dtype)dtype) : eg_scalar(v.real, (eg_dtype)dtype);
     }
     if (is_logical(*op)) {
         return eg_scalar_int(v.real != 0, (eg_dtype)dtype);
