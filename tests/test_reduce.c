@@ -423,6 +423,20 @@ EGT(reductions_begin_with_a_value)
     EGT_REFUSED(eg_max(x, ALONG(2), FROM(1)), EG_ESHAPE, "outside rank 2");
 }
 
+static eg_tensor *how_many(eg_tensor *x)
+{
+    return eg_norm(x, .p = EG_ZERO);
+}
+
+EGT(norms_that_count)
+{
+    VALUES(eg_norm(OF(EG_F32, NAN, 1, 0, -0.0, INF, -2), .p = EG_ZERO), 0, 4);
+    VALUES(eg_norm(OF(EG_I64, 3, 0, -1), .p = EG_ZERO), 0, 2);
+    VALUES(eg_norm(eg_zeros(EG_SHAPE(2, 0), EG_F64), .p = EG_ZERO, ALONG(1)), 0, 0, 0);
+    VALUES(gradient(how_many, OF(EG_F64, 3, 0, -1)), 0, 0, 0, 0);
+    EGT_REFUSED(eg_norm(NULL, .p = EG_ZERO), EG_EINVAL, "x is NULL");
+}
+
 /* ---- shapes and layouts ---------------------------------------------------------------------------- */
 
 EGT(the_packed_order_goes_on)

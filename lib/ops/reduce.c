@@ -206,12 +206,17 @@ eg_tensor *eg_argmin_with(eg_tensor *x, const eg_reduce_options *options)
     return place(&eg__op_argmin, x, options);
 }
 
-/* How many are not 0, as a float; its gradient is 0. */
+/* How many are not 0, NaN among them, as a float; its gradient is 0, that of the sign. */
 static eg_tensor *count_norm(eg_tensor *x, const eg_norm_options *o)
 {
+    if (eg__check(x, "norm", "x")) {
+        return NULL;
+    }
     eg_scope s = eg_scope_push();
-    x = x && !eg__is_float(x->dtype) ? eg_cast(x, EG_F32) : x;
-    return eg_scope_pop(s, eg_sum(eg_abs(eg_sign(x)), .axes = o->axes, .keepdim = o->keepdim));
+    x = eg__is_float(x->dtype) ? x : eg_cast(x, EG_F32);
+    eg_tensor *one = x ? eg_scalar(1, (eg_dtype)x->dtype) : NULL;
+    eg_tensor *each = one ? eg_where(eg_ne_scalar(x, 0), one, eg_sign(x)) : NULL;
+    return eg_scope_pop(s, each ? eg_sum(each, .axes = o->axes, .keepdim = o->keepdim) : NULL);
 }
 
 eg_tensor *eg_norm_with(eg_tensor *x, const eg_norm_options *options)
