@@ -474,7 +474,36 @@ EGT(output_padding_below_the_dilation)
                 EG_ESHAPE, "must be [3]");
     EGT_REFUSED(eg_conv_transpose1d(x, w, NULL, .dilation = 3, .output_padding = {3}), EG_EINVAL,
                 "below the stride, 1, or the dilation, 3");
+    EGT_REFUSED(eg_conv_transpose1d(x, w, NULL, .dilation = 3, .output_padding = {-1}), EG_EINVAL, "0 or more");
     EGT_REFUSED(eg_conv_transpose1d(x, w, NULL, .stride = 2, .output_padding = {2}), EG_EINVAL, "output_padding 2");
+}
+
+static eg_tensor *all_tail(eg_tensor *const *x, int n, void *user)
+{
+    (void)n, (void)user;
+    return eg_conv_transpose2d(x[0], x[1], x[2], .dilations = {1, 5}, .pads = {{0, 0}, {3, 0}}, .output_padding = {0, 4});
+}
+
+/* Padding that cuts off all that the windows gave leaves zeros and the bias. */
+EGT(output_padding_behind_nothing)
+{
+    eg_tensor *one = eg_ones(EG_SHAPE(1, 1, 1), EG_F32), *half = eg_full(EG_SHAPE(1), 0.5, EG_F32);
+    for (int before = 1; before < 4; before++) {
+        eg_tensor *y = eg_conv_transpose1d(one, one, before == 2 ? half : NULL, .dilation = 4, .pads = {{before, 0}},
+                                           .output_padding = {3});
+        EGT_CHECK(before == 3 || egt_distance(y, eg_full(EG_SHAPE(1, 1, 4 - before), before == 2 ? 0.5 : 0, EG_F32)) == 0);
+        EGT_CHECK(before < 3 || (y && eg_size(y, 2) == 1 && eg_item(y) == 0));
+    }
+    EGT_REFUSED(eg_conv_transpose1d(one, one, NULL, .dilation = 4, .pads = {{4, 0}}, .output_padding = {3}), EG_ESHAPE,
+                "0 cells");
+    EGT_REFUSED(eg_conv_transpose1d(eg_ones(EG_SHAPE(1, 2, 1), EG_F32), one, NULL, .dilation = 4, .pads = {{2, 0}},
+                                    .output_padding = {3}), EG_ESHAPE, "channels");
+    eg_tensor *x[3] = {egt_random(EG_SHAPE(2, 3, 4, 3), EG_F64, -1, 1), egt_random(EG_SHAPE(3, 2, 2, 1), EG_F64, -1, 1),
+                       egt_random(EG_SHAPE(2), EG_F64, -1, 1)};
+    eg_tensor *y = all_tail(x, 3, NULL);
+    EGT_CHECK(y && eg_size(y, 2) == 5 && eg_size(y, 3) == 4);
+    EGT_CHECK(egt_distance(eg_sub(y, eg_reshape(x[2], EG_SHAPE(2, 1, 1))), eg_zeros_like(y)) == 0);
+    EGT_OK(eg_gradcheck(all_tail, x, 3, NULL, .second = true));
 }
 
 static eg_tensor *says_nothing(eg_tensor *x)

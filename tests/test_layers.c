@@ -186,7 +186,9 @@ EGT(layers_are_the_ops)
     EGT_REFUSED(eg_embedding_new(0, 3), EG_EINVAL, "embedding");
     EGT_REFUSED(eg_embedding_new(4, 3, .padded = true, .padding = 4), EG_EINVAL, "padding is 4");
     EGT_REFUSED(eg_residual_new(eg_flatten_new(), NULL), EG_EINVAL, "shortcut");
-    EGT_REFUSED(eg_conv2d_new(1, 1, .kernel = 2, .output_padding = {1}), EG_EINVAL, "transposes");
+    EGT_REFUSED(eg_conv2d_new(1, 1, .kernel = 2, .output_padding = {1}), EG_EINVAL, "transposed");
+    EGT_REFUSED(eg_conv_transpose2d_new(1, 1, .kernel = 2, .stride = 2, .padding = EG_SAME, .output_padding = {1}),
+                EG_EINVAL, "0 with SAME padding");
     EGT_REFUSED(eg_conv_transpose2d_new(3, 4, .kernel = 2, .groups = 2), EG_EINVAL, "groups");
 }
 

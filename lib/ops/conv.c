@@ -105,18 +105,30 @@ static eg_status numbers(const char *op, int axes, const eg_conv_options *g, eg_
     return EG_OK;
 }
 
+/* Whether the axes can have their output_padding. */
+static eg_status check_output_padding(const char *op, int axes, bool transposed, const eg_conv_options *g,
+                                      const eg__conv_opts *o)
+{
+    for (int a = 0; a < axes; a++) {
+        const int64_t more = g->output_padding[a];
+        if (more && !transposed) {
+            return eg__fail(EG_EINVAL, op, "output_padding %lld of axis %d: is for transposed convolutions", LL(more), a);
+        }
+        if (more < 0 || more >= eg__max(o->stride[a], o->dilation[a]) || (more && g->padding == EG_SAME)) {
+            return eg__fail(EG_EINVAL, op,
+                            "output_padding %lld of axis %d: must be 0 or more, below the stride, %lld, or the "
+                            "dilation, %lld, and 0 with SAME padding",
+                            LL(more), a, LL(o->stride[a]), LL(o->dilation[a]));
+        }
+    }
+    return EG_OK;
+}
+
 eg_status eg__check_conv_options(const char *op, int axes, bool transposed, const eg_conv_options *g)
 {
     eg__conv_opts o = {0};
     eg_status st = numbers(op, axes, g, &o);
-    for (int a = 0; a < axes && !st; a++) {
-        int64_t more = g->output_padding[a];
-        if (more < 0 || (more && (!transposed || more >= eg__max(o.stride[a], o.dilation[a])))) {
-            st = eg__fail(EG_EINVAL, op, "output_padding %lld of axis %d: must be 0%s", LL(more), a,
-                          transposed ? " or below the stride or the dilation" : ", but for transposes");
-        }
-    }
-    return st;
+    return st ? st : check_output_padding(op, axes, transposed, g, &o);
 }
 
 static const eg_conv_options defaults = {.size = sizeof defaults};
@@ -125,13 +137,10 @@ static const eg_conv_options defaults = {.size = sizeof defaults};
 static eg_status convolution(const char *op, int axes, const eg_conv_options *g, const int64_t *in,
                              const int64_t *k, eg__conv_opts *o)
 {
-    if (numbers(op, axes, g, o)) {
+    if (numbers(op, axes, g, o) || check_output_padding(op, axes, false, g, o)) {
         return EG_EINVAL;
     }
     for (int a = 0; a < axes; a++) {
-        if (g->output_padding[a]) {
-            return eg__fail(EG_EINVAL, op, "output_padding is for transposed convolutions");
-        }
         if (g->padding == EG_SAME && same(op, a, in[a], k[a], o)) {
             return EG_ESHAPE;
         }
@@ -139,36 +148,40 @@ static eg_status convolution(const char *op, int axes, const eg_conv_options *g,
     return EG_OK;
 }
 
+/* Zeros behind the result of each axis, which loses `cut` cells before. */
+typedef struct tail {
+    int64_t zeros[3], cut[3];
+} tail;
+
 /* Cells of output_padding beyond the windows, which a convolution from them would count more of: those that its
- * padding cut off are there again, the others, `tail`, are zeros behind o->size. */
-static void stretch(eg__conv_opts *o, int a, int64_t more, int64_t *tail)
+ * padding cut off are there again, the others are zeros behind o->size. If there is nothing before them, the last
+ * cell of the windows stands there for x and the weight, and is cut. */
+static void stretch(eg__conv_opts *o, int a, int64_t more, tail *t)
 {
-    if (more >= o->stride[a]) {
-        int64_t cut = eg__min(more, o->after[a]);
-        o->after[a] -= cut;
-        *tail = more - cut < o->stride[a] ? 0 : more - cut;
-        o->size[a] -= *tail;
+    const int64_t again = more < o->stride[a] ? 0 : eg__min(more, o->after[a]);
+    o->after[a] -= again;
+    if (more - again < o->stride[a]) {
+        return;
+    }
+    t->zeros[a] = more - again;
+    o->size[a] -= t->zeros[a];
+    if (o->size[a] < 1) {
+        t->cut[a] = 1;
+        t->zeros[a] += o->size[a];
+        o->before[a] -= 1 - o->size[a];
+        o->size[a] = 1;
     }
 }
 
-/* Options of the convolution whose transpose takes spatial sizes `in` to o->size, and `tail` zeros. */
+/* Options of the convolution whose transpose takes spatial sizes `in` to o->size, and a tail. */
 static eg_status transpose(const char *op, int axes, const eg_conv_options *g, const int64_t *in,
-                           const int64_t *k, eg__conv_opts *o, int64_t *tail)
+                           const int64_t *k, eg__conv_opts *o, tail *t)
 {
-    if (numbers(op, axes, g, o)) {
+    if (numbers(op, axes, g, o) || check_output_padding(op, axes, true, g, o)) {
         return EG_EINVAL;
     }
     for (int a = 0; a < axes; a++) {
-        int64_t more = 0, out, s = span(k[a], o->dilation[a]);
-        if (number(op, "an entry of output_padding", g->output_padding[a], 0, &more)) {
-            return EG_EINVAL;
-        }
-        if (more >= eg__max(o->stride[a], o->dilation[a]) || (more && g->padding == EG_SAME)) {
-            return eg__fail(EG_EINVAL, op,
-                            "output_padding %lld of axis %d: must be below the stride, %lld, or the "
-                            "dilation, %lld, and 0 with SAME padding",
-                            LL(more), a, LL(o->stride[a]), LL(o->dilation[a]));
-        }
+        int64_t more = g->output_padding[a], out, s = span(k[a], o->dilation[a]);
         if (s < 0 || __builtin_mul_overflow(in[a], o->stride[a], &out) ||
             out > INT64_MAX - s - more) {
             return eg__fail(EG_ESHAPE, op, "spatial axis %d has more cells than fit 64 bits", a);
@@ -187,7 +200,7 @@ static eg_status transpose(const char *op, int axes, const eg_conv_options *g, c
         }
         o->size[a] = out;
         if (in[a] > 0) {
-            stretch(o, a, more, &tail[a]);
+            stretch(o, a, more, t);
         }
     }
     return EG_OK;
@@ -401,10 +414,13 @@ static eg_tensor *forward(const char *op, int axes, eg_tensor *x, eg_tensor *w, 
 
 /* The transposed convolution with a tail of zeros, on which the bias falls too. */
 static eg_tensor *with_tail(eg_tensor *x, eg_tensor *w, eg_tensor *bias, const eg__conv_opts *o,
-                            const int64_t *tail, function *activation)
+                            const tail *t, function *activation)
 {
     eg_pad_options p = {.size = sizeof p};
-    memcpy(p.after + 2, tail, 3 * sizeof *tail);
+    for (int a = 0; a < 3; a++) {
+        p.before[a + 2] = -t->cut[a];
+        p.after[a + 2] = t->zeros[a];
+    }
     eg_scope s = eg_scope_push();
     eg_tensor *y = eg__op2(&eg__op_conv_data, x, w, o);
     y = y ? eg_pad_with(y, &p) : NULL;
@@ -423,18 +439,18 @@ static eg_tensor *transposed(const char *op, int axes, eg_tensor *x, eg_tensor *
                              const eg_conv_options *given)
 {
     eg__conv_opts o = {0};
-    int64_t tail[3] = {0};
+    tail t = {{0}, {0}};
     if (operands(op, x, w, "weight", bias, axes)) {
         return NULL;
     }
     if (unlikely(x->ndim == axes + 1)) {
         return alone(transposed, op, axes, x, w, bias, given);
     }
-    if (transpose(op, axes, given ? given : &defaults, x->shape + 2, w->shape + 2, &o, tail)) {
+    if (transpose(op, axes, given ? given : &defaults, x->shape + 2, w->shape + 2, &o, &t)) {
         return NULL;
     }
-    if (unlikely(tail[0] || tail[1] || tail[2])) {
-        return with_tail(x, w, bias, &o, tail, activation_of(given));
+    if (unlikely(t.zeros[0] || t.zeros[1] || t.zeros[2])) {
+        return with_tail(x, w, bias, &o, &t, activation_of(given));
     }
     return activated(&eg__op_conv_data, x, w, bias, &o, activation_of(given));
 }
