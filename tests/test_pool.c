@@ -179,6 +179,7 @@ EGT(bad_places_are_refused)
                 "indices");
     EGT_REFUSED(eg_max_unpool(y, eg_zeros(EG_SHAPE(1, 1, 2, 2), EG_F32), EG_SHAPE(4, 5)), EG_EDTYPE,
                 "");
+    EGT_REFUSED(eg_max_unpool(y, eg_full(EG_SHAPE(1, 1, 2, 2), -1, EG_I64), EG_SHAPE(4, 5)), EG_EINDEX, "-1");
     EGT_REFUSED(eg_max_unpool(y, NULL, EG_SHAPE(4, 5)), EG_EINVAL, "indices");
     EGT_REFUSED(eg_max_unpool(y, eg_zeros(EG_SHAPE(1, 1, 2, 2), EG_I64), EG_SHAPE(4, -5)),
                 EG_ESHAPE, "negative");

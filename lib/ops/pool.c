@@ -1,5 +1,6 @@
 /* pool.c - pooling: options, inference, public functions. */
 #include "lib/ops/pool.h"
+#include "lib/ops/index.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 
@@ -393,6 +394,8 @@ eg_tensor *eg_max_unpool(eg_tensor *x, eg_tensor *indices, eg_shape spatial)
     eg_shape planes = EG_SHAPE(images, channels, n ? n / images / channels : 0);
     eg_scope s = eg_scope_push();
     eg_tensor *zeros = eg__full_on(x->device, planes, 0, (eg_dtype)x->dtype);
-    eg_tensor *y = eg_scatter(zeros, 2, eg_reshape(indices, flat), eg_reshape(x, flat));
+    eg_tensor *at = zeros ? eg_reshape(indices, flat) : NULL;
+    at = at ? eg__checked_index(op, at, planes.dim[2], true) : NULL; /* no place is counted from the end */
+    eg_tensor *y = at ? eg_scatter(zeros, 2, at, eg_reshape(x, flat)) : NULL;
     return eg_scope_pop(s, y ? eg_reshape(y, shape) : NULL);
 }
