@@ -520,6 +520,7 @@ EGT(layers_and_activations_of_what_functions_take)
     eg_tensor *x = eg_ones(EG_SHAPE(1, 1, 4), EG_F32), *alone = eg_ones(EG_SHAPE(1, 4), EG_F32);
     eg_tensor *w = eg_ones(EG_SHAPE(1, 1, 2), EG_F32);
     EGT_REFUSED(eg_conv1d(alone, w, NULL, .activation = says_nothing), EG_EUSER, "activation");
+    EGT_REFUSED(eg_conv1d_with(x, w, NULL, &(eg_conv_options){.activation = says_nothing}), EG_EUSER, "activation");
     EGT_REFUSED(eg_conv_transpose1d(x, w, NULL, .dilation = 3, .output_padding = {2}, .activation = says_nothing),
                 EG_EUSER, "activation");
 }

@@ -423,6 +423,16 @@ EGT(reductions_begin_with_a_value)
     EGT_REFUSED(eg_max(x, ALONG(2), FROM(1)), EG_ESHAPE, "outside rank 2");
 }
 
+/* An options struct without a size is as long as this header's. */
+EGT(options_without_a_size)
+{
+    eg_tensor *x = OF(EG_F32, 1, 2);
+    const eg_reduce_options o = {.initial = 10, .has_initial = true};
+    VALUES(eg_sum_with(x, &o), 0, 13);
+    VALUES(eg_max_with(x, &o), 0, 10);
+    EGT_REFUSED(eg_argmax_with(x, &o), EG_EINVAL, "initial");
+}
+
 static eg_tensor *how_many(eg_tensor *x)
 {
     return eg_norm(x, .p = EG_ZERO);
