@@ -409,6 +409,9 @@ EGT(one_hot_depths)
 {
     SAME(eg_one_hot(I64(1, 0), 3, .dtype = EG_F64),
          eg_reshape(F64(0, 1, 0, 1, 0, 0), EG_SHAPE(2, 3)));
+    SAME(eg_one_hot(I64(1), 2, .on = EG_ZERO), eg_zeros(EG_SHAPE(1, 2), EG_F32));
+    SAME(eg_one_hot(I64(1), 2, .off = EG_ZERO), eg_one_hot(I64(1), 2));
+    SAME(eg_one_hot(I64(1), 2, .on = EG_ZERO, .off = 3), eg_one_hot(I64(1), 2, .off = 3));
     SAME(eg_one_hot(I64(1, 0), 2, .on = 0, .off = -1, .dtype = EG_F64),
          eg_reshape(F64(-1, 0, 0, -1), EG_SHAPE(2, 2)));
     EGT_EQ(eg_numel(eg_one_hot(eg_zeros(EG_SHAPE(0), EG_I64), 0)), 0);

@@ -150,8 +150,8 @@ eg_tensor *eg_one_hot_with(eg_tensor *ids, int64_t depth, const eg_one_hot_optio
     }
     if (options) {
         o.dtype = (int)options->dtype;
-        o.on = options->on != 0 || options->off != 0 ? options->on : 1;
-        o.off = options->off;
+        o.off = eg__or(options->off, 0);
+        o.on = eg__or(options->on, o.off == 0);
     }
     if (depth < 0) {
         return eg__fail_null(EG_ESHAPE, "one_hot", "depth is %lld", (long long)depth);

@@ -101,7 +101,7 @@ EG_API eg_tensor *eg_masked_scatter(eg_tensor *x, eg_tensor *mask, eg_tensor *so
 /* Places of the elements that are not 0, in row-major order: i64 [count, rank of x]. */
 EG_API eg_tensor *eg_nonzero(eg_tensor *x);
 
-/* `on` and `off` both 0 stand for 1 and 0; dtype f32. */
+/* `on` and `off` both 0 stand for 1 and 0, and EG_ZERO is 0; dtype f32. */
 typedef struct eg_one_hot_options {
     size_t size;
     double on, off;
