@@ -41,6 +41,7 @@ EGT(refused_boxes)
     EGT_REFUSED(eg_roi_align(x, b, IDS(2, 0, 2), 2, 2), EG_EINDEX, "2");
     EGT_REFUSED(eg_roi_align(x, b, n, 2, 2, .sampling_ratio = -1), EG_EINVAL, "-1");
     EGT_REFUSED(eg_roi_align(x, b, n, 2, 2, .spatial_scale = NAN), EG_EINVAL, "nan");
+    EGT_REFUSED(eg_roi_align(x, b, n, 2, 2, .spatial_scale = EG_ZERO), EG_EINVAL, "spatial_scale 0 is not");
     EGT_REFUSED(eg_roi_align(x, FROM(EG_SHAPE(2, 4), 0, 0, 1e9, 1, 0, 0, 1, 1), n, 2, 2), EG_EINVAL,
                 "4096");
     EGT_REFUSED(eg_roi_align(x, FROM(EG_SHAPE(2, 4), 0, 0, INFINITY, 1, 0, 0, 1, 1), n, 2, 2),

@@ -191,9 +191,12 @@ eg_status eg__infer_gru_grad(eg__call *c)
 /* ---- layers ---------------------------------------------------------------------------------- */
 
 /* x [T, I] and the states beside it, whose one row has no axis, with one; and lengths as the row lstm takes them. */
-static eg_status settle(eg_tensor **in, int nin, bool alone)
+static eg_status settle(const char *op, eg_tensor **in, int nin, bool alone)
 {
-    static const int rowless[] = {EG__RNN_H0, EG__RNN_LENGTHS, EG__RNN_C0};
+    static const struct {
+        const char *name;
+        int input, ndim;
+    } rowless[] = {{"h0", EG__RNN_H0, 1}, {"lengths", EG__RNN_LENGTHS, 0}, {"c0", EG__RNN_C0, 1}};
     if (in[EG__RNN_LENGTHS] && in[EG__RNN_LENGTHS]->dtype == EG_U8 &&
         !(in[EG__RNN_LENGTHS] = eg_cast(in[EG__RNN_LENGTHS], EG_I64))) {
         return eg__why();
@@ -202,8 +205,15 @@ static eg_status settle(eg_tensor **in, int nin, bool alone)
         return eg__why();
     }
     for (int i = 0; i < EG__COUNT(rowless) && alone; i++) {
-        const int k = rowless[i];
-        if (k < nin && in[k] && !(in[k] = eg_unsqueeze(in[k], 0))) {
+        const int k = rowless[i].input;
+        if (k >= nin || !in[k]) {
+            continue;
+        }
+        if (in[k]->magic == EG__MAGIC && in[k]->ndim != rowless[i].ndim) {
+            return eg__fail(EG_ESHAPE, op, "%s is %s and should be of rank %d beside an x of rank 2",
+                            rowless[i].name, EG__SHAPE_OF(in[k]), rowless[i].ndim);
+        }
+        if (!(in[k] = eg_unsqueeze(in[k], 0))) {
             return eg__why();
         }
     }
@@ -221,7 +231,7 @@ static eg_rnn run(const eg__op *op, eg_tensor **in, int nin, eg__rnn_opts *o, bo
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? eg__check(in[EG__RNN_X], op->name, "x") : eg__why();
     const bool alone = !st && in[EG__RNN_X]->ndim == 2;
-    st = st ? st : settle(in, nin, alone);
+    st = st ? st : settle(op->name, in, nin, alone);
     batch_first = batch_first && !alone;
     if (!st && batch_first && in[EG__RNN_X]->ndim == 3) {
         in[EG__RNN_X] = eg_permute(in[EG__RNN_X], steps_first);

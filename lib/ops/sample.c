@@ -377,8 +377,9 @@ eg_tensor *eg_roi_align_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_imag
     if (check_boxes(op, x, boxes, box_image, height, width)) {
         return NULL;
     }
-    if (!isfinite(g.spatial_scale) || g.spatial_scale < 0) {
-        return eg__fail_null(EG_EINVAL, op, "spatial_scale %g is not above 0", g.spatial_scale);
+    const double scale = eg__or(g.spatial_scale, 1);
+    if (!isfinite(scale) || scale <= 0) {
+        return eg__fail_null(EG_EINVAL, op, "spatial_scale %g is not above 0", scale);
     }
     if (g.sampling_ratio < 0 || g.sampling_ratio > MOST_SAMPLES) {
         return eg__fail_null(EG_EINVAL, op, "sampling_ratio %lld is outside 0..%d",
