@@ -354,7 +354,7 @@ eg_status ISA(eg__product_run)(const eg__call *c, const eg__product *p, bool *do
     bool own = p->dtype == EG_F32 || p->dtype == EG_F64;
     bool tiny = p->k <= SMALL_K && p->m * p->n * p->k <= SMALL_WORK;
     /* With many rows a product packs for itself, so that a second copy saves little. */
-    bool packs = !tiny && p->keep && p->m > 4 &&
+    bool packs = !tiny && p->dtype != EG_F64 && p->keep && p->m > 4 && /* own loops of f64 keep none */
                  eg__pack_pays(p->keep, p->rb == 1, p->m >= MANY_ROWS);
     if (own && (!tiny || p->m == 1 || p->n == 1) && few_rows(p, packs) && run_lines(p, batches)) {
         return EG_OK;
