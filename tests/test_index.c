@@ -300,6 +300,11 @@ EGT(joins_of_a_scatter)
     SAME(eg_scatter_reduce(x, 0, i, s, EG_SCATTER_MIN), F64(0, NAN, NAN, 5));
     SAME(eg_scatter_reduce(x, 0, i, s, EG_SCATTER_MUL), F64(0, NAN, NAN, 25));
     SAME(eg_scatter_reduce(F64(2, 4), 0, I64(0, 0), F64(3, 7), EG_SCATTER_MEAN), F64(4, 4));
+    /* The sum of halves is past what they hold, their mean is not. */
+    eg_tensor *mean = eg_scatter_reduce(eg_zeros(EG_SHAPE(1), EG_F16), 0, eg_zeros(EG_SHAPE(100), EG_I64),
+                                        eg_full(EG_SHAPE(100), 1000, EG_F16), EG_SCATTER_MEAN);
+    EGT_EQ(eg_dtype_of(mean), EG_F16);
+    EGT_NEAR(eg_item(mean), 1e5 / 101, 5e-4);
     eg_tape tape = eg_tape_open(.persistent = true);
     eg_tensor *a = F64(5, 1), *b = F64(5, 5, 0, 0);
     eg_tape_watch(tape, a);

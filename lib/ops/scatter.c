@@ -139,7 +139,8 @@ eg_tensor *eg_scatter_add(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *s
     return scatter(&eg__op_scatter_add, x, axis, index, source, 0, true);
 }
 
-/* (x + what falls on it) / (1 + how many do); of integers, summed in i64, rounded down */
+/* (x + what falls on it) / (1 + how many do); of integers, summed in i64, rounded down. What a mean of halves divides
+ * is often past what halves hold: it is f32. */
 static eg_tensor *scatter_mean(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source)
 {
     int dtype = x && source ? eg__common_dtype((eg_tensor *[]){x, source}, 2) : EG_F32;
@@ -148,17 +149,15 @@ static eg_tensor *scatter_mean(eg_tensor *x, int axis, eg_tensor *index, eg_tens
         return eg__fail_null(EG_EDTYPE, "scatter_reduce", "bools have no mean");
     }
     eg_scope s = eg_scope_push();
-    x = whole ? eg_cast(x, EG_I64) : x;
-    source = whole ? eg_cast(source, EG_I64) : source;
+    const eg_dtype wide = whole ? EG_I64 : dtype == EG_F64 ? EG_F64 : EG_F32;
+    x = eg_cast(x, wide);
+    source = eg_cast(source, wide);
     eg_tensor *sum = eg_scatter_add(x, axis, index, source);
     eg_tensor *count = sum ? eg_scatter_add(eg_ones_like(sum), axis, index,
                                             eg__full_on(sum->device, eg_shape_of(source), 1,
                                                         (eg_dtype)sum->dtype))
                            : NULL;
-    if (!whole || !count) {
-        return eg_scope_pop(s, eg_div(sum, count));
-    }
-    return eg_scope_pop(s, eg_cast(eg_floor_divide(sum, count), (eg_dtype)dtype));
+    return eg_scope_pop(s, eg_cast(whole ? eg_floor_divide(sum, count) : eg_div(sum, count), (eg_dtype)dtype));
 }
 
 eg_tensor *eg_scatter_reduce(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source,
