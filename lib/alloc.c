@@ -138,11 +138,14 @@ static bool may_reserve(size_t bytes)
     return !heap.limit || heap.reserved + (int64_t)bytes <= heap.limit;
 }
 
-int64_t eg__memory_most(void)
+int64_t eg__memory_most(int64_t bytes)
 {
     pthread_mutex_lock(&heap.lock);
     int64_t limit = heap.limit;
     pthread_mutex_unlock(&heap.lock);
+    if (bytes <= EG__ANY_HAS) {
+        return limit ? limit : INT64_MAX;
+    }
     struct sysinfo there;
     int64_t most = INT64_MAX;
     if (!sysinfo(&there) &&

@@ -13,7 +13,10 @@ void eg__alloc_holders(int64_t *bytes_by_op, int count);
 void eg__alloc_thread_end(eg__thread *T); /* the thread's lists go to the central ones */
 void eg__alloc_end(void);                 /* everything cached goes back to the system */
 
-/* Bytes that the cap and the machine allow, however little is in use. */
-int64_t eg__memory_most(void);
+/* What any machine has: to ask one for its size takes long. */
+enum { EG__ANY_HAS = 1 << 28 };
+
+/* Bytes that the cap and the machine allow, however little is in use; asked for as many as any has, the cap. */
+int64_t eg__memory_most(int64_t bytes);
 
 #endif

@@ -32,13 +32,11 @@ eg_status eg__check_shape(const char *op, int ndim, const int64_t *shape, int dt
     return EG_OK;
 }
 
-/* Asking a device for its size takes long, so for what any has it is not asked. */
 static eg_status most_on(uint8_t device, int64_t bytes, int64_t *most)
 {
-    enum { ANY_HAS = 1 << 28 };
     eg_device_info info = {.memory_bytes = 0};
-    *most = device ? eg_device_memory(eg__devices[device]).limit_bytes : eg__memory_most();
-    eg_status st = device && !*most && bytes > ANY_HAS ? eg_device_describe(eg__devices[device], &info) : EG_OK;
+    *most = device ? eg_device_memory(eg__devices[device]).limit_bytes : eg__memory_most(bytes);
+    eg_status st = device && !*most && bytes > EG__ANY_HAS ? eg_device_describe(eg__devices[device], &info) : EG_OK;
     *most = *most ? *most : info.memory_bytes;
     return st;
 }
