@@ -76,6 +76,7 @@ static const job jobs[] = {
     {"depthwise", conv, {D(4, 37, 28, 27), D(37, 1, 3, 3)}, 0, false, CONV(.padding = 1, .groups = 37)},
     {"depthwise, in twos", conv, {D(4, 19, 57, 56), D(19, 1, 5, 5)}, 0, false,
      CONV(.padding = 2, .groups = 19, .stride = 2)},
+    {"depthwise, few windows", conv, {D(2, 203, 7, 7), D(203, 1, 3, 3)}, 0, false, CONV(.padding = 1, .groups = 203)},
     {"depthwise by vectors", conv, {D(4, 64, 28, 28), D(64, 1, 3, 3)}, 0, true, CONV(.padding = 1, .groups = 64)},
     {"dilated", conv, {D(3, 16, 30, 30), D(16, 16, 3, 3)}, 0, true, CONV(.padding = 2, .dilation = 2)},
     {"3 x 3 x 3", conv3, {D(2, 8, 10, 12, 11), D(12, 8, 3, 3, 3)}, 0, true, CONV(.padding = 1)},

@@ -10,6 +10,8 @@ enum { SIDE = 4, WIDE = 4 };
 /* Shares of the weight's gradient: as few as make adding them up cheap, and never by the number of threads, on
  * which the last bits would depend. */
 enum { MOST_PIECES = 16, WINDOWS_PER_PIECE = 256 };
+/* Multiplications below which another thread does not pay. */
+enum { WORK_PER_SLICE = 1 << 16 };
 
 /* One axis of sums: result q sums, over taps i, source cell at + q * step + i * tap where that is
  * within 0..limit-1, times weight w + i * wstep. Result q lies at cell to + q * tostep. */
@@ -34,7 +36,7 @@ static inline bool whole(const line *l, int64_t q)
 typedef struct job {
     const eg__conv_job *j;
     const eg__conv_shape *s;
-    int64_t pieces;
+    int64_t pieces, slices; /* of rows and of channels */
     char *w; /* weights as [tap][channel]; or sums, one such array per piece */
     char *source, *result;
 } job;
@@ -57,13 +59,21 @@ static int64_t pieces_of(const eg__conv_shape *s)
     return eg__max(1, eg__min(eg__min(most, MOST_PIECES), rows));
 }
 
+/* Ranges of the channels for the threads that pieces leave over; of `width` channels at least. */
+static int64_t slices_of(const eg__conv_shape *s, int64_t pieces, int64_t width)
+{
+    double work = (double)(s->n * s->out[0] * s->out[1] * s->out[2]) * (double)(s->k[0] * s->k[1] * s->k[2] * s->c);
+    int64_t paying = (int64_t)fmin(work / WORK_PER_SLICE, 1 << 20) / pieces;
+    return eg__max(1, eg__min(eg__min((eg_threads() - 1) / pieces + 1, s->c / width), paying));
+}
+
 eg_status ISA(eg__conv_depthwise)(const eg__conv_job *j)
 {
     const eg__conv_shape *s = &j->s;
     int64_t taps = s->k[0] * s->k[1] * s->k[2];
     bool weight = j->result == EG__CONV_W, data = j->result == EG__CONV_X,
          f64 = j->x->dtype == EG_F64;
-    job d = {.j = j, .s = s, .pieces = weight ? pieces_of(s) : 1};
+    job d = {.j = j, .s = s, .pieces = weight ? pieces_of(s) : 1, .slices = 1};
     size_t bytes = (size_t)(taps * s->c) * eg__esize(j->x);
     eg__scratch scratch;
     if (eg__scratch_get(j->c, bytes * (size_t)d.pieces, &scratch)) {
@@ -74,7 +84,8 @@ eg_status ISA(eg__conv_depthwise)(const eg__conv_job *j)
     d.result = eg__ptr(data ? j->x : j->y);
     (f64 ? pack_f64 : pack_f32)(&d);
     if (weight) {
-        eg__parallel(d.pieces, 1, f64 ? weight_piece_f64 : weight_piece_f32, &d);
+        d.slices = slices_of(s, d.pieces, 2 * (int64_t)(sizeof(eg__f32s) / eg__esize(j->x)));
+        eg__parallel(d.pieces * d.slices, 1, f64 ? weight_piece_f64 : weight_piece_f32, &d);
         (f64 ? unpack_f64 : unpack_f32)(&d);
     } else {
         const int64_t *size = data ? s->in : s->out;

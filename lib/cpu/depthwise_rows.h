@@ -202,53 +202,57 @@ EG__INLINE void NAME(weight_tile)(const eg__conv_shape *s, const T *x, const T *
     }
 }
 
-/* Tap t over windows low..high-1, channels from c on. */
-static void NAME(weight_windows)(const eg__conv_shape *s, const T *x, const T *dy, int64_t t,
-                                 int64_t low, int64_t high, int64_t c, T *sums)
+/* Tap t over windows low..high-1, channels c..end-1. */
+static void NAME(weight_windows)(const eg__conv_shape *s, const T *x, const T *dy, int64_t t, int64_t low,
+                                 int64_t high, int64_t c, int64_t end, T *sums)
 {
     for (int64_t q = low; q < high; q++) {
         const T *restrict a = x + eg__conv_at(s, 2, q, t) * s->c, *restrict b = dy + q * s->c;
         T *restrict to = sums + t * s->c;
-        for (int64_t i = c; i < s->c; i++) {
+        for (int64_t i = c; i < end; i++) {
             to[i] += a[i] * b[i];
         }
     }
 }
 
-/* Taps t..t+taps-1 over the windows that all of them see, then the others one by one. */
-EG__INLINE void NAME(weight_taps)(const eg__conv_shape *s, const T *x, const T *dy, int64_t t,
-                                  T *sums, const int taps)
+/* Taps t..t+taps-1 of channels begin..end-1 over the windows that all of them see, then the others one by one. */
+EG__INLINE void NAME(weight_taps)(const eg__conv_shape *s, const T *x, const T *dy, int64_t t, int64_t begin,
+                                  int64_t end, T *sums, const int taps)
 {
     enum { L = NAME(LANES) };
-    int64_t low[SIDE], high[SIDE], l = 0, h = s->out[2], c = 0;
+    int64_t low[SIDE], high[SIDE], l = 0, h = s->out[2], c = begin;
     for (int i = 0; i < taps; i++) {
         eg__conv_inside(s, 2, t + i, &low[i], &high[i]);
         l = eg__max(l, low[i]);
         h = eg__min(h, high[i]);
     }
     h = eg__max(h, l);
-    for (; c + 2 * L <= s->c; c += 2 * L) {
+    for (; c + 2 * L <= end; c += 2 * L) {
         NAME(weight_tile)(s, x, dy, t, l, h, c, sums, taps, 2);
     }
-    for (; c + L <= s->c; c += L) {
+    for (; c + L <= end; c += L) {
         NAME(weight_tile)(s, x, dy, t, l, h, c, sums, taps, 1);
     }
     for (int i = 0; i < taps; i++) {
-        NAME(weight_windows)(s, x, dy, t + i, low[i], eg__min(l, high[i]), 0, sums);
-        NAME(weight_windows)(s, x, dy, t + i, eg__max(h, low[i]), high[i], 0, sums);
-        if (c < s->c) {
-            NAME(weight_windows)(s, x, dy, t + i, l, h, c, sums);
+        NAME(weight_windows)(s, x, dy, t + i, low[i], eg__min(l, high[i]), begin, end, sums);
+        NAME(weight_windows)(s, x, dy, t + i, eg__max(h, low[i]), high[i], begin, end, sums);
+        if (c < end) {
+            NAME(weight_windows)(s, x, dy, t + i, l, h, c, end, sums);
         }
     }
 }
 
-/* The weight's gradient over one share of y's rows. */
+/* The weight's gradient: items are slices of the channels, of shares of y's rows. Each channel adds up alone, in
+ * whole vectors but for the last, so that slices change no bits. */
 static void NAME(weight_piece)(void *ctx, int64_t begin, int64_t end)
 {
     const job *d = ctx;
     const eg__conv_shape *s = d->s;
     int64_t rows = s->n * s->out[0] * s->out[1], size = s->k[0] * s->k[1] * s->k[2] * s->c;
-    for (int64_t piece = begin; piece < end; piece++) {
+    int64_t width = 2 * NAME(LANES), tiles = s->c / width;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t piece = i / d->slices, slice = i % d->slices, c0 = tiles * slice / d->slices * width;
+        int64_t c1 = slice + 1 < d->slices ? tiles * (slice + 1) / d->slices * width : s->c;
         T *sums = (T *)d->w + piece * size;
         for (int64_t r = rows * piece / d->pieces; r < rows * (piece + 1) / d->pieces; r++) {
             int64_t oy = r % s->out[1], oz = r / s->out[1] % s->out[0],
@@ -265,10 +269,10 @@ static void NAME(weight_piece)(void *ctx, int64_t begin, int64_t end)
                 T *to = sums + t * s->k[2] * s->c;
                 int64_t k = 0;
                 for (; k + 3 <= s->k[2]; k += 3) {
-                    NAME(weight_taps)(s, x, dy, k, to, 3);
+                    NAME(weight_taps)(s, x, dy, k, c0, c1, to, 3);
                 }
                 for (; k < s->k[2]; k++) {
-                    NAME(weight_taps)(s, x, dy, k, to, 1);
+                    NAME(weight_taps)(s, x, dy, k, c0, c1, to, 1);
                 }
             }
         }
