@@ -95,7 +95,7 @@ EG_API eg_tensor *eg_cos_(eg_tensor *x);
 /* [f]  dx = dy (1 + y^2) */
 EG_API eg_tensor *eg_tan(eg_tensor *x);
 EG_API eg_tensor *eg_tan_(eg_tensor *x);
-/* [f]  sin(pi x) / (pi x), 1 at 0, exactly 0 at other integers */
+/* [f]  sin(pi x) / (pi x), 1 at 0, exactly 0 at other integers; NaN at infinities, as NumPy has it */
 EG_API eg_tensor *eg_sinc(eg_tensor *x);
 EG_API eg_tensor *eg_sinc_(eg_tensor *x);
 /* [f] */
@@ -208,7 +208,7 @@ EG_API eg_tensor *eg_relu_(eg_tensor *x);
 /* [n]  min(max(x, 0), 6) */
 EG_API eg_tensor *eg_relu6(eg_tensor *x);
 EG_API eg_tensor *eg_relu6_(eg_tensor *x);
-/* [f]  x > 0 ? x : slope x */
+/* [f]  x >= 0 ? x : slope x */
 EG_API eg_tensor *eg_leaky_relu(eg_tensor *x, double slope);
 EG_API eg_tensor *eg_leaky_relu_(eg_tensor *x, double slope);
 /* [f]  x > 0 ? x : alpha (e^x - 1)     Clevert et al. 2015 */
