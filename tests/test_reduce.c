@@ -413,6 +413,7 @@ EGT(reductions_begin_with_a_value)
     VALUES(eg_min(OF(EG_BOOL, 1, 0), FROM(1)), 0, 0);
     /* Equal ones share dy; what is greater takes it all. */
     VALUES(gradient(max_from_2, x), 0, 0, 1, 1, 0);
+    VALUES(gradient(max_from_2, eg_full(EG_SHAPE(1, 2), 2, EG_F64)), 0, 0.25, 0.25); /* the other half is the value's */
     EGT_EQ(eg_numel(gradient(max_from_2, none)), 0);
     EGT_REFUSED(eg_max(none, ALONG(1), .initial = 3), EG_ESHAPE, "no elements");
     EGT_REFUSED(eg_mean(x, FROM(1)), EG_EINVAL, "mean");

@@ -65,7 +65,8 @@ EG_API eg_tensor *eg_logsumexp_with(eg_tensor *x, const eg_reduce_options *optio
 
 /* Largest and smallest element, any dtype, kept; a NaN wins. EG_ESHAPE for an axis of size 0 without an
  * initial value: eg_max(x, .has_initial = true, .initial = -INFINITY).
- * grad: dy, shared equally among the elements that are the extreme    saves x and y */
+ * grad: dy, shared equally among the elements that are the extreme; half of it is an equal initial value's
+ * saves x and y */
 EG_API eg_tensor *eg_max_with(eg_tensor *x, const eg_reduce_options *options);
 #define eg_max(...) EG_REDUCE(eg_max_with, __VA_ARGS__)
 EG_API eg_tensor *eg_min_with(eg_tensor *x, const eg_reduce_options *options);
