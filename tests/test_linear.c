@@ -604,6 +604,17 @@ EGT(bf16_matrices_with_gaps_of_odd_length)
     EGT_EQ(eg_item(eg_min(eg_matmul(a, part))), 3);
 }
 
+/* A weight of f64 is never packed: however often it is used, its products have the same bits. */
+EGT(products_of_f64_stay_the_same)
+{
+    eg_tensor *x = egt_random(EG_SHAPE(8, 300), EG_F64, -1, 1), *b = egt_random(EG_SHAPE(300, 400), EG_F64, -1, 1);
+    eg_tensor *w = egt_random(EG_SHAPE(400, 300), EG_F64, -1, 1), *y[2] = {eg_matmul(x, b), eg_linear(x, w, NULL)};
+    for (int again = 0; again < 4; again++) {
+        EGT_EQ(egt_distance(eg_matmul(x, b), y[0]), 0);
+        EGT_EQ(egt_distance(eg_linear(x, w, NULL), y[1]), 0);
+    }
+}
+
 /* A weight [in] is one output without its axis. */
 EGT(linear_to_one_number)
 {
