@@ -60,7 +60,8 @@ struct eg_dataset {
 eg_status eg__check_dataset(const char *op, eg_dataset *d);
 /* Frees what was given to a constructor that failed, if it passes that check. */
 void eg__dataset_drop(eg_dataset *d);
-/* A zeroed link of `size` bytes behind `from`, NULL for a source; takes `from`, which was checked, and frees it on failure. */
+/* A zeroed link of `size` bytes behind `from`, NULL for a source; takes `from`, which was checked, and frees it on
+ * failure. */
 eg_dataset *eg__dataset_new(const eg__dataset_class *is, size_t size, eg_dataset *from);
 eg_status eg__start(eg_dataset *d, uint64_t epoch);
 eg_status eg__next(eg_dataset *d, eg__sample *s);

@@ -281,8 +281,8 @@ static eg_status no_message(const char *op, const eg_tensor *record, const char 
 
 /* The features of both tables, in a scope of their own but for the results. */
 static eg_status read_tables(const char *op, int64_t record, const EgPb__Table *table,
-                             const eg_feature *context, int nc, const EgPb__ListTable *list_table, const eg_feature *lists, int nl,
-                             eg_tensor **out)
+                             const eg_feature *context, int nc, const EgPb__ListTable *list_table,
+                             const eg_feature *lists, int nl, eg_tensor **out)
 {
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? EG_OK : eg__why();

@@ -61,8 +61,8 @@ struct eg__engine {
     void (*trim)(eg_device *d);
     void (*holders)(eg_device *d, int64_t *bytes_by_op, int count);
 
-    /* Of an lstm or gru that is being inferred: bytes it leaves for its gradient if the engine has a way of its own with
-     * it; 0: they are as lib/ops/rnn.h says. */
+    /* Of an lstm or gru that is being inferred: bytes it leaves for its gradient if the engine has a way of its own
+     * with it; 0: they are as lib/ops/rnn.h says. */
     int64_t (*rnn_reserve)(const eg__call *c);
     /* Runs one of the kernels: device, streams and faults looked after. */
     eg_status (*run)(const eg__call *c, eg__kernel *k);

@@ -311,7 +311,8 @@ eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes);
 /* What is on record after something returned NULL: never EG_OK. */
 eg_status eg__why(void);
 /* Around a call of the user's function, whose status st becomes: what was on record before is put aside, so that a
- * failure without a word is seen and gets one (EG_EUSER, "its <what> failed without a word"), and back after success. */
+ * failure without a word is seen and gets one (EG_EUSER, "its <what> failed without a word"), and back after
+ * success. */
 void eg__user_begin(eg_error *before);
 eg_status eg__user_end(const eg_error *before, eg_status st, const char *op, const char *what);
 

@@ -26,8 +26,8 @@ EG__TEAM int eg__lu_matrix(const eg__team *t, const eg__matrices *k, int64_t at,
     return bad;
 }
 
-/* Of the pivots of a, LU, order: their product and the order's sign in it, its sign, the logarithm of its size. A pivot of 0 counts
- * as `least`. copy: n elements. One thread's. */
+/* Of the pivots of a, LU, order: their product and the order's sign in it, its sign, the logarithm of its size. A
+ * pivot of 0 counts as `least`. copy: n elements. One thread's. */
 typedef struct eg__product {
     double det, sign, log;
 } eg__product;

@@ -231,8 +231,8 @@ eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes)
     }
     return eg__fail(EG_ENOMEM, op, "no memory for %lld bytes%s%s: %.1f MiB reserved, limit "
                     "%s%.1f%s%s", (long long)bytes, d->engine ? " on " : "",
-                    d->engine ? d->name : "", (double)m.reserved_bytes / 1048576, m.limit_bytes ? "" : "none (", (double)m.limit_bytes / 1048576,
-                    m.limit_bytes ? " MiB" : ")", who);
+                    d->engine ? d->name : "", (double)m.reserved_bytes / 1048576, m.limit_bytes ? "" : "none (",
+                    (double)m.limit_bytes / 1048576, m.limit_bytes ? " MiB" : ")", who);
 }
 
 eg_status eg__scratch_get(const eg__call *c, size_t bytes, eg__scratch *s)

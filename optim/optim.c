@@ -155,8 +155,9 @@ static eg_status add_all(eg_optim *o, eg_parameters p, const char *prefix)
         }
         for (int k = 0; k < had && before < 0; k++) {
             if (share(o->in[k * EG__OPTIM_SLOTS], p.tensors[i])) {
-                return eg__fail(EG_EINVAL, o->name, "parameter %d is a view of the memory of \"%.160s\", which is there "
-                                "already", i, o->names[k] ? o->names[k] : "");
+                return eg__fail(EG_EINVAL, o->name,
+                                "parameter %d is a view of the memory of \"%.160s\", which is there already", i,
+                                o->names[k] ? o->names[k] : "");
             }
         }
         if (before < 0) {

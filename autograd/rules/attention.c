@@ -2,7 +2,8 @@
  *
  *   dv = (m w)^T dy,  ds = w (dw - sum(w dw)) where dw = m (dy v^T),  dq = ds k scale,  dk = ds^T q scale
  *
- * (ds c'(x) for ds there with a soft cap c), and dmask = ds, fused without ever holding w; of public ops when the walk is recorded or the mask wants its own. */
+ * (ds c'(x) for ds there with a soft cap c), and dmask = ds, fused without ever holding w; of public ops when the
+ * walk is recorded or the mask wants its own. */
 #include "autograd/rules/rules.h"
 #include "lib/ops/attention.h"
 

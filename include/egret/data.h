@@ -105,8 +105,8 @@ EG_API eg_dataset_position eg_dataset_position_of(const eg_dataset *d);
 /* Ends the pass under way; eg_dataset_first goes on at the position with the samples that an uninterrupted walk
  * of a chain built alike gives from there, bit for bit, whatever the number of workers: in the middle of a pass
  * its remainder, or the next pass if nothing remains. Samples before it are passed over without making them,
- * except by links that must see them: filter, bucket, tolerate, and shuffle behind these. EG_EINVAL for a negative number or
- * one past the samples of a pass, where those are not known before by eg_dataset_first. */
+ * except by links that must see them: filter, bucket, tolerate, and shuffle behind these. EG_EINVAL for a negative
+ * number or one past the samples of a pass, where those are not known before by eg_dataset_first. */
 EG_API eg_status eg_dataset_seek(eg_dataset *d, eg_dataset_position position);
 
 EG_END_DECLS

@@ -5,9 +5,9 @@
  * the first one. Functions that return eg_status pass the recorded code on when given NULL. Arguments
  * are unchanged after a refusal. The library never prints, aborts or exits.
  *
- * Freeing a module, dataset, optimizer or other handle a second time is refused (on record, EG_ESTATE), and so is giving
- * a freed module or dataset to another one, until something new is made at its address. Other uses of freed handles
- * are not noticed. */
+ * Freeing a module, dataset, optimizer or other handle a second time is refused (on record, EG_ESTATE), and so is
+ * giving a freed module or dataset to another one, until something new is made at its address. Other uses of freed
+ * handles are not noticed. */
 #ifndef EGRET_ERROR_H
 #define EGRET_ERROR_H
 
@@ -31,7 +31,8 @@ EG_API const eg_error *eg_last_error(void);
 EG_API void eg_clear_error(void);
 
 /* Records a failure of your own, in words, and returns its code: for functions that Egret calls, whose words then
- * travel to whoever called Egret. One that fails and leaves no record gets EG_EUSER, "... failed without a word". op is a static string; the words are copied, cut to fit. */
+ * travel to whoever called Egret. One that fails and leaves no record gets EG_EUSER, "... failed without a word". op
+ * is a static string; the words are copied, cut to fit. */
 EG_API eg_status eg_fail(eg_status code, const char *op, const char *words);
 
 /* Writes "egret: op: message (code)" and a newline to the stream, or nothing when nothing failed.

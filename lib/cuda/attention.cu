@@ -1,6 +1,6 @@
 /* attention.cu - attention of f32 and f64 on the ordinary units, and what all kinds have in common. Products are of
- * registers with what is staged in shared memory. Threads of a block lie 16 x 16; a thread has R x R elements of a tile,
- * and R columns of each of N stretches of a result. */
+ * registers with what is staged in shared memory. Threads of a block lie 16 x 16; a thread has R x R elements of a
+ * tile, and R columns of each of N stretches of a result. */
 #include "lib/cuda/attention.cuh"
 
 enum { ACROSS = 16, DEPTH = 32 };
@@ -158,8 +158,8 @@ template <class T, int R, int N> struct plain {
         return bits;
     }
     /* out = rows of x from `row` on times rows of y from `other` on. */
-    static EG__FN void multiply_rows(room &s, const eg__attention &a, const eg__matrix &x, int from, const eg__matrix &y,
-                                     int other, T out[R][R])
+    static EG__FN void multiply_rows(room &s, const eg__attention &a, const eg__matrix &x, int from,
+                                     const eg__matrix &y, int other, T out[R][R])
     {
 #pragma unroll
         for (int e = 0; e < R * R; e++) {

@@ -1,6 +1,6 @@
 /* attention.cuh - attention without its weights in memory: a block goes over the keys of a tile of queries, or over the
- * queries of a tile of keys, with a tile of weights at a time, in registers. Tiles are added up in one order, so results
- * are the same every time. How threads share a tile and multiply is an engine's, E:
+ * queries of a tile of keys, with a tile of weights at a time, in registers. Tiles are added up in one order, so
+ * results are the same every time. How threads share a tile and multiply is an engine's, E:
  *
  *   E::number         what it computes in
  *   E::SIDE           rows and columns of a tile

@@ -37,7 +37,8 @@ typedef struct eg__attention_key {
 
 void eg__attention_draw(eg__graph *g, const void *key);
 
-/* y and stats of matrices q, k, v; or with dy to dv behind them, dq, dk and dv. done: cuDNN does it; else nothing was. */
+/* y and stats of matrices q, k, v; or with dy to dv behind them, dq, dk and dv. done: cuDNN does it; else nothing
+ * was. */
 eg_status eg__attention_dnn(const eg__call *c, const eg__attended *g, eg_tensor *const *matrices, bool backward,
                             eg_tensor *stats, bool *done);
 

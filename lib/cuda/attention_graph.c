@@ -120,10 +120,11 @@ static void draw_backward(const drawing *d)
     const eg__dnn_shape keys = shape_of(d->k, EG__ATTENTION_K);
     eg__dnn q = matrix(d, EG__ATTENTION_Q, false), k = matrix(d, EG__ATTENTION_K, true);
     eg__dnn v = matrix(d, EG__ATTENTION_V, true), y = matrix(d, EG__ATTENTION_Y, false);
-    eg__dnn dy = matrix(d, EG__ATTENTION_DY, false), scale = number(d, EG__ATTENTION_SCALE), sums = rows_of(d, EG__ATTENTION_SUMS);
+    eg__dnn dy = matrix(d, EG__ATTENTION_DY, false), scale = number(d, EG__ATTENTION_SCALE);
+    eg__dnn sums = rows_of(d, EG__ATTENTION_SUMS);
     eg__dnn both = point(d, CUDNN_POINTWISE_MUL, &dense, f32, dy, y);
-    eg__graph_point(d->g, CUDNN_POINTWISE_MUL, f32, reduced(d, CUDNN_REDUCE_TENSOR_ADD, both), number(d, EG__ATTENTION_ONE), NULL,
-                    sums);
+    eg__graph_point(d->g, CUDNN_POINTWISE_MUL, f32, reduced(d, CUDNN_REDUCE_TENSOR_ADD, both),
+                    number(d, EG__ATTENTION_ONE), NULL, sums);
     eg__dnn x = point(d, CUDNN_POINTWISE_MUL, &d->scores, f32, scores_of(d, q, k), scale);
     x = hide(d, point(d, CUDNN_POINTWISE_SUB, &d->scores, f32, x, rows_of(d, EG__ATTENTION_STATS)));
     eg__dnn weights = point(d, CUDNN_POINTWISE_EXP, &d->scores, f32, x, NULL);

@@ -1,6 +1,6 @@
-/* attention_halves.cuh - attention of f16 and bf16 on tensor cores, sums in f32. Each of the four warps of a block has 16
- * rows of a tile. Tiles of scores are in registers as mma leaves them, which is how it reads its first factor, so that
- * weights go on into the next product without shared memory. */
+/* attention_halves.cuh - attention of f16 and bf16 on tensor cores, sums in f32. Each of the four warps of a block
+ * has 16 rows of a tile. Tiles of scores are in registers as mma leaves them, which is how it reads its first factor,
+ * so that weights go on into the next product without shared memory. */
 #ifndef EGRET_CUDA_ATTENTION_HALVES_CUH
 #define EGRET_CUDA_ATTENTION_HALVES_CUH
 
@@ -11,8 +11,8 @@ enum { ACROSS = 64, GAP = 8, QUAD_LANES = 4 };
 /* ---- mma -------------------------------------------------------------------------------------------------- */
 
 /* c += a b of 16 x 16 and 16 x 8 halves. Lane 4 g + t has of c rows g (0, 1) and g + 8 (2, 3), columns 2 t and 2 t + 1;
- * of a, in pairs, rows g (0, 2) and g + 8 (1, 3), columns 2 t on (0, 1) and 2 t + 8 on (2, 3); of b column g, rows 2 t on
- * (0) and 2 t + 8 on (1). */
+ * of a, in pairs, rows g (0, 2) and g + 8 (1, 3), columns 2 t on (0, 1) and 2 t + 8 on (2, 3); of b column g, rows 2
+ * t on (0) and 2 t + 8 on (1). */
 #ifdef __CUDA_ARCH__
 template <int dtype> static EG__FN void multiply(float *c, const uint32_t *a, const uint32_t *b)
 {

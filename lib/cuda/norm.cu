@@ -157,7 +157,8 @@ struct group {
 };
 
 /* All states of a statistic's channels joined, in every lane of the warp; weighed: times the weight of theirs. */
-template <class O, class F> EG__FN typename O::state join_group(const eg__normed &k, const group &g, const O &o, const F &of)
+template <class O, class F>
+EG__FN typename O::state join_group(const eg__normed &k, const group &g, const O &o, const F &of)
 {
     typename O::state s = o.none();
     const int64_t count = k.splits * g.channels;

@@ -247,7 +247,8 @@ __global__ void __launch_bounds__(LONG_BLOCK, sizeof(T) == 4 ? 2 : 1) softmax_lo
 }
 
 template <class T>
-__global__ void __launch_bounds__(LONG_BLOCK, sizeof(T) == 4 ? 2 : 1) softmax_grad_long(const eg__lines l, bool logarithm)
+__global__ void __launch_bounds__(LONG_BLOCK, sizeof(T) == 4 ? 2 : 1)
+    softmax_grad_long(const eg__lines l, bool logarithm)
 {
     __shared__ T room[LONG_BLOCK / 32];
     const eg__line_at<3> at(l, blockIdx.x);

@@ -88,7 +88,7 @@ static inline eg__band eg__attention_band(const eg__attention_opts *o, int64_t t
 typedef struct eg__attention_parts {
     eg_tensor *weights; /* before dropout; NULL: out of memory, or what recorded words say */
     eg_tensor *hidden;  /* bool, broadcasts to the weights: where nothing is seen; NULL: everything is */
-    eg_tensor *empty;   /* bool [.., t or 1, 1]: rows that see nothing, whose weights are some that sum up to 1; NULL: none */
+    eg_tensor *empty;   /* bool [.., t or 1, 1]: rows that see nothing; their weights sum up to 1; NULL: none */
     eg_tensor *slope;   /* of the soft cap; NULL: there is none */
 } eg__attention_parts;
 eg__attention_parts eg__attention_compose(eg_tensor *q, eg_tensor *k, eg_tensor *mask, const eg__attention_opts *o);

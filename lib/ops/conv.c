@@ -112,7 +112,8 @@ static eg_status check_output_padding(const char *op, int axes, bool transposed,
     for (int a = 0; a < axes; a++) {
         const int64_t more = g->output_padding[a];
         if (more && !transposed) {
-            return eg__fail(EG_EINVAL, op, "output_padding %lld of axis %d: is for transposed convolutions", LL(more), a);
+            return eg__fail(EG_EINVAL, op, "output_padding %lld of axis %d: is for transposed convolutions", LL(more),
+                            a);
         }
         if (more < 0 || more >= eg__max(o->stride[a], o->dilation[a]) || (more && g->padding == EG_SAME)) {
             return eg__fail(EG_EINVAL, op,

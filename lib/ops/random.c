@@ -68,8 +68,8 @@ eg_tensor *eg_uniform(eg_shape shape, double low, double high, eg_dtype dtype)
     }
     const float range = (float)high - (float)low; /* as kernels of all but f64 take it */
     if (dtype != EG_F64 && !isfinite(range)) {
-        return eg__fail_null(EG_EINVAL, "uniform", "high %g - low %g is more than f32 holds, in which %s is drawn", high,
-                             low, eg_dtype_name(dtype));
+        return eg__fail_null(EG_EINVAL, "uniform", "high %g - low %g is more than f32 holds, in which %s is drawn",
+                             high, low, eg_dtype_name(dtype));
     }
     return make("uniform", &(eg__random_opts){.kind = EG__RANDOM_UNIFORM, .a = low, .b = high}, shape,
                 dtype, EG__FLOATS);
@@ -227,7 +227,8 @@ eg_tensor *eg_multinomial_with(eg_tensor *weights, int64_t k, const eg_multinomi
         return eg_categorical(weights, k);
     }
     if (weights->ndim < 1 || !eg__is_float(weights->dtype)) {
-        return eg__fail_null(weights->ndim < 1 ? EG_ESHAPE : EG_EDTYPE, name, "weights are %s %s, must be [..., n] of floats",
+        return eg__fail_null(weights->ndim < 1 ? EG_ESHAPE : EG_EDTYPE, name,
+                             "weights are %s %s, must be [..., n] of floats",
                              eg_dtype_name((eg_dtype)weights->dtype), EG__SHAPE_OF(weights));
     }
     if (k < 0) {

@@ -5,8 +5,9 @@
  * what the reset gate met [T, N, H], the states h [T + 1, N, H]. Both directions keep time's order:
  * the step at time t leads from state eg__rnn_before to state eg__rnn_after.
  *
- * A device's engine may keep what it likes instead, in bytes: a packed reserve. The gradient rows then give the gradients
- * of x and h0 (and c0) and, as one line, those of w_ih, w_hh, b_ih, b_hh and w_hr, whichever of them there are. */
+ * A device's engine may keep what it likes instead, in bytes: a packed reserve. The gradient rows then give the
+ * gradients of x and h0 (and c0) and, as one line, those of w_ih, w_hh, b_ih, b_hh and w_hr, whichever of them there
+ * are. */
 #ifndef EGRET_RNN_H
 #define EGRET_RNN_H
 

@@ -20,8 +20,8 @@ typedef struct eg_attended {
 EG_API eg_module *eg_additive_attention_new(int64_t query, int64_t keys, int64_t units);
 
 /* query [N, query], keys [N, S, keys]: context [N, keys], weights [N, S]. `mask`, bool [N, S], true where
- * there is something to read, may be NULL; of a row without anything context and weights are 0. `projected` is what eg_additive_attention_keys made of the keys,
- * so that it is made once for many queries; NULL: made here. */
+ * there is something to read, may be NULL; of a row without anything context and weights are 0. `projected` is what
+ * eg_additive_attention_keys made of the keys, so that it is made once for many queries; NULL: made here. */
 EG_API eg_attended eg_additive_attention_forward(eg_module *m, eg_tensor *query, eg_tensor *keys,
                                                  eg_tensor *projected, eg_tensor *mask);
 /* w1(keys). */

@@ -56,8 +56,8 @@ EG_API eg_parameters eg_module_parameters(eg_module *m);
 EG_API eg_tensors *eg_module_state(eg_module *m);
 
 /* A table of the module and all below it for an input like x: name, kind, shape of the output, parameters,
- * multiply-adds of products, convolutions and recurrent layers in one forward. The forward runs in eval mode and leaves the modes
- * as they were. A module that was not reached has no shape. */
+ * multiply-adds of products, convolutions and recurrent layers in one forward. The forward runs in eval mode and
+ * leaves the modes as they were. A module that was not reached has no shape. */
 EG_API eg_status eg_summary(FILE *stream, eg_module *m, eg_tensor *x);
 
 /* What loading may leave out. Zero-initialised: names must agree on both sides. */

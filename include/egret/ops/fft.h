@@ -76,8 +76,8 @@ typedef struct eg_stft_options {
 
 /* Spectra over time: x [.., t] -> complex [.., frames, n_fft / 2 + 1, 2], of frames of `frame`
  * samples, windowed. torch.stft has the two axes the other way round.
- * grad (x, window): through all steps. EG_EINVAL: a frame, hop or n_fft below 1, n_fft < frame; EG_ESHAPE: a window of another
- * size, a signal shorter than a frame. */
+ * grad (x, window): through all steps. EG_EINVAL: a frame, hop or n_fft below 1, n_fft < frame; EG_ESHAPE: a window
+ * of another size, a signal shorter than a frame. */
 EG_API eg_tensor *eg_stft_with(eg_tensor *x, int64_t frame, const eg_stft_options *options);
 #define eg_stft(...)            EG_STFT_(__VA_ARGS__, )
 #define EG_STFT_(x, frame, ...) eg_stft_with(x, frame, EG_OPTIONS_(eg_stft_options, __VA_ARGS__))

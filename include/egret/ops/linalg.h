@@ -1,8 +1,9 @@
 /* linalg.h - small linear algebra: determinants, inverses, systems of equations, and the factors of matrices.
  *
  * Of every matrix along leading axes, [.., m, n]; f32 and f64 (EG_EDTYPE otherwise; autocast brings halves to f32).
- * All is computed in f64 and rounded to what is given out. Names and meaning are those of torch.linalg. Made for small matrices, many at a time, up to some
- * hundreds of rows: a thread of the CPU, or of a GPU a thread (up to 8 rows) or a block, has a matrix of its own.
+ * All is computed in f64 and rounded to what is given out. Names and meaning are those of torch.linalg. Made for
+ * small matrices, many at a time, up to some hundreds of rows: a thread of the CPU, or of a GPU a thread (up to 8
+ * rows) or a block, has a matrix of its own.
  *
  * A matrix that is not square where it must be is refused (EG_ESHAPE), one without an answer too (EG_EINVAL, with
  * its number in the batch and the pivot that says so; on a GPU by the next call that waits for it). NaN and infinity
@@ -90,8 +91,8 @@ EG_API eg_status eg_svd(eg_tensor *a, eg_tensor **u, eg_tensor **s, eg_tensor **
 /* a = v diag(w) v^T of symmetric matrices, whose lower triangle alone is looked at: eigenvalues w [.., n] rise, columns
  * of v [.., n, n] are orthonormal eigenvectors, of each of which the first element over half the largest is positive.
  * NaN or infinity there: all of the matrix's results are NaN. Tridiagonal form and implicit QL.
- * grad: the symmetric part of v (e + diag(dw)) v^T, e_ij = (v^T dv)_ij / (w_j - w_i), 0 for equal eigenvalues: right for
- *   what does not tell their vectors apart    saves w and v */
+ * grad: the symmetric part of v (e + diag(dw)) v^T, e_ij = (v^T dv)_ij / (w_j - w_i), 0 for equal eigenvalues:
+ *   right for what does not tell their vectors apart    saves w and v */
 EG_API eg_status eg_eigh(eg_tensor *a, eg_tensor **w, eg_tensor **v);
 
 EG_END_DECLS

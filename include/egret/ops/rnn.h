@@ -2,8 +2,9 @@
  *
  * Sizes: T steps, N rows (sequences), I inputs, H cells, R = H outputs unless an LSTM projects. x
  * is [T, N, I], or one sequence [T, I]: then y, states and lengths have no axis N either. Weights
- * and biases are stacked by gate as PyTorch and cuDNN store them: LSTM i, f, g, o; GRU r, z, n. All operands have one float dtype. Every step is one product and one fused
- * loop; the products with x, and all gradients of weights, are one product over all steps.
+ * and biases are stacked by gate as PyTorch and cuDNN store them: LSTM i, f, g, o; GRU r, z, n. All operands have one
+ * float dtype. Every step is one product and one fused loop; the products with x, and all gradients of weights, are
+ * one product over all steps.
  *
  * Rows may have lengths of their own (i64, i32 or u8 [N], each 0..T, in any order): past its length a
  * row's y is 0 and its state stays. They may be on the CPU wherever x is: there one that is outside is
