@@ -226,7 +226,7 @@ EGT(tar_members)
     }
     eg_dataset_free(d);
     EGT_OK(eg_unpack_limit(599));
-    ENDS_WITH(eg_tar_new(egt_path("*.tar")), EG_EFORMAT, "x.tar, byte 2560: a member has: 600 bytes or more");
+    ENDS_WITH(eg_tar_new(egt_path("*.tar")), EG_EFORMAT, "x.tar, byte 2560: a member has 600 bytes or more");
     EGT_OK(eg_unpack_limit(0));
     egt_write(egt_path("x.tar"), b, n - 700);
     ENDS_WITH(eg_tar_new(egt_path("*.tar")), EG_EFORMAT, "libarchive");

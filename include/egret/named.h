@@ -39,8 +39,19 @@ template <class T, size_t n> inline const T *eg_array_(const T (&items)[n])
 }
 template <class T, size_t n> char (&eg_counted_(const T (&items)[n]))[n];
 }
+/* So does clang, of later versions. */
+#define EG_LEFT_OUT_(...) __VA_ARGS__
+#ifdef __clang__
+#if __has_warning("-Wmissing-designated-field-initializers")
+#undef EG_LEFT_OUT_
+#define EG_LEFT_OUT_(...)                                                                              \
+    _Pragma("clang diagnostic push")                                                                   \
+    _Pragma("clang diagnostic ignored \"-Wmissing-designated-field-initializers\"") __VA_ARGS__         \
+    _Pragma("clang diagnostic pop")
+#endif
+#endif
 #define EG_OPTIONS_(type, ...)                                                                         \
-    (__extension__ eg_options_<EG_NAMED_(#__VA_ARGS__)>(type{.size = sizeof(type), __VA_ARGS__}))
+    EG_LEFT_OUT_((__extension__ eg_options_<EG_NAMED_(#__VA_ARGS__)>(type{.size = sizeof(type), __VA_ARGS__})))
 #define EG_ARRAY_(type, ...) eg_array_<type>({__VA_ARGS__})
 #define EG_COUNT_(type, ...) static_cast<int>(sizeof(eg_counted_<type>({__VA_ARGS__})))
 #endif

@@ -3,6 +3,7 @@
 #include "lib/capture.h"
 #include "lib/cuda/cuda.h"
 #include "lib/cuda/dnn_rnn.h"
+#include "lib/live.h"
 #include "lib/ops/resize.h"
 
 /* ---- the host's functions ------------------------------------------------------------------------ */

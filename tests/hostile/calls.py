@@ -84,7 +84,8 @@ class Call:
         if p.type in ("eg_module", "eg_dataset") and p.stars == 2:
             return f"v_{p.type[3:]}s(h, {self.slot('tensors', p.name)})"
         if p.stars == 1 and p.type in h.structs and h.structs[p.type].is_options or p.type == "eg_schedule":
-            needed = "".join(f", .{q.name} = {NEEDED[q.name]}" for q in h.structs[p.type].fields if q.name in NEEDED)
+            needed = "".join(f", .{q.name} = {NEEDED[q.name]}" for q in h.structs[p.type].fields
+                             if q.name in NEEDED and q.type != "eg_shape")
             fill = f"v_{p.type[3:]}()" if p.type in ("eg_custom_op", "eg_module_kind", "eg_saver_part",
                                                      "eg_schedule") else f"{{.size = sizeof({p.type}){needed}}}"
             name = f"static {p.type} {a};" if p.type == "eg_module_kind" else f"{p.type} {a};"
