@@ -503,7 +503,9 @@ EGT(output_padding_behind_nothing)
     eg_tensor *y = all_tail(x, 3, NULL);
     EGT_CHECK(y && eg_size(y, 2) == 5 && eg_size(y, 3) == 4);
     EGT_CHECK(egt_distance(eg_sub(y, eg_reshape(x[2], EG_SHAPE(2, 1, 1))), eg_zeros_like(y)) == 0);
-    EGT_OK(eg_gradcheck(all_tail, x, 3, NULL, .second = true));
+    if (eg_device_of(y) == eg_cpu()) { /* differences are taken there */
+        EGT_OK(eg_gradcheck(all_tail, x, 3, NULL, .second = true));
+    }
 }
 
 static eg_tensor *says_nothing(eg_tensor *x)
