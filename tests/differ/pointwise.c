@@ -24,6 +24,7 @@ static void one(draw *d, const char *name, double low, double high, eg_dtype t)
         double wide = chance(d, 20) ? high - low : 0;
         d->t[k].low = low - wide;
         d->t[k].high = high + wide;
+        d->rough |= wide > 0 && strstr(name, "gamma"); /* near a pole differences are none */
     }
     d->x[0] = PICK(d, double, -1, 0, 0.5, 1, 2.5);
     d->x[0] = !strncmp(name, "celu", 4) ? PICK(d, double, 0.25, 0.5, 1, 2) : d->x[0];
