@@ -27,6 +27,15 @@ TWO(bce_with_logits, eg_bce_with_logits)
 TWO(bce, eg_bce)
 TWO(kl_div, eg_kl_div)
 
+/* Where the logarithm is bounded, labels near 1 keep their digits. */
+EGT(bce_of_nearly_certain_labels)
+{
+    for (eg_dtype d = EG_F32; d <= EG_BF16; d++) {
+        eg_tensor *p = eg_ones(EG_SHAPE(1), d), *y = eg_full(EG_SHAPE(1), 0.9765625, d);
+        EGT_EQ(eg_item(eg_bce(p, y)), 2.34375);
+    }
+}
+
 EGT(gradients)
 {
     eg_tensor *labels = eg_from(EG_SHAPE(4), EG_I64, (int64_t[]){2, 0, 1, 2});

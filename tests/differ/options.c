@@ -16,11 +16,13 @@ static const struct {
                    {eg_sigmoid, "eg_sigmoid"}, {eg_gelu, "eg_gelu"}, {eg_gelu_tanh, "eg_gelu_tanh"},
                    {eg_silu, "eg_silu"},    {eg_sin, "eg_sin"}};
 
-/* The sine comes last: of large numbers with a half's digits it is anything. */
+/* Not with a half's digits: ReLU, first, since what is near 0 has either slope, and the sine, last, which of large
+ * numbers is anything. */
 activation draw_activation(draw *d, eg_dtype t)
 {
-    int most = (int)(sizeof activations / sizeof *activations) - 1 - (t == EG_F16 || t == EG_BF16);
-    return chance(d, 50) ? NULL : activations[pick(d, 1, most)].f;
+    const int half = t == EG_F16 || t == EG_BF16;
+    int most = (int)(sizeof activations / sizeof *activations) - 1 - half;
+    return chance(d, 50) ? NULL : activations[pick(d, 1 + half, most)].f;
 }
 
 const char *activation_name(activation f)
