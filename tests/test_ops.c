@@ -263,13 +263,21 @@ static void look_for_kernels(const eg_op_info *info, void *user)
     }
 }
 
+/* How many are tried: a second run on a device, for something else, need not try all again. */
+static enum layout layouts(void)
+{
+    const char *s = getenv("EGT_LAYOUTS");
+    int n = s ? atoi(s) : LAYOUTS;
+    return n > 0 && n < LAYOUTS ? (enum layout)n : LAYOUTS;
+}
+
 static void sweep(const egt_op_case *k)
 {
     if (where() != eg_cpu()) {
         eg_op_walk(look_for_kernels, (void *)k);
     }
     static const eg_dtype halves[] = {EG_F16, EG_BF16}, ints[] = {EG_I64, EG_I32, EG_U8};
-    for (enum layout l = CONTIGUOUS; l < LAYOUTS; l++) {
+    for (enum layout l = CONTIGUOUS; l < layouts(); l++) {
         for (eg_dtype t = EG_F32; t <= EG_F64 && !(k->flags & EGT_NO_FLOAT); t++) {
             EG_SCOPE {
                 name_case(k, "value", t, l);
