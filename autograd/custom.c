@@ -24,10 +24,7 @@ static eg_status check_inputs(const char *name, eg_tensor *const *inputs, int n)
     return EG_OK;
 }
 
-typedef eg_tensor *function(eg_tensor *const *inputs, int n, void *user);
-
-/* What the user's function gives; `what` it is of op. */
-static eg_tensor *ask(function *f, eg_tensor *const *inputs, int n, void *user, const char *op, const char *what)
+eg_tensor *eg__ask(eg_function f, eg_tensor *const *inputs, int n, void *user, const char *op, const char *what)
 {
     eg_error before;
     eg__user_begin(&before);
@@ -70,8 +67,9 @@ static eg_status custom_rule(eg__walk *w)
     eg_error before;
     eg__user_begin(&before);
     eg_status st = user->backward(in, w->e->nin, y, eg__dy(w, 0), needed, dx, user->user);
-    if (eg__user_end(&before, st, user->name, "backward")) {
-        return eg__why();
+    st = eg__user_end(&before, st, user->name, "backward");
+    if (st) {
+        return st;
     }
     for (int i = 0; i < w->e->nin && !w->status; i++) {
         if (!(needed >> i & 1) || !dx[i]) {
@@ -107,7 +105,7 @@ eg_tensor *eg_custom(const eg_custom_op *op, eg_tensor *const *inputs, int n)
     int recording = T->record.recording;
     T->record.recording = 0;
     /* A header of its own, in case the function returned an input. */
-    eg_tensor *y = ask(op->forward, inputs, n, op->user, op->name, "forward");
+    eg_tensor *y = eg__ask(op->forward, inputs, n, op->user, op->name, "forward");
     y = y ? eg_detach(y) : NULL;
     T->record.recording = recording;
     eg_status st = y ? EG_OK : eg__why();
@@ -148,7 +146,7 @@ static eg_status checkpoint_rule(eg__walk *w)
     eg_random_state now = eg_random_get_state();
     eg_random_set_state(o->random);
     w->T->autocast = o->autocast;
-    eg_tensor *y = ask(o->f, in, o->n, o->user, "checkpoint", "function");
+    eg_tensor *y = eg__ask(o->f, in, o->n, o->user, "checkpoint", "function");
     w->T->autocast = EG_F32;
     eg_random_set_state(now);
     if (!y) {
@@ -205,13 +203,13 @@ eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *
     }
     checkpoint_opts o = {f, user, n, eg_random_get_state(), T->autocast};
     if (!R->recording) {
-        return ask(f, inputs, n, user, "checkpoint", "function");
+        return eg__ask(f, inputs, n, user, "checkpoint", "function");
     }
     /* Record the segment only to learn what it reads from outside, then forget it. */
     eg_scope s = eg_scope_push();
     eg__collect k = {.start = R->next}, *outer = R->collect;
     R->collect = &k;
-    eg_tensor *y = ask(f, inputs, n, user, "checkpoint", "function");
+    eg_tensor *y = eg__ask(f, inputs, n, user, "checkpoint", "function");
     R->collect = outer;
     y = y ? eg_detach(y) : NULL;
     eg__truncate(T, k.start);

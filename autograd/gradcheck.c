@@ -34,11 +34,7 @@ static eg_tensor *weights_like(const eg_tensor *y)
 
 static eg_tensor *ask(const check *c)
 {
-    eg_error before;
-    eg__user_begin(&before);
-    eg_tensor *y = c->f(c->x, c->n, c->user);
-    eg__user_end(&before, y ? EG_OK : EG_EUSER, me, "function");
-    return y;
+    return eg__ask(c->f, c->x, c->n, c->user, me, "function");
 }
 
 /* A number from a tensor: the weighted sum of its elements. */

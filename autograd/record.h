@@ -123,6 +123,8 @@ static inline bool eg__walk_recorded(const eg__walk *w)
 {
     return w->T->record.recording > 0;
 }
+/* What a function of the user gives, `what` it is of op; its failure has words. */
+eg_tensor *eg__ask(eg_function f, eg_tensor *const *inputs, int n, void *user, const char *op, const char *what);
 /* g summed over the axes along which `shape` was broadcast to it. */
 eg_tensor *eg__sum_to(eg_tensor *g, eg_shape shape);
 

@@ -185,7 +185,6 @@ eg_vocabulary *eg_vocabulary_new_with(const eg_word_counts *counts,
     eg_vocabulary_options o;
     eg__options(&o, sizeof o, options);
     o.max_size = eg__or_count(o.max_size, INT64_MAX);
-    o.min_count = eg__or_count(o.min_count, 0);
     if (!counts) {
         return eg__null_argument(making, "counts"), NULL;
     }

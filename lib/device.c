@@ -22,7 +22,7 @@ static struct {
     const eg__engine *engine;
     char why[256]; /* that there is none; "": nobody tried */
     int count;     /* of devices in the table */
-    double loading; /* seconds it took, still to be told */
+    double loading; /* seconds that the module took to load, still to be told */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .count = 1};
 
 /* ---- the module ------------------------------------------------------------------------------ */
@@ -376,7 +376,7 @@ eg_status eg_device_memory_limit(eg_device *device, int64_t bytes)
         return eg__fail(EG_EINVAL, "eg_device_memory_limit", "bytes is %lld, must be 0 or more",
                         (long long)bytes);
     }
-    if (device->engine == eg__lost_engine()) {
+    if (eg__is_lost(device)) {
         return eg__lost("eg_device_memory_limit");
     }
     device->engine->limit(device, bytes);
@@ -388,7 +388,7 @@ eg_status eg_device_memory_trim(eg_device *device)
     if (!device) {
         return eg__null_argument("eg_device_memory_trim", "device");
     }
-    if (device->engine == eg__lost_engine()) {
+    if (eg__is_lost(device)) {
         return eg__lost("eg_device_memory_trim");
     }
     if (device->engine) {

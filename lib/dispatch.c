@@ -415,8 +415,9 @@ eg_status eg__check_write(const eg_tensor *x, const char *name)
 
 eg_status eg__begin_write(eg_tensor *x, const char *name)
 {
-    if (eg__check_write(x, name)) {
-        return eg__why();
+    eg_status st = eg__check_write(x, name);
+    if (unlikely(st)) {
+        return st;
     }
     atomic_store_explicit(&x->storage->wrote, name, memory_order_relaxed);
     atomic_fetch_add_explicit(&x->storage->version, 1, memory_order_relaxed);

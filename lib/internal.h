@@ -39,6 +39,13 @@ static inline void eg__options(void *to, size_t size, const void *given)
     }
 }
 
+/* Whether the caller's struct of options has its last field: one built before there was one has a shorter struct. */
+static inline bool eg__options_whole(const void *given, size_t size)
+{
+    const size_t n = *(const size_t *)given;
+    return !n || n >= size;
+}
+
 /* An option's value, or what its 0 stands for. */
 static inline double eg__or(double given, double otherwise)
 {

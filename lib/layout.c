@@ -32,6 +32,7 @@ eg_status eg__check_shape(const char *op, int ndim, const int64_t *shape, int dt
     return EG_OK;
 }
 
+/* The bytes there could be; 0: as far as is known any number. */
 static eg_status most_on(uint8_t device, int64_t bytes, int64_t *most)
 {
     eg_device_info info = {.memory_bytes = 0};
@@ -43,14 +44,11 @@ static eg_status most_on(uint8_t device, int64_t bytes, int64_t *most)
 
 eg_status eg__check_room(const char *op, uint8_t device, int ndim, const int64_t *shape, int dtype)
 {
-    int64_t n, most, bytes = 0;
+    int64_t n, most = 0;
     eg_status st = eg__check_shape(op, ndim, shape, dtype, &n);
-    bytes = st ? 0 : eg__bytes_of(n, dtype);
+    const int64_t bytes = st ? 0 : eg__bytes_of(n, dtype);
     st = st ? st : most_on(device, bytes, &most);
-    if (st) {
-        return st;
-    }
-    return most && bytes > most ? eg__no_memory_on(device, op, bytes) : EG_OK;
+    return st || !most || bytes <= most ? st : eg__no_memory_on(device, op, bytes);
 }
 
 int eg__axis(const char *op, int ndim, int64_t axis)

@@ -227,8 +227,8 @@ void eg__lua_open_data(lua_State *L)
         {"", "dataset_filter", dataset_filter}, {0},
     };
     static const eg__lua_place methods[] = {
-        {"dataset", "__call", dataset_call}, {"dataset", "__tostring", dataset_tostring}, {"dataset", "map", dataset_map},
-        {"dataset", "filter", dataset_filter},
+        {"dataset", "__call", dataset_call}, {"dataset", "__tostring", dataset_tostring},
+        {"dataset", "map", dataset_map},     {"dataset", "filter", dataset_filter},
         {"dataset", "classes", dataset_classes}, {0},
     };
     luaL_newmetatable(L, "egret.hand");

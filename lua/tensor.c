@@ -93,14 +93,16 @@ static bool holds(eg_dtype dtype, int64_t whole)
 static eg_tensor *number(lua_State *L, int i, const void *meta)
 {
     eg_dtype beside = EG_BOOL, dtype = lua_isinteger(L, i) ? EG_I64 : EG_F32;
+    bool axes = false;
     for (int k = 1; k <= lua_gettop(L) && k < 5; k++) {
         eg__lua_box *other = box_at(L, k, meta);
         beside = other ? eg_promote(beside, eg_dtype_of(other->t)) : beside;
+        axes |= other && eg_ndim(other->t) > 0;
     }
     dtype = beside == EG_F64 ? EG_F64 : dtype;
     const double value = lua_tonumber(L, i);
     const int64_t whole = lua_tointeger(L, i);
-    const eg_shape shape = dtype == EG_I64 && !holds(beside, whole) ? EG_SHAPE(1) : EG_SCALAR;
+    const eg_shape shape = dtype == EG_I64 && axes && !holds(beside, whole) ? EG_SHAPE(1) : EG_SCALAR;
     eg__lua_box *box = eg__lua_slot(L);
     eg_device *before = eg_use_device(eg_cpu());
     eg_scope scope = eg_scope_push();

@@ -39,10 +39,10 @@ static const eg_module_kind batch_norm_kind = {.size = sizeof(eg_module_kind), .
                                                .forward = batch_norm_forward,
                                                .members = batch_norm_members};
 
-/* As the ops take it. */
+/* 0, which is the op's default, and EG_ZERO are fine. */
 static eg_status check_eps(const char *op, double eps)
 {
-    eps = eg__or(eps, 1e-5);
+    eps = eg__or(eps, 0);
     return eps >= 0 && isfinite(eps) ? EG_OK
                                      : eg__fail(EG_EINVAL, op, "eps %g must be finite and not negative", eps);
 }
@@ -58,7 +58,7 @@ eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_op
     if (check_eps("batch_norm", o.eps)) {
         return NULL;
     }
-    const double momentum = eg__or(o.momentum, 0.1);
+    const double momentum = eg__or(o.momentum, 0);
     if (!(momentum >= 0 && momentum <= 1)) {
         return eg__fail_null(EG_EINVAL, "batch_norm", "momentum %g is outside 0..1", momentum);
     }

@@ -34,6 +34,11 @@ EGT(bce_of_nearly_certain_labels)
         eg_tensor *p = eg_ones(EG_SHAPE(1), d), *y = eg_full(EG_SHAPE(1), 0.9765625, d);
         EGT_EQ(eg_item(eg_bce(p, y)), 2.34375);
     }
+    eg_tensor *p = eg_from_values(EG_SHAPE(2), EG_F32, (double[]){0.25, 0.5});
+    for (eg_dtype d = EG_I64; d < EG_DTYPE_COUNT; d++) { /* and labels may be whole */
+        eg_tensor *y = eg_bce(p, eg_from_values(EG_SHAPE(2), d, (double[]){0, 1}), .reduction = EG_SUM);
+        EGT_NEAR(eg_item(y), -log(0.75) - log(0.5), 1e-6);
+    }
 }
 
 EGT(gradients)

@@ -29,7 +29,8 @@ EGT(refused_shapes)
     EGT_REFUSED(eg_lstm(l.x, l.w_ih, NULL), EG_EINVAL, "lstm");
     EGT_REFUSED(eg_lstm(ZEROS(5), l.w_ih, l.w_hh), EG_ESHAPE, "[5]");
     EGT_REFUSED(eg_lstm(ZEROS(3, 6), l.w_ih, l.w_hh), EG_ESHAPE, "[3, 1, 6]");
-    EGT_REFUSED(eg_lstm(ZEROS(3, 5), l.w_ih, l.w_hh, .h0 = ZEROS(1, 2)), EG_ESHAPE, "h0 is [1, 2] and should be of rank 1");
+    EGT_REFUSED(eg_lstm(ZEROS(3, 5), l.w_ih, l.w_hh, .h0 = ZEROS(1, 2)), EG_ESHAPE,
+                "h0 is [1, 2] and should be of rank 1");
     EGT_REFUSED(eg_lstm(ZEROS(3, 5), l.w_ih, l.w_hh, .c0 = ZEROS(1, 2)), EG_ESHAPE, "c0 is [1, 2]");
     EGT_REFUSED(eg_lstm(ZEROS(3, 5), l.w_ih, l.w_hh, .lengths = eg_ones(EG_SHAPE(1), EG_I64)), EG_ESHAPE,
                 "lengths is [1]");

@@ -39,7 +39,7 @@ template <class T, size_t n> inline const T *eg_array_(const T (&items)[n])
 }
 template <class T, size_t n> char (&eg_counted_(const T (&items)[n]))[n];
 }
-/* So does clang, of later versions. */
+/* Later versions of clang do too. */
 #define EG_LEFT_OUT_(...) __VA_ARGS__
 #ifdef __clang__
 #if __has_warning("-Wmissing-designated-field-initializers")

@@ -358,10 +358,9 @@ static eg_status operands(const char *op, const eg_tensor *x, const eg_tensor *w
 
 typedef eg_tensor *function(eg_tensor *x);
 
-/* A caller built before there was one has a shorter struct; size 0 is that of this one, as in eg__options. */
 static function *activation_of(const eg_conv_options *g)
 {
-    return g && (!g->size || g->size >= sizeof *g) ? g->activation : NULL;
+    return g && eg__options_whole(g, sizeof *g) ? g->activation : NULL;
 }
 
 static eg_tensor *activated(const eg__op *op, eg_tensor *x, eg_tensor *w, eg_tensor *bias,

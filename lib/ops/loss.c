@@ -139,7 +139,7 @@ eg_tensor *eg_bce_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
     x = eg__full(x);
     eg_tensor *no = bounded_log(eg_add_scalar(eg_neg(x), 1)), *yes = bounded_log(x);
     /* Not no + y (yes - no): where no is -100 and y nearly 1 little is left of it. */
-    eg_tensor *each = eg_sub(eg_mul(eg_sub_scalar(y, 1), no), eg_mul(y, yes));
+    eg_tensor *each = eg_sub(eg_mul(eg_sub(y, eg_scalar(1, EG_F32)), no), eg_mul(y, yes));
     return finish("bce", s, each, o ? o : &plain);
 }
 

@@ -111,10 +111,9 @@ static eg_tensor *reduce(const eg__op *op, eg_tensor *x, const eg_axes *axes, eg
     return eg__op1(op, x, &o);
 }
 
-/* A caller built before there was one has a shorter struct; size 0 is that of this one, as in eg__options. */
 static bool begins(const eg_reduce_options *o)
 {
-    return o && (!o->size || o->size >= sizeof *o) && o->has_initial;
+    return o && eg__options_whole(o, sizeof *o) && o->has_initial;
 }
 
 typedef eg_tensor *join_fn(eg_tensor *a, eg_tensor *b);

@@ -425,71 +425,7 @@ EGT(no_allocation_is_needed_to_survive)
     }
 }
 
-/* ---- optimizers and averages ---------------------------------------------------------------------------- */
-
-enum { OPTIMIZERS = 17 }; /* one more than a capture has room for */
-
-typedef struct crowd {
-    int n;
-    eg_tensor *p[OPTIMIZERS];
-    eg_optim *o[OPTIMIZERS];
-} crowd;
-
-static eg_status move_all(void *user, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
-{
-    crowd *c = user;
-    (void)nin;
-    (void)nout;
-    for (int i = 0; i < c->n; i++) {
-        if (eg_optim_step(c->o[i], in)) {
-            return eg_last_error()->code;
-        }
-    }
-    out[0] = eg_mul_scalar(in[0], 2);
-    return EG_OK;
-}
-
-static crowd crowd_of(int n)
-{
-    crowd c = {.n = n};
-    for (int i = 0; i < n; i++) {
-        c.p[i] = eg_parameter(eg_to(eg_full(EG_SHAPE(5), 1 + i, EG_F32), cuda(0)));
-        c.o[i] = eg_adam_new(((eg_parameters){&c.p[i], NULL, 1}), .lr = 0.1);
-        EGT_OK(eg_optim_clip_norm(c.o[i], i % 5 == 1)); /* of some, the last among them */
-    }
-    return c;
-}
-
-EGT(more_optimizers_than_there_is_room_for)
-{
-    for (int n = OPTIMIZERS - 1; n <= OPTIMIZERS; n++) {
-        crowd a = crowd_of(n), b = crowd_of(n);
-        eg_step *plain = eg_step_new(move_all, &a, .device = cuda(0), .eager = true);
-        eg_step *fast = eg_step_new(move_all, &b, .device = cuda(0));
-        for (int i = 0; i < 8; i++) {
-            eg_scope s = eg_scope_push();
-            eg_tensor *x = eg_full(EG_SHAPE(5), i - 2, EG_F32), *y;
-            EGT_OK(eg_step_run(plain, &x, 1, &y, 1));
-            EGT_OK(eg_step_run(fast, &x, 1, &y, 1));
-            eg_scope_pop(s, NULL);
-        }
-        for (int i = 0; i < n; i++) {
-            same_bits(a.p[i], b.p[i]);
-            EGT_EQ(eg_optim_steps(b.o[i]), 8);
-        }
-        eg_step_info info = eg_step_stats(fast);
-        EGT_EQ(info.graphs, n < OPTIMIZERS);
-        EGT_CHECK(n < OPTIMIZERS || (info.why && strstr(info.why, "room")));
-        eg_step_free(plain);
-        eg_step_free(fast);
-        for (int i = 0; i < n; i++) {
-            eg_optim_free(a.o[i]);
-            eg_optim_free(b.o[i]);
-            EGT_OK(eg_release(a.p[i]));
-            EGT_OK(eg_release(b.p[i]));
-        }
-    }
-}
+/* ---- averages and scalers -------------------------------------------------------------------------------- */
 
 EGT(averages_that_are_swapped_in_are_refused)
 {

@@ -211,30 +211,6 @@ EGT(losses_of_labels)
     same_there(cross_entropy, (eg_tensor *[]){odd, four}, 2, &o[2], 1e-5);
 }
 
-/* However many allocations succeed, a loss is right or none: the mean divides by what it should. */
-EGT(losses_where_memory_fails)
-{
-    eg_tensor *x = eg_to(eg_from_values(EG_SHAPE(3, 2), EG_F16, (double[]){1, 8, 3, 16, 32, 3}), emulated(0));
-    eg_tensor *labels = eg_to(eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){0, -100, 1}), emulated(0));
-    eg_tensor *weight = eg_to(eg_from_values(EG_SHAPE(2), EG_F16, (double[]){1, 3}), emulated(0));
-    for (int way = 0; way < 4; way++) {
-        const eg_cross_entropy_options o = {.ignore = true, .ignore_index = -100, .weight = way & 1 ? weight : NULL};
-        eg_tensor *(*loss)(eg_tensor *, eg_tensor *, const eg_cross_entropy_options *) =
-            way & 2 ? eg_cross_entropy_with : eg_nll_loss_with;
-        const double want = eg_item(loss(x, labels, &o));
-        int failed = 0;
-        for (eg_tensor *y = NULL; !y && failed < 200;) {
-            eg_debug_fail_alloc(++failed);
-            y = loss(x, labels, &o);
-            eg_debug_fail_alloc(0);
-            EGT_CHECK(y || egt_said(EG_ENOMEM, ""));
-            EGT_CHECK(!y || eg_item(y) == want);
-            eg_clear_error();
-        }
-        EGT_CHECK(failed > 4);
-    }
-}
-
 static void refused_later(const char *op)
 {
     EGT_EQ(eg_device_synchronize(emulated(0)), EG_EINDEX);

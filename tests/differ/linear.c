@@ -48,11 +48,10 @@ static void draw_linear(draw *d)
     } else {
         absent(d);
     }
-    eg_linear_options *o = DRAW_OPTIONS(d, eg_linear_options);
-    o->activation = draw_activation(d, t);
-    for (int i = 0; i < d->n && (o->activation == eg_gelu || o->activation == eg_gelu_tanh || o->activation == eg_silu);
-         i++) {
-        d->t[i].values = d->t[i].values == NONFINITE ? UNIFORM : d->t[i].values; /* of -infinity they may be NaN there */
+    const activation f = DRAW_OPTIONS(d, eg_linear_options)->activation = draw_activation(d, t);
+    const bool limitless = f == eg_gelu || f == eg_gelu_tanh || f == eg_silu; /* of -infinity they may be NaN there */
+    for (int i = 0; i < d->n && limitless; i++) {
+        d->t[i].values = d->t[i].values == NONFINITE ? UNIFORM : d->t[i].values;
     }
 }
 DIFFER(linear, draw_linear, NONFINITES, 6, eg_linear_with(T0, T1, T2, O0))

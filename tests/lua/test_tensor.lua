@@ -90,6 +90,7 @@ test("integers keep their digits", function()
     values(eg.eq(257, few), {false, false})
     values(eg.where(few:gt(1), -1, few), {1, -1})
     equal((2 * few):dtype(), "u8")
+    equal(tostring(300 + eg.scalar(2, "u8")), "302 i64 []")
     fails(function() return eg.arange(0, 300, 1, "u8") end, "outside u8")
 end)
 
