@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "lib/capture.h"
 #include "lib/device.h"
@@ -11,6 +10,7 @@
 #include "lib/environment.h"
 #include "lib/fork.h"
 #include "lib/live.h"
+#include "lib/module.h"
 #include "lib/ops/resize.h"
 #include "lib/optable.h"
 
@@ -27,20 +27,9 @@ static struct {
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
-#define MODULE "libegret-cuda.so." TEXT(EG_VERSION_MAJOR)
-#define TEXT(x)  TEXT_(x)
-#define TEXT_(x) #x
-
-static eg_status fail_list(eg_status code, const char *op, const char *format, va_list args)
-{
-    char words[sizeof((eg_error *)0)->message];
-    vsnprintf(words, sizeof words, format, args);
-    return eg__fail(code, op, "%s", words);
-}
-
 static const eg__host host = {
     .abi = EG__MODULE_ABI,
-    .fail = fail_list,
+    .fail = eg__fail_list,
     .ops = eg__ops,
     .devices = eg__devices,
 #define HOST(result, name, parameters, arguments) .name = name,
@@ -48,35 +37,14 @@ static const eg__host host = {
 #undef HOST
 };
 
-/* The file EGRET_CUDA_MODULE names; else the one beside this library; else the loader's choice. */
-static void *open_module(void)
-{
-    const char *given = eg__getenv("EGRET_CUDA_MODULE");
-    if (given && *given) {
-        return dlopen(given, RTLD_NOW | RTLD_LOCAL);
-    }
-    Dl_info self;
-    char path[4096];
-    if (dladdr(&cpu, &self) && self.dli_fname) {
-        const char *slash = strrchr(self.dli_fname, '/');
-        int folder = slash ? (int)(slash - self.dli_fname) : 0;
-        int n = snprintf(path, sizeof path, "%.*s/" MODULE, folder, self.dli_fname);
-        if (slash && n < (int)sizeof path && access(path, R_OK) == 0) {
-            return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        }
-    }
-    return dlopen(MODULE, RTLD_NOW | RTLD_LOCAL);
-}
-
 static const eg__engine *load(void)
 {
     const double start_of = eg__seconds();
-    void *module = open_module();
+    char why[200];
+    void *module = eg__module_open("cuda", eg__getenv("EGRET_CUDA_MODULE"), false, why, sizeof why);
     table.loading = eg__seconds() - start_of;
     if (!module) {
-        const char *why = dlerror();
-        snprintf(table.why, sizeof table.why, "the CUDA module cannot be loaded: %s",
-                 why ? why : "no reason given");
+        snprintf(table.why, sizeof table.why, "the CUDA module cannot be loaded: %s", why);
         return NULL;
     }
     eg__module_fn *start;

@@ -19,7 +19,5 @@ void eg__headers_thread_end(eg__thread *T);
 void eg__headers_end(void);
 /* Forgets the plans of Fourier transforms. */
 void eg__fft_end(void);
-/* Ends the worker threads, if the library ever started any. */
-void eg__parallel_end(void);
 
 #endif

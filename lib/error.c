@@ -48,18 +48,24 @@ const char *eg_status_words(eg_status code)
     return "unknown status";
 }
 
-eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
+eg_status eg__fail_list(eg_status code, const char *op, const char *format, va_list args)
 {
     eg__thread *T = eg__thread_get();
-    va_list ap;
     T->error.code = code;
     T->error.op = op;
-    va_start(ap, format);
-    vsnprintf(T->error.message, sizeof T->error.message, format, ap);
-    va_end(ap);
+    vsnprintf(T->error.message, sizeof T->error.message, format, args);
     if (eg__mode(T) & EG__DEBUG_ABORT) {
         raise(SIGTRAP);
     }
+    return code;
+}
+
+eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    eg__fail_list(code, op, format, args);
+    va_end(args);
     return code;
 }
 

@@ -3,6 +3,7 @@
 #ifndef EGRET_INTERNAL_H
 #define EGRET_INTERNAL_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -309,6 +310,8 @@ static inline void eg__count(_Atomic int64_t *counter, int64_t d)
 /* The only way to fail: records code, op and words; returns the code. */
 eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
+eg_status eg__fail_list(eg_status code, const char *op, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0), cold));
 /* The same, returning NULL. */
 #define eg__fail_null(...) (eg__fail(__VA_ARGS__), NULL)
 /* For a NULL argument: the recorded code, or EG_EINVAL naming it if nothing was recorded. */
@@ -560,9 +563,6 @@ eg__infer eg__infer_compare; /* broadcast, bool */
  * and does not call the library. */
 typedef void eg__range_fn(void *ctx, int64_t begin, int64_t end);
 void eg__parallel(int64_t n, int64_t grain, eg__range_fn *fn, void *ctx);
-/* Around calls into another library that runs on the same OpenMP threads. */
-int eg__threads_lend(void);
-void eg__threads_return(int lent);
 enum { EG__GRAIN = 16384 }; /* elements of cheap work below which threads do not pay */
 
 /* ---- the one hook: autograd -------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "lib/engine.h"
 #include "lib/fork.h"
 #include "lib/profile.h"
+#include "lib/workers.h"
 
 _Thread_local eg__thread *eg__self __attribute__((tls_model("initial-exec")));
 
@@ -182,7 +183,8 @@ __attribute__((destructor)) static void library_end(void)
     eg__headers_end();
     eg__alloc_end();
     eg__fft_end();
-    eg__parallel_end();
+    eg__dnnl_end();
+    eg__workers_end();
 }
 
 eg_memory eg_memory_stats(void)

@@ -18,21 +18,20 @@ SUM = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
 LEAN = ["-Dbench=false", "-Dexamples=disabled", "-Dgpu_archs="]
 PLAIN = ["-Disa=", *LEAN]  # the kernels of one instruction set
 SANITIZERS = ["-Db_lundef=false", "-Doptimization=1"]
-ALONE = ["-Dopenmp=disabled"]  # ops on one thread: then two test programs run at a time
 
 # name: what it is for, the compiler, what configures it, which tests it runs (none: all; "-NAME": all but these),
 # environment
 VARIANTS = {
-    "minimal": ("nothing optional", "gcc", ["-Dauto_features=disabled", *ALONE, *PLAIN], [], {}),
+    "minimal": ("nothing optional", "gcc", ["-Dauto_features=disabled", *PLAIN], [], {}),
     # Calls from Lua are swept in the main build, and under the sanitizers of C's.
     "clang": ("the other compiler, all instruction sets", "clang", [*LEAN, "-Dcuda=disabled"], ["-lua_ops"], {}),
     "tiny": ("small limits, so that rare paths are common", "gcc", ["-Dtiny_limits=true", *PLAIN], ["-lua_ops"], {}),
-    # AVX2, OpenMP and oneDNN are in: vectors that read or write past an end are found here or nowhere.
+    # AVX2 and oneDNN are in: vectors that read or write past an end are found here or nowhere.
     "asan": ("address and undefined-behaviour sanitizers", "gcc",
              ["-Db_sanitize=address,undefined", *SANITIZERS, "-Disa=avx2", *LEAN], [],
              {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
               "ASAN_OPTIONS": "allocator_may_return_null=1"}),
-    "tsan": ("thread sanitizer", "gcc", ["-Db_sanitize=thread", *SANITIZERS, *ALONE, *PLAIN],
+    "tsan": ("thread sanitizer", "gcc", ["-Db_sanitize=thread", *SANITIZERS, *PLAIN],
              ["data", "chain", "links", "origin", "files", "lines", "embedding", "profile",
               "program_train", "cuda_streams", "cuda_memory_order"], {"TSAN_OPTIONS": "halt_on_error=1"}),
 }
@@ -153,7 +152,7 @@ def main():
             print(f"  SKIP {compiler} is not installed")
         elif make(name, compiler, options):
             run_tests(f"build-{name}", there(f"build-{name}", tests) or ["--no-suite", "long"], env=env,
-                      processes=2 if "-Dopenmp=disabled" in options else 1)
+                      processes=2 if name in ALONE else 1)
     say(f"{time.time() - start:.0f} s in all")
     print(total)
     return 1 if total.failed else 0

@@ -249,8 +249,10 @@ EG_API void eg_random_set_state(eg_random_state state);
 
 /* ---- threads and processes ----------------------------------------------------------------- */
 
-/* How many threads an op may use; before the first call as many as there are processors. n outside 1..1024 is
- * EG_EINVAL. In the threads of a dataset it is always 1.
+/* How many threads an op may use; before the first call as many as there are processors for this process, by the
+ * affinity of the thread that asks first, the quotas of its control groups and OMP_NUM_THREADS. n outside 1..1024 is
+ * EG_EINVAL. In the threads of a dataset it is always 1. The threads are the process's: one call has them at a time,
+ * others meanwhile do with their own. Between calls they look for work for some 50 microseconds, then they sleep.
  *
  * The order in which numbers are added does not depend on it, so results have the same bits for any number of threads,
  * but for f32 products and convolutions that oneDNN computes, with their gradients (linear and recurrent layers and
@@ -265,7 +267,7 @@ EG_API int eg_threads(void);
 
 /* A process may fork while no other thread of the program is in a call. The child has its own copy of everything
  * but threads and devices:
- *   - If ops have used several threads before, its ops use one: eg_set_threads of more is EG_ESTATE.
+ *   - Its ops have threads of their own.
  *   - A dataset whose own threads had begun refuses to be walked on or anew (EG_ESTATE), and can be freed; what
  *     those threads were in the middle of is not freed. Others, and new ones, work, with threads of their own.
  *   - Devices that were looked for before are the parent's: ops on their tensors are EG_EDEVICE, eg_cuda

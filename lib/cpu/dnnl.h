@@ -1,5 +1,6 @@
-/* dnnl.h - oneDNN (2.6 or 3) behind one small interface; lib/cpu/dnnl.c alone includes its headers. An op is
- * described by values, which are also the key of a per-thread cache of primitives:
+/* dnnl.h - oneDNN (2.6 or 3) behind one small interface. It is in a module of its own (lib/dnnl), which the first
+ * product or convolution opens: a process without them has not its libraries either. An op is described by values,
+ * which are also the key of a per-thread cache of primitives:
  *
  *     eg__dnnl_op op = {.kind = EG__DNNL_MATMUL, .x = ..., .w = ..., .y = ...};
  *     eg__dnnl_prim *p;
@@ -9,7 +10,7 @@
  *     }
  *     ... own loops: oneDNN is absent, or has nothing but its slow reference for this op
  *
- * Without EG_HAVE_ONEDNN eg__dnnl_find never finds anything, so callers need no #ifdef. */
+ * Without the module eg__dnnl_find never finds anything. */
 #ifndef EGRET_DNNL_H
 #define EGRET_DNNL_H
 
@@ -50,7 +51,6 @@ typedef struct eg__dnnl_data {
 
 typedef struct eg__dnnl_prim eg__dnnl_prim;
 
-#ifdef EG_HAVE_ONEDNN
 /* The primitive for an op, made at first use; *p is NULL if oneDNN has none that is not its reference.
  * It stays valid while at most two others are looked for. */
 eg_status eg__dnnl_find(const eg__call *c, const eg__dnnl_op *op, eg__dnnl_prim **p);
@@ -58,27 +58,8 @@ eg_status eg__dnnl_run(const eg__call *c, eg__dnnl_prim *p, const eg__dnnl_data 
 void eg__dnnl_thread_end(eg__thread *T);
 /* How many primitives the thread holds, and has made; for tests. */
 void eg__dnnl_counts(eg__thread *T, int64_t *held, int64_t *made);
-#else
-static inline eg_status eg__dnnl_find(const eg__call *c, const eg__dnnl_op *op, eg__dnnl_prim **p)
-{
-    (void)c;
-    (void)op;
-    *p = NULL;
-    return EG_OK;
-}
-
-static inline eg_status eg__dnnl_run(const eg__call *c, eg__dnnl_prim *p, const eg__dnnl_data *at)
-{
-    (void)p;
-    (void)at;
-    return eg__fail(EG_ENOKERNEL, c->op->name, "built without oneDNN");
-}
-
-static inline void eg__dnnl_thread_end(eg__thread *T)
-{
-    (void)T;
-}
-#endif
+/* Closes the module. */
+void eg__dnnl_end(void);
 
 /* The last `ndim` axes of a tensor, axes it lacks in front being 1. */
 static inline eg__dnnl_mem eg__dnnl_mem_of(const eg_tensor *t, int ndim)

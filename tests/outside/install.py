@@ -85,7 +85,7 @@ def main():
                     check(f"{rel} is installed", glob.glob(f"{at}/**/include/{rel}", recursive=True))
         check("nothing but headers, libraries, the program and egret.pc is installed", not [
             f for f in glob.glob(at + "/**", recursive=True) if os.path.isfile(f)
-            and not re.search(r"\.h$|libegret(-cuda)?\.(so|a)|egret\.pc$|/bin/egret$"
+            and not re.search(r"\.h$|libegret(-cuda|-dnnl)?\.(so|a)|egret\.pc$|/bin/egret$"
                                  r"|/lib/lua/5\.4/egret\.so$|/lua-types/egret\.lua$", f)])
         if shutil.which("pkg-config"):
             installed_program(at)

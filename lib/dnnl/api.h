@@ -1,4 +1,4 @@
-/* dnnl_api.h - what differs between versions 2 and 3 of oneDNN's C API, for dnnl.c. */
+/* api.h - what differs between versions 2 and 3 of oneDNN's C API, for primitives.c. */
 #ifndef EGRET_DNNL_API_H
 #define EGRET_DNNL_API_H
 
