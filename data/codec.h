@@ -44,7 +44,7 @@ eg_tensor *eg__image_orient(eg_tensor *hwc, int orientation);
 void eg__image_gray(const uint8_t *rgb, int step, int64_t n, uint8_t *gray);
 
 /* Orientation out of an EXIF block (what follows the APP1 marker's length); 1 if it says none. */
-int eg__exif_orientation(const uint8_t *data, unsigned bytes);
+eg_status eg__exif_orientation(const char *op, const uint8_t *data, unsigned bytes, int *turn);
 
 /* Encoded bytes are appended to `out`; hwc is row-major u8 [H, W, C]. */
 eg_status eg__jpeg_encode(const char *op, const eg_tensor *hwc, const eg_jpeg_options *o,

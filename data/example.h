@@ -9,6 +9,7 @@
 
 #ifdef EG_HAVE_PROTOBUF
 #include "data/example.pb-c.h"
+#include "data/protobuf.h"
 #endif
 
 #define EG__NO_PROTOBUF "this build has no protobuf-c"

@@ -181,9 +181,13 @@ static eg_status check_new(const char *op, const eg_example *e, const char *name
 
 eg_example *eg_example_new(void)
 {
+    static const char op[] = "eg_example_new";
+    if (eg__protobuf_open(op)) {
+        return NULL;
+    }
     eg_example *e = eg__handle_new(sizeof *e);
     if (!e) {
-        return eg__no_memory("eg_example_new", (int64_t)sizeof *e), NULL;
+        return eg__no_memory(op, (int64_t)sizeof *e), NULL;
     }
     return e;
 }

@@ -307,6 +307,9 @@ eg_status eg_example_read(eg_tensor *record, const eg_feature *features, int n, 
                      : eg__null_argument(op, features ? "out" : "features");
         return refuse(n, out, st);
     }
+    if ((st = eg__protobuf_open(op))) {
+        return refuse(n, out, st);
+    }
     EgPb__Record *m =
         eg_pb__record__unpack(NULL, (size_t)record->n, (const uint8_t *)eg__ptr(record));
     if (!m) {
@@ -328,6 +331,9 @@ eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context,
              : missing ? eg__null_argument(op, out ? "features" : "out")
                        : eg__fail(EG_EINVAL, op, "counts are %d and %d", nc, nl);
         return refuse(nc < 0 || nl < 0 ? 0 : nc + nl, out, st);
+    }
+    if ((st = eg__protobuf_open(op))) {
+        return refuse(nc + nl, out, st);
     }
     EgPb__SequenceRecord *m =
         eg_pb__sequence_record__unpack(NULL, (size_t)record->n, (const uint8_t *)eg__ptr(record));

@@ -11,6 +11,30 @@
 
 #include <jerror.h>
 
+#include "lib/library.h"
+
+#define FUNCTIONS(X)                                                                               \
+    X(jpeg_CreateCompress)                                                                         \
+    X(jpeg_CreateDecompress)                                                                       \
+    X(jpeg_crop_scanline)                                                                          \
+    X(jpeg_destroy_compress)                                                                       \
+    X(jpeg_destroy_decompress)                                                                     \
+    X(jpeg_finish_compress)                                                                        \
+    X(jpeg_finish_decompress)                                                                      \
+    X(jpeg_mem_src)                                                                                \
+    X(jpeg_read_header)                                                                            \
+    X(jpeg_read_scanlines)                                                                         \
+    X(jpeg_save_markers)                                                                           \
+    X(jpeg_set_defaults)                                                                           \
+    X(jpeg_set_quality)                                                                            \
+    X(jpeg_simple_progression)                                                                     \
+    X(jpeg_skip_scanlines)                                                                         \
+    X(jpeg_start_compress)                                                                         \
+    X(jpeg_start_decompress)                                                                       \
+    X(jpeg_std_error)                                                                              \
+    X(jpeg_write_scanlines)
+EG__LIBRARY(lib, FUNCTIONS, .title = "libjpeg-turbo", .files = {EG_SO_JPEG}, .package = "libjpeg62-turbo");
+
 enum { MOST_SCANS = 500, ROWS = 16 };
 
 typedef struct decoder {
@@ -70,24 +94,25 @@ static bool guarded(decoder *d, void (*step)(decoder *))
 
 static void read_header(decoder *d)
 {
-    jpeg_create_decompress(&d->c);
+    lib.jpeg_CreateDecompress(&d->c, JPEG_LIB_VERSION, sizeof d->c);
     d->c.progress = &d->progress;
-    jpeg_mem_src(&d->c, d->job->data, (unsigned long)d->job->bytes);
+    lib.jpeg_mem_src(&d->c, d->job->data, (unsigned long)d->job->bytes);
     if (!d->job->o.ignore_orientation) {
-        jpeg_save_markers(&d->c, JPEG_APP0 + 1, 0xffff);
+        lib.jpeg_save_markers(&d->c, JPEG_APP0 + 1, 0xffff);
     }
-    jpeg_read_header(&d->c, TRUE);
+    lib.jpeg_read_header(&d->c, TRUE);
 }
 
-static int orientation(const decoder *d)
+static eg_status orientation(const decoder *d, int *turn)
 {
     static const char exif[] = "Exif\0";
     for (jpeg_saved_marker_ptr m = d->c.marker_list; m; m = m->next) {
         if (m->marker == JPEG_APP0 + 1 && m->data_length > 6 && !memcmp(m->data, exif, 6)) {
-            return eg__exif_orientation(m->data, m->data_length);
+            return eg__exif_orientation(d->job->op, m->data, m->data_length, turn);
         }
     }
-    return 1;
+    *turn = 1;
+    return EG_OK;
 }
 
 static bool has_ink(const decoder *d)
@@ -113,10 +138,10 @@ static void start(decoder *d)
     d->c.scale_denom = (unsigned)o->scale;
     d->c.dct_method = o->fast_dct ? JDCT_IFAST : JDCT_ISLOW;
     d->c.do_fancy_upsampling = !o->plain_upsampling;
-    jpeg_start_decompress(&d->c);
+    lib.jpeg_start_decompress(&d->c);
     if (d->job->rows) {
         JDIMENSION left = (JDIMENSION)d->job->left, columns = (JDIMENSION)d->job->columns;
-        jpeg_crop_scanline(&d->c, &left, &columns);
+        lib.jpeg_crop_scanline(&d->c, &left, &columns);
         d->job->left -= left;
     } else {
         d->job->rows = d->c.output_height;
@@ -156,25 +181,25 @@ static void read_rows(decoder *d)
     uint8_t *to = (uint8_t *)eg__ptr(job->pixels);
     size_t stride = d->c.output_width * (size_t)job->o.channels;
     if (job->top) {
-        jpeg_skip_scanlines(&d->c, (JDIMENSION)job->top);
+        lib.jpeg_skip_scanlines(&d->c, (JDIMENSION)job->top);
     }
     for (int64_t y = 0; y < job->rows;) {
         JSAMPROW rows[ROWS];
         int n = (int)eg__min(ROWS, job->rows - y);
         if (d->row) {
             rows[0] = d->row;
-            n = (int)jpeg_read_scanlines(&d->c, rows, 1);
+            n = (int)lib.jpeg_read_scanlines(&d->c, rows, 1);
             mix(d, to + (size_t)y * stride);
         } else {
             for (int i = 0; i < n; i++) {
                 rows[i] = to + (size_t)(y + i) * stride;
             }
-            n = (int)jpeg_read_scanlines(&d->c, rows, (JDIMENSION)n);
+            n = (int)lib.jpeg_read_scanlines(&d->c, rows, (JDIMENSION)n);
         }
         y += n;
     }
     if (d->c.output_scanline == d->c.output_height) {
-        jpeg_finish_decompress(&d->c);
+        lib.jpeg_finish_decompress(&d->c);
     }
 }
 
@@ -192,12 +217,13 @@ static eg_status plan(decoder *d)
     eg__image_job *job = d->job;
     job->height = d->c.image_height;
     job->width = d->c.image_width;
-    job->orientation = job->o.ignore_orientation ? 1 : orientation(d);
+    job->orientation = 1;
     if (!job->o.channels) {
         job->o.channels = d->c.num_components == 1 ? 1 : 3;
     }
     /* A Huffman code of a block of 64 samples takes a bit; an arithmetic coder may do better. */
     eg_status st = eg__image_fits(job, d->c.arith_code ? 1 << 16 : 2048);
+    st = st || job->o.ignore_orientation ? st : orientation(d, &job->orientation);
     if (!st && job->choose) {
         job->choose(job);
     }
@@ -227,7 +253,7 @@ static eg_status decode(decoder *d)
 
 static struct jpeg_error_mgr *handle_errors(struct jpeg_error_mgr *e)
 {
-    jpeg_std_error(e);
+    lib.jpeg_std_error(e);
     e->error_exit = give_up;
     e->emit_message = note;
     return e;
@@ -235,6 +261,10 @@ static struct jpeg_error_mgr *handle_errors(struct jpeg_error_mgr *e)
 
 eg_status eg__jpeg_decode(eg__image_job *job)
 {
+    eg_status st = eg__library_open(&lib_library, job->op);
+    if (st) {
+        return st;
+    }
     decoder *d = eg__malloc(sizeof *d);
     if (!d) {
         return eg__no_memory(job->op, (int64_t)sizeof *d);
@@ -244,8 +274,8 @@ eg_status eg__jpeg_decode(eg__image_job *job)
     d->c.err = handle_errors(&d->errors);
     d->c.client_data = d;
     d->progress.progress_monitor = watch;
-    eg_status st = decode(d);
-    jpeg_destroy_decompress(&d->c);
+    st = decode(d);
+    lib.jpeg_destroy_decompress(&d->c);
     free(d->row);
     free(d);
     return st;
@@ -304,27 +334,27 @@ static void last_piece(j_compress_ptr c)
 static void write_all(encoder *e)
 {
     int channels = (int)e->hwc->shape[2];
-    jpeg_create_compress(&e->c);
+    lib.jpeg_CreateCompress(&e->c, JPEG_LIB_VERSION, sizeof e->c);
     e->c.dest = &e->to;
     e->c.image_height = (JDIMENSION)e->hwc->shape[0];
     e->c.image_width = (JDIMENSION)e->hwc->shape[1];
     e->c.input_components = channels;
     e->c.in_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    jpeg_set_defaults(&e->c);
-    jpeg_set_quality(&e->c, e->o->quality ? e->o->quality : 90, TRUE);
+    lib.jpeg_set_defaults(&e->c);
+    lib.jpeg_set_quality(&e->c, e->o->quality ? e->o->quality : 90, TRUE);
     if (e->o->full_colour) {
         e->c.comp_info[0].h_samp_factor = e->c.comp_info[0].v_samp_factor = 1;
     }
     if (e->o->progressive) {
-        jpeg_simple_progression(&e->c);
+        lib.jpeg_simple_progression(&e->c);
     }
-    jpeg_start_compress(&e->c, TRUE);
+    lib.jpeg_start_compress(&e->c, TRUE);
     size_t stride = e->c.image_width * (size_t)channels;
     while (e->c.next_scanline < e->c.image_height) {
         JSAMPROW row = (JSAMPROW)eg__ptr(e->hwc) + e->c.next_scanline * stride;
-        jpeg_write_scanlines(&e->c, &row, 1);
+        lib.jpeg_write_scanlines(&e->c, &row, 1);
     }
-    jpeg_finish_compress(&e->c);
+    lib.jpeg_finish_compress(&e->c);
 }
 
 static bool write_guarded(encoder *e)
@@ -339,12 +369,16 @@ static bool write_guarded(encoder *e)
 eg_status eg__jpeg_encode(const char *op, const eg_tensor *hwc, const eg_jpeg_options *o,
                           eg__bytes *out)
 {
+    eg_status st = eg__library_open(&lib_library, op);
+    if (st) {
+        return st;
+    }
     encoder *e = eg__malloc(sizeof *e);
     if (!e) {
         return eg__no_memory(op, (int64_t)sizeof *e);
     }
     memset(e, 0, sizeof *e);
-    e->c.err = jpeg_std_error(&e->errors);
+    e->c.err = lib.jpeg_std_error(&e->errors);
     e->errors.error_exit = stop_writing;
     e->c.client_data = e;
     e->to = (struct jpeg_destination_mgr){.init_destination = begin_piece,
@@ -354,10 +388,10 @@ eg_status eg__jpeg_encode(const char *op, const eg_tensor *hwc, const eg_jpeg_op
     e->o = o;
     e->out = out;
     bool ok = write_guarded(e);
-    jpeg_destroy_compress(&e->c);
-    eg_status st = ok             ? EG_OK
-                   : e->no_memory ? eg__no_memory(op, 2 * out->n)
-                                  : eg__fail(EG_EINVAL, op, "%.200s", e->words);
+    lib.jpeg_destroy_compress(&e->c);
+    st = ok             ? EG_OK
+         : e->no_memory ? eg__no_memory(op, 2 * out->n)
+                        : eg__fail(EG_EINVAL, op, "%.200s", e->words);
     free(e);
     return st;
 }

@@ -5,7 +5,14 @@
 #include "lib/io/npy.h"
 
 #ifdef EG_HAVE_ZLIB
-#include <zlib.h>
+#include "data/zlib.h"
+
+#define FUNCTIONS(X)                                                                               \
+    X(crc32)                                                                                       \
+    X(inflate)                                                                                     \
+    X(inflateEnd)                                                                                  \
+    X(inflateInit2_)
+EG__ZLIB(lib, FUNCTIONS);
 
 enum { END = 22, ENTRY = 46, LOCAL = 30, MOST_COMMENT = 65535, MOST_NAME = 1024 };
 
@@ -158,16 +165,16 @@ static eg_status inflate_all(const eg__source *s, const member *m, uint8_t *from
 {
     z_stream z = {
         .next_in = from, .avail_in = (uInt)m->packed, .next_out = to, .avail_out = (uInt)m->size};
-    if (inflateInit2(&z, -MAX_WBITS) != Z_OK) {
+    if (lib.inflateInit2_(&z, -MAX_WBITS, ZLIB_VERSION, sizeof z) != Z_OK) {
         return eg__no_memory(s->op, 0);
     }
-    int r = inflate(&z, Z_FINISH);
+    int r = lib.inflate(&z, Z_FINISH);
     eg_status st = EG_OK;
     if (r != Z_STREAM_END || z.avail_in || z.avail_out) {
         st = eg__source_bad(s, m->at + (int64_t)z.total_in, "\"%.80s\" cannot be unpacked: %s",
                             m->name, z.msg ? z.msg : "its size is wrong");
     }
-    inflateEnd(&z);
+    lib.inflateEnd(&z);
     return st;
 }
 
@@ -199,7 +206,7 @@ static eg_status read_member(const eg__source *s, member *m, eg_tensors *map)
     if (!st && packed) {
         st = inflate_all(s, m, raw, data);
     }
-    if (!st && crc32(0, data, (uInt)m->size) != m->crc) {
+    if (!st && lib.crc32(0, data, (uInt)m->size) != m->crc) {
         st = eg__source_bad(s, m->at, "the checksum of \"%.80s\" is wrong", m->name);
     }
     if (raw != data) {
@@ -223,7 +230,7 @@ static eg_tensors *read_all(const eg__source *s)
     }
     eg_tensors *map = eg_tensors_new();
     member *m = map ? eg__malloc(sizeof *m) : NULL;
-    eg_status st = m ? EG_OK : map ? eg__no_memory(s->op, (int64_t)sizeof *m) : eg__why();
+    eg_status st = m ? eg__library_open(&lib_library, s->op) : map ? eg__no_memory(s->op, (int64_t)sizeof *m) : eg__why();
     int64_t directory = at, end = at + bytes;
     for (int i = 0; i < count && !st; i++) {
         st = read_entry(s, &at, end, m);

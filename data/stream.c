@@ -7,7 +7,14 @@
 #include <stdlib.h>
 
 #ifdef EG_HAVE_ZLIB
-#include <zlib.h>
+#include "data/zlib.h"
+
+#define FUNCTIONS(X)                                                                               \
+    X(inflate)                                                                                     \
+    X(inflateEnd)                                                                                  \
+    X(inflateInit2_)                                                                               \
+    X(inflateReset)
+EG__ZLIB(lib, FUNCTIONS);
 #endif
 
 enum { PIECE = 1 << 16 };
@@ -17,12 +24,16 @@ enum { PIECE = 1 << 16 };
 #ifdef EG_HAVE_ZLIB
 static eg_status start_unpacking(eg__stream *s, eg_compression c)
 {
-    z_stream *z = eg__malloc(sizeof *z);
+    eg_status st = eg__library_open(&lib_library, s->source.op);
+    z_stream *z = st ? NULL : eg__malloc(sizeof *z);
+    if (st) {
+        return st;
+    }
     if (!z) {
         return eg__no_memory(s->source.op, (int64_t)sizeof *z);
     }
     memset(z, 0, sizeof *z);
-    if (inflateInit2(z, MAX_WBITS + (c == EG_COMPRESSION_GZIP ? 16 : 0)) != Z_OK) {
+    if (lib.inflateInit2_(z, MAX_WBITS + (c == EG_COMPRESSION_GZIP ? 16 : 0), ZLIB_VERSION, sizeof *z) != Z_OK) {
         free(z);
         return eg__no_memory(s->source.op, 0);
     }
@@ -78,7 +89,7 @@ void eg__stream_close(eg__stream *s)
     eg__source_close(&s->source);
 #ifdef EG_HAVE_ZLIB
     if (s->unpacker) {
-        inflateEnd(s->unpacker);
+        lib.inflateEnd(s->unpacker);
     }
 #endif
     free(s->unpacker);
@@ -130,10 +141,10 @@ static eg_status unpack(eg__stream *s)
             z->avail_in = (unsigned)n;
         }
         s->inside = true;
-        int r = inflate(z, Z_NO_FLUSH);
+        int r = lib.inflate(z, Z_NO_FLUSH);
         if (r == Z_STREAM_END) {
             s->inside = false;
-            r = inflateReset(z);
+            r = lib.inflateReset(z);
         }
         if (r != Z_OK && r != Z_BUF_ERROR) {
             return r == Z_MEM_ERROR ? eg__no_memory(s->source.op, 0)

@@ -10,6 +10,25 @@ static const char me[] = "eg_tar_new";
 #include <archive.h>
 #include <archive_entry.h>
 
+#include "lib/library.h"
+
+#define FUNCTIONS(X)                                                                               \
+    X(archive_entry_filetype)                                                                      \
+    X(archive_entry_pathname)                                                                      \
+    X(archive_error_string)                                                                        \
+    X(archive_read_data)                                                                           \
+    X(archive_read_free)                                                                           \
+    X(archive_read_header_position)                                                                \
+    X(archive_read_new)                                                                            \
+    X(archive_read_next_header)                                                                    \
+    X(archive_read_open_fd)                                                                        \
+    X(archive_read_support_filter_bzip2)                                                           \
+    X(archive_read_support_filter_gzip)                                                            \
+    X(archive_read_support_filter_xz)                                                              \
+    X(archive_read_support_filter_zstd)                                                            \
+    X(archive_read_support_format_tar)
+EG__LIBRARY(lib, FUNCTIONS, .title = "libarchive", .files = {EG_SO_ARCHIVE}, .package = "libarchive13");
+
 enum { PIECE = 1 << 16 };
 
 typedef struct tar {
@@ -24,7 +43,7 @@ typedef struct tar {
 static void shut(tar *t)
 {
     if (t->archive) {
-        archive_read_free(t->archive);
+        lib.archive_read_free(t->archive);
         eg__source_close(&t->source);
         t->archive = NULL;
     }
@@ -33,8 +52,8 @@ static void shut(tar *t)
 /* libarchive's reason; it can read no further. */
 static eg_status complain(tar *t)
 {
-    const char *words = archive_error_string(t->archive);
-    eg_status st = eg__source_bad(&t->source, archive_read_header_position(t->archive),
+    const char *words = lib.archive_error_string(t->archive);
+    eg_status st = eg__source_bad(&t->source, lib.archive_read_header_position(t->archive),
                                   "libarchive: %s", words ? words : "?");
     shut(t);
     return st;
@@ -47,17 +66,17 @@ static eg_status open_next(tar *t)
     if (st) {
         return st;
     }
-    t->archive = archive_read_new();
+    t->archive = lib.archive_read_new();
     if (!t->archive) {
         eg__source_close(&t->source);
         return eg__no_memory(me, 0);
     }
-    archive_read_support_format_tar(t->archive);
-    archive_read_support_filter_gzip(t->archive);
-    archive_read_support_filter_bzip2(t->archive);
-    archive_read_support_filter_xz(t->archive);
-    archive_read_support_filter_zstd(t->archive);
-    return archive_read_open_fd(t->archive, t->source.fd, PIECE) == ARCHIVE_OK ? EG_OK
+    lib.archive_read_support_format_tar(t->archive);
+    lib.archive_read_support_filter_gzip(t->archive);
+    lib.archive_read_support_filter_bzip2(t->archive);
+    lib.archive_read_support_filter_xz(t->archive);
+    lib.archive_read_support_filter_zstd(t->archive);
+    return lib.archive_read_open_fd(t->archive, t->source.fd, PIECE) == ARCHIVE_OK ? EG_OK
                                                                                : complain(t);
 }
 
@@ -72,13 +91,13 @@ static eg_status next_entry(tar *t, eg__sample *s, struct archive_entry **e)
         if (st) {
             return st;
         }
-        int r = archive_read_next_header(t->archive, e);
-        s->at = archive_read_header_position(t->archive);
+        int r = lib.archive_read_next_header(t->archive, e);
+        s->at = lib.archive_read_header_position(t->archive);
         if (r == ARCHIVE_EOF) {
             shut(t);
         } else if (r != ARCHIVE_OK && r != ARCHIVE_WARN) {
             return complain(t);
-        } else if (archive_entry_filetype(*e) == AE_IFREG && archive_entry_pathname(*e)) {
+        } else if (lib.archive_entry_filetype(*e) == AE_IFREG && lib.archive_entry_pathname(*e)) {
             return EG_OK;
         }
         *e = NULL;
@@ -92,13 +111,13 @@ static eg_status read_data(tar *t)
     t->data.n = 0;
     for (;;) {
         if (t->data.n > INT32_MAX - PIECE) {
-            return eg__source_bad(&t->source, archive_read_header_position(t->archive),
+            return eg__source_bad(&t->source, lib.archive_read_header_position(t->archive),
                                   "a member has more than 2^31 - 1 bytes");
         }
         if (!eg__bytes_room(&t->data, PIECE)) {
             return eg__no_memory(me, t->data.n);
         }
-        la_ssize_t n = archive_read_data(t->archive, t->data.p + t->data.n, PIECE);
+        la_ssize_t n = lib.archive_read_data(t->archive, t->data.p + t->data.n, PIECE);
         if (n < 0) {
             return complain(t);
         }
@@ -106,7 +125,7 @@ static eg_status read_data(tar *t)
             return EG_OK;
         }
         t->data.n += n;
-        eg_status st = eg__source_unpacks(&t->source, archive_read_header_position(t->archive),
+        eg_status st = eg__source_unpacks(&t->source, lib.archive_read_header_position(t->archive),
                                           "a member has", t->data.n);
         if (st) {
             return st;
@@ -123,7 +142,7 @@ static eg_status tar_next(eg_dataset *d, eg__sample *s)
         return st;
     }
     eg_scope scope = eg_scope_push();
-    const char *name = archive_entry_pathname(e);
+    const char *name = lib.archive_entry_pathname(e);
     eg_tensor *out[2] = {NULL, NULL};
     out[0] = scope.depth ? eg__bytes_tensor(name, (int64_t)strlen(name)) : NULL;
     out[1] = out[0] ? eg__bytes_tensor(t->data.p, t->data.n) : NULL;
@@ -159,6 +178,9 @@ static const eg__dataset_class tar_class = {
 
 eg_dataset *eg_tar_new(const char *pattern)
 {
+    if (eg__library_open(&lib_library, me)) {
+        return NULL;
+    }
     tar *t = (tar *)eg__dataset_new(&tar_class, sizeof *t, NULL);
     if (t && eg__names_match(&t->files, me, pattern)) {
         eg_dataset_free(&t->d);

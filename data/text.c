@@ -8,6 +8,19 @@
 
 #ifdef EG_HAVE_UTF8PROC
 #include <utf8proc.h>
+
+#include "lib/library.h"
+
+#define FUNCTIONS(X)                                                                               \
+    X(utf8proc_category)                                                                           \
+    X(utf8proc_decompose)                                                                          \
+    X(utf8proc_encode_char)                                                                        \
+    X(utf8proc_errmsg)                                                                             \
+    X(utf8proc_iterate)                                                                            \
+    X(utf8proc_normalize_utf32)                                                                    \
+    X(utf8proc_tolower)
+EG__LIBRARY(lib, FUNCTIONS, .title = "utf8proc", .files = {EG_SO_UTF8PROC},
+            .package = "libutf8proc2 (libutf8proc3 from Debian 13 on)");
 #endif
 
 eg_tensor *eg__text_check(const char *op, eg_tensor *text)
@@ -117,7 +130,7 @@ static eg_status read_set(const char *s, const char *name, set *to)
     to->n = 0;
     int64_t left = s ? (int64_t)strlen(s) : 0;
     while (left > 0) {
-        utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)s, left, &to->c[to->n]);
+        utf8proc_ssize_t n = lib.utf8proc_iterate((const utf8proc_uint8_t *)s, left, &to->c[to->n]);
         if (n < 1 || ++to->n == MOST_SET) {
             return eg__fail(EG_EINVAL, me, "%s is %s", name,
                             n < 1 ? "no UTF-8" : "too many characters");
@@ -175,7 +188,7 @@ static bool put(eg__bytes *out, int32_t c, bool trim)
     if (c == ' ' && trim && (!out->n || out->p[out->n - 1] == ' ')) {
         return true;
     }
-    n = (int)utf8proc_encode_char(c, b);
+    n = (int)lib.utf8proc_encode_char(c, b);
     return eg__bytes_add(out, b, n);
 }
 
@@ -183,15 +196,15 @@ static bool is_blank(int32_t c)
 {
     uint8_t b[4];
     int n;
-    return blank_at(b, utf8proc_encode_char(c, b), &n) > 0;
+    return blank_at(b, lib.utf8proc_encode_char(c, b), &n) > 0;
 }
 
 static bool put_character(const rules *r, int32_t c, eg__bytes *out)
 {
-    if (r->dropped >> utf8proc_category(c) & 1) {
+    if (r->dropped >> lib.utf8proc_category(c) & 1) {
         return true;
     }
-    c = r->lower ? utf8proc_tolower(c) : c;
+    c = r->lower ? lib.utf8proc_tolower(c) : c;
     if (has(&r->apart, c)) {
         return put(out, ' ', r->trim) && put(out, c, false) && put(out, ' ', r->trim);
     }
@@ -216,18 +229,18 @@ static int32_t *decode(const eg_tensor *t, eg_unicode_form form, utf8proc_ssize_
             return NULL;
         }
     }
-    *n = utf8proc_decompose(s, t->n, NULL, 0, o);
+    *n = lib.utf8proc_decompose(s, t->n, NULL, 0, o);
     int32_t *c = *n >= 0 ? eg__malloc(((size_t)*n + 1) * sizeof *c) : NULL;
     if (!c) {
         eg__no_memory(me, 4 * t->n);
         return NULL;
     }
-    *n = utf8proc_decompose(s, t->n, c, *n, o);
+    *n = lib.utf8proc_decompose(s, t->n, c, *n, o);
     if (*n > 0 && o & UTF8PROC_COMPOSE) {
-        *n = utf8proc_normalize_utf32(c, *n, o);
+        *n = lib.utf8proc_normalize_utf32(c, *n, o);
     }
     if (*n < 0) {
-        eg__fail(EG_EFORMAT, me, "%s", utf8proc_errmsg(*n));
+        eg__fail(EG_EFORMAT, me, "%s", lib.utf8proc_errmsg(*n));
         free(c);
         return NULL;
     }
@@ -267,8 +280,9 @@ eg_tensor *eg_text_normalise_with(eg_tensor *text, const eg_text_options *option
     r.lower = o.lower;
     r.trim = o.trim;
     r.filter = o.only != NULL;
-    if (read_set(o.blank, "blank", &r.blank) || read_set(o.apart, "apart", &r.apart) ||
-        read_set(o.only, "only", &r.only) || read_categories(o.drop, &r.dropped)) {
+    if (eg__library_open(&lib_library, me) || read_set(o.blank, "blank", &r.blank) ||
+        read_set(o.apart, "apart", &r.apart) || read_set(o.only, "only", &r.only) ||
+        read_categories(o.drop, &r.dropped)) {
         return NULL;
     }
     eg_scope scope = eg_scope_push();

@@ -8,7 +8,13 @@
 #include <stdlib.h>
 
 #ifdef EG_HAVE_ZLIB
-#include <zlib.h>
+#include "data/zlib.h"
+
+#define FUNCTIONS(X)                                                                               \
+    X(deflate)                                                                                     \
+    X(deflateEnd)                                                                                  \
+    X(deflateInit2_)
+EG__ZLIB(lib, FUNCTIONS);
 #endif
 
 enum { HEAD = 12, GROWTH = 1 << 20 };
@@ -284,8 +290,12 @@ static const char me[] = "eg_tfrecord_writer";
 static eg_status start_packing(eg_tfrecord_writer *w, eg_compression c)
 {
     int bits = MAX_WBITS + (c == EG_COMPRESSION_GZIP ? 16 : 0);
-    w->packs =
-        deflateInit2(&w->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+    eg_status st = eg__library_open(&lib_library, me);
+    if (st) {
+        return st;
+    }
+    w->packs = lib.deflateInit2_(&w->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+                                 sizeof w->z) == Z_OK;
     return w->packs ? EG_OK : eg__no_memory(me, 0);
 }
 
@@ -297,7 +307,7 @@ static eg_status pack(eg_tfrecord_writer *w, int flush)
     do {
         w->z.next_out = w->out;
         w->z.avail_out = sizeof w->out;
-        deflate(&w->z, flush);
+        lib.deflate(&w->z, flush);
         st = eg__target_write(&w->file, w->out, sizeof w->out - w->z.avail_out);
     } while (!st && w->z.avail_out == 0);
     return st;
@@ -332,7 +342,7 @@ static eg_status end_writing(eg_tfrecord_writer *w, eg_status st)
 {
 #ifdef EG_HAVE_ZLIB
     if (w->packs) {
-        deflateEnd(&w->z);
+        lib.deflateEnd(&w->z);
     }
 #endif
     st = eg__target_close(&w->file, st);

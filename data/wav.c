@@ -7,6 +7,15 @@
 #ifdef EG_HAVE_SNDFILE
 #include <sndfile.h>
 
+#include "lib/library.h"
+
+#define FUNCTIONS(X)                                                                               \
+    X(sf_close)                                                                                    \
+    X(sf_open_virtual)                                                                             \
+    X(sf_readf_float)                                                                              \
+    X(sf_strerror)
+EG__LIBRARY(lib, FUNCTIONS, .title = "libsndfile", .files = {EG_SO_SNDFILE}, .package = "libsndfile1");
+
 enum { FRAMES = 4096, MOST_CHANNELS = 1024 };
 
 /* ---- chunks --------------------------------------------------------------------------------- */
@@ -108,7 +117,7 @@ static eg_tensor *read_frames(const eg__source *s, SNDFILE *f, const SF_INFO *ab
     eg_tensor *t = eg__empty_on(0, EG_SHAPE(frames, channels), EG_F32);
     for (int64_t done = 0; t && done < frames;) {
         float *to = (float *)eg__ptr(t) + done * channels;
-        int64_t n = sf_readf_float(f, to, eg__min(FRAMES, frames - done));
+        int64_t n = lib.sf_readf_float(f, to, eg__min(FRAMES, frames - done));
         if (n < 1) {
             eg__source_bad(s, s->size, "the sound ends after %lld of %lld frames", (long long)done,
                            (long long)frames);
@@ -127,17 +136,17 @@ static eg_tensor *read_sound(const eg__source *s, int64_t *rate)
     if (!rate) {
         return eg__null_argument(s->op, "rate"), NULL;
     }
-    if (check_chunks(s)) {
+    if (check_chunks(s) || eg__library_open(&lib_library, s->op)) {
         return NULL;
     }
-    SNDFILE *f = sf_open_virtual(&io, SFM_READ, &about, &c);
+    SNDFILE *f = lib.sf_open_virtual(&io, SFM_READ, &about, &c);
     if (!f) {
-        eg__source_bad(s, c.at, "libsndfile: %s", sf_strerror(NULL));
+        eg__source_bad(s, c.at, "libsndfile: %s", lib.sf_strerror(NULL));
         return NULL;
     }
     eg_scope scope = eg_scope_push();
     eg_tensor *t = scope.depth ? read_frames(s, f, &about) : NULL;
-    sf_close(f);
+    lib.sf_close(f);
     *rate = t ? about.samplerate : *rate;
     return scope.depth ? eg_scope_pop(scope, t) : NULL;
 }

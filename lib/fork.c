@@ -3,7 +3,8 @@
 
 static void (*const parts[])(eg__fork) = {
     eg__devices_fork, eg__profile_fork, eg__packs_fork, eg__fft_fork,
-    eg__headers_fork, eg__live_fork, eg__threads_fork, eg__alloc_fork, eg__workers_fork, eg__log_fork,
+    eg__headers_fork, eg__live_fork, eg__threads_fork, eg__alloc_fork, eg__workers_fork, eg__libraries_fork,
+    eg__log_fork,
 };
 
 static _Atomic uint32_t forks;

@@ -33,6 +33,7 @@ void eg__live_fork(eg__fork when);
 void eg__threads_fork(eg__fork when);
 void eg__alloc_fork(eg__fork when);
 void eg__workers_fork(eg__fork when);
+void eg__libraries_fork(eg__fork when);
 void eg__log_fork(eg__fork when);
 
 /* The engine of devices that the parent opened: it refuses in words, and frees nothing. */

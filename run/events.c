@@ -20,6 +20,7 @@
 #include "lib/io/crc32c.h"
 #include "lib/io/file.h"
 #include "lib/live.h"
+#include "data/protobuf.h"
 #include "run/event.pb-c.h"
 
 struct eg_events {
@@ -104,6 +105,9 @@ eg_events *eg_events_new(const char *folder)
     if (!folder || !*folder) {
         return folder ? eg__fail_null(EG_EINVAL, op, "folder is empty")
                       : (eg__null_argument(op, "folder"), NULL);
+    }
+    if (eg__protobuf_open(op)) {
+        return NULL;
     }
     eg_events *e = eg__handle_new(sizeof *e);
     if (!e) {

@@ -20,21 +20,7 @@
     X(cublasLtMatrixLayoutInit_internal)                                                           \
     X(cublasLtMatrixLayoutSetAttribute)
 
-static struct {
-#define MEMBER(f) __typeof__(f) *f;
-    FUNCTIONS(MEMBER)
-} lt;
-
-static const eg__symbol symbols[] = {
-#define SYMBOL(f) {#f, &lt.f},
-    FUNCTIONS(SYMBOL)};
-
-static eg__library library = {
-    .title = "cuBLASLt",
-    .files = {"libcublasLt.so.13", "libcublasLt.so.12"},
-    .symbols = symbols,
-    .nsymbols = EG__COUNT(symbols),
-};
+EG__LIBRARY(lt, FUNCTIONS, .title = "cuBLASLt", .files = {"libcublasLt.so.13", "libcublasLt.so.12"});
 
 static eg_status failed(const eg__call *c, cublasStatus_t e, const char *what)
 {
@@ -57,7 +43,7 @@ static eg_status handle_of(const eg__call *c, uint8_t ordinal, cublasLtHandle_t 
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static cublasLtHandle_t handles[UINT8_MAX + 1];
-    eg_status st = eg__library_open(&library, c->op->name);
+    eg_status st = eg__cuda_library_open(&lt_library, c->op->name);
     if (st) {
         return st;
     }

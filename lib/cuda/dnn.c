@@ -10,18 +10,7 @@
 
 struct eg__dnn_api eg__cudnn;
 
-static const eg__symbol symbols[] = {
-#define SYMBOL(f) {#f, &eg__cudnn.f},
-    EG__DNN_FUNCTIONS(SYMBOL)
-#undef SYMBOL
-};
-
-static eg__library library = {
-    .title = "cuDNN 9",
-    .files = {"libcudnn.so.9"},
-    .symbols = symbols,
-    .nsymbols = EG__COUNT(symbols),
-};
+EG__LIBRARY_OF(eg__cudnn, EG__DNN_FUNCTIONS, .title = "cuDNN 9", .files = {"libcudnn.so.9"});
 
 /* Looking for it takes long where it is not. */
 static _Atomic enum { UNKNOWN, THERE, ABSENT } presence;
@@ -32,11 +21,11 @@ eg_status eg__dnn_open(const char *op)
         return EG_OK;
     }
     if (presence == ABSENT) {
-        return eg__fail(EG_ENOKERNEL, op, "needs %s, which was not found before", library.title);
+        return eg__fail(EG_ENOKERNEL, op, "needs %s, which was not found before", eg__cudnn_library.title);
     }
-    eg_status st = eg__library_open(&library, op);
+    eg_status st = eg__cuda_library_open(&eg__cudnn_library, op);
     if (!st && unlikely(eg__cudnn.cudnnGetVersion() < 90000)) {
-        st = eg__fail(EG_ENOKERNEL, op, "needs %s, not version %zu", library.title,
+        st = eg__fail(EG_ENOKERNEL, op, "needs %s, not version %zu", eg__cudnn_library.title,
                       eg__cudnn.cudnnGetVersion());
     }
     presence = st ? ABSENT : THERE;

@@ -3,6 +3,7 @@
 #define EGRET_CUDA_DNN_API_H
 
 #include "lib/cuda/dnn.h"
+#include "lib/library.h"
 
 #define EG__DNN_FUNCTIONS(X)                                                                       \
     X(cudnnBackendCreateDescriptor)                                                                \
@@ -19,9 +20,7 @@
     X(cudnnSetStream)
 
 struct eg__dnn_api {
-#define EG__MEMBER(f) __typeof__(f) *f;
-    EG__DNN_FUNCTIONS(EG__MEMBER)
-#undef EG__MEMBER
+    EG__DNN_FUNCTIONS(EG__LIBRARY_MEMBER)
 };
 extern struct eg__dnn_api eg__cudnn; /* after eg__dnn_open */
 

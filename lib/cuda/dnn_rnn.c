@@ -33,21 +33,7 @@
     X(cudnnSetRNNDescriptor_v8)                                                                    \
     X(cudnnSetTensorNdDescriptor)
 
-static struct {
-#define MEMBER(f) __typeof__(f) *f;
-    FUNCTIONS(MEMBER)
-} dnn;
-
-static const eg__symbol symbols[] = {
-#define SYMBOL(f) {#f, &dnn.f},
-    FUNCTIONS(SYMBOL)};
-
-static eg__library library = {
-    .title = "cuDNN 9",
-    .files = {"libcudnn.so.9"},
-    .symbols = symbols,
-    .nsymbols = EG__COUNT(symbols),
-};
+EG__LIBRARY(dnn, FUNCTIONS, .title = "cuDNN 9", .files = {"libcudnn.so.9"});
 
 /* ---- a layer ------------------------------------------------------------------------------------------ */
 
@@ -153,7 +139,7 @@ static eg_status make(net *n)
 {
     const char *op = n->c->op->name;
     eg_status st = eg__dnn_open(op);
-    st = st ? st : eg__library_open(&library, op);
+    st = st ? st : eg__cuda_library_open(&dnn_library, op);
     if (!st && !(n->length = eg__malloc((size_t)n->rows * sizeof *n->length))) {
         st = eg__no_memory(op, n->rows);
     }

@@ -28,21 +28,7 @@
     X(cufftSetStream)                                                                              \
     X(cufftSetWorkArea)
 
-static struct {
-#define MEMBER(f) __typeof__(f) *f;
-    FUNCTIONS(MEMBER)
-} fft;
-
-static const eg__symbol symbols[] = {
-#define SYMBOL(f) {#f, &fft.f},
-    FUNCTIONS(SYMBOL)};
-
-static eg__library library = {
-    .title = "cuFFT",
-    .files = {"libcufft.so.12", "libcufft.so.11"},
-    .symbols = symbols,
-    .nsymbols = EG__COUNT(symbols),
-};
+EG__LIBRARY(fft, FUNCTIONS, .title = "cuFFT", .files = {"libcufft.so.12", "libcufft.so.11"});
 
 static eg_status failed(const eg__call *c, cufftResult e, const char *what)
 {
@@ -171,7 +157,7 @@ static eg_status queue(const eg__call *c, const shape *s, void *x, void *y, bool
 {
     plan *p = NULL;
     eg__block *work = NULL;
-    eg_status st = eg__library_open(&library, c->op->name);
+    eg_status st = eg__cuda_library_open(&fft_library, c->op->name);
     if (st) {
         return st;
     }

@@ -49,51 +49,7 @@ static eg_status missing(const eg__library *l, const char *op)
                     given && *given ? given : "not set");
 }
 
-static eg_status look_up(eg__library *l, const char *op, void *handle, const char *file)
+eg_status eg__cuda_library_open(eg__library *l, const char *op)
 {
-    for (int i = 0; i < l->nsymbols; i++) {
-        void *address = dlsym(handle, l->symbols[i].name);
-        if (!address) {
-            return eg__fail(EG_ENOKERNEL, op, "%s (%s) has no %s: another version is needed",
-                            l->title, file, l->symbols[i].name);
-        }
-        memcpy(l->symbols[i].to, &address, sizeof address);
-    }
-    return EG_OK;
-}
-
-static eg_status open_locked(eg__library *l, const char *op)
-{
-    void *handle = NULL;
-    int i = 0;
-    if (atomic_load(&l->open)) {
-        return EG_OK;
-    }
-    const double start = eg__seconds();
-    for (; !handle && i < EG__COUNT(l->files) && l->files[i]; i++) {
-        handle = open_file(l->files[i]);
-    }
-    if (!handle) {
-        return missing(l, op);
-    }
-    eg_status st = look_up(l, op, handle, l->files[i - 1]);
-    eg__took(op, l->files[i - 1], eg__seconds() - start);
-    if (st) {
-        dlclose(handle);
-    } else {
-        atomic_store(&l->open, true);
-    }
-    return st;
-}
-
-eg_status eg__library_open(eg__library *l, const char *op)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    if (likely(atomic_load_explicit(&l->open, memory_order_acquire))) {
-        return EG_OK;
-    }
-    pthread_mutex_lock(&lock);
-    eg_status st = open_locked(l, op);
-    pthread_mutex_unlock(&lock);
-    return st;
+    return eg__library_open_by(l, op, open_file, missing);
 }

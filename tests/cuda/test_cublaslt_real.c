@@ -16,7 +16,7 @@ eg_status eg__cuda_check(eg__cuda *d, const char *op, cudaError_t e, const char 
 
 static void need_library(void)
 {
-    if (eg__library_open(&library, "test")) {
+    if (eg__cuda_library_open(&lt_library, "test")) {
         egt_skip("%s", eg_last_error()->message);
     }
 }

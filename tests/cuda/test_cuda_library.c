@@ -5,36 +5,36 @@
 
 #include "lib/cuda/library.h"
 
-static double (*square_root)(double), (*none)(double);
-static const eg__symbol there[] = {{"sqrt", &square_root}};
-static const eg__symbol half_there[] = {{"sqrt", &square_root}, {"egret_none", &none}};
+static const char *const names[] = {"sqrt", "egret_none"};
+static double (*square_root)(double);
 
 EGT(found)
 {
-    eg__library l = {"Sums", {"libegret-none.so.1", "libm.so.6"}, there, 1, false};
-    EGT_OK(eg__library_open(&l, "test"));
+    eg__library l = {"Sums", {"libegret-none.so.1", "libm.so.6"}, names, 1, &square_root};
+    EGT_OK(eg__cuda_library_open(&l, "test"));
     EGT_EQ(square_root(9), 3);
     square_root = NULL;
-    EGT_OK(eg__library_open(&l, "test")); /* is open: nothing is looked up again */
+    EGT_OK(eg__cuda_library_open(&l, "test")); /* is open: nothing is looked up again */
     EGT_CHECK(!square_root);
 }
 
 EGT(missing)
 {
-    eg__library one = {"Sums", {"libegret-none.so.1"}, there, 1, false};
-    eg__library two = {"Sums", {"libegret-none.so.2", "libegret-none.so.1"}, there, 1, false};
-    EGT_REFUSED(eg__library_open(&one, "test"), EG_ENOKERNEL,
+    eg__library one = {"Sums", {"libegret-none.so.1"}, names, 1, &square_root};
+    eg__library two = {"Sums", {"libegret-none.so.2", "libegret-none.so.1"}, names, 1, &square_root};
+    EGT_REFUSED(eg__cuda_library_open(&one, "test"), EG_ENOKERNEL,
                 "needs Sums, but there is no libegret-none.so.1");
-    EGT_REFUSED(eg__library_open(&two, "test"), EG_ENOKERNEL,
+    EGT_REFUSED(eg__cuda_library_open(&two, "test"), EG_ENOKERNEL,
                 "libegret-none.so.2 or libegret-none.so.1");
-    EGT_REFUSED(eg__library_open(&two, "test"), EG_ENOKERNEL, "not set");
+    EGT_REFUSED(eg__cuda_library_open(&two, "test"), EG_ENOKERNEL, "not set");
 }
 
 EGT(of_another_version)
 {
-    eg__library l = {"Sums", {"libm.so.6"}, half_there, 2, false};
-    EGT_REFUSED(eg__library_open(&l, "test"), EG_ENOKERNEL, "(libm.so.6) has no egret_none");
-    EGT_REFUSED(eg__library_open(&l, "test"), EG_ENOKERNEL, "another version");
+    double (*two[2])(double);
+    eg__library l = {"Sums", {"libm.so.6"}, names, 2, two};
+    EGT_REFUSED(eg__cuda_library_open(&l, "test"), EG_ENOKERNEL, "(libm.so.6) has no egret_none");
+    EGT_REFUSED(eg__cuda_library_open(&l, "test"), EG_ENOKERNEL, "another version");
 }
 
 /* In the folder that is named, or below it; no library there is passed over. */
@@ -42,18 +42,18 @@ EGT(named_folder)
 {
     static const char *const below[] = {"", "/lib64", "/lib"};
     for (int i = 0; i < 3; i++) {
-        eg__library l = {"Sums", {"libegret-sums.so"}, there, 1, false};
+        eg__library l = {"Sums", {"libegret-sums.so"}, names, 1, &square_root};
         char command[4096];
         snprintf(command, sizeof command,
                  "mkdir -p %s%s && cp \"$(ldconfig -p | sed -n 's/.*libm.so.6 (libc6,x86-64.*=> "
                  "//p' | head -1)\" %s%s/libegret-sums.so",
                  egt_folder(), below[i], egt_folder(), below[i]);
-        EGT_REFUSED(eg__library_open(&l, "test"), EG_ENOKERNEL, "not set");
+        EGT_REFUSED(eg__cuda_library_open(&l, "test"), EG_ENOKERNEL, "not set");
         if (system(command)) {
             egt_skip("no libm.so.6 to copy");
         }
         setenv("EGRET_CUDA_PATH", egt_folder(), 1);
-        eg_status st = eg__library_open(&l, "test");
+        eg_status st = eg__cuda_library_open(&l, "test");
         unsetenv("EGRET_CUDA_PATH");
         EGT_OK(st);
         egt_remove_folder();
@@ -62,10 +62,10 @@ EGT(named_folder)
 
 EGT(no_library_at_all)
 {
-    eg__library l = {"Sums", {"libegret-none.so.1"}, there, 1, false};
+    eg__library l = {"Sums", {"libegret-none.so.1"}, names, 1, &square_root};
     egt_write(egt_path("libegret-none.so.1"), "no library", 10);
     setenv("EGRET_CUDA_PATH", egt_folder(), 1);
-    eg_status st = eg__library_open(&l, "test");
+    eg_status st = eg__cuda_library_open(&l, "test");
     unsetenv("EGRET_CUDA_PATH");
     EGT_CHECK(st == EG_ENOKERNEL && egt_said(EG_ENOKERNEL, egt_folder()));
 }

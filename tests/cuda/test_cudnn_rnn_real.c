@@ -130,7 +130,7 @@ static int round_trip(int gates, int dtype, int64_t state)
 static int all(void)
 {
     static const int dtypes[] = {EG_F32, EG_F16, EG_BF16};
-    if (eg__dnn_open("test") || eg__library_open(&library, "test")) {
+    if (eg__dnn_open("test") || eg__cuda_library_open(&dnn_library, "test")) {
         return 1;
     }
     for (int i = 0; i < 3; i++) {
