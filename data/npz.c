@@ -230,7 +230,9 @@ static eg_tensors *read_all(const eg__source *s)
     }
     eg_tensors *map = eg_tensors_new();
     member *m = map ? eg__malloc(sizeof *m) : NULL;
-    eg_status st = m ? eg__library_open(&lib_library, s->op) : map ? eg__no_memory(s->op, (int64_t)sizeof *m) : eg__why();
+    eg_status st = m     ? eg__library_open(&lib_library, s->op)
+                   : map ? eg__no_memory(s->op, (int64_t)sizeof *m)
+                         : eg__why();
     int64_t directory = at, end = at + bytes;
     for (int i = 0; i < count && !st; i++) {
         st = read_entry(s, &at, end, m);

@@ -559,8 +559,8 @@ eg__infer eg__infer_compare; /* broadcast, bool */
 
 /* ---- threads of an op -------------------------------------------------------------------- */
 
-/* Splits [0, n) into pieces of at least `grain` and calls fn for each, on all threads. fn cannot fail
- * and does not call the library. */
+/* Splits [0, n) into pieces of at least `grain` and calls fn for each, on all threads; where others want the
+ * processors, of many grains, if a grain is more than 1. fn cannot fail and does not call the library. */
 typedef void eg__range_fn(void *ctx, int64_t begin, int64_t end);
 void eg__parallel(int64_t n, int64_t grain, eg__range_fn *fn, void *ctx);
 enum { EG__GRAIN = 16384 }; /* elements of cheap work below which threads do not pay */

@@ -1,7 +1,7 @@
-/* workers.c - a caller and its workers. One word, changed as a whole, says which call it is and how many numbers it has;
- * whoever begins a number marks it with the call. Each takes its own number first, so that what it left in its cache
- * serves it again, then what others did not begin. A thread that took a number is waited for: what it reads about the
- * call holds. */
+/* workers.c - a caller and its workers. One word, changed as a whole, says which call it is and how many numbers it
+ * has; whoever begins a number marks it with the call. Each takes its own number first, so that what it left in its
+ * cache serves it again, then what others did not begin. A thread that took a number is waited for: what it reads about
+ * the call holds. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -16,11 +16,9 @@
 enum { MOST_WORKERS = 1023 };
 
 /* How long a thread looks for work, and its caller for the end of it, before it sleeps. To wake one takes longer than
- * many an op, so as long as nobody else wants the processor it goes on looking for the next one. Who was put aside for
- * others often within a time looks no longer than about a wake takes, for a while. (Beside nobody: 30 to 50 times a
- * second; beside as many busy threads as processors: 800.) */
-static const double patient = 2e-3, polite = 10e-6, window = 50e-3, while_polite = 0.5;
-enum { OFTEN = 6 };
+ * many an op, so as long as nobody else wants the processor it goes on looking for the next one. Who lost time to
+ * others, so much at once or that share of a window, for a while looks no longer than about a wake takes. */
+static const double patient = 2e-3, polite = 10e-6, window = 50e-3, at_once = 5e-3, share = 0.1, while_polite = 0.1;
 
 enum { LINE = 64 }; /* what one thread writes and another reads is not beside what it does not need */
 
@@ -46,9 +44,12 @@ static struct {
           .all = PTHREAD_COND_INITIALIZER, .passed = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local struct {
-    int number, n;       /* n 0: outside */
-    long aside; /* times it was put aside, up to when the window began */
-    double since, polite_until;
+    int number, n; /* n 0: outside */
+    double polite_until;
+    /* The window of time that is looked at. */
+    double since, slept; /* slept: here, in it */
+    double used;         /* of the processor, before it */
+    long sleeps, gave;   /* sleeps: here, in it; gave: times the thread gave up the processor, before it */
 } self;
 
 /* ---- waiting ----------------------------------------------------------------------------------- */
@@ -86,7 +87,7 @@ static bool barrier_is_gone(uint64_t past)
     return atomic_load(&crew.gone) != (uint32_t)past;
 }
 
-/* Whether others want the processor too. */
+/* Whether others want the processor too: time that went by awake and was not ours. */
 static bool in_the_way(double at)
 {
 #ifdef RUSAGE_THREAD
@@ -94,16 +95,36 @@ static bool in_the_way(double at)
     if (getrusage(RUSAGE_THREAD, &use)) {
         return false;
     }
-    const double windows = (at - self.since) / window;
-    const bool often = (double)(use.ru_nivcsw - self.aside) >= OFTEN * (windows > 1 ? windows : 1);
-    if (often || windows > 1) {
-        self.aside = use.ru_nivcsw;
+    const double used = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+                        1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+    const double awake = at - self.since - self.slept, lost = awake - (used - self.used);
+    const bool waited = use.ru_nvcsw - self.gave > 2 * self.sleeps + 2; /* elsewhere, for whatever */
+    const bool is = !waited && self.since > 0 && lost > (awake > window ? share * awake : at_once);
+    if (is || awake > window) {
         self.since = at;
+        self.slept = 0;
+        self.sleeps = 0;
+        self.used = used;
+        self.gave = use.ru_nvcsw;
     }
-    return often;
+    return is;
 #else
     return true;
 #endif
+}
+
+/* In the way now, or not long ago. */
+static bool is_polite(double at)
+{
+    if (at > self.polite_until) {
+        self.polite_until = in_the_way(at) ? at + while_polite : 0;
+    }
+    return self.polite_until > 0;
+}
+
+bool eg__workers_crowded(void)
+{
+    return unlikely(self.polite_until > 0) && is_polite(now());
 }
 
 /* Looks for as long as it should; whether it came true. */
@@ -118,9 +139,8 @@ static bool spin_until(condition *is, uint64_t of)
             }
             pause_a_little();
         }
-        if (at + polite / 2 > end) { /* about to give up */
-            self.polite_until = in_the_way(at) ? at + while_polite : self.polite_until;
-            end = at > self.polite_until && at < begin + patient ? at + polite : end;
+        if (at + polite / 2 > end && at < begin + patient && !is_polite(at)) {
+            end = at + polite; /* not yet */
         }
     }
     return false;
@@ -132,6 +152,7 @@ static void wait_until(condition *is, uint64_t of, pthread_cond_t *wake, _Atomic
     if (spin_until(is, of)) {
         return;
     }
+    const double begin = now();
     pthread_mutex_lock(&crew.lock);
     atomic_fetch_add(sleepers, 1);
     while (!is(of)) {
@@ -139,6 +160,8 @@ static void wait_until(condition *is, uint64_t of, pthread_cond_t *wake, _Atomic
     }
     atomic_fetch_sub(sleepers, 1);
     pthread_mutex_unlock(&crew.lock);
+    self.slept += now() - begin;
+    self.sleeps++;
 }
 
 /* Wakes up to n of those who sleep; what they wait for is true by now. */

@@ -27,7 +27,7 @@ static void load(void)
 {
 #ifdef EG_HAVE_ONEDNN
     const double begin = eg__seconds();
-    const bool first = dlsym(RTLD_DEFAULT, "GOMP_parallel"); /* the program has OpenMP: oneDNN is to find ours even so */
+    const bool first = dlsym(RTLD_DEFAULT, "GOMP_parallel"); /* of the program's OpenMP: ours go before it */
     module.file = eg__module_open("dnnl", eg__getenv("EGRET_DNNL_MODULE"), first, module.why, sizeof module.why);
     eg__dnnl_start *start = NULL;
     void *symbol = module.file ? dlsym(module.file, "eg__dnnl_begin") : NULL;

@@ -79,7 +79,7 @@ typedef struct split {
     size_t bytes; /* of each part's buffer */
 } split;
 
-enum { WORK_PER_THREAD = 1 << 16 }; /* multiplications below which another thread does not pay */
+enum { WORK_PER_THREAD = 1 << 17 }; /* multiplications below which another thread does not pay */
 
 static split split_of(const eg__product *p, int64_t batches, int64_t high, int64_t wide)
 {

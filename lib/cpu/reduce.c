@@ -390,8 +390,8 @@ static int64_t best_pieces(const job *j, int64_t n)
 static __attribute__((noinline)) eg_status reduce_axes(const eg__call *c, job *j)
 {
     lay_out(j, c->in[0], c->out[0]);
-    const int64_t n = c->in[0]->n, grain = 2 * EG__GRAIN / j->fold->cost;
-    const int64_t pieces = n > grain ? best_pieces(j, n) : 1;
+    const int64_t n = c->in[0]->n, grain = (j->columns ? 2 * EG__GRAIN : EG__GRAIN / 2) / j->fold->cost;
+    const int64_t pieces = n > 2 * EG__GRAIN / j->fold->cost ? best_pieces(j, n) : 1;
     if (pieces > 1) {
         return in_pieces(c, j, pieces);
     }

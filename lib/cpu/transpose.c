@@ -112,6 +112,9 @@ bool ISA(eg__transpose_copy)(const eg__iter *it, int64_t bytes)
         return false;
     }
     int64_t others = it->n / it->shape[last] / it->shape[p.along];
+    while (p.width > 64 / bytes && others * it->shape[p.along] < eg_threads() * p.width) {
+        p.width /= 2;
+    }
     p.strips = (it->shape[p.along] + p.width - 1) / p.width;
     eg__parallel(others * p.strips, eg__max(1, EG__GRAIN / (p.width * it->shape[last])),
                  runs[bytes], &p);

@@ -1,6 +1,6 @@
 /* driver.c - runs a fuzz target without a fuzzer: every file of the folders given, and mutations of it that
  * are the same on every run. With clang the targets also build alone:
- *   clang -fsanitize=fuzzer,address,undefined -I. -Iinclude tests/fuzz/npy.c build/libegret.a -lm -fopenmp */
+ *   clang -fsanitize=fuzzer,address,undefined -I. -Iinclude tests/fuzz/npy.c build/libegret.a -lm */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <stdint.h>
