@@ -4,9 +4,9 @@
 #include "lib/processors.h"
 #include "lib/workers.h"
 
-/* CROWDED: on processors that others want too, threads pay for that many times the work. (Measured beside two busy
- * processes on two processors: exp from half a million elements on, for which two threads alone need 90 us.) */
-enum { MOST_THREADS = 1024, CROWDED = 32 };
+/* CROWDED: on processors that others want too, threads pay for that many times the work. (Beside two busy processes on
+ * two processors two threads do not gain on one below some hundred microseconds, and training steps take least so.) */
+enum { MOST_THREADS = 1024, CROWDED = 8 };
 
 static _Atomic int wanted; /* 0: nobody said, and nobody asked */
 

@@ -18,7 +18,8 @@ enum { MOST_WORKERS = 1023 };
 /* How long a thread looks for work, and its caller for the end of it, before it sleeps. To wake one takes longer than
  * many an op, so as long as nobody else wants the processor it goes on looking for the next one. Who lost time to
  * others, so much at once or that share of a window, for a while looks no longer than about a wake takes. */
-static const double patient = 2e-3, polite = 10e-6, window = 50e-3, at_once = 5e-3, share = 0.1, while_polite = 0.1;
+static const double patient = 2e-3, polite = 10e-6, window = 50e-3, at_once = 5e-3, share = 0.1,
+                    noticeable = 0.2e-3, while_polite = 0.1;
 
 enum { LINE = 64 }; /* what one thread writes and another reads is not beside what it does not need */
 
@@ -46,10 +47,9 @@ static struct {
 static _Thread_local struct {
     int number, n; /* n 0: outside */
     double polite_until;
-    /* The window of time that is looked at. */
-    double since, slept; /* slept: here, in it */
-    double used;         /* of the processor, before it */
-    long sleeps, gave;   /* sleeps: here, in it; gave: times the thread gave up the processor, before it */
+    double at, used;     /* when it last looked at itself; time of the processor it had until then */
+    long gave;           /* times it gave up the processor until then */
+    double awake, lost;  /* of the window: time in which it could run; and did not */
 } self;
 
 /* ---- waiting ----------------------------------------------------------------------------------- */
@@ -63,11 +63,16 @@ static void pause_a_little(void)
 #endif
 }
 
+static double seconds(const struct timespec *t)
+{
+    return (double)t->tv_sec + 1e-9 * (double)t->tv_nsec;
+}
+
 static double now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return seconds(&t);
 }
 
 typedef bool condition(uint64_t from);
@@ -87,30 +92,38 @@ static bool barrier_is_gone(uint64_t past)
     return atomic_load(&crew.gone) != (uint32_t)past;
 }
 
-/* Whether others want the processor too: time that went by awake and was not ours. */
-static bool in_the_way(double at)
+/* Adds the time since it last looked to the window, unless it slept in it: here, or elsewhere for whatever. */
+static void look_at_self(double at)
 {
 #ifdef RUSAGE_THREAD
     struct rusage use;
-    if (getrusage(RUSAGE_THREAD, &use)) {
+    struct timespec t;
+    if (getrusage(RUSAGE_THREAD, &use) || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t)) {
+        return;
+    }
+    const double used = seconds(&t); /* to the moment, as that of getrusage is not */
+    if (self.at > 0 && use.ru_nvcsw == self.gave) {
+        self.awake += at - self.at;
+        self.lost += at - self.at - (used - self.used);
+    }
+    self.at = at;
+    self.used = used;
+    self.gave = use.ru_nvcsw;
+#else
+    self.lost = self.awake = window; /* who cannot tell is polite */
+#endif
+}
+
+/* Whether others want the processor too. */
+static bool in_the_way(double at)
+{
+    look_at_self(at);
+    if (self.lost < at_once && self.awake < window) {
         return false;
     }
-    const double used = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-                        1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
-    const double awake = at - self.since - self.slept, lost = awake - (used - self.used);
-    const bool waited = use.ru_nvcsw - self.gave > 2 * self.sleeps + 2; /* elsewhere, for whatever */
-    const bool is = !waited && self.since > 0 && lost > (awake > window ? share * awake : at_once);
-    if (is || awake > window) {
-        self.since = at;
-        self.slept = 0;
-        self.sleeps = 0;
-        self.used = used;
-        self.gave = use.ru_nvcsw;
-    }
+    const bool is = self.lost > share * self.awake;
+    self.awake = self.lost = 0;
     return is;
-#else
-    return true;
-#endif
 }
 
 /* In the way now, or not long ago. */
@@ -152,7 +165,6 @@ static void wait_until(condition *is, uint64_t of, pthread_cond_t *wake, _Atomic
     if (spin_until(is, of)) {
         return;
     }
-    const double begin = now();
     pthread_mutex_lock(&crew.lock);
     atomic_fetch_add(sleepers, 1);
     while (!is(of)) {
@@ -160,8 +172,7 @@ static void wait_until(condition *is, uint64_t of, pthread_cond_t *wake, _Atomic
     }
     atomic_fetch_sub(sleepers, 1);
     pthread_mutex_unlock(&crew.lock);
-    self.slept += now() - begin;
-    self.sleeps++;
+    look_at_self(now());
 }
 
 /* Wakes up to n of those who sleep; what they wait for is true by now. */
@@ -250,6 +261,16 @@ int eg__workers_ready(int n)
     return n - 1 <= have ? n : have + 1;
 }
 
+/* Numbers take about as long as each other. So whoever waited longer than it worked waited for a thread that others put
+ * aside, and that is time lost as well. */
+static void wait_was_long(double work, double wait)
+{
+    if (wait > work && wait > noticeable) {
+        self.awake += wait;
+        self.lost += wait;
+    }
+}
+
 /* With the workers. */
 static void run(int n, eg__member_fn *fn, void *ctx)
 {
@@ -259,8 +280,14 @@ static void run(int n, eg__member_fn *fn, void *ctx)
     atomic_store_explicit(&crew.done, 0, memory_order_relaxed);
     atomic_store(&crew.work, work);
     wake(&crew.some, &crew.idle, n - 1);
+    const double begin = now();
     take_part(work, 0);
+    if (all_is_done((uint64_t)n)) {
+        return;
+    }
+    const double end = now();
     wait_until(all_is_done, (uint64_t)n, &crew.all, &crew.waiting);
+    wait_was_long(end - begin, now() - end);
 }
 
 void eg__workers_run(int n, eg__member_fn *fn, void *ctx)
@@ -335,6 +362,7 @@ void eg__workers_fork(eg__fork when)
         atomic_store(&crew.workers, 0);
         atomic_store(&crew.idle, 0);
         atomic_store(&crew.arrived, 0);
+        self.at = 0; /* the processor's clock began anew */
     }
     pthread_mutex_unlock(&crew.lock);
     pthread_mutex_unlock(&crew.owner);

@@ -23,6 +23,15 @@ CALLED_BY_ONEDNN int omp_get_max_threads(void);
 CALLED_BY_ONEDNN int omp_get_num_threads(void);
 CALLED_BY_ONEDNN int omp_get_thread_num(void);
 CALLED_BY_ONEDNN int omp_in_parallel(void);
+CALLED_BY_ONEDNN void omp_set_num_threads(int n);
+
+/* For parallel regions of the calling thread; 0: as many as the library says, also when that changes. */
+static _Thread_local int wanted;
+
+void omp_set_num_threads(int n)
+{
+    wanted = n < 1 || n == eg_threads() ? 0 : n;
+}
 
 /* Flags bind threads to places, of which there are none. */
 void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned flags)
@@ -38,7 +47,7 @@ void GOMP_barrier(void)
 
 int omp_get_max_threads(void)
 {
-    return eg__workers_ready(eg_threads());
+    return eg__workers_ready(wanted ? wanted : eg_threads());
 }
 
 int omp_get_num_threads(void)
