@@ -40,6 +40,7 @@ import subprocess
 import sys
 import time
 
+import beside
 import device_steps
 import gpu
 import pictures
@@ -181,7 +182,7 @@ def positive(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("verb", choices=["ops", "steps", "pictures", "gpu"])
+    parser.add_argument("verb", choices=["ops", "steps", "beside", "pictures", "gpu"])
     parser.add_argument("--data", metavar="FOLDER", help="pictures: a folder of photos per class")
     parser.add_argument("--json", metavar="FILE", help="write the rows as a JSON list")
     parser.add_argument("--only", metavar="REGEX", default="", help="cases whose name matches")
@@ -211,7 +212,8 @@ def main():
     options.device = options.device or ("cpu" if options.verb == "steps" else "cuda")
     there = options.verb == "steps" and options.device != "cpu"
     options.round_ms = options.round_ms or (60 if options.verb in ("ops", "gpu") else 400 if there else 1500)
-    verbs = {"ops": ops, "steps": device_steps.compare if there else steps.compare, "pictures": pictures.compare, "gpu": gpu.compare}
+    verbs = {"ops": ops, "steps": device_steps.compare if there else steps.compare, "beside": beside.compare,
+             "pictures": pictures.compare, "gpu": gpu.compare}
     sys.exit(verbs[options.verb](options))
 
 
