@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Runs the tests of a build, then small builds of their own kind, and counts everything.
 
-    all.py BUILD [NAME ...]     names: main and the variants below; none: all of them
-
 Every test program closes with a line "N passed, N failed, N skipped"; one that does not, or whose
 exit status says otherwise, counts as one failure. The last line is the sum.
 """
+import argparse
 import json
 import os
 import re
@@ -19,23 +18,26 @@ LEAN = ["-Dbench=false", "-Dexamples=disabled", "-Dgpu_archs="]
 PLAIN = ["-Disa=", *LEAN]  # the kernels of one instruction set
 SANITIZERS = ["-Db_lundef=false", "-Doptimization=1"]
 
-# name: what it is for, the compiler, what configures it, which tests it runs (none: all; "-NAME": all but these),
-# environment
+# name: what it is for, minutes on two processors, the compiler, what configures it, which tests it runs (none: all;
+# "-NAME": all but these), environment
 VARIANTS = {
-    "minimal": ("nothing optional", "gcc", ["-Dauto_features=disabled", *PLAIN], [], {}),
-    # Calls from Lua are swept in the main build, and under the sanitizers of C's.
-    "clang": ("the other compiler, all instruction sets", "clang", [*LEAN, "-Dcuda=disabled"], ["-lua_ops"], {}),
-    "tiny": ("small limits, so that rare paths are common", "gcc", ["-Dtiny_limits=true", *PLAIN], ["-lua_ops"], {}),
-    # AVX2 and oneDNN are in: vectors that read or write past an end are found here or nowhere.
-    "asan": ("address and undefined-behaviour sanitizers", "gcc",
+    "asan": ("address and undefined-behaviour sanitizers", 17, "gcc",
+             # AVX2 and oneDNN are in: vectors that read or write past an end are found here or nowhere.
              ["-Db_sanitize=address,undefined", *SANITIZERS, "-Disa=avx2", *LEAN], [],
              {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
               "ASAN_OPTIONS": "allocator_may_return_null=1"}),
-    "tsan": ("thread sanitizer", "gcc", ["-Db_sanitize=thread", *SANITIZERS, *PLAIN],
-             ["data", "chain", "links", "origin", "files", "lines", "embedding", "profile",
+    "tsan": ("thread sanitizer", 4, "gcc", ["-Db_sanitize=thread", *SANITIZERS, *PLAIN],
+             ["workers", "data", "chain", "links", "origin", "files", "lines", "embedding", "profile",
               "program_train", "cuda_streams", "cuda_memory_order"], {"TSAN_OPTIONS": "halt_on_error=1"}),
+    # Calls from Lua are swept in the main build, and under the sanitizers of C's.
+    "tiny": ("small limits, so that rare paths are common", 7, "gcc", ["-Dtiny_limits=true", *PLAIN], ["-lua_ops"], {}),
+    "clang": ("the other compiler, all instruction sets", 5, "clang", [*LEAN, "-Dcuda=disabled"], ["-lua_ops"], {}),
+    "minimal": ("nothing optional", 4, "gcc", ["-Dauto_features=disabled", *PLAIN], [], {}),
+    "valgrind": ("memory of the tape and of embedding programs, in the main build", 1, "valgrind", None,
+                 ["tape", "embedding", "unload", "program_tensor", "program_train"], {"EG_DEBUG": "nocache"}),
 }
-VALGRIND = ["tape", "embedding", "unload", "program_tensor", "program_train"]  # of the main build, run under valgrind too
+CHECKED = ["valgrind", "--quiet", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite",
+           "--trace-children=yes"]
 
 
 class Count:
@@ -88,12 +90,14 @@ def there(build, names):
     return [name for name in names if name in known or not name.startswith(("cuda_", "program_"))]
 
 
-def run_tests(build, names, wrapper=(), env=None, processes=1):
-    """Each test program of a build, through meson, which knows their order, places and limits."""
+def run_tests(build, names, wrapper=(), env=None):
+    """Each test program of a build, through meson, which knows their order, places and limits. Most keep one processor
+    busy, so as many run at a time as there are."""
     log = os.path.join(build, "meson-logs", "testlog.json")
     if os.path.exists(log):
         os.remove(log)
-    command = ["meson", "test", "-C", build, "--no-rebuild", "--quiet", "--num-processes", str(processes), *names]
+    command = ["meson", "test", "-C", build, "--no-rebuild", "--quiet", "--num-processes",
+               str(len(os.sched_getaffinity(0))), *names]
     if wrapper:
         command += ["--wrapper", " ".join(wrapper), "--timeout-multiplier", "10"]
         log = os.path.join(build, "meson-logs", "testlog-" + os.path.basename(wrapper[0]) + ".json")
@@ -126,33 +130,60 @@ def make(name, compiler, options):
     return build
 
 
+def run_variant(name, main_build):
+    purpose, _, tool, options, tests, env = VARIANTS[name]
+    say(f"{name}: {purpose}")
+    if not shutil.which(tool):
+        total.add(skipped=1)
+        print(f"  SKIP {tool} is not installed")
+    elif options is None:
+        run_tests(main_build, there(main_build, tests), CHECKED, env)
+    elif build := make(name, tool, options):
+        run_tests(build, there(build, tests) or ["--no-suite", "long"], env=env)
+
+
+def in_turn(until):
+    """The variants from the one on whose turn it is, as this commit's number says, while there is time for the next."""
+    names = list(VARIANTS)
+    commits = subprocess.run(["git", "rev-list", "--count", "HEAD"], stdout=subprocess.PIPE, text=True).stdout
+    first = int(commits or 0) % len(names)
+    late = []
+    for name in names[first:] + names[:first]:
+        if time.time() + 60 * VARIANTS[name][1] <= until:
+            yield name
+        else:
+            late.append(name)
+    if late:
+        say("no time in this run for " + ", ".join(late))
+
+
+def parse():
+    names = "\n".join(f"  {name:10}{v[1]:3} min  {v[0]}" for name, v in VARIANTS.items())
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"names:\n  main        7 min  the tests of BUILD\n{names}\n"
+               "  all                all of these\n"
+               "  turn               those for which there is time, beginning with another one at each commit\n"
+               "Minutes are those of two processors without ccache's help.")
+    p.add_argument("build", metavar="BUILD", help="folder of the main build, which is made")
+    p.add_argument("names", metavar="NAME", nargs="*", default=["all"], choices=["main", *VARIANTS, "all", "turn"],
+                   help="what to run, in this order; all, if nothing is said")
+    p.add_argument("--until", metavar="TIME", type=float, default=time.time() + 30 * 60,
+                   help="seconds since 1970 until which `turn` may take, else half an hour")
+    return p.parse_args()
+
+
 def main():
-    build, wanted = sys.argv[1], sys.argv[2:]
+    options = parse()
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     start = time.time()
-    if not wanted or "main" in wanted:
-        say(f"{build}: everything")
-        run_tests(build, [])
-    if not wanted or "valgrind" in wanted:
-        say("valgrind: memory of the tape and of embedding programs")
-        if shutil.which("valgrind"):
-            run_tests(build, there(build, VALGRIND),
-                      ["valgrind", "--quiet", "--error-exitcode=9", "--leak-check=full",
-                       "--errors-for-leak-kinds=definite", "--trace-children=yes"],
-                      {"EG_DEBUG": "nocache"})
-        else:
-            total.add(skipped=1)
-            print("  SKIP valgrind is not installed")
-    for name, (purpose, compiler, options, tests, env) in VARIANTS.items():
-        if wanted and name not in wanted:
-            continue
-        say(f"{name}: {purpose}")
-        if not shutil.which(compiler):
-            total.add(skipped=1)
-            print(f"  SKIP {compiler} is not installed")
-        elif make(name, compiler, options):
-            run_tests(f"build-{name}", there(f"build-{name}", tests) or ["--no-suite", "long"], env=env,
-                      processes=2 if name in ALONE else 1)
+    for asked in options.names:
+        if asked in ("main", "all"):
+            say(f"{options.build}: everything")
+            run_tests(options.build, [])
+        for name in in_turn(options.until) if asked == "turn" else VARIANTS if asked == "all" else [asked]:
+            if name != "main":
+                run_variant(name, options.build)
     say(f"{time.time() - start:.0f} s in all")
     print(total)
     return 1 if total.failed else 0
