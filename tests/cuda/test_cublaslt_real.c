@@ -67,7 +67,7 @@ EGT(descriptors)
 EGT(copies_of_descriptors)
 {
     need_library();
-    void *handle = dlopen(library.files[0], RTLD_NOW);
+    void *handle = dlopen(lt_library.files[0], RTLD_NOW);
     void *symbol = handle ? dlsym(handle, "cublasLtMatmulDescGetAttribute") : NULL;
     __typeof__(cublasLtMatmulDescGetAttribute) *get;
     memcpy(&get, &symbol, sizeof get);
