@@ -8,6 +8,7 @@
 
 #include "download.h"
 #include "draw/heatmap.h"
+#include "progress.h"
 #include "run.h"
 #include "write_png.h"
 #ifdef EXAMPLES_GIF
@@ -172,6 +173,20 @@ static int try_run(int argc, char **argv, bool (*work)(run *))
     return run_end(&r, run_begin(&r, &o, "check") && work(&r));
 }
 
+/* What a log gets, were each update `seconds` later than the one before. */
+static int try_progress(double seconds)
+{
+    progress bar;
+    progress_start(&bar, "counting", 4, "sheep");
+    for (int i = 1; i <= 4; i++) {
+        bar.started -= seconds;
+        bar.painted -= seconds;
+        progress_update(&bar, i, "loss %g", 0.5 * i);
+    }
+    progress_clear(&bar);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : "";
@@ -184,6 +199,9 @@ int main(int argc, char **argv)
     if (strcmp(verb, "get") == 0 && (argc == 5 || argc == 6 || argc == 8)) {
         return get(argc - 2, argv + 2);
     }
+    if (strcmp(verb, "progress") == 0 && argc == 3) {
+        return try_progress(atof(argv[2]));
+    }
     if (strcmp(verb, "run") == 0) {
         return try_run(argc - 1, argv + 1, count_steps);
     }
@@ -194,6 +212,7 @@ int main(int argc, char **argv)
         return try_run(argc - 1, argv + 1, refuse_steps);
     }
     fprintf(stderr, "usage: common-check heatmap PNG | film GIF gray|few|many|none|wrong | "
-                    "get URL SHA256|bytes=N FOLDER [UNPACK [MEMBER SHA256]] | run|note|refuse OPTIONS\n");
+                    "get URL SHA256|bytes=N FOLDER [UNPACK [MEMBER SHA256]] | progress SECONDS | "
+                    "run|note|refuse OPTIONS\n");
     return 2;
 }

@@ -405,6 +405,11 @@ with tempfile.TemporaryDirectory() as at:
     check("the map is a PNG", is_png(at + "/map.png"))
     runs(at)
     check("help", "--resume" in run("run", "--help"))
+    said = run("progress", "21").splitlines()
+    check("a log has lines about progress", len(said) == 4 and said[0] ==
+          "counting  1/4  loss 0.5  0.05 sheep/s  1:03 left", said)
+    said = run("progress", "7").splitlines()
+    check("one in 20 seconds", len(said) == 1 and said[0].startswith("counting  3/4"), said)
     os.mkdir(at + "/get")
     if "lacks" in run("get", "http://127.0.0.1:1/x", "0" * 64, at + "/get", expect=1):
         skip("this build cannot download")

@@ -12,7 +12,7 @@
 
 enum { TEXT_SIZE = 256, LINE_SIZE = 1024, BAR_LEAST = 6, BAR_MOST = 32 };
 
-static const double repaint_after = 0.08; /* seconds */
+static const double repaint_after = 0.08, line_after = 20; /* seconds */
 
 static double now(void)
 {
@@ -49,6 +49,7 @@ void progress_start(progress *p, const char *label, int64_t total, const char *u
     const char *terminal = setting("TERM");
     *p = (progress){.label = label, .unit = unit, .total = total, .started = now()};
     p->visible = isatty(STDERR_FILENO) && *terminal && strcmp(terminal, "dumb") != 0;
+    p->painted = p->visible ? 0 : p->started;
     p->colour = !*setting("NO_COLOR");
     p->unicode = speaks_utf8();
 }
@@ -60,8 +61,8 @@ double progress_seconds(const progress *p)
 
 void progress_update(progress *p, int64_t done, const char *format, ...)
 {
-    double time = p->visible ? now() : 0;
-    if (!p->visible || (p->painted > 0 && time - p->painted < repaint_after)) {
+    double time = now();
+    if (p->painted > 0 && time - p->painted < (p->visible ? repaint_after : line_after)) {
         return;
     }
     char text[TEXT_SIZE], line[LINE_SIZE];
@@ -69,9 +70,9 @@ void progress_update(progress *p, int64_t done, const char *format, ...)
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
-    /* One column stays free: a full line would wrap on some terminals. */
-    progress_line(p, done, text, time - p->started, terminal_width() - 1, line, sizeof line);
-    fprintf(stderr, "\r%s\033[K", line);
+    /* One column stays free: a full line would wrap on some terminals. A log has no bar. */
+    progress_line(p, done, text, time - p->started, p->visible ? terminal_width() - 1 : 0, line, sizeof line);
+    fprintf(stderr, p->visible ? "\r%s\033[K" : "%s\n", line);
     fflush(stderr);
     p->painted = time;
 }
@@ -180,6 +181,6 @@ void progress_line(const progress *p, int64_t done, const char *text, double sec
         snprintf(line, size, "%s  %s  %s", p->label, bar, facts);
     } else {
         snprintf(line, size, "%s  %s", p->label, facts);
-        cut(line, width);
+        cut(line, width > 0 ? width : LINE_SIZE);
     }
 }

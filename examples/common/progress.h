@@ -1,4 +1,4 @@
-/* progress.h - a progress bar for a person at a terminal.
+/* progress.h - a progress bar for a person at a terminal, or lines in a log.
  *
  *     progress bar;
  *     progress_start(&bar, "epoch 1/3", 60000, "images");
@@ -8,8 +8,9 @@
  *     progress_clear(&bar);
  *     printf("epoch 1: ...\n");
  *
- * The bar lives on stderr, in one line that is painted over, and only if stderr is a terminal that
- * can do so; otherwise every call does nothing. Colours unless NO_COLOR is set to something. */
+ * The bar lives on stderr, in one line that is painted over, if stderr is a terminal that can do so;
+ * otherwise it is a line without a bar every 20 seconds, for a log. Colours unless NO_COLOR is set to
+ * something. */
 #ifndef EXAMPLES_PROGRESS_H
 #define EXAMPLES_PROGRESS_H
 
@@ -20,15 +21,15 @@
 typedef struct progress {
     const char *label, *unit;
     int64_t total;
-    double started, painted; /* seconds of a steady clock; painted 0: nothing is on the screen */
+    double started, painted; /* seconds of a steady clock; painted 0: nothing is on the terminal */
     bool visible, colour, unicode;
 } progress;
 
 /* Begins a count to `total` units (0: nobody knows), such as "images". The texts must live on. */
 void progress_start(progress *p, const char *label, int64_t total, const char *unit);
 
-/* Paints that `done` units are done, with a text such as the loss; at most a dozen times a second,
- * so it may be called after every step. */
+/* Tells that `done` units are done, with a text such as the loss; at most a dozen times a second on a
+ * terminal, so it may be called after every step. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
@@ -40,8 +41,8 @@ double progress_seconds(const progress *p);
 /* Wipes the bar off, at the end or before printing something else; the next update paints again. */
 void progress_clear(progress *p);
 
-/* What a bar looks like, apart from any terminal: one line of at most `width` columns. `seconds`
- * have passed. Without colour there are no escape codes, without unicode only ASCII. */
+/* What a bar looks like, apart from any terminal: one line of at most `width` columns; width
+ * 0: as long as it is, without a bar. `seconds` have passed. Without colour there are no escape codes, without unicode only ASCII. */
 void progress_line(const progress *p, int64_t done, const char *text, double seconds, int width,
                    char *line, size_t size);
 
