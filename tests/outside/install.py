@@ -9,25 +9,13 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 
 import snippets
+from trying import check, finish, run, skip
 
 source, build, cc = sys.argv[1:4]
-count = {"passed": 0, "failed": 0, "skipped": 0}
-
-
-def check(what, ok, words=""):
-    count["passed" if ok else "failed"] += 1
-    if not ok:
-        print(f"FAIL {what}\n{words}")
-    return ok
-
-
-def run(command, **more):
-    return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
 
 
 def installed_program(at):
@@ -53,15 +41,13 @@ def installed_program(at):
 def installed_lua(at):
     module = glob.glob(at + "/**/lib/lua/5.4/egret.so", recursive=True)
     if not module or not shutil.which("lua5.4"):
-        print("SKIP README's Lua: no module was built, or lua5.4 is not installed")
-        count["skipped"] += 1
+        skip("README's Lua: no module was built, or lua5.4 is not installed")
         return
     program = snippets.program_of(os.path.join(source, "README.md"), "lua")
     library = os.path.dirname(glob.glob(at + "/**/libegret.so", recursive=True)[0])
     env = {**os.environ, "LUA_CPATH": os.path.dirname(module[0]) + "/?.so", "LD_LIBRARY_PATH": library}
     if "-fsanitize" in cc:  # has to be in the program from its start
-        print("SKIP README's Lua with the stock interpreter: it has no sanitizer")
-        count["skipped"] += 1
+        skip("README's Lua with the stock interpreter: it has no sanitizer")
     else:
         r = run(["lua5.4", "-e", program.source()], env=env)
         check("README's Lua works with the stock interpreter",
@@ -81,18 +67,16 @@ def main():
                 if name.endswith(".h"):
                     rel = os.path.relpath(os.path.join(folder, name), os.path.join(source, "include"))
                     check(f"{rel} is installed", glob.glob(f"{at}/**/include/{rel}", recursive=True))
-        check("nothing but headers, libraries, the program and egret.pc is installed", not [
+        check("nothing but headers, libraries, the program and what finds them is installed", not [
             f for f in glob.glob(at + "/**", recursive=True) if os.path.isfile(f)
-            and not re.search(r"\.h$|libegret(-cuda|-dnnl)?\.(so|a)|egret\.pc$|/bin/egret$"
-                                 r"|/lib/lua/5\.4/egret\.so$|/lua-types/egret\.lua$", f)])
+            and not re.search(r"\.h$|libegret(-\w+)?\.(so|a)|egret(-static)?\.pc$|/cmake/egret/egretConfig(Version)?\.cmake$"
+                              r"|/bin/egret$|/lib/lua/5\.4/egret\.so$|/lua-types/egret\.lua$", f)])
         if shutil.which("pkg-config"):
             installed_program(at)
         else:
-            print("SKIP README's program: pkg-config is not installed")
-            count["skipped"] += 1
+            skip("README's program: pkg-config is not installed")
         installed_lua(at)
 
 
 main()
-print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
-sys.exit(count["failed"] > 0)
+finish()
