@@ -39,7 +39,8 @@ def main(at):
         with open(f"{at}/{name}", "w") as file:
             file.write(text)
     folder = at + "/build"
-    if not attempt("it is configured", ["meson", "setup", folder, at, "-Degret:isa=avx2", "-Degret:cuda=disabled"],
+    if not attempt("it is configured", ["meson", "setup", folder, at, "--force-fallback-for=egret", "-Degret:isa=avx2",
+                                                "-Degret:cuda=disabled"],
                    "The Meson build system", env={**os.environ, "CC": cc}):
         return
     ours = [t for t in introspect(folder, "targets") if t["subproject"]]
