@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """The example programs do what they say: a short training run whose loss falls, files that are there and
-whole, a second program that reads them, a run that is killed and goes on, and refusals in words.
+whole, a second program that reads them, runs that are killed or stopped and go on, and refusals in words.
 
     smoke.py DIGITS DIGITS_READ
 """
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "common"))
-from checking import check, finish, is_png, kill, logged, runner  # noqa: E402
+from checking import (check, finish, has_terminals, is_png, kill, logged, runner, skip, started,  # noqa: E402
+                      stopped_and_resumed)
 
 program = sys.argv[1]
 digits, read = runner(program), runner(sys.argv[2])
@@ -21,6 +24,36 @@ def killed_and_resumed(at, whole):
     said = digits("--smoke", "--resume", "--out", at)
     check("it goes on", "going on behind step" in said, said)
     check("killed and resumed, the losses are the same to the last bit", logged(at, "loss") == logged(whole, "loss"))
+
+
+def stopped(at, whole):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        out = f"{at}/{number.name}"
+        said = stopped_and_resumed(13, program, "--smoke", out=out, number=number)
+        check("it goes on", "going on behind step" in said, said)
+        check("stopped and resumed, the rows are the same to the last bit", logged(out) == logged(whole))
+
+
+def stopped_at_a_terminal(at):
+    """The bar is wiped off before anything is said."""
+    if not has_terminals():
+        return skip("this system has no pseudo-terminals")
+    terminal, end = os.openpty()
+    part = started(13, program, "--smoke", out=at, stdout=subprocess.DEVNULL, stderr=end,
+                   env={**os.environ, "TERM": "xterm"})
+    os.close(end)
+    part.send_signal(signal.SIGINT)
+    told = b""
+    try:
+        while piece := os.read(terminal, 65536):
+            told += piece
+    except OSError:
+        pass
+    os.close(terminal)
+    check("at a terminal the status is 130 too", part.wait() == 130, told)
+    bars, _, words = told.rpartition(b"\r\x1b[K")
+    check("there was a bar", b"training" in bars, told)
+    check("and it is gone", words.startswith(b"stopped at step ") and words.count(b"\n") == 1, told)
 
 
 with tempfile.TemporaryDirectory() as at:
@@ -35,6 +68,8 @@ with tempfile.TemporaryDirectory() as at:
     check("read.png is a PNG", is_png(at + "/read.png"))
 
     killed_and_resumed(at + "/killed", at)
+    stopped(at + "/stopped", at)
+    stopped_at_a_terminal(at + "/terminal")
 
     with open(at + "/broken", "wb") as f:
         f.write(open(model, "rb").read()[:-1])

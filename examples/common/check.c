@@ -1,8 +1,11 @@
 /* check.c - what check.py runs to see that the parts of this folder work. */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <egret/egret.h>
 
@@ -119,9 +122,36 @@ static bool count_steps(run *r)
         eg_exp(eg_ones(EG_SHAPE(3), EG_F32));
         sum += ++step;
         good = run_log(r, step, EG_REAL("half", (double)step / 2), EG_TEXT("word", "so"), EG_INTEGER("sum", sum)) &&
-               eg_saver_save(r->saver, step) == EG_OK;
+               run_checkpoint(r, step, true);
     }
     printf("sum %lld\n", (long long)sum);
+    return good;
+}
+
+/* Waits until there is a file of that name in the run's folder. */
+static void wait_for(const run *r, const char *name)
+{
+    while (access(run_folder_path(&r->folder, name).text, F_OK) != 0) {
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+}
+
+/* A run whose steps, and what comes behind them, end when check.py says so. Every third is saved. */
+static bool pace_steps(run *r)
+{
+    int64_t step = 0, sum = 0, steps = r->options->steps;
+    bool good = eg_saver_number(r->saver, "sum", &sum) == EG_OK && run_resume(r, &step);
+    while (good && run_goes_on(step, steps)) {
+        char name[32];
+        snprintf(name, sizeof name, "step-%lld", (long long)step + 1);
+        wait_for(r, name);
+        sum += ++step;
+        good = run_log(r, step, EG_INTEGER("sum", sum)) && run_checkpoint(r, step, step % 3 == 0 || step == steps);
+    }
+    if (good) {
+        wait_for(r, "report");
+        printf("sum %lld\n", (long long)sum);
+    }
     return good;
 }
 
@@ -138,7 +168,7 @@ static bool note_steps(run *r)
                 good = run_note(r, step, RUN_SHARE("half", whole, 2), RUN_NUMBER("step again", (double)step));
             }
         }
-        good = good && (step != 7 || run_save(r, step));
+        good = good && run_checkpoint(r, step, step == 7);
     }
     return good;
 }
@@ -157,7 +187,7 @@ static bool refuse_steps(run *r)
     return good;
 }
 
-static int try_run(int argc, char **argv, bool (*work)(run *))
+static int try_run(int argc, char **argv, bool (*work)(run *), char *const *words)
 {
     run_options o;
     const arg table[] = {RUN_OPTIONS(&o, "a folder", "3", "64")};
@@ -170,7 +200,7 @@ static int try_run(int argc, char **argv, bool (*work)(run *))
         return status;
     }
     run r;
-    return run_end(&r, run_begin(&r, &o, "check") && work(&r));
+    return run_end(&r, run_begin(&r, &o, "check", words) && work(&r));
 }
 
 /* What a log gets, were each update `seconds` later than the one before. */
@@ -189,6 +219,10 @@ static int try_progress(double seconds)
 
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *verb;
+        bool (*work)(run *);
+    } runs[] = {{"run", count_steps}, {"pace", pace_steps}, {"note", note_steps}, {"refuse", refuse_steps}};
     const char *verb = argc > 1 ? argv[1] : "";
     if (strcmp(verb, "heatmap") == 0 && argc == 3) {
         return draw_heatmap(argv[2]);
@@ -202,17 +236,14 @@ int main(int argc, char **argv)
     if (strcmp(verb, "progress") == 0 && argc == 3) {
         return try_progress(atof(argv[2]));
     }
-    if (strcmp(verb, "run") == 0) {
-        return try_run(argc - 1, argv + 1, count_steps);
-    }
-    if (strcmp(verb, "note") == 0) {
-        return try_run(argc - 1, argv + 1, note_steps);
-    }
-    if (strcmp(verb, "refuse") == 0) {
-        return try_run(argc - 1, argv + 1, refuse_steps);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        if (strcmp(verb, runs[i].verb) == 0) {
+            return try_run(argc - 1, argv + 1, runs[i].work, argv);
+        }
     }
     fprintf(stderr, "usage: common-check heatmap PNG | film GIF gray|few|many|none|wrong | "
                     "get URL SHA256|bytes=N FOLDER [UNPACK [MEMBER SHA256]] | progress SECONDS | "
-                    "run|note|refuse OPTIONS\n");
+                    "run|pace|note|refuse OPTIONS
+");
     return 2;
 }

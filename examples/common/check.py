@@ -9,15 +9,20 @@ import hashlib
 import io
 import json
 import os
+import resource
+import shlex
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import zipfile
 
-from checking import Files, check, finish, is_png, logged, runner, served, skip  # noqa: E402
+from checking import (Files, check, finish, heeds_signals, is_png, logged, runner, served, skip,  # noqa: E402
+                      started)
 
 program = sys.argv[1]
 run = runner(program)
@@ -396,6 +401,126 @@ def runs(at):
         check(device, "--device is" in run("run", "--device", device, "--out", out, expect=1))
 
 
+def paced(out, steps, *words, ready=1, program=program, **how):
+    """A run whose log has `ready` rows and whose next step waits for a file."""
+    os.makedirs(out, exist_ok=True)
+    for step in range(1, ready + 1):
+        ends(out, f"step-{step}")
+    return started(ready, program, "pace", "--steps", str(steps), *words, out=out, text=True, stdout=subprocess.PIPE,
+                   stderr=subprocess.STDOUT, **how)
+
+
+def ends(out, *names):
+    """Lets steps end, or the whole run."""
+    for name in names:
+        open(f"{out}/{name}", "w").close()
+
+
+def checkpoints(out):
+    return sorted(int(name[11:21]) for name in os.listdir(out) if name.startswith("checkpoint-"))
+
+
+def is_asleep(part):
+    """Whether it is still there a while later."""
+    time.sleep(.1)
+    return part.poll() is None
+
+
+def stops(at):
+    """A signal lets the step end, is answered with a checkpoint and a command, and a shell goes on with that."""
+    whole = paced(at + "/whole", 5, ready=5)
+    ends(at + "/whole", "report")
+    whole.communicate()
+    odd = at + "/it's a $HOME; \"here\" = ü*"
+    os.mkdir(odd)
+    os.symlink(os.path.abspath(program), odd + "/egret=check")
+    for number, first in ((signal.SIGINT, program), (signal.SIGTERM, odd + "/egret=check")):
+        out = f"{odd}/{number.name}"
+        part = paced(out, 5, "--batch=7", program=first)
+        part.send_signal(number)
+        check(f"{number.name}: the step goes on", is_asleep(part))
+        ends(out, "step-2")
+        said = part.communicate(timeout=60)[0]
+        command = shlex.join([first, "pace", "--steps", "5", "--batch=7", "--out", out, "--resume"])
+        line = said.rstrip("\n").split("\n")[-1]
+        check(f"{number.name}: status {128 + number}, was {part.returncode}", part.returncode == 128 + number)
+        check(f"{number.name}: words", line.startswith("stopped at step 2; go on with: ")
+              and shlex.split(line.split(": ", 1)[1]) == shlex.split(command), said)
+        check(f"{number.name}: there is a checkpoint", checkpoints(out) == [2])
+        ends(out, "step-3", "step-4", "step-5", "report")
+        rest = subprocess.run(line.split(": ", 1)[1], shell=True, text=True, stdout=subprocess.PIPE)
+        check(f"{number.name}: a shell goes on", rest.returncode == 0 and "behind step 2" in rest.stdout
+              and "sum 15" in rest.stdout, rest.stdout)
+        check(f"{number.name}: as if nothing had been", logged(out) == logged(at + "/whole"))
+
+
+def other_stops(at):
+    out = at + "/last"
+    part = paced(out, 2)
+    part.send_signal(signal.SIGINT)
+    ends(out, "step-2")
+    said = part.communicate(timeout=60)[0]
+    check("the last step is one too", part.returncode == 130 and "at step 2" in said, said)
+    ends(out, "report")
+    check("and the report is made up for", "sum 3" in run("pace", "--steps", "2", "--resume", "--out", out))
+    part = paced(out, 4, "--resume", ready=3)
+    part.send_signal(signal.SIGINT)
+    ends(out, "step-4")
+    said = part.communicate(timeout=60)[0]
+    check("--resume is said once", said.endswith(f"pace --steps 4 --resume --out {out}\n"), said)
+    ends(at, "step-1")
+    part = subprocess.Popen([program, "pace", "--out", at, "--steps", "2", "--"], stderr=subprocess.PIPE, text=True,
+                            stdout=subprocess.DEVNULL, preexec_fn=heeds_signals)
+    while part.poll() is None and not os.path.exists(at + "/log.jsonl"):
+        time.sleep(.01)
+    part.send_signal(signal.SIGINT)
+    ends(at, "step-2")
+    said = part.communicate(timeout=60)[1]
+    check("and before what ends the options", said.endswith("--steps 2 --resume --\n"), said)
+
+    for second in (signal.SIGINT, signal.SIGTERM):
+        out = f"{at}/twice-{second.name}"
+        part = paced(out, 9, ready=4)
+        part.send_signal(signal.SIGINT)
+        check("the first is waited for", is_asleep(part))
+        part.send_signal(second)
+        part.communicate(timeout=60)
+        check(f"{second.name}: the second ends it at once", part.returncode == -second, part.returncode)
+        check("and leaves what there was", checkpoints(out) == [3])
+
+    part = paced(at + "/report", 2, ready=2)
+    check("the report takes its time", is_asleep(part))
+    part.send_signal(signal.SIGINT)
+    part.communicate(timeout=60)
+    check("behind the steps a signal ends it", part.returncode == -signal.SIGINT, part.returncode)
+
+    out = at + "/ignored"
+    os.mkdir(out)
+    part = subprocess.Popen([program, "pace", "--steps", "1", "--out", out], stdout=subprocess.DEVNULL,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    while part.poll() is None and not os.path.exists(out + "/log.jsonl"):
+        time.sleep(.01)
+    part.send_signal(signal.SIGINT)
+    check("one that was ignored stays so", is_asleep(part))
+    ends(out, "step-1", "report")
+    check("to the end", part.wait(timeout=60) == 0)
+
+
+def full_disk(at):
+    """A checkpoint that cannot be written: words, status 1, and the one before is there."""
+    for ready, words in ((1, "step 2 is not saved, and there is no checkpoint"),
+                         (4, "step 5 is not saved; the latest checkpoint is of step 3")):
+        out = f"{at}/full-{ready}"
+        part = paced(out, 9, ready=ready, restore_signals=False)  # Python ignores SIGXFSZ
+        resource.prlimit(part.pid, resource.RLIMIT_FSIZE, (256, 256))
+        part.send_signal(signal.SIGINT)
+        ends(out, f"step-{ready + 1}")
+        said = part.communicate(timeout=60)[0]
+        check(f"full: status 1, was {part.returncode}", part.returncode == 1, said)
+        check("full: why", words in said and "too large" in said and "go on with" not in said, said)
+        check("full: what there was", checkpoints(out) == ([3] if ready == 4 else []))
+
+
 # ---- the rest -------------------------------------------------------------------------------------------------
 
 with tempfile.TemporaryDirectory() as at:
@@ -404,6 +529,9 @@ with tempfile.TemporaryDirectory() as at:
     run("heatmap", at + "/map.png")
     check("the map is a PNG", is_png(at + "/map.png"))
     runs(at)
+    for place in (stops, other_stops, full_disk):
+        os.mkdir(f"{at}/{place.__name__}")
+        place(f"{at}/{place.__name__}")
     check("help", "--resume" in run("run", "--help"))
     said = run("progress", "21").splitlines()
     check("a log has lines about progress", len(said) == 4 and said[0] ==

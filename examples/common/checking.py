@@ -10,6 +10,7 @@ import functools
 import http.server
 import json
 import os
+import signal
 import ssl
 import subprocess
 import sys
@@ -50,16 +51,44 @@ def runner(program):
     return run
 
 
-def kill(rows, program, *words, out):
-    """Runs it and kills it with no warning, as soon as its log has so many rows."""
-    part = subprocess.Popen([program, *words, "--out", out], stdout=subprocess.DEVNULL)
-    started, log = time.time(), out + "/log.jsonl"
-    while time.time() - started < 300 and part.poll() is None:
+def started(rows, program, *words, out, **how):
+    """Runs it until its log has so many rows, or it ends."""
+    part = subprocess.Popen([program, *words, "--out", out], preexec_fn=heeds_signals, **how)
+    since, log = time.time(), out + "/log.jsonl"
+    while time.time() - since < 300 and part.poll() is None:
         if os.path.exists(log) and open(log).read().count("\n") >= rows:
             break
         time.sleep(.01)
+    return part
+
+
+def heeds_signals():
+    """Whatever started the tests may ignore them."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def kill(rows, program, *words, out):
+    """Runs it and kills it with no warning, as soon as its log has so many rows."""
+    part = started(rows, program, *words, out=out, stdout=subprocess.DEVNULL)
     part.kill()
     part.wait()
+
+
+def stopped_and_resumed(rows, program, *words, out, number=signal.SIGINT):
+    """Stops it by a signal, as soon as its log has so many rows, and lets a shell do what it says to go on. Returns
+    what that said."""
+    part = started(rows, program, *words, out=out, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    part.send_signal(number)
+    said = part.communicate(timeout=300)[0]
+    step, _, command = said.rstrip("\n").split("\n")[-1].partition("; go on with: ")
+    check(f"{number.name} stops it: status was {part.returncode}", part.returncode == 128 + number, said)
+    words, _, at = step.rpartition(" ")
+    check("and it says where", words == "stopped at step" and at.isdigit()
+          and os.path.exists(f"{out}/checkpoint-{at:0>10}.safetensors"), said)
+    rest = subprocess.run(command, shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    check(f"{command}: status 0, was {rest.returncode}", rest.returncode == 0, rest.stdout)
+    return rest.stdout
 
 
 def logged(folder, field=None):
@@ -73,6 +102,11 @@ def begins(path, magic):
         return False
     with open(path, "rb") as file:
         return file.read(len(magic)) == magic
+
+
+def bytes_of(path):
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def is_png(path):

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "run/signals.h"
+
 enum { KEEP = 3, TOTALS_MOST = 12 };
 
 bool run_say(const run *r, const problem *why)
@@ -130,11 +132,11 @@ static bool open_logs(run *r)
     return r->board != NULL;
 }
 
-bool run_begin(run *r, const run_options *o, const char *program)
+bool run_begin(run *r, const run_options *o, const char *program, char *const *words)
 {
     setvbuf(stdout, NULL, _IOLBF, 0); /* a log being followed shows each line at once */
     problem why = {""};
-    *r = (run){.options = o, .program = program, .low = EG_F32, .latest = (double)NAN};
+    *r = (run){.options = o, .program = program, .words = words, .low = EG_F32, .latest = (double)NAN};
     bool good = open_device(r, &why) && set_precision(r, &why) &&
                 run_folder_open(&r->folder, o->out, program, &why) &&
                 open_saver(r, &why) && open_logs(r) &&
@@ -307,9 +309,77 @@ bool run_note_with(run *r, int64_t step, const run_value *values, int count)
     return (r->rows_behind < RUN_BEHIND && !may_wait) || run_catch_up(r);
 }
 
-bool run_save(run *r, int64_t step)
+/* ---- checkpoints, and stopping ---- */
+
+bool run_goes_on(int64_t step, int64_t steps)
 {
-    return run_catch_up(r) && eg_saver_save(r->saver, step) == EG_OK;
+    if (step < steps) {
+        signals_hold();
+        return true;
+    }
+    signals_release();
+    return false;
+}
+
+static bool save(run *r, int64_t step)
+{
+    if (run_catch_up(r) && eg_saver_save(r->saver, step) == EG_OK) {
+        return true;
+    }
+    int64_t latest = eg_saver_latest(r->saver);
+    problem why;
+    if (latest < 0) {
+        problem_say(&why, "step %lld is not saved, and there is no checkpoint", (long long)step);
+    } else {
+        problem_say(&why, "step %lld is not saved; the latest checkpoint is of step %lld", (long long)step,
+                    (long long)latest);
+    }
+    return run_say(r, &why);
+}
+
+bool run_checkpoint(run *r, int64_t step, bool due)
+{
+    int signal = signals_take();
+    if ((due || signal) && !save(r, step)) {
+        return false;
+    }
+    r->signal = signal;
+    r->stopped = step;
+    return !signal;
+}
+
+/* As a shell wants it: in quotes unless there is nothing in it that could mean something else. */
+static void print_word(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_+:,./@=";
+    bool assigns = *word != '-' && strchr(word, '=');
+    if (*word && !word[strspn(word, plain)] && !assigns) {
+        fputs(word, stderr);
+        return;
+    }
+    fputc('\'', stderr);
+    for (; *word; word++) {
+        if (*word == '\'') {
+            fputs("'\\'", stderr);
+        }
+        fputc(*word, stderr);
+    }
+    fputc('\'', stderr);
+}
+
+static void say_how_to_go_on(const run *r)
+{
+    fprintf(stderr, "stopped at step %lld; go on with: ", (long long)r->stopped);
+    bool added = r->options->resume;
+    for (char *const *word = r->words; *word; word++) {
+        if (!added && strcmp(*word, "--") == 0) { /* no options behind it */
+            fputs("--resume ", stderr);
+            added = true;
+        }
+        print_word(*word);
+        fputs(word[1] ? " " : "", stderr);
+    }
+    fputs(added ? "\n" : " --resume\n", stderr);
 }
 
 /* ---- the end ---- */
@@ -333,7 +403,8 @@ static bool write_profile(const run *r)
 
 int run_end(run *r, bool good)
 {
-    good = good && run_catch_up(r) && (!r->options->profile || write_profile(r));
+    signals_release();
+    good = (good || r->signal) && run_catch_up(r) && (!r->options->profile || write_profile(r));
     forget_rows(r);
     for (int i = 0; i < RUN_OPTIMS_MOST; i++) {
         eg_scaler_free(r->scaled[i].scaler);
@@ -343,6 +414,11 @@ int run_end(run *r, bool good)
     eg_saver_free(r->saver);
     if (!good) {
         eg_error_print(stderr);
+        return 1;
     }
-    return !good;
+    if (r->signal) {
+        say_how_to_go_on(r);
+        return 128 + r->signal;
+    }
+    return 0;
 }

@@ -7,7 +7,7 @@
  *     };
  *     ...
  *     run r;
- *     return run_end(&r, run_begin(&r, &o, "dcgan") && train(&r, rate));
+ *     return run_end(&r, run_begin(&r, &o, "dcgan", argv) && train(&r, rate));
  *
  * and in train:
  *
@@ -16,13 +16,14 @@
  *     if (!run_resume(r, &step)) {
  *         return false;
  *     }
- *     ...
- *     RUN_COMPUTES(r) {
- *         eg_tape tape = eg_tape_open();
- *         eg_tensor *loss = loss_of(generator, run_here(r, batch));
- *         good = run_minimize(r, adam, tape, loss) && run_note(r, ++step, RUN_VALUE("loss", loss));
+ *     while (good && run_goes_on(step, steps)) {
+ *         RUN_COMPUTES(r) {
+ *             eg_tape tape = eg_tape_open();
+ *             eg_tensor *loss = loss_of(generator, run_here(r, batch));
+ *             good = run_minimize(r, adam, tape, loss) && run_note(r, ++step, RUN_VALUE("loss", loss));
+ *         }
+ *         good = good && run_checkpoint(r, step, step % 200 == 0 || step == steps);
  *     }
- *     ... run_save(r, step) ...
  *
  * Outside of RUN_COMPUTES the thread makes its tensors on the CPU, as data, pictures and logs want them. */
 #ifndef EXAMPLES_RUN_H
@@ -86,6 +87,7 @@ typedef struct run_row {
 typedef struct run {
     const run_options *options;
     const char *program;
+    char *const *words; /* of the command line */
     eg_device *device;
     eg_dtype low; /* of --precision bf16 and f16: what products are of; else EG_F32 */
     struct {
@@ -99,6 +101,8 @@ typedef struct run {
     eg_saver *saver;     /* of the folder, keeping three */
     eg_events *board;    /* for TensorBoard, in the folder "events"; NULL if Egret has no protobuf-c */
     eg_journal *journal; /* log.jsonl */
+    int signal;          /* what stopped the run, behind step `stopped`; 0: nothing did */
+    int64_t stopped;
 } run;
 
 /* The device of --device, or NULL and why. */
@@ -106,8 +110,9 @@ eg_device *run_device(const run_options *o, problem *why);
 
 /* Opens the device, folder and logs, sets precision, threads and seed, begins the profile. Without
  * --resume the checkpoints and logs of an earlier run are put aside into a folder "earlier-N" there,
- * so that none is lost by mistake. False after saying why on stderr. */
-bool run_begin(run *r, const run_options *o, const char *program);
+ * so that none is lost by mistake. `words` is main's argv, whose program takes --resume. False after saying why on
+ * stderr. */
+bool run_begin(run *r, const run_options *o, const char *program, char *const *words);
 
 /* Adds a module to the saver and moves it to the device; adds an optimizer, with a loss scaler for f16. */
 bool run_module(run *r, const char *name, eg_module *m);
@@ -148,14 +153,21 @@ bool run_note_with(run *r, int64_t step, const run_value *values, int count);
                   (int)(sizeof((run_value[]){__VA_ARGS__}) / sizeof(run_value)))
 bool run_catch_up(run *r);
 
-/* A checkpoint, all rows up to it in the log. */
-bool run_save(run *r, int64_t step);
+/* Whether there are steps left. As long as there are, the first SIGINT (Ctrl-C) or SIGTERM does not end the program:
+ * the next run_checkpoint stops the run. A second one ends it at once. */
+bool run_goes_on(int64_t step, int64_t steps);
+
+/* Behind a step: a checkpoint, all rows up to it in the log, if one is due or the run is to stop. False if it is to
+ * stop, which run_end then does with words of how to go on, or if the checkpoint cannot be written. Behind the last
+ * step of an epoch it comes after all that belongs to the epoch: a run that goes on there begins with the next one. */
+bool run_checkpoint(run *r, int64_t step, bool due);
 
 /* Says on stderr what went wrong; always false, so that `return run_say(r, &why)` fails at once. */
 bool run_say(const run *r, const problem *why);
 
-/* Ends everything. `good`: whether all went well; if not, what Egret has on record is printed. With
- * --profile the trace is written and its table printed. Returns main's exit status. */
+/* Ends everything. `good`: whether all went well; if not, what Egret has on record is printed, or, of a run that was
+ * stopped, the command that goes on with it. With --profile the trace is written and its table printed. Returns main's
+ * exit status: 0, 1 after a failure, or 128 and the signal's number (130, 143). */
 int run_end(run *r, bool good);
 
 #endif

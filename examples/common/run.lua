@@ -6,13 +6,18 @@
 --     run:module("net", net)
 --     run.saver:optim("adam", adam)
 --     local step = run:resume_step()
---     run:note(step, "loss", loss)          -- a point of a curve, and a row of log.jsonl
---     run:save(step)                        -- a checkpoint
+--     while run:goes_on(step, steps) do
+--         step = step + 1
+--         ...
+--         run:note(step, "loss", loss)      -- a point of a curve, and a row of log.jsonl
+--         run:checkpoint(step, step % 200 == 0 or step == steps)
+--     end
 --     run:plot("loss.png", {"loss"}, "Cross entropy")
 --     run:picture("digits.png", eg.show, images, {columns = 8})
 --
 -- Options are fields: run.batch, run.lr. Curves are lists of numbers, one a step; checkpoints hold them too.
 local eg = require "egret"
+local has_signals, signals = pcall(require, "egret.signals") -- of the program egret; a stock Lua stops where it is
 
 local known = {"data", "out", "device", "epochs", "steps", "batch", "seed", "resume", "smoke"}
 
@@ -115,8 +120,47 @@ function methods:note(step, ...)
     self.journal:row("step", step, table.unpack(fields))
 end
 
-function methods:save(step)
-    self.saver:save(step)
+-- ---- checkpoints, and stopping
+
+--- Whether there are steps left. As long as there are, the first Ctrl-C or SIGTERM does not end the program: the next
+--- checkpoint stops the run. A second one ends it.
+function methods:goes_on(step, steps)
+    if has_signals then
+        (step < steps and signals.hold or signals.release)()
+    end
+    return step < steps
+end
+
+--- A word as a shell wants it: in quotes unless there is nothing in it that could mean something else.
+local function quoted(word)
+    local plain = word:match "^[%w_+:,./@-]+$" or word:match "^%-[%w_+:,./@=-]+$"
+    return plain and word or "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+--- The command line of this run, with --resume.
+local function command(run)
+    local words, first = {}, 0
+    while arg[first - 1] do
+        first = first - 1
+    end
+    for i = first, #arg do
+        words[#words + 1] = quoted(arg[i])
+    end
+    words[#words + 1] = not run.resume and "--resume" or nil
+    return table.concat(words, " ")
+end
+
+--- Behind a step: a checkpoint if one is due or the run is to stop, which it then does. Behind the last step of an
+--- epoch it comes after all that belongs to the epoch, as a run that goes on there begins with the next one.
+function methods:checkpoint(step, due)
+    local signal = has_signals and signals.take()
+    if due or signal then
+        self.saver:save(step)
+    end
+    if signal then
+        io.stderr:write(("stopped at step %d; go on with: %s\n"):format(step, command(self)))
+        os.exit(128 + signal, true)
+    end
 end
 
 --- What show (eg.show, eg.plot) makes of values and options: shown as usual, and a file of the folder.

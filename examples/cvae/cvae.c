@@ -144,15 +144,21 @@ static bool introduce(school *s, run *r)
     return good;
 }
 
+/* Whether the epoch ends here: then its checkpoint comes behind what is made of it. */
+static bool is_last(const school *s)
+{
+    return s->step % s->per_epoch == 0 || s->step == s->steps;
+}
+
 static bool train(school *s, run *r)
 {
     bool good = s->step || draw(s, r, s->codes, 0, sheet_path(&r->folder, 0).text);
-    while (good && s->step < s->steps) {
+    while (good && run_goes_on(s->step, s->steps)) {
         progress bar;
         progress_start(&bar, "training", s->steps, "steps");
         EG_FOR_EACH(sample, s->train) {
             good = learn(s, r, sample[0]) &&
-                   (s->step % s->o->save_every || run_save(r, s->step));
+                   (is_last(s) || run_checkpoint(r, s->step, s->step % s->o->save_every == 0));
             progress_update(&bar, s->step, "%lld per epoch", (long long)s->per_epoch);
             if (!good || s->step == s->steps) {
                 break;
@@ -160,7 +166,7 @@ static bool train(school *s, run *r)
         }
         progress_clear(&bar);
         good = good && eg_dataset_status(s->train) == EG_OK &&
-               end_of_epoch(s, r, progress_seconds(&bar)) && run_save(r, s->step);
+               end_of_epoch(s, r, progress_seconds(&bar)) && run_checkpoint(r, s->step, true);
     }
     return good;
 }
@@ -253,5 +259,5 @@ int main(int argc, char **argv)
     }
     o.run.resume |= o.sample;
     run r;
-    return run_end(&r, run_begin(&r, &o.run, "cvae") && work(&r, &o));
+    return run_end(&r, run_begin(&r, &o.run, "cvae", argv) && work(&r, &o));
 }

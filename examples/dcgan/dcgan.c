@@ -129,15 +129,21 @@ static bool introduce(game *g, run *r)
     return good;
 }
 
+/* Whether the epoch ends here: then its checkpoint comes behind what is made of it. */
+static bool is_last(const game *g)
+{
+    return g->step % g->per_epoch == 0 || g->step == g->steps;
+}
+
 static bool play(game *g, run *r)
 {
     bool good = g->step || draw(g, r, g->noise, 0, sheet_path(&r->folder, 0).text);
-    while (good && g->step < g->steps) {
+    while (good && run_goes_on(g->step, g->steps)) {
         progress bar;
         progress_start(&bar, "playing", g->steps, "steps");
         EG_FOR_EACH(sample, g->digits) {
             good = turn(g, r, sample[0]) &&
-                   (g->step % g->o->save_every || run_save(r, g->step));
+                   (is_last(g) || run_checkpoint(r, g->step, g->step % g->o->save_every == 0));
             progress_update(&bar, g->step, "%lld per epoch", (long long)g->per_epoch);
             if (!good || g->step == g->steps) {
                 break;
@@ -145,7 +151,7 @@ static bool play(game *g, run *r)
         }
         progress_clear(&bar);
         good = good && eg_dataset_status(g->digits) == EG_OK &&
-               end_of_epoch(g, r, progress_seconds(&bar)) && run_save(r, g->step);
+               end_of_epoch(g, r, progress_seconds(&bar)) && run_checkpoint(r, g->step, true);
     }
     return good;
 }
@@ -240,5 +246,5 @@ int main(int argc, char **argv)
     }
     o.run.resume |= o.sample;
     run r;
-    return run_end(&r, run_begin(&r, &o.run, "dcgan") && work(&r, &o));
+    return run_end(&r, run_begin(&r, &o.run, "dcgan", argv) && work(&r, &o));
 }

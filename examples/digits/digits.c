@@ -76,10 +76,10 @@ static bool train(job *j, run *r)
     bool ok = run_module(r, "net", j->net) && run_optim(r, "adam", j->adam) &&
               eg_saver_dataset(r->saver, "train", j->train) == EG_OK && run_resume(r, &step);
     progress_start(&bar, "training", j->steps, "steps");
-    while (ok && step < j->steps) {
+    while (ok && run_goes_on(step, j->steps)) {
         EG_FOR_EACH(sample, j->train) {
             step++;
-            ok = learn(j, r, sample, step) && ((step % every && step < j->steps) || run_save(r, step));
+            ok = learn(j, r, sample, step) && run_checkpoint(r, step, step % every == 0 || step == j->steps);
             progress_update(&bar, step, "loss %.4f", r->latest);
             if (!ok || step == j->steps) {
                 break;
@@ -165,5 +165,5 @@ int main(int argc, char **argv)
         o.run.steps = o.run.steps ? o.run.steps : 40;
     }
     run r;
-    return run_end(&r, run_begin(&r, &o.run, "digits") && work(&r, &o));
+    return run_end(&r, run_begin(&r, &o.run, "digits", argv) && work(&r, &o));
 }

@@ -51,7 +51,7 @@ run.saver:dataset("train", train)
 local step = run:resume_step()
 print(("%d steps of %d digits (%s)"):format(steps, run.batch, run.data or "drawn"))
 
-while step < steps do
+while run:goes_on(step, steps) do
     for image, label in train do
         step = step + 1
         image, label = image:to(run.device), label:to(run.device)
@@ -60,9 +60,7 @@ while step < steps do
         if step % 50 == 0 then
             print(("step %d: loss %.4f"):format(step, run:mean("loss", -50)))
         end
-        if step % (run.smoke and 10 or 200) == 0 or step == steps then
-            run:save(step)
-        end
+        run:checkpoint(step, step % (run.smoke and 10 or 200) == 0 or step == steps)
         if step == steps then
             break
         end

@@ -156,10 +156,16 @@ static bool end_of_epoch(job *j, run *r, double seconds)
                        "losses.png", &why) || run_say(r, &why);
 }
 
-/* Whether a checkpoint is due before the end of an epoch. */
+/* Whether --save-every asks for a checkpoint. */
 static bool is_due(const job *j)
 {
-    return j->o->save_every && j->step % j->o->save_every == 0 && j->step % j->per_epoch != 0;
+    return j->o->save_every && j->step % j->o->save_every == 0;
+}
+
+/* Whether the epoch ends here: then its checkpoint comes behind what is made of it. */
+static bool is_last(const job *j)
+{
+    return j->step % j->per_epoch == 0 || j->step == j->steps;
 }
 
 static bool train_epoch(job *j, run *r)
@@ -169,7 +175,7 @@ static bool train_epoch(job *j, run *r)
     progress_start(&bar, "learning", j->steps, "steps");
     EG_FOR_EACH(pairs, j->train) {
         int64_t epoch = j->step / j->per_epoch, batch = j->step % j->per_epoch;
-        good = learn(j, r, pairs) && (!is_due(j) || run_save(r, j->step));
+        good = learn(j, r, pairs) && (is_last(j) || run_checkpoint(r, j->step, is_due(j)));
         progress_update(&bar, j->step, "loss %.4f", r->latest);
         if (good && batch % SAY_EVERY == 0) {
             progress_clear(&bar);
@@ -187,11 +193,10 @@ static bool train_epoch(job *j, run *r)
 static bool train(job *j, run *r)
 {
     bool good = true;
-    while (good && j->step < j->steps) {
+    while (good && run_goes_on(j->step, j->steps)) {
         good = train_epoch(j, r);
         int64_t epoch = j->step / j->per_epoch;
-        bool due = epoch % 2 == 0 || (j->o->save_every && j->step % j->o->save_every == 0);
-        good = good && ((!due && j->step < j->steps) || run_save(r, j->step));
+        good = good && run_checkpoint(r, j->step, epoch % 2 == 0 || is_due(j) || j->step == j->steps);
     }
     return good;
 }
@@ -293,5 +298,5 @@ int main(int argc, char **argv)
     fill_in(&o);
     o.run.resume |= o.infer != NULL;
     run r;
-    return run_end(&r, run_begin(&r, &o.run, "nmt") && (o.infer ? infer : work)(&r, &o));
+    return run_end(&r, run_begin(&r, &o.run, "nmt", argv) && (o.infer ? infer : work)(&r, &o));
 }

@@ -106,13 +106,15 @@ local step = run:resume_step()
 local per_epoch = train:count()
 local steps = run.steps > 0 and run.steps or run.epochs * per_epoch
 
-while step < steps do
+while run:goes_on(step, steps) do
     for source, target in train do
         step = step + 1
         local loss = adam:minimize(function() return loss_of(source, target) end)
         run:note(step, "loss", loss / english.longest) -- per word, as the tutorial prints it
         if step == steps then
             break
+        elseif step % per_epoch ~= 0 then -- else behind the translations
+            run:checkpoint(step, false)
         end
     end
     local sum, seen = 0, 0
@@ -125,7 +127,7 @@ while step < steps do
     for _, sentence in ipairs(samples) do
         print(sentence, "->", (translate(sentence)))
     end
-    run:save(step)
+    run:checkpoint(step, true)
 end
 
 for i, sentence in ipairs(samples) do

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The translator does what it says: a short run whose loss falls, attention maps, a sentence translated with a
-checkpoint, a run that is killed and goes on, files of sentences good and bad, a download right and wrong,
+checkpoint, runs that are killed or stopped and go on, files of sentences good and bad, a download right and wrong,
 refusals in words.
 
     smoke.py NMT
@@ -14,7 +14,8 @@ import tempfile
 import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
-from checking import check, finish, is_png, kill, logged, runner, served, skip  # noqa: E402
+from checking import (check, finish, is_png, kill, logged, runner, served, skip,  # noqa: E402
+                      stopped_and_resumed)
 
 program = sys.argv[1]
 run = runner(program)
@@ -32,9 +33,14 @@ def killed_and_resumed(at, whole):
     kill(32, program, "--smoke", "--threads", "1", out=at)
     said = train("--resume", "--out", at)
     check("it goes on", "going on behind step" in said, said)
+    is_the_same(at, whole)
+    stopped_and_resumed(12, program, "--smoke", "--threads", "1", out=at + "/stopped")
+    is_the_same(at + "/stopped", whole)
+
+
+def is_the_same(at, whole):
     for field in ("loss", "test loss"):
-        check(f"killed and resumed, {field} is the same to the last bit",
-              logged(at, field) == logged(whole, field))
+        check(f"gone on with, {field} is the same to the last bit", logged(at, field) == logged(whole, field))
 
 
 def translations(at):

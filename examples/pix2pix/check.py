@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """pix2pix does what it says: a short run after which its pictures are closer to the photos, films and curves,
-pictures of plans it is given, a run that is killed and goes on, folders of files, a download of the wrong length
-or with the wrong pictures in it, and refusals in words.
+pictures of plans it is given, runs that are killed or stopped and go on, folders of files, a download of the wrong
+length or with the wrong pictures in it, and refusals in words.
 
     check.py PIX2PIX
 """
@@ -15,7 +15,8 @@ import tempfile
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
-from checking import Files, begins, check, finish, is_png, kill, logged, runner, served, skip  # noqa: E402
+from checking import (Files, begins, bytes_of, check, finish, is_png, kill, logged, runner, served,  # noqa: E402
+                      skip, stopped_and_resumed)
 
 program = sys.argv[1]
 run = runner(program)
@@ -44,11 +45,6 @@ def jpeg(width, height):
             + bytes(width * height // 64 // 4) + b"\xff\xd9")
 
 
-def bytes_of(path):
-    with open(path, "rb") as f:
-        return f.read()
-
-
 # ---- runs -----------------------------------------------------------------------------------------------------
 
 def killed_and_resumed(at, whole):
@@ -56,7 +52,11 @@ def killed_and_resumed(at, whole):
     kill(7, program, "--smoke", out=at)
     said = run("--smoke", "--resume", "--out", at)
     check("it goes on", "going on behind step 5" in said, said)
-    check("killed and resumed, the losses are the same to the last bit", logged(at) == logged(whole))
+    is_the_same(at, whole)
+
+
+def is_the_same(at, whole):
+    check("gone on with, the losses are the same to the last bit", logged(at) == logged(whole))
     check("and the pictures too", all(bytes_of(f"{at}/{name}") == bytes_of(f"{whole}/{name}")
                                       for name in ("epoch-0003.png", "test/0001.png", "test/0002.png")))
 
@@ -167,5 +167,8 @@ with tempfile.TemporaryDirectory() as at:
     check("a film", not os.path.exists(smoke + "/epochs.gif") or begins(smoke + "/epochs.gif", b"GIF89a"))
     infer(at, smoke)
     killed_and_resumed(at + "/killed", smoke)
+    shutil.rmtree(at + "/killed")
+    stopped_and_resumed(3, program, "--smoke", out=at + "/stopped")
+    is_the_same(at + "/stopped", smoke)
 
 finish()

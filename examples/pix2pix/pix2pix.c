@@ -156,7 +156,7 @@ static bool end_of_epoch(job *j, run *r, double seconds)
 static bool train(job *j, run *r)
 {
     bool good = true;
-    while (good && j->step < j->steps) {
+    while (good && run_goes_on(j->step, j->steps)) {
         progress bar;
         progress_start(&bar, "training", j->steps, "steps");
         EG_FOR_EACH(pair, j->train) {
@@ -167,8 +167,7 @@ static bool train(job *j, run *r)
                 progress_clear(&bar);
                 good = end_of_epoch(j, r, progress_seconds(&bar));
             }
-            good = good && ((!last && j->step % j->o->save_every) ||
-                            run_save(r, j->step));
+            good = good && run_checkpoint(r, j->step, last || j->step % j->o->save_every == 0);
             if (!good || last) {
                 break;
             }
@@ -289,5 +288,5 @@ int main(int argc, char **argv)
         o.save_every = 5;
     }
     run r;
-    return run_end(&r, run_begin(&r, &o.run, "pix2pix") && work(&r, &o));
+    return run_end(&r, run_begin(&r, &o.run, "pix2pix", argv) && work(&r, &o));
 }

@@ -111,18 +111,18 @@ run.saver:dataset("train", train)
 
 local step, per_epoch = run:resume_step(), train:count()
 assert(per_epoch > 0, "there are not enough pairs for one batch")
-local steps = run.steps > 0 and run.steps or run.epochs * per_epoch
+local steps, every = run.steps > 0 and run.steps or run.epochs * per_epoch, run.smoke and 5 or 200
 print(("%d steps of %d pairs (%s)"):format(steps, run.batch, run.data or "drawn"))
 
-while step < steps do
+while run:goes_on(step, steps) do
     for plan, photo in train do
         step = step + 1
         local drawing, judging, distance = learn(plan:to(run.device), photo:to(run.device))
         run:note(step, "generator", drawing, "discriminator", judging, "distance", distance)
         if step == steps then
             break
-        elseif step % (run.smoke and 5 or 200) == 0 then
-            run:save(step)
+        elseif step % per_epoch ~= 0 then -- else behind the picture, whose noise moves the random numbers on
+            run:checkpoint(step, step % every == 0)
         end
     end
     local epoch = math.ceil(step / per_epoch)
@@ -132,8 +132,8 @@ while step < steps do
         show(plan, photo, ("epoch-%04d.png"):format(epoch))
         break
     end
+    run:checkpoint(step, step % every == 0 or step == steps)
 end
-run:save(step)
 
 -- ---- what came out ------------------------------------------------------------------------------------
 

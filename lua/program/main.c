@@ -111,6 +111,8 @@ static void open_libraries(lua_State *L)
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
     lua_pushcfunction(L, luaopen_egret);
     lua_setfield(L, -2, "egret");
+    lua_pushcfunction(L, script_open_signals);
+    lua_setfield(L, -2, "egret.signals");
     lua_pop(L, 1);
     shell_open_interrupt(L);
     shell_open_functions(L);

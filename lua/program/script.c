@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lua/shell/shell.h"
+#include "run/signals.h"
 
 static bool interrupted;
 
@@ -50,6 +51,7 @@ bool script_call(lua_State *L, int count, int results)
     lua_insert(L, base);
     shell_run_begin(L);
     int status = lua_pcall(L, count, results, base);
+    signals_release(); /* a chunk that failed may not have */
     interrupted = shell_run_end(L) || interrupted;
     lua_remove(L, base);
     return status == LUA_OK || complain(L);

@@ -25,4 +25,8 @@ void script_catch_interrupts(bool twice);
 /* Whether one was, when the program should end as interrupted ones do. */
 bool script_was_interrupted(void);
 
+/* require "egret.signals": hold(), take() and release() of run/signals.h; take gives nil for none. While they are held
+ * Ctrl-C does not stop the chunk. */
+int script_open_signals(lua_State *L);
+
 #endif

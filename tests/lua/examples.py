@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""The examples in Lua do what they say: a short run whose loss falls, pictures that are whole, a run that is killed
-and goes on bit for bit, an earlier run put aside, refusals in words.
+"""The examples in Lua do what they say: a short run whose loss falls, pictures that are whole, runs that are killed or
+stopped and go on bit for bit, an earlier run put aside, refusals in words.
 
     examples.py EGRET SCRIPT CURVE PICTURE...     CURVE: a loss in its log
 """
 import os
+import resource
+import signal
+import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/common"))
-from checking import check, finish, is_png, kill, logged, runner  # noqa: E402
+from checking import (check, finish, is_png, kill, logged, runner, started,  # noqa: E402
+                      stopped_and_resumed)
 
 egret, script, curve, *pictures = sys.argv[1:]
 name = os.path.basename(script)[:-len(".lua")]
@@ -26,6 +30,20 @@ def killed_and_resumed(at, whole):
     check("killed and resumed, the losses are the same to the last bit", logged(at, curve) == logged(whole, curve), said)
 
 
+def stopped(at, whole):
+    stopped_and_resumed(3, egret, script, "--smoke", out=at)
+    check("stopped and resumed, the losses are the same to the last bit", logged(at, curve) == logged(whole, curve))
+
+
+def full_disk(at):
+    part = started(3, egret, script, "--smoke", out=at, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                   restore_signals=False)  # Python ignores SIGXFSZ
+    resource.prlimit(part.pid, resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+    part.send_signal(signal.SIGINT)
+    said = part.communicate(timeout=300)[0]
+    check("a checkpoint that cannot be written", part.returncode == 1 and "too large" in said, said)
+
+
 with tempfile.TemporaryDirectory() as at:
     one = os.popen(f"{egret} {script} --smoke --steps 1 --pairs 100 --out {at}/one 2>&1").read() if name in lacks else ""
     if lacks.get(name, "none") in one:
@@ -36,11 +54,13 @@ with tempfile.TemporaryDirectory() as at:
         check(f"{picture} is a PNG", is_png(f"{at}/run/{picture}"))
     check("a row for each step", sorted(logged(at + "/run", curve)) == list(range(1, len(logged(at + "/run")) + 1)))
     killed_and_resumed(at + "/killed", at + "/run")
+    stopped(at + "/it's stopped", at + "/run")
     if name == "digits":
         run("--smoke", "--steps", "15", "--out", at + "/killed")
         check("an earlier run is put aside", len(logged(at + "/killed-earlier-1")) == 40)
         run("--smoke", "--steps", "12", "--out", at + "/killed//")
         check("and one whose folder is named with a slash", os.path.exists(at + "/killed-earlier-2/log.jsonl"))
+        full_disk(at + "/full")
     check("no data", "not/there" in run("--data", "not/there", "--out", at + "/none", expect=1))
     check("no device", "nowhere" in run("--smoke", "--device", "nowhere", "--out", at + "/none", expect=1))
     check("help", "--epochs" in run("--help"))

@@ -246,6 +246,36 @@ def interrupts(at):
               f"{r.returncode} {err}")
 
 
+def signals(at):
+    """A script may hold signals, ask for them, and let them go."""
+    def held(code, number, times=1):
+        with open(at + "/c.lua", "w") as f:
+            f.write("local signals = require 'egret.signals' signals.hold() signals.hold() print(signals.take()) "
+                    "io.stdout:flush() " + code)
+        r = subprocess.Popen([program, at + "/c.lua"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        check("none was sent yet", r.stdout.readline() == "nil\n")
+        for _ in range(times):
+            time.sleep(.1)
+            r.send_signal(number)
+        try:
+            return r.communicate(timeout=20) + (r.returncode,)
+        except subprocess.TimeoutExpired:
+            r.kill()
+            return "", "it goes on", None
+
+    wait = "local number repeat number = signals.take() until number "
+    for number in (signal.SIGINT, signal.SIGTERM):
+        out, err, status = held(wait + "print(number, signals.take()) signals.release()", number)
+        check(f"{number.name} is told once", (out, status) == (f"{int(number)}\tnil\n", 0), f"{out} {err} {status}")
+        out, err, status = held("local t = os.clock() while os.clock() < t + .3 do end signals.release() "
+                                "while true do end", number)
+        check(f"{number.name} comes when they are released", status == -number, f"{out} {err} {status}")
+        out, err, status = held("while true do end", number, times=2)
+        check(f"a second {number.name} does what it did before", status == -number, f"{out} {err} {status}")
+    out, err, status = held("local t = os.clock() while os.clock() < t + .3 do end error('ouch')", signal.SIGINT)
+    check("a chunk that fails lets go of them", status == -signal.SIGINT and "ouch" in err, f"{out} {err} {status}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     options()
     scripts(folder)
@@ -254,4 +284,5 @@ with tempfile.TemporaryDirectory() as folder:
     manual(folder)
     histories(folder)
     interrupts(folder)
+    signals(folder)
 finish()

@@ -1,0 +1,70 @@
+/* signals.c - see signals.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "run/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { COUNT = 2 };
+
+static const int numbers[COUNT] = {SIGINT, SIGTERM};
+static struct sigaction before[COUNT];
+static volatile sig_atomic_t noted;
+static bool holding;
+
+/* In a signal handler too: sigaction may be called there. */
+static void put_back(void)
+{
+    for (int i = 0; i < COUNT; i++) {
+        sigaction(numbers[i], &before[i], NULL);
+    }
+}
+
+static void note(int number)
+{
+    int error = errno;
+    noted = number;
+    put_back();
+    errno = error;
+}
+
+void signals_hold(void)
+{
+    struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
+    if (holding) {
+        return;
+    }
+    holding = true;
+    noted = 0;
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < COUNT; i++) {
+        sigaddset(&action.sa_mask, numbers[i]);
+        sigaction(numbers[i], NULL, &before[i]);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        if (before[i].sa_handler != SIG_IGN) {
+            sigaction(numbers[i], &action, NULL);
+        }
+    }
+}
+
+int signals_take(void)
+{
+    int number = noted;
+    noted = 0;
+    return number;
+}
+
+void signals_release(void)
+{
+    if (holding) {
+        put_back();
+        holding = false;
+        int number = signals_take();
+        if (number) {
+            raise(number);
+        }
+    }
+}

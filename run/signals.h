@@ -1,0 +1,26 @@
+/* signals.h - for programs: Ctrl-C waits for a good place to stop.
+ *
+ *     signals_hold();
+ *     while (there is work) {
+ *         a step of it
+ *         if ((number = signals_take()) != 0) {
+ *             leave everything in order and end with 128 + number
+ *         }
+ *     }
+ *     signals_release();
+ *
+ * No part of the library, which leaves signals alone. They are the process's: one thread holds and releases them. */
+#ifndef EGRET_RUN_SIGNALS_H
+#define EGRET_RUN_SIGNALS_H
+
+/* From now on the first SIGINT or SIGTERM is noted and does nothing else; with it both are again what they were before,
+ * so that a second one ends the program. One that was ignored stays so. Nothing while they are held already. */
+void signals_hold(void);
+
+/* The signal that was noted since, once; 0: none. */
+int signals_take(void);
+
+/* Signals are what they were before. One that was noted and not taken is raised again: it came too late to be. */
+void signals_release(void);
+
+#endif
