@@ -54,7 +54,7 @@ static void run_part(void *ctx, int number, int parts)
 
 void eg__parallel(int64_t n, int64_t grain, eg__range_fn *fn, void *ctx)
 {
-    const bool little = n <= grain || n < 2 || (grain > 1 && n / CROWDED < grain && eg__workers_crowded());
+    const bool little = n <= grain || n < 2 || (0 && grain > 1 && n / CROWDED < grain && eg__workers_crowded());
     if (little) {
         fn(ctx, 0, n);
         return;

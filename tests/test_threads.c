@@ -56,6 +56,7 @@ JOB(cross_entropy, eg_cross_entropy(x[0], x[1]))
 JOB(sum, eg_sum(x[0]))
 JOB(mean, eg_mean(x[0], .axes = EG_AXES(0)))
 JOB(deviation, eg_std(x[0], .axes = EG_AXES(1)))
+JOB(middle, eg_sum(x[0], .axes = EG_AXES(1)))
 JOB(cumsum, eg_cumsum(x[0], 0))
 JOB(pointwise, eg_mul(eg_tanh(x[0]), eg_erf(eg_add(x[0], x[1]))))
 JOB(inverse, eg_inverse(x[0]))
@@ -110,6 +111,7 @@ static const job jobs[] = {
     {"sum", sum, {D(301, 1333)}, 0, false, {0}},
     {"mean", mean, {D(1301, 133)}, 0, false, {0}},
     {"std", deviation, {D(301, 1333)}, 0, false, {0}},
+    {"sums of few columns", middle, {D(3, 300, 48)}, 0, false, {0}},
     {"cumsum", cumsum, {D(301, 333)}, 0, false, {0}},
     {"pointwise", pointwise, {D(317, 331), D(331)}, 0, false, {0}},
     {"sort", sorted, {D(3, 50021)}, 0, false, {0}},

@@ -19,6 +19,7 @@ enum {
     COLS = EG__FOLD_COLS,
     WORDS = EG__FOLD_WORDS,
     HALVES = 8192,    /* elements widened at a time */
+    WIDE = 128,       /* columns that several rows of few are laid side by side to be */
     SHORT = 16,       /* rows shorter than this fold as columns */
     FEW = 16,         /* blocks of results, or rows, that are enough to share among threads */
     PIECE = 32768,    /* least elements of a piece */
@@ -47,6 +48,7 @@ struct job {
     axes kept, gone;
     int64_t results, count; /* elements behind each result */
     bool columns;
+    int64_t unit;  /* results that stay together: how many columns there are decides how they are summed */
     int64_t piece; /* elements of a piece, of pieces */
     eg__word *pieces;
 };
@@ -109,6 +111,7 @@ static void lay_out(job *j, const eg_tensor *x, const eg_tensor *y)
     int k = j->kept.n - 1, g = j->gone.n - 1;
     j->columns = j->kept.size[k] > 1 && (size_of(j->kept.x[k]) < size_of(j->gone.x[g]) ||
                                          (j->gone.size[g] < SHORT && j->kept.size[k] >= SHORT));
+    j->unit = j->columns && j->kept.size[k] <= WIDE / 2 ? j->kept.size[k] : 1;
 }
 
 /* ---- folding one block of results ----------------------------------------------------------------- */
@@ -182,7 +185,7 @@ static __attribute__((noinline)) void fold_narrow(const job *j, eg__tile t, int6
 
 static inline void fold_run(const job *j, const eg__tile *t, eg__word *w)
 {
-    const int64_t by = 128 / t->cols;
+    const int64_t by = WIDE / t->cols;
     if (j->columns && by > 1 && t->n >= 4 * by && t->step == t->cols * t->across && t->across > 0 &&
         !j->fold->ordered) {
         fold_narrow(j, *t, by, w);
@@ -323,7 +326,8 @@ static void whole_block(const job *j, int64_t first, int64_t cols, const char *x
 
 static void results_range(void *ctx, int64_t begin, int64_t end)
 {
-    each_block(ctx, begin, end, whole_block, NULL);
+    const int64_t unit = ((const job *)ctx)->unit;
+    each_block(ctx, begin * unit, end * unit, whole_block, NULL);
 }
 
 /* ---- few results: pieces of the reduced axes ------------------------------------------------------- */
@@ -395,7 +399,7 @@ static __attribute__((noinline)) eg_status reduce_axes(const eg__call *c, job *j
     if (pieces > 1) {
         return in_pieces(c, j, pieces);
     }
-    eg__parallel(j->results, eg__max(1, grain / eg__max(1, j->count)), results_range, j);
+    eg__parallel(j->results / j->unit, eg__max(1, grain / eg__max(1, j->count * j->unit)), results_range, j);
     return EG_OK;
 }
 
