@@ -54,10 +54,17 @@ static void run_part(void *ctx, int number, int parts)
 
 void eg__parallel(int64_t n, int64_t grain, eg__range_fn *fn, void *ctx)
 {
-    const bool little = n <= grain || n < 2 || (0 && grain > 1 && n / CROWDED < grain && eg__workers_crowded());
-    if (little) {
+    if (n <= grain || n < 2) {
         fn(ctx, 0, n);
         return;
     }
-    eg__workers_run((int)eg__min(eg_threads(), (n + grain - 1) / grain), run_part, &(split){fn, ctx, n});
+    const int parts = (int)eg__min(eg_threads(), (n + grain - 1) / grain);
+    split s = {fn, ctx, n};
+    if (grain == 1 || n / CROWDED >= grain || !eg__workers_crowded()) {
+        eg__workers_run(parts, run_part, &s);
+        return;
+    }
+    for (int k = 0; k < parts; k++) { /* the same parts: some sums depend on them in their last bits */
+        run_part(&s, k, parts);
+    }
 }
