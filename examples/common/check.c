@@ -243,7 +243,6 @@ int main(int argc, char **argv)
     }
     fprintf(stderr, "usage: common-check heatmap PNG | film GIF gray|few|many|none|wrong | "
                     "get URL SHA256|bytes=N FOLDER [UNPACK [MEMBER SHA256]] | progress SECONDS | "
-                    "run|pace|note|refuse OPTIONS
-");
+                    "run|pace|note|refuse OPTIONS\n");
     return 2;
 }
