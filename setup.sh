@@ -1,26 +1,50 @@
 #!/bin/sh
 # setup.sh - from a fresh checkout to something that runs.
 #
-#   ./setup.sh demo    train a small network on drawn digits and leave its pictures in egret-out/digits
-#                      (more words go to the program: ./setup.sh demo --data DIR takes real MNIST files)
-#   ./setup.sh test    build and run all tests; the last line counts them
-#   ./setup.sh build   only build, into build/
+#   ./setup.sh demo       train a small network on drawn digits and leave its pictures in egret-out/digits
+#                         (more words go to the program: ./setup.sh demo --data DIR takes real MNIST files)
+#   ./setup.sh install [--prefix DIR]
+#                         build the library and install it with its headers, the program egret and Lua's module
+#                         into DIR, /usr/local if none is given; what a shell must be told to find them there
+#                         is printed, as lines for ~/.profile
+#   ./setup.sh uninstall  remove what install has put anywhere
+#   ./setup.sh test       build and run all tests; the last line counts them
+#   ./setup.sh build      only build, into build/
 #
 # Missing packages of Debian or Ubuntu are installed first, through sudo where that is needed; without
-# apt-get the list is only shown. Nothing else outside this folder is touched.
+# apt-get the list is only shown. Nothing else outside this folder is touched, but by install.
 set -eu
+from=$PWD
 cd "$(dirname "$0")"
+PATH=$PATH:/usr/sbin:/sbin # for ldconfig
 
 tools="gcc libc6-dev pkg-config meson ninja-build python3"
 libraries="libdnnl-dev zlib1g-dev libjpeg-dev libpng-dev libprotobuf-c-dev protobuf-c-compiler libexif-dev
-    libsndfile1-dev libutf8proc-dev libstb-dev libgif-dev libcurl4-openssl-dev libarchive-dev libssl-dev
-    liblua5.4-dev libedit-dev libsixel-dev libzmq3-dev libjansson-dev ca-certificates"
-fonts="fonts-dejavu-core fonts-breip fonts-dkg-handwriting fonts-humor-sans fonts-comic-neue"
-testing="g++ clang openssl python3 valgrind libc6-dbg lua5.4 tmux
+    libsndfile1-dev libutf8proc-dev libstb-dev libarchive-dev
+    liblua5.4-dev libedit-dev libsixel-dev libzmq3-dev libjansson-dev libssl-dev"
+examples="libgif-dev libcurl4-openssl-dev ca-certificates
+    fonts-dejavu-core fonts-breip fonts-dkg-handwriting fonts-humor-sans fonts-comic-neue"
+testing="g++ clang cmake openssl python3 valgrind libc6-dbg lua5.4 tmux
     python3-nbclient python3-jupyter-client"
 
 say() {
     printf '==> %s\n' "$*" >&2
+}
+
+fail() {
+    say "$@"
+    exit 1
+}
+
+# Runs what only root may do.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        fail "only root may do this, and there is no sudo: $*"
+    fi
 }
 
 missing() {
@@ -39,21 +63,17 @@ need() {
     fi
     lacking=$(missing "$@")
     [ -n "$lacking" ] || return 0
-    root=
-    if [ "$(id -u)" -ne 0 ]; then
-        root=sudo
-        say "sudo may ask for your password, to install packages"
-    fi
+    [ "$(id -u)" -eq 0 ] || say "sudo may ask for your password, to install packages"
     say "installing:$lacking"
     # Lists may be old or absent; a mirror that cannot be reached is noticed by the install.
-    $root apt-get update -qq || say "apt-get update failed; trying with the lists there are"
+    as_root apt-get update -qq || say "apt-get update failed; trying with the lists there are"
     # shellcheck disable=SC2086
-    DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $lacking >&2
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $lacking >&2
 }
 
+# ---- building -----------------------------------------------------------------------------------
+
 build() {
-    # What a shell exports for other projects must not leak in here.
-    unset DESTDIR CFLAGS CXXFLAGS CPPFLAGS LDFLAGS 2>/dev/null || true
     if [ ! -f build/build.ninja ]; then
         say "configuring build/"
         meson setup build >&2
@@ -62,28 +82,149 @@ build() {
     ninja -C build >&2
 }
 
-usage() {
-    sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
-}
-
-verb=${1:-}
-[ $# -eq 0 ] || shift
-case $verb in
-build)
+demo() {
     # shellcheck disable=SC2086
-    need $tools $libraries $fonts
-    build
-    ;;
-demo)
-    # shellcheck disable=SC2086
-    need $tools $libraries $fonts
+    need $tools $libraries $examples
     build
     say "training"
     build/examples/digits/digits "$@"
+}
+
+# ---- installing ---------------------------------------------------------------------------------
+
+# Whether a file can be written in the folder, which need not exist yet.
+writable() {
+    at=$1
+    while [ ! -e "$at" ]; do
+        at=$(dirname "$at")
+    done
+    [ -d "$at" ] && [ -w "$at" ]
+}
+
+# Runs a command as whoever may write into all the folders on standard input: the caller, or root.
+as_writer() {
+    while IFS= read -r folder; do
+        if ! writable "$folder"; then
+            [ "$(id -u)" -eq 0 ] || say "sudo may ask for your password, to write into $folder"
+            as_root "$@"
+            return
+        fi
+    done
+    "$@"
+}
+
+# The loader finds libraries by a list; there the folder's are, if it knows of that at all.
+tell_loader() {
+    if ldconfig -NXv 2>/dev/null | grep -q "^$1:"; then
+        (as_root ldconfig) || true
+    fi
+}
+
+# Tells a shell of a folder, in front of those that a variable has.
+export_line() {
+    echo "export $1=\"$2\${$1:+:\$$1}\""
+}
+
+# What a shell does not find in the prefix by itself.
+shell_lines() {
+    case :$PATH: in
+    *":$prefix/bin:"*) ;;
+    *) export_line PATH "$prefix/bin" ;;
+    esac
+    if [ "$(pkg-config --variable=libdir egret 2>/dev/null)" != "$prefix/lib" ]; then
+        export_line PKG_CONFIG_PATH "$prefix/lib/pkgconfig"
+    fi
+    case :${LD_LIBRARY_PATH:-}: in
+    *":$prefix/lib:"*) ;;
+    *) ldconfig -p 2>/dev/null | grep -q " $prefix/lib/libegret\.so" || export_line LD_LIBRARY_PATH "$prefix/lib" ;;
+    esac
+    case $prefix:${LUA_CPATH:-} in
+    /usr/local:* | /usr:* | *"$prefix/lib/lua/5.4/?.so"*) ;;
+    *) echo "export LUA_CPATH=\"$prefix/lib/lua/5.4/?.so;\${LUA_CPATH:-;}\"" ;;
+    esac
+}
+
+install() {
+    prefix=/usr/local
+    case $#:${1:-} in
+    0:) ;;
+    1:--prefix=?*) prefix=${1#*=} ;;
+    2:--prefix) prefix=$2 ;;
+    *) refuse ;;
+    esac
+    case $prefix in
+    *[[:space:]\"\'\`\$\\\;:]*) fail "there are spaces or signs in '$prefix' that would not come through" ;;
+    /*) ;;
+    *) prefix=$(realpath -m "$from/$prefix" 2>/dev/null || echo "$from/$prefix") ;;
+    esac
+    prefix=${prefix%/}
+    # shellcheck disable=SC2086
+    need $tools $libraries
+    # Not into lib/x86_64-linux-gnu or lib64: of those not all of the loader, pkg-config and Lua know everywhere.
+    set -- --prefix "$prefix" --libdir lib -Dtests=false -Dbench=false -Dexamples=disabled
+    [ ! -f build-install/build.ninja ] || set -- --reconfigure "$@"
+    say "configuring build-install/"
+    meson setup "$@" build-install >&2
+    say "building"
+    ninja -C build-install >&2
+    say "installing into $prefix"
+    log=build-install/meson-logs/install-log.txt
+    rm -f $log # root's, perhaps
+    for folder in bin include lib lib/cmake lib/lua lib/lua/5.4 lib/pkgconfig share; do
+        echo "$prefix/$folder"
+    done | as_writer env HOME="$HOME" PATH="$PATH" meson install -C build-install --no-rebuild --quiet >&2
+    sed '/^#/d' $log >>build-install/installed
+    tell_loader "$prefix/lib"
+    lines=$(shell_lines)
+    if [ -n "$lines" ]; then
+        say "for a shell to find it there:"
+        echo "$lines"
+    fi
+}
+
+uninstall() {
+    list=build-install/installed
+    [ -f $list ] || fail "nothing was installed from here"
+    say "removing what was installed"
+    # Folders come behind what is in them, and stay if there is more.
+    # shellcheck disable=SC2016
+    sed 's,/[^/]*$,,' $list | sort -u | as_writer sh -c 'sort -ru "$1" | while IFS= read -r at; do
+        rm -f "$at" 2>/dev/null || rmdir "$at" 2>/dev/null || true
+    done' - $list
+    sed -n 's,/libegret\.so$,,p' $list | sort -u | while IFS= read -r folder; do
+        tell_loader "$folder"
+    done
+    rm -f $list
+}
+
+usage() {
+    sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p;}' "$0"
+}
+
+refuse() {
+    usage >&2
+    exit 2
+}
+
+# What a shell exports for other projects must not leak in here.
+unset DESTDIR CFLAGS CXXFLAGS CPPFLAGS LDFLAGS 2>/dev/null || true
+verb=${1:-}
+[ $# -eq 0 ] || shift
+# shellcheck disable=SC2086
+case $verb in
+demo | install)
+    "$verb" "$@"
+    ;;
+uninstall)
+    [ $# -eq 0 ] || refuse
+    uninstall
+    ;;
+build)
+    need $tools $libraries $examples
+    build
     ;;
 test)
-    # shellcheck disable=SC2086
-    need $tools $libraries $fonts $testing
+    need $tools $libraries $examples $testing
     build
     say "testing"
     exec python3 tests/all.py build
@@ -92,7 +233,6 @@ help | -h | --help)
     usage
     ;;
 *)
-    usage >&2
-    exit 2
+    refuse
     ;;
 esac
