@@ -24,6 +24,8 @@ libraries="libdnnl-dev zlib1g-dev libjpeg-dev libpng-dev libprotobuf-c-dev proto
     liblua5.4-dev libedit-dev libsixel-dev libzmq3-dev libjansson-dev libssl-dev"
 examples="libgif-dev libcurl4-openssl-dev ca-certificates
     fonts-dejavu-core fonts-breip fonts-dkg-handwriting fonts-humor-sans fonts-comic-neue"
+demo="libdnnl-dev zlib1g-dev libpng-dev libstb-dev
+    fonts-dejavu-core fonts-breip fonts-dkg-handwriting fonts-humor-sans fonts-comic-neue"
 testing="g++ clang cmake openssl python3 valgrind libc6-dbg lua5.4 tmux
     python3-nbclient python3-jupyter-client"
 
@@ -73,21 +75,84 @@ need() {
 
 # ---- building -----------------------------------------------------------------------------------
 
-build() {
+# The libraries whose absence a build must have been configured for.
+# shellcheck disable=SC2086
+absent() {
+    missing $libraries $examples
+}
+
+# Configures build/ unless that was done.
+configure() {
     if [ ! -f build/build.ninja ]; then
         say "configuring build/"
         meson setup build >&2
+        absent >build/absent
     fi
+}
+
+# What a build that nobody watches on a terminal says: each tenth of its way, and all that is not progress.
+tenths() {
+    next=10
+    while IFS= read -r line; do
+        case $line in
+        "@failed") return 1 ;;
+        @*%@*)
+            share=${line%%%*}
+            share=${share##*[@ ]}
+            if [ "$share" -ge "$next" ]; then
+                say "$share %"
+                next=$((share / 10 * 10 + 10))
+            fi
+            ;;
+        "ninja: Entering"*) ;;
+        *) printf '%s\n' "$line" >&2 ;;
+        esac
+    done
+}
+
+# Builds the targets in a folder, all of it if there are none.
+compile() {
+    if [ -t 2 ]; then
+        ninja -C "$@" >&2
+    else
+        { NINJA_STATUS='@%p@' ninja -C "$@" 2>&1 || echo "@failed"; } | tenths
+    fi
+}
+
+build() {
+    # Meson does not look again for a header that was not there.
+    if [ -f build/absent ] && [ "$(absent)" != "$(cat build/absent)" ]; then
+        say "other packages are there than when build/ was configured: making it anew"
+        meson setup --wipe build >&2
+        absent >build/absent
+    fi
+    configure
     say "building"
-    ninja -C build >&2
+    compile build
+}
+
+# The program, and modules that the library opens when it needs them; but that of CUDA takes minutes to build.
+demo_targets() {
+    ninja -C build -t targets all |
+        sed -nE '/libegret-cuda/d; s,^(examples/digits/digits|libegret-[a-z0-9]+\.so[.0-9]*): .*,\1,p'
 }
 
 demo() {
+    say "three stages, which on two cores take about: packages 1 minute, building 2 minutes, training 1 minute"
+    say "1 of 3: packages"
     # shellcheck disable=SC2086
-    need $tools $libraries $examples
-    build
-    say "training"
-    build/examples/digits/digits "$@"
+    need $tools $demo
+    say "2 of 3: building"
+    configure
+    targets=$(demo_targets)
+    case $targets in
+    *digits*) ;;
+    *) fail "the demo cannot be built without libpng and stb_truetype" ;;
+    esac
+    # shellcheck disable=SC2086
+    compile build $targets
+    say "3 of 3: training"
+    exec build/examples/digits/digits "$@"
 }
 
 # ---- installing ---------------------------------------------------------------------------------
@@ -166,7 +231,7 @@ install() {
     say "configuring build-install/"
     meson setup "$@" build-install >&2
     say "building"
-    ninja -C build-install >&2
+    compile build-install
     say "installing into $prefix"
     log=build-install/meson-logs/install-log.txt
     rm -f $log # root's, perhaps

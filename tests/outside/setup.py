@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """setup.sh install puts everything where a shell that was told what it prints finds it, without root where none is
-needed; uninstall takes all of it away. A build that fails ends all.
+needed; uninstall takes all of it away. The demo says where it is, and a build that fails ends all.
 
-    setup.py SOURCE enabled|disabled     whether there is a Lua
+    setup.py SOURCE BUILD enabled|disabled     whether there is a Lua
 """
 import os
 import re
@@ -13,7 +13,7 @@ import tempfile
 
 from trying import attempt, check, finish, run, skip
 
-source, with_lua = sys.argv[1:3]
+source, build, with_lua = sys.argv[1:4]
 # The quickest build there is; install keeps these options.
 QUICK = ["-Doptimization=0", "-Ddebug=false", "-Dauto_features=disabled", f"-Dlua={with_lua}", "-Disa="]
 # Packages are there, nobody asks for root.
@@ -68,16 +68,26 @@ def pretend(folder, programs):
     return {**plain, "PATH": f"{folder}:{plain['PATH']}"}
 
 
+def demo(at, own, env):
+    if not os.path.exists(build + "/examples/digits/digits"):
+        return skip("the demo is not built")
+    os.symlink(build, own + "/build")
+    r = run([own + "/setup.sh", "demo", "--smoke", "--out", at + "/digits"], env=env)
+    check("the demo", r.returncode == 0 and os.path.exists(at + "/digits/digits.png"), r.stdout)
+    check("tells its stages", re.findall(r"==> (. of .): ", r.stdout) == ["1 of 3", "2 of 3", "3 of 3"], r.stdout)
+
+
 def main(at):
     own = at + "/checkout"
     if not checkout(own):
         return
     env = {**pretend(at + "/pretended", PRETENDED), "DESTDIR": at + "/elsewhere"}
+    demo(at, own, env)
     failing = {"ninja": '[ "$1" != --version ] || exec echo 1.11\necho "@ 47%@"; echo FAILED: a.o; exit 1'}
     r = run([own + "/setup.sh", "install", "--prefix", at + "/failed"],
             env=pretend(at + "/failing", {**PRETENDED, **failing}))
     check("a build that fails ends the install", r.returncode == 1 and "FAILED: a.o" in r.stdout and
-          "installing" not in r.stdout and not os.path.exists(at + "/failed"), r.stdout)
+          "installing" not in r.stdout and "47 %" in r.stdout and not os.path.exists(at + "/failed"), r.stdout)
     r = run([own + "/setup.sh", "uninstall"], env=env)
     check("there is nothing to uninstall", r.returncode == 1 and "nothing" in r.stdout, r.stdout)
     for wrong in (["--prefix"], ["somewhere"], ["--prefix", at, "more"], ["--prefix", at + "/a b"]):
@@ -91,6 +101,7 @@ def main(at):
     prefix, lines = at + "/deep/prefix", r.stdout
     check("only lines for a shell are on standard output",
           lines and all(re.fullmatch(r'export [A-Z_]+="[^"]*"', line) for line in lines.splitlines()), lines)
+    check("what is not on a terminal tells tenths", "==> 50 %" in r.stderr and r.stderr.count(" %\n") <= 10, r.stderr)
     check("nothing is installed elsewhere", not os.path.exists(at + "/elsewhere"))
     compiles(at, lines)
     if with_lua == "enabled":
