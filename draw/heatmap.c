@@ -8,29 +8,16 @@
 
 static const rgb paper = {255, 255, 255}, dark = {38, 42, 48}, dim = {104, 110, 120};
 
-enum { MARGIN = 24, GAP = 10, TITLE_SIZE = 24, WORD_SIZE = 18, TICK_SIZE = 14, SCALE_WIDTH = 18 };
+enum { MARGIN = 24, GAP = 10, TITLE_SIZE = 24, WORD_SIZE = 18, TICK_SIZE = 14, SCALE_WIDTH = 18,
+       LEGIBLE = 8 };
 
 typedef struct sheet {
     const heatmap *h;
     const font *f;
     canvas *c;
     int cell, left, top, right, bottom;
-    double words, least, most; /* words: the size of the letters */
+    double words, least, most; /* words: the size of the letters; 0: there is no room for them */
 } sheet;
-
-rgb heatmap_colour(double share)
-{
-    static const rgb stops[] = {{68, 1, 84},   {71, 44, 122},  {59, 81, 139},
-                                {44, 113, 142}, {33, 144, 141}, {39, 173, 129},
-                                {92, 200, 99},  {170, 220, 50}, {253, 231, 37}};
-    enum { LAST = sizeof stops / sizeof *stops - 1 };
-    double place = (share < 0 ? 0 : share > 1 ? 1 : share) * LAST;
-    int k = place < LAST ? (int)place : LAST - 1;
-    double t = place - k;
-    const rgb *a = &stops[k], *b = &stops[k + 1];
-    return (rgb){(uint8_t)(a->r + t * (b->r - a->r) + 0.5), (uint8_t)(a->g + t * (b->g - a->g) + 0.5),
-                 (uint8_t)(a->b + t * (b->b - a->b) + 0.5)};
-}
 
 static double widest(const font *f, double size, const char *const *words, int count)
 {
@@ -41,27 +28,6 @@ static double widest(const font *f, double size, const char *const *words, int c
     return most;
 }
 
-static void find_range(sheet *s)
-{
-    const heatmap *h = s->h;
-    s->least = h->least;
-    s->most = h->most;
-    if (h->least == 0 && h->most == 0) {
-        s->least = INFINITY;
-        s->most = -INFINITY;
-        for (int i = 0; i < h->rows * h->columns; i++) {
-            if (isfinite(h->values[i])) {
-                s->least = fmin(s->least, h->values[i]);
-                s->most = fmax(s->most, h->values[i]);
-            }
-        }
-    }
-    if (!(s->least < s->most)) { /* one value only, or none */
-        s->least = isfinite(s->least) ? s->least - 0.5 : 0;
-        s->most = s->least + 1;
-    }
-}
-
 static void draw_cells(const sheet *s)
 {
     const heatmap *h = s->h;
@@ -70,7 +36,7 @@ static void draw_cells(const sheet *s)
             double v = h->values[i * h->columns + j];
             if (isfinite(v)) {
                 canvas_rectangle(s->c, s->left + j * s->cell, s->top + i * s->cell, s->cell, s->cell,
-                                 heatmap_colour((v - s->least) / (s->most - s->least)));
+                                 heatmap_colour(heatmap_share(v, s->least, s->most)));
             }
         }
     }
@@ -81,11 +47,11 @@ static void draw_words(const sheet *s)
 {
     const heatmap *h = s->h;
     double half = s->cell / 2.0, middle = font_capital_height(s->f, s->words) / 2;
-    for (int i = 0; h->row_words && i < h->rows; i++) {
+    for (int i = 0; h->row_words && s->words > 0 && i < h->rows; i++) {
         canvas_text(s->c, s->f, s->words, s->left - GAP, s->top + i * s->cell + half + middle,
                     CANVAS_RIGHT, dark, h->row_words[i]);
     }
-    for (int j = 0; h->column_words && j < h->columns; j++) {
+    for (int j = 0; h->column_words && s->words > 0 && j < h->columns; j++) {
         canvas_text_up(s->c, s->f, s->words, s->left + j * s->cell + half + middle, s->top - GAP,
                        CANVAS_LEFT, dark, h->column_words[j]);
     }
@@ -120,7 +86,7 @@ canvas *heatmap_draw(const heatmap *h, const font *f, problem *why)
     sheet s = {.h = h, .f = f};
     int longer = h->rows > h->columns ? h->rows : h->columns;
     s.cell = longer <= 20 ? 40 : longer <= 400 ? 800 / longer : 2;
-    s.words = fmin(WORD_SIZE, 0.9 * s.cell);
+    s.words = s.cell < LEGIBLE ? 0 : fmin(WORD_SIZE, 0.9 * s.cell);
     double aside = widest(f, s.words, h->row_words, h->rows);
     double above = widest(f, s.words, h->column_words, h->columns);
     s.left = MARGIN + (int)ceil(aside) + (aside > 0 ? GAP : 0);
@@ -135,7 +101,7 @@ canvas *heatmap_draw(const heatmap *h, const font *f, problem *why)
     if (!s.c) {
         return NULL;
     }
-    find_range(&s);
+    heatmap_range(h, &s.least, &s.most);
     canvas_text(s.c, f, size, MARGIN, MARGIN + TITLE_SIZE * 0.8, CANVAS_LEFT, dark, h->title);
     draw_cells(&s);
     draw_words(&s);

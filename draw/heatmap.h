@@ -17,6 +17,10 @@ typedef struct heatmap {
  * then there are no words. */
 canvas *heatmap_draw(const heatmap *h, const font *f, problem *why);
 
+/* What the ends of its colour scale stand for, and the share of the scale, 0 to 1, at which a finite value stands. */
+void heatmap_range(const heatmap *h, double *least, double *most);
+double heatmap_share(double value, double least, double most);
+
 /* The colour of a share of the scale, 0 (dark blue) to 1 (yellow), by way of green: as bright as the
  * share is large, also in gray and for the colour-blind. */
 rgb heatmap_colour(double share);

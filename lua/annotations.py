@@ -69,6 +69,10 @@ function eg.show(images, options) end
 ---@param options? eg.plot_options
 ---@overload fun(x: any, y: any, options?: eg.plot_options)
 function eg.plot(y, options) end
+--- A matrix as colours, with words along its sides, in the terminal or notebook.
+---@param x eg.tensor
+---@param options? {rows?: string[], columns?: string[], title?: string, range?: number[], path?: string}
+function eg.heatmap(x, options) end
 --- Where pictures go instead of the terminal.
 ---@param hook? fun(kind: "image/png"|"text/plain", data: string, text: string)
 ---@return function? before

@@ -163,7 +163,7 @@ function methods:checkpoint(step, due)
     end
 end
 
---- What show (eg.show, eg.plot) makes of values and options: shown as usual, and a file of the folder.
+--- What show (eg.show, eg.plot, eg.heatmap) makes of values and options: shown as usual, and a file of the folder.
 function methods:picture(name, show, what, options)
     local saved = {path = self:path(name)}
     for key, value in pairs(options) do

@@ -76,9 +76,19 @@ local function loss_of(source, target)
 end
 
 -- ---- translating --------------------------------------------------------------------------------------
--- Always the likeliest word. The weights tell where it looked: a row for each word it wrote.
+-- Always the likeliest word. The weights tell where it looked: a row for each word it wrote, a column for each one it
+-- read.
+local function words_of(text)
+    local words = {}
+    for word in text:bytes():gmatch "%S+" do
+        words[#words + 1] = word
+    end
+    return words
+end
+
 local function translate(sentence)
-    local read = spanish.words:encode(corpus.clean(sentence), 0)
+    local clean = corpus.clean(sentence)
+    local read = spanish.words:encode(clean, 0)
     local source = eg.pad_sequences({read}, {maxlen = spanish.longest, pad_after = true})
     local seen, state = encoder(source:to(run.device))
     local keys, stop = decoder.attention:additive_attention_keys(seen), english.words:id "<end>"
@@ -88,7 +98,8 @@ local function translate(sentence)
         word = logits:argmax {axes = 1}
         written[#written + 1] = word:item()
     end
-    return english.words:decode(eg.tensor(written)):bytes(), eg.concat(weights, 0)[{eg.all, {1, #read}}]
+    return {read = words_of(clean), written = words_of(english.words:decode(eg.tensor(written))),
+            weights = eg.concat(weights, 0)[{eg.all, {1, #read}}]}
 end
 
 local samples = run.data and {"Hace mucho frío aquí.", "Esta es mi vida.", "¿Todavía están en casa?"}
@@ -125,14 +136,15 @@ while run:goes_on(step, steps) do
     print(("epoch %d: loss %.4f, of pairs not learned from %.4f"):format(
         epoch, run:mean("loss", (epoch - 1) * per_epoch + 1), sum / seen / english.longest))
     for _, sentence in ipairs(samples) do
-        print(sentence, "->", (translate(sentence)))
+        print(sentence, "->", table.concat(translate(sentence).written, " "))
     end
     run:checkpoint(step, true)
 end
 
 for i, sentence in ipairs(samples) do
-    local _, weights = translate(sentence)
-    run:picture(("attention-%d.png"):format(i), eg.show, weights, {scale = 24, range = {0, 1}})
+    local made = translate(sentence)
+    run:picture(("attention-%d.png"):format(i), eg.heatmap, made.weights,
+                {rows = made.written, columns = made.read, range = {0, 1}})
 end
 run:plot("losses.png", {"loss"}, "Translating: cross entropy per word")
 print("checkpoints, attention maps and the curve are in " .. run.out)

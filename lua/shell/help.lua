@@ -10,6 +10,7 @@ Egret %s: tensors with gradients, in %s. The module is the global eg.
   loss, g = eg.grad(f, w)    what f() returns, and its gradient by w
   eg.show(image)             a picture in the terminal
   eg.plot(losses)            a curve
+  eg.heatmap(weights)        a matrix as colours
   x:shape(), x:dtype()       all else is a call; x:eq(y) compares, not ==
 
   help(eg.conv2d)            what the manual says of a function

@@ -26,14 +26,20 @@ static int nearest_of_256(const uint8_t *p)
     return gray_away < away ? 232 + gray : 16 + cube;
 }
 
-/* layer: 38 for the block, 48 for what is behind it. */
-static void set_colour(FILE *out, int layer, const uint8_t *p, int colours)
+void blocks_colour(char *code, size_t size, int layer, const uint8_t *p, int colours)
 {
     if (colours > 256) {
-        fprintf(out, "\033[%d;2;%d;%d;%dm", layer, p[0], p[1], p[2]);
+        snprintf(code, size, "\033[%d;2;%d;%d;%dm", layer, p[0], p[1], p[2]);
     } else {
-        fprintf(out, "\033[%d;5;%dm", layer, nearest_of_256(p));
+        snprintf(code, size, "\033[%d;5;%dm", layer, nearest_of_256(p));
     }
+}
+
+static void set_colour(FILE *out, int layer, const uint8_t *p, int colours)
+{
+    char code[32];
+    blocks_colour(code, sizeof code, layer, p, colours);
+    fputs(code, out);
 }
 
 /* One line of characters; `low` is NULL below the last row of an odd number. */

@@ -311,16 +311,6 @@ static void plot_as_chart(lua_State *L, const plot *p, const terminal *t)
     fflush(stdout);
 }
 
-/* As text to whoever takes pictures; there is none. */
-static void send_chart(lua_State *L, int hook, int text)
-{
-    lua_pushvalue(L, hook);
-    lua_pushliteral(L, "text/plain");
-    lua_pushvalue(L, text);
-    lua_pushvalue(L, text);
-    lua_call(L, 3, 0);
-}
-
 int eg__lua_plot(lua_State *L)
 {
     problem why = {""};
@@ -341,7 +331,7 @@ int eg__lua_plot(lua_State *L)
     }
     show_request r = {.text = lua_gettop(L), .scale = 1, .path = c->path, .function = "plot"};
     if (!draws_pictures && !c->path) {
-        send_chart(L, hook, r.text);
+        show_text(L, hook, r.text);
         return 0;
     }
     c->p.width = c->p.width ? c->p.width : 960;

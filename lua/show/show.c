@@ -151,6 +151,20 @@ static void send_to_terminal(lua_State *L, const show_request *r, const terminal
     }
 }
 
+void show_text(lua_State *L, int taker, int text)
+{
+    if (taker) {
+        lua_pushvalue(L, taker);
+        lua_pushliteral(L, "text/plain");
+        lua_pushvalue(L, text);
+        lua_pushvalue(L, text);
+        lua_call(L, 3, 0);
+    } else {
+        printf("%s\n", lua_tostring(L, text));
+        fflush(stdout);
+    }
+}
+
 void show_send(lua_State *L, const show_request *r, const terminal *t)
 {
     int top = lua_gettop(L);
@@ -200,15 +214,15 @@ static double number_field(lua_State *L, int table, const char *name)
     return value;
 }
 
-static void read_range(lua_State *L, int table, picture_options *o)
+void show_range(lua_State *L, int table, double *low, double *high)
 {
     if (lua_getfield(L, table, "range") != LUA_TNIL) {
         luaL_argcheck(L, lua_istable(L, -1), table, "range is a list of two numbers");
         lua_geti(L, -1, 1);
         lua_geti(L, -2, 2);
-        o->low = lua_isnumber(L, -2) ? lua_tonumber(L, -2) : NAN;
-        o->high = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : NAN;
-        luaL_argcheck(L, o->low < o->high && isfinite(o->low) && isfinite(o->high), table,
+        *low = lua_isnumber(L, -2) ? lua_tonumber(L, -2) : NAN;
+        *high = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : NAN;
+        luaL_argcheck(L, *low < *high && isfinite(*low) && isfinite(*high), table,
                       "range is two numbers, the smaller first");
         lua_pop(L, 2);
     }
@@ -226,7 +240,7 @@ static void read_options(lua_State *L, int table, picture_options *o, show_reque
     r->path = show_word(L, table, r->function, "path");
     r->scale = number_field(L, table, "scale");
     o->columns = (int)number_field(L, table, "columns");
-    read_range(L, table, o);
+    show_range(L, table, &o->low, &o->high);
 }
 
 /* Pushes an array of the tensors at index 1, one or a list. */
@@ -283,7 +297,7 @@ static int show(lua_State *L)
 int eg__lua_open_show(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"show", show}, {"plot", eg__lua_plot}, {"display", display}};
+        {"show", show}, {"plot", eg__lua_plot}, {"heatmap", eg__lua_heatmap}, {"display", display}};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         eg__lua_push_function(L, functions[i].func);
         lua_setfield(L, -2, functions[i].name);

@@ -1,4 +1,4 @@
-/* show.h - eg.show, eg.plot and eg.display: pictures of what tensors hold. */
+/* show.h - eg.show, eg.plot, eg.heatmap and eg.display: pictures of what tensors hold. */
 #ifndef EGRET_SHOW_H
 #define EGRET_SHOW_H
 
@@ -11,9 +11,10 @@
 /* Adds the functions to the module's table, which is on top of the stack. */
 int eg__lua_open_show(lua_State *L);
 
-/* ---- for show.c and plot.c ----------------------------------------------------------------- */
+/* ---- for show.c, plot.c and heatmap.c ------------------------------------------------------ */
 
 int eg__lua_plot(lua_State *L);
+int eg__lua_heatmap(lua_State *L);
 
 /* Raises what is in `why`, after the function's name, or else what is on record. */
 int show_raise(lua_State *L, const char *function, const problem *why);
@@ -23,6 +24,9 @@ bool show_push_hook(lua_State *L);
 
 /* An option that is a string, or NULL; it stays on the stack. */
 const char *show_word(lua_State *L, int table, const char *function, const char *name);
+
+/* The option "range", two numbers; both stay as they are if there is none. */
+void show_range(lua_State *L, int table, double *low, double *high);
 
 /* Between these C makes tensors: on the CPU, wherever the thread's are, and in a scope. Nothing raises there. */
 typedef struct show_work {
@@ -40,6 +44,9 @@ typedef struct show_request {
     const char *path; /* of a file, instead of all else */
     const char *function;
 } show_request;
+
+/* Gives the text at a place of the stack to the hook at another, or to standard output if that is 0. */
+void show_text(lua_State *L, int taker, int text);
 
 /* Gives the picture to the file, the hook or the terminal, and lets go of it. */
 void show_send(lua_State *L, const show_request *r, const terminal *t);

@@ -33,6 +33,9 @@ bool terminal_look(terminal *t, FILE *out, problem *why);
 
 void blocks_write(FILE *out, const uint8_t *pixels, int width, int height, int colours);
 
+/* What makes the colour that of letters (layer 38) or that behind them (48); colours: 256 or 1 << 24. */
+void blocks_colour(char *code, size_t size, int layer, const uint8_t *pixel, int colours);
+
 /* A PNG file for kitty. */
 void kitty_write(FILE *out, const uint8_t *png, size_t bytes);
 

@@ -39,6 +39,9 @@ def run(path, book):
     outputs = [output for cell in book.cells for output in cell.get("outputs", [])]
     pictures = [output for output in outputs if "image/png" in output.get("data", {})]
     check(f"{path}: there are pictures", len(pictures) >= 2, len(pictures))
+    if os.path.basename(path) == "nmt.ipynb":
+        last = pictures[-1]["data"]["text/plain"] if pictures else "none"
+        check(f"{path}: a map of where it looked, with words", "flower " in last and " <end> " in last, last)
     if os.environ.get("EGRET_KEEP"):  # a folder for those who want to look at them
         nbformat.write(book, os.path.join(os.environ["EGRET_KEEP"], os.path.basename(path)))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""eg.show, eg.plot and eg.display: what terminals are told is turned back into pixels.
+"""eg.show, eg.plot, eg.heatmap and eg.display: what terminals are told is turned back into pixels.
 
     show.py EGRET
 """
@@ -250,6 +250,88 @@ def charts(at):
           and (224, 108, 24) in flat)
 
 
+DARK, YELLOW = (68, 1, 84), (253, 231, 37)  # the ends of the scale
+
+
+def field(pixels, values):
+    """Where the map of these values, of 0 and 1, lies: left, top and the side of a cell. Each is all of one colour."""
+    at = [(x, y) for y, row in enumerate(pixels) for x, p in enumerate(row) if p == (YELLOW if values[0][0] else DARK)]
+    left, top = min(x for x, _ in at), min(y for _, y in at)
+    side = 1
+    while pixels[top][left + side] == pixels[top][left]:
+        side += 1
+    side //= next((j for j, v in enumerate(values[0]) if v != values[0][0]), len(values[0]))
+    right = all(pixels[top + i * side + y][left + j * side + x] == (YELLOW if v else DARK)
+                for i, row in enumerate(values) for j, v in enumerate(row) for y in range(side) for x in range(side))
+    check("the values are in their places", right, f"{left} {top} {side}")
+    return left, top, side
+
+
+def differing(a, b):
+    """The box around the pixels that are not the same; None: all are."""
+    check("pictures of the same size", (len(a), len(a[0])) == (len(b), len(b[0])))
+    at = [(x, y) for y, rows in enumerate(zip(a, b)) for x, (p, q) in enumerate(zip(*rows)) if p != q]
+    return at and (min(x for x, _ in at), min(y for _, y in at), max(x for x, _ in at) + 1, max(y for _, y in at) + 1)
+
+
+def heatmaps(at):
+    values = [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
+    x = "eg.tensor{{%s}}" % "}, {".join(", ".join(map(str, row)) for row in values)
+
+    def drawn(options=""):
+        return picture(at, f"eg.heatmap({x}, {{{options}}})")
+
+    def words(rows="'das', 'Mädchen', 'été'", columns="'<start>', '¿qué?', 'niños', '日本'"):
+        return f"rows = {{{rows}}}, columns = {{{columns}}}"
+
+    bare, worded = drawn(), drawn(words())
+    left, top, side = field(worded, values)
+    check("words take room beside the map and above it", left > field(bare, values)[0] and top > field(bare, values)[1]
+          and side == field(bare, values)[2])
+    for what, others, box in (
+            ("the second word of the rows", words(rows="'das', 'Mâdchen', 'été'"),
+             (0, top + side, left, top + 2 * side)),
+            ("the third", words(rows="'das', 'Mädchen', 'ete'"), (0, top + 2 * side, left, top + 3 * side)),
+            ("the third of the columns", words(columns="'<start>', '¿qué?', 'ninos', '日本'"),
+             (left + 2 * side, 0, left + 3 * side, top)),
+            ("one the font may lack", words(columns="'<start>', '¿qué?', 'niños', '日'"),
+             (left + 3 * side, 0, left + 4 * side, top))):
+        away = differing(worded, drawn(others))
+        check(f"{what} is at its row or column, outside of the map", away and box[0] <= away[0] and box[1] <= away[1]
+              and away[2] <= box[2] and away[3] <= box[3], f"{away} {box}")
+    check("without words there are none", not differing(bare, drawn("rows = nil")))
+    titled = drawn("title = 'Wer sieht was'")
+    check("a title is above it", field(titled, values)[1] > field(bare, values)[1])
+    wide = drawn("range = {0, 2}")
+    check("the range", (33, 144, 141) == wide[field(bare, values)[1]][field(bare, values)[0]])
+    blank = picture(at, "eg.heatmap(eg.tensor{{1, 0/0, 0}})")
+    left, top, side = field(picture(at, "eg.heatmap(eg.tensor{{1, 1, 0}})"), [[1, 1, 0]])
+    check("what is not finite is white", blank[top + 5][left + side + 5] == (255, 255, 255)
+          and blank[top + 5][left + 5] == YELLOW)
+    for odd in ("{{1e300, 1e300}}", "{{-1.7e308, 1.7e308}}", "{{0/0}}", "{{true, false}}"):
+        picture(at, f"eg.heatmap(eg.tensor({odd}))")
+    picture(at, "eg.heatmap(eg.zeros{4000, 2}, {columns = {'a', 'b'}})")
+    run(f"eg.heatmap({x}, {{path = '{at}/map.png'}})", "none")
+    check("a file", not differing(bare, read_png(open(f"{at}/map.png", "rb").read())))
+
+
+def maps_of_characters():
+    x = "eg.tensor{{1, 0, 0}, {0, 0.5, 0/0}}"
+    options = "{rows = {'wer', 'été'}, columns = {'ab', 'ñ', 'c\\n'}, title = 'Wo'}"
+    told = run(f"eg.heatmap({x}, {options})", "none").decode()
+    wanted = "Wo\n    a   c \n    b ñ   \nwer @@    \nété   ++??\n    0  .:-=+*#%@ 1\n"
+    check("a map of characters", told == wanted, told)
+    told = run(f"eg.heatmap({x}, {options})", "blocks", COLORTERM="truecolor").decode()
+    check("with colours", [told.count(f"\x1b[48;2;{c}m  ") for c in ("253;231;37", "33;144;141")] == [1, 1], told)
+    told = run("eg.heatmap(eg.zeros{200, 3})", "none").decode()
+    check("a large one in words", told == "[a map of 200 x 3 values]\n", told)
+    told = run("eg.heatmap(eg.zeros{20, 300})", "blocks", COLORTERM="truecolor").decode()
+    check("or as a picture of blocks", "▀" in told)
+    told = run("eg.display(function(kind, data, text) print(kind, data:sub(2, 4)) print(text) end) "
+               f"eg.heatmap({x}, {options})", "none").decode()
+    check("a hook gets both", told.startswith("image/png\tPNG\nWo\n") and "été   ++??" in told, told)
+
+
 def memory(at):
     """A picture is let go of when it has been shown, not when the collector comes."""
     code = """
@@ -260,7 +342,7 @@ for i = 1, 20 do
 end
 print(most < 2 * 750000 and "little", most)"""
     for call in (f"eg.show(big, {{path = '{at}/a.png'}})", f"eg.plot({{1, 2}}, {{path = '{at}/a.png'}})",
-                 "eg.display(function() end) eg.show(big)"):
+                 "eg.display(function() end) eg.show(big)", f"eg.heatmap(eg.ones{{30, 30}}, {{path = '{at}/a.png'}})"):
         told = run(code.replace("SHOW", call), "none").decode()
         check(f"{call}: memory does not grow", "little" in told, told)
 
@@ -279,6 +361,15 @@ def refusals():
                         ("eg.plot(eg.zeros{1, 1}:expand{1, (1 << 32) + 3})", "at most 100,000,000"),
                         ("eg.plot({1, {}})", "among the numbers"), ("eg.plot({1, 2}, {1, 2, 3})", "3 values, and x 2"),
                         ("eg.plot(eg.zeros{9, 3})", "more than 8"), ("eg.plot({1}, {labels = {1}})", "strings"),
+                        ("eg.heatmap(1)", "tensor"), ("eg.heatmap(eg.ones{3})", "has 1 axes"),
+                        ("eg.heatmap(eg.ones{0, 3})", "1 to 4000"), ("eg.heatmap(eg.ones{2, 4001})", "sizes 2, 4001"),
+                        ("eg.heatmap(eg.ones{2, 2}, {rows = {'a'}})", "rows has 1 words, and the map 2 rows"),
+                        ("eg.heatmap(eg.ones{2, 2}, {columns = {'a', 1}})", "columns must be a list of strings"),
+                        ("eg.heatmap(eg.ones{2, 2}, {rows = 'ab'})", "rows must be a list of strings"),
+                        ("eg.heatmap(eg.ones{2, 2}, {rows = {'a', 'b\\0'}})", "zero byte"),
+                        ("eg.heatmap(eg.ones{2, 2}, {range = {2, 1}})", "range is two numbers"),
+                        ("eg.heatmap(eg.ones{2, 2}, {title = 1})", "title must be a string"),
+                        ("eg.heatmap(eg.ones{2, 2}, {scale = 1})", "no option 'scale'"),
                         ("eg.display(1)", "function expected")):
         for way in ("none", "kitty"):
             said = run(code, way, expect=1)
@@ -295,6 +386,8 @@ with tempfile.TemporaryDirectory() as folder:
     grids(folder)
     hooks(folder)
     charts(folder)
+    heatmaps(folder)
+    maps_of_characters()
     memory(folder)
     refusals()
 finish()

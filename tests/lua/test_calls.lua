@@ -64,6 +64,7 @@ local before = {
     ["x:format"] = function() return eg.ones {1} end,
     ["eg.show"] = function() return eg.ones {1, 1} end,
     ["eg.plot"] = function() return {1}, {1} end,
+    ["eg.heatmap"] = function() return eg.ones {1, 1} end,
 }
 
 test("every function refuses an argument too many and options it has not", function()
