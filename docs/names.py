@@ -52,7 +52,8 @@ def methods_in_lua(egret, annotations):
     """Those the headers give, and those the module's own manual has pages for."""
     with open(annotations, encoding="utf8") as file:
         methods = set(re.findall(r"^function \w+:(\w+)", file.read(), re.M))
-    pages = said_by(egret, "for name in eg.manual_pages() do print(eg.manual(name).usage:match '^%w+:([%w_]+)' or '') end")
+    pages = said_by(egret, "for name in eg.manual_pages() do\n"
+                           " print(eg.manual(name).usage:match '^%w+:([%w_]+)' or '')\nend")
     return methods | pages
 
 
