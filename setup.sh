@@ -8,7 +8,9 @@
 #                         into DIR, /usr/local if none is given; what a shell must be told to find them there
 #                         is printed, as lines for ~/.profile
 #   ./setup.sh uninstall  remove what install has put anywhere
-#   ./setup.sh test       build and run all tests; the last line counts them
+#   ./setup.sh test       build and run the tests, on two cores a quarter of an hour; the last line counts them
+#   ./setup.sh test all   the same, and in builds of other kinds (an hour): with sanitizers, clang, without
+#                         libraries; or some of them by name, which tests/all.py --help tells
 #   ./setup.sh build      only build, into build/
 #
 # Missing packages of Debian or Ubuntu are installed first, through sudo where that is needed; without
@@ -289,10 +291,13 @@ build)
     build
     ;;
 test)
+    [ $# -gt 0 ] || set -- main
     need $tools $libraries $examples $testing
+    say "testing ($*): on two cores building takes about 6 minutes and the tests 8, with nvcc twice as long; of other" \
+        "builds tests/all.py --help says how long each takes"
     build
     say "testing"
-    exec python3 tests/all.py build
+    exec python3 tests/all.py build "$@"
     ;;
 help | -h | --help)
     usage

@@ -119,7 +119,7 @@ class Tests:
         self.count = {"passed": 0, "failed": 0, "skipped": 0}
         # As for a reader who has set nothing, on a machine without a card, which may be busy.
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("EG_", "EGRET_", "EGT_", "LUA_"))}
-        self.env.update(CUDA_VISIBLE_DEVICES="", NO_COLOR="1", OMP_WAIT_POLICY="passive")
+        self.env.update(CUDA_VISIBLE_DEVICES="", NO_COLOR="1")
         self.egret = os.path.join(build, "lua/program/egret")
 
     def check(self, what, ok, words=""):
