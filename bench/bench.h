@@ -40,6 +40,8 @@ bool bench_is(const bench_case *c, const char *key, const char *word);
 void bench_peaks(FILE *out);
 /* Costs of the smallest ops, of a start and of memory, as JSON. 0, or 1 after words on stderr. */
 int bench_overhead(FILE *out, const char *self);
+/* Prints what families of ops take on one thread and on all, at rising sizes. */
+int bench_crossing(void);
 /* The program whose start bench_overhead times: prints the most memory it held, in KiB. */
 int bench_hello(void);
 /* Prepares every case and prints whether it can run. 0 if all can. */

@@ -1,6 +1,7 @@
 /* egret_bench.c - the benchmarks' C side.
  *
  *   egret-bench overhead [--json FILE]      smallest ops, start, memory ("-" is stdout)
+ *   egret-bench crossing                    from which size on threads pay
  *   egret-bench peaks                       what the machine can do
  *   egret-bench list [--ops FILE]           the cases and whether they can run
  *   egret-bench run NAME... [--ops FILE]    microseconds of single cases
@@ -31,8 +32,8 @@ typedef struct arguments {
 
 static int usage(void)
 {
-    fputs("usage: egret-bench overhead [--json FILE] | peaks | list | run NAME... | serve | calls | step MODEL |\n"
-          "       pictures FOLDER WORKERS\n"
+    fputs("usage: egret-bench overhead [--json FILE] | crossing | peaks | list | run NAME... | serve | calls |\n"
+          "       step MODEL | pictures FOLDER WORKERS\n"
           "       [--ops FILE] [--threads N] [--device NAME] [--precision NAME] [--captured 1] [--smoke 1]\n",
           stderr);
     return 2;
@@ -101,6 +102,9 @@ int main(int argc, char **argv)
     }
     if (!strcmp(a.verb, "overhead")) {
         return overhead(&a, self);
+    }
+    if (!strcmp(a.verb, "crossing")) {
+        return bench_crossing();
     }
     if (!strcmp(a.verb, "peaks")) {
         bench_peaks(stdout);
