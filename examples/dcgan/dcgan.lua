@@ -104,16 +104,16 @@ local steps = run.steps > 0 and run.steps or run.epochs * per_epoch
 print(("%d steps of %d digits (%s)"):format(steps, run.batch, run.data or "drawn"))
 print(generator:summary(same_noise:to(run.device)))
 
-while step < steps do
+while run:goes_on(step, steps) do
     for real in digits do
         step = step + 1
         local loss = play(real)
         run:note(step, "generator", loss.generator, "discriminator", loss.discriminator)
-        if step % (run.smoke and 5 or 200) == 0 then
-            run:save(step)
-        end
         if step == steps then
             break
+        end
+        if step % per_epoch > 0 then
+            run:checkpoint(step, step % (run.smoke and 5 or 200) == 0)
         end
     end
     local epoch = math.ceil(step / per_epoch)
@@ -121,7 +121,7 @@ while step < steps do
     print(("epoch %d: generator %.3f, discriminator %.3f"):format(
         epoch, run:mean("generator", first), run:mean("discriminator", first)))
     draw(("epoch-%04d.png"):format(epoch))
-    run:save(step)
+    run:checkpoint(step, true)
 end
 
 -- ---- what came out ------------------------------------------------------------------------------------
