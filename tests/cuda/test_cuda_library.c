@@ -10,7 +10,7 @@ static double (*square_root)(double);
 
 EGT(found)
 {
-    eg__library l = {"Sums", {"libegret-none.so.1", "libm.so.6"}, names, 1, &square_root};
+    eg__library l = {"Sums", {"libegret-none.so.1", "libm.so.6"}, names, 1, &square_root, NULL, false};
     EGT_OK(eg__cuda_library_open(&l, "test"));
     EGT_EQ(square_root(9), 3);
     square_root = NULL;
@@ -20,8 +20,8 @@ EGT(found)
 
 EGT(missing)
 {
-    eg__library one = {"Sums", {"libegret-none.so.1"}, names, 1, &square_root};
-    eg__library two = {"Sums", {"libegret-none.so.2", "libegret-none.so.1"}, names, 1, &square_root};
+    eg__library one = {"Sums", {"libegret-none.so.1"}, names, 1, &square_root, NULL, false};
+    eg__library two = {"Sums", {"libegret-none.so.2", "libegret-none.so.1"}, names, 1, &square_root, NULL, false};
     EGT_REFUSED(eg__cuda_library_open(&one, "test"), EG_ENOKERNEL,
                 "needs Sums, but there is no libegret-none.so.1");
     EGT_REFUSED(eg__cuda_library_open(&two, "test"), EG_ENOKERNEL,
@@ -32,7 +32,7 @@ EGT(missing)
 EGT(of_another_version)
 {
     double (*two[2])(double);
-    eg__library l = {"Sums", {"libm.so.6"}, names, 2, two};
+    eg__library l = {"Sums", {"libm.so.6"}, names, 2, two, NULL, false};
     EGT_REFUSED(eg__cuda_library_open(&l, "test"), EG_ENOKERNEL, "(libm.so.6) has no egret_none");
     EGT_REFUSED(eg__cuda_library_open(&l, "test"), EG_ENOKERNEL, "another version");
 }
@@ -42,7 +42,7 @@ EGT(named_folder)
 {
     static const char *const below[] = {"", "/lib64", "/lib"};
     for (int i = 0; i < 3; i++) {
-        eg__library l = {"Sums", {"libegret-sums.so"}, names, 1, &square_root};
+        eg__library l = {"Sums", {"libegret-sums.so"}, names, 1, &square_root, NULL, false};
         char command[4096];
         snprintf(command, sizeof command,
                  "mkdir -p %s%s && cp \"$(ldconfig -p | sed -n 's/.*libm.so.6 (libc6,x86-64.*=> "
@@ -62,7 +62,7 @@ EGT(named_folder)
 
 EGT(no_library_at_all)
 {
-    eg__library l = {"Sums", {"libegret-none.so.1"}, names, 1, &square_root};
+    eg__library l = {"Sums", {"libegret-none.so.1"}, names, 1, &square_root, NULL, false};
     egt_write(egt_path("libegret-none.so.1"), "no library", 10);
     setenv("EGRET_CUDA_PATH", egt_folder(), 1);
     eg_status st = eg__cuda_library_open(&l, "test");
