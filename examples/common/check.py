@@ -494,6 +494,12 @@ def other_stops(at):
     part.communicate(timeout=60)
     check("behind the steps a signal ends it", part.returncode == -signal.SIGINT, part.returncode)
 
+    part = paced(at + "/failed", 20, ready=12)
+    part.send_signal(signal.SIGINT)
+    ends(at + "/failed", "step-13")
+    said = part.communicate(timeout=60)[0]
+    check("a step that fails has the last word", part.returncode == 1 and "13 is no step" in said, said)
+
     out = at + "/ignored"
     os.mkdir(out)
     part = subprocess.Popen([program, "pace", "--steps", "1", "--out", out], stdout=subprocess.DEVNULL,

@@ -403,6 +403,7 @@ static bool write_profile(const run *r)
 
 int run_end(run *r, bool good)
 {
+    signals_take(); /* of a run that failed: its words and its status come first */
     signals_release();
     good = (good || r->signal) && run_catch_up(r) && (!r->options->profile || write_profile(r));
     forget_rows(r);
