@@ -94,17 +94,18 @@ configure() {
 
 # What a build that nobody watches on a terminal says: each tenth of its way, and all that is not progress.
 tenths() {
-    next=10
+    told=0
     while IFS= read -r line; do
         case $line in
         "@failed") return 1 ;;
         @*%@*)
             share=${line%%%*}
             share=${share##*[@ ]}
-            if [ "$share" -ge "$next" ]; then
-                say "$share %"
-                next=$((share / 10 * 10 + 10))
+            tenth=$((share / 10 * 10))
+            if [ $tenth -ne $told ] && [ $tenth -gt 0 ]; then
+                say "$tenth %"
             fi
+            told=$tenth
             ;;
         "ninja: Entering"*) ;;
         *) printf '%s\n' "$line" >&2 ;;
