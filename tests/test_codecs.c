@@ -82,32 +82,16 @@ static bool zlib(void)
 static const struct codec {
     const char *name;
     bool (*works)(void);
-    const char *file, *package;
+    const char *file, *package; /* no file: this build has none */
 } codecs[] = {
-#ifdef EG_HAVE_ARCHIVE
     {"archive", archive, EG_SO_ARCHIVE, "libarchive13"},
-#endif
-#ifdef EG_HAVE_EXIF
     {"exif", exif, EG_SO_EXIF, "libexif12"},
-#endif
-#ifdef EG_HAVE_JPEG
     {"jpeg", jpeg, EG_SO_JPEG, "libjpeg62-turbo"},
-#endif
-#ifdef EG_HAVE_PNG
     {"png", png, EG_SO_PNG, "libpng16-16"},
-#endif
-#ifdef EG_HAVE_PROTOBUF
     {"protobuf", protobuf, EG_SO_PROTOBUF, "libprotobuf-c1"},
-#endif
-#ifdef EG_HAVE_SNDFILE
     {"sndfile", sndfile, EG_SO_SNDFILE, "libsndfile1"},
-#endif
-#ifdef EG_HAVE_UTF8PROC
     {"utf8proc", utf8proc, EG_SO_UTF8PROC, "libutf8proc"},
-#endif
-#ifdef EG_HAVE_ZLIB
     {"zlib", zlib, EG_SO_ZLIB, "zlib1g"},
-#endif
     {0},
 };
 
@@ -151,12 +135,16 @@ EGT(missing)
         check_words(getenv(hidden));
         return;
     }
-    if (!codecs[0].name) {
-        egt_skip("this build has none");
-    }
+    int tried = 0;
     for (const struct codec *c = codecs; c->name; c++) {
-        snprintf(egt_case, sizeof egt_case, "missing_%s", c->name);
-        EGT_EQ(run_without(c), 0);
+        if (c->file) {
+            snprintf(egt_case, sizeof egt_case, "missing_%s", c->name);
+            EGT_EQ(run_without(c), 0);
+            tried++;
+        }
+    }
+    if (!tried) {
+        egt_skip("this build has none");
     }
 }
 
@@ -171,7 +159,7 @@ EGT(none_at_first)
     EGT_CHECK(eg_add(pixels(), pixels()));
     while (fgets(line, sizeof line, maps)) {
         for (const struct codec *c = codecs; c->name; c++) {
-            if (strstr(line, c->file)) {
+            if (c->file && strstr(line, c->file)) {
                 fclose(maps);
                 egt_fail(__FILE__, __LINE__, "%s is there", c->file);
             }

@@ -9,12 +9,6 @@
 #include "lib/fork.h"
 #include "lib/module.h"
 
-static const eg__dnnl_host host = {
-#define HOST(result, name, parameters, arguments) .name = name,
-    EG__DNNL_HOST_FUNCTIONS(HOST) EG__DNNL_HOST_PROCEDURES(HOST)
-#undef HOST
-};
-
 static struct {
     pthread_once_t once;
     void *file;
@@ -26,6 +20,9 @@ static struct {
 static void load(void)
 {
 #ifdef EG_HAVE_ONEDNN
+#define HOST(result, name, parameters, arguments) .name = name,
+    static const eg__dnnl_host host = {EG__DNNL_HOST_FUNCTIONS(HOST) EG__DNNL_HOST_PROCEDURES(HOST)};
+#undef HOST
     const double begin = eg__seconds();
     const bool first = dlsym(RTLD_DEFAULT, "GOMP_parallel"); /* of the program's OpenMP: ours go before it */
     module.file = eg__module_open("dnnl", eg__getenv("EGRET_DNNL_MODULE"), first, module.why, sizeof module.why);
