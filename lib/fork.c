@@ -39,8 +39,7 @@ static void in_child(void)
     after(EG__FORK_CHILD);
 }
 
-/* Handlers go with the library when it is unloaded. */
-__attribute__((constructor)) static void watch(void)
+void eg__forks_watch(void)
 {
     pthread_atfork(before, in_parent, in_child);
 }

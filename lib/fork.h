@@ -13,6 +13,9 @@ typedef enum eg__fork { EG__FORK_BEFORE, EG__FORK_PARENT, EG__FORK_CHILD } eg__f
  * number. */
 uint32_t eg__forks(void);
 
+/* Once, before anything is locked. What it registers goes with the library when that is unloaded. */
+void eg__forks_watch(void);
+
 /* A lock is held over a fork, so that what it guards is whole in the child. */
 static inline void eg__fork_lock(pthread_mutex_t *lock, eg__fork when)
 {

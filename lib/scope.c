@@ -167,6 +167,12 @@ void eg_thread_end(void)
     }
 }
 
+/* Here, where every program's calls begin: of a static library a program has no more than it calls. */
+__attribute__((constructor)) static void library_begin(void)
+{
+    eg__forks_watch();
+}
+
 /* The library is being unloaded, or the process ends: leave no thread, key or byte behind. While other
  * threads still hold state (a process that exits under them) nothing is pulled from under their feet. */
 __attribute__((destructor)) static void library_end(void)
