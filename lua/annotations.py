@@ -137,6 +137,12 @@ function tensor:bytes() end
 function tensor:item() end
 ---@return eg.tensor self
 function tensor:requires_grad() end
+---@return eg.tensor self
+function tensor:parameter() end
+--- The text that print shows.
+---@param options? eg.print_options
+---@return string
+function tensor:format(options) end
 ---@param f fun(...: eg.tensor): ...
 ---@param options? eg.map_options
 ---@return eg.dataset
@@ -144,6 +150,9 @@ function dataset:map(f, options) end
 ---@param f fun(...: eg.tensor): boolean
 ---@return eg.dataset
 function dataset:filter(f) end
+--- The names of an image folder's classes, in the order of their numbers.
+---@return string[]
+function dataset:classes() end
 ---@param f fun(index: integer): ...
 ---@param count integer
 ---@return eg.dataset
@@ -152,6 +161,11 @@ function eg.data.from(f, count) end
 ---@param loss? eg.tensor
 ---@return eg.tensor|eg.optim
 function optim:minimize(tape, loss) end
+--- The first half of minimize: adds to the gradients that optim:update() steps with.
+---@param tape eg.tape|fun(): eg.tensor
+---@param loss? eg.tensor
+---@return eg.tensor|eg.optim
+function optim:backward(tape, loss) end
 ---@param optim eg.optim
 ---@param tape eg.tape|fun(): eg.tensor
 ---@param loss? eg.tensor
@@ -189,6 +203,20 @@ function eg.use_stream(stream) end
 ---@param device eg.device|string
 ---@return eg.device_info
 function eg.device_describe(device) end
+---@return eg.device_info
+function device:describe() end
+---@param ... eg.tensor
+---@return eg.tensor ...
+function step:run(...) end
+--- A part of one's own in checkpoints.
+---@param name string
+---@param part {state: (fun(): table<string, eg.tensor>), load: fun(state: table<string, eg.tensor>)}
+function saver:add(name, part) end
+--- A line of names and values.
+---@param name string
+---@param value number|integer|string
+---@param ... string|number|integer
+function journal:row(name, value, ...) end
 ---@param x eg.tensor
 ---@return eg.tensor x
 function eg.parameter(x) end
@@ -220,6 +248,7 @@ return eg
 
 OPERATORS = ["add", "sub", "mul", "div", "mod", "pow", "idiv"]
 RESULTS = {"array": "eg.tensor[]", "tensor": "eg.tensor", "wanted": "eg.tensor", "stream": "string"}
+COLLECTED = ["tensor", "module", "optim", "device"]  # never freed by hand
 WORDS = {"end": "stop", "in": "inputs", "repeat": "times", "function": "f", "local": "here"}
 
 
@@ -297,6 +326,8 @@ def main():
         if kind == "module":
             out.append("---@overload fun(x: eg.tensor, ...): eg.tensor")
         out.append(f"local {kind} = {{}}")
+        if kind not in COLLECTED:
+            out.append(f"function {kind}:free() end")
     for f, _, wrapper in made:
         lines = describe(h, f, wrapper)
         arguments = ", ".join(map(name_of, wrapper.usage))

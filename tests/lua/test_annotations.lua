@@ -25,4 +25,25 @@ check.test("every function is among them", function()
     assert(text:find("---@field reserved?", 1, true) and not text:find("reserved_count", 1, true))
 end)
 
+check.test("every method is", function()
+    local file = assert(io.open(path))
+    local text = file:read "a"
+    file:close()
+    local missing, kinds = {}, 0
+    for key, meta in pairs(debug.getregistry()) do
+        local kind = type(key) == "string" and key:match "^egret%.([%w_]+)$"
+        if kind and type(meta) == "table" and meta.methods then
+            kinds = kinds + 1
+            for name in pairs(meta.methods) do
+                if not text:find("function " .. kind .. ":" .. name .. "(", 1, true) then
+                    missing[#missing + 1] = kind .. ":" .. name
+                end
+            end
+        end
+    end
+    table.sort(missing)
+    check.equal(missing, {})
+    assert(kinds > 10, "methods of objects are looked for in the wrong place")
+end)
+
 check.done()
