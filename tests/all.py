@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 SUM = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
@@ -90,28 +91,45 @@ def there(build, names):
     return [name for name in names if name in known or not name.startswith(("cuda_", "program_"))]
 
 
+def results(meson, log):
+    """What meson writes of each test, when it has: a line."""
+    begun, done = "", False
+    while not os.path.exists(log) and meson.poll() is None:
+        time.sleep(0.2)
+    if not os.path.exists(log):
+        return
+    with open(log) as lines:
+        while not done:
+            done = meson.poll() is not None  # looked at before the last lines are read
+            for line in lines:
+                begun += line
+                if begun.endswith("\n"):
+                    yield json.loads(begun)
+                    begun = ""
+            time.sleep(0.2)
+
+
 def run_tests(build, names, wrapper=(), env=None):
     """Each test program of a build, through meson, which knows their order, places and limits. Most keep one processor
     busy, so as many run at a time as there are."""
-    log = os.path.join(build, "meson-logs", "testlog.json")
-    if os.path.exists(log):
-        os.remove(log)
     command = ["meson", "test", "-C", build, "--no-rebuild", "--quiet", "--num-processes",
                str(len(os.sched_getaffinity(0))), *names]
+    name = "testlog.json"
     if wrapper:
         command += ["--wrapper", " ".join(wrapper), "--timeout-multiplier", "10"]
-        log = os.path.join(build, "meson-logs", "testlog-" + os.path.basename(wrapper[0]) + ".json")
-    r = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                       env={**os.environ, **(env or {})})
-    if not os.path.exists(log):
-        total.add(failed=1)
-        print(f"  FAIL no test of {build} ran\n" + "\n".join("    " + s for s in r.stdout.splitlines()[-9:]))
-        return
-    with open(log) as results:
-        for line in results:
-            r = json.loads(line)
-            name = r["name"].split("/")[-1].split(":")[-1].strip()
-            judge(name, r.get("stdout", ""), r.get("stderr", ""), r["returncode"], r["duration"])
+        name = f"testlog-{os.path.basename(wrapper[0])}.json"
+    log = os.path.join(build, "meson-logs", name)
+    if os.path.exists(log):
+        os.remove(log)
+    with tempfile.TemporaryFile("w+") as said:
+        meson = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
+        for r in results(meson, log):
+            judge(re.split("[/:]", r["name"])[-1].strip(), r.get("stdout", ""), r.get("stderr", ""), r["returncode"],
+                  r["duration"])
+        if not os.path.exists(log):
+            said.seek(0)
+            total.add(failed=1)
+            print(f"  FAIL no test of {build} ran\n" + "\n".join("    " + s for s in said.read().splitlines()[-9:]))
 
 
 def make(name, compiler, options):
