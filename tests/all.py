@@ -26,7 +26,8 @@ VARIANTS = {
              # AVX2 and oneDNN are in: vectors that read or write past an end are found here or nowhere.
              ["-Db_sanitize=address,undefined", *SANITIZERS, "-Disa=avx2", *LEAN], [],
              {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-              "ASAN_OPTIONS": "allocator_may_return_null=1"}),
+              # Of thread-local memory of libraries opened later it guesses the size, and follows what it guessed.
+              "ASAN_OPTIONS": "allocator_may_return_null=1:intercept_tls_get_addr=0"}),
     "tsan": ("thread sanitizer", 4, "gcc", ["-Db_sanitize=thread", *SANITIZERS, *PLAIN],
              ["workers", "data", "chain", "links", "origin", "files", "lines", "embedding", "profile",
               "program_train", "cuda_streams", "cuda_memory_order"], {"TSAN_OPTIONS": "halt_on_error=1"}),
