@@ -16,17 +16,23 @@
 #include "session.h"
 
 typedef struct output {
-    session *s;
+    session *s; /* NULL: it has ended */
     int fd;
 } output;
 
+/* Ours, once they are made: libraries that are loaded while they stand for C's (that of C++, say) write to them as long
+ * as the process lives. */
 static struct {
-    FILE *in, *out, *err;             /* ours */
-    FILE *old_in, *old_out, *old_err; /* what they stand for */
+    FILE *in, *out, *err;
+    session *s; /* of stdin */
+    output outputs[2];
+} streams;
+
+static struct {
+    FILE *old_in, *old_out, *old_err; /* what ours stand for */
     json_t *answer;                   /* to a question, while some of it is still to be read */
     const char *rest;                 /* that */
     size_t rest_length;
-    output outputs[2];
     int last; /* the descriptor that was written to */
 } console;
 
@@ -64,7 +70,10 @@ static void forget_line(void)
 /* A line may be longer than the room for it: the rest is for the next call. */
 static ssize_t read_line(void *user, char *room, size_t size)
 {
-    session *s = user;
+    session *s = *(session **)user;
+    if (!s) {
+        return 0;
+    }
     if (!console.rest) {
         fflush(stdout);
         if (!allowed(s)) {
@@ -98,7 +107,7 @@ static ssize_t write_output(void *user, const char *bytes, size_t size)
     if (o->fd == STDERR_FILENO) {
         fflush(stdout);
     }
-    if (console.last != o->fd) {
+    if (o->s && console.last != o->fd) {
         console.last = o->fd;
         wire_sync(o->s->w);
     }
@@ -113,11 +122,11 @@ static ssize_t write_output(void *user, const char *bytes, size_t size)
     return (ssize_t)done;
 }
 
-static FILE *open_output(session *s, int fd)
+static FILE *open_output(FILE *old, session *s, int fd)
 {
-    output *o = &console.outputs[fd == STDERR_FILENO];
+    output *o = &streams.outputs[fd == STDERR_FILENO];
     *o = (output){s, fd};
-    return fopencookie(o, "w", (cookie_io_functions_t){.write = write_output});
+    return old ? old : fopencookie(o, "w", (cookie_io_functions_t){.write = write_output});
 }
 
 /* ---- children ---- */
@@ -167,30 +176,26 @@ void console_open_children(lua_State *L, session *s)
 
 bool console_open(session *s)
 {
-    console.in = fopencookie(s, "r", (cookie_io_functions_t){.read = read_line});
-    console.out = open_output(s, STDOUT_FILENO);
-    console.err = open_output(s, STDERR_FILENO);
-    if (!console.in || !console.out || !console.err) {
+    streams.s = s;
+    if (!streams.in) {
+        streams.in = fopencookie(&streams.s, "r", (cookie_io_functions_t){.read = read_line});
+    }
+    streams.out = open_output(streams.out, s, STDOUT_FILENO);
+    streams.err = open_output(streams.err, s, STDERR_FILENO);
+    if (!streams.in || !streams.out || !streams.err) {
         complain("out of memory");
         console_close();
         return false;
     }
-    setvbuf(console.out, NULL, _IOLBF, BUFSIZ);
-    setvbuf(console.err, NULL, _IONBF, 0);
+    setvbuf(streams.out, NULL, _IOLBF, BUFSIZ);
+    setvbuf(streams.err, NULL, _IONBF, 0);
     console.old_in = stdin;
     console.old_out = stdout;
     console.old_err = stderr;
-    stdin = console.in;
-    stdout = console.out;
-    stderr = console.err;
+    stdin = streams.in;
+    stdout = streams.out;
+    stderr = streams.err;
     return true;
-}
-
-static void close_file(FILE *file)
-{
-    if (file) {
-        fclose(file);
-    }
 }
 
 void console_close(void)
@@ -201,9 +206,7 @@ void console_close(void)
         stdout = console.old_out;
         stderr = console.old_err;
     }
-    close_file(console.in);
-    close_file(console.out);
-    close_file(console.err);
+    streams.s = streams.outputs[0].s = streams.outputs[1].s = NULL;
     forget_line();
     memset(&console, 0, sizeof console);
 }

@@ -188,6 +188,27 @@ def check_early(folder):
             kernel.kill()
 
 
+def check_end(folder):
+    """A kernel that has loaded other libraries while a frontend was served ends in peace."""
+    at = {f"{name}_port": i + 1 for i, name in enumerate(("shell", "control", "stdin", "iopub", "hb"))}
+    with open(folder + "/connection.json", "w") as f:
+        json.dump({**at, "ip": folder + "/end", "transport": "ipc", "key": "k"}, f)
+    kernel = subprocess.Popen([program, "kernel", folder + "/connection.json"],
+                              env={**os.environ, "MALLOC_PERTURB_": "90",
+                                   "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"})  # what is freed is lost
+    with zmq.Context.instance().socket(zmq.DEALER) as shell:
+        shell.linger, shell.reconnect_ivl = 0, 1
+        shell.connect(f"ipc://{folder}/end-{at['shell_port']}")
+        raw = Raw.__new__(Raw)
+        raw.key, raw.socket = b"k", shell
+        raw.send(raw.request("execute_request", {"code": "eg = require 'egret'; eg.randn{512, 512}:matmul(eg.randn{512, 512}):sum()"}))
+        content = raw.answer()[1]
+        check("a product", content.get("status") == "ok", content)
+        raw.send(raw.request("shutdown_request", {"restart": False}))
+        check("and the end", kernel.wait(PATIENCE) == 0, kernel.poll())
+    kernel.kill()
+
+
 def check_connections(folder):
     """Connection files that are none."""
     good = {"shell_port": 1, "control_port": 1, "stdin_port": 1, "iopub_port": 1, "hb_port": 1, "ip": "127.0.0.1",
@@ -246,6 +267,7 @@ def main():
     with installed(egret) as folder, tempfile.TemporaryDirectory() as place:
         check_connections(place)
         check_early(place)
+        check_end(place)
         with Kernel() as kernel:
             check_signatures(kernel)
             check_contents(kernel)

@@ -59,7 +59,7 @@ def cmake(at, prefix, version):
     for name, content in {"CMakeLists.txt": text, "shared.c": shared}.items():
         with open(f"{at}/{name}", "w") as file:
             file.write(content)
-    env = {**os.environ, "CC": " ".join(word for word in words if not word.startswith("-")),
+    env = {**os.environ, "CMAKE_GENERATOR": "Ninja", "CC": " ".join(word for word in words if not word.startswith("-")),
            "CFLAGS": " ".join(word for word in words if word.startswith("-"))}
     if attempt("CMake finds egret", ["cmake", "-S", at, "-B", at + "/b", "-DCMAKE_PREFIX_PATH=" + prefix], env=env) \
             and attempt("and builds with it", ["cmake", "--build", at + "/b"]):

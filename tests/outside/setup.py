@@ -32,7 +32,7 @@ def checkout(at):
     for name in os.listdir(source):
         if not name.startswith((".", "build")):
             os.symlink(os.path.join(source, name), os.path.join(at, name))
-    return attempt("meson setup", ["meson", "setup", at + "/build-install", at, *QUICK], "The Meson")
+    return attempt("meson setup", ["meson", "setup", at + "/build-install", at, *QUICK])
 
 
 def tree(at):

@@ -41,7 +41,7 @@ def main(at):
     folder = at + "/build"
     if not attempt("it is configured", ["meson", "setup", folder, at, "--force-fallback-for=egret", "-Degret:isa=avx2",
                                                 "-Degret:cuda=disabled"],
-                   "The Meson build system", env={**os.environ, "CC": cc}):
+                   env={**os.environ, "CC": cc}):
         return
     ours = [t for t in introspect(folder, "targets") if t["subproject"]]
     names = {t["name"] for t in ours if "library" in t["type"]}
