@@ -294,7 +294,7 @@ build)
 test)
     [ $# -gt 0 ] || set -- main
     need $tools $libraries $examples $testing
-    say "testing ($*): on two cores building takes about 6 minutes and the tests 8, with nvcc twice as long; of other" \
+    say "testing ($*): on two cores building takes about 3 minutes and the tests 6, with nvcc twice as long; of other" \
         "builds tests/all.py --help says how long each takes"
     build
     say "testing"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The name under which programs that link a library ask the loader for it: libpng16.so.16 for -lpng16.
+"""The name under which programs that link a library ask the loader for it: libpng16.so.16 for -lpng16. On the next line
+the flags with which they are compiled.
 
     soname.py PACKAGE CC...     PACKAGE as pkg-config knows it; of several libraries the first is meant
 """
@@ -21,4 +22,4 @@ with tempfile.TemporaryDirectory() as folder:
     needed = re.search(r"\(NEEDED\).*\[(.*)\]", ask("readelf", "--dynamic", "--wide", program))
     if not needed:
         sys.exit(f"{package} is not a shared library")
-    print(needed[1])
+    print(needed[1], ask("pkg-config", "--cflags", package), sep="\n")

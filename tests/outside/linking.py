@@ -36,8 +36,10 @@ def flags(at, folder, *options):
     """What pkg-config says of what lies under a folder."""
     r = run(["pkg-config", "--cflags", "--libs", *options],
             env={**os.environ, "PKG_CONFIG_PATH": folder, "PKG_CONFIG_SYSROOT_DIR": at})
-    check("pkg-config " + " ".join(options), r.returncode == 0, r.stdout)
-    return shlex.split(r.stdout)
+    found = shlex.split(r.stdout)
+    others = {word for word in found if word.startswith("-l")} - {"-legret", "-l:libegret.a", "-lm", "-ldl"}
+    check("pkg-config " + " ".join(options), r.returncode == 0 and not others, r.stdout)
+    return found
 
 
 def static(at, folder):
