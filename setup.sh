@@ -8,7 +8,7 @@
 #                         into DIR, /usr/local if none is given; what a shell must be told to find them there
 #                         is printed, as lines for ~/.profile
 #   ./setup.sh uninstall  remove what install has put anywhere
-#   ./setup.sh test       build and run the tests, on two cores a quarter of an hour; the last line counts them
+#   ./setup.sh test       build and run the tests, on two cores about ten minutes; the last line counts them
 #   ./setup.sh test all   the same, and in builds of other kinds (an hour): with sanitizers, clang, without
 #                         libraries; or some of them by name, which tests/all.py --help tells
 #   ./setup.sh build      only build, into build/
