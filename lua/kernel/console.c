@@ -15,17 +15,11 @@
 #include "kernel.h"
 #include "session.h"
 
-typedef struct output {
-    session *s; /* NULL: it has ended */
-    int fd;
-} output;
-
 /* Ours, once they are made: libraries that are loaded while they stand for C's (that of C++, say) write to them as long
  * as the process lives. */
 static struct {
     FILE *in, *out, *err;
-    session *s; /* of stdin */
-    output outputs[2];
+    session *s; /* NULL: it has ended */
 } streams;
 
 static struct {
@@ -70,7 +64,8 @@ static void forget_line(void)
 /* A line may be longer than the room for it: the rest is for the next call. */
 static ssize_t read_line(void *user, char *room, size_t size)
 {
-    session *s = *(session **)user;
+    session *s = streams.s;
+    (void)user;
     if (!s) {
         return 0;
     }
@@ -103,17 +98,17 @@ static ssize_t read_line(void *user, char *room, size_t size)
 
 static ssize_t write_output(void *user, const char *bytes, size_t size)
 {
-    const output *o = user;
-    if (o->fd == STDERR_FILENO) {
+    const int fd = *(const int *)user;
+    if (fd == STDERR_FILENO) {
         fflush(stdout);
     }
-    if (o->s && console.last != o->fd) {
-        console.last = o->fd;
-        wire_sync(o->s->w);
+    if (streams.s && console.last != fd) {
+        console.last = fd;
+        wire_sync(streams.s->w);
     }
     size_t done = 0;
     while (done < size) {
-        ssize_t n = write(o->fd, bytes + done, size - done);
+        ssize_t n = write(fd, bytes + done, size - done);
         if (n < 0 && errno != EINTR) {
             break;
         }
@@ -122,11 +117,10 @@ static ssize_t write_output(void *user, const char *bytes, size_t size)
     return (ssize_t)done;
 }
 
-static FILE *open_output(FILE *old, session *s, int fd)
+static FILE *open_output(int fd)
 {
-    output *o = &streams.outputs[fd == STDERR_FILENO];
-    *o = (output){s, fd};
-    return old ? old : fopencookie(o, "w", (cookie_io_functions_t){.write = write_output});
+    static int fds[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+    return fopencookie(&fds[fd], "w", (cookie_io_functions_t){.write = write_output});
 }
 
 /* ---- children ---- */
@@ -177,11 +171,9 @@ void console_open_children(lua_State *L, session *s)
 bool console_open(session *s)
 {
     streams.s = s;
-    if (!streams.in) {
-        streams.in = fopencookie(&streams.s, "r", (cookie_io_functions_t){.read = read_line});
-    }
-    streams.out = open_output(streams.out, s, STDOUT_FILENO);
-    streams.err = open_output(streams.err, s, STDERR_FILENO);
+    streams.in = streams.in ? streams.in : fopencookie(NULL, "r", (cookie_io_functions_t){.read = read_line});
+    streams.out = streams.out ? streams.out : open_output(STDOUT_FILENO);
+    streams.err = streams.err ? streams.err : open_output(STDERR_FILENO);
     if (!streams.in || !streams.out || !streams.err) {
         complain("out of memory");
         console_close();
@@ -206,7 +198,7 @@ void console_close(void)
         stdout = console.old_out;
         stderr = console.old_err;
     }
-    streams.s = streams.outputs[0].s = streams.outputs[1].s = NULL;
+    streams.s = NULL;
     forget_line();
     memset(&console, 0, sizeof console);
 }

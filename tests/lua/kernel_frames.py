@@ -3,6 +3,7 @@
 
     kernel_frames.py PROGRAM
 """
+import contextlib
 import hashlib
 import hmac
 import json
@@ -167,46 +168,44 @@ def check_lost(kernel):
         kernel.alive("a question to nobody")
 
 
-def check_early(folder):
-    """Interrupts while the kernel starts."""
+@contextlib.contextmanager
+def bare(folder, channel, **env):
+    """A kernel that no manager looks after, and a socket at one of its channels."""
     at = {f"{name}_port": i + 1 for i, name in enumerate(("shell", "control", "stdin", "iopub", "hb"))}
     with open(folder + "/connection.json", "w") as f:
-        json.dump({**at, "ip": folder + "/early", "transport": "ipc", "key": "k"}, f)
+        json.dump({**at, "ip": folder + "/bare", "transport": "ipc", "key": "k"}, f)
+    with zmq.Context.instance().socket(zmq.DEALER) as socket:
+        socket.linger, socket.reconnect_ivl = 0, 1
+        socket.connect(f"ipc://{folder}/bare-{at[channel + '_port']}")
+        raw = Raw.__new__(Raw)
+        raw.key, raw.socket = b"k", socket
+        kernel = subprocess.Popen([program, "kernel", folder + "/connection.json"], env={**os.environ, **env})
+        yield kernel, raw
+        kernel.kill()
+
+
+def check_early(folder):
+    """Interrupts while the kernel starts."""
     for _ in range(5):
-        with zmq.Context.instance().socket(zmq.DEALER) as early:
-            early.linger, early.reconnect_ivl = 0, 1
-            early.connect(f"ipc://{folder}/early-{at['control_port']}")
-            raw = Raw.__new__(Raw)
-            raw.key, raw.socket = b"k", early
-            kernel = subprocess.Popen([program, "kernel", folder + "/connection.json"])
+        with bare(folder, "control") as (kernel, raw):
             count, end = 0, time.time() + PATIENCE
             while count < 50 and kernel.poll() is None and time.time() < end:
                 raw.send(raw.request("interrupt_request", {}))
-                count += early.poll(.2) and raw.answer()[0]["msg_type"] == "interrupt_reply"
+                count += raw.socket.poll(.2) and raw.answer()[0]["msg_type"] == "interrupt_reply"
             raw.send(raw.request("shutdown_request", {"restart": False}))
             check("interrupted before it begins", count == 50 and kernel.wait(PATIENCE) == 0, (kernel.poll(), count))
-            kernel.kill()
 
 
 def check_end(folder):
     """A kernel that has loaded other libraries while a frontend was served ends in peace."""
-    at = {f"{name}_port": i + 1 for i, name in enumerate(("shell", "control", "stdin", "iopub", "hb"))}
-    with open(folder + "/connection.json", "w") as f:
-        json.dump({**at, "ip": folder + "/end", "transport": "ipc", "key": "k"}, f)
-    kernel = subprocess.Popen([program, "kernel", folder + "/connection.json"],
-                              env={**os.environ, "MALLOC_PERTURB_": "90",
-                                   "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"})  # what is freed is lost
-    with zmq.Context.instance().socket(zmq.DEALER) as shell:
-        shell.linger, shell.reconnect_ivl = 0, 1
-        shell.connect(f"ipc://{folder}/end-{at['shell_port']}")
-        raw = Raw.__new__(Raw)
-        raw.key, raw.socket = b"k", shell
-        raw.send(raw.request("execute_request", {"code": "eg = require 'egret'; eg.randn{512, 512}:matmul(eg.randn{512, 512}):sum()"}))
+    product = "eg = require 'egret'; eg.randn{512, 512}:matmul(eg.randn{512, 512}):sum()"
+    tunables = {"MALLOC_PERTURB_": "90", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}  # what is freed is lost
+    with bare(folder, "shell", **tunables) as (kernel, raw):
+        raw.send(raw.request("execute_request", {"code": product}))
         content = raw.answer()[1]
         check("a product", content.get("status") == "ok", content)
         raw.send(raw.request("shutdown_request", {"restart": False}))
         check("and the end", kernel.wait(PATIENCE) == 0, kernel.poll())
-    kernel.kill()
 
 
 def check_connections(folder):
