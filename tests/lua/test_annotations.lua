@@ -29,11 +29,11 @@ check.test("every method is", function()
     local file = assert(io.open(path))
     local text = file:read "a"
     file:close()
-    local missing, kinds = {}, 0
+    local missing, kinds, known = {}, 0, {}
     for key, meta in pairs(debug.getregistry()) do
         local kind = type(key) == "string" and key:match "^egret%.([%w_]+)$"
         if kind and type(meta) == "table" and meta.methods then
-            kinds = kinds + 1
+            kinds, known[kind] = kinds + 1, meta.methods
             for name in pairs(meta.methods) do
                 if not text:find("function " .. kind .. ":" .. name .. "(", 1, true) then
                     missing[#missing + 1] = kind .. ":" .. name
@@ -44,6 +44,12 @@ check.test("every method is", function()
     table.sort(missing)
     check.equal(missing, {})
     assert(kinds > 10, "methods of objects are looked for in the wrong place")
+    for kind, name in text:gmatch "\nfunction ([%w_]+):([%w_]+)%(" do
+        if known[kind] and not known[kind][name] then
+            missing[#missing + 1] = kind .. ":" .. name .. " is told and not there"
+        end
+    end
+    check.equal(missing, {})
 end)
 
 check.done()
