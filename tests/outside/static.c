@@ -46,7 +46,10 @@ static void *keep_busy(void *user)
 static bool forks(void)
 {
     pthread_t busy;
-    int status = pthread_create(&busy, NULL, keep_busy, NULL);
+    int status = 0;
+    if (pthread_create(&busy, NULL, keep_busy, NULL)) {
+        return false;
+    }
     for (int i = 0; i < 500 && status == 0; i++) {
         pid_t child = fork();
         if (child == 0) {
