@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "autograd/record.h"
-#include "lib/device.h"
+#include "lib/core/device.h"
 
 static const char me[] = "eg_gradcheck";
 

@@ -1,9 +1,9 @@
 /* gradients.c - the walk: mark backwards what y depends on, forwards what the xs reach, then run the
  * rules backwards over the entries on a path between them. */
 #include "autograd/record.h"
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/options.h"
-#include "lib/profile.h"
+#include "lib/trace/profile.h"
 
 static const char me[] = "eg_tape_gradients";
 

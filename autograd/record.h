@@ -3,7 +3,7 @@
 #define EGRET_RECORD_H
 
 #include "lib/ops/options.h"
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 
 /* An input of an entry. */
 typedef struct eg__edge {

@@ -5,7 +5,7 @@
 #include <egret/nn/init.h>
 #include <egret/nn/layers.h>
 
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 #include "nn/nn.h"
 
 static const eg_attended failed = {NULL, NULL};

@@ -3,8 +3,8 @@
 
 #include <egret/ops.h>
 
-#include "lib/device.h"
-#include "lib/optable.h"
+#include "lib/core/device.h"
+#include "lib/ops/optable.h"
 #include "nn/nn.h"
 
 /* ---- freezing -------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* containers.c - modules made of modules: sequences, lists, residual blocks. */
-#include "lib/optable.h"
-#include "lib/live.h"
+#include "lib/ops/optable.h"
+#include "lib/core/live.h"
 #include "nn/nn.h"
 
 /* ---- sequences and lists --------------------------------------------------------------------- */

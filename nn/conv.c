@@ -1,6 +1,6 @@
 /* conv.c - convolution layers over one, two or three axes, and their transposes. */
 #include "lib/ops/conv.h"
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 #include "nn/nn.h"
 
 typedef eg_tensor *conv_fn(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,

@@ -1,5 +1,5 @@
 /* embedding.c - rows of a table by number. */
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 #include "nn/nn.h"
 
 typedef struct embedding {

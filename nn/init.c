@@ -3,8 +3,8 @@
 
 #include <egret/nn.h>
 
-#include "lib/device.h"
-#include "lib/optable.h"
+#include "lib/core/device.h"
+#include "lib/ops/optable.h"
 #include "nn/nn.h"
 
 eg_tensor *eg__init_uniform(eg_shape shape, int64_t fan_in, eg_dtype dtype)

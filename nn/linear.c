@@ -1,5 +1,5 @@
 /* linear.c - the fully connected layer. */
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 #include "nn/nn.h"
 
 typedef struct linear {

@@ -3,7 +3,7 @@
 
 #include "nn/nn.h"
 
-#include "lib/live.h"
+#include "lib/core/live.h"
 
 /* ---- members ------------------------------------------------------------------------------- */
 

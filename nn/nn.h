@@ -4,7 +4,7 @@
 
 #include <egret/nn.h>
 
-#include "lib/internal.h"
+#include "lib/core/internal.h"
 
 enum { EG__CHILD, EG__PARAMETER, EG__BUFFER };
 

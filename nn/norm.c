@@ -1,7 +1,7 @@
 /* norm.c - normalisation layers. */
 #include <math.h>
 
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 #include "nn/nn.h"
 
 typedef struct batch_norm {

@@ -1,6 +1,6 @@
 /* pool.c - pooling layers over one, two or three axes. */
 #include "lib/ops/infer.h"
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 #include "nn/nn.h"
 
 typedef struct pool {

@@ -3,7 +3,7 @@
 
 #include <egret/nn/recurrent.h>
 
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 #include "nn/nn.h"
 
 /* One direction of one layer. */

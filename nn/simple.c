@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "lib/ops/infer.h"
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 #include "nn/nn.h"
 
 /* ---- activation ---------------------------------------------------------------------------- */

@@ -1,9 +1,9 @@
 /* ema.c - exponential moving averages of parameters. */
 #include <stdlib.h>
 
-#include "lib/capture.h"
+#include "lib/step/capture.h"
 #include "lib/io/assign.h"
-#include "lib/live.h"
+#include "lib/core/live.h"
 #include "optim/optim.h"
 
 typedef struct member {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lib/live.h"
+#include "lib/core/live.h"
 
 /* ---- checking ------------------------------------------------------------------------------ */
 

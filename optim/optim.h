@@ -7,9 +7,9 @@
 #include <egret/ops.h>
 #include <egret/optim.h>
 
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/options.h"
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 
 enum {
     EG__MAX_PARAMETERS = 10000,

@@ -1,9 +1,9 @@
 /* scaler.c - scaling the loss so that gradients in f16 do not underflow. */
 #include <stdlib.h>
 
-#include "lib/capture.h"
+#include "lib/step/capture.h"
 #include "lib/io/assign.h"
-#include "lib/live.h"
+#include "lib/core/live.h"
 #include "optim/optim.h"
 
 enum { UNSEEN = 16 }; /* steps on a device after which it is asked whether they were hopeless */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lib/capture.h"
+#include "lib/step/capture.h"
 
 /* Refuses before anything moves; fills the gradients in, dense. What the optimizer keeps of a parameter follows it
  * to another device. */

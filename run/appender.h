@@ -2,7 +2,7 @@
 #ifndef EGRET_APPENDER_H
 #define EGRET_APPENDER_H
 
-#include "lib/internal.h"
+#include "lib/core/internal.h"
 
 typedef struct eg__appender {
     char *path;

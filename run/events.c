@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/io/crc32c.h"
 #include "lib/io/file.h"
-#include "lib/live.h"
-#include "data/protobuf.h"
+#include "lib/core/live.h"
+#include "data/readers/protobuf.h"
 #include "run/event.pb-c.h"
 
 struct eg_events {

@@ -2,7 +2,7 @@
 #ifndef EGRET_HISTOGRAM_H
 #define EGRET_HISTOGRAM_H
 
-#include "lib/internal.h"
+#include "lib/core/internal.h"
 
 enum { EG__BUCKETS = 1600 };
 

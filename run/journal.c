@@ -8,7 +8,7 @@
 
 #include "lib/io/buffer.h"
 #include "lib/io/file.h"
-#include "lib/live.h"
+#include "lib/core/live.h"
 #include "run/appender.h"
 
 struct eg_journal {

@@ -9,7 +9,7 @@
 
 #include "lib/io/checked.h"
 #include "lib/io/file.h"
-#include "lib/live.h"
+#include "lib/core/live.h"
 #include "run/folder.h"
 
 static const char best_file[] = "best.safetensors";

@@ -4,7 +4,7 @@
 
 #include <egret/run.h>
 
-#include "lib/internal.h"
+#include "lib/core/internal.h"
 
 typedef enum eg__part_kind {
     EG__PART_MODULE,

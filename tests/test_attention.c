@@ -1,7 +1,7 @@
 /* test_attention.c - the rows of attention beside the composition they stand for: values, gradients, which weights are
  * dropped, what a row that sees nothing becomes, how results lie. */
 #include "lib/ops/options.h"
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 #include "tests/egt.h"
 
 typedef struct setting {

@@ -60,7 +60,7 @@ EGT(extreme_diagonals)
 
 /* ---- values ------------------------------------------------------------------------------------ */
 
-/* Sizes around the borders between the ways of lib/cpu/product.c and around its blocks. */
+/* Sizes around the borders between the ways of lib/cpu/matrix/product.c and around its blocks. */
 static void all_sizes(double tolerance, eg_dtype dtype)
 {
     static const int64_t sizes[][3] = {

@@ -1,6 +1,6 @@
 /* test_origin.c - sources written inside the library: where their samples come from, and what a chain does for
  * those that cannot skip or cannot go on. */
-#include "data/dataset.h"
+#include "data/chain/dataset.h"
 #include "tests/egt.h"
 
 /* Records of 10 bytes each in a file of that name; record 3 is bad, at record 7 there is no going on. */

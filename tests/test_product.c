@@ -1,8 +1,8 @@
 /* test_product.c - what matrix products stand on: the primitive cache and packed copies, seen from inside. */
-#include "lib/cpu/dnnl.h"
-#include "lib/cpu/pack.h"
-#include "lib/cpu/product.h"
-#include "lib/optable.h"
+#include "lib/cpu/dnnl/dnnl.h"
+#include "lib/cpu/common/pack.h"
+#include "lib/cpu/matrix/product.h"
+#include "lib/ops/optable.h"
 #include "tests/egt.h"
 
 static eg__call a_call(void)

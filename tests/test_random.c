@@ -1,7 +1,7 @@
 /* test_random.c - published vectors, the same numbers everywhere, the distributions, what is refused. */
 #include <pthread.h>
 
-#include "lib/philox.h"
+#include "lib/math/philox.h"
 #include "tests/egt.h"
 
 EGT(philox_matches_the_published_vectors)

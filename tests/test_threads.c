@@ -61,7 +61,7 @@ JOB(cumsum, eg_cumsum(x[0], 0))
 JOB(pointwise, eg_mul(eg_tanh(x[0]), eg_erf(eg_add(x[0], x[1]))))
 JOB(inverse, eg_inverse(x[0]))
 
-/* Sizes at which each way of computing is taken (lib/cpu/conv.c, product.c choose), and odd ones. */
+/* Sizes at which each way of computing is taken (lib/cpu/conv/conv.c, product.c choose), and odd ones. */
 #define D(...)  {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
 #define CONV(...) {.size = sizeof(eg_conv_options), __VA_ARGS__}
 static const job jobs[] = {

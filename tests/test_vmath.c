@@ -1,6 +1,6 @@
 /* test_vmath.c - how far the vectorised single-precision functions are from the true values, over floats
  * of every exponent; and the half conversions, all of them. */
-#include "lib/cpu/vmath.h"
+#include "lib/cpu/pointwise/vmath.h"
 #include "tests/egt.h"
 
 static double ulp_error(float got, double want)

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/processors.h"
-#include "lib/workers.h"
+#include "lib/core/processors.h"
+#include "lib/core/workers.h"
 #include "tests/egt.h"
 
 enum { MOST = 9, CALLS = 2000, PHASES = 50 };

@@ -1,9 +1,9 @@
 /* assign.c - see assign.h. */
 #include "lib/io/assign.h"
 
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/options.h"
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 
 /* Names of `a` that `b` lacks, as many as fit into words. */
 static eg_status compare_names(const char *op, const eg_tensors *a, const eg_tensors *b,

@@ -5,8 +5,8 @@
 
 #include <egret/io.h>
 
-#include "lib/internal.h"
-#include "lib/live.h"
+#include "lib/core/internal.h"
+#include "lib/core/live.h"
 
 /* Names in the order they came, found through an open hash of places + 1. */
 typedef struct names {

@@ -1,7 +1,7 @@
 /* boxes.c - boxes: compositions over their corners, and non-maximum suppression. */
 #include <math.h>
 
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/index.h"
 
 /* ---- corners --------------------------------------------------------------------------------- */

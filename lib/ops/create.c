@@ -2,10 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 #include "lib/ref/kernels.h"
 
 /* On the device with this id; a negative one failed already. */

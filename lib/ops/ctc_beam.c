@@ -5,7 +5,7 @@
 
 #include <egret/ops/ctc.h>
 
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/ctc_rows.h"
 #include "lib/ops/infer.h"
 

@@ -1,6 +1,6 @@
 /* einsum.c - Einstein's sum: parse, take diagonals, then contract operand after operand through permute,
  * reshape and matmul (or mul). Everything is a public op, so gradients come by themselves. */
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 
 enum { MAX_OPERANDS = 32, LETTERS = 52, LABELS = LETTERS + EG_MAX_DIMS };
 

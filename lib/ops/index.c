@@ -1,5 +1,5 @@
 /* index.c - index_select and index_add, each the other's gradient, and what is made of them. */
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/index.h"
 
 /* ---- what all of the family check ------------------------------------------------------------ */

@@ -2,7 +2,7 @@
 #ifndef EGRET_INFER_H
 #define EGRET_INFER_H
 
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 
 eg__infer eg__infer_power, eg__infer_where, eg__infer_copy, eg__infer_cast, eg__infer_reshape,
     eg__infer_expand, eg__infer_permute, eg__infer_slice, eg__infer_slice_grad, eg__infer_view, eg__infer_to,

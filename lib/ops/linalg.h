@@ -2,7 +2,7 @@
 #ifndef EGRET_OPS_LINALG_INTERNAL_H
 #define EGRET_OPS_LINALG_INTERNAL_H
 
-#include "lib/matrices.h"
+#include "lib/math/matrices.h"
 #include "lib/ops/options.h"
 
 /* Of dense inputs; the first may be there for its gradient only. */

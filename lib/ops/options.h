@@ -2,7 +2,7 @@
 #ifndef EGRET_OPTIONS_H
 #define EGRET_OPTIONS_H
 
-#include "lib/internal.h"
+#include "lib/core/internal.h"
 #include "lib/ops/ctc.h"
 #include "lib/ops/pool.h"
 #include "lib/ops/sample.h"
@@ -82,7 +82,7 @@ typedef struct eg__conv_opts {
     int64_t stride[3], dilation[3], before[3], after[3], size[3];
 } eg__conv_opts;
 
-/* How elements of a random tensor are made of words of the stream (lib/philox.h). */
+/* How elements of a random tensor are made of words of the stream (lib/math/philox.h). */
 enum {
     EG__RANDOM_UNIFORM,     /* a <= y < b */
     EG__RANDOM_NORMAL,      /* mean a, standard deviation b */

@@ -4,7 +4,7 @@
 
 #include <egret/ops/join.h>
 
-#include "lib/hd.h"
+#include "lib/math/hd.h"
 
 /* The element of an axis of size n that place i, counted from the axis's first element, shows; -1:
  * none, the constant. */

@@ -1,7 +1,7 @@
 /* pointwise.c - the public functions and inference of unary.def and binary.def. */
 #include <math.h>
 
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/hd.h"
+#include "lib/math/hd.h"
 
 /* Pooling over three axes; those that are not there come first. */
 typedef struct eg__pool_opts {

@@ -1,5 +1,5 @@
 /* rearrange.c - padding, repeating, turning: one kernel, pad; the rest is made of other ops. */
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 

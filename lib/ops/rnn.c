@@ -1,5 +1,5 @@
 /* rnn.c - recurrent layers: checks, inference, public functions. */
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/rnn.h"
 

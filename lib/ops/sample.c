@@ -2,7 +2,7 @@
  * to one row that takes the points' x and y, of boxes as views that repeat a line of each. */
 #include <math.h>
 
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/index.h"
 
 /* ---- inference ------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* sort.c - order, the different ones, places and counts. */
 #include <math.h>
 
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/index.h"
 
 /* ---- sort and topk --------------------------------------------------------------------------- */

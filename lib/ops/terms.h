@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "lib/hd.h"
+#include "lib/math/hd.h"
 
 enum {
     EG__TERMS_REAL,    /* eg__term */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/hd.h"
+#include "lib/math/hd.h"
 
 /* The numbers of one group of parameters; what they mean is in lib/ref/optim.c. */
 typedef struct eg__optim_group {

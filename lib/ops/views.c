@@ -1,5 +1,5 @@
 /* views.c - the same elements seen otherwise: reshape, expand, permute, slice; copies and casts. */
-#include "lib/device.h"
+#include "lib/core/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "lib/ops/attention.h"
-#include "lib/philox.h"
+#include "lib/math/philox.h"
 #include "lib/ref/ref.h"
 
 /* An operand: where its matrix begins, strides of rows and columns. */

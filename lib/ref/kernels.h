@@ -2,7 +2,7 @@
 #ifndef EGRET_REF_KERNELS_H
 #define EGRET_REF_KERNELS_H
 
-#include "lib/optable.h"
+#include "lib/ops/optable.h"
 
 #define EG_OP(name, ...) eg__kernel eg__ref_##name;
 #include "lib/ops/ops.def"

@@ -2,8 +2,8 @@
  * held against PyTorch's numbers (tests/golden/solve.c) and against what defines it (tests/test_linalg.c). */
 #include "lib/ops/linalg.h"
 #include "lib/ref/kernels.h"
-#include "lib/team.h"
-#include "lib/linalg_ops.h"
+#include "lib/math/team.h"
+#include "lib/math/linalg_ops.h"
 
 static eg_status each(const eg__call *c, int64_t (*room)(const eg__matrices *),
                       int (*matrix)(const eg__team *, const eg__matrices *, int64_t, double *))

@@ -1,6 +1,6 @@
 /* random.c - random numbers, draws and dropout, element by element. */
 #include "lib/ops/options.h"
-#include "lib/philox64.h"
+#include "lib/math/philox64.h"
 #include "lib/ref/ref.h"
 
 /* Element i of the float kinds in f32. */

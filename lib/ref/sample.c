@@ -3,7 +3,7 @@
 
 #include <egret/ops/sample.h>
 
-#include "lib/hd.h"
+#include "lib/math/hd.h"
 #include "lib/ops/options.h"
 #include "lib/ref/ref.h"
 

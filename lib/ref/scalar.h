@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "lib/hd.h"
+#include "lib/math/hd.h"
 
 #define EG__PI 3.14159265358979323846
 

@@ -1,5 +1,5 @@
 /* grouped.cu - one formula as a kernel of groups, for a look at what nvcc makes of it. */
-#include "lib/cuda/formula.cuh"
+#include "lib/cuda/common/formula.cuh"
 
 struct twice {
     enum { inputs = 2 };

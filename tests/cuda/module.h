@@ -5,7 +5,7 @@
 
 #include <dlfcn.h>
 
-#include "tests/cuda/fake.h"
+#include "tools/emulator/fake.h"
 #include "tests/egt.h"
 
 /* Whether devices are emulated. */

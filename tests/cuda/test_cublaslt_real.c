@@ -4,7 +4,7 @@
 
 #include "tests/egt.h"
 
-#include "lib/cuda/blas.c"
+#include "lib/cuda/matrix/blas.c"
 
 eg_device *const *eg__host_devices;
 

@@ -3,7 +3,7 @@
 #define _XOPEN_SOURCE 700
 #include "tests/egt.h"
 
-#include "lib/cuda/library.h"
+#include "lib/cuda/runtime/library.h"
 
 static const char *const names[] = {"sqrt", "egret_none"};
 static double (*square_root)(double);

@@ -5,8 +5,8 @@
 
 #include <egret/precision.h>
 
-#include "lib/cuda/attention_dnn.h"
-#include "lib/cuda/conv_dnn.h"
+#include "lib/cuda/attention/attention_dnn.h"
+#include "lib/cuda/conv/conv_dnn.h"
 #include "tests/cuda/cards.h"
 #include "tests/egt.h"
 

@@ -6,7 +6,7 @@
 
 #include "tests/egt.h"
 
-#include "lib/cuda/dnn_rnn.c"
+#include "lib/cuda/rnn/dnn_rnn.c"
 
 /* ---- what the file needs of the module, in host memory -------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* test_emulator.cu - kernels that show what the emulator does, and wrong ones that it must find. */
-#include "lib/cuda/launch.cuh"
+#include "lib/cuda/common/launch.cuh"
 #include "tests/cuda/test_emulator.h"
 
 __global__ void number(int64_t *at)

@@ -4,7 +4,7 @@
 
 #include "tests/cuda/check.h"
 #include "tests/cuda/child.h"
-#include "tests/cuda/fake.h"
+#include "tools/emulator/fake.h"
 #include "tests/cuda/test_emulator.h"
 
 enum { N = 1000, BYTES = N * sizeof(float) };

@@ -2,7 +2,7 @@
 #include <cuda.h>
 
 #include "tests/cuda/check.h"
-#include "tests/cuda/fake.h"
+#include "tools/emulator/fake.h"
 #include "tests/cuda/test_emulator.h"
 
 #define PAGE ((size_t)2 << 20)

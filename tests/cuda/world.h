@@ -8,8 +8,8 @@
 
 #include <cuda.h>
 
-#include "lib/cuda/memory.h"
-#include "tests/cuda/fake.h"
+#include "lib/cuda/runtime/memory.h"
+#include "tools/emulator/fake.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, CHUNK = 20 << 20 };
 

@@ -1,4 +1,0 @@
-/* example_message.c - what protobuf-c's compiler made of example.proto. */
-#include "data/protobuf.h"
-
-#include "data/example.pb-c.c"

@@ -1,0 +1,15 @@
+/* text.h - what text.c and vocabulary.c share. */
+#ifndef EGRET_TEXT_H
+#define EGRET_TEXT_H
+
+#include <egret/data/text/text.h>
+#include <egret/ops.h>
+
+#include "data/readers/bytes.h"
+
+/* A text's bytes, dense; NULL with words if it is no u8 [n]. */
+eg_tensor *eg__text_check(const char *op, eg_tensor *text);
+/* The next word at or behind *at: its begin in *at, bytes in *n, 0 at the end. */
+eg_status eg__next_word(const char *op, const uint8_t *s, int64_t size, int64_t *at, int64_t *n);
+
+#endif

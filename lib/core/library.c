@@ -1,0 +1,73 @@
+/* library.c - opening other people's libraries. */
+#include "lib/core/library.h"
+
+#include <dlfcn.h>
+
+#include "lib/core/fork.h"
+
+/* Of a library's functions. The loader has locks of its own, and may run anything while it opens one. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void eg__libraries_fork(eg__fork when)
+{
+    eg__fork_lock(&lock, when);
+}
+
+static eg_status look_up(eg__library *l, const char *op, void *handle, const char *file)
+{
+    void *found[EG__LIBRARY_MOST];
+    for (int i = 0; i < l->nnames; i++) {
+        found[i] = dlsym(handle, l->names[i]);
+        if (!found[i]) {
+            return eg__fail(EG_ENOKERNEL, op, "%s (%s) has no %s: another version is needed", l->title, file,
+                            l->names[i]);
+        }
+    }
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&l->open)) {
+        memcpy(l->functions, found, (size_t)l->nnames * sizeof *found);
+        atomic_store(&l->open, true);
+    }
+    pthread_mutex_unlock(&lock);
+    return EG_OK;
+}
+
+eg_status eg__library_open_by(eg__library *l, const char *op, eg__library_open_file *open_file,
+                              eg__library_missing *missing)
+{
+    void *handle = NULL;
+    int i = 0;
+    if (likely(atomic_load_explicit(&l->open, memory_order_acquire))) {
+        return EG_OK;
+    }
+    const double start = eg__seconds();
+    for (; !handle && i < EG__COUNT(l->files) && l->files[i]; i++) {
+        handle = open_file(l->files[i]);
+    }
+    if (!handle) {
+        return missing(l, op);
+    }
+    eg_status st = look_up(l, op, handle, l->files[i - 1]);
+    eg__took(op, l->files[i - 1], eg__seconds() - start);
+    if (st) {
+        dlclose(handle);
+    }
+    return st;
+}
+
+static void *open_file(const char *file)
+{
+    return dlopen(file, RTLD_NOW | RTLD_LOCAL);
+}
+
+static eg_status missing(const eg__library *l, const char *op)
+{
+    const char *words = dlerror();
+    return eg__fail(EG_ENOKERNEL, op, "needs %s: %s; Debian's package is %s", l->title,
+                    words ? words : l->files[0], l->package);
+}
+
+eg_status eg__library_open(eg__library *l, const char *op)
+{
+    return eg__library_open_by(l, op, open_file, missing);
+}

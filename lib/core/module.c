@@ -1,0 +1,47 @@
+/* module.c - finds and opens modules. */
+#define _GNU_SOURCE
+#include "lib/core/module.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#ifdef __has_feature
+#define HAS_FEATURE __has_feature
+#else
+#define HAS_FEATURE(x) 0
+#endif
+/* The sanitizers' functions must stay in front. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || HAS_FEATURE(address_sanitizer) || \
+    HAS_FEATURE(thread_sanitizer) || !defined(RTLD_DEEPBIND)
+enum { FIRST = 0 };
+#else
+enum { FIRST = RTLD_DEEPBIND };
+#endif
+
+#define TEXT(x)  TEXT_(x)
+#define TEXT_(x) #x
+
+void *eg__module_open(const char *name, const char *given, bool first, char *why, size_t size)
+{
+    static const char here;
+    char path[4096], *file = path;
+    const char *slash = NULL;
+    Dl_info self;
+    int folder = 0;
+    if (dladdr(&here, &self) && self.dli_fname && (slash = strrchr(self.dli_fname, '/'))) {
+        folder = (int)(slash + 1 - self.dli_fname);
+    }
+    int n = snprintf(path, sizeof path, "%.*slibegret-%s.so." TEXT(EG_VERSION_MAJOR), folder,
+                     slash ? self.dli_fname : "", name);
+    if (n >= (int)sizeof path) {
+        snprintf(why, size, "its path is too long");
+        return NULL;
+    }
+    file += slash && !access(path, R_OK) ? 0 : folder;
+    void *module = dlopen(given && *given ? given : file, RTLD_NOW | RTLD_LOCAL | (first ? FIRST : 0));
+    if (!module) {
+        const char *words = dlerror();
+        snprintf(why, size, "%s", words ? words : "no reason given");
+    }
+    return module;
+}

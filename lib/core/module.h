@@ -1,0 +1,11 @@
+/* module.h - parts of the library in files of their own, opened when they are first needed. */
+#ifndef EGRET_MODULE_H
+#define EGRET_MODULE_H
+
+#include "lib/core/internal.h"
+
+/* libegret-NAME: the file that is given, if one is; else the one beside this library; else the loader's choice.
+ * first: its own definitions go before those of the process. NULL with the reason in `why`. */
+void *eg__module_open(const char *name, const char *given, bool first, char *why, size_t size);
+
+#endif

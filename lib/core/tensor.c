@@ -1,0 +1,521 @@
+/* tensor.c - headers and storages: their making, counting and freeing; looking at a tensor. */
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "lib/core/alloc.h"
+#include "lib/step/capture.h"
+#include "lib/cpu/common/pack.h"
+#include "lib/core/device.h"
+#include "lib/core/engine.h"
+#include "lib/core/fork.h"
+#include "lib/ops/optable.h"
+
+/* ---- headers: carved from slabs that live until the library ends, so that even a freed one can be
+ * told from a live one ------------------------------------------------------------------------- */
+
+typedef struct free_header {
+    struct free_header *next;
+} free_header;
+enum { SLAB_HEADERS = EG__START_CAPACITY };
+
+typedef struct header_slab {
+    struct header_slab *next;
+    _Alignas(64) eg_tensor header[SLAB_HEADERS];
+} header_slab;
+
+static struct {
+    pthread_mutex_t lock;
+    header_slab *slabs;
+    free_header *free;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void eg__headers_fork(eg__fork when)
+{
+    eg__fork_lock(&pool.lock, when);
+}
+
+static void *link_of(eg_tensor *t)
+{
+    return &t->storage;
+}
+
+static eg_tensor *header_of(void *link)
+{
+    return (eg_tensor *)((char *)link - offsetof(eg_tensor, storage));
+}
+
+static bool refill(eg__thread *T)
+{
+    pthread_mutex_lock(&pool.lock);
+    if (!pool.free) {
+        header_slab *s = T->dead ? NULL : aligned_alloc(64, sizeof *s);
+        if (s) {
+            s->next = pool.slabs;
+            pool.slabs = s;
+            for (int i = 0; i < SLAB_HEADERS; i++) {
+                free_header *f = link_of(&s->header[i]);
+                s->header[i].magic = 0;
+                f->next = pool.free;
+                pool.free = f;
+            }
+        }
+    }
+    for (int k = 0; k < SLAB_HEADERS && pool.free; k++) {
+        free_header *f = pool.free;
+        pool.free = f->next;
+        f->next = T->headers;
+        T->headers = f;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return T->headers != NULL;
+}
+
+void eg__headers_thread_end(eg__thread *T)
+{
+    pthread_mutex_lock(&pool.lock);
+    while (T->headers) {
+        free_header *f = T->headers;
+        T->headers = f->next;
+        f->next = pool.free;
+        pool.free = f;
+    }
+    pthread_mutex_unlock(&pool.lock);
+}
+
+void eg__headers_end(void)
+{
+    while (pool.slabs) {
+        header_slab *next = pool.slabs->next;
+        free(pool.slabs);
+        pool.slabs = next;
+    }
+    pool.free = NULL;
+}
+
+eg_tensor *eg__header_new(eg__thread *T)
+{
+    if (unlikely(!T->headers) && !refill(T)) {
+        return NULL;
+    }
+    free_header *f = T->headers;
+    T->headers = f->next;
+    eg_tensor *t = header_of(f);
+    eg__ref_init(&t->refs);
+    t->magic = EG__MAGIC;
+    t->device = 0;
+    t->flags = 0;
+    atomic_store_explicit(&t->kept, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->slot, 0, memory_order_relaxed);
+    t->storage = NULL;
+    t->offset = 0;
+    eg__count(&T->live_tensors, 1);
+    return t;
+}
+
+void eg__header_free(eg__thread *T, eg_tensor *t)
+{
+    if (likely(t->storage != NULL)) {
+        eg__storage_unref(T, t->storage);
+    }
+    t->magic = 0;
+    free_header *f = link_of(t);
+    f->next = T->headers;
+    T->headers = f;
+    eg__count(&T->live_tensors, -1);
+}
+
+eg_status eg__check(const eg_tensor *t, const char *op, const char *name)
+{
+    if (!t) {
+        return eg__null_argument(op, name);
+    }
+    if (t->magic != EG__MAGIC) {
+        return eg__fail(EG_EINVAL, op, "%s is not a live tensor: it was freed, or its scope ended",
+                        name);
+    }
+    return EG_OK;
+}
+
+/* ---- storages: a cached block holding 64 bytes of bookkeeping and the data ------------------- */
+
+enum { STORAGE_HEAD = 64 };
+_Static_assert(sizeof(eg__storage) <= STORAGE_HEAD, "bookkeeping fits its place");
+
+eg__storage *eg__storage_new(eg__thread *T, size_t bytes, uint16_t made_by)
+{
+    uint16_t cls;
+    eg__storage *s = eg__block_alloc(T, STORAGE_HEAD + bytes, &cls);
+    if (unlikely(!s)) {
+        return NULL;
+    }
+    eg__ref_init(&s->refs);
+    atomic_store_explicit(&s->version, 0, memory_order_relaxed);
+    s->cls = cls;
+    s->device = 0;
+    s->made_by = made_by;
+    atomic_store_explicit(&s->wrote, NULL, memory_order_relaxed);
+    s->bytes = bytes;
+    s->data = (char *)s + STORAGE_HEAD;
+    s->free_fn = NULL;
+    s->packs = NULL;
+    if (unlikely(cls == EG__CLS_LARGE)) {
+        eg__block_label(s, (int64_t)bytes, made_by);
+    }
+    if (unlikely(eg__mode(T) & EG__DEBUG_POISON)) {
+        memset(s->data, 0xff, bytes); /* NaN in every float dtype */
+    }
+    if (unlikely(eg__mode(T) & EG__MODE_CAPTURE) && !eg__capture_made(T, s)) {
+        eg__block_free(T, s, cls);
+        return NULL;
+    }
+    eg__count(&T->live_bytes, (int64_t)bytes);
+    return s;
+}
+
+void eg__storage_free(eg__thread *T, eg__storage *s)
+{
+    if (unlikely(s->device)) {
+        eg__device_storage_free(T, s);
+        return;
+    }
+    eg__count(&T->live_bytes, -(int64_t)s->bytes);
+    if (unlikely(s->packs != NULL)) {
+        eg__packs_free(T, s);
+    }
+    if (unlikely(s->cls == EG__CLS_USER)) {
+        if (s->free_fn) {
+            s->free_fn(s->data, s->user);
+        }
+        free(s);
+        return;
+    }
+    if (unlikely(eg__mode(T) & EG__DEBUG_POISON)) {
+        memset(s->data, 0xff, s->bytes);
+    }
+    eg__block_free(T, s, s->cls);
+}
+
+eg_status eg__no_memory(const char *op, int64_t bytes)
+{
+    return eg__no_memory_on(0, op, bytes);
+}
+
+eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes)
+{
+    eg_device *d = eg__devices[device];
+    eg_memory m = eg_device_memory(d);
+    int64_t held[EG__OP_COUNT + 1] = {0};
+    char who[120] = "";
+    size_t k = 0;
+    if (eg__is_lost(d)) {
+        return eg__lost(op);
+    }
+    if (d->engine) {
+        d->engine->holders(d, held, EG__OP_COUNT + 1);
+    } else {
+        eg__alloc_holders(held, EG__OP_COUNT + 1);
+    }
+    for (int rank = 0; rank < 3 && k < sizeof who; rank++) {
+        int top = 0;
+        for (int i = 1; i <= EG__OP_COUNT; i++) {
+            top = held[i] > held[top] ? i : top;
+        }
+        if (held[top] > 0) {
+            int w = snprintf(who + k, sizeof who - k, "%s%s %.1f MiB", k ? ", " : "; most held by ",
+                             top < EG__OP_COUNT ? eg__ops[top]->name : "others",
+                             (double)held[top] / 1048576);
+            k += (size_t)w;
+            held[top] = 0;
+        }
+    }
+    return eg__fail(EG_ENOMEM, op, "no memory for %lld bytes%s%s: %.1f MiB reserved, limit "
+                    "%s%.1f%s%s", (long long)bytes, d->engine ? " on " : "",
+                    d->engine ? d->name : "", (double)m.reserved_bytes / 1048576, m.limit_bytes ? "" : "none (",
+                    (double)m.limit_bytes / 1048576, m.limit_bytes ? " MiB" : ")", who);
+}
+
+eg_status eg__scratch_get(const eg__call *c, size_t bytes, eg__scratch *s)
+{
+    s->data = eg__block_alloc(c->T, bytes, &s->cls);
+    return s->data ? EG_OK : eg__no_memory(c->op->name, (int64_t)bytes);
+}
+
+void eg__scratch_put(const eg__call *c, eg__scratch *s)
+{
+    if (s->data) {
+        eg__block_free(c->T, s->data, s->cls);
+        s->data = NULL;
+    }
+}
+
+eg_tensor *eg__new(const eg__desc *d, const char *op, uint16_t made_by)
+{
+    eg__thread *T = eg__thread_get();
+    int64_t bytes = eg__bytes_of(d->n, d->dtype);
+    eg_tensor *t = eg__own_room(T, 1) ? eg__header_new(T) : NULL;
+    eg__storage *s = t ? eg__storage_on(T, d->device, (size_t)bytes, made_by) : NULL;
+    if (unlikely(!s)) {
+        eg__unref(T, t);
+        return eg__no_memory_on(d->device, op, bytes), NULL;
+    }
+    t->storage = s;
+    t->device = d->device;
+    t->dtype = d->dtype;
+    t->ndim = d->ndim;
+    t->made_by = made_by;
+    t->n = d->n;
+    int64_t step = 1;
+    for (int a = d->ndim; a-- > 0; step *= d->shape[a]) {
+        t->shape[a] = d->shape[a];
+        t->strides[a] = d->dense ? step : d->strides[a];
+    }
+    t->flags = d->dense ? EG__DENSE | EG__PACKED
+                        : eg__layout_flags(t->ndim, t->shape, t->strides);
+    eg__own(T, t);
+    return t;
+}
+
+/* ---- looking ------------------------------------------------------------------------------- */
+
+int eg_ndim(const eg_tensor *t)
+{
+    return t ? t->ndim : 0;
+}
+
+int64_t eg_numel(const eg_tensor *t)
+{
+    return t ? t->n : 0;
+}
+
+eg_dtype eg_dtype_of(const eg_tensor *t)
+{
+    return t ? (eg_dtype)t->dtype : EG_F32;
+}
+
+eg_shape eg_shape_of(const eg_tensor *t)
+{
+    eg_shape s = EG_SCALAR;
+    if (t) {
+        s.ndim = t->ndim;
+        memcpy(s.dim, t->shape, t->ndim * sizeof *t->shape);
+    }
+    return s;
+}
+
+static int place_of_axis(const eg_tensor *t, int axis)
+{
+    int nd = t ? t->ndim : 0;
+    return axis >= -nd && axis < nd ? (axis + nd) % nd : -1;
+}
+
+int64_t eg_size(const eg_tensor *t, int axis)
+{
+    int d = place_of_axis(t, axis);
+    return d < 0 ? 0 : t->shape[d];
+}
+
+int64_t eg_stride(const eg_tensor *t, int axis)
+{
+    int d = place_of_axis(t, axis);
+    return d < 0 ? 0 : t->strides[d];
+}
+
+bool eg_is_contiguous(const eg_tensor *t)
+{
+    return t && t->flags & EG__DENSE;
+}
+
+bool eg_is_channels_last(const eg_tensor *t)
+{
+    int64_t s[EG_MAX_DIMS];
+    if (!t || t->ndim < 3 || t->ndim > 5) {
+        return false;
+    }
+    eg__channels_last(t->ndim, t->shape, s);
+    for (int d = 0; d < t->ndim; d++) {
+        if (t->shape[d] != 1 && t->strides[d] != s[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const void *eg_data(const eg_tensor *t)
+{
+    return t && t->magic == EG__MAGIC && t->n && !eg__host_only(t, "eg_data", "t") ? eg__ptr(t)
+                                                                                  : NULL;
+}
+
+void *eg_data_mut(eg_tensor *t)
+{
+    if (eg__check(t, "eg_data_mut", "t") || eg__host_only(t, "eg_data_mut", "t") ||
+        eg__begin_write(t, "eg_data_mut")) {
+        return NULL;
+    }
+    return t->n ? eg__ptr(t) : NULL;
+}
+
+/* Element `at` of the storage's memory, wherever that is: in place, or in *room; NULL: failed. */
+static const void *peek(const eg_tensor *t, const char *op, int64_t at, uint64_t *room)
+{
+    if (likely(!t->device)) {
+        return eg__ptr(t) + at * (int64_t)eg__esize(t);
+    }
+    eg_tensor one = *t;
+    one.offset += at;
+    return eg__download(op, eg__thread_get(), &one, room, eg__esize(t)) ? NULL : room;
+}
+
+/* The only element; NULL: there is none such. */
+static const void *only(const eg_tensor *t, const char *op, uint64_t *room)
+{
+    if (eg__check(t, op, "t")) {
+        return NULL;
+    }
+    if (t->n != 1) {
+        return eg__fail_null(EG_ESHAPE, op, "needs one element, has shape %s", EG__SHAPE_OF(t));
+    }
+    return peek(t, op, 0, room);
+}
+
+static bool inside(const eg_tensor *t, int64_t i, const char *op)
+{
+    if (eg__check(t, op, "t")) {
+        return false;
+    }
+    if (i < 0 || i >= t->n) {
+        eg__fail(EG_EINDEX, op, "index %lld is outside 0..%lld", (long long)i, (long long)t->n - 1);
+        return false;
+    }
+    return true;
+}
+
+/* Element i in row-major order; NULL likewise. */
+static const void *element(const eg_tensor *t, int64_t i, const char *op, uint64_t *room)
+{
+    return inside(t, i, op) ? peek(t, op, eg__place(t->ndim, t->shape, t->strides, i), room) : NULL;
+}
+
+double eg_item(const eg_tensor *t)
+{
+    uint64_t room;
+    const void *p = only(t, "eg_item", &room);
+    return p ? eg__load(p, t->dtype, 0) : (double)NAN;
+}
+
+double eg_get(const eg_tensor *t, int64_t i)
+{
+    uint64_t room;
+    const void *p = element(t, i, "eg_get", &room);
+    return p ? eg__load(p, t->dtype, 0) : (double)NAN;
+}
+
+/* The integer at p, which failed already if NULL. */
+static int64_t integer(const eg_tensor *t, const char *op, const void *p)
+{
+    if (p && eg__is_float(t->dtype)) {
+        p = eg__fail_null(EG_EDTYPE, op, "not for dtype %s", eg_dtype_name((eg_dtype)t->dtype));
+    }
+    return p ? eg__load_int(p, t->dtype, 0) : INT64_MIN;
+}
+
+int64_t eg_item_int(const eg_tensor *t)
+{
+    uint64_t room;
+    return integer(t, "eg_item_int", only(t, "eg_item_int", &room));
+}
+
+int64_t eg_get_int(const eg_tensor *t, int64_t i)
+{
+    uint64_t room;
+    return integer(t, "eg_get_int", element(t, i, "eg_get_int", &room));
+}
+
+/* Writes the element that `bits` hold over element i of a tensor that may be changed. */
+static eg_status put(eg_tensor *t, int64_t i, const char *op, const uint64_t *bits)
+{
+    const int64_t at = eg__place(t->ndim, t->shape, t->strides, i);
+    if (likely(!t->device)) {
+        memcpy(eg__ptr(t) + at * (int64_t)eg__esize(t), bits, eg__esize(t));
+        return EG_OK;
+    }
+    eg_tensor one = *t;
+    one.offset += at;
+    return eg__upload(op, eg__thread_get(), &one, bits, eg__esize(t));
+}
+
+eg_status eg_set(eg_tensor *t, int64_t i, double value)
+{
+    uint64_t bits;
+    eg_status st = inside(t, i, "eg_set") ? eg__begin_write(t, "eg_set") : eg__why();
+    if (st) {
+        return st;
+    }
+    eg__store(&bits, t->dtype, 0, value);
+    return put(t, i, "eg_set", &bits);
+}
+
+eg_status eg_set_int(eg_tensor *t, int64_t i, int64_t value)
+{
+    uint64_t bits;
+    eg_status st = inside(t, i, "eg_set_int") ? eg__begin_write(t, "eg_set_int") : eg__why();
+    if (st) {
+        return st;
+    }
+    eg__store_nearest(&bits, t->dtype, 0, value);
+    return put(t, i, "eg_set_int", &bits);
+}
+
+eg_status eg_to_values(const eg_tensor *t, double *values)
+{
+    eg_status st = eg__check(t, "eg_to_values", "t");
+    if (st) {
+        return st;
+    }
+    if (!values && t->n) {
+        return eg__null_argument("eg_to_values", "values");
+    }
+    eg_scope s = eg_scope_push();
+    t = eg__on_host(t, "eg_to_values");
+    for (int64_t i = 0; t && i < t->n; i++) {
+        values[i] = eg__load(eg__ptr(t), t->dtype, eg__place(t->ndim, t->shape, t->strides, i));
+    }
+    eg_scope_pop(s, NULL);
+    return t ? EG_OK : eg__why();
+}
+
+eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes)
+{
+    eg_status st = eg__check(t, "eg_copy_out", "t");
+    if (st) {
+        return st;
+    }
+    size_t es = eg__esize(t);
+    if (bytes != (size_t)t->n * es) {
+        return eg__fail(EG_EINVAL, "eg_copy_out", "bytes is %zu, the tensor has %zu", bytes,
+                        (size_t)t->n * es);
+    }
+    if (!data && bytes) {
+        return eg__null_argument("eg_copy_out", "data");
+    }
+    if (t->flags & EG__DENSE) {
+        if (unlikely(t->device && t->n)) {
+            return eg__download("eg_copy_out", eg__thread_get(), t, data, bytes);
+        }
+        memcpy(data, eg__ptr(t), t->n ? bytes : 0);
+        return EG_OK;
+    }
+    if (t->device) {
+        eg_scope s = eg_scope_push();
+        const eg_tensor *h = eg__on_host(t, "eg_copy_out");
+        st = h ? eg_copy_out(h, data, bytes) : eg__why();
+        eg_scope_pop(s, NULL);
+        return st;
+    }
+    for (int64_t i = 0; i < t->n; i++) {
+        memcpy((char *)data + (size_t)i * es,
+               eg__ptr(t) + eg__place(t->ndim, t->shape, t->strides, i) * (int64_t)es, es);
+    }
+    return EG_OK;
+}

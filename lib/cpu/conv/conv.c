@@ -1,0 +1,367 @@
+/* conv.c - convolutions: the form all ways take their operands in, the choice of the way, oneDNN's.
+ */
+#include "lib/cpu/conv/conv.h"
+#include "lib/cpu/dnnl/dnnl.h"
+#include "lib/cpu/common/pack.h"
+#include "lib/cpu/conv/winograd.h"
+#include "lib/ops/optable.h"
+
+/* ---- operands ------------------------------------------------------------------------------ */
+
+static eg_tensor *temp(const eg__call *c, const eg__desc *d)
+{
+    return eg__new(d, c->op->name, c->op->id);
+}
+
+eg_tensor *eg__conv_temp(const eg__conv_job *j, int dtype, int ndim, const int64_t *shape)
+{
+    eg__desc d = {.dtype = (uint8_t)dtype, .ndim = (uint8_t)ndim, .dense = true};
+    memcpy(d.shape, shape, (size_t)ndim * sizeof *shape);
+    return eg__check_shape(j->c->op->name, ndim, shape, dtype, &d.n) ? NULL : temp(j->c, &d);
+}
+
+static bool lies(const eg_tensor *t, int layout)
+{
+    return layout == EG__KEEP_LAYOUT ||
+           (layout == EG__TO_DENSE ? eg_is_contiguous(t) : eg_is_channels_last(t));
+}
+
+/* t in this dtype and layout: itself where it is so, else a temporary, filled if `fill`. */
+static eg_tensor *as(const eg__call *c, eg_tensor *t, int dtype, int layout, bool fill)
+{
+    if (!t || (t->dtype == dtype && lies(t, layout))) {
+        return t;
+    }
+    eg__desc d;
+    eg__desc_like(&d, t);
+    d.dtype = (uint8_t)dtype;
+    d.dense |= layout == EG__TO_DENSE;
+    if (layout == EG__TO_CHANNELS_LAST) {
+        d.dense = false;
+        eg__channels_last(d.ndim, d.shape, d.strides);
+    }
+    eg_tensor *v = temp(c, &d);
+    if (v && fill) {
+        eg__run(&eg__op_cast, &t, 1, &(eg__cast_opts){dtype}, v);
+    }
+    return v;
+}
+
+static eg_status zero(eg_tensor *t)
+{
+    memset(eg__ptr(t), 0, (size_t)t->n * eg__esize(t));
+    return EG_OK;
+}
+
+/* A tensor on the stack: other geometry from where t begins. */
+static void view_of(eg_tensor *v, const eg_tensor *t, int ndim, const int64_t *shape,
+                    const int64_t *strides)
+{
+    memset(v, 0, sizeof *v);
+    v->magic = EG__MAGIC;
+    v->dtype = t->dtype;
+    v->ndim = (uint8_t)ndim;
+    v->storage = t->storage;
+    v->offset = t->offset;
+    v->n = t->n;
+    memcpy(v->shape, shape, (size_t)ndim * sizeof *shape);
+    memcpy(v->strides, strides, (size_t)ndim * sizeof *strides);
+    v->flags = eg__layout_flags(ndim, shape, strides);
+}
+
+/* result += bias, along the channels. */
+static eg_status add_bias(const eg__conv_job *j, eg_tensor *result)
+{
+    const int64_t shape[4] = {j->bias->n, 1, 1, 1}, strides[4] = {1, 1, 1, 1};
+    eg_tensor b;
+    view_of(&b, j->bias, result->ndim - 1, shape, strides);
+    return eg__run(&eg__op_add, (eg_tensor *[]){result, &b}, 2, NULL, result);
+}
+
+static int64_t taps_of(const eg__conv_shape *s)
+{
+    return s->k[0] * s->k[1] * s->k[2];
+}
+
+static int64_t windows_of(const eg__conv_shape *s)
+{
+    return s->n * s->out[0] * s->out[1] * s->out[2];
+}
+
+/* ---- oneDNN -------------------------------------------------------------------------------- */
+
+/* x or y as oneDNN describes it: `nd` axes, of which missing ones in front of the others are 1. */
+static eg__dnnl_mem activations(const eg_tensor *t, int64_t n, int64_t channels,
+                                const int64_t *size, int nd)
+{
+    eg__dnnl_mem m = {.ndim = (uint8_t)nd, .dtype = t->dtype, .shape = {n, channels}};
+    memcpy(m.shape + 2, size + 5 - nd, (size_t)(nd - 2) * sizeof *size);
+    eg__channels_last(nd, m.shape, m.strides);
+    return m;
+}
+
+static eg__dnnl_mem weights(const eg__conv_job *j, int nd)
+{
+    const eg__conv_shape *s = &j->s;
+    eg__dnnl_mem m = {.dtype = j->w->dtype, .any = true};
+    int64_t steps[5];
+    int k = 0;
+    eg__conv_strides(j->w, steps);
+    if (s->groups > 1) {
+        m.shape[k] = s->groups;
+        m.strides[k++] = steps[0] * (s->o / s->groups);
+    }
+    m.shape[k] = s->o / s->groups;
+    m.strides[k++] = steps[0];
+    m.shape[k] = s->c / s->groups;
+    m.strides[k++] = steps[1];
+    for (int d = 5 - nd; d < 3; d++) {
+        m.shape[k] = s->k[d];
+        m.strides[k++] = steps[2 + d];
+    }
+    m.ndim = (uint8_t)k;
+    return m;
+}
+
+/* Runs if oneDNN has a kernel worth it; *done says whether. */
+static eg_status with_dnnl(const eg__conv_job *j, bool *done)
+{
+    static const uint8_t kinds[] = {EG__DNNL_CONV, EG__DNNL_CONV_DX, EG__DNNL_CONV_DW};
+    const eg__conv_shape *s = &j->s;
+    bool forward = j->result == EG__CONV_Y;
+    int nd = j->x->ndim == 5 ? 5 : 4; /* one axis runs as two with height 1 */
+    eg__dnnl_op op = {.kind = kinds[j->result],
+                      .x = activations(j->x, s->n, s->c, s->in, nd),
+                      .w = weights(j, nd),
+                      .y = activations(j->y, s->n, s->o, s->out, nd)};
+    if (forward && j->bias) {
+        op.b = eg__dnnl_mem_of(j->bias, 1);
+    }
+    for (int d = 5 - nd, i = 0; d < 3; d++, i++) {
+        op.stride[i] = s->stride[d];
+        op.dilation[i] = s->dilation[d];
+        op.low[i] = s->before[d];
+        op.high[i] = j->after[d];
+    }
+    eg__dnnl_prim *p;
+    eg_status st = eg__dnnl_find(j->c, &op, &p);
+    *done = st || p;
+    if (st || !p) {
+        return st;
+    }
+    st = eg__dnnl_run(j->c, p,
+                      &(eg__dnnl_data){.x = eg__ptr(j->x),
+                                       .w = eg__ptr(j->w),
+                                       .y = eg__ptr(j->y),
+                                       .b = op.b.ndim ? eg__ptr(j->bias) : NULL,
+                                       .keep = j->keep});
+    return st || forward || !j->bias ? st : add_bias(j, j->x);
+}
+
+typedef struct turn {
+    const float *from;
+    float *to;
+    int64_t taps;
+} turn;
+
+static void turn_kernels(void *ctx, int64_t begin, int64_t end)
+{
+    const turn *t = ctx;
+    for (int64_t i = begin; i < end; i++) {
+        const float *from = t->from + (i + 1) * t->taps - 1;
+        float *to = t->to + i * t->taps;
+        for (int64_t k = 0; k < t->taps; k++) {
+            to[k] = from[-k];
+        }
+    }
+}
+
+/* The gradient of x as a convolution of dy with the kernel turned round, for stride 1: oneDNN's
+ * forward kernels are the better ones for channels-last data. */
+static eg_status with_dnnl_turned(const eg__conv_job *j, bool *done)
+{
+    const eg__conv_shape *s = &j->s;
+    eg__conv_job f = *j;
+    eg_tensor *w = j->w, view;
+    turn t = {.taps = taps_of(s)};
+    f.result = EG__CONV_Y;
+    f.x = j->y;
+    f.y = j->x;
+    f.s.c = s->o;
+    f.s.o = s->c;
+    for (int d = 0; d < 3; d++) {
+        int64_t reach = (s->k[d] - 1) * s->dilation[d];
+        f.s.in[d] = s->out[d];
+        f.s.out[d] = s->in[d];
+        f.s.before[d] = reach - s->before[d];
+        f.after[d] = reach - j->after[d];
+    }
+    if (t.taps > 1) {
+        f.keep = NULL;
+        w = eg__conv_temp(j, w->dtype, w->ndim, w->shape);
+        if (!w) {
+            return eg__why();
+        }
+        t.from = (const float *)eg__ptr(j->w);
+        t.to = (float *)eg__ptr(w);
+        eg__parallel(w->n / t.taps, EG__GRAIN / t.taps + 1, turn_kernels, &t);
+    }
+    view_of(&view, w, w->ndim, w->shape, w->strides);
+    if (s->groups == 1) {
+        view.shape[0] = w->shape[1];
+        view.shape[1] = w->shape[0];
+        view.strides[0] = w->strides[1];
+        view.strides[1] = w->strides[0];
+    }
+    f.w = &view;
+    return with_dnnl(&f, done);
+}
+
+/* Windows past all cells and numbers beyond int are not what its kernels were made for. */
+static bool fit_for_dnnl(const eg__conv_job *j)
+{
+    const eg__conv_shape *s = &j->s;
+    bool fit = j->x->dtype == EG_F32;
+    for (int d = 0; d < 3; d++) {
+        int64_t reach = (s->k[d] - 1) * s->dilation[d] + 1;
+        fit = fit && s->before[d] < reach && j->after[d] < reach && s->in[d] < INT32_MAX / 2 &&
+              s->out[d] < INT32_MAX / 2;
+    }
+    return fit && s->c < INT32_MAX / 2 && s->o < INT32_MAX / 2 && s->n < INT32_MAX / 2;
+}
+
+/* ---- the choice ---------------------------------------------------------------------------- */
+
+static bool single_steps(const eg__conv_shape *s)
+{
+    return s->stride[0] * s->stride[1] * s->stride[2] == 1;
+}
+
+/* Every channel is its own group and has one result. */
+static bool is_depthwise(const eg__conv_shape *s)
+{
+    return s->groups == s->c && s->c == s->o && s->groups > 1;
+}
+
+/* Whether turning the kernel round pays: where it is free, and where the backward kernels are weak
+ * and there is more to do than to turn it. */
+static bool better_turned(const eg__conv_job *j)
+{
+    const eg__conv_shape *s = &j->s;
+    int64_t taps = taps_of(s);
+    return j->result == EG__CONV_X && (s->groups == 1 || is_depthwise(s)) && single_steps(s) &&
+           (taps == 1 || (windows_of(s) >= 512 && j->w->flags & EG__DENSE));
+}
+
+/* Whether oneDNN serves a depthwise convolution better than our loops: on whole vectors of channels,
+ * and for the gradient of x with its forward kernels. */
+static bool depthwise_by_dnnl(const eg__conv_job *j)
+{
+    const eg__conv_shape *s = &j->s;
+    return s->c % 16 == 0 && s->dilation[1] * s->dilation[2] == 1 && j->x->ndim == 4 &&
+           fit_for_dnnl(j) && (j->result != EG__CONV_X || better_turned(j));
+}
+
+/* Whether oneDNN would spend more on the weight's layout than on the convolution: there are few
+ * windows. A weight that does not change is rearranged once it has been used often enough. */
+static bool better_as_product(const eg__conv_job *j)
+{
+    const eg__conv_shape *s = &j->s;
+    int64_t taps = taps_of(s), windows = windows_of(s);
+    if (s->groups > 1) {
+        return false;
+    }
+    if (j->result == EG__CONV_W) {
+        return taps > 1 ? windows <= s->o : single_steps(s);
+    }
+    return taps > 1 && windows <= s->o / 2 &&
+           !(j->keep && eg__pack_pays(j->keep, j->result == EG__CONV_X, false));
+}
+
+static eg_status with_gemm(const eg__conv_job *j, const eg__conv_ways *ways)
+{
+    eg__conv_job dense = *j;
+    dense.w = as(j->c, j->w, j->w->dtype, EG__TO_DENSE, true);
+    eg_status st = dense.w ? ways->gemm(&dense) : EG_ENOMEM;
+    return st || !j->bias ? st : add_bias(j, j->result == EG__CONV_X ? j->x : j->y);
+}
+
+static eg_status choose(const eg__conv_job *j, const eg__conv_ways *ways)
+{
+    const eg__conv_shape *s = &j->s;
+    eg__winograd tiles;
+    bool done = false;
+    bool depthwise = is_depthwise(s) && s->k[0] * s->k[1] <= EG__CONV_LINES;
+    if (depthwise && !depthwise_by_dnnl(j)) {
+        return ways->depthwise(j);
+    }
+    if (j->result == EG__CONV_X && s->c <= EG__CONV_NARROW && s->groups == 1 && j->x->ndim < 5 &&
+        j->x->dtype == EG_F32) {
+        return ways->narrow_data(j);
+    }
+    if (eg__winograd_plan(j, &tiles)) {
+        return ways->winograd(j, &tiles);
+    }
+    if (!fit_for_dnnl(j) || better_as_product(j)) {
+        return with_gemm(j, ways);
+    }
+    eg_status st = better_turned(j) ? with_dnnl_turned(j, &done) : with_dnnl(j, &done);
+    return done ? st : depthwise ? ways->depthwise(j) : with_gemm(j, ways);
+}
+
+/* Nothing to add up: zeros and the bias. */
+static eg_status nothing(const eg__conv_job *j, eg_tensor *result)
+{
+    return zero(result) || !j->bias ? EG_OK : add_bias(j, result);
+}
+
+/* Of a weight that is turned or repeated: oneDNN takes no strides below 0. */
+static int weight_layout(const eg_tensor *w)
+{
+    for (int d = 0; d < w->ndim; d++) {
+        if (w->shape[d] > 1 && w->strides[d] <= 0) {
+            return EG__TO_DENSE;
+        }
+    }
+    return EG__KEEP_LAYOUT;
+}
+
+eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv_ways *ways)
+{
+    eg_tensor *out = c->out[0], *bias = c->nin > 2 ? c->in[2] : NULL;
+    eg_tensor *x = result == EG__CONV_X ? out : c->in[0],
+              *w = result == EG__CONV_W ? out : c->in[1];
+    eg_tensor *y = result == EG__CONV_Y ? out : c->in[result == EG__CONV_W];
+    const eg__conv_opts *o = c->opts;
+    int dtype = out->dtype == EG_F64 ? EG_F64 : EG_F32;
+    if (out->n == 0) {
+        return EG_OK;
+    }
+    eg__conv_job j = {.c = c, .result = result, .s = eg__conv_shape_of(x, w, y, o)};
+    for (int d = 0, skip = 5 - x->ndim; d < 3; d++) {
+        j.after[d] = d >= skip ? o->after[d - skip] : 0;
+    }
+    j.x = as(c, x, dtype, EG__TO_CHANNELS_LAST, result != EG__CONV_X);
+    j.w = as(c, w, dtype, weight_layout(w), result != EG__CONV_W);
+    j.y = as(c, y, dtype, EG__TO_CHANNELS_LAST, result != EG__CONV_Y);
+    j.bias = as(c, bias, dtype, EG__TO_DENSE, true);
+    j.keep = j.w == c->in[1] && result != EG__CONV_W ? j.w->storage : NULL;
+    if (!j.x || !j.w || !j.y || (bias && !j.bias)) {
+        return EG_ENOMEM;
+    }
+    eg_tensor *made = result == EG__CONV_X ? j.x : result == EG__CONV_W ? j.w : j.y;
+    eg_status st = x->n && w->n && y->n ? choose(&j, ways) : nothing(&j, made);
+    if (!st && made != out) {
+        st = eg__run(&eg__op_cast, &made, 1, &(eg__cast_opts){out->dtype}, out);
+    }
+    return st;
+}
+
+eg_status eg__conv_activate(const eg__call *c)
+{
+    static const eg__op *const ops[] = {[EG__ACT_RELU] = &eg__op_relu,
+                                        [EG__ACT_TANH] = &eg__op_tanh,
+                                        [EG__ACT_SIGMOID] = &eg__op_sigmoid};
+    eg_tensor *y = c->out[0];
+    return y->n ? eg__run(ops[((const eg__conv_opts *)c->opts)->act], &y, 1, NULL, y) : EG_OK;
+}

@@ -1,0 +1,23 @@
+/* spots.h - images [N, C, d, h, w] whose elements threads make one by one: their planes lie behind each other, or
+ * their channels are innermost. Plain C and CUDA. */
+#ifndef EGRET_CUDA_SPOTS_H
+#define EGRET_CUDA_SPOTS_H
+
+#include "lib/cuda/common/divide.h"
+
+typedef struct eg__spots {
+    int64_t n; /* elements */
+    int last;  /* channels are innermost */
+    eg__divisor channels, size[3];
+} eg__spots;
+
+static inline eg__spots eg__spots_of(int64_t n, int64_t channels, const int64_t *size, int last)
+{
+    eg__spots s = {n, last, eg__divisor_of(channels), {{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}};
+    for (int d = 0; d < 3; d++) {
+        s.size[d] = eg__divisor_of(size[d]);
+    }
+    return s;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* module.c - where the library and the CUDA module meet: the host's functions under their own names, and the
+ * engine. */
+#include "lib/step/capture.h"
+#include "lib/cuda/runtime/cuda.h"
+#include "lib/cuda/rnn/dnn_rnn.h"
+#include "lib/core/live.h"
+#include "lib/ops/resize.h"
+
+/* ---- the host's functions ------------------------------------------------------------------------ */
+
+static const eg__host *host;
+eg_device *const *eg__host_devices;
+
+#define FORWARD(result, name, parameters, arguments)                                               \
+    result name parameters                                                                         \
+    {                                                                                              \
+        return host->name arguments;                                                               \
+    }
+#define FORWARD_VOID(result, name, parameters, arguments)                                          \
+    result name parameters                                                                         \
+    {                                                                                              \
+        host->name arguments;                                                                      \
+    }
+EG__HOST_FUNCTIONS(FORWARD)
+EG__HOST_PROCEDURES(FORWARD_VOID)
+
+eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    eg_status st = host->fail(code, op, format, args);
+    va_end(args);
+    return st;
+}
+
+const eg__op *const *eg__host_ops(void)
+{
+    return host->ops;
+}
+
+/* ---- the engine ----------------------------------------------------------------------------------- */
+
+#define KERNEL_cuda(name) eg__cuda_##name
+#define KERNEL_none(name) NULL
+static eg__kernel *const kernels[EG__OP_COUNT] = {
+#define EG_OP(name, kernel, cuda, ...) KERNEL_##cuda(name),
+#include "lib/ops/ops.def"
+#undef EG_OP
+};
+
+static void *reserve(eg_device *d, eg__thread *T, size_t bytes, uint16_t made_by, char **data)
+{
+    eg_stream *s = eg__cuda_stream(T, d, "allocate");
+    eg__block *b = s ? eg__block_new(s->pool, bytes, made_by) : NULL;
+    if (b) {
+        *data = b->data;
+    }
+    return b;
+}
+
+static void release(eg_device *d, void *block)
+{
+    (void)d;
+    eg__block_free_later(block);
+}
+
+static void memory(eg_device *d, eg_memory *m)
+{
+    eg__heap_stats(eg__cuda_of(d)->heap, m);
+}
+
+static void limit(eg_device *d, int64_t bytes)
+{
+    eg__heap_limit(eg__cuda_of(d)->heap, bytes);
+}
+
+static void reset_peak(eg_device *d)
+{
+    eg__heap_reset_peak(eg__cuda_of(d)->heap);
+}
+
+static void trim(eg_device *d)
+{
+    eg__heap_trim(eg__cuda_of(d)->heap);
+}
+
+static void holders(eg_device *d, int64_t *bytes_by_op, int count)
+{
+    eg__heap_holders(eg__cuda_of(d)->heap, bytes_by_op, count);
+}
+
+static const eg__engine engine = {
+    .abi = EG__MODULE_ABI,
+    .ops = EG__OP_COUNT,
+    .tensor_size = sizeof(eg_tensor),
+    .call_size = sizeof(eg__call),
+    .kernels = kernels,
+    .count = eg__cuda_count,
+    .open = eg__cuda_open,
+    .close = eg__cuda_close,
+    .describe = eg__cuda_describe,
+    .reserve = reserve,
+    .release = release,
+    .memory = memory,
+    .limit = limit,
+    .reset_peak = reset_peak,
+    .trim = trim,
+    .holders = holders,
+    .rnn_reserve = eg__dnn_rnn_reserve,
+    .run = eg__cuda_run,
+    .fill = eg__cuda_fill,
+    .upload = eg__cuda_upload,
+    .download = eg__cuda_download,
+    .synchronize = eg__cuda_synchronize,
+    .thread_end = eg__cuda_thread_end,
+    .stream_new = eg__cuda_stream_new,
+    .stream_free = eg__cuda_stream_free,
+    .use_stream = eg__cuda_use_stream,
+    .own_stream = eg__cuda_own_stream,
+    .stream_synchronize = eg__cuda_stream_synchronize,
+    .stream_handle = eg__cuda_stream_handle,
+    .event_new = eg__cuda_event_new,
+    .event_free = eg__cuda_event_free,
+    .event_record = eg__cuda_event_record,
+    .event_wait = eg__cuda_event_wait,
+    .event_synchronize = eg__cuda_event_synchronize,
+    .event_elapsed = eg__cuda_event_elapsed,
+    .clock = eg__cuda_clock,
+    .lap_begin = eg__cuda_lap_begin,
+    .lap_end = eg__cuda_lap_end,
+    .lap_read = eg__cuda_lap_read,
+    .lap_drop = eg__cuda_lap_drop,
+    .capture_begin = eg__cuda_capture_begin,
+    .capture_end = eg__cuda_capture_end,
+    .capture_launch = eg__cuda_capture_launch,
+    .capture_left = eg__cuda_capture_left,
+    .capture_free = eg__cuda_capture_free,
+    .pool_free = eg__cuda_pool_free,
+};
+
+EG_API eg__module_fn eg__module;
+const eg__engine *eg__module(const eg__host *given)
+{
+    if (given->abi != EG__MODULE_ABI) {
+        return NULL;
+    }
+    host = given;
+    eg__host_devices = given->devices;
+    return &engine;
+}

@@ -1,0 +1,101 @@
+/* precision.c - autocast, and how devices multiply. */
+#include <egret/precision.h>
+
+#include "lib/ops/optable.h"
+
+/* ---- autocast -------------------------------------------------------------------------------- */
+
+static const uint8_t kind_of[EG__OP_COUNT] = {
+#define EG_LOW(op)  [EG__ID_##op] = EG__CAST_LOW,
+#define EG_FULL(op) [EG__ID_##op] = EG__CAST_FULL,
+#include "lib/ops/autocast.def"
+#undef EG_LOW
+#undef EG_FULL
+};
+
+int eg__autocast_kind(const eg__op *op)
+{
+    return kind_of[op->id];
+}
+
+static bool is_half(int dtype)
+{
+    return dtype == EG_F16 || dtype == EG_BF16;
+}
+
+/* Double precision beside it: the product is one of f64. */
+static bool has_f64(eg_tensor *const *in, int nin)
+{
+    for (int i = 0; i < nin; i++) {
+        if (in[i] && in[i]->dtype == EG_F64) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool eg__autocast(const eg__op *op, eg_tensor *const *in, int nin, int low, eg__recast *how)
+{
+    const int kind = kind_of[op->id];
+    bool any = false;
+    if (!kind || (kind == EG__CAST_LOW && has_f64(in, nin))) {
+        return false;
+    }
+    *how = kind == EG__CAST_LOW ? (eg__recast){1u << EG_F32 | 1u << EG_F16 | 1u << EG_BF16, low}
+                               : (eg__recast){1u << EG_F16 | 1u << EG_BF16, EG_F32};
+    for (int i = 0; i < nin; i++) {
+        any |= in[i] && how->from >> in[i]->dtype & 1 && in[i]->dtype != how->dtype;
+    }
+    return any;
+}
+
+eg_tensor *eg__full(eg_tensor *x)
+{
+    return x && is_half(x->dtype) && eg__thread_get()->autocast ? eg_cast(x, EG_F32) : x;
+}
+
+eg_status eg_autocast(eg_dtype dtype)
+{
+    if (dtype != EG_F32 && !is_half((int)dtype)) {
+        return eg__fail(EG_EINVAL, "eg_autocast", "to %s: it must be bf16 or f16, or f32 for none",
+                        eg_dtype_name(dtype));
+    }
+    eg__thread_get()->autocast = (uint8_t)dtype;
+    return EG_OK;
+}
+
+eg_dtype eg_autocast_dtype(void)
+{
+    return (eg_dtype)eg__thread_get()->autocast;
+}
+
+eg_autocast_block eg_autocast_begin(eg_dtype dtype)
+{
+    const eg_autocast_block b = {eg_autocast_dtype(), 1};
+    eg_autocast(dtype);
+    return b;
+}
+
+void eg_autocast_end(eg_autocast_block *block)
+{
+    if (block) {
+        eg_autocast(block->before);
+        block->open = 0;
+    }
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+eg_status eg_set_math_mode(eg_math_mode mode)
+{
+    if (mode != EG_MATH_DEFAULT && mode != EG_MATH_TF32) {
+        return eg__fail(EG_EINVAL, "eg_set_math_mode", "%d is no math mode", (int)mode);
+    }
+    eg__thread_get()->math = (uint8_t)mode;
+    return EG_OK;
+}
+
+eg_math_mode eg_get_math_mode(void)
+{
+    return (eg_math_mode)eg__thread_get()->math;
+}
