@@ -4,7 +4,7 @@
 
 #include <egret/nn.h>
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 
 enum { EG__CHILD, EG__PARAMETER, EG__BUFFER };
 

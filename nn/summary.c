@@ -1,7 +1,7 @@
 /* summary.c - a module as a table: what is in it, what comes out where, what it costs. */
 #include <stdlib.h>
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 #include "nn/nn.h"
 
 typedef struct row {

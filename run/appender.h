@@ -2,7 +2,7 @@
 #ifndef EGRET_APPENDER_H
 #define EGRET_APPENDER_H
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 
 typedef struct eg__appender {
     char *path;

@@ -2,7 +2,7 @@
 #ifndef EGRET_RUN_FOLDER_H
 #define EGRET_RUN_FOLDER_H
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 
 /* Makes the folder with those above it, and sees that it can be written to. */
 eg_status eg__folder_make(const char *op, const char *folder);

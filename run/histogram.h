@@ -2,7 +2,7 @@
 #ifndef EGRET_HISTOGRAM_H
 #define EGRET_HISTOGRAM_H
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 
 enum { EG__BUCKETS = 1600 };
 

@@ -4,7 +4,7 @@
 
 #include <egret/run.h>
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 
 typedef enum eg__part_kind {
     EG__PART_MODULE,

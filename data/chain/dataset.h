@@ -15,7 +15,7 @@
 #include <egret/data.h>
 #include <egret/ops.h>
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 
 /* Kept tensors, owned by whoever holds the sample, and where they come from. */
 typedef struct eg__sample {

@@ -3,7 +3,7 @@
 #include <egret/ops.h>
 #include <math.h>
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 #include "lib/core/device.h"
 
 /* x's values as row-major f32, whatever it is. */

@@ -3,7 +3,7 @@
 #include <egret/ops.h>
 #include <math.h>
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 
 /* ---- checks and the way from u8 to f32 and back --------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #ifndef EGRET_BYTES_H
 #define EGRET_BYTES_H
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 
 typedef struct eg__bytes {
     uint8_t *p;

@@ -5,7 +5,7 @@
 #include <egret/data/records.h>
 #include <egret/ops.h>
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 
 #ifdef EG_HAVE_PROTOBUF
 #include "data/example.pb-c.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 
 bool eg__parse_integer(const char *s, int64_t n, int64_t *v)
 {

@@ -2,7 +2,7 @@
 #ifndef EGRET_TEXT_H
 #define EGRET_TEXT_H
 
-#include <egret/data/text/text.h>
+#include <egret/data/text.h>
 #include <egret/ops.h>
 
 #include "data/readers/bytes.h"

@@ -25,7 +25,7 @@
 #include <egret/error.h>
 #include <egret/data/readers.h>
 #include <egret/data/records.h>
-#include <egret/data/text/text.h>
+#include <egret/data/text.h>
 #include <egret/tensor.h>
 
 EG_BEGIN_DECLS

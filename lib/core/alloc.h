@@ -1,8 +1,8 @@
-/* alloc.h - what the thread and tensor files need of the allocator beyond internal.h. */
+/* alloc.h - what the thread and tensor files need of the allocator beyond memory.h. */
 #ifndef EGRET_ALLOC_H
 #define EGRET_ALLOC_H
 
-#include "lib/core/internal.h"
+#include "lib/core/thread.h"
 
 typedef struct eg__segment eg__segment;
 

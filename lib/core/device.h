@@ -9,7 +9,8 @@
 
 #include <egret/device.h>
 
-#include "lib/core/internal.h"
+#include "lib/core/op.h"
+#include "lib/core/layout.h"
 
 typedef struct eg__engine eg__engine;
 struct eg__capture;

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "lib/math/half.h"
-#include "lib/core/internal.h"
+#include "lib/core/dtype.h"
 
 static const char *const names[EG_DTYPE_COUNT] = {"f32", "f64", "f16", "bf16",
                                                   "i64", "i32", "u8",  "bool"};

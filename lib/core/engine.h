@@ -2,7 +2,7 @@
 #ifndef EGRET_ENGINE_H
 #define EGRET_ENGINE_H
 
-#include "lib/core/internal.h"
+#include "lib/core/op.h"
 
 /* The table of the best instruction set this processor and build have, or the one eg_debug_isa chose. */
 eg__kernel *const *eg__cpu_best(void);

@@ -2,7 +2,8 @@
 #include <signal.h>
 #include <stdarg.h>
 
-#include "lib/core/internal.h"
+#include "lib/core/error.h"
+#include "lib/core/thread.h"
 
 const char *eg_version(void)
 {

@@ -3,7 +3,7 @@
 #ifndef EGRET_LIBRARY_H
 #define EGRET_LIBRARY_H
 
-#include "lib/core/internal.h"
+#include "lib/core/error.h"
 
 enum { EG__LIBRARY_MOST = 64 }; /* functions of one */
 

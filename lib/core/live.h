@@ -4,7 +4,8 @@
 #ifndef EGRET_LIVE_H
 #define EGRET_LIVE_H
 
-#include "lib/core/internal.h"
+#include "lib/core/error.h"
+#include "lib/core/memory.h"
 
 /* Zeroed memory for a handle, alive from now on; NULL without words. */
 void *eg__handle_new(size_t bytes);

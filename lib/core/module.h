@@ -2,7 +2,7 @@
 #ifndef EGRET_MODULE_H
 #define EGRET_MODULE_H
 
-#include "lib/core/internal.h"
+#include "lib/core/base.h"
 
 /* libegret-NAME: the file that is given, if one is; else the one beside this library; else the loader's choice.
  * first: its own definitions go before those of the process. NULL with the reason in `why`. */

@@ -2,7 +2,7 @@
 #ifndef EGRET_FILE_H
 #define EGRET_FILE_H
 
-#include "lib/core/internal.h"
+#include "lib/core/tensor.h"
 
 /* A regular file open for reading, or memory. */
 typedef struct eg__source {

@@ -5,7 +5,7 @@
 
 #include <egret/io.h>
 
-#include "lib/core/internal.h"
+#include "lib/core/tensor.h"
 #include "lib/core/live.h"
 
 /* Names in the order they came, found through an open hash of places + 1. */

@@ -2,7 +2,7 @@
 #ifndef EGRET_OPS_NORM_INTERNAL_H
 #define EGRET_OPS_NORM_INTERNAL_H
 
-#include "lib/core/internal.h"
+#include "lib/core/op.h"
 
 /* Images seen as units of contiguous memory that hold all channels or one: rows of channels if they
  * lie channels-last, planes of one channel if not. Sums are made per unit and channel, in an array

@@ -1,11 +1,11 @@
-/* optable.h - ids and descriptors of all ops, expanded from ops.def. Apart from internal.h, so that files
+/* optable.h - ids and descriptors of all ops, expanded from ops.def. Apart from dispatch.h, so that files
  * that do not name ops by id are not rebuilt when a row is added. */
 #ifndef EGRET_OPTABLE_H
 #define EGRET_OPTABLE_H
 
 #include <egret/ops.h>
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 
 enum {
 #define EG_OP(name, ...) EG__ID_##name,

@@ -2,7 +2,7 @@
 #ifndef EGRET_OPTIONS_H
 #define EGRET_OPTIONS_H
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 #include "lib/ops/ctc.h"
 #include "lib/ops/pool.h"
 #include "lib/ops/sample.h"

@@ -5,7 +5,7 @@
 #ifndef EGRET_CAPTURE_H
 #define EGRET_CAPTURE_H
 
-#include "lib/core/internal.h"
+#include "lib/core/op.h"
 
 /* Numbers that a captured call reads from the device's memory, since they are others each time: `again` does what
  * the host does for the call (counting, say) and writes them to `to`; it may refuse. `undo` takes one time back. */

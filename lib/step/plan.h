@@ -7,7 +7,7 @@
 #ifndef EGRET_PLAN_H
 #define EGRET_PLAN_H
 
-#include "lib/core/internal.h"
+#include "lib/core/thread.h"
 
 typedef struct eg__arena eg__arena;
 typedef struct eg__plan eg__plan;

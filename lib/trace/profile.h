@@ -2,7 +2,7 @@
 #ifndef EGRET_LIB_PROFILE_H
 #define EGRET_LIB_PROFILE_H
 
-#include "lib/core/internal.h"
+#include "lib/core/op.h"
 
 /* Around the rule of one entry, while a tape is walked. */
 typedef struct eg__profile_rule {

@@ -3,7 +3,7 @@
 #define EGRET_LIB_TRACE_H
 
 #include "lib/io/file.h"
-#include "lib/core/internal.h"
+#include "lib/core/error.h"
 
 typedef enum eg__trace_kind {
     EG__TRACE_OP,

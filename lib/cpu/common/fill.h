@@ -2,7 +2,7 @@
 #ifndef EGRET_FILL_H
 #define EGRET_FILL_H
 
-#include "lib/core/internal.h"
+#include "lib/core/tensor.h"
 
 typedef struct eg__pattern {
     size_t size; /* of an element */

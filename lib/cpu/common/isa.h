@@ -3,7 +3,7 @@
 #ifndef EGRET_ISA_H
 #define EGRET_ISA_H
 
-#include "lib/core/internal.h"
+#include "lib/ops/dispatch.h"
 
 #ifndef EG_ISA
 #define EG_ISA base

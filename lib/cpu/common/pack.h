@@ -4,7 +4,7 @@
 #ifndef EGRET_PACK_H
 #define EGRET_PACK_H
 
-#include "lib/core/internal.h"
+#include "lib/core/tensor.h"
 
 typedef struct eg__pack {
     struct eg__pack *next;

@@ -3,7 +3,7 @@
 #ifndef EGRET_CPU_FFT_H
 #define EGRET_CPU_FFT_H
 
-#include "lib/core/internal.h"
+#include "lib/core/op.h"
 
 typedef enum eg__fft_way {
     EG__FFT_DIRECT, /* passes over lines side by side, each of a small radix */

@@ -1,0 +1,23 @@
+/* memory.h - memory of the host. */
+#ifndef EGRET_CORE_MEMORY_H
+#define EGRET_CORE_MEMORY_H
+
+#include "lib/core/base.h"
+
+void *eg__malloc(size_t bytes);                                 /* counted for failure injection */
+bool eg__fail_injected(void);                                   /* counts an allocation of another kind */
+bool eg__grow(void *array, uint32_t *capacity, size_t element); /* doubles */
+
+/* Cached blocks, 64-byte aligned: storage, entries, walk tables, scratch. */
+void *eg__block_alloc(eg__thread *T, size_t bytes, uint16_t *cls);
+void eg__block_free(eg__thread *T, void *p, uint16_t cls);
+
+/* Scratch memory of a kernel. */
+typedef struct eg__scratch {
+    void *data;
+    uint16_t cls;
+} eg__scratch;
+eg_status eg__scratch_get(const eg__call *c, size_t bytes, eg__scratch *s);
+void eg__scratch_put(const eg__call *c, eg__scratch *s); /* a zeroed one is fine */
+
+#endif

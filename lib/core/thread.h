@@ -1,0 +1,113 @@
+/* thread.h - what a thread knows: its scopes, modes, caches of memory, and where its ops run. */
+#ifndef EGRET_CORE_THREAD_H
+#define EGRET_CORE_THREAD_H
+
+#include <egret/debug.h>
+#include <egret/device.h>
+#include <egret/tensor.h>
+
+#include "lib/core/base.h"
+
+typedef struct eg__entry eg__entry;
+typedef struct eg__chunk eg__chunk;
+typedef struct eg__tape_state eg__tape_state;
+typedef struct eg__leaf eg__leaf;
+typedef struct eg__collect eg__collect;
+
+typedef struct eg__record {
+    uint64_t base, next; /* a slot s of this thread is live iff base <= s < next */
+    int recording;       /* how many tapes record */
+    eg__entry *head, *tail;
+    eg__chunk *first, *chunk;
+    int64_t entries, entry_bytes, told; /* told: entries from which the log hears of their number again */
+    eg__tape_state *tapes;
+    uint32_t ntapes, ctapes;
+    uint64_t serial;
+    eg__leaf *leaves; /* with a reference to each */
+    uint32_t nleaves, cleaves;
+    uint32_t *leaf_hash, leaf_mask; /* their places by address */
+    eg__collect *collect; /* a checkpoint noting what its segment reads from outside */
+} eg__record;
+
+enum { EG__NCLASS = 48, EG__MAX_DEVICES = 32 };
+
+enum { /* eg__thread.mode */
+    EG__DEBUG_OPS = 1,
+    EG__DEBUG_NAN = 2,
+    EG__DEBUG_POISON = 4,
+    EG__DEBUG_NOCACHE = 8,
+    EG__DEBUG_ABORT = 16,
+    EG__DEBUG_REF = 32,
+    EG__MODE_PROFILE = 64,
+    EG__MODE_MACS = 128, /* adds up what products do, for eg_summary */
+    EG__DEBUG_SYNC = 256,
+    EG__DEBUG_STEP = 512,
+    EG__MODE_CAPTURE = 1024, /* a step is captured on a device */
+    EG__DEBUG_SCOPE = 2048,
+    EG__DEBUG_TAPE = 4096,
+    EG__DEBUG_FALLBACK = 8192,
+    EG__DEBUG_SLOW = 16384,
+    /* the bits dispatch tests, once per op */
+    EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__DEBUG_SYNC | EG__MODE_PROFILE | EG__MODE_MACS |
+                        EG__MODE_CAPTURE,
+};
+
+typedef struct eg__scope_state {
+    uint32_t own, serial;
+    uint8_t autocast; /* of when it was opened */
+} eg__scope_state;
+
+struct eg__thread {
+    eg_tensor **own; /* what the open scopes own, innermost last */
+    uint32_t nown, cown;
+    eg__scope_state *scopes;
+    uint32_t nscopes, cscopes, serial;
+    _Atomic uint32_t mode; /* a profile switches its bit from another thread */
+    eg__kernel *const *kernels;
+    void *headers; /* free tensor headers */
+    struct {
+        void *free;
+        uint32_t count;
+    } cls[EG__NCLASS];
+    eg__record record;
+    _Atomic int64_t live_tensors, live_bytes; /* written by this thread only, summed by others */
+    eg_random_state random;
+    int forwards; /* of modules, inside each other */
+    int64_t macs; /* multiply-adds counted under EG__MODE_MACS */
+    struct eg__plan *plan;       /* of the step that is called, lib/step/plan.h */
+    struct eg__capture *capture; /* under EG__MODE_CAPTURE, lib/step/capture.h */
+    eg_error error;
+    struct eg__dnnl *dnnl; /* primitives, lib/cpu/dnnl/dnnl.h */
+    uint8_t device;        /* of makers; EG__MAX_DEVICES: what EGRET_DEVICE names, not looked at yet */
+    uint8_t math;          /* an eg_math_mode */
+    uint8_t autocast;      /* a dtype; EG_F32, which is 0: none */
+    struct {
+        eg_stream *now, *own;
+        struct eg__lap *lap; /* the innermost that is open, of a profile */
+    } lane[EG__MAX_DEVICES]; /* by device; NULL before first use */
+    eg__thread *prev, *next;
+    bool alone; /* its ops use no further threads */
+    bool dead;  /* stands in for a thread whose own state could not be allocated */
+};
+
+extern _Thread_local eg__thread *eg__self __attribute__((tls_model("initial-exec")));
+eg__thread *eg__thread_start(void);
+
+static inline eg__thread *eg__thread_get(void)
+{
+    eg__thread *T = eg__self;
+    return likely(T != NULL) ? T : eg__thread_start();
+}
+
+static inline uint32_t eg__mode(eg__thread *T)
+{
+    return atomic_load_explicit(&T->mode, memory_order_relaxed);
+}
+
+static inline void eg__count(_Atomic int64_t *counter, int64_t d)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + d,
+                          memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* dispatch.h - the way every op takes, and what ops have in common. */
+#ifndef EGRET_OPS_DISPATCH_H
+#define EGRET_OPS_DISPATCH_H
+
+#include "lib/core/layout.h"
+#include "lib/core/op.h"
+#include "lib/core/parallel.h"
+#include "lib/core/thread.h"
+
+/* NULL check, infer, kernel, contiguous, allocate, run, record. The out[j] are borrowed. */
+eg_status eg__dispatch(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
+                       eg_tensor **out);
+/* The first output. */
+eg_tensor *eg__op1(const eg__op *op, eg_tensor *a, const void *opts);
+eg_tensor *eg__op2(const eg__op *op, eg_tensor *a, eg_tensor *b, const void *opts);
+eg_tensor *eg__op3(const eg__op *op, eg_tensor *a, eg_tensor *b, eg_tensor *d, const void *opts);
+/* The op's result written over in[0], whose shape and dtype stay; never recorded. `name` is what
+ * messages and later version complaints call it. Returns in[0]. */
+eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in, int nin,
+                       const void *opts);
+/* Whether x may be written now. */
+eg_status eg__check_write(const eg_tensor *x, const char *name);
+/* The same, and counts the change. */
+eg_status eg__begin_write(eg_tensor *x, const char *name);
+/* Runs the op's kernel on checked operands into an existing tensor; nothing else. */
+eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
+                  eg_tensor *out);
+
+/* Where a call with these inputs runs, all of one device but for numbers of pointwise ops: sets c->device. */
+eg_status eg__locate(eg__call *c);
+/* The kernel of a located call, NULL if there is none; running it, seen by a profile and a capture. */
+eg__kernel *eg__device_kernel(const eg__call *c);
+eg_status eg__device_run(const eg__call *c, eg__kernel *k);
+eg_status eg__watched_run(const eg__call *c, eg__kernel *k);
+eg_status eg__profile_kernel(const eg__call *c, eg__kernel *k);
+static inline eg__kernel *eg__kernel_of(const eg__call *c)
+{
+    return likely(!c->device) ? c->T->kernels[c->op->id] : eg__device_kernel(c);
+}
+
+static inline eg_status eg__run_kernel(const eg__call *c, eg__kernel *k)
+{
+    if (unlikely(eg__mode(c->T) & (EG__MODE_PROFILE | EG__MODE_CAPTURE))) {
+        return eg__watched_run(c, k);
+    }
+    return likely(!c->device) ? k(c) : eg__device_run(c, k);
+}
+/* The kernel of a located call, or words if there is none. */
+eg_status eg__run_call(const eg__call *c);
+
+/* The dtype several inputs are brought to (eg_promote); NULLs are skipped. */
+int eg__common_dtype(eg_tensor *const *in, int nin);
+
+/* ---- autocast (precision.c) ---------------------------------------------------------------------- */
+
+enum { EG__CAST_LOW = 1, EG__CAST_FULL }; /* the kinds of autocast.def */
+int eg__autocast_kind(const eg__op *op);  /* 0: not named there */
+
+/* What inputs are brought to: those whose dtype has a bit in `from`. */
+typedef struct eg__recast {
+    unsigned from;
+    int dtype;
+} eg__recast;
+
+/* Whether autocast to `low` changes inputs of the op, and how. */
+bool eg__autocast(const eg__op *op, eg_tensor *const *in, int nin, int low, eg__recast *how);
+/* What compositions that EG_FULL would be for take: x, or a half as f32 where autocast is on. */
+eg_tensor *eg__full(eg_tensor *x);
+
+/* Inference shared by families. */
+eg__infer eg__infer_same;    /* like the first input, packed order kept */
+eg__infer eg__infer_binary;  /* broadcast, dtype of the first */
+eg__infer eg__infer_compare; /* broadcast, bool */
+
+/* Appends an entry for the call if an input is tracked. False: out of memory, nothing changed. */
+bool eg__record_call(eg__thread *T, const eg__call *c);
+bool eg__tracked(eg__thread *T, const eg_tensor *t);
+/* Closes tapes opened in scopes of this depth or deeper. */
+void eg__close_tapes(eg__thread *T, uint32_t depth);
+void eg__record_end(eg__thread *T);
+
+#endif
