@@ -102,12 +102,17 @@ eg_tensor *eg_custom(const eg_custom_op *op, eg_tensor *const *inputs, int n)
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    int recording = T->record.recording;
-    T->record.recording = 0;
+    eg__recording *R = T->record;
+    const int recording = R->recording;
+    if (recording) {
+        R->recording = 0;
+    }
     /* A header of its own, in case the function returned an input. */
     eg_tensor *y = eg__ask(op->forward, inputs, n, op->user, op->name, "forward");
     y = y ? eg_detach(y) : NULL;
-    T->record.recording = recording;
+    if (recording) {
+        R->recording = recording;
+    }
     eg_status st = y ? EG_OK : eg__why();
     if (!st && recording && eg__is_float(y->dtype)) {
         st = leave_entry(T, &custom_op, inputs, n, &(custom_opts){op}, y);
@@ -194,7 +199,7 @@ eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *
                          eg_tensor *const *inputs, int n, void *user)
 {
     eg__thread *T = eg__thread_get();
-    eg__record *R = &T->record;
+    eg__record *R = eg__record_of(T);
     if (!f) {
         return eg__null_argument("checkpoint", "f"), NULL;
     }
@@ -202,12 +207,12 @@ eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *
         return NULL;
     }
     checkpoint_opts o = {f, user, n, eg_random_get_state(), T->autocast};
-    if (!R->recording) {
+    if (!T->record->recording) {
         return eg__ask(f, inputs, n, user, "checkpoint", "function");
     }
     /* Record the segment only to learn what it reads from outside, then forget it. */
     eg_scope s = eg_scope_push();
-    eg__collect k = {.start = R->next}, *outer = R->collect;
+    eg__collect k = {.start = R->now.next}, *outer = R->collect;
     R->collect = &k;
     eg_tensor *y = eg__ask(f, inputs, n, user, "checkpoint", "function");
     R->collect = outer;

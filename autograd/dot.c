@@ -15,7 +15,7 @@ static void print_node(FILE *out, const eg__entry *e)
 /* The node a slot belongs to: outputs of one entry share it. */
 static uint64_t node_of(const eg__record *R, uint64_t slot)
 {
-    for (const eg__entry *e = R->head; e; e = e->next) {
+    for (const eg__entry *e = R ? R->head : NULL; e; e = e->next) {
         if (slot - e->out < e->nout) {
             return e->out;
         }
@@ -25,7 +25,7 @@ static uint64_t node_of(const eg__record *R, uint64_t slot)
 
 eg_status eg_graph_dot(FILE *stream)
 {
-    const eg__record *R = &eg__thread_get()->record;
+    const eg__record *R = eg__record_of(eg__thread_get());
     if (!stream) {
         return eg__null_argument("eg_graph_dot", "stream");
     }

@@ -154,7 +154,7 @@ static inline void take(eg__thread *T, eg_tensor *g)
 /* Whether nothing else can see the gradient, so that it may be added to in place. */
 static inline bool sole(const eg__thread *T, eg_tensor *g)
 {
-    return !T->record.recording && eg__ref_get(&g->refs) == 1 &&
+    return !T->record->recording && eg__ref_get(&g->refs) == 1 &&
            eg__ref_get(&g->storage->refs) == 1 && g->flags & EG__PACKED;
 }
 
@@ -273,10 +273,10 @@ static uint64_t slot_now(eg__thread *T, eg_tensor *t)
 /* Refuses before anything changes. */
 static eg_status validate(eg__thread *T, const question *q)
 {
-    const eg__record *R = &T->record;
+    const eg__record *R = eg__record_of(T);
     const eg_tensor *y = q->y, *dy = q->dy;
     uint64_t slot = atomic_load_explicit(&y->slot, memory_order_relaxed);
-    if (!eg__live_slot(R, slot) || slot < q->tape->start ||
+    if (!eg__live_slot(&R->now, slot) || slot < q->tape->start ||
         (!q->tape->recording && slot >= q->tape->end)) {
         return eg__fail(EG_ESTATE, me, "y was not computed from anything watched while this tape "
                                        "recorded");
@@ -309,8 +309,8 @@ static void stop_recording(eg__record *R, eg__tape_state *t)
 {
     if (t->recording) {
         t->recording = false;
-        R->recording--;
-        t->end = R->next;
+        R->now.recording--;
+        t->end = R->now.next;
         t->last = R->tail && R->tail->out >= t->start ? R->tail : NULL;
     }
 }
@@ -499,11 +499,11 @@ static eg_status hand_over(eg__walk *w, const question *q, eg_tensor **out)
 
 static eg_status answer(eg__thread *T, question *q, eg_tensor **out)
 {
-    eg__record *R = &T->record;
+    eg__record *R = eg__record_of(T);
     eg_tape handle = {q->tape->id};
     stop_recording(R, q->tape);
     bool persistent = q->tape->persistent, only = !persistent;
-    for (uint32_t i = 0; i < R->ntapes; i++) {
+    for (uint32_t i = 0; i < R->now.ntapes; i++) {
         const eg__tape_state *t = &R->tapes[i];
         only = only && (t == q->tape || !(t->recording || t->end > q->tape->start));
     }
@@ -537,7 +537,7 @@ static eg_status answer(eg__thread *T, question *q, eg_tensor **out)
         eg__unref(T, w.grad[k]);
     }
     eg__block_free(T, tables, cls);
-    for (uint32_t i = 0; i < R->ntapes; i++) { /* rules may have opened tapes and moved the list */
+    for (uint32_t i = 0; i < R->now.ntapes; i++) { /* rules may have opened tapes and moved the list */
         if (R->tapes[i].id == handle.id) {
             R->tapes[i].busy = false;
             if (!persistent) {
@@ -572,7 +572,7 @@ eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *x
     if (q.index < 0) {
         return eg__why();
     }
-    q.tape = &T->record.tapes[q.index];
+    q.tape = &eg__record_of(T)->tapes[q.index];
     eg_status st = validate(T, &q);
     if (!st) {
         st = answer(T, &q, out);

@@ -5,6 +5,32 @@
 #include "lib/ops/options.h"
 #include "lib/ops/optable.h"
 
+typedef struct eg__entry eg__entry;
+typedef struct eg__chunk eg__chunk;
+typedef struct eg__tape_state eg__tape_state;
+typedef struct eg__leaf eg__leaf;
+typedef struct eg__collect eg__collect;
+
+typedef struct eg__record {
+    eg__recording now;
+    eg__entry *head, *tail;
+    eg__chunk *first, *chunk;
+    int64_t entries, entry_bytes, told; /* told: entries from which the log hears of their number again */
+    eg__tape_state *tapes;
+    uint32_t ctapes;
+    uint64_t serial;
+    eg__leaf *leaves; /* with a reference to each */
+    uint32_t nleaves, cleaves;
+    uint32_t *leaf_hash, leaf_mask; /* their places by address */
+    eg__collect *collect; /* a checkpoint noting what its segment reads from outside */
+} eg__record;
+
+/* NULL: this thread never had a tape. */
+static inline eg__record *eg__record_of(const eg__thread *T)
+{
+    return T->record->by ? (eg__record *)T->record : NULL;
+}
+
 /* An input of an entry. */
 typedef struct eg__edge {
     uint64_t slot;        /* 0: not tracked */
@@ -66,11 +92,6 @@ typedef struct eg__free_op {
 
 extern eg__rule *const eg__rules[EG__OP_COUNT];
 
-static inline bool eg__live_slot(const eg__record *R, uint64_t slot)
-{
-    return slot - R->base < R->next - R->base;
-}
-
 /* The slot of a tracked tensor, giving a parameter one at its first use; 0: not tracked. */
 uint64_t eg__slot_of(eg__thread *T, eg_tensor *t, bool *no_memory);
 /* Appends an entry with the given rule. False: out of memory. */
@@ -121,7 +142,7 @@ eg_status eg__give_slice(eg__walk *w, int i, eg_tensor *g, const eg__slice_opts 
 /* Whether somebody records this walk, so that fused kernels without a rule must not be used. */
 static inline bool eg__walk_recorded(const eg__walk *w)
 {
-    return w->T->record.recording > 0;
+    return w->T->record->recording > 0;
 }
 /* What a function of the user gives, `what` it is of op; its failure has words. */
 eg_tensor *eg__ask(eg_function f, eg_tensor *const *inputs, int n, void *user, const char *op, const char *what);

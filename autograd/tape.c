@@ -10,10 +10,10 @@ static _Atomic uint32_t record_ids;
 /* Numbers are never used twice, so old tensors fall out of the window by themselves. */
 static void open_window(eg__record *R)
 {
-    if (!R->next) {
-        R->next = (uint64_t)(atomic_fetch_add(&record_ids, 1) + 1) << 48 | 1;
+    if (!R->now.next) {
+        R->now.next = (uint64_t)(atomic_fetch_add(&record_ids, 1) + 1) << 48 | 1;
     }
-    R->base = R->next;
+    R->now.base = R->now.next;
 }
 
 static uint32_t hash_of(const eg_tensor *t, uint32_t mask)
@@ -58,14 +58,14 @@ static bool grow_leaves(eg__record *R)
 /* 0: out of memory. */
 static uint64_t leaf_slot(eg__thread *T, eg_tensor *t)
 {
-    eg__record *R = &T->record;
+    eg__record *R = eg__record_of(T);
     if (unlikely(!R->leaf_hash || 2 * (R->nleaves + 1) > R->leaf_mask + 1) && !grow_leaves(R)) {
         return 0;
     }
     uint32_t *place = leaf_place(R, t);
     if (!*place) {
         eg__ref_inc(&t->refs);
-        R->leaves[R->nleaves] = (eg__leaf){t, R->next++};
+        R->leaves[R->nleaves] = (eg__leaf){t, R->now.next++};
         *place = ++R->nleaves;
     }
     /* Only a cache: another thread may stamp its own number over it, then the table decides. */
@@ -77,21 +77,20 @@ static uint64_t leaf_slot(eg__thread *T, eg_tensor *t)
 uint64_t eg__slot_of(eg__thread *T, eg_tensor *t, bool *no_memory)
 {
     uint64_t s = atomic_load_explicit(&t->slot, memory_order_relaxed);
-    if (eg__live_slot(&T->record, s)) {
+    if (eg__live_slot(T->record, s)) {
         return s;
     }
     if (likely(!(t->flags & EG__PARAM))) {
-        return unlikely(s && s >> 48 != T->record.next >> 48) ? known_leaf(&T->record, t) : 0;
+        return unlikely(s && s >> 48 != T->record->next >> 48) ? known_leaf(eg__record_of(T), t) : 0;
     }
     s = leaf_slot(T, t);
     *no_memory |= !s;
     return s;
 }
 
-bool eg__tracked(eg__thread *T, const eg_tensor *t)
+static bool knows(const eg__thread *T, const eg_tensor *t)
 {
-    uint64_t s = atomic_load_explicit(&t->slot, memory_order_relaxed);
-    return t->flags & EG__PARAM || eg__live_slot(&T->record, s) || known_leaf(&T->record, t);
+    return known_leaf(eg__record_of(T), t);
 }
 
 /* ---- recording ------------------------------------------------------------------------------ */
@@ -100,7 +99,7 @@ enum { MANY_ENTRIES = 200000 };
 
 static void *bump(eg__thread *T, size_t n)
 {
-    eg__record *R = &T->record;
+    eg__record *R = eg__record_of(T);
     eg__chunk *c = R->chunk;
     n = (n + 7) & ~(size_t)7;
     if (unlikely(!c || c->used + n > c->size)) {
@@ -177,6 +176,7 @@ static inline bool keeps_shape(const eg__call *c, const eg_tensor *t, uint64_t s
 /* What an entry for the call takes; gives parameters their slots. */
 static inline bool measure(eg__thread *T, const eg__call *c, needs *k)
 {
+    const eg__record *R = eg__record_of(T);
     bool no_memory = false;
     k->saves = 0;
     k->shape_bytes = 0;
@@ -190,8 +190,8 @@ static inline bool measure(eg__thread *T, const eg__call *c, needs *k)
         if (s) {
             k->tracked = true;
             k->saves |= i < EG__MAX_SAVED_IN ? c->op->saves[i] : 0;
-            if (unlikely(T->record.collect != NULL)) {
-                collect(T->record.collect, t, s);
+            if (unlikely(R->collect != NULL)) {
+                collect(R->collect, t, s);
             }
         }
         if (keeps_shape(c, t, s)) {
@@ -240,7 +240,7 @@ static void fill_saves(const eg__call *c, uint32_t saves, eg__entry *e)
 
 bool eg__append(eg__thread *T, const eg__call *c, eg__rule *rule)
 {
-    eg__record *R = &T->record;
+    eg__record *R = eg__record_of(T);
     const eg__op *op = c->op;
     needs k;
     if (unlikely(!measure(T, c, &k))) {
@@ -267,8 +267,8 @@ bool eg__append(eg__thread *T, const eg__call *c, eg__rule *rule)
     e->opts = opts ? memcpy((char *)e->save + saves + outs, c->opts, op->opts_size) : NULL;
     fill_edges(T, c, &k, e, (int64_t *)((char *)e->save + saves + outs + opts));
     fill_saves(c, k.saves, e);
-    e->out = R->next;
-    R->next += op->nout;
+    e->out = R->now.next;
+    R->now.next += op->nout;
     for (int j = 0; j < op->nout; j++) {
         if (eg__is_float(c->out[j]->dtype)) {
             atomic_store_explicit(&c->out[j]->slot, e->out + (uint64_t)j, memory_order_relaxed);
@@ -289,7 +289,7 @@ bool eg__append(eg__thread *T, const eg__call *c, eg__rule *rule)
     return true;
 }
 
-bool eg__record_call(eg__thread *T, const eg__call *c)
+static bool record_call(eg__thread *T, const eg__call *c)
 {
     eg__rule *rule = eg__rules[c->op->id];
     /* Integers and bools carry no gradient. */
@@ -313,14 +313,14 @@ static bool inside(const eg__chunk *c, const eg__entry *e)
 static eg__chunk *free_chunk(eg__thread *T, eg__chunk *c)
 {
     eg__chunk *next = c->next;
-    T->record.entry_bytes -= (int64_t)c->used;
+    eg__record_of(T)->entry_bytes -= (int64_t)c->used;
     eg__block_free(T, c, c->cls);
     return next;
 }
 
 void eg__truncate(eg__thread *T, uint64_t start)
 {
-    eg__record *R = &T->record;
+    eg__record *R = eg__record_of(T);
     eg__entry *cut = NULL;
     while (R->tail && R->tail->out >= start) {
         cut = R->tail;
@@ -350,7 +350,7 @@ void eg__truncate(eg__thread *T, uint64_t start)
 
 static void drop_leaves(eg__thread *T)
 {
-    eg__record *R = &T->record;
+    eg__record *R = eg__record_of(T);
     for (uint32_t i = R->nleaves; i-- > 0;) { /* backwards, so that the hash's runs stay whole */
         *leaf_place(R, R->leaves[i].t) = 0;
         R->nleaves--;
@@ -361,17 +361,17 @@ static void drop_leaves(eg__thread *T)
 /* Frees what no open tape covers: a suffix (a tape opened and used inside a rule), a prefix, or all. */
 static void trim(eg__thread *T)
 {
-    eg__record *R = &T->record;
-    uint64_t low = R->next, high = 0;
-    for (uint32_t i = 0; i < R->ntapes; i++) {
+    eg__record *R = eg__record_of(T);
+    uint64_t low = R->now.next, high = 0;
+    for (uint32_t i = 0; i < R->now.ntapes; i++) {
         low = R->tapes[i].start < low ? R->tapes[i].start : low;
         high = R->tapes[i].end > high ? R->tapes[i].end : high;
     }
-    if (R->ntapes && !R->recording) {
+    if (R->now.ntapes && !R->now.recording) {
         eg__truncate(T, high);
     }
     eg__entry *e = R->head;
-    for (; e && (!R->ntapes || e->out < low); e = e->next) {
+    for (; e && (!R->now.ntapes || e->out < low); e = e->next) {
         eg__drop_saves(T, e);
         R->entries--;
     }
@@ -384,7 +384,7 @@ static void trim(eg__thread *T)
         return;
     }
     R->tail = NULL;
-    if (R->ntapes) {
+    if (R->now.ntapes) {
         return; /* empty but open: chunks go when the last tape does */
     }
     while (R->first && R->first->next) {
@@ -395,57 +395,34 @@ static void trim(eg__thread *T)
         R->first->used = (sizeof *R->first + 7) & ~(size_t)7;
     }
     R->entry_bytes = 0;
-    R->base = R->next;
+    R->now.base = R->now.next;
     drop_leaves(T);
 }
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-eg_tape eg_tape_open_with(const eg_tape_options *options)
-{
-    eg__thread *T = eg__thread_get();
-    eg__record *R = &T->record;
-    eg_tape_options o;
-    eg__options(&o, sizeof o, options);
-    if (unlikely(R->ntapes == R->ctapes) && !eg__grow(&R->tapes, &R->ctapes, sizeof *R->tapes)) {
-        eg__no_memory("eg_tape_open", 0);
-        return (eg_tape){0};
-    }
-    if (!R->ntapes) {
-        open_window(R);
-    }
-    eg__tape_state *t = &R->tapes[R->ntapes++];
-    *t = (eg__tape_state){.id = (R->next >> 48) << 48 | ++R->serial,
-                          .start = R->next,
-                          .depth = T->nscopes,
-                          .recording = true,
-                          .persistent = o.persistent};
-    R->recording++;
-    return (eg_tape){t->id};
-}
-
 void eg__remove_tape(eg__thread *T, int i)
 {
-    eg__record *R = &T->record;
-    R->recording -= R->tapes[i].recording;
-    R->ntapes--;
-    memmove(&R->tapes[i], &R->tapes[i + 1], (R->ntapes - (uint32_t)i) * sizeof *R->tapes);
+    eg__record *R = eg__record_of(T);
+    R->now.recording -= R->tapes[i].recording;
+    R->now.ntapes--;
+    memmove(&R->tapes[i], &R->tapes[i + 1], (R->now.ntapes - (uint32_t)i) * sizeof *R->tapes);
     trim(T);
 }
 
-void eg__close_tapes(eg__thread *T, uint32_t depth)
+static void close_tapes(eg__thread *T, uint32_t depth)
 {
-    eg__record *R = &T->record;
-    while (R->ntapes && R->tapes[R->ntapes - 1].depth >= depth) {
-        eg__remove_tape(T, (int)R->ntapes - 1);
+    eg__record *R = eg__record_of(T);
+    while (R->now.ntapes && R->tapes[R->now.ntapes - 1].depth >= depth) {
+        eg__remove_tape(T, (int)R->now.ntapes - 1);
     }
 }
 
-void eg__record_end(eg__thread *T)
+static void record_end(eg__thread *T)
 {
-    eg__record *R = &T->record;
-    while (R->ntapes) {
-        eg__remove_tape(T, (int)R->ntapes - 1);
+    eg__record *R = eg__record_of(T);
+    while (R->now.ntapes) {
+        eg__remove_tape(T, (int)R->now.ntapes - 1);
     }
     if (R->first) {
         free_chunk(T, R->first);
@@ -453,13 +430,50 @@ void eg__record_end(eg__thread *T)
     free(R->tapes);
     free(R->leaves);
     free(R->leaf_hash);
-    memset(R, 0, sizeof *R);
+    free(R);
+    T->record = &eg__no_record;
+}
+
+/* The thread's record, made for its first tape; NULL: no memory. */
+static eg__record *record_begin(eg__thread *T)
+{
+    static const eg__recorder recorder = {record_call, knows, close_tapes, record_end};
+    eg__record *R = eg__record_of(T);
+    if (unlikely(!R) && !T->dead && (R = eg__malloc(sizeof *R))) {
+        memset(R, 0, sizeof *R);
+        R->now.by = &recorder;
+        T->record = &R->now;
+    }
+    return R;
+}
+
+eg_tape eg_tape_open_with(const eg_tape_options *options)
+{
+    eg__thread *T = eg__thread_get();
+    eg__record *R = record_begin(T);
+    eg_tape_options o;
+    eg__options(&o, sizeof o, options);
+    if (unlikely(!R || (R->now.ntapes == R->ctapes && !eg__grow(&R->tapes, &R->ctapes, sizeof *R->tapes)))) {
+        eg__no_memory("eg_tape_open", 0);
+        return (eg_tape){0};
+    }
+    if (!R->now.ntapes) {
+        open_window(R);
+    }
+    eg__tape_state *t = &R->tapes[R->now.ntapes++];
+    *t = (eg__tape_state){.id = (R->now.next >> 48) << 48 | ++R->serial,
+                          .start = R->now.next,
+                          .depth = T->nscopes,
+                          .recording = true,
+                          .persistent = o.persistent};
+    R->now.recording++;
+    return (eg_tape){t->id};
 }
 
 int eg__find_tape(eg__thread *T, eg_tape t, const char *op)
 {
-    const eg__record *R = &T->record;
-    for (uint32_t i = R->ntapes; i-- > 0;) {
+    const eg__record *R = eg__record_of(T);
+    for (uint32_t i = R ? R->now.ntapes : 0; i-- > 0;) {
         if (R->tapes[i].id == t.id) {
             if (!R->tapes[i].busy) {
                 return (int)i;
@@ -497,7 +511,7 @@ eg_status eg_tape_watch(eg_tape t, eg_tensor *x)
         return eg__fail(EG_EDTYPE, "eg_tape_watch", "%s has no gradient",
                         eg_dtype_name((eg_dtype)x->dtype));
     }
-    if (!T->record.tapes[i].recording) {
+    if (!eg__record_of(T)->tapes[i].recording) {
         return eg__fail(EG_ESTATE, "eg_tape_watch", "this tape no longer records");
     }
     bool no_memory = false;

@@ -29,7 +29,7 @@ static eg_status set_frozen(eg_module *m, bool frozen, const char *op)
     if (!m) {
         return eg__null_argument(op, "m");
     }
-    if (eg__thread_get()->record.recording) {
+    if (eg__thread_get()->record->recording) {
         return eg__fail(EG_ESTATE, op, "a tape records: ask or close it first");
     }
     freezer f = {{freeze_member, 0}, frozen};
@@ -141,7 +141,7 @@ static eg_status carry(carrier *w, eg_tensor *t)
             return EG_OK; /* tied */
         }
     }
-    if (T->record.recording && eg__tracked(T, t)) {
+    if (T->record->recording && eg__tracked(T, t)) {
         return eg__fail(EG_ESTATE, op, "an open tape follows a parameter: close it first");
     }
     if ((w->count == w->room && !eg__grow(&w->old, &w->room, sizeof *w->old)) ||

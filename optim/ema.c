@@ -257,7 +257,7 @@ eg_status eg_ema_swap(eg_ema *e)
     if (!e) {
         return eg__null_argument(op, "ema");
     }
-    if (eg__thread_get()->record.recording) {
+    if (eg__thread_get()->record->recording) {
         return eg__fail(EG_ESTATE, op, "a tape records: ask or close it first");
     }
     if (!e->swapped && save(e)) {

@@ -280,7 +280,7 @@ static eg_status update(eg_optim *o, eg_tensor *const *gradients, const eg__scal
 
 static eg_status step(eg_optim *o, eg_tensor *const *gradients, const eg__scaling *scaling)
 {
-    if (eg__thread_get()->record.recording) {
+    if (eg__thread_get()->record->recording) {
         return eg__fail(EG_ESTATE, o->name, "a tape records: ask or close it before the step");
     }
     eg_scope s = eg_scope_push();

@@ -1,6 +1,7 @@
 /* layout.c - shapes, strides and walks over several operands at once. */
 #include "lib/core/alloc.h"
 #include "lib/core/device.h"
+#include "lib/core/parallel.h"
 
 /* ---- checks -------------------------------------------------------------------------------- */
 

@@ -21,8 +21,10 @@ static struct {
     uint32_t mode;                    /* what new ones begin with */
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+eg__recording eg__no_record;
+
 /* Shared by all threads for which there was no memory: every allocation in it fails. */
-static eg__thread dead = {.dead = true, .error = {.op = ""}, .kernels = eg__ref_kernels};
+static eg__thread dead = {.dead = true, .error = {.op = ""}, .kernels = eg__ref_kernels, .record = &eg__no_record};
 
 /* ---- what scopes own ------------------------------------------------------------------------ */
 
@@ -53,7 +55,9 @@ static void release_thread(eg__thread *T)
         eg__unref(T, T->own[--T->nown]);
     }
     T->nscopes = 0;
-    eg__record_end(T);
+    if (T->record->by) {
+        T->record->by->end(T);
+    }
     eg__dnnl_thread_end(T);
     eg__devices_thread_end(T);
     eg__alloc_thread_end(T);
@@ -95,6 +99,7 @@ eg__thread *eg__thread_start(void)
     }
     T->error.op = "";
     T->serial = 1;
+    T->record = &eg__no_record;
     T->device = eg__device_of_threads();
     T->kernels = eg__cpu_best();
     pthread_mutex_lock(&threads.lock);
@@ -241,8 +246,8 @@ eg_tensor *eg_scope_pop(eg_scope s, eg_tensor *result)
         refuse(s);
         return NULL;
     }
-    if (unlikely(T->record.ntapes)) {
-        eg__close_tapes(T, s.depth);
+    if (unlikely(T->record->ntapes)) {
+        T->record->by->close(T, s.depth);
     }
     uint32_t low = T->scopes[s.depth - 1].own, n = T->nown;
     T->autocast = T->scopes[s.depth - 1].autocast;

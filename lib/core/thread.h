@@ -8,26 +8,15 @@
 
 #include "lib/core/base.h"
 
-typedef struct eg__entry eg__entry;
-typedef struct eg__chunk eg__chunk;
-typedef struct eg__tape_state eg__tape_state;
-typedef struct eg__leaf eg__leaf;
-typedef struct eg__collect eg__collect;
-
-typedef struct eg__record {
+/* What everybody sees of the record in which this thread's tapes write: without a tape so far, of one that is empty
+ * and that all such threads share. */
+typedef struct eg__recording {
     uint64_t base, next; /* a slot s of this thread is live iff base <= s < next */
     int recording;       /* how many tapes record */
-    eg__entry *head, *tail;
-    eg__chunk *first, *chunk;
-    int64_t entries, entry_bytes, told; /* told: entries from which the log hears of their number again */
-    eg__tape_state *tapes;
-    uint32_t ntapes, ctapes;
-    uint64_t serial;
-    eg__leaf *leaves; /* with a reference to each */
-    uint32_t nleaves, cleaves;
-    uint32_t *leaf_hash, leaf_mask; /* their places by address */
-    eg__collect *collect; /* a checkpoint noting what its segment reads from outside */
-} eg__record;
+    uint32_t ntapes;
+    const struct eg__recorder *by; /* who keeps the rest, lib/core/recorder.h; NULL: nobody yet */
+} eg__recording;
+extern eg__recording eg__no_record;
 
 enum { EG__NCLASS = 48, EG__MAX_DEVICES = 32 };
 
@@ -69,7 +58,7 @@ struct eg__thread {
         void *free;
         uint32_t count;
     } cls[EG__NCLASS];
-    eg__record record;
+    eg__recording *record;
     _Atomic int64_t live_tensors, live_bytes; /* written by this thread only, summed by others */
     eg_random_state random;
     int forwards; /* of modules, inside each other */

@@ -47,7 +47,7 @@ static eg_status check_fit(const char *op, const char *name, const eg_tensor *to
                         eg_dtype_name((eg_dtype)from->dtype), eg_dtype_name((eg_dtype)to->dtype));
     }
     eg__thread *T = eg__thread_get();
-    if (T->record.recording && eg__tracked(T, to)) {
+    if (T->record->recording && eg__tracked(T, to)) {
         return eg__fail(EG_ESTATE, op, "an open tape follows \"%.80s\": close it before loading", name);
     }
     return EG_OK;

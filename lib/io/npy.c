@@ -5,6 +5,7 @@
 #include <egret/io.h>
 #include <egret/ops.h>
 
+#include "lib/core/layout.h"
 #include "lib/io/npy.h"
 
 enum { MAGIC_BYTES = 6, MOST_HEADER = 1 << 20 };

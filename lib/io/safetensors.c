@@ -1,4 +1,5 @@
 /* safetensors.c - named tensors in one file: 8 bytes of header length, a JSON header, the data. */
+#include "lib/core/layout.h"
 #include "lib/io/safetensors.h"
 
 #include <stdio.h>

@@ -212,11 +212,11 @@ static inline eg_status finish(eg__call *c, eg_tensor *const *in, eg_tensor **ou
     while (unlikely(T->nown > low)) {
         eg__unref(T, T->own[--T->nown]); /* the contiguous copies */
     }
-    if (T->record.recording && likely(!st) && !(op->flags & EG__NO_GRAD)) {
+    if (T->record->recording && likely(!st) && !(op->flags & EG__NO_GRAD)) {
         for (int i = 0; i < c->nin; i++) {
             c->in[i] = in[i]; /* what the caller passed */
         }
-        st = likely(eg__record_call(T, c)) ? EG_OK : eg__no_memory(op->name, 0);
+        st = likely(T->record->by->call(T, c)) ? EG_OK : eg__no_memory(op->name, 0);
     }
     if (likely(!st) && unlikely(!eg__own_room(T, (uint32_t)nout))) {
         st = eg__no_memory(op->name, 0);
@@ -405,7 +405,7 @@ eg_status eg__check_write(const eg_tensor *x, const char *name)
     if (unlikely(!(x->flags & EG__PACKED)) && check_alone(x, name)) {
         return eg__why();
     }
-    if (T->record.recording && eg__tracked(T, x)) {
+    if (T->record->recording && eg__tracked(T, x)) {
         return eg__fail(EG_ESTATE, name,
                         "in-place change of a tensor that an open tape follows; use the form without "
                         "_, or close the tape");

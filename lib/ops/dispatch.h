@@ -5,7 +5,7 @@
 #include "lib/core/layout.h"
 #include "lib/core/op.h"
 #include "lib/core/parallel.h"
-#include "lib/core/thread.h"
+#include "lib/core/recorder.h"
 
 /* NULL check, infer, kernel, contiguous, allocate, run, record. The out[j] are borrowed. */
 eg_status eg__dispatch(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
@@ -71,12 +71,5 @@ eg_tensor *eg__full(eg_tensor *x);
 eg__infer eg__infer_same;    /* like the first input, packed order kept */
 eg__infer eg__infer_binary;  /* broadcast, dtype of the first */
 eg__infer eg__infer_compare; /* broadcast, bool */
-
-/* Appends an entry for the call if an input is tracked. False: out of memory, nothing changed. */
-bool eg__record_call(eg__thread *T, const eg__call *c);
-bool eg__tracked(eg__thread *T, const eg_tensor *t);
-/* Closes tapes opened in scopes of this depth or deeper. */
-void eg__close_tapes(eg__thread *T, uint32_t depth);
-void eg__record_end(eg__thread *T);
 
 #endif

@@ -117,7 +117,7 @@ eg_tensor *eg_linear_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
     if (x->ndim == 0) {
         return eg__fail_null(EG_ESHAPE, "linear", "x is a 0-dim tensor; needs [..., in]");
     }
-    if (f && !f->of_y && eg__thread_get()->record.recording) {
+    if (f && !f->of_y && eg__thread_get()->record->recording) {
         f = NULL;
     }
     const eg__op *op = f && f->of_y ? &eg__op_linear_act : &eg__op_linear;

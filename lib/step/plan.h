@@ -7,6 +7,7 @@
 #ifndef EGRET_PLAN_H
 #define EGRET_PLAN_H
 
+#include "lib/core/memory.h"
 #include "lib/core/thread.h"
 
 typedef struct eg__arena eg__arena;

@@ -118,7 +118,7 @@ static net net_of(const eg__call *c, int gates)
     return (net){.c = c,
                  .gates = gates,
                  .dtype = c->in[EG__RNN_X]->dtype,
-                 .training = c->T->record.recording > 0,
+                 .training = c->T->record->recording > 0,
                  .steps = p.steps,
                  .rows = p.rows,
                  .inputs = p.inputs,
