@@ -26,11 +26,19 @@ static inline void eg__fork_lock(pthread_mutex_t *lock, eg__fork when)
     }
 }
 
-/* Each part's own; called before a fork in the order in which locks are taken, after it the other way round. */
+/* A part of the library that the core does not know, from when it is first used: what it does around a fork, and when
+ * the library ends. Static; either may be NULL. To be joined before a lock of the part is taken. */
+typedef struct eg__part {
+    void (*fork)(eg__fork when);
+    void (*end)(void);
+    struct eg__part *next;
+    _Atomic bool joined;
+} eg__part;
+void eg__part_join(eg__part *part);
+void eg__parts_end(void);
+
+/* Each file's own; called before a fork in the order in which locks are taken, after it the other way round. */
 void eg__devices_fork(eg__fork when);
-void eg__profile_fork(eg__fork when);
-void eg__packs_fork(eg__fork when);
-void eg__fft_fork(eg__fork when);
 void eg__headers_fork(eg__fork when);
 void eg__live_fork(eg__fork when);
 void eg__threads_fork(eg__fork when);

@@ -7,7 +7,6 @@
 #include "lib/core/device.h"
 #include "lib/core/engine.h"
 #include "lib/core/fork.h"
-#include "lib/trace/profile.h"
 #include "lib/core/workers.h"
 
 _Thread_local eg__thread *eg__self __attribute__((tls_model("initial-exec")));
@@ -189,12 +188,10 @@ __attribute__((destructor)) static void library_end(void)
     if (threads.key_made) {
         pthread_key_delete(threads.key);
     }
-    eg__profile_forget();
+    eg__parts_end();
     eg__devices_end();
     eg__headers_end();
     eg__alloc_end();
-    eg__fft_end();
-    eg__dnnl_end();
     eg__workers_end();
 }
 

@@ -5,7 +5,6 @@
 
 #include "lib/core/alloc.h"
 #include "lib/step/capture.h"
-#include "lib/cpu/common/pack.h"
 #include "lib/core/device.h"
 #include "lib/core/engine.h"
 #include "lib/core/fork.h"
@@ -158,7 +157,7 @@ eg__storage *eg__storage_new(eg__thread *T, size_t bytes, uint16_t made_by)
     s->bytes = bytes;
     s->data = (char *)s + STORAGE_HEAD;
     s->free_fn = NULL;
-    s->packs = NULL;
+    s->attached = NULL;
     if (unlikely(cls == EG__CLS_LARGE)) {
         eg__block_label(s, (int64_t)bytes, made_by);
     }
@@ -180,8 +179,8 @@ void eg__storage_free(eg__thread *T, eg__storage *s)
         return;
     }
     eg__count(&T->live_bytes, -(int64_t)s->bytes);
-    if (unlikely(s->packs != NULL)) {
-        eg__packs_free(T, s);
+    if (unlikely(s->attached != NULL)) {
+        s->attached->free(T, s->attached);
     }
     if (unlikely(s->cls == EG__CLS_USER)) {
         if (s->free_fn) {

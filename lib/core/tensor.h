@@ -13,6 +13,11 @@
 /* Where storage came from: a size class of the thread cache, or one of these. */
 enum { EG__CLS_LARGE = 0x8000, EG__CLS_PLANNED, EG__CLS_SYSTEM, EG__CLS_USER };
 
+/* What an engine hung on a storage dies with it. */
+typedef struct eg__attached {
+    void (*free)(eg__thread *T, struct eg__attached *a);
+} eg__attached;
+
 struct eg__storage {
     eg__refs refs;
     _Atomic uint32_t version; /* raised by every in-place change */
@@ -24,7 +29,7 @@ struct eg__storage {
     char *data;
     eg_free_fn free_fn; /* EG__CLS_USER only */
     void *user;
-    struct eg__packs *packs; /* copies of weights in kernels' layouts, lib/cpu/common/pack.h */
+    eg__attached *attached; /* an engine's: copies of weights in its kernels' layouts, say */
 };
 
 enum {

@@ -51,6 +51,11 @@ eg_status eg__run_call(const eg__call *c);
 /* The dtype several inputs are brought to (eg_promote); NULLs are skipped. */
 int eg__common_dtype(eg_tensor *const *in, int nin);
 
+/* Looks at a finished call for the debug words (watch.c); may fail. */
+eg_status eg__debug_call(const eg__call *c, double seconds);
+/* Multiply-adds of a finished call; 0 for ops that are no products. */
+int64_t eg__macs(const eg__call *c);
+
 /* ---- autocast (precision.c) ---------------------------------------------------------------------- */
 
 enum { EG__CAST_LOW = 1, EG__CAST_FULL }; /* the kinds of autocast.def */

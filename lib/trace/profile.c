@@ -73,7 +73,7 @@ static local *join(void)
     return &mine;
 }
 
-void eg__profile_fork(eg__fork when)
+static void around_fork(eg__fork when)
 {
     eg__fork_lock(&profile.lock, when);
 }
@@ -418,6 +418,8 @@ eg_status eg_profile_begin_with(const eg_profile_options *options)
     if (o.most_bytes < 0) {
         return eg__fail(EG_EINVAL, op, "most_bytes is %lld", (long long)o.most_bytes);
     }
+    static eg__part part = {.fork = around_fork, .end = forget};
+    eg__part_join(&part);
     pthread_mutex_lock(&profile.lock);
     bool already = profile.on;
     if (!already) {
@@ -480,11 +482,6 @@ eg_status eg_profile_end(const char *path)
     }
     pthread_mutex_unlock(&profile.lock);
     return st;
-}
-
-void eg__profile_forget(void)
-{
-    forget();
 }
 
 /* ---- totals ---------------------------------------------------------------------------------- */

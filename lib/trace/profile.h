@@ -22,7 +22,4 @@ typedef struct eg__profile_work {
 eg__profile_work eg__profile_work_begin(eg__thread *T, eg_device *d, const char *what, int64_t bytes);
 void eg__profile_work_end(eg__thread *T, const eg__profile_work *w);
 
-/* Frees what an unended profile holds, when the library goes. */
-void eg__profile_forget(void);
-
 #endif

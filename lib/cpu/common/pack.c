@@ -11,7 +11,8 @@ enum { MAX_COPIES = 6 };
 /* Packing costs about as much as a product of a few rows, so it must serve at least this often. */
 enum { USES_THAT_PAY = 3 };
 
-struct eg__packs {
+struct packs {
+    eg__attached head;
     eg__pack *first;
     uint32_t version[2], uses[2]; /* by way */
 };
@@ -19,22 +20,12 @@ struct eg__packs {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t now;
 
-void eg__packs_fork(eg__fork when)
+static void around_fork(eg__fork when)
 {
     eg__fork_lock(&lock, when);
 }
 
-/* The storage's list; NULL: no memory. */
-static struct eg__packs *packs_of(eg__storage *s)
-{
-    if (!s->packs) {
-        s->packs = eg__malloc(sizeof *s->packs);
-        if (s->packs) {
-            memset(s->packs, 0, sizeof *s->packs);
-        }
-    }
-    return s->packs;
-}
+static eg__part part = {.fork = around_fork};
 
 static void drop(eg__thread *T, eg__pack **at)
 {
@@ -44,7 +35,28 @@ static void drop(eg__thread *T, eg__pack **at)
     free(p);
 }
 
-static eg__pack *find(struct eg__packs *l, const int64_t *key, int nkey, uint32_t version, bool full)
+static void free_packs(eg__thread *T, eg__attached *packs)
+{
+    struct packs *l = (struct packs *)packs;
+    while (l->first) {
+        drop(T, &l->first);
+    }
+    free(l);
+}
+
+/* The storage's list; NULL: no memory. */
+static struct packs *packs_of(eg__storage *s)
+{
+    struct packs *l = (struct packs *)s->attached;
+    if (!l && (l = eg__malloc(sizeof *l))) {
+        memset(l, 0, sizeof *l);
+        l->head.free = free_packs;
+        s->attached = &l->head;
+    }
+    return l;
+}
+
+static eg__pack *find(struct packs *l, const int64_t *key, int nkey, uint32_t version, bool full)
 {
     for (eg__pack *p = l->first; p; p = p->next) {
         bool fits = full ? p->full && p->version == version : p->users == 0;
@@ -56,7 +68,7 @@ static eg__pack *find(struct eg__packs *l, const int64_t *key, int nkey, uint32_
 }
 
 /* Makes room for one more copy. */
-static void evict(eg__thread *T, struct eg__packs *l)
+static void evict(eg__thread *T, struct packs *l)
 {
     int n = 0;
     eg__pack **oldest = NULL;
@@ -68,7 +80,7 @@ static void evict(eg__thread *T, struct eg__packs *l)
     }
 }
 
-static eg__pack *add(eg__thread *T, struct eg__packs *l, const int64_t *key, int nkey, size_t bytes)
+static eg__pack *add(eg__thread *T, struct packs *l, const int64_t *key, int nkey, size_t bytes)
 {
     evict(T, l);
     eg__pack *p = eg__malloc(sizeof *p + (size_t)nkey * sizeof *key);
@@ -94,8 +106,9 @@ eg__pack *eg__pack_get(eg__thread *T, eg__storage *s, const int64_t *key, int nk
         return NULL;
     }
     uint32_t version = atomic_load_explicit(&s->version, memory_order_relaxed);
+    eg__part_join(&part);
     pthread_mutex_lock(&lock);
-    struct eg__packs *l = packs_of(s);
+    struct packs *l = packs_of(s);
     eg__pack *p = l ? find(l, key, nkey, version, true) : NULL;
     if (p) {
         p->users++;
@@ -136,8 +149,9 @@ bool eg__pack_pays(eg__storage *s, int way, bool one)
         return false;
     }
     uint32_t version = atomic_load_explicit(&s->version, memory_order_relaxed);
+    eg__part_join(&part);
     pthread_mutex_lock(&lock);
-    struct eg__packs *l = packs_of(s);
+    struct packs *l = packs_of(s);
     if (l) {
         l->uses[way] = l->version[way] == version ? l->uses[way] + 1 : 1;
         l->version[way] = version;
@@ -146,13 +160,4 @@ bool eg__pack_pays(eg__storage *s, int way, bool one)
     }
     pthread_mutex_unlock(&lock);
     return pays;
-}
-
-void eg__packs_free(eg__thread *T, eg__storage *s)
-{
-    while (s->packs->first) {
-        drop(T, &s->packs->first);
-    }
-    free(s->packs);
-    s->packs = NULL;
 }

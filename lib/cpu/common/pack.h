@@ -31,7 +31,4 @@ void eg__pack_put(eg__pack *p);
  * says whether there were so many that a packed copy pays; if `one`, it does not beside the other way's. */
 bool eg__pack_pays(eg__storage *s, int way, bool one);
 
-/* The storage dies: so do its copies. */
-void eg__packs_free(eg__thread *T, eg__storage *s);
-
 #endif

@@ -17,9 +17,20 @@ static struct {
     _Atomic double loading;    /* seconds it took, still to be told */
 } module = {.once = PTHREAD_ONCE_INIT};
 
+#ifdef EG_HAVE_ONEDNN
+static void unload(void)
+{
+    if (module.file) {
+        dlclose(module.file);
+    }
+}
+#endif
+
 static void load(void)
 {
 #ifdef EG_HAVE_ONEDNN
+    static eg__part part = {.end = unload};
+    eg__part_join(&part);
 #define HOST(result, name, parameters, arguments) .name = name,
     static const eg__dnnl_host host = {EG__DNNL_HOST_FUNCTIONS(HOST) EG__DNNL_HOST_PROCEDURES(HOST)};
 #undef HOST
@@ -78,12 +89,5 @@ void eg__dnnl_counts(eg__thread *T, int64_t *held, int64_t *made)
     *held = *made = 0;
     if (T->dnnl) {
         module.is->counts(T, held, made);
-    }
-}
-
-void eg__dnnl_end(void)
-{
-    if (module.file) {
-        dlclose(module.file);
     }
 }

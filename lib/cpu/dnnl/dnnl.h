@@ -59,7 +59,6 @@ void eg__dnnl_thread_end(eg__thread *T);
 /* How many primitives the thread holds, and has made; for tests. */
 void eg__dnnl_counts(eg__thread *T, int64_t *held, int64_t *made);
 /* Closes the module. */
-void eg__dnnl_end(void);
 
 /* The last `ndim` axes of a tensor, axes it lacks in front being 1. */
 static inline eg__dnnl_mem eg__dnnl_mem_of(const eg_tensor *t, int ndim)

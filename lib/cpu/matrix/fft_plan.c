@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "lib/cpu/matrix/fft.h"
-#include "lib/core/engine.h"
 #include "lib/core/fork.h"
 
 #define TWO_PI 6.283185307179586476925287
@@ -21,7 +20,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static eg__fft_plan *plans;
 static uint64_t now;
 
-void eg__fft_fork(eg__fork when)
+static void around_fork(eg__fork when)
 {
     eg__fork_lock(&lock, when);
 }
@@ -251,8 +250,17 @@ static eg__fft_plan *get(int64_t n, bool wide, int64_t most, bool real)
     return p;
 }
 
+static void forget(void)
+{
+    while (plans) {
+        drop(&plans);
+    }
+}
+
 eg__fft_plan *eg__fft_plan_get(int64_t n, bool wide, int64_t most, bool real)
 {
+    static eg__part part = {.fork = around_fork, .end = forget};
+    eg__part_join(&part);
     pthread_mutex_lock(&lock);
     eg__fft_plan *p = get(n, wide, most, real);
     pthread_mutex_unlock(&lock);
@@ -265,11 +273,4 @@ void eg__fft_plan_put(eg__fft_plan *p)
     p->users--;
     evict();
     pthread_mutex_unlock(&lock);
-}
-
-void eg__fft_end(void)
-{
-    while (plans) {
-        drop(&plans);
-    }
 }
