@@ -15,7 +15,6 @@
 
 #include "lib/core/alloc.h"
 #include "lib/core/fork.h"
-#include "lib/step/plan.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { CACHED = 0 };
@@ -409,24 +408,24 @@ static void system_free(void *block)
     free(p);
 }
 
-static void *large_or_planned(eg__plan *plan, size_t bytes, uint16_t *cls)
+static void *large_or_placed(eg__placer *placer, size_t bytes, uint16_t *cls)
 {
-    void *p = plan ? eg__plan_place(plan, bytes) : NULL;
-    *cls = p ? EG__CLS_PLANNED : EG__CLS_LARGE;
+    void *p = placer ? placer->place(placer, bytes) : NULL;
+    *cls = p ? EG__CLS_PLACED : EG__CLS_LARGE;
     p = p ? p : large_alloc(bytes);
-    if (plan && p && *cls == EG__CLS_LARGE) {
-        eg__plan_gave(plan, p, bytes);
+    if (placer && p && *cls == EG__CLS_LARGE) {
+        placer->gave(placer, p, bytes);
     }
     return p;
 }
 
 static void free_other(eg__thread *T, void *p, uint16_t cls)
 {
-    if (cls == EG__CLS_PLANNED) {
-        eg__plan_release(T, p);
+    if (cls == EG__CLS_PLACED) {
+        ((eg__placed *)((char *)p - EG__PLACED))->release(T, p);
     } else if (cls == EG__CLS_LARGE) {
-        if (T->plan) {
-            eg__plan_took(T->plan, p);
+        if (T->placer) {
+            T->placer->took(T->placer, p);
         }
         large_free(p);
     } else {
@@ -444,7 +443,7 @@ void *eg__block_alloc(eg__thread *T, size_t bytes, uint16_t *cls)
         return system_alloc(bytes);
     }
     if (unlikely(bytes > SMALL_MAX)) {
-        return large_or_planned(T->plan, bytes, cls);
+        return large_or_placed(T->placer, bytes, cls);
     }
     int c = class_of(bytes);
     *cls = (uint16_t)c;

@@ -12,6 +12,21 @@ bool eg__grow(void *array, uint32_t *capacity, size_t element); /* doubles */
 void *eg__block_alloc(eg__thread *T, size_t bytes, uint16_t *cls);
 void eg__block_free(eg__thread *T, void *p, uint16_t cls);
 
+/* Who has places of its own for large blocks while a thread does what it did before: T->placer. */
+typedef struct eg__placer {
+    /* A place for so many bytes, EG__PLACED behind an eg__placed; NULL: none. */
+    void *(*place)(struct eg__placer *p, size_t bytes);
+    /* The allocator gave this block, or got it back. */
+    void (*gave)(struct eg__placer *p, void *block, size_t bytes);
+    void (*took)(struct eg__placer *p, void *block);
+} eg__placer;
+
+/* Before such a block: how it is given back, whichever thread does. */
+typedef struct eg__placed {
+    void (*release)(eg__thread *T, void *block);
+} eg__placed;
+enum { EG__PLACED = 64 };
+
 /* Scratch memory of a kernel. */
 typedef struct eg__scratch {
     void *data;

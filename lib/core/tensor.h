@@ -11,7 +11,7 @@
 #include "lib/core/thread.h"
 
 /* Where storage came from: a size class of the thread cache, or one of these. */
-enum { EG__CLS_LARGE = 0x8000, EG__CLS_PLANNED, EG__CLS_SYSTEM, EG__CLS_USER };
+enum { EG__CLS_LARGE = 0x8000, EG__CLS_PLACED, EG__CLS_SYSTEM, EG__CLS_USER };
 
 /* What an engine hung on a storage dies with it. */
 typedef struct eg__attached {

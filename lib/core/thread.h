@@ -63,7 +63,7 @@ struct eg__thread {
     eg_random_state random;
     int forwards; /* of modules, inside each other */
     int64_t macs; /* multiply-adds counted under EG__MODE_MACS */
-    struct eg__plan *plan;       /* of the step that is called, lib/step/plan.h */
+    struct eg__placer *placer;   /* of the step that is called, lib/core/memory.h */
     struct eg__capture *capture; /* under EG__MODE_CAPTURE, lib/step/capture.h */
     eg_error error;
     struct eg__dnnl *dnnl; /* primitives, lib/cpu/dnnl/dnnl.h */

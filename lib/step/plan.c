@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { UNIT = 64, HEAD = 64, MOST = 8192 };
+enum { UNIT = 64, HEAD = EG__PLACED, MOST = 8192 };
 
 struct eg__arena {
     eg__refs refs; /* one, and one for each block */
@@ -14,6 +14,7 @@ struct eg__arena {
 
 /* Before each block of an arena. */
 typedef struct head {
+    eg__placed placed;
     eg__arena *arena;
     eg__plan *plan;
     uint32_t slot;
@@ -29,6 +30,7 @@ typedef struct slot {
 
 /* What happens in turn: slot k is asked for (2 k) or given back (2 k + 1). */
 struct eg__plan {
+    eg__placer placer;
     slot *slots;
     uint32_t *events;
     uint32_t nslots, cslots, nevents, cevents;
@@ -77,15 +79,6 @@ size_t eg__arena_bytes(const eg__arena *a)
 
 /* ---- plans ------------------------------------------------------------------------------------ */
 
-eg__plan *eg__plan_new(void)
-{
-    eg__plan *p = eg__malloc(sizeof *p);
-    if (p) {
-        *p = (eg__plan){.slots = NULL};
-    }
-    return p;
-}
-
 void eg__plan_free(eg__plan *p)
 {
     if (p) {
@@ -100,7 +93,7 @@ void eg__plan_record(eg__plan *p)
     p->nslots = p->nevents = 0;
     p->recording = true;
     p->broken = false;
-    eg__thread_get()->plan = p;
+    eg__thread_get()->placer = &p->placer;
 }
 
 bool eg__plan_begin(eg__plan *p, eg__arena *a)
@@ -111,7 +104,7 @@ bool eg__plan_begin(eg__plan *p, eg__arena *a)
     p->arena = a;
     p->next = 0;
     p->recording = p->broken = false;
-    eg__thread_get()->plan = p;
+    eg__thread_get()->placer = &p->placer;
     return true;
 }
 
@@ -123,8 +116,9 @@ static void note(eg__plan *p, uint32_t event)
     }
 }
 
-void eg__plan_gave(eg__plan *p, void *block, size_t bytes)
+static void gave(eg__placer *placer, void *block, size_t bytes)
 {
+    eg__plan *p = (eg__plan *)placer;
     p->broken |= p->nslots == MOST;
     p->broken |= !p->broken && p->nslots == p->cslots && !eg__grow(&p->slots, &p->cslots, sizeof *p->slots);
     if (p->recording && !p->broken) {
@@ -134,8 +128,9 @@ void eg__plan_gave(eg__plan *p, void *block, size_t bytes)
     }
 }
 
-void eg__plan_took(eg__plan *p, void *block)
+static void took(eg__placer *placer, void *block)
 {
+    eg__plan *p = (eg__plan *)placer;
     for (uint32_t k = p->recording && !p->broken ? p->nslots : 0; k-- > 0;) {
         slot *s = &p->slots[k];
         if (s->block == block) {
@@ -206,7 +201,7 @@ static size_t lay_out(eg__plan *p)
 
 size_t eg__plan_end(eg__plan *p)
 {
-    eg__thread_get()->plan = NULL;
+    eg__thread_get()->placer = NULL;
     if (p->recording) {
         p->recording = false;
         p->bytes = p->broken ? 0 : lay_out(p);
@@ -225,8 +220,19 @@ static bool follows(eg__plan *p, uint32_t event)
     return !p->broken;
 }
 
-void *eg__plan_place(eg__plan *p, size_t bytes)
+static void release(eg__thread *T, void *block)
 {
+    const head h = *(head *)(void *)((char *)block - HEAD);
+    /* Both: a plan that is gone may have left its address to another. */
+    if (T->placer == &h.plan->placer && h.plan->arena == h.arena && !h.plan->recording && !h.plan->broken) {
+        follows(h.plan, 2 * h.slot + 1);
+    }
+    leave(T, h.arena);
+}
+
+static void *place(eg__placer *placer, size_t bytes)
+{
+    eg__plan *p = (eg__plan *)placer;
     if (p->recording || p->broken || p->next == p->nevents) {
         p->broken |= !p->recording;
         return NULL;
@@ -241,17 +247,16 @@ void *eg__plan_place(eg__plan *p, size_t bytes)
         return NULL;
     }
     head *h = (head *)(void *)(p->arena->data + s->offset);
-    *h = (head){p->arena, p, k};
+    *h = (head){{release}, p->arena, p, k};
     eg__ref_inc(&p->arena->refs);
     return (char *)h + HEAD;
 }
 
-void eg__plan_release(eg__thread *T, void *place)
+eg__plan *eg__plan_new(void)
 {
-    const head h = *(head *)(void *)((char *)place - HEAD);
-    /* Both: a plan that is gone may have left its address to another. */
-    if (T->plan == h.plan && h.plan->arena == h.arena && !h.plan->recording && !h.plan->broken) {
-        follows(h.plan, 2 * h.slot + 1);
+    eg__plan *p = eg__malloc(sizeof *p);
+    if (p) {
+        *p = (eg__plan){.placer = {place, gave, took}};
     }
-    leave(T, h.arena);
+    return p;
 }

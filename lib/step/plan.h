@@ -30,13 +30,4 @@ bool eg__plan_begin(eg__plan *p, eg__arena *a);
  * with places, what the arena must have, or 0 if it was not as recorded. */
 size_t eg__plan_end(eg__plan *p);
 
-/* ---- the allocator's --------------------------------------------------------------------------- */
-
-/* A place for so many bytes, or NULL. */
-void *eg__plan_place(eg__plan *p, size_t bytes);
-void eg__plan_release(eg__thread *T, void *place);
-/* The allocator gave this block, or got it back. */
-void eg__plan_gave(eg__plan *p, void *block, size_t bytes);
-void eg__plan_took(eg__plan *p, void *block);
-
 #endif

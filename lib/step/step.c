@@ -440,7 +440,7 @@ eg_status eg_step_run(eg_step *s, eg_tensor *const *in, int nin, eg_tensor **out
     }
     eg__thread *T = eg__thread_get();
     const uint32_t watched = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__DEBUG_SYNC | EG__MODE_PROFILE | EG__MODE_CAPTURE;
-    bool plain = s->options.eager || T->record->recording || T->plan || eg__mode(T) & watched;
+    bool plain = s->options.eager || T->record->recording || T->placer || eg__mode(T) & watched;
     form *f = plain ? NULL : form_of(s, in, nin, nout);
     if (!f || f->eager || f->calls < s->options.warmup) {
         if (f) {
