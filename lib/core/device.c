@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/core/device.h"
 #include "lib/core/engine.h"
 #include "lib/core/environment.h"

@@ -1,5 +1,5 @@
 /* random.c - the thread's place in its random sequence. */
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 
 /* A failure to go on is the step's, which looks for it when the function is done. */
 static void begin_anew(const char *op)

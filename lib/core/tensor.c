@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/core/alloc.h"
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/core/device.h"
 #include "lib/core/engine.h"
 #include "lib/core/fork.h"

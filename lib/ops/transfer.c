@@ -1,5 +1,5 @@
 /* transfer.c - calls on devices: where they run, what they are given, and getting values there and back. */
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/core/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"

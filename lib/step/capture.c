@@ -6,11 +6,6 @@
 #include "lib/core/device.h"
 #include "lib/ops/optable.h"
 
-static eg__capture *mine(void)
-{
-    return eg__thread_get()->capture;
-}
-
 /* ---- storages --------------------------------------------------------------------------------- */
 
 bool eg__storages_add(eg__storages *l, eg__storage *s)
@@ -46,12 +41,12 @@ static bool has(const eg__storages *l, const eg__storage *s)
     return false;
 }
 
-bool eg__capture_made(eg__thread *T, eg__storage *s)
+static bool made(eg__capture *c, eg__storage *s)
 {
-    return !T->capture || eg__storages_add(&T->capture->made, s);
+    return eg__storages_add(&c->made, s);
 }
 
-eg_status eg__capture_uses(eg__capture *c, eg__storage *s, bool written)
+static eg_status uses(eg__capture *c, eg__storage *s, bool written)
 {
     return eg__storages_add(written ? &c->written : &c->read, s) ? EG_OK
                                                     : eg__no_memory("eg_step_run", c->read.room);
@@ -76,10 +71,9 @@ eg_status eg__capture_numbers(eg__capture *c, size_t bytes, const eg__moving *n,
     return EG_OK;
 }
 
-bool eg__capture_draws(eg__thread *T, eg_random_state from, uint64_t *offset)
+static bool draws(eg__capture *c, eg_random_state from, uint64_t *offset)
 {
-    eg__capture *c = T->capture;
-    if (!c || from.seed != c->from.seed || from.offset < c->from.offset) {
+    if (from.seed != c->from.seed || from.offset < c->from.offset) {
         return false;
     }
     c->draws = true;
@@ -89,43 +83,39 @@ bool eg__capture_draws(eg__thread *T, eg_random_state from, uint64_t *offset)
 
 /* ---- looking, stopping and ending ------------------------------------------------------------- */
 
-eg_status eg__capture_look(const eg__call *c)
+static eg_status stop(eg__capture *c, const char *op, const char *why)
 {
-    for (int i = 0; i < c->nin; i++) {
-        const eg_tensor *t = c->in[i];
-        if (t && !t->device && t->n && !has(&c->T->capture->made, t->storage)) {
-            return eg__capture_stop(c->op->name, "it reads a tensor of the CPU made outside of the step");
-        }
-    }
-    return c->op == &eg__op_random && !c->device
-               ? eg__capture_stop(c->op->name, "it makes random numbers on the CPU")
-               : EG_OK;
-}
-
-eg_status eg__capture_stop(const char *op, const char *why)
-{
-    eg__capture *c = mine();
-    if (!c) {
-        return EG_OK;
-    }
     c->op = op;
     c->why = why;
     eg_status st = eg__capture_end(c);
     return st ? st : eg__capture_launch(c, c->from);
 }
 
+static eg_status look(eg__capture *c, const eg__call *call)
+{
+    const eg__op *op = call->op;
+    for (int i = 0; i < call->nin; i++) {
+        const eg_tensor *t = call->in[i];
+        if (t && !t->device && t->n && !has(&c->made, t->storage)) {
+            return stop(c, op->name, "it reads a tensor of the CPU made outside of the step");
+        }
+    }
+    return op == &eg__op_random && !call->device ? stop(c, op->name, "it makes random numbers on the CPU") : EG_OK;
+}
+
 eg_status eg__capture_begin(eg__capture *c, eg_device *d, void *pool)
 {
     static const char op[] = "eg_step_run";
     eg__thread *T = eg__thread_get();
-    *c = (eg__capture){.device = d, .from = T->random, .pool = pool, .used = sizeof(eg_random_state)};
+    static const eg__capturing by = {stop, look, made, uses, draws};
+    *c = (eg__capture){.by = &by, .device = d, .from = T->random, .pool = pool, .used = sizeof(eg_random_state)};
     c->host = eg__malloc(EG__CAPTURE_BYTES);
     if (!c->host) {
         return eg__no_memory(op, EG__CAPTURE_BYTES);
     }
     memset(c->host, 0, EG__CAPTURE_BYTES);
     c->memory = eg_keep(eg__empty_on(d->id, EG_SHAPE(EG__CAPTURE_BYTES), EG_U8));
-    eg_status st = c->memory ? eg__capture_uses(c, c->memory->storage, false) : eg__why();
+    eg_status st = c->memory ? uses(c, c->memory->storage, false) : eg__why();
     st = st ? st : d->engine->capture_begin(T, c);
     if (!st) {
         T->capture = c;

@@ -2,7 +2,7 @@
  * running them. */
 #include <stdlib.h>
 
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/cuda/dnn/dnn_api.h"
 #include "lib/cuda/dnn/dnn_files.h"
 

@@ -1,6 +1,6 @@
 /* resize.c - the host side of resizing: tables of taps, kept on the device, since every step asks for the same
  * ones and a captured step cannot bring any there. */
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/cuda/image/resize.h"
 #include "lib/cuda/common/walk.h"
 #include "lib/ops/resize.h"

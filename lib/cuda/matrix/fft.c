@@ -6,7 +6,7 @@
  * is there. */
 #include <cufft.h>
 
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/cuda/runtime/cuda.h"
 #include "lib/cuda/matrix/fft.h"
 #include "lib/cuda/runtime/library.h"

@@ -2,7 +2,7 @@
  * arguments have room for. */
 #include <math.h>
 
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/cuda/runtime/cuda.h"
 #include "lib/cuda/pointwise/optim.h"
 #include "lib/ops/options.h"

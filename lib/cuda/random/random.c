@@ -1,5 +1,5 @@
 /* random.c - the host side of random tensors, draws and dropout. */
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/cuda/random/draws.h"
 #include "lib/cuda/common/walk.h"
 #include "lib/ops/options.h"

@@ -1,5 +1,5 @@
 /* capture.c - captured steps: recording what a thread queues as a CUDA graph, and launching that. */
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/cuda/runtime/cuda.h"
 
 static const char op[] = "eg_step_run";

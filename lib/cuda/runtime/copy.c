@@ -1,6 +1,6 @@
 /* copy.c - bytes between host and device. Pageable memory goes through a ring of pinned buffers, so that the
  * call returns when the last piece has been copied out of it, not when the device has got it. */
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/cuda/runtime/cuda.h"
 #include "lib/cuda/pointwise/pointwise.h"
 #include "lib/ops/options.h"

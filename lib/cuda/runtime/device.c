@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/cuda/runtime/cuda.h"
 #include "lib/math/matrices.h"
 #include "lib/ops/rnn.h"

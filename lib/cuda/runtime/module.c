@@ -1,6 +1,6 @@
 /* module.c - where the library and the CUDA module meet: the host's functions under their own names, and the
  * engine. */
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/cuda/runtime/cuda.h"
 #include "lib/cuda/rnn/dnn_rnn.h"
 #include "lib/core/live.h"

@@ -1,7 +1,7 @@
 /* stream.c - streams: each thread's own and the user's, who waits for whom, and running kernels on them. */
 #include <stdlib.h>
 
-#include "lib/step/capture.h"
+#include "lib/core/capture.h"
 #include "lib/cuda/runtime/cuda.h"
 #include "lib/core/live.h"
 
