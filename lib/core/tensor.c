@@ -8,6 +8,8 @@
 #include "lib/core/device.h"
 #include "lib/core/engine.h"
 #include "lib/core/fork.h"
+#include "lib/core/layout.h"
+#include "lib/core/recorder.h"
 #include "lib/ops/optable.h"
 
 /* ---- headers: carved from slabs that live until the library ends, so that even a freed one can be
@@ -275,6 +277,90 @@ eg_tensor *eg__new(const eg__desc *d, const char *op, uint16_t made_by)
     return t;
 }
 
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+/* Whether from the smallest stride up each steps over all that those before it reach: then every element has a
+ * place of its own, as in all slices of what is packed, however turned. */
+static bool steps_over(const eg_tensor *x)
+{
+    int64_t reach = 0;
+    for (unsigned left = (1u << x->ndim) - 1; left;) {
+        int next = -1;
+        for (int d = 0; d < x->ndim; d++) {
+            next = left >> d & 1 && (next < 0 || llabs(x->strides[d]) < llabs(x->strides[next])) ? d : next;
+        }
+        if (x->shape[next] > 1 && llabs(x->strides[next]) <= reach) {
+            return false;
+        }
+        reach += llabs(x->strides[next]) * (x->shape[next] - 1);
+        left &= ~(1u << next);
+    }
+    return true;
+}
+
+/* Notes the place of each element, for strides that need not be. */
+static eg_status check_places(const eg_tensor *x, const char *name)
+{
+    int64_t low = 0, high = 0;
+    for (int d = 0; d < x->ndim; d++) {
+        *(x->strides[d] < 0 ? &low : &high) += x->strides[d] * (x->shape[d] - 1);
+    }
+    const size_t bytes = (size_t)(high - low) / 8 + 1;
+    uint8_t *seen = eg__malloc(bytes);
+    if (!seen) {
+        return eg__no_memory(name, (int64_t)bytes);
+    }
+    memset(seen, 0, bytes);
+    int64_t i = 0;
+    for (; i < x->n; i++) {
+        const int64_t at = eg__place(x->ndim, x->shape, x->strides, i) - low;
+        if (seen[at / 8] >> at % 8 & 1) {
+            break;
+        }
+        seen[at / 8] |= (uint8_t)(1u << at % 8);
+    }
+    free(seen);
+    return i == x->n ? EG_OK
+                     : eg__fail(EG_ESHAPE, name, "element %lld of the target %s shares its memory with an earlier one",
+                                (long long)i, EG__SHAPE_OF(x));
+}
+
+/* Refuses what has two elements in one place. */
+static EG__COLD eg_status check_alone(const eg_tensor *x, const char *name)
+{
+    for (int d = 0; d < x->ndim; d++) {
+        if (x->shape[d] > 1 && x->strides[d] == 0) {
+            return eg__fail(EG_ESHAPE, name, "axis %d of the target is expanded: its elements share memory", d);
+        }
+    }
+    return steps_over(x) ? EG_OK : check_places(x, name);
+}
+
+eg_status eg__check_write(const eg_tensor *x, const char *name)
+{
+    eg__thread *T = eg__thread_get();
+    if (unlikely(!(x->flags & EG__PACKED)) && check_alone(x, name)) {
+        return eg__why();
+    }
+    if (T->record->recording && eg__tracked(T, x)) {
+        return eg__fail(EG_ESTATE, name,
+                        "in-place change of a tensor that an open tape follows; use the form without "
+                        "_, or close the tape");
+    }
+    return EG_OK;
+}
+
+eg_status eg__begin_write(eg_tensor *x, const char *name)
+{
+    eg_status st = eg__check_write(x, name);
+    if (unlikely(st)) {
+        return st;
+    }
+    atomic_store_explicit(&x->storage->wrote, name, memory_order_relaxed);
+    atomic_fetch_add_explicit(&x->storage->version, 1, memory_order_relaxed);
+    return EG_OK;
+}
+
 /* ---- looking ------------------------------------------------------------------------------- */
 
 int eg_ndim(const eg_tensor *t)
@@ -464,57 +550,4 @@ eg_status eg_set_int(eg_tensor *t, int64_t i, int64_t value)
     }
     eg__store_nearest(&bits, t->dtype, 0, value);
     return put(t, i, "eg_set_int", &bits);
-}
-
-eg_status eg_to_values(const eg_tensor *t, double *values)
-{
-    eg_status st = eg__check(t, "eg_to_values", "t");
-    if (st) {
-        return st;
-    }
-    if (!values && t->n) {
-        return eg__null_argument("eg_to_values", "values");
-    }
-    eg_scope s = eg_scope_push();
-    t = eg__on_host(t, "eg_to_values");
-    for (int64_t i = 0; t && i < t->n; i++) {
-        values[i] = eg__load(eg__ptr(t), t->dtype, eg__place(t->ndim, t->shape, t->strides, i));
-    }
-    eg_scope_pop(s, NULL);
-    return t ? EG_OK : eg__why();
-}
-
-eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes)
-{
-    eg_status st = eg__check(t, "eg_copy_out", "t");
-    if (st) {
-        return st;
-    }
-    size_t es = eg__esize(t);
-    if (bytes != (size_t)t->n * es) {
-        return eg__fail(EG_EINVAL, "eg_copy_out", "bytes is %zu, the tensor has %zu", bytes,
-                        (size_t)t->n * es);
-    }
-    if (!data && bytes) {
-        return eg__null_argument("eg_copy_out", "data");
-    }
-    if (t->flags & EG__DENSE) {
-        if (unlikely(t->device && t->n)) {
-            return eg__download("eg_copy_out", eg__thread_get(), t, data, bytes);
-        }
-        memcpy(data, eg__ptr(t), t->n ? bytes : 0);
-        return EG_OK;
-    }
-    if (t->device) {
-        eg_scope s = eg_scope_push();
-        const eg_tensor *h = eg__on_host(t, "eg_copy_out");
-        st = h ? eg_copy_out(h, data, bytes) : eg__why();
-        eg_scope_pop(s, NULL);
-        return st;
-    }
-    for (int64_t i = 0; i < t->n; i++) {
-        memcpy((char *)data + (size_t)i * es,
-               eg__ptr(t) + eg__place(t->ndim, t->shape, t->strides, i) * (int64_t)es, es);
-    }
-    return EG_OK;
 }

@@ -123,6 +123,11 @@ eg_tensor *eg__from_on(int device, eg_shape shape, eg_dtype dtype, const void *d
 eg_tensor *eg__arange_on(int device, double start, double stop, double step, eg_dtype dtype);
 eg_tensor *eg__eye_on(int device, int64_t rows, int64_t cols, int64_t k, eg_dtype dtype);
 
+/* Whether x may be written now. */
+eg_status eg__check_write(const eg_tensor *x, const char *name);
+/* The same, and counts the change. */
+eg_status eg__begin_write(eg_tensor *x, const char *name);
+
 /* Allocates a tensor as described, owned by the innermost scope. */
 eg_tensor *eg__new(const eg__desc *d, const char *op, uint16_t made_by);
 

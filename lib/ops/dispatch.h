@@ -18,10 +18,6 @@ eg_tensor *eg__op3(const eg__op *op, eg_tensor *a, eg_tensor *b, eg_tensor *d, c
  * messages and later version complaints call it. Returns in[0]. */
 eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in, int nin,
                        const void *opts);
-/* Whether x may be written now. */
-eg_status eg__check_write(const eg_tensor *x, const char *name);
-/* The same, and counts the change. */
-eg_status eg__begin_write(eg_tensor *x, const char *name);
 /* Runs the op's kernel on checked operands into an existing tensor; nothing else. */
 eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
                   eg_tensor *out);
@@ -32,7 +28,6 @@ eg_status eg__locate(eg__call *c);
 eg__kernel *eg__device_kernel(const eg__call *c);
 eg_status eg__device_run(const eg__call *c, eg__kernel *k);
 eg_status eg__watched_run(const eg__call *c, eg__kernel *k);
-eg_status eg__profile_kernel(const eg__call *c, eg__kernel *k);
 static inline eg__kernel *eg__kernel_of(const eg__call *c)
 {
     return likely(!c->device) ? c->T->kernels[c->op->id] : eg__device_kernel(c);

@@ -1,9 +1,9 @@
 /* transfer.c - calls on devices: where they run, what they are given, and getting values there and back. */
 #include "lib/core/capture.h"
 #include "lib/core/device.h"
+#include "lib/core/observer.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
-#include "lib/trace/profile.h"
 #include "lib/ref/kernels.h"
 
 /* ---- where a call runs ------------------------------------------------------------------------- */
@@ -51,78 +51,12 @@ EG__COLD eg_status eg__watched_run(const eg__call *c, eg__kernel *k)
 {
     eg_status st = eg__mode(c->T) & EG__MODE_CAPTURE ? eg__capture_look(c) : EG_OK;
     return st                                  ? st
-           : eg__mode(c->T) & EG__MODE_PROFILE ? eg__profile_kernel(c, k)
+           : eg__mode(c->T) & EG__MODE_PROFILE ? eg__observing()->kernel(c, k)
            : c->device                         ? eg__device_run(c, k)
                                                : k(c);
 }
 
-/* ---- storage ----------------------------------------------------------------------------------- */
-
-EG__COLD eg__storage *eg__device_storage(eg__thread *T, uint8_t device, size_t bytes,
-                                         uint16_t made_by)
-{
-    uint16_t cls;
-    eg_device *d = eg__devices[device];
-    eg__storage *s = eg__block_alloc(T, sizeof *s, &cls);
-    if (!s) {
-        return NULL;
-    }
-    *s = (eg__storage){.cls = cls, .device = device, .made_by = made_by, .bytes = bytes};
-    eg__ref_init(&s->refs);
-    s->user = d->engine->reserve(d, T, bytes, made_by, &s->data);
-    if (!s->user) {
-        eg__block_free(T, s, cls);
-        return NULL;
-    }
-    return s;
-}
-
-void eg__device_storage_free(eg__thread *T, eg__storage *s)
-{
-    eg_device *d = eg__devices[s->device];
-    if (d) {
-        d->engine->release(d, s->user);
-    }
-    eg__block_free(T, s, s->cls);
-}
-
-/* ---- there and back ---------------------------------------------------------------------------- */
-
-/* Around work that a profile shows, if one runs. */
-static eg__profile_work begin(eg__thread *T, eg_device *d, const char *what, int64_t bytes)
-{
-    return likely(!(eg__mode(T) & EG__MODE_PROFILE)) ? (eg__profile_work){.what = NULL}
-                                                     : eg__profile_work_begin(T, d, what, bytes);
-}
-
-static eg_status end(eg__thread *T, const eg__profile_work *w, eg_status st)
-{
-    if (unlikely(w->what != NULL)) {
-        eg__profile_work_end(T, w);
-    }
-    return st;
-}
-
-eg_status eg__upload(const char *op, eg__thread *T, eg_tensor *t, const void *from, size_t bytes)
-{
-    eg_device *d = eg__device(t);
-    eg__profile_work w = begin(T, d, "upload", (int64_t)bytes);
-    return end(T, &w, d->engine->upload(op, T, t, from, bytes));
-}
-
-eg_status eg__download(const char *op, eg__thread *T, const eg_tensor *t, void *to, size_t bytes)
-{
-    eg_device *d = eg__device(t);
-    eg__profile_work w = begin(T, d, "download", (int64_t)bytes);
-    return end(T, &w, d->engine->download(op, T, t, to, bytes));
-}
-
-eg_status eg__fill(const char *op, eg__thread *T, eg_tensor *t, uint64_t bits)
-{
-    eg_device *d = eg__device(t);
-    eg__profile_work w = begin(T, d, "fill", t->n * (int64_t)eg__esize(t));
-    return end(T, &w, d->engine->fill(op, T, t, bits));
-}
+/* ---- there and back ----------------------------------------------------------------------------- */
 
 /* t, or what it is with no gaps between its elements. */
 static eg_tensor *packed(const eg_tensor *t, const char *op)
@@ -163,17 +97,6 @@ const eg_tensor *eg__on_host(const eg_tensor *t, const char *op)
         to = eg__new(&d, op, EG__ID_to);
     }
     return to && !move(op, eg__thread_get(), to, from) ? to : NULL;
-}
-
-EG__COLD static eg_status not_on_host(const eg_tensor *t, const char *op, const char *name)
-{
-    return eg__fail(EG_EDEVICE, op, "%s is on %s, this needs it on the CPU: see eg_to", name,
-                    eg__device(t)->name);
-}
-
-eg_status eg__host_only(const eg_tensor *t, const char *op, const char *name)
-{
-    return likely(!t->device) ? EG_OK : not_on_host(t, op, name);
 }
 
 eg_status eg__infer_to(eg__call *c)
@@ -218,4 +141,59 @@ void *eg_device_data_mut(eg_tensor *t)
         return NULL;
     }
     return t->n ? eg__ptr(t) : NULL;
+}
+
+/* ---- values ------------------------------------------------------------------------------------- */
+
+eg_status eg_to_values(const eg_tensor *t, double *values)
+{
+    eg_status st = eg__check(t, "eg_to_values", "t");
+    if (st) {
+        return st;
+    }
+    if (!values && t->n) {
+        return eg__null_argument("eg_to_values", "values");
+    }
+    eg_scope s = eg_scope_push();
+    t = eg__on_host(t, "eg_to_values");
+    for (int64_t i = 0; t && i < t->n; i++) {
+        values[i] = eg__load(eg__ptr(t), t->dtype, eg__place(t->ndim, t->shape, t->strides, i));
+    }
+    eg_scope_pop(s, NULL);
+    return t ? EG_OK : eg__why();
+}
+
+eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes)
+{
+    eg_status st = eg__check(t, "eg_copy_out", "t");
+    if (st) {
+        return st;
+    }
+    size_t es = eg__esize(t);
+    if (bytes != (size_t)t->n * es) {
+        return eg__fail(EG_EINVAL, "eg_copy_out", "bytes is %zu, the tensor has %zu", bytes,
+                        (size_t)t->n * es);
+    }
+    if (!data && bytes) {
+        return eg__null_argument("eg_copy_out", "data");
+    }
+    if (t->flags & EG__DENSE) {
+        if (unlikely(t->device && t->n)) {
+            return eg__download("eg_copy_out", eg__thread_get(), t, data, bytes);
+        }
+        memcpy(data, eg__ptr(t), t->n ? bytes : 0);
+        return EG_OK;
+    }
+    if (t->device) {
+        eg_scope s = eg_scope_push();
+        const eg_tensor *h = eg__on_host(t, "eg_copy_out");
+        st = h ? eg_copy_out(h, data, bytes) : eg__why();
+        eg_scope_pop(s, NULL);
+        return st;
+    }
+    for (int64_t i = 0; i < t->n; i++) {
+        memcpy((char *)data + (size_t)i * es,
+               eg__ptr(t) + eg__place(t->ndim, t->shape, t->strides, i) * (int64_t)es, es);
+    }
+    return EG_OK;
 }

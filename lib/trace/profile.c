@@ -15,6 +15,7 @@
 #include "lib/core/device.h"
 #include "lib/core/engine.h"
 #include "lib/core/fork.h"
+#include "lib/core/observer.h"
 #include "lib/ops/optable.h"
 #include "lib/trace/trace.h"
 
@@ -266,13 +267,13 @@ static void forget_laps(void)
     profile.waiting = 0;
 }
 
-eg__profile_work eg__profile_work_begin(eg__thread *T, eg_device *d, const char *what, int64_t bytes)
+static eg__work work_begin(eg__thread *T, eg_device *d, const char *what, int64_t bytes)
 {
     eg__lap *s = begin_lap(T, d);
-    return (eg__profile_work){what, d, bytes, now(), s};
+    return (eg__work){what, d, bytes, now(), s};
 }
 
-void eg__profile_work_end(eg__thread *T, const eg__profile_work *w)
+static void work_end(eg__thread *T, const eg__work *w)
 {
     int64_t end = now();
     if (w->lap) {
@@ -295,7 +296,7 @@ void eg__profile_work_end(eg__thread *T, const eg__profile_work *w)
 
 /* ---- what runs --------------------------------------------------------------------------------- */
 
-eg_status eg__profile_kernel(const eg__call *c, eg__kernel *k)
+static eg_status run_kernel(const eg__call *c, eg__kernel *k)
 {
     eg_device *d = c->device ? eg__devices[c->device] : NULL;
     eg__lap *s = d ? begin_lap(c->T, d) : NULL;
@@ -419,7 +420,9 @@ eg_status eg_profile_begin_with(const eg_profile_options *options)
         return eg__fail(EG_EINVAL, op, "most_bytes is %lld", (long long)o.most_bytes);
     }
     static eg__part part = {.fork = around_fork, .end = forget};
+    static const eg__observer observer = {run_kernel, work_begin, work_end};
     eg__part_join(&part);
+    eg__observe(&observer);
     pthread_mutex_lock(&profile.lock);
     bool already = profile.on;
     if (!already) {
