@@ -14,7 +14,7 @@
 #include "lib/ops/resize.h"
 #include "lib/ops/optable.h"
 
-static eg_device cpu = {.name = "cpu"};
+static eg_device cpu = {.name = "cpu", .engine = &eg__cpu_engine};
 eg_device *eg__devices[EG__MAX_DEVICES] = {&cpu};
 
 static struct {
@@ -178,7 +178,7 @@ eg_device *eg_device_split(eg_device *device, int64_t bytes)
     if (!device) {
         return eg__null_argument("eg_device_split", "device"), NULL;
     }
-    if (!device->engine || bytes < 1) {
+    if (!device->engine->open || bytes < 1) {
         return eg__fail_null(EG_EINVAL, "eg_device_split", "%s with %lld bytes: it must be a CUDA "
                              "device, and the bytes 1 or more", device->name, (long long)bytes);
     }
@@ -263,22 +263,12 @@ eg_device *eg_use_device(eg_device *device)
     return eg__devices[before];
 }
 
-static void describe_cpu(eg_device_info *info)
-{
-    snprintf(info->name, sizeof info->name, "CPU with %s", eg_cpu_isa());
-    info->processors = eg_threads();
-}
-
 eg_status eg_device_describe(eg_device *device, eg_device_info *info)
 {
     if (!device || !info) {
         return eg__null_argument("eg_device_describe", device ? "info" : "device");
     }
     *info = (eg_device_info){.name = ""};
-    if (!device->engine) {
-        describe_cpu(info);
-        return EG_OK;
-    }
     return device->engine->describe(device, info);
 }
 
@@ -287,11 +277,12 @@ eg_status eg_device_synchronize(eg_device *device)
     if (!device) {
         return eg__null_argument("eg_device_synchronize", "device");
     }
-    return device->engine ? device->engine->synchronize(device) : EG_OK;
+    return device->engine->synchronize(device);
 }
 
 void eg__devices_thread_end(eg__thread *T)
 {
+    cpu.engine->thread_end(&cpu, T);
     for (int i = 1; i < table.count; i++) {
         if (T->lane[i].own) {
             eg__devices[i]->engine->thread_end(eg__devices[i], T);
@@ -317,18 +308,14 @@ eg_memory eg_device_memory(eg_device *device)
         return (eg_memory){0};
     }
     eg_memory m = eg_memory_stats();
-    if (device->engine) {
-        device->engine->memory(device, &m);
-    }
+    device->engine->memory(device, &m);
     return m;
 }
 
 void eg_device_memory_reset_peak(eg_device *device)
 {
-    if (device && device->engine) {
+    if (device) {
         device->engine->reset_peak(device);
-    } else if (device) {
-        eg_memory_reset_peak();
     }
 }
 
@@ -336,9 +323,6 @@ eg_status eg_device_memory_limit(eg_device *device, int64_t bytes)
 {
     if (!device) {
         return eg__null_argument("eg_device_memory_limit", "device");
-    }
-    if (!device->engine) {
-        return eg_memory_limit(bytes);
     }
     if (bytes < 0) {
         return eg__fail(EG_EINVAL, "eg_device_memory_limit", "bytes is %lld, must be 0 or more",
@@ -359,11 +343,7 @@ eg_status eg_device_memory_trim(eg_device *device)
     if (eg__is_lost(device)) {
         return eg__lost("eg_device_memory_trim");
     }
-    if (device->engine) {
-        device->engine->trim(device);
-    } else {
-        eg_memory_trim();
-    }
+    device->engine->trim(device);
     return EG_OK;
 }
 
@@ -380,7 +360,8 @@ static const eg__engine *engine_of(const char *op, const char *what, const eg_de
     if (!d) {
         return eg__null_argument(op, what), NULL;
     }
-    return d->engine ? d->engine : eg__fail_null(EG_EINVAL, op, "the CPU has no streams or events");
+    return d->engine->stream_new ? d->engine : eg__fail_null(EG_EINVAL, op, "%s has no streams or events",
+                                                             d->id ? d->name : "the CPU");
 }
 
 eg_stream *eg_stream_new(eg_device *device)

@@ -19,7 +19,7 @@ struct eg__storages;
 struct eg_device {
     uint8_t id; /* its place in eg__devices, and what tensors note; 0 is the CPU */
     char name[23];
-    const eg__engine *engine; /* NULL: the CPU */
+    const eg__engine *engine;
     void *state;              /* the engine's */
     int index;                /* of the hardware, in the engine's count */
 };
@@ -46,6 +46,8 @@ typedef struct eg__lap {
 struct eg__engine {
     uint32_t abi, ops, tensor_size, call_size;
     eg__kernel *const *kernels; /* by op id; NULL: not on these devices */
+    /* Of the CPU instead: those a thread with this mode runs. */
+    eg__kernel *const *(*table)(uint32_t mode);
     /* How many there are, or -1 and words. */
     int (*count)(char *why, size_t size);
     /* Makes d->state for hardware d->index; bytes: its share of the memory, 0: no cap. */
@@ -63,7 +65,7 @@ struct eg__engine {
     void (*holders)(eg_device *d, int64_t *bytes_by_op, int count);
 
     /* Of an lstm or gru that is being inferred: bytes it leaves for its gradient if the engine has a way of its own
-     * with it; 0: they are as lib/ops/rnn.h says. */
+     * with it; 0, or NULL: they are as lib/ops/rnn.h says. */
     int64_t (*rnn_reserve)(const eg__call *c);
     /* Runs one of the kernels: device, streams and faults looked after. */
     eg_status (*run)(const eg__call *c, eg__kernel *k);
@@ -75,6 +77,7 @@ struct eg__engine {
     eg_status (*synchronize)(eg_device *d);
     void (*thread_end)(eg_device *d, eg__thread *T);
 
+    /* Streams and events; NULL in an engine that has none. */
     eg_stream *(*stream_new)(eg_device *d);
     eg_status (*stream_free)(eg_stream *s);
     eg_stream *(*use_stream)(eg__thread *T, eg_stream *s);
@@ -88,7 +91,7 @@ struct eg__engine {
     eg_status (*event_synchronize)(eg_event *e);
     eg_status (*event_elapsed)(eg_event *from, eg_event *to, double *ms);
 
-    /* Times for a profile. None of these fails in words, and a capture that is under way goes on.
+    /* Times for a profile, or NULL. None of these fails in words, and a capture that is under way goes on.
      * The device's clock now, in ns since it was restarted, waited for but not for work that is queued. */
     bool (*clock)(eg_device *d, bool restart, int64_t *ns);
     /* Marks on the thread's current stream. NULL: it is captured, or there are no marks to be had. */
@@ -99,7 +102,7 @@ struct eg__engine {
     int (*lap_read)(eg__lap *s, bool wait, int64_t *start, int64_t *time);
     void (*lap_drop)(eg__lap *s);
 
-    /* Captured steps, lib/step/capture.h; capture_left: the op that made memory of the capture which somebody holds
+    /* Captured steps, lib/core/capture.h, or NULL; capture_left: the op that made memory of the capture which somebody holds
      * beside these, or -1; pool_free: of c->pool. */
     eg_status (*capture_begin)(eg__thread *T, struct eg__capture *c);
     eg_status (*capture_end)(struct eg__capture *c);
@@ -165,8 +168,11 @@ typedef struct eg__host {
 #undef EG__MEMBER
 } eg__host;
 
-enum { EG__MODULE_ABI = 3 };
+enum { EG__MODULE_ABI = 4 };
 typedef const eg__engine *eg__module_fn(const eg__host *host);
+
+/* That of the CPU, the only one every program has. */
+extern const eg__engine eg__cpu_engine;
 
 /* ---- what other files of the library ask ------------------------------------------------------- */
 

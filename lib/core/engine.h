@@ -4,8 +4,6 @@
 
 #include "lib/core/op.h"
 
-/* The table of the best instruction set this processor and build have, or the one eg_debug_isa chose. */
-eg__kernel *const *eg__cpu_best(void);
 /* Reads EG_DEBUG into the new thread's mode. */
 void eg__debug_from_environment(void);
 /* Sets or clears bits of the mode of all threads, those to come included. */

@@ -122,7 +122,7 @@ eg_status eg_debug(const char *list)
     eg__thread *T = eg__thread_get();
     atomic_fetch_and(&T->mode, EG__MODE_PROFILE | EG__MODE_CAPTURE);
     atomic_fetch_or(&T->mode, mode);
-    T->kernels = mode & EG__DEBUG_REF ? eg__ref_kernels : eg__cpu_best();
+    T->kernels = eg__devices[0]->engine->table(mode);
     return EG_OK;
 }
 

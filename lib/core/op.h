@@ -47,7 +47,4 @@ struct eg__call {
     eg__desc desc[EG__MAX_OUT];
 };
 
-/* Kernels by op id; lib/ops/optable.h has the ids. */
-extern eg__kernel *const eg__ref_kernels[];
-
 #endif

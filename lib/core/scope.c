@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "lib/core/alloc.h"
-#include "lib/cpu/dnnl/dnnl.h"
 #include "lib/core/device.h"
 #include "lib/core/engine.h"
 #include "lib/core/fork.h"
+#include "lib/core/recorder.h"
 #include "lib/core/workers.h"
 
 _Thread_local eg__thread *eg__self __attribute__((tls_model("initial-exec")));
@@ -23,7 +23,7 @@ static struct {
 eg__recording eg__no_record;
 
 /* Shared by all threads for which there was no memory: every allocation in it fails. */
-static eg__thread dead = {.dead = true, .error = {.op = ""}, .kernels = eg__ref_kernels, .record = &eg__no_record};
+static eg__thread dead = {.dead = true, .error = {.op = ""}, .record = &eg__no_record};
 
 /* ---- what scopes own ------------------------------------------------------------------------ */
 
@@ -57,7 +57,6 @@ static void release_thread(eg__thread *T)
     if (T->record->by) {
         T->record->by->end(T);
     }
-    eg__dnnl_thread_end(T);
     eg__devices_thread_end(T);
     eg__alloc_thread_end(T);
     eg__headers_thread_end(T);
@@ -100,7 +99,7 @@ eg__thread *eg__thread_start(void)
     T->serial = 1;
     T->record = &eg__no_record;
     T->device = eg__device_of_threads();
-    T->kernels = eg__cpu_best();
+    T->kernels = eg__devices[0]->engine->table(0);
     pthread_mutex_lock(&threads.lock);
     if (!threads.key_made) {
         threads.key_made = pthread_key_create(&threads.key, thread_exit) == 0;
@@ -175,6 +174,7 @@ void eg_thread_end(void)
 __attribute__((constructor)) static void library_begin(void)
 {
     eg__forks_watch();
+    dead.kernels = eg__devices[0]->engine->table(EG__DEBUG_REF);
 }
 
 /* The library is being unloaded, or the process ends: leave no thread, key or byte behind. While other

@@ -212,11 +212,7 @@ eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes)
     if (eg__is_lost(d)) {
         return eg__lost(op);
     }
-    if (d->engine) {
-        d->engine->holders(d, held, EG__OP_COUNT + 1);
-    } else {
-        eg__alloc_holders(held, EG__OP_COUNT + 1);
-    }
+    d->engine->holders(d, held, EG__OP_COUNT + 1);
     for (int rank = 0; rank < 3 && k < sizeof who; rank++) {
         int top = 0;
         for (int i = 1; i <= EG__OP_COUNT; i++) {
@@ -231,8 +227,8 @@ eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes)
         }
     }
     return eg__fail(EG_ENOMEM, op, "no memory for %lld bytes%s%s: %.1f MiB reserved, limit "
-                    "%s%.1f%s%s", (long long)bytes, d->engine ? " on " : "",
-                    d->engine ? d->name : "", (double)m.reserved_bytes / 1048576, m.limit_bytes ? "" : "none (",
+                    "%s%.1f%s%s", (long long)bytes, d->id ? " on " : "",
+                    d->id ? d->name : "", (double)m.reserved_bytes / 1048576, m.limit_bytes ? "" : "none (",
                     (double)m.limit_bytes / 1048576, m.limit_bytes ? " MiB" : ")", who);
 }
 

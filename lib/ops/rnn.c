@@ -97,7 +97,7 @@ static int wide_dtype(int dtype)
 static eg_status describe_reserve(eg__call *c, int j, const sizes *s, int64_t kept, int64_t states)
 {
     const eg__engine *engine = eg__devices[c->device]->engine;
-    const int64_t bytes = engine ? engine->rnn_reserve(c) : 0;
+    const int64_t bytes = engine->rnn_reserve ? engine->rnn_reserve(c) : 0;
     if (bytes) {
         describe(c, j, EG_U8, EG_SHAPE(bytes));
         return EG_OK;

@@ -448,7 +448,7 @@ eg_status eg_step_run(eg_step *s, eg_tensor *const *in, int nin, eg_tensor **out
         }
         return call(s, in, nin, out, nout);
     }
-    return !s->device->engine ? planned(s, f, in, out)
+    return !s->device->engine->capture_begin ? planned(s, f, in, out)
            : f->captured      ? replay(s, f, in, out)
                               : capture(s, f, in, out);
 }

@@ -166,7 +166,7 @@ static record *note_op(const local *l, const eg__call *c, int64_t start, int64_t
 static bool read_clock(eg_device *d, bool restart, int64_t *there, int64_t *here)
 {
     int64_t least = INT64_MAX;
-    bool good = !restart || d->engine->clock(d, true, there);
+    bool good = d->engine->clock && (!restart || d->engine->clock(d, true, there));
     for (int i = 0; i < 3 && good; i++) {
         int64_t before = now(), at;
         good = d->engine->clock(d, false, &at);
