@@ -15,7 +15,7 @@ static void print_node(FILE *out, const eg__entry *e)
 /* The node a slot belongs to: outputs of one entry share it. */
 static uint64_t node_of(const eg__record *R, uint64_t slot)
 {
-    for (const eg__entry *e = R ? R->head : NULL; e; e = e->next) {
+    for (const eg__entry *e = R->head; e; e = e->next) {
         if (slot - e->out < e->nout) {
             return e->out;
         }
@@ -30,7 +30,7 @@ eg_status eg_graph_dot(FILE *stream)
         return eg__null_argument("eg_graph_dot", "stream");
     }
     fprintf(stream, "digraph tape {\n  rankdir=BT;\n  node [shape=box, fontname=\"sans-serif\"];\n");
-    for (const eg__entry *e = R->head; e; e = e->next) {
+    for (const eg__entry *e = R ? R->head : NULL; e; e = e->next) {
         print_node(stream, e);
         for (int i = 0; i < e->nin; i++) {
             const eg__edge *in = &e->in[i];

@@ -9,7 +9,7 @@ import sys
 
 READ = re.compile(r'\b(?:getenv|eg__getenv|setting|number_of)\(\s*"([A-Z][A-Z_0-9]+)"')
 ASKED = re.compile(r'environ(?:\.get\(|\[)\s*"((?:EGRET|EGT)_[A-Z_0-9]+)"')
-FOLDERS = ("lib", "autograd", "nn", "optim", "data", "run", "draw", "lua", "examples", "tests")
+FOLDERS = ("lib", "autograd", "nn", "optim", "data", "run", "draw", "lua", "examples", "tests", "tools")
 FAKES = re.compile(r'"(EG_(?:FAKE|EMU)_[A-Z_0-9]+)"')
 
 
@@ -25,7 +25,7 @@ def read_by_sources(root):
                 path = os.path.join(at, name)
                 with open(path, encoding="utf8") as file:
                     text = file.read()
-                for word in rule.findall(text) + (FAKES.findall(text) if rule is READ and folder == "tests" else []):
+                for word in rule.findall(text) + (FAKES.findall(text) if rule is READ and folder in ("tests", "tools") else []):
                     found.setdefault(word, path)
     return found
 
