@@ -209,7 +209,7 @@ eg_status eg__give(eg__walk *w, int i, eg_tensor *g)
  * that look at each op's result see the product by itself. */
 static bool adds_product(eg__thread *T, const eg_tensor *y, const eg_tensor *a, const eg_tensor *b)
 {
-    bool seen = eg__mode(T) & (EG__DEBUG_REF | EG__DEBUG_OPS | EG__DEBUG_NAN);
+    bool seen = eg__mode(T) & (EG__DEBUG_OPS | EG__DEBUG_NAN);
     if (seen || (y->dtype != EG_F32 && y->dtype != EG_F64) || a->dtype != y->dtype ||
         b->dtype != y->dtype || !(y->flags & EG__DENSE) || y->ndim != a->ndim ||
         (b->ndim != 2 && b->ndim != a->ndim)) {

@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     if (count < 0) {
         return 1;
     }
-    if (!eg_use_device(eg_device_named(a.way.device))) {
+    if (!eg_use_device(eg_device_open(a.way.device))) {
         return eg_error_print(stderr);
     }
     if (!strcmp(a.verb, "list")) {

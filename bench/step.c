@@ -230,7 +230,7 @@ static bool set_way(bench *b)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (!strcmp(all[i].name, b->way->precision)) {
             b->low = all[i].low;
-            b->device = eg_device_named(b->way->device);
+            b->device = eg_device_open(b->way->device);
             return eg_use_device(b->device) && eg_set_math_mode(all[i].mode) == EG_OK;
         }
     }

@@ -60,6 +60,21 @@ static void add_dtypes(text *t, unsigned mask)
     }
 }
 
+/* What the engine lists; one need not be there to be described. */
+static bool on_cuda(const eg_op_info *op)
+{
+    static const char *const kernels[] = {
+#define EG_KERNEL(name) #name,
+#include "lib/cuda/kernels.def"
+#undef EG_KERNEL
+    };
+    bool found = !strcmp(op->kind, "view");
+    for (size_t i = 0; !found && i < sizeof kernels / sizeof *kernels; i++) {
+        found = !strcmp(kernels[i], op->name);
+    }
+    return found;
+}
+
 static void add_row(const eg_op_info *op, void *user)
 {
     text *t = user;
@@ -80,7 +95,7 @@ static void add_row(const eg_op_info *op, void *user)
     add_dtypes(t, op->dtypes);
     add(t, op->strided ? " | any strides" : " | made contiguous");
     add(t, !strcmp(op->kind, "view") ? " | no kernel" : op->tuned ? " | reference, tuned" : " | reference");
-    add(t, op->cuda ? " | yes" : " | ");
+    add(t, on_cuda(op) ? " | yes" : " | ");
     add(t, op->differentiable ? " | yes | " : " | | ");
     add(t, op->autocast);
     add(t, *op->autocast ? " |\n" : "|\n");

@@ -33,7 +33,7 @@ void *eg__lua_handle(lua_State *L, int i, const eg__lua_type *type)
         return NULL;
     }
     if (type == &eg__lua_type_device && lua_type(L, i) == LUA_TSTRING) {
-        eg_device *device = eg_device_named(eg__lua_string(L, i));
+        eg_device *device = eg_device_open(eg__lua_string(L, i));
         return device ? device : (void *)(intptr_t)eg__lua_raise(L);
     }
     eg__lua_hold *hold = eg__lua_hold_at(L, i, type);

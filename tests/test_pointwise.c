@@ -212,7 +212,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 static eg_tensor *there(eg_tensor *x)
 {
     const char *name = getenv("EGT_DEVICE");
-    return eg_to(x, eg_device_named(name && *name ? name : "cpu"));
+    return eg_to(x, eg_device_open(name && *name ? name : "cpu"));
 }
 
 static void check_row(const row *r, eg_dtype dtype)

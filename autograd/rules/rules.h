@@ -9,7 +9,7 @@
 #define EG__RULE_none(name) NULL
 #define EG__DECLARE_grad(name) eg__rule eg__grad_##name;
 #define EG__DECLARE_none(name)
-#define EG_OP(name, kernel, cuda, grad, ...) EG__DECLARE_##grad(name)
+#define EG_OP(name, kernel, grad, ...) EG__DECLARE_##grad(name)
 #include "lib/ops/ops.def"
 #undef EG_OP
 

@@ -2,7 +2,7 @@
 #include "autograd/rules/rules.h"
 
 eg__rule *const eg__rules[EG__OP_COUNT] = {
-#define EG_OP(name, kernel, cuda, grad, ...) EG__RULE_##grad(name),
+#define EG_OP(name, kernel, grad, ...) EG__RULE_##grad(name),
 #include "lib/ops/ops.def"
 #undef EG_OP
 };

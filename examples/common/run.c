@@ -31,7 +31,7 @@ static bool is_cuda(const char *device)
 eg_device *run_device(const run_options *o, problem *why)
 {
     bool known = strcmp(o->device, "cpu") == 0 || is_cuda(o->device);
-    eg_device *device = known ? eg_device_named(o->device) : NULL;
+    eg_device *device = known ? eg_device_open(o->device) : NULL;
     if (!known) {
         problem_say(why, "--device is cpu, cuda or cuda:N, not '%.60s'", o->device);
     } else if (!device) {

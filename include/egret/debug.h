@@ -74,7 +74,6 @@ typedef struct eg_op_info {
     unsigned dtypes;       /* bit per eg_dtype the op computes in */
     bool strided;          /* takes any strides; others are made contiguous first */
     bool tuned;            /* has a kernel of its own beside the reference loop */
-    bool cuda;             /* runs on CUDA devices */
     bool differentiable;
     const char *autocast;  /* under eg_autocast: "low" is in its dtype, "f32" is in f32, "" as given */
 } eg_op_info;

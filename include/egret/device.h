@@ -1,4 +1,4 @@
-/* device.h - where tensors live and ops compute: the CPU, and CUDA devices.
+/* device.h - where tensors live and ops compute: the CPU, CUDA devices, and those of other engines.
  *
  * An op runs where its inputs are. Inputs of one op are on one device; 0-dim CPU tensors may be among inputs of
  * pointwise ops on any device, as numbers. Results of ops without inputs, and of makers like eg_zeros, are on
@@ -35,12 +35,19 @@ EG_API eg_device *eg_cpu(void);
 EG_API eg_device *eg_cuda(int index);
 /* How many CUDA devices there are; 0 without module, driver or card, which is no error. */
 EG_API int eg_cuda_count(void);
-/* "cpu", "cuda" (the same as "cuda:0") or "cuda:N". */
-EG_API eg_device *eg_device_named(const char *name);
+/* "cpu", or the name of an engine with the number of one of its devices: "cuda" (the same as "cuda:0"), "cuda:1". The
+ * engine NAME is a module, libegret-NAME, looked for when it is first asked for (EGRET_NAME_MODULE, beside this
+ * library, where the loader looks); docs/engines.md says how to make one. EG_EINVAL: the name is none that an engine
+ * can have; EG_ENODEVICE as of eg_cuda. */
+EG_API eg_device *eg_device_open(const char *name);
 
 /* A further device on the same hardware with memory of its own, at most `bytes` of it: for programs of several
  * devices to be tried on one. Named like "cuda:0/1". EG_EINVAL for the CPU or bytes < 1. */
 EG_API eg_device *eg_device_split(eg_device *device, int64_t bytes);
+
+/* Whether the device runs the op of this name (eg_op_walk): the CPU each of them, others those their engine has a kernel
+ * for, and views. Calls of others are EG_ENOKERNEL. False for NULL and for a name no op has. */
+EG_API bool eg_device_runs(eg_device *device, const char *op);
 
 /* Where a tensor is; NULL for NULL. */
 EG_API eg_device *eg_device_of(const eg_tensor *t);

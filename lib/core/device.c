@@ -1,73 +1,19 @@
-/* device.c - the table of devices, and the module that drives those which are not the CPU. */
-#define _GNU_SOURCE
-#include <dlfcn.h>
+/* device.c - the table of devices. */
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "lib/core/capture.h"
 #include "lib/core/device.h"
-#include "lib/core/engine.h"
+#include "lib/core/engines.h"
 #include "lib/core/environment.h"
 #include "lib/core/fork.h"
-#include "lib/core/live.h"
-#include "lib/core/module.h"
-#include "lib/ops/resize.h"
-#include "lib/ops/optable.h"
 
 static eg_device cpu = {.name = "cpu", .engine = &eg__cpu_engine};
 eg_device *eg__devices[EG__MAX_DEVICES] = {&cpu};
 
 static struct {
     pthread_mutex_t lock;
-    const eg__engine *engine;
-    char why[256]; /* that there is none; "": nobody tried */
-    int count;     /* of devices in the table */
-    double loading; /* seconds that the module took to load, still to be told */
+    int count; /* of devices in the table */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .count = 1};
-
-/* ---- the module ------------------------------------------------------------------------------ */
-
-static const eg__host host = {
-    .abi = EG__MODULE_ABI,
-    .fail = eg__fail_list,
-    .ops = eg__ops,
-    .devices = eg__devices,
-#define HOST(result, name, parameters, arguments) .name = name,
-    EG__HOST_FUNCTIONS(HOST) EG__HOST_PROCEDURES(HOST)
-#undef HOST
-};
-
-static const eg__engine *load(void)
-{
-    const double start_of = eg__seconds();
-    char why[200];
-    void *module = eg__module_open("cuda", eg__getenv("EGRET_CUDA_MODULE"), false, why, sizeof why);
-    table.loading = eg__seconds() - start_of;
-    if (!module) {
-        snprintf(table.why, sizeof table.why, "the CUDA module cannot be loaded: %s", why);
-        return NULL;
-    }
-    eg__module_fn *start;
-    void *symbol = dlsym(module, "eg__module");
-    memcpy(&start, &symbol, sizeof start);
-    const eg__engine *e = start ? start(&host) : NULL;
-    if (!e || e->abi != EG__MODULE_ABI || e->ops != EG__OP_COUNT ||
-        e->tensor_size != sizeof(eg_tensor) || e->call_size != sizeof(eg__call)) {
-        snprintf(table.why, sizeof table.why, "the CUDA module is of another build of Egret");
-        dlclose(module);
-        return NULL;
-    }
-    return e; /* it stays loaded: the driver's threads run in it */
-}
-
-/* The engine if there are devices for it, else NULL and table.why. Under the lock. */
-static const eg__engine *engine_locked(void)
-{
-    if (!table.engine && !table.why[0]) {
-        table.engine = load();
-    }
-    return table.engine;
-}
 
 /* The driver's start may fork, to load a kernel module; its parts of this thread are then in order. */
 static _Thread_local bool inside;
@@ -80,22 +26,23 @@ static void enter(void)
 
 static void leave(void)
 {
-    const double loading = table.loading;
-    table.loading = 0;
+    char name[EG__ENGINE_NAME], what[64];
+    const double loading = eg__engine_loading(name);
     inside = false;
     pthread_mutex_unlock(&table.lock);
     if (loading > 0) { /* who is told may well ask for devices */
-        eg__took("eg_cuda", "loading the CUDA module", loading);
+        snprintf(what, sizeof what, "loading libegret-%s", name);
+        eg__took("eg_device_open", what, loading);
     }
 }
 
-/* The driver's threads stay with the parent, and its state is no use without them. */
+/* A driver's threads stay with the parent, and its state is no use without them. */
 void eg__devices_fork(eg__fork when)
 {
-    if (when == EG__FORK_CHILD && table.engine) {
-        table.engine = eg__lost_engine();
+    if (when == EG__FORK_CHILD) {
+        eg__engines_fork();
         for (int i = 1; i < table.count; i++) {
-            eg__devices[i]->engine = table.engine;
+            eg__devices[i]->engine = eg__lost_engine();
         }
     }
     if (!inside) {
@@ -112,9 +59,10 @@ eg_device *eg_cpu(void)
 
 int eg_cuda_count(void)
 {
+    const char *none;
     char why[200];
     enter();
-    const eg__engine *e = engine_locked();
+    const eg__engine *e = eg__engine_named("cuda", &none);
     int n = e ? e->count(why, sizeof why) : 0;
     leave();
     return n > 0 ? n : 0;
@@ -141,36 +89,41 @@ static eg_device *add_locked(const char *op, const char *name, const eg__engine 
     return eg__devices[table.count++] = d;
 }
 
-static eg_device *cuda_locked(int index)
+static eg_device *open_locked(const char *op, const char *kind, int index)
 {
+    const char *none;
     char why[200] = "", name[24];
-    const eg__engine *e = engine_locked();
+    const eg__engine *e = eg__engine_named(kind, &none);
     if (!e) {
-        return eg__fail_null(EG_ENODEVICE, "eg_cuda", "%s", table.why);
+        return eg__fail_null(EG_ENODEVICE, op, "%s", none);
     }
     int n = e->count(why, sizeof why);
     if (n < 0) {
-        return eg__fail_null(EG_ENODEVICE, "eg_cuda", "%s", why);
+        return eg__fail_null(EG_ENODEVICE, op, "%s", why);
     }
-    snprintf(name, sizeof name, "cuda:%d", index);
+    snprintf(name, sizeof name, "%s:%d", kind, index);
     for (int i = 1; i < table.count; i++) {
         if (!strcmp(eg__devices[i]->name, name)) {
             return eg__devices[i];
         }
     }
     if (index < 0 || index >= n) {
-        return eg__fail_null(EG_ENODEVICE, "eg_cuda", "no CUDA device %d: there %s %d", index,
-                             n == 1 ? "is" : "are", n);
+        return eg__fail_null(EG_ENODEVICE, op, "no device %s: there %s %d", name, n == 1 ? "is" : "are", n);
     }
-    return add_locked("eg_cuda", name, e, index, 0);
+    return add_locked(op, name, e, index, 0);
+}
+
+static eg_device *open_device(const char *op, const char *kind, int index)
+{
+    enter();
+    eg_device *d = open_locked(op, kind, index);
+    leave();
+    return d;
 }
 
 eg_device *eg_cuda(int index)
 {
-    enter();
-    eg_device *d = cuda_locked(index);
-    leave();
-    return d;
+    return open_device("eg_cuda", "cuda", index);
 }
 
 eg_device *eg_device_split(eg_device *device, int64_t bytes)
@@ -179,8 +132,8 @@ eg_device *eg_device_split(eg_device *device, int64_t bytes)
         return eg__null_argument("eg_device_split", "device"), NULL;
     }
     if (!device->engine->open || bytes < 1) {
-        return eg__fail_null(EG_EINVAL, "eg_device_split", "%s with %lld bytes: it must be a CUDA "
-                             "device, and the bytes 1 or more", device->name, (long long)bytes);
+        return eg__fail_null(EG_EINVAL, "eg_device_split", "%s with %lld bytes: it must be another device "
+                             "than the CPU, and the bytes 1 or more", device->name, (long long)bytes);
     }
     int parts = 1;
     char name[24];
@@ -189,30 +142,29 @@ eg_device *eg_device_split(eg_device *device, int64_t bytes)
         const eg_device *d = eg__devices[i];
         parts += d->engine == device->engine && d->index == device->index && strchr(d->name, '/');
     }
-    snprintf(name, sizeof name, "cuda:%d/%d", device->index, parts);
+    snprintf(name, sizeof name, "%.*s/%d", (int)strcspn(device->name, "/"), device->name, parts);
     eg_device *d = add_locked("eg_device_split", name, device->engine, device->index, bytes);
     leave();
     return d;
 }
 
-static const char unknown[] = "\"%.60s\" is no device: they are cpu, cuda and cuda:N";
-
-eg_device *eg_device_named(const char *name)
+eg_device *eg_device_open(const char *name)
 {
+    static const char op[] = "eg_device_open";
     if (!name) {
-        return eg__null_argument("eg_device_named", "name"), NULL;
+        return eg__null_argument(op, "name"), NULL;
     }
     if (!strcmp(name, "cpu")) {
         return &cpu;
     }
-    if (!strcmp(name, "cuda")) {
-        return eg_cuda(0);
+    const size_t kind = eg__engine_name(name), digits = name[kind] == ':' ? strspn(name + kind + 1, "0123456789") : 0;
+    const char *end = name + kind + (name[kind] == ':') + digits;
+    if (!kind || *end || digits > 4 || (name[kind] && !digits)) {
+        return eg__fail_null(EG_EINVAL, op, "\"%.60s\" is no device: they are cpu, and such as cuda and cuda:1", name);
     }
-    size_t digits = strncmp(name, "cuda:", 5) ? 0 : strspn(name + 5, "0123456789");
-    if (!digits || digits > 4 || name[5 + digits]) {
-        return eg__fail_null(EG_EINVAL, "eg_device_named", unknown, name);
-    }
-    return eg_cuda(atoi(name + 5));
+    char engine[EG__ENGINE_NAME];
+    snprintf(engine, sizeof engine, "%.*s", (int)kind, name);
+    return open_device(op, engine, digits ? atoi(name + kind + 1) : 0);
 }
 
 eg_device *eg_device_of(const eg_tensor *t)
@@ -229,7 +181,7 @@ int eg__default_device(eg__thread *T, const char *op)
 {
     if (unlikely(T->device == EG__MAX_DEVICES)) {
         const char *name = eg__getenv("EGRET_DEVICE");
-        const eg_device *d = name && *name ? eg_device_named(name) : &cpu;
+        const eg_device *d = name && *name ? eg_device_open(name) : &cpu;
         if (!d) {
             const eg_error *e = eg_last_error();
             char why[sizeof e->message];
@@ -282,9 +234,8 @@ eg_status eg_device_synchronize(eg_device *device)
 
 void eg__devices_thread_end(eg__thread *T)
 {
-    cpu.engine->thread_end(&cpu, T);
-    for (int i = 1; i < table.count; i++) {
-        if (T->lane[i].own) {
+    for (int i = 0; i < table.count; i++) {
+        if (T->lane[i].own || T->lane[i].state) {
             eg__devices[i]->engine->thread_end(eg__devices[i], T);
         }
     }
@@ -345,95 +296,4 @@ eg_status eg_device_memory_trim(eg_device *device)
     }
     device->engine->trim(device);
     return EG_OK;
-}
-
-/* ---- streams and events: the engine's --------------------------------------------------------- */
-
-static const eg_device *device_of(const void *thing)
-{
-    return ((const struct eg_stream_head *)thing)->device;
-}
-
-/* The engine behind a stream, event or device, or NULL with words. */
-static const eg__engine *engine_of(const char *op, const char *what, const eg_device *d)
-{
-    if (!d) {
-        return eg__null_argument(op, what), NULL;
-    }
-    return d->engine->stream_new ? d->engine : eg__fail_null(EG_EINVAL, op, "%s has no streams or events",
-                                                             d->id ? d->name : "the CPU");
-}
-
-eg_stream *eg_stream_new(eg_device *device)
-{
-    const eg__engine *e = engine_of("eg_stream_new", "device", device);
-    return e ? e->stream_new(device) : NULL;
-}
-
-eg_status eg_stream_free(eg_stream *stream)
-{
-    return stream ? device_of(stream)->engine->stream_free(stream) : EG_OK;
-}
-
-eg_stream *eg_use_stream(eg_stream *stream)
-{
-    return stream ? device_of(stream)->engine->use_stream(eg__thread_get(), stream)
-                  : (eg__null_argument("eg_use_stream", "stream"), NULL);
-}
-
-eg_stream *eg_stream_own(eg_device *device)
-{
-    const eg__engine *e = engine_of("eg_stream_own", "device", device);
-    return e ? e->own_stream(eg__thread_get(), device) : NULL;
-}
-
-eg_status eg_stream_synchronize(eg_stream *stream)
-{
-    return stream ? device_of(stream)->engine->stream_synchronize(stream)
-                  : eg__null_argument("eg_stream_synchronize", "stream");
-}
-
-void *eg_stream_handle(eg_stream *stream)
-{
-    return stream ? device_of(stream)->engine->stream_handle(stream) : NULL;
-}
-
-eg_event *eg_event_new(eg_device *device)
-{
-    const eg__engine *e = engine_of("eg_event_new", "device", device);
-    return e ? e->event_new(device) : NULL;
-}
-
-eg_status eg_event_free(eg_event *event)
-{
-    if (!event) {
-        return EG_OK;
-    }
-    return eg__handle_ends(event, "eg_event_free") ? device_of(event)->engine->event_free(event) : eg__why();
-}
-
-eg_status eg_event_record(eg_event *event)
-{
-    return event ? device_of(event)->engine->event_record(eg__thread_get(), event)
-                 : eg__null_argument("eg_event_record", "event");
-}
-
-eg_status eg_event_wait(eg_event *event)
-{
-    return event ? device_of(event)->engine->event_wait(eg__thread_get(), event)
-                 : eg__null_argument("eg_event_wait", "event");
-}
-
-eg_status eg_event_synchronize(eg_event *event)
-{
-    return event ? device_of(event)->engine->event_synchronize(event)
-                 : eg__null_argument("eg_event_synchronize", "event");
-}
-
-eg_status eg_event_elapsed(eg_event *from, eg_event *to, double *ms)
-{
-    if (!from || !to || !ms) {
-        return eg__null_argument("eg_event_elapsed", !from ? "from" : !to ? "to" : "ms");
-    }
-    return device_of(from)->engine->event_elapsed(from, to, ms);
 }

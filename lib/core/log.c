@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "lib/core/device.h"
-#include "lib/core/engine.h"
 #include "lib/core/environment.h"
 #include "lib/core/fork.h"
 

@@ -1,6 +1,5 @@
 /* lost.c - the engine of devices that the parent of this process opened: no driver can be used in both. */
 #include "lib/core/fork.h"
-#include "lib/ops/optable.h"
 
 eg_status eg__lost(const char *op)
 {
@@ -47,16 +46,18 @@ static int count(char *why, size_t size)
     X(eg_status, download, (const char *op, eg__thread *T, const eg_tensor *t, void *to, size_t n),\
       (void)T; (void)t; (void)to; (void)n; return eg__lost(op))                                    \
     X(eg_status, synchronize, (eg_device * d), (void)d; return eg__lost("eg_device_synchronize"))  \
-    X(void, thread_end, (eg_device * d, eg__thread * T), (void)d; (void)T)                         \
-    X(eg_stream *, stream_new, (eg_device * d), (void)d; eg__lost("eg_stream_new"); return NULL)   \
-    X(eg_status, stream_free, (eg_stream * s), (void)s; return EG_OK)                              \
-    X(eg_stream *, use_stream, (eg__thread * T, eg_stream * s), (void)T; (void)s;                  \
+    X(void, thread_end, (eg_device * d, eg__thread * T), (void)d; (void)T)
+
+#define STREAMS(X) \
+    X(eg_stream *, make, (eg_device * d), (void)d; eg__lost("eg_stream_new"); return NULL)   \
+    X(eg_status, free, (eg_stream * s), (void)s; return EG_OK)                              \
+    X(eg_stream *, use, (eg__thread * T, eg_stream * s), (void)T; (void)s;                  \
       eg__lost("eg_use_stream"); return NULL)                                                      \
-    X(eg_stream *, own_stream, (eg__thread * T, eg_device * d), (void)T; (void)d;                  \
+    X(eg_stream *, own, (eg__thread * T, eg_device * d), (void)T; (void)d;                  \
       eg__lost("eg_stream_own"); return NULL)                                                      \
-    X(eg_status, stream_synchronize, (eg_stream * s), (void)s; return eg__lost("eg_stream_synchronize")) \
-    X(void *, stream_handle, (eg_stream * s), (void)s; eg__lost("eg_stream_handle"); return NULL)  \
-    X(eg_event *, event_new, (eg_device * d), (void)d; eg__lost("eg_event_new"); return NULL)      \
+    X(eg_status, synchronize, (eg_stream * s), (void)s; return eg__lost("eg_stream_synchronize")) \
+    X(void *, handle, (eg_stream * s), (void)s; eg__lost("eg_stream_handle"); return NULL)  \
+    X(eg_event *, event_make, (eg_device * d), (void)d; eg__lost("eg_event_new"); return NULL)      \
     X(eg_status, event_free, (eg_event * e), (void)e; return EG_OK)                                \
     X(eg_status, event_record, (eg__thread * T, eg_event * e), (void)T; (void)e;                   \
       return eg__lost("eg_event_record"))                                                          \
@@ -64,37 +65,54 @@ static int count(char *why, size_t size)
       return eg__lost("eg_event_wait"))                                                            \
     X(eg_status, event_synchronize, (eg_event * e), (void)e; return eg__lost("eg_event_synchronize")) \
     X(eg_status, event_elapsed, (eg_event * a, eg_event * b, double *ms), (void)a; (void)b; (void)ms; \
-      return eg__lost("eg_event_elapsed"))                                                         \
+      return eg__lost("eg_event_elapsed"))
+
+#define TIMING(X) \
     X(bool, clock, (eg_device * d, bool restart, int64_t *ns), (void)d; (void)restart; (void)ns; return false) \
-    X(eg__lap *, lap_begin, (eg__thread * T, eg_device * d), (void)T; (void)d; return NULL)        \
-    X(void, lap_end, (eg__thread * T, eg__lap * s), (void)T; (void)s)                              \
-    X(int, lap_read, (eg__lap * s, bool wait, int64_t *start, int64_t *time), (void)s; (void)wait; \
+    X(eg__timer *, begin, (eg__thread * T, eg_device * d), (void)T; (void)d; return NULL)        \
+    X(void, end, (eg__thread * T, eg__timer * s), (void)T; (void)s)                              \
+    X(int, read, (eg__timer * s, bool wait, int64_t *start, int64_t *time), (void)s; (void)wait; \
       (void)start; (void)time; return -1)                                                          \
-    X(void, lap_drop, (eg__lap * s), (void)s)                                                      \
-    X(eg_status, capture_begin, (eg__thread * T, struct eg__capture * c), (void)T; (void)c;        \
+    X(void, drop, (eg__timer * s), (void)s)
+
+#define GRAPHS(X) \
+    X(eg_status, begin, (eg__thread * T, struct eg__capture * c), (void)T; (void)c;        \
       return eg__lost("eg_step_run"))                                                             \
-    X(eg_status, capture_end, (struct eg__capture * c), (void)c; return eg__lost("eg_step_run"))  \
-    X(eg_status, capture_launch, (eg__thread * T, struct eg__capture * c), (void)T; (void)c;       \
+    X(eg_status, end, (struct eg__capture * c), (void)c; return eg__lost("eg_step_run"))  \
+    X(eg_status, launch, (eg__thread * T, struct eg__capture * c), (void)T; (void)c;       \
       return eg__lost("eg_step_run"))                                                             \
-    X(int, capture_left, (struct eg__capture * c, const struct eg__storages *held), (void)c; (void)held; return -1) \
-    X(void, capture_free, (struct eg__capture * c), (void)c)                                       \
+    X(int, left, (struct eg__capture * c, const struct eg__storages *held), (void)c; (void)held; return -1) \
+    X(void, free, (struct eg__capture * c), (void)c)                                       \
     X(void, pool_free, (eg_device * d, void *pool), (void)d; (void)pool)
 
-#define DEFINE(result, name, parameters, ...)                                                      \
-    static result lost_##name parameters                                                           \
+#define DEFINE(kind, result, name, parameters, ...)                                                \
+    static result kind##_##name parameters                                                         \
     {                                                                                              \
         __VA_ARGS__;                                                                               \
     }
-FUNCTIONS(DEFINE)
+#define OF_ENGINE(...)  DEFINE(engine, __VA_ARGS__)
+#define OF_STREAMS(...) DEFINE(streams, __VA_ARGS__)
+#define OF_TIMING(...)  DEFINE(timing, __VA_ARGS__)
+#define OF_GRAPHS(...)  DEFINE(graphs, __VA_ARGS__)
+FUNCTIONS(OF_ENGINE)
+STREAMS(OF_STREAMS)
+TIMING(OF_TIMING)
+GRAPHS(OF_GRAPHS)
 
-static eg__kernel *kernels[EG__OP_COUNT];
-
-#define MEMBER(result, name, parameters, ...) .name = lost_##name,
-static const eg__engine engine = {.kernels = kernels, .count = count, .run = run, FUNCTIONS(MEMBER)};
+#define IN_ENGINE(result, name, parameters, ...)  .name = engine_##name,
+#define IN_STREAMS(result, name, parameters, ...) .name = streams_##name,
+#define IN_TIMING(result, name, parameters, ...)  .name = timing_##name,
+#define IN_GRAPHS(result, name, parameters, ...)  .name = graphs_##name,
+static const eg__streams streams = {STREAMS(IN_STREAMS)};
+static const eg__timing timing = {TIMING(IN_TIMING)};
+static const eg__graphs graphs = {GRAPHS(IN_GRAPHS)};
+static eg__kernel *kernels[EG__MAX_OPS];
+static const eg__engine engine = {.kernels = kernels, .count = count, .run = run, FUNCTIONS(IN_ENGINE)
+                                  .streams = &streams, .timing = &timing, .graphs = &graphs};
 
 const eg__engine *eg__lost_engine(void)
 {
-    for (int i = 0; i < EG__OP_COUNT; i++) {
+    for (int i = 0; i < EG__MAX_OPS; i++) {
         kernels[i] = kernel;
     }
     return &engine;

@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include "lib/core/environment.h"
+
 #ifdef __has_feature
 #define HAS_FEATURE __has_feature
 #else
@@ -21,11 +23,23 @@ enum { FIRST = RTLD_DEEPBIND };
 #define TEXT(x)  TEXT_(x)
 #define TEXT_(x) #x
 
-void *eg__module_open(const char *name, const char *given, bool first, char *why, size_t size)
+/* The file that EGRET_NAME_MODULE gives, NULL if it gives none. */
+static const char *given_file(const char *name)
+{
+    char variable[64];
+    snprintf(variable, sizeof variable, "EGRET_%s_MODULE", name);
+    for (char *c = variable; *c; c++) {
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    }
+    const char *file = eg__getenv(variable);
+    return file && *file ? file : NULL;
+}
+
+void *eg__module_open(const char *name, bool first, char *why, size_t size)
 {
     static const char here;
     char path[4096], *file = path;
-    const char *slash = NULL;
+    const char *slash = NULL, *given = given_file(name);
     Dl_info self;
     int folder = 0;
     if (dladdr(&here, &self) && self.dli_fname && (slash = strrchr(self.dli_fname, '/'))) {
@@ -38,7 +52,7 @@ void *eg__module_open(const char *name, const char *given, bool first, char *why
         return NULL;
     }
     file += slash && !access(path, R_OK) ? 0 : folder;
-    void *module = dlopen(given && *given ? given : file, RTLD_NOW | RTLD_LOCAL | (first ? FIRST : 0));
+    void *module = dlopen(given ? given : file, RTLD_NOW | RTLD_LOCAL | (first ? FIRST : 0));
     if (!module) {
         const char *words = dlerror();
         snprintf(why, size, "%s", words ? words : "no reason given");

@@ -9,7 +9,7 @@ typedef struct eg__work {
     const char *what; /* static */
     eg_device *device;
     int64_t bytes, start;
-    struct eg__lap *lap;
+    struct eg__timer *timer;
 } eg__work;
 
 typedef struct eg__observer {

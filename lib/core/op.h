@@ -4,7 +4,7 @@
 
 #include "lib/core/tensor.h"
 
-enum { EG__MAX_OUT = 4, EG__MAX_SAVED_IN = 16 };
+enum { EG__MAX_OPS = 512, EG__MAX_OUT = 4, EG__MAX_SAVED_IN = 16 };
 
 /* Bits naming what an entry saves. */
 #define EG__IN(i)  (1u << (i))

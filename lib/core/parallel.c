@@ -1,6 +1,5 @@
 /* parallel.c - how many threads an op runs on, and its elements split among them. */
 #include "lib/cpu/common/stream.h"
-#include "lib/core/engine.h"
 #include "lib/core/processors.h"
 #include "lib/core/workers.h"
 

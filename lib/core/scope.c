@@ -4,7 +4,6 @@
 
 #include "lib/core/alloc.h"
 #include "lib/core/device.h"
-#include "lib/core/engine.h"
 #include "lib/core/fork.h"
 #include "lib/core/recorder.h"
 #include "lib/core/workers.h"

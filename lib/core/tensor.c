@@ -6,11 +6,9 @@
 #include "lib/core/alloc.h"
 #include "lib/core/capture.h"
 #include "lib/core/device.h"
-#include "lib/core/engine.h"
 #include "lib/core/fork.h"
 #include "lib/core/layout.h"
 #include "lib/core/recorder.h"
-#include "lib/ops/optable.h"
 
 /* ---- headers: carved from slabs that live until the library ends, so that even a freed one can be
  * told from a live one ------------------------------------------------------------------------- */
@@ -206,21 +204,22 @@ eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes)
 {
     eg_device *d = eg__devices[device];
     eg_memory m = eg_device_memory(d);
-    int64_t held[EG__OP_COUNT + 1] = {0};
+    const int nops = (int)eg__host_table.nops;
+    int64_t held[EG__MAX_OPS + 1] = {0}; /* by op, then what none of them made */
     char who[120] = "";
     size_t k = 0;
     if (eg__is_lost(d)) {
         return eg__lost(op);
     }
-    d->engine->holders(d, held, EG__OP_COUNT + 1);
+    d->engine->holders(d, held, nops + 1);
     for (int rank = 0; rank < 3 && k < sizeof who; rank++) {
         int top = 0;
-        for (int i = 1; i <= EG__OP_COUNT; i++) {
+        for (int i = 1; i <= nops; i++) {
             top = held[i] > held[top] ? i : top;
         }
         if (held[top] > 0) {
             int w = snprintf(who + k, sizeof who - k, "%s%s %.1f MiB", k ? ", " : "; most held by ",
-                             top < EG__OP_COUNT ? eg__ops[top]->name : "others",
+                             top < nops ? eg__host_table.ops[top]->name : "others",
                              (double)held[top] / 1048576);
             k += (size_t)w;
             held[top] = 0;

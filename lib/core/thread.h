@@ -66,13 +66,13 @@ struct eg__thread {
     struct eg__placer *placer;   /* of the step that is called, lib/core/memory.h */
     struct eg__capture *capture; /* under EG__MODE_CAPTURE, lib/step/capture.h */
     eg_error error;
-    struct eg__dnnl *dnnl; /* primitives, lib/cpu/dnnl/dnnl.h */
     uint8_t device;        /* of makers; EG__MAX_DEVICES: what EGRET_DEVICE names, not looked at yet */
     uint8_t math;          /* an eg_math_mode */
     uint8_t autocast;      /* a dtype; EG_F32, which is 0: none */
     struct {
         eg_stream *now, *own;
-        struct eg__lap *lap; /* the innermost that is open, of a profile */
+        struct eg__timer *timer; /* the innermost that is open, of a profile */
+        void *state;             /* the engine's of this thread; its thread_end frees it */
     } lane[EG__MAX_DEVICES]; /* by device; NULL before first use */
     eg__thread *prev, *next;
     bool alone; /* its ops use no further threads */
@@ -87,6 +87,14 @@ static inline eg__thread *eg__thread_get(void)
     eg__thread *T = eg__self;
     return likely(T != NULL) ? T : eg__thread_start();
 }
+
+/* Reads EG_DEBUG into the new thread's mode. */
+void eg__debug_from_environment(void);
+/* Sets or clears bits of the mode of all threads, those to come included. */
+void eg__threads_mode(uint32_t bits, bool set);
+
+void eg__headers_thread_end(eg__thread *T);
+void eg__headers_end(void);
 
 static inline uint32_t eg__mode(eg__thread *T)
 {

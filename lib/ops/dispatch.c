@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "lib/core/device.h"
-#include "lib/core/engine.h"
 #include "lib/ops/optable.h"
 #include "lib/ops/options.h"
 

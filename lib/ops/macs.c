@@ -1,5 +1,4 @@
 /* macs.c - how many multiply-adds an op does, where products are what it is about. */
-#include "lib/core/engine.h"
 #include "lib/ops/options.h"
 #include "lib/ops/optable.h"
 

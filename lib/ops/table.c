@@ -1,4 +1,5 @@
 /* table.c - the rows of ops.def as descriptors. */
+#include "lib/core/device.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 
@@ -7,7 +8,7 @@
 #define SAVE_B EG__IN(1)
 #define SAVE_Y EG__OUT(0)
 
-#define EG_OP(name_, kernel, cuda, grad, least, most, outputs, dtypes_, flags_, size, infer_, ...) \
+#define EG_OP(name_, kernel, grad, least, most, outputs, dtypes_, flags_, size, infer_, ...) \
     const eg__op eg__op_##name_ = {.name = #name_,                                                 \
                                    .id = EG__ID_##name_,                                           \
                                    .opts_size = size,                                              \
@@ -27,13 +28,23 @@ const eg__op *const eg__ops[EG__OP_COUNT] = {
 #undef EG_OP
 };
 
+bool eg_device_runs(eg_device *device, const char *op)
+{
+    for (int i = 0; device && op && i < EG__OP_COUNT; i++) {
+        if (!strcmp(eg__ops[i]->name, op)) {
+            return !device->id || eg__ops[i]->flags & EG__VIEW || device->engine->kernels[i];
+        }
+    }
+    return false;
+}
+
 void eg_op_walk(void (*f)(const eg_op_info *info, void *user), void *user)
 {
-    enum { grad = 1, cuda = 1, none = 0, ref = 0, cpu = 1, isa = 1 };
+    enum { grad = 1, none = 0, ref = 0, cpu = 1, isa = 1 };
     static const struct {
-        bool tuned, cuda, differentiable;
+        bool tuned, differentiable;
     } columns[EG__OP_COUNT] = {
-#define EG_OP(name, kernel, cuda, rule, ...) {kernel, cuda, rule},
+#define EG_OP(name, kernel, rule, ...) {kernel, rule},
 #include "lib/ops/ops.def"
 #undef EG_OP
     };
@@ -50,7 +61,6 @@ void eg_op_walk(void (*f)(const eg_op_info *info, void *user), void *user)
                         .dtypes = op->dtypes,
                         .strided = op->flags & EG__STRIDED,
                         .tuned = columns[i].tuned,
-                        .cuda = columns[i].cuda || op->flags & EG__VIEW,
                         .differentiable = columns[i].differentiable,
                         .autocast = casts[eg__autocast_kind(op)]},
           user);

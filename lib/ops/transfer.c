@@ -127,6 +127,9 @@ eg_tensor *eg_to(eg_tensor *x, eg_device *device)
     }
     eg_scope s = eg_scope_push();
     eg_tensor *from = x->flags & EG__PACKED ? x : eg_contiguous(x);
+    if (x->device && device->id && eg__device(x)->engine != device->engine) {
+        from = eg_to(from, eg_cpu()); /* no engine knows another one's memory */
+    }
     return eg_scope_pop(s, from ? eg__op1(&eg__op_to, from, &(eg__to_opts){device->id}) : NULL);
 }
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "lib/core/device.h"
-#include "lib/core/engine.h"
 #include "lib/ops/dispatch.h"
 
 static bool all_finite(const eg_tensor *given)

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "lib/ops/ctc_rows.h"
+#include "lib/ops/rnn.h"
 #include "lib/ref/ref.h"
 
 /* log (e^a + e^b) */
@@ -53,6 +54,33 @@ static double loss_of(const place *p)
     return EG__CTC_POSSIBLE(-end) ? -end : (double)INFINITY;
 }
 
+/* Of a device, where nobody has looked before: lengths that there are, and labels that are classes and no blanks. */
+static eg_status check(const eg__call *c, const place *p)
+{
+    const eg__ctc_opts *o = c->opts;
+    const eg_tensor *targets = c->in[1];
+    const int64_t first = p->row.labels - (const int64_t *)eg__ptr(targets), classes = p->x->shape[2];
+    if (p->row.frames < 0 || p->row.frames > p->x->shape[0]) {
+        return eg__fail(EG_EINDEX, c->op->name, EG__SAY_LENGTH, (long long)p->row.frames, (long long)p->r,
+                        (long long)p->x->shape[0]);
+    }
+    if (p->row.count < 0 || p->row.count > o->longest || first < 0 || first > targets->n - p->row.count) {
+        return eg__fail(EG_EINDEX, c->op->name, EG__SAY_LENGTH, (long long)p->row.count, (long long)p->r,
+                        (long long)o->longest);
+    }
+    for (int64_t i = 0; i < p->row.count; i++) {
+        const long long v = (long long)p->row.labels[i];
+        if (v < 0 || v >= classes) {
+            return eg__fail(EG_EINDEX, c->op->name, "index %lld is outside 0..%lld", v, (long long)classes - 1);
+        }
+        if (v == o->blank) {
+            return eg__fail(EG_EINVAL, c->op->name, "label %lld of row %lld is the blank, %lld", (long long)i,
+                            (long long)p->r, v);
+        }
+    }
+    return EG_OK;
+}
+
 eg_status eg__ref_ctc_loss(const eg__call *c)
 {
     const eg__ctc_opts *o = c->opts;
@@ -60,6 +88,9 @@ eg_status eg__ref_ctc_loss(const eg__call *c)
     place p = {.x = x, .alpha = c->out[1], .blank = o->blank};
     for (p.r = 0; p.r < x->shape[1]; p.r++) {
         p.row = eg__ctc_row_of(o, x, c->in[1], c->in[2], c->in[3], p.r);
+        if (c->device && check(c, &p)) {
+            return eg__why();
+        }
         for (int64_t t = 0; t < x->shape[0]; t++) {
             for (int64_t s = 0; s < p.alpha->shape[2]; s++) {
                 const bool there = t < p.row.frames && s < p.row.states;

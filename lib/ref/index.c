@@ -1,4 +1,5 @@
-/* index.c - picking and putting, element by element. Indices come checked: 0..size-1. */
+/* index.c - picking and putting, element by element. Indices come checked: 0..size-1; of index_select and index_add on a
+ * device perhaps as they are, which eg__index_opts says. */
 #include <egret/ops/index.h>
 
 #include "lib/ops/options.h"
@@ -69,14 +70,29 @@ static void start(const eg_tensor *y, const eg_tensor *base)
     }
 }
 
+/* Where element i of the index points, of `size` places. */
+static eg_status place(const eg__index_opts *o, const eg_tensor *index, int64_t i, int64_t size, int64_t *at)
+{
+    const int64_t low = o->raw == EG__RAW_FROM_END ? -size : 0;
+    *at = eg__get_int_at(index, i);
+    if (o->raw && (*at < low || *at >= size)) {
+        return outside(&(eg__check_opts){.name = o->name}, index, i, low, size);
+    }
+    *at += o->raw && *at < 0 ? size : 0;
+    return EG_OK;
+}
+
 eg_status eg__ref_index_select(const eg__call *c)
 {
     const eg__index_opts *o = c->opts;
     const eg_tensor *x = c->in[0], *index = c->in[1], *y = c->out[0];
     int64_t size = x->shape[o->axis], inner = product(x->shape, o->axis + 1, x->ndim);
     for (int64_t i = 0; i < y->n; i++) {
-        int64_t k = i / inner % index->n, outer = i / inner / index->n;
-        eg__move(y, i, x, (outer * size + eg__get_int_at(index, k)) * inner + i % inner);
+        int64_t k, outer = i / inner / index->n;
+        if (place(o, index, i / inner % index->n, size, &k)) {
+            return eg__why();
+        }
+        eg__move(y, i, x, (outer * size + k) * inner + i % inner);
     }
     return EG_OK;
 }
@@ -88,7 +104,10 @@ eg_status eg__ref_index_add(const eg__call *c)
     int64_t inner = product(y->shape, o->axis + 1, y->ndim);
     start(y, c->nin > 2 ? c->in[2] : NULL);
     for (int64_t i = 0; i < x->n; i++) {
-        int64_t k = eg__get_int_at(index, i / inner % index->n), outer = i / inner / index->n;
+        int64_t k, outer = i / inner / index->n;
+        if (place(o, index, i / inner % index->n, o->size, &k)) {
+            return eg__why();
+        }
         if (k != o->skip) {
             accumulate(y, (outer * o->size + k) * inner + i % inner, x, i);
         }

@@ -1,4 +1,5 @@
 /* matmul.c - matrix products as written on paper. */
+#include "lib/ops/options.h"
 #include "lib/ref/ref.h"
 
 /* Where batch b of y lies in t, whose batch axes broadcast. */
@@ -13,11 +14,12 @@ static int64_t batch_at(const eg_tensor *t, const eg_tensor *y, int64_t b)
     return at;
 }
 
-/* Of floats; of integers, which wrap; of bools, or over and. */
-static void multiply(const eg_tensor *a, const eg_tensor *b, const eg_tensor *y, int64_t to, int64_t ia, int64_t ib)
+/* Of floats, perhaps added to what is there; of integers, which wrap; of bools, or over and. */
+static void multiply(const eg_tensor *a, const eg_tensor *b, const eg_tensor *y, int64_t to, int64_t ia, int64_t ib,
+                     bool add)
 {
     const int64_t k = a->shape[a->ndim - 1], da = a->strides[a->ndim - 1], db = b->strides[b->ndim - 2];
-    double sum = 0;
+    double sum = add ? eg__get_at(y, to) : 0;
     uint64_t whole = 0;
     for (int64_t l = 0; l < k; l++) {
         if (eg__is_float(y->dtype)) {
@@ -36,6 +38,7 @@ static void multiply(const eg_tensor *a, const eg_tensor *b, const eg_tensor *y,
 
 eg_status eg__ref_matmul(const eg__call *c)
 {
+    const eg__matmul_opts *o = c->opts;
     const eg_tensor *a = c->in[0], *b = c->in[1], *y = c->out[0];
     int64_t m = y->shape[y->ndim - 2], n = y->shape[y->ndim - 1];
     int64_t batches = m * n != 0 ? y->n / (m * n) : 0;
@@ -44,7 +47,7 @@ eg_status eg__ref_matmul(const eg__call *c)
         int64_t ia = batch_at(a, y, p), ib = batch_at(b, y, p);
         for (int64_t i = 0; i < m; i++) {
             for (int64_t j = 0; j < n; j++) {
-                multiply(a, b, y, (p * m + i) * n + j, ia + i * sa, ib + j * sb);
+                multiply(a, b, y, (p * m + i) * n + j, ia + i * sa, ib + j * sb, o && o->add);
             }
         }
     }

@@ -18,12 +18,12 @@ static double master(const eg_tensor *m, const eg_tensor *p, int64_t i)
     return eg__load(&rounded, p->dtype, 0) == now ? v : now;
 }
 
-static void element(const eg__optim_group *o, eg_tensor *const *in, int64_t i, rule *f)
+static void element(const eg__optim_group *o, double scale, eg_tensor *const *in, int64_t i, rule *f)
 {
     eg_tensor *p = in[EG__OPTIM_PARAMETER], *m = in[EG__OPTIM_MASTER];
     eg_tensor *const *s = in + EG__OPTIM_STATE;
     double x[2 + EG__OPTIM_STATES] = {m ? master(m, p, i) : eg__get_at(p, i)};
-    double g = o->scale * eg__get_at(in[EG__OPTIM_GRADIENT], i);
+    double g = scale * eg__get_at(in[EG__OPTIM_GRADIENT], i);
     g = g > o->limit ? o->limit : g < -o->limit ? -o->limit : g;
     x[1] = g + o->decay * x[0];
     for (int k = 0; k < EG__OPTIM_STATES; k++) {
@@ -42,11 +42,29 @@ static void element(const eg__optim_group *o, eg_tensor *const *in, int64_t i, r
     eg__set_at(p, i, x[0]);
 }
 
+/* On devices the gate, which is one of its tensors, says whether the step is done, with which numbers and what gradients
+ * are multiplied with. */
+static const eg__optim_group *judged(const eg__optim_opts *o, double *scale)
+{
+    if (!o->gate) {
+        return o->groups;
+    }
+    const double *gate = (const double *)eg__ptr(o->gate);
+    const int64_t set = (int64_t)(gate[EG__GATE_SKIPPED] - o->skipped);
+    *scale = gate[EG__GATE_SCALE];
+    return gate[EG__GATE_CLOSED] ? NULL : o->groups + eg__min(set, o->sets - 1) * o->ngroups;
+}
+
 static eg_status each(const eg__call *c, rule *f)
 {
     const eg__optim_opts *opts = c->opts;
+    double scale = 1;
+    const eg__optim_group *groups = judged(opts, &scale);
+    if (!groups) {
+        return EG_OK;
+    }
     for (int t = 0; t < c->nin; t += EG__OPTIM_SLOTS) {
-        const eg__optim_group *o = &opts->groups[opts->group[t / EG__OPTIM_SLOTS]];
+        const eg__optim_group *o = &groups[opts->group[t / EG__OPTIM_SLOTS]];
         const eg_tensor *p = c->in[t], *g = c->in[t + EG__OPTIM_GRADIENT];
         const bool by_row = o->lazy && p->ndim > 1 && p->n;
         const int64_t row = by_row ? p->n / p->shape[0] : p->n;
@@ -56,7 +74,7 @@ static eg_status each(const eg__call *c, rule *f)
                 moves = eg__get_at(g, i) != 0;
             }
             for (int64_t i = at; i < at + row && moves; i++) {
-                element(o, c->in + t, i, f);
+                element(o, scale * o->scale, c->in + t, i, f);
             }
         }
     }

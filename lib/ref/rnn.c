@@ -33,6 +33,18 @@ static void copy(const eg_tensor *to, int64_t at, const eg_tensor *from, int64_t
     }
 }
 
+/* Lengths of a device nobody has looked at before. */
+static eg_status check_lengths(const eg__call *c, const eg__rnn_plan *p)
+{
+    for (int64_t n = 0; c->device && p->lengths && n < p->rows; n++) {
+        const long long v = (long long)eg__get_int_at(p->lengths, n * p->lengths->strides[0]);
+        if (v < 0 || v > p->steps) {
+            return eg__fail(EG_EINDEX, c->op->name, EG__SAY_LENGTH, v, (long long)n, (long long)p->steps);
+        }
+    }
+    return EG_OK;
+}
+
 /* Before the gates' activations, row j of them: biases and the product with x. */
 static double from_x(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_t n, int64_t j)
 {
@@ -76,6 +88,9 @@ eg_status eg__ref_lstm(const eg__call *c)
     eg__rnn_plan p = eg__rnn_forward_plan(c, 4);
     const eg_tensor *kept = c->out[3];
     int64_t R = p.state, H = p.width, N = p.rows;
+    if (check_lengths(c, &p)) {
+        return eg__why();
+    }
     copy(kept, 0, NULL, 0, p.h);
     copy(kept, p.h + eg__rnn_first(&p) * N * R, c->in[EG__RNN_H0], 0, N * R);
     copy(kept, p.c + eg__rnn_first(&p) * N * H, c->in[EG__RNN_C0], 0, N * H);
@@ -204,6 +219,9 @@ eg_status eg__ref_gru(const eg__call *c)
     eg__rnn_plan p = eg__rnn_forward_plan(c, 3);
     const eg_tensor *kept = c->out[2];
     int64_t H = p.width, N = p.rows;
+    if (check_lengths(c, &p)) {
+        return eg__why();
+    }
     copy(kept, 0, NULL, 0, p.h);
     copy(kept, p.h + eg__rnn_first(&p) * N * H, c->in[EG__RNN_H0], 0, N * H);
     for (int64_t s = 0; s < p.steps; s++) {

@@ -116,7 +116,7 @@ eg_status eg__capture_begin(eg__capture *c, eg_device *d, void *pool)
     memset(c->host, 0, EG__CAPTURE_BYTES);
     c->memory = eg_keep(eg__empty_on(d->id, EG_SHAPE(EG__CAPTURE_BYTES), EG_U8));
     eg_status st = c->memory ? uses(c, c->memory->storage, false) : eg__why();
-    st = st ? st : d->engine->capture_begin(T, c);
+    st = st ? st : d->engine->graphs->begin(T, c);
     if (!st) {
         T->capture = c;
         atomic_fetch_or(&T->mode, EG__MODE_CAPTURE);
@@ -129,17 +129,17 @@ eg_status eg__capture_end(eg__capture *c)
     eg__thread *T = eg__thread_get();
     T->capture = NULL;
     atomic_fetch_and(&T->mode, ~(uint32_t)EG__MODE_CAPTURE);
-    return c->lost = c->device->engine->capture_end(c);
+    return c->lost = c->device->engine->graphs->end(c);
 }
 
 eg_status eg__capture_launch(eg__capture *c, eg_random_state from)
 {
-    const eg__engine *e = c->device->engine;
+    const eg__graphs *e = c->device->engine->graphs;
     eg__thread *T = eg__thread_get();
     const bool any = c->draws || c->used > sizeof from;
     memcpy(c->host, &from, sizeof from);
     eg_status st = any ? eg__upload("eg_step_run", T, c->memory, c->host, c->used) : EG_OK;
-    st = st ? st : e->capture_launch(T, c);
+    st = st ? st : e->launch(T, c);
     for (uint32_t i = 0; i < c->written.count && !st; i++) {
         atomic_fetch_add_explicit(&c->written.at[i]->version, 1, memory_order_relaxed);
     }
@@ -206,7 +206,7 @@ void eg__capture_tidy(eg__capture *c)
 void eg__capture_free(eg__capture *c)
 {
     if (c->graph) {
-        c->device->engine->capture_free(c);
+        c->device->engine->graphs->free(c);
     }
     eg__storages_drop(&c->read);
     eg__storages_drop(&c->written);

@@ -93,7 +93,7 @@ void eg_step_reset(eg_step *s)
     s->arena = NULL;
     s->info.planned = 0;
     if (s->pool) {
-        s->device->engine->pool_free(s->device, s->pool);
+        s->device->engine->graphs->pool_free(s->device, s->pool);
     }
     s->pool = s->stream = NULL;
     s->nforms = s->info.graphs = 0;
@@ -296,7 +296,7 @@ static eg_status closed(const eg_step *s, form *f)
             st = out && g == f && !st ? eg__capture_uses(c, out, true) : st;
         }
     }
-    int left = st ? -1 : c->device->engine->capture_left(c, &held);
+    int left = st ? -1 : c->device->engine->graphs->left(c, &held);
     eg__storages_drop(&held);
     return left < 0 ? st : eg__capture_stop(eg__ops[left]->name, "what it made in the step outlives it");
 }
@@ -448,7 +448,7 @@ eg_status eg_step_run(eg_step *s, eg_tensor *const *in, int nin, eg_tensor **out
         }
         return call(s, in, nin, out, nout);
     }
-    return !s->device->engine->capture_begin ? planned(s, f, in, out)
+    return !s->device->engine->graphs ? planned(s, f, in, out)
            : f->captured      ? replay(s, f, in, out)
                               : capture(s, f, in, out);
 }

@@ -13,7 +13,6 @@
 #include <egret/profile.h>
 
 #include "lib/core/device.h"
-#include "lib/core/engine.h"
 #include "lib/core/fork.h"
 #include "lib/core/observer.h"
 #include "lib/ops/optable.h"
@@ -34,7 +33,7 @@ static struct {
     struct {
         int64_t calls, time, there;
     } total[EG__OP_COUNT][2];
-    eg__lap *wait, **wait_end; /* marks that were not read yet */
+    eg__timer *wait, **wait_end; /* marks that were not read yet */
     int64_t waiting, untimed;
     eg__trace_clock clocks[EG__MAX_DEVICES];
 } profile = {.lock = PTHREAD_MUTEX_INITIALIZER, .wait_end = &profile.wait};
@@ -166,10 +165,10 @@ static record *note_op(const local *l, const eg__call *c, int64_t start, int64_t
 static bool read_clock(eg_device *d, bool restart, int64_t *there, int64_t *here)
 {
     int64_t least = INT64_MAX;
-    bool good = d->engine->clock && (!restart || d->engine->clock(d, true, there));
+    bool good = d->engine->timing && (!restart || d->engine->timing->clock(d, true, there));
     for (int i = 0; i < 3 && good; i++) {
         int64_t before = now(), at;
-        good = d->engine->clock(d, false, &at);
+        good = d->engine->timing->clock(d, false, &at);
         int64_t took = now() - before;
         if (good && took < least) {
             least = took;
@@ -191,7 +190,7 @@ static void start_clock(eg_device *d)
 }
 
 /* A mark on the thread's stream of the device; NULL: it gets none. */
-static eg__lap *begin_lap(eg__thread *T, eg_device *d)
+static eg__timer *begin_timer(eg__thread *T, eg_device *d)
 {
     bool good = join() != NULL;
     if (good) {
@@ -199,15 +198,15 @@ static eg__lap *begin_lap(eg__thread *T, eg_device *d)
         good = profile.clocks[d->id].good;
         leave();
     }
-    return good ? d->engine->lap_begin(T, d) : NULL;
+    return good ? d->engine->timing->begin(T, d) : NULL;
 }
 
 /* The oldest of what waits is read; false: the device has not come so far. */
 static bool read_oldest(bool wait)
 {
-    eg__lap *s = profile.wait, was = *s;
+    eg__timer *s = profile.wait, was = *s;
     int64_t start, time;
-    int got = eg__devices[was.device]->engine->lap_read(s, wait, &start, &time);
+    int got = eg__devices[was.device]->engine->timing->read(s, wait, &start, &time);
     if (!got) {
         return false;
     }
@@ -235,14 +234,14 @@ static bool read_oldest(bool wait)
 }
 
 /* Work with these marks is over on the host; with the lock held if a profile runs, which l says. */
-static void keep_lap(eg__lap *s, const local *l, record *r, uint16_t op)
+static void keep_timer(eg__timer *s, const local *l, record *r, uint16_t op)
 {
     if (!s) {
         profile.untimed += l != NULL;
         return;
     }
     if (!l) {
-        eg__devices[s->device]->engine->lap_drop(s);
+        eg__devices[s->device]->engine->timing->drop(s);
         return;
     }
     s->next = NULL;
@@ -256,12 +255,12 @@ static void keep_lap(eg__lap *s, const local *l, record *r, uint16_t op)
     }
 }
 
-static void forget_laps(void)
+static void forget_timers(void)
 {
     while (profile.wait) {
-        eg__lap *s = profile.wait;
+        eg__timer *s = profile.wait;
         profile.wait = s->next;
-        eg__devices[s->device]->engine->lap_drop(s);
+        eg__devices[s->device]->engine->timing->drop(s);
     }
     profile.wait_end = &profile.wait;
     profile.waiting = 0;
@@ -269,15 +268,15 @@ static void forget_laps(void)
 
 static eg__work work_begin(eg__thread *T, eg_device *d, const char *what, int64_t bytes)
 {
-    eg__lap *s = begin_lap(T, d);
+    eg__timer *s = begin_timer(T, d);
     return (eg__work){what, d, bytes, now(), s};
 }
 
 static void work_end(eg__thread *T, const eg__work *w)
 {
     int64_t end = now();
-    if (w->lap) {
-        w->device->engine->lap_end(T, w->lap);
+    if (w->timer) {
+        w->device->engine->timing->end(T, w->timer);
     }
     local *l = join();
     record *r = l ? append(l, EG__TRACE_WORK, sizeof w->bytes) : NULL;
@@ -288,7 +287,7 @@ static void work_end(eg__thread *T, const eg__work *w)
         r->device = w->device->id;
         memcpy(r + 1, &w->bytes, sizeof w->bytes);
     }
-    keep_lap(w->lap, l, r, EG__OP_COUNT);
+    keep_timer(w->timer, l, r, EG__OP_COUNT);
     if (l) {
         leave();
     }
@@ -299,14 +298,14 @@ static void work_end(eg__thread *T, const eg__work *w)
 static eg_status run_kernel(const eg__call *c, eg__kernel *k)
 {
     eg_device *d = c->device ? eg__devices[c->device] : NULL;
-    eg__lap *s = d ? begin_lap(c->T, d) : NULL;
+    eg__timer *s = d ? begin_timer(c->T, d) : NULL;
     int64_t outer = mine.inner, start = now();
     mine.inner = 0;
     eg_status st = d ? d->engine->run(c, k) : k(c);
     int64_t end = now(), inner = mine.inner;
     mine.inner = outer + end - start;
     if (s) {
-        d->engine->lap_end(c->T, s);
+        d->engine->timing->end(c->T, s);
     }
     local *l = join();
     record *r = NULL;
@@ -316,7 +315,7 @@ static eg_status run_kernel(const eg__call *c, eg__kernel *k)
         r = note_op(l, c, start, end);
     }
     if (d) {
-        keep_lap(s, l, r, c->op->id);
+        keep_timer(s, l, r, c->op->id);
     }
     if (l) {
         leave();
@@ -401,7 +400,7 @@ void eg_profile_pop(void)
 
 static void forget(void)
 {
-    forget_laps();
+    forget_timers();
     while (profile.first) {
         chunk *next = profile.first->next;
         free(profile.first);

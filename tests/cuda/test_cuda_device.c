@@ -25,14 +25,14 @@ EGT(names)
     EGT_STR(eg_device_name(eg_cuda(1)), "cuda:1");
     EGT_STR(eg_device_name(eg_cpu()), "cpu");
     EGT_STR(eg_device_name(NULL), "none");
-    EGT_CHECK(eg_device_named("cuda") == d && eg_device_named("cuda:0") == d);
-    EGT_CHECK(eg_device_named("cuda:1") == eg_cuda(1) && eg_device_named("cpu") == eg_cpu());
-    EGT_REFUSED(eg_cuda(2), EG_ENODEVICE, "no CUDA device 2: there are 2");
-    EGT_REFUSED(eg_cuda(-1), EG_ENODEVICE, "no CUDA device -1");
-    EGT_REFUSED(eg_device_named("cuda:x"), EG_EINVAL, "\"cuda:x\" is no device");
-    EGT_REFUSED(eg_device_named("cuda:"), EG_EINVAL, "is no device");
-    EGT_REFUSED(eg_device_named("cuda:99999"), EG_EINVAL, "is no device");
-    EGT_REFUSED(eg_device_named(NULL), EG_EINVAL, "name");
+    EGT_CHECK(eg_device_open("cuda") == d && eg_device_open("cuda:0") == d);
+    EGT_CHECK(eg_device_open("cuda:1") == eg_cuda(1) && eg_device_open("cpu") == eg_cpu());
+    EGT_REFUSED(eg_cuda(2), EG_ENODEVICE, "no device cuda:2: there are 2");
+    EGT_REFUSED(eg_cuda(-1), EG_ENODEVICE, "no device cuda:-1");
+    EGT_REFUSED(eg_device_open("cuda:x"), EG_EINVAL, "\"cuda:x\" is no device");
+    EGT_REFUSED(eg_device_open("cuda:"), EG_EINVAL, "is no device");
+    EGT_REFUSED(eg_device_open("cuda:99999"), EG_EINVAL, "is no device");
+    EGT_REFUSED(eg_device_open(NULL), EG_EINVAL, "name");
 }
 
 EGT(described)

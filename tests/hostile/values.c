@@ -436,7 +436,7 @@ const char *v_text(const hostile *h, int slot, const char *function, const char 
     }
     return !strcmp(name, "equation")      ? "ij,jk->ik"
            : !strcmp(function, "eg_index")     ? "0"
-           : !strcmp(function, "eg_device_named") ? "cpu"
+           : !strcmp(function, "eg_device_open") ? "cpu"
            : !strcmp(function, "eg_module_find")  ? ""
            : !strcmp(function, "eg_debug")        ? "nan"
            : !strcmp(function, "eg_debug_isa")    ? "base"

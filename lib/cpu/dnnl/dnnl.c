@@ -36,7 +36,7 @@ static void load(void)
 #undef HOST
     const double begin = eg__seconds();
     const bool first = dlsym(RTLD_DEFAULT, "GOMP_parallel"); /* of the program's OpenMP: ours go before it */
-    module.file = eg__module_open("dnnl", eg__getenv("EGRET_DNNL_MODULE"), first, module.why, sizeof module.why);
+    module.file = eg__module_open("dnnl", first, module.why, sizeof module.why);
     eg__dnnl_start *start = NULL;
     void *symbol = module.file ? dlsym(module.file, "eg__dnnl_begin") : NULL;
     memcpy(&start, &symbol, sizeof start);
@@ -79,7 +79,7 @@ eg_status eg__dnnl_run(const eg__call *c, eg__dnnl_prim *p, const eg__dnnl_data 
 
 void eg__dnnl_thread_end(eg__thread *T)
 {
-    if (T->dnnl) {
+    if (T->lane[0].state) {
         module.is->thread_end(T);
     }
 }
@@ -87,7 +87,7 @@ void eg__dnnl_thread_end(eg__thread *T)
 void eg__dnnl_counts(eg__thread *T, int64_t *held, int64_t *made)
 {
     *held = *made = 0;
-    if (T->dnnl) {
+    if (T->lane[0].state) {
         module.is->counts(T, held, made);
     }
 }

@@ -322,6 +322,12 @@ static uint64_t hash_of(const int64_t *key, int n)
     return a ^ a >> 32;
 }
 
+/* What this thread has of oneDNN, NULL before its first call. */
+static inline struct eg__dnnl **own(eg__thread *T)
+{
+    return (struct eg__dnnl **)&T->lane[0].state;
+}
+
 static EG__COLD eg_status start(eg__thread *T, const char *op)
 {
     struct eg__dnnl *D = T->dead ? NULL : eg__malloc(sizeof *D);
@@ -341,7 +347,7 @@ static EG__COLD eg_status start(eg__thread *T, const char *op)
         return refused(op, st);
     }
     D->forks = eg__forks();
-    T->dnnl = D;
+    *own(T) = D;
     return EG_OK;
 }
 
@@ -350,7 +356,7 @@ static EG__COLD eg_status start(eg__thread *T, const char *op)
 static EG__COLD eg_status add(const eg__call *c, const eg__dnnl_op *op, const int64_t *key, int nkey,
                               uint64_t hash, eg__dnnl_prim **found)
 {
-    struct eg__dnnl *D = c->T->dnnl;
+    struct eg__dnnl *D = *own(c->T);
     eg__dnnl_prim **set = D->prims[hash % SETS], **at = &set[0];
     eg__dnnl_prim *p = eg__malloc(sizeof *p);
     if (!p) {
@@ -393,21 +399,22 @@ eg_status eg__dnnl_find(const eg__call *c, const eg__dnnl_op *op, eg__dnnl_prim 
     int nkey = make_key(op, key);
     uint64_t hash = hash_of(key, nkey);
     *found = NULL;
-    if (unlikely(c->T->dnnl && c->T->dnnl->forks != eg__forks())) {
+    struct eg__dnnl **D = own(c->T);
+    if (unlikely(*D && (*D)->forks != eg__forks())) {
         eg__dnnl_thread_end(c->T);
     }
-    if (unlikely(!c->T->dnnl)) {
+    if (unlikely(!*D)) {
         eg_status st = start(c->T, c->op->name);
         if (st) {
             return st;
         }
     }
-    eg__dnnl_prim **set = c->T->dnnl->prims[hash % SETS];
+    eg__dnnl_prim **set = (*D)->prims[hash % SETS];
     for (int i = 0; i < WAYS; i++) {
         eg__dnnl_prim *p = set[i];
         if (p && p->hash == hash && p->nkey == nkey &&
             !memcmp(p->key, key, (size_t)nkey * sizeof *key)) {
-            p->used = ++c->T->dnnl->now;
+            p->used = ++(*D)->now;
             *found = p->main.prim ? p : NULL;
             return EG_OK;
         }
@@ -417,16 +424,17 @@ eg_status eg__dnnl_find(const eg__call *c, const eg__dnnl_op *op, eg__dnnl_prim 
 
 void eg__dnnl_counts(eg__thread *T, int64_t *held, int64_t *made)
 {
+    const struct eg__dnnl *D = *own(T);
     *held = 0;
-    *made = T->dnnl ? T->dnnl->made : 0;
-    for (int i = 0; T->dnnl && i < SETS * WAYS; i++) {
-        *held += T->dnnl->prims[i / WAYS][i % WAYS] != NULL;
+    *made = D ? D->made : 0;
+    for (int i = 0; D && i < SETS * WAYS; i++) {
+        *held += D->prims[i / WAYS][i % WAYS] != NULL;
     }
 }
 
 void eg__dnnl_thread_end(eg__thread *T)
 {
-    struct eg__dnnl *D = T->dnnl;
+    struct eg__dnnl *D = *own(T);
     if (!D) {
         return;
     }
@@ -438,7 +446,7 @@ void eg__dnnl_thread_end(eg__thread *T)
     dnnl_stream_destroy(D->stream);
     dnnl_engine_destroy(D->engine);
     free(D);
-    T->dnnl = NULL;
+    *own(T) = NULL;
 }
 
 /* ---- running ------------------------------------------------------------------------------------ */
@@ -455,7 +463,7 @@ static dnnl_status_t point(step *s, int i, void *data)
 static dnnl_status_t execute(const eg__call *c, step *s, void *scratch)
 {
     dnnl_status_t st = s->scratch ? point(s, s->narg - 1, scratch) : dnnl_success;
-    return st ? st : dnnl_primitive_execute(s->prim, c->T->dnnl->stream, s->narg, s->arg);
+    return st ? st : dnnl_primitive_execute(s->prim, (*own(c->T))->stream, s->narg, s->arg);
 }
 
 static dnnl_status_t move(const eg__call *c, step *s, void *from, void *to, void *scratch)

@@ -114,7 +114,7 @@ eg_status eg__cuda_download(const char *op, eg__thread *T, const eg_tensor *t, v
             p->bytes = bytes - p->at < EG__STAGE_BYTES ? bytes - p->at : EG__STAGE_BYTES;
             st = fetch(s, op, eg__ptr(t), p);
             if (asked == all) {
-                eg__cuda_lap_mark(T, t->device);
+                eg__cuda_timer_mark(T, t->device);
             }
         } else {
             st = arrive(s, op, to, &ring[got++ % AHEAD]);

@@ -22,12 +22,12 @@ typedef struct eg__staging {
 } eg__staging;
 
 /* What a profile's times are read on. */
-typedef struct eg__cuda_lap eg__cuda_lap;
+typedef struct eg__cuda_timer eg__cuda_timer;
 typedef struct eg__clock {
     cudaStream_t stream;
     cudaEvent_t origin, mark;
     int64_t since;        /* ns on the clock at origin */
-    eg__cuda_lap *spare; /* under the device's lock */
+    eg__cuda_timer *spare; /* under the device's lock */
 } eg__clock;
 
 typedef struct eg__cuda {
@@ -140,16 +140,16 @@ eg_status eg__cuda_download(const char *op, eg__thread *T, const eg_tensor *t, v
 eg_status eg__cuda_fill(const char *op, eg__thread *T, eg_tensor *t, uint64_t bits);
 void eg__staging_end(eg__staging *g);
 
-/* ---- lap.c ------------------------------------------------------------------------------------- */
+/* ---- timer.c ------------------------------------------------------------------------------------- */
 
 bool eg__cuda_clock(eg_device *device, bool restart, int64_t *ns);
-eg__lap *eg__cuda_lap_begin(eg__thread *T, eg_device *device);
+eg__timer *eg__cuda_timer_begin(eg__thread *T, eg_device *device);
 /* Its end is here in the stream; what comes until the call is over is only the host's. */
-void eg__cuda_lap_mark(eg__thread *T, uint8_t device);
-void eg__cuda_lap_end(eg__thread *T, eg__lap *lap);
-int eg__cuda_lap_read(eg__lap *lap, bool wait, int64_t *start, int64_t *time);
-void eg__cuda_lap_drop(eg__lap *lap);
-void eg__cuda_laps_end(eg__cuda *d);
+void eg__cuda_timer_mark(eg__thread *T, uint8_t device);
+void eg__cuda_timer_end(eg__thread *T, eg__timer *timer);
+int eg__cuda_timer_read(eg__timer *timer, bool wait, int64_t *start, int64_t *time);
+void eg__cuda_timer_drop(eg__timer *timer);
+void eg__cuda_timers_end(eg__cuda *d);
 
 /* ---- what kernels' host sides use ---------------------------------------------------------------- */
 
@@ -186,11 +186,9 @@ void eg__cuda_scratch_end(eg__block *block); /* NULL is fine */
 /* What t is in this shape, to which it broadcasts, without gaps; NULL with words. Dies with the call. */
 eg_tensor *eg__cuda_dense(const eg__call *c, const eg_tensor *t, int ndim, const int64_t *shape);
 
-/* The kernels, declared from the table. */
-#define EG__DECLARE_cuda(name) eg__kernel eg__cuda_##name;
-#define EG__DECLARE_none(name)
-#define EG_OP(name, kernel, cuda, ...) EG__DECLARE_##cuda(name)
-#include "lib/ops/ops.def"
-#undef EG_OP
+/* The kernels. */
+#define EG_KERNEL(name) eg__kernel eg__cuda_##name;
+#include "lib/cuda/kernels.def"
+#undef EG_KERNEL
 
 #endif

@@ -174,7 +174,7 @@ void eg__cuda_close(eg_device *device)
     eg__cuda *d = eg__cuda_of(device);
     cudaSetDevice(d->ordinal);
     eg__cuda_streams_end(d);
-    eg__cuda_laps_end(d);
+    eg__cuda_timers_end(d);
     if (d->heap) {
         eg__heap_free(d->heap);
     }

@@ -40,12 +40,10 @@ const eg__op *const *eg__host_ops(void)
 
 /* ---- the engine ----------------------------------------------------------------------------------- */
 
-#define KERNEL_cuda(name) eg__cuda_##name
-#define KERNEL_none(name) NULL
 static eg__kernel *const kernels[EG__OP_COUNT] = {
-#define EG_OP(name, kernel, cuda, ...) KERNEL_##cuda(name),
-#include "lib/ops/ops.def"
-#undef EG_OP
+#define EG_KERNEL(name) [EG__ID_##name] = eg__cuda_##name,
+#include "lib/cuda/kernels.def"
+#undef EG_KERNEL
 };
 
 static void *reserve(eg_device *d, eg__thread *T, size_t bytes, uint16_t made_by, char **data)
@@ -89,11 +87,40 @@ static void holders(eg_device *d, int64_t *bytes_by_op, int count)
     eg__heap_holders(eg__cuda_of(d)->heap, bytes_by_op, count);
 }
 
+static const eg__streams streams = {
+    .make = eg__cuda_stream_new,
+    .free = eg__cuda_stream_free,
+    .use = eg__cuda_use_stream,
+    .own = eg__cuda_own_stream,
+    .synchronize = eg__cuda_stream_synchronize,
+    .handle = eg__cuda_stream_handle,
+    .event_make = eg__cuda_event_new,
+    .event_free = eg__cuda_event_free,
+    .event_record = eg__cuda_event_record,
+    .event_wait = eg__cuda_event_wait,
+    .event_synchronize = eg__cuda_event_synchronize,
+    .event_elapsed = eg__cuda_event_elapsed,
+};
+
+static const eg__timing timing = {
+    .clock = eg__cuda_clock,
+    .begin = eg__cuda_timer_begin,
+    .end = eg__cuda_timer_end,
+    .read = eg__cuda_timer_read,
+    .drop = eg__cuda_timer_drop,
+};
+
+static const eg__graphs graphs = {
+    .begin = eg__cuda_capture_begin,
+    .end = eg__cuda_capture_end,
+    .launch = eg__cuda_capture_launch,
+    .left = eg__cuda_capture_left,
+    .free = eg__cuda_capture_free,
+    .pool_free = eg__cuda_pool_free,
+};
+
 static const eg__engine engine = {
-    .abi = EG__MODULE_ABI,
-    .ops = EG__OP_COUNT,
-    .tensor_size = sizeof(eg_tensor),
-    .call_size = sizeof(eg__call),
+    EG__ENGINE_OF_THIS_BUILD,
     .kernels = kernels,
     .count = eg__cuda_count,
     .open = eg__cuda_open,
@@ -113,29 +140,9 @@ static const eg__engine engine = {
     .download = eg__cuda_download,
     .synchronize = eg__cuda_synchronize,
     .thread_end = eg__cuda_thread_end,
-    .stream_new = eg__cuda_stream_new,
-    .stream_free = eg__cuda_stream_free,
-    .use_stream = eg__cuda_use_stream,
-    .own_stream = eg__cuda_own_stream,
-    .stream_synchronize = eg__cuda_stream_synchronize,
-    .stream_handle = eg__cuda_stream_handle,
-    .event_new = eg__cuda_event_new,
-    .event_free = eg__cuda_event_free,
-    .event_record = eg__cuda_event_record,
-    .event_wait = eg__cuda_event_wait,
-    .event_synchronize = eg__cuda_event_synchronize,
-    .event_elapsed = eg__cuda_event_elapsed,
-    .clock = eg__cuda_clock,
-    .lap_begin = eg__cuda_lap_begin,
-    .lap_end = eg__cuda_lap_end,
-    .lap_read = eg__cuda_lap_read,
-    .lap_drop = eg__cuda_lap_drop,
-    .capture_begin = eg__cuda_capture_begin,
-    .capture_end = eg__cuda_capture_end,
-    .capture_launch = eg__cuda_capture_launch,
-    .capture_left = eg__cuda_capture_left,
-    .capture_free = eg__cuda_capture_free,
-    .pool_free = eg__cuda_pool_free,
+    .streams = &streams,
+    .timing = &timing,
+    .graphs = &graphs,
 };
 
 EG_API eg__module_fn eg__module;

@@ -1,12 +1,12 @@
-/* lap.c - times for a profile: a clock on a stream that nothing else is queued on, and pairs of events around
+/* timer.c - times for a profile: a clock on a stream that nothing else is queued on, and pairs of events around
  * work, kept for the next to ask. What the driver refuses is cleared and nobody's error: who works on the device
  * will be told the same. */
 #include <stdlib.h>
 
 #include "lib/cuda/runtime/cuda.h"
 
-struct eg__cuda_lap {
-    eg__lap head; /* first: the profile knows no more */
+struct eg__cuda_timer {
+    eg__timer head; /* first: the profile knows no more */
     cudaEvent_t from, to;
     eg_stream *on;
     bool ended, failed;
@@ -73,16 +73,16 @@ bool eg__cuda_clock(eg_device *device, bool restart, int64_t *ns)
     return good;
 }
 
-/* ---- laps -------------------------------------------------------------------------------------------------- */
+/* ---- timers -------------------------------------------------------------------------------------------------- */
 
-static void free_lap(eg__cuda_lap *s)
+static void free_timer(eg__cuda_timer *s)
 {
     end_event(s->from);
     end_event(s->to);
     free(s);
 }
 
-static void give_back(eg__cuda_lap *s)
+static void give_back(eg__cuda_timer *s)
 {
     eg__cuda *d = eg__cuda_at(s->head.device);
     pthread_mutex_lock(&d->lock);
@@ -91,18 +91,18 @@ static void give_back(eg__cuda_lap *s)
     pthread_mutex_unlock(&d->lock);
 }
 
-static eg__cuda_lap *take(eg__cuda *d)
+static eg__cuda_timer *take(eg__cuda *d)
 {
     pthread_mutex_lock(&d->lock);
-    eg__cuda_lap *s = d->clock.spare;
+    eg__cuda_timer *s = d->clock.spare;
     if (s) {
-        d->clock.spare = (eg__cuda_lap *)s->head.next;
+        d->clock.spare = (eg__cuda_timer *)s->head.next;
     }
     pthread_mutex_unlock(&d->lock);
     if (!s && (s = eg__malloc(sizeof *s))) {
-        *s = (eg__cuda_lap){.head = {.device = d->device->id}};
+        *s = (eg__cuda_timer){.head = {.device = d->device->id}};
         if (!new_event(&s->from) || !new_event(&s->to)) {
-            free_lap(s);
+            free_timer(s);
             return NULL;
         }
     }
@@ -127,11 +127,11 @@ static eg_stream *stream_of(eg__thread *T, eg_device *device)
     return s;
 }
 
-eg__lap *eg__cuda_lap_begin(eg__thread *T, eg_device *device)
+eg__timer *eg__cuda_timer_begin(eg__thread *T, eg_device *device)
 {
     eg__cuda *d = eg__cuda_of(device);
     eg_stream *s = d->lost ? NULL : stream_of(T, device);
-    eg__cuda_lap *p = s && choose(d) && !captured(s) ? take(d) : NULL;
+    eg__cuda_timer *p = s && choose(d) && !captured(s) ? take(d) : NULL;
     if (!p) {
         return NULL;
     }
@@ -139,18 +139,18 @@ eg__lap *eg__cuda_lap_begin(eg__thread *T, eg_device *device)
         give_back(p);
         return NULL;
     }
-    p->head.outer = T->lane[device->id].lap;
+    p->head.outer = T->lane[device->id].timer;
     p->head.stream = (uint8_t)s->id;
     p->head.inner = 0;
     p->on = s;
     p->ended = p->failed = false;
-    T->lane[device->id].lap = &p->head;
+    T->lane[device->id].timer = &p->head;
     return &p->head;
 }
 
-void eg__cuda_lap_mark(eg__thread *T, uint8_t device)
+void eg__cuda_timer_mark(eg__thread *T, uint8_t device)
 {
-    eg__cuda_lap *p = (eg__cuda_lap *)T->lane[device].lap;
+    eg__cuda_timer *p = (eg__cuda_timer *)T->lane[device].timer;
     if (unlikely(p != NULL) && !p->ended) {
         p->ended = true;
         p->failed = !choose(eg__cuda_at(device)) || captured(p->on) ||
@@ -158,14 +158,14 @@ void eg__cuda_lap_mark(eg__thread *T, uint8_t device)
     }
 }
 
-void eg__cuda_lap_end(eg__thread *T, eg__lap *lap)
+void eg__cuda_timer_end(eg__thread *T, eg__timer *timer)
 {
-    eg__cuda_lap_mark(T, lap->device);
-    T->lane[lap->device].lap = lap->outer;
+    eg__cuda_timer_mark(T, timer->device);
+    T->lane[timer->device].timer = timer->outer;
 }
 
-/* Floats hold a second's nanoseconds well, a day's not: the clock is counted on from a lap every second. */
-static void count_on(eg__clock *k, eg__cuda_lap *p, int64_t start)
+/* Floats hold a second's nanoseconds well, a day's not: the clock is counted on from a timer every second. */
+static void count_on(eg__clock *k, eg__cuda_timer *p, int64_t start)
 {
     if (start - k->since > 1000000000) {
         cudaEvent_t origin = k->origin;
@@ -175,10 +175,10 @@ static void count_on(eg__clock *k, eg__cuda_lap *p, int64_t start)
     }
 }
 
-int eg__cuda_lap_read(eg__lap *lap, bool wait, int64_t *start, int64_t *time)
+int eg__cuda_timer_read(eg__timer *timer, bool wait, int64_t *start, int64_t *time)
 {
-    eg__cuda_lap *p = (eg__cuda_lap *)lap;
-    eg__cuda *d = eg__cuda_at(lap->device);
+    eg__cuda_timer *p = (eg__cuda_timer *)timer;
+    eg__cuda *d = eg__cuda_at(timer->device);
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     float at = 0, took = 0;
     bool good = !p->failed && !d->lost;
@@ -201,18 +201,18 @@ int eg__cuda_lap_read(eg__lap *lap, bool wait, int64_t *start, int64_t *time)
     return good ? 1 : -1;
 }
 
-void eg__cuda_lap_drop(eg__lap *lap)
+void eg__cuda_timer_drop(eg__timer *timer)
 {
-    give_back((eg__cuda_lap *)lap);
+    give_back((eg__cuda_timer *)timer);
 }
 
-void eg__cuda_laps_end(eg__cuda *d)
+void eg__cuda_timers_end(eg__cuda *d)
 {
     eg__clock *k = &d->clock;
     while (k->spare) {
-        eg__cuda_lap *s = k->spare;
-        k->spare = (eg__cuda_lap *)s->head.next;
-        free_lap(s);
+        eg__cuda_timer *s = k->spare;
+        k->spare = (eg__cuda_timer *)s->head.next;
+        free_timer(s);
     }
     end_event(k->origin);
     end_event(k->mark);

@@ -1,0 +1,126 @@
+/* test_mirror.c - an engine from a module that the library does not know: found by its name, moved to, computed and
+ * trained on, and refused what it does not have. */
+#define _POSIX_C_SOURCE 200809L
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <egret/egret.h>
+
+#include "tests/egt.h"
+
+static const double six[] = {1, -2, 3, -4, 5, -6};
+
+static eg_tensor *six_on(eg_device *d)
+{
+    return eg_to(eg_from_values(EG_SHAPE(2, 3), EG_F32, six), d);
+}
+
+/* ---- which there are ---------------------------------------------------------------------------------- */
+
+EGT(names)
+{
+    eg_device *d = eg_device_open("mirror");
+    EGT_STR(eg_device_name(d), "mirror:0");
+    EGT_CHECK(eg_device_open("mirror:0") == d && eg_device_open("mirror:1") != d);
+    EGT_REFUSED(eg_device_open("mirror:2"), EG_ENODEVICE, "no device mirror:2: there are 2");
+    EGT_REFUSED(eg_device_open("mirror:"), EG_EINVAL, "is no device");
+    EGT_REFUSED(eg_device_open("Mirror"), EG_EINVAL, "is no device");
+    EGT_REFUSED(eg_device_open("../mirror"), EG_EINVAL, "is no device");
+    EGT_REFUSED(eg_device_open(""), EG_EINVAL, "is no device");
+    EGT_REFUSED(eg_device_open("a_name_that_is_long"), EG_EINVAL, "is no device");
+}
+
+/* What cannot be loaded takes no place for good: more of them are asked for than there are engines. */
+EGT(engines_that_are_not_there)
+{
+    char name[16];
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "none%d", i);
+        EGT_REFUSED(eg_device_open(name), EG_ENODEVICE, "libegret-none");
+    }
+    EGT_CHECK(eg_device_open("mirror"));
+}
+
+EGT(described)
+{
+    eg_device_info i;
+    EGT_OK(eg_device_describe(eg_device_open("mirror"), &i));
+    EGT_STR(i.name, "mirror of the CPU");
+    EGT_CHECK(eg_device_runs(eg_device_open("mirror"), "conv") && eg_device_runs(eg_cpu(), "conv"));
+    EGT_CHECK(!eg_device_runs(eg_cpu(), "no such op") && !eg_device_runs(NULL, "conv"));
+}
+
+/* ---- moving, computing ----------------------------------------------------------------------------------- */
+
+EGT(there_and_back)
+{
+    eg_device *d = eg_device_open("mirror"), *other = eg_device_open("mirror:1");
+    eg_tensor *x = eg_from_values(EG_SHAPE(2, 3), EG_F32, six), *y = eg_to(x, d), *z = eg_to(eg_transpose(y, 0, 1), other);
+    EGT_CHECK(eg_device_of(y) == d && eg_device_of(z) == other);
+    EGT_EQ(egt_distance(eg_to(y, eg_cpu()), x), 0);
+    EGT_EQ(egt_distance(eg_transpose(eg_to(z, eg_cpu()), 0, 1), x), 0);
+    EGT_REFUSED(eg_add(y, z), EG_EDEVICE, "mirror:0");
+    EGT_REFUSED(eg_add(y, x), EG_EDEVICE, "cpu");
+}
+
+EGT(a_step_of_training)
+{
+    eg_use_device(eg_device_open("mirror"));
+    eg_seed(1);
+    eg_module *net = eg_sequential_new(eg_linear_new(4, 8), eg_activation_new(eg_relu), eg_linear_new(8, 2));
+    eg_optim *adam = eg_adam_new(eg_module_parameters(net), .lr = 0.05);
+    eg_tensor *x = eg_uniform(EG_SHAPE(16, 4), 0, 1, EG_F32), *labels = eg_argmax(eg_slice(x, 1, 0, 2, 1), .axes = EG_AXES(1));
+    double first = 0, last = 0;
+    for (int k = 0; k < 40; k++) {
+        EG_SCOPE {
+            eg_tape tape = eg_tape_open();
+            eg_tensor *loss = eg_cross_entropy(eg_module_forward(net, x), labels);
+            EGT_OK(eg_optim_minimize(adam, tape, loss));
+            last = eg_item(loss);
+            first = k ? first : last;
+        }
+    }
+    EGT_CHECK(last < first / 2);
+    eg_optim_free(adam);
+    eg_module_free(net);
+    eg_use_device(eg_cpu());
+}
+
+/* ---- what it has, and has not ------------------------------------------------------------------------------- */
+
+EGT(memory)
+{
+    eg_device *part = eg_device_split(eg_device_open("mirror"), 1 << 16);
+    EGT_STR(eg_device_name(part), "mirror:0/1");
+    EGT_CHECK(six_on(part) && eg_device_memory(part).live_bytes > 0);
+    EGT_OK(eg_use_device(part) ? EG_OK : EG_EINVAL);
+    EGT_REFUSED(eg_zeros(EG_SHAPE(1 << 16), EG_F32), EG_ENOMEM, "on mirror:0/1");
+    eg_use_device(eg_cpu());
+    EGT_OK(eg_device_memory_limit(part, 1 << 13));
+    EGT_EQ(eg_device_memory(part).limit_bytes, 1 << 13);
+    EGT_OK(eg_device_memory_limit(part, 0));
+}
+
+EGT(no_streams_no_times_no_graphs)
+{
+    eg_device *d = eg_device_open("mirror");
+    EGT_REFUSED(eg_stream_new(d), EG_EINVAL, "mirror:0 has no streams");
+    EGT_REFUSED(eg_event_new(d), EG_EINVAL, "mirror:0 has no streams");
+    EGT_OK(eg_device_synchronize(d));
+    EGT_OK(eg_profile_begin());
+    EGT_CHECK(eg_add(six_on(d), six_on(d)));
+    EGT_OK(eg_profile_end(NULL));
+}
+
+EGT(a_child_is_refused)
+{
+    eg_tensor *x = six_on(eg_device_open("mirror"));
+    pid_t child = fork();
+    if (!child) {
+        _exit(eg_add(x, x) || eg_last_error()->code != EG_EDEVICE || !strstr(eg_last_error()->message, "the parent's") ||
+              eg_device_open("mirror:1"));
+    }
+    int status = -1;
+    EGT_CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    EGT_EQ(status, 0);
+}
