@@ -8,6 +8,7 @@ import re
 import sys
 
 READ = re.compile(r'\b(?:getenv|eg__getenv|setting|number_of)\(\s*"([A-Z][A-Z_0-9]+)"')
+MODULE = re.compile(r'\beg__module_open\("(\w+)"')  # whose file a variable gives
 ASKED = re.compile(r'environ(?:\.get\(|\[)\s*"((?:EGRET|EGT)_[A-Z_0-9]+)"')
 FOLDERS = ("lib", "autograd", "nn", "optim", "data", "run", "draw", "lua", "examples", "tests", "tools")
 FAKES = re.compile(r'"(EG_(?:FAKE|EMU)_[A-Z_0-9]+)"')
@@ -25,7 +26,8 @@ def read_by_sources(root):
                 path = os.path.join(at, name)
                 with open(path, encoding="utf8") as file:
                     text = file.read()
-                for word in rule.findall(text) + (FAKES.findall(text) if rule is READ and folder in ("tests", "tools") else []):
+                modules = [f"EGRET_{name.upper()}_MODULE" for name in MODULE.findall(text)]
+                for word in modules + rule.findall(text) + (FAKES.findall(text) if rule is READ and folder in ("tests", "tools") else []):
                     found.setdefault(word, path)
     return found
 

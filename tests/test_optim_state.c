@@ -1,29 +1,21 @@
 /* test_optim_state.c - what training is resumed from: states of optimizers, the loss scaler,
  * averages of weights; and what happens when memory runs out in between. */
 #include "tests/egt.h"
+#include "tests/optimizers.h"
 
 /* ---- states ------------------------------------------------------------------------------ */
 
-#define MAKE(name, expression)                                                                     \
+#define MAKE(name, op, form, ...)                                                                  \
     static eg_optim *name(eg_parameters p)                                                         \
     {                                                                                              \
-        return expression;                                                                         \
+        return __VA_ARGS__;                                                                        \
     }
-MAKE(plain, eg_sgd_new(p, .lr = 0.1))
-MAKE(momentum, eg_sgd_new(p, .lr = 0.1, .momentum = 0.9, .dampening = 0.5))
-MAKE(adam, eg_adam_new(p, .lr = 0.1, .lazy = true))
-MAKE(adamax, eg_adamax_new(p, .lr = 0.1))
-MAKE(nadam, eg_nadam_new(p, .lr = 0.1))
-MAKE(radam, eg_radam_new(p, .lr = 0.1))
-MAKE(rmsprop, eg_rmsprop_new(p, .lr = 0.1, .momentum = 0.9, .centered = true))
-MAKE(adagrad, eg_adagrad_new(p, .lr = 0.1, .lr_decay = 0.5))
-MAKE(adadelta, eg_adadelta_new(p))
-MAKE(ftrl, eg_ftrl_new(p, .lr = 0.1))
-MAKE(rprop, eg_rprop_new(p, .lr = 0.1))
+OPTIMIZERS(MAKE)
+MAKE(lazy, "adam_update", "lazy", eg_adam_new(p, .lr = 0.1, .lazy = true))
 
+#define NAME(name, ...) name,
 typedef eg_optim *maker(eg_parameters p);
-static maker *const makers[] = {plain,   momentum, adam,     adamax, nadam, radam,
-                                rmsprop, adagrad,  adadelta, ftrl,   rprop};
+static maker *const makers[] = {OPTIMIZERS(NAME) lazy};
 enum { MAKERS = (int)(sizeof makers / sizeof *makers), STEPS = 12 };
 
 static const char *const names[2] = {"fc.weight", "fc.bias"};

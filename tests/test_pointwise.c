@@ -77,7 +77,7 @@ typedef struct formula {
 #define ROW_LIMIT(make, name, low, high) make(name, low, high)
 #define ROW_TEST(make, name, low, high)
 #define ROW_BITS(make, name, low, high)
-#define EG_UNARY(name, params, kind, y, dy, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, y, dy, saves, low, high)                                      \
     ROW_##kind(FORMULA_##params, name, low, high)
 static const formula formulas[] = {
 #include "lib/ops/unary.def"
@@ -185,7 +185,7 @@ static eg_tensor *bend(eg_tensor *(*f)(eg_tensor *), eg_tensor *x)
 #define AT_P0       x
 #define AT_P1(p)    x, (#p)[0] == 'n' ? 3 : 0.5
 #define AT_P2(p, q) x, -0.5, 1.5
-#define EG_UNARY(name, params, kind, y, dy, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, y, dy, saves, low, high)                                      \
     static eg_tensor *at_##name(eg_tensor *x)                                                      \
     {                                                                                              \
         return eg_##name(AT_##params);                                                             \
@@ -199,10 +199,10 @@ typedef struct row {
     enum { FLOAT, NUMBER, LIMIT = NUMBER, ARITH, POWER, TEST, COMPARE, BITS } kind;
 } row;
 static const row rows[] = {
-#define EG_UNARY(name, params, kind, y, dy, saves, low, high) {#name, at_##name, NULL, kind},
+#define EG_UNARY(name, params, kind, cast, y, dy, saves, low, high) {#name, at_##name, NULL, kind},
 #include "lib/ops/unary.def"
 #undef EG_UNARY
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh) {#name, NULL, eg_##name, kind},
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) {#name, NULL, eg_##name, kind},
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 };

@@ -147,7 +147,7 @@ static eg_tensor *xlogy_da(eg__walk *w, eg_tensor *a, eg_tensor *b)
 
 #define SAVE_X          EG__IN(0)
 #define SAVE_Y          EG__OUT(0)
-#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
     eg_status eg__grad_##name(eg__walk *w)                                                         \
     {                                                                                              \
         if (eg__walk_recorded(w)) {                                                                \
@@ -171,7 +171,7 @@ static eg_tensor *fused(eg__walk *w, const eg__op *op, unsigned saves)
     if (eg__needs(w, i)) {                                                                         \
         eg__give(w, i, d);                                                                         \
     }
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
     eg_status eg__grad_##name(eg__walk *w)                                                         \
     {                                                                                              \
         GIVE(0, da)                                                                                \

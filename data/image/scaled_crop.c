@@ -1,7 +1,7 @@
 /* scaled_crop.c - the loops of eg_image_decode_crop, built for each instruction set. First down, all
  * bytes of a row alike; then each output pixel gathers its neighbours, four numbers at a time. */
 #include "data/image/scaled_crop.h"
-#include "lib/cpu/common/isa.h"
+#include "lib/core/isa.h"
 
 eg__shrink_fn ISA(eg__shrink_run);
 

@@ -21,6 +21,9 @@ enum {
     EG__LENGTHS = 128, /* integers may stay on the CPU where the rest is on a device */
 };
 
+/* What autocast does to inputs: nothing, its dtype, f32 for halves. */
+enum { EG__CAST_KEEP, EG__CAST_LOW, EG__CAST_FULL };
+
 typedef struct eg__walk eg__walk;
 typedef eg_status eg__infer(eg__call *c);
 typedef eg_status eg__rule(eg__walk *w);
@@ -29,8 +32,9 @@ typedef struct eg__op {
     const char *name;
     uint16_t id, opts_size, flags, dtypes;
     uint16_t nin_min, nin_max;
-    uint8_t nout;
+    uint8_t nout, cast; /* cast: an EG__CAST */
     eg__infer *infer;
+    int64_t (*macs)(const eg__call *c); /* multiply-adds of a finished call; NULL: it is no product */
     /* saves[i]: what the gradient of input i needs; inputs past the last listed need nothing */
     uint32_t saves[EG__MAX_SAVED_IN];
 } eg__op;

@@ -1,6 +1,8 @@
 /* parallel.c - how many threads an op runs on, and its elements split among them. */
-#include "lib/cpu/common/stream.h"
+#include "lib/core/parallel.h"
+#include "lib/core/error.h"
 #include "lib/core/processors.h"
+#include "lib/core/thread.h"
 #include "lib/core/workers.h"
 
 /* CROWDED: on processors that others want too, threads pay for that many times the work. (Beside two busy processes on

@@ -6,7 +6,6 @@
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
 #include "lib/ops/optable.h"
-#include "lib/ref/kernels.h"
 
 /* On the device with this id; a negative one failed already. */
 static eg_tensor *make(int device, const char *op, eg_shape shape, int dtype)
@@ -179,22 +178,6 @@ eg_status eg__infer_arange(eg__call *c)
     d->shape[0] = o->n;
     d->dense = true;
     return eg__check_shape(c->op->name, 1, d->shape, o->dtype, &d->n);
-}
-
-eg_status eg__ref_arange(const eg__call *c)
-{
-    const eg__arange_opts *o = c->opts;
-    eg_tensor *y = c->out[0];
-    const eg__terms *t = &o->terms;
-    char *to = eg__ptr(y);
-    for (int64_t i = 0; i < o->n; i++) {
-        if (t->kind == EG__TERMS_COUNTED) {
-            eg__store_int(to, y->dtype, i, eg__counted_term(t, i));
-        } else {
-            eg__store(to, y->dtype, i, t->kind == EG__TERMS_FLOORED ? eg__floored_term(t, i) : eg__term(t, i));
-        }
-    }
-    return EG_OK;
 }
 
 static eg_tensor *terms(int device, const char *op, int64_t n, eg_dtype dtype, eg__terms t)

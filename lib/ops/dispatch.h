@@ -48,13 +48,8 @@ int eg__common_dtype(eg_tensor *const *in, int nin);
 
 /* Looks at a finished call for the debug words (watch.c); may fail. */
 eg_status eg__debug_call(const eg__call *c, double seconds);
-/* Multiply-adds of a finished call; 0 for ops that are no products. */
-int64_t eg__macs(const eg__call *c);
 
 /* ---- autocast (precision.c) ---------------------------------------------------------------------- */
-
-enum { EG__CAST_LOW = 1, EG__CAST_FULL }; /* the kinds of autocast.def */
-int eg__autocast_kind(const eg__op *op);  /* 0: not named there */
 
 /* What inputs are brought to: those whose dtype has a bit in `from`. */
 typedef struct eg__recast {

@@ -23,27 +23,45 @@ static int64_t of_rnn(const eg__call *c)
     return macs;
 }
 
-int64_t eg__macs(const eg__call *c)
+int64_t eg__macs_matmul(const eg__call *c)
 {
     const eg_tensor *a = c->in[0];
-    switch (c->op->id) {
-    case EG__ID_matmul:
-        return a->ndim ? c->out[0]->n * a->shape[a->ndim - 1] : 0;
-    case EG__ID_linear:
-    case EG__ID_linear_act:
-    case EG__ID_conv:
-    case EG__ID_conv_act:
-        return per_channel(c->out[0], c->in[1]);
-    case EG__ID_conv_data:
-        return per_channel(a, c->in[1]);
-    case EG__ID_conv_weight:
-        return per_channel(c->in[1], c->out[0]);
-    case EG__ID_lstm:
-    case EG__ID_gru:
-        return of_rnn(c);
-    case EG__ID_attention: /* scores, and what they weigh */
-        return (c->out[1]->n * a->shape[a->ndim - 1] + c->out[0]->n) * c->in[1]->shape[c->in[1]->ndim - 2];
-    default:
-        return 0;
+    return a->ndim ? c->out[0]->n * a->shape[a->ndim - 1] : 0;
+}
+
+#define EACH_OUTPUT(op)                                                                            \
+    int64_t eg__macs_##op(const eg__call *c)                                                       \
+    {                                                                                              \
+        return per_channel(c->out[0], c->in[1]);                                                   \
     }
+EACH_OUTPUT(linear)
+EACH_OUTPUT(linear_act)
+EACH_OUTPUT(conv)
+EACH_OUTPUT(conv_act)
+
+int64_t eg__macs_conv_data(const eg__call *c)
+{
+    return per_channel(c->in[0], c->in[1]);
+}
+
+int64_t eg__macs_conv_weight(const eg__call *c)
+{
+    return per_channel(c->in[1], c->out[0]);
+}
+
+int64_t eg__macs_lstm(const eg__call *c)
+{
+    return of_rnn(c);
+}
+
+int64_t eg__macs_gru(const eg__call *c)
+{
+    return of_rnn(c);
+}
+
+/* Scores, and what they weigh. */
+int64_t eg__macs_attention(const eg__call *c)
+{
+    const eg_tensor *q = c->in[0], *k = c->in[1];
+    return (c->out[1]->n * q->shape[q->ndim - 1] + c->out[0]->n) * k->shape[k->ndim - 2];
 }

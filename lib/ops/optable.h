@@ -16,6 +16,13 @@ enum {
 #define EG_OP(name, ...) extern const eg__op eg__op_##name;
 #include "lib/ops/ops.def"
 #undef EG_OP
+/* What counts the multiply-adds of products. */
+#define EG__MACS_keep(name)
+#define EG__MACS_full(name)
+#define EG__MACS_low(name) int64_t eg__macs_##name(const eg__call *c);
+#define EG_OP(name, kernel, grad, cast, ...) EG__MACS_##cast(name)
+#include "lib/ops/ops.def"
+#undef EG_OP
 extern const eg__op *const eg__ops[EG__OP_COUNT];
 
 #endif

@@ -177,7 +177,7 @@ static inline bool refused(const eg__op *op, double p)
 #define REFUSED_P0       false
 #define REFUSED_P1(p)    refused(op, p)
 #define REFUSED_P2(p, q) false
-#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
     eg_tensor *eg_##name(eg_tensor *x params)                                                      \
     {                                                                                              \
         const eg__op *op = &eg__op_##name;                                                         \
@@ -343,7 +343,7 @@ static eg_tensor *with_tensor_(const eg__op *op, const char *name, eg_tensor *a,
 #define INTS_POWER   INTS_ARITH
 #define INTS_COMPARE INTS_ARITH
 #define INTS_BITS    INTS_ARITH
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
     eg_tensor *eg_##name(eg_tensor *a, eg_tensor *b)                                               \
     {                                                                                              \
         return eg__op2(&eg__op_##name, a, b, NULL);                                                \

@@ -5,19 +5,6 @@
 
 /* ---- autocast -------------------------------------------------------------------------------- */
 
-static const uint8_t kind_of[EG__OP_COUNT] = {
-#define EG_LOW(op)  [EG__ID_##op] = EG__CAST_LOW,
-#define EG_FULL(op) [EG__ID_##op] = EG__CAST_FULL,
-#include "lib/ops/autocast.def"
-#undef EG_LOW
-#undef EG_FULL
-};
-
-int eg__autocast_kind(const eg__op *op)
-{
-    return kind_of[op->id];
-}
-
 static bool is_half(int dtype)
 {
     return dtype == EG_F16 || dtype == EG_BF16;
@@ -36,9 +23,9 @@ static bool has_f64(eg_tensor *const *in, int nin)
 
 bool eg__autocast(const eg__op *op, eg_tensor *const *in, int nin, int low, eg__recast *how)
 {
-    const int kind = kind_of[op->id];
+    const int kind = op->cast;
     bool any = false;
-    if (!kind || (kind == EG__CAST_LOW && has_f64(in, nin))) {
+    if (kind == EG__CAST_KEEP || (kind == EG__CAST_LOW && has_f64(in, nin))) {
         return false;
     }
     *how = kind == EG__CAST_LOW ? (eg__recast){1u << EG_F32 | 1u << EG_F16 | 1u << EG_BF16, low}

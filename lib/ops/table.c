@@ -8,7 +8,11 @@
 #define SAVE_B EG__IN(1)
 #define SAVE_Y EG__OUT(0)
 
-#define EG_OP(name_, kernel, grad, least, most, outputs, dtypes_, flags_, size, infer_, ...) \
+#define CAST_keep(name)
+#define CAST_full(name) .cast = EG__CAST_FULL,
+#define CAST_low(name)  .cast = EG__CAST_LOW, .macs = eg__macs_##name,
+
+#define EG_OP(name_, kernel, grad, cast, least, most, outputs, dtypes_, flags_, size, infer_, ...) \
     const eg__op eg__op_##name_ = {.name = #name_,                                                 \
                                    .id = EG__ID_##name_,                                           \
                                    .opts_size = size,                                              \
@@ -18,6 +22,7 @@
                                    .nin_max = most,                                                \
                                    .nout = outputs,                                                \
                                    .infer = infer_,                                                \
+                                   CAST_##cast(name_)                                              \
                                    .saves = {__VA_ARGS__}};
 #include "lib/ops/ops.def"
 #undef EG_OP
@@ -62,7 +67,7 @@ void eg_op_walk(void (*f)(const eg_op_info *info, void *user), void *user)
                         .strided = op->flags & EG__STRIDED,
                         .tuned = columns[i].tuned,
                         .differentiable = columns[i].differentiable,
-                        .autocast = casts[eg__autocast_kind(op)]},
+                        .autocast = casts[op->cast]},
           user);
     }
 }

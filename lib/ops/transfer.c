@@ -4,7 +4,6 @@
 #include "lib/core/observer.h"
 #include "lib/ops/infer.h"
 #include "lib/ops/options.h"
-#include "lib/ref/kernels.h"
 
 /* ---- where a call runs ------------------------------------------------------------------------- */
 
@@ -103,17 +102,6 @@ eg_status eg__infer_to(eg__call *c)
 {
     eg__desc_like(&c->desc[0], c->in[0]);
     c->device = ((const eg__to_opts *)c->opts)->device;
-    return EG_OK;
-}
-
-/* Results on the CPU; the engines have their own for the other way. */
-eg_status eg__ref_to(const eg__call *c)
-{
-    const eg_tensor *x = c->in[0], *y = c->out[0];
-    if (x->device) {
-        return move(c->op->name, c->T, c->out[0], x);
-    }
-    memcpy(eg__ptr(y), eg__ptr(x), (size_t)x->n * eg__esize(x));
     return EG_OK;
 }
 

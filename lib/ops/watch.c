@@ -19,8 +19,8 @@ static bool all_finite(const eg_tensor *given)
 
 eg_status eg__debug_call(const eg__call *c, double seconds)
 {
-    if (eg__mode(c->T) & EG__MODE_MACS) {
-        c->T->macs += eg__macs(c);
+    if (eg__mode(c->T) & EG__MODE_MACS && c->op->macs) {
+        c->T->macs += c->op->macs(c);
     }
     if (eg__mode(c->T) & EG__DEBUG_OPS) {
         char line[300] = "";

@@ -3,7 +3,7 @@
 
 #include "lib/ops/options.h"
 #include "lib/ref/ref.h"
-#include "lib/ref/scalar.h"
+#include "lib/math/scalar.h"
 
 double eg__ref_activate(int act, double v)
 {

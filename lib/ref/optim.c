@@ -1,12 +1,28 @@
 /* optim.c - the optimizers' rules, element by element in double. x[0] is the parameter, x[1] its
- * gradient, scaled, cut and with the decay added, x[2] on its state; what a rule keeps is in
- * include/egret/optim.h. */
+ * gradient, scaled, cut and with the decay added, x[2] on its state. */
 #include <math.h>
 
 #include "lib/ops/options.h"
 #include "lib/ref/ref.h"
 
-typedef void rule(const eg__optim_group *o, double *x);
+typedef struct numbers {
+#define NUMBER(name, value) double name;
+#define FLAG(name)          bool name;
+    EG__UPDATE_NUMBERS(NUMBER) EG__UPDATE_FLAGS(FLAG)
+#undef NUMBER
+#undef FLAG
+} numbers;
+
+static numbers numbers_of(const eg__optim_group *o)
+{
+#define NUMBER(name, value) .name = value,
+#define FLAG(flag)          .flag = o->flag,
+    return (numbers){EG__UPDATE_NUMBERS(NUMBER) EG__UPDATE_FLAGS(FLAG)};
+#undef NUMBER
+#undef FLAG
+}
+
+typedef void rule(const numbers *k, double *x);
 
 /* Of a half: the master, unless the parameter is not its rounding any more, because somebody wrote
  * it. */
@@ -18,21 +34,21 @@ static double master(const eg_tensor *m, const eg_tensor *p, int64_t i)
     return eg__load(&rounded, p->dtype, 0) == now ? v : now;
 }
 
-static void element(const eg__optim_group *o, double scale, eg_tensor *const *in, int64_t i, rule *f)
+static void element(const numbers *k, double scale, eg_tensor *const *in, int64_t i, rule *f)
 {
     eg_tensor *p = in[EG__OPTIM_PARAMETER], *m = in[EG__OPTIM_MASTER];
     eg_tensor *const *s = in + EG__OPTIM_STATE;
     double x[2 + EG__OPTIM_STATES] = {m ? master(m, p, i) : eg__get_at(p, i)};
-    double g = scale * eg__get_at(in[EG__OPTIM_GRADIENT], i);
-    g = g > o->limit ? o->limit : g < -o->limit ? -o->limit : g;
-    x[1] = g + o->decay * x[0];
-    for (int k = 0; k < EG__OPTIM_STATES; k++) {
-        x[2 + k] = s[k] ? eg__get_at(s[k], i) : 0;
+    double g = scale * k->scale * eg__get_at(in[EG__OPTIM_GRADIENT], i);
+    g = g > k->limit ? k->limit : g < -k->limit ? -k->limit : g;
+    x[1] = g + k->decay * x[0];
+    for (int j = 0; j < EG__OPTIM_STATES; j++) {
+        x[2 + j] = s[j] ? eg__get_at(s[j], i) : 0;
     }
-    f(o, x);
-    for (int k = 0; k < EG__OPTIM_STATES; k++) {
-        if (s[k]) {
-            eg__set_at(s[k], i, x[2 + k]);
+    f(k, x);
+    for (int j = 0; j < EG__OPTIM_STATES; j++) {
+        if (s[j]) {
+            eg__set_at(s[j], i, x[2 + j]);
         }
     }
     if (m) {
@@ -66,6 +82,7 @@ static eg_status each(const eg__call *c, rule *f)
     for (int t = 0; t < c->nin; t += EG__OPTIM_SLOTS) {
         const eg__optim_group *o = &groups[opts->group[t / EG__OPTIM_SLOTS]];
         const eg_tensor *p = c->in[t], *g = c->in[t + EG__OPTIM_GRADIENT];
+        const numbers k = numbers_of(o);
         const bool by_row = o->lazy && p->ndim > 1 && p->n;
         const int64_t row = by_row ? p->n / p->shape[0] : p->n;
         for (int64_t at = 0; g && at < p->n; at += row) {
@@ -74,84 +91,31 @@ static eg_status each(const eg__call *c, rule *f)
                 moves = eg__get_at(g, i) != 0;
             }
             for (int64_t i = at; i < at + row && moves; i++) {
-                element(o, scale * o->scale, c->in + t, i, f);
+                element(&k, scale, c->in + t, i, f);
             }
         }
     }
     return EG_OK;
 }
 
-static void sgd(const eg__optim_group *o, double *x)
-{
-    x[2] = o->beta1 * x[2] + o->gain * x[1];
-    x[0] -= o->lr * (o->nesterov ? x[1] + o->beta1 * x[2] : x[2]);
-}
+/* ---- the rules ------------------------------------------------------------------------------- */
 
-static void adam(const eg__optim_group *o, double *x)
-{
-    x[2] = o->beta1 * x[2] + (1 - o->beta1) * x[1];
-    x[3] = o->beta2 * x[3] + (1 - o->beta2) * x[1] * x[1];
-    double step = o->lr * x[2] + o->fresh * x[1];
-    x[0] = o->shrink * x[0] - step / (sqrt(x[3]) * o->gain + o->eps);
-}
-
-static void adamax(const eg__optim_group *o, double *x)
-{
-    x[2] = o->beta1 * x[2] + (1 - o->beta1) * x[1];
-    x[3] = fmax(o->beta2 * x[3], fabs(x[1]) + o->eps);
-    x[0] -= o->lr * x[2] / x[3];
-}
-
-/* States: of the squares, momentum, of the gradients (centered). */
-static void rmsprop(const eg__optim_group *o, double *x)
-{
-    x[2] = o->beta2 * x[2] + (1 - o->beta2) * x[1] * x[1];
-    x[4] = o->beta2 * x[4] + (1 - o->beta2) * x[1];
-    double spread = o->centered ? x[2] - x[4] * x[4] : x[2];
-    double step = o->gain * x[1] / (sqrt((spread < 0 ? 0 : spread) + o->inside) + o->eps);
-    x[3] = o->beta1 * x[3] + step;
-    x[0] -= o->lr * x[3];
-}
-
-static void adagrad(const eg__optim_group *o, double *x)
-{
-    x[2] += x[1] * x[1];
-    x[0] -= o->lr * x[1] / (sqrt(x[2]) + o->eps);
-}
-
-static void adadelta(const eg__optim_group *o, double *x)
-{
-    x[2] = o->beta2 * x[2] + (1 - o->beta2) * x[1] * x[1];
-    double step = sqrt(x[3] + o->eps) / sqrt(x[2] + o->eps) * x[1];
-    x[3] = o->beta2 * x[3] + (1 - o->beta2) * step * step;
-    x[0] -= o->lr * step;
-}
-
-/* low: l1, high: l2. */
-static void ftrl(const eg__optim_group *o, double *x)
-{
-    double before = pow(x[2], o->power);
-    x[2] += x[1] * x[1];
-    double after = pow(x[2], o->power);
-    x[3] += x[1] - (after - before) / o->lr * x[0];
-    double cut = x[3] > 0 ? o->low : -o->low;
-    x[0] = fabs(x[3]) <= o->low ? 0 : (cut - x[3]) / (after / o->lr + 2 * o->high);
-}
-
-/* States: the last gradient, the size of the step; low and high: its limits. */
-static void rprop(const eg__optim_group *o, double *x)
-{
-    double turn = x[1] * x[2];
-    double factor = turn > 0 ? o->beta2 : turn < 0 ? o->beta1 : 1;
-    x[3] = fmin(fmax(x[3] * factor, o->low), o->high);
-    x[2] = turn < 0 ? 0 : x[1];
-    x[0] -= x[2] > 0 ? x[3] : x[2] < 0 ? -x[3] : 0;
-}
-
-#define EG_UPDATE(name)                                                                            \
-    eg_status eg__ref_##name##_update(const eg__call *c)                                           \
+typedef double T;
+#define FN(name) name
+#define K(name)  k->name
+#define P        x[0]
+#define G        x[1]
+#define S0       x[2]
+#define S1       x[3]
+#define S2       x[4]
+#define EG_UPDATE(rule, states, ...)                                                               \
+    static void rule(const numbers *k, double *x)                                                  \
     {                                                                                              \
-        return each(c, name);                                                                      \
+        __VA_ARGS__;                                                                               \
+    }                                                                                              \
+    eg_status eg__ref_##rule##_update(const eg__call *c)                                           \
+    {                                                                                              \
+        return each(c, rule);                                                                      \
     }
 #include "lib/ops/updates.def"
 #undef EG_UPDATE

@@ -2,7 +2,7 @@
  * and bools in int64. */
 #include "lib/ops/options.h"
 #include "lib/ref/ref.h"
-#include "lib/ref/scalar.h"
+#include "lib/math/scalar.h"
 
 typedef double real1(double x, double p, double q);
 typedef double real2(double a, double b);
@@ -57,7 +57,7 @@ static eg_status binary(const eg__call *c, real2 *f, int2 *fi)
 
 #define T double
 #define FN(name) eg__f64_##name
-#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
     static double real_##name(double x, double p, double q)                                        \
     {                                                                                              \
         (void)p, (void)q;                                                                          \
@@ -71,7 +71,7 @@ static eg_status binary(const eg__call *c, real2 *f, int2 *fi)
     }
 #include "lib/ops/unary.def"
 #undef EG_UNARY
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
     static double real_##name(double a, double b)                                                  \
     {                                                                                              \
         (void)a, (void)b;                                                                          \
@@ -97,10 +97,10 @@ static eg_status binary(const eg__call *c, real2 *f, int2 *fi)
 #define INT_LIMIT(name, f)  INT1(name, f)
 #define INT_TEST(name, f)   INT1(name, f)
 #define INT_BITS(name, f)   INT1(name, f)
-#define EG_UNARY(name, params, kind, f, df, saves, low, high) INT_##kind(name, f)
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high) INT_##kind(name, f)
 #include "lib/ops/unary.def"
 #undef EG_UNARY
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
     static int64_t int_##name(int64_t a, int64_t b)                                                \
     {                                                                                              \
         (void)a, (void)b;                                                                          \
@@ -113,7 +113,7 @@ static eg_status binary(const eg__call *c, real2 *f, int2 *fi)
 
 /* ---- kernels ------------------------------------------------------------------------------- */
 
-#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
     eg_status eg__ref_##name(const eg__call *c)                                                    \
     {                                                                                              \
         return unary(c, real_##name, int_##name);                                                  \
@@ -124,7 +124,7 @@ static eg_status binary(const eg__call *c, real2 *f, int2 *fi)
     }
 #include "lib/ops/unary.def"
 #undef EG_UNARY
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
     eg_status eg__ref_##name(const eg__call *c)                                                    \
     {                                                                                              \
         return binary(c, real_##name, int_##name);                                                 \

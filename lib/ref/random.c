@@ -1,7 +1,23 @@
-/* random.c - random numbers, draws and dropout, element by element. */
+/* random.c - numbers in a row and at random, draws and dropout, element by element. */
 #include "lib/ops/options.h"
 #include "lib/math/philox64.h"
 #include "lib/ref/ref.h"
+
+eg_status eg__ref_arange(const eg__call *c)
+{
+    const eg__arange_opts *o = c->opts;
+    eg_tensor *y = c->out[0];
+    const eg__terms *t = &o->terms;
+    char *to = eg__ptr(y);
+    for (int64_t i = 0; i < o->n; i++) {
+        if (t->kind == EG__TERMS_COUNTED) {
+            eg__store_int(to, y->dtype, i, eg__counted_term(t, i));
+        } else {
+            eg__store(to, y->dtype, i, t->kind == EG__TERMS_FLOORED ? eg__floored_term(t, i) : eg__term(t, i));
+        }
+    }
+    return EG_OK;
+}
 
 /* Element i of the float kinds in f32. */
 static float number(const eg__random_opts *o, int64_t i)

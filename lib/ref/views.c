@@ -1,4 +1,5 @@
 /* views.c - copies, casts and what little views compute. */
+#include "lib/core/device.h"
 #include "lib/ops/options.h"
 #include "lib/ref/ref.h"
 
@@ -13,6 +14,18 @@ eg_status eg__ref_copy(const eg__call *c)
             eg__set_int_at(y, to, eg__get_int_at(x, from));
         }
     }
+    return EG_OK;
+}
+
+/* Results on the CPU; engines have their own for the other way. */
+eg_status eg__ref_to(const eg__call *c)
+{
+    const eg_tensor *x = c->in[0], *y = c->out[0];
+    const size_t bytes = (size_t)x->n * eg__esize(x);
+    if (x->device) {
+        return bytes ? eg__download(c->op->name, c->T, x, eg__ptr(y), bytes) : EG_OK;
+    }
+    memcpy(eg__ptr(y), eg__ptr(x), bytes);
     return EG_OK;
 }
 

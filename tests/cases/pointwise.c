@@ -11,7 +11,7 @@
 #define FLAGS_LIMIT     EGT_INTS
 #define FLAGS_BITS      EGT_INTS | EGT_BOOL | EGT_NO_FLOAT | EGT_NO_GRAD
 #define FLAGS_TEST      EGT_INTS | EGT_BOOL | EGT_NO_GRAD
-#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
     static eg_tensor *run_##name(eg_tensor *const *x, int n, void *user)                           \
     {                                                                                              \
         (void)n, (void)user;                                                                       \
@@ -32,7 +32,7 @@
 #define FLAGS_ARITH     EGT_INTS | EGT_BOOL
 #define FLAGS_POWER     EGT_INTS
 #define FLAGS_COMPARE   EGT_INTS | EGT_BOOL | EGT_NO_GRAD
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
     static eg_tensor *run_##name(eg_tensor *const *x, int n, void *user)                           \
     {                                                                                              \
         (void)n, (void)user;                                                                       \
@@ -42,7 +42,7 @@
 #undef EG_BINARY
 
 static egt_op_case unary_cases[] = {
-#define EG_UNARY(name_, params, kind, f_, df, saves, low_, high_)                                  \
+#define EG_UNARY(name_, params, kind, cast, f_, df, saves, low_, high_)                                  \
     {.ops = #name_, .name = "4-d", .f = run_##name_, .in = {{DIMS(2, 3, 2, 3), low_, high_, 0}},   \
      .n = 1, .flags = FLAGS_##kind},                                                               \
     {.ops = #name_, .name = "empty", .f = run_##name_, .in = {{DIMS(3, 0), low_, high_, 0}},       \
@@ -56,7 +56,7 @@ static egt_op_case unary_cases[] = {
 };
 
 static egt_op_case binary_cases[] = {
-#define EG_BINARY(name_, kind, f_, fi, da, db, sa, sb, al, ah, bl, bh)                             \
+#define EG_BINARY(name_, kind, cast, f_, fi, da, db, sa, sb, al, ah, bl, bh)                             \
     {.ops = #name_, .name = "same shape", .f = run_##name_,                                        \
      .in = {{DIMS(2, 3, 2), al, ah, 0}, {DIMS(2, 3, 2), bl, bh, 0}}, .n = 2,                       \
      .flags = FLAGS_##kind},                                                                       \

@@ -37,7 +37,7 @@ static void one(draw *d, const char *name, double low, double high, eg_dtype t)
 #define P2(p, q) 2
 #define SAVE_X   0
 #define SAVE_Y   0
-#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
     static void draw_##name(draw *d)                                                               \
     {                                                                                              \
         one(d, #name, low, high, draw_any(d));                                                     \
@@ -104,7 +104,7 @@ static void two(draw *d, const char *kind, double low, double high, double secon
 
 #define SAVE_A 0
 #define SAVE_B 0
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, alow, ahigh, blow, bhigh)                     \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, alow, ahigh, blow, bhigh)                     \
     static void draw_##name(draw *d)                                                               \
     {                                                                                              \
         two(d, #kind, alow, ahigh, blow, bhigh, false);                                            \

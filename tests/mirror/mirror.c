@@ -284,7 +284,7 @@ const eg__engine *eg__module(const eg__host *given)
     reference = host->devices[0]->engine->table(EG__DEBUG_REF);
     memcpy(kernels, reference, sizeof kernels);
     kernels[EG__ID_to] = to;
-#define EG_UPDATE(rule) kernels[EG__ID_##rule##_update] = update;
+#define EG_UPDATE(rule, ...) kernels[EG__ID_##rule##_update] = update;
 #include "lib/ops/updates.def"
 #undef EG_UPDATE
     return &engine;

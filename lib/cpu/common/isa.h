@@ -1,29 +1,9 @@
-/* isa.h - kernels whose row says `isa` are compiled once per instruction set; EG_ISA is its name. A file of
- * such kernels declares them itself: eg__kernel ISA(eg__cpu_sum); */
+/* isa.h - kernels whose row says `isa` are compiled once per instruction set. A file of such kernels declares them itself:
+ * eg__kernel ISA(eg__cpu_sum); */
 #ifndef EGRET_ISA_H
 #define EGRET_ISA_H
 
+#include "lib/core/isa.h"
 #include "lib/ops/dispatch.h"
-
-#ifndef EG_ISA
-#define EG_ISA base
-#endif
-#define EG__PASTE_(a, b)  a##_##b
-#define EG__PASTE(a, b)   EG__PASTE_(a, b)
-#define ISA(name)         EG__PASTE(name, EG_ISA)
-
-/* Before a loop: no turn of it reads what another writes. (clang looks when it runs, and complains
- * about loops it is told so of and leaves alone.) */
-#if defined(__clang__)
-#define EG__EACH_ALONE
-#else
-#define EG__EACH_ALONE _Pragma("GCC ivdep")
-#endif
-/* Before a loop of few turns, their number a constant: none of it is left. (clang needs no word.) */
-#if defined(__clang__)
-#define EG__UNROLLED
-#else
-#define EG__UNROLLED _Pragma("GCC unroll 32")
-#endif
 
 #endif

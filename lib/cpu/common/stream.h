@@ -3,6 +3,7 @@
 #ifndef EGRET_STREAM_H
 #define EGRET_STREAM_H
 
+#include "lib/core/parallel.h"
 #include "lib/cpu/common/isa.h"
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -74,14 +75,6 @@ static inline void eg__look_ahead(const void *from, int64_t bytes)
     for (int64_t i = 0; i < bytes; i += 64) {
         __builtin_prefetch((const char *)from + i, 0, 2);
     }
-}
-
-/* Before other threads may read what was streamed; ranges of more than a grain end with it anyhow. */
-static inline void eg__stream_end(void)
-{
-#ifdef __SSE2__
-    _mm_sfence();
-#endif
 }
 
 #endif

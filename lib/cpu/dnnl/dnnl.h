@@ -1,4 +1,4 @@
-/* dnnl.h - oneDNN (2.6 or 3) behind one small interface. It is in a module of its own (lib/dnnl), which the first
+/* dnnl.h - oneDNN (2.6 or 3) behind one small interface. It is in a module of its own (lib/cpu/dnnl), which the first
  * product or convolution opens: a process without them has not its libraries either. An op is described by values,
  * which are also the key of a per-thread cache of primitives:
  *

@@ -1,9 +1,9 @@
 /* join.c - concat, pad and the gradient of slices, in runs as long as memory allows. */
 #include "lib/cpu/common/fill.h"
 #include "lib/cpu/common/stream.h"
+#include "lib/ops/optable.h"
 #include "lib/ops/options.h"
 #include "lib/ops/pad.h"
-#include "lib/ref/kernels.h"
 
 eg__kernel eg__cpu_concat, eg__cpu_pad, eg__cpu_slice_grad;
 

@@ -12,21 +12,28 @@ enum {
     RUN = 16384,   /* elements of rows with a gradient updated at once */
 };
 
-#define T         float
-#define FN(name)  name##_f32
-#define root_f32  sqrtf
-#define size_f32  fabsf
-#define raise_f32 powf
+/* A loop for each combination of states a rule may keep. */
+#define WITH_ONE(f)       f(o, x, n, true, false, false)
+#define WITH_TWO(f)       f(o, x, n, true, true, false)
+#define WITH_THREE(f)     f(o, x, n, true, true, true)
+#define WITH_MAYBE_ONE(f) x[2] ? WITH_ONE(f) : f(o, x, n, false, false, false)
+#define WITH_ONE_MAYBE_THREE(f)                                                                    \
+    x[3] && x[4] ? WITH_THREE(f) : x[3] ? WITH_TWO(f) : x[4] ? f(o, x, n, true, false, true) : WITH_ONE(f)
+
+#define K(name)     k.name
+#define T           float
+#define TYPED(name) name##_f32
+#define FN(name)    name##f
 #include "lib/cpu/pointwise/optim_loops.h"
 #undef T
+#undef TYPED
 #undef FN
-#define T         double
-#define FN(name)  name##_f64
-#define root_f64  sqrt
-#define size_f64  fabs
-#define raise_f64 pow
+#define T           double
+#define TYPED(name) name##_f64
+#define FN(name)    name
 #include "lib/cpu/pointwise/optim_loops.h"
 #undef T
+#undef TYPED
 #undef FN
 
 /* The rule over n elements. */
@@ -158,7 +165,7 @@ static eg_status run(const eg__call *c, loop *f32, loop *f64)
     return EG_OK;
 }
 
-#define EG_UPDATE(name)                                                                            \
+#define EG_UPDATE(name, ...)                                                                       \
     eg__kernel ISA(eg__cpu_##name##_update);                                                       \
     eg_status ISA(eg__cpu_##name##_update)(const eg__call *c)                                      \
     {                                                                                              \

@@ -201,10 +201,10 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 /* LOOP1 and LOOP2 paste TYPE, so it must be expanded first. */
 #define LOOP1_(name, type, out, expr) LOOP1(name, type, out, expr)
 #define LOOP2_(name, type, va, vb, out, expr) LOOP2(name, type, va, vb, out, expr)
-#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
     LOOP1_(name, TYPE, OUT_##kind, f)                                                              \
     LOOP2_(name##_grad, TYPE, dy, x, E, dy *(df))
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
     LOOP2_(name, TYPE, a, b, OUT_##kind, f)
 
 #define TYPE     f32
@@ -239,14 +239,14 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 #define INT_LIMIT(name, f)  LOOP1_(name, TYPE, EO, f)
 #define INT_BITS(name, f)   LOOP1_(name, TYPE, EO, f)
 #define INT_TEST(name, f)   LOOP1_(name, TYPE, uint8_t, f)
-#define EG_UNARY(name, params, kind, f, df, saves, low, high) INT_##kind(name, f)
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high) INT_##kind(name, f)
 #define PAIR_FLOAT(name, fi)
 #define PAIR_ARITH(name, fi)   LOOP2_(name, TYPE, a, b, EO, fi)
 #define PAIR_NUMBER(name, fi)  LOOP2_(name, TYPE, a, b, EO, fi)
 #define PAIR_POWER(name, fi)   LOOP2_(name, TYPE, a, b, EO, fi)
 #define PAIR_BITS(name, fi)    LOOP2_(name, TYPE, a, b, EO, fi)
 #define PAIR_COMPARE(name, fi) LOOP2_(name, TYPE, a, b, uint8_t, fi)
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh) PAIR_##kind(name, fi)
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) PAIR_##kind(name, fi)
 
 #undef E
 #undef TYPE
@@ -304,10 +304,10 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
         static loop *const loops[EG_DTYPE_COUNT] = {__VA_ARGS__};                                  \
         return drive(c, loops, nin);                                                               \
     }
-#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
     KERNEL(name, 1, TYPES_##kind(name))                                                            \
     KERNEL(name##_grad, 2, WITH_FLOATS(name##_grad))
 #include "lib/ops/unary.def"
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
     KERNEL(name, 2, TYPES_##kind(name))
 #include "lib/ops/binary.def"

@@ -7,7 +7,7 @@
 #define EGRET_VMATH_H
 
 #include "lib/math/half.h"
-#include "lib/ref/scalar.h"
+#include "lib/math/scalar.h"
 
 /* glibc's vector functions: gcc calls them once it is told of them. */
 #ifdef EG_HAVE_MVEC

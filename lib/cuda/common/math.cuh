@@ -4,7 +4,7 @@
 #define EGRET_CUDA_MATH_CUH
 
 #include "lib/cuda/common/launch.cuh"
-#include "lib/ref/scalar.h"
+#include "lib/math/scalar.h"
 
 #define FN(name) eg__fn_##name
 

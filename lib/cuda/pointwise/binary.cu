@@ -3,7 +3,7 @@
 #include "lib/cuda/common/math.cuh"
 #include "lib/cuda/pointwise/pointwise.h"
 
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
     template <class T> struct binary_##name {                                                      \
         enum { inputs = 2 };                                                                       \
         static EG__FN T at(const T *v, T, T)                                                       \
@@ -36,7 +36,7 @@
 #define COMPARE(name) ARITH(name)
 #define BITS(name)    {nullptr, nullptr, eg__start<binary_##name<int64_t>, int64_t>}
 static eg__starter *const starters[EG__BINARY_COUNT][EG__CLASSES] = {
-#define EG_BINARY(name, kind, f, fi, da, db, sa, sb, al, ah, bl, bh) kind(name),
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) kind(name),
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 };

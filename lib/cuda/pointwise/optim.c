@@ -105,7 +105,7 @@ static eg_status update(const eg__call *c, int rule)
     return st;
 }
 
-#define EG_UPDATE(name)                                                                            \
+#define EG_UPDATE(name, ...)                                                                          \
     eg_status eg__cuda_##name##_update(const eg__call *c)                                          \
     {                                                                                              \
         return update(c, EG__UPDATE_##name);                                                       \

@@ -4,11 +4,13 @@
 
 enum { THREADS = 256, WARPS = THREADS / 32, STATES = 3 };
 
-/* A group's numbers in T, and what several rules make of them. */
+/* A group's numbers in T. */
 template <class T> struct numbers {
-    T scale, limit, decay, lr, beta1, rest1, beta2, rest2, eps, inside, gain, fresh, shrink;
-    T low, high, power, per_rate;
-    bool nesterov, centered;
+#define NUMBER(name, value) T name;
+#define FLAG(name)          bool name;
+    EG__UPDATE_NUMBERS(NUMBER) EG__UPDATE_FLAGS(FLAG)
+#undef NUMBER
+#undef FLAG
 };
 
 /* A launch's argument. */
@@ -21,117 +23,41 @@ template <class T, int TENSORS, int NUMBERS> struct table {
     int count, groups, sets;
 };
 
-template <class T> static __host__ __device__ __forceinline__ numbers<T> numbers_of(const eg__optim_group &o)
+template <class T> static __host__ __device__ __forceinline__ numbers<T> numbers_of(const eg__optim_group &group)
 {
+    const eg__optim_group *o = &group;
     numbers<T> k;
-    k.scale = (T)o.scale, k.limit = (T)o.limit, k.decay = (T)o.decay, k.lr = (T)o.lr;
-    k.beta1 = (T)o.beta1, k.rest1 = (T)(1 - o.beta1), k.beta2 = (T)o.beta2, k.rest2 = (T)(1 - o.beta2);
-    k.eps = (T)o.eps, k.inside = (T)o.inside, k.gain = (T)o.gain, k.fresh = (T)o.fresh;
-    k.shrink = (T)o.shrink, k.low = (T)o.low, k.high = (T)o.high, k.power = (T)o.power;
-    k.per_rate = (T)(1 / o.lr), k.nesterov = o.nesterov, k.centered = o.centered;
+#define NUMBER(name, value) k.name = (T)(value);
+#define FLAG(name)          k.name = o->name;
+    EG__UPDATE_NUMBERS(NUMBER) EG__UPDATE_FLAGS(FLAG)
+#undef NUMBER
+#undef FLAG
     return k;
 }
 
-/* ---- the rules: x has the parameter, its gradient, states; lib/ref/optim.c says what they are --------- */
+/* ---- the rules ------------------------------------------------------------------------------------------ */
 
-static __device__ __forceinline__ float root(float x) { return sqrtf(x); }
-static __device__ __forceinline__ double root(double x) { return sqrt(x); }
-static __device__ __forceinline__ float size_of(float x) { return fabsf(x); }
-static __device__ __forceinline__ double size_of(double x) { return fabs(x); }
-static __device__ __forceinline__ float raise(float x, float p) { return powf(x, p); }
-static __device__ __forceinline__ double raise(double x, double p) { return pow(x, p); }
+static __device__ __forceinline__ float fn_sqrt(float x) { return sqrtf(x); }
+static __device__ __forceinline__ double fn_sqrt(double x) { return sqrt(x); }
+static __device__ __forceinline__ float fn_fabs(float x) { return fabsf(x); }
+static __device__ __forceinline__ double fn_fabs(double x) { return fabs(x); }
+static __device__ __forceinline__ float fn_pow(float x, float p) { return powf(x, p); }
+static __device__ __forceinline__ double fn_pow(double x, double p) { return pow(x, p); }
 
-template <class T> struct sgd {
-    enum { states = 1 };
-    static __device__ __forceinline__ void step(const numbers<T> &k, T *x)
-    {
-        x[2] = k.beta1 * x[2] + k.gain * x[1];
-        x[0] -= k.lr * (k.nesterov ? x[1] + k.beta1 * x[2] : x[2]);
-    }
-};
-
-template <class T> struct adam {
-    enum { states = 2 };
-    static __device__ __forceinline__ void step(const numbers<T> &k, T *x)
-    {
-        x[2] = k.beta1 * x[2] + k.rest1 * x[1];
-        x[3] = k.beta2 * x[3] + k.rest2 * x[1] * x[1];
-        x[0] = k.shrink * x[0] - (k.lr * x[2] + k.fresh * x[1]) / (root(x[3]) * k.gain + k.eps);
-    }
-};
-
-template <class T> struct adamax {
-    enum { states = 2 };
-    static __device__ __forceinline__ void step(const numbers<T> &k, T *x)
-    {
-        const T size = size_of(x[1]) + k.eps, old = k.beta2 * x[3];
-        x[2] = k.beta1 * x[2] + k.rest1 * x[1];
-        x[3] = size < old ? old : size;
-        x[0] -= k.lr * x[2] / x[3];
-    }
-};
-
-template <class T> struct rmsprop {
-    enum { states = 3 };
-    static __device__ __forceinline__ void step(const numbers<T> &k, T *x)
-    {
-        x[2] = k.beta2 * x[2] + k.rest2 * x[1] * x[1];
-        x[4] = k.beta2 * x[4] + k.rest2 * x[1];
-        T spread = k.centered ? x[2] - x[4] * x[4] : x[2];
-        spread = spread < 0 ? 0 : spread;
-        x[3] = k.beta1 * x[3] + k.gain * x[1] / (root(spread + k.inside) + k.eps);
-        x[0] -= k.lr * x[3];
-    }
-};
-
-template <class T> struct adagrad {
-    enum { states = 1 };
-    static __device__ __forceinline__ void step(const numbers<T> &k, T *x)
-    {
-        x[2] += x[1] * x[1];
-        x[0] -= k.lr * x[1] / (root(x[2]) + k.eps);
-    }
-};
-
-template <class T> struct adadelta {
-    enum { states = 2 };
-    static __device__ __forceinline__ void step(const numbers<T> &k, T *x)
-    {
-        x[2] = k.beta2 * x[2] + k.rest2 * x[1] * x[1];
-        const T step = root((x[3] + k.eps) / (x[2] + k.eps)) * x[1];
-        x[3] = k.beta2 * x[3] + k.rest2 * step * step;
-        x[0] -= k.lr * step;
-    }
-};
-
-template <class T> struct ftrl {
-    enum { states = 2 };
-    static __device__ __forceinline__ void step(const numbers<T> &k, T *x)
-    {
-        const bool plain = k.power == T(0.5);
-        const T squares = x[2] + x[1] * x[1];
-        const T before = plain ? root(x[2]) : raise(x[2], k.power);
-        const T after = plain ? root(squares) : raise(squares, k.power);
-        const T sum = x[3] + x[1] - (after - before) * k.per_rate * x[0];
-        const T cut = sum > 0 ? k.low : -k.low;
-        x[2] = squares;
-        x[3] = sum;
-        x[0] = size_of(sum) <= k.low ? 0 : (cut - sum) / (after * k.per_rate + 2 * k.high);
-    }
-};
-
-template <class T> struct rprop {
-    enum { states = 2 };
-    static __device__ __forceinline__ void step(const numbers<T> &k, T *x)
-    {
-        const T turn = x[1] * x[2];
-        T size = x[3] * (turn > 0 ? k.beta2 : turn < 0 ? k.beta1 : 1);
-        size = size < k.low ? k.low : size;
-        x[3] = size > k.high ? k.high : size;
-        x[2] = turn < 0 ? 0 : x[1];
-        x[0] -= x[2] > 0 ? x[3] : x[2] < 0 ? -x[3] : 0;
-    }
-};
+enum { ONE = 1, MAYBE_ONE = 1, TWO = 2, THREE = 3, ONE_MAYBE_THREE = 3 };
+#define FN(name) fn_##name
+#define K(name)  k.name
+#define EG_UPDATE(rule, most, ...)                                                                 \
+    template <class T> struct rule {                                                               \
+        enum { states = most };                                                                    \
+        static __device__ __forceinline__ void step(const numbers<T> &k, T &P, T G, T &S0, T &S1, T &S2)\
+        {                                                                                          \
+            (void)S0, (void)S1, (void)S2;                                                          \
+            __VA_ARGS__;                                                                           \
+        }                                                                                          \
+    };
+#include "lib/ops/updates.def"
+#undef EG_UPDATE
 
 /* ---- N elements of a parameter ---------------------------------------------------------------------------- */
 
@@ -194,15 +120,10 @@ static __device__ __forceinline__ void update(const eg__update_tensor &t, const 
     }
 #pragma unroll
     for (int j = 0; j < N; j++) {
-        T e[2 + STATES] = {x[0][j], x[1][j] * scale, x[2][j], x[3][j], x[4][j]};
-        e[1] = e[1] > k.limit ? k.limit : e[1]; /* NaN passes */
-        e[1] = e[1] < -k.limit ? -k.limit : e[1];
-        e[1] += k.decay * e[0];
-        R::step(k, e);
-        x[0][j] = e[0];
-        x[2][j] = e[2];
-        x[3][j] = e[3];
-        x[4][j] = e[4];
+        T g = x[1][j] * scale;
+        g = g > k.limit ? k.limit : g; /* NaN passes */
+        g = g < -k.limit ? -k.limit : g;
+        R::step(k, x[0][j], g + k.decay * x[0][j], x[2][j], x[3][j], x[4][j]);
     }
 #pragma unroll
     for (int s = 0; s < R::states; s++) {
@@ -356,7 +277,7 @@ template <template <class> class R> static cudaError_t start(const eg__update &u
 cudaError_t eg__launch_update(const eg__update *u, cudaStream_t s)
 {
     static cudaError_t (*const starters[EG__UPDATE_RULES])(const eg__update &u, cudaStream_t s) = {
-#define EG_UPDATE(name) start<name>,
+#define EG_UPDATE(name, ...) start<name>,
 #include "lib/ops/updates.def"
 #undef EG_UPDATE
     };

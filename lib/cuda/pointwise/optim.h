@@ -25,7 +25,7 @@ enum {
 
 /* The rules. */
 enum {
-#define EG_UPDATE(name) EG__UPDATE_##name,
+#define EG_UPDATE(name, ...) EG__UPDATE_##name,
 #include "lib/ops/updates.def"
 #undef EG_UPDATE
     EG__UPDATE_RULES

@@ -4,7 +4,7 @@
 #include "lib/cuda/pointwise/pointwise.h"
 #include "lib/ops/prefix.h"
 
-#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
     template <class T> struct unary_##name {                                                       \
         enum { inputs = 1 };                                                                       \
         static EG__FN T at(const T *v, T p, T q)                                                   \
@@ -33,7 +33,7 @@ template <class F> struct low_bit {
 #define TEST(name)   NUMBER(name)
 #define BITS(name)   {nullptr, nullptr, eg__start<unary_##name<int64_t>, int64_t>}
 static eg__starter *const starters[EG__UNARY_COUNT][EG__CLASSES] = {
-#define EG_UNARY(name, params, kind, f, df, saves, low, high) kind(name),
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high) kind(name),
 #include "lib/ops/unary.def"
 #undef EG_UNARY
 };

@@ -4,7 +4,7 @@
 #include "lib/cuda/pointwise/pointwise.h"
 #include "lib/ops/prefix.h"
 
-#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
     template <class T> struct slope_##name {                                                       \
         enum { inputs = 2 };                                                                       \
         static EG__FN T at(const T *v, T p, T q)                                                   \
@@ -18,7 +18,7 @@
 #undef EG_UNARY
 
 static eg__starter *const starters[EG__UNARY_COUNT][2] = {
-#define EG_UNARY(name, params, kind, f, df, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
     {eg__start_f32<slope_##name<float>>, eg__start<slope_##name<double>, double>},
 #include "lib/ops/unary.def"
 #undef EG_UNARY

@@ -1,7 +1,7 @@
 /* scalar.h - the functions formulas in unary.def and binary.def name, in double and in int64: the
  * specification's arithmetic. */
-#ifndef EGRET_REF_SCALAR_H
-#define EGRET_REF_SCALAR_H
+#ifndef EGRET_MATH_SCALAR_H
+#define EGRET_MATH_SCALAR_H
 
 #include <float.h>
 #include <math.h>
