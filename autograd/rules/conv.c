@@ -1,15 +1,6 @@
-/* conv.c - gradients of convolutions. The three rows are each other's derivatives, so that every
+/* conv.c - gradients of convolutions. The three rows are each other's derivatives, of the same geometry, so that every
  * order is made of them; only what is asked for is computed. */
 #include "autograd/rules/rules.h"
-
-/* The convolution's options with the sizes `s` has after its first two. */
-static eg__conv_opts sized(const eg__walk *w, eg_shape s)
-{
-    eg__conv_opts o = *(const eg__conv_opts *)w->opts;
-    o.act = EG__ACT_NONE;
-    memcpy(o.size, s.dim + 2, sizeof o.size);
-    return o;
-}
 
 static void give_bias(eg__walk *w, eg_tensor *dy)
 {
@@ -26,12 +17,10 @@ static eg_status give_all(eg__walk *w, eg_tensor *dy)
         return w->status = eg__why();
     }
     if (eg__needs(w, 0)) {
-        eg__conv_opts o = sized(w, eg__in_shape(w, 0));
-        eg__give(w, 0, eg__op2(&eg__op_conv_data, dy, eg__saved_in(w, 1), &o));
+        eg__give(w, 0, eg__op2(&eg__op_conv_data, dy, eg__saved_in(w, 1), w->opts));
     }
     if (eg__needs(w, 1)) {
-        eg__conv_opts o = sized(w, eg__in_shape(w, 1));
-        eg__give(w, 1, eg__op2(&eg__op_conv_weight, eg__saved_in(w, 0), dy, &o));
+        eg__give(w, 1, eg__op2(&eg__op_conv_weight, eg__saved_in(w, 0), dy, w->opts));
     }
     if (eg__needs(w, 2)) {
         give_bias(w, dy);
@@ -58,8 +47,7 @@ eg_status eg__grad_conv_data(eg__walk *w)
         eg__give(w, 0, eg__op2(&eg__op_conv, dy, eg__saved_in(w, 1), w->opts));
     }
     if (eg__needs(w, 1)) {
-        eg__conv_opts o = sized(w, eg__in_shape(w, 1));
-        eg__give(w, 1, eg__op2(&eg__op_conv_weight, dy, eg__saved_in(w, 0), &o));
+        eg__give(w, 1, eg__op2(&eg__op_conv_weight, dy, eg__saved_in(w, 0), w->opts));
     }
     if (eg__needs(w, 2)) {
         give_bias(w, dy);
@@ -72,8 +60,7 @@ eg_status eg__grad_conv_weight(eg__walk *w)
 {
     eg_tensor *d = eg__dy(w, 0);
     if (eg__needs(w, 0)) {
-        eg__conv_opts o = sized(w, eg__in_shape(w, 0));
-        eg__give(w, 0, eg__op2(&eg__op_conv_data, eg__saved_in(w, 1), d, &o));
+        eg__give(w, 0, eg__op2(&eg__op_conv_data, eg__saved_in(w, 1), d, w->opts));
     }
     if (eg__needs(w, 1)) {
         eg__give(w, 1, eg__op2(&eg__op_conv, eg__saved_in(w, 0), d, w->opts));

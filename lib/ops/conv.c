@@ -8,6 +8,12 @@
 
 /* ---- one axis ------------------------------------------------------------------------------ */
 
+/* Axis a of as many, as the geometry numbers them. */
+static int place(int axes, int a)
+{
+    return a + 3 - axes;
+}
+
 /* k' = (k - 1) * dilation + 1, the cells a window spans; -1 if that does not fit. */
 static int64_t span(int64_t k, int64_t dilation)
 {
@@ -15,39 +21,41 @@ static int64_t span(int64_t k, int64_t dilation)
     return __builtin_mul_overflow(k - 1, dilation, &s) || s == INT64_MAX ? -1 : s + 1;
 }
 
-/* How many windows of axis a fit; -1 with words if the kernel is empty or too large. */
-static int64_t windows(const char *op, int a, int64_t in, int64_t k, const eg__conv_opts *o)
+/* Sets how many windows of axis a fit; words if the kernel is empty or too large. */
+static eg_status windows(const char *op, int axes, int a, eg__conv_geometry *g)
 {
-    int64_t s, padded;
-    if (k < 1) {
-        return eg__fail(EG_ESHAPE, op, "axis %d of the kernel is empty", a), -1;
+    const int d = place(axes, a);
+    const int64_t s = span(g->k[d], g->dilation[d]);
+    int64_t padded;
+    g->out[d] = 0;
+    if (g->k[d] < 1) {
+        return eg__fail(EG_ESHAPE, op, "axis %d of the kernel is empty", a);
     }
-    if (in == 0) {
-        return 0;
+    if (g->in[d] == 0) {
+        return EG_OK;
     }
-    s = span(k, o->dilation[a]);
-    if (__builtin_add_overflow(in, o->before[a] + o->after[a], &padded) || s < 0 || s > padded) {
-        eg__fail(EG_ESHAPE, op,
-                 "a kernel of %lld with dilation %lld is larger than spatial axis %d, "
-                 "%lld + %lld + %lld cells",
-                 LL(k), LL(o->dilation[a]), a, LL(o->before[a]), LL(in), LL(o->after[a]));
-        return -1;
+    if (__builtin_add_overflow(g->in[d], g->before[d] + g->after[d], &padded) || s < 0 || s > padded) {
+        return eg__fail(EG_ESHAPE, op,
+                        "a kernel of %lld with dilation %lld is larger than spatial axis %d, "
+                        "%lld + %lld + %lld cells",
+                        LL(g->k[d]), LL(g->dilation[d]), a, LL(g->before[d]), LL(g->in[d]), LL(g->after[d]));
     }
-    return (padded - s) / o->stride[a] + 1;
+    g->out[d] = (padded - s) / g->stride[d] + 1;
+    return EG_OK;
 }
 
-/* SAME padding of axis a for `in` cells of the convolution's input (padding.h). */
-static eg_status same(const char *op, int a, int64_t in, int64_t k, eg__conv_opts *o)
+/* SAME padding of axis d for `in` cells of the convolution's input (padding.h). */
+static eg_status same(const char *op, int d, int64_t in, eg__conv_geometry *g)
 {
-    int64_t out = in / o->stride[a] + (in % o->stride[a] != 0), s = span(k, o->dilation[a]);
-    int64_t total = s < 0 || in == 0 ? 0 : eg__max((out - 1) * o->stride[a] - in + s, 0);
-    if (k > 0 && (s < 0 || total > 2 * (int64_t)INT32_MAX)) {
+    int64_t out = in / g->stride[d] + (in % g->stride[d] != 0), s = span(g->k[d], g->dilation[d]);
+    int64_t total = s < 0 || in == 0 ? 0 : eg__max((out - 1) * g->stride[d] - in + s, 0);
+    if (g->k[d] > 0 && (s < 0 || total > 2 * (int64_t)INT32_MAX)) {
         return eg__fail(EG_ESHAPE, op,
-                        "a kernel of %lld with dilation %lld is too large for SAME padding", LL(k),
-                        LL(o->dilation[a]));
+                        "a kernel of %lld with dilation %lld is too large for SAME padding", LL(g->k[d]),
+                        LL(g->dilation[d]));
     }
-    o->before[a] = total / 2;
-    o->after[a] = total - total / 2;
+    g->before[d] = total / 2;
+    g->after[d] = total - total / 2;
     return EG_OK;
 }
 
@@ -63,86 +71,96 @@ static eg_status number(const char *op, const char *name, int64_t v, int64_t oth
     return EG_OK;
 }
 
-static eg_status no_such_axes(const char *op, int axes, const eg_conv_options *g)
+static eg_status no_such_axes(const char *op, int axes, const eg_conv_options *o)
 {
     for (int a = axes; a < 3; a++) {
-        if (g->strides[a] || g->dilations[a] || g->pads[a][0] || g->pads[a][1] ||
-            g->output_padding[a]) {
+        if (o->strides[a] || o->dilations[a] || o->pads[a][0] || o->pads[a][1] ||
+            o->output_padding[a]) {
             return eg__fail(EG_EINVAL, op, "an option is given for spatial axis %d of %d", a, axes);
         }
     }
     return EG_OK;
 }
 
-/* Everything but SAME padding, which wants to know sizes. */
-static eg_status numbers(const char *op, int axes, const eg_conv_options *g, eg__conv_opts *o)
+/* A geometry with everything but sizes, and SAME padding, which wants to know them. */
+static eg_status numbers(const char *op, int axes, const eg_conv_options *o, eg__conv_geometry *g)
 {
     int64_t stride = 1, dilation = 1, both = 0;
     bool each = false;
-    if (number(op, "stride", g->stride, 1, &stride) ||
-        number(op, "dilation", g->dilation, 1, &dilation) ||
-        number(op, "groups", g->groups, 1, &o->groups) || no_such_axes(op, axes, g)) {
+    *g = (eg__conv_geometry){.in = {1, 1, 1}, .k = {1, 1, 1}, .out = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+    if (number(op, "stride", o->stride, 1, &stride) ||
+        number(op, "dilation", o->dilation, 1, &dilation) ||
+        number(op, "groups", o->groups, 1, &g->groups) || no_such_axes(op, axes, o)) {
         return EG_EINVAL;
     }
-    if (g->padding != EG_SAME && number(op, "padding", g->padding, 0, &both)) {
+    if (o->padding != EG_SAME && number(op, "padding", o->padding, 0, &both)) {
         return EG_EINVAL;
     }
     for (int a = 0; a < axes; a++) {
-        if (number(op, "an entry of strides", g->strides[a], stride, &o->stride[a]) ||
-            number(op, "an entry of dilations", g->dilations[a], dilation, &o->dilation[a]) ||
-            number(op, "an entry of pads", g->pads[a][0], 0, &o->before[a]) ||
-            number(op, "an entry of pads", g->pads[a][1], 0, &o->after[a])) {
+        const int d = place(axes, a);
+        if (number(op, "an entry of strides", o->strides[a], stride, &g->stride[d]) ||
+            number(op, "an entry of dilations", o->dilations[a], dilation, &g->dilation[d]) ||
+            number(op, "an entry of pads", o->pads[a][0], 0, &g->before[d]) ||
+            number(op, "an entry of pads", o->pads[a][1], 0, &g->after[d])) {
             return EG_EINVAL;
         }
-        each |= o->before[a] || o->after[a];
+        each |= g->before[d] || g->after[d];
     }
-    if (each && g->padding) {
+    if (each && o->padding) {
         return eg__fail(EG_EINVAL, op, "both padding and pads are given");
     }
-    for (int a = 0; a < axes && g->padding > 0; a++) {
-        o->before[a] = o->after[a] = both;
+    for (int a = 0; a < axes && o->padding > 0; a++) {
+        g->before[place(axes, a)] = g->after[place(axes, a)] = both;
     }
     return EG_OK;
 }
 
 /* Whether the axes can have their output_padding. */
-static eg_status check_output_padding(const char *op, int axes, bool transposed, const eg_conv_options *g,
-                                      const eg__conv_opts *o)
+static eg_status check_output_padding(const char *op, int axes, bool transposed, const eg_conv_options *o,
+                                      const eg__conv_geometry *g)
 {
     for (int a = 0; a < axes; a++) {
-        const int64_t more = g->output_padding[a];
+        const int64_t more = o->output_padding[a];
+        const int64_t stride = g->stride[place(axes, a)], dilation = g->dilation[place(axes, a)];
         if (more && !transposed) {
             return eg__fail(EG_EINVAL, op, "output_padding %lld of axis %d: is for transposed convolutions", LL(more),
                             a);
         }
-        if (more < 0 || more >= eg__max(o->stride[a], o->dilation[a]) || (more && g->padding == EG_SAME)) {
+        if (more < 0 || more >= eg__max(stride, dilation) || (more && o->padding == EG_SAME)) {
             return eg__fail(EG_EINVAL, op,
                             "output_padding %lld of axis %d: must be 0 or more, below the stride, %lld, or the "
                             "dilation, %lld, and 0 with SAME padding",
-                            LL(more), a, LL(o->stride[a]), LL(o->dilation[a]));
+                            LL(more), a, LL(stride), LL(dilation));
         }
     }
     return EG_OK;
 }
 
-eg_status eg__check_conv_options(const char *op, int axes, bool transposed, const eg_conv_options *g)
+eg_status eg__check_conv_options(const char *op, int axes, bool transposed, const eg_conv_options *o)
 {
-    eg__conv_opts o = {0};
-    eg_status st = numbers(op, axes, g, &o);
-    return st ? st : check_output_padding(op, axes, transposed, g, &o);
+    eg__conv_geometry g;
+    eg_status st = numbers(op, axes, o, &g);
+    return st ? st : check_output_padding(op, axes, transposed, o, &g);
 }
 
 static const eg_conv_options defaults = {.size = sizeof defaults};
 
-/* Options of a convolution from spatial sizes `in`, its kernel having the sizes k. */
-static eg_status convolution(const char *op, int axes, const eg_conv_options *g, const int64_t *in,
-                             const int64_t *k, eg__conv_opts *o)
+/* The geometry of a convolution of x [n, c, in...] with w [o, each, k...]. */
+static eg_status convolution(const char *op, int axes, const eg_conv_options *given, const int64_t *x, const int64_t *w,
+                             eg__conv_geometry *g)
 {
-    if (numbers(op, axes, g, o) || check_output_padding(op, axes, false, g, o)) {
+    const eg_conv_options *o = given ? given : &defaults;
+    if (numbers(op, axes, o, g) || check_output_padding(op, axes, false, o, g)) {
         return EG_EINVAL;
     }
+    g->n = x[0];
+    g->c = x[1];
+    g->o = w[0];
     for (int a = 0; a < axes; a++) {
-        if (g->padding == EG_SAME && same(op, a, in[a], k[a], o)) {
+        const int d = place(axes, a);
+        g->in[d] = x[2 + a];
+        g->k[d] = w[2 + a];
+        if ((o->padding == EG_SAME && same(op, d, g->in[d], g)) || windows(op, axes, a, g)) {
             return EG_ESHAPE;
         }
     }
@@ -155,66 +173,50 @@ typedef struct tail {
 } tail;
 
 /* Cells of output_padding beyond the windows, which a convolution from them would count more of: those that its
- * padding cut off are there again, the others are zeros behind o->size. If there is nothing before them, the last
+ * padding cut off are there again, the others are zeros behind the rest. If there is nothing before them, the last
  * cell of the windows stands there for x and the weight, and is cut. */
-static void stretch(eg__conv_opts *o, int a, int64_t more, tail *t)
+static void stretch(eg__conv_geometry *g, int d, int64_t more, tail *t, int a)
 {
-    const int64_t again = more < o->stride[a] ? 0 : eg__min(more, o->after[a]);
-    o->after[a] -= again;
-    if (more - again < o->stride[a]) {
+    const int64_t again = more < g->stride[d] ? 0 : eg__min(more, g->after[d]);
+    g->after[d] -= again;
+    if (more - again < g->stride[d]) {
         return;
     }
     t->zeros[a] = more - again;
-    o->size[a] -= t->zeros[a];
-    if (o->size[a] < 1) {
+    g->in[d] -= t->zeros[a];
+    if (g->in[d] < 1) {
         t->cut[a] = 1;
-        t->zeros[a] += o->size[a];
-        o->before[a] -= 1 - o->size[a];
-        o->size[a] = 1;
+        t->zeros[a] += g->in[d];
+        g->before[d] -= 1 - g->in[d];
+        g->in[d] = 1;
     }
 }
 
-/* Options of the convolution whose transpose takes spatial sizes `in` to o->size, and a tail. */
-static eg_status transpose(const char *op, int axes, const eg_conv_options *g, const int64_t *in,
-                           const int64_t *k, eg__conv_opts *o, tail *t)
+/* Axis a of a convolution's transpose, which takes `in` cells to those of the geometry's input. */
+static eg_status transpose_axis(const char *op, int axes, int a, const eg_conv_options *o, int64_t in,
+                                eg__conv_geometry *g, tail *t)
 {
-    if (numbers(op, axes, g, o) || check_output_padding(op, axes, true, g, o)) {
-        return EG_EINVAL;
+    const int d = place(axes, a);
+    int64_t more = o->output_padding[a], out, s = span(g->k[d], g->dilation[d]);
+    if (s < 0 || __builtin_mul_overflow(in, g->stride[d], &out) || out > INT64_MAX - s - more) {
+        return eg__fail(EG_ESHAPE, op, "spatial axis %d has more cells than fit 64 bits", a);
     }
-    for (int a = 0; a < axes; a++) {
-        int64_t more = g->output_padding[a], out, s = span(k[a], o->dilation[a]);
-        if (s < 0 || __builtin_mul_overflow(in[a], o->stride[a], &out) ||
-            out > INT64_MAX - s - more) {
-            return eg__fail(EG_ESHAPE, op, "spatial axis %d has more cells than fit 64 bits", a);
+    if (o->padding == EG_SAME) {
+        if (same(op, d, out, g)) {
+            return EG_ESHAPE;
         }
-        if (g->padding == EG_SAME) {
-            if (same(op, a, out, k[a], o)) {
-                return EG_ESHAPE;
-            }
-        } else if (in[a] > 0) {
-            out += s - o->stride[a] - o->before[a] - o->after[a] + more;
-        }
-        if (out < 0 || (out == 0 && in[a] > 0)) {
-            return eg__fail(EG_ESHAPE, op,
-                            "axis %d would have %lld cells: padding %lld and %lld leaves nothing",
-                            a, LL(out), LL(o->before[a]), LL(o->after[a]));
-        }
-        o->size[a] = out;
-        if (in[a] > 0) {
-            stretch(o, a, more, t);
-        }
+    } else if (in > 0) {
+        out += s - g->stride[d] - g->before[d] - g->after[d] + more;
     }
-    return EG_OK;
-}
-
-/* ---- inference ----------------------------------------------------------------------------- */
-
-static eg_status ranks(const char *op, const eg_tensor *a, const eg_tensor *b)
-{
-    return a->ndim >= 3 && a->ndim <= 5 && b->ndim == a->ndim
-               ? EG_OK
-               : eg__fail(EG_ESHAPE, op, "needs two operands of 3, 4 or 5 axes: %s and %s",
-                          EG__SHAPE_OF(a), EG__SHAPE_OF(b));
+    if (out < 0 || (out == 0 && in > 0)) {
+        return eg__fail(EG_ESHAPE, op, "axis %d would have %lld cells: padding %lld and %lld leaves nothing", a,
+                        LL(out), LL(g->before[d]), LL(g->after[d]));
+    }
+    g->in[d] = out;
+    if (in > 0) {
+        stretch(g, d, more, t, a);
+    }
+    return windows(op, axes, a, g);
 }
 
 /* Channels of x for a weight [o, each, ...]; -1 with words if the groups do not fit. */
@@ -229,6 +231,36 @@ static int64_t channels(const char *op, const int64_t *w, int ndim, int64_t grou
     return c;
 }
 
+/* The geometry of the convolution with w whose transpose takes x, and a tail. */
+static eg_status transpose(const char *op, int axes, const eg_conv_options *given, const int64_t *x, const int64_t *w,
+                           eg__conv_geometry *g, tail *t)
+{
+    const eg_conv_options *o = given ? given : &defaults;
+    if (numbers(op, axes, o, g) || check_output_padding(op, axes, true, o, g)) {
+        return EG_EINVAL;
+    }
+    g->n = x[0];
+    g->o = x[1];
+    g->c = channels(op, w, axes + 2, g->groups);
+    for (int a = 0; a < axes && g->c >= 0; a++) {
+        g->k[place(axes, a)] = w[2 + a];
+        if (transpose_axis(op, axes, a, o, x[2 + a], g, t)) {
+            return EG_ESHAPE;
+        }
+    }
+    return g->c < 0 ? EG_ESHAPE : EG_OK;
+}
+
+/* ---- inference ----------------------------------------------------------------------------- */
+
+static eg_status ranks(const char *op, const eg_tensor *a, const eg_tensor *b)
+{
+    return a->ndim >= 3 && a->ndim <= 5 && b->ndim == a->ndim
+               ? EG_OK
+               : eg__fail(EG_ESHAPE, op, "needs two operands of 3, 4 or 5 axes: %s and %s",
+                          EG__SHAPE_OF(a), EG__SHAPE_OF(b));
+}
+
 static eg_status bias_of(const eg__call *c, int64_t channels_out)
 {
     const eg_tensor *b = c->nin > 2 ? c->in[2] : NULL;
@@ -238,9 +270,17 @@ static eg_status bias_of(const eg__call *c, int64_t channels_out)
                           LL(channels_out));
 }
 
+/* Sizes of the axes that there are. */
+static void sizes(eg__desc *d, int ndim, int64_t first, int64_t second, const int64_t size[3])
+{
+    d->ndim = (uint8_t)ndim;
+    d->shape[0] = first;
+    d->shape[1] = second;
+    memcpy(d->shape + 2, size + 5 - ndim, (size_t)(ndim - 2) * sizeof *size);
+}
+
 static eg_status channels_last(const eg__call *c, eg__desc *d)
 {
-    d->ndim = c->in[0]->ndim;
     d->dtype = c->in[0]->dtype;
     d->dense = false;
     if (eg__check_shape(c->op->name, d->ndim, d->shape, d->dtype, &d->n)) {
@@ -253,46 +293,35 @@ static eg_status channels_last(const eg__call *c, eg__desc *d)
 eg_status eg__infer_conv(eg__call *c)
 {
     const eg_tensor *x = c->in[0], *w = c->in[1];
-    const eg__conv_opts *o = c->opts;
+    const eg__conv_geometry *g = &((const eg__conv_opts *)c->opts)->g;
     const char *op = c->op->name;
-    eg__desc *d = &c->desc[0];
     if (ranks(op, x, w) || bias_of(c, w->shape[0])) {
         return EG_ESHAPE;
     }
-    int64_t fits = channels(op, w->shape, w->ndim, o->groups);
+    int64_t fits = channels(op, w->shape, w->ndim, g->groups);
     if (fits < 0) {
         return EG_ESHAPE;
     }
     if (x->shape[1] != fits) {
         return eg__fail(EG_ESHAPE, op,
                         "x %s has %lld channels; weight %s in %lld groups takes %lld",
-                        EG__SHAPE_OF(x), LL(x->shape[1]), EG__SHAPE_OF(w), LL(o->groups), LL(fits));
+                        EG__SHAPE_OF(x), LL(x->shape[1]), EG__SHAPE_OF(w), LL(g->groups), LL(fits));
     }
-    d->shape[0] = x->shape[0];
-    d->shape[1] = w->shape[0];
-    for (int a = 2; a < x->ndim; a++) {
-        d->shape[a] = windows(op, a - 2, x->shape[a], w->shape[a], o);
-        if (d->shape[a] < 0) {
-            return EG_ESHAPE;
-        }
-    }
-    return channels_last(c, d);
+    sizes(&c->desc[0], x->ndim, g->n, g->o, g->out);
+    return channels_last(c, &c->desc[0]);
 }
 
-/* Whether windows over `in` with kernel k number as dy's axes say. */
-static eg_status counts(const char *op, const eg_tensor *dy, const int64_t *in, const int64_t *k,
-                        const eg__conv_opts *o)
+/* Whether dy has the windows that there are. */
+static eg_status counts(const char *op, const eg_tensor *dy, const eg__conv_geometry *g)
 {
-    for (int a = 0; a < dy->ndim - 2; a++) {
-        int64_t n = windows(op, a, in[a], k[a], o);
-        if (n < 0) {
-            return EG_ESHAPE;
-        }
-        if (n != dy->shape[a + 2]) {
+    const int axes = dy->ndim - 2;
+    for (int a = 0; a < axes; a++) {
+        const int d = place(axes, a);
+        if (g->out[d] != dy->shape[a + 2]) {
             return eg__fail(EG_ESHAPE, op,
                             "%lld cells of spatial axis %d give %lld windows, but the "
                             "gradient is %s",
-                            LL(in[a]), a, LL(n), EG__SHAPE_OF(dy));
+                            LL(g->in[d]), a, LL(g->out[d]), EG__SHAPE_OF(dy));
         }
     }
     return EG_OK;
@@ -301,42 +330,36 @@ static eg_status counts(const char *op, const eg_tensor *dy, const int64_t *in, 
 eg_status eg__infer_conv_data(eg__call *c)
 {
     const eg_tensor *dy = c->in[0], *w = c->in[1];
-    const eg__conv_opts *o = c->opts;
+    const eg__conv_geometry *g = &((const eg__conv_opts *)c->opts)->g;
     const char *op = c->op->name;
-    eg__desc *d = &c->desc[0];
-    if (ranks(op, dy, w) || counts(op, dy, o->size, w->shape + 2, o)) {
+    if (ranks(op, dy, w) || counts(op, dy, g)) {
         return EG_ESHAPE;
     }
     if (dy->shape[1] != w->shape[0]) {
         return eg__fail(EG_ESHAPE, op, "%s has %lld channels; weight %s takes %lld",
                         EG__SHAPE_OF(dy), LL(dy->shape[1]), EG__SHAPE_OF(w), LL(w->shape[0]));
     }
-    d->shape[0] = dy->shape[0];
-    d->shape[1] = channels(op, w->shape, w->ndim, o->groups);
-    memcpy(d->shape + 2, o->size, sizeof o->size);
-    return d->shape[1] < 0 || bias_of(c, d->shape[1]) ? EG_ESHAPE : channels_last(c, d);
+    sizes(&c->desc[0], dy->ndim, g->n, g->c, g->in);
+    return bias_of(c, g->c) ? EG_ESHAPE : channels_last(c, &c->desc[0]);
 }
 
 eg_status eg__infer_conv_weight(eg__call *c)
 {
     const eg_tensor *x = c->in[0], *dy = c->in[1];
-    const eg__conv_opts *o = c->opts;
+    const eg__conv_geometry *g = &((const eg__conv_opts *)c->opts)->g;
     const char *op = c->op->name;
     eg__desc *d = &c->desc[0];
-    if (ranks(op, x, dy) || counts(op, dy, x->shape + 2, o->size, o)) {
+    if (ranks(op, x, dy) || counts(op, dy, g)) {
         return EG_ESHAPE;
     }
-    if (x->shape[0] != dy->shape[0] || x->shape[1] % o->groups || dy->shape[1] % o->groups) {
+    if (x->shape[0] != dy->shape[0] || x->shape[1] % g->groups || dy->shape[1] % g->groups) {
         return eg__fail(EG_ESHAPE, op,
                         "batches or channels of x %s and dy %s do not fit, in %lld groups",
-                        EG__SHAPE_OF(x), EG__SHAPE_OF(dy), LL(o->groups));
+                        EG__SHAPE_OF(x), EG__SHAPE_OF(dy), LL(g->groups));
     }
     d->dtype = x->dtype;
-    d->ndim = x->ndim;
     d->dense = true;
-    d->shape[0] = dy->shape[1];
-    d->shape[1] = x->shape[1] / o->groups;
-    memcpy(d->shape + 2, o->size, sizeof o->size);
+    sizes(d, x->ndim, g->o, g->c / g->groups, g->k);
     return eg__check_shape(op, d->ndim, d->shape, d->dtype, &d->n);
 }
 
@@ -402,7 +425,7 @@ static eg_tensor *forward(const char *op, int axes, eg_tensor *x, eg_tensor *w, 
     if (unlikely(x->ndim == axes + 1)) {
         return alone(forward, op, axes, x, w, bias, given);
     }
-    if (convolution(op, axes, given ? given : &defaults, x->shape + 2, w->shape + 2, &o)) {
+    if (convolution(op, axes, given, x->shape, w->shape, &o.g)) {
         return NULL;
     }
     if (f && f->of_y) {
@@ -446,7 +469,7 @@ static eg_tensor *transposed(const char *op, int axes, eg_tensor *x, eg_tensor *
     if (unlikely(x->ndim == axes + 1)) {
         return alone(transposed, op, axes, x, w, bias, given);
     }
-    if (transpose(op, axes, given ? given : &defaults, x->shape + 2, w->shape + 2, &o, &t)) {
+    if (transpose(op, axes, given, x->shape, w->shape, &o.g, &t)) {
         return NULL;
     }
     if (unlikely(t.zeros[0] || t.zeros[1] || t.zeros[2])) {
@@ -489,15 +512,14 @@ eg_tensor *eg_conv_data_with(eg_tensor *dy, eg_tensor *weight, eg_shape x_shape,
     const char *op = "conv_data";
     eg__conv_opts o = {0};
     if (eg__check(dy, op, "dy") || eg__check(weight, op, "weight") || ranks(op, dy, weight) ||
-        convolution(op, dy->ndim - 2, options ? options : &defaults, x_shape.dim + 2,
-                    weight->shape + 2, &o)) {
+        eg__check_conv_options(op, dy->ndim - 2, false, options ? options : &defaults)) {
         return NULL;
     }
-    int64_t c = channels(op, weight->shape, weight->ndim, o.groups);
-    if (c < 0 || wanted(op, "x_shape", &x_shape, dy->ndim, dy->shape[0], c)) {
+    int64_t c = channels(op, weight->shape, weight->ndim, options && options->groups ? options->groups : 1);
+    if (c < 0 || wanted(op, "x_shape", &x_shape, dy->ndim, dy->shape[0], c) ||
+        convolution(op, dy->ndim - 2, options, x_shape.dim, weight->shape, &o.g)) {
         return NULL;
     }
-    memcpy(o.size, x_shape.dim + 2, (size_t)(dy->ndim - 2) * sizeof *o.size);
     return eg__op2(&eg__op_conv_data, dy, weight, &o);
 }
 
@@ -507,11 +529,13 @@ eg_tensor *eg_conv_weight_with(eg_tensor *x, eg_tensor *dy, eg_shape w_shape,
     const char *op = "conv_weight";
     eg__conv_opts o = {0};
     if (eg__check(x, op, "x") || eg__check(dy, op, "dy") || ranks(op, x, dy) ||
-        convolution(op, x->ndim - 2, options ? options : &defaults, x->shape + 2, w_shape.dim + 2,
-                    &o) ||
-        wanted(op, "w_shape", &w_shape, x->ndim, dy->shape[1], x->shape[1] / o.groups)) {
+        eg__check_conv_options(op, x->ndim - 2, false, options ? options : &defaults)) {
         return NULL;
     }
-    memcpy(o.size, w_shape.dim + 2, (size_t)(x->ndim - 2) * sizeof *o.size);
+    const int64_t groups = options && options->groups ? options->groups : 1;
+    if (wanted(op, "w_shape", &w_shape, x->ndim, dy->shape[1], x->shape[1] / groups) ||
+        convolution(op, x->ndim - 2, options, x->shape, w_shape.dim, &o.g)) {
+        return NULL;
+    }
     return eg__op2(&eg__op_conv_weight, x, dy, &o);
 }

@@ -12,29 +12,27 @@ eg_status eg__check_conv_options(const char *op, int axes, bool transposed, cons
 /* Which operand is computed from the other two. */
 typedef enum eg__conv_result { EG__CONV_Y, EG__CONV_X, EG__CONV_W } eg__conv_result;
 
-/* Axes that are not there come first, with size and step 1. */
-typedef struct eg__conv_shape {
-    int64_t n, c, o, groups; /* batch, channels of x and of y */
-    int64_t in[3], out[3], k[3];
-    int64_t stride[3], dilation[3], before[3];
-} eg__conv_shape;
+/* A convolution on its way through an engine: what is to be computed, and from what. */
+typedef struct eg__conv_job {
+    const eg__call *c;
+    eg__conv_result result;
+    eg__conv_geometry g;
+    eg_tensor *x, *w, *y, *bias; /* the result is among them; bias: of the result, or NULL */
+    int act;                     /* of conv_act: an eg__act, of y */
+    eg__storage *keep;           /* of w, if copies of it in other layouts may be kept there */
+} eg__conv_job;
 
-static inline eg__conv_shape eg__conv_shape_of(const eg_tensor *x, const eg_tensor *w,
-                                               const eg_tensor *y, const eg__conv_opts *o)
+/* The job of a row's call. */
+static inline eg__conv_job eg__conv_job_of(const eg__call *c, eg__conv_result result)
 {
-    eg__conv_shape s = {.n = x->shape[0], .c = x->shape[1], .o = y->shape[1], .groups = o->groups};
-    int skip = 5 - x->ndim;
-    for (int d = 0; d < 3; d++) {
-        bool real = d >= skip;
-        int a = d - skip, at = a + 2;
-        s.in[d] = real ? x->shape[at] : 1;
-        s.out[d] = real ? y->shape[at] : 1;
-        s.k[d] = real ? w->shape[at] : 1;
-        s.stride[d] = real ? o->stride[a] : 1;
-        s.dilation[d] = real ? o->dilation[a] : 1;
-        s.before[d] = real ? o->before[a] : 0;
-    }
-    return s;
+    eg_tensor *a = c->in[0], *b = c->in[1], *out = c->out[0];
+    return (eg__conv_job){.c = c,
+                          .result = result,
+                          .g = ((const eg__conv_opts *)c->opts)->g,
+                          .x = result == EG__CONV_X ? out : a,
+                          .w = result == EG__CONV_W ? out : b,
+                          .y = result == EG__CONV_Y ? out : result == EG__CONV_X ? a : b,
+                          .bias = c->nin > 2 ? c->in[2] : NULL};
 }
 
 /* Strides of batch, channels and the three axes. */

@@ -74,12 +74,17 @@ typedef struct eg__cross_entropy_opts {
     int64_t ignore_index;
 } eg__cross_entropy_opts;
 
-/* Of the convolution in question, per spatial axis, padding resolved. `size` holds what the operands do not
- * tell: the sizes of its input for conv_data, of its kernel for conv_weight. */
+/* What a convolution is over; that of a transposed one or of a gradient is the same. Axes that are not there come first,
+ * with size and step 1. */
+typedef struct eg__conv_geometry {
+    int64_t n, c, o, groups; /* batch, channels of x and of y */
+    int64_t in[3], k[3], out[3];
+    int64_t stride[3], dilation[3], before[3], after[3];
+} eg__conv_geometry;
+
 typedef struct eg__conv_opts {
+    eg__conv_geometry g;
     int64_t act; /* an eg__act; of conv_act alone */
-    int64_t groups;
-    int64_t stride[3], dilation[3], before[3], after[3], size[3];
 } eg__conv_opts;
 
 /* How elements of a random tensor are made of words of the stream (lib/math/philox.h). */

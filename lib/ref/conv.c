@@ -11,30 +11,30 @@ typedef struct cell {
     int64_t in[3], tap[3], out[3];
 } cell;
 
-static int64_t place(const eg__conv_shape *s, const cell *at, int which)
+static int64_t place(const eg__conv_geometry *g, const cell *at, int which)
 {
     const int64_t *p = which == X ? at->in : which == W ? at->tap : at->out;
-    const int64_t *size = which == X ? s->in : which == W ? s->k : s->out;
-    int64_t i = which == X   ? at->n * s->c + at->c
-                : which == W ? at->o * (s->c / s->groups) + at->cg
-                             : at->n * s->o + at->o;
+    const int64_t *size = which == X ? g->in : which == W ? g->k : g->out;
+    int64_t i = which == X   ? at->n * g->c + at->c
+                : which == W ? at->o * (g->c / g->groups) + at->cg
+                             : at->n * g->o + at->o;
     for (int d = 0; d < 3; d++) {
         i = i * size[d] + p[d];
     }
     return i;
 }
 
-static double value(const eg__conv_shape *s, const cell *at, int which, const eg_tensor *t)
+static double value(const eg__conv_geometry *g, const cell *at, int which, const eg_tensor *t)
 {
-    return eg__get_at(t, eg__at(t, t, place(s, at, which)));
+    return eg__get_at(t, eg__at(t, t, place(g, at, which)));
 }
 
 /* Where the tap reads; false outside x. */
-static bool inside(const eg__conv_shape *s, cell *at)
+static bool inside(const eg__conv_geometry *g, cell *at)
 {
     for (int d = 0; d < 3; d++) {
-        at->in[d] = at->out[d] * s->stride[d] + at->tap[d] * s->dilation[d] - s->before[d];
-        if (at->in[d] < 0 || at->in[d] >= s->in[d]) {
+        at->in[d] = at->out[d] * g->stride[d] + at->tap[d] * g->dilation[d] - g->before[d];
+        if (at->in[d] < 0 || at->in[d] >= g->in[d]) {
             return false;
         }
     }
@@ -42,27 +42,27 @@ static bool inside(const eg__conv_shape *s, cell *at)
 }
 
 /* All taps and channels of one output element. */
-static void taps(const eg__conv_shape *s, cell *at, eg_tensor *const t[3], int result, double *sum)
+static void taps(const eg__conv_geometry *g, cell *at, eg_tensor *const t[3], int result, double *sum)
 {
-    int64_t each = s->c / s->groups, taps = s->k[0] * s->k[1] * s->k[2];
+    int64_t each = g->c / g->groups, taps = g->k[0] * g->k[1] * g->k[2];
     int a = result == X ? Y : X, b = result == W ? Y : W;
     for (int64_t i = 0; i < each * taps; i++) {
         at->cg = i / taps;
-        at->c = at->o / (s->o / s->groups) * each + at->cg;
-        at->tap[2] = i % s->k[2];
-        at->tap[1] = i / s->k[2] % s->k[1];
-        at->tap[0] = i / (s->k[2] * s->k[1]) % s->k[0];
-        if (inside(s, at)) {
-            sum[place(s, at, result)] += value(s, at, a, t[a]) * value(s, at, b, t[b]);
+        at->c = at->o / (g->o / g->groups) * each + at->cg;
+        at->tap[2] = i % g->k[2];
+        at->tap[1] = i / g->k[2] % g->k[1];
+        at->tap[0] = i / (g->k[2] * g->k[1]) % g->k[0];
+        if (inside(g, at)) {
+            sum[place(g, at, result)] += value(g, at, a, t[a]) * value(g, at, b, t[b]);
         }
     }
 }
 
-static eg_status convolve(const eg__call *c, const eg__conv_shape *s, eg_tensor *const t[3],
-                          int result)
+static eg_status convolve(const eg__call *c, eg_tensor *const t[3], int result)
 {
+    const eg__conv_geometry *g = &((const eg__conv_opts *)c->opts)->g;
     const eg_tensor *r = t[result], *bias = c->nin > 2 ? c->in[2] : NULL;
-    int64_t cells = s->out[0] * s->out[1] * s->out[2], per = 1;
+    int64_t cells = g->out[0] * g->out[1] * g->out[2], per = 1;
     eg__scratch scratch;
     if (eg__scratch_get(c, (size_t)r->n * sizeof(double), &scratch)) {
         return EG_ENOMEM;
@@ -74,12 +74,12 @@ static eg_status convolve(const eg__call *c, const eg__conv_shape *s, eg_tensor 
     for (int64_t i = 0; i < r->n; i++) {
         sum[i] = bias ? eg__get_at(bias, i / per % r->shape[1] * bias->strides[0]) : 0;
     }
-    for (int64_t i = 0; i < s->n * s->o * cells; i++) {
-        cell at = {.n = i / cells / s->o, .o = i / cells % s->o};
-        at.out[2] = i % s->out[2];
-        at.out[1] = i / s->out[2] % s->out[1];
-        at.out[0] = i / (s->out[2] * s->out[1]) % s->out[0];
-        taps(s, &at, t, result, sum);
+    for (int64_t i = 0; i < g->n * g->o * cells; i++) {
+        cell at = {.n = i / cells / g->o, .o = i / cells % g->o};
+        at.out[2] = i % g->out[2];
+        at.out[1] = i / g->out[2] % g->out[1];
+        at.out[0] = i / (g->out[2] * g->out[1]) % g->out[0];
+        taps(g, &at, t, result, sum);
     }
     for (int64_t i = 0; i < r->n; i++) {
         eg__set_at(r, eg__at(r, r, i), sum[i]);
@@ -90,8 +90,7 @@ static eg_status convolve(const eg__call *c, const eg__conv_shape *s, eg_tensor 
 
 eg_status eg__ref_conv(const eg__call *c)
 {
-    eg__conv_shape s = eg__conv_shape_of(c->in[0], c->in[1], c->out[0], c->opts);
-    return convolve(c, &s, (eg_tensor *[]){c->in[0], c->in[1], c->out[0]}, Y);
+    return convolve(c, (eg_tensor *[]){c->in[0], c->in[1], c->out[0]}, Y);
 }
 
 eg_status eg__ref_conv_act(const eg__call *c)
@@ -108,12 +107,10 @@ eg_status eg__ref_conv_act(const eg__call *c)
 
 eg_status eg__ref_conv_data(const eg__call *c)
 {
-    eg__conv_shape s = eg__conv_shape_of(c->out[0], c->in[1], c->in[0], c->opts);
-    return convolve(c, &s, (eg_tensor *[]){c->out[0], c->in[1], c->in[0]}, X);
+    return convolve(c, (eg_tensor *[]){c->out[0], c->in[1], c->in[0]}, X);
 }
 
 eg_status eg__ref_conv_weight(const eg__call *c)
 {
-    eg__conv_shape s = eg__conv_shape_of(c->in[0], c->out[0], c->in[1], c->opts);
-    return convolve(c, &s, (eg_tensor *[]){c->in[0], c->out[0], c->in[1]}, W);
+    return convolve(c, (eg_tensor *[]){c->in[0], c->out[0], c->in[1]}, W);
 }

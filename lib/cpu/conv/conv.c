@@ -78,14 +78,14 @@ static eg_status add_bias(const eg__conv_job *j, eg_tensor *result)
     return eg__run(&eg__op_add, (eg_tensor *[]){result, &b}, 2, NULL, result);
 }
 
-static int64_t taps_of(const eg__conv_shape *s)
+static int64_t taps_of(const eg__conv_geometry *g)
 {
-    return s->k[0] * s->k[1] * s->k[2];
+    return g->k[0] * g->k[1] * g->k[2];
 }
 
-static int64_t windows_of(const eg__conv_shape *s)
+static int64_t windows_of(const eg__conv_geometry *g)
 {
-    return s->n * s->out[0] * s->out[1] * s->out[2];
+    return g->n * g->out[0] * g->out[1] * g->out[2];
 }
 
 /* ---- oneDNN -------------------------------------------------------------------------------- */
@@ -102,21 +102,21 @@ static eg__dnnl_mem activations(const eg_tensor *t, int64_t n, int64_t channels,
 
 static eg__dnnl_mem weights(const eg__conv_job *j, int nd)
 {
-    const eg__conv_shape *s = &j->s;
+    const eg__conv_geometry *g = &j->g;
     eg__dnnl_mem m = {.dtype = j->w->dtype, .any = true};
     int64_t steps[5];
     int k = 0;
     eg__conv_strides(j->w, steps);
-    if (s->groups > 1) {
-        m.shape[k] = s->groups;
-        m.strides[k++] = steps[0] * (s->o / s->groups);
+    if (g->groups > 1) {
+        m.shape[k] = g->groups;
+        m.strides[k++] = steps[0] * (g->o / g->groups);
     }
-    m.shape[k] = s->o / s->groups;
+    m.shape[k] = g->o / g->groups;
     m.strides[k++] = steps[0];
-    m.shape[k] = s->c / s->groups;
+    m.shape[k] = g->c / g->groups;
     m.strides[k++] = steps[1];
     for (int d = 5 - nd; d < 3; d++) {
-        m.shape[k] = s->k[d];
+        m.shape[k] = g->k[d];
         m.strides[k++] = steps[2 + d];
     }
     m.ndim = (uint8_t)k;
@@ -127,21 +127,21 @@ static eg__dnnl_mem weights(const eg__conv_job *j, int nd)
 static eg_status with_dnnl(const eg__conv_job *j, bool *done)
 {
     static const uint8_t kinds[] = {EG__DNNL_CONV, EG__DNNL_CONV_DX, EG__DNNL_CONV_DW};
-    const eg__conv_shape *s = &j->s;
+    const eg__conv_geometry *g = &j->g;
     bool forward = j->result == EG__CONV_Y;
     int nd = j->x->ndim == 5 ? 5 : 4; /* one axis runs as two with height 1 */
     eg__dnnl_op op = {.kind = kinds[j->result],
-                      .x = activations(j->x, s->n, s->c, s->in, nd),
+                      .x = activations(j->x, g->n, g->c, g->in, nd),
                       .w = weights(j, nd),
-                      .y = activations(j->y, s->n, s->o, s->out, nd)};
+                      .y = activations(j->y, g->n, g->o, g->out, nd)};
     if (forward && j->bias) {
         op.b = eg__dnnl_mem_of(j->bias, 1);
     }
     for (int d = 5 - nd, i = 0; d < 3; d++, i++) {
-        op.stride[i] = s->stride[d];
-        op.dilation[i] = s->dilation[d];
-        op.low[i] = s->before[d];
-        op.high[i] = j->after[d];
+        op.stride[i] = g->stride[d];
+        op.dilation[i] = g->dilation[d];
+        op.low[i] = g->before[d];
+        op.high[i] = j->g.after[d];
     }
     eg__dnnl_prim *p;
     eg_status st = eg__dnnl_find(j->c, &op, &p);
@@ -180,21 +180,21 @@ static void turn_kernels(void *ctx, int64_t begin, int64_t end)
  * forward kernels are the better ones for channels-last data. */
 static eg_status with_dnnl_turned(const eg__conv_job *j, bool *done)
 {
-    const eg__conv_shape *s = &j->s;
+    const eg__conv_geometry *g = &j->g;
     eg__conv_job f = *j;
     eg_tensor *w = j->w, view;
-    turn t = {.taps = taps_of(s)};
+    turn t = {.taps = taps_of(g)};
     f.result = EG__CONV_Y;
     f.x = j->y;
     f.y = j->x;
-    f.s.c = s->o;
-    f.s.o = s->c;
+    f.g.c = g->o;
+    f.g.o = g->c;
     for (int d = 0; d < 3; d++) {
-        int64_t reach = (s->k[d] - 1) * s->dilation[d];
-        f.s.in[d] = s->out[d];
-        f.s.out[d] = s->in[d];
-        f.s.before[d] = reach - s->before[d];
-        f.after[d] = reach - j->after[d];
+        int64_t reach = (g->k[d] - 1) * g->dilation[d];
+        f.g.in[d] = g->out[d];
+        f.g.out[d] = g->in[d];
+        f.g.before[d] = reach - g->before[d];
+        f.g.after[d] = reach - j->g.after[d];
     }
     if (t.taps > 1) {
         f.keep = NULL;
@@ -207,7 +207,7 @@ static eg_status with_dnnl_turned(const eg__conv_job *j, bool *done)
         eg__parallel(w->n / t.taps, EG__GRAIN / t.taps + 1, turn_kernels, &t);
     }
     view_of(&view, w, w->ndim, w->shape, w->strides);
-    if (s->groups == 1) {
+    if (g->groups == 1) {
         view.shape[0] = w->shape[1];
         view.shape[1] = w->shape[0];
         view.strides[0] = w->strides[1];
@@ -220,45 +220,45 @@ static eg_status with_dnnl_turned(const eg__conv_job *j, bool *done)
 /* Windows past all cells and numbers beyond int are not what its kernels were made for. */
 static bool fit_for_dnnl(const eg__conv_job *j)
 {
-    const eg__conv_shape *s = &j->s;
+    const eg__conv_geometry *g = &j->g;
     bool fit = j->x->dtype == EG_F32;
     for (int d = 0; d < 3; d++) {
-        int64_t reach = (s->k[d] - 1) * s->dilation[d] + 1;
-        fit = fit && s->before[d] < reach && j->after[d] < reach && s->in[d] < INT32_MAX / 2 &&
-              s->out[d] < INT32_MAX / 2;
+        int64_t reach = (g->k[d] - 1) * g->dilation[d] + 1;
+        fit = fit && g->before[d] < reach && j->g.after[d] < reach && g->in[d] < INT32_MAX / 2 &&
+              g->out[d] < INT32_MAX / 2;
     }
-    return fit && s->c < INT32_MAX / 2 && s->o < INT32_MAX / 2 && s->n < INT32_MAX / 2;
+    return fit && g->c < INT32_MAX / 2 && g->o < INT32_MAX / 2 && g->n < INT32_MAX / 2;
 }
 
 /* ---- the choice ---------------------------------------------------------------------------- */
 
-static bool single_steps(const eg__conv_shape *s)
+static bool single_steps(const eg__conv_geometry *g)
 {
-    return s->stride[0] * s->stride[1] * s->stride[2] == 1;
+    return g->stride[0] * g->stride[1] * g->stride[2] == 1;
 }
 
 /* Every channel is its own group and has one result. */
-static bool is_depthwise(const eg__conv_shape *s)
+static bool is_depthwise(const eg__conv_geometry *g)
 {
-    return s->groups == s->c && s->c == s->o && s->groups > 1;
+    return g->groups == g->c && g->c == g->o && g->groups > 1;
 }
 
 /* Whether turning the kernel round pays: where it is free, and where the backward kernels are weak
  * and there is more to do than to turn it. */
 static bool better_turned(const eg__conv_job *j)
 {
-    const eg__conv_shape *s = &j->s;
-    int64_t taps = taps_of(s);
-    return j->result == EG__CONV_X && (s->groups == 1 || is_depthwise(s)) && single_steps(s) &&
-           (taps == 1 || (windows_of(s) >= 512 && j->w->flags & EG__DENSE));
+    const eg__conv_geometry *g = &j->g;
+    int64_t taps = taps_of(g);
+    return j->result == EG__CONV_X && (g->groups == 1 || is_depthwise(g)) && single_steps(g) &&
+           (taps == 1 || (windows_of(g) >= 512 && j->w->flags & EG__DENSE));
 }
 
 /* Whether oneDNN serves a depthwise convolution better than our loops: on whole vectors of channels,
  * and for the gradient of x with its forward kernels. */
 static bool depthwise_by_dnnl(const eg__conv_job *j)
 {
-    const eg__conv_shape *s = &j->s;
-    return s->c % 16 == 0 && s->dilation[1] * s->dilation[2] == 1 && j->x->ndim == 4 &&
+    const eg__conv_geometry *g = &j->g;
+    return g->c % 16 == 0 && g->dilation[1] * g->dilation[2] == 1 && j->x->ndim == 4 &&
            fit_for_dnnl(j) && (j->result != EG__CONV_X || better_turned(j));
 }
 
@@ -266,15 +266,15 @@ static bool depthwise_by_dnnl(const eg__conv_job *j)
  * windows. A weight that does not change is rearranged once it has been used often enough. */
 static bool better_as_product(const eg__conv_job *j)
 {
-    const eg__conv_shape *s = &j->s;
-    int64_t taps = taps_of(s), windows = windows_of(s);
-    if (s->groups > 1) {
+    const eg__conv_geometry *g = &j->g;
+    int64_t taps = taps_of(g), windows = windows_of(g);
+    if (g->groups > 1) {
         return false;
     }
     if (j->result == EG__CONV_W) {
-        return taps > 1 ? windows <= s->o : single_steps(s);
+        return taps > 1 ? windows <= g->o : single_steps(g);
     }
-    return taps > 1 && windows <= s->o / 2 &&
+    return taps > 1 && windows <= g->o / 2 &&
            !(j->keep && eg__pack_pays(j->keep, j->result == EG__CONV_X, false));
 }
 
@@ -288,14 +288,14 @@ static eg_status with_gemm(const eg__conv_job *j, const eg__conv_ways *ways)
 
 static eg_status choose(const eg__conv_job *j, const eg__conv_ways *ways)
 {
-    const eg__conv_shape *s = &j->s;
+    const eg__conv_geometry *g = &j->g;
     eg__winograd tiles;
     bool done = false;
-    bool depthwise = is_depthwise(s) && s->k[0] * s->k[1] <= EG__CONV_LINES;
+    bool depthwise = is_depthwise(g) && g->k[0] * g->k[1] <= EG__CONV_LINES;
     if (depthwise && !depthwise_by_dnnl(j)) {
         return ways->depthwise(j);
     }
-    if (j->result == EG__CONV_X && s->c <= EG__CONV_NARROW && s->groups == 1 && j->x->ndim < 5 &&
+    if (j->result == EG__CONV_X && g->c <= EG__CONV_NARROW && g->groups == 1 && j->x->ndim < 5 &&
         j->x->dtype == EG_F32) {
         return ways->narrow_data(j);
     }
@@ -328,18 +328,11 @@ static int weight_layout(const eg_tensor *w)
 
 eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv_ways *ways)
 {
-    eg_tensor *out = c->out[0], *bias = c->nin > 2 ? c->in[2] : NULL;
-    eg_tensor *x = result == EG__CONV_X ? out : c->in[0],
-              *w = result == EG__CONV_W ? out : c->in[1];
-    eg_tensor *y = result == EG__CONV_Y ? out : c->in[result == EG__CONV_W];
-    const eg__conv_opts *o = c->opts;
-    int dtype = out->dtype == EG_F64 ? EG_F64 : EG_F32;
+    eg__conv_job j = eg__conv_job_of(c, result);
+    eg_tensor *const out = c->out[0], *const x = j.x, *const w = j.w, *const y = j.y, *const bias = j.bias;
+    const int dtype = out->dtype == EG_F64 ? EG_F64 : EG_F32;
     if (out->n == 0) {
         return EG_OK;
-    }
-    eg__conv_job j = {.c = c, .result = result, .s = eg__conv_shape_of(x, w, y, o)};
-    for (int d = 0, skip = 5 - x->ndim; d < 3; d++) {
-        j.after[d] = d >= skip ? o->after[d - skip] : 0;
     }
     j.x = as(c, x, dtype, EG__TO_CHANNELS_LAST, result != EG__CONV_X);
     j.w = as(c, w, dtype, weight_layout(w), result != EG__CONV_W);

@@ -6,17 +6,8 @@
 
 #include "lib/ops/conv.h"
 
-/* One convolution on its way. x and y are channels-last without gaps, all of one dtype, f32 or f64;
- * the one that is the result is to be written. Nothing is empty. */
-typedef struct eg__conv_job {
-    const eg__call *c;
-    eg__conv_result result;
-    eg__conv_shape s;
-    int64_t after[3];
-    eg_tensor *x, *w, *y, *bias; /* bias of the result, row-major, or NULL */
-    eg__storage *keep;           /* of w, if copies of it in other layouts may be kept there */
-} eg__conv_job;
-
+/* What a way gets: x and y are channels-last without gaps, all of one dtype, f32 or f64; the one that is the result is to
+ * be written. The bias is row-major. Nothing is empty. */
 typedef eg_status eg__conv_way(const eg__conv_job *j);
 struct eg__winograd;
 typedef eg_status eg__conv_tiles(const eg__conv_job *j, const struct eg__winograd *p);
@@ -39,19 +30,19 @@ eg_status eg__conv_activate(const eg__call *c);
 eg_tensor *eg__conv_temp(const eg__conv_job *j, int dtype, int ndim, const int64_t *shape);
 
 /* First cell of tap t for window p along axis d. */
-static inline int64_t eg__conv_at(const eg__conv_shape *s, int d, int64_t p, int64_t t)
+static inline int64_t eg__conv_at(const eg__conv_geometry *g, int d, int64_t p, int64_t t)
 {
-    return p * s->stride[d] + t * s->dilation[d] - s->before[d];
+    return p * g->stride[d] + t * g->dilation[d] - g->before[d];
 }
 
 /* Windows [*low, *high) whose tap t lies inside along axis d. */
-static inline void eg__conv_inside(const eg__conv_shape *s, int d, int64_t t, int64_t *low,
+static inline void eg__conv_inside(const eg__conv_geometry *g, int d, int64_t t, int64_t *low,
                                    int64_t *high)
 {
-    int64_t first = s->before[d] - t * s->dilation[d], step = s->stride[d];
-    int64_t end = s->in[d] + first; /* p * step < end */
+    int64_t first = g->before[d] - t * g->dilation[d], step = g->stride[d];
+    int64_t end = g->in[d] + first; /* p * step < end */
     *low = first > 0 ? (first + step - 1) / step : 0;
-    *high = end > 0 ? eg__min((end + step - 1) / step, s->out[d]) : 0;
+    *high = end > 0 ? eg__min((end + step - 1) / step, g->out[d]) : 0;
     *low = eg__min(*low, *high);
 }
 

@@ -13,7 +13,7 @@ typedef eg__f32s vec;
 enum { LANES = sizeof(vec) / sizeof(float), WIDE = 3, SIDE = EG__VECTORS >= 32 ? 8 : 4 };
 
 typedef struct job {
-    const eg__conv_shape *s;
+    const eg__conv_geometry *g;
     const float *y, *bias;
     float *x, *w;         /* w: [channels of y][width] */
     float *columns;       /* per band: a row of windows, [out][width] */
@@ -48,7 +48,7 @@ EG__INLINE void tile(const float *dy, const float *w, int64_t channels, int64_t 
 
 EG__INLINE void tiles(const job *d, const float *dy, float *to, const int side)
 {
-    int64_t channels = d->s->o, width = d->width, at = 0;
+    int64_t channels = d->g->o, width = d->width, at = 0;
     for (; at + WIDE * LANES <= width; at += WIDE * LANES) {
         tile(dy, d->w + at, channels, width, to + at, side, WIDE);
     }
@@ -63,18 +63,18 @@ EG__INLINE void tiles(const job *d, const float *dy, float *to, const int side)
 static void add_row(const job *d, const float *columns, int64_t oy, int64_t begin, int64_t end,
                     float *x)
 {
-    const eg__conv_shape *s = d->s;
-    int64_t c = s->c, step = s->stride[2] * c;
-    for (int64_t ky = 0; ky < s->k[1]; ky++) {
-        int64_t iy = eg__conv_at(s, 1, oy, ky);
+    const eg__conv_geometry *g = d->g;
+    int64_t c = g->c, step = g->stride[2] * c;
+    for (int64_t ky = 0; ky < g->k[1]; ky++) {
+        int64_t iy = eg__conv_at(g, 1, oy, ky);
         if (iy < begin || iy >= end) {
             continue;
         }
-        for (int64_t kx = 0; kx < s->k[2]; kx++) {
+        for (int64_t kx = 0; kx < g->k[2]; kx++) {
             int64_t low, high;
-            eg__conv_inside(s, 2, kx, &low, &high);
-            float *to = x + (iy * s->in[2] + eg__conv_at(s, 2, low, kx)) * c;
-            const float *from = columns + low * d->width + (ky * s->k[2] + kx) * c;
+            eg__conv_inside(g, 2, kx, &low, &high);
+            float *to = x + (iy * g->in[2] + eg__conv_at(g, 2, low, kx)) * c;
+            const float *from = columns + low * d->width + (ky * g->k[2] + kx) * c;
             if (c == 1) {
                 for (int64_t q = low; q < high; q++, to += step, from += d->width) {
                     *to += *from;
@@ -93,25 +93,25 @@ static void add_row(const job *d, const float *columns, int64_t oy, int64_t begi
 /* Rows begin..end-1 of image n of x. */
 static void band(const job *d, int64_t n, int64_t begin, int64_t end, float *columns)
 {
-    const eg__conv_shape *s = d->s;
-    float *x = d->x + n * s->in[1] * s->in[2] * s->c;
-    int64_t reach = (s->k[1] - 1) * s->dilation[1], first = begin + s->before[1] - reach;
-    int64_t from = first > 0 ? (first + s->stride[1] - 1) / s->stride[1] : 0;
-    int64_t to = eg__min((end - 1 + s->before[1]) / s->stride[1] + 1, s->out[1]);
-    for (int64_t i = begin * s->in[2] * s->c; i < end * s->in[2] * s->c; i++) {
-        x[i] = d->bias ? d->bias[i % s->c] : 0;
+    const eg__conv_geometry *g = d->g;
+    float *x = d->x + n * g->in[1] * g->in[2] * g->c;
+    int64_t reach = (g->k[1] - 1) * g->dilation[1], first = begin + g->before[1] - reach;
+    int64_t from = first > 0 ? (first + g->stride[1] - 1) / g->stride[1] : 0;
+    int64_t to = eg__min((end - 1 + g->before[1]) / g->stride[1] + 1, g->out[1]);
+    for (int64_t i = begin * g->in[2] * g->c; i < end * g->in[2] * g->c; i++) {
+        x[i] = d->bias ? d->bias[i % g->c] : 0;
     }
     for (int64_t oy = from; oy < to; oy++) {
-        const float *dy = d->y + (n * s->out[1] + oy) * s->out[2] * s->o;
+        const float *dy = d->y + (n * g->out[1] + oy) * g->out[2] * g->o;
         int64_t q = 0;
-        for (; q + SIDE <= s->out[2]; q += SIDE) {
-            tiles(d, dy + q * s->o, columns + q * d->width, SIDE);
+        for (; q + SIDE <= g->out[2]; q += SIDE) {
+            tiles(d, dy + q * g->o, columns + q * d->width, SIDE);
         }
-        for (; q + 2 <= s->out[2]; q += 2) {
-            tiles(d, dy + q * s->o, columns + q * d->width, 2);
+        for (; q + 2 <= g->out[2]; q += 2) {
+            tiles(d, dy + q * g->o, columns + q * d->width, 2);
         }
-        for (; q < s->out[2]; q++) {
-            tiles(d, dy + q * s->o, columns + q * d->width, 1);
+        for (; q < g->out[2]; q++) {
+            tiles(d, dy + q * g->o, columns + q * d->width, 1);
         }
         add_row(d, columns, oy, begin, end, x);
     }
@@ -120,9 +120,9 @@ static void band(const job *d, int64_t n, int64_t begin, int64_t end, float *col
 static void piece(void *ctx, int64_t begin, int64_t end)
 {
     const job *d = ctx;
-    int64_t rows = d->s->in[1], all = d->s->n * d->bands;
+    int64_t rows = d->g->in[1], all = d->g->n * d->bands;
     for (int64_t p = begin; p < end; p++) {
-        float *columns = d->columns + p * d->s->out[2] * d->width;
+        float *columns = d->columns + p * d->g->out[2] * d->width;
         for (int64_t b = all * p / d->pieces; b < all * (p + 1) / d->pieces; b++) {
             int64_t i = b % d->bands;
             band(d, b / d->bands, rows * i / d->bands, rows * (i + 1) / d->bands, columns);
@@ -133,16 +133,16 @@ static void piece(void *ctx, int64_t begin, int64_t end)
 /* w [o, c, k, k] as [o][k][k][c], zeros up to the width. */
 static void pack(const job *d, const eg_tensor *w)
 {
-    const eg__conv_shape *s = d->s;
+    const eg__conv_geometry *g = d->g;
     const float *from = (const float *)eg__ptr(w);
     int64_t at[5];
     eg__conv_strides(w, at);
-    memset(d->w, 0, (size_t)(s->o * d->width) * sizeof *d->w);
-    for (int64_t o = 0; o < s->o; o++) {
+    memset(d->w, 0, (size_t)(g->o * d->width) * sizeof *d->w);
+    for (int64_t o = 0; o < g->o; o++) {
         float *to = d->w + o * d->width;
-        for (int64_t t = 0; t < s->k[1] * s->k[2]; t++) {
-            for (int64_t c = 0; c < s->c; c++) {
-                *to++ = from[o * at[0] + c * at[1] + t / s->k[2] * at[3] + t % s->k[2] * at[4]];
+        for (int64_t t = 0; t < g->k[1] * g->k[2]; t++) {
+            for (int64_t c = 0; c < g->c; c++) {
+                *to++ = from[o * at[0] + c * at[1] + t / g->k[2] * at[3] + t % g->k[2] * at[4]];
             }
         }
     }
@@ -150,22 +150,22 @@ static void pack(const job *d, const eg_tensor *w)
 
 eg_status ISA(eg__conv_narrow_data)(const eg__conv_job *j)
 {
-    const eg__conv_shape *s = &j->s;
-    int64_t width = (s->k[1] * s->k[2] * s->c + LANES - 1) / LANES * LANES, threads = eg_threads();
+    const eg__conv_geometry *g = &j->g;
+    int64_t width = (g->k[1] * g->k[2] * g->c + LANES - 1) / LANES * LANES, threads = eg_threads();
     job d = {
-        .s = s, .y = (const float *)eg__ptr(j->y), .x = (float *)eg__ptr(j->x), .width = width};
+        .g = g, .y = (const float *)eg__ptr(j->y), .x = (float *)eg__ptr(j->x), .width = width};
     d.bias = j->bias ? (const float *)eg__ptr(j->bias) : NULL;
     /* Bands of one image both compute the windows that reach over their border. */
-    d.bands = s->n >= 2 * threads ? 1 : eg__min(threads, s->in[1]);
-    bool small = s->n * s->out[1] * s->out[2] * s->o * width < 1 << 17;
-    d.pieces = small ? 1 : eg__min(threads, s->n * d.bands);
+    d.bands = g->n >= 2 * threads ? 1 : eg__min(threads, g->in[1]);
+    bool small = g->n * g->out[1] * g->out[2] * g->o * width < 1 << 17;
+    d.pieces = small ? 1 : eg__min(threads, g->n * d.bands);
     eg__scratch scratch;
-    if (eg__scratch_get(j->c, (size_t)((s->o + d.pieces * s->out[2]) * width) * sizeof(float),
+    if (eg__scratch_get(j->c, (size_t)((g->o + d.pieces * g->out[2]) * width) * sizeof(float),
                         &scratch)) {
         return EG_ENOMEM;
     }
     d.w = scratch.data;
-    d.columns = d.w + s->o * width;
+    d.columns = d.w + g->o * width;
     pack(&d, j->w);
     eg__parallel(d.pieces, 1, piece, &d);
     eg__scratch_put(j->c, &scratch);

@@ -35,7 +35,7 @@ static inline bool whole(const line *l, int64_t q)
 
 typedef struct job {
     const eg__conv_job *j;
-    const eg__conv_shape *s;
+    const eg__conv_geometry *g;
     int64_t pieces, slices; /* of rows and of channels */
     char *w; /* weights as [tap][channel]; or sums, one such array per piece */
     char *source, *result;
@@ -53,28 +53,28 @@ typedef struct job {
 #define NAME(f) f##_f64
 #include "lib/cpu/conv/depthwise_rows.h"
 
-static int64_t pieces_of(const eg__conv_shape *s)
+static int64_t pieces_of(const eg__conv_geometry *g)
 {
-    int64_t rows = s->n * s->out[0] * s->out[1], most = rows * s->out[2] / WINDOWS_PER_PIECE;
+    int64_t rows = g->n * g->out[0] * g->out[1], most = rows * g->out[2] / WINDOWS_PER_PIECE;
     return eg__max(1, eg__min(eg__min(most, MOST_PIECES), rows));
 }
 
 /* Ranges of the channels for the threads that pieces leave over; of `width` channels at least. */
-static int64_t slices_of(const eg__conv_shape *s, int64_t pieces, int64_t width)
+static int64_t slices_of(const eg__conv_geometry *g, int64_t pieces, int64_t width)
 {
-    double work = (double)(s->n * s->out[0] * s->out[1] * s->out[2]) * (double)(s->k[0] * s->k[1] * s->k[2] * s->c);
+    double work = (double)(g->n * g->out[0] * g->out[1] * g->out[2]) * (double)(g->k[0] * g->k[1] * g->k[2] * g->c);
     int64_t paying = (int64_t)fmin(work / WORK_PER_SLICE, 1 << 20) / pieces;
-    return eg__max(1, eg__min(eg__min((eg_threads() - 1) / pieces + 1, s->c / width), paying));
+    return eg__max(1, eg__min(eg__min((eg_threads() - 1) / pieces + 1, g->c / width), paying));
 }
 
 eg_status ISA(eg__conv_depthwise)(const eg__conv_job *j)
 {
-    const eg__conv_shape *s = &j->s;
-    int64_t taps = s->k[0] * s->k[1] * s->k[2];
+    const eg__conv_geometry *g = &j->g;
+    int64_t taps = g->k[0] * g->k[1] * g->k[2];
     bool weight = j->result == EG__CONV_W, data = j->result == EG__CONV_X,
          f64 = j->x->dtype == EG_F64;
-    job d = {.j = j, .s = s, .pieces = weight ? pieces_of(s) : 1, .slices = 1};
-    size_t bytes = (size_t)(taps * s->c) * eg__esize(j->x);
+    job d = {.j = j, .g = g, .pieces = weight ? pieces_of(g) : 1, .slices = 1};
+    size_t bytes = (size_t)(taps * g->c) * eg__esize(j->x);
     eg__scratch scratch;
     if (eg__scratch_get(j->c, bytes * (size_t)d.pieces, &scratch)) {
         return EG_ENOMEM;
@@ -84,16 +84,16 @@ eg_status ISA(eg__conv_depthwise)(const eg__conv_job *j)
     d.result = eg__ptr(data ? j->x : j->y);
     (f64 ? pack_f64 : pack_f32)(&d);
     if (weight) {
-        d.slices = slices_of(s, d.pieces, 2 * (int64_t)(sizeof(eg__f32s) / eg__esize(j->x)));
+        d.slices = slices_of(g, d.pieces, 2 * (int64_t)(sizeof(eg__f32s) / eg__esize(j->x)));
         eg__parallel(d.pieces * d.slices, 1, f64 ? weight_piece_f64 : weight_piece_f32, &d);
         (f64 ? unpack_f64 : unpack_f32)(&d);
     } else {
-        const int64_t *size = data ? s->in : s->out;
-        int64_t grain = eg__max(EG__GRAIN / (size[2] * s->c * taps / 4 + 1), 1);
+        const int64_t *size = data ? g->in : g->out;
+        int64_t grain = eg__max(EG__GRAIN / (size[2] * g->c * taps / 4 + 1), 1);
         eg__range_fn *rows = data  ? f64 ? data_rows_f64 : data_rows_f32
                              : f64 ? forward_rows_f64
                                    : forward_rows_f32;
-        eg__parallel(s->n * size[0] * size[1], grain, rows, &d);
+        eg__parallel(g->n * size[0] * size[1], grain, rows, &d);
     }
     eg__scratch_put(j->c, &scratch);
     return EG_OK;

@@ -95,33 +95,33 @@ static void NAME(run_line)(const line *l, const T *const *from, const T *const *
 static void NAME(forward_rows)(void *ctx, int64_t begin, int64_t end)
 {
     const job *d = ctx;
-    const eg__conv_shape *s = d->s;
+    const eg__conv_geometry *g = d->g;
     const T *bias = d->j->bias ? (const T *)eg__ptr(d->j->bias) : NULL, *from[EG__CONV_LINES],
             *w[EG__CONV_LINES];
-    line l = {-s->before[2], s->stride[2], s->dilation[2], s->in[2], 0, 1, s->k[2], 0, 1,
-              s->out[2]};
+    line l = {-g->before[2], g->stride[2], g->dilation[2], g->in[2], 0, 1, g->k[2], 0, 1,
+              g->out[2]};
     for (int64_t r = begin; r < end; r++) {
-        int64_t oy = r % s->out[1], oz = r / s->out[1] % s->out[0], b = r / s->out[1] / s->out[0];
+        int64_t oy = r % g->out[1], oz = r / g->out[1] % g->out[0], b = r / g->out[1] / g->out[0];
         int n = 0;
-        for (int64_t t = 0; t < s->k[0] * s->k[1]; t++) {
-            int64_t z = eg__conv_at(s, 0, oz, t / s->k[1]), y = eg__conv_at(s, 1, oy, t % s->k[1]);
-            if (z >= 0 && z < s->in[0] && y >= 0 && y < s->in[1]) {
+        for (int64_t t = 0; t < g->k[0] * g->k[1]; t++) {
+            int64_t z = eg__conv_at(g, 0, oz, t / g->k[1]), y = eg__conv_at(g, 1, oy, t % g->k[1]);
+            if (z >= 0 && z < g->in[0] && y >= 0 && y < g->in[1]) {
                 from[n] =
-                    (const T *)d->source + ((b * s->in[0] + z) * s->in[1] + y) * s->in[2] * s->c;
-                w[n++] = (const T *)d->w + t * s->k[2] * s->c;
+                    (const T *)d->source + ((b * g->in[0] + z) * g->in[1] + y) * g->in[2] * g->c;
+                w[n++] = (const T *)d->w + t * g->k[2] * g->c;
             }
         }
-        NAME(run_line)(&l, from, w, n, s->c, bias, (T *)d->result + r * s->out[2] * s->c);
+        NAME(run_line)(&l, from, w, n, g->c, bias, (T *)d->result + r * g->out[2] * g->c);
     }
 }
 
 /* The cells of a row of x that are `phase` past a multiple of the stride: the taps that reach them
  * follow each other at equal distance, and so do the windows they belong to. */
-static line NAME(data_line)(const eg__conv_shape *s, int64_t phase)
+static line NAME(data_line)(const eg__conv_geometry *g, int64_t phase)
 {
-    int64_t stride = s->stride[2], dilation = s->dilation[2], at = phase + s->before[2], first = 0,
+    int64_t stride = g->stride[2], dilation = g->dilation[2], at = phase + g->before[2], first = 0,
             every = 1;
-    while (every < s->k[2] && every * dilation % stride) {
+    while (every < g->k[2] && every * dilation % stride) {
         every++;
     }
     while (first < every && (at - first * dilation) % stride) {
@@ -130,20 +130,20 @@ static line NAME(data_line)(const eg__conv_shape *s, int64_t phase)
     return (line){.at = (at - first * dilation) / stride,
                   .step = 1,
                   .tap = -(every * dilation / stride),
-                  .limit = s->out[2],
+                  .limit = g->out[2],
                   .w = first,
                   .wstep = every,
-                  .taps = first < every && first < s->k[2] ? (s->k[2] - first - 1) / every + 1 : 0,
+                  .taps = first < every && first < g->k[2] ? (g->k[2] - first - 1) / every + 1 : 0,
                   .to = phase,
                   .tostep = stride,
-                  .count = (s->in[2] - phase + stride - 1) / stride};
+                  .count = (g->in[2] - phase + stride - 1) / stride};
 }
 
 /* The window whose tap t lies on cell i of axis d; -1: none. */
-static inline int64_t NAME(window_over)(const eg__conv_shape *s, int d, int64_t i, int64_t t)
+static inline int64_t NAME(window_over)(const eg__conv_geometry *g, int d, int64_t i, int64_t t)
 {
-    int64_t at = i + s->before[d] - t * s->dilation[d];
-    return at >= 0 && at % s->stride[d] == 0 && at / s->stride[d] < s->out[d] ? at / s->stride[d]
+    int64_t at = i + g->before[d] - t * g->dilation[d];
+    return at >= 0 && at % g->stride[d] == 0 && at / g->stride[d] < g->out[d] ? at / g->stride[d]
                                                                               : -1;
 }
 
@@ -151,30 +151,30 @@ static inline int64_t NAME(window_over)(const eg__conv_shape *s, int d, int64_t 
 static void NAME(data_rows)(void *ctx, int64_t begin, int64_t end)
 {
     const job *d = ctx;
-    const eg__conv_shape *s = d->s;
+    const eg__conv_geometry *g = d->g;
     const T *bias = d->j->bias ? (const T *)eg__ptr(d->j->bias) : NULL, *from[EG__CONV_LINES],
             *w[EG__CONV_LINES];
     for (int64_t r = begin; r < end; r++) {
-        int64_t iy = r % s->in[1], iz = r / s->in[1] % s->in[0], b = r / s->in[1] / s->in[0];
+        int64_t iy = r % g->in[1], iz = r / g->in[1] % g->in[0], b = r / g->in[1] / g->in[0];
         int n = 0;
-        for (int64_t t = 0; t < s->k[0] * s->k[1]; t++) {
-            int64_t z = NAME(window_over)(s, 0, iz, t / s->k[1]),
-                    y = NAME(window_over)(s, 1, iy, t % s->k[1]);
+        for (int64_t t = 0; t < g->k[0] * g->k[1]; t++) {
+            int64_t z = NAME(window_over)(g, 0, iz, t / g->k[1]),
+                    y = NAME(window_over)(g, 1, iy, t % g->k[1]);
             if (z >= 0 && y >= 0) {
                 from[n] =
-                    (const T *)d->source + ((b * s->out[0] + z) * s->out[1] + y) * s->out[2] * s->c;
-                w[n++] = (const T *)d->w + t * s->k[2] * s->c;
+                    (const T *)d->source + ((b * g->out[0] + z) * g->out[1] + y) * g->out[2] * g->c;
+                w[n++] = (const T *)d->w + t * g->k[2] * g->c;
             }
         }
-        for (int64_t phase = 0; phase < eg__min(s->stride[2], s->in[2]); phase++) {
-            line l = NAME(data_line)(s, phase);
-            NAME(run_line)(&l, from, w, n, s->c, bias, (T *)d->result + r * s->in[2] * s->c);
+        for (int64_t phase = 0; phase < eg__min(g->stride[2], g->in[2]); phase++) {
+            line l = NAME(data_line)(g, phase);
+            NAME(run_line)(&l, from, w, n, g->c, bias, (T *)d->result + r * g->in[2] * g->c);
         }
     }
 }
 
 /* sum[i] += over windows low..high-1 of dy times the cell under tap t + i, for `taps` taps. */
-EG__INLINE void NAME(weight_tile)(const eg__conv_shape *s, const T *x, const T *dy, int64_t t,
+EG__INLINE void NAME(weight_tile)(const eg__conv_geometry *g, const T *x, const T *dy, int64_t t,
                                   int64_t low, int64_t high, int64_t c, T *sums, const int taps,
                                   const int wide)
 {
@@ -184,10 +184,10 @@ EG__INLINE void NAME(weight_tile)(const eg__conv_shape *s, const T *x, const T *
             sum[i][v] = (V){0};
         }
     }
-    int64_t step = s->stride[2] * s->c, tap = s->dilation[2] * s->c;
-    x += eg__conv_at(s, 2, low, t) * s->c + c;
-    dy += low * s->c + c;
-    for (int64_t q = low; q < high; q++, x += step, dy += s->c) {
+    int64_t step = g->stride[2] * g->c, tap = g->dilation[2] * g->c;
+    x += eg__conv_at(g, 2, low, t) * g->c + c;
+    dy += low * g->c + c;
+    for (int64_t q = low; q < high; q++, x += step, dy += g->c) {
         for (int v = 0; v < wide; v++) {
             V f = *(const V *)(dy + v * NAME(LANES));
             for (int i = 0; i < taps; i++) {
@@ -197,18 +197,18 @@ EG__INLINE void NAME(weight_tile)(const eg__conv_shape *s, const T *x, const T *
     }
     for (int i = 0; i < taps; i++) {
         for (int v = 0; v < wide; v++) {
-            *(V *)(sums + (t + i) * s->c + c + v * NAME(LANES)) += sum[i][v];
+            *(V *)(sums + (t + i) * g->c + c + v * NAME(LANES)) += sum[i][v];
         }
     }
 }
 
 /* Tap t over windows low..high-1, channels c..end-1. */
-static void NAME(weight_windows)(const eg__conv_shape *s, const T *x, const T *dy, int64_t t, int64_t low,
+static void NAME(weight_windows)(const eg__conv_geometry *g, const T *x, const T *dy, int64_t t, int64_t low,
                                  int64_t high, int64_t c, int64_t end, T *sums)
 {
     for (int64_t q = low; q < high; q++) {
-        const T *restrict a = x + eg__conv_at(s, 2, q, t) * s->c, *restrict b = dy + q * s->c;
-        T *restrict to = sums + t * s->c;
+        const T *restrict a = x + eg__conv_at(g, 2, q, t) * g->c, *restrict b = dy + q * g->c;
+        T *restrict to = sums + t * g->c;
         for (int64_t i = c; i < end; i++) {
             to[i] += a[i] * b[i];
         }
@@ -216,28 +216,28 @@ static void NAME(weight_windows)(const eg__conv_shape *s, const T *x, const T *d
 }
 
 /* Taps t..t+taps-1 of channels begin..end-1 over the windows that all of them see, then the others one by one. */
-EG__INLINE void NAME(weight_taps)(const eg__conv_shape *s, const T *x, const T *dy, int64_t t, int64_t begin,
+EG__INLINE void NAME(weight_taps)(const eg__conv_geometry *g, const T *x, const T *dy, int64_t t, int64_t begin,
                                   int64_t end, T *sums, const int taps)
 {
     enum { L = NAME(LANES) };
-    int64_t low[SIDE], high[SIDE], l = 0, h = s->out[2], c = begin;
+    int64_t low[SIDE], high[SIDE], l = 0, h = g->out[2], c = begin;
     for (int i = 0; i < taps; i++) {
-        eg__conv_inside(s, 2, t + i, &low[i], &high[i]);
+        eg__conv_inside(g, 2, t + i, &low[i], &high[i]);
         l = eg__max(l, low[i]);
         h = eg__min(h, high[i]);
     }
     h = eg__max(h, l);
     for (; c + 2 * L <= end; c += 2 * L) {
-        NAME(weight_tile)(s, x, dy, t, l, h, c, sums, taps, 2);
+        NAME(weight_tile)(g, x, dy, t, l, h, c, sums, taps, 2);
     }
     for (; c + L <= end; c += L) {
-        NAME(weight_tile)(s, x, dy, t, l, h, c, sums, taps, 1);
+        NAME(weight_tile)(g, x, dy, t, l, h, c, sums, taps, 1);
     }
     for (int i = 0; i < taps; i++) {
-        NAME(weight_windows)(s, x, dy, t + i, low[i], eg__min(l, high[i]), begin, end, sums);
-        NAME(weight_windows)(s, x, dy, t + i, eg__max(h, low[i]), high[i], begin, end, sums);
+        NAME(weight_windows)(g, x, dy, t + i, low[i], eg__min(l, high[i]), begin, end, sums);
+        NAME(weight_windows)(g, x, dy, t + i, eg__max(h, low[i]), high[i], begin, end, sums);
         if (c < end) {
-            NAME(weight_windows)(s, x, dy, t + i, l, h, c, end, sums);
+            NAME(weight_windows)(g, x, dy, t + i, l, h, c, end, sums);
         }
     }
 }
@@ -247,32 +247,32 @@ EG__INLINE void NAME(weight_taps)(const eg__conv_shape *s, const T *x, const T *
 static void NAME(weight_piece)(void *ctx, int64_t begin, int64_t end)
 {
     const job *d = ctx;
-    const eg__conv_shape *s = d->s;
-    int64_t rows = s->n * s->out[0] * s->out[1], size = s->k[0] * s->k[1] * s->k[2] * s->c;
-    int64_t width = 2 * NAME(LANES), tiles = s->c / width;
+    const eg__conv_geometry *g = d->g;
+    int64_t rows = g->n * g->out[0] * g->out[1], size = g->k[0] * g->k[1] * g->k[2] * g->c;
+    int64_t width = 2 * NAME(LANES), tiles = g->c / width;
     for (int64_t i = begin; i < end; i++) {
         int64_t piece = i / d->slices, slice = i % d->slices, c0 = tiles * slice / d->slices * width;
-        int64_t c1 = slice + 1 < d->slices ? tiles * (slice + 1) / d->slices * width : s->c;
+        int64_t c1 = slice + 1 < d->slices ? tiles * (slice + 1) / d->slices * width : g->c;
         T *sums = (T *)d->w + piece * size;
         for (int64_t r = rows * piece / d->pieces; r < rows * (piece + 1) / d->pieces; r++) {
-            int64_t oy = r % s->out[1], oz = r / s->out[1] % s->out[0],
-                    b = r / s->out[1] / s->out[0];
-            const T *dy = (const T *)d->result + r * s->out[2] * s->c;
-            for (int64_t t = 0; t < s->k[0] * s->k[1]; t++) {
-                int64_t z = eg__conv_at(s, 0, oz, t / s->k[1]),
-                        y = eg__conv_at(s, 1, oy, t % s->k[1]);
-                if (z < 0 || z >= s->in[0] || y < 0 || y >= s->in[1]) {
+            int64_t oy = r % g->out[1], oz = r / g->out[1] % g->out[0],
+                    b = r / g->out[1] / g->out[0];
+            const T *dy = (const T *)d->result + r * g->out[2] * g->c;
+            for (int64_t t = 0; t < g->k[0] * g->k[1]; t++) {
+                int64_t z = eg__conv_at(g, 0, oz, t / g->k[1]),
+                        y = eg__conv_at(g, 1, oy, t % g->k[1]);
+                if (z < 0 || z >= g->in[0] || y < 0 || y >= g->in[1]) {
                     continue;
                 }
                 const T *x =
-                    (const T *)d->source + ((b * s->in[0] + z) * s->in[1] + y) * s->in[2] * s->c;
-                T *to = sums + t * s->k[2] * s->c;
+                    (const T *)d->source + ((b * g->in[0] + z) * g->in[1] + y) * g->in[2] * g->c;
+                T *to = sums + t * g->k[2] * g->c;
                 int64_t k = 0;
-                for (; k + 3 <= s->k[2]; k += 3) {
-                    NAME(weight_taps)(s, x, dy, k, c0, c1, to, 3);
+                for (; k + 3 <= g->k[2]; k += 3) {
+                    NAME(weight_taps)(g, x, dy, k, c0, c1, to, 3);
                 }
-                for (; k < s->k[2]; k++) {
-                    NAME(weight_taps)(s, x, dy, k, c0, c1, to, 1);
+                for (; k < g->k[2]; k++) {
+                    NAME(weight_taps)(g, x, dy, k, c0, c1, to, 1);
                 }
             }
         }
@@ -282,7 +282,7 @@ static void NAME(weight_piece)(void *ctx, int64_t begin, int64_t end)
 /* The weight of channel 0 under tap t; *step from one channel to the next. */
 static T *NAME(weight_at)(const job *d, int64_t t, int64_t *step)
 {
-    const int64_t *k = d->s->k;
+    const int64_t *k = d->g->k;
     int64_t at[5];
     eg__conv_strides(d->j->w, at);
     *step = at[0];
@@ -293,15 +293,15 @@ static T *NAME(weight_at)(const job *d, int64_t t, int64_t *step)
 /* The weight as [tap][channel], or zeros to add up in. */
 static void NAME(pack)(job *d)
 {
-    int64_t taps = d->s->k[0] * d->s->k[1] * d->s->k[2], step;
+    int64_t taps = d->g->k[0] * d->g->k[1] * d->g->k[2], step;
     T *to = (T *)d->w;
     if (d->j->result == EG__CONV_W) {
-        memset(to, 0, (size_t)(d->pieces * taps * d->s->c) * sizeof(T));
+        memset(to, 0, (size_t)(d->pieces * taps * d->g->c) * sizeof(T));
         return;
     }
     for (int64_t t = 0; t < taps; t++) {
         const T *from = NAME(weight_at)(d, t, &step);
-        for (int64_t c = 0; c < d->s->c; c++) {
+        for (int64_t c = 0; c < d->g->c; c++) {
             *to++ = from[c * step];
         }
     }
@@ -310,14 +310,14 @@ static void NAME(pack)(job *d)
 /* The pieces' sums into the weight's gradient. */
 static void NAME(unpack)(job *d)
 {
-    int64_t taps = d->s->k[0] * d->s->k[1] * d->s->k[2], step;
+    int64_t taps = d->g->k[0] * d->g->k[1] * d->g->k[2], step;
     const T *sums = (const T *)d->w;
     for (int64_t t = 0; t < taps; t++) {
         T *to = NAME(weight_at)(d, t, &step);
-        for (int64_t c = 0; c < d->s->c; c++, sums++) {
+        for (int64_t c = 0; c < d->g->c; c++, sums++) {
             T sum = 0;
             for (int64_t p = 0; p < d->pieces; p++) {
-                sum += sums[p * taps * d->s->c];
+                sum += sums[p * taps * d->g->c];
             }
             to[c * step] = sum;
         }

@@ -44,7 +44,7 @@ eg_status eg__conv_copy(const eg_tensor *from, eg_tensor *to)
     return eg__run(eg__host_ops()[EG__ID_copy], &in, 1, &(eg__copy_opts){EG__KEEP_LAYOUT}, to);
 }
 
-const eg_tensor *eg__conv_last(const eg__conv_job *j, const eg_tensor *t)
+eg_tensor *eg__conv_last(const eg__conv_job *j, eg_tensor *t)
 {
     if (is_last(t)) {
         return t;
@@ -88,11 +88,11 @@ eg_status eg__conv_activate(const eg__conv_job *j)
 static bool is_product(const eg__conv_job *j)
 {
     for (int d = 0; d < 3; d++) {
-        if (j->s.k[d] != 1 || j->s.stride[d] != 1 || j->s.before[d] || j->after[d]) {
+        if (j->g.k[d] != 1 || j->g.stride[d] != 1 || j->g.before[d] || j->g.after[d]) {
             return false;
         }
     }
-    return j->s.groups == 1;
+    return j->g.groups == 1;
 }
 
 /* As rows of channels, [images, places, channels]; false if places do not lie evenly. */
@@ -114,13 +114,13 @@ static bool rows_of(const eg_tensor *t, eg_tensor *to)
     return true;
 }
 
-static bool to_rows(const eg__conv_job *j, const eg_tensor *t, eg_tensor *to)
+static bool to_rows(const eg__conv_job *j, eg_tensor *t, eg_tensor *to)
 {
     return rows_of(t, to) || ((t = eg__conv_last(j, t)) && rows_of(t, to));
 }
 
 /* [images * places, channels], channels innermost. */
-static bool to_matrix(const eg__conv_job *j, const eg_tensor *t, eg_tensor *to)
+static bool to_matrix(const eg__conv_job *j, eg_tensor *t, eg_tensor *to)
 {
     if (!(t = eg__conv_last(j, t))) {
         return false;
@@ -139,7 +139,7 @@ static eg_status by_product(const eg__conv_job *j)
         if (!to_rows(j, j->x, &x) || !rows_of(j->y, &y)) {
             return eg__why();
         }
-        return eg__run(ops[EG__ID_linear], (eg_tensor *[]){&x, &w, (eg_tensor *)(uintptr_t)j->bias},
+        return eg__run(ops[EG__ID_linear], (eg_tensor *[]){&x, &w, j->bias},
                        j->bias ? 3 : 2, &(eg__linear_opts){.act = j->act}, &y);
     case EG__CONV_X:
         if (!to_rows(j, j->y, &y) || !rows_of(j->x, &x)) {
@@ -162,7 +162,7 @@ static eg_status by_product(const eg__conv_job *j)
 static eg_status countable(const eg__conv_job *j)
 {
     for (int d = 0; d < 3; d++) {
-        const int64_t cells = j->s.in[d] + j->s.before[d] + j->after[d];
+        const int64_t cells = j->g.in[d] + j->g.before[d] + j->g.after[d];
         if (cells >= (int64_t)1 << 30) {
             return eg__fail(
                 EG_ENOKERNEL, j->c->op->name,
@@ -175,7 +175,7 @@ static eg_status countable(const eg__conv_job *j)
 
 static eg__convolved describe(const eg__conv_job *j, const eg_tensor *x, const eg_tensor *y)
 {
-    const eg__conv_shape *s = &j->s;
+    const eg__conv_geometry *g = &j->g;
     const eg_tensor *over = j->result == EG__CONV_X ? x : y;
     eg__convolved k = {
         .x = eg__ptr(x),
@@ -184,25 +184,25 @@ static eg__convolved describe(const eg__conv_job *j, const eg_tensor *x, const e
         .bias = j->bias ? eg__ptr(j->bias) : NULL,
         .bias_step = j->bias ? j->bias->strides[0] : 0,
         .dtype = x->dtype,
-        .n = s->n,
-        .each = s->c / s->groups,
-        .outs = s->o / s->groups,
+        .n = g->n,
+        .each = g->c / g->groups,
+        .outs = g->o / g->groups,
         .spots = j->result == EG__CONV_W
-                     ? eg__spots_of(y->n / s->o, 1, s->out, 1)
-                     : eg__spots_of(over->n, over->shape[1], over == x ? s->in : s->out, 1),
+                     ? eg__spots_of(y->n / g->o, 1, g->out, 1)
+                     : eg__spots_of(over->n, over->shape[1], over == x ? g->in : g->out, 1),
         .weights = j->w->n,
-        .whole = {eg__divisor_of(s->c / s->groups)}};
+        .whole = {eg__divisor_of(g->c / g->groups)}};
     eg__conv_strides(x, k.sx);
     eg__conv_strides(j->w, k.sw);
     eg__conv_strides(y, k.sy);
     for (int d = 0; d < 3; d++) {
-        k.in[d] = (int)s->in[d];
-        k.out[d] = (int)s->out[d];
-        k.k[d] = (int)s->k[d];
-        k.stride[d] = (int)s->stride[d];
-        k.dilation[d] = (int)s->dilation[d];
-        k.before[d] = (int)s->before[d];
-        k.whole[d + 1] = eg__divisor_of(s->k[d]);
+        k.in[d] = (int)g->in[d];
+        k.out[d] = (int)g->out[d];
+        k.k[d] = (int)g->k[d];
+        k.stride[d] = (int)g->stride[d];
+        k.dilation[d] = (int)g->dilation[d];
+        k.before[d] = (int)g->before[d];
+        k.whole[d + 1] = eg__divisor_of(g->k[d]);
     }
     return k;
 }
@@ -219,7 +219,7 @@ static eg_status by_elements(const eg__conv_job *j)
 
 static int64_t taps_of(const eg__conv_job *j)
 {
-    return j->s.k[0] * j->s.k[1] * j->s.k[2];
+    return j->g.k[0] * j->g.k[1] * j->g.k[2];
 }
 
 /* Eight channels to a thread where they are aligned; as many threads beside each other as weights
@@ -228,7 +228,7 @@ static bool share_channels(const eg__conv_job *j, eg__depthwise *k)
 {
     const bool data = j->result == EG__CONV_X, wide = k->c.dtype == EG_F64;
     const uintptr_t low = (uintptr_t)k->c.x | (uintptr_t)k->c.y;
-    k->channels = data ? j->s.c : j->s.o;
+    k->channels = data ? j->g.c : j->g.o;
     k->group = !wide && k->c.outs == 1 && k->channels % 8 == 0 && low % 16 == 0 ? 8 : 1;
     k->lanes = (int)eg__power(k->channels / k->group, 32);
     if (j->result == EG__CONV_W) {
@@ -246,7 +246,7 @@ static bool share_channels(const eg__conv_job *j, eg__depthwise *k)
 static void share_positions(const eg__conv_job *j, eg__depthwise *k)
 {
     enum { LEAST = 16 }; /* positions of a thread */
-    const int64_t lines = j->s.k[0] * j->s.k[1] * ((j->s.k[2] + 3) / 4),
+    const int64_t lines = j->g.k[0] * j->g.k[1] * ((j->g.k[2] + 3) / 4),
                   wide = (int64_t)k->lanes * k->group;
     const int64_t blocks = (k->channels + wide - 1) / wide * lines, rows = 256 / k->lanes;
     const int64_t splits =
@@ -276,7 +276,7 @@ static eg_status by_channels(const eg__conv_job *j, bool *done)
         dense.w = w;
     }
     eg__depthwise k = {.c = describe(&dense, x, y)};
-    k.positions = (j->result == EG__CONV_X ? x->n / j->s.c : y->n / j->s.o);
+    k.positions = (j->result == EG__CONV_X ? x->n / j->g.c : y->n / j->g.o);
     if (!share_channels(j, &k)) {
         *done = false;
         return EG_OK;
@@ -310,65 +310,55 @@ static eg_status of_nothing(const eg__conv_job *j)
     return st ? st : eg__conv_activate(j);
 }
 
-static eg_status convolve(const eg__call *c, eg__conv_result result, const eg_tensor *x,
-                          const eg_tensor *w, const eg_tensor *y, int act)
+static eg_status convolve(const eg__conv_job *j)
 {
-    const eg__conv_opts *o = c->opts;
-    const int skip = 5 - x->ndim;
     bool done = false;
-    eg__conv_job j = {.c = c,
-                      .result = result,
-                      .s = eg__conv_shape_of(x, w, y, o),
-                      .x = x,
-                      .w = w,
-                      .y = y,
-                      .bias = c->nin > 2 ? c->in[2] : NULL,
-                      .act = act};
-    for (int d = skip; d < 3; d++) {
-        j.after[d] = o->after[d - skip];
-    }
-    if (!c->out[0]->n) {
+    if (!j->c->out[0]->n) {
         return EG_OK;
     }
-    if (!x->n || !w->n || !y->n) {
-        return of_nothing(&j);
+    if (!j->x->n || !j->w->n || !j->y->n) {
+        return of_nothing(j);
     }
-    if (is_product(&j)) {
-        return by_product(&j);
+    if (is_product(j)) {
+        return by_product(j);
     }
-    eg_status st = countable(&j);
-    if (!st && j.s.groups == j.s.c && j.s.groups > 1) {
-        st = by_channels(&j, &done);
+    eg_status st = countable(j);
+    if (!st && j->g.groups == j->g.c && j->g.groups > 1) {
+        st = by_channels(j, &done);
     }
 #ifdef EG_CUDNN
     if (!st && !done) {
-        st = eg__conv_dnn(&j, &done);
+        st = eg__conv_dnn(j, &done);
         if (done) {
             return st;
         }
     }
 #endif
-    st = st || done ? st : by_elements(&j);
-    return st ? st : eg__conv_activate(&j);
+    st = st || done ? st : by_elements(j);
+    return st ? st : eg__conv_activate(j);
 }
 
 eg_status eg__cuda_conv(const eg__call *c)
 {
-    return convolve(c, EG__CONV_Y, c->in[0], c->in[1], c->out[0], EG__ACT_NONE);
+    const eg__conv_job j = eg__conv_job_of(c, EG__CONV_Y);
+    return convolve(&j);
 }
 
 eg_status eg__cuda_conv_act(const eg__call *c)
 {
-    const eg__conv_opts *o = c->opts;
-    return convolve(c, EG__CONV_Y, c->in[0], c->in[1], c->out[0], (int)o->act);
+    eg__conv_job j = eg__conv_job_of(c, EG__CONV_Y);
+    j.act = (int)((const eg__conv_opts *)c->opts)->act;
+    return convolve(&j);
 }
 
 eg_status eg__cuda_conv_data(const eg__call *c)
 {
-    return convolve(c, EG__CONV_X, c->out[0], c->in[1], c->in[0], EG__ACT_NONE);
+    const eg__conv_job j = eg__conv_job_of(c, EG__CONV_X);
+    return convolve(&j);
 }
 
 eg_status eg__cuda_conv_weight(const eg__call *c)
 {
-    return convolve(c, EG__CONV_W, c->in[0], c->out[0], c->in[1], EG__ACT_NONE);
+    const eg__conv_job j = eg__conv_job_of(c, EG__CONV_W);
+    return convolve(&j);
 }

@@ -13,21 +13,11 @@ static uint8_t align_of(const eg_tensor *t)
 
 eg__conv_key eg__conv_key_of(const eg__conv_job *j, bool bias)
 {
-    const eg__conv_shape *s = &j->s;
-    const bool deep = s->in[0] > 1 || s->k[0] > 1 || s->before[0] || j->after[0];
+    const eg__conv_geometry *g = &j->g;
+    const bool deep = g->in[0] > 1 || g->k[0] > 1 || g->before[0] || g->after[0];
     eg__conv_key k;
     memset(&k, 0, sizeof k);
-    k.n = s->n;
-    k.c = s->c;
-    k.o = s->o;
-    k.each = s->c / s->groups;
-    memcpy(k.in, s->in, sizeof k.in);
-    memcpy(k.out, s->out, sizeof k.out);
-    memcpy(k.k, s->k, sizeof k.k);
-    memcpy(k.stride, s->stride, sizeof k.stride);
-    memcpy(k.dilation, s->dilation, sizeof k.dilation);
-    memcpy(k.before, s->before, sizeof k.before);
-    memcpy(k.after, j->after, sizeof k.after);
+    k.g = *g;
     k.result = (uint8_t)j->result;
     k.dtype = j->x->dtype;
     k.axes = deep ? 3 : 2;
@@ -99,7 +89,7 @@ eg_status eg__conv_dnn(const eg__conv_job *j, bool *done)
         return last.w ? run_forms(&last, done) : eg__why();
     }
     eg_tensor *w = j->c->out[0]; /* dense: the same if there is one channel or one tap */
-    const bool same = last.s.c == last.s.groups || j->s.k[0] * j->s.k[1] * j->s.k[2] == 1;
+    const bool same = j->g.c == j->g.groups || j->g.k[0] * j->g.k[1] * j->g.k[2] == 1;
     if (!same && !(w = eg__conv_last_like(j, j->w))) {
         return eg__why();
     }

@@ -8,10 +8,9 @@
 enum { EG__DNN_X = 1, EG__DNN_W, EG__DNN_Y, EG__DNN_BIAS };
 
 /* All that a plan depends on: x, w and y with their channels innermost and no gaps; no padding
- * between members. Axes that are not there come first, with size 1. */
+ * between members. */
 typedef struct eg__conv_key {
-    int64_t n, c, o, each; /* batch, channels of x and y, of x in a group */
-    int64_t in[3], out[3], k[3], stride[3], dilation[3], before[3], after[3];
+    eg__conv_geometry g;
     uint8_t result, dtype, axes, bias; /* result: an eg__conv_result */
     uint8_t align_x, align_w, align_y, align_bias;
     int64_t act; /* NONE or RELU, an eg__act; the latter with a bias, since not all engines have it alone */

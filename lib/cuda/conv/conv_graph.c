@@ -22,17 +22,18 @@ void eg__conv_draw(eg__graph *g, const void *key)
 {
     static const eg__dnn_conv_kind kinds[] = {EG__DNN_FORWARD, EG__DNN_DATA, EG__DNN_WEIGHT};
     const eg__conv_key *k = key;
+    const eg__conv_geometry *c = &k->g;
     const int skip = 3 - k->axes;
     const size_t bytes = (size_t)k->axes * sizeof(int64_t);
     const cudnnDataType_t type = eg__dnn_type(k->dtype);
     eg__dnn_conv v = {.axes = k->axes,
                       .compute = k->dtype == EG_F64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT};
-    memcpy(v.stride, k->stride + skip, bytes);
-    memcpy(v.dilation, k->dilation + skip, bytes);
-    memcpy(v.before, k->before + skip, bytes);
-    memcpy(v.after, k->after + skip, bytes);
-    const eg__dnn_shape xs = shape_of(k, k->n, k->c, k->in), ws = shape_of(k, k->o, k->each, k->k);
-    const eg__dnn_shape ys = shape_of(k, k->n, k->o, k->out), bs = shape_of(k, 1, k->o, NULL);
+    memcpy(v.stride, c->stride + skip, bytes);
+    memcpy(v.dilation, c->dilation + skip, bytes);
+    memcpy(v.before, c->before + skip, bytes);
+    memcpy(v.after, c->after + skip, bytes);
+    const eg__dnn_shape xs = shape_of(k, c->n, c->c, c->in), ws = shape_of(k, c->o, c->c / c->groups, c->k);
+    const eg__dnn_shape ys = shape_of(k, c->n, c->o, c->out), bs = shape_of(k, 1, c->o, NULL);
     eg__dnn x = eg__graph_tensor(g, &xs, type, EG__DNN_X, k->align_x);
     eg__dnn w = eg__graph_tensor(g, &ws, type, EG__DNN_W, k->align_w);
     eg__dnn y = eg__graph_tensor(g, &ys, type, EG__DNN_Y, k->align_y);

@@ -1,23 +1,14 @@
-/* conv_job.h - a convolution on its way to a device: what the host's files about it share. */
+/* conv_job.h - a convolution on its way to a device: what the host's files about it share. Operands are all of one dtype;
+ * the one that is the result is to be written. Nothing is empty. */
 #ifndef EGRET_CUDA_CONV_JOB_H
 #define EGRET_CUDA_CONV_JOB_H
 
 #include "lib/cuda/runtime/cuda.h"
 #include "lib/ops/conv.h"
 
-/* All of one dtype; the one that is the result is to be written. Nothing is empty. */
-typedef struct eg__conv_job {
-    const eg__call *c;
-    eg__conv_result result;
-    eg__conv_shape s;
-    int64_t after[3];
-    const eg_tensor *x, *w, *y, *bias; /* bias of the result, or NULL */
-    int act;                           /* an eg__act, of y */
-} eg__conv_job;
-
 /* t with its channels innermost and no gaps: itself or a copy that dies with the call. NULL: words
  * are recorded. */
-const eg_tensor *eg__conv_last(const eg__conv_job *j, const eg_tensor *t);
+eg_tensor *eg__conv_last(const eg__conv_job *j, eg_tensor *t);
 /* A new tensor like t, with its channels innermost. */
 eg_tensor *eg__conv_last_like(const eg__conv_job *j, const eg_tensor *t);
 eg_status eg__conv_copy(const eg_tensor *from, eg_tensor *to);
