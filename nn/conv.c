@@ -73,6 +73,13 @@ static eg_status weight_shape(const char *op, int axes, int64_t from, int64_t to
     return st;
 }
 
+/* A layer's options begin as the op's do. */
+enum { OF_THE_OP = offsetof(eg_conv_options, activation) };
+_Static_assert(offsetof(eg_conv_layer_options, stride) == offsetof(eg_conv_options, stride) &&
+                   offsetof(eg_conv_layer_options, output_padding) == offsetof(eg_conv_options, output_padding) &&
+                   offsetof(eg_conv_layer_options, kernel) == OF_THE_OP,
+               "the same members in the same order");
+
 static eg_module *make(bool transposed, int axes, int64_t in, int64_t out,
                        const eg_conv_layer_options *given)
 {
@@ -81,12 +88,8 @@ static eg_module *make(bool transposed, int axes, int64_t in, int64_t out,
     eg_shape shape;
     int64_t fan = 1;
     eg__options(&o, sizeof o, given);
-    eg_conv_options options = {.size = sizeof options, .stride = o.stride,
-                               .dilation = o.dilation, .groups = o.groups, .padding = o.padding};
-    memcpy(options.strides, o.strides, sizeof o.strides);
-    memcpy(options.dilations, o.dilations, sizeof o.dilations);
-    memcpy(options.pads, o.pads, sizeof o.pads);
-    memcpy(options.output_padding, o.output_padding, sizeof o.output_padding);
+    eg_conv_options options = {.size = sizeof options};
+    memcpy((char *)&options + sizeof options.size, (const char *)&o + sizeof o.size, OF_THE_OP - sizeof options.size);
     if (eg__check_conv_options(kind->name, axes, transposed, &options) ||
         weight_shape(kind->name, axes, transposed ? out : in, transposed ? in : out, &o, &shape, &fan)) {
         return NULL;

@@ -61,13 +61,14 @@ EG_API eg_module *eg_linear_new_with(int64_t in, int64_t out, const eg_linear_la
  * array is not 0, one per axis. */
 typedef struct eg_conv_layer_options {
     size_t size;
-    int64_t kernel; /* must be given, here or per axis */
-    int64_t kernels[3];
+    /* As far as eg_conv_options goes the members are its own, in its order. */
     int64_t stride, dilation, groups; /* 0: 1 */
     int64_t padding;                  /* cells on both sides, or EG_SAME; 0: none */
     int64_t strides[3], dilations[3];
     int64_t pads[3][2]; /* cells before and after each axis, instead of padding */
     int64_t output_padding[3]; /* transposes: more at the end of the result */
+    int64_t kernel; /* must be given, here or per axis */
+    int64_t kernels[3];
     bool no_bias;
     eg_dtype dtype; /* a float dtype; 0: f32 */
 } eg_conv_layer_options;
