@@ -32,16 +32,29 @@ enum {
 
 enum { EGT_MAX_INPUTS = 8 };
 
+/* A row says the first four in their order and names the rest, where it is not 0:
+ *     {"where", "broadcast", where, {{DIMS(3, 1), 0, 2, 1 + EG_BOOL}, X(3, 4), X(2, 1, 4)}, .flags = EGT_INTS} */
 typedef struct egt_op_case {
     const char *ops;  /* names of the rows it tries, separated by spaces */
     const char *name; /* of the case, unique within its ops */
     eg_tensor *(*f)(eg_tensor *const *x, int n, void *user); /* an eg_function */
-    egt_input in[EGT_MAX_INPUTS];
-    int n;
-    unsigned flags, skip; /* skip: bit i, input i has no gradient */
-    double tolerance;     /* of f32 values against f64, relative to 1 + |v|; 0: 1e-5; halves 2e-2 */
+    egt_input in[EGT_MAX_INPUTS]; /* as many as are given */
+    unsigned flags, skip;         /* skip: bit i, input i has no gradient */
+    double tolerance;             /* of f32 values against f64, relative to 1 + |v|; 0: 1e-5; halves 2e-2 */
     void *user;
 } egt_op_case;
+
+/* How many inputs the case has. One is given if it says anything: axes, numbers or a dtype. */
+static inline int egt_inputs(const egt_op_case *k)
+{
+    int n = 0;
+    for (const egt_input *in = k->in; n < EGT_MAX_INPUTS; in++, n++) {
+        if (!in->shape.ndim && in->low == 0 && in->high == 0 && !in->fixed) {
+            break;
+        }
+    }
+    return n;
+}
 
 typedef struct egt_op_cases {
     const egt_op_case *cases;
@@ -62,6 +75,7 @@ void egt_add_cases(egt_op_cases *c);
     }
 
 /* EGT_CASES(pool, {...}, {...}) in tests/cases/pool.c */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* what a row leaves out is meant to be 0 */
 #define EGT_CASES(family, ...)                                                                     \
     __attribute__((constructor)) static void egt_add_##family(void)                                \
     {                                                                                              \

@@ -66,7 +66,7 @@ static void skip_if_no_kernel(void)
 static eg_tensor *compute(const egt_op_case *k, eg_tensor *const *x)
 {
     eg_device *before = eg_use_device(where());
-    eg_tensor *y = k->f(x, k->n, k->user);
+    eg_tensor *y = k->f(x, egt_inputs(k), k->user);
     eg_use_device(before);
     return y ? eg_to(y, eg_cpu()) : NULL;
 }
@@ -74,7 +74,7 @@ static eg_tensor *compute(const egt_op_case *k, eg_tensor *const *x)
 static void make_inputs(const egt_op_case *k, eg_dtype dtype, enum layout layout, eg_device *device,
                         eg_tensor **x)
 {
-    for (int i = 0; i < k->n; i++) {
+    for (int i = 0; i < egt_inputs(k); i++) {
         const egt_input *in = &k->in[i];
         eg_tensor *v = egt_random(in->shape, EG_F64, in->low, in->high);
         eg_dtype to = in->fixed ? (eg_dtype)(in->fixed - 1) : dtype;
@@ -124,7 +124,7 @@ static void check_value(const egt_op_case *k, eg_dtype dtype, enum layout layout
         skip_if_no_kernel();
         egt_fail(__FILE__, __LINE__, "refused");
     }
-    for (int i = 0; i < k->n; i++) {
+    for (int i = 0; i < egt_inputs(k); i++) {
         x[i] = eg_to(x[i], eg_cpu());
         wide[i] = eg_contiguous(real && !k->in[i].fixed ? eg_cast(x[i], EG_F64) : x[i]);
     }
@@ -132,7 +132,7 @@ static void check_value(const egt_op_case *k, eg_dtype dtype, enum layout layout
     if (!(k->flags & EGT_NO_REF)) {
         EGT_OK(eg_debug("ref"));
     }
-    eg_tensor *want = k->f(wide, k->n, k->user);
+    eg_tensor *want = k->f(wide, egt_inputs(k), k->user);
     EGT_OK(eg_debug(NULL));
     eg_random_set_state(after);
     if (!want) {
@@ -163,11 +163,11 @@ static void check_gradient(const egt_op_case *k, enum layout layout)
 {
     eg_tensor *x[EGT_MAX_INPUTS];
     unsigned skip = k->skip;
-    for (int i = 0; i < k->n; i++) {
+    for (int i = 0; i < egt_inputs(k); i++) {
         skip |= k->in[i].fixed ? 1u << i : 0;
     }
     make_inputs(k, EG_F64, layout, eg_cpu(), x);
-    eg_status st = eg_gradcheck(moved, x, k->n, (void *)k, .skip = skip, .tolerance = 1e-5,
+    eg_status st = eg_gradcheck(moved, x, egt_inputs(k), (void *)k, .skip = skip, .tolerance = 1e-5,
                                 .second = !(k->flags & EGT_NO_SECOND));
     if (st) {
         skip_if_no_kernel();
@@ -178,7 +178,7 @@ static void check_gradient(const egt_op_case *k, enum layout layout)
 static void check_null(const egt_op_case *k)
 {
     eg_dtype dtype = k->flags & EGT_NO_FLOAT ? EG_I64 : EG_F32;
-    for (int i = 0; i < k->n; i++) {
+    for (int i = 0; i < egt_inputs(k); i++) {
         eg_tensor *x[EGT_MAX_INPUTS];
         make_inputs(k, dtype, CONTIGUOUS, where(), x);
         x[i] = NULL;
@@ -205,7 +205,7 @@ static eg_status step(const egt_op_case *k, eg_tensor **x)
     bool walks = !(k->flags & (EGT_NO_GRAD | EGT_NO_FLOAT)); /* optimizers refuse an open tape */
     eg_tape tape = walks ? eg_tape_open() : (eg_tape){0};
     eg_status st = tape.id || !walks ? EG_OK : eg_last_error()->code;
-    for (int i = 0; i < k->n && !st; i++) {
+    for (int i = 0; i < egt_inputs(k) && !st; i++) {
         if (differentiable(k, i)) {
             st = eg_tape_watch(tape, x[i]);
             ask[n++] = x[i];

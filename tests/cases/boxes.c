@@ -26,19 +26,19 @@ CASE_FUNCTION(classed, eg_batched_nms(boxes(x[0]), x[1], x[2], .iou_threshold = 
 #define CODES(...) {DIMS(__VA_ARGS__), -1, 1, 0}
 #define WIDE(n) {DIMS(n, 4), 0, 12, 0}
 #define SCORES(n) {DIMS(n), 0, 1, 0}
-#define NMS(name, f, n, inputs)                                                                    \
-    {"nms", name, f, {WIDE(n), SCORES(n), {DIMS(n), 0, 3, 1 + EG_I64}}, inputs, EGT_NO_GRAD | EGT_NO_HALF, 0, 0, NULL}
-#define CASE(op, f, n, flags, tolerance, ...) {op, #f, f, {__VA_ARGS__}, n, flags, 0, tolerance, NULL}
+#define CLASSES(n) {DIMS(n), 0, 3, 1 + EG_I64}
+#define NMS(name, f, ...) {"nms", name, f, __VA_ARGS__, .flags = EGT_NO_GRAD | EGT_NO_HALF}
+#define CASE(op, f, ...) {op, #f, f, __VA_ARGS__}
 
 EGT_CASES(boxes,
-    CASE("mul", area, 1, 0, 0, X(2, 3, 4)),
-    CASE("clamp", clip, 1, 0, 0, X(5, 4)),
-    CASE("div", iou, 2, EGT_NO_HALF, 0, X(3, 4), X(5, 4)),
-    CASE("div", giou, 2, EGT_NO_HALF, 0, X(3, 4), X(5, 4)),
-    CASE("log", encode, 2, EGT_NO_HALF, 1e-4, X(5, 4), X(5, 4)),
-    CASE("exp", decode, 2, EGT_NO_HALF, 0, X(5, 1, 4), CODES(5, 3, 4)),
-    NMS("few", nms, 7, 2),
-    NMS("many", nms, 333, 2),
-    NMS("none", nms, 0, 2),
-    NMS("best", nms_few, 65, 2),
-    NMS("classes", classed, 150, 3))
+    CASE("mul", area, {X(2, 3, 4)}),
+    CASE("clamp", clip, {X(5, 4)}),
+    CASE("div", iou, {X(3, 4), X(5, 4)}, .flags = EGT_NO_HALF),
+    CASE("div", giou, {X(3, 4), X(5, 4)}, .flags = EGT_NO_HALF),
+    CASE("log", encode, {X(5, 4), X(5, 4)}, .flags = EGT_NO_HALF, .tolerance = 1e-4),
+    CASE("exp", decode, {X(5, 1, 4), CODES(5, 3, 4)}, .flags = EGT_NO_HALF),
+    NMS("few", nms, {WIDE(7), SCORES(7)}),
+    NMS("many", nms, {WIDE(333), SCORES(333)}),
+    NMS("none", nms, {WIDE(0), SCORES(0)}),
+    NMS("best", nms_few, {WIDE(65), SCORES(65)}),
+    NMS("classes", classed, {WIDE(150), SCORES(150), CLASSES(150)}))

@@ -42,114 +42,89 @@ CASE_FUNCTION(sequence_mask, eg_sequence_mask(x[0], 5))
 CASE_FUNCTION(ravel, eg_ravel_index(x[0], EG_SHAPE(3, 3, 4)))
 CASE_FUNCTION(unravel, eg_unravel_index(x[0], EG_SHAPE(2, 3, 4)))
 
-#define X(...)                                                                                     \
-    {                                                                                              \
-        DIMS(__VA_ARGS__), -3, 3, 0                                                                \
-    }
+#define X(...) {DIMS(__VA_ARGS__), -3, 3, 0}
 /* Places of an axis of size n, counted from either end or from the front only. */
-#define AT(n, ...)                                                                                 \
-    {                                                                                              \
-        DIMS(__VA_ARGS__), -(n), n, 1 + EG_I64                                                     \
-    }
-#define ID(n, ...)                                                                                 \
-    {                                                                                              \
-        DIMS(__VA_ARGS__), 0, n, 1 + EG_I32                                                        \
-    }
-#define MASK(...)                                                                                  \
-    {                                                                                              \
-        DIMS(__VA_ARGS__), 0, 2, 1 + EG_BOOL                                                       \
-    }
-#define NO_MASK(...)                                                                               \
-    {                                                                                              \
-        DIMS(__VA_ARGS__), 0, 1, 1 + EG_BOOL                                                       \
-    }
+#define AT(n, ...)   {DIMS(__VA_ARGS__), -(n), n, 1 + EG_I64}
+#define ID(n, ...)   {DIMS(__VA_ARGS__), 0, n, 1 + EG_I32}
+#define MASK(...)    {DIMS(__VA_ARGS__), 0, 2, 1 + EG_BOOL}
+#define NO_MASK(...) {DIMS(__VA_ARGS__), 0, 1, 1 + EG_BOOL}
 enum { MOVES = EGT_INTS | EGT_BOOL, FIXED = EGT_NO_GRAD | EGT_NO_FLOAT | EGT_INTS };
 
-#define ROW(ops, name, f, n, flags, ...)                                                           \
-    {                                                                                              \
-        ops, name, f, {__VA_ARGS__}, n, flags, 0, 0, NULL                                          \
-    }
-
-EGT_CASES(
-    index, ROW("index_select checked_index", "rows", select0, 2, MOVES, X(5, 3), AT(5, 7)),
-    ROW("index_select", "between", select1, 2, MOVES, X(2, 4, 3), AT(4, 2, 3)),
-    ROW("index_select", "elements", select_last, 2, MOVES, X(3, 6), ID(6, 4)),
-    ROW("index_select", "one", select1, 2, MOVES, X(3, 6), {{0, {0}}, 0, 6, 1 + EG_I64}),
-    ROW("index_select", "of a number", select0, 2, MOVES, {{0, {0}}, -3, 3, 0}, AT(1, 2, 2)),
-    ROW("index_select", "none", select0, 2, MOVES, X(3, 6), AT(3, 0)),
-    ROW("index_select", "take", take, 2, MOVES, X(3, 4), AT(12, 2, 5)),
-    ROW("index_select index_add", "embedding", embedding, 2, 0, X(7, 5), ID(7, 2, 6)),
-    ROW("index_select index_add", "wide", embedding, 2, EGT_NO_SECOND, X(4, 70), ID(4, 9)),
-    ROW("index_select index_add", "padded", padded, 2, EGT_NO_GRAD, X(3, 2), ID(3, 8)),
-    ROW("index_select", "many", embedding, 2, EGT_NO_GRAD, X(300, 130), ID(300, 1000)),
-    ROW("gather scatter_add", "rows", gather0, 2, MOVES, X(4, 3), AT(4, 6, 2)),
-    ROW("gather scatter_add", "between", gather1, 2, MOVES, X(2, 3, 4), AT(3, 2, 5, 3)),
-    ROW("gather scatter_add", "last", gather_last, 2, MOVES, X(3, 4), AT(4, 3, 2)),
-    ROW("gather scatter_add", "1-D", gather0, 2, MOVES, X(4), AT(4, 9)),
-    ROW("gather scatter_add", "number", gather_last, 2, MOVES, {{0, {0}}, -3, 3, 0}, {{0, {0}}, -1, 1, 1 + EG_I64}),
-    ROW("gather scatter_add", "line of a number", gather0, 2, MOVES, {{0, {0}}, -3, 3, 0}, AT(1, 3)),
-    ROW("gather scatter_add", "number of a line", gather0, 2, MOVES, X(4), {{0, {0}}, -4, 4, 1 + EG_I64}),
-    ROW("gather", "many", gather1, 2, EGT_NO_GRAD, X(90, 70, 3), AT(70, 90, 80, 3)),
-    ROW("gather", "take_along", along, 2, MOVES, X(2, 3, 1), AT(3, 1, 5, 4)),
-    ROW("index_select ravel_index", "gather_nd rows", gather_nd, 2, MOVES, X(4, 3), AT(4, 5, 1)),
-    ROW("index_select ravel_index", "gather_nd", gather_nd, 2, MOVES, X(3, 3, 2), ID(3, 2, 2, 2)),
-    ROW("index_select ravel_index", "gather_nd of all", gather_nd, 2, MOVES, X(3, 2), AT(1, 4, 0)),
-    ROW("index_add", "rows", index_add0, 3, EGT_INTS, X(4, 3), AT(4, 6), X(6, 3)),
-    ROW("index_add", "number", index_add0, 3, EGT_INTS, {{0, {0}}, -3, 3, 0}, AT(1, 1), {{0, {0}}, -3, 3, 0}),
-    ROW("index_add", "between", index_add1, 3, EGT_INTS, X(2, 4, 3), AT(4, 3), X(2, 3, 3)),
-    ROW("index_add", "many outside", index_add1, 3, EGT_NO_GRAD | EGT_NO_HALF, X(20, 40),
-        AT(40, 90), X(20, 90)),
-    ROW("index_add", "many wide", index_add0, 3, EGT_NO_GRAD | EGT_NO_HALF, X(30, 700), AT(30, 90),
-        X(90, 700)),
-    ROW("index_add", "many thin", index_add0, 3, EGT_NO_GRAD | EGT_NO_HALF, X(9000, 3),
-        AT(9000, 9000), X(9000, 3)),
-    {"index_add", "long runs", index_add0, {X(3, 8), AT(3, 9000), X(9000, 8)}, 3,
-     EGT_NO_GRAD | EGT_NO_HALF | EGT_INTS, 0, 1e-4, NULL},
-    ROW("index_add", "many places", index_add0, 3, EGT_NO_GRAD | EGT_NO_HALF, X(70000), AT(70000, 5000),
-        X(5000)),
-    ROW("index_add", "segments", segments, 2, EGT_INTS, X(6, 2), ID(4, 6)),
-    ROW("scatter", "index_copy rows", index_copy0, 3, MOVES, X(4, 3), AT(4, 6), X(6, 3)),
-    ROW("scatter", "index_copy", index_copy1, 3, MOVES, X(2, 4, 3), AT(4, 2), X(2, 2, 3)),
-    ROW("scatter", "index_fill", index_fill, 2, EGT_INTS, X(3, 4), AT(4, 2)),
-    ROW("scatter", "index_copy number", index_copy0, 3, MOVES, {{0, {0}}, -3, 3, 0}, AT(1, 1), X(1)),
-    ROW("scatter", "number", scatter0, 3, MOVES, {{0, {0}}, -3, 3, 0}, {{0, {0}}, -1, 1, 1 + EG_I64},
-        {{0, {0}}, -3, 3, 0}),
-    ROW("scatter", "rows", scatter0, 3, MOVES, X(4, 3), AT(4, 6, 2), X(6, 2)),
-    ROW("scatter", "between", scatter1, 3, MOVES, X(2, 4, 3), AT(4, 2, 3, 3), X(2, 3, 3)),
-    ROW("scatter", "many", scatter1, 3, EGT_NO_GRAD | MOVES, X(40, 30, 7), AT(30, 40, 60, 7), X(40, 60, 7)),
-    ROW("scatter", "none", scatter0, 3, MOVES, X(4, 3), AT(4, 0, 3), X(0, 3)),
-    ROW("scatter_add gather", "rows", scatter_add0, 3, EGT_INTS, X(4, 3), AT(4, 6, 2), X(6, 2)),
-    ROW("scatter_add gather", "between", scatter_add1, 3, EGT_INTS, X(2, 4, 3), AT(4, 2, 3, 3),
-        X(2, 3, 3)),
-    ROW("scatter_add", "many", scatter_add1, 3, EGT_NO_GRAD | EGT_NO_HALF, X(80, 40, 7),
-        AT(40, 80, 60, 7), X(80, 60, 7)),
-    {"scatter_add", "long runs", scatter_add1, {X(2, 3), AT(3, 2, 5000), X(2, 5000)}, 3,
-     EGT_NO_GRAD | EGT_NO_HALF | EGT_INTS, 0, 1e-4, NULL},
-    ROW("scatter_reduce", "many", scatter_max, 3, EGT_NO_GRAD | EGT_NO_HALF | EGT_INTS, X(2, 3),
-        AT(3, 2, 900), X(2, 900)),
-    ROW("scatter_reduce", "product", scatter_mul, 3, EGT_INTS, X(3, 4), AT(4, 3, 5), X(3, 5)),
-    ROW("scatter_reduce", "number", scatter_min, 3, EGT_INTS, {{0, {0}}, -3, 3, 0}, AT(1, 3), X(3)),
-    ROW("scatter_reduce", "greatest", scatter_max, 3, EGT_INTS, X(3, 4), AT(4, 3, 5), X(3, 5)),
-    ROW("scatter_reduce", "least", scatter_min, 3, EGT_INTS, X(3, 4), AT(3, 5, 2), X(5, 2)),
-    ROW("scatter_add", "mean", scatter_mean, 3, EGT_INTS, X(3, 4), AT(4, 3, 5), X(3, 5)),
-    ROW("index_add ravel_index", "scatter_nd_add", scatter_nd_add, 3, EGT_INTS, X(3, 2, 2),
-        ID(2, 4, 2), X(4, 2)),
-    ROW("scatter ravel_index", "scatter_nd_copy", scatter_nd_copy, 3, MOVES, X(3, 2, 2),
-        ID(2, 4, 2), X(4, 2)),
-    ROW("index_add ravel_index", "scatter_nd", scatter_nd, 2, EGT_INTS, ID(3, 5, 2), X(5, 2)),
-    ROW("where", "masked_fill, more axes of the mask", masked_fill_wide, 2, EGT_INTS, X(3, 1), MASK(2, 1, 4)),
-    ROW("nonzero count_nonzero scatter", "masked_scatter, more axes of the mask", masked_scatter, 3, MOVES, X(4),
-        MASK(3, 1), X(12)),
-    ROW("where", "masked_fill", masked_fill, 2, 0, X(3, 4), MASK(4)),
-    ROW("nonzero count_nonzero index_select", "masked_select", masked_select, 2, MOVES, X(3, 4), MASK(3, 1)),
-    ROW("nonzero count_nonzero index_select", "nothing", masked_select, 2, MOVES, X(3, 4), NO_MASK(4)),
-    ROW("nonzero count_nonzero scatter", "masked_scatter", masked_scatter, 3, MOVES, X(3, 4), MASK(3, 4), X(12)),
-    ROW("nonzero count_nonzero", "4-D", nonzero, 1, MOVES | EGT_NO_GRAD | EGT_NO_FLOAT,
-        {DIMS(3, 2, 4, 2), 0, 2, 0}),
-    ROW("nonzero count_nonzero", "many", nonzero, 1, EGT_NO_GRAD | EGT_NO_FLOAT | EGT_BOOL,
-        {DIMS(70, 90), 0, 2, 0}),
-    ROW("one_hot", "floats", one_hot, 1, FIXED, ID(5, 2, 3)),
-    ROW("one_hot", "integers", one_hot_ints, 1, FIXED, ID(5, 2, 3)),
-    ROW("lt", "sequence_mask", sequence_mask, 1, FIXED, AT(7, 2, 3)),
-    ROW("ravel_index", "places", ravel, 1, FIXED, AT(3, 4, 3)),
-    ROW("unravel_index", "places", unravel, 1, FIXED, AT(24, 2, 3)))
+EGT_CASES(index,
+    {"index_select checked_index", "rows", select0, {X(5, 3), AT(5, 7)}, .flags = MOVES},
+    {"index_select", "between", select1, {X(2, 4, 3), AT(4, 2, 3)}, .flags = MOVES},
+    {"index_select", "elements", select_last, {X(3, 6), ID(6, 4)}, .flags = MOVES},
+    {"index_select", "one", select1, {X(3, 6), {{0, {0}}, 0, 6, 1 + EG_I64}}, .flags = MOVES},
+    {"index_select", "of a number", select0, {{{0, {0}}, -3, 3, 0}, AT(1, 2, 2)}, .flags = MOVES},
+    {"index_select", "none", select0, {X(3, 6), AT(3, 0)}, .flags = MOVES},
+    {"index_select", "take", take, {X(3, 4), AT(12, 2, 5)}, .flags = MOVES},
+    {"index_select index_add", "embedding", embedding, {X(7, 5), ID(7, 2, 6)}},
+    {"index_select index_add", "wide", embedding, {X(4, 70), ID(4, 9)}, .flags = EGT_NO_SECOND},
+    {"index_select index_add", "padded", padded, {X(3, 2), ID(3, 8)}, .flags = EGT_NO_GRAD},
+    {"index_select", "many", embedding, {X(300, 130), ID(300, 1000)}, .flags = EGT_NO_GRAD},
+    {"gather scatter_add", "rows", gather0, {X(4, 3), AT(4, 6, 2)}, .flags = MOVES},
+    {"gather scatter_add", "between", gather1, {X(2, 3, 4), AT(3, 2, 5, 3)}, .flags = MOVES},
+    {"gather scatter_add", "last", gather_last, {X(3, 4), AT(4, 3, 2)}, .flags = MOVES},
+    {"gather scatter_add", "1-D", gather0, {X(4), AT(4, 9)}, .flags = MOVES},
+    {"gather scatter_add", "number", gather_last, {{{0, {0}}, -3, 3, 0}, {{0, {0}}, -1, 1, 1 + EG_I64}},
+     .flags = MOVES},
+    {"gather scatter_add", "line of a number", gather0, {{{0, {0}}, -3, 3, 0}, AT(1, 3)}, .flags = MOVES},
+    {"gather scatter_add", "number of a line", gather0, {X(4), {{0, {0}}, -4, 4, 1 + EG_I64}}, .flags = MOVES},
+    {"gather", "many", gather1, {X(90, 70, 3), AT(70, 90, 80, 3)}, .flags = EGT_NO_GRAD},
+    {"gather", "take_along", along, {X(2, 3, 1), AT(3, 1, 5, 4)}, .flags = MOVES},
+    {"index_select ravel_index", "gather_nd rows", gather_nd, {X(4, 3), AT(4, 5, 1)}, .flags = MOVES},
+    {"index_select ravel_index", "gather_nd", gather_nd, {X(3, 3, 2), ID(3, 2, 2, 2)}, .flags = MOVES},
+    {"index_select ravel_index", "gather_nd of all", gather_nd, {X(3, 2), AT(1, 4, 0)}, .flags = MOVES},
+    {"index_add", "rows", index_add0, {X(4, 3), AT(4, 6), X(6, 3)}, .flags = EGT_INTS},
+    {"index_add", "number", index_add0, {{{0, {0}}, -3, 3, 0}, AT(1, 1), {{0, {0}}, -3, 3, 0}}, .flags = EGT_INTS},
+    {"index_add", "between", index_add1, {X(2, 4, 3), AT(4, 3), X(2, 3, 3)}, .flags = EGT_INTS},
+    {"index_add", "many outside", index_add1, {X(20, 40), AT(40, 90), X(20, 90)}, .flags = EGT_NO_GRAD | EGT_NO_HALF},
+    {"index_add", "many wide", index_add0, {X(30, 700), AT(30, 90), X(90, 700)}, .flags = EGT_NO_GRAD | EGT_NO_HALF},
+    {"index_add", "many thin", index_add0, {X(9000, 3), AT(9000, 9000), X(9000, 3)},
+     .flags = EGT_NO_GRAD | EGT_NO_HALF},
+    {"index_add", "long runs", index_add0, {X(3, 8), AT(3, 9000), X(9000, 8)},
+     .flags = EGT_NO_GRAD | EGT_NO_HALF | EGT_INTS, .tolerance = 1e-4},
+    {"index_add", "many places", index_add0, {X(70000), AT(70000, 5000), X(5000)}, .flags = EGT_NO_GRAD | EGT_NO_HALF},
+    {"index_add", "segments", segments, {X(6, 2), ID(4, 6)}, .flags = EGT_INTS},
+    {"scatter", "index_copy rows", index_copy0, {X(4, 3), AT(4, 6), X(6, 3)}, .flags = MOVES},
+    {"scatter", "index_copy", index_copy1, {X(2, 4, 3), AT(4, 2), X(2, 2, 3)}, .flags = MOVES},
+    {"scatter", "index_fill", index_fill, {X(3, 4), AT(4, 2)}, .flags = EGT_INTS},
+    {"scatter", "index_copy number", index_copy0, {{{0, {0}}, -3, 3, 0}, AT(1, 1), X(1)}, .flags = MOVES},
+    {"scatter", "number", scatter0, {{{0, {0}}, -3, 3, 0}, {{0, {0}}, -1, 1, 1 + EG_I64}, {{0, {0}}, -3, 3, 0}},
+     .flags = MOVES},
+    {"scatter", "rows", scatter0, {X(4, 3), AT(4, 6, 2), X(6, 2)}, .flags = MOVES},
+    {"scatter", "between", scatter1, {X(2, 4, 3), AT(4, 2, 3, 3), X(2, 3, 3)}, .flags = MOVES},
+    {"scatter", "many", scatter1, {X(40, 30, 7), AT(30, 40, 60, 7), X(40, 60, 7)}, .flags = EGT_NO_GRAD | MOVES},
+    {"scatter", "none", scatter0, {X(4, 3), AT(4, 0, 3), X(0, 3)}, .flags = MOVES},
+    {"scatter_add gather", "rows", scatter_add0, {X(4, 3), AT(4, 6, 2), X(6, 2)}, .flags = EGT_INTS},
+    {"scatter_add gather", "between", scatter_add1, {X(2, 4, 3), AT(4, 2, 3, 3), X(2, 3, 3)}, .flags = EGT_INTS},
+    {"scatter_add", "many", scatter_add1, {X(80, 40, 7), AT(40, 80, 60, 7), X(80, 60, 7)},
+     .flags = EGT_NO_GRAD | EGT_NO_HALF},
+    {"scatter_add", "long runs", scatter_add1, {X(2, 3), AT(3, 2, 5000), X(2, 5000)},
+     .flags = EGT_NO_GRAD | EGT_NO_HALF | EGT_INTS, .tolerance = 1e-4},
+    {"scatter_reduce", "many", scatter_max, {X(2, 3), AT(3, 2, 900), X(2, 900)},
+     .flags = EGT_NO_GRAD | EGT_NO_HALF | EGT_INTS},
+    {"scatter_reduce", "product", scatter_mul, {X(3, 4), AT(4, 3, 5), X(3, 5)}, .flags = EGT_INTS},
+    {"scatter_reduce", "number", scatter_min, {{{0, {0}}, -3, 3, 0}, AT(1, 3), X(3)}, .flags = EGT_INTS},
+    {"scatter_reduce", "greatest", scatter_max, {X(3, 4), AT(4, 3, 5), X(3, 5)}, .flags = EGT_INTS},
+    {"scatter_reduce", "least", scatter_min, {X(3, 4), AT(3, 5, 2), X(5, 2)}, .flags = EGT_INTS},
+    {"scatter_add", "mean", scatter_mean, {X(3, 4), AT(4, 3, 5), X(3, 5)}, .flags = EGT_INTS},
+    {"index_add ravel_index", "scatter_nd_add", scatter_nd_add, {X(3, 2, 2), ID(2, 4, 2), X(4, 2)}, .flags = EGT_INTS},
+    {"scatter ravel_index", "scatter_nd_copy", scatter_nd_copy, {X(3, 2, 2), ID(2, 4, 2), X(4, 2)}, .flags = MOVES},
+    {"index_add ravel_index", "scatter_nd", scatter_nd, {ID(3, 5, 2), X(5, 2)}, .flags = EGT_INTS},
+    {"where", "masked_fill, more axes of the mask", masked_fill_wide, {X(3, 1), MASK(2, 1, 4)}, .flags = EGT_INTS},
+    {"nonzero count_nonzero scatter", "masked_scatter, more axes of the mask", masked_scatter,
+     {X(4), MASK(3, 1), X(12)}, .flags = MOVES},
+    {"where", "masked_fill", masked_fill, {X(3, 4), MASK(4)}},
+    {"nonzero count_nonzero index_select", "masked_select", masked_select, {X(3, 4), MASK(3, 1)}, .flags = MOVES},
+    {"nonzero count_nonzero index_select", "nothing", masked_select, {X(3, 4), NO_MASK(4)}, .flags = MOVES},
+    {"nonzero count_nonzero scatter", "masked_scatter", masked_scatter, {X(3, 4), MASK(3, 4), X(12)}, .flags = MOVES},
+    {"nonzero count_nonzero", "4-D", nonzero, {{DIMS(3, 2, 4, 2), 0, 2, 0}},
+     .flags = MOVES | EGT_NO_GRAD | EGT_NO_FLOAT},
+    {"nonzero count_nonzero", "many", nonzero, {{DIMS(70, 90), 0, 2, 0}},
+     .flags = EGT_NO_GRAD | EGT_NO_FLOAT | EGT_BOOL},
+    {"one_hot", "floats", one_hot, {ID(5, 2, 3)}, .flags = FIXED},
+    {"one_hot", "integers", one_hot_ints, {ID(5, 2, 3)}, .flags = FIXED},
+    {"lt", "sequence_mask", sequence_mask, {AT(7, 2, 3)}, .flags = FIXED},
+    {"ravel_index", "places", ravel, {AT(3, 4, 3)}, .flags = FIXED},
+    {"unravel_index", "places", unravel, {AT(24, 2, 3)}, .flags = FIXED})

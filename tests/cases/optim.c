@@ -55,14 +55,12 @@ static eg_tensor *norms(eg_tensor *const *x, int n, void *user)
     return eg_cast(eg_from(EG_SHAPE(3), EG_F64, norm), eg_dtype_of(x[0]));
 }
 
-#define INPUTS {{DIMS(3, 70), -1, 1, 0}, {DIMS(3, 70), 0.1, 1, 0}}, 2, EGT_NO_GRAD | EGT_NO_HALF, 0, 0, NULL
+#define INPUTS {{DIMS(3, 70), -1, 1, 0}, {DIMS(3, 70), 0.1, 1, 0}}, .flags = EGT_NO_GRAD | EGT_NO_HALF
 #define ROWS                                                                                       \
-    {{DIMS(9, 70), -1, 1, 0}, {DIMS(9, 70), 0.1, 1, 0}, {DIMS(9), -1, 1, 0}}, 3,                   \
-        EGT_NO_GRAD | EGT_NO_HALF, 0, 0, NULL
+    {{DIMS(9, 70), -1, 1, 0}, {DIMS(9, 70), 0.1, 1, 0}, {DIMS(9), -1, 1, 0}}, .flags = EGT_NO_GRAD | EGT_NO_HALF
 
 #define CASE(name, op, form, ...) {op, form, name, INPUTS},
 EGT_CASES(optim, OPTIMIZERS(CASE){"adam_update", "lazy", lazy, ROWS},
           {"total_norm sgd_update", "clipped", clipped, INPUTS},
-          {"total_norm", "three norms", norms,
-           {{DIMS(3, 1000), -1, 1, 0}, {DIMS(3, 5), 0.1, 1, 0}}, 2, EGT_NO_GRAD | EGT_NO_HALF, 0, 0,
-           NULL})
+          {"total_norm", "three norms", norms, {{DIMS(3, 1000), -1, 1, 0}, {DIMS(3, 5), 0.1, 1, 0}},
+           .flags = EGT_NO_GRAD | EGT_NO_HALF})

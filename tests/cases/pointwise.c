@@ -43,32 +43,25 @@
 
 static egt_op_case unary_cases[] = {
 #define EG_UNARY(name_, params, kind, cast, f_, df, saves, low_, high_)                                  \
-    {.ops = #name_, .name = "4-d", .f = run_##name_, .in = {{DIMS(2, 3, 2, 3), low_, high_, 0}},   \
-     .n = 1, .flags = FLAGS_##kind},                                                               \
-    {.ops = #name_, .name = "empty", .f = run_##name_, .in = {{DIMS(3, 0), low_, high_, 0}},       \
-     .n = 1, .flags = FLAGS_##kind},                                                               \
-    {.ops = #name_, .name = "0-dim", .f = run_##name_, .in = {{{0, {0}}, low_, high_, 0}},         \
-     .n = 1, .flags = FLAGS_##kind},                                                               \
-    {.ops = #name_, .name = "long", .f = run_##name_, .in = {{DIMS(2, 4201), low_, high_, 0}},    \
-     .n = 1, .flags = (FLAGS_##kind) | EGT_NO_GRAD},
+    {#name_, "4-d", run_##name_, {{DIMS(2, 3, 2, 3), low_, high_, 0}}, .flags = FLAGS_##kind},                         \
+    {#name_, "empty", run_##name_, {{DIMS(3, 0), low_, high_, 0}}, .flags = FLAGS_##kind},                             \
+    {#name_, "0-dim", run_##name_, {{{0, {0}}, low_, high_, 0}}, .flags = FLAGS_##kind},                               \
+    {#name_, "long", run_##name_, {{DIMS(2, 4201), low_, high_, 0}}, .flags = (FLAGS_##kind) | EGT_NO_GRAD},
 #include "lib/ops/unary.def"
 #undef EG_UNARY
 };
 
 static egt_op_case binary_cases[] = {
 #define EG_BINARY(name_, kind, cast, f_, fi, da, db, sa, sb, al, ah, bl, bh)                             \
-    {.ops = #name_, .name = "same shape", .f = run_##name_,                                        \
-     .in = {{DIMS(2, 3, 2), al, ah, 0}, {DIMS(2, 3, 2), bl, bh, 0}}, .n = 2,                       \
-     .flags = FLAGS_##kind},                                                                       \
-    {.ops = #name_, .name = "broadcast", .f = run_##name_,                                         \
-     .in = {{DIMS(2, 1, 3, 1), al, ah, 0}, {DIMS(4, 1, 2), bl, bh, 0}}, .n = 2,                    \
-     .flags = FLAGS_##kind},                                                                       \
-    {.ops = #name_, .name = "0-dim", .f = run_##name_,                                             \
-     .in = {{DIMS(5), al, ah, 0}, {{0, {0}}, bl, bh, 0}}, .n = 2, .flags = FLAGS_##kind},          \
-    {.ops = #name_, .name = "empty", .f = run_##name_,                                             \
-     .in = {{DIMS(0, 3), al, ah, 0}, {DIMS(3), bl, bh, 0}}, .n = 2, .flags = FLAGS_##kind},        \
-    {.ops = #name_, .name = "long", .f = run_##name_,                                              \
-     .in = {{DIMS(2, 4201), al, ah, 0}, {DIMS(2, 1), bl, bh, 0}}, .n = 2,                         \
+    {#name_, "same shape", run_##name_, {{DIMS(2, 3, 2), al, ah, 0}, {DIMS(2, 3, 2), bl, bh, 0}},                      \
+     .flags = FLAGS_##kind},                                                                                           \
+    {#name_, "broadcast", run_##name_, {{DIMS(2, 1, 3, 1), al, ah, 0}, {DIMS(4, 1, 2), bl, bh, 0}},                    \
+     .flags = FLAGS_##kind},                                                                                           \
+    {#name_, "0-dim", run_##name_, {{DIMS(5), al, ah, 0}, {{0, {0}}, bl, bh, 0}},                                      \
+     .flags = FLAGS_##kind},                                                                                           \
+    {#name_, "empty", run_##name_, {{DIMS(0, 3), al, ah, 0}, {DIMS(3), bl, bh, 0}},                                    \
+     .flags = FLAGS_##kind},                                                                                           \
+    {#name_, "long", run_##name_, {{DIMS(2, 4201), al, ah, 0}, {DIMS(2, 1), bl, bh, 0}},                               \
      .flags = (FLAGS_##kind) | EGT_NO_GRAD},
 #include "lib/ops/binary.def"
 #undef EG_BINARY
@@ -79,22 +72,17 @@ CASE_FUNCTION(crossed, eg_clamp(x[0], 1.5, 0.5))
 CASE_FUNCTION(below_a_fraction, eg_clamp_max(x[0], 1.3))
 
 EGT_CASES(limits,
-          {.ops = "clamp", .name = "one end", .f = above_a_fraction, .n = 1, .in = {{DIMS(3, 7), -3, 3, 0}},
-           .flags = EGT_INTS},
-          {.ops = "clamp", .name = "crossed", .f = crossed, .n = 1, .in = {{DIMS(3, 7), -3, 3, 0}},
-           .flags = EGT_INTS},
-          {.ops = "clamp_max", .name = "a fraction", .f = below_a_fraction, .n = 1,
-           .in = {{DIMS(3, 7), -3, 3, 0}}, .flags = EGT_INTS})
+    {"clamp", "one end", above_a_fraction, {{DIMS(3, 7), -3, 3, 0}}, .flags = EGT_INTS},
+    {"clamp", "crossed", crossed, {{DIMS(3, 7), -3, 3, 0}}, .flags = EGT_INTS},
+    {"clamp_max", "a fraction", below_a_fraction, {{DIMS(3, 7), -3, 3, 0}}, .flags = EGT_INTS})
 
 CASE_FUNCTION(prelu, eg_prelu(x[0], x[1]))
 CASE_FUNCTION(glu, eg_glu(x[0], 1))
 
 EGT_CASES(with_axes,
-          {.ops = "rectify", .name = "prelu", .f = prelu, .n = 2,
-           .in = {{DIMS(2, 3, 2, 2), -2, -0.1, 0}, {DIMS(3), -1, 1, 0}}},
-          {.ops = "rectify", .name = "prelu, one", .f = prelu, .n = 2,
-           .in = {{DIMS(2, 5), 0.1, 2, 0}, {DIMS(1), -1, 1, 0}}},
-          {.ops = "sigmoid", .name = "glu", .f = glu, .n = 1, .in = {{DIMS(2, 6, 3), -2, 2, 0}}})
+    {"rectify", "prelu", prelu, {{DIMS(2, 3, 2, 2), -2, -0.1, 0}, {DIMS(3), -1, 1, 0}}},
+    {"rectify", "prelu, one", prelu, {{DIMS(2, 5), 0.1, 2, 0}, {DIMS(1), -1, 1, 0}}},
+    {"sigmoid", "glu", glu, {{DIMS(2, 6, 3), -2, 2, 0}}})
 
 /* The rows say what is smooth; integers need whole domains, and a few ops their own flags. */
 static void adjust(egt_op_case *k)

@@ -63,14 +63,13 @@ static eg_tensor *ones_on_a_diagonal(eg_tensor *const *x, int n, void *user)
 static double third = 1.0 / 3, one = 1;
 
 EGT_CASES(random,
-          {"arange", "and linspace", rows_of_numbers, {{EG_SHAPE(3, 10), -1, 1, 0}}, 1, EGT_NO_REF, 0, 0, NULL},
-          {"arange", "of integers", rows_of_integers, {{EG_SHAPE(3, 10), -1, 1, 0}}, 1, EGT_NO_REF, 0, 0, NULL},
-          {"arange", "and eye", ones_on_a_diagonal, {{EG_SHAPE(3, 10), -1, 1, 0}}, 1, EGT_NO_REF, 0, 0, NULL},
-          {"random", "normal noise", noise, {{EG_SHAPE(5, 6), -1, 1, 0}}, 1, EGT_NO_REF, 0, 0, NULL},
-          {"dropout", "a third", dropped, {{EG_SHAPE(2, 1029), -1, 1, 0}}, 1, EGT_NO_LAYOUT, 0, 0, &third},
-          {"dropout", "images", dropped, {{EG_SHAPE(2, 3, 5, 4), -1, 1, 0}}, 1, EGT_NO_LAYOUT, 0, 0, &third},
-          {"dropout", "all", dropped, {{EG_SHAPE(7), -1, 1, 0}}, 1, 0, 0, 0, &one},
-          {"dropout", "empty", dropped, {{EG_SHAPE(3, 0), -1, 1, 0}}, 1, 0, 0, 0, &third},
-          {"categorical", "draws", draws, {{EG_SHAPE(3, 5), 0.1, 1, 1 + EG_F32}}, 1, EGT_NO_GRAD, 0, 0, NULL},
-          {"topk", "draws without replacement", drawn_once, {{EG_SHAPE(4, 5), 0.1, 1, 1 + EG_F32}}, 1, EGT_NO_GRAD, 0,
-           0, NULL})
+    {"arange", "and linspace", rows_of_numbers, {{EG_SHAPE(3, 10), -1, 1, 0}}, .flags = EGT_NO_REF},
+    {"arange", "of integers", rows_of_integers, {{EG_SHAPE(3, 10), -1, 1, 0}}, .flags = EGT_NO_REF},
+    {"arange", "and eye", ones_on_a_diagonal, {{EG_SHAPE(3, 10), -1, 1, 0}}, .flags = EGT_NO_REF},
+    {"random", "normal noise", noise, {{EG_SHAPE(5, 6), -1, 1, 0}}, .flags = EGT_NO_REF},
+    {"dropout", "a third", dropped, {{EG_SHAPE(2, 1029), -1, 1, 0}}, .flags = EGT_NO_LAYOUT, .user = &third},
+    {"dropout", "images", dropped, {{EG_SHAPE(2, 3, 5, 4), -1, 1, 0}}, .flags = EGT_NO_LAYOUT, .user = &third},
+    {"dropout", "all", dropped, {{EG_SHAPE(7), -1, 1, 0}}, .user = &one},
+    {"dropout", "empty", dropped, {{EG_SHAPE(3, 0), -1, 1, 0}}, .user = &third},
+    {"categorical", "draws", draws, {{EG_SHAPE(3, 5), 0.1, 1, 1 + EG_F32}}, .flags = EGT_NO_GRAD},
+    {"topk", "draws without replacement", drawn_once, {{EG_SHAPE(4, 5), 0.1, 1, 1 + EG_F32}}, .flags = EGT_NO_GRAD})

@@ -29,10 +29,10 @@ static eg_tensor *resize(eg_tensor *const *x, int n, void *user)
 }
 
 #define CASE(name, as, ...)                                                                        \
-    {"resize resize_grad", name, resize, {{DIMS(__VA_ARGS__), -1, 1, 0}}, 1, 0, 0, 1e-5, as}
+    {"resize resize_grad", name, resize, {{DIMS(__VA_ARGS__), -1, 1, 0}}, .tolerance = 1e-5, .user = as}
 #define WHOLE(name, as, ...)                                                                       \
-    {"resize resize_grad", name, resize, {{DIMS(__VA_ARGS__), -1, 1, 0}}, 1,                       \
-     EGT_INTS | EGT_BOOL, 0, 1e-5, as}
+    {"resize resize_grad", name, resize, {{DIMS(__VA_ARGS__), -1, 1, 0}}, .flags = EGT_INTS | EGT_BOOL, \
+     .tolerance = 1e-5, .user = as}
 #define LINEAR(...)  AS(EG_RESIZE_LINEAR, __VA_ARGS__)
 #define CUBIC(...)   AS(EG_RESIZE_CUBIC, __VA_ARGS__)
 #define LANCZOS(...) AS(EG_RESIZE_LANCZOS3, __VA_ARGS__)

@@ -40,11 +40,12 @@ CASE_FUNCTION(roi_each_aligned, eg_roi_align(x[0], x[1], x[2], 3, 2, .spatial_sc
  * far, as it does what nearest picks. */
 #define READ  "grid_sample grid_sample_grad"
 #define MOVED "grid_sample grid_sample_grad grid_sample_points"
-#define CASE(ops, name, f, n, flags, skip, as, ...) {ops, name, f, {__VA_ARGS__}, n, flags, skip, 1e-4, as}
-#define ROWS(name, as, x, points)    CASE(MOVED, name, grid, 2, EGT_NO_SECOND, 0, as, x, points)
-#define NEAREST(name, as, x, points) CASE(READ, name, grid, 2, EGT_NO_HALF | EGT_NO_SECOND, 2, as, x, points)
-#define BOX(ops, f, skip, ...)       CASE(ops, #f, f, 3, EGT_NO_HALF | EGT_NO_SECOND, skip, NULL, __VA_ARGS__)
-#define ROI(f, name, ...)            CASE(READ, name, f, 3, 0, 0, NULL, __VA_ARGS__)
+#define CASE(ops, name, f, ...)   {ops, name, f, __VA_ARGS__, .tolerance = 1e-4}
+#define ROWS(name, as, ...)       CASE(MOVED, name, grid, {__VA_ARGS__}, .flags = EGT_NO_SECOND, .user = as)
+#define NEAREST(name, as, ...)                                                                     \
+    CASE(READ, name, grid, {__VA_ARGS__}, .flags = EGT_NO_HALF | EGT_NO_SECOND, .skip = 2, .user = as)
+#define BOX(ops, f, ...)          CASE(ops, #f, f, __VA_ARGS__, .flags = EGT_NO_HALF | EGT_NO_SECOND)
+#define ROI(f, name, ...)         CASE(READ, name, f, __VA_ARGS__)
 #define LINEAR EG_SAMPLE_BILINEAR
 #define CUBIC  EG_SAMPLE_BICUBIC
 #define ZEROS  EG_SAMPLE_ZEROS
@@ -74,16 +75,17 @@ EGT_CASES(sample,
     ROWS("no channels", AS(LINEAR, ZEROS, 0), X(2, 0, 4, 5), GRID(2, 3, 4, 2)),
     ROWS("no points", AS(LINEAR, ZEROS, 0), X(2, 3, 4, 5), GRID(2, 0, 4, 2)),
     ROWS("shared by threads", AS(LINEAR, ZEROS, 0), X(1, 37, 13, 11), GRID(1, 17, 19, 2)),
-    CASE(READ, "second order of images", grid, 2, 0, 2, AS(LINEAR, EDGE, 0), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-    CASE(MOVED, "affine", warp, 2, EGT_NO_SECOND | EGT_NO_HALF, 0, NULL, X(2, 2, 4, 5), X(2, 2, 3)),
-    CASE("add", "affine grid", affine, 1, 0, 0, NULL, X(2, 2, 3)),
-    CASE("add", "affine grid corners", affine_corners, 1, 0, 0, NULL, X(2, 2, 3)),
-    BOX(MOVED, crop, 0, X(2, 3, 4, 5), BOXES(4, 4), OF(2, 4)),
-    BOX(MOVED, crop_middle, 0, X(3, 2, 4, 5), BOXES(4, 4), OF32(3, 4)),
-    BOX(READ, crop_nearest, 2, X(3, 2, 4, 5), BOXES(4, 4), OF(3, 4)),
-    BOX(READ, crop_nothing, 0, X(3, 2, 4, 5), BOXES(0, 4), OF(3, 0)),
-    ROI(roi, "roi", X(2, 3, 7, 6), ROIS(4, 4), OF(2, 4)),
-    ROI(roi_aligned, "roi aligned", X(2, 3, 5, 6), ROIS(4, 4), OF(2, 4)),
-    ROI(roi_aligned, "roi of four channels", X(2, 4, 5, 6), ROIS(4, 4), OF(2, 4)),
-    ROI(roi_each, "roi each", X(2, 3, 7, 6), ROIS(4, 4), OF(2, 4)),
-    ROI(roi_each_aligned, "roi each aligned", X(2, 17, 5, 6), ROIS(4, 4), OF32(2, 4)))
+    CASE(READ, "second order of images", grid, {X(2, 3, 4, 5), GRID(2, 3, 4, 2)},
+         .skip = 2, .user = AS(LINEAR, EDGE, 0)),
+    CASE(MOVED, "affine", warp, {X(2, 2, 4, 5), X(2, 2, 3)}, .flags = EGT_NO_SECOND | EGT_NO_HALF),
+    CASE("add", "affine grid", affine, {X(2, 2, 3)}),
+    CASE("add", "affine grid corners", affine_corners, {X(2, 2, 3)}),
+    BOX(MOVED, crop, {X(2, 3, 4, 5), BOXES(4, 4), OF(2, 4)}),
+    BOX(MOVED, crop_middle, {X(3, 2, 4, 5), BOXES(4, 4), OF32(3, 4)}),
+    BOX(READ, crop_nearest, {X(3, 2, 4, 5), BOXES(4, 4), OF(3, 4)}, .skip = 2),
+    BOX(READ, crop_nothing, {X(3, 2, 4, 5), BOXES(0, 4), OF(3, 0)}),
+    ROI(roi, "roi", {X(2, 3, 7, 6), ROIS(4, 4), OF(2, 4)}),
+    ROI(roi_aligned, "roi aligned", {X(2, 3, 5, 6), ROIS(4, 4), OF(2, 4)}),
+    ROI(roi_aligned, "roi of four channels", {X(2, 4, 5, 6), ROIS(4, 4), OF(2, 4)}),
+    ROI(roi_each, "roi each", {X(2, 3, 7, 6), ROIS(4, 4), OF(2, 4)}),
+    ROI(roi_each_aligned, "roi each aligned", {X(2, 17, 5, 6), ROIS(4, 4), OF32(2, 4)}))

@@ -14,23 +14,15 @@
     FUNCTION(op##_first, op, 0, &y, NULL)                                                          \
     FUNCTION(op##_places, op, 1, NULL, &y)
 #define EXACT     EGT_INTS | EGT_BOOL
-#define CASES(op)                                                                                  \
-    {.ops = #op, .name = "rows", .f = op##_last, .in = {{DIMS(3, 20), -2, 2, 0}}, .n = 1,          \
-     .flags = EXACT},                                                                              \
-    {.ops = #op, .name = "number", .f = op##_last, .in = {{{0, {0}}, -2, 2, 0}}, .n = 1,           \
-     .flags = EXACT},                                                                              \
-    {.ops = #op, .name = "columns", .f = op##_first, .in = {{DIMS(5, 300), -2, 2, 0}}, .n = 1,     \
-     .flags = EXACT},                                                                              \
-    {.ops = #op, .name = "places", .f = op##_places, .in = {{DIMS(2, 9, 7), -3, 3, 0}}, .n = 1,    \
-     .flags = EXACT | EGT_NO_GRAD | EGT_NO_HALF},                                                  \
-    {.ops = #op, .name = "long rows", .f = op##_last, .in = {{DIMS(2, 2051), -200, 200, 0}},       \
-     .n = 1, .flags = EXACT | EGT_NO_GRAD},                                                        \
-    {.ops = #op, .name = "parts of rows", .f = op##_places, .in = {{DIMS(1, 35000), -200, 200, 0}}, \
-     .n = 1, .flags = EGT_NO_GRAD | EGT_NO_HALF},                                       \
-    {.ops = #op, .name = "parts of columns", .f = op##_first, .in = {{DIMS(301, 40), -200, 200, 0}}, \
-     .n = 1, .flags = EXACT | EGT_NO_GRAD},                                                        \
-    {.ops = #op, .name = "empty", .f = op##_last, .in = {{DIMS(3, 0), -2, 2, 0}}, .n = 1,          \
-     .flags = EXACT}
+#define CASES(op)                                                                                                      \
+    {#op, "rows", op##_last, {{DIMS(3, 20), -2, 2, 0}}, .flags = EXACT},                                               \
+    {#op, "number", op##_last, {{{0, {0}}, -2, 2, 0}}, .flags = EXACT},                                                \
+    {#op, "columns", op##_first, {{DIMS(5, 300), -2, 2, 0}}, .flags = EXACT},                                          \
+    {#op, "places", op##_places, {{DIMS(2, 9, 7), -3, 3, 0}}, .flags = EXACT | EGT_NO_GRAD | EGT_NO_HALF},             \
+    {#op, "long rows", op##_last, {{DIMS(2, 2051), -200, 200, 0}}, .flags = EXACT | EGT_NO_GRAD},                      \
+    {#op, "parts of rows", op##_places, {{DIMS(1, 35000), -200, 200, 0}}, .flags = EGT_NO_GRAD | EGT_NO_HALF},         \
+    {#op, "parts of columns", op##_first, {{DIMS(301, 40), -200, 200, 0}}, .flags = EXACT | EGT_NO_GRAD},              \
+    {#op, "empty", op##_last, {{DIMS(3, 0), -2, 2, 0}}, .flags = EXACT}
 FUNCTIONS(cummax)
 FUNCTIONS(cummin)
 

@@ -33,56 +33,38 @@ static eg_tensor *search(eg_tensor *const *x, int n, void *user)
     return eg_sort(x[0], -1, false, &line, NULL) ? NULL : eg_searchsorted(line, x[1], user != NULL);
 }
 
-#define X(...)                                                                                     \
-    {                                                                                              \
-        DIMS(__VA_ARGS__), -3, 3, 0                                                                \
-    }
-#define FEW(...)                                                                                   \
-    {                                                                                              \
-        DIMS(__VA_ARGS__), 0, 4, 0                                                                 \
-    }
-#define ID(n, ...)                                                                                 \
-    {                                                                                              \
-        DIMS(__VA_ARGS__), 0, n, 1 + EG_I64                                                        \
-    }
+#define X(...)     {DIMS(__VA_ARGS__), -3, 3, 0}
+#define FEW(...)   {DIMS(__VA_ARGS__), 0, 4, 0}
+#define ID(n, ...) {DIMS(__VA_ARGS__), 0, n, 1 + EG_I64}
 static int indices;
 enum { ALL = EGT_INTS | EGT_BOOL, PLAIN = EGT_INTS | EGT_NO_GRAD };
 
-#define ROW(ops, name, f, n, flags, ...)                                                           \
-    {                                                                                              \
-        ops, name, f, {__VA_ARGS__}, n, flags, 0, 0, NULL                                          \
-    }
-#define PLACES(ops, name, f, n, flags, ...)                                                        \
-    {                                                                                              \
-        ops, name, f, {__VA_ARGS__}, n, flags, 0, 0, &indices                                      \
-    }
-
-EGT_CASES(
-    sort, ROW("sort", "first axis", sort0, 1, ALL, X(5, 2, 3)),
-    ROW("sort", "falling", sort1, 1, ALL, X(2, 7, 2)),
-    ROW("sort", "last axis", sort_last, 1, ALL, X(3, 8)),
-    ROW("sort", "numbers", sort_last, 1, ALL, {{0, {0}}, -3, 3, 0}),
-    ROW("sort", "nothing", sort_last, 1, ALL, X(3, 0)),
-    PLACES("sort", "indices", sort1, 1, ALL | EGT_NO_GRAD, X(2, 7, 2)),
-    ROW("sort", "rows of some", sort_last, 1, PLAIN, X(40, 70)),
-    PLACES("sort", "rows of many", sort_last, 1, PLAIN, X(9, 900)),
-    PLACES("sort", "columns of many", sort0, 1, PLAIN, X(600, 5)),
-    ROW("sort", "argsort", argsort, 1, ALL | EGT_NO_GRAD, X(3, 9)),
-    ROW("topk", "largest", top2, 1, ALL, X(3, 7)), ROW("topk", "smallest", least3, 1, ALL, X(5, 3)),
-    ROW("topk", "none", top0, 1, ALL, X(5, 3)),
-    PLACES("topk", "of many", top2, 1, PLAIN, X(2, 2200)),
-    PLACES("topk", "some of many", top40, 1, PLAIN, X(2, 2200)),
-    ROW("topk", "kthvalue", median, 1, ALL, X(2, 5, 2)),
-    ROW("gather sum", "in_topk", in_topk, 2, EGT_INTS | EGT_NO_GRAD, X(6, 5), ID(5, 6)),
-    ROW("sort nonzero", "unique", unique, 1, PLAIN | EGT_BOOL | EGT_NO_FLOAT, FEW(3, 5)),
-    PLACES("sort nonzero", "unique inverse", unique, 1, PLAIN | EGT_BOOL | EGT_NO_FLOAT, FEW(3, 5)),
-    ROW("sort nonzero", "unique floats", unique, 1, EGT_NO_GRAD, X(9)),
-    ROW("sort nonzero", "unique slices", unique_slices, 1, PLAIN | EGT_BOOL | EGT_NO_FLOAT,
-        {DIMS(9, 2), 0, 2, 0}),
-    ROW("searchsorted", "one line", search, 2, ALL | EGT_NO_GRAD, X(9), X(2, 3)),
-    PLACES("searchsorted", "one line, behind", search, 2, ALL | EGT_NO_GRAD, X(10), X(2, 3)),
-    ROW("searchsorted", "a line each", search, 2, ALL | EGT_NO_GRAD, X(2, 5), X(2, 3)),
-    ROW("searchsorted", "an empty line", search, 2, ALL | EGT_NO_GRAD, X(0), X(4)),
-    ROW("index_add", "bincount", bincount, 1, EGT_NO_FLOAT | EGT_NO_GRAD | EGT_INTS, ID(6, 9)),
-    ROW("index_add", "bincount, weighted", weighted, 2, EGT_INTS, X(9), ID(6, 9)),
-    ROW("searchsorted index_add", "histogram", histogram, 1, EGT_INTS | EGT_NO_GRAD, X(40)))
+EGT_CASES(sort,
+    {"sort", "first axis", sort0, {X(5, 2, 3)}, .flags = ALL},
+    {"sort", "falling", sort1, {X(2, 7, 2)}, .flags = ALL},
+    {"sort", "last axis", sort_last, {X(3, 8)}, .flags = ALL},
+    {"sort", "numbers", sort_last, {{{0, {0}}, -3, 3, 0}}, .flags = ALL},
+    {"sort", "nothing", sort_last, {X(3, 0)}, .flags = ALL},
+    {"sort", "indices", sort1, {X(2, 7, 2)}, .flags = ALL | EGT_NO_GRAD, .user = &indices},
+    {"sort", "rows of some", sort_last, {X(40, 70)}, .flags = PLAIN},
+    {"sort", "rows of many", sort_last, {X(9, 900)}, .flags = PLAIN, .user = &indices},
+    {"sort", "columns of many", sort0, {X(600, 5)}, .flags = PLAIN, .user = &indices},
+    {"sort", "argsort", argsort, {X(3, 9)}, .flags = ALL | EGT_NO_GRAD},
+    {"topk", "largest", top2, {X(3, 7)}, .flags = ALL},
+    {"topk", "smallest", least3, {X(5, 3)}, .flags = ALL},
+    {"topk", "none", top0, {X(5, 3)}, .flags = ALL},
+    {"topk", "of many", top2, {X(2, 2200)}, .flags = PLAIN, .user = &indices},
+    {"topk", "some of many", top40, {X(2, 2200)}, .flags = PLAIN, .user = &indices},
+    {"topk", "kthvalue", median, {X(2, 5, 2)}, .flags = ALL},
+    {"gather sum", "in_topk", in_topk, {X(6, 5), ID(5, 6)}, .flags = EGT_INTS | EGT_NO_GRAD},
+    {"sort nonzero", "unique", unique, {FEW(3, 5)}, .flags = PLAIN | EGT_BOOL | EGT_NO_FLOAT},
+    {"sort nonzero", "unique inverse", unique, {FEW(3, 5)}, .flags = PLAIN | EGT_BOOL | EGT_NO_FLOAT, .user = &indices},
+    {"sort nonzero", "unique floats", unique, {X(9)}, .flags = EGT_NO_GRAD},
+    {"sort nonzero", "unique slices", unique_slices, {{DIMS(9, 2), 0, 2, 0}}, .flags = PLAIN | EGT_BOOL | EGT_NO_FLOAT},
+    {"searchsorted", "one line", search, {X(9), X(2, 3)}, .flags = ALL | EGT_NO_GRAD},
+    {"searchsorted", "one line, behind", search, {X(10), X(2, 3)}, .flags = ALL | EGT_NO_GRAD, .user = &indices},
+    {"searchsorted", "a line each", search, {X(2, 5), X(2, 3)}, .flags = ALL | EGT_NO_GRAD},
+    {"searchsorted", "an empty line", search, {X(0), X(4)}, .flags = ALL | EGT_NO_GRAD},
+    {"index_add", "bincount", bincount, {ID(6, 9)}, .flags = EGT_NO_FLOAT | EGT_NO_GRAD | EGT_INTS},
+    {"index_add", "bincount, weighted", weighted, {X(9), ID(6, 9)}, .flags = EGT_INTS},
+    {"searchsorted index_add", "histogram", histogram, {X(40)}, .flags = EGT_INTS | EGT_NO_GRAD})
