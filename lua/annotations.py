@@ -2,7 +2,7 @@
 """Writes what the Lua language server is told of the module: types of arguments and results, options by name, and
 the text of the headers.
 
-    annotations.py INCLUDE_DIR OUT.lua
+    annotations.py INCLUDE_DIR OUT.lua DEPFILE
 """
 
 import sys
@@ -299,7 +299,7 @@ def describe(h, f, wrapper):
 
 
 def main():
-    include, path = sys.argv[1:]
+    include, path, depfile = sys.argv[1:]
     h = headers.read(include + "/egret")
     made = generate.wrap_all(h)
     names = {generate.lua_name(f) for f in h.functions.values()}
@@ -347,6 +347,8 @@ def main():
         out.append(f'---@type eg.dtype\neg.{word} = "{word}"')
     with open(path, "w") as file:
         file.write("\n".join(out) + "\n" + BY_HAND)
+    with open(depfile, "w") as file:
+        file.write(f"{path}: {' '.join(map(str, h.paths))}\n")
 
 
 if __name__ == "__main__":

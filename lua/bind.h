@@ -130,7 +130,10 @@ void eg__lua_open_modules(lua_State *L);
 void eg__lua_open_data(lua_State *L);
 void eg__lua_open_tape(lua_State *L);
 void eg__lua_open_lock(lua_State *L);
-void eg__lua_open_rest(lua_State *L);
+void eg__lua_open_steps(lua_State *L);
+void eg__lua_open_runs(lua_State *L);
+void eg__lua_open_devices(lua_State *L);
+void eg__lua_open_lists(lua_State *L);
 void eg__lua_open_manual(lua_State *L);
 /* A list, nested or not, of numbers or booleans as a tensor: pushes it. */
 int eg__lua_from_table(lua_State *L);

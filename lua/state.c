@@ -241,7 +241,10 @@ int luaopen_egret(lua_State *L)
     eg__lua_open_tape(L);
     eg__lua_open_modules(L);
     eg__lua_open_data(L);
-    eg__lua_open_rest(L);
+    eg__lua_open_steps(L);
+    eg__lua_open_runs(L);
+    eg__lua_open_devices(L);
+    eg__lua_open_lists(L);
     eg__lua_open_show(L);
     eg__lua_open_manual(L);
     return 1;

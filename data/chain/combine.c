@@ -70,7 +70,7 @@ static many *many_new(const eg__dataset_class *is, eg_dataset *const *datasets, 
     memcpy(m->of, datasets, (size_t)n * sizeof *m->of);
     m->n = n;
     for (int i = 0; i < n; i++) {
-        m->d.guests += datasets[i]->guests;
+        m->d.callbacks += datasets[i]->callbacks;
         datasets[i]->owner = is->name;
     }
     return m;

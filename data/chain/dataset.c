@@ -19,7 +19,7 @@ eg_dataset *eg__dataset_new(const eg__dataset_class *is, size_t size, eg_dataset
     }
     d->is = is;
     d->from = from;
-    d->guests = from ? from->guests : 0;
+    d->callbacks = from ? from->callbacks : 0;
     return d;
 }
 
@@ -171,14 +171,14 @@ eg_status eg__sample_blame(const eg__sample *s)
 
 /* ---- the user's functions -------------------------------------------------------------------------- */
 
-eg_status eg__guest_enter(eg__guest *g, const eg_dataset *d, uint64_t seed, uint64_t epoch, int64_t number)
+eg_status eg__callback_enter(eg__callback *g, const eg_dataset *d, uint64_t seed, uint64_t epoch, int64_t number)
 {
     g->random = eg_random_get_state();
     g->scope = eg_scope_push();
     if (!g->scope.depth) {
         return eg__why();
     }
-    seed = eg__draw(&seed) ^ (uint64_t)d->guests;
+    seed = eg__draw(&seed) ^ (uint64_t)d->callbacks;
     seed = eg__draw(&seed) ^ epoch;
     seed = eg__draw(&seed) ^ (uint64_t)number;
     eg_random_set_state((eg_random_state){.seed = eg__draw(&seed)});
@@ -186,7 +186,7 @@ eg_status eg__guest_enter(eg__guest *g, const eg_dataset *d, uint64_t seed, uint
     return EG_OK;
 }
 
-eg_status eg__guest_leave(eg__guest *g, eg_status st, const char *op, const eg__sample *s)
+eg_status eg__callback_leave(eg__callback *g, eg_status st, const char *op, const eg__sample *s)
 {
     if (!g->scope.depth) {
         return eg__sample_blame(s); /* it was not called */

@@ -46,7 +46,7 @@ struct eg_dataset {
     const eg__dataset_class *is;
     eg_dataset *from;
     const char *owner; /* the name of the link that has taken it; NULL: the caller's */
-    int guests;        /* functions of the user in the chain up to here */
+    int callbacks;        /* functions of the user in the chain up to here */
     /* of the link the user walks */
     eg_dataset_position at;
     bool under_way;
@@ -81,14 +81,14 @@ eg_status eg__sample_blame(const eg__sample *s);
 
 /* A call of the user's function: in a scope of its own, its random numbers depending on nothing but seed, place
  * among the functions of the chain, epoch and number, and without the words of earlier failures. */
-typedef struct eg__guest {
+typedef struct eg__callback {
     eg_scope scope;
     eg_random_state random;
     eg_error before;
-} eg__guest;
-eg_status eg__guest_enter(eg__guest *g, const eg_dataset *d, uint64_t seed, uint64_t epoch, int64_t number);
+} eg__callback;
+eg_status eg__callback_enter(eg__callback *g, const eg_dataset *d, uint64_t seed, uint64_t epoch, int64_t number);
 /* What it returned, with words at least of `op` and the origin of `s` if it failed. */
-eg_status eg__guest_leave(eg__guest *g, eg_status st, const char *op, const eg__sample *s);
+eg_status eg__callback_leave(eg__callback *g, eg_status st, const char *op, const eg__sample *s);
 
 /* Samples of equal shapes with a new axis 0. */
 eg_status eg__stack(const char *op, const eg__sample *s, int64_t n, eg__sample *out);

@@ -8,11 +8,11 @@
 #include "lib/core/fork.h"
 
 /* What travels: a sample, the end (n = 0), or a failure with its words. */
-typedef struct parcel {
+typedef struct slot {
     bool ready;
     eg__sample sample;
     eg_error error;
-} parcel;
+} slot;
 
 typedef struct worker {
     pthread_t thread;
@@ -25,18 +25,18 @@ typedef struct map {
     void *user;
     uint64_t seed, epoch;
     int64_t number; /* of the next step upstream; belongs to who reads there */
-    /* the crew, from the first sample of a pass to its end */
+    /* the pool, from the first sample of a pass to its end */
     int workers;
-    worker *crew;
+    worker *pool;
     bool called; /* for this pass, in vain maybe */
     pthread_mutex_t lock;
     pthread_cond_t turn;  /* a worker may read upstream */
-    pthread_cond_t ready; /* for the consumer: the oldest parcel, or nobody reads */
-    parcel *ring; /* those taken and not yet given */
+    pthread_cond_t ready; /* for the consumer: the oldest slot, or nobody reads */
+    slot *ring; /* those taken and not yet given */
     int64_t ahead, taken, given;
     bool reading, held; /* a worker, the consumer has upstream to itself */
-    bool over, stop;    /* upstream has ended; the crew is to leave */
-    uint32_t forks;     /* of the process the crew is in */
+    bool over, stop;    /* upstream has ended; the pool is to leave */
+    uint32_t forks;     /* of the process the pool is in */
     bool told;          /* that it is not this one */
 } map;
 
@@ -61,17 +61,17 @@ static eg_status skip_steps(map *m, int64_t n, int64_t *done)
 static eg_status apply(map *m, eg__sample *in, int64_t number, eg__sample *out)
 {
     eg_tensor *t[EG_SAMPLE_MAX];
-    eg__guest guest;
+    eg__callback callback;
     int n = 0;
     if (!m->f || in->n == 0) {
         *out = *in;
         return EG_OK;
     }
     eg__sample_origin(out, in);
-    eg_status st = eg__guest_enter(&guest, &m->d, m->seed, m->epoch, number);
+    eg_status st = eg__callback_enter(&callback, &m->d, m->seed, m->epoch, number);
     st = st ? st : m->f(in->t, in->n, t, &n, m->user);
     st = st ? st : eg__sample_keep(m->d.is->name, out, t, n);
-    st = eg__guest_leave(&guest, st, m->d.is->name, out);
+    st = eg__callback_leave(&callback, st, m->d.is->name, out);
     eg__sample_release(in);
     return st;
 }
@@ -84,7 +84,7 @@ static eg_status next_here(map *m, eg__sample *out)
     return st ? st : apply(m, &in, number, out);
 }
 
-/* ---- the crew -------------------------------------------------------------------------------------- */
+/* ---- the pool -------------------------------------------------------------------------------------- */
 
 /* Under the lock. False: there is no more. */
 static bool wait_turn(map *m)
@@ -117,7 +117,7 @@ static void *work(void *user)
     eg__thread_get()->alone = true;
     pthread_mutex_lock(&m->lock);
     while (wait_turn(m)) {
-        parcel *p = &m->ring[m->taken++ % m->ahead];
+        slot *p = &m->ring[m->taken++ % m->ahead];
         eg__sample in;
         int64_t number;
         m->reading = true;
@@ -150,8 +150,8 @@ static void call_crew(map *m)
             free(w);
             break;
         }
-        w->next = m->crew;
-        m->crew = w;
+        w->next = m->pool;
+        m->pool = w;
     }
 }
 
@@ -161,14 +161,14 @@ static void dismiss_crew(map *m)
     m->stop = true;
     pthread_cond_broadcast(&m->turn);
     pthread_mutex_unlock(&m->lock);
-    while (m->crew) {
-        worker *w = m->crew;
+    while (m->pool) {
+        worker *w = m->pool;
         pthread_join(w->thread, NULL);
-        m->crew = w->next;
+        m->pool = w->next;
         free(w);
     }
     for (; m->given < m->taken; m->given++) {
-        parcel *p = &m->ring[m->given % m->ahead];
+        slot *p = &m->ring[m->given % m->ahead];
         eg__sample_release(&p->sample);
         p->ready = false;
     }
@@ -176,11 +176,11 @@ static void dismiss_crew(map *m)
     m->called = m->over = m->stop = false;
 }
 
-/* A fork left the crew with the parent. Locks and what is before are as a worker left them, in the middle of
+/* A fork left the pool with the parent. Locks and what is before are as a worker left them, in the middle of
  * anything. */
 static bool crew_is_lost(const map *m)
 {
-    return m->crew && m->forks != eg__forks();
+    return m->pool && m->forks != eg__forks();
 }
 
 static eg_status no_crew(map *m)
@@ -193,11 +193,11 @@ static eg_status no_crew(map *m)
 /* What a worker was busy with stays where it is. */
 static void forget_crew(map *m)
 {
-    for (worker *w; (w = m->crew); free(w)) {
-        m->crew = w->next;
+    for (worker *w; (w = m->pool); free(w)) {
+        m->pool = w->next;
     }
     for (; m->given < m->taken; m->given++) {
-        parcel *p = &m->ring[m->given % m->ahead];
+        slot *p = &m->ring[m->given % m->ahead];
         if (p->ready) {
             eg__sample_release(&p->sample);
         }
@@ -207,19 +207,19 @@ static void forget_crew(map *m)
     }
 }
 
-/* The oldest parcel, which stays. Under the lock. */
-static parcel *wait_for(map *m)
+/* The oldest slot, which stays. Under the lock. */
+static slot *wait_for(map *m)
 {
-    parcel *p = &m->ring[m->given % m->ahead];
+    slot *p = &m->ring[m->given % m->ahead];
     while (!p->ready) {
         pthread_cond_wait(&m->ready, &m->lock);
     }
     return p;
 }
 
-/* Takes the oldest parcel out, unless it is the end. Workers that the full ring stopped are woken for half a ring
- * of work, not for each parcel; one wakes the next. */
-static bool hand_over(map *m, parcel *p)
+/* Takes the oldest slot out, unless it is the end. Workers that the full ring stopped are woken for half a ring
+ * of work, not for each slot; one wakes the next. */
+static bool hand_over(map *m, slot *p)
 {
     if (!p->error.code && p->sample.n == 0) {
         return false;
@@ -254,11 +254,11 @@ static eg_status map_next(eg_dataset *d, eg__sample *s)
     if (!m->called) {
         call_crew(m);
     }
-    if (!m->crew) {
+    if (!m->pool) {
         return next_here(m, s);
     }
     pthread_mutex_lock(&m->lock);
-    parcel *p = wait_for(m);
+    slot *p = wait_for(m);
     eg_error error = p->error;
     *s = p->sample;
     hand_over(m, p);
@@ -266,7 +266,7 @@ static eg_status map_next(eg_dataset *d, eg__sample *s)
     return error.code ? eg__fail(error.code, error.op, "%s", error.message) : EG_OK;
 }
 
-/* What the crew has made already is thrown away, the rest never made. */
+/* What the pool has made already is thrown away, the rest never made. */
 static eg_status map_skip(eg_dataset *d, int64_t n, int64_t *done)
 {
     map *m = (map *)d;
@@ -275,7 +275,7 @@ static eg_status map_skip(eg_dataset *d, int64_t n, int64_t *done)
     if (crew_is_lost(m)) {
         return m->told ? EG_OK : no_crew(m);
     }
-    if (!m->crew) {
+    if (!m->pool) {
         return skip_steps(m, n, done);
     }
     pthread_mutex_lock(&m->lock);
@@ -284,7 +284,7 @@ static eg_status map_skip(eg_dataset *d, int64_t n, int64_t *done)
         pthread_cond_wait(&m->ready, &m->lock);
     }
     for (; *done < n && m->given < m->taken; ++*done) {
-        parcel *p = wait_for(m);
+        slot *p = wait_for(m);
         eg__sample s = p->sample;
         if (p->error.code == EG_ENOMEM) { /* as eg__skip_by_next has it */
             st = eg__fail(p->error.code, p->error.op, "%s", p->error.message);
@@ -375,7 +375,7 @@ eg_dataset *eg_dataset_map_with(eg_dataset *from, eg_map_fn f, void *user, const
     if (!m) {
         return NULL;
     }
-    m->d.guests++;
+    m->d.callbacks++;
     m->f = f;
     m->user = user;
     m->seed = o.seed;

@@ -191,15 +191,15 @@ static eg_status filter_next(eg_dataset *d, eg__sample *s)
 {
     filter *f = (filter *)d;
     for (;;) {
-        eg__guest guest;
+        eg__callback callback;
         bool keep = false;
         eg_status st = eg__next(d->from, s);
         if (st || s->n == 0) {
             return st;
         }
-        st = eg__guest_enter(&guest, d, 0, f->epoch, f->number++);
+        st = eg__callback_enter(&callback, d, 0, f->epoch, f->number++);
         st = st ? st : f->f(s->t, s->n, &keep, f->user);
-        st = eg__guest_leave(&guest, st, d->is->name, s);
+        st = eg__callback_leave(&callback, st, d->is->name, s);
         if (!st && keep) {
             return EG_OK;
         }
@@ -231,7 +231,7 @@ eg_dataset *eg_dataset_filter(eg_dataset *from, eg_filter_fn f, void *user)
     if (!l) {
         return NULL;
     }
-    l->d.guests++;
+    l->d.callbacks++;
     l->f = f;
     l->user = user;
     return &l->d;

@@ -26,16 +26,16 @@ static eg_status function_next(eg_dataset *d, eg__sample *s)
 {
     function_source *f = (function_source *)d;
     eg_tensor *t[EG_SAMPLE_MAX];
-    eg__guest guest;
+    eg__callback callback;
     int n = 0;
     if (f->at == f->count) {
         return EG_OK;
     }
     s->at = f->at++;
-    eg_status st = eg__guest_enter(&guest, d, 0, f->epoch, s->at);
+    eg_status st = eg__callback_enter(&callback, d, 0, f->epoch, s->at);
     st = st ? st : f->f(s->at, t, &n, f->user);
     st = st ? st : eg__sample_keep(d->is->name, s, t, n);
-    return eg__guest_leave(&guest, st, d->is->name, s);
+    return eg__callback_leave(&callback, st, d->is->name, s);
 }
 
 static eg_status function_skip(eg_dataset *d, int64_t n, int64_t *done)
@@ -80,7 +80,7 @@ eg_dataset *eg_dataset_from(eg_sample_fn f, int64_t count, void *user, void (*fr
     d->count = count;
     d->user = user;
     d->free_user = free_user;
-    d->d.guests = 1;
+    d->d.callbacks = 1;
     return &d->d;
 }
 

@@ -3,7 +3,7 @@
 
 #include "data/readers/stream.h"
 #include "data/text/text.h"
-#include "data/text/words.h"
+#include "data/text/word_table.h"
 #include "lib/core/device.h"
 #include "lib/core/live.h"
 

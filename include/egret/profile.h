@@ -9,7 +9,7 @@
  *     eg_profile_end("trace.json");
  *
  * The file is in Chrome's trace format ("Trace Event Format", Google 2016): chrome://tracing and
- * ui.perfetto.dev show it. Ops of a backward walk are of the category "backward" and lie inside a span named
+ * ui.perfetto.dev show it. Ops of a backward pass are of the category "backward" and lie inside a span named
  * after the op whose gradient it is ("linear backward"). Views do no work and are not in it. While no profile
  * runs all of this costs one test per op.
  *
@@ -57,7 +57,7 @@ EG_API void eg_profile_pop(void);
  * profile that runs, or of the latest one. Time in ops that an op runs itself is counted for those. */
 typedef struct eg_profile_total {
     const char *name; /* static */
-    bool backward;    /* within a backward walk */
+    bool backward;    /* within a backward pass */
     int64_t calls;
     double seconds;        /* of the calling threads; on a device: to queue it */
     double device_seconds; /* of CUDA devices; 0 for what ran on the CPU */

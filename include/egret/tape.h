@@ -9,7 +9,7 @@
  *     eg_tensor *y = eg_sum(eg_mul(x, x)), *dx;
  *     eg_tape_gradients(tape, y, &x, 1, &dx);
  *
- * Asking a tape inside another records the walk in the outer one: that is how higher derivatives are
+ * Asking a tape inside another records the backward pass in the outer one: that is how higher derivatives are
  * made. Everything recorded while an outer tape is open stays until it closes (about 900 bytes and two
  * saved tensors per small inner step). In-place ops are never recorded and refused on tensors an open
  * tape follows. Views of a parameter made while no tape was open are plain tensors: gradients do not
@@ -89,10 +89,10 @@ typedef struct eg_custom_op {
 /* Runs op->forward unrecorded and leaves one entry that saves the inputs and y. At most 16 inputs. */
 EG_API eg_tensor *eg_custom(const eg_custom_op *op, eg_tensor *const *inputs, int n);
 
-/* y = f(inputs) without saving what happens inside: one entry that saves the inputs; the walk runs f
+/* y = f(inputs) without saving what happens inside: one entry that saves the inputs; the backward pass runs f
  * again (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost"). Parameters used inside get
  * their gradients too. f must do the same both times; random ops inside repeat their numbers. `user` must
- * live until the walk. At most 16 inputs. */
+ * live until then. At most 16 inputs. */
 EG_API eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *user),
                                 eg_tensor *const *inputs, int n, void *user);
 

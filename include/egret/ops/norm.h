@@ -6,7 +6,7 @@
  * where x is f16 or bf16. Images are [N, C, spatial...]; channels-last ones are read and written as
  * they lie. An eps of 0 means 1e-5.
  *
- * grad: of x, weight and bias by one fused pass over x and dy, or by public ops when the walk is
+ * grad: of x, weight and bias by one fused pass over x and dy, or by public ops when the backward pass is
  * recorded; saves x, weight, bias and the means and variances. EG_ESHAPE names the argument whose
  * length is wrong; EG_EINVAL an option that is negative or NaN. */
 #ifndef EGRET_OPS_NORM_H

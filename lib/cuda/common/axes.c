@@ -1,7 +1,7 @@
 /* axes.c - merging axes for kernels that go over lines and groups. */
 #include "lib/cuda/common/axes.h"
 #include "lib/cuda/common/divide.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 
 static int64_t magnitude(int64_t v)
 {

@@ -1,6 +1,6 @@
 /* elements.c - operands of a call as kernels of elements want them, in launches of fewer than 2^31. */
 #include "lib/cuda/common/divide.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 
 /* The most elements of a launch; the test build meets the limit. */
 #ifdef EG_TINY_LIMITS
@@ -56,7 +56,7 @@ static bool grouped(const eg__elements *e)
     return true;
 }
 
-void eg__walk_begin(eg__device_walk *w, const eg__call *c, eg_tensor *const *ops, int nops)
+void eg__launches_begin(eg__launches *w, const eg__call *c, eg_tensor *const *ops, int nops)
 {
     const eg__iter *it = &w->it;
     eg__elements *e = &w->elements;
@@ -79,7 +79,7 @@ void eg__walk_begin(eg__device_walk *w, const eg__call *c, eg_tensor *const *ops
 }
 
 /* Where row `done` of axis `cut`, counted over the axes before it too, begins in operand k. */
-static char *row_of(const eg__device_walk *w, int k)
+static char *row_of(const eg__launches *w, int k)
 {
     const eg__iter *it = &w->it;
     char *p = it->ptr[k];
@@ -91,7 +91,7 @@ static char *row_of(const eg__device_walk *w, int k)
     return p;
 }
 
-bool eg__walk_next(eg__device_walk *w)
+bool eg__launches_next(eg__launches *w)
 {
     eg__elements *e = &w->elements;
     const eg__iter *it = &w->it;

@@ -187,9 +187,9 @@ static eg__convolved describe(const eg__conv_job *j, const eg_tensor *x, const e
         .n = g->n,
         .each = g->c / g->groups,
         .outs = g->o / g->groups,
-        .spots = j->result == EG__CONV_W
-                     ? eg__spots_of(y->n / g->o, 1, g->out, 1)
-                     : eg__spots_of(over->n, over->shape[1], over == x ? g->in : g->out, 1),
+        .positions = j->result == EG__CONV_W
+                     ? eg__positions_of(y->n / g->o, 1, g->out, 1)
+                     : eg__positions_of(over->n, over->shape[1], over == x ? g->in : g->out, 1),
         .weights = j->w->n,
         .whole = {eg__divisor_of(g->c / g->groups)}};
     eg__conv_strides(x, k.sx);

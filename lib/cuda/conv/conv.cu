@@ -6,10 +6,10 @@ namespace {
 template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_direct(const eg__convolved k)
 {
     const int64_t i = eg__self();
-    if (i >= k.spots.n) {
+    if (i >= k.positions.n) {
         return;
     }
-    const eg__spot s(k.spots, i);
+    const eg__position s(k.positions, i);
     const int64_t first = s.channel / k.outs * k.each;
     T sum = 0;
 #pragma unroll 1
@@ -35,10 +35,10 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_direct(cons
 template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_data_direct(const eg__convolved k)
 {
     const int64_t i = eg__self();
-    if (i >= k.spots.n) {
+    if (i >= k.positions.n) {
         return;
     }
-    const eg__spot s(k.spots, i);
+    const eg__position s(k.positions, i);
     const int64_t group = s.channel / k.each, first = group * k.outs, within = s.channel - group * k.each;
     T sum = 0;
 #pragma unroll 1
@@ -78,7 +78,7 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_weight_dire
     T sum = 0;
 #pragma unroll 1
     for (int64_t i = threadIdx.x; i < places; i += blockDim.x) {
-        const eg__spot s(k.spots, i);
+        const eg__position s(k.positions, i);
         const int at0 = conv_cell(k, 0, s.p[0], tap[0]), at1 = conv_cell(k, 1, s.p[1], tap[1]);
         const int at2 = conv_cell(k, 2, s.p[2], tap[2]);
         if (at0 >= 0 && at1 >= 0 && at2 >= 0) {
@@ -111,13 +111,13 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_weight_dire
         return k->dtype == EG_F64 ? EG__LAUNCH(kernel<double>, blocks, threads, 0, s, *k)          \
                                   : EG__LAUNCH(kernel<float>, blocks, threads, 0, s, *k);          \
     }
-START(conv, conv_direct, eg__blocks(k->spots.n), EG__BLOCK)
-START(conv_data, conv_data_direct, eg__blocks(k->spots.n), EG__BLOCK)
+START(conv, conv_direct, eg__blocks(k->positions.n), EG__BLOCK)
+START(conv_data, conv_data_direct, eg__blocks(k->positions.n), EG__BLOCK)
 
 static unsigned threads_of(const eg__convolved *k)
 {
     unsigned threads = 32;
-    while (threads < EG__BLOCK && 4 * (int64_t)threads < k->spots.n) {
+    while (threads < EG__BLOCK && 4 * (int64_t)threads < k->positions.n) {
         threads *= 2;
     }
     return threads;

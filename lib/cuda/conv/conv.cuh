@@ -3,7 +3,7 @@
 #define EGRET_CUDA_CONV_CUH
 
 #include "lib/cuda/common/element.cuh"
-#include "lib/cuda/common/spot.cuh"
+#include "lib/cuda/common/position.cuh"
 
 #include "lib/cuda/conv/conv.h"
 

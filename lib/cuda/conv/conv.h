@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "lib/cuda/common/spots.h"
+#include "lib/cuda/common/positions.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,7 +18,7 @@ typedef struct eg__convolved {
     int64_t n, each, outs; /* batch; channels of x and of y in a group */
     int in[3], out[3], k[3], stride[3], dilation[3], before[3];
     int64_t sx[5], sw[5], sy[5];
-    eg__spots spots;      /* of x or y, the result; of y for w */
+    eg__positions positions;      /* of x or y, the result; of y for w */
     int64_t weights;      /* elements of w */
     eg__divisor whole[4]; /* w: each, and its three axes */
 } eg__convolved;

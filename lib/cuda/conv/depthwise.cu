@@ -50,8 +50,8 @@ struct place {
     {
 #pragma unroll
         for (int d = 2; d >= 0; d--) {
-            const int64_t q = eg__divide(i, k.spots.size[d]);
-            p[d] = (int)(i - q * k.spots.size[d].d);
+            const int64_t q = eg__divide(i, k.positions.size[d]);
+            p[d] = (int)(i - q * k.positions.size[d].d);
             i = q;
         }
         image = i;

@@ -1,6 +1,6 @@
 /* boxes.c - the host side of non-maximum suppression: as many rows of overlaps at once as bound their memory. */
 #include "lib/cuda/image/boxes.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 
 eg_status eg__cuda_nms(const eg__call *c)

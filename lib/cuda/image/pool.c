@@ -34,7 +34,7 @@ static eg_status pool(const eg__call *c, const eg_tensor *x, const eg_tensor *y,
                            .places = (int64_t *)(void *)eg__ptr(result),
                            .dtype = result->dtype,
                            .large = taps && taps->dtype == EG_I32,
-                           .spots = eg__spots_of(result->n, result->shape[1], size, o->last)};
+                           .positions = eg__positions_of(result->n, result->shape[1], size, o->last)};
     eg_status st = countable(c, o);
     return st ? st : eg__launched(c, f(&k, eg__stream_of(c)));
 }

@@ -2,7 +2,7 @@
  * it, so that sums have one order. */
 #include "lib/cuda/common/element.cuh"
 #include "lib/cuda/image/pool.h"
-#include "lib/cuda/common/spot.cuh"
+#include "lib/cuda/common/position.cuh"
 
 namespace {
 
@@ -40,7 +40,7 @@ EG__FN void put_tap(const eg__pooling &k, int64_t at, int tap)
 /* ---- windows ------------------------------------------------------------------------------------------ */
 
 /* f(value, tap) for the cells that are there. */
-template <class S, class F> EG__FN void over_window(const eg__pooling &k, const eg__spot &s, F &f)
+template <class S, class F> EG__FN void over_window(const eg__pooling &k, const eg__position &s, F &f)
 {
     const eg__pool_opts &o = k.o;
     const S *x = (const S *)k.x;
@@ -51,7 +51,7 @@ template <class S, class F> EG__FN void over_window(const eg__pooling &k, const 
     for (int a = w0.first; a < w0.end; a++) {
         for (int b = w1.first; b < w1.end; b++) {
             for (int c = w2.first; c < w2.end; c++) {
-                f(get(x, s.at(k.spots, o.in, w0.begin + a * d0, w1.begin + b * d1, w2.begin + c * d2), k.dtype),
+                f(get(x, s.at(k.positions, o.in, w0.begin + a * d0, w1.begin + b * d1, w2.begin + c * d2), k.dtype),
                   (a * down + b) * across + c);
             }
         }
@@ -78,9 +78,9 @@ template <class T> struct sum_of {
 template <class T, class S> __global__ void __launch_bounds__(EG__BLOCK) max_pool(const eg__pooling k)
 {
     const int64_t i = eg__self();
-    if (i < k.spots.n) {
+    if (i < k.positions.n) {
         top_of<T> f = {0, -1};
-        over_window<S>(k, eg__spot(k.spots, i), f);
+        over_window<S>(k, eg__position(k.positions, i), f);
         put((S *)k.y, i, k.dtype, f.top);
         put_tap(k, i, f.best);
     }
@@ -95,8 +95,8 @@ template <class T> EG__FN T cells_of(const eg__pool_opts &o, const int *p)
 template <class T, class S> __global__ void __launch_bounds__(EG__BLOCK) avg_pool(const eg__pooling k)
 {
     const int64_t i = eg__self();
-    if (i < k.spots.n) {
-        const eg__spot s(k.spots, i);
+    if (i < k.positions.n) {
+        const eg__position s(k.positions, i);
         sum_of<T> f = {0};
         over_window<S>(k, s, f);
         put((S *)k.y, i, k.dtype, f.sum / cells_of<T>(k.o, s.p));
@@ -104,7 +104,7 @@ template <class T, class S> __global__ void __launch_bounds__(EG__BLOCK) avg_poo
 }
 
 /* The cell of a tap; whether it is there. */
-EG__FN bool cell_of(const eg__pool_opts &o, const eg__spot &s, int tap, int cell[3])
+EG__FN bool cell_of(const eg__pool_opts &o, const eg__position &s, int tap, int cell[3])
 {
     bool there = true;
 #pragma unroll
@@ -121,11 +121,11 @@ EG__FN bool cell_of(const eg__pool_opts &o, const eg__spot &s, int tap, int cell
 template <class T, class S> __global__ void __launch_bounds__(EG__BLOCK) max_pool_take(const eg__pooling k)
 {
     const int64_t i = eg__self();
-    if (i < k.spots.n) {
-        const eg__spot s(k.spots, i);
+    if (i < k.positions.n) {
+        const eg__position s(k.positions, i);
         int cell[3];
         const bool there = cell_of(k.o, s, get_tap(k, i), cell);
-        const int64_t at = s.at(k.spots, k.o.in, cell[0], cell[1], cell[2]);
+        const int64_t at = s.at(k.positions, k.o.in, cell[0], cell[1], cell[2]);
         put((S *)k.y, i, k.dtype, there ? get((const S *)k.x, at, k.dtype) : (T)0);
     }
 }
@@ -133,9 +133,9 @@ template <class T, class S> __global__ void __launch_bounds__(EG__BLOCK) max_poo
 __global__ void __launch_bounds__(EG__BLOCK) max_pool_places(const eg__pooling k)
 {
     const int64_t i = eg__self();
-    if (i < k.spots.n) {
+    if (i < k.positions.n) {
         int cell[3];
-        cell_of(k.o, eg__spot(k.spots, i), get_tap(k, i), cell);
+        cell_of(k.o, eg__position(k.positions, i), get_tap(k, i), cell);
         k.places[i] = (cell[0] * k.o.in[1] + cell[1]) * k.o.in[2] + cell[2];
     }
 }
@@ -145,11 +145,11 @@ __global__ void __launch_bounds__(EG__BLOCK) max_pool_places(const eg__pooling k
 template <class T, class S, bool MAX> __global__ void __launch_bounds__(EG__BLOCK, 4) pool_grad(const eg__pooling k)
 {
     const int64_t i = eg__self();
-    if (i >= k.spots.n) {
+    if (i >= k.positions.n) {
         return;
     }
     const eg__pool_opts &o = k.o;
-    const eg__spot s(k.spots, i);
+    const eg__position s(k.positions, i);
     const eg__span h0 = eg__windows_of(&o, 0, s.p[0]), h1 = eg__windows_of(&o, 1, s.p[1]);
     const eg__span h2 = eg__windows_of(&o, 2, s.p[2]);
     const int across = (int)o.kernel[2], down = (int)o.kernel[1];
@@ -167,7 +167,7 @@ template <class T, class S, bool MAX> __global__ void __launch_bounds__(EG__BLOC
             for (int c = h2.first; t1 >= 0 && c < h2.end; c++) {
                 const eg__window w2 = eg__window_of(&o, 2, c);
                 const int t2 = eg__tap_of(&o, 2, &w2, s.p[2]);
-                const int64_t at = s.at(k.spots, o.out, a, b, c);
+                const int64_t at = s.at(k.positions, o.out, a, b, c);
                 if (t2 >= 0 && (!MAX || get_tap(k, at) == (t0 * down + t1) * across + t2)) {
                     const T dy = get((const S *)k.y, at, k.dtype);
                     sum += MAX ? dy : dy / (n1 * (T)eg__cells_of(&o, 2, &w2));
@@ -185,7 +185,7 @@ template <class T, class S, bool MAX> __global__ void __launch_bounds__(EG__BLOC
 #define START(name, kernel, ...)                                                                   \
     cudaError_t eg__launch_##name(const eg__pooling *k, cudaStream_t s)                            \
     {                                                                                              \
-        const unsigned grid = eg__blocks(k->spots.n);                                              \
+        const unsigned grid = eg__blocks(k->positions.n);                                              \
         switch (k->dtype) {                                                                        \
         case EG_F64:                                                                               \
             return EG__LAUNCH((kernel<double, double __VA_ARGS__>), grid, EG__BLOCK, 0, s, *k);    \
@@ -204,10 +204,10 @@ START(avg_pool_grad, pool_grad, AND false)
 
 cudaError_t eg__launch_max_pool_int(const eg__pooling *k, cudaStream_t s)
 {
-    return EG__LAUNCH((max_pool<int64_t, int64_t>), eg__blocks(k->spots.n), EG__BLOCK, 0, s, *k);
+    return EG__LAUNCH((max_pool<int64_t, int64_t>), eg__blocks(k->positions.n), EG__BLOCK, 0, s, *k);
 }
 
 cudaError_t eg__launch_max_pool_places(const eg__pooling *k, cudaStream_t s)
 {
-    return EG__LAUNCH(max_pool_places, eg__blocks(k->spots.n), EG__BLOCK, 0, s, *k);
+    return EG__LAUNCH(max_pool_places, eg__blocks(k->positions.n), EG__BLOCK, 0, s, *k);
 }

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "lib/cuda/common/spots.h"
+#include "lib/cuda/common/positions.h"
 #include "lib/ops/pool.h"
 
 #ifdef __cplusplus
@@ -18,7 +18,7 @@ typedef struct eg__pooling {
     int64_t *places;
     int dtype; /* of x and y */
     int large;
-    eg__spots spots; /* of the result */
+    eg__positions positions; /* of the result */
 } eg__pooling;
 
 /* y and taps of x; _int: of i64. */

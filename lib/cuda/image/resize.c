@@ -2,7 +2,7 @@
  * ones and a captured step cannot bring any there. */
 #include "lib/core/capture.h"
 #include "lib/cuda/image/resize.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/resize.h"
 
 /* ---- tables ------------------------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static eg_status resize(const eg__call *c, bool adjoint)
     }
     if (!st) {
         k.x = eg__ptr(x);
-        k.spots = eg__spots_of(y->n, y->shape[1], size, last);
+        k.positions = eg__positions_of(y->n, y->shape[1], size, last);
         st = eg__launched(c, eg__launch_resize(&k, eg__stream_of(c)));
     }
     pthread_mutex_unlock(&kept.lock);

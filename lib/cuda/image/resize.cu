@@ -1,6 +1,6 @@
 /* resize.cu - resizing: a thread for each result, which adds up its taps along all axes. */
 #include "lib/cuda/common/element.cuh"
-#include "lib/cuda/common/spot.cuh"
+#include "lib/cuda/common/position.cuh"
 
 #include "lib/cuda/image/resize.h"
 
@@ -31,10 +31,10 @@ EG__FN void put(char *p, int, double v) { *(double *)p = v; }
 template <class T> __global__ void __launch_bounds__(EG__BLOCK) resize(const eg__resizing k)
 {
     const int64_t i = eg__self();
-    if (i >= k.spots.n) {
+    if (i >= k.positions.n) {
         return;
     }
-    const eg__spot s(k.spots, i);
+    const eg__position s(k.positions, i);
     const taps a(k.axis[0], s.p[0]), b(k.axis[1], s.p[1]), c(k.axis[2], s.p[2]);
     T sum = 0;
     for (int u = 0; u < a.width; u++) {
@@ -44,7 +44,7 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) resize(const eg_
             for (int w = 0; w < c.width; w++) {
                 const T weight = wb * (T)c[w];
                 if (weight != 0) { /* beside a tap there may be infinity */
-                    const int64_t at = s.at(k.spots, k.source, a.first + u, b.first + v, c.first + w);
+                    const int64_t at = s.at(k.positions, k.source, a.first + u, b.first + v, c.first + w);
                     sum += weight * get(k.x + at * k.size, k.dtype, T());
                 }
             }
@@ -56,10 +56,10 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) resize(const eg_
 __global__ void __launch_bounds__(EG__BLOCK) pick(const eg__resizing k)
 {
     const int64_t i = eg__self();
-    if (i < k.spots.n) {
-        const eg__spot s(k.spots, i);
+    if (i < k.positions.n) {
+        const eg__position s(k.positions, i);
         const taps a(k.axis[0], s.p[0]), b(k.axis[1], s.p[1]), c(k.axis[2], s.p[2]);
-        eg__move(k.y + i * k.size, k.x + s.at(k.spots, k.source, a.first, b.first, c.first) * k.size, k.size);
+        eg__move(k.y + i * k.size, k.x + s.at(k.positions, k.source, a.first, b.first, c.first) * k.size, k.size);
     }
 }
 
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(EG__BLOCK) pick(const eg__resizing k)
 
 cudaError_t eg__launch_resize(const eg__resizing *k, cudaStream_t s)
 {
-    const unsigned grid = eg__blocks(k->spots.n);
+    const unsigned grid = eg__blocks(k->positions.n);
     if (k->copies) {
         return EG__LAUNCH(pick, grid, EG__BLOCK, 0, s, *k);
     }

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "lib/cuda/common/spots.h"
+#include "lib/cuda/common/positions.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,7 +23,7 @@ typedef struct eg__resizing {
     int dtype, size;
     int copies; /* one tap of weight 1 each: elements are moved as they are */
     int64_t source[3];
-    eg__spots spots; /* of the result */
+    eg__positions positions; /* of the result */
     eg__tap_table axis[3];
 } eg__resizing;
 

@@ -3,7 +3,7 @@
 
 #include "lib/cuda/index/index_add.h"
 #include "lib/cuda/image/sample.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 
 /* Threads that fill a large GPU. */

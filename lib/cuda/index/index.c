@@ -1,6 +1,6 @@
 /* index.c - the host side of checking indices, picking and putting by them, and finding what is not 0. */
 #include "lib/cuda/index/index.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 
 /* Every element 0. */
@@ -65,12 +65,12 @@ eg_status eg__cuda_gather(const eg__call *c)
     const int axis = ((const eg__axis_opts *)c->opts)->axis;
     eg_tensor *x = c->in[0], *index = c->in[1], *y = c->out[0], under = beneath(x, index, axis);
     eg_status st = EG_OK;
-    eg__device_walk w;
+    eg__launches w;
     if (!x->n || !y->n) {
         return clear(c, y);
     }
-    eg__walk_begin(&w, c, (eg_tensor *[]){y, index, &under}, 3);
-    while (!st && eg__walk_next(&w)) {
+    eg__launches_begin(&w, c, (eg_tensor *[]){y, index, &under}, 3);
+    while (!st && eg__launches_next(&w)) {
         st = eg__launched(c, eg__launch_gather(&w.elements, step_of(x, axis), eg__stream_of(c)));
     }
     return st;
@@ -90,7 +90,7 @@ static eg_status find_winners(const eg__call *c, const eg_tensor *index, const e
                               winners *w)
 {
     eg_tensor along = *index, places = *index, under;
-    eg__device_walk walk;
+    eg__launches walk;
     w->table = *y;
     w->table.dtype = EG_I32;
     w->table.n = 1;
@@ -119,8 +119,8 @@ static eg_status find_winners(const eg__call *c, const eg_tensor *index, const e
     memcpy(places.shape, along.shape, sizeof places.shape);
     places.n = along.n;
     under = beneath(&w->table, &along, axis);
-    eg__walk_begin(&walk, c, (eg_tensor *[]){&along, &under, &places}, 3);
-    while (!st && eg__walk_next(&walk)) {
+    eg__launches_begin(&walk, c, (eg_tensor *[]){&along, &under, &places}, 3);
+    while (!st && eg__launches_next(&walk)) {
         st = eg__launched(c, eg__launch_mark(&walk.elements, step_of(&w->table, axis), w->block->data,
                                              eg__stream_of(c)));
     }
@@ -131,7 +131,7 @@ eg_status eg__cuda_scatter(const eg__call *c)
 {
     const eg__scatter_opts *o = c->opts;
     eg_tensor *source = c->in[0], *index = c->in[1], *y = c->out[0], *base = c->nin > 2 ? c->in[2] : NULL;
-    eg__device_walk walk;
+    eg__launches walk;
     winners w = {0};
     if (!y->n) {
         return EG_OK;
@@ -142,8 +142,8 @@ eg_status eg__cuda_scatter(const eg__call *c)
     }
     eg_status st = find_winners(c, index, y, o->axis, &w);
     eg_tensor under = beneath(source, y, o->axis);
-    eg__walk_begin(&walk, c, (eg_tensor *[]){y, &w.table, &under, base ? base : y}, 4);
-    while (!st && eg__walk_next(&walk)) {
+    eg__launches_begin(&walk, c, (eg_tensor *[]){y, &w.table, &under, base ? base : y}, 4);
+    while (!st && eg__launches_next(&walk)) {
         st = eg__launched(c, eg__launch_take(&walk.elements, step_of(source, o->axis), eg__stream_of(c)));
     }
     eg__cuda_scratch_end(w.block);

@@ -2,7 +2,7 @@
 #include <egret/ops/index.h>
 
 #include "lib/cuda/index/index_add.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 
 /* What is needed in between, in one block of memory. */
@@ -139,12 +139,12 @@ static eg_status keys_of_places(const eg__call *c, const plan *p)
     eg_tensor *index = c->in[1], source = numbered(c->in[0]), under = numbered(c->out[0]);
     const int64_t step = under.strides[axis];
     eg_status st = EG_OK;
-    eg__device_walk w;
+    eg__launches w;
     memcpy(under.shape, index->shape, sizeof under.shape);
     under.strides[axis] = 0;
     under.n = index->n;
-    eg__walk_begin(&w, c, (eg_tensor *[]){index, &under, &source}, 3);
-    for (int64_t done = 0; !st && eg__walk_next(&w); done += w.elements.n) {
+    eg__launches_begin(&w, c, (eg_tensor *[]){index, &under, &source}, 3);
+    for (int64_t done = 0; !st && eg__launches_next(&w); done += w.elements.n) {
         st = eg__launched(c, eg__launch_keys(&w.elements, step, eg__ptr(&under), eg__ptr(&source),
                                              p->sort.key[1] + done, p->sort.value[1] + done,
                                              eg__stream_of(c)));

@@ -2,7 +2,7 @@
  * blocks, and whole long lines sorted as pairs of keys and places. */
 #include "lib/cuda/index/order.h"
 #include "lib/cuda/index/sort.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 
 static const int key_bits[EG_DTYPE_COUNT] = {

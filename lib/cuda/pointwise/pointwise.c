@@ -1,6 +1,6 @@
 /* pointwise.c - the host side of pointwise kernels, copies and casts. */
 #include "lib/cuda/pointwise/pointwise.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 
 static eg__numbers numbers(const eg__call *c)
@@ -13,11 +13,11 @@ static eg__numbers numbers(const eg__call *c)
 
 static eg_status unary(const eg__call *c, int row)
 {
-    eg__device_walk w;
+    eg__launches w;
     const eg__numbers o = numbers(c);
     eg_status st = EG_OK;
-    eg__walk_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0]}, 2);
-    while (!st && eg__walk_next(&w)) {
+    eg__launches_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0]}, 2);
+    while (!st && eg__launches_next(&w)) {
         st = eg__launched(c, eg__launch_unary(row, eg__class_of(c->in[0]->dtype), &w.elements, &o,
                                               eg__stream_of(c)));
     }
@@ -26,11 +26,11 @@ static eg_status unary(const eg__call *c, int row)
 
 static eg_status unary_grad(const eg__call *c, int row)
 {
-    eg__device_walk w;
+    eg__launches w;
     const eg__numbers o = numbers(c);
     eg_status st = EG_OK;
-    eg__walk_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0], c->in[1]}, 3);
-    while (!st && eg__walk_next(&w)) {
+    eg__launches_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0], c->in[1]}, 3);
+    while (!st && eg__launches_next(&w)) {
         st = eg__launched(c, eg__launch_unary_grad(row, eg__class_of(c->in[0]->dtype), &w.elements, &o,
                                                    eg__stream_of(c)));
     }
@@ -39,10 +39,10 @@ static eg_status unary_grad(const eg__call *c, int row)
 
 static eg_status binary(const eg__call *c, int row)
 {
-    eg__device_walk w;
+    eg__launches w;
     eg_status st = EG_OK;
-    eg__walk_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0], c->in[1]}, 3);
-    while (!st && eg__walk_next(&w)) {
+    eg__launches_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0], c->in[1]}, 3);
+    while (!st && eg__launches_next(&w)) {
         st = eg__launched(c, eg__launch_binary(row, eg__class_of(c->in[0]->dtype), &w.elements,
                                                eg__stream_of(c)));
     }
@@ -70,10 +70,10 @@ static eg_status binary(const eg__call *c, int row)
 
 eg_status eg__cuda_where(const eg__call *c)
 {
-    eg__device_walk w;
+    eg__launches w;
     eg_status st = EG_OK;
-    eg__walk_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0], c->in[1], c->in[2]}, 4);
-    while (!st && eg__walk_next(&w)) {
+    eg__launches_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0], c->in[1], c->in[2]}, 4);
+    while (!st && eg__launches_next(&w)) {
         st = eg__launched(c, eg__launch_where(&w.elements, eg__stream_of(c)));
     }
     return st;
@@ -81,13 +81,13 @@ eg_status eg__cuda_where(const eg__call *c)
 
 eg_status eg__cuda_cast(const eg__call *c)
 {
-    eg__device_walk w;
+    eg__launches w;
     eg_status st = EG_OK;
     const int to = c->out[0]->dtype, in = eg__class_of(c->in[0]->dtype);
     /* Groups of eight are for what is computed in f32 and stored as that, halves or bool. */
     const bool groups = to == EG_BOOL || eg__class_of(to) == EG__IN_F32;
-    eg__walk_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0]}, 2);
-    while (!st && eg__walk_next(&w)) {
+    eg__launches_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0]}, 2);
+    while (!st && eg__launches_next(&w)) {
         w.elements.grouped &= groups;
         st = eg__launched(c, eg__launch_cast(in, &w.elements, eg__stream_of(c)));
     }
@@ -111,14 +111,14 @@ static bool alike(const eg_tensor *y, const eg_tensor *x)
 eg_status eg__cuda_copy(const eg__call *c)
 {
     eg_tensor *y = c->out[0], *x = c->in[0];
-    eg__device_walk w;
+    eg__launches w;
     eg_status st = EG_OK;
     if (alike(y, x) && y->n) {
         return eg__launched(c, cudaMemcpyAsync(eg__ptr(y), eg__ptr(x), (size_t)y->n * eg__esize(y),
                                                cudaMemcpyDeviceToDevice, eg__stream_of(c)));
     }
-    eg__walk_begin(&w, c, (eg_tensor *[]){y, x}, 2);
-    while (!st && eg__walk_next(&w)) {
+    eg__launches_begin(&w, c, (eg_tensor *[]){y, x}, 2);
+    while (!st && eg__launches_next(&w)) {
         st = eg__launched(c, eg__launch_copy(&w.elements, eg__stream_of(c)));
     }
     return st;

@@ -1,7 +1,7 @@
 /* random.c - the host side of random tensors, draws and dropout. */
 #include "lib/core/capture.h"
 #include "lib/cuda/random/draws.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 #include "lib/math/philox.h"
 
@@ -71,10 +71,10 @@ eg_status eg__cuda_dropout(const eg__call *c)
 {
     const eg__dropout_opts *o = c->opts;
     eg__dropping d = {eg__cuda_draws(c, o->from), 0, eg__threshold(o->p), o->p < 1 ? 1 / (1 - o->p) : 0};
-    eg__device_walk w;
+    eg__launches w;
     eg_status st = EG_OK;
-    eg__walk_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0]}, 2);
-    while (!st && eg__walk_next(&w)) {
+    eg__launches_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0]}, 2);
+    while (!st && eg__launches_next(&w)) {
         st = eg__launched(c, eg__launch_dropout(&w.elements, &d, eg__stream_of(c)));
         d.first += w.elements.n;
     }

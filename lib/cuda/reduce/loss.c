@@ -1,6 +1,6 @@
 /* loss.c - the host side of cross entropy with labels. */
 #include "lib/cuda/reduce/loss.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 
 static eg__labelled labelled(const eg__call *c, eg_tensor *const *t, int nops, const eg_tensor *labels,

@@ -1,6 +1,6 @@
 /* norm.c - the host side of normalisation: how images lie, and how their sums are shared out. */
 #include "lib/cuda/reduce/norm.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 
 /* ---- channels ----------------------------------------------------------------------------------------- */

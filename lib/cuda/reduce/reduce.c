@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "lib/cuda/reduce/reduce.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 
 typedef cudaError_t launch(const eg__reduction *r, const eg__reduce_how *how, cudaStream_t s);

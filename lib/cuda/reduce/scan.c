@@ -1,6 +1,6 @@
 /* scan.c - the host side of running sums, products and extremes, and of recurrences. */
 #include "lib/cuda/reduce/scan.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 
 /* ---- sharing out ------------------------------------------------------------------------------------- */

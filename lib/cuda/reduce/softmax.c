@@ -1,6 +1,6 @@
 /* softmax.c - the host side of softmax, its logarithm and their gradients. */
 #include "lib/cuda/reduce/softmax.h"
-#include "lib/cuda/common/walk.h"
+#include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 
 /* How many threads a line gets. */

@@ -1,4 +1,4 @@
-/* move.cu - kernels that move elements: copies, casts, where, filling, and numbers in a row. */
+/* copy.cu - kernels that move elements: copies, casts, where, filling, and numbers in a row. */
 #include "lib/cuda/common/formula.cuh"
 #include "lib/cuda/pointwise/pointwise.h"
 

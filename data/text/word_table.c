@@ -1,5 +1,5 @@
-/* words.c - different words. */
-#include "data/text/words.h"
+/* word_table.c - different words. */
+#include "data/text/word_table.h"
 
 #include <stdlib.h>
 

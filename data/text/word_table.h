@@ -1,4 +1,4 @@
-/* words.h - different words, numbered in the order they came, found by hashing. */
+/* word_table.h - different words, numbered in the order they came, found by hashing. */
 #ifndef EGRET_WORDS_H
 #define EGRET_WORDS_H
 

@@ -1,17 +1,17 @@
-/* spot.cuh - which element of images [N, C, d, h, w] a thread makes. */
-#ifndef EGRET_CUDA_SPOT_CUH
-#define EGRET_CUDA_SPOT_CUH
+/* position.cuh - which element of images [N, C, d, h, w] a thread makes. */
+#ifndef EGRET_CUDA_POSITION_CUH
+#define EGRET_CUDA_POSITION_CUH
 
 #include "lib/cuda/common/grid.cuh"
 #include "lib/cuda/common/math.cuh"
-#include "lib/cuda/common/spots.h"
+#include "lib/cuda/common/positions.h"
 
-struct eg__spot {
+struct eg__position {
     int64_t image, channel;
     int p[3];
 
     /* Element i as they lie. */
-    EG__FN eg__spot(const eg__spots &k, int64_t i)
+    EG__FN eg__position(const eg__positions &k, int64_t i)
     {
         if (k.last) {
             const int64_t q = eg__divide(i, k.channels);
@@ -31,7 +31,7 @@ struct eg__spot {
         }
     }
     /* Where place (a, b, c) of the same plane lies among images of other sizes. */
-    EG__FN int64_t at(const eg__spots &k, const int64_t *size, int a, int b, int c) const
+    EG__FN int64_t at(const eg__positions &k, const int64_t *size, int a, int b, int c) const
     {
         const int64_t plane = k.last ? image : image * k.channels.d + channel;
         const int64_t cell = ((plane * size[0] + a) * size[1] + b) * size[2] + c;
