@@ -526,12 +526,8 @@ static eg_status answer(eg__thread *T, question *q, eg_tensor **out)
     w.mark[q->y->slot - w.start] |= FROM_Y;
     mark_paths(&w, last);
     eg_status st = seed(&w, q);
-    if (!st) {
-        st = walk_back(&w, last, only);
-    }
-    if (!st) {
-        st = hand_over(&w, q, out);
-    }
+    st = st ? st : walk_back(&w, last, only);
+    st = st ? st : hand_over(&w, q, out);
     T->autocast = autocast;
     for (int64_t k = 0; k < w.nslots + w.nolder; k++) {
         eg__unref(T, w.grad[k]);
@@ -574,9 +570,7 @@ eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *x
     }
     q.tape = &eg__record_of(T)->tapes[q.index];
     eg_status st = validate(T, &q);
-    if (!st) {
-        st = answer(T, &q, out);
-    }
+    st = st ? st : answer(T, &q, out);
     for (int i = 0; st && i < n; i++) {
         out[i] = NULL; /* those made stay in the caller's scope and die with it */
     }

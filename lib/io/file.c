@@ -258,10 +258,7 @@ eg_status eg__target_write_tensor(eg__target *t, const eg_tensor *x)
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? EG_OK : eg__why();
     eg_tensor *dense = st ? NULL : eg__file_order(x);
-    if (!st) {
-        st = dense ? eg__target_write(t, eg__ptr(dense), (size_t)dense->n * eg__esize(dense))
-                   : eg__why();
-    }
+    st = st ? st : dense ? eg__target_write(t, eg__ptr(dense), (size_t)dense->n * eg__esize(dense)) : eg__why();
     eg_scope_pop(s, NULL);
     return st;
 }

@@ -63,9 +63,7 @@ static EG__COLD eg_status recast(const eg__op *op, eg_tensor *const *in, int nin
         to[i] = in[i] && how.from >> in[i]->dtype & 1 ? eg_cast(in[i], (eg_dtype)how.dtype) : in[i];
         st = to[i] || !in[i] ? EG_OK : eg__why();
     }
-    if (!st) {
-        st = eg__dispatch(op, to, nin, opts, out);
-    }
+    st = st ? st : eg__dispatch(op, to, nin, opts, out);
     if (to != cast) {
         free(to);
     }
@@ -370,16 +368,12 @@ eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in,
         }
         st = use[i] ? EG_OK : eg__why();
     }
-    if (!st) {
-        st = eg__locate(&c);
-    }
+    st = st ? st : eg__locate(&c);
     if (!st && c.device != x->device) {
         st = eg__fail(EG_EDEVICE, name, "the target is on %s, an input on %s", eg__device(x)->name,
                       eg__devices[c.device]->name);
     }
-    if (!st) {
-        st = op->infer(&c);
-    }
+    st = st ? st : op->infer(&c);
     if (!st && (c.desc[0].n != x->n || c.desc[0].ndim != x->ndim ||
                 memcmp(c.desc[0].shape, x->shape, x->ndim * sizeof *x->shape) ||
                 c.desc[0].dtype != x->dtype)) {
@@ -388,9 +382,7 @@ eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in,
                       eg__shape_text(c.desc[0].ndim, c.desc[0].shape).s,
                       eg_dtype_name((eg_dtype)x->dtype), EG__SHAPE_OF(x));
     }
-    if (!st) {
-        st = eg__begin_write(x, name);
-    }
+    st = st ? st : eg__begin_write(x, name);
     if (!st) {
         c.out[0] = x;
         st = eg__run_call(&c);

@@ -152,14 +152,8 @@ eg_status eg__cuda_open(eg_device *device, int64_t bytes)
     several |= first >= 0 && first != d->ordinal;
     first = d->ordinal;
     eg_status st = eg__cuda_check(d, "eg_cuda", cudaSetDevice(d->ordinal), "opening it");
-    if (!st) {
-        st = eg__cuda_check(d, "eg_cuda",
-                            cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount,
-                                                   d->ordinal), "its multiprocessors");
-    }
-    if (!st) {
-        st = make_fault(d);
-    }
+    st = st ? st : eg__cuda_check(d, "eg_cuda", cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount, d->ordinal), "its multiprocessors");
+    st = st ? st : make_fault(d);
     if (!st && !(d->heap = eg__heap_new(d->ordinal, bytes))) {
         st = eg__no_memory("eg_cuda", 0);
     }
@@ -192,13 +186,8 @@ eg_status eg__cuda_describe(eg_device *device, eg_device_info *info)
     struct cudaDeviceProp p;
     size_t available = 0, all = 0;
     eg_status st = eg__cuda_enter(d, "eg_device_describe");
-    if (!st) {
-        st = eg__cuda_check(d, "eg_device_describe", cudaGetDeviceProperties(&p, d->ordinal),
-                            "its properties");
-    }
-    if (!st) {
-        st = eg__cuda_check(d, "eg_device_describe", cudaMemGetInfo(&available, &all), "its memory");
-    }
+    st = st ? st : eg__cuda_check(d, "eg_device_describe", cudaGetDeviceProperties(&p, d->ordinal), "its properties");
+    st = st ? st : eg__cuda_check(d, "eg_device_describe", cudaMemGetInfo(&available, &all), "its memory");
     if (st) {
         return st;
     }

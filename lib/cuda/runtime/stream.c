@@ -22,10 +22,7 @@ static eg_stream *new_locked(eg__cuda *d, const char *op)
     *s = (eg_stream){.device = d->device, .id = d->nstreams};
     eg_status st = eg__cuda_check(d, op, cudaStreamCreateWithFlags(&s->handle, cudaStreamNonBlocking),
                                   "a stream");
-    if (!st) {
-        st = eg__cuda_check(d, op, cudaEventCreateWithFlags(&s->mark, cudaEventDisableTiming),
-                            "an event");
-    }
+    st = st ? st : eg__cuda_check(d, op, cudaEventCreateWithFlags(&s->mark, cudaEventDisableTiming), "an event");
     if (!st && !(s->pool = eg__pool_new(d->heap, s->handle))) {
         st = eg__no_memory(op, 0);
     }
