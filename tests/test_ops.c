@@ -1,5 +1,8 @@
 /* test_ops.c - the sweep over the whole op table; cases.h says what it checks. The environment variable
- * EGT_DEVICE names the device it computes on; cases of ops that have no kernel there are skipped. */
+ * EGT_DEVICE names the device it computes on; cases of ops that have no kernel there are skipped. With EGT_BENCH cases are
+ * not checked but timed, each for as many milliseconds: EGT_BENCH=50 build/tests/test_ops conv */
+#include <time.h>
+
 #include "tests/cases.h"
 
 static egt_op_cases *families;
@@ -322,13 +325,67 @@ static void sweep(const egt_op_case *k)
     }
 }
 
+/* ---- times ------------------------------------------------------------------------------------ */
+
+static double now_us(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+/* Microseconds of one forward, devices waited for: the best of five rounds that take `ms` milliseconds together. */
+static double time_of(const egt_op_case *k, eg_tensor *const *x, double ms)
+{
+    double best = (double)INFINITY;
+    for (int64_t round = 0, n = 1; round < 5; round++) {
+        const double begin = now_us();
+        bool good = true;
+        for (int64_t i = 0; i < n; i++) {
+            EG_SCOPE {
+                good &= k->f(x, egt_inputs(k), k->user) != NULL;
+            }
+        }
+        if (!good || eg_device_synchronize(where())) {
+            skip_if_no_kernel();
+            egt_fail(__FILE__, __LINE__, "refused");
+        }
+        const double each = (now_us() - begin) / (double)n;
+        best = round && each > best ? best : each; /* the first call is warmer next time */
+        n = each * (double)n < ms * 100 ? (int64_t)(ms * 200 / each) + 1 : n;
+    }
+    return best;
+}
+
+/* The case's row in a list of times: on the device, and by the reference on the CPU. */
+static void bench(const egt_op_case *k, double ms)
+{
+    eg_tensor *x[EGT_MAX_INPUTS];
+    const eg_dtype dtype = k->flags & EGT_NO_FLOAT ? EG_I64 : EG_F32;
+    eg_device *before = eg_use_device(where());
+    name_case(k, "time", dtype, CONTIGUOUS);
+    make_inputs(k, dtype, CONTIGUOUS, where(), x);
+    const double there = time_of(k, x, ms);
+    eg_use_device(before);
+    make_inputs(k, dtype, CONTIGUOUS, eg_cpu(), x);
+    EGT_OK(eg_debug("ref"));
+    const double reference = time_of(k, x, ms);
+    EGT_OK(eg_debug(NULL));
+    printf("%12.2f us %12.2f us by the reference  %s (%s)\n", there, reference, k->ops, k->name);
+}
+
 /* ---- the tests: one per case, and the check that none is missing -------------------------------- */
 
 static const egt_op_case *current;
 
 static void run_current(void)
 {
-    sweep(current);
+    const char *ms = getenv("EGT_BENCH");
+    if (ms) {
+        bench(current, atof(ms) > 1 ? atof(ms) : 1);
+    } else {
+        sweep(current);
+    }
 }
 
 const egt_test *egt_next_case(void)
