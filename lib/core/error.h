@@ -29,6 +29,8 @@ eg_status eg__user_end(const eg_error *before, eg_status st, const char *op, con
 /* Something for the log (eg_log_to), of the topic whose EG_DEBUG word sets this bit. */
 void eg__log(uint32_t topic, const char *op, const char *format, ...) __attribute__((format(printf, 3, 4), cold));
 void eg__log_words(uint32_t topic, const char *op, const char *words);
+/* The bit of a word of EG_DEBUG, its first n bytes; 0: it is none. */
+uint32_t eg__debug_bit(const char *name, size_t n);
 double eg__seconds(void);
 /* Logs what was done once and took long. */
 void eg__took(const char *op, const char *what, double seconds);

@@ -1,6 +1,7 @@
 /* layout.c - shapes, strides and walks over several operands at once. */
-#include "lib/core/alloc.h"
-#include "lib/core/device.h"
+#include "lib/core/layout.h"
+
+#include "lib/core/error.h"
 #include "lib/core/parallel.h"
 
 /* ---- checks -------------------------------------------------------------------------------- */
@@ -31,25 +32,6 @@ eg_status eg__check_shape(const char *op, int ndim, const int64_t *shape, int dt
     }
     *n = empty ? 0 : count;
     return EG_OK;
-}
-
-/* The bytes there could be; 0: as far as is known any number. */
-static eg_status most_on(uint8_t device, int64_t bytes, int64_t *most)
-{
-    eg_device_info info = {.memory_bytes = 0};
-    *most = device ? eg_device_memory(eg__devices[device]).limit_bytes : eg__memory_most(bytes);
-    eg_status st = device && !*most && bytes > EG__ANY_HAS ? eg_device_describe(eg__devices[device], &info) : EG_OK;
-    *most = *most ? *most : info.memory_bytes;
-    return st;
-}
-
-eg_status eg__check_room(const char *op, uint8_t device, int ndim, const int64_t *shape, int dtype)
-{
-    int64_t n, most = 0;
-    eg_status st = eg__check_shape(op, ndim, shape, dtype, &n);
-    const int64_t bytes = st ? 0 : eg__bytes_of(n, dtype);
-    st = st ? st : most_on(device, bytes, &most);
-    return st || !most || bytes <= most ? st : eg__no_memory_on(device, op, bytes);
 }
 
 int eg__axis(const char *op, int ndim, int64_t axis)

@@ -1,4 +1,4 @@
-/* log.c - the log, and the EG_DEBUG words that say what goes there or how ops are done. */
+/* log.c - what is told besides failures: to a function of the program, or to stderr where a word of EG_DEBUG asks for it. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdarg.h>
@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "lib/core/device.h"
-#include "lib/core/environment.h"
 #include "lib/core/fork.h"
 
 static const struct {
@@ -50,6 +48,16 @@ eg_status eg_log_to(eg_log_fn f, void *user)
     atomic_store(&hook.set, f != NULL);
     pthread_mutex_unlock(&hook.lock);
     return EG_OK;
+}
+
+uint32_t eg__debug_bit(const char *name, size_t n)
+{
+    for (int i = 0; i < EG__COUNT(words); i++) {
+        if (strlen(words[i].name) == n && !strncmp(name, words[i].name, n)) {
+            return words[i].bit;
+        }
+    }
+    return 0;
 }
 
 static const char *topic_name(uint32_t topic)
@@ -96,40 +104,6 @@ void eg__took(const char *op, const char *what, double seconds)
     static const double long_ago = 5e-3;
     if (seconds >= long_ago) {
         eg__log(EG__DEBUG_SLOW, op, "%s took %.0f ms, this once", what, seconds * 1e3);
-    }
-}
-
-/* ---- the words ----------------------------------------------------------------------------- */
-
-eg_status eg_debug(const char *list)
-{
-    uint32_t mode = 0;
-    for (const char *p = list ? list : ""; *p;) {
-        size_t n = strcspn(p, ",");
-        uint32_t bit = 0;
-        for (int i = 0; i < EG__COUNT(words); i++) {
-            if (strlen(words[i].name) == n && !strncmp(p, words[i].name, n)) {
-                bit = words[i].bit;
-            }
-        }
-        if (n && !bit) {
-            return eg__fail(EG_EINVAL, "eg_debug", "\"%.*s\" is no debug word", (int)n, p);
-        }
-        mode |= bit;
-        p += n + (p[n] == ',');
-    }
-    eg__thread *T = eg__thread_get();
-    atomic_fetch_and(&T->mode, EG__MODE_PROFILE | EG__MODE_CAPTURE);
-    atomic_fetch_or(&T->mode, mode);
-    T->kernels = eg__devices[0]->engine->table(mode);
-    return EG_OK;
-}
-
-void eg__debug_from_environment(void)
-{
-    const char *list = eg__getenv("EG_DEBUG");
-    if (list && *list) {
-        eg_debug(list);
     }
 }
 

@@ -195,42 +195,6 @@ void eg__storage_free(eg__thread *T, eg__storage *s)
     eg__block_free(T, s, s->cls);
 }
 
-eg_status eg__no_memory(const char *op, int64_t bytes)
-{
-    return eg__no_memory_on(0, op, bytes);
-}
-
-eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes)
-{
-    eg_device *d = eg__devices[device];
-    eg_memory m = eg_device_memory(d);
-    const int nops = (int)eg__host_table.nops;
-    int64_t held[EG__MAX_OPS + 1] = {0}; /* by op, then what none of them made */
-    char who[120] = "";
-    size_t k = 0;
-    if (eg__is_lost(d)) {
-        return eg__lost(op);
-    }
-    d->engine->holders(d, held, nops + 1);
-    for (int rank = 0; rank < 3 && k < sizeof who; rank++) {
-        int top = 0;
-        for (int i = 1; i <= nops; i++) {
-            top = held[i] > held[top] ? i : top;
-        }
-        if (held[top] > 0) {
-            int w = snprintf(who + k, sizeof who - k, "%s%s %.1f MiB", k ? ", " : "; most held by ",
-                             top < nops ? eg__host_table.ops[top]->name : "others",
-                             (double)held[top] / 1048576);
-            k += (size_t)w;
-            held[top] = 0;
-        }
-    }
-    return eg__fail(EG_ENOMEM, op, "no memory for %lld bytes%s%s: %.1f MiB reserved, limit "
-                    "%s%.1f%s%s", (long long)bytes, d->id ? " on " : "",
-                    d->id ? d->name : "", (double)m.reserved_bytes / 1048576, m.limit_bytes ? "" : "none (",
-                    (double)m.limit_bytes / 1048576, m.limit_bytes ? " MiB" : ")", who);
-}
-
 eg_status eg__scratch_get(const eg__call *c, size_t bytes, eg__scratch *s)
 {
     s->data = eg__block_alloc(c->T, bytes, &s->cls);
