@@ -1,97 +1,95 @@
 /* convert.c - copies and casts, where and halves. */
 #include "lib/cpu/pointwise/convert.h"
+#include "lib/cpu/common/lanes.h"
 #include "lib/cpu/common/stream.h"
 #include "lib/math/half.h"
 #include "lib/ops/options.h"
 
 eg__kernel ISA(eg__cpu_copy), ISA(eg__cpu_cast), ISA(eg__cpu_where);
 
-/* ---- halves --------------------------------------------------------------------------------- */
+/* ---- halves ---------------------------------------------------------------------------------- */
 
-#define HALF_LOOPS(name, widen, narrow)                                                            \
-    static void widen_##name(int64_t n, const char *x, int64_t sx, float *y)                       \
-    {                                                                                              \
-        if (sx == 2) {                                                                             \
-            const uint16_t *h = (const uint16_t *)x;                                               \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                y[i] = widen(h[i]);                                                                \
-            }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            y[i] = widen(*(const uint16_t *)(x + i * sx));                                         \
-        }                                                                                          \
-    }                                                                                              \
-    static void narrow_##name(int64_t n, const float *x, char *y, int64_t sy)                      \
-    {                                                                                              \
-        if (sy == 2) {                                                                             \
-            uint16_t *h = (uint16_t *)y;                                                           \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                h[i] = narrow(x[i]);                                                               \
-            }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            *(uint16_t *)(y + i * sy) = narrow(x[i]);                                              \
-        }                                                                                          \
+/* type: a constant, of two kinds of halves. */
+EG__INLINE float widened(int type, uint16_t h)
+{
+    return type == EG_F16 ? eg__f16_to_f32(h) : eg__bf16_to_f32(h);
+}
+
+EG__INLINE uint16_t narrowed(int type, float v)
+{
+    return type == EG_F16 ? eg__f32_to_f16(v) : eg__f32_to_bf16(v);
+}
+
+EG__INLINE void widen(int type, int64_t n, const char *x, int64_t sx, float *y)
+{
+    if (sx == 2) {
+        const uint16_t *h = (const uint16_t *)x;
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = widened(type, h[i]);
+        }
+        return;
     }
-HALF_LOOPS(f16, eg__f16_to_f32, eg__f32_to_f16)
-HALF_LOOPS(bf16, eg__bf16_to_f32, eg__f32_to_bf16)
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = widened(type, *(const uint16_t *)(x + i * sx));
+    }
+}
+
+EG__INLINE void narrow(int type, int64_t n, const float *x, char *y, int64_t sy)
+{
+    if (sy == 2) {
+        uint16_t *h = (uint16_t *)y;
+        for (int64_t i = 0; i < n; i++) {
+            h[i] = narrowed(type, x[i]);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        *(uint16_t *)(y + i * sy) = narrowed(type, x[i]);
+    }
+}
 
 void ISA(eg__halves_to_f32)(int64_t n, int type, const char *x, int64_t sx, float *y)
 {
-    (type == EG_F16 ? widen_f16 : widen_bf16)(n, x, sx, y);
+    if (type == EG_F16) {
+        widen(EG_F16, n, x, sx, y);
+    } else {
+        widen(EG_BF16, n, x, sx, y);
+    }
 }
 
 void ISA(eg__f32_to_halves)(int64_t n, int type, const float *x, char *y, int64_t sy)
 {
-    (type == EG_F16 ? narrow_f16 : narrow_bf16)(n, x, y, sy);
+    if (type == EG_F16) {
+        narrow(EG_F16, n, x, y, sy);
+    } else {
+        narrow(EG_BF16, n, x, y, sy);
+    }
 }
 
-/* ---- copies: only the size of an element matters; ctx says whether to stream ------------------ */
+/* ---- copies and where: only the size of an element matters ----------------------------------- */
 
 enum { STREAMED = 512 }; /* elements at a time that do not lie as they are written */
 
-#define COPY_ROW(bits)                                                                             \
-    static void copy_row_##bits(void *ctx, int64_t n, char *const *ptr, const int64_t *s)          \
-    {                                                                                              \
-        char *y = ptr[0];                                                                          \
-        const char *x = ptr[1];                                                                    \
-        if (s[0] == bits / 8 && s[1] == bits / 8 && ctx) {                                         \
-            eg__stream(y, x, n * (bits / 8));                                                      \
-        } else if (s[0] == bits / 8 && s[1] == bits / 8) {                                         \
-            memcpy(y, x, (size_t)n * (bits / 8));                                                  \
-        } else if (s[0] == bits / 8 && ctx) {                                                      \
-            uint##bits##_t block[STREAMED];                                                        \
-            for (int64_t i = 0; i < n; i += STREAMED) {                                            \
-                int64_t k = eg__min(STREAMED, n - i);                                              \
-                char *const part[2] = {(char *)block, (char *)x + i * s[1]};                       \
-                copy_row_##bits(NULL, k, part, s);                                                 \
-                eg__stream(y + i * s[0], block, k * s[0]);                                         \
-            }                                                                                      \
-        } else if (s[0] == bits / 8 && s[1] == 2 * (bits / 8)) { /* known, it is a shuffle */      \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                ((uint##bits##_t *)y)[i] = ((const uint##bits##_t *)x)[2 * i];                     \
-            }                                                                                      \
-        } else if (s[0] == bits / 8 && s[1] == 0) {                                                \
-            const uint##bits##_t v = *(const uint##bits##_t *)x;                                   \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                ((uint##bits##_t *)y)[i] = v;                                                      \
-            }                                                                                      \
-        } else if (s[0] == bits / 8 && s[1] == -bits / 8) {                                        \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                ((uint##bits##_t *)y)[i] = ((const uint##bits##_t *)x)[-i];                        \
-            }                                                                                      \
-        } else {                                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                *(uint##bits##_t *)(y + i * s[0]) = *(const uint##bits##_t *)(x + i * s[1]);       \
-            }                                                                                      \
-        }                                                                                          \
-    }
-COPY_ROW(8)
-COPY_ROW(16)
-COPY_ROW(32)
-COPY_ROW(64)
+#define T        uint8_t
+#define FN(name) name##_8
+#include "lib/cpu/pointwise/convert_words.h"
+#undef T
+#undef FN
+#define T        uint16_t
+#define FN(name) name##_16
+#include "lib/cpu/pointwise/convert_words.h"
+#undef T
+#undef FN
+#define T        uint32_t
+#define FN(name) name##_32
+#include "lib/cpu/pointwise/convert_words.h"
+#undef T
+#undef FN
+#define T        uint64_t
+#define FN(name) name##_64
+#include "lib/cpu/pointwise/convert_words.h"
+#undef T
+#undef FN
 
 static eg__iter_fn *const copy_rows[9] = {
     [1] = copy_row_8, [2] = copy_row_16, [4] = copy_row_32, [8] = copy_row_64};
@@ -213,42 +211,6 @@ eg_status ISA(eg__cpu_cast)(const eg__call *c)
 }
 
 /* ---- where ----------------------------------------------------------------------------------- */
-
-/* A loop of where, the operands read as A and B. */
-#define WHERE_LOOP(A, B)                                                                           \
-    for (int64_t i = 0; i < n; i++) {                                                              \
-        const word va = A, vb = B;                                                                 \
-        y[i] = c[i] ? va : vb;                                                                     \
-    }
-#define WHERE_ROW(bits)                                                                            \
-    static void where_row_##bits(void *ctx, int64_t n, char *const *ptr, const int64_t *s)         \
-    {                                                                                              \
-        typedef uint##bits##_t word;                                                               \
-        const uint8_t *c = (const uint8_t *)ptr[1];                                                \
-        const word *a = (const word *)ptr[2], *b = (const word *)ptr[3];                           \
-        word *y = (word *)ptr[0];                                                                  \
-        const int64_t w = bits / 8;                                                                \
-        (void)ctx;                                                                                 \
-        if (s[0] == w && s[1] == 1 && s[2] == w && s[3] == w) {                                    \
-            WHERE_LOOP(a[i], b[i])                                                                 \
-        } else if (s[0] == w && s[1] == 1 && s[2] == 0 && s[3] == w) {                             \
-            const word one = *a;                                                                   \
-            WHERE_LOOP(one, b[i])                                                                  \
-        } else if (s[0] == w && s[1] == 1 && s[2] == w && s[3] == 0) {                             \
-            const word one = *b;                                                                   \
-            WHERE_LOOP(a[i], one)                                                                  \
-        } else {                                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                const word va = *(const word *)(ptr[2] + i * s[2]);                                \
-                const word vb = *(const word *)(ptr[3] + i * s[3]);                                \
-                *(word *)(ptr[0] + i * s[0]) = c[i * s[1]] ? va : vb;                              \
-            }                                                                                      \
-        }                                                                                          \
-    }
-WHERE_ROW(8)
-WHERE_ROW(16)
-WHERE_ROW(32)
-WHERE_ROW(64)
 
 eg_status ISA(eg__cpu_where)(const eg__call *c)
 {
