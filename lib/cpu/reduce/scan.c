@@ -1,5 +1,6 @@
 /* scan.c - running sums, products and recurrences. Each line is a chain of dependent steps, so lines run
  * side by side: many where they are contiguous across, else as many as hide a step's latency. */
+#include "lib/cpu/common/lanes.h"
 #include "lib/cpu/reduce/lines.h"
 #include "lib/ops/options.h"
 
@@ -9,55 +10,47 @@ eg__kernel ISA(eg__cpu_cumsum), ISA(eg__cpu_cumprod), ISA(eg__cpu_recurrence);
  * its sets repeat. */
 enum { COLS = 512, CHAINS = 4 };
 
-#define PLUS(a, b)  ((a) + (b))
-#define TIMES(a, b) ((a) * (b))
-#define SAME(v)     (v)
-#define TRUTH(v)    ((v) != 0)
-
-#define SCAN_LOOP(E, Y, A, MAP, JOIN, width, sx, sy)                                               \
-    for (int64_t i = 0; i < l->n; i++, x += l->step[1], y += l->step[0]) {                         \
-        for (int64_t k = 0; k < (width); k++) {                                                    \
-            acc[k] = JOIN(acc[k], (A)MAP(*(const E *)(x + k * (sx))));                             \
-            *(Y *)(y + k * (sy)) = (Y)acc[k];                                                      \
-        }                                                                                          \
-    }
-
-/* E from memory, A to accumulate, Y into memory. */
-#define SCAN(name, E, Y, A, START, MAP, JOIN)                                                      \
-    static void name(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across)    \
-    {                                                                                              \
-        const int64_t sx = across[1], sy = across[0];                                              \
-        const bool dense = sx == sizeof(E) && sy == sizeof(Y);                                     \
-        const int64_t most = dense ? COLS : CHAINS;                                                \
-        _Alignas(64) A acc[COLS];                                                                  \
-        for (int64_t c = 0; c < cols; c += most) {                                                 \
-            const int64_t n = eg__min(most, cols - c);                                             \
-            const char *x = ptr[1] + c * sx;                                                       \
-            char *y = ptr[0] + c * sy;                                                             \
-            for (int64_t k = 0; k < n; k++) {                                                      \
-                acc[k] = START;                                                                    \
-            }                                                                                      \
-            if (dense) {                                                                           \
-                SCAN_LOOP(E, Y, A, MAP, JOIN, n, (int64_t)sizeof(E), (int64_t)sizeof(Y))           \
-            } else if (n == CHAINS) { /* known counts keep the chains in registers */              \
-                SCAN_LOOP(E, Y, A, MAP, JOIN, CHAINS, sx, sy)                                      \
-            } else if (n == 1) {                                                                   \
-                SCAN_LOOP(E, Y, A, MAP, JOIN, 1, sx, sy)                                           \
-            } else {                                                                               \
-                SCAN_LOOP(E, Y, A, MAP, JOIN, n, sx, sy)                                           \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-#define SCANS(name, START, JOIN)                                                                   \
-    SCAN(name##_f32, float, float, double, START, SAME, JOIN)                                      \
-    SCAN(name##_f64, double, double, double, START, SAME, JOIN)                                    \
-    SCAN(name##_i64, int64_t, int64_t, int64_t, START, SAME, JOIN)                                 \
-    SCAN(name##_i32, int32_t, int64_t, int64_t, START, SAME, JOIN)                                 \
-    SCAN(name##_u8, uint8_t, int64_t, int64_t, START, SAME, JOIN)                                  \
-    SCAN(name##_b8, uint8_t, int64_t, int64_t, START, TRUTH, JOIN)
-SCANS(sum, 0, PLUS)
-SCANS(prod, 1, TIMES)
+#define LOAD(element) (element)
+#define A             double
+#define T             float
+#define Y             float
+#define FN(name)      name##_f32
+#include "lib/cpu/reduce/scan_loops.h"
+#undef T
+#undef Y
+#undef FN
+#define T             double
+#define Y             double
+#define FN(name)      name##_f64
+#include "lib/cpu/reduce/scan_loops.h"
+#undef T
+#undef Y
+#undef FN
+#undef A
+#define A             int64_t
+#define Y             int64_t
+#define T             int64_t
+#define FN(name)      name##_i64
+#include "lib/cpu/reduce/scan_loops.h"
+#undef T
+#undef FN
+#define T             int32_t
+#define FN(name)      name##_i32
+#include "lib/cpu/reduce/scan_loops.h"
+#undef T
+#undef FN
+#define T             uint8_t
+#define FN(name)      name##_u8
+#include "lib/cpu/reduce/scan_loops.h"
+#undef T
+#undef FN
+#undef LOAD
+#define LOAD(element) ((element) != 0)
+#define T             uint8_t
+#define FN(name)      name##_b8
+#include "lib/cpu/reduce/scan_loops.h"
+#undef T
+#undef FN
 
 static eg_status along(const eg__call *c, eg__lines_fn *const *blocks)
 {
@@ -84,40 +77,16 @@ eg_status ISA(eg__cpu_cumprod)(const eg__call *c)
                                    : ISA(eg__through_f32)(c, ISA(eg__cpu_cumprod));
 }
 
-/* Reversed, all steps are negative, and the factor of a step is the one behind it. */
-#define RECURRENCE_LOOP(E, width, ey, ea, eb)                                                      \
-    for (int64_t i = 0; i < l->n; i++, y += sy, a += sa, b += sb) {                                \
-        for (int64_t k = 0; k < (width); k++) {                                                    \
-            const E add = *(const E *)(b + k * (eb));                                              \
-            acc[k] = i ? *(const E *)(a + k * (ea)) * acc[k] + add : add;                          \
-            *(E *)(y + k * (ey)) = (E)acc[k];                                                      \
-        }                                                                                          \
-    }
-#define RECURRENCE(name, E)                                                                        \
-    static void name(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across)    \
-    {                                                                                              \
-        const int64_t turn = l->reverse ? -1 : 1, far = l->reverse ? l->n - 1 : 0;                 \
-        const int64_t sy = turn * l->step[0], sa = turn * l->step[1], sb = turn * l->step[2];      \
-        const int64_t ey = across[0], ea = across[1], eb = across[2], es = sizeof(E);              \
-        const bool dense = ey == es && ea == es && eb == es;                                       \
-        const int64_t most = dense ? COLS : CHAINS;                                                \
-        _Alignas(64) double acc[COLS];                                                             \
-        for (int64_t c = 0; c < cols; c += most) {                                                 \
-            const int64_t n = eg__min(most, cols - c);                                             \
-            char *y = ptr[0] + c * ey + far * l->step[0];                                          \
-            const char *a = ptr[1] + c * ea + far * l->step[1] - (l->reverse ? sa : 0);            \
-            const char *b = ptr[2] + c * eb + far * l->step[2];                                    \
-            if (dense) {                                                                           \
-                RECURRENCE_LOOP(E, n, es, es, es)                                                  \
-            } else if (n == CHAINS) {                                                              \
-                RECURRENCE_LOOP(E, CHAINS, ey, ea, eb)                                             \
-            } else {                                                                               \
-                RECURRENCE_LOOP(E, n, ey, ea, eb)                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }
-RECURRENCE(recurrence_f32, float)
-RECURRENCE(recurrence_f64, double)
+#define T        float
+#define FN(name) name##_f32
+#include "lib/cpu/reduce/scan_recurrence.h"
+#undef T
+#undef FN
+#define T        double
+#define FN(name) name##_f64
+#include "lib/cpu/reduce/scan_recurrence.h"
+#undef T
+#undef FN
 
 eg_status ISA(eg__cpu_recurrence)(const eg__call *c)
 {
