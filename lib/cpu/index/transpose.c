@@ -10,48 +10,6 @@ typedef struct plan {
     bool stream;
 } plan;
 
-/* The tile at (x, y), rows of x being columns of y; rows and columns that are there. */
-#define TILE(bits)                                                                                 \
-    enum { SIDE_##bits = 512 / bits };                                                             \
-    static void tile_##bits(const char *x, int64_t sx, char *y, int64_t sy, int64_t columns,       \
-                            int64_t rows, bool stream)                                             \
-    {                                                                                              \
-        uint##bits##_t in[SIDE_##bits][SIDE_##bits], out[SIDE_##bits][SIDE_##bits];                \
-        if (columns == SIDE_##bits && rows == SIDE_##bits) {                                       \
-            for (int j = 0; j < SIDE_##bits; j++) {                                                \
-                memcpy(in[j], x + j * sx, 64);                                                     \
-            }                                                                                      \
-            for (int i = 0; i < SIDE_##bits; i++) {                                                \
-                for (int j = 0; j < SIDE_##bits; j++) {                                            \
-                    out[i][j] = in[j][i];                                                          \
-                }                                                                                  \
-            }                                                                                      \
-            for (int i = 0; i < SIDE_##bits; i++) {                                                \
-                if (stream) {                                                                      \
-                    eg__stream_line(y + i * sy, out[i]);                                           \
-                } else {                                                                           \
-                    memcpy(y + i * sy, out[i], 64);                                                \
-                }                                                                                  \
-            }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < rows; i++) {                                                       \
-            for (int64_t j = 0; j < columns; j++) {                                                \
-                ((uint##bits##_t *)(y + i * sy))[j] = ((const uint##bits##_t *)(x + j * sx))[i];   \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void strips_##bits(void *ctx, int64_t begin, int64_t end)                               \
-    {                                                                                              \
-        const plan *p = ctx;                                                                       \
-        for (int64_t s = begin; s < end; s++) {                                                    \
-            int64_t from = s % p->strips * p->width;                                               \
-            int64_t rows = eg__min(p->width, p->it->shape[p->along] - from);                       \
-            strip(p, s / p->strips, from, rows, SIDE_##bits, tile_##bits);                         \
-        }                                                                                          \
-        eg__stream_end();                                                                          \
-    }
-
 typedef void tile_fn(const char *x, int64_t sx, char *y, int64_t sy, int64_t columns, int64_t rows,
                      bool stream);
 
@@ -93,10 +51,26 @@ static bool streams(const eg__iter *it, int64_t bytes)
     return it->n * bytes > EG__STREAM_BYTES && odd % 64 == 0;
 }
 
-TILE(8)
-TILE(16)
-TILE(32)
-TILE(64)
+#define T        uint8_t
+#define FN(name) name##_8
+#include "lib/cpu/index/transpose_tiles.h"
+#undef T
+#undef FN
+#define T        uint16_t
+#define FN(name) name##_16
+#include "lib/cpu/index/transpose_tiles.h"
+#undef T
+#undef FN
+#define T        uint32_t
+#define FN(name) name##_32
+#include "lib/cpu/index/transpose_tiles.h"
+#undef T
+#undef FN
+#define T        uint64_t
+#define FN(name) name##_64
+#include "lib/cpu/index/transpose_tiles.h"
+#undef T
+#undef FN
 
 bool ISA(eg__transpose_copy)(const eg__iter *it, int64_t bytes)
 {
