@@ -473,30 +473,31 @@ typedef struct search {
     bool right;
 } search;
 
-#define SEARCH(name, T)                                                                            \
-    static void search_##name(void *ctx, int64_t begin, int64_t end)                               \
-    {                                                                                              \
-        const search *s = ctx;                                                                     \
-        const bool right = s->right;                                                               \
-        for (int64_t i = begin; i < end; i++) {                                                    \
-            const T v = ((const T *)s->values)[i];                                                 \
-            const T *start = (const T *)s->line + i / s->each * s->n, *p = start;                  \
-            int64_t left = s->n;                                                                   \
-            while (left > 0) {                                                                     \
-                int64_t half = (left + 1) / 2;                                                     \
-                const T at = p[half - 1];                                                          \
-                /* NaN: always further; multiplied, for a branch would be taken at random */       \
-                p += half * (right ? !(v < at) : !(v <= at));                                      \
-                left -= half;                                                                      \
-            }                                                                                      \
-            s->y[i] = p - start;                                                                   \
-        }                                                                                          \
-    }
-SEARCH(f32, float)
-SEARCH(f64, double)
-SEARCH(i64, int64_t)
-SEARCH(i32, int32_t)
-SEARCH(u8, uint8_t)
+#define T        float
+#define FN(name) name##_f32
+#include "lib/cpu/index/sort_search.h"
+#undef T
+#undef FN
+#define T        double
+#define FN(name) name##_f64
+#include "lib/cpu/index/sort_search.h"
+#undef T
+#undef FN
+#define T        int64_t
+#define FN(name) name##_i64
+#include "lib/cpu/index/sort_search.h"
+#undef T
+#undef FN
+#define T        int32_t
+#define FN(name) name##_i32
+#include "lib/cpu/index/sort_search.h"
+#undef T
+#undef FN
+#define T        uint8_t
+#define FN(name) name##_u8
+#include "lib/cpu/index/sort_search.h"
+#undef T
+#undef FN
 
 eg_status ISA(eg__cpu_searchsorted)(const eg__call *c)
 {
