@@ -100,52 +100,21 @@ static int64_t reached(const block *b, int64_t i, int64_t in[3])
     return n;
 }
 
-/* GATHER: rows begin..end of the matrix, a few taps side by side so that both sides stay in cache.
- * SCATTER: adds to cells begin..end what the rows hold for them. */
-#define LOOPS(T)                                                                                   \
-    static void gather_##T(void *ctx, int64_t begin, int64_t end)                                  \
-    {                                                                                              \
-        const block *b = ctx;                                                                      \
-        for (int64_t r = begin; r < end; r++) {                                                    \
-            int64_t p[3], n = window(b, r, p);                                                     \
-            for (int64_t t = 0; t < b->taps; t += TAPS) {                                          \
-                T *to = (T *)b->col + r * b->each * b->taps + t;                                   \
-                const T *from[TAPS];                                                               \
-                int count = (int)eg__min(TAPS, b->taps - t);                                       \
-                for (int i = 0; i < count; i++) {                                                  \
-                    int64_t at = under(b, n, p, t + i);                                            \
-                    from[i] = at < 0 ? (const T *)b->zeros : (const T *)b->image + at;             \
-                }                                                                                  \
-                for (int64_t c = 0; c < b->each; c++, to += b->taps) {                             \
-                    for (int i = 0; i < count; i++) {                                              \
-                        to[i] = from[i][c];                                                        \
-                    }                                                                              \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void scatter_##T(void *ctx, int64_t begin, int64_t end)                                 \
-    {                                                                                              \
-        const block *b = ctx;                                                                      \
-        for (int64_t i = begin; i < end; i++) {                                                    \
-            int64_t in[3], n = reached(b, i, in);                                                  \
-            T *to = (T *)b->image + cell(b, b->n0 + n, in);                                        \
-            for (int64_t t = 0; t < b->taps; t++) {                                                \
-                int64_t row = row_over(b, n, in, t);                                               \
-                const T *from = (const T *)b->col + (row * b->each * b->taps + t);                 \
-                for (int64_t c = 0; row >= 0 && c < b->each; c++) {                                \
-                    to[c] += from[c * b->taps];                                                    \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }
-LOOPS(float)
-LOOPS(double)
+#define T        float
+#define FN(name) name##_f32
+#include "lib/cpu/conv/conv_gemm_loops.h"
+#undef T
+#undef FN
+#define T        double
+#define FN(name) name##_f64
+#include "lib/cpu/conv/conv_gemm_loops.h"
+#undef T
+#undef FN
 
 static void gather(block *b)
 {
     int64_t grain = eg__max(EG__GRAIN / (b->each * b->taps), 1);
-    eg__parallel(rows_of(b), grain, b->j->x->dtype == EG_F64 ? gather_double : gather_float, b);
+    eg__parallel(rows_of(b), grain, b->j->x->dtype == EG_F64 ? gather_f64 : gather_f32, b);
 }
 
 static void scatter(block *b)
@@ -158,7 +127,7 @@ static void scatter(block *b)
         end = eg__min(end, eg__conv_at(g, b->axis, b->p0 + b->p - 1, g->k[b->axis] - 1) + 1);
     }
     int64_t cells = eg__max(end - b->first, 0) * g->in[2] * (b->axis == 1 ? 1 : g->in[1]);
-    eg__parallel(b->n * cells, grain, b->j->x->dtype == EG_F64 ? scatter_double : scatter_float, b);
+    eg__parallel(b->n * cells, grain, b->j->x->dtype == EG_F64 ? scatter_f64 : scatter_f32, b);
 }
 
 /* The product of a block; rows: its windows of y, col: those of x, w: the group's weight. */
