@@ -1,6 +1,7 @@
 /* index.c - picking and putting elements; finding what is not 0; one-hot rows. Indices come
  * checked. */
 #include "lib/cpu/common/fill.h"
+#include "lib/cpu/common/lanes.h"
 #include "lib/ops/options.h"
 #include "lib/ops/optable.h"
 
@@ -16,18 +17,26 @@ typedef struct selection {
     int64_t n, size, unit; /* of index, of the axis, bytes of what lies behind it */
 } selection;
 
-#define SELECT(bits)                                                                               \
-    static void select_##bits(const selection *s, const char *x, char *y, int64_t i, int64_t end)  \
-    {                                                                                              \
-        for (; i < end; i++) {                                                                     \
-            *(uint##bits##_t *)y = ((const uint##bits##_t *)x)[s->index[i]];                       \
-            y += bits / 8;                                                                         \
-        }                                                                                          \
-    }
-SELECT(8)
-SELECT(16)
-SELECT(32)
-SELECT(64)
+#define T        uint8_t
+#define FN(name) name##_8
+#include "lib/cpu/index/index_words.h"
+#undef T
+#undef FN
+#define T        uint16_t
+#define FN(name) name##_16
+#include "lib/cpu/index/index_words.h"
+#undef T
+#undef FN
+#define T        uint32_t
+#define FN(name) name##_32
+#include "lib/cpu/index/index_words.h"
+#undef T
+#undef FN
+#define T        uint64_t
+#define FN(name) name##_64
+#include "lib/cpu/index/index_words.h"
+#undef T
+#undef FN
 
 static void select_rows(const selection *s, const char *x, char *y, int64_t i, int64_t end)
 {
@@ -83,29 +92,6 @@ eg_status eg__cpu_index_select(const eg__call *c)
 
 /* ---- gather ---------------------------------------------------------------------------------- */
 
-/* ptr: y, index, x's element 0 of the axis; ctx: bytes between elements of the axis */
-#define GATHER_ROW(bits)                                                                           \
-    static void gather_row_##bits(void *ctx, int64_t n, char *const *ptr, const int64_t *s)        \
-    {                                                                                              \
-        typedef uint##bits##_t word;                                                               \
-        const int64_t step = *(const int64_t *)ctx;                                                \
-        if (s[0] == bits / 8 && s[1] == 8 && s[2] == 0 && step == bits / 8) {                      \
-            const int64_t *index = (const int64_t *)ptr[1];                                        \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                ((word *)ptr[0])[i] = ((const word *)ptr[2])[index[i]];                            \
-            }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            int64_t k = *(const int64_t *)(ptr[1] + i * s[1]);                                     \
-            *(word *)(ptr[0] + i * s[0]) = *(const word *)(ptr[2] + i * s[2] + k * step);          \
-        }                                                                                          \
-    }
-GATHER_ROW(8)
-GATHER_ROW(16)
-GATHER_ROW(32)
-GATHER_ROW(64)
-
 /* t seen in the index's shape with all places along the axis at its element 0. */
 static eg_tensor beneath(const eg_tensor *t, const eg_tensor *index, int axis)
 {
@@ -131,47 +117,81 @@ eg_status eg__cpu_gather(const eg__call *c)
 
 /* ---- scatter --------------------------------------------------------------------------------- */
 
-#define SET(a, b) (b)
-#define ADD(a, b) ((a) + (b))
-#define MUL(a, b) ((a) * (b))
-/* NaN if either is: only b can be seen to be one, a stays anyway. */
-#define MAX(a, b) ((b) > (a) || ((b) != (b) && (a) == (a)) ? (b) : (a))
-#define MIN(a, b) ((b) < (a) || ((b) != (b) && (a) == (a)) ? (b) : (a))
+typedef enum join { SET, ADD, MUL, MAX, MIN } join;
 
-/* ptr: index, source, y's element 0 of the axis; ctx: bytes between elements of the axis */
-#define SCATTER_ROW(name, T, JOIN)                                                                 \
+#define NAN_IN(v) ((v) != (v))
+
+#define T        uint8_t
+#define FN(name) name##_u8
+#include "lib/cpu/index/index_scatter.h"
+#undef T
+#undef FN
+#define T        uint16_t
+#define FN(name) name##_u16
+#include "lib/cpu/index/index_scatter.h"
+#undef T
+#undef FN
+#define T        uint32_t
+#define FN(name) name##_u32
+#include "lib/cpu/index/index_scatter.h"
+#undef T
+#undef FN
+#define T        uint64_t
+#define FN(name) name##_u64
+#include "lib/cpu/index/index_scatter.h"
+#undef T
+#undef FN
+#define T        float
+#define FN(name) name##_f32
+#include "lib/cpu/index/index_scatter.h"
+#undef T
+#undef FN
+#define T        double
+#define FN(name) name##_f64
+#include "lib/cpu/index/index_scatter.h"
+#undef T
+#undef FN
+#define T        int64_t
+#define FN(name) name##_i64
+#include "lib/cpu/index/index_scatter.h"
+#undef T
+#undef FN
+#define T        int32_t
+#define FN(name) name##_i32
+#include "lib/cpu/index/index_scatter.h"
+#undef T
+#undef FN
+
+#define SCATTER(name, type, j)                                                                     \
     static void name(void *ctx, int64_t n, char *const *ptr, const int64_t *s)                     \
     {                                                                                              \
-        const int64_t step = *(const int64_t *)ctx;                                                \
-        if (s[0] == 8 && s[1] == sizeof(T) && s[2] == 0 && step == sizeof(T)) {                    \
-            const int64_t *index = (const int64_t *)ptr[0];                                        \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                T *to = (T *)ptr[2] + index[i];                                                    \
-                const T v = ((const T *)ptr[1])[i];                                                \
-                *to = (T)JOIN(*to, v);                                                             \
-            }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            T *to = (T *)(ptr[2] + i * s[2] + *(const int64_t *)(ptr[0] + i * s[0]) * step);       \
-            const T v = *(const T *)(ptr[1] + i * s[1]);                                           \
-            *to = (T)JOIN(*to, v);                                                                 \
-        }                                                                                          \
+        scatter_##type(j, ctx, n, ptr, s);                                                         \
     }
-SCATTER_ROW(set_8, uint8_t, SET)
-SCATTER_ROW(set_16, uint16_t, SET)
-SCATTER_ROW(set_32, uint32_t, SET)
-SCATTER_ROW(set_64, uint64_t, SET)
-#define SCATTER_ROWS(name, JOIN)                                                                   \
-    SCATTER_ROW(name##_f32, float, JOIN)                                                           \
-    SCATTER_ROW(name##_f64, double, JOIN)                                                          \
-    SCATTER_ROW(name##_i64, int64_t, JOIN)                                                         \
-    SCATTER_ROW(name##_i32, int32_t, JOIN)                                                         \
-    SCATTER_ROW(name##_u8, uint8_t, JOIN)
-SCATTER_ROWS(add, ADD)
-SCATTER_ROWS(mul, MUL)
-SCATTER_ROWS(max, MAX)
-SCATTER_ROWS(min, MIN)
+SCATTER(set_8, u8, SET)
+SCATTER(set_16, u16, SET)
+SCATTER(set_32, u32, SET)
+SCATTER(set_64, u64, SET)
+SCATTER(add_f32, f32, ADD)
+SCATTER(add_f64, f64, ADD)
+SCATTER(add_i64, i64, ADD)
+SCATTER(add_i32, i32, ADD)
+SCATTER(add_u8, u8, ADD)
+SCATTER(mul_f32, f32, MUL)
+SCATTER(mul_f64, f64, MUL)
+SCATTER(mul_i64, i64, MUL)
+SCATTER(mul_i32, i32, MUL)
+SCATTER(mul_u8, u8, MUL)
+SCATTER(max_f32, f32, MAX)
+SCATTER(max_f64, f64, MAX)
+SCATTER(max_i64, i64, MAX)
+SCATTER(max_i32, i32, MAX)
+SCATTER(max_u8, u8, MAX)
+SCATTER(min_f32, f32, MIN)
+SCATTER(min_f64, f64, MIN)
+SCATTER(min_i64, i64, MIN)
+SCATTER(min_i32, i32, MIN)
+SCATTER(min_u8, u8, MIN)
+
 #define BY_DTYPE(name)                                                                             \
     {                                                                                              \
         [EG_F32] = name##_f32, [EG_F64] = name##_f64, [EG_I64] = name##_i64,                       \
