@@ -41,7 +41,7 @@ HAND = {
 NOT_FOR_LUA = {
     "eg_scope_push", "eg_scope_pop", "eg_scope_pop_n", "eg_scope_adopt", "eg_keep", "eg_release", "eg_wrap", "eg_data",
     "eg_data_mut", "eg_device_data", "eg_device_data_mut", "eg_stream_handle", "eg_last_error", "eg_clear_error",
-    "eg_error_print", "eg_status_words", "eg_dataset_status", "eg_dtype_size", "eg_dtype_name", "eg_fail",
+    "eg_error_print", "eg_status_words", "eg_dataset_status", "eg_dtype_size", "eg_dtype_name", "eg_fail", "eg_failf",
     "eg_dataset_width", "eg_optim_count", "eg_thread_end",
     "eg_log_to",  # told in any thread; eg.debug says the same on stderr
     "eg_saver_number", "eg_saver_real",  # a tensor of one number is a part that can be changed: saver:tensor

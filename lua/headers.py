@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Parameter:
-    type: str   # without `const` and stars: "eg_tensor", "int64_t", "char"
+    type: str   # without `const` and stars: "eg_tensor", "int64_t", "char"; "..." of any number
     stars: int
     const: bool
     name: str
@@ -67,6 +67,8 @@ def parameter(code):
     code = " ".join(code.split())
     if "(*" in code:
         return Parameter("function", 0, False, re.search(r"\(\*(\w+)\)", code)[1], code=code)
+    if code == "...":
+        return Parameter(code, 0, False, "", code=code)
     words = re.findall(r"\w+", re.sub(r"\[.*", "", code))
     kinds = [w for w in words if w not in ("const", "struct")]
     name = kinds.pop() if len(kinds) > 1 else ""
@@ -159,6 +161,7 @@ def read_header(into, root, path):
             last_text = text or last_text
             text = ""
             one = " ".join(p[len("EG_API"):].rstrip(";").split())
+            one = re.sub(r" EG_PRINTF\(.*\)$", "", one)
             name = re.search(r"(\w+)\(", one)[1]
             result, rest = one.split(name + "(", 1)
             arguments = rest.rsplit(")", 1)[0]

@@ -366,6 +366,24 @@ EGT(format_characters_are_text)
     eg_clear_error();
 }
 
+EGT(failures_of_ones_own)
+{
+    EGT_EQ(eg_failf(EG_OK, "mine", "%d", 1), EG_OK);
+    EGT_EQ(eg_last_error()->code, EG_OK);
+    EGT_EQ(eg_fail(EG_EIO, "mine", "100 %s"), EG_EIO);
+    EGT_STR(eg_last_error()->message, "100 %s");
+    EGT_EQ(eg_failf(EG_EUSER, "load", "%s: %s (%d)", "a.txt", eg_last_error()->message, 7), EG_EUSER);
+    EGT_EQ(eg_last_error()->code, EG_EUSER);
+    EGT_STR(eg_last_error()->op, "load");
+    EGT_STR(eg_last_error()->message, "a.txt: 100 %s (7)");
+    EGT_EQ(eg_fail(EG_EUSER, "again", eg_last_error()->message), EG_EUSER);
+    EGT_STR(eg_last_error()->message, "a.txt: 100 %s (7)");
+    EGT_EQ(eg_failf(EG_EINVAL, NULL, "%400s", "cut"), EG_EINVAL);
+    EGT_STR(eg_last_error()->op, "");
+    EGT_EQ(strlen(eg_last_error()->message), sizeof eg_last_error()->message - 1);
+    eg_clear_error();
+}
+
 EGT(debug_words)
 {
     EGT_REFUSED(eg_debug("nan,nonsense"), EG_EINVAL, "nonsense");

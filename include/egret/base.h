@@ -16,6 +16,14 @@
 #define EG_API
 #endif
 
+/* Behind a function that takes words as printf does: where they are and the first value among its arguments, counted
+ * from 1, so that the compiler looks at them. */
+#if defined(__GNUC__)
+#define EG_PRINTF(words, values) __attribute__((__format__(__printf__, words, values)))
+#else
+#define EG_PRINTF(words, values)
+#endif
+
 #ifdef __cplusplus
 #define EG_BEGIN_DECLS extern "C" {
 #define EG_END_DECLS }

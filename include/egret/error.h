@@ -35,6 +35,10 @@ EG_API void eg_clear_error(void);
  * is a static string; the words are copied, cut to fit. */
 EG_API eg_status eg_fail(eg_status code, const char *op, const char *words);
 
+/* The same with values in the words, as printf has them. A value may be what is on record, so that one failure can be
+ * told inside of another: eg_failf(code, "load", "%s: %s", path, eg_last_error()->message). */
+EG_API eg_status eg_failf(eg_status code, const char *op, const char *format, ...) EG_PRINTF(3, 4);
+
 /* Writes "egret: op: message (code)" and a newline to the stream, or nothing when nothing failed.
  * Returns 1 if there was something to say, else 0: fit to be main's exit status. */
 EG_API int eg_error_print(FILE *stream);

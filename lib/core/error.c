@@ -1,6 +1,7 @@
 /* error.c - the thread's record of what went wrong. */
 #include <signal.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "lib/core/error.h"
 #include "lib/core/thread.h"
@@ -52,9 +53,11 @@ const char *eg_status_words(eg_status code)
 eg_status eg__fail_list(eg_status code, const char *op, const char *format, va_list args)
 {
     eg__thread *T = eg__thread_get();
+    char words[sizeof T->error.message]; /* a value may be what is on record */
+    vsnprintf(words, sizeof words, format, args);
     T->error.code = code;
     T->error.op = op;
-    vsnprintf(T->error.message, sizeof T->error.message, format, args);
+    memcpy(T->error.message, words, strlen(words) + 1);
     if (eg__mode(T) & EG__DEBUG_ABORT) {
         raise(SIGTRAP);
     }
@@ -73,6 +76,18 @@ eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
 eg_status eg_fail(eg_status code, const char *op, const char *words)
 {
     return code ? eg__fail(code, op ? op : "", "%s", words ? words : "") : EG_OK;
+}
+
+eg_status eg_failf(eg_status code, const char *op, const char *format, ...)
+{
+    if (!code) {
+        return EG_OK;
+    }
+    va_list args;
+    va_start(args, format);
+    eg__fail_list(code, op ? op : "", format ? format : "", args);
+    va_end(args);
+    return code;
 }
 
 eg_status eg__why(void)

@@ -12,8 +12,10 @@ sys.path.insert(0, sys.argv[1])
 import headers  # noqa: E402
 
 h = headers.read(sys.argv[2] + "/egret")
-# Not called: they end the caller's state or wait for a debugger, or their arguments are what a walk gave them.
-SKIP = {"eg_member_child", "eg_member_parameter", "eg_member_buffer", "eg_debug_fail_alloc", "eg_set_debug"}
+# Not called: they end the caller's state or wait for a debugger, their arguments are what a walk gave them, or any
+# number of values that a format tells of.
+SKIP = {"eg_member_child", "eg_member_parameter", "eg_member_buffer", "eg_debug_fail_alloc", "eg_set_debug",
+        "eg_failf"}
 SCALARS = {"double": "real", "int64_t": "int64", "int": "int", "size_t": "size", "eg_dtype": "enum",
            "eg_shape": "shape", "eg_axes": "axes"}
 HANDLES = {"eg_module", "eg_dataset", "eg_optim", "eg_saver", "eg_tensors", "eg_scaler", "eg_ema", "eg_step",
