@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <egret/error.h>
 #include <stb/stb_truetype.h>
 
 static const double widest_stroke = 64;
@@ -20,11 +21,11 @@ static int clamp_pixel(double value, int most)
     return value < 0 ? 0 : value > most ? most : (int)value;
 }
 
-canvas *canvas_new(int width, int height, rgb paper, problem *why)
+canvas *canvas_new(int width, int height, rgb paper)
 {
     if (width < 1 || height < 1 || width > CANVAS_SIDE_MOST || height > CANVAS_SIDE_MOST) {
-        problem_say(why, "a picture of %d x %d pixels: each side must have 1 to %d", width, height,
-                    CANVAS_SIDE_MOST);
+        eg_failf(EG_EINVAL, "canvas_new", "a picture of %d x %d pixels: each side must have 1 to %d", width, height,
+                 CANVAS_SIDE_MOST);
         return NULL;
     }
     size_t area = (size_t)width * (size_t)height;
@@ -34,7 +35,7 @@ canvas *canvas_new(int width, int height, rgb paper, problem *why)
     }
     if (!c || !c->pixels || !c->ink) {
         canvas_free(c);
-        problem_say(why, "out of memory for a picture of %d x %d pixels", width, height);
+        eg_failf(EG_ENOMEM, "canvas_new", "out of memory for a picture of %d x %d pixels", width, height);
         return NULL;
     }
     canvas_fill(c, paper);

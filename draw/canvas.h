@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "font.h"
-#include "problem.h"
 
 typedef struct rgb {
     uint8_t r, g, b;
@@ -23,7 +22,7 @@ typedef struct canvas {
 enum { CANVAS_SIDE_MOST = 32768 };
 
 /* A canvas filled with one colour; sides from 1 to CANVAS_SIDE_MOST. Free with canvas_free. */
-canvas *canvas_new(int width, int height, rgb paper, problem *why);
+canvas *canvas_new(int width, int height, rgb paper);
 void canvas_free(canvas *c);
 
 /* Colours everything, or a rectangle, or a frame that lies around the outside of a rectangle. */

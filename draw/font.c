@@ -10,9 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <egret/error.h>
 #include <stb/stb_truetype.h>
 
 enum { FONT_FILE_MOST = 64 << 20 };
+
+static const char function[] = "font_open";
 
 struct font {
     char path[FONT_PATH_SIZE];
@@ -74,38 +77,38 @@ bool font_find(const char *file, char path[FONT_PATH_SIZE])
     return false;
 }
 
-static bool find_plain(char path[FONT_PATH_SIZE], problem *why)
+static eg_status find_plain(char path[FONT_PATH_SIZE])
 {
     for (size_t i = 0; i < COUNT(plain_fonts); i++) {
         if (font_find(plain_fonts[i], path)) {
-            return true;
+            return EG_OK;
         }
     }
-    return problem_say(why, "no font is installed where fonts usually are; install DejaVu "
-                            "(Debian: fonts-dejavu-core) or name a .ttf file");
+    return eg_fail(EG_EIO, function, "no font is installed where fonts usually are; install DejaVu "
+                                     "(Debian: fonts-dejavu-core) or name a .ttf file");
 }
 
-static bool locate(const char *name, char path[FONT_PATH_SIZE], problem *why)
+static eg_status locate(const char *name, char path[FONT_PATH_SIZE])
 {
     if (!name) {
-        return find_plain(path, why);
+        return find_plain(path);
     }
     if (strlen(name) >= FONT_PATH_SIZE) {
-        return problem_say(why, "the name of the font is longer than %d bytes", FONT_PATH_SIZE - 1);
+        return eg_failf(EG_EINVAL, function, "the name of the font is longer than %d bytes", FONT_PATH_SIZE - 1);
     }
     if (!strchr(name, '/') && access(name, R_OK) != 0 && font_find(name, path)) {
-        return true;
+        return EG_OK;
     }
     snprintf(path, FONT_PATH_SIZE, "%s", name);
-    return true;
+    return EG_OK;
 }
 
-static bool read_bytes(font *f, problem *why)
+static eg_status read_bytes(font *f)
 {
     struct stat info;
     FILE *file = fopen(f->path, "rb");
     if (!file) {
-        return problem_say(why, "cannot open the font %s: %s", f->path, strerror(errno));
+        return eg_failf(EG_EIO, function, "cannot open the font %s: %s", f->path, strerror(errno));
     }
     bool fits = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) && info.st_size >= 12 &&
                 info.st_size <= FONT_FILE_MOST;
@@ -115,25 +118,34 @@ static bool read_bytes(font *f, problem *why)
         fits = f->bytes && fread(f->bytes, 1, size, file) == size;
     }
     fclose(file);
-    return fits || problem_say(why, "cannot read %s as a font", f->path);
+    return fits ? EG_OK : eg_failf(EG_EFORMAT, function, "cannot read %s as a font", f->path);
 }
 
-font *font_open(const char *name, problem *why)
+font *font_open(const char *name)
 {
     font *f = calloc(1, sizeof *f);
     if (!f) {
-        problem_say(why, "out of memory for a font");
+        eg_fail(EG_ENOMEM, function, "out of memory for a font");
         return NULL;
     }
-    if (!locate(name, f->path, why) || !read_bytes(f, why)) {
+    if (locate(name, f->path) || read_bytes(f)) {
         font_free(f);
         return NULL;
     }
     int start = stbtt_GetFontOffsetForIndex(f->bytes, 0);
     if (start < 0 || !stbtt_InitFont(&f->info, f->bytes, start)) {
-        problem_say(why, "%s is not a TrueType or OpenType font", f->path);
+        eg_failf(EG_EFORMAT, function, "%s is not a TrueType or OpenType font", f->path);
         font_free(f);
         return NULL;
+    }
+    return f;
+}
+
+font *font_if_any(void)
+{
+    font *f = font_open(NULL);
+    if (!f) {
+        eg_clear_error(); /* it goes without */
     }
     return f;
 }

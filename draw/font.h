@@ -2,7 +2,7 @@
 #ifndef DRAW_FONT_H
 #define DRAW_FONT_H
 
-#include "problem.h"
+#include <stdbool.h>
 
 enum { FONT_PATH_SIZE = 1024 };
 
@@ -15,8 +15,11 @@ bool font_find(const char *file, char path[FONT_PATH_SIZE]);
 
 /* Opens the font `name`: a path if it has a slash in it or is a file here, else a file name to
  * find. NULL opens the first plain sans-serif font that is installed. Free with font_free. NULL
- * with words if there is none or it cannot be read. */
-font *font_open(const char *name, problem *why);
+ * if there is none or it cannot be read. */
+font *font_open(const char *name);
+
+/* The first plain one; NULL, and nothing on record, where there is none: pictures then have no words. */
+font *font_if_any(void);
 void font_free(font *f);
 
 /* The path it was read from. */

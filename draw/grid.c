@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include <egret/error.h>
+
 static const rgb paper = {255, 255, 255}, dark = {38, 42, 48}, dim = {104, 110, 120},
                  outline = {214, 218, 224}, red = {214, 38, 48};
 
@@ -29,11 +31,11 @@ static void draw_cell(canvas *c, const font *f, const grid *g, int scale, const 
     }
 }
 
-canvas *grid_draw(const grid *g, const font *f, problem *why)
+canvas *grid_draw(const grid *g, const font *f)
 {
     if (g->count < 1 || g->width < 1 || g->height < 1 || (g->channels != 1 && g->channels != 3)) {
-        problem_say(why, "a sheet of %d images of %d x %d pixels in %d channels cannot be drawn",
-                    g->count, g->width, g->height, g->channels);
+        eg_failf(EG_EINVAL, "grid_draw", "a sheet of %d images of %d x %d pixels in %d channels cannot be drawn",
+                 g->count, g->width, g->height, g->channels);
         return NULL;
     }
     int scale = g->scale > 0 ? g->scale : g->width < 84 ? 84 / g->width : 1;
@@ -50,10 +52,10 @@ canvas *grid_draw(const grid *g, const font *f, problem *why)
     int64_t width = 2 * MARGIN + columns * step_x - GAP,
             height = top + MARGIN + rows * step_y - GAP;
     if (width > CANVAS_SIDE_MOST || height > CANVAS_SIDE_MOST) {
-        problem_say(why, "a sheet of %d x %d images is too large to draw", rows, columns);
+        eg_failf(EG_EINVAL, "grid_draw", "a sheet of %d x %d images is too large to draw", rows, columns);
         return NULL;
     }
-    canvas *c = canvas_new((int)width, (int)height, paper, why);
+    canvas *c = canvas_new((int)width, (int)height, paper);
     if (!c) {
         return NULL;
     }

@@ -20,6 +20,6 @@ typedef struct grid {
 
 /* Draws the sheet; free the canvas with canvas_free. The font may be NULL: then there are no words.
  */
-canvas *grid_draw(const grid *g, const font *f, problem *why);
+canvas *grid_draw(const grid *g, const font *f);
 
 #endif

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include <egret/error.h>
+
 #include "ticks.h"
 
 static const rgb paper = {255, 255, 255}, dark = {38, 42, 48}, dim = {104, 110, 120};
@@ -77,10 +79,10 @@ static void draw_scale(const sheet *s)
     }
 }
 
-canvas *heatmap_draw(const heatmap *h, const font *f, problem *why)
+canvas *heatmap_draw(const heatmap *h, const font *f)
 {
     if (h->rows < 1 || h->columns < 1 || h->rows > 4000 || h->columns > 4000) {
-        problem_say(why, "a map of %d x %d values cannot be drawn", h->rows, h->columns);
+        eg_failf(EG_EINVAL, "heatmap_draw", "a map of %d x %d values cannot be drawn", h->rows, h->columns);
         return NULL;
     }
     sheet s = {.h = h, .f = f};
@@ -97,7 +99,7 @@ canvas *heatmap_draw(const heatmap *h, const font *f, problem *why)
     double title = h->title ? font_width(f, TITLE_SIZE, h->title) : 0;
     double size = title > 1600 ? TITLE_SIZE * 1600 / title : TITLE_SIZE;
     width = fmax(width, fmin(title, 1600) + 2 * MARGIN);
-    s.c = canvas_new(width, s.bottom + MARGIN, paper, why);
+    s.c = canvas_new(width, s.bottom + MARGIN, paper);
     if (!s.c) {
         return NULL;
     }

@@ -15,7 +15,7 @@ typedef struct heatmap {
 
 /* Draws the map, its colour scale beside it; free the canvas with canvas_free. The font may be NULL:
  * then there are no words. */
-canvas *heatmap_draw(const heatmap *h, const font *f, problem *why);
+canvas *heatmap_draw(const heatmap *h, const font *f);
 
 /* What the ends of its colour scale stand for, and the share of the scale, 0 to 1, at which a finite value stands. */
 void heatmap_range(const heatmap *h, double *least, double *most);

@@ -120,13 +120,13 @@ static void place_points(const sheet *s, const plot_series *line, const double *
     }
 }
 
-static bool draw_series(const sheet *s, const plot_series *line, rgb colour, problem *why)
+static eg_status draw_series(const sheet *s, const plot_series *line, rgb colour)
 {
     enum { DOTS_MOST = 40 };
     size_t count = (size_t)(line->count > 0 ? line->count : 0);
     double *buffer = malloc((4 * count + 1) * sizeof *buffer);
     if (!buffer) {
-        return problem_say(why, "out of memory for a curve of %d points", line->count);
+        return eg_failf(EG_ENOMEM, "plot_draw", "out of memory for a curve of %d points", line->count);
     }
     double *xs = buffer, *ys = xs + count, *smoothed = ys + count, thick = s->em * 0.15;
     place_points(s, line, line->y, xs, ys);
@@ -140,7 +140,7 @@ static bool draw_series(const sheet *s, const plot_series *line, rgb colour, pro
         canvas_line(s->c, xs[i], ys[i], xs[i], ys[i], thick * 2.6, colour);
     }
     free(buffer);
-    return true;
+    return EG_OK;
 }
 
 /* ---- legend ---- */
@@ -204,13 +204,13 @@ static void draw_legend(const sheet *s)
     }
 }
 
-canvas *plot_draw(const plot *p, const font *f, problem *why)
+canvas *plot_draw(const plot *p, const font *f)
 {
     sheet s = {.p = p, .f = f};
-    if (!plot_find_axes(p, &s.x, &s.y, why)) {
+    if (plot_find_axes(p, &s.x, &s.y)) {
         return NULL;
     }
-    s.c = canvas_new(p->width ? p->width : 1200, p->height ? p->height : 720, paper, why);
+    s.c = canvas_new(p->width ? p->width : 1200, p->height ? p->height : 720, paper);
     if (!s.c) {
         return NULL;
     }
@@ -219,7 +219,7 @@ canvas *plot_draw(const plot *p, const font *f, problem *why)
     draw_axes(&s);
     draw_words(&s);
     for (int k = 0; k < p->count; k++) {
-        if (!draw_series(&s, &p->series[k], plot_colours[k], why)) {
+        if (draw_series(&s, &p->series[k], plot_colours[k])) {
             canvas_free(s.c);
             return NULL;
         }

@@ -2,6 +2,8 @@
 #ifndef DRAW_PLOT_H
 #define DRAW_PLOT_H
 
+#include <egret/error.h>
+
 #include "canvas.h"
 #include "ticks.h"
 
@@ -23,9 +25,9 @@ typedef struct plot {
     int width, height; /* 0: 1200 x 720; letters and lines grow with the height */
 } plot;
 
-/* Draws the curves; free the canvas with canvas_free. NULL with words if there is not one point to
+/* Draws the curves; free the canvas with canvas_free. NULL if there is not one point to
  * draw. The font may be NULL: then there are no words. */
-canvas *plot_draw(const plot *p, const font *f, problem *why);
+canvas *plot_draw(const plot *p, const font *f);
 
 /* ---- for charts of other kinds ---- */
 
@@ -36,9 +38,9 @@ double plot_x(const plot_series *s, int i);
 /* Whether a point can be placed on the axes. */
 bool plot_shows(const plot *p, double x, double y);
 
-/* The axes that hold all points, with some air above and below, still without ticks. False with
- * words if there is not one point to draw, or are too many curves. */
-bool plot_find_axes(const plot *p, axis *x, axis *y, problem *why);
+/* The axes that hold all points, with some air above and below, still without ticks. Fails if
+ * there is not one point to draw, or are too many curves. */
+eg_status plot_find_axes(const plot *p, axis *x, axis *y);
 
 /* Fills in the moving average of a curve's values, of those that can be placed; NAN for the others. As many are
  * filled in as the curve has points; `sums` is scratch space, as much again. */

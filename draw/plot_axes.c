@@ -60,19 +60,19 @@ static void widen(axis *a, double air)
     a->most = most + more;
 }
 
-bool plot_find_axes(const plot *p, axis *x, axis *y, problem *why)
+eg_status plot_find_axes(const plot *p, axis *x, axis *y)
 {
     if (p->count > PLOT_MOST_SERIES) {
-        return problem_say(why, "%d curves in one picture: at most %d", p->count, PLOT_MOST_SERIES);
+        return eg_failf(EG_EINVAL, "plot_draw", "%d curves in one picture: at most %d", p->count, PLOT_MOST_SERIES);
     }
     find_ranges(p, x, y);
     if (!(x->least <= x->most)) {
-        return problem_say(why, "there is no point to draw in '%s'",
-                           p->title ? p->title : "the picture");
+        return eg_failf(EG_EINVAL, "plot_draw", "there is no point to draw in '%s'",
+                        p->title ? p->title : "the picture");
     }
     widen(x, 0);
     widen(y, 0.05);
-    return true;
+    return EG_OK;
 }
 
 /* The average is to both sides, and a value's weight in it falls by `keep` with each point between;

@@ -40,7 +40,7 @@ static int draw_heatmap(const char *path)
     }
     values[3] = (double)NAN;
     problem why;
-    font *f = font_open(NULL, NULL);
+    font *f = font_if_any();
     canvas *c = heatmap_draw(&(heatmap){.title = "hace mucho frío aquí .",
                                         .values = values,
                                         .rows = ROWS,
@@ -49,8 +49,8 @@ static int draw_heatmap(const char *path)
                                         .column_words = columns,
                                         .least = 0,
                                         .most = 1},
-                             f, &why);
-    bool good = c && write_png(c, path, &why);
+                             f);
+    bool good = (c || problem_say(&why, "%s", eg_last_error()->message)) && write_png(c, path, &why);
     canvas_free(c);
     font_free(f);
     return explain(good, &why);

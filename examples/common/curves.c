@@ -89,10 +89,10 @@ bool curves_draw(const run *r, const char *title, const char *const *fields, int
                 series[n++] = series_of(fields[i], curve);
             }
         }
-        font *words = font_open(NULL, why); /* without one there are no words */
-        canvas *c = plot_draw(&(plot){.title = title, .x_label = "step", .series = series, .count = n}, words,
-                              why);
-        good = c && write_png(c, run_folder_path(&r->folder, name).text, why);
+        font *words = font_if_any();
+        canvas *c = plot_draw(&(plot){.title = title, .x_label = "step", .series = series, .count = n}, words);
+        good = (c || problem_say(why, "%s", eg_last_error()->message)) &&
+               write_png(c, run_folder_path(&r->folder, name).text, why);
         canvas_free(c);
         font_free(words);
     }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "draw/canvas.h"
+#include "draw/problem.h"
 
 typedef struct gif gif;
 

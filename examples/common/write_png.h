@@ -3,6 +3,7 @@
 #define EXAMPLES_WRITE_PNG_H
 
 #include "draw/canvas.h"
+#include "draw/problem.h"
 
 /* Writes the picture to `path`, whole or not at all. */
 bool write_png(const canvas *c, const char *path, problem *why);

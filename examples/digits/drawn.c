@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <egret/error.h>
 #include <stb/stb_truetype.h>
 
 #include "draw/font.h"
@@ -258,10 +259,12 @@ static void add_listed_faces(drawn_fonts *fonts)
 {
     char path[FONT_PATH_SIZE];
     for (int i = 0; i < FACE_FILES; i++) {
-        font *f = font_find(face_files[i], path) ? font_open(path, NULL) : NULL;
+        font *f = font_find(face_files[i], path) ? font_open(path) : NULL;
         if (f) {
             add_face(fonts, f);
             font_free(f);
+        } else {
+            eg_clear_error(); /* it goes without */
         }
     }
 }
@@ -269,9 +272,10 @@ static void add_listed_faces(drawn_fonts *fonts)
 /* Adds the font of that name, or, where it is NULL, any that is installed. */
 static bool add_named_face(drawn_fonts *fonts, const char *name, problem *why)
 {
-    font *f = font_open(name, why);
-    bool added = f && (add_face(fonts, f) ||
-                       problem_say(why, "%s does not have all ten digits", font_path(f)));
+    font *f = font_open(name);
+    bool added = f ? add_face(fonts, f) ||
+                         problem_say(why, "%s does not have all ten digits", font_path(f))
+                   : problem_say(why, "%s", eg_last_error()->message);
     font_free(f);
     return added;
 }

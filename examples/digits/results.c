@@ -56,7 +56,8 @@ double results_accuracy(const results *r)
 
 static bool write_and_free(canvas *c, const char *path, problem *why)
 {
-    bool ok = c && write_png(c, path, why);
+    bool ok = (c || problem_say(why, "%s", eg_last_error()->message)) &&
+              write_png(c, path, why);
     canvas_free(c);
     return ok;
 }
@@ -76,8 +77,8 @@ bool results_grid(const results *r, const char *path, problem *why)
              (long long)r->seen, results_accuracy(r));
     const grid g = {.title = title, .cells = cells, .count = count, .columns = 12,
                     .width = RESULTS_SIDE, .height = RESULTS_SIDE, .channels = 1};
-    font *f = font_open(NULL, NULL);
-    canvas *c = grid_draw(&g, f, why);
+    font *f = font_if_any();
+    canvas *c = grid_draw(&g, f);
     font_free(f);
     return write_and_free(c, path, why);
 }
@@ -88,8 +89,8 @@ bool results_curve(const double *losses, int count, const char *path, problem *w
     const plot_series series = {.name = "training loss", .y = losses, .count = count, .smooth = smooth};
     const plot p = {.title = "Cross entropy while training", .x_label = "step", .y_label = "loss",
                     .series = &series, .count = 1, .log_y = true};
-    font *f = font_open(NULL, NULL);
-    canvas *c = plot_draw(&p, f, why);
+    font *f = font_if_any();
+    canvas *c = plot_draw(&p, f);
     font_free(f);
     return write_and_free(c, path, why);
 }

@@ -216,9 +216,10 @@ bool translation_draw(const translator *t, const translation *made, const char *
     const heatmap map = {.values = values, .rows = (int)eg_size(made->weights, 0),
                          .columns = (int)eg_size(made->weights, 1), .row_words = rows,
                          .column_words = columns, .least = 0, .most = 1};
-    font *f = font_open(NULL, NULL);
-    canvas *c = values && eg_to_values(made->weights, values) == EG_OK ? heatmap_draw(&map, f, why) : NULL;
-    bool ok = c && write_png(c, path, why);
+    font *f = font_if_any();
+    canvas *c = values && eg_to_values(made->weights, values) == EG_OK ? heatmap_draw(&map, f) : NULL;
+    bool ok = (c || problem_say(why, "%s", eg_last_error()->message)) &&
+              write_png(c, path, why);
     canvas_free(c);
     font_free(f);
     free(values);

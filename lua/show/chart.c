@@ -62,21 +62,21 @@ static void draw_values(chart *c, const plot_series *s, const double *values, in
     }
 }
 
-static bool draw_series(chart *c, int series, problem *why)
+static eg_status draw_series(chart *c, int series)
 {
     const plot_series *s = &c->p->series[series];
     if (!(s->smooth > 0) || s->count < 1) {
         draw_values(c, s, s->y, series);
-        return true;
+        return EG_OK;
     }
     double *smoothed = malloc(2 * sizeof *smoothed * (size_t)s->count);
     if (!smoothed) {
-        return problem_say(why, "out of memory for a curve of %d points", s->count);
+        return eg_failf(EG_ENOMEM, "chart_write", "out of memory for a curve of %d points", s->count);
     }
     plot_smooth(c->p, s, smoothed, smoothed + s->count);
     draw_values(c, s, smoothed, series);
     free(smoothed);
-    return true;
+    return EG_OK;
 }
 
 /* ---- lines of characters ------------------------------------------------------------------- */
@@ -221,10 +221,11 @@ static void write_legend(const chart *c)
 }
 
 /* Axes and their room; the rest of `columns` is the field. */
-static bool lay_out(chart *c, int columns, problem *why)
+static eg_status lay_out(chart *c, int columns)
 {
-    if (!plot_find_axes(c->p, &c->x, &c->y, why)) {
-        return false;
+    eg_status st = plot_find_axes(c->p, &c->x, &c->y);
+    if (st) {
+        return st;
     }
     axis_make_ticks(&c->y, c->rows / 2);
     for (int i = 0; i < c->y.count; i++) {
@@ -234,24 +235,26 @@ static bool lay_out(chart *c, int columns, problem *why)
     c->columns = columns - c->margin - 2 - (c->p->count > 1 && !c->colours ? 2 * c->p->count : 0);
     c->columns = c->columns < 10 ? 10 : c->columns;
     axis_make_ticks(&c->x, c->columns / 12);
-    return true;
+    return EG_OK;
 }
 
-bool chart_write(FILE *out, const plot *p, int columns, int rows, int colours, problem *why)
+eg_status chart_write(FILE *out, const plot *p, int columns, int rows, int colours)
 {
     chart c = {.p = p, .out = out, .rows = rows, .colours = colours};
-    bool good = lay_out(&c, columns, why);
+    eg_status st = lay_out(&c, columns);
+    if (st) {
+        return st;
+    }
     size_t cells = (size_t)c.columns * (size_t)c.rows;
-    c.dots = good ? calloc(2, cells) : NULL;
-    if (good && !c.dots) {
-        good =
-            problem_say(why, "out of memory for a chart of %d x %d characters", c.columns, c.rows);
+    c.dots = calloc(2, cells);
+    if (!c.dots) {
+        return eg_failf(EG_ENOMEM, "chart_write", "out of memory for a chart of %d x %d characters", c.columns, c.rows);
     }
-    c.owner = good ? c.dots + cells : NULL;
-    for (int k = 0; good && k < p->count; k++) {
-        good = draw_series(&c, k, why);
+    c.owner = c.dots + cells;
+    for (int k = 0; !st && k < p->count; k++) {
+        st = draw_series(&c, k);
     }
-    if (good) {
+    if (!st) {
         write_head(&c);
         for (int row = 0; row < c.rows; row++) {
             write_row(&c, row);
@@ -260,5 +263,5 @@ bool chart_write(FILE *out, const plot *p, int columns, int rows, int colours, p
         write_legend(&c);
     }
     free(c.dots);
-    return good;
+    return st;
 }

@@ -7,8 +7,8 @@
 #include "draw/plot.h"
 
 /* Writes the plot in lines of at most `columns` characters, its field `rows` high. colours: 0, 256
- * or 1 << 24; without any, several curves have numbers at their ends. False with words if there is
- * not one point. */
-bool chart_write(FILE *out, const plot *p, int columns, int rows, int colours, problem *why);
+ * or 1 << 24; without any, several curves have numbers at their ends. Fails if there is not one
+ * point. */
+eg_status chart_write(FILE *out, const plot *p, int columns, int rows, int colours);
 
 #endif

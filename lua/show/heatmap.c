@@ -79,25 +79,25 @@ static void read_options(lua_State *L, int table, heatmap *h, show_request *r)
 static const bool draws_pictures = true;
 
 /* Pushes the drawn picture. */
-static bool push_picture(lua_State *L, const heatmap *h, problem *why)
+static eg_status push_picture(lua_State *L, const heatmap *h)
 {
     eg__lua_box *box = eg__lua_slot(L);
-    font *f = font_open(NULL, NULL); /* without one there are no words */
-    canvas *c = heatmap_draw(h, f, why);
     show_work work = show_begin();
+    font *f = font_if_any();
+    canvas *c = heatmap_draw(h, f);
     box->t = c ? eg_keep(eg_from(EG_SHAPE(c->height, c->width, 3), EG_U8, c->pixels)) : NULL;
     show_end(work);
     canvas_free(c);
     font_free(f);
-    return box->t != NULL;
+    return box->t ? EG_OK : eg_last_error()->code;
 }
 #else
 static const bool draws_pictures = false;
 
-static bool push_picture(lua_State *L, const heatmap *h, problem *why)
+static eg_status push_picture(lua_State *L, const heatmap *h)
 {
     (void)L, (void)h;
-    return problem_say(why, "this build draws no pictures");
+    return eg_fail(EG_ENOKERNEL, function, "this build draws no pictures");
 }
 #endif
 
@@ -120,14 +120,13 @@ int eg__lua_heatmap(lua_State *L)
     heatmap h = {0};
     show_request r = {.scale = 1, .function = function};
     terminal t;
-    problem why = {""};
     EG__LUA_BEGIN(2)
     push_values(L, &h);
     if (!lua_isnil(L, 2)) {
         read_options(L, 2, &h, &r);
     }
-    if (!terminal_look(&t, stdout, &why)) {
-        return show_raise(L, function, &why);
+    if (terminal_look(&t, stdout)) {
+        return eg__lua_raise(L);
     }
     int hook = show_push_hook(L) ? lua_gettop(L) : 0;
     bool pixels = draws_pictures && t.way != TERMINAL_WORDS && t.way != TERMINAL_BLOCKS;
@@ -142,8 +141,8 @@ int eg__lua_heatmap(lua_State *L)
         show_text(L, hook, r.text);
         return 0;
     }
-    if (!push_picture(L, &h, &why)) {
-        return show_raise(L, function, &why);
+    if (push_picture(L, &h)) {
+        return eg__lua_raise(L);
     }
     r.picture = lua_gettop(L);
     show_send(L, &r, &t);

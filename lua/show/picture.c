@@ -21,40 +21,40 @@ static bool is_channels(int64_t c)
     return c == 1 || c == 3 || c == 4;
 }
 
-static bool add_image(images *all, eg_tensor *image, problem *why)
+static eg_status add_image(images *all, eg_tensor *image)
 {
     if (all->count == IMAGES_MOST) {
-        return problem_say(why, "more than %d images at once", IMAGES_MOST);
+        return eg_failf(EG_EINVAL, "show", "more than %d images at once", IMAGES_MOST);
     }
     all->image[all->count++] = image;
-    return image != NULL;
+    return image ? EG_OK : eg_last_error()->code;
 }
 
-static bool add_images(images *all, eg_tensor *t, problem *why)
+static eg_status add_images(images *all, eg_tensor *t)
 {
     eg_shape s = eg_shape_of(t);
     bool grays = s.ndim == 3 && !is_channels(s.dim[0]);
     if (s.ndim < 2 || s.ndim > 4 || eg_numel(t) == 0 || (s.ndim == 4 && !is_channels(s.dim[1]))) {
-        return problem_say(
-            why,
-            "an image is [H, W], [C, H, W] or [N, C, H, W] with 1, 3 or 4 channels; this "
-            "tensor has %d axes (sizes %lld, %lld, ...)",
-            s.ndim, (long long)s.dim[0], (long long)s.dim[1]);
+        return eg_failf(EG_ESHAPE, "show",
+                        "an image is [H, W], [C, H, W] or [N, C, H, W] with 1, 3 or 4 channels; this "
+                        "tensor has %d axes (sizes %lld, %lld, ...)",
+                        s.ndim, (long long)s.dim[0], (long long)s.dim[1]);
     }
     t = eg_to(t, eg_cpu());
     if (s.ndim == 2) {
-        return add_image(all, eg_reshape(t, EG_SHAPE(1, s.dim[0], s.dim[1])), why);
+        return add_image(all, eg_reshape(t, EG_SHAPE(1, s.dim[0], s.dim[1])));
     }
     if (s.ndim == 3 && !grays) {
-        return add_image(all, t, why);
+        return add_image(all, t);
     }
     for (int64_t i = 0; i < s.dim[0]; i++) {
         eg_tensor *one = eg_select(t, 0, i);
-        if (!add_image(all, grays ? eg_reshape(one, EG_SHAPE(1, s.dim[1], s.dim[2])) : one, why)) {
-            return false;
+        eg_status st = add_image(all, grays ? eg_reshape(one, EG_SHAPE(1, s.dim[1], s.dim[2])) : one);
+        if (st) {
+            return st;
         }
     }
-    return true;
+    return EG_OK;
 }
 
 static bool is_ready(eg_tensor *x)
@@ -139,7 +139,7 @@ static void paste(uint8_t *to, int64_t width, const eg_tensor *picture, int64_t 
     }
 }
 
-static eg_tensor *grid_of(const images *all, int columns, problem *why)
+static eg_tensor *grid_of(const images *all, int columns)
 {
     int64_t h = 0, w = 0;
     for (int i = 0; i < all->count; i++) {
@@ -151,8 +151,8 @@ static eg_tensor *grid_of(const images *all, int columns, problem *why)
     int64_t rows = (all->count + columns - 1) / columns, gap = 1 + (h > w ? h : w) / 32;
     int64_t height = rows * (h + gap) - gap, width = columns * (w + gap) - gap;
     if (height > 32768 || width > 32768) {
-        problem_say(why, "a grid of %lld x %d images of %lld x %lld pixels is too large",
-                    (long long)rows, columns, (long long)w, (long long)h);
+        eg_failf(EG_EINVAL, "show", "a grid of %lld x %d images of %lld x %lld pixels is too large",
+                 (long long)rows, columns, (long long)w, (long long)h);
         return NULL;
     }
     eg_tensor *grid = eg_empty(EG_SHAPE(height, width, 3), EG_U8);
@@ -168,18 +168,17 @@ static eg_tensor *grid_of(const images *all, int columns, problem *why)
     return grid;
 }
 
-eg_tensor *picture_of(eg_tensor *const *tensors, int n, const picture_options *options,
-                      problem *why)
+eg_tensor *picture_of(eg_tensor *const *tensors, int n, const picture_options *options)
 {
     images all = {0};
     double low = options->low, high = options->high;
     for (int i = 0; i < n; i++) {
-        if (!add_images(&all, tensors[i], why)) {
+        if (add_images(&all, tensors[i])) {
             return NULL;
         }
     }
     if (all.count == 0) {
-        problem_say(why, "there is no image in the list");
+        eg_fail(EG_EINVAL, "show", "there is no image in the list");
         return NULL;
     }
     if (low == high && !find_range(&all, &low, &high)) {
@@ -191,7 +190,7 @@ eg_tensor *picture_of(eg_tensor *const *tensors, int n, const picture_options *o
             return NULL;
         }
     }
-    return all.count == 1 ? all.image[0] : grid_of(&all, options->columns, why);
+    return all.count == 1 ? all.image[0] : grid_of(&all, options->columns);
 }
 
 /* ---- sizes --------------------------------------------------------------------------------- */

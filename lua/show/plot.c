@@ -254,40 +254,41 @@ static void read_arguments(lua_State *L, curves *c)
 static const bool draws_pictures = true;
 
 /* Pushes the drawn picture. */
-static bool push_picture(lua_State *L, const plot *p, problem *why)
+static eg_status push_picture(lua_State *L, const plot *p)
 {
     eg__lua_box *box = eg__lua_slot(L);
-    font *f = font_open(NULL, NULL); /* without one there are no words */
-    canvas *c = plot_draw(p, f, why);
     show_work work = show_begin();
+    font *f = font_if_any();
+    canvas *c = plot_draw(p, f);
     box->t = c ? eg_keep(eg_from(EG_SHAPE(c->height, c->width, 3), EG_U8, c->pixels)) : NULL;
     show_end(work);
     canvas_free(c);
     font_free(f);
-    return box->t != NULL;
+    return box->t ? EG_OK : eg_last_error()->code;
 }
 #else
 static const bool draws_pictures = false;
 
-static bool push_picture(lua_State *L, const plot *p, problem *why)
+static eg_status push_picture(lua_State *L, const plot *p)
 {
     (void)L, (void)p;
-    return problem_say(why, "this build draws no pictures");
+    return eg_fail(EG_ENOKERNEL, "plot", "this build draws no pictures");
 }
 #endif
 
 /* Pushes the chart of characters as a string. */
-static bool push_chart(lua_State *L, const plot *p, problem *why)
+static eg_status push_chart(lua_State *L, const plot *p)
 {
     char *text = NULL;
     size_t bytes = 0;
     eg__lua_box *box = eg__lua_slot(L); /* keeps the text while Lua makes its own of it */
     FILE *stream = open_memstream(&text, &bytes);
-    bool good = stream ? chart_write(stream, p, 80, 16, 0, why)
-                       : problem_say(why, "out of memory for a chart");
-    good = stream && fclose(stream) == 0 && good;
     show_work work = show_begin();
-    box->t = good ? eg_keep(eg_from(EG_SHAPE((int64_t)bytes), EG_U8, text)) : NULL;
+    eg_status st = stream ? chart_write(stream, p, 80, 16, 0) : EG_OK;
+    if (!stream || fclose(stream) != 0) {
+        st = st ? st : eg_fail(EG_ENOMEM, "plot", "out of memory for a chart");
+    }
+    box->t = !st ? eg_keep(eg_from(EG_SHAPE((int64_t)bytes), EG_U8, text)) : NULL;
     show_end(work);
     free(text);
     if (box->t) {
@@ -297,37 +298,35 @@ static bool push_chart(lua_State *L, const plot *p, problem *why)
         lua_pushlstring(L, eg_data(box->t), bytes);
         lua_remove(L, -2);
     }
-    return box->t != NULL;
+    return box->t ? EG_OK : eg_last_error()->code;
 }
 
 static void plot_as_chart(lua_State *L, const plot *p, const terminal *t)
 {
     enum { COLUMNS_MOST = 100, ROWS = 16 };
-    problem why = {""};
     int columns = t->columns - 1 < COLUMNS_MOST ? t->columns - 1 : COLUMNS_MOST;
-    if (!chart_write(stdout, p, columns, ROWS < t->rows - 4 ? ROWS : 8, t->colours, &why)) {
-        show_raise(L, "plot", &why);
+    if (chart_write(stdout, p, columns, ROWS < t->rows - 4 ? ROWS : 8, t->colours)) {
+        eg__lua_raise(L);
     }
     fflush(stdout);
 }
 
 int eg__lua_plot(lua_State *L)
 {
-    problem why = {""};
     terminal t;
     EG__LUA_BEGIN(3)
     curves *c = memset(lua_newuserdatauv(L, sizeof *c, 0), 0, sizeof *c);
     read_arguments(L, c);
-    if (!terminal_look(&t, stdout, &why)) {
-        return show_raise(L, "plot", &why);
+    if (terminal_look(&t, stdout)) {
+        return eg__lua_raise(L);
     }
     int hook = show_push_hook(L) ? lua_gettop(L) : 0;
     if (!c->path && !hook && (!draws_pictures || t.way == TERMINAL_WORDS || t.way == TERMINAL_BLOCKS)) {
         plot_as_chart(L, &c->p, &t);
         return 0;
     }
-    if (!push_chart(L, &c->p, &why)) {
-        return show_raise(L, "plot", &why);
+    if (push_chart(L, &c->p)) {
+        return eg__lua_raise(L);
     }
     show_request r = {.text = lua_gettop(L), .scale = 1, .path = c->path, .function = "plot"};
     if (!draws_pictures && !c->path) {
@@ -336,8 +335,8 @@ int eg__lua_plot(lua_State *L)
     }
     c->p.width = c->p.width ? c->p.width : 960;
     c->p.height = c->p.height ? c->p.height : c->p.width * 3 / 5;
-    if (!push_picture(L, &c->p, &why)) {
-        return show_raise(L, "plot", &why);
+    if (push_picture(L, &c->p)) {
+        return eg__lua_raise(L);
     }
     r.picture = lua_gettop(L);
     show_send(L, &r, &t);

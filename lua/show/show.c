@@ -10,11 +10,6 @@
 
 static const char hook; /* its address is the key of the function in the registry */
 
-int show_raise(lua_State *L, const char *function, const problem *why)
-{
-    return *why->text ? eg__lua_error(L, "%s: %s", function, why->text) : eg__lua_raise(L);
-}
-
 bool show_push_hook(lua_State *L)
 {
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &hook) == LUA_TFUNCTION) {
@@ -130,7 +125,6 @@ static void send_to_hook(lua_State *L, const show_request *r)
 
 static void send_to_terminal(lua_State *L, const show_request *r, const terminal *t)
 {
-    problem why = {""};
     if (t->way == TERMINAL_KITTY) {
         eg_tensor *png = push_made(L, make_png, r, t);
         kitty_write(stdout, eg_data(png), (size_t)eg_numel(png));
@@ -139,15 +133,15 @@ static void send_to_terminal(lua_State *L, const show_request *r, const terminal
     }
     eg_tensor *picture = push_made(L, make_pixels, r, t);
     int height = (int)eg_size(picture, 0), width = (int)eg_size(picture, 1);
-    bool good = true;
+    eg_status st = EG_OK;
     if (t->way == TERMINAL_BLOCKS) {
         blocks_write(stdout, eg_data(picture), width, height, t->colours);
     } else {
-        good = sixel_write(stdout, eg_data(picture), width, height, &why);
+        st = sixel_write(stdout, eg_data(picture), width, height);
     }
     drop(L, -1);
-    if (!good) {
-        show_raise(L, r->function, &why);
+    if (st) {
+        eg__lua_raise(L);
     }
 }
 
@@ -274,7 +268,6 @@ static int show(lua_State *L)
     picture_options o = {0};
     show_request r = {.seen = 256, .function = "show"};
     terminal t;
-    problem why = {""};
     int n;
     EG__LUA_BEGIN(2)
     read_options(L, 2, &o, &r);
@@ -282,10 +275,10 @@ static int show(lua_State *L)
     eg__lua_box *box = eg__lua_slot(L);
     r.picture = lua_gettop(L);
     show_work work = show_begin();
-    box->t = eg_keep(picture_of(tensors, n, &o, &why));
+    box->t = eg_keep(picture_of(tensors, n, &o));
     show_end(work);
-    if (!box->t || !terminal_look(&t, stdout, &why)) {
-        return show_raise(L, "show", &why);
+    if (!box->t || terminal_look(&t, stdout)) {
+        return eg__lua_raise(L);
     }
     lua_pushfstring(L, "[a picture of %d x %d pixels]", (int)eg_size(box->t, 1),
                     (int)eg_size(box->t, 0));

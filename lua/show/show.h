@@ -5,7 +5,6 @@
 #include <egret/egret.h>
 #include <lua.h>
 
-#include "draw/problem.h"
 #include "terminal.h"
 
 /* Adds the functions to the module's table, which is on top of the stack. */
@@ -15,9 +14,6 @@ int eg__lua_open_show(lua_State *L);
 
 int eg__lua_plot(lua_State *L);
 int eg__lua_heatmap(lua_State *L);
-
-/* Raises what is in `why`, after the function's name, or else what is on record. */
-int show_raise(lua_State *L, const char *function, const problem *why);
 
 /* Pushes what eg.display was given, or returns false and pushes nothing. */
 bool show_push_hook(lua_State *L);

@@ -14,7 +14,7 @@ static int write_bytes(char *data, int size, void *out)
     return fwrite(data, 1, (size_t)size, out) == (size_t)size ? size : -1;
 }
 
-bool sixel_write(FILE *out, const uint8_t *pixels, int width, int height, problem *why)
+eg_status sixel_write(FILE *out, const uint8_t *pixels, int width, int height)
 {
     sixel_output_t *to = NULL;
     sixel_dither_t *palette = NULL;
@@ -38,8 +38,7 @@ bool sixel_write(FILE *out, const uint8_t *pixels, int width, int height, proble
         sixel_output_unref(to);
     }
     fputc('\n', out);
-    return SIXEL_SUCCEEDED(status) ||
-           problem_say(why, "sixel: %s", sixel_helper_format_error(status));
+    return SIXEL_SUCCEEDED(status) ? EG_OK : eg_fail(EG_EIO, "sixel", sixel_helper_format_error(status));
 }
 
 #else
@@ -49,9 +48,9 @@ bool sixel_known(void)
     return false;
 }
 
-bool sixel_write(FILE *out, const uint8_t *pixels, int width, int height, problem *why)
+eg_status sixel_write(FILE *out, const uint8_t *pixels, int width, int height)
 {
     (void)out, (void)pixels, (void)width, (void)height;
-    return problem_say(why, "this build has no libsixel");
+    return eg_fail(EG_ENOKERNEL, "sixel", "this build has no libsixel");
 }
 #endif

@@ -149,7 +149,7 @@ static int count_colours(void)
     return all ? 1 << 24 : 256;
 }
 
-bool terminal_look(terminal *t, FILE *out, problem *why)
+eg_status terminal_look(terminal *t, FILE *out)
 {
     static const char *const names[] = {"none", "blocks", "sixel",
                                         "kitty"}; /* in the order of terminal_way */
@@ -163,19 +163,18 @@ bool terminal_look(terminal *t, FILE *out, problem *why)
                      : speaks_sixel() ? TERMINAL_SIXEL
                                       : TERMINAL_BLOCKS;
         }
-        return true;
+        return EG_OK;
     }
     if (strncmp(wish, "png:", 4) == 0 && wish[4]) {
         t->way = TERMINAL_FILE;
         t->path = wish + 4;
-        return true;
+        return EG_OK;
     }
     for (int i = 0; i < 4; i++) {
         if (strcmp(wish, names[i]) == 0) {
             t->way = (terminal_way)i;
-            return true;
+            return EG_OK;
         }
     }
-    return problem_say(
-        why, "EGRET_SHOW is \"%s\": it must be kitty, sixel, blocks, none or png:FILE", wish);
+    return eg_failf(EG_EINVAL, "show", "EGRET_SHOW is \"%s\": it must be kitty, sixel, blocks, none or png:FILE", wish);
 }

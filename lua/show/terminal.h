@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "draw/problem.h"
+#include <egret/error.h>
 
 typedef enum terminal_way {
     TERMINAL_WORDS,  /* no pictures at all */
@@ -26,8 +26,8 @@ typedef struct terminal {
 } terminal;
 
 /* Finds out what stands behind `out`, from the environment and, once, from the terminal itself.
- * False for an EGRET_SHOW that means nothing. */
-bool terminal_look(terminal *t, FILE *out, problem *why);
+ * Fails for an EGRET_SHOW that means nothing. */
+eg_status terminal_look(terminal *t, FILE *out);
 
 /* ---- pictures: rows of red, green and blue ------------------------------------------------- */
 
@@ -41,6 +41,6 @@ void kitty_write(FILE *out, const uint8_t *png, size_t bytes);
 
 /* Whether this build can. */
 bool sixel_known(void);
-bool sixel_write(FILE *out, const uint8_t *pixels, int width, int height, problem *why);
+eg_status sixel_write(FILE *out, const uint8_t *pixels, int width, int height);
 
 #endif

@@ -153,14 +153,13 @@ EGT(memory_of_plot)
 static bool make_picture(void *user)
 {
     (void)user;
-    problem why = {""};
     eg_tensor *png = NULL;
     EG_SCOPE
     {
         eg_tensor *images[2] = {eg_full(EG_SHAPE(2, 4, 5, 6), 0.5, EG_F32),
                                 eg_zeros(EG_SHAPE(3, 3), EG_U8)};
         bool made = images[0] && images[1];
-        eg_tensor *picture = made ? picture_of(images, 2, &(picture_options){0}, &why) : NULL;
+        eg_tensor *picture = made ? picture_of(images, 2, &(picture_options){0}) : NULL;
         png = picture ? eg_keep(picture_png(picture_scaled(picture, 0.5, 0, 100, 100))) : NULL;
     }
     eg_release(png);
