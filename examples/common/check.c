@@ -18,12 +18,9 @@
 #include "gif.h"
 #endif
 
-static int explain(bool good, const problem *why)
+static int explain(eg_status st)
 {
-    if (!good) {
-        fprintf(stderr, "common-check: %s\n", why->text);
-    }
-    return !good;
+    return st ? eg_error_print(stderr) : 0;
 }
 
 /* What a translator might look at. */
@@ -39,7 +36,6 @@ static int draw_heatmap(const char *path)
         }
     }
     values[3] = (double)NAN;
-    problem why;
     font *f = font_if_any();
     canvas *c = heatmap_draw(&(heatmap){.title = "hace mucho frío aquí .",
                                         .values = values,
@@ -50,10 +46,10 @@ static int draw_heatmap(const char *path)
                                         .least = 0,
                                         .most = 1},
                              f);
-    bool good = (c || problem_say(&why, "%s", eg_last_error()->message)) && write_png(c, path, &why);
+    eg_status st = c ? write_png(c, path) : eg_last_error()->code;
     canvas_free(c);
     font_free(f);
-    return explain(good, &why);
+    return explain(st);
 }
 
 #ifdef EXAMPLES_GIF
@@ -74,21 +70,20 @@ static int write_film(const char *path, const char *kind)
 {
     enum { WIDTH = 90, HEIGHT = 61, FRAMES = 3 };
     uint8_t pixels[WIDTH * HEIGHT * 3];
-    problem why;
     int channels = strcmp(kind, "gray") == 0 ? 1 : 3;
-    gif *g = gif_new(path, WIDTH, HEIGHT, 0.25, &why);
-    bool good = g != NULL;
-    for (int k = 0; k < FRAMES && good && strcmp(kind, "none") != 0; k++) {
+    gif *g = gif_new(path, WIDTH, HEIGHT, 0.25);
+    eg_status st = g ? EG_OK : eg_last_error()->code;
+    for (int k = 0; k < FRAMES && !st && strcmp(kind, "none") != 0; k++) {
         fill(pixels, WIDTH, HEIGHT, channels, k);
         if (strcmp(kind, "few") == 0) {
             for (int i = 0; i < WIDTH * HEIGHT * 3; i++) {
                 pixels[i] = pixels[i] / 64 * 64;
             }
         }
-        good = gif_add(g, pixels, strcmp(kind, "wrong") == 0 ? 2 : channels, &why);
+        st = gif_add(g, pixels, strcmp(kind, "wrong") == 0 ? 2 : channels);
     }
-    good = gif_close(g, good ? &why : NULL) && good;
-    return explain(good, &why);
+    eg_status closed = gif_close(g);
+    return explain(st ? st : closed);
 }
 
 #else
@@ -103,14 +98,13 @@ static int write_film(const char *path, const char *kind)
 
 static int get(int count, char **word)
 {
-    problem why;
     bool sized = strncmp(word[1], "bytes=", 6) == 0;
     download d = {.url = word[0], .unpack = count > 3 ? word[3] : NULL};
     d.sha256 = sized ? NULL : word[1];
     d.bytes = sized ? atoll(word[1] + 6) : 0;
     d.member = count > 5 ? word[4] : NULL;
     d.member_sha256 = count > 5 ? word[5] : NULL;
-    return explain(download_get(&d, word[2], &why), &why);
+    return explain(download_get(&d, word[2]));
 }
 
 /* A run that counts its steps. */
@@ -147,7 +141,7 @@ static bool pace_steps(run *r)
         wait_for(r, name);
         sum += ++step;
         good = run_log(r, step, EG_INTEGER("sum", sum)) &&
-               (step != 13 || run_say(r, &(problem){"13 is no step"})) &&
+               (step != 13 || eg_fail(EG_EUSER, "check", "13 is no step") == EG_OK) &&
                run_checkpoint(r, step, step % 3 == 0 || step == steps);
     }
     if (good) {

@@ -76,11 +76,10 @@ static plot_series series_of(const char *name, eg_tensor *curve)
     return (plot_series){.name = name, .y = eg_data(curve), .count = n, .smooth = n < 50 ? 0 : 0.9};
 }
 
-bool curves_draw(const run *r, const char *title, const char *const *fields, int count, const char *name,
-                 problem *why)
+eg_status curves_draw(const run *r, const char *title, const char *const *fields, int count, const char *name)
 {
     plot_series series[PLOT_MOST_SERIES];
-    bool good = false;
+    eg_status st = EG_OK;
     int n = 0;
     EG_SCOPE {
         for (int i = 0; i < count && n < PLOT_MOST_SERIES; i++) {
@@ -91,10 +90,9 @@ bool curves_draw(const run *r, const char *title, const char *const *fields, int
         }
         font *words = font_if_any();
         canvas *c = plot_draw(&(plot){.title = title, .x_label = "step", .series = series, .count = n}, words);
-        good = (c || problem_say(why, "%s", eg_last_error()->message)) &&
-               write_png(c, run_folder_path(&r->folder, name).text, why);
+        st = c ? write_png(c, run_folder_path(&r->folder, name).text) : eg_last_error()->code;
         canvas_free(c);
         font_free(words);
     }
-    return good;
+    return st;
 }

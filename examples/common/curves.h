@@ -12,7 +12,6 @@ eg_tensor *curve_of(const run *r, const char *field);
 double curve_mean(eg_tensor *curve, int64_t first, int64_t last);
 
 /* The fields as curves of one picture; a missing one is left out. */
-bool curves_draw(const run *r, const char *title, const char *const *fields, int count, const char *name,
-                 problem *why);
+eg_status curves_draw(const run *r, const char *title, const char *const *fields, int count, const char *name);
 
 #endif

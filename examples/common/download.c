@@ -21,6 +21,8 @@
 #include "sha256.h"
 #include "unpack.h"
 
+static const char function[] = "download_get";
+
 /* One transfer into the .part file. */
 typedef struct transfer {
     const download *d;
@@ -28,8 +30,7 @@ typedef struct transfer {
     FILE *file;
     CURL *curl;
     curl_off_t had, most; /* bytes of it that were there before; and that there may be */
-    bool too_large, astray;
-    problem reason; /* if it was led astray */
+    bool too_large, astray; /* astray: why is on record */
     progress bar;
     char words[CURL_ERROR_SIZE];
 } transfer;
@@ -60,10 +61,12 @@ static bool is_near(const char *url)
     return false;
 }
 
-static bool may_fetch(const char *url, problem *why)
+static eg_status may_fetch(const char *url)
 {
-    return strncasecmp(url, "https://", 8) == 0 || is_near(url) ||
-           problem_say(why, "cannot fetch %.200s: only https is trusted, or http from this machine", url);
+    if (strncasecmp(url, "https://", 8) == 0 || is_near(url)) {
+        return EG_OK;
+    }
+    return eg_failf(EG_EINVAL, function, "cannot fetch %.150s: only https is trusted, or http from this machine", url);
 }
 
 /* Of each connection, also of those that servers lead to. */
@@ -73,7 +76,7 @@ static curl_socket_t connect_to(void *user, curlsocktype purpose, struct curl_so
     char *url = NULL;
     (void)purpose;
     curl_easy_getinfo(t->curl, CURLINFO_EFFECTIVE_URL, &url);
-    t->astray = !url || !may_fetch(url, &t->reason);
+    t->astray = may_fetch(url ? url : "") != EG_OK;
     return t->astray ? CURL_SOCKET_BAD : socket(to->family, to->socktype, to->protocol);
 }
 
@@ -125,18 +128,18 @@ static void set_up(transfer *t)
 }
 
 /* Appends what is missing to the .part file. *anew: the server will not continue it. */
-static bool run_transfer(transfer *t, bool *anew, problem *why)
+static eg_status run_transfer(transfer *t, bool *anew)
 {
     long answer = 0;
     t->had = size_of(t->part);
     t->file = fopen(t->part, "ab");
     if (!t->file) {
-        return problem_say(why, "cannot write %s: %s", t->part, strerror(errno));
+        return eg_failf(EG_EIO, function, "cannot write %s: %s", t->part, strerror(errno));
     }
     if (lockf(fileno(t->file), F_TLOCK, 0) != 0) {
         fclose(t->file);
         t->had = 0;
-        return problem_say(why, "another process is fetching %s", t->part);
+        return eg_failf(EG_EIO, function, "another process is fetching %s", t->part);
     }
     CURLcode code = CURLE_FAILED_INIT;
     t->curl = curl_easy_init();
@@ -152,19 +155,19 @@ static bool run_transfer(transfer *t, bool *anew, problem *why)
     written = fclose(t->file) == 0 && written;
     *anew = t->had > 0 && (code == CURLE_RANGE_ERROR || answer == 416);
     if (code == CURLE_OK && written) {
-        return true;
+        return EG_OK;
     }
     t->too_large = t->too_large || code == CURLE_FILESIZE_EXCEEDED;
     if (t->too_large) {
-        return problem_say(why, "%.200s is larger than %lld bytes, the most that are fetched", t->d->url,
-                           (long long)t->most);
+        return eg_failf(EG_EIO, function, "%.150s is larger than %lld bytes, the most that are fetched", t->d->url,
+                        (long long)t->most);
     }
     if (t->astray) {
-        return problem_say(why, "%.200s leads elsewhere: %.400s", t->d->url, t->reason.text);
+        return eg_failf(EG_EIO, function, "%.80s leads elsewhere: %s", t->d->url, eg_last_error()->message);
     }
     const char *words = code == CURLE_WRITE_ERROR || code == CURLE_OK ? strerror(errno)
                         : *t->words ? t->words : curl_easy_strerror(code);
-    return problem_say(why, "cannot fetch %.200s: %s", t->d->url, words);
+    return eg_failf(EG_EIO, function, "cannot fetch %.150s: %s", t->d->url, words);
 }
 
 /* ---- the file ---- */
@@ -193,34 +196,38 @@ static bool read_record(const char *path, char *sum)
 }
 
 /* Without its sum any file of the right length would pass. */
-static bool check_record(const char *path, problem *why)
+static eg_status check_record(const char *path)
 {
     char sum[SHA256_TEXT];
-    return !read_record(path, sum) || *sum ||
-           problem_say(why, "%s holds no SHA-256 sum; without it the next file that is fetched is the right one",
-                       record_of(path).text);
+    if (!read_record(path, sum) || *sum) {
+        return EG_OK;
+    }
+    return eg_failf(EG_EFORMAT, function,
+                    "%s holds no SHA-256 sum; without it the next file that is fetched is the right one",
+                    record_of(path).text);
 }
 
-static bool write_record(const char *path, problem *why)
+static eg_status write_record(const char *path)
 {
     char sum[SHA256_TEXT];
     run_path to = record_of(path);
     const char *slash = strrchr(path, '/');
-    if (!sha256_of_file(path, sum, why)) {
-        return false;
+    eg_status st = sha256_of_file(path, sum);
+    if (st) {
+        return st;
     }
     FILE *file = fopen(to.text, "w");
     bool good = file && fprintf(file, "%s  %s\n", sum, slash ? slash + 1 : path) > 0;
     good = (!file || fclose(file) == 0) && good;
     if (!good) {
-        problem_say(why, "cannot write %s: %s", to.text, strerror(errno));
+        st = eg_failf(EG_EIO, function, "cannot write %s: %s", to.text, strerror(errno));
         unlink(to.text); /* half a sum is none */
     }
-    return good;
+    return st;
 }
 
 /* `name`: what the file is called in the end, by which its record is found. */
-static bool is_right(const char *path, const char *name, const download *d, problem *why)
+static eg_status is_right(const char *path, const char *name, const download *d)
 {
     char sum[SHA256_TEXT], met[SHA256_TEXT];
     bool recorded = !d->sha256 && read_record(name, met);
@@ -228,39 +235,44 @@ static bool is_right(const char *path, const char *name, const download *d, prob
     if (!d->sha256) {
         long long bytes = size_of(path);
         if (bytes != d->bytes) {
-            return problem_say(why, "%s from %.200s has %lld bytes, not %lld", path, d->url, bytes,
-                               (long long)d->bytes);
+            return eg_failf(EG_EFORMAT, function, "%s from %.100s has %lld bytes, not %lld", path, d->url, bytes,
+                            (long long)d->bytes);
         }
     }
     if (!right) {
-        return true;
+        return EG_OK;
     }
-    if (!sha256_of_file(path, sum, why)) {
-        return false;
+    eg_status st = sha256_of_file(path, sum);
+    if (st || strcasecmp(sum, right) == 0) {
+        return st;
     }
-    return strcasecmp(sum, right) == 0 ||
-           problem_say(why, "%s has the SHA-256 sum %s, not %.64s%s%s", path, sum, right,
-                       recorded ? " as when it was first fetched: " : "", recorded ? record_of(name).text : "");
+    return recorded ? eg_failf(EG_EFORMAT, function,
+                               "%s has the SHA-256 sum %.16s..., not %.64s as when it was first fetched: %s", path, sum,
+                               right, record_of(name).text)
+                    : eg_failf(EG_EFORMAT, function, "%s has the SHA-256 sum %s, not %.64s", path, sum, right);
 }
 
 /* What is left of a transfer that broke off may be of a file that is no longer the server's: then it
  * starts once more from nothing. */
-static bool fetch(const download *d, const char *part, const char *path, problem *why)
+static eg_status fetch(const download *d, const char *part, const char *path)
 {
-    bool good = false;
-    for (bool again = true; again && !good;) {
+    eg_status st = EG_OK;
+    for (bool again = true; again;) {
+        eg_clear_error(); /* of what is done anew */
         transfer t = {.d = d, .part = part, .most = d->bytes ? d->bytes : MOST_BYTES};
         bool anew = false;
-        bool fetched = run_transfer(&t, &anew, why);
-        good = fetched && is_right(part, path, d, why);
-        bool spoilt = anew || fetched || t.too_large;
-        again = t.had > 0 && spoilt;
-        if (!good && spoilt) {
+        st = run_transfer(&t, &anew);
+        bool spoilt = anew || !st || t.too_large;
+        st = st ? st : is_right(part, path, d);
+        again = st && t.had > 0 && spoilt;
+        if (st && spoilt) {
             unlink(part);
         }
     }
-    return good && (rename(part, path) == 0 ||
-                    problem_say(why, "cannot write %s: %s", path, strerror(errno)));
+    if (!st && rename(part, path) != 0) {
+        st = eg_failf(EG_EIO, function, "cannot write %s: %s", path, strerror(errno));
+    }
+    return st;
 }
 
 static const char *name_of(const download *d)
@@ -269,41 +281,42 @@ static const char *name_of(const download *d)
     return d->name ? d->name : slash ? slash + 1 : "";
 }
 
-bool download_get(const download *d, const char *folder, problem *why)
+eg_status download_get(const download *d, const char *folder)
 {
     run_folder place;
     char part[RUN_NAME_MOST + 1];
     const char *name = name_of(d);
     if (!*name || strlen(name) > RUN_NAME_MOST - 6) {
-        return problem_say(why, "%.200s has no name a file could have", d->url);
+        return eg_failf(EG_EINVAL, function, "%.200s has no name a file could have", d->url);
     }
-    if (!run_folder_open(&place, folder, "", why)) {
-        return false;
+    eg_status st = run_folder_open(&place, folder, "");
+    if (st) {
+        return st;
     }
     snprintf(part, sizeof part, "%s.part", name);
     run_path packed = run_folder_path(&place, name), to = run_folder_path(&place, d->unpack ? d->unpack : "");
     if (d->unpack && access(to.text, F_OK) == 0) {
-        return true;
+        return EG_OK;
     }
-    if (!d->sha256 && !check_record(packed.text, why)) {
-        return false;
+    st = d->sha256 ? EG_OK : check_record(packed.text);
+    if (!st && (access(packed.text, F_OK) != 0 || is_right(packed.text, packed.text, d))) {
+        st = may_fetch(d->url);
+        st = st ? st : fetch(d, run_folder_path(&place, part).text, packed.text);
     }
-    bool there = access(packed.text, F_OK) == 0 && is_right(packed.text, packed.text, d, NULL);
-    if (!there && (!may_fetch(d->url, why) || !fetch(d, run_folder_path(&place, part).text, packed.text, why))) {
-        return false;
+    if (!st && d->unpack) {
+        st = unpack(packed.text, to.text, d->member, d->member_sha256);
     }
-    if (d->unpack && !unpack(packed.text, to.text, d->member, d->member_sha256, why)) {
-        return false;
-    }
-    return d->sha256 || access(record_of(packed.text).text, F_OK) == 0 || write_record(packed.text, why);
+    bool known = d->sha256 || access(record_of(packed.text).text, F_OK) == 0;
+    return st || known ? st : write_record(packed.text);
 }
 
 #else
 
-bool download_get(const download *d, const char *folder, problem *why)
+eg_status download_get(const download *d, const char *folder)
 {
     (void)folder;
-    return problem_say(why, "cannot fetch %.200s: this build lacks libcurl, libarchive or OpenSSL", d->url);
+    return eg_failf(EG_ENOKERNEL, "download_get",
+                    "cannot fetch %.150s: this build lacks libcurl, libarchive or OpenSSL", d->url);
 }
 
 #endif

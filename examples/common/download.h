@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "draw/problem.h"
+#include <egret/error.h>
 
 typedef struct download {
     const char *url;    /* https; http only from this machine (localhost, 127.0.0.1, [::1]) */
@@ -27,6 +27,6 @@ typedef struct download {
  * folder is there already; it appears when all is in it, and the member has its sum. A member whose name leads
  * elsewhere, and whatever is neither a file nor a folder, is refused, and so is an archive of more than 2^30 bytes and
  * more than 32 times its own. */
-bool download_get(const download *d, const char *folder, problem *why);
+eg_status download_get(const download *d, const char *folder);
 
 #endif

@@ -14,7 +14,7 @@ struct gif {
     GifFileType *out;
     int width, height, frames, delay;
     uint8_t *index; /* of a frame: numbers of colours */
-    bool failed;
+    eg_status failed; /* the first failure */
 };
 
 static int write_to(GifFileType *out, const GifByteType *data, int bytes)
@@ -22,34 +22,34 @@ static int write_to(GifFileType *out, const GifByteType *data, int bytes)
     return (int)fwrite(data, 1, (size_t)bytes, out->UserData);
 }
 
-static bool complain(gif *g, int error, problem *why)
+static eg_status complain(gif *g, int error)
 {
     const char *words = GifErrorString(error);
-    g->failed = true;
-    return problem_say(why, "cannot write %s: %s", g->file.path, words ? words : "GIF error");
+    g->failed = error == E_GIF_ERR_NOT_ENOUGH_MEM ? EG_ENOMEM : EG_EIO;
+    return eg_failf(g->failed, "gif", "cannot write %s: %s", g->file.path, words ? words : "GIF error");
 }
 
 /* Films repeat for ever by an extension that Netscape thought of. */
-static bool put_head(gif *g, problem *why)
+static eg_status put_head(gif *g)
 {
     static const uint8_t forever[] = {1, 0, 0};
     GifFileType *out = g->out;
     EGifSetGifVersion(out, true);
-    return (EGifPutScreenDesc(out, g->width, g->height, 8, 0, NULL) == GIF_OK &&
-            EGifPutExtensionLeader(out, APPLICATION_EXT_FUNC_CODE) == GIF_OK &&
-            EGifPutExtensionBlock(out, 11, "NETSCAPE2.0") == GIF_OK &&
-            EGifPutExtensionBlock(out, sizeof forever, forever) == GIF_OK &&
-            EGifPutExtensionTrailer(out) == GIF_OK) ||
-           complain(g, out->Error, why);
+    bool good = EGifPutScreenDesc(out, g->width, g->height, 8, 0, NULL) == GIF_OK &&
+                EGifPutExtensionLeader(out, APPLICATION_EXT_FUNC_CODE) == GIF_OK &&
+                EGifPutExtensionBlock(out, 11, "NETSCAPE2.0") == GIF_OK &&
+                EGifPutExtensionBlock(out, sizeof forever, forever) == GIF_OK &&
+                EGifPutExtensionTrailer(out) == GIF_OK;
+    return good ? EG_OK : complain(g, out->Error);
 }
 
-gif *gif_new(const char *path, int width, int height, double seconds, problem *why)
+gif *gif_new(const char *path, int width, int height, double seconds)
 {
     enum { SIDE_MOST = 65535 };
     if (width < 1 || height < 1 || width > SIDE_MOST || height > SIDE_MOST || !(seconds >= 0) ||
         seconds > 600) {
-        problem_say(why, "a film of %d x %d pixels and %g seconds per frame cannot be written", width,
-                    height, seconds);
+        eg_failf(EG_EINVAL, "gif_new", "a film of %d x %d pixels and %g seconds per frame cannot be written", width,
+                 height, seconds);
         return NULL;
     }
     gif *g = calloc(1, sizeof *g);
@@ -60,18 +60,18 @@ gif *gif_new(const char *path, int width, int height, double seconds, problem *w
     }
     if (!g || !g->index) {
         free(g);
-        problem_say(why, "out of memory for a film of %d x %d pixels", width, height);
+        eg_failf(EG_ENOMEM, "gif_new", "out of memory for a film of %d x %d pixels", width, height);
         return NULL;
     }
-    if (!whole_file_open(&g->file, path, why)) {
+    if (whole_file_open(&g->file, path)) {
         free(g->index);
         free(g);
         return NULL;
     }
     int error = 0;
     g->out = EGifOpen(g->file.stream, write_to, &error);
-    if (g->out ? !put_head(g, why) : !complain(g, error, why)) {
-        gif_close(g, NULL);
+    if (g->out ? put_head(g) : complain(g, error)) {
+        gif_close(g);
         return NULL;
     }
     return g;
@@ -102,13 +102,13 @@ static bool put_frame(gif *g, const palette *p)
     return good;
 }
 
-bool gif_add(gif *g, const uint8_t *pixels, int channels, problem *why)
+eg_status gif_add(gif *g, const uint8_t *pixels, int channels)
 {
     int64_t area = (int64_t)g->width * g->height;
     palette p = {.count = 256};
     if (g->failed || (channels != 1 && channels != 3)) {
-        g->failed = true;
-        return problem_say(why, "cannot add a frame of %d channels to %s", channels, g->file.path);
+        g->failed = g->failed ? g->failed : EG_EINVAL;
+        return eg_failf(g->failed, "gif_add", "cannot add a frame of %d channels to %s", channels, g->file.path);
     }
     if (channels == 1) {
         for (int i = 0; i < 256; i++) {
@@ -116,37 +116,37 @@ bool gif_add(gif *g, const uint8_t *pixels, int channels, problem *why)
         }
         memcpy(g->index, pixels, (size_t)area);
     } else if (!palette_make(&p, pixels, g->width, g->height, g->index)) {
-        return complain(g, E_GIF_ERR_NOT_ENOUGH_MEM, why);
+        return complain(g, E_GIF_ERR_NOT_ENOUGH_MEM);
     }
     g->frames++;
-    return put_frame(g, &p) || complain(g, g->out->Error, why);
+    return put_frame(g, &p) ? EG_OK : complain(g, g->out->Error);
 }
 
-bool gif_add_canvas(gif *g, const canvas *c, problem *why)
+eg_status gif_add_canvas(gif *g, const canvas *c)
 {
     if (c->width != g->width || c->height != g->height) {
-        g->failed = true;
-        return problem_say(why, "a frame of %d x %d pixels does not fit into %s, which has %d x %d",
-                           c->width, c->height, g->file.path, g->width, g->height);
+        g->failed = EG_EINVAL;
+        return eg_failf(g->failed, "gif_add", "a frame of %d x %d pixels does not fit into %s, which has %d x %d",
+                        c->width, c->height, g->file.path, g->width, g->height);
     }
-    return gif_add(g, c->pixels, 3, why);
+    return gif_add(g, c->pixels, 3);
 }
 
-bool gif_close(gif *g, problem *why)
+eg_status gif_close(gif *g)
 {
     if (!g) {
-        return false;
+        return eg_last_error()->code;
     }
     int error = 0;
-    bool good = !g->failed && g->frames > 0;
-    if (!g->failed && !g->frames) {
-        problem_say(why, "%s would have no frame", g->file.path);
+    eg_status st = g->failed;
+    if (!st && !g->frames) {
+        st = eg_failf(EG_ESTATE, "gif_close", "%s would have no frame", g->file.path);
     }
-    if (g->out && EGifCloseFile(g->out, &error) != GIF_OK && good) {
-        good = complain(g, error, why);
+    if (g->out && EGifCloseFile(g->out, &error) != GIF_OK && !st) {
+        st = complain(g, error);
     }
-    good = whole_file_close(&g->file, good, why);
+    st = whole_file_close(&g->file, st);
     free(g->index);
     free(g);
-    return good;
+    return st;
 }

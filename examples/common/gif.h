@@ -1,10 +1,10 @@
 /* gif.h - pictures one after the other, as an animated GIF that repeats.
  *
- *     gif *film = gif_new("progress.gif", 280, 280, 0.25, why);
+ *     gif *film = gif_new("progress.gif", 280, 280, 0.25);
  *     for (...) {
- *         gif_add(film, pixels, 1, why);
+ *         gif_add(film, pixels, 1);
  *     }
- *     gif_close(film, why);
+ *     gif_close(film);
  *
  * Each frame has at most 256 colours: gray pictures and those with few colours are exact; of others
  * the colours are the means of 256 boxes, made by cutting again and again the box whose colours vary
@@ -14,21 +14,22 @@
 
 #include <stdint.h>
 
+#include <egret/error.h>
+
 #include "draw/canvas.h"
-#include "draw/problem.h"
 
 typedef struct gif gif;
 
 /* Begins a film of frames of this size, each shown for so many seconds (in steps of 0.01). */
-gif *gif_new(const char *path, int width, int height, double seconds, problem *why);
+gif *gif_new(const char *path, int width, int height, double seconds);
 
 /* Adds a frame of height x width x channels bytes, 1 (gray) or 3 (RGB). After a failure only
  * gif_close is left. */
-bool gif_add(gif *g, const uint8_t *pixels, int channels, problem *why);
-bool gif_add_canvas(gif *g, const canvas *c, problem *why);
+eg_status gif_add(gif *g, const uint8_t *pixels, int channels);
+eg_status gif_add_canvas(gif *g, const canvas *c);
 
-/* Puts the file into its place, unless something failed or there is no frame, and frees. A NULL film
- * is false. */
-bool gif_close(gif *g, problem *why);
+/* Puts the file into its place, unless something failed or there is no frame, and frees. Returns the
+ * first failure; given NULL, what is on record. */
+eg_status gif_close(gif *g);
 
 #endif

@@ -13,12 +13,6 @@
 
 enum { KEEP = 3, TOTALS_MOST = 12 };
 
-bool run_say(const run *r, const problem *why)
-{
-    fprintf(stderr, "%s: %s\n", r->program, why->text);
-    return false;
-}
-
 /* ---- the beginning ---- */
 
 static bool is_cuda(const char *device)
@@ -28,26 +22,20 @@ static bool is_cuda(const char *device)
            (strncmp(device, "cuda:", 5) == 0 && *number && !number[strspn(number, "0123456789")]);
 }
 
-eg_device *run_device(const run_options *o, problem *why)
+eg_device *run_device(const run_options *o)
 {
     bool known = strcmp(o->device, "cpu") == 0 || is_cuda(o->device);
     eg_device *device = known ? eg_device_open(o->device) : NULL;
     if (!known) {
-        problem_say(why, "--device is cpu, cuda or cuda:N, not '%.60s'", o->device);
+        eg_failf(EG_EINVAL, "run_device", "--device is cpu, cuda or cuda:N, not '%.60s'", o->device);
     } else if (!device) {
-        problem_say(why, "--device %s: %s", o->device, eg_last_error()->message);
-        eg_clear_error(); /* said once */
+        const eg_error *e = eg_last_error();
+        eg_failf(e->code, "run_device", "--device %s: %s", o->device, e->message);
     }
     return device;
 }
 
-static bool open_device(run *r, problem *why)
-{
-    r->device = run_device(r->options, why);
-    return r->device != NULL;
-}
-
-static bool set_precision(run *r, problem *why)
+static eg_status set_precision(run *r)
 {
     static const struct {
         const char *name;
@@ -59,10 +47,10 @@ static bool set_precision(run *r, problem *why)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(name, all[i].name) == 0) {
             r->low = all[i].low;
-            return eg_set_math_mode(all[i].mode) == EG_OK;
+            return eg_set_math_mode(all[i].mode);
         }
     }
-    return problem_say(why, "--precision is f32, tf32, bf16 or f16, not '%.60s'", name);
+    return eg_failf(EG_EINVAL, "run_begin", "--precision is f32, tf32, bf16 or f16, not '%.60s'", name);
 }
 
 /* Whether a run leaves a file of that name that the next one would add to or mistake for its own. */
@@ -72,24 +60,25 @@ static bool is_left(const char *name)
            strcmp(name, "log.jsonl") == 0 || strcmp(name, "events") == 0;
 }
 
-static bool move_all(const run_folder *from, const run_folder *to, problem *why)
+static eg_status move_all(const run_folder *from, const run_folder *to)
 {
-    bool good = true;
+    eg_status st = EG_OK;
     DIR *list = opendir(from->path.text);
-    for (struct dirent *e = list ? readdir(list) : NULL; e && good; e = readdir(list)) {
+    for (struct dirent *e = list ? readdir(list) : NULL; e && !st; e = readdir(list)) {
         if (is_left(e->d_name)) {
             run_path old = run_folder_path(from, e->d_name), aside = run_folder_path(to, e->d_name);
-            good = rename(old.text, aside.text) == 0 ||
-                   problem_say(why, "cannot put %s aside: %s", old.text, strerror(errno));
+            if (rename(old.text, aside.text) != 0) {
+                st = eg_failf(EG_EIO, "run_begin", "cannot put %s aside: %s", old.text, strerror(errno));
+            }
         }
     }
     if (list) {
         closedir(list);
     }
-    return good;
+    return st;
 }
 
-static bool put_aside(const run *r, problem *why)
+static eg_status put_aside(const run *r)
 {
     run_folder aside;
     run_path path;
@@ -101,23 +90,22 @@ static bool put_aside(const run *r, problem *why)
             break;
         }
     }
-    if (!run_folder_open(&aside, path.text, "", why) ||
-        !move_all(&r->folder, &aside, why)) {
-        return false;
+    eg_status st = run_folder_open(&aside, path.text, "");
+    st = st ? st : move_all(&r->folder, &aside);
+    if (!st) {
+        printf("an earlier run is now in %s\n", aside.path.text);
     }
-    printf("an earlier run is now in %s\n", aside.path.text);
-    return true;
+    return st;
 }
 
-static bool open_saver(run *r, problem *why)
+static eg_status open_saver(run *r)
 {
     r->saver = eg_saver_new(r->folder.path.text, .keep = KEEP);
-    if (!r->saver || r->options->resume || eg_saver_latest(r->saver) < 0) {
-        return r->saver != NULL;
+    if (r->saver && !r->options->resume && eg_saver_latest(r->saver) >= 0) {
+        eg_saver_free(r->saver); /* it knows the best of the earlier run */
+        r->saver = put_aside(r) == EG_OK ? eg_saver_new(r->folder.path.text, .keep = KEEP) : NULL;
     }
-    eg_saver_free(r->saver); /* it knows the best of the earlier run */
-    r->saver = put_aside(r, why) ? eg_saver_new(r->folder.path.text, .keep = KEEP) : NULL;
-    return r->saver != NULL;
+    return r->saver ? EG_OK : eg_last_error()->code;
 }
 
 static bool open_logs(run *r)
@@ -135,15 +123,14 @@ static bool open_logs(run *r)
 bool run_begin(run *r, const run_options *o, const char *program, char *const *words)
 {
     setvbuf(stdout, NULL, _IOLBF, 0); /* a log being followed shows each line at once */
-    problem why = {""};
     *r = (run){.options = o, .program = program, .words = words, .low = EG_F32, .latest = (double)NAN};
-    bool good = open_device(r, &why) && set_precision(r, &why) &&
-                run_folder_open(&r->folder, o->out, program, &why) &&
-                open_saver(r, &why) && open_logs(r) &&
+    r->device = run_device(o);
+    bool good = r->device && set_precision(r) == EG_OK && run_folder_open(&r->folder, o->out, program) == EG_OK &&
+                open_saver(r) == EG_OK && open_logs(r) &&
                 (!o->threads || eg_set_threads((int)o->threads) == EG_OK) &&
                 (!o->profile || eg_profile_begin(.memory = true) == EG_OK);
     eg_seed((uint64_t)o->seed);
-    return good || (*why.text && run_say(r, &why));
+    return good;
 }
 
 bool run_module(run *r, const char *name, eg_module *m)
@@ -165,7 +152,8 @@ bool run_optim(run *r, const char *name, eg_optim *optim)
         i++;
     }
     if (i == RUN_OPTIMS_MOST) {
-        return run_say(r, &(problem){"more optimizers than RUN_OPTIMS_MOST"});
+        eg_fail(EG_EINVAL, "run_optim", "more optimizers than RUN_OPTIMS_MOST");
+        return false;
     }
     snprintf(part, sizeof part, "%.40s-scale", name);
     r->scaled[i].optim = optim;
@@ -327,14 +315,13 @@ static bool save(run *r, int64_t step)
         return true;
     }
     int64_t latest = eg_saver_latest(r->saver);
-    problem why;
+    fprintf(stderr, "%s: step %lld is not saved", r->program, (long long)step);
     if (latest < 0) {
-        problem_say(&why, "step %lld is not saved, and there is no checkpoint", (long long)step);
+        fprintf(stderr, ", and there is no checkpoint\n");
     } else {
-        problem_say(&why, "step %lld is not saved; the latest checkpoint is of step %lld", (long long)step,
-                    (long long)latest);
+        fprintf(stderr, "; the latest checkpoint is of step %lld\n", (long long)latest);
     }
-    return run_say(r, &why);
+    return false;
 }
 
 bool run_checkpoint(run *r, int64_t step, bool due)

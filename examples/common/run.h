@@ -105,13 +105,12 @@ typedef struct run {
     int64_t stopped;
 } run;
 
-/* The device of --device, or NULL and why. */
-eg_device *run_device(const run_options *o, problem *why);
+/* The device of --device. */
+eg_device *run_device(const run_options *o);
 
 /* Opens the device, folder and logs, sets precision, threads and seed, begins the profile. Without
  * --resume the checkpoints and logs of an earlier run are put aside into a folder "earlier-N" there,
- * so that none is lost by mistake. `words` is main's argv, whose program takes --resume. False after saying why on
- * stderr. */
+ * so that none is lost by mistake. `words` is main's argv, whose program takes --resume. */
 bool run_begin(run *r, const run_options *o, const char *program, char *const *words);
 
 /* Adds a module to the saver and moves it to the device; adds an optimizer, with a loss scaler for f16. */
@@ -162,10 +161,7 @@ bool run_goes_on(int64_t step, int64_t steps);
  * step of an epoch it comes after all that belongs to the epoch: a run that goes on there begins with the next one. */
 bool run_checkpoint(run *r, int64_t step, bool due);
 
-/* Says on stderr what went wrong; always false, so that `return run_say(r, &why)` fails at once. */
-bool run_say(const run *r, const problem *why);
-
-/* Ends everything. `good`: whether all went well; if not, what Egret has on record is printed, or, of a run that was
+/* Ends everything. `good`: whether all went well; if not, what is on record is printed, or, of a run that was
  * stopped, the command that goes on with it. With --profile the trace is written and its table printed. Returns main's
  * exit status: 0, 1 after a failure, or 128 and the signal's number (130, 143). */
 int run_end(run *r, bool good);

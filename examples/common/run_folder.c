@@ -8,53 +8,53 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char function[] = "run_folder_open";
+
 /* Makes one folder; one that is there already is fine. */
-static bool make_one(const char *path, problem *why)
+static eg_status make_one(const char *path)
 {
     struct stat info;
     if (mkdir(path, 0777) == 0 ||
         (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))) {
-        return true;
+        return EG_OK;
     }
-    return problem_say(why, "cannot make the folder %s: %s", path,
-                       errno == EEXIST ? "a file of that name is there" : strerror(errno));
+    return eg_failf(EG_EIO, function, "cannot make the folder %s: %s", path,
+                    errno == EEXIST ? "a file of that name is there" : strerror(errno));
 }
 
-static bool make_with_parents(char *path, problem *why)
+static eg_status make_with_parents(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        bool made = make_one(path, why);
+        eg_status st = make_one(path);
         *slash = '/';
-        if (!made) {
-            return false;
+        if (st) {
+            return st;
         }
     }
-    return make_one(path, why);
+    return make_one(path);
 }
 
-bool run_folder_open(run_folder *folder, const char *out, const char *program, problem *why)
+eg_status run_folder_open(run_folder *folder, const char *out, const char *program)
 {
     char *path = folder->path.text;
     int most = RUN_PATH_SIZE - RUN_NAME_MOST - 2;
     int length = out ? snprintf(path, sizeof folder->path.text, "%s", out)
                      : snprintf(path, sizeof folder->path.text, "egret-out/%s", program);
     if (length == 0) {
-        return problem_say(why, "the output folder needs a name");
+        return eg_fail(EG_EINVAL, function, "the output folder needs a name");
     }
     if (length > most) {
-        return problem_say(why, "the name of the output folder is longer than %d bytes", most);
+        return eg_failf(EG_EINVAL, function, "the name of the output folder is longer than %d bytes", most);
     }
     while (length > 1 && path[length - 1] == '/') {
         path[--length] = '\0';
     }
-    if (!make_with_parents(path, why)) {
-        return false;
+    eg_status st = make_with_parents(path);
+    if (!st && access(path, W_OK | X_OK) != 0) {
+        st = eg_failf(EG_EIO, function, "cannot write into the folder %s: %s", path, strerror(errno));
     }
-    if (access(path, W_OK | X_OK) != 0) {
-        return problem_say(why, "cannot write into the folder %s: %s", path, strerror(errno));
-    }
-    return true;
+    return st;
 }
 
 run_path run_folder_path(const run_folder *folder, const char *name)

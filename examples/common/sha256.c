@@ -17,23 +17,23 @@ static bool hash_stream(FILE *file, EVP_MD_CTX *hash, unsigned char *sum, unsign
     return good && !ferror(file) && EVP_DigestFinal_ex(hash, sum, length);
 }
 
-bool sha256_of_file(const char *path, char text[SHA256_TEXT], problem *why)
+eg_status sha256_of_file(const char *path, char text[SHA256_TEXT])
 {
     unsigned char sum[EVP_MAX_MD_SIZE];
     unsigned length = 0;
     FILE *file = fopen(path, "rb");
     if (!file) {
-        return problem_say(why, "cannot open %s: %s", path, strerror(errno));
+        return eg_failf(EG_EIO, "sha256_of_file", "cannot open %s: %s", path, strerror(errno));
     }
     EVP_MD_CTX *hash = EVP_MD_CTX_new();
     bool good = hash_stream(file, hash, sum, &length);
     EVP_MD_CTX_free(hash);
     fclose(file);
     if (!good) {
-        return problem_say(why, "cannot read %s", path);
+        return eg_failf(EG_EIO, "sha256_of_file", "cannot read %s", path);
     }
     for (unsigned i = 0; i < length && 2 * i + 2 < SHA256_TEXT; i++) {
         snprintf(text + 2 * i, 3, "%02x", sum[i]);
     }
-    return true;
+    return EG_OK;
 }

@@ -2,11 +2,11 @@
 #ifndef EXAMPLES_SHA256_H
 #define EXAMPLES_SHA256_H
 
-#include "draw/problem.h"
+#include <egret/error.h>
 
 enum { SHA256_TEXT = 65 };
 
 /* 64 hexadecimal digits in lower case. */
-bool sha256_of_file(const char *path, char text[SHA256_TEXT], problem *why);
+eg_status sha256_of_file(const char *path, char text[SHA256_TEXT]);
 
 #endif

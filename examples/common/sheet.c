@@ -28,41 +28,39 @@ run_path sheet_path(const run_folder *folder, int64_t epoch)
 
 #ifdef EXAMPLES_GIF
 /* Adds the sheet of an epoch; the first one begins the film. */
-static bool add_frame(gif **film, const char *to, const char *from, problem *why)
+static eg_status add_frame(gif **film, const char *to, const char *from)
 {
-    bool good = false;
+    eg_status st = EG_OK;
     EG_SCOPE {
         eg_tensor *image = eg_image_load(from);
         int channels = (int)eg_size(image, 0), height = (int)eg_size(image, 1), width = (int)eg_size(image, 2);
         eg_tensor *pixels = eg_contiguous(eg_permute(image, EG_AXES(1, 2, 0)));
-        if (!pixels) {
-            problem_say(why, "%s", eg_last_error()->message);
-        } else if (*film || (*film = gif_new(to, width, height, 0.2, why))) {
-            good = gif_add(*film, eg_data(pixels), channels, why);
-        }
+        *film = *film || !pixels ? *film : gif_new(to, width, height, 0.2);
+        st = pixels && *film ? gif_add(*film, eg_data(pixels), channels) : eg_last_error()->code;
     }
-    return good;
+    return st;
 }
 #endif
 
-bool sheet_film(const run_folder *folder, int64_t first, int64_t last, problem *why)
+eg_status sheet_film(const run_folder *folder, int64_t first, int64_t last)
 {
 #ifdef EXAMPLES_GIF
     run_path to = run_folder_path(folder, "epochs.gif");
     gif *film = NULL;
     int64_t shown = -1;
-    bool good = true;
-    for (int64_t i = first; i <= last && good; i++) {
+    eg_status st = EG_OK;
+    for (int64_t i = first; i <= last && !st; i++) {
         run_path from = sheet_path(folder, i);
         int64_t stage = llround(2 * sqrt((double)i));
         if ((stage > shown || i == last) && access(from.text, R_OK) == 0) {
-            good = add_frame(&film, to.text, from.text, why);
+            st = add_frame(&film, to.text, from.text);
             shown = stage;
         }
     }
-    return !film || (gif_close(film, why) && good);
+    eg_status closed = film ? gif_close(film) : EG_OK;
+    return st ? st : closed;
 #else
-    (void)folder, (void)first, (void)last, (void)why;
-    return true;
+    (void)folder, (void)first, (void)last;
+    return EG_OK;
 #endif
 }

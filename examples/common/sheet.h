@@ -15,6 +15,6 @@ run_path sheet_path(const run_folder *folder, int64_t epoch);
 
 /* Reads the sheets of epochs first..last that are there and makes "epochs.gif" of them: early ones all, later
  * ones more and more rarely, and the last. Without giflib there is no film, which is no failure. */
-bool sheet_film(const run_folder *folder, int64_t first, int64_t last, problem *why);
+eg_status sheet_film(const run_folder *folder, int64_t first, int64_t last);
 
 #endif

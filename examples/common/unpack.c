@@ -18,6 +18,8 @@
 
 enum { PATH_SIZE = 4096, MOST_UNPACKED = 1 << 30, TIMES = 32 };
 
+static const char function[] = "unpack";
+
 /* ---- names ---- */
 
 /* Whether the name stays inside: not absolute, and no step of it is "..". */
@@ -52,7 +54,7 @@ static bool make_parents(char *path, size_t base)
 /* ---- members ---- */
 
 /* *left: bytes that may still be unpacked, gaps included. */
-static bool copy_data(struct archive *a, int to, const char *name, int64_t *left, problem *why)
+static eg_status copy_data(struct archive *a, int to, const char *name, int64_t *left)
 {
     const int64_t most = *left;
     const void *data;
@@ -60,17 +62,17 @@ static bool copy_data(struct archive *a, int to, const char *name, int64_t *left
     la_int64_t at;
     for (int status; (status = archive_read_data_block(a, &data, &size, &at)) != ARCHIVE_EOF;) {
         if (status != ARCHIVE_OK) {
-            return problem_say(why, "%s: %s", name, archive_error_string(a));
+            return eg_failf(EG_EFORMAT, function, "%s: %s", name, archive_error_string(a));
         }
         if (at < 0 || size > INT32_MAX || at > most - (int64_t)size) {
-            return problem_say(why, "%.200s: the members are larger than is unpacked, 2^30 bytes or 32 times the "
-                               "archive's", name);
+            return eg_failf(EG_EFORMAT, function, "%.80s: the members are larger than is unpacked, 2^30 bytes or 32 "
+                                                  "times the archive's", name);
         }
         *left = most - at - (int64_t)size;
         while (size > 0) {
             ssize_t n = pwrite(to, data, size, (off_t)at);
             if (n < 0 && errno != EINTR) {
-                return problem_say(why, "%s: %s", name, strerror(errno));
+                return eg_failf(EG_EIO, function, "%s: %s", name, strerror(errno));
             }
             n = n < 0 ? 0 : n;
             data = (const char *)data + n;
@@ -78,20 +80,20 @@ static bool copy_data(struct archive *a, int to, const char *name, int64_t *left
             size -= (size_t)n;
         }
     }
-    return true;
+    return EG_OK;
 }
 
-static bool write_file(struct archive *a, const char *path, const char *name, int64_t *left, problem *why)
+static eg_status write_file(struct archive *a, const char *path, const char *name, int64_t *left)
 {
     int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (to < 0) {
-        return problem_say(why, "%s: %s", name, strerror(errno));
+        return eg_failf(EG_EIO, function, "%s: %s", name, strerror(errno));
     }
-    bool good = copy_data(a, to, name, left, why);
-    if (close(to) != 0 && good) {
-        good = problem_say(why, "%s: %s", name, strerror(errno));
+    eg_status st = copy_data(a, to, name, left);
+    if (close(to) != 0 && !st) {
+        st = eg_failf(EG_EIO, function, "%s: %s", name, strerror(errno));
     }
-    return good;
+    return st;
 }
 
 /* The name of a file in gzip and the like, which has none of its own. */
@@ -105,8 +107,8 @@ static void name_of_raw(const char *archive, char *name, size_t size)
     }
 }
 
-static bool unpack_member(struct archive *a, struct archive_entry *e, const char *archive,
-                          const char *folder, int64_t *left, problem *why)
+static eg_status unpack_member(struct archive *a, struct archive_entry *e, const char *archive, const char *folder,
+                               int64_t *left)
 {
     char path[PATH_SIZE], raw[256];
     const char *name = archive_entry_pathname(e);
@@ -115,22 +117,22 @@ static bool unpack_member(struct archive *a, struct archive_entry *e, const char
         name = raw;
     }
     if (!name || !stays_inside(name)) {
-        return problem_say(why, "the member \"%.200s\" leads out of the folder", name ? name : "");
+        return eg_failf(EG_EFORMAT, function, "the member \"%.100s\" leads out of the folder", name ? name : "");
     }
     bool is_folder = archive_entry_filetype(e) == AE_IFDIR;
     if ((!is_folder && archive_entry_filetype(e) != AE_IFREG) || archive_entry_hardlink(e)) {
-        return problem_say(why, "the member \"%.200s\" is neither a file nor a folder", name);
+        return eg_failf(EG_EFORMAT, function, "the member \"%.100s\" is neither a file nor a folder", name);
     }
     if (snprintf(path, sizeof path, "%s/%s%s", folder, name, is_folder ? "/" : "") >= PATH_SIZE) {
-        return problem_say(why, "the name of the member \"%.200s\" is too long", name);
+        return eg_failf(EG_EFORMAT, function, "the name of the member \"%.100s\" is too long", name);
     }
     if (!make_parents(path, strlen(folder))) {
-        return problem_say(why, "%s: %s", name, strerror(errno));
+        return eg_failf(EG_EIO, function, "%s: %s", name, strerror(errno));
     }
-    return is_folder || write_file(a, path, name, left, why);
+    return is_folder ? EG_OK : write_file(a, path, name, left);
 }
 
-static bool unpack_all(struct archive *a, const char *archive, const char *folder, problem *why)
+static eg_status unpack_all(struct archive *a, const char *archive, const char *folder)
 {
     struct archive_entry *e;
     struct stat about;
@@ -143,21 +145,22 @@ static bool unpack_all(struct archive *a, const char *archive, const char *folde
     archive_read_support_format_all(a);
     archive_read_support_format_raw(a);
     if (archive_read_open_filename(a, archive, 1 << 16) != ARCHIVE_OK) {
-        return problem_say(why, "%s", archive_error_string(a));
+        return eg_fail(EG_EFORMAT, function, archive_error_string(a));
     }
     for (int status; (status = archive_read_next_header(a, &e)) != ARCHIVE_EOF; members++) {
         if (status != ARCHIVE_OK && status != ARCHIVE_WARN) {
-            return problem_say(why, "%s", archive_error_string(a));
+            return eg_fail(EG_EFORMAT, function, archive_error_string(a));
         }
         /* Anything at all can be taken for raw; only what was packed is meant. */
         if (archive_format(a) == ARCHIVE_FORMAT_RAW && archive_filter_count(a) < 2) {
-            return problem_say(why, "it is no archive");
+            return eg_fail(EG_EFORMAT, function, "it is no archive");
         }
-        if (!unpack_member(a, e, archive, folder, &left, why)) {
-            return false;
+        eg_status st = unpack_member(a, e, archive, folder, &left);
+        if (st) {
+            return st;
         }
     }
-    return members > 0 || problem_say(why, "it is empty");
+    return members > 0 ? EG_OK : eg_fail(EG_EFORMAT, function, "it is empty");
 }
 
 /* ---- the folder ---- */
@@ -168,35 +171,36 @@ static int remove_one(const char *path, const struct stat *about, int type, stru
     return remove(path);
 }
 
-static bool has_member(const char *folder, const char *member, const char *sha256, problem *why)
+static eg_status has_member(const char *folder, const char *member, const char *sha256)
 {
     char path[2 * PATH_SIZE], sum[SHA256_TEXT];
     snprintf(path, sizeof path, "%s/%s", folder, member);
-    return sha256_of_file(path, sum, why) &&
-           (strcasecmp(sum, sha256) == 0 ||
-            problem_say(why, "%.200s in it has the SHA-256 sum %s, not %.64s", member, sum, sha256));
+    eg_status st = sha256_of_file(path, sum);
+    if (!st && strcasecmp(sum, sha256) != 0) {
+        st = eg_failf(EG_EFORMAT, function, "%.80s in it has the SHA-256 sum %s, not %.64s", member, sum, sha256);
+    }
+    return st;
 }
 
-bool unpack(const char *archive, const char *folder, const char *member, const char *sha256, problem *why)
+eg_status unpack(const char *archive, const char *folder, const char *member, const char *sha256)
 {
     char beside[PATH_SIZE];
-    problem reason = {""};
     if (snprintf(beside, sizeof beside, "%s.%ld.tmp", folder, (long)getpid()) >= PATH_SIZE - 300) {
-        return problem_say(why, "the name of the folder %.200s is too long", folder);
+        return eg_failf(EG_EINVAL, function, "the name of the folder %.200s is too long", folder);
     }
     if (mkdir(beside, 0777) != 0) {
-        return problem_say(why, "cannot make the folder %s: %s", beside, strerror(errno));
+        return eg_failf(EG_EIO, function, "cannot make the folder %s: %s", beside, strerror(errno));
     }
     struct archive *a = archive_read_new();
-    bool good = a ? unpack_all(a, archive, beside, &reason) : problem_say(&reason, "out of memory");
+    eg_status st = a ? unpack_all(a, archive, beside) : eg_fail(EG_ENOMEM, function, "out of memory");
     archive_read_free(a);
-    good = good && (!member || has_member(beside, member, sha256, &reason));
-    if (good && rename(beside, folder) != 0) {
-        good = problem_say(&reason, "%s", strerror(errno));
+    st = st || !member ? st : has_member(beside, member, sha256);
+    if (!st && rename(beside, folder) != 0) {
+        st = eg_fail(EG_EIO, function, strerror(errno));
     }
-    if (!good) {
+    if (st) {
         nftw(beside, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-        return problem_say(why, "cannot unpack %s: %s", archive, reason.text);
+        eg_failf(st, function, "cannot unpack %s: %s", archive, eg_last_error()->message);
     }
-    return true;
+    return st;
 }

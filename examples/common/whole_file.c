@@ -8,44 +8,44 @@
 #include <string.h>
 #include <unistd.h>
 
-bool whole_file_open(whole_file *file, const char *path, problem *why)
+eg_status whole_file_open(whole_file *file, const char *path)
 {
     size_t size = strlen(path) + 32;
     *file = (whole_file){NULL, malloc(size), malloc(size)};
     if (!file->path || !file->beside) {
         free(file->path);
         free(file->beside);
-        return problem_say(why, "cannot write %s: out of memory", path);
+        return eg_failf(EG_ENOMEM, "whole_file_open", "cannot write %s: out of memory", path);
     }
     snprintf(file->path, size, "%s", path);
     snprintf(file->beside, size, "%s.%ld.tmp", path, (long)getpid());
     int descriptor = open(file->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     file->stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (file->stream) {
-        return true;
+        return EG_OK;
     }
-    problem_say(why, "cannot write %s: %s", path, strerror(errno));
+    eg_failf(EG_EIO, "whole_file_open", "cannot write %s: %s", path, strerror(errno));
     if (descriptor >= 0) {
         close(descriptor);
         unlink(file->beside);
     }
     free(file->path);
     free(file->beside);
-    return false;
+    return EG_EIO;
 }
 
-bool whole_file_close(whole_file *file, bool written, problem *why)
+eg_status whole_file_close(whole_file *file, eg_status st)
 {
-    bool good = written && fflush(file->stream) == 0 && fsync(fileno(file->stream)) == 0;
+    bool good = !st && fflush(file->stream) == 0 && fsync(fileno(file->stream)) == 0;
     good = fclose(file->stream) == 0 && good;
     good = good && rename(file->beside, file->path) == 0;
-    if (written && !good) {
-        problem_say(why, "cannot write %s: %s", file->path, strerror(errno));
+    if (!st && !good) {
+        st = eg_failf(EG_EIO, "whole_file_close", "cannot write %s: %s", file->path, strerror(errno));
     }
-    if (!good) {
+    if (st) {
         unlink(file->beside);
     }
     free(file->path);
     free(file->beside);
-    return good;
+    return st;
 }

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "draw/problem.h"
+#include <egret/error.h>
 
 typedef struct whole_file {
     FILE *stream; /* to write to */
@@ -15,10 +15,10 @@ typedef struct whole_file {
 } whole_file;
 
 /* Fails rather than follow a link or overwrite what somebody else put beside it. */
-bool whole_file_open(whole_file *file, const char *path, problem *why);
+eg_status whole_file_open(whole_file *file, const char *path);
 
-/* Puts it into its place if `written`, else removes it, and frees either way. False with the reason
- * if it could not be put there; if it was not written, false and *why stays. */
-bool whole_file_close(whole_file *file, bool written, problem *why);
+/* Puts it into its place if it was written, else, where `st` says why not, removes it, and frees either way. Returns
+ * `st`, with the record as it was, or that the file could not be put there. */
+eg_status whole_file_close(whole_file *file, eg_status st);
 
 #endif

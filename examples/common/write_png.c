@@ -8,7 +8,7 @@
 
 #include "whole_file.h"
 
-static bool encode(const canvas *c, FILE *file, problem *why)
+static eg_status encode(const canvas *c, FILE *file, const char *path)
 {
     png_image image = {.version = PNG_IMAGE_VERSION,
                        .width = (png_uint_32)c->width,
@@ -16,23 +16,16 @@ static bool encode(const canvas *c, FILE *file, problem *why)
                        .format = PNG_FORMAT_RGB};
     errno = 0;
     if (png_image_write_to_stdio(&image, file, 0, c->pixels, 3 * c->width, NULL)) {
-        return true;
+        return EG_OK;
     }
-    problem_say(why, "%s", errno ? strerror(errno) : image.message);
+    eg_failf(EG_EIO, "write_png", "cannot write %s: %s", path, errno ? strerror(errno) : image.message);
     png_image_free(&image);
-    return false;
+    return EG_EIO;
 }
 
-bool write_png(const canvas *c, const char *path, problem *why)
+eg_status write_png(const canvas *c, const char *path)
 {
-    problem reason = {""};
     whole_file file;
-    if (!whole_file_open(&file, path, why)) {
-        return false;
-    }
-    if (encode(c, file.stream, &reason)) {
-        return whole_file_close(&file, true, why);
-    }
-    whole_file_close(&file, false, NULL);
-    return problem_say(why, "cannot write %s: %s", path, reason.text);
+    eg_status st = whole_file_open(&file, path);
+    return st ? st : whole_file_close(&file, encode(c, file.stream, path));
 }

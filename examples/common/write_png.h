@@ -2,10 +2,11 @@
 #ifndef EXAMPLES_WRITE_PNG_H
 #define EXAMPLES_WRITE_PNG_H
 
+#include <egret/error.h>
+
 #include "draw/canvas.h"
-#include "draw/problem.h"
 
 /* Writes the picture to `path`, whole or not at all. */
-bool write_png(const canvas *c, const char *path, problem *why);
+eg_status write_png(const canvas *c, const char *path);
 
 #endif

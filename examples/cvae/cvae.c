@@ -175,18 +175,16 @@ static bool train(school *s, run *r)
 
 static bool report(const school *s, const run *r)
 {
-    problem why;
     int64_t epochs = (s->step + s->per_epoch - 1) / s->per_epoch;
-    if (!curves_draw(r, "Variational autoencoder: minus the ELBO", (const char *[]){"loss"}, 1, "losses.png",
-                     &why) ||
-        !sheet_film(&r->folder, 0, epochs, &why)) {
-        return run_say(r, &why);
+    if (curves_draw(r, "Variational autoencoder: minus the ELBO", (const char *[]){"loss"}, 1, "losses.png") ||
+        sheet_film(&r->folder, 0, epochs)) {
+        return false;
     }
     printf("pictures and curves are in %s\n", r->folder.path.text);
     return true;
 }
 
-static bool learned(const school *s, const run *r)
+static eg_status learned(const school *s, const run *r)
 {
     int64_t tenth = s->steps / 10 + 1;
     bool fell = false;
@@ -194,7 +192,7 @@ static bool learned(const school *s, const run *r)
         eg_tensor *loss = curve_of(r, "loss");
         fell = curve_mean(loss, -tenth, s->steps) < 0.8 * curve_mean(loss, 0, tenth);
     }
-    return fell || run_say(r, &(problem){"the loss did not fall"});
+    return fell ? EG_OK : eg_fail(EG_ESTATE, "cvae", "the loss did not fall");
 }
 
 /* New digits from a finished decoder. */
@@ -218,11 +216,11 @@ static bool work(run *r, const options *o)
                 eg_saver_dataset(r->saver, "test", s.test) == EG_OK &&
                 eg_saver_tensor(r->saver, "codes", s.codes) == EG_OK && run_resume(r, &s.step);
     if (good && o->sample) {
-        good = s.step ? sample(&s, r) : run_say(r, &(problem){"there is no checkpoint to draw from"});
+        good = s.step ? sample(&s, r) : eg_fail(EG_ESTATE, "cvae", "there is no checkpoint to draw from") == EG_OK;
     } else if (good) {
         printf("%lld steps of %lld digits (%s)\n", (long long)s.steps, (long long)o->run.batch,
                o->run.data ? o->run.data : "drawn from fonts");
-        good = introduce(&s, r) && train(&s, r) && report(&s, r) && (!o->run.smoke || learned(&s, r));
+        good = introduce(&s, r) && train(&s, r) && report(&s, r) && (!o->run.smoke || learned(&s, r) == EG_OK);
     }
     school_close(&s);
     return good;

@@ -160,18 +160,17 @@ static bool play(game *g, run *r)
 
 static bool report(const game *g, const run *r)
 {
-    problem why;
     int64_t epochs = (g->step + g->per_epoch - 1) / g->per_epoch;
-    if (!curves_draw(r, "DCGAN", (const char *[]){"generator", "discriminator"}, 2, "losses.png", &why) ||
-        !sheet_film(&r->folder, 0, epochs, &why)) {
-        return run_say(r, &why);
+    if (curves_draw(r, "DCGAN", (const char *[]){"generator", "discriminator"}, 2, "losses.png") ||
+        sheet_film(&r->folder, 0, epochs)) {
+        return false;
     }
     printf("pictures and curves are in %s\n", r->folder.path.text);
     return true;
 }
 
 /* Whether the discriminator has learned to tell made digits from real ones. */
-static bool learned(const game *g, const run *r)
+static eg_status learned(const game *g, const run *r)
 {
     int64_t tenth = g->steps / 10 + 1;
     bool fell = false;
@@ -179,7 +178,7 @@ static bool learned(const game *g, const run *r)
         eg_tensor *lost = curve_of(r, "discriminator");
         fell = curve_mean(lost, -tenth, g->steps) < 0.9 * curve_mean(lost, 0, tenth);
     }
-    return fell || run_say(r, &(problem){"the discriminator's loss did not fall"});
+    return fell ? EG_OK : eg_fail(EG_ESTATE, "dcgan", "the discriminator's loss did not fall");
 }
 
 /* New digits from a finished generator. */
@@ -205,11 +204,11 @@ static bool work(run *r, const options *o)
                 eg_saver_dataset(r->saver, "digits", g.digits) == EG_OK &&
                 eg_saver_tensor(r->saver, "noise", g.noise) == EG_OK && run_resume(r, &g.step);
     if (good && o->sample) {
-        good = g.step ? sample(&g, r) : run_say(r, &(problem){"there is no checkpoint to draw from"});
+        good = g.step ? sample(&g, r) : eg_fail(EG_ESTATE, "dcgan", "there is no checkpoint to draw from") == EG_OK;
     } else if (good) {
         printf("%lld steps of %lld digits (%s)\n", (long long)g.steps, (long long)o->run.batch,
                o->run.data ? o->run.data : "drawn from fonts");
-        good = introduce(&g, r) && play(&g, r) && report(&g, r) && (!o->run.smoke || learned(&g, r));
+        good = introduce(&g, r) && play(&g, r) && report(&g, r) && (!o->run.smoke || learned(&g, r) == EG_OK);
     }
     game_close(&g);
     return good;

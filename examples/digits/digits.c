@@ -39,7 +39,7 @@ static bool job_open(job *j, const options *o)
     j->adam = eg_adam_new(eg_module_parameters(j->net), .lr = o->lr);
     int64_t per_epoch = eg_dataset_count(j->train);
     if (j->train && per_epoch < 1) {
-        fprintf(stderr, "digits: there are not enough digits for one batch\n");
+        eg_fail(EG_EINVAL, "digits", "there are not enough digits for one batch");
         return false;
     }
     j->steps = r->steps ? r->steps : r->epochs * per_epoch;
@@ -94,7 +94,6 @@ static bool train(job *j, run *r)
 /* What the folder gets: the model, the digits as they were read, the curve. */
 static bool report(const job *j, const run *r, const results *found)
 {
-    problem why = {""};
     bool drawn = false;
     run_path model = run_folder_path(&r->folder, "digits.safetensors");
     run_path grid = run_folder_path(&r->folder, "digits.png"), curve = run_folder_path(&r->folder, "loss.png");
@@ -105,18 +104,18 @@ static bool report(const job *j, const run *r, const results *found)
     }
     EG_SCOPE {
         eg_tensor *losses = curve_of(r, "loss");
-        drawn = losses && results_grid(found, grid.text, &why) &&
-                results_curve(eg_data(losses), (int)eg_numel(losses), curve.text, &why);
+        drawn = losses && results_grid(found, grid.text) == EG_OK &&
+                results_curve(eg_data(losses), (int)eg_numel(losses), curve.text) == EG_OK;
     }
     if (!drawn) {
-        return *why.text && run_say(r, &why);
+        return false;
     }
     printf("model   %s\ndigits  %s\ncurve   %s\n", model.text, grid.text, curve.text);
     return true;
 }
 
 /* Whether the last tenth of the losses is clearly below the first. */
-static bool fell(const job *j, const run *r)
+static eg_status fell(const job *j, const run *r)
 {
     int64_t tenth = j->steps / 10 + 1;
     bool good = false;
@@ -124,7 +123,7 @@ static bool fell(const job *j, const run *r)
         eg_tensor *losses = curve_of(r, "loss");
         good = curve_mean(losses, -tenth, j->steps) < 0.8 * curve_mean(losses, 0, tenth);
     }
-    return good || run_say(r, &(problem){"the loss did not fall"});
+    return good ? EG_OK : eg_fail(EG_ESTATE, "digits", "the loss did not fall");
 }
 
 static bool work(run *r, const options *o)
@@ -136,7 +135,7 @@ static bool work(run *r, const options *o)
         printf("%lld steps of %lld digits (%s)\n", (long long)j.steps, (long long)o->run.batch,
                o->run.data ? o->run.data : "drawn from fonts");
         good = train(&j, r) && results_collect(found, j.net, j.test, r->device) == EG_OK &&
-               report(&j, r, found) && (!o->run.smoke || fell(&j, r));
+               report(&j, r, found) && (!o->run.smoke || fell(&j, r) == EG_OK);
     }
     job_close(&j);
     free(found);

@@ -270,14 +270,18 @@ static void add_listed_faces(drawn_fonts *fonts)
 }
 
 /* Adds the font of that name, or, where it is NULL, any that is installed. */
-static bool add_named_face(drawn_fonts *fonts, const char *name, problem *why)
+static eg_status add_named_face(drawn_fonts *fonts, const char *name)
 {
     font *f = font_open(name);
-    bool added = f ? add_face(fonts, f) ||
-                         problem_say(why, "%s does not have all ten digits", font_path(f))
-                   : problem_say(why, "%s", eg_last_error()->message);
+    if (!f) {
+        return eg_last_error()->code;
+    }
+    eg_status st = EG_OK;
+    if (!add_face(fonts, f)) {
+        st = eg_failf(EG_EFORMAT, "drawn_fonts_open", "%s does not have all ten digits", font_path(f));
+    }
     font_free(f);
-    return added;
+    return st;
 }
 
 /* The four uniform cubic B-spline weights about each pixel's centre. */
@@ -292,18 +296,18 @@ static void make_weights(drawn_fonts *fonts)
     }
 }
 
-drawn_fonts *drawn_fonts_open(const char *name, problem *why)
+drawn_fonts *drawn_fonts_open(const char *name)
 {
     drawn_fonts *fonts = calloc(1, sizeof *fonts);
     if (!fonts) {
-        problem_say(why, "out of memory for the digits of the fonts");
+        eg_fail(EG_ENOMEM, "drawn_fonts_open", "out of memory for the digits of the fonts");
         return NULL;
     }
     make_weights(fonts);
     if (!name) {
         add_listed_faces(fonts);
     }
-    if (fonts->count == 0 && !add_named_face(fonts, name, why)) {
+    if (fonts->count == 0 && add_named_face(fonts, name)) {
         drawn_fonts_free(fonts);
         return NULL;
     }

@@ -9,16 +9,14 @@
 
 #include <stdint.h>
 
-#include "draw/problem.h"
-
 enum { DRAWN_SIDE = 28, DRAWN_PIXELS = DRAWN_SIDE * DRAWN_SIDE };
 
 typedef struct drawn_fonts drawn_fonts;
 
 /* Prepares the digits of all faces of a fixed list that are installed - handwriting first, but a
  * single text face will do - or of the one font named (see font_open), which takes some
- * milliseconds for each. Free with drawn_fonts_free. NULL with words if there is none. */
-drawn_fonts *drawn_fonts_open(const char *name, problem *why);
+ * milliseconds for each. Free with drawn_fonts_free. NULL if there is none. */
+drawn_fonts *drawn_fonts_open(const char *name);
 void drawn_fonts_free(drawn_fonts *fonts);
 
 /* How many faces the digits are drawn from. */

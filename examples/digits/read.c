@@ -21,24 +21,22 @@ static void print(const results *r)
 
 static int run(const char *model, const char *data, int64_t count, int64_t seed, const char *picture)
 {
-    int status = 1;
-    problem why;
     eg_module *net = digits_net();
     eg_dataset *digits = eg_dataset_batch(
         eg_dataset_take(digits_source(data, EG_TEST, (uint64_t)seed, count), count), 100);
     results *r = malloc(sizeof *r);
-    if (!r || !digits || eg_module_load(net, model) != EG_OK ||
-        results_collect(r, net, digits, eg_cpu()) != EG_OK) {
-        eg_error_print(stderr);
-    } else if (print(r), picture && !results_grid(r, picture, &why)) {
-        fprintf(stderr, "digits-read: %s\n", why.text);
-    } else {
-        status = 0;
+    eg_status st = r ? EG_OK : eg_fail(EG_ENOMEM, "digits-read", "out of memory");
+    st = digits ? st : eg_last_error()->code;
+    st = st ? st : eg_module_load(net, model);
+    st = st ? st : results_collect(r, net, digits, eg_cpu());
+    if (!st) {
+        print(r);
+        st = picture ? results_grid(r, picture) : EG_OK;
     }
     free(r);
     eg_dataset_free(digits);
     eg_module_free(net);
-    return status;
+    return st ? eg_error_print(stderr) : 0;
 }
 
 int main(int argc, char **argv)

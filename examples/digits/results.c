@@ -37,8 +37,11 @@ eg_status results_collect(results *r, eg_module *net, eg_dataset *digits, eg_dev
         eg_tensor *logits = eg_module_forward(net, eg_to(sample[0], device));
         eg_tensor *guess = eg_to(eg_argmax(logits, .axes = EG_AXES(1)), eg_cpu());
         const float *images = eg_data(eg_contiguous(sample[0]));
-        if (!guess || !images || eg_numel(sample[0]) != eg_numel(guess) * PIXELS) {
-            return eg_last_error()->code ? eg_last_error()->code : EG_EINVAL;
+        if (!guess || !images) {
+            return eg_last_error()->code;
+        }
+        if (eg_numel(sample[0]) != eg_numel(guess) * PIXELS) {
+            return eg_failf(EG_ESHAPE, "results_collect", "an image of a digit has %d pixels", PIXELS);
         }
         for (int64_t i = 0; i < eg_numel(guess); i++) {
             note(r, images + i * PIXELS, (int)eg_get(sample[1], i), (int)eg_get(guess, i));
@@ -54,15 +57,14 @@ double results_accuracy(const results *r)
 
 /* ---- pictures ------------------------------------------------------------------------------ */
 
-static bool write_and_free(canvas *c, const char *path, problem *why)
+static eg_status write_and_free(canvas *c, const char *path)
 {
-    bool ok = (c || problem_say(why, "%s", eg_last_error()->message)) &&
-              write_png(c, path, why);
+    eg_status st = c ? write_png(c, path) : eg_last_error()->code;
     canvas_free(c);
-    return ok;
+    return st;
 }
 
-bool results_grid(const results *r, const char *path, problem *why)
+eg_status results_grid(const results *r, const char *path)
 {
     grid_cell cells[CELLS];
     char captions[CELLS][16], title[120];
@@ -80,10 +82,10 @@ bool results_grid(const results *r, const char *path, problem *why)
     font *f = font_if_any();
     canvas *c = grid_draw(&g, f);
     font_free(f);
-    return write_and_free(c, path, why);
+    return write_and_free(c, path);
 }
 
-bool results_curve(const double *losses, int count, const char *path, problem *why)
+eg_status results_curve(const double *losses, int count, const char *path)
 {
     const double smooth = count > 20 ? 1 - 20.0 / count : 0;
     const plot_series series = {.name = "training loss", .y = losses, .count = count, .smooth = smooth};
@@ -92,5 +94,5 @@ bool results_curve(const double *losses, int count, const char *path, problem *w
     font *f = font_if_any();
     canvas *c = plot_draw(&p, f);
     font_free(f);
-    return write_and_free(c, path, why);
+    return write_and_free(c, path);
 }

@@ -4,8 +4,6 @@
 
 #include <egret/egret.h>
 
-#include "draw/problem.h"
-
 enum { RESULTS_FIRST = 48, RESULTS_WRONG = 24, RESULTS_SIDE = 28 };
 
 typedef struct result {
@@ -27,9 +25,9 @@ eg_status results_collect(results *r, eg_module *net, eg_dataset *digits, eg_dev
 double results_accuracy(const results *r);
 
 /* The digits kept in r on one sheet, with what they were read as; wrong ones in red. */
-bool results_grid(const results *r, const char *path, problem *why);
+eg_status results_grid(const results *r, const char *path);
 
 /* The loss of each step. */
-bool results_curve(const double *losses, int count, const char *path, problem *why);
+eg_status results_curve(const double *losses, int count, const char *path);
 
 #endif

@@ -39,16 +39,13 @@ static void free_series(void *user)
 
 eg_dataset *digits_drawn(uint64_t seed, int64_t count)
 {
-    problem why;
     series *s = malloc(sizeof *s);
-    drawn_fonts *fonts = s ? drawn_fonts_open(NULL, &why) : NULL;
-    if (!fonts) {
-        fprintf(stderr, "digits: %s\n", s ? why.text : "out of memory");
-        free(s);
+    if (!s) {
+        eg_fail(EG_ENOMEM, "digits_drawn", "out of memory");
         return NULL;
     }
-    *s = (series){fonts, seed};
-    eg_dataset *d = eg_dataset_from(draw, count, s, free_series);
+    *s = (series){drawn_fonts_open(NULL), seed};
+    eg_dataset *d = s->fonts ? eg_dataset_from(draw, count, s, free_series) : NULL;
     if (!d) {
         free_series(s);
     }
@@ -62,7 +59,7 @@ eg_dataset *digits_source(const char *folder, eg_split_name split, uint64_t seed
 
 /* ---- the real ones ------------------------------------------------------------------------- */
 
-bool digits_get(const char *folder, const char *from, problem *why)
+eg_status digits_get(const char *folder, const char *from)
 {
     static const struct {
         const char *name, *sha256;
@@ -76,26 +73,25 @@ bool digits_get(const char *folder, const char *from, problem *why)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const char *base = from ? from : "https://storage.googleapis.com/cvdf-datasets/mnist";
         if (snprintf(url, sizeof url, "%s/%s", base, files[i].name) >= (int)sizeof url) {
-            return problem_say(why, "the address %.60s... is too long", base);
+            return eg_failf(EG_EINVAL, "digits_get", "the address %.60s... is too long", base);
         }
-        if (!download_get(&(download){.url = url, .sha256 = files[i].sha256}, folder, why)) {
-            return false;
+        eg_status st = download_get(&(download){.url = url, .sha256 = files[i].sha256}, folder);
+        if (st) {
+            return st;
         }
     }
-    return true;
+    return EG_OK;
 }
 
 int digits_get_data(const char *verb, const char *folder, const char *from, const char *program)
 {
-    problem why;
     if (strcmp(verb, "get-data") != 0) {
         fprintf(stderr, "%s: '%s' is not get-data\n", program, verb);
         return 2;
     }
     folder = folder ? folder : "egret-data/mnist";
-    if (!digits_get(folder, from, &why)) {
-        fprintf(stderr, "%s: %s\n", program, why.text);
-        return 1;
+    if (digits_get(folder, from)) {
+        return eg_error_print(stderr);
     }
     printf("%s has MNIST: %s --data %s\n", folder, program, folder);
     return 0;

@@ -4,10 +4,8 @@
 
 #include <egret/egret.h>
 
-#include "draw/problem.h"
-
 /* Digits drawn from the fonts of this machine: `count` images of the series `seed`, made as they are
- * asked for. NULL with words, of the library or of the fonts, on record. */
+ * asked for. */
 eg_dataset *digits_drawn(uint64_t seed, int64_t count);
 
 /* The digits of a folder of MNIST files, or drawn ones if folder is NULL. Training and test never
@@ -16,7 +14,7 @@ eg_dataset *digits_source(const char *folder, eg_split_name split, uint64_t seed
 
 /* Fetches the four files of MNIST into the folder, from where `from` says (NULL: a public mirror), and
  * checks their sums. */
-bool digits_get(const char *folder, const char *from, problem *why);
+eg_status digits_get(const char *folder, const char *from);
 /* The same as a program's verb: what it was called, its --data (NULL: egret-data/mnist), its exit status. */
 int digits_get_data(const char *verb, const char *folder, const char *from, const char *program);
 

@@ -55,75 +55,80 @@ static eg_tensor *number_sentences(language *of, eg_tensor **texts, int64_t n)
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 /* Cuts a line and cleans both sides. The texts belong to whoever keeps them. */
-static bool read_line(eg_tensor *line, int64_t number, eg_tensor **spanish, eg_tensor **english,
-                      problem *why)
+static eg_status read_line(eg_tensor *line, int64_t number, eg_tensor **spanish, eg_tensor **english)
 {
     const char *begin = eg_data(line);
     int64_t n = eg_numel(line);
     const char *tab = n ? memchr(begin, '\t', (size_t)n) : NULL;
     if (!tab) {
-        return problem_say(why, "line %lld has no tab between English and Spanish", (long long)number);
+        return eg_failf(EG_EFORMAT, "corpus", "line %lld has no tab between English and Spanish", (long long)number);
     }
     int64_t cut = tab - begin;
     const char *end = memchr(tab + 1, '\t', (size_t)(n - cut - 1));
     *english = eg_keep(corpus_clean(eg_slice(line, 0, 0, cut, 1)));
     *spanish = eg_keep(corpus_clean(eg_slice(line, 0, cut + 1, end ? end - begin : n, 1)));
-    return *english && *spanish;
+    return *english && *spanish ? EG_OK : eg_last_error()->code;
 }
 
-static bool read_lines(corpus *c, eg_dataset *lines, eg_tensor **spanish, eg_tensor **english, problem *why)
+static eg_status read_lines(corpus *c, eg_dataset *lines, eg_tensor **spanish, eg_tensor **english)
 {
-    bool good = true;
+    eg_status st = EG_OK;
     EG_FOR_EACH(line, lines) {
-        good = read_line(line[0], c->pairs + 1, &spanish[c->pairs], &english[c->pairs], why);
-        if (!good) {
+        st = read_line(line[0], c->pairs + 1, &spanish[c->pairs], &english[c->pairs]);
+        if (st) {
             break;
         }
         c->pairs++;
     }
-    return good && eg_dataset_status(lines) == EG_OK &&
-           (c->pairs || problem_say(why, "there is not a single pair of sentences"));
+    st = st ? st : eg_dataset_status(lines);
+    return st || c->pairs ? st : eg_fail(EG_EFORMAT, "corpus", "there is not a single pair of sentences");
 }
 
 /* Takes over the lines. */
-static bool corpus_of(corpus *c, eg_dataset *lines, int64_t most, problem *why)
+static eg_status corpus_of(corpus *c, eg_dataset *lines, int64_t most)
 {
     eg_tensor **spanish = calloc((size_t)most, sizeof *spanish);
     eg_tensor **english = calloc((size_t)most, sizeof *english);
     *c = (corpus){0};
     lines = eg_dataset_take(lines, most);
-    bool good = spanish && english && lines && read_lines(c, lines, spanish, english, why);
+    eg_status st = spanish && english ? EG_OK : eg_fail(EG_ENOMEM, "corpus", "out of memory for the sentences");
+    st = lines ? st : eg_last_error()->code;
+    st = st ? st : read_lines(c, lines, spanish, english);
     EG_SCOPE {
         for (int64_t i = 0; spanish && english && i < most; i++) {
             spanish[i] = eg_scope_adopt(spanish[i]);
             english[i] = eg_scope_adopt(english[i]);
         }
-        if (good) {
+        if (!st) {
             c->sources = eg_keep(number_sentences(&c->spanish, spanish, c->pairs));
             c->targets = eg_keep(number_sentences(&c->english, english, c->pairs));
+            st = c->sources && c->targets ? EG_OK : eg_last_error()->code;
         }
     }
     free(spanish);
     free(english);
     eg_dataset_free(lines);
     int64_t longest = c->spanish.longest > c->english.longest ? c->spanish.longest : c->english.longest;
-    return c->sources && c->targets &&
-           (longest <= MOST_WORDS || problem_say(why, "a sentence has %lld words and marks; the most is %d",
-                                                 (long long)longest, MOST_WORDS));
+    if (!st && longest > MOST_WORDS) {
+        st = eg_failf(EG_EFORMAT, "corpus", "a sentence has %lld words and marks; the most is %d", (long long)longest,
+                      MOST_WORDS);
+    }
+    return st;
 }
 
-bool corpus_read(corpus *c, const char *folder, int64_t pairs, problem *why)
+eg_status corpus_read(corpus *c, const char *folder, int64_t pairs)
 {
     static const char *const places[] = {"spa.txt", "spa.txt.gz", "unpacked/spa-eng/spa.txt"};
     char path[4096];
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, places[i]);
         if (access(path, F_OK) == 0) {
-            return corpus_of(c, eg_text_lines_new(path), pairs, why);
+            return corpus_of(c, eg_text_lines_new(path), pairs);
         }
     }
-    return problem_say(why, "there is no spa.txt or spa.txt.gz in %.200s; `nmt get-data --data %.100s` fetches it",
-                       folder, folder);
+    return eg_failf(EG_EIO, "corpus",
+                    "there is no spa.txt or spa.txt.gz in %.80s; `nmt get-data --data %.80s` fetches it",
+                    folder, folder);
 }
 
 /* ---- sentences of our own -------------------------------------------------------------------- */
@@ -138,15 +143,15 @@ static eg_status make_line(int64_t index, eg_tensor **sample, int *n, void *user
     return *sample ? EG_OK : eg_last_error()->code;
 }
 
-bool corpus_make(corpus *c, int64_t pairs, problem *why)
+eg_status corpus_make(corpus *c, int64_t pairs)
 {
     int64_t all = grammar_count(), most = pairs < all ? pairs : all;
-    bool good = false;
+    eg_status st = EG_OK;
     EG_SCOPE {
         eg_tensor *order = eg_permutation(all);
-        good = order && corpus_of(c, eg_dataset_from(make_line, most, order, NULL), most, why);
+        st = order ? corpus_of(c, eg_dataset_from(make_line, most, order, NULL), most) : eg_last_error()->code;
     }
-    return good;
+    return st;
 }
 
 /* ---- for training ---------------------------------------------------------------------------- */

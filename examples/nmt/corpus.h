@@ -4,8 +4,6 @@
 
 #include <egret/egret.h>
 
-#include "draw/problem.h"
-
 enum { MOST_WORDS = 1000 }; /* of a sentence */
 
 /* The words of a language, "<pad>" being number 0, and the most of them in a sentence. */
@@ -21,11 +19,11 @@ typedef struct corpus {
 } corpus;
 
 /* The first `pairs` lines of spa.txt, or spa.txt.gz, in the folder, or where get_data put it: English, a tab,
- * Spanish, and maybe another tab with whatever. False: *why has words, or Egret has them on record. */
-bool corpus_read(corpus *c, const char *folder, int64_t pairs, problem *why);
+ * Spanish, and maybe another tab with whatever. */
+eg_status corpus_read(corpus *c, const char *folder, int64_t pairs);
 
 /* As many different sentences of a small grammar, drawn by the thread's random numbers. */
-bool corpus_make(corpus *c, int64_t pairs, problem *why);
+eg_status corpus_make(corpus *c, int64_t pairs);
 
 /* Frees the tensors; the languages go on in a translator. */
 void corpus_free(corpus *c);

@@ -12,7 +12,6 @@ static const char usual_sum[] = "6ec60e212f812ee3430f7568ea6f33b6fb080e32193c595
 
 int get_data(const char *verb, const char *folder, const char *url, const char *sha256, const char *program)
 {
-    problem why;
     /* Nobody has published a sum of the archive. */
     const download d = {.url = url ? url : usual_url, .bytes = 2638744, .name = "spa-eng.zip",
                         .unpack = "unpacked", .member = "spa-eng/spa.txt",
@@ -22,9 +21,8 @@ int get_data(const char *verb, const char *folder, const char *url, const char *
         return 2;
     }
     folder = folder ? folder : "egret-data/spa-eng";
-    if (!download_get(&d, folder, &why)) {
-        fprintf(stderr, "%s: %s\n", program, why.text);
-        return 1;
+    if (download_get(&d, folder)) {
+        return eg_error_print(stderr);
     }
     printf("%s has the sentences: %s --data %s\n", folder, program, folder);
     return 0;

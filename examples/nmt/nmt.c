@@ -33,29 +33,27 @@ typedef struct job {
 
 /* ---- before ---------------------------------------------------------------------------------- */
 
-static bool read_corpus(job *j, run *r)
+static eg_status read_corpus(job *j)
 {
     const options *o = j->o;
-    problem why = {""};
-    bool good = o->run.data ? corpus_read(&j->c, o->run.data, o->pairs, &why)
-                            : corpus_make(&j->c, o->pairs, &why);
-    if (!good) {
-        return *why.text && run_say(r, &why);
+    eg_status st = o->run.data ? corpus_read(&j->c, o->run.data, o->pairs) : corpus_make(&j->c, o->pairs);
+    if (st) {
+        return st;
     }
     printf("%lld pairs (%s): Spanish of %lld words and marks at most, %lld different ones; English of %lld, "
            "%lld\n", (long long)j->c.pairs, o->run.data ? o->run.data : "made by a grammar",
            (long long)j->c.spanish.longest, (long long)eg_vocabulary_size(j->c.spanish.words) - 1,
            (long long)j->c.english.longest, (long long)eg_vocabulary_size(j->c.english.words) - 1);
-    return true;
+    return EG_OK;
 }
 
-static bool job_open(job *j, run *r)
+static bool job_open(job *j)
 {
     const options *o = j->o;
     const run_options *ro = &o->run;
-    bool read = read_corpus(j, r);
+    eg_status st = read_corpus(j);
     j->t = (translator){.spanish = j->c.spanish, .english = j->c.english};
-    if (!read || !translator_new(&j->t, j->c.spanish, j->c.english, o->embedding, o->units) ||
+    if (st || !translator_new(&j->t, j->c.spanish, j->c.english, o->embedding, o->units) ||
         !corpus_split(&j->c, &j->train, &j->test)) {
         return false;
     }
@@ -67,7 +65,8 @@ static bool job_open(job *j, run *r)
     j->per_epoch = j->train ? eg_dataset_count(j->train) : 0;
     j->steps = ro->steps ? ro->steps : ro->epochs * j->per_epoch;
     if (j->train && j->per_epoch < 1) {
-        return run_say(r, &(problem){"there are not enough pairs for one batch"});
+        eg_fail(EG_EINVAL, "nmt", "there are not enough pairs for one batch");
+        return false;
     }
     return j->test && j->adam;
 }
@@ -115,29 +114,28 @@ static bool test(job *j, run *r, double *value)
 }
 
 /* Translates a sentence and draws what it looked at. Step 0: not for TensorBoard. */
-static bool show(const translator *t, run *r, int64_t step, const char *sentence, const char *picture)
+static eg_status show(const translator *t, run *r, int64_t step, const char *sentence, const char *picture)
 {
     run_path path = run_folder_path(&r->folder, picture);
-    problem why = {""};
-    bool good = false;
+    eg_status st = EG_OK;
     EG_SCOPE {
         translation made;
-        good = translate(t, r, sentence, &made, &why);
-        if (good) {
+        st = translate(t, r, sentence, &made);
+        if (!st) {
             translation_print(t, &made);
-            good = translation_draw(t, &made, path.text, &why) &&
-                   (!step || !r->board ||
-                    eg_events_image(r->board, picture, step, eg_image_load(path.text)) == EG_OK);
+            st = translation_draw(t, &made, path.text);
+        }
+        if (!st && step && r->board) {
+            st = eg_events_image(r->board, picture, step, eg_image_load(path.text));
         }
     }
-    return good || (*why.text && run_say(r, &why));
+    return st;
 }
 
 static bool end_of_epoch(job *j, run *r, double seconds)
 {
     int64_t epoch = (j->step + j->per_epoch - 1) / j->per_epoch, first = (epoch - 1) * j->per_epoch;
     double tested;
-    problem why;
     if (!run_catch_up(r) || !test(j, r, &tested) || !run_log(r, j->step, EG_REAL("test loss", tested))) {
         return false;
     }
@@ -148,12 +146,16 @@ static bool end_of_epoch(job *j, run *r, double seconds)
     for (int i = 0; i < SAMPLES; i++) {
         char picture[32];
         snprintf(picture, sizeof picture, "attention-%d.png", i + 1);
-        if (!show(&j->t, r, j->step, samples[!j->o->run.data][i], picture) && eg_last_error()->code) {
-            return false; /* else there are words it has never read */
+        eg_status st = show(&j->t, r, j->step, samples[!j->o->run.data][i], picture);
+        if (st == EG_EINDEX) { /* words it has never read */
+            eg_error_print(stderr);
+            eg_clear_error();
+        } else if (st) {
+            return false;
         }
     }
     return curves_draw(r, "Translating: cross entropy per word", (const char *[]){"loss", "test loss"}, 2,
-                       "losses.png", &why) || run_say(r, &why);
+                       "losses.png") == EG_OK;
 }
 
 /* Whether --save-every asks for a checkpoint. */
@@ -202,7 +204,7 @@ static bool train(job *j, run *r)
 }
 
 /* Whether the last tenth of the losses is clearly below the first. */
-static bool fell(const job *j, const run *r)
+static eg_status fell(const job *j, const run *r)
 {
     int64_t tenth = j->steps / 10 + 1;
     bool good = false;
@@ -210,18 +212,18 @@ static bool fell(const job *j, const run *r)
         eg_tensor *loss = curve_of(r, "loss");
         good = curve_mean(loss, -tenth, j->steps) < 0.8 * curve_mean(loss, 0, tenth);
     }
-    return good || run_say(r, &(problem){"the loss did not fall"});
+    return good ? EG_OK : eg_fail(EG_ESTATE, "nmt", "the loss did not fall");
 }
 
 static bool work(run *r, const options *o)
 {
     job j = {.o = o};
-    bool good = job_open(&j, r) && translator_save_with(&j.t, r) && run_optim(r, "adam", j.adam) &&
+    bool good = job_open(&j) && translator_save_with(&j.t, r) && run_optim(r, "adam", j.adam) &&
                 eg_saver_dataset(r->saver, "train", j.train) == EG_OK && run_resume(r, &j.step);
     if (good) {
         printf("%lld steps of %lld pairs, %lld units, %lld parameters\n", (long long)j.steps,
                (long long)o->run.batch, (long long)o->units, (long long)translator_size(&j.t));
-        good = train(&j, r) && (!o->run.smoke || fell(&j, r));
+        good = train(&j, r) && (!o->run.smoke || fell(&j, r) == EG_OK);
     }
     if (good) {
         printf("checkpoints, attention maps and losses.png are in %s\n", r->folder.path.text);
@@ -236,22 +238,22 @@ static bool work(run *r, const options *o)
 static bool infer(run *r, const options *o)
 {
     translator t = {0};
-    problem why = {""};
     char name[64];
     long long latest = (long long)eg_saver_latest(r->saver);
     snprintf(name, sizeof name, "checkpoint-%010lld.safetensors", latest);
     run_path newest = run_folder_path(&r->folder, name);
     if (!o->model && latest < 0) {
-        problem_say(&why, "there is no checkpoint in %s: train first, or say which --model", r->folder.path.text);
-        return run_say(r, &why);
+        eg_failf(EG_ESTATE, "nmt", "there is no checkpoint in %s: train first, or say which --model",
+                 r->folder.path.text);
+        return false;
     }
-    bool good = translator_open(&t, r, o->model ? o->model : newest.text, &why);
-    good = good ? show(&t, r, 0, o->infer, "attention.png") : *why.text && run_say(r, &why);
+    eg_status st = translator_open(&t, r, o->model ? o->model : newest.text);
+    st = st ? st : show(&t, r, 0, o->infer, "attention.png");
     translator_free(&t);
-    if (good) {
+    if (!st) {
         printf("%s\n", run_folder_path(&r->folder, "attention.png").text);
     }
-    return good;
+    return st == EG_OK;
 }
 
 /* ---- the command line ------------------------------------------------------------------------ */

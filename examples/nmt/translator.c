@@ -85,61 +85,63 @@ bool translator_save_with(translator *t, run *r)
            eg_saver_add(r->saver, "words", &words) == EG_OK;
 }
 
-static bool read_words(const eg_tensors *file, language *spanish, language *english, problem *why)
+static eg_status read_words(const eg_tensors *file, language *spanish, language *english)
 {
     const eg_tensor *longest = eg_tensors_get(file, "words/longest");
     spanish->words = longest ? corpus_words(eg_tensors_get(file, "words/spanish")) : NULL;
     english->words = spanish->words ? corpus_words(eg_tensors_get(file, "words/english")) : NULL;
     double reads = eg_get(longest, 0), writes = eg_get(longest, 1);
     if (!english->words) {
-        return false;
+        return eg_last_error()->code;
     }
     if (!(reads >= 1 && reads <= MOST_WORDS && writes >= 1 && writes <= MOST_WORDS)) {
-        return problem_say(why, "the checkpoint tells of sentences of %.0f and %.0f words", reads, writes);
+        return eg_failf(EG_EFORMAT, "translator_open", "the checkpoint tells of sentences of %.0f and %.0f words",
+                        reads, writes);
     }
     spanish->longest = (int64_t)reads;
     english->longest = (int64_t)writes;
-    return true;
+    return EG_OK;
 }
 
-bool translator_open(translator *t, run *r, const char *path, problem *why)
+eg_status translator_open(translator *t, run *r, const char *path)
 {
     language spanish = {0}, english = {0};
     *t = (translator){0};
     eg_tensors *file = eg_safetensors_load(path);
     if (!file) {
-        return false;
+        return eg_last_error()->code;
     }
-    bool good = read_words(file, &spanish, &english, why);
-    eg_tensor *read = good ? eg_tensors_get(file, "encoder/embedding.weight") : NULL;
+    eg_status st = read_words(file, &spanish, &english);
+    eg_tensor *read = !st ? eg_tensors_get(file, "encoder/embedding.weight") : NULL;
     eg_tensor *write = read ? eg_tensors_get(file, "decoder/word.weight") : NULL;
     int64_t embedding = eg_size(read, 1), units = eg_size(write, 1);
     eg_tensors_free(file);
     *t = (translator){.spanish = spanish, .english = english};
-    return write && translator_new(t, spanish, english, embedding, units) &&
-           run_module(r, "encoder", t->encoder) && run_module(r, "decoder", t->decoder) &&
-           eg_saver_restore_from(r->saver, path, NULL, .allow_others = true) == EG_OK;
+    if (!write || !translator_new(t, spanish, english, embedding, units) ||
+        !run_module(r, "encoder", t->encoder) || !run_module(r, "decoder", t->decoder)) {
+        return eg_last_error()->code;
+    }
+    return eg_saver_restore_from(r->saver, path, NULL, .allow_others = true);
 }
 
 /* ---- translating ----------------------------------------------------------------------------- */
 
 /* The words of a sentence; what it does not know is 0, which cleaning never leaves. */
-static eg_tensor *read_sentence(const translator *t, const char *sentence, problem *why)
+static eg_tensor *read_sentence(const translator *t, const char *sentence)
 {
     eg_tensor *text = corpus_clean(eg_text(sentence));
     eg_tensor *ids = eg_vocabulary_encode(t->spanish.words, text, 0), *places = eg_text_words(text);
     for (int64_t i = 0; i < eg_numel(ids); i++) {
         if (eg_get(ids, i) == 0) {
             const char *word = (const char *)eg_data(text) + (int64_t)eg_get(places, 2 * i);
-            problem_say(why, "\"%.*s\" is none of the %lld words it has learned",
-                        (int)eg_get(places, 2 * i + 1), word,
-                        (long long)eg_vocabulary_size(t->spanish.words) - 1);
+            eg_failf(EG_EINDEX, "translate", "\"%.*s\" is none of the %lld words it has learned",
+                     (int)eg_get(places, 2 * i + 1), word, (long long)eg_vocabulary_size(t->spanish.words) - 1);
             return NULL;
         }
     }
     if (eg_numel(ids) > t->spanish.longest) {
-        problem_say(why, "\"%.200s\" has %lld words and marks; it has learned to read %lld", sentence,
-                    (long long)eg_numel(ids) - 2, (long long)t->spanish.longest - 2);
+        eg_failf(EG_EINDEX, "translate", "\"%.150s\" has %lld words and marks; it has learned to read %lld", sentence,
+                 (long long)eg_numel(ids) - 2, (long long)t->spanish.longest - 2);
         return NULL;
     }
     return ids;
@@ -166,17 +168,17 @@ static int write_words(const translator *t, const run *r, eg_tensor *source, eg_
     return n;
 }
 
-bool translate(const translator *t, const run *r, const char *sentence, translation *made, problem *why)
+eg_status translate(const translator *t, const run *r, const char *sentence, translation *made)
 {
-    eg_tensor *read = read_sentence(t, sentence, why), *words[MOST_WORDS], *weights[MOST_WORDS];
+    eg_tensor *read = read_sentence(t, sentence), *words[MOST_WORDS], *weights[MOST_WORDS];
     if (!read) {
-        return false;
+        return eg_last_error()->code;
     }
     eg_tensor *source = eg_pad_sequences(&read, 1, .maxlen = t->spanish.longest, .pad_after = true);
     int n = write_words(t, r, source, words, weights);
     eg_tensor *looked = eg_slice(eg_concat(weights, n, 0), 1, 0, eg_numel(read), 1);
     *made = (translation){read, eg_to(eg_concat(words, n, 0), eg_cpu()), eg_to(looked, eg_cpu())};
-    return made->written && made->weights;
+    return made->written && made->weights ? EG_OK : eg_last_error()->code;
 }
 
 /* ---- showing --------------------------------------------------------------------------------- */
@@ -207,7 +209,7 @@ static void spell(const language *of, const eg_tensor *ids, const char **words)
     }
 }
 
-bool translation_draw(const translator *t, const translation *made, const char *path, problem *why)
+eg_status translation_draw(const translator *t, const translation *made, const char *path)
 {
     const char *rows[MOST_WORDS], *columns[MOST_WORDS];
     double *values = malloc((size_t)eg_numel(made->weights) * sizeof *values);
@@ -217,11 +219,12 @@ bool translation_draw(const translator *t, const translation *made, const char *
                          .columns = (int)eg_size(made->weights, 1), .row_words = rows,
                          .column_words = columns, .least = 0, .most = 1};
     font *f = font_if_any();
-    canvas *c = values && eg_to_values(made->weights, values) == EG_OK ? heatmap_draw(&map, f) : NULL;
-    bool ok = (c || problem_say(why, "%s", eg_last_error()->message)) &&
-              write_png(c, path, why);
+    eg_status st = values ? eg_to_values(made->weights, values)
+                          : eg_fail(EG_ENOMEM, "translation_draw", "out of memory");
+    canvas *c = st ? NULL : heatmap_draw(&map, f);
+    st = c ? write_png(c, path) : eg_last_error()->code;
     canvas_free(c);
     font_free(f);
     free(values);
-    return ok;
+    return st;
 }

@@ -24,7 +24,7 @@ int64_t translator_size(const translator *t);
 bool translator_save_with(translator *t, run *r);
 
 /* The translator of a checkpoint. */
-bool translator_open(translator *t, run *r, const char *path, problem *why);
+eg_status translator_open(translator *t, run *r, const char *path);
 
 /* Words as numbers, i64 [n], "<start>" first and "<end>" last unless there was no room; weights f32
  * [written, read]: where it looked for each word. They belong to the current scope. */
@@ -32,13 +32,13 @@ typedef struct translation {
     eg_tensor *read, *written, *weights;
 } translation;
 
-/* Always takes the likeliest word. */
-bool translate(const translator *t, const run *r, const char *sentence, translation *made, problem *why);
+/* Always takes the likeliest word. EG_EINDEX for a sentence that it has not learned to read. */
+eg_status translate(const translator *t, const run *r, const char *sentence, translation *made);
 
 /* "esta es mi vida . -> this is my life ." */
 void translation_print(const translator *t, const translation *made);
 
 /* What it looked at, as a PNG. */
-bool translation_draw(const translator *t, const translation *made, const char *path, problem *why);
+eg_status translation_draw(const translator *t, const translation *made, const char *path);
 
 #endif

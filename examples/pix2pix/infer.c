@@ -9,7 +9,7 @@
 #include "pairs.h"
 
 /* Only the generator's part of a checkpoint. */
-static eg_status load_latest(eg_module *net, const char *folder, problem *why)
+static eg_status load_latest(eg_module *net, const char *folder)
 {
     eg_saver *saver = eg_saver_new(folder);
     int64_t step = -1;
@@ -17,7 +17,7 @@ static eg_status load_latest(eg_module *net, const char *folder, problem *why)
     status = status ? status : eg_saver_restore(saver, &step, .allow_others = true);
     eg_saver_free(saver);
     if (!status && step < 0) {
-        problem_say(why, "there is no checkpoint in %s", folder);
+        status = eg_failf(EG_ESTATE, "pix2pix", "there is no checkpoint in %s", folder);
     }
     return status;
 }
@@ -60,29 +60,23 @@ static bool make(eg_module *net, eg_device *device, const char *from, const run_
 
 int pix2pix_infer(char *const *files, int count, const char *model, const run_options *o)
 {
-    problem why = {""};
     run_folder folder;
     if (count == 0) {
         fprintf(stderr, "pix2pix: --infer needs a FILE\n");
         return 2;
     }
-    eg_device *device = run_device(o, &why);
-    bool good = device && run_folder_open(&folder, o->out, "pix2pix", &why) &&
+    eg_device *device = run_device(o);
+    bool good = device && run_folder_open(&folder, o->out, "pix2pix") == EG_OK &&
                 (!o->threads || eg_set_threads((int)o->threads) == EG_OK);
     eg_module *net = good ? pix2pix_generator() : NULL;
     eg_status loaded = !net    ? EG_EINVAL
                        : model ? eg_module_load(net, model)
-                               : load_latest(net, folder.path.text, &why);
-    good = good && loaded == EG_OK && !*why.text && eg_module_to_device(net, device) == EG_OK;
+                               : load_latest(net, folder.path.text);
+    good = good && loaded == EG_OK && eg_module_to_device(net, device) == EG_OK;
     eg_seed((uint64_t)o->seed); /* of the dropout, which is the noise */
     for (int i = 0; i < count && good; i++) {
         good = make(net, device, files[i], &folder);
     }
     eg_module_free(net);
-    if (*why.text) {
-        fprintf(stderr, "pix2pix: %s\n", why.text);
-    } else if (!good) {
-        eg_error_print(stderr);
-    }
-    return !good;
+    return good ? 0 : eg_error_print(stderr);
 }

@@ -30,32 +30,34 @@ static int is_picture(const struct dirent *e)
            (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg") || !strcasecmp(dot, ".png"));
 }
 
-static bool list(pairs *p, const char *folder, const char *part, problem *why)
+static eg_status list(pairs *p, const char *folder, const char *part)
 {
     int length = snprintf(p->folder, sizeof p->folder, "%s/%s", folder, part);
     if (length >= PATH_SIZE - 300) {
-        return problem_say(why, "the name of the folder is longer than %d bytes", PATH_SIZE - 300);
+        return eg_failf(EG_EINVAL, "pairs_open", "the name of the folder is longer than %d bytes", PATH_SIZE - 300);
     }
     int n = scandir(p->folder, &p->names, is_picture, alphasort);
     if (n < 0) {
-        return problem_say(why, "cannot read the folder %s: %s", p->folder, strerror(errno));
+        return eg_failf(EG_EIO, "pairs_open", "cannot read the folder %s: %s", p->folder, strerror(errno));
     }
     p->count = n;
-    return n > 0 || problem_say(why, "there is no .jpg, .jpeg or .png file in %s", p->folder);
+    return n > 0 ? EG_OK : eg_failf(EG_EIO, "pairs_open", "there is no .jpg, .jpeg or .png file in %s", p->folder);
 }
 
-pairs *pairs_open(const char *folder, eg_split_name split, uint64_t seed, int64_t drawn,
-                  problem *why)
+pairs *pairs_open(const char *folder, eg_split_name split, uint64_t seed, int64_t drawn)
 {
     pairs *p = malloc(sizeof *p);
     if (!p) {
-        problem_say(why, "out of memory");
+        eg_fail(EG_ENOMEM, "pairs_open", "out of memory");
         return NULL;
     }
     *p = (pairs){.seed = seed, .first = split == EG_TEST ? TEST_FROM : 0, .count = drawn};
-    bool good = !folder || list(p, folder, split == EG_TRAIN ? "train" : "test", why) ||
-                (split == EG_TEST && access(p->folder, F_OK) != 0 && list(p, folder, "val", why));
-    if (!good) {
+    eg_status st = folder ? list(p, folder, split == EG_TRAIN ? "train" : "test") : EG_OK;
+    if (st && split == EG_TEST && access(p->folder, F_OK) != 0) {
+        eg_clear_error();
+        st = list(p, folder, "val");
+    }
+    if (st) {
         pairs_free(p);
         return NULL;
     }

@@ -5,8 +5,6 @@
 
 #include <egret/egret.h>
 
-#include "draw/problem.h"
-
 enum { PAIRS_SIDE = 256 };
 
 typedef struct pairs pairs;
@@ -14,8 +12,7 @@ typedef struct pairs pairs;
 /* The pictures (.jpg, .jpeg, .png) in the folder's "train", or in its "test" or, without that, its
  * "val"; they have the photo in their left half and the plan in the right one. Without a folder
  * `drawn` pairs of the series `seed` that the other split does not have. */
-pairs *pairs_open(const char *folder, eg_split_name split, uint64_t seed, int64_t drawn,
-                  problem *why);
+pairs *pairs_open(const char *folder, eg_split_name split, uint64_t seed, int64_t drawn);
 void pairs_free(pairs *p);
 int64_t pairs_count(const pairs *p);
 

@@ -35,15 +35,15 @@ typedef struct job {
 
 /* ---- the beginning ----------------------------------------------------------------------- */
 
-static bool open_pairs(job *j, const run_options *r, problem *why)
+static eg_status open_pairs(job *j, const run_options *r)
 {
     uint64_t seed = (uint64_t)r->seed;
-    j->train_pairs = pairs_open(r->data, EG_TRAIN, seed, j->o->drawn, why);
+    j->train_pairs = pairs_open(r->data, EG_TRAIN, seed, j->o->drawn);
     j->test_pairs = j->train_pairs
-                        ? pairs_open(r->data, EG_TEST, seed, r->smoke ? 2 : DRAWN_FOR_TESTS, why)
+                        ? pairs_open(r->data, EG_TEST, seed, r->smoke ? 2 : DRAWN_FOR_TESTS)
                         : NULL;
     if (!j->test_pairs) {
-        return false;
+        return eg_last_error()->code;
     }
     eg_dataset *order = eg_dataset_shuffle(pairs_numbers(j->train_pairs),
                                            pairs_count(j->train_pairs), .seed = seed);
@@ -52,29 +52,27 @@ static bool open_pairs(job *j, const run_options *r, problem *why)
     j->train = eg_dataset_prefetch(eg_dataset_batch(jittered, r->batch, .drop_last = true), 2);
     j->test = eg_dataset_batch(
         eg_dataset_map(pairs_numbers(j->test_pairs), pairs_plain, j->test_pairs), 1);
-    j->per_epoch = j->train ? eg_dataset_count(j->train) : 0;
-    return j->per_epoch > 0 || !j->train ||
-           problem_say(why, "%lld pairs are not enough for a batch of %lld",
-                       (long long)pairs_count(j->train_pairs), (long long)r->batch);
+    if (!j->train || !j->test) {
+        return eg_last_error()->code;
+    }
+    j->per_epoch = eg_dataset_count(j->train);
+    return j->per_epoch > 0 ? EG_OK
+                            : eg_failf(EG_EINVAL, "pix2pix", "%lld pairs are not enough for a batch of %lld",
+                                       (long long)pairs_count(j->train_pairs), (long long)r->batch);
 }
 
 static bool job_open(job *j, run *r, const options *o)
 {
-    problem why = {""};
     *j = (job){.o = o, .generator = pix2pix_generator(), .discriminator = pix2pix_discriminator()};
     j->generator_adam = eg_adam_new(eg_module_parameters(j->generator), .lr = o->lr, .beta1 = 0.5,
                                     .epsilon_outside = true);
     j->discriminator_adam = eg_adam_new(eg_module_parameters(j->discriminator), .lr = o->lr,
                                         .beta1 = 0.5, .epsilon_outside = true);
-    if (!j->generator_adam || !j->discriminator_adam) {
+    if (!j->generator_adam || !j->discriminator_adam || open_pairs(j, &o->run)) {
         return false;
     }
-    if (!open_pairs(j, &o->run, &why)) {
-        return run_say(r, &why);
-    }
     j->steps = o->run.steps ? o->run.steps : o->run.epochs * j->per_epoch;
-    return j->train && j->test &&
-           run_module(r, "generator", j->generator) && run_module(r, "discriminator", j->discriminator) &&
+    return run_module(r, "generator", j->generator) && run_module(r, "discriminator", j->discriminator) &&
            run_optim(r, "generator-adam", j->generator_adam) &&
            run_optim(r, "discriminator-adam", j->discriminator_adam) &&
            eg_saver_dataset(r->saver, "train", j->train) == EG_OK && run_resume(r, &j->step);
@@ -184,12 +182,11 @@ static bool train(job *j, run *r)
 static bool test(job *j, run *r)
 {
     run_folder to;
-    problem why;
     int64_t n = 0;
     double sum = 0;
     bool good = true;
-    if (!run_folder_open(&to, run_folder_path(&r->folder, "test").text, "", &why)) {
-        return run_say(r, &why);
+    if (run_folder_open(&to, run_folder_path(&r->folder, "test").text, "")) {
+        return false;
     }
     EG_FOR_EACH(pair, j->test) {
         char name[32];
@@ -205,24 +202,23 @@ static bool test(job *j, run *r)
 
 static bool report(job *j, run *r)
 {
-    problem why;
     run_path model = run_folder_path(&r->folder, "generator.safetensors");
     int64_t epochs = (j->step + j->per_epoch - 1) / j->per_epoch;
     if (eg_module_save(j->generator, model.text) != EG_OK || !test(j, r)) {
         return false;
     }
     const char *fields[] = {"generator", "discriminator", "distance"};
-    if (!curves_draw(r, "Losses", fields, 2, "losses.png", &why) ||
-        !curves_draw(r, "Distance from the photo", fields + 2, 1, "distance.png", &why) ||
-        !sheet_film(&r->folder, 1, epochs, &why)) {
-        return run_say(r, &why);
+    if (curves_draw(r, "Losses", fields, 2, "losses.png") ||
+        curves_draw(r, "Distance from the photo", fields + 2, 1, "distance.png") ||
+        sheet_film(&r->folder, 1, epochs)) {
+        return false;
     }
     printf("model %s; curves and a film of the epochs are beside it\n", model.text);
     return true;
 }
 
 /* Whether what is made came closer to the photos. */
-static bool learned(const job *j, const run *r)
+static eg_status learned(const job *j, const run *r)
 {
     int64_t third = j->steps / 3;
     bool fell = false;
@@ -230,7 +226,7 @@ static bool learned(const job *j, const run *r)
         eg_tensor *distance = curve_of(r, "distance");
         fell = curve_mean(distance, -third, j->steps) < 0.9 * curve_mean(distance, 0, third);
     }
-    return fell || run_say(r, &(problem){"the distance from the photos did not fall"});
+    return fell ? EG_OK : eg_fail(EG_ESTATE, "pix2pix", "the distance from the photos did not fall");
 }
 
 static bool work(run *r, const options *o)
@@ -240,7 +236,7 @@ static bool work(run *r, const options *o)
     if (good) {
         printf("%lld steps of %lld pairs (%s)\n", (long long)j.steps, (long long)o->run.batch,
                o->run.data ? o->run.data : "drawn");
-        good = train(&j, r) && report(&j, r) && (!o->run.smoke || learned(&j, r));
+        good = train(&j, r) && report(&j, r) && (!o->run.smoke || learned(&j, r) == EG_OK);
     }
     job_close(&j);
     return good;
