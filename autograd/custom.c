@@ -5,8 +5,10 @@
 enum { MAX_INPUTS = EG__MAX_SAVED_IN };
 
 /* Entries of these ops save all their inputs. */
-#define EACH_INPUT(bits)                                                                           \
-    {bits, bits, bits, bits, bits, bits, bits, bits, bits, bits, bits, bits, bits, bits, bits, bits}
+#define EACH_INPUT(bits)                                                                               \
+    {                                                                                                  \
+        bits, bits, bits, bits, bits, bits, bits, bits, bits, bits, bits, bits, bits, bits, bits, bits \
+    }
 
 static eg_status check_inputs(const char *name, eg_tensor *const *inputs, int n)
 {
@@ -34,8 +36,8 @@ eg_tensor *eg__ask(eg_function f, eg_tensor *const *inputs, int n, void *user, c
 }
 
 /* One entry for y = op(inputs). */
-static eg_status leave_entry(eg__thread *T, const eg__free_op *op, eg_tensor *const *inputs, int n,
-                             const void *opts, eg_tensor *y)
+static eg_status leave_entry(eg__thread *T, const eg__free_op *op, eg_tensor *const *inputs, int n, const void *opts,
+                             eg_tensor *y)
 {
     eg_tensor *in[MAX_INPUTS];
     memcpy(in, inputs, (size_t)n * sizeof *in);
@@ -79,18 +81,21 @@ static eg_status custom_rule(eg__walk *w)
             return eg__why();
         }
         if (!eg__same_shape(dx[i], in[i])) {
-            return eg__fail(EG_EUSER, user->name, "backward gave %s for input %d of shape %s",
-                            EG__SHAPE_OF(dx[i]), i, EG__SHAPE_OF(in[i]));
+            return eg__fail(EG_EUSER, user->name, "backward gave %s for input %d of shape %s", EG__SHAPE_OF(dx[i]), i,
+                            EG__SHAPE_OF(in[i]));
         }
         eg__give(w, i, dx[i]);
     }
     return w->status;
 }
 
-static const eg__free_op custom_op = {
-    {.name = "custom", .id = EG__OP_COUNT, .opts_size = sizeof(custom_opts), .nin_max = MAX_INPUTS,
-     .nout = 1, .saves = EACH_INPUT(0xffffu | EG__OUT(0))},
-    custom_rule};
+static const eg__free_op custom_op = {{.name = "custom",
+                                       .id = EG__OP_COUNT,
+                                       .opts_size = sizeof(custom_opts),
+                                       .nin_max = MAX_INPUTS,
+                                       .nout = 1,
+                                       .saves = EACH_INPUT(0xffffu | EG__OUT(0))},
+                                      custom_rule};
 
 eg_tensor *eg_custom(const eg_custom_op *op, eg_tensor *const *inputs, int n)
 {
@@ -168,14 +173,16 @@ static eg_status checkpoint_rule(eg__walk *w)
     return w->status;
 }
 
-static const eg__free_op checkpoint_op = {
-    {.name = "checkpoint", .id = EG__OP_COUNT, .opts_size = sizeof(checkpoint_opts),
-     .nin_max = MAX_INPUTS, .nout = 1, .saves = EACH_INPUT(0xffffu)},
-    checkpoint_rule};
+static const eg__free_op checkpoint_op = {{.name = "checkpoint",
+                                           .id = EG__OP_COUNT,
+                                           .opts_size = sizeof(checkpoint_opts),
+                                           .nin_max = MAX_INPUTS,
+                                           .nout = 1,
+                                           .saves = EACH_INPUT(0xffffu)},
+                                          checkpoint_rule};
 
 /* What the segment read: the inputs, then tensors from outside it. */
-static eg_status gather_inputs(const eg__collect *k, eg_tensor *const *inputs, int n,
-                               eg_tensor **all, int *count)
+static eg_status gather_inputs(const eg__collect *k, eg_tensor *const *inputs, int n, eg_tensor **all, int *count)
 {
     memcpy(all, inputs, (size_t)n * sizeof *all);
     *count = n;
@@ -187,16 +194,14 @@ static eg_status gather_inputs(const eg__collect *k, eg_tensor *const *inputs, i
         if (!known && *count < MAX_INPUTS) {
             all[(*count)++] = k->tensors[i];
         } else if (!known) {
-            return eg__fail(EG_EINVAL, "checkpoint", "more than %d inputs and parameters inside",
-                            MAX_INPUTS);
+            return eg__fail(EG_EINVAL, "checkpoint", "more than %d inputs and parameters inside", MAX_INPUTS);
         }
     }
-    return k->full ? eg__fail(EG_EINVAL, "checkpoint", "more than %d parameters inside", MAX_INPUTS)
-                   : EG_OK;
+    return k->full ? eg__fail(EG_EINVAL, "checkpoint", "more than %d parameters inside", MAX_INPUTS) : EG_OK;
 }
 
-eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *user),
-                         eg_tensor *const *inputs, int n, void *user)
+eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *user), eg_tensor *const *inputs, int n,
+                         void *user)
 {
     eg__thread *T = eg__thread_get();
     eg__record *R = eg__record_of(T);

@@ -6,8 +6,7 @@ static void print_node(FILE *out, const eg__entry *e)
     fprintf(out, "  n%llu [label=\"%s", (unsigned long long)e->out, e->op->name);
     for (int k = 0; k < e->nsave; k++) {
         const eg_tensor *t = e->save[k].t;
-        fprintf(out, "%s%s %s", k ? ", " : "\\nsaves ", eg_dtype_name((eg_dtype)t->dtype),
-                EG__SHAPE_OF(t));
+        fprintf(out, "%s%s %s", k ? ", " : "\\nsaves ", eg_dtype_name((eg_dtype)t->dtype), EG__SHAPE_OF(t));
     }
     fprintf(out, "\"];\n");
 }
@@ -36,13 +35,12 @@ eg_status eg_graph_dot(FILE *stream)
             const eg__edge *in = &e->in[i];
             uint64_t from = in->slot ? node_of(R, in->slot) : 0;
             if (from) {
-                fprintf(stream, "  n%llu -> n%llu;\n", (unsigned long long)from,
-                        (unsigned long long)e->out);
+                fprintf(stream, "  n%llu -> n%llu;\n", (unsigned long long)from, (unsigned long long)e->out);
             } else if (in->slot) {
                 fprintf(stream, "  n%llu [label=\"%s %s\", shape=ellipse];\n  n%llu -> n%llu;\n",
                         (unsigned long long)in->slot, eg_dtype_name((eg_dtype)in->dtype),
-                        in->shape ? eg__shape_text(in->ndim, in->shape).s : "leaf",
-                        (unsigned long long)in->slot, (unsigned long long)e->out);
+                        in->shape ? eg__shape_text(in->ndim, in->shape).s : "leaf", (unsigned long long)in->slot,
+                        (unsigned long long)e->out);
             }
         }
     }

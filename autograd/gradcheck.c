@@ -122,9 +122,11 @@ static eg_status compare(const check *c, int i, int64_t k, const double *d, doub
     }
     double want = (high - low) / (2 * h);
     if (!(fabs(want - found) <= c->o.tolerance * (1 + fabs(want)))) {
-        return eg__fail(EG_EUSER, me, "%s derivative by input %d%s%lld: the tape says %.9g, "
-                        "differences say %.9g", c->first ? "second" : "first", i,
-                        d ? " along a direction of " : " element ", (long long)k, found, want);
+        return eg__fail(EG_EUSER, me,
+                        "%s derivative by input %d%s%lld: the tape says %.9g, "
+                        "differences say %.9g",
+                        c->first ? "second" : "first", i, d ? " along a direction of " : " element ", (long long)k,
+                        found, want);
     }
     return EG_OK;
 }

@@ -64,13 +64,14 @@ static eg_tensor *saved(eg__walk *w, uint32_t which)
     for (int k = 0; k < e->nsave; k++) {
         if (e->save[k].which == which) {
             eg_tensor *t = e->save[k].t;
-            if (likely(atomic_load_explicit(&t->storage->version, memory_order_relaxed) ==
-                       e->save[k].version)) {
+            if (likely(atomic_load_explicit(&t->storage->version, memory_order_relaxed) == e->save[k].version)) {
                 return t;
             }
             const char *wrote = atomic_load_explicit(&t->storage->wrote, memory_order_relaxed);
-            return eg__fail_null(EG_ESTATE, me, "%s saved a tensor that %s changed in place "
-                                 "afterwards", e->op->name, wrote ? wrote : "something");
+            return eg__fail_null(EG_ESTATE, me,
+                                 "%s saved a tensor that %s changed in place "
+                                 "afterwards",
+                                 e->op->name, wrote ? wrote : "something");
         }
     }
     return eg__fail_null(EG_EINVAL, e->op->name, "its row does not save what its gradient asks for");
@@ -107,9 +108,9 @@ eg_shape eg__in_shape(const eg__walk *w, int i)
 {
     const eg__edge *in = &w->e->in[i];
     eg_shape s = {.ndim = in->ndim};
-    const int64_t *from = in->shape                    ? in->shape
-                          : w->e->out_desc             ? w->e->out_desc[0].shape
-                                                       : w->grad[w->e->out - w->start]->shape;
+    const int64_t *from = in->shape        ? in->shape
+                          : w->e->out_desc ? w->e->out_desc[0].shape
+                                           : w->grad[w->e->out - w->start]->shape;
     memcpy(s.dim, from, in->ndim * sizeof *from);
     return s;
 }
@@ -154,8 +155,8 @@ static inline void take(eg__thread *T, eg_tensor *g)
 /* Whether nothing else can see the gradient, so that it may be added to in place. */
 static inline bool sole(const eg__thread *T, eg_tensor *g)
 {
-    return !T->record->recording && eg__ref_get(&g->refs) == 1 &&
-           eg__ref_get(&g->storage->refs) == 1 && g->flags & EG__PACKED;
+    return !T->record->recording && eg__ref_get(&g->refs) == 1 && eg__ref_get(&g->storage->refs) == 1 &&
+           g->flags & EG__PACKED;
 }
 
 eg_status eg__give(eg__walk *w, int i, eg_tensor *g)
@@ -169,9 +170,9 @@ eg_status eg__give(eg__walk *w, int i, eg_tensor *g)
         eg_shape s = eg__in_shape(w, i);
         if (!has_shape(g, &s)) {
             if (!(w->e->op->flags & EG__POINTWISE)) {
-                return w->status = eg__fail(EG_EUSER, w->e->op->name,
-                                            "the gradient of input %d has shape %s, the input %s", i,
-                                            EG__SHAPE_OF(g), eg__shape_text(s.ndim, s.dim).s);
+                return w->status =
+                           eg__fail(EG_EUSER, w->e->op->name, "the gradient of input %d has shape %s, the input %s", i,
+                                    EG__SHAPE_OF(g), eg__shape_text(s.ndim, s.dim).s);
             }
             g = eg__sum_to(g, s);
         }
@@ -210,9 +211,8 @@ eg_status eg__give(eg__walk *w, int i, eg_tensor *g)
 static bool adds_product(eg__thread *T, const eg_tensor *y, const eg_tensor *a, const eg_tensor *b)
 {
     bool seen = eg__mode(T) & (EG__DEBUG_OPS | EG__DEBUG_NAN);
-    if (seen || (y->dtype != EG_F32 && y->dtype != EG_F64) || a->dtype != y->dtype ||
-        b->dtype != y->dtype || !(y->flags & EG__DENSE) || y->ndim != a->ndim ||
-        (b->ndim != 2 && b->ndim != a->ndim)) {
+    if (seen || (y->dtype != EG_F32 && y->dtype != EG_F64) || a->dtype != y->dtype || b->dtype != y->dtype ||
+        !(y->flags & EG__DENSE) || y->ndim != a->ndim || (b->ndim != 2 && b->ndim != a->ndim)) {
         return false;
     }
     for (int d = 0; d < y->ndim - 2; d++) {
@@ -220,8 +220,7 @@ static bool adds_product(eg__thread *T, const eg_tensor *y, const eg_tensor *a, 
             return false;
         }
     }
-    return y->shape[y->ndim - 2] == a->shape[a->ndim - 2] &&
-           y->shape[y->ndim - 1] == b->shape[b->ndim - 1];
+    return y->shape[y->ndim - 2] == a->shape[a->ndim - 2] && y->shape[y->ndim - 1] == b->shape[b->ndim - 1];
 }
 
 eg_status eg__give_product(eg__walk *w, int i, eg_tensor *a, eg_tensor *b)
@@ -276,10 +275,10 @@ static eg_status validate(eg__thread *T, const question *q)
     const eg__record *R = eg__record_of(T);
     const eg_tensor *y = q->y, *dy = q->dy;
     uint64_t slot = atomic_load_explicit(&y->slot, memory_order_relaxed);
-    if (!eg__live_slot(&R->now, slot) || slot < q->tape->start ||
-        (!q->tape->recording && slot >= q->tape->end)) {
-        return eg__fail(EG_ESTATE, me, "y was not computed from anything watched while this tape "
-                                       "recorded");
+    if (!eg__live_slot(&R->now, slot) || slot < q->tape->start || (!q->tape->recording && slot >= q->tape->end)) {
+        return eg__fail(EG_ESTATE, me,
+                        "y was not computed from anything watched while this tape "
+                        "recorded");
     }
     if (!dy && y->n != 1) {
         return eg__fail(EG_ESHAPE, me, "y has shape %s: sum it, or give .dy", EG__SHAPE_OF(y));
@@ -288,8 +287,8 @@ static eg_status validate(eg__thread *T, const question *q)
         return eg__why();
     }
     if (dy && (!eg__same_shape(dy, y) || dy->dtype != y->dtype)) {
-        return eg__fail(EG_ESHAPE, me, ".dy is %s %s, y is %s %s", eg_dtype_name((eg_dtype)dy->dtype),
-                        EG__SHAPE_OF(dy), eg_dtype_name((eg_dtype)y->dtype), EG__SHAPE_OF(y));
+        return eg__fail(EG_ESHAPE, me, ".dy is %s %s, y is %s %s", eg_dtype_name((eg_dtype)dy->dtype), EG__SHAPE_OF(dy),
+                        eg_dtype_name((eg_dtype)y->dtype), EG__SHAPE_OF(y));
     }
     for (int i = 0; i < q->n; i++) {
         if (eg__check(q->xs[i], me, "an x")) {
@@ -298,8 +297,7 @@ static eg_status validate(eg__thread *T, const question *q)
         bool no_memory = false;
         if (!eg__slot_of(T, q->xs[i], &no_memory)) {
             return no_memory ? eg__no_memory(me, 0)
-                             : eg__fail(EG_ESTATE, me, "xs[%d] %s was never watched", i,
-                                        EG__SHAPE_OF(q->xs[i]));
+                             : eg__fail(EG_ESTATE, me, "xs[%d] %s was never watched", i, EG__SHAPE_OF(q->xs[i]));
         }
     }
     return EG_OK;
@@ -483,8 +481,7 @@ static eg_status hand_over(eg__walk *w, const question *q, eg_tensor **out)
             }
             continue;
         }
-        if (g->flags & EG__PACKED && eg__ref_get(&g->refs) == 1 &&
-            eg__ref_get(&g->storage->refs) == 1) {
+        if (g->flags & EG__PACKED && eg__ref_get(&g->refs) == 1 && eg__ref_get(&g->storage->refs) == 1) {
             if (!eg__own_room(T, 1)) {
                 return eg__no_memory(me, 0);
             }
@@ -508,10 +505,8 @@ static eg_status answer(eg__thread *T, question *q, eg_tensor **out)
         only = only && (t == q->tape || !(t->recording || t->end > q->tape->start));
     }
     eg__entry *last = q->tape->last;
-    eg__walk w = {.T = T,
-                  .start = q->tape->start,
-                  .end = q->tape->end,
-                  .nslots = (int64_t)(q->tape->end - q->tape->start)};
+    eg__walk w = {
+        .T = T, .start = q->tape->start, .end = q->tape->end, .nslots = (int64_t)(q->tape->end - q->tape->start)};
     uint16_t cls;
     void *tables = make_tables(&w, q, &cls);
     if (!tables) {
@@ -545,8 +540,8 @@ static eg_status answer(eg__thread *T, question *q, eg_tensor **out)
     return st;
 }
 
-eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *xs, int n,
-                                 eg_tensor **out, const eg_gradients_options *options)
+eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *xs, int n, eg_tensor **out,
+                                 const eg_gradients_options *options)
 {
     eg__thread *T = eg__thread_get();
     eg_gradients_options o;

@@ -22,7 +22,7 @@ typedef struct eg__record {
     eg__leaf *leaves; /* with a reference to each */
     uint32_t nleaves, cleaves;
     uint32_t *leaf_hash, leaf_mask; /* their places by address */
-    eg__collect *collect; /* a checkpoint noting what its segment reads from outside */
+    eg__collect *collect;           /* a checkpoint noting what its segment reads from outside */
 } eg__record;
 
 /* NULL: this thread never had a tape. */

@@ -208,8 +208,7 @@ static inline bool measure(eg__thread *T, const eg__call *c, needs *k)
     return !no_memory;
 }
 
-static void fill_edges(eg__thread *T, const eg__call *c, const needs *k, eg__entry *e,
-                       int64_t *shapes)
+static void fill_edges(eg__thread *T, const eg__call *c, const needs *k, eg__entry *e, int64_t *shapes)
 {
     bool no_memory = false; /* every slot there is was made by measure */
     for (int i = 0; i < c->nin; i++) {
@@ -232,8 +231,8 @@ static void fill_saves(const eg__call *c, uint32_t saves, eg__entry *e)
         eg_tensor *t = k < EG__MAX_SAVED_IN ? c->in[k] : c->out[k - EG__MAX_SAVED_IN];
         if (t) { /* a reference to the header; headers point at no entry, so no cycle exists */
             eg__ref_inc(&t->refs);
-            e->save[e->nsave++] = (eg__save){
-                t, atomic_load_explicit(&t->storage->version, memory_order_relaxed), 1u << k};
+            e->save[e->nsave++] =
+                (eg__save){t, atomic_load_explicit(&t->storage->version, memory_order_relaxed), 1u << k};
         }
     }
 }
@@ -483,8 +482,9 @@ int eg__find_tape(eg__thread *T, eg_tape t, const char *op)
         }
     }
     if (t.id || eg_last_error()->code == EG_OK) {
-        eg__fail(EG_ESTATE, op, "this tape is closed, or was used up by its first gradients; open it "
-                                "with .persistent = true to ask again");
+        eg__fail(EG_ESTATE, op,
+                 "this tape is closed, or was used up by its first gradients; open it "
+                 "with .persistent = true to ask again");
     }
     return -1;
 }
@@ -508,8 +508,7 @@ eg_status eg_tape_watch(eg_tape t, eg_tensor *x)
         return eg__why();
     }
     if (!eg__is_float(x->dtype)) {
-        return eg__fail(EG_EDTYPE, "eg_tape_watch", "%s has no gradient",
-                        eg_dtype_name((eg_dtype)x->dtype));
+        return eg__fail(EG_EDTYPE, "eg_tape_watch", "%s has no gradient", eg_dtype_name((eg_dtype)x->dtype));
     }
     if (!eg__record_of(T)->tapes[i].recording) {
         return eg__fail(EG_ESTATE, "eg_tape_watch", "this tape no longer records");
@@ -525,8 +524,7 @@ eg_tensor *eg_parameter(eg_tensor *t)
         return NULL;
     }
     if (!eg__is_float(t->dtype)) {
-        return eg__fail_null(EG_EDTYPE, "eg_parameter", "%s has no gradient",
-                             eg_dtype_name((eg_dtype)t->dtype));
+        return eg__fail_null(EG_EDTYPE, "eg_parameter", "%s has no gradient", eg_dtype_name((eg_dtype)t->dtype));
     }
     t->flags |= EG__PARAM;
     return eg_keep(t);

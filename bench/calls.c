@@ -68,8 +68,10 @@ int bench_calls(void)
     char line[256], name[BENCH_NAME];
     long count;
     eg_scope scope = eg_scope_push();
-    const tiny t = {.a = eg_ones(EG_SHAPE(4), EG_F32), .b = eg_ones(EG_SHAPE(4), EG_F32),
-                    .image = eg_ones(EG_SHAPE(1, 1, 4, 4), EG_F32), .kernel = eg_ones(EG_SHAPE(1, 1, 3, 3), EG_F32)};
+    const tiny t = {.a = eg_ones(EG_SHAPE(4), EG_F32),
+                    .b = eg_ones(EG_SHAPE(4), EG_F32),
+                    .image = eg_ones(EG_SHAPE(1, 1, 4, 4), EG_F32),
+                    .kernel = eg_ones(EG_SHAPE(1, 1, 3, 3), EG_F32)};
     while (fgets(line, sizeof line, stdin)) {
         if (sscanf(line, "run %63s %ld", name, &count) == 2) {
             answer(name, count, &t);

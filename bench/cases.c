@@ -52,8 +52,7 @@ static int parse_line(char *line, bench_case *c)
         } else if (words == 1) {
             ok = take(c->op, BENCH_WORD, word, strlen(word));
         } else {
-            ok = equals && c->keys < BENCH_KEYS &&
-                 take(c->key[c->keys], BENCH_WORD, word, (size_t)(equals - word)) &&
+            ok = equals && c->keys < BENCH_KEYS && take(c->key[c->keys], BENCH_WORD, word, (size_t)(equals - word)) &&
                  take(c->word[c->keys], BENCH_WORD, equals + 1, strlen(equals + 1));
             c->keys++;
         }

@@ -14,10 +14,10 @@ static struct inputs {
     eg_tensor *x, *y, *rows, *square, *scale, *shift, *places, *labels;
 } in;
 
-#define FAMILY(name, call)                                                                         \
-    static eg_tensor *name(void)                                                                   \
-    {                                                                                              \
-        return call;                                                                               \
+#define FAMILY(name, call)       \
+    static eg_tensor *name(void) \
+    {                            \
+        return call;             \
     }
 FAMILY(add, eg_add(in.x, in.y))
 FAMILY(relu, eg_relu(in.x))
@@ -42,10 +42,24 @@ static const struct family {
     const char *name;
     eg_tensor *(*call)(void);
 } families[] = {
-    {"add", add}, {"relu", relu}, {"exp", exponential}, {"gelu", gelu}, {"cast", cast}, {"uniform", uniform},
-    {"dropout", dropout}, {"concat", concat}, {"index_select", select_rows}, {"transpose", transpose}, {"sum", sum},
-    {"sum of rows", sum_rows}, {"sum of columns", sum_columns}, {"argmax of rows", argmax}, {"softmax", softmax},
-    {"layer_norm", layer_norm}, {"cross_entropy", cross_entropy}, {"matmul by 64 x 64", matmul},
+    {"add", add},
+    {"relu", relu},
+    {"exp", exponential},
+    {"gelu", gelu},
+    {"cast", cast},
+    {"uniform", uniform},
+    {"dropout", dropout},
+    {"concat", concat},
+    {"index_select", select_rows},
+    {"transpose", transpose},
+    {"sum", sum},
+    {"sum of rows", sum_rows},
+    {"sum of columns", sum_columns},
+    {"argmax of rows", argmax},
+    {"softmax", softmax},
+    {"layer_norm", layer_norm},
+    {"cross_entropy", cross_entropy},
+    {"matmul by 64 x 64", matmul},
 };
 
 static void make_inputs(int64_t n)

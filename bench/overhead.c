@@ -132,11 +132,11 @@ static int start_cost(const char *self, double *ms, double *mib)
 
 static eg_module *small_net(void)
 {
-    return eg_sequential_new(eg_conv2d_new(1, 16, .kernel = 3, .padding = EG_SAME),
-                             eg_batch_norm_new(16), eg_activation_new(eg_relu), eg_max_pool2d_new(.kernel = 2),
-                             eg_conv2d_new(16, 32, .kernel = 3, .padding = EG_SAME),
+    return eg_sequential_new(eg_conv2d_new(1, 16, .kernel = 3, .padding = EG_SAME), eg_batch_norm_new(16),
                              eg_activation_new(eg_relu), eg_max_pool2d_new(.kernel = 2),
-                             eg_flatten_new(), eg_dropout_new(0.5), eg_linear_new(32 * 7 * 7, 10));
+                             eg_conv2d_new(16, 32, .kernel = 3, .padding = EG_SAME), eg_activation_new(eg_relu),
+                             eg_max_pool2d_new(.kernel = 2), eg_flatten_new(), eg_dropout_new(0.5),
+                             eg_linear_new(32 * 7 * 7, 10));
 }
 
 /* Page faults of a step of a small convolutional net and Adam, and memory asked of the system, after

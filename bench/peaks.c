@@ -96,16 +96,14 @@ TARGET512 static void stream512(float *to, const float *from, int64_t n)
 
 TARGET512 static float read512(const float *from, int64_t n)
 {
-    __m512 a[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(),
-                   _mm512_setzero_ps()};
+    __m512 a[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
     for (int64_t i = 0; i < n; i += 64) {
 #pragma GCC unroll 16
         for (int k = 0; k < 4; k++) {
             a[k] = _mm512_add_ps(a[k], _mm512_load_ps(from + i + 16 * k));
         }
     }
-    return _mm512_reduce_add_ps(
-        _mm512_add_ps(_mm512_add_ps(a[0], a[1]), _mm512_add_ps(a[2], a[3])));
+    return _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(a[0], a[1]), _mm512_add_ps(a[2], a[3])));
 }
 
 TARGET256 static void copy256(float *to, const float *from, int64_t n)
@@ -251,8 +249,7 @@ static void pass(const loops *l, int kind, bool alone, float *to, const float *f
     }
 }
 
-static double pass_gbs(const loops *l, int kind, bool alone, float *to, const float *from,
-                       int64_t n, int64_t bytes)
+static double pass_gbs(const loops *l, int kind, bool alone, float *to, const float *from, int64_t n, int64_t bytes)
 {
     double best = 1e9, until = bench_now() + 0.06;
     for (int done = 0; done < 3 || bench_now() < until; done++) {

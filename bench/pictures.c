@@ -24,8 +24,7 @@ static double processor_seconds(void)
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 /* Passes for about `budget` microseconds, at least one. */
@@ -38,8 +37,8 @@ static eg_status measure(eg_dataset *d, double budget)
             images += eg_size(sample[0], 0);
         }
     } while (eg_dataset_status(d) == EG_OK && bench_now() - start < budget * 1e-6);
-    printf("{\"images\": %lld, \"seconds\": %.4f, \"processor\": %.4f}\n", (long long)images,
-           bench_now() - start, processor_seconds() - used);
+    printf("{\"images\": %lld, \"seconds\": %.4f, \"processor\": %.4f}\n", (long long)images, bench_now() - start,
+           processor_seconds() - used);
     return eg_dataset_status(d);
 }
 

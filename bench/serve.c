@@ -122,8 +122,7 @@ static const char *prepare(work *w, const bench_case *c)
     *w = (work){.c = c, .scope = eg_scope_push()};
     dtype = bench_is(c, "dtype", "bf16") ? EG_BF16 : EG_F32;
     eg_set_math_mode(bench_is(c, "math", "tf32") ? EG_MATH_TF32 : EG_MATH_DEFAULT);
-    if (!make || !make(w) || !w->step || w->step(w) < 0 || w->step(w) < 0 ||
-        eg_device_synchronize(where()) != EG_OK) {
+    if (!make || !make(w) || !w->step || w->step(w) < 0 || w->step(w) < 0 || eg_device_synchronize(where()) != EG_OK) {
         const char *words = failure();
         drop(w);
         return words;
@@ -205,8 +204,7 @@ static const bench_case *find(const bench_case *cases, int count, const char *na
 /* A JSON string: the error words hold shapes and names, never control characters. */
 static void print_error(const char *words)
 {
-    printf("{\"no_kernel\": %s, \"error\": \"",
-           eg_last_error()->code == EG_ENOKERNEL ? "true" : "false");
+    printf("{\"no_kernel\": %s, \"error\": \"", eg_last_error()->code == EG_ENOKERNEL ? "true" : "false");
     for (; *words; words++) {
         if (*words == '"' || *words == '\\') {
             putchar('\\');
@@ -236,8 +234,8 @@ static void about(void)
     eg_device_describe(where(), &i);
     printf("{\"library\": \"Egret %s (%s)\", \"threads\": %d, \"device\": \"%s\", \"capability\": "
            "\"%d.%d\", \"processors\": %d, \"memory_bytes\": %lld, \"driver\": %d, \"runtime\": %d}\n",
-           eg_version(), eg_cpu_isa(), eg_threads(), i.name, i.major, i.minor, i.processors,
-           (long long)i.memory_bytes, i.driver, i.runtime);
+           eg_version(), eg_cpu_isa(), eg_threads(), i.name, i.major, i.minor, i.processors, (long long)i.memory_bytes,
+           i.driver, i.runtime);
 }
 
 int bench_serve(const bench_case *cases, int count)
@@ -288,8 +286,7 @@ int bench_run(const bench_case *cases, int count, char **names, int name_count)
             fprintf(stderr, "%s: %s\n", names[i], words ? words : failure());
             failed = 1;
         } else {
-            printf("%-40s least %.2f us, median %.2f us, %d samples\n", names[i], sample[0],
-                   sample[n / 2], n);
+            printf("%-40s least %.2f us, median %.2f us, %d samples\n", names[i], sample[0], sample[n / 2], n);
         }
     }
     drop(&w);

@@ -225,8 +225,7 @@ static bool set_way(bench *b)
         const char *name;
         eg_math_mode mode;
         eg_dtype low;
-    } all[] = {{"f32", EG_MATH_DEFAULT, EG_F32}, {"tf32", EG_MATH_TF32, EG_F32},
-               {"bf16", EG_MATH_DEFAULT, EG_BF16}};
+    } all[] = {{"f32", EG_MATH_DEFAULT, EG_F32}, {"tf32", EG_MATH_TF32, EG_F32}, {"bf16", EG_MATH_DEFAULT, EG_BF16}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (!strcmp(all[i].name, b->way->precision)) {
             b->low = all[i].low;

@@ -33,21 +33,20 @@ static eg_module *norm_leaky(int64_t channels)
 
 static void dcgan(step *s)
 {
-    s->net[0] = eg_sequential_new(
-        eg_linear_new(100, 7 * 7 * 256, .no_bias = true), norm_leaky(7 * 7 * 256),
-        eg_unflatten_new(EG_SHAPE(256, 7, 7)),
-        eg_conv_transpose2d_new(256, 128, .kernel = 5, .padding = 2, .no_bias = true),
-        norm_leaky(128),
-        eg_conv_transpose2d_new(128, 64, .kernel = 5, .stride = 2, .padding = 2,
-                                .output_padding = {1, 1}, .no_bias = true),
-        norm_leaky(64),
-        eg_conv_transpose2d_new(64, 1, .kernel = 5, .stride = 2, .padding = 2,
-                                .output_padding = {1, 1}, .no_bias = true),
-        eg_activation_new(eg_tanh));
-    s->net[1] = eg_sequential_new(
-        eg_conv2d_new(1, 64, .kernel = 5, .stride = 2, .padding = 2), eg_leaky_relu_new(0.3),
-        eg_dropout_new(0.3), eg_conv2d_new(64, 128, .kernel = 5, .stride = 2, .padding = 2),
-        eg_leaky_relu_new(0.3), eg_dropout_new(0.3), eg_flatten_new(), eg_linear_new(6272, 1));
+    s->net[0] = eg_sequential_new(eg_linear_new(100, 7 * 7 * 256, .no_bias = true), norm_leaky(7 * 7 * 256),
+                                  eg_unflatten_new(EG_SHAPE(256, 7, 7)),
+                                  eg_conv_transpose2d_new(256, 128, .kernel = 5, .padding = 2, .no_bias = true),
+                                  norm_leaky(128),
+                                  eg_conv_transpose2d_new(128, 64, .kernel = 5, .stride = 2, .padding = 2,
+                                                          .output_padding = {1, 1}, .no_bias = true),
+                                  norm_leaky(64),
+                                  eg_conv_transpose2d_new(64, 1, .kernel = 5, .stride = 2, .padding = 2,
+                                                          .output_padding = {1, 1}, .no_bias = true),
+                                  eg_activation_new(eg_tanh));
+    s->net[1] =
+        eg_sequential_new(eg_conv2d_new(1, 64, .kernel = 5, .stride = 2, .padding = 2), eg_leaky_relu_new(0.3),
+                          eg_dropout_new(0.3), eg_conv2d_new(64, 128, .kernel = 5, .stride = 2, .padding = 2),
+                          eg_leaky_relu_new(0.3), eg_dropout_new(0.3), eg_flatten_new(), eg_linear_new(6272, 1));
     for (int i = 0; i < 2; i++) {
         s->optim[i] = eg_adam_new(eg_module_parameters(s->net[i]), .lr = 1e-4);
     }
@@ -72,16 +71,14 @@ static eg_status dcgan_step(step *s, eg_tensor **loss)
 static eg_module *down(int64_t in, int64_t out, bool norm)
 {
     eg_module *conv = eg_conv2d_new(in, out, .kernel = 4, .stride = 2, .padding = 1, .no_bias = true);
-    return norm ? eg_sequential_new(conv, norm_leaky(out))
-                : eg_sequential_new(conv, eg_leaky_relu_new(0.3));
+    return norm ? eg_sequential_new(conv, norm_leaky(out)) : eg_sequential_new(conv, eg_leaky_relu_new(0.3));
 }
 
 static eg_module *up(int64_t in, int64_t out, bool drop)
 {
-    return eg_sequential_new(
-        eg_conv_transpose2d_new(in, out, .kernel = 4, .stride = 2, .padding = 1, .no_bias = true),
-        eg_batch_norm_new(out), drop ? eg_dropout_new(0.5) : eg_identity_new(),
-        eg_activation_new(eg_relu));
+    return eg_sequential_new(eg_conv_transpose2d_new(in, out, .kernel = 4, .stride = 2, .padding = 1, .no_bias = true),
+                             eg_batch_norm_new(out), drop ? eg_dropout_new(0.5) : eg_identity_new(),
+                             eg_activation_new(eg_relu));
 }
 
 enum { DEPTH = 8 };
@@ -119,10 +116,9 @@ static void pix2pix(step *s)
 {
     const int64_t w = step_size(64, 4);
     s->net[0] = u_net();
-    s->net[1] = eg_sequential_new(
-        down(6, w, false), down(w, 2 * w, true), down(2 * w, 4 * w, true),
-        eg_conv2d_new(4 * w, 8 * w, .kernel = 4, .padding = 1, .no_bias = true), norm_leaky(8 * w),
-        eg_conv2d_new(8 * w, 1, .kernel = 4, .padding = 1));
+    s->net[1] = eg_sequential_new(down(6, w, false), down(w, 2 * w, true), down(2 * w, 4 * w, true),
+                                  eg_conv2d_new(4 * w, 8 * w, .kernel = 4, .padding = 1, .no_bias = true),
+                                  norm_leaky(8 * w), eg_conv2d_new(8 * w, 1, .kernel = 4, .padding = 1));
     for (int i = 0; i < 2; i++) {
         s->optim[i] = eg_adam_new(eg_module_parameters(s->net[i]), .lr = 2e-4, .beta1 = 0.5);
     }
@@ -140,8 +136,7 @@ static eg_status pix2pix_step(step *s, eg_tensor **loss)
     eg_tape tape = eg_tape_open(.persistent = true);
     eg_tensor *fake = u_net_forward(s->net[0], s->x[0]);
     eg_tensor *real = judge(s, s->x[1]), *judged = judge(s, fake);
-    eg_tensor *generator_loss =
-        eg_add(against(judged, 1), eg_mul_scalar(eg_l1_loss(s->x[1], fake), 100));
+    eg_tensor *generator_loss = eg_add(against(judged, 1), eg_mul_scalar(eg_l1_loss(s->x[1], fake), 100));
     eg_tensor *judge_loss = eg_add(against(real, 1), against(judged, 0));
     *loss = generator_loss;
     return duel(s, tape, generator_loss, judge_loss);
@@ -153,15 +148,13 @@ static void cvae(step *s)
 {
     s->net[0] = eg_module_list_new(
         eg_sequential_new(eg_conv2d_new(1, 32, .kernel = 3, .stride = 2), eg_activation_new(eg_relu),
-                          eg_conv2d_new(32, 64, .kernel = 3, .stride = 2), eg_activation_new(eg_relu),
-                          eg_flatten_new(), eg_linear_new(2304, 100)),
+                          eg_conv2d_new(32, 64, .kernel = 3, .stride = 2), eg_activation_new(eg_relu), eg_flatten_new(),
+                          eg_linear_new(2304, 100)),
         eg_sequential_new(
             eg_linear_new(50, 1568), eg_activation_new(eg_relu), eg_unflatten_new(EG_SHAPE(32, 7, 7)),
-            eg_conv_transpose2d_new(32, 64, .kernel = 3, .stride = 2, .padding = 1,
-                                    .output_padding = {1, 1}),
+            eg_conv_transpose2d_new(32, 64, .kernel = 3, .stride = 2, .padding = 1, .output_padding = {1, 1}),
             eg_activation_new(eg_relu),
-            eg_conv_transpose2d_new(64, 32, .kernel = 3, .stride = 2, .padding = 1,
-                                    .output_padding = {1, 1}),
+            eg_conv_transpose2d_new(64, 32, .kernel = 3, .stride = 2, .padding = 1, .output_padding = {1, 1}),
             eg_activation_new(eg_relu), eg_conv_transpose2d_new(32, 1, .kernel = 3, .padding = 1)));
     s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]), .lr = 1e-4);
     eg_scope scope = eg_scope_push();
@@ -187,8 +180,7 @@ static eg_status cvae_step(step *s, eg_tensor **loss)
     eg_tensor *noise = eg_normal(EG_SHAPE(eg_size(s->x[0], 0), 50), 0, 1, EG_F32);
     eg_tensor *z = eg_add(eg_mul(noise, eg_exp(eg_mul_scalar(code[1], 0.5))), code[0]);
     eg_tensor *logits = eg_module_forward(eg_module_at(s->net[0], 1), z);
-    eg_tensor *px = eg_neg(eg_sum(eg_bce_with_logits(logits, s->x[0], .reduction = EG_NONE),
-                                  .axes = EG_AXES(1, 2, 3)));
+    eg_tensor *px = eg_neg(eg_sum(eg_bce_with_logits(logits, s->x[0], .reduction = EG_NONE), .axes = EG_AXES(1, 2, 3)));
     eg_tensor *elbo = eg_sub(eg_add(px, log_normal(z, NULL, NULL)), log_normal(z, code[0], code[1]));
     eg_tensor *l = eg_neg(eg_mean(elbo));
     *loss = l;

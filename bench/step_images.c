@@ -6,14 +6,13 @@ static eg_status classify(step *s, eg_tensor **loss)
     eg_tape tape = eg_tape_open();
     eg_tensor *l = eg_cross_entropy(eg_module_forward(s->net[0], s->x[0]), s->x[1]);
     *loss = l;
-    return s->optim[0] ? eg_optim_minimize(s->optim[0], tape, l)
-                       : step_gradients(s->net[0], NULL, tape, l);
+    return s->optim[0] ? eg_optim_minimize(s->optim[0], tape, l) : step_gradients(s->net[0], NULL, tape, l);
 }
 
 static void perceptron(step *s)
 {
-    s->net[0] = eg_sequential_new(eg_linear_new(784, 512), eg_activation_new(eg_relu),
-                                  eg_dropout_new(0.2), eg_linear_new(512, 10));
+    s->net[0] = eg_sequential_new(eg_linear_new(784, 512), eg_activation_new(eg_relu), eg_dropout_new(0.2),
+                                  eg_linear_new(512, 10));
     s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]));
     s->x[0] = step_random(EG_SHAPE(step_size(128, 8), 784));
     s->x[1] = step_integers(EG_SHAPE(step_size(128, 8)), 10);
@@ -21,12 +20,11 @@ static void perceptron(step *s)
 
 static void small_net(step *s)
 {
-    s->net[0] = eg_sequential_new(
-        eg_conv2d_new(1, 32, .kernel = 5, .padding = 2), eg_activation_new(eg_relu),
-        eg_max_pool2d_new(.kernel = 2), eg_conv2d_new(32, 64, .kernel = 5, .padding = 2),
-        eg_activation_new(eg_relu), eg_max_pool2d_new(.kernel = 2), eg_flatten_new(),
-        eg_linear_new(3136, 1024), eg_activation_new(eg_relu), eg_dropout_new(0.4),
-        eg_linear_new(1024, 10));
+    s->net[0] = eg_sequential_new(eg_conv2d_new(1, 32, .kernel = 5, .padding = 2), eg_activation_new(eg_relu),
+                                  eg_max_pool2d_new(.kernel = 2), eg_conv2d_new(32, 64, .kernel = 5, .padding = 2),
+                                  eg_activation_new(eg_relu), eg_max_pool2d_new(.kernel = 2), eg_flatten_new(),
+                                  eg_linear_new(3136, 1024), eg_activation_new(eg_relu), eg_dropout_new(0.4),
+                                  eg_linear_new(1024, 10));
     s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 1e-3);
     s->x[0] = step_random(EG_SHAPE(step_size(64, 2), 1, 28, 28));
     s->x[1] = step_integers(EG_SHAPE(step_size(64, 2)), 10);
@@ -36,8 +34,7 @@ static void small_net(step *s)
 
 static eg_module *conv(int64_t in, int64_t out, int64_t kernel, int64_t stride)
 {
-    return eg_conv2d_new(in, out, .kernel = kernel, .stride = stride, .padding = kernel / 2,
-                         .no_bias = true);
+    return eg_conv2d_new(in, out, .kernel = kernel, .stride = stride, .padding = kernel / 2, .no_bias = true);
 }
 
 static eg_module *norm_relu(int64_t channels)
@@ -47,26 +44,22 @@ static eg_module *norm_relu(int64_t channels)
 
 static eg_module *shortcut(int64_t in, int64_t out, int64_t stride)
 {
-    return stride == 1 && in == out
-               ? eg_identity_new()
-               : eg_sequential_new(conv(in, out, 1, stride), eg_batch_norm_new(out));
+    return stride == 1 && in == out ? eg_identity_new()
+                                    : eg_sequential_new(conv(in, out, 1, stride), eg_batch_norm_new(out));
 }
 
 static eg_module *basic(int64_t in, int64_t out, int64_t stride)
 {
-    eg_module *body = eg_sequential_new(conv(in, out, 3, stride), norm_relu(out),
-                                        conv(out, out, 3, 1), eg_batch_norm_new(out));
-    return eg_sequential_new(eg_residual_new(body, shortcut(in, out, stride)),
-                             eg_activation_new(eg_relu));
+    eg_module *body =
+        eg_sequential_new(conv(in, out, 3, stride), norm_relu(out), conv(out, out, 3, 1), eg_batch_norm_new(out));
+    return eg_sequential_new(eg_residual_new(body, shortcut(in, out, stride)), eg_activation_new(eg_relu));
 }
 
 static eg_module *bottleneck(int64_t in, int64_t width, int64_t stride)
 {
-    eg_module *body = eg_sequential_new(
-        conv(in, width, 1, 1), norm_relu(width), conv(width, width, 3, stride), norm_relu(width),
-        conv(width, 4 * width, 1, 1), eg_batch_norm_new(4 * width));
-    return eg_sequential_new(eg_residual_new(body, shortcut(in, 4 * width, stride)),
-                             eg_activation_new(eg_relu));
+    eg_module *body = eg_sequential_new(conv(in, width, 1, 1), norm_relu(width), conv(width, width, 3, stride),
+                                        norm_relu(width), conv(width, 4 * width, 1, 1), eg_batch_norm_new(4 * width));
+    return eg_sequential_new(eg_residual_new(body, shortcut(in, 4 * width, stride)), eg_activation_new(eg_relu));
 }
 
 static void resnet20(step *s)
@@ -84,8 +77,7 @@ static void resnet20(step *s)
     parts[n++] = eg_global_avg_pool_new();
     parts[n++] = eg_linear_new(64, 10);
     s->net[0] = eg_sequential_new_with(parts, n);
-    s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 0.1, .momentum = 0.9,
-                             .weight_decay = 1e-4);
+    s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 0.1, .momentum = 0.9, .weight_decay = 1e-4);
     s->x[0] = step_random(EG_SHAPE(step_size(128, 2), 3, step_size(32, 8), step_size(32, 8)));
     s->x[1] = step_integers(EG_SHAPE(step_size(128, 2)), 10);
 }
@@ -123,13 +115,14 @@ static void resnet50(step *s)
 static void resnet50_train(step *s)
 {
     resnet50_of(s, step_size(128, 2));
-    s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 0.1, .momentum = 0.9,
-                             .weight_decay = 1e-4);
+    s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 0.1, .momentum = 0.9, .weight_decay = 1e-4);
 }
 
 const step_model step_images[] = {
-    {"mlp", perceptron, classify},    {"cnn", small_net, classify},
-    {"resnet20", resnet20, classify}, {"resnet50", resnet50, classify},
+    {"mlp", perceptron, classify},
+    {"cnn", small_net, classify},
+    {"resnet20", resnet20, classify},
+    {"resnet50", resnet50, classify},
     {"resnet50-train", resnet50_train, classify},
     {NULL, NULL, NULL},
 };

@@ -8,9 +8,9 @@ enum { ROWS = 20 };
 static void language_model(step *s, int64_t width, int64_t steps, double dropout)
 {
     const int64_t words = step_size(10000, 100);
-    s->net[0] = eg_module_list_new(eg_embedding_new(words, width),
-                                   eg_lstm_new(width, width, .layers = 2, .dropout = dropout),
-                                   eg_linear_new(width, words));
+    s->net[0] =
+        eg_module_list_new(eg_embedding_new(words, width), eg_lstm_new(width, width, .layers = 2, .dropout = dropout),
+                           eg_linear_new(width, words));
     s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 1);
     eg_optim_clip_norm(s->optim[0], 5);
     s->x[0] = step_integers(EG_SHAPE(steps, ROWS), words);
@@ -47,10 +47,9 @@ static void nmt(step *s)
 {
     const int64_t source = step_size(9414, 60), target = step_size(4935, 50), sentences = step_size(64, 4),
                   length = step_size(16, 4), units = step_size(1024, 16), embedded = step_size(256, 8);
-    s->net[0] = eg_module_list_new(
-        eg_embedding_new(source, embedded), eg_gru_new(embedded, units),
-        eg_embedding_new(target, embedded), eg_gru_new(embedded + units, units),
-        eg_additive_attention_new(units, units, units), eg_linear_new(units, target));
+    s->net[0] = eg_module_list_new(eg_embedding_new(source, embedded), eg_gru_new(embedded, units),
+                                   eg_embedding_new(target, embedded), eg_gru_new(embedded + units, units),
+                                   eg_additive_attention_new(units, units, units), eg_linear_new(units, target));
     s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]));
     s->x[0] = step_integers(EG_SHAPE(length, sentences), source);
     s->x[1] = step_integers(EG_SHAPE(length, sentences), target);
@@ -69,8 +68,7 @@ static eg_status nmt_step(step *s, eg_tensor **loss)
     eg_tensor *keys = eg_transpose(read.y, 0, 1), *h = read.h, *total = NULL;
     for (int64_t t = 1; t < eg_size(s->x[1], 0); t++) {
         eg_tensor *label = eg_select(s->x[1], 0, t);
-        eg_attended seen = eg_additive_attention_forward(part(s, ATTENTION), eg_select(h, 0, 0), keys,
-                                                         NULL, NULL);
+        eg_attended seen = eg_additive_attention_forward(part(s, ATTENTION), eg_select(h, 0, 0), keys, NULL, NULL);
         eg_tensor *before = eg_module_forward(part(s, WRITTEN), eg_select(s->x[1], 0, t - 1));
         eg_tensor *in = eg_concat((eg_tensor *[]){seen.context, before}, 2, 1);
         eg_rnn r = eg_rnn_forward(part(s, WRITER), eg_unsqueeze(in, 0), .h0 = h);
@@ -116,11 +114,10 @@ static void encoder_members(eg_module *m, eg_members *members)
     eg_member_child(members, "last", &e->last);
 }
 
-static const eg_module_kind encoder_kind = {.size = sizeof(eg_module_kind), .name = "encoder",
-                                            .forward = encoder_forward, .members = encoder_members};
+static const eg_module_kind encoder_kind = {
+    .size = sizeof(eg_module_kind), .name = "encoder", .forward = encoder_forward, .members = encoder_members};
 
-static eg_module *encoder_new(int64_t width, int64_t heads, int64_t wide,
-                              eg_tensor *(*act)(eg_tensor *x))
+static eg_module *encoder_new(int64_t width, int64_t heads, int64_t wide, eg_tensor *(*act)(eg_tensor *x))
 {
     encoder *e = eg_module_new(sizeof *e, &encoder_kind);
     if (!e) {
@@ -163,10 +160,10 @@ static void bert_of(step *s, int64_t texts)
     for (int i = 0; i < depth; i++) {
         layers[i] = encoder_new(width, step_size(12, 2), 4 * width, eg_gelu);
     }
-    s->net[0] = eg_module_list_new(eg_embedding_new(words, width), eg_embedding_new(512, width),
-                                   eg_embedding_new(2, width), eg_layer_norm_new(EG_SHAPE(width)),
-                                   eg_sequential_new_with(layers, depth), eg_linear_new(width, width),
-                                   eg_linear_new(width, 2));
+    s->net[0] =
+        eg_module_list_new(eg_embedding_new(words, width), eg_embedding_new(512, width), eg_embedding_new(2, width),
+                           eg_layer_norm_new(EG_SHAPE(width)), eg_sequential_new_with(layers, depth),
+                           eg_linear_new(width, width), eg_linear_new(width, 2));
     eg_scope scope = eg_scope_push();
     s->x[0] = step_integers(EG_SHAPE(texts, length), words);
     s->x[1] = step_integers(EG_SHAPE(texts), 2);
@@ -184,8 +181,7 @@ static void bert(step *s)
 static void bert_train(step *s)
 {
     bert_of(s, step_size(32, 2));
-    s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]), .lr = 1e-4, .weight_decay = 1e-2,
-                              .decoupled = true);
+    s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]), .lr = 1e-4, .weight_decay = 1e-2, .decoupled = true);
 }
 
 static eg_status bert_step(step *s, eg_tensor **loss)
@@ -199,13 +195,15 @@ static eg_status bert_step(step *s, eg_tensor **loss)
     h = eg_tanh(eg_module_forward(part(s, POOL), eg_select(h, 1, 0)));
     eg_tensor *l = eg_cross_entropy(eg_module_forward(part(s, CLASSES), h), s->x[1]);
     *loss = l;
-    return s->optim[0] ? eg_optim_minimize(s->optim[0], tape, l)
-                       : step_gradients(s->net[0], NULL, tape, l);
+    return s->optim[0] ? eg_optim_minimize(s->optim[0], tape, l) : step_gradients(s->net[0], NULL, tape, l);
 }
 
 const step_model step_texts[] = {
-    {"ptb-small", ptb_small, language_step},     {"ptb-medium", ptb_medium, language_step},
-    {"nmt", nmt, nmt_step},                      {"transformer", transformer, transformer_step},
-    {"bert", bert, bert_step},                   {"bert-train", bert_train, bert_step},
+    {"ptb-small", ptb_small, language_step},
+    {"ptb-medium", ptb_medium, language_step},
+    {"nmt", nmt, nmt_step},
+    {"transformer", transformer, transformer_step},
+    {"bert", bert, bert_step},
+    {"bert-train", bert_train, bert_step},
     {NULL, NULL, NULL},
 };

@@ -379,8 +379,11 @@ static eg_tensor *eigh(eg_tensor *a)
 /* Of b matrices of n rows: f, for solve with one right-hand side each. */
 static bool make_matrices(work *w)
 {
-    static const named_op ops[] = {{"det", eg_det, NULL}, {"inverse", eg_inverse, NULL}, {"svd", svd, NULL},
-                                   {"eigh", eigh, NULL}, {"solve", NULL, eg_solve}};
+    static const named_op ops[] = {{"det", eg_det, NULL},
+                                   {"inverse", eg_inverse, NULL},
+                                   {"svd", svd, NULL},
+                                   {"eigh", eigh, NULL},
+                                   {"solve", NULL, eg_solve}};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         if (bench_is(w->c, "f", ops[i].name)) {
             w->f1 = ops[i].f1;
@@ -394,12 +397,28 @@ static bool make_matrices(work *w)
 }
 
 const work_op work_basic[] = {
-    {"matmul", make_matmul},       {"unary", make_unary},     {"binary", make_binary},
-    {"bias", make_bias},           {"cast", make_cast},       {"reduce", make_reduce},
-    {"transpose", make_transpose}, {"nhwc", make_nhwc},       {"every_second", make_every_second},
-    {"dropout", make_dropout},     {"uniform", make_uniform}, {"normal", make_normal},
-    {"cumsum", make_cumsum},       {"softmax", make_softmax}, {"log_softmax", make_log_softmax},
-    {"embedding", make_embedding}, {"concat", make_concat},   {"index_add", make_index_add},
-    {"sort", make_sort},           {"copy", make_copy},       {"matrices", make_matrices},
-    {"fft", make_fft},             {"rfft", make_rfft},       {NULL, NULL},
+    {"matmul", make_matmul},
+    {"unary", make_unary},
+    {"binary", make_binary},
+    {"bias", make_bias},
+    {"cast", make_cast},
+    {"reduce", make_reduce},
+    {"transpose", make_transpose},
+    {"nhwc", make_nhwc},
+    {"every_second", make_every_second},
+    {"dropout", make_dropout},
+    {"uniform", make_uniform},
+    {"normal", make_normal},
+    {"cumsum", make_cumsum},
+    {"softmax", make_softmax},
+    {"log_softmax", make_log_softmax},
+    {"embedding", make_embedding},
+    {"concat", make_concat},
+    {"index_add", make_index_add},
+    {"sort", make_sort},
+    {"copy", make_copy},
+    {"matrices", make_matrices},
+    {"fft", make_fft},
+    {"rfft", make_rfft},
+    {NULL, NULL},
 };

@@ -75,9 +75,7 @@ static bool make_convt(work *w)
 static eg_tensor *linear(work *w)
 {
     eg_linear_options o = {.size = sizeof o};
-    o.activation = bench_is(w->c, "act", "relu")   ? eg_relu
-                   : bench_is(w->c, "act", "gelu") ? eg_gelu
-                                                   : NULL;
+    o.activation = bench_is(w->c, "act", "relu") ? eg_relu : bench_is(w->c, "act", "gelu") ? eg_gelu : NULL;
     return eg_linear_with(w->x[0], w->x[1], w->x[2], &o);
 }
 
@@ -116,8 +114,7 @@ static bool finish_pool(work *w)
         w->x[0] = eg_contiguous(w->x[0]);
     }
     w->step = step_forward;
-    return w->x[0] && (bench_is(w->c, "dir", "fwd") ||
-                       (work_watch(w, 1) && work_walk(w, w->forward(w))));
+    return w->x[0] && (bench_is(w->c, "dir", "fwd") || (work_watch(w, 1) && work_walk(w, w->forward(w))));
 }
 
 static bool make_max_pool(work *w)
@@ -147,8 +144,7 @@ static bool make_grid_sample(work *w)
         w->x[0] = eg_contiguous(w->x[0]);
     }
     w->step = step_forward;
-    return w->x[0] && w->x[1] &&
-           (bench_is(w->c, "dir", "fwd") || (work_watch(w, 2) && work_walk(w, w->forward(w))));
+    return w->x[0] && w->x[1] && (bench_is(w->c, "dir", "fwd") || (work_watch(w, 2) && work_walk(w, w->forward(w))));
 }
 
 static eg_tensor *layer_norm(work *w)
@@ -158,8 +154,7 @@ static eg_tensor *layer_norm(work *w)
 
 static eg_tensor *batch_norm(work *w)
 {
-    return eg_batch_norm(w->x[0], w->x[1], w->x[2], w->x[3], w->x[4],
-                         .training = !bench_is(w->c, "dir", "eval"));
+    return eg_batch_norm(w->x[0], w->x[1], w->x[2], w->x[3], w->x[4], .training = !bench_is(w->c, "dir", "eval"));
 }
 
 /* Forward, or the walk to x, weight and bias. */
@@ -191,7 +186,13 @@ static bool make_batch_norm(work *w)
 }
 
 const work_op work_layers[] = {
-    {"layer_norm", make_layer_norm}, {"batch_norm", make_batch_norm},   {"linear", make_linear},
-    {"conv", make_conv},             {"convt", make_convt},             {"max_pool", make_max_pool},
-    {"avg_pool", make_avg_pool},     {"grid_sample", make_grid_sample}, {NULL, NULL},
+    {"layer_norm", make_layer_norm},
+    {"batch_norm", make_batch_norm},
+    {"linear", make_linear},
+    {"conv", make_conv},
+    {"convt", make_convt},
+    {"max_pool", make_max_pool},
+    {"avg_pool", make_avg_pool},
+    {"grid_sample", make_grid_sample},
+    {NULL, NULL},
 };

@@ -149,7 +149,12 @@ static bool make_adam(work *w)
 }
 
 const work_op work_train[] = {
-    {"sgd", make_sgd}, {"adam", make_adam}, {"lstm", make_lstm},
-    {"gru", make_gru}, {"cross_entropy", make_cross_entropy}, {"ctc", make_ctc}, {"taped", make_taped},
+    {"sgd", make_sgd},
+    {"adam", make_adam},
+    {"lstm", make_lstm},
+    {"gru", make_gru},
+    {"cross_entropy", make_cross_entropy},
+    {"ctc", make_ctc},
+    {"taped", make_taped},
     {NULL, NULL},
 };

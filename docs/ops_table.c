@@ -82,8 +82,8 @@ static void add_row(const eg_op_info *op, void *user)
     if (!strcmp(op->kind, "pointwise") && ends_in_grad(op->name)) {
         return; /* the fused derivative of the row above it */
     }
-    snprintf(counts, sizeof counts, op->min_inputs == op->max_inputs ? "%d" : "%d to %d",
-             op->min_inputs, op->max_inputs);
+    snprintf(counts, sizeof counts, op->min_inputs == op->max_inputs ? "%d" : "%d to %d", op->min_inputs,
+             op->max_inputs);
     add(t, "| `");
     add(t, op->name);
     add(t, "` | ");

@@ -153,8 +153,8 @@ static bool is_drawable(double x, double y)
     return isfinite(x) && isfinite(y) && fabs(x) < 1e6 && fabs(y) < 1e6;
 }
 
-void canvas_polyline(canvas *c, const double *xs, const double *ys, int count, double thickness,
-                     rgb colour, double opacity)
+void canvas_polyline(canvas *c, const double *xs, const double *ys, int count, double thickness, rgb colour,
+                     double opacity)
 {
     box all = {c->width, c->height, 0, 0};
     thickness = thickness < widest_stroke ? thickness : widest_stroke;
@@ -175,8 +175,7 @@ void canvas_polyline(canvas *c, const double *xs, const double *ys, int count, d
     pour_ink(c, all, colour, opacity);
 }
 
-void canvas_line(canvas *c, double x0, double y0, double x1, double y1, double thickness,
-                 rgb colour)
+void canvas_line(canvas *c, double x0, double y0, double x1, double y1, double thickness, rgb colour)
 {
     canvas_polyline(c, (double[]){x0, x1}, (double[]){y0, y1}, 2, thickness, colour, 1);
 }
@@ -184,14 +183,14 @@ void canvas_line(canvas *c, double x0, double y0, double x1, double y1, double t
 /* ---- text and images ---- */
 
 /* Places are told along the line and across it, downwards from the base line; `up` turns them. */
-static void draw_glyph(canvas *c, const font *f, float scale, int character, double along,
-                       double across, bool up, rgb colour)
+static void draw_glyph(canvas *c, const font *f, float scale, int character, double along, double across, bool up,
+                       rgb colour)
 {
     double column = floor(along), row = floor(across);
     int width, height, left, top;
-    unsigned char *cover = stbtt_GetCodepointBitmapSubpixel(
-        font_info(f), scale, scale, (float)(along - column), (float)(across - row), character, &width,
-        &height, &left, &top);
+    unsigned char *cover =
+        stbtt_GetCodepointBitmapSubpixel(font_info(f), scale, scale, (float)(along - column), (float)(across - row),
+                                         character, &width, &height, &left, &top);
     if (!cover) {
         return; /* a space, or no memory for the letter */
     }
@@ -207,8 +206,8 @@ static void draw_glyph(canvas *c, const font *f, float scale, int character, dou
     stbtt_FreeBitmap(cover, NULL);
 }
 
-static void draw_text(canvas *c, const font *f, double size, double along, double across, bool up,
-                      canvas_align align, rgb colour, const char *text)
+static void draw_text(canvas *c, const font *f, double size, double along, double across, bool up, canvas_align align,
+                      rgb colour, const char *text)
 {
     if (!f || !text || !is_drawable(along, across)) {
         return;
@@ -228,25 +227,24 @@ static void draw_text(canvas *c, const font *f, double size, double along, doubl
     }
 }
 
-void canvas_text(canvas *c, const font *f, double size, double x, double y, canvas_align align,
-                 rgb colour, const char *text)
+void canvas_text(canvas *c, const font *f, double size, double x, double y, canvas_align align, rgb colour,
+                 const char *text)
 {
     draw_text(c, f, size, x, y, false, align, colour, text);
 }
 
-void canvas_text_up(canvas *c, const font *f, double size, double x, double y, canvas_align align,
-                    rgb colour, const char *text)
+void canvas_text_up(canvas *c, const font *f, double size, double x, double y, canvas_align align, rgb colour,
+                    const char *text)
 {
     draw_text(c, f, size, -y, x, true, align, colour, text);
 }
 
-void canvas_image(canvas *c, int x, int y, const uint8_t *pixels, int width, int height,
-                  int channels, int scale)
+void canvas_image(canvas *c, int x, int y, const uint8_t *pixels, int width, int height, int channels, int scale)
 {
     for (int j = 0; j < height; j++) {
         for (int i = 0; i < width; i++, pixels += channels) {
-            rgb colour = channels == 3 ? (rgb){pixels[0], pixels[1], pixels[2]}
-                                       : (rgb){pixels[0], pixels[0], pixels[0]};
+            rgb colour =
+                channels == 3 ? (rgb){pixels[0], pixels[1], pixels[2]} : (rgb){pixels[0], pixels[0], pixels[0]};
             canvas_rectangle(c, x + i * scale, y + j * scale, scale, scale, colour);
         }
     }

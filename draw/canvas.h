@@ -36,26 +36,24 @@ void canvas_tint(canvas *c, int x, int y, int width, int height, rgb colour, dou
 /* Antialiased strokes with round ends, `thickness` pixels wide (at most 64). A polyline is drawn as
  * one shape, so its joints are no darker than the rest. Points that are not finite interrupt it; a
  * point alone between two such is drawn as a dot. */
-void canvas_line(canvas *c, double x0, double y0, double x1, double y1, double thickness,
-                 rgb colour);
-void canvas_polyline(canvas *c, const double *xs, const double *ys, int count, double thickness,
-                     rgb colour, double opacity);
+void canvas_line(canvas *c, double x0, double y0, double x1, double y1, double thickness, rgb colour);
+void canvas_polyline(canvas *c, const double *xs, const double *ys, int count, double thickness, rgb colour,
+                     double opacity);
 
 typedef enum canvas_align { CANVAS_LEFT, CANVAS_CENTRE, CANVAS_RIGHT } canvas_align;
 
 /* Draws a line of UTF-8, with y at its base line and x at its left end, middle or right end.
  * A NULL font draws nothing: a picture without words is better than none. */
-void canvas_text(canvas *c, const font *f, double size, double x, double y, canvas_align align,
-                 rgb colour, const char *text);
+void canvas_text(canvas *c, const font *f, double size, double x, double y, canvas_align align, rgb colour,
+                 const char *text);
 
 /* The same turned to the left: the line runs upwards, its base line at x, its lower end, middle or
  * upper end at y. */
-void canvas_text_up(canvas *c, const font *f, double size, double x, double y, canvas_align align,
-                    rgb colour, const char *text);
+void canvas_text_up(canvas *c, const font *f, double size, double x, double y, canvas_align align, rgb colour,
+                    const char *text);
 
 /* Copies an image of height x width x channels bytes (1: gray, 3: RGB), each of its pixels `scale`
  * pixels wide and high, its top left corner at (x, y). */
-void canvas_image(canvas *c, int x, int y, const uint8_t *pixels, int width, int height,
-                  int channels, int scale);
+void canvas_image(canvas *c, int x, int y, const uint8_t *pixels, int width, int height, int channels, int scale);
 
 #endif

@@ -32,16 +32,14 @@ static const char *const roots[] = {
 };
 
 static const char *const plain_fonts[] = {
-    "DejaVuSans.ttf",       "LiberationSans-Regular.ttf",
-    "NotoSans-Regular.ttf", "FreeSans.ttf",
-    "Helvetica.ttc",        "Arial.ttf",
+    "DejaVuSans.ttf", "LiberationSans-Regular.ttf", "NotoSans-Regular.ttf", "FreeSans.ttf", "Helvetica.ttc",
+    "Arial.ttf",
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
 /* Whether root/folder/file can be read; then path is set to it. */
-static bool is_there(const char *root, const char *folder, const char *file,
-                     char path[FONT_PATH_SIZE])
+static bool is_there(const char *root, const char *folder, const char *file, char path[FONT_PATH_SIZE])
 {
     int length = snprintf(path, FONT_PATH_SIZE, "%s/%s/%s", root, folder, file);
     return length < FONT_PATH_SIZE && access(path, R_OK) == 0;
@@ -67,8 +65,7 @@ bool font_find(const char *file, char path[FONT_PATH_SIZE])
     char root[FONT_PATH_SIZE];
     for (size_t i = 0; i < COUNT(roots); i++) {
         bool at_home = roots[i][0] == '~';
-        int length =
-            snprintf(root, sizeof root, "%s%s", at_home && home ? home : "", roots[i] + at_home);
+        int length = snprintf(root, sizeof root, "%s%s", at_home && home ? home : "", roots[i] + at_home);
         if (!(at_home && !home) && length < FONT_PATH_SIZE && find_under(root, file, path)) {
             return true;
         }
@@ -84,8 +81,9 @@ static eg_status find_plain(char path[FONT_PATH_SIZE])
             return EG_OK;
         }
     }
-    return eg_fail(EG_EIO, function, "no font is installed where fonts usually are; install DejaVu "
-                                     "(Debian: fonts-dejavu-core) or name a .ttf file");
+    return eg_fail(EG_EIO, function,
+                   "no font is installed where fonts usually are; install DejaVu "
+                   "(Debian: fonts-dejavu-core) or name a .ttf file");
 }
 
 static eg_status locate(const char *name, char path[FONT_PATH_SIZE])

@@ -6,8 +6,8 @@
 
 #include <egret/error.h>
 
-static const rgb paper = {255, 255, 255}, dark = {38, 42, 48}, dim = {104, 110, 120},
-                 outline = {214, 218, 224}, red = {214, 38, 48};
+static const rgb paper = {255, 255, 255}, dark = {38, 42, 48}, dim = {104, 110, 120}, outline = {214, 218, 224},
+                 red = {214, 38, 48};
 
 enum { MARGIN = 24, GAP = 14, FRAME = 4, TITLE_SIZE = 24, CAPTION_SIZE = 15 };
 
@@ -18,8 +18,7 @@ static double fitting_size(const font *f, double wanted, const char *text, doubl
     return width > room ? wanted * room / width : wanted;
 }
 
-static void draw_cell(canvas *c, const font *f, const grid *g, int scale, const grid_cell *cell,
-                      int x, int y)
+static void draw_cell(canvas *c, const font *f, const grid *g, int scale, const grid_cell *cell, int x, int y)
 {
     int width = g->width * scale, height = g->height * scale;
     canvas_image(c, x, y, cell->pixels, g->width, g->height, g->channels, scale);
@@ -49,8 +48,7 @@ canvas *grid_draw(const grid *g, const font *f)
     int64_t step_x = (int64_t)g->width * scale + GAP;
     int64_t step_y = (int64_t)g->height * scale + GAP + (captions && f ? CAPTION_SIZE + FRAME : 0);
     int64_t top = MARGIN + (g->title && f ? TITLE_SIZE + GAP : 0);
-    int64_t width = 2 * MARGIN + columns * step_x - GAP,
-            height = top + MARGIN + rows * step_y - GAP;
+    int64_t width = 2 * MARGIN + columns * step_x - GAP, height = top + MARGIN + rows * step_y - GAP;
     if (width > CANVAS_SIDE_MOST || height > CANVAS_SIDE_MOST) {
         eg_failf(EG_EINVAL, "grid_draw", "a sheet of %d x %d images is too large to draw", rows, columns);
         return NULL;

@@ -10,8 +10,7 @@
 
 static const rgb paper = {255, 255, 255}, dark = {38, 42, 48}, dim = {104, 110, 120};
 
-enum { MARGIN = 24, GAP = 10, TITLE_SIZE = 24, WORD_SIZE = 18, TICK_SIZE = 14, SCALE_WIDTH = 18,
-       LEGIBLE = 8 };
+enum { MARGIN = 24, GAP = 10, TITLE_SIZE = 24, WORD_SIZE = 18, TICK_SIZE = 14, SCALE_WIDTH = 18, LEGIBLE = 8 };
 
 typedef struct sheet {
     const heatmap *h;
@@ -50,12 +49,12 @@ static void draw_words(const sheet *s)
     const heatmap *h = s->h;
     double half = s->cell / 2.0, middle = font_capital_height(s->f, s->words) / 2;
     for (int i = 0; h->row_words && s->words > 0 && i < h->rows; i++) {
-        canvas_text(s->c, s->f, s->words, s->left - GAP, s->top + i * s->cell + half + middle,
-                    CANVAS_RIGHT, dark, h->row_words[i]);
+        canvas_text(s->c, s->f, s->words, s->left - GAP, s->top + i * s->cell + half + middle, CANVAS_RIGHT, dark,
+                    h->row_words[i]);
     }
     for (int j = 0; h->column_words && s->words > 0 && j < h->columns; j++) {
-        canvas_text_up(s->c, s->f, s->words, s->left + j * s->cell + half + middle, s->top - GAP,
-                       CANVAS_LEFT, dark, h->column_words[j]);
+        canvas_text_up(s->c, s->f, s->words, s->left + j * s->cell + half + middle, s->top - GAP, CANVAS_LEFT, dark,
+                       h->column_words[j]);
     }
 }
 
@@ -64,8 +63,7 @@ static void draw_scale(const sheet *s)
 {
     int x = s->right + 2 * GAP, height = s->bottom - s->top;
     for (int y = 0; y < height; y++) {
-        canvas_rectangle(s->c, x, s->bottom - 1 - y, SCALE_WIDTH, 1,
-                         heatmap_colour((y + 0.5) / height));
+        canvas_rectangle(s->c, x, s->bottom - 1 - y, SCALE_WIDTH, 1, heatmap_colour((y + 0.5) / height));
     }
     canvas_frame(s->c, x, s->top, SCALE_WIDTH, height, 1, dim);
     axis a = {.least = s->least, .most = s->most};
@@ -74,8 +72,8 @@ static void draw_scale(const sheet *s)
     for (int i = 0; i < a.count; i++) {
         double y = s->bottom - axis_place(&a, a.at[i]) * height;
         canvas_rectangle(s->c, x + SCALE_WIDTH, (int)y, 5, 1, dim);
-        canvas_text(s->c, s->f, TICK_SIZE, x + SCALE_WIDTH + 9,
-                    y + font_capital_height(s->f, TICK_SIZE) / 2, CANVAS_LEFT, dim, a.label[i]);
+        canvas_text(s->c, s->f, TICK_SIZE, x + SCALE_WIDTH + 9, y + font_capital_height(s->f, TICK_SIZE) / 2,
+                    CANVAS_LEFT, dim, a.label[i]);
     }
 }
 

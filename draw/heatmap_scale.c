@@ -6,9 +6,8 @@
 
 rgb heatmap_colour(double share)
 {
-    static const rgb stops[] = {{68, 1, 84},   {71, 44, 122},  {59, 81, 139},
-                                {44, 113, 142}, {33, 144, 141}, {39, 173, 129},
-                                {92, 200, 99},  {170, 220, 50}, {253, 231, 37}};
+    static const rgb stops[] = {{68, 1, 84},    {71, 44, 122}, {59, 81, 139},  {44, 113, 142}, {33, 144, 141},
+                                {39, 173, 129}, {92, 200, 99}, {170, 220, 50}, {253, 231, 37}};
     enum { LAST = sizeof stops / sizeof *stops - 1 };
     double place = share * LAST;
     int k = place < LAST ? (int)place : LAST - 1;

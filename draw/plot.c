@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const rgb paper = {255, 255, 255}, dark = {38, 42, 48}, dim = {104, 110, 120},
-                 grid = {230, 232, 236}, minor_grid = {243, 244, 247}, base = {150, 156, 166};
+static const rgb paper = {255, 255, 255}, dark = {38, 42, 48}, dim = {104, 110, 120}, grid = {230, 232, 236},
+                 minor_grid = {243, 244, 247}, base = {150, 156, 166};
 
 typedef struct sheet {
     const plot *p;
@@ -83,14 +83,12 @@ static void draw_axes(const sheet *s)
     for (int i = 0; i < s->x.count; i++) {
         double x = place_x(s, s->x.at[i]);
         rule(s, true, x, grid);
-        canvas_text(s->c, s->f, size, x, s->bottom + s->em * 1.35, CANVAS_CENTRE, dim,
-                    s->x.label[i]);
+        canvas_text(s->c, s->f, size, x, s->bottom + s->em * 1.35, CANVAS_CENTRE, dim, s->x.label[i]);
     }
     for (int i = 0; i < s->y.count; i++) {
         double y = place_y(s, s->y.at[i]);
         rule(s, false, y, grid);
-        canvas_text(s->c, s->f, size, s->left - s->em * 0.5, y + middle, CANVAS_RIGHT, dim,
-                    s->y.label[i]);
+        canvas_text(s->c, s->f, size, s->left - s->em * 0.5, y + middle, CANVAS_RIGHT, dim, s->y.label[i]);
     }
     rule(s, false, s->bottom, base);
 }
@@ -103,15 +101,13 @@ static void draw_words(const sheet *s)
         y += em * 1.7;
     }
     canvas_text(s->c, s->f, em, em, y, CANVAS_LEFT, dim, s->p->y_label);
-    canvas_text(s->c, s->f, em, (s->left + s->right) / 2.0, s->c->height - em, CANVAS_CENTRE, dim,
-                s->p->x_label);
+    canvas_text(s->c, s->f, em, (s->left + s->right) / 2.0, s->c->height - em, CANVAS_CENTRE, dim, s->p->x_label);
 }
 
 /* ---- curves ---- */
 
 /* Places of all points; NAN where there is a gap. */
-static void place_points(const sheet *s, const plot_series *line, const double *values, double *xs,
-                         double *ys)
+static void place_points(const sheet *s, const plot_series *line, const double *values, double *xs, double *ys)
 {
     for (int i = 0; i < line->count; i++) {
         bool shown = plot_shows(s->p, plot_x(line, i), values[i]);
@@ -196,10 +192,9 @@ static void draw_legend(const sheet *s)
     for (int k = 0, row = 0; k < s->p->count; k++) {
         if (s->p->series[k].name) {
             double middle = y + em * (1.1 + 1.5 * row++);
-            canvas_line(s->c, x + em * 0.7, middle, x + em * 2.1, middle, em * 0.18,
-                        plot_colours[k]);
-            canvas_text(s->c, s->f, em, x + em * 2.7, middle + font_capital_height(s->f, em) / 2,
-                        CANVAS_LEFT, dark, s->p->series[k].name);
+            canvas_line(s->c, x + em * 0.7, middle, x + em * 2.1, middle, em * 0.18, plot_colours[k]);
+            canvas_text(s->c, s->f, em, x + em * 2.7, middle + font_capital_height(s->f, em) / 2, CANVAS_LEFT, dark,
+                        s->p->series[k].name);
         }
     }
 }

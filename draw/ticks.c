@@ -26,8 +26,7 @@ static void label_tick(double value, double step, char *label)
         prefix = "k";
     }
     double decimals = ceil(-log10(step / unit) - 1e-9);
-    snprintf(label, TICK_LABEL_SIZE, "%.*f%s", decimals > 0 ? (int)decimals : 0, value / unit,
-             prefix);
+    snprintf(label, TICK_LABEL_SIZE, "%.*f%s", decimals > 0 ? (int)decimals : 0, value / unit, prefix);
 }
 
 static void add_tick(axis *a, double value, double step)

@@ -44,8 +44,8 @@ EG_API int luaopen_egret(lua_State *L);
 
 /* One per Lua universe; first upvalue of every function here. */
 typedef struct eg__lua {
-    lua_State *L;            /* which runs now; functions called back run there */
-    const void *tensor_meta; /* address of the metatable of tensors, their second upvalue */
+    lua_State *L;                   /* which runs now; functions called back run there */
+    const void *tensor_meta;        /* address of the metatable of tensors, their second upvalue */
     int64_t bytes_left, count_left; /* of tensors, until it is time to collect */
     int64_t bytes_limit;            /* what bytes_left was after the last collection */
     int open_tapes;
@@ -154,9 +154,26 @@ typedef struct eg__lua_enumeration {
 } eg__lua_enumeration;
 
 typedef enum eg__lua_kind {
-    EG__LUA_SKIP, EG__LUA_DOUBLE, EG__LUA_BOOL, EG__LUA_I64, EG__LUA_INT, EG__LUA_U64, EG__LUA_UNSIGNED, EG__LUA_CHAR,
-    EG__LUA_STRING, EG__LUA_TEXT, EG__LUA_ENUM, EG__LUA_SHAPE, EG__LUA_AXES, EG__LUA_TENSOR, EG__LUA_WANTED,
-    EG__LUA_RECORD, EG__LUA_HANDLE, EG__LUA_STRINGS, EG__LUA_INTEGERS, EG__LUA_UNARY,
+    EG__LUA_SKIP,
+    EG__LUA_DOUBLE,
+    EG__LUA_BOOL,
+    EG__LUA_I64,
+    EG__LUA_INT,
+    EG__LUA_U64,
+    EG__LUA_UNSIGNED,
+    EG__LUA_CHAR,
+    EG__LUA_STRING,
+    EG__LUA_TEXT,
+    EG__LUA_ENUM,
+    EG__LUA_SHAPE,
+    EG__LUA_AXES,
+    EG__LUA_TENSOR,
+    EG__LUA_WANTED,
+    EG__LUA_RECORD,
+    EG__LUA_HANDLE,
+    EG__LUA_STRINGS,
+    EG__LUA_INTEGERS,
+    EG__LUA_UNARY,
 } eg__lua_kind;
 
 /* A member of a struct. count: elements of an array, 0 for none; inner: of each of them. of: enumeration, layout,
@@ -311,10 +328,16 @@ extern const eg__lua_type eg__lua_type_module, eg__lua_type_dataset, eg__lua_typ
     eg__lua_type_step, eg__lua_type_device, eg__lua_type_saver, eg__lua_type_journal, eg__lua_type_tensors,
     eg__lua_type_stream;
 extern const eg__lua_enumeration *const eg__lua_dtypes;
-extern const eg__lua_layout *const eg__lua_layout_gradients, *const eg__lua_layout_gradcheck,
-    *const eg__lua_layout_map, *const eg__lua_layout_step, *const eg__lua_layout_clip,
-    *const eg__lua_layout_profile_total, *const eg__lua_layout_op_info, *const eg__lua_layout_device_info,
-    *const eg__lua_layout_tape, *const eg__lua_layout_print;
+extern const eg__lua_layout *const eg__lua_layout_gradients;
+extern const eg__lua_layout *const eg__lua_layout_gradcheck;
+extern const eg__lua_layout *const eg__lua_layout_map;
+extern const eg__lua_layout *const eg__lua_layout_step;
+extern const eg__lua_layout *const eg__lua_layout_clip;
+extern const eg__lua_layout *const eg__lua_layout_profile_total;
+extern const eg__lua_layout *const eg__lua_layout_op_info;
+extern const eg__lua_layout *const eg__lua_layout_device_info;
+extern const eg__lua_layout *const eg__lua_layout_tape;
+extern const eg__lua_layout *const eg__lua_layout_print;
 
 /* What wrappers are made of, once their arguments have been read. Nothing raises while C holds something: places for
  * results come before the call. */
@@ -322,115 +345,114 @@ int eg__lua_fill(lua_State *L, eg_scope scope, eg_status st, eg_tensor **results
 int eg__lua_give_record(lua_State *L, eg_scope scope, const eg__lua_layout *layout, const void *value, int tensors);
 int eg__lua_give_text(lua_State *L, FILE *stream, eg_status st, char **text, size_t *length);
 
-#define EG__LUA_CHECK()                                                                            \
-    if (eg_last_error()->code) {                                                                   \
-        return eg__lua_raise(L);                                                                   \
+#define EG__LUA_CHECK()          \
+    if (eg_last_error()->code) { \
+        return eg__lua_raise(L); \
     }
-#define EG__LUA_STATUS(st)                                                                         \
-    if (st) {                                                                                      \
-        return eg__lua_raise(L);                                                                   \
+#define EG__LUA_STATUS(st)       \
+    if (st) {                    \
+        return eg__lua_raise(L); \
     }
-#define EG__LUA_BEGIN(arguments)                                                                   \
-    if (lua_gettop(L) != (arguments)) {                                                            \
-        eg__lua_fit(L, arguments);                                                                 \
-    }                                                                                              \
+#define EG__LUA_BEGIN(arguments)        \
+    if (lua_gettop(L) != (arguments)) { \
+        eg__lua_fit(L, arguments);      \
+    }                                   \
     eg__lua_here(L)->L = L;
 /* Sizes that come one by one, x:reshape(3, 2), are a list. */
-#define EG__LUA_SIZES(at)                                                                          \
-    if (lua_type(L, (at) + 1) == LUA_TNUMBER && lua_type(L, at) == LUA_TNUMBER) {                  \
-        eg__lua_gather(L, at);                                                                     \
+#define EG__LUA_SIZES(at)                                                         \
+    if (lua_type(L, (at) + 1) == LUA_TNUMBER && lua_type(L, at) == LUA_TNUMBER) { \
+        eg__lua_gather(L, at);                                                    \
     }
-#define EG__LUA_LET_OTHERS(statement)                                                              \
-    eg__lua_unlock(eg__lua_here(L));                                                               \
-    statement                                                                                      \
-    eg__lua_relock(L);
-#define EG__LUA_TENSOR(call)                                                                       \
-    eg__lua_box *box_ = eg__lua_slot(L);                                                           \
-    for (bool again_ = true;; again_ = false) {                                                    \
-        eg_scope scope_ = eg_scope_push();                                                         \
-        box_->t = eg_keep(call);                                                                   \
-        eg_scope_pop(scope_, NULL);                                                                \
-        if (box_->t || !again_ || !eg__lua_made_room(L)) {                                         \
-            break;                                                                                 \
-        }                                                                                          \
-    }                                                                                              \
+#define EG__LUA_LET_OTHERS(statement) \
+    eg__lua_unlock(eg__lua_here(L));  \
+    statement eg__lua_relock(L);
+#define EG__LUA_TENSOR(call)                               \
+    eg__lua_box *box_ = eg__lua_slot(L);                   \
+    for (bool again_ = true;; again_ = false) {            \
+        eg_scope scope_ = eg_scope_push();                 \
+        box_->t = eg_keep(call);                           \
+        eg_scope_pop(scope_, NULL);                        \
+        if (box_->t || !again_ || !eg__lua_made_room(L)) { \
+            break;                                         \
+        }                                                  \
+    }                                                      \
     return eg__lua_finish(L, box_)
-#define EG__LUA_TENSOR_THEN(call, push)                                                            \
-    eg__lua_box *box_ = eg__lua_slot(L);                                                           \
-    eg_scope scope_ = eg_scope_push();                                                             \
-    box_->t = eg_keep(call);                                                                       \
-    eg_scope_pop(scope_, NULL);                                                                    \
-    eg__lua_finish(L, box_);                                                                       \
-    push;                                                                                          \
+#define EG__LUA_TENSOR_THEN(call, push)  \
+    eg__lua_box *box_ = eg__lua_slot(L); \
+    eg_scope scope_ = eg_scope_push();   \
+    box_->t = eg_keep(call);             \
+    eg_scope_pop(scope_, NULL);          \
+    eg__lua_finish(L, box_);             \
+    push;                                \
     return 2
-#define EG__LUA_IN_PLACE(call)                                                                     \
-    eg_scope scope_ = eg_scope_push();                                                             \
-    bool well_ = call != NULL;                                                                     \
-    eg_scope_pop(scope_, NULL);                                                                    \
-    if (!well_) {                                                                                  \
-        return eg__lua_raise(L);                                                                   \
-    }                                                                                              \
-    lua_pushvalue(L, 1);                                                                           \
+#define EG__LUA_IN_PLACE(call)         \
+    eg_scope scope_ = eg_scope_push(); \
+    bool well_ = call != NULL;         \
+    eg_scope_pop(scope_, NULL);        \
+    if (!well_) {                      \
+        return eg__lua_raise(L);       \
+    }                                  \
+    lua_pushvalue(L, 1);               \
     return 1
-#define EG__LUA_TENSOR_AND(call, other, wanted)                                                    \
-    eg__lua_box *box_ = eg__lua_slot(L), *further_ = wanted ? eg__lua_slot(L) : NULL;              \
-    eg_scope scope_ = eg_scope_push();                                                             \
-    box_->t = eg_keep(call);                                                                       \
-    if (further_) {                                                                                \
-        further_->t = eg_keep(other);                                                              \
-    }                                                                                              \
-    eg_scope_pop(scope_, NULL);                                                                    \
-    eg__lua_finish(L, box_);                                                                       \
+#define EG__LUA_TENSOR_AND(call, other, wanted)                                       \
+    eg__lua_box *box_ = eg__lua_slot(L), *further_ = wanted ? eg__lua_slot(L) : NULL; \
+    eg_scope scope_ = eg_scope_push();                                                \
+    box_->t = eg_keep(call);                                                          \
+    if (further_) {                                                                   \
+        further_->t = eg_keep(other);                                                 \
+    }                                                                                 \
+    eg_scope_pop(scope_, NULL);                                                       \
+    eg__lua_finish(L, box_);                                                          \
     return further_ ? 1 + eg__lua_finish(L, further_) : 1
-#define EG__LUA_TENSORS(call, results, n)                                                          \
-    eg__lua_box *boxes_[n];                                                                        \
-    for (int k_ = 0; k_ < n; k_++) {                                                               \
-        boxes_[k_] = eg__lua_slot(L);                                                              \
-    }                                                                                              \
-    eg_scope scope_ = eg_scope_push();                                                             \
-    eg_status st_ = call;                                                                          \
-    for (int k_ = 0; !st_ && k_ < n; k_++) {                                                       \
-        boxes_[k_]->t = eg_keep(*results[k_]);                                                     \
-    }                                                                                              \
-    eg_scope_pop(scope_, NULL);                                                                    \
-    EG__LUA_STATUS(st_)                                                                            \
+#define EG__LUA_TENSORS(call, results, n)      \
+    eg__lua_box *boxes_[n];                    \
+    for (int k_ = 0; k_ < n; k_++) {           \
+        boxes_[k_] = eg__lua_slot(L);          \
+    }                                          \
+    eg_scope scope_ = eg_scope_push();         \
+    eg_status st_ = call;                      \
+    for (int k_ = 0; !st_ && k_ < n; k_++) {   \
+        boxes_[k_]->t = eg_keep(*results[k_]); \
+    }                                          \
+    eg_scope_pop(scope_, NULL);                \
+    EG__LUA_STATUS(st_)                        \
     return n
-#define EG__LUA_ARRAY(call, results, n)                                                            \
-    lua_createtable(L, (int)n, 0);                                                                 \
-    for (int64_t k_ = 0; k_ < n; k_++) {                                                           \
-        eg__lua_slot(L);                                                                           \
-        lua_rawseti(L, -2, k_ + 1);                                                                \
-    }                                                                                              \
-    eg_scope scope_ = eg_scope_push();                                                             \
-    eg_status st_ = call;                                                                          \
+#define EG__LUA_ARRAY(call, results, n)  \
+    lua_createtable(L, (int)n, 0);       \
+    for (int64_t k_ = 0; k_ < n; k_++) { \
+        eg__lua_slot(L);                 \
+        lua_rawseti(L, -2, k_ + 1);      \
+    }                                    \
+    eg_scope scope_ = eg_scope_push();   \
+    eg_status st_ = call;                \
     return eg__lua_fill(L, scope_, st_, results, n)
-#define EG__LUA_RECORD(type, layout, call, tensors)                                                \
-    for (int k_ = 0; k_ < tensors; k_++) {                                                         \
-        eg__lua_slot(L);                                                                           \
-    }                                                                                              \
-    eg_clear_error();                                                                              \
-    eg_scope scope_ = eg_scope_push();                                                             \
-    type value_ = call;                                                                            \
+#define EG__LUA_RECORD(type, layout, call, tensors) \
+    for (int k_ = 0; k_ < tensors; k_++) {          \
+        eg__lua_slot(L);                            \
+    }                                               \
+    eg_clear_error();                               \
+    eg_scope scope_ = eg_scope_push();              \
+    type value_ = call;                             \
     return eg__lua_give_record(L, scope_, &layout, &value_, tensors)
-#define EG__LUA_OWNED(type, call)                                                                  \
-    eg__lua_hold *hold_ = eg__lua_new_hold(L, &type);                                              \
-    hold_->p = call;                                                                               \
+#define EG__LUA_OWNED(type, call)                     \
+    eg__lua_hold *hold_ = eg__lua_new_hold(L, &type); \
+    hold_->p = call;                                  \
     return eg__lua_own(L, hold_)
-#define EG__LUA_BORROWED(type, call)                                                               \
-    eg_clear_error();                                                                              \
+#define EG__LUA_BORROWED(type, call) \
+    eg_clear_error();                \
     return eg__lua_borrow(L, &type, call)
-#define EG__LUA_TAKING(type, call, first, last)                                                    \
-    eg__lua_hold *hold_ = eg__lua_new_hold(L, &type);                                              \
-    eg__lua_taking(L, first, last);                                                                \
-    EG__LUA_LET_OTHERS(hold_->p = call;)                                                           \
-    eg__lua_taken(L, first, last);                                                                 \
+#define EG__LUA_TAKING(type, call, first, last)       \
+    eg__lua_hold *hold_ = eg__lua_new_hold(L, &type); \
+    eg__lua_taking(L, first, last);                   \
+    EG__LUA_LET_OTHERS(hold_->p = call;)              \
+    eg__lua_taken(L, first, last);                    \
     return eg__lua_own(L, hold_)
-#define EG__LUA_STREAM(stream, call)                                                               \
-    char *text_ = NULL;                                                                            \
-    size_t length_ = 0;                                                                            \
-    FILE *stream = open_memstream(&text_, &length_);                                               \
-    eg_clear_error();                                                                              \
-    eg_status st_ = stream ? (eg_status)call : EG_ENOMEM;                                          \
+#define EG__LUA_STREAM(stream, call)                      \
+    char *text_ = NULL;                                   \
+    size_t length_ = 0;                                   \
+    FILE *stream = open_memstream(&text_, &length_);      \
+    eg_clear_error();                                     \
+    eg_status st_ = stream ? (eg_status)call : EG_ENOMEM; \
     return eg__lua_give_text(L, stream, st_, &text_, &length_)
 
 #endif

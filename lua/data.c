@@ -223,12 +223,15 @@ static int dataset_classes(lua_State *L)
 void eg__lua_open_data(lua_State *L)
 {
     static const eg__lua_place functions[] = {
-        {"", "dataset_from", dataset_from}, {"data", "from", dataset_from}, {"", "dataset_map", dataset_map},
-        {"", "dataset_filter", dataset_filter}, {0},
+        {"", "dataset_from", dataset_from},
+        {"data", "from", dataset_from},
+        {"", "dataset_map", dataset_map},
+        {"", "dataset_filter", dataset_filter},
+        {0},
     };
     static const eg__lua_place methods[] = {
-        {"dataset", "__call", dataset_call}, {"dataset", "__tostring", dataset_tostring},
-        {"dataset", "map", dataset_map},     {"dataset", "filter", dataset_filter},
+        {"dataset", "__call", dataset_call},     {"dataset", "__tostring", dataset_tostring},
+        {"dataset", "map", dataset_map},         {"dataset", "filter", dataset_filter},
         {"dataset", "classes", dataset_classes}, {0},
     };
     luaL_newmetatable(L, "egret.hand");

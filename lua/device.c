@@ -43,10 +43,14 @@ static int use_stream(lua_State *L)
 void eg__lua_open_devices(lua_State *L)
 {
     static const eg__lua_place functions[] = {
-        {"", "autocast", autocast}, {"", "use_stream", use_stream}, {"", "device_describe", device_describe}, {0},
+        {"", "autocast", autocast},
+        {"", "use_stream", use_stream},
+        {"", "device_describe", device_describe},
+        {0},
     };
     static const eg__lua_place methods[] = {
-        {"device", "describe", device_describe}, {0},
+        {"device", "describe", device_describe},
+        {0},
     };
     eg__lua_set_functions(L, functions);
     eg__lua_set_methods(L, methods);

@@ -90,7 +90,10 @@ static int profile_totals(lua_State *L)
 void eg__lua_open_lists(lua_State *L)
 {
     static const eg__lua_place functions[] = {
-        {"", "op_walk", op_walk}, {"", "profile_totals", profile_totals}, {"", "each", each}, {0},
+        {"", "op_walk", op_walk},
+        {"", "profile_totals", profile_totals},
+        {"", "each", each},
+        {0},
     };
     eg__lua_set_functions(L, functions);
 }

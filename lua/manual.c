@@ -220,9 +220,8 @@ static int manual(lua_State *L)
     if (!p) {
         return 0;
     }
-    const char *const pairs[][2] = {
-        {"name", p->name}, {"usage", p->usage}, {"c", p->prototype}, {"text", p->text}, {"header", p->header},
-        {"about", p->about}};
+    const char *const pairs[][2] = {{"name", p->name}, {"usage", p->usage},   {"c", p->prototype},
+                                    {"text", p->text}, {"header", p->header}, {"about", p->about}};
     lua_createtable(L, 0, 6);
     for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
         lua_pushstring(L, pairs[k][1]);

@@ -273,7 +273,7 @@ static int module_newindex(lua_State *L)
     luaL_argcheck(L, m && m->kind == &kind, 1, "only modules made by eg.module have fields to set");
     luaL_argcheck(L, lua_type(L, 2) == LUA_TSTRING, 2, "fields go by names");
     bool of_c = eg__lua_hold_at(L, 3, &eg__lua_type_module) ||
-                  (eg__lua_is_tensor(L, 3) && eg_is_parameter(eg__lua_tensor(L, 3)));
+                (eg__lua_is_tensor(L, 3) && eg_is_parameter(eg__lua_tensor(L, 3)));
     luaL_argcheck(L, !of_c, 3, "modules and parameters are given to eg.module");
     lua_getiuservalue(L, 1, 2);
     lua_insert(L, 2);
@@ -325,8 +325,9 @@ void eg__lua_open_modules(lua_State *L)
 {
     static const eg__lua_place functions[] = {{"", "module", module_new}, {"nn", "module", module_new}, {0}};
     static const eg__lua_place methods[] = {
-        {"module", "forward", module_call}, {"module", "__call", module_call}, {"module", "__len", module_len},
-        {"module", "__newindex", module_newindex}, {"module", "__tostring", module_tostring}, {0},
+        {"module", "forward", module_call},        {"module", "__call", module_call},
+        {"module", "__len", module_len},           {"module", "__newindex", module_newindex},
+        {"module", "__tostring", module_tostring}, {0},
     };
     eg__lua_set_functions(L, functions);
     eg__lua_set_methods(L, methods);

@@ -119,7 +119,9 @@ static int journal_row(lua_State *L)
 void eg__lua_open_runs(lua_State *L)
 {
     static const eg__lua_place methods[] = {
-        {"saver", "add", saver_add}, {"journal", "row", journal_row}, {0},
+        {"saver", "add", saver_add},
+        {"journal", "row", journal_row},
+        {0},
     };
     eg__lua_set_methods(L, methods);
 }

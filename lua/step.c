@@ -104,10 +104,14 @@ static int step_run(lua_State *L)
 void eg__lua_open_steps(lua_State *L)
 {
     static const eg__lua_place functions[] = {
-        {"", "step", step_new}, {"", "step_new", step_new}, {0},
+        {"", "step", step_new},
+        {"", "step_new", step_new},
+        {0},
     };
     static const eg__lua_place methods[] = {
-        {"step", "run", step_run}, {"step", "__call", step_run}, {0},
+        {"step", "run", step_run},
+        {"step", "__call", step_run},
+        {0},
     };
     eg__lua_set_functions(L, functions);
     eg__lua_set_methods(L, methods);

@@ -19,7 +19,7 @@ typedef struct reading {
     lua_State *L;
     eg_shape shape;
     bool floats, bools, any;
-    double *values;    /* one of the two is filled */
+    double *values; /* one of the two is filled */
     int64_t *integers;
     int64_t at;
 } reading;
@@ -270,7 +270,7 @@ static place read_range(lua_State *L, int t, int64_t size)
     }
     if (value[0] == 0 || value[1] == 0 || value[2] == 0) {
         eg__lua_error(L, "a range {%I, %I, %I}: places count from 1, or from -1 backwards", (LUAI_UACINT)value[0],
-                   (LUAI_UACINT)value[1], (LUAI_UACINT)value[2]);
+                      (LUAI_UACINT)value[1], (LUAI_UACINT)value[2]);
     }
     int64_t first = value[0] > 0 ? value[0] - 1 : value[0] + size;
     int64_t last = value[1] > 0 ? value[1] - 1 : value[1] + size;
@@ -426,9 +426,12 @@ void eg__lua_open_table(lua_State *L)
         const char *name;
         lua_CFunction f;
         bool method;
-    } rows[] = {{"tensor", eg__lua_from_table, false}, {"from_bytes", from_bytes, false},
-                {"rand", rand_, false}, {"randn", randn, false},
-                {"table", to_table, true}, {"bytes", to_bytes, true}};
+    } rows[] = {{"tensor", eg__lua_from_table, false},
+                {"from_bytes", from_bytes, false},
+                {"rand", rand_, false},
+                {"randn", randn, false},
+                {"table", to_table, true},
+                {"bytes", to_bytes, true}};
     int module = lua_gettop(L);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &eg__lua_of(L)->tensor_meta);
     lua_getfield(L, -1, "methods");

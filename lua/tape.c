@@ -373,8 +373,8 @@ static int run_backward(lua_State *L)
     return 0;
 }
 
-static eg_status backward(eg_tensor *const *inputs, int n, eg_tensor *y, eg_tensor *dy, unsigned needed,
-                          eg_tensor **dx, void *user)
+static eg_status backward(eg_tensor *const *inputs, int n, eg_tensor *y, eg_tensor *dy, unsigned needed, eg_tensor **dx,
+                          void *user)
 {
     op_job j = {.inputs = inputs, .n = n, .y = y, .dy = dy, .dx = dx, .needed = needed};
     custom_op *c = user;
@@ -459,11 +459,20 @@ static int gradcheck(lua_State *L)
 void eg__lua_open_tape(lua_State *L)
 {
     static const eg__lua_place methods[] = {
-        {"", "close", tape_close}, {"", "watch", tape_watch}, {"", "gradients", tape_gradients}, {0},
+        {"", "close", tape_close},
+        {"", "watch", tape_watch},
+        {"", "gradients", tape_gradients},
+        {0},
     };
     static const eg__lua_place functions[] = {
-        {"", "tape", tape_open}, {"", "tape_open", tape_open}, {"", "custom", custom}, {"", "checkpoint", checkpoint},
-        {"", "grad", grad}, {"", "gradcheck", gradcheck}, {"", "clip_grad_norm", clip_grad_norm}, {0},
+        {"", "tape", tape_open},
+        {"", "tape_open", tape_open},
+        {"", "custom", custom},
+        {"", "checkpoint", checkpoint},
+        {"", "grad", grad},
+        {"", "gradcheck", gradcheck},
+        {"", "clip_grad_norm", clip_grad_norm},
+        {0},
     };
     luaL_newmetatable(L, "egret.tape");
     lua_newtable(L);
@@ -478,8 +487,11 @@ void eg__lua_open_tape(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &tape_meta);
     eg__lua_set_functions(L, functions);
     static const eg__lua_place steps[] = {
-        {"optim", "minimize", optim_minimize}, {"optim", "backward", optim_backward}, {"optim", "step", optim_step},
-        {"scaler", "minimize", scaler_minimize}, {0},
+        {"optim", "minimize", optim_minimize},
+        {"optim", "backward", optim_backward},
+        {"optim", "step", optim_step},
+        {"scaler", "minimize", scaler_minimize},
+        {0},
     };
     eg__lua_set_methods(L, steps);
 }

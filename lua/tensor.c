@@ -280,10 +280,19 @@ static int tensor_transposed(lua_State *L)
 static int tensor_no_method(lua_State *L)
 {
     static const char *const others[][2] = {
-        {"view", "x:reshape(3, 2)"}, {"clone", "x:copy()"}, {"dim", "x:ndim()"}, {"numpy", "x:table()"},
-        {"tolist", "x:table()"}, {"type", "x:dtype(), x:cast('f32')"}, {"astype", "x:cast('f32')"},
-        {"float", "x:cast('f32')"}, {"long", "x:cast('i64')"}, {"cpu", "x:to('cpu')"}, {"cuda", "x:to('cuda')"},
-        {"grad", "eg.grad(f, x), tape:gradients(y, {x})"}, {"backward", "eg.grad(f, x), optim:minimize(f)"},
+        {"view", "x:reshape(3, 2)"},
+        {"clone", "x:copy()"},
+        {"dim", "x:ndim()"},
+        {"numpy", "x:table()"},
+        {"tolist", "x:table()"},
+        {"type", "x:dtype(), x:cast('f32')"},
+        {"astype", "x:cast('f32')"},
+        {"float", "x:cast('f32')"},
+        {"long", "x:cast('i64')"},
+        {"cpu", "x:to('cpu')"},
+        {"cuda", "x:to('cuda')"},
+        {"grad", "eg.grad(f, x), tape:gradients(y, {x})"},
+        {"backward", "eg.grad(f, x), optim:minimize(f)"},
     };
     const char *name = lua_tostring(L, 2);
     if (strcmp(name, "T") == 0) {
@@ -358,23 +367,33 @@ static int tensor_parameter(lua_State *L)
 
 /* Which functions stand behind operators. */
 static const char *const operator_names[][2] = {
-    {"__add", "add"}, {"__sub", "sub"}, {"__mul", "mul"}, {"__div", "div"}, {"__mod", "remainder"}, {"__pow", "pow"},
-    {"__idiv", "floor_divide"}, {"__band", "bitwise_and"}, {"__bor", "bitwise_or"}, {"__bxor", "bitwise_xor"},
-    {"__shl", "shift_left"}, {"__shr", "shift_right"},
+    {"__add", "add"},        {"__sub", "sub"},          {"__mul", "mul"},           {"__div", "div"},
+    {"__mod", "remainder"},  {"__pow", "pow"},          {"__idiv", "floor_divide"}, {"__band", "bitwise_and"},
+    {"__bor", "bitwise_or"}, {"__bxor", "bitwise_xor"}, {"__shl", "shift_left"},    {"__shr", "shift_right"},
 };
 
 /* On the stack: the module's table. */
 void eg__lua_open_tensor(lua_State *L)
 {
     static const eg__lua_place own[] = {
-        {"", "format", tensor_format}, {"", "item", tensor_item}, {"", "parameter", tensor_parameter},
-        {"", "requires_grad", tensor_parameter}, {0},
+        {"", "format", tensor_format},
+        {"", "item", tensor_item},
+        {"", "parameter", tensor_parameter},
+        {"", "requires_grad", tensor_parameter},
+        {0},
     };
     static const eg__lua_place meta[] = {
-        {"", "__gc", tensor_gc}, {"", "__close", tensor_gc}, {"", "__tostring", tensor_tostring},
-        {"", "__len", tensor_len}, {"", "__eq", tensor_eq}, {"", "__lt", tensor_compare},
-        {"", "__le", tensor_compare}, {"", "__newindex", eg__lua_newindex}, {"", "__unm", tensor_unm},
-        {"", "__bnot", tensor_bnot}, {0},
+        {"", "__gc", tensor_gc},
+        {"", "__close", tensor_gc},
+        {"", "__tostring", tensor_tostring},
+        {"", "__len", tensor_len},
+        {"", "__eq", tensor_eq},
+        {"", "__lt", tensor_compare},
+        {"", "__le", tensor_compare},
+        {"", "__newindex", eg__lua_newindex},
+        {"", "__unm", tensor_unm},
+        {"", "__bnot", tensor_bnot},
+        {0},
     };
     int module = lua_gettop(L);
     push_meta(L);

@@ -15,8 +15,8 @@ static eg_tensor *activation_forward(eg_module *m, eg_tensor *x)
     return ((activation *)m)->function(x);
 }
 
-static const eg_module_kind activation_kind = {.size = sizeof(eg_module_kind), .name = "activation",
-                                               .forward = activation_forward};
+static const eg_module_kind activation_kind = {
+    .size = sizeof(eg_module_kind), .name = "activation", .forward = activation_forward};
 
 eg_module *eg_activation_new(eg_tensor *(*function)(eg_tensor *x))
 {
@@ -40,8 +40,8 @@ static eg_tensor *leaky_relu_forward(eg_module *m, eg_tensor *x)
     return eg_leaky_relu(x, ((leaky_relu *)m)->slope);
 }
 
-static const eg_module_kind leaky_relu_kind = {.size = sizeof(eg_module_kind), .name = "leaky_relu",
-                                               .forward = leaky_relu_forward};
+static const eg_module_kind leaky_relu_kind = {
+    .size = sizeof(eg_module_kind), .name = "leaky_relu", .forward = leaky_relu_forward};
 
 eg_module *eg_leaky_relu_new(double slope)
 {
@@ -63,8 +63,8 @@ static eg_tensor *identity_forward(eg_module *m, eg_tensor *x)
     return x;
 }
 
-static const eg_module_kind identity_kind = {.size = sizeof(eg_module_kind), .name = "identity",
-                                             .forward = identity_forward};
+static const eg_module_kind identity_kind = {
+    .size = sizeof(eg_module_kind), .name = "identity", .forward = identity_forward};
 
 eg_module *eg_identity_new(void)
 {

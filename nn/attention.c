@@ -22,8 +22,7 @@ static eg_status check_kind(const char *op, const eg_module *m, const eg_module_
     if (!m) {
         return eg__null_argument(op, "m");
     }
-    return m->kind == kind ? EG_OK
-                           : eg__fail(EG_EINVAL, op, "a %s is no %s", m->kind->name, kind->name);
+    return m->kind == kind ? EG_OK : eg__fail(EG_EINVAL, op, "a %s is no %s", m->kind->name, kind->name);
 }
 
 /* ---- additive -------------------------------------------------------------------------------- */
@@ -33,8 +32,7 @@ typedef struct additive {
     eg_module *w1, *w2, *v;
 } additive;
 
-static eg_attended additive_run(additive *a, eg_tensor *query, eg_tensor *keys, eg_tensor *projected,
-                                eg_tensor *mask)
+static eg_attended additive_run(additive *a, eg_tensor *query, eg_tensor *keys, eg_tensor *projected, eg_tensor *mask)
 {
     eg_scope s = eg_scope_push();
     if (!s.depth) {
@@ -44,8 +42,7 @@ static eg_attended additive_run(additive *a, eg_tensor *query, eg_tensor *keys, 
         projected = eg_module_forward(a->w1, keys);
     }
     eg_tensor *asked = eg_unsqueeze(eg_module_forward(a->w2, query), 1);
-    eg_tensor *scores = eg_squeeze(eg_module_forward(a->v, eg_tanh(eg_add(projected, asked))),
-                                   EG_AXES(2));
+    eg_tensor *scores = eg_squeeze(eg_module_forward(a->v, eg_tanh(eg_add(projected, asked))), EG_AXES(2));
     eg_tensor *none = mask ? eg_logical_not(eg_any(mask, .axes = EG_AXES(1), .keepdim = true)) : NULL;
     if (mask) { /* of rows without anything to read nothing is hidden, but their weights are 0 */
         scores = none ? eg_masked_fill(scores, eg_logical_not(eg_logical_or(mask, none)), -(double)INFINITY) : NULL;
@@ -64,9 +61,8 @@ static void additive_members(eg_module *m, eg_members *members)
     eg_member_child(members, "v", &a->v);
 }
 
-static const eg_module_kind additive_kind = {.size = sizeof(eg_module_kind),
-                                             .name = "additive_attention",
-                                             .members = additive_members};
+static const eg_module_kind additive_kind = {
+    .size = sizeof(eg_module_kind), .name = "additive_attention", .members = additive_members};
 
 eg_module *eg_additive_attention_new(int64_t query, int64_t keys, int64_t units)
 {
@@ -80,18 +76,18 @@ eg_module *eg_additive_attention_new(int64_t query, int64_t keys, int64_t units)
     return eg_module_finish(&a->base);
 }
 
-eg_attended eg_additive_attention_forward(eg_module *m, eg_tensor *query, eg_tensor *keys,
-                                          eg_tensor *projected, eg_tensor *mask)
+eg_attended eg_additive_attention_forward(eg_module *m, eg_tensor *query, eg_tensor *keys, eg_tensor *projected,
+                                          eg_tensor *mask)
 {
     static const char op[] = "eg_additive_attention_forward";
-    if (check_kind(op, m, &additive_kind) || eg__check(query, op, "query") ||
-        eg__check(keys, op, "keys") || (projected && eg__check(projected, op, "projected")) ||
-        (mask && eg__check(mask, op, "mask"))) {
+    if (check_kind(op, m, &additive_kind) || eg__check(query, op, "query") || eg__check(keys, op, "keys") ||
+        (projected && eg__check(projected, op, "projected")) || (mask && eg__check(mask, op, "mask"))) {
         return failed;
     }
     if (query->ndim != 2 || keys->ndim != 3 || query->shape[0] != keys->shape[0]) {
-        return eg__fail(EG_ESHAPE, op, "query %s and keys %s must be [N, query] and [N, S, keys]",
-                        EG__SHAPE_OF(query), EG__SHAPE_OF(keys)), failed;
+        return eg__fail(EG_ESHAPE, op, "query %s and keys %s must be [N, query] and [N, S, keys]", EG__SHAPE_OF(query),
+                        EG__SHAPE_OF(keys)),
+               failed;
     }
     eg__observed seen = eg__observe_begin(m);
     eg_attended r = additive_run((additive *)m, query, keys, projected, mask);
@@ -101,9 +97,8 @@ eg_attended eg_additive_attention_forward(eg_module *m, eg_tensor *query, eg_ten
 
 eg_tensor *eg_additive_attention_keys(eg_module *m, eg_tensor *keys)
 {
-    return check_kind("eg_additive_attention_keys", m, &additive_kind)
-               ? NULL
-               : eg_module_forward(((additive *)m)->w1, keys);
+    return check_kind("eg_additive_attention_keys", m, &additive_kind) ? NULL
+                                                                       : eg_module_forward(((additive *)m)->w1, keys);
 }
 
 /* ---- multi-head ------------------------------------------------------------------------------ */
@@ -128,8 +123,7 @@ static eg_tensor *project(multi_head *h, eg_tensor *x, int part)
         return NULL;
     }
     eg_tensor *y = eg_linear(x, w, b);
-    return eg_permute(eg_reshape(y, EG_SHAPE(eg_size(x, 0), eg_size(x, 1), h->heads,
-                                             h->width / h->heads)),
+    return eg_permute(eg_reshape(y, EG_SHAPE(eg_size(x, 0), eg_size(x, 1), h->heads, h->width / h->heads)),
                       EG_AXES(0, 2, 1, 3));
 }
 
@@ -162,13 +156,12 @@ static eg_attended multi_head_run(multi_head *h, eg_tensor *query, eg_tensor *ke
         p[1] = p[0] ? project(h, key, 1) : NULL;
         p[2] = p[1] ? project(h, value, 2) : NULL;
     }
-    eg_tensor *y = !p[2] ? NULL
-                         : eg_attention(p[0], p[1], p[2], .mask = o->mask, .causal = o->causal,
-                                        .dropout = h->base.training ? h->dropout : 0,
-                                        .weights = o->weights ? &weights : NULL, .corner = o->corner,
-                                        .window = o->window, .softcap = o->softcap);
-    y = y ? eg_reshape(eg_permute(y, EG_AXES(0, 2, 1, 3)),
-                       EG_SHAPE(eg_size(query, 0), eg_size(query, 1), h->width))
+    eg_tensor *y =
+        !p[2] ? NULL
+              : eg_attention(p[0], p[1], p[2], .mask = o->mask, .causal = o->causal,
+                             .dropout = h->base.training ? h->dropout : 0, .weights = o->weights ? &weights : NULL,
+                             .corner = o->corner, .window = o->window, .softcap = o->softcap);
+    y = y ? eg_reshape(eg_permute(y, EG_AXES(0, 2, 1, 3)), EG_SHAPE(eg_size(query, 0), eg_size(query, 1), h->width))
           : NULL;
     y = y ? eg_module_forward(h->out, y) : NULL;
     if (y && weights && !(weights = eg_mean(weights, .axes = EG_AXES(1)))) {
@@ -177,8 +170,8 @@ static eg_attended multi_head_run(multi_head *h, eg_tensor *query, eg_tensor *ke
     return attended(s, y, y ? weights : NULL);
 }
 
-static eg_attended multi_head_checked(multi_head *h, eg_tensor *query, eg_tensor *key,
-                                      eg_tensor *value, const eg_attend_options *o)
+static eg_attended multi_head_checked(multi_head *h, eg_tensor *query, eg_tensor *key, eg_tensor *value,
+                                      const eg_attend_options *o)
 {
     const char *op = h->base.kind->name;
     const eg_tensor *all[3] = {query, key, value};
@@ -190,7 +183,8 @@ static eg_attended multi_head_checked(multi_head *h, eg_tensor *query, eg_tensor
     for (int i = 0; i < 3; i++) {
         if (all[i]->ndim != 3) {
             return eg__fail(EG_ESHAPE, op, "query %s, key %s, value %s: each must be [N, steps, width]",
-                            EG__SHAPE_OF(query), EG__SHAPE_OF(key), EG__SHAPE_OF(value)), failed;
+                            EG__SHAPE_OF(query), EG__SHAPE_OF(key), EG__SHAPE_OF(value)),
+                   failed;
         }
     }
     return multi_head_run(h, query, key, value, o);
@@ -255,18 +249,17 @@ static void fill(multi_head *h, int64_t keys, int64_t values, eg_dtype dtype)
     eg_scope_pop(s, NULL);
 }
 
-eg_module *eg_multi_head_attention_new_with(int64_t width, int64_t heads,
-                                            const eg_multi_head_attention_options *given)
+eg_module *eg_multi_head_attention_new_with(int64_t width, int64_t heads, const eg_multi_head_attention_options *given)
 {
     eg_multi_head_attention_options o;
     eg__options(&o, sizeof o, given);
     o.keys = o.keys ? o.keys : width;
     o.values = o.values ? o.values : width;
     if (width < 1 || heads < 1 || width % heads || o.keys < 1 || o.values < 1) {
-        return eg__fail_null(EG_EINVAL, multi_head_kind.name, "width %lld in %lld heads, keys %lld, "
+        return eg__fail_null(EG_EINVAL, multi_head_kind.name,
+                             "width %lld in %lld heads, keys %lld, "
                              "values %lld: at least 1 of each, and the heads divide the width",
-                             (long long)width, (long long)heads, (long long)o.keys,
-                             (long long)o.values);
+                             (long long)width, (long long)heads, (long long)o.keys, (long long)o.values);
     }
     if (!(o.dropout >= 0 && o.dropout <= 1)) {
         return eg__fail_null(EG_EINVAL, multi_head_kind.name, "dropout is %g, must be 0..1", o.dropout);
@@ -284,8 +277,8 @@ eg_module *eg_multi_head_attention_new_with(int64_t width, int64_t heads,
     return eg_module_finish(&h->base);
 }
 
-eg_attended eg_multi_head_attention_forward_with(eg_module *m, eg_tensor *query, eg_tensor *key,
-                                                 eg_tensor *value, const eg_attend_options *given)
+eg_attended eg_multi_head_attention_forward_with(eg_module *m, eg_tensor *query, eg_tensor *key, eg_tensor *value,
+                                                 const eg_attend_options *given)
 {
     eg_attend_options o;
     eg__options(&o, sizeof o, given);

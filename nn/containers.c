@@ -45,11 +45,10 @@ static void sequential_members(eg_module *m, eg_members *members)
     }
 }
 
-static const eg_module_kind sequential_kind = {.size = sizeof(eg_module_kind), .name = "sequential",
-                                               .forward = sequential_forward,
-                                               .members = sequential_members};
-static const eg_module_kind list_kind = {.size = sizeof(eg_module_kind), .name = "module_list",
-                                         .members = sequential_members};
+static const eg_module_kind sequential_kind = {
+    .size = sizeof(eg_module_kind), .name = "sequential", .forward = sequential_forward, .members = sequential_members};
+static const eg_module_kind list_kind = {
+    .size = sizeof(eg_module_kind), .name = "module_list", .members = sequential_members};
 
 /* What a failed constructor was given belonged to it. */
 static void free_given(eg_module *const *modules, int count)
@@ -154,9 +153,8 @@ static void residual_members(eg_module *m, eg_members *members)
     eg_member_child(members, "shortcut", &r->shortcut);
 }
 
-static const eg_module_kind residual_kind = {.size = sizeof(eg_module_kind), .name = "residual",
-                                             .forward = residual_forward,
-                                             .members = residual_members};
+static const eg_module_kind residual_kind = {
+    .size = sizeof(eg_module_kind), .name = "residual", .forward = residual_forward, .members = residual_members};
 
 eg_module *eg_residual_new(eg_module *body, eg_module *shortcut)
 {

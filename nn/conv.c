@@ -3,8 +3,7 @@
 #include "lib/ops/optable.h"
 #include "nn/nn.h"
 
-typedef eg_tensor *conv_fn(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                           const eg_conv_options *options);
+typedef eg_tensor *conv_fn(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, const eg_conv_options *options);
 
 typedef struct conv {
     eg_module base;
@@ -29,30 +28,32 @@ static void conv_members(eg_module *m, eg_members *members)
     }
 }
 
-#define KIND(name_)                                                                                \
-    {.size = sizeof(eg_module_kind), .name = name_, .forward = conv_forward, .members = conv_members}
+#define KIND(name_)                                                                                     \
+    {                                                                                                   \
+        .size = sizeof(eg_module_kind), .name = name_, .forward = conv_forward, .members = conv_members \
+    }
 
 /* By transposed and number of axes less one. */
 static const struct {
     eg_module_kind kind;
     conv_fn *function;
 } ways[2][3] = {
-    {{KIND("conv1d"), eg_conv1d_with},
-     {KIND("conv2d"), eg_conv2d_with},
-     {KIND("conv3d"), eg_conv3d_with}},
+    {{KIND("conv1d"), eg_conv1d_with}, {KIND("conv2d"), eg_conv2d_with}, {KIND("conv3d"), eg_conv3d_with}},
     {{KIND("conv_transpose1d"), eg_conv_transpose1d_with},
      {KIND("conv_transpose2d"), eg_conv_transpose2d_with},
      {KIND("conv_transpose3d"), eg_conv_transpose3d_with}},
 };
 
 /* The weight's shape, and the fan that PyTorch's layers begin by: axis 1 times the kernel's cells. */
-static eg_status weight_shape(const char *op, int axes, int64_t from, int64_t to,
-                              const eg_conv_layer_options *o, eg_shape *shape, int64_t *fan)
+static eg_status weight_shape(const char *op, int axes, int64_t from, int64_t to, const eg_conv_layer_options *o,
+                              eg_shape *shape, int64_t *fan)
 {
     int64_t groups = o->groups ? o->groups : 1, n;
     if (from < 1 || to < 1 || groups < 1 || from % groups || to % groups) {
-        return eg__fail(EG_EINVAL, op, "channels %lld and %lld in %lld groups: at least 1 of each, and "
-                        "the groups divide both", (long long)from, (long long)to, (long long)groups);
+        return eg__fail(EG_EINVAL, op,
+                        "channels %lld and %lld in %lld groups: at least 1 of each, and "
+                        "the groups divide both",
+                        (long long)from, (long long)to, (long long)groups);
     }
     *shape = (eg_shape){axes + 2, {to, from / groups}};
     *fan = from / groups;
@@ -80,8 +81,7 @@ _Static_assert(offsetof(eg_conv_layer_options, stride) == offsetof(eg_conv_optio
                    offsetof(eg_conv_layer_options, kernel) == OF_THE_OP,
                "the same members in the same order");
 
-static eg_module *make(bool transposed, int axes, int64_t in, int64_t out,
-                       const eg_conv_layer_options *given)
+static eg_module *make(bool transposed, int axes, int64_t in, int64_t out, const eg_conv_layer_options *given)
 {
     const eg_module_kind *kind = &ways[transposed][axes - 1].kind;
     eg_conv_layer_options o;
@@ -108,11 +108,10 @@ static eg_module *make(bool transposed, int axes, int64_t in, int64_t out,
     return eg_module_finish(&c->base);
 }
 
-#define CONV(name, transposed, axes)                                                               \
-    eg_module *eg_##name##axes##d_new_with(int64_t in, int64_t out,                                \
-                                           const eg_conv_layer_options *options)                   \
-    {                                                                                              \
-        return make(transposed, axes, in, out, options);                                           \
+#define CONV(name, transposed, axes)                                                                      \
+    eg_module *eg_##name##axes##d_new_with(int64_t in, int64_t out, const eg_conv_layer_options *options) \
+    {                                                                                                     \
+        return make(transposed, axes, in, out, options);                                                  \
     }
 CONV(conv, false, 1)
 CONV(conv, false, 2)

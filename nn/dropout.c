@@ -13,8 +13,8 @@ static eg_tensor *dropout_forward(eg_module *m, eg_tensor *x)
     return eg_dropout(x, ((dropout *)m)->p, m->training);
 }
 
-static const eg_module_kind dropout_kind = {.size = sizeof(eg_module_kind), .name = "dropout",
-                                            .forward = dropout_forward};
+static const eg_module_kind dropout_kind = {
+    .size = sizeof(eg_module_kind), .name = "dropout", .forward = dropout_forward};
 
 eg_module *eg_dropout_new(double p)
 {

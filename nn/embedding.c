@@ -19,9 +19,8 @@ static void embedding_members(eg_module *m, eg_members *members)
     eg_member_parameter(members, "weight", &((embedding *)m)->weight);
 }
 
-static const eg_module_kind embedding_kind = {.size = sizeof(eg_module_kind), .name = "embedding",
-                                              .forward = embedding_forward,
-                                              .members = embedding_members};
+static const eg_module_kind embedding_kind = {
+    .size = sizeof(eg_module_kind), .name = "embedding", .forward = embedding_forward, .members = embedding_members};
 
 static eg_tensor *first_weight(int64_t count, int64_t width, const eg_embedding_layer_options *o)
 {
@@ -35,25 +34,23 @@ static eg_tensor *first_weight(int64_t count, int64_t width, const eg_embedding_
     return w;
 }
 
-eg_module *eg_embedding_new_with(int64_t count, int64_t width,
-                                 const eg_embedding_layer_options *given)
+eg_module *eg_embedding_new_with(int64_t count, int64_t width, const eg_embedding_layer_options *given)
 {
     eg_embedding_layer_options o;
     eg__options(&o, sizeof o, given);
     if (count < 1 || width < 1) {
-        return eg__fail_null(EG_EINVAL, "embedding", "%lld rows of %lld numbers: at least 1 of each",
-                             (long long)count, (long long)width);
+        return eg__fail_null(EG_EINVAL, "embedding", "%lld rows of %lld numbers: at least 1 of each", (long long)count,
+                             (long long)width);
     }
     if (o.padded && (o.padding < 0 || o.padding >= count)) {
-        return eg__fail_null(EG_EINVAL, "embedding", "padding is %lld, outside 0..%lld",
-                             (long long)o.padding, (long long)count - 1);
+        return eg__fail_null(EG_EINVAL, "embedding", "padding is %lld, outside 0..%lld", (long long)o.padding,
+                             (long long)count - 1);
     }
     embedding *e = eg_module_new(sizeof *e, &embedding_kind);
     if (!e) {
         return NULL;
     }
-    e->options = (eg_embedding_options){.size = sizeof e->options, .padded = o.padded,
-                                        .padding = o.padding};
+    e->options = (eg_embedding_options){.size = sizeof e->options, .padded = o.padded, .padding = o.padding};
     e->weight = first_weight(count, width, &o);
     return eg_module_finish(&e->base);
 }

@@ -23,16 +23,16 @@ static void linear_members(eg_module *m, eg_members *members)
     }
 }
 
-static const eg_module_kind linear_kind = {.size = sizeof(eg_module_kind), .name = "linear",
-                                           .forward = linear_forward, .members = linear_members};
+static const eg_module_kind linear_kind = {
+    .size = sizeof(eg_module_kind), .name = "linear", .forward = linear_forward, .members = linear_members};
 
 eg_module *eg_linear_new_with(int64_t in, int64_t out, const eg_linear_layer_options *given)
 {
     eg_linear_layer_options o;
     eg__options(&o, sizeof o, given);
     if (in < 1 || out < 1) {
-        return eg__fail_null(EG_EINVAL, "linear", "%lld inputs and %lld outputs: at least 1 of each",
-                             (long long)in, (long long)out);
+        return eg__fail_null(EG_EINVAL, "linear", "%lld inputs and %lld outputs: at least 1 of each", (long long)in,
+                             (long long)out);
     }
     linear *l = eg_module_new(sizeof *l, &linear_kind);
     if (!l) {

@@ -61,8 +61,7 @@ void *eg_module_new(size_t size, const eg_module_kind *kind)
         return eg__null_argument(op, "kind"), NULL;
     }
     if (size < sizeof(eg_module)) {
-        return eg__fail_null(EG_EINVAL, op, "size is %zu, an eg_module alone has %zu", size,
-                             sizeof(eg_module));
+        return eg__fail_null(EG_EINVAL, op, "size is %zu, an eg_module alone has %zu", size, sizeof(eg_module));
     }
     eg_module *m = eg__handle_new(size);
     if (!m) {
@@ -105,8 +104,8 @@ eg_status eg_module_free(eg_module *m)
                         (void *)m);
     }
     if (m && m->parent) {
-        return eg__fail(EG_ESTATE, "eg_module_free", "this %s belongs to a %s, which frees it",
-                        m->kind->name, m->parent->kind->name);
+        return eg__fail(EG_ESTATE, "eg_module_free", "this %s belongs to a %s, which frees it", m->kind->name,
+                        m->parent->kind->name);
     }
     if (m) {
         free_tree(m);
@@ -133,8 +132,8 @@ static void own_member(eg_members *walk, const eg__member *member)
                              member->name);
         *member->child = NULL;
     } else if (is_child && (*member->child)->parent) {
-        o->status = eg__fail(EG_ESTATE, o->m->kind->name, "member \"%.60s\" belongs to a %s already",
-                             member->name, (*member->child)->parent->kind->name);
+        o->status = eg__fail(EG_ESTATE, o->m->kind->name, "member \"%.60s\" belongs to a %s already", member->name,
+                             (*member->child)->parent->kind->name);
         *member->child = NULL;
     } else if (is_child) {
         (*member->child)->parent = o->m;
@@ -239,8 +238,7 @@ typedef struct finder {
 static void find_member(eg_members *walk, const eg__member *member)
 {
     finder *f = (finder *)walk;
-    if (member->kind == EG__CHILD && strlen(member->name) == f->length &&
-        !strncmp(member->name, f->name, f->length)) {
+    if (member->kind == EG__CHILD && strlen(member->name) == f->length && !strncmp(member->name, f->name, f->length)) {
         f->found = *member->child;
     }
 }

@@ -35,16 +35,14 @@ static void batch_norm_members(eg_module *m, eg_members *members)
     eg_member_buffer(members, "num_batches_tracked", &b->batches);
 }
 
-static const eg_module_kind batch_norm_kind = {.size = sizeof(eg_module_kind), .name = "batch_norm",
-                                               .forward = batch_norm_forward,
-                                               .members = batch_norm_members};
+static const eg_module_kind batch_norm_kind = {
+    .size = sizeof(eg_module_kind), .name = "batch_norm", .forward = batch_norm_forward, .members = batch_norm_members};
 
 /* 0, which is the op's default, and EG_ZERO are fine. */
 static eg_status check_eps(const char *op, double eps)
 {
     eps = eg__or(eps, 0);
-    return eps >= 0 && isfinite(eps) ? EG_OK
-                                     : eg__fail(EG_EINVAL, op, "eps %g must be finite and not negative", eps);
+    return eps >= 0 && isfinite(eps) ? EG_OK : eg__fail(EG_EINVAL, op, "eps %g must be finite and not negative", eps);
 }
 
 eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_options *given)
@@ -52,8 +50,7 @@ eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_op
     eg_batch_norm_layer_options o;
     eg__options(&o, sizeof o, given);
     if (features < 1) {
-        return eg__fail_null(EG_EINVAL, "batch_norm", "%lld features: at least 1",
-                             (long long)features);
+        return eg__fail_null(EG_EINVAL, "batch_norm", "%lld features: at least 1", (long long)features);
     }
     if (check_eps("batch_norm", o.eps)) {
         return NULL;
@@ -69,9 +66,8 @@ eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_op
     eg_shape shape = EG_SHAPE(features);
     eg_scope s = eg_scope_push();
     b->no_affine = o.no_affine;
-    b->options = (eg_batch_norm_options){.size = sizeof b->options, .momentum = o.momentum,
-                                         .eps = o.eps, .biased = o.biased,
-                                         .relu = o.relu};
+    b->options = (eg_batch_norm_options){
+        .size = sizeof b->options, .momentum = o.momentum, .eps = o.eps, .biased = o.biased, .relu = o.relu};
     if (!o.no_affine) {
         b->weight = eg_parameter(eg_ones(shape, o.dtype));
         b->bias = eg_parameter(eg_zeros(shape, o.dtype));
@@ -117,12 +113,10 @@ static void norm_members(eg_module *m, eg_members *members)
     }
 }
 
-static const eg_module_kind group_norm_kind = {.size = sizeof(eg_module_kind), .name = "group_norm",
-                                               .forward = group_norm_forward,
-                                               .members = norm_members};
-static const eg_module_kind layer_norm_kind = {.size = sizeof(eg_module_kind), .name = "layer_norm",
-                                               .forward = layer_norm_forward,
-                                               .members = norm_members};
+static const eg_module_kind group_norm_kind = {
+    .size = sizeof(eg_module_kind), .name = "group_norm", .forward = group_norm_forward, .members = norm_members};
+static const eg_module_kind layer_norm_kind = {
+    .size = sizeof(eg_module_kind), .name = "layer_norm", .forward = layer_norm_forward, .members = norm_members};
 
 static norm *norm_new(const eg_module_kind *kind, eg_shape shape, const eg_norm_layer_options *o)
 {
@@ -144,15 +138,15 @@ static norm *norm_new(const eg_module_kind *kind, eg_shape shape, const eg_norm_
     return n;
 }
 
-eg_module *eg_group_norm_new_with(int64_t groups, int64_t channels,
-                                  const eg_norm_layer_options *given)
+eg_module *eg_group_norm_new_with(int64_t groups, int64_t channels, const eg_norm_layer_options *given)
 {
     eg_norm_layer_options o;
     eg__options(&o, sizeof o, given);
     if (groups < 1 || channels < 1 || channels % groups) {
-        return eg__fail_null(EG_EINVAL, "group_norm", "%lld channels in %lld groups: at least 1 of "
-                             "each, and the groups divide the channels", (long long)channels,
-                             (long long)groups);
+        return eg__fail_null(EG_EINVAL, "group_norm",
+                             "%lld channels in %lld groups: at least 1 of "
+                             "each, and the groups divide the channels",
+                             (long long)channels, (long long)groups);
     }
     norm *n = norm_new(&group_norm_kind, EG_SHAPE(channels), &o);
     if (!n) {
@@ -168,13 +162,12 @@ eg_module *eg_layer_norm_new_with(eg_shape shape, const eg_norm_layer_options *g
     eg__options(&o, sizeof o, given);
     for (int d = 0; d < shape.ndim && d < EG_MAX_DIMS; d++) {
         if (shape.dim[d] < 1) {
-            return eg__fail_null(EG_EINVAL, "layer_norm", "size %lld of axis %d: at least 1",
-                                 (long long)shape.dim[d], d);
+            return eg__fail_null(EG_EINVAL, "layer_norm", "size %lld of axis %d: at least 1", (long long)shape.dim[d],
+                                 d);
         }
     }
     if (shape.ndim < 1 || shape.ndim > EG_MAX_DIMS) {
-        return eg__fail_null(EG_EINVAL, "layer_norm", "over %d axes: 1..%d are possible",
-                             shape.ndim, EG_MAX_DIMS);
+        return eg__fail_null(EG_EINVAL, "layer_norm", "over %d axes: 1..%d are possible", shape.ndim, EG_MAX_DIMS);
     }
     norm *n = norm_new(&layer_norm_kind, shape, &o);
     if (!n) {

@@ -15,12 +15,10 @@ static eg_tensor *pool_forward(eg_module *m, eg_tensor *x)
     return p->function(x, &p->options);
 }
 
-static const eg_module_kind pool_kind = {
-    .size = sizeof(eg_module_kind), .name = "pool", .forward = pool_forward};
+static const eg_module_kind pool_kind = {.size = sizeof(eg_module_kind), .name = "pool", .forward = pool_forward};
 
 /* What depends on x alone is left to the first forward. */
-static eg_module *make(const char *op, int axes,
-                       eg_tensor *(*function)(eg_tensor *x, const eg_pool_options *options),
+static eg_module *make(const char *op, int axes, eg_tensor *(*function)(eg_tensor *x, const eg_pool_options *options),
                        const eg_pool_options *given)
 {
     eg_pool_options o;
@@ -32,8 +30,10 @@ static eg_module *make(const char *op, int axes,
     for (int d = 0; d < axes; d++) {
         int64_t k = o.kernels[d] ? o.kernels[d] : o.kernel;
         if (k < 1) {
-            return eg__fail_null(EG_EINVAL, op, "the kernel's size along axis %d is %lld, must be "
-                                 "at least 1", d, (long long)k);
+            return eg__fail_null(EG_EINVAL, op,
+                                 "the kernel's size along axis %d is %lld, must be "
+                                 "at least 1",
+                                 d, (long long)k);
         }
     }
     if (eg__check_pool_options(op, axes, &o)) {
@@ -47,10 +47,10 @@ static eg_module *make(const char *op, int axes,
     return p ? &p->base : NULL;
 }
 
-#define POOL(name, axes)                                                                           \
-    eg_module *eg_##name##axes##d_new_with(const eg_pool_options *options)                         \
-    {                                                                                              \
-        return make(#name #axes "d", axes, eg_##name##axes##d_with, options);                      \
+#define POOL(name, axes)                                                      \
+    eg_module *eg_##name##axes##d_new_with(const eg_pool_options *options)    \
+    {                                                                         \
+        return make(#name #axes "d", axes, eg_##name##axes##d_with, options); \
     }
 POOL(max_pool, 1)
 POOL(max_pool, 2)
@@ -71,9 +71,9 @@ static eg_tensor *global_forward(eg_module *m, eg_tensor *x)
     for (int d = 2; d < x->ndim; d++) {
         axes.axis[axes.count++] = d;
     }
-    return axes.count ? eg_mean(x, .axes = axes)
-                      : eg__fail_null(EG_ESHAPE, "global_avg_pool",
-                                      "x %s must be [N, C] and spatial axes", EG__SHAPE_OF(x));
+    return axes.count
+               ? eg_mean(x, .axes = axes)
+               : eg__fail_null(EG_ESHAPE, "global_avg_pool", "x %s must be [N, C] and spatial axes", EG__SHAPE_OF(x));
 }
 
 static const eg_module_kind global_kind = {

@@ -42,13 +42,11 @@ static eg_rnn run_lane(const rnn *r, int i, eg_tensor *x, const eg_rnn_start *s)
         return (eg_rnn){NULL, NULL, NULL};
     }
     if (!is_lstm(r)) {
-        return eg_gru(x, l->w_ih, l->w_hh, .h0 = h0, .b_ih = l->b_ih, .b_hh = l->b_hh,
-                      .lengths = s->lengths, .batch_first = r->o.batch_first, .reverse = reverse,
-                      .reset_before = r->o.reset_before);
+        return eg_gru(x, l->w_ih, l->w_hh, .h0 = h0, .b_ih = l->b_ih, .b_hh = l->b_hh, .lengths = s->lengths,
+                      .batch_first = r->o.batch_first, .reverse = reverse, .reset_before = r->o.reset_before);
     }
-    return eg_lstm(x, l->w_ih, l->w_hh, .h0 = h0, .c0 = c0, .b_ih = l->b_ih, .b_hh = l->b_hh,
-                   .w_hr = l->w_hr, .lengths = s->lengths, .clip = r->o.clip,
-                   .batch_first = r->o.batch_first, .reverse = reverse);
+    return eg_lstm(x, l->w_ih, l->w_hh, .h0 = h0, .c0 = c0, .b_ih = l->b_ih, .b_hh = l->b_hh, .w_hr = l->w_hr,
+                   .lengths = s->lengths, .clip = r->o.clip, .batch_first = r->o.batch_first, .reverse = reverse);
 }
 
 /* y, and h and c with an axis for the directions in front. */
@@ -106,9 +104,10 @@ static eg_status check_states(const rnn *r, const eg_rnn_start *s, bool alone)
             return eg__why();
         }
         if (given[i] && (given[i]->ndim != (alone ? 2 : 3) || given[i]->shape[0] != lanes)) {
-            return eg__fail(EG_ESHAPE, op, "%s is %s, must be [%lld, %ssize]: layers x directions in "
-                            "front", i ? "c0" : "h0", EG__SHAPE_OF(given[i]), (long long)lanes,
-                            alone ? "" : "N, ");
+            return eg__fail(EG_ESHAPE, op,
+                            "%s is %s, must be [%lld, %ssize]: layers x directions in "
+                            "front",
+                            i ? "c0" : "h0", EG__SHAPE_OF(given[i]), (long long)lanes, alone ? "" : "N, ");
         }
     }
     return EG_OK;
@@ -178,10 +177,10 @@ static void rnn_members(eg_module *m, eg_members *members)
     }
 }
 
-static const eg_module_kind lstm_kind = {.size = sizeof(eg_module_kind), .name = "lstm",
-                                         .forward = rnn_forward, .members = rnn_members};
-static const eg_module_kind gru_kind = {.size = sizeof(eg_module_kind), .name = "gru",
-                                        .forward = rnn_forward, .members = rnn_members};
+static const eg_module_kind lstm_kind = {
+    .size = sizeof(eg_module_kind), .name = "lstm", .forward = rnn_forward, .members = rnn_members};
+static const eg_module_kind gru_kind = {
+    .size = sizeof(eg_module_kind), .name = "gru", .forward = rnn_forward, .members = rnn_members};
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -209,29 +208,31 @@ static void fill_lane(rnn *r, lane *l, int64_t in)
     }
 }
 
-static eg_status check_options(const char *op, bool lstm, int64_t in, int64_t hidden,
-                               const eg_rnn_layer_options *o)
+static eg_status check_options(const char *op, bool lstm, int64_t in, int64_t hidden, const eg_rnn_layer_options *o)
 {
     if (in < 1 || hidden < 1 || o->layers < 1 || o->layers > MOST_LAYERS) {
-        return eg__fail(EG_EINVAL, op, "%lld inputs, %lld cells, %d layers: at least 1 of each, at most "
-                        "%d layers", (long long)in, (long long)hidden, o->layers, MOST_LAYERS);
+        return eg__fail(EG_EINVAL, op,
+                        "%lld inputs, %lld cells, %d layers: at least 1 of each, at most "
+                        "%d layers",
+                        (long long)in, (long long)hidden, o->layers, MOST_LAYERS);
     }
     if (!(o->dropout >= 0 && o->dropout <= 1)) {
         return eg__fail(EG_EINVAL, op, "dropout is %g, must be 0..1", o->dropout);
     }
     if (o->projection < 0 || !(o->clip >= 0) || !isfinite(o->forget_bias)) {
-        return eg__fail(EG_EINVAL, op, "projection %lld, clip %g, forget_bias %g: not below 0, and the "
-                        "last finite", (long long)o->projection, o->clip, o->forget_bias);
+        return eg__fail(EG_EINVAL, op,
+                        "projection %lld, clip %g, forget_bias %g: not below 0, and the "
+                        "last finite",
+                        (long long)o->projection, o->clip, o->forget_bias);
     }
     if (lstm ? o->reset_before : o->projection || o->clip > 0 || o->forget_bias != 0) {
-        return eg__fail(EG_EINVAL, op, "%s", lstm ? "reset_before is for a gru"
-                                                  : "projection, clip, forget_bias are for an lstm");
+        return eg__fail(EG_EINVAL, op, "%s",
+                        lstm ? "reset_before is for a gru" : "projection, clip, forget_bias are for an lstm");
     }
     return EG_OK;
 }
 
-static eg_module *make(const eg_module_kind *kind, int64_t in, int64_t hidden,
-                       const eg_rnn_layer_options *given)
+static eg_module *make(const eg_module_kind *kind, int64_t in, int64_t hidden, const eg_rnn_layer_options *given)
 {
     eg_rnn_layer_options o;
     eg__options(&o, sizeof o, given);

@@ -9,8 +9,8 @@ static eg_tensor *flatten_forward(eg_module *m, eg_tensor *x)
     return eg_flatten(x, 1, -1);
 }
 
-static const eg_module_kind flatten_kind = {.size = sizeof(eg_module_kind), .name = "flatten",
-                                            .forward = flatten_forward};
+static const eg_module_kind flatten_kind = {
+    .size = sizeof(eg_module_kind), .name = "flatten", .forward = flatten_forward};
 
 eg_module *eg_flatten_new(void)
 {
@@ -31,15 +31,14 @@ static eg_tensor *unflatten_forward(eg_module *m, eg_tensor *x)
     return eg_reshape(x, shape);
 }
 
-static const eg_module_kind unflatten_kind = {.size = sizeof(eg_module_kind), .name = "unflatten",
-                                              .forward = unflatten_forward};
+static const eg_module_kind unflatten_kind = {
+    .size = sizeof(eg_module_kind), .name = "unflatten", .forward = unflatten_forward};
 
 eg_module *eg_unflatten_new(eg_shape shape)
 {
     int64_t n;
     if (shape.ndim < 0 || shape.ndim >= EG_MAX_DIMS) {
-        return eg__fail_null(EG_EINVAL, "unflatten", "to %d axes: 0..%d are possible", shape.ndim,
-                             EG_MAX_DIMS - 1);
+        return eg__fail_null(EG_EINVAL, "unflatten", "to %d axes: 0..%d are possible", shape.ndim, EG_MAX_DIMS - 1);
     }
     if (eg__check_shape("unflatten", shape.ndim, shape.dim, EG_F32, &n)) {
         return NULL;
@@ -65,8 +64,7 @@ static eg_tensor *resize_forward(eg_module *m, eg_tensor *x)
     return eg_resize_with(x, r->sizes, &r->options);
 }
 
-static const eg_module_kind resize_kind = {.size = sizeof(eg_module_kind), .name = "resize",
-                                           .forward = resize_forward};
+static const eg_module_kind resize_kind = {.size = sizeof(eg_module_kind), .name = "resize", .forward = resize_forward};
 
 /* Whether there are as many sizes as axes is said at the first forward. */
 eg_module *eg_resize_new_with(eg_shape sizes, const eg_resize_options *options)

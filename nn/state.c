@@ -37,8 +37,8 @@ static void collect_member(eg_members *walk, const eg__member *member)
     }
     int n = snprintf(c->path + before, room, "%s%s", member->name, child ? "." : "");
     if ((size_t)n >= room) {
-        c->status = eg__fail(EG_EINVAL, c->op, "the name \"%.60s...\" has more than %zu bytes", c->path,
-                             sizeof c->path - 1);
+        c->status =
+            eg__fail(EG_EINVAL, c->op, "the name \"%.60s...\" has more than %zu bytes", c->path, sizeof c->path - 1);
     } else if (child) {
         c->length += (size_t)n;
         eg__members(*member->child, walk);
@@ -105,8 +105,7 @@ eg_tensors *eg_module_state(eg_module *m)
 
 /* ---- loading and saving -------------------------------------------------------------------- */
 
-static eg_status load(eg_module *m, const eg_tensors *source, const eg_load_options *given,
-                      const char *op)
+static eg_status load(eg_module *m, const eg_tensors *source, const eg_load_options *given, const char *op)
 {
     eg_load_options o;
     eg__options(&o, sizeof o, given);
@@ -122,8 +121,7 @@ static eg_status load(eg_module *m, const eg_tensors *source, const eg_load_opti
     return st;
 }
 
-eg_status eg_module_load_state_with(eg_module *m, const eg_tensors *source,
-                                    const eg_load_options *options)
+eg_status eg_module_load_state_with(eg_module *m, const eg_tensors *source, const eg_load_options *options)
 {
     return load(m, source, options, "eg_module_load_state");
 }

@@ -80,8 +80,7 @@ static void visit(eg_members *walk, const eg__member *member)
             row *r = &s->rows[i];
             if (r->depth < depth) {
                 depth = r->depth;
-                *(eg_is_parameter(*member->tensor) ? &r->learning : &r->frozen) +=
-                    (*member->tensor)->n;
+                *(eg_is_parameter(*member->tensor) ? &r->learning : &r->frozen) += (*member->tensor)->n;
             }
         }
     }
@@ -160,18 +159,15 @@ static void print(FILE *out, const summary *s)
         first = n > first ? n : first;
         second = m > second ? m : second;
     }
-    fprintf(out, "%-*s  %-*s  %13s  %13s\n", first, "module", second, "output", "parameters",
-            "multiply-adds");
+    fprintf(out, "%-*s  %-*s  %13s  %13s\n", first, "module", second, "output", "parameters", "multiply-adds");
     for (uint32_t i = 0; i < s->count; i++) {
         const row *r = &s->rows[i];
-        int at = fprintf(out, "%*s%s%s%s", 2 * r->depth, "", r->name, *r->name ? " " : "",
-                         r->m->kind->name);
+        int at = fprintf(out, "%*s%s%s%s", 2 * r->depth, "", r->name, *r->name ? " " : "", r->m->kind->name);
         fprintf(out, "%*s  %-*s  %13s  %13s\n", first > at ? first - at : 0, "", second,
-                r->ndim < 0 ? "-" : eg__shape_text(r->ndim, r->shape).s,
-                grouped(r->learning + r->frozen).s, scaled(r->macs).s);
+                r->ndim < 0 ? "-" : eg__shape_text(r->ndim, r->shape).s, grouped(r->learning + r->frozen).s,
+                scaled(r->macs).s);
     }
-    fprintf(out, "%s parameters learn, %s are frozen\n", grouped(s->rows[0].learning).s,
-            grouped(s->rows[0].frozen).s);
+    fprintf(out, "%s parameters learn, %s are frozen\n", grouped(s->rows[0].learning).s, grouped(s->rows[0].frozen).s);
 }
 
 eg_status eg_summary(FILE *stream, eg_module *m, eg_tensor *x)

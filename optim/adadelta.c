@@ -25,8 +25,7 @@ eg_optim *eg_adadelta_new_with(eg_parameters parameters, const eg_adadelta_optio
     o.rho = eg__or(o.rho, 0.9);
     o.eps = eg__or(o.eps, 1e-6);
     if (eg__optim_number(name, "lr", o.lr, any) || eg__optim_weight(name, "rho", o.rho) ||
-        eg__optim_number(name, "eps", o.eps, any) ||
-        eg__optim_number(name, "weight_decay", o.weight_decay, any)) {
+        eg__optim_number(name, "eps", o.eps, any) || eg__optim_number(name, "weight_decay", o.weight_decay, any)) {
         return NULL;
     }
     eg_optim *base = eg__optim_new(name, &rule, o.lr, o.weight_decay, sizeof(adadelta));

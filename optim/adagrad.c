@@ -27,11 +27,9 @@ eg_optim *eg_adagrad_new_with(eg_parameters parameters, const eg_adagrad_options
     o.lr = eg__or(o.lr, 1e-2);
     o.eps = o.tensorflow ? 0 : eg__or(o.eps, 1e-10);
     o.initial_accumulator_value = eg__or(o.initial_accumulator_value, o.tensorflow ? 0.1 : 0);
-    if (eg__optim_number(name, "lr", o.lr, any) ||
-        eg__optim_number(name, "lr_decay", o.lr_decay, any) ||
+    if (eg__optim_number(name, "lr", o.lr, any) || eg__optim_number(name, "lr_decay", o.lr_decay, any) ||
         eg__optim_number(name, "initial_accumulator_value", o.initial_accumulator_value, any) ||
-        eg__optim_number(name, "eps", o.eps, any) ||
-        eg__optim_number(name, "weight_decay", o.weight_decay, any)) {
+        eg__optim_number(name, "eps", o.eps, any) || eg__optim_number(name, "weight_decay", o.weight_decay, any)) {
         return NULL;
     }
     eg_optim *base = eg__optim_new(name, &rule, o.lr, o.weight_decay, sizeof(adagrad));

@@ -89,8 +89,8 @@ static const eg__optim_rule adamax_rule = {.op = &eg__op_adamax_update, .fill = 
 static const eg__optim_rule nadam_rule = {.op = &eg__op_adam_update, .fill = fill_nadam};
 static const eg__optim_rule radam_rule = {.op = &eg__op_adam_update, .fill = fill_radam};
 
-static eg_optim *make(const char *name, const eg__optim_rule *rule, eg_parameters parameters,
-                      eg_adam_options o, double lr, double momentum_decay)
+static eg_optim *make(const char *name, const eg__optim_rule *rule, eg_parameters parameters, eg_adam_options o,
+                      double lr, double momentum_decay)
 {
     const double any = (double)INFINITY;
     o.lr = eg__or(o.lr, lr);

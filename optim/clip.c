@@ -15,7 +15,10 @@ eg_status eg__clip_options(const char *op, const eg_clip_options *options, eg_cl
 
 static eg_status total_norm(const char *op, eg_tensor **gradients, int n, double p, double *norm)
 {
-    eg__call c = {.op = &eg__op_total_norm, .T = eg__thread_get(), .in = gradients, .nin = n,
+    eg__call c = {.op = &eg__op_total_norm,
+                  .T = eg__thread_get(),
+                  .in = gradients,
+                  .nin = n,
                   .opts = &(eg__total_norm_opts){.p = p}};
     eg_status st = eg__locate(&c);
     eg__desc d = {.dtype = EG_F64, .device = c.device};
@@ -28,8 +31,7 @@ static eg_status total_norm(const char *op, eg_tensor **gradients, int n, double
 static eg_status check(const char *op, eg_tensor *const *gradients, int n, double max)
 {
     if (!gradients || n < 0) {
-        return gradients ? eg__fail(EG_EINVAL, op, "n is %d", n)
-                         : eg__null_argument(op, "gradients");
+        return gradients ? eg__fail(EG_EINVAL, op, "n is %d", n) : eg__null_argument(op, "gradients");
     }
     if (!(max > 0)) {
         return eg__fail(EG_EINVAL, op, "max is %g, must be above 0", max);
@@ -40,8 +42,7 @@ static eg_status check(const char *op, eg_tensor *const *gradients, int n, doubl
             return eg__why();
         }
         if (g && !eg__is_float(g->dtype)) {
-            return eg__fail(EG_EDTYPE, op, "gradient %d is %s, not a float", i,
-                            eg_dtype_name((eg_dtype)g->dtype));
+            return eg__fail(EG_EDTYPE, op, "gradient %d is %s, not a float", i, eg_dtype_name((eg_dtype)g->dtype));
         }
     }
     return EG_OK;
@@ -62,13 +63,12 @@ static eg_status norm_of(const char *op, eg_tensor *const *gradients, int n, dou
     return st;
 }
 
-static eg_status clip_norm(const char *op, eg_tensor *const *gradients, int n, double max,
-                           const eg_clip_options *o, double *norm)
+static eg_status clip_norm(const char *op, eg_tensor *const *gradients, int n, double max, const eg_clip_options *o,
+                           double *norm)
 {
     eg_status st = norm_of(op, gradients, n, o->p, norm);
     if (!st && !isfinite(*norm)) {
-        return eg__fail(EG_EINVAL, op, "the norm of the gradients is %g; nothing was scaled",
-                        *norm);
+        return eg__fail(EG_EINVAL, op, "the norm of the gradients is %g; nothing was scaled", *norm);
     }
     double scale = st ? 1 : max / (*norm + o->eps);
     eg_tensor *by = scale < 1 ? eg_scalar(scale, EG_F64) : NULL;

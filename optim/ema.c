@@ -24,8 +24,7 @@ struct eg_ema {
 
 /* ---- making -------------------------------------------------------------------------------- */
 
-static eg_status check_new(const char *op, const eg_ema *e, const eg_tensor *t, const char *name,
-                           bool *again)
+static eg_status check_new(const char *op, const eg_ema *e, const eg_tensor *t, const char *name, bool *again)
 {
     *again = false;
     for (int i = 0; i < e->count; i++) {

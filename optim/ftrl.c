@@ -25,8 +25,7 @@ eg_optim *eg_ftrl_new_with(eg_parameters parameters, const eg_ftrl_options *opti
     o.lr = eg__or(o.lr, 1e-3);
     o.lr_power = eg__or(o.lr_power, -0.5);
     o.initial_accumulator_value = eg__or(o.initial_accumulator_value, 0.1);
-    if (eg__optim_number(name, "lr", o.lr, any) ||
-        eg__optim_number(name, "-lr_power", -o.lr_power, any) ||
+    if (eg__optim_number(name, "lr", o.lr, any) || eg__optim_number(name, "-lr_power", -o.lr_power, any) ||
         eg__optim_number(name, "initial_accumulator_value", o.initial_accumulator_value, any) ||
         eg__optim_number(name, "l1", o.l1, any) || eg__optim_number(name, "l2", o.l2, any) ||
         eg__optim_number(name, "weight_decay", o.weight_decay, any)) {

@@ -12,9 +12,8 @@ eg_status eg__optim_range(const char *op, const char *what, double v, double lea
     if (v >= least && v <= most && isfinite(v)) {
         return EG_OK;
     }
-    return isinf(most)
-               ? eg__fail(EG_EINVAL, op, "%s is %g, must be finite, %g or more", what, v, least)
-               : eg__fail(EG_EINVAL, op, "%s is %g, must be in %g..%g", what, v, least, most);
+    return isinf(most) ? eg__fail(EG_EINVAL, op, "%s is %g, must be finite, %g or more", what, v, least)
+                       : eg__fail(EG_EINVAL, op, "%s is %g, must be in %g..%g", what, v, least, most);
 }
 
 eg_status eg__optim_weight(const char *op, const char *what, double v)
@@ -45,8 +44,7 @@ eg_status eg__check_parameters(const char *op, eg_parameters p)
         return eg__null_argument(op, "parameters");
     }
     if (p.count < 1 || p.count > EG__MAX_PARAMETERS) {
-        return eg__fail(EG_EINVAL, op, "%d parameters given, 1..%d are possible", p.count,
-                        EG__MAX_PARAMETERS);
+        return eg__fail(EG_EINVAL, op, "%d parameters given, 1..%d are possible", p.count, EG__MAX_PARAMETERS);
     }
     for (int i = 0; i < p.count; i++) {
         eg_tensor *t = p.tensors[i];
@@ -61,8 +59,8 @@ eg_status eg__check_parameters(const char *op, eg_parameters p)
                             t->flags & EG__DENSE ? "" : ", not contiguous");
         }
         if (t->device != p.tensors[0]->device) {
-            return eg__fail(EG_EDEVICE, op, "parameter 0 is on %s, parameter %d on %s",
-                            eg__device(p.tensors[0])->name, i, eg__device(t)->name);
+            return eg__fail(EG_EDEVICE, op, "parameter 0 is on %s, parameter %d on %s", eg__device(p.tensors[0])->name,
+                            i, eg__device(t)->name);
         }
         if (p.names && !p.names[i]) {
             return eg__fail(EG_EINVAL, op, "parameter %d has no name, others have", i);
@@ -223,8 +221,8 @@ static eg_status add(eg_optim *o, eg_parameters p, const char *prefix)
         return eg__why();
     }
     if (p.count > EG__MAX_PARAMETERS - o->count) {
-        return eg__fail(EG_EINVAL, o->name, "%d parameters and %d more; %d are possible", o->count,
-                        p.count, EG__MAX_PARAMETERS);
+        return eg__fail(EG_EINVAL, o->name, "%d parameters and %d more; %d are possible", o->count, p.count,
+                        EG__MAX_PARAMETERS);
     }
     if (o->count && p.tensors[0]->device != eg__optim_device(o)) {
         return eg__fail(EG_EDEVICE, o->name, "the parameters are on %s, those there on %s",
@@ -249,8 +247,7 @@ static eg_status add(eg_optim *o, eg_parameters p, const char *prefix)
 
 /* ---- public -------------------------------------------------------------------------------- */
 
-eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, double lr,
-                        double weight_decay, size_t size)
+eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, double lr, double weight_decay, size_t size)
 {
     eg_optim *o = eg__handle_new(size);
     if (!o) {
@@ -289,13 +286,11 @@ void eg_optim_free(eg_optim *o)
     }
 }
 
-eg_status eg_optim_add_with(eg_optim *o, eg_parameters parameters,
-                            const eg_optim_add_options *options)
+eg_status eg_optim_add_with(eg_optim *o, eg_parameters parameters, const eg_optim_add_options *options)
 {
     eg_optim_add_options a;
     eg__options(&a, sizeof a, options);
-    return o ? add(o, parameters, a.prefix ? a.prefix : "")
-             : eg__null_argument("eg_optim_add", "optim");
+    return o ? add(o, parameters, a.prefix ? a.prefix : "") : eg__null_argument("eg_optim_add", "optim");
 }
 
 static bool meant(const eg_optim *o, int i, const eg_optim_group_options *g)
@@ -323,8 +318,7 @@ eg_status eg_optim_group_with(eg_optim *o, const eg_optim_group_options *options
         count += meant(o, i, &g);
     }
     if (!count) {
-        return eg__fail(EG_EINVAL, op,
-                        "none of the %d parameters is meant: name %s%.80s%s, %d..%d axes", o->count,
+        return eg__fail(EG_EINVAL, op, "none of the %d parameters is meant: name %s%.80s%s, %d..%d axes", o->count,
                         g.name ? "\"" : "", g.name ? g.name : "any", g.name ? "\"" : "", g.min_axes,
                         g.max_axes ? g.max_axes : EG_MAX_DIMS);
     }

@@ -47,11 +47,11 @@ struct eg_optim {
     eg_tensor *gate;
     int pending;
     bool for_scaler, captured_gate; /* the latter: whether steps of a captured graph are judged */
-    int64_t skipped; /* before them */
+    int64_t skipped;                /* before them */
     int count;
-    eg_tensor **in; /* count * EG__OPTIM_SLOTS, kept but the gradients */
+    eg_tensor **in;       /* count * EG__OPTIM_SLOTS, kept but the gradients */
     eg_tensor **gathered; /* by eg_optim_backward, kept; NULL: none */
-    char **names;   /* NULL: the tensor was in the list before, here it is passed over */
+    char **names;         /* NULL: the tensor was in the list before, here it is passed over */
     int *group;
     int groups;
     eg__optim_setting settings[EG__MAX_GROUPS];
@@ -60,8 +60,7 @@ struct eg_optim {
 
 /* An optimizer without parameters, for the rule to complete; and its first parameters: on failure
  * the optimizer is freed. NULL passes through. */
-eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, double lr,
-                        double weight_decay, size_t size);
+eg_optim *eg__optim_new(const char *name, const eg__optim_rule *rule, double lr, double weight_decay, size_t size);
 eg_optim *eg__optim_begin(eg_optim *optim, eg_parameters parameters);
 
 /* Contiguous float tensors? */
@@ -76,8 +75,7 @@ typedef struct eg__scaling {
 } eg__scaling;
 /* eg_optim_minimize; with a scaler (else NULL) whose state is beside the parameters the loss is multiplied, the
  * gradients are divided and judged, and if they are not finite nothing happens but that the state says so. */
-eg_status eg__optim_minimize(eg_optim *optim, eg_tape tape, eg_tensor *loss,
-                             const eg__scaling *scaling);
+eg_status eg__optim_minimize(eg_optim *optim, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling);
 /* Waits for the judgement of pending steps and takes back those that were not done. EG_EINVAL: they should have
  * been. */
 eg_status eg__optim_settle(eg_optim *optim);
@@ -95,8 +93,8 @@ eg_status eg__beside(eg_tensor **own, const eg_tensor *t);
 /* One number in a map. */
 eg_status eg__put_number(eg_tensors *map, const char *name, double value, eg_dtype dtype);
 /* Reads it, or says that it is not in least..most; one that is not there leaves *value as it is. */
-eg_status eg__get_number(const char *op, const eg_tensors *map, const char *name, double least,
-                         double most, double *value);
+eg_status eg__get_number(const char *op, const eg_tensors *map, const char *name, double least, double most,
+                         double *value);
 
 /* Puts what a map holds into `own`, which shows the state itself, all or nothing; frees it. */
 eg_status eg__put_back(const char *op, eg_tensors *own, const eg_tensors *map);

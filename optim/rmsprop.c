@@ -31,8 +31,7 @@ eg_optim *eg_rmsprop_new_with(eg_parameters parameters, const eg_rmsprop_options
     o.alpha = eg__or(o.alpha, o.tensorflow ? 0.9 : 0.99);
     o.eps = eg__or(o.eps, o.tensorflow ? 1e-10 : 1e-8);
     if (eg__optim_number(name, "lr", o.lr, any) || eg__optim_weight(name, "alpha", o.alpha) ||
-        eg__optim_number(name, "eps", o.eps, any) ||
-        eg__optim_number(name, "momentum", o.momentum, any) ||
+        eg__optim_number(name, "eps", o.eps, any) || eg__optim_number(name, "momentum", o.momentum, any) ||
         eg__optim_number(name, "weight_decay", o.weight_decay, any)) {
         return NULL;
     }

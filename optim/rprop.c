@@ -28,10 +28,8 @@ eg_optim *eg_rprop_new_with(eg_parameters parameters, const eg_rprop_options *op
     o.eta_plus = eg__or(o.eta_plus, 1.2);
     o.step_min = eg__or(o.step_min, 1e-6);
     o.step_max = eg__or(o.step_max, 50);
-    if (eg__optim_number(name, "lr", o.lr, any) ||
-        eg__optim_number(name, "eta_minus", o.eta_minus, 1) ||
-        eg__optim_range(name, "eta_plus", o.eta_plus, 1, any) ||
-        eg__optim_number(name, "step_min", o.step_min, any) ||
+    if (eg__optim_number(name, "lr", o.lr, any) || eg__optim_number(name, "eta_minus", o.eta_minus, 1) ||
+        eg__optim_range(name, "eta_plus", o.eta_plus, 1, any) || eg__optim_number(name, "step_min", o.step_min, any) ||
         eg__optim_range(name, "step_max", o.step_max, o.step_min, any) ||
         eg__optim_number(name, "weight_decay", o.weight_decay, any)) {
         return NULL;

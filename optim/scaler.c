@@ -29,22 +29,20 @@ eg_scaler *eg_scaler_new_with(const eg_scaler_options *options)
     o.backoff = eg__or(o.backoff, 0.5);
     o.interval = eg__or_count(o.interval, 2000);
     if (above_0(op, "start", o.start) || above_0(op, "backoff", o.backoff) ||
-        eg__optim_number(op, "start", o.start, any) ||
-        eg__optim_range(op, "growth", o.growth, 1, any) ||
+        eg__optim_number(op, "start", o.start, any) || eg__optim_range(op, "growth", o.growth, 1, any) ||
         eg__optim_number(op, "backoff", o.backoff, 1)) {
         return NULL;
     }
     if (o.interval < 1) {
-        return eg__fail_null(EG_EINVAL, op, "interval is %lld, must be 1 or more",
-                             (long long)o.interval);
+        return eg__fail_null(EG_EINVAL, op, "interval is %lld, must be 1 or more", (long long)o.interval);
     }
     eg_scaler *s = eg__handle_new(sizeof *s);
     if (!s) {
         eg__no_memory(op, sizeof *s);
         return NULL;
     }
-    *s = (eg_scaler){.by = {.growth = o.growth, .backoff = o.backoff, .interval = (double)o.interval,
-                            .least = 0x1p-24}};
+    *s =
+        (eg_scaler){.by = {.growth = o.growth, .backoff = o.backoff, .interval = (double)o.interval, .least = 0x1p-24}};
     s->by.state = eg__numbers_on(0, (double[EG__SCALER_SIZE]){o.start}, EG__SCALER_SIZE);
     if (!s->by.state) {
         eg_scaler_free(s);

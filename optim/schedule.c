@@ -7,9 +7,8 @@ static const double pi = 3.14159265358979323846;
 /* ---- plans that make no sense -------------------------------------------------------------- */
 
 static const char *const kinds[] = {
-    "fixed",      "step",    "multi-step",      "piecewise", "exponential",
-    "polynomial", "cosine",  "cosine restarts", "one-cycle", "inverse sqrt",
-    "luong5",     "luong10", "luong234",
+    "fixed",           "step",      "multi-step",   "piecewise", "exponential", "polynomial", "cosine",
+    "cosine restarts", "one-cycle", "inverse sqrt", "luong5",    "luong10",     "luong234",
 };
 
 static int milestones(const eg_schedule *s)
@@ -39,8 +38,7 @@ static eg_status check_times(const eg_schedule *s)
     const char *kind = kinds[s->kind];
     int n = milestones(s);
     if (s->kind != EG_RATE_FIXED && !has_milestones(s) && s->steps < 1) {
-        return eg__fail(EG_EINVAL, op, "%s: steps is %lld, must be 1 or more", kind,
-                        (long long)s->steps);
+        return eg__fail(EG_EINVAL, op, "%s: steps is %lld, must be 1 or more", kind, (long long)s->steps);
     }
     if (has_milestones(s) && !n) {
         return eg__fail(EG_EINVAL, op, "%s: at[] is empty", kind);
@@ -58,26 +56,23 @@ static eg_status check_times(const eg_schedule *s)
             return eg__fail(EG_EINVAL, op, "%s: %lld steps are too few", kind, (long long)s->steps);
         }
     }
-    return s->multiply < 1 ? eg__fail(EG_EINVAL, op, "%s: multiply is %lld, must be 1 or more",
-                                      kind, (long long)s->multiply)
-                           : EG_OK;
+    return s->multiply < 1
+               ? eg__fail(EG_EINVAL, op, "%s: multiply is %lld, must be 1 or more", kind, (long long)s->multiply)
+               : EG_OK;
 }
 
 /* The rate and what scales it: above 0. */
 static eg_status positive(const char *what, double v)
 {
-    return v > 0 && isfinite(v)
-               ? EG_OK
-               : eg__fail(EG_EINVAL, op, "%s is %g, must be finite and above 0", what, v);
+    return v > 0 && isfinite(v) ? EG_OK : eg__fail(EG_EINVAL, op, "%s is %g, must be finite and above 0", what, v);
 }
 
 static eg_status check_numbers(const eg_schedule *s)
 {
     const double any = (double)INFINITY;
     if (positive("lr", s->lr) || positive("factor", s->factor) || positive("power", s->power) ||
-        positive("divide", s->divide) || positive("final_divide", s->final_divide) ||
-        positive("width", s->width) || eg__optim_number(op, "end", s->end, any) ||
-        eg__optim_number(op, "peak", s->peak, 1)) {
+        positive("divide", s->divide) || positive("final_divide", s->final_divide) || positive("width", s->width) ||
+        eg__optim_number(op, "end", s->end, any) || eg__optim_number(op, "peak", s->peak, 1)) {
         return eg__why();
     }
     for (int i = 0; i < EG_MAX_MILESTONES; i++) {
@@ -96,8 +91,7 @@ static eg_status read_plan(const eg_schedule *given, eg_schedule *s)
         return eg__fail(EG_EINVAL, op, "there is no kind %d", (int)s->kind);
     }
     if (s->warm_up < 0 || s->warm_up_kind < 0 || s->warm_up_kind >= EG_WARM_UP_KINDS_) {
-        return eg__fail(EG_EINVAL, op, "warm_up is %lld of kind %d", (long long)s->warm_up,
-                        (int)s->warm_up_kind);
+        return eg__fail(EG_EINVAL, op, "warm_up is %lld of kind %d", (long long)s->warm_up, (int)s->warm_up_kind);
     }
     if (s->kind == EG_RATE_EXPONENTIAL) {
         s->steps = s->steps ? s->steps : 1;
@@ -201,8 +195,7 @@ static double rate(const eg_schedule *s, int64_t t)
     if (t >= s->warm_up) {
         return plan(s, u);
     }
-    return s->warm_up_kind == EG_WARM_UP_T2T ? plan(s, u) * pow(0.01, (warm - now) / warm)
-                                             : plan(s, 0) * now / warm;
+    return s->warm_up_kind == EG_WARM_UP_T2T ? plan(s, u) * pow(0.01, (warm - now) / warm) : plan(s, 0) * now / warm;
 }
 
 double eg_schedule_at(const eg_schedule *schedule, int64_t t)

@@ -23,15 +23,13 @@ eg_optim *eg_sgd_new_with(eg_parameters parameters, const eg_sgd_options *option
     eg_sgd_options o;
     eg__options(&o, sizeof o, options);
     o.lr = eg__or(o.lr, 1e-3);
-    if (eg__optim_number(name, "lr", o.lr, any) ||
-        eg__optim_number(name, "momentum", o.momentum, any) ||
+    if (eg__optim_number(name, "lr", o.lr, any) || eg__optim_number(name, "momentum", o.momentum, any) ||
         eg__optim_number(name, "dampening", o.dampening, any) ||
         eg__optim_number(name, "weight_decay", o.weight_decay, any)) {
         return NULL;
     }
     if (o.nesterov && (o.momentum == 0 || o.dampening != 0)) {
-        return eg__fail_null(EG_EINVAL, name,
-                             "nesterov needs a momentum and no dampening, they are %g and %g",
+        return eg__fail_null(EG_EINVAL, name, "nesterov needs a momentum and no dampening, they are %g and %g",
                              o.momentum, o.dampening);
     }
     eg_optim *base = eg__optim_new(name, &rule, o.lr, o.weight_decay, sizeof(sgd));

@@ -51,8 +51,8 @@ eg_status eg__put_number(eg_tensors *map, const char *name, double value, eg_dty
     return st;
 }
 
-eg_status eg__get_number(const char *op, const eg_tensors *map, const char *name, double least,
-                         double most, double *value)
+eg_status eg__get_number(const char *op, const eg_tensors *map, const char *name, double least, double most,
+                         double *value)
 {
     const eg_tensor *t = eg_tensors_has(map, name) ? eg_tensors_get(map, name) : NULL;
     double v = t && t->n == 1 ? eg_item(t) : *value;
@@ -80,10 +80,9 @@ static eg_status put_state(const eg_optim *o, eg_tensors *map, int i, int slot, 
         return EG_OK;
     }
     char *name = eg__joined(op, o->names[i], ".", what);
-    eg_status st = !name ? eg__why()
-                   : eg_tensors_has(map, name)
-                       ? eg__fail(EG_EINVAL, op, "two states are named \"%.160s\"", name)
-                       : eg_tensors_set(map, name, t);
+    eg_status st = !name                       ? eg__why()
+                   : eg_tensors_has(map, name) ? eg__fail(EG_EINVAL, op, "two states are named \"%.160s\"", name)
+                                               : eg_tensors_set(map, name, t);
     free(name);
     return st;
 }

@@ -18,8 +18,8 @@ static eg_status take_gradients(eg_optim *o, eg_tensor *const *gradients)
         }
         if (g && (!eg__same_shape(g, p) || g->dtype != p->dtype)) {
             return eg__fail(EG_ESHAPE, o->name, "gradient %d is %s %s, its parameter %s %s", i,
-                            eg_dtype_name((eg_dtype)g->dtype), EG__SHAPE_OF(g),
-                            eg_dtype_name((eg_dtype)p->dtype), EG__SHAPE_OF(p));
+                            eg_dtype_name((eg_dtype)g->dtype), EG__SHAPE_OF(g), eg_dtype_name((eg_dtype)p->dtype),
+                            EG__SHAPE_OF(p));
         }
         if (p->device != eg__optim_device(o) || (g && g->device != p->device)) {
             return eg__fail(EG_EDEVICE, o->name, "parameter 0 is on %s, parameter %d on %s, its gradient on %s",
@@ -115,8 +115,12 @@ static eg_status judge(eg_optim *o, const eg__scaling *s)
     for (int i = 0; i < o->count; i++) {
         g[i] = o->in[i * EG__OPTIM_SLOTS + EG__OPTIM_GRADIENT];
     }
-    eg__call c = {.op = &eg__op_total_norm, .T = eg__thread_get(), .in = g, .nin = o->count,
-                  .device = o->gate->device, .opts = &opts,
+    eg__call c = {.op = &eg__op_total_norm,
+                  .T = eg__thread_get(),
+                  .in = g,
+                  .nin = o->count,
+                  .device = o->gate->device,
+                  .opts = &opts,
                   .out = {[EG__NORM_GATE] = o->gate, [EG__NORM_SCALER] = s ? s->state : NULL}};
     eg_status st = eg__run_call(&c);
     free(g);
@@ -144,8 +148,7 @@ static eg_status fill(eg_optim *o, eg__optim_group *now)
 {
     const double lr = o->follows ? eg_schedule_at(&o->schedule, o->steps) : o->lr;
     if (!isfinite(lr)) {
-        return eg__fail(EG_EINVAL, o->name, "the schedule's rate of step %lld is %g", (long long)o->steps,
-                        lr);
+        return eg__fail(EG_EINVAL, o->name, "the schedule's rate of step %lld is %g", (long long)o->steps, lr);
     }
     o->steps++;
     for (int i = 0; i < o->groups; i++) {
@@ -216,8 +219,8 @@ static eg_status into_capture(eg_optim *o, eg__capture *c, bool gated, uint32_t 
     const eg__moving n = {.again = again, .undo = undo, .owner = o};
     void *to;
     o->captured_gate = gated;
-    eg_status st = eg__capture_numbers(c, sizeof(eg__optim_now) + (size_t)(sets * o->groups) * sizeof *o->now, &n,
-                                       &to, at);
+    eg_status st =
+        eg__capture_numbers(c, sizeof(eg__optim_now) + (size_t)(sets * o->groups) * sizeof *o->now, &n, &to, at);
     if (!st && to) {
         write_numbers(o, to);
     }
@@ -227,11 +230,17 @@ static eg_status into_capture(eg_optim *o, eg__capture *c, bool gated, uint32_t 
 /* Counted unless it could not even be begun. */
 static eg_status run(eg_optim *o, bool gated, double scale)
 {
-    eg__call c = {.op = o->rule->op, .T = eg__thread_get(), .in = o->in, .device = eg__optim_device(o),
+    eg__call c = {.op = o->rule->op,
+                  .T = eg__thread_get(),
+                  .in = o->in,
+                  .device = eg__optim_device(o),
                   .nin = o->count * EG__OPTIM_SLOTS};
-    eg__optim_opts opts = {.groups = o->now, .group = o->group, .ngroups = o->groups,
+    eg__optim_opts opts = {.groups = o->now,
+                           .group = o->group,
+                           .ngroups = o->groups,
                            .gate = gated && c.device ? o->gate : NULL,
-                           .skipped = (double)o->skipped, .sets = o->pending + 1};
+                           .skipped = (double)o->skipped,
+                           .sets = o->pending + 1};
     for (int i = 0; i < o->groups; i++) {
         o->now[i].scale = scale;
     }
@@ -322,8 +331,8 @@ static eg_tensor *seed(const eg__scaling *s, const eg_tensor *loss)
     return eg_reshape(eg_cast(scale, (eg_dtype)loss->dtype), eg_shape_of(loss));
 }
 
-static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling,
-                          eg_tensor **ask, eg_tensor **g)
+static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling, eg_tensor **ask,
+                          eg_tensor **g)
 {
     eg_tensor *dy = NULL, **got = ask + o->count;
     int n = who_moves(o, ask);
@@ -331,8 +340,7 @@ static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__
         return eg__fail(EG_ESTATE, o->name, "all %d parameters are frozen", o->count);
     }
     if (loss->n != 1) {
-        return eg__fail(EG_ESHAPE, o->name, "the loss has shape %s, not one element",
-                        EG__SHAPE_OF(loss));
+        return eg__fail(EG_ESHAPE, o->name, "the loss has shape %s, not one element", EG__SHAPE_OF(loss));
     }
     if (scaling && !(dy = seed(scaling, loss))) {
         return eg__why();
@@ -367,8 +375,8 @@ static eg_status add_gathered(eg_optim *o, eg_tensor *const *g)
 }
 
 /* A step with the gradients of a loss, or they are gathered. */
-static eg_status use_gradients(const char *op, eg_optim *o, eg_tape tape, eg_tensor *loss,
-                               const eg__scaling *scaling, bool gather)
+static eg_status use_gradients(const char *op, eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling,
+                               bool gather)
 {
     if (!o || !loss) {
         return eg__null_argument(op, o ? "loss" : "optim");

@@ -103,8 +103,7 @@ eg_events *eg_events_new(const char *folder)
 {
     static const char op[] = "eg_events_new";
     if (!folder || !*folder) {
-        return folder ? eg__fail_null(EG_EINVAL, op, "folder is empty")
-                      : (eg__null_argument(op, "folder"), NULL);
+        return folder ? eg__fail_null(EG_EINVAL, op, "folder is empty") : (eg__null_argument(op, "folder"), NULL);
     }
     if (eg__protobuf_open(op)) {
         return NULL;
@@ -172,8 +171,7 @@ eg_status eg_events_scalar(eg_events *events, const char *tag, int64_t step, dou
     return st ? st : write_value(events, op, tag, step, &v);
 }
 
-static eg_status write_image(eg_events *events, const char *op, const char *tag, int64_t step,
-                             eg_tensor *image)
+static eg_status write_image(eg_events *events, const char *op, const char *tag, int64_t step, eg_tensor *image)
 {
     Eg__Pb__Image i = EG__PB__IMAGE__INIT;
     value v = EG__PB__SUMMARY__VALUE__INIT;
@@ -238,8 +236,7 @@ eg_status eg_events_histogram(eg_events *events, const char *tag, int64_t step, 
     eg_tensor *packed = s.depth ? eg_contiguous(eg_detach(values)) : NULL;
     const eg_tensor *dense = packed ? eg__on_host(packed, op) : NULL;
     eg__histogram *h = dense ? eg__malloc(sizeof *h) : NULL;
-    st = h ? write_histogram(events, op, tag, step, dense, h)
-           : dense ? eg__no_memory(op, sizeof *h) : eg__why();
+    st = h ? write_histogram(events, op, tag, step, dense, h) : dense ? eg__no_memory(op, sizeof *h) : eg__why();
     free(h);
     if (s.depth) {
         eg_scope_pop(s, NULL);

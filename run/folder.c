@@ -37,7 +37,7 @@ eg_status eg__folder_make(const char *op, const char *folder)
         made = make_one(path);
         *slash = '/';
     }
-    eg_status st = !made ? eg__system_says(op, "make the folder", folder, errno)
+    eg_status st = !made                       ? eg__system_says(op, "make the folder", folder, errno)
                    : access(path, W_OK | X_OK) ? eg__system_says(op, "write into", folder, errno)
                                                : EG_OK;
     free(path);
@@ -91,8 +91,8 @@ static bool orphan(const char *name)
     if (strncmp(name, best, sizeof best - 1) && step_of(name, &rest) < 0) {
         return false;
     }
-    return sscanf(rest, ".tmp-%ld-%*u%n", &pid, &n) == 1 && n && !rest[n] && pid > 0 &&
-           kill((pid_t)pid, 0) && errno == ESRCH;
+    return sscanf(rest, ".tmp-%ld-%*u%n", &pid, &n) == 1 && n && !rest[n] && pid > 0 && kill((pid_t)pid, 0) &&
+           errno == ESRCH;
 }
 
 void eg__folder_clean(const char *folder)

@@ -3,23 +3,22 @@
 
 #include "run/saver.h"
 
-static eg_status add(eg_saver *s, const char *op, const char *name, void *part,
-                     eg_tensors *(*state)(void *), eg_status (*load)(void *, const eg_tensors *))
+static eg_status add(eg_saver *s, const char *op, const char *name, void *part, eg_tensors *(*state)(void *),
+                     eg_status (*load)(void *, const eg_tensors *))
 {
     return eg__saver_add(s, op, name, part,
-                         &(eg__part){.kind = EG__PART_OTHER,
-                                     .is.other = {sizeof(eg_saver_part), state, load, part}});
+                         &(eg__part){.kind = EG__PART_OTHER, .is.other = {sizeof(eg_saver_part), state, load, part}});
 }
 
 /* The state of a part through its own functions, which know its type. */
-#define STATE(part)                                                                                \
-    static eg_tensors *part##_state(void *user)                                                    \
-    {                                                                                              \
-        return eg_##part##_state(user);                                                            \
-    }                                                                                              \
-    static eg_status part##_load(void *user, const eg_tensors *state)                              \
-    {                                                                                              \
-        return eg_##part##_load_state(user, state);                                                \
+#define STATE(part)                                                   \
+    static eg_tensors *part##_state(void *user)                       \
+    {                                                                 \
+        return eg_##part##_state(user);                               \
+    }                                                                 \
+    static eg_status part##_load(void *user, const eg_tensors *state) \
+    {                                                                 \
+        return eg_##part##_load_state(user, state);                   \
     }
 STATE(optim)
 STATE(scaler)

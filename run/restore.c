@@ -43,8 +43,7 @@ static eg_status read_random(plan *p)
     const char *algorithm = eg_tensors_text(p->file, EG__KEY_RANDOM);
     const eg_tensor *t = eg_tensors_has(p->file, EG__RANDOM) ? eg_tensors_get(p->file, EG__RANDOM) : NULL;
     if (!algorithm || strcmp(algorithm, EG__ALGORITHM)) {
-        return bad(p, "its random sequence is not of " EG__ALGORITHM " but of ",
-                   algorithm ? algorithm : "none");
+        return bad(p, "its random sequence is not of " EG__ALGORITHM " but of ", algorithm ? algorithm : "none");
     }
     if (!t || t->dtype != EG_I64 || t->n != 2) {
         return bad(p, "the state of its random sequence is missing", "");
@@ -217,8 +216,8 @@ static eg_status restore_map(plan *p)
 }
 
 /* From one file, whose path it takes over. *damaged: whether the file itself is at fault. */
-static eg_status restore_file(eg_saver *s, const char *op, char *path, int64_t *step,
-                              const eg_restore_options *options, bool *damaged)
+static eg_status restore_file(eg_saver *s, const char *op, char *path, int64_t *step, const eg_restore_options *options,
+                              bool *damaged)
 {
     eg_tensors *file = eg__checked_load(op, path);
     plan p = {.saver = s, .op = op, .path = path, .file = file};
@@ -272,8 +271,7 @@ int64_t eg_saver_latest(const eg_saver *s)
     return latest;
 }
 
-eg_status eg_saver_restore_from_with(eg_saver *s, const char *path, int64_t *step,
-                                     const eg_restore_options *options)
+eg_status eg_saver_restore_from_with(eg_saver *s, const char *path, int64_t *step, const eg_restore_options *options)
 {
     static const char op[] = "eg_saver_restore_from";
     bool damaged;

@@ -44,8 +44,7 @@ eg_saver *eg_saver_new_with(const char *folder, const eg_saver_options *options)
     eg_saver_options o;
     eg__options(&o, sizeof o, options);
     if (!folder || !*folder) {
-        return folder ? eg__fail_null(EG_EINVAL, op, "folder is empty")
-                      : (eg__null_argument(op, "folder"), NULL);
+        return folder ? eg__fail_null(EG_EINVAL, op, "folder is empty") : (eg__null_argument(op, "folder"), NULL);
     }
     if (o.keep < 0) {
         return eg__fail_null(EG_EINVAL, op, "keep is %lld", (long long)o.keep);
@@ -98,8 +97,8 @@ double eg_saver_best_score(const eg_saver *s)
 static eg_status check_name(const eg_saver *s, const char *op, const char *name)
 {
     size_t n = strlen(name);
-    if (!n || n >= EG__PART_NAME || strchr(name, '/') || !strcmp(name, EG__RANDOM) ||
-        !strcmp(name, EG__SCORE) || !strcmp(name, "checksums") || !strcmp(name, "__metadata__")) {
+    if (!n || n >= EG__PART_NAME || strchr(name, '/') || !strcmp(name, EG__RANDOM) || !strcmp(name, EG__SCORE) ||
+        !strcmp(name, "checksums") || !strcmp(name, "__metadata__")) {
         return eg__fail(EG_EINVAL, op, "no part can be named \"%.120s\"", name);
     }
     for (size_t at = 0, length; at < n; at += length) {
@@ -116,8 +115,7 @@ static eg_status check_name(const eg_saver *s, const char *op, const char *name)
     return EG_OK;
 }
 
-eg_status eg__saver_add(eg_saver *s, const char *op, const char *name, const void *what,
-                        const eg__part *part)
+eg_status eg__saver_add(eg_saver *s, const char *op, const char *name, const void *what, const eg__part *part)
 {
     if (!s || !name || !what) {
         return eg__null_argument(op, !s ? "s" : !name ? "name" : "the part");
@@ -136,28 +134,24 @@ eg_status eg__saver_add(eg_saver *s, const char *op, const char *name, const voi
 
 eg_status eg_saver_module(eg_saver *s, const char *name, eg_module *m)
 {
-    return eg__saver_add(s, "eg_saver_module", name, m,
-                         &(eg__part){.kind = EG__PART_MODULE, .is.module = m});
+    return eg__saver_add(s, "eg_saver_module", name, m, &(eg__part){.kind = EG__PART_MODULE, .is.module = m});
 }
 
 eg_status eg_saver_number(eg_saver *s, const char *name, int64_t *number)
 {
-    return eg__saver_add(s, "eg_saver_number", name, number,
-                         &(eg__part){.kind = EG__PART_NUMBER, .is.number = number});
+    return eg__saver_add(s, "eg_saver_number", name, number, &(eg__part){.kind = EG__PART_NUMBER, .is.number = number});
 }
 
 eg_status eg_saver_real(eg_saver *s, const char *name, double *number)
 {
-    return eg__saver_add(s, "eg_saver_real", name, number,
-                         &(eg__part){.kind = EG__PART_REAL, .is.real = number});
+    return eg__saver_add(s, "eg_saver_real", name, number, &(eg__part){.kind = EG__PART_REAL, .is.real = number});
 }
 
 eg_status eg_saver_tensor(eg_saver *s, const char *name, eg_tensor *t)
 {
     static const char op[] = "eg_saver_tensor";
     eg_status st = t ? eg__check(t, op, "t") : EG_OK;
-    return st ? st
-              : eg__saver_add(s, op, name, t, &(eg__part){.kind = EG__PART_TENSOR, .is.tensor = t});
+    return st ? st : eg__saver_add(s, op, name, t, &(eg__part){.kind = EG__PART_TENSOR, .is.tensor = t});
 }
 
 eg_status eg_saver_add(eg_saver *s, const char *name, const eg_saver_part *part)

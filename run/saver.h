@@ -47,8 +47,7 @@ enum { EG__SAVER_FORMAT = 1 };
 #define EG__SCORE  "score"
 
 /* Adds a part; `what` is what the caller named, NULL if it is missing. */
-eg_status eg__saver_add(eg_saver *s, const char *op, const char *name, const void *what,
-                        const eg__part *part);
+eg_status eg__saver_add(eg_saver *s, const char *op, const char *name, const void *what, const eg__part *part);
 /* Adds the tensors of a part under the names they have in the file. */
 eg_status eg__part_collect(const char *op, const eg__part *p, eg_tensors *map);
 /* The map another part makes of its state. */

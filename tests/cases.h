@@ -35,12 +35,12 @@ enum { EGT_MAX_INPUTS = 8 };
 /* A row says the first four in their order and names the rest, where it is not 0:
  *     {"where", "broadcast", where, {{DIMS(3, 1), 0, 2, 1 + EG_BOOL}, X(3, 4), X(2, 1, 4)}, .flags = EGT_INTS} */
 typedef struct egt_op_case {
-    const char *ops;  /* names of the rows it tries, separated by spaces */
-    const char *name; /* of the case, unique within its ops */
+    const char *ops;                                         /* names of the rows it tries, separated by spaces */
+    const char *name;                                        /* of the case, unique within its ops */
     eg_tensor *(*f)(eg_tensor *const *x, int n, void *user); /* an eg_function */
-    egt_input in[EGT_MAX_INPUTS]; /* as many as are given */
-    unsigned flags, skip;         /* skip: bit i, input i has no gradient */
-    double tolerance;             /* of f32 values against f64, relative to 1 + |v|; 0: 1e-5; halves 2e-2 */
+    egt_input in[EGT_MAX_INPUTS];                            /* as many as are given */
+    unsigned flags, skip;                                    /* skip: bit i, input i has no gradient */
+    double tolerance; /* of f32 values against f64, relative to 1 + |v|; 0: 1e-5; halves 2e-2 */
     void *user;
 } egt_op_case;
 
@@ -65,23 +65,29 @@ typedef struct egt_op_cases {
 void egt_add_cases(egt_op_cases *c);
 
 /* The shape of an input. */
-#define DIMS(...) {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
+#define DIMS(...)                        \
+    {                                    \
+        EG_COUNT_(int64_t, __VA_ARGS__), \
+        {                                \
+            __VA_ARGS__                  \
+        }                                \
+    }
 /* A case's function in one expression of its inputs. */
-#define CASE_FUNCTION(name, call)                                                                  \
-    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
-    {                                                                                              \
-        (void)n, (void)user;                                                                       \
-        return call;                                                                               \
+#define CASE_FUNCTION(name, call)                                  \
+    static eg_tensor *name(eg_tensor *const *x, int n, void *user) \
+    {                                                              \
+        (void)n, (void)user;                                       \
+        return call;                                               \
     }
 
 /* EGT_CASES(pool, {...}, {...}) in tests/cases/pool.c */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* what a row leaves out is meant to be 0 */
-#define EGT_CASES(family, ...)                                                                     \
-    __attribute__((constructor)) static void egt_add_##family(void)                                \
-    {                                                                                              \
-        static const egt_op_case list[] = {__VA_ARGS__};                                           \
-        static egt_op_cases c = {list, (int)(sizeof list / sizeof *list), NULL};                   \
-        egt_add_cases(&c);                                                                         \
+#define EGT_CASES(family, ...)                                                   \
+    __attribute__((constructor)) static void egt_add_##family(void)              \
+    {                                                                            \
+        static const egt_op_case list[] = {__VA_ARGS__};                         \
+        static egt_op_cases c = {list, (int)(sizeof list / sizeof *list), NULL}; \
+        egt_add_cases(&c);                                                       \
     }
 
 #endif

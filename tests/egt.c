@@ -156,8 +156,7 @@ static char folder[64];
 const char *egt_folder(void)
 {
     if (!folder[0]) {
-        snprintf(folder, sizeof folder, "%s/egret-test-XXXXXX",
-                 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+        snprintf(folder, sizeof folder, "%s/egret-test-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
         EGT_CHECK(mkdtemp(folder));
     }
     return folder;
@@ -252,14 +251,12 @@ static int run(const egt_test *t)
     eg_memory_limit(0);
     egt_remove_folder();
     if (result == PASSED && eg_last_error()->code) {
-        printf("FAIL %s\n  left on record: %s: %s\n", egt_case, eg_last_error()->op,
-               eg_last_error()->message);
+        printf("FAIL %s\n  left on record: %s: %s\n", egt_case, eg_last_error()->op, eg_last_error()->message);
         result = FAILED;
     }
     eg_scope_pop(s, NULL);
     eg_memory after = eg_memory_stats();
-    if (result == PASSED &&
-        (after.live_tensors != before.live_tensors || after.live_bytes != before.live_bytes)) {
+    if (result == PASSED && (after.live_tensors != before.live_tensors || after.live_bytes != before.live_bytes)) {
         printf("FAIL %s\n  left alive: %lld tensors, %lld bytes\n", egt_case,
                (long long)(after.live_tensors - before.live_tensors),
                (long long)(after.live_bytes - before.live_bytes));

@@ -22,8 +22,7 @@ void egt_register(egt_test *t);
 /* Defined by programs driven by a table: the next row's test, NULL after the last. */
 const egt_test *egt_next_case(void);
 /* Ends the running test as failed, in words. */
-_Noreturn void egt_fail(const char *file, int line, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+_Noreturn void egt_fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Ends the running test as skipped, in words. */
 _Noreturn void egt_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The running test's name, for messages; tests driven by tables may change it per row. */
@@ -59,46 +58,46 @@ void egt_write(const char *path, const void *bytes, size_t n);
 /* The bytes of a file, a 0 behind them, for free(). */
 char *egt_read(const char *path, size_t *n);
 
-#define EGT(name)                                                                                  \
-    static void egt_run_##name(void);                                                              \
-    __attribute__((constructor)) static void egt_add_##name(void)                                  \
-    {                                                                                              \
-        static egt_test t = {#name, egt_run_##name, NULL};                                         \
-        egt_register(&t);                                                                          \
-    }                                                                                              \
+#define EGT(name)                                                 \
+    static void egt_run_##name(void);                             \
+    __attribute__((constructor)) static void egt_add_##name(void) \
+    {                                                             \
+        static egt_test t = {#name, egt_run_##name, NULL};        \
+        egt_register(&t);                                         \
+    }                                                             \
     static void egt_run_##name(void)
 
-#define EGT_CHECK(condition)                                                                       \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            egt_fail(__FILE__, __LINE__, "%s", #condition);                                        \
-        }                                                                                          \
+#define EGT_CHECK(condition)                                \
+    do {                                                    \
+        if (!(condition)) {                                 \
+            egt_fail(__FILE__, __LINE__, "%s", #condition); \
+        }                                                   \
     } while (0)
-#define EGT_EQ(a, b)                                                                               \
-    do {                                                                                           \
-        double egt_a = (double)(a), egt_b = (double)(b);                                           \
-        if (!(egt_a == egt_b)) {                                                                   \
-            egt_fail(__FILE__, __LINE__, "%s is %.17g, %s is %.17g", #a, egt_a, #b, egt_b);        \
-        }                                                                                          \
+#define EGT_EQ(a, b)                                                                        \
+    do {                                                                                    \
+        double egt_a = (double)(a), egt_b = (double)(b);                                    \
+        if (!(egt_a == egt_b)) {                                                            \
+            egt_fail(__FILE__, __LINE__, "%s is %.17g, %s is %.17g", #a, egt_a, #b, egt_b); \
+        }                                                                                   \
     } while (0)
-#define EGT_NEAR(a, b, tolerance)                                                                  \
-    do {                                                                                           \
-        double egt_a = (double)(a), egt_b = (double)(b);                                           \
-        if (!(fabs(egt_a - egt_b) <= (tolerance) * (1 + fabs(egt_b)))) {                           \
-            egt_fail(__FILE__, __LINE__, "%s is %.17g, %s is %.17g", #a, egt_a, #b, egt_b);        \
-        }                                                                                          \
+#define EGT_NEAR(a, b, tolerance)                                                           \
+    do {                                                                                    \
+        double egt_a = (double)(a), egt_b = (double)(b);                                    \
+        if (!(fabs(egt_a - egt_b) <= (tolerance) * (1 + fabs(egt_b)))) {                    \
+            egt_fail(__FILE__, __LINE__, "%s is %.17g, %s is %.17g", #a, egt_a, #b, egt_b); \
+        }                                                                                   \
     } while (0)
-#define EGT_STR(a, b)                                                                              \
-    do {                                                                                           \
-        if (strcmp(a, b)) {                                                                        \
-            egt_fail(__FILE__, __LINE__, "\"%s\" is not \"%s\"", a, b);                            \
-        }                                                                                          \
+#define EGT_STR(a, b)                                                   \
+    do {                                                                \
+        if (strcmp(a, b)) {                                             \
+            egt_fail(__FILE__, __LINE__, "\"%s\" is not \"%s\"", a, b); \
+        }                                                               \
     } while (0)
-#define EGT_OK(status)                                                                             \
-    do {                                                                                           \
-        if ((status) != EG_OK) {                                                                   \
-            egt_fail(__FILE__, __LINE__, "%s refused", #status);                                   \
-        }                                                                                          \
+#define EGT_OK(status)                                           \
+    do {                                                         \
+        if ((status) != EG_OK) {                                 \
+            egt_fail(__FILE__, __LINE__, "%s refused", #status); \
+        }                                                        \
     } while (0)
 /* The expression is NULL or a failure, and the record says so with this code and word. */
 #define EGT_REFUSED(expression, code, word)                                                        \

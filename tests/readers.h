@@ -20,20 +20,19 @@ static inline bool is_text(const eg_tensor *t, const char *want)
 static inline int64_t walk(eg_dataset *d)
 {
     int64_t k = 0;
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         k++;
     }
     return k;
 }
 
-#define ENDS_WITH(dataset, code, word)                                                             \
-    do {                                                                                           \
-        eg_dataset *ends_ = dataset;                                                               \
-        walk(ends_);                                                                               \
-        EGT_EQ(eg_dataset_status(ends_), code);                                                    \
-        EGT_CHECK(egt_said(code, word));                                                           \
-        eg_dataset_free(ends_);                                                                    \
+#define ENDS_WITH(dataset, code, word)          \
+    do {                                        \
+        eg_dataset *ends_ = dataset;            \
+        walk(ends_);                            \
+        EGT_EQ(eg_dataset_status(ends_), code); \
+        EGT_CHECK(egt_said(code, word));        \
+        eg_dataset_free(ends_);                 \
     } while (0)
 
 #endif

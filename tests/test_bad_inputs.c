@@ -79,9 +79,9 @@ EGT(writing_where_strides_meet)
 {
     static const struct {
         int64_t shape[3], strides[3], offset, twice;
-    } row[] = {{{1, 3, 2}, {0, 1, 1}, 0, 2},   {{1, 3, 4}, {0, 2, 1}, 0, 4},  {{2, 2, 2}, {4, 2, 2}, 0, 2},
-               {{1, 3, 2}, {0, -1, 1}, 2, 3},  {{2, 3, 2}, {3, 2, 1}, 0, 6},  {{1, 2, 3}, {0, 3, 2}, 0, -1},
-               {{1, 2, 2}, {0, 3, 2}, 0, -1},  {{1, 2, 3}, {0, -3, 2}, 3, -1}, {{2, 1, 3}, {5, 0, -2}, 4, -1},
+    } row[] = {{{1, 3, 2}, {0, 1, 1}, 0, 2},  {{1, 3, 4}, {0, 2, 1}, 0, 4},   {{2, 2, 2}, {4, 2, 2}, 0, 2},
+               {{1, 3, 2}, {0, -1, 1}, 2, 3}, {{2, 3, 2}, {3, 2, 1}, 0, 6},   {{1, 2, 3}, {0, 3, 2}, 0, -1},
+               {{1, 2, 2}, {0, 3, 2}, 0, -1}, {{1, 2, 3}, {0, -3, 2}, 3, -1}, {{2, 1, 3}, {5, 0, -2}, 4, -1},
                {{1, 1, 4}, {7, 0, 3}, 0, -1}, {{0, 3, 2}, {0, 1, 1}, 0, -1}};
     for (int i = 0; i < (int)(sizeof row / sizeof *row); i++) {
         EG_SCOPE {
@@ -218,8 +218,9 @@ EGT(index_expressions)
     EGT_EQ(eg_get(eg_index(x, "0, ::-1, 1:3"), 0), 9);
     EGT_EQ(eg_ndim(eg_index(x, "None, 0, ..., None")), 4);
     EGT_EQ(eg_numel(eg_index(x, "")), 24);
-    static const char *const bad[] = {"a", "1,,2", "1 2", "0, 0, 0, 0", "..., ...", "2", "::0", ",",
-                                      "1:2:3:4", "99999999999999999999", "--1", "None None", "1,"};
+    static const char *const bad[] = {"a",   "1,,2",      "1 2", "0, 0, 0, 0", "..., ...",
+                                      "2",   "::0",       ",",   "1:2:3:4",    "99999999999999999999",
+                                      "--1", "None None", "1,"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         eg_clear_error();
         snprintf(egt_case, sizeof egt_case, "index_expressions \"%s\"", bad[i]);
@@ -238,8 +239,8 @@ EGT(dtypes_an_op_does_not_take)
     EGT_REFUSED(eg_neg(b), EG_EDTYPE, "bool");
     EGT_REFUSED(eg_relu(b), EG_EDTYPE, "bool");
     EGT_REFUSED(eg_avg_pool2d(eg_ones(EG_SHAPE(2, 2), EG_I64), .kernel = 1), EG_ESHAPE, "[2, 2]");
-    EGT_REFUSED(eg_conv1d(eg_ones(EG_SHAPE(1, 1, 2), EG_I64), eg_ones(EG_SHAPE(1, 1, 2), EG_I64), NULL),
-                EG_EDTYPE, "i64");
+    EGT_REFUSED(eg_conv1d(eg_ones(EG_SHAPE(1, 1, 2), EG_I64), eg_ones(EG_SHAPE(1, 1, 2), EG_I64), NULL), EG_EDTYPE,
+                "i64");
     EGT_REFUSED(eg_parameter(eg_ones(EG_SHAPE(2), EG_I32)), EG_EDTYPE, "i32");
     EGT_REFUSED(eg_exp_(eg_ones(EG_SHAPE(2), EG_I32)), EG_EDTYPE, "i32");
     EGT_REFUSED(eg_cast(f, (eg_dtype)-1), EG_EDTYPE, "-1");

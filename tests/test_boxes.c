@@ -45,26 +45,19 @@ EGT(suppression)
     EGT_EQ(egt_distance(eg_nms(b, s, .iou_threshold = 0.7), IDS(3, 1, 0, 2)), 0);
     EGT_EQ(egt_distance(eg_nms(b, s, .iou_threshold = 1), IDS(4, 1, 0, 3, 2)), 0);
     EGT_EQ(egt_distance(eg_nms(b, s, .iou_threshold = 0.7, .max_output = 2), IDS(2, 1, 0)), 0);
-    EGT_EQ(egt_distance(eg_nms(b, s, .iou_threshold = 0.7, .score_threshold = 0.1), IDS(2, 1, 0)),
-           0);
-    EGT_EQ(egt_distance(eg_batched_nms(b, s, IDS(4, 7, -3, 7, 5), .iou_threshold = 0.5),
-                        IDS(4, 1, 0, 3, 2)),
-           0);
+    EGT_EQ(egt_distance(eg_nms(b, s, .iou_threshold = 0.7, .score_threshold = 0.1), IDS(2, 1, 0)), 0);
+    EGT_EQ(egt_distance(eg_batched_nms(b, s, IDS(4, 7, -3, 7, 5), .iou_threshold = 0.5), IDS(4, 1, 0, 3, 2)), 0);
     EGT_EQ(egt_distance(eg_batched_nms(b, s, eg_cast(IDS(4, 7, 3, 7, 5), EG_U8), .iou_threshold = 0.5),
                         IDS(4, 1, 0, 3, 2)),
            0);
-    EGT_EQ(egt_distance(eg_batched_nms(b, s, IDS(4, 7, 7, 7, 5), .iou_threshold = 0.5),
-                        IDS(3, 1, 3, 2)),
-           0);
+    EGT_EQ(egt_distance(eg_batched_nms(b, s, IDS(4, 7, 7, 7, 5), .iou_threshold = 0.5), IDS(3, 1, 3, 2)), 0);
 }
 
 EGT(odd_numbers)
 {
     eg_tensor *b = four(), *s = FROM(EG_SHAPE(4), NAN, 0.9, -INFINITY, 0.5);
     EGT_EQ(egt_distance(eg_nms(b, s, .iou_threshold = 0.7), IDS(3, 1, 3, 2)), 0);
-    EGT_EQ(
-        egt_distance(eg_nms(b, eg_full(EG_SHAPE(4), NAN, EG_F32)), eg_zeros(EG_SHAPE(0), EG_I64)),
-        0);
+    EGT_EQ(egt_distance(eg_nms(b, eg_full(EG_SHAPE(4), NAN, EG_F32)), eg_zeros(EG_SHAPE(0), EG_I64)), 0);
     EGT_OK(eg_set(b, 4, NAN));
     EGT_OK(eg_set(b, 9, INFINITY));
     s = FROM(EG_SHAPE(4), 4, 3, 2, 1);
@@ -78,18 +71,15 @@ EGT(codes_and_overlaps)
     EGT_NEAR(eg_get(eg_box_giou(b, b), 2), (200.0 - 900) / 900, 1e-6);
     EGT_EQ(eg_get(eg_box_area(b), 1), 60);
     eg_tensor *there = eg_box_encode(b, eg_add_scalar(b, 3), .weights = {10, 10, 5, 5});
-    EGT_CHECK(egt_distance(eg_box_decode(b, there, .weights = {10, 10, 5, 5}),
-                           eg_add_scalar(b, 3)) < 1e-6);
+    EGT_CHECK(egt_distance(eg_box_decode(b, there, .weights = {10, 10, 5, 5}), eg_add_scalar(b, 3)) < 1e-6);
     EGT_NEAR(eg_get(there, 4), 5, 1e-6);
     /* Sizes grow by no more than 1000 / 16, unless asked to. */
-    eg_tensor *huge = FROM(EG_SHAPE(1, 4), 0, 0, 5, 0),
-              *unit = FROM(EG_SHAPE(1, 4), -0.5, -0.5, 0.5, 0.5);
+    eg_tensor *huge = FROM(EG_SHAPE(1, 4), 0, 0, 5, 0), *unit = FROM(EG_SHAPE(1, 4), -0.5, -0.5, 0.5, 0.5);
     EGT_NEAR(eg_get(eg_box_decode(unit, huge), 2), 1000.0 / 32, 1e-5);
     EGT_NEAR(eg_get(eg_box_decode(unit, huge, .clip = INFINITY), 2), exp(5) / 2, 1e-5);
-    eg_tensor *a = eg_anchors(2, 3, .sizes = {4, 8}, .ratios = {0.25, 1}, .stride = {16, 10},
-                              .offset = {1, 2});
+    eg_tensor *a = eg_anchors(2, 3, .sizes = {4, 8}, .ratios = {0.25, 1}, .stride = {16, 10}, .offset = {1, 2});
     EGT_EQ(eg_size(a, 0), 24);
-    EGT_EQ(egt_distance(eg_slice(a, 0, 20, 24, 1), FROM(EG_SHAPE(4, 4), 18, 16, 26, 18, 14, 15, 30,
-                                                        19, 20, 15, 24, 19, 18, 13, 26, 21)),
+    EGT_EQ(egt_distance(eg_slice(a, 0, 20, 24, 1),
+                        FROM(EG_SHAPE(4, 4), 18, 16, 26, 18, 14, 15, 30, 19, 20, 15, 24, 19, 18, 13, 26, 21)),
            0);
 }

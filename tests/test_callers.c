@@ -256,8 +256,8 @@ static void loop_members(eg_module *m, eg_members *members)
     eg_member_child(members, "two", &((loop *)m)->two);
 }
 
-static const eg_module_kind loop_kind = {.size = sizeof loop_kind, .name = "loop", .forward = loop_forward,
-                                         .members = loop_members};
+static const eg_module_kind loop_kind = {
+    .size = sizeof loop_kind, .name = "loop", .forward = loop_forward, .members = loop_members};
 
 static loop *loop_new(eg_module *one, eg_module *two)
 {

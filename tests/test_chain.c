@@ -30,8 +30,7 @@ static eg_dataset *shuffled(int w)
 
 static eg_dataset *classic(int w)
 {
-    return eg_dataset_prefetch(
-        eg_dataset_batch(noise(eg_dataset_shuffle(source(23), 100, .seed = 1), w), 4), 2);
+    return eg_dataset_prefetch(eg_dataset_batch(noise(eg_dataset_shuffle(source(23), 100, .seed = 1), w), 4), 2);
 }
 
 static eg_dataset *batches(int w)
@@ -101,8 +100,7 @@ static eg_dataset *bucketed(int w)
 
 static eg_dataset *tolerant(int w)
 {
-    return eg_dataset_batch(
-        eg_dataset_tolerate(noise(eg_dataset_from(numbered, 17, bad_records, NULL), w)), 3);
+    return eg_dataset_batch(eg_dataset_tolerate(noise(eg_dataset_from(numbered, 17, bad_records, NULL), w)), 3);
 }
 
 static eg_dataset *tolerant_map(int w)
@@ -116,8 +114,8 @@ static eg_dataset *tolerant_map(int w)
 /* Batches with a bad record go whole, and shards pass over them unseen. */
 static eg_dataset *tolerant_late(int w)
 {
-    return eg_dataset_tolerate(eg_dataset_shard(
-        noise(eg_dataset_batch(eg_dataset_from(numbered, 29, bad_records, NULL), 2), w), 1, 2));
+    return eg_dataset_tolerate(
+        eg_dataset_shard(noise(eg_dataset_batch(eg_dataset_from(numbered, 29, bad_records, NULL), 2), w), 1, 2));
 }
 
 /* What is passed over of a shuffled chain is not made, so nobody sees its failures. */
@@ -207,8 +205,8 @@ static void seek_everywhere(int c, int workers, const walked *whole)
     eg_dataset *used = chains[c].make(workers);
     for (int64_t e = 0; e < 2; e++) {
         for (int k = 0; k <= whole->count[e]; k++) {
-            snprintf(egt_case, sizeof egt_case, "%s, %d workers, epoch %d, sample %d", chains[c].name, workers,
-                     (int)e, k);
+            snprintf(egt_case, sizeof egt_case, "%s, %d workers, epoch %d, sample %d", chains[c].name, workers, (int)e,
+                     k);
             eg_dataset *fresh = chains[c].make(workers), *both[] = {fresh, used};
             bool end = k == whole->count[e];
             for (int i = 0; i < 2; i++) {
@@ -292,12 +290,11 @@ EGT(workers_keep_the_order_and_their_ops_to_themselves)
 EGT(leaving_in_the_middle)
 {
     for (int stop = 0; stop < 6; stop++) {
-        eg_dataset *d = eg_dataset_batch(
-            eg_dataset_prefetch(
-                eg_dataset_map(eg_dataset_map(source(1000), slow, NULL, .workers = 3), fails_at,
-                               ((int64_t[]){10, -1}), .workers = 2),
-                2),
-            2);
+        eg_dataset *d =
+            eg_dataset_batch(eg_dataset_prefetch(eg_dataset_map(eg_dataset_map(source(1000), slow, NULL, .workers = 3),
+                                                                fails_at, ((int64_t[]){10, -1}), .workers = 2),
+                                                 2),
+                             2);
         for (int round = 0; round < 2; round++) {
             EG_SCOPE {
                 int k = 0;
@@ -327,8 +324,8 @@ EGT(failures_come_in_order_with_where)
         EGT_CHECK(egt_said(EG_ESHAPE, "(sample 5)"));
         EGT_CHECK(!eg_dataset_next(d));
         eg_dataset_free(d);
-        d = eg_dataset_map(eg_dataset_from(numbered, 30, bad_records + 2, NULL), fails_at,
-                           ((int64_t[]){11, -1}), .workers = workers);
+        d = eg_dataset_map(eg_dataset_from(numbered, 30, bad_records + 2, NULL), fails_at, ((int64_t[]){11, -1}),
+                           .workers = workers);
         k = 0;
         EG_FOR_EACH(sample, d) {
             k++;

@@ -24,8 +24,7 @@ EGT(same_padding_of_every_small_size)
                 eg_scope s = eg_scope_push();
                 eg_tensor *x = egt_random(EG_SHAPE(1, 1, in), EG_F64, -1, 1);
                 eg_tensor *w = egt_random(EG_SHAPE(1, 1, k), EG_F64, -1, 1);
-                eg_tensor *y = eg_conv1d(x, w, NULL, .stride = stride, .dilation = dilation,
-                                         .padding = EG_SAME);
+                eg_tensor *y = eg_conv1d(x, w, NULL, .stride = stride, .dilation = dilation, .padding = EG_SAME);
                 EGT_EQ(eg_size(y, 2), out);
                 for (int64_t p = 0; p < out; p++) {
                     EGT_NEAR(eg_get(y, p), convolve(x, w, p * stride - front, dilation), 1e-12);
@@ -83,11 +82,10 @@ EGT(the_transpose_is_the_adjoint)
 {
     static const struct {
         int64_t c, o, groups, k, stride, dilation, padding;
-    } all[] = {{3, 5, 1, 3, 1, 1, 1},    {16, 32, 1, 3, 1, 1, 1},  {16, 32, 1, 1, 1, 1, 0},
-               {1, 20, 1, 5, 2, 1, 2},   {3, 20, 1, 4, 2, 1, 1},   {4, 33, 1, 3, 3, 2, 4},
-               {6, 9, 3, 3, 2, 1, 1},    {24, 24, 24, 3, 1, 1, 1}, {35, 35, 35, 5, 2, 1, 2},
-               {8, 24, 8, 3, 1, 2, 2},   {19, 17, 1, 2, 2, 1, 0},  {40, 40, 40, 3, 1, 2, 5},
-               {33, 33, 33, 4, 3, 2, 3}, {2, 2, 2, 2, 2, 3, 0},    {5, 5, 5, 1, 2, 1, 1}};
+    } all[] = {{3, 5, 1, 3, 1, 1, 1},    {16, 32, 1, 3, 1, 1, 1}, {16, 32, 1, 1, 1, 1, 0}, {1, 20, 1, 5, 2, 1, 2},
+               {3, 20, 1, 4, 2, 1, 1},   {4, 33, 1, 3, 3, 2, 4},  {6, 9, 3, 3, 2, 1, 1},   {24, 24, 24, 3, 1, 1, 1},
+               {35, 35, 35, 5, 2, 1, 2}, {8, 24, 8, 3, 1, 2, 2},  {19, 17, 1, 2, 2, 1, 0}, {40, 40, 40, 3, 1, 2, 5},
+               {33, 33, 33, 4, 3, 2, 3}, {2, 2, 2, 2, 2, 3, 0},   {5, 5, 5, 1, 2, 1, 1}};
     static const char *const sets[] = {"base", "avx2", "avx512"};
     const char *was = eg_cpu_isa();
     for (int set = 0; set < 3; set++) {
@@ -103,12 +101,10 @@ EGT(the_transpose_is_the_adjoint)
                                            .groups = all[i].groups,
                                            .padding = all[i].padding};
                 int64_t c = all[i].c, k = all[i].k;
-                snprintf(egt_case, sizeof egt_case, "the_transpose_is_the_adjoint %d %s %s", (int)i,
-                         eg_dtype_name(t), sets[set]);
-                EG_SCOPE
-                {
-                    check_adjoint(&o, EG_SHAPE(2, c, 12, 11),
-                                  EG_SHAPE(all[i].o, c / all[i].groups, k, k), t);
+                snprintf(egt_case, sizeof egt_case, "the_transpose_is_the_adjoint %d %s %s", (int)i, eg_dtype_name(t),
+                         sets[set]);
+                EG_SCOPE {
+                    check_adjoint(&o, EG_SHAPE(2, c, 12, 11), EG_SHAPE(all[i].o, c / all[i].groups, k, k), t);
                 }
             }
         }
@@ -121,21 +117,18 @@ EGT(every_instruction_set_agrees_with_the_reference)
 {
     static const struct {
         int64_t c, o, groups, h, w, k, stride, dilation, before, after;
-    } all[] = {{40, 40, 40, 9, 13, 3, 1, 1, 1, 1}, {37, 37, 37, 7, 9, 5, 2, 1, 1, 2},
-               {17, 17, 17, 5, 5, 3, 3, 2, 2, 3},  {64, 64, 64, 3, 2, 3, 1, 1, 1, 1},
-               {1, 37, 1, 13, 17, 5, 2, 1, 1, 2},  {3, 16, 1, 16, 12, 4, 2, 1, 1, 1},
-               {4, 40, 1, 9, 9, 7, 1, 1, 3, 3},    {2, 9, 1, 11, 7, 3, 2, 2, 5, 4},
-               {8, 10, 1, 24, 23, 4, 1, 1, 1, 2},  {4, 64, 1, 4, 4, 4, 2, 1, 1, 1},
-               {16, 24, 1, 5, 6, 1, 1, 1, 0, 0}};
+    } all[] = {{40, 40, 40, 9, 13, 3, 1, 1, 1, 1}, {37, 37, 37, 7, 9, 5, 2, 1, 1, 2}, {17, 17, 17, 5, 5, 3, 3, 2, 2, 3},
+               {64, 64, 64, 3, 2, 3, 1, 1, 1, 1},  {1, 37, 1, 13, 17, 5, 2, 1, 1, 2}, {3, 16, 1, 16, 12, 4, 2, 1, 1, 1},
+               {4, 40, 1, 9, 9, 7, 1, 1, 3, 3},    {2, 9, 1, 11, 7, 3, 2, 2, 5, 4},   {8, 10, 1, 24, 23, 4, 1, 1, 1, 2},
+               {4, 64, 1, 4, 4, 4, 2, 1, 1, 1},    {16, 24, 1, 5, 6, 1, 1, 1, 0, 0}};
     static const char *const sets[] = {"base", "avx2", "avx512"};
     const char *was = eg_cpu_isa();
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        const eg_conv_options o = {
-            .size = sizeof o,
-            .stride = all[i].stride,
-            .dilation = all[i].dilation,
-            .groups = all[i].groups,
-            .pads = {{all[i].before, all[i].after}, {all[i].before, all[i].after}}};
+        const eg_conv_options o = {.size = sizeof o,
+                                   .stride = all[i].stride,
+                                   .dilation = all[i].dilation,
+                                   .groups = all[i].groups,
+                                   .pads = {{all[i].before, all[i].after}, {all[i].before, all[i].after}}};
         eg_shape sx = EG_SHAPE(3, all[i].c, all[i].h, all[i].w);
         eg_shape sw = EG_SHAPE(all[i].o, all[i].c / all[i].groups, all[i].k, all[i].k);
         eg_tensor *x = egt_random(sx, EG_F32, -1, 1), *w = egt_random(sw, EG_F32, -1, 1);
@@ -149,8 +142,7 @@ EGT(every_instruction_set_agrees_with_the_reference)
                 eg_clear_error();
                 continue;
             }
-            snprintf(egt_case, sizeof egt_case, "every_instruction_set_agrees %d %s", (int)i,
-                     sets[set]);
+            snprintf(egt_case, sizeof egt_case, "every_instruction_set_agrees %d %s", (int)i, sets[set]);
             EGT_CHECK(egt_distance(eg_conv2d_with(x, w, b, &o), y) < 1e-5);
             EGT_CHECK(egt_distance(eg_conv_data_with(dy, w, sx, &o), dx) < 1e-5);
             EGT_CHECK(egt_distance(eg_conv_weight_with(x, dy, sw, &o), dw) < 2e-5);
@@ -165,8 +157,8 @@ EGT(groups_are_convolutions_side_by_side)
     eg_tensor *w = egt_random(EG_SHAPE(4, 3, 3, 3), EG_F32, -1, 1);
     eg_tensor *y = eg_conv2d(x, w, NULL, .groups = 2, .padding = 1);
     for (int g = 0; g < 2; g++) {
-        eg_tensor *part = eg_conv2d(eg_slice(x, 1, 3 * g, 3 * g + 3, 1),
-                                    eg_slice(w, 0, 2 * g, 2 * g + 2, 1), NULL, .padding = 1);
+        eg_tensor *part =
+            eg_conv2d(eg_slice(x, 1, 3 * g, 3 * g + 3, 1), eg_slice(w, 0, 2 * g, 2 * g + 2, 1), NULL, .padding = 1);
         EGT_CHECK(egt_distance(eg_slice(y, 1, 2 * g, 2 * g + 2, 1), part) < 1e-5);
     }
 }
@@ -175,8 +167,7 @@ EGT(results_lie_channels_last_whatever_comes_in)
 {
     eg_tensor *x = egt_random(EG_SHAPE(2, 3, 8, 6), EG_F32, -1, 1);
     eg_tensor *w = egt_random(EG_SHAPE(5, 3, 3, 3), EG_F32, -1, 1);
-    eg_tensor *last = eg_channels_last(x),
-              *turned = eg_transpose(eg_contiguous(eg_transpose(x, 2, 3)), 2, 3);
+    eg_tensor *last = eg_channels_last(x), *turned = eg_transpose(eg_contiguous(eg_transpose(x, 2, 3)), 2, 3);
     eg_tensor *y = eg_conv2d(x, w, NULL, .padding = EG_SAME);
     EGT_CHECK(eg_is_contiguous(x) && eg_is_channels_last(y));
     EGT_CHECK(egt_distance(eg_conv2d(last, w, NULL, .padding = EG_SAME), y) < 1e-6);
@@ -240,7 +231,7 @@ static eg_tensor *turned(eg_tensor *w, int way)
 
 EGT(weights_of_any_strides)
 {
-    typedef eg_tensor *conv(eg_tensor *x, eg_tensor *w, eg_tensor *b, const eg_conv_options *o);
+    typedef eg_tensor *conv(eg_tensor * x, eg_tensor * w, eg_tensor * b, const eg_conv_options *o);
     conv *const kinds[] = {eg_conv1d_with,           eg_conv2d_with,           eg_conv3d_with,
                            eg_conv_transpose1d_with, eg_conv_transpose2d_with, eg_conv_transpose3d_with};
     for (int kind = 0; kind < 6; kind++) {
@@ -280,90 +271,72 @@ EGT(mixed_dtypes_are_brought_to_one)
 
 EGT(refused_options)
 {
-    eg_tensor *x = eg_zeros(EG_SHAPE(2, 4, 6, 5), EG_F32),
-              *w = eg_zeros(EG_SHAPE(6, 4, 3, 3), EG_F32);
+    eg_tensor *x = eg_zeros(EG_SHAPE(2, 4, 6, 5), EG_F32), *w = eg_zeros(EG_SHAPE(6, 4, 3, 3), EG_F32);
     EGT_REFUSED(eg_conv2d(x, w, NULL, .stride = -1), EG_EINVAL, "stride is -1");
     EGT_REFUSED(eg_conv2d(x, w, NULL, .strides = {1, -2}), EG_EINVAL, "strides is -2");
-    EGT_REFUSED(eg_conv2d(x, w, NULL, .stride = INT64_MAX), EG_EINVAL,
-                "stride is 9223372036854775807");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .stride = INT64_MAX), EG_EINVAL, "stride is 9223372036854775807");
     EGT_REFUSED(eg_conv2d(x, w, NULL, .dilation = -1), EG_EINVAL, "dilation is -1");
     EGT_REFUSED(eg_conv2d(x, w, NULL, .dilations = {-3, 1}), EG_EINVAL, "dilations is -3");
-    EGT_REFUSED(eg_conv2d(x, w, NULL, .dilation = INT32_MAX), EG_ESHAPE,
-                "larger than spatial axis 0");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .dilation = INT32_MAX), EG_ESHAPE, "larger than spatial axis 0");
     EGT_REFUSED(eg_conv2d(x, w, NULL, .groups = -1), EG_EINVAL, "groups is -1");
     EGT_REFUSED(eg_conv2d(x, w, NULL, .groups = 5), EG_ESHAPE, "5 groups do not divide");
     EGT_REFUSED(eg_conv2d(x, w, NULL, .padding = -2), EG_EINVAL, "padding is -2");
-    EGT_REFUSED(eg_conv2d(x, w, NULL, .padding = INT64_MAX), EG_EINVAL,
-                "padding is 9223372036854775807");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .padding = INT64_MAX), EG_EINVAL, "padding is 9223372036854775807");
     EGT_REFUSED(eg_conv2d(x, w, NULL, .pads = {{0, -1}}), EG_EINVAL, "pads is -1");
-    EGT_REFUSED(eg_conv2d(x, w, NULL, .pads = {{0, 1}}, .padding = 1), EG_EINVAL,
-                "both padding and pads");
+    EGT_REFUSED(eg_conv2d(x, w, NULL, .pads = {{0, 1}}, .padding = 1), EG_EINVAL, "both padding and pads");
     EGT_REFUSED(eg_conv2d(x, w, NULL, .pads = {{0, 1}}, .padding = EG_SAME), EG_EINVAL, "both");
     EGT_REFUSED(eg_conv2d(x, w, NULL, .strides = {1, 1, 1}), EG_EINVAL, "spatial axis 2 of 2");
     EGT_REFUSED(eg_conv2d(x, w, NULL, .output_padding = {1}), EG_EINVAL, "transposed");
+    EGT_REFUSED(eg_conv_transpose2d(x, eg_transpose(w, 0, 1), NULL, .stride = 2, .output_padding = {0, 2}), EG_EINVAL,
+                "output_padding 2 of axis 1");
     EGT_REFUSED(
-        eg_conv_transpose2d(x, eg_transpose(w, 0, 1), NULL, .stride = 2, .output_padding = {0, 2}),
-        EG_EINVAL, "output_padding 2 of axis 1");
-    EGT_REFUSED(eg_conv_transpose2d(x, eg_transpose(w, 0, 1), NULL, .stride = 2, .padding = EG_SAME,
-                                    .output_padding = {1}),
-                EG_EINVAL, "SAME");
-    EGT_REFUSED(eg_conv_transpose2d(x, eg_transpose(w, 0, 1), NULL, .padding = 4), EG_ESHAPE,
-                "nothing");
+        eg_conv_transpose2d(x, eg_transpose(w, 0, 1), NULL, .stride = 2, .padding = EG_SAME, .output_padding = {1}),
+        EG_EINVAL, "SAME");
+    EGT_REFUSED(eg_conv_transpose2d(x, eg_transpose(w, 0, 1), NULL, .padding = 4), EG_ESHAPE, "nothing");
 }
 
 EGT(refused_shapes)
 {
-    eg_tensor *x = eg_zeros(EG_SHAPE(2, 4, 6, 5), EG_F32),
-              *w = eg_zeros(EG_SHAPE(6, 4, 3, 3), EG_F32);
+    eg_tensor *x = eg_zeros(EG_SHAPE(2, 4, 6, 5), EG_F32), *w = eg_zeros(EG_SHAPE(6, 4, 3, 3), EG_F32);
     EGT_REFUSED(eg_conv2d(NULL, w, NULL), EG_EINVAL, "x is NULL");
     EGT_REFUSED(eg_conv2d(x, NULL, NULL), EG_EINVAL, "weight is NULL");
     EGT_REFUSED(eg_conv1d(x, w, NULL), EG_ESHAPE, "conv1d");
     EGT_REFUSED(eg_conv3d(x, w, NULL), EG_ESHAPE, "must have 5 axes");
-    EGT_REFUSED(eg_conv2d(x, eg_zeros(EG_SHAPE(6, 3, 3, 3), EG_F32), NULL), EG_ESHAPE,
-                "has 4 channels");
+    EGT_REFUSED(eg_conv2d(x, eg_zeros(EG_SHAPE(6, 3, 3, 3), EG_F32), NULL), EG_ESHAPE, "has 4 channels");
     EGT_REFUSED(eg_conv2d(x, w, NULL, .groups = 2), EG_ESHAPE, "has 4 channels");
-    EGT_REFUSED(eg_conv2d(x, eg_zeros(EG_SHAPE(6, 4, 0, 3), EG_F32), NULL), EG_ESHAPE,
-                "axis 0 of the kernel");
-    EGT_REFUSED(eg_conv2d(x, eg_zeros(EG_SHAPE(6, 4, 3, 0), EG_F32), NULL, .padding = EG_SAME),
-                EG_ESHAPE, "axis 1 of the kernel");
-    EGT_REFUSED(eg_conv2d(x, eg_zeros(EG_SHAPE(6, 4, 3, 6), EG_F32), NULL), EG_ESHAPE,
-                "larger than spatial");
-    EGT_REFUSED(eg_conv2d(x, w, eg_zeros(EG_SHAPE(5), EG_F32)), EG_ESHAPE,
-                "bias is [5], must be [6]");
+    EGT_REFUSED(eg_conv2d(x, eg_zeros(EG_SHAPE(6, 4, 0, 3), EG_F32), NULL), EG_ESHAPE, "axis 0 of the kernel");
+    EGT_REFUSED(eg_conv2d(x, eg_zeros(EG_SHAPE(6, 4, 3, 0), EG_F32), NULL, .padding = EG_SAME), EG_ESHAPE,
+                "axis 1 of the kernel");
+    EGT_REFUSED(eg_conv2d(x, eg_zeros(EG_SHAPE(6, 4, 3, 6), EG_F32), NULL), EG_ESHAPE, "larger than spatial");
+    EGT_REFUSED(eg_conv2d(x, w, eg_zeros(EG_SHAPE(5), EG_F32)), EG_ESHAPE, "bias is [5], must be [6]");
     EGT_REFUSED(eg_conv2d(x, w, eg_zeros(EG_SHAPE(6, 1), EG_F32)), EG_ESHAPE, "bias is [6, 1]");
     EGT_REFUSED(eg_conv2d(eg_cast(x, EG_I32), eg_cast(w, EG_I32), NULL), EG_EDTYPE, "i32");
     EGT_REFUSED(eg_conv_transpose2d(x, w, NULL), EG_ESHAPE, "has 4 channels");
-    EGT_REFUSED(eg_conv_transpose2d(x, eg_zeros(EG_SHAPE(4, 3, 0, 3), EG_F32), NULL), EG_ESHAPE,
-                "kernel");
+    EGT_REFUSED(eg_conv_transpose2d(x, eg_zeros(EG_SHAPE(4, 3, 0, 3), EG_F32), NULL), EG_ESHAPE, "kernel");
     EGT_REFUSED(eg_conv_transpose2d(eg_zeros(EG_SHAPE(0, 1, INT64_MAX / 2, 1), EG_F32),
                                     eg_zeros(EG_SHAPE(1, 1, 1, 1), EG_F32), NULL, .stride = 9),
                 EG_ESHAPE, "64 bits");
-    EGT_REFUSED(eg_conv2d(eg_zeros(EG_SHAPE(0, 1, INT64_MAX, 1), EG_F32),
-                          eg_zeros(EG_SHAPE(1, 1, 1, 1), EG_F32), NULL, .padding = 1),
+    EGT_REFUSED(eg_conv2d(eg_zeros(EG_SHAPE(0, 1, INT64_MAX, 1), EG_F32), eg_zeros(EG_SHAPE(1, 1, 1, 1), EG_F32), NULL,
+                          .padding = 1),
                 EG_ESHAPE, "larger than spatial");
 }
 
 /* Gradient ops called directly: every size must be the convolution's. */
 EGT(refused_gradient_shapes)
 {
-    eg_tensor *x = eg_zeros(EG_SHAPE(2, 4, 6, 5), EG_F32),
-              *w = eg_zeros(EG_SHAPE(6, 4, 3, 3), EG_F32);
+    eg_tensor *x = eg_zeros(EG_SHAPE(2, 4, 6, 5), EG_F32), *w = eg_zeros(EG_SHAPE(6, 4, 3, 3), EG_F32);
     eg_tensor *dy = eg_conv2d(x, w, NULL, .stride = 2, .padding = 1);
     for (int d = 0; d < 4; d++) {
         for (int by = -1; by <= 1; by += 2) {
             eg_shape sx = eg_shape_of(x), sw = eg_shape_of(w), sy = eg_shape_of(dy);
-            sx.dim[d] +=
-                d < 2 ? by : 2 * by; /* with stride 2 a cell more may give as many windows */
+            sx.dim[d] += d < 2 ? by : 2 * by; /* with stride 2 a cell more may give as many windows */
             sw.dim[d] += d < 2 ? by : 2 * by;
             sy.dim[d] += by;
             eg_tensor *bad = eg_zeros(sy, EG_F32);
             EGT_REFUSED(eg_conv_data(dy, w, sx, .stride = 2, .padding = 1), EG_ESHAPE, "conv_data");
-            EGT_REFUSED(eg_conv_weight(x, dy, sw, .stride = 2, .padding = 1), EG_ESHAPE,
-                        "conv_weight");
-            EGT_REFUSED(eg_conv_data(bad, w, eg_shape_of(x), .stride = 2, .padding = 1), EG_ESHAPE,
-                        "conv_data");
-            EGT_REFUSED(eg_conv_weight(x, bad, eg_shape_of(w), .stride = 2, .padding = 1),
-                        EG_ESHAPE, "conv_weight");
+            EGT_REFUSED(eg_conv_weight(x, dy, sw, .stride = 2, .padding = 1), EG_ESHAPE, "conv_weight");
+            EGT_REFUSED(eg_conv_data(bad, w, eg_shape_of(x), .stride = 2, .padding = 1), EG_ESHAPE, "conv_data");
+            EGT_REFUSED(eg_conv_weight(x, bad, eg_shape_of(w), .stride = 2, .padding = 1), EG_ESHAPE, "conv_weight");
         }
     }
     eg_tensor *flat = eg_flatten(dy, 2, 3), *nothing = eg_zeros(EG_SHAPE(0), EG_F32);
@@ -372,13 +345,11 @@ EGT(refused_gradient_shapes)
     EGT_REFUSED(eg_conv_data(nothing, w, eg_shape_of(x)), EG_ESHAPE, "conv_data");
     EGT_REFUSED(eg_conv_data(dy, w, many, .stride = 2), EG_ESHAPE, "x_shape");
     EGT_REFUSED(eg_conv_data(dy, w, less, .stride = 2), EG_ESHAPE, "x_shape");
-    EGT_REFUSED(eg_conv_data(dy, w, negative, .stride = 2, .padding = EG_SAME), EG_ESHAPE,
-                "conv_data");
+    EGT_REFUSED(eg_conv_data(dy, w, negative, .stride = 2, .padding = EG_SAME), EG_ESHAPE, "conv_data");
     EGT_REFUSED(eg_conv_weight(x, flat, eg_shape_of(w), .stride = 2), EG_ESHAPE, "conv_weight");
     EGT_REFUSED(eg_conv_weight(x, nothing, eg_shape_of(w)), EG_ESHAPE, "conv_weight");
     EGT_REFUSED(eg_conv_weight(x, dy, many, .stride = 2), EG_ESHAPE, "w_shape");
-    EGT_REFUSED(eg_conv_weight(x, dy, EG_SHAPE(6, 4, 0, 3), .stride = 2, .padding = 1), EG_ESHAPE,
-                "kernel");
+    EGT_REFUSED(eg_conv_weight(x, dy, EG_SHAPE(6, 4, 0, 3), .stride = 2, .padding = 1), EG_ESHAPE, "kernel");
     EGT_REFUSED(eg_conv_weight(x, dy, eg_shape_of(w), .groups = 3), EG_ESHAPE, "w_shape");
     EGT_REFUSED(eg_conv_data(NULL, w, eg_shape_of(x)), EG_EINVAL, "dy is NULL");
     EGT_REFUSED(eg_conv_weight(x, NULL, eg_shape_of(w)), EG_EINVAL, "dy is NULL");
@@ -419,11 +390,11 @@ EGT(out_of_memory)
     }
 }
 
-#define ALONE(op, x, w, b, ...)                                                                    \
-    do {                                                                                           \
+#define ALONE(op, x, w, b, ...)                                                                      \
+    do {                                                                                             \
         eg_tensor *all = op(eg_unsqueeze(x, 0), w, b, __VA_ARGS__), *one = op(x, w, b, __VA_ARGS__); \
-        EGT_EQ(eg_ndim(one), eg_ndim(x));                                                          \
-        EGT_EQ(egt_distance(one, eg_squeeze(all, EG_AXES(0))), 0);                                 \
+        EGT_EQ(eg_ndim(one), eg_ndim(x));                                                            \
+        EGT_EQ(egt_distance(one, eg_squeeze(all, EG_AXES(0))), 0);                                   \
     } while (0)
 
 static eg_tensor *softmax0(eg_tensor *x)
@@ -499,7 +470,8 @@ EGT(output_padding_behind_nothing)
     EGT_REFUSED(eg_conv_transpose1d(one, one, NULL, .dilation = 4, .pads = {{4, 0}}, .output_padding = {3}), EG_ESHAPE,
                 "0 cells");
     EGT_REFUSED(eg_conv_transpose1d(eg_ones(EG_SHAPE(1, 2, 1), EG_F32), one, NULL, .dilation = 4, .pads = {{2, 0}},
-                                    .output_padding = {3}), EG_ESHAPE, "channels");
+                                    .output_padding = {3}),
+                EG_ESHAPE, "channels");
     eg_tensor *x[3] = {egt_random(EG_SHAPE(2, 3, 4, 3), EG_F64, -1, 1), egt_random(EG_SHAPE(3, 2, 2, 1), EG_F64, -1, 1),
                        egt_random(EG_SHAPE(2), EG_F64, -1, 1)};
     eg_tensor *y = all_tail(x, 3, NULL);

@@ -29,8 +29,7 @@ EGT(pieces_and_places_do_not_matter)
             uint32_t slow = crc32c_by_bits(data + from, (size_t)n);
             EGT_EQ(eg__crc32c(0, data + from, (size_t)n), slow);
             size_t cut = (size_t)(n * from / 9);
-            EGT_EQ(eg__crc32c(eg__crc32c(0, data + from, cut), data + from + cut, (size_t)n - cut),
-                   slow);
+            EGT_EQ(eg__crc32c(eg__crc32c(0, data + from, cut), data + from + cut, (size_t)n - cut), slow);
         }
     }
 }

@@ -36,16 +36,16 @@ EGT(the_sum_over_all_paths)
     static const int64_t labels[4][3] = {{1, 2, 1}, {2, 2, 1}, {1, 1, 1}, {2, 0, 0}};
     const int64_t lengths[4] = {3, 3, 3, 1}, frames[4] = {6, 4, 5, 1};
     eg_tensor *x = random_log_probs(6, 4, 3, EG_F64);
-    eg_tensor *each = eg_ctc_loss(x, eg_from(EG_SHAPE(4, 3), EG_I64, labels),
-                                  .input_lengths = eg_from(EG_SHAPE(4), EG_I64, frames),
-                                  .target_lengths = eg_from(EG_SHAPE(4), EG_I64, lengths), .reduction = EG_NONE);
+    eg_tensor *each =
+        eg_ctc_loss(x, eg_from(EG_SHAPE(4, 3), EG_I64, labels), .input_lengths = eg_from(EG_SHAPE(4), EG_I64, frames),
+                    .target_lengths = eg_from(EG_SHAPE(4), EG_I64, lengths), .reduction = EG_NONE);
     for (int i = 0; i < 4; i++) {
         EGT_NEAR(eg_get(each, i), by_paths(x, i, frames[i], labels[i], lengths[i]), 1e-12);
     }
-    eg_tensor *bytes = eg_ctc_loss(x, eg_cast(eg_from(EG_SHAPE(4, 3), EG_I64, labels), EG_U8),
-                                   .input_lengths = eg_cast(eg_from(EG_SHAPE(4), EG_I64, frames), EG_U8),
-                                   .target_lengths = eg_cast(eg_from(EG_SHAPE(4), EG_I64, lengths), EG_U8),
-                                   .reduction = EG_NONE);
+    eg_tensor *bytes =
+        eg_ctc_loss(x, eg_cast(eg_from(EG_SHAPE(4, 3), EG_I64, labels), EG_U8),
+                    .input_lengths = eg_cast(eg_from(EG_SHAPE(4), EG_I64, frames), EG_U8),
+                    .target_lengths = eg_cast(eg_from(EG_SHAPE(4), EG_I64, lengths), EG_U8), .reduction = EG_NONE);
     EGT_EQ(egt_distance(bytes, each), 0);
 }
 
@@ -58,8 +58,8 @@ EGT(reductions)
     const double a = eg_get(each, 0), b = eg_get(each, 1), c = eg_get(each, 2);
     EGT_NEAR(eg_item(eg_ctc_loss(x, labels, .target_lengths = lengths)), (a / 2 + b + c) / 3, 1e-12);
     EGT_NEAR(eg_item(eg_ctc_loss(x, labels, .target_lengths = lengths, .reduction = EG_SUM)), a + b + c, 1e-12);
-    EGT_NEAR(eg_item(eg_ctc_loss(x, labels, .target_lengths = lengths, .reduction = EG_BATCH_MEAN)),
-             (a + b + c) / 3, 1e-12);
+    EGT_NEAR(eg_item(eg_ctc_loss(x, labels, .target_lengths = lengths, .reduction = EG_BATCH_MEAN)), (a + b + c) / 3,
+             1e-12);
     eg_tensor *joined = eg_from(EG_SHAPE(3), EG_U8, (uint8_t[]){1, 2, 2});
     eg_tensor *same = eg_ctc_loss(x, joined, .target_lengths = lengths, .reduction = EG_NONE);
     EGT_EQ(egt_distance(same, each), 0);
@@ -105,8 +105,8 @@ EGT(infinite_losses)
 /* Classes that cannot be are no trouble, also to those that look for what is not finite. */
 EGT(impossible_classes)
 {
-    eg_tensor *x = eg_from_values(EG_SHAPE(2, 1, 3), EG_F32,
-                                  (double[]){log(0.5), log(0.5), -INFINITY, -INFINITY, 0, -INFINITY});
+    eg_tensor *x =
+        eg_from_values(EG_SHAPE(2, 1, 3), EG_F32, (double[]){log(0.5), log(0.5), -INFINITY, -INFINITY, 0, -INFINITY});
     eg_tensor *loss, *g, *labels = eg_ones(EG_SHAPE(1, 1), EG_I64);
     EGT_OK(gradient_of(x, labels, false, &loss, &g));
     EGT_NEAR(eg_item(loss), 0, 1e-6);

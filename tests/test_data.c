@@ -67,8 +67,7 @@ EGT(shuffles_are_permutations_that_repeat)
     order(d, first, N);
     order(d, second, N);
     eg_dataset_free(d);
-    d = eg_dataset_prefetch(
-        eg_dataset_shuffle(eg_dataset_from(numbered, N, NULL, NULL), 1000, .seed = 7), 3);
+    d = eg_dataset_prefetch(eg_dataset_shuffle(eg_dataset_from(numbered, N, NULL, NULL), 1000, .seed = 7), 3);
     order(d, again, N);
     eg_dataset_free(d);
     EGT_CHECK(!memcmp(first, again, sizeof first));
@@ -85,8 +84,7 @@ EGT(shuffles_are_permutations_that_repeat)
 
 EGT(map_and_take)
 {
-    eg_dataset *d = eg_dataset_take(
-        eg_dataset_map(eg_dataset_from(numbered, 10, NULL, NULL), doubled, NULL), 3);
+    eg_dataset *d = eg_dataset_take(eg_dataset_map(eg_dataset_from(numbered, 10, NULL, NULL), doubled, NULL), 3);
     int k = 0;
     EG_FOR_EACH(sample, d) {
         EGT_EQ(eg_get(sample[0], 1), 2 * k++);
@@ -114,8 +112,7 @@ EGT(leaving_early_and_starting_anew)
 EGT(a_failure_reaches_the_consumer)
 {
     int64_t bad = 6;
-    eg_dataset *d = eg_dataset_prefetch(
-        eg_dataset_batch(eg_dataset_from(numbered, 10, &bad, NULL), 2), 2);
+    eg_dataset *d = eg_dataset_prefetch(eg_dataset_batch(eg_dataset_from(numbered, 10, &bad, NULL), 2), 2);
     int k = 0;
     EG_FOR_EACH(sample, d) {
         k++;
@@ -219,8 +216,8 @@ EGT(idx_files)
 /* 16385 x 16384 bytes in gzip, which a file of this length could just hold. */
 EGT(a_packed_idx_file_that_is_too_large)
 {
-    static const uint8_t head[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0, 12, 0, 0xf3, 0xff,
-                                   0, 0, 8, 2, 0, 0, 0x40, 1, 0, 0, 0x40, 0};
+    static const uint8_t head[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0,    0, 3, 0, 12,   0, 0xf3,
+                                   0xff, 0,    0, 8, 2, 0, 0, 0x40, 1, 0, 0, 0x40, 0};
     enum { BLOCK = 5 + 65535, BLOCKS = 4 };
     static uint8_t file[sizeof head + BLOCKS * BLOCK];
     memcpy(file, head, sizeof head);

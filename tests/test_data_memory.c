@@ -41,8 +41,7 @@ static bool decoded(eg_tensor *bytes)
     }
     const void *p = eg_data(bytes);
     size_t n = (size_t)eg_numel(bytes);
-    return eg_image_decode(p, n) && eg_image_decode(p, n, .channels = 1) &&
-           eg_image_decode_crop(p, n, 8, 9);
+    return eg_image_decode(p, n) && eg_image_decode(p, n, .channels = 1) && eg_image_decode_crop(p, n, 8, 9);
 }
 
 static bool jpeg(void)
@@ -66,9 +65,8 @@ static bool image_ops(void)
     eg_tensor *x = picture();
     return x && eg_image_jitter(x, .brightness = 0.5, .contrast = 0.5, .saturation = 0.5, .hue = 0.2) &&
            eg_image_rotate(x, 20) && eg_image_resize(x, 8, 8) && eg_image_random_crop(x, 5, 5) &&
-           eg_image_normalise(x, EG_IMAGENET_MEAN, EG_IMAGENET_STD) &&
-           eg_image_preprocess(x, EG_KERAS_CAFFE) && eg_image_to_u8(eg_image_to_float(x)) &&
-           eg_image_random_flip(x, 0.5, 0.5) && eg_image_turn(x, 1);
+           eg_image_normalise(x, EG_IMAGENET_MEAN, EG_IMAGENET_STD) && eg_image_preprocess(x, EG_KERAS_CAFFE) &&
+           eg_image_to_u8(eg_image_to_float(x)) && eg_image_random_flip(x, 0.5, 0.5) && eg_image_turn(x, 1);
 }
 
 EGT(pictures_without_memory)
@@ -113,9 +111,8 @@ static bool examples(void)
     eg_example *e = eg_example_new();
     eg_tensor *n = eg_arange(0, 3, 1, EG_I64), *t[4], *record = NULL;
     bool ok = e && n && !eg_example_set(e, "n", n) && !eg_example_set_bytes(e, "s", "abc", 3) &&
-              !eg_example_step(e, "n", n) && !eg_example_step(e, "n", n) &&
-              !eg_example_step(e, "s", eg_text("abc")) && (record = eg_example_encode(e)) &&
-              !eg_sequence_example_read(record, table, 2, table, 2, t);
+              !eg_example_step(e, "n", n) && !eg_example_step(e, "n", n) && !eg_example_step(e, "s", eg_text("abc")) &&
+              (record = eg_example_encode(e)) && !eg_sequence_example_read(record, table, 2, table, 2, t);
     eg_example_free(e);
     return ok;
 }
@@ -162,9 +159,9 @@ static bool cifar(void)
 
 static bool sound(void)
 {
-    static const uint8_t wav[] = {'R', 'I', 'F', 'F', 40, 0, 0, 0, 'W', 'A', 'V', 'E', 'f', 'm', 't', ' ',
-                                  16, 0, 0, 0, 1, 0, 2, 0, 0x40, 0x1f, 0, 0, 0, 0x7d, 0, 0, 4, 0, 16, 0,
-                                  'd', 'a', 't', 'a', 4, 0, 0, 0, 0, 0x40, 0, 0x80};
+    static const uint8_t wav[] = {'R', 'I', 'F', 'F', 40,  0,   0,   0,   'W',  'A',  'V', 'E', 'f', 'm',  't', ' ',
+                                  16,  0,   0,   0,   1,   0,   2,   0,   0x40, 0x1f, 0,   0,   0,   0x7d, 0,   0,
+                                  4,   0,   16,  0,   'd', 'a', 't', 'a', 4,    0,    0,   0,   0,   0x40, 0,   0x80};
     int64_t rate;
     return eg_wav_parse(wav, sizeof wav, &rate) != NULL;
 }

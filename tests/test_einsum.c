@@ -38,8 +38,8 @@ EGT(malformed_equations)
     EGT_REFUSED(eg_einsum(NULL, OPS(a), 1), EG_EINVAL, "equation");
     EGT_REFUSED(eg_einsum("ij", OPS(a), 0), EG_EINVAL, "0 operands");
     EGT_REFUSED(eg_einsum("ij,jk", OPS(a, NULL), 2), EG_EINVAL, "operand");
-    EGT_REFUSED(eg_einsum("abcde,fghij", OPS(eg_ones(EG_SHAPE(1, 1, 1, 1, 1), EG_F32),
-                                             eg_ones(EG_SHAPE(1, 1, 1, 1, 1), EG_F32)), 2),
+    EGT_REFUSED(eg_einsum("abcde,fghij",
+                          OPS(eg_ones(EG_SHAPE(1, 1, 1, 1, 1), EG_F32), eg_ones(EG_SHAPE(1, 1, 1, 1, 1), EG_F32)), 2),
                 EG_ESHAPE, "more than 8 axes");
     EGT_EQ(eg_item(eg_einsum("", OPS(s), 1)), 2);
     EGT_EQ(eg_item(eg_einsum("->", OPS(s), 1)), 2);
@@ -68,15 +68,13 @@ EGT(einsum_means_what_numpy_means)
     EGT_CHECK(same("...ij->...ji", OPS(t), 1, eg_transpose(t, 1, 2)));
     EGT_CHECK(same("...ij,jk->...ik", OPS(t, b), 2, eg_matmul(t, b)));
     EGT_CHECK(same("...,...", OPS(t, v), 2, eg_mul(t, v)));
-    EGT_CHECK(same("i...,j...->ij...", OPS(a, t), 2,
-                   eg_einsum("ib,jab->ijab", OPS(a, t), 2)));
+    EGT_CHECK(same("i...,j...->ij...", OPS(a, t), 2, eg_einsum("ib,jab->ijab", OPS(a, t), 2)));
     EGT_CHECK(same("ij,j", OPS(a, v), 2, eg_matmul(a, v)));
     EGT_CHECK(same("ij,ij->", OPS(a, a), 2, eg_sum(eg_square(a))));
     EGT_CHECK(same("i,j,k->kji", OPS(v, v, v), 3, eg_ones(EG_SHAPE(4, 4, 4), EG_F32)));
     eg_tensor *thin = f32(3, 1);
     EGT_CHECK(same("ij,jk->ik", OPS(thin, b), 2, eg_matmul(eg_expand(thin, EG_SHAPE(3, 4)), b)));
-    EGT_CHECK(same("iij,jk->k", OPS(egt_random(EG_SHAPE(3, 3, 4), EG_F32, 0, 0), b), 2,
-                   eg_zeros(EG_SHAPE(5), EG_F32)));
+    EGT_CHECK(same("iij,jk->k", OPS(egt_random(EG_SHAPE(3, 3, 4), EG_F32, 0, 0), b), 2, eg_zeros(EG_SHAPE(5), EG_F32)));
 }
 
 EGT(einsum_of_integers)

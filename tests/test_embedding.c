@@ -26,8 +26,7 @@ static void *work(void *p)
         eg_scope s = eg_scope_push();
         eg_tape tape = eg_tape_open();
         eg_tensor *loss = eg_sum(eg_square(eg_sub(w, target)));
-        j->ok = eg_tape_gradients(tape, loss, &w, 1, &g) == EG_OK &&
-                eg_sub_(w, eg_mul_scalar(g, 0.25)) != NULL;
+        j->ok = eg_tape_gradients(tape, loss, &w, 1, &g) == EG_OK && eg_sub_(w, eg_mul_scalar(g, 0.25)) != NULL;
         j->loss = eg_item(loss);
         eg_scope_pop(s, NULL);
     }

@@ -15,10 +15,10 @@ typedef struct row {
 
 /* ---- layers ---------------------------------------------------------------------------------------- */
 
-#define LAYER(name, ...)                                                                                               \
-    static eg_tensor *name(eg_tensor *const *x)                                                                        \
-    {                                                                                                                  \
-        return __VA_ARGS__;                                                                                            \
+#define LAYER(name, ...)                        \
+    static eg_tensor *name(eg_tensor *const *x) \
+    {                                           \
+        return __VA_ARGS__;                     \
     }
 LAYER(batch_norm, eg_batch_norm(x[0], x[1], x[2], NULL, NULL, .training = true))
 LAYER(batch_norm_relu, eg_batch_norm(x[0], x[1], x[2], NULL, NULL, .training = true, .relu = true))

@@ -25,8 +25,7 @@ static eg_tensor *tone(int64_t n, int64_t k, eg_dtype dtype)
 static eg_tensor *impulse(int64_t n, int64_t k, eg_dtype dtype)
 {
     eg_tensor *at = eg_from_values(EG_SHAPE(1), EG_I64, (double[]){(double)(2 * k)});
-    eg_tensor *one =
-        eg_index_add(eg_zeros(EG_SHAPE(2 * n), dtype), 0, at, eg_ones(EG_SHAPE(1), dtype));
+    eg_tensor *one = eg_index_add(eg_zeros(EG_SHAPE(2 * n), dtype), 0, at, eg_ones(EG_SHAPE(1), dtype));
     return eg_reshape(one, EG_SHAPE(n, 2));
 }
 
@@ -45,24 +44,20 @@ static const double small[] = {1e-12, 2e-5};
 
 EGT(round_trips_and_energy)
 {
-    static const int64_t sizes[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,   11,  12,  13,
-                                    16,  17,  25,  31,  32,  36,  37,  49,  60,  64,  100, 101,
-                                    121, 128, 169, 210, 240, 243, 256, 301, 480, 512, 961};
+    static const int64_t sizes[] = {1,  2,  3,  4,  5,   6,   7,   8,   9,   11,  12,  13,  16,  17,  25,  31,  32, 36,
+                                    37, 49, 60, 64, 100, 101, 121, 128, 169, 210, 240, 243, 256, 301, 480, 512, 961};
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++) {
         for (int t = 0; t < 2; t++) {
-            EG_SCOPE
-            {
+            EG_SCOPE {
                 int64_t n = sizes[i];
                 eg_tensor *x = egt_random(EG_SHAPE(3, n, 2), dtypes[t], -1, 1), *y = eg_fft(x);
                 check_near(eg_ifft(y), x, small[t]);
                 EGT_NEAR(energy(y) / (double)n, energy(x), energy(x) * small[t]);
                 eg_tensor *r = egt_random(EG_SHAPE(n, 20), dtypes[t], -1, 1);
                 eg_tensor *bins = eg_rfft(r, .axes = EG_AXES(0), .norm = EG_FFT_ORTHO);
-                check_near(eg_irfft(bins, .axes = EG_AXES(0), .n = n, .norm = EG_FFT_ORTHO), r,
-                           small[t]);
+                check_near(eg_irfft(bins, .axes = EG_AXES(0), .n = n, .norm = EG_FFT_ORTHO), r, small[t]);
                 eg_tensor *pairs[] = {r, eg_zeros_like(r)};
-                eg_tensor *whole =
-                    eg_fft(eg_stack(pairs, 2, -1), .axes = EG_AXES(0), .norm = EG_FFT_ORTHO);
+                eg_tensor *whole = eg_fft(eg_stack(pairs, 2, -1), .axes = EG_AXES(0), .norm = EG_FFT_ORTHO);
                 check_near(bins, eg_slice(whole, 0, 0, n / 2 + 1, 1), small[t]);
             }
         }
@@ -75,15 +70,11 @@ EGT(long_lines)
     static const int64_t sizes[] = {4096, 5040, 65536, 65537, 131071, 1000003, 1 << 20, 994009};
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++) {
         for (int t = 0; t < 2; t++) {
-            EG_SCOPE
-            {
+            EG_SCOPE {
                 int64_t n = sizes[i], k = n / 3 + 1;
-                check_near(eg_ifft(impulse(n, k, dtypes[t]), .norm = EG_FFT_FORWARD),
-                           tone(n, k, dtypes[t]), 1e-5);
-                check_near(eg_fft(tone(n, k, dtypes[t]), .norm = EG_FFT_FORWARD),
-                           impulse(n, k, dtypes[t]), 1e-5);
-                eg_tensor *wave =
-                    eg_select(tone(n, k, dtypes[t]), -1, 0); /* a cosine: half at k, if there */
+                check_near(eg_ifft(impulse(n, k, dtypes[t]), .norm = EG_FFT_FORWARD), tone(n, k, dtypes[t]), 1e-5);
+                check_near(eg_fft(tone(n, k, dtypes[t]), .norm = EG_FFT_FORWARD), impulse(n, k, dtypes[t]), 1e-5);
+                eg_tensor *wave = eg_select(tone(n, k, dtypes[t]), -1, 0); /* a cosine: half at k, if there */
                 eg_tensor *bins = eg_rfft(wave, .norm = EG_FFT_FORWARD);
                 check_near(bins, eg_mul_scalar(impulse(n / 2 + 1, k, dtypes[t]), 0.5), 1e-5);
                 check_near(eg_irfft(bins, .n = n, .norm = EG_FFT_FORWARD), wave, 1e-5);
@@ -94,8 +85,7 @@ EGT(long_lines)
 
 EGT(a_product_of_spectra_is_a_convolution)
 {
-    eg_tensor *a = egt_random(EG_SHAPE(30), EG_F64, -1, 1),
-              *b = egt_random(EG_SHAPE(7), EG_F64, -1, 1);
+    eg_tensor *a = egt_random(EG_SHAPE(30), EG_F64, -1, 1), *b = egt_random(EG_SHAPE(7), EG_F64, -1, 1);
     eg_tensor *y = eg_irfft(eg_complex_mul(eg_rfft(a, .n = 36), eg_rfft(b, .n = 36)), .n = 36);
     double want[36] = {0};
     for (int i = 0; i < 30; i++) {
@@ -124,8 +114,8 @@ EGT(frames_and_windows)
     check_near(y, eg_from_values(EG_SHAPE(3, 4), EG_I32, pieces), 0);
     /* a step down the middle of a tone leaves it at its bin in every frame */
     eg_tensor *wave = eg_cos(eg_mul_scalar(eg_arange(0, 1600, 1, EG_F64), TWO_PI * 5 / 64));
-    eg_tensor *power = eg_sum(eg_square(eg_stft(wave, 64, .hop = 16, .window = eg_hann_window(64))),
-                              .axes = EG_AXES(-1));
+    eg_tensor *power =
+        eg_sum(eg_square(eg_stft(wave, 64, .hop = 16, .window = eg_hann_window(64))), .axes = EG_AXES(-1));
     EGT_EQ(eg_size(power, 0), (1600 - 64) / 16 + 1);
     EGT_EQ(eg_size(power, 1), 33);
     EGT_NEAR(eg_item(eg_min(eg_argmax(power, .axes = EG_AXES(1)))), 5, 0);
@@ -137,9 +127,14 @@ EGT(frames_of_views)
 {
     eg_tensor *b = eg_reshape(eg_arange(0, 24, 1, EG_F32), EG_SHAPE(2, 12));
     EGT_EQ(eg_get(eg_stft(eg_slice(eg_select(b, 0, 1), 0, 0, 8, 1), 8, .hop = 8), 0), 124);
-    eg_tensor *views[] = {eg_select(b, 0, 1), eg_slice(b, 1, 3, 11, 1), eg_flip(b, EG_AXES(1)), eg_flip(b, EG_AXES(0)),
-                          eg_slice(b, 1, 1, 12, 2), eg_transpose(b, 0, 1),
-                          eg_expand(eg_select(b, 0, 1), EG_SHAPE(3, 12)), eg_slice(b, 0, 2, 2, 1)};
+    eg_tensor *views[] = {eg_select(b, 0, 1),
+                          eg_slice(b, 1, 3, 11, 1),
+                          eg_flip(b, EG_AXES(1)),
+                          eg_flip(b, EG_AXES(0)),
+                          eg_slice(b, 1, 1, 12, 2),
+                          eg_transpose(b, 0, 1),
+                          eg_expand(eg_select(b, 0, 1), EG_SHAPE(3, 12)),
+                          eg_slice(b, 0, 2, 2, 1)};
     for (int i = 0; i < (int)(sizeof views / sizeof *views); i++) {
         EG_SCOPE {
             eg_tensor *x = views[i], *copy = eg_contiguous(eg_copy(x));
@@ -169,10 +164,8 @@ EGT(what_is_refused)
     EGT_REFUSED(eg_rfft(r, .axes = EG_AXES(-3)), EG_ESHAPE, "axis -3");
     EGT_REFUSED(eg_rfft(eg_zeros(EG_SCALAR, EG_F32)), EG_ESHAPE, "");
     EGT_REFUSED(eg_fft(z, .norm = (eg_fft_norm)3), EG_EINVAL, "norm is 3");
-    EGT_REFUSED(eg_fft(eg_zeros(EG_SHAPE(3, 0, 2), EG_F32)), EG_ESHAPE,
-                "axis 1 of [3, 0, 2]: 0 elements");
-    EGT_REFUSED(eg_irfft(eg_zeros(EG_SHAPE(1, 2), EG_F32)), EG_ESHAPE,
-                "1 elements make a transform of 0");
+    EGT_REFUSED(eg_fft(eg_zeros(EG_SHAPE(3, 0, 2), EG_F32)), EG_ESHAPE, "axis 1 of [3, 0, 2]: 0 elements");
+    EGT_REFUSED(eg_irfft(eg_zeros(EG_SHAPE(1, 2), EG_F32)), EG_ESHAPE, "1 elements make a transform of 0");
     EGT_REFUSED(eg_irfft(eg_zeros(EG_SHAPE(0, 2), EG_F32)), EG_ESHAPE, "0 elements");
     EGT_REFUSED(eg_fft(eg_cast(z, EG_F16)), EG_EDTYPE, "not for dtype f16");
     EGT_REFUSED(eg_rfft(eg_zeros(EG_SHAPE(1, 1, 1, 1, 1, 1, 1, 2), EG_F32)), EG_ESHAPE,
@@ -185,7 +178,6 @@ EGT(what_is_refused)
     EGT_REFUSED(eg_stft(r, 0), EG_EINVAL, "frame is 0");
     EGT_REFUSED(eg_stft(r, 4, .hop = -1), EG_EINVAL, "hop -1");
     EGT_REFUSED(eg_stft(r, 4, .n_fft = 3), EG_EINVAL, "n_fft 3");
-    EGT_REFUSED(eg_stft(r, 4, .window = eg_hann_window(5)), EG_ESHAPE,
-                "window is [5], must be [4]");
+    EGT_REFUSED(eg_stft(r, 4, .window = eg_hann_window(5)), EG_ESHAPE, "window is [5], must be [4]");
     EGT_REFUSED(eg_stft(r, 5), EG_ESHAPE, "no frames of 5");
 }

@@ -18,8 +18,7 @@ EGT(cifar_records)
     eg_dataset *d = eg_cifar10_new(egt_path("*.bin"));
     EGT_EQ(eg_dataset_count(d), 2);
     int k = 0;
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         EGT_EQ(eg_item(sample[1]), k ? 9 : 7);
         EGT_EQ(eg_get(sample[0], 5), b[k * 3073 + 6]);
         EGT_EQ(eg_get(sample[0], 2 * 1024 + 33), b[k * 3073 + 1 + 2 * 1024 + 33]);
@@ -79,8 +78,7 @@ EGT(a_folder_for_each_class)
     EGT_STR(classes[0], "ant");
     EGT_STR(classes[1], "zebra");
     EGT_EQ(eg_dataset_count(d), 3);
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         EGT_CHECK(is_text(sample[0], want[k]));
         EGT_EQ(eg_item(sample[1]), k > 0);
         k++;
@@ -103,8 +101,7 @@ EGT(real_photos)
     eg_dataset *d = eg_image_folder_new(egt_real("cats_and_dogs/train"));
     int64_t n, labels[2] = {0, 0};
     EGT_STR(eg_image_folder_classes(d, &n)[0], "cats");
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         labels[(int)eg_item(sample[1])]++;
         EGT_EQ(eg_get(sample[0], 0), 0xff);
     }
@@ -128,12 +125,10 @@ EGT(real_photos_through_workers)
     enum { BATCHES = 6 };
     eg_tensor *want[BATCHES];
     for (int workers = 0; workers < 3; workers += 2) {
-        eg_dataset *d =
-            eg_dataset_shuffle(eg_image_folder_new(egt_real("cats_and_dogs/val")), 50, .seed = 3);
+        eg_dataset *d = eg_dataset_shuffle(eg_image_folder_new(egt_real("cats_and_dogs/val")), 50, .seed = 3);
         d = eg_dataset_batch(eg_dataset_map(d, prepare, NULL, .workers = workers, .seed = 4), 16);
         int k = 0;
-        EG_FOR_EACH(sample, d)
-        {
+        EG_FOR_EACH(sample, d) {
             if (k < BATCHES && !workers) {
                 want[k] = eg_keep(sample[0]);
             } else if (k < BATCHES) {
@@ -215,8 +210,7 @@ EGT(tar_members)
         static const char *const names[] = {"dir/a.txt", "empty", "b"};
         static const int sizes[] = {5, 0, 600};
         int k = 0;
-        EG_FOR_EACH(sample, d)
-        {
+        EG_FOR_EACH(sample, d) {
             EGT_CHECK(is_text(sample[0], names[k]));
             EGT_EQ(eg_numel(sample[1]), sizes[k]);
             k++;

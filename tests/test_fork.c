@@ -187,7 +187,7 @@ static eg_dataset *chain(void)
 static bool walk_all(eg_dataset *d)
 {
     double sum = 0;
-    EG_FOR_EACH (sample, d) {
+    EG_FOR_EACH(sample, d) {
         sum += eg_item(eg_sum(sample[0]));
     }
     return !eg_dataset_status(d) && sum == 9900;

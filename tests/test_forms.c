@@ -36,20 +36,20 @@ typedef struct unary_row {
     eg_tensor *(*plain)(eg_tensor *x), *(*in_place)(eg_tensor *x);
 } unary_row;
 
-#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
-    static eg_tensor *name##_plain(eg_tensor *x)                                                   \
-    {                                                                                              \
-        return eg_##name(params);                                                        \
-    }                                                                                              \
-    static eg_tensor *name##_in_place(eg_tensor *x)                                                \
-    {                                                                                              \
-        return eg_##name##_(params);                                                     \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high) \
+    static eg_tensor *name##_plain(eg_tensor *x)                    \
+    {                                                               \
+        return eg_##name(params);                                   \
+    }                                                               \
+    static eg_tensor *name##_in_place(eg_tensor *x)                 \
+    {                                                               \
+        return eg_##name##_(params);                                \
     }
 #include "lib/ops/unary.def"
 #undef EG_UNARY
 
 static const unary_row unary_rows[] = {
-#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high) \
     {#name, OF_##kind, low, high, name##_plain, name##_in_place},
 #include "lib/ops/unary.def"
 #undef EG_UNARY
@@ -85,8 +85,17 @@ typedef struct binary_row {
 #define INTS_BITS        INTS_ARITH
 
 static const binary_row binary_rows[] = {
-#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
-    {#name, OF_##kind, al, ah, bl, bh, eg_##name, eg_##name##_, eg_##name##_scalar, eg_##name##_scalar_,       \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) \
+    {#name,                                                                \
+     OF_##kind,                                                            \
+     al,                                                                   \
+     ah,                                                                   \
+     bl,                                                                   \
+     bh,                                                                   \
+     eg_##name,                                                            \
+     eg_##name##_,                                                         \
+     eg_##name##_scalar,                                                   \
+     eg_##name##_scalar_,                                                  \
      INTS_##kind(name)},
 #include "lib/ops/binary.def"
 #undef EG_BINARY

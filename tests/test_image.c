@@ -68,8 +68,7 @@ EGT(png_channels_asked_for)
     eg_tensor *x = picture(4, 5, 7), *bytes = eg_png_encode(x);
     const void *p = eg_data(bytes);
     size_t n = (size_t)eg_numel(bytes);
-    eg_tensor *rgb = eg_image_decode(p, n, .channels = 3),
-              *gray = eg_image_decode(p, n, .channels = 1);
+    eg_tensor *rgb = eg_image_decode(p, n, .channels = 3), *gray = eg_image_decode(p, n, .channels = 1);
     EGT_CHECK(same(rgb, eg_slice(x, 0, 0, 3, 1)));
     EGT_EQ(eg_size(gray, 0), 1);
     for (int64_t i = 0; i < 35; i++) {
@@ -89,8 +88,7 @@ static void check_pngsuite(const char *folder, const char *name)
     eg_clear_error();
     eg_tensor *t = eg_image_load(path);
     if (name[0] == 'x') {
-        EGT_CHECK(!t && eg_last_error()->code == EG_EFORMAT &&
-                  strstr(eg_last_error()->message, name));
+        EGT_CHECK(!t && eg_last_error()->code == EG_EFORMAT && strstr(eg_last_error()->message, name));
         eg_clear_error();
         return;
     }
@@ -123,8 +121,7 @@ EGT(png_suite)
     for (struct dirent *e; (e = readdir(d));) {
         size_t n = strlen(e->d_name);
         if (n == 12 && !strcmp(e->d_name + 8, ".png")) {
-            EG_SCOPE
-            {
+            EG_SCOPE {
                 check_pngsuite(here, e->d_name);
             }
             *(e->d_name[0] == 'x' ? &broken : &good) += 1;
@@ -173,8 +170,7 @@ EGT(png_that_lies)
 }
 
 /* A chunk behind the header of a PNG file; returns the new length. */
-static size_t insert_chunk(const uint8_t *png, size_t n, const char *type, const void *data,
-                           uint32_t size, uint8_t *to)
+static size_t insert_chunk(const uint8_t *png, size_t n, const char *type, const void *data, uint32_t size, uint8_t *to)
 {
     uint8_t *p = to + 33;
     memcpy(to, png, 33);
@@ -257,8 +253,7 @@ EGT(jpeg_comes_back_close)
     for (int channels = 1; channels <= 3; channels += 2) {
         for (int progressive = 0; progressive < 2; progressive++) {
             eg_tensor *x = picture(channels, 45, 83);
-            eg_tensor *fine = eg_jpeg_encode(x, .quality = 97, .full_colour = true,
-                                             .progressive = progressive),
+            eg_tensor *fine = eg_jpeg_encode(x, .quality = 97, .full_colour = true, .progressive = progressive),
                       *coarse = eg_jpeg_encode(x, .quality = 20, .progressive = progressive);
             EGT_CHECK(eg_numel(coarse) < eg_numel(fine));
             eg_tensor *y = decode(fine);
@@ -316,13 +311,11 @@ EGT(jpeg_gray)
 /* A JPEG file with an EXIF block that says how to turn it. */
 static eg_tensor *with_orientation(eg_tensor *bytes, int orientation)
 {
-    uint8_t app1[] = {0xff, 0xe1, 0, 34, 'E', 'x', 'i', 'f', 0,    0,    'M', 'M',
-                      0,    42,   0, 0,  0,   8,   0,   1,   0x01, 0x12, 0,   3,
-                      0,    0,    0, 1,  0,   0,   0,   0,   0,    0,    0,   0};
+    uint8_t app1[] = {0xff, 0xe1, 0,    34,   'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8,
+                      0,    1,    0x01, 0x12, 0,   3,   0,   0,   0, 1, 0,   0,   0, 0,  0, 0, 0, 0};
     app1[29] = (uint8_t)orientation;
     eg_tensor *add = eg_from(EG_SHAPE((int64_t)sizeof app1), EG_U8, app1);
-    return eg_concat(
-        (eg_tensor *[]){eg_slice(bytes, 0, 0, 2, 1), add, eg_slice(bytes, 0, 2, EG_END, 1)}, 3, 0);
+    return eg_concat((eg_tensor *[]){eg_slice(bytes, 0, 0, 2, 1), add, eg_slice(bytes, 0, 2, EG_END, 1)}, 3, 0);
 }
 
 EGT(jpeg_the_right_way_up)
@@ -363,8 +356,7 @@ EGT(jpeg_the_right_way_up)
         EGT_CHECK(same(turned, want));
         EGT_EQ(eg_stride(turned, 0), 1);
         turned = with_orientation(bytes, said);
-        EGT_CHECK(same(plain, eg_image_decode(eg_data(turned), (size_t)eg_numel(turned),
-                                              .ignore_orientation = true)));
+        EGT_CHECK(same(plain, eg_image_decode(eg_data(turned), (size_t)eg_numel(turned), .ignore_orientation = true)));
     }
 }
 
@@ -382,9 +374,8 @@ EGT(jpeg_on_its_side_as_a_part)
         eg_tensor *file = with_orientation(bytes, said), *plain = eg_image_to_float(decode(file));
         for (int i = 0; i < 24; i++) {
             eg_seed((uint64_t)i);
-            eg_tensor *got =
-                eg_image_decode_crop(eg_data(file), (size_t)eg_numel(file), height, width,
-                                     .scale = {1, 1}, .ratio = {ratio, ratio}, .exact = true);
+            eg_tensor *got = eg_image_decode_crop(eg_data(file), (size_t)eg_numel(file), height, width, .scale = {1, 1},
+                                                  .ratio = {ratio, ratio}, .exact = true);
             bool as_is = egt_distance(got, plain) < 1e-5;
             EGT_CHECK(as_is || egt_distance(got, eg_flip(plain, EG_AXES(2))) < 1e-5);
             mirrored += !as_is;
@@ -463,8 +454,7 @@ EGT(jpeg_files_of_others)
     t = eg_image_load(egt_real("odd-images/jpeg/COCO_train2014_000000000086.jpg"));
     EGT_CHECK(t && eg_size(t, 0) == 1);
     EGT_EQ(eg_size(eg_image_load(egt_real("odd-images/jpeg/progressive-2x2.jpeg")), 2), 2);
-    static const char *const damaged[] = {"odd-images/jpeg/corrupt.jpg",
-                                          "odd-images/jpeg/corrupt34_3.jpg",
+    static const char *const damaged[] = {"odd-images/jpeg/corrupt.jpg", "odd-images/jpeg/corrupt34_3.jpg",
                                           "odd-images/jpeg/corrupt34_4.jpg"};
     for (int i = 0; i < 3; i++) {
         const char *path = egt_real(damaged[i]);
@@ -477,9 +467,8 @@ EGT(jpeg_files_of_others)
 
 /* ---- the rest ------------------------------------------------------------------------------- */
 
-static const uint8_t bmp[] = {'B', 'M', 70, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 2, 0, 0,
-                              0, 2, 0, 0, 0, 1, 0, 24, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                              0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+static const uint8_t bmp[] = {'B', 'M', 70, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 1, 0,
+                              24, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
                               /* bottom row first: blue, green; red, white */
                               255, 0, 0, 0, 255, 0, 0, 0, 0, 0, 255, 255, 255, 255, 0, 0};
 
@@ -496,11 +485,9 @@ EGT(other_formats_where_asked_for)
     EGT_EQ(eg_get(eg_image_decode(bmp, sizeof bmp, .other_formats = true, .channels = 1), 0), 76);
     EGT_REFUSED(eg_image_decode("what?", 5, .other_formats = true), EG_EFORMAT, "memory");
     EGT_REFUSED(eg_image_decode("8BPS\0\1", 6, .other_formats = true), EG_EFORMAT, "PSD");
-    EGT_REFUSED(eg_image_decode(bmp, sizeof bmp, .other_formats = true, .max_pixels = 3),
-                EG_EFORMAT, "2 x 2");
+    EGT_REFUSED(eg_image_decode(bmp, sizeof bmp, .other_formats = true, .max_pixels = 3), EG_EFORMAT, "2 x 2");
     static const uint8_t no_frame[] = {'G', 'I', 'F', '8', '9', 'a', 2, 0, 2, 0, 0, 0, 0, 0x3b};
-    EGT_REFUSED(eg_image_decode(no_frame, sizeof no_frame, .other_formats = true), EG_EFORMAT,
-                "memory");
+    EGT_REFUSED(eg_image_decode(no_frame, sizeof no_frame, .other_formats = true), EG_EFORMAT, "memory");
     uint8_t turned[sizeof bmp];
     memcpy(turned, bmp, sizeof bmp);
     memset(turned + 22, 0xff, 4); /* a height of -2: from the top */
@@ -515,8 +502,7 @@ EGT(other_formats_where_asked_for)
 EGT(what_is_no_image)
 {
     eg_tensor *f = eg_zeros(EG_SHAPE(3, 4, 4), EG_F32), *odd = eg_zeros(EG_SHAPE(2, 4, 4), EG_U8),
-              *none = eg_zeros(EG_SHAPE(3, 0, 4), EG_U8),
-              *alpha = eg_zeros(EG_SHAPE(4, 4, 4), EG_U8);
+              *none = eg_zeros(EG_SHAPE(3, 0, 4), EG_U8), *alpha = eg_zeros(EG_SHAPE(4, 4, 4), EG_U8);
     EGT_REFUSED(eg_png_encode(f), EG_EDTYPE, "f32");
     EGT_REFUSED(eg_png_encode(odd), EG_ESHAPE, "[2, 4, 4]");
     EGT_REFUSED(eg_jpeg_encode(none), EG_ESHAPE, "[3, 0, 4]");

@@ -24,14 +24,12 @@ static void check_rows(eg_tensor *y, const double *want)
 /* Numbers of torchvision 0.29. */
 EGT(colours_are_torchvisions)
 {
-    static const double bright[] = {0.658, 1, 0.28,  0.798, 1, 0.322,
-                                    0.84,  1, 0.364, 0.882, 1, 0.504};
+    static const double bright[] = {0.658, 1, 0.28, 0.798, 1, 0.322, 0.84, 1, 0.364, 0.882, 1, 0.504};
     static const double contrast[] = {0.478703, 0.663703, 0.343703, 0.528703, 0.678703, 0.358703,
                                       0.543703, 0.728703, 0.373703, 0.558703, 0.743703, 0.423703};
     static const double saturation[] = {0.364593, 1, 0.037010, 0.464598, 0.964594, 0.116047,
                                         0.637010, 1, 0.049593, 0.716047, 1,        0.149598};
-    static const double hue[] = {0.26, 0.84, 0.52,  0.36, 0.87, 0.379,
-                                 0.2,  0.97, 0.599, 0.23, 1,    0.699};
+    static const double hue[] = {0.26, 0.84, 0.52, 0.36, 0.87, 0.379, 0.2, 0.97, 0.599, 0.23, 1, 0.699};
     static const double gray[] = {0.680813, 0.457906, 0.525980, 0.780803};
     eg_tensor *x = sample();
     check_rows(eg_image_brightness(x, 1.4), bright);
@@ -49,10 +47,10 @@ EGT(colours_of_bytes)
 {
     eg_tensor *x = eg_image_to_u8(sample()), *f = eg_image_to_float(x), *before = eg_copy(x);
     x = eg_permute(eg_contiguous(eg_permute(x, EG_AXES(1, 2, 0))), EG_AXES(2, 0, 1));
-    eg_tensor *got[] = {eg_image_brightness(x, 1.4), eg_image_contrast(x, 0.5),
-                        eg_image_saturation(x, 1.5), eg_image_hue(x, 0.15), eg_image_gray(x)};
-    eg_tensor *want[] = {eg_image_brightness(f, 1.4), eg_image_contrast(f, 0.5),
-                         eg_image_saturation(f, 1.5), eg_image_hue(f, 0.15), eg_image_gray(f)};
+    eg_tensor *got[] = {eg_image_brightness(x, 1.4), eg_image_contrast(x, 0.5), eg_image_saturation(x, 1.5),
+                        eg_image_hue(x, 0.15), eg_image_gray(x)};
+    eg_tensor *want[] = {eg_image_brightness(f, 1.4), eg_image_contrast(f, 0.5), eg_image_saturation(f, 1.5),
+                         eg_image_hue(f, 0.15), eg_image_gray(f)};
     for (int k = 0; k < 5; k++) {
         EGT_EQ(eg_dtype_of(got[k]), EG_U8);
         EGT_CHECK(k == 4 || eg_stride(got[k], 0) == 1);
@@ -81,8 +79,7 @@ EGT(rotation_is_torchvisions)
                                     0.343458, 0.242873, 0.367677, 0.616546, 0.406818, 0.183776};
     static const double nearest[] = {0.94, 0.47, 0.37, 0, 0.3, 0.84, 0.2, 0.74, 0, 0.67, 0.57, 0.1};
     static const double wide[] = {0, 0.134923, 0.326881, 0.702754, 0.296264, 0};
-    eg_tensor *x = sample(), *a = eg_image_rotate(x, 30),
-              *b = eg_image_rotate(x, -50, .nearest = true),
+    eg_tensor *x = sample(), *a = eg_image_rotate(x, 30), *b = eg_image_rotate(x, -50, .nearest = true),
               *c = eg_image_rotate(x, 30, .expand = true);
     for (int i = 0; i < 12; i++) {
         EGT_NEAR(eg_get(a, i), thirty[i], 1e-5);
@@ -155,8 +152,7 @@ EGT(sizes)
     EGT_EQ(eg_get(y, 0), eg_get(x, 0));
     EGT_EQ(eg_get(y, 41), eg_get(x, 11));
     eg_tensor *bytes = eg_image_resize(eg_image_to_u8(x), 6, 7, .mode = EG_RESIZE_CUBIC),
-              *same = eg_image_resize(eg_image_to_float(eg_image_to_u8(x)), 6, 7,
-                                      .mode = EG_RESIZE_CUBIC);
+              *same = eg_image_resize(eg_image_to_float(eg_image_to_u8(x)), 6, 7, .mode = EG_RESIZE_CUBIC);
     for (int i = 0; i < eg_numel(bytes); i++) {
         double want = fmin(1, fmax(0, eg_get(same, i))) * 255;
         EGT_CHECK(fabs(eg_get(bytes, i) - want) <= 0.501);
@@ -171,13 +167,10 @@ EGT(jitter_repeats)
     eg_tensor *x = sample();
     EGT_EQ(egt_distance(eg_image_jitter(x), x), 0);
     eg_seed(3);
-    eg_tensor *a =
-        eg_image_jitter(x, .brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1);
-    eg_tensor *b =
-        eg_image_jitter(x, .brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1);
+    eg_tensor *a = eg_image_jitter(x, .brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1);
+    eg_tensor *b = eg_image_jitter(x, .brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1);
     eg_seed(3);
-    eg_tensor *c =
-        eg_image_jitter(x, .brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1);
+    eg_tensor *c = eg_image_jitter(x, .brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1);
     EGT_EQ(egt_distance(a, c), 0);
     EGT_CHECK(egt_distance(a, b) > 1e-3);
     EGT_REFUSED(eg_image_jitter(x, .hue = 0.6), EG_EINVAL, "0.6");
@@ -195,8 +188,7 @@ EGT(numbers_for_networks)
     for (int c = 0; c < 3; c++) {
         for (int i = 0; i < 12; i++) {
             double v = eg_get(x, 12 * c + i);
-            EGT_NEAR(eg_get(n, 12 * c + i), (v / 255 - EG_IMAGENET_MEAN[c]) / EG_IMAGENET_STD[c],
-                     1e-5);
+            EGT_NEAR(eg_get(n, 12 * c + i), (v / 255 - EG_IMAGENET_MEAN[c]) / EG_IMAGENET_STD[c], 1e-5);
             EGT_NEAR(eg_get(tf, 12 * c + i), v / 127.5 - 1, 1e-6);
             EGT_NEAR(eg_get(caffe, 12 * c + i), eg_get(x, 12 * (2 - c) + i) - bgr[c], 1e-6);
         }
@@ -205,8 +197,7 @@ EGT(numbers_for_networks)
 
 EGT(image_ops_refuse)
 {
-    eg_tensor *x = sample(), *flat = eg_zeros(EG_SHAPE(3, 4), EG_F32),
-              *ints = eg_zeros(EG_SHAPE(3, 4, 4), EG_I64),
+    eg_tensor *x = sample(), *flat = eg_zeros(EG_SHAPE(3, 4), EG_F32), *ints = eg_zeros(EG_SHAPE(3, 4, 4), EG_I64),
               *two = eg_zeros(EG_SHAPE(2, 4, 4), EG_F32);
     EGT_REFUSED(eg_image_crop(x, 1, 0, 3, 1), EG_EINDEX, "leave [3, 3, 4]");
     EGT_REFUSED(eg_image_crop(x, INT64_MAX, 0, 1, 1), EG_EINDEX, "leave");
@@ -222,8 +213,7 @@ EGT(image_ops_refuse)
     EGT_REFUSED(eg_image_rotate(x, (double)INFINITY), EG_EINVAL, "inf");
     EGT_REFUSED(eg_image_rotate(flat, 1), EG_ESHAPE, "[3, 4]");
     EGT_REFUSED(eg_image_resize(x, 0, 4), EG_ESHAPE, "0 x 4");
-    EGT_REFUSED(eg_image_normalise(x, EG_IMAGENET_MEAN, ((double[]){1, 0, 1})), EG_EINVAL,
-                "channel 1");
+    EGT_REFUSED(eg_image_normalise(x, EG_IMAGENET_MEAN, ((double[]){1, 0, 1})), EG_EINVAL, "channel 1");
     EGT_REFUSED(eg_image_normalise(x, NULL, EG_IMAGENET_STD), EG_EINVAL, "mean");
     EGT_REFUSED(eg_image_preprocess(two, EG_KERAS_TF), EG_ESHAPE, "3 channels");
     EGT_REFUSED(eg_image_preprocess(x, (eg_keras_mode)7), EG_EINVAL, "7");
@@ -258,14 +248,13 @@ static void check_middle(bool jpeg)
         int h = sizes[k][0], w = sizes[k][1];
         double rows = fmin(120, 97.0 * h / w) * 0.8;
         int ch = (int)rint(rows), cw = (int)rint(rows * w / h);
-        eg_tensor *want = eg_image_resize(
-            eg_image_crop(whole, (120 - ch) / 2, (97 - cw) / 2, ch, cw), h, w, .antialias = true);
+        eg_tensor *want =
+            eg_image_resize(eg_image_crop(whole, (120 - ch) / 2, (97 - cw) / 2, ch, cw), h, w, .antialias = true);
         eg_tensor *got = eg_image_decode_crop(p, n, h, w, .centre = 0.8, .exact = true);
         EGT_EQ(eg_size(got, 1), h);
         EGT_EQ(eg_stride(got, 0), 1);
         EGT_CHECK(egt_distance(got, want) < (jpeg ? 0.02 : 1e-5));
-        got = eg_image_decode_crop(p, n, h, w, .centre = 0.8, .mean = {0.4, 0.5, 0.6},
-                                   .std = {0.2, 0.3, 0.1});
+        got = eg_image_decode_crop(p, n, h, w, .centre = 0.8, .mean = {0.4, 0.5, 0.6}, .std = {0.2, 0.3, 0.1});
         want = eg_image_normalise(want, (double[]){0.4, 0.5, 0.6}, (double[]){0.2, 0.3, 0.1});
         EGT_CHECK(eg_item(eg_mean(eg_abs(eg_sub(got, want)))) < 0.1);
     }
@@ -288,12 +277,10 @@ static void check_chance(bool jpeg)
     size_t n = (size_t)eg_numel(bytes);
     int mirrored = 0;
     for (int i = 0; i < 40; i++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             int64_t box[4];
             eg_seed((uint64_t)i);
-            EGT_OK(
-                eg_image_random_box(150, 220, (double[]){0.08, 1}, (double[]){0.75, 4 / 3.0}, box));
+            EGT_OK(eg_image_random_box(150, 220, (double[]){0.08, 1}, (double[]){0.75, 4 / 3.0}, box));
             eg_seed((uint64_t)i);
             eg_tensor *got = eg_image_decode_crop(p, n, 32, 40, .exact = true);
             eg_seed((uint64_t)i);
@@ -330,8 +317,7 @@ EGT(boxes_stay_inside)
         EGT_CHECK(b[0] >= 0 && b[1] >= 0 && b[2] > 0 && b[3] > 0);
         EGT_CHECK(b[0] + b[2] <= s[0] && b[1] + b[3] <= s[1]);
     }
-    EGT_REFUSED(eg_image_random_box(0, 5, (double[]){0.1, 1}, (double[]){1, 1}, b), EG_ESHAPE,
-                "0 x 5");
+    EGT_REFUSED(eg_image_random_box(0, 5, (double[]){0.1, 1}, (double[]){1, 1}, b), EG_ESHAPE, "0 x 5");
     EGT_REFUSED(eg_image_random_box(5, 5, (double[]){0.1, 2}, (double[]){1, 1}, b), EG_EINVAL, "2");
     eg_tensor *bytes = photo(8, 8, false);
     const void *p = eg_data(bytes);

@@ -2,10 +2,8 @@
  * the tuned kernels and the reference loops. */
 #include "tests/egt.h"
 
-#define OF(dtype, ...)                                                                             \
-    eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), dtype, (double[]){__VA_ARGS__})
-#define I64(...)                                                                                   \
-    eg_from(EG_SHAPE(EG_COUNT_(int64_t, __VA_ARGS__)), EG_I64, (int64_t[]){__VA_ARGS__})
+#define OF(dtype, ...) eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), dtype, (double[]){__VA_ARGS__})
+#define I64(...)       eg_from(EG_SHAPE(EG_COUNT_(int64_t, __VA_ARGS__)), EG_I64, (int64_t[]){__VA_ARGS__})
 
 /* Of one dtype and shape, bit for bit but for NaN. */
 static bool same(eg_tensor *a, eg_tensor *b)

@@ -140,16 +140,12 @@ static const struct malformed {
     {"{\"a\":{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4, "I16"},
     {"{\"a\":{\"dtype\":4,\"shape\":[2],\"data_offsets\":[0,4]}}", 4, "dtype"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2],\"x\":1}}", 2, "unknown"},
-    {"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2,
-     "twice"},
+    {"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2, "twice"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2]}}", 2, "lacks"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[-1],\"data_offsets\":[0,2]}}", 2, "number"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]}}", 1,
-     "more than 8"},
-    {"{\"a\":{\"dtype\":\"F64\",\"shape\":[2305843009213693952],\"data_offsets\":[0,0]}}", 0,
-     "needs other"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0,
-     "needs other"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]}}", 1, "more than 8"},
+    {"{\"a\":{\"dtype\":\"F64\",\"shape\":[2305843009213693952],\"data_offsets\":[0,0]}}", 0, "needs other"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0, "needs other"},
     {"{\"a\\u0000b\":" T("0,8") "}", 8, "zero"},
     {"{\"a\\ud800\":" T("0,8") "}", 8, "escape"},
     {"{\"a\\x\":" T("0,8") "}", 8, "escape"},
@@ -176,8 +172,7 @@ EGT(safetensors_malformed)
 
 EGT(safetensors_small_and_well_formed)
 {
-    static const char *const fine[] = {"{}", "{} \n\t ", "{\"__metadata__\":{}}",
-                                       "{\"\":" T("0,8") "}"};
+    static const char *const fine[] = {"{}", "{} \n\t ", "{\"__metadata__\":{}}", "{\"\":" T("0,8") "}"};
     for (int i = 0; i < 4; i++) {
         eg_tensors *m = parse(fine[i], strlen(fine[i]), i == 3 ? 8 : 0);
         EGT_CHECK(m && eg_tensors_count(m) == (i == 3));
@@ -237,8 +232,8 @@ EGT(safetensors_of_many)
     enum { COUNT = 100000 };
     char *header = malloc(COUNT * 64 + 2), *p = header;
     for (int i = 0; i < COUNT; i++) {
-        p += sprintf(p, "%c\"n%d\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[%d,%d]}",
-                     i ? ',' : '{', i, COUNT - 1 - i, COUNT - i);
+        p += sprintf(p, "%c\"n%d\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[%d,%d]}", i ? ',' : '{', i,
+                     COUNT - 1 - i, COUNT - i);
     }
     *p++ = '}';
     eg_tensors *m = parse(header, (size_t)(p - header), COUNT);
@@ -396,8 +391,7 @@ EGT(npy_orders_and_versions)
     eg_tensor *t = npy(1, "{'descr':'>f4','fortran_order':False,'shape':(2,)}", big, 8);
     EGT_CHECK(t && eg_get(t, 0) == 1 && eg_get(t, 1) == 2);
     t = npy(2, "{\"shape\": (2, 3), 'fortran_order': True, 'descr': '|u1'} \n", six, 6);
-    EGT_CHECK(t && eg_is_contiguous(t) && eg_get(t, 0) == 0 && eg_get(t, 1) == 2 &&
-              eg_get(t, 3) == 1);
+    EGT_CHECK(t && eg_is_contiguous(t) && eg_get(t, 0) == 0 && eg_get(t, 1) == 2 && eg_get(t, 3) == 1);
     t = npy(3, "{'descr': '|b1', 'fortran_order': False, 'shape': (2L, 3L), }", six, 6);
     EGT_CHECK(t && eg_ndim(t) == 2 && eg_get(t, 0) == 0 && eg_get(t, 5) == 1);
     static const uint8_t brain[] = {0x80, 0x3f};

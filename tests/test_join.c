@@ -126,9 +126,7 @@ EGT(gradients_of_slices_add_up)
     }
     EGT_OK(eg_tape_gradients(tape, eg_sum(sum), &x, 1, &dx));
     for (int i = 0; i < STEPS; i++) {
-        double want = i == 0           ? 1 + eg_get(part[STEPS - 1], 7)
-                      : i == STEPS - 1 ? eg_get(part[0], 7)
-                                       : !(i % 2);
+        double want = i == 0 ? 1 + eg_get(part[STEPS - 1], 7) : i == STEPS - 1 ? eg_get(part[0], 7) : !(i % 2);
         EGT_NEAR(eg_get(dx, (int64_t)i * SIZE + 7), want, 1e-6);
     }
 }
@@ -159,19 +157,16 @@ EGT(padding_by_hand)
 {
     eg_tensor *x = counted(EG_SHAPE(3), EG_F32), *grid = counted(EG_SHAPE(2, 2), EG_U8);
     VALUES(eg_pad(x, .before = {2}, .after = {1}, .value = -1), EG_SHAPE(6), -1, -1, 0, 1, 2, -1);
-    VALUES(eg_pad(x, .before = {2}, .after = {2}, .mode = EG_PAD_REFLECT), EG_SHAPE(7), 2, 1, 0, 1,
-           2, 1, 0);
-    VALUES(eg_pad(x, .before = {2}, .after = {1}, .mode = EG_PAD_REPLICATE), EG_SHAPE(6), 0, 0, 0,
-           1, 2, 2);
-    VALUES(eg_pad(x, .before = {4}, .after = {1}, .mode = EG_PAD_CIRCULAR), EG_SHAPE(8), 2, 0, 1, 2,
-           0, 1, 2, 0);
+    VALUES(eg_pad(x, .before = {2}, .after = {2}, .mode = EG_PAD_REFLECT), EG_SHAPE(7), 2, 1, 0, 1, 2, 1, 0);
+    VALUES(eg_pad(x, .before = {2}, .after = {1}, .mode = EG_PAD_REPLICATE), EG_SHAPE(6), 0, 0, 0, 1, 2, 2);
+    VALUES(eg_pad(x, .before = {4}, .after = {1}, .mode = EG_PAD_CIRCULAR), EG_SHAPE(8), 2, 0, 1, 2, 0, 1, 2, 0);
     VALUES(eg_pad(x, .before = {-1}, .after = {1}, .mode = EG_PAD_REFLECT), EG_SHAPE(3), 1, 2, 1);
     VALUES(eg_pad(x, .before = {-1}, .after = {2}, .mode = EG_PAD_CIRCULAR), EG_SHAPE(4), 1, 2, 1, 2);
     VALUES(eg_pad(x, .before = {3}, .after = {-1}, .mode = EG_PAD_CIRCULAR), EG_SHAPE(5), 1, 0, 1, 0, 1);
     VALUES(eg_pad(grid, .before = {1, -1}, .after = {0, 1}, .mode = EG_PAD_CIRCULAR), EG_SHAPE(3, 2), 3, 3, 1, 1, 3, 3);
     VALUES(eg_pad(x, .before = {-1}, .after = {-2}, .mode = EG_PAD_CIRCULAR), EG_SHAPE(0), 0);
-    VALUES(eg_pad(grid, .before = {1}, .after = {0, 1}, .value = 300), EG_SHAPE(3, 3), 255, 255,
-           255, 0, 1, 255, 2, 3, 255);
+    VALUES(eg_pad(grid, .before = {1}, .after = {0, 1}, .value = 300), EG_SHAPE(3, 3), 255, 255, 255, 0, 1, 255, 2, 3,
+           255);
     VALUES(eg_pad(x, .before = {-3}), EG_SHAPE(0), 0);
     VALUES(eg_pad(eg_scalar(4, EG_F32)), EG_SCALAR, 4);
     VALUES(eg_roll(x, -1, 0), EG_SHAPE(3), 1, 2, 0);
@@ -211,8 +206,7 @@ EGT(repeating_by_hand)
     VALUES(eg_tile(x, EG_SHAPE(2, 1)), EG_SHAPE(4, 2), 0, 1, 2, 3, 0, 1, 2, 3);
     VALUES(eg_tile(x, EG_SCALAR), EG_SHAPE(2, 2), 0, 1, 2, 3);
     EGT_EQ(eg_numel(eg_tile(x, EG_SHAPE(0, 3))), 0);
-    eg_tensor *many = eg_tile(counted(EG_SHAPE(1, 2, 1, 1, 1, 1, 2, 1), EG_I32),
-                              EG_SHAPE(2, 2, 2, 2, 2, 2, 2, 2));
+    eg_tensor *many = eg_tile(counted(EG_SHAPE(1, 2, 1, 1, 1, 1, 2, 1), EG_I32), EG_SHAPE(2, 2, 2, 2, 2, 2, 2, 2));
     EGT_EQ(eg_numel(many), 1024);
     EGT_EQ(eg_get(many, 1023 - 512), 3);
     EGT_EQ(eg_get(many, 64 + 4), 0);
@@ -246,8 +240,7 @@ EGT(turning)
     EGT_REFUSED(eg_movedim(x, EG_AXES(0, 0), EG_AXES(0, 1)), EG_ESHAPE, "twice");
     EGT_REFUSED(eg_movedim(x, EG_AXES(0), EG_AXES(2)), EG_ESHAPE, "axis 2");
     eg_tensor *g[2];
-    EGT_OK(
-        eg_meshgrid((eg_tensor *[]){eg_arange(0, 2, 1, EG_F32), eg_arange(5, 8, 1, EG_F32)}, 2, g));
+    EGT_OK(eg_meshgrid((eg_tensor *[]){eg_arange(0, 2, 1, EG_F32), eg_arange(5, 8, 1, EG_F32)}, 2, g));
     VALUES(g[0], EG_SHAPE(2, 3), 0, 0, 0, 1, 1, 1);
     VALUES(g[1], EG_SHAPE(2, 3), 5, 6, 7, 5, 6, 7);
 }
@@ -293,8 +286,8 @@ EGT(blocks_and_channels)
     EGT_NEAR(egt_distance(eg_space_to_depth(eg_depth_to_space(y, 2), 2), y), 0, 0);
     EGT_NEAR(egt_distance(eg_pixel_unshuffle(eg_pixel_shuffle(y, 2), 2), y), 0, 0);
     EGT_NEAR(egt_distance(eg_depth_to_space(y, 1), y), 0, 0);
-    static eg_tensor *(*const ops[])(eg_tensor *, int64_t) = {eg_depth_to_space, eg_space_to_depth,
-                                                              eg_pixel_shuffle, eg_pixel_unshuffle};
+    static eg_tensor *(*const ops[])(eg_tensor *, int64_t) = {eg_depth_to_space, eg_space_to_depth, eg_pixel_shuffle,
+                                                              eg_pixel_unshuffle};
     for (int i = 0; i < 4; i++) {
         EGT_REFUSED(ops[i](y, 0), EG_EINVAL, "block is 0");
         EGT_REFUSED(ops[i](y, -2), EG_EINVAL, "block is -2");
@@ -310,9 +303,8 @@ EGT(numbers_are_lines_of_one)
 {
     eg_tensor *x = eg_scalar(5, EG_F64);
     for (int axis = -1; axis <= 0; axis++) {
-        eg_tensor *same[] = {eg_flip(x, EG_AXES(axis)),          eg_roll(x, 3, axis),
-                             eg_transpose(x, axis, 0),           eg_squeeze(x, EG_AXES(axis)),
-                             eg_movedim(x, EG_AXES(axis), EG_AXES(0))};
+        eg_tensor *same[] = {eg_flip(x, EG_AXES(axis)), eg_roll(x, 3, axis), eg_transpose(x, axis, 0),
+                             eg_squeeze(x, EG_AXES(axis)), eg_movedim(x, EG_AXES(axis), EG_AXES(0))};
         for (size_t k = 0; k < sizeof same / sizeof *same; k++) {
             EGT_EQ(eg_ndim(same[k]), 0);
             EGT_EQ(eg_item(same[k]), 5);

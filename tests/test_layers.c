@@ -4,9 +4,9 @@
 
 static eg_module *small_net(void)
 {
-    return eg_sequential_new(eg_conv2d_new(1, 4, .kernel = 3, .padding = EG_SAME),
-                             eg_batch_norm_new(4), eg_leaky_relu_new(0.2), eg_flatten_new(),
-                             eg_dropout_new(0.5), eg_linear_new(4 * 6 * 6, 3));
+    return eg_sequential_new(eg_conv2d_new(1, 4, .kernel = 3, .padding = EG_SAME), eg_batch_norm_new(4),
+                             eg_leaky_relu_new(0.2), eg_flatten_new(), eg_dropout_new(0.5),
+                             eg_linear_new(4 * 6 * 6, 3));
 }
 
 /* ---- beginning --------------------------------------------------------------------------------- */
@@ -145,8 +145,7 @@ EGT(parts_are_found)
     EGT_REFUSED(eg_module_at(last, 0), EG_EINVAL, "linear");
     EGT_EQ(eg_module_count(last), -1);
     EGT_REFUSED(eg_module_count(NULL), EG_EINVAL, "list");
-    EGT_REFUSED(eg_module_forward(eg_module_at(net, 1), eg_ones(EG_SHAPE(1), EG_F32)), EG_EINVAL,
-                "list");
+    EGT_REFUSED(eg_module_forward(eg_module_at(net, 1), eg_ones(EG_SHAPE(1), EG_F32)), EG_EINVAL, "list");
     eg_module_free(net);
 }
 
@@ -157,8 +156,7 @@ EGT(layers_are_the_ops)
     eg_tensor *image = eg_module_forward(u, x);
     EGT_EQ(egt_distance(image, eg_reshape(x, EG_SHAPE(2, 3, 2, 2))), 0);
     eg_module *r = eg_resize_new(EG_SHAPE(4, 5), .mode = EG_RESIZE_CUBIC);
-    EGT_EQ(egt_distance(eg_module_forward(r, image),
-                        eg_resize(image, EG_SHAPE(4, 5), .mode = EG_RESIZE_CUBIC)), 0);
+    EGT_EQ(egt_distance(eg_module_forward(r, image), eg_resize(image, EG_SHAPE(4, 5), .mode = EG_RESIZE_CUBIC)), 0);
     eg_module *l = eg_leaky_relu_new(0.2);
     EGT_EQ(egt_distance(eg_module_forward(l, x), eg_leaky_relu(x, 0.2)), 0);
     eg_module *norm = eg_batch_norm_new(3), *fused = eg_batch_norm_new(3, .relu = true);
@@ -396,10 +394,8 @@ EGT(layers_take_rows_alone)
 static bool everything(void *user)
 {
     eg_module *net = eg_sequential_new(
-        eg_conv_transpose2d_new(1, 2, .kernel = 2, .stride = 2), eg_flatten_new(),
-        eg_unflatten_new(EG_SHAPE(8, 8)),
-        eg_lstm_new(8, 4, .batch_first = true, .layers = 2, .bidirectional = true),
-        eg_multi_head_attention_new(8, 2));
+        eg_conv_transpose2d_new(1, 2, .kernel = 2, .stride = 2), eg_flatten_new(), eg_unflatten_new(EG_SHAPE(8, 8)),
+        eg_lstm_new(8, 4, .batch_first = true, .layers = 2, .bidirectional = true), eg_multi_head_attention_new(8, 2));
     bool ok = net && !eg_module_init(net, EG_ORTHOGONAL) && !eg_module_to(net, EG_F64);
     eg_tensor *x = ok ? eg_ones(EG_SHAPE(2, 1, 4, 2), EG_F64) : NULL;
     ok = x && !eg_summary(user, net, x) && eg_module_forward(net, x);

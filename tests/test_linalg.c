@@ -82,8 +82,8 @@ static eg_tensor *gradient(eg_tensor *(*f)(eg_tensor *), eg_tensor *x)
 /* The adjugate is there for any rank: cofactors worked out by hand. */
 EGT(the_gradient_of_a_singular_determinant)
 {
-    static const double singular[][9] = {{1, 2, 3, 2, 4, 6, 1, 0, 1}, {0, 1, 0, 0, 0, 0, 0, 0, 1},
-                                         {1, 1, 1, 1, 1, 1, 1, 1, 1}, {0}};
+    static const double singular[][9] = {
+        {1, 2, 3, 2, 4, 6, 1, 0, 1}, {0, 1, 0, 0, 0, 0, 0, 0, 1}, {1, 1, 1, 1, 1, 1, 1, 1, 1}, {0}};
     for (int k = 0; k < 4; k++) {
         const double *a = singular[k];
         eg_tensor *g = gradient(eg_det, eg_from_values(EG_SHAPE(3, 3), EG_F64, a));
@@ -122,7 +122,7 @@ EGT(bad_condition)
 
 /* ---- factors --------------------------------------------------------------------------------- */
 
-static const int64_t shapes[][2] = {{1, 1}, {3, 3}, {4, 4}, {5, 2}, {2, 5}, {1, 6}, {6, 1}, {8, 8},
+static const int64_t shapes[][2] = {{1, 1}, {3, 3},   {4, 4},   {5, 2},     {2, 5}, {1, 6}, {6, 1}, {8, 8},
                                     {9, 9}, {40, 17}, {17, 40}, {200, 200}, {0, 3}, {3, 0}, {0, 0}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -168,8 +168,8 @@ EGT(singular_values)
     check_svd(q); /* all equal */
     check_svd(eye(5));
     check_svd(eg_zeros(EG_SHAPE(4, 3), EG_F64));
-    check_svd(eg_ones(EG_SHAPE(5, 5), EG_F64));                          /* rank 1 */
-    check_svd(eg_matmul(draw(30, 4), draw(4, 20)));                      /* rank 4 */
+    check_svd(eg_ones(EG_SHAPE(5, 5), EG_F64));     /* rank 1 */
+    check_svd(eg_matmul(draw(30, 4), draw(4, 20))); /* rank 4 */
     check_svd(eg_matmul(draw(9, 2), eg_matmul(eg_ones(EG_SHAPE(2, 2), EG_F64), draw(2, 12))));
     check_svd(eg_tril(eg_ones(EG_SHAPE(50, 50), EG_F64), 0));
     for (double least = 1e-100; least > 0; least *= 1e-11) { /* down to where its square is nothing */

@@ -28,8 +28,8 @@ EGT(refusals)
     eg_tensor *s = eg_scalar(1, EG_F32);
     EGT_REFUSED(eg_matmul(a, b), EG_ESHAPE, "inner sizes differ: [2, 3] x [4, 5]");
     EGT_REFUSED(eg_matmul(s, a), EG_ESHAPE, "0-dim");
-    EGT_REFUSED(eg_matmul(eg_ones(EG_SHAPE(2, 1, 3), EG_F32), eg_ones(EG_SHAPE(3, 3, 1), EG_F32)),
-                EG_ESHAPE, "batch axes do not broadcast");
+    EGT_REFUSED(eg_matmul(eg_ones(EG_SHAPE(2, 1, 3), EG_F32), eg_ones(EG_SHAPE(3, 3, 1), EG_F32)), EG_ESHAPE,
+                "batch axes do not broadcast");
     EGT_REFUSED(eg_matmul(NULL, a), EG_EINVAL, "matmul");
     EGT_REFUSED(eg_dot(a, v), EG_ESHAPE, "two vectors: [2, 3] and [3]");
     EGT_REFUSED(eg_dot(v, eg_ones(EG_SHAPE(2), EG_F32)), EG_ESHAPE, "inner sizes");
@@ -64,10 +64,10 @@ EGT(extreme_diagonals)
 static void all_sizes(double tolerance, eg_dtype dtype)
 {
     static const int64_t sizes[][3] = {
-        {1, 1, 1},     {4, 4, 4},      {20, 20, 20},   {21, 20, 20},   {3, 64, 42},    {3, 65, 42},
-        {4, 80, 200},  {5, 80, 200},   {1, 3000, 9},   {9, 3000, 1},   {12, 100, 32},  {13, 100, 33},
-        {96, 256, 64}, {97, 257, 65},  {200, 30, 31},  {8, 300, 1025}, {40, 513, 100}, {2, 1, 700},
-        {700, 1, 2},   {1, 1, 70},     {70, 1, 1},     {1, 70, 1},     {6, 2, 1100},
+        {1, 1, 1},     {4, 4, 4},     {20, 20, 20},  {21, 20, 20},   {3, 64, 42},    {3, 65, 42},
+        {4, 80, 200},  {5, 80, 200},  {1, 3000, 9},  {9, 3000, 1},   {12, 100, 32},  {13, 100, 33},
+        {96, 256, 64}, {97, 257, 65}, {200, 30, 31}, {8, 300, 1025}, {40, 513, 100}, {2, 1, 700},
+        {700, 1, 2},   {1, 1, 70},    {70, 1, 1},    {1, 70, 1},     {6, 2, 1100},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         int64_t m = sizes[i][0], k = sizes[i][1], n = sizes[i][2];
@@ -83,8 +83,8 @@ static void all_sizes(double tolerance, eg_dtype dtype)
                 }
                 double d = egt_distance(eg_matmul(a, b), reference(a, b));
                 if (!(d <= tolerance)) {
-                    egt_fail(__FILE__, __LINE__, "%s, [%d, %d] x [%d, %d], way %d: off by %g",
-                             eg_cpu_isa(), (int)m, (int)k, (int)k, (int)n, way, d);
+                    egt_fail(__FILE__, __LINE__, "%s, [%d, %d] x [%d, %d], way %d: off by %g", eg_cpu_isa(), (int)m,
+                             (int)k, (int)k, (int)n, way, d);
                 }
             }
         }
@@ -161,8 +161,7 @@ EGT(not_a_number_spreads)
     for (int64_t i = 0; i < eg_numel(y); i++) {
         EGT_EQ(isnan(eg_get(y, i)) != 0, i / 50 == 5);
     }
-    eg_tensor *(*const functions[])(eg_tensor *) = {eg_relu, eg_tanh, eg_sigmoid, eg_gelu,
-                                                    eg_gelu_tanh, eg_silu};
+    eg_tensor *(*const functions[])(eg_tensor *) = {eg_relu, eg_tanh, eg_sigmoid, eg_gelu, eg_gelu_tanh, eg_silu};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         eg_tensor *r = eg_linear(a, eg_transpose(b, 0, 1), NULL, .activation = functions[i]);
         EGT_CHECK(isnan(eg_get(r, 5 * 50)));
@@ -257,8 +256,7 @@ EGT(strided_bias)
     EGT_CHECK(egt_distance(eg_linear(x, w, b), z) < 1e-5);
     EGT_CHECK(egt_distance(eg_linear(x, w, b, .activation = eg_tanh), eg_tanh(z)) < 1e-5);
     b = eg_expand(eg_ones(EG_SHAPE(1), EG_F32), EG_SHAPE(40));
-    EGT_CHECK(egt_distance(eg_linear(x, w, b, .activation = eg_relu), eg_relu(plain_linear(x, w, b))) <
-              1e-5);
+    EGT_CHECK(egt_distance(eg_linear(x, w, b, .activation = eg_relu), eg_relu(plain_linear(x, w, b))) < 1e-5);
 }
 
 typedef struct work {
@@ -298,7 +296,7 @@ EGT(threads_share_weights)
 /* A fused activation changes neither what is computed nor whether a walk can follow. */
 EGT(activation_with_and_without_tape)
 {
-    eg_tensor *(*const functions[])(eg_tensor *) = {eg_relu, eg_tanh, eg_sigmoid, eg_gelu,
+    eg_tensor *(*const functions[])(eg_tensor *) = {eg_relu,      eg_tanh, eg_sigmoid, eg_gelu,
                                                     eg_gelu_tanh, eg_silu, eg_exp};
     eg_tensor *x = f32(20, 30), *w = f32(40, 30), *b = egt_random(EG_SHAPE(40), EG_F32, -1, 1);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
@@ -380,7 +378,8 @@ EGT(a_product_added_to_a_gradient_is_looked_at_too)
         eg_tensor *small = eg_mul_scalar(w, 1e-3);
         eg_tensor *a = eg_sum(eg_matmul(first ? huge : x, small)), *b = eg_sum(eg_matmul(first ? x : huge, small));
         EGT_REFUSED(eg_tape_gradients(tape, eg_add(eg_mul_scalar(a, 1e-3), eg_mul_scalar(b, 1e-3)), &w, 1, &dw,
-                                      .dy = eg_scalar(1e4, EG_F32)), EG_EUSER, "non-finite");
+                                      .dy = eg_scalar(1e4, EG_F32)),
+                    EG_EUSER, "non-finite");
     }
     EGT_OK(eg_debug(NULL));
 }

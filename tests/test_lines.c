@@ -13,8 +13,7 @@ EGT(lines_of_text)
     eg_dataset *d = eg_text_lines_new(egt_path("*.txt"));
     for (int epoch = 0; epoch < 2; epoch++) {
         int k = 0;
-        EG_FOR_EACH(sample, d)
-        {
+        EG_FOR_EACH(sample, d) {
             EGT_CHECK(is_text(sample[0], want[k]));
             k++;
         }
@@ -79,8 +78,7 @@ EGT(rows_of_tables)
     write_text("a.csv", "name,x,y,n\r\n\"a \"\"b\"\", c\",1,2.5,3\r\n\n,-1e3, .5 ,\n");
     eg_dataset *d = eg_csv_new(egt_path("*.csv"), columns, 3, .header = true);
     int k = 0;
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         EGT_CHECK(is_text(sample[0], names[k]));
         EGT_EQ(eg_get(sample[1], 0), x[k]);
         EGT_EQ(eg_get(sample[1], 1), y[k]);
@@ -96,8 +94,7 @@ EGT(tables_without_names)
 {
     write_text("a.tsv", "1\t\"x\" y\t\n0\tz\tz");
     static const eg_column columns[] = {{NULL, 1, EG_U8, 0, 0, 0}, {NULL, 0, EG_BOOL, 0, 0, 0}};
-    eg_dataset *d =
-        eg_csv_new(egt_path("a.tsv"), columns, 2, .separator = '\t', .no_quotes = true);
+    eg_dataset *d = eg_csv_new(egt_path("a.tsv"), columns, 2, .separator = '\t', .no_quotes = true);
     eg_tensor *const *s = eg_dataset_first(d);
     EGT_CHECK(is_text(s[0], "\"x\" y"));
     EGT_EQ(eg_item(s[1]), 1);
@@ -195,8 +192,7 @@ EGT(numbers_whatever_the_locale)
         const eg_column column = {NULL, 0, EG_F64, 0, 0, 0};
         eg_dataset *d = eg_csv_new(egt_path("a.csv"), &column, 1);
         int k = 0;
-        EG_FOR_EACH(sample, d)
-        {
+        EG_FOR_EACH(sample, d) {
             EGT_EQ(eg_item(sample[0]), want[k]);
             k++;
         }
@@ -208,12 +204,10 @@ EGT(numbers_whatever_the_locale)
 
 EGT(real_captions)
 {
-    static const eg_column columns[] = {{"image", 0, EG_U8, 0, 0, 0},
-                                        {"caption", 0, EG_U8, 0, 0, 0}};
+    static const eg_column columns[] = {{"image", 0, EG_U8, 0, 0, 0}, {"caption", 0, EG_U8, 0, 0, 0}};
     eg_dataset *d = eg_csv_new(egt_real("flickr8k/captions.txt"), columns, 2, .header = true);
     int64_t k = 0;
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         const char *name = eg_data(sample[0]);
         EGT_CHECK(!memcmp(name + eg_numel(sample[0]) - 4, ".jpg", 4));
         k++;
@@ -227,14 +221,12 @@ EGT(real_captions)
 
 EGT(objects_line_by_line)
 {
-    write_text(
-        "a.json",
-        "{\"word\":\"c\\u00e4t\", \"other\":{\"n\":[1,{}]}, \"n\":3, \"grid\":[[1,2,3],[4,5,6]],"
-        "\"lists\":[[1,2],[3],[]], \"ok\":true}\n\n"
-        "{\"lists\":[], \"grid\":[[],[]], \"n\":-9007199254740993, \"word\":null, \"ok\":0}\n");
-    static const eg_json_field fields[] = {
-        {"word", EG_U8, 0, true, 0},   {"n", EG_I64, 0, 0, 0},   {"grid", EG_F32, 0, 0, 0},
-        {"lists", EG_I32, true, 0, 0}, {"ok", EG_BOOL, 0, 0, 0}, {"none", EG_F32, 0, true, 2.5}};
+    write_text("a.json", "{\"word\":\"c\\u00e4t\", \"other\":{\"n\":[1,{}]}, \"n\":3, \"grid\":[[1,2,3],[4,5,6]],"
+                         "\"lists\":[[1,2],[3],[]], \"ok\":true}\n\n"
+                         "{\"lists\":[], \"grid\":[[],[]], \"n\":-9007199254740993, \"word\":null, \"ok\":0}\n");
+    static const eg_json_field fields[] = {{"word", EG_U8, 0, true, 0}, {"n", EG_I64, 0, 0, 0},
+                                           {"grid", EG_F32, 0, 0, 0},   {"lists", EG_I32, true, 0, 0},
+                                           {"ok", EG_BOOL, 0, 0, 0},    {"none", EG_F32, 0, true, 2.5}};
     eg_dataset *d = eg_ndjson_new(egt_path("a.json"), fields, 6);
     eg_tensor *const *s = eg_dataset_first(d);
     EGT_CHECK(s && is_text(s[0], "c\xc3\xa4t"));
@@ -313,12 +305,10 @@ EGT(strokes_of_drawings)
 
 EGT(real_drawings)
 {
-    static const eg_json_field fields[] = {{"word", EG_U8, 0, 0, 0},
-                                           {"drawing", EG_I32, true, 0, 0}};
+    static const eg_json_field fields[] = {{"word", EG_U8, 0, 0, 0}, {"drawing", EG_I32, true, 0, 0}};
     eg_dataset *d = eg_ndjson_new(egt_real("quickdraw/simplified/*.ndjson"), fields, 2);
     int64_t k = 0;
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         eg_tensor *points = eg_strokes(sample[1], sample[2]);
         EGT_CHECK(points && eg_size(points, 0) > 0);
         EGT_EQ(eg_get(points, eg_numel(points) - 1), 1);

@@ -8,9 +8,8 @@
 EGT(bad_records_are_left_out_and_counted)
 {
     for (int workers = 0; workers < 5; workers += 2) {
-        eg_dataset *d = eg_dataset_tolerate(
-            eg_dataset_map(eg_dataset_from(numbered, 20, bad_records, NULL), fails_at, ((int64_t[]){7, -1}),
-                           .workers = workers));
+        eg_dataset *d = eg_dataset_tolerate(eg_dataset_map(eg_dataset_from(numbered, 20, bad_records, NULL), fails_at,
+                                                           ((int64_t[]){7, -1}), .workers = workers));
         for (int e = 0; e < 2; e++) {
             int64_t k = 0;
             EG_FOR_EACH(sample, d) {
@@ -35,10 +34,10 @@ EGT(bad_records_are_left_out_and_counted)
         EGT_CHECK(egt_said(EG_EUSER, "(sample 5)"));
         eg_dataset_free(d);
     }
-    eg_dataset *d = eg_dataset_zip((eg_dataset *[]){
-                                        eg_dataset_tolerate(eg_dataset_from(numbered, 9, bad_records, NULL)),
-                                        eg_dataset_cache(eg_dataset_tolerate(
-                                            eg_dataset_map(source(9), fails_at, bad_records)))}, 2);
+    eg_dataset *d = eg_dataset_zip(
+        (eg_dataset *[]){eg_dataset_tolerate(eg_dataset_from(numbered, 9, bad_records, NULL)),
+                         eg_dataset_cache(eg_dataset_tolerate(eg_dataset_map(source(9), fails_at, bad_records)))},
+        2);
     EGT_EQ(eg_dataset_left_out(d).first.code, EG_OK);
     EG_FOR_EACH(sample, d) {
     }
@@ -61,8 +60,7 @@ EGT(an_endless_walk_of_failures_ends)
     EGT_OK(eg_dataset_status(d));
     EGT_EQ(eg_dataset_left_out(d).count, 1);
     eg_dataset_free(d);
-    d = eg_dataset_take(
-        eg_dataset_tolerate(eg_dataset_repeat(eg_dataset_from(numbered, 2, bad_records, NULL), 0)), 5);
+    d = eg_dataset_take(eg_dataset_tolerate(eg_dataset_repeat(eg_dataset_from(numbered, 2, bad_records, NULL), 0)), 5);
     int64_t k = 0;
     EG_FOR_EACH(sample, d) {
         k++;
@@ -245,13 +243,12 @@ EGT(which_samples_and_where)
     indices(eg_dataset_repeat(source(2), 3), 1, 6, (int[]){0, 1, 0, 1, 0, 1});
     indices(eg_dataset_repeat(source(0), 0), 1, 0, NULL);
     indices(eg_dataset_take(eg_dataset_shuffle(source(INT64_MAX), 1), 2), 1, 2, (int[]){0, 1});
-    indices(eg_dataset_take(eg_dataset_shard(eg_dataset_skip(source(INT64_MAX), INT64_MAX - 3), 5, INT64_MAX), 9), 0,
-            0, NULL);
+    indices(eg_dataset_take(eg_dataset_shard(eg_dataset_skip(source(INT64_MAX), INT64_MAX - 3), 5, INT64_MAX), 9), 0, 0,
+            NULL);
     indices(eg_dataset_concat((eg_dataset *[]){source(2), source(3)}, 2), 1, 5, (int[]){0, 1, 0, 1, 2});
     indices(eg_dataset_interleave((eg_dataset *[]){source(4), source(1), source(3)}, 3, 2), 1, 8,
             (int[]){0, 1, 0, 0, 1, 2, 3, 2});
-    indices(eg_dataset_zip((eg_dataset *[]){source(4), eg_dataset_skip(source(5), 2)}, 2), 3, 3,
-            (int[]){2, 3, 4});
+    indices(eg_dataset_zip((eg_dataset *[]){source(4), eg_dataset_skip(source(5), 2)}, 2), 3, 3, (int[]){2, 3, 4});
 }
 
 /* ---- batches -------------------------------------------------------------------------------------------------- */
@@ -278,8 +275,7 @@ EGT(padded_batches)
         values_are(sample[1], 2, (double[]){2, 3});
     }
     eg_dataset_free(d);
-    d = eg_dataset_padded_batch(eg_dataset_from(ragged, 5, NULL, NULL), 4, .sizes = {EG_SHAPE(5)},
-                                .drop_last = true);
+    d = eg_dataset_padded_batch(eg_dataset_from(ragged, 5, NULL, NULL), 4, .sizes = {EG_SHAPE(5)}, .drop_last = true);
     int k = 0;
     EG_FOR_EACH(sample, d) {
         k++;
@@ -324,8 +320,7 @@ EGT(buckets)
     d = eg_dataset_bucket(eg_dataset_from(ragged, 7, NULL, NULL), ((int64_t[]){3}), 1, .batch = 3, .element = 1);
     EGT_CHECK(!eg_dataset_first(d) && egt_said(EG_EINDEX, "no axis 0 of tensor 1 (sample 0)"));
     eg_dataset_free(d);
-    d = eg_dataset_bucket(eg_dataset_from(ragged, 7, NULL, NULL), ((int64_t[]){3}), 1, .batch = 3,
-                          .drop_last = true);
+    d = eg_dataset_bucket(eg_dataset_from(ragged, 7, NULL, NULL), ((int64_t[]){3}), 1, .batch = 3, .drop_last = true);
     k = 0;
     EG_FOR_EACH(sample, d) {
         EGT_EQ(eg_size(sample[0], 0), 3);

@@ -63,9 +63,8 @@ EGT(gradients)
 EGT(gradients_of_pairs)
 {
     eg_function each[] = {l1, mse, huber, smooth_l1, bce_with_logits};
-    eg_tensor *x[4] = {
-        egt_random(EG_SHAPE(3, 5), EG_F64, 0.1, 2), egt_random(EG_SHAPE(5), EG_F64, -3, 0),
-        egt_random(EG_SHAPE(3, 1), EG_F64, 0.5, 2), egt_random(EG_SHAPE(5), EG_F64, 0.5, 2)};
+    eg_tensor *x[4] = {egt_random(EG_SHAPE(3, 5), EG_F64, 0.1, 2), egt_random(EG_SHAPE(5), EG_F64, -3, 0),
+                       egt_random(EG_SHAPE(3, 1), EG_F64, 0.5, 2), egt_random(EG_SHAPE(5), EG_F64, 0.5, 2)};
     for (int i = 0; i < 5; i++) {
         EGT_OK(eg_gradcheck(each[i], x, 2, NULL));
         EGT_OK(eg_gradcheck(each[i], x, 3, NULL));
@@ -85,16 +84,12 @@ EGT(cross_entropy_by_its_formula)
     EGT_NEAR(eg_get(each, 0), log(exp(0) + exp(1) + exp(2)), 1e-12);
     EGT_NEAR(eg_get(each, 1), 1000, 1e-12);
     EGT_NEAR(eg_item(eg_cross_entropy(x, labels)), (eg_get(each, 0) + 1000) / 2, 1e-12);
-    EGT_NEAR(eg_item(eg_cross_entropy(x, labels, .ignore = true, .ignore_index = 1)),
-             eg_get(each, 0), 1e-12);
+    EGT_NEAR(eg_item(eg_cross_entropy(x, labels, .ignore = true, .ignore_index = 1)), eg_get(each, 0), 1e-12);
     eg_tensor *weight = eg_from_values(EG_SHAPE(3), EG_F32, (double[]){3, 1, 7});
-    EGT_NEAR(eg_item(eg_cross_entropy(x, labels, .weight = weight)),
-             (3 * eg_get(each, 0) + 1000) / 4, 1e-12);
+    EGT_NEAR(eg_item(eg_cross_entropy(x, labels, .weight = weight)), (3 * eg_get(each, 0) + 1000) / 4, 1e-12);
     eg_tensor *ignored = eg_full(EG_SHAPE(2), -100, EG_I64);
     EGT_EQ(eg_item(eg_cross_entropy(x, ignored, .ignore = true, .ignore_index = -100)), 0);
-    EGT_EQ(
-        eg_item(eg_cross_entropy(eg_zeros(EG_SHAPE(0, 3), EG_F32), eg_zeros(EG_SHAPE(0), EG_I64))),
-        0);
+    EGT_EQ(eg_item(eg_cross_entropy(eg_zeros(EG_SHAPE(0, 3), EG_F32), eg_zeros(EG_SHAPE(0), EG_I64))), 0);
 }
 
 /* The mean divides by the sum of the weights whatever its sign is. */
@@ -127,8 +122,7 @@ EGT(shapes_layouts_and_labels)
     for (int i = 0; i < 3; i++) {
         eg_tensor *l = eg_cast(labels, dtypes[i]);
         EGT_CHECK(egt_distance(eg_cross_entropy(x, l, .reduction = EG_NONE), expected) < 1e-6);
-        EGT_CHECK(egt_distance(eg_cross_entropy(eg_channels_last(x), l, .reduction = EG_NONE),
-                               expected) < 1e-6);
+        EGT_CHECK(egt_distance(eg_cross_entropy(eg_channels_last(x), l, .reduction = EG_NONE), expected) < 1e-6);
     }
     eg_tensor *row = eg_select(eg_select(eg_select(x, 3, 2), 2, 1), 0, 1);
     eg_tensor *label = eg_select(eg_select(eg_select(labels, 2, 2), 1, 1), 0, 1);
@@ -153,8 +147,7 @@ EGT(ignored_rows)
     EGT_NEAR(eg_get(g, 4), 0.25, 1e-6);
     const int64_t odd = (INT64_C(1) << 53) + 1; /* which no double holds */
     labels = eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){0, odd, 1});
-    EGT_EQ(eg_item(eg_cross_entropy(x, labels, .ignore = true, .ignore_index = odd)),
-           eg_item(loss));
+    EGT_EQ(eg_item(eg_cross_entropy(x, labels, .ignore = true, .ignore_index = odd)), eg_item(loss));
 }
 
 EGT(the_others_by_theirs)
@@ -189,8 +182,7 @@ EGT(certain_probabilities)
 EGT(labels_that_are_none)
 {
     eg_tensor *x = eg_zeros(EG_SHAPE(2, 3), EG_F32), *l = eg_zeros(EG_SHAPE(2), EG_I64);
-    EGT_REFUSED(eg_cross_entropy(x, eg_full(EG_SHAPE(2), 3, EG_I64)), EG_EINDEX,
-                "label 3 of row 0");
+    EGT_REFUSED(eg_cross_entropy(x, eg_full(EG_SHAPE(2), 3, EG_I64)), EG_EINDEX, "label 3 of row 0");
     EGT_REFUSED(eg_cross_entropy(x, eg_full(EG_SHAPE(2), -1, EG_I64)), EG_EINDEX, "label -1");
     EGT_REFUSED(eg_nll_loss(x, eg_full(EG_SHAPE(2), 3, EG_U8)), EG_EINDEX, "label 3 of row 0");
     EGT_REFUSED(eg_cross_entropy(x, eg_zeros(EG_SHAPE(3), EG_I64)), EG_ESHAPE, "[3]");
@@ -199,8 +191,7 @@ EGT(labels_that_are_none)
     EGT_REFUSED(eg_nll_loss(x, x), EG_ESHAPE, "[2, 3]");
     EGT_REFUSED(eg_cross_entropy(l, l), EG_EDTYPE, "targets i64");
     EGT_REFUSED(eg_cross_entropy(eg_zeros(EG_SHAPE(2, 0), EG_F32), l), EG_ESHAPE, "[2, 0]");
-    EGT_REFUSED(eg_cross_entropy(eg_zeros(EG_SHAPE(0), EG_F32), eg_scalar(0, EG_I64)), EG_ESHAPE,
-                "[0]");
+    EGT_REFUSED(eg_cross_entropy(eg_zeros(EG_SHAPE(0), EG_F32), eg_scalar(0, EG_I64)), EG_ESHAPE, "[0]");
     EGT_REFUSED(eg_cross_entropy(NULL, l), EG_EINVAL, "x is NULL");
     EGT_REFUSED(eg_cross_entropy(x, NULL), EG_EINVAL, "target is NULL");
 }
@@ -210,8 +201,7 @@ EGT(options_that_are_none)
     eg_tensor *x = eg_zeros(EG_SHAPE(2, 3), EG_F32), *l = eg_zeros(EG_SHAPE(2), EG_I64);
     EGT_REFUSED(eg_cross_entropy(x, l, .label_smoothing = 2), EG_EINVAL, "2");
     EGT_REFUSED(eg_cross_entropy(x, l, .weight = eg_zeros(EG_SHAPE(2), EG_F32)), EG_ESHAPE, "[3]");
-    EGT_REFUSED(eg_cross_entropy(x, l, .weight = eg_zeros(EG_SHAPE(3), EG_I64)), EG_EDTYPE,
-                "weight is i64");
+    EGT_REFUSED(eg_cross_entropy(x, l, .weight = eg_zeros(EG_SHAPE(3), EG_I64)), EG_EDTYPE, "weight is i64");
     EGT_REFUSED(eg_cross_entropy(x, x, .ignore = true), EG_EINVAL, "ignore_index");
     EGT_REFUSED(eg_cross_entropy(x, l, .reduction = (eg_reduction)9), EG_EINVAL, "reduction is 9");
     EGT_REFUSED(eg_huber_loss(x, x, .delta = -1), EG_EINVAL, "delta");

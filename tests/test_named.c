@@ -62,8 +62,7 @@ EGT(zero_of_layers)
 EGT(zero_of_optimizers)
 {
     eg_tensor *w = eg_parameter(eg_ones(EG_SHAPE(2), EG_F64)), *v = eg_parameter(eg_ones(EG_SHAPE(2), EG_F64));
-    eg_optim *plain = eg_adam_new(only(&w), .lr = 0.5, .beta1 = EG_ZERO, .beta2 = EG_ZERO,
-                                  .eps = EG_ZERO);
+    eg_optim *plain = eg_adam_new(only(&w), .lr = 0.5, .beta1 = EG_ZERO, .beta2 = EG_ZERO, .eps = EG_ZERO);
     eg_optim *still = eg_sgd_new(only(&v), .lr = EG_ZERO);
     EGT_CHECK(plain && still);
     for (int step = 0; step < 2; step++) {
@@ -99,8 +98,9 @@ EGT(zero_of_counts)
 {
     char text[200];
     eg_tensor *x = numbers();
-    EGT_CHECK(eg_format_with(x, text, sizeof text, &(eg_print_options){.size = sizeof(eg_print_options),
-                                                                       .threshold = EG_ZERO, .edge_items = 1}) > 0);
+    EGT_CHECK(eg_format_with(
+                  x, text, sizeof text,
+                  &(eg_print_options){.size = sizeof(eg_print_options), .threshold = EG_ZERO, .edge_items = 1}) > 0);
     EGT_CHECK(strstr(text, "...") != NULL);
     eg_tensor *padded = eg_pad_sequences(&x, 1, .maxlen = EG_ZERO);
     EGT_EQ(eg_size(padded, 1), 0);

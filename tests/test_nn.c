@@ -3,9 +3,8 @@
 
 static eg_module *small_net(void)
 {
-    return eg_sequential_new(eg_conv2d_new(1, 4, .kernel = 3, .padding = EG_SAME),
-                             eg_activation_new(eg_relu), eg_flatten_new(), eg_dropout_new(0.5),
-                             eg_linear_new(4 * 6 * 6, 3));
+    return eg_sequential_new(eg_conv2d_new(1, 4, .kernel = 3, .padding = EG_SAME), eg_activation_new(eg_relu),
+                             eg_flatten_new(), eg_dropout_new(0.5), eg_linear_new(4 * 6 * 6, 3));
 }
 
 EGT(forward_and_names)
@@ -32,8 +31,7 @@ EGT(linear_is_the_formula)
     eg_module *l = eg_linear_new(3, 2, .dtype = EG_F64);
     eg_parameters p = eg_module_parameters(l);
     eg_tensor *x = egt_random(EG_SHAPE(5, 3), EG_F64, -1, 1);
-    eg_tensor *by_hand = eg_add(eg_matmul(x, eg_transpose(p.tensors[0], 0, 1)),
-                                p.tensors[1]);
+    eg_tensor *by_hand = eg_add(eg_matmul(x, eg_transpose(p.tensors[0], 0, 1)), p.tensors[1]);
     EGT_CHECK(egt_distance(eg_module_forward(l, x), by_hand) < 1e-12);
     eg_module_free(l);
     l = eg_linear_new(3, 2, .no_bias = true);
@@ -221,8 +219,7 @@ EGT(pools_are_the_ops)
 
 EGT(a_null_frees_the_others)
 {
-    EGT_REFUSED(eg_sequential_new(eg_linear_new(2, 2), eg_linear_new(0, 1), eg_dropout_new(0.5)),
-                EG_EINVAL, "linear");
+    EGT_REFUSED(eg_sequential_new(eg_linear_new(2, 2), eg_linear_new(0, 1), eg_dropout_new(0.5)), EG_EINVAL, "linear");
     EGT_REFUSED(eg_sequential_new(eg_linear_new(2, 2), eg_dropout_new(2)), EG_EINVAL, "dropout");
     EGT_REFUSED(eg_sequential_new(eg_flatten_new(), NULL), EG_EINVAL, "1");
 }
@@ -307,8 +304,10 @@ static void block_free(eg_module *m)
     freed++;
 }
 
-static const eg_module_kind block_kind = {.size = sizeof(eg_module_kind), .name = "block",
-                                          .forward = block_forward, .members = block_members,
+static const eg_module_kind block_kind = {.size = sizeof(eg_module_kind),
+                                          .name = "block",
+                                          .forward = block_forward,
+                                          .members = block_members,
                                           .free = block_free};
 
 static eg_module *block_new(int64_t width)
@@ -355,8 +354,8 @@ static void clash_members(eg_module *m, eg_members *members)
 
 EGT(names_that_clash)
 {
-    static const eg_module_kind kind = {.size = sizeof kind, .name = "clash", .forward = block_forward,
-                                        .members = clash_members};
+    static const eg_module_kind kind = {
+        .size = sizeof kind, .name = "clash", .forward = block_forward, .members = clash_members};
     block *b = eg_module_new(sizeof *b, &kind);
     b->scale = eg_parameter(eg_ones(EG_SHAPE(1), EG_F32));
     b->calls = eg_keep(eg_zeros(EG_SCALAR, EG_I64));

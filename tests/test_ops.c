@@ -1,6 +1,6 @@
 /* test_ops.c - the sweep over the whole op table; cases.h says what it checks. The environment variable
- * EGT_DEVICE names the device it computes on; cases of ops that have no kernel there are skipped. With EGT_BENCH cases are
- * not checked but timed, each for as many milliseconds: EGT_BENCH=50 build/tests/test_ops conv */
+ * EGT_DEVICE names the device it computes on; cases of ops that have no kernel there are skipped. With EGT_BENCH cases
+ * are not checked but timed, each for as many milliseconds: EGT_BENCH=50 build/tests/test_ops conv */
 #include <time.h>
 
 #include "tests/cases.h"
@@ -74,8 +74,7 @@ static eg_tensor *compute(const egt_op_case *k, eg_tensor *const *x)
     return y ? eg_to(y, eg_cpu()) : NULL;
 }
 
-static void make_inputs(const egt_op_case *k, eg_dtype dtype, enum layout layout, eg_device *device,
-                        eg_tensor **x)
+static void make_inputs(const egt_op_case *k, eg_dtype dtype, enum layout layout, eg_device *device, eg_tensor **x)
 {
     for (int i = 0; i < egt_inputs(k); i++) {
         const egt_input *in = &k->in[i];
@@ -94,8 +93,8 @@ static void make_inputs(const egt_op_case *k, eg_dtype dtype, enum layout layout
 
 static void name_case(const egt_op_case *k, const char *what, eg_dtype dtype, enum layout layout)
 {
-    snprintf(egt_case, sizeof egt_case, "%s (%s): %s, %s, %s", k->ops, k->name, what,
-             eg_dtype_name(dtype), layout_names[layout]);
+    snprintf(egt_case, sizeof egt_case, "%s (%s): %s, %s, %s", k->ops, k->name, what, eg_dtype_name(dtype),
+             layout_names[layout]);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

@@ -9,8 +9,7 @@ EGT(a_quadratic_comes_to_rest)
     eg_optim *adam = eg_adam_new(((eg_parameters){p, NULL, 2}), .lr = 0.05);
     double loss = 1;
     for (int i = 0; i < 300; i++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             eg_tape tape = eg_tape_open();
             eg_tensor *y = eg_add(eg_sum(eg_square(p[0])), eg_sum(eg_square(p[1])));
             EGT_OK(eg_optim_minimize(adam, tape, y));
@@ -26,8 +25,7 @@ EGT(a_quadratic_comes_to_rest)
 
 EGT(parameters_without_a_gradient_stay)
 {
-    eg_tensor *p[2] = {eg_parameter(eg_ones(EG_SHAPE(2), EG_F64)),
-                       eg_parameter(eg_ones(EG_SHAPE(2), EG_F64))};
+    eg_tensor *p[2] = {eg_parameter(eg_ones(EG_SHAPE(2), EG_F64)), eg_parameter(eg_ones(EG_SHAPE(2), EG_F64))};
     eg_optim *sgd = eg_sgd_new(((eg_parameters){p, NULL, 2}), .lr = 0.5, .weight_decay = 1);
     eg_tape tape = eg_tape_open();
     EGT_OK(eg_optim_minimize(sgd, tape, eg_sum(eg_square(p[1]))));
@@ -40,8 +38,7 @@ EGT(parameters_without_a_gradient_stay)
 
 EGT(an_update_is_seen_by_the_tape)
 {
-    eg_tensor *p = eg_parameter(eg_ones(EG_SHAPE(2), EG_F64)), *x = eg_ones(EG_SHAPE(2), EG_F64),
-              *dx;
+    eg_tensor *p = eg_parameter(eg_ones(EG_SHAPE(2), EG_F64)), *x = eg_ones(EG_SHAPE(2), EG_F64), *dx;
     eg_tensor *g = eg_ones(EG_SHAPE(2), EG_F64);
     eg_optim *sgd = eg_sgd_new(((eg_parameters){&p, NULL, 1}));
     eg_tape tape = eg_tape_open();
@@ -160,8 +157,7 @@ EGT(parameters_may_be_added)
     const char *names[2] = {"weight", "bias"};
     three t = make_three();
     eg_optim *o = eg_adam_new(((eg_parameters){t.p, names, 2}), .lr = 0.1);
-    EGT_REFUSED(eg_optim_add(o, ((eg_parameters){t.p + 2, names, 1})), EG_EINVAL,
-                "named \"weight\"");
+    EGT_REFUSED(eg_optim_add(o, ((eg_parameters){t.p + 2, names, 1})), EG_EINVAL, "named \"weight\"");
     EGT_REFUSED(eg_optim_add(o, ((eg_parameters){t.p + 1, NULL, 2})), EG_EINVAL, "as \"bias\"");
     EGT_OK(eg_optim_add(o, ((eg_parameters){t.p + 2, names, 1}), .prefix = "norm."));
     EGT_REFUSED(eg_optim_add(NULL, ((eg_parameters){t.p, NULL, 1})), EG_EINVAL, "optim");
@@ -183,8 +179,7 @@ EGT(tied_weights_count_once)
     eg_optim *o = eg_sgd_new(((eg_parameters){tied, names, 3}), .lr = 0.5, .momentum = 0.5);
     EGT_OK(eg_optim_step(o, g));
     EGT_EQ(eg_get(t.p[0], 0), 0.5);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tape tape = eg_tape_open();
         EGT_OK(eg_optim_minimize(o, tape, eg_sum(t.p[0])));
     }
@@ -203,23 +198,20 @@ EGT(frozen_parameters_are_passed_over)
     eg_tensor *plain = eg_keep(eg_ones(EG_SHAPE(2), EG_F64));
     eg_tensor *p[2] = {plain, eg_parameter(eg_ones(EG_SHAPE(2), EG_F64))};
     eg_optim *o = eg_sgd_new(((eg_parameters){p, NULL, 2}), .lr = 0.5);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tape tape = eg_tape_open();
         EGT_OK(eg_optim_minimize(o, tape, eg_sum(eg_mul(p[0], p[1]))));
     }
     EGT_EQ(eg_get(p[0], 0), 1);
     EGT_EQ(eg_get(p[1], 0), 0.5);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tape tape = eg_tape_open();
         eg_tape_watch(tape, p[0]);
         EGT_OK(eg_optim_minimize(o, tape, eg_sum(eg_mul(p[0], p[1]))));
     }
     EGT_EQ(eg_get(p[0], 0), 0.75);
     eg_optim *all = eg_sgd_new(((eg_parameters){p, NULL, 1}));
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tape tape = eg_tape_open();
         eg_tensor *loss = eg_sum(eg_mul(p[0], p[1]));
         EGT_REFUSED(eg_optim_minimize(all, tape, loss), EG_ESTATE, "frozen");
@@ -285,8 +277,7 @@ EGT(a_norm_that_is_not_finite_stops_the_step)
             EGT_OK(eg_set(g, 5, bad[k % 2]));
             EGT_OK(eg_optim_clip_norm(o, (double)INFINITY, .p = p[k / 2]));
             EGT_REFUSED(eg_optim_step(o, &g), EG_EINVAL, k % 2 ? "is inf" : "nan");
-            EGT_REFUSED(eg_clip_grad_norm(&g, 1, 1, &norm, .p = p[k / 2]), EG_EINVAL,
-                        k % 2 ? "is inf" : "nan");
+            EGT_REFUSED(eg_clip_grad_norm(&g, 1, 1, &norm, .p = p[k / 2]), EG_EINVAL, k % 2 ? "is inf" : "nan");
             EGT_CHECK(k % 2 ? isinf(norm) : isnan(norm));
         }
     }
@@ -354,17 +345,15 @@ EGT(a_steady_step_asks_nothing_of_the_system)
     if (eg_device_of(eg_zeros(EG_SCALAR, EG_F32)) != eg_cpu()) {
         egt_skip("this counts what the CPU asks for");
     }
-    eg_module *net = eg_sequential_new(eg_conv2d_new(1, 8, .kernel = 3, .padding = EG_SAME),
-                                       eg_batch_norm_new(8), eg_activation_new(eg_relu),
-                                       eg_max_pool2d_new(.kernel = 2), eg_flatten_new(),
+    eg_module *net = eg_sequential_new(eg_conv2d_new(1, 8, .kernel = 3, .padding = EG_SAME), eg_batch_norm_new(8),
+                                       eg_activation_new(eg_relu), eg_max_pool2d_new(.kernel = 2), eg_flatten_new(),
                                        eg_dropout_new(0.5), eg_linear_new(8 * 7 * 7, 10));
     eg_optim *adam = eg_adam_new(eg_module_parameters(net));
     eg_tensor *x = egt_random(EG_SHAPE(16, 1, 14, 14), EG_F32, -1, 1);
     eg_tensor *labels = eg_randint(EG_SHAPE(16), 0, 10, EG_I64);
     int64_t calls = 0;
     for (int i = 0; i < 30; i++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             eg_tape tape = eg_tape_open();
             eg_tensor *loss = eg_cross_entropy(eg_module_forward(net, x), labels);
             EGT_OK(eg_optim_minimize(adam, tape, loss));
@@ -397,9 +386,9 @@ EGT(gathered_gradients_are_summed)
         eg_tensor *first = distance_from(p, 3), *second = eg_add(distance_from(p, 0), distance_from(q, 2));
         EGT_REFUSED(eg_optim_backward(a, tape, p), EG_ESHAPE, "one element");
         EGT_REFUSED(eg_optim_update(a), EG_ESTATE, "eg_optim_backward"); /* nothing was gathered */
-        EGT_OK(eg_optim_backward(a, tape, first));   /* -4 */
-        EGT_OK(eg_optim_backward(a, tape, second));  /* +2 */
-        EGT_OK(eg_optim_backward(b, tape, second));  /* -2 */
+        EGT_OK(eg_optim_backward(a, tape, first));                       /* -4 */
+        EGT_OK(eg_optim_backward(a, tape, second));                      /* +2 */
+        EGT_OK(eg_optim_backward(b, tape, second));                      /* -2 */
         EGT_REFUSED(eg_optim_add(a, ((eg_parameters){&q, NULL, 1})), EG_ESTATE, "gathered");
         eg_tape other = eg_tape_open();
         EGT_REFUSED(eg_optim_update(a), EG_ESTATE, "records");

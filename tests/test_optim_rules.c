@@ -91,16 +91,15 @@ static void ftrl_cut(double *x, double g, int t)
 
 /* ---- the rules --------------------------------------------------------------------------- */
 
-#define MAKE(name, expression)                                                                     \
-    static eg_optim *make_##name(eg_parameters p)                                                  \
-    {                                                                                              \
-        return expression;                                                                         \
+#define MAKE(name, expression)                    \
+    static eg_optim *make_##name(eg_parameters p) \
+    {                                             \
+        return expression;                        \
     }
 MAKE(momentum, eg_sgd_new(p, .lr = 0.1, .momentum = 0.9))
 MAKE(nesterov, eg_sgd_new(p, .lr = 0.1, .momentum = 0.9, .nesterov = true))
 MAKE(adam, eg_adam_new(p, .lr = 0.1, .epsilon_outside = true))
-MAKE(bert, eg_adam_new(p, .lr = 0.1, .eps = 1e-6, .weight_decay = 0.01, .decoupled = true,
-                       .no_bias_correction = true))
+MAKE(bert, eg_adam_new(p, .lr = 0.1, .eps = 1e-6, .weight_decay = 0.01, .decoupled = true, .no_bias_correction = true))
 MAKE(rmsprop, eg_rmsprop_new(p, .lr = 0.1, .momentum = 0.8, .eps = 1, .tensorflow = true))
 MAKE(rmsprop_centered, eg_rmsprop_new(p, .lr = 0.1, .centered = true, .tensorflow = true))
 MAKE(adagrad, eg_adagrad_new(p, .lr = 0.1, .tensorflow = true))
@@ -116,9 +115,9 @@ typedef struct row {
     eg_optim *(*make)(eg_parameters p);
     void (*formula)(double *x, double g, int t); /* NULL: the golden files have it */
 } row;
-#define ROW(name)                                                                                  \
-    {                                                                                              \
-#name, make_##name, name                                                                   \
+#define ROW(name)                \
+    {                            \
+#name, make_##name, name \
     }
 static const row rows[] = {ROW(momentum),
                            ROW(nesterov),
@@ -149,8 +148,8 @@ static void follow_formula(const row *r, eg_dtype dtype)
         for (int i = 0; i < N; i++) {
             r->formula(x[i], eg_get(g, i), t);
             if (!(fabs(eg_get(p, i) - x[i][0]) <= tolerance)) {
-                egt_fail(__FILE__, __LINE__, "%s, %s, step %d: %.17g, by the formula %.17g",
-                         r->name, eg_dtype_name(dtype), t, eg_get(p, i), x[i][0]);
+                egt_fail(__FILE__, __LINE__, "%s, %s, step %d: %.17g, by the formula %.17g", r->name,
+                         eg_dtype_name(dtype), t, eg_get(p, i), x[i][0]);
             }
         }
     }
@@ -162,8 +161,7 @@ EGT(rules_do_what_their_formulas_say)
 {
     for (int i = 0; i < ROWS; i++) {
         for (eg_dtype dtype = EG_F32; dtype <= EG_F64 && rows[i].formula; dtype++) {
-            EG_SCOPE
-            {
+            EG_SCOPE {
                 follow_formula(&rows[i], dtype);
             }
         }
@@ -185,8 +183,7 @@ static void check_lazy(eg_dtype dtype)
 {
     eg_tensor *p = eg_parameter(eg_ones(EG_SHAPE(5, 3), dtype)), *before = eg_copy(p);
     eg_tensor *first = egt_random(EG_SHAPE(5, 3), dtype, 0.1, 1), *g = some_rows(dtype);
-    eg_optim *o =
-        eg_adam_new(((eg_parameters){&p, NULL, 1}), .lr = 0.1, .weight_decay = 0.1, .lazy = true);
+    eg_optim *o = eg_adam_new(((eg_parameters){&p, NULL, 1}), .lr = 0.1, .weight_decay = 0.1, .lazy = true);
     EGT_OK(eg_optim_step(o, &first)); /* so that momentum would move all rows */
     eg_tensors *state = eg_optim_state(o);
     eg_tensor *m = eg_copy(eg_tensors_get(state, "0.exp_avg"));
@@ -222,8 +219,7 @@ EGT(lazy_rows_of_any_length)
     for (int k = 0; k < 3; k++) {
         eg_shape shape = EG_SHAPE(sizes[k][0], sizes[k][1]);
         eg_tensor *p = eg_parameter(eg_ones(shape, EG_F32)), *g = egt_random(shape, EG_F32, 1, 2);
-        eg_tensor *keep =
-            eg_lt(egt_random(EG_SHAPE(sizes[k][0], 1), EG_F32, 0, 1), eg_scalar(0.5, EG_F32));
+        eg_tensor *keep = eg_lt(egt_random(EG_SHAPE(sizes[k][0], 1), EG_F32, 0, 1), eg_scalar(0.5, EG_F32));
         eg_optim *o = eg_adam_new(((eg_parameters){&p, NULL, 1}), .lr = 0.5, .lazy = true);
         g = eg_mul(g, keep);
         EGT_OK(eg_optim_step(o, &g));
@@ -254,8 +250,7 @@ static void check_half(const row *r, eg_dtype dtype, double ulp)
 {
     eg_tensor *half = eg_parameter(egt_random(EG_SHAPE(1500), dtype, -1, 1));
     eg_tensor *wide = eg_parameter(eg_cast(eg_detach(half), EG_F32));
-    eg_optim *a = r->make((eg_parameters){&half, NULL, 1}),
-             *b = r->make((eg_parameters){&wide, NULL, 1});
+    eg_optim *a = r->make((eg_parameters){&half, NULL, 1}), *b = r->make((eg_parameters){&wide, NULL, 1});
     for (int t = 0; t < 4; t++) {
         eg_tensor *g = egt_random(EG_SHAPE(1500), dtype, -1, 1), *same = eg_cast(g, EG_F32);
         EGT_OK(eg_optim_step(a, &g));
@@ -263,8 +258,7 @@ static void check_half(const row *r, eg_dtype dtype, double ulp)
         eg_tensor *rounded = eg_cast(eg_detach(wide), dtype);
         double off = egt_distance(eg_detach(half), rounded);
         if (off > ulp) {
-            egt_fail(__FILE__, __LINE__, "%s, %s, step %d: off by %g", r->name,
-                     eg_dtype_name(dtype), t, off);
+            egt_fail(__FILE__, __LINE__, "%s, %s, step %d: off by %g", r->name, eg_dtype_name(dtype), t, off);
         }
     }
     eg_optim_free(a);
@@ -276,8 +270,7 @@ static void check_half(const row *r, eg_dtype dtype, double ulp)
 EGT(halves_round_what_f32_computes)
 {
     for (int i = 0; i < ROWS; i++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             check_half(&rows[i], EG_F16, 1e-3);
             check_half(&rows[i], EG_BF16, 8e-3);
             EGT_OK(eg_debug("ref"));
@@ -292,8 +285,7 @@ EGT(steps_too_small_for_a_half_add_up)
 {
     for (int ref = 0; ref < 2; ref++) {
         EGT_OK(eg_debug(ref ? "ref" : NULL));
-        eg_tensor *p = eg_parameter(eg_full(EG_SHAPE(40), 2, EG_F16)),
-                  *g = eg_ones(EG_SHAPE(40), EG_F16);
+        eg_tensor *p = eg_parameter(eg_full(EG_SHAPE(40), 2, EG_F16)), *g = eg_ones(EG_SHAPE(40), EG_F16);
         eg_optim *o = eg_sgd_new(((eg_parameters){&p, NULL, 1}), .lr = 1e-4);
         for (int t = 0; t < 100; t++) {
             EGT_OK(eg_optim_step(o, &g));

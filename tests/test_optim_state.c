@@ -5,10 +5,10 @@
 
 /* ---- states ------------------------------------------------------------------------------ */
 
-#define MAKE(name, op, form, ...)                                                                  \
-    static eg_optim *name(eg_parameters p)                                                         \
-    {                                                                                              \
-        return __VA_ARGS__;                                                                        \
+#define MAKE(name, op, form, ...)          \
+    static eg_optim *name(eg_parameters p) \
+    {                                      \
+        return __VA_ARGS__;                \
     }
 OPTIMIZERS(MAKE)
 MAKE(lazy, "adam_update", "lazy", eg_adam_new(p, .lr = 0.1, .lazy = true))
@@ -75,8 +75,7 @@ static void interrupted(maker *make, eg_dtype dtype)
 EGT(training_goes_on_bit_for_bit)
 {
     for (int i = 0; i < MAKERS; i++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             interrupted(makers[i], EG_F32);
             interrupted(makers[i], EG_F64);
             interrupted(makers[i], EG_F16);
@@ -86,8 +85,7 @@ EGT(training_goes_on_bit_for_bit)
 
 EGT(what_a_state_holds)
 {
-    eg_tensor *p[2] = {eg_parameter(eg_ones(EG_SHAPE(2, 3), EG_F16)),
-                       eg_parameter(eg_ones(EG_SHAPE(3), EG_F64))};
+    eg_tensor *p[2] = {eg_parameter(eg_ones(EG_SHAPE(2, 3), EG_F16)), eg_parameter(eg_ones(EG_SHAPE(3), EG_F64))};
     eg_tensor *g[2] = {eg_ones(EG_SHAPE(2, 3), EG_F16), NULL};
     eg_optim *o = eg_rmsprop_new(((eg_parameters){p, NULL, 2}), .lr = 0.5, .momentum = 0.9);
     EGT_OK(eg_optim_step(o, g));
@@ -140,8 +138,7 @@ EGT(states_that_do_not_fit)
         {"lr", -2, EG_F64, EG_EFORMAT, "\"lr\" is -2"},
         {"lr", (double)INFINITY, EG_F64, EG_EFORMAT, "\"lr\" is inf"},
     };
-    eg_tensor *p[2] = {eg_parameter(eg_ones(EG_SHAPE(2, 3), EG_F32)),
-                       eg_parameter(eg_ones(EG_SHAPE(3), EG_F32))};
+    eg_tensor *p[2] = {eg_parameter(eg_ones(EG_SHAPE(2, 3), EG_F32)), eg_parameter(eg_ones(EG_SHAPE(3), EG_F32))};
     eg_tensor *g[2] = {eg_ones(EG_SHAPE(2, 3), EG_F32), eg_ones(EG_SHAPE(3), EG_F32)};
     eg_optim *o = eg_adam_new(((eg_parameters){p, names, 2}));
     EGT_OK(eg_optim_step(o, g));
@@ -171,8 +168,7 @@ EGT(states_that_do_not_fit)
 /* loss = 1e-8 sum(x): gradients below what f16 can hold. */
 static eg_tensor *faint(eg_tensor *x)
 {
-    return eg_mul(eg_mul(eg_sum(eg_mul(x, eg_scalar(1e-4, EG_F16))), eg_scalar(1e-2, EG_F16)),
-                  eg_scalar(1e-2, EG_F16));
+    return eg_mul(eg_mul(eg_sum(eg_mul(x, eg_scalar(1e-4, EG_F16))), eg_scalar(1e-2, EG_F16)), eg_scalar(1e-2, EG_F16));
 }
 
 EGT(scaling_saves_gradients_from_underflow)
@@ -181,8 +177,7 @@ EGT(scaling_saves_gradients_from_underflow)
     eg_optim *o = eg_sgd_new(((eg_parameters){&p, NULL, 1}), .lr = 1e6);
     eg_scaler *s = eg_scaler_new(.interval = 2);
     EGT_OK(eg_optim_clip_norm(o, (double)INFINITY));
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tape tape = eg_tape_open();
         EGT_OK(eg_optim_minimize(o, tape, faint(p)));
     }
@@ -190,8 +185,7 @@ EGT(scaling_saves_gradients_from_underflow)
     EGT_EQ(eg_optim_grad_norm(o), 0);
     EGT_EQ(eg_scaler_scale(s), 65536);
     for (int t = 0; t < 4; t++) { /* 65536 is infinite in f16, 32768 is not */
-        EG_SCOPE
-        {
+        EG_SCOPE {
             eg_tape tape = eg_tape_open();
             EGT_OK(eg_scaler_minimize(s, o, tape, faint(p)));
         }
@@ -214,13 +208,11 @@ EGT(a_loss_that_is_not_finite_is_found_out)
     eg_status st = EG_OK;
     int tries = 0;
     for (; tries < 100 && st == EG_OK; tries++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             eg_tape tape = eg_tape_open();
             st = eg_scaler_minimize(s, o, tape, eg_sum(eg_log(p)));
         }
-        EG_SCOPE
-        {
+        EG_SCOPE {
             eg_tape tape = eg_tape_open();
             EGT_OK(eg_scaler_minimize(fixed, o, tape, eg_sum(eg_sqrt(p))));
         }
@@ -230,14 +222,13 @@ EGT(a_loss_that_is_not_finite_is_found_out)
     EGT_EQ(eg_scaler_skipped(fixed), 100);
     EGT_EQ(eg_scaler_scale(fixed), 128);
     for (tries = 0; tries < 100 && st == EG_OK; tries++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             eg_tape tape = eg_tape_open();
             st = eg_scaler_minimize(s, o, tape, eg_sum(eg_sqrt(p)));
         }
     }
     EGT_CHECK(st != EG_OK && egt_said(EG_EINVAL, "not finite even at"));
-    const bool here = eg_device_of(p) == eg_cpu(); /* a device is asked once in 16 steps */
+    const bool here = eg_device_of(p) == eg_cpu();       /* a device is asked once in 16 steps */
     EGT_CHECK(tries >= 41 && tries <= (here ? 41 : 56)); /* from 2^16 down to 2^-24, and once more */
     EGT_EQ(eg_optim_steps(o), 100);
     eg_scaler_free(s);
@@ -314,15 +305,13 @@ EGT(averages_of_weights)
 
 EGT(averages_resume)
 {
-    eg_tensor *p = eg_parameter(eg_ones(EG_SHAPE(3), EG_F32)),
-              *q = eg_parameter(eg_zeros(EG_SHAPE(3), EG_F32));
+    eg_tensor *p = eg_parameter(eg_ones(EG_SHAPE(3), EG_F32)), *q = eg_parameter(eg_zeros(EG_SHAPE(3), EG_F32));
     eg_tensor *twice[2] = {q, q}; /* tied */
     const char *name = "w", *two[2] = {"w", "v"};
     eg_ema *a = eg_ema_new(((eg_parameters){&p, &name, 1}), .warm_up = true);
     eg_ema *b = eg_ema_new(((eg_parameters){twice, two, 2}), .warm_up = true);
     EGT_OK(eg_ema_update(a));
-    eg_tensors *state = eg_ema_state(a),
-               *bad = changed(state, "w.average", eg_ones(EG_SHAPE(4), EG_F32));
+    eg_tensors *state = eg_ema_state(a), *bad = changed(state, "w.average", eg_ones(EG_SHAPE(4), EG_F32));
     EGT_REFUSED(eg_ema_load_state(b, bad), EG_ESHAPE, "w.average");
     eg_tensors_free(bad);
     EGT_OK(eg_ema_swap(b));
@@ -336,8 +325,7 @@ EGT(averages_resume)
     EGT_REFUSED(eg_ema_new(((eg_parameters){&p, NULL, 1}), .decay = 1), EG_EINVAL, "decay");
     EGT_REFUSED(eg_ema_new(((eg_parameters){NULL, NULL, 1})), EG_EINVAL, "parameters");
     EGT_REFUSED(eg_ema_update(NULL), EG_EINVAL, "ema");
-    EG_SCOPE
-    {
+    EG_SCOPE {
         (void)eg_tape_open();
         EGT_REFUSED(eg_ema_swap(a), EG_ESTATE, "tape");
     }
@@ -361,19 +349,17 @@ static bool everything(void *user)
     eg_scaler *scaler = eg_scaler_new(.start = 16);
     eg_ema *ema = eg_ema_new(((eg_parameters){p, named, 2}));
     eg_tensors *state = NULL, *average = NULL, *scale = NULL;
-    bool ok = o && scaler && ema &&
-              !eg_optim_add(o, ((eg_parameters){p + 1, named, 1}), .prefix = "b.") &&
+    bool ok = o && scaler && ema && !eg_optim_add(o, ((eg_parameters){p + 1, named, 1}), .prefix = "b.") &&
               !eg_optim_group(o, .name = "b") && !eg_optim_clip_norm(o, 1);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tape tape = ok ? eg_tape_open() : (eg_tape){0};
         eg_tensor *loss = ok ? eg_sum(eg_square(eg_add(p[0], eg_cast(p[1], EG_F32)))) : NULL;
         ok = ok && loss && !eg_scaler_minimize(scaler, o, tape, loss);
     }
     ok = ok && !eg_ema_update(ema) && !eg_ema_swap(ema);
     ok = ok && !eg_ema_swap(ema) && (state = eg_optim_state(o)) && (average = eg_ema_state(ema)) &&
-         (scale = eg_scaler_state(scaler)) && !eg_optim_load_state(o, state) &&
-         !eg_ema_load_state(ema, average) && !eg_scaler_load_state(scaler, scale);
+         (scale = eg_scaler_state(scaler)) && !eg_optim_load_state(o, state) && !eg_ema_load_state(ema, average) &&
+         !eg_scaler_load_state(scaler, scale);
     eg_tensors_free(state);
     eg_tensors_free(average);
     eg_tensors_free(scale);
@@ -385,8 +371,7 @@ static bool everything(void *user)
 
 EGT(memory_may_run_out_anywhere)
 {
-    eg_tensor *p[2] = {eg_parameter(eg_ones(EG_SHAPE(3), EG_F32)),
-                       eg_parameter(eg_ones(EG_SHAPE(3), EG_F16))};
+    eg_tensor *p[2] = {eg_parameter(eg_ones(EG_SHAPE(3), EG_F32)), eg_parameter(eg_ones(EG_SHAPE(3), EG_F16))};
     EGT_CHECK(egt_fail_allocations(everything, p) > 60);
     eg_release(p[0]);
     eg_release(p[1]);

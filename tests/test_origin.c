@@ -76,8 +76,7 @@ EGT(a_failure_names_file_and_offset)
     EGT_CHECK(egt_said(EG_EFORMAT, "the checksum is wrong (digits.rec, offset 30)"));
     eg_dataset_free(d);
     for (int workers = 0; workers < 3; workers++) {
-        d = eg_dataset_map(eg_dataset_prefetch(open_records("digits.rec", true), 2), same, NULL,
-                           .workers = workers);
+        d = eg_dataset_map(eg_dataset_prefetch(open_records("digits.rec", true), 2), same, NULL, .workers = workers);
         d = eg_dataset_shuffle(d, 1);
         EGT_CHECK(eg_dataset_first(d) && !eg_dataset_next(d));
         EGT_STR(eg_last_error()->op, "eg_dataset_map");

@@ -2,8 +2,7 @@
  * what the ones with axes refuse. */
 #include "tests/egt.h"
 
-#define N(...)                                                                                     \
-    eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), EG_F32, (double[]){__VA_ARGS__})
+#define N(...) eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), EG_F32, (double[]){__VA_ARGS__})
 
 static bool same(const eg_tensor *a, const eg_tensor *b)
 {
@@ -46,9 +45,8 @@ EGT(sinc_near_zero)
 
 EGT(sums_of_exponentials)
 {
-    EGT_CHECK(same(
-        eg_logaddexp(N(INFINITY, -INFINITY, 1000, -INFINITY), N(INFINITY, -INFINITY, -1000, 3)),
-        N(INFINITY, -INFINITY, 1000, 3)));
+    EGT_CHECK(same(eg_logaddexp(N(INFINITY, -INFINITY, 1000, -INFINITY), N(INFINITY, -INFINITY, -1000, 3)),
+                   N(INFINITY, -INFINITY, 1000, 3)));
     EGT_NEAR(eg_item(eg_logaddexp2(eg_scalar(3, EG_F64), eg_scalar(3, EG_F64))), 4, 1e-15);
 }
 
@@ -69,16 +67,15 @@ typedef struct formula {
 } formula;
 
 #define LEFT_OUT(name, low, high)
-#define FORMULA_P1(p)              LEFT_OUT
-#define FORMULA_P2(p, q)           LEFT_OUT
-#define FORMULA_P0(name, low, high) {#name, eg_##name, low, high},
+#define FORMULA_P1(p)                     LEFT_OUT
+#define FORMULA_P2(p, q)                  LEFT_OUT
+#define FORMULA_P0(name, low, high)       {#name, eg_##name, low, high},
 #define ROW_FLOAT(make, name, low, high)  make(name, low, high)
 #define ROW_NUMBER(make, name, low, high) make(name, low, high)
-#define ROW_LIMIT(make, name, low, high) make(name, low, high)
+#define ROW_LIMIT(make, name, low, high)  make(name, low, high)
 #define ROW_TEST(make, name, low, high)
 #define ROW_BITS(make, name, low, high)
-#define EG_UNARY(name, params, kind, cast, y, dy, saves, low, high)                                      \
-    ROW_##kind(FORMULA_##params, name, low, high)
+#define EG_UNARY(name, params, kind, cast, y, dy, saves, low, high) ROW_##kind(FORMULA_##params, name, low, high)
 static const formula formulas[] = {
 #include "lib/ops/unary.def"
 #undef EG_UNARY
@@ -93,10 +90,9 @@ static bool close_to(double a, double b, double tolerance)
 /* 77 values of the domain, then what is hard. */
 static eg_tensor *hard_values(const formula *f, eg_dtype dtype)
 {
-    eg_tensor *hard = eg_from_values(
-        EG_SHAPE(18), EG_F64,
-        (double[]){NAN, INFINITY, -INFINITY, 0.0, -0.0, 1, -1, 0.5, -0.5, 1e-30, -1e-30, 1e-40, 30,
-                   -30, 88.5, 1000, -1000, 3e38});
+    eg_tensor *hard = eg_from_values(EG_SHAPE(18), EG_F64,
+                                     (double[]){NAN, INFINITY, -INFINITY, 0.0, -0.0, 1, -1, 0.5, -0.5, 1e-30, -1e-30,
+                                                1e-40, 30, -30, 88.5, 1000, -1000, 3e38});
     eg_tensor *parts[2] = {egt_random(EG_SHAPE(77), EG_F64, f->low, f->high), hard};
     return eg_cast(eg_concat(parts, 2, 0), dtype);
 }
@@ -108,8 +104,8 @@ EGT(rows_are_their_elements)
             eg_tensor *x = hard_values(&formulas[k], i ? EG_F64 : EG_F32), *y = formulas[k].run(x);
             for (int64_t at = 0; at < eg_numel(x); at++) {
                 double one = eg_item(formulas[k].run(eg_slice(x, 0, at, at + 1, 1)));
-                snprintf(egt_case, sizeof egt_case, "%s of %.9g in %s", formulas[k].name,
-                         eg_get(x, at), i ? "f64" : "f32");
+                snprintf(egt_case, sizeof egt_case, "%s of %.9g in %s", formulas[k].name, eg_get(x, at),
+                         i ? "f64" : "f32");
                 EGT_CHECK(close_to(eg_get(y, at), one, i ? 2e-15 : 1e-6));
             }
         }
@@ -120,17 +116,67 @@ EGT(rows_are_their_elements)
 
 static const eg_dtype floats[] = {EG_F32, EG_F64, EG_F16, EG_BF16};
 static const double special[] = {
-    (double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 1.5, 2.5, -2.5, 6,
-    -6.5, 1e-3, -1e-3, 10, -10, 88.5, -88.5, 104, -104, 1000, -1000, 65504, -65504, 1e8, -1e8, 1e30, -1e30, 1e-8,
-    -1e-8, 1e-30, -1e-30, 1.17549435e-38, -1.17549435e-38, 1e-40, -1e-40, 1e-45, -1e-45, 3.40282347e38,
-    -3.40282347e38, 0.75, -0.75, 1e300, -1e300, 1.7976931348623157e308, -1.7976931348623157e308, 1e-310,
-    -1e-310, 5e-324, -5e-324,
+    (double)NAN,
+    (double)INFINITY,
+    -(double)INFINITY,
+    0.0,
+    -0.0,
+    1,
+    -1,
+    0.5,
+    -0.5,
+    2,
+    -2,
+    3,
+    -3,
+    1.5,
+    2.5,
+    -2.5,
+    6,
+    -6.5,
+    1e-3,
+    -1e-3,
+    10,
+    -10,
+    88.5,
+    -88.5,
+    104,
+    -104,
+    1000,
+    -1000,
+    65504,
+    -65504,
+    1e8,
+    -1e8,
+    1e30,
+    -1e30,
+    1e-8,
+    -1e-8,
+    1e-30,
+    -1e-30,
+    1.17549435e-38,
+    -1.17549435e-38,
+    1e-40,
+    -1e-40,
+    1e-45,
+    -1e-45,
+    3.40282347e38,
+    -3.40282347e38,
+    0.75,
+    -0.75,
+    1e300,
+    -1e300,
+    1.7976931348623157e308,
+    -1.7976931348623157e308,
+    1e-310,
+    -1e-310,
+    5e-324,
+    -5e-324,
 };
 enum { SPECIAL = sizeof special / sizeof *special };
 
 /* But for what a few operations round away; with `signs` also those of zeros. */
-static void check_alike(const char *what, bool signs, const eg_tensor *x, const eg_tensor *got,
-                        const eg_tensor *want)
+static void check_alike(const char *what, bool signs, const eg_tensor *x, const eg_tensor *got, const eg_tensor *want)
 {
     const eg_dtype dtype = eg_dtype_of(want);
     const double allowed = dtype == EG_F64 ? 1e-14 : dtype == EG_F32 ? 1e-6 : dtype == EG_F16 ? 2e-3 : 1.6e-2;
@@ -185,10 +231,10 @@ static eg_tensor *bend(eg_tensor *(*f)(eg_tensor *), eg_tensor *x)
 #define AT_P0       x
 #define AT_P1(p)    x, (#p)[0] == 'n' ? 3 : 0.5
 #define AT_P2(p, q) x, -0.5, 1.5
-#define EG_UNARY(name, params, kind, cast, y, dy, saves, low, high)                                      \
-    static eg_tensor *at_##name(eg_tensor *x)                                                      \
-    {                                                                                              \
-        return eg_##name(AT_##params);                                                             \
+#define EG_UNARY(name, params, kind, cast, y, dy, saves, low, high) \
+    static eg_tensor *at_##name(eg_tensor *x)                       \
+    {                                                               \
+        return eg_##name(AT_##params);                              \
     }
 #include "lib/ops/unary.def"
 #undef EG_UNARY
@@ -278,13 +324,34 @@ static const struct {
     eg_tensor *(*run)(eg_tensor *x);
     double slope[2], value[2];
 } ends[] = {
-#define ENDS(name, left, right, low, high) {#name, at_##name, {left, right}, {low, high}}
-    ENDS(gelu, 0, 1, 0, ON), ENDS(gelu_tanh, 0, 1, 0, ON), ENDS(silu, 0, 1, 0, ON), ENDS(mish, 0, 1, 0, ON),
-    ENDS(softplus, 0, 1, 0, ON), ENDS(log_sigmoid, 1, 0, ON, 0), ENDS(sigmoid, 0, 0, 0, 1), ENDS(tanh, 0, 0, -1, 1),
-    ENDS(softsign, 0, 0, -1, 1), ENDS(tanhshrink, 1, 1, ON, ON), ENDS(erf, 0, 0, -1, 1), ENDS(relu, 0, 1, 0, ON),
-    ENDS(relu6, 0, 0, 0, 6), ENDS(hardswish, 0, 1, 0, ON), ENDS(hardsigmoid, 0, 0, 0, 1), ENDS(elu, 0, 1, -0.5, ON),
-    ENDS(celu, 0, 1, -0.5, ON), ENDS(leaky_relu, 0.5, 1, ON, ON), ENDS(hardshrink, 1, 1, ON, ON),
-    ENDS(softshrink, 1, 1, ON, ON), ENDS(atan, 0, 0, -1.5707963267948966, 1.5707963267948966),
+#define ENDS(name, left, right, low, high) \
+    {                                      \
+#name, at_##name, {left, right },  \
+        {                                  \
+            low, high                      \
+        }                                  \
+    }
+    ENDS(gelu, 0, 1, 0, ON),
+    ENDS(gelu_tanh, 0, 1, 0, ON),
+    ENDS(silu, 0, 1, 0, ON),
+    ENDS(mish, 0, 1, 0, ON),
+    ENDS(softplus, 0, 1, 0, ON),
+    ENDS(log_sigmoid, 1, 0, ON, 0),
+    ENDS(sigmoid, 0, 0, 0, 1),
+    ENDS(tanh, 0, 0, -1, 1),
+    ENDS(softsign, 0, 0, -1, 1),
+    ENDS(tanhshrink, 1, 1, ON, ON),
+    ENDS(erf, 0, 0, -1, 1),
+    ENDS(relu, 0, 1, 0, ON),
+    ENDS(relu6, 0, 0, 0, 6),
+    ENDS(hardswish, 0, 1, 0, ON),
+    ENDS(hardsigmoid, 0, 0, 0, 1),
+    ENDS(elu, 0, 1, -0.5, ON),
+    ENDS(celu, 0, 1, -0.5, ON),
+    ENDS(leaky_relu, 0.5, 1, ON, ON),
+    ENDS(hardshrink, 1, 1, ON, ON),
+    ENDS(softshrink, 1, 1, ON, ON),
+    ENDS(atan, 0, 0, -1.5707963267948966, 1.5707963267948966),
     ENDS(selu, 0, 1.0507009873554805, -1.7580993408473768, ON),
 };
 
@@ -299,8 +366,8 @@ static void check_limits(void)
             const double want = isinf(ends[k].value[side]) ? left * v : ends[k].value[side];
             /* some come to their limit, or the line, as 1 / v does */
             const double near = (i / 10 == 0 ? 1e-6 : i / 10 == 1 ? 1e-12 : 0.01) + 2 / fabs(v);
-            snprintf(egt_case, sizeof egt_case, "%s at %g in %s: %g", ends[k].name, v,
-                     eg_dtype_name(floats[i / 10]), y);
+            snprintf(egt_case, sizeof egt_case, "%s at %g in %s: %g", ends[k].name, v, eg_dtype_name(floats[i / 10]),
+                     y);
             EGT_CHECK(y == want || fabs(y - want) <= near * fabs(want));
             EGT_NEAR(eg_get(slope(ends[k].run, x, false), 7), left, near);
             EGT_NEAR(eg_get(slope(ends[k].run, x, true), 7), left, near);
@@ -380,9 +447,9 @@ EGT(slopes_of_the_larger)
 static void check_zeros(void)
 {
     eg_tensor *(*const odd[])(eg_tensor *) = {
-        eg_expm1, eg_log1p, eg_sin,  eg_tan,   eg_asin,   eg_atan, eg_sinh, eg_tanh,     eg_asinh, eg_atanh, eg_erf,
-        eg_cbrt,  eg_floor, eg_ceil, eg_round, eg_erfinv, eg_frac, eg_sqrt, eg_softsign, eg_trunc, at_elu,   at_celu,
-        eg_selu,
+        eg_expm1, eg_log1p, eg_sin,      eg_tan,   eg_asin,  eg_atan, eg_sinh,  eg_tanh,
+        eg_asinh, eg_atanh, eg_erf,      eg_cbrt,  eg_floor, eg_ceil, eg_round, eg_erfinv,
+        eg_frac,  eg_sqrt,  eg_softsign, eg_trunc, at_elu,   at_celu, eg_selu,
     };
     for (size_t k = 0; k < sizeof odd / sizeof *odd * 4; k++) {
         eg_tensor *y = odd[k / 4](eg_full(EG_SHAPE(35), -0.0, floats[k % 4]));
@@ -458,8 +525,10 @@ static void check_halves(void)
     static const struct {
         eg_dtype dtype;
         double v, want;
-    } known[] = {{EG_F16, 1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-10}, {EG_BF16, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-7},
-                 {EG_F16, -65520 + 0x1p-30, -65504},           {EG_F16, 0x1p-25 + 0x1p-60, 0x1p-24},
+    } known[] = {{EG_F16, 1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-10},
+                 {EG_BF16, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-7},
+                 {EG_F16, -65520 + 0x1p-30, -65504},
+                 {EG_F16, 0x1p-25 + 0x1p-60, 0x1p-24},
                  {EG_BF16, 0x1p40 + 0x1p32 + 1, 0x1p40 + 0x1p33}};
     for (int i = 0; i < 2 * 5; i++) {
         const eg_dtype to = known[i / 2].dtype;

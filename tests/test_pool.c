@@ -3,8 +3,7 @@
 
 EGT(maxima_and_their_places)
 {
-    eg_tensor *x = eg_from_values(EG_SHAPE(1, 1, 3, 4), EG_F32,
-                                  (double[]){1, 2, 3, 4, 8, 7, 6, 5, 9, 9, 1, 0});
+    eg_tensor *x = eg_from_values(EG_SHAPE(1, 1, 3, 4), EG_F32, (double[]){1, 2, 3, 4, 8, 7, 6, 5, 9, 9, 1, 0});
     eg_tensor *at, *y = eg_max_pool2d(x, .kernel = 2, .stride = 1, .indices = &at);
     static const double want[] = {8, 7, 6, 9, 9, 6}, place[] = {4, 5, 6, 8, 9, 6};
     EGT_EQ(eg_dtype_of(at), EG_I64);
@@ -56,9 +55,12 @@ EGT(dilation_beyond_the_stride)
                 eg_tensor *in = i ? eg_channels_last(x) : x;
                 eg_tape tape = eg_tape_open();
                 EGT_OK(eg_tape_watch(tape, in));
-                y[i] = (deep ? eg_max_pool3d_with : eg_max_pool2d_with)(
-                    in, &(eg_pool_options){.size = sizeof(eg_pool_options), .kernel = kernel, .stride = stride,
-                                           .dilation = dilation, .padding = pad});
+                y[i] = (deep ? eg_max_pool3d_with
+                             : eg_max_pool2d_with)(in, &(eg_pool_options){.size = sizeof(eg_pool_options),
+                                                                          .kernel = kernel,
+                                                                          .stride = stride,
+                                                                          .dilation = dilation,
+                                                                          .padding = pad});
                 if (y[i]) {
                     EGT_OK(eg_tape_gradients(tape, eg_sum(eg_square(y[i])), &in, 1, &g[i]));
                 }
@@ -75,14 +77,13 @@ EGT(special_values_in_windows)
 {
     for (int k = 0; k < 4; k++) {
         eg_scope s = eg_scope_push();
-        snprintf(egt_case, sizeof egt_case, "special values, %s, %s",
-                 k & 1 ? "channels-last" : "planes", k & 2 ? "f64" : "f32");
+        snprintf(egt_case, sizeof egt_case, "special values, %s, %s", k & 1 ? "channels-last" : "planes",
+                 k & 2 ? "f64" : "f32");
         eg_tensor *x = eg_full(EG_SHAPE(1, 3, 4, 4), -(double)INFINITY, k & 2 ? EG_F64 : EG_F32);
         eg_set(x, 5, (double)NAN);
         eg_set(x, 16 + 5, -3);
         x = k & 1 ? eg_channels_last(x) : x;
-        eg_tensor *at,
-            *y = eg_max_pool2d(x, .kernel = 3, .stride = 2, .padding = 1, .indices = &at);
+        eg_tensor *at, *y = eg_max_pool2d(x, .kernel = 3, .stride = 2, .padding = 1, .indices = &at);
         EGT_CHECK(isnan(eg_get(y, 0)) && eg_get(at, 0) == 5);
         EGT_CHECK(eg_get(y, 4) == -3 && eg_get(at, 4) == 5);
         EGT_CHECK(eg_get(y, 8) == -(double)INFINITY && eg_get(at, 8) == 0);
@@ -95,12 +96,9 @@ EGT(a_mean_counts_what_it_says)
 {
     eg_tensor *x = eg_ones(EG_SHAPE(1, 1, 3, 3), EG_F32);
     EGT_NEAR(eg_get(eg_avg_pool2d(x, .kernel = 2, .stride = 2, .padding = 1), 0), 0.25, 1e-7);
-    EGT_NEAR(
-        eg_get(eg_avg_pool2d(x, .kernel = 2, .stride = 2, .padding = 1, .exclude_pad = true), 0), 1,
-        1e-7);
+    EGT_NEAR(eg_get(eg_avg_pool2d(x, .kernel = 2, .stride = 2, .padding = 1, .exclude_pad = true), 0), 1, 1e-7);
     EGT_NEAR(eg_get(eg_avg_pool2d(x, .kernel = 2, .padding = EG_SAME), 3), 1, 1e-7);
-    EGT_NEAR(eg_get(eg_avg_pool2d(x, .kernel = 2, .ceil_mode = true), 3), 1,
-             1e-7); /* behind is not counted */
+    EGT_NEAR(eg_get(eg_avg_pool2d(x, .kernel = 2, .ceil_mode = true), 3), 1, 1e-7); /* behind is not counted */
 }
 
 EGT(pooling_keeps_the_layout_and_the_numbers)
@@ -131,8 +129,7 @@ EGT(a_large_mean_loses_no_digits)
 {
     eg_tensor *x = eg_full(EG_SHAPE(1, 20, 300, 200), 0.1, EG_F32);
     EGT_NEAR(eg_get(eg_adaptive_avg_pool(x, EG_SHAPE(1, 1)), 3), (double)0.1f, 1e-6);
-    EGT_NEAR(eg_get(eg_adaptive_avg_pool(eg_channels_last(x), EG_SHAPE(1, 1)), 3), (double)0.1f,
-             1e-6);
+    EGT_NEAR(eg_get(eg_adaptive_avg_pool(eg_channels_last(x), EG_SHAPE(1, 1)), 3), (double)0.1f, 1e-6);
 }
 
 EGT(bad_pools_are_refused)
@@ -147,11 +144,9 @@ EGT(bad_pools_are_refused)
     EGT_REFUSED(eg_max_pool2d(x, .kernels = {2, 2, 2}), EG_EINVAL, "spatial axis 2");
     EGT_REFUSED(eg_max_pool2d(x, .kernel = 2, .padding = 1, .pads = {{1, 1}}), EG_EINVAL, "both");
     EGT_REFUSED(eg_max_pool2d(x, .kernel = 7), EG_ESHAPE, "window of 7 cells");
-    EGT_REFUSED(eg_max_pool2d(x, .kernel = 2, .padding = 2, .ceil_mode = true), EG_ESHAPE,
-                "padding be smaller");
-    EGT_REFUSED(
-        eg_max_pool1d(eg_ones(EG_SHAPE(1, 1, 1), EG_F32), .kernel = 2, .dilation = 3, .padding = 2),
-        EG_ESHAPE, "nothing but padding");
+    EGT_REFUSED(eg_max_pool2d(x, .kernel = 2, .padding = 2, .ceil_mode = true), EG_ESHAPE, "padding be smaller");
+    EGT_REFUSED(eg_max_pool1d(eg_ones(EG_SHAPE(1, 1, 1), EG_F32), .kernel = 2, .dilation = 3, .padding = 2), EG_ESHAPE,
+                "nothing but padding");
     EGT_REFUSED(eg_max_pool2d(x, .kernel = INT32_MAX, .padding = EG_SAME), EG_ESHAPE, "too large");
     EGT_REFUSED(eg_max_pool1d(x, .kernel = 2), EG_ESHAPE, "1 spatial");
     EGT_REFUSED(eg_max_pool3d(eg_ones(EG_SHAPE(2, 5, 6), EG_F32), .kernel = 2), EG_ESHAPE, "3 spatial");
@@ -175,21 +170,18 @@ EGT(bad_places_are_refused)
         eg_set(at, 2, bad[i]);
         EGT_REFUSED(eg_max_unpool(y, at, EG_SHAPE(4, 5)), EG_EINDEX, "");
     }
-    EGT_REFUSED(eg_max_unpool(y, eg_zeros(EG_SHAPE(1, 1, 2), EG_I64), EG_SHAPE(4, 5)), EG_ESHAPE,
-                "indices");
-    EGT_REFUSED(eg_max_unpool(y, eg_zeros(EG_SHAPE(1, 1, 2, 2), EG_F32), EG_SHAPE(4, 5)), EG_EDTYPE,
-                "");
+    EGT_REFUSED(eg_max_unpool(y, eg_zeros(EG_SHAPE(1, 1, 2), EG_I64), EG_SHAPE(4, 5)), EG_ESHAPE, "indices");
+    EGT_REFUSED(eg_max_unpool(y, eg_zeros(EG_SHAPE(1, 1, 2, 2), EG_F32), EG_SHAPE(4, 5)), EG_EDTYPE, "");
     EGT_REFUSED(eg_max_unpool(y, eg_full(EG_SHAPE(1, 1, 2, 2), -1, EG_I64), EG_SHAPE(4, 5)), EG_EINDEX, "-1");
     EGT_REFUSED(eg_max_unpool(y, NULL, EG_SHAPE(4, 5)), EG_EINVAL, "indices");
-    EGT_REFUSED(eg_max_unpool(y, eg_zeros(EG_SHAPE(1, 1, 2, 2), EG_I64), EG_SHAPE(4, -5)),
-                EG_ESHAPE, "negative");
+    EGT_REFUSED(eg_max_unpool(y, eg_zeros(EG_SHAPE(1, 1, 2, 2), EG_I64), EG_SHAPE(4, -5)), EG_ESHAPE, "negative");
 }
 
-#define BOTH(call_all, call_one)                                                                   \
-    do {                                                                                           \
-        eg_tensor *want = call_all, *have = call_one;                                              \
-        EGT_EQ(eg_ndim(have), eg_ndim(want) - 1);                                                  \
-        EGT_EQ(egt_distance(have, eg_squeeze(want, EG_AXES(0))), 0);                               \
+#define BOTH(call_all, call_one)                                     \
+    do {                                                             \
+        eg_tensor *want = call_all, *have = call_one;                \
+        EGT_EQ(eg_ndim(have), eg_ndim(want) - 1);                    \
+        EGT_EQ(egt_distance(have, eg_squeeze(want, EG_AXES(0))), 0); \
     } while (0)
 
 /* x [C, spatial...] is one image, and so are the result and its indices. */

@@ -7,8 +7,7 @@
 static eg_dtype dtype_under(eg_dtype low, eg_tensor *(*f)(eg_tensor *), eg_tensor *x)
 {
     eg_tensor *y = NULL;
-    EG_AUTOCAST(low)
-    {
+    EG_AUTOCAST(low) {
         y = f(x);
     }
     return y ? eg_dtype_of(y) : EG_DTYPE_COUNT;
@@ -93,12 +92,21 @@ EGT(what_ops_compute_in)
         eg_tensor *(*f)(eg_tensor *x);
         char of_f32, of_half; /* l: low, f: f32, s: the same */
     } rows[] = {
-        {"matmul", matmul, 'l', 'l'}, {"linear", linear, 'l', 'l'}, {"conv", conv, 'l', 'l'},
+        {"matmul", matmul, 'l', 'l'},
+        {"linear", linear, 'l', 'l'},
+        {"conv", conv, 'l', 'l'},
         {"conv_transpose", conv_transpose, 'l', 'l'},
-        {"exp", eg_exp, 'f', 'f'}, {"pow", power, 'f', 'f'}, {"softmax", softmax, 'f', 'f'},
-        {"sum", sum, 'f', 'f'}, {"cross_entropy", cross_entropy, 'f', 'f'}, {"mse", mse, 'f', 'f'},
-        {"rfft", bins, 'f', 'f'}, {"inverse", inverse, 'f', 'f'},
-        {"add", doubled, 'f', 's'}, {"relu", eg_relu, 'f', 's'}, {"max_pool", largest, 'f', 's'},
+        {"exp", eg_exp, 'f', 'f'},
+        {"pow", power, 'f', 'f'},
+        {"softmax", softmax, 'f', 'f'},
+        {"sum", sum, 'f', 'f'},
+        {"cross_entropy", cross_entropy, 'f', 'f'},
+        {"mse", mse, 'f', 'f'},
+        {"rfft", bins, 'f', 'f'},
+        {"inverse", inverse, 'f', 'f'},
+        {"add", doubled, 'f', 's'},
+        {"relu", eg_relu, 'f', 's'},
+        {"max_pool", largest, 'f', 's'},
     };
     static const eg_dtype halves[] = {EG_BF16, EG_F16};
     eg_tensor *x = egt_random(EG_SHAPE(4, 4), EG_F32, 0.1, 1), *wide = eg_cast(x, EG_F64);
@@ -141,8 +149,7 @@ EGT(values_are_those_of_casts)
 {
     eg_tensor *a = egt_random(EG_SHAPE(5, 7), EG_F32, -1, 1), *b = egt_random(EG_SHAPE(7, 3), EG_F32, -1, 1);
     eg_tensor *y = NULL;
-    EG_AUTOCAST(EG_BF16)
-    {
+    EG_AUTOCAST(EG_BF16) {
         y = eg_matmul(a, b);
     }
     eg_tensor *z = eg_matmul(eg_cast(a, EG_BF16), eg_cast(b, EG_BF16));
@@ -162,8 +169,7 @@ EGT(until_the_scope_is_popped)
     EGT_OK(eg_autocast(EG_F32));
     eg_scope_pop(inner, NULL);
     EGT_EQ(eg_autocast_dtype(), EG_BF16);
-    EG_AUTOCAST(EG_F16)
-    {
+    EG_AUTOCAST(EG_F16) {
         EGT_EQ(eg_autocast_dtype(), EG_F16);
     }
     EGT_EQ(eg_autocast_dtype(), EG_BF16);
@@ -176,8 +182,7 @@ EGT(until_the_scope_is_popped)
 static eg_tensor *returns_from_a_block(eg_tensor *x)
 {
     eg_scope s = eg_scope_push();
-    EG_AUTOCAST(EG_BF16)
-    {
+    EG_AUTOCAST(EG_BF16) {
         return eg_scope_pop(s, eg_matmul(x, x));
     }
     return eg_scope_pop(s, NULL);
@@ -200,8 +205,7 @@ EGT(it_is_a_threads)
 {
     pthread_t thread;
     eg_dtype there = EG_BF16;
-    EG_AUTOCAST(EG_BF16)
-    {
+    EG_AUTOCAST(EG_BF16) {
         EGT_OK(pthread_create(&thread, NULL, dtype_of_thread, &there));
         EGT_OK(pthread_join(thread, NULL));
     }
@@ -216,8 +220,7 @@ EGT(refusals)
     EGT_EQ(eg_autocast((eg_dtype)77), EG_EINVAL);
     EGT_EQ(eg_autocast_dtype(), EG_F32);
     eg_clear_error();
-    EG_AUTOCAST(EG_BF16)
-    {
+    EG_AUTOCAST(EG_BF16) {
         eg_tensor *x = eg_ones(EG_SHAPE(2, 3), EG_F32);
         EGT_REFUSED(eg_matmul(x, x), EG_ESHAPE, "[2, 3]");
         EGT_REFUSED(eg_matmul(x, NULL), EG_EINVAL, "NULL");
@@ -233,8 +236,7 @@ static eg_tensor *slope(eg_dtype low, eg_tensor *x, eg_tensor *w, bool inside)
     eg_scope s = eg_scope_push();
     eg_tape tape = eg_tape_open();
     eg_tape_watch(tape, w);
-    EG_AUTOCAST(low)
-    {
+    EG_AUTOCAST(low) {
         loss = eg_mean(eg_square(eg_matmul(eg_tanh(eg_matmul(x, w)), w)));
         if (inside) {
             EGT_OK(eg_tape_gradients(tape, loss, &w, 1, &g));
@@ -278,8 +280,7 @@ EGT(a_checkpoint_computes_again_in_the_same_precision)
     for (int i = 0; i < 2; i++) {
         eg_tape tape = eg_tape_open();
         eg_tensor *y = NULL;
-        EG_AUTOCAST(EG_BF16)
-        {
+        EG_AUTOCAST(EG_BF16) {
             y = i ? eg_checkpoint(segment, &x, 1, w) : segment(&x, 1, w);
         }
         EGT_EQ(eg_dtype_of(y), EG_BF16);

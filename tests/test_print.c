@@ -15,21 +15,18 @@ static const char *text(const eg_tensor *t)
 
 EGT(numbers_in_columns)
 {
-    EGT_STR(text(eg_reshape(eg_arange(0, 6, 1, EG_F32), EG_SHAPE(2, 3))),
-            "[[0. 1. 2.]\n [3. 4. 5.]]");
+    EGT_STR(text(eg_reshape(eg_arange(0, 6, 1, EG_F32), EG_SHAPE(2, 3))), "[[0. 1. 2.]\n [3. 4. 5.]]");
     EGT_STR(text(FROM(EG_F32, EG_SHAPE(3), 1.5, 2.25, -3)), "[ 1.5   2.25 -3.  ]");
     EGT_STR(text(FROM(EG_F32, EG_SHAPE(3), 0.1, -0.0, 0.33333)), "[ 0.1    -0.      0.3333]");
     EGT_STR(text(eg_zeros(EG_SHAPE(3, 1, 2), EG_F32)), "[[[0. 0.]]\n\n [[0. 0.]]\n\n [[0. 0.]]]");
-    EGT_STR(text(FROM(EG_F32, EG_SHAPE(3), 999.5, 1, 12345678.0)),
-            "[9.9950e+02 1.0000e+00 1.2346e+07]");
+    EGT_STR(text(FROM(EG_F32, EG_SHAPE(3), 999.5, 1, 12345678.0)), "[9.9950e+02 1.0000e+00 1.2346e+07]");
 }
 
 EGT(exponents)
 {
     EGT_STR(text(FROM(EG_F32, EG_SHAPE(2), 1e-5, 1)), "[1.e-05 1.e+00]");
     EGT_STR(text(FROM(EG_F32, EG_SHAPE(2), 1e8, 1)), "[1.e+08 1.e+00]");
-    EGT_STR(text(FROM(EG_F64, EG_SHAPE(2), 123456.789, -0.001)),
-            "[ 1.2346e+05 -1.0000e-03] f64 [2]");
+    EGT_STR(text(FROM(EG_F64, EG_SHAPE(2), 123456.789, -0.001)), "[ 1.2346e+05 -1.0000e-03] f64 [2]");
     EGT_STR(text(FROM(EG_F64, EG_SHAPE(3), 1e-300, 1e300, 1)), "[1.e-300 1.e+300 1.e+000] f64 [3]");
     EGT_STR(text(FROM(EG_F32, EG_SHAPE(3), NAN, -INFINITY, 1e9)), "[   nan   -inf 1.e+09]");
 }
@@ -69,23 +66,22 @@ EGT(strides_are_followed)
 EGT(long_ones_are_cut_in_the_middle)
 {
     EGT_STR(text(eg_arange(0, 2000, 1, EG_I64)), "[   0    1    2 ... 1997 1998 1999] i64 [2000]");
-    EGT_STR(
-        text(eg_reshape(eg_arange(0, 2000, 1, EG_F32), EG_SHAPE(2, 20, 50))),
-        "[[[0.000e+00 1.000e+00 2.000e+00 ... 4.700e+01 4.800e+01 4.900e+01]\n"
-        "  [5.000e+01 5.100e+01 5.200e+01 ... 9.700e+01 9.800e+01 9.900e+01]\n"
-        "  [1.000e+02 1.010e+02 1.020e+02 ... 1.470e+02 1.480e+02 1.490e+02]\n"
-        "  ...\n"
-        "  [8.500e+02 8.510e+02 8.520e+02 ... 8.970e+02 8.980e+02 8.990e+02]\n"
-        "  [9.000e+02 9.010e+02 9.020e+02 ... 9.470e+02 9.480e+02 9.490e+02]\n"
-        "  [9.500e+02 9.510e+02 9.520e+02 ... 9.970e+02 9.980e+02 9.990e+02]]\n"
-        "\n"
-        " [[1.000e+03 1.001e+03 1.002e+03 ... 1.047e+03 1.048e+03 1.049e+03]\n"
-        "  [1.050e+03 1.051e+03 1.052e+03 ... 1.097e+03 1.098e+03 1.099e+03]\n"
-        "  [1.100e+03 1.101e+03 1.102e+03 ... 1.147e+03 1.148e+03 1.149e+03]\n"
-        "  ...\n"
-        "  [1.850e+03 1.851e+03 1.852e+03 ... 1.897e+03 1.898e+03 1.899e+03]\n"
-        "  [1.900e+03 1.901e+03 1.902e+03 ... 1.947e+03 1.948e+03 1.949e+03]\n"
-        "  [1.950e+03 1.951e+03 1.952e+03 ... 1.997e+03 1.998e+03 1.999e+03]]] f32 [2, 20, 50]");
+    EGT_STR(text(eg_reshape(eg_arange(0, 2000, 1, EG_F32), EG_SHAPE(2, 20, 50))),
+            "[[[0.000e+00 1.000e+00 2.000e+00 ... 4.700e+01 4.800e+01 4.900e+01]\n"
+            "  [5.000e+01 5.100e+01 5.200e+01 ... 9.700e+01 9.800e+01 9.900e+01]\n"
+            "  [1.000e+02 1.010e+02 1.020e+02 ... 1.470e+02 1.480e+02 1.490e+02]\n"
+            "  ...\n"
+            "  [8.500e+02 8.510e+02 8.520e+02 ... 8.970e+02 8.980e+02 8.990e+02]\n"
+            "  [9.000e+02 9.010e+02 9.020e+02 ... 9.470e+02 9.480e+02 9.490e+02]\n"
+            "  [9.500e+02 9.510e+02 9.520e+02 ... 9.970e+02 9.980e+02 9.990e+02]]\n"
+            "\n"
+            " [[1.000e+03 1.001e+03 1.002e+03 ... 1.047e+03 1.048e+03 1.049e+03]\n"
+            "  [1.050e+03 1.051e+03 1.052e+03 ... 1.097e+03 1.098e+03 1.099e+03]\n"
+            "  [1.100e+03 1.101e+03 1.102e+03 ... 1.147e+03 1.148e+03 1.149e+03]\n"
+            "  ...\n"
+            "  [1.850e+03 1.851e+03 1.852e+03 ... 1.897e+03 1.898e+03 1.899e+03]\n"
+            "  [1.900e+03 1.901e+03 1.902e+03 ... 1.947e+03 1.948e+03 1.949e+03]\n"
+            "  [1.950e+03 1.951e+03 1.952e+03 ... 1.997e+03 1.998e+03 1.999e+03]]] f32 [2, 20, 50]");
 }
 
 EGT(long_rows_are_broken)
@@ -102,22 +98,16 @@ EGT(options)
 {
     char s[256];
     eg_tensor *x = eg_div_scalar(eg_arange(0, 8, 1, EG_F64), 3);
-    EGT_CHECK(
-        eg_format_with(x, s, sizeof s, &(eg_print_options){.precision = 1, .line_width = 20}) > 0);
+    EGT_CHECK(eg_format_with(x, s, sizeof s, &(eg_print_options){.precision = 1, .line_width = 20}) > 0);
     EGT_STR(s, "[0.  0.3 0.7 1.\n 1.3 1.7 2.  2.3] f64 [8]");
-    EGT_CHECK(eg_format_with(x, s, sizeof s, &(eg_print_options){.threshold = 4, .edge_items = 1}) >
-              0);
+    EGT_CHECK(eg_format_with(x, s, sizeof s, &(eg_print_options){.threshold = 4, .edge_items = 1}) > 0);
     EGT_STR(s, "[0.     ... 2.3333] f64 [8]");
-    EGT_CHECK(eg_format_with(eg_scalar(0.1, EG_F32), s, sizeof s,
-                             &(eg_print_options){.precision = 20}) > 0);
+    EGT_CHECK(eg_format_with(eg_scalar(0.1, EG_F32), s, sizeof s, &(eg_print_options){.precision = 20}) > 0);
     EGT_STR(s, "0.1");
-    EGT_CHECK(eg_format_with(eg_scalar(1.0 / 3, EG_F64), s, sizeof s,
-                             &(eg_print_options){.precision = 40}) > 0);
+    EGT_CHECK(eg_format_with(eg_scalar(1.0 / 3, EG_F64), s, sizeof s, &(eg_print_options){.precision = 40}) > 0);
     EGT_STR(s, "0.3333333333333333 f64 []");
-    EGT_REFUSED(eg_format_with(x, s, sizeof s, &(eg_print_options){.precision = 41}), EG_EINVAL,
-                "precision");
-    EGT_REFUSED(eg_format_with(x, s, sizeof s, &(eg_print_options){.edge_items = -1}), EG_EINVAL,
-                "edge");
+    EGT_REFUSED(eg_format_with(x, s, sizeof s, &(eg_print_options){.precision = 41}), EG_EINVAL, "precision");
+    EGT_REFUSED(eg_format_with(x, s, sizeof s, &(eg_print_options){.edge_items = -1}), EG_EINVAL, "edge");
     EGT_REFUSED(eg_format_with(x, s, sizeof s, &(eg_print_options){.edge_items = EG_ZERO}), EG_EINVAL, "edge");
     EGT_REFUSED(eg_format(NULL, s, sizeof s), EG_EINVAL, "t");
 }

@@ -22,9 +22,19 @@ static void check_adding(int64_t m, int64_t n, int64_t k, bool transposed)
     }
     eg__call c = a_call();
     bool done = false, fused = false;
-    eg__product p = {.dtype = EG_F32, .add = true, .m = m, .n = n, .k = k, .a = eg__ptr(a),
-                     .b = eg__ptr(b), .y = eg__ptr(y), .ra = k, .ca = 1, .rb = b->strides[0],
-                     .cb = b->strides[1], .ry = n + 3};
+    eg__product p = {.dtype = EG_F32,
+                     .add = true,
+                     .m = m,
+                     .n = n,
+                     .k = k,
+                     .a = eg__ptr(a),
+                     .b = eg__ptr(b),
+                     .y = eg__ptr(y),
+                     .ra = k,
+                     .ca = 1,
+                     .rb = b->strides[0],
+                     .cb = b->strides[1],
+                     .ry = n + 3};
     EGT_OK(eg__product_run_base(&c, &p, &done, &fused));
     EGT_CHECK(done);
     for (int64_t i = 0; i < m; i++) {
@@ -144,8 +154,8 @@ EGT(no_memory_for_a_copy)
 #ifdef EG_HAVE_ONEDNN
 static eg__dnnl_op product_op(eg_tensor *a, eg_tensor *b, eg_tensor *y)
 {
-    return (eg__dnnl_op){.kind = EG__DNNL_MATMUL, .x = eg__dnnl_mem_of(a, 2), .w = eg__dnnl_mem_of(b, 2),
-                         .y = eg__dnnl_mem_of(y, 2)};
+    return (eg__dnnl_op){
+        .kind = EG__DNNL_MATMUL, .x = eg__dnnl_mem_of(a, 2), .w = eg__dnnl_mem_of(b, 2), .y = eg__dnnl_mem_of(y, 2)};
 }
 
 EGT(primitives_are_found_again)
@@ -183,7 +193,9 @@ EGT(the_cache_is_bounded)
             eg__dnnl_prim *p;
             /* The smallest of shapes, so that making them takes no time. */
             eg__dnnl_mem m = {.ndim = 2, .dtype = EG_F32, .shape = {1, n}, .strides = {n, 1}};
-            eg__dnnl_op op = {.kind = EG__DNNL_MATMUL, .x = m, .y = m,
+            eg__dnnl_op op = {.kind = EG__DNNL_MATMUL,
+                              .x = m,
+                              .y = m,
                               .w = {.ndim = 2, .dtype = EG_F32, .shape = {n, n}, .strides = {n, 1}}};
             EGT_OK(eg__dnnl_find(&c, &op, &p));
         }

@@ -202,8 +202,7 @@ EGT(all_threads)
     read_trace(egt_path("trace.json"));
     int a = find("exp", "forward"), b = find("sin", "forward"), c = find("cos", "forward");
     EGT_CHECK(a >= 0 && b >= 0 && c >= 0);
-    EGT_CHECK(events[a].tid != events[b].tid && events[b].tid != events[c].tid &&
-              events[a].tid != events[c].tid);
+    EGT_CHECK(events[a].tid != events[b].tid && events[b].tid != events[c].tid && events[a].tid != events[c].tid);
     EGT_EQ(find("relu", NULL), -1);
 }
 

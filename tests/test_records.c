@@ -31,8 +31,7 @@ static bool write_records(const char *path, int count, eg_compression c)
 static int count_records(eg_dataset *d)
 {
     int k = 0;
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         EGT_EQ(eg_numel(sample[0]), k % 100 + 1);
         EGT_EQ(eg_get(sample[0], k % 100), '0' + k % 10);
         k++;
@@ -43,8 +42,7 @@ static int count_records(eg_dataset *d)
 
 EGT(records_come_back)
 {
-    static const eg_compression ways[] = {EG_COMPRESSION_NONE, EG_COMPRESSION_GZIP,
-                                          EG_COMPRESSION_ZLIB};
+    static const eg_compression ways[] = {EG_COMPRESSION_NONE, EG_COMPRESSION_GZIP, EG_COMPRESSION_ZLIB};
     for (int i = 0; i < 3; i++) {
         static const int counts[] = {0, 1, 250, 3000};
         for (int k = 0; k < 4; k++) {
@@ -77,9 +75,7 @@ EGT(the_bytes_of_a_record)
     for (int part = 0; part < 2; part++) {
         uint32_t crc = part ? crc32c_masked("x", 1) : crc32c_masked(want_length, 8);
         const uint8_t *at = got + (part ? 13 : 8);
-        EGT_EQ((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-                   (uint32_t)at[3] << 24,
-               crc);
+        EGT_EQ((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24, crc);
     }
     EGT_CHECK(!memcmp(got, want_length, 8) && got[12] == 'x');
 }
@@ -99,8 +95,7 @@ EGT(damage_is_found_and_passed_over)
         egt_write(egt_path("a.rec"), bad, n);
         eg_dataset *d = eg_tfrecord_new(egt_path("*.rec"));
         int whole = 0;
-        EG_FOR_EACH(sample, d)
-        {
+        EG_FOR_EACH(sample, d) {
             whole++;
         }
         EGT_EQ(eg_dataset_status(d), EG_EFORMAT);
@@ -114,8 +109,7 @@ EGT(damage_is_found_and_passed_over)
         }
         d = eg_dataset_tolerate(d);
         whole = 0;
-        EG_FOR_EACH(sample, d)
-        {
+        EG_FOR_EACH(sample, d) {
             whole++;
         }
         EGT_OK(eg_dataset_status(d));
@@ -150,23 +144,19 @@ EGT(records_cut_short)
 {
     static uint8_t good[8192];
     for (int packed = 0; packed < 2; packed++) {
-        if (!write_records(egt_path("a.rec"), 5,
-                           packed ? EG_COMPRESSION_GZIP : EG_COMPRESSION_NONE)) {
+        if (!write_records(egt_path("a.rec"), 5, packed ? EG_COMPRESSION_GZIP : EG_COMPRESSION_NONE)) {
             continue;
         }
         size_t n = read_file(egt_path("a.rec"), good, sizeof good);
         for (size_t cut = 0; cut < n; cut++) {
             egt_write(egt_path("a.rec"), good, cut);
-            eg_dataset *d = eg_tfrecord_new(egt_path("a.rec"),
-                                            .compression = packed ? EG_COMPRESSION_GZIP : 0);
+            eg_dataset *d = eg_tfrecord_new(egt_path("a.rec"), .compression = packed ? EG_COMPRESSION_GZIP : 0);
             int whole = 0;
-            EG_FOR_EACH(sample, d)
-            {
+            EG_FOR_EACH(sample, d) {
                 whole++;
             }
             bool at_a_record = cut == 0 || cut == 17 || cut == 35 || cut == 54 || cut == 74;
-            EGT_EQ(eg_dataset_status(d),
-                   packed ? (cut ? EG_EFORMAT : EG_OK) : (at_a_record ? EG_OK : EG_EFORMAT));
+            EGT_EQ(eg_dataset_status(d), packed ? (cut ? EG_EFORMAT : EG_OK) : (at_a_record ? EG_OK : EG_EFORMAT));
             EGT_CHECK(whole < 5 || packed);
             eg_clear_error();
             eg_dataset_free(d);
@@ -174,7 +164,8 @@ EGT(records_cut_short)
         memset(good + n, 'z', 20);
         egt_write(egt_path("a.rec"), good, n + 20); /* something behind the last */
         eg_dataset *d = eg_tfrecord_new(egt_path("a.rec"));
-        EG_FOR_EACH(sample, d) {}
+        EG_FOR_EACH(sample, d) {
+        }
         EGT_EQ(eg_dataset_status(d), EG_EFORMAT);
         eg_clear_error();
         eg_dataset_free(d);
@@ -190,8 +181,7 @@ EGT(lengths_that_lie)
         uint8_t b[64] = {0};
         memcpy(b, lengths[i], 8);
         egt_write(egt_path("a.rec"), b, sizeof b);
-        eg_dataset *d =
-            eg_tfrecord_new(egt_path("a.rec"), .no_crc = true, .compression = EG_COMPRESSION_NONE);
+        eg_dataset *d = eg_tfrecord_new(egt_path("a.rec"), .no_crc = true, .compression = EG_COMPRESSION_NONE);
         EGT_CHECK(!eg_dataset_first(d));
         EGT_CHECK(egt_said(EG_EFORMAT, "a record of"));
         eg_dataset_free(d);
@@ -201,14 +191,13 @@ EGT(lengths_that_lie)
 /* gzip with a block that is not packed: the file tells of a record that is not there. */
 EGT(a_packed_record_that_is_too_large)
 {
-    static const uint8_t file[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1, 12, 0, 0xf3, 0xff,
-                                   1, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t file[] = {0x1f, 0x8b, 8, 0, 0,    0, 0, 0, 0, 3, 1, 12, 0, 0xf3,
+                                   0xff, 1,    0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0,  0};
     egt_write(egt_path("a.rec"), file, sizeof file);
     for (int k = 0; k < 2; k++) {
         EGT_OK(eg_unpack_limit(k ? (1 << 28) + 1 : 0));
         eg_dataset *d = eg_tfrecord_new(egt_path("a.rec"), .no_crc = true, .compression = EG_COMPRESSION_GZIP);
-        EG_FOR_EACH(sample, d)
-        {
+        EG_FOR_EACH(sample, d) {
             EGT_CHECK(!sample[0]);
         }
         eg_status st = eg_dataset_status(d);
@@ -231,8 +220,7 @@ EGT(records_passed_over)
     for (int n = 0; n <= 180; n += 12) {
         eg_dataset *d = eg_dataset_skip(eg_tfrecord_new(egt_path("*.rec")), n);
         int k = n;
-        EG_FOR_EACH(sample, d)
-        {
+        EG_FOR_EACH(sample, d) {
             EGT_EQ(eg_numel(sample[0]), k % 60 + 1);
             k++;
         }
@@ -285,8 +273,7 @@ static eg_tensor *sample_example(void)
 {
     eg_example *e = new_example();
     EGT_OK(eg_example_set(e, "label", ints(1, (double[]){-3})));
-    EGT_OK(
-        eg_example_set(e, "box", eg_from_values(EG_SHAPE(2, 2), EG_F64, (double[]){1, 2, 3, 4.5})));
+    EGT_OK(eg_example_set(e, "box", eg_from_values(EG_SHAPE(2, 2), EG_F64, (double[]){1, 2, 3, 4.5})));
     EGT_OK(eg_example_set(e, "ids", ints(6, (double[]){1, 2, 3, 4, 5, 1099511627776})));
     EGT_OK(eg_example_set_bytes(e, "image", "abc\0d", 5));
     EGT_REFUSED(eg_example_set_bytes(e, "image", "x", 1), EG_EINVAL, "image");
@@ -382,7 +369,7 @@ EGT(examples_byte_by_byte)
         const char *bytes;
         int n, value; /* -1: refused */
     } cases[] = {
-        {"\x0a\x0a\x0a\x08\x0a\x01k\x12\x03\x1a\x01\x05", 12, -1}, /* integers: 05 is no field */
+        {"\x0a\x0a\x0a\x08\x0a\x01k\x12\x03\x1a\x01\x05", 12, -1},            /* integers: 05 is no field */
         {"\x0a\x0c\x0a\x0a\x0a\x01k\x12\x05\x1a\x03\x0a\x01\x05", 14, 5},     /* packed */
         {"\x0a\x0b\x0a\x09\x0a\x01k\x12\x04\x1a\x02\x08\x05", 13, 5},         /* one by one */
         {"\x0a\x0b\x0a\x09\x0a\x01k\x12\x04\x1a\x02\x08\x05\x38\x01", 15, 5}, /* an unknown field */
@@ -456,8 +443,7 @@ EGT(real_examples)
                                        {"image/object/class/text", EG_U8, {0}, true, 0, 0}};
     eg_dataset *d = eg_tfrecord_new(egt_real("tfrecord/pets_examples.record"));
     int k = 0;
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         eg_tensor *t[5];
         EGT_OK(eg_example_read(sample[0], table, 5, t));
         EGT_EQ(eg_size(t[3], 0), eg_size(t[4], 0));

@@ -4,10 +4,9 @@
 
 #include "tests/egt.h"
 
-#define INF ((double)INFINITY)
-#define OF(type, ...)                                                                              \
-    eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), type, (double[]){__VA_ARGS__})
-#define ALONG(...) .axes = EG_AXES(__VA_ARGS__)
+#define INF           ((double)INFINITY)
+#define OF(type, ...) eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), type, (double[]){__VA_ARGS__})
+#define ALONG(...)    .axes = EG_AXES(__VA_ARGS__)
 
 static const eg_dtype floats[] = {EG_F32, EG_F64, EG_F16, EG_BF16};
 static const eg_dtype integers[] = {EG_I64, EG_I32, EG_U8};
@@ -19,8 +18,7 @@ static eg_tensor *gradient(eg_tensor *(*f)(eg_tensor *), eg_tensor *x)
     eg_tape tape = eg_tape_open();
     EGT_OK(eg_tape_watch(tape, x));
     eg_tensor *y = f(x);
-    eg_tensor *dy = eg_reshape(eg_arange(1, (double)eg_numel(y) + 1, 1, eg_dtype_of(x)),
-                               eg_shape_of(y));
+    eg_tensor *dy = eg_reshape(eg_arange(1, (double)eg_numel(y) + 1, 1, eg_dtype_of(x)), eg_shape_of(y));
     EGT_OK(eg_tape_gradients(tape, y, &x, 1, &dx, .dy = dy));
     return dx;
 }
@@ -39,8 +37,7 @@ static void check_values(const eg_tensor *t, int n, const double *want, double t
         }
     }
 }
-#define VALUES(t, tolerance, ...)                                                                  \
-    check_values(t, EG_COUNT_(double, __VA_ARGS__), (double[]){__VA_ARGS__}, tolerance)
+#define VALUES(t, tolerance, ...) check_values(t, EG_COUNT_(double, __VA_ARGS__), (double[]){__VA_ARGS__}, tolerance)
 
 /* ---- special values ------------------------------------------------------------------------------ */
 
@@ -297,11 +294,9 @@ EGT(axes_outside_the_rank)
     eg_tensor *x = eg_zeros(EG_SHAPE(2, 3), EG_F32), *zero_dim = eg_scalar(1, EG_F32);
     const int outside[] = {2, -3, INT_MIN, INT_MAX};
     eg_tensor *(*const with[])(eg_tensor *, const eg_reduce_options *) = {
-        eg_sum_with, eg_mean_with,          eg_prod_with, eg_max_with,       eg_min_with,
-        eg_any_with, eg_count_nonzero_with, eg_all_with,  eg_logsumexp_with, eg_argmax_with,
-        eg_argmin_with};
-    eg_tensor *(*const along[])(eg_tensor *, int) = {eg_cumsum, eg_cumprod, eg_diff, eg_softmax,
-                                                     eg_log_softmax};
+        eg_sum_with,           eg_mean_with, eg_prod_with,      eg_max_with,    eg_min_with,   eg_any_with,
+        eg_count_nonzero_with, eg_all_with,  eg_logsumexp_with, eg_argmax_with, eg_argmin_with};
+    eg_tensor *(*const along[])(eg_tensor *, int) = {eg_cumsum, eg_cumprod, eg_diff, eg_softmax, eg_log_softmax};
     for (int i = 0; i < 4; i++) {
         const eg_reduce_options o = {.size = sizeof o, .axes = EG_AXES(outside[i])};
         for (size_t k = 0; k < sizeof with / sizeof *with; k++) {
@@ -330,8 +325,8 @@ EGT(axes_outside_the_rank)
 EGT(numbers_are_lines_of_one)
 {
     eg_tensor *x = eg_scalar(-3, EG_F64), *values, *places;
-    eg_tensor *(*const with[])(eg_tensor *, const eg_reduce_options *) = {
-        eg_sum_with, eg_mean_with, eg_prod_with, eg_max_with, eg_min_with, eg_logsumexp_with};
+    eg_tensor *(*const with[])(eg_tensor *, const eg_reduce_options *) = {eg_sum_with, eg_mean_with, eg_prod_with,
+                                                                          eg_max_with, eg_min_with,  eg_logsumexp_with};
     for (int axis = -1; axis <= 0; axis++) {
         for (int keep = 0; keep < 2; keep++) {
             const eg_reduce_options o = {.size = sizeof o, .axes = EG_AXES(axis), .keepdim = keep};
@@ -480,6 +475,5 @@ EGT(expanded_and_reversed_inputs)
     eg_tensor *back = eg_slice(eg_arange(0, 1000, 1, EG_F32), 0, EG_END, EG_END, -1);
     VALUES(eg_sum(back), 0, 499500);
     VALUES(eg_argmax(back), 0, 0);
-    VALUES(eg_slice(eg_softmax(eg_expand(OF(EG_F32, 0, 0), EG_SHAPE(60, 2)), 0), 0, 0, 1, 1), 1e-6,
-           1.0 / 60, 1.0 / 60);
+    VALUES(eg_slice(eg_softmax(eg_expand(OF(EG_F32, 0, 0), EG_SHAPE(60, 2)), 0), 0, 0, 1, 1), 1e-6, 1.0 / 60, 1.0 / 60);
 }

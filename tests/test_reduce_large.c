@@ -40,18 +40,12 @@ static const struct {
     eg_shape shape;
     eg_axes axes;
 } large[] = {
-    {{1, {140001}}, {1, {0}}},
-    {{2, {3, 40003}}, {1, {1}}},
-    {{2, {40003, 3}}, {1, {0}}},
-    {{2, {40003, 3}}, {1, {1}}},
-    {{2, {300, 600}}, {1, {0}}},
-    {{2, {30, 1501}}, {1, {0}}},
-    {{2, {2003, 40}}, {1, {0}}},
-    {{2, {200, 301}}, {1, {1}}},
-    {{3, {20, 31, 67}}, {1, {1}}},
-    {{4, {4, 5, 41, 53}}, {3, {0, 2, 3}}},
-    {{4, {4, 5, 41, 53}}, {2, {2, 3}}},
-    {{4, {4, 5, 41, 53}}, {2, {0, 1}}},
+    {{1, {140001}}, {1, {0}}},          {{2, {3, 40003}}, {1, {1}}},
+    {{2, {40003, 3}}, {1, {0}}},        {{2, {40003, 3}}, {1, {1}}},
+    {{2, {300, 600}}, {1, {0}}},        {{2, {30, 1501}}, {1, {0}}},
+    {{2, {2003, 40}}, {1, {0}}},        {{2, {200, 301}}, {1, {1}}},
+    {{3, {20, 31, 67}}, {1, {1}}},      {{4, {4, 5, 41, 53}}, {3, {0, 2, 3}}},
+    {{4, {4, 5, 41, 53}}, {2, {2, 3}}}, {{4, {4, 5, 41, 53}}, {2, {0, 1}}},
     {{4, {4, 5, 41, 53}}, {2, {1, 3}}},
 };
 
@@ -63,8 +57,9 @@ static void check_large(eg_dtype dtype, int layouts, double tolerance)
             eg_scope s = eg_scope_push();
             int nd = large[i].shape.ndim;
             eg_tensor *x = egt_random(large[i].shape, dtype, -1, 2);
-            x = layout == 1 && nd > 1 ? eg_transpose(eg_contiguous(eg_transpose(x, 0, nd - 1)), 0, nd - 1)
-                : layout == 2 && nd == 4 ? eg_channels_last(x) : x;
+            x = layout == 1 && nd > 1    ? eg_transpose(eg_contiguous(eg_transpose(x, 0, nd - 1)), 0, nd - 1)
+                : layout == 2 && nd == 4 ? eg_channels_last(x)
+                                         : x;
             eg_tensor *wide = eg_cast(x, EG_F64);
             for (int op = 0; op < OPS; op++) {
                 eg_tensor *y = reduce_as(op, x, large[i].axes);
@@ -74,8 +69,7 @@ static void check_large(eg_dtype dtype, int layouts, double tolerance)
                 y = eg_dtype_of(y) == dtype ? eg_cast(y, EG_F64) : y;
                 double d = egt_distance(y, want);
                 if (!(d <= tolerance)) {
-                    egt_fail(__FILE__, __LINE__, "shape %d, layout %d, op %d: off by %g", (int)i, layout,
-                             op, d);
+                    egt_fail(__FILE__, __LINE__, "shape %d, layout %d, op %d: off by %g", (int)i, layout, op, d);
                 }
             }
             eg_scope_pop(s, NULL);
@@ -114,8 +108,7 @@ EGT(every_instruction_set)
         eg_tensor *x = egt_random(EG_SHAPE(5, 999), EG_F32, -9, 9);
         eg_tensor *want = eg_cast(eg_softmax(eg_cast(x, EG_F64), 1), EG_F32);
         EGT_CHECK(egt_distance(eg_softmax(x, 1), want) < 1e-6);
-        EGT_CHECK(egt_distance(eg_softmax(eg_contiguous(eg_transpose(x, 0, 1)), 0),
-                               eg_transpose(want, 0, 1)) < 1e-6);
+        EGT_CHECK(egt_distance(eg_softmax(eg_contiguous(eg_transpose(x, 0, 1)), 0), eg_transpose(want, 0, 1)) < 1e-6);
     }
     EGT_OK(eg_debug_isa(best));
 }

@@ -30,8 +30,7 @@ static eg_dataset *make_data(void)
         eg_tensor *x = eg_reshape(eg_sin(eg_arange(0, 400, 1, EG_F32)), EG_SHAPE(50, 8));
         eg_tensor *y = eg_sum(eg_square(x), .axes = EG_AXES(1));
         d = eg_dataset_prefetch(
-            eg_dataset_batch(eg_dataset_shuffle(eg_dataset_from_tensors((eg_tensor *[]){x, y}, 2), 20, .seed = 3),
-                             4),
+            eg_dataset_batch(eg_dataset_shuffle(eg_dataset_from_tensors((eg_tensor *[]){x, y}, 2), 20, .seed = 3), 4),
             2);
     }
     return d;
@@ -42,8 +41,8 @@ static void start(run *r, eg_dtype dtype, uint64_t seed)
 {
     eg_seed(seed);
     *r = (run){.dtype = dtype, .data = make_data()};
-    r->net = eg_sequential_new(eg_linear_new(8, 16, .dtype = dtype), eg_activation_new(eg_tanh),
-                               eg_dropout_new(0.3), eg_linear_new(16, 1, .dtype = dtype));
+    r->net = eg_sequential_new(eg_linear_new(8, 16, .dtype = dtype), eg_activation_new(eg_tanh), eg_dropout_new(0.3),
+                               eg_linear_new(16, 1, .dtype = dtype));
     r->adam = eg_adam_new(eg_module_parameters(r->net), .lr = 1e-2, .weight_decay = 1e-3);
     r->ema = eg_ema_new(eg_module_parameters(r->net), .decay = 0.9);
     r->scaler = eg_scaler_new(.start = 1024, .interval = 10);

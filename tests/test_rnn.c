@@ -17,9 +17,8 @@ static weights make(int gates)
                      .c = egt_random(EG_SHAPE(3, 2), EG_F32, -1, 1)};
 }
 
-#define LENGTHS(...)                                                                               \
-    eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), EG_I32, (double[]){__VA_ARGS__})
-#define ZEROS(...) eg_zeros(EG_SHAPE(__VA_ARGS__), EG_F32)
+#define LENGTHS(...) eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), EG_I32, (double[]){__VA_ARGS__})
+#define ZEROS(...)   eg_zeros(EG_SHAPE(__VA_ARGS__), EG_F32)
 
 EGT(refused_shapes)
 {
@@ -36,15 +35,13 @@ EGT(refused_shapes)
                 "lengths is [1]");
     EGT_REFUSED(eg_lstm(ZEROS(4, 3, 6), l.w_ih, l.w_hh), EG_ESHAPE, "[4, 3, 6]");
     EGT_REFUSED(eg_lstm(l.x, ZEROS(9, 5), l.w_hh), EG_ESHAPE, "[9, 5]");
-    EGT_REFUSED(eg_lstm(l.x, l.w_ih, ZEROS(8, 3)), EG_ESHAPE,
-                "w_hh is [8, 3] and should be [8, 2]");
+    EGT_REFUSED(eg_lstm(l.x, l.w_ih, ZEROS(8, 3)), EG_ESHAPE, "w_hh is [8, 3] and should be [8, 2]");
     EGT_REFUSED(eg_lstm(l.x, l.w_ih, ZEROS(6, 2)), EG_ESHAPE, "w_hh is [6, 2]");
     EGT_REFUSED(eg_lstm(l.x, l.w_ih, l.w_hh, .b_ih = ZEROS(6)), EG_ESHAPE, "b_ih is [6]");
     EGT_REFUSED(eg_lstm(l.x, l.w_ih, l.w_hh, .b_hh = ZEROS(8, 1)), EG_ESHAPE, "b_hh is [8, 1]");
     EGT_REFUSED(eg_lstm(l.x, l.w_ih, l.w_hh, .h0 = ZEROS(4, 2)), EG_ESHAPE, "h0 is [4, 2]");
     EGT_REFUSED(eg_lstm(l.x, l.w_ih, l.w_hh, .c0 = ZEROS(1, 3, 2)), EG_ESHAPE, "c0 is [1, 3, 2]");
-    EGT_REFUSED(eg_lstm(l.x, l.w_ih, l.w_hh, .w_hr = ZEROS(3, 2)), EG_ESHAPE,
-                "w_hh is [8, 2] and should be [8, 3]");
+    EGT_REFUSED(eg_lstm(l.x, l.w_ih, l.w_hh, .w_hr = ZEROS(3, 2)), EG_ESHAPE, "w_hh is [8, 2] and should be [8, 3]");
     EGT_REFUSED(eg_lstm(l.x, l.w_ih, l.w_hh, .w_hr = ZEROS(2)), EG_ESHAPE, "w_hr");
     EGT_REFUSED(eg_gru(g.x, l.w_ih, g.w_hh), EG_ESHAPE, "[8, 5]");
     EGT_REFUSED(eg_gru(g.x, g.w_ih, g.w_hh, .h0 = ZEROS(3, 3)), EG_ESHAPE, "h0 is [3, 3]");
@@ -61,8 +58,7 @@ EGT(refused_values)
                 "length 5 of row 1");
     EGT_REFUSED(eg_item(eg_sum(eg_lstm(l.x, l.w_ih, l.w_hh, .lengths = LENGTHS(4, 1, -1)).y)), EG_EINDEX,
                 "length -1 of row 2");
-    EGT_REFUSED(eg_lstm(l.x, l.w_ih, l.w_hh, .lengths = LENGTHS(4, 1)), EG_ESHAPE,
-                "lengths is [2]");
+    EGT_REFUSED(eg_lstm(l.x, l.w_ih, l.w_hh, .lengths = LENGTHS(4, 1)), EG_ESHAPE, "lengths is [2]");
     EGT_REFUSED(eg_gru(g.x, g.w_ih, g.w_hh, .lengths = ZEROS(3)), EG_EDTYPE, "f32");
     EGT_REFUSED(eg_lstm(l.x, l.w_ih, eg_cast(l.w_hh, EG_F64)), EG_EDTYPE, "f64");
     EGT_REFUSED(eg_lstm(eg_cast(l.x, EG_I32), l.w_ih, l.w_hh), EG_EDTYPE, "i32");
@@ -77,10 +73,10 @@ static eg_tensor *row(eg_tensor *t, int axis)
     return eg_select(t, axis, 1);
 }
 
-#define SAME(a, b)                                                                                 \
-    do {                                                                                           \
-        EGT_EQ(eg_ndim(a), eg_ndim(b));                                                            \
-        EGT_CHECK(egt_distance(a, b) < 1e-6);                                                      \
+#define SAME(a, b)                            \
+    do {                                      \
+        EGT_EQ(eg_ndim(a), eg_ndim(b));       \
+        EGT_CHECK(egt_distance(a, b) < 1e-6); \
     } while (0)
 
 /* A sequence [T, I] is one row, and nothing beside it has an axis of rows. */
@@ -92,8 +88,8 @@ EGT(sequences_without_rows)
     for (int k = 0; k < 4; k++) {
         bool reverse = k & 1, first = k & 2; /* there are no rows to be first */
         eg_rnn all = eg_lstm(l.x, l.w_ih, l.w_hh, .b_ih = l.b, .h0 = l.h, .c0 = l.c, .reverse = reverse);
-        eg_rnn one = eg_lstm(x, l.w_ih, l.w_hh, .b_ih = l.b, .h0 = h0, .c0 = c0, .reverse = reverse,
-                             .batch_first = first);
+        eg_rnn one =
+            eg_lstm(x, l.w_ih, l.w_hh, .b_ih = l.b, .h0 = h0, .c0 = c0, .reverse = reverse, .batch_first = first);
         SAME(one.y, row(all.y, 1));
         SAME(one.h, row(all.h, 0));
         SAME(one.c, row(all.c, 0));
@@ -125,9 +121,8 @@ EGT(lengths_in_any_order)
                              .lengths = eg_from(EG_SHAPE(3), EG_I64, length), .reverse = reverse);
         for (int n = 0; n < 3; n++) {
             eg_tensor *x = eg_slice(eg_slice(l.x, 1, n, n + 1, 1), 0, 0, length[n], 1);
-            eg_rnn one =
-                eg_lstm(x, l.w_ih, l.w_hh, .b_ih = l.b, .h0 = eg_slice(l.h, 0, n, n + 1, 1),
-                        .c0 = eg_slice(l.c, 0, n, n + 1, 1), .reverse = reverse);
+            eg_rnn one = eg_lstm(x, l.w_ih, l.w_hh, .b_ih = l.b, .h0 = eg_slice(l.h, 0, n, n + 1, 1),
+                                 .c0 = eg_slice(l.c, 0, n, n + 1, 1), .reverse = reverse);
             eg_tensor *y = eg_slice(all.y, 1, n, n + 1, 1);
             EGT_CHECK(egt_distance(eg_slice(y, 0, 0, length[n], 1), one.y) < 1e-6);
             EGT_EQ(eg_item(eg_sum(eg_abs(eg_slice(y, 0, length[n], EG_END, 1)))), 0);
@@ -143,8 +138,7 @@ EGT(cells_are_steps_of_a_layer)
     eg_rnn rg = {.h = g.h}, rl = {.h = l.h, .c = l.c};
     for (int t = 0; t < 4; t++) {
         rg = eg_gru_cell(eg_select(g.x, 0, t), g.w_ih, g.w_hh, .b_hh = g.b, .h0 = rg.h);
-        rl =
-            eg_lstm_cell(eg_select(l.x, 0, t), l.w_ih, l.w_hh, .b_ih = l.b, .h0 = rl.h, .c0 = rl.c);
+        rl = eg_lstm_cell(eg_select(l.x, 0, t), l.w_ih, l.w_hh, .b_ih = l.b, .h0 = rl.h, .c0 = rl.c);
         EGT_CHECK(rg.y == rg.h && !rg.c && rl.y == rl.h);
     }
     eg_rnn whole = eg_gru(g.x, g.w_ih, g.w_hh, .b_hh = g.b, .h0 = g.h);

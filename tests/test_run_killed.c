@@ -47,8 +47,7 @@ static pid_t spawn_saving(int64_t from, int64_t steps, int64_t keep)
     int64_t step = from;
     eg_saver *s = eg_saver_new(egt_folder(), .keep = keep);
     eg_tensor *t = eg_keep(eg_zeros(EG_SHAPE(3000), EG_I64));
-    bool ok = s && !eg_saver_number(s, "n", &step) && !eg_saver_tensor(s, "t", t) &&
-              !eg_saver_restore(s, &step);
+    bool ok = s && !eg_saver_number(s, "n", &step) && !eg_saver_tensor(s, "t", t) && !eg_saver_restore(s, &step);
     for (int64_t left = steps; ok && left; left--) {
         step++;
         int64_t *v = eg_data_mut(t);

@@ -42,10 +42,8 @@ EGT(refused_boxes)
     EGT_REFUSED(eg_roi_align(x, b, n, 2, 2, .sampling_ratio = -1), EG_EINVAL, "-1");
     EGT_REFUSED(eg_roi_align(x, b, n, 2, 2, .spatial_scale = NAN), EG_EINVAL, "nan");
     EGT_REFUSED(eg_roi_align(x, b, n, 2, 2, .spatial_scale = EG_ZERO), EG_EINVAL, "spatial_scale 0 is not");
-    EGT_REFUSED(eg_roi_align(x, FROM(EG_SHAPE(2, 4), 0, 0, 1e9, 1, 0, 0, 1, 1), n, 2, 2), EG_EINVAL,
-                "4096");
-    EGT_REFUSED(eg_roi_align(x, FROM(EG_SHAPE(2, 4), 0, 0, INFINITY, 1, 0, 0, 1, 1), n, 2, 2),
-                EG_EINVAL, "inf");
+    EGT_REFUSED(eg_roi_align(x, FROM(EG_SHAPE(2, 4), 0, 0, 1e9, 1, 0, 0, 1, 1), n, 2, 2), EG_EINVAL, "4096");
+    EGT_REFUSED(eg_roi_align(x, FROM(EG_SHAPE(2, 4), 0, 0, INFINITY, 1, 0, 0, 1, 1), n, 2, 2), EG_EINVAL, "inf");
 }
 
 /* Points that are nowhere read nothing and pass nothing on, in every mode and border. */
@@ -63,16 +61,14 @@ EGT(nowhere)
             eg_tape tape = eg_tape_open();
             EGT_OK(eg_tape_watch(tape, x));
             EGT_OK(eg_tape_watch(tape, g));
-            eg_tensor *y =
-                eg_grid_sample(x, g, .mode = mode, .border = border, .align_corners = k / 9 % 2);
+            eg_tensor *y = eg_grid_sample(x, g, .mode = mode, .border = border, .align_corners = k / 9 % 2);
             EGT_CHECK(y);
             eg_tensor *both[] = {x, g}, *sum = eg_sum(y);
             EGT_OK(eg_tape_gradients(tape, sum, both, 2, grads));
             bool held = border == EG_SAMPLE_EDGE || (border == EG_SAMPLE_REFLECT && isfinite(v));
             EGT_NEAR(eg_get(y, 0), isnan(v) || !held ? 0 : 1, 1e-5);
             EGT_NEAR(eg_get(y, 1), 1, 1e-5);
-            EGT_CHECK(fabs(eg_get(grads[1], 0)) < 1e-4 ||
-                      (border == EG_SAMPLE_REFLECT && isfinite(v)));
+            EGT_CHECK(fabs(eg_get(grads[1], 0)) < 1e-4 || (border == EG_SAMPLE_REFLECT && isfinite(v)));
             EGT_NEAR(eg_item(eg_sum(grads[0])), 2 * (1 + (isnan(v) || !held ? 0 : 1)), 1e-4);
         }
     }
@@ -85,10 +81,8 @@ EGT(infinities)
         eg_tensor *x = eg_full(EG_SHAPE(1, 2, 2, 2), 1, EG_F32);
         EGT_OK(eg_set(x, 3, INFINITY));
         x = last ? eg_channels_last(x) : x;
-        eg_tensor *y =
-            eg_grid_sample(x, FROM(EG_SHAPE(1, 1, 2, 2), -1, -1, 0, 0), .align_corners = true);
-        EGT_CHECK(eg_get(y, 0) == 1 && isinf(eg_get(y, 1)) && eg_get(y, 2) == 1 &&
-                  eg_get(y, 3) == 1);
+        eg_tensor *y = eg_grid_sample(x, FROM(EG_SHAPE(1, 1, 2, 2), -1, -1, 0, 0), .align_corners = true);
+        EGT_CHECK(eg_get(y, 0) == 1 && isinf(eg_get(y, 1)) && eg_get(y, 2) == 1 && eg_get(y, 3) == 1);
     }
 }
 
@@ -96,21 +90,17 @@ EGT(known_values)
 {
     eg_tensor *x = FROM(EG_SHAPE(1, 1, 2, 3), 0, 1, 2, 3, 4, 5);
     eg_tensor *same =
-        eg_grid_sample(x, eg_affine_grid(FROM(EG_SHAPE(1, 2, 3), 1, 0, 0, 0, 1, 0), 2, 3, true),
-                       .align_corners = true);
+        eg_grid_sample(x, eg_affine_grid(FROM(EG_SHAPE(1, 2, 3), 1, 0, 0, 0, 1, 0), 2, 3, true), .align_corners = true);
     EGT_CHECK(egt_distance(same, x) < 1e-6);
-    eg_tensor *whole =
-        eg_crop_and_resize(x, FROM(EG_SHAPE(2, 4), 0, 0, 1, 1, 1, 1, 0, 0), IDS(2, 0, 0), 2, 3);
+    eg_tensor *whole = eg_crop_and_resize(x, FROM(EG_SHAPE(2, 4), 0, 0, 1, 1, 1, 1, 0, 0), IDS(2, 0, 0), 2, 3);
     EGT_EQ(egt_distance(whole, FROM(EG_SHAPE(2, 1, 2, 3), 0, 1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 0)), 0);
-    eg_tensor *out = eg_crop_and_resize(x, FROM(EG_SHAPE(2, 4), -1, 0, 1, 1, NAN, 0, 1, 1),
-                                        IDS(2, 0, 0), 3, 1, .extrapolation = 7);
+    eg_tensor *out =
+        eg_crop_and_resize(x, FROM(EG_SHAPE(2, 4), -1, 0, 1, 1, NAN, 0, 1, 1), IDS(2, 0, 0), 3, 1, .extrapolation = 7);
     EGT_EQ(egt_distance(out, FROM(EG_SHAPE(2, 1, 3, 1), 7, 1, 4, 7, 7, 7)), 0);
-    eg_tensor *roi =
-        eg_roi_align(x, FROM(EG_SHAPE(1, 4), 0, 0, 2, 1), IDS(1, 0), 1, 1, .sampling_ratio = 1);
+    eg_tensor *roi = eg_roi_align(x, FROM(EG_SHAPE(1, 4), 0, 0, 2, 1), IDS(1, 0), 1, 1, .sampling_ratio = 1);
     EGT_EQ(eg_item(roi), 2.5);
     /* Boxes without size and with NaN have no points to count. */
-    roi = eg_roi_align(x, FROM(EG_SHAPE(2, 4), 1, 1, 0, 0, NAN, 0, 2, 1), IDS(2, 0, 0), 1, 1,
-                       .aligned = true);
+    roi = eg_roi_align(x, FROM(EG_SHAPE(2, 4), 1, 1, 0, 0, NAN, 0, 2, 1), IDS(2, 0, 0), 1, 1, .aligned = true);
     EGT_EQ(egt_distance(roi, zeros(EG_SHAPE(2, 1, 1, 1))), 0);
     EGT_CHECK(!eg_grid_sample(NULL, x) && !eg_roi_align(x, NULL, IDS(1, 0), 1, 1));
     eg_clear_error();
@@ -156,8 +146,7 @@ EGT(every_instruction_set)
             y[mode] = set ? y[mode] : now;
             eg_tensor *finite = eg_isfinite(now), *zero = eg_zeros_like(now);
             EGT_EQ(eg_item(eg_all(eg_eq(finite, eg_isfinite(y[mode])))), 1);
-            EGT_CHECK(egt_distance(eg_where(finite, now, zero), eg_where(finite, y[mode], zero)) <
-                      1e-5);
+            EGT_CHECK(egt_distance(eg_where(finite, now, zero), eg_where(finite, y[mode], zero)) < 1e-5);
         }
     }
     EGT_OK(eg_debug_isa(was));

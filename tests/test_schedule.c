@@ -32,8 +32,7 @@ EGT(plans_end)
 
 EGT(piecewise)
 {
-    eg_schedule s =
-        EG_SCHEDULE(.kind = EG_RATE_PIECEWISE, .lr = 0.1, .at = {400, 600}, .rates = {0.01, 0.001});
+    eg_schedule s = EG_SCHEDULE(.kind = EG_RATE_PIECEWISE, .lr = 0.1, .at = {400, 600}, .rates = {0.01, 0.001});
     EGT_EQ(at(s, 0), 0.1);
     EGT_EQ(at(s, 399), 0.1);
     EGT_EQ(at(s, 400), 0.01);
@@ -44,8 +43,7 @@ EGT(piecewise)
 
 EGT(periods_that_grow)
 {
-    eg_schedule s =
-        EG_SCHEDULE(.kind = EG_RATE_COSINE_RESTARTS, .lr = 1, .steps = 2, .multiply = 3);
+    eg_schedule s = EG_SCHEDULE(.kind = EG_RATE_COSINE_RESTARTS, .lr = 1, .steps = 2, .multiply = 3);
     EGT_EQ(at(s, 0), 1);
     EGT_NEAR(at(s, 1), 0.5, 1e-12);
     EGT_EQ(at(s, 2), 1);
@@ -57,8 +55,7 @@ EGT(periods_that_grow)
 
 EGT(exponential_in_longer_steps)
 {
-    EGT_NEAR(AT(5, .kind = EG_RATE_EXPONENTIAL, .lr = 2, .factor = 0.5, .steps = 10), sqrt(2),
-             1e-12);
+    EGT_NEAR(AT(5, .kind = EG_RATE_EXPONENTIAL, .lr = 2, .factor = 0.5, .steps = 10), sqrt(2), 1e-12);
     EGT_NEAR(AT(5, .kind = EG_RATE_EXPONENTIAL, .lr = 2, .factor = 0.5), 2 / 32.0, 1e-12);
     EGT_NEAR(AT(25, .kind = EG_RATE_STEP, .lr = 2, .factor = 0.5, .steps = 10), 0.5, 1e-12);
     EGT_NEAR(AT(25, .kind = EG_RATE_STEP, .lr = 2, .steps = 10, .start = 6), 0.2, 1e-12);
@@ -117,11 +114,9 @@ EGT(luongs_plans)
     } plans[] = {{EG_RATE_LUONG5, 50, 10}, {EG_RATE_LUONG10, 50, 5}, {EG_RATE_LUONG234, 66, 8}};
     for (int i = 0; i < 3; i++) {
         for (int64_t t = 0; t < 100; t++) {
-            double halvings =
-                t < plans[i].begin ? 0 : (double)((t - plans[i].begin) / plans[i].period);
+            double halvings = t < plans[i].begin ? 0 : (double)((t - plans[i].begin) / plans[i].period);
             EGT_EQ(AT(t, .kind = plans[i].kind, .lr = 1, .steps = 100), pow(0.5, halvings));
-            EGT_EQ(AT(t, .kind = plans[i].kind, .lr = 1, .steps = 100, .factor = 0.94),
-                   pow(0.94, halvings));
+            EGT_EQ(AT(t, .kind = plans[i].kind, .lr = 1, .steps = 100, .factor = 0.94), pow(0.94, halvings));
         }
     }
     int64_t huge = INT64_MAX; /* two thirds of it without overflow */

@@ -2,10 +2,8 @@
  * the emulated device. */
 #include "tests/egt.h"
 
-#define F64(...)                                                                                   \
-    eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), EG_F64, (double[]){__VA_ARGS__})
-#define I64(...)                                                                                   \
-    eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), EG_I64, (double[]){__VA_ARGS__})
+#define F64(...) eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), EG_F64, (double[]){__VA_ARGS__})
+#define I64(...) eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), EG_I64, (double[]){__VA_ARGS__})
 
 static void check_same(eg_tensor *got, eg_tensor *want)
 {
@@ -33,8 +31,7 @@ EGT(nan_is_the_largest_and_ties_keep_their_order)
 
 EGT(integers_sort_by_all_their_bits)
 {
-    int64_t wide[] = {INT64_MAX,    0, INT64_MIN, -1, 1, (int64_t)1 << 32, -((int64_t)1 << 32),
-                      INT64_MAX - 1};
+    int64_t wide[] = {INT64_MAX, 0, INT64_MIN, -1, 1, (int64_t)1 << 32, -((int64_t)1 << 32), INT64_MAX - 1};
     eg_tensor *i;
     EGT_OK(eg_sort(eg_from(EG_SHAPE(8), EG_I64, wide), 0, false, NULL, &i));
     check_same(i, I64(2, 6, 3, 1, 4, 5, 7, 0));
@@ -51,8 +48,7 @@ EGT(long_lines_are_sorted_stably)
 {
     static const int64_t sizes[] = {15, 16, 17, 255, 256, 1000, 40000, 200001};
     for (int k = 0; k < 8; k++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             eg_tensor *x = eg_floor(egt_random(EG_SHAPE(sizes[k]), EG_F32, -50, 50)), *v, *i;
             for (int down = 0; down < 2; down++) {
                 EGT_OK(eg_sort(x, -1, down, &v, &i));
@@ -71,8 +67,7 @@ EGT(long_lines_are_sorted_stably)
 EGT(topk_is_the_start_of_sort_whatever_the_order)
 {
     static const int64_t ks[] = {1, 5, 100, 700, 5000};
-    eg_tensor *up = eg_arange(0, 5000, 1, EG_F32),
-              *drawn = egt_random(EG_SHAPE(5000), EG_F32, 0, 9);
+    eg_tensor *up = eg_arange(0, 5000, 1, EG_F32), *drawn = egt_random(EG_SHAPE(5000), EG_F32, 0, 9);
     eg_tensor *lines[] = {up, eg_neg(up), eg_floor(drawn), drawn};
     for (int l = 0; l < 4; l++) {
         for (int k = 0; k < 5; k++) {
@@ -135,8 +130,7 @@ EGT(unique_counts_and_numbers)
     check_same(v, I64(1, 2, 3, 1, 2));
     check_same(i, I64(0, 0, 1, 1, 2, 3, 3, 4));
     check_same(c, I64(2, 2, 1, 2, 1));
-    eg_tensor *x =
-        eg_from_values(EG_SHAPE(3, 4), EG_I32, (double[]){1, 0, 1, 1, 2, 3, 2, 0, 5, 5, 5, 5});
+    eg_tensor *x = eg_from_values(EG_SHAPE(3, 4), EG_I32, (double[]){1, 0, 1, 1, 2, 3, 2, 0, 5, 5, 5, 5});
     EGT_OK(eg_unique_slices(x, 1, &v, &i, &c));
     check_same(v, eg_from_values(EG_SHAPE(3, 3), EG_I32, (double[]){0, 1, 1, 3, 0, 2, 5, 5, 5}));
     check_same(i, I64(2, 0, 2, 1));
@@ -158,8 +152,7 @@ EGT(searching_a_line)
         EGT_REFUSED(eg_searchsorted(F64(1, NAN, 2), line, false), EG_EINVAL, "NaN");
         EGT_REFUSED(eg_searchsorted(F64(1, 2, NAN), line, false), EG_EINVAL, "NaN");
     }
-    EGT_REFUSED(eg_searchsorted(eg_zeros(EG_SHAPE(2, 3), EG_F64), line, false), EG_ESHAPE,
-                "[2, 3]");
+    EGT_REFUSED(eg_searchsorted(eg_zeros(EG_SHAPE(2, 3), EG_F64), line, false), EG_ESHAPE, "[2, 3]");
     EGT_REFUSED(eg_searchsorted(eg_scalar(1, EG_F64), line, false), EG_ESHAPE, "[]");
     EGT_REFUSED(eg_searchsorted(NULL, line, false), EG_EINVAL, "line");
 }
@@ -201,8 +194,7 @@ EGT(in_topk_counts_what_is_larger)
     EGT_EQ(eg_get(y, 1), 1);
     EGT_EQ(eg_get(y, 2), 0);
     if (eg_device_of(x) == eg_cpu()) { /* others say it later */
-        EGT_REFUSED(eg_in_topk(x, I64(1, 2, 3), 2), EG_EINDEX,
-                    "index 3 at position [2] is outside 0..2");
+        EGT_REFUSED(eg_in_topk(x, I64(1, 2, 3), 2), EG_EINDEX, "index 3 at position [2] is outside 0..2");
     }
     EGT_REFUSED(eg_in_topk(x, I64(1, 2), 2), EG_ESHAPE, "[3, 3]");
 }

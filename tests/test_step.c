@@ -15,7 +15,7 @@ typedef struct trainer {
     eg_module *net;
     eg_optim *optim;
     int calls, extra; /* one call that asks for more memory than others */
-    int capped; /* one call that leaves no memory for a plan */
+    int capped;       /* one call that leaves no memory for a plan */
     bool fail;
     eg_tensor *held;
     bool hold;
@@ -92,7 +92,8 @@ static eg_step_info compare(trainer *a, trainer *b, int steps, int sizes, int no
     eg_parameters p = eg_module_parameters(a->net), q = eg_module_parameters(b->net);
     for (int i = 0; i < p.count; i++) {
         EGT_EQ(memcmp(eg_data(p.tensors[i]), eg_data(q.tensors[i]),
-                      (size_t)eg_numel(p.tensors[i]) * eg_dtype_size(eg_dtype_of(p.tensors[i]))), 0);
+                      (size_t)eg_numel(p.tensors[i]) * eg_dtype_size(eg_dtype_of(p.tensors[i]))),
+               0);
     }
     eg_step_info info = eg_step_stats(planned);
     eg_step_free(plain);

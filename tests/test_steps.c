@@ -106,8 +106,7 @@ static double least_size(const check *c, eg_tensor *rows)
 }
 
 /* One gradient against its row: largest value, norm, product with a hashed vector, samples. */
-static void compare(const check *c, int step, const char *name, const eg_tensor *gradient, eg_tensor *rows,
-                    int64_t row)
+static void compare(const check *c, int step, const char *name, const eg_tensor *gradient, eg_tensor *rows, int64_t row)
 {
     const double *want = (const double *)eg_data(rows) + row * NUMBERS;
     int64_t n = eg_numel(gradient);
@@ -129,15 +128,15 @@ static void compare(const check *c, int step, const char *name, const eg_tensor 
     }
     /* What is nothing but rounding (a bias before a norm) has no relative error. */
     if (!(off <= c->tolerance) && want[0] > 1e-12) {
-        egt_fail(__FILE__, __LINE__, "%s step %d, gradient of %s: off by %.2g of its size %.3g", c->model,
-                 step, name, off, want[0]);
+        egt_fail(__FILE__, __LINE__, "%s step %d, gradient of %s: off by %.2g of its size %.3g", c->model, step, name,
+                 off, want[0]);
     }
     eg_scope_pop(s, NULL);
 }
 
 /* Gradients of loss l for a net, compared with the rows from `row` on. */
-static int64_t gradients(const check *c, int step, eg_module *net, eg_tape tape, eg_tensor *loss,
-                         eg_tensor **g, int64_t row)
+static int64_t gradients(const check *c, int step, eg_module *net, eg_tape tape, eg_tensor *loss, eg_tensor **g,
+                         int64_t row)
 {
     char name[8];
     snprintf(name, sizeof name, "%d", step);
@@ -216,8 +215,8 @@ static void copy_parameters(eg_module *const *to, eg_module *const *from)
 
 /* Two nets against each other, each with its optimizer. With leaders these, in f64, make the steps, and the
  * nets are given their parameters before each. */
-static void adversaries(const check *c, eg_module *const *nets, eg_module *const *leaders, double rate,
-                        double beta1, play_fn *losses_of)
+static void adversaries(const check *c, eg_module *const *nets, eg_module *const *leaders, double rate, double beta1,
+                        play_fn *losses_of)
 {
     check lead = {c->file, c->model, EG_F64, 0};
     eg_module *const *moved = leaders ? leaders : nets;
@@ -227,8 +226,7 @@ static void adversaries(const check *c, eg_module *const *nets, eg_module *const
     }
     eg_optim *adam[2];
     for (int i = 0; i < 2; i++) {
-        adam[i] = eg_adam_new(eg_module_parameters(moved[i]), .lr = rate, .beta1 = beta1,
-                              .epsilon_outside = true);
+        adam[i] = eg_adam_new(eg_module_parameters(moved[i]), .lr = rate, .beta1 = beta1, .epsilon_outside = true);
     }
     for (int step = 0; step < STEPS; step++) {
         eg_scope s = eg_scope_push();
@@ -318,12 +316,10 @@ static void run(const char *model, eg_dtype dtype)
 #ifdef __SANITIZE_ADDRESS__
     egt_skip("too slow under a sanitizer");
 #endif
-    check c = {eg_safetensors_load("tests/golden/steps.safetensors"), model, dtype,
-               dtype == EG_F64 ? 1e-9 : 1e-4};
+    check c = {eg_safetensors_load("tests/golden/steps.safetensors"), model, dtype, dtype == EG_F64 ? 1e-9 : 1e-4};
     EGT_CHECK(c.file);
     if (!strcmp(model, "dcgan")) {
-        adversaries(&c, (eg_module *[]){dcgan_generator(), dcgan_discriminator()}, NULL, 1e-4, 0.9,
-                    dcgan);
+        adversaries(&c, (eg_module *[]){dcgan_generator(), dcgan_discriminator()}, NULL, 1e-4, 0.9, dcgan);
     } else if (!strcmp(model, "pix2pix")) {
         eg_module *nets[2] = {pix2pix_generator(), pix2pix_discriminator()};
         eg_module *leaders[2] = {NULL, NULL};
@@ -339,20 +335,19 @@ static void run(const char *model, eg_dtype dtype)
     } else if (!strcmp(model, "cvae")) {
         partners(&c, (eg_module *[]){cvae_encoder(), cvae_decoder()}, 1e-4, cvae);
     } else {
-        partners(&c, (eg_module *[]){nmt_encoder(9414, 256, 1024), nmt_decoder(4935, 256, 1024)}, 1e-3,
-                 nmt);
+        partners(&c, (eg_module *[]){nmt_encoder(9414, 256, 1024), nmt_decoder(4935, 256, 1024)}, 1e-3, nmt);
     }
     eg_tensors_free(c.file);
 }
 
-#define MODEL(name)                                                                                \
-    EGT(name##_f64)                                                                                \
-    {                                                                                              \
-        run(#name, EG_F64);                                                                        \
-    }                                                                                              \
-    EGT(name##_f32)                                                                                \
-    {                                                                                              \
-        run(#name, EG_F32);                                                                        \
+#define MODEL(name)         \
+    EGT(name##_f64)         \
+    {                       \
+        run(#name, EG_F64); \
+    }                       \
+    EGT(name##_f32)         \
+    {                       \
+        run(#name, EG_F32); \
     }
 MODEL(dcgan)
 MODEL(cvae)

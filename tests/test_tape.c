@@ -141,10 +141,8 @@ EGT(what_is_refused)
     EGT_REFUSED(eg_tape_gradients(tape, y, &x, 1, &dx), EG_ESHAPE, "[3]");
     EGT_REFUSED(eg_tape_gradients(tape, eg_sum(y), &loose, 1, &dx), EG_ESTATE, "never watched");
     EGT_REFUSED(eg_tape_gradients(tape, eg_sum(loose), &x, 1, &dx), EG_ESTATE, "not computed");
-    EGT_REFUSED(eg_tape_gradients(tape, y, &x, 1, &dx, .dy = eg_ones(EG_SHAPE(4), EG_F64)), EG_ESHAPE,
-                ".dy");
-    EGT_REFUSED(eg_tape_gradients(tape, y, &x, 1, &dx, .dy = eg_ones(EG_SHAPE(3), EG_F32)), EG_ESHAPE,
-                "f32");
+    EGT_REFUSED(eg_tape_gradients(tape, y, &x, 1, &dx, .dy = eg_ones(EG_SHAPE(4), EG_F64)), EG_ESHAPE, ".dy");
+    EGT_REFUSED(eg_tape_gradients(tape, y, &x, 1, &dx, .dy = eg_ones(EG_SHAPE(3), EG_F32)), EG_ESHAPE, "f32");
     EGT_REFUSED(eg_tape_gradients(tape, NULL, &x, 1, &dx), EG_EINVAL, "y is NULL");
     EGT_REFUSED(eg_add_(x, x), EG_ESTATE, "in-place");
     EGT_OK(eg_tape_gradients(tape, eg_sum(y), &x, 1, &dx)); /* nothing of all that harmed the tape */
@@ -218,8 +216,8 @@ static eg_tensor *cube_forward(eg_tensor *const *x, int n, void *user)
     return eg_mul(x[0], eg_mul(x[0], x[0]));
 }
 
-static eg_status cube_backward(eg_tensor *const *x, int n, eg_tensor *y, eg_tensor *dy,
-                               unsigned needed, eg_tensor **dx, void *user)
+static eg_status cube_backward(eg_tensor *const *x, int n, eg_tensor *y, eg_tensor *dy, unsigned needed, eg_tensor **dx,
+                               void *user)
 {
     (void)n, (void)y, (void)user;
     dx[0] = needed & 1 ? eg_mul(dy, eg_mul_scalar(eg_square(x[0]), 3)) : NULL;
@@ -239,23 +237,23 @@ EGT(a_custom_op_differentiates_twice)
     EGT_OK(eg_gradcheck(call_cube, &x, 1, (void *)&cube, .second = true));
 }
 
-static eg_status wrong_shape(eg_tensor *const *x, int n, eg_tensor *y, eg_tensor *dy, unsigned needed,
-                             eg_tensor **dx, void *user)
+static eg_status wrong_shape(eg_tensor *const *x, int n, eg_tensor *y, eg_tensor *dy, unsigned needed, eg_tensor **dx,
+                             void *user)
 {
     (void)x, (void)n, (void)y, (void)dy, (void)needed, (void)user;
     dx[0] = eg_zeros(EG_SHAPE(7), EG_F64);
     return EG_OK;
 }
 
-static eg_status silent_failure(eg_tensor *const *x, int n, eg_tensor *y, eg_tensor *dy,
-                                unsigned needed, eg_tensor **dx, void *user)
+static eg_status silent_failure(eg_tensor *const *x, int n, eg_tensor *y, eg_tensor *dy, unsigned needed,
+                                eg_tensor **dx, void *user)
 {
     (void)x, (void)n, (void)y, (void)dy, (void)needed, (void)dx, (void)user;
     return EG_EUSER;
 }
 
-static eg_status nothing(eg_tensor *const *x, int n, eg_tensor *y, eg_tensor *dy, unsigned needed,
-                         eg_tensor **dx, void *user)
+static eg_status nothing(eg_tensor *const *x, int n, eg_tensor *y, eg_tensor *dy, unsigned needed, eg_tensor **dx,
+                         void *user)
 {
     (void)x, (void)n, (void)y, (void)dy, (void)needed, (void)dx, (void)user;
     return EG_OK;

@@ -16,8 +16,7 @@ static void need_utf8proc(void)
 EGT(forms)
 {
     need_utf8proc();
-    eg_tensor *composed = eg_text("\xc3\xa9\xef\xac\x81"),
-              *apart = eg_text("e\xcc\x81\xef\xac\x81");
+    eg_tensor *composed = eg_text("\xc3\xa9\xef\xac\x81"), *apart = eg_text("e\xcc\x81\xef\xac\x81");
     EGT_CHECK(is_text(eg_text_normalise(composed), "\xc3\xa9\xef\xac\x81"));
     EGT_CHECK(is_text(eg_text_normalise(composed, .form = EG_NFD), "e\xcc\x81\xef\xac\x81"));
     EGT_CHECK(is_text(eg_text_normalise(apart, .form = EG_NFC), "\xc3\xa9\xef\xac\x81"));
@@ -41,12 +40,11 @@ EGT(categories_case_and_blanks)
     EGT_CHECK(is_text(eg_text_normalise(t, .drop = "Po Ll"), "E  BIEN"));
     EGT_CHECK(is_text(eg_text_normalise(t, .lower = true), "\xc2\xbf"
                                                            "est\xc3\xa1s  bien?"));
-    EGT_CHECK(is_text(eg_text_normalise(eg_text("\xc3\x84\xce\xa3\xd0\x96"), .lower = true),
-                      "\xc3\xa4\xcf\x83\xd0\xb6"));
+    EGT_CHECK(
+        is_text(eg_text_normalise(eg_text("\xc3\x84\xce\xa3\xd0\x96"), .lower = true), "\xc3\xa4\xcf\x83\xd0\xb6"));
     /* As the translation tutorial prepares its sentences. */
-    EGT_CHECK(is_text(eg_text_normalise(t, .form = EG_NFD, .drop = "Mn", .lower = true,
-                                        .apart = "?.!,\xc2\xbf", .trim = true,
-                                        .only = "abcdefghijklmnopqrstuvwxyz"),
+    EGT_CHECK(is_text(eg_text_normalise(t, .form = EG_NFD, .drop = "Mn", .lower = true, .apart = "?.!,\xc2\xbf",
+                                        .trim = true, .only = "abcdefghijklmnopqrstuvwxyz"),
                       "\xc2\xbf estas bien ?"));
     EGT_CHECK(is_text(eg_text_normalise(eg_text("a-b_c"), .blank = "-_"), "a b c"));
     EGT_CHECK(is_text(eg_text_normalise(eg_text(" \t a\xe3\x80\x80\n b "), .trim = true), "a b"));
@@ -130,8 +128,7 @@ EGT(which_words_and_in_which_order)
     static const char *const bad[] = {"x", "x", "", "a b"};
     EGT_REFUSED(eg_vocabulary_new(c, .reserved = bad, .reserved_count = 2), EG_EINVAL, "twice");
     EGT_REFUSED(eg_vocabulary_new(c, .reserved = bad + 2, .reserved_count = 1), EG_EINVAL, "empty");
-    EGT_REFUSED(eg_vocabulary_new(c, .reserved = bad + 3, .reserved_count = 1), EG_EINVAL,
-                "several");
+    EGT_REFUSED(eg_vocabulary_new(c, .reserved = bad + 3, .reserved_count = 1), EG_EINVAL, "several");
     EGT_REFUSED(eg_vocabulary_new(NULL), EG_EINVAL, "counts");
     EGT_REFUSED(eg_word_counts_add(c, eg_text("\xff")), EG_EFORMAT, "byte 0");
     EGT_REFUSED(eg_word_counts_add(NULL, eg_text("")), EG_EINVAL, "c");
@@ -201,8 +198,7 @@ EGT(many_words)
     eg_word_counts *c = eg_word_counts_new();
     char text[16];
     for (int i = 0; i < 20000; i++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             snprintf(text, sizeof text, "w%d w%d", i, i / 2);
             EGT_OK(eg_word_counts_add(c, eg_text(text)));
         }
@@ -279,19 +275,15 @@ static void check_rows(eg_tensor *t, const double *want)
 
 EGT(sequences_padded_as_keras_does)
 {
-    eg_tensor *x[] = {eg_from_values(EG_SHAPE(3), EG_I32, (double[]){1, 2, 3}),
-                      eg_empty(EG_SHAPE(0), EG_I32),
+    eg_tensor *x[] = {eg_from_values(EG_SHAPE(3), EG_I32, (double[]){1, 2, 3}), eg_empty(EG_SHAPE(0), EG_I32),
                       eg_from_values(EG_SHAPE(1), EG_I32, (double[]){4})};
     check_rows(eg_pad_sequences(x, 3), (double[]){1, 2, 3, 0, 0, 0, 0, 0, 4});
-    check_rows(eg_pad_sequences(x, 3, .pad_after = true, .value = 9),
-               (double[]){1, 2, 3, 9, 9, 9, 4, 9, 9});
+    check_rows(eg_pad_sequences(x, 3, .pad_after = true, .value = 9), (double[]){1, 2, 3, 9, 9, 9, 4, 9, 9});
     check_rows(eg_pad_sequences(x, 3, .maxlen = 2), (double[]){2, 3, 0, 0, 0, 4});
-    check_rows(eg_pad_sequences(x, 3, .maxlen = 2, .cut_after = true),
-               (double[]){1, 2, 0, 0, 0, 4});
+    check_rows(eg_pad_sequences(x, 3, .maxlen = 2, .cut_after = true), (double[]){1, 2, 0, 0, 0, 4});
     check_rows(eg_pad_sequences(x, 3, .maxlen = 4), (double[]){0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 4});
     EGT_EQ(eg_numel(eg_pad_sequences(x + 1, 1)), 0);
-    eg_tensor *deep[] = {eg_ones(EG_SHAPE(1, 2), EG_F32),
-                         eg_transpose(eg_full(EG_SHAPE(2, 3), 2, EG_F32), 0, 1)};
+    eg_tensor *deep[] = {eg_ones(EG_SHAPE(1, 2), EG_F32), eg_transpose(eg_full(EG_SHAPE(2, 3), 2, EG_F32), 0, 1)};
     check_rows(eg_pad_sequences(deep, 2), (double[]){0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 2, 2});
     eg_tensor *mixed[] = {x[0], deep[0]}, *types[] = {x[0], eg_zeros(EG_SHAPE(1), EG_F32)},
               *flat[] = {eg_scalar(1, EG_I32)};

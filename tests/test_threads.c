@@ -13,11 +13,11 @@ typedef struct job {
     eg_conv_options conv;
 } job;
 
-#define JOB(name, call)                                                                            \
-    static eg_tensor *name(eg_tensor *const *x, const job *k)                                      \
-    {                                                                                              \
-        (void)k;                                                                                   \
-        return call;                                                                               \
+#define JOB(name, call)                                       \
+    static eg_tensor *name(eg_tensor *const *x, const job *k) \
+    {                                                         \
+        (void)k;                                              \
+        return call;                                          \
     }
 
 static eg_tensor *mixed(eg_rnn r)
@@ -62,8 +62,17 @@ JOB(pointwise, eg_mul(eg_tanh(x[0]), eg_erf(eg_add(x[0], x[1]))))
 JOB(inverse, eg_inverse(x[0]))
 
 /* Sizes at which each way of computing is taken (lib/cpu/conv/conv.c, product.c choose), and odd ones. */
-#define D(...)  {EG_COUNT_(int64_t, __VA_ARGS__), {__VA_ARGS__}}
-#define CONV(...) {.size = sizeof(eg_conv_options), __VA_ARGS__}
+#define D(...)                           \
+    {                                    \
+        EG_COUNT_(int64_t, __VA_ARGS__), \
+        {                                \
+            __VA_ARGS__                  \
+        }                                \
+    }
+#define CONV(...)                                    \
+    {                                                \
+        .size = sizeof(eg_conv_options), __VA_ARGS__ \
+    }
 static const job jobs[] = {
     {"3 x 3", conv, {D(4, 16, 33, 31), D(24, 16, 3, 3), D(24)}, 0, true, CONV(.padding = 1)},
     {"3 x 3 of many channels", conv, {D(5, 64, 14, 14), D(64, 64, 3, 3)}, 0, false, CONV(.padding = 1)},
@@ -75,7 +84,11 @@ static const job jobs[] = {
     {"three colours", conv, {D(4, 3, 65, 63), D(16, 3, 5, 5)}, 0, true, CONV(.padding = 2)},
     {"in groups", conv, {D(4, 24, 20, 22), D(36, 6, 3, 3)}, 0, true, CONV(.padding = 1, .groups = 4)},
     {"depthwise", conv, {D(4, 37, 28, 27), D(37, 1, 3, 3)}, 0, false, CONV(.padding = 1, .groups = 37)},
-    {"depthwise, in twos", conv, {D(4, 19, 57, 56), D(19, 1, 5, 5)}, 0, false,
+    {"depthwise, in twos",
+     conv,
+     {D(4, 19, 57, 56), D(19, 1, 5, 5)},
+     0,
+     false,
      CONV(.padding = 2, .groups = 19, .stride = 2)},
     {"depthwise, few windows", conv, {D(2, 203, 7, 7), D(203, 1, 3, 3)}, 0, false, CONV(.padding = 1, .groups = 203)},
     {"depthwise by vectors", conv, {D(4, 64, 28, 28), D(64, 1, 3, 3)}, 0, true, CONV(.padding = 1, .groups = 64)},
@@ -130,8 +143,8 @@ static int compute(const job *k, eg_dtype dtype, int threads, eg_tensor **made)
         for (int i = 0; i < MOST && k->in[i].ndim; i++) {
             bool whole = k->whole >> i & 1;
             x[i] = eg_uniform(k->in[i], 0, 1, EG_F64);
-            x[i] = whole ? eg_cast(eg_floor(eg_mul_scalar(x[i], 10)), EG_I64)
-                         : eg_cast(eg_sub_scalar(x[i], 0.4), dtype);
+            x[i] =
+                whole ? eg_cast(eg_floor(eg_mul_scalar(x[i], 10)), EG_I64) : eg_cast(eg_sub_scalar(x[i], 0.4), dtype);
             if (!whole) {
                 EGT_OK(eg_tape_watch(tape, x[i]));
                 ask[n++] = x[i];

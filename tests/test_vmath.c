@@ -44,10 +44,10 @@ static void measure(float (*f)(float), double (*truth)(double), range r, double 
 }
 
 #define MAX 3.4e38f
-#define FUNCTION(name, low, high, allowed)                                                         \
-    EGT(name)                                                                                      \
-    {                                                                                              \
-        measure(eg__f32_##name, eg__f64_##name, (range){low, high}, allowed);                      \
+#define FUNCTION(name, low, high, allowed)                                    \
+    EGT(name)                                                                 \
+    {                                                                         \
+        measure(eg__f32_##name, eg__f64_##name, (range){low, high}, allowed); \
     }
 
 FUNCTION(exp, -120, 120, 2)
@@ -104,8 +104,7 @@ static double half_value(uint16_t h, int exponent_bits)
     if (e == (1 << exponent_bits) - 1) {
         return m ? (double)NAN : sign * (double)INFINITY;
     }
-    return sign * (e ? ldexp(1 + ldexp(m, -mantissa_bits), e - bias)
-                     : ldexp(m, 1 - bias - mantissa_bits));
+    return sign * (e ? ldexp(1 + ldexp(m, -mantissa_bits), e - bias) : ldexp(m, 1 - bias - mantissa_bits));
 }
 
 static void check_halves(int exponent_bits, float (*widen)(uint16_t), uint16_t (*narrow)(float),
@@ -181,22 +180,28 @@ EGT(gamma_functions)
 /* Computed with 500 digits: order, argument, value. */
 EGT(polygamma_of_any_order)
 {
-    static const double known[][3] = {
-        {2, 1.0, -2.4041138063191885}, {2, 0.5, -16.82879664423432},
-        {2, 0.001, -2000000002.3976321}, {2, 37.5, -0.0007303268536904836},
-        {2, 1000000.0, -1.0000010000005e-12}, {3, 0.5, 97.40909103400244},
-        {3, 1.0, 6.493939402266829}, {3, -0.5, 193.40909103400244},
-        {4, -1.75, -24481.777338295888}, {5, 2.5, 0.5785691785671835},
-        {2, -2.5, -0.1082040516417274}, {3, -123.25, 1558.5454554887287},
-        {12, 9.0, -0.0002573301734239233}, {40, 20.0, -4.301466908235026e-06},
-        {80, 248.0, -2.9087688372858326e-75}, {160, 8.25, -1.3315900106289922e+137},
-        {160, 400.0, -1.6739190263253343e-134}, {200, 100.0, -9.125424691096223e-28}
-    };
+    static const double known[][3] = {{2, 1.0, -2.4041138063191885},
+                                      {2, 0.5, -16.82879664423432},
+                                      {2, 0.001, -2000000002.3976321},
+                                      {2, 37.5, -0.0007303268536904836},
+                                      {2, 1000000.0, -1.0000010000005e-12},
+                                      {3, 0.5, 97.40909103400244},
+                                      {3, 1.0, 6.493939402266829},
+                                      {3, -0.5, 193.40909103400244},
+                                      {4, -1.75, -24481.777338295888},
+                                      {5, 2.5, 0.5785691785671835},
+                                      {2, -2.5, -0.1082040516417274},
+                                      {3, -123.25, 1558.5454554887287},
+                                      {12, 9.0, -0.0002573301734239233},
+                                      {40, 20.0, -4.301466908235026e-06},
+                                      {80, 248.0, -2.9087688372858326e-75},
+                                      {160, 8.25, -1.3315900106289922e+137},
+                                      {160, 400.0, -1.6739190263253343e-134},
+                                      {200, 100.0, -9.125424691096223e-28}};
     for (int i = 0; i < (int)(sizeof known / sizeof *known); i++) {
         double got = eg__f64_polygamma(known[i][1], known[i][0]), want = known[i][2];
         if (!(fabs(got - want) <= 2e-13 * fabs(want))) {
-            egt_fail(__FILE__, __LINE__, "polygamma(%g, %g) is %.17g, not %.17g", known[i][1], known[i][0], got,
-                     want);
+            egt_fail(__FILE__, __LINE__, "polygamma(%g, %g) is %.17g, not %.17g", known[i][1], known[i][0], got, want);
         }
     }
     EGT_EQ(eg__f64_polygamma(1.5, 0), eg__f64_digamma(1.5));

@@ -1,10 +1,9 @@
 /* test_wav.c - sounds: what a file gives, and what is refused. */
 #include "tests/egt.h"
 
-static const uint8_t wav[] = {'R', 'I', 'F', 'F',  44, 0, 0,    0, 'W',  'A',  'V',  'E',  'f',
-                              'm', 't', ' ', 16,   0,  0, 0,    1, 0,    2,    0,    0x40, 0x1f,
-                              0,   0,   0,   0x7d, 0,  0, 4,    0, 16,   0,    'd',  'a',  't',
-                              'a', 8,   0,   0,    0,  0, 0x40, 0, 0x80, 0xff, 0x7f, 1,    0};
+static const uint8_t wav[] = {'R', 'I', 'F', 'F', 44, 0, 0,    0,    'W', 'A',  'V', 'E',  'f',  'm',  't', ' ', 16, 0,
+                              0,   0,   1,   0,   2,  0, 0x40, 0x1f, 0,   0,    0,   0x7d, 0,    0,    4,   0,   16, 0,
+                              'd', 'a', 't', 'a', 8,  0, 0,    0,    0,   0x40, 0,   0x80, 0xff, 0x7f, 1,   0};
 
 EGT(sounds)
 {
@@ -27,9 +26,8 @@ EGT(sounds)
     static const struct {
         int at, value;
         const char *word;
-    } bad[] = {{0, 'X', "RIFF"},      {22, 0, "0 channels"},      {40, 9, "leaves the file"},
-               {43, 0xff, "leaves"},  {36, 'x', "no data chunk"}, {16, 4, "4 bytes"},
-               {20, 99, "libsndfile"}};
+    } bad[] = {{0, 'X', "RIFF"},           {22, 0, "0 channels"}, {40, 9, "leaves the file"}, {43, 0xff, "leaves"},
+               {36, 'x', "no data chunk"}, {16, 4, "4 bytes"},    {20, 99, "libsndfile"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         memcpy(b, wav, sizeof wav);
         b[bad[i].at] = (uint8_t)bad[i].value;
@@ -46,8 +44,7 @@ EGT(real_sounds)
 {
     int64_t rate = 0;
     eg_dataset *d = eg_files_new(egt_real("speech_commands/yes/*.wav"));
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         eg_tensor *t = eg_wav_parse(eg_data(sample[1]), (size_t)eg_numel(sample[1]), &rate);
         if (!t && egt_said(EG_ENOKERNEL, "")) {
             eg_dataset_free(d);

@@ -21,8 +21,7 @@ static eg_tensor *weighted(eg_tensor *bins, const eg__fft_opts *o, double inner)
     shape.dim[o->axis] = twins;
     pad.before[o->axis] = 1;
     pad.after[o->axis] = m - 1 - twins;
-    return eg_mul(
-        bins, eg_pad_with(eg__full_on(bins->device, shape, inner, (eg_dtype)bins->dtype), &pad));
+    return eg_mul(bins, eg_pad_with(eg__full_on(bins->device, shape, inner, (eg_dtype)bins->dtype), &pad));
 }
 
 /* The inverse transform adds every conjugate, of which this sum knows nothing. */

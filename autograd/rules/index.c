@@ -53,9 +53,7 @@ eg_status eg__grad_gather(eg__walk *w)
     eg_shape x = eg__in_shape(w, 0);
     eg__scatter_opts o = {.axis = ((const eg__axis_opts *)w->opts)->axis, .ndim = x.ndim};
     memcpy(o.shape, x.dim, sizeof o.shape);
-    return eg__give(
-        w, 0,
-        eg__scatter(&eg__op_scatter_add, summable(eg__dy(w, 0)), eg__saved_in(w, 1), NULL, &o));
+    return eg__give(w, 0, eg__scatter(&eg__op_scatter_add, summable(eg__dy(w, 0)), eg__saved_in(w, 1), NULL, &o));
 }
 
 eg_status eg__grad_scatter_add(eg__walk *w)
@@ -117,8 +115,7 @@ static eg_status extreme(eg__walk *w, const eg__scatter_opts *o)
     eg_dtype dtype = (eg_dtype)dy->dtype;
     eg_tensor *mine = eg_cast(eg_eq(x, y), dtype);
     eg_tensor *theirs = eg_cast(eg_eq(source, gather(y, index, o->axis)), dtype);
-    eg_tensor *count =
-        mine && theirs ? eg__scatter(&eg__op_scatter_add, theirs, index, mine, o) : NULL;
+    eg_tensor *count = mine && theirs ? eg__scatter(&eg__op_scatter_add, theirs, index, mine, o) : NULL;
     /* Where no one equals y, it is NaN and so is its share. */
     eg_tensor *share = count ? eg_div(dy, count) : NULL;
     if (eg__needs(w, 2)) {
@@ -145,8 +142,7 @@ static eg_tensor *zeros_of(eg_tensor *t)
  * where no factor is 0; where one is, p for it and 0 for the others. */
 static eg_tensor *others(eg_tensor *t, eg_tensor *all, eg_tensor *one)
 {
-    return t && all && one ? eg_where(eg_eq_scalar(t, 0), one, eg_div(all, without_zeros(t)))
-                           : NULL;
+    return t && all && one ? eg_where(eg_eq_scalar(t, 0), one, eg_div(all, without_zeros(t))) : NULL;
 }
 
 static eg_status product(eg__walk *w, const eg__scatter_opts *o)
@@ -158,8 +154,7 @@ static eg_status product(eg__walk *w, const eg__scatter_opts *o)
     }
     eg_tensor *in[3] = {without_zeros(source), index, without_zeros(x)};
     eg_tensor *none[3] = {zeros_of(source), index, zeros_of(x)}, *p, *zeros;
-    if (!in[0] || !in[2] || !none[0] || !none[2] ||
-        eg__dispatch(&eg__op_scatter_reduce, in, 3, o, &p) ||
+    if (!in[0] || !in[2] || !none[0] || !none[2] || eg__dispatch(&eg__op_scatter_reduce, in, 3, o, &p) ||
         eg__dispatch(&eg__op_scatter_add, none, 3, o, &zeros)) {
         return w->status = eg__why();
     }
@@ -170,10 +165,7 @@ static eg_status product(eg__walk *w, const eg__scatter_opts *o)
         eg__give(w, 2, others(x, all, one));
     }
     if (eg__needs(w, 0) && !w->status) {
-        eg__give(w, 0,
-                 all && one
-                     ? others(source, gather(all, index, o->axis), gather(one, index, o->axis))
-                     : NULL);
+        eg__give(w, 0, all && one ? others(source, gather(all, index, o->axis), gather(one, index, o->axis)) : NULL);
     }
     return w->status;
 }

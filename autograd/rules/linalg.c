@@ -85,8 +85,8 @@ eg_status eg__grad_lu_solve(eg__walk *w)
 eg_status eg__grad_triangular_solve(eg__walk *w)
 {
     const eg__matrix_opts *o = w->opts;
-    eg_tensor *db = eg_solve_triangular(eg__saved_in(w, 0), eg__dy(w, 0), .upper = o->upper,
-                                        .transpose = !o->transpose, .unit = o->unit);
+    eg_tensor *db = eg_solve_triangular(eg__saved_in(w, 0), eg__dy(w, 0), .upper = o->upper, .transpose = !o->transpose,
+                                        .unit = o->unit);
     if (eg__needs(w, 0)) {
         eg_tensor *x = eg__saved_out(w, 0);
         eg_tensor *da = eg_neg(o->transpose ? eg_matmul(x, turned(db)) : eg_matmul(db, turned(x)));

@@ -3,8 +3,7 @@
 #include "autograd/rules/rules.h"
 
 /* What the labels stand for, [rows, classes]; zeros in rows that count for nothing. */
-static eg_tensor *targets_of(const eg_tensor *x, const eg_tensor *labels, const eg_tensor *weight,
-                             double smoothing)
+static eg_tensor *targets_of(const eg_tensor *x, const eg_tensor *labels, const eg_tensor *weight, double smoothing)
 {
     eg_tensor *t = eg_zeros(eg_shape_of(x), (eg_dtype)x->dtype);
     const int64_t n = x->shape[1], *label = (const int64_t *)eg__ptr(labels);
@@ -52,8 +51,7 @@ eg_status eg__grad_cross_entropy(eg__walk *w)
     if (!x) {
         return eg__why();
     }
-    eg_tensor *targets = x->device ? device_targets(x, labels, weight, o)
-                                   : targets_of(x, labels, weight, o->smoothing);
+    eg_tensor *targets = x->device ? device_targets(x, labels, weight, o) : targets_of(x, labels, weight, o->smoothing);
     eg_tensor *total = eg_sum(targets, .axes = EG_AXES(1), .keepdim = true);
     eg_tensor *slope = eg_sub(eg_mul(eg_softmax(x, 1), total), targets);
     return eg__give(w, 0, eg_mul(eg_unsqueeze(dy, 1), slope));

@@ -55,8 +55,7 @@ static eg_tensor *add_statistics(const view *v, eg_tensor *dx, eg_tensor *dmean,
 }
 
 /* All three gradients by public ops, in the view's shapes. */
-static void compose(const view *v, bool relu, eg_tensor **dx, eg_tensor **dweight,
-                    eg_tensor **dbias)
+static void compose(const view *v, bool relu, eg_tensor **dx, eg_tensor **dweight, eg_tensor **dbias)
 {
     eg_tensor *rstd = eg_rsqrt(eg_add_scalar(v->var, v->eps));
     eg_tensor *hat = eg_mul(v->root ? v->x : eg_sub(v->x, v->mean), rstd);
@@ -80,8 +79,8 @@ static eg_tensor *reshaped(eg_tensor *t, eg_shape shape)
 
 /* The rule of all of them: the fused op, the shape of the view, and of the parameters and
  * statistics in it. */
-static eg_status rule(eg__walk *w, const eg__op *fused, eg_shape shape, eg_shape parameters,
-                      eg_shape statistics, eg_axes axes)
+static eg_status rule(eg__walk *w, const eg__op *fused, eg_shape shape, eg_shape parameters, eg_shape statistics,
+                      eg_axes axes)
 {
     const eg__norm_opts *o = w->opts;
     eg_tensor *x = eg__saved_in(w, 0), *weight = o->weight ? eg__saved_in(w, 1) : NULL;
@@ -92,10 +91,7 @@ static eg_status rule(eg__walk *w, const eg__op *fused, eg_shape shape, eg_shape
         return eg__why();
     }
     bool recorded = eg__walk_recorded(w);
-    view v = {.axes = axes,
-              .root = o->root,
-              .eps = o->eps,
-              .n = (double)x->n / (double)eg__max(1, mean->n)};
+    view v = {.axes = axes, .root = o->root, .eps = o->eps, .n = (double)x->n / (double)eg__max(1, mean->n)};
     if (recorded || dmean || dvar) {
         const eg_dtype dtype = (eg_dtype)mean->dtype; /* f32 beside halves */
         v.x = eg_reshape(eg_cast(x, dtype), shape);
@@ -153,8 +149,7 @@ eg_status eg__grad_group_norm(eg__walk *w)
         spatial *= s.dim[d];
     }
     return rule(w, &eg__op_group_norm_grad, EG_SHAPE(s.dim[0], o->groups, width, spatial),
-                EG_SHAPE(1, o->groups, width, 1), EG_SHAPE(s.dim[0], o->groups, 1, 1),
-                EG_AXES(2, 3));
+                EG_SHAPE(1, o->groups, width, 1), EG_SHAPE(s.dim[0], o->groups, 1, 1), EG_AXES(2, 3));
 }
 
 /* [rows, width] */
@@ -166,8 +161,7 @@ eg_status eg__grad_layer_norm(eg__walk *w)
     for (int d = 0; d < s.ndim; d++) {
         *(d < s.ndim - o->axes ? &rows : &width) *= s.dim[d];
     }
-    return rule(w, &eg__op_layer_norm_grad, EG_SHAPE(rows, width), EG_SHAPE(1, width),
-                EG_SHAPE(rows, 1), EG_AXES(1));
+    return rule(w, &eg__op_layer_norm_grad, EG_SHAPE(rows, width), EG_SHAPE(1, width), EG_SHAPE(rows, 1), EG_AXES(1));
 }
 
 eg_status eg__grad_scale_channels(eg__walk *w)

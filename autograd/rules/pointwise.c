@@ -8,52 +8,52 @@ static eg_tensor *constant(const eg__walk *w, double v)
     return eg_scalar(v, (eg_dtype)eg__dy_or_null((eg__walk *)w, 0)->dtype);
 }
 
-#define DY             eg__dy(w, 0)
-#define X              eg__saved_in(w, 0)
-#define A              eg__saved_in(w, 0)
-#define B              eg__saved_in(w, 1)
-#define Y              eg__saved_out(w, 0)
-#define C(v)           constant(w, v)
-#define P              C(((const eg__params *)w->opts)->p)
-#define Q              C(((const eg__params *)w->opts)->q)
-#define ADD(a, b)      eg_add(a, b)
-#define SUB(a, b)      eg_sub(a, b)
-#define MUL(a, b)      eg_mul(a, b)
-#define DIV(a, b)      eg_div(a, b)
-#define NEG(a)         eg_neg(a)
-#define RECIPROCAL(a)  eg_reciprocal(a)
-#define SQUARE(a)      eg_square(a)
-#define RSQRT(a)       eg_rsqrt(a)
-#define ABS(a)         eg_abs(a)
-#define SIGN(a)        eg_sign(a)
-#define FLOOR_DIVIDE(a, b) eg_floor_divide(a, b)
-#define EXP(a)         eg_exp(a)
-#define SIN(a)         eg_sin(a)
-#define COS(a)         eg_cos(a)
-#define SINH(a)        eg_sinh(a)
-#define COSH(a)        eg_cosh(a)
-#define TANH(a)        eg_tanh(a)
-#define ERF(a)         eg_erf(a)
-#define SIGMOID(a)     eg_sigmoid(a)
-#define SOFTPLUS(a)    eg_softplus(a)
-#define DIGAMMA(a)     eg_digamma(a)
-#define TRIGAMMA(a)    eg_trigamma(a)
-#define POLYGAMMA(a, n) eg_polygamma(a, n)
-#define NUMBER_P       ((const eg__params *)w->opts)->p
+#define DY                   eg__dy(w, 0)
+#define X                    eg__saved_in(w, 0)
+#define A                    eg__saved_in(w, 0)
+#define B                    eg__saved_in(w, 1)
+#define Y                    eg__saved_out(w, 0)
+#define C(v)                 constant(w, v)
+#define P                    C(((const eg__params *)w->opts)->p)
+#define Q                    C(((const eg__params *)w->opts)->q)
+#define ADD(a, b)            eg_add(a, b)
+#define SUB(a, b)            eg_sub(a, b)
+#define MUL(a, b)            eg_mul(a, b)
+#define DIV(a, b)            eg_div(a, b)
+#define NEG(a)               eg_neg(a)
+#define RECIPROCAL(a)        eg_reciprocal(a)
+#define SQUARE(a)            eg_square(a)
+#define RSQRT(a)             eg_rsqrt(a)
+#define ABS(a)               eg_abs(a)
+#define SIGN(a)              eg_sign(a)
+#define FLOOR_DIVIDE(a, b)   eg_floor_divide(a, b)
+#define EXP(a)               eg_exp(a)
+#define SIN(a)               eg_sin(a)
+#define COS(a)               eg_cos(a)
+#define SINH(a)              eg_sinh(a)
+#define COSH(a)              eg_cosh(a)
+#define TANH(a)              eg_tanh(a)
+#define ERF(a)               eg_erf(a)
+#define SIGMOID(a)           eg_sigmoid(a)
+#define SOFTPLUS(a)          eg_softplus(a)
+#define DIGAMMA(a)           eg_digamma(a)
+#define TRIGAMMA(a)          eg_trigamma(a)
+#define POLYGAMMA(a, n)      eg_polygamma(a, n)
+#define NUMBER_P             ((const eg__params *)w->opts)->p
 #define WITHIN(a, low, high) eg_clamp(a, low, high)
-#define LT(a, b)       eg_lt(a, b)
-#define LE(a, b)       eg_le(a, b)
-#define GT(a, b)       eg_gt(a, b)
-#define GE(a, b)       eg_ge(a, b)
-#define EQ(a, b)       eg_eq(a, b)
-#define SEL(c, a, b)   eg_where(c, a, b)
-#define SUMSQ(a, b)    eg_add(eg_square(a), eg_square(b))
-#define SILU_D(z)      silu_slope(w, z)
-#define GELU_D(z)      gelu_slope(w, z)
-#define GELU_TANH_D(z) gelu_tanh_slope(w, z)
-#define MISH_D(z)      mish_slope(w, z)
-#define SINC_D(x)      sinc_slope(w, x)
-#define OR_NAN(c, a)   eg_logical_or(c, eg_isnan(a))
+#define LT(a, b)             eg_lt(a, b)
+#define LE(a, b)             eg_le(a, b)
+#define GT(a, b)             eg_gt(a, b)
+#define GE(a, b)             eg_ge(a, b)
+#define EQ(a, b)             eg_eq(a, b)
+#define SEL(c, a, b)         eg_where(c, a, b)
+#define SUMSQ(a, b)          eg_add(eg_square(a), eg_square(b))
+#define SILU_D(z)            silu_slope(w, z)
+#define GELU_D(z)            gelu_slope(w, z)
+#define GELU_TANH_D(z)       gelu_tanh_slope(w, z)
+#define MISH_D(z)            mish_slope(w, z)
+#define SINC_D(x)            sinc_slope(w, x)
+#define OR_NAN(c, a)         eg_logical_or(c, eg_isnan(a))
 
 /* s (1 + x (1 - s)), where s = sigmoid(x) */
 static eg_tensor *silu_slope(eg__walk *w, eg_tensor *x)
@@ -76,8 +76,7 @@ static eg_tensor *gelu_tanh_slope(eg__walk *w, eg_tensor *x)
     eg_tensor *cube = MUL(C(0.044715), MUL(x, SQUARE(x)));
     eg_tensor *t = TANH(MUL(C(0.79788456080286535588), ADD(x, cube)));
     eg_tensor *du = ADD(C(0.79788456080286535588), MUL(C(0.10703222440890037), SQUARE(x)));
-    return ADD(MUL(C(0.5), ADD(C(1), t)),
-               MUL(MUL(C(0.5), x), MUL(SUB(C(1), SQUARE(t)), du)));
+    return ADD(MUL(C(0.5), ADD(C(1), t)), MUL(MUL(C(0.5), x), MUL(SUB(C(1), SQUARE(t)), du)));
 }
 
 /* t + x (1 - t^2) sigmoid(x), where t = tanh(softplus(x)) */
@@ -145,15 +144,15 @@ static eg_tensor *xlogy_da(eg__walk *w, eg_tensor *a, eg_tensor *b)
 #define POW_DA(a, b)    pow_da(w, a, b)
 #define POW_DB(a, b, y) pow_db(w, a, y)
 
-#define SAVE_X          EG__IN(0)
-#define SAVE_Y          EG__OUT(0)
-#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
-    eg_status eg__grad_##name(eg__walk *w)                                                         \
-    {                                                                                              \
-        if (eg__walk_recorded(w)) {                                                                \
-            return eg__give(w, 0, eg_mul(DY, df));                                                 \
-        }                                                                                          \
-        return eg__give(w, 0, fused(w, &eg__op_##name##_grad, saves));                             \
+#define SAVE_X EG__IN(0)
+#define SAVE_Y EG__OUT(0)
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)    \
+    eg_status eg__grad_##name(eg__walk *w)                             \
+    {                                                                  \
+        if (eg__walk_recorded(w)) {                                    \
+            return eg__give(w, 0, eg_mul(DY, df));                     \
+        }                                                              \
+        return eg__give(w, 0, fused(w, &eg__op_##name##_grad, saves)); \
     }
 
 static eg_tensor *fused(eg__walk *w, const eg__op *op, unsigned saves)
@@ -166,17 +165,17 @@ static eg_tensor *fused(eg__walk *w, const eg__op *op, unsigned saves)
 #undef EG_UNARY
 
 /* Nothing flows: zeros of dy's shape, summed to the input's. */
-#define ZERO            eg_zeros_like(DY)
-#define GIVE(i, d)                                                                                 \
-    if (eg__needs(w, i)) {                                                                         \
-        eg__give(w, i, d);                                                                         \
+#define ZERO eg_zeros_like(DY)
+#define GIVE(i, d)         \
+    if (eg__needs(w, i)) { \
+        eg__give(w, i, d); \
     }
-#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
-    eg_status eg__grad_##name(eg__walk *w)                                                         \
-    {                                                                                              \
-        GIVE(0, da)                                                                                \
-        GIVE(1, db)                                                                                \
-        return w->status;                                                                          \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) \
+    eg_status eg__grad_##name(eg__walk *w)                                 \
+    {                                                                      \
+        GIVE(0, da)                                                        \
+        GIVE(1, db)                                                        \
+        return w->status;                                                  \
     }
 #include "lib/ops/binary.def"
 #undef EG_BINARY

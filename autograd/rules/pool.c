@@ -10,20 +10,17 @@ static eg_tensor *laid(const eg__walk *w, eg_tensor *t)
 
 eg_status eg__grad_max_pool(eg__walk *w)
 {
-    return eg__give(
-        w, 0, eg__op2(&eg__op_max_pool_grad, laid(w, eg__dy(w, 0)), eg__saved_out(w, 1), w->opts));
+    return eg__give(w, 0, eg__op2(&eg__op_max_pool_grad, laid(w, eg__dy(w, 0)), eg__saved_out(w, 1), w->opts));
 }
 
 eg_status eg__grad_max_pool_grad(eg__walk *w)
 {
-    return eg__give(
-        w, 0, eg__op2(&eg__op_max_pool_take, laid(w, eg__dy(w, 0)), eg__saved_in(w, 1), w->opts));
+    return eg__give(w, 0, eg__op2(&eg__op_max_pool_take, laid(w, eg__dy(w, 0)), eg__saved_in(w, 1), w->opts));
 }
 
 eg_status eg__grad_max_pool_take(eg__walk *w)
 {
-    return eg__give(
-        w, 0, eg__op2(&eg__op_max_pool_grad, laid(w, eg__dy(w, 0)), eg__saved_in(w, 1), w->opts));
+    return eg__give(w, 0, eg__op2(&eg__op_max_pool_grad, laid(w, eg__dy(w, 0)), eg__saved_in(w, 1), w->opts));
 }
 
 eg_status eg__grad_avg_pool(eg__walk *w)

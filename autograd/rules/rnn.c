@@ -5,14 +5,14 @@
 #include "lib/ops/rnn.h"
 #include "autograd/rules/rules.h"
 
-#define GIVE(i, g)                                                                                 \
-    if (eg__needs(w, i)) {                                                                         \
-        eg__give(w, i, g);                                                                         \
+#define GIVE(i, g)         \
+    if (eg__needs(w, i)) { \
+        eg__give(w, i, g); \
     }
 
-#define GIVE_PRODUCT(i, a, b)                                                                      \
-    if (eg__needs(w, i)) {                                                                         \
-        eg__give_product(w, i, a, b);                                                              \
+#define GIVE_PRODUCT(i, a, b)         \
+    if (eg__needs(w, i)) {            \
+        eg__give_product(w, i, a, b); \
     }
 
 /* [T, N, n] as a matrix of rows of n. */
@@ -41,8 +41,7 @@ static eg_status saved_inputs(eg__walk *w, eg_tensor **in)
 }
 
 /* `n` matrices of N rows from `at` of the reserve, in the layer's dtype. */
-static eg_tensor *kept(eg_tensor *reserve, int64_t at, int64_t n, int64_t rows, int64_t cols,
-                       const eg_tensor *like)
+static eg_tensor *kept(eg_tensor *reserve, int64_t at, int64_t n, int64_t rows, int64_t cols, const eg_tensor *like)
 {
     eg_tensor *part = eg_slice(reserve, 0, at, at + n * rows * cols, 1);
     return eg_cast(eg_reshape(part, EG_SHAPE(n * rows, cols)), (eg_dtype)like->dtype);
@@ -52,8 +51,8 @@ static eg__rnn_plan plan_of(const eg__walk *w, eg_tensor *const *in, int gates)
 {
     const eg__rnn_opts *o = w->opts;
     const eg_tensor *x = in[EG__RNN_X], *w_hh = in[EG__RNN_W_HH];
-    return eg__rnn_plan_of(x->shape[0], x->shape[1], w_hh->shape[0] / gates, w_hh->shape[1],
-                           o->reverse, in[EG__RNN_LENGTHS]);
+    return eg__rnn_plan_of(x->shape[0], x->shape[1], w_hh->shape[0] / gates, w_hh->shape[1], o->reverse,
+                           in[EG__RNN_LENGTHS]);
 }
 
 /* States before each step. */
@@ -70,16 +69,21 @@ static eg_tensor *with_state(const eg__walk *w, const eg__rnn_plan *p, eg_tensor
     return eg_slice(rows, 0, p->reverse ? 0 : zeros, p->reverse ? all - zeros : all, 1);
 }
 
-static eg_status walk_steps(eg__walk *w, const eg__op *op, const eg__rnn_plan *p,
-                            eg_tensor *const *in, eg_tensor *reserve, eg_tensor *dc,
-                            eg_tensor **out)
+static eg_status walk_steps(eg__walk *w, const eg__op *op, const eg__rnn_plan *p, eg_tensor *const *in,
+                            eg_tensor *reserve, eg_tensor *dc, eg_tensor **out)
 {
     eg__rnn_grad_opts o = {*(const eg__rnn_opts *)w->opts, p->steps, p->rows};
     bool packed = eg__rnn_packed(reserve);
-    eg_tensor *from[EG__RNN_GRAD_INPUTS] = {
-        reserve, in[EG__RNN_W_HH], eg__dy_or_null(w, 0), eg__dy_or_null(w, 1),
-        dc,      in[EG__RNN_W_HR], in[EG__RNN_LENGTHS],  packed ? in[EG__RNN_X] : NULL,
-        packed ? in[EG__RNN_H0] : NULL, packed ? in[EG__RNN_C0] : NULL};
+    eg_tensor *from[EG__RNN_GRAD_INPUTS] = {reserve,
+                                            in[EG__RNN_W_HH],
+                                            eg__dy_or_null(w, 0),
+                                            eg__dy_or_null(w, 1),
+                                            dc,
+                                            in[EG__RNN_W_HR],
+                                            in[EG__RNN_LENGTHS],
+                                            packed ? in[EG__RNN_X] : NULL,
+                                            packed ? in[EG__RNN_H0] : NULL,
+                                            packed ? in[EG__RNN_C0] : NULL};
     return eg__dispatch(op, from, packed ? EG__RNN_GRAD_INPUTS : EG__RNN_GRAD_X, &o, out);
 }
 
@@ -176,8 +180,7 @@ static eg_tensor *first_state(eg_tensor *given, int64_t rows, int64_t cols, cons
 
 /* The layer done again; its results, weighted by the gradients given to them, summed to one
  * number. */
-static eg_tensor *again(eg__walk *w, eg_tensor *const *in, step_fn *step, eg__rnn_plan p,
-                        eg_tensor *dc)
+static eg_tensor *again(eg__walk *w, eg_tensor *const *in, step_fn *step, eg__rnn_plan p, eg_tensor *dc)
 {
     const eg__rnn_opts *o = w->opts;
     eg_tensor *dy = eg__dy_or_null(w, 0), *dh = eg__dy_or_null(w, 1), *x = in[EG__RNN_X];
@@ -203,8 +206,7 @@ static eg_tensor *again(eg__walk *w, eg_tensor *const *in, step_fn *step, eg__rn
     return dc ? eg_add(sum, eg_sum(eg_mul(s.c, dc))) : sum;
 }
 
-static eg_status recorded(eg__walk *w, eg_tensor *const *in, step_fn *step, eg__rnn_plan p,
-                          eg_tensor *dc)
+static eg_status recorded(eg__walk *w, eg_tensor *const *in, step_fn *step, eg__rnn_plan p, eg_tensor *dc)
 {
     eg_tensor *ask[EG__RNN_INPUTS], *g[EG__RNN_INPUTS], *there[EG__RNN_INPUTS];
     int which[EG__RNN_INPUTS], n = 0;
@@ -259,8 +261,7 @@ eg_status eg__grad_lstm(eg__walk *w)
     eg_tensor *dz = flat(out[0]), *x = in[EG__RNN_X];
     give_input_side(w, in, dz);
     GIVE(EG__RNN_B_HH, eg_sum(dz, .axes = EG_AXES(0)))
-    GIVE_PRODUCT(EG__RNN_W_HH, turned(with_state(w, &p, dz)),
-                 with_state(w, &p, states_before(&p, reserve, x)))
+    GIVE_PRODUCT(EG__RNN_W_HH, turned(with_state(w, &p, dz)), with_state(w, &p, states_before(&p, reserve, x)))
     GIVE(EG__RNN_H0, out[1])
     GIVE(EG__RNN_C0, out[2])
     if (eg__needs(w, EG__RNN_W_HR)) {
@@ -274,8 +275,8 @@ eg_status eg__grad_lstm(eg__walk *w)
 }
 
 /* The reset gate before the product: w_hh met h in its upper part and r h in the last. */
-static eg_tensor *split_weight_grad(const eg__walk *w, const eg__rnn_plan *p, eg_tensor *dz,
-                                    eg_tensor *reserve, eg_tensor *w_hh)
+static eg_tensor *split_weight_grad(const eg__walk *w, const eg__rnn_plan *p, eg_tensor *dz, eg_tensor *reserve,
+                                    eg_tensor *w_hh)
 {
     int64_t H = p->width;
     eg_tensor *d = turned(with_state(w, p, dz));
@@ -283,8 +284,7 @@ static eg_tensor *split_weight_grad(const eg__walk *w, const eg__rnn_plan *p, eg
     eg_tensor *h = with_state(w, p, states_before(p, reserve, w_hh));
     eg_tensor *rh = with_state(w, p, kept(reserve, p->met, p->steps, p->rows, H, w_hh));
     bool ok = eg_copy_(eg_slice(dw, 0, 0, 2 * H, 1), eg_matmul(eg_slice(d, 0, 0, 2 * H, 1), h)) &&
-              eg_copy_(eg_slice(dw, 0, 2 * H, 3 * H, 1),
-                       eg_matmul(eg_slice(d, 0, 2 * H, 3 * H, 1), rh));
+              eg_copy_(eg_slice(dw, 0, 2 * H, 3 * H, 1), eg_matmul(eg_slice(d, 0, 2 * H, 3 * H, 1), rh));
     return ok ? dw : NULL;
 }
 
@@ -315,8 +315,7 @@ eg_status eg__grad_gru(eg__walk *w)
     if (early && !stateless) {
         GIVE(EG__RNN_W_HH, split_weight_grad(w, &p, dz, reserve, w_hh))
     } else {
-        GIVE_PRODUCT(EG__RNN_W_HH, turned(with_state(w, &p, dm)),
-                     with_state(w, &p, states_before(&p, reserve, w_hh)))
+        GIVE_PRODUCT(EG__RNN_W_HH, turned(with_state(w, &p, dm)), with_state(w, &p, states_before(&p, reserve, w_hh)))
     }
     GIVE(EG__RNN_H0, out[2])
     return w->status;

@@ -5,8 +5,8 @@
 #include "autograd/record.h"
 #include "lib/ops/options.h"
 
-#define EG__RULE_grad(name) eg__grad_##name
-#define EG__RULE_none(name) NULL
+#define EG__RULE_grad(name)    eg__grad_##name
+#define EG__RULE_none(name)    NULL
 #define EG__DECLARE_grad(name) eg__rule eg__grad_##name;
 #define EG__DECLARE_none(name)
 #define EG_OP(name, kernel, grad, ...) EG__DECLARE_##grad(name)

@@ -48,8 +48,7 @@ eg_tensor *eg__cumprod_grad(eg_tensor *x, eg_tensor *y, eg_tensor *dy, int axis)
 
 eg_status eg__grad_cumprod(eg__walk *w)
 {
-    return eg__give(w, 0, eg__cumprod_grad(eg__saved_in(w, 0), eg__saved_out(w, 0), eg__dy(w, 0),
-                                           axis_of(w)));
+    return eg__give(w, 0, eg__cumprod_grad(eg__saved_in(w, 0), eg__saved_out(w, 0), eg__dy(w, 0), axis_of(w)));
 }
 
 /* What was taken from a place goes back there, each time it was taken; halves are summed in f32. */
@@ -83,8 +82,7 @@ eg_status eg__grad_recurrence(eg__walk *w)
         if (!y || y->n == 0) {
             eg__give(w, 0, y);
         } else {
-            eg__give(w, 0, o->reverse ? eg_mul(shift(db, o->axis), y)
-                                      : eg_mul(db, shift(y, o->axis)));
+            eg__give(w, 0, o->reverse ? eg_mul(shift(db, o->axis), y) : eg_mul(db, shift(y, o->axis)));
         }
     }
     return eg__needs(w, 1) || !db ? eg__give(w, 1, db) : w->status;

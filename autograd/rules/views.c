@@ -58,8 +58,8 @@ eg_status eg__grad_diagonal(eg__walk *w)
     eg_tensor *dy = eg__dy(w, 0);
     int nd = dy->ndim + 1, other = 0;
     int64_t n = dy->shape[dy->ndim - 1];
-    eg_tensor *g = eg_where(eg__eye_on(dy->device, n, n, 0, EG_BOOL), eg_unsqueeze(dy, -1),
-                            eg_scalar(0, (eg_dtype)dy->dtype));
+    eg_tensor *g =
+        eg_where(eg__eye_on(dy->device, n, n, 0, EG_BOOL), eg_unsqueeze(dy, -1), eg_scalar(0, (eg_dtype)dy->dtype));
     eg_axes back = {.count = nd};
     for (int d = 0; d < nd; d++) {
         back.axis[d] = d == o->first ? nd - 2 : d == o->second ? nd - 1 : other++;

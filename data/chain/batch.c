@@ -142,8 +142,7 @@ static eg_status check_sizes(const eg_shape *sizes)
     return EG_OK;
 }
 
-eg_dataset *eg_dataset_padded_batch_with(eg_dataset *from, int64_t size,
-                                         const eg_padded_batch_options *options)
+eg_dataset *eg_dataset_padded_batch_with(eg_dataset *from, int64_t size, const eg_padded_batch_options *options)
 {
     eg_padded_batch_options o;
     eg__options(&o, sizeof o, options);

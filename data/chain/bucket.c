@@ -120,15 +120,14 @@ static eg_status check_options(const eg_bucket_options *o, const int64_t *bounda
     }
     for (int i = 1; i < n; i++) {
         if (boundaries[i] <= boundaries[i - 1]) {
-            return eg__fail(EG_EINVAL, name, "boundary %d is %lld, must be above %lld", i,
-                            (long long)boundaries[i], (long long)boundaries[i - 1]);
+            return eg__fail(EG_EINVAL, name, "boundary %d is %lld, must be above %lld", i, (long long)boundaries[i],
+                            (long long)boundaries[i - 1]);
         }
     }
     for (int i = 0; i <= n; i++) {
         int64_t size = o->batches ? o->batches[i] : o->batch;
         if (size < 1 || size > 65535) {
-            return eg__fail(EG_EINVAL, name, "the batch of bucket %d is %lld, must be 1..65535", i,
-                            (long long)size);
+            return eg__fail(EG_EINVAL, name, "the batch of bucket %d is %lld, must be 1..65535", i, (long long)size);
         }
     }
     if (o->element < 0 || o->element >= EG_SAMPLE_MAX || o->axis < 0 || o->axis >= EG_MAX_DIMS) {
@@ -158,8 +157,7 @@ static bool make_buckets(sorter *s, const int64_t *boundaries, int n)
     return true;
 }
 
-eg_dataset *eg_dataset_bucket_with(eg_dataset *from, const int64_t *boundaries, int n,
-                                   const eg_bucket_options *options)
+eg_dataset *eg_dataset_bucket_with(eg_dataset *from, const int64_t *boundaries, int n, const eg_bucket_options *options)
 {
     eg_bucket_options o;
     eg__options(&o, sizeof o, options);

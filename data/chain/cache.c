@@ -100,11 +100,8 @@ static void cache_free(eg_dataset *d)
     free(c->kept);
 }
 
-static const eg__dataset_class cache_class = {.name = "eg_dataset_cache",
-                                              .start = cache_start,
-                                              .next = cache_next,
-                                              .skip = cache_skip,
-                                              .free = cache_free};
+static const eg__dataset_class cache_class = {
+    .name = "eg_dataset_cache", .start = cache_start, .next = cache_next, .skip = cache_skip, .free = cache_free};
 
 eg_dataset *eg_dataset_cache(eg_dataset *from)
 {

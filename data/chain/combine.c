@@ -125,10 +125,10 @@ static int64_t sum_count(const eg_dataset *d)
 }
 
 /* All classes here but for how they walk. */
-#define MANY(its_name, its_next, its_skip, its_count)                                              \
-    {                                                                                              \
-        .name = its_name, .start = many_start, .next = its_next, .skip = its_skip,                 \
-        .count = its_count, .left_out = many_left_out, .free = many_free                           \
+#define MANY(its_name, its_next, its_skip, its_count)                                                  \
+    {                                                                                                  \
+        .name = its_name, .start = many_start, .next = its_next, .skip = its_skip, .count = its_count, \
+        .left_out = many_left_out, .free = many_free                                                   \
     }
 
 /* ---- concat and interleave: concat has turns without end ------------------------------------------------ */
@@ -183,10 +183,8 @@ static eg_status turns_skip(eg_dataset *d, int64_t n, int64_t *done)
     return EG_OK;
 }
 
-static const eg__dataset_class concat_class =
-    MANY("eg_dataset_concat", turns_next, turns_skip, sum_count);
-static const eg__dataset_class interleave_class =
-    MANY("eg_dataset_interleave", turns_next, turns_skip, sum_count);
+static const eg__dataset_class concat_class = MANY("eg_dataset_concat", turns_next, turns_skip, sum_count);
+static const eg__dataset_class interleave_class = MANY("eg_dataset_interleave", turns_next, turns_skip, sum_count);
 
 eg_dataset *eg_dataset_concat(eg_dataset *const *datasets, int n)
 {
@@ -207,8 +205,7 @@ eg_dataset *eg_dataset_interleave(eg_dataset *const *datasets, int n, int64_t bl
     m->block = block;
     if (block < 1) {
         eg_dataset_free(&m->d);
-        return eg__fail_null(EG_EINVAL, interleave_class.name, "block is %lld, must be 1 or more",
-                             (long long)block);
+        return eg__fail_null(EG_EINVAL, interleave_class.name, "block is %lld, must be 1 or more", (long long)block);
     }
     return &m->d;
 }

@@ -132,8 +132,7 @@ eg_status eg__sample_keep(const char *op, eg__sample *s, eg_tensor *const *t, in
 {
     s->n = 0;
     if (n < 1 || n > EG_SAMPLE_MAX) {
-        return eg__fail(EG_EINVAL, op, "a sample of %d tensors, 1..%d are possible", n,
-                        EG_SAMPLE_MAX);
+        return eg__fail(EG_EINVAL, op, "a sample of %d tensors, 1..%d are possible", n, EG_SAMPLE_MAX);
     }
     for (int i = 0; i < n; i++) {
         if (eg__check(t[i], op, "a tensor of the sample")) {
@@ -157,8 +156,7 @@ eg_status eg__sample_blame(const eg__sample *s)
     eg_error *e = &eg__thread_get()->error;
     if (s->file) {
         size_t n = strlen(s->file), cut = n > 80 ? n - 80 : 0;
-        snprintf(origin, sizeof origin, " (%s%s, offset %lld)", cut ? "..." : "", s->file + cut,
-                 (long long)s->at);
+        snprintf(origin, sizeof origin, " (%s%s, offset %lld)", cut ? "..." : "", s->file + cut, (long long)s->at);
     } else {
         snprintf(origin, sizeof origin, " (sample %lld)", (long long)s->at);
     }
@@ -247,8 +245,8 @@ static eg_status begin(eg_dataset *d)
     eg_status st = eg__start(d, (uint64_t)d->at.epoch);
     st = st ? st : eg__skip(d, d->at.sample, &done);
     if (!st && done < d->at.sample) {
-        st = eg__fail(EG_EINVAL, "eg_dataset_seek", "sample %lld of a pass that has %lld",
-                      (long long)d->at.sample, (long long)done);
+        st = eg__fail(EG_EINVAL, "eg_dataset_seek", "sample %lld of a pass that has %lld", (long long)d->at.sample,
+                      (long long)done);
     }
     return st;
 }

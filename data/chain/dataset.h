@@ -46,7 +46,7 @@ struct eg_dataset {
     const eg__dataset_class *is;
     eg_dataset *from;
     const char *owner; /* the name of the link that has taken it; NULL: the caller's */
-    int callbacks;        /* functions of the user in the chain up to here */
+    int callbacks;     /* functions of the user in the chain up to here */
     /* of the link the user walks */
     eg_dataset_position at;
     bool under_way;
@@ -93,8 +93,8 @@ eg_status eg__callback_leave(eg__callback *g, eg_status st, const char *op, cons
 /* Samples of equal shapes with a new axis 0. */
 eg_status eg__stack(const char *op, const eg__sample *s, int64_t n, eg__sample *out);
 /* The same with every axis as long as the longest, or as `sizes` (may be NULL) asks, filled up with value[k]. */
-eg_status eg__stack_padded(const char *op, const eg__sample *s, int64_t n, const double *value,
-                           const eg_shape *sizes, eg__sample *out);
+eg_status eg__stack_padded(const char *op, const eg__sample *s, int64_t n, const double *value, const eg_shape *sizes,
+                           eg__sample *out);
 
 /* splitmix64 (Steele, Lea, Flood 2014). */
 static inline uint64_t eg__draw(uint64_t *state)

@@ -32,7 +32,7 @@ typedef struct map {
     pthread_mutex_t lock;
     pthread_cond_t turn;  /* a worker may read upstream */
     pthread_cond_t ready; /* for the consumer: the oldest slot, or nobody reads */
-    slot *ring; /* those taken and not yet given */
+    slot *ring;           /* those taken and not yet given */
     int64_t ahead, taken, given;
     bool reading, held; /* a worker, the consumer has upstream to itself */
     bool over, stop;    /* upstream has ended; the pool is to leave */
@@ -186,7 +186,8 @@ static bool crew_is_lost(const map *m)
 static eg_status no_crew(map *m)
 {
     m->told = true;
-    return eg__fail(EG_ESTATE, m->d.is->name, "the threads of this dataset are in the process that forked this one: "
+    return eg__fail(EG_ESTATE, m->d.is->name,
+                    "the threads of this dataset are in the process that forked this one: "
                     "free it and make another");
 }
 
@@ -322,16 +323,10 @@ static void map_free(eg_dataset *d)
     free(m->ring);
 }
 
-static const eg__dataset_class map_class = {.name = "eg_dataset_map",
-                                            .start = map_start,
-                                            .next = map_next,
-                                            .skip = map_skip,
-                                            .free = map_free};
-static const eg__dataset_class prefetch_class = {.name = "eg_dataset_prefetch",
-                                                 .start = map_start,
-                                                 .next = map_next,
-                                                 .skip = map_skip,
-                                                 .free = map_free};
+static const eg__dataset_class map_class = {
+    .name = "eg_dataset_map", .start = map_start, .next = map_next, .skip = map_skip, .free = map_free};
+static const eg__dataset_class prefetch_class = {
+    .name = "eg_dataset_prefetch", .start = map_start, .next = map_next, .skip = map_skip, .free = map_free};
 
 enum { MOST_AHEAD = 65535, MOST_WORKERS = 256 };
 
@@ -368,8 +363,10 @@ eg_dataset *eg_dataset_map_with(eg_dataset *from, eg_map_fn f, void *user, const
     }
     if (o.workers < 0 || o.workers > MOST_WORKERS || o.ahead < 0 || o.ahead > MOST_AHEAD) {
         eg_dataset_free(from);
-        return eg__fail_null(EG_EINVAL, map_class.name, "workers is %d, must be 0..%d; ahead is %lld, must be "
-                             "0..%d", o.workers, MOST_WORKERS, (long long)o.ahead, MOST_AHEAD);
+        return eg__fail_null(EG_EINVAL, map_class.name,
+                             "workers is %d, must be 0..%d; ahead is %lld, must be "
+                             "0..%d",
+                             o.workers, MOST_WORKERS, (long long)o.ahead, MOST_AHEAD);
     }
     map *m = map_new(&map_class, from, o.workers, o.ahead ? o.ahead : eg__max(1, 4 * o.workers));
     if (!m) {

@@ -3,10 +3,10 @@
 
 typedef struct repeat {
     eg_dataset d;
-    int64_t times; /* 0: without end */
-    uint64_t first; /* epoch of the first pass */
+    int64_t times;       /* 0: without end */
+    uint64_t first;      /* epoch of the first pass */
     int64_t pass, steps; /* the pass under way, what it has given */
-    bool some; /* more than failures */
+    bool some;           /* more than failures */
     bool over;
 } repeat;
 
@@ -96,8 +96,7 @@ eg_dataset *eg_dataset_repeat(eg_dataset *from, int64_t times)
     }
     if (times < -1) {
         eg_dataset_free(from);
-        return eg__fail_null(EG_EINVAL, repeat_class.name, "times is %lld, must be -1 or more",
-                             (long long)times);
+        return eg__fail_null(EG_EINVAL, repeat_class.name, "times is %lld, must be -1 or more", (long long)times);
     }
     repeat *r = (repeat *)eg__dataset_new(&repeat_class, sizeof *r, from);
     if (!r) {

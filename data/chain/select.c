@@ -54,11 +54,8 @@ static int64_t take_count(const eg_dataset *d)
     return n < 0 ? n : eg__min(n, most);
 }
 
-static const eg__dataset_class take_class = {.name = "eg_dataset_take",
-                                             .start = take_start,
-                                             .next = take_next,
-                                             .skip = take_skip,
-                                             .count = take_count};
+static const eg__dataset_class take_class = {
+    .name = "eg_dataset_take", .start = take_start, .next = take_next, .skip = take_skip, .count = take_count};
 
 eg_dataset *eg_dataset_take(eg_dataset *from, int64_t count)
 {
@@ -88,11 +85,8 @@ static int64_t skip_count(const eg_dataset *d)
     return n < 0 ? n : eg__max(0, n - ((const part *)d)->count);
 }
 
-static const eg__dataset_class skip_class = {.name = "eg_dataset_skip",
-                                             .start = skip_start,
-                                             .next = skip_next,
-                                             .skip = skip_skip,
-                                             .count = skip_count};
+static const eg__dataset_class skip_class = {
+    .name = "eg_dataset_skip", .start = skip_start, .next = skip_next, .skip = skip_skip, .count = skip_count};
 
 eg_dataset *eg_dataset_skip(eg_dataset *from, int64_t count)
 {
@@ -144,11 +138,8 @@ static int64_t shard_count(const eg_dataset *d)
     return n < 0 ? n : n <= h->index ? 0 : 1 + (n - h->index - 1) / h->of;
 }
 
-static const eg__dataset_class shard_class = {.name = "eg_dataset_shard",
-                                              .start = shard_start,
-                                              .next = shard_next,
-                                              .skip = shard_skip,
-                                              .count = shard_count};
+static const eg__dataset_class shard_class = {
+    .name = "eg_dataset_shard", .start = shard_start, .next = shard_next, .skip = shard_skip, .count = shard_count};
 
 eg_dataset *eg_dataset_shard(eg_dataset *from, int64_t index, int64_t count)
 {

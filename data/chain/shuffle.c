@@ -202,8 +202,7 @@ eg_dataset *eg_dataset_shuffle_with(eg_dataset *from, int64_t buffer, const eg_s
     }
     if (buffer < 1) {
         eg_dataset_free(from);
-        return eg__fail_null(EG_EINVAL, shuffle_class.name, "buffer is %lld, must be 1 or more",
-                             (long long)buffer);
+        return eg__fail_null(EG_EINVAL, shuffle_class.name, "buffer is %lld, must be 1 or more", (long long)buffer);
     }
     int64_t count = eg_dataset_count(from), size = count >= 0 && count < buffer ? count + 1 : buffer;
     shuffle *s = (shuffle *)eg__dataset_new(&shuffle_class, sizeof *s, from);
@@ -212,9 +211,7 @@ eg_dataset *eg_dataset_shuffle_with(eg_dataset *from, int64_t buffer, const eg_s
     }
     s->seed = o.seed;
     s->size = size;
-    s->buffer = size < INT64_MAX / (int64_t)sizeof *s->buffer
-                    ? eg__malloc((size_t)size * sizeof *s->buffer)
-                    : NULL;
+    s->buffer = size < INT64_MAX / (int64_t)sizeof *s->buffer ? eg__malloc((size_t)size * sizeof *s->buffer) : NULL;
     if (!s->buffer) {
         eg_dataset_free(&s->d);
         return eg__no_memory(shuffle_class.name, buffer), NULL;

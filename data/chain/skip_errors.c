@@ -9,7 +9,7 @@ typedef struct tolerate {
     eg_dataset d;
     int64_t most;
     pthread_mutex_t lock; /* of `out`: the consumer may look while others walk */
-    uint32_t forks; /* of the process whose threads may hold the lock */
+    uint32_t forks;       /* of the process whose threads may hold the lock */
     eg_left_out out;
 } tolerate;
 
@@ -94,8 +94,7 @@ eg_dataset *eg_dataset_tolerate_with(eg_dataset *from, const eg_tolerate_options
     }
     if (o.most < 0) {
         eg_dataset_free(from);
-        return eg__fail_null(EG_EINVAL, tolerate_class.name, "most is %lld, must be 0 or more",
-                             (long long)o.most);
+        return eg__fail_null(EG_EINVAL, tolerate_class.name, "most is %lld, must be 0 or more", (long long)o.most);
     }
     tolerate *t = (tolerate *)eg__dataset_new(&tolerate_class, sizeof *t, from);
     if (!t) {

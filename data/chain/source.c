@@ -69,8 +69,10 @@ static const eg__dataset_class function_class = {.name = "eg_dataset_from",
 eg_dataset *eg_dataset_from(eg_sample_fn f, int64_t count, void *user, void (*free_user)(void *))
 {
     if (!f || count < 0) {
-        return eg__fail_null(EG_EINVAL, function_class.name, "needs a function and a count of 0 or "
-                             "more, got %lld", (long long)count);
+        return eg__fail_null(EG_EINVAL, function_class.name,
+                             "needs a function and a count of 0 or "
+                             "more, got %lld",
+                             (long long)count);
     }
     function_source *d = (function_source *)eg__dataset_new(&function_class, sizeof *d, NULL);
     if (!d) {

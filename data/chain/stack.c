@@ -44,8 +44,7 @@ static eg_tensor *empty_batch(const char *op, int64_t n, const eg_tensor *first)
     if (row.ndim == EG_MAX_DIMS) {
         return eg__fail_null(EG_ESHAPE, op, "the rank of a batch would be %d", EG_MAX_DIMS + 1);
     }
-    d = (eg__desc){.dtype = row.dtype, .ndim = (uint8_t)(row.ndim + 1), .dense = row.dense,
-                    .device = row.device};
+    d = (eg__desc){.dtype = row.dtype, .ndim = (uint8_t)(row.ndim + 1), .dense = row.dense, .device = row.device};
     d.shape[0] = n;
     d.strides[0] = row.n;
     memcpy(d.shape + 1, row.shape, (size_t)row.ndim * sizeof *d.shape);
@@ -84,8 +83,7 @@ static eg_status check_alike(const char *op, const eg__sample *s, int64_t i, int
 {
     const eg__sample *one = &s[i];
     if (one->n != s->n) {
-        eg__fail(EG_ESHAPE, op, "sample %lld of the batch has %d tensors, the first %d", (long long)i, one->n,
-                 s->n);
+        eg__fail(EG_ESHAPE, op, "sample %lld of the batch has %d tensors, the first %d", (long long)i, one->n, s->n);
         return eg__sample_blame(one);
     }
     const eg_tensor *t = one->t[k], *first = s->t[k];
@@ -95,8 +93,8 @@ static eg_status check_alike(const char *op, const eg__sample *s, int64_t i, int
         return eg__sample_blame(one);
     }
     if (t->device != first->device) {
-        eg__fail(EG_EDEVICE, op, "tensor %d of sample %lld of the batch is on %s, of the first on %s", k,
-                 (long long)i, eg__device(t)->name, eg__device(first)->name);
+        eg__fail(EG_EDEVICE, op, "tensor %d of sample %lld of the batch is on %s, of the first on %s", k, (long long)i,
+                 eg__device(t)->name, eg__device(first)->name);
         return eg__sample_blame(one);
     }
     if (sizes ? !eg__same_shape(t, first) : t->ndim != first->ndim) {
@@ -164,8 +162,7 @@ static eg_status padded_shape(const char *op, const eg__sample *s, int64_t n, in
 }
 
 /* In the layout of the first. */
-static eg_tensor *stack_padded(const char *op, const eg__sample *s, int64_t n, int k, double value,
-                               eg_shape shape)
+static eg_tensor *stack_padded(const char *op, const eg__sample *s, int64_t n, int k, double value, eg_shape shape)
 {
     eg__desc d = {.ndim = (uint8_t)shape.ndim, .dtype = s->t[k]->dtype, .device = s->t[k]->device};
     memcpy(d.shape, shape.dim, sizeof d.shape);
@@ -188,8 +185,8 @@ static eg_tensor *stack_padded(const char *op, const eg__sample *s, int64_t n, i
     return y;
 }
 
-eg_status eg__stack_padded(const char *op, const eg__sample *s, int64_t n, const double *value,
-                           const eg_shape *sizes, eg__sample *out)
+eg_status eg__stack_padded(const char *op, const eg__sample *s, int64_t n, const double *value, const eg_shape *sizes,
+                           eg__sample *out)
 {
     eg_tensor *t[EG_SAMPLE_MAX];
     eg_scope scope = eg_scope_push();

@@ -30,8 +30,8 @@ eg_status eg__stb_decode(eg__image_job *job);
 /* Runs the codec the bytes ask for; job->pixels is then as stored, not yet turned. */
 eg_status eg__image_run(eg__image_job *job);
 /* The options checked and defaults filled in. */
-eg_status eg__image_begin(eg__image_job *job, const char *op, const char *name, const void *data,
-                          size_t bytes, const eg_image_options *options);
+eg_status eg__image_begin(eg__image_job *job, const char *op, const char *name, const void *data, size_t bytes,
+                          const eg_image_options *options);
 eg_status eg__image_bad(const eg__image_job *job, const char *words);
 /* Whether height x width pixels may be decoded: at most max_pixels, and at most `per_byte` pixels
  * in a byte of the file. */
@@ -47,8 +47,7 @@ void eg__image_gray(const uint8_t *rgb, int step, int64_t n, uint8_t *gray);
 eg_status eg__exif_orientation(const char *op, const uint8_t *data, unsigned bytes, int *turn);
 
 /* Encoded bytes are appended to `out`; hwc is row-major u8 [H, W, C]. */
-eg_status eg__jpeg_encode(const char *op, const eg_tensor *hwc, const eg_jpeg_options *o,
-                          eg__bytes *out);
+eg_status eg__jpeg_encode(const char *op, const eg_tensor *hwc, const eg_jpeg_options *o, eg__bytes *out);
 eg_status eg__png_encode(const char *op, const eg_tensor *hwc, eg__bytes *out);
 
 #endif

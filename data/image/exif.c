@@ -6,13 +6,13 @@
 
 #include "lib/core/library.h"
 
-#define FUNCTIONS(X)                                                                               \
-    X(exif_content_get_entry)                                                                      \
-    X(exif_data_get_byte_order)                                                                    \
-    X(exif_data_load_data)                                                                         \
-    X(exif_data_new)                                                                               \
-    X(exif_data_unref)                                                                             \
-    X(exif_data_unset_option)                                                                      \
+#define FUNCTIONS(X)            \
+    X(exif_content_get_entry)   \
+    X(exif_data_get_byte_order) \
+    X(exif_data_load_data)      \
+    X(exif_data_new)            \
+    X(exif_data_unref)          \
+    X(exif_data_unset_option)   \
     X(exif_get_short)
 EG__LIBRARY(lib, FUNCTIONS, .title = "libexif", .files = {EG_SO_EXIF}, .package = "libexif12");
 

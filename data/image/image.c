@@ -8,8 +8,8 @@
 
 /* ---- shared by the codecs ------------------------------------------------------------------- */
 
-eg_status eg__image_begin(eg__image_job *job, const char *op, const char *name, const void *data,
-                          size_t bytes, const eg_image_options *options)
+eg_status eg__image_begin(eg__image_job *job, const char *op, const char *name, const void *data, size_t bytes,
+                          const eg_image_options *options)
 {
     *job = (eg__image_job){.op = op, .name = name, .data = data, .orientation = 1};
     eg_image_options *o = &job->o;
@@ -47,8 +47,8 @@ eg_status eg__image_fits(const eg__image_job *job, int64_t per_byte)
 {
     int64_t pixels; /* sides are below 2^32 */
     if (job->width < 1 || job->height < 1) {
-        return eg__fail(EG_EFORMAT, job->op, "%.100s: %lld x %lld pixels", job->name,
-                        (long long)job->width, (long long)job->height);
+        return eg__fail(EG_EFORMAT, job->op, "%.100s: %lld x %lld pixels", job->name, (long long)job->width,
+                        (long long)job->height);
     }
     if (__builtin_mul_overflow(job->width, job->height, &pixels) || pixels > job->o.max_pixels) {
         return eg__fail(EG_EFORMAT, job->op, "%.100s: %lld x %lld pixels in %lld bytes are more than max_pixels, %lld",
@@ -56,9 +56,8 @@ eg_status eg__image_fits(const eg__image_job *job, int64_t per_byte)
                         (long long)job->o.max_pixels);
     }
     if (pixels / per_byte > job->bytes) {
-        return eg__fail(EG_EFORMAT, job->op, "%.100s: %lld x %lld pixels cannot be in %lld bytes",
-                        job->name, (long long)job->width, (long long)job->height,
-                        (long long)job->bytes);
+        return eg__fail(EG_EFORMAT, job->op, "%.100s: %lld x %lld pixels cannot be in %lld bytes", job->name,
+                        (long long)job->width, (long long)job->height, (long long)job->bytes);
     }
     return EG_OK;
 }
@@ -101,8 +100,7 @@ eg_status eg__image_run(eg__image_job *job)
     if (job->bytes >= 8 && !memcmp(job->data, png, 8)) {
         return eg__png_decode(job);
     }
-    return job->o.other_formats ? eg__stb_decode(job)
-                                : eg__image_bad(job, "begins neither as JPEG nor as PNG");
+    return job->o.other_formats ? eg__stb_decode(job) : eg__image_bad(job, "begins neither as JPEG nor as PNG");
 }
 
 static eg_tensor *decode(eg__image_job *job)
@@ -118,8 +116,7 @@ static eg_tensor *decode(eg__image_job *job)
 eg_tensor *eg_image_decode_with(const void *data, size_t bytes, const eg_image_options *options)
 {
     eg__image_job job;
-    return eg__image_begin(&job, "eg_image_decode", "memory", data, bytes, options) ? NULL
-                                                                                    : decode(&job);
+    return eg__image_begin(&job, "eg_image_decode", "memory", data, bytes, options) ? NULL : decode(&job);
 }
 
 eg_tensor *eg_image_load_with(const char *path, const eg_image_options *options)
@@ -162,8 +159,8 @@ static eg_status as_jpeg(const char *op, const eg_tensor *hwc, const void *optio
         return eg__fail(EG_ESHAPE, op, "JPEG has no transparency: 4 channels");
     }
     if (hwc->shape[0] > 65500 || hwc->shape[1] > 65500) {
-        return eg__fail(EG_ESHAPE, op, "sides of %lld x %lld, JPEG knows 65500 at most",
-                        (long long)hwc->shape[0], (long long)hwc->shape[1]);
+        return eg__fail(EG_ESHAPE, op, "sides of %lld x %lld, JPEG knows 65500 at most", (long long)hwc->shape[0],
+                        (long long)hwc->shape[1]);
     }
     return eg__jpeg_encode(op, hwc, &o, out);
 }
@@ -177,19 +174,16 @@ static const eg_tensor *to_rows(const char *op, eg_tensor *image)
     int rank = image->ndim;
     int64_t channels = rank == 3 ? image->shape[0] : 1;
     if (image->dtype != EG_U8) {
-        return eg__fail_null(EG_EDTYPE, op, "an image is u8, not %s",
-                             eg_dtype_name((eg_dtype)image->dtype));
+        return eg__fail_null(EG_EDTYPE, op, "an image is u8, not %s", eg_dtype_name((eg_dtype)image->dtype));
     }
     if (rank < 2 || rank > 3 || !image->n || channels > 4 || channels == 2) {
-        return eg__fail_null(EG_ESHAPE, op, "%s is not [H, W] nor 1, 3 or 4 such planes",
-                             EG__SHAPE_OF(image));
+        return eg__fail_null(EG_ESHAPE, op, "%s is not [H, W] nor 1, 3 or 4 such planes", EG__SHAPE_OF(image));
     }
     eg_tensor *hwc = eg_contiguous(rank == 3 ? eg_permute(image, EG_AXES(1, 2, 0)) : eg_unsqueeze(image, 2));
     return hwc ? eg__on_host(hwc, op) : NULL;
 }
 
-static eg_status encode(const char *op, eg_tensor *image, encode_fn *f, const void *o,
-                        eg__bytes *out)
+static eg_status encode(const char *op, eg_tensor *image, encode_fn *f, const void *o, eg__bytes *out)
 {
     eg_scope s = eg_scope_push();
     const eg_tensor *hwc = s.depth ? to_rows(op, image) : NULL;
@@ -208,8 +202,7 @@ static eg_tensor *encode_to_tensor(const char *op, eg_tensor *image, encode_fn *
     return t;
 }
 
-static eg_status encode_to_file(const char *op, eg_tensor *image, encode_fn *f, const void *o,
-                                const char *path)
+static eg_status encode_to_file(const char *op, eg_tensor *image, encode_fn *f, const void *o, const char *path)
 {
     eg__bytes out = {0};
     eg__target file;

@@ -19,8 +19,8 @@ static double between(double low, double high, double u)
 }
 
 /* torchvision's RandomResizedCrop.get_params with uniform numbers u[DRAWS]. */
-static void random_box(int64_t height, int64_t width, const double *scale, const double *ratio,
-                       const double *u, int64_t *out)
+static void random_box(int64_t height, int64_t width, const double *scale, const double *ratio, const double *u,
+                       int64_t *out)
 {
     double area = (double)height * (double)width, shape = (double)width / (double)height;
     int64_t h = height, w = width;
@@ -66,15 +66,14 @@ static eg_status draw(double *u, int n)
 
 static eg_status check_ranges(const char *op, const double *scale, const double *ratio)
 {
-    bool ok = scale[0] > 0 && scale[1] >= scale[0] && scale[1] <= 1 && ratio[0] > 0 &&
-              ratio[1] >= ratio[0] && isfinite(ratio[1]);
+    bool ok = scale[0] > 0 && scale[1] >= scale[0] && scale[1] <= 1 && ratio[0] > 0 && ratio[1] >= ratio[0] &&
+              isfinite(ratio[1]);
     return ok ? EG_OK
-              : eg__fail(EG_EINVAL, op, "scale %g..%g must be in 0..1, ratio %g..%g above 0",
-                         scale[0], scale[1], ratio[0], ratio[1]);
+              : eg__fail(EG_EINVAL, op, "scale %g..%g must be in 0..1, ratio %g..%g above 0", scale[0], scale[1],
+                         ratio[0], ratio[1]);
 }
 
-eg_status eg_image_random_box(int64_t height, int64_t width, const double *scale,
-                              const double *ratio, int64_t out[4])
+eg_status eg_image_random_box(int64_t height, int64_t width, const double *scale, const double *ratio, int64_t out[4])
 {
     static const char op[] = "eg_image_random_box";
     double u[DRAWS];
@@ -104,8 +103,7 @@ typedef struct crop {
 /* The part of the middle with the result's proportions. */
 static void middle_box(const eg__image_job *job, const crop *c, int64_t *out)
 {
-    double h = (double)job->height, w = (double)job->width,
-           aspect = (double)c->width / (double)c->height;
+    double h = (double)job->height, w = (double)job->width, aspect = (double)c->width / (double)c->height;
     double rows = fmin(h, w / aspect) * c->o.centre, columns = rows * aspect;
     out[2] = eg__max(1, eg__min(job->height, (int64_t)rint(rows)));
     out[3] = eg__max(1, eg__min(job->width, (int64_t)rint(columns)));
@@ -231,8 +229,7 @@ static eg_tensor *shrink(const eg__image_job *job, const crop *c)
 {
     int64_t rows = job->pixels->shape[0], columns = job->pixels->shape[1];
     bool mirror = !c->o.no_flip && c->o.centre <= 0 && c->u[DRAWS] < 0.5;
-    eg__shrink s = {
-        .from = (const uint8_t *)eg__ptr(job->pixels), .stride = 4 * columns, .columns = columns};
+    eg__shrink s = {.from = (const uint8_t *)eg__ptr(job->pixels), .stride = 4 * columns, .columns = columns};
     for (int k = 0; k < 3; k++) {
         double std = c->o.std[k] ? c->o.std[k] : 1;
         s.scale[k] = (float)(1 / (255 * std));
@@ -240,11 +237,9 @@ static eg_tensor *shrink(const eg__image_job *job, const crop *c)
     }
     /* job->left is where the part's first whole column lies in what was decoded. */
     axis down = {c->top - floor(c->top), c->rows, rows, c->height, 0, 0};
-    axis right = {
-        (double)job->left + c->left - floor(c->left), c->columns, columns, c->width, 0, 0};
+    axis right = {(double)job->left + c->left - floor(c->left), c->columns, columns, c->width, 0, 0};
     bool lies = job->orientation > 4; /* on its side: what will be left and right is above and below */
-    bool ok = make_taps(&s.down, down, mirror && lies, true) &&
-              make_taps(&s.right, right, mirror && !lies, false);
+    bool ok = make_taps(&s.down, down, mirror && lies, true) && make_taps(&s.right, right, mirror && !lies, false);
     size_t room = ok ? 4 * ((size_t)columns + (size_t)s.right.many) * sizeof(float) : 0;
     size_t line = (3 * (size_t)c->width + 1) * sizeof(float);
     s.row = ok ? eg__malloc(room + line) : NULL;
@@ -271,8 +266,8 @@ static eg_tensor *decode(eg__image_job *job, crop *c)
     if (!job->rows) { /* a codec that does not ask */
         c->o.exact = true;
         choose(job);
-        eg_tensor *part = eg_slice(eg_slice(job->pixels, 0, job->top, job->top + job->rows, 1), 1,
-                                   job->left, job->left + job->columns, 1);
+        eg_tensor *part = eg_slice(eg_slice(job->pixels, 0, job->top, job->top + job->rows, 1), 1, job->left,
+                                   job->left + job->columns, 1);
         job->left = 0;
         job->pixels = eg_contiguous(part);
     }
@@ -312,8 +307,7 @@ eg_tensor *eg_image_decode_crop_with(const void *data, size_t bytes, int64_t hei
         c.o.ratio[1] = 4.0 / 3;
     }
     eg_image_options as = {.size = sizeof as, .channels = 4, .max_pixels = c.o.max_pixels};
-    if (check(&c.o, height, width) || eg__image_begin(&job, me, "memory", data, bytes, &as) ||
-        draw(c.u, DRAWS + 1)) {
+    if (check(&c.o, height, width) || eg__image_begin(&job, me, "memory", data, bytes, &as) || draw(c.u, DRAWS + 1)) {
         return NULL;
     }
     job.choose = choose;

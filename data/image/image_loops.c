@@ -27,8 +27,7 @@ static eg_status check(const eg_tensor *x, const char *op)
 {
     eg_status st = eg__check(x, op, "x");
     if (!st && (x->ndim < 3 || (x->dtype != EG_U8 && !eg__is_float(x->dtype)))) {
-        st = eg__fail(x->ndim < 3 ? EG_ESHAPE : EG_EDTYPE, op,
-                      "%s %s is no image: [C, H, W] of u8 or floats",
+        st = eg__fail(x->ndim < 3 ? EG_ESHAPE : EG_EDTYPE, op, "%s %s is no image: [C, H, W] of u8 or floats",
                       eg_dtype_name((eg_dtype)x->dtype), EG__SHAPE_OF(x));
     }
     return st ? st : eg__host_only(x, op, "x");
@@ -181,8 +180,8 @@ eg_tensor *eg_image_hue(eg_tensor *x, double shift)
     }
     int64_t channels = eg_size(x, -3);
     if (channels != 1 && channels != 3) {
-        return eg__fail_null(EG_ESHAPE, op, "%s has %lld channels, 1 or 3 are possible",
-                             EG__SHAPE_OF(x), (long long)channels);
+        return eg__fail_null(EG_ESHAPE, op, "%s has %lld channels, 1 or 3 are possible", EG__SHAPE_OF(x),
+                             (long long)channels);
     }
     if (!(shift >= -0.5 && shift <= 0.5)) {
         return eg__fail_null(EG_EINVAL, op, "shift is %g, must be in -0.5..0.5", shift);

@@ -14,8 +14,7 @@ static eg_status check(const eg_tensor *x, const char *op)
         st = eg__fail(EG_ESHAPE, op, "%s is not an image [C, H, W]", EG__SHAPE_OF(x));
     }
     if (!st && x->dtype != EG_U8 && !eg__is_float(x->dtype)) {
-        st = eg__fail(EG_EDTYPE, op, "images are u8 or floats, not %s",
-                      eg_dtype_name((eg_dtype)x->dtype));
+        st = eg__fail(EG_EDTYPE, op, "images are u8 or floats, not %s", eg_dtype_name((eg_dtype)x->dtype));
     }
     return st;
 }
@@ -53,11 +52,10 @@ eg_tensor *eg_image_crop(eg_tensor *x, int64_t top, int64_t left, int64_t height
         return NULL;
     }
     int64_t rows = eg_size(x, -2), columns = eg_size(x, -1);
-    if (top < 0 || left < 0 || height < 0 || width < 0 || height > rows || width > columns ||
-        top > rows - height || left > columns - width) {
-        return eg__fail_null(EG_EINDEX, op, "%lld x %lld pixels at (%lld, %lld) leave %s",
-                             (long long)height, (long long)width, (long long)top, (long long)left,
-                             EG__SHAPE_OF(x));
+    if (top < 0 || left < 0 || height < 0 || width < 0 || height > rows || width > columns || top > rows - height ||
+        left > columns - width) {
+        return eg__fail_null(EG_EINDEX, op, "%lld x %lld pixels at (%lld, %lld) leave %s", (long long)height,
+                             (long long)width, (long long)top, (long long)left, EG__SHAPE_OF(x));
     }
     return eg_slice(eg_slice(x, -2, top, top + height, 1), -1, left, left + width, 1);
 }
@@ -66,9 +64,7 @@ eg_tensor *eg_image_center_crop(eg_tensor *x, int64_t height, int64_t width)
 {
     double top = rint((double)(eg_size(x, -2) - height) / 2);
     double left = rint((double)(eg_size(x, -1) - width) / 2);
-    return check(x, "eg_image_center_crop")
-               ? NULL
-               : eg_image_crop(x, (int64_t)top, (int64_t)left, height, width);
+    return check(x, "eg_image_center_crop") ? NULL : eg_image_crop(x, (int64_t)top, (int64_t)left, height, width);
 }
 
 /* One of 0..n-1. */
@@ -120,8 +116,7 @@ eg_tensor *eg_image_random_flip(eg_tensor *x, double horizontal, double vertical
         return NULL;
     }
     if (!(horizontal >= 0 && horizontal <= 1 && vertical >= 0 && vertical <= 1)) {
-        return eg__fail_null(EG_EINVAL, op, "probabilities %g and %g are not in 0..1", horizontal,
-                             vertical);
+        return eg__fail_null(EG_EINVAL, op, "probabilities %g and %g are not in 0..1", horizontal, vertical);
     }
     eg_scope s = eg_scope_push();
     eg_axes axes = {0};
@@ -149,8 +144,8 @@ eg_tensor *eg_image_turn(eg_tensor *x, int quarters)
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-eg_tensor *eg_image_pad(eg_tensor *x, int64_t top, int64_t bottom, int64_t left, int64_t right,
-                        eg_pad_mode mode, double value)
+eg_tensor *eg_image_pad(eg_tensor *x, int64_t top, int64_t bottom, int64_t left, int64_t right, eg_pad_mode mode,
+                        double value)
 {
     if (check(x, "eg_image_pad")) {
         return NULL;
@@ -166,10 +161,7 @@ eg_tensor *eg_image_pad(eg_tensor *x, int64_t top, int64_t bottom, int64_t left,
 /* [C, H, W] and more than four axes as [N, C, H, W]. */
 static eg_tensor *as_batch(eg_tensor *x)
 {
-    return !x             ? NULL
-           : x->ndim == 3 ? eg_unsqueeze(x, 0)
-           : x->ndim > 4  ? eg_flatten(x, 0, x->ndim - 4)
-                          : x;
+    return !x ? NULL : x->ndim == 3 ? eg_unsqueeze(x, 0) : x->ndim > 4 ? eg_flatten(x, 0, x->ndim - 4) : x;
 }
 
 static eg_tensor *resize(eg_tensor *x, int64_t height, int64_t width, const eg_resize_options *o)
@@ -187,16 +179,14 @@ static eg_tensor *resize(eg_tensor *x, int64_t height, int64_t width, const eg_r
     return x->ndim == 3 ? eg_squeeze(y, EG_AXES(0)) : x->ndim > 4 ? eg_reshape(y, shape) : y;
 }
 
-eg_tensor *eg_image_resize_with(eg_tensor *x, int64_t height, int64_t width,
-                                const eg_resize_options *options)
+eg_tensor *eg_image_resize_with(eg_tensor *x, int64_t height, int64_t width, const eg_resize_options *options)
 {
     static const char op[] = "eg_image_resize";
     if (check(x, op)) {
         return NULL;
     }
     if (height < 1 || width < 1) {
-        return eg__fail_null(EG_ESHAPE, op, "%lld x %lld pixels", (long long)height,
-                             (long long)width);
+        return eg__fail_null(EG_ESHAPE, op, "%lld x %lld pixels", (long long)height, (long long)width);
     }
     eg_scope s = eg_scope_push();
     return s.depth ? eg_scope_pop(s, resize(x, height, width, options)) : NULL;
@@ -273,10 +263,7 @@ static bool shaky(double v, double most)
 /* One of the four, by number. */
 static eg_tensor *jitter(eg_tensor *x, int which, const eg_jitter_options *o)
 {
-    double amount = which == 0   ? o->brightness
-                    : which == 1 ? o->contrast
-                    : which == 2 ? o->saturation
-                                 : o->hue;
+    double amount = which == 0 ? o->brightness : which == 1 ? o->contrast : which == 2 ? o->saturation : o->hue;
     if (amount == 0) {
         return x;
     }
@@ -300,8 +287,7 @@ eg_tensor *eg_image_jitter_with(eg_tensor *x, const eg_jitter_options *options)
     if (check_colours(x, op, 0)) {
         return NULL;
     }
-    if (shaky(o.brightness, 1e6) || shaky(o.contrast, 1e6) || shaky(o.saturation, 1e6) ||
-        shaky(o.hue, 0.5)) {
+    if (shaky(o.brightness, 1e6) || shaky(o.contrast, 1e6) || shaky(o.saturation, 1e6) || shaky(o.hue, 0.5)) {
         return eg__fail_null(EG_EINVAL, op,
                              "brightness %g, contrast %g, saturation %g below 0, or hue %g not "
                              "in 0..0.5",
@@ -363,13 +349,11 @@ eg_tensor *eg_image_normalise(eg_tensor *x, const double *mean, const double *st
     }
     int64_t channels = eg_size(x, -3);
     if (channels > MOST) {
-        return eg__fail_null(EG_ESHAPE, op, "%lld channels, %d are possible", (long long)channels,
-                             MOST);
+        return eg__fail_null(EG_ESHAPE, op, "%lld channels, %d are possible", (long long)channels, MOST);
     }
     for (int64_t c = 0; c < channels; c++) {
         if (!isfinite(mean[c]) || !isfinite(std[c]) || std[c] == 0) {
-            return eg__fail_null(EG_EINVAL, op, "mean %g and std %g of channel %lld", mean[c],
-                                 std[c], (long long)c);
+            return eg__fail_null(EG_EINVAL, op, "mean %g and std %g of channel %lld", mean[c], std[c], (long long)c);
         }
         a[c] = (x->dtype == EG_U8 ? 1.0 / 255 : 1) / std[c];
         b[c] = -mean[c] / std[c];

@@ -13,25 +13,25 @@
 
 #include "lib/core/library.h"
 
-#define FUNCTIONS(X)                                                                               \
-    X(jpeg_CreateCompress)                                                                         \
-    X(jpeg_CreateDecompress)                                                                       \
-    X(jpeg_crop_scanline)                                                                          \
-    X(jpeg_destroy_compress)                                                                       \
-    X(jpeg_destroy_decompress)                                                                     \
-    X(jpeg_finish_compress)                                                                        \
-    X(jpeg_finish_decompress)                                                                      \
-    X(jpeg_mem_src)                                                                                \
-    X(jpeg_read_header)                                                                            \
-    X(jpeg_read_scanlines)                                                                         \
-    X(jpeg_save_markers)                                                                           \
-    X(jpeg_set_defaults)                                                                           \
-    X(jpeg_set_quality)                                                                            \
-    X(jpeg_simple_progression)                                                                     \
-    X(jpeg_skip_scanlines)                                                                         \
-    X(jpeg_start_compress)                                                                         \
-    X(jpeg_start_decompress)                                                                       \
-    X(jpeg_std_error)                                                                              \
+#define FUNCTIONS(X)           \
+    X(jpeg_CreateCompress)     \
+    X(jpeg_CreateDecompress)   \
+    X(jpeg_crop_scanline)      \
+    X(jpeg_destroy_compress)   \
+    X(jpeg_destroy_decompress) \
+    X(jpeg_finish_compress)    \
+    X(jpeg_finish_decompress)  \
+    X(jpeg_mem_src)            \
+    X(jpeg_read_header)        \
+    X(jpeg_read_scanlines)     \
+    X(jpeg_save_markers)       \
+    X(jpeg_set_defaults)       \
+    X(jpeg_set_quality)        \
+    X(jpeg_simple_progression) \
+    X(jpeg_skip_scanlines)     \
+    X(jpeg_start_compress)     \
+    X(jpeg_start_decompress)   \
+    X(jpeg_std_error)          \
     X(jpeg_write_scanlines)
 EG__LIBRARY(lib, FUNCTIONS, .title = "libjpeg-turbo", .files = {EG_SO_JPEG}, .package = "libjpeg62-turbo");
 
@@ -59,9 +59,8 @@ static void note(j_common_ptr c, int level)
 {
     decoder *d = c->client_data;
     int code = c->err->msg_code;
-    bool pixels_lost = code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE ||
-                       code == JWRN_JPEG_EOF || code == JWRN_MUST_RESYNC ||
-                       code == JWRN_ARITH_BAD_CODE;
+    bool pixels_lost = code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE || code == JWRN_JPEG_EOF ||
+                       code == JWRN_MUST_RESYNC || code == JWRN_ARITH_BAD_CODE;
     if (level >= 0 || !pixels_lost || d->lossy) {
         return;
     }
@@ -207,8 +206,7 @@ static eg_status complain(const decoder *d)
 {
     const eg__image_job *job = d->job;
     int64_t at = d->c.src ? job->bytes - (int64_t)d->c.src->bytes_in_buffer : 0;
-    return eg__fail(EG_EFORMAT, job->op, "%.60s, JPEG, byte %lld: %.100s", job->name, (long long)at,
-                    d->words);
+    return eg__fail(EG_EFORMAT, job->op, "%.60s, JPEG, byte %lld: %.100s", job->name, (long long)at, d->words);
 }
 
 /* What the header says decides whether and what to decode. */
@@ -366,8 +364,7 @@ static bool write_guarded(encoder *e)
     return true;
 }
 
-eg_status eg__jpeg_encode(const char *op, const eg_tensor *hwc, const eg_jpeg_options *o,
-                          eg__bytes *out)
+eg_status eg__jpeg_encode(const char *op, const eg_tensor *hwc, const eg_jpeg_options *o, eg__bytes *out)
 {
     eg_status st = eg__library_open(&lib_library, op);
     if (st) {
@@ -381,17 +378,14 @@ eg_status eg__jpeg_encode(const char *op, const eg_tensor *hwc, const eg_jpeg_op
     e->c.err = lib.jpeg_std_error(&e->errors);
     e->errors.error_exit = stop_writing;
     e->c.client_data = e;
-    e->to = (struct jpeg_destination_mgr){.init_destination = begin_piece,
-                                          .empty_output_buffer = full_piece,
-                                          .term_destination = last_piece};
+    e->to = (struct jpeg_destination_mgr){
+        .init_destination = begin_piece, .empty_output_buffer = full_piece, .term_destination = last_piece};
     e->hwc = hwc;
     e->o = o;
     e->out = out;
     bool ok = write_guarded(e);
     lib.jpeg_destroy_compress(&e->c);
-    st = ok             ? EG_OK
-         : e->no_memory ? eg__no_memory(op, 2 * out->n)
-                        : eg__fail(EG_EINVAL, op, "%.200s", e->words);
+    st = ok ? EG_OK : e->no_memory ? eg__no_memory(op, 2 * out->n) : eg__fail(EG_EINVAL, op, "%.200s", e->words);
     free(e);
     return st;
 }
@@ -403,8 +397,7 @@ eg_status eg__jpeg_decode(eg__image_job *job)
     return eg__fail(EG_ENOKERNEL, job->op, "this build has no libjpeg");
 }
 
-eg_status eg__jpeg_encode(const char *op, const eg_tensor *hwc, const eg_jpeg_options *o,
-                          eg__bytes *out)
+eg_status eg__jpeg_encode(const char *op, const eg_tensor *hwc, const eg_jpeg_options *o, eg__bytes *out)
 {
     (void)hwc, (void)o, (void)out;
     return eg__fail(EG_ENOKERNEL, op, "this build has no libjpeg");

@@ -8,50 +8,50 @@
 
 #include "lib/core/library.h"
 
-#define FUNCTIONS(X)                                                                               \
-    X(png_create_info_struct)                                                                      \
-    X(png_create_read_struct)                                                                      \
-    X(png_create_write_struct)                                                                     \
-    X(png_destroy_read_struct)                                                                     \
-    X(png_destroy_write_struct)                                                                    \
-    X(png_error)                                                                                   \
-    X(png_get_PLTE)                                                                                \
-    X(png_get_bit_depth)                                                                           \
-    X(png_get_channels)                                                                            \
-    X(png_get_color_type)                                                                          \
-    X(png_get_error_ptr)                                                                           \
-    X(png_get_image_height)                                                                        \
-    X(png_get_image_width)                                                                         \
-    X(png_get_io_ptr)                                                                              \
-    X(png_get_rowbytes)                                                                            \
-    X(png_get_tRNS)                                                                                \
-    X(png_get_valid)                                                                               \
-    X(png_longjmp)                                                                                 \
-    X(png_read_end)                                                                                \
-    X(png_read_info)                                                                               \
-    X(png_read_row)                                                                                \
-    X(png_read_update_info)                                                                        \
-    X(png_set_IHDR)                                                                                \
-    X(png_set_add_alpha)                                                                           \
-    X(png_set_benign_errors)                                                                       \
-    X(png_set_check_for_invalid_index)                                                             \
-    X(png_set_chunk_cache_max)                                                                     \
-    X(png_set_chunk_malloc_max)                                                                    \
-    X(png_set_crc_action)                                                                          \
-    X(png_set_expand_gray_1_2_4_to_8)                                                              \
-    X(png_set_gray_to_rgb)                                                                         \
-    X(png_set_interlace_handling)                                                                  \
-    X(png_set_keep_unknown_chunks)                                                                 \
-    X(png_set_longjmp_fn)                                                                          \
-    X(png_set_packing)                                                                             \
-    X(png_set_read_fn)                                                                             \
-    X(png_set_scale_16)                                                                            \
-    X(png_set_strip_alpha)                                                                         \
-    X(png_set_tRNS_to_alpha)                                                                       \
-    X(png_set_user_limits)                                                                         \
-    X(png_set_write_fn)                                                                            \
-    X(png_write_end)                                                                               \
-    X(png_write_info)                                                                              \
+#define FUNCTIONS(X)                   \
+    X(png_create_info_struct)          \
+    X(png_create_read_struct)          \
+    X(png_create_write_struct)         \
+    X(png_destroy_read_struct)         \
+    X(png_destroy_write_struct)        \
+    X(png_error)                       \
+    X(png_get_PLTE)                    \
+    X(png_get_bit_depth)               \
+    X(png_get_channels)                \
+    X(png_get_color_type)              \
+    X(png_get_error_ptr)               \
+    X(png_get_image_height)            \
+    X(png_get_image_width)             \
+    X(png_get_io_ptr)                  \
+    X(png_get_rowbytes)                \
+    X(png_get_tRNS)                    \
+    X(png_get_valid)                   \
+    X(png_longjmp)                     \
+    X(png_read_end)                    \
+    X(png_read_info)                   \
+    X(png_read_row)                    \
+    X(png_read_update_info)            \
+    X(png_set_IHDR)                    \
+    X(png_set_add_alpha)               \
+    X(png_set_benign_errors)           \
+    X(png_set_check_for_invalid_index) \
+    X(png_set_chunk_cache_max)         \
+    X(png_set_chunk_malloc_max)        \
+    X(png_set_crc_action)              \
+    X(png_set_expand_gray_1_2_4_to_8)  \
+    X(png_set_gray_to_rgb)             \
+    X(png_set_interlace_handling)      \
+    X(png_set_keep_unknown_chunks)     \
+    X(png_set_longjmp_fn)              \
+    X(png_set_packing)                 \
+    X(png_set_read_fn)                 \
+    X(png_set_scale_16)                \
+    X(png_set_strip_alpha)             \
+    X(png_set_tRNS_to_alpha)           \
+    X(png_set_user_limits)             \
+    X(png_set_write_fn)                \
+    X(png_write_end)                   \
+    X(png_write_info)                  \
     X(png_write_row)
 EG__LIBRARY(lib, FUNCTIONS, .title = "libpng", .files = {EG_SO_PNG}, .package = "libpng16-16");
 
@@ -183,8 +183,7 @@ static void read_rows(decoder *d)
 
 static eg_status complain(const decoder *d)
 {
-    return eg__fail(EG_EFORMAT, d->job->op, "%.60s, PNG, byte %lld: %.100s", d->job->name,
-                    (long long)d->at, d->words);
+    return eg__fail(EG_EFORMAT, d->job->op, "%.60s, PNG, byte %lld: %.100s", d->job->name, (long long)d->at, d->words);
 }
 
 /* Rows of 16 bits, most significant byte first, as i32; colours made gray on the way. */
@@ -218,8 +217,8 @@ static eg_status look_up(const decoder *d, int64_t n, int channels, uint8_t *to)
         if (k < colours) {
             memcpy(rgba, (uint8_t[]){colour[k].red, colour[k].green, colour[k].blue}, 3);
         } else if (!d->job->o.allow_truncated) {
-            return eg__fail(EG_EFORMAT, d->job->op, "%.60s, PNG, pixel %lld: colour %d of %d",
-                            d->job->name, (long long)i, k, colours);
+            return eg__fail(EG_EFORMAT, d->job->op, "%.60s, PNG, pixel %lld: colour %d of %d", d->job->name,
+                            (long long)i, k, colours);
         }
         if (channels == 1) {
             eg__image_gray(rgba, 4, 1, to);
@@ -326,16 +325,15 @@ static void take(png_structp png, png_bytep data, size_t n)
 
 static bool write_all(encoder *e)
 {
-    static const int types[] = {0, PNG_COLOR_TYPE_GRAY, 0, PNG_COLOR_TYPE_RGB,
-                                PNG_COLOR_TYPE_RGB_ALPHA};
+    static const int types[] = {0, PNG_COLOR_TYPE_GRAY, 0, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
     if (setjmp(*lib.png_set_longjmp_fn(e->png, longjmp, sizeof(jmp_buf)))) {
         return false;
     }
     int64_t height = e->hwc->shape[0], width = e->hwc->shape[1], channels = e->hwc->shape[2];
     lib.png_set_write_fn(e->png, e, take, NULL);
     lib.png_set_user_limits(e->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-    lib.png_set_IHDR(e->png, e->info, (png_uint_32)width, (png_uint_32)height, 8, types[channels],
-                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    lib.png_set_IHDR(e->png, e->info, (png_uint_32)width, (png_uint_32)height, 8, types[channels], PNG_INTERLACE_NONE,
+                     PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     lib.png_write_info(e->png, e->info);
     for (int64_t y = 0; y < height; y++) {
         lib.png_write_row(e->png, (png_const_bytep)eg__ptr(e->hwc) + y * width * channels);
@@ -347,8 +345,8 @@ static bool write_all(encoder *e)
 eg_status eg__png_encode(const char *op, const eg_tensor *hwc, eg__bytes *out)
 {
     if (hwc->shape[0] > PNG_UINT_31_MAX || hwc->shape[1] > PNG_UINT_31_MAX) {
-        return eg__fail(EG_ESHAPE, op, "sides of %lld x %lld, PNG knows 2^31 - 1 at most",
-                        (long long)hwc->shape[0], (long long)hwc->shape[1]);
+        return eg__fail(EG_ESHAPE, op, "sides of %lld x %lld, PNG knows 2^31 - 1 at most", (long long)hwc->shape[0],
+                        (long long)hwc->shape[1]);
     }
     encoder e = {.hwc = hwc, .out = out};
     eg_status st = eg__library_open(&lib_library, op);

@@ -50,16 +50,16 @@ static void gather_row(const eg__shrink *s, float *to)
     }
 }
 
-static void mix_two(const uint8_t *restrict a, const uint8_t *restrict b, float wa, float wb,
-                    int64_t n, float *restrict row)
+static void mix_two(const uint8_t *restrict a, const uint8_t *restrict b, float wa, float wb, int64_t n,
+                    float *restrict row)
 {
     for (int64_t i = 0; i < n; i++) {
         row[i] = wa * (float)a[i] + wb * (float)b[i];
     }
 }
 
-static void add_two(const uint8_t *restrict a, const uint8_t *restrict b, float wa, float wb,
-                    int64_t n, float *restrict row)
+static void add_two(const uint8_t *restrict a, const uint8_t *restrict b, float wa, float wb, int64_t n,
+                    float *restrict row)
 {
     for (int64_t i = 0; i < n; i++) {
         row[i] += wa * (float)a[i] + wb * (float)b[i];

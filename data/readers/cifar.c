@@ -8,8 +8,7 @@ enum { SIDE = 32, PIXELS = SIDE * SIDE, MOST_LABELS = 2 };
 
 typedef struct cifar {
     const char *op;
-    int labels, order[MOST_LABELS],
-        most[MOST_LABELS]; /* order: of the sample's labels in the file */
+    int labels, order[MOST_LABELS], most[MOST_LABELS]; /* order: of the sample's labels in the file */
     int64_t record;
     eg__names names;
     eg__source *file;
@@ -17,8 +16,7 @@ typedef struct cifar {
 } cifar;
 
 static const cifar ten = {.op = "eg_cifar10_new", .labels = 1, .most = {9}};
-static const cifar hundred = {
-    .op = "eg_cifar100_new", .labels = 2, .order = {1, 0}, .most = {99, 19}};
+static const cifar hundred = {.op = "eg_cifar100_new", .labels = 2, .order = {1, 0}, .most = {99, 19}};
 
 static void free_cifar(void *user)
 {
@@ -50,8 +48,7 @@ static eg_status read_record(int64_t index, eg_tensor **sample, int *n, void *us
     for (int i = 0; i < c->labels; i++) {
         int label = b[c->order[i]];
         if (label > c->most[i]) {
-            return eg__source_bad(&c->file[k], at + c->order[i], "label %d is above %d", label,
-                                  c->most[i]);
+            return eg__source_bad(&c->file[k], at + c->order[i], "label %d is above %d", label, c->most[i]);
         }
         if (!(sample[1 + i] = eg_scalar(label, EG_I64))) {
             return eg__why();
@@ -88,8 +85,7 @@ static eg_status open_files(cifar *c, const char *pattern, int64_t *count)
         }
         if (c->file[i].size % c->record) {
             return eg__source_bad(&c->file[i], c->file[i].size,
-                                  "the file is not a whole number of records of %lld bytes",
-                                  (long long)c->record);
+                                  "the file is not a whole number of records of %lld bytes", (long long)c->record);
         }
         *count += c->file[i].size / c->record;
         c->end[i] = *count;
@@ -106,8 +102,7 @@ static eg_dataset *open_cifar(const cifar *kind, const char *pattern)
     }
     *c = *kind;
     c->record = c->labels + 3 * PIXELS;
-    eg_dataset *d =
-        open_files(c, pattern, &count) ? NULL : eg_dataset_from(read_record, count, c, free_cifar);
+    eg_dataset *d = open_files(c, pattern, &count) ? NULL : eg_dataset_from(read_record, count, c, free_cifar);
     if (!d) {
         free_cifar(c);
     }

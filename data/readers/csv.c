@@ -145,8 +145,8 @@ static eg_status find_columns(csv *c, bool named)
             }
         }
         if (last >= c->fields || at > c->fields - 1 - last) {
-            return eg__lines_bad(&c->l, "no column %llu among %u",
-                                 (unsigned long long)at + (unsigned long long)last, c->fields);
+            return eg__lines_bad(&c->l, "no column %llu among %u", (unsigned long long)at + (unsigned long long)last,
+                                 c->fields);
         }
         c->place[k] = at;
     }
@@ -155,11 +155,10 @@ static eg_status find_columns(csv *c, bool named)
 
 /* ---- fields into tensors -------------------------------------------------------------------- */
 
-static eg_status bad_number(const csv *c, const eg_column *col, int64_t at, const char *s,
-                            int64_t n)
+static eg_status bad_number(const csv *c, const eg_column *col, int64_t at, const char *s, int64_t n)
 {
-    return eg__lines_bad(&c->l, "field %lld, \"%.*s\", is no %s", (long long)(at + 1),
-                         (int)eg__min(n, 40), s, eg_dtype_name(col->dtype));
+    return eg__lines_bad(&c->l, "field %lld, \"%.*s\", is no %s", (long long)(at + 1), (int)eg__min(n, 40), s,
+                         eg_dtype_name(col->dtype));
 }
 
 static eg_status store(const csv *c, const eg_column *col, int64_t at, eg_tensor *t, int64_t i)
@@ -249,11 +248,8 @@ static void csv_free(eg_dataset *d)
     free(c->field);
 }
 
-static const eg__dataset_class csv_class = {.name = "eg_csv_new",
-                                            .start = eg__lines_start,
-                                            .next = csv_next,
-                                            .count = eg__lines_count,
-                                            .free = csv_free};
+static const eg__dataset_class csv_class = {
+    .name = "eg_csv_new", .start = eg__lines_start, .next = csv_next, .count = eg__lines_count, .free = csv_free};
 
 static eg_status check(const eg_column *columns, int n, const eg_csv_options *o)
 {
@@ -262,15 +258,13 @@ static eg_status check(const eg_column *columns, int n, const eg_csv_options *o)
         return eg__null_argument(op, "columns");
     }
     if (n < 1 || n > EG_SAMPLE_MAX) {
-        return eg__fail(EG_EINVAL, op, "%d columns, 1..%d are possible (.count joins some)", n,
-                        EG_SAMPLE_MAX);
+        return eg__fail(EG_EINVAL, op, "%d columns, 1..%d are possible (.count joins some)", n, EG_SAMPLE_MAX);
     }
     for (int k = 0; k < n; k++) {
-        if ((unsigned)columns[k].dtype >= EG_DTYPE_COUNT || columns[k].at < 0 ||
-            columns[k].count < 0 || (columns[k].dtype == EG_U8 && columns[k].count)) {
-            return eg__fail(EG_EINVAL, op, "column %d: at %lld, count %lld, dtype %s", k,
-                            (long long)columns[k].at, (long long)columns[k].count,
-                            eg_dtype_name(columns[k].dtype));
+        if ((unsigned)columns[k].dtype >= EG_DTYPE_COUNT || columns[k].at < 0 || columns[k].count < 0 ||
+            (columns[k].dtype == EG_U8 && columns[k].count)) {
+            return eg__fail(EG_EINVAL, op, "column %d: at %lld, count %lld, dtype %s", k, (long long)columns[k].at,
+                            (long long)columns[k].count, eg_dtype_name(columns[k].dtype));
         }
     }
     if (o->separator == '"' || o->separator == '\n' || o->separator == '\r') {
@@ -302,8 +296,7 @@ static eg_status copy_columns(csv *c, const eg_column *columns, int n)
     return EG_OK;
 }
 
-eg_dataset *eg_csv_new_with(const char *pattern, const eg_column *columns, int n,
-                            const eg_csv_options *options)
+eg_dataset *eg_csv_new_with(const char *pattern, const eg_column *columns, int n, const eg_csv_options *options)
 {
     eg_csv_options o;
     eg__options(&o, sizeof o, options);

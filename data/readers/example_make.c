@@ -106,8 +106,7 @@ static EgPb__Values *from_tensor(const char *op, eg_tensor *x)
     const eg_tensor *dense = packed ? eg__on_host(packed, op) : NULL;
     EgPb__Values *v = NULL;
     if (dense) {
-        v = x->dtype == EG_U8 ? one_string(op, eg__ptr(dense), (size_t)dense->n)
-                              : numbers(op, dense);
+        v = x->dtype == EG_U8 ? one_string(op, eg__ptr(dense), (size_t)dense->n) : numbers(op, dense);
     }
     if (s.depth) {
         eg_scope_pop(s, NULL);

@@ -61,15 +61,13 @@ static int64_t count(const EgPb__Values *v)
 static eg_status measure_strings(extent *e, const EgPb__Values *v, int64_t n)
 {
     if (!e->f->variable && n != 1) {
-        return eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\" has %lld byte strings, not 1",
-                        e->f->name, (long long)n);
+        return eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\" has %lld byte strings, not 1", e->f->name, (long long)n);
     }
     for (int64_t i = 0; i < n; i++) {
         int64_t length = (int64_t)v->strings->value[i].len;
         if (e->f->shape.ndim && length != e->each) {
-            return eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\" has %lld bytes, not %s",
-                            e->f->name, (long long)length,
-                            eg__shape_text(e->f->shape.ndim, e->f->shape.dim).s);
+            return eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\" has %lld bytes, not %s", e->f->name,
+                            (long long)length, eg__shape_text(e->f->shape.ndim, e->f->shape.dim).s);
         }
         e->length = eg__max(e->length, length);
     }
@@ -90,9 +88,8 @@ static eg_status measure(extent *e, const EgPb__Values *v)
         return measure_strings(e, v, n);
     }
     if (e->f->variable ? n % e->each : n != e->each) {
-        return eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\" has %lld values, not %s%s",
-                        e->f->name, (long long)n, e->f->variable ? "rows of " : "",
-                        eg__shape_text(e->f->shape.ndim, e->f->shape.dim).s);
+        return eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\" has %lld values, not %s%s", e->f->name, (long long)n,
+                        e->f->variable ? "rows of " : "", eg__shape_text(e->f->shape.ndim, e->f->shape.dim).s);
     }
     e->n = eg__max(e->n, n / e->each);
     return EG_OK;
@@ -110,8 +107,7 @@ static eg_status shape_of(const extent *e, eg_shape *shape)
         shape->dim[shape->ndim++] = e->n;
     }
     if (shape->ndim + f->shape.ndim > EG_MAX_DIMS) {
-        return eg__fail(EG_ESHAPE, e->op, "feature \"%.60s\" has more than %d axes", f->name,
-                        EG_MAX_DIMS);
+        return eg__fail(EG_ESHAPE, e->op, "feature \"%.60s\" has more than %d axes", f->name, EG_MAX_DIMS);
     }
     for (int d = 0; d < f->shape.ndim; d++) {
         shape->dim[shape->ndim++] = f->shape.dim[d];
@@ -124,11 +120,11 @@ static eg_status shape_of(const extent *e, eg_shape *shape)
         bytes *= (double)shape->dim[d];
     }
     double most = (double)eg__min(MOST_PADDED, eg__unpack_most(e->record));
-    return bytes <= most
-               ? EG_OK
-               : eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\" would be %s of a record of %lld bytes, at most %.0f "
-                          "bytes are made (eg_unpack_limit)", f->name,
-                          eg__shape_text(shape->ndim, shape->dim).s, (long long)e->record, most);
+    return bytes <= most ? EG_OK
+                         : eg__fail(EG_EFORMAT, e->op,
+                                    "feature \"%.60s\" would be %s of a record of %lld bytes, at most %.0f "
+                                    "bytes are made (eg_unpack_limit)",
+                                    f->name, eg__shape_text(shape->ndim, shape->dim).s, (long long)e->record, most);
 }
 
 /* ---- what is in it -------------------------------------------------------------------------- */
@@ -155,8 +151,7 @@ static eg_status place(const extent *e, const EgPb__Values *v, eg_tensor *t, int
         }
         int64_t value = v->integers->value[k];
         if (e->f->dtype == EG_I32 && value != (int32_t)value) {
-            return eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\": %lld is no i32", e->f->name,
-                            (long long)value);
+            return eg__fail(EG_EFORMAT, e->op, "feature \"%.60s\": %lld is no i32", e->f->name, (long long)value);
         }
         eg__store_int(eg__ptr(t), t->dtype, at + k, e->f->dtype == EG_BOOL ? value != 0 : value);
     }
@@ -203,10 +198,8 @@ static eg_status check(const char *op, int64_t record, const eg_feature *f, exte
     if (!f->name) {
         return eg__null_argument(op, "a feature's name");
     }
-    if (f->dtype != EG_F32 && f->dtype != EG_I64 && f->dtype != EG_I32 && f->dtype != EG_BOOL &&
-        f->dtype != EG_U8) {
-        return eg__fail(EG_EDTYPE, op,
-                        "feature \"%.60s\": %s, possible are f32, i64, i32, bool, u8", f->name,
+    if (f->dtype != EG_F32 && f->dtype != EG_I64 && f->dtype != EG_I32 && f->dtype != EG_BOOL && f->dtype != EG_U8) {
+        return eg__fail(EG_EDTYPE, op, "feature \"%.60s\": %s, possible are f32, i64, i32, bool, u8", f->name,
                         eg_dtype_name(f->dtype));
     }
     eg_status st = eg__check_shape(op, f->shape.ndim, f->shape.dim, f->dtype, &e->each);
@@ -258,8 +251,7 @@ static eg_status read_list(const char *op, int64_t record, const EgPb__ListTable
         return st;
     }
     e.steps = found && found->value ? (int64_t)found->value->n_step : 0;
-    return !found ? read_nothing(&e, out)
-                  : read_feature(&e, found->value ? found->value->step : NULL, e.steps, out);
+    return !found ? read_nothing(&e, out) : read_feature(&e, found->value ? found->value->step : NULL, e.steps, out);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
@@ -268,8 +260,8 @@ static eg_status check_record(const char *op, eg_tensor *record)
 {
     eg_status st = eg__check(record, op, "record");
     if (!st && (record->dtype != EG_U8 || record->ndim != 1 || !(record->flags & EG__DENSE))) {
-        st = eg__fail(EG_ESHAPE, op, "a record is dense u8 [n], not %s %s",
-                      eg_dtype_name((eg_dtype)record->dtype), EG__SHAPE_OF(record));
+        st = eg__fail(EG_ESHAPE, op, "a record is dense u8 [n], not %s %s", eg_dtype_name((eg_dtype)record->dtype),
+                      EG__SHAPE_OF(record));
     }
     return st ? st : eg__host_only(record, op, "record");
 }
@@ -280,9 +272,9 @@ static eg_status no_message(const char *op, const eg_tensor *record, const char 
 }
 
 /* The features of both tables, in a scope of their own but for the results. */
-static eg_status read_tables(const char *op, int64_t record, const EgPb__Table *table,
-                             const eg_feature *context, int nc, const EgPb__ListTable *list_table,
-                             const eg_feature *lists, int nl, eg_tensor **out)
+static eg_status read_tables(const char *op, int64_t record, const EgPb__Table *table, const eg_feature *context,
+                             int nc, const EgPb__ListTable *list_table, const eg_feature *lists, int nl,
+                             eg_tensor **out)
 {
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? EG_OK : eg__why();
@@ -310,8 +302,7 @@ eg_status eg_example_read(eg_tensor *record, const eg_feature *features, int n, 
     if ((st = eg__protobuf_open(op))) {
         return refuse(n, out, st);
     }
-    EgPb__Record *m =
-        eg_pb__record__unpack(NULL, (size_t)record->n, (const uint8_t *)eg__ptr(record));
+    EgPb__Record *m = eg_pb__record__unpack(NULL, (size_t)record->n, (const uint8_t *)eg__ptr(record));
     if (!m) {
         return refuse(n, out, no_message(op, record, "Example"));
     }
@@ -320,8 +311,8 @@ eg_status eg_example_read(eg_tensor *record, const eg_feature *features, int n, 
     return st;
 }
 
-eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context, int nc,
-                                   const eg_feature *lists, int nl, eg_tensor **out)
+eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context, int nc, const eg_feature *lists,
+                                   int nl, eg_tensor **out)
 {
     static const char op[] = "eg_sequence_example_read";
     eg_status st = check_record(op, record);
@@ -335,8 +326,7 @@ eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context,
     if ((st = eg__protobuf_open(op))) {
         return refuse(nc + nl, out, st);
     }
-    EgPb__SequenceRecord *m =
-        eg_pb__sequence_record__unpack(NULL, (size_t)record->n, (const uint8_t *)eg__ptr(record));
+    EgPb__SequenceRecord *m = eg_pb__sequence_record__unpack(NULL, (size_t)record->n, (const uint8_t *)eg__ptr(record));
     if (!m) {
         return refuse(nc + nl, out, no_message(op, record, "SequenceExample"));
     }
@@ -354,8 +344,8 @@ eg_status eg_example_read(eg_tensor *record, const eg_feature *features, int n, 
     return refuse(n, out, eg__fail(EG_ENOKERNEL, op, EG__NO_PROTOBUF));
 }
 
-eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context, int nc,
-                                   const eg_feature *lists, int nl, eg_tensor **out)
+eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context, int nc, const eg_feature *lists,
+                                   int nl, eg_tensor **out)
 {
     static const char op[] = "eg_sequence_example_read";
     (void)record, (void)context, (void)lists;

@@ -45,8 +45,7 @@ static eg_status folder_next(eg_dataset *d, eg__sample *s)
     eg_scope scope = eg_scope_push();
     eg_tensor *bytes = scope.depth ? contents(d->is->name, s->file) : NULL, *other = NULL;
     if (bytes) {
-        other = f->label ? eg_scalar(f->label[i], EG_I64)
-                         : eg__bytes_tensor(s->file, (int64_t)strlen(s->file));
+        other = f->label ? eg_scalar(f->label[i], EG_I64) : eg__bytes_tensor(s->file, (int64_t)strlen(s->file));
     }
     eg_tensor *t[2] = {f->label ? bytes : other, f->label ? other : bytes};
     eg_status st = other ? eg__sample_keep(d->is->name, s, t, 2) : eg__why();
@@ -145,8 +144,7 @@ static eg_status list(const char *path, bool folders, eg__names *names)
         int n = snprintf(inside, sizeof inside, "%s/%s", path, e->d_name);
         if (n >= (int)sizeof inside) {
             st = eg__fail(EG_EIO, op, "a path in \"%.140s\" is too long", path);
-        } else if (e->d_name[0] != '.' &&
-                   (folders ? is_folder(inside) : is_image(e->d_name) && !is_folder(inside))) {
+        } else if (e->d_name[0] != '.' && (folders ? is_folder(inside) : is_image(e->d_name) && !is_folder(inside))) {
             const char *name = folders ? e->d_name : inside;
             st = eg__names_add(names, name, strlen(name)) ? EG_OK : eg__no_memory(op, n);
         }
@@ -180,16 +178,14 @@ static eg_status add_class(folder *f, const char *path, uint32_t i)
 
 static eg_status read_folder(folder *f, const char *path)
 {
-    eg_status st =
-        path ? list(path, true, &f->classes) : eg__null_argument(image_folder_class.name, "folder");
+    eg_status st = path ? list(path, true, &f->classes) : eg__null_argument(image_folder_class.name, "folder");
     eg__names_sort(&f->classes);
     for (uint32_t i = 0; i < f->classes.n && !st; i++) {
         st = add_class(f, path, i);
     }
     if (!st && !f->files.n) {
-        st = eg__fail(EG_EIO, image_folder_class.name,
-                      "\"%.140s\" has %u folders and no image in them",
-                      path, f->classes.n);
+        st = eg__fail(EG_EIO, image_folder_class.name, "\"%.140s\" has %u folders and no image in them", path,
+                      f->classes.n);
     }
     return st;
 }

@@ -13,8 +13,8 @@ static eg_status read_exactly(eg__stream *s, void *p, int64_t n)
     int64_t at = s->offset, got;
     eg_status st = eg__stream_read(s, p, n, &got);
     if (!st && got < n) {
-        st = eg__stream_bad(s, s->offset, "the file ends, %lld bytes from %lld were expected",
-                            (long long)n, (long long)at);
+        st = eg__stream_bad(s, s->offset, "the file ends, %lld bytes from %lld were expected", (long long)n,
+                            (long long)at);
     }
     return st;
 }
@@ -69,8 +69,8 @@ static eg_status read_header(eg__stream *s, eg_shape *shape, int *type)
     for (*type = 0; *type < EG__COUNT(types) && types[*type].code != head[2]; ++*type) {
     }
     if (head[0] || head[1] || *type == EG__COUNT(types)) {
-        return eg__stream_bad(s, 0, "the magic is %02x %02x %02x %02x, not that of an idx file",
-                              head[0], head[1], head[2], head[3]);
+        return eg__stream_bad(s, 0, "the magic is %02x %02x %02x %02x, not that of an idx file", head[0], head[1],
+                              head[2], head[3]);
     }
     if (head[3] > EG_MAX_DIMS) {
         return eg__stream_bad(s, 3, "rank %d is above %d", head[3], EG_MAX_DIMS);
@@ -112,8 +112,8 @@ static eg_tensor *read_body(eg__stream *s, eg_shape shape, int type)
     }
     bytes = n * types[type].bytes;
     if (s->unpacker ? bytes / 1100 > size : s->offset + bytes != size) {
-        eg__stream_bad(s, 4, "the header announces %lld bytes after it, the file has %lld",
-                       (long long)bytes, (long long)size);
+        eg__stream_bad(s, 4, "the header announces %lld bytes after it, the file has %lld", (long long)bytes,
+                       (long long)size);
         return NULL;
     }
     if (s->unpacker && eg__source_unpacks(&s->source, 4, "the data have", bytes)) {
@@ -132,8 +132,7 @@ eg_tensor *eg_idx_read(const char *path)
         return NULL;
     }
     eg_scope scope = eg_scope_push();
-    eg_tensor *t =
-        scope.depth && !read_header(&s, &shape, &type) ? read_body(&s, shape, type) : NULL;
+    eg_tensor *t = scope.depth && !read_header(&s, &shape, &type) ? read_body(&s, shape, type) : NULL;
     eg__stream_close(&s);
     return scope.depth ? eg_scope_pop(scope, t) : NULL;
 }
@@ -171,15 +170,13 @@ eg_dataset *eg_mnist_new(const char *folder, eg_split_name split)
     }
     bool test = split == EG_TEST;
     eg_scope s = eg_scope_push();
-    eg_tensor *t[2] = {
-        read_part(folder, test ? "t10k-images-idx3-ubyte" : "train-images-idx3-ubyte"), NULL};
-    t[1] = t[0] ? read_part(folder, test ? "t10k-labels-idx1-ubyte" : "train-labels-idx1-ubyte")
-                : NULL;
+    eg_tensor *t[2] = {read_part(folder, test ? "t10k-images-idx3-ubyte" : "train-images-idx3-ubyte"), NULL};
+    t[1] = t[0] ? read_part(folder, test ? "t10k-labels-idx1-ubyte" : "train-labels-idx1-ubyte") : NULL;
     eg_dataset *d = NULL;
-    if (t[1] && (eg_ndim(t[0]) != 3 || eg_ndim(t[1]) != 1 || t[0]->dtype != EG_U8 ||
-                 t[1]->dtype != EG_U8 || eg_size(t[0], 0) != eg_size(t[1], 0))) {
-        eg__fail(EG_EFORMAT, name, "images %s and labels %s of %s do not go together",
-                 EG__SHAPE_OF(t[0]), EG__SHAPE_OF(t[1]), folder);
+    if (t[1] && (eg_ndim(t[0]) != 3 || eg_ndim(t[1]) != 1 || t[0]->dtype != EG_U8 || t[1]->dtype != EG_U8 ||
+                 eg_size(t[0], 0) != eg_size(t[1], 0))) {
+        eg__fail(EG_EFORMAT, name, "images %s and labels %s of %s do not go together", EG__SHAPE_OF(t[0]),
+                 EG__SHAPE_OF(t[1]), folder);
     } else if (t[1]) {
         d = eg_dataset_from_tensors(t, 2);
         d = d ? eg_dataset_map(d, scale, NULL) : NULL;

@@ -26,13 +26,11 @@ eg_status eg__lines_next(eg__lines *l, eg__sample *s, bool *more, bool *fresh);
 /* Nothing more of this file. */
 void eg__lines_leave(eg__lines *l);
 /* Fails with EG_EFORMAT naming file and line. */
-eg_status eg__lines_bad(const eg__lines *l, const char *format, ...)
-    __attribute__((format(printf, 2, 3), cold));
+eg_status eg__lines_bad(const eg__lines *l, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 eg_status eg__lines_start(eg_dataset *d, uint64_t epoch);
 int64_t eg__lines_count(const eg_dataset *d);
 void eg__lines_free(eg_dataset *d);
 /* A source of `size` bytes whose struct begins with eg__lines. */
-eg_dataset *eg__lines_new(const eg__dataset_class *is, size_t size, const char *pattern,
-                          eg_utf8_policy invalid);
+eg_dataset *eg__lines_new(const eg__dataset_class *is, size_t size, const char *pattern, eg_utf8_policy invalid);
 
 #endif

@@ -7,8 +7,7 @@
 
 bool eg__names_add(eg__names *names, const char *name, size_t length)
 {
-    if (names->n == names->capacity &&
-        !eg__grow(&names->name, &names->capacity, sizeof *names->name)) {
+    if (names->n == names->capacity && !eg__grow(&names->name, &names->capacity, sizeof *names->name)) {
         return false;
     }
     char *copy = eg__malloc(length + 1);

@@ -44,8 +44,8 @@ static eg_status wrong(const ndjson *n, const eg_json_field *f, const char *word
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static eg_status take_number(ndjson *n, const eg_json_field *f, value *v, const eg__json *j,
-                             eg__json_token token, int depth)
+static eg_status take_number(ndjson *n, const eg_json_field *f, value *v, const eg__json *j, eg__json_token token,
+                             int depth)
 {
     number x = {.whole = token == EG__JSON_TRUE};
     bool real = eg__is_float(f->dtype), ok = true;
@@ -56,8 +56,8 @@ static eg_status take_number(ndjson *n, const eg_json_field *f, value *v, const 
         x.real = token == EG__JSON_TRUE;
     }
     if (!ok || (f->dtype == EG_I32 && x.whole != (int32_t)x.whole)) {
-        return eg__lines_bad(&n->l, "\"%.60s\": %.*s is no %s", f->name,
-                             (int)eg__min(j->length, 40), j->text, eg_dtype_name(f->dtype));
+        return eg__lines_bad(&n->l, "\"%.60s\": %.*s is no %s", f->name, (int)eg__min(j->length, 40), j->text,
+                             eg_dtype_name(f->dtype));
     }
     if (v->rank >= 0 && v->rank != depth) {
         return wrong(n, f, "has numbers beside lists");
@@ -107,8 +107,7 @@ static eg_status bad_json(const ndjson *n, const eg__json *j)
     return eg__lines_bad(&n->l, "byte %lld: %s", (long long)(j->at + 1), j->error);
 }
 
-static eg_status read_numbers(ndjson *n, const eg_json_field *f, value *v, eg__json *j,
-                              eg__json_token token)
+static eg_status read_numbers(ndjson *n, const eg_json_field *f, value *v, eg__json *j, eg__json_token token)
 {
     int depth = 0;
     bool leaf = true; /* since the latest bracket that opened */
@@ -220,8 +219,7 @@ static eg_tensor *numbers(const eg_json_field *f, const value *v, eg_shape shape
         if (eg__is_float(t->dtype)) {
             eg__store(eg__ptr(t), t->dtype, i, x[i].real);
         } else {
-            eg__store_int(eg__ptr(t), t->dtype, i,
-                          t->dtype == EG_BOOL ? x[i].whole != 0 : x[i].whole);
+            eg__store_int(eg__ptr(t), t->dtype, i, t->dtype == EG_BOOL ? x[i].whole != 0 : x[i].whole);
         }
     }
     return t;
@@ -240,8 +238,7 @@ static eg_status make(ndjson *n, int k, eg_tensor **t, int *m)
         t[0] = eg__bytes_tensor(v->data.p, v->data.n);
     } else if (f->ragged) {
         t[0] = numbers(f, v, EG_SHAPE(v->data.n / (int64_t)sizeof(number)));
-        t[1] =
-            eg__from_on(0, EG_SHAPE(v->lengths.n / 8), EG_I64, v->lengths.p ? v->lengths.p : (void *)"");
+        t[1] = eg__from_on(0, EG_SHAPE(v->lengths.n / 8), EG_I64, v->lengths.p ? v->lengths.p : (void *)"");
         made = 2;
     } else if (!v->seen || v->null) {
         t[0] = eg__full_on(0, EG_SCALAR, f->fallback, f->dtype);
@@ -312,16 +309,14 @@ static eg_status check(const eg_json_field *fields, int n)
         if (!fields[k].name) {
             return eg__null_argument(op, "a field's name");
         }
-        if ((unsigned)fields[k].dtype >= EG_DTYPE_COUNT ||
-            (fields[k].dtype == EG_U8 && fields[k].ragged)) {
+        if ((unsigned)fields[k].dtype >= EG_DTYPE_COUNT || (fields[k].dtype == EG_U8 && fields[k].ragged)) {
             return eg__fail(EG_EINVAL, op, "field \"%.60s\": dtype %s%s", fields[k].name,
                             eg_dtype_name(fields[k].dtype), fields[k].ragged ? ", ragged" : "");
         }
         tensors += 1 + fields[k].ragged;
     }
     if (fields && (n < 1 || tensors > EG_SAMPLE_MAX)) {
-        return eg__fail(EG_EINVAL, op, "%d fields of %d tensors, 1..%d are possible", n, tensors,
-                        EG_SAMPLE_MAX);
+        return eg__fail(EG_EINVAL, op, "%d fields of %d tensors, 1..%d are possible", n, tensors, EG_SAMPLE_MAX);
     }
     return fields ? EG_OK : eg__null_argument(op, "fields");
 }
@@ -370,8 +365,7 @@ static eg_tensor *join(const eg_tensor *values, const eg_tensor *lengths)
         total += n[i];
     }
     if (!fits || total != values->n) {
-        return eg__fail_null(EG_ESHAPE, op,
-                             "%lld lists of together %lld values are no pairs of x and y",
+        return eg__fail_null(EG_ESHAPE, op, "%lld lists of together %lld values are no pairs of x and y",
                              (long long)lengths->n, (long long)values->n);
     }
     eg_tensor *t = eg__full_on(0, EG_SHAPE(total / 2, 3), 0, EG_F32);
@@ -391,14 +385,13 @@ static eg_tensor *join(const eg_tensor *values, const eg_tensor *lengths)
 eg_tensor *eg_strokes(eg_tensor *values, eg_tensor *lengths)
 {
     static const char op[] = "eg_strokes";
-    if (eg__check(values, op, "values") || eg__check(lengths, op, "lengths") ||
-        eg__host_only(values, op, "values") || eg__host_only(lengths, op, "lengths")) {
+    if (eg__check(values, op, "values") || eg__check(lengths, op, "lengths") || eg__host_only(values, op, "values") ||
+        eg__host_only(lengths, op, "lengths")) {
         return NULL;
     }
     if (values->ndim != 1 || lengths->ndim != 1 || lengths->dtype != EG_I64) {
-        return eg__fail_null(
-            EG_ESHAPE, op, "values %s and lengths %s %s are not [n] and i64 [lists]",
-            EG__SHAPE_OF(values), eg_dtype_name((eg_dtype)lengths->dtype), EG__SHAPE_OF(lengths));
+        return eg__fail_null(EG_ESHAPE, op, "values %s and lengths %s %s are not [n] and i64 [lists]",
+                             EG__SHAPE_OF(values), eg_dtype_name((eg_dtype)lengths->dtype), EG__SHAPE_OF(lengths));
     }
     eg_scope s = eg_scope_push();
     eg_tensor *v = s.depth ? eg_contiguous(eg_detach(values)) : NULL;

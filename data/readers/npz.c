@@ -7,10 +7,10 @@
 #ifdef EG_HAVE_ZLIB
 #include "data/readers/zlib.h"
 
-#define FUNCTIONS(X)                                                                               \
-    X(crc32)                                                                                       \
-    X(inflate)                                                                                     \
-    X(inflateEnd)                                                                                  \
+#define FUNCTIONS(X) \
+    X(crc32)         \
+    X(inflate)       \
+    X(inflateEnd)    \
     X(inflateInit2_)
 EG__ZLIB(lib, FUNCTIONS);
 
@@ -43,8 +43,7 @@ static eg_status find_directory(const eg__source *s, int64_t *at, int64_t *bytes
         return eg__no_memory(s->op, n);
     }
     eg_status st = eg__source_read(s, s->size - n, tail, n);
-    while (!st && k >= 0 &&
-           (word(tail + k, 4) != 0x06054b50 || word(tail + k + 20, 2) != n - END - k)) {
+    while (!st && k >= 0 && (word(tail + k, 4) != 0x06054b50 || word(tail + k + 20, 2) != n - END - k)) {
         k--;
     }
     if (!st && k < 0) {
@@ -73,8 +72,7 @@ static bool leads_out(const char *name)
 {
     for (const char *p = name; *p; p++) {
         bool begins = p == name || p[-1] == '/' || p[-1] == '\\';
-        if (begins &&
-            (*p == '/' || (p[0] == '.' && p[1] == '.' && (!p[2] || p[2] == '/' || p[2] == '\\')))) {
+        if (begins && (*p == '/' || (p[0] == '.' && p[1] == '.' && (!p[2] || p[2] == '/' || p[2] == '\\')))) {
             return true;
         }
     }
@@ -143,18 +141,18 @@ static eg_status check_local(const eg__source *s, member *m, int64_t directory)
     }
     bool later = m->flags & 8; /* sizes and checksum follow the data */
     uint32_t crc = word(b + 14, 4), packed = word(b + 18, 4), size = word(b + 22, 4);
-    bool same = word(b, 4) == 0x04034b50 && word(b + 6, 2) == m->flags &&
-                word(b + 8, 2) == m->method && word(b + 26, 2) == n && !memcmp(name, m->name, n);
-    bool sizes = (crc == m->crc && (packed == m->packed || packed == 0xffffffff) &&
-                  (size == m->size || size == 0xffffffff)) ||
-                 later;
+    bool same = word(b, 4) == 0x04034b50 && word(b + 6, 2) == m->flags && word(b + 8, 2) == m->method &&
+                word(b + 26, 2) == n && !memcmp(name, m->name, n);
+    bool sizes =
+        (crc == m->crc && (packed == m->packed || packed == 0xffffffff) && (size == m->size || size == 0xffffffff)) ||
+        later;
     m->at += LOCAL + (int64_t)n + word(b + 28, 2);
     if (!same || !sizes || m->packed > directory - m->at) {
         return eg__source_bad(s, at, "\"%.80s\" is not as the directory tells", m->name);
     }
     if (m->method ? m->size / 1100 > m->packed : m->size != m->packed) {
-        return eg__source_bad(s, at, "\"%.80s\": %lld bytes cannot become %lld", m->name,
-                              (long long)m->packed, (long long)m->size);
+        return eg__source_bad(s, at, "\"%.80s\": %lld bytes cannot become %lld", m->name, (long long)m->packed,
+                              (long long)m->size);
     }
     return EG_OK;
 }
@@ -163,16 +161,15 @@ static eg_status check_local(const eg__source *s, member *m, int64_t directory)
 
 static eg_status inflate_all(const eg__source *s, const member *m, uint8_t *from, uint8_t *to)
 {
-    z_stream z = {
-        .next_in = from, .avail_in = (uInt)m->packed, .next_out = to, .avail_out = (uInt)m->size};
+    z_stream z = {.next_in = from, .avail_in = (uInt)m->packed, .next_out = to, .avail_out = (uInt)m->size};
     if (lib.inflateInit2_(&z, -MAX_WBITS, ZLIB_VERSION, sizeof z) != Z_OK) {
         return eg__no_memory(s->op, 0);
     }
     int r = lib.inflate(&z, Z_FINISH);
     eg_status st = EG_OK;
     if (r != Z_STREAM_END || z.avail_in || z.avail_out) {
-        st = eg__source_bad(s, m->at + (int64_t)z.total_in, "\"%.80s\" cannot be unpacked: %s",
-                            m->name, z.msg ? z.msg : "its size is wrong");
+        st = eg__source_bad(s, m->at + (int64_t)z.total_in, "\"%.80s\" cannot be unpacked: %s", m->name,
+                            z.msg ? z.msg : "its size is wrong");
     }
     lib.inflateEnd(&z);
     return st;
@@ -201,8 +198,7 @@ static eg_status read_member(const eg__source *s, member *m, eg_tensors *map)
     if (data && packed) {
         raw = eg__malloc((size_t)m->packed + 1);
     }
-    eg_status st =
-        raw ? eg__source_read(s, m->at, raw, m->packed) : eg__no_memory(s->op, m->size + m->packed);
+    eg_status st = raw ? eg__source_read(s, m->at, raw, m->packed) : eg__no_memory(s->op, m->size + m->packed);
     if (!st && packed) {
         st = inflate_all(s, m, raw, data);
     }

@@ -76,9 +76,8 @@ static bool fits(double v, eg_dtype dtype)
 
 bool eg__parse_real(const char *s, int64_t n, eg_dtype dtype, double *v)
 {
-    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     bool minus = n > 0 && s[0] == '-';
     int64_t i = minus || (n > 0 && s[0] == '+'), digits = 0, scale = 0, exponent = 0, used = 0;
     uint64_t sum = 0;
@@ -100,8 +99,7 @@ bool eg__parse_real(const char *s, int64_t n, eg_dtype dtype, double *v)
         return false;
     }
     if (i < n && (s[i] | 32) == 'e') {
-        if (!eg__parse_integer(s + i + 1, n - i - 1, &exponent) || exponent > 1 << 20 ||
-            exponent < -(1 << 20)) {
+        if (!eg__parse_integer(s + i + 1, n - i - 1, &exponent) || exponent > 1 << 20 || exponent < -(1 << 20)) {
             return false;
         }
         i = n;

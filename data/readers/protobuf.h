@@ -6,11 +6,11 @@
 
 #include "lib/core/library.h"
 
-#define EG__PROTOBUF_FUNCTIONS(X)                                                                  \
-    X(protobuf_c_message_free_unpacked)                                                            \
-    X(protobuf_c_message_get_packed_size)                                                          \
-    X(protobuf_c_message_pack)                                                                     \
-    X(protobuf_c_message_pack_to_buffer)                                                           \
+#define EG__PROTOBUF_FUNCTIONS(X)         \
+    X(protobuf_c_message_free_unpacked)   \
+    X(protobuf_c_message_get_packed_size) \
+    X(protobuf_c_message_pack)            \
+    X(protobuf_c_message_pack_to_buffer)  \
     X(protobuf_c_message_unpack)
 
 struct eg__protobuf {

@@ -9,10 +9,10 @@
 #ifdef EG_HAVE_ZLIB
 #include "data/readers/zlib.h"
 
-#define FUNCTIONS(X)                                                                               \
-    X(inflate)                                                                                     \
-    X(inflateEnd)                                                                                  \
-    X(inflateInit2_)                                                                               \
+#define FUNCTIONS(X) \
+    X(inflate)       \
+    X(inflateEnd)    \
+    X(inflateInit2_) \
     X(inflateReset)
 EG__ZLIB(lib, FUNCTIONS);
 #endif
@@ -44,8 +44,7 @@ static eg_status start_unpacking(eg__stream *s, eg_compression c)
 static eg_status start_unpacking(eg__stream *s, eg_compression c)
 {
     (void)c;
-    return eg__fail(EG_ENOKERNEL, s->source.op, "\"%.140s\" is packed and this build has no zlib",
-                    s->source.name);
+    return eg__fail(EG_ENOKERNEL, s->source.op, "\"%.140s\" is packed and this build has no zlib", s->source.name);
 }
 #endif
 
@@ -147,9 +146,9 @@ static eg_status unpack(eg__stream *s)
             r = lib.inflateReset(z);
         }
         if (r != Z_OK && r != Z_BUF_ERROR) {
-            return r == Z_MEM_ERROR ? eg__no_memory(s->source.op, 0)
-                                    : eg__source_bad(&s->source, s->raw - z->avail_in,
-                                                     "cannot unpack: %s", z->msg ? z->msg : "?");
+            return r == Z_MEM_ERROR
+                       ? eg__no_memory(s->source.op, 0)
+                       : eg__source_bad(&s->source, s->raw - z->avail_in, "cannot unpack: %s", z->msg ? z->msg : "?");
         }
     }
     s->end = PIECE - z->avail_out;

@@ -12,20 +12,20 @@ static const char me[] = "eg_tar_new";
 
 #include "lib/core/library.h"
 
-#define FUNCTIONS(X)                                                                               \
-    X(archive_entry_filetype)                                                                      \
-    X(archive_entry_pathname)                                                                      \
-    X(archive_error_string)                                                                        \
-    X(archive_read_data)                                                                           \
-    X(archive_read_free)                                                                           \
-    X(archive_read_header_position)                                                                \
-    X(archive_read_new)                                                                            \
-    X(archive_read_next_header)                                                                    \
-    X(archive_read_open_fd)                                                                        \
-    X(archive_read_support_filter_bzip2)                                                           \
-    X(archive_read_support_filter_gzip)                                                            \
-    X(archive_read_support_filter_xz)                                                              \
-    X(archive_read_support_filter_zstd)                                                            \
+#define FUNCTIONS(X)                     \
+    X(archive_entry_filetype)            \
+    X(archive_entry_pathname)            \
+    X(archive_error_string)              \
+    X(archive_read_data)                 \
+    X(archive_read_free)                 \
+    X(archive_read_header_position)      \
+    X(archive_read_new)                  \
+    X(archive_read_next_header)          \
+    X(archive_read_open_fd)              \
+    X(archive_read_support_filter_bzip2) \
+    X(archive_read_support_filter_gzip)  \
+    X(archive_read_support_filter_xz)    \
+    X(archive_read_support_filter_zstd)  \
     X(archive_read_support_format_tar)
 EG__LIBRARY(lib, FUNCTIONS, .title = "libarchive", .files = {EG_SO_ARCHIVE}, .package = "libarchive13");
 
@@ -53,8 +53,8 @@ static void shut(tar *t)
 static eg_status complain(tar *t)
 {
     const char *words = lib.archive_error_string(t->archive);
-    eg_status st = eg__source_bad(&t->source, lib.archive_read_header_position(t->archive),
-                                  "libarchive: %s", words ? words : "?");
+    eg_status st =
+        eg__source_bad(&t->source, lib.archive_read_header_position(t->archive), "libarchive: %s", words ? words : "?");
     shut(t);
     return st;
 }
@@ -76,8 +76,7 @@ static eg_status open_next(tar *t)
     lib.archive_read_support_filter_bzip2(t->archive);
     lib.archive_read_support_filter_xz(t->archive);
     lib.archive_read_support_filter_zstd(t->archive);
-    return lib.archive_read_open_fd(t->archive, t->source.fd, PIECE) == ARCHIVE_OK ? EG_OK
-                                                                               : complain(t);
+    return lib.archive_read_open_fd(t->archive, t->source.fd, PIECE) == ARCHIVE_OK ? EG_OK : complain(t);
 }
 
 /* The next regular file's header; NULL entry at the end. */
@@ -125,8 +124,8 @@ static eg_status read_data(tar *t)
             return EG_OK;
         }
         t->data.n += n;
-        eg_status st = eg__source_unpacks(&t->source, lib.archive_read_header_position(t->archive),
-                                          "a member has", t->data.n);
+        eg_status st =
+            eg__source_unpacks(&t->source, lib.archive_read_header_position(t->archive), "a member has", t->data.n);
         if (st) {
             return st;
         }

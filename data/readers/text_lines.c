@@ -21,8 +21,8 @@ eg_status eg__lines_bad(const eg__lines *l, const char *format, ...)
     va_start(ap, format);
     vsnprintf(words, sizeof words, format, ap);
     va_end(ap);
-    return eg__fail(EG_EFORMAT, l->d.is->name, "%s%s, line %lld: %s", n > 60 ? "..." : "",
-                    file + (n > 60 ? n - 57 : 0), (long long)l->number, words);
+    return eg__fail(EG_EFORMAT, l->d.is->name, "%s%s, line %lld: %s", n > 60 ? "..." : "", file + (n > 60 ? n - 57 : 0),
+                    (long long)l->number, words);
 }
 
 /* What is no UTF-8 is refused or replaced. */
@@ -39,8 +39,7 @@ static eg_status clean(eg__lines *l)
             continue;
         }
         if (i < l->line.n && l->invalid == EG_UTF8_REFUSE) {
-            return eg__lines_bad(l, "byte %lld, 0x%02x, is no UTF-8", (long long)(i + 1),
-                                 (unsigned)(uint8_t)s[i]);
+            return eg__lines_bad(l, "byte %lld, 0x%02x, is no UTF-8", (long long)(i + 1), (unsigned)(uint8_t)s[i]);
         }
         if (i == l->line.n && !replaced) {
             return EG_OK;
@@ -131,8 +130,7 @@ void eg__lines_free(eg_dataset *d)
     eg__bytes_free(&l->clean);
 }
 
-eg_dataset *eg__lines_new(const eg__dataset_class *is, size_t size, const char *pattern,
-                          eg_utf8_policy invalid)
+eg_dataset *eg__lines_new(const eg__dataset_class *is, size_t size, const char *pattern, eg_utf8_policy invalid)
 {
     if ((unsigned)invalid > EG_UTF8_KEEP) {
         return eg__fail_null(EG_EINVAL, is->name, "no policy %d", invalid);

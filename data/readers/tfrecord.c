@@ -10,9 +10,9 @@
 #ifdef EG_HAVE_ZLIB
 #include "data/readers/zlib.h"
 
-#define FUNCTIONS(X)                                                                               \
-    X(deflate)                                                                                     \
-    X(deflateEnd)                                                                                  \
+#define FUNCTIONS(X) \
+    X(deflate)       \
+    X(deflateEnd)    \
     X(deflateInit2_)
 EG__ZLIB(lib, FUNCTIONS);
 #endif
@@ -88,8 +88,7 @@ static eg_status read_head(reader *r, int64_t at, int64_t *n)
         return st;
     }
     if (got < HEAD) {
-        return eg__stream_bad(s, at, "%lld bytes are left, a record begins with %d", (long long)got,
-                              HEAD);
+        return eg__stream_bad(s, at, "%lld bytes are left, a record begins with %d", (long long)got, HEAD);
     }
     uint64_t length = word(head) | (uint64_t)word(head + 4) << 32;
     if (!r->o.no_crc && !sound(head, 8, head + 8)) {
@@ -247,8 +246,7 @@ static const eg__dataset_class tfrecord_class = {.name = "eg_tfrecord_new",
 
 static eg_status check_compression(const char *op, eg_compression c)
 {
-    return (unsigned)c <= EG_COMPRESSION_ZLIB ? EG_OK
-                                              : eg__fail(EG_EINVAL, op, "no compression %d", c);
+    return (unsigned)c <= EG_COMPRESSION_ZLIB ? EG_OK : eg__fail(EG_EINVAL, op, "no compression %d", c);
 }
 
 eg_dataset *eg_tfrecord_new_with(const char *pattern, const eg_tfrecord_options *options)
@@ -331,8 +329,7 @@ static eg_status pack(eg_tfrecord_writer *w, int flush)
 static eg_status drain(eg_tfrecord_writer *w, int flush)
 {
     if (!w->status) {
-        w->status = w->packs ? pack(w, flush)
-                             : eg__target_write(&w->file, w->buffer.p, (size_t)w->buffer.n);
+        w->status = w->packs ? pack(w, flush) : eg__target_write(&w->file, w->buffer.p, (size_t)w->buffer.n);
     }
     w->buffer.n = 0;
     return w->status;
@@ -352,8 +349,7 @@ static eg_status end_writing(eg_tfrecord_writer *w, eg_status st)
     return st;
 }
 
-eg_tfrecord_writer *eg_tfrecord_writer_new_with(const char *path,
-                                                const eg_tfrecord_writer_options *options)
+eg_tfrecord_writer *eg_tfrecord_writer_new_with(const char *path, const eg_tfrecord_writer_options *options)
 {
     eg_tfrecord_writer_options o;
     eg__options(&o, sizeof o, options);
@@ -406,8 +402,7 @@ eg_status eg_tfrecord_write(eg_tfrecord_writer *w, const void *data, size_t byte
         return eg__null_argument("eg_tfrecord_write", w ? "data" : "w");
     }
     if (bytes > INT32_MAX) {
-        return eg__fail(EG_EINVAL, "eg_tfrecord_write", "a record of %zu bytes, most are 2^31 - 1",
-                        bytes);
+        return eg__fail(EG_EINVAL, "eg_tfrecord_write", "a record of %zu bytes, most are 2^31 - 1", bytes);
     }
     if (w->status) {
         return refuse_broken(w, "eg_tfrecord_write");
@@ -415,8 +410,8 @@ eg_status eg_tfrecord_write(eg_tfrecord_writer *w, const void *data, size_t byte
     put(head, bytes, 8);
     put(head + 8, eg__crc32c_mask(eg__crc32c(0, head, 8)), 4);
     put(crc, eg__crc32c_mask(eg__crc32c(0, data, bytes)), 4);
-    if (!eg__bytes_add(&w->buffer, head, HEAD) ||
-        !eg__bytes_add(&w->buffer, data, (int64_t)bytes) || !eg__bytes_add(&w->buffer, crc, 4)) {
+    if (!eg__bytes_add(&w->buffer, head, HEAD) || !eg__bytes_add(&w->buffer, data, (int64_t)bytes) ||
+        !eg__bytes_add(&w->buffer, crc, 4)) {
         return w->status = eg__no_memory("eg_tfrecord_write", (int64_t)bytes);
     }
     return w->buffer.n >= (int64_t)sizeof w->out ? drain(w, Z_NO_FLUSH) : EG_OK;

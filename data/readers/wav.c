@@ -9,10 +9,10 @@
 
 #include "lib/core/library.h"
 
-#define FUNCTIONS(X)                                                                               \
-    X(sf_close)                                                                                    \
-    X(sf_open_virtual)                                                                             \
-    X(sf_readf_float)                                                                              \
+#define FUNCTIONS(X)   \
+    X(sf_close)        \
+    X(sf_open_virtual) \
+    X(sf_readf_float)  \
     X(sf_strerror)
 EG__LIBRARY(lib, FUNCTIONS, .title = "libsndfile", .files = {EG_SO_SNDFILE}, .package = "libsndfile1");
 
@@ -56,14 +56,12 @@ static eg_status check_chunks(const eg__source *s)
             }
             format = true;
             if (!word(b + 2, 2) || word(b + 2, 2) > MOST_CHANNELS || !word(b + 4, 4)) {
-                return eg__source_bad(s, at + 10, "%u channels at %u frames a second",
-                                      word(b + 2, 2), word(b + 4, 4));
+                return eg__source_bad(s, at + 10, "%u channels at %u frames a second", word(b + 2, 2), word(b + 4, 4));
             }
         }
         at += 8 + n + (n & 1);
     }
-    return format && data ? EG_OK
-                          : eg__source_bad(s, s->size, "no %s chunk", format ? "data" : "format");
+    return format && data ? EG_OK : eg__source_bad(s, s->size, "no %s chunk", format ? "data" : "format");
 }
 
 /* ---- libsndfile reads what we read ---------------------------------------------------------- */
@@ -108,10 +106,9 @@ static eg_tensor *read_frames(const eg__source *s, SNDFILE *f, const SF_INFO *ab
 {
     int64_t channels = about->channels, frames = about->frames;
     /* The densest codings take four bits for a sample; sndfile counts whole blocks. */
-    if (channels < 1 || channels > MOST_CHANNELS || frames < 0 ||
-        frames > 4 * s->size / channels + FRAMES) {
-        eg__source_bad(s, 0, "%lld frames of %lld channels cannot be in %lld bytes",
-                       (long long)frames, (long long)channels, (long long)s->size);
+    if (channels < 1 || channels > MOST_CHANNELS || frames < 0 || frames > 4 * s->size / channels + FRAMES) {
+        eg__source_bad(s, 0, "%lld frames of %lld channels cannot be in %lld bytes", (long long)frames,
+                       (long long)channels, (long long)s->size);
         return NULL;
     }
     eg_tensor *t = eg__empty_on(0, EG_SHAPE(frames, channels), EG_F32);
@@ -119,8 +116,7 @@ static eg_tensor *read_frames(const eg__source *s, SNDFILE *f, const SF_INFO *ab
         float *to = (float *)eg__ptr(t) + done * channels;
         int64_t n = lib.sf_readf_float(f, to, eg__min(FRAMES, frames - done));
         if (n < 1) {
-            eg__source_bad(s, s->size, "the sound ends after %lld of %lld frames", (long long)done,
-                           (long long)frames);
+            eg__source_bad(s, s->size, "the sound ends after %lld of %lld frames", (long long)done, (long long)frames);
             return NULL;
         }
         done += n;

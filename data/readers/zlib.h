@@ -6,7 +6,7 @@
 
 #include "lib/core/library.h"
 
-#define EG__ZLIB(name, FUNCTIONS)                                                                  \
+#define EG__ZLIB(name, FUNCTIONS) \
     EG__LIBRARY(name, FUNCTIONS, .title = "zlib", .files = {EG_SO_ZLIB}, .package = "zlib1g")
 
 #endif

@@ -18,13 +18,11 @@ static eg_status check(eg_tensor *const *x, int n, int64_t *longest)
             fits = x[i]->shape[d] == x[0]->shape[d];
         }
         if (!fits) {
-            return eg__fail(EG_ESHAPE, me,
-                            "sequence %d is %s, the first %s, not [length, inner] alike",
-                            i, EG__SHAPE_OF(x[i]), EG__SHAPE_OF(x[0]));
+            return eg__fail(EG_ESHAPE, me, "sequence %d is %s, the first %s, not [length, inner] alike", i,
+                            EG__SHAPE_OF(x[i]), EG__SHAPE_OF(x[0]));
         }
         if (x[i]->dtype != x[0]->dtype) {
-            return eg__fail(EG_EDTYPE, me, "sequence %d is %s, the first %s", i,
-                            eg_dtype_name((eg_dtype)x[i]->dtype),
+            return eg__fail(EG_EDTYPE, me, "sequence %d is %s, the first %s", i, eg_dtype_name((eg_dtype)x[i]->dtype),
                             eg_dtype_name((eg_dtype)x[0]->dtype));
         }
         *longest = eg__max(*longest, x[i]->shape[0]);
@@ -52,15 +50,13 @@ static eg_tensor *pad(eg_tensor *const *x, int n, int64_t length, const eg_pad_s
         }
         int64_t first = o->cut_after ? 0 : have - take, at = o->pad_after ? 0 : length - take;
         if (take > 0 && step > 0) {
-            memcpy(eg__ptr(y) + (i * length + at) * step, eg__ptr(from) + first * step,
-                   (size_t)(take * step));
+            memcpy(eg__ptr(y) + (i * length + at) * step, eg__ptr(from) + first * step, (size_t)(take * step));
         }
     }
     return y;
 }
 
-eg_tensor *eg_pad_sequences_with(eg_tensor *const *sequences, int n,
-                                 const eg_pad_sequences_options *options)
+eg_tensor *eg_pad_sequences_with(eg_tensor *const *sequences, int n, const eg_pad_sequences_options *options)
 {
     eg_pad_sequences_options o;
     int64_t longest;

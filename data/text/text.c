@@ -11,13 +11,13 @@
 
 #include "lib/core/library.h"
 
-#define FUNCTIONS(X)                                                                               \
-    X(utf8proc_category)                                                                           \
-    X(utf8proc_decompose)                                                                          \
-    X(utf8proc_encode_char)                                                                        \
-    X(utf8proc_errmsg)                                                                             \
-    X(utf8proc_iterate)                                                                            \
-    X(utf8proc_normalize_utf32)                                                                    \
+#define FUNCTIONS(X)            \
+    X(utf8proc_category)        \
+    X(utf8proc_decompose)       \
+    X(utf8proc_encode_char)     \
+    X(utf8proc_errmsg)          \
+    X(utf8proc_iterate)         \
+    X(utf8proc_normalize_utf32) \
     X(utf8proc_tolower)
 EG__LIBRARY(lib, FUNCTIONS, .title = "utf8proc", .files = {EG_SO_UTF8PROC},
             .package = "libutf8proc2 (libutf8proc3 from Debian 13 on)");
@@ -29,9 +29,8 @@ eg_tensor *eg__text_check(const char *op, eg_tensor *text)
         return NULL;
     }
     if (text->dtype != EG_U8 || text->ndim != 1) {
-        return eg__fail_null(text->ndim == 1 ? EG_EDTYPE : EG_ESHAPE, op,
-                             "a text is u8 [n], not %s %s", eg_dtype_name((eg_dtype)text->dtype),
-                             EG__SHAPE_OF(text));
+        return eg__fail_null(text->ndim == 1 ? EG_EDTYPE : EG_ESHAPE, op, "a text is u8 [n], not %s %s",
+                             eg_dtype_name((eg_dtype)text->dtype), EG__SHAPE_OF(text));
     }
     return eg__host_only(text, op, "text") ? NULL : eg_contiguous(text);
 }
@@ -64,8 +63,8 @@ static int blank_at(const uint8_t *s, int64_t left, int *n)
                  : *n == 3 ? (uint32_t)(s[0] & 15) << 12 | (uint32_t)(s[1] & 63) << 6 | (s[2] & 63)
                            : 0xffff;
     bool blank = c == ' ' || (c >= 9 && c <= 13) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-                 (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
-                 c == 0x205f || c == 0x3000;
+                 (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
+                 c == 0x3000;
     return blank ? *n : 0;
 }
 
@@ -95,9 +94,7 @@ eg_tensor *eg_text_words(eg_tensor *text)
     eg_tensor *t = scope.depth ? eg__text_check(op, text) : NULL, *words = NULL;
     eg_status st = t ? EG_OK : eg__why();
     int64_t word[2] = {0, 0};
-    while (!st &&
-           !(st = eg__next_word(op, (const uint8_t *)eg__ptr(t), t->n, &word[0], &word[1])) &&
-           word[1]) {
+    while (!st && !(st = eg__next_word(op, (const uint8_t *)eg__ptr(t), t->n, &word[0], &word[1])) && word[1]) {
         st = eg__bytes_add(&found, word, sizeof word) ? EG_OK : eg__no_memory(op, found.n);
         word[0] += word[1];
     }
@@ -132,8 +129,7 @@ static eg_status read_set(const char *s, const char *name, set *to)
     while (left > 0) {
         utf8proc_ssize_t n = lib.utf8proc_iterate((const utf8proc_uint8_t *)s, left, &to->c[to->n]);
         if (n < 1 || ++to->n == MOST_SET) {
-            return eg__fail(EG_EINVAL, me, "%s is %s", name,
-                            n < 1 ? "no UTF-8" : "too many characters");
+            return eg__fail(EG_EINVAL, me, "%s is %s", name, n < 1 ? "no UTF-8" : "too many characters");
         }
         s += n;
         left -= n;
@@ -219,8 +215,7 @@ static int32_t *decode(const eg_tensor *t, eg_unicode_form form, utf8proc_ssize_
                                   [EG_NFC] = UTF8PROC_STABLE | UTF8PROC_COMPOSE,
                                   [EG_NFD] = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE,
                                   [EG_NFKC] = UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT,
-                                  [EG_NFKD] =
-                                      UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT};
+                                  [EG_NFKD] = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT};
     const utf8proc_uint8_t *s = (const utf8proc_uint8_t *)eg__ptr(t);
     utf8proc_option_t o = (utf8proc_option_t)options[form];
     for (int64_t i = 0, k; i < t->n; i += k) {

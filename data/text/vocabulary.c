@@ -41,8 +41,7 @@ int64_t eg_word_counts_size(const eg_word_counts *c)
 
 /* Calls f for each word of a text; it fails with EG_ENOMEM only. After a failure `undo` gets the bytes of the
  * words that f has taken; it may be NULL. */
-static eg_status each_word(const char *op, eg_tensor *text,
-                           bool (*f)(void *ctx, const uint8_t *s, int64_t n),
+static eg_status each_word(const char *op, eg_tensor *text, bool (*f)(void *ctx, const uint8_t *s, int64_t n),
                            void (*undo)(void *ctx, const uint8_t *s, int64_t size), void *ctx)
 {
     eg_scope scope = eg_scope_push();
@@ -127,8 +126,7 @@ static eg_status add_reserved(eg__words *w, const eg_vocabulary_options *o)
         eg_status st = eg__next_word(making, (const uint8_t *)s, size, &at, &n);
         if (st || !size || n != size || eg__words_find(w, s, size) >= 0) {
             return st ? st
-                      : eg__fail(EG_EINVAL, making, "reserved word %lld, \"%.60s\", is %s",
-                                 (long long)i, s,
+                      : eg__fail(EG_EINVAL, making, "reserved word %lld, \"%.60s\", is %s", (long long)i, s,
                                  !size       ? "empty"
                                  : n != size ? "several words"
                                              : "there twice");
@@ -179,8 +177,7 @@ static eg_vocabulary *new_vocabulary(const char *op)
     return v;
 }
 
-eg_vocabulary *eg_vocabulary_new_with(const eg_word_counts *counts,
-                                      const eg_vocabulary_options *options)
+eg_vocabulary *eg_vocabulary_new_with(const eg_word_counts *counts, const eg_vocabulary_options *options)
 {
     eg_vocabulary_options o;
     eg__options(&o, sizeof o, options);
@@ -225,8 +222,7 @@ static eg_status read_word(eg_vocabulary *v, eg__stream *s, eg__bytes *line, int
     if (wrong) {
         return eg__stream_bad(s, at, "line %u, \"%.60s\", %s", v->words.n + 1, line->p, wrong);
     }
-    return eg__words_add(&v->words, line->p, line->n) < 0 ? eg__no_memory(s->source.op, line->n)
-                                                          : EG_OK;
+    return eg__words_add(&v->words, line->p, line->n) < 0 ? eg__no_memory(s->source.op, line->n) : EG_OK;
 }
 
 eg_vocabulary *eg_vocabulary_load(const char *path)
@@ -334,17 +330,14 @@ eg_tensor *eg_vocabulary_encode(const eg_vocabulary *v, eg_tensor *text, int64_t
     return t;
 }
 
-static eg_status join_words(const char *op, const eg__words *w, const eg_tensor *ids,
-                            eg__bytes *out)
+static eg_status join_words(const char *op, const eg__words *w, const eg_tensor *ids, eg__bytes *out)
 {
     for (int64_t i = 0; i < ids->n; i++) {
         int64_t id = eg__load_int(eg__ptr(ids), ids->dtype, i);
         if (id < 0 || id >= w->n) {
-            return eg__fail(EG_EINDEX, op, "ids[%lld] is %lld, there are %u words", (long long)i,
-                            (long long)id, w->n);
+            return eg__fail(EG_EINDEX, op, "ids[%lld] is %lld, there are %u words", (long long)i, (long long)id, w->n);
         }
-        if ((i && !eg__bytes_add(out, " ", 1)) ||
-            !eg__bytes_add(out, eg__words_text(w, id), w->word[id].bytes)) {
+        if ((i && !eg__bytes_add(out, " ", 1)) || !eg__bytes_add(out, eg__words_text(w, id), w->word[id].bytes)) {
             return eg__no_memory(op, out->n);
         }
     }
@@ -359,8 +352,8 @@ eg_tensor *eg_vocabulary_decode(const eg_vocabulary *v, eg_tensor *ids)
         return v ? NULL : (eg__null_argument(op, "v"), NULL);
     }
     if (ids->ndim != 1 || !(EG__INTS >> ids->dtype & 1)) {
-        return eg__fail_null(EG_ESHAPE, op, "ids are integers [n], not %s %s",
-                             eg_dtype_name((eg_dtype)ids->dtype), EG__SHAPE_OF(ids));
+        return eg__fail_null(EG_ESHAPE, op, "ids are integers [n], not %s %s", eg_dtype_name((eg_dtype)ids->dtype),
+                             EG__SHAPE_OF(ids));
     }
     eg_scope scope = eg_scope_push();
     eg_tensor *packed = scope.depth ? eg_contiguous(eg_detach(ids)) : NULL, *t = NULL;

@@ -127,8 +127,7 @@ static bool set_integer(const args *line, const arg *a, const char *typed)
     if (!starts_a_number(typed) || *end || end == typed || errno || number < a->as.integer.least ||
         number > a->as.integer.most) {
         return refuse(line, "--%s wants a whole number from %lld to %lld, not '%.*s'", a->name,
-                      (long long)a->as.integer.least, (long long)a->as.integer.most, TYPED_MOST,
-                      typed);
+                      (long long)a->as.integer.least, (long long)a->as.integer.most, TYPED_MOST, typed);
     }
     *a->as.integer.into = number;
     return true;
@@ -138,10 +137,10 @@ static bool set_real(const args *line, const arg *a, const char *typed)
 {
     char *end;
     double number = strtod(typed, &end);
-    if (!starts_a_number(typed) || *end || end == typed || !isfinite(number) ||
-        number < a->as.real.least || number > a->as.real.most) {
-        return refuse(line, "--%s wants a number from %g to %g, not '%.*s'", a->name,
-                      a->as.real.least, a->as.real.most, TYPED_MOST, typed);
+    if (!starts_a_number(typed) || *end || end == typed || !isfinite(number) || number < a->as.real.least ||
+        number > a->as.real.most) {
+        return refuse(line, "--%s wants a number from %g to %g, not '%.*s'", a->name, a->as.real.least, a->as.real.most,
+                      TYPED_MOST, typed);
     }
     *a->as.real.into = number;
     return true;
@@ -188,8 +187,7 @@ static int edit_distance(const char *a, const char *b)
             int best = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
             best = best < cost[i - 1][j] + 1 ? best : cost[i - 1][j] + 1;
             best = best < cost[i][j - 1] + 1 ? best : cost[i][j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                cost[i - 2][j - 2] + 1 < best) {
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && cost[i - 2][j - 2] + 1 < best) {
                 best = cost[i - 2][j - 2] + 1;
             }
             cost[i][j] = best;
@@ -242,8 +240,7 @@ static bool refuse_unknown(const args *line, const char *word)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + dashes, "="), word + dashes);
     const char *nearest = nearest_name(line, name);
     if (nearest) {
-        return refuse(line, "unknown option %.*s%s: did you mean --%s?", dashes, word, name,
-                      nearest);
+        return refuse(line, "unknown option %.*s%s: did you mean --%s?", dashes, word, name, nearest);
     }
     return refuse(line, "unknown option %.*s%s", dashes, word, name);
 }

@@ -24,12 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum arg_type {
-    ARG_IS_FLAG,
-    ARG_IS_INTEGER,
-    ARG_IS_REAL,
-    ARG_IS_TEXT
-} arg_type;
+typedef enum arg_type { ARG_IS_FLAG, ARG_IS_INTEGER, ARG_IS_REAL, ARG_IS_TEXT } arg_type;
 
 /* One option. Write rows with the ARG_... macros below: they check the type of the target. */
 typedef struct arg {

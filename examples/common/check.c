@@ -187,10 +187,7 @@ static int try_run(int argc, char **argv, bool (*work)(run *), char *const *word
 {
     run_options o;
     const arg table[] = {RUN_OPTIONS(&o, "a folder", "3", "64")};
-    args line = {.program = "common-check run",
-                 .about = "Counts steps.",
-                 .table = table,
-                 .count = ARG_COUNT(table)};
+    args line = {.program = "common-check run", .about = "Counts steps.", .table = table, .count = ARG_COUNT(table)};
     int status;
     if (!args_parse(&line, argc, argv, &status)) {
         return status;

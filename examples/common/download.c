@@ -29,7 +29,7 @@ typedef struct transfer {
     const char *part;
     FILE *file;
     CURL *curl;
-    curl_off_t had, most; /* bytes of it that were there before; and that there may be */
+    curl_off_t had, most;   /* bytes of it that were there before; and that there may be */
     bool too_large, astray; /* astray: why is on record */
     progress bar;
     char words[CURL_ERROR_SIZE];
@@ -166,7 +166,8 @@ static eg_status run_transfer(transfer *t, bool *anew)
         return eg_failf(EG_EIO, function, "%.80s leads elsewhere: %s", t->d->url, eg_last_error()->message);
     }
     const char *words = code == CURLE_WRITE_ERROR || code == CURLE_OK ? strerror(errno)
-                        : *t->words ? t->words : curl_easy_strerror(code);
+                        : *t->words                                   ? t->words
+                                                                      : curl_easy_strerror(code);
     return eg_failf(EG_EIO, function, "cannot fetch %.150s: %s", t->d->url, words);
 }
 

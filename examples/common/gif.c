@@ -13,7 +13,7 @@ struct gif {
     whole_file file;
     GifFileType *out;
     int width, height, frames, delay;
-    uint8_t *index; /* of a frame: numbers of colours */
+    uint8_t *index;   /* of a frame: numbers of colours */
     eg_status failed; /* the first failure */
 };
 
@@ -38,16 +38,14 @@ static eg_status put_head(gif *g)
     bool good = EGifPutScreenDesc(out, g->width, g->height, 8, 0, NULL) == GIF_OK &&
                 EGifPutExtensionLeader(out, APPLICATION_EXT_FUNC_CODE) == GIF_OK &&
                 EGifPutExtensionBlock(out, 11, "NETSCAPE2.0") == GIF_OK &&
-                EGifPutExtensionBlock(out, sizeof forever, forever) == GIF_OK &&
-                EGifPutExtensionTrailer(out) == GIF_OK;
+                EGifPutExtensionBlock(out, sizeof forever, forever) == GIF_OK && EGifPutExtensionTrailer(out) == GIF_OK;
     return good ? EG_OK : complain(g, out->Error);
 }
 
 gif *gif_new(const char *path, int width, int height, double seconds)
 {
     enum { SIDE_MOST = 65535 };
-    if (width < 1 || height < 1 || width > SIDE_MOST || height > SIDE_MOST || !(seconds >= 0) ||
-        seconds > 600) {
+    if (width < 1 || height < 1 || width > SIDE_MOST || height > SIDE_MOST || !(seconds >= 0) || seconds > 600) {
         eg_failf(EG_EINVAL, "gif_new", "a film of %d x %d pixels and %g seconds per frame cannot be written", width,
                  height, seconds);
         return NULL;
@@ -55,8 +53,7 @@ gif *gif_new(const char *path, int width, int height, double seconds)
     gif *g = calloc(1, sizeof *g);
     size_t area = (size_t)width * (size_t)height;
     if (g) {
-        *g = (gif){.width = width, .height = height, .delay = (int)(seconds * 100 + 0.5),
-                   .index = malloc(area)};
+        *g = (gif){.width = width, .height = height, .delay = (int)(seconds * 100 + 0.5), .index = malloc(area)};
     }
     if (!g || !g->index) {
         free(g);
@@ -81,9 +78,8 @@ static bool put_frame(gif *g, const palette *p)
 {
     GifFileType *out = g->out;
     ColorMapObject *map = GifMakeMapObject(256, NULL);
-    GraphicsControlBlock control = {.DisposalMode = DISPOSE_DO_NOT,
-                                    .DelayTime = g->delay,
-                                    .TransparentColor = NO_TRANSPARENT_COLOR};
+    GraphicsControlBlock control = {
+        .DisposalMode = DISPOSE_DO_NOT, .DelayTime = g->delay, .TransparentColor = NO_TRANSPARENT_COLOR};
     uint8_t block[4];
     if (!map) {
         out->Error = E_GIF_ERR_NOT_ENOUGH_MEM;

@@ -63,8 +63,7 @@ static bool make_exact(palette *p, const uint8_t *pixels, int64_t count, uint8_t
 
 static int cell_of(const uint8_t *pixel)
 {
-    return (pixel[0] >> (8 - BITS)) << 2 * BITS | (pixel[1] >> (8 - BITS)) << BITS |
-           pixel[2] >> (8 - BITS);
+    return (pixel[0] >> (8 - BITS)) << 2 * BITS | (pixel[1] >> (8 - BITS)) << BITS | pixel[2] >> (8 - BITS);
 }
 
 static double level(const cell *c, int channel)
@@ -186,8 +185,8 @@ static uint8_t clamp(int v)
 
 /* Of one row, the errors of which are here and below, in sixteenths, with a pixel more at both ends
  * (Floyd and Steinberg 1976). `known` remembers the nearest colour of a cell, plus 1. */
-static void spread_row(const palette *p, const uint8_t *pixels, int width, uint8_t *index, int *here,
-                       int *below, int16_t *known)
+static void spread_row(const palette *p, const uint8_t *pixels, int width, uint8_t *index, int *here, int *below,
+                       int16_t *known)
 {
     memset(below, 0, 3 * ((size_t)width + 2) * sizeof *below);
     for (int x = 0; x < width; x++) {

@@ -114,8 +114,7 @@ static void format_time(double seconds, char *text, size_t size)
 }
 
 /* "512/938  loss 0.1234  1.23k images/s  0:12 left" */
-static void format_facts(const progress *p, int64_t done, const char *text, double seconds,
-                         char *facts, size_t size)
+static void format_facts(const progress *p, int64_t done, const char *text, double seconds, char *facts, size_t size)
 {
     char rate[32] = "-", left[32] = "", total[32] = "";
     if (seconds > 0 && done > 0) {
@@ -127,8 +126,8 @@ static void format_facts(const progress *p, int64_t done, const char *text, doub
     if (p->total > 0 && done > 0) {
         format_time(seconds / (double)done * (double)(p->total - done), left, sizeof left);
     }
-    snprintf(facts, size, "%lld%s%s%s  %s %s/s%s%s%s", (long long)done, total, *text ? "  " : "",
-             text, rate, p->unit, *left ? "  " : "", left, *left ? " left" : "");
+    snprintf(facts, size, "%lld%s%s%s  %s %s/s%s%s%s", (long long)done, total, *text ? "  " : "", text, rate, p->unit,
+             *left ? "  " : "", left, *left ? " left" : "");
 }
 
 /* Columns that UTF-8 takes, one for each character. */
@@ -169,8 +168,8 @@ static void format_bar(const progress *p, int64_t done, int length, char *bar, s
     snprintf(bar + used, size - used, "%s", p->colour ? "\033[0m" : "");
 }
 
-void progress_line(const progress *p, int64_t done, const char *text, double seconds, int width,
-                   char *line, size_t size)
+void progress_line(const progress *p, int64_t done, const char *text, double seconds, int width, char *line,
+                   size_t size)
 {
     char facts[TEXT_SIZE + 128], bar[3 * BAR_MOST + 32];
     done = done < 0 ? 0 : p->total > 0 && done > p->total ? p->total : done;

@@ -44,7 +44,7 @@ void progress_clear(progress *p);
 /* What a bar looks like, apart from any terminal: one line of at most `width` columns; width
  * 0: as long as it is, without a bar. `seconds` have passed. Without colour there are no escape codes, without unicode
  * only ASCII. */
-void progress_line(const progress *p, int64_t done, const char *text, double seconds, int width,
-                   char *line, size_t size);
+void progress_line(const progress *p, int64_t done, const char *text, double seconds, int width, char *line,
+                   size_t size);
 
 #endif

@@ -41,8 +41,10 @@ static eg_status set_precision(run *r)
         const char *name;
         eg_math_mode mode;
         eg_dtype low;
-    } all[] = {{"f32", EG_MATH_DEFAULT, EG_F32}, {"tf32", EG_MATH_TF32, EG_F32},
-               {"bf16", EG_MATH_DEFAULT, EG_BF16}, {"f16", EG_MATH_DEFAULT, EG_F16}};
+    } all[] = {{"f32", EG_MATH_DEFAULT, EG_F32},
+               {"tf32", EG_MATH_TF32, EG_F32},
+               {"bf16", EG_MATH_DEFAULT, EG_BF16},
+               {"f16", EG_MATH_DEFAULT, EG_F16}};
     const char *name = r->options->precision;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(name, all[i].name) == 0) {
@@ -110,8 +112,7 @@ static eg_status open_saver(run *r)
 
 static bool open_logs(run *r)
 {
-    r->journal = eg_journal_new(run_folder_path(&r->folder, "log.jsonl").text,
-                                .append = r->options->resume);
+    r->journal = eg_journal_new(run_folder_path(&r->folder, "log.jsonl").text, .append = r->options->resume);
     r->board = r->journal ? eg_events_new(run_folder_path(&r->folder, "events").text) : NULL;
     if (!r->board && eg_last_error()->code == EG_ENOKERNEL) {
         eg_clear_error(); /* it goes without */
@@ -126,8 +127,7 @@ bool run_begin(run *r, const run_options *o, const char *program, char *const *w
     *r = (run){.options = o, .program = program, .words = words, .low = EG_F32, .latest = (double)NAN};
     r->device = run_device(o);
     bool good = r->device && set_precision(r) == EG_OK && run_folder_open(&r->folder, o->out, program) == EG_OK &&
-                open_saver(r) == EG_OK && open_logs(r) &&
-                (!o->threads || eg_set_threads((int)o->threads) == EG_OK) &&
+                open_saver(r) == EG_OK && open_logs(r) && (!o->threads || eg_set_threads((int)o->threads) == EG_OK) &&
                 (!o->profile || eg_profile_begin(.memory = true) == EG_OK);
     eg_seed((uint64_t)o->seed);
     return good;

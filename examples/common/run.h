@@ -122,7 +122,7 @@ bool run_resume(run *r, int64_t *step);
 
 /* A block in which makers put tensors on the device and products are of the run's precision. Leave it at its
  * end only. */
-#define RUN_COMPUTES(r)                                                                            \
+#define RUN_COMPUTES(r) \
     for (run_computing run_block_ = run_compute_begin(r); run_block_.open; run_compute_end(&run_block_))
 typedef struct run_computing {
     eg_device *before;
@@ -140,16 +140,14 @@ bool run_minimize(run *r, eg_optim *optim, eg_tape tape, eg_tensor *loss);
 
 /* A row of the journal with the step and these fields, and a point on TensorBoard for each number. */
 bool run_log_with(run *r, int64_t step, const eg_field *fields, int count);
-#define run_log(r, step, ...)                                                                      \
-    run_log_with(r, step, (eg_field[]){__VA_ARGS__},                                               \
-                 (int)(sizeof((eg_field[]){__VA_ARGS__}) / sizeof(eg_field)))
+#define run_log(r, step, ...) \
+    run_log_with(r, step, (eg_field[]){__VA_ARGS__}, (int)(sizeof((eg_field[]){__VA_ARGS__}) / sizeof(eg_field)))
 
 /* The same of what a step has computed, which is not waited for: on a device other than the CPU rows are read and
  * logged RUN_BEHIND at a time, by a checkpoint, or by run_catch_up, before the log is read. */
 bool run_note_with(run *r, int64_t step, const run_value *values, int count);
-#define run_note(r, step, ...)                                                                     \
-    run_note_with(r, step, (run_value[]){__VA_ARGS__},                                             \
-                  (int)(sizeof((run_value[]){__VA_ARGS__}) / sizeof(run_value)))
+#define run_note(r, step, ...) \
+    run_note_with(r, step, (run_value[]){__VA_ARGS__}, (int)(sizeof((run_value[]){__VA_ARGS__}) / sizeof(run_value)))
 bool run_catch_up(run *r);
 
 /* Whether there are steps left. As long as there are, the first SIGINT (Ctrl-C) or SIGTERM does not end the program:

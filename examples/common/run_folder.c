@@ -14,8 +14,7 @@ static const char function[] = "run_folder_open";
 static eg_status make_one(const char *path)
 {
     struct stat info;
-    if (mkdir(path, 0777) == 0 ||
-        (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))) {
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))) {
         return EG_OK;
     }
     return eg_failf(EG_EIO, function, "cannot make the folder %s: %s", path,
@@ -61,7 +60,7 @@ run_path run_folder_path(const run_folder *folder, const char *name)
 {
     run_path path = folder->path;
     size_t length = strlen(path.text);
-    snprintf(path.text + length, sizeof path.text - length, "%s%.*s",
-             path.text[length - 1] == '/' ? "" : "/", RUN_NAME_MOST, name);
+    snprintf(path.text + length, sizeof path.text - length, "%s%.*s", path.text[length - 1] == '/' ? "" : "/",
+             RUN_NAME_MOST, name);
     return path;
 }

@@ -65,8 +65,10 @@ static eg_status copy_data(struct archive *a, int to, const char *name, int64_t 
             return eg_failf(EG_EFORMAT, function, "%s: %s", name, archive_error_string(a));
         }
         if (at < 0 || size > INT32_MAX || at > most - (int64_t)size) {
-            return eg_failf(EG_EFORMAT, function, "%.80s: the members are larger than is unpacked, 2^30 bytes or 32 "
-                                                  "times the archive's", name);
+            return eg_failf(EG_EFORMAT, function,
+                            "%.80s: the members are larger than is unpacked, 2^30 bytes or 32 "
+                            "times the archive's",
+                            name);
         }
         *left = most - at - (int64_t)size;
         while (size > 0) {

@@ -45,8 +45,7 @@ static eg_dataset *batches(const options *o, eg_split_name split, int64_t drawn)
 {
     uint64_t seed = (uint64_t)o->run.seed;
     eg_dataset *digits = eg_dataset_map(digits_source(o->run.data, split, seed, drawn), binarise, NULL);
-    return eg_dataset_prefetch(
-        eg_dataset_batch(eg_dataset_shuffle(digits, 60000, .seed = seed), o->run.batch), 4);
+    return eg_dataset_prefetch(eg_dataset_batch(eg_dataset_shuffle(digits, 60000, .seed = seed), o->run.batch), 4);
 }
 
 static bool school_open(school *s, const options *o)
@@ -157,16 +156,16 @@ static bool train(school *s, run *r)
         progress bar;
         progress_start(&bar, "training", s->steps, "steps");
         EG_FOR_EACH(sample, s->train) {
-            good = learn(s, r, sample[0]) &&
-                   (is_last(s) || run_checkpoint(r, s->step, s->step % s->o->save_every == 0));
+            good =
+                learn(s, r, sample[0]) && (is_last(s) || run_checkpoint(r, s->step, s->step % s->o->save_every == 0));
             progress_update(&bar, s->step, "%lld per epoch", (long long)s->per_epoch);
             if (!good || s->step == s->steps) {
                 break;
             }
         }
         progress_clear(&bar);
-        good = good && eg_dataset_status(s->train) == EG_OK &&
-               end_of_epoch(s, r, progress_seconds(&bar)) && run_checkpoint(r, s->step, true);
+        good = good && eg_dataset_status(s->train) == EG_OK && end_of_epoch(s, r, progress_seconds(&bar)) &&
+               run_checkpoint(r, s->step, true);
     }
     return good;
 }
@@ -230,8 +229,10 @@ int main(int argc, char **argv)
 {
     options o;
     const arg table[] = {
-        RUN_OPTIONS(&o.run, "folder with the MNIST files, plain or .gz; without it digits are drawn from "
-                            "installed fonts", "20", "100"),
+        RUN_OPTIONS(&o.run,
+                    "folder with the MNIST files, plain or .gz; without it digits are drawn from "
+                    "installed fonts",
+                    "20", "100"),
         ARG_INTEGER("drawn", &o.drawn, "20000", 6, 10000000, "how many digits to draw per epoch"),
         ARG_REAL("lr", &o.lr, "1e-4", 1e-9, 10, "learning rate"),
         ARG_INTEGER("save-every", &o.save_every, "500", 1, 1000000, "steps from checkpoint to checkpoint"),
@@ -241,7 +242,10 @@ int main(int argc, char **argv)
     args line = {.program = "cvae",
                  .about = "Trains a variational autoencoder on digits and lets it write new ones. `cvae get-data` "
                           "fetches MNIST into --data (egret-data/mnist).",
-                 .table = table, .count = ARG_COUNT(table), .operand = "get-data", .most_operands = 1};
+                 .table = table,
+                 .count = ARG_COUNT(table),
+                 .operand = "get-data",
+                 .most_operands = 1};
     int status;
     if (!args_parse(&line, argc, argv, &status)) {
         return status;

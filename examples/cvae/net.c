@@ -14,10 +14,9 @@ static eg_module *begun(eg_module *net)
 
 eg_module *cvae_encoder(void)
 {
-    return begun(eg_sequential_new(
-        eg_conv2d_new(1, 32, .kernel = 3, .stride = 2), eg_activation_new(eg_relu),
-        eg_conv2d_new(32, 64, .kernel = 3, .stride = 2), eg_activation_new(eg_relu),
-        eg_flatten_new(), eg_linear_new(64 * 6 * 6, 2 * LATENT)));
+    return begun(eg_sequential_new(eg_conv2d_new(1, 32, .kernel = 3, .stride = 2), eg_activation_new(eg_relu),
+                                   eg_conv2d_new(32, 64, .kernel = 3, .stride = 2), eg_activation_new(eg_relu),
+                                   eg_flatten_new(), eg_linear_new(64 * 6 * 6, 2 * LATENT)));
 }
 
 static eg_module *widen(int64_t in, int64_t out, int64_t stride)
@@ -27,10 +26,9 @@ static eg_module *widen(int64_t in, int64_t out, int64_t stride)
 
 eg_module *cvae_decoder(void)
 {
-    return begun(eg_sequential_new(
-        eg_linear_new(LATENT, 32 * 7 * 7), eg_activation_new(eg_relu),
-        eg_unflatten_new(EG_SHAPE(32, 7, 7)), widen(32, 64, 2), eg_activation_new(eg_relu),
-        widen(64, 32, 2), eg_activation_new(eg_relu), widen(32, 1, 1)));
+    return begun(eg_sequential_new(eg_linear_new(LATENT, 32 * 7 * 7), eg_activation_new(eg_relu),
+                                   eg_unflatten_new(EG_SHAPE(32, 7, 7)), widen(32, 64, 2), eg_activation_new(eg_relu),
+                                   widen(64, 32, 2), eg_activation_new(eg_relu), widen(32, 1, 1)));
 }
 
 /* log N(z; mean, e^log_var) of each row; without them of the standard normal. */

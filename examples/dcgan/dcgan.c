@@ -49,8 +49,7 @@ static bool game_open(game *g, const options *o)
     digits = eg_dataset_shuffle(eg_dataset_map(digits, to_tanh, NULL), 60000, .seed = seed);
     g->digits = eg_dataset_prefetch(eg_dataset_batch(digits, r->batch), 4);
     g->adam[GENERATOR] = eg_adam_new(eg_module_parameters(g->generator), .lr = o->lr, .epsilon_outside = true);
-    g->adam[DISCRIMINATOR] = eg_adam_new(eg_module_parameters(g->discriminator), .lr = o->lr,
-                                         .epsilon_outside = true);
+    g->adam[DISCRIMINATOR] = eg_adam_new(eg_module_parameters(g->discriminator), .lr = o->lr, .epsilon_outside = true);
     g->per_epoch = g->digits ? eg_dataset_count(g->digits) : 0;
     g->steps = r->steps ? r->steps : r->epochs * g->per_epoch;
     EG_SCOPE {
@@ -80,8 +79,7 @@ static bool turn(game *g, run *r, eg_tensor *real)
         dcgan_losses l = dcgan_play(g->generator, g->discriminator, run_here(r, real), noise);
         good = run_minimize(r, g->adam[GENERATOR], tape, l.generator) &&
                run_minimize(r, g->adam[DISCRIMINATOR], tape, l.discriminator) &&
-               run_note(r, ++g->step, RUN_VALUE("generator", l.generator),
-                        RUN_VALUE("discriminator", l.discriminator));
+               run_note(r, ++g->step, RUN_VALUE("generator", l.generator), RUN_VALUE("discriminator", l.discriminator));
     }
     return good;
 }
@@ -142,16 +140,15 @@ static bool play(game *g, run *r)
         progress bar;
         progress_start(&bar, "playing", g->steps, "steps");
         EG_FOR_EACH(sample, g->digits) {
-            good = turn(g, r, sample[0]) &&
-                   (is_last(g) || run_checkpoint(r, g->step, g->step % g->o->save_every == 0));
+            good = turn(g, r, sample[0]) && (is_last(g) || run_checkpoint(r, g->step, g->step % g->o->save_every == 0));
             progress_update(&bar, g->step, "%lld per epoch", (long long)g->per_epoch);
             if (!good || g->step == g->steps) {
                 break;
             }
         }
         progress_clear(&bar);
-        good = good && eg_dataset_status(g->digits) == EG_OK &&
-               end_of_epoch(g, r, progress_seconds(&bar)) && run_checkpoint(r, g->step, true);
+        good = good && eg_dataset_status(g->digits) == EG_OK && end_of_epoch(g, r, progress_seconds(&bar)) &&
+               run_checkpoint(r, g->step, true);
     }
     return good;
 }
@@ -198,8 +195,7 @@ static bool work(run *r, const options *o)
 {
     game g;
     bool good = game_open(&g, o) && run_module(r, "generator", g.generator) &&
-                run_module(r, "discriminator", g.discriminator) &&
-                run_optim(r, "adam-generator", g.adam[GENERATOR]) &&
+                run_module(r, "discriminator", g.discriminator) && run_optim(r, "adam-generator", g.adam[GENERATOR]) &&
                 run_optim(r, "adam-discriminator", g.adam[DISCRIMINATOR]) &&
                 eg_saver_dataset(r->saver, "digits", g.digits) == EG_OK &&
                 eg_saver_tensor(r->saver, "noise", g.noise) == EG_OK && run_resume(r, &g.step);
@@ -218,8 +214,10 @@ int main(int argc, char **argv)
 {
     options o;
     const arg table[] = {
-        RUN_OPTIONS(&o.run, "folder with the MNIST files, plain or .gz; without it digits are drawn from "
-                            "installed fonts", "20", "256"),
+        RUN_OPTIONS(&o.run,
+                    "folder with the MNIST files, plain or .gz; without it digits are drawn from "
+                    "installed fonts",
+                    "20", "256"),
         ARG_INTEGER("drawn", &o.drawn, "20000", 1, 10000000, "how many digits to draw per epoch"),
         ARG_REAL("lr", &o.lr, "1e-4", 1e-9, 10, "learning rate of both players"),
         ARG_INTEGER("save-every", &o.save_every, "200", 1, 1000000, "steps from checkpoint to checkpoint"),
@@ -229,7 +227,10 @@ int main(int argc, char **argv)
     args line = {.program = "dcgan",
                  .about = "Lets two nets play until one of them writes digits. `dcgan get-data` fetches MNIST "
                           "into --data (egret-data/mnist).",
-                 .table = table, .count = ARG_COUNT(table), .operand = "get-data", .most_operands = 1};
+                 .table = table,
+                 .count = ARG_COUNT(table),
+                 .operand = "get-data",
+                 .most_operands = 1};
     int status;
     if (!args_parse(&line, argc, argv, &status)) {
         return status;

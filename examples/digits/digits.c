@@ -97,8 +97,7 @@ static bool report(const job *j, const run *r, const results *found)
     bool drawn = false;
     run_path model = run_folder_path(&r->folder, "digits.safetensors");
     run_path grid = run_folder_path(&r->folder, "digits.png"), curve = run_folder_path(&r->folder, "loss.png");
-    printf("read right: %.2f %% of %lld digits it has never seen\n", results_accuracy(found),
-           (long long)found->seen);
+    printf("read right: %.2f %% of %lld digits it has never seen\n", results_accuracy(found), (long long)found->seen);
     if (eg_module_save(j->net, model.text) != EG_OK) {
         return false;
     }
@@ -134,8 +133,8 @@ static bool work(run *r, const options *o)
     if (good) {
         printf("%lld steps of %lld digits (%s)\n", (long long)j.steps, (long long)o->run.batch,
                o->run.data ? o->run.data : "drawn from fonts");
-        good = train(&j, r) && results_collect(found, j.net, j.test, r->device) == EG_OK &&
-               report(&j, r, found) && (!o->run.smoke || fell(&j, r) == EG_OK);
+        good = train(&j, r) && results_collect(found, j.net, j.test, r->device) == EG_OK && report(&j, r, found) &&
+               (!o->run.smoke || fell(&j, r) == EG_OK);
     }
     job_close(&j);
     free(found);
@@ -146,8 +145,10 @@ int main(int argc, char **argv)
 {
     options o;
     const arg table[] = {
-        RUN_OPTIONS(&o.run, "folder with the four MNIST files, plain or .gz; without it digits are drawn from "
-                            "installed fonts", "3", "64"),
+        RUN_OPTIONS(&o.run,
+                    "folder with the four MNIST files, plain or .gz; without it digits are drawn from "
+                    "installed fonts",
+                    "3", "64"),
         ARG_INTEGER("drawn", &o.drawn, "20000", 1, 10000000, "how many digits to draw per epoch"),
         ARG_REAL("lr", &o.lr, "2e-3", 1e-9, 10, "learning rate at the start"),
     };

@@ -155,8 +155,7 @@ static void survey_piece(survey *v, float x0, float y0, float x1, float y1)
 
 /* Adds a line or a curve of the outline, straightened into short pieces, and moves on to its end. A
  * line is a curve whose control points lie on it, a quadratic one can be written as a cubic. */
-static void survey_curve(survey *v, const stbtt_vertex *to, float at[2], const float shift[2],
-                         float scale)
+static void survey_curve(survey *v, const stbtt_vertex *to, float at[2], const float shift[2], float scale)
 {
     float end[2] = {shift[0] + scale * to->x, shift[1] - scale * to->y};
     float a[2] = {shift[0] + scale * to->cx, shift[1] - scale * to->cy};
@@ -166,11 +165,10 @@ static void survey_curve(survey *v, const stbtt_vertex *to, float at[2], const f
     for (int i = 1; i <= pieces; i++) {
         float t = (float)i / (float)pieces, u = 1 - t, next[2];
         for (int k = 0; k < 2; k++) {
-            next[k] =
-                to->type == STBTT_vcubic
-                    ? u * u * u * at[k] + 3 * u * t * (u * a[k] + t * b[k]) + t * t * t * end[k]
-                : to->type == STBTT_vcurve ? u * u * at[k] + 2 * u * t * a[k] + t * t * end[k]
-                                           : end[k];
+            next[k] = to->type == STBTT_vcubic
+                          ? u * u * u * at[k] + 3 * u * t * (u * a[k] + t * b[k]) + t * t * t * end[k]
+                      : to->type == STBTT_vcurve ? u * u * at[k] + 2 * u * t * a[k] + t * t * end[k]
+                                                 : end[k];
         }
         survey_piece(v, x, y, next[0], next[1]);
         x = next[0];
@@ -427,8 +425,8 @@ static void draw_row(const drawn_fonts *fonts, const style *s, const glyph *g, i
     for (int layer = 0; layer < BENDS; layer++) {
         const float *from = s->bends[layer] + row / SPAN * KNOTS;
         for (int i = 0; i < KNOTS; i++) {
-            knots[layer][i] = down[0] * from[i] + down[1] * from[i + KNOTS] +
-                              down[2] * from[i + 2 * KNOTS] + down[3] * from[i + 3 * KNOTS];
+            knots[layer][i] = down[0] * from[i] + down[1] * from[i + KNOTS] + down[2] * from[i + 2 * KNOTS] +
+                              down[3] * from[i + 3 * KNOTS];
         }
     }
     for (int column = 0; column < DRAWN_SIDE; column++) {
@@ -440,8 +438,8 @@ static void draw_row(const drawn_fonts *fonts, const style *s, const glyph *g, i
         }
         float x = (float)column + 0.5f - DRAWN_SIDE / 2 + bend[0];
         float y = (float)row + 0.5f - DRAWN_SIDE / 2 + bend[1];
-        float d = sample(g, s->back[0] * x + s->back[1] * y + g->centre_x,
-                         s->back[2] * x + s->back[3] * y + g->centre_y);
+        float d =
+            sample(g, s->back[0] * x + s->back[1] * y + g->centre_x, s->back[2] * x + s->back[3] * y + g->centre_y);
         float share = 0.5f + (d * s->scale + s->grow + bend[2]) / s->softness;
         ink[column] = share < 0 ? 0 : share > 1 ? 1 : share;
     }
@@ -460,8 +458,7 @@ static void find_offset(const float *ink, int *right, int *down)
     *down = (int)lrintf(sum_y / sum);
 }
 
-int drawn_digit(const drawn_fonts *fonts, uint64_t seed, int64_t index,
-                uint8_t pixels[DRAWN_PIXELS])
+int drawn_digit(const drawn_fonts *fonts, uint64_t seed, int64_t index, uint8_t pixels[DRAWN_PIXELS])
 {
     uint64_t state = mixed(mixed(seed + 0x9e3779b97f4a7c15u) + (uint64_t)index);
     int digit = choose(&state, DIGITS), right, down;

@@ -25,7 +25,6 @@ int drawn_fonts_count(const drawn_fonts *fonts);
 /* Draws digit number `index` of the endless series `seed` and returns which one it is, 0 to 9. It
  * depends on nothing but the fonts and these two numbers, so digits may be drawn in any order and
  * by several threads at once. Pixels are rows from the top, 0 black to 255 white. */
-int drawn_digit(const drawn_fonts *fonts, uint64_t seed, int64_t index,
-                uint8_t pixels[DRAWN_PIXELS]);
+int drawn_digit(const drawn_fonts *fonts, uint64_t seed, int64_t index, uint8_t pixels[DRAWN_PIXELS]);
 
 #endif

@@ -15,15 +15,15 @@ static void print(const results *r)
             printf("\n");
         }
     }
-    printf("%lld of %lld read right (%.2f %%); the first are above, a ! marks a wrong one\n",
-           (long long)r->right, (long long)r->seen, results_accuracy(r));
+    printf("%lld of %lld read right (%.2f %%); the first are above, a ! marks a wrong one\n", (long long)r->right,
+           (long long)r->seen, results_accuracy(r));
 }
 
 static int run(const char *model, const char *data, int64_t count, int64_t seed, const char *picture)
 {
     eg_module *net = digits_net();
-    eg_dataset *digits = eg_dataset_batch(
-        eg_dataset_take(digits_source(data, EG_TEST, (uint64_t)seed, count), count), 100);
+    eg_dataset *digits =
+        eg_dataset_batch(eg_dataset_take(digits_source(data, EG_TEST, (uint64_t)seed, count), count), 100);
     results *r = malloc(sizeof *r);
     eg_status st = r ? EG_OK : eg_fail(EG_ENOMEM, "digits-read", "out of memory");
     st = digits ? st : eg_last_error()->code;

@@ -12,7 +12,7 @@ enum { CELLS = RESULTS_FIRST + RESULTS_WRONG, PIXELS = RESULTS_SIDE * RESULTS_SI
 static void note(results *r, const float *image, int label, int guess)
 {
     bool right = label == guess;
-    result *to = r->first_count < RESULTS_FIRST            ? &r->first[r->first_count++]
+    result *to = r->first_count < RESULTS_FIRST             ? &r->first[r->first_count++]
                  : !right && r->wrong_count < RESULTS_WRONG ? &r->wrong[r->wrong_count++]
                                                             : NULL;
     r->seen++;
@@ -75,10 +75,15 @@ eg_status results_grid(const results *r, const char *path)
         snprintf(captions[i], sizeof captions[i], wrong ? "%d, not %d" : "%d", d->guess, d->label);
         cells[i] = (grid_cell){d->pixels, captions[i], wrong};
     }
-    snprintf(title, sizeof title, "%lld of %lld digits read right (%.2f %%)", (long long)r->right,
-             (long long)r->seen, results_accuracy(r));
-    const grid g = {.title = title, .cells = cells, .count = count, .columns = 12,
-                    .width = RESULTS_SIDE, .height = RESULTS_SIDE, .channels = 1};
+    snprintf(title, sizeof title, "%lld of %lld digits read right (%.2f %%)", (long long)r->right, (long long)r->seen,
+             results_accuracy(r));
+    const grid g = {.title = title,
+                    .cells = cells,
+                    .count = count,
+                    .columns = 12,
+                    .width = RESULTS_SIDE,
+                    .height = RESULTS_SIDE,
+                    .channels = 1};
     font *f = font_if_any();
     canvas *c = grid_draw(&g, f);
     font_free(f);
@@ -89,8 +94,12 @@ eg_status results_curve(const double *losses, int count, const char *path)
 {
     const double smooth = count > 20 ? 1 - 20.0 / count : 0;
     const plot_series series = {.name = "training loss", .y = losses, .count = count, .smooth = smooth};
-    const plot p = {.title = "Cross entropy while training", .x_label = "step", .y_label = "loss",
-                    .series = &series, .count = 1, .log_y = true};
+    const plot p = {.title = "Cross entropy while training",
+                    .x_label = "step",
+                    .y_label = "loss",
+                    .series = &series,
+                    .count = 1,
+                    .log_y = true};
     font *f = font_if_any();
     canvas *c = plot_draw(&p, f);
     font_free(f);

@@ -13,8 +13,8 @@
 
 eg_tensor *corpus_clean(eg_tensor *text)
 {
-    eg_tensor *plain = eg_text_normalise(text, .form = EG_NFD, .drop = "Mn", .lower = true,
-                                         .apart = "?.!,¿", .only = LETTERS, .trim = true);
+    eg_tensor *plain = eg_text_normalise(text, .form = EG_NFD, .drop = "Mn", .lower = true, .apart = "?.!,¿",
+                                         .only = LETTERS, .trim = true);
     return eg_concat((eg_tensor *[]){eg_text("<start> "), plain, eg_text(" <end>")}, 3, 0);
 }
 
@@ -22,8 +22,7 @@ eg_tensor *corpus_clean(eg_tensor *text)
 
 static eg_vocabulary *number_words(const eg_word_counts *counts)
 {
-    return eg_vocabulary_new(counts, .reserved = (const char *[]){"<pad>"}, .reserved_count = 1,
-                             .sorted = true);
+    return eg_vocabulary_new(counts, .reserved = (const char *[]){"<pad>"}, .reserved_count = 1, .sorted = true);
 }
 
 eg_vocabulary *corpus_words(eg_tensor *text)
@@ -127,8 +126,8 @@ eg_status corpus_read(corpus *c, const char *folder, int64_t pairs)
         }
     }
     return eg_failf(EG_EIO, "corpus",
-                    "there is no spa.txt or spa.txt.gz in %.80s; `nmt get-data --data %.80s` fetches it",
-                    folder, folder);
+                    "there is no spa.txt or spa.txt.gz in %.80s; `nmt get-data --data %.80s` fetches it", folder,
+                    folder);
 }
 
 /* ---- sentences of our own -------------------------------------------------------------------- */
@@ -158,8 +157,8 @@ eg_status corpus_make(corpus *c, int64_t pairs)
 
 static eg_dataset *rows_of(const corpus *c, eg_tensor *numbers)
 {
-    return eg_dataset_from_tensors((eg_tensor *[]){eg_index_select(c->sources, 0, numbers),
-                                                   eg_index_select(c->targets, 0, numbers)}, 2);
+    return eg_dataset_from_tensors(
+        (eg_tensor *[]){eg_index_select(c->sources, 0, numbers), eg_index_select(c->targets, 0, numbers)}, 2);
 }
 
 bool corpus_split(const corpus *c, eg_dataset **train, eg_dataset **test)

@@ -15,17 +15,17 @@ typedef struct noun {
 } noun;
 
 static const noun beings[] = {
-    {{"gato", "gatos"}, {"cat", "cats"}, false},       {{"perro", "perros"}, {"dog", "dogs"}, false},
-    {{"niño", "niños"}, {"boy", "boys"}, false},       {{"niña", "niñas"}, {"girl", "girls"}, true},
-    {{"hombre", "hombres"}, {"man", "men"}, false},    {{"mujer", "mujeres"}, {"woman", "women"}, true},
+    {{"gato", "gatos"}, {"cat", "cats"}, false},    {{"perro", "perros"}, {"dog", "dogs"}, false},
+    {{"niño", "niños"}, {"boy", "boys"}, false},    {{"niña", "niñas"}, {"girl", "girls"}, true},
+    {{"hombre", "hombres"}, {"man", "men"}, false}, {{"mujer", "mujeres"}, {"woman", "women"}, true},
 };
 
 static const noun things[] = {
-    {{"casa", "casas"}, {"house", "houses"}, true},    {{"libro", "libros"}, {"book", "books"}, false},
-    {{"mesa", "mesas"}, {"table", "tables"}, true},    {{"coche", "coches"}, {"car", "cars"}, false},
-    {{"flor", "flores"}, {"flower", "flowers"}, true}, {{"árbol", "árboles"}, {"tree", "trees"}, false},
+    {{"casa", "casas"}, {"house", "houses"}, true},     {{"libro", "libros"}, {"book", "books"}, false},
+    {{"mesa", "mesas"}, {"table", "tables"}, true},     {{"coche", "coches"}, {"car", "cars"}, false},
+    {{"flor", "flores"}, {"flower", "flowers"}, true},  {{"árbol", "árboles"}, {"tree", "trees"}, false},
     {{"carta", "cartas"}, {"letter", "letters"}, true}, {{"zapato", "zapatos"}, {"shoe", "shoes"}, false},
-    {{"silla", "sillas"}, {"chair", "chairs"}, true},  {{"huevo", "huevos"}, {"egg", "eggs"}, false},
+    {{"silla", "sillas"}, {"chair", "chairs"}, true},   {{"huevo", "huevos"}, {"egg", "eggs"}, false},
 };
 
 typedef struct adjective {
@@ -64,7 +64,8 @@ static const verb verbs[] = {
 };
 
 static const char *const times[][2] = {
-    {"", ""},       {"hoy", "today"}, {"ahora", "now"}, {"cada día", "every day"},
+    {"", ""},         {"hoy", "today"},
+    {"ahora", "now"}, {"cada día", "every day"},
     {"aquí", "here"}, {"los lunes", "on Mondays"},
 };
 
@@ -157,8 +158,7 @@ static void say_english(const meaning *m, char *line)
 
 int64_t grammar_count(void)
 {
-    return (int64_t)SUBJECTS * COUNT(verbs) * FORMS * COUNT(things) * 2 * 2 * COUNT(adjectives) *
-           COUNT(times);
+    return (int64_t)SUBJECTS * COUNT(verbs) * FORMS * COUNT(things) * 2 * 2 * COUNT(adjectives) * COUNT(times);
 }
 
 void grammar_line(int64_t number, char line[GRAMMAR_LINE])

@@ -5,8 +5,7 @@
 static eg_module *begun(eg_module *net)
 {
     if (!net || eg_module_init(net, EG_GLOROT_UNIFORM) != EG_OK ||
-        eg_module_init(eg_module_find(net, "embedding"), EG_UNIFORM, .low = -0.05, .high = 0.05) !=
-            EG_OK) {
+        eg_module_init(eg_module_find(net, "embedding"), EG_UNIFORM, .low = -0.05, .high = 0.05) != EG_OK) {
         eg_module_free(net);
         return NULL;
     }
@@ -32,8 +31,8 @@ static void reader_members(eg_module *m, eg_members *members)
     eg_member_child(members, "gru", &r->gru);
 }
 
-static const eg_module_kind reader_kind = {.size = sizeof(eg_module_kind), .name = "encoder",
-                                           .forward = reader_forward, .members = reader_members};
+static const eg_module_kind reader_kind = {
+    .size = sizeof(eg_module_kind), .name = "encoder", .forward = reader_forward, .members = reader_members};
 
 eg_module *nmt_encoder(int64_t words, int64_t embedding, int64_t units)
 {
@@ -68,8 +67,8 @@ static void writer_members(eg_module *m, eg_members *members)
     eg_member_child(members, "word", &w->word);
 }
 
-static const eg_module_kind writer_kind = {.size = sizeof(eg_module_kind), .name = "decoder",
-                                           .members = writer_members};
+static const eg_module_kind writer_kind = {
+    .size = sizeof(eg_module_kind), .name = "decoder", .members = writer_members};
 
 eg_module *nmt_decoder(int64_t words, int64_t embedding, int64_t units)
 {
@@ -98,8 +97,7 @@ static written decode(writer *w, eg_tensor *before, eg_tensor *state, eg_tensor 
     return (written){eg_module_forward(w->word, h), h, seen.weights};
 }
 
-written nmt_decode(eg_module *decoder, eg_tensor *before, eg_tensor *state, eg_tensor *keys,
-               eg_tensor *projected)
+written nmt_decode(eg_module *decoder, eg_tensor *before, eg_tensor *state, eg_tensor *keys, eg_tensor *projected)
 {
     writer *w = (writer *)decoder;
     return decode(w, eg_module_forward(w->embedding, before), state, keys, projected);

@@ -22,8 +22,7 @@ typedef struct written {
 /* One step: after the words `before` [N], in `state`, looking at keys [N, S, units]; `projected` is
  * nmt_keys of them. As in the tutorial this comes from, the GRU itself begins from zeros at each word:
  * the state is only what attention asks with. */
-written nmt_decode(eg_module *decoder, eg_tensor *before, eg_tensor *state, eg_tensor *keys,
-               eg_tensor *projected);
+written nmt_decode(eg_module *decoder, eg_tensor *before, eg_tensor *state, eg_tensor *keys, eg_tensor *projected);
 eg_tensor *nmt_keys(eg_module *decoder, eg_tensor *keys);
 
 /* Teacher forcing: the sum over the words after the first of the target [N, T] of their cross entropy's

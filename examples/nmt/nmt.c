@@ -41,9 +41,10 @@ static eg_status read_corpus(job *j)
         return st;
     }
     printf("%lld pairs (%s): Spanish of %lld words and marks at most, %lld different ones; English of %lld, "
-           "%lld\n", (long long)j->c.pairs, o->run.data ? o->run.data : "made by a grammar",
-           (long long)j->c.spanish.longest, (long long)eg_vocabulary_size(j->c.spanish.words) - 1,
-           (long long)j->c.english.longest, (long long)eg_vocabulary_size(j->c.english.words) - 1);
+           "%lld\n",
+           (long long)j->c.pairs, o->run.data ? o->run.data : "made by a grammar", (long long)j->c.spanish.longest,
+           (long long)eg_vocabulary_size(j->c.spanish.words) - 1, (long long)j->c.english.longest,
+           (long long)eg_vocabulary_size(j->c.english.words) - 1);
     return EG_OK;
 }
 
@@ -58,8 +59,8 @@ static bool job_open(job *j)
         return false;
     }
     j->t.pairs = j->c.pairs;
-    j->train = eg_dataset_batch(eg_dataset_shuffle(j->train, j->c.pairs, .seed = (uint64_t)ro->seed),
-                                ro->batch, .drop_last = true);
+    j->train = eg_dataset_batch(eg_dataset_shuffle(j->train, j->c.pairs, .seed = (uint64_t)ro->seed), ro->batch,
+                                .drop_last = true);
     j->test = eg_dataset_batch(j->test, ro->batch);
     j->adam = eg_adam_new(eg_module_parameters(j->t.both), .lr = 1e-3, .epsilon_outside = true);
     j->per_epoch = j->train ? eg_dataset_count(j->train) : 0;
@@ -88,8 +89,7 @@ static bool learn(job *j, run *r, eg_tensor *const *pairs)
     bool good = false;
     RUN_COMPUTES(r) {
         eg_tape tape = eg_tape_open();
-        eg_tensor *loss =
-            nmt_loss(j->t.encoder, j->t.decoder, run_here(r, pairs[0]), run_here(r, pairs[1]));
+        eg_tensor *loss = nmt_loss(j->t.encoder, j->t.decoder, run_here(r, pairs[0]), run_here(r, pairs[1]));
         good = run_minimize(r, j->adam, tape, loss) &&
                run_note(r, ++j->step, RUN_SHARE("loss", loss, (double)j->t.english.longest));
     }
@@ -103,8 +103,7 @@ static bool test(job *j, run *r, double *value)
     EG_FOR_EACH(pairs, j->test) {
         double n = (double)eg_size(pairs[0], 0);
         RUN_COMPUTES(r) {
-            eg_tensor *loss =
-                nmt_loss(j->t.encoder, j->t.decoder, run_here(r, pairs[0]), run_here(r, pairs[1]));
+            eg_tensor *loss = nmt_loss(j->t.encoder, j->t.decoder, run_here(r, pairs[0]), run_here(r, pairs[1]));
             sum += n * eg_item(loss);
         }
         seen += n;
@@ -221,8 +220,8 @@ static bool work(run *r, const options *o)
     bool good = job_open(&j) && translator_save_with(&j.t, r) && run_optim(r, "adam", j.adam) &&
                 eg_saver_dataset(r->saver, "train", j.train) == EG_OK && run_resume(r, &j.step);
     if (good) {
-        printf("%lld steps of %lld pairs, %lld units, %lld parameters\n", (long long)j.steps,
-               (long long)o->run.batch, (long long)o->units, (long long)translator_size(&j.t));
+        printf("%lld steps of %lld pairs, %lld units, %lld parameters\n", (long long)j.steps, (long long)o->run.batch,
+               (long long)o->units, (long long)translator_size(&j.t));
         good = train(&j, r) && (!o->run.smoke || fell(&j, r) == EG_OK);
     }
     if (good) {
@@ -273,8 +272,8 @@ int main(int argc, char **argv)
 {
     options o;
     const arg table[] = {
-        RUN_OPTIONS(&o.run, "folder with spa.txt or spa.txt.gz; without it sentences are made by a grammar",
-                    "10", "64"),
+        RUN_OPTIONS(&o.run, "folder with spa.txt or spa.txt.gz; without it sentences are made by a grammar", "10",
+                    "64"),
         ARG_INTEGER("pairs", &o.pairs, "0", 0, 10000000, "the first lines; 0: 30000, of the grammar 12000"),
         ARG_INTEGER("embedding", &o.embedding, "0", 0, 65536, "numbers per word; 0: 256, for the grammar 64"),
         ARG_INTEGER("units", &o.units, "0", 0, 65536, "numbers per state; 0: 1024, for the grammar 128"),
@@ -289,7 +288,10 @@ int main(int argc, char **argv)
     args line = {.program = "nmt",
                  .about = "Learns to translate Spanish into English and shows where it looks while it writes. "
                           "`nmt get-data` fetches spa.txt into --data (egret-data/spa-eng).",
-                 .table = table, .count = ARG_COUNT(table), .operand = "get-data", .most_operands = 1};
+                 .table = table,
+                 .count = ARG_COUNT(table),
+                 .operand = "get-data",
+                 .most_operands = 1};
     int status;
     if (!args_parse(&line, argc, argv, &status)) {
         return status;

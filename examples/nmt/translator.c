@@ -49,8 +49,7 @@ static eg_tensors *words_state(void *user)
     bool good = false;
     EG_SCOPE {
         int64_t longest[] = {t->spanish.longest, t->english.longest};
-        good = map && set_words(map, "spanish", t->spanish.words) &&
-               set_words(map, "english", t->english.words) &&
+        good = map && set_words(map, "spanish", t->spanish.words) && set_words(map, "english", t->english.words) &&
                eg_tensors_set(map, "longest", eg_from(EG_SHAPE(2), EG_I64, longest)) == EG_OK &&
                eg_tensors_set(map, "pairs", eg_from(EG_SHAPE(1), EG_I64, &t->pairs)) == EG_OK;
     }
@@ -117,8 +116,8 @@ eg_status translator_open(translator *t, run *r, const char *path)
     int64_t embedding = eg_size(read, 1), units = eg_size(write, 1);
     eg_tensors_free(file);
     *t = (translator){.spanish = spanish, .english = english};
-    if (!write || !translator_new(t, spanish, english, embedding, units) ||
-        !run_module(r, "encoder", t->encoder) || !run_module(r, "decoder", t->decoder)) {
+    if (!write || !translator_new(t, spanish, english, embedding, units) || !run_module(r, "encoder", t->encoder) ||
+        !run_module(r, "decoder", t->decoder)) {
         return eg_last_error()->code;
     }
     return eg_saver_restore_from(r->saver, path, NULL, .allow_others = true);
@@ -148,8 +147,7 @@ static eg_tensor *read_sentence(const translator *t, const char *sentence)
 }
 
 /* Writes until the end, on the run's device. */
-static int write_words(const translator *t, const run *r, eg_tensor *source, eg_tensor **words,
-                       eg_tensor **weights)
+static int write_words(const translator *t, const run *r, eg_tensor *source, eg_tensor **words, eg_tensor **weights)
 {
     int n = 0;
     RUN_COMPUTES(r) {
@@ -215,12 +213,16 @@ eg_status translation_draw(const translator *t, const translation *made, const c
     double *values = malloc((size_t)eg_numel(made->weights) * sizeof *values);
     spell(&t->english, made->written, rows);
     spell(&t->spanish, made->read, columns);
-    const heatmap map = {.values = values, .rows = (int)eg_size(made->weights, 0),
-                         .columns = (int)eg_size(made->weights, 1), .row_words = rows,
-                         .column_words = columns, .least = 0, .most = 1};
+    const heatmap map = {.values = values,
+                         .rows = (int)eg_size(made->weights, 0),
+                         .columns = (int)eg_size(made->weights, 1),
+                         .row_words = rows,
+                         .column_words = columns,
+                         .least = 0,
+                         .most = 1};
     font *f = font_if_any();
-    eg_status st = values ? eg_to_values(made->weights, values)
-                          : eg_fail(EG_ENOMEM, "translation_draw", "out of memory");
+    eg_status st =
+        values ? eg_to_values(made->weights, values) : eg_fail(EG_ENOMEM, "translation_draw", "out of memory");
     canvas *c = st ? NULL : heatmap_draw(&map, f);
     st = c ? write_png(c, path) : eg_last_error()->code;
     canvas_free(c);

@@ -11,10 +11,9 @@ typedef struct colour {
 } colour;
 
 /* What the colours of a plan mean, as in the CMP facades. */
-static const colour background = {0, 0, 221}, wall = {0, 52, 255}, window = {0, 128, 255},
-                    door = {0, 204, 255}, decoration = {34, 255, 225}, sill = {119, 255, 144},
-                    balcony = {196, 255, 64}, moulding = {255, 160, 0}, cornice = {255, 85, 0},
-                    pillar = {255, 0, 0}, shop = {172, 0, 0};
+static const colour background = {0, 0, 221}, wall = {0, 52, 255}, window = {0, 128, 255}, door = {0, 204, 255},
+                    decoration = {34, 255, 225}, sill = {119, 255, 144}, balcony = {196, 255, 64},
+                    moulding = {255, 160, 0}, cornice = {255, 85, 0}, pillar = {255, 0, 0}, shop = {172, 0, 0};
 
 typedef struct box {
     int x, y, width, height;
@@ -200,9 +199,8 @@ static void draw_door(house *h, box b)
     glass(h, (box){b.x + 2, b.y + 2, b.width - 4, b.height / 5});
     for (int side = 0; side < 2; side++) {
         for (int row = 0; row < 2; row++) {
-            box panel = {b.x + 2 + side * (b.width / 2),
-                         b.y + b.height / 4 + 3 + row * (b.height * 3 / 8), b.width / 2 - 4,
-                         b.height * 3 / 8 - 4};
+            box panel = {b.x + 2 + side * (b.width / 2), b.y + b.height / 4 + 3 + row * (b.height * 3 / 8),
+                         b.width / 2 - 4, b.height * 3 / 8 - 4};
             light(h, panel, 0.7, 1.25);
         }
     }
@@ -271,8 +269,7 @@ static void draw_upper_floors(house *h)
 {
     int top = h->front.y + integer(h, 12, 18), step = (h->ground - 6 - top) / h->floors;
     int width = h->front.width / h->columns * integer(h, 38, 58) / 100;
-    int with_balconies = chance(h, 0.6) ? integer(h, 0, h->floors - 1) : -1,
-        every = integer(h, 1, 2);
+    int with_balconies = chance(h, 0.6) ? integer(h, 0, h->floors - 1) : -1, every = integer(h, 1, 2);
     for (int floor = 0; floor < h->floors; floor++) {
         int height = step * integer(h, 58, 68) / 100;
         for (int column = 0; column < h->columns; column++) {
@@ -294,10 +291,7 @@ static void draw_pillars(house *h)
 {
     for (int column = 0; column <= h->columns; column++) {
         int x = h->front.x + column * h->front.width / h->columns;
-        box b = {column == h->columns ? x - 7
-                 : column             ? x - 3
-                                      : x,
-                 h->front.y + 10, 7, h->ground - h->front.y - 10};
+        box b = {column == h->columns ? x - 7 : column ? x - 3 : x, h->front.y + 10, 7, h->ground - h->front.y - 10};
         plan(h, b, pillar);
         relief(h, b, tinted(h->trim, 0.96), 2);
     }
@@ -344,12 +338,11 @@ static void expose(house *h)
         for (int x = 0; x < SIDE; x++) {
             double u = x * (STAINS - 1.0) / SIDE, along = u - floor(u), grain = real(h, -7, 7);
             const double *row = stains[(int)v] + (int)u, *next = stains[(int)v + 1] + (int)u;
-            double factor = (row[0] + (row[1] - row[0]) * along) * (1 - down) +
-                            (next[0] + (next[1] - next[0]) * along) * down;
+            double factor =
+                (row[0] + (row[1] - row[0]) * along) * (1 - down) + (next[0] + (next[1] - next[0]) * along) * down;
             for (int c = 0; c < 3; c++) {
                 uint8_t *p = at + y * ROW + x * 3 + c;
-                int here = *p, right = x + 1 < SIDE ? p[3] : here,
-                    under = y + 1 < SIDE ? p[ROW] : here;
+                int here = *p, right = x + 1 < SIDE ? p[3] : here, under = y + 1 < SIDE ? p[ROW] : here;
                 *p = byte((4 * here + last[c] + right + 2 * under) / 8.0 * factor + grain);
                 last[c] = here;
             }
@@ -359,14 +352,11 @@ static void expose(house *h)
 
 void drawn_facade(uint64_t seed, int64_t index, uint8_t pixels[DRAWN_BYTES])
 {
-    static const colour plasters[] = {{214, 186, 132}, {198, 130, 104}, {176, 172, 164},
-                                      {206, 206, 190}, {158, 92, 74},   {168, 186, 160},
-                                      {222, 204, 176}, {150, 138, 126}};
-    house h = {.pixels = pixels,
-               .state = seed * 0xd1342543de82ef95u + (uint64_t)index * 0x2545f4914f6cdd1du};
+    static const colour plasters[] = {{214, 186, 132}, {198, 130, 104}, {176, 172, 164}, {206, 206, 190},
+                                      {158, 92, 74},   {168, 186, 160}, {222, 204, 176}, {150, 138, 126}};
+    house h = {.pixels = pixels, .state = seed * 0xd1342543de82ef95u + (uint64_t)index * 0x2545f4914f6cdd1du};
     bits(&h);
-    int left = chance(&h, 0.5) ? integer(&h, 8, 30) : 0,
-        right = chance(&h, 0.5) ? integer(&h, 8, 30) : 0;
+    int left = chance(&h, 0.5) ? integer(&h, 8, 30) : 0, right = chance(&h, 0.5) ? integer(&h, 8, 30) : 0;
     int top = integer(&h, 16, 44), below = integer(&h, 240, 254);
     h.front = (box){left, top, SIDE - left - right, below - top};
     h.ground = below - integer(&h, 52, 64);

@@ -73,8 +73,7 @@ static eg_status right_parts(const run_folder *folder)
 /* Moves the parts from where they were unpacked to their places, once all of them are right. */
 static eg_status settle(const run_folder *folder)
 {
-    run_folder unpacked = {run_folder_path(folder, "unpacked")},
-               in = {run_folder_path(&unpacked, "facades")};
+    run_folder unpacked = {run_folder_path(folder, "unpacked")}, in = {run_folder_path(&unpacked, "facades")};
     eg_status st = right_parts(&in);
     if (st) {
         return st;
@@ -111,8 +110,7 @@ static eg_status get(const char *folder, const char *url, const char *sha256)
     return st ? st : settle(&place);
 }
 
-int pix2pix_get_data(char *const *words, int count, const char *folder, const char *url,
-                     const char *sha256)
+int pix2pix_get_data(char *const *words, int count, const char *folder, const char *url, const char *sha256)
 {
     if (count != 1 || strcmp(words[0], "get-data") != 0) {
         fprintf(stderr, "pix2pix: '%s' is not get-data; to make pictures of files say --infer\n",

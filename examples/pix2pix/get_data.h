@@ -7,7 +7,6 @@
  * 100 to validate, 106 to test, 512 x 256 pixels each. Nobody has published its SHA-256 sum: NULL
  * for sha256 records the one it has when first fetched (download.h). Returns main's exit status after saying how
  * it went; 2 for another verb. */
-int pix2pix_get_data(char *const *words, int count, const char *folder, const char *url,
-                     const char *sha256);
+int pix2pix_get_data(char *const *words, int count, const char *folder, const char *url, const char *sha256);
 
 #endif

@@ -37,8 +37,7 @@ static eg_tensor *read_plan(const char *path)
 static run_path place(const run_folder *folder, const char *path)
 {
     char name[RUN_NAME_MOST + 1];
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path,
-               *dot = strrchr(base, '.');
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
     int length = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
     snprintf(name, sizeof name, "%.*s-made.png", length < 200 ? length : 200, base);
     return run_folder_path(folder, name);
@@ -69,9 +68,7 @@ int pix2pix_infer(char *const *files, int count, const char *model, const run_op
     bool good = device && run_folder_open(&folder, o->out, "pix2pix") == EG_OK &&
                 (!o->threads || eg_set_threads((int)o->threads) == EG_OK);
     eg_module *net = good ? pix2pix_generator() : NULL;
-    eg_status loaded = !net    ? EG_EINVAL
-                       : model ? eg_module_load(net, model)
-                               : load_latest(net, folder.path.text);
+    eg_status loaded = !net ? EG_EINVAL : model ? eg_module_load(net, model) : load_latest(net, folder.path.text);
     good = good && loaded == EG_OK && eg_module_to_device(net, device) == EG_OK;
     eg_seed((uint64_t)o->seed); /* of the dropout, which is the noise */
     for (int i = 0; i < count && good; i++) {

@@ -20,17 +20,16 @@ static eg_module *begun(eg_module *net)
 /* Half the sides. */
 static eg_module *down(int64_t in, int64_t out, bool normed)
 {
-    return eg_sequential_new(
-        eg_conv2d_new(in, out, .kernel = 4, .stride = 2, .padding = EG_SAME, .no_bias = true),
-        normed ? norm(out) : eg_identity_new(), eg_leaky_relu_new(0.2));
+    return eg_sequential_new(eg_conv2d_new(in, out, .kernel = 4, .stride = 2, .padding = EG_SAME, .no_bias = true),
+                             normed ? norm(out) : eg_identity_new(), eg_leaky_relu_new(0.2));
 }
 
 /* Twice the sides. */
 static eg_module *up(int64_t in, int64_t out, bool dropped)
 {
     return eg_sequential_new(
-        eg_conv_transpose2d_new(in, out, .kernel = 4, .stride = 2, .padding = EG_SAME, .no_bias = true),
-        norm(out), dropped ? eg_dropout_new(0.5) : eg_identity_new(), eg_activation_new(eg_relu));
+        eg_conv_transpose2d_new(in, out, .kernel = 4, .stride = 2, .padding = EG_SAME, .no_bias = true), norm(out),
+        dropped ? eg_dropout_new(0.5) : eg_identity_new(), eg_activation_new(eg_relu));
 }
 
 /* ---- the generator --------------------------------------------------------------------------- */
@@ -61,8 +60,8 @@ static void u_net_members(eg_module *m, eg_members *members)
     eg_member_child(members, "up", &((u_net *)m)->up);
 }
 
-static const eg_module_kind u_net_kind = {.size = sizeof(eg_module_kind), .name = "u_net",
-                                          .forward = u_net_forward, .members = u_net_members};
+static const eg_module_kind u_net_kind = {
+    .size = sizeof(eg_module_kind), .name = "u_net", .forward = u_net_forward, .members = u_net_members};
 
 eg_module *pix2pix_generator(void)
 {
@@ -70,14 +69,12 @@ eg_module *pix2pix_generator(void)
     if (!u) {
         return NULL;
     }
-    u->down = eg_module_list_new(down(3, 64, false), down(64, 128, true), down(128, 256, true),
-                                 down(256, 512, true), down(512, 512, true), down(512, 512, true),
-                                 down(512, 512, true), down(512, 512, true));
-    u->up = eg_module_list_new(up(512, 512, true), up(1024, 512, true), up(1024, 512, true),
-                               up(1024, 512, false), up(1024, 256, false), up(512, 128, false),
-                               up(256, 64, false),
-                               eg_conv_transpose2d_new(128, 3, .kernel = 4, .stride = 2,
-                                                       .padding = EG_SAME));
+    u->down =
+        eg_module_list_new(down(3, 64, false), down(64, 128, true), down(128, 256, true), down(256, 512, true),
+                           down(512, 512, true), down(512, 512, true), down(512, 512, true), down(512, 512, true));
+    u->up = eg_module_list_new(up(512, 512, true), up(1024, 512, true), up(1024, 512, true), up(1024, 512, false),
+                               up(1024, 256, false), up(512, 128, false), up(256, 64, false),
+                               eg_conv_transpose2d_new(128, 3, .kernel = 4, .stride = 2, .padding = EG_SAME));
     return begun(eg_module_finish(&u->base));
 }
 
@@ -85,10 +82,9 @@ eg_module *pix2pix_generator(void)
 
 eg_module *pix2pix_discriminator(void)
 {
-    return begun(eg_sequential_new(
-        down(6, 64, false), down(64, 128, true), down(128, 256, true),
-        eg_conv2d_new(256, 512, .kernel = 4, .padding = 1, .no_bias = true), norm(512),
-        eg_leaky_relu_new(0.2), eg_conv2d_new(512, 1, .kernel = 4, .padding = 1)));
+    return begun(eg_sequential_new(down(6, 64, false), down(64, 128, true), down(128, 256, true),
+                                   eg_conv2d_new(256, 512, .kernel = 4, .padding = 1, .no_bias = true), norm(512),
+                                   eg_leaky_relu_new(0.2), eg_conv2d_new(512, 1, .kernel = 4, .padding = 1)));
 }
 
 static eg_tensor *judged(eg_module *discriminator, eg_tensor *input, eg_tensor *image)
@@ -98,13 +94,10 @@ static eg_tensor *judged(eg_module *discriminator, eg_tensor *input, eg_tensor *
 
 static eg_tensor *should_be(double answer, eg_tensor *logits)
 {
-    return logits ? eg_bce_with_logits(logits, eg_full(eg_shape_of(logits), answer,
-                                                       eg_dtype_of(logits)))
-                  : NULL;
+    return logits ? eg_bce_with_logits(logits, eg_full(eg_shape_of(logits), answer, eg_dtype_of(logits))) : NULL;
 }
 
-pix2pix_losses pix2pix_play(eg_module *generator, eg_module *discriminator, eg_tensor *input,
-                            eg_tensor *target)
+pix2pix_losses pix2pix_play(eg_module *generator, eg_module *discriminator, eg_tensor *input, eg_tensor *target)
 {
     eg_tensor *made = eg_module_forward(generator, input);
     eg_tensor *of_real = judged(discriminator, input, target);

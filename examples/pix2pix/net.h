@@ -16,7 +16,6 @@ typedef struct pix2pix_losses {
 } pix2pix_losses;
 
 /* Both losses of one forward; the generator's adds 100 times the mean distance from the target. */
-pix2pix_losses pix2pix_play(eg_module *generator, eg_module *discriminator, eg_tensor *input,
-                            eg_tensor *target);
+pix2pix_losses pix2pix_play(eg_module *generator, eg_module *discriminator, eg_tensor *input, eg_tensor *target);
 
 #endif

@@ -112,8 +112,7 @@ static eg_tensor *both(const pairs *p, int64_t index)
     if (p->names) {
         snprintf(path, sizeof path, "%s/%s", p->folder, p->names[index]->d_name);
     }
-    eg_tensor *image =
-        p->names ? eg_image_load(path, .channels = 3) : drawn_pair(p->seed, p->first + index);
+    eg_tensor *image = p->names ? eg_image_load(path, .channels = 3) : drawn_pair(p->seed, p->first + index);
     eg_tensor *halves[2] = {NULL, NULL};
     int64_t half = eg_size(image, 2) / 2, sizes[2] = {half, half};
     return eg_split(image, sizes, 2, 2, halves) == EG_OK ? eg_stack(halves, 2, 0) : NULL;
@@ -121,8 +120,7 @@ static eg_tensor *both(const pairs *p, int64_t index)
 
 eg_tensor *pairs_resized(eg_tensor *images, int64_t side)
 {
-    return eg_resize(eg_cast(images, EG_F32), EG_SHAPE(side, side), .mode = EG_RESIZE_CUBIC,
-                     .grid = EG_GRID_CORNERS);
+    return eg_resize(eg_cast(images, EG_F32), EG_SHAPE(side, side), .mode = EG_RESIZE_CUBIC, .grid = EG_GRID_CORNERS);
 }
 
 eg_tensor *pairs_centred(eg_tensor *x)
@@ -143,8 +141,7 @@ eg_status pairs_jittered(eg_tensor *const *in, int n, eg_tensor **out, int *m, v
 {
     (void)n;
     eg_tensor *x = pairs_resized(both(user, (int64_t)eg_item(in[0])), RESIZED);
-    return give(eg_image_random_flip(eg_image_random_crop(x, PAIRS_SIDE, PAIRS_SIDE), 0.5, 0), out,
-                m);
+    return give(eg_image_random_flip(eg_image_random_crop(x, PAIRS_SIDE, PAIRS_SIDE), 0.5, 0), out, m);
 }
 
 eg_status pairs_plain(eg_tensor *const *in, int n, eg_tensor **out, int *m, void *user)

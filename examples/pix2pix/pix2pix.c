@@ -39,19 +39,14 @@ static eg_status open_pairs(job *j, const run_options *r)
 {
     uint64_t seed = (uint64_t)r->seed;
     j->train_pairs = pairs_open(r->data, EG_TRAIN, seed, j->o->drawn);
-    j->test_pairs = j->train_pairs
-                        ? pairs_open(r->data, EG_TEST, seed, r->smoke ? 2 : DRAWN_FOR_TESTS)
-                        : NULL;
+    j->test_pairs = j->train_pairs ? pairs_open(r->data, EG_TEST, seed, r->smoke ? 2 : DRAWN_FOR_TESTS) : NULL;
     if (!j->test_pairs) {
         return eg_last_error()->code;
     }
-    eg_dataset *order = eg_dataset_shuffle(pairs_numbers(j->train_pairs),
-                                           pairs_count(j->train_pairs), .seed = seed);
-    eg_dataset *jittered =
-        eg_dataset_map(order, pairs_jittered, j->train_pairs, .workers = 2, .seed = seed);
+    eg_dataset *order = eg_dataset_shuffle(pairs_numbers(j->train_pairs), pairs_count(j->train_pairs), .seed = seed);
+    eg_dataset *jittered = eg_dataset_map(order, pairs_jittered, j->train_pairs, .workers = 2, .seed = seed);
     j->train = eg_dataset_prefetch(eg_dataset_batch(jittered, r->batch, .drop_last = true), 2);
-    j->test = eg_dataset_batch(
-        eg_dataset_map(pairs_numbers(j->test_pairs), pairs_plain, j->test_pairs), 1);
+    j->test = eg_dataset_batch(eg_dataset_map(pairs_numbers(j->test_pairs), pairs_plain, j->test_pairs), 1);
     if (!j->train || !j->test) {
         return eg_last_error()->code;
     }
@@ -64,10 +59,10 @@ static eg_status open_pairs(job *j, const run_options *r)
 static bool job_open(job *j, run *r, const options *o)
 {
     *j = (job){.o = o, .generator = pix2pix_generator(), .discriminator = pix2pix_discriminator()};
-    j->generator_adam = eg_adam_new(eg_module_parameters(j->generator), .lr = o->lr, .beta1 = 0.5,
-                                    .epsilon_outside = true);
-    j->discriminator_adam = eg_adam_new(eg_module_parameters(j->discriminator), .lr = o->lr,
-                                        .beta1 = 0.5, .epsilon_outside = true);
+    j->generator_adam =
+        eg_adam_new(eg_module_parameters(j->generator), .lr = o->lr, .beta1 = 0.5, .epsilon_outside = true);
+    j->discriminator_adam =
+        eg_adam_new(eg_module_parameters(j->discriminator), .lr = o->lr, .beta1 = 0.5, .epsilon_outside = true);
     if (!j->generator_adam || !j->discriminator_adam || open_pairs(j, &o->run)) {
         return false;
     }
@@ -103,8 +98,7 @@ static bool learn(job *j, run *r, eg_tensor *plan, eg_tensor *photo)
         pix2pix_losses l = pix2pix_play(j->generator, j->discriminator, plan, photo);
         good = run_minimize(r, j->generator_adam, tape, l.generator) &&
                run_minimize(r, j->discriminator_adam, tape, l.discriminator) &&
-               run_note(r, ++j->step, RUN_VALUE("generator", l.generator),
-                        RUN_VALUE("discriminator", l.discriminator),
+               run_note(r, ++j->step, RUN_VALUE("generator", l.generator), RUN_VALUE("discriminator", l.discriminator),
                         RUN_VALUE("distance", eg_l1_loss(photo, l.made)));
     }
     return good;
@@ -119,8 +113,7 @@ static bool show(job *j, run *r, eg_tensor *const *pair, const char *path, doubl
         made = eg_module_forward(j->generator, run_here(r, pair[0]));
     }
     made = eg_cast(eg_to(made, eg_cpu()), EG_F32);
-    eg_tensor *sheet =
-        sheet_of(eg_concat((eg_tensor *[]){pair[0], pair[1], made}, 3, 0), -1, 1, 3, 1);
+    eg_tensor *sheet = sheet_of(eg_concat((eg_tensor *[]){pair[0], pair[1], made}, 3, 0), -1, 1, 3, 1);
     *distance = eg_item(eg_l1_loss(pair[1], made));
     return sheet && eg_png_save(sheet, path) == EG_OK &&
            (!r->board || eg_events_image(r->board, "test", j->step, sheet) == EG_OK);
@@ -136,8 +129,8 @@ static bool end_of_epoch(job *j, run *r, double seconds)
         return false;
     }
     EG_SCOPE {
-        printf("epoch %lld: %.1f s, generator %.3f, discriminator %.3f, distance %.4f\n",
-               (long long)epoch, seconds, curve_mean(curve_of(r, "generator"), first, j->step),
+        printf("epoch %lld: %.1f s, generator %.3f, discriminator %.3f, distance %.4f\n", (long long)epoch, seconds,
+               curve_mean(curve_of(r, "generator"), first, j->step),
                curve_mean(curve_of(r, "discriminator"), first, j->step),
                curve_mean(curve_of(r, "distance"), first, j->step));
         fflush(stdout);
@@ -195,8 +188,7 @@ static bool test(job *j, run *r)
         good = good && show(j, r, pair, run_folder_path(&to, name).text, &distance);
         sum += good ? distance : 0;
     }
-    printf("%lld test pairs: distance %.4f, pictures in %s\n", (long long)n, sum / (double)n,
-           to.path.text);
+    printf("%lld test pairs: distance %.4f, pictures in %s\n", (long long)n, sum / (double)n, to.path.text);
     return good && eg_dataset_status(j->test) == EG_OK;
 }
 
@@ -209,8 +201,7 @@ static bool report(job *j, run *r)
     }
     const char *fields[] = {"generator", "discriminator", "distance"};
     if (curves_draw(r, "Losses", fields, 2, "losses.png") ||
-        curves_draw(r, "Distance from the photo", fields + 2, 1, "distance.png") ||
-        sheet_film(&r->folder, 1, epochs)) {
+        curves_draw(r, "Distance from the photo", fields + 2, 1, "distance.png") || sheet_film(&r->folder, 1, epochs)) {
         return false;
     }
     printf("model %s; curves and a film of the epochs are beside it\n", model.text);
@@ -248,13 +239,12 @@ int main(int argc, char **argv)
     const arg table[] = {
         RUN_OPTIONS(&o.run,
                     "folder with the folders train, and test or val, of pictures: photo left, plan "
-                    "right; without it pairs are drawn", "200", "1"),
+                    "right; without it pairs are drawn",
+                    "200", "1"),
         ARG_INTEGER("drawn", &o.drawn, "400", 1, 1000000, "how many pairs to draw per epoch"),
         ARG_REAL("lr", &o.lr, "2e-4", 1e-9, 10, "learning rate of both nets"),
-        ARG_INTEGER("save-every", &o.save_every, "200", 1, 1000000,
-                    "steps from checkpoint to checkpoint"),
-        ARG_FLAG("infer", &o.infer,
-                 "make a picture of each FILE, a plan or a pair, with a trained net, into --out"),
+        ARG_INTEGER("save-every", &o.save_every, "200", 1, 1000000, "steps from checkpoint to checkpoint"),
+        ARG_FLAG("infer", &o.infer, "make a picture of each FILE, a plan or a pair, with a trained net, into --out"),
         ARG_TEXT("model", &o.model, NULL, "FILE",
                  "generator for --infer; without it that of the latest checkpoint in --out"),
         ARG_TEXT("url", &o.url, NULL, "URL", "where get-data finds facades.tar.gz"),

@@ -26,7 +26,7 @@
 
 #ifdef __cplusplus
 #define EG_BEGIN_DECLS extern "C" {
-#define EG_END_DECLS }
+#define EG_END_DECLS   }
 #else
 #define EG_BEGIN_DECLS
 #define EG_END_DECLS
@@ -39,19 +39,19 @@
 EG_BEGIN_DECLS
 
 /* Every way a call can fail, once: code, value, words. EG_OK is 0, failures are negative. */
-#define EG_STATUS_LIST(X)                                                                          \
-    X(EG_EINVAL, -1, "invalid argument")                                                           \
-    X(EG_ESHAPE, -2, "shape")                                                                      \
-    X(EG_EDTYPE, -3, "dtype")                                                                      \
-    X(EG_EDEVICE, -4, "device mismatch")                                                           \
-    X(EG_ENOMEM, -5, "out of memory")                                                              \
-    X(EG_ENOKERNEL, -6, "no kernel")                                                               \
-    X(EG_ENODEVICE, -7, "no device")                                                               \
-    X(EG_EIO, -8, "input/output")                                                                  \
-    X(EG_EFORMAT, -9, "malformed file")                                                            \
-    X(EG_EINDEX, -10, "index out of range")                                                        \
-    X(EG_ESTATE, -11, "wrong state")                                                               \
-    X(EG_EUSER, -12, "user code")                                                                  \
+#define EG_STATUS_LIST(X)                   \
+    X(EG_EINVAL, -1, "invalid argument")    \
+    X(EG_ESHAPE, -2, "shape")               \
+    X(EG_EDTYPE, -3, "dtype")               \
+    X(EG_EDEVICE, -4, "device mismatch")    \
+    X(EG_ENOMEM, -5, "out of memory")       \
+    X(EG_ENOKERNEL, -6, "no kernel")        \
+    X(EG_ENODEVICE, -7, "no device")        \
+    X(EG_EIO, -8, "input/output")           \
+    X(EG_EFORMAT, -9, "malformed file")     \
+    X(EG_EINDEX, -10, "index out of range") \
+    X(EG_ESTATE, -11, "wrong state")        \
+    X(EG_EUSER, -12, "user code")           \
     X(EG_EFAULT, -13, "device fault")
 
 typedef enum eg_status {

@@ -64,9 +64,8 @@ EG_API eg_tensor *eg_idx_read(const char *path);
 /* One pass: the body runs once per sample in a scope of its own, `sample` being an array of tensors that
  * belong to that scope. Ends early on a failure: look at eg_dataset_status afterwards. A `break` or `return`
  * leaves the scope to the one outside; the next pass starts anew. */
-#define EG_FOR_EACH(sample, dataset)                                                               \
-    for (eg_tensor *const *sample = eg_dataset_first(dataset); sample;                             \
-         sample = eg_dataset_next(dataset))
+#define EG_FOR_EACH(sample, dataset) \
+    for (eg_tensor *const *sample = eg_dataset_first(dataset); sample; sample = eg_dataset_next(dataset))
 
 /* What EG_FOR_EACH is made of: open a scope and give the first, next sample, or NULL at the end. */
 EG_API eg_tensor *const *eg_dataset_first(eg_dataset *d);

@@ -51,7 +51,7 @@ typedef struct eg_gradcheck_options {
 EG_API eg_status eg_gradcheck_with(eg_function f, eg_tensor *const *inputs, int n, void *user,
                                    const eg_gradcheck_options *options);
 #define eg_gradcheck(...) EG_GRADCHECK_(__VA_ARGS__, )
-#define EG_GRADCHECK_(f, inputs, n, user, ...)                                                     \
+#define EG_GRADCHECK_(f, inputs, n, user, ...) \
     eg_gradcheck_with(f, inputs, n, user, EG_OPTIONS_(eg_gradcheck_options, __VA_ARGS__))
 
 /* Writes what the open tapes of this thread recorded as a Graphviz digraph: ops, shapes, saves. */
@@ -69,13 +69,13 @@ EG_API eg_status eg_debug_isa(const char *name);
 /* Walks the op table: calls f for every row. For generated documents and tests. */
 typedef struct eg_op_info {
     const char *name;
-    const char *kind;      /* "pointwise", "primitive", "view" */
+    const char *kind; /* "pointwise", "primitive", "view" */
     int min_inputs, max_inputs, outputs;
-    unsigned dtypes;       /* bit per eg_dtype the op computes in */
-    bool strided;          /* takes any strides; others are made contiguous first */
-    bool tuned;            /* has a kernel of its own beside the reference loop */
+    unsigned dtypes; /* bit per eg_dtype the op computes in */
+    bool strided;    /* takes any strides; others are made contiguous first */
+    bool tuned;      /* has a kernel of its own beside the reference loop */
     bool differentiable;
-    const char *autocast;  /* under eg_autocast: "low" is in its dtype, "f32" is in f32, "" as given */
+    const char *autocast; /* under eg_autocast: "low" is in its dtype, "f32" is in f32, "" as given */
 } eg_op_info;
 EG_API void eg_op_walk(void (*f)(const eg_op_info *info, void *user), void *user);
 

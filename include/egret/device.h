@@ -45,8 +45,8 @@ EG_API eg_device *eg_device_open(const char *name);
  * devices to be tried on one. Named like "cuda:0/1". EG_EINVAL for the CPU or bytes < 1. */
 EG_API eg_device *eg_device_split(eg_device *device, int64_t bytes);
 
-/* Whether the device runs the op of this name (eg_op_walk): the CPU each of them, others those their engine has a kernel
- * for, and views. Calls of others are EG_ENOKERNEL. False for NULL and for a name no op has. */
+/* Whether the device runs the op of this name (eg_op_walk): the CPU each of them, others those their engine has a
+ * kernel for, and views. Calls of others are EG_ENOKERNEL. False for NULL and for a name no op has. */
 EG_API bool eg_device_runs(eg_device *device, const char *op);
 
 /* Where a tensor is; NULL for NULL. */
@@ -60,13 +60,13 @@ EG_API const char *eg_device_name(const eg_device *device);
 EG_API eg_device *eg_use_device(eg_device *device);
 
 typedef struct eg_device_info {
-    char name[64];            /* of the hardware */
-    int major, minor;         /* CUDA: the compute capability */
-    int processors;           /* CPU threads; CUDA: multiprocessors */
-    int64_t memory_bytes;     /* in all; CPU: 0 */
-    int64_t free_bytes;       /* of them free now, for whoever comes; CPU: 0 */
-    char pci[16];             /* CUDA: "0000:17:00.0" */
-    int driver, runtime;      /* CUDA versions, 13000 for 13.0 */
+    char name[64];        /* of the hardware */
+    int major, minor;     /* CUDA: the compute capability */
+    int processors;       /* CPU threads; CUDA: multiprocessors */
+    int64_t memory_bytes; /* in all; CPU: 0 */
+    int64_t free_bytes;   /* of them free now, for whoever comes; CPU: 0 */
+    char pci[16];         /* CUDA: "0000:17:00.0" */
+    int driver, runtime;  /* CUDA versions, 13000 for 13.0 */
 } eg_device_info;
 EG_API eg_status eg_device_describe(eg_device *device, eg_device_info *info);
 

@@ -56,7 +56,7 @@ typedef struct eg_journal_options {
 
 /* Opens or makes the file. EG_EIO if that cannot be. The caller frees it. */
 EG_API eg_journal *eg_journal_new_with(const char *path, const eg_journal_options *options);
-#define eg_journal_new(...) EG_JOURNAL_NEW_(__VA_ARGS__, )
+#define eg_journal_new(...)        EG_JOURNAL_NEW_(__VA_ARGS__, )
 #define EG_JOURNAL_NEW_(path, ...) eg_journal_new_with(path, EG_OPTIONS_(eg_journal_options, __VA_ARGS__))
 /* NULL is fine. */
 EG_API void eg_journal_free(eg_journal *journal);
@@ -70,14 +70,23 @@ typedef struct eg_field {
     int64_t integer;
     eg_field_kind kind;
 } eg_field;
-#define EG_INTEGER(name, value) {name, 0, 0, value, EG_FIELD_INTEGER}
-#define EG_REAL(name, value)    {name, 0, value, 0, EG_FIELD_REAL}
-#define EG_TEXT(name, value)    {name, value, 0, 0, EG_FIELD_TEXT}
+#define EG_INTEGER(name, value)             \
+    {                                       \
+        name, 0, 0, value, EG_FIELD_INTEGER \
+    }
+#define EG_REAL(name, value)             \
+    {                                    \
+        name, 0, value, 0, EG_FIELD_REAL \
+    }
+#define EG_TEXT(name, value)             \
+    {                                    \
+        name, value, 0, 0, EG_FIELD_TEXT \
+    }
 
 /* One line with these fields in their order. Reals are written so that they read back as they were; those
  * that are not finite as null, and so is a NULL text. In texts U+FFFD stands for what is no UTF-8. */
 EG_API eg_status eg_journal_row_with(eg_journal *journal, const eg_field *fields, int count);
-#define eg_journal_row(journal, ...)                                                               \
+#define eg_journal_row(journal, ...) \
     eg_journal_row_with(journal, EG_ARRAY_(eg_field, __VA_ARGS__), EG_COUNT_(eg_field, __VA_ARGS__))
 /* Returns when all is on the disk. */
 EG_API eg_status eg_journal_flush(eg_journal *journal);

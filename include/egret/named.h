@@ -19,10 +19,14 @@
 #define EG_NAMED_(text) (sizeof(text) == 1 || __builtin_strncmp(text, ".", 1) == 0)
 #endif
 #ifndef __cplusplus
-#define EG_NAMES_(text) sizeof(struct { _Static_assert(EG_NAMED_(text), EG_NAMED_WORDS_); int named; })
+#define EG_NAMES_(text)                                   \
+    sizeof(struct {                                       \
+        _Static_assert(EG_NAMED_(text), EG_NAMED_WORDS_); \
+        int named;                                        \
+    })
 #define EG_OPTIONS_(type, ...) ((void)EG_NAMES_(#__VA_ARGS__), &(type){.size = sizeof(type), __VA_ARGS__})
-#define EG_ARRAY_(type, ...) ((type[]){__VA_ARGS__})
-#define EG_COUNT_(type, ...) ((int)(sizeof((type[]){__VA_ARGS__}) / sizeof(type)))
+#define EG_ARRAY_(type, ...)   ((type[]){__VA_ARGS__})
+#define EG_COUNT_(type, ...)   ((int)(sizeof((type[]){__VA_ARGS__}) / sizeof(type)))
 #else
 #ifndef __clang__
 #pragma GCC system_header /* g++ warns of options that are left out */
@@ -44,13 +48,12 @@ template <class T, size_t n> char (&eg_counted_(const T (&items)[n]))[n];
 #ifdef __clang__
 #if __has_warning("-Wmissing-designated-field-initializers")
 #undef EG_LEFT_OUT_
-#define EG_LEFT_OUT_(...)                                                                              \
-    _Pragma("clang diagnostic push")                                                                   \
-    _Pragma("clang diagnostic ignored \"-Wmissing-designated-field-initializers\"") __VA_ARGS__         \
-    _Pragma("clang diagnostic pop")
+#define EG_LEFT_OUT_(...)                                                                                            \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wmissing-designated-field-initializers\"") \
+        __VA_ARGS__ _Pragma("clang diagnostic pop")
 #endif
 #endif
-#define EG_OPTIONS_(type, ...)                                                                         \
+#define EG_OPTIONS_(type, ...) \
     EG_LEFT_OUT_((__extension__ eg_options_<EG_NAMED_(#__VA_ARGS__)>(type{.size = sizeof(type), __VA_ARGS__})))
 #define EG_ARRAY_(type, ...) eg_array_<type>({__VA_ARGS__})
 #define EG_COUNT_(type, ...) static_cast<int>(sizeof(eg_counted_<type>({__VA_ARGS__})))

@@ -50,7 +50,7 @@ typedef struct eg_sgd_options {
     bool nesterov; /* needs momentum and no dampening */
 } eg_sgd_options;
 EG_API eg_optim *eg_sgd_new_with(eg_parameters parameters, const eg_sgd_options *options);
-#define eg_sgd_new(...) EG_SGD_NEW_(__VA_ARGS__, )
+#define eg_sgd_new(...)              EG_SGD_NEW_(__VA_ARGS__, )
 #define EG_SGD_NEW_(parameters, ...) eg_sgd_new_with(parameters, EG_OPTIONS_(eg_sgd_options, __VA_ARGS__))
 
 /* Adam (Kingma and Ba 2014). [exp_avg: m, exp_avg_sq: v]
@@ -74,7 +74,7 @@ typedef struct eg_adam_options {
     bool lazy;
 } eg_adam_options;
 EG_API eg_optim *eg_adam_new_with(eg_parameters parameters, const eg_adam_options *options);
-#define eg_adam_new(...) EG_ADAM_NEW_(__VA_ARGS__, )
+#define eg_adam_new(...)              EG_ADAM_NEW_(__VA_ARGS__, )
 #define EG_ADAM_NEW_(parameters, ...) eg_adam_new_with(parameters, EG_OPTIONS_(eg_adam_options, __VA_ARGS__))
 
 /* Adamax, Adam in the maximum norm (Kingma and Ba 2014, section 7.1). [exp_avg: m, exp_inf: u]
@@ -85,9 +85,8 @@ typedef struct eg_adamax_options {
     double weight_decay;
 } eg_adamax_options;
 EG_API eg_optim *eg_adamax_new_with(eg_parameters parameters, const eg_adamax_options *options);
-#define eg_adamax_new(...) EG_ADAMAX_NEW_(__VA_ARGS__, )
-#define EG_ADAMAX_NEW_(parameters, ...)                                                            \
-    eg_adamax_new_with(parameters, EG_OPTIONS_(eg_adamax_options, __VA_ARGS__))
+#define eg_adamax_new(...)              EG_ADAMAX_NEW_(__VA_ARGS__, )
+#define EG_ADAMAX_NEW_(parameters, ...) eg_adamax_new_with(parameters, EG_OPTIONS_(eg_adamax_options, __VA_ARGS__))
 
 /* Adam with Nesterov's momentum (Dozat 2016). [exp_avg: m, exp_avg_sq: v] With m and v as Adam's,
  *   f(t) = beta1 (1 - 0.96^(t momentum_decay) / 2);  F(t) = f(1) f(2) ... f(t)
@@ -99,9 +98,8 @@ typedef struct eg_nadam_options {
     double weight_decay;
 } eg_nadam_options;
 EG_API eg_optim *eg_nadam_new_with(eg_parameters parameters, const eg_nadam_options *options);
-#define eg_nadam_new(...) EG_NADAM_NEW_(__VA_ARGS__, )
-#define EG_NADAM_NEW_(parameters, ...)                                                             \
-    eg_nadam_new_with(parameters, EG_OPTIONS_(eg_nadam_options, __VA_ARGS__))
+#define eg_nadam_new(...)              EG_NADAM_NEW_(__VA_ARGS__, )
+#define EG_NADAM_NEW_(parameters, ...) eg_nadam_new_with(parameters, EG_OPTIONS_(eg_nadam_options, __VA_ARGS__))
 
 /* Rectified Adam (Liu et al. 2019). [exp_avg: m, exp_avg_sq: v] With m and v as Adam's,
  *   R = 2 / (1 - beta2) - 1;  r = R - 2 t beta2^t / (1 - beta2^t)
@@ -114,9 +112,8 @@ typedef struct eg_radam_options {
     double weight_decay;
 } eg_radam_options;
 EG_API eg_optim *eg_radam_new_with(eg_parameters parameters, const eg_radam_options *options);
-#define eg_radam_new(...) EG_RADAM_NEW_(__VA_ARGS__, )
-#define EG_RADAM_NEW_(parameters, ...)                                                             \
-    eg_radam_new_with(parameters, EG_OPTIONS_(eg_radam_options, __VA_ARGS__))
+#define eg_radam_new(...)              EG_RADAM_NEW_(__VA_ARGS__, )
+#define EG_RADAM_NEW_(parameters, ...) eg_radam_new_with(parameters, EG_OPTIONS_(eg_radam_options, __VA_ARGS__))
 
 /* RMSProp (Tieleman and Hinton 2012, lecture 6e). [square_avg: s; momentum_buffer: b with momentum;
  * grad_avg: a if centered]
@@ -133,9 +130,8 @@ typedef struct eg_rmsprop_options {
     bool tensorflow;
 } eg_rmsprop_options;
 EG_API eg_optim *eg_rmsprop_new_with(eg_parameters parameters, const eg_rmsprop_options *options);
-#define eg_rmsprop_new(...) EG_RMSPROP_NEW_(__VA_ARGS__, )
-#define EG_RMSPROP_NEW_(parameters, ...)                                                           \
-    eg_rmsprop_new_with(parameters, EG_OPTIONS_(eg_rmsprop_options, __VA_ARGS__))
+#define eg_rmsprop_new(...)              EG_RMSPROP_NEW_(__VA_ARGS__, )
+#define EG_RMSPROP_NEW_(parameters, ...) eg_rmsprop_new_with(parameters, EG_OPTIONS_(eg_rmsprop_options, __VA_ARGS__))
 
 /* Adagrad (Duchi, Hazan and Singer 2011). [sum: s, starting at initial_accumulator_value]
  *   s += g^2;  p -= lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps) */
@@ -150,9 +146,8 @@ typedef struct eg_adagrad_options {
     bool tensorflow;
 } eg_adagrad_options;
 EG_API eg_optim *eg_adagrad_new_with(eg_parameters parameters, const eg_adagrad_options *options);
-#define eg_adagrad_new(...) EG_ADAGRAD_NEW_(__VA_ARGS__, )
-#define EG_ADAGRAD_NEW_(parameters, ...)                                                           \
-    eg_adagrad_new_with(parameters, EG_OPTIONS_(eg_adagrad_options, __VA_ARGS__))
+#define eg_adagrad_new(...)              EG_ADAGRAD_NEW_(__VA_ARGS__, )
+#define EG_ADAGRAD_NEW_(parameters, ...) eg_adagrad_new_with(parameters, EG_OPTIONS_(eg_adagrad_options, __VA_ARGS__))
 
 /* Adadelta (Zeiler 2012). [square_avg: s, acc_delta: d]
  *   s = rho s + (1 - rho) g^2;  u = sqrt(d + eps) / sqrt(s + eps) g
@@ -165,7 +160,7 @@ typedef struct eg_adadelta_options {
 } eg_adadelta_options;
 EG_API eg_optim *eg_adadelta_new_with(eg_parameters parameters, const eg_adadelta_options *options);
 #define eg_adadelta_new(...) EG_ADADELTA_NEW_(__VA_ARGS__, )
-#define EG_ADADELTA_NEW_(parameters, ...)                                                          \
+#define EG_ADADELTA_NEW_(parameters, ...) \
     eg_adadelta_new_with(parameters, EG_OPTIONS_(eg_adadelta_options, __VA_ARGS__))
 
 /* FTRL-proximal (McMahan et al. 2013), TensorFlow's form. [accumulator: n, starting at
@@ -180,7 +175,7 @@ typedef struct eg_ftrl_options {
     double l1, l2, weight_decay;
 } eg_ftrl_options;
 EG_API eg_optim *eg_ftrl_new_with(eg_parameters parameters, const eg_ftrl_options *options);
-#define eg_ftrl_new(...) EG_FTRL_NEW_(__VA_ARGS__, )
+#define eg_ftrl_new(...)              EG_FTRL_NEW_(__VA_ARGS__, )
 #define EG_FTRL_NEW_(parameters, ...) eg_ftrl_new_with(parameters, EG_OPTIONS_(eg_ftrl_options, __VA_ARGS__))
 
 /* Rprop (Riedmiller and Braun 1993), for whole-batch gradients. [prev: q; step_size: s, first lr]
@@ -193,9 +188,8 @@ typedef struct eg_rprop_options {
     double weight_decay;
 } eg_rprop_options;
 EG_API eg_optim *eg_rprop_new_with(eg_parameters parameters, const eg_rprop_options *options);
-#define eg_rprop_new(...) EG_RPROP_NEW_(__VA_ARGS__, )
-#define EG_RPROP_NEW_(parameters, ...)                                                             \
-    eg_rprop_new_with(parameters, EG_OPTIONS_(eg_rprop_options, __VA_ARGS__))
+#define eg_rprop_new(...)              EG_RPROP_NEW_(__VA_ARGS__, )
+#define EG_RPROP_NEW_(parameters, ...) eg_rprop_new_with(parameters, EG_OPTIONS_(eg_rprop_options, __VA_ARGS__))
 
 /* NULL is fine. */
 EG_API void eg_optim_free(eg_optim *optim);
@@ -210,10 +204,9 @@ typedef struct eg_optim_add_options {
  * say. Refused as by the constructors, and for a tensor that is there already; then nothing has
  * changed. Names, which groups and states go by, are copied; where there are none the place in the
  * whole list is the name. */
-EG_API eg_status eg_optim_add_with(eg_optim *optim, eg_parameters parameters,
-                                   const eg_optim_add_options *options);
+EG_API eg_status eg_optim_add_with(eg_optim *optim, eg_parameters parameters, const eg_optim_add_options *options);
 #define eg_optim_add(...) EG_OPTIM_ADD_(__VA_ARGS__, )
-#define EG_OPTIM_ADD_(optim, parameters, ...)                                                      \
+#define EG_OPTIM_ADD_(optim, parameters, ...) \
     eg_optim_add_with(optim, parameters, EG_OPTIONS_(eg_optim_add_options, __VA_ARGS__))
 
 typedef struct eg_optim_group_options {
@@ -228,9 +221,8 @@ typedef struct eg_optim_group_options {
 /* Gives some of the parameters settings of their own, at most 63 times. Groups cost nothing: a step
  * is one pass all the same. EG_EINVAL if no parameter is meant. */
 EG_API eg_status eg_optim_group_with(eg_optim *optim, const eg_optim_group_options *options);
-#define eg_optim_group(...) EG_OPTIM_GROUP_(__VA_ARGS__, )
-#define EG_OPTIM_GROUP_(optim, ...)                                                                \
-    eg_optim_group_with(optim, EG_OPTIONS_(eg_optim_group_options, __VA_ARGS__))
+#define eg_optim_group(...)         EG_OPTIM_GROUP_(__VA_ARGS__, )
+#define EG_OPTIM_GROUP_(optim, ...) eg_optim_group_with(optim, EG_OPTIONS_(eg_optim_group_options, __VA_ARGS__))
 
 /* How many parameters were listed, so how many gradients a step takes; 0 for NULL. */
 EG_API int eg_optim_count(const eg_optim *optim);
@@ -279,11 +271,9 @@ typedef struct eg_clip_options {
  * INFINITY only measures. If the norm is not finite, the step is EG_EINVAL with the norm in words,
  * and nothing has moved. On a device that is not the CPU nothing moves either, but the step is
  * EG_OK; it is not counted, and one of the next 16 is EG_EINVAL for it. */
-EG_API eg_status eg_optim_clip_norm_with(eg_optim *optim, double max,
-                                         const eg_clip_options *options);
-#define eg_optim_clip_norm(...) EG_OPTIM_CLIP_(__VA_ARGS__, )
-#define EG_OPTIM_CLIP_(optim, max, ...)                                                            \
-    eg_optim_clip_norm_with(optim, max, EG_OPTIONS_(eg_clip_options, __VA_ARGS__))
+EG_API eg_status eg_optim_clip_norm_with(eg_optim *optim, double max, const eg_clip_options *options);
+#define eg_optim_clip_norm(...)         EG_OPTIM_CLIP_(__VA_ARGS__, )
+#define EG_OPTIM_CLIP_(optim, max, ...) eg_optim_clip_norm_with(optim, max, EG_OPTIONS_(eg_clip_options, __VA_ARGS__))
 /* Before each step, and after clipping by norm, each element is cut to -max..max, for nothing; NaN
  * stays NaN. 0 or INFINITY ends that. */
 EG_API eg_status eg_optim_clip_value(eg_optim *optim, double max);
@@ -294,10 +284,10 @@ EG_API double eg_optim_grad_norm(const eg_optim *optim);
 /* The same as eg_optim_clip_norm for n gradients in hand, NULL ones left out, which are scaled in place. *norm (NULL is
  * fine) gets the norm they had; waits for the device. EG_EINVAL if that is not finite (it is in *norm all the same), or
  * if max is not above 0; then nothing has been scaled. */
-EG_API eg_status eg_clip_grad_norm_with(eg_tensor *const *gradients, int n, double max,
-                                        double *norm, const eg_clip_options *options);
+EG_API eg_status eg_clip_grad_norm_with(eg_tensor *const *gradients, int n, double max, double *norm,
+                                        const eg_clip_options *options);
 #define eg_clip_grad_norm(...) EG_CLIP_GRAD_NORM_(__VA_ARGS__, )
-#define EG_CLIP_GRAD_NORM_(gradients, n, max, norm, ...)                                           \
+#define EG_CLIP_GRAD_NORM_(gradients, n, max, norm, ...) \
     eg_clip_grad_norm_with(gradients, n, max, norm, EG_OPTIONS_(eg_clip_options, __VA_ARGS__))
 /* The same as eg_optim_clip_value: cuts each element of n gradients in hand, NULL ones left out, to -max..max in place;
  * NaN stays NaN. EG_EINVAL if max is not above 0. */
@@ -335,8 +325,7 @@ EG_API eg_scaler *eg_scaler_new_with(const eg_scaler_options *options);
  * skipped step is EG_OK and not counted by the optimizer. Once the scale is 2^-24 or less,
  * gradients that are not finite are EG_EINVAL: the loss itself is not. On a device that is not the
  * CPU that is said by one of the next 16 steps. */
-EG_API eg_status eg_scaler_minimize(eg_scaler *scaler, eg_optim *optim, eg_tape tape,
-                                    eg_tensor *loss);
+EG_API eg_status eg_scaler_minimize(eg_scaler *scaler, eg_optim *optim, eg_tape tape, eg_tensor *loss);
 /* The scale of the next step, NaN for NULL; and how many steps were skipped so far. Both wait for
  * the device. */
 EG_API double eg_scaler_scale(const eg_scaler *scaler);
@@ -361,7 +350,7 @@ typedef struct eg_ema_options {
 } eg_ema_options;
 /* Keeps the parameters until it is freed, and copies their names. Refusals as for optimizers. */
 EG_API eg_ema *eg_ema_new_with(eg_parameters parameters, const eg_ema_options *options);
-#define eg_ema_new(...) EG_EMA_NEW_(__VA_ARGS__, )
+#define eg_ema_new(...)              EG_EMA_NEW_(__VA_ARGS__, )
 #define EG_EMA_NEW_(parameters, ...) eg_ema_new_with(parameters, EG_OPTIONS_(eg_ema_options, __VA_ARGS__))
 /* After a step. One pass. EG_ESTATE while the averages are swapped in, EG_EDEVICE for parameters on
  * several devices. */

@@ -33,7 +33,7 @@ EG_API eg_dtype eg_autocast_dtype(void);
  *         loss = eg_cross_entropy(eg_module_forward(net, x), labels);
  *     }
  */
-#define EG_AUTOCAST(dtype)                                                                         \
+#define EG_AUTOCAST(dtype) \
     for (eg_autocast_block eg_block_ = eg_autocast_begin(dtype); eg_block_.open; eg_autocast_end(&eg_block_))
 
 typedef struct eg_autocast_block {

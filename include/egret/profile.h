@@ -37,9 +37,7 @@ typedef struct eg_profile_options {
 
 /* Begins to record, in all threads. EG_ESTATE while a profile runs; EG_EINVAL for negative most_bytes. */
 EG_API eg_status eg_profile_begin_with(const eg_profile_options *options);
-#define eg_profile_begin(...)                                                                      \
-    eg_profile_begin_with(                                                                         \
-        EG_OPTIONS_(eg_profile_options, __VA_ARGS__))
+#define eg_profile_begin(...) eg_profile_begin_with(EG_OPTIONS_(eg_profile_options, __VA_ARGS__))
 
 /* Writes the trace to the file, whole or not at all, and ends the profile; NULL: ends it without a file. Waits
  * for the work queued on devices; what went wrong in it is left to the next call that waits. EG_ESTATE if none

@@ -47,7 +47,7 @@ typedef struct eg_saver_options {
  * made or written to; EG_EFORMAT if there is a damaged best.safetensors. Removes what processes that died
  * while saving left behind, once it is an hour old. */
 EG_API eg_saver *eg_saver_new_with(const char *folder, const eg_saver_options *options);
-#define eg_saver_new(...) EG_SAVER_NEW_(__VA_ARGS__, )
+#define eg_saver_new(...)          EG_SAVER_NEW_(__VA_ARGS__, )
 #define EG_SAVER_NEW_(folder, ...) eg_saver_new_with(folder, EG_OPTIONS_(eg_saver_options, __VA_ARGS__))
 /* Frees the saver, none of its parts; NULL is fine. */
 EG_API void eg_saver_free(eg_saver *s);
@@ -106,14 +106,13 @@ typedef struct eg_restore_options {
  * damaged file, a newer format, another random algorithm, tensors missing or unexpected, EG_ESHAPE and
  * EG_EDTYPE for one that does not fit, each by name; a part's own refusals. */
 EG_API eg_status eg_saver_restore_with(eg_saver *s, int64_t *step, const eg_restore_options *options);
-#define eg_saver_restore(...) EG_SAVER_RESTORE_(__VA_ARGS__, )
-#define EG_SAVER_RESTORE_(s, step, ...)                                                            \
-    eg_saver_restore_with(s, step, EG_OPTIONS_(eg_restore_options, __VA_ARGS__))
+#define eg_saver_restore(...)           EG_SAVER_RESTORE_(__VA_ARGS__, )
+#define EG_SAVER_RESTORE_(s, step, ...) eg_saver_restore_with(s, step, EG_OPTIONS_(eg_restore_options, __VA_ARGS__))
 /* The same from a file of the caller's choice; fall_back has nothing to fall back to. */
 EG_API eg_status eg_saver_restore_from_with(eg_saver *s, const char *path, int64_t *step,
                                             const eg_restore_options *options);
 #define eg_saver_restore_from(...) EG_SAVER_RESTORE_FROM_(__VA_ARGS__, )
-#define EG_SAVER_RESTORE_FROM_(s, path, step, ...)                                                 \
+#define EG_SAVER_RESTORE_FROM_(s, path, step, ...) \
     eg_saver_restore_from_with(s, path, step, EG_OPTIONS_(eg_restore_options, __VA_ARGS__))
 
 /* The largest step there is a checkpoint of, -1 if there is none or the folder cannot be read. */

@@ -76,7 +76,7 @@ typedef struct eg_schedule {
     int64_t start; /* the step the plan begins at; before it the rate is that of u = 0 */
     double factor; /* 0: 0.1, or 0.5 for Luong's plans; EG_RATE_EXPONENTIAL needs one */
     double end;
-    double power; /* 0: 1 */
+    double power;                  /* 0: 1 */
     int64_t at[EG_MAX_MILESTONES]; /* rising, from 1; the first 0 ends the list */
     double rates[EG_MAX_MILESTONES];
     int64_t multiply;    /* 0: 1 */

@@ -65,7 +65,7 @@ typedef struct eg_step_options {
 
 /* A step of that function; the caller frees it. EG_EINVAL for negative options. */
 EG_API eg_step *eg_step_new_with(eg_step_fn *fn, void *user, const eg_step_options *options);
-#define eg_step_new(...)         EG_STEP_NEW_(__VA_ARGS__, )
+#define eg_step_new(...)            EG_STEP_NEW_(__VA_ARGS__, )
 #define EG_STEP_NEW_(fn, user, ...) eg_step_new_with(fn, user, EG_OPTIONS_(eg_step_options, __VA_ARGS__))
 /* Waits for the device if it has launched graphs. NULL is fine. */
 EG_API void eg_step_free(eg_step *step);
@@ -80,12 +80,12 @@ EG_API eg_status eg_step_run(eg_step *step, eg_tensor *const *in, int nin, eg_te
 EG_API void eg_step_reset(eg_step *step);
 
 typedef struct eg_step_info {
-    int64_t calls;    /* of the function */
-    int64_t replays;  /* graphs launched instead */
-    int graphs;       /* captured */
-    const char *op;   /* what last could not be captured, NULL: nothing; valid until the step is freed */
-    const char *why;  /* and why, in words */
-    int64_t planned;  /* bytes of memory laid out for it on the CPU */
+    int64_t calls;   /* of the function */
+    int64_t replays; /* graphs launched instead */
+    int graphs;      /* captured */
+    const char *op;  /* what last could not be captured, NULL: nothing; valid until the step is freed */
+    const char *why; /* and why, in words */
+    int64_t planned; /* bytes of memory laid out for it on the CPU */
 } eg_step_info;
 EG_API eg_step_info eg_step_stats(const eg_step *step);
 

@@ -61,10 +61,10 @@ typedef struct eg_gradients_options {
  * The first question ends the tape's interval and, unless it is persistent, uses it up. EG_ESTATE:
  * the tape is used up, closed or being walked; y was not recorded; an x was never watched; a saved
  * tensor was changed in place (both ops are named). After a failure all of out is NULL. */
-EG_API eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *xs, int n,
-                                        eg_tensor **out, const eg_gradients_options *options);
+EG_API eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *xs, int n, eg_tensor **out,
+                                        const eg_gradients_options *options);
 #define eg_tape_gradients(...) EG_TAPE_GRADIENTS_(__VA_ARGS__, )
-#define EG_TAPE_GRADIENTS_(tape, y, xs, n, out, ...)                                               \
+#define EG_TAPE_GRADIENTS_(tape, y, xs, n, out, ...) \
     eg_tape_gradients_with(tape, y, xs, n, out, EG_OPTIONS_(eg_gradients_options, __VA_ARGS__))
 
 /* x, cut off: gradients stop here. A view. */
@@ -81,8 +81,8 @@ typedef struct eg_custom_op {
     size_t size;
     const char *name;
     eg_tensor *(*forward)(eg_tensor *const *inputs, int n, void *user);
-    eg_status (*backward)(eg_tensor *const *inputs, int n, eg_tensor *y, eg_tensor *dy,
-                          unsigned needed, eg_tensor **dx, void *user);
+    eg_status (*backward)(eg_tensor *const *inputs, int n, eg_tensor *y, eg_tensor *dy, unsigned needed, eg_tensor **dx,
+                          void *user);
     void *user;
 } eg_custom_op;
 
@@ -93,8 +93,8 @@ EG_API eg_tensor *eg_custom(const eg_custom_op *op, eg_tensor *const *inputs, in
  * again (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost"). Parameters used inside get
  * their gradients too. f must do the same both times; random ops inside repeat their numbers. `user` must
  * live until then. At most 16 inputs. */
-EG_API eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *user),
-                                eg_tensor *const *inputs, int n, void *user);
+EG_API eg_tensor *eg_checkpoint(eg_tensor *(*f)(eg_tensor *const *inputs, int n, void *user), eg_tensor *const *inputs,
+                                int n, void *user);
 
 EG_END_DECLS
 

@@ -95,8 +95,8 @@ EG_API eg_status eg_scope_pop_n(eg_scope scope, eg_tensor *const *results, int n
 
 /* A block whose temporaries die at its end: EG_SCOPE { ... }. A `return`, `break` or `goto` out of
  * it leaves the scope open until a scope further out is popped: untidy, never unsafe. */
-#define EG_SCOPE                                                                                   \
-    for (eg_scope eg_scope_ = eg_scope_push(), eg_once_ = {1, 0}; eg_once_.depth;                  \
+#define EG_SCOPE                                                                  \
+    for (eg_scope eg_scope_ = eg_scope_push(), eg_once_ = {1, 0}; eg_once_.depth; \
          eg_scope_pop(eg_scope_, NULL), eg_once_.depth = 0)
 
 /* Adds an owner, you, and returns t. Balance with eg_release. */
@@ -151,8 +151,7 @@ typedef void (*eg_free_fn)(void *data, void *user);
 /* A tensor over the caller's memory, row-major, not copied. The memory must be aligned to its
  * element size and stay valid until free_fn(data, user) is called, exactly once, when the last view
  * dies; free_fn may be NULL. On failure free_fn is not called. */
-EG_API eg_tensor *eg_wrap(void *data, eg_shape shape, eg_dtype dtype, eg_free_fn free_fn,
-                          void *user);
+EG_API eg_tensor *eg_wrap(void *data, eg_shape shape, eg_dtype dtype, eg_free_fn free_fn, void *user);
 
 /* ---- looking at tensors ------------------------------------------------------------------ */
 
@@ -207,8 +206,7 @@ typedef struct eg_print_options {
  * tensors with more than `threshold` elements. Behind it stand dtype and shape, "i64 [2, 3]", unless it is
  * plain f32, not empty and shown whole. Like snprintf: writes at most size bytes with the final 0 and returns
  * the length the whole text has; -1 for NULL or negative options. */
-EG_API int64_t eg_format_with(const eg_tensor *t, char *buffer, size_t size,
-                              const eg_print_options *options);
+EG_API int64_t eg_format_with(const eg_tensor *t, char *buffer, size_t size, const eg_print_options *options);
 #define eg_format(t, buffer, size) eg_format_with(t, buffer, size, NULL)
 /* Writes the text and a newline to the stream. */
 EG_API eg_status eg_print_to(FILE *stream, const eg_tensor *t);

@@ -56,7 +56,7 @@ static struct {
     struct slab {
         struct slab *next;
         size_t bytes;
-    } *slabs;
+    } * slabs;
     large *bins[BIN_COUNT];
     eg__segment *segments;
     int64_t reserved, peak, limit, system_calls;
@@ -281,8 +281,7 @@ static void *large_alloc(size_t bytes)
         bin_remove(b);
         if (b->bytes - bytes >= SMALL_MAX) {
             large *rest = (large *)((char *)b + bytes);
-            *rest = (large){.prev = b, .next = b->next, .bytes = b->bytes - bytes,
-                            .segment = b->segment};
+            *rest = (large){.prev = b, .next = b->next, .bytes = b->bytes - bytes, .segment = b->segment};
             if (rest->next) {
                 rest->next->prev = rest;
             }
@@ -498,8 +497,7 @@ void eg_memory_reset_peak(void)
 eg_status eg_memory_limit(int64_t bytes)
 {
     if (bytes < 0) {
-        return eg__fail(EG_EINVAL, "eg_memory_limit", "bytes is %lld, must be 0 or more",
-                        (long long)bytes);
+        return eg__fail(EG_EINVAL, "eg_memory_limit", "bytes is %lld, must be 0 or more", (long long)bytes);
     }
     pthread_mutex_lock(&heap.lock);
     heap.limit = bytes;

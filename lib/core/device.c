@@ -69,12 +69,10 @@ int eg_cuda_count(void)
 }
 
 /* A new row of the table. Under the lock. */
-static eg_device *add_locked(const char *op, const char *name, const eg__engine *e, int index,
-                             int64_t bytes)
+static eg_device *add_locked(const char *op, const char *name, const eg__engine *e, int index, int64_t bytes)
 {
     if (table.count == EG__MAX_DEVICES) {
-        return eg__fail_null(EG_ENODEVICE, op, "there are %d devices already, no more are possible",
-                             EG__MAX_DEVICES);
+        return eg__fail_null(EG_ENODEVICE, op, "there are %d devices already, no more are possible", EG__MAX_DEVICES);
     }
     eg_device *d = eg__malloc(sizeof *d);
     if (!d) {
@@ -132,8 +130,10 @@ eg_device *eg_device_split(eg_device *device, int64_t bytes)
         return eg__null_argument("eg_device_split", "device"), NULL;
     }
     if (!device->engine->open || bytes < 1) {
-        return eg__fail_null(EG_EINVAL, "eg_device_split", "%s with %lld bytes: it must be another device "
-                             "than the CPU, and the bytes 1 or more", device->name, (long long)bytes);
+        return eg__fail_null(EG_EINVAL, "eg_device_split",
+                             "%s with %lld bytes: it must be another device "
+                             "than the CPU, and the bytes 1 or more",
+                             device->name, (long long)bytes);
     }
     int parts = 1;
     char name[24];
@@ -276,8 +276,7 @@ eg_status eg_device_memory_limit(eg_device *device, int64_t bytes)
         return eg__null_argument("eg_device_memory_limit", "device");
     }
     if (bytes < 0) {
-        return eg__fail(EG_EINVAL, "eg_device_memory_limit", "bytes is %lld, must be 0 or more",
-                        (long long)bytes);
+        return eg__fail(EG_EINVAL, "eg_device_memory_limit", "bytes is %lld, must be 0 or more", (long long)bytes);
     }
     if (eg__is_lost(device)) {
         return eg__lost("eg_device_memory_limit");

@@ -4,8 +4,7 @@
 #include "lib/math/half.h"
 #include "lib/core/dtype.h"
 
-static const char *const names[EG_DTYPE_COUNT] = {"f32", "f64", "f16", "bf16",
-                                                  "i64", "i32", "u8",  "bool"};
+static const char *const names[EG_DTYPE_COUNT] = {"f32", "f64", "f16", "bf16", "i64", "i32", "u8", "bool"};
 const uint8_t eg__dtype_sizes[EG_DTYPE_COUNT] = {4, 8, 2, 2, 8, 4, 1, 1};
 
 size_t eg_dtype_size(eg_dtype dtype)

@@ -86,7 +86,7 @@ typedef struct eg__graphs {
 
 struct eg__engine {
     uint32_t abi, ops, tensor_size, call_size; /* EG__ENGINE_OF_THIS_BUILD */
-    eg__kernel *const *kernels; /* by op id; NULL: not on these devices */
+    eg__kernel *const *kernels;                /* by op id; NULL: not on these devices */
     /* Of the CPU instead: those a thread with this mode runs. */
     eg__kernel *const *(*table)(uint32_t mode);
     /* How many devices there are, or -1 and words. */
@@ -133,40 +133,34 @@ extern const eg__engine eg__cpu_engine;
  * give nothing back. */
 struct eg__resize_opts;
 struct eg__band;
-#define EG__HOST_FUNCTIONS(X)                                                                      \
-    X(double, eg__seconds, (void), ())                                                             \
-    X(void *, eg__malloc, (size_t bytes), (bytes))                                                 \
-    X(void *, eg__handle_new, (size_t bytes), (bytes))                                             \
-    X(bool, eg__handle_ends, (void *handle, const char *op), (handle, op))                         \
-    X(bool, eg__fail_injected, (void), ())                                                         \
-    X(eg_status, eg__why, (void), ())                                                              \
-    X(eg_status, eg__no_memory, (const char *op, int64_t bytes), (op, bytes))                      \
-    X(eg_status, eg__no_memory_on, (uint8_t device, const char *op, int64_t bytes),                \
-      (device, op, bytes))                                                                         \
-    X(eg_tensor *, eg__new, (const eg__desc *d, const char *op, uint16_t made_by),                 \
-      (d, op, made_by))                                                                            \
-    X(eg_status, eg__run,                                                                          \
-      (const eg__op *op, eg_tensor *const *in, int nin, const void *opts, eg_tensor *out),         \
-      (op, in, nin, opts, out))                                                                    \
-    X(eg_status, eg__band_make,                                                                    \
-      (const eg__call *c, const struct eg__resize_opts *o, int axis, bool adjoint, struct eg__band *b),\
-      (c, o, axis, adjoint, b))                                                                    \
-    X(eg_status, eg__capture_stop, (const char *op, const char *why), (op, why))                   \
-    X(eg_status, eg__capture_uses, (struct eg__capture * c, eg__storage * s, bool written),        \
-      (c, s, written))                                                                             \
-    X(bool, eg__capture_draws, (eg__thread * T, eg_random_state from, uint64_t * offset),          \
-      (T, from, offset))                                                                           \
-    X(uint8_t, eg__layout_flags, (int ndim, const int64_t *shape, const int64_t *strides),         \
-      (ndim, shape, strides))                                                                      \
+#define EG__HOST_FUNCTIONS(X)                                                                                      \
+    X(double, eg__seconds, (void), ())                                                                             \
+    X(void *, eg__malloc, (size_t bytes), (bytes))                                                                 \
+    X(void *, eg__handle_new, (size_t bytes), (bytes))                                                             \
+    X(bool, eg__handle_ends, (void *handle, const char *op), (handle, op))                                         \
+    X(bool, eg__fail_injected, (void), ())                                                                         \
+    X(eg_status, eg__why, (void), ())                                                                              \
+    X(eg_status, eg__no_memory, (const char *op, int64_t bytes), (op, bytes))                                      \
+    X(eg_status, eg__no_memory_on, (uint8_t device, const char *op, int64_t bytes), (device, op, bytes))           \
+    X(eg_tensor *, eg__new, (const eg__desc *d, const char *op, uint16_t made_by), (d, op, made_by))               \
+    X(eg_status, eg__run, (const eg__op *op, eg_tensor *const *in, int nin, const void *opts, eg_tensor *out),     \
+      (op, in, nin, opts, out))                                                                                    \
+    X(eg_status, eg__band_make,                                                                                    \
+      (const eg__call *c, const struct eg__resize_opts *o, int axis, bool adjoint, struct eg__band *b),            \
+      (c, o, axis, adjoint, b))                                                                                    \
+    X(eg_status, eg__capture_stop, (const char *op, const char *why), (op, why))                                   \
+    X(eg_status, eg__capture_uses, (struct eg__capture * c, eg__storage * s, bool written), (c, s, written))       \
+    X(bool, eg__capture_draws, (eg__thread * T, eg_random_state from, uint64_t * offset), (T, from, offset))       \
+    X(uint8_t, eg__layout_flags, (int ndim, const int64_t *shape, const int64_t *strides), (ndim, shape, strides)) \
     X(eg__text, eg__shape_text, (int ndim, const int64_t *shape), (ndim, shape))
 
-#define EG__HOST_PROCEDURES(X)                                                                     \
+#define EG__HOST_PROCEDURES(X)                                                                      \
     X(void, eg__log_words, (uint32_t topic, const char *op, const char *words), (topic, op, words)) \
-    X(void, eg__took, (const char *op, const char *what, double seconds), (op, what, seconds))     \
-    X(void, eg__iter_init, (eg__iter *it, eg_tensor *const *ops, int nops), (it, ops, nops))       \
-    X(void, eg__desc_dense, (eg__desc *d), (d))                                                    \
-    X(void, eg__scratch_put, (const eg__call *c, eg__scratch *s), (c, s))                          \
-    X(void, eg__desc_like, (eg__desc *d, const eg_tensor *t), (d, t))
+    X(void, eg__took, (const char *op, const char *what, double seconds), (op, what, seconds))      \
+    X(void, eg__iter_init, (eg__iter * it, eg_tensor *const *ops, int nops), (it, ops, nops))       \
+    X(void, eg__desc_dense, (eg__desc * d), (d))                                                    \
+    X(void, eg__scratch_put, (const eg__call *c, eg__scratch *s), (c, s))                           \
+    X(void, eg__desc_like, (eg__desc * d, const eg_tensor *t), (d, t))
 
 typedef struct eg__host {
     uint32_t abi;
@@ -179,14 +173,15 @@ typedef struct eg__host {
 #undef EG__MEMBER
 } eg__host;
 
-/* Beside itself and the engine of the CPU the core knows nothing of what stands on it but what is in here, lib/ops/host.c. */
+/* Beside itself and the engine of the CPU the core knows nothing of what stands on it but what is in here,
+ * lib/ops/host.c. */
 extern const eg__host eg__host_table;
 
 enum { EG__MODULE_ABI = 5 };
 typedef const eg__engine *eg__module_fn(const eg__host *host);
 
 /* The first members of a module's engine; with lib/ops/optable.h. */
-#define EG__ENGINE_OF_THIS_BUILD                                                                   \
+#define EG__ENGINE_OF_THIS_BUILD \
     .abi = EG__MODULE_ABI, .ops = EG__OP_COUNT, .tensor_size = sizeof(eg_tensor), .call_size = sizeof(eg__call)
 
 #endif

@@ -42,8 +42,8 @@ static void load(struct row *r)
     const eg__engine *e = start ? start(&eg__host_table) : NULL;
     if (!e || e->abi != EG__MODULE_ABI || e->ops != eg__host_table.nops || e->tensor_size != sizeof(eg_tensor) ||
         e->call_size != sizeof(eg__call)) {
-        snprintf(r->why, sizeof r->why, start ? "libegret-%s is of another build of Egret" : "libegret-%s drives no devices",
-                 r->name);
+        snprintf(r->why, sizeof r->why,
+                 start ? "libegret-%s is of another build of Egret" : "libegret-%s drives no devices", r->name);
         dlclose(module);
         return;
     }

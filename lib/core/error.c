@@ -41,8 +41,8 @@ const char *eg_status_words(eg_status code)
     switch (code) {
     case EG_OK:
         return "ok";
-#define WORDS(name, value, words)                                                                  \
-    case name:                                                                                     \
+#define WORDS(name, value, words) \
+    case name:                    \
         return words;
         EG_STATUS_LIST(WORDS)
 #undef WORDS

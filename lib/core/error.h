@@ -8,8 +8,7 @@
 #include "lib/core/base.h"
 
 /* The only way to fail: records code, op and words; returns the code. */
-eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
-    __attribute__((format(printf, 3, 4), cold));
+eg_status eg__fail(eg_status code, const char *op, const char *format, ...) __attribute__((format(printf, 3, 4), cold));
 eg_status eg__fail_list(eg_status code, const char *op, const char *format, va_list args)
     __attribute__((format(printf, 3, 0), cold));
 /* The same, returning NULL. */

@@ -50,8 +50,8 @@ static void parts_fork(eg__fork when)
 /* ---- forks ------------------------------------------------------------------------------------------ */
 
 static void (*const core[])(eg__fork) = {
-    eg__devices_fork, parts_fork, eg__headers_fork, eg__live_fork, eg__threads_fork, eg__alloc_fork, eg__workers_fork,
-    eg__libraries_fork, eg__log_fork,
+    eg__devices_fork, parts_fork,       eg__headers_fork,   eg__live_fork, eg__threads_fork,
+    eg__alloc_fork,   eg__workers_fork, eg__libraries_fork, eg__log_fork,
 };
 
 static _Atomic uint32_t forks;

@@ -7,9 +7,9 @@
 #ifndef EG_ISA
 #define EG_ISA base
 #endif
-#define EG__PASTE_(a, b)  a##_##b
-#define EG__PASTE(a, b)   EG__PASTE_(a, b)
-#define ISA(name)         EG__PASTE(name, EG_ISA)
+#define EG__PASTE_(a, b) a##_##b
+#define EG__PASTE(a, b)  EG__PASTE_(a, b)
+#define ISA(name)        EG__PASTE(name, EG_ISA)
 
 /* Before a loop: no turn of it reads what another writes. (clang looks when it runs, and complains
  * about loops it is told so of and leaves alone.) */

@@ -12,23 +12,21 @@ eg_status eg__check_shape(const char *op, int ndim, const int64_t *shape, int dt
         return eg__fail(EG_ESHAPE, op, "rank %d is outside 0..%d", ndim, EG_MAX_DIMS);
     }
     if ((unsigned)dtype >= EG_DTYPE_COUNT) {
-        return eg__fail(EG_EDTYPE, op, "dtype %d is none of the %d there are", dtype,
-                        EG_DTYPE_COUNT);
+        return eg__fail(EG_EDTYPE, op, "dtype %d is none of the %d there are", dtype, EG_DTYPE_COUNT);
     }
     int64_t count = 1;
     bool empty = false, over = false;
     for (int d = 0; d < ndim; d++) {
         if (shape[d] < 0) {
-            return eg__fail(EG_ESHAPE, op, "size %lld of axis %d is negative in %s",
-                            (long long)shape[d], d, eg__shape_text(ndim, shape).s);
+            return eg__fail(EG_ESHAPE, op, "size %lld of axis %d is negative in %s", (long long)shape[d], d,
+                            eg__shape_text(ndim, shape).s);
         }
         empty |= shape[d] == 0;
         over |= __builtin_mul_overflow(count, shape[d] ? shape[d] : 1, &count);
     }
     int64_t bytes;
     if (!empty && (over || __builtin_mul_overflow(count, eg__dtype_sizes[dtype], &bytes))) {
-        return eg__fail(EG_ESHAPE, op, "%s has more bytes than fit 64 bits",
-                        eg__shape_text(ndim, shape).s);
+        return eg__fail(EG_ESHAPE, op, "%s has more bytes than fit 64 bits", eg__shape_text(ndim, shape).s);
     }
     *n = empty ? 0 : count;
     return EG_OK;
@@ -189,8 +187,8 @@ eg_status eg__broadcast(const char *op, eg_tensor *const *in, int nin, eg__desc 
             int k = a - (nd - in[i]->ndim);
             int64_t s = k < 0 ? 1 : in[i]->shape[k];
             if (s != 1 && size != 1 && s != size) {
-                return eg__fail(EG_ESHAPE, op, "shapes do not broadcast: %s and %s",
-                                EG__SHAPE_OF(in[0]), EG__SHAPE_OF(in[i]));
+                return eg__fail(EG_ESHAPE, op, "shapes do not broadcast: %s and %s", EG__SHAPE_OF(in[0]),
+                                EG__SHAPE_OF(in[i]));
             }
             size = s == 1 ? size : s;
         }

@@ -63,8 +63,8 @@ static void *open_file(const char *file)
 static eg_status missing(const eg__library *l, const char *op)
 {
     const char *words = dlerror();
-    return eg__fail(EG_ENOKERNEL, op, "needs %s: %s; Debian's package is %s", l->title,
-                    words ? words : l->files[0], l->package);
+    return eg__fail(EG_ENOKERNEL, op, "needs %s: %s; Debian's package is %s", l->title, words ? words : l->files[0],
+                    l->package);
 }
 
 eg_status eg__library_open(eg__library *l, const char *op)

@@ -19,18 +19,18 @@ typedef struct eg__library {
 
 /* `name.f(...)` calls the function f, one of FUNCTIONS(X), once eg__library_open(&name_library, op) has succeeded.
  * The headers that declare them are included before; the rest is title, files and package. */
-#define EG__LIBRARY(name, FUNCTIONS, ...)                                                          \
-    static struct {                                                                                \
-        FUNCTIONS(EG__LIBRARY_MEMBER)                                                              \
-    } name;                                                                                        \
+#define EG__LIBRARY(name, FUNCTIONS, ...) \
+    static struct {                       \
+        FUNCTIONS(EG__LIBRARY_MEMBER)     \
+    } name;                               \
     EG__LIBRARY_OF(name, FUNCTIONS, __VA_ARGS__)
-#define EG__LIBRARY_OF(name, FUNCTIONS, ...)                                                       \
-    static const char *const name##_names[] = {FUNCTIONS(EG__LIBRARY_NAME)};                       \
-    _Static_assert(EG__COUNT(name##_names) <= EG__LIBRARY_MOST, "more room for functions");        \
-    static eg__library name##_library = {.names = name##_names, .nnames = EG__COUNT(name##_names), \
-                                         .functions = &name, __VA_ARGS__}
+#define EG__LIBRARY_OF(name, FUNCTIONS, ...)                                                \
+    static const char *const name##_names[] = {FUNCTIONS(EG__LIBRARY_NAME)};                \
+    _Static_assert(EG__COUNT(name##_names) <= EG__LIBRARY_MOST, "more room for functions"); \
+    static eg__library name##_library = {                                                   \
+        .names = name##_names, .nnames = EG__COUNT(name##_names), .functions = &name, __VA_ARGS__}
 #define EG__LIBRARY_MEMBER(f) __typeof__(f) *f;
-#define EG__LIBRARY_NAME(f) #f,
+#define EG__LIBRARY_NAME(f)   #f,
 
 /* Opens it, unless it is open, where the loader looks. EG_ENOKERNEL with words if it is nowhere or too old; the next
  * call looks again. It stays open. */

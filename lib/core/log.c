@@ -1,4 +1,5 @@
-/* log.c - what is told besides failures: to a function of the program, or to stderr where a word of EG_DEBUG asks for it. */
+/* log.c - what is told besides failures: to a function of the program, or to stderr where a word of EG_DEBUG asks for
+ * it. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdarg.h>

@@ -46,14 +46,14 @@ eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes)
         }
         if (held[top] > 0) {
             int w = snprintf(who + k, sizeof who - k, "%s%s %.1f MiB", k ? ", " : "; most held by ",
-                             top < nops ? eg__host_table.ops[top]->name : "others",
-                             (double)held[top] / 1048576);
+                             top < nops ? eg__host_table.ops[top]->name : "others", (double)held[top] / 1048576);
             k += (size_t)w;
             held[top] = 0;
         }
     }
-    return eg__fail(EG_ENOMEM, op, "no memory for %lld bytes%s%s: %.1f MiB reserved, limit "
-                    "%s%.1f%s%s", (long long)bytes, d->id ? " on " : "",
-                    d->id ? d->name : "", (double)m.reserved_bytes / 1048576, m.limit_bytes ? "" : "none (",
-                    (double)m.limit_bytes / 1048576, m.limit_bytes ? " MiB" : ")", who);
+    return eg__fail(EG_ENOMEM, op,
+                    "no memory for %lld bytes%s%s: %.1f MiB reserved, limit "
+                    "%s%.1f%s%s",
+                    (long long)bytes, d->id ? " on " : "", d->id ? d->name : "", (double)m.reserved_bytes / 1048576,
+                    m.limit_bytes ? "" : "none (", (double)m.limit_bytes / 1048576, m.limit_bytes ? " MiB" : ")", who);
 }

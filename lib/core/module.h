@@ -4,9 +4,9 @@
 
 #include "lib/core/base.h"
 
-/* libegret-NAME: the file the environment variable EGRET_NAME_MODULE (in capitals) gives, if it does; else the one beside
- * this library; else the loader's choice. first: its own definitions go before those of the process. NULL with the
- * reason in `why`. */
+/* libegret-NAME: the file the environment variable EGRET_NAME_MODULE (in capitals) gives, if it does; else the one
+ * beside this library; else the loader's choice. first: its own definitions go before those of the process. NULL with
+ * the reason in `why`. */
 void *eg__module_open(const char *name, bool first, char *why, size_t size);
 
 #endif

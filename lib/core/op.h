@@ -17,7 +17,7 @@ enum {
     EG__PROMOTE = 8,     /* inputs are brought to one dtype */
     EG__INT_TO_F32 = 16, /* integers and bools become f32 first */
     EG__POINTWISE = 32,
-    EG__SHAPES = 64, /* the gradient asks for the shapes of untracked inputs too */
+    EG__SHAPES = 64,   /* the gradient asks for the shapes of untracked inputs too */
     EG__LENGTHS = 128, /* integers may stay on the CPU where the rest is on a device */
 };
 

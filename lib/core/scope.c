@@ -14,7 +14,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_key_t key;
     bool key_made;
-    eg__thread *all, *lost; /* lost: of threads the parent of this process has */
+    eg__thread *all, *lost;           /* lost: of threads the parent of this process has */
     int64_t past_tensors, past_bytes; /* what ended threads counted */
     uint32_t mode;                    /* what new ones begin with */
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -214,8 +214,7 @@ eg_memory eg_memory_stats(void)
 eg_scope eg_scope_push(void)
 {
     eg__thread *T = eg__thread_get();
-    if (unlikely(T->nscopes == T->cscopes) &&
-        (T->dead || !eg__grow(&T->scopes, &T->cscopes, sizeof *T->scopes))) {
+    if (unlikely(T->nscopes == T->cscopes) && (T->dead || !eg__grow(&T->scopes, &T->cscopes, sizeof *T->scopes))) {
         eg__no_memory("eg_scope_push", 0);
         return (eg_scope){0, 0};
     }

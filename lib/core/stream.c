@@ -44,8 +44,7 @@ eg_stream *eg_stream_own(eg_device *device)
 
 eg_status eg_stream_synchronize(eg_stream *stream)
 {
-    return stream ? streams_of(stream)->synchronize(stream)
-                  : eg__null_argument("eg_stream_synchronize", "stream");
+    return stream ? streams_of(stream)->synchronize(stream) : eg__null_argument("eg_stream_synchronize", "stream");
 }
 
 void *eg_stream_handle(eg_stream *stream)
@@ -75,14 +74,12 @@ eg_status eg_event_record(eg_event *event)
 
 eg_status eg_event_wait(eg_event *event)
 {
-    return event ? streams_of(event)->event_wait(eg__thread_get(), event)
-                 : eg__null_argument("eg_event_wait", "event");
+    return event ? streams_of(event)->event_wait(eg__thread_get(), event) : eg__null_argument("eg_event_wait", "event");
 }
 
 eg_status eg_event_synchronize(eg_event *event)
 {
-    return event ? streams_of(event)->event_synchronize(event)
-                 : eg__null_argument("eg_event_synchronize", "event");
+    return event ? streams_of(event)->event_synchronize(event) : eg__null_argument("eg_event_synchronize", "event");
 }
 
 eg_status eg_event_elapsed(eg_event *from, eg_event *to, double *ms)

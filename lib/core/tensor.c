@@ -130,8 +130,7 @@ eg_status eg__check(const eg_tensor *t, const char *op, const char *name)
         return eg__null_argument(op, name);
     }
     if (t->magic != EG__MAGIC) {
-        return eg__fail(EG_EINVAL, op, "%s is not a live tensor: it was freed, or its scope ended",
-                        name);
+        return eg__fail(EG_EINVAL, op, "%s is not a live tensor: it was freed, or its scope ended", name);
     }
     return EG_OK;
 }
@@ -230,8 +229,7 @@ eg_tensor *eg__new(const eg__desc *d, const char *op, uint16_t made_by)
         t->shape[a] = d->shape[a];
         t->strides[a] = d->dense ? step : d->strides[a];
     }
-    t->flags = d->dense ? EG__DENSE | EG__PACKED
-                        : eg__layout_flags(t->ndim, t->shape, t->strides);
+    t->flags = d->dense ? EG__DENSE | EG__PACKED : eg__layout_flags(t->ndim, t->shape, t->strides);
     eg__own(T, t);
     return t;
 }
@@ -387,14 +385,12 @@ bool eg_is_channels_last(const eg_tensor *t)
 
 const void *eg_data(const eg_tensor *t)
 {
-    return t && t->magic == EG__MAGIC && t->n && !eg__host_only(t, "eg_data", "t") ? eg__ptr(t)
-                                                                                  : NULL;
+    return t && t->magic == EG__MAGIC && t->n && !eg__host_only(t, "eg_data", "t") ? eg__ptr(t) : NULL;
 }
 
 void *eg_data_mut(eg_tensor *t)
 {
-    if (eg__check(t, "eg_data_mut", "t") || eg__host_only(t, "eg_data_mut", "t") ||
-        eg__begin_write(t, "eg_data_mut")) {
+    if (eg__check(t, "eg_data_mut", "t") || eg__host_only(t, "eg_data_mut", "t") || eg__begin_write(t, "eg_data_mut")) {
         return NULL;
     }
     return t->n ? eg__ptr(t) : NULL;

@@ -64,11 +64,9 @@ typedef struct eg__desc {
 /* On the CPU; on the device with this id, never 0; on either. */
 eg__storage *eg__storage_new(eg__thread *T, size_t bytes, uint16_t made_by);
 eg__storage *eg__device_storage(eg__thread *T, uint8_t device, size_t bytes, uint16_t made_by);
-static inline eg__storage *eg__storage_on(eg__thread *T, uint8_t device, size_t bytes,
-                                          uint16_t made_by)
+static inline eg__storage *eg__storage_on(eg__thread *T, uint8_t device, size_t bytes, uint16_t made_by)
 {
-    return likely(!device) ? eg__storage_new(T, bytes, made_by)
-                           : eg__device_storage(T, device, bytes, made_by);
+    return likely(!device) ? eg__storage_new(T, bytes, made_by) : eg__device_storage(T, device, bytes, made_by);
 }
 void eg__storage_free(eg__thread *T, eg__storage *s);
 

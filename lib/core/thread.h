@@ -21,24 +21,24 @@ extern eg__recording eg__no_record;
 enum { EG__NCLASS = 48, EG__MAX_DEVICES = 32 };
 
 enum { /* eg__thread.mode */
-    EG__DEBUG_OPS = 1,
-    EG__DEBUG_NAN = 2,
-    EG__DEBUG_POISON = 4,
-    EG__DEBUG_NOCACHE = 8,
-    EG__DEBUG_ABORT = 16,
-    EG__DEBUG_REF = 32,
-    EG__MODE_PROFILE = 64,
-    EG__MODE_MACS = 128, /* adds up what products do, for eg_summary */
-    EG__DEBUG_SYNC = 256,
-    EG__DEBUG_STEP = 512,
-    EG__MODE_CAPTURE = 1024, /* a step is captured on a device */
-    EG__DEBUG_SCOPE = 2048,
-    EG__DEBUG_TAPE = 4096,
-    EG__DEBUG_FALLBACK = 8192,
-    EG__DEBUG_SLOW = 16384,
-    /* the bits dispatch tests, once per op */
-    EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__DEBUG_SYNC | EG__MODE_PROFILE | EG__MODE_MACS |
-                        EG__MODE_CAPTURE,
+       EG__DEBUG_OPS = 1,
+       EG__DEBUG_NAN = 2,
+       EG__DEBUG_POISON = 4,
+       EG__DEBUG_NOCACHE = 8,
+       EG__DEBUG_ABORT = 16,
+       EG__DEBUG_REF = 32,
+       EG__MODE_PROFILE = 64,
+       EG__MODE_MACS = 128, /* adds up what products do, for eg_summary */
+       EG__DEBUG_SYNC = 256,
+       EG__DEBUG_STEP = 512,
+       EG__MODE_CAPTURE = 1024, /* a step is captured on a device */
+       EG__DEBUG_SCOPE = 2048,
+       EG__DEBUG_TAPE = 4096,
+       EG__DEBUG_FALLBACK = 8192,
+       EG__DEBUG_SLOW = 16384,
+       /* the bits dispatch tests, once per op */
+       EG__MODE_DISPATCH =
+           EG__DEBUG_OPS | EG__DEBUG_NAN | EG__DEBUG_SYNC | EG__MODE_PROFILE | EG__MODE_MACS | EG__MODE_CAPTURE,
 };
 
 typedef struct eg__scope_state {
@@ -61,19 +61,19 @@ struct eg__thread {
     eg__recording *record;
     _Atomic int64_t live_tensors, live_bytes; /* written by this thread only, summed by others */
     eg_random_state random;
-    int forwards; /* of modules, inside each other */
-    int64_t macs; /* multiply-adds counted under EG__MODE_MACS */
+    int forwards;                /* of modules, inside each other */
+    int64_t macs;                /* multiply-adds counted under EG__MODE_MACS */
     struct eg__placer *placer;   /* of the step that is called, lib/core/memory.h */
     struct eg__capture *capture; /* under EG__MODE_CAPTURE, lib/step/capture.h */
     eg_error error;
-    uint8_t device;        /* of makers; EG__MAX_DEVICES: what EGRET_DEVICE names, not looked at yet */
-    uint8_t math;          /* an eg_math_mode */
-    uint8_t autocast;      /* a dtype; EG_F32, which is 0: none */
+    uint8_t device;   /* of makers; EG__MAX_DEVICES: what EGRET_DEVICE names, not looked at yet */
+    uint8_t math;     /* an eg_math_mode */
+    uint8_t autocast; /* a dtype; EG_F32, which is 0: none */
     struct {
         eg_stream *now, *own;
         struct eg__timer *timer; /* the innermost that is open, of a profile */
         void *state;             /* the engine's of this thread; its thread_end frees it */
-    } lane[EG__MAX_DEVICES]; /* by device; NULL before first use */
+    } lane[EG__MAX_DEVICES];     /* by device; NULL before first use */
     eg__thread *prev, *next;
     bool alone; /* its ops use no further threads */
     bool dead;  /* stands in for a thread whose own state could not be allocated */
@@ -103,8 +103,7 @@ static inline uint32_t eg__mode(eg__thread *T)
 
 static inline void eg__count(_Atomic int64_t *counter, int64_t d)
 {
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + d,
-                          memory_order_relaxed);
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + d, memory_order_relaxed);
 }
 
 #endif

@@ -16,8 +16,7 @@ const eg__observer *eg__observing(void)
 
 /* ---- storage ----------------------------------------------------------------------------------- */
 
-EG__COLD eg__storage *eg__device_storage(eg__thread *T, uint8_t device, size_t bytes,
-                                         uint16_t made_by)
+EG__COLD eg__storage *eg__device_storage(eg__thread *T, uint8_t device, size_t bytes, uint16_t made_by)
 {
     uint16_t cls;
     eg_device *d = eg__devices[device];
@@ -84,8 +83,7 @@ eg_status eg__fill(const char *op, eg__thread *T, eg_tensor *t, uint64_t bits)
 
 EG__COLD static eg_status not_on_host(const eg_tensor *t, const char *op, const char *name)
 {
-    return eg__fail(EG_EDEVICE, op, "%s is on %s, this needs it on the CPU: see eg_to", name,
-                    eg__device(t)->name);
+    return eg__fail(EG_EDEVICE, op, "%s is on %s, this needs it on the CPU: see eg_to", name, eg__device(t)->name);
 }
 
 eg_status eg__host_only(const eg_tensor *t, const char *op, const char *name)

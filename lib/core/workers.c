@@ -18,13 +18,13 @@ enum { MOST_WORKERS = 1023 };
 /* How long a thread looks for work, and its caller for the end of it, before it sleeps. To wake one takes longer than
  * many an op, so as long as nobody else wants the processor it goes on looking for the next one. Who lost time to
  * others, so much at once or that share of a window, for a while looks no longer than about a wake takes. */
-static const double patient = 2e-3, polite = 10e-6, window = 50e-3, at_once = 5e-3, share = 0.1,
-                    noticeable = 0.2e-3, while_polite = 0.1;
+static const double patient = 2e-3, polite = 10e-6, window = 50e-3, at_once = 5e-3, share = 0.1, noticeable = 0.2e-3,
+                    while_polite = 0.1;
 
 enum { LINE = 64 }; /* what one thread writes and another reads is not beside what it does not need */
 
 static struct {
-    pthread_mutex_t owner; /* held by the caller that has the workers */
+    pthread_mutex_t owner;                /* held by the caller that has the workers */
     _Alignas(LINE) _Atomic uint64_t work; /* calls so far << 16 | numbers of this one */
     _Atomic(eg__member_fn *) fn;
     _Atomic(void *) ctx;
@@ -33,23 +33,26 @@ static struct {
     _Atomic uint32_t gone;              /* barriers passed */
 
     _Alignas(LINE) pthread_mutex_t lock; /* of all below, but for looks */
-    pthread_cond_t some, all, passed; /* work; of it done; at the barrier */
-    _Atomic int idle, waiting, halted; /* who sleeps until then: workers, the caller, members */
+    pthread_cond_t some, all, passed;    /* work; of it done; at the barrier */
+    _Atomic int idle, waiting, halted;   /* who sleeps until then: workers, the caller, members */
     _Atomic bool ending;
     _Atomic int workers;
     pthread_t thread[MOST_WORKERS];
     struct {
         _Alignas(LINE) _Atomic uint64_t begun; /* in which call last */
     } number[MOST_WORKERS + 1];
-} crew = {.owner = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER, .some = PTHREAD_COND_INITIALIZER,
-          .all = PTHREAD_COND_INITIALIZER, .passed = PTHREAD_COND_INITIALIZER};
+} crew = {.owner = PTHREAD_MUTEX_INITIALIZER,
+          .lock = PTHREAD_MUTEX_INITIALIZER,
+          .some = PTHREAD_COND_INITIALIZER,
+          .all = PTHREAD_COND_INITIALIZER,
+          .passed = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local struct {
     int number, n; /* n 0: outside */
     double polite_until;
-    double at, used;     /* when it last looked at itself; time of the processor it had until then */
-    long gave;           /* times it gave up the processor until then */
-    double awake, lost;  /* of the window: time in which it could run; and did not */
+    double at, used;    /* when it last looked at itself; time of the processor it had until then */
+    long gave;          /* times it gave up the processor until then */
+    double awake, lost; /* of the window: time in which it could run; and did not */
 } self;
 
 /* ---- waiting ----------------------------------------------------------------------------------- */

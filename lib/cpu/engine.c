@@ -52,7 +52,8 @@ static const struct level {
     const char *name;
     bool (*available)(void);
     eg__kernel *const *kernels;
-} levels[] = { /* best first */
+} levels[] = {
+/* best first */
 #ifdef EG_HAVE_AVX512
     {"avx512", has_avx512, eg__cpu_kernels_avx512},
 #endif
@@ -95,8 +96,10 @@ eg_status eg_debug_isa(const char *name)
             return EG_OK;
         }
     }
-    return eg__fail(EG_ENODEVICE, "eg_debug_isa", "no instruction set \"%s\" in this build on this "
-                    "processor; it runs %s", name ? name : "NULL", best()->name);
+    return eg__fail(EG_ENODEVICE, "eg_debug_isa",
+                    "no instruction set \"%s\" in this build on this "
+                    "processor; it runs %s",
+                    name ? name : "NULL", best()->name);
 }
 
 /* ---- the engine --------------------------------------------------------------------------------------- */

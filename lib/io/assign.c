@@ -6,8 +6,7 @@
 #include "lib/ops/optable.h"
 
 /* Names of `a` that `b` lacks, as many as fit into words. */
-static eg_status compare_names(const char *op, const eg_tensors *a, const eg_tensors *b,
-                               const char *what)
+static eg_status compare_names(const char *op, const eg_tensors *a, const eg_tensors *b, const char *what)
 {
     char list[160] = "";
     size_t length = 0;
@@ -35,8 +34,7 @@ static eg_status compare_names(const char *op, const eg_tensors *a, const eg_ten
     return eg__fail(EG_EFORMAT, op, "%s: %s%s; nothing was loaded", what, list, more);
 }
 
-static eg_status check_fit(const char *op, const char *name, const eg_tensor *to,
-                           const eg_tensor *from)
+static eg_status check_fit(const char *op, const char *name, const eg_tensor *to, const eg_tensor *from)
 {
     if (!eg__same_shape(to, from)) {
         return eg__fail(EG_ESHAPE, op, "\"%.80s\" is %s there and %s here; nothing was loaded", name,
@@ -58,8 +56,8 @@ static eg_status write_over(eg_tensor *to, eg_tensor *from)
     bool same = to->dtype == from->dtype;
     const eg__copy_opts keep = {EG__KEEP_LAYOUT};
     const eg__cast_opts convert = {to->dtype};
-    return eg__run(same ? &eg__op_copy : &eg__op_cast, &from, 1,
-                   same ? (const void *)&keep : (const void *)&convert, to);
+    return eg__run(same ? &eg__op_copy : &eg__op_cast, &from, 1, same ? (const void *)&keep : (const void *)&convert,
+                   to);
 }
 
 /* Between devices, values as they are; dense tensors take no memory on the way. */
@@ -106,8 +104,8 @@ static eg_status each_pair(const char *op, const eg_tensors *to, const eg_tensor
     return st;
 }
 
-eg_status eg__tensors_check(const char *op, const eg_tensors *to, const eg_tensors *from,
-                            bool allow_missing, bool allow_unexpected)
+eg_status eg__tensors_check(const char *op, const eg_tensors *to, const eg_tensors *from, bool allow_missing,
+                            bool allow_unexpected)
 {
     eg_status st = allow_unexpected ? EG_OK : compare_names(op, from, to, "unexpected");
     if (!st && !allow_missing) {
@@ -121,8 +119,8 @@ eg_status eg__tensors_write(const char *op, const eg_tensors *to, const eg_tenso
     return each_pair(op, to, from, true);
 }
 
-eg_status eg__tensors_assign(const char *op, const eg_tensors *to, const eg_tensors *from,
-                             bool allow_missing, bool allow_unexpected)
+eg_status eg__tensors_assign(const char *op, const eg_tensors *to, const eg_tensors *from, bool allow_missing,
+                             bool allow_unexpected)
 {
     eg_status st = eg__tensors_check(op, to, from, allow_missing, allow_unexpected);
     return st ? st : eg__tensors_write(op, to, from);

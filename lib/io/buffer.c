@@ -65,8 +65,7 @@ bool eg__put_string(eg__buffer *b, const char *s)
             clean = false;
             n = 1;
         } else if (c < 0x20 || c == '"' || c == '\\') {
-            eg__put(b, escaped,
-                    (size_t)snprintf(escaped, sizeof escaped, c < 0x20 ? "\\u%04x" : "\\%c", c));
+            eg__put(b, escaped, (size_t)snprintf(escaped, sizeof escaped, c < 0x20 ? "\\u%04x" : "\\%c", c));
         } else {
             eg__put(b, s, (size_t)n);
         }

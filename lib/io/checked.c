@@ -97,8 +97,9 @@ static eg_status check_header(const eg__source *s)
         eg__swap_bytes(&sum, 1, sizeof sum);
     }
     if (!st && sum != eg__crc32c(0, header, (size_t)size)) {
-        st = eg__source_bad(s, 0, "the header does not match its checksum: it is damaged, or the file is "
-                                  "none with checksums");
+        st = eg__source_bad(s, 0,
+                            "the header does not match its checksum: it is damaged, or the file is "
+                            "none with checksums");
     }
     free(header);
     return st;
@@ -108,8 +109,7 @@ static eg_status check_tensors(const eg__source *s, const eg_tensors *map)
 {
     const eg_tensor *sum = eg_tensors_at(map, 0);
     int64_t n = eg_tensors_count(map), at = 0;
-    if (!sum || strcmp(eg_tensors_name(map, 0), sums) || sum->dtype != EG_I64 || sum->ndim != 1 ||
-        sum->n != n) {
+    if (!sum || strcmp(eg_tensors_name(map, 0), sums) || sum->dtype != EG_I64 || sum->ndim != 1 || sum->n != n) {
         return eg__source_bad(s, EG__SAFETENSORS_LENGTH, "%s is not what it must be", sums);
     }
     eg_status st = eg__safetensors_length(s, &at);

@@ -32,9 +32,8 @@ uint32_t eg__crc32c(uint32_t crc, const void *data, size_t bytes)
     pthread_once(&once, make_table);
     crc = ~crc;
     for (; bytes >= SLICES; bytes -= SLICES, p += SLICES) {
-        crc = table[7][p[0] ^ (crc & 255)] ^ table[6][p[1] ^ (crc >> 8 & 255)] ^
-              table[5][p[2] ^ (crc >> 16 & 255)] ^ table[4][p[3] ^ crc >> 24] ^ table[3][p[4]] ^
-              table[2][p[5]] ^ table[1][p[6]] ^ table[0][p[7]];
+        crc = table[7][p[0] ^ (crc & 255)] ^ table[6][p[1] ^ (crc >> 8 & 255)] ^ table[5][p[2] ^ (crc >> 16 & 255)] ^
+              table[4][p[3] ^ crc >> 24] ^ table[3][p[4]] ^ table[2][p[5]] ^ table[1][p[6]] ^ table[0][p[7]];
     }
     for (; bytes; bytes--, p++) {
         crc = crc >> 8 ^ table[0][*p ^ (crc & 255)];

@@ -56,11 +56,9 @@ eg_status eg__source_open(eg__source *s, const char *op, const char *path)
 
 eg_status eg__source_memory(eg__source *s, const char *op, const void *data, size_t bytes)
 {
-    *s = (eg__source){
-        .op = op, .name = "memory", .data = data ? data : "", .fd = -1, .size = (int64_t)bytes};
+    *s = (eg__source){.op = op, .name = "memory", .data = data ? data : "", .fd = -1, .size = (int64_t)bytes};
     if (bytes > INT64_MAX || (!data && bytes)) {
-        return data ? eg__fail(EG_EINVAL, op, "bytes is %zu", bytes)
-                    : eg__null_argument(op, "data");
+        return data ? eg__fail(EG_EINVAL, op, "bytes is %zu", bytes) : eg__null_argument(op, "data");
     }
     return EG_OK;
 }
@@ -90,8 +88,7 @@ eg_status eg__source_read(const eg__source *s, int64_t at, void *to, int64_t byt
         }
         if (n <= 0) {
             return n ? eg__system_says(s->op, "read", s->name, errno)
-                     : eg__fail(EG_EIO, s->op, "\"%.140s\" became shorter while it was read",
-                                s->name);
+                     : eg__fail(EG_EIO, s->op, "\"%.140s\" became shorter while it was read", s->name);
         }
         p += n;
         at += n;
@@ -108,8 +105,8 @@ eg_status eg__source_bad(const eg__source *s, int64_t at, const char *format, ..
     va_start(ap, format);
     vsnprintf(words, sizeof words, format, ap);
     va_end(ap);
-    return eg__fail(EG_EFORMAT, s->op, "%s%s, byte %lld: %s", n > 60 ? "..." : "",
-                    s->name + (n > 60 ? n - 57 : 0), (long long)at, words);
+    return eg__fail(EG_EFORMAT, s->op, "%s%s, byte %lld: %s", n > 60 ? "..." : "", s->name + (n > 60 ? n - 57 : 0),
+                    (long long)at, words);
 }
 
 /* ---- unpacking ------------------------------------------------------------------------------- */
@@ -137,9 +134,10 @@ eg_status eg__source_unpacks(const eg__source *s, int64_t at, const char *what, 
 {
     int64_t most = eg__unpack_most(s->size);
     return bytes <= most ? EG_OK
-                         : eg__source_bad(s, at, "%.40s %lld bytes or more in a file of %lld, at most %lld are "
-                                          "unpacked (eg_unpack_limit)", what, (long long)bytes,
-                                          (long long)s->size, (long long)most);
+                         : eg__source_bad(s, at,
+                                          "%.40s %lld bytes or more in a file of %lld, at most %lld are "
+                                          "unpacked (eg_unpack_limit)",
+                                          what, (long long)bytes, (long long)s->size, (long long)most);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -169,8 +167,7 @@ eg_status eg__target_open(eg__target *t, const char *op, const char *path)
         return eg__no_memory(op, (int64_t)room);
     }
     for (int attempt = 0; attempt < 100; attempt++) {
-        snprintf(t->temporary, room, "%s.tmp-%ld-%u", path, (long)getpid(),
-                 atomic_fetch_add(&serial, 1));
+        snprintf(t->temporary, room, "%s.tmp-%ld-%u", path, (long)getpid(), atomic_fetch_add(&serial, 1));
         t->fd = open(t->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (t->fd >= 0 || errno != EEXIST) {
             break;
@@ -299,7 +296,7 @@ int eg__utf8_length(const char *text, int64_t left)
         }
     }
     /* Overlong forms, surrogates, past U+10FFFF. */
-    bool bad = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-               (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f);
+    bool bad = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+               (s[0] == 0xf4 && s[1] > 0x8f);
     return bad ? 0 : n;
 }

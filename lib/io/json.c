@@ -37,9 +37,7 @@ static int hex4(eg__json *j)
     int v = 0;
     for (int i = 0; i < 4; i++) {
         int c = peek(j);
-        int d = c >= '0' && c <= '9'                 ? c - '0'
-                : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                     : -1;
+        int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
         if (d < 0) {
             return -1;
         }
@@ -301,8 +299,7 @@ bool eg__json_integer(const eg__json *j, int64_t *v)
     int64_t sum = 0;
     for (int64_t i = negative; i < j->length; i++) {
         int d = j->text[i] - '0';
-        if (d < 0 || d > 9 || __builtin_mul_overflow(sum, 10, &sum) ||
-            __builtin_add_overflow(sum, d, &sum)) {
+        if (d < 0 || d > 9 || __builtin_mul_overflow(sum, 10, &sum) || __builtin_add_overflow(sum, d, &sum)) {
             return false;
         }
     }

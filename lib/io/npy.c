@@ -77,8 +77,7 @@ static eg_status read_descr(reader *r)
     for (int d = 0; d < EG_DTYPE_COUNT && order && *order; d++) {
         if (!strcmp(text + 1, kinds[d])) {
             r->dtype = d;
-            r->swapped =
-                (*order == '>' && !eg__big_endian()) || (*order == '<' && eg__big_endian());
+            r->swapped = (*order == '>' && !eg__big_endian()) || (*order == '<' && eg__big_endian());
             bool fits = *order != '|' || eg__dtype_sizes[d] == 1 || d == EG_BF16;
             return fits ? EG_OK : BAD(r, "descr '%s' lacks its byte order", text);
         }
@@ -106,8 +105,7 @@ static eg_status read_size(reader *r, int64_t *size)
         return BAD(r, "shape has something else than sizes from 0");
     }
     for (*size = 0; r->at < r->size && r->s[r->at] >= '0' && r->s[r->at] <= '9'; r->at++) {
-        if (__builtin_mul_overflow(*size, 10, size) ||
-            __builtin_add_overflow(*size, r->s[r->at] - '0', size)) {
+        if (__builtin_mul_overflow(*size, 10, size) || __builtin_add_overflow(*size, r->s[r->at] - '0', size)) {
             return BAD(r, "a size past 2^63");
         }
     }
@@ -175,8 +173,7 @@ static eg_status read_data(const reader *r, eg_tensor **t)
     if (eg__check_shape(r->source->op, in->ndim, in->dim, r->dtype, &n) ||
         n * eg__dtype_sizes[r->dtype] != r->source->size - from) {
         return eg__source_bad(r->source, from, "%s %s does not take the %lld bytes there are",
-                              eg_dtype_name((eg_dtype)r->dtype),
-                              eg__shape_text(in->ndim, in->dim).s,
+                              eg_dtype_name((eg_dtype)r->dtype), eg__shape_text(in->ndim, in->dim).s,
                               (long long)(r->source->size - from));
     }
     eg_shape stored = *in;
@@ -186,8 +183,7 @@ static eg_status read_data(const reader *r, eg_tensor **t)
         back.axis[d] = in->ndim - 1 - d;
     }
     eg_tensor *x = eg__empty_on(0, stored, (eg_dtype)r->dtype);
-    eg_status st =
-        x ? eg__source_read(r->source, from, eg__ptr(x), r->source->size - from) : eg__why();
+    eg_status st = x ? eg__source_read(r->source, from, eg__ptr(x), r->source->size - from) : eg__why();
     if (!st && r->swapped) {
         eg__swap_bytes(eg__ptr(x), n, eg__esize(x));
     }
@@ -211,20 +207,18 @@ static eg_status read_prefix(reader *r)
         return eg__source_bad(r->source, 0, "not an npy file: it does not begin with \\x93NUMPY");
     }
     if (b[MAGIC_BYTES] < 1 || b[MAGIC_BYTES] > 3 || b[MAGIC_BYTES + 1] != 0) {
-        return eg__source_bad(r->source, MAGIC_BYTES, "format version %d.%d, known are 1.0 to 3.0",
-                              b[MAGIC_BYTES], b[MAGIC_BYTES + 1]);
+        return eg__source_bad(r->source, MAGIC_BYTES, "format version %d.%d, known are 1.0 to 3.0", b[MAGIC_BYTES],
+                              b[MAGIC_BYTES + 1]);
     }
     int width = b[MAGIC_BYTES] == 1 ? 2 : 4;
     uint8_t *p = b + MAGIC_BYTES + 2;
     st = eg__source_read(r->source, MAGIC_BYTES + 2, p, width);
     r->base = MAGIC_BYTES + 2 + width;
-    r->size = (int64_t)((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-                        (uint32_t)p[3] << 24);
+    r->size = (int64_t)((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24);
     if (!st && (r->size > MOST_HEADER || r->size > r->source->size - r->base)) {
-        return eg__source_bad(
-            r->source, MAGIC_BYTES + 2,
-            "the header's length is %lld, the file has %lld bytes and headers at most %d",
-            (long long)r->size, (long long)r->source->size, MOST_HEADER);
+        return eg__source_bad(r->source, MAGIC_BYTES + 2,
+                              "the header's length is %lld, the file has %lld bytes and headers at most %d",
+                              (long long)r->size, (long long)r->source->size, MOST_HEADER);
     }
     return st;
 }
@@ -277,8 +271,8 @@ static size_t make_header(const eg_tensor *t, char *to, size_t size)
     memset(to, ' ', size);
     memcpy(to, "\x93NUMPY\x01\x00", MAGIC_BYTES + 2);
     char *p = to + MAGIC_BYTES + 4, *end = to + size;
-    p += snprintf(p, (size_t)(end - p), "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
-                  wide ? '<' : '|', kinds[t->dtype]);
+    p += snprintf(p, (size_t)(end - p), "{'descr': '%c%s', 'fortran_order': False, 'shape': (", wide ? '<' : '|',
+                  kinds[t->dtype]);
     for (int d = 0; d < t->ndim; d++) {
         p += snprintf(p, (size_t)(end - p), "%s%lld", d ? ", " : "", (long long)t->shape[d]);
     }

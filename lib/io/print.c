@@ -15,8 +15,7 @@ typedef struct printer {
     bool finite, special, negative_infinity;
     double largest, smallest; /* of the finite numbers that are not 0, absolute */
     bool scientific;
-    int whole, fraction,
-        exponent; /* characters left and right of the point, digits of the exponent */
+    int whole, fraction, exponent; /* characters left and right of the point, digits of the exponent */
     /* what the second writes */
     char *to;
     size_t room;
@@ -187,8 +186,7 @@ static void choose_form(printer *p)
 {
     if (p->real) {
         each(p, 0, 0, note_range);
-        p->scientific = p->finite && (p->largest >= 1e8 || p->smallest < 1e-4 ||
-                                      p->largest / p->smallest > 1000);
+        p->scientific = p->finite && (p->largest >= 1e8 || p->smallest < 1e-4 || p->largest / p->smallest > 1000);
         p->exponent = 2;
     }
     each(p, 0, 0, note_width);
@@ -302,8 +300,7 @@ static eg_status options_of(eg_print_options *o, const eg_print_options *given)
     o->threshold = (int)eg__or_count(o->threshold, 1000);
     o->edge_items = (int)eg__or_count(o->edge_items, 3);
     o->line_width = (int)eg__or_count(o->line_width, 80);
-    if (o->precision < 0 || o->precision > MOST_DIGITS || o->threshold < 0 || o->edge_items < 1 ||
-        o->line_width < 0) {
+    if (o->precision < 0 || o->precision > MOST_DIGITS || o->threshold < 0 || o->edge_items < 1 || o->line_width < 0) {
         return eg__fail(EG_EINVAL, "eg_format",
                         "precision %d (at most %d), threshold %d, edge_items %d (at least 1), "
                         "line_width %d: none may be negative",
@@ -312,8 +309,7 @@ static eg_status options_of(eg_print_options *o, const eg_print_options *given)
     return EG_OK;
 }
 
-int64_t eg_format_with(const eg_tensor *t, char *buffer, size_t size,
-                       const eg_print_options *options)
+int64_t eg_format_with(const eg_tensor *t, char *buffer, size_t size, const eg_print_options *options)
 {
     printer p = {.t = t, .to = buffer, .room = size};
     if (!buffer && size) {
@@ -355,7 +351,5 @@ eg_status eg_print_to(FILE *stream, const eg_tensor *t)
     text[n] = '\n';
     bool written = fwrite(text, 1, (size_t)n + 1, stream) == (size_t)n + 1;
     free(text);
-    return written ? EG_OK
-                   : eg__fail(EG_EIO, "eg_print_to", "the stream does not take %lld bytes",
-                              (long long)n + 1);
+    return written ? EG_OK : eg__fail(EG_EIO, "eg_print_to", "the stream does not take %lld bytes", (long long)n + 1);
 }

@@ -9,8 +9,7 @@
 
 enum { LENGTH_BYTES = EG__SAFETENSORS_LENGTH, MOST_HEADER = 100000000 };
 
-static const char *const dtype_words[EG_DTYPE_COUNT] = {"F32", "F64", "F16", "BF16",
-                                                        "I64", "I32", "U8",  "BOOL"};
+static const char *const dtype_words[EG_DTYPE_COUNT] = {"F32", "F64", "F16", "BF16", "I64", "I32", "U8", "BOOL"};
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -48,9 +47,7 @@ static bool plain(const reader *r)
 static eg_status expect(reader *r, eg__json_token wanted, const char *what)
 {
     eg__json_token t = eg__json_next(&r->json);
-    return t == wanted           ? EG_OK
-           : t == EG__JSON_ERROR ? bad_json(r)
-                                 : BAD(r, "%s was expected", what);
+    return t == wanted ? EG_OK : t == EG__JSON_ERROR ? bad_json(r) : BAD(r, "%s was expected", what);
 }
 
 /* [ n, n, ... ] of at most `most` numbers that are not negative. */
@@ -69,8 +66,7 @@ static eg_status read_sizes(reader *r, int64_t *size, int most, int *count, cons
         if (*count == most) {
             return BAD(r, "%s has more than %d numbers", what, most);
         }
-        if (t != EG__JSON_NUMBER || !eg__json_integer(&r->json, &size[*count]) ||
-            size[*count] < 0) {
+        if (t != EG__JSON_NUMBER || !eg__json_integer(&r->json, &size[*count]) || size[*count] < 0) {
             return BAD(r, "%s has something else than a number from 0 to 2^63 - 1", what);
         }
         ++*count;
@@ -144,16 +140,13 @@ static eg_status read_tensor(reader *r)
         st = t == EG__JSON_KEY ? read_field(r, e, &has) : bad_json(r);
     }
     if (!st && has != HAS_ALL) {
-        st = eg__source_bad(r->source, e->at, "\"%.60s\" lacks dtype, shape or data_offsets",
-                            e->name);
+        st = eg__source_bad(r->source, e->at, "\"%.60s\" lacks dtype, shape or data_offsets", e->name);
     }
-    if (!st &&
-        (eg__check_shape(r->source->op, e->shape.ndim, e->shape.dim, e->dtype, &e->n) ||
-         e->n * eg__dtype_sizes[e->dtype] != e->end - e->begin || e->begin > e->end)) {
-        st = eg__source_bad(r->source, e->at,
-                            "\"%.50s\" of %s %s needs other than its bytes %lld..%lld", e->name,
-                            dtype_words[e->dtype], eg__shape_text(e->shape.ndim, e->shape.dim).s,
-                            (long long)e->begin, (long long)e->end);
+    if (!st && (eg__check_shape(r->source->op, e->shape.ndim, e->shape.dim, e->dtype, &e->n) ||
+                e->n * eg__dtype_sizes[e->dtype] != e->end - e->begin || e->begin > e->end)) {
+        st = eg__source_bad(r->source, e->at, "\"%.50s\" of %s %s needs other than its bytes %lld..%lld", e->name,
+                            dtype_words[e->dtype], eg__shape_text(e->shape.ndim, e->shape.dim).s, (long long)e->begin,
+                            (long long)e->end);
     }
     r->count += !st;
     return st;
@@ -237,15 +230,14 @@ static eg_status check_places(const reader *r, int64_t data_size)
                                 "at %lld",
                                 e->name, (long long)e->begin, (long long)at);
         } else if (e->end > data_size) {
-            st = eg__source_bad(r->source, e->at,
-                                "data of \"%.50s\" end at %lld, the file's at %lld", e->name,
+            st = eg__source_bad(r->source, e->at, "data of \"%.50s\" end at %lld, the file's at %lld", e->name,
                                 (long long)e->end, (long long)data_size);
         }
     }
     free(order);
     if (!st && at != data_size) {
-        st = eg__source_bad(r->source, r->source->size - (data_size - at),
-                            "%lld bytes belong to no tensor", (long long)(data_size - at));
+        st = eg__source_bad(r->source, r->source->size - (data_size - at), "%lld bytes belong to no tensor",
+                            (long long)(data_size - at));
     }
     return st;
 }
@@ -260,8 +252,7 @@ static eg_status read_data(reader *r, int64_t base)
         }
         eg_scope s = eg_scope_push();
         eg_tensor *t = eg__empty_on(0, e->shape, (eg_dtype)e->dtype);
-        st = t ? eg__source_read(r->source, base + e->begin, eg__ptr(t), e->end - e->begin)
-               : eg__why();
+        st = t ? eg__source_read(r->source, base + e->begin, eg__ptr(t), e->end - e->begin) : eg__why();
         if (!st && eg__big_endian()) {
             eg__swap_bytes(eg__ptr(t), t->n, eg__esize(t));
         }
@@ -341,9 +332,7 @@ static const char save[] = "eg_safetensors_save";
 /* In quotes; refused unless it is UTF-8. */
 static eg_status put_string(eg__buffer *t, const char *s)
 {
-    return eg__put_string(t, s)
-               ? EG_OK
-               : eg__fail(EG_EINVAL, save, "a name or text is not UTF-8: \"%.160s\"", s);
+    return eg__put_string(t, s) ? EG_OK : eg__fail(EG_EINVAL, save, "a name or text is not UTF-8: \"%.160s\"", s);
 }
 
 static eg_status put_texts(eg__buffer *t, const eg_tensors *map)
@@ -383,9 +372,9 @@ static eg_status put_tensor(eg__buffer *t, const char *name, const eg_tensor *x,
 }
 
 /* Calls for each tensor, those with the widest elements first. */
-#define EACH_BY_WIDTH(map, name, x)                                                                \
-    for (size_t width = 8; width && !st; width /= 2)                                               \
-        for (int64_t i = 0; i < eg_tensors_count(map) && !st; i++)                                 \
+#define EACH_BY_WIDTH(map, name, x)                                \
+    for (size_t width = 8; width && !st; width /= 2)               \
+        for (int64_t i = 0; i < eg_tensors_count(map) && !st; i++) \
             if (name = eg_tensors_name(map, i), x = eg_tensors_at(map, i), eg__esize(x) == width)
 
 eg_status eg__safetensors_header(const eg_tensors *map, eg__buffer *t)
@@ -412,8 +401,7 @@ eg_status eg__safetensors_header(const eg_tensors *map, eg__buffer *t)
     }
     if (!st && (t->full || t->n > MOST_HEADER)) {
         st = t->full ? eg__no_memory(save, t->n)
-                     : eg__fail(EG_EINVAL, save, "the header would have %u bytes, %d are possible",
-                                t->n, MOST_HEADER);
+                     : eg__fail(EG_EINVAL, save, "the header would have %u bytes, %d are possible", t->n, MOST_HEADER);
     }
     if (st) {
         return st;

@@ -111,8 +111,8 @@ eg_tensors *eg_tensors_new(void)
         return eg__no_memory("eg_tensors_new", sizeof *map), NULL;
     }
     clock_gettime(CLOCK_MONOTONIC, &now);
-    *map = (eg_tensors){.seed = (uint64_t)(uintptr_t)map * 0x9e3779b97f4a7c15u ^
-                                (uint64_t)now.tv_nsec << 20 ^ (uint64_t)now.tv_sec};
+    *map = (eg_tensors){.seed = (uint64_t)(uintptr_t)map * 0x9e3779b97f4a7c15u ^ (uint64_t)now.tv_nsec << 20 ^
+                                (uint64_t)now.tv_sec};
     return map;
 }
 
@@ -131,8 +131,8 @@ static eg_status check(const eg_tensors *map, const char *name, const char *op)
     return !map ? eg__null_argument(op, "map") : !name ? eg__null_argument(op, "name") : EG_OK;
 }
 
-static eg_status set(eg_tensors *map, names *t, const char *name, void *value,
-                     void (*free_value)(void *), const char *op)
+static eg_status set(eg_tensors *map, names *t, const char *name, void *value, void (*free_value)(void *),
+                     const char *op)
 {
     int64_t i = find(t, map->seed, name);
     if (i < 0) {
@@ -164,8 +164,7 @@ eg_tensor *eg_tensors_get(const eg_tensors *map, const char *name)
         return NULL;
     }
     int64_t i = find(&map->tensors, map->seed, name);
-    return i < 0 ? eg__fail_null(EG_EINDEX, op, "no tensor is named \"%.160s\"", name)
-                 : map->tensors.value[i];
+    return i < 0 ? eg__fail_null(EG_EINDEX, op, "no tensor is named \"%.160s\"", name) : map->tensors.value[i];
 }
 
 bool eg_tensors_has(const eg_tensors *map, const char *name)

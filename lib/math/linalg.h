@@ -1,6 +1,6 @@
 /* linalg.h - the algorithms of small linear algebra, one text for the reference, the tuned engine and the GPU. A
- * matrix is the work of a team of threads: the words for that come from lib/math/team.h or lib/cuda/common/team.cuh, which is
- * included first. All is computed in double, whatever the matrix; scratch, said at each, is the team's own.
+ * matrix is the work of a team of threads: the words for that come from lib/math/team.h or lib/cuda/common/team.cuh,
+ * which is included first. All is computed in double, whatever the matrix; scratch, said at each, is the team's own.
  *
  * LU and Cholesky go from row to row with the larger index inside; QR is Householder's; singular values come from
  * QR and one-sided Jacobi rotations, which find small ones as exactly as large ones (Demmel and Veselic, "Jacobi's

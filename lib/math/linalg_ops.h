@@ -1,5 +1,5 @@
-/* linalg_ops.h - what each op does with one matrix of its batch, number `at`, by lib/math/linalg.h. `room` is as large as
- * lib/math/matrices.h says. The functions give the pivot that forbids the rest, or -1. */
+/* linalg_ops.h - what each op does with one matrix of its batch, number `at`, by lib/math/linalg.h. `room` is as large
+ * as lib/math/matrices.h says. The functions give the pivot that forbids the rest, or -1. */
 #ifndef EGRET_LINALG_OPS_H
 #define EGRET_LINALG_OPS_H
 
@@ -171,8 +171,7 @@ EG__TEAM int eg__qr_matrix(const eg__team *t, const eg__matrices *k, int64_t at,
     }
     EG__ROWS(i, 0, n) {
         EG__ALONG(j, 0, n) {
-            eg__put(k->out[1], k->wide, (at * n + i) * n + j,
-                    i < j ? room[j * m + i] : i == j ? diagonal[i] : 0);
+            eg__put(k->out[1], k->wide, (at * n + i) * n + j, i < j ? room[j * m + i] : i == j ? diagonal[i] : 0);
         }
     }
     return -1;

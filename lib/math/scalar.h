@@ -14,7 +14,10 @@
 
 /* ---- double -------------------------------------------------------------------------------- */
 
-EG__HD double eg__f64_abs(double x) { return fabs(x); }
+EG__HD double eg__f64_abs(double x)
+{
+    return fabs(x);
+}
 EG__HD double eg__f64_sigmoid(double x)
 {
     double e = exp(-fabs(x));
@@ -37,10 +40,22 @@ EG__HD double eg__f64_limit(double x, double low, double high)
     return eg__f64_select(x < low, low, eg__f64_select(x > high, high, x));
 }
 
-EG__HD double eg__f64_isinf(double x) { return isinf(x) != 0; }
-EG__HD double eg__f64_isfinite(double x) { return isfinite(x) != 0; }
-EG__HD double eg__f64_signbit(double x) { return signbit(x) != 0; }
-EG__HD double eg__f64_bitnot(double x) { return x; }
+EG__HD double eg__f64_isinf(double x)
+{
+    return isinf(x) != 0;
+}
+EG__HD double eg__f64_isfinite(double x)
+{
+    return isfinite(x) != 0;
+}
+EG__HD double eg__f64_signbit(double x)
+{
+    return signbit(x) != 0;
+}
+EG__HD double eg__f64_bitnot(double x)
+{
+    return x;
+}
 
 /* The logarithmic derivative of the gamma function for x > 0: recurrence up to 8, then the asymptotic series
  * (Abramowitz and Stegun 6.3.5, 6.3.18). */
@@ -52,8 +67,8 @@ EG__HD double eg__f64_digamma_above(double x)
     }
     double z = 1 / (x * x);
     return r + log(x) - 0.5 / x -
-           z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 -
-           z * (691.0 / 32760 - z / 12))))));
+           z * (1.0 / 12 -
+                z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
 }
 
 /* Reflection below 0 (6.3.7), from the distance to the nearest integer, which is exact. */
@@ -62,8 +77,7 @@ EG__HD double eg__f64_digamma(double x)
     if (x <= 0 && x == floor(x)) {
         return x == 0 ? copysign((double)INFINITY, -x) : (double)NAN;
     }
-    return x < 0 ? eg__f64_digamma_above(1 - x) - EG__PI / tan(EG__PI * (x - rint(x)))
-                 : eg__f64_digamma_above(x);
+    return x < 0 ? eg__f64_digamma_above(1 - x) - EG__PI / tan(EG__PI * (x - rint(x))) : eg__f64_digamma_above(x);
 }
 
 /* Its derivative (6.4.6, 6.4.12, 6.4.7). */
@@ -75,8 +89,9 @@ EG__HD double eg__f64_trigamma_above(double x)
     }
     double z = 1 / (x * x);
     return r + 1 / x + z / 2 +
-           z / x * (1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66 -
-           z * (691.0 / 2730 - z * 7.0 / 6))))));
+           z / x *
+               (1.0 / 6 -
+                z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66 - z * (691.0 / 2730 - z * 7.0 / 6))))));
 }
 
 EG__HD double eg__f64_trigamma(double x)
@@ -108,9 +123,16 @@ EG__HD double eg__f64_polygamma_term(double n, double q)
  * the Euler-Maclaurin formula (23.1.30), B_2k / (2k)! the coefficients. */
 EG__HD double eg__f64_polygamma_above(double n, double q)
 {
-    const double b[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
-                        -691.0 / 1307674368000.0, 1.0 / 74724249600.0, -3617.0 / 10670622842880000.0,
-                        43867.0 / 5109094217170944000.0, -174611.0 / 802857662698291200000.0};
+    const double b[] = {1.0 / 12,
+                        -1.0 / 720,
+                        1.0 / 30240,
+                        -1.0 / 1209600,
+                        1.0 / 47900160,
+                        -691.0 / 1307674368000.0,
+                        1.0 / 74724249600.0,
+                        -3617.0 / 10670622842880000.0,
+                        43867.0 / 5109094217170944000.0,
+                        -174611.0 / 802857662698291200000.0};
     const double s = n + 1;
     double sum = 0, a = q, part = 1; /* of q^-s */
     for (; a < s + 8 && part > 1e-17 * sum; part = pow(q / a, s)) {
@@ -154,8 +176,12 @@ EG__HD double eg__f64_polygamma(double x, double n)
         return x > 0 ? sign * 0 : sum;
     }
     for (; k < 3; k++) { /* a loop, so that the formula is there once: of a GPU it takes nearly all registers */
-        sum += (k == 0 ? sign : k == 1 ? 1 : weight) *
-               eg__f64_polygamma_above(n, k == 0 ? 1 + f : k == 1 ? 1 - f : last);
+        sum += (k == 0   ? sign
+                : k == 1 ? 1
+                         : weight) *
+               eg__f64_polygamma_above(n, k == 0   ? 1 + f
+                                          : k == 1 ? 1 - f
+                                                   : last);
     }
     return sum;
 }
@@ -208,31 +234,99 @@ EG__HD double eg__f64_floor_divide(double a, double b)
     return q == 0 ? copysign(0.0, a / b) : q;
 }
 
-#define EG__SAME(name)                                                                             \
-    EG__HD double eg__f64_##name(double x) { return name(x); }
-EG__SAME(sqrt) EG__SAME(cbrt) EG__SAME(exp) EG__SAME(exp2) EG__SAME(expm1) EG__SAME(log)
-EG__SAME(log2) EG__SAME(log10) EG__SAME(log1p) EG__SAME(sin) EG__SAME(cos) EG__SAME(tan)
-EG__SAME(asin) EG__SAME(acos) EG__SAME(atan) EG__SAME(sinh) EG__SAME(cosh) EG__SAME(tanh)
-EG__SAME(asinh) EG__SAME(acosh) EG__SAME(atanh) EG__SAME(erf) EG__SAME(erfc) EG__SAME(lgamma)
-EG__SAME(floor) EG__SAME(ceil) EG__SAME(rint) EG__SAME(trunc)
+#define EG__SAME(name)                     \
+    EG__HD double eg__f64_##name(double x) \
+    {                                      \
+        return name(x);                    \
+    }
+EG__SAME(sqrt)
+EG__SAME(cbrt)
+EG__SAME(exp)
+EG__SAME(exp2)
+EG__SAME(expm1)
+EG__SAME(log)
+EG__SAME(log2)
+EG__SAME(log10)
+EG__SAME(log1p)
+EG__SAME(sin)
+EG__SAME(cos)
+EG__SAME(tan)
+EG__SAME(asin)
+EG__SAME(acos)
+EG__SAME(atan)
+EG__SAME(sinh)
+EG__SAME(cosh)
+EG__SAME(tanh)
+EG__SAME(asinh)
+EG__SAME(acosh)
+EG__SAME(atanh)
+EG__SAME(erf)
+EG__SAME(erfc)
+EG__SAME(lgamma)
+EG__SAME(floor)
+EG__SAME(ceil)
+EG__SAME(rint)
+EG__SAME(trunc)
 #undef EG__SAME
-EG__HD double eg__f64_fmod(double a, double b) { return fmod(a, b); }
-EG__HD double eg__f64_pow(double a, double b) { return pow(a, b); }
-EG__HD double eg__f64_atan2(double a, double b) { return atan2(a, b); }
-EG__HD double eg__f64_hypot(double a, double b) { return hypot(a, b); }
-EG__HD double eg__f64_copysign(double a, double b) { return copysign(a, b); }
+EG__HD double eg__f64_fmod(double a, double b)
+{
+    return fmod(a, b);
+}
+EG__HD double eg__f64_pow(double a, double b)
+{
+    return pow(a, b);
+}
+EG__HD double eg__f64_atan2(double a, double b)
+{
+    return atan2(a, b);
+}
+EG__HD double eg__f64_hypot(double a, double b)
+{
+    return hypot(a, b);
+}
+EG__HD double eg__f64_copysign(double a, double b)
+{
+    return copysign(a, b);
+}
 
 /* ---- int64: wraps around, divides by zero to 0, shifts past the width to 0 (or the sign) ------ */
 
-EG__HD int64_t eg__i64_abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
-EG__HD int64_t eg__i64_floor(int64_t x) { return x; }
-EG__HD int64_t eg__i64_ceil(int64_t x) { return x; }
-EG__HD int64_t eg__i64_rint(int64_t x) { return x; }
-EG__HD int64_t eg__i64_trunc(int64_t x) { return x; }
-EG__HD int64_t eg__i64_isinf(int64_t x) { return (void)x, 0; }
-EG__HD int64_t eg__i64_isfinite(int64_t x) { return (void)x, 1; }
-EG__HD int64_t eg__i64_signbit(int64_t x) { return x < 0; }
-EG__HD int64_t eg__i64_bitnot(int64_t x) { return ~x; }
+EG__HD int64_t eg__i64_abs(int64_t x)
+{
+    return x < 0 ? (int64_t)(0 - (uint64_t)x) : x;
+}
+EG__HD int64_t eg__i64_floor(int64_t x)
+{
+    return x;
+}
+EG__HD int64_t eg__i64_ceil(int64_t x)
+{
+    return x;
+}
+EG__HD int64_t eg__i64_rint(int64_t x)
+{
+    return x;
+}
+EG__HD int64_t eg__i64_trunc(int64_t x)
+{
+    return x;
+}
+EG__HD int64_t eg__i64_isinf(int64_t x)
+{
+    return (void)x, 0;
+}
+EG__HD int64_t eg__i64_isfinite(int64_t x)
+{
+    return (void)x, 1;
+}
+EG__HD int64_t eg__i64_signbit(int64_t x)
+{
+    return x < 0;
+}
+EG__HD int64_t eg__i64_bitnot(int64_t x)
+{
+    return ~x;
+}
 
 EG__HD int64_t eg__i64_fmod(int64_t a, int64_t b)
 {

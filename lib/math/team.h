@@ -1,6 +1,6 @@
-/* team.h - the words lib/math/linalg.h is written in, for one thread: loops over the rows, elements or lines that a team
- * of threads shares, where it meets, and what it adds up. lib/cuda/common/team.cuh says the same for the threads of a
- * GPU. */
+/* team.h - the words lib/math/linalg.h is written in, for one thread: loops over the rows, elements or lines that a
+ * team of threads shares, where it meets, and what it adds up. lib/cuda/common/team.cuh says the same for the threads
+ * of a GPU. */
 #ifndef EGRET_TEAM_H
 #define EGRET_TEAM_H
 
@@ -12,12 +12,12 @@
 typedef struct eg__team eg__team; /* always NULL: there is nobody else */
 
 /* Inlined, so that a size known outside is known inside. */
-#define EG__TEAM static inline __attribute__((always_inline))
+#define EG__TEAM               static inline __attribute__((always_inline))
 #define EG__EACH(i, from, to)  for (int i = (from); i < (to); i++) /* a thread for each */
 #define EG__ROWS(i, from, to)  for (int i = (from); i < (to); i++) /* a group of threads for each */
 #define EG__ALONG(j, from, to) for (int j = (from); j < (to); j++) /* within it a thread for each */
-#define EG__FIRST(t)       if (1) /* of the team */
-#define EG__GROUP_FIRST(t) if (1)
+#define EG__FIRST(t)           if (1)                              /* of the team */
+#define EG__GROUP_FIRST(t)     if (1)
 
 /* What was written before is there for all of the team, or of the group, after. */
 static inline void eg__meet(const eg__team *t)

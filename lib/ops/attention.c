@@ -8,8 +8,7 @@
 
 static const char me[] = "eg_attention";
 
-static eg_status check(const eg_tensor *q, const eg_tensor *k, const eg_tensor *v,
-                       const eg_attention_options *o)
+static eg_status check(const eg_tensor *q, const eg_tensor *k, const eg_tensor *v, const eg_attention_options *o)
 {
     const eg_tensor *all[3] = {q, k, v};
     for (int i = 0; i < 3; i++) {
@@ -17,22 +16,22 @@ static eg_status check(const eg_tensor *q, const eg_tensor *k, const eg_tensor *
             return eg__why();
         }
         if (all[i]->ndim < 2) {
-            return eg__fail(EG_ESHAPE, me, "%c is %s, must be [..., rows, columns]", "qkv"[i],
-                            EG__SHAPE_OF(all[i]));
+            return eg__fail(EG_ESHAPE, me, "%c is %s, must be [..., rows, columns]", "qkv"[i], EG__SHAPE_OF(all[i]));
         }
     }
-    if (q->shape[q->ndim - 1] != k->shape[k->ndim - 1] ||
-        k->shape[k->ndim - 2] != v->shape[v->ndim - 2]) {
+    if (q->shape[q->ndim - 1] != k->shape[k->ndim - 1] || k->shape[k->ndim - 2] != v->shape[v->ndim - 2]) {
         return eg__fail(EG_ESHAPE, me, "q %s, k %s, v %s: columns of q and k, rows of k and v must agree",
                         EG__SHAPE_OF(q), EG__SHAPE_OF(k), EG__SHAPE_OF(v));
     }
     if (!(o->dropout >= 0 && o->dropout <= 1) || !isfinite(o->scale)) {
-        return eg__fail(EG_EINVAL, me, "dropout is %g, must be 0..1; scale is %g, must be finite",
-                        o->dropout, o->scale);
+        return eg__fail(EG_EINVAL, me, "dropout is %g, must be 0..1; scale is %g, must be finite", o->dropout,
+                        o->scale);
     }
     if (!(o->softcap >= 0) || !isfinite(o->softcap) || o->window < 0 || (unsigned)o->corner > EG_UPPER_LEFT) {
-        return eg__fail(EG_EINVAL, me, "softcap is %g, must be finite and not negative; window is %lld, must not be "
-                        "negative; corner is %d", o->softcap, (long long)o->window, (int)o->corner);
+        return eg__fail(EG_EINVAL, me,
+                        "softcap is %g, must be finite and not negative; window is %lld, must not be "
+                        "negative; corner is %d",
+                        o->softcap, (long long)o->window, (int)o->corner);
     }
     return o->mask ? eg__check(o->mask, me, "mask") : EG_OK;
 }
@@ -50,11 +49,10 @@ static eg_status check_row(const char *op, const eg_tensor *q, const eg_tensor *
         fits = n == 1 || n == eg__lead_size(back ? q : k, 1);
     }
     if (!fits) {
-        return eg__fail(EG_ESHAPE, op, "q %s, k %s, v %s, mask %s do not go together", EG__SHAPE_OF(q),
-                        EG__SHAPE_OF(k), EG__SHAPE_OF(v), mask ? EG__SHAPE_OF(mask) : "none");
+        return eg__fail(EG_ESHAPE, op, "q %s, k %s, v %s, mask %s do not go together", EG__SHAPE_OF(q), EG__SHAPE_OF(k),
+                        EG__SHAPE_OF(v), mask ? EG__SHAPE_OF(mask) : "none");
     }
-    if (k->dtype != q->dtype || v->dtype != q->dtype ||
-        (mask && !((EG__FLOATS | EG__D(BOOL)) >> mask->dtype & 1))) {
+    if (k->dtype != q->dtype || v->dtype != q->dtype || (mask && !((EG__FLOATS | EG__D(BOOL)) >> mask->dtype & 1))) {
         return eg__fail(EG_EDTYPE, op, "q, k, v are %s, %s, %s, must be of one dtype; the mask is bool or floats",
                         eg_dtype_name((eg_dtype)q->dtype), eg_dtype_name((eg_dtype)k->dtype),
                         eg_dtype_name((eg_dtype)v->dtype));
@@ -262,8 +260,7 @@ static eg_tensor *fused(eg_tensor *q, eg_tensor *k, eg_tensor *v, eg_tensor *mas
     return out[0];
 }
 
-eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v,
-                             const eg_attention_options *given)
+eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v, const eg_attention_options *given)
 {
     eg_attention_options o;
     eg__options(&o, sizeof o, given);
@@ -274,8 +271,13 @@ eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v,
         return NULL;
     }
     const double scale = eg__or(o.scale, 1 / sqrt((double)eg__max(eg_size(q, -1), 1)));
-    eg__attention_opts of = {.scale = scale, .dropout = o.dropout, .softcap = o.softcap, .window = o.window,
-                             .causal = o.causal, .upper_left = o.corner == EG_UPPER_LEFT, .mask = o.mask != NULL};
+    eg__attention_opts of = {.scale = scale,
+                             .dropout = o.dropout,
+                             .softcap = o.softcap,
+                             .window = o.window,
+                             .causal = o.causal,
+                             .upper_left = o.corner == EG_UPPER_LEFT,
+                             .mask = o.mask != NULL};
     eg_scope s = eg_scope_push();
     eg_tensor *out[2] = {NULL, NULL};
     if (q->device && !o.weights && fits(q, k, v, o.mask)) {

@@ -24,8 +24,11 @@ static inline eg__attended eg__attended_of(const eg_tensor *q, const eg_tensor *
                                            const eg_tensor *mask)
 {
     const eg_tensor *all[4] = {q, k, v, mask};
-    eg__attended g = {.batches = 1, .t = q->shape[q->ndim - 2], .s = k->shape[k->ndim - 2],
-                      .d = q->shape[q->ndim - 1], .v = v->shape[v->ndim - 1]};
+    eg__attended g = {.batches = 1,
+                      .t = q->shape[q->ndim - 2],
+                      .s = k->shape[k->ndim - 2],
+                      .d = q->shape[q->ndim - 1],
+                      .v = v->shape[v->ndim - 1]};
     int ndim = 0;
     for (int i = 0; i < 4; i++) {
         ndim = all[i] && all[i]->ndim > ndim ? all[i]->ndim : ndim;

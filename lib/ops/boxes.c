@@ -12,13 +12,11 @@ static eg_status check_boxes(const char *op, const char *name, const eg_tensor *
         return eg__why();
     }
     if (!eg__is_float(t->dtype)) {
-        return eg__fail(EG_EDTYPE, op, "%s of %s, must be floats", name,
-                        eg_dtype_name((eg_dtype)t->dtype));
+        return eg__fail(EG_EDTYPE, op, "%s of %s, must be floats", name, eg_dtype_name((eg_dtype)t->dtype));
     }
     bool fits = t->ndim > 0 && t->shape[t->ndim - 1] == 4 && (!ndim || t->ndim == ndim);
     return fits ? EG_OK
-                : eg__fail(EG_ESHAPE, op, "%s %s must be %s", name, EG__SHAPE_OF(t),
-                           ndim ? "[boxes, 4]" : "[..., 4]");
+                : eg__fail(EG_ESHAPE, op, "%s %s must be %s", name, EG__SHAPE_OF(t), ndim ? "[boxes, 4]" : "[..., 4]");
 }
 
 /* The four corners, each without the last axis. */
@@ -28,8 +26,7 @@ typedef struct corners {
 
 static corners corners_of(eg_tensor *b)
 {
-    return (corners){eg_select(b, -1, 0), eg_select(b, -1, 1), eg_select(b, -1, 2),
-                     eg_select(b, -1, 3)};
+    return (corners){eg_select(b, -1, 0), eg_select(b, -1, 1), eg_select(b, -1, 2), eg_select(b, -1, 3)};
 }
 
 static eg_tensor *join(eg_tensor *a, eg_tensor *b, eg_tensor *c, eg_tensor *d)
@@ -59,13 +56,12 @@ eg_tensor *eg_box_clip(eg_tensor *boxes, double height, double width)
         return NULL;
     }
     if (!(height >= 0) || !(width >= 0)) {
-        return eg__fail_null(EG_EINVAL, "box_clip", "height %g or width %g is negative", height,
-                             width);
+        return eg__fail_null(EG_EINVAL, "box_clip", "height %g or width %g is negative", height, width);
     }
     eg_scope s = eg_scope_push();
     corners k = corners_of(boxes);
-    return eg_scope_pop(s, join(eg_clamp(k.x1, 0, width), eg_clamp(k.y1, 0, height),
-                                eg_clamp(k.x2, 0, width), eg_clamp(k.y2, 0, height)));
+    return eg_scope_pop(s, join(eg_clamp(k.x1, 0, width), eg_clamp(k.y1, 0, height), eg_clamp(k.x2, 0, width),
+                                eg_clamp(k.y2, 0, height)));
 }
 
 static eg_tensor *overlaps(const char *op, eg_tensor *a, eg_tensor *b, bool generalised)
@@ -80,8 +76,7 @@ static eg_tensor *overlaps(const char *op, eg_tensor *a, eg_tensor *b, bool gene
     eg_tensor *both = eg_mul(w, h), *any = eg_sub(eg_add(area(&p), area(&q)), both);
     eg_tensor *iou = eg_div(both, any);
     if (generalised) {
-        corners hull = {eg_minimum(p.x1, q.x1), eg_minimum(p.y1, q.y1), eg_maximum(p.x2, q.x2),
-                        eg_maximum(p.y2, q.y2)};
+        corners hull = {eg_minimum(p.x1, q.x1), eg_minimum(p.y1, q.y1), eg_maximum(p.x2, q.x2), eg_maximum(p.y2, q.y2)};
         eg_tensor *whole = area(&hull);
         iou = eg_sub(iou, eg_div(eg_sub(whole, any), whole));
     }
@@ -110,15 +105,13 @@ eg_status eg__infer_nms(eg__call *c)
     return eg__check_shape(c->op->name, 1, d->shape, EG_BOOL, &d->n);
 }
 
-static eg_status check_nms(const char *op, const eg_tensor *boxes, const eg_tensor *scores,
-                           const eg_nms_options *g)
+static eg_status check_nms(const char *op, const eg_tensor *boxes, const eg_tensor *scores, const eg_nms_options *g)
 {
     if (check_boxes(op, "boxes", boxes, 2) || eg__check(scores, op, "scores")) {
         return eg__why();
     }
     if (!eg__is_float(scores->dtype)) {
-        return eg__fail(EG_EDTYPE, op, "scores of %s, must be floats",
-                        eg_dtype_name((eg_dtype)scores->dtype));
+        return eg__fail(EG_EDTYPE, op, "scores of %s, must be floats", eg_dtype_name((eg_dtype)scores->dtype));
     }
     if (scores->ndim != 1 || scores->n != boxes->shape[0]) {
         return eg__fail(EG_ESHAPE, op, "scores %s are not one for each of %s", EG__SHAPE_OF(scores),
@@ -128,8 +121,8 @@ static eg_status check_nms(const char *op, const eg_tensor *boxes, const eg_tens
         return eg__fail(EG_EINVAL, op, "iou_threshold %g is outside 0..1", g->iou_threshold);
     }
     if (isnan(g->score_threshold) || g->max_output < 0) {
-        return eg__fail(EG_EINVAL, op, "score_threshold %g is NaN or max_output %lld negative",
-                        g->score_threshold, (long long)g->max_output);
+        return eg__fail(EG_EINVAL, op, "score_threshold %g is NaN or max_output %lld negative", g->score_threshold,
+                        (long long)g->max_output);
     }
     return EG_OK;
 }
@@ -167,8 +160,7 @@ eg_tensor *eg_nms_with(eg_tensor *boxes, eg_tensor *scores, const eg_nms_options
     return suppress("nms", boxes, scores, NULL, options);
 }
 
-eg_tensor *eg_batched_nms_with(eg_tensor *boxes, eg_tensor *scores, eg_tensor *classes,
-                               const eg_nms_options *options)
+eg_tensor *eg_batched_nms_with(eg_tensor *boxes, eg_tensor *scores, eg_tensor *classes, const eg_nms_options *options)
 {
     static const char op[] = "batched_nms";
     if (eg__check(boxes, op, "boxes") || eg__check(classes, op, "classes")) {
@@ -179,8 +171,8 @@ eg_tensor *eg_batched_nms_with(eg_tensor *boxes, eg_tensor *scores, eg_tensor *c
                              eg_dtype_name((eg_dtype)classes->dtype));
     }
     if (classes->ndim != 1 || boxes->ndim != 2 || classes->n != boxes->shape[0]) {
-        return eg__fail_null(EG_ESHAPE, op, "classes %s are not one for each of %s",
-                             EG__SHAPE_OF(classes), EG__SHAPE_OF(boxes));
+        return eg__fail_null(EG_ESHAPE, op, "classes %s are not one for each of %s", EG__SHAPE_OF(classes),
+                             EG__SHAPE_OF(boxes));
     }
     eg_scope s = eg_scope_push();
     classes = eg_cast(classes, EG_I64);
@@ -198,13 +190,11 @@ static centred centred_of(eg_tensor *boxes)
 {
     corners k = corners_of(boxes);
     eg_tensor *w = eg_sub(k.x2, k.x1), *h = eg_sub(k.y2, k.y1);
-    return (centred){eg_add(k.x1, eg_mul_scalar(w, 0.5)), eg_add(k.y1, eg_mul_scalar(h, 0.5)), w,
-                     h};
+    return (centred){eg_add(k.x1, eg_mul_scalar(w, 0.5)), eg_add(k.y1, eg_mul_scalar(h, 0.5)), w, h};
 }
 
-static eg_status check_code(const char *op, const eg_tensor *anchors, const eg_tensor *t,
-                            const char *name, eg_box_code_options *g,
-                            const eg_box_code_options *given)
+static eg_status check_code(const char *op, const eg_tensor *anchors, const eg_tensor *t, const char *name,
+                            eg_box_code_options *g, const eg_box_code_options *given)
 {
     static const double ones[4] = {1, 1, 1, 1}, zeros[4] = {0};
     eg__options(g, sizeof *g, given);
@@ -223,8 +213,7 @@ static eg_status check_code(const char *op, const eg_tensor *anchors, const eg_t
     return isnan(g->clip) ? eg__fail(EG_EINVAL, op, "clip is NaN") : EG_OK;
 }
 
-eg_tensor *eg_box_encode_with(eg_tensor *anchors, eg_tensor *boxes,
-                              const eg_box_code_options *options)
+eg_tensor *eg_box_encode_with(eg_tensor *anchors, eg_tensor *boxes, const eg_box_code_options *options)
 {
     eg_box_code_options g;
     if (check_code("box_encode", anchors, boxes, "boxes", &g, options)) {
@@ -239,8 +228,8 @@ eg_tensor *eg_box_encode_with(eg_tensor *anchors, eg_tensor *boxes,
 }
 
 /* Along one axis: the centre from t, half the size from u. */
-static void decode(eg_tensor *t, eg_tensor *u, eg_tensor *centre, eg_tensor *size,
-                   const double *weights, double clip, eg_tensor **low, eg_tensor **high)
+static void decode(eg_tensor *t, eg_tensor *u, eg_tensor *centre, eg_tensor *size, const double *weights, double clip,
+                   eg_tensor **low, eg_tensor **high)
 {
     eg_tensor *at = eg_add(eg_mul(eg_div_scalar(t, weights[0]), size), centre);
     eg_tensor *growth = eg_exp(eg_clamp_max(eg_div_scalar(u, weights[2]), clip));
@@ -249,8 +238,7 @@ static void decode(eg_tensor *t, eg_tensor *u, eg_tensor *centre, eg_tensor *siz
     *high = eg_add(at, half);
 }
 
-eg_tensor *eg_box_decode_with(eg_tensor *anchors, eg_tensor *codes,
-                              const eg_box_code_options *options)
+eg_tensor *eg_box_decode_with(eg_tensor *anchors, eg_tensor *codes, const eg_box_code_options *options)
 {
     eg_box_code_options g;
     if (check_code("box_decode", anchors, codes, "codes", &g, options)) {
@@ -318,13 +306,11 @@ eg_tensor *eg_anchors_with(int64_t height, int64_t width, const eg_anchors_optio
     }
     for (int a = 0; a < 2; a++) {
         if (!(g.stride[a] >= 0) || isinf(g.stride[a]) || !isfinite(g.offset[a])) {
-            return eg__fail_null(EG_EINVAL, "anchors", "stride %g or offset %g", g.stride[a],
-                                 g.offset[a]);
+            return eg__fail_null(EG_EINVAL, "anchors", "stride %g or offset %g", g.stride[a], g.offset[a]);
         }
     }
     if (height < 0 || width < 0) {
-        return eg__fail_null(EG_ESHAPE, "anchors", "a map of %lld x %lld", (long long)height,
-                             (long long)width);
+        return eg__fail_null(EG_ESHAPE, "anchors", "a map of %lld x %lld", (long long)height, (long long)width);
     }
     const int device = eg__default_device(eg__thread_get(), "anchors");
     const int64_t all_of[4] = {height, width, nratios * nsizes, 4};
@@ -335,9 +321,7 @@ eg_tensor *eg_anchors_with(int64_t height, int64_t width, const eg_anchors_optio
     eg_tensor *y = centres(height, 0, &g), *x = centres(width, 1, &g);
     eg_shape map = EG_SHAPE(height, width, 1, 1);
     eg_tensor *pair[] = {eg_expand(x, map), eg_expand(y, map)};
-    eg_tensor *at = pair[0] && pair[1]
-                        ? eg_concat((eg_tensor *[]){pair[0], pair[1], pair[0], pair[1]}, 4, 3)
-                        : NULL;
+    eg_tensor *at = pair[0] && pair[1] ? eg_concat((eg_tensor *[]){pair[0], pair[1], pair[0], pair[1]}, 4, 3) : NULL;
     eg_tensor *all = eg_add(at, around(g.sizes, nsizes, ratios, nratios));
     return eg_scope_pop(s, all ? eg_reshape(all, EG_SHAPE(all->n / 4, 4)) : NULL);
 }

@@ -50,8 +50,7 @@ static eg_status same(const char *op, int d, int64_t in, eg__conv_geometry *g)
     int64_t out = in / g->stride[d] + (in % g->stride[d] != 0), s = span(g->k[d], g->dilation[d]);
     int64_t total = s < 0 || in == 0 ? 0 : eg__max((out - 1) * g->stride[d] - in + s, 0);
     if (g->k[d] > 0 && (s < 0 || total > 2 * (int64_t)INT32_MAX)) {
-        return eg__fail(EG_ESHAPE, op,
-                        "a kernel of %lld with dilation %lld is too large for SAME padding", LL(g->k[d]),
+        return eg__fail(EG_ESHAPE, op, "a kernel of %lld with dilation %lld is too large for SAME padding", LL(g->k[d]),
                         LL(g->dilation[d]));
     }
     g->before[d] = total / 2;
@@ -74,8 +73,7 @@ static eg_status number(const char *op, const char *name, int64_t v, int64_t oth
 static eg_status no_such_axes(const char *op, int axes, const eg_conv_options *o)
 {
     for (int a = axes; a < 3; a++) {
-        if (o->strides[a] || o->dilations[a] || o->pads[a][0] || o->pads[a][1] ||
-            o->output_padding[a]) {
+        if (o->strides[a] || o->dilations[a] || o->pads[a][0] || o->pads[a][1] || o->output_padding[a]) {
             return eg__fail(EG_EINVAL, op, "an option is given for spatial axis %d of %d", a, axes);
         }
     }
@@ -87,9 +85,9 @@ static eg_status numbers(const char *op, int axes, const eg_conv_options *o, eg_
 {
     int64_t stride = 1, dilation = 1, both = 0;
     bool each = false;
-    *g = (eg__conv_geometry){.in = {1, 1, 1}, .k = {1, 1, 1}, .out = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
-    if (number(op, "stride", o->stride, 1, &stride) ||
-        number(op, "dilation", o->dilation, 1, &dilation) ||
+    *g = (eg__conv_geometry){
+        .in = {1, 1, 1}, .k = {1, 1, 1}, .out = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+    if (number(op, "stride", o->stride, 1, &stride) || number(op, "dilation", o->dilation, 1, &dilation) ||
         number(op, "groups", o->groups, 1, &g->groups) || no_such_axes(op, axes, o)) {
         return EG_EINVAL;
     }
@@ -257,8 +255,8 @@ static eg_status ranks(const char *op, const eg_tensor *a, const eg_tensor *b)
 {
     return a->ndim >= 3 && a->ndim <= 5 && b->ndim == a->ndim
                ? EG_OK
-               : eg__fail(EG_ESHAPE, op, "needs two operands of 3, 4 or 5 axes: %s and %s",
-                          EG__SHAPE_OF(a), EG__SHAPE_OF(b));
+               : eg__fail(EG_ESHAPE, op, "needs two operands of 3, 4 or 5 axes: %s and %s", EG__SHAPE_OF(a),
+                          EG__SHAPE_OF(b));
 }
 
 static eg_status bias_of(const eg__call *c, int64_t channels_out)
@@ -266,8 +264,7 @@ static eg_status bias_of(const eg__call *c, int64_t channels_out)
     const eg_tensor *b = c->nin > 2 ? c->in[2] : NULL;
     return !b || (b->ndim == 1 && b->shape[0] == channels_out)
                ? EG_OK
-               : eg__fail(EG_ESHAPE, c->op->name, "bias is %s, must be [%lld]", EG__SHAPE_OF(b),
-                          LL(channels_out));
+               : eg__fail(EG_ESHAPE, c->op->name, "bias is %s, must be [%lld]", EG__SHAPE_OF(b), LL(channels_out));
 }
 
 /* Sizes of the axes that there are. */
@@ -303,9 +300,8 @@ eg_status eg__infer_conv(eg__call *c)
         return EG_ESHAPE;
     }
     if (x->shape[1] != fits) {
-        return eg__fail(EG_ESHAPE, op,
-                        "x %s has %lld channels; weight %s in %lld groups takes %lld",
-                        EG__SHAPE_OF(x), LL(x->shape[1]), EG__SHAPE_OF(w), LL(g->groups), LL(fits));
+        return eg__fail(EG_ESHAPE, op, "x %s has %lld channels; weight %s in %lld groups takes %lld", EG__SHAPE_OF(x),
+                        LL(x->shape[1]), EG__SHAPE_OF(w), LL(g->groups), LL(fits));
     }
     sizes(&c->desc[0], x->ndim, g->n, g->o, g->out);
     return channels_last(c, &c->desc[0]);
@@ -336,8 +332,8 @@ eg_status eg__infer_conv_data(eg__call *c)
         return EG_ESHAPE;
     }
     if (dy->shape[1] != w->shape[0]) {
-        return eg__fail(EG_ESHAPE, op, "%s has %lld channels; weight %s takes %lld",
-                        EG__SHAPE_OF(dy), LL(dy->shape[1]), EG__SHAPE_OF(w), LL(w->shape[0]));
+        return eg__fail(EG_ESHAPE, op, "%s has %lld channels; weight %s takes %lld", EG__SHAPE_OF(dy), LL(dy->shape[1]),
+                        EG__SHAPE_OF(w), LL(w->shape[0]));
     }
     sizes(&c->desc[0], dy->ndim, g->n, g->c, g->in);
     return bias_of(c, g->c) ? EG_ESHAPE : channels_last(c, &c->desc[0]);
@@ -353,8 +349,7 @@ eg_status eg__infer_conv_weight(eg__call *c)
         return EG_ESHAPE;
     }
     if (x->shape[0] != dy->shape[0] || x->shape[1] % g->groups || dy->shape[1] % g->groups) {
-        return eg__fail(EG_ESHAPE, op,
-                        "batches or channels of x %s and dy %s do not fit, in %lld groups",
+        return eg__fail(EG_ESHAPE, op, "batches or channels of x %s and dy %s do not fit, in %lld groups",
                         EG__SHAPE_OF(x), EG__SHAPE_OF(dy), LL(g->groups));
     }
     d->dtype = x->dtype;
@@ -366,17 +361,16 @@ eg_status eg__infer_conv_weight(eg__call *c)
 /* ---- public -------------------------------------------------------------------------------- */
 
 /* Both operands there and with the axes that the function's name says? x may lack that of the batch. */
-static eg_status operands(const char *op, const eg_tensor *x, const eg_tensor *w,
-                          const char *second, const eg_tensor *bias, int axes)
+static eg_status operands(const char *op, const eg_tensor *x, const eg_tensor *w, const char *second,
+                          const eg_tensor *bias, int axes)
 {
-    if (eg__check(x, op, "x") || eg__check(w, op, second) ||
-        (bias && eg__check(bias, op, "bias"))) {
+    if (eg__check(x, op, "x") || eg__check(w, op, second) || (bias && eg__check(bias, op, "bias"))) {
         return eg__why();
     }
     return (x->ndim == axes + 2 || x->ndim == axes + 1) && w->ndim == axes + 2
                ? EG_OK
-               : eg__fail(EG_ESHAPE, op, "x %s and %s %s must have %d axes, x without a batch %d",
-                          EG__SHAPE_OF(x), second, EG__SHAPE_OF(w), axes + 2, axes + 1);
+               : eg__fail(EG_ESHAPE, op, "x %s and %s %s must have %d axes, x without a batch %d", EG__SHAPE_OF(x),
+                          second, EG__SHAPE_OF(w), axes + 2, axes + 1);
 }
 
 typedef eg_tensor *function(eg_tensor *x);
@@ -386,8 +380,8 @@ static function *activation_of(const eg_conv_options *g)
     return g && eg__options_whole(g, sizeof *g) ? g->activation : NULL;
 }
 
-static eg_tensor *activated(const eg__op *op, eg_tensor *x, eg_tensor *w, eg_tensor *bias,
-                            const eg__conv_opts *o, function *activation)
+static eg_tensor *activated(const eg__op *op, eg_tensor *x, eg_tensor *w, eg_tensor *bias, const eg__conv_opts *o,
+                            function *activation)
 {
     if (!activation) {
         return eg__op3(op, x, w, bias, o);
@@ -436,8 +430,8 @@ static eg_tensor *forward(const char *op, int axes, eg_tensor *x, eg_tensor *w, 
 }
 
 /* The transposed convolution with a tail of zeros, on which the bias falls too. */
-static eg_tensor *with_tail(eg_tensor *x, eg_tensor *w, eg_tensor *bias, const eg__conv_opts *o,
-                            const tail *t, function *activation)
+static eg_tensor *with_tail(eg_tensor *x, eg_tensor *w, eg_tensor *bias, const eg__conv_opts *o, const tail *t,
+                            function *activation)
 {
     eg_pad_options p = {.size = sizeof p};
     for (int a = 0; a < 3; a++) {
@@ -478,36 +472,33 @@ static eg_tensor *transposed(const char *op, int axes, eg_tensor *x, eg_tensor *
     return activated(&eg__op_conv_data, x, w, bias, &o, activation_of(given));
 }
 
-#define BOTH(n)                                                                                    \
-    eg_tensor *eg_conv##n##d_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,                \
-                                  const eg_conv_options *options)                                  \
-    {                                                                                              \
-        return forward("conv" #n "d", n, x, weight, bias, options);                                \
-    }                                                                                              \
-    eg_tensor *eg_conv_transpose##n##d_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,      \
-                                            const eg_conv_options *options)                        \
-    {                                                                                              \
-        return transposed("conv_transpose" #n "d", n, x, weight, bias, options);                   \
+#define BOTH(n)                                                                                                     \
+    eg_tensor *eg_conv##n##d_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, const eg_conv_options *options) \
+    {                                                                                                               \
+        return forward("conv" #n "d", n, x, weight, bias, options);                                                 \
+    }                                                                                                               \
+    eg_tensor *eg_conv_transpose##n##d_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,                       \
+                                            const eg_conv_options *options)                                         \
+    {                                                                                                               \
+        return transposed("conv_transpose" #n "d", n, x, weight, bias, options);                                    \
     }
 BOTH(1)
 BOTH(2)
 BOTH(3)
 
 /* The shape a gradient is to have: right rank, no negative sizes, these first two. */
-static eg_status wanted(const char *op, const char *name, const eg_shape *s, int ndim,
-                        int64_t first, int64_t second)
+static eg_status wanted(const char *op, const char *name, const eg_shape *s, int ndim, int64_t first, int64_t second)
 {
     int known = s->ndim < 0 || s->ndim > EG_MAX_DIMS ? 0 : s->ndim;
     int64_t n;
     if (s->ndim != ndim || s->dim[0] != first || s->dim[1] != second) {
-        return eg__fail(EG_ESHAPE, op, "%s is %s, must have %d axes, the first two %lld and %lld",
-                        name, eg__shape_text(known, s->dim).s, ndim, LL(first), LL(second));
+        return eg__fail(EG_ESHAPE, op, "%s is %s, must have %d axes, the first two %lld and %lld", name,
+                        eg__shape_text(known, s->dim).s, ndim, LL(first), LL(second));
     }
     return eg__check_shape(op, ndim, s->dim, EG_F64, &n);
 }
 
-eg_tensor *eg_conv_data_with(eg_tensor *dy, eg_tensor *weight, eg_shape x_shape,
-                             const eg_conv_options *options)
+eg_tensor *eg_conv_data_with(eg_tensor *dy, eg_tensor *weight, eg_shape x_shape, const eg_conv_options *options)
 {
     const char *op = "conv_data";
     eg__conv_opts o = {0};
@@ -523,8 +514,7 @@ eg_tensor *eg_conv_data_with(eg_tensor *dy, eg_tensor *weight, eg_shape x_shape,
     return eg__op2(&eg__op_conv_data, dy, weight, &o);
 }
 
-eg_tensor *eg_conv_weight_with(eg_tensor *x, eg_tensor *dy, eg_shape w_shape,
-                               const eg_conv_options *options)
+eg_tensor *eg_conv_weight_with(eg_tensor *x, eg_tensor *dy, eg_shape w_shape, const eg_conv_options *options)
 {
     const char *op = "conv_weight";
     eg__conv_opts o = {0};

@@ -31,7 +31,9 @@ static inline eg__conv_job eg__conv_job_of(const eg__call *c, eg__conv_result re
                           .g = ((const eg__conv_opts *)c->opts)->g,
                           .x = result == EG__CONV_X ? out : a,
                           .w = result == EG__CONV_W ? out : b,
-                          .y = result == EG__CONV_Y ? out : result == EG__CONV_X ? a : b,
+                          .y = result == EG__CONV_Y   ? out
+                               : result == EG__CONV_X ? a
+                                                      : b,
                           .bias = c->nin > 2 ? c->in[2] : NULL};
 }
 

@@ -10,8 +10,7 @@
 /* On the device with this id; a negative one failed already. */
 static eg_tensor *make(int device, const char *op, eg_shape shape, int dtype)
 {
-    eg__desc d = {.dtype = (uint8_t)dtype, .ndim = (uint8_t)shape.ndim, .dense = true,
-                  .device = (uint8_t)device};
+    eg__desc d = {.dtype = (uint8_t)dtype, .ndim = (uint8_t)shape.ndim, .dense = true, .device = (uint8_t)device};
     if (device < 0 || eg__check_shape(op, shape.ndim, shape.dim, dtype, &d.n)) {
         return NULL;
     }
@@ -152,9 +151,8 @@ eg_tensor *eg_full_like(eg_tensor *x, double value)
 
 eg_tensor *eg_full_like_int(eg_tensor *x, int64_t value)
 {
-    return eg__check(x, "full_like_int", "x")
-               ? NULL
-               : filled_like("full_like_int", x, bits_of_int(value, (eg_dtype)x->dtype));
+    return eg__check(x, "full_like_int", "x") ? NULL
+                                              : filled_like("full_like_int", x, bits_of_int(value, (eg_dtype)x->dtype));
 }
 
 eg_tensor *eg_scalar(double value, eg_dtype dtype)
@@ -227,8 +225,10 @@ eg_tensor *eg__arange_on(int device, double start, double stop, double step, eg_
 {
     double count = ceil((stop - start) / step);
     if (!isfinite(start) || !isfinite(stop) || !isfinite(step) || step == 0) {
-        return eg__fail_null(EG_EINVAL, "arange", "start %g, stop %g, step %g: limits must be "
-                             "finite and the step not 0", start, stop, step);
+        return eg__fail_null(EG_EINVAL, "arange",
+                             "start %g, stop %g, step %g: limits must be "
+                             "finite and the step not 0",
+                             start, stop, step);
     }
     if (count >= 0x1p62) {
         return eg__fail_null(EG_ESHAPE, "arange", "%g elements are too many", count);
@@ -363,8 +363,12 @@ eg_tensor *eg_wrap(void *data, eg_shape shape, eg_dtype dtype, eg_free_fn free_f
         free(s);
         return eg__no_memory("wrap", (int64_t)sizeof *s), NULL;
     }
-    *s = (eg__storage){.cls = EG__CLS_USER, .made_by = EG__OP_COUNT, .bytes = (size_t)n * es,
-                       .data = data, .free_fn = free_fn, .user = user};
+    *s = (eg__storage){.cls = EG__CLS_USER,
+                       .made_by = EG__OP_COUNT,
+                       .bytes = (size_t)n * es,
+                       .data = data,
+                       .free_fn = free_fn,
+                       .user = user};
     eg__ref_init(&s->refs);
     eg__count(&T->live_bytes, (int64_t)s->bytes);
     t->storage = s;

@@ -102,8 +102,8 @@ static eg_status check_labels(const char *op, const eg_tensor *labels, const eg_
                                 (long long)r, (long long)v, (long long)classes - 1);
             }
             if (v == o->blank) {
-                return eg__fail(EG_EINVAL, op, "label %lld of row %lld is the blank, %lld", (long long)i,
-                                (long long)r, (long long)v);
+                return eg__fail(EG_EINVAL, op, "label %lld of row %lld is the blank, %lld", (long long)i, (long long)r,
+                                (long long)v);
             }
         }
         before += n;
@@ -149,8 +149,8 @@ static eg_tensor *labels_of(const char *op, eg_tensor *t, const eg_tensor *x, co
         return eg__fail_null(EG_EDEVICE, op, "target_lengths are on %s, targets on %s",
                              eg_device_name(eg_device_of(*lengths)), eg_device_name(eg_device_of(t)));
     }
-    if (!t->device && ((t->ndim == 1 && check_sum(op, t, *lengths)) ||
-                       check_labels(op, t, *lengths, rows, x->shape[2], o))) {
+    if (!t->device &&
+        ((t->ndim == 1 && check_sum(op, t, *lengths)) || check_labels(op, t, *lengths, rows, x->shape[2], o))) {
         return NULL;
     }
     return t;
@@ -211,8 +211,7 @@ eg_tensor *eg_ctc_loss_with(eg_tensor *x, eg_tensor *targets, const eg_ctc_optio
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-eg_status eg_ctc_greedy(eg_tensor *x, eg_tensor *input_lengths, int64_t blank, eg_tensor **labels,
-                        eg_tensor **lengths)
+eg_status eg_ctc_greedy(eg_tensor *x, eg_tensor *input_lengths, int64_t blank, eg_tensor **labels, eg_tensor **lengths)
 {
     static const char op[] = "ctc_greedy";
     eg_tensor *out[EG__MAX_OUT] = {NULL};
@@ -227,8 +226,7 @@ eg_status eg_ctc_greedy(eg_tensor *x, eg_tensor *input_lengths, int64_t blank, e
     eg_scope s = eg_scope_push();
     eg_tensor *frames = eg__ctc_lengths(op, "input_lengths", input_lengths, x->shape[1], x->shape[0]);
     eg_tensor *path = eg_argmax(eg_detach(x), .axes = EG_AXES(2)), *in[2] = {path, frames};
-    eg_status st = !path || (input_lengths && !frames) ? eg__why()
-                                                       : eg__dispatch(&eg__op_ctc_collapse, in, 2, &o, out);
+    eg_status st = !path || (input_lengths && !frames) ? eg__why() : eg__dispatch(&eg__op_ctc_collapse, in, 2, &o, out);
     if (st) {
         eg_scope_pop(s, NULL);
         return st;

@@ -13,7 +13,7 @@
 
 typedef struct eg__ctc_opts {
     int64_t blank;
-    int64_t longest; /* number of labels that a row may have; more than frames are hopeless, and not looked at */
+    int64_t longest;     /* number of labels that a row may have; more than frames are hopeless, and not looked at */
     int frames, lengths; /* whether there are input_lengths, target_lengths */
     int zero_infinity;
     int shares; /* losses are divided by the number of labels */

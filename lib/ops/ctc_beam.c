@@ -12,7 +12,7 @@
 enum { WIDTH = 16, MOST = 1 << 20 };
 
 typedef struct node {
-    int64_t parent, label; /* -1 of the root */
+    int64_t parent, label;  /* -1 of the root */
     int64_t child, sibling; /* 0: none */
 } node;
 
@@ -139,8 +139,8 @@ static void step(const search *s, work *w, const double *x)
         const prefix p = w->beam[i];
         const int64_t last = w->nodes[p.node].label;
         const double again = last < 0 ? p.ends : p.ends + x[last];
-        offer(s, w, (prefix){.node = p.node, .label = -1, .blank = p.score + x[s->blank],
-                             .ends = add(again, w->gained[i])});
+        offer(s, w,
+              (prefix){.node = p.node, .label = -1, .blank = p.score + x[s->blank], .ends = add(again, w->gained[i])});
     }
     w->count = w->chosen;
     for (int64_t i = 0; i < w->count; i++) {
@@ -228,7 +228,10 @@ eg_status eg_ctc_beam_with(eg_tensor *x, eg_tensor **labels, eg_tensor **lengths
     if (o.width < 0 || o.width > MOST) {
         return eg__fail(EG_EINVAL, op, "width is %lld, must be 0..%d", (long long)o.width, MOST);
     }
-    search s = {.steps = x->shape[0], .rows = x->shape[1], .classes = x->shape[2], .blank = o.blank,
+    search s = {.steps = x->shape[0],
+                .rows = x->shape[1],
+                .classes = x->shape[2],
+                .blank = o.blank,
                 .width = o.width ? o.width : WIDTH};
     eg_scope scope = eg_scope_push();
     eg_tensor *frames = o.input_lengths ? eg_to(eg_detach(o.input_lengths), eg_cpu()) : NULL;

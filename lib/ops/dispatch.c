@@ -50,8 +50,8 @@ int eg__common_dtype(eg_tensor *const *in, int nin)
 }
 
 /* Brings inputs to a dtype through recorded casts and dispatches again. */
-static EG__COLD eg_status recast(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
-                                 eg_tensor **out, eg__recast how)
+static EG__COLD eg_status recast(const eg__op *op, eg_tensor *const *in, int nin, const void *opts, eg_tensor **out,
+                                 eg__recast how)
 {
     eg_tensor *cast[INLINE_INPUTS], **to = cast;
     if (nin > INLINE_INPUTS && !(to = eg__malloc((size_t)nin * sizeof *to))) {
@@ -74,8 +74,7 @@ static EG__COLD eg_status recast(const eg__op *op, eg_tensor *const *in, int nin
     return eg_scope_pop_n(s, out, op->nout);
 }
 
-static EG__COLD eg_status promote(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
-                                  eg_tensor **out)
+static EG__COLD eg_status promote(const eg__op *op, eg_tensor *const *in, int nin, const void *opts, eg_tensor **out)
 {
     int dt = eg__common_dtype(in, nin);
     if (op->flags & EG__INT_TO_F32 && !eg__is_float(dt)) {
@@ -183,8 +182,7 @@ static eg_status run_watched(const eg__call *c, eg__kernel *k)
 
 static EG__COLD eg_status no_kernel(const eg__call *c)
 {
-    return eg__fail(EG_ENOKERNEL, c->op->name, "no kernel for it on %s",
-                    eg__devices[c->device]->name);
+    return eg__fail(EG_ENOKERNEL, c->op->name, "no kernel for it on %s", eg__devices[c->device]->name);
 }
 
 /* Kernel, contiguous, allocate, run, record. */
@@ -232,12 +230,10 @@ static inline eg_status finish(eg__call *c, eg_tensor *const *in, eg_tensor **ou
 
 static EG__COLD eg_status bad_count(const eg__op *op, int nin)
 {
-    return eg__fail(EG_EINVAL, op->name, "%d inputs given, %d to %d are possible", nin, op->nin_min,
-                    op->nin_max);
+    return eg__fail(EG_EINVAL, op->name, "%d inputs given, %d to %d are possible", nin, op->nin_min, op->nin_max);
 }
 
-static inline eg_status dispatch(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
-                                 eg_tensor **out)
+static inline eg_status dispatch(const eg__op *op, eg_tensor *const *in, int nin, const void *opts, eg_tensor **out)
 {
     eg_tensor *copy[INLINE_INPUTS];
     eg__call c;
@@ -292,8 +288,7 @@ static inline eg_status dispatch(const eg__op *op, eg_tensor *const *in, int nin
     return st;
 }
 
-eg_status eg__dispatch(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
-                       eg_tensor **out)
+eg_status eg__dispatch(const eg__op *op, eg_tensor *const *in, int nin, const void *opts, eg_tensor **out)
 {
     eg_status st = dispatch(op, in, nin, opts, out);
     for (int j = 0; st && j < op->nout; j++) {
@@ -320,11 +315,9 @@ eg_tensor *eg__op3(const eg__op *op, eg_tensor *a, eg_tensor *b, eg_tensor *d, c
     return eg__dispatch(op, in, 3, opts, out) ? NULL : out[0];
 }
 
-eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
-                  eg_tensor *out)
+eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *opts, eg_tensor *out)
 {
-    eg__call c = {.op = op, .T = eg__thread_get(), .nin = nin, .opts = opts, .out = {out},
-                  .device = out->device};
+    eg__call c = {.op = op, .T = eg__thread_get(), .nin = nin, .opts = opts, .out = {out}, .device = out->device};
     eg_tensor *copy[INLINE_INPUTS];
     memcpy(copy, in, (size_t)nin * sizeof *in);
     c.in = copy;
@@ -346,8 +339,7 @@ static bool overlaps(const eg_tensor *x, const eg_tensor *t)
            !(t->offset == x->offset && eg__same_shape(x, t) && eg__same_strides(x, t));
 }
 
-eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in, int nin,
-                       const void *opts)
+eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in, int nin, const void *opts)
 {
     eg_tensor *x = in[0], *use[INLINE_INPUTS];
     eg__call c = {.op = op, .T = eg__thread_get(), .in = use, .nin = nin, .opts = opts};
@@ -375,11 +367,9 @@ eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in,
     }
     st = st ? st : op->infer(&c);
     if (!st && (c.desc[0].n != x->n || c.desc[0].ndim != x->ndim ||
-                memcmp(c.desc[0].shape, x->shape, x->ndim * sizeof *x->shape) ||
-                c.desc[0].dtype != x->dtype)) {
+                memcmp(c.desc[0].shape, x->shape, x->ndim * sizeof *x->shape) || c.desc[0].dtype != x->dtype)) {
         st = eg__fail(EG_ESHAPE, name, "the result is %s %s and cannot replace %s %s",
-                      eg_dtype_name((eg_dtype)c.desc[0].dtype),
-                      eg__shape_text(c.desc[0].ndim, c.desc[0].shape).s,
+                      eg_dtype_name((eg_dtype)c.desc[0].dtype), eg__shape_text(c.desc[0].ndim, c.desc[0].shape).s,
                       eg_dtype_name((eg_dtype)x->dtype), EG__SHAPE_OF(x));
     }
     st = st ? st : eg__begin_write(x, name);

@@ -8,19 +8,16 @@
 #include "lib/core/recorder.h"
 
 /* NULL check, infer, kernel, contiguous, allocate, run, record. The out[j] are borrowed. */
-eg_status eg__dispatch(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
-                       eg_tensor **out);
+eg_status eg__dispatch(const eg__op *op, eg_tensor *const *in, int nin, const void *opts, eg_tensor **out);
 /* The first output. */
 eg_tensor *eg__op1(const eg__op *op, eg_tensor *a, const void *opts);
 eg_tensor *eg__op2(const eg__op *op, eg_tensor *a, eg_tensor *b, const void *opts);
 eg_tensor *eg__op3(const eg__op *op, eg_tensor *a, eg_tensor *b, eg_tensor *d, const void *opts);
 /* The op's result written over in[0], whose shape and dtype stay; never recorded. `name` is what
  * messages and later version complaints call it. Returns in[0]. */
-eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in, int nin,
-                       const void *opts);
+eg_tensor *eg__inplace(const eg__op *op, const char *name, eg_tensor *const *in, int nin, const void *opts);
 /* Runs the op's kernel on checked operands into an existing tensor; nothing else. */
-eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *opts,
-                  eg_tensor *out);
+eg_status eg__run(const eg__op *op, eg_tensor *const *in, int nin, const void *opts, eg_tensor *out);
 
 /* Where a call with these inputs runs, all of one device but for numbers of pointwise ops: sets c->device. */
 eg_status eg__locate(eg__call *c);

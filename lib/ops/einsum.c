@@ -31,8 +31,7 @@ typedef struct sum {
 
 static EG__COLD eg_status bad(const sum *e, const char *at, const char *why)
 {
-    return eg__fail(EG_EINVAL, me, "%s at place %d of \"%.60s\"", why, (int)(at - e->equation) + 1,
-                    e->equation);
+    return eg__fail(EG_EINVAL, me, "%s at place %d of \"%.60s\"", why, (int)(at - e->equation) + 1, e->equation);
 }
 
 static int label_of(char c)
@@ -80,8 +79,7 @@ static eg_status parse(sum *e)
     int n = 0;
     for (bool more = true; more; n++) {
         if (n == e->n) {
-            return eg__fail(EG_EINVAL, me, "%d operands given, \"%.60s\" has more terms", e->n,
-                            e->equation);
+            return eg__fail(EG_EINVAL, me, "%d operands given, \"%.60s\" has more terms", e->n, e->equation);
         }
         eg_status st = parse_term(e, &p, &e->parts[n].at);
         if (st) {
@@ -91,8 +89,7 @@ static eg_status parse(sum *e)
         p += more;
     }
     if (n < e->n) {
-        return eg__fail(EG_EINVAL, me, "%d operands given, \"%.60s\" has %d terms", e->n, e->equation,
-                        n);
+        return eg__fail(EG_EINVAL, me, "%d operands given, \"%.60s\" has %d terms", e->n, e->equation, n);
     }
     if (*p == '-') {
         e->arrow = true;
@@ -114,8 +111,7 @@ static eg_status parse(sum *e)
 static void spell(term *t, int axes)
 {
     if (t->dots >= 0) {
-        memmove(t->label + t->dots + axes, t->label + t->dots,
-                (size_t)(t->n - t->dots) * sizeof *t->label);
+        memmove(t->label + t->dots + axes, t->label + t->dots, (size_t)(t->n - t->dots) * sizeof *t->label);
         for (int k = 0; k < axes; k++) {
             t->label[t->dots + k] = LETTERS + axes - 1 - k;
         }
@@ -128,8 +124,8 @@ static eg_status fit(sum *e, int i)
     part *p = &e->parts[i];
     int axes = p->t->ndim - p->at.n;
     if (axes < 0 || (axes > 0 && p->at.dots < 0)) {
-        return eg__fail(EG_ESHAPE, me, "operand %d is %s, its term in \"%.60s\" names %d axes", i,
-                        EG__SHAPE_OF(p->t), e->equation, p->at.n);
+        return eg__fail(EG_ESHAPE, me, "operand %d is %s, its term in \"%.60s\" names %d axes", i, EG__SHAPE_OF(p->t),
+                        e->equation, p->at.n);
     }
     spell(&p->at, axes);
     if (p->at.dots >= 0 && axes > e->ellipsis) {
@@ -139,8 +135,8 @@ static eg_status fit(sum *e, int i)
         int l = p->at.label[d];
         int64_t size = p->t->shape[d], *known = &e->size[l];
         if (e->count[l] && size != *known && size != 1 && *known != 1) {
-            return eg__fail(EG_ESHAPE, me, "'%c' is %lld in operand %d %s, %lld before", letter_of(l),
-                            (long long)size, i, EG__SHAPE_OF(p->t), (long long)*known);
+            return eg__fail(EG_ESHAPE, me, "'%c' is %lld in operand %d %s, %lld before", letter_of(l), (long long)size,
+                            i, EG__SHAPE_OF(p->t), (long long)*known);
         }
         *known = e->count[l] && size == 1 ? *known : size;
         e->count[l]++;
@@ -176,12 +172,12 @@ static eg_status settle_result(sum *e)
     }
     for (int d = 0; d < out->n; d++) {
         if (!e->count[out->label[d]]) {
-            return eg__fail(EG_EINVAL, me, "'%c' of the result is in no operand of \"%.60s\"",
-                            letter_of(out->label[d]), e->equation);
+            return eg__fail(EG_EINVAL, me, "'%c' of the result is in no operand of \"%.60s\"", letter_of(out->label[d]),
+                            e->equation);
         }
         if (place_in(out, out->label[d]) < d) {
-            return eg__fail(EG_EINVAL, me, "'%c' is twice in the result of \"%.60s\"",
-                            letter_of(out->label[d]), e->equation);
+            return eg__fail(EG_EINVAL, me, "'%c' is twice in the result of \"%.60s\"", letter_of(out->label[d]),
+                            e->equation);
         }
     }
     spell(out, e->ellipsis);
@@ -198,8 +194,8 @@ static eg_status take_diagonals(sum *e, int i)
             continue;
         }
         if (p->t->shape[a] != p->t->shape[b]) {
-            return eg__fail(EG_ESHAPE, me, "'%c' is twice in operand %d %s with different sizes",
-                            letter_of(l), i, EG__SHAPE_OF(p->t));
+            return eg__fail(EG_ESHAPE, me, "'%c' is twice in operand %d %s with different sizes", letter_of(l), i,
+                            EG__SHAPE_OF(p->t));
         }
         p->t = eg_diagonal(p->t, 0, a, b);
         if (!p->t) {
@@ -323,8 +319,8 @@ static eg_tensor *stretched(const part *p, const part *other)
 }
 
 /* Over batch, rows and columns, by broadcasting; `over` is empty. */
-static eg_tensor *by_mul(const part *a, const part *b, const group *batch, const group *rows,
-                         const group *cols, const group *over)
+static eg_tensor *by_mul(const part *a, const part *b, const group *batch, const group *rows, const group *cols,
+                         const group *over)
 {
     eg_shape sa = EG_SCALAR, sb = EG_SCALAR;
     eg_tensor *x = ordered(a, batch, rows, over), *y = ordered(b, batch, cols, over);
@@ -334,8 +330,8 @@ static eg_tensor *by_mul(const part *a, const part *b, const group *batch, const
     return x && y ? eg_mul(eg_reshape(x, sa), eg_reshape(y, sb)) : NULL;
 }
 
-static eg_tensor *by_matmul(const part *a, const part *b, const group *batch, const group *rows,
-                            const group *cols, const group *over)
+static eg_tensor *by_matmul(const part *a, const part *b, const group *batch, const group *rows, const group *cols,
+                            const group *over)
 {
     eg_shape sa = EG_SCALAR, sb = EG_SCALAR, s = EG_SCALAR;
     part x = {stretched(a, b), a->at}, y = {stretched(b, a), b->at};

@@ -53,8 +53,7 @@ static eg_status check_complex(const char *op, const eg_tensor *x, const char *n
     }
     return x->ndim && x->shape[x->ndim - 1] == 2
                ? EG_OK
-               : eg__fail(EG_ESHAPE, op,
-                          "%s is %s, its last axis must be 2: real and imaginary part", name,
+               : eg__fail(EG_ESHAPE, op, "%s is %s, its last axis must be 2: real and imaginary part", name,
                           EG__SHAPE_OF(x));
 }
 
@@ -68,8 +67,7 @@ static eg_status check(const char *op, eg_tensor *x, kind what, const eg_fft_opt
         return eg__fail(EG_ESHAPE, op, "x is %s: no axis is left for the pairs", EG__SHAPE_OF(x));
     }
     if (o->n < 0 || (o->n && o->axes.count > 1 && what != TO_REAL)) {
-        return eg__fail(EG_EINVAL, op, o->n < 0 ? "n is %lld" : "n is %lld for several axes",
-                        (long long)o->n);
+        return eg__fail(EG_EINVAL, op, o->n < 0 ? "n is %lld" : "n is %lld for several axes", (long long)o->n);
     }
     if ((unsigned)o->norm > EG_FFT_ORTHO) {
         return eg__fail(EG_EINVAL, op, "norm is %d", (int)o->norm);
@@ -109,8 +107,7 @@ static bool amid(const eg_tensor *x, int axis, bool pairs)
 }
 
 /* Over one axis; n as in the options. */
-static eg_tensor *along(const char *op, eg_tensor *x, kind what, int axis, int64_t n,
-                        eg_fft_norm norm)
+static eg_tensor *along(const char *op, eg_tensor *x, kind what, int axis, int64_t n, eg_fft_norm norm)
 {
     const eg__op *rows[] = {&eg__op_fft, &eg__op_fft, &eg__op_rfft, &eg__op_irfft};
     int complex = what != TO_BINS, a = x ? eg__axis(op, x->ndim - complex, axis) : -1;
@@ -120,8 +117,8 @@ static eg_tensor *along(const char *op, eg_tensor *x, kind what, int axis, int64
     int64_t size = x->shape[a];
     n = n ? n : what == TO_REAL ? 2 * (size - 1) : size;
     if (n < 1 || size < 1) {
-        return eg__fail_null(EG_ESHAPE, op, "axis %d of %s: %lld elements make a transform of %lld",
-                             a, EG__SHAPE_OF(x), (long long)size, (long long)n);
+        return eg__fail_null(EG_ESHAPE, op, "axis %d of %s: %lld elements make a transform of %lld", a, EG__SHAPE_OF(x),
+                             (long long)size, (long long)n);
     }
     bool forward = what == FORWARD || what == TO_BINS;
     eg__fft_opts o = {.axis = a, .inverse = what == INVERSE, .n = n, .scale = 1};
@@ -131,8 +128,7 @@ static eg_tensor *along(const char *op, eg_tensor *x, kind what, int axis, int64
         o.scale = 1 / (double)n;
     }
     x = fit(x, a, what == TO_REAL ? n / 2 + 1 : n);
-    return x && x->device && amid(x, a, complex) ? turned(rows[what], x, &o)
-                                                 : eg__op1(rows[what], x, &o);
+    return x && x->device && amid(x, a, complex) ? turned(rows[what], x, &o) : eg__op1(rows[what], x, &o);
 }
 
 static eg_tensor *transform(const char *op, eg_tensor *x, kind what, const eg_fft_options *given)
@@ -185,8 +181,7 @@ eg_tensor *eg_complex_mul(eg_tensor *a, eg_tensor *b)
     eg_scope s = eg_scope_push();
     eg_tensor *ar = eg_select(a, -1, 0), *ai = eg_select(a, -1, 1);
     eg_tensor *br = eg_select(b, -1, 0), *bi = eg_select(b, -1, 1);
-    eg_tensor *parts[] = {eg_sub(eg_mul(ar, br), eg_mul(ai, bi)),
-                          eg_add(eg_mul(ar, bi), eg_mul(ai, br))};
+    eg_tensor *parts[] = {eg_sub(eg_mul(ar, br), eg_mul(ai, bi)), eg_add(eg_mul(ar, bi), eg_mul(ai, br))};
     return eg_scope_pop(s, parts[0] && parts[1] ? eg_stack(parts, 2, -1) : NULL);
 }
 
@@ -198,12 +193,10 @@ eg_tensor *eg_frames(eg_tensor *x, int64_t length, int64_t hop)
         return NULL;
     }
     if (length < 1 || hop < 1) {
-        return eg__fail_null(EG_EINVAL, "frames", "length is %lld, hop is %lld", (long long)length,
-                             (long long)hop);
+        return eg__fail_null(EG_EINVAL, "frames", "length is %lld, hop is %lld", (long long)length, (long long)hop);
     }
     if (!x->ndim || x->ndim == EG_MAX_DIMS || x->shape[x->ndim - 1] < length) {
-        return eg__fail_null(EG_ESHAPE, "frames", "no frames of %lld in %s", (long long)length,
-                             EG__SHAPE_OF(x));
+        return eg__fail_null(EG_ESHAPE, "frames", "no frames of %lld in %s", (long long)length, EG__SHAPE_OF(x));
     }
     eg_scope s = eg_scope_push();
     eg_shape shape = eg_shape_of(x);
@@ -262,12 +255,12 @@ eg_tensor *eg_stft_with(eg_tensor *x, int64_t frame, const eg_stft_options *opti
     }
     int64_t hop = o.hop ? o.hop : eg__max(1, frame / 4), n = o.n_fft ? o.n_fft : frame;
     if (frame < 1 || hop < 1 || n < frame) {
-        return eg__fail_null(EG_EINVAL, "stft", "frame is %lld, hop %lld, n_fft %lld",
-                             (long long)frame, (long long)hop, (long long)n);
+        return eg__fail_null(EG_EINVAL, "stft", "frame is %lld, hop %lld, n_fft %lld", (long long)frame, (long long)hop,
+                             (long long)n);
     }
     if (o.window && (o.window->ndim != 1 || o.window->n != frame)) {
-        return eg__fail_null(EG_ESHAPE, "stft", "window is %s, must be [%lld]",
-                             EG__SHAPE_OF(o.window), (long long)frame);
+        return eg__fail_null(EG_ESHAPE, "stft", "window is %s, must be [%lld]", EG__SHAPE_OF(o.window),
+                             (long long)frame);
     }
     if (eg__check_room("stft", x->device, 2, (int64_t[]){n / 2 + 1, 2}, x->dtype)) { /* of one frame */
         return NULL;

@@ -93,8 +93,8 @@ eg_status eg__infer_index_select(eg__call *c)
     eg__desc *d = &c->desc[0];
     int more = index->ndim - 1;
     if (x->ndim + more > EG_MAX_DIMS) {
-        return eg__fail(EG_ESHAPE, c->op->name, "%s by %s would have rank %d", EG__SHAPE_OF(x),
-                        EG__SHAPE_OF(index), x->ndim + more);
+        return eg__fail(EG_ESHAPE, c->op->name, "%s by %s would have rank %d", EG__SHAPE_OF(x), EG__SHAPE_OF(index),
+                        x->ndim + more);
     }
     d->dtype = x->dtype;
     d->ndim = (uint8_t)(x->ndim + more);
@@ -107,8 +107,7 @@ eg_status eg__infer_index_select(eg__call *c)
     return eg__check_shape(c->op->name, d->ndim, d->shape, d->dtype, &d->n);
 }
 
-static eg_tensor *index_select(const char *op, eg_tensor *x, int axis, eg_tensor *index,
-                               bool strict, int64_t skip)
+static eg_tensor *index_select(const char *op, eg_tensor *x, int axis, eg_tensor *index, bool strict, int64_t skip)
 {
     int a = eg__check(x, op, "x") ? -1 : eg__line_axis(op, x->ndim, axis);
     if (a < 0) {
@@ -142,8 +141,7 @@ eg_tensor *eg_embedding_with(eg_tensor *table, eg_tensor *ids, const eg_embeddin
         return eg__fail_null(EG_ESHAPE, "embedding", "a 0-dim table has no rows");
     }
     if (padded && (options->padding < 0 || options->padding >= table->shape[0])) {
-        return eg__fail_null(EG_EINDEX, "embedding",
-                             "padding %lld is outside the %lld rows of the table",
+        return eg__fail_null(EG_EINDEX, "embedding", "padding %lld is outside the %lld rows of the table",
                              (long long)options->padding, (long long)table->shape[0]);
     }
     return index_select("embedding", table, 0, ids, true, padded ? options->padding : -1);
@@ -161,28 +159,23 @@ eg_status eg__infer_index_add(eg__call *c)
     d->ndim = (uint8_t)(source->ndim - less);
     d->dense = true;
     for (int a = 0; a < d->ndim; a++) {
-        d->shape[a] = a < o->axis    ? source->shape[a]
-                      : a == o->axis ? o->size
-                                     : source->shape[a + less];
+        d->shape[a] = a < o->axis ? source->shape[a] : a == o->axis ? o->size : source->shape[a + less];
     }
     return eg__check_shape(c->op->name, d->ndim, d->shape, d->dtype, &d->n);
 }
 
-eg_tensor *eg__index_add(eg_tensor *source, eg_tensor *index, eg_tensor *base,
-                         const eg__index_opts *o)
+eg_tensor *eg__index_add(eg_tensor *source, eg_tensor *index, eg_tensor *base, const eg__index_opts *o)
 {
-    return base ? eg__op3(&eg__op_index_add, source, index, base, o)
-                : eg__op2(&eg__op_index_add, source, index, o);
+    return base ? eg__op3(&eg__op_index_add, source, index, base, o) : eg__op2(&eg__op_index_add, source, index, o);
 }
 
 /* Whether source has x's shape but for one entry of the 1-D index along the axis; checks the axis
  * too. 0-dim tensors are lines of one. */
 static int check_parts(const char *op, eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source)
 {
-    int a =
-        eg__check(x, op, "x") || eg__check(index, op, "index") || eg__check(source, op, "source")
-            ? -1
-            : eg__line_axis(op, x->ndim, axis);
+    int a = eg__check(x, op, "x") || eg__check(index, op, "index") || eg__check(source, op, "source")
+                ? -1
+                : eg__line_axis(op, x->ndim, axis);
     if (a < 0) {
         return -1;
     }
@@ -192,8 +185,8 @@ static int check_parts(const char *op, eg_tensor *x, int axis, eg_tensor *index,
         fits = d == a || source->shape[d] == x->shape[d];
     }
     if (!fits) {
-        eg__fail(EG_ESHAPE, op, "index %s and source %s do not fit axis %d of %s",
-                 EG__SHAPE_OF(index), EG__SHAPE_OF(source), a, EG__SHAPE_OF(x));
+        eg__fail(EG_ESHAPE, op, "index %s and source %s do not fit axis %d of %s", EG__SHAPE_OF(index),
+                 EG__SHAPE_OF(source), a, EG__SHAPE_OF(x));
         return -1;
     }
     return a;
@@ -222,8 +215,7 @@ eg_tensor *eg_index_add(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *sou
 }
 
 /* As a scatter along the axis with the index spread over the other axes; 0-dim operands as lines. */
-static eg_tensor *index_copy(const char *op, eg_tensor *given, int a, eg_tensor *index,
-                             eg_tensor *source)
+static eg_tensor *index_copy(const char *op, eg_tensor *given, int a, eg_tensor *index, eg_tensor *source)
 {
     eg_tensor *x = eg__as_line(given);
     if (!x || !(index = eg__as_line(index))) {
@@ -264,8 +256,7 @@ eg_tensor *eg_index_fill(eg_tensor *x, int axis, eg_tensor *index, double value)
         return NULL;
     }
     if (index->ndim > 1) {
-        return eg__fail_null(EG_ESHAPE, "index_fill", "the index is %s, must be 1-D",
-                             EG__SHAPE_OF(index));
+        return eg__fail_null(EG_ESHAPE, "index_fill", "the index is %s, must be 1-D", EG__SHAPE_OF(index));
     }
     eg_scope s = eg_scope_push();
     eg_tensor *v = eg__full_on(x->device, EG_SCALAR, value, (eg_dtype)x->dtype);
@@ -277,8 +268,8 @@ eg_tensor *eg_index_fill(eg_tensor *x, int axis, eg_tensor *index, double value)
 static eg_tensor *segments(const char *op, eg_tensor *x, eg_tensor *ids, int64_t count)
 {
     if (x->ndim < 1 || ids->ndim != 1 || ids->n != x->shape[0]) {
-        return eg__fail_null(EG_ESHAPE, op, "ids %s are not one for each row of %s",
-                             EG__SHAPE_OF(ids), EG__SHAPE_OF(x));
+        return eg__fail_null(EG_ESHAPE, op, "ids %s are not one for each row of %s", EG__SHAPE_OF(ids),
+                             EG__SHAPE_OF(x));
     }
     eg_scope s = eg_scope_push();
     eg_dtype dtype = (eg_dtype)x->dtype;
@@ -293,8 +284,7 @@ static eg_tensor *segments(const char *op, eg_tensor *x, eg_tensor *ids, int64_t
 
 eg_tensor *eg_unsorted_segment_sum(eg_tensor *x, eg_tensor *ids, int64_t count)
 {
-    if (eg__check(x, "unsorted_segment_sum", "x") ||
-        eg__check(ids, "unsorted_segment_sum", "ids")) {
+    if (eg__check(x, "unsorted_segment_sum", "x") || eg__check(ids, "unsorted_segment_sum", "ids")) {
         return NULL;
     }
     if (count < 0) {
@@ -315,8 +305,7 @@ eg_tensor *eg_segment_sum(eg_tensor *x, eg_tensor *ids)
     for (int64_t i = 0; !st && at->ndim == 1 && i < at->n; i++) {
         int64_t id = eg__load_int(eg__ptr(at), at->dtype, i * at->strides[0]);
         if (id < last || id < 0) {
-            st = eg__fail(EG_EINVAL, "segment_sum",
-                          "ids[%lld] is %lld after %lld: they must not be negative nor fall",
+            st = eg__fail(EG_EINVAL, "segment_sum", "ids[%lld] is %lld after %lld: they must not be negative nor fall",
                           (long long)i, (long long)id, (long long)eg__max(last, 0));
         }
         last = id;

@@ -31,8 +31,7 @@ static inline int eg__line_rank(const eg_tensor *t)
 /* Brings x and source to one dtype; when they are to be summed, halves to f32. */
 eg_status eg__same_dtype(eg_tensor **x, eg_tensor **source, bool sum);
 /* source put at index, copies or sums, into base (or zeros of size o->size along o->axis). */
-eg_tensor *eg__index_add(eg_tensor *source, eg_tensor *index, eg_tensor *base,
-                         const eg__index_opts *o);
+eg_tensor *eg__index_add(eg_tensor *source, eg_tensor *index, eg_tensor *base, const eg__index_opts *o);
 eg_tensor *eg__scatter(const eg__op *op, eg_tensor *source, eg_tensor *index, eg_tensor *base,
                        const eg__scatter_opts *o);
 

@@ -91,8 +91,8 @@ eg_tensor *eg_stack(eg_tensor *const *xs, int n, int axis)
     }
     for (int i = 1; i < n; i++) {
         if (!eg__same_shape(xs[0], xs[i])) {
-            return eg__fail_null(EG_ESHAPE, "stack", "xs[%d] is %s, xs[0] is %s", i,
-                                 EG__SHAPE_OF(xs[i]), EG__SHAPE_OF(xs[0]));
+            return eg__fail_null(EG_ESHAPE, "stack", "xs[%d] is %s, xs[0] is %s", i, EG__SHAPE_OF(xs[i]),
+                                 EG__SHAPE_OF(xs[0]));
         }
     }
     eg_scope s = eg_scope_push();
@@ -124,8 +124,7 @@ eg_status eg_meshgrid(eg_tensor *const *xs, int n, eg_tensor **out)
     }
     for (int i = 0; i < n; i++) {
         if (xs[i]->ndim > 1) {
-            return eg__fail(EG_ESHAPE, "meshgrid", "xs[%d] is %s, must be 0- or 1-D", i,
-                            EG__SHAPE_OF(xs[i]));
+            return eg__fail(EG_ESHAPE, "meshgrid", "xs[%d] is %s, must be 0- or 1-D", i, EG__SHAPE_OF(xs[i]));
         }
         grid.dim[i] = xs[i]->n;
     }
@@ -145,8 +144,7 @@ eg_status eg_meshgrid(eg_tensor *const *xs, int n, eg_tensor **out)
 /* ---- cutting ------------------------------------------------------------------------------- */
 
 /* Pieces from `start` on: sizes[i], or `each` as long as there is something left. */
-static eg_status cut(eg_tensor *x, int axis, const int64_t *sizes, int64_t each, int n,
-                     eg_tensor **out)
+static eg_status cut(eg_tensor *x, int axis, const int64_t *sizes, int64_t each, int n, eg_tensor **out)
 {
     int64_t at = 0;
     eg_scope s = eg_scope_push();
@@ -205,8 +203,8 @@ eg_status eg_split(eg_tensor *x, const int64_t *sizes, int n, int axis, eg_tenso
         }
     }
     if (sum != x->shape[a]) {
-        return eg__fail(EG_ESHAPE, "split", "the sizes add up to %lld, axis %d of %s has %lld",
-                        (long long)sum, a, EG__SHAPE_OF(x), (long long)x->shape[a]);
+        return eg__fail(EG_ESHAPE, "split", "the sizes add up to %lld, axis %d of %s has %lld", (long long)sum, a,
+                        EG__SHAPE_OF(x), (long long)x->shape[a]);
     }
     return cut(x, a, sizes, 0, n, out);
 }

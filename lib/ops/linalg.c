@@ -96,8 +96,7 @@ enum { MOST = 1 << 30 }; /* elements of a matrix: kernels count them with int */
 /* Autocast brings halves to f32. */
 static eg_dtype dtype_of(const eg_tensor *a)
 {
-    return eg__is_float(a->dtype) && a->dtype != EG_F64 && eg__thread_get()->autocast ? EG_F32
-                                                                                      : (eg_dtype)a->dtype;
+    return eg__is_float(a->dtype) && a->dtype != EG_F64 && eg__thread_get()->autocast ? EG_F32 : (eg_dtype)a->dtype;
 }
 
 static eg_status matrices(const char *op, const char *name, eg_tensor *a, bool square)
@@ -114,8 +113,7 @@ static eg_status matrices(const char *op, const char *name, eg_tensor *a, bool s
                         square ? "square " : "", square ? "n, n" : "m, n");
     }
     if (rows_of(a) > MOST / eg__max(cols_of(a), 1)) {
-        return eg__fail(EG_ESHAPE, op, "%s is %s: a matrix has more than 2^30 elements", name,
-                        EG__SHAPE_OF(a));
+        return eg__fail(EG_ESHAPE, op, "%s is %s: a matrix has more than 2^30 elements", name, EG__SHAPE_OF(a));
     }
     return EG_OK;
 }
@@ -241,8 +239,8 @@ eg_tensor *eg_solve(eg_tensor *a, eg_tensor *b)
     if (matrices(op, "a", a, true) || eg__check(b, op, "b")) {
         return NULL;
     }
-    bool vectors = b->ndim == 1 || (b->ndim == a->ndim - 1 &&
-                                    !memcmp(a->shape, b->shape, (size_t)b->ndim * sizeof *b->shape));
+    bool vectors =
+        b->ndim == 1 || (b->ndim == a->ndim - 1 && !memcmp(a->shape, b->shape, (size_t)b->ndim * sizeof *b->shape));
     eg_scope s = eg_scope_push();
     eg_tensor *in[4], *x = NULL;
     eg_tensor *columns = vectors ? eg_unsqueeze(b, -1) : b;
@@ -254,8 +252,7 @@ eg_tensor *eg_solve(eg_tensor *a, eg_tensor *b)
         in[1] = spread(in[1], batch, 2);
         in[2] = spread(in[2], batch, 1);
         in[3] = spread(columns, batch, 2);
-        st = in[3] ? eg__dispatch(&eg__op_lu_solve, in, 4, &(eg__matrix_opts){.columns = true}, &x)
-                   : eg__why();
+        st = in[3] ? eg__dispatch(&eg__op_lu_solve, in, 4, &(eg__matrix_opts){.columns = true}, &x) : eg__why();
     }
     return eg_scope_pop(s, !st && vectors ? eg_squeeze(x, EG_AXES(-1)) : x);
 }
@@ -313,8 +310,7 @@ eg_status eg_qr(eg_tensor *a, eg_tensor **q, eg_tensor **r)
         return st;
     }
     eg_scope s = eg_scope_push();
-    st = rows_of(a) < cols_of(a) ? wide_qr(a, made)
-                                 : eg__dispatch(&eg__op_qr, &a, 1, &(eg__matrix_opts){0}, made);
+    st = rows_of(a) < cols_of(a) ? wide_qr(a, made) : eg__dispatch(&eg__op_qr, &a, 1, &(eg__matrix_opts){0}, made);
     return give(s, st, 2, made, out);
 }
 

@@ -8,17 +8,15 @@ eg_status eg__infer_linear(eg__call *c)
     const eg_tensor *x = c->in[0], *w = c->in[1], *b = c->nin > 2 ? c->in[2] : NULL;
     eg__desc *d = &c->desc[0];
     if (x->ndim < 2 || w->ndim != 2) {
-        return eg__fail(EG_ESHAPE, c->op->name, "x is %s, weight %s; needs [..., in] and [out, in]",
-                        EG__SHAPE_OF(x), EG__SHAPE_OF(w));
+        return eg__fail(EG_ESHAPE, c->op->name, "x is %s, weight %s; needs [..., in] and [out, in]", EG__SHAPE_OF(x),
+                        EG__SHAPE_OF(w));
     }
     if (x->shape[x->ndim - 1] != w->shape[1]) {
-        return eg__fail(EG_ESHAPE, c->op->name, "x %s has %lld columns, weight %s needs %lld",
-                        EG__SHAPE_OF(x), (long long)x->shape[x->ndim - 1], EG__SHAPE_OF(w),
-                        (long long)w->shape[1]);
+        return eg__fail(EG_ESHAPE, c->op->name, "x %s has %lld columns, weight %s needs %lld", EG__SHAPE_OF(x),
+                        (long long)x->shape[x->ndim - 1], EG__SHAPE_OF(w), (long long)w->shape[1]);
     }
     if (b && (b->ndim != 1 || b->shape[0] != w->shape[0])) {
-        return eg__fail(EG_ESHAPE, c->op->name, "bias is %s, must be [%lld]", EG__SHAPE_OF(b),
-                        (long long)w->shape[0]);
+        return eg__fail(EG_ESHAPE, c->op->name, "bias is %s, must be [%lld]", EG__SHAPE_OF(b), (long long)w->shape[0]);
     }
     d->dtype = x->dtype;
     d->ndim = x->ndim;
@@ -50,8 +48,8 @@ const eg__fusible *eg__fusible_of(eg_tensor *(*function)(eg_tensor *))
 static eg_tensor *linear_int(eg_tensor *x, eg_tensor *weight, eg_tensor *bias)
 {
     if (weight->ndim != 2) {
-        return eg__fail_null(EG_ESHAPE, "linear", "x is %s, weight %s; needs [..., in] and [out, in]",
-                             EG__SHAPE_OF(x), EG__SHAPE_OF(weight));
+        return eg__fail_null(EG_ESHAPE, "linear", "x is %s, weight %s; needs [..., in] and [out, in]", EG__SHAPE_OF(x),
+                             EG__SHAPE_OF(weight));
     }
     if (bias && (bias->ndim != 1 || bias->shape[0] != weight->shape[0])) {
         return eg__fail_null(EG_ESHAPE, "linear", "bias is %s, must be [%lld]", EG__SHAPE_OF(bias),
@@ -106,8 +104,7 @@ eg_tensor *eg__activated(const char *op, eg_tensor *y, eg_tensor *(*activation)(
     return y;
 }
 
-eg_tensor *eg_linear_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                          const eg_linear_options *options)
+eg_tensor *eg_linear_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, const eg_linear_options *options)
 {
     eg_tensor *(*activation)(eg_tensor *) = options ? options->activation : NULL;
     const eg__fusible *f = eg__fusible_of(activation);

@@ -75,8 +75,7 @@ eg_tensor *eg_mse_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o
 }
 
 /* scale d^2 / 2 for |d| <= edge, beyond as a line. */
-static eg_tensor *bent(const char *op, eg_tensor *x, eg_tensor *y, double edge, double scale,
-                       const eg_loss_options *o)
+static eg_tensor *bent(const char *op, eg_tensor *x, eg_tensor *y, double edge, double scale, const eg_loss_options *o)
 {
     eg_scope s = eg_scope_push();
     x = eg__full(x);
@@ -148,8 +147,7 @@ eg_tensor *eg_kl_div_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *o)
     o = o ? o : &plain;
     eg_scope s = eg_scope_push();
     x = eg__full(x);
-    eg_tensor *each =
-        o->log_target ? eg_mul(eg_exp(y), eg_sub(y, x)) : eg_sub(eg_xlogy(y, y), eg_mul(y, x));
+    eg_tensor *each = o->log_target ? eg_mul(eg_exp(y), eg_sub(y, x)) : eg_sub(eg_xlogy(y, y), eg_mul(y, x));
     return finish("kl_div", s, each, o);
 }
 
@@ -172,8 +170,7 @@ static bool shaped_as_labels(const eg_tensor *x, const eg_tensor *labels)
     return same;
 }
 
-static eg_status check_options(const char *op, const eg_tensor *x,
-                               const eg_cross_entropy_options *o)
+static eg_status check_options(const char *op, const eg_tensor *x, const eg_cross_entropy_options *o)
 {
     const eg_tensor *w = o->weight;
     const int64_t classes = x->shape[class_axis(x)];
@@ -184,12 +181,11 @@ static eg_status check_options(const char *op, const eg_tensor *x,
         return eg__why();
     }
     if (w && (w->ndim != 1 || w->shape[0] != classes)) {
-        return eg__fail(EG_ESHAPE, op, "weight is %s, must be [%lld], one per class",
-                        EG__SHAPE_OF(w), (long long)classes);
+        return eg__fail(EG_ESHAPE, op, "weight is %s, must be [%lld], one per class", EG__SHAPE_OF(w),
+                        (long long)classes);
     }
     if (w && !eg__is_float(w->dtype)) {
-        return eg__fail(EG_EDTYPE, op, "weight is %s, not a float",
-                        eg_dtype_name((eg_dtype)w->dtype));
+        return eg__fail(EG_EDTYPE, op, "weight is %s, not a float", eg_dtype_name((eg_dtype)w->dtype));
     }
     return EG_OK;
 }
@@ -210,15 +206,13 @@ static eg_status check_classes(const char *op, const eg_tensor *x, const eg_tens
                         "together%s",
                         EG__SHAPE_OF(x), EG__SHAPE_OF(labels), more);
     }
-    if (!eg__is_float(x->dtype) ||
-        (full ? !eg__is_float(labels->dtype) : !(EG__INTS >> labels->dtype & 1))) {
+    if (!eg__is_float(x->dtype) || (full ? !eg__is_float(labels->dtype) : !(EG__INTS >> labels->dtype & 1))) {
         return eg__fail(EG_EDTYPE, op, "logits %s and %s %s: floats and %s go together",
                         eg_dtype_name((eg_dtype)x->dtype), full ? "targets" : "labels",
                         eg_dtype_name((eg_dtype)labels->dtype), full ? "floats" : "i64, i32 or u8");
     }
     if (full && o->ignore) {
-        return eg__fail(EG_EINVAL, op,
-                        "ignore_index is for labels, not for targets of every class");
+        return eg__fail(EG_EINVAL, op, "ignore_index is for labels, not for targets of every class");
     }
     if (dense) {
         *dense = full;
@@ -241,14 +235,14 @@ static bool together(const char *op, const eg_tensor *weight, const eg_tensor *l
     if (weight->device == labels->device) {
         return true;
     }
-    eg__fail(EG_EDEVICE, op, "weight is on %s, the labels are on %s",
-             eg_device_name(eg_device_of(weight)), eg_device_name(eg_device_of(labels)));
+    eg__fail(EG_EDEVICE, op, "weight is on %s, the labels are on %s", eg_device_name(eg_device_of(weight)),
+             eg_device_name(eg_device_of(labels)));
     return false;
 }
 
 /* The labels checked, as contiguous i64, -1 where ignored; the sum of the weights of the others. */
-static eg_tensor *checked_labels(const char *op, eg_tensor *labels, const eg_tensor *weight,
-                                 int64_t classes, const eg_cross_entropy_options *o, total *sums)
+static eg_tensor *checked_labels(const char *op, eg_tensor *labels, const eg_tensor *weight, int64_t classes,
+                                 const eg_cross_entropy_options *o, total *sums)
 {
     eg_tensor *l = eg_contiguous(eg_cast(labels, EG_I64));
     const int64_t n = l ? l->n : 0, *in = l ? (const int64_t *)eg__ptr(l) : NULL;
@@ -258,8 +252,8 @@ static eg_tensor *checked_labels(const char *op, eg_tensor *labels, const eg_ten
         if (o->ignore && in[i] == o->ignore_index) {
             ignored++;
         } else if (in[i] < 0 || in[i] >= classes) {
-            return eg__fail_null(EG_EINDEX, op, "label %lld of row %lld is outside 0..%lld",
-                                 (long long)in[i], (long long)i, (long long)classes - 1);
+            return eg__fail_null(EG_EINDEX, op, "label %lld of row %lld is outside 0..%lld", (long long)in[i],
+                                 (long long)i, (long long)classes - 1);
         } else if (weight) {
             sum += eg__load(eg__ptr(weight), weight->dtype, in[i]);
         }
@@ -310,24 +304,22 @@ static eg_tensor *rows_of(eg_tensor *x)
 }
 
 /* The labels as the row cross_entropy wants them, [rows]. */
-static eg_tensor *labels_of(const char *op, eg_tensor *labels, const eg_tensor *weight,
-                            int64_t classes, const eg_cross_entropy_options *o, total *sums)
+static eg_tensor *labels_of(const char *op, eg_tensor *labels, const eg_tensor *weight, int64_t classes,
+                            const eg_cross_entropy_options *o, total *sums)
 {
     sums->count = (double)labels->n;
-    eg_tensor *l = labels->device ? eg_contiguous(eg_cast(labels, EG_I64))
-                                  : checked_labels(op, labels, weight, classes, o, sums);
+    eg_tensor *l =
+        labels->device ? eg_contiguous(eg_cast(labels, EG_I64)) : checked_labels(op, labels, weight, classes, o, sums);
     return l && l->ndim != 1 ? eg_reshape(l, EG_SHAPE(l->n)) : l;
 }
 
 /* The loss of each label, in the labels' shape; of halves f32 under autocast. The CPU's kernels take no halves. */
-static eg_tensor *label_losses(eg_tensor *x, eg_tensor *labels, const eg_cross_entropy_options *o,
-                               total *sums)
+static eg_tensor *label_losses(eg_tensor *x, eg_tensor *labels, const eg_cross_entropy_options *o, total *sums)
 {
     static const char op[] = "cross_entropy";
     const int dtype = x->dtype == EG_F64 ? EG_F64 : EG_F32;
     const int64_t classes = x->shape[class_axis(x)];
-    eg_tensor *weight =
-        o->weight ? eg_contiguous(eg_cast(eg_detach(o->weight), (eg_dtype)dtype)) : NULL;
+    eg_tensor *weight = o->weight ? eg_contiguous(eg_cast(eg_detach(o->weight), (eg_dtype)dtype)) : NULL;
     if (o->weight && (!weight || !together(op, weight, labels))) {
         return NULL;
     }
@@ -335,13 +327,11 @@ static eg_tensor *label_losses(eg_tensor *x, eg_tensor *labels, const eg_cross_e
     eg_tensor *logits = x->device ? x : eg_cast(x, (eg_dtype)dtype);
     eg_tensor *in[3] = {l && logits ? rows_of(logits) : NULL, l, weight};
     eg_tensor *out[EG__MAX_OUT];
-    const eg__cross_entropy_opts opts = {o->label_smoothing, weight != NULL, o->ignore,
-                                         o->ignore_index};
+    const eg__cross_entropy_opts opts = {o->label_smoothing, weight != NULL, o->ignore, o->ignore_index};
     if (!in[0] || !in[1] || eg__dispatch(&eg__op_cross_entropy, in, 3, &opts, out)) {
         return NULL;
     }
-    if (labels->device && (weight || o->ignore) &&
-        !(sums->weights = eg_slice(eg_detach(out[1]), 1, 2, 3, 1))) {
+    if (labels->device && (weight || o->ignore) && !(sums->weights = eg_slice(eg_detach(out[1]), 1, 2, 3, 1))) {
         return NULL;
     }
     eg_tensor *each = eg__thread_get()->autocast ? out[0] : eg_cast(out[0], (eg_dtype)x->dtype);
@@ -351,8 +341,7 @@ static eg_tensor *label_losses(eg_tensor *x, eg_tensor *labels, const eg_cross_e
 /* The weights laid along the classes of x. */
 static eg_tensor *along_classes(eg_tensor *weight, const eg_tensor *x)
 {
-    eg_shape s = {.ndim = x->ndim - class_axis(x),
-                  .dim = {x->shape[class_axis(x)], 1, 1, 1, 1, 1, 1, 1}};
+    eg_shape s = {.ndim = x->ndim - class_axis(x), .dim = {x->shape[class_axis(x)], 1, 1, 1, 1, 1, 1, 1}};
     return eg_reshape(weight, s);
 }
 
@@ -424,14 +413,13 @@ eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entr
     if (!x || pick(op, labels, weight, x->shape[axis], o, &sums, &p)) {
         return eg_scope_pop(s, NULL);
     }
-    eg_tensor *each =
-        eg_neg(eg_squeeze(eg_gather(x, axis, eg_unsqueeze(p.safe, axis)), EG_AXES(axis)));
+    eg_tensor *each = eg_neg(eg_squeeze(eg_gather(x, axis, eg_unsqueeze(p.safe, axis)), EG_AXES(axis)));
     eg_tensor *picked = weight ? eg_index_select(weight, 0, p.safe) : NULL;
     each = weight ? eg_mul(each, picked) : each;
     if (o->label_smoothing > 0 && x->n) {
         eg_tensor *all = weight ? eg_mul(x, along_classes(weight, x)) : x;
-        eg_tensor *spread = eg_mul_scalar(eg_sum(all, .axes = EG_AXES(axis)),
-                                          -o->label_smoothing / (double)x->shape[axis]);
+        eg_tensor *spread =
+            eg_mul_scalar(eg_sum(all, .axes = EG_AXES(axis)), -o->label_smoothing / (double)x->shape[axis]);
         each = eg_add(eg_mul_scalar(each, 1 - o->label_smoothing), spread);
     }
     if (labels->device && (weight || o->ignore)) {

@@ -29,10 +29,10 @@ int64_t eg__macs_matmul(const eg__call *c)
     return a->ndim ? c->out[0]->n * a->shape[a->ndim - 1] : 0;
 }
 
-#define EACH_OUTPUT(op)                                                                            \
-    int64_t eg__macs_##op(const eg__call *c)                                                       \
-    {                                                                                              \
-        return per_channel(c->out[0], c->in[1]);                                                   \
+#define EACH_OUTPUT(op)                          \
+    int64_t eg__macs_##op(const eg__call *c)     \
+    {                                            \
+        return per_channel(c->out[0], c->in[1]); \
     }
 EACH_OUTPUT(linear)
 EACH_OUTPUT(linear_act)

@@ -7,8 +7,7 @@
 static eg_status shape_of_both(const char *op, eg_tensor *x, eg_tensor *mask, eg_shape *shape)
 {
     eg__desc d;
-    if (eg__check(x, op, "x") || eg__check(mask, op, "mask") ||
-        eg__broadcast(op, (eg_tensor *[]){x, mask}, 2, &d)) {
+    if (eg__check(x, op, "x") || eg__check(mask, op, "mask") || eg__broadcast(op, (eg_tensor *[]){x, mask}, 2, &d)) {
         return eg__why();
     }
     *shape = (eg_shape){.ndim = d.ndim};
@@ -97,9 +96,8 @@ eg_tensor *eg_masked_select(eg_tensor *x, eg_tensor *mask)
     eg_scope s = eg_scope_push();
     eg_tensor *at = where_true(eg_contiguous(eg_expand(eg_cast(mask, EG_BOOL), full)));
     eg_tensor *flat = eg_reshape(eg_expand(x, full), EG_SHAPE(-1));
-    return eg_scope_pop(s, at && flat ? eg__op2(&eg__op_index_select, flat, at,
-                                                &(eg__index_opts){.axis = 0, .skip = -1})
-                                      : NULL);
+    return eg_scope_pop(
+        s, at && flat ? eg__op2(&eg__op_index_select, flat, at, &(eg__index_opts){.axis = 0, .skip = -1}) : NULL);
 }
 
 eg_tensor *eg_masked_scatter(eg_tensor *x, eg_tensor *mask, eg_tensor *source)

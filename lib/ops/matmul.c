@@ -9,12 +9,10 @@ eg_status eg__infer_matmul(eg__call *c)
     eg__desc *d = &c->desc[0];
     int nd = a->ndim > b->ndim ? a->ndim : b->ndim;
     if (a->ndim < 2 || b->ndim < 2) {
-        return eg__fail(EG_ESHAPE, c->op->name, "needs matrices: %s x %s", EG__SHAPE_OF(a),
-                        EG__SHAPE_OF(b));
+        return eg__fail(EG_ESHAPE, c->op->name, "needs matrices: %s x %s", EG__SHAPE_OF(a), EG__SHAPE_OF(b));
     }
     if (a->shape[a->ndim - 1] != b->shape[b->ndim - 2]) {
-        return eg__fail(EG_ESHAPE, c->op->name, "inner sizes differ: %s x %s", EG__SHAPE_OF(a),
-                        EG__SHAPE_OF(b));
+        return eg__fail(EG_ESHAPE, c->op->name, "inner sizes differ: %s x %s", EG__SHAPE_OF(a), EG__SHAPE_OF(b));
     }
     d->dtype = a->dtype;
     d->ndim = (uint8_t)nd;
@@ -22,8 +20,8 @@ eg_status eg__infer_matmul(eg__call *c)
         int p = i - (nd - a->ndim), q = i - (nd - b->ndim);
         int64_t s = p < 0 ? 1 : a->shape[p], t = q < 0 ? 1 : b->shape[q];
         if (s != t && s != 1 && t != 1) {
-            return eg__fail(EG_ESHAPE, c->op->name, "batch axes do not broadcast: %s x %s",
-                            EG__SHAPE_OF(a), EG__SHAPE_OF(b));
+            return eg__fail(EG_ESHAPE, c->op->name, "batch axes do not broadcast: %s x %s", EG__SHAPE_OF(a),
+                            EG__SHAPE_OF(b));
         }
         d->shape[i] = s == 1 ? t : s;
     }
@@ -42,13 +40,13 @@ eg_tensor *eg_matmul(eg_tensor *a, eg_tensor *b)
         return eg__op2(&eg__op_matmul, a, b, NULL);
     }
     if (!a->ndim || !b->ndim) {
-        return eg__fail_null(EG_ESHAPE, "matmul", "a 0-dim tensor has no matrix product: %s x %s",
-                             EG__SHAPE_OF(a), EG__SHAPE_OF(b));
+        return eg__fail_null(EG_ESHAPE, "matmul", "a 0-dim tensor has no matrix product: %s x %s", EG__SHAPE_OF(a),
+                             EG__SHAPE_OF(b));
     }
     /* A vector on the left is a row, on the right a column; the axis goes again afterwards. */
     eg_scope s = eg_scope_push();
-    eg_tensor *y = eg__op2(&eg__op_matmul, a->ndim == 1 ? eg_unsqueeze(a, 0) : a,
-                           b->ndim == 1 ? eg_unsqueeze(b, -1) : b, NULL);
+    eg_tensor *y =
+        eg__op2(&eg__op_matmul, a->ndim == 1 ? eg_unsqueeze(a, 0) : a, b->ndim == 1 ? eg_unsqueeze(b, -1) : b, NULL);
     if (y && b->ndim == 1) {
         y = eg_squeeze(y, EG_AXES(-1));
     }

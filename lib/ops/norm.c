@@ -89,15 +89,13 @@ static eg_status check_images(const char *op, const eg_tensor *x)
         return eg__why();
     }
     if (x->ndim < 2) {
-        return eg__fail(EG_ESHAPE, op, "x %s has no channels; it must be [N, C] or [N, C, ...]",
-                        EG__SHAPE_OF(x));
+        return eg__fail(EG_ESHAPE, op, "x %s has no channels; it must be [N, C] or [N, C, ...]", EG__SHAPE_OF(x));
     }
     return EG_OK;
 }
 
 /* An optional tensor of `channels` floats. */
-static eg_status check_channels(const char *op, const eg_tensor *t, const char *name,
-                                int64_t channels)
+static eg_status check_channels(const char *op, const eg_tensor *t, const char *name, int64_t channels)
 {
     if (!t) {
         return EG_OK;
@@ -106,12 +104,11 @@ static eg_status check_channels(const char *op, const eg_tensor *t, const char *
         return eg__why();
     }
     if (!eg__is_float(t->dtype)) {
-        return eg__fail(EG_EDTYPE, op, "%s is %s, not a float", name,
-                        eg_dtype_name((eg_dtype)t->dtype));
+        return eg__fail(EG_EDTYPE, op, "%s is %s, not a float", name, eg_dtype_name((eg_dtype)t->dtype));
     }
     if (t->ndim != 1 || t->shape[0] != channels) {
-        return eg__fail(EG_ESHAPE, op, "%s is %s, must be [%lld], one per channel", name,
-                        EG__SHAPE_OF(t), (long long)channels);
+        return eg__fail(EG_ESHAPE, op, "%s is %s, must be [%lld], one per channel", name, EG__SHAPE_OF(t),
+                        (long long)channels);
     }
     return EG_OK;
 }
@@ -125,8 +122,8 @@ static eg_tensor *settled(eg_tensor *x)
 
 /* Runs the op on x and parameters brought to its dtype, or to f32 beside halves: out[0] in the dtype x has, the other
  * results as computed. All belong to the caller's scope, with the temporaries. running: of batch norm, or NULL. */
-static eg_status run(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                     eg_tensor *const *running, eg__norm_opts *o, eg_tensor **out)
+static eg_status run(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *const *running,
+                     eg__norm_opts *o, eg_tensor **out)
 {
     eg_tensor *in[5] = {settled(x), NULL, NULL, running ? running[0] : NULL, running ? running[1] : NULL};
     o->weight = weight != NULL;
@@ -145,8 +142,7 @@ static eg_status run(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tenso
     return st;
 }
 
-static eg_tensor *run1(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                       eg__norm_opts *o)
+static eg_tensor *run1(const eg__op *op, eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg__norm_opts *o)
 {
     eg_tensor *out[EG__MAX_OUT];
     eg_scope s = eg_scope_push();
@@ -182,8 +178,8 @@ static eg_tensor *single(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg__n
     return scale ? run1(&eg__op_scale_channels, eg_mul_scalar(x, 0), scale, bias, o) : NULL;
 }
 
-static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean,
-                        eg_tensor *var, eg__norm_opts *o, double momentum, bool biased)
+static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean, eg_tensor *var,
+                        eg__norm_opts *o, double momentum, bool biased)
 {
     eg_tensor *out[EG__MAX_OUT];
     int64_t channels = x->shape[1], n = channels ? x->n / channels : 0;
@@ -203,20 +199,18 @@ static eg_tensor *train(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_ten
 }
 
 /* y = x scale + shift from fixed statistics. */
-static eg_tensor *evaluate(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean,
-                           eg_tensor *var, eg__norm_opts *o)
+static eg_tensor *evaluate(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *mean, eg_tensor *var,
+                           eg__norm_opts *o)
 {
     static const char name[] = "batch_norm";
     if (!mean || !var) {
-        return eg__fail_null(EG_EINVAL, name,
-                             "%s is NULL, and x is normalised with it unless .training",
+        return eg__fail_null(EG_EINVAL, name, "%s is NULL, and x is normalised with it unless .training",
                              mean ? "running_var" : "running_mean");
     }
     for (int64_t k = 0; !var->device && k < var->shape[0]; k++) { /* on a device it gives NaN */
         if (element(var, k) < 0) {
-            return eg__fail_null(EG_EINVAL, name,
-                                 "running_var[%lld] is %g: a variance is not negative",
-                                 (long long)k, element(var, k));
+            return eg__fail_null(EG_EINVAL, name, "running_var[%lld] is %g: a variance is not negative", (long long)k,
+                                 element(var, k));
         }
     }
     eg_scope s = eg_scope_push();
@@ -230,9 +224,8 @@ static eg_tensor *evaluate(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_
     return eg_scope_pop(s, run1(&eg__op_scale_channels, x, scale, shift, o));
 }
 
-eg_tensor *eg_batch_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                              eg_tensor *running_mean, eg_tensor *running_var,
-                              const eg_batch_norm_options *options)
+eg_tensor *eg_batch_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *running_mean,
+                              eg_tensor *running_var, const eg_batch_norm_options *options)
 {
     static const char name[] = "batch_norm";
     eg_batch_norm_options given;
@@ -248,16 +241,14 @@ eg_tensor *eg_batch_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
     if (!(momentum >= 0 && momentum <= 1)) {
         return eg__fail_null(EG_EINVAL, name, "momentum %g is outside 0..1", momentum);
     }
-    return given.training
-               ? train(x, weight, bias, running_mean, running_var, &o, momentum, given.biased)
-               : evaluate(x, weight, bias, running_mean, running_var, &o);
+    return given.training ? train(x, weight, bias, running_mean, running_var, &o, momentum, given.biased)
+                          : evaluate(x, weight, bias, running_mean, running_var, &o);
 }
 
 eg_tensor *eg_scale_channels(eg_tensor *x, eg_tensor *scale, eg_tensor *shift)
 {
     static const char name[] = "scale_channels";
-    if (check_images(name, x) || eg__check(scale, name, "scale") ||
-        check_channels(name, scale, "scale", x->shape[1]) ||
+    if (check_images(name, x) || eg__check(scale, name, "scale") || check_channels(name, scale, "scale", x->shape[1]) ||
         check_channels(name, shift, "shift", x->shape[1])) {
         return NULL;
     }
@@ -266,26 +257,25 @@ eg_tensor *eg_scale_channels(eg_tensor *x, eg_tensor *scale, eg_tensor *shift)
 
 /* ---- group norm ----------------------------------------------------------------------------- */
 
-static eg_tensor *group_norm(const char *name, eg_tensor *x, int64_t groups, eg_tensor *weight,
-                             eg_tensor *bias, const eg_group_norm_options *options)
+static eg_tensor *group_norm(const char *name, eg_tensor *x, int64_t groups, eg_tensor *weight, eg_tensor *bias,
+                             const eg_group_norm_options *options)
 {
     eg__norm_opts o = {.eps = options ? options->eps : 0, .groups = groups};
     int64_t channels = x->shape[1];
-    if (check_channels(name, weight, "weight", channels) ||
-        check_channels(name, bias, "bias", channels) || check_eps(name, &o.eps)) {
+    if (check_channels(name, weight, "weight", channels) || check_channels(name, bias, "bias", channels) ||
+        check_eps(name, &o.eps)) {
         return NULL;
     }
     if (groups < 1 || channels % groups) {
-        return eg__fail_null(EG_ESHAPE, name, "%lld groups do not divide the %lld channels of x %s",
-                             (long long)groups, (long long)channels, EG__SHAPE_OF(x));
+        return eg__fail_null(EG_ESHAPE, name, "%lld groups do not divide the %lld channels of x %s", (long long)groups,
+                             (long long)channels, EG__SHAPE_OF(x));
     }
     int64_t size = channels / groups;
     for (int d = 2; d < x->ndim; d++) {
         size *= x->shape[d];
     }
     if (size < 2) {
-        return eg__fail_null(EG_ESHAPE, name,
-                             "x %s has %lld values to normalise together, must be 2 or more",
+        return eg__fail_null(EG_ESHAPE, name, "x %s has %lld values to normalise together, must be 2 or more",
                              EG__SHAPE_OF(x), (long long)size);
     }
     return run1(&eg__op_group_norm, x, weight, bias, &o);
@@ -294,13 +284,10 @@ static eg_tensor *group_norm(const char *name, eg_tensor *x, int64_t groups, eg_
 eg_tensor *eg_group_norm_with(eg_tensor *x, int64_t groups, eg_tensor *weight, eg_tensor *bias,
                               const eg_group_norm_options *options)
 {
-    return check_images("group_norm", x)
-               ? NULL
-               : group_norm("group_norm", x, groups, weight, bias, options);
+    return check_images("group_norm", x) ? NULL : group_norm("group_norm", x, groups, weight, bias, options);
 }
 
-eg_tensor *eg_instance_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                                 const eg_group_norm_options *options)
+eg_tensor *eg_instance_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, const eg_group_norm_options *options)
 {
     if (check_images("instance_norm", x)) {
         return NULL;
@@ -310,8 +297,7 @@ eg_tensor *eg_instance_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bia
 
 /* ---- layer norm ----------------------------------------------------------------------------- */
 
-static eg_status check_trailing(const char *op, const eg_tensor *x, const eg_tensor *t,
-                                const char *name, int axes)
+static eg_status check_trailing(const char *op, const eg_tensor *x, const eg_tensor *t, const char *name, int axes)
 {
     if (!t) {
         return EG_OK;
@@ -320,46 +306,42 @@ static eg_status check_trailing(const char *op, const eg_tensor *x, const eg_ten
         return eg__why();
     }
     if (!eg__is_float(t->dtype)) {
-        return eg__fail(EG_EDTYPE, op, "%s is %s, not a float", name,
-                        eg_dtype_name((eg_dtype)t->dtype));
+        return eg__fail(EG_EDTYPE, op, "%s is %s, not a float", name, eg_dtype_name((eg_dtype)t->dtype));
     }
     bool same = t->ndim == axes;
     for (int d = 0; same && d < axes; d++) {
         same = t->shape[d] == x->shape[x->ndim - axes + d];
     }
     return same ? EG_OK
-                : eg__fail(EG_ESHAPE, op, "%s is %s, not the last %d axes of x %s", name,
-                           EG__SHAPE_OF(t), axes, EG__SHAPE_OF(x));
+                : eg__fail(EG_ESHAPE, op, "%s is %s, not the last %d axes of x %s", name, EG__SHAPE_OF(t), axes,
+                           EG__SHAPE_OF(x));
 }
 
-static eg_tensor *layer_norm(const char *name, eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                             bool root, const eg_layer_norm_options *options)
+static eg_tensor *layer_norm(const char *name, eg_tensor *x, eg_tensor *weight, eg_tensor *bias, bool root,
+                             const eg_layer_norm_options *options)
 {
-    eg__norm_opts o = {
-        .eps = options ? options->eps : 0, .root = root, .axes = options ? options->axes : 0};
+    eg__norm_opts o = {.eps = options ? options->eps : 0, .root = root, .axes = options ? options->axes : 0};
     if (eg__check(x, name, "x") || (weight && eg__check(weight, name, "weight"))) {
         return NULL;
     }
     o.axes = o.axes ? o.axes : weight ? weight->ndim : 1;
     if (o.axes < 1 || o.axes > x->ndim) {
-        return eg__fail_null(EG_ESHAPE, name, "%d trailing axes of x %s, 1..%d are possible",
-                             o.axes, EG__SHAPE_OF(x), x->ndim);
+        return eg__fail_null(EG_ESHAPE, name, "%d trailing axes of x %s, 1..%d are possible", o.axes, EG__SHAPE_OF(x),
+                             x->ndim);
     }
-    if (check_trailing(name, x, weight, "weight", o.axes) ||
-        check_trailing(name, x, bias, "bias", o.axes) || check_eps(name, &o.eps)) {
+    if (check_trailing(name, x, weight, "weight", o.axes) || check_trailing(name, x, bias, "bias", o.axes) ||
+        check_eps(name, &o.eps)) {
         return NULL;
     }
     for (int d = x->ndim - o.axes; d < x->ndim; d++) {
         if (x->shape[d] == 0) {
-            return eg__fail_null(EG_ESHAPE, name, "axis %d of x %s is empty: nothing to normalise",
-                                 d, EG__SHAPE_OF(x));
+            return eg__fail_null(EG_ESHAPE, name, "axis %d of x %s is empty: nothing to normalise", d, EG__SHAPE_OF(x));
         }
     }
     return run1(&eg__op_layer_norm, x, weight, bias, &o);
 }
 
-eg_tensor *eg_layer_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                              const eg_layer_norm_options *options)
+eg_tensor *eg_layer_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, const eg_layer_norm_options *options)
 {
     return layer_norm("layer_norm", x, weight, bias, false, options);
 }
@@ -384,14 +366,13 @@ eg_tensor *eg_local_response_norm_with(eg_tensor *x, const eg_local_response_nor
     o.beta = eg__or(o.beta, 0.75);
     o.k = eg__or(o.k, 1);
     if (o.channels < 1 || o.channels > INT32_MAX || !isfinite(o.alpha + o.beta + o.k)) {
-        return eg__fail_null(EG_EINVAL, name,
-                             "%lld channels, alpha %g, beta %g, k %g: at least 1, and finite",
+        return eg__fail_null(EG_EINVAL, name, "%lld channels, alpha %g, beta %g, k %g: at least 1, and finite",
                              (long long)o.channels, o.alpha, o.beta, o.k);
     }
     /* The channels as an axis to pool along. */
     int64_t spatial = x->n / eg__max(1, x->shape[0]) / eg__max(1, x->shape[1]);
-    eg_pool_options window = {.kernels = {o.channels, 1}, .stride = 1,
-                              .pads = {{o.channels / 2, (o.channels - 1) / 2}}};
+    eg_pool_options window = {
+        .kernels = {o.channels, 1}, .stride = 1, .pads = {{o.channels / 2, (o.channels - 1) / 2}}};
     eg_scope s = eg_scope_push();
     eg_tensor *squares = eg_reshape(eg_square(x), EG_SHAPE(x->shape[0], 1, x->shape[1], spatial));
     eg_tensor *mean = squares ? eg_avg_pool2d_with(squares, &window) : NULL;

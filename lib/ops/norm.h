@@ -47,8 +47,7 @@ static inline eg__unit eg__unit_of(const eg__units *u, int64_t i)
     }
     int64_t image = i / u->per_image, first = i % u->per_image * u->rows;
     int64_t rows = eg__min(u->rows, u->spatial - first);
-    return (eg__unit){(image * u->spatial + first) * u->channels, rows, u->channels,
-                      i * u->channels, image, 0};
+    return (eg__unit){(image * u->spatial + first) * u->channels, rows, u->channels, i * u->channels, image, 0};
 }
 
 /* Batch norm's inputs 3 and 4, running mean and variance, if they are there, follow its results 1 and 2. */

@@ -19,7 +19,7 @@ enum {
 /* What counts the multiply-adds of products. */
 #define EG__MACS_keep(name)
 #define EG__MACS_full(name)
-#define EG__MACS_low(name) int64_t eg__macs_##name(const eg__call *c);
+#define EG__MACS_low(name)                   int64_t eg__macs_##name(const eg__call *c);
 #define EG_OP(name, kernel, grad, cast, ...) EG__MACS_##cast(name)
 #include "lib/ops/ops.def"
 #undef EG_OP

@@ -74,8 +74,8 @@ typedef struct eg__cross_entropy_opts {
     int64_t ignore_index;
 } eg__cross_entropy_opts;
 
-/* What a convolution is over; that of a transposed one or of a gradient is the same. Axes that are not there come first,
- * with size and step 1. */
+/* What a convolution is over; that of a transposed one or of a gradient is the same. Axes that are not there come
+ * first, with size and step 1. */
 typedef struct eg__conv_geometry {
     int64_t n, c, o, groups; /* batch, channels of x and of y */
     int64_t in[3], k[3], out[3];
@@ -123,10 +123,10 @@ typedef struct eg__categorical_opts {
 typedef struct eg__norm_opts {
     double eps;
     double momentum, factor; /* batch norm: of running statistics; what its variance is multiplied with for them */
-    int64_t groups;  /* group norm */
-    int axes;        /* layer norm: how many trailing axes */
-    bool relu;       /* batch norm: in the same pass */
-    bool root;       /* layer norm: the mean is not subtracted */
+    int64_t groups;          /* group norm */
+    int axes;                /* layer norm: how many trailing axes */
+    bool relu;               /* batch norm: in the same pass */
+    bool root;               /* layer norm: the mean is not subtracted */
     bool weight, bias;
 } eg__norm_opts;
 
@@ -139,7 +139,7 @@ typedef struct eg__dropout_opts {
 /* Attention (q, k, v, mask or NULL); the weights, row-major, are dropped as dropout does it. */
 typedef struct eg__attention_opts {
     double scale, dropout, softcap;
-    int64_t window; /* 0: none */
+    int64_t window;          /* 0: none */
     bool causal, upper_left; /* upper_left: where queries stand, an eg_attention_corner */
     bool mask;               /* there is one */
     eg_random_state from;
@@ -340,7 +340,7 @@ typedef struct eg__rnn_grad_opts {
 typedef struct eg__resize_opts {
     int naxes, mode, grid;
     bool antialias;
-    double cubic; /* resolved */
+    double cubic;    /* resolved */
     double ratio[3]; /* input pixels per output pixel on the grid */
     int64_t in[3], out[3];
 } eg__resize_opts;

@@ -92,8 +92,7 @@ eg_status eg__infer_where(eg__call *c)
 {
     if (c->in[1]->dtype != c->in[2]->dtype) {
         return eg__fail(EG_EDTYPE, c->op->name, "the choices differ: %s and %s",
-                        eg_dtype_name((eg_dtype)c->in[1]->dtype),
-                        eg_dtype_name((eg_dtype)c->in[2]->dtype));
+                        eg_dtype_name((eg_dtype)c->in[1]->dtype), eg_dtype_name((eg_dtype)c->in[2]->dtype));
     }
     c->desc[0].dtype = c->in[1]->dtype;
     return eg__broadcast(c->op->name, c->in, 3, &c->desc[0]);
@@ -159,34 +158,34 @@ static inline bool refused(const eg__op *op, double p)
 }
 
 #define P0
-#define P1(p)            , double p
-#define P2(p, q)         , double p, double q
-#define GIVEN_P0         NULL
-#define GIVEN_P1(p)      (&(eg__params){{p, 0}})
-#define GIVEN_P2(p, q)   (&(eg__params){{p, q}})
-#define CALL_FLOAT(op, given)        eg__op1(op, x, given)
-#define CALL_NUMBER(op, given)       eg__op1(op, x, given)
-#define CALL_BITS(op, given)         eg__op1(op, x, given)
-#define CALL_TEST(op, given)         eg__op1(op, x, given)
-#define CALL_LIMIT(op, given)        limited(op, NULL, x, *given)
-#define PUT_FLOAT(op, name, given)   eg__inplace(op, name, &x, 1, given)
-#define PUT_NUMBER(op, name, given)  eg__inplace(op, name, &x, 1, given)
-#define PUT_BITS(op, name, given)    eg__inplace(op, name, &x, 1, given)
-#define PUT_TEST(op, name, given)    eg__inplace(op, name, &x, 1, given)
-#define PUT_LIMIT(op, name, given)   limited(op, name, x, *given)
-#define REFUSED_P0       false
-#define REFUSED_P1(p)    refused(op, p)
-#define REFUSED_P2(p, q) false
-#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
-    eg_tensor *eg_##name(eg_tensor *x params)                                                      \
-    {                                                                                              \
-        const eg__op *op = &eg__op_##name;                                                         \
-        return REFUSED_##params ? NULL : CALL_##kind(op, GIVEN_##params);                          \
-    }                                                                                              \
-    eg_tensor *eg_##name##_(eg_tensor *x params)                                                   \
-    {                                                                                              \
-        const eg__op *op = &eg__op_##name;                                                         \
-        return REFUSED_##params ? NULL : PUT_##kind(op, "eg_" #name "_", GIVEN_##params);          \
+#define P1(p)                       , double p
+#define P2(p, q)                    , double p, double q
+#define GIVEN_P0                    NULL
+#define GIVEN_P1(p)                 (&(eg__params){{p, 0}})
+#define GIVEN_P2(p, q)              (&(eg__params){{p, q}})
+#define CALL_FLOAT(op, given)       eg__op1(op, x, given)
+#define CALL_NUMBER(op, given)      eg__op1(op, x, given)
+#define CALL_BITS(op, given)        eg__op1(op, x, given)
+#define CALL_TEST(op, given)        eg__op1(op, x, given)
+#define CALL_LIMIT(op, given)       limited(op, NULL, x, *given)
+#define PUT_FLOAT(op, name, given)  eg__inplace(op, name, &x, 1, given)
+#define PUT_NUMBER(op, name, given) eg__inplace(op, name, &x, 1, given)
+#define PUT_BITS(op, name, given)   eg__inplace(op, name, &x, 1, given)
+#define PUT_TEST(op, name, given)   eg__inplace(op, name, &x, 1, given)
+#define PUT_LIMIT(op, name, given)  limited(op, name, x, *given)
+#define REFUSED_P0                  false
+#define REFUSED_P1(p)               refused(op, p)
+#define REFUSED_P2(p, q)            false
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                       \
+    eg_tensor *eg_##name(eg_tensor *x params)                                             \
+    {                                                                                     \
+        const eg__op *op = &eg__op_##name;                                                \
+        return REFUSED_##params ? NULL : CALL_##kind(op, GIVEN_##params);                 \
+    }                                                                                     \
+    eg_tensor *eg_##name##_(eg_tensor *x params)                                          \
+    {                                                                                     \
+        const eg__op *op = &eg__op_##name;                                                \
+        return REFUSED_##params ? NULL : PUT_##kind(op, "eg_" #name "_", GIVEN_##params); \
     }
 #include "lib/ops/unary.def"
 #undef EG_UNARY
@@ -268,8 +267,7 @@ static eg_tensor *operand(const eg__op *op, const char *name, bool in_place, int
         return eg__fail_null(EG_EINVAL, name, "%g is outside %s", v.real, eg_dtype_name((eg_dtype)dtype));
     }
     if (v.whole < eg__least(dtype) || v.whole > eg__most(dtype)) {
-        return eg__fail_null(EG_EINVAL, name, "%lld is outside %s", (long long)v.whole,
-                             eg_dtype_name((eg_dtype)dtype));
+        return eg__fail_null(EG_EINVAL, name, "%lld is outside %s", (long long)v.whole, eg_dtype_name((eg_dtype)dtype));
     }
     return eg_scalar_int(v.whole, (eg_dtype)dtype);
 }
@@ -330,36 +328,36 @@ static eg_tensor *with_tensor_(const eg__op *op, const char *name, eg_tensor *a,
 }
 
 #define INTS_FLOAT(name)
-#define INTS_ARITH(name)                                                                           \
-    eg_tensor *eg_##name##_int(eg_tensor *a, int64_t b)                                            \
-    {                                                                                              \
-        return with_number(&eg__op_##name, a, of_int(b));                                          \
-    }                                                                                              \
-    eg_tensor *eg_##name##_int_(eg_tensor *a, int64_t b)                                           \
-    {                                                                                              \
-        return with_number_(&eg__op_##name, "eg_" #name "_int_", a, of_int(b));                    \
+#define INTS_ARITH(name)                                                        \
+    eg_tensor *eg_##name##_int(eg_tensor *a, int64_t b)                         \
+    {                                                                           \
+        return with_number(&eg__op_##name, a, of_int(b));                       \
+    }                                                                           \
+    eg_tensor *eg_##name##_int_(eg_tensor *a, int64_t b)                        \
+    {                                                                           \
+        return with_number_(&eg__op_##name, "eg_" #name "_int_", a, of_int(b)); \
     }
 #define INTS_NUMBER  INTS_ARITH
 #define INTS_POWER   INTS_ARITH
 #define INTS_COMPARE INTS_ARITH
 #define INTS_BITS    INTS_ARITH
-#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
-    eg_tensor *eg_##name(eg_tensor *a, eg_tensor *b)                                               \
-    {                                                                                              \
-        return eg__op2(&eg__op_##name, a, b, NULL);                                                \
-    }                                                                                              \
-    eg_tensor *eg_##name##_(eg_tensor *a, eg_tensor *b)                                            \
-    {                                                                                              \
-        return with_tensor_(&eg__op_##name, "eg_" #name "_", a, b);                                \
-    }                                                                                              \
-    eg_tensor *eg_##name##_scalar(eg_tensor *a, double b)                                          \
-    {                                                                                              \
-        return with_number(&eg__op_##name, a, of_real(b));                                         \
-    }                                                                                              \
-    eg_tensor *eg_##name##_scalar_(eg_tensor *a, double b)                                         \
-    {                                                                                              \
-        return with_number_(&eg__op_##name, "eg_" #name "_scalar_", a, of_real(b));                \
-    }                                                                                              \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)          \
+    eg_tensor *eg_##name(eg_tensor *a, eg_tensor *b)                                \
+    {                                                                               \
+        return eg__op2(&eg__op_##name, a, b, NULL);                                 \
+    }                                                                               \
+    eg_tensor *eg_##name##_(eg_tensor *a, eg_tensor *b)                             \
+    {                                                                               \
+        return with_tensor_(&eg__op_##name, "eg_" #name "_", a, b);                 \
+    }                                                                               \
+    eg_tensor *eg_##name##_scalar(eg_tensor *a, double b)                           \
+    {                                                                               \
+        return with_number(&eg__op_##name, a, of_real(b));                          \
+    }                                                                               \
+    eg_tensor *eg_##name##_scalar_(eg_tensor *a, double b)                          \
+    {                                                                               \
+        return with_number_(&eg__op_##name, "eg_" #name "_scalar_", a, of_real(b)); \
+    }                                                                               \
     INTS_##kind(name)
 #include "lib/ops/binary.def"
 #undef EG_BINARY
@@ -368,8 +366,7 @@ static eg_tensor *with_tensor_(const eg__op *op, const char *name, eg_tensor *a,
 
 eg_tensor *eg_where(eg_tensor *condition, eg_tensor *a, eg_tensor *b)
 {
-    if (eg__check(condition, "where", "condition") || eg__check(a, "where", "a") ||
-        eg__check(b, "where", "b")) {
+    if (eg__check(condition, "where", "condition") || eg__check(a, "where", "a") || eg__check(b, "where", "b")) {
         return NULL;
     }
     if (a->dtype == b->dtype && condition->dtype == EG_BOOL) {
@@ -378,8 +375,7 @@ eg_tensor *eg_where(eg_tensor *condition, eg_tensor *a, eg_tensor *b)
     eg_scope s = eg_scope_push();
     int dt = eg__common_dtype((eg_tensor *[]){a, b}, 2);
     eg_tensor *c = eg_cast(condition, EG_BOOL);
-    return eg_scope_pop(s, eg__op3(&eg__op_where, c, eg_cast(a, (eg_dtype)dt),
-                                   eg_cast(b, (eg_dtype)dt), NULL));
+    return eg_scope_pop(s, eg__op3(&eg__op_where, c, eg_cast(a, (eg_dtype)dt), eg_cast(b, (eg_dtype)dt), NULL));
 }
 
 eg_tensor *eg_lerp(eg_tensor *a, eg_tensor *b, eg_tensor *weight)
@@ -398,8 +394,10 @@ eg_tensor *eg_prelu(eg_tensor *x, eg_tensor *weight)
     eg_shape s = {0};
     if (weight->n != 1) {
         if (x->ndim < 2 || weight->ndim != 1 || weight->shape[0] != x->shape[1]) {
-            return eg__fail_null(EG_ESHAPE, "prelu", "weight %s for x %s: one, or one per channel "
-                                 "on axis 1", EG__SHAPE_OF(weight), EG__SHAPE_OF(x));
+            return eg__fail_null(EG_ESHAPE, "prelu",
+                                 "weight %s for x %s: one, or one per channel "
+                                 "on axis 1",
+                                 EG__SHAPE_OF(weight), EG__SHAPE_OF(x));
         }
         s = (eg_shape){x->ndim - 1, {weight->n, 1, 1, 1, 1, 1, 1, 1}};
     }

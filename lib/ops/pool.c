@@ -9,8 +9,7 @@
 /* ---- inference ------------------------------------------------------------------------------ */
 
 /* [N, C, sizes...] of batch and channels of t, lying as the options say. */
-static void images(eg__desc *d, const eg__pool_opts *o, const eg_tensor *t, const int64_t *sizes,
-                   int dtype)
+static void images(eg__desc *d, const eg__pool_opts *o, const eg_tensor *t, const int64_t *sizes, int dtype)
 {
     d->dtype = (uint8_t)dtype;
     d->ndim = t->ndim;
@@ -87,8 +86,7 @@ static eg_status no_such_axes(const char *op, int axes, const eg_pool_options *g
 }
 
 /* Kernel, stride, dilation and explicit padding of spatial axis a, at place d of the three. */
-static eg_status axis_numbers(const char *op, const eg_pool_options *g, int a, int d,
-                              eg__pool_opts *o)
+static eg_status axis_numbers(const char *op, const eg_pool_options *g, int a, int d, eg__pool_opts *o)
 {
     int64_t all = 0, stride = 0, dilation = 0, both = 0;
     if (number(op, "kernel", g->kernel, 0, &all) ||
@@ -122,8 +120,7 @@ eg_status eg__check_pool_options(const char *op, int axes, const eg_pool_options
 }
 
 /* How many windows, from the numbers of an axis. */
-static eg_status count_windows(const char *op, const eg_pool_options *g, int a, int d,
-                               eg__pool_opts *o)
+static eg_status count_windows(const char *op, const eg_pool_options *g, int a, int d, eg__pool_opts *o)
 {
     int64_t in = o->in[d], s = o->stride[d], span = (o->kernel[d] - 1) * o->dilation[d] + 1;
     if (in == 0) {
@@ -153,8 +150,7 @@ static eg_status count_windows(const char *op, const eg_pool_options *g, int a, 
     for (int64_t p = 0; o->dilation[d] > 1 && p < o->out[d]; p++) {
         eg__window w = eg__window_of(o, d, p);
         if (w.first >= w.end) {
-            return eg__fail(EG_ESHAPE, op,
-                            "window %lld of spatial axis %d holds nothing but padding", LL(p), a);
+            return eg__fail(EG_ESHAPE, op, "window %lld of spatial axis %d holds nothing but padding", LL(p), a);
         }
     }
     return EG_OK;
@@ -181,8 +177,7 @@ static void start(eg__pool_opts *o, const eg_tensor *x)
     }
 }
 
-static eg_status windows(const char *op, const eg_pool_options *g, const eg_tensor *x,
-                         eg__pool_opts *o)
+static eg_status windows(const char *op, const eg_pool_options *g, const eg_tensor *x, eg__pool_opts *o)
 {
     int axes = x->ndim - 2;
     start(o, x);
@@ -194,9 +189,7 @@ static eg_status windows(const char *op, const eg_pool_options *g, const eg_tens
         st = st ? st : count_windows(op, g, a, d, o);
     }
     double cells = (double)o->kernel[0] * (double)o->kernel[1] * (double)o->kernel[2];
-    return st || cells <= INT32_MAX
-               ? st
-               : eg__fail(EG_ESHAPE, op, "a window of %g cells is too large", cells);
+    return st || cells <= INT32_MAX ? st : eg__fail(EG_ESHAPE, op, "a window of %g cells is too large", cells);
 }
 
 /* ---- public functions ------------------------------------------------------------------------ */
@@ -283,8 +276,7 @@ static eg_tensor *avg_pool(const char *op, int axes, eg_tensor *x, const eg_pool
         return NULL;
     }
     if (g.indices || g.dilation || g.dilations[0] || g.dilations[1] || g.dilations[2]) {
-        return eg__fail_null(EG_EINVAL, op, "%s for maxima",
-                             g.indices ? "indices are" : "dilation is");
+        return eg__fail_null(EG_EINVAL, op, "%s for maxima", g.indices ? "indices are" : "dilation is");
     }
     eg_scope s = eg_scope_push();
     eg_tensor *in = settled(x, axes, false);
@@ -292,10 +284,10 @@ static eg_tensor *avg_pool(const char *op, int axes, eg_tensor *x, const eg_pool
     return eg_scope_pop(s, st ? NULL : given_back(eg__op1(&eg__op_avg_pool, in, &o), x, mean_dtype(x)));
 }
 
-#define POOL(kind, axes)                                                                           \
-    eg_tensor *eg_##kind##axes##d_with(eg_tensor *x, const eg_pool_options *options)               \
-    {                                                                                              \
-        return kind(#kind #axes "d", axes, x, options);                                            \
+#define POOL(kind, axes)                                                             \
+    eg_tensor *eg_##kind##axes##d_with(eg_tensor *x, const eg_pool_options *options) \
+    {                                                                                \
+        return kind(#kind #axes "d", axes, x, options);                              \
     }
 POOL(max_pool, 1)
 POOL(max_pool, 2)
@@ -331,8 +323,7 @@ static eg_tensor *adaptive(const char *op, const eg__op *pool, eg_tensor *x, eg_
         int d = a + 3 - out.ndim;
         if (out.dim[a] < 1 || (o.in[d] && out.dim[a] > INT32_MAX)) {
             eg_scope_pop(s, NULL);
-            return eg__fail_null(EG_ESHAPE, op,
-                                 "size %lld of spatial axis %d must be positive and below 2^31",
+            return eg__fail_null(EG_ESHAPE, op, "size %lld of spatial axis %d must be positive and below 2^31",
                                  LL(out.dim[a]), a);
         }
         o.out[d] = o.in[d] ? out.dim[a] : 0;
@@ -378,8 +369,7 @@ eg_tensor *eg_max_unpool(eg_tensor *x, eg_tensor *indices, eg_shape spatial)
         return eg__fail_null(EG_EDTYPE, op, "not for dtype bool");
     }
     if (!eg__same_shape(x, indices)) {
-        return eg__fail_null(EG_ESHAPE, op, "x is %s, indices %s", EG__SHAPE_OF(x),
-                             EG__SHAPE_OF(indices));
+        return eg__fail_null(EG_ESHAPE, op, "x is %s, indices %s", EG__SHAPE_OF(x), EG__SHAPE_OF(indices));
     }
     shape.ndim = x->ndim;
     const int lead = x->ndim - spatial.ndim;

@@ -29,7 +29,7 @@ bool eg__autocast(const eg__op *op, eg_tensor *const *in, int nin, int low, eg__
         return false;
     }
     *how = kind == EG__CAST_LOW ? (eg__recast){1u << EG_F32 | 1u << EG_F16 | 1u << EG_BF16, low}
-                               : (eg__recast){1u << EG_F16 | 1u << EG_BF16, EG_F32};
+                                : (eg__recast){1u << EG_F16 | 1u << EG_BF16, EG_F32};
     for (int i = 0; i < nin; i++) {
         any |= in[i] && how->from >> in[i]->dtype & 1 && in[i]->dtype != how->dtype;
     }

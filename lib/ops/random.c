@@ -32,8 +32,7 @@ eg_status eg__infer_random(eg__call *c)
 }
 
 /* Fills in shape, dtype and place and runs; `words` of the stream per element. */
-static eg_tensor *make(const char *name, eg__random_opts *o, eg_shape shape, eg_dtype dtype,
-                       unsigned dtypes)
+static eg_tensor *make(const char *name, eg__random_opts *o, eg_shape shape, eg_dtype dtype, unsigned dtypes)
 {
     eg_tensor *out[EG__MAX_OUT];
     int64_t n;
@@ -71,15 +70,14 @@ eg_tensor *eg_uniform(eg_shape shape, double low, double high, eg_dtype dtype)
         return eg__fail_null(EG_EINVAL, "uniform", "high %g - low %g is more than f32 holds, in which %s is drawn",
                              high, low, eg_dtype_name(dtype));
     }
-    return make("uniform", &(eg__random_opts){.kind = EG__RANDOM_UNIFORM, .a = low, .b = high}, shape,
-                dtype, EG__FLOATS);
+    return make("uniform", &(eg__random_opts){.kind = EG__RANDOM_UNIFORM, .a = low, .b = high}, shape, dtype,
+                EG__FLOATS);
 }
 
 static eg_tensor *bell(const char *name, int kind, eg_shape shape, double mean, double std, eg_dtype dtype)
 {
     if (!(std >= 0) || !isfinite(std) || !isfinite(mean)) {
-        return eg__fail_null(EG_EINVAL, name, "mean %g, std %g: must be finite and std not negative", mean,
-                             std);
+        return eg__fail_null(EG_EINVAL, name, "mean %g, std %g: must be finite and std not negative", mean, std);
     }
     if (fmax(fabs(mean), std) > largest(dtype)) {
         return eg__fail_null(EG_EINVAL, name, "mean %g and std %g must be numbers of %s", mean, std,
@@ -108,8 +106,7 @@ eg_tensor *eg_bernoulli(eg_shape shape, double p, eg_dtype dtype)
     if (!is_probability(p)) {
         return eg__fail_null(EG_EINVAL, "bernoulli", "p %g is outside 0..1", p);
     }
-    return make("bernoulli", &(eg__random_opts){.kind = EG__RANDOM_BERNOULLI, .a = p}, shape, dtype,
-                EG__ANY);
+    return make("bernoulli", &(eg__random_opts){.kind = EG__RANDOM_BERNOULLI, .a = p}, shape, dtype, EG__ANY);
 }
 
 /* The integers a dtype holds without a gap: from -most, of integers from their least. */
@@ -126,8 +123,7 @@ static int64_t gapless(eg_dtype dtype)
 static eg_tensor *integers(eg_shape shape, int64_t low, int64_t high, eg_dtype dtype)
 {
     return make("randint",
-                &(eg__random_opts){.kind = EG__RANDOM_INTEGERS, .low = low,
-                                   .range = (uint64_t)high - (uint64_t)low},
+                &(eg__random_opts){.kind = EG__RANDOM_INTEGERS, .low = low, .range = (uint64_t)high - (uint64_t)low},
                 shape, dtype, EG__INTS);
 }
 
@@ -136,8 +132,8 @@ eg_tensor *eg_randint(eg_shape shape, int64_t low, int64_t high, eg_dtype dtype)
     const bool real = (unsigned)dtype < EG_DTYPE_COUNT && eg__is_float((int)dtype);
     const int64_t most = gapless(dtype), least = real ? -most : eg__least((int)dtype);
     if (low >= high || low < least || high - 1 > most) {
-        return eg__fail_null(EG_EINVAL, "randint", "low %lld must be below high %lld, both within %s",
-                             (long long)low, (long long)high, eg_dtype_name(dtype));
+        return eg__fail_null(EG_EINVAL, "randint", "low %lld must be below high %lld, both within %s", (long long)low,
+                             (long long)high, eg_dtype_name(dtype));
     }
     if (!real) {
         return integers(shape, low, high, dtype);
@@ -153,8 +149,7 @@ eg_tensor *eg_randint(eg_shape shape, int64_t low, int64_t high, eg_dtype dtype)
 
 eg_tensor *eg_permutation(int64_t n)
 {
-    return make("permutation", &(eg__random_opts){.kind = EG__RANDOM_PERMUTATION}, EG_SHAPE(n), EG_I64,
-                EG__INTS);
+    return make("permutation", &(eg__random_opts){.kind = EG__RANDOM_PERMUTATION}, EG_SHAPE(n), EG_I64, EG__INTS);
 }
 
 /* ---- draws ---------------------------------------------------------------------------------- */
@@ -228,8 +223,8 @@ eg_tensor *eg_multinomial_with(eg_tensor *weights, int64_t k, const eg_multinomi
     }
     if (weights->ndim < 1 || !eg__is_float(weights->dtype)) {
         return eg__fail_null(weights->ndim < 1 ? EG_ESHAPE : EG_EDTYPE, name,
-                             "weights are %s %s, must be [..., n] of floats",
-                             eg_dtype_name((eg_dtype)weights->dtype), EG__SHAPE_OF(weights));
+                             "weights are %s %s, must be [..., n] of floats", eg_dtype_name((eg_dtype)weights->dtype),
+                             EG__SHAPE_OF(weights));
     }
     if (k < 0) {
         return eg__fail_null(EG_EINVAL, name, "k %lld is negative", (long long)k);

@@ -10,18 +10,16 @@ static eg_status padded_size(const eg_tensor *x, const eg__pad_opts *o, int d, i
 {
     int64_t n = x->shape[d], b = o->before[d], a = o->after[d], more = eg__max(b, a);
     if (b < -n || a < -n || (b < 0 && a < 0 && n + b < -a)) {
-        return eg__fail(EG_ESHAPE, "pad",
-                        "%lld before and %lld after cut more than axis %d of %s has", (long long)b,
+        return eg__fail(EG_ESHAPE, "pad", "%lld before and %lld after cut more than axis %d of %s has", (long long)b,
                         (long long)a, d, EG__SHAPE_OF(x));
     }
     if (__builtin_add_overflow(n + eg__min(b, 0) + eg__min(a, 0), eg__max(b, 0), size) ||
         __builtin_add_overflow(*size, eg__max(a, 0), size)) {
-        return eg__fail(EG_ESHAPE, "pad", "%lld before and %lld after make axis %d of %s too long",
-                        (long long)b, (long long)a, d, EG__SHAPE_OF(x));
+        return eg__fail(EG_ESHAPE, "pad", "%lld before and %lld after make axis %d of %s too long", (long long)b,
+                        (long long)a, d, EG__SHAPE_OF(x));
     }
     if (o->mode == EG_PAD_REFLECT && more > 0 && more >= n) {
-        return eg__fail(EG_ESHAPE, "pad",
-                        "reflecting %lld at axis %d of %s: must be less than its size",
+        return eg__fail(EG_ESHAPE, "pad", "reflecting %lld at axis %d of %s: must be less than its size",
                         (long long)more, d, EG__SHAPE_OF(x));
     }
     if (o->mode != EG_PAD_CONSTANT && more > 0 && n == 0) {
@@ -68,8 +66,7 @@ static eg_tensor *cut(eg_tensor *x, eg__pad_opts *o)
 
 eg_tensor *eg_pad_with(eg_tensor *x, const eg_pad_options *options)
 {
-    eg__pad_opts o = {.mode = options ? (int)options->mode : 0,
-                      .value = options ? options->value : 0};
+    eg__pad_opts o = {.mode = options ? (int)options->mode : 0, .value = options ? options->value : 0};
     if (eg__check(x, "pad", "x")) {
         return NULL;
     }
@@ -82,8 +79,7 @@ eg_tensor *eg_pad_with(eg_tensor *x, const eg_pad_options *options)
         o.after[d] = options->after[d];
         cuts |= o.before[d] < 0 || o.after[d] < 0;
         if (d >= x->ndim && (o.before[d] || o.after[d])) {
-            return eg__fail_null(EG_ESHAPE, "pad", "counts are given for axis %d of %s", d,
-                                 EG__SHAPE_OF(x));
+            return eg__fail_null(EG_ESHAPE, "pad", "counts are given for axis %d of %s", d, EG__SHAPE_OF(x));
         }
     }
     if (!cuts || o.mode != EG_PAD_CIRCULAR) {
@@ -124,8 +120,7 @@ eg_tensor *eg_tile(eg_tensor *x, eg_shape counts)
         return NULL;
     }
     if (counts.ndim < 0 || counts.ndim > EG_MAX_DIMS) {
-        return eg__fail_null(EG_ESHAPE, "tile", "%d counts given, 0..%d are possible", counts.ndim,
-                             EG_MAX_DIMS);
+        return eg__fail_null(EG_ESHAPE, "tile", "%d counts given, 0..%d are possible", counts.ndim, EG_MAX_DIMS);
     }
     eg_shape s = {.ndim = x->ndim > counts.ndim ? x->ndim : counts.ndim}, full = s;
     int64_t count[EG_MAX_DIMS];
@@ -135,9 +130,8 @@ eg_tensor *eg_tile(eg_tensor *x, eg_shape counts)
         s.dim[d] = at < 0 ? 1 : x->shape[at];
         count[d] = k < 0 ? 1 : counts.dim[k];
         if (count[d] < 0 || __builtin_mul_overflow(s.dim[d], count[d], &full.dim[d])) {
-            return eg__fail_null(EG_ESHAPE, "tile", "count %lld for axis %d of %s is %s",
-                                 (long long)count[d], d, EG__SHAPE_OF(x),
-                                 count[d] < 0 ? "negative" : "too large");
+            return eg__fail_null(EG_ESHAPE, "tile", "count %lld for axis %d of %s is %s", (long long)count[d], d,
+                                 EG__SHAPE_OF(x), count[d] < 0 ? "negative" : "too large");
         }
     }
     if (eg__check_room("tile", x->device, full.ndim, full.dim, x->dtype)) {
@@ -159,8 +153,7 @@ eg_tensor *eg_repeat_interleave(eg_tensor *x, int64_t count, int axis)
 {
     int64_t n;
     eg_shape s = eg_shape_of(x);
-    int a =
-        eg__check(x, "repeat_interleave", "x") ? -1 : eg__line_axis("repeat_interleave", x->ndim, axis);
+    int a = eg__check(x, "repeat_interleave", "x") ? -1 : eg__line_axis("repeat_interleave", x->ndim, axis);
     if (a < 0) {
         return NULL;
     }
@@ -168,8 +161,8 @@ eg_tensor *eg_repeat_interleave(eg_tensor *x, int64_t count, int axis)
         s = EG_SHAPE(1);
     }
     if (count < 0 || __builtin_mul_overflow(s.dim[a], count, &s.dim[a])) {
-        return eg__fail_null(EG_ESHAPE, "repeat_interleave", "count is %lld for axis %d of %s",
-                             (long long)count, a, EG__SHAPE_OF(x));
+        return eg__fail_null(EG_ESHAPE, "repeat_interleave", "count is %lld for axis %d of %s", (long long)count, a,
+                             EG__SHAPE_OF(x));
     }
     if (eg__check_shape("repeat_interleave", s.ndim, s.dim, x->dtype, &n)) {
         return NULL;
@@ -180,8 +173,7 @@ eg_tensor *eg_repeat_interleave(eg_tensor *x, int64_t count, int axis)
         inner *= d > a ? x->shape[d] : 1;
     }
     eg_scope scope = eg_scope_push();
-    eg_tensor *y =
-        eg_expand(eg_reshape(x, EG_SHAPE(outer, 1, inner)), EG_SHAPE(outer, count, inner));
+    eg_tensor *y = eg_expand(eg_reshape(x, EG_SHAPE(outer, 1, inner)), EG_SHAPE(outer, count, inner));
     return eg_scope_pop(scope, eg_reshape(y, s));
 }
 
@@ -223,11 +215,9 @@ eg_tensor *eg_movedim(eg_tensor *x, eg_axes source, eg_axes destination)
         return NULL;
     }
     if (source.count != destination.count || source.count < 1) {
-        return eg__fail_null(EG_ESHAPE, "movedim", "%d source axes, %d destinations", source.count,
-                             destination.count);
+        return eg__fail_null(EG_ESHAPE, "movedim", "%d source axes, %d destinations", source.count, destination.count);
     }
-    if (eg__axes_mask("movedim", x->ndim, &source, &from) ||
-        eg__axes_mask("movedim", x->ndim, &destination, &to)) {
+    if (eg__axes_mask("movedim", x->ndim, &source, &from) || eg__axes_mask("movedim", x->ndim, &destination, &to)) {
         return NULL;
     }
     eg_axes order = {.count = x->ndim};
@@ -298,8 +288,8 @@ eg_tensor *eg_diag_embed(eg_tensor *x, int64_t k)
         return NULL;
     }
     if (x->ndim < 1 || x->ndim == EG_MAX_DIMS || k == INT64_MIN) {
-        return eg__fail_null(EG_ESHAPE, "diag_embed", "no matrix has %s on diagonal %lld",
-                             EG__SHAPE_OF(x), (long long)k);
+        return eg__fail_null(EG_ESHAPE, "diag_embed", "no matrix has %s on diagonal %lld", EG__SHAPE_OF(x),
+                             (long long)k);
     }
     int64_t n = x->shape[x->ndim - 1], shape[EG_MAX_DIMS];
     memcpy(shape, x->shape, sizeof shape);
@@ -357,8 +347,7 @@ static bool blocks_fit(const char *op, const eg_tensor *x, int64_t b, bool to_de
     }
     const int64_t *s = x->shape + x->ndim - 3;
     if (to_depth ? s[1] % b || s[2] % b : s[0] % square) {
-        eg__fail(EG_ESHAPE, op, "blocks of %lld x %lld do not fit %s", (long long)b, (long long)b,
-                 EG__SHAPE_OF(x));
+        eg__fail(EG_ESHAPE, op, "blocks of %lld x %lld do not fit %s", (long long)b, (long long)b, EG__SHAPE_OF(x));
         return false;
     }
     return true;
@@ -378,8 +367,7 @@ static eg_tensor *to_space(const char *op, eg_tensor *x, int64_t b, bool block_f
     s[1] = h * b;
     s[2] = w * b;
     eg_scope scope = eg_scope_push();
-    eg_tensor *t =
-        eg_reshape(x, block_first ? EG_SHAPE(n, b, b, c, h, w) : EG_SHAPE(n, c, b, b, h, w));
+    eg_tensor *t = eg_reshape(x, block_first ? EG_SHAPE(n, b, b, c, h, w) : EG_SHAPE(n, c, b, b, h, w));
     t = eg_permute(t, block_first ? EG_AXES(0, 3, 4, 1, 5, 2) : EG_AXES(0, 1, 4, 2, 5, 3));
     return eg_scope_pop(scope, eg_reshape(t, y));
 }

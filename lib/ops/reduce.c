@@ -76,8 +76,7 @@ static eg_status refuse_empty(const eg__call *c)
     const eg__reduce_opts *o = c->opts;
     for (int a = 0; a < x->ndim; a++) {
         if (o->axes >> a & 1 && x->shape[a] == 0) {
-            return eg__fail(EG_ESHAPE, c->op->name, "axis %d of %s has no elements", a,
-                            EG__SHAPE_OF(x));
+            return eg__fail(EG_ESHAPE, c->op->name, "axis %d of %s has no elements", a, EG__SHAPE_OF(x));
         }
     }
     return EG_OK;
@@ -153,14 +152,14 @@ static EG__COLD eg_tensor *with_initial(const eg__op *op, eg_tensor *x, const eg
     return eg_scope_pop(s, first ? join(y, first) : NULL);
 }
 
-#define REDUCTION(name)                                                                            \
-    eg_tensor *eg_##name##_with(eg_tensor *x, const eg_reduce_options *o)                          \
-    {                                                                                              \
-        if (unlikely(begins(o))) {                                                                 \
-            return with_initial(&eg__op_##name, x, o);                                             \
-        }                                                                                          \
-        return o ? reduce(&eg__op_##name, x, &o->axes, (eg__reduce_opts){.keepdim = o->keepdim})   \
-                 : reduce(&eg__op_##name, x, NULL, (eg__reduce_opts){0});                          \
+#define REDUCTION(name)                                                                          \
+    eg_tensor *eg_##name##_with(eg_tensor *x, const eg_reduce_options *o)                        \
+    {                                                                                            \
+        if (unlikely(begins(o))) {                                                               \
+            return with_initial(&eg__op_##name, x, o);                                           \
+        }                                                                                        \
+        return o ? reduce(&eg__op_##name, x, &o->axes, (eg__reduce_opts){.keepdim = o->keepdim}) \
+                 : reduce(&eg__op_##name, x, NULL, (eg__reduce_opts){0});                        \
     }
 REDUCTION(sum)
 REDUCTION(mean)
@@ -183,8 +182,7 @@ static eg_tensor *place(const eg__op *op, eg_tensor *x, const eg_reduce_options 
         return NULL;
     }
     if (o && o->axes.count > 1) {
-        return eg__fail_null(EG_ESHAPE, op->name, "%d axes given, one or none (all) is possible",
-                             o->axes.count);
+        return eg__fail_null(EG_ESHAPE, op->name, "%d axes given, one or none (all) is possible", o->axes.count);
     }
     if ((o && o->axes.count) || x->ndim <= 1) {
         return reduce(op, x, o ? &o->axes : NULL, (eg__reduce_opts){.keepdim = keepdim});
@@ -232,8 +230,7 @@ eg_tensor *eg_norm_with(eg_tensor *x, const eg_norm_options *options)
 
 static eg_tensor *spread(const eg__op *op, eg_tensor *x, const eg_var_options *o)
 {
-    return reduce(op, x, o ? &o->axes : NULL,
-                  (eg__reduce_opts){.keepdim = o && o->keepdim, .biased = o && o->biased});
+    return reduce(op, x, o ? &o->axes : NULL, (eg__reduce_opts){.keepdim = o && o->keepdim, .biased = o && o->biased});
 }
 
 eg_tensor *eg_var_with(eg_tensor *x, const eg_var_options *options)

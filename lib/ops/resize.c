@@ -11,8 +11,7 @@ static eg_status infer(eg__call *c, const int64_t *from, const int64_t *to)
     const eg_tensor *x = c->in[0];
     eg__desc *d = &c->desc[0];
     if (x->ndim != o->naxes + 2) {
-        return eg__fail(EG_ESHAPE, c->op->name, "%s has not %d axes", EG__SHAPE_OF(x),
-                        o->naxes + 2);
+        return eg__fail(EG_ESHAPE, c->op->name, "%s has not %d axes", EG__SHAPE_OF(x), o->naxes + 2);
     }
     d->dtype = x->dtype;
     d->ndim = x->ndim;
@@ -20,8 +19,8 @@ static eg_status infer(eg__call *c, const int64_t *from, const int64_t *to)
     d->shape[1] = x->shape[1];
     for (int a = 0; a < o->naxes; a++) {
         if (x->shape[a + 2] != from[a]) {
-            return eg__fail(EG_ESHAPE, c->op->name, "%s has not size %lld along axis %d",
-                            EG__SHAPE_OF(x), (long long)from[a], a + 2);
+            return eg__fail(EG_ESHAPE, c->op->name, "%s has not size %lld along axis %d", EG__SHAPE_OF(x),
+                            (long long)from[a], a + 2);
         }
         d->shape[a + 2] = to[a];
     }
@@ -53,15 +52,13 @@ eg_status eg__infer_resize_grad(eg__call *c)
 
 static eg_status check_modes(const eg_resize_options *g)
 {
-    bool filters =
-        g->mode == EG_RESIZE_LINEAR || g->mode == EG_RESIZE_CUBIC || g->mode == EG_RESIZE_LANCZOS3;
+    bool filters = g->mode == EG_RESIZE_LINEAR || g->mode == EG_RESIZE_CUBIC || g->mode == EG_RESIZE_LANCZOS3;
     bool grids = filters || (g->mode == EG_RESIZE_NEAREST && g->grid == EG_GRID_CORNERS);
     if ((unsigned)g->mode > EG_RESIZE_LANCZOS3 || (unsigned)g->grid > EG_GRID_ORIGIN) {
         return eg__fail(EG_EINVAL, "resize", "mode %d or grid %d is unknown", g->mode, g->grid);
     }
     if (g->antialias && !filters) {
-        return eg__fail(EG_EINVAL, "resize",
-                        "antialias is for the linear, cubic and Lanczos modes");
+        return eg__fail(EG_EINVAL, "resize", "antialias is for the linear, cubic and Lanczos modes");
     }
     if (g->grid != EG_GRID_HALF_PIXEL && !grids) {
         return eg__fail(EG_EINVAL, "resize", "grid %d does not go with mode %d", g->grid, g->mode);
@@ -100,8 +97,7 @@ eg_status eg__check_resize_options(eg_shape size, const eg_resize_options *g)
 }
 
 /* Size and ratio of one axis. */
-static eg_status resolve(eg__resize_opts *o, int a, const eg_tensor *x, int64_t size,
-                         const eg_resize_options *g)
+static eg_status resolve(eg__resize_opts *o, int a, const eg_tensor *x, int64_t size, const eg_resize_options *g)
 {
     const int at = x->ndim - o->naxes + a;
     int64_t in = x->shape[at];
@@ -113,8 +109,8 @@ static eg_status resolve(eg__resize_opts *o, int a, const eg_tensor *x, int64_t 
         size = (int64_t)fmin(floor((double)in * scale), 0x1p31);
     }
     if (in < 1 || in > INT32_MAX || size < 1 || size > INT32_MAX) {
-        return eg__fail(EG_ESHAPE, "resize", "axis %d of %s to size %lld: sizes are 1..2^31 - 1",
-                        at, EG__SHAPE_OF(x), (long long)size);
+        return eg__fail(EG_ESHAPE, "resize", "axis %d of %s to size %lld: sizes are 1..2^31 - 1", at, EG__SHAPE_OF(x),
+                        (long long)size);
     }
     bool corners = g->grid == EG_GRID_CORNERS;
     o->in[a] = in;

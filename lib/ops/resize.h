@@ -21,7 +21,6 @@ typedef struct eg__band {
 } eg__band;
 
 /* Free with eg__scratch_put of its memory. */
-eg_status eg__band_make(const eg__call *c, const eg__resize_opts *o, int axis, bool adjoint,
-                        eg__band *b);
+eg_status eg__band_make(const eg__call *c, const eg__resize_opts *o, int axis, bool adjoint, eg__band *b);
 
 #endif

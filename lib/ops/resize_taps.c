@@ -19,9 +19,7 @@ static double place(const eg__resize_opts *o, int axis, int64_t at)
 static double cubic(double x, double a)
 {
     x = fabs(x);
-    return x < 1   ? ((a + 2) * x - (a + 3)) * x * x + 1
-           : x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-                   : 0;
+    return x < 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
 static double sinc(double x)
@@ -74,8 +72,8 @@ static int64_t filtered(const eg__resize_opts *o, int axis, int64_t at, int64_t 
 
 /* Taps at floor(x) - before and the `count - 1` after; those past the border fall on the border
  * pixel. */
-static int64_t interpolated(const eg__resize_opts *o, int axis, int64_t at, int before, int count,
-                            int64_t *first, double *w)
+static int64_t interpolated(const eg__resize_opts *o, int axis, int64_t at, int before, int count, int64_t *first,
+                            double *w)
 {
     int64_t last = o->in[axis] - 1;
     double x = place(o, axis, at);
@@ -98,8 +96,7 @@ static int64_t nearest(const eg__resize_opts *o, int axis, int64_t at)
 {
     int64_t in = o->in[axis], out = o->out[axis];
     bool exact = o->mode == EG_RESIZE_NEAREST_EXACT;
-    bool whole =
-        o->ratio[axis] == (double)in / (double)out; /* then in integers, without rounding */
+    bool whole = o->ratio[axis] == (double)in / (double)out; /* then in integers, without rounding */
     double r = o->ratio[axis], x = (double)at;
     int64_t i = o->grid == EG_GRID_CORNERS ? (int64_t)floor(x * r + 0.5)
                 : whole && exact           ? (2 * at + 1) * in / (2 * out)
@@ -208,16 +205,14 @@ static eg_status transpose(const eg__call *c, const eg__band *f, eg__band *b)
         b->first[i] = high[i] > 0 ? (int32_t)low[i] : 0;
         for (int64_t r = low[i]; r < high[i]; r++) {
             int64_t k = i - f->first[r];
-            b->weight[i * b->width + r - low[i]] =
-                k >= 0 && k < f->width ? f->weight[r * f->width + k] : 0;
+            b->weight[i * b->width + r - low[i]] = k >= 0 && k < f->width ? f->weight[r * f->width + k] : 0;
         }
     }
     eg__scratch_put(c, &s);
     return st;
 }
 
-eg_status eg__band_make(const eg__call *c, const eg__resize_opts *o, int axis, bool adjoint,
-                        eg__band *b)
+eg_status eg__band_make(const eg__call *c, const eg__resize_opts *o, int axis, bool adjoint, eg__band *b)
 {
     eg__band f = {.n = o->out[axis], .source = o->in[axis], .width = eg__resize_most(o, axis)};
     eg_status st = allocate(c, &f);

@@ -18,9 +18,8 @@ static eg_status expect(const eg__call *c, int i, const char *name, int64_t a, i
     if (!t || (t->ndim == ndim && t->shape[0] == a && (ndim == 1 || t->shape[1] == b))) {
         return EG_OK;
     }
-    return eg__fail(EG_ESHAPE, c->op->name, "%s is %s and should be %s for x %s and w_ih %s", name,
-                    EG__SHAPE_OF(t), eg__shape_text(ndim, shape).s, EG__SHAPE_OF(c->in[EG__RNN_X]),
-                    EG__SHAPE_OF(c->in[EG__RNN_W_IH]));
+    return eg__fail(EG_ESHAPE, c->op->name, "%s is %s and should be %s for x %s and w_ih %s", name, EG__SHAPE_OF(t),
+                    eg__shape_text(ndim, shape).s, EG__SHAPE_OF(c->in[EG__RNN_X]), EG__SHAPE_OF(c->in[EG__RNN_W_IH]));
 }
 
 static eg_status check_dtypes(const eg__call *c)
@@ -28,12 +27,10 @@ static eg_status check_dtypes(const eg__call *c)
     for (int i = 0; i < c->nin; i++) {
         const eg_tensor *t = c->in[i];
         bool lengths = i == EG__RNN_LENGTHS;
-        if (t &&
-            (lengths ? t->dtype != EG_I64 && t->dtype != EG_I32 : t->dtype != c->in[0]->dtype)) {
-            return eg__fail(
-                EG_EDTYPE, c->op->name,
-                lengths ? "lengths are %s, they must be i64, i32 or u8" : "an operand is %s, x is %s",
-                eg_dtype_name((eg_dtype)t->dtype), eg_dtype_name((eg_dtype)c->in[0]->dtype));
+        if (t && (lengths ? t->dtype != EG_I64 && t->dtype != EG_I32 : t->dtype != c->in[0]->dtype)) {
+            return eg__fail(EG_EDTYPE, c->op->name,
+                            lengths ? "lengths are %s, they must be i64, i32 or u8" : "an operand is %s, x is %s",
+                            eg_dtype_name((eg_dtype)t->dtype), eg_dtype_name((eg_dtype)c->in[0]->dtype));
         }
     }
     return EG_OK;
@@ -46,8 +43,7 @@ static eg_status check_lengths(const eg__call *c, int64_t steps)
     for (int64_t n = 0; t && !t->device && n < t->n; n++) {
         int64_t length = eg__load_int(eg__ptr(t), t->dtype, n * t->strides[0]);
         if (length < 0 || length > steps) {
-            return eg__fail(EG_EINDEX, c->op->name, EG__SAY_LENGTH, (long long)length, (long long)n,
-                            (long long)steps);
+            return eg__fail(EG_EINDEX, c->op->name, EG__SAY_LENGTH, (long long)length, (long long)n, (long long)steps);
         }
     }
     return EG_OK;
@@ -57,8 +53,8 @@ static eg_status check(const eg__call *c, int gates, sizes *s)
 {
     const eg_tensor *x = c->in[EG__RNN_X], *w_ih = c->in[EG__RNN_W_IH];
     const eg_tensor *w_hr = c->nin > EG__RNN_W_HR ? c->in[EG__RNN_W_HR] : NULL;
-    if (x->ndim != 3 || w_ih->ndim != 2 || w_ih->shape[0] % gates ||
-        x->shape[2] != w_ih->shape[1] || (w_hr && w_hr->ndim != 2)) {
+    if (x->ndim != 3 || w_ih->ndim != 2 || w_ih->shape[0] % gates || x->shape[2] != w_ih->shape[1] ||
+        (w_hr && w_hr->ndim != 2)) {
         return eg__fail(EG_ESHAPE, c->op->name,
                         "x %s is not [T, N, I], w_ih %s not [%d H, I], or w_hr not "
                         "[R, H]",
@@ -210,8 +206,8 @@ static eg_status settle(const char *op, eg_tensor **in, int nin, bool alone)
             continue;
         }
         if (in[k]->magic == EG__MAGIC && in[k]->ndim != rowless[i].ndim) {
-            return eg__fail(EG_ESHAPE, op, "%s is %s and should be of rank %d beside an x of rank 2",
-                            rowless[i].name, EG__SHAPE_OF(in[k]), rowless[i].ndim);
+            return eg__fail(EG_ESHAPE, op, "%s is %s and should be of rank %d beside an x of rank 2", rowless[i].name,
+                            EG__SHAPE_OF(in[k]), rowless[i].ndim);
         }
         if (!(in[k] = eg_unsqueeze(in[k], 0))) {
             return eg__why();
@@ -247,9 +243,7 @@ static eg_rnn run(const eg__op *op, eg_tensor **in, int nin, eg__rnn_opts *o, bo
         st = out[j] ? EG_OK : eg__why();
     }
     eg_rnn r = {out[0], out[1], op->nout > 3 ? out[2] : NULL};
-    st = eg_scope_pop_n(s, (eg_tensor *[]){st ? NULL : r.y, st ? NULL : r.h, st ? NULL : r.c}, 3)
-             ? eg__why()
-             : st;
+    st = eg_scope_pop_n(s, (eg_tensor *[]){st ? NULL : r.y, st ? NULL : r.h, st ? NULL : r.c}, 3) ? eg__why() : st;
     return st ? (eg_rnn){NULL, NULL, NULL} : r;
 }
 
@@ -262,8 +256,7 @@ eg_rnn eg_lstm_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh, const eg_lst
         eg__fail(EG_EINVAL, "lstm", "clip is %g, must not be negative", o->clip);
         return (eg_rnn){NULL, NULL, NULL};
     }
-    return run(&eg__op_lstm,
-               (eg_tensor *[]){x, w_ih, w_hh, o->b_ih, o->b_hh, o->h0, o->lengths, o->c0, o->w_hr},
+    return run(&eg__op_lstm, (eg_tensor *[]){x, w_ih, w_hh, o->b_ih, o->b_hh, o->h0, o->lengths, o->c0, o->w_hr},
                EG__RNN_INPUTS, &opts, o->batch_first);
 }
 
@@ -272,8 +265,8 @@ eg_rnn eg_gru_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh, const eg_gru_
     static const eg_gru_options defaults = {.size = sizeof defaults};
     const eg_gru_options *o = given ? given : &defaults;
     eg__rnn_opts opts = {.reverse = o->reverse, .reset_before = o->reset_before};
-    return run(&eg__op_gru, (eg_tensor *[]){x, w_ih, w_hh, o->b_ih, o->b_hh, o->h0, o->lengths},
-               EG__RNN_C0, &opts, o->batch_first);
+    return run(&eg__op_gru, (eg_tensor *[]){x, w_ih, w_hh, o->b_ih, o->b_hh, o->h0, o->lengths}, EG__RNN_C0, &opts,
+               o->batch_first);
 }
 
 /* ---- one step -------------------------------------------------------------------------------- */
@@ -287,9 +280,8 @@ static eg_tensor *one_step(eg_tensor *x, const char *op, bool sequence_options)
     if (sequence_options) {
         return eg__fail_null(EG_EINVAL, op, "a step has no lengths, batch_first or reverse");
     }
-    return x->ndim == 2 || x->ndim == 1
-               ? eg_unsqueeze(x, 0)
-               : eg__fail_null(EG_ESHAPE, op, "x %s is not [N, I] or [I]", EG__SHAPE_OF(x));
+    return x->ndim == 2 || x->ndim == 1 ? eg_unsqueeze(x, 0)
+                                        : eg__fail_null(EG_ESHAPE, op, "x %s is not [N, I] or [I]", EG__SHAPE_OF(x));
 }
 
 static eg_rnn only_step(eg_rnn r)

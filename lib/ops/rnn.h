@@ -23,8 +23,8 @@ typedef struct eg__rnn_plan {
     int64_t met, h, c;        /* where these begin in the reserve, in elements; gates at 0 */
 } eg__rnn_plan;
 
-static inline eg__rnn_plan eg__rnn_plan_of(int64_t steps, int64_t rows, int64_t width,
-                                           int64_t state, bool reverse, const eg_tensor *lengths)
+static inline eg__rnn_plan eg__rnn_plan_of(int64_t steps, int64_t rows, int64_t width, int64_t state, bool reverse,
+                                           const eg_tensor *lengths)
 {
     int64_t cells = steps * rows * width;
     return (eg__rnn_plan){.steps = steps,
@@ -42,8 +42,8 @@ static inline eg__rnn_plan eg__rnn_forward_plan(const eg__call *c, int gates)
 {
     const eg__rnn_opts *o = c->opts;
     const eg_tensor *x = c->in[EG__RNN_X], *w_hh = c->in[EG__RNN_W_HH];
-    eg__rnn_plan p = eg__rnn_plan_of(x->shape[0], x->shape[1], w_hh->shape[0] / gates,
-                                     w_hh->shape[1], o->reverse, c->in[EG__RNN_LENGTHS]);
+    eg__rnn_plan p = eg__rnn_plan_of(x->shape[0], x->shape[1], w_hh->shape[0] / gates, w_hh->shape[1], o->reverse,
+                                     c->in[EG__RNN_LENGTHS]);
     p.inputs = x->shape[2];
     return p;
 }
@@ -52,8 +52,8 @@ static inline eg__rnn_plan eg__rnn_backward_plan(const eg__call *c, int gates)
 {
     const eg__rnn_grad_opts *o = c->opts;
     const eg_tensor *w_hh = c->in[EG__RNN_GRAD_W_HH];
-    return eg__rnn_plan_of(o->steps, o->rows, w_hh->shape[0] / gates, w_hh->shape[1],
-                           o->forward.reverse, c->in[EG__RNN_GRAD_LENGTHS]);
+    return eg__rnn_plan_of(o->steps, o->rows, w_hh->shape[0] / gates, w_hh->shape[1], o->forward.reverse,
+                           c->in[EG__RNN_GRAD_LENGTHS]);
 }
 
 static inline bool eg__rnn_packed(const eg_tensor *reserve)

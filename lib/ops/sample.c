@@ -7,20 +7,19 @@
 
 /* ---- inference ------------------------------------------------------------------------------- */
 
-static eg_status check_parts(const eg__call *c, const eg_tensor *px, const eg_tensor *py,
-                             const eg_tensor *image, int64_t images)
+static eg_status check_parts(const eg__call *c, const eg_tensor *px, const eg_tensor *py, const eg_tensor *image,
+                             int64_t images)
 {
     const eg__sample_opts *o = c->opts;
     bool fits = px->ndim == 3 && eg__same_shape(px, py) && px->shape[2] % o->block[0] == 0 &&
                 px->shape[1] % o->block[1] == 0 && (image ? image->n : images) == px->shape[0];
     return fits ? EG_OK
-                : eg__fail(EG_ESHAPE, c->op->name, "points %s and %s do not fit %lld images",
-                           EG__SHAPE_OF(px), EG__SHAPE_OF(py), (long long)images);
+                : eg__fail(EG_ESHAPE, c->op->name, "points %s and %s do not fit %lld images", EG__SHAPE_OF(px),
+                           EG__SHAPE_OF(py), (long long)images);
 }
 
 /* A tensor of images or pictures that lies as t does. */
-static eg_status laid_like(eg__call *c, const eg_tensor *t, int64_t n, int64_t channels, int64_t h,
-                           int64_t w)
+static eg_status laid_like(eg__call *c, const eg_tensor *t, int64_t n, int64_t channels, int64_t h, int64_t w)
 {
     eg__desc *d = &c->desc[0];
     d->dtype = t->dtype;
@@ -41,9 +40,7 @@ eg_status eg__infer_grid_sample(eg__call *c)
     const eg__sample_opts *o = c->opts;
     const eg_tensor *x = c->in[0], *px = c->in[1];
     eg_status st = check_parts(c, px, c->in[2], c->nin > 3 ? c->in[3] : NULL, x->shape[0]);
-    return st ? st
-              : laid_like(c, x, px->shape[0], x->shape[1], px->shape[1] / o->block[1],
-                          px->shape[2] / o->block[0]);
+    return st ? st : laid_like(c, x, px->shape[0], x->shape[1], px->shape[1] / o->block[1], px->shape[2] / o->block[0]);
 }
 
 eg_status eg__infer_grid_sample_grad(eg__call *c)
@@ -55,8 +52,7 @@ eg_status eg__infer_grid_sample_grad(eg__call *c)
 
 eg_status eg__infer_grid_sample_points(eg__call *c)
 {
-    eg_status st =
-        check_parts(c, c->in[2], c->in[3], c->nin > 4 ? c->in[4] : NULL, c->in[1]->shape[0]);
+    eg_status st = check_parts(c, c->in[2], c->in[3], c->nin > 4 ? c->in[4] : NULL, c->in[1]->shape[0]);
     for (int j = 0; j < 2 && !st; j++) {
         eg__desc *d = &c->desc[j];
         d->dtype = c->in[2]->dtype;
@@ -76,27 +72,23 @@ static eg_status check_images(const char *op, const eg_tensor *x)
         return eg__why();
     }
     if (!eg__is_float(x->dtype)) {
-        return eg__fail(EG_EDTYPE, op, "images of %s, must be floats",
-                        eg_dtype_name((eg_dtype)x->dtype));
+        return eg__fail(EG_EDTYPE, op, "images of %s, must be floats", eg_dtype_name((eg_dtype)x->dtype));
     }
-    bool fits = x->ndim == 4 && x->shape[2] > 0 && x->shape[3] > 0 &&
-                x->shape[2] <= INT32_MAX / x->shape[3];
+    bool fits = x->ndim == 4 && x->shape[2] > 0 && x->shape[3] > 0 && x->shape[2] <= INT32_MAX / x->shape[3];
     return fits ? EG_OK
-                : eg__fail(EG_ESHAPE, op,
-                           "x %s must be [N, C, H, W] with 1 to 2^31 - 1 pixels in a plane",
+                : eg__fail(EG_ESHAPE, op, "x %s must be [N, C, H, W] with 1 to 2^31 - 1 pixels in a plane",
                            EG__SHAPE_OF(x));
 }
 
 /* Floats of shape [any, last], or as the text says. */
-static eg_status check_floats(const char *op, const char *name, const eg_tensor *t, int ndim,
-                              int64_t last, const char *shape)
+static eg_status check_floats(const char *op, const char *name, const eg_tensor *t, int ndim, int64_t last,
+                              const char *shape)
 {
     if (eg__check(t, op, name)) {
         return eg__why();
     }
     if (!eg__is_float(t->dtype)) {
-        return eg__fail(EG_EDTYPE, op, "%s of %s, must be floats", name,
-                        eg_dtype_name((eg_dtype)t->dtype));
+        return eg__fail(EG_EDTYPE, op, "%s of %s, must be floats", name, eg_dtype_name((eg_dtype)t->dtype));
     }
     return t->ndim == ndim && t->shape[ndim - 1] == last
                ? EG_OK
@@ -105,12 +97,8 @@ static eg_status check_floats(const char *op, const char *name, const eg_tensor 
 
 static eg__sample_opts options_for(const eg_tensor *x, int mode, int border)
 {
-    eg__sample_opts o = {.mode = mode,
-                         .border = border,
-                         .scale = {1, 1},
-                         .reach = INFINITY,
-                         .block = {1, 1},
-                         .share = 1};
+    eg__sample_opts o = {
+        .mode = mode, .border = border, .scale = {1, 1}, .reach = INFINITY, .block = {1, 1}, .share = 1};
     memcpy(o.size, x->shape, sizeof o.size);
     return o;
 }
@@ -122,8 +110,7 @@ static eg_dtype place_dtype(const eg_tensor *x)
 }
 
 /* The row itself; halves go through f32. */
-static eg_tensor *sample(eg_tensor *x, eg_tensor *px, eg_tensor *py, eg_tensor *image,
-                         const eg__sample_opts *o)
+static eg_tensor *sample(eg_tensor *x, eg_tensor *px, eg_tensor *py, eg_tensor *image, const eg__sample_opts *o)
 {
     eg_tensor *in[] = {eg_cast(x, place_dtype(x)), px, py, image}, *out[EG__MAX_OUT];
     if (!in[0] || !px || !py || eg__dispatch(&eg__op_grid_sample, in, image ? 4 : 3, o, out)) {
@@ -181,8 +168,7 @@ eg_tensor *eg_affine_grid(eg_tensor *theta, int64_t height, int64_t width, bool 
         return NULL;
     }
     if (theta->shape[1] != 2 || height < 1 || width < 1) {
-        return eg__fail_null(EG_ESHAPE, op,
-                             "theta %s must be [N, 2, 3], height %lld and width %lld at least 1",
+        return eg__fail_null(EG_ESHAPE, op, "theta %s must be [N, 2, 3], height %lld and width %lld at least 1",
                              EG__SHAPE_OF(theta), (long long)height, (long long)width);
     }
     if (eg__check_room(op, theta->device, 4, (int64_t[]){theta->shape[0], height, width, 2}, theta->dtype)) {
@@ -200,16 +186,16 @@ eg_tensor *eg_affine_grid(eg_tensor *theta, int64_t height, int64_t width, bool 
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
-static eg_status check_boxes(const char *op, const eg_tensor *x, const eg_tensor *boxes,
-                             const eg_tensor *box_image, int64_t height, int64_t width)
+static eg_status check_boxes(const char *op, const eg_tensor *x, const eg_tensor *boxes, const eg_tensor *box_image,
+                             int64_t height, int64_t width)
 {
     if (check_images(op, x) || check_floats(op, "boxes", boxes, 2, 4, "[boxes, 4]") ||
         eg__check(box_image, op, "box_image")) {
         return eg__why();
     }
     if (box_image->ndim != 1 || box_image->n != boxes->shape[0]) {
-        return eg__fail(EG_ESHAPE, op, "box_image %s is not one image for each of %s",
-                        EG__SHAPE_OF(box_image), EG__SHAPE_OF(boxes));
+        return eg__fail(EG_ESHAPE, op, "box_image %s is not one image for each of %s", EG__SHAPE_OF(box_image),
+                        EG__SHAPE_OF(boxes));
     }
     if (height < 1 || width < 1) {
         return eg__fail(EG_ESHAPE, op, "height %lld and width %lld must be at least 1", (long long)height,
@@ -228,15 +214,13 @@ static eg_tensor *side(eg_tensor *boxes, int k)
 }
 
 /* Lines [B, width] of x and [B, height] of y as the x and y of [B, height, width] points. */
-static eg_tensor *sample_lines(eg_tensor *x, eg_tensor *px, eg_tensor *py, eg_tensor *image,
-                               const eg__sample_opts *o)
+static eg_tensor *sample_lines(eg_tensor *x, eg_tensor *px, eg_tensor *py, eg_tensor *image, const eg__sample_opts *o)
 {
     if (!px || !py || !image) {
         return NULL;
     }
     eg_shape points = EG_SHAPE(px->shape[0], py->shape[1], px->shape[1]);
-    return sample(x, eg_expand(eg_unsqueeze(px, 1), points), eg_expand(eg_unsqueeze(py, 2), points),
-                  image, o);
+    return sample(x, eg_expand(eg_unsqueeze(px, 1), points), eg_expand(eg_unsqueeze(py, 2), points), image, o);
 }
 
 /* n points from a to b, [B, 1] each in parts of the image: in pixels of an axis of `size`. Both
@@ -247,15 +231,13 @@ static eg_tensor *line(eg_tensor *a, eg_tensor *b, int64_t n, int64_t size)
         return NULL;
     }
     eg_dtype dtype = (eg_dtype)a->dtype;
-    eg_tensor *to =
-        n > 1 ? eg_div_scalar(eg__arange_on(a->device, 0, (double)n, 1, dtype), (double)(n - 1))
-              : eg__full_on(a->device, EG_SHAPE(1), 0.5, dtype);
+    eg_tensor *to = n > 1 ? eg_div_scalar(eg__arange_on(a->device, 0, (double)n, 1, dtype), (double)(n - 1))
+                          : eg__full_on(a->device, EG_SHAPE(1), 0.5, dtype);
     eg_tensor *from = eg_add_scalar(eg_neg(to), 1);
     return eg_mul_scalar(eg_add(eg_mul(a, from), eg_mul(b, to)), (double)(size - 1));
 }
 
-eg_tensor *eg_crop_and_resize_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_image,
-                                   int64_t height, int64_t width,
+eg_tensor *eg_crop_and_resize_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_image, int64_t height, int64_t width,
                                    const eg_crop_and_resize_options *given)
 {
     static const char op[] = "crop_and_resize";
@@ -304,8 +286,7 @@ static int64_t samples_for(const char *op, eg_tensor *cell, eg_tensor **each)
 
 /* Points along an axis: of each of `cells`, `most` of which `each` (NULL: all) count and are spread
  * over the cell, the others lie nowhere. [K, cells * most]. */
-static eg_tensor *cell_points(eg_tensor *start, eg_tensor *cell, eg_tensor *each, int64_t cells,
-                              int64_t most)
+static eg_tensor *cell_points(eg_tensor *start, eg_tensor *cell, eg_tensor *each, int64_t cells, int64_t most)
 {
     if (!start || !cell) {
         return NULL;
@@ -328,19 +309,18 @@ static eg_tensor *cell_points(eg_tensor *start, eg_tensor *cell, eg_tensor *each
 }
 
 /* One axis of the boxes: where they start, and the size of a cell. */
-static void measure(eg_tensor *boxes, int k, int64_t cells, const eg_roi_align_options *g,
-                    eg_tensor **start, eg_tensor **cell)
+static void measure(eg_tensor *boxes, int k, int64_t cells, const eg_roi_align_options *g, eg_tensor **start,
+                    eg_tensor **cell)
 {
     double scale = eg__or(g->spatial_scale, 1);
-    eg_tensor *from = eg_mul_scalar(side(boxes, k), scale),
-              *to = eg_mul_scalar(side(boxes, k + 2), scale);
+    eg_tensor *from = eg_mul_scalar(side(boxes, k), scale), *to = eg_mul_scalar(side(boxes, k + 2), scale);
     eg_tensor *size = eg_sub(to, from);
     *start = g->aligned ? eg_sub_scalar(from, 0.5) : from;
     *cell = eg_div_scalar(g->aligned ? size : eg_maximum_scalar(size, 1), (double)cells);
 }
 
-static eg_tensor *roi_align(const char *op, eg_tensor *x, eg_tensor *boxes, eg_tensor *image,
-                            int64_t height, int64_t width, const eg_roi_align_options *g)
+static eg_tensor *roi_align(const char *op, eg_tensor *x, eg_tensor *boxes, eg_tensor *image, int64_t height,
+                            int64_t width, const eg_roi_align_options *g)
 {
     const int64_t cells[2] = {width, height};
     eg__sample_opts o = options_for(x, EG_SAMPLE_BILINEAR, EG_SAMPLE_EDGE);
@@ -368,8 +348,8 @@ static eg_tensor *roi_align(const char *op, eg_tensor *x, eg_tensor *boxes, eg_t
     return eg_mul(y, share);
 }
 
-eg_tensor *eg_roi_align_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_image, int64_t height,
-                             int64_t width, const eg_roi_align_options *given)
+eg_tensor *eg_roi_align_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_image, int64_t height, int64_t width,
+                             const eg_roi_align_options *given)
 {
     static const char op[] = "roi_align";
     eg_roi_align_options g;
@@ -382,14 +362,12 @@ eg_tensor *eg_roi_align_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_imag
         return eg__fail_null(EG_EINVAL, op, "spatial_scale %g is not above 0", scale);
     }
     if (g.sampling_ratio < 0 || g.sampling_ratio > MOST_SAMPLES) {
-        return eg__fail_null(EG_EINVAL, op, "sampling_ratio %lld is outside 0..%d",
-                             (long long)g.sampling_ratio, MOST_SAMPLES);
+        return eg__fail_null(EG_EINVAL, op, "sampling_ratio %lld is outside 0..%d", (long long)g.sampling_ratio,
+                             MOST_SAMPLES);
     }
     eg_scope s = eg_scope_push();
     eg_tensor *image = eg__checked_index(op, box_image, x->shape[0], true);
-    eg_tensor *wide = eg_cast(x, place_dtype(x)),
-              *places = eg_cast(eg_detach(boxes), place_dtype(x));
-    eg_tensor *y =
-        image && wide && places ? roi_align(op, wide, places, image, height, width, &g) : NULL;
+    eg_tensor *wide = eg_cast(x, place_dtype(x)), *places = eg_cast(eg_detach(boxes), place_dtype(x));
+    eg_tensor *y = image && wide && places ? roi_align(op, wide, places, image, height, width, &g) : NULL;
     return eg_scope_pop(s, eg_cast(y, (eg_dtype)x->dtype));
 }

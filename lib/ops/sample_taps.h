@@ -77,16 +77,13 @@ EG__HD void LANE(cubic_taps)(const eg__sample_opts *o, T p, T last, T slope, LAN
     }
     t->n = 4;
     LANE(tap)
-    (t, 0, LANE(hold)(o, f - 1, last, &none), last, LANE(far)(u + 1),
-     slope * LANE(far_slope)(u + 1));
+    (t, 0, LANE(hold)(o, f - 1, last, &none), last, LANE(far)(u + 1), slope * LANE(far_slope)(u + 1));
     LANE(tap)
     (t, 1, LANE(hold)(o, f, last, &none), last, LANE(near)(u), slope * LANE(near_slope)(u));
     LANE(tap)
-    (t, 2, LANE(hold)(o, f + 1, last, &none), last, LANE(near)(1 - u),
-     -slope * LANE(near_slope)(1 - u));
+    (t, 2, LANE(hold)(o, f + 1, last, &none), last, LANE(near)(1 - u), -slope * LANE(near_slope)(1 - u));
     LANE(tap)
-    (t, 3, LANE(hold)(o, f + 2, last, &none), last, LANE(far)(2 - u),
-     -slope * LANE(far_slope)(2 - u));
+    (t, 3, LANE(hold)(o, f + 2, last, &none), last, LANE(far)(2 - u), -slope * LANE(far_slope)(2 - u));
 }
 
 /* Coordinate p of the points along an axis (0: x, 1: y) of `size` pixels. */

@@ -64,8 +64,7 @@ static eg_status run_scalar(const eg__op *op, eg_tensor *x, eg_tensor **made)
     return st;
 }
 
-static eg_status running(const eg__op *op, eg_tensor *x, int axis, eg_tensor **values,
-                         eg_tensor **indices)
+static eg_status running(const eg__op *op, eg_tensor *x, int axis, eg_tensor **values, eg_tensor **indices)
 {
     eg_tensor *made[EG__MAX_OUT] = {NULL};
     int a = eg__check(x, op->name, "x") ? -1 : eg__line_axis(op->name, x->ndim, axis);

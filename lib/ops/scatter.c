@@ -38,8 +38,7 @@ eg_tensor *eg__scatter(const eg__op *op, eg_tensor *source, eg_tensor *index, eg
  * lines of one. */
 static int check_places(const char *op, eg_tensor *x, int axis, eg_tensor *index)
 {
-    int a =
-        eg__check(x, op, "x") || eg__check(index, op, "index") ? -1 : eg__line_axis(op, x->ndim, axis);
+    int a = eg__check(x, op, "x") || eg__check(index, op, "index") ? -1 : eg__line_axis(op, x->ndim, axis);
     if (a < 0) {
         return -1;
     }
@@ -48,8 +47,7 @@ static int check_places(const char *op, eg_tensor *x, int axis, eg_tensor *index
         fits = d == a || index->shape[d] <= x->shape[d];
     }
     if (!fits) {
-        eg__fail(EG_ESHAPE, op, "index %s is not inside %s but for axis %d", EG__SHAPE_OF(index),
-                 EG__SHAPE_OF(x), a);
+        eg__fail(EG_ESHAPE, op, "index %s is not inside %s but for axis %d", EG__SHAPE_OF(index), EG__SHAPE_OF(x), a);
         return -1;
     }
     return a;
@@ -89,8 +87,7 @@ eg_tensor *eg_take_along(eg_tensor *x, int axis, eg_tensor *index)
         }
     }
     if (!fits) {
-        return eg__fail_null(EG_ESHAPE, "take_along",
-                             "index %s does not broadcast to %s but for axis %d",
+        return eg__fail_null(EG_ESHAPE, "take_along", "index %s does not broadcast to %s but for axis %d",
                              EG__SHAPE_OF(index), EG__SHAPE_OF(x), a);
     }
     eg_scope s = eg_scope_push();
@@ -101,8 +98,8 @@ eg_tensor *eg_take_along(eg_tensor *x, int axis, eg_tensor *index)
 }
 
 /* Any of the scatter ops, its operands checked. */
-static eg_tensor *scatter(const eg__op *op, eg_tensor *x, int axis, eg_tensor *index,
-                          eg_tensor *source, int mode, bool sum)
+static eg_tensor *scatter(const eg__op *op, eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source, int mode,
+                          bool sum)
 {
     int a = check_places(op->name, x, axis, index);
     if (a < 0 || eg__check(source, op->name, "source")) {
@@ -154,22 +151,18 @@ static eg_tensor *scatter_mean(eg_tensor *x, int axis, eg_tensor *index, eg_tens
     source = eg_cast(source, wide);
     eg_tensor *sum = eg_scatter_add(x, axis, index, source);
     eg_tensor *count = sum ? eg_scatter_add(eg_ones_like(sum), axis, index,
-                                            eg__full_on(sum->device, eg_shape_of(source), 1,
-                                                        (eg_dtype)sum->dtype))
+                                            eg__full_on(sum->device, eg_shape_of(source), 1, (eg_dtype)sum->dtype))
                            : NULL;
     return eg_scope_pop(s, eg_cast(whole ? eg_floor_divide(sum, count) : eg_div(sum, count), (eg_dtype)dtype));
 }
 
-eg_tensor *eg_scatter_reduce(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source,
-                             eg_scatter_mode mode)
+eg_tensor *eg_scatter_reduce(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source, eg_scatter_mode mode)
 {
     if ((unsigned)mode > EG_SCATTER_MIN) {
-        return eg__fail_null(EG_EINVAL, "scatter_reduce", "mode %d is none of the 4 there are",
-                             (int)mode);
+        return eg__fail_null(EG_EINVAL, "scatter_reduce", "mode %d is none of the 4 there are", (int)mode);
     }
-    return mode == EG_SCATTER_MEAN
-               ? scatter_mean(x, axis, index, source)
-               : scatter(&eg__op_scatter_reduce, x, axis, index, source, (int)mode, true);
+    return mode == EG_SCATTER_MEAN ? scatter_mean(x, axis, index, source)
+                                   : scatter(&eg__op_scatter_reduce, x, axis, index, source, (int)mode, true);
 }
 
 /* ---- whole places ---------------------------------------------------------------------------- */
@@ -206,8 +199,8 @@ static eg_tensor *positions(const char *op, eg_tensor *index, int ndim, const in
     eg__check_opts check = {.name = op};
     int64_t n;
     if (index->ndim < 1 || index->shape[index->ndim - 1] > ndim) {
-        return eg__fail_null(EG_ESHAPE, op, "index %s has no last axis of at most %d numbers",
-                             EG__SHAPE_OF(index), ndim);
+        return eg__fail_null(EG_ESHAPE, op, "index %s has no last axis of at most %d numbers", EG__SHAPE_OF(index),
+                             ndim);
     }
     if (eg__check_shape(op, ndim, shape, EG_U8, &n)) {
         return NULL;
@@ -229,8 +222,8 @@ eg_tensor *eg_ravel_index(eg_tensor *index, eg_shape shape)
         return NULL;
     }
     if (index->ndim < 1 || index->shape[index->ndim - 1] != shape.ndim) {
-        return eg__fail_null(EG_ESHAPE, "ravel_index", "the last axis of %s is not the rank %d",
-                             EG__SHAPE_OF(index), shape.ndim);
+        return eg__fail_null(EG_ESHAPE, "ravel_index", "the last axis of %s is not the rank %d", EG__SHAPE_OF(index),
+                             shape.ndim);
     }
     eg_scope s = eg_scope_push();
     return eg_scope_pop(s, positions("ravel_index", index, shape.ndim, shape.dim));
@@ -263,9 +256,8 @@ static eg_tensor *join_axes(eg_tensor *x, int k)
     for (int d = k; d < x->ndim; d++) {
         s.dim[d - k + 1] = x->shape[d];
     }
-    return s.ndim > EG_MAX_DIMS
-               ? eg__fail_null(EG_ESHAPE, "gather_nd", "no axis of %s is named", EG__SHAPE_OF(x))
-               : eg_reshape(x, s);
+    return s.ndim > EG_MAX_DIMS ? eg__fail_null(EG_ESHAPE, "gather_nd", "no axis of %s is named", EG__SHAPE_OF(x))
+                                : eg_reshape(x, s);
 }
 
 eg_tensor *eg_gather_nd(eg_tensor *x, eg_tensor *index)
@@ -276,14 +268,13 @@ eg_tensor *eg_gather_nd(eg_tensor *x, eg_tensor *index)
     eg_scope s = eg_scope_push();
     eg_tensor *i = positions("gather_nd", index, x->ndim, x->shape);
     eg_tensor *rows = i ? join_axes(x, (int)index->shape[index->ndim - 1]) : NULL;
-    return eg_scope_pop(
-        s, rows ? eg__op2(&eg__op_index_select, rows, i, &(eg__index_opts){.axis = 0, .skip = -1})
-                : NULL);
+    return eg_scope_pop(s,
+                        rows ? eg__op2(&eg__op_index_select, rows, i, &(eg__index_opts){.axis = 0, .skip = -1}) : NULL);
 }
 
 /* x's places replaced by source, or added to; x NULL: zeros. */
-static eg_tensor *scatter_nd(const char *op, eg_tensor *x, eg_tensor *index, eg_tensor *source,
-                             const eg_shape *shape, bool sum)
+static eg_tensor *scatter_nd(const char *op, eg_tensor *x, eg_tensor *index, eg_tensor *source, const eg_shape *shape,
+                             bool sum)
 {
     eg_shape want = {.ndim = index->ndim - 1};
     eg_tensor *i = positions(op, index, shape->ndim, shape->dim);
@@ -297,9 +288,8 @@ static eg_tensor *scatter_nd(const char *op, eg_tensor *x, eg_tensor *index, eg_
         fits = source->shape[d] == (d < want.ndim ? want.dim[d] : shape->dim[d - want.ndim + k]);
     }
     if (!fits || shape->ndim - k + 1 > EG_MAX_DIMS) {
-        return eg__fail_null(EG_ESHAPE, op, "source %s does not fit index %s into %s",
-                             EG__SHAPE_OF(source), EG__SHAPE_OF(index),
-                             eg__shape_text(shape->ndim, shape->dim).s);
+        return eg__fail_null(EG_ESHAPE, op, "source %s does not fit index %s into %s", EG__SHAPE_OF(source),
+                             EG__SHAPE_OF(index), eg__shape_text(shape->ndim, shape->dim).s);
     }
     eg_tensor *base = x ? x : source;
     int dtype = eg__common_dtype((eg_tensor *[]){base, source}, 2);
@@ -321,8 +311,7 @@ static eg_tensor *scatter_nd(const char *op, eg_tensor *x, eg_tensor *index, eg_
     return eg_reshape(eg_cast(y, (eg_dtype)dtype), *shape);
 }
 
-static eg_tensor *scatter_nd_into(const char *op, eg_tensor *x, eg_tensor *index, eg_tensor *source,
-                                  bool sum)
+static eg_tensor *scatter_nd_into(const char *op, eg_tensor *x, eg_tensor *index, eg_tensor *source, bool sum)
 {
     if (eg__check(x, op, "x") || eg__check(index, op, "index") || eg__check(source, op, "source")) {
         return NULL;

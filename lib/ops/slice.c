@@ -69,8 +69,8 @@ eg_tensor *eg_select(eg_tensor *x, int axis, int64_t index)
         return NULL;
     }
     if (index < -x->shape[a] || index >= x->shape[a]) {
-        return eg__fail_null(EG_EINDEX, "select", "index %lld is outside axis %d of %s",
-                             (long long)index, a, EG__SHAPE_OF(x));
+        return eg__fail_null(EG_EINDEX, "select", "index %lld is outside axis %d of %s", (long long)index, a,
+                             EG__SHAPE_OF(x));
     }
     eg__slice_opts o = {a, index < 0 ? index + x->shape[a] : index, 1, 1};
     eg_scope s = eg_scope_push();
@@ -106,8 +106,7 @@ static bool number(cursor *c, int64_t *v, bool *given)
 {
     char *end;
     skip_space(c);
-    *given = isdigit((unsigned char)*c->at) || ((*c->at == '-' || *c->at == '+') &&
-                                               isdigit((unsigned char)c->at[1]));
+    *given = isdigit((unsigned char)*c->at) || ((*c->at == '-' || *c->at == '+') && isdigit((unsigned char)c->at[1]));
     if (!*given) {
         return true;
     }
@@ -125,8 +124,7 @@ static eg_tensor *apply_item(cursor *c, eg_tensor *x, int *axis)
         return eg_unsqueeze(x, (*axis)++);
     }
     if (*axis >= x->ndim) {
-        return eg__fail_null(EG_EINDEX, "index", "\"%.60s\" has more items than %s has axes",
-                             c->text, EG__SHAPE_OF(x));
+        return eg__fail_null(EG_EINDEX, "index", "\"%.60s\" has more items than %s has axes", c->text, EG__SHAPE_OF(x));
     }
     if (!number(c, &v[0], &given)) {
         return eg__fail_null(EG_EINDEX, "index", "a number in \"%.60s\" is too large", c->text);
@@ -178,8 +176,8 @@ eg_tensor *eg_index(eg_tensor *x, const char *expression)
         if (accept(&c, "...")) {
             int rest = axes_after(c.at);
             if (ellipsis || y->ndim - rest < axis) {
-                y = eg__fail_null(EG_EINDEX, "index", "\"...\" does not fit \"%.60s\" for %s",
-                                  expression, EG__SHAPE_OF(x));
+                y = eg__fail_null(EG_EINDEX, "index", "\"...\" does not fit \"%.60s\" for %s", expression,
+                                  EG__SHAPE_OF(x));
                 break;
             }
             ellipsis = true;
@@ -191,8 +189,8 @@ eg_tensor *eg_index(eg_tensor *x, const char *expression)
         bool moved = c.at > before, comma = y && accept(&c, ",");
         skip_space(&c);
         if (y && (!moved || (*c.at && !comma) || (!*c.at && comma))) {
-            y = eg__fail_null(EG_EINDEX, "index", "\"%.60s\" is not understood at position %d",
-                              expression, (int)(c.at - expression));
+            y = eg__fail_null(EG_EINDEX, "index", "\"%.60s\" is not understood at position %d", expression,
+                              (int)(c.at - expression));
         }
     }
     return eg_scope_pop(s, y);
@@ -203,8 +201,7 @@ eg_tensor *eg_index(eg_tensor *x, const char *expression)
 eg_tensor *eg_as_strided(eg_tensor *x, eg_shape shape, const int64_t *strides, int64_t offset)
 {
     int64_t n, low = offset, high = offset;
-    if (eg__check(x, "as_strided", "x") ||
-        eg__check_shape("as_strided", shape.ndim, shape.dim, x->dtype, &n)) {
+    if (eg__check(x, "as_strided", "x") || eg__check_shape("as_strided", shape.ndim, shape.dim, x->dtype, &n)) {
         return NULL;
     }
     if (!strides && shape.ndim) {
@@ -218,9 +215,10 @@ eg_tensor *eg_as_strided(eg_tensor *x, eg_shape shape, const int64_t *strides, i
     }
     int64_t room = (int64_t)(x->storage->bytes / eg__esize(x));
     if (over || (n && (low < 0 || high >= room))) {
-        return eg__fail_null(EG_EINDEX, "as_strided", "%s with these strides leaves the storage of "
-                             "%lld elements", eg__shape_text(shape.ndim, shape.dim).s,
-                             (long long)room);
+        return eg__fail_null(EG_EINDEX, "as_strided",
+                             "%s with these strides leaves the storage of "
+                             "%lld elements",
+                             eg__shape_text(shape.ndim, shape.dim).s, (long long)room);
     }
     eg_tensor *y = eg_detach(x);
     if (y) {

@@ -24,8 +24,7 @@ static eg_status infer(eg__call *c, int64_t k)
         }
     }
     if (x->ndim && x->shape[o->axis] > UINT32_MAX) {
-        return eg__fail(EG_ESHAPE, c->op->name, "axis %d of %s is longer than 2^32 - 1", o->axis,
-                        EG__SHAPE_OF(x));
+        return eg__fail(EG_ESHAPE, c->op->name, "axis %d of %s is longer than 2^32 - 1", o->axis, EG__SHAPE_OF(x));
     }
     return EG_OK;
 }
@@ -41,8 +40,7 @@ eg_status eg__infer_topk(eg__call *c)
 }
 
 /* Hands out the results that are wanted. */
-static eg_status give(eg_scope s, eg_status st, eg_tensor *const *made, eg_tensor **a,
-                      eg_tensor **b, eg_tensor **c)
+static eg_status give(eg_scope s, eg_status st, eg_tensor *const *made, eg_tensor **a, eg_tensor **b, eg_tensor **c)
 {
     eg_tensor **out[3] = {a, b, c}, *keep[3] = {NULL, NULL, NULL};
     for (int i = 0; i < 3 && !st; i++) {
@@ -57,8 +55,7 @@ static eg_status give(eg_scope s, eg_status st, eg_tensor *const *made, eg_tenso
     return eg_scope_pop_n(s, keep, 3);
 }
 
-static eg_status sorted(const eg__op *op, eg_tensor *x, const eg__sort_opts *o, eg_tensor **values,
-                        eg_tensor **indices)
+static eg_status sorted(const eg__op *op, eg_tensor *x, const eg__sort_opts *o, eg_tensor **values, eg_tensor **indices)
 {
     eg_tensor *made[2];
     eg_scope s = eg_scope_push();
@@ -82,8 +79,7 @@ eg_status eg_sort(eg_tensor *x, int axis, bool descending, eg_tensor **values, e
 {
     forget(values, indices, NULL);
     int a = line_axis("sort", x, axis);
-    return a < 0 ? eg__why()
-                 : sorted(&eg__op_sort, x, &(eg__sort_opts){a, descending, 0}, values, indices);
+    return a < 0 ? eg__why() : sorted(&eg__op_sort, x, &(eg__sort_opts){a, descending, 0}, values, indices);
 }
 
 eg_tensor *eg_argsort(eg_tensor *x, int axis, bool descending)
@@ -103,15 +99,13 @@ static int check_k(const char *op, eg_tensor *x, int64_t k, int64_t least, int a
     int a = line_axis(op, x, axis);
     int64_t n = a < 0 || !x->ndim ? 1 : x->shape[a];
     if (a >= 0 && (k < least || k > n)) {
-        eg__fail(EG_EINVAL, op, "k is %lld, must be %lld..%lld", (long long)k, (long long)least,
-                 (long long)n);
+        eg__fail(EG_EINVAL, op, "k is %lld, must be %lld..%lld", (long long)k, (long long)least, (long long)n);
         return -1;
     }
     return a;
 }
 
-eg_status eg_topk(eg_tensor *x, int64_t k, int axis, bool largest, eg_tensor **values,
-                  eg_tensor **indices)
+eg_status eg_topk(eg_tensor *x, int64_t k, int axis, bool largest, eg_tensor **values, eg_tensor **indices)
 {
     forget(values, indices, NULL);
     int a = check_k("topk", x, k, 0, axis);
@@ -147,8 +141,8 @@ eg_tensor *eg_in_topk(eg_tensor *x, eg_tensor *targets, int64_t k)
         return NULL;
     }
     if (x->ndim != 2 || targets->ndim != 1 || targets->n != x->shape[0]) {
-        return eg__fail_null(EG_ESHAPE, "in_topk", "targets %s are not one for each row of %s",
-                             EG__SHAPE_OF(targets), EG__SHAPE_OF(x));
+        return eg__fail_null(EG_ESHAPE, "in_topk", "targets %s are not one for each row of %s", EG__SHAPE_OF(targets),
+                             EG__SHAPE_OF(x));
     }
     if (k < 0) {
         return eg__fail_null(EG_EINVAL, "in_topk", "k is %lld", (long long)k);
@@ -203,16 +197,15 @@ static eg_status groups(eg_tensor *rows, eg_tensor *order, eg_tensor **made)
     }
     starts = eg_reshape(starts, EG_SHAPE(starts->n));
     eg_tensor *end = eg__full_on(rows->device, EG_SHAPE(n > 0), (double)n, EG_I64);
-    eg_tensor *ends =
-        end ? eg_concat((eg_tensor *[]){eg_slice(starts, 0, 1, EG_END, 1), end}, 2, 0) : NULL;
+    eg_tensor *ends = end ? eg_concat((eg_tensor *[]){eg_slice(starts, 0, 1, EG_END, 1), end}, 2, 0) : NULL;
     made[0] = eg_index_select(rows, 0, starts);
     made[1] = inverse;
     made[2] = eg_sub(ends, starts);
     return made[0] && made[2] ? EG_OK : eg__why();
 }
 
-static eg_status unique(const char *op, eg_tensor *x, bool sort, eg_tensor **values,
-                        eg_tensor **inverse, eg_tensor **counts)
+static eg_status unique(const char *op, eg_tensor *x, bool sort, eg_tensor **values, eg_tensor **inverse,
+                        eg_tensor **counts)
 {
     eg_tensor *made[3], *order;
     forget(values, inverse, counts);
@@ -226,8 +219,7 @@ static eg_status unique(const char *op, eg_tensor *x, bool sort, eg_tensor **val
     } else {
         order = eg__arange_on(x->device, 0, (double)x->n, 1, EG_I64);
     }
-    eg_status st =
-        line && order ? groups(eg_reshape(line, EG_SHAPE(x->n, 1)), order, made) : eg__why();
+    eg_status st = line && order ? groups(eg_reshape(line, EG_SHAPE(x->n, 1)), order, made) : eg__why();
     if (!st) {
         made[0] = eg_reshape(made[0], EG_SHAPE(made[0]->n));
         made[1] = eg_reshape(made[1], eg_shape_of(x));
@@ -241,14 +233,12 @@ eg_status eg_unique(eg_tensor *x, eg_tensor **values, eg_tensor **inverse, eg_te
     return unique("unique", x, true, values, inverse, counts);
 }
 
-eg_status eg_unique_consecutive(eg_tensor *x, eg_tensor **values, eg_tensor **inverse,
-                                eg_tensor **counts)
+eg_status eg_unique_consecutive(eg_tensor *x, eg_tensor **values, eg_tensor **inverse, eg_tensor **counts)
 {
     return unique("unique_consecutive", x, false, values, inverse, counts);
 }
 
-eg_status eg_unique_slices(eg_tensor *x, int axis, eg_tensor **values, eg_tensor **inverse,
-                           eg_tensor **counts)
+eg_status eg_unique_slices(eg_tensor *x, int axis, eg_tensor **values, eg_tensor **inverse, eg_tensor **counts)
 {
     eg_tensor *made[3];
     forget(values, inverse, counts);
@@ -259,8 +249,7 @@ eg_status eg_unique_slices(eg_tensor *x, int axis, eg_tensor **values, eg_tensor
     eg_scope s = eg_scope_push();
     eg_tensor *front = eg_movedim(eg_detach(x), EG_AXES(a), EG_AXES(0));
     int64_t n = x->shape[a], m = n ? x->n / n : 0;
-    eg_tensor *rows = eg_reshape(front, EG_SHAPE(n, m)),
-              *order = eg__arange_on(x->device, 0, (double)n, 1, EG_I64);
+    eg_tensor *rows = eg_reshape(front, EG_SHAPE(n, m)), *order = eg__arange_on(x->device, 0, (double)n, 1, EG_I64);
     /* By the last column, then stably by the one before, and so on. */
     for (int64_t k = m; k-- > 0 && rows && order;) {
         eg_tensor *column = eg_index_select(eg_select(rows, 1, k), 0, order);
@@ -300,8 +289,7 @@ static double count_true(eg_tensor *t)
 static eg_status check_line(eg_tensor *line)
 {
     eg_tensor *next = eg_slice(line, -1, 1, EG_END, 1), *here = eg_slice(line, -1, 0, -1, 1);
-    double nans = count_true(eg_ne(line, line)),
-           falls = nans < 0 ? -1 : count_true(eg_lt(next, here));
+    double nans = count_true(eg_ne(line, line)), falls = nans < 0 ? -1 : count_true(eg_lt(next, here));
     if (nans < 0 || falls < 0) {
         return eg__why();
     }
@@ -310,8 +298,8 @@ static eg_status check_line(eg_tensor *line)
     }
     for (int64_t i = 0; falls > 0 && i < next->n; i++) {
         if (eg_get(next, i) < eg_get(here, i)) {
-            return eg__fail(EG_EINVAL, "searchsorted", "the line falls from %g to %g",
-                            eg_get(here, i), eg_get(next, i));
+            return eg__fail(EG_EINVAL, "searchsorted", "the line falls from %g to %g", eg_get(here, i),
+                            eg_get(next, i));
         }
     }
     return falls > 0 ? eg__fail(EG_EINVAL, "searchsorted", "the line falls") : EG_OK;
@@ -327,8 +315,8 @@ eg_tensor *eg_searchsorted(eg_tensor *line, eg_tensor *values, bool right)
         fits = line->shape[d] == values->shape[d];
     }
     if (!fits || line->ndim < 1) {
-        return eg__fail_null(EG_ESHAPE, "searchsorted", "line %s and values %s do not go together",
-                             EG__SHAPE_OF(line), EG__SHAPE_OF(values));
+        return eg__fail_null(EG_ESHAPE, "searchsorted", "line %s and values %s do not go together", EG__SHAPE_OF(line),
+                             EG__SHAPE_OF(values));
     }
     eg_scope s = eg_scope_push();
     eg_tensor *l = eg_detach(line), *v = eg_detach(values);
@@ -347,12 +335,10 @@ eg_tensor *eg_bincount(eg_tensor *x, eg_tensor *weights, int64_t least)
         return NULL;
     }
     if (!(EG__INTS >> x->dtype & 1)) {
-        return eg__fail_null(EG_EDTYPE, "bincount", "x is %s, must be integers",
-                             eg_dtype_name((eg_dtype)x->dtype));
+        return eg__fail_null(EG_EDTYPE, "bincount", "x is %s, must be integers", eg_dtype_name((eg_dtype)x->dtype));
     }
     if (x->ndim != 1 || (weights && !eg__same_shape(x, weights))) {
-        return eg__fail_null(EG_ESHAPE, "bincount",
-                             "x is %s, weights %s: both must be 1-D and alike", EG__SHAPE_OF(x),
+        return eg__fail_null(EG_ESHAPE, "bincount", "x is %s, weights %s: both must be 1-D and alike", EG__SHAPE_OF(x),
                              weights ? EG__SHAPE_OF(weights) : "none");
     }
     if (least < 0) {
@@ -369,8 +355,7 @@ eg_tensor *eg_bincount(eg_tensor *x, eg_tensor *weights, int64_t least)
         if (v[i] < 0 || v[i] >= INT32_MAX) {
             long long at = i, is = v[i];
             eg_scope_pop(s, NULL);
-            return eg__fail_null(EG_EINDEX, "bincount", "x[%lld] is %lld, must be 0..2^31 - 2", at,
-                                 is);
+            return eg__fail_null(EG_EINDEX, "bincount", "x[%lld] is %lld, must be 0..2^31 - 2", at, is);
         }
         least = eg__max(least, v[i] + 1);
     }
@@ -392,8 +377,7 @@ eg_tensor *eg_histogram(eg_tensor *x, int64_t bins, double low, double high)
         return NULL;
     }
     if (bins < 1 || !isfinite(low) || !isfinite(high) || !(low < high)) {
-        return eg__fail_null(EG_EINVAL, "histogram", "%lld bins from %g to %g", (long long)bins,
-                             low, high);
+        return eg__fail_null(EG_EINVAL, "histogram", "%lld bins from %g to %g", (long long)bins, low, high);
     }
     eg_scope s = eg_scope_push();
     eg_tensor *flat = eg_cast(eg_reshape(eg_detach(x), EG_SHAPE(x->n)), EG_F64);

@@ -22,8 +22,7 @@
                                    .nin_max = most,                                                \
                                    .nout = outputs,                                                \
                                    .infer = infer_,                                                \
-                                   CAST_##cast(name_)                                              \
-                                   .saves = {__VA_ARGS__}};
+                                   CAST_##cast(name_).saves = {__VA_ARGS__}};
 #include "lib/ops/ops.def"
 #undef EG_OP
 

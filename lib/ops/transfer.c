@@ -10,8 +10,8 @@
 /* Numbers may stay on the CPU: kernels take them by value. So may lengths, which they bring themselves. */
 static bool stays(const eg__op *op, const eg_tensor *t)
 {
-    return !t->device && (op->flags & EG__POINTWISE ? t->ndim == 0
-                                                    : op->flags & EG__LENGTHS && !eg__is_float(t->dtype));
+    return !t->device &&
+           (op->flags & EG__POINTWISE ? t->ndim == 0 : op->flags & EG__LENGTHS && !eg__is_float(t->dtype));
 }
 
 EG__COLD eg_status eg__locate(eg__call *c)
@@ -66,8 +66,7 @@ static eg_tensor *packed(const eg_tensor *t, const char *op)
     eg__desc d;
     eg__desc_like(&d, t);
     eg_tensor *dense = eg__new(&d, op, EG__ID_copy), *x = (eg_tensor *)t;
-    return dense && !eg__run(&eg__op_copy, &x, 1, &(eg__copy_opts){EG__TO_DENSE}, dense) ? dense
-                                                                                         : NULL;
+    return dense && !eg__run(&eg__op_copy, &x, 1, &(eg__copy_opts){EG__TO_DENSE}, dense) ? dense : NULL;
 }
 
 /* Between tensors of one shape and packed order, one of them on a device. */
@@ -162,8 +161,7 @@ eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes)
     }
     size_t es = eg__esize(t);
     if (bytes != (size_t)t->n * es) {
-        return eg__fail(EG_EINVAL, "eg_copy_out", "bytes is %zu, the tensor has %zu", bytes,
-                        (size_t)t->n * es);
+        return eg__fail(EG_EINVAL, "eg_copy_out", "bytes is %zu, the tensor has %zu", bytes, (size_t)t->n * es);
     }
     if (!data && bytes) {
         return eg__null_argument("eg_copy_out", "data");
@@ -183,8 +181,8 @@ eg_status eg_copy_out(const eg_tensor *t, void *data, size_t bytes)
         return st;
     }
     for (int64_t i = 0; i < t->n; i++) {
-        memcpy((char *)data + (size_t)i * es,
-               eg__ptr(t) + eg__place(t->ndim, t->shape, t->strides, i) * (int64_t)es, es);
+        memcpy((char *)data + (size_t)i * es, eg__ptr(t) + eg__place(t->ndim, t->shape, t->strides, i) * (int64_t)es,
+               es);
     }
     return EG_OK;
 }

@@ -12,19 +12,34 @@
 /* The numbers of one group of parameters; what they mean is in lib/ops/updates.def. */
 typedef struct eg__optim_group {
     bool nesterov, centered;
-    bool lazy; /* rows (axis 0) whose gradient is all zero are left alone, if there are 2 axes or more */
+    bool lazy;           /* rows (axis 0) whose gradient is all zero are left alone, if there are 2 axes or more */
     double scale, limit; /* what comes first: the gradient times scale, then cut to -limit..limit */
     double decay;        /* then added: decay times the parameter */
     double lr, beta1, beta2, eps, inside, gain, fresh, shrink, low, high, power;
 } eg__optim_group;
 
 /* X(number, what it is of the group o): what rules and the way to them compute with, in the type of the parameter. */
-#define EG__UPDATE_NUMBERS(X)                                                                      \
-    X(scale, o->scale) X(limit, o->limit) X(decay, o->decay) X(lr, o->lr) X(beta1, o->beta1)       \
-    X(rest1, 1 - o->beta1) X(beta2, o->beta2) X(rest2, 1 - o->beta2) X(eps, o->eps)                \
-    X(inside, o->inside) X(gain, o->gain) X(fresh, o->fresh) X(shrink, o->shrink) X(low, o->low)   \
-    X(high, o->high) X(power, o->power) X(per_rate, 1 / o->lr)
-#define EG__UPDATE_FLAGS(X) X(nesterov) X(centered)
+#define EG__UPDATE_NUMBERS(X) \
+    X(scale, o->scale)        \
+    X(limit, o->limit)        \
+    X(decay, o->decay)        \
+    X(lr, o->lr)              \
+    X(beta1, o->beta1)        \
+    X(rest1, 1 - o->beta1)    \
+    X(beta2, o->beta2)        \
+    X(rest2, 1 - o->beta2)    \
+    X(eps, o->eps)            \
+    X(inside, o->inside)      \
+    X(gain, o->gain)          \
+    X(fresh, o->fresh)        \
+    X(shrink, o->shrink)      \
+    X(low, o->low)            \
+    X(high, o->high)          \
+    X(power, o->power)        \
+    X(per_rate, 1 / o->lr)
+#define EG__UPDATE_FLAGS(X) \
+    X(nesterov)             \
+    X(centered)
 
 enum { EG__OPTIM_NUMBERS = 64 }; /* the most groups of all sets of a step */
 
@@ -54,7 +69,7 @@ enum {
 };
 
 typedef struct eg__gate_rule {
-    double max, eps;                 /* of the norm; max 0: it is not limited */
+    double max, eps;                         /* of the norm; max 0: it is not limited */
     double growth, backoff, interval, least; /* the scaler's */
 } eg__gate_rule;
 

@@ -14,8 +14,7 @@ eg_status eg__infer_copy(eg__call *c)
         d->dense = true;
     } else if (o->layout == EG__TO_CHANNELS_LAST) {
         if (d->ndim < 3 || d->ndim > 5) {
-            return eg__fail(EG_ESHAPE, c->op->name, "channels-last is for 3 to 5 axes, not %s",
-                            EG__SHAPE_OF(c->in[0]));
+            return eg__fail(EG_ESHAPE, c->op->name, "channels-last is for 3 to 5 axes, not %s", EG__SHAPE_OF(c->in[0]));
         }
         d->dense = false;
         eg__channels_last(d->ndim, d->shape, d->strides);
@@ -42,19 +41,15 @@ eg_tensor *eg_contiguous(eg_tensor *x)
 
 eg_tensor *eg_channels_last(eg_tensor *x)
 {
-    return eg_is_channels_last(x)
-               ? x
-               : eg__op1(&eg__op_copy, x, &(eg__copy_opts){EG__TO_CHANNELS_LAST});
+    return eg_is_channels_last(x) ? x : eg__op1(&eg__op_copy, x, &(eg__copy_opts){EG__TO_CHANNELS_LAST});
 }
 
 eg_tensor *eg_cast(eg_tensor *x, eg_dtype dtype)
 {
     if ((unsigned)dtype >= EG_DTYPE_COUNT) {
-        return eg__fail_null(EG_EDTYPE, "cast", "dtype %d is none of the %d there are", (int)dtype,
-                             EG_DTYPE_COUNT);
+        return eg__fail_null(EG_EDTYPE, "cast", "dtype %d is none of the %d there are", (int)dtype, EG_DTYPE_COUNT);
     }
-    return x && x->dtype == dtype ? x
-                                  : eg__op1(&eg__op_cast, x, &(eg__cast_opts){(int)dtype});
+    return x && x->dtype == dtype ? x : eg__op1(&eg__op_cast, x, &(eg__cast_opts){(int)dtype});
 }
 
 eg_tensor *eg_copy_(eg_tensor *x, eg_tensor *source)
@@ -155,8 +150,7 @@ static eg_status complete(const eg_tensor *x, eg__shape_opts *o)
     for (int d = 0; d < o->ndim; d++) {
         if (o->shape[d] == -1) {
             if (unknown >= 0) {
-                return eg__fail(EG_ESHAPE, "reshape", "two sizes are -1 in %s",
-                                eg__shape_text(o->ndim, o->shape).s);
+                return eg__fail(EG_ESHAPE, "reshape", "two sizes are -1 in %s", eg__shape_text(o->ndim, o->shape).s);
             }
             unknown = d;
             o->shape[d] = 1;
@@ -167,16 +161,17 @@ static eg_status complete(const eg_tensor *x, eg__shape_opts *o)
     }
     if (unknown >= 0) {
         if (known == 0 || x->n % known) {
-            return eg__fail(EG_ESHAPE, "reshape", "-1 cannot be found: %s has %lld elements, the "
-                            "other sizes make %lld", EG__SHAPE_OF(x), (long long)x->n,
-                            (long long)known);
+            return eg__fail(EG_ESHAPE, "reshape",
+                            "-1 cannot be found: %s has %lld elements, the "
+                            "other sizes make %lld",
+                            EG__SHAPE_OF(x), (long long)x->n, (long long)known);
         }
         o->shape[unknown] = x->n / known;
     }
     n = unknown >= 0 ? known * o->shape[unknown] : known;
     if (n != x->n) {
-        return eg__fail(EG_ESHAPE, "reshape", "%s has not as many elements as %s",
-                        eg__shape_text(o->ndim, o->shape).s, EG__SHAPE_OF(x));
+        return eg__fail(EG_ESHAPE, "reshape", "%s has not as many elements as %s", eg__shape_text(o->ndim, o->shape).s,
+                        EG__SHAPE_OF(x));
     }
     return EG_OK;
 }
@@ -260,8 +255,7 @@ eg_tensor *eg_permute(eg_tensor *x, eg_axes axes)
         return NULL;
     }
     if (axes.count != x->ndim) {
-        return eg__fail_null(EG_ESHAPE, "permute", "%d axes given for %s", axes.count,
-                             EG__SHAPE_OF(x));
+        return eg__fail_null(EG_ESHAPE, "permute", "%d axes given for %s", axes.count, EG__SHAPE_OF(x));
     }
     for (int i = 0; i < axes.count; i++) {
         int a = eg__axis("permute", x->ndim, axes.axis[i]);

@@ -41,8 +41,10 @@ eg_status eg__debug_call(const eg__call *c, double seconds)
         }
         for (int j = 0; j < c->op->nout; j++) {
             if (!all_finite(c->out[j])) {
-                return eg__fail(EG_EUSER, c->op->name, "made a non-finite value from finite inputs, "
-                                "first input %s", c->nin ? EG__SHAPE_OF(c->in[0]) : "none");
+                return eg__fail(EG_EUSER, c->op->name,
+                                "made a non-finite value from finite inputs, "
+                                "first input %s",
+                                c->nin ? EG__SHAPE_OF(c->in[0]) : "none");
             }
         }
     }

@@ -95,8 +95,7 @@ static void score(const job *j, int64_t t, double *x)
     const bool add = j->mask.t && j->mask.t->dtype != EG_BOOL;
     double slope;
     for (int64_t s = 0; s < j->g.s; s++) {
-        x[s] = hidden(j, t, s) ? -(double)INFINITY
-                               : capped(j, t, s, &slope) + (add ? get(&j->mask, t, s) : 0);
+        x[s] = hidden(j, t, s) ? -(double)INFINITY : capped(j, t, s, &slope) + (add ? get(&j->mask, t, s) : 0);
     }
 }
 

@@ -13,8 +13,7 @@ static double length(const eg_tensor *b, int64_t i, int64_t k, int axis)
 
 static double area(const eg_tensor *b, int64_t i)
 {
-    return (eg__get_at(b, 4 * i + 2) - eg__get_at(b, 4 * i)) *
-           (eg__get_at(b, 4 * i + 3) - eg__get_at(b, 4 * i + 1));
+    return (eg__get_at(b, 4 * i + 2) - eg__get_at(b, 4 * i)) * (eg__get_at(b, 4 * i + 3) - eg__get_at(b, 4 * i + 1));
 }
 
 eg_status eg__ref_nms(const eg__call *c)
@@ -28,8 +27,7 @@ eg_status eg__ref_nms(const eg__call *c)
         bool stays = eg__get_int_at(candidate, i) && kept < o->most;
         for (int64_t k = 0; stays && k < i; k++) {
             int64_t b = eg__get_int_at(order, k);
-            if (!eg__get_int_at(keep, k) ||
-                (classes && eg__get_int_at(classes, a) != eg__get_int_at(classes, b))) {
+            if (!eg__get_int_at(keep, k) || (classes && eg__get_int_at(classes, a) != eg__get_int_at(classes, b))) {
                 continue;
             }
             double both = length(boxes, a, b, 0) * length(boxes, a, b, 1);

@@ -13,11 +13,12 @@ typedef struct cell {
 
 static int64_t place(const eg__conv_geometry *g, const cell *at, int which)
 {
-    const int64_t *p = which == X ? at->in : which == W ? at->tap : at->out;
-    const int64_t *size = which == X ? g->in : which == W ? g->k : g->out;
-    int64_t i = which == X   ? at->n * g->c + at->c
-                : which == W ? at->o * (g->c / g->groups) + at->cg
-                             : at->n * g->o + at->o;
+    const int64_t *p = which == X
+    ? at->in : which == W ? at->tap : at->out;
+    const int64_t *size = which == X
+    ? g->in : which == W ? g->k : g->out;
+    int64_t i = which == X
+    ? at->n * g->c + at->c : which == W ? at->o *(g->c / g->groups) + at->cg : at->n * g->o + at->o;
     for (int d = 0; d < 3; d++) {
         i = i * size[d] + p[d];
     }
@@ -45,7 +46,9 @@ static bool inside(const eg__conv_geometry *g, cell *at)
 static void taps(const eg__conv_geometry *g, cell *at, eg_tensor *const t[3], int result, double *sum)
 {
     int64_t each = g->c / g->groups, taps = g->k[0] * g->k[1] * g->k[2];
-    int a = result == X ? Y : X, b = result == W ? Y : W;
+    int a = result == X
+    ? Y : X
+    , b = result == W ? Y : W;
     for (int64_t i = 0; i < each * taps; i++) {
         at->cg = i / taps;
         at->c = at->o / (g->o / g->groups) * each + at->cg;

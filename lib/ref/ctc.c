@@ -149,8 +149,7 @@ eg_status eg__ref_ctc_loss_grad(const eg__call *c)
         const double none = never && !o->zero_infinity ? (double)NAN : 0;
         for (int64_t i = 0; i < x->shape[0] * x->shape[2]; i++) {
             const int64_t t = i / x->shape[2], k = i % x->shape[2];
-            eg__set_at(dx, t * dx->strides[0] + p.r * dx->strides[1] + k * dx->strides[2],
-                       t < p.row.frames ? none : 0);
+            eg__set_at(dx, t * dx->strides[0] + p.r * dx->strides[1] + k * dx->strides[2], t < p.row.frames ? none : 0);
         }
         if (!never) {
             slopes(&p, eg__get_at(dy, p.r * dy->strides[0]) * p.row.share, loss, dx, beta.data);

@@ -24,8 +24,7 @@ static void turn(int64_t j, int64_t k, int64_t n, double *c, double *s)
 
 /* Every line of the call: the axis has n_in elements of x and n_out of y, with so many parts each.
  */
-static eg_status lines(const eg__call *c, int in_parts, int out_parts,
-                       void (*fn)(const line *, const eg__fft_opts *))
+static eg_status lines(const eg__call *c, int in_parts, int out_parts, void (*fn)(const line *, const eg__fft_opts *))
 {
     const eg__fft_opts *o = c->opts;
     const eg_tensor *x = c->in[0], *y = c->out[0];

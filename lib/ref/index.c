@@ -1,20 +1,18 @@
-/* index.c - picking and putting, element by element. Indices come checked: 0..size-1; of index_select and index_add on a
- * device perhaps as they are, which eg__index_opts says. */
+/* index.c - picking and putting, element by element. Indices come checked: 0..size-1; of index_select and index_add on
+ * a device perhaps as they are, which eg__index_opts says. */
 #include <egret/ops/index.h>
 
 #include "lib/ops/options.h"
 #include "lib/ref/ref.h"
 
 /* index is outside low..high-1 at its element i */
-static EG__COLD eg_status outside(const eg__check_opts *o, const eg_tensor *index, int64_t i,
-                                  int64_t low, int64_t high)
+static EG__COLD eg_status outside(const eg__check_opts *o, const eg_tensor *index, int64_t i, int64_t low, int64_t high)
 {
     const long long v = (long long)eg__get_int_at(index, i);
     int64_t at[EG_MAX_DIMS], rest = i;
     if (o->axes) {
         return eg__fail(EG_EINDEX, o->name, "index %lld of axis %d at place %lld is outside %lld..%lld", v,
-                        (int)(i % o->axes), (long long)(i / o->axes), (long long)low,
-                        (long long)high - 1);
+                        (int)(i % o->axes), (long long)(i / o->axes), (long long)low, (long long)high - 1);
     }
     for (int d = index->ndim; d-- > 0; rest /= index->shape[d]) {
         at[d] = rest % index->shape[d];

@@ -22,10 +22,10 @@ static eg_status each(const eg__call *c, int64_t (*room)(const eg__matrices *),
     return st;
 }
 
-#define EACH(name)                                                                                 \
-    eg_status eg__ref_##name(const eg__call *c)                                                    \
-    {                                                                                              \
-        return each(c, eg__##name##_room, eg__##name##_matrix);                                    \
+#define EACH(name)                                              \
+    eg_status eg__ref_##name(const eg__call *c)                 \
+    {                                                           \
+        return each(c, eg__##name##_room, eg__##name##_matrix); \
     }
 EACH(lu)
 EACH(lu_det)

@@ -36,8 +36,7 @@ eg_status eg__ref_linear(const eg__call *c)
         int64_t at = eg__place((int)last, x->shape, x->strides, row);
         double sum = b ? eg__get_at(b, j * b->strides[0]) : 0;
         for (int64_t l = 0; l < in; l++) {
-            sum += eg__get_at(x, at + l * x->strides[last]) *
-                   eg__get_at(w, j * w->strides[0] + l * w->strides[1]);
+            sum += eg__get_at(x, at + l * x->strides[last]) * eg__get_at(w, j * w->strides[0] + l * w->strides[1]);
         }
         eg__set_at(y, i, eg__ref_activate(o->act, sum));
     }

@@ -11,8 +11,7 @@ static double weight_of(const eg_tensor *weight, int64_t class)
 }
 
 /* The target of class c in a row with this label. */
-static double target(const eg_tensor *weight, double smoothing, int64_t classes, int64_t label,
-                     int64_t c)
+static double target(const eg_tensor *weight, double smoothing, int64_t classes, int64_t label, int64_t c)
 {
     double hit = c == label ? 1 - smoothing : 0;
     return (hit + smoothing / (double)classes) * weight_of(weight, c);
@@ -30,9 +29,10 @@ static eg_status label_of(const eg__call *c, const eg_tensor *labels, int64_t r,
         *label = -1;
         return EG_OK;
     }
-    return *label >= 0 && *label < classes ? EG_OK
-                                           : eg__fail(EG_EINDEX, c->op->name, "label %lld of row %lld is outside 0..%lld",
-                                                      (long long)*label, (long long)r, (long long)classes - 1);
+    return *label >= 0 && *label < classes
+               ? EG_OK
+               : eg__fail(EG_EINDEX, c->op->name, "label %lld of row %lld is outside 0..%lld", (long long)*label,
+                          (long long)r, (long long)classes - 1);
 }
 
 /* logits, labels, weight -> loss, and per row the largest logit and 1 / sum e^(x - largest); on a
@@ -57,8 +57,7 @@ eg_status eg__ref_cross_entropy(const eg__call *c)
         }
         for (int64_t i = 0; i < n && label >= 0; i++) {
             double t = target(weight, smoothing, n, label, i);
-            loss +=
-                i == label || smoothing > 0 ? t * (log(sum) - (eg__get_at(x, r * n + i) - top)) : 0;
+            loss += i == label || smoothing > 0 ? t * (log(sum) - (eg__get_at(x, r * n + i) - top)) : 0;
         }
         eg__set_at(c->out[0], r, loss);
         eg__set_at(c->out[1], kept * r, top);

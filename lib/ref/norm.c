@@ -8,8 +8,7 @@
 enum kind { BATCH, GROUP, LAYER };
 
 /* Which statistics element i (row-major) of x belongs to, and which entry of weight and bias. */
-static int64_t group_of(enum kind kind, const eg__norm_opts *o, const eg_tensor *x, int64_t i,
-                        int64_t *parameter)
+static int64_t group_of(enum kind kind, const eg__norm_opts *o, const eg_tensor *x, int64_t i, int64_t *parameter)
 {
     if (kind == LAYER) {
         int64_t width = 1;
@@ -19,8 +18,7 @@ static int64_t group_of(enum kind kind, const eg__norm_opts *o, const eg_tensor 
         *parameter = i % width;
         return i / width;
     }
-    int64_t channels = x->shape[1], spatial = x->n / x->shape[0] / channels,
-            image = i / spatial / channels;
+    int64_t channels = x->shape[1], spatial = x->n / x->shape[0] / channels, image = i / spatial / channels;
     *parameter = i / spatial % channels;
     return kind == BATCH ? *parameter : image * o->groups + *parameter / (channels / o->groups);
 }
@@ -57,8 +55,7 @@ static eg_status forward(const eg__call *c, enum kind kind)
     }
     for (int64_t i = 0; i < x->n; i++) {
         int64_t g = group_of(kind, o, x, i, &k);
-        double v =
-            (eg__get_at(x, eg__at(x, x, i)) - sum[g] / n[g]) / sqrt(square[g] / n[g] + o->eps);
+        double v = (eg__get_at(x, eg__at(x, x, i)) - sum[g] / n[g]) / sqrt(square[g] / n[g] + o->eps);
         v = v * parameter_of(c->in[1], k, 1) + parameter_of(c->in[2], k, 0);
         eg__set_at(y, eg__at(y, y, i), o->relu && v < 0 ? 0 : v);
     }
@@ -70,16 +67,14 @@ static eg_status forward(const eg__call *c, enum kind kind)
 static eg_status backward(const eg__call *c, enum kind kind)
 {
     const eg__norm_opts *o = c->opts;
-    const eg_tensor *dy = c->in[0], *x = c->in[1], *mean = c->in[2], *var = c->in[3],
-                    *dx = c->out[0];
+    const eg_tensor *dy = c->in[0], *x = c->in[1], *mean = c->in[2], *var = c->in[3], *dx = c->out[0];
     eg__scratch s;
     int64_t groups = mean->n, parameters = c->out[1]->n, k;
     size_t doubles = (size_t)groups * 3 + (size_t)parameters * 2;
     if (eg__scratch_get(c, doubles * sizeof(double), &s)) {
         return EG_ENOMEM;
     }
-    double *n = s.data, *sum = n + groups, *product = sum + groups, *dw = product + groups,
-           *db = dw + parameters;
+    double *n = s.data, *sum = n + groups, *product = sum + groups, *dw = product + groups, *db = dw + parameters;
     memset(n, 0, doubles * sizeof(double));
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t i = 0; i < x->n; i++) {
@@ -149,8 +144,7 @@ eg_status eg__ref_scale_channels(const eg__call *c)
     for (int64_t i = 0; i < x->n; i++) {
         int64_t k;
         group_of(BATCH, o, x, i, &k);
-        double v = eg__get_at(x, eg__at(x, x, i)) * parameter_of(c->in[1], k, 1) +
-                   parameter_of(c->in[2], k, 0);
+        double v = eg__get_at(x, eg__at(x, x, i)) * parameter_of(c->in[1], k, 1) + parameter_of(c->in[2], k, 0);
         eg__set_at(y, eg__at(y, y, i), o->relu && v < 0 ? 0 : v);
     }
     return EG_OK;

@@ -58,8 +58,8 @@ static void element(const numbers *k, double scale, eg_tensor *const *in, int64_
     eg__set_at(p, i, x[0]);
 }
 
-/* On devices the gate, which is one of its tensors, says whether the step is done, with which numbers and what gradients
- * are multiplied with. */
+/* On devices the gate, which is one of its tensors, says whether the step is done, with which numbers and what
+ * gradients are multiplied with. */
 static const eg__optim_group *judged(const eg__optim_opts *o, double *scale)
 {
     if (!o->gate) {
@@ -108,14 +108,14 @@ typedef double T;
 #define S0       x[2]
 #define S1       x[3]
 #define S2       x[4]
-#define EG_UPDATE(rule, states, ...)                                                               \
-    static void rule(const numbers *k, double *x)                                                  \
-    {                                                                                              \
-        __VA_ARGS__;                                                                               \
-    }                                                                                              \
-    eg_status eg__ref_##rule##_update(const eg__call *c)                                           \
-    {                                                                                              \
-        return each(c, rule);                                                                      \
+#define EG_UPDATE(rule, states, ...)                     \
+    static void rule(const numbers *k, double *x)        \
+    {                                                    \
+        __VA_ARGS__;                                     \
+    }                                                    \
+    eg_status eg__ref_##rule##_update(const eg__call *c) \
+    {                                                    \
+        return each(c, rule);                            \
     }
 #include "lib/ops/updates.def"
 #undef EG_UPDATE

@@ -1,8 +1,8 @@
 /* pointwise.c - the rows of unary.def and binary.def one element at a time: floats in double, integers
  * and bools in int64. */
+#include "lib/math/scalar.h"
 #include "lib/ops/options.h"
 #include "lib/ref/ref.h"
-#include "lib/math/scalar.h"
 
 typedef double real1(double x, double p, double q);
 typedef double real2(double a, double b);
@@ -55,27 +55,27 @@ static eg_status binary(const eg__call *c, real2 *f, int2 *fi)
 
 #include "lib/ops/prefix.h"
 
-#define T double
+#define T        double
 #define FN(name) eg__f64_##name
-#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
-    static double real_##name(double x, double p, double q)                                        \
-    {                                                                                              \
-        (void)p, (void)q;                                                                          \
-        return f;                                                                                  \
-    }                                                                                              \
-    static double slope_##name(double x, double p, double q)                                       \
-    {                                                                                              \
-        double y = x; /* what was saved: x or y */                                                 \
-        (void)x, (void)y, (void)p, (void)q;                                                        \
-        return df;                                                                                 \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high) \
+    static double real_##name(double x, double p, double q)         \
+    {                                                               \
+        (void)p, (void)q;                                           \
+        return f;                                                   \
+    }                                                               \
+    static double slope_##name(double x, double p, double q)        \
+    {                                                               \
+        double y = x; /* what was saved: x or y */                  \
+        (void)x, (void)y, (void)p, (void)q;                         \
+        return df;                                                  \
     }
 #include "lib/ops/unary.def"
 #undef EG_UNARY
-#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
-    static double real_##name(double a, double b)                                                  \
-    {                                                                                              \
-        (void)a, (void)b;                                                                          \
-        return f;                                                                                  \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) \
+    static double real_##name(double a, double b)                          \
+    {                                                                      \
+        (void)a, (void)b;                                                  \
+        return f;                                                          \
     }
 #include "lib/ops/binary.def"
 #undef EG_BINARY
@@ -84,27 +84,28 @@ static eg_status binary(const eg__call *c, real2 *f, int2 *fi)
 
 /* ---- int64 --------------------------------------------------------------------------------- */
 
-#define T int64_t
+#define T        int64_t
 #define FN(name) eg__i64_##name
-#define INT1(name, f)                                                                              \
-    static int64_t int_##name(int64_t x, int64_t p, int64_t q)                                     \
-    {                                                                                              \
-        (void)p, (void)q;                                                                          \
-        return f;                                                                                  \
+#define INT1(name, f)                                          \
+    static int64_t int_##name(int64_t x, int64_t p, int64_t q) \
+    {                                                          \
+        (void)p, (void)q;                                      \
+        return f;                                              \
     }
-#define INT_FLOAT(name, f)  static int1 *const int_##name = NULL; /* never asked with integers */
-#define INT_NUMBER(name, f) INT1(name, f)
-#define INT_LIMIT(name, f)  INT1(name, f)
-#define INT_TEST(name, f)   INT1(name, f)
-#define INT_BITS(name, f)   INT1(name, f)
+/* FLOAT: never asked with integers. */
+#define INT_FLOAT(name, f)                                          static int1 *const int_##name = NULL;
+#define INT_NUMBER(name, f)                                         INT1(name, f)
+#define INT_LIMIT(name, f)                                          INT1(name, f)
+#define INT_TEST(name, f)                                           INT1(name, f)
+#define INT_BITS(name, f)                                           INT1(name, f)
 #define EG_UNARY(name, params, kind, cast, f, df, saves, low, high) INT_##kind(name, f)
 #include "lib/ops/unary.def"
 #undef EG_UNARY
-#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
-    static int64_t int_##name(int64_t a, int64_t b)                                                \
-    {                                                                                              \
-        (void)a, (void)b;                                                                          \
-        return fi;                                                                                 \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) \
+    static int64_t int_##name(int64_t a, int64_t b)                        \
+    {                                                                      \
+        (void)a, (void)b;                                                  \
+        return fi;                                                         \
     }
 #include "lib/ops/binary.def"
 #undef EG_BINARY
@@ -113,21 +114,21 @@ static eg_status binary(const eg__call *c, real2 *f, int2 *fi)
 
 /* ---- kernels ------------------------------------------------------------------------------- */
 
-#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
-    eg_status eg__ref_##name(const eg__call *c)                                                    \
-    {                                                                                              \
-        return unary(c, real_##name, int_##name);                                                  \
-    }                                                                                              \
-    eg_status eg__ref_##name##_grad(const eg__call *c)                                             \
-    {                                                                                              \
-        return unary_grad(c, slope_##name);                                                        \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high) \
+    eg_status eg__ref_##name(const eg__call *c)                     \
+    {                                                               \
+        return unary(c, real_##name, int_##name);                   \
+    }                                                               \
+    eg_status eg__ref_##name##_grad(const eg__call *c)              \
+    {                                                               \
+        return unary_grad(c, slope_##name);                         \
     }
 #include "lib/ops/unary.def"
 #undef EG_UNARY
-#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
-    eg_status eg__ref_##name(const eg__call *c)                                                    \
-    {                                                                                              \
-        return binary(c, real_##name, int_##name);                                                 \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) \
+    eg_status eg__ref_##name(const eg__call *c)                            \
+    {                                                                      \
+        return binary(c, real_##name, int_##name);                         \
     }
 #include "lib/ops/binary.def"
 #undef EG_BINARY
@@ -136,8 +137,7 @@ eg_status eg__ref_where(const eg__call *c)
 {
     const eg_tensor *y = c->out[0];
     for (int64_t i = 0; i < y->n; i++) {
-        const eg_tensor *from = eg__get_at(c->in[0], eg__at(c->in[0], y, i)) != 0 ? c->in[1]
-                                                                                   : c->in[2];
+        const eg_tensor *from = eg__get_at(c->in[0], eg__at(c->in[0], y, i)) != 0 ? c->in[1] : c->in[2];
         int64_t at = eg__at(from, y, i);
         if (eg__is_float(y->dtype)) {
             eg__set_at(y, eg__at(y, y, i), eg__get_at(from, at));

@@ -47,8 +47,8 @@ static double number64(const eg__random_opts *o, int64_t i)
     case EG__RANDOM_UNIFORM:
         return eg__between64(eg__word_uniform64(w), o->a, o->b - o->a, nextafter(o->b, o->a));
     case EG__RANDOM_NORMAL:
-        eg__normal_pair64(eg__philox_word64(seed, offset, i & ~(int64_t)1),
-                          eg__philox_word64(seed, offset, i | 1), &x, &y);
+        eg__normal_pair64(eg__philox_word64(seed, offset, i & ~(int64_t)1), eg__philox_word64(seed, offset, i | 1), &x,
+                          &y);
         return fma(o->b, i & 1 ? y : x, o->a);
     default:
         return fma(o->b, eg__truncated64(w), o->a);
@@ -118,9 +118,8 @@ eg_status eg__ref_categorical(const eg__call *c)
         for (int64_t k = 0; k < classes && !st; k++) {
             double v = weight_of(x, r * classes + k, o->logits, top);
             if (!(v >= 0 && v < (double)INFINITY)) {
-                st = eg__fail(EG_EINVAL, c->op->name, "row %lld, class %lld: %g is no %s", (long long)r,
-                              (long long)k, eg__get_at(x, r * classes + k),
-                              o->logits ? "logit" : "probability");
+                st = eg__fail(EG_EINVAL, c->op->name, "row %lld, class %lld: %g is no %s", (long long)r, (long long)k,
+                              eg__get_at(x, r * classes + k), o->logits ? "logit" : "probability");
             }
             sum[k] = total += v;
         }
@@ -128,8 +127,7 @@ eg_status eg__ref_categorical(const eg__call *c)
             st = eg__fail(EG_EINVAL, c->op->name, "row %lld: the probabilities sum to 0", (long long)r);
         }
         for (int64_t j = 0; j < o->n && !st; j++) {
-            double u = total * eg__word_uniform64(eg__philox_word64(o->from.seed, o->from.offset,
-                                                                    r * o->n + j));
+            double u = total * eg__word_uniform64(eg__philox_word64(o->from.seed, o->from.offset, r * o->n + j));
             int64_t low = 0, high = classes - 1; /* the first class whose running sum exceeds u */
             while (low < high) {
                 int64_t middle = low + (high - low) / 2;

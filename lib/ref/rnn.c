@@ -48,8 +48,7 @@ static eg_status check_lengths(const eg__call *c, const eg__rnn_plan *p)
 /* Before the gates' activations, row j of them: biases and the product with x. */
 static double from_x(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_t n, int64_t j)
 {
-    return get(c->in[EG__RNN_B_IH], j) +
-           dot(c->in[EG__RNN_W_IH], j, c->in[EG__RNN_X], (t * p->rows + n) * p->inputs);
+    return get(c->in[EG__RNN_B_IH], j) + dot(c->in[EG__RNN_W_IH], j, c->in[EG__RNN_X], (t * p->rows + n) * p->inputs);
 }
 
 /* ---- LSTM ------------------------------------------------------------------------------------ */
@@ -61,8 +60,8 @@ static void lstm_step(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64
     int64_t H = p->width, R = p->state, gates = (t * p->rows + n) * 4 * H;
     int64_t before = eg__rnn_before(p, t) * p->rows + n, after = eg__rnn_after(p, t) * p->rows + n;
     for (int64_t j = 0; j < 4 * H; j++) {
-        double z = from_x(c, p, t, n, j) + get(c->in[EG__RNN_B_HH], j) +
-                   dot(c->in[EG__RNN_W_HH], j, kept, p->h + before * R);
+        double z =
+            from_x(c, p, t, n, j) + get(c->in[EG__RNN_B_HH], j) + dot(c->in[EG__RNN_W_HH], j, kept, p->h + before * R);
         eg__set_at(kept, gates + j, j / H == 2 ? tanh(z) : sigmoid(z));
     }
     for (int64_t j = 0; j < H; j++) {
@@ -114,8 +113,7 @@ eg_status eg__ref_lstm(const eg__call *c)
 }
 
 /* One row's step backwards: dh and dc, of the state after it, become those of the state before. */
-static void lstm_step_back(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_t n,
-                           double *dh, double *dc)
+static void lstm_step_back(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_t n, double *dh, double *dc)
 {
     const eg__rnn_grad_opts *o = c->opts;
     const eg_tensor *kept = c->in[EG__RNN_GRAD_RESERVE], *w_hr = c->in[EG__RNN_GRAD_W_HR];
@@ -196,8 +194,7 @@ static void gru_step(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_
     int64_t before = p->h + (eg__rnn_before(p, t) * p->rows + n) * H;
     int64_t after = p->h + (eg__rnn_after(p, t) * p->rows + n) * H;
     for (int64_t j = 0; j < 2 * H; j++) {
-        eg__set_at(kept, gates + j,
-                   sigmoid(from_x(c, p, t, n, j) + get(b_hh, j) + dot(w_hh, j, kept, before)));
+        eg__set_at(kept, gates + j, sigmoid(from_x(c, p, t, n, j) + get(b_hh, j) + dot(w_hh, j, kept, before)));
     }
     for (int64_t j = 0; j < H; j++) {
         eg__set_at(kept, met + j,
@@ -209,8 +206,7 @@ static void gru_step(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_
         double a = o->reset_before ? x + get(b_hh, 2 * H + j) + dot(w_hh, 2 * H + j, kept, met)
                                    : x + get(kept, gates + j) * get(kept, met + j);
         eg__set_at(kept, gates + 2 * H + j, tanh(a));
-        eg__set_at(kept, after + j,
-                   (1 - z) * get(kept, gates + 2 * H + j) + z * get(kept, before + j));
+        eg__set_at(kept, after + j, (1 - z) * get(kept, gates + 2 * H + j) + z * get(kept, before + j));
     }
 }
 
@@ -242,8 +238,7 @@ eg_status eg__ref_gru(const eg__call *c)
 }
 
 /* dh, of the state after the step, becomes that of the state before. */
-static void gru_step_back(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_t n,
-                          double *dh, double *dh_before)
+static void gru_step_back(const eg__call *c, const eg__rnn_plan *p, int64_t t, int64_t n, double *dh, double *dh_before)
 {
     const eg__rnn_grad_opts *o = c->opts;
     const eg_tensor *kept = c->in[EG__RNN_GRAD_RESERVE], *w_hh = c->in[EG__RNN_GRAD_W_HH];

@@ -40,8 +40,7 @@ static int64_t place(const eg_tensor *t, int64_t n, int64_t c, int64_t row, int6
 }
 
 /* All of one point and channel: what the picture's pixel gets of it. */
-static double read_point(const points *p, const eg_tensor *x, int64_t b, int64_t c, const taps *tx,
-                         const taps *ty)
+static double read_point(const points *p, const eg_tensor *x, int64_t b, int64_t c, const taps *tx, const taps *ty)
 {
     double sum = 0;
     for (int k = 0; k < tx->n * ty->n; k++) {
@@ -61,13 +60,12 @@ eg_status eg__ref_grid_sample(const eg__call *c)
     points p = {o, c->in[1], c->in[2], c->nin > 3 ? c->in[3] : NULL, x->shape[2], x->shape[3]};
     for (int64_t i = 0; i < y->n; i++) {
         int64_t col = i % y->shape[3], row = i / y->shape[3] % y->shape[2];
-        int64_t channel = i / y->shape[3] / y->shape[2] % y->shape[1],
-                b = i / y->shape[3] / y->shape[2] / y->shape[1];
+        int64_t channel = i / y->shape[3] / y->shape[2] % y->shape[1], b = i / y->shape[3] / y->shape[2] / y->shape[1];
         double sum = 0;
         for (int64_t k = 0; k < o->block[0] * o->block[1]; k++) {
             taps tx, ty;
-            bool there = find(&p, b, row * o->block[1] + k / o->block[0],
-                              col * o->block[0] + k % o->block[0], &tx, &ty);
+            bool there =
+                find(&p, b, row * o->block[1] + k / o->block[0], col * o->block[0] + k % o->block[0], &tx, &ty);
             sum += there ? o->share * read_point(&p, x, b, channel, &tx, &ty) : o->fill;
         }
         eg__set_at(y, place(y, b, channel, row, col), sum);
@@ -87,8 +85,7 @@ eg_status eg__ref_grid_sample_grad(const eg__call *c)
     for (int64_t i = 0; i < p.px->n * dy->shape[1]; i++) {
         int64_t col = i % cols, row = i / cols % rows, channel = i / cols / rows % dy->shape[1];
         int64_t b = i / cols / rows / dy->shape[1];
-        double d =
-            o->share * eg__get_at(dy, place(dy, b, channel, row / o->block[1], col / o->block[0]));
+        double d = o->share * eg__get_at(dy, place(dy, b, channel, row / o->block[1], col / o->block[0]));
         taps tx, ty;
         for (int k = 0; find(&p, b, row, col, &tx, &ty) && k < tx.n * ty.n; k++) {
             int a = k / tx.n, j = k % tx.n;
@@ -110,8 +107,7 @@ static double moved(double weight, double value)
 eg_status eg__ref_grid_sample_points(const eg__call *c)
 {
     const eg_tensor *dy = c->in[0], *x = c->in[1];
-    points p = {c->opts,     c->in[2],   c->in[3], c->nin > 4 ? c->in[4] : NULL,
-                x->shape[2], x->shape[3]};
+    points p = {c->opts, c->in[2], c->in[3], c->nin > 4 ? c->in[4] : NULL, x->shape[2], x->shape[3]};
     int64_t rows = p.px->shape[1], cols = p.px->shape[2];
     for (int64_t i = 0; i < p.px->n; i++) {
         int64_t col = i % cols, row = i / cols % rows, b = i / cols / rows;

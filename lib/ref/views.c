@@ -51,11 +51,10 @@ eg_status eg__ref_slice_grad(const eg__call *c)
 }
 
 /* Inference has done all there is to do. */
-#define VIEW(name)                                                                                 \
-    eg_status eg__ref_##name(const eg__call *c)                                                    \
-    {                                                                                              \
-        (void)c;                                                                                   \
-        return EG_OK;                                                                              \
+#define VIEW(name)                              \
+    eg_status eg__ref_##name(const eg__call *c) \
+    {                                           \
+        (void)c;                                \
+        return EG_OK;                           \
     }
-VIEW(reshape) VIEW(expand) VIEW(permute) VIEW(slice) VIEW(detach) VIEW(alias)
-VIEW(diagonal)
+VIEW(reshape) VIEW(expand) VIEW(permute) VIEW(slice) VIEW(detach) VIEW(alias) VIEW(diagonal)

@@ -48,14 +48,12 @@ static bool made(eg__capture *c, eg__storage *s)
 
 static eg_status uses(eg__capture *c, eg__storage *s, bool written)
 {
-    return eg__storages_add(written ? &c->written : &c->read, s) ? EG_OK
-                                                    : eg__no_memory("eg_step_run", c->read.room);
+    return eg__storages_add(written ? &c->written : &c->read, s) ? EG_OK : eg__no_memory("eg_step_run", c->read.room);
 }
 
 /* ---- numbers ---------------------------------------------------------------------------------- */
 
-eg_status eg__capture_numbers(eg__capture *c, size_t bytes, const eg__moving *n, void **at,
-                              uint32_t *place)
+eg_status eg__capture_numbers(eg__capture *c, size_t bytes, const eg__moving *n, void **at, uint32_t *place)
 {
     bytes = (bytes + 15) & ~(size_t)15;
     if (c->count == EG__CAPTURE_NUMBERS || bytes > EG__CAPTURE_BYTES - c->used) {

@@ -10,8 +10,7 @@ void eg__storages_drop(eg__storages *l);
 
 /* Room for numbers that are others each time, and who writes them: *at gets a place to write those of this time to,
  * and *place where that is on the device, in c->memory. Where there is no room the capture ends, and *at is NULL. */
-eg_status eg__capture_numbers(eg__capture *c, size_t bytes, const eg__moving *n, void **at,
-                              uint32_t *place);
+eg_status eg__capture_numbers(eg__capture *c, size_t bytes, const eg__moving *n, void **at, uint32_t *place);
 
 /* ---- what a step does with it ------------------------------------------------------------------ */
 

@@ -24,7 +24,7 @@ typedef struct form {
     bool captured;  /* what follows counts */
     uint64_t drawn; /* blocks of random numbers, each time */
     eg__capture capture;
-    eg__plan *plan; /* on the CPU */
+    eg__plan *plan;                  /* on the CPU */
     eg_tensor *in[MOST], *out[MOST]; /* what the graph reads and writes, kept */
     eg__desc like[];                 /* the inputs, on the step's device */
 } form;
@@ -317,7 +317,9 @@ static void conclude(eg_step *s, form *f, uint64_t drawn)
     f->eager = c->lost || c->why || ++f->attempts == ATTEMPTS;
     if (f->eager) {
         say(s, c->op ? c->op : me,
-            c->lost ? "the driver refuses" : c->why ? c->why : "it has to look at the device too often");
+            c->lost  ? "the driver refuses"
+            : c->why ? c->why
+                     : "it has to look at the device too often");
     }
 }
 
@@ -449,6 +451,6 @@ eg_status eg_step_run(eg_step *s, eg_tensor *const *in, int nin, eg_tensor **out
         return call(s, in, nin, out, nout);
     }
     return !s->device->engine->graphs ? planned(s, f, in, out)
-           : f->captured      ? replay(s, f, in, out)
-                              : capture(s, f, in, out);
+           : f->captured              ? replay(s, f, in, out)
+                                      : capture(s, f, in, out);
 }

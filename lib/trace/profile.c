@@ -66,9 +66,7 @@ static local *join(void)
         return NULL;
     }
     if (mine.serial != profile.serial) {
-        mine = (local){.serial = profile.serial, .number = ++profile.threads,
-                       .rule = mine.rule,
-                       .inner = mine.inner};
+        mine = (local){.serial = profile.serial, .number = ++profile.threads, .rule = mine.rule, .inner = mine.inner};
     }
     return &mine;
 }
@@ -89,9 +87,7 @@ static record *append(const local *l, eg__trace_kind k, size_t behind)
     size_t bytes = (sizeof(record) + behind + 7) & ~(size_t)7;
     chunk *c = profile.last;
     if (!c || CHUNK - c->used < bytes) {
-        c = (int64_t)sizeof *c + CHUNK <= profile.room && bytes <= CHUNK
-                ? eg__malloc(sizeof *c + CHUNK)
-                : NULL;
+        c = (int64_t)sizeof *c + CHUNK <= profile.room && bytes <= CHUNK ? eg__malloc(sizeof *c + CHUNK) : NULL;
         if (!c) {
             profile.dropped++;
             return NULL;
@@ -104,7 +100,10 @@ static record *append(const local *l, eg__trace_kind k, size_t behind)
     }
     record *r = (record *)((char *)c->data + c->used);
     c->used += bytes;
-    *r = (record){.of = l->rule, .there_time = -1, .live = -1, .thread = l->number,
+    *r = (record){.of = l->rule,
+                  .there_time = -1,
+                  .live = -1,
+                  .thread = l->number,
                   .bytes = (uint32_t)bytes,
                   .kind = (uint16_t)k};
     return r;

@@ -16,12 +16,12 @@ typedef enum eg__trace_kind {
 /* What happened once. Behind it lie, of an op, its inputs and outputs as words of dtype, ndim, sizes; of a span
  * and a mark, the text with its 0; of work, its bytes. */
 typedef struct eg__trace_record {
-    const char *name;    /* of an op; the user's texts lie behind */
-    const char *of;      /* the op whose gradient this belongs to, or NULL */
-    int64_t start, time; /* ns; time -1: a span still open */
-    int64_t there_start, there_time; /* on the device's clock; time -1: not known */
-    int64_t live;                    /* bytes; -1: not noted */
-    uint32_t thread, bytes;          /* bytes: of the record with what lies behind it */
+    const char *name;                 /* of an op; the user's texts lie behind */
+    const char *of;                   /* the op whose gradient this belongs to, or NULL */
+    int64_t start, time;              /* ns; time -1: a span still open */
+    int64_t there_start, there_time;  /* on the device's clock; time -1: not known */
+    int64_t live;                     /* bytes; -1: not noted */
+    uint32_t thread, bytes;           /* bytes: of the record with what lies behind it */
     uint16_t kind, in, out, left_out; /* tensors behind it, and how many there was no room for */
     uint8_t device, stream;
 } eg__trace_record;
@@ -41,8 +41,8 @@ typedef struct eg__trace_clock {
 
 typedef struct eg__trace {
     const eg__trace_chunk *first;
-    int64_t start, end;       /* of the profile */
-    int64_t dropped, untimed; /* records without room; work on devices of unknown time */
+    int64_t start, end;            /* of the profile */
+    int64_t dropped, untimed;      /* records without room; work on devices of unknown time */
     const eg__trace_clock *clocks; /* by device */
 } eg__trace;
 

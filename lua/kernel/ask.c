@@ -55,9 +55,8 @@ json_t *ask_complete(session *s, const json_t *content)
         return message_refusal("complete_request has no code");
     }
     session_call(s, complete, &q, NULL, NULL);
-    return json_pack("{s:s, s:o, s:I, s:I, s:{}}", "status", "ok", "matches",
-                     q.answer ? q.answer : json_array(), "cursor_start",
-                     (json_int_t)shell_count(q.code, q.start < q.cursor ? q.start : q.cursor),
+    return json_pack("{s:s, s:o, s:I, s:I, s:{}}", "status", "ok", "matches", q.answer ? q.answer : json_array(),
+                     "cursor_start", (json_int_t)shell_count(q.code, q.start < q.cursor ? q.start : q.cursor),
                      "cursor_end", (json_int_t)shell_count(q.code, q.cursor), "metadata");
 }
 
@@ -103,8 +102,7 @@ static void push_value(lua_State *L, const question *q)
         while (end < q->cursor && q->code[end] != '.' && q->code[end] != ':') {
             end++;
         }
-        bool has_fields =
-            lua_type(L, -1) == LUA_TTABLE || luaL_getmetafield(L, -1, "__index") != LUA_TNIL;
+        bool has_fields = lua_type(L, -1) == LUA_TTABLE || luaL_getmetafield(L, -1, "__index") != LUA_TNIL;
         lua_settop(L, 2);
         if (!has_fields) {
             lua_pushnil(L);
@@ -172,6 +170,5 @@ json_t *ask_inspect(session *s, const json_t *content)
     session_call(s, inspect, &q, NULL, NULL);
     bool found = q.answer != NULL;
     json_t *data = found ? json_pack("{s:o}", "text/plain", q.answer) : json_object();
-    return json_pack("{s:s, s:b, s:o, s:{}}", "status", "ok", "found", found, "data", data,
-                     "metadata");
+    return json_pack("{s:s, s:b, s:o, s:{}}", "status", "ok", "found", found, "data", data, "metadata");
 }

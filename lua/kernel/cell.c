@@ -49,8 +49,8 @@ static bool load_split(lua_State *L, const cell *c, size_t at)
     lua_concat(L, 3);
     const char *text = lua_tolstring(L, -1, &n);
     /* Both parts must be something by themselves: not the end of a loop, say. */
-    bool good = load(L, c, text + at, n - at) && (at == 0 || load(L, c, c->code, at)) &&
-                (at == 0 || load(L, c, text, n));
+    bool good =
+        load(L, c, text + at, n - at) && (at == 0 || load(L, c, c->code, at)) && (at == 0 || load(L, c, text, n));
     if (good) {
         lua_replace(L, top + 1);
     }
@@ -157,8 +157,8 @@ static json_t *error_of(const char *text, size_t n, bool interrupted)
 {
     const char *end = memchr(text, '\n', n);
     json_t *words = text_json(text, end ? (size_t)(end - text) : n);
-    json_t *error = json_pack("{s:s, s:o, s:o}", "ename", interrupted ? "interrupted" : "error",
-                              "evalue", words, "traceback", lines_of(text, n));
+    json_t *error = json_pack("{s:s, s:o, s:o}", "ename", interrupted ? "interrupted" : "error", "evalue", words,
+                              "traceback", lines_of(text, n));
     return error ? error : message_refusal("not enough memory");
 }
 
@@ -224,8 +224,7 @@ static json_t *succeed(session *s, const json_t *content, cell *c)
         wire_tell(s->w, "execute_result", header, numbered(text_data(c->shown), s->count));
     }
     json_t *expressions = evaluate_all(s, json_object_get(content, "user_expressions"));
-    json_t *reply =
-        json_pack("{s:s, s:o, s:[]}", "status", "ok", "user_expressions", expressions, "payload");
+    json_t *reply = json_pack("{s:s, s:o, s:[]}", "status", "ok", "user_expressions", expressions, "payload");
     return numbered(reply, s->count);
 }
 
@@ -253,8 +252,7 @@ json_t *cell_execute(session *s, const json_t *content)
     s->count += !silent && !json_is_false(json_object_get(content, "store_history"));
     snprintf(c.name, sizeof c.name, "=In[%lld]", s->count);
     if (!silent) {
-        wire_tell(s->w, "execute_input", s->request->header,
-                  numbered(json_pack("{s:O}", "code", code), s->count));
+        wire_tell(s->w, "execute_input", s->request->header, numbered(json_pack("{s:O}", "code", code), s->count));
     }
     console_begin();
     json_t *error = run_cell(s, &c);
@@ -295,9 +293,8 @@ static int judge(lua_State *L)
 {
     cell *c = lua_touserdata(L, 1);
     shell_chunk is = compile(L, c) ? SHELL_COMPLETE : shell_load(L, c->code, c->length, "=");
-    static const char *const words[] = {[SHELL_COMPLETE] = "complete",
-                                        [SHELL_UNFINISHED] = "incomplete",
-                                        [SHELL_WRONG] = "invalid"};
+    static const char *const words[] = {
+        [SHELL_COMPLETE] = "complete", [SHELL_UNFINISHED] = "incomplete", [SHELL_WRONG] = "invalid"};
     c->shown = json_string(words[is]);
     return 0;
 }

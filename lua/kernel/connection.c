@@ -29,8 +29,7 @@ static bool address_of(const json_t *file, const char *port_name, char address[C
         complain("the connection file has no %s", port_name);
         return false;
     }
-    int n = snprintf(address, CONNECTION_ADDRESS, "%s://%s%c%lld", transport, ip, tcp ? ':' : '-',
-                     (long long)port);
+    int n = snprintf(address, CONNECTION_ADDRESS, "%s://%s%c%lld", transport, ip, tcp ? ':' : '-', (long long)port);
     if (n < 0 || n >= CONNECTION_ADDRESS) {
         complain("the connection file's ip is too long");
         return false;
@@ -47,8 +46,7 @@ static bool key_of(const json_t *file, char key[CONNECTION_KEY])
         return false;
     }
     if (!scheme || (*given && strcmp(scheme, "hmac-sha256") != 0)) {
-        complain("signatures must be hmac-sha256; the connection file asks for %s",
-                 scheme ? scheme : "none");
+        complain("signatures must be hmac-sha256; the connection file asks for %s", scheme ? scheme : "none");
         return false;
     }
     strcpy(key, given);

@@ -40,8 +40,8 @@ static bool allowed(const session *s)
 /* The answer to a question, a string; NULL: there is none. */
 static json_t *ask(session *s)
 {
-    message *question = message_reply(s->request, "input_request",
-                                      json_pack("{s:s, s:b}", "prompt", "", "password", 0));
+    message *question =
+        message_reply(s->request, "input_request", json_pack("{s:s, s:b}", "prompt", "", "password", 0));
     if (!question) {
         return NULL;
     }
@@ -149,8 +149,7 @@ static int execute(lua_State *L)
     return count;
 }
 
-static void replace(lua_State *L, session *s, const char *library, const char *name,
-                    lua_CFunction by)
+static void replace(lua_State *L, session *s, const char *library, const char *name, lua_CFunction by)
 {
     lua_getglobal(L, library);
     lua_getfield(L, -1, name);

@@ -40,8 +40,7 @@ static bool write_file(const char *folder, const char *name, const void *bytes, 
         return false;
     }
     FILE *file = fopen(part, "wb");
-    bool good =
-        file && fwrite(bytes, 1, n, file) == n && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    bool good = file && fwrite(bytes, 1, n, file) == n && fflush(file) == 0 && fsync(fileno(file)) == 0;
     good = file && fclose(file) == 0 && good && rename(part, path) == 0;
     if (!good) {
         int why = errno;
@@ -62,9 +61,9 @@ static bool own_path(char path[PATH_MAX])
 /* kernel.json, for free(). */
 static char *description(const char *program)
 {
-    json_t *spec = json_pack("{s:[s, s, s], s:s, s:s, s:s, s:{s:b}}", "argv", program, "kernel",
-                             "{connection_file}", "display_name", "Lua (Egret)", "language", "lua",
-                             "interrupt_mode", "signal", "metadata", "debugger", 0);
+    json_t *spec = json_pack("{s:[s, s, s], s:s, s:s, s:s, s:{s:b}}", "argv", program, "kernel", "{connection_file}",
+                             "display_name", "Lua (Egret)", "language", "lua", "interrupt_mode", "signal", "metadata",
+                             "debugger", 0);
     char *text = json_dumps(spec, JSON_INDENT(2));
     json_decref(spec);
     return text;

@@ -54,8 +54,7 @@ static const char *setting(const char *name)
 /* Jupyter's folder of this user, for free(). */
 static char *user_data(void)
 {
-    const char *jupyter = setting("JUPYTER_DATA_DIR"), *xdg = setting("XDG_DATA_HOME"),
-               *home = setting("HOME");
+    const char *jupyter = setting("JUPYTER_DATA_DIR"), *xdg = setting("XDG_DATA_HOME"), *home = setting("HOME");
     return jupyter ? join(jupyter, "")
            : xdg   ? join(xdg, "/jupyter")
            : home  ? join(home, "/.local/share/jupyter")

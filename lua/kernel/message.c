@@ -94,8 +94,7 @@ static bool signed_by(const signer *s, const part parts[PARTS], const part *sign
 {
     char right[SIGNATURE + 1];
     return sign(s, parts, right) &&
-           (!s->keyed ||
-            (signature->n == SIGNATURE && CRYPTO_memcmp(right, signature->bytes, SIGNATURE) == 0));
+           (!s->keyed || (signature->n == SIGNATURE && CRYPTO_memcmp(right, signature->bytes, SIGNATURE) == 0));
 }
 
 /* ---- receiving ---- */
@@ -211,8 +210,7 @@ message *message_new(channel where, const char *type, json_t *parent_header, jso
     m->where = where;
     m->content = content;
     m->parent = parent_header ? json_incref(parent_header) : json_object();
-    m->header =
-        json_pack("{s:s, s:s, s:s}", "msg_type", type, "username", "kernel", "version", "5.3");
+    m->header = json_pack("{s:s, s:s, s:s}", "msg_type", type, "username", "kernel", "version", "5.3");
     m->type = json_string_value(json_object_get(m->header, "msg_type"));
     if (!m->type || !m->parent) {
         message_free(m);
@@ -239,8 +237,8 @@ double message_date(const message *m)
     double seconds = 0;
     int hours = 0, minutes = 0;
     char sign = 'Z';
-    if (!text || sscanf(text, "%4d-%2d-%2dT%2d:%2d:%lf%c%2d:%2d", &t.tm_year, &t.tm_mon, &t.tm_mday,
-                        &t.tm_hour, &t.tm_min, &seconds, &sign, &hours, &minutes) < 6) {
+    if (!text || sscanf(text, "%4d-%2d-%2dT%2d:%2d:%lf%c%2d:%2d", &t.tm_year, &t.tm_mon, &t.tm_mday, &t.tm_hour,
+                        &t.tm_min, &seconds, &sign, &hours, &minutes) < 6) {
         return 0;
     }
     t.tm_year -= 1900;
@@ -309,8 +307,8 @@ bool message_send(void *socket, message *m, signer *s)
 
 json_t *message_refusal(const char *words)
 {
-    return json_pack("{s:s, s:s, s:s, s:[s]}", "status", "error", "ename", "error", "evalue", words,
-                     "traceback", words);
+    return json_pack("{s:s, s:s, s:s, s:[s]}", "status", "error", "ename", "error", "evalue", words, "traceback",
+                     words);
 }
 
 void message_free(message *m)

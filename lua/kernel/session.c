@@ -37,8 +37,7 @@ bool session_interrupted(void)
     return interrupts != 0;
 }
 
-bool session_call(session *s, lua_CFunction f, void *argument, lua_CFunction handler,
-                  bool *interrupted)
+bool session_call(session *s, lua_CFunction f, void *argument, lua_CFunction handler, bool *interrupted)
 {
     lua_State *L = s->L;
     int base = lua_gettop(L);
@@ -122,8 +121,8 @@ static void serve(session *s, message *request)
     wire_set_parent(s->w, request->header);
     if (found) {
         s->request = request;
-        json_t *content = request->aborted ? json_pack("{s:s}", "status", "aborted")
-                                           : found->answer(s, request->content);
+        json_t *content =
+            request->aborted ? json_pack("{s:s}", "status", "aborted") : found->answer(s, request->content);
         s->request = NULL;
         lua_settop(s->L, 0);
         content = content ? content : message_refusal("not enough memory");
@@ -145,8 +144,7 @@ void session_serve(session *s)
 
 static int no_exit(lua_State *L)
 {
-    return luaL_error(L,
-                      "os.exit: a notebook's kernel is shut down or restarted from its frontend");
+    return luaL_error(L, "os.exit: a notebook's kernel is shut down or restarted from its frontend");
 }
 
 static int open_state(lua_State *L)

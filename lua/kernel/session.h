@@ -29,8 +29,7 @@ void session_serve(session *s);
 /* Calls f with the pointer as its argument, protected and open to interruption. True, and nothing
  * on the stack, when it returned; else what it raised is on the stack, or what the handler (NULL:
  * none) made of it. *interrupted (NULL: never mind): whether somebody asked to stop it. */
-bool session_call(session *s, lua_CFunction f, void *argument, lua_CFunction handler,
-                  bool *interrupted);
+bool session_call(session *s, lua_CFunction f, void *argument, lua_CFunction handler, bool *interrupted);
 
 /* Whether somebody asked to stop what runs now. */
 bool session_interrupted(void);

@@ -177,8 +177,7 @@ static void leave(wire *w)
 
 static void say_state(wire *w, const message *request, const char *state)
 {
-    say(w, message_new(IOPUB, "status", request->header,
-                       json_pack("{s:s}", "execution_state", state)));
+    say(w, message_new(IOPUB, "status", request->header, json_pack("{s:s}", "execution_state", state)));
 }
 
 static void shut_down(wire *w, const message *request)
@@ -225,8 +224,7 @@ static void complain_of_message(wire *w)
 {
     if (!w->complained) {
         w->complained = true;
-        dprintf(w->streams[1].saved,
-                "egret kernel: dropped a message that was malformed or not signed with our key\n");
+        dprintf(w->streams[1].saved, "egret kernel: dropped a message that was malformed or not signed with our key\n");
     }
 }
 
@@ -254,8 +252,7 @@ static void beat(wire *w)
         zmq_msg_t m;
         zmq_msg_init(&m);
         if (zmq_msg_recv(&m, w->heartbeat, ZMQ_DONTWAIT) < 0 ||
-            zmq_msg_send(&m, w->heartbeat, ZMQ_DONTWAIT | (zmq_msg_more(&m) ? ZMQ_SNDMORE : 0)) <
-                0) {
+            zmq_msg_send(&m, w->heartbeat, ZMQ_DONTWAIT | (zmq_msg_more(&m) ? ZMQ_SNDMORE : 0)) < 0) {
             zmq_msg_close(&m);
             return;
         }

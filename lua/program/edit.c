@@ -68,17 +68,14 @@ static void list_names(lua_State *L, int count)
 {
     enum { LINES_MOST = 20 };
     struct winsize size;
-    int columns =
-            ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80,
-        widest = 1;
+    int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80, widest = 1;
     for (int i = 1; i <= count; i++) {
         lua_rawgeti(L, -1, i);
         int length = (int)lua_rawlen(L, -1);
         widest = length > widest ? length : widest;
         lua_pop(L, 1);
     }
-    int across = columns / (widest + 2) > 0 ? columns / (widest + 2) : 1,
-        lines = (count + across - 1) / across;
+    int across = columns / (widest + 2) > 0 ? columns / (widest + 2) : 1, lines = (count + across - 1) / across;
     fputc('\n', stdout);
     for (int line = 0; line < lines && line < LINES_MOST; line++) {
         for (int i = line; i < count; i += lines) {
@@ -162,12 +159,10 @@ static unsigned char suspend(EditLine *el, int key)
 static void bind_keys(EditLine *el)
 {
     static const char *const keys[][2] = {
-        {"^I", "egret-complete"},     {"^C", "egret-clear"},
-        {"^Z", "egret-suspend"},      {"\\e[1;5C", "em-next-word"},
-        {"\\e[1;5D", "ed-prev-word"}, {"\\e[3~", "ed-delete-next-char"},
-        {"\\e[H", "ed-move-to-beg"},  {"\\e[F", "ed-move-to-end"},
-        {"\\e[1~", "ed-move-to-beg"}, {"\\e[4~", "ed-move-to-end"},
-        {"\\eOH", "ed-move-to-beg"},  {"\\eOF", "ed-move-to-end"},
+        {"^I", "egret-complete"},     {"^C", "egret-clear"},        {"^Z", "egret-suspend"},
+        {"\\e[1;5C", "em-next-word"}, {"\\e[1;5D", "ed-prev-word"}, {"\\e[3~", "ed-delete-next-char"},
+        {"\\e[H", "ed-move-to-beg"},  {"\\e[F", "ed-move-to-end"},  {"\\e[1~", "ed-move-to-beg"},
+        {"\\e[4~", "ed-move-to-end"}, {"\\eOH", "ed-move-to-beg"},  {"\\eOF", "ed-move-to-end"},
         {"^R", "em-inc-search-prev"},
     };
     /* Wide, for el_set would never free its copies of the names. */
@@ -269,8 +264,7 @@ edit_result editor_read(editor *e, const char *text, bool colours, const char **
 {
 #ifdef EG_HAVE_LIBEDIT
     if (e->el) { /* \1 stands around what has no width, and must be followed by what has */
-        snprintf(e->prompt, sizeof e->prompt, colours ? "\1\033[1;36m\1%s\1\033[0m\1 " : "%s ",
-                 text);
+        snprintf(e->prompt, sizeof e->prompt, colours ? "\1\033[1;36m\1%s\1\033[0m\1 " : "%s ", text);
         return read_edited(e, line);
     }
 #endif

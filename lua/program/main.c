@@ -44,7 +44,7 @@ int egret_kernel(int argc, char **argv);
 #endif
 
 typedef struct wishes {
-    int script; /* its place among the arguments; 0: none */
+    int script;                 /* its place among the arguments; 0: none */
     bool prompt, code, modules; /* -i, -e, -l */
 } wishes;
 
@@ -81,8 +81,7 @@ static int read_options(int argc, char **argv, wishes *w)
             w->modules |= a[1] == 'l';
             i++;
         } else {
-            fprintf(stderr, "egret: %s %s\n%s", a,
-                    is_either(a, "-e", "-l") ? "needs a word" : "is no option", usage);
+            fprintf(stderr, "egret: %s %s\n%s", a, is_either(a, "-e", "-l") ? "needs a word" : "is no option", usage);
             return 2;
         }
     }

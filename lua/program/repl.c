@@ -81,15 +81,13 @@ static void show_costs(const repl *r, const meter *m)
     enum { MIB = 1 << 20 };
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    double seconds =
-        (double)(now.tv_sec - m->since.tv_sec) + (double)(now.tv_nsec - m->since.tv_nsec) * 1e-9;
+    double seconds = (double)(now.tv_sec - m->since.tv_sec) + (double)(now.tv_nsec - m->since.tv_nsec) * 1e-9;
     if (r->costs == COSTS_NEVER || (r->costs == COSTS_AUTO && seconds < 0.1)) {
         return;
     }
     eg_device *device = device_in_use();
     eg_memory after = eg_device_memory(device);
-    double live = (double)after.live_bytes / MIB,
-           change = (double)(after.live_bytes - m->before.live_bytes) / MIB;
+    double live = (double)after.live_bytes / MIB, change = (double)(after.live_bytes - m->before.live_bytes) / MIB;
     printf("%s  ", style(r->colours, dim));
     if (seconds < 1) {
         printf("%.3g ms", seconds * 1e3);
@@ -127,8 +125,7 @@ static void obey(repl *r, const char *command)
  * have them. */
 static bool fits_one_line(const char *text)
 {
-    return !strstr(text, "--") && !strstr(text, "[[") && !strstr(text, "[=") &&
-           !strstr(text, "\\\n");
+    return !strstr(text, "--") && !strstr(text, "[[") && !strstr(text, "[=") && !strstr(text, "\\\n");
 }
 
 static void remember_one(const repl *r, const char *line)
@@ -254,8 +251,7 @@ static int one_statement(lua_State *L)
 
 void repl_run(lua_State *L, bool terminal)
 {
-    repl r = {.terminal = terminal, .colours = has_colours(STDOUT_FILENO),
-              .error_colours = has_colours(STDERR_FILENO)};
+    repl r = {.terminal = terminal, .colours = has_colours(STDOUT_FILENO), .error_colours = has_colours(STDERR_FILENO)};
     past h = terminal ? past_load() : (past){0};
     r.e = editor_new(L, terminal, &h);
     past_free(&h);

@@ -23,8 +23,7 @@ static void on_interrupt(int signal)
 
 void script_catch_interrupts(bool twice)
 {
-    struct sigaction action = {.sa_handler = on_interrupt,
-                               .sa_flags = twice ? (int)SA_RESETHAND : 0};
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = twice ? (int)SA_RESETHAND : 0};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
 }
@@ -59,8 +58,7 @@ bool script_call(lua_State *L, int count, int results)
 
 bool script_text(lua_State *L, const char *text)
 {
-    return luaL_loadbufferx(L, text, strlen(text), "=-e", "t") == LUA_OK ? script_call(L, 0, 0)
-                                                                         : complain(L);
+    return luaL_loadbufferx(L, text, strlen(text), "=-e", "t") == LUA_OK ? script_call(L, 0, 0) : complain(L);
 }
 
 bool script_module(lua_State *L, const char *name)

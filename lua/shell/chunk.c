@@ -22,8 +22,7 @@ static bool goes_on(lua_State *L, const char *text, size_t length)
     size_t bytes;
     const char *message = lua_tolstring(L, -1, &bytes);
     return message && ends_in(message, bytes, "<eof>") &&
-           (!ends_in(message, bytes, "unfinished string near <eof>") ||
-            ends_in(text, length, "\\"));
+           (!ends_in(message, bytes, "unfinished string near <eof>") || ends_in(text, length, "\\"));
 }
 
 shell_chunk shell_load(lua_State *L, const char *text, size_t length, const char *name)
@@ -42,7 +41,5 @@ shell_chunk shell_load(lua_State *L, const char *text, size_t length, const char
     if (status == LUA_ERRMEM) {
         lua_error(L);
     }
-    return status == LUA_OK           ? SHELL_COMPLETE
-           : goes_on(L, text, length) ? SHELL_UNFINISHED
-                                      : SHELL_WRONG;
+    return status == LUA_OK ? SHELL_COMPLETE : goes_on(L, text, length) ? SHELL_UNFINISHED : SHELL_WRONG;
 }

@@ -64,8 +64,7 @@ static size_t skip_spaces(const char *text, size_t end)
 /* Pushes the value of the literal in brackets: a whole number or a plain string. */
 static bool push_key(lua_State *L, const char *text, size_t begin, size_t end)
 {
-    if (end - begin >= 2 && (text[begin] == '"' || text[begin] == '\'') &&
-        text[end - 1] == text[begin]) {
+    if (end - begin >= 2 && (text[begin] == '"' || text[begin] == '\'') && text[end - 1] == text[begin]) {
         lua_pushlstring(L, text + begin + 1, end - begin - 2);
         return !memchr(text + begin, '\\', end - begin);
     }
@@ -91,8 +90,7 @@ static bool push_value_before(lua_State *L, const char *text, size_t end, int ne
         while (begin > 0 && text[begin] != '[') {
             begin--;
         }
-        return push_value_before(L, text, begin, nesting + 1) &&
-               push_key(L, text, begin + 1, end - 1) && push_field(L);
+        return push_value_before(L, text, begin, nesting + 1) && push_key(L, text, begin + 1, end - 1) && push_field(L);
     }
     while (begin > 0 && shell_is_name_part(text[begin - 1])) {
         begin--;
@@ -117,8 +115,7 @@ static bool push_value_before(lua_State *L, const char *text, size_t end, int ne
 static void add_name(const search *s, const char *name, size_t length)
 {
     bool hidden = *name == '_' && s->length == 0;
-    if (!hidden && length >= s->length && memcmp(name, s->word, s->length) == 0 &&
-        shell_is_name(name, length)) {
+    if (!hidden && length >= s->length && memcmp(name, s->word, s->length) == 0 && shell_is_name(name, length)) {
         lua_pushlstring(s->L, name, length);
         lua_pushboolean(s->L, true);
         lua_rawset(s->L, s->found);

@@ -66,8 +66,7 @@ static int function_index(lua_State *L)
 
 void shell_open_functions(lua_State *L)
 {
-    static const luaL_Reg events[] = {
-        {"__tostring", function_tostring}, {"__index", function_index}, {NULL, NULL}};
+    static const luaL_Reg events[] = {{"__tostring", function_tostring}, {"__index", function_index}, {NULL, NULL}};
     lua_pushcfunction(L, function_index);
     if (!lua_getmetatable(L, -1)) {
         luaL_newlib(L, events);

@@ -91,8 +91,7 @@ static int push_keys(lua_State *L, int table, lua_Integer n, int *kept)
     lua_pushnil(L);
     while (lua_next(L, table)) {
         lua_pop(L, 1);
-        bool listed =
-            lua_isinteger(L, -1) && lua_tointeger(L, -1) >= 1 && lua_tointeger(L, -1) <= n;
+        bool listed = lua_isinteger(L, -1) && lua_tointeger(L, -1) >= 1 && lua_tointeger(L, -1) <= n;
         if (!listed && count++ < KEYS_MOST) {
             lua_pushvalue(L, -1);
             lua_rawseti(L, -3, ++*kept);
@@ -203,8 +202,7 @@ static void join_items(lua_State *L, const items *it, int width)
         lua_rawgeti(L, it->list, i);
         const char *text = lua_tolstring(L, -1, &length);
         int wide = (int)shell_count(text, length) + 2;
-        bool new_line = !line && (i == 1 || it->tall || (few && i > it->pairs_from) ||
-                                  column + wide > width - 2);
+        bool new_line = !line && (i == 1 || it->tall || (few && i > it->pairs_from) || column + wide > width - 2);
         if (new_line) {
             indent(L);
             column = 0;
@@ -276,8 +274,7 @@ static void push_value(printer *p, int index, int depth, int width)
     lua_State *L = p->L;
     if (lua_type(L, index) == LUA_TSTRING) {
         push_string(L, index, depth ? INNER_TEXT_MOST : TEXT_MOST);
-    } else if (lua_type(L, index) == LUA_TTABLE &&
-               luaL_getmetafield(L, index, "__tostring") == LUA_TNIL) {
+    } else if (lua_type(L, index) == LUA_TTABLE && luaL_getmetafield(L, index, "__tostring") == LUA_TNIL) {
         push_table(p, index, depth, width > 20 ? width : 20);
     } else if (depth && lua_isfunction(L, index)) {
         lua_pushliteral(L, "function"); /* its address says nothing */

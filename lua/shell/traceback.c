@@ -69,8 +69,7 @@ int shell_traceback(lua_State *L)
         }
     }
     if (shown > FRAMES_MOST) {
-        lua_pushfstring(L, level < LEVELS_MOST ? "\n  and %d more" : "\n  and %d more at least",
-                        shown - FRAMES_MOST);
+        lua_pushfstring(L, level < LEVELS_MOST ? "\n  and %d more" : "\n  and %d more at least", shown - FRAMES_MOST);
         lua_concat(L, 2);
     }
     return 1;

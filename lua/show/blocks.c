@@ -9,10 +9,7 @@
 static int nearest_of_256(const uint8_t *p)
 {
     static const int levels[6] = {0, 95, 135, 175, 215, 255};
-    int cube = 0, away = 0, mean = (p[0] + p[1] + p[2]) / 3,
-        gray = mean < 8     ? 0
-               : mean > 238 ? 23
-                            : (mean - 3) / 10;
+    int cube = 0, away = 0, mean = (p[0] + p[1] + p[2]) / 3, gray = mean < 8 ? 0 : mean > 238 ? 23 : (mean - 3) / 10;
     for (int c = 0; c < 3; c++) {
         int best = 0;
         for (int i = 1; i < 6; i++) {
@@ -21,8 +18,7 @@ static int nearest_of_256(const uint8_t *p)
         cube = 6 * cube + best;
         away += abs(levels[best] - p[c]);
     }
-    int gray_away =
-        abs(8 + 10 * gray - p[0]) + abs(8 + 10 * gray - p[1]) + abs(8 + 10 * gray - p[2]);
+    int gray_away = abs(8 + 10 * gray - p[0]) + abs(8 + 10 * gray - p[1]) + abs(8 + 10 * gray - p[2]);
     return gray_away < away ? 232 + gray : 16 + cube;
 }
 

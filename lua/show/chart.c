@@ -12,7 +12,7 @@ typedef struct chart {
     int margin;        /* of the numbers to its left */
     int colours;
     axis x, y;
-    uint8_t *dots, *owner; /* per character: which dots are set, and the last curve that set one */
+    uint8_t *dots, *owner;     /* per character: which dots are set, and the last curve that set one */
     int end[PLOT_MOST_SERIES]; /* the row where each curve ends; -1: nowhere */
 } chart;
 
@@ -36,8 +36,7 @@ static void draw_line(chart *c, int x0, int y0, int x1, int y1, int series)
     int steps = abs(x1 - x0) > abs(y1 - y0) ? abs(x1 - x0) : abs(y1 - y0);
     for (int i = 0; i <= steps; i++) {
         double share = steps ? (double)i / steps : 0;
-        set_dot(c, (int)lround(x0 + share * (x1 - x0)), (int)lround(y0 + share * (y1 - y0)),
-                series);
+        set_dot(c, (int)lround(x0 + share * (x1 - x0)), (int)lround(y0 + share * (y1 - y0)), series);
     }
 }
 
@@ -173,8 +172,7 @@ static void write_foot(const chart *c)
     for (int i = 0; i < c->columns; i++) {
         bool tick = false;
         for (int k = 0; k < c->x.count; k++) {
-            tick =
-                tick || (int)lround(axis_place(&c->x, c->x.at[k]) * (2 * c->columns - 1)) / 2 == i;
+            tick = tick || (int)lround(axis_place(&c->x, c->x.at[k]) * (2 * c->columns - 1)) / 2 == i;
         }
         fputs(tick ? "┬" : "─", c->out);
     }

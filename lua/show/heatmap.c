@@ -18,9 +18,10 @@ static void push_values(lua_State *L, heatmap *h)
     eg_tensor *x = eg__lua_tensor(L, 1);
     if (eg_ndim(x) != 2 || eg_size(x, 0) < 1 || eg_size(x, 1) < 1 || eg_size(x, 0) > SIDE_MOST ||
         eg_size(x, 1) > SIDE_MOST) {
-        eg__lua_error(L, "heatmap: a map is a matrix of 1 to %d rows and columns; this tensor has %d axes "
-                      "(sizes %I, %I, ...)", SIDE_MOST, eg_ndim(x), (LUAI_UACINT)eg_shape_of(x).dim[0],
-                      (LUAI_UACINT)eg_shape_of(x).dim[1]);
+        eg__lua_error(L,
+                      "heatmap: a map is a matrix of 1 to %d rows and columns; this tensor has %d axes "
+                      "(sizes %I, %I, ...)",
+                      SIDE_MOST, eg_ndim(x), (LUAI_UACINT)eg_shape_of(x).dim[0], (LUAI_UACINT)eg_shape_of(x).dim[1]);
     }
     h->rows = (int)eg_size(x, 0);
     h->columns = (int)eg_size(x, 1);

@@ -9,8 +9,8 @@ static void write_base64(FILE *out, const uint8_t *bytes, size_t count)
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < count; i += 3) {
         size_t left = count - i;
-        unsigned group = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
-                         (left > 2 ? bytes[i + 2] : 0);
+        unsigned group =
+            (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
         fputc(digits[group >> 18], out);
         fputc(digits[group >> 12 & 63], out);
         fputc(left > 1 ? digits[group >> 6 & 63] : '=', out);

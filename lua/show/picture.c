@@ -106,10 +106,8 @@ static eg_tensor *brightness(eg_tensor *x, double low, double high)
 /* [4, H, W] over the paper: [3, H, W]. */
 static eg_tensor *flatten_alpha(eg_tensor *x)
 {
-    eg_tensor *colour = eg_slice(x, 0, 0, 3, 1),
-              *cover = eg_mul_scalar(eg_slice(x, 0, 3, 4, 1), 1 / 255.0);
-    eg_tensor *behind =
-        eg_from_values(EG_SHAPE(3, 1, 1), EG_F32, (double[]){paper[0], paper[1], paper[2]});
+    eg_tensor *colour = eg_slice(x, 0, 0, 3, 1), *cover = eg_mul_scalar(eg_slice(x, 0, 3, 4, 1), 1 / 255.0);
+    eg_tensor *behind = eg_from_values(EG_SHAPE(3, 1, 1), EG_F32, (double[]){paper[0], paper[1], paper[2]});
     return eg_add(behind, eg_mul(eg_sub(colour, behind), cover));
 }
 
@@ -151,8 +149,8 @@ static eg_tensor *grid_of(const images *all, int columns)
     int64_t rows = (all->count + columns - 1) / columns, gap = 1 + (h > w ? h : w) / 32;
     int64_t height = rows * (h + gap) - gap, width = columns * (w + gap) - gap;
     if (height > 32768 || width > 32768) {
-        eg_failf(EG_EINVAL, "show", "a grid of %lld x %d images of %lld x %lld pixels is too large",
-                 (long long)rows, columns, (long long)w, (long long)h);
+        eg_failf(EG_EINVAL, "show", "a grid of %lld x %d images of %lld x %lld pixels is too large", (long long)rows,
+                 columns, (long long)w, (long long)h);
         return NULL;
     }
     eg_tensor *grid = eg_empty(EG_SHAPE(height, width, 3), EG_U8);
@@ -199,16 +197,14 @@ static eg_tensor *resized(eg_tensor *picture, int64_t height, int64_t width)
 {
     bool smaller = height < eg_size(picture, 0) || width < eg_size(picture, 1);
     eg_tensor *x =
-        eg_permute(eg_reshape(picture, EG_SHAPE(1, eg_size(picture, 0), eg_size(picture, 1), 3)),
-                   EG_AXES(0, 3, 1, 2));
+        eg_permute(eg_reshape(picture, EG_SHAPE(1, eg_size(picture, 0), eg_size(picture, 1), 3)), EG_AXES(0, 3, 1, 2));
     if (smaller) {
         x = eg_resize(eg_cast(x, EG_F32), EG_SHAPE(height, width), .mode = EG_RESIZE_AREA);
         x = eg_cast(eg_round(x), EG_U8);
     } else {
         x = eg_resize(x, EG_SHAPE(height, width), .mode = EG_RESIZE_NEAREST_EXACT);
     }
-    return eg_contiguous(
-        eg_reshape(eg_permute(x, EG_AXES(0, 2, 3, 1)), EG_SHAPE(height, width, 3)));
+    return eg_contiguous(eg_reshape(eg_permute(x, EG_AXES(0, 2, 3, 1)), EG_SHAPE(height, width, 3)));
 }
 
 eg_tensor *picture_scaled(eg_tensor *picture, double scale, int seen, int64_t width, int64_t height)

@@ -18,8 +18,7 @@ eg_tensor *picture_of(eg_tensor *const *tensors, int n, const picture_options *o
 
 /* The picture `scale` times as large (0: as large as small ones are seen well, about `seen`
  * pixels), but no wider and higher than `width` and `height`. */
-eg_tensor *picture_scaled(eg_tensor *picture, double scale, int seen, int64_t width,
-                          int64_t height);
+eg_tensor *picture_scaled(eg_tensor *picture, double scale, int seen, int64_t width, int64_t height);
 
 /* As a PNG file, u8 [n]. */
 eg_tensor *picture_png(eg_tensor *picture);

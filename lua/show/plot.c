@@ -86,8 +86,7 @@ static bool is_list_of_curves(lua_State *L, int index)
         return eg_ndim(eg__lua_tensor(L, index)) == 2;
     }
     lua_geti(L, index, 1);
-    bool list =
-        lua_istable(L, -1) || (eg__lua_is_tensor(L, -1) && eg_ndim(eg__lua_tensor(L, -1)) > 0);
+    bool list = lua_istable(L, -1) || (eg__lua_is_tensor(L, -1) && eg_ndim(eg__lua_tensor(L, -1)) > 0);
     lua_pop(L, 1);
     return list;
 }
@@ -150,8 +149,7 @@ static void read_places(lua_State *L, int index, curves *c)
             eg__lua_error(L, "plot: x has no list for curve %d", k + 1);
         }
         if (count != c->series[k].count) {
-            eg__lua_error(L, "plot: curve %d has %d values, and x %d", k + 1, c->series[k].count,
-                       count);
+            eg__lua_error(L, "plot: curve %d has %d values, and x %d", k + 1, c->series[k].count, count);
         }
         c->series[k].x = values;
     }
@@ -216,8 +214,8 @@ static void read_smooth(lua_State *L, int table, curves *c)
 
 static void read_options(lua_State *L, int table, curves *c)
 {
-    static const char *const names[] = {"x", "labels", "title", "xlabel", "ylabel", "log", "smooth", "width", "height",
-                                        "path", NULL};
+    static const char *const names[] = {"x",      "labels", "title",  "xlabel", "ylabel", "log",
+                                        "smooth", "width",  "height", "path",   NULL};
     luaL_checkstack(L, 40, NULL);
     eg__lua_only_names(L, table, "plot", names);
     c->p.title = show_word(L, table, "plot", "title");

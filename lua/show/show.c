@@ -64,8 +64,7 @@ static eg_tensor *make_pixels(eg_tensor *picture, const show_request *r, const t
     bool blocks = t->way == TERMINAL_BLOCKS;
     int64_t width = (int64_t)t->columns * (blocks ? 1 : t->cell_width);
     int64_t height = (int64_t)(t->rows - 1) * (blocks ? 2 : t->cell_height);
-    return picture_scaled(picture, r->scale, blocks ? 24 : r->seen, width,
-                          height > 16 ? height : 16);
+    return picture_scaled(picture, r->scale, blocks ? 24 : r->seen, width, height > 16 ? height : 16);
 }
 
 /* Pushes what `make` makes of the picture. */
@@ -201,8 +200,7 @@ static double number_field(lua_State *L, int table, const char *name)
     double value = 0;
     if (lua_getfield(L, table, name) != LUA_TNIL) {
         value = lua_tonumber(L, -1); /* 0 for what is none */
-        luaL_argcheck(L, value > 0 && value < 1e6, table,
-                      lua_pushfstring(L, "%s must be a positive number", name));
+        luaL_argcheck(L, value > 0 && value < 1e6, table, lua_pushfstring(L, "%s must be a positive number", name));
     }
     lua_pop(L, 1);
     return value;
@@ -280,8 +278,7 @@ static int show(lua_State *L)
     if (!box->t || terminal_look(&t, stdout)) {
         return eg__lua_raise(L);
     }
-    lua_pushfstring(L, "[a picture of %d x %d pixels]", (int)eg_size(box->t, 1),
-                    (int)eg_size(box->t, 0));
+    lua_pushfstring(L, "[a picture of %d x %d pixels]", (int)eg_size(box->t, 1), (int)eg_size(box->t, 0));
     r.text = lua_gettop(L);
     show_send(L, &r, &t);
     return 0;

@@ -18,15 +18,14 @@ eg_status sixel_write(FILE *out, const uint8_t *pixels, int width, int height)
 {
     sixel_output_t *to = NULL;
     sixel_dither_t *palette = NULL;
-    uint8_t *same =
-        (uint8_t *)(uintptr_t)pixels; /* libsixel asks for bytes it may write, and only reads */
+    uint8_t *same = (uint8_t *)(uintptr_t)pixels; /* libsixel asks for bytes it may write, and only reads */
     SIXELSTATUS status = sixel_output_new(&to, write_bytes, out, NULL);
     if (SIXEL_SUCCEEDED(status)) {
         status = sixel_dither_new(&palette, 256, NULL);
     }
     if (SIXEL_SUCCEEDED(status)) {
-        status = sixel_dither_initialize(palette, same, width, height, SIXEL_PIXELFORMAT_RGB888,
-                                         SIXEL_LARGE_AUTO, SIXEL_REP_AUTO, SIXEL_QUALITY_HIGH);
+        status = sixel_dither_initialize(palette, same, width, height, SIXEL_PIXELFORMAT_RGB888, SIXEL_LARGE_AUTO,
+                                         SIXEL_REP_AUTO, SIXEL_QUALITY_HIGH);
     }
     if (SIXEL_SUCCEEDED(status)) {
         status = sixel_encode(same, width, height, 3, palette, to);

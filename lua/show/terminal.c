@@ -35,11 +35,9 @@ static bool is_multiplexed(void)
 
 static bool speaks_kitty(void)
 {
-    static const char *const terms[] = {"xterm-kitty", "xterm-ghostty"}, *const programs[] = {
-                                                                             "WezTerm", "ghostty"};
-    return !is_multiplexed() &&
-           (*setting("KITTY_WINDOW_ID") || is_one_of(setting("TERM"), terms, 2) ||
-            is_one_of(setting("TERM_PROGRAM"), programs, 2));
+    static const char *const terms[] = {"xterm-kitty", "xterm-ghostty"}, *const programs[] = {"WezTerm", "ghostty"};
+    return !is_multiplexed() && (*setting("KITTY_WINDOW_ID") || is_one_of(setting("TERM"), terms, 2) ||
+                                 is_one_of(setting("TERM_PROGRAM"), programs, 2));
 }
 
 /* ---- asking the terminal ------------------------------------------------------------------- */
@@ -68,8 +66,7 @@ static void read_answer(int tty, char *answer, size_t size)
     enum { PATIENCE_MS = 200 };
     size_t length = 0;
     struct pollfd wait = {.fd = tty, .events = POLLIN};
-    while (length + 1 < size && poll(&wait, 1, PATIENCE_MS) == 1 &&
-           read(tty, answer + length, 1) == 1) {
+    while (length + 1 < size && poll(&wait, 1, PATIENCE_MS) == 1 && read(tty, answer + length, 1) == 1) {
         if (answer[length++] == 'c') {
             break;
         }
@@ -144,24 +141,21 @@ static int count_colours(void)
     if (*setting("NO_COLOR") || !*term || strcmp(term, "dumb") == 0) {
         return 0;
     }
-    bool all = strcmp(how, "truecolor") == 0 || strcmp(how, "24bit") == 0 ||
-               strstr(term, "direct") || strcmp(term, "xterm-kitty") == 0;
+    bool all = strcmp(how, "truecolor") == 0 || strcmp(how, "24bit") == 0 || strstr(term, "direct") ||
+               strcmp(term, "xterm-kitty") == 0;
     return all ? 1 << 24 : 256;
 }
 
 eg_status terminal_look(terminal *t, FILE *out)
 {
-    static const char *const names[] = {"none", "blocks", "sixel",
-                                        "kitty"}; /* in the order of terminal_way */
+    static const char *const names[] = {"none", "blocks", "sixel", "kitty"}; /* in the order of terminal_way */
     const char *wish = setting("EGRET_SHOW");
     *t = (terminal){.way = TERMINAL_WORDS};
     find_size(t, out);
     t->colours = isatty(fileno(out)) || strcmp(wish, "blocks") == 0 ? count_colours() : 0;
     if (!*wish) {
         if (isatty(fileno(out))) {
-            t->way = speaks_kitty()   ? TERMINAL_KITTY
-                     : speaks_sixel() ? TERMINAL_SIXEL
-                                      : TERMINAL_BLOCKS;
+            t->way = speaks_kitty() ? TERMINAL_KITTY : speaks_sixel() ? TERMINAL_SIXEL : TERMINAL_BLOCKS;
         }
         return EG_OK;
     }

@@ -22,23 +22,64 @@ CASE_FUNCTION(nms, eg_nms(boxes(x[0]), x[1], .iou_threshold = 0.2))
 CASE_FUNCTION(nms_few, eg_nms(boxes(x[0]), x[1], .iou_threshold = 0.3, .score_threshold = 0.4, .max_output = 5))
 CASE_FUNCTION(classed, eg_batched_nms(boxes(x[0]), x[1], x[2], .iou_threshold = 0.1))
 
-#define X(...) {DIMS(__VA_ARGS__), 0, 4, 0}
-#define CODES(...) {DIMS(__VA_ARGS__), -1, 1, 0}
-#define WIDE(n) {DIMS(n, 4), 0, 12, 0}
-#define SCORES(n) {DIMS(n), 0, 1, 0}
-#define CLASSES(n) {DIMS(n), 0, 3, 1 + EG_I64}
-#define NMS(name, f, ...) {"nms", name, f, __VA_ARGS__, .flags = EGT_NO_GRAD | EGT_NO_HALF}
-#define CASE(op, f, ...) {op, #f, f, __VA_ARGS__}
+#define X(...)                     \
+    {                              \
+        DIMS(__VA_ARGS__), 0, 4, 0 \
+    }
+#define CODES(...)                  \
+    {                               \
+        DIMS(__VA_ARGS__), -1, 1, 0 \
+    }
+#define WIDE(n)              \
+    {                        \
+        DIMS(n, 4), 0, 12, 0 \
+    }
+#define SCORES(n)        \
+    {                    \
+        DIMS(n), 0, 1, 0 \
+    }
+#define CLASSES(n)                \
+    {                             \
+        DIMS(n), 0, 3, 1 + EG_I64 \
+    }
+#define NMS(name, f, ...)                                               \
+    {                                                                   \
+        "nms", name, f, __VA_ARGS__, .flags = EGT_NO_GRAD | EGT_NO_HALF \
+    }
+#define CASE(op, f, ...)       \
+    {                          \
+        op, #f, f, __VA_ARGS__ \
+    }
 
-EGT_CASES(boxes,
-    CASE("mul", area, {X(2, 3, 4)}),
-    CASE("clamp", clip, {X(5, 4)}),
-    CASE("div", iou, {X(3, 4), X(5, 4)}, .flags = EGT_NO_HALF),
-    CASE("div", giou, {X(3, 4), X(5, 4)}, .flags = EGT_NO_HALF),
-    CASE("log", encode, {X(5, 4), X(5, 4)}, .flags = EGT_NO_HALF, .tolerance = 1e-4),
-    CASE("exp", decode, {X(5, 1, 4), CODES(5, 3, 4)}, .flags = EGT_NO_HALF),
-    NMS("few", nms, {WIDE(7), SCORES(7)}),
-    NMS("many", nms, {WIDE(333), SCORES(333)}),
-    NMS("none", nms, {WIDE(0), SCORES(0)}),
-    NMS("best", nms_few, {WIDE(65), SCORES(65)}),
-    NMS("classes", classed, {WIDE(150), SCORES(150), CLASSES(150)}))
+EGT_CASES(boxes, CASE("mul", area, { X(2, 3, 4) }), CASE("clamp", clip, { X(5, 4) }),
+          CASE(
+              "div", iou,
+              {
+                  X(3, 4)
+                  , X(5, 4)
+              },
+              .flags = EGT_NO_HALF),
+          CASE(
+              "div", giou,
+              {
+                  X(3, 4)
+                  , X(5, 4)
+              },
+              .flags = EGT_NO_HALF),
+          CASE(
+              "log", encode,
+              {
+                  X(5, 4)
+                  , X(5, 4)
+              },
+              .flags = EGT_NO_HALF, .tolerance = 1e-4),
+          CASE(
+              "exp", decode,
+              {
+                  X(5, 1, 4)
+                  , CODES(5, 3, 4)
+              },
+              .flags = EGT_NO_HALF),
+          NMS("few", nms, {WIDE(7), SCORES(7)}), NMS("many", nms, {WIDE(333), SCORES(333)}),
+          NMS("none", nms, {WIDE(0), SCORES(0)}), NMS("best", nms_few, {WIDE(65), SCORES(65)}),
+          NMS("classes", classed, {WIDE(150), SCORES(150), CLASSES(150)}))

@@ -33,22 +33,29 @@ static eg_tensor *greedy(eg_tensor *const *x, int n, void *user)
 static eg_ctc_options each = {.reduction = EG_NONE, .zero_infinity = true}, mean = {.zero_infinity = true},
                       last = {.reduction = EG_SUM, .blank = 4, .zero_infinity = true};
 
-#define LOGITS(...)          {DIMS(__VA_ARGS__), -3, 3, 0}
-#define IDS(low, high, ...)  {DIMS(__VA_ARGS__), low, high, 1 + EG_I64}
-#define CASE(name, f, ...)                                                                         \
-    {"ctc_loss ctc_loss_grad", name, f, __VA_ARGS__, .flags = EGT_NO_SECOND, .skip = 14, .tolerance = 2e-5}
+#define LOGITS(...)                 \
+    {                               \
+        DIMS(__VA_ARGS__), -3, 3, 0 \
+    }
+#define IDS(low, high, ...)                      \
+    {                                            \
+        DIMS(__VA_ARGS__), low, high, 1 + EG_I64 \
+    }
+#define CASE(name, f, ...)                                                                                    \
+    {                                                                                                         \
+        "ctc_loss ctc_loss_grad", name, f, __VA_ARGS__, .flags = EGT_NO_SECOND, .skip = 14, .tolerance = 2e-5 \
+    }
 
-EGT_CASES(ctc,
-    CASE("all of it", loss, {LOGITS(7, 3, 5), IDS(1, 5, 3, 2)}, .user = &each),
-    CASE("lengths", loss, {LOGITS(9, 4, 6), IDS(1, 6, 4, 5), IDS(6, 10, 4), IDS(0, 4, 4)}, .user = &each),
-    CASE("repeats", loss, {LOGITS(12, 2, 2), IDS(1, 2, 2, 5)}, .user = &mean),
-    CASE("mean", loss, {LOGITS(20, 2, 4), IDS(1, 4, 2, 9), IDS(19, 21, 2), IDS(1, 10, 2)}, .user = &mean),
-    CASE("last is blank", loss, {LOGITS(6, 3, 5), IDS(0, 4, 3, 3), IDS(0, 7, 3), IDS(0, 4, 3)}, .user = &last),
-    CASE("too short", loss, {LOGITS(3, 2, 4), IDS(1, 4, 2, 6)}, .user = &mean),
-    CASE("end to end", joined, {LOGITS(4, 3, 5), IDS(0, 4, 5)}, .user = &last),
-    CASE("no labels", loss, {LOGITS(3, 2, 4), IDS(1, 4, 2, 0)}, .user = &each),
-    CASE("many labels", loss, {LOGITS(60, 1, 30), IDS(1, 30, 1, 25)}, .user = &mean),
-    CASE("no rows", loss, {LOGITS(3, 0, 4), IDS(1, 4, 0, 2)}, .user = &mean),
-    {"ctc_collapse", "frames", greedy, {LOGITS(40, 3, 3)}, .flags = EGT_NO_GRAD},
-    {"ctc_collapse", "lengths", greedy, {LOGITS(11, 4, 2), IDS(0, 12, 4)}, .flags = EGT_NO_GRAD},
-    {"ctc_collapse", "long", greedy, {LOGITS(700, 2, 2)}, .flags = EGT_NO_GRAD})
+EGT_CASES(ctc, CASE("all of it", loss, {LOGITS(7, 3, 5), IDS(1, 5, 3, 2)}, .user = &each),
+          CASE("lengths", loss, {LOGITS(9, 4, 6), IDS(1, 6, 4, 5), IDS(6, 10, 4), IDS(0, 4, 4)}, .user = &each),
+          CASE("repeats", loss, {LOGITS(12, 2, 2), IDS(1, 2, 2, 5)}, .user = &mean),
+          CASE("mean", loss, {LOGITS(20, 2, 4), IDS(1, 4, 2, 9), IDS(19, 21, 2), IDS(1, 10, 2)}, .user = &mean),
+          CASE("last is blank", loss, {LOGITS(6, 3, 5), IDS(0, 4, 3, 3), IDS(0, 7, 3), IDS(0, 4, 3)}, .user = &last),
+          CASE("too short", loss, {LOGITS(3, 2, 4), IDS(1, 4, 2, 6)}, .user = &mean),
+          CASE("end to end", joined, {LOGITS(4, 3, 5), IDS(0, 4, 5)}, .user = &last),
+          CASE("no labels", loss, {LOGITS(3, 2, 4), IDS(1, 4, 2, 0)}, .user = &each),
+          CASE("many labels", loss, {LOGITS(60, 1, 30), IDS(1, 30, 1, 25)}, .user = &mean),
+          CASE("no rows", loss, {LOGITS(3, 0, 4), IDS(1, 4, 0, 2)}, .user = &mean),
+          {"ctc_collapse", "frames", greedy, {LOGITS(40, 3, 3)}, .flags = EGT_NO_GRAD},
+          {"ctc_collapse", "lengths", greedy, {LOGITS(11, 4, 2), IDS(0, 12, 4)}, .flags = EGT_NO_GRAD},
+          {"ctc_collapse", "long", greedy, {LOGITS(700, 2, 2)}, .flags = EGT_NO_GRAD})

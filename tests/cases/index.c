@@ -42,16 +42,31 @@ CASE_FUNCTION(sequence_mask, eg_sequence_mask(x[0], 5))
 CASE_FUNCTION(ravel, eg_ravel_index(x[0], EG_SHAPE(3, 3, 4)))
 CASE_FUNCTION(unravel, eg_unravel_index(x[0], EG_SHAPE(2, 3, 4)))
 
-#define X(...) {DIMS(__VA_ARGS__), -3, 3, 0}
+#define X(...)                      \
+    {                               \
+        DIMS(__VA_ARGS__), -3, 3, 0 \
+    }
 /* Places of an axis of size n, counted from either end or from the front only. */
-#define AT(n, ...)   {DIMS(__VA_ARGS__), -(n), n, 1 + EG_I64}
-#define ID(n, ...)   {DIMS(__VA_ARGS__), 0, n, 1 + EG_I32}
-#define MASK(...)    {DIMS(__VA_ARGS__), 0, 2, 1 + EG_BOOL}
-#define NO_MASK(...) {DIMS(__VA_ARGS__), 0, 1, 1 + EG_BOOL}
+#define AT(n, ...)                             \
+    {                                          \
+        DIMS(__VA_ARGS__), -(n), n, 1 + EG_I64 \
+    }
+#define ID(n, ...)                          \
+    {                                       \
+        DIMS(__VA_ARGS__), 0, n, 1 + EG_I32 \
+    }
+#define MASK(...)                            \
+    {                                        \
+        DIMS(__VA_ARGS__), 0, 2, 1 + EG_BOOL \
+    }
+#define NO_MASK(...)                         \
+    {                                        \
+        DIMS(__VA_ARGS__), 0, 1, 1 + EG_BOOL \
+    }
 enum { MOVES = EGT_INTS | EGT_BOOL, FIXED = EGT_NO_GRAD | EGT_NO_FLOAT | EGT_INTS };
 
-EGT_CASES(index,
-    {"index_select checked_index", "rows", select0, {X(5, 3), AT(5, 7)}, .flags = MOVES},
+EGT_CASES(
+    index, {"index_select checked_index", "rows", select0, {X(5, 3), AT(5, 7)}, .flags = MOVES},
     {"index_select", "between", select1, {X(2, 4, 3), AT(4, 2, 3)}, .flags = MOVES},
     {"index_select", "elements", select_last, {X(3, 6), ID(6, 4)}, .flags = MOVES},
     {"index_select", "one", select1, {X(3, 6), {{0, {0}}, 0, 6, 1 + EG_I64}}, .flags = MOVES},
@@ -66,7 +81,10 @@ EGT_CASES(index,
     {"gather scatter_add", "between", gather1, {X(2, 3, 4), AT(3, 2, 5, 3)}, .flags = MOVES},
     {"gather scatter_add", "last", gather_last, {X(3, 4), AT(4, 3, 2)}, .flags = MOVES},
     {"gather scatter_add", "1-D", gather0, {X(4), AT(4, 9)}, .flags = MOVES},
-    {"gather scatter_add", "number", gather_last, {{{0, {0}}, -3, 3, 0}, {{0, {0}}, -1, 1, 1 + EG_I64}},
+    {"gather scatter_add",
+     "number",
+     gather_last,
+     {{{0, {0}}, -3, 3, 0}, {{0, {0}}, -1, 1, 1 + EG_I64}},
      .flags = MOVES},
     {"gather scatter_add", "line of a number", gather0, {{{0, {0}}, -3, 3, 0}, AT(1, 3)}, .flags = MOVES},
     {"gather scatter_add", "number of a line", gather0, {X(4), {{0, {0}}, -4, 4, 1 + EG_I64}}, .flags = MOVES},
@@ -80,17 +98,27 @@ EGT_CASES(index,
     {"index_add", "between", index_add1, {X(2, 4, 3), AT(4, 3), X(2, 3, 3)}, .flags = EGT_INTS},
     {"index_add", "many outside", index_add1, {X(20, 40), AT(40, 90), X(20, 90)}, .flags = EGT_NO_GRAD | EGT_NO_HALF},
     {"index_add", "many wide", index_add0, {X(30, 700), AT(30, 90), X(90, 700)}, .flags = EGT_NO_GRAD | EGT_NO_HALF},
-    {"index_add", "many thin", index_add0, {X(9000, 3), AT(9000, 9000), X(9000, 3)},
+    {"index_add",
+     "many thin",
+     index_add0,
+     {X(9000, 3), AT(9000, 9000), X(9000, 3)},
      .flags = EGT_NO_GRAD | EGT_NO_HALF},
-    {"index_add", "long runs", index_add0, {X(3, 8), AT(3, 9000), X(9000, 8)},
-     .flags = EGT_NO_GRAD | EGT_NO_HALF | EGT_INTS, .tolerance = 1e-4},
+    {"index_add",
+     "long runs",
+     index_add0,
+     {X(3, 8), AT(3, 9000), X(9000, 8)},
+     .flags = EGT_NO_GRAD | EGT_NO_HALF | EGT_INTS,
+     .tolerance = 1e-4},
     {"index_add", "many places", index_add0, {X(70000), AT(70000, 5000), X(5000)}, .flags = EGT_NO_GRAD | EGT_NO_HALF},
     {"index_add", "segments", segments, {X(6, 2), ID(4, 6)}, .flags = EGT_INTS},
     {"scatter", "index_copy rows", index_copy0, {X(4, 3), AT(4, 6), X(6, 3)}, .flags = MOVES},
     {"scatter", "index_copy", index_copy1, {X(2, 4, 3), AT(4, 2), X(2, 2, 3)}, .flags = MOVES},
     {"scatter", "index_fill", index_fill, {X(3, 4), AT(4, 2)}, .flags = EGT_INTS},
     {"scatter", "index_copy number", index_copy0, {{{0, {0}}, -3, 3, 0}, AT(1, 1), X(1)}, .flags = MOVES},
-    {"scatter", "number", scatter0, {{{0, {0}}, -3, 3, 0}, {{0, {0}}, -1, 1, 1 + EG_I64}, {{0, {0}}, -3, 3, 0}},
+    {"scatter",
+     "number",
+     scatter0,
+     {{{0, {0}}, -3, 3, 0}, {{0, {0}}, -1, 1, 1 + EG_I64}, {{0, {0}}, -3, 3, 0}},
      .flags = MOVES},
     {"scatter", "rows", scatter0, {X(4, 3), AT(4, 6, 2), X(6, 2)}, .flags = MOVES},
     {"scatter", "between", scatter1, {X(2, 4, 3), AT(4, 2, 3, 3), X(2, 3, 3)}, .flags = MOVES},
@@ -98,11 +126,21 @@ EGT_CASES(index,
     {"scatter", "none", scatter0, {X(4, 3), AT(4, 0, 3), X(0, 3)}, .flags = MOVES},
     {"scatter_add gather", "rows", scatter_add0, {X(4, 3), AT(4, 6, 2), X(6, 2)}, .flags = EGT_INTS},
     {"scatter_add gather", "between", scatter_add1, {X(2, 4, 3), AT(4, 2, 3, 3), X(2, 3, 3)}, .flags = EGT_INTS},
-    {"scatter_add", "many", scatter_add1, {X(80, 40, 7), AT(40, 80, 60, 7), X(80, 60, 7)},
+    {"scatter_add",
+     "many",
+     scatter_add1,
+     {X(80, 40, 7), AT(40, 80, 60, 7), X(80, 60, 7)},
      .flags = EGT_NO_GRAD | EGT_NO_HALF},
-    {"scatter_add", "long runs", scatter_add1, {X(2, 3), AT(3, 2, 5000), X(2, 5000)},
-     .flags = EGT_NO_GRAD | EGT_NO_HALF | EGT_INTS, .tolerance = 1e-4},
-    {"scatter_reduce", "many", scatter_max, {X(2, 3), AT(3, 2, 900), X(2, 900)},
+    {"scatter_add",
+     "long runs",
+     scatter_add1,
+     {X(2, 3), AT(3, 2, 5000), X(2, 5000)},
+     .flags = EGT_NO_GRAD | EGT_NO_HALF | EGT_INTS,
+     .tolerance = 1e-4},
+    {"scatter_reduce",
+     "many",
+     scatter_max,
+     {X(2, 3), AT(3, 2, 900), X(2, 900)},
      .flags = EGT_NO_GRAD | EGT_NO_HALF | EGT_INTS},
     {"scatter_reduce", "product", scatter_mul, {X(3, 4), AT(4, 3, 5), X(3, 5)}, .flags = EGT_INTS},
     {"scatter_reduce", "number", scatter_min, {{{0, {0}}, -3, 3, 0}, AT(1, 3), X(3)}, .flags = EGT_INTS},
@@ -113,15 +151,24 @@ EGT_CASES(index,
     {"scatter ravel_index", "scatter_nd_copy", scatter_nd_copy, {X(3, 2, 2), ID(2, 4, 2), X(4, 2)}, .flags = MOVES},
     {"index_add ravel_index", "scatter_nd", scatter_nd, {ID(3, 5, 2), X(5, 2)}, .flags = EGT_INTS},
     {"where", "masked_fill, more axes of the mask", masked_fill_wide, {X(3, 1), MASK(2, 1, 4)}, .flags = EGT_INTS},
-    {"nonzero count_nonzero scatter", "masked_scatter, more axes of the mask", masked_scatter,
-     {X(4), MASK(3, 1), X(12)}, .flags = MOVES},
+    {"nonzero count_nonzero scatter",
+     "masked_scatter, more axes of the mask",
+     masked_scatter,
+     {X(4), MASK(3, 1), X(12)},
+     .flags = MOVES},
     {"where", "masked_fill", masked_fill, {X(3, 4), MASK(4)}},
     {"nonzero count_nonzero index_select", "masked_select", masked_select, {X(3, 4), MASK(3, 1)}, .flags = MOVES},
     {"nonzero count_nonzero index_select", "nothing", masked_select, {X(3, 4), NO_MASK(4)}, .flags = MOVES},
     {"nonzero count_nonzero scatter", "masked_scatter", masked_scatter, {X(3, 4), MASK(3, 4), X(12)}, .flags = MOVES},
-    {"nonzero count_nonzero", "4-D", nonzero, {{DIMS(3, 2, 4, 2), 0, 2, 0}},
+    {"nonzero count_nonzero",
+     "4-D",
+     nonzero,
+     {{DIMS(3, 2, 4, 2), 0, 2, 0}},
      .flags = MOVES | EGT_NO_GRAD | EGT_NO_FLOAT},
-    {"nonzero count_nonzero", "many", nonzero, {{DIMS(70, 90), 0, 2, 0}},
+    {"nonzero count_nonzero",
+     "many",
+     nonzero,
+     {{DIMS(70, 90), 0, 2, 0}},
      .flags = EGT_NO_GRAD | EGT_NO_FLOAT | EGT_BOOL},
     {"one_hot", "floats", one_hot, {ID(5, 2, 3)}, .flags = FIXED},
     {"one_hot", "integers", one_hot_ints, {ID(5, 2, 3)}, .flags = FIXED},

@@ -11,8 +11,7 @@ CASE_FUNCTION(constant, eg_pad(x[0], .before = {0, 1, 2}, .after = {1, 0, 3}, .v
 CASE_FUNCTION(zeros_2d, eg_pad(x[0], .before = {0, 0, 1, 2}, .after = {0, 0, 2, 1}))
 CASE_FUNCTION(cut, eg_pad(x[0], .before = {-1, 2, 0}, .after = {0, -1, -2}, .value = -1))
 CASE_FUNCTION(reflect, eg_pad(x[0], .before = {0, 0, 1, 3}, .after = {0, 0, 2, 1}, .mode = EG_PAD_REFLECT))
-CASE_FUNCTION(replicate,
-              eg_pad(x[0], .before = {0, 0, 1, 7}, .after = {2, 0, 2, -1}, .mode = EG_PAD_REPLICATE))
+CASE_FUNCTION(replicate, eg_pad(x[0], .before = {0, 0, 1, 7}, .after = {2, 0, 2, -1}, .mode = EG_PAD_REPLICATE))
 CASE_FUNCTION(circular, eg_pad(x[0], .before = {0, 1, 0, 9}, .after = {0, 0, 2, 1}, .mode = EG_PAD_CIRCULAR))
 CASE_FUNCTION(roll, eg_roll(eg_roll(x[0], 5, 1), -1, 0))
 CASE_FUNCTION(tile, eg_tile(x[0], EG_SHAPE(2, 1, 3, 2)))
@@ -39,9 +38,7 @@ static eg_tensor *split(eg_tensor *const *x, int n, void *user)
 {
     eg_tensor *p[3];
     (void)n, (void)user;
-    return eg_split(x[0], (int64_t[]){1, 0, 3}, 3, 1, p)
-               ? NULL
-               : eg_concat((eg_tensor *[]){p[2], p[1], p[0]}, 3, 1);
+    return eg_split(x[0], (int64_t[]){1, 0, 3}, 3, 1, p) ? NULL : eg_concat((eg_tensor *[]){p[2], p[1], p[0]}, 3, 1);
 }
 
 static eg_tensor *chunk(eg_tensor *const *x, int n, void *user)
@@ -65,53 +62,54 @@ static eg_tensor *meshgrid(eg_tensor *const *x, int n, void *user)
     return eg_meshgrid(x, n, g) ? NULL : eg_add(g[0], eg_mul(g[1], g[2]));
 }
 
-#define X(...) {DIMS(__VA_ARGS__), -3, 3, 0}
+#define X(...)                      \
+    {                               \
+        DIMS(__VA_ARGS__), -3, 3, 0 \
+    }
 enum { MOVES = EGT_INTS | EGT_BOOL };
 
-EGT_CASES(join,
-    {"concat", "first axis", concat0, {X(2, 3), X(1, 3), X(3, 3)}, .flags = MOVES},
-    {"concat", "channels", concat1, {X(2, 3, 4, 5), X(2, 1, 4, 5), X(2, 7, 4, 5)}, .flags = MOVES},
-    {"concat", "one element each", concat_last, {X(4, 1), X(4, 1)}, .flags = MOVES},
-    {"concat", "last axis, one empty", concat_last, {X(3, 2), X(3, 0), X(3, 4)}, .flags = MOVES},
-    {"concat", "alone", concat0, {X(3, 2)}, .flags = MOVES},
-    {"concat", "some thousands", concat1, {X(7, 300, 3), X(7, 500, 3)}, .flags = EGT_NO_GRAD},
-    {"concat", "eight", concat1,
-     {X(5, 3, 4), X(5, 1, 4), X(5, 0, 4), X(5, 9, 4), X(5, 2, 4), X(5, 70, 4), X(5, 4, 4), X(5, 8, 4)},
-     .flags = EGT_NO_GRAD | MOVES},
-    {"pad", "whole units", constant, {X(3, 8, 16, 4)}, .flags = EGT_NO_GRAD | EGT_INTS},
-    {"concat reshape", "stack first", stack0, {X(2, 3), X(2, 3)}, .flags = MOVES},
-    {"concat reshape", "stack between", stack1, {X(2, 3), X(2, 3), X(2, 3)}, .flags = MOVES},
-    {"concat reshape", "stack last", stack_last, {X(2, 3), X(2, 3)}, .flags = MOVES},
-    {"concat reshape", "stack numbers", stack0, {X(1), X(1)}, .flags = MOVES},
-    {"slice slice_grad", "split", split, {X(3, 4)}, .flags = MOVES},
-    {"slice slice_grad", "chunk", chunk, {X(2, 7)}, .flags = MOVES},
-    {"slice slice_grad", "unbind", unbind, {X(3, 4, 2)}},
-    {"expand", "meshgrid", meshgrid, {X(2), X(3), X(4)}},
-    {"pad", "constant", constant, {X(2, 3, 4)}, .flags = EGT_INTS},
-    {"pad", "zeros around images", zeros_2d, {X(2, 3, 4, 5)}, .flags = MOVES},
-    {"pad", "zeros around many", zeros_2d, {X(2, 3, 60, 80)}, .flags = EGT_NO_GRAD},
-    {"pad", "cut", cut, {X(3, 4, 5)}, .flags = EGT_NO_HALF},
-    {"pad", "constant around nothing", constant, {X(2, 0, 4)}, .flags = EGT_INTS},
-    {"pad", "reflect", reflect, {X(2, 2, 3, 4)}, .flags = MOVES},
-    {"pad", "replicate", replicate, {X(2, 2, 3, 4)}, .flags = MOVES},
-    {"pad", "circular", circular, {X(2, 2, 3, 4)}, .flags = MOVES},
-    {"pad", "roll", roll, {X(3, 4, 2)}, .flags = MOVES},
-    {"expand", "tile", tile, {X(2, 1, 3)}, .flags = MOVES},
-    {"expand", "tile five axes", tile_five, {X(1, 2, 1, 2, 1)}, .flags = MOVES},
-    {"expand", "repeat_interleave", interleave, {X(2, 3, 2)}, .flags = MOVES},
-    {"alias", "flip number", flip_first, {{{0, {0}}, -3, 3, 0}}, .flags = MOVES},
-    {"pad", "roll number", roll_first, {{{0, {0}}, -3, 3, 0}}, .flags = MOVES},
-    {"expand", "repeat number", repeat_first, {{{0, {0}}, -3, 3, 0}}, .flags = MOVES},
-    {"slice", "flip", flip, {X(2, 3, 4)}, .flags = MOVES},
-    {"slice", "flip all", flip_all, {X(2, 3)}, .flags = MOVES},
-    {"permute", "movedim", movedim, {X(2, 3, 4)}, .flags = MOVES},
-    {"where", "tril", tril, {X(2, 4, 3)}, .flags = MOVES},
-    {"where", "triu", triu, {X(3, 4)}, .flags = MOVES},
-    {"where pad", "diag_embed", diag_embed, {X(2, 3)}, .flags = MOVES},
-    {"where pad", "diag of a line", diag, {X(3)}, .flags = MOVES},
-    {"diagonal", "diag of a matrix", diag, {X(3, 4)}, .flags = MOVES},
-    {"diagonal", "trace", trace, {X(4, 3)}, .flags = EGT_INTS},
-    {"permute", "depth_to_space", depth_to_space, {X(2, 8, 2, 3)}, .flags = MOVES},
-    {"permute", "space_to_depth", space_to_depth, {X(2, 2, 4, 6)}, .flags = MOVES},
-    {"permute", "pixel_shuffle", pixel_shuffle, {X(8, 2, 3)}, .flags = MOVES},
-    {"permute", "pixel_unshuffle", pixel_unshuffle, {X(2, 4, 6)}, .flags = MOVES})
+EGT_CASES(join, {"concat", "first axis", concat0, {X(2, 3), X(1, 3), X(3, 3)}, .flags = MOVES},
+          {"concat", "channels", concat1, {X(2, 3, 4, 5), X(2, 1, 4, 5), X(2, 7, 4, 5)}, .flags = MOVES},
+          {"concat", "one element each", concat_last, {X(4, 1), X(4, 1)}, .flags = MOVES},
+          {"concat", "last axis, one empty", concat_last, {X(3, 2), X(3, 0), X(3, 4)}, .flags = MOVES},
+          {"concat", "alone", concat0, {X(3, 2)}, .flags = MOVES},
+          {"concat", "some thousands", concat1, {X(7, 300, 3), X(7, 500, 3)}, .flags = EGT_NO_GRAD},
+          {"concat",
+           "eight",
+           concat1,
+           {X(5, 3, 4), X(5, 1, 4), X(5, 0, 4), X(5, 9, 4), X(5, 2, 4), X(5, 70, 4), X(5, 4, 4), X(5, 8, 4)},
+           .flags = EGT_NO_GRAD | MOVES},
+          {"pad", "whole units", constant, {X(3, 8, 16, 4)}, .flags = EGT_NO_GRAD | EGT_INTS},
+          {"concat reshape", "stack first", stack0, {X(2, 3), X(2, 3)}, .flags = MOVES},
+          {"concat reshape", "stack between", stack1, {X(2, 3), X(2, 3), X(2, 3)}, .flags = MOVES},
+          {"concat reshape", "stack last", stack_last, {X(2, 3), X(2, 3)}, .flags = MOVES},
+          {"concat reshape", "stack numbers", stack0, {X(1), X(1)}, .flags = MOVES},
+          {"slice slice_grad", "split", split, {X(3, 4)}, .flags = MOVES},
+          {"slice slice_grad", "chunk", chunk, {X(2, 7)}, .flags = MOVES},
+          {"slice slice_grad", "unbind", unbind, {X(3, 4, 2)}}, {"expand", "meshgrid", meshgrid, {X(2), X(3), X(4)}},
+          {"pad", "constant", constant, {X(2, 3, 4)}, .flags = EGT_INTS},
+          {"pad", "zeros around images", zeros_2d, {X(2, 3, 4, 5)}, .flags = MOVES},
+          {"pad", "zeros around many", zeros_2d, {X(2, 3, 60, 80)}, .flags = EGT_NO_GRAD},
+          {"pad", "cut", cut, {X(3, 4, 5)}, .flags = EGT_NO_HALF},
+          {"pad", "constant around nothing", constant, {X(2, 0, 4)}, .flags = EGT_INTS},
+          {"pad", "reflect", reflect, {X(2, 2, 3, 4)}, .flags = MOVES},
+          {"pad", "replicate", replicate, {X(2, 2, 3, 4)}, .flags = MOVES},
+          {"pad", "circular", circular, {X(2, 2, 3, 4)}, .flags = MOVES},
+          {"pad", "roll", roll, {X(3, 4, 2)}, .flags = MOVES}, {"expand", "tile", tile, {X(2, 1, 3)}, .flags = MOVES},
+          {"expand", "tile five axes", tile_five, {X(1, 2, 1, 2, 1)}, .flags = MOVES},
+          {"expand", "repeat_interleave", interleave, {X(2, 3, 2)}, .flags = MOVES},
+          {"alias", "flip number", flip_first, {{{0, {0}}, -3, 3, 0}}, .flags = MOVES},
+          {"pad", "roll number", roll_first, {{{0, {0}}, -3, 3, 0}}, .flags = MOVES},
+          {"expand", "repeat number", repeat_first, {{{0, {0}}, -3, 3, 0}}, .flags = MOVES},
+          {"slice", "flip", flip, {X(2, 3, 4)}, .flags = MOVES},
+          {"slice", "flip all", flip_all, {X(2, 3)}, .flags = MOVES},
+          {"permute", "movedim", movedim, {X(2, 3, 4)}, .flags = MOVES},
+          {"where", "tril", tril, {X(2, 4, 3)}, .flags = MOVES}, {"where", "triu", triu, {X(3, 4)}, .flags = MOVES},
+          {"where pad", "diag_embed", diag_embed, {X(2, 3)}, .flags = MOVES},
+          {"where pad", "diag of a line", diag, {X(3)}, .flags = MOVES},
+          {"diagonal", "diag of a matrix", diag, {X(3, 4)}, .flags = MOVES},
+          {"diagonal", "trace", trace, {X(4, 3)}, .flags = EGT_INTS},
+          {"permute", "depth_to_space", depth_to_space, {X(2, 8, 2, 3)}, .flags = MOVES},
+          {"permute", "space_to_depth", space_to_depth, {X(2, 2, 4, 6)}, .flags = MOVES},
+          {"permute", "pixel_shuffle", pixel_shuffle, {X(8, 2, 3)}, .flags = MOVES},
+          {"permute", "pixel_unshuffle", pixel_unshuffle, {X(2, 4, 6)}, .flags = MOVES})

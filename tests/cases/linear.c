@@ -2,8 +2,7 @@
  * few rows, one column, blocked with whole and partial tiles, batches that merge and batches that do not. */
 #include "tests/cases.h"
 
-#define EINSUM(name, count, equation)                                                               \
-    CASE_FUNCTION(einsum_##name, eg_einsum(equation, x, count))
+#define EINSUM(name, count, equation) CASE_FUNCTION(einsum_##name, eg_einsum(equation, x, count))
 EINSUM(chain, 3, "ij,jk,kl->il")
 EINSUM(transposed, 2, "ij,kj->ki")
 EINSUM(heads, 2, "bqhd,bkhd->bhqk")
@@ -28,32 +27,56 @@ CASE_FUNCTION(diagonal_above, eg_diagonal(x[0], 1, -1, 0))
 CASE_FUNCTION(diagonal_below, eg_diagonal(x[0], -2, 0, 1))
 CASE_FUNCTION(diagonal_outside, eg_diagonal(x[0], 9, 0, 1))
 
-#define PAIR(a, b)                {{a, -1, 1, 0}, {b, -1, 1, 0}}
-#define WHOLE(a, b)               {{a, -9, 9, 0}, {b, -9, 9, 0}}
-#define TRIPLE(a, b, c)           {{a, -1, 1, 0}, {b, -1, 1, 0}, {c, -1, 1, 0}}
-#define M(...)                    DIMS(__VA_ARGS__)
-#define MATMUL(name, ...)         {"matmul", name, matmul, __VA_ARGS__, .tolerance = 1e-5}
-#define LINEAR(ops, name, f, ...) {ops, name, f, __VA_ARGS__, .tolerance = 1e-5}
-#define DIAGONAL(name, f, a)      {"diagonal", name, f, {{a, -1, 1, 0}}, .flags = EGT_INTS | EGT_BOOL}
-#define EINSUM_CASE(name, f, ...)                                                                  \
-    {"matmul diagonal", "einsum " name, f, __VA_ARGS__, .flags = EGT_NO_REF, .tolerance = 1e-5}
+#define PAIR(a, b)      \
+    {                   \
+        {a, -1, 1, 0},  \
+        {               \
+            b, -1, 1, 0 \
+        }               \
+    }
+#define WHOLE(a, b)     \
+    {                   \
+        {a, -9, 9, 0},  \
+        {               \
+            b, -9, 9, 0 \
+        }               \
+    }
+#define TRIPLE(a, b, c)               \
+    {                                 \
+        {a, -1, 1, 0}, {b, -1, 1, 0}, \
+        {                             \
+            c, -1, 1, 0               \
+        }                             \
+    }
+#define M(...) DIMS(__VA_ARGS__)
+#define MATMUL(name, ...)                                      \
+    {                                                          \
+        "matmul", name, matmul, __VA_ARGS__, .tolerance = 1e-5 \
+    }
+#define LINEAR(ops, name, f, ...)                    \
+    {                                                \
+        ops, name, f, __VA_ARGS__, .tolerance = 1e-5 \
+    }
+#define DIAGONAL(name, f, a)                                               \
+    {                                                                      \
+        "diagonal", name, f, {{a, -1, 1, 0}}, .flags = EGT_INTS | EGT_BOOL \
+    }
+#define EINSUM_CASE(name, f, ...)                                                                 \
+    {                                                                                             \
+        "matmul diagonal", "einsum " name, f, __VA_ARGS__, .flags = EGT_NO_REF, .tolerance = 1e-5 \
+    }
 
-EGT_CASES(linear,
-    MATMUL("small", PAIR(M(3, 5), M(5, 4))),
-    MATMUL("wider than a vector", PAIR(M(6, 9), M(9, 37)), .flags = EGT_NO_GRAD),
-    MATMUL("row", PAIR(M(1, 7), M(7, 5))),
-    MATMUL("long row", PAIR(M(1, 133), M(133, 1100)), .flags = EGT_NO_GRAD),
-    MATMUL("column", PAIR(M(6, 7), M(7, 1))),
+EGT_CASES(
+    linear, MATMUL("small", PAIR(M(3, 5), M(5, 4))),
+    MATMUL("wider than a vector", PAIR(M(6, 9), M(9, 37)), .flags = EGT_NO_GRAD), MATMUL("row", PAIR(M(1, 7), M(7, 5))),
+    MATMUL("long row", PAIR(M(1, 133), M(133, 1100)), .flags = EGT_NO_GRAD), MATMUL("column", PAIR(M(6, 7), M(7, 1))),
     MATMUL("long column", PAIR(M(131, 150), M(150, 1)), .flags = EGT_NO_GRAD),
-    MATMUL("one number", PAIR(M(1, 1), M(1, 1))),
-    MATMUL("outer", PAIR(M(4, 1), M(1, 5))),
+    MATMUL("one number", PAIR(M(1, 1), M(1, 1))), MATMUL("outer", PAIR(M(4, 1), M(1, 5))),
     MATMUL("few rows", PAIR(M(3, 90), M(90, 130)), .flags = EGT_NO_GRAD),
     MATMUL("blocked", PAIR(M(25, 70), M(70, 67)), .flags = EGT_NO_GRAD),
     MATMUL("past every block", PAIR(M(101, 260), M(260, 1030)), .flags = EGT_NO_GRAD),
-    MATMUL("vector on the left", PAIR(M(4), M(4, 3))),
-    MATMUL("vector on the right", PAIR(M(3, 4), M(4))),
-    MATMUL("vectors", PAIR(M(5), M(5))),
-    MATMUL("batches", PAIR(M(2, 3, 4), M(2, 4, 2))),
+    MATMUL("vector on the left", PAIR(M(4), M(4, 3))), MATMUL("vector on the right", PAIR(M(3, 4), M(4))),
+    MATMUL("vectors", PAIR(M(5), M(5))), MATMUL("batches", PAIR(M(2, 3, 4), M(2, 4, 2))),
     MATMUL("broadcast batches", PAIR(M(2, 1, 3, 4), M(3, 4, 2))),
     MATMUL("both broadcast", PAIR(M(2, 1, 2, 3), M(1, 2, 3, 2))),
     MATMUL("one matrix for all", PAIR(M(2, 2, 3, 4), M(4, 2))),
@@ -73,10 +96,8 @@ EGT_CASES(linear,
            .flags = EGT_INTS | EGT_NO_FLOAT),
     MATMUL("whole numbers, nothing to sum", WHOLE(M(3, 0), M(0, 2)), .flags = EGT_INTS | EGT_BOOL | EGT_NO_FLOAT),
     MATMUL("whole numbers, no rows", WHOLE(M(0, 3), M(3, 2)), .flags = EGT_INTS | EGT_NO_FLOAT),
-    MATMUL("nothing to sum", PAIR(M(3, 0), M(0, 2))),
-    MATMUL("no rows", PAIR(M(0, 3), M(3, 2))),
-    MATMUL("no columns", PAIR(M(2, 3), M(3, 0))),
-    MATMUL("no batches", PAIR(M(0, 2, 3), M(3, 2))),
+    MATMUL("nothing to sum", PAIR(M(3, 0), M(0, 2))), MATMUL("no rows", PAIR(M(0, 3), M(3, 2))),
+    MATMUL("no columns", PAIR(M(2, 3), M(3, 0))), MATMUL("no batches", PAIR(M(0, 2, 3), M(3, 2))),
     LINEAR("linear", "plain", linear, TRIPLE(M(3, 4), M(2, 4), M(2))),
     LINEAR("linear", "one output without an axis", linear,
            {{M(3, 4), -1, 1, 0}, {M(4), -1, 1, 0}, {{0, {0}}, -1, 1, 0}}),
@@ -117,9 +138,6 @@ EGT_CASES(linear,
     EINSUM_CASE("sizes of one", einsum_sizes_of_one, PAIR(M(1, 3), M(4, 3))),
     EINSUM_CASE("dots summed", einsum_dots_summed, PAIR(M(2, 3, 4), M(2, 4))),
     EINSUM_CASE("implicit", einsum_implicit, PAIR(M(2, 3, 4), M(3, 2))),
-    EINSUM_CASE("nothing to sum", einsum_transposed, PAIR(M(2, 0), M(3, 0))),
-    DIAGONAL("square", diagonal, M(3, 3)),
-    DIAGONAL("batched, of a high matrix", diagonal, M(4, 3, 2)),
-    DIAGONAL("above", diagonal_above, M(3, 2, 4)),
-    DIAGONAL("below", diagonal_below, M(4, 5)),
-    DIAGONAL("outside", diagonal_outside, M(4, 5)))
+    EINSUM_CASE("nothing to sum", einsum_transposed, PAIR(M(2, 0), M(3, 0))), DIAGONAL("square", diagonal, M(3, 3)),
+    DIAGONAL("batched, of a high matrix", diagonal, M(4, 3, 2)), DIAGONAL("above", diagonal_above, M(3, 2, 4)),
+    DIAGONAL("below", diagonal_below, M(4, 5)), DIAGONAL("outside", diagonal_outside, M(4, 5)))

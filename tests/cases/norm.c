@@ -2,8 +2,7 @@
 #include "tests/cases.h"
 
 /* x alone, or with weight and bias. */
-CASE_FUNCTION(batch_norm,
-              eg_batch_norm_with(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL, NULL, NULL, user))
+CASE_FUNCTION(batch_norm, eg_batch_norm_with(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL, NULL, NULL, user))
 
 /* Running statistics written on the way, and read again. */
 static eg_tensor *batch_norm_updates(eg_tensor *const *x, int n, void *user)
@@ -25,26 +24,22 @@ CASE_FUNCTION(scale_channels, eg_scale_channels(x[0], x[1], n > 2 ? x[2] : NULL)
 
 static eg_tensor *group_norm(eg_tensor *const *x, int n, void *user)
 {
-    return eg_group_norm(x[0], *(int64_t *)user, n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL,
-                         .eps = 1e-3);
+    return eg_group_norm(x[0], *(int64_t *)user, n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL, .eps = 1e-3);
 }
 
 CASE_FUNCTION(instance_norm, eg_instance_norm(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL))
 
 static eg_tensor *layer_norm(eg_tensor *const *x, int n, void *user)
 {
-    return eg_layer_norm(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL,
-                         .axes = user ? *(int *)user : 0);
+    return eg_layer_norm(x[0], n > 1 ? x[1] : NULL, n > 2 ? x[2] : NULL, .axes = user ? *(int *)user : 0);
 }
 
 CASE_FUNCTION(layer_norm_bias, eg_layer_norm(x[0], NULL, x[1]))
-CASE_FUNCTION(rms_norm,
-              eg_rms_norm(x[0], n > 1 ? x[1] : NULL, .axes = user ? *(int *)user : 0, .eps = 1e-3))
+CASE_FUNCTION(rms_norm, eg_rms_norm(x[0], n > 1 ? x[1] : NULL, .axes = user ? *(int *)user : 0, .eps = 1e-3))
 
 CASE_FUNCTION(response, eg_local_response_norm(x[0], .channels = *(int64_t *)user, .alpha = 0.5))
 
-#define OPTIONS(name, ...)                                                                         \
-    static eg_batch_norm_options name = {.size = sizeof(eg_batch_norm_options), __VA_ARGS__};
+#define OPTIONS(name, ...) static eg_batch_norm_options name = {.size = sizeof(eg_batch_norm_options), __VA_ARGS__};
 OPTIONS(training, .training = true)
 OPTIONS(training_relu, .training = true, .relu = true)
 OPTIONS(training_slow, .training = true, .momentum = 0.01, .eps = 1e-3, .biased = true)
@@ -53,14 +48,20 @@ OPTIONS(fixed_relu, .relu = true)
 static int64_t two = 2, three = 3;
 static int axes2 = 2;
 
-#define BATCH  "batch_norm batch_norm_grad"
-#define GROUP  "group_norm group_norm_grad"
-#define LAYER  "layer_norm layer_norm_grad"
-#define X(...) {DIMS(__VA_ARGS__), -2, 2, 0}
-#define W(...) {DIMS(__VA_ARGS__), 0.5, 2, 0}
+#define BATCH "batch_norm batch_norm_grad"
+#define GROUP "group_norm group_norm_grad"
+#define LAYER "layer_norm layer_norm_grad"
+#define X(...)                      \
+    {                               \
+        DIMS(__VA_ARGS__), -2, 2, 0 \
+    }
+#define W(...)                       \
+    {                                \
+        DIMS(__VA_ARGS__), 0.5, 2, 0 \
+    }
 
-EGT_CASES(norm,
-    {BATCH, "rows", batch_norm, {X(7, 3), W(3), X(3)}, .user = &training},
+EGT_CASES(
+    norm, {BATCH, "rows", batch_norm, {X(7, 3), W(3), X(3)}, .user = &training},
     {BATCH, "images", batch_norm, {X(3, 4, 5, 2), W(4), X(4)}, .user = &training},
     {BATCH, "plain images", batch_norm, {X(2, 3, 4, 4)}, .user = &training},
     {BATCH, "weight only", batch_norm, {X(2, 3, 4), W(3)}, .user = &training},
@@ -72,8 +73,12 @@ EGT_CASES(norm,
     {BATCH, "slow updates", batch_norm_updates, {X(9, 4), W(4), X(4)}, .flags = EGT_NO_GRAD, .user = &training_slow},
     {BATCH, "empty batch", batch_norm, {X(0, 4, 3, 3), W(4), X(4)}, .user = &training},
     {"scale_channels", "fixed statistics", batch_norm_fixed, {X(3, 4, 5), W(4), X(4), X(4), W(4)}, .user = &fixed},
-    {"scale_channels", "fixed, relu", batch_norm_fixed, {X(3, 4, 5, 2), W(4), X(4), X(4), W(4)},
-     .flags = EGT_NO_HALF, .user = &fixed_relu},
+    {"scale_channels",
+     "fixed, relu",
+     batch_norm_fixed,
+     {X(3, 4, 5, 2), W(4), X(4), X(4), W(4)},
+     .flags = EGT_NO_HALF,
+     .user = &fixed_relu},
     {"scale_channels", "both", scale_channels, {X(3, 4, 5, 2), W(4), X(4)}},
     {"scale_channels", "scale", scale_channels, {X(6, 4), W(4)}},
     {GROUP, "two groups", group_norm, {X(2, 4, 3, 5), W(4), X(4)}, .user = &two},
@@ -82,15 +87,12 @@ EGT_CASES(norm,
     {GROUP, "wide", group_norm, {X(2, 4, 30, 33), W(4), X(4)}, .flags = EGT_NO_HALF, .user = &two},
     {GROUP, "no images", group_norm, {X(0, 4, 3), W(4), X(4)}, .user = &two},
     {GROUP, "instances", instance_norm, {X(2, 3, 4, 5), W(3), X(3)}},
-    {GROUP, "plain instances", instance_norm, {X(2, 3, 9)}},
-    {LAYER, "rows", layer_norm, {X(5, 7), W(7), X(7)}},
+    {GROUP, "plain instances", instance_norm, {X(2, 3, 9)}}, {LAYER, "rows", layer_norm, {X(5, 7), W(7), X(7)}},
     {LAYER, "plain", layer_norm, {X(2, 3, 6)}},
     {LAYER, "two axes", layer_norm, {X(3, 2, 5), W(2, 5), X(2, 5)}, .user = &axes2},
-    {LAYER, "weight", layer_norm, {X(4, 5), W(5)}},
-    {LAYER, "bias", layer_norm_bias, {X(4, 5), X(5)}},
+    {LAYER, "weight", layer_norm, {X(4, 5), W(5)}}, {LAYER, "bias", layer_norm_bias, {X(4, 5), X(5)}},
     {LAYER, "wide", layer_norm, {X(70, 1029), W(1029), X(1029)}, .flags = EGT_NO_HALF},
-    {LAYER, "no rows", layer_norm, {X(0, 5), W(5), X(5)}},
-    {LAYER, "rms", rms_norm, {X(4, 5), W(5)}},
+    {LAYER, "no rows", layer_norm, {X(0, 5), W(5), X(5)}}, {LAYER, "rms", rms_norm, {X(4, 5), W(5)}},
     {LAYER, "plain rms", rms_norm, {X(2, 3, 4)}, .user = &axes2},
     {"avg_pool", "local response", response, {X(2, 6, 3, 2)}, .user = &three},
     {"avg_pool", "even local response", response, {X(2, 5, 3)}, .user = &two})

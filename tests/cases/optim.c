@@ -9,13 +9,13 @@ static eg_tensor *two_steps(eg_optim *o, eg_tensor *p, eg_tensor *gradient)
     return ok ? p : NULL;
 }
 
-#define UPDATE(name, op, form, ...)                                                                \
-    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
-    {                                                                                              \
-        (void)n, (void)user;                                                                       \
-        eg_tensor *moved = x[1] ? eg_contiguous(eg_copy(x[0])) : eg_add(x[0], x[1]);               \
-        eg_parameters p = {&moved, NULL, 1};                                                       \
-        return moved ? two_steps(__VA_ARGS__, moved, x[1]) : NULL;                                 \
+#define UPDATE(name, op, form, ...)                                                  \
+    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                   \
+    {                                                                                \
+        (void)n, (void)user;                                                         \
+        eg_tensor *moved = x[1] ? eg_contiguous(eg_copy(x[0])) : eg_add(x[0], x[1]); \
+        eg_parameters p = {&moved, NULL, 1};                                         \
+        return moved ? two_steps(__VA_ARGS__, moved, x[1]) : NULL;                   \
     }
 OPTIMIZERS(UPDATE)
 
@@ -56,11 +56,14 @@ static eg_tensor *norms(eg_tensor *const *x, int n, void *user)
 }
 
 #define INPUTS {{DIMS(3, 70), -1, 1, 0}, {DIMS(3, 70), 0.1, 1, 0}}, .flags = EGT_NO_GRAD | EGT_NO_HALF
-#define ROWS                                                                                       \
+#define ROWS \
     {{DIMS(9, 70), -1, 1, 0}, {DIMS(9, 70), 0.1, 1, 0}, {DIMS(9), -1, 1, 0}}, .flags = EGT_NO_GRAD | EGT_NO_HALF
 
 #define CASE(name, op, form, ...) {op, form, name, INPUTS},
 EGT_CASES(optim, OPTIMIZERS(CASE){"adam_update", "lazy", lazy, ROWS},
           {"total_norm sgd_update", "clipped", clipped, INPUTS},
-          {"total_norm", "three norms", norms, {{DIMS(3, 1000), -1, 1, 0}, {DIMS(3, 5), 0.1, 1, 0}},
+          {"total_norm",
+           "three norms",
+           norms,
+           {{DIMS(3, 1000), -1, 1, 0}, {DIMS(3, 5), 0.1, 1, 0}},
            .flags = EGT_NO_GRAD | EGT_NO_HALF})

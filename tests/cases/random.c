@@ -62,8 +62,8 @@ static eg_tensor *ones_on_a_diagonal(eg_tensor *const *x, int n, void *user)
 
 static double third = 1.0 / 3, one = 1;
 
-EGT_CASES(random,
-    {"arange", "and linspace", rows_of_numbers, {{EG_SHAPE(3, 10), -1, 1, 0}}, .flags = EGT_NO_REF},
+EGT_CASES(
+    random, {"arange", "and linspace", rows_of_numbers, {{EG_SHAPE(3, 10), -1, 1, 0}}, .flags = EGT_NO_REF},
     {"arange", "of integers", rows_of_integers, {{EG_SHAPE(3, 10), -1, 1, 0}}, .flags = EGT_NO_REF},
     {"arange", "and eye", ones_on_a_diagonal, {{EG_SHAPE(3, 10), -1, 1, 0}}, .flags = EGT_NO_REF},
     {"random", "normal noise", noise, {{EG_SHAPE(5, 6), -1, 1, 0}}, .flags = EGT_NO_REF},

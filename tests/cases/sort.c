@@ -2,12 +2,12 @@
 #include "tests/cases.h"
 
 /* Which: 0 the values, 1 the indices. */
-#define CASE(name, call)                                                                           \
-    static eg_tensor *name(eg_tensor *const *x, int n, void *user)                                 \
-    {                                                                                              \
-        eg_tensor *v, *i;                                                                          \
-        (void)n;                                                                                   \
-        return call ? NULL : user ? i : v;                                                         \
+#define CASE(name, call)                                           \
+    static eg_tensor *name(eg_tensor *const *x, int n, void *user) \
+    {                                                              \
+        eg_tensor *v, *i;                                          \
+        (void)n;                                                   \
+        return call ? NULL : user ? i : v;                         \
     }
 CASE(sort0, eg_sort(x[0], 0, false, &v, &i))
 CASE(sort1, eg_sort(x[0], 1, true, &v, &i))
@@ -33,16 +33,24 @@ static eg_tensor *search(eg_tensor *const *x, int n, void *user)
     return eg_sort(x[0], -1, false, &line, NULL) ? NULL : eg_searchsorted(line, x[1], user != NULL);
 }
 
-#define X(...)     {DIMS(__VA_ARGS__), -3, 3, 0}
-#define FEW(...)   {DIMS(__VA_ARGS__), 0, 4, 0}
-#define ID(n, ...) {DIMS(__VA_ARGS__), 0, n, 1 + EG_I64}
+#define X(...)                      \
+    {                               \
+        DIMS(__VA_ARGS__), -3, 3, 0 \
+    }
+#define FEW(...)                   \
+    {                              \
+        DIMS(__VA_ARGS__), 0, 4, 0 \
+    }
+#define ID(n, ...)                          \
+    {                                       \
+        DIMS(__VA_ARGS__), 0, n, 1 + EG_I64 \
+    }
 static int indices;
 enum { ALL = EGT_INTS | EGT_BOOL, PLAIN = EGT_INTS | EGT_NO_GRAD };
 
-EGT_CASES(sort,
-    {"sort", "first axis", sort0, {X(5, 2, 3)}, .flags = ALL},
-    {"sort", "falling", sort1, {X(2, 7, 2)}, .flags = ALL},
-    {"sort", "last axis", sort_last, {X(3, 8)}, .flags = ALL},
+EGT_CASES(
+    sort, {"sort", "first axis", sort0, {X(5, 2, 3)}, .flags = ALL},
+    {"sort", "falling", sort1, {X(2, 7, 2)}, .flags = ALL}, {"sort", "last axis", sort_last, {X(3, 8)}, .flags = ALL},
     {"sort", "numbers", sort_last, {{{0, {0}}, -3, 3, 0}}, .flags = ALL},
     {"sort", "nothing", sort_last, {X(3, 0)}, .flags = ALL},
     {"sort", "indices", sort1, {X(2, 7, 2)}, .flags = ALL | EGT_NO_GRAD, .user = &indices},
@@ -50,8 +58,7 @@ EGT_CASES(sort,
     {"sort", "rows of many", sort_last, {X(9, 900)}, .flags = PLAIN, .user = &indices},
     {"sort", "columns of many", sort0, {X(600, 5)}, .flags = PLAIN, .user = &indices},
     {"sort", "argsort", argsort, {X(3, 9)}, .flags = ALL | EGT_NO_GRAD},
-    {"topk", "largest", top2, {X(3, 7)}, .flags = ALL},
-    {"topk", "smallest", least3, {X(5, 3)}, .flags = ALL},
+    {"topk", "largest", top2, {X(3, 7)}, .flags = ALL}, {"topk", "smallest", least3, {X(5, 3)}, .flags = ALL},
     {"topk", "none", top0, {X(5, 3)}, .flags = ALL},
     {"topk", "of many", top2, {X(2, 2200)}, .flags = PLAIN, .user = &indices},
     {"topk", "some of many", top40, {X(2, 2200)}, .flags = PLAIN, .user = &indices},

@@ -6,12 +6,12 @@
 
 #include "tests/egt.h"
 
-#define CU(call)                                                                                   \
-    do {                                                                                           \
-        cudaError_t cu_e = (call);                                                                 \
-        if (cu_e) {                                                                                \
-            egt_fail(__FILE__, __LINE__, "%s: %s", #call, cudaGetErrorString(cu_e));               \
-        }                                                                                          \
+#define CU(call)                                                                     \
+    do {                                                                             \
+        cudaError_t cu_e = (call);                                                   \
+        if (cu_e) {                                                                  \
+            egt_fail(__FILE__, __LINE__, "%s: %s", #call, cudaGetErrorString(cu_e)); \
+        }                                                                            \
     } while (0)
 
 #endif

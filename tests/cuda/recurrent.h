@@ -32,11 +32,10 @@ static inline given make(int gates, int64_t steps, eg_dtype dtype)
 
 static inline eg_rnn run(const given *g)
 {
-    return g->gates == 4
-               ? eg_lstm(g->x, g->w_ih, g->w_hh, .b_ih = g->b_ih, .b_hh = g->b_hh, .h0 = g->h0, .c0 = g->c0,
-                         .lengths = g->lengths, .w_hr = g->w_hr)
-               : eg_gru(g->x, g->w_ih, g->w_hh, .b_ih = g->b_ih, .b_hh = g->b_hh, .h0 = g->h0,
-                        .lengths = g->lengths, .reset_before = g->reset_before);
+    return g->gates == 4 ? eg_lstm(g->x, g->w_ih, g->w_hh, .b_ih = g->b_ih, .b_hh = g->b_hh, .h0 = g->h0, .c0 = g->c0,
+                                   .lengths = g->lengths, .w_hr = g->w_hr)
+                         : eg_gru(g->x, g->w_ih, g->w_hh, .b_ih = g->b_ih, .b_hh = g->b_hh, .h0 = g->h0,
+                                  .lengths = g->lengths, .reset_before = g->reset_before);
 }
 
 #endif

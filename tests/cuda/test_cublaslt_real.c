@@ -52,12 +52,10 @@ EGT(descriptors)
             cublasLtMatmulPreferenceOpaque_t preference;
             const void *bias = &g;
             EGT_EQ(describe(&g, &desc), CUBLAS_STATUS_SUCCESS);
-            EGT_EQ(lay_out(&g, g.dtype, &layout, g.a_transposed, g.m, g.k, g.lda, g.step_a),
-                   CUBLAS_STATUS_SUCCESS);
+            EGT_EQ(lay_out(&g, g.dtype, &layout, g.a_transposed, g.m, g.k, g.lda, g.step_a), CUBLAS_STATUS_SUCCESS);
             EGT_EQ(prefer(&g, 1 << 20, &preference), CUBLAS_STATUS_SUCCESS);
             copy = desc; /* as a plan is */
-            EGT_EQ(lt.cublasLtMatmulDescSetAttribute(&copy, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                                     &bias, sizeof bias),
+            EGT_EQ(lt.cublasLtMatmulDescSetAttribute(&copy, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias),
                    CUBLAS_STATUS_SUCCESS);
         }
     }
@@ -74,8 +72,7 @@ EGT(copies_of_descriptors)
     if (!get) {
         egt_skip("another version");
     }
-    eg__gemm g = {
-        .m = 1, .n = 1, .k = 1, .batch = 1, .a_transposed = true, .bias = true, .relu = true};
+    eg__gemm g = {.m = 1, .n = 1, .k = 1, .batch = 1, .a_transposed = true, .bias = true, .relu = true};
     cublasLtMatmulDescOpaque_t desc, copy;
     const void *bias = &g, *got = NULL;
     uint32_t epilogue = 0;
@@ -83,11 +80,9 @@ EGT(copies_of_descriptors)
     size_t written = 0;
     EGT_EQ(describe(&g, &desc), CUBLAS_STATUS_SUCCESS);
     copy = desc;
-    EGT_EQ(lt.cublasLtMatmulDescSetAttribute(&copy, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-                                             sizeof bias),
+    EGT_EQ(lt.cublasLtMatmulDescSetAttribute(&copy, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias),
            CUBLAS_STATUS_SUCCESS);
-    EGT_EQ(get(&copy, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &got, sizeof got, &written),
-           CUBLAS_STATUS_SUCCESS);
+    EGT_EQ(get(&copy, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &got, sizeof got, &written), CUBLAS_STATUS_SUCCESS);
     EGT_CHECK(got == bias && written == sizeof got);
     EGT_EQ(get(&copy, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue, &written), 0);
     EGT_EQ(epilogue, CUBLASLT_EPILOGUE_RELU_BIAS);

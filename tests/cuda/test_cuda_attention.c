@@ -10,7 +10,7 @@ typedef struct how {
     eg_dtype dtype;
     bool causal;
     double dropout;
-    int mask; /* 0: none, 1: seen, 2: added, 3: seen by each */
+    int mask;    /* 0: none, 1: seen, 2: added, 3: seen by each */
     bool packed; /* heads side by side, as a projection leaves them */
     eg_attention_corner corner;
     int64_t window;
@@ -64,8 +64,7 @@ static void compare(const how *h)
 {
     static const char *const names[] = {"dq", "dk", "dv", "y"};
     const double allowed = h->dtype == EG_F32 ? 2e-5 : h->dtype == EG_F64 ? 1e-12 : 3e-2;
-    eg_tensor *x[3] = {drawn(h->lead, h->t, h->d, h), drawn(h->shared, h->s, h->d, h),
-                       drawn(h->shared, h->s, h->v, h)};
+    eg_tensor *x[3] = {drawn(h->lead, h->t, h->d, h), drawn(h->shared, h->s, h->d, h), drawn(h->shared, h->s, h->v, h)};
     eg_tensor *dy = drawn(h->lead, h->t, h->v, h), *mask = mask_of(h), *far[3], *wide[3], *got[4], *want[4];
     for (int i = 0; i < 3; i++) {
         far[i] = there(x[i], h);
@@ -84,8 +83,20 @@ static void compare(const how *h)
     }
 }
 
-#define ONE  {1, {2}}
-#define NONE {0, {0}}
+#define ONE   \
+    {         \
+        1,    \
+        {     \
+            2 \
+        }     \
+    }
+#define NONE  \
+    {         \
+        0,    \
+        {     \
+            0 \
+        }     \
+    }
 
 EGT(more_than_a_tile)
 {

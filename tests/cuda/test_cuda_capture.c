@@ -42,8 +42,8 @@ static eg_status train(void *user, eg_tensor *const *in, int nin, eg_tensor **ou
     if (nout > 1) {
         out[1] = eg_slice(logits, 0, 1, 3, 1);
     }
-    eg_status st = t->scaler ? eg_scaler_minimize(t->scaler, t->optim, tape, loss)
-                             : eg_optim_minimize(t->optim, tape, loss);
+    eg_status st =
+        t->scaler ? eg_scaler_minimize(t->scaler, t->optim, tape, loss) : eg_optim_minimize(t->optim, tape, loss);
     return st || !t->ema ? st : eg_ema_update(t->ema);
 }
 
@@ -170,7 +170,7 @@ EGT(a_warm_step_is_one_launch)
     EGT_CHECK(c.launches <= 15 * 3); /* two inputs, a result */
     EGT_EQ(c.mallocs + c.creates + c.host_allocs + c.heuristics + c.products, 0);
     EGT_CHECK(c.copies_in <= 15 && c.copies_out <= 2); /* numbers; every 16 steps what became of them */
-    EGT_CHECK(c.syncs <= 15 + 4); /* for a ring of pinned memory, long free, and those */
+    EGT_CHECK(c.syncs <= 15 + 4);                      /* for a ring of pinned memory, long free, and those */
     eg_step_free(step);
     end(&t);
 }
@@ -263,8 +263,7 @@ EGT(what_cannot_be_captured_is_called_as_ever)
 /* Not even a driver that refuses to capture loses a step. */
 EGT(a_refused_capture_is_a_call)
 {
-    static const char *const functions[] = {"cudaStreamBeginCapture", "cudaStreamEndCapture",
-                                            "cudaGraphInstantiate"};
+    static const char *const functions[] = {"cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate"};
     for (int i = 0; i < 3; i++) {
         snprintf(egt_case, sizeof egt_case, "%s", functions[i]);
         trainer a = make(emulated(0), EG_F32, true), b = make(cuda(0), EG_F32, true);
@@ -541,8 +540,7 @@ static eg_status meet(void *user, eg_tensor *const *in, int nin, eg_tensor **out
 static void *captures(void *user)
 {
     meeting *m = user;
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_step *step = eg_step_new(meet, m, .device = cuda(0));
         eg_tensor *x = eg_to(eg_full(EG_SHAPE(4), 2, EG_F32), cuda(0)), *y = NULL;
         m->made = eg_keep(eg_add_scalar(x, 5));

@@ -41,8 +41,8 @@ typedef struct conv {
 
 static conv conv_of(int64_t c, int64_t o, int64_t size, int64_t groups, eg_dtype dtype)
 {
-    return (conv){random_of(EG_SHAPE(2, c, size, size), dtype),
-                  random_of(EG_SHAPE(o, c / groups, 3, 3), dtype), random_of(EG_SHAPE(o), dtype)};
+    return (conv){random_of(EG_SHAPE(2, c, size, size), dtype), random_of(EG_SHAPE(o, c / groups, 3, 3), dtype),
+                  random_of(EG_SHAPE(o), dtype)};
 }
 
 /* ---- before cuDNN was ever needed ------------------------------------------------------------ */
@@ -51,10 +51,8 @@ static bool same_as_cpu(void)
 {
     bool right = false;
     eg_device *d = eg_cuda(0);
-    EG_SCOPE
-    {
-        eg_tensor *x = random_of(EG_SHAPE(2, 3, 6, 5), EG_F32),
-                  *w = random_of(EG_SHAPE(4, 3, 3, 3), EG_F32);
+    EG_SCOPE {
+        eg_tensor *x = random_of(EG_SHAPE(2, 3, 6, 5), EG_F32), *w = random_of(EG_SHAPE(4, 3, 3, 3), EG_F32);
         eg_tensor *y = d ? eg_conv2d(eg_to(x, d), eg_to(w, d), NULL) : NULL;
         eg_tensor *want = eg_conv2d(x, w, NULL);
         right = y && egt_distance(eg_to(y, eg_cpu()), want) < 1e-5;
@@ -78,8 +76,7 @@ static bool in_child(const char *name, const char *value, bool (*job)(void))
 static bool without(void)
 {
     eg_clear_error();
-    return same_as_cpu() && counts().dnn_runs == 0 && eg_last_error()->code == EG_OK &&
-           same_as_cpu();
+    return same_as_cpu() && counts().dnn_runs == 0 && eg_last_error()->code == EG_OK && same_as_cpu();
 }
 
 EGT(no_library)
@@ -93,8 +90,7 @@ EGT(no_library)
 static bool no_handle_at_first(void)
 {
     FAKE(eg_fake_fail)("cudnnCreate", 1, CUDNN_STATUS_NOT_INITIALIZED);
-    return !same_as_cpu() && egt_said(EG_EFAULT, "starting") && same_as_cpu() &&
-           counts().dnn_runs == 1;
+    return !same_as_cpu() && egt_said(EG_EFAULT, "starting") && same_as_cpu() && counts().dnn_runs == 1;
 }
 
 EGT(no_handle)
@@ -106,8 +102,7 @@ EGT(no_handle)
 static bool no_stream_at_first(void)
 {
     FAKE(eg_fake_fail)("cudnnSetStream", 1, CUDNN_STATUS_INTERNAL_ERROR);
-    return !same_as_cpu() && egt_said(EG_EFAULT, "starting") && same_as_cpu() &&
-           counts().dnn_runs == 1;
+    return !same_as_cpu() && egt_said(EG_EFAULT, "starting") && same_as_cpu() && counts().dnn_runs == 1;
 }
 
 EGT(no_stream_for_a_handle)
@@ -121,15 +116,13 @@ static bool first_in_capture(void)
     eg_device *d = eg_cuda(0);
     cudaGraph_t graph;
     bool right = false;
-    EG_SCOPE
-    {
+    EG_SCOPE {
         void *stream = d ? eg_stream_handle(eg_stream_own(d)) : NULL;
         eg_tensor *x = d ? eg_to(eg_ones(EG_SHAPE(1, 3, 5, 5), EG_F32), d) : NULL;
         eg_tensor *w = d ? eg_to(eg_ones(EG_SHAPE(2, 3, 3, 3), EG_F32), d) : NULL;
         right = x && w && !eg_device_synchronize(d) &&
-                !FAKE(cudaStreamBeginCapture)(stream, cudaStreamCaptureModeGlobal) &&
-                eg_conv2d(x, w, NULL) && !FAKE(cudaStreamEndCapture)(stream, &graph) &&
-                !FAKE(cudaGraphDestroy)(graph);
+                !FAKE(cudaStreamBeginCapture)(stream, cudaStreamCaptureModeGlobal) && eg_conv2d(x, w, NULL) &&
+                !FAKE(cudaStreamEndCapture)(stream, &graph) && !FAKE(cudaGraphDestroy)(graph);
     }
     return right;
 }
@@ -217,10 +210,9 @@ static void check_way(conv v, int64_t groups, int64_t padding, int plans, int pr
 EGT(ways)
 {
     emulated(0);
-    EG_SCOPE
-    {
-        conv one = {random_of(EG_SHAPE(2, 5, 4, 3), EG_F32),
-                    random_of(EG_SHAPE(7, 5, 1, 1), EG_F32), random_of(EG_SHAPE(7), EG_F32)};
+    EG_SCOPE {
+        conv one = {random_of(EG_SHAPE(2, 5, 4, 3), EG_F32), random_of(EG_SHAPE(7, 5, 1, 1), EG_F32),
+                    random_of(EG_SHAPE(7), EG_F32)};
         check_way(one, 1, 0, 0, 1);
         one.x = eg_channels_last(one.x);
         check_way(one, 1, 0, 0, 1);
@@ -236,24 +228,19 @@ EGT(ways)
 /* More channels than a block, aligned and not, and more places than a thread has. */
 static void check_depthwise(int64_t c, int64_t o, eg_dtype dtype, int64_t stride, double tolerance)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *dy, *x = random_of(EG_SHAPE(2, c, 9, 7), dtype);
         eg_tensor *w = random_of(EG_SHAPE(o, 1, 3, 5), dtype), *b = random_of(EG_SHAPE(o), dtype);
         eg_tensor *want = eg_conv2d(x, w, b, .groups = c, .stride = stride, .padding = 2);
         eg_fake_counts before = counts();
-        eg_tensor *y =
-            eg_conv2d(there(x), there(w), there(b), .groups = c, .stride = stride, .padding = 2);
+        eg_tensor *y = eg_conv2d(there(x), there(w), there(b), .groups = c, .stride = stride, .padding = 2);
         EGT_CHECK(apart(y, want) < tolerance);
         EGT_CHECK(dy = random_of(eg_shape_of(want), dtype));
-        EGT_CHECK(apart(eg_conv_data(there(dy), there(w), eg_shape_of(x), .groups = c,
-                                     .stride = stride, .padding = 2),
-                        eg_conv_data(dy, w, eg_shape_of(x), .groups = c, .stride = stride,
-                                     .padding = 2)) < tolerance);
-        EGT_CHECK(apart(eg_conv_weight(there(x), there(dy), eg_shape_of(w), .groups = c,
-                                       .stride = stride, .padding = 2),
-                        eg_conv_weight(x, dy, eg_shape_of(w), .groups = c, .stride = stride,
-                                       .padding = 2)) < 5 * tolerance);
+        EGT_CHECK(apart(eg_conv_data(there(dy), there(w), eg_shape_of(x), .groups = c, .stride = stride, .padding = 2),
+                        eg_conv_data(dy, w, eg_shape_of(x), .groups = c, .stride = stride, .padding = 2)) < tolerance);
+        EGT_CHECK(
+            apart(eg_conv_weight(there(x), there(dy), eg_shape_of(w), .groups = c, .stride = stride, .padding = 2),
+                  eg_conv_weight(x, dy, eg_shape_of(w), .groups = c, .stride = stride, .padding = 2)) < 5 * tolerance);
         EGT_EQ(counts().dnn_runs, before.dnn_runs);
     }
 }
@@ -272,8 +259,7 @@ EGT(depthwise)
 EGT(large_depthwise)
 {
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *x = random_of(EG_SHAPE(1, 2, 3, 40, 40), EG_F32);
         eg_tensor *w = random_of(EG_SHAPE(2, 1, 3, 72, 72), EG_F32);
         eg_fake_counts before = counts();
@@ -288,8 +274,7 @@ EGT(large_depthwise)
 EGT(plans_are_kept)
 {
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         conv v = conv_of(4, 6, 7, 1, EG_F32), on = {there(v.x), there(v.w), there(v.b)};
         EGT_CHECK(eg_conv2d(on.x, on.w, on.b));
         eg_fake_counts before = counts();
@@ -305,19 +290,17 @@ EGT(plans_are_kept)
         EGT_EQ(counts().dnn_plans, before.dnn_plans + 1);
         EGT_EQ(counts().dnn_parts, before.dnn_parts + 1);
         /* Where memory is not aligned as before: another plan. */
-        eg_tensor *odd = eg_reshape(eg_slice(there(random_of(EG_SHAPE(393), EG_F32)), 0, 1, 393, 1),
-                                    EG_SHAPE(2, 4, 7, 7));
+        eg_tensor *odd =
+            eg_reshape(eg_slice(there(random_of(EG_SHAPE(393), EG_F32)), 0, 1, 393, 1), EG_SHAPE(2, 4, 7, 7));
         eg_tensor *last = eg_permute(eg_reshape(odd, EG_SHAPE(2, 7, 7, 4)), EG_AXES(0, 3, 1, 2));
-        EGT_CHECK(apart(eg_conv2d(last, on.w, on.b), eg_conv2d(eg_to(last, eg_cpu()), v.w, v.b)) <
-                  1e-5);
+        EGT_CHECK(apart(eg_conv2d(last, on.w, on.b), eg_conv2d(eg_to(last, eg_cpu()), v.w, v.b)) < 1e-5);
         EGT_EQ(counts().dnn_plans, before.dnn_plans + 2);
     }
 }
 
 static void run_step(conv on, eg_tensor *dy)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         EGT_CHECK(eg_conv2d(on.x, on.w, on.b));
         EGT_CHECK(eg_conv_data(dy, on.w, EG_SHAPE(2, 4, 9, 9)));
         EGT_CHECK(eg_conv_weight(on.x, dy, EG_SHAPE(6, 4, 3, 3)));
@@ -328,8 +311,7 @@ static void run_step(conv on, eg_tensor *dy)
 EGT(warm)
 {
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         conv v = conv_of(4, 6, 9, 1, EG_F32), on = {there(v.x), there(v.w), there(v.b)};
         eg_tensor *dy = there(random_of(EG_SHAPE(2, 6, 7, 7), EG_F32));
         eg_fake_counts before = {0};
@@ -352,8 +334,7 @@ EGT(captured)
     void *stream = eg_stream_handle(eg_stream_own(d));
     cudaGraph_t graph;
     cudaGraphExec_t again;
-    EG_SCOPE
-    {
+    EG_SCOPE {
         conv v = conv_of(4, 6, 12, 1, EG_F32), on = {there(v.x), there(v.w), there(v.b)};
         EGT_OK(eg_device_synchronize(d));
         eg_fake_counts before = counts();
@@ -375,8 +356,7 @@ EGT(captured)
 EGT(math_modes)
 {
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         conv v = conv_of(8, 6, 6, 1, EG_F32), on = {there(v.x), there(v.w), there(v.b)};
         eg_tensor *want = eg_conv2d(v.x, v.w, v.b);
         EGT_CHECK(apart(eg_conv2d(on.x, on.w, on.b), want) < 1e-6);
@@ -392,8 +372,7 @@ EGT(math_modes)
 EGT(bias)
 {
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_dtype dtypes[] = {EG_F32, EG_F64, EG_BF16};
         for (int i = 0; i < 3; i++) {
             conv v = conv_of(8, 6, 6, 1, dtypes[i]), on = {there(v.x), there(v.w), there(v.b)};
@@ -402,8 +381,7 @@ EGT(bias)
             eg_tensor *gaps = random_of(EG_SHAPE(12), dtypes[i]);
             EGT_CHECK(apart(eg_conv2d(on.x, on.w, eg_slice(there(gaps), 0, 0, 12, 2)),
                             eg_conv2d(v.x, v.w, eg_slice(gaps, 0, 0, 12, 2))) < tolerance);
-            eg_tensor *x = random_of(EG_SHAPE(2, 6, 4, 4), dtypes[i]),
-                      *b = random_of(EG_SHAPE(8), dtypes[i]);
+            eg_tensor *x = random_of(EG_SHAPE(2, 6, 4, 4), dtypes[i]), *b = random_of(EG_SHAPE(8), dtypes[i]);
             EGT_CHECK(apart(eg_conv_transpose2d(there(x), on.w, there(b), .stride = 2),
                             eg_conv_transpose2d(x, v.w, b, .stride = 2)) < tolerance);
         }
@@ -414,13 +392,10 @@ EGT(bias)
 EGT(relu)
 {
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         conv v = conv_of(8, 6, 6, 1, EG_F32), on = {there(v.x), there(v.w), there(v.b)};
-        EGT_CHECK(apart(eg_conv2d(on.x, on.w, on.b, .activation = eg_relu),
-                        eg_relu(eg_conv2d(v.x, v.w, v.b))) < 1e-5);
-        EGT_CHECK(apart(eg_conv2d(on.x, on.w, NULL, .activation = eg_relu),
-                        eg_relu(eg_conv2d(v.x, v.w, NULL))) < 1e-5);
+        EGT_CHECK(apart(eg_conv2d(on.x, on.w, on.b, .activation = eg_relu), eg_relu(eg_conv2d(v.x, v.w, v.b))) < 1e-5);
+        EGT_CHECK(apart(eg_conv2d(on.x, on.w, NULL, .activation = eg_relu), eg_relu(eg_conv2d(v.x, v.w, NULL))) < 1e-5);
         FAKE(eg_fake_zero)();
         eg_conv2d(on.x, on.w, on.b);
         const int64_t alone = FAKE(eg_fake_read)().launches;
@@ -437,13 +412,10 @@ static void *thread_job(void *user)
     bool *right = user;
     *right = true;
     for (int i = 0; i < 20 && *right; i++) {
-        EG_SCOPE
-        {
-            eg_tensor *x = eg_ones(EG_SHAPE(1, 3, 5, 5 + i % 3), EG_F32),
-                      *w = eg_ones(EG_SHAPE(2, 3, 3, 3), EG_F32);
+        EG_SCOPE {
+            eg_tensor *x = eg_ones(EG_SHAPE(1, 3, 5, 5 + i % 3), EG_F32), *w = eg_ones(EG_SHAPE(2, 3, 3, 3), EG_F32);
             eg_tensor *y = eg_conv2d(there(x), there(w), NULL);
-            *right = y && egt_distance(eg_to(y, eg_cpu()),
-                                       eg_full(EG_SHAPE(1, 2, 3, 3 + i % 3), 27, EG_F32)) == 0;
+            *right = y && egt_distance(eg_to(y, eg_cpu()), eg_full(EG_SHAPE(1, 2, 3, 3 + i % 3), 27, EG_F32)) == 0;
         }
     }
     return NULL;
@@ -473,8 +445,7 @@ EGT(threads)
 EGT(no_engine)
 {
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         conv v = conv_of(4, 5, 8, 1, EG_F32), on = {there(v.x), there(v.w), there(v.b)};
         int64_t parts = counts().dnn_parts;
         for (int i = 1; i <= 8; i++) {
@@ -490,8 +461,7 @@ EGT(no_engine)
         /* The recommended ones fail: one of the others. */
         v = conv_of(4, 5, 10, 1, EG_F32);
         FAKE(eg_fake_fail)("cudnnBackendFinalize/heuristics", 1, CUDNN_STATUS_NOT_SUPPORTED);
-        EGT_CHECK(apart(eg_conv2d(there(v.x), on.w, NULL),
-                        eg_conv2d(v.x, eg_to(on.w, eg_cpu()), NULL)) < 1e-5);
+        EGT_CHECK(apart(eg_conv2d(there(v.x), on.w, NULL), eg_conv2d(v.x, eg_to(on.w, eg_cpu()), NULL)) < 1e-5);
         EGT_EQ(counts().dnn_runs, before.dnn_runs + 1);
         /* Those find no memory: that is said, and is no plan. */
         v = conv_of(4, 5, 11, 1, EG_F32);
@@ -501,8 +471,7 @@ EGT(no_engine)
         ("cudnnBackendFinalize/heuristics", 1, CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED);
         EGT_REFUSED(eg_conv2d(on.x, on.w, NULL), EG_ENOMEM, "cuDNN");
         FAKE(eg_fake_mend)();
-        EGT_CHECK(apart(eg_conv2d(on.x, on.w, NULL), eg_conv2d(v.x, eg_to(on.w, eg_cpu()), NULL)) <
-                  1e-5);
+        EGT_CHECK(apart(eg_conv2d(on.x, on.w, NULL), eg_conv2d(v.x, eg_to(on.w, eg_cpu()), NULL)) < 1e-5);
         EGT_EQ(counts().dnn_runs, before.dnn_runs + 2);
     }
 }
@@ -510,12 +479,10 @@ EGT(no_engine)
 /* Nothing is left behind by a failure at any descriptor. */
 EGT(failing_calls)
 {
-    static const char *const functions[] = {"cudnnBackendCreateDescriptor",
-                                            "cudnnBackendSetAttribute", "cudnnBackendGetAttribute",
-                                            "cudnnBackendFinalize", "cudnnBackendExecute"};
+    static const char *const functions[] = {"cudnnBackendCreateDescriptor", "cudnnBackendSetAttribute",
+                                            "cudnnBackendGetAttribute", "cudnnBackendFinalize", "cudnnBackendExecute"};
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         conv v = conv_of(4, 5, 8, 1, EG_F32), on = {there(v.x), there(v.w), there(v.b)};
         int64_t padding = 1;
         for (int f = 0; f < (int)(sizeof functions / sizeof *functions); f++) {
@@ -532,8 +499,8 @@ EGT(failing_calls)
         FAKE(eg_fake_fail)
         ("cudnnBackendFinalize/graph", 1, CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED);
         EGT_REFUSED(eg_conv2d(on.x, on.w, on.b, .padding = padding), EG_ENOMEM, "cuDNN");
-        EGT_CHECK(apart(eg_conv2d(on.x, on.w, on.b, .padding = padding),
-                        eg_conv2d(v.x, v.w, v.b, .padding = padding)) < 1e-5);
+        EGT_CHECK(apart(eg_conv2d(on.x, on.w, on.b, .padding = padding), eg_conv2d(v.x, v.w, v.b, .padding = padding)) <
+                  1e-5);
     }
 }
 
@@ -541,8 +508,7 @@ EGT(failing_calls)
 EGT(no_memory)
 {
     eg_device *d = emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         conv v = conv_of(4, 5, 11, 1, EG_F32), on = {there(v.x), there(v.w), there(v.b)};
         eg_tensor *y = eg_conv2d(on.x, on.w, on.b);
         EGT_CHECK(y);
@@ -560,8 +526,7 @@ EGT(no_memory)
 
 static void run_part(eg_tensor *x, eg_tensor *w, int rows, int columns)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         EGT_CHECK(eg_conv2d(eg_slice(eg_slice(x, 2, 0, rows, 1), 3, 0, columns, 1), w, NULL));
     }
 }
@@ -571,8 +536,7 @@ EGT(plans_are_forgotten)
 {
     enum { SIDE = 40 };
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *x = there(random_of(EG_SHAPE(1, 1, SIDE + 2, SIDE + 2), EG_F32));
         eg_tensor *w = there(random_of(EG_SHAPE(1, 1, 2, 2), EG_F32));
         int64_t parts = counts().dnn_parts;

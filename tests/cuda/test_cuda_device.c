@@ -164,10 +164,14 @@ EGT(makers)
 {
     eg_device *d = cuda(0);
     EGT_CHECK(eg_use_device(d) == eg_cpu());
-    eg_tensor *made[] = {eg_zeros(EG_SHAPE(3), EG_F32), eg_ones(EG_SHAPE(3), EG_I32),
-                         eg_full(EG_SHAPE(3), 7, EG_BF16), eg_arange(0, 3, 1, EG_I64),
-                         eg_linspace(0, 1, 3, EG_F64), eg_eye(2, 2, 0, EG_F32),
-                         eg_from_values(EG_SHAPE(3), EG_F32, six), eg_from(EG_SHAPE(3), EG_F64, six)};
+    eg_tensor *made[] = {eg_zeros(EG_SHAPE(3), EG_F32),
+                         eg_ones(EG_SHAPE(3), EG_I32),
+                         eg_full(EG_SHAPE(3), 7, EG_BF16),
+                         eg_arange(0, 3, 1, EG_I64),
+                         eg_linspace(0, 1, 3, EG_F64),
+                         eg_eye(2, 2, 0, EG_F32),
+                         eg_from_values(EG_SHAPE(3), EG_F32, six),
+                         eg_from(EG_SHAPE(3), EG_F64, six)};
     eg_tensor *number = eg_scalar(1, EG_F32);
     EGT_CHECK(eg_use_device(eg_cpu()) == d);
     static const double third[] = {0, 1, 7, 2, 1, 0, 3, 3};

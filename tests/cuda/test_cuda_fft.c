@@ -38,8 +38,7 @@ EGT(no_library)
 {
     emulated(0);
     __typeof__(eg_fake_has_library) *has = FAKE(eg_fake_has_library);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *x = random_of(EG_SHAPE(3, 8), EG_F32), *dx = there(x);
         has("libcufft.so.12", 0);
         EGT_REFUSED(eg_rfft(dx), EG_ENOKERNEL, "libcufft.so.12 or libcufft.so.11");
@@ -54,14 +53,12 @@ EGT(no_library)
 EGT(plans_are_kept)
 {
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *x = random_of(EG_SHAPE(5, 12, 2), EG_F32), *dx = there(x);
         EGT_CHECK(eg_fft(dx));
         int64_t plans = made(), work = queued();
         EGT_CHECK(apart(eg_fft(dx), eg_fft(x)) < 1e-5);
-        EGT_CHECK(apart(eg_ifft(dx, .norm = EG_FFT_ORTHO), eg_ifft(x, .norm = EG_FFT_ORTHO)) <
-                  1e-5);
+        EGT_CHECK(apart(eg_ifft(dx, .norm = EG_FFT_ORTHO), eg_ifft(x, .norm = EG_FFT_ORTHO)) < 1e-5);
         EGT_EQ(made(), plans); /* both ways have one */
         EGT_EQ(queued(), work + 2);
         EGT_CHECK(apart(eg_fft(dx, .axes = EG_AXES(0)), eg_fft(x, .axes = EG_AXES(0))) < 1e-5);
@@ -76,8 +73,7 @@ EGT(plans_are_forgotten)
 {
     emulated(0);
     enum { LENGTHS = 80 };
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *x = random_of(EG_SHAPE(2 * LENGTHS), EG_F64), *dx = there(x);
         int64_t plans = made(), ended = FAKE(eg_fake_read)().fft_plans_ended;
         for (int round = 0; round < 2; round++) {
@@ -93,22 +89,18 @@ EGT(plans_are_forgotten)
 /* Views that begin at an odd place, axes between others, lines side by side. */
 EGT(data_that_lies_oddly)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *x = random_of(EG_SHAPE(3 * 10 * 4 + 1), EG_F32), *dx = there(x);
         x = eg_slice(x, 0, 1, EG_END, 1);
         dx = eg_slice(dx, 0, 1, EG_END, 1);
-        eg_tensor *real = eg_reshape(x, EG_SHAPE(3, 10, 4)),
-                  *dreal = eg_reshape(dx, EG_SHAPE(3, 10, 4));
-        eg_tensor *pairs = eg_reshape(x, EG_SHAPE(5, 3, 4, 2)),
-                  *dpairs = eg_reshape(dx, EG_SHAPE(5, 3, 4, 2));
+        eg_tensor *real = eg_reshape(x, EG_SHAPE(3, 10, 4)), *dreal = eg_reshape(dx, EG_SHAPE(3, 10, 4));
+        eg_tensor *pairs = eg_reshape(x, EG_SHAPE(5, 3, 4, 2)), *dpairs = eg_reshape(dx, EG_SHAPE(5, 3, 4, 2));
         for (int axis = 0; axis < 3; axis++) {
             eg_axes a = EG_AXES(axis);
             EGT_CHECK(apart(eg_rfft(dreal, .axes = a), eg_rfft(real, .axes = a)) < 1e-5);
             EGT_CHECK(apart(eg_fft(dpairs, .axes = a), eg_fft(pairs, .axes = a)) < 1e-5);
             for (int n = 5; n < 7; n++) {
-                EGT_CHECK(apart(eg_irfft(dpairs, .axes = a, .n = n),
-                                eg_irfft(pairs, .axes = a, .n = n)) < 1e-5);
+                EGT_CHECK(apart(eg_irfft(dpairs, .axes = a, .n = n), eg_irfft(pairs, .axes = a, .n = n)) < 1e-5);
             }
         }
         EGT_CHECK(apart(dx, x) == 0); /* nothing was written into */
@@ -126,8 +118,7 @@ static void *transform_there(void *user)
     fft_job *job = user;
     job->right = true;
     for (int i = 0; i < 30 && job->right; i++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             eg_tensor *x = eg_full(EG_SHAPE(4, 15), job->number, EG_F32);
             eg_tensor *y = eg_rfft(there(x));
             job->right = y && apart(y, eg_rfft(x)) < 1e-4;
@@ -158,8 +149,7 @@ EGT(failing_calls)
 {
     emulated(0);
     __typeof__(eg_fake_fail) *fail = FAKE(eg_fake_fail);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *x = random_of(EG_SHAPE(3, 21), EG_F32), *dx = there(x);
         fail("cufftCreate", 1, CUFFT_SETUP_FAILED);
         EGT_REFUSED(eg_rfft(dx), EG_EFAULT, "cuFFT: starting: error 7, setup failed");

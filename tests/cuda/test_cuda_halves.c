@@ -8,11 +8,11 @@ static const eg_dtype halves[] = {EG_F16, EG_BF16};
 
 typedef eg_tensor *function(eg_tensor *x, eg_tensor *weight, eg_tensor *bias);
 
-#define FUNCTION(name, call)                                                                       \
-    static eg_tensor *name(eg_tensor *x, eg_tensor *w, eg_tensor *b)                               \
-    {                                                                                              \
-        (void)w, (void)b;                                                                          \
-        return call;                                                                               \
+#define FUNCTION(name, call)                                         \
+    static eg_tensor *name(eg_tensor *x, eg_tensor *w, eg_tensor *b) \
+    {                                                                \
+        (void)w, (void)b;                                            \
+        return call;                                                 \
     }
 FUNCTION(batch_norm, eg_batch_norm(x, w, b, NULL, NULL, .training = true))
 FUNCTION(batch_norm_relu, eg_batch_norm(x, w, b, NULL, NULL, .training = true, .relu = true))
@@ -67,11 +67,11 @@ static void compare(function *f, bool channels_last)
     }
 }
 
-#define COMPARE(name)                                                                              \
-    EGT(name##_of_halves)                                                                          \
-    {                                                                                              \
-        compare(name, false);                                                                      \
-        compare(name, true);                                                                       \
+#define COMPARE(name)         \
+    EGT(name##_of_halves)     \
+    {                         \
+        compare(name, false); \
+        compare(name, true);  \
     }
 COMPARE(batch_norm)
 COMPARE(batch_norm_relu)

@@ -2,8 +2,7 @@
 #include "tests/cuda/module.h"
 
 #define THERE(t) eg_to(t, cuda(0))
-#define I64(...)                                                                                   \
-    eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), EG_I64, (const double[]){__VA_ARGS__})
+#define I64(...) eg_from_values(EG_SHAPE(EG_COUNT_(double, __VA_ARGS__)), EG_I64, (const double[]){__VA_ARGS__})
 
 static bool same(eg_tensor *there, eg_tensor *here)
 {
@@ -26,14 +25,14 @@ static eg_tensor *ids(eg_shape shape, double n)
 /* ---- bad ones -------------------------------------------------------------------------------------- */
 
 /* The call is made, the next one that waits says what was wrong, and the device lives. */
-#define FOUND_LATER(call, name, words)                                                             \
-    do {                                                                                           \
-        eg_clear_error();                                                                          \
-        EGT_CHECK((call) != NULL);                                                                 \
-        EGT_CHECK(eg_device_synchronize(cuda(0)) == EG_EINDEX);                                \
-        EGT_CHECK(strstr(eg_last_error()->op, name) && strstr(eg_last_error()->message, words));   \
-        EGT_OK(eg_device_synchronize(cuda(0)));                                                \
-        EGT_CHECK(same(eg_add(x, x), eg_mul_scalar(eg_to(x, eg_cpu()), 2)));                       \
+#define FOUND_LATER(call, name, words)                                                           \
+    do {                                                                                         \
+        eg_clear_error();                                                                        \
+        EGT_CHECK((call) != NULL);                                                               \
+        EGT_CHECK(eg_device_synchronize(cuda(0)) == EG_EINDEX);                                  \
+        EGT_CHECK(strstr(eg_last_error()->op, name) && strstr(eg_last_error()->message, words)); \
+        EGT_OK(eg_device_synchronize(cuda(0)));                                                  \
+        EGT_CHECK(same(eg_add(x, x), eg_mul_scalar(eg_to(x, eg_cpu()), 2)));                     \
     } while (0)
 
 EGT(bad_indices_are_found_later)
@@ -143,8 +142,7 @@ EGT(long_runs)
             const int64_t n = count[k], places = k % 2 ? 300 : 3;
             eg_tensor *x = whole(EG_SHAPE(n, t % 2 ? 3 : 4), dtype[t]), *i = ids(EG_SHAPE(n), places);
             i = t == 1 ? eg_ones_like(i) : i; /* all of them one */
-            EGT_CHECK(same(eg_unsorted_segment_sum(THERE(x), THERE(i), places),
-                           eg_unsorted_segment_sum(x, i, places)));
+            EGT_CHECK(same(eg_unsorted_segment_sum(THERE(x), THERE(i), places), eg_unsorted_segment_sum(x, i, places)));
         }
     }
 }
@@ -155,8 +153,7 @@ EGT(wide_and_many)
     eg_tensor *x = whole(EG_SHAPE(300, 1300), EG_F32), *i = ids(EG_SHAPE(300), 2);
     EGT_CHECK(same(eg_unsorted_segment_sum(THERE(x), THERE(i), 2), eg_unsorted_segment_sum(x, i, 2)));
     eg_tensor *thin = whole(EG_SHAPE(5000), EG_F32), *far = ids(EG_SHAPE(5000), 70000);
-    EGT_CHECK(same(eg_unsorted_segment_sum(THERE(thin), THERE(far), 70000),
-                   eg_unsorted_segment_sum(thin, far, 70000)));
+    EGT_CHECK(same(eg_unsorted_segment_sum(THERE(thin), THERE(far), 70000), eg_unsorted_segment_sum(thin, far, 70000)));
     eg_tensor *to = whole(EG_SHAPE(3, 5, 8), EG_F64), *from = whole(EG_SHAPE(3, 700, 8), EG_F64);
     eg_tensor *at = ids(EG_SHAPE(700), 5);
     EGT_CHECK(same(eg_index_add(THERE(to), 1, THERE(at), THERE(from)), eg_index_add(to, 1, at, from)));
@@ -165,14 +162,13 @@ EGT(wide_and_many)
 EGT(scatters_with_long_runs)
 {
     eg_tensor *x = whole(EG_SHAPE(2, 4, 3), EG_F32), *source = whole(EG_SHAPE(2, 3000, 3), EG_F32);
-    eg_tensor *i = ids(EG_SHAPE(2, 3000, 3), 4), *sign = eg_where(eg_gt_scalar(source, 0), eg_ones_like(source),
-                                                                  eg_neg(eg_ones_like(source)));
+    eg_tensor *i = ids(EG_SHAPE(2, 3000, 3), 4),
+              *sign = eg_where(eg_gt_scalar(source, 0), eg_ones_like(source), eg_neg(eg_ones_like(source)));
     EGT_CHECK(same(eg_scatter_add(THERE(x), 1, THERE(i), THERE(source)), eg_scatter_add(x, 1, i, source)));
     EGT_CHECK(same(eg_scatter(THERE(x), 1, THERE(i), THERE(source)), eg_scatter(x, 1, i, source)));
     for (eg_scatter_mode m = EG_SCATTER_MUL; m <= EG_SCATTER_MIN; m++) {
         eg_tensor *s = m == EG_SCATTER_MUL ? sign : source;
-        EGT_CHECK(same(eg_scatter_reduce(THERE(x), 1, THERE(i), THERE(s), m),
-                       eg_scatter_reduce(x, 1, i, s, m)));
+        EGT_CHECK(same(eg_scatter_reduce(THERE(x), 1, THERE(i), THERE(s), m), eg_scatter_reduce(x, 1, i, s, m)));
     }
     /* Turned, cut and spread sources; a base in another order. */
     eg_tensor *turned = eg_flip(source, EG_AXES(1)), *there = eg_contiguous(eg_transpose(THERE(source), 0, 2));
@@ -255,8 +251,8 @@ EGT(padded_in_wide_units)
                    eg_pad(x, .before = {0, 0, 0, 8}, .after = {0, 0, 0, 16})));
     EGT_CHECK(same(eg_pad(t, .before = {0, 0, -1, 4}, .after = {0, 0, 3, -2}, .value = 3),
                    eg_pad(x, .before = {0, 0, -1, 4}, .after = {0, 0, 3, -2}, .value = 3)));
-    EGT_CHECK(same(eg_pad(t, .before = {0, 2}, .mode = EG_PAD_REFLECT),
-                   eg_pad(x, .before = {0, 2}, .mode = EG_PAD_REFLECT)));
+    EGT_CHECK(
+        same(eg_pad(t, .before = {0, 2}, .mode = EG_PAD_REFLECT), eg_pad(x, .before = {0, 2}, .mode = EG_PAD_REFLECT)));
     EGT_CHECK(same(eg_roll(eg_roll(t, 1, 0), 3, 2), eg_roll(eg_roll(x, 1, 0), 3, 2)));
 }
 

@@ -22,10 +22,8 @@ EGT(missing)
 {
     eg__library one = {"Sums", {"libegret-none.so.1"}, names, 1, &square_root, NULL, false};
     eg__library two = {"Sums", {"libegret-none.so.2", "libegret-none.so.1"}, names, 1, &square_root, NULL, false};
-    EGT_REFUSED(eg__cuda_library_open(&one, "test"), EG_ENOKERNEL,
-                "needs Sums, but there is no libegret-none.so.1");
-    EGT_REFUSED(eg__cuda_library_open(&two, "test"), EG_ENOKERNEL,
-                "libegret-none.so.2 or libegret-none.so.1");
+    EGT_REFUSED(eg__cuda_library_open(&one, "test"), EG_ENOKERNEL, "needs Sums, but there is no libegret-none.so.1");
+    EGT_REFUSED(eg__cuda_library_open(&two, "test"), EG_ENOKERNEL, "libegret-none.so.2 or libegret-none.so.1");
     EGT_REFUSED(eg__cuda_library_open(&two, "test"), EG_ENOKERNEL, "not set");
 }
 

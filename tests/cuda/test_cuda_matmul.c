@@ -45,8 +45,7 @@ EGT(no_library)
 {
     eg_device *d = cuda(0);
     __typeof__(eg_fake_has_library) *has = FAKE(eg_fake_has_library);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *a = eg_to(random_of(EG_SHAPE(3, 4), EG_F32), d);
         eg_tensor *b = eg_to(random_of(EG_SHAPE(4, 2), EG_F32), d);
         has("libcublasLt.so.13", 0);
@@ -65,8 +64,7 @@ EGT(no_library)
 
 EGT(plans_are_kept)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *a = there(random_of(EG_SHAPE(20, 40), EG_F32));
         eg_tensor *b = there(random_of(EG_SHAPE(40, 30), EG_F32));
         EGT_CHECK(eg_matmul(a, b));
@@ -88,8 +86,7 @@ EGT(plans_are_kept)
 /* The product of the first m rows of a and the first n columns of b is that part of `all`. */
 static void check_part(eg_tensor *a, eg_tensor *b, eg_tensor *all, int m, int n)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *y = eg_matmul(eg_slice(a, 0, 0, m, 1), eg_slice(b, 1, 0, n, 1));
         EGT_CHECK(apart(y, eg_slice(eg_slice(all, 0, 0, m, 1), 1, 0, n, 1)) < 1e-6);
     }
@@ -99,8 +96,7 @@ static void check_part(eg_tensor *a, eg_tensor *b, eg_tensor *all, int m, int n)
 EGT(plans_are_forgotten)
 {
     enum { SIDE = 64 };
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *a = random_of(EG_SHAPE(SIDE, 3), EG_F32);
         eg_tensor *b = random_of(EG_SHAPE(3, SIDE), EG_F32);
         eg_tensor *da = there(a), *db = there(b), *all = eg_matmul(a, b);
@@ -126,8 +122,7 @@ static void check_calls(eg_tensor *a, eg_tensor *b, int64_t calls)
 }
 
 /* As check_calls, of views that eg_to would straighten. */
-static void check_permuted(eg_shape a_shape, eg_axes a_axes, eg_shape b_shape, eg_axes b_axes,
-                           int64_t calls)
+static void check_permuted(eg_shape a_shape, eg_axes a_axes, eg_shape b_shape, eg_axes b_axes, int64_t calls)
 {
     eg_tensor *a = random_of(a_shape, EG_F32), *b = random_of(b_shape, EG_F32);
     int64_t before = products();
@@ -139,37 +134,28 @@ static void check_permuted(eg_shape a_shape, eg_axes a_axes, eg_shape b_shape, e
 EGT(few_calls)
 {
     cuda(0);
-    EG_SCOPE
-    {
-        check_calls(random_of(EG_SHAPE(2, 3, 5, 6), EG_F32),
-                    random_of(EG_SHAPE(2, 3, 6, 4), EG_F32), 1);
+    EG_SCOPE {
+        check_calls(random_of(EG_SHAPE(2, 3, 5, 6), EG_F32), random_of(EG_SHAPE(2, 3, 6, 4), EG_F32), 1);
         check_calls(random_of(EG_SHAPE(2, 3, 5, 6), EG_F32), random_of(EG_SHAPE(6, 4), EG_F32), 1);
         check_calls(random_of(EG_SHAPE(5, 6), EG_F32), random_of(EG_SHAPE(2, 3, 6, 4), EG_F32), 1);
-        check_calls(random_of(EG_SHAPE(2, 1, 5, 6), EG_F32),
-                    random_of(EG_SHAPE(1, 3, 6, 4), EG_F32), 2);
+        check_calls(random_of(EG_SHAPE(2, 1, 5, 6), EG_F32), random_of(EG_SHAPE(1, 3, 6, 4), EG_F32), 2);
         check_calls(random_of(EG_SHAPE(7, 1, 6), EG_F32), random_of(EG_SHAPE(6, 4), EG_F32), 1);
         check_calls(random_of(EG_SHAPE(6), EG_F32), random_of(EG_SHAPE(3, 6, 4), EG_F32), 1);
         /* heads of attention, [b, s, h, d] seen as [b, h, s, d]: by strides where that takes few */
-        check_permuted(EG_SHAPE(2, 5, 3, 4), EG_AXES(0, 2, 1, 3), EG_SHAPE(2, 7, 3, 4),
-                       EG_AXES(0, 2, 3, 1), 2);
-        check_permuted(EG_SHAPE(11, 3, 12, 4), EG_AXES(0, 2, 1, 3), EG_SHAPE(11, 3, 12, 4),
-                       EG_AXES(0, 2, 3, 1), 1);
+        check_permuted(EG_SHAPE(2, 5, 3, 4), EG_AXES(0, 2, 1, 3), EG_SHAPE(2, 7, 3, 4), EG_AXES(0, 2, 3, 1), 2);
+        check_permuted(EG_SHAPE(11, 3, 12, 4), EG_AXES(0, 2, 1, 3), EG_SHAPE(11, 3, 12, 4), EG_AXES(0, 2, 3, 1), 1);
         /* all rows with one matrix, in an order of their own */
-        check_permuted(EG_SHAPE(3, 5, 2, 4), EG_AXES(2, 0, 1, 3), EG_SHAPE(4, 20), EG_AXES(0, 1),
-                       1);
+        check_permuted(EG_SHAPE(3, 5, 2, 4), EG_AXES(2, 0, 1, 3), EG_SHAPE(4, 20), EG_AXES(0, 1), 1);
         check_permuted(EG_SHAPE(3, 5, 2, 4), EG_AXES(2, 0, 1, 3), EG_SHAPE(4, 2), EG_AXES(0, 1), 1);
     }
 }
 
 EGT(no_call_at_all)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         int64_t before = products();
-        EGT_CHECK(eg_matmul(there(eg_zeros(EG_SHAPE(3, 0), EG_F32)),
-                            there(eg_zeros(EG_SHAPE(0, 2), EG_F32))));
-        EGT_CHECK(eg_matmul(there(eg_zeros(EG_SHAPE(0, 3), EG_F32)),
-                            there(eg_zeros(EG_SHAPE(3, 2), EG_F32))));
+        EGT_CHECK(eg_matmul(there(eg_zeros(EG_SHAPE(3, 0), EG_F32)), there(eg_zeros(EG_SHAPE(0, 2), EG_F32))));
+        EGT_CHECK(eg_matmul(there(eg_zeros(EG_SHAPE(0, 3), EG_F32)), there(eg_zeros(EG_SHAPE(3, 2), EG_F32))));
         EGT_EQ(products(), before);
     }
 }
@@ -180,36 +166,29 @@ EGT(odd_places)
 {
     static const eg_dtype dtypes[] = {EG_F32, EG_F64, EG_F16, EG_BF16};
     for (int i = 0; i < 4; i++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             double tolerance = dtypes[i] == EG_F32 || dtypes[i] == EG_F64 ? 1e-5 : 2e-2;
             eg_tensor *a = random_of(EG_SHAPE(9, 41), dtypes[i]);
             eg_tensor *b = random_of(EG_SHAPE(82, 10), dtypes[i]);
             eg_tensor *da = there(a), *db = there(b), *row = eg_slice(a, 0, 2, 3, 1);
             /* one element on; every other row; rows all the same; rows backwards in memory */
             EGT_CHECK(apart(eg_matmul(eg_slice(da, 1, 1, 41, 1), eg_slice(db, 0, 1, 41, 1)),
-                            eg_matmul(eg_slice(a, 1, 1, 41, 1), eg_slice(b, 0, 1, 41, 1))) <
+                            eg_matmul(eg_slice(a, 1, 1, 41, 1), eg_slice(b, 0, 1, 41, 1))) < tolerance);
+            EGT_CHECK(apart(eg_matmul(da, eg_slice(db, 0, 0, 82, 2)), eg_matmul(a, eg_slice(b, 0, 0, 82, 2))) <
                       tolerance);
-            EGT_CHECK(apart(eg_matmul(da, eg_slice(db, 0, 0, 82, 2)),
-                            eg_matmul(a, eg_slice(b, 0, 0, 82, 2))) < tolerance);
             EGT_CHECK(apart(eg_matmul(eg_slice(da, 1, 0, 41, 2), eg_slice(db, 0, 0, 21, 1)),
-                            eg_matmul(eg_slice(a, 1, 0, 41, 2), eg_slice(b, 0, 0, 21, 1))) <
-                      tolerance);
-            EGT_CHECK(apart(eg_matmul(eg_expand(eg_slice(da, 0, 2, 3, 1), EG_SHAPE(6, 41)),
-                                      eg_slice(db, 0, 0, 41, 1)),
-                            eg_matmul(eg_expand(row, EG_SHAPE(6, 41)), eg_slice(b, 0, 0, 41, 1))) <
-                      tolerance);
+                            eg_matmul(eg_slice(a, 1, 0, 41, 2), eg_slice(b, 0, 0, 21, 1))) < tolerance);
+            EGT_CHECK(apart(eg_matmul(eg_expand(eg_slice(da, 0, 2, 3, 1), EG_SHAPE(6, 41)), eg_slice(db, 0, 0, 41, 1)),
+                            eg_matmul(eg_expand(row, EG_SHAPE(6, 41)), eg_slice(b, 0, 0, 41, 1))) < tolerance);
             EGT_CHECK(apart(eg_matmul(eg_slice(da, 0, 8, EG_END, -1), eg_slice(db, 0, 0, 41, 1)),
-                            eg_matmul(eg_slice(a, 0, 8, EG_END, -1), eg_slice(b, 0, 0, 41, 1))) <
-                      tolerance);
+                            eg_matmul(eg_slice(a, 0, 8, EG_END, -1), eg_slice(b, 0, 0, 41, 1))) < tolerance);
         }
     }
 }
 
 EGT(bias_with_gaps)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *x = random_of(EG_SHAPE(5, 8), EG_F32), *w = random_of(EG_SHAPE(6, 8), EG_F32);
         eg_tensor *b = random_of(EG_SHAPE(13), EG_F32);
         eg_tensor *gaps = eg_slice(b, 0, 1, 13, 2), *dgaps = eg_slice(there(b), 0, 1, 13, 2);
@@ -222,8 +201,7 @@ EGT(bias_with_gaps)
 
 EGT(nan_stays)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *x = eg_ones(EG_SHAPE(2, 3), EG_F32), *w = eg_ones(EG_SHAPE(2, 3), EG_F32);
         eg_tensor *b = eg_from(EG_SHAPE(2), EG_F32, (float[]){NAN, -4});
         EGT_CHECK(apart(eg_linear(there(x), there(w), there(b), .activation = eg_relu),
@@ -233,8 +211,8 @@ EGT(nan_stays)
 
 /* ---- gradients that add up ------------------------------------------------------------------- */
 
-static void gradients_of(eg_device *d, eg_dtype dtype, eg_tensor *a, eg_tensor *b, eg_tensor *c,
-                         eg_tensor *dy, eg_tensor **out)
+static void gradients_of(eg_device *d, eg_dtype dtype, eg_tensor *a, eg_tensor *b, eg_tensor *c, eg_tensor *dy,
+                         eg_tensor **out)
 {
     eg_tensor *xs[3] = {eg_to(a, d), eg_to(b, d), eg_to(c, d)};
     eg_tape tape = eg_tape_open();
@@ -250,12 +228,9 @@ EGT(gradients_add_up)
 {
     static const eg_dtype dtypes[] = {EG_F32, EG_F64, EG_BF16};
     for (int i = 0; i < 3; i++) {
-        EG_SCOPE
-        {
-            eg_tensor *a = random_of(EG_SHAPE(2, 5, 33), EG_F32),
-                      *b = random_of(EG_SHAPE(2, 33, 4), EG_F32);
-            eg_tensor *c = random_of(EG_SHAPE(2, 33, 4), EG_F32),
-                      *dy = random_of(EG_SHAPE(2, 5, 4), EG_F32);
+        EG_SCOPE {
+            eg_tensor *a = random_of(EG_SHAPE(2, 5, 33), EG_F32), *b = random_of(EG_SHAPE(2, 33, 4), EG_F32);
+            eg_tensor *c = random_of(EG_SHAPE(2, 33, 4), EG_F32), *dy = random_of(EG_SHAPE(2, 5, 4), EG_F32);
             eg_tensor *there_[3], *here_[3];
             gradients_of(cuda(0), dtypes[i], a, b, c, dy, there_);
             gradients_of(eg_cpu(), dtypes[i], a, b, c, dy, here_);
@@ -270,12 +245,9 @@ EGT(gradients_add_up)
 
 EGT(math_modes)
 {
-    EG_SCOPE
-    {
-        eg_tensor *a = random_of(EG_SHAPE(30, 64), EG_F32),
-                  *b = random_of(EG_SHAPE(64, 20), EG_F32);
-        eg_tensor *da = there(a), *db = there(b), *want = eg_matmul(a, b),
-                  *wide = eg_cast(da, EG_F64);
+    EG_SCOPE {
+        eg_tensor *a = random_of(EG_SHAPE(30, 64), EG_F32), *b = random_of(EG_SHAPE(64, 20), EG_F32);
+        eg_tensor *da = there(a), *db = there(b), *want = eg_matmul(a, b), *wide = eg_cast(da, EG_F64);
         eg_tensor *wide_product = here(eg_matmul(wide, eg_cast(db, EG_F64)));
         EGT_CHECK(eg_get_math_mode() == EG_MATH_DEFAULT);
         EGT_CHECK(apart(eg_matmul(da, db), want) < 1e-6);
@@ -320,8 +292,7 @@ static void *linear_thread(void *user)
     linear_job *job = user;
     job->right = true;
     for (int i = 0; i < 40 && job->right; i++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             eg_tensor *x = eg_ones(EG_SHAPE(3, 37), EG_F32), *w = eg_ones(EG_SHAPE(9, 37), EG_F32);
             eg_tensor *b = eg_full(EG_SHAPE(9), job->number, EG_F32);
             eg_tensor *y = eg_linear(there(x), there(w), there(b));
@@ -356,8 +327,7 @@ EGT(threads)
 EGT(no_algorithm)
 {
     __typeof__(eg_fake_fail) *fail = FAKE(eg_fake_fail);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *x = random_of(EG_SHAPE(71, 8), EG_F32), *w = random_of(EG_SHAPE(6, 8), EG_F32);
         eg_tensor *b = random_of(EG_SHAPE(6), EG_F32), *t = eg_transpose(w, 0, 1);
         fail("cublasLtMatmulAlgoGetHeuristic", 1, CUBLAS_STATUS_NOT_SUPPORTED);
@@ -376,8 +346,7 @@ EGT(no_algorithm)
 EGT(failing_calls)
 {
     __typeof__(eg_fake_fail) *fail = FAKE(eg_fake_fail);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *a = random_of(EG_SHAPE(73, 40), EG_F32), *b = random_of(EG_SHAPE(40, 5), EG_F32);
         eg_tensor *da = there(a), *db = there(b);
         fail("cublasLtMatmulAlgoGetHeuristic", 1, CUBLAS_STATUS_ALLOC_FAILED);

@@ -99,19 +99,27 @@ EGT(any_taking_may_fail)
 EGT(any_call_of_the_driver_may_fail)
 {
     static const char *const names[] = {
-        "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess",
-        "cuMemGetAllocationGranularity", "cudaGetDriverEntryPointByVersion", "cudaMemGetInfo",
-        "cudaEventCreateWithFlags", "cudaEventRecord", "cudaEventQuery", "cudaEventSynchronize",
-        "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaMalloc",
+        "cuMemAddressReserve",
+        "cuMemCreate",
+        "cuMemMap",
+        "cuMemSetAccess",
+        "cuMemGetAllocationGranularity",
+        "cudaGetDriverEntryPointByVersion",
+        "cudaMemGetInfo",
+        "cudaEventCreateWithFlags",
+        "cudaEventRecord",
+        "cudaEventQuery",
+        "cudaEventSynchronize",
+        "cudaStreamSynchronize",
+        "cudaDeviceSynchronize",
+        "cudaMalloc",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         for (int nth = 1; nth <= 3; nth += 2) {
             bool malloc = !strcmp(names[i], "cudaMalloc"), driver = !strncmp(names[i], "cuM", 3);
-            eg_fake_fail(names[i], nth, driver ? (int)CUDA_ERROR_OUT_OF_MEMORY
-                                               : (int)cudaErrorMemoryAllocation);
+            eg_fake_fail(names[i], nth, driver ? (int)CUDA_ERROR_OUT_OF_MEMORY : (int)cudaErrorMemoryAllocation);
             life(!malloc);
-            eg_fake_fail(names[i], nth, driver ? (int)CUDA_ERROR_NOT_SUPPORTED
-                                               : (int)cudaErrorUnknown);
+            eg_fake_fail(names[i], nth, driver ? (int)CUDA_ERROR_NOT_SUPPORTED : (int)cudaErrorUnknown);
             life(!malloc);
             eg_fake_mend();
         }

@@ -262,10 +262,14 @@ static uint32_t next_random(uint32_t *state)
 static size_t random_bytes(uint32_t *state)
 {
     switch (next_random(state) % 4) {
-    case 0: return next_random(state) % 5000;
-    case 1: return next_random(state) % (300 * KIB);
-    case 2: return next_random(state) % (2 * MIB);
-    default: return MIB + next_random(state) % (6 * MIB);
+    case 0:
+        return next_random(state) % 5000;
+    case 1:
+        return next_random(state) % (300 * KIB);
+    case 2:
+        return next_random(state) % (2 * MIB);
+    default:
+        return MIB + next_random(state) % (6 * MIB);
     }
 }
 

@@ -16,8 +16,8 @@ EGT(default_device)
 EGT(said_in_words)
 {
     const char *devices = getenv("EG_FAKE_DEVICES"), *file = getenv("EGRET_CUDA_MODULE");
-    const char *word = file && strstr(file, "nowhere") ? "libegret-cuda cannot be loaded"
-                       : file && strstr(file, "forking") ? "libegret-cuda drives no devices"
+    const char *word = file && strstr(file, "nowhere")     ? "libegret-cuda cannot be loaded"
+                       : file && strstr(file, "forking")   ? "libegret-cuda drives no devices"
                        : devices && !strcmp(devices, "-1") ? "no CUDA driver"
                                                            : "no CUDA device";
     EGT_EQ(eg_cuda_count(), 0);

@@ -112,8 +112,7 @@ static eg_tensor *loss_of(const pair *k, int there)
 
 static void scaled_step(eg_scaler *s, eg_optim *o, const pair *k, int there, bool quiet)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tape tape = eg_tape_open();
         eg_tensor *loss = loss_of(k, there);
         if (quiet) {
@@ -312,8 +311,7 @@ EGT(a_hopeless_loss_is_said_later)
     set_all(&k, 1, 0, (double)NAN);
     eg_status st = EG_OK;
     for (int i = 0; i < 16 && !st; i++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             eg_tape tape = eg_tape_open();
             st = eg_scaler_minimize(s, o, tape, loss_of(&k, 1));
         }

@@ -257,9 +257,9 @@ EGT(refused)
     static const struct {
         const char *function;
         int nth;
-    } calls[] = {{"cudaEventRecord", 1},      {"cudaEventRecord", 2},       {"cudaEventQuery", 1},
-                 {"cudaStreamIsCapturing", 1}, {"cudaStreamIsCapturing", 2}, {"cudaEventElapsedTime", 1},
-                 {"cudaEventElapsedTime", 2}, {"cudaEventSynchronize", 1},  {"cudaEventCreateWithFlags", 1},
+    } calls[] = {{"cudaEventRecord", 1},         {"cudaEventRecord", 2},       {"cudaEventQuery", 1},
+                 {"cudaStreamIsCapturing", 1},   {"cudaStreamIsCapturing", 2}, {"cudaEventElapsedTime", 1},
+                 {"cudaEventElapsedTime", 2},    {"cudaEventSynchronize", 1},  {"cudaEventCreateWithFlags", 1},
                  {"cudaEventCreateWithFlags", 2}};
     /* The first profile of a device makes its clock; later ones find it there. */
     for (int fresh = 0; fresh < 2; fresh++) {

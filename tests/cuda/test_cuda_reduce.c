@@ -19,11 +19,11 @@ static void same_there(function *f, eg_tensor *const *x, int n, const void *user
         EGT_OK(eg_tape_watch(tape, in[0]));
         y[there] = f(in, user);
         EGT_CHECK(y[there] != NULL);
-        eg_tensor *dy = eg_cast(eg_reshape(eg_arange(1, 1 + (double)eg_numel(y[there]), 1, EG_F32),
-                                           eg_shape_of(y[there])), eg_dtype_of(y[there]));
+        eg_tensor *dy =
+            eg_cast(eg_reshape(eg_arange(1, 1 + (double)eg_numel(y[there]), 1, EG_F32), eg_shape_of(y[there])),
+                    eg_dtype_of(y[there]));
         dy = eg_add_scalar(eg_sin(dy), 0.5);
-        EGT_OK(eg_tape_gradients(tape, y[there], &in[0], 1, &g[there],
-                                 .dy = there ? eg_to(dy, emulated(0)) : dy));
+        EGT_OK(eg_tape_gradients(tape, y[there], &in[0], 1, &g[there], .dy = there ? eg_to(dy, emulated(0)) : dy));
     }
     EGT_NEAR(egt_distance(eg_to(y[1], eg_cpu()), y[0]), 0, tolerance);
     EGT_NEAR(egt_distance(eg_to(g[1], eg_cpu()), g[0]), 0, tolerance);
@@ -43,7 +43,7 @@ static eg_tensor *log_soft(eg_tensor *const *x, const void *axis)
 
 EGT(softmax_of_every_length)
 {
-    const eg_shape shapes[] = {EG_SHAPE(40, 3), EG_SHAPE(9, 64), EG_SHAPE(5, 101), EG_SHAPE(3, 1024),
+    const eg_shape shapes[] = {EG_SHAPE(40, 3),   EG_SHAPE(9, 64),   EG_SHAPE(5, 101), EG_SHAPE(3, 1024),
                                EG_SHAPE(2, 4099), EG_SHAPE(2, 4600), EG_SHAPE(700, 5)};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         for (int t = 0; t < 3; t++) {
@@ -81,11 +81,11 @@ EGT(not_finite)
         for (int turn = 0; turn < 2; turn++) {
             eg_tensor *c = turn ? eg_contiguous(eg_transpose(x, 0, 1)) : x, *d = eg_to(c, emulated(0));
             const int axis = !turn;
-#define SAME(...)                                                                                  \
-    do {                                                                                           \
-        eg_tensor *in = c, *here = __VA_ARGS__;                                                    \
-        in = d;                                                                                    \
-        EGT_CHECK(both_nan_or_equal(here, eg_to(__VA_ARGS__, eg_cpu())));                          \
+#define SAME(...)                                                         \
+    do {                                                                  \
+        eg_tensor *in = c, *here = __VA_ARGS__;                           \
+        in = d;                                                           \
+        EGT_CHECK(both_nan_or_equal(here, eg_to(__VA_ARGS__, eg_cpu()))); \
     } while (0)
             SAME(eg_max(in, .axes = EG_AXES(axis)));
             SAME(eg_min(in, .axes = EG_AXES(axis)));
@@ -118,12 +118,12 @@ EGT(views)
         for (int from = 0; from < 5; from++) {
             eg_tensor *a = eg_slice(x, 1, from, EG_END, 1), *b = eg_slice(d, 1, from, EG_END, 1);
             EGT_NEAR(eg_item(eg_sum(b)), eg_item(eg_sum(a)), eg_item(eg_sum(a)) * 2e-3);
-            EGT_EQ(egt_distance(eg_to(eg_max(b, .axes = EG_AXES(1)), eg_cpu()),
-                                eg_max(a, .axes = EG_AXES(1))), 0);
+            EGT_EQ(egt_distance(eg_to(eg_max(b, .axes = EG_AXES(1)), eg_cpu()), eg_max(a, .axes = EG_AXES(1))), 0);
             eg_tensor *turned = eg_slice(b, 1, EG_END, EG_END, -1);
             EGT_EQ(eg_item(eg_count_nonzero(turned)), eg_item(eg_count_nonzero(a)));
             EGT_EQ(egt_distance(eg_to(eg_argmax(turned, .axes = EG_AXES(1)), eg_cpu()),
-                                eg_argmax(eg_slice(a, 1, EG_END, EG_END, -1), .axes = EG_AXES(1))), 0);
+                                eg_argmax(eg_slice(a, 1, EG_END, EG_END, -1), .axes = EG_AXES(1))),
+                   0);
         }
     }
     eg_tensor *spread = eg_expand(eg_to(eg_arange(0, 50, 1, EG_F32), emulated(0)), EG_SHAPE(30, 50));
@@ -188,8 +188,7 @@ EGT(losses_of_labels)
                                           {.reduction = EG_NONE, .label_smoothing = 0.1},
                                           {.weight = weight},
                                           {.ignore = true, .ignore_index = 3},
-                                          {.weight = weight, .ignore = true, .ignore_index = 3,
-                                           .label_smoothing = 0.2},
+                                          {.weight = weight, .ignore = true, .ignore_index = 3, .label_smoothing = 0.2},
                                           {.reduction = EG_BATCH_MEAN, .weight = weight}};
     eg_tensor *x = egt_random(EG_SHAPE(9, 37), EG_F32, -4, 4);
     eg_tensor *labels = eg_from(EG_SHAPE(9), EG_I64, (int64_t[]){3, 0, 36, 7, 3, 12, 1, 35, 3});

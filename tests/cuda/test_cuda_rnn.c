@@ -9,8 +9,7 @@
 /* The layer and, if asked, gradients of everything. */
 static void learn(const given *g, bool backward)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *of[5] = {g->x, g->w_ih, g->w_hh, g->b_ih, g->h0}, *dx[5];
         eg_tape tape = eg_tape_open();
         for (int i = 0; i < 5; i++) {
@@ -32,8 +31,7 @@ static void learn(const given *g, bool backward)
 static int64_t launches(int gates, bool reset_before, int64_t steps, eg_dtype dtype, bool backward)
 {
     int64_t n = 0;
-    EG_SCOPE
-    {
+    EG_SCOPE {
         given g = make(gates, steps, dtype);
         g.reset_before = reset_before;
         learn(&g, backward);
@@ -70,8 +68,7 @@ EGT(what_a_step_launches)
 EGT(zeros_are_not_multiplied)
 {
     for (int gates = 3; gates <= 4; gates++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             given g = make(gates, 1, EG_F32);
             g.h0 = g.c0 = NULL;
             int64_t before = FAKE(eg_fake_read)().products;
@@ -92,12 +89,12 @@ enum { WORDS = 12, NARROW = 6, SENTENCE = 5 };
 
 static translator translator_new(void)
 {
-    translator t = {.table = eg_embedding_new(WORDS, NARROW),
-                    .reader = eg_lstm_new(NARROW, WIDTH, .layers = 2, .bidirectional = true, .dropout = 0.2,
-                                          .batch_first = true),
-                    .attention = eg_additive_attention_new(WIDTH, 2 * WIDTH, NARROW),
-                    .writer = eg_gru_new(2 * WIDTH + NARROW, WIDTH, .reset_before = true),
-                    .word = eg_linear_new(WIDTH, WORDS)};
+    translator t = {
+        .table = eg_embedding_new(WORDS, NARROW),
+        .reader = eg_lstm_new(NARROW, WIDTH, .layers = 2, .bidirectional = true, .dropout = 0.2, .batch_first = true),
+        .attention = eg_additive_attention_new(WIDTH, 2 * WIDTH, NARROW),
+        .writer = eg_gru_new(2 * WIDTH + NARROW, WIDTH, .reset_before = true),
+        .word = eg_linear_new(WIDTH, WORDS)};
     t.all = eg_module_list_new(t.table, t.reader, t.attention, t.writer, t.word);
     EGT_CHECK(t.all);
     return t;
@@ -121,8 +118,7 @@ static eg_tensor *loss_of(translator *t, eg_tensor *source, eg_tensor *lengths, 
 
 static void learn_words(translator *t, eg_optim *o, eg_tensor *source, eg_tensor *lengths, eg_tensor *target)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tape tape = eg_tape_open();
         EGT_OK(eg_optim_minimize(o, tape, loss_of(t, source, lengths, target)));
     }
@@ -133,8 +129,7 @@ EGT(modules_do_not_wait)
 {
     eg_device *d = cuda(0), *before = eg_use_device(d);
     eg_fake_counts first = {0}, last = {0};
-    EG_SCOPE
-    {
+    EG_SCOPE {
         translator t = translator_new();
         eg_optim *adam = eg_adam_new(eg_module_parameters(t.all), .lr = 1e-3);
         eg_tensor *source = eg_cast(egt_random(EG_SHAPE(ROWS, SENTENCE), EG_F32, 1, WORDS), EG_I64);
@@ -178,8 +173,7 @@ static eg_status step_of_words(void *user, eg_tensor *const *in, int nin, eg_ten
 static double learned(eg_device *d, bool eager, int64_t *replays)
 {
     double loss = 0;
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_seed(7);
         learner l = {.t = translator_new()};
         l.adam = eg_adam_new(eg_module_parameters(l.t.all), .lr = 1e-2);
@@ -216,8 +210,7 @@ EGT(bad_lengths_are_said_at_the_wait)
 {
     eg_device *d = cuda(0);
     for (int gates = 3; gates <= 4; gates++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             given g = make(gates, 4, EG_F32);
             g.lengths = eg_to(eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){1, 5, 0}), d);
             eg_rnn r = run(&g);
@@ -236,8 +229,7 @@ EGT(bad_lengths_are_said_at_the_wait)
 
 EGT(operands_are_of_one_device)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         given g = make(4, 4, EG_F32);
         g.h0 = eg_to(g.h0, eg_cpu());
         EGT_REFUSED(run(&g).y, EG_EDEVICE, "cpu");
@@ -248,8 +240,7 @@ EGT(operands_are_of_one_device)
 EGT(lengths_may_stay_on_the_cpu)
 {
     for (int gates = 3; gates <= 4; gates++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             given g = make(gates, 4, EG_F32);
             eg_tensor *lengths = eg_to(eg_from(EG_SHAPE(3), EG_I32, (int32_t[]){4, 0, 3}), eg_cpu());
             g.lengths = eg_to(lengths, cuda(0));
@@ -267,8 +258,7 @@ EGT(lengths_may_stay_on_the_cpu)
 EGT(padding_does_not_count)
 {
     for (int gates = 3; gates <= 4; gates++) {
-        EG_SCOPE
-        {
+        EG_SCOPE {
             given g = make(gates, 4, EG_F32);
             g.w_hr = gates == 4 ? there(EG_SHAPE(WIDTH, WIDTH), EG_F32) : NULL;
             g.lengths = eg_to(eg_from(EG_SHAPE(3), EG_I64, (int64_t[]){2, 1, 2}), cuda(0));
@@ -291,8 +281,7 @@ EGT(padding_does_not_count)
 
 EGT(modes_of_products)
 {
-    EG_SCOPE
-    {
+    EG_SCOPE {
         given g = make(4, 5, EG_F32);
         eg_tensor *want = eg_to(run(&g).y, eg_cpu());
         EGT_OK(eg_set_math_mode(EG_MATH_TF32));
@@ -308,8 +297,7 @@ EGT(modes_of_products)
 EGT(failing_products)
 {
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         given g = make(4, 5, EG_F32);
         eg_tensor *want = eg_to(run(&g).y, eg_cpu());
         int64_t used = FAKE(eg_fake_alive)();

@@ -66,8 +66,7 @@ EGT(weights_are_packed_and_unpacked)
     emulated(0);
     for (int i = 0; i < 3; i++) {
         for (int gates = 3; gates <= 4; gates++) {
-            EG_SCOPE
-            {
+            EG_SCOPE {
                 given g = make(gates, 5, dtypes[i]);
                 check_ways(&g, dtypes[i]);
                 g.b_ih = NULL; /* biases of zeros in its place */
@@ -80,8 +79,7 @@ EGT(weights_are_packed_and_unpacked)
                 check_ways(&g, dtypes[i]);
             }
         }
-        EG_SCOPE
-        {
+        EG_SCOPE {
             given g = make(4, 4, dtypes[i]);
             g.w_hh = there(EG_SHAPE(4 * WIDTH, 5), dtypes[i]);
             g.w_hr = there(EG_SHAPE(5, WIDTH), dtypes[i]);
@@ -95,8 +93,7 @@ EGT(weights_are_packed_and_unpacked)
 EGT(weights_in_odd_places)
 {
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         given g = make(3, 4, EG_F16);
         eg_tensor *block = there(EG_SHAPE(1 + 3 * WIDTH * INPUTS), EG_F16);
         g.w_ih = eg_reshape(eg_slice(block, 0, 1, EG_END, 1), EG_SHAPE(3 * WIDTH, INPUTS));
@@ -117,8 +114,7 @@ static int64_t calls_of_cudnn(const given *g)
 EGT(what_cudnn_does_not_have)
 {
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         given f32 = make(3, 4, EG_F32), g = f32, f64 = make(4, 4, EG_F64);
         EGT_EQ(calls_of_cudnn(&f32), 1);
         EGT_EQ(calls_of_cudnn(&f64), 0);
@@ -141,8 +137,7 @@ EGT(cudnn_fails)
 {
     static const char *const calls[] = {"cudnnRNNForward", "cudnnRNNBackwardData_v8", "cudnnRNNBackwardWeights_v8"};
     emulated(0);
-    EG_SCOPE
-    {
+    EG_SCOPE {
         given g = make(4, 3, EG_F32);
         int64_t parts = FAKE(eg_fake_read)().dnn_parts;
         EGT_EQ(setenv("EGRET_RNN", "cudnn", 1), 0);

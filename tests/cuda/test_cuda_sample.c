@@ -18,8 +18,8 @@ EGT(a_bad_image_is_found_later)
         eg_tensor *at = THERE(eg_from_values(EG_SHAPE(3), EG_I64, (double[]){0, bad, 1}));
         for (int kind = 0; kind < 2; kind++) {
             eg_clear_error();
-            eg_tensor *y = kind ? eg_roi_align(x, boxes, at, 2, 2, .sampling_ratio = 2)
-                                : eg_crop_and_resize(x, boxes, at, 2, 2);
+            eg_tensor *y =
+                kind ? eg_roi_align(x, boxes, at, 2, 2, .sampling_ratio = 2) : eg_crop_and_resize(x, boxes, at, 2, 2);
             EGT_CHECK(y != NULL);
             EGT_CHECK(eg_device_synchronize(cuda(0)) == EG_EINDEX);
             EGT_CHECK(strstr(eg_last_error()->op, kind ? "roi_align" : "crop_and_resize"));
@@ -61,8 +61,8 @@ EGT(suppression_goes_on_over_stretches)
     eg_tensor *both[] = {low, eg_add(low, size)}, *boxes = eg_concat(both, 2, 1);
     eg_tensor *scores = egt_random(EG_SHAPE(4500), EG_F32, 0, 1);
     eg_tensor *classes = eg_cast(eg_floor(egt_random(EG_SHAPE(4500), EG_F32, 0, 3)), EG_I64);
-    EGT_CHECK(same(eg_nms(THERE(boxes), THERE(scores), .iou_threshold = 0.3),
-                   eg_nms(boxes, scores, .iou_threshold = 0.3)));
+    EGT_CHECK(
+        same(eg_nms(THERE(boxes), THERE(scores), .iou_threshold = 0.3), eg_nms(boxes, scores, .iou_threshold = 0.3)));
     EGT_CHECK(same(eg_batched_nms(THERE(boxes), THERE(scores), THERE(classes), .iou_threshold = 0.3, .max_output = 700),
                    eg_batched_nms(boxes, scores, classes, .iou_threshold = 0.3, .max_output = 700)));
 }

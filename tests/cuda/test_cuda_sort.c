@@ -95,8 +95,7 @@ EGT(places_in_lines)
     EGT_OK(eg_sort(egt_random(EG_SHAPE(3, 500), EG_F64, -50, 50), 1, false, &line, NULL));
     for (int right = 0; right < 2; right++) {
         eg_device *d = emulated(0);
-        EGT_CHECK(same_bytes(eg_searchsorted(line, v, right),
-                             eg_searchsorted(eg_to(line, d), eg_to(v, d), right)));
+        EGT_CHECK(same_bytes(eg_searchsorted(line, v, right), eg_searchsorted(eg_to(line, d), eg_to(v, d), right)));
     }
 }
 

@@ -24,9 +24,9 @@ static trainer make(eg_device *d)
 {
     trainer t;
     eg_seed(5);
-    t.net = eg_sequential_new(eg_embedding_new(COUNT, WIDTH), eg_activation_new(mean_of_words),
-                              eg_linear_new(WIDTH, 32), eg_activation_new(eg_gelu), eg_dropout_new(0.1),
-                              eg_linear_new(32, CLASSES));
+    t.net =
+        eg_sequential_new(eg_embedding_new(COUNT, WIDTH), eg_activation_new(mean_of_words), eg_linear_new(WIDTH, 32),
+                          eg_activation_new(eg_gelu), eg_dropout_new(0.1), eg_linear_new(32, CLASSES));
     t.words = eg_keep(eg_to(eg_randint(EG_SHAPE(ROWS, WORDS), 0, COUNT, EG_I64), d));
     t.labels = eg_keep(eg_to(eg_randint(EG_SHAPE(ROWS), 0, CLASSES, EG_I64), d));
     EGT_OK(eg_module_to_device(t.net, d));
@@ -67,8 +67,8 @@ static void check_warm(eg_dtype low, int64_t launches, int64_t products)
     FAKE(eg_fake_zero)();
     train(&t, 3, low, false);
     eg_fake_counts c = FAKE(eg_fake_read)();
-    snprintf(egt_case, sizeof egt_case, "%s: %lld launches, %lld products", eg_dtype_name(low),
-             (long long)c.launches, (long long)c.products);
+    snprintf(egt_case, sizeof egt_case, "%s: %lld launches, %lld products", eg_dtype_name(low), (long long)c.launches,
+             (long long)c.products);
     EGT_EQ(c.mallocs + c.creates + c.host_allocs, 0);
     EGT_EQ(c.syncs + c.queries, 0);
     EGT_EQ(c.copies_in + c.copies_out, 0);

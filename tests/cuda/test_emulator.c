@@ -55,19 +55,16 @@ EGT(configurations_a_gpu_refuses)
 {
     const struct {
         dim3 grid, block;
-    } wrong[] = {{{1, 1, 1}, {1025, 1, 1}},  {{1, 1, 1}, {32, 33, 1}},
-                 {{1, 1, 1}, {1, 1, 65}},    {{0, 1, 1}, {1, 1, 1}},
-                 {{1, 1, 1}, {0, 1, 1}},     {{1, 65536, 1}, {1, 1, 1}},
+    } wrong[] = {{{1, 1, 1}, {1025, 1, 1}},  {{1, 1, 1}, {32, 33, 1}},        {{1, 1, 1}, {1, 1, 65}},
+                 {{0, 1, 1}, {1, 1, 1}},     {{1, 1, 1}, {0, 1, 1}},          {{1, 65536, 1}, {1, 1, 1}},
                  {{1, 1, 65536}, {1, 1, 1}}, {{0x80000000u, 1, 1}, {1, 1, 1}}};
     begin();
     int64_t *at = (int64_t *)gpu.memory;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        EGT_EQ(launch_number(at, wrong[i].grid, wrong[i].block, gpu.stream),
-               cudaErrorInvalidConfiguration);
+        EGT_EQ(launch_number(at, wrong[i].grid, wrong[i].block, gpu.stream), cudaErrorInvalidConfiguration);
         EGT_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
     }
-    EGT_EQ(launch_number(at, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL),
-           cudaErrorInvalidResourceHandle);
+    EGT_EQ(launch_number(at, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL), cudaErrorInvalidResourceHandle);
     float *x = (float *)gpu.memory;
     EGT_EQ(launch_scale(x, 10, 1, 1, 32, 49153, gpu.stream), cudaErrorInvalidValue);
     EGT_EQ(allow_shared(232449), cudaErrorInvalidValue);
@@ -236,12 +233,10 @@ EGT(wrong_kernels_are_named)
     begin();
     CU(cudaStreamSynchronize(gpu.stream));
     EGT_CHECK(dies_saying(run_fault, FAULT_BARRIER_IN_BRANCH, "kernel wrong, block"));
-    EGT_CHECK(
-        dies_saying(run_fault, FAULT_BARRIER_IN_BRANCH, "ended without coming to the barrier"));
+    EGT_CHECK(dies_saying(run_fault, FAULT_BARRIER_IN_BRANCH, "ended without coming to the barrier"));
     EGT_CHECK(dies_saying(run_fault, FAULT_TWO_BARRIERS, "others at that in line"));
     EGT_CHECK(dies_saying(run_fault, FAULT_ENDED_LANE, "names lane 7, which has ended"));
-    EGT_CHECK(
-        dies_saying(run_fault, FAULT_DIVERGED_LANE, "names lane 7, which waits at a barrier"));
+    EGT_CHECK(dies_saying(run_fault, FAULT_DIVERGED_LANE, "names lane 7, which waits at a barrier"));
     EGT_CHECK(dies_saying(run_fault, FAULT_NOT_IN_MASK, "leaves it out"));
     EGT_CHECK(dies_saying(run_fault, FAULT_TRAP, "trapped"));
 #ifdef __SANITIZE_ADDRESS__

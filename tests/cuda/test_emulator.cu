@@ -15,8 +15,7 @@ cudaError_t launch_number(int64_t *at, dim3 grid, dim3 block, cudaStream_t s)
     return EG__LAUNCH(number, grid, block, 0, s, at);
 }
 
-template <typename T, int MORE>
-__global__ void __launch_bounds__(1024) scale(T *__restrict__ x, int64_t n, T a, T b)
+template <typename T, int MORE> __global__ void __launch_bounds__(1024) scale(T *__restrict__ x, int64_t n, T a, T b)
 {
     int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
     if (i < n + MORE) {
@@ -24,8 +23,7 @@ __global__ void __launch_bounds__(1024) scale(T *__restrict__ x, int64_t n, T a,
     }
 }
 
-cudaError_t launch_scale(float *x, int64_t n, float a, float b, int block, size_t shared,
-                         cudaStream_t s)
+cudaError_t launch_scale(float *x, int64_t n, float a, float b, int block, size_t shared, cudaStream_t s)
 {
     unsigned grid = block > 0 ? unsigned((n + block - 1) / block) : 1;
     return EG__LAUNCH((scale<float, 0>), grid, block, shared, s, x, n, a, b);
@@ -40,8 +38,7 @@ cudaError_t launch_scale_past(float *x, int64_t n, int64_t more, cudaStream_t s)
 
 cudaError_t allow_shared(int bytes)
 {
-    return cudaFuncSetAttribute(scale<float, 0>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                bytes);
+    return cudaFuncSetAttribute(scale<float, 0>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 }
 
 static __device__ float warp_sum(float v)
@@ -104,8 +101,7 @@ __global__ void sum_by_atomics(const float *x, float *y)
     }
 }
 
-cudaError_t launch_sums(enum sum_way way, const float *x, float *y, int grid, int block,
-                        cudaStream_t s)
+cudaError_t launch_sums(enum sum_way way, const float *x, float *y, int grid, int block, cudaStream_t s)
 {
     size_t shared = size_t(block) * sizeof *x;
     switch (way) {
@@ -142,8 +138,7 @@ __global__ void in_warp(enum warp_way way, int *y)
         got = __shfl_sync(all, t, 9, 16);
         break;
     case WARP_BALLOT:
-        got = int(__ballot_sync(all, lane % 3 == 0)) + __any_sync(all, lane == 31) +
-              __all_sync(all, lane < 31);
+        got = int(__ballot_sync(all, lane % 3 == 0)) + __any_sync(all, lane == 31) + __all_sync(all, lane < 31);
         break;
     case WARP_MATCH:
         got = int(__match_any_sync(all, lane / 4));
@@ -169,8 +164,7 @@ cudaError_t launch_warp(enum warp_way way, int *y, int block, cudaStream_t s)
 __global__ void votes(int *y, int below)
 {
     int mine = int(threadIdx.x) < below;
-    int count = __syncthreads_count(mine), any = __syncthreads_or(mine),
-        all = __syncthreads_and(mine);
+    int count = __syncthreads_count(mine), any = __syncthreads_or(mine), all = __syncthreads_and(mine);
     if (threadIdx.x == blockDim.x - 1) {
         y[0] = count;
         y[1] = any;
@@ -218,8 +212,7 @@ __global__ void functions(const float *x, float *y, int n)
     out[1] = make_float4(__saturatef(2 * v), min(v, 0.25f), __expf(v), __fdividef(v, 2));
     float whole = float(__float2int_rn(10 * v)), bits = __uint_as_float(__float_as_uint(v));
     out[2] = make_float4(whole, bits, float(__clz(i + 1)), float(__popc(unsigned(i)) + __ffs(i)));
-    out[3] = make_float4(float(__brev(1u) >> 31), float(__umulhi(0x80000000u, 6)), normcdff(v),
-                         float(max(i, 3)));
+    out[3] = make_float4(float(__brev(1u) >> 31), float(__umulhi(0x80000000u, 6)), normcdff(v), float(max(i, 3)));
 }
 
 cudaError_t launch_functions(const float *x, float *y, int n, cudaStream_t s)

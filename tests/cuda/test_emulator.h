@@ -13,24 +13,15 @@ extern "C" {
 /* at[i] = the thread's global number, made of all its coordinates. */
 cudaError_t launch_number(int64_t *at, dim3 grid, dim3 block, cudaStream_t s);
 /* x[i] = a x[i] + b, i < n. */
-cudaError_t launch_scale(float *x, int64_t n, float a, float b, int block, size_t shared,
-                         cudaStream_t s);
+cudaError_t launch_scale(float *x, int64_t n, float a, float b, int block, size_t shared, cudaStream_t s);
 /* The same; more: how many elements past n it takes for its own, a planted bug. */
 cudaError_t launch_scale_past(float *x, int64_t n, int64_t more, cudaStream_t s);
 /* Lets kernels launched by launch_scale ask for so much shared memory. */
 cudaError_t allow_shared(int bytes);
 
 /* Sums of `grid` parts of x, of `block` elements each. */
-enum sum_way {
-    SUM_SHUFFLES,
-    SUM_TREE,
-    SUM_ATOMIC,
-    SUM_NO_TREE_BARRIER,
-    SUM_NO_WARP_BARRIER,
-    SUM_WAYS
-};
-cudaError_t launch_sums(enum sum_way way, const float *x, float *y, int grid, int block,
-                        cudaStream_t s);
+enum sum_way { SUM_SHUFFLES, SUM_TREE, SUM_ATOMIC, SUM_NO_TREE_BARRIER, SUM_NO_WARP_BARRIER, SUM_WAYS };
+cudaError_t launch_sums(enum sum_way way, const float *x, float *y, int grid, int block, cudaStream_t s);
 
 /* y[thread] of one block: what each lane gets from functions of its warp. */
 enum warp_way { WARP_DOWN, WARP_UP, WARP_XOR, WARP_FROM, WARP_BALLOT, WARP_MATCH, WARP_GROUPS };

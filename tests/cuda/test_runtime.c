@@ -192,8 +192,7 @@ EGT(copies_name_the_right_ends)
     for (int i = 0; i < N; i++) {
         host[i] = (float)i;
     }
-    CU(cudaMemcpy2DAsync(x, 3 * sizeof *x, host, 5 * sizeof *x, 3 * sizeof *x, 4,
-                         cudaMemcpyHostToDevice, s));
+    CU(cudaMemcpy2DAsync(x, 3 * sizeof *x, host, 5 * sizeof *x, 3 * sizeof *x, 4, cudaMemcpyHostToDevice, s));
     CU(cudaMemcpyAsync(host, x, 12 * sizeof *x, cudaMemcpyDeviceToHost, s));
     for (int i = 0; i < 12; i++) {
         EGT_EQ(host[i], i / 3 * 5 + i % 3);

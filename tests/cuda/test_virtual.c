@@ -8,12 +8,10 @@
 #define PAGE ((size_t)2 << 20)
 
 static struct {
-    CUresult (*granularity)(size_t *, const CUmemAllocationProp *,
-                            CUmemAllocationGranularity_flags);
+    CUresult (*granularity)(size_t *, const CUmemAllocationProp *, CUmemAllocationGranularity_flags);
     CUresult (*reserve)(CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long);
     CUresult (*unreserve)(CUdeviceptr, size_t);
-    CUresult (*create)(CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *,
-                       unsigned long long);
+    CUresult (*create)(CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *, unsigned long long);
     CUresult (*release)(CUmemGenericAllocationHandle);
     CUresult (*map)(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long);
     CUresult (*unmap)(CUdeviceptr, size_t);
@@ -41,12 +39,10 @@ static void find_all(void)
     EGT_CHECK(find("cuMemSetAccess", &cu.access));
 }
 
-static const CUmemAllocationProp of_device_0 = {
-    .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
-static const CUmemAccessDesc by_device_0 = {
-    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
-    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+static const CUmemAllocationProp of_device_0 = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                                .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+static const CUmemAccessDesc by_device_0 = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
+                                            .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 
 /* Pages of memory at an address, touchable; the handle is released and lives as long as it is
  * mapped. */
@@ -81,9 +77,8 @@ EGT(pages_grow_under_a_range)
     CU(launch_scale(x, 4, 0, 5, 32, 0, s));
     CU(cudaMemcpyAsync(host, x, sizeof host, cudaMemcpyDeviceToHost, s));
     EGT_EQ(host[0] + host[3], 10);
-    EGT_EQ(
-        cudaMemcpyAsync(host, (void *)(uintptr_t)(at + 3 * PAGE - 4), 8, cudaMemcpyDeviceToHost, s),
-        cudaErrorInvalidValue);
+    EGT_EQ(cudaMemcpyAsync(host, (void *)(uintptr_t)(at + 3 * PAGE - 4), 8, cudaMemcpyDeviceToHost, s),
+           cudaErrorInvalidValue);
     cudaGetLastError();
     EGT_EQ(cu.unreserve(at, 10 * PAGE), CUDA_ERROR_INVALID_VALUE);
     EGT_EQ(cu.unmap(at + PAGE, 2 * PAGE), CUDA_SUCCESS);

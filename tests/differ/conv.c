@@ -79,16 +79,16 @@ static void conv(draw *d, int naxes, bool transposed)
     }
 }
 
-#define CONV(n)                                                                                    \
-    static void conv##n(draw *d)                                                                   \
-    {                                                                                              \
-        conv(d, n, false);                                                                         \
-    }                                                                                              \
-    static void transposed##n(draw *d)                                                             \
-    {                                                                                              \
-        conv(d, n, true);                                                                          \
-    }                                                                                              \
-    DIFFER(conv##n##d, conv##n, 0, 8, eg_conv##n##d_with(T0, T1, T2, O0))                          \
+#define CONV(n)                                                           \
+    static void conv##n(draw *d)                                          \
+    {                                                                     \
+        conv(d, n, false);                                                \
+    }                                                                     \
+    static void transposed##n(draw *d)                                    \
+    {                                                                     \
+        conv(d, n, true);                                                 \
+    }                                                                     \
+    DIFFER(conv##n##d, conv##n, 0, 8, eg_conv##n##d_with(T0, T1, T2, O0)) \
     DIFFER(conv_transpose##n##d, transposed##n, 0, 8, eg_conv_transpose##n##d_with(T0, T1, T2, O0))
 CONV(1)
 CONV(2)

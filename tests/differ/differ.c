@@ -89,8 +89,8 @@ static outcome run_row(const row *r)
     int count[4] = {0}, draws = r->flags & FEW ? (given.draws + 3) / 4 : given.draws;
     char why[512];
     const bool all = given.only_draw < 0;
-    for (int k = all ? 0 : given.only_draw;
-         k < draws || !all || (k < 8 + 2 * draws && few_accepted(count, draws)); k++) {
+    for (int k = all ? 0 : given.only_draw; k < draws || !all || (k < 8 + 2 * draws && few_accepted(count, draws));
+         k++) {
         draw_one(r, k);
         alarm(60);
         outcome o = try_draw(&now, why, sizeof why);

@@ -44,8 +44,8 @@ typedef struct spec {
     uint64_t seed;
     step steps[MOST_STEPS];
     int nsteps;
-    bool fixed;  /* an index, label or mask: of this dtype for the reference too, without a gradient */
-    bool absent; /* NULL */
+    bool fixed;   /* an index, label or mask: of this dtype for the reference too, without a gradient */
+    bool absent;  /* NULL */
     bool written; /* on purpose, as running statistics are */
     int shares;   /* 1 + the tensor that it is another view of; 0: none */
 } spec;
@@ -88,8 +88,8 @@ enum {
     SAME_LAYOUT = 4, /* what it gives depends on the layout on purpose */
     SPECIALS = 8,    /* NaN, infinities, huge numbers among the numbers */
     IN_PLACE = 16,
-    KINKS = 32,      /* differences are no derivative */
-    FEW = 64,        /* one of many alike: a quarter of the draws */
+    KINKS = 32,       /* differences are no derivative */
+    FEW = 64,         /* one of many alike: a quarter of the draws */
     NONFINITES = 128, /* NaN and infinities */
     ZERO = 256,       /* the first result is what must be 0, the others serve it */
 };
@@ -111,16 +111,18 @@ bool differ_status(call *c, eg_status st);
 bool differ_rnn(call *c, eg_rnn r);
 
 /* DIFFER(softmax, draw_axis, 0, 1, eg_softmax(T0, K0)) */
-#define DIFFER(name, drawn, flags, loose, ...)                                                     \
-    static bool call_##name(call *c)                                                               \
-    {                                                                                              \
-        return _Generic((__VA_ARGS__), eg_tensor *: differ_tensor, eg_status: differ_status,       \
-                        eg_rnn: differ_rnn)(c, __VA_ARGS__);                                       \
-    }                                                                                              \
-    __attribute__((constructor)) static void add_##name(void)                                      \
-    {                                                                                              \
-        static row r = {#name, #__VA_ARGS__, drawn, call_##name, flags, loose, NULL};              \
-        differ_add(&r);                                                                            \
+#define DIFFER(name, drawn, flags, loose, ...)                                        \
+    static bool call_##name(call *c)                                                  \
+    {                                                                                 \
+        return _Generic((__VA_ARGS__), eg_tensor *                                    \
+                        : differ_tensor, eg_status                                    \
+                        : differ_status, eg_rnn                                       \
+                        : differ_rnn)(c, __VA_ARGS__);                                \
+    }                                                                                 \
+    __attribute__((constructor)) static void add_##name(void)                         \
+    {                                                                                 \
+        static row r = {#name, #__VA_ARGS__, drawn, call_##name, flags, loose, NULL}; \
+        differ_add(&r);                                                               \
     }
 
 /* What stands for what is drawn; print.c knows the same letters. */
@@ -180,18 +182,18 @@ extern options_table *differ_tables;
 void differ_add_table(options_table *t);
 
 /* OPTIONS(eg_softmax_options, INT(type, axis, 0, 1), ...): every field there is but the size. */
-#define OPTIONS(type, ...)                                                                         \
-    static const field type##_fields[] = {__VA_ARGS__};                                            \
-    static options_table type##_table = {#type, sizeof(type), type##_fields,                       \
-                                         (int)(sizeof type##_fields / sizeof(field)), NULL};       \
-    __attribute__((constructor)) static void add_##type(void)                                      \
-    {                                                                                              \
-        differ_add_table(&type##_table);                                                           \
+#define OPTIONS(type, ...)                                                                   \
+    static const field type##_fields[] = {__VA_ARGS__};                                      \
+    static options_table type##_table = {#type, sizeof(type), type##_fields,                 \
+                                         (int)(sizeof type##_fields / sizeof(field)), NULL}; \
+    __attribute__((constructor)) static void add_##type(void)                                \
+    {                                                                                        \
+        differ_add_table(&type##_table);                                                     \
     }
-#define FIELD_(type, name, kind, element, ...)                                                     \
-    {                                                                                              \
-        #name, kind, offsetof(type, name), sizeof(((type *)0)->name), element, {__VA_ARGS__},      \
-            (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), #__VA_ARGS__                  \
+#define FIELD_(type, name, kind, element, ...)                                                    \
+    {                                                                                             \
+#name, kind, offsetof(type, name), sizeof(((type *)0)->name), element,                    \
+            {__VA_ARGS__ }, (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), #__VA_ARGS__ \
     }
 #define INT(type, name, ...)    FIELD_(type, name, F_INT, sizeof(int64_t), __VA_ARGS__)
 #define INT32(type, name, ...)  FIELD_(type, name, F_INT32, sizeof(int), __VA_ARGS__)
@@ -226,7 +228,7 @@ const char *activation_name(activation f);
 int64_t pick(draw *d, int64_t low, int64_t high); /* both ends included */
 bool chance(draw *d, int percent);
 double number(draw *d, double low, double high);
-#define PICK(d, type, ...)                                                                         \
+#define PICK(d, type, ...) \
     (((const type[]){__VA_ARGS__})[pick(d, 0, (int64_t)(sizeof((const type[]){__VA_ARGS__}) / sizeof(type)) - 1)])
 
 int64_t draw_size(draw *d, int64_t most);

@@ -10,8 +10,9 @@ OPTIONS(eg_resize_options,
 
 static eg_shape image(draw *d, int naxes)
 {
-    eg_shape s = EG_SHAPE(chance(d, 2) ? 0 : pick(d, 1, 3),
-                          chance(d, 2) ? 0 : chance(d, 75) ? pick(d, 1, 4) : PICK(d, int64_t, 8, 16, 19));
+    eg_shape s = EG_SHAPE(chance(d, 2) ? 0 : pick(d, 1, 3), chance(d, 2)    ? 0
+                                                            : chance(d, 75) ? pick(d, 1, 4)
+                                                                            : PICK(d, int64_t, 8, 16, 19));
     for (int a = 0; a < naxes; a++) {
         s = shape_with(s, chance(d, 1) ? 0 : pick(d, 1, naxes == 3 ? 6 : 12));
     }
@@ -104,8 +105,7 @@ DIFFER(roi_align, draw_roi, SAME_DTYPE | KINKS, 10, eg_roi_align_with(T0, T1, T2
 /* ---- boxes ------------------------------------------------------------------------------------ */
 
 OPTIONS(eg_nms_options, DOUBLE(eg_nms_options, iou_threshold, 0, EG_ZERO, 0.25, 0.5, 1),
-        DOUBLE(eg_nms_options, score_threshold, 0, EG_ZERO, 0.3),
-        INT(eg_nms_options, max_output, 0, EG_ZERO, 1, 5))
+        DOUBLE(eg_nms_options, score_threshold, 0, EG_ZERO, 0.3), INT(eg_nms_options, max_output, 0, EG_ZERO, 1, 5))
 OPTIONS(eg_box_code_options, DOUBLE(eg_box_code_options, weights, 0),
         DOUBLE(eg_box_code_options, clip, 0, EG_ZERO, 1, INFINITY))
 OPTIONS(eg_anchors_options, DOUBLE(eg_anchors_options, sizes, 0), DOUBLE(eg_anchors_options, ratios, 0),

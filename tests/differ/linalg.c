@@ -46,8 +46,8 @@ static void square(draw *d)
     condition(d, &d->t[k]);
     d->i[0] = pick(d, 0, 3);
 }
-#define SQUARE(name, flags, loose, f)                                                              \
-    DIFFER(name, square, flags, loose,                                                             \
+#define SQUARE(name, flags, loose, f)  \
+    DIFFER(name, square, flags, loose, \
            f(eg_roll(eg_add(T0, eg_mul_scalar(eg_eye(eg_size(T0, -2), eg_size(T0, -1), 0, EG_F32), X0)), I0, -2)))
 SQUARE(det, 0, 10, eg_det)
 SQUARE(inverse, KINKS, 10, eg_inverse)
@@ -95,8 +95,8 @@ static void draw_triangular(draw *d)
     condition(d, &d->t[k]);
 }
 DIFFER(solve_triangular, draw_triangular, KINKS, 10,
-       eg_solve_triangular_with(eg_add(T0, eg_mul_scalar(eg_eye(eg_size(T0, -2), eg_size(T0, -1), 0, EG_F32), X0)),
-                                T1, O0))
+       eg_solve_triangular_with(eg_add(T0, eg_mul_scalar(eg_eye(eg_size(T0, -2), eg_size(T0, -1), 0, EG_F32), X0)), T1,
+                                O0))
 
 /* x x^T + 1 is positive definite, and well conditioned. */
 static void draw_cholesky(draw *d)
@@ -107,7 +107,8 @@ static void draw_cholesky(draw *d)
 }
 DIFFER(cholesky, draw_cholesky, 0, 30,
        eg_cholesky_with(eg_add(eg_matmul(T0, eg_transpose(T0, -1, -2)),
-                               eg_eye(eg_size(T0, -1), eg_size(T0, -1), 0, EG_F32)), O0))
+                               eg_eye(eg_size(T0, -1), eg_size(T0, -1), 0, EG_F32)),
+                        O0))
 
 /* ---- factors ---------------------------------------------------------------------------------- */
 
@@ -132,25 +133,25 @@ static void square_matrices(draw *d)
 }
 DIFFER(qr_product, matrices, ZERO, 10, eg_qr(T0, Y1, Y2) ? NULL : eg_sub(eg_matmul(*Y1, *Y2), T0))
 DIFFER(qr_columns, matrices, ZERO, 10,
-       eg_qr(T0, Y1, NULL) ? NULL
-                           : eg_sub(eg_matmul(eg_transpose(*Y1, -1, -2), *Y1),
-                                    eg_eye(eg_size(*Y1, -1), eg_size(*Y1, -1), 0, EG_F32)))
+       eg_qr(T0, Y1, NULL)
+           ? NULL
+           : eg_sub(eg_matmul(eg_transpose(*Y1, -1, -2), *Y1), eg_eye(eg_size(*Y1, -1), eg_size(*Y1, -1), 0, EG_F32)))
 DIFFER(qr_triangle, matrices, ZERO | FEW, 1, eg_qr(T0, NULL, Y1) ? NULL : eg_tril(*Y1, -1))
 DIFFER(svd_product, matrices, ZERO, 10,
        eg_svd(T0, Y1, Y2, Y3) ? NULL : eg_sub(eg_matmul(eg_mul(*Y1, eg_unsqueeze(*Y2, -2)), *Y3), T0))
 DIFFER(svd_columns, matrices, ZERO, 10,
-       eg_svd(T0, Y1, NULL, NULL) ? NULL
-                                  : eg_sub(eg_matmul(eg_transpose(*Y1, -1, -2), *Y1),
-                                           eg_eye(eg_size(*Y1, -1), eg_size(*Y1, -1), 0, EG_F32)))
+       eg_svd(T0, Y1, NULL, NULL)
+           ? NULL
+           : eg_sub(eg_matmul(eg_transpose(*Y1, -1, -2), *Y1), eg_eye(eg_size(*Y1, -1), eg_size(*Y1, -1), 0, EG_F32)))
 DIFFER(svd_rows, matrices, ZERO, 10,
-       eg_svd(T0, NULL, NULL, Y1) ? NULL
-                                  : eg_sub(eg_matmul(*Y1, eg_transpose(*Y1, -1, -2)),
-                                           eg_eye(eg_size(*Y1, -2), eg_size(*Y1, -2), 0, EG_F32)))
+       eg_svd(T0, NULL, NULL, Y1)
+           ? NULL
+           : eg_sub(eg_matmul(*Y1, eg_transpose(*Y1, -1, -2)), eg_eye(eg_size(*Y1, -2), eg_size(*Y1, -2), 0, EG_F32)))
 DIFFER(eigh_product, square_matrices, ZERO, 10,
        eg_eigh(T0, Y1, Y2) ? NULL
                            : eg_sub(eg_matmul(eg_mul(*Y2, eg_unsqueeze(*Y1, -2)), eg_transpose(*Y2, -1, -2)),
                                     eg_add(eg_tril(T0, 0), eg_transpose(eg_tril(T0, -1), -1, -2))))
 DIFFER(eigh_columns, square_matrices, ZERO, 10,
-       eg_eigh(T0, NULL, Y1) ? NULL
-                             : eg_sub(eg_matmul(eg_transpose(*Y1, -1, -2), *Y1),
-                                      eg_eye(eg_size(*Y1, -1), eg_size(*Y1, -1), 0, EG_F32)))
+       eg_eigh(T0, NULL, Y1)
+           ? NULL
+           : eg_sub(eg_matmul(eg_transpose(*Y1, -1, -2), *Y1), eg_eye(eg_size(*Y1, -1), eg_size(*Y1, -1), 0, EG_F32)))

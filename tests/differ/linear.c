@@ -98,10 +98,8 @@ DIFFER(einsum, draw_einsum, 0, 6, eg_einsum(W0, TS, N0))
 
 OPTIONS(eg_attention_options, TENSOR(eg_attention_options, mask), BOOL(eg_attention_options, causal),
         DOUBLE(eg_attention_options, dropout, 0, 0, 0.5), DOUBLE(eg_attention_options, scale, 0, EG_ZERO, 0.5, 1),
-        RESULT(eg_attention_options, weights),
-        INT32(eg_attention_options, corner, EG_LOWER_RIGHT, EG_UPPER_LEFT),
-        INT(eg_attention_options, window, 0, 0, 0, 1, 3),
-        DOUBLE(eg_attention_options, softcap, 0, 0, 2))
+        RESULT(eg_attention_options, weights), INT32(eg_attention_options, corner, EG_LOWER_RIGHT, EG_UPPER_LEFT),
+        INT(eg_attention_options, window, 0, 0, 0, 1, 3), DOUBLE(eg_attention_options, softcap, 0, 0, 2))
 
 static void draw_attention(draw *d)
 {

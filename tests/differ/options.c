@@ -12,9 +12,9 @@ void differ_add_table(options_table *t)
 static const struct {
     activation f;
     const char *name;
-} activations[] = {{NULL, "NULL"},          {eg_relu, "eg_relu"}, {eg_tanh, "eg_tanh"},
-                   {eg_sigmoid, "eg_sigmoid"}, {eg_gelu, "eg_gelu"}, {eg_gelu_tanh, "eg_gelu_tanh"},
-                   {eg_silu, "eg_silu"},    {eg_sin, "eg_sin"}};
+} activations[] = {
+    {NULL, "NULL"},       {eg_relu, "eg_relu"},           {eg_tanh, "eg_tanh"}, {eg_sigmoid, "eg_sigmoid"},
+    {eg_gelu, "eg_gelu"}, {eg_gelu_tanh, "eg_gelu_tanh"}, {eg_silu, "eg_silu"}, {eg_sin, "eg_sin"}};
 
 /* Not with a half's digits: ReLU, first, since what is near 0 has either slope, and the sine, last, which of large
  * numbers is anything. */

@@ -37,22 +37,22 @@ static void one(draw *d, const char *name, double low, double high, eg_dtype t)
 #define P2(p, q) 2
 #define SAVE_X   0
 #define SAVE_Y   0
-#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
-    static void draw_##name(draw *d)                                                               \
-    {                                                                                              \
-        one(d, #name, low, high, draw_any(d));                                                     \
-    }                                                                                              \
-    static void draw_##name##_(draw *d)                                                            \
-    {                                                                                              \
-        one(d, #name, low, high, fitting(d, #kind, draw_any(d)));                                  \
-    }                                                                                              \
-    UNARY_FORM(name, params, 0)                                                                    \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high) \
+    static void draw_##name(draw *d)                                \
+    {                                                               \
+        one(d, #name, low, high, draw_any(d));                      \
+    }                                                               \
+    static void draw_##name##_(draw *d)                             \
+    {                                                               \
+        one(d, #name, low, high, fitting(d, #kind, draw_any(d)));   \
+    }                                                               \
+    UNARY_FORM(name, params, 0)                                     \
     UNARY_FORM(name##_, params, IN_PLACE | FEW)
-#define UNARY_FORM(form, params, flags)  UNARY_FORM_(form, params, flags)
-#define UNARY_FORM_(form, count, flags)  UNARY_##count(form, (flags) | SPECIALS)
-#define UNARY_0(form, flags)             DIFFER(form, draw_##form, flags, 4, eg_##form(T0))
-#define UNARY_1(form, flags)             DIFFER(form, draw_##form, flags, 4, eg_##form(T0, X0))
-#define UNARY_2(form, flags)             DIFFER(form, draw_##form, flags, 4, eg_##form(T0, X0, X1))
+#define UNARY_FORM(form, params, flags) UNARY_FORM_(form, params, flags)
+#define UNARY_FORM_(form, count, flags) UNARY_##count(form, (flags) | SPECIALS)
+#define UNARY_0(form, flags)            DIFFER(form, draw_##form, flags, 4, eg_##form(T0))
+#define UNARY_1(form, flags)            DIFFER(form, draw_##form, flags, 4, eg_##form(T0, X0))
+#define UNARY_2(form, flags)            DIFFER(form, draw_##form, flags, 4, eg_##form(T0, X0, X1))
 #include "lib/ops/unary.def"
 #undef EG_UNARY
 
@@ -81,19 +81,19 @@ static void two(draw *d, const char *kind, double low, double high, double secon
 }
 
 /* Those with an integer, of what keeps integers. */
-#define INT_FORMS(name)                                                                            \
-    static void draw_##name##_int(draw *d)                                                         \
-    {                                                                                              \
-        draw_##name##_scalar(d);                                                                   \
-        bool far = !is_float(d->t[0].dtype) && chance(d, 5);                                       \
-        d->i[0] = far ? INT64_MAX - 1 : pick(d, -3, 5);                                            \
-    }                                                                                              \
-    static void draw_##name##_int_(draw *d)                                                        \
-    {                                                                                              \
-        draw_##name##_scalar_(d);                                                                  \
-        d->i[0] = pick(d, -3, 5);                                                                  \
-    }                                                                                              \
-    DIFFER(name##_int, draw_##name##_int, SPECIALS | FEW, 4, eg_##name##_int(T0, I0))              \
+#define INT_FORMS(name)                                                               \
+    static void draw_##name##_int(draw *d)                                            \
+    {                                                                                 \
+        draw_##name##_scalar(d);                                                      \
+        bool far = !is_float(d->t[0].dtype) && chance(d, 5);                          \
+        d->i[0] = far ? INT64_MAX - 1 : pick(d, -3, 5);                               \
+    }                                                                                 \
+    static void draw_##name##_int_(draw *d)                                           \
+    {                                                                                 \
+        draw_##name##_scalar_(d);                                                     \
+        d->i[0] = pick(d, -3, 5);                                                     \
+    }                                                                                 \
+    DIFFER(name##_int, draw_##name##_int, SPECIALS | FEW, 4, eg_##name##_int(T0, I0)) \
     DIFFER(name##_int_, draw_##name##_int_, SPECIALS | IN_PLACE | FEW, 4, eg_##name##_int_(T0, I0))
 #define INT_FORMS_ARITH   INT_FORMS
 #define INT_FORMS_NUMBER  INT_FORMS
@@ -104,33 +104,33 @@ static void two(draw *d, const char *kind, double low, double high, double secon
 
 #define SAVE_A 0
 #define SAVE_B 0
-#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, alow, ahigh, blow, bhigh)                     \
-    static void draw_##name(draw *d)                                                               \
-    {                                                                                              \
-        two(d, #kind, alow, ahigh, blow, bhigh, false);                                            \
-    }                                                                                              \
-    static void draw_##name##_(draw *d)                                                            \
-    {                                                                                              \
-        two(d, #kind, alow, ahigh, blow, bhigh, true);                                             \
-        d->t[0].dtype = d->t[1].dtype = fitting(d, #kind, d->t[0].dtype);                          \
-        fit_values(d);                                                                             \
-        if (chance(d, 15)) {                                                                       \
-            overlap(d, 1, 0);                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void draw_##name##_scalar(draw *d)                                                      \
-    {                                                                                              \
-        two(d, #kind, alow, ahigh, blow, bhigh, false);                                            \
-        d->n = 1;                                                                                  \
-    }                                                                                              \
-    static void draw_##name##_scalar_(draw *d)                                                     \
-    {                                                                                              \
-        draw_##name##_(d);                                                                         \
-        d->n = 1;                                                                                  \
-    }                                                                                              \
-    DIFFER(name, draw_##name, SPECIALS, 4, eg_##name(T0, T1))                                      \
-    DIFFER(name##_, draw_##name##_, SPECIALS | IN_PLACE | FEW, 4, eg_##name##_(T0, T1))            \
-    DIFFER(name##_scalar, draw_##name##_scalar, SPECIALS | FEW, 4, eg_##name##_scalar(T0, X0))     \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, alow, ahigh, blow, bhigh)                         \
+    static void draw_##name(draw *d)                                                                         \
+    {                                                                                                        \
+        two(d, #kind, alow, ahigh, blow, bhigh, false);                                                      \
+    }                                                                                                        \
+    static void draw_##name##_(draw *d)                                                                      \
+    {                                                                                                        \
+        two(d, #kind, alow, ahigh, blow, bhigh, true);                                                       \
+        d->t[0].dtype = d->t[1].dtype = fitting(d, #kind, d->t[0].dtype);                                    \
+        fit_values(d);                                                                                       \
+        if (chance(d, 15)) {                                                                                 \
+            overlap(d, 1, 0);                                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void draw_##name##_scalar(draw *d)                                                                \
+    {                                                                                                        \
+        two(d, #kind, alow, ahigh, blow, bhigh, false);                                                      \
+        d->n = 1;                                                                                            \
+    }                                                                                                        \
+    static void draw_##name##_scalar_(draw *d)                                                               \
+    {                                                                                                        \
+        draw_##name##_(d);                                                                                   \
+        d->n = 1;                                                                                            \
+    }                                                                                                        \
+    DIFFER(name, draw_##name, SPECIALS, 4, eg_##name(T0, T1))                                                \
+    DIFFER(name##_, draw_##name##_, SPECIALS | IN_PLACE | FEW, 4, eg_##name##_(T0, T1))                      \
+    DIFFER(name##_scalar, draw_##name##_scalar, SPECIALS | FEW, 4, eg_##name##_scalar(T0, X0))               \
     DIFFER(name##_scalar_, draw_##name##_scalar_, SPECIALS | IN_PLACE | FEW, 4, eg_##name##_scalar_(T0, X0)) \
     INT_FORMS_##kind(name)
 

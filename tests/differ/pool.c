@@ -9,8 +9,9 @@ OPTIONS(eg_pool_options, INT(eg_pool_options, kernel, 1, 2, 2, 3, 3, 4), INT(eg_
 
 static eg_shape image(draw *d, int naxes, int64_t most)
 {
-    eg_shape s = EG_SHAPE(chance(d, 2) ? 0 : pick(d, 1, 3),
-                          chance(d, 2) ? 0 : chance(d, 70) ? pick(d, 1, 4) : PICK(d, int64_t, 8, 16, 19));
+    eg_shape s = EG_SHAPE(chance(d, 2) ? 0 : pick(d, 1, 3), chance(d, 2)    ? 0
+                                                            : chance(d, 70) ? pick(d, 1, 4)
+                                                                            : PICK(d, int64_t, 8, 16, 19));
     for (int a = 0; a < naxes; a++) {
         s = shape_with(s, chance(d, 2) ? 0 : pick(d, 1, most));
     }
@@ -43,16 +44,16 @@ static void pool(draw *d, int naxes, bool max)
     operand(d, image(d, naxes, naxes == 3 ? 8 : 20), draw_float(d));
 }
 
-#define POOL(n)                                                                                    \
-    static void max##n(draw *d)                                                                    \
-    {                                                                                              \
-        pool(d, n, true);                                                                          \
-    }                                                                                              \
-    static void avg##n(draw *d)                                                                    \
-    {                                                                                              \
-        pool(d, n, false);                                                                         \
-    }                                                                                              \
-    DIFFER(max_pool##n##d, max##n, SPECIALS, 1, eg_max_pool##n##d_with(T0, O0))                    \
+#define POOL(n)                                                                 \
+    static void max##n(draw *d)                                                 \
+    {                                                                           \
+        pool(d, n, true);                                                       \
+    }                                                                           \
+    static void avg##n(draw *d)                                                 \
+    {                                                                           \
+        pool(d, n, false);                                                      \
+    }                                                                           \
+    DIFFER(max_pool##n##d, max##n, SPECIALS, 1, eg_max_pool##n##d_with(T0, O0)) \
     DIFFER(avg_pool##n##d, avg##n, 0, 3, eg_avg_pool##n##d_with(T0, O0))
 POOL(1)
 POOL(2)

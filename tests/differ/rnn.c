@@ -15,8 +15,12 @@ typedef struct sizes {
 
 static sizes draw_sizes(draw *d)
 {
-    sizes z = {chance(d, 2) ? 0 : pick(d, 1, 6), chance(d, 2) ? 0 : pick(d, 1, 5), draw_size(d, 20),
-               1 + draw_size(d, 20), 0, draw_float(d)};
+    sizes z = {chance(d, 2) ? 0 : pick(d, 1, 6),
+               chance(d, 2) ? 0 : pick(d, 1, 5),
+               draw_size(d, 20),
+               1 + draw_size(d, 20),
+               0,
+               draw_float(d)};
     z.out = z.cells;
     return z;
 }
@@ -28,7 +32,10 @@ static eg_tensor *maybe(draw *d, eg_shape s, eg_dtype t)
 
 static void sequence(draw *d, const sizes *z, int64_t gates, bool cell, bool batch_first)
 {
-    operand(d, cell ? EG_SHAPE(z->n, z->in) : batch_first ? EG_SHAPE(z->n, z->t, z->in) : EG_SHAPE(z->t, z->n, z->in),
+    operand(d,
+            cell          ? EG_SHAPE(z->n, z->in)
+            : batch_first ? EG_SHAPE(z->n, z->t, z->in)
+                          : EG_SHAPE(z->t, z->n, z->in),
             z->dtype);
     operand(d, EG_SHAPE(gates * z->cells, z->in), z->dtype);
     operand(d, EG_SHAPE(gates * z->cells, z->out), z->dtype);

@@ -65,8 +65,8 @@ static eg_status run_reference(call *c)
 static const char *code_name(eg_status st)
 {
     switch (st) {
-#define CODE_NAME(name, value, words)                                                              \
-    case name:                                                                                     \
+#define CODE_NAME(name, value, words) \
+    case name:                        \
         return #name;
         EG_STATUS_LIST(CODE_NAME)
     case EG_OK:

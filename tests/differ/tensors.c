@@ -128,14 +128,14 @@ eg_axes draw_axes(draw *d, int ndim)
 /* ---- layouts ------------------------------------------------------------------------------------ */
 
 /* How a view is taken of t: the same text is compiled and printed. */
-#define STEPS(X)                                                                                   \
-    X(MIDDLE, eg_slice(t, a, b, end, 1))                                              \
-    X(EVERY_OTHER, eg_slice(t, a, b, EG_END, 2))                                                   \
-    X(FLIPPED, eg_flip(t, EG_AXES(a)))                                                             \
-    X(TRANSPOSED, eg_transpose(t, a, b))                                                           \
-    X(EXPANDED, eg_expand(t, shape))                                                               \
-    X(SELECTED, eg_select(t, a, b))                                                                \
-    X(UNSQUEEZED, eg_unsqueeze(t, a))                                                              \
+#define STEPS(X)                                 \
+    X(MIDDLE, eg_slice(t, a, b, end, 1))         \
+    X(EVERY_OTHER, eg_slice(t, a, b, EG_END, 2)) \
+    X(FLIPPED, eg_flip(t, EG_AXES(a)))           \
+    X(TRANSPOSED, eg_transpose(t, a, b))         \
+    X(EXPANDED, eg_expand(t, shape))             \
+    X(SELECTED, eg_select(t, a, b))              \
+    X(UNSQUEEZED, eg_unsqueeze(t, a))            \
     X(CHANNELS_LAST, eg_channels_last(t))
 #define STEP_NAME(name, expression) name,
 enum { STEPS(STEP_NAME) STEP_KINDS };
@@ -153,8 +153,8 @@ static eg_tensor *take_step(eg_tensor *t, const step *s)
     eg_shape shape = s->shape;
     int64_t end = b + shape.dim[a];
     switch (s->kind) {
-#define STEP_CASE(name, expression)                                                                \
-    case name:                                                                                     \
+#define STEP_CASE(name, expression) \
+    case name:                      \
         return expression;
         STEPS(STEP_CASE)
     }
@@ -285,8 +285,8 @@ int operand(draw *d, eg_shape shape, eg_dtype dtype)
 int indices(draw *d, eg_shape shape, int64_t size, bool signed_)
 {
     double far = chance(d, 3);
-    int k = ranged(d, shape, chance(d, 60) ? EG_I64 : EG_I32,
-                   signed_ && chance(d, 40) ? -(double)size - far : 0, (double)size + far);
+    int k = ranged(d, shape, chance(d, 60) ? EG_I64 : EG_I32, signed_ && chance(d, 40) ? -(double)size - far : 0,
+                   (double)size + far);
     d->t[k].fixed = true;
     return k;
 }
@@ -306,11 +306,11 @@ int absent(draw *d)
 }
 
 /* The numbers, as f64; `number` is what shows up among them. */
-#define VALUES(X)                                                                                  \
-    X(UNIFORM, eg_uniform(base, low, high, EG_F64))                                                \
-    X(TIES, eg_mul_scalar(eg_round(eg_uniform(base, 4 * low, 4 * high, EG_F64)), 0.25))            \
-    X(WHOLE, eg_floor(eg_uniform(base, low, high, EG_F64)))                                        \
-    X(SPECIAL, specials(eg_uniform(base, low, high, EG_F64), 12, s->seed))                         \
+#define VALUES(X)                                                                       \
+    X(UNIFORM, eg_uniform(base, low, high, EG_F64))                                     \
+    X(TIES, eg_mul_scalar(eg_round(eg_uniform(base, 4 * low, 4 * high, EG_F64)), 0.25)) \
+    X(WHOLE, eg_floor(eg_uniform(base, low, high, EG_F64)))                             \
+    X(SPECIAL, specials(eg_uniform(base, low, high, EG_F64), 12, s->seed))              \
     X(NONFINITE, specials(eg_uniform(base, low, high, EG_F64), 5, s->seed))
 
 /* Every fourth number one of a list's first, at places of each tensor's own, so that any two meet. */
@@ -340,8 +340,8 @@ static eg_tensor *make_values(const spec *s)
     double low = s->low, high = s->high > s->low ? s->high : s->low + 1;
     eg_seed(s->seed);
     switch (s->values) {
-#define VALUES_CASE(name, expression)                                                              \
-    case name:                                                                                     \
+#define VALUES_CASE(name, expression) \
+    case name:                        \
         return expression;
         VALUES(VALUES_CASE)
     }

@@ -111,7 +111,7 @@ DIFFER(select, draw_select, 0, 1, eg_select(T0, K0, I1))
 
 static void draw_index(draw *d)
 {
-    static const char *const parts[] = {":",    "1:", ":-1", "::2",     "::-1", "None",
+    static const char *const parts[] = {":", "1:", ":-1",     "::2", "::-1", "None",
                                         "0", "-1", "-1:0:-2", "...", "2:1",  "0:3"};
     eg_shape s = draw_shape(d, 1, 4);
     operand(d, s, draw_any(d));

@@ -19,8 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     d = eg_dataset_tolerate(d);
     size_t bytes = 0;
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         bytes += (size_t)eg_numel(sample[1]);
     }
     if (eg_dataset_status(d) || bytes > 1100 * size) {

@@ -12,10 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                           {"whole", EG_I32, {1, {2}}, true, true, 0}};
     eg_tensor *t[6];
     eg_clear_error();
-    EG_SCOPE
-    {
-        eg_tensor *record =
-            eg_from(EG_SHAPE((int64_t)size), EG_U8, size ? data : (const uint8_t *)"");
+    EG_SCOPE {
+        eg_tensor *record = eg_from(EG_SHAPE((int64_t)size), EG_U8, size ? data : (const uint8_t *)"");
         for (int i = 0; i < 3; i++) {
             eg_status st = eg_example_read(record, &features[i], 1, t);
             fuzz_expect(st == EG_OK);

@@ -9,8 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *path = fuzz_file(data, size);
     eg_clear_error();
-    EG_SCOPE
-    {
+    EG_SCOPE {
         eg_tensor *t = eg_idx_read(path);
         fuzz_expect(t != NULL);
         if (t && (size_t)eg_numel(t) > 1100 * size + 1) {

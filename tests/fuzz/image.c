@@ -19,11 +19,10 @@ static void check(const eg_tensor *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     eg_clear_error();
-    EG_SCOPE
-    {
+    EG_SCOPE {
         check(eg_image_decode(data, size, .other_formats = true, .max_pixels = MOST));
-        check(eg_image_decode(data, size, .allow_truncated = true, .keep_16 = true, .channels = 1,
-                              .scale = 2, .fast_dct = true, .max_pixels = MOST));
+        check(eg_image_decode(data, size, .allow_truncated = true, .keep_16 = true, .channels = 1, .scale = 2,
+                              .fast_dct = true, .max_pixels = MOST));
         eg_tensor *t = eg_image_decode_crop(data, size, 9, 7, .max_pixels = MOST);
         fuzz_expect(t != NULL);
     }

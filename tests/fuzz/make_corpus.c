@@ -54,23 +54,20 @@ static eg_tensor *waves(int channels, int height, int width)
 static void images(void)
 {
     /* Orientation 6. */
-    static const uint8_t exif[] = {0xff, 0xe1, 0, 34, 'E', 'x', 'i', 'f', 0,    0,    'M', 'M',
-                                   0,    42,   0, 0,  0,   8,   0,   1,   0x01, 0x12, 0,   3,
-                                   0,    0,    0, 1,  0,   6,   0,   0,   0,    0,    0,   0};
-    static const uint8_t gif[] = {'G', 'I', 'F', '8', '9', 'a', 2,   0,    2,    0, 0x80, 0,
-                                  0,   0,   0,   0,   255, 255, 255, 0x2c, 0,    0, 0,    0,
-                                  2,   0,   2,   0,   0,   2,   2,   0x0c, 0x0a, 0, 0x3b};
-    static const uint8_t bmp[] = {
-        'B', 'M', 70, 0, 0,  0, 0,   0, 0, 0, 54,  0, 0, 0, 40, 0, 0,   0,   2,   0,   0, 0, 2, 0,
-        0,   0,   1,  0, 24, 0, 0,   0, 0, 0, 16,  0, 0, 0, 0,  0, 0,   0,   0,   0,   0, 0, 0, 0,
-        0,   0,   0,  0, 0,  0, 255, 0, 0, 0, 255, 0, 0, 0, 0,  0, 255, 255, 255, 255, 0, 0};
+    static const uint8_t exif[] = {0xff, 0xe1, 0,    34,   'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8,
+                                   0,    1,    0x01, 0x12, 0,   3,   0,   0,   0, 1, 0,   6,   0, 0,  0, 0, 0, 0};
+    static const uint8_t gif[] = {'G', 'I',  'F', '8', '9', 'a', 2, 0, 2, 0, 0x80, 0, 0, 0,    0,    0, 255, 255,
+                                  255, 0x2c, 0,   0,   0,   0,   2, 0, 2, 0, 0,    2, 2, 0x0c, 0x0a, 0, 0x3b};
+    static const uint8_t bmp[] = {'B', 'M', 70, 0, 0,   0, 0, 0, 0, 0, 54,  0,   0,   0,   40, 0, 0,  0,
+                                  2,   0,   0,  0, 2,   0, 0, 0, 1, 0, 24,  0,   0,   0,   0,  0, 16, 0,
+                                  0,   0,   0,  0, 0,   0, 0, 0, 0, 0, 0,   0,   0,   0,   0,  0, 0,  0,
+                                  255, 0,   0,  0, 255, 0, 0, 0, 0, 0, 255, 255, 255, 255, 0,  0};
     must(eg_jpeg_save(waves(3, 17, 25), at("image", "colour.jpg")));
     must(eg_jpeg_save(waves(1, 9, 9), at("image", "progressive.jpg"), .progressive = true));
     eg_tensor *plain = eg_jpeg_encode(waves(3, 4, 9)), *add, *turned;
     must(plain ? EG_OK : eg_last_error()->code);
     add = eg_from(EG_SHAPE((int64_t)sizeof exif), EG_U8, exif);
-    turned = eg_concat(
-        (eg_tensor *[]){eg_slice(plain, 0, 0, 2, 1), add, eg_slice(plain, 0, 2, EG_END, 1)}, 3, 0);
+    turned = eg_concat((eg_tensor *[]){eg_slice(plain, 0, 0, 2, 1), add, eg_slice(plain, 0, 2, EG_END, 1)}, 3, 0);
     put("image", "turned.jpg", eg_data(turned), (size_t)eg_numel(turned));
     must(eg_png_save(waves(4, 6, 5), at("image", "alpha.png")));
     must(eg_png_save(waves(1, 5, 9), at("image", "gray.png")));
@@ -100,9 +97,8 @@ static void records(void)
     put("example", "sequence", eg_data(u), (size_t)eg_numel(u));
     for (int packed = 0; packed < 2; packed++) {
         const char *name = packed ? "packed" : "plain";
-        eg_tfrecord_writer *w = eg_tfrecord_writer_new(at("tfrecord", name),
-                                                       .compression = packed ? EG_COMPRESSION_GZIP
-                                                                             : EG_COMPRESSION_NONE);
+        eg_tfrecord_writer *w = eg_tfrecord_writer_new(
+            at("tfrecord", name), .compression = packed ? EG_COMPRESSION_GZIP : EG_COMPRESSION_NONE);
         must(eg_tfrecord_write(w, "one", 3));
         must(eg_tfrecord_write(w, "", 0));
         must(eg_tfrecord_write(w, eg_data(t), (size_t)eg_numel(t)));
@@ -116,10 +112,9 @@ static void texts(void)
 {
     put_text("tables", "quoted.csv", "n,x,y\n1,2.5,-3e4\n\"a \"\"b\"\",\nc\",,7\r\n\n4,nan,inf\n");
     put_text("tables", "words", "<pad>\nth\xc3\xa9\n\xe1\xba\x9b\xcc\xa3\nwords\xe3\x80\x80here\n");
-    put_text(
-        "ndjson", "drawings",
-        "{\"word\":\"c\\u00e4t\",\"n\":[[1,2.5],[3,4e2]],\"drawing\":[[[1,2],[3,4]],[[5],[6]]]}\n"
-        "{\"other\":{\"a\":[true,null]},\"n\":-7,\"word\":null}\n");
+    put_text("ndjson", "drawings",
+             "{\"word\":\"c\\u00e4t\",\"n\":[[1,2.5],[3,4e2]],\"drawing\":[[[1,2],[3,4]],[[5],[6]]]}\n"
+             "{\"other\":{\"a\":[true,null]},\"n\":-7,\"word\":null}\n");
 }
 
 /* A header of the old form, with its checksum. */

@@ -12,8 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     eg_clear_error();
     eg_dataset *d = eg_dataset_tolerate(eg_ndjson_new(fuzz_file(data, size), fields, 3));
     fuzz_expect(d != NULL);
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         eg_clear_error();
         fuzz_expect(eg_strokes(sample[1], sample[2]) != NULL);
         if ((size_t)(eg_numel(sample[0]) + eg_numel(sample[1]) + eg_numel(sample[3])) > size) {

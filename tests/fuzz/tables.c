@@ -8,8 +8,7 @@
 static void walk(eg_dataset *d)
 {
     fuzz_expect(d != NULL);
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         if (eg_numel(sample[0]) < 0) {
             abort();
         }
@@ -33,12 +32,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     eg_vocabulary *v = eg_vocabulary_load(path);
     fuzz_expect(v != NULL);
     eg_clear_error();
-    EG_SCOPE
-    {
-        eg_tensor *text =
-            eg_from(EG_SHAPE((int64_t)size), EG_U8, size ? data : (const uint8_t *)"");
-        eg_tensor *t =
-            eg_text_normalise(text, .form = EG_NFKC, .drop = "Mn", .lower = true, .trim = true);
+    EG_SCOPE {
+        eg_tensor *text = eg_from(EG_SHAPE((int64_t)size), EG_U8, size ? data : (const uint8_t *)"");
+        eg_tensor *t = eg_text_normalise(text, .form = EG_NFKC, .drop = "Mn", .lower = true, .trim = true);
         fuzz_expect(t != NULL);
         if (v && t) {
             fuzz_expect(eg_vocabulary_encode(v, t, 0) != NULL);

@@ -10,8 +10,7 @@ static void walk(eg_dataset *d, size_t most)
 {
     size_t bytes = 0;
     fuzz_expect(d != NULL);
-    EG_FOR_EACH(sample, d)
-    {
+    EG_FOR_EACH(sample, d) {
         bytes += (size_t)eg_numel(sample[0]);
     }
     if (bytes > most || eg_dataset_status(d) != EG_OK) {
@@ -25,8 +24,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *path = fuzz_file(data, size);
     eg_clear_error();
     walk(eg_dataset_tolerate(eg_tfrecord_new(path)), 1100 * size);
-    walk(eg_dataset_tolerate(
-             eg_tfrecord_new(path, .no_crc = true, .compression = EG_COMPRESSION_NONE)),
-         size);
+    walk(eg_dataset_tolerate(eg_tfrecord_new(path, .no_crc = true, .compression = EG_COMPRESSION_NONE)), size);
     return 0;
 }

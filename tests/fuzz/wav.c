@@ -8,8 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     eg_clear_error();
-    EG_SCOPE
-    {
+    EG_SCOPE {
         int64_t rate = 0;
         eg_tensor *t = eg_wav_parse(data, size, &rate);
         fuzz_expect(t != NULL);

@@ -48,7 +48,6 @@ static eg_tensor *conv_transpose(const golden_case *c)
     }
 }
 
-GOLDEN_ROWS(conv, {.op = "conv1d", .one = conv}, {.op = "conv2d", .one = conv},
-            {.op = "conv3d", .one = conv}, {.op = "conv_transpose1d", .one = conv_transpose},
-            {.op = "conv_transpose2d", .one = conv_transpose},
+GOLDEN_ROWS(conv, {.op = "conv1d", .one = conv}, {.op = "conv2d", .one = conv}, {.op = "conv3d", .one = conv},
+            {.op = "conv_transpose1d", .one = conv_transpose}, {.op = "conv_transpose2d", .one = conv_transpose},
             {.op = "conv_transpose3d", .one = conv_transpose})

@@ -10,11 +10,11 @@ static eg_fft_options options(const golden_case *c)
     return o;
 }
 
-#define CASE(name)                                                                                 \
-    static eg_tensor *name(const golden_case *c)                                                   \
-    {                                                                                              \
-        eg_fft_options o = options(c);                                                             \
-        return eg_##name##_with(c->x[0], &o);                                                      \
+#define CASE(name)                               \
+    static eg_tensor *name(const golden_case *c) \
+    {                                            \
+        eg_fft_options o = options(c);           \
+        return eg_##name##_with(c->x[0], &o);    \
     }
 CASE(fft)
 CASE(ifft)
@@ -23,10 +23,9 @@ CASE(irfft)
 
 static eg_tensor *stft(const golden_case *c)
 {
-    return eg_stft(c->x[0], (int64_t)golden_number(c, "frame", 0),
-                   .hop = (int64_t)golden_number(c, "hop", 0), .window = c->x[1],
-                   .center = golden_number(c, "center", 0) != 0);
+    return eg_stft(c->x[0], (int64_t)golden_number(c, "frame", 0), .hop = (int64_t)golden_number(c, "hop", 0),
+                   .window = c->x[1], .center = golden_number(c, "center", 0) != 0);
 }
 
-GOLDEN_ROWS(fft, {.op = "fft", .one = fft}, {.op = "ifft", .one = ifft},
-            {.op = "rfft", .one = rfft}, {.op = "irfft", .one = irfft}, {.op = "stft", .one = stft})
+GOLDEN_ROWS(fft, {.op = "fft", .one = fft}, {.op = "ifft", .one = ifft}, {.op = "rfft", .one = rfft},
+            {.op = "irfft", .one = irfft}, {.op = "stft", .one = stft})

@@ -133,8 +133,7 @@ static void show(const char *label, const eg_tensor *t)
     printf(eg_numel(t) > 12 ? " ...\n" : "\n");
 }
 
-static bool same(const golden_case *c, const char *role, int i, eg_tensor *got,
-                 const eg_tensor *expected)
+static bool same(const golden_case *c, const char *role, int i, eg_tensor *got, const eg_tensor *expected)
 {
     got = got ? eg_to(got, eg_cpu()) : NULL;
     double distance = egt_distance(got, expected);
@@ -166,8 +165,7 @@ bool golden_run(const golden_row *row, const golden_case *c, eg_tensor **out)
 
 /* The walk from all results that were given a dy: from the only one, or from the sum of products.
  */
-static eg_status walk(const golden_case *c, eg_tape tape, eg_tensor **out, eg_tensor **xs, int n,
-                      eg_tensor **got)
+static eg_status walk(const golden_case *c, eg_tape tape, eg_tensor **out, eg_tensor **xs, int n, eg_tensor **got)
 {
     eg_tensor *total = NULL;
     if (c->ny == 1) {

@@ -12,7 +12,7 @@ typedef struct golden_case {
     char options[512];                                 /* "stride=2,2;padding=same" */
     eg_tensor *x[GOLDEN_INPUTS], *g[GOLDEN_INPUTS];    /* inputs; their gradients, or NULL */
     eg_tensor *y[GOLDEN_OUTPUTS], *dy[GOLDEN_OUTPUTS]; /* values; gradients given, or NULL */
-    eg_tensor *extra; /* the tensor of a role of another name, or NULL */
+    eg_tensor *extra;                                  /* the tensor of a role of another name, or NULL */
     int nx, ny;
 } golden_case;
 
@@ -27,13 +27,13 @@ typedef struct golden_row {
 } golden_row;
 
 /* Rows of ops whose names agree. */
-#define GOLDEN_1(name)                                                                             \
-    {                                                                                              \
-        .op = #name, .f1 = eg_##name                                                               \
+#define GOLDEN_1(name)               \
+    {                                \
+        .op = #name, .f1 = eg_##name \
     }
-#define GOLDEN_2(name)                                                                             \
-    {                                                                                              \
-        .op = #name, .f2 = eg_##name                                                               \
+#define GOLDEN_2(name)               \
+    {                                \
+        .op = #name, .f2 = eg_##name \
     }
 
 typedef struct golden_rows {
@@ -48,16 +48,16 @@ golden_case golden_there(const golden_case *c);
 
 /* GOLDEN_ROWS(conv, {.op = "conv2d", .one = conv2d}, ...) at the end of conv.c replays
  * conv.safetensors as the test golden_conv. Rows serve every family. */
-#define GOLDEN_ROWS(family, ...)                                                                   \
-    __attribute__((constructor)) static void golden_add_##family(void)                             \
-    {                                                                                              \
-        static const golden_row list[] = {__VA_ARGS__};                                            \
-        static golden_rows r = {list, (int)(sizeof list / sizeof *list), NULL};                    \
-        golden_add(&r);                                                                            \
-    }                                                                                              \
-    EGT(golden_##family)                                                                           \
-    {                                                                                              \
-        golden_replay(#family);                                                                    \
+#define GOLDEN_ROWS(family, ...)                                                \
+    __attribute__((constructor)) static void golden_add_##family(void)          \
+    {                                                                           \
+        static const golden_row list[] = {__VA_ARGS__};                         \
+        static golden_rows r = {list, (int)(sizeof list / sizeof *list), NULL}; \
+        golden_add(&r);                                                         \
+    }                                                                           \
+    EGT(golden_##family)                                                        \
+    {                                                                           \
+        golden_replay(#family);                                                 \
     }
 
 /* The row of an op, or NULL; and a row's results for a case: false after a refusal. */

@@ -12,15 +12,15 @@ static eg_tensor *embedding(const golden_case *c)
                         .padding = (int64_t)golden_number(c, "padding_idx", 0));
 }
 
-#define PICK(name)                                                                                 \
-    static eg_tensor *name(const golden_case *c)                                                   \
-    {                                                                                              \
-        return eg_##name(c->x[0], axis(c), c->x[1]);                                               \
+#define PICK(name)                                   \
+    static eg_tensor *name(const golden_case *c)     \
+    {                                                \
+        return eg_##name(c->x[0], axis(c), c->x[1]); \
     }
-#define PUT(name)                                                                                  \
-    static eg_tensor *name(const golden_case *c)                                                   \
-    {                                                                                              \
-        return eg_##name(c->x[0], axis(c), c->x[1], c->x[2]);                                      \
+#define PUT(name)                                             \
+    static eg_tensor *name(const golden_case *c)              \
+    {                                                         \
+        return eg_##name(c->x[0], axis(c), c->x[1], c->x[2]); \
     }
 PICK(gather)
 PICK(take_along)
@@ -31,10 +31,8 @@ PUT(index_copy)
 
 static eg_tensor *scatter_reduce(const golden_case *c)
 {
-    static const char *const modes[] = {[EG_SCATTER_MUL] = "prod",
-                                        [EG_SCATTER_MEAN] = "mean",
-                                        [EG_SCATTER_MAX] = "amax",
-                                        [EG_SCATTER_MIN] = "amin"};
+    static const char *const modes[] = {
+        [EG_SCATTER_MUL] = "prod", [EG_SCATTER_MEAN] = "mean", [EG_SCATTER_MAX] = "amax", [EG_SCATTER_MIN] = "amin"};
     int mode = 0;
     while (!golden_is(c, "reduce", modes[mode])) {
         mode++;
@@ -73,12 +71,11 @@ static eg_tensor *one_hot(const golden_case *c)
     return eg_one_hot(c->x[0], (int64_t)golden_number(c, "classes", 0), .dtype = EG_I64);
 }
 
-#define ROW(name)                                                                                  \
-    {                                                                                              \
-        .op = #name, .one = name                                                                   \
+#define ROW(name)                \
+    {                            \
+        .op = #name, .one = name \
     }
-GOLDEN_ROWS(index, ROW(embedding), ROW(gather), ROW(take_along), ROW(index_select),
-            GOLDEN_2(gather_nd), GOLDEN_2(take), ROW(scatter), ROW(scatter_add),
-            ROW(scatter_reduce), ROW(index_add), ROW(index_copy), ROW(index_fill),
-            ROW(scatter_nd_add), ROW(masked_fill), GOLDEN_2(masked_select), ROW(masked_scatter),
-            GOLDEN_1(nonzero), ROW(one_hot))
+GOLDEN_ROWS(index, ROW(embedding), ROW(gather), ROW(take_along), ROW(index_select), GOLDEN_2(gather_nd), GOLDEN_2(take),
+            ROW(scatter), ROW(scatter_add), ROW(scatter_reduce), ROW(index_add), ROW(index_copy), ROW(index_fill),
+            ROW(scatter_nd_add), ROW(masked_fill), GOLDEN_2(masked_select), ROW(masked_scatter), GOLDEN_1(nonzero),
+            ROW(one_hot))

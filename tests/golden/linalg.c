@@ -21,19 +21,14 @@ static eg_tensor *linear(const golden_case *c)
     static const struct {
         const char *name;
         eg_tensor *(*function)(eg_tensor *);
-    } acts[] = {{"none", NULL},
-                {"relu", eg_relu},
-                {"tanh", eg_tanh},
-                {"sigmoid", eg_sigmoid},
-                {"gelu", eg_gelu}};
+    } acts[] = {{"none", NULL}, {"relu", eg_relu}, {"tanh", eg_tanh}, {"sigmoid", eg_sigmoid}, {"gelu", eg_gelu}};
     for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
         if (golden_is(c, "act", acts[i].name)) {
-            return eg_linear(c->x[0], c->x[1], c->nx > 2 ? c->x[2] : NULL,
-                             .activation = acts[i].function);
+            return eg_linear(c->x[0], c->x[1], c->nx > 2 ? c->x[2] : NULL, .activation = acts[i].function);
         }
     }
     return NULL;
 }
 
-GOLDEN_ROWS(linalg, {.op = "matmul", .one = matmul}, {.op = "einsum", .one = einsum},
-            {.op = "linear", .one = linear}, GOLDEN_2(outer), GOLDEN_2(dot))
+GOLDEN_ROWS(linalg, {.op = "matmul", .one = matmul}, {.op = "einsum", .one = einsum}, {.op = "linear", .one = linear},
+            GOLDEN_2(outer), GOLDEN_2(dot))

@@ -31,16 +31,14 @@ static eg_tensor *nll_loss(const golden_case *c)
     return eg_nll_loss_with(c->x[0], c->x[1], &o);
 }
 
-#define PAIR(name)                                                                                 \
-    static eg_tensor *name(const golden_case *c)                                                   \
-    {                                                                                              \
-        bool positive = golden_is(c, "inputs", "pos_weight");                                      \
-        bool weighted = golden_is(c, "inputs", "weight");                                          \
-        return eg_##name(                                                                          \
-            c->x[0], c->x[1], .reduction = reduction(c), .delta = golden_number(c, "delta", 0),    \
-            .beta = golden_number(c, "beta", 0),                                                   \
-            .log_target = golden_number(c, "log_target", 0) != 0,                                  \
-            .weight = weighted ? c->x[2] : NULL, .pos_weight = positive ? c->x[2] : NULL);         \
+#define PAIR(name)                                                                                                  \
+    static eg_tensor *name(const golden_case *c)                                                                    \
+    {                                                                                                               \
+        bool positive = golden_is(c, "inputs", "pos_weight");                                                       \
+        bool weighted = golden_is(c, "inputs", "weight");                                                           \
+        return eg_##name(c->x[0], c->x[1], .reduction = reduction(c), .delta = golden_number(c, "delta", 0),        \
+                         .beta = golden_number(c, "beta", 0), .log_target = golden_number(c, "log_target", 0) != 0, \
+                         .weight = weighted ? c->x[2] : NULL, .pos_weight = positive ? c->x[2] : NULL);             \
     }
 PAIR(l1_loss)
 PAIR(mse_loss)
@@ -50,8 +48,8 @@ PAIR(bce)
 PAIR(bce_with_logits)
 PAIR(kl_div)
 
-GOLDEN_ROWS(loss, {.op = "cross_entropy", .one = cross_entropy},
-            {.op = "nll_loss", .one = nll_loss}, {.op = "l1_loss", .one = l1_loss},
-            {.op = "mse_loss", .one = mse_loss}, {.op = "huber_loss", .one = huber_loss},
-            {.op = "smooth_l1_loss", .one = smooth_l1_loss}, {.op = "bce", .one = bce},
-            {.op = "bce_with_logits", .one = bce_with_logits}, {.op = "kl_div", .one = kl_div})
+GOLDEN_ROWS(loss, {.op = "cross_entropy", .one = cross_entropy}, {.op = "nll_loss", .one = nll_loss},
+            {.op = "l1_loss", .one = l1_loss}, {.op = "mse_loss", .one = mse_loss},
+            {.op = "huber_loss", .one = huber_loss}, {.op = "smooth_l1_loss", .one = smooth_l1_loss},
+            {.op = "bce", .one = bce}, {.op = "bce_with_logits", .one = bce_with_logits},
+            {.op = "kl_div", .one = kl_div})

@@ -37,11 +37,10 @@ static eg_module *make(const golden_case *c)
     int64_t kernel = (int64_t)golden_number(c, "kernel", 0);
     if (!strcmp(c->op, "conv_transpose2d")) {
         int64_t more = (int64_t)golden_number(c, "output_padding", 0);
-        return eg_conv_transpose2d_new(in, out, .kernel = kernel,
-                                       .stride = (int64_t)golden_number(c, "stride", 1),
+        return eg_conv_transpose2d_new(in, out, .kernel = kernel, .stride = (int64_t)golden_number(c, "stride", 1),
                                        .padding = (int64_t)golden_number(c, "padding", 0),
-                                       .groups = (int64_t)golden_number(c, "groups", 1),
-                                       .output_padding = {more, more}, .dtype = EG_F64);
+                                       .groups = (int64_t)golden_number(c, "groups", 1), .output_padding = {more, more},
+                                       .dtype = EG_F64);
     }
     if (!strcmp(c->op, "conv_transpose1d")) {
         return eg_conv_transpose1d_new(in, out, .kernel = kernel, .stride = 2, .dtype = EG_F64);
@@ -54,8 +53,7 @@ static eg_module *make(const golden_case *c)
         return m && !eg_module_to(m, EG_F64) ? m : NULL;
     }
     if (!strcmp(c->op, "multi_head")) {
-        return eg_multi_head_attention_new(a, b, .keys = entry(c, "widths", 0),
-                                           .values = entry(c, "widths", 1),
+        return eg_multi_head_attention_new(a, b, .keys = entry(c, "widths", 0), .values = entry(c, "widths", 1),
                                            .no_bias = golden_has(c, "bias"), .dtype = EG_F64);
     }
     return recurrent(c);
@@ -77,8 +75,8 @@ static void run(const golden_case *c, eg_module *m, eg_tensor *const *more, int 
         out[1] = r.weights;
     } else if (!strcmp(c->op, "multi_head")) {
         eg_tensor *key = n > 0 ? more[0] : x;
-        eg_attended r = eg_multi_head_attention_forward(m, x, key, n > 1 ? more[1] : key,
-                                                        .causal = flag(c, "causal"), .weights = true);
+        eg_attended r = eg_multi_head_attention_forward(m, x, key, n > 1 ? more[1] : key, .causal = flag(c, "causal"),
+                                                        .weights = true);
         out[0] = r.context;
         out[1] = r.weights;
     } else {

@@ -5,8 +5,7 @@ enum { STEPS = 16 };
 
 static eg_optim *sgd(const golden_case *c, eg_parameters list)
 {
-    return eg_sgd_new(list, .lr = golden_number(c, "lr", 0),
-                      .momentum = golden_number(c, "momentum", 0),
+    return eg_sgd_new(list, .lr = golden_number(c, "lr", 0), .momentum = golden_number(c, "momentum", 0),
                       .dampening = golden_number(c, "dampening", 0),
                       .weight_decay = golden_number(c, "weight_decay", 0),
                       .nesterov = golden_number(c, "nesterov", 0) != 0);
@@ -29,8 +28,7 @@ static eg_optim *adam(const golden_case *c, eg_parameters list)
     pair(c, "betas", &beta1, &beta2);
     return eg_adam_new(list, .lr = golden_number(c, "lr", 0), .beta1 = beta1, .beta2 = beta2,
                        .eps = golden_number(c, "eps", 0),
-                       .weight_decay = golden_number(c, "weight_decay", decoupled ? 0.01 : 0),
-                       .decoupled = decoupled);
+                       .weight_decay = golden_number(c, "weight_decay", decoupled ? 0.01 : 0), .decoupled = decoupled);
 }
 
 #define NUMBER(key) golden_number(c, key, 0)
@@ -43,33 +41,28 @@ static eg_optim *others(const golden_case *c, eg_parameters list)
     pair(c, "step_sizes", &least, &most);
     const double lr = NUMBER("lr"), eps = NUMBER("eps"), decay = NUMBER("weight_decay");
     if (!strcmp(c->op, "rmsprop")) {
-        return eg_rmsprop_new(list, .lr = lr, .alpha = NUMBER("alpha"), .eps = eps,
-                              .momentum = NUMBER("momentum"), .weight_decay = decay,
-                              .centered = NUMBER("centered") != 0);
+        return eg_rmsprop_new(list, .lr = lr, .alpha = NUMBER("alpha"), .eps = eps, .momentum = NUMBER("momentum"),
+                              .weight_decay = decay, .centered = NUMBER("centered") != 0);
     }
     if (!strcmp(c->op, "adagrad")) {
         return eg_adagrad_new(list, .lr = lr, .lr_decay = NUMBER("lr_decay"), .eps = eps,
-                              .initial_accumulator_value = NUMBER("initial_accumulator_value"),
-                              .weight_decay = decay);
+                              .initial_accumulator_value = NUMBER("initial_accumulator_value"), .weight_decay = decay);
     }
     if (!strcmp(c->op, "adadelta")) {
-        return eg_adadelta_new(list, .lr = lr, .rho = NUMBER("rho"), .eps = eps,
-                               .weight_decay = decay);
+        return eg_adadelta_new(list, .lr = lr, .rho = NUMBER("rho"), .eps = eps, .weight_decay = decay);
     }
     if (!strcmp(c->op, "adamax")) {
-        return eg_adamax_new(list, .lr = lr, .beta1 = beta1, .beta2 = beta2, .eps = eps,
-                             .weight_decay = decay);
+        return eg_adamax_new(list, .lr = lr, .beta1 = beta1, .beta2 = beta2, .eps = eps, .weight_decay = decay);
     }
     if (!strcmp(c->op, "nadam")) {
         return eg_nadam_new(list, .lr = lr, .beta1 = beta1, .beta2 = beta2, .eps = eps,
                             .momentum_decay = NUMBER("momentum_decay"), .weight_decay = decay);
     }
     if (!strcmp(c->op, "radam")) {
-        return eg_radam_new(list, .lr = lr, .beta1 = beta1, .beta2 = beta2, .eps = eps,
-                            .weight_decay = decay);
+        return eg_radam_new(list, .lr = lr, .beta1 = beta1, .beta2 = beta2, .eps = eps, .weight_decay = decay);
     }
-    return eg_rprop_new(list, .lr = lr, .eta_minus = eta_minus, .eta_plus = eta_plus,
-                        .step_min = least, .step_max = most);
+    return eg_rprop_new(list, .lr = lr, .eta_minus = eta_minus, .eta_plus = eta_plus, .step_min = least,
+                        .step_max = most);
 }
 
 static eg_optim *make(const golden_case *c, eg_parameters list)
@@ -165,14 +158,12 @@ static eg_tensor *rates(const golden_case *c)
     return eg_from(EG_SHAPE(STEPS), EG_F64, y);
 }
 
-GOLDEN_ROWS(optim, {.op = "sgd", .one = path}, {.op = "adam", .one = path},
-            {.op = "adamw", .one = path})
-GOLDEN_ROWS(optim_more, {.op = "rmsprop", .one = path}, {.op = "adagrad", .one = path},
-            {.op = "adadelta", .one = path}, {.op = "adamax", .one = path},
-            {.op = "nadam", .one = path}, {.op = "radam", .one = path}, {.op = "rprop", .one = path})
+GOLDEN_ROWS(optim, {.op = "sgd", .one = path}, {.op = "adam", .one = path}, {.op = "adamw", .one = path})
+GOLDEN_ROWS(optim_more, {.op = "rmsprop", .one = path}, {.op = "adagrad", .one = path}, {.op = "adadelta", .one = path},
+            {.op = "adamax", .one = path}, {.op = "nadam", .one = path}, {.op = "radam", .one = path},
+            {.op = "rprop", .one = path})
 GOLDEN_ROWS(clip, {.op = "clip_grad_norm", .many = clip_norm})
-GOLDEN_ROWS(schedule, {.op = "schedule_step", .one = rates},
-            {.op = "schedule_multistep", .one = rates}, {.op = "schedule_exponential", .one = rates},
-            {.op = "schedule_linear", .one = rates}, {.op = "schedule_polynomial", .one = rates},
-            {.op = "schedule_cosine", .one = rates}, {.op = "schedule_cosine_restarts", .one = rates},
-            {.op = "schedule_one_cycle", .one = rates})
+GOLDEN_ROWS(schedule, {.op = "schedule_step", .one = rates}, {.op = "schedule_multistep", .one = rates},
+            {.op = "schedule_exponential", .one = rates}, {.op = "schedule_linear", .one = rates},
+            {.op = "schedule_polynomial", .one = rates}, {.op = "schedule_cosine", .one = rates},
+            {.op = "schedule_cosine_restarts", .one = rates}, {.op = "schedule_one_cycle", .one = rates})

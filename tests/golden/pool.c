@@ -69,9 +69,6 @@ GOLDEN_ROWS(pool, {.op = "max_pool1d", .one = max_pool}, {.op = "max_pool2d", .o
             {.op = "max_pool3d", .one = max_pool}, {.op = "avg_pool1d", .one = avg_pool},
             {.op = "avg_pool2d", .one = avg_pool}, {.op = "avg_pool3d", .one = avg_pool},
             {.op = "lp_pool1d", .one = lp_pool}, {.op = "lp_pool2d", .one = lp_pool},
-            {.op = "adaptive_max_pool1d", .one = adaptive_max},
-            {.op = "adaptive_max_pool2d", .one = adaptive_max},
-            {.op = "adaptive_max_pool3d", .one = adaptive_max},
-            {.op = "adaptive_avg_pool1d", .one = adaptive_avg},
-            {.op = "adaptive_avg_pool2d", .one = adaptive_avg},
-            {.op = "adaptive_avg_pool3d", .one = adaptive_avg})
+            {.op = "adaptive_max_pool1d", .one = adaptive_max}, {.op = "adaptive_max_pool2d", .one = adaptive_max},
+            {.op = "adaptive_max_pool3d", .one = adaptive_max}, {.op = "adaptive_avg_pool1d", .one = adaptive_avg},
+            {.op = "adaptive_avg_pool2d", .one = adaptive_avg}, {.op = "adaptive_avg_pool3d", .one = adaptive_avg})

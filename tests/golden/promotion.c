@@ -78,14 +78,12 @@ static eg_tensor *cast(const golden_case *c)
     return eg_cast(c->x[0], eg_dtype_of(c->y[0]));
 }
 
-#define TABLE(name)                                                                                \
-    {                                                                                              \
-        .op = "table_" #name, .one = table                                                         \
+#define TABLE(name)                        \
+    {                                      \
+        .op = "table_" #name, .one = table \
     }
-GOLDEN_ROWS(promotion, TABLE(add), TABLE(sub), TABLE(mul), TABLE(div), TABLE(pow),
-            TABLE(floor_divide), TABLE(remainder), TABLE(maximum), TABLE(atan2), TABLE(lt),
-            TABLE(eq), TABLE(logical_and), TABLE(bitwise_and), TABLE(where), TABLE(concat),
-            TABLE(exp), TABLE(sqrt), TABLE(sigmoid), TABLE(abs), TABLE(neg), TABLE(floor),
-            TABLE(isnan), TABLE(relu), TABLE(sum), TABLE(prod), TABLE(mean), TABLE(max),
-            TABLE(argmax), TABLE(var), TABLE(cumsum), TABLE(logsumexp), TABLE(softmax),
-            {.op = "cast", .one = cast})
+GOLDEN_ROWS(promotion, TABLE(add), TABLE(sub), TABLE(mul), TABLE(div), TABLE(pow), TABLE(floor_divide),
+            TABLE(remainder), TABLE(maximum), TABLE(atan2), TABLE(lt), TABLE(eq), TABLE(logical_and),
+            TABLE(bitwise_and), TABLE(where), TABLE(concat), TABLE(exp), TABLE(sqrt), TABLE(sigmoid), TABLE(abs),
+            TABLE(neg), TABLE(floor), TABLE(isnan), TABLE(relu), TABLE(sum), TABLE(prod), TABLE(mean), TABLE(max),
+            TABLE(argmax), TABLE(var), TABLE(cumsum), TABLE(logsumexp), TABLE(softmax), {.op = "cast", .one = cast})

@@ -21,12 +21,10 @@ static eg_rnn lane(stack *s, eg_tensor *x, int64_t number, bool reverse)
     eg_tensor *w_ih = take(s, true), *w_hh = take(s, true);
     eg_tensor *b_ih = take(s, s->bias), *b_hh = take(s, s->bias);
     if (s->lstm) {
-        return eg_lstm(x, w_ih, w_hh, .b_ih = b_ih, .b_hh = b_hh, .h0 = h0,
-                       .c0 = eg_select(s->c->x[2], 0, number), .w_hr = take(s, s->project),
-                       .lengths = s->lengths, .reverse = reverse);
+        return eg_lstm(x, w_ih, w_hh, .b_ih = b_ih, .b_hh = b_hh, .h0 = h0, .c0 = eg_select(s->c->x[2], 0, number),
+                       .w_hr = take(s, s->project), .lengths = s->lengths, .reverse = reverse);
     }
-    return eg_gru(x, w_ih, w_hh, .b_ih = b_ih, .b_hh = b_hh, .h0 = h0, .lengths = s->lengths,
-                  .reverse = reverse);
+    return eg_gru(x, w_ih, w_hh, .b_ih = b_ih, .b_hh = b_hh, .h0 = h0, .lengths = s->lengths, .reverse = reverse);
 }
 
 static bool layers(const golden_case *c, eg_tensor **out)
@@ -61,8 +59,7 @@ static bool layers(const golden_case *c, eg_tensor **out)
 
 static bool lstm_cell(const golden_case *c, eg_tensor **out)
 {
-    eg_rnn r = eg_lstm_cell(c->x[0], c->x[3], c->x[4], .h0 = c->x[1], .c0 = c->x[2],
-                            .b_ih = c->x[5], .b_hh = c->x[6]);
+    eg_rnn r = eg_lstm_cell(c->x[0], c->x[3], c->x[4], .h0 = c->x[1], .c0 = c->x[2], .b_ih = c->x[5], .b_hh = c->x[6]);
     out[0] = r.h;
     out[1] = r.c;
     return r.h;
@@ -70,14 +67,12 @@ static bool lstm_cell(const golden_case *c, eg_tensor **out)
 
 static eg_tensor *gru_cell(const golden_case *c)
 {
-    return eg_gru_cell(c->x[0], c->x[2], c->x[3], .h0 = c->x[1], .b_ih = c->x[4], .b_hh = c->x[5])
-        .h;
+    return eg_gru_cell(c->x[0], c->x[2], c->x[3], .h0 = c->x[1], .b_ih = c->x[4], .b_hh = c->x[5]).h;
 }
 
 static bool gru_reset_before(const golden_case *c, eg_tensor **out)
 {
-    eg_rnn r =
-        eg_gru(c->x[0], c->x[2], c->x[3], .h0 = c->x[1], .b_ih = c->x[4], .reset_before = true);
+    eg_rnn r = eg_gru(c->x[0], c->x[2], c->x[3], .h0 = c->x[1], .b_ih = c->x[4], .reset_before = true);
     out[0] = r.y;
     out[1] = r.h;
     return r.y;
@@ -93,7 +88,6 @@ static bool lstm_clipped(const golden_case *c, eg_tensor **out)
     return r.y;
 }
 
-GOLDEN_ROWS(rnn, {.op = "lstm", .many = layers}, {.op = "gru", .many = layers},
-            {.op = "lstm_cell", .many = lstm_cell}, {.op = "gru_cell", .one = gru_cell},
-            {.op = "gru_reset_before", .many = gru_reset_before},
+GOLDEN_ROWS(rnn, {.op = "lstm", .many = layers}, {.op = "gru", .many = layers}, {.op = "lstm_cell", .many = lstm_cell},
+            {.op = "gru_cell", .one = gru_cell}, {.op = "gru_reset_before", .many = gru_reset_before},
             {.op = "lstm_clipped", .many = lstm_clipped})

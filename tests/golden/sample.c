@@ -19,8 +19,7 @@ static eg_tensor *grid_sample(const golden_case *c)
 static eg_tensor *affine_grid(const golden_case *c)
 {
     eg_shape size = golden_shape(c, "size");
-    return eg_affine_grid(c->x[0], size.dim[0], size.dim[1],
-                          golden_number(c, "align_corners", 0) != 0);
+    return eg_affine_grid(c->x[0], size.dim[0], size.dim[1], golden_number(c, "align_corners", 0) != 0);
 }
 
 static eg_tensor *crop_and_resize(const golden_case *c)
@@ -39,7 +38,5 @@ static eg_tensor *roi_align(const golden_case *c)
                         .aligned = golden_number(c, "aligned", 0) != 0);
 }
 
-GOLDEN_ROWS(sample, {.op = "grid_sample", .one = grid_sample},
-            {.op = "affine_grid", .one = affine_grid},
-            {.op = "crop_and_resize", .one = crop_and_resize},
-            {.op = "roi_align", .one = roi_align})
+GOLDEN_ROWS(sample, {.op = "grid_sample", .one = grid_sample}, {.op = "affine_grid", .one = affine_grid},
+            {.op = "crop_and_resize", .one = crop_and_resize}, {.op = "roi_align", .one = roi_align})

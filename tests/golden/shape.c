@@ -175,14 +175,12 @@ static eg_tensor *pixel_unshuffle(const golden_case *c)
     return eg_pixel_unshuffle(c->x[0], number(c, "block"));
 }
 
-#define ROW(name)                                                                                  \
-    {                                                                                              \
-        .op = #name, .one = name                                                                   \
+#define ROW(name)                \
+    {                            \
+        .op = #name, .one = name \
     }
-GOLDEN_ROWS(shape, ROW(concat), ROW(stack), {.op = "split", .many = split},
-            {.op = "chunk", .many = chunk}, {.op = "unbind", .many = unbind},
-            {.op = "meshgrid", .many = meshgrid}, ROW(pad), ROW(tile), ROW(repeat_interleave),
-            ROW(flip), ROW(roll), ROW(permute), ROW(transpose), ROW(movedim), ROW(reshape),
-            ROW(expand), ROW(squeeze), ROW(unsqueeze), ROW(flatten), ROW(slice), ROW(select),
-            ROW(narrow), ROW(tril), ROW(triu), ROW(diagonal), ROW(pixel_shuffle),
-            ROW(pixel_unshuffle))
+GOLDEN_ROWS(shape, ROW(concat), ROW(stack), {.op = "split", .many = split}, {.op = "chunk", .many = chunk},
+            {.op = "unbind", .many = unbind}, {.op = "meshgrid", .many = meshgrid}, ROW(pad), ROW(tile),
+            ROW(repeat_interleave), ROW(flip), ROW(roll), ROW(permute), ROW(transpose), ROW(movedim), ROW(reshape),
+            ROW(expand), ROW(squeeze), ROW(unsqueeze), ROW(flatten), ROW(slice), ROW(select), ROW(narrow), ROW(tril),
+            ROW(triu), ROW(diagonal), ROW(pixel_shuffle), ROW(pixel_unshuffle))

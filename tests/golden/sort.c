@@ -18,8 +18,7 @@ static eg_tensor *argsort(const golden_case *c)
 
 static bool topk(const golden_case *c, eg_tensor **out)
 {
-    return eg_topk(c->x[0], number(c, "k"), number(c, "axis"), number(c, "largest"), &out[0],
-                   &out[1]) == EG_OK;
+    return eg_topk(c->x[0], number(c, "k"), number(c, "axis"), number(c, "largest"), &out[0], &out[1]) == EG_OK;
 }
 
 static bool kthvalue(const golden_case *c, eg_tensor **out)
@@ -52,13 +51,10 @@ static eg_tensor *bincount(const golden_case *c)
 
 static eg_tensor *histogram(const golden_case *c)
 {
-    return eg_histogram(c->x[0], number(c, "bins"), golden_number(c, "min", 0),
-                        golden_number(c, "max", 0));
+    return eg_histogram(c->x[0], number(c, "bins"), golden_number(c, "min", 0), golden_number(c, "max", 0));
 }
 
-GOLDEN_ROWS(sort, {.op = "sort", .many = sort}, {.op = "argsort", .one = argsort},
-            {.op = "topk", .many = topk}, {.op = "kthvalue", .many = kthvalue},
-            {.op = "unique", .many = unique},
-            {.op = "unique_consecutive", .many = unique_consecutive},
-            {.op = "searchsorted", .one = searchsorted}, {.op = "bincount", .one = bincount},
-            {.op = "histogram", .one = histogram})
+GOLDEN_ROWS(sort, {.op = "sort", .many = sort}, {.op = "argsort", .one = argsort}, {.op = "topk", .many = topk},
+            {.op = "kthvalue", .many = kthvalue}, {.op = "unique", .many = unique},
+            {.op = "unique_consecutive", .many = unique_consecutive}, {.op = "searchsorted", .one = searchsorted},
+            {.op = "bincount", .one = bincount}, {.op = "histogram", .one = histogram})

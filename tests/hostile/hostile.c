@@ -22,16 +22,16 @@ static struct place {
     int64_t next; /* variants done */
     hostile now;
     int shown, plain; /* complaints; calls with nothing hostile that succeeded, or for want of a library */
-} *place;
+} * place;
 
 /* What no plausible arguments make succeed here: it reads files or other programs' bytes, needs another device, or a
  * call before it. By a word of the name. */
 static const char *const refusing[] = {
-    "image_load",   "wav_load",     "npz_load",  "npy_load",    "safetensors_load", "vocabulary_load", "restore_from",
-    "saver_new",    "_parse",       "_read",     "image_decode", "cifar",           "image_folder",    "files_new",
-    "tar_new",      "lines_new",    "csv_new",   "ndjson_new",  "tfrecord_new",     "mnist",           "eg_cuda",
-    "device_split", "stream",       "eg_event_", "events_new",  "journal_row",      "optim_update",    "profile_end",
-    "eg_release",
+    "image_load",   "wav_load",    "npz_load",     "npy_load",     "safetensors_load", "vocabulary_load",
+    "restore_from", "saver_new",   "_parse",       "_read",        "image_decode",     "cifar",
+    "image_folder", "files_new",   "tar_new",      "lines_new",    "csv_new",          "ndjson_new",
+    "tfrecord_new", "mnist",       "eg_cuda",      "device_split", "stream",           "eg_event_",
+    "events_new",   "journal_row", "optim_update", "profile_end",  "eg_release",
 };
 
 static const char *slot_name(const call *c, const hostile *h)
@@ -121,7 +121,10 @@ static bool try_call(const call *c)
         if (WIFSIGNALED(status) || WEXITSTATUS(status)) {
             char what[60];
             int s = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-            snprintf(what, sizeof what, s == SIGPROF ? "took more than %d s" : s == SIGALRM ? "hung" : "died (%d)",
+            snprintf(what, sizeof what,
+                     s == SIGPROF   ? "took more than %d s"
+                     : s == SIGALRM ? "hung"
+                                    : "died (%d)",
                      s == SIGPROF ? CPU_SECONDS : s);
             complain(c, &place->now, what);
         }

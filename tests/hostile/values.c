@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ONE_OF(type, h, slot, good, ...)                                                           \
-    ((h)->at == (slot) ? ((const type[]){__VA_ARGS__})[(h)->how] : (good))
-#define REALS  NAN, INFINITY, -INFINITY, -1, 0, 1e300, -1e300
-#define INT64S INT64_MIN, INT64_MAX, -1, 0, (int64_t)1 << 40, (int64_t)1 << 33
-#define INTS   INT_MIN, INT_MAX, -1, 0, 1 << 28
+#define ONE_OF(type, h, slot, good, ...) ((h)->at == (slot) ? ((const type[]){__VA_ARGS__})[(h)->how] : (good))
+#define REALS                            NAN, INFINITY, -INFINITY, -1, 0, 1e300, -1e300
+#define INT64S                           INT64_MIN, INT64_MAX, -1, 0, (int64_t)1 << 40, (int64_t)1 << 33
+#define INTS                             INT_MIN, INT_MAX, -1, 0, 1 << 28
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
@@ -52,8 +51,7 @@ int v_enum(const hostile *h, int slot)
 
 eg_axes v_axes(const hostile *h, int slot)
 {
-    return ONE_OF(eg_axes, h, slot, EG_AXES(0), {-1, {0}}, {INT_MAX, {0}}, {1, {INT_MIN}}, {1, {INT_MAX}},
-                  {2, {0, 0}});
+    return ONE_OF(eg_axes, h, slot, EG_AXES(0), {-1, {0}}, {INT_MAX, {0}}, {1, {INT_MIN}}, {1, {INT_MAX}}, {2, {0, 0}});
 }
 
 /* ---- tensors ------------------------------------------------------------------------------------ */
@@ -69,10 +67,46 @@ typedef struct fit {
     eg_shape shape; /* as an argument */
 } fit;
 
-#define REAL(...)  {EG_F32, {(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}}}
-#define INDEX(...) {EG_I64, {(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}}}
-#define BYTES(...) {EG_U8, {(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}}}
-#define UNIT(n)    {EG_BOOL, {2, {n, n}}}
+#define REAL(...)                                              \
+    {                                                          \
+        EG_F32,                                                \
+        {                                                      \
+            (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), \
+            {                                                  \
+                __VA_ARGS__                                    \
+            }                                                  \
+        }                                                      \
+    }
+#define INDEX(...)                                             \
+    {                                                          \
+        EG_I64,                                                \
+        {                                                      \
+            (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), \
+            {                                                  \
+                __VA_ARGS__                                    \
+            }                                                  \
+        }                                                      \
+    }
+#define BYTES(...)                                             \
+    {                                                          \
+        EG_U8,                                                 \
+        {                                                      \
+            (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), \
+            {                                                  \
+                __VA_ARGS__                                    \
+            }                                                  \
+        }                                                      \
+    }
+#define UNIT(n)      \
+    {                \
+        EG_BOOL,     \
+        {            \
+            2,       \
+            {        \
+                n, n \
+            }        \
+        }            \
+    }
 static const fit fits[] = {
     {.words = {"conv1d", "conv_transpose1d"}, .t = {REAL(2, 4, 8), REAL(4, 4, 1), REAL(4)}},
     {.words = {"conv2d", "conv_transpose2d"}, .t = {REAL(2, 4, 4, 4), REAL(4, 4, 1, 1), REAL(4)}},
@@ -270,10 +304,10 @@ static void hear(const char *topic, const char *op, const char *words, void *use
     (void)user;
 }
 
-#define FUNCTION(type, name, value)                                                                \
-    type name(const hostile *h, int slot)                                                          \
-    {                                                                                              \
-        return h->at == slot ? NULL : value;                                                       \
+#define FUNCTION(type, name, value)          \
+    type name(const hostile *h, int slot)    \
+    {                                        \
+        return h->at == slot ? NULL : value; \
     }
 FUNCTION(one_fn *, f_activation_new, eg_relu)
 FUNCTION(many_fn *, f_checkpoint, many)
@@ -357,11 +391,11 @@ static eg_word_counts *make_counts(void)
     return c;
 }
 
-#define HANDLE(name, value)                                                                        \
-    eg_##name *v_##name(const hostile *h, int slot, const char *f)                                 \
-    {                                                                                              \
-        (void)f;                                                                                   \
-        return h->at == slot ? NULL : value;                                                       \
+#define HANDLE(name, value)                                        \
+    eg_##name *v_##name(const hostile *h, int slot, const char *f) \
+    {                                                              \
+        (void)f;                                                   \
+        return h->at == slot ? NULL : value;                       \
     }
 HANDLE(module, make_module(f))
 HANDLE(dataset, make_dataset())
@@ -434,13 +468,13 @@ const char *v_text(const hostile *h, int slot, const char *function, const char 
         memset(text, 'x', sizeof text - 1);
         return h->how == 0 ? NULL : h->how == 1 ? empty : text;
     }
-    return !strcmp(name, "equation")      ? "ij,jk->ik"
-           : !strcmp(function, "eg_index")     ? "0"
-           : !strcmp(function, "eg_device_open") ? "cpu"
-           : !strcmp(function, "eg_module_find")  ? ""
-           : !strcmp(function, "eg_debug")        ? "nan"
-           : !strcmp(function, "eg_debug_isa")    ? "base"
-           : strstr(function, "pad_seq")  ? "post"
+    return !strcmp(name, "equation")                          ? "ij,jk->ik"
+           : !strcmp(function, "eg_index")                    ? "0"
+           : !strcmp(function, "eg_device_open")              ? "cpu"
+           : !strcmp(function, "eg_module_find")              ? ""
+           : !strcmp(function, "eg_debug")                    ? "nan"
+           : !strcmp(function, "eg_debug_isa")                ? "base"
+           : strstr(function, "pad_seq")                      ? "post"
            : !strcmp(name, "path") || !strcmp(name, "folder") ? "there"
                                                               : "weight";
 }
@@ -539,12 +573,12 @@ eg_saver_part v_saver_part(void)
 
 /* ---- fields of options -------------------------------------------------------------------------- */
 
-#define SET(name, type)                                                                            \
-    void set_##name(const hostile *h, int slot, type *v)                                           \
-    {                                                                                              \
-        if (h->at == slot) {                                                                       \
-            *v = v_##name(h, slot);                                                                \
-        }                                                                                          \
+#define SET(name, type)                                  \
+    void set_##name(const hostile *h, int slot, type *v) \
+    {                                                    \
+        if (h->at == slot) {                             \
+            *v = v_##name(h, slot);                      \
+        }                                                \
     }
 SET(real, double)
 SET(int64, int64_t)

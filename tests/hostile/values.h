@@ -71,9 +71,22 @@ eg_tensor **v_out(const hostile *h, int slot);
 eg_module **v_modules(const hostile *h, int slot);
 eg_dataset **v_datasets(const hostile *h, int slot);
 
-#define V_HANDLES(X)                                                                               \
-    X(module) X(dataset) X(optim) X(saver) X(tensors_map) X(scaler) X(ema) X(step) X(events) X(journal) X(example) \
-    X(word_counts) X(vocabulary) X(tfrecord_writer) X(device)
+#define V_HANDLES(X)   \
+    X(module)          \
+    X(dataset)         \
+    X(optim)           \
+    X(saver)           \
+    X(tensors_map)     \
+    X(scaler)          \
+    X(ema)             \
+    X(step)            \
+    X(events)          \
+    X(journal)         \
+    X(example)         \
+    X(word_counts)     \
+    X(vocabulary)      \
+    X(tfrecord_writer) \
+    X(device)
 #define eg_tensors_map eg_tensors
 #define V_HANDLE(name) eg_##name *v_##name(const hostile *h, int slot, const char *function);
 V_HANDLES(V_HANDLE)

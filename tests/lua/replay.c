@@ -235,9 +235,9 @@ void egt_push_record(const eg__lua_layout *layout, const void *record)
 static void record(const char *text)
 {
     eg_status code = EG_EINVAL;
-#define FIND(name, value, words)                                                                   \
-    if (strstr(text, "(" words ")")) {                                                             \
-        code = name;                                                                               \
+#define FIND(name, value, words)       \
+    if (strstr(text, "(" words ")")) { \
+        code = name;                   \
     }
     EG_STATUS_LIST(FIND)
 #undef FIND

@@ -9,8 +9,7 @@
 static bool becomes(const char *bytes, size_t n, const char *text)
 {
     json_t *json = text_json(bytes, n);
-    bool same = json_string_length(json) == strlen(text) &&
-                memcmp(json_string_value(json), text, strlen(text)) == 0;
+    bool same = json_string_length(json) == strlen(text) && memcmp(json_string_value(json), text, strlen(text)) == 0;
     json_decref(json);
     return same;
 }
@@ -18,8 +17,7 @@ static bool becomes(const char *bytes, size_t n, const char *text)
 EGT(bytes_that_are_no_text)
 {
     EGT_CHECK(becomes("", 0, ""));
-    EGT_CHECK(becomes("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa6", 10,
-                      "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa6"));
+    EGT_CHECK(becomes("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa6", 10, "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa6"));
     EGT_CHECK(becomes("\xff"
                       "a",
                       2,
@@ -60,8 +58,7 @@ EGT(positions)
 
 EGT(base64)
 {
-    static const char *const pairs[][2] = {
-        {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}};
+    static const char *const pairs[][2] = {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}};
     for (int i = 0; i < 4; i++) {
         char *text = text_base64(pairs[i][0], strlen(pairs[i][0]));
         bool same = strcmp(text, pairs[i][1]) == 0;

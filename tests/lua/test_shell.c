@@ -78,9 +78,8 @@ static int do_string(lua_State *L, const char *code)
 
 static int pretty(lua_State *L)
 {
-    int n = do_string(
-        L, "local t = {1, 'a\\0\"', {x = {y = eg.ones{2, 2}}}, print}\n"
-           "for i = 1, 60 do t['key' .. i] = i t[#t + 1] = {i} end return t, nil, 2.5, t");
+    int n = do_string(L, "local t = {1, 'a\\0\"', {x = {y = eg.ones{2, 2}}}, print}\n"
+                         "for i = 1, 60 do t['key' .. i] = i t[#t + 1] = {i} end return t, nil, 2.5, t");
     shell_pretty_values(L, n, 60);
     return 0;
 }
@@ -109,8 +108,7 @@ static int help(lua_State *L)
 
 static int show(lua_State *L)
 {
-    return do_string(
-        L, "eg.display(function() end) eg.show({eg.ones{2, 3}, eg.ones{3, 2, 2}}, {scale = 2})");
+    return do_string(L, "eg.display(function() end) eg.show({eg.ones{2, 3}, eg.ones{3, 2, 2}}, {scale = 2})");
 }
 
 static int plot(lua_State *L)
@@ -154,10 +152,8 @@ static bool make_picture(void *user)
 {
     (void)user;
     eg_tensor *png = NULL;
-    EG_SCOPE
-    {
-        eg_tensor *images[2] = {eg_full(EG_SHAPE(2, 4, 5, 6), 0.5, EG_F32),
-                                eg_zeros(EG_SHAPE(3, 3), EG_U8)};
+    EG_SCOPE {
+        eg_tensor *images[2] = {eg_full(EG_SHAPE(2, 4, 5, 6), 0.5, EG_F32), eg_zeros(EG_SHAPE(3, 3), EG_U8)};
         bool made = images[0] && images[1];
         eg_tensor *picture = made ? picture_of(images, 2, &(picture_options){0}) : NULL;
         png = picture ? eg_keep(picture_png(picture_scaled(picture, 0.5, 0, 100, 100))) : NULL;
@@ -224,8 +220,7 @@ EGT(completion_of_anything)
     lua_close(L);
 }
 
-static void check_names(lua_State *L, const char *text, const char *first, size_t at, int least,
-                        int most)
+static void check_names(lua_State *L, const char *text, const char *first, size_t at, int least, int most)
 {
     size_t start;
     shell_complete(L, text, strlen(text), &start);
@@ -240,9 +235,8 @@ static void check_names(lua_State *L, const char *text, const char *first, size_
 EGT(completion)
 {
     lua_State *L = state();
-    do_string(
-        L, "t = {one = {two = {three_a = 1, three_b = print}}, ['a b'] = 1, _hidden = 1} s = 'x'\n"
-           "m = setmetatable({}, {__index = setmetatable({near = 1}, {__index = {far = 2}})})");
+    do_string(L, "t = {one = {two = {three_a = 1, three_b = print}}, ['a b'] = 1, _hidden = 1} s = 'x'\n"
+                 "m = setmetatable({}, {__index = setmetatable({near = 1}, {__index = {far = 2}})})");
     check_names(L, "t.", "one", 2, 1, 1);
     check_names(L, "t._", "_hidden", 2, 1, 1);
     check_names(L, "print(t.one.two.th", "three_a", 16, 2, 2);
@@ -270,14 +264,11 @@ EGT(values)
     lua_State *L = state();
     check_pretty(L, "return 1, 1.0, 'a', nil", 80, "1  1.0  \"a\"  nil");
     check_pretty(L, "return {}, {{}}, {1, nil, 3}", 80, "{}  {{}}  {1, nil, 3}");
-    check_pretty(L, "return {11, 22, 33, 44, 55, 66, 77}", 20,
-                 "{\n  11, 22, 33, 44,\n  55, 66, 77\n}");
-    check_pretty(L, "return {alpha = {1, 2}, beta = 'bbbbbbbb'}", 24,
-                 "{\n  alpha = {1, 2},\n  beta = \"bbbbbbbb\"\n}");
+    check_pretty(L, "return {11, 22, 33, 44, 55, 66, 77}", 20, "{\n  11, 22, 33, 44,\n  55, 66, 77\n}");
+    check_pretty(L, "return {alpha = {1, 2}, beta = 'bbbbbbbb'}", 24, "{\n  alpha = {1, 2},\n  beta = \"bbbbbbbb\"\n}");
     check_pretty(L, "return {eg.ones{40, 50}, eg.ones{2}}", 80, "{f32 [40, 50], [1. 1.]}");
     check_pretty(L, "return '\\xff\\xc3\\xa4\\xe2\\x82'", 80, "\"\\255\xc3\xa4\\226\\130\"");
-    check_pretty(L, "return {[true] = 1, [1.5] = 2, x = 3, [10] = 4}", 80,
-                 "{[1.5] = 2, [10] = 4, x = 3, [true] = 1}");
+    check_pretty(L, "return {[true] = 1, [1.5] = 2, x = 3, [10] = 4}", 80, "{[1.5] = 2, [10] = 4, x = 3, [true] = 1}");
     check_pretty(L, "return {print, x = print}", 80, "{function, x = function}");
     lua_close(L);
 }
@@ -306,14 +297,12 @@ EGT(interruption)
     EGT_STR(lua_tostring(L, -1), "interrupted");
     EGT_CHECK(shell_run_end(L));
     EGT_CHECK(!shell_interrupt());
-    EGT_EQ(luaL_dostring(
-               L,
-               "local c = coroutine.wrap(function(a) local b = coroutine.yield(a + 1) return b, "
-               "'end' end)\n"
-               "assert(c(1) == 2) local x, y = c(5) assert(x == 5 and y == 'end')\n"
-               "assert(not pcall(c)) assert(not coroutine.resume(coroutine.create(error), 'x'))\n"
-               "assert(select('#', coroutine.resume(coroutine.create(function() return 1, nil "
-               "end))) == 3)"),
+    EGT_EQ(luaL_dostring(L, "local c = coroutine.wrap(function(a) local b = coroutine.yield(a + 1) return b, "
+                            "'end' end)\n"
+                            "assert(c(1) == 2) local x, y = c(5) assert(x == 5 and y == 'end')\n"
+                            "assert(not pcall(c)) assert(not coroutine.resume(coroutine.create(error), 'x'))\n"
+                            "assert(select('#', coroutine.resume(coroutine.create(function() return 1, nil "
+                            "end))) == 3)"),
            LUA_OK);
     lua_close(L);
 }

@@ -1,5 +1,5 @@
-/* mirror.c - an engine whose devices are memory of the host that nobody else may touch: it keeps it apart, and borrows the
- * reference kernels of the CPU to compute there. What the library does with a tensor of a device without asking the
+/* mirror.c - an engine whose devices are memory of the host that nobody else may touch: it keeps it apart, and borrows
+ * the reference kernels of the CPU to compute there. What the library does with a tensor of a device without asking the
  * engine is a fault at once, since the pages are closed but while the engine works.
  *
  * It has neither streams nor a clock nor captured steps, which an engine may go without, and is the example of
@@ -28,9 +28,9 @@ typedef struct block {
 /* The state of a device. */
 typedef struct mirror {
     pthread_mutex_t lock;
-    block blocks; /* a ring with this as its head */
+    block blocks;                     /* a ring with this as its head */
     int64_t live, peak, limit, share; /* bytes; limit and share: 0: none */
-    int64_t calls; /* of the system */
+    int64_t calls;                    /* of the system */
 } mirror;
 
 static const eg__host *host;
@@ -98,7 +98,8 @@ static void *reserve(eg_device *d, eg__thread *T, size_t bytes, uint16_t made_by
     pthread_mutex_lock(&m->lock);
     void *at = b && fits(m, whole) ? mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
     if (at != MAP_FAILED) {
-        *b = (block){.prev = m->blocks.prev, .next = &m->blocks, .of = m, .data = at, .bytes = whole, .made_by = made_by};
+        *b = (block){
+            .prev = m->blocks.prev, .next = &m->blocks, .of = m, .data = at, .bytes = whole, .made_by = made_by};
         b->prev->next = b->next->prev = made = b;
         m->live += (int64_t)whole;
         m->peak = m->live > m->peak ? m->live : m->peak;

@@ -55,7 +55,8 @@ EGT(described)
 EGT(there_and_back)
 {
     eg_device *d = eg_device_open("mirror"), *other = eg_device_open("mirror:1");
-    eg_tensor *x = eg_from_values(EG_SHAPE(2, 3), EG_F32, six), *y = eg_to(x, d), *z = eg_to(eg_transpose(y, 0, 1), other);
+    eg_tensor *x = eg_from_values(EG_SHAPE(2, 3), EG_F32, six), *y = eg_to(x, d),
+              *z = eg_to(eg_transpose(y, 0, 1), other);
     EGT_CHECK(eg_device_of(y) == d && eg_device_of(z) == other);
     EGT_EQ(egt_distance(eg_to(y, eg_cpu()), x), 0);
     EGT_EQ(egt_distance(eg_transpose(eg_to(z, eg_cpu()), 0, 1), x), 0);
@@ -69,7 +70,8 @@ EGT(a_step_of_training)
     eg_seed(1);
     eg_module *net = eg_sequential_new(eg_linear_new(4, 8), eg_activation_new(eg_relu), eg_linear_new(8, 2));
     eg_optim *adam = eg_adam_new(eg_module_parameters(net), .lr = 0.05);
-    eg_tensor *x = eg_uniform(EG_SHAPE(16, 4), 0, 1, EG_F32), *labels = eg_argmax(eg_slice(x, 1, 0, 2, 1), .axes = EG_AXES(1));
+    eg_tensor *x = eg_uniform(EG_SHAPE(16, 4), 0, 1, EG_F32),
+              *labels = eg_argmax(eg_slice(x, 1, 0, 2, 1), .axes = EG_AXES(1));
     double first = 0, last = 0;
     for (int k = 0; k < 40; k++) {
         EG_SCOPE {
@@ -117,8 +119,8 @@ EGT(a_child_is_refused)
     eg_tensor *x = six_on(eg_device_open("mirror"));
     pid_t child = fork();
     if (!child) {
-        _exit(eg_add(x, x) || eg_last_error()->code != EG_EDEVICE || !strstr(eg_last_error()->message, "the parent's") ||
-              eg_device_open("mirror:1"));
+        _exit(eg_add(x, x) || eg_last_error()->code != EG_EDEVICE ||
+              !strstr(eg_last_error()->message, "the parent's") || eg_device_open("mirror:1"));
     }
     int status = -1;
     EGT_CHECK(child > 0 && waitpid(child, &status, 0) == child);

@@ -6,7 +6,8 @@
 
 #include <egret/egret.h>
 
-namespace {
+namespace
+{
 
 int passed, failed;
 
@@ -18,19 +19,26 @@ void check(bool ok, const char *what)
     }
 }
 
-class Scope {
-public:
+class Scope
+{
+  public:
     Scope() : scope_(eg_scope_push()) {}
-    ~Scope() { eg_scope_pop(scope_, nullptr); }
+    ~Scope()
+    {
+        eg_scope_pop(scope_, nullptr);
+    }
     Scope(const Scope &) = delete;
     Scope &operator=(const Scope &) = delete;
 
-private:
+  private:
     eg_scope scope_;
 };
 
 struct Release {
-    void operator()(eg_tensor *t) const { eg_release(t); }
+    void operator()(eg_tensor *t) const
+    {
+        eg_release(t);
+    }
 };
 using Kept = std::unique_ptr<eg_tensor, Release>;
 

@@ -105,8 +105,8 @@ static size_t cycle(const char *path)
         check(false, "dlopen");
         return 0;
     }
-    check(FIND(push, "eg_scope_push") && FIND(pop, "eg_scope_pop") && FIND(ones, "eg_ones") &&
-              FIND(exp, "eg_exp") && FIND(matmul, "eg_matmul") && FIND(get, "eg_get"),
+    check(FIND(push, "eg_scope_push") && FIND(pop, "eg_scope_pop") && FIND(ones, "eg_ones") && FIND(exp, "eg_exp") &&
+              FIND(matmul, "eg_matmul") && FIND(get, "eg_get"),
           "the plain functions are found by name");
     check(!dlsym(lib, "eg__fail"), "what is internal is not exported");
     pthread_t t;

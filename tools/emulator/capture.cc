@@ -16,8 +16,7 @@ bool eg__capture_forbids(eg__fake &fake)
     }
     for (auto &c : fake.captures) {
         bool own = c->thread == eg__fake_thread() && c->mode != cudaStreamCaptureModeRelaxed;
-        bool global =
-            c->mode == cudaStreamCaptureModeGlobal && eg__fake_mode == cudaStreamCaptureModeGlobal;
+        bool global = c->mode == cudaStreamCaptureModeGlobal && eg__fake_mode == cudaStreamCaptureModeGlobal;
         if (own || global) {
             eg__invalidate(c);
             forbidden = true;
@@ -150,9 +149,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t s, cudaStreamCaptureStatus *statu
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t s, cudaStreamCaptureStatus *status,
-                                     unsigned long long *id, cudaGraph_t *graph,
-                                     const cudaGraphNode_t **dependencies,
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t s, cudaStreamCaptureStatus *status, unsigned long long *id,
+                                     cudaGraph_t *graph, const cudaGraphNode_t **dependencies,
                                      const cudaGraphEdgeData **edges, size_t *count)
 {
     EG__CALL(EG__NO_DEVICE)
@@ -199,8 +197,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
     return cudaSuccess;
 }
 
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
-                                          unsigned long long flags)
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
 {
     return cudaGraphInstantiate(exec, graph, flags);
 }

@@ -24,8 +24,7 @@ struct rows {
     void run() const
     {
         for (size_t i = 0; i < count; i++) {
-            memmove(static_cast<char *>(to) + i * to_pitch,
-                    static_cast<const char *>(from) + i * from_pitch, bytes);
+            memmove(static_cast<char *>(to) + i * to_pitch, static_cast<const char *>(from) + i * from_pitch, bytes);
         }
     }
 };
@@ -116,8 +115,7 @@ static cudaError_t copy(eg__call &call, rows r, cudaMemcpyKind kind, cudaStream_
     if (!s) {
         return do_now(call, task);
     }
-    bool pageable_in = from.kind == EG__HOST && !from.pinned,
-         pageable_out = to.kind == EG__HOST && !to.pinned;
+    bool pageable_in = from.kind == EG__HOST && !from.pinned, pageable_out = to.kind == EG__HOST && !to.pinned;
     if (pageable_in && !s->capture) {
         const char *bytes = static_cast<const char *>(r.from);
         auto staged = std::make_shared<std::vector<char>>(bytes, bytes + r.from_span());
@@ -134,8 +132,7 @@ static cudaError_t copy(eg__call &call, rows r, cudaMemcpyKind kind, cudaStream_
     return e;
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t s)
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t s)
 {
     EG__CALL(eg__fake_device)
     return call.end(copy(call, {to, from, bytes, bytes, bytes, 1}, kind, s));
@@ -147,8 +144,8 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind 
     return call.end(copy(call, {to, from, bytes, bytes, bytes, 1}, kind, nullptr));
 }
 
-cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                              size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t s)
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind, cudaStream_t s)
 {
     EG__CALL(eg__fake_device)
     if (width > to_pitch || width > from_pitch) {
@@ -157,12 +154,11 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     return call.end(copy(call, {to, from, to_pitch, from_pitch, width, height}, kind, s));
 }
 
-cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
-                                size_t bytes, cudaStream_t s)
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                                cudaStream_t s)
 {
     EG__CALL(eg__fake_device)
-    if (bytes && (eg__place_of(to, bytes).device != to_device ||
-                  eg__place_of(from, bytes).device != from_device)) {
+    if (bytes && (eg__place_of(to, bytes).device != to_device || eg__place_of(from, bytes).device != from_device)) {
         return call.end(cudaErrorInvalidValue);
     }
     return call.end(copy(call, {to, from, bytes, bytes, bytes, 1}, cudaMemcpyDeviceToDevice, s));

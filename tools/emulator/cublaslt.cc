@@ -81,22 +81,20 @@ template <class T> static cublasStatus_t set(T *to, const void *from, size_t siz
 /* Of the runtime's error a call begins with; injected ones are statuses already. */
 static cublasStatus_t status_of(cudaError_t e)
 {
-    return e == cudaErrorNoDevice || e == cudaErrorInsufficientDriver
-               ? CUBLAS_STATUS_NOT_INITIALIZED
-           : int(e) > int(CUBLAS_STATUS_LICENSE_ERROR) ? CUBLAS_STATUS_EXECUTION_FAILED
-                                                       : cublasStatus_t(e);
+    return e == cudaErrorNoDevice || e == cudaErrorInsufficientDriver ? CUBLAS_STATUS_NOT_INITIALIZED
+           : int(e) > int(CUBLAS_STATUS_LICENSE_ERROR)                ? CUBLAS_STATUS_EXECUTION_FAILED
+                                                                      : cublasStatus_t(e);
 }
 
 /* ---- descriptors ---- */
 
-cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t p, size_t size,
-                                               cublasComputeType_t compute, cudaDataType_t scale)
+cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t p, size_t size, cublasComputeType_t compute,
+                                               cudaDataType_t scale)
 {
     return begin(p, size, DESC, desc{0, compute, scale, {}, CUBLASLT_EPILOGUE_DEFAULT, nullptr});
 }
 
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t p,
-                                              cublasLtMatmulDescAttributes_t attribute,
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t p, cublasLtMatmulDescAttributes_t attribute,
                                               const void *from, size_t size)
 {
     desc *d = in<desc>(p, DESC);
@@ -117,15 +115,13 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t p,
     }
 }
 
-cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t p, size_t size,
-                                                 cudaDataType type, uint64_t rows, uint64_t columns,
-                                                 int64_t ld)
+cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t p, size_t size, cudaDataType type,
+                                                 uint64_t rows, uint64_t columns, int64_t ld)
 {
     return begin(p, size, LAYOUT, layout{0, type, int64_t(rows), int64_t(columns), ld, 0, 1});
 }
 
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t p,
-                                                cublasLtMatrixLayoutAttribute_t attribute,
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t p, cublasLtMatrixLayoutAttribute_t attribute,
                                                 const void *from, size_t size)
 {
     layout *l = in<layout>(p, LAYOUT);
@@ -144,13 +140,12 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t p,
 
 cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t p, size_t size)
 {
-    return begin(p, size, PREFERENCE,
-                 preference{0, CUBLASLT_REDUCTION_SCHEME_MASK, 0, {256, 256, 256, 256}});
+    return begin(p, size, PREFERENCE, preference{0, CUBLASLT_REDUCTION_SCHEME_MASK, 0, {256, 256, 256, 256}});
 }
 
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p,
-                                                    cublasLtMatmulPreferenceAttributes_t attribute,
-                                                    const void *from, size_t size)
+                                                    cublasLtMatmulPreferenceAttributes_t attribute, const void *from,
+                                                    size_t size)
 {
     preference *f = in<preference>(p, PREFERENCE);
     if (!f) {
@@ -189,8 +184,8 @@ static bool covers(const layout *l)
 
 static bool epilogue_known(uint32_t e)
 {
-    return e == CUBLASLT_EPILOGUE_DEFAULT || e == CUBLASLT_EPILOGUE_BIAS ||
-           e == CUBLASLT_EPILOGUE_RELU || e == CUBLASLT_EPILOGUE_RELU_BIAS;
+    return e == CUBLASLT_EPILOGUE_DEFAULT || e == CUBLASLT_EPILOGUE_BIAS || e == CUBLASLT_EPILOGUE_RELU ||
+           e == CUBLASLT_EPILOGUE_RELU_BIAS;
 }
 
 static bool types_fit(const product &p)
@@ -219,9 +214,8 @@ static bool epilogue_fits(const product &p)
     return p.d->epilogue == CUBLASLT_EPILOGUE_DEFAULT || p.y->type != CUDA_R_64F || p.m <= 64;
 }
 
-static cublasStatus_t read_product(cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t a,
-                                   cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
-                                   cublasLtMatrixLayout_t y, product *p)
+static cublasStatus_t read_product(cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                   cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t y, product *p)
 {
     *p = product{in<desc>(d, DESC),
                  in<layout>(a, LAYOUT),
@@ -240,10 +234,9 @@ static cublasStatus_t read_product(cublasLtMatmulDesc_t d, cublasLtMatrixLayout_
     p->k = ta ? p->a->rows : p->a->columns;
     const int32_t batch = p->y->batch;
     if ((ta ? p->a->columns : p->a->rows) != p->m || (tb ? p->b->columns : p->b->rows) != p->k ||
-        (tb ? p->b->rows : p->b->columns) != p->n || p->c->rows != p->m || p->c->columns != p->n ||
-        !covers(p->a) || !covers(p->b) || !covers(p->c) || !covers(p->y) || p->a->batch != batch ||
-        p->b->batch != batch || p->c->batch != batch ||
-        (batch > 1 && p->y->step < p->y->ld * (p->n - 1) + p->m)) {
+        (tb ? p->b->rows : p->b->columns) != p->n || p->c->rows != p->m || p->c->columns != p->n || !covers(p->a) ||
+        !covers(p->b) || !covers(p->c) || !covers(p->y) || p->a->batch != batch || p->b->batch != batch ||
+        p->c->batch != batch || (batch > 1 && p->y->step < p->y->ld * (p->n - 1) + p->m)) {
         return CUBLAS_STATUS_INVALID_VALUE;
     }
     return types_fit(*p) && epilogue_fits(*p) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
@@ -253,13 +246,12 @@ static uint64_t shape_of(const product &p)
 {
     uint64_t h = 1469598103934665603u;
     for (const layout *l : {p.a, p.b, p.c, p.y}) {
-        for (int64_t v :
-             {int64_t(l->type), l->rows, l->columns, l->ld, int64_t(l->batch), l->step}) {
+        for (int64_t v : {int64_t(l->type), l->rows, l->columns, l->ld, int64_t(l->batch), l->step}) {
             h = (h ^ uint64_t(v)) * 1099511628211u;
         }
     }
-    for (int64_t v : {int64_t(p.d->compute), int64_t(p.d->transposed[0]),
-                      int64_t(p.d->transposed[1]), int64_t(p.d->epilogue)}) {
+    for (int64_t v :
+         {int64_t(p.d->compute), int64_t(p.d->transposed[0]), int64_t(p.d->transposed[1]), int64_t(p.d->epilogue)}) {
         h = (h ^ uint64_t(v)) * 1099511628211u;
     }
     return h;
@@ -291,12 +283,10 @@ const char *cublasLtGetStatusString(cublasStatus_t status)
 }
 
 /* One algorithm; it makes long sums in two parts, if that is allowed. */
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t d,
-                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
-                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t y,
-                                              cublasLtMatmulPreference_t preferred, int asked,
-                                              cublasLtMatmulHeuristicResult_t result[],
-                                              int *results)
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t a,
+                                              cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+                                              cublasLtMatrixLayout_t y, cublasLtMatmulPreference_t preferred, int asked,
+                                              cublasLtMatmulHeuristicResult_t result[], int *results)
 {
     enum { LONG = 32 };
     eg__call call("cublasLtMatmulAlgoGetHeuristic", eg__fake_device);
@@ -318,10 +308,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     for (int i = 0; i < 4; i++) {
         x.align[i] = uint8_t(__builtin_ctz(f->align[i]));
     }
-    uint64_t part =
-        uint64_t(p.m) * uint64_t(p.n) * uint64_t(p.y->batch) * (p.y->type == CUDA_R_64F ? 8 : 4);
-    if (p.k >= LONG && f->reductions & CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE &&
-        part <= f->workspace) {
+    uint64_t part = uint64_t(p.m) * uint64_t(p.n) * uint64_t(p.y->batch) * (p.y->type == CUDA_R_64F ? 8 : 4);
+    if (p.k >= LONG && f->reductions & CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE && part <= f->workspace) {
         x.parts = 2;
         x.workspace = part;
     }
@@ -393,24 +381,22 @@ static float to_tf32(float v)
 
 /* op(matrix) in the type that is computed in, one column of `rows` after the other. */
 template <class T>
-static std::vector<T> unpack(const work &w, const layout &l, const char *p, bool transposed,
-                             int64_t rows, int64_t columns, int64_t batch)
+static std::vector<T> unpack(const work &w, const layout &l, const char *p, bool transposed, int64_t rows,
+                             int64_t columns, int64_t batch)
 {
     std::vector<T> to(size_t(rows * columns));
     for (int64_t j = 0; j < columns; j++) {
         for (int64_t i = 0; i < rows; i++) {
             int64_t at = (transposed ? i * l.ld + j : j * l.ld + i) + batch * l.step;
             T v = T(load(p, l.type, at));
-            to[size_t(j * rows + i)] =
-                w.d.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? T(to_tf32(float(v))) : v;
+            to[size_t(j * rows + i)] = w.d.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? T(to_tf32(float(v))) : v;
         }
     }
     return to;
 }
 
 template <class T>
-static void add_up(const work &w, const std::vector<T> &a, const std::vector<T> &b, int64_t from,
-                   int64_t to, T *y)
+static void add_up(const work &w, const std::vector<T> &a, const std::vector<T> &b, int64_t from, int64_t to, T *y)
 {
     std::fill(y, y + w.m * w.n, T(0));
     for (int64_t j = 0; j < w.n; j++) {
@@ -437,12 +423,9 @@ template <class T> static void compute_batch(const work &w, int64_t batch)
     for (int64_t j = 0; j < w.n; j++) {
         for (int64_t i = 0; i < w.m; i++) {
             int64_t at = j * w.y.ld + i + batch * w.y.step;
-            double v =
-                w.alpha * double(sum[size_t(j * w.m + i)] + (split ? first[j * w.m + i] : T(0)));
+            double v = w.alpha * double(sum[size_t(j * w.m + i)] + (split ? first[j * w.m + i] : T(0)));
             v += w.beta != 0 ? w.beta * load(w.py, w.y.type, at) : 0;
-            v += w.d.epilogue & CUBLASLT_EPILOGUE_BIAS
-                     ? load(static_cast<const char *>(w.d.bias), w.y.type, i)
-                     : 0;
+            v += w.d.epilogue & CUBLASLT_EPILOGUE_BIAS ? load(static_cast<const char *>(w.d.bias), w.y.type, i) : 0;
             v = w.d.epilogue & CUBLASLT_EPILOGUE_RELU && v < 0 ? 0 : v;
             store(w.py, w.y.type, at, v);
         }
@@ -463,15 +446,14 @@ static void compute(void *arguments)
 
 static bool fits(const void *p, const layout *l, uint8_t align)
 {
-    int64_t last =
-        (l->batch - 1) * (l->step > 0 ? l->step : 0) + l->ld * (l->columns - 1) + l->rows;
+    int64_t last = (l->batch - 1) * (l->step > 0 ? l->step : 0) + l->ld * (l->columns - 1) + l->rows;
     return reinterpret_cast<uintptr_t>(p) % (uint64_t(1) << align) == 0 &&
            eg__place_of(p, size_t(last * size_of(l->type))).kind == EG__DEVICE;
 }
 
 /* What the call has to give instead of work. */
-static cublasStatus_t refuse(const product &p, const algorithm *x, const void *a, const void *b,
-                             const void *c, void *y, const void *workspace, size_t bytes)
+static cublasStatus_t refuse(const product &p, const algorithm *x, const void *a, const void *b, const void *c, void *y,
+                             const void *workspace, size_t bytes)
 {
     if (!x || x->shape != shape_of(p) || !fits(a, p.a, x->align[0]) || !fits(b, p.b, x->align[1]) ||
         !fits(c, p.c, x->align[2]) || !fits(y, p.y, x->align[3])) {
@@ -488,12 +470,10 @@ static cublasStatus_t refuse(const product &p, const algorithm *x, const void *a
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t d, const void *alpha,
-                              const void *a, cublasLtMatrixLayout_t la, const void *b,
-                              cublasLtMatrixLayout_t lb, const void *beta, const void *c,
-                              cublasLtMatrixLayout_t lc, void *y, cublasLtMatrixLayout_t ly,
-                              const cublasLtMatmulAlgo_t *chosen, void *workspace, size_t bytes,
-                              cudaStream_t stream)
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t d, const void *alpha, const void *a,
+                              cublasLtMatrixLayout_t la, const void *b, cublasLtMatrixLayout_t lb, const void *beta,
+                              const void *c, cublasLtMatrixLayout_t lc, void *y, cublasLtMatrixLayout_t ly,
+                              const cublasLtMatmulAlgo_t *chosen, void *workspace, size_t bytes, cudaStream_t stream)
 {
     product p;
     work w;
@@ -527,12 +507,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t d, c
                  static_cast<char *>(workspace)};
     }
     bool wide = p.d->scale == CUDA_R_64F;
-    w.alpha =
-        wide ? *static_cast<const double *>(alpha) : double(*static_cast<const float *>(alpha));
+    w.alpha = wide ? *static_cast<const double *>(alpha) : double(*static_cast<const float *>(alpha));
     w.beta = wide ? *static_cast<const double *>(beta) : double(*static_cast<const float *>(beta));
     if (w.beta != 0 && c != y) {
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }
-    return eg_fake_enqueue(stream, compute, &w, sizeof w) ? CUBLAS_STATUS_EXECUTION_FAILED
-                                                          : CUBLAS_STATUS_SUCCESS;
+    return eg_fake_enqueue(stream, compute, &w, sizeof w) ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }

@@ -32,11 +32,9 @@ const char *cudnnGetErrorString(cudnnStatus_t e)
     case CUDNN_STATUS_NOT_INITIALIZED:
         return "CUDNN_STATUS_NOT_INITIALIZED";
     default:
-        return CUDNN_STATUS_CATEGORY(int(e)) == CUDNN_STATUS_EXECUTION_FAILED
-                   ? "CUDNN_STATUS_EXECUTION_FAILED"
-               : CUDNN_STATUS_CATEGORY(int(e)) == CUDNN_STATUS_INTERNAL_ERROR
-                   ? "CUDNN_STATUS_INTERNAL_ERROR"
-                   : "CUDNN_STATUS_BAD_PARAM";
+        return CUDNN_STATUS_CATEGORY(int(e)) == CUDNN_STATUS_EXECUTION_FAILED ? "CUDNN_STATUS_EXECUTION_FAILED"
+               : CUDNN_STATUS_CATEGORY(int(e)) == CUDNN_STATUS_INTERNAL_ERROR ? "CUDNN_STATUS_INTERNAL_ERROR"
+                                                                              : "CUDNN_STATUS_BAD_PARAM";
     }
 }
 
@@ -55,10 +53,10 @@ static cudnnStatus_t status_of(cudaError_t e)
                            : refuse(CUDNN_STATUS_EXECUTION_FAILED_CUDART, "the device is broken");
 }
 
-#define CUDNN_CALL()                                                                               \
-    eg__call call(__func__, eg__fake_device);                                                      \
-    if (call.error) {                                                                              \
-        return status_of(call.error);                                                              \
+#define CUDNN_CALL()                          \
+    eg__call call(__func__, eg__fake_device); \
+    if (call.error) {                         \
+        return status_of(call.error);         \
     }
 
 /* ---- handles: they stay ---------------------------------------------------------------------- */
@@ -117,14 +115,11 @@ static descriptor *alive(cudnnBackendDescriptor_t d)
     return descriptors().count(p) ? p : nullptr;
 }
 
-cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
-                                           cudnnBackendDescriptor_t *d)
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *d)
 {
     CUDNN_CALL()
     call.fake.counts.dnn_parts++;
-    *d = *descriptors()
-              .insert(new descriptor{std::make_shared<eg__part>(eg__part{int(type), false, {}})})
-              .first;
+    *d = *descriptors().insert(new descriptor{std::make_shared<eg__part>(eg__part{int(type), false, {}})}).first;
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -190,8 +185,7 @@ static bool type_fits(cudnnBackendAttributeName_t name, cudnnBackendAttributeTyp
 }
 
 cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
-                                       cudnnBackendAttributeType_t type, int64_t n,
-                                       const void *values)
+                                       cudnnBackendAttributeType_t type, int64_t n, const void *values)
 {
     CUDNN_CALL()
     descriptor *p = alive(d);
@@ -266,8 +260,8 @@ static std::shared_ptr<eg__part> config_of(const eg__part_ref &graph, int64_t in
     std::shared_ptr<eg__part> e = eg__part_new(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     std::shared_ptr<eg__part> c = eg__part_new(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     e->values[CUDNN_ATTR_ENGINE_OPERATION_GRAPH] = one_part(graph);
-    e->values[CUDNN_ATTR_ENGINE_GLOBAL_INDEX] = eg__part::value{
-        CUDNN_TYPE_INT64, 1, std::string(reinterpret_cast<const char *>(&index), sizeof index), {}};
+    e->values[CUDNN_ATTR_ENGINE_GLOBAL_INDEX] =
+        eg__part::value{CUDNN_TYPE_INT64, 1, std::string(reinterpret_cast<const char *>(&index), sizeof index), {}};
     c->values[CUDNN_ATTR_ENGINECFG_ENGINE] = one_part(e);
     return c;
 }
@@ -303,8 +297,7 @@ static std::string tensor_lacks(const eg__part &t)
 static cudnnStatus_t finish_plan(eg__call &call, eg__part &plan)
 {
     if (plan.has(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)) {
-        const std::string text =
-            plan.values.at(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION).bytes;
+        const std::string text = plan.values.at(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION).bytes;
         const char *at = text.c_str();
         std::shared_ptr<eg__part> config = eg__part_read(&at);
         if (!config || config->type != CUDNN_BACKEND_ENGINECFG_DESCRIPTOR) {
@@ -313,8 +306,7 @@ static cudnnStatus_t finish_plan(eg__call &call, eg__part &plan)
         plan.values[CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG] = one_part(config);
         call.fake.counts.dnn_read++;
     }
-    if (!plan.has(CUDNN_ATTR_EXECUTION_PLAN_HANDLE) ||
-        !plan.has(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)) {
+    if (!plan.has(CUDNN_ATTR_EXECUTION_PLAN_HANDLE) || !plan.has(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)) {
         return refuse(CUDNN_STATUS_BAD_PARAM, "a plan needs a handle and an engine");
     }
     const eg__part &e = engine_of_plan(plan);
@@ -355,24 +347,21 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t d)
         why = tensor_lacks(part);
         break;
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
-        why =
-            part.count(CUDNN_ATTR_OPERATIONGRAPH_OPS) && part.has(CUDNN_ATTR_OPERATIONGRAPH_HANDLE)
-                ? ""
-                : "a graph needs operations and a handle";
+        why = part.count(CUDNN_ATTR_OPERATIONGRAPH_OPS) && part.has(CUDNN_ATTR_OPERATIONGRAPH_HANDLE)
+                  ? ""
+                  : "a graph needs operations and a handle";
         break;
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
-        why =
-            part.has(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH) && part.has(CUDNN_ATTR_ENGINEHEUR_MODE)
-                ? ""
-                : "heuristics need a graph and a mode";
+        why = part.has(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH) && part.has(CUDNN_ATTR_ENGINEHEUR_MODE)
+                  ? ""
+                  : "heuristics need a graph and a mode";
         call.fake.counts.heuristics++;
         break;
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
         e = finish_plan(call, part);
         break;
     case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
-        why = part.count(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS) ==
-                      part.count(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS)
+        why = part.count(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS) == part.count(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS)
                   ? ""
                   : "a pack of more or fewer addresses";
         break;
@@ -394,8 +383,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t d)
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 /* Descriptors that the caller made become these parts; how many there are. */
-static cudnnStatus_t give_parts(const std::vector<std::shared_ptr<eg__part>> &all, int64_t room,
-                                int64_t *n, void *to)
+static cudnnStatus_t give_parts(const std::vector<std::shared_ptr<eg__part>> &all, int64_t room, int64_t *n, void *to)
 {
     for (size_t i = 0; i < all.size() && int64_t(i) < room; i++) {
         descriptor *p = alive(static_cast<void **>(to)[i]);
@@ -410,8 +398,7 @@ static cudnnStatus_t give_parts(const std::vector<std::shared_ptr<eg__part>> &al
     return CUDNN_STATUS_SUCCESS;
 }
 
-template <class T>
-static cudnnStatus_t give(const T *from, size_t count, int64_t room, int64_t *n, void *to)
+template <class T> static cudnnStatus_t give(const T *from, size_t count, int64_t room, int64_t *n, void *to)
 {
     for (size_t i = 0; i < count && int64_t(i) < room; i++) {
         static_cast<T *>(to)[i] = from[i];
@@ -423,21 +410,16 @@ static cudnnStatus_t give(const T *from, size_t count, int64_t room, int64_t *n,
 static std::vector<std::shared_ptr<eg__part>> recommended(const eg__part &heuristics)
 {
     std::vector<std::shared_ptr<eg__part>> all;
-    const bool last = heuristics.get<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) ==
-                      CUDNN_HEUR_MODE_FALLBACK;
-    const size_t first = last ? RECOMMENDED : 0,
-                 end = last ? engines().size() : size_t(RECOMMENDED);
+    const bool last = heuristics.get<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) == CUDNN_HEUR_MODE_FALLBACK;
+    const size_t first = last ? RECOMMENDED : 0, end = last ? engines().size() : size_t(RECOMMENDED);
     for (size_t i = first; i < end; i++) {
-        all.push_back(config_of(
-            heuristics.values.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH).parts[0], int64_t(i)));
+        all.push_back(config_of(heuristics.values.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH).parts[0], int64_t(i)));
     }
     return all;
 }
 
-cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const d,
-                                       cudnnBackendAttributeName_t name,
-                                       cudnnBackendAttributeType_t type, int64_t room, int64_t *n,
-                                       void *to)
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const d, cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, int64_t room, int64_t *n, void *to)
 {
     CUDNN_CALL()
     descriptor *p = alive(d);
@@ -478,17 +460,13 @@ static bool placed(const eg__part &t, const char *at)
     for (size_t d = 0; d < size.size(); d++) {
         last += (size[d] - 1) * stride[d];
     }
-    const int64_t bytes =
-        (last + 1) * eg__graph_size_of(t.get<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE));
-    return reinterpret_cast<uintptr_t>(at) %
-                   uint64_t(t.get<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT)) ==
-               0 &&
+    const int64_t bytes = (last + 1) * eg__graph_size_of(t.get<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE));
+    return reinterpret_cast<uintptr_t>(at) % uint64_t(t.get<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT)) == 0 &&
            eg__place_of(at, size_t(bytes)).kind == EG__DEVICE;
 }
 
 /* The addresses of all tensors of the graph; numbers are copied now. */
-static std::string addresses(const eg__part &graph, const eg__part &pack,
-                             std::map<int64_t, char *> &at,
+static std::string addresses(const eg__part &graph, const eg__part &pack, std::map<int64_t, char *> &at,
                              std::map<int64_t, std::vector<char>> &given)
 {
     for (int64_t i = 0; i < pack.count(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS); i++) {
@@ -508,8 +486,8 @@ static std::string addresses(const eg__part &graph, const eg__part &pack,
             }
             if (t->has(CUDNN_ATTR_TENSOR_IS_BY_VALUE)) {
                 if (!given.count(id)) {
-                    given[id].assign(at[id], at[id] + eg__graph_size_of(t->get<cudnnDataType_t>(
-                                                          CUDNN_ATTR_TENSOR_DATA_TYPE)));
+                    given[id].assign(at[id],
+                                     at[id] + eg__graph_size_of(t->get<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE)));
                 }
             } else if (!placed(*t, at[id])) {
                 return "a tensor that is not on the device, or not aligned as said";
@@ -519,26 +497,23 @@ static std::string addresses(const eg__part &graph, const eg__part &pack,
     return "";
 }
 
-cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
-                                  cudnnBackendDescriptor_t pack)
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack)
 {
     CUDNN_CALL()
     descriptor *p = alive(plan), *v = alive(pack);
-    if (!p || !v || !p->part->done || !v->part->done || !handles().count(handle) ||
-        handle->device != eg__fake_device) {
+    if (!p || !v || !p->part->done || !v->part->done || !handles().count(handle) || handle->device != eg__fake_device) {
         return refuse(CUDNN_STATUS_BAD_PARAM, "the handle, the plan or the pack");
     }
-    const eg__part_ref e = p->part->at(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
-                               .values.at(CUDNN_ATTR_ENGINECFG_ENGINE)
-                               .parts[0];
+    const eg__part_ref e =
+        p->part->at(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).values.at(CUDNN_ATTR_ENGINECFG_ENGINE).parts[0];
     const eg__part_ref graph = e->values.at(CUDNN_ATTR_ENGINE_OPERATION_GRAPH).parts[0];
     const engine &by = engine_of(*e);
     std::map<int64_t, char *> at;
     std::map<int64_t, std::vector<char>> given;
     std::string why = addresses(*graph, *v->part, at, given);
     char *area = v->part->get<char *>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
-    if (by.workspace && (reinterpret_cast<uintptr_t>(area) % 256 ||
-                         eg__place_of(area, size_t(by.workspace)).kind != EG__DEVICE)) {
+    if (by.workspace &&
+        (reinterpret_cast<uintptr_t>(area) % 256 || eg__place_of(area, size_t(by.workspace)).kind != EG__DEVICE)) {
         why = "the work area";
     }
     if (!why.empty()) {
@@ -561,7 +536,6 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
         eg__graph_run(*graph, at, narrow);
     };
     call.fake.counts.dnn_runs++;
-    return eg__push(call, handle->stream, std::move(task))
-               ? refuse(CUDNN_STATUS_EXECUTION_FAILED, "queueing")
-               : CUDNN_STATUS_SUCCESS;
+    return eg__push(call, handle->stream, std::move(task)) ? refuse(CUDNN_STATUS_EXECUTION_FAILED, "queueing")
+                                                           : CUDNN_STATUS_SUCCESS;
 }

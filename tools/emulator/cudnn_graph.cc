@@ -155,8 +155,7 @@ struct running {
     }
     static bool between(const eg__part &tensor)
     {
-        return tensor.has(CUDNN_ATTR_TENSOR_IS_VIRTUAL) &&
-               tensor.get<bool>(CUDNN_ATTR_TENSOR_IS_VIRTUAL);
+        return tensor.has(CUDNN_ATTR_TENSOR_IS_VIRTUAL) && tensor.get<bool>(CUDNN_ATTR_TENSOR_IS_VIRTUAL);
     }
     field of(const eg__part &tensor)
     {
@@ -173,8 +172,7 @@ struct running {
                 for (size_t d = 0; d < f.size.size(); d++) {
                     last += (f.size[d] - 1) * f.stride[d];
                 }
-                f.own = std::make_shared<std::vector<char>>(
-                    size_t((last + 1) * eg__graph_size_of(f.type)));
+                f.own = std::make_shared<std::vector<char>>(size_t((last + 1) * eg__graph_size_of(f.type)));
                 f.at = f.own->data();
             } else {
                 f.at = at.at(id);
@@ -202,20 +200,16 @@ static bool conv_of(const eg__part &op, conv_names *n)
 {
     switch (op.type) {
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-        *n = conv_names{CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-                        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC};
+        *n = conv_names{CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC};
         return true;
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-        *n = conv_names{CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+        *n = conv_names{CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
                         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
                         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC};
         return true;
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
-        *n = conv_names{CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+        *n = conv_names{CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
                         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
                         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC};
         return true;
@@ -238,9 +232,8 @@ static std::string conv_refuses(const eg__part &op, const conv_names &n)
     const numbers before = v.numbers(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
     const numbers after = v.numbers(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS);
     const size_t axes = step.size();
-    if (axes < 2 || axes > 3 || x.size() != axes + 2 || w.size() != axes + 2 ||
-        y.size() != axes + 2 || wide.size() != axes || before.size() != axes ||
-        after.size() != axes) {
+    if (axes < 2 || axes > 3 || x.size() != axes + 2 || w.size() != axes + 2 || y.size() != axes + 2 ||
+        wide.size() != axes || before.size() != axes || after.size() != axes) {
         return "numbers of axes";
     }
     if (x[0] != y[0] || w[0] != y[1] || x[1] % w[1] || y[1] % (x[1] / w[1])) {
@@ -305,46 +298,52 @@ template <class F> static void over_space(const int64_t *size, F f)
 
 static void run_conv(running &r, const eg__part &op, const conv_names &n)
 {
-    enum { Y, X, W } what = op.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ? Y
-                            : op.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
-                                ? X
+    enum {
+        Y,
+        X,
+        W
+    } what = op.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR
+                 ? Y
+                 : op.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
+                 ? X
                                 : W;
-    const eg__part &v = op.at(n.conv);
-    const numbers step = v.numbers(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
-    const numbers wide = v.numbers(CUDNN_ATTR_CONVOLUTION_DILATIONS);
-    const numbers before = v.numbers(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
-    const field fx = r.factor(op.at(n.x)), fw = r.factor(op.at(n.w)), fy = r.factor(op.at(n.y));
-    packed x(fx, what == X), w(fw, what == W), y(fy, what == Y);
-    const int64_t each = w.c, outs = y.c / (x.c / each), first = 3 - int64_t(step.size());
-    over_space(y.s, [&](const int64_t *py) {
-        over_space(w.s, [&](const int64_t *pw) {
-            int64_t px[3] = {0, 0, 0};
-            for (int64_t d = first; d < 3; d++) {
-                const size_t k = size_t(d - first);
-                px[d] = py[d] * step[k] + pw[d] * wide[k] - before[k];
-                if (px[d] < 0 || px[d] >= x.s[d]) {
-                    return;
-                }
-            }
-            for (int64_t i = 0; i < y.n; i++) {
-                double *out = y.at(i, py), *in = x.at(i, px);
-                for (int64_t k = 0; k < y.c; k++) {
-                    double *a = in + k / outs * each, *b = w.at(k, pw), sum = 0;
-                    for (int64_t c = 0; c < each && what == Y; c++) {
-                        sum += a[c] * b[c];
-                    }
-                    for (int64_t c = 0; c < each && what == X; c++) {
-                        a[c] += out[k] * b[c];
-                    }
-                    for (int64_t c = 0; c < each && what == W; c++) {
-                        b[c] += out[k] * a[c];
-                    }
-                    out[k] += sum;
-                }
-            }
-        });
-    });
-    (what == Y ? y : what == X ? x : w).give(what == Y ? fy : what == X ? fx : fw);
+                                const eg__part &v = op.at(n.conv);
+                                const numbers step = v.numbers(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
+                                const numbers wide = v.numbers(CUDNN_ATTR_CONVOLUTION_DILATIONS);
+                                const numbers before = v.numbers(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
+                                const field fx = r.factor(op.at(n.x)), fw = r.factor(op.at(n.w)),
+                                            fy = r.factor(op.at(n.y));
+                                packed x(fx, what == X), w(fw, what == W), y(fy, what == Y);
+                                const int64_t each = w.c, outs = y.c / (x.c / each), first = 3 - int64_t(step.size());
+                                over_space(y.s, [&](const int64_t *py) {
+                                    over_space(w.s, [&](const int64_t *pw) {
+                                        int64_t px[3] = {0, 0, 0};
+                                        for (int64_t d = first; d < 3; d++) {
+                                            const size_t k = size_t(d - first);
+                                            px[d] = py[d] * step[k] + pw[d] * wide[k] - before[k];
+                                            if (px[d] < 0 || px[d] >= x.s[d]) {
+                                                return;
+                                            }
+                                        }
+                                        for (int64_t i = 0; i < y.n; i++) {
+                                            double *out = y.at(i, py), *in = x.at(i, px);
+                                            for (int64_t k = 0; k < y.c; k++) {
+                                                double *a = in + k / outs * each, *b = w.at(k, pw), sum = 0;
+                                                for (int64_t c = 0; c < each && what == Y; c++) {
+                                                    sum += a[c] * b[c];
+                                                }
+                                                for (int64_t c = 0; c < each && what == X; c++) {
+                                                    a[c] += out[k] * b[c];
+                                                }
+                                                for (int64_t c = 0; c < each && what == W; c++) {
+                                                    b[c] += out[k] * a[c];
+                                                }
+                                                out[k] += sum;
+                                            }
+                                        }
+                                    });
+                                });
+                                (what == Y ? y : what == X ? x : w).give(what == Y ? fy : what == X ? fx : fw);
 }
 
 /* ---- formulas, products, sums ---------------------------------------------------------------- */
@@ -407,32 +406,27 @@ static double formula(int mode, double x, double b, double t)
 
 static bool known(int mode)
 {
-    return mode == CUDNN_POINTWISE_GEN_INDEX || mode == CUDNN_POINTWISE_LOG ||
-           !isnan(formula(mode, 0.5, 0.5, 1));
+    return mode == CUDNN_POINTWISE_GEN_INDEX || mode == CUDNN_POINTWISE_LOG || !isnan(formula(mode, 0.5, 0.5, 1));
 }
 
 static int mode_of(const eg__part &op)
 {
-    return int(op.at(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR)
-                   .get<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE));
+    return int(
+        op.at(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR).get<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE));
 }
 
 static void run_point(running &r, const eg__part &op)
 {
     const int mode = mode_of(op);
     const eg__part &how = op.at(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
-    const size_t axis = how.has(CUDNN_ATTR_POINTWISE_AXIS)
-                            ? size_t(how.get<int64_t>(CUDNN_ATTR_POINTWISE_AXIS))
-                            : 0;
+    const size_t axis = how.has(CUDNN_ATTR_POINTWISE_AXIS) ? size_t(how.get<int64_t>(CUDNN_ATTR_POINTWISE_AXIS)) : 0;
     const field x = r.of(op.at(CUDNN_ATTR_OPERATION_POINTWISE_XDESC));
     const field y = r.of(op.at(CUDNN_ATTR_OPERATION_POINTWISE_YDESC));
-    const bool two = op.has(CUDNN_ATTR_OPERATION_POINTWISE_BDESC),
-               three = op.has(CUDNN_ATTR_OPERATION_POINTWISE_TDESC);
+    const bool two = op.has(CUDNN_ATTR_OPERATION_POINTWISE_BDESC), three = op.has(CUDNN_ATTR_OPERATION_POINTWISE_TDESC);
     const field b = two ? r.of(op.at(CUDNN_ATTR_OPERATION_POINTWISE_BDESC)) : x;
     const field t = three ? r.of(op.at(CUDNN_ATTR_OPERATION_POINTWISE_TDESC)) : x;
     const bool spread = how.has(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION) &&
-                        how.get<cudnnNanPropagation_t>(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION) ==
-                            CUDNN_PROPAGATE_NAN;
+                        how.get<cudnnNanPropagation_t>(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION) == CUDNN_PROPAGATE_NAN;
     over(y.size, [&](const numbers &i) {
         const double from = x.get(x.place(i, y.size));
         const double v = mode == CUDNN_POINTWISE_GEN_INDEX ? double(i[axis])
@@ -464,14 +458,13 @@ static void run_matmul(running &r, const eg__part &op)
 
 static void run_reduce(running &r, const eg__part &op)
 {
-    const int mode = int(op.at(CUDNN_ATTR_OPERATION_REDUCTION_DESC)
-                             .get<cudnnReduceTensorOp_t>(CUDNN_ATTR_REDUCTION_OPERATOR));
+    const int mode =
+        int(op.at(CUDNN_ATTR_OPERATION_REDUCTION_DESC).get<cudnnReduceTensorOp_t>(CUDNN_ATTR_REDUCTION_OPERATOR));
     const field x = r.of(op.at(CUDNN_ATTR_OPERATION_REDUCTION_XDESC));
     const field y = r.of(op.at(CUDNN_ATTR_OPERATION_REDUCTION_YDESC));
     const bool most = mode == CUDNN_REDUCE_TENSOR_MAX;
     std::map<int64_t, double> sums;
-    over(y.size,
-         [&](const numbers &i) { sums[y.place(i, y.size)] = most ? -double(INFINITY) : 0; });
+    over(y.size, [&](const numbers &i) { sums[y.place(i, y.size)] = most ? -double(INFINITY) : 0; });
     over(x.size, [&](const numbers &i) {
         double &sum = sums[y.place(i, x.size)];
         const double v = x.get(x.place(i, x.size));
@@ -521,12 +514,10 @@ static const std::vector<op_names> &all_names(void)
          {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W}},
         {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY}},
+         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY}},
         {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY}},
+         {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY}},
     };
     return *all;
 }

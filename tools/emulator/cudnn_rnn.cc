@@ -1,6 +1,6 @@
-/* cudnn_rnn.cc - recurrent layers of cuDNN on fake devices: the functions lib/cuda/rnn/dnn_rnn.c calls, with plain loops
- * behind. Where weights lie in their block is an affair of its own: not the order they come in, and with gaps. What is
- * left for gradients is in the reserve alone. */
+/* cudnn_rnn.cc - recurrent layers of cuDNN on fake devices: the functions lib/cuda/rnn/dnn_rnn.c calls, with plain
+ * loops behind. Where weights lie in their block is an affair of its own: not the order they come in, and with gaps.
+ * What is left for gradients is in the reserve alone. */
 #include <math.h>
 
 #include "lib/math/half.h"
@@ -17,7 +17,10 @@ struct cudnnRNNStruct {
     cudnnRNNMode_t mode;
     cudnnDataType_t type;
     int64_t inputs, width, state;
-    int64_t gates() const { return mode == CUDNN_LSTM ? 4 : 3; }
+    int64_t gates() const
+    {
+        return mode == CUDNN_LSTM ? 4 : 3;
+    }
 };
 
 struct cudnnRNNDataStruct {
@@ -36,9 +39,9 @@ struct cudnnDropoutStruct {
     bool set;
 };
 
-#define REFUSE_UNLESS(condition)                                                                   \
-    if (!(condition)) {                                                                            \
-        return CUDNN_STATUS_BAD_PARAM;                                                             \
+#define REFUSE_UNLESS(condition)       \
+    if (!(condition)) {                \
+        return CUDNN_STATUS_BAD_PARAM; \
     }
 
 #define BEGIN()                                                                                    \
@@ -48,20 +51,20 @@ struct cudnnDropoutStruct {
     }
 
 /* Creating and destroying one: they are counted, so that tests see what is left. */
-#define KIND(Name, type)                                                                           \
-    cudnnStatus_t cudnnCreate##Name##Descriptor(type **d)                                          \
-    {                                                                                              \
-        BEGIN()                                                                                    \
-        call.fake.counts.dnn_parts++;                                                              \
-        *d = new type();                                                                           \
-        return CUDNN_STATUS_SUCCESS;                                                               \
-    }                                                                                              \
-    cudnnStatus_t cudnnDestroy##Name##Descriptor(type *d)                                          \
-    {                                                                                              \
-        eg__call call(__func__, EG__NO_DEVICE);                                                    \
-        call.fake.counts.dnn_parts--;                                                              \
-        delete d;                                                                                  \
-        return CUDNN_STATUS_SUCCESS;                                                               \
+#define KIND(Name, type)                                  \
+    cudnnStatus_t cudnnCreate##Name##Descriptor(type **d) \
+    {                                                     \
+        BEGIN()                                           \
+        call.fake.counts.dnn_parts++;                     \
+        *d = new type();                                  \
+        return CUDNN_STATUS_SUCCESS;                      \
+    }                                                     \
+    cudnnStatus_t cudnnDestroy##Name##Descriptor(type *d) \
+    {                                                     \
+        eg__call call(__func__, EG__NO_DEVICE);           \
+        call.fake.counts.dnn_parts--;                     \
+        delete d;                                         \
+        return CUDNN_STATUS_SUCCESS;                      \
     }
 KIND(RNN, cudnnRNNStruct)
 KIND(RNNData, cudnnRNNDataStruct)
@@ -178,9 +181,10 @@ struct left {
 
     left(const cudnnRNNStruct &r, int64_t cells, void *p)
     {
-        const int64_t G = r.gates() * r.width, sizes[] = {1, G * cells, r.width * cells, r.width * cells,
-                                                          r.width * cells, r.state * cells, G * cells, G * cells,
-                                                          r.state * cells};
+        const int64_t G = r.gates() * r.width,
+                      sizes[] = {
+                          1,         G * cells, r.width * cells, r.width * cells, r.width * cells, r.state * cells,
+                          G * cells, G * cells, r.state * cells};
         double **to[] = {&stage, &gates, &met, &c, &cell, &h, &dz, &dm, &dr};
         n = 0;
         for (int i = 0; i < 9; i++) {
@@ -241,15 +245,24 @@ struct job {
     const char *x, *h0, *c0, *weights, *dy, *dh, *dc;
     char *y, *hy, *cy, *dx, *dh0, *dc0, *dweights, *work, *reserve;
 
-    double at(const char *p, int64_t i) const { return load(p, r.type, i); }
-    void put(char *p, int64_t i, double v) const { store(p, r.type, i, v); }
+    double at(const char *p, int64_t i) const
+    {
+        return load(p, r.type, i);
+    }
+    void put(char *p, int64_t i, double v) const
+    {
+        store(p, r.type, i, v);
+    }
     double weight(int64_t id, int64_t row, int64_t column) const
     {
         const int64_t across = id == 2 * r.gates() ? r.width : id >= r.gates() ? r.state : r.inputs;
         return at(weights, matrix_at(r, id) + row * across + column);
     }
     /* The lengths a kernel would read: wrong ones spoil the result. */
-    int64_t length(int64_t n) const { return device_lengths[n] == lengths[size_t(n)] ? lengths[size_t(n)] : 0; }
+    int64_t length(int64_t n) const
+    {
+        return device_lengths[n] == lengths[size_t(n)] ? lengths[size_t(n)] : 0;
+    }
     double before(const left &l, int64_t t, int64_t n, int64_t k) const
     {
         return t ? l.h[((t - 1) * rows + n) * r.state + k] : at(h0, n * r.state + k);
@@ -519,10 +532,10 @@ cudnnStatus_t cudnnRNNBackwardData_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t
 {
     BEGIN()
     job j;
-    REFUSE_UNLESS(fit(*r, *xd, *yd, lengths, weight_bytes, weights, bytes_of_work, work, reserve_bytes, reserve, true,
-                      &j) &&
-                  y && dy && dx && states_fit(hd, *r, xd->rows, r->state) &&
-                  (r->mode == CUDNN_GRU || states_fit(cd, *r, xd->rows, r->width)))
+    REFUSE_UNLESS(
+        fit(*r, *xd, *yd, lengths, weight_bytes, weights, bytes_of_work, work, reserve_bytes, reserve, true, &j) && y &&
+        dy && dx && states_fit(hd, *r, xd->rows, r->state) &&
+        (r->mode == CUDNN_GRU || states_fit(cd, *r, xd->rows, r->width)))
     j.dy = bytes<char>(dy);
     j.dx = bytes<char>(dx);
     j.h0 = bytes<char>(hx);
@@ -543,10 +556,10 @@ cudnnStatus_t cudnnRNNBackwardWeights_v8(cudnnHandle_t handle, cudnnRNNDescripto
 {
     BEGIN()
     job j;
-    REFUSE_UNLESS(mode == CUDNN_WGRAD_MODE_ADD &&
-                  fit(*r, *xd, *yd, lengths, weight_bytes, dweights, bytes_of_work, work, reserve_bytes, reserve, true,
-                      &j) &&
-                  x && y && states_fit(hd, *r, xd->rows, r->state))
+    REFUSE_UNLESS(
+        mode == CUDNN_WGRAD_MODE_ADD &&
+        fit(*r, *xd, *yd, lengths, weight_bytes, dweights, bytes_of_work, work, reserve_bytes, reserve, true, &j) &&
+        x && y && states_fit(hd, *r, xd->rows, r->state))
     j.x = bytes<char>(x);
     j.y = bytes<char>(const_cast<void *>(y));
     j.h0 = bytes<char>(hx);

@@ -32,8 +32,8 @@ void eg__part_write(const eg__part &p, std::string &to)
     to += line;
     for (const auto &named : p.values) {
         const eg__part::value &v = named.second;
-        snprintf(line, sizeof line, "%d %d %lld %zu ", named.first, v.type,
-                 static_cast<long long>(v.n), v.parts.size());
+        snprintf(line, sizeof line, "%d %d %lld %zu ", named.first, v.type, static_cast<long long>(v.n),
+                 v.parts.size());
         to += line;
         for (unsigned char c : v.bytes) {
             snprintf(line, sizeof line, "%02x", c);
@@ -62,8 +62,7 @@ std::shared_ptr<eg__part> eg__part_read(const char **at)
         }
         *at += used;
         eg__part::value v{kind, n, "", {}};
-        const size_t bytes =
-            parts ? 0 : size_t(n) * eg__attribute_size(cudnnBackendAttributeType_t(kind));
+        const size_t bytes = parts ? 0 : size_t(n) * eg__attribute_size(cudnnBackendAttributeType_t(kind));
         for (size_t k = 0; k < bytes; k++, *at += 2) {
             unsigned c;
             if (sscanf(*at, "%2x", &c) != 1) {

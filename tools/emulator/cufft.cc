@@ -34,16 +34,16 @@ static cufftResult result_of(cudaError_t e)
                                                                       : cufftResult(e);
 }
 
-#define CUFFT_CALL()                                                                               \
-    eg__call call(__func__, eg__fake_device);                                                      \
-    if (call.error) {                                                                              \
-        return result_of(call.error);                                                              \
+#define CUFFT_CALL()                          \
+    eg__call call(__func__, eg__fake_device); \
+    if (call.error) {                         \
+        return result_of(call.error);         \
     }
-#define CUFFT_PLAN(plan)                                                                           \
-    CUFFT_CALL()                                                                                   \
-    if (!plans().count(plan)) {                                                                    \
-        return CUFFT_INVALID_PLAN;                                                                 \
-    }                                                                                              \
+#define CUFFT_PLAN(plan)           \
+    CUFFT_CALL()                   \
+    if (!plans().count(plan)) {    \
+        return CUFFT_INVALID_PLAN; \
+    }                              \
     fft_plan &p = plans()[plan];
 
 cufftResult cufftCreate(cufftHandle *handle)
@@ -51,8 +51,7 @@ cufftResult cufftCreate(cufftHandle *handle)
     static int made;
     CUFFT_CALL()
     *handle = made++;
-    plans()[*handle] =
-        fft_plan{false, true, eg__fake_device, 0, 0, 0, 0, 0, 0, CUFFT_C2C, nullptr, nullptr};
+    plans()[*handle] = fft_plan{false, true, eg__fake_device, 0, 0, 0, 0, 0, 0, CUFFT_C2C, nullptr, nullptr};
     return CUFFT_SUCCESS;
 }
 
@@ -83,10 +82,9 @@ static size_t work_of(const fft_plan &p)
     return p.n & (p.n - 1) ? size_t(p.n * p.lines) * 2 * size_of(p.type) : 0;
 }
 
-cufftResult cufftMakePlanMany64(cufftHandle plan, int rank, long long *n, long long *whole_in,
-                                long long step_in, long long lane_in, long long *whole_out,
-                                long long step_out, long long lane_out, cufftType type,
-                                long long lines, size_t *work)
+cufftResult cufftMakePlanMany64(cufftHandle plan, int rank, long long *n, long long *whole_in, long long step_in,
+                                long long lane_in, long long *whole_out, long long step_out, long long lane_out,
+                                cufftType type, long long lines, size_t *work)
 {
     CUFFT_PLAN(plan)
     call.fake.counts.fft_plans++;
@@ -135,8 +133,7 @@ static int64_t bins_of(const fft_plan &p)
     return p.n / 2 + 1;
 }
 
-template <class T>
-static void line(const fft_work &w, const std::vector<double> &turns, const T *x, T *y)
+template <class T> static void line(const fft_work &w, const std::vector<double> &turns, const T *x, T *y)
 {
     const fft_plan &p = w.p;
     const bool from_real = p.type == CUFFT_R2C || p.type == CUFFT_D2Z;
@@ -197,12 +194,10 @@ static void compute(void *arguments)
 /* Whether this many scalars are there, at a multiple of two. */
 static bool fits(const void *at, int64_t n, size_t size)
 {
-    return reinterpret_cast<uintptr_t>(at) % (2 * size) == 0 &&
-           eg__place_of(at, size_t(n) * size).kind == EG__DEVICE;
+    return reinterpret_cast<uintptr_t>(at) % (2 * size) == 0 && eg__place_of(at, size_t(n) * size).kind == EG__DEVICE;
 }
 
-static cufftResult run(const char *name, cufftHandle plan, cufftType type, void *x, void *y,
-                       int direction)
+static cufftResult run(const char *name, cufftHandle plan, cufftType type, void *x, void *y, int direction)
 {
     fft_work w;
     {
@@ -222,8 +217,8 @@ static cufftResult run(const char *name, cufftHandle plan, cufftType type, void 
         if (p.device != eg__fake_device) {
             return CUFFT_INVALID_DEVICE;
         }
-        if (!fits(x, in * p.lines, size_of(type)) || !fits(y, out * p.lines, size_of(type)) ||
-            x == y || (direction != CUFFT_FORWARD && direction != CUFFT_INVERSE)) {
+        if (!fits(x, in * p.lines, size_of(type)) || !fits(y, out * p.lines, size_of(type)) || x == y ||
+            (direction != CUFFT_FORWARD && direction != CUFFT_INVERSE)) {
             return CUFFT_INVALID_VALUE;
         }
         if (work_of(p) && eg__place_of(p.area, work_of(p)).kind != EG__DEVICE) {
@@ -240,8 +235,7 @@ cufftResult cufftExecC2C(cufftHandle plan, cufftComplex *x, cufftComplex *y, int
     return run(__func__, plan, CUFFT_C2C, x, y, direction);
 }
 
-cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex *x, cufftDoubleComplex *y,
-                         int direction)
+cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex *x, cufftDoubleComplex *y, int direction)
 {
     return run(__func__, plan, CUFFT_Z2Z, x, y, direction);
 }

@@ -45,8 +45,8 @@ struct engine {
     uint64_t random;
 
     int count, ended;
-    int current, chosen; /* threads; chosen: who gets the turn, -1: the block is over */
-    int cursor;          /* a position */
+    int current, chosen;              /* threads; chosen: who gets the turn, -1: the block is over */
+    int cursor;                       /* a position */
     uint64_t ready[MAX_THREADS / 64]; /* positions that can run */
     eg__fiber *worker[MAX_THREADS];   /* on whose stack a thread waits; NULL: it has not begun */
     warp warps[MAX_THREADS / WARP];
@@ -100,8 +100,7 @@ engine::~engine()
     free(shared);
 }
 
-[[noreturn]] __attribute__((format(printf, 2, 3))) static void fault(const engine *e,
-                                                                     const char *format, ...)
+[[noreturn]] __attribute__((format(printf, 2, 3))) static void fault(const engine *e, const char *format, ...)
 {
     char words[512];
     va_list arguments;
@@ -109,8 +108,8 @@ engine::~engine()
     vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
     uint3 t = e->place[e->current];
-    fprintf(stderr, "emulator: kernel %s, block %u,%u,%u, thread %u,%u,%u: %s\n", e->launch->name,
-            blockIdx.x, blockIdx.y, blockIdx.z, t.x, t.y, t.z, words);
+    fprintf(stderr, "emulator: kernel %s, block %u,%u,%u, thread %u,%u,%u: %s\n", e->launch->name, blockIdx.x,
+            blockIdx.y, blockIdx.z, t.x, t.y, t.z, words);
     abort();
 }
 
@@ -165,14 +164,12 @@ static inline int pick(engine *e)
         e->current = i;
         if (missing) {
             int other = __builtin_ctz(missing);
-            fault(e, "a function of its warp in line %d names lane %d, which %s", w->line[lane],
-                  other, w->ended >> other & 1 ? "has ended" : "waits at a barrier");
+            fault(e, "a function of its warp in line %d names lane %d, which %s", w->line[lane], other,
+                  w->ended >> other & 1 ? "has ended" : "waits at a barrier");
         }
-        fault(e, "a function of its warp in line %d names lanes that wait with other masks",
-              w->line[lane]);
+        fault(e, "a function of its warp in line %d names lanes that wait with other masks", w->line[lane]);
     }
-    fault(e, "%d of %d threads have ended without coming to the barrier in line %d", e->ended,
-          e->count, e->line);
+    fault(e, "%d of %d threads have ended without coming to the barrier in line %d", e->ended, e->count, e->line);
 }
 
 static void give_turn(engine *e, eg__fiber *to)
@@ -295,8 +292,7 @@ int eg__emu_block(bool value, int line)
 }
 
 /* Whether all that are named wait for one another. */
-static bool complete(const engine *e, const warp *w, unsigned named, unsigned mask,
-                     eg__emu_kind kind)
+static bool complete(const engine *e, const warp *w, unsigned named, unsigned mask, eg__emu_kind kind)
 {
     if ((w->waiting & named) != named) {
         return false;
@@ -409,8 +405,7 @@ static void end_block(engine *e)
 #else
     for (int i = 0; i < SHARED_GUARD; i++) {
         if (e->shared[e->launch->shared + size_t(i)] != GUARD_BYTE) {
-            fault(e, "its block wrote past the %zu bytes of its dynamic shared memory",
-                  e->launch->shared);
+            fault(e, "its block wrote past the %zu bytes of its dynamic shared memory", e->launch->shared);
         }
     }
 #endif

@@ -33,7 +33,7 @@
 #define __device__
 #define __host__
 /* One copy is enough: the fake runtime runs one kernel at a time. */
-#define __shared__ static
+#define __shared__   static
 #define __constant__ static
 #define __launch_bounds__(...)
 #define __grid_constant__
@@ -65,8 +65,7 @@ struct eg__emu_launch {
 };
 
 /* Queues a launch; refuses what a device would. The body runs one thread. */
-cudaError_t eg__emu_submit(const eg__emu_launch &launch, cudaStream_t stream,
-                           std::function<void()> body);
+cudaError_t eg__emu_submit(const eg__emu_launch &launch, cudaStream_t stream, std::function<void()> body);
 /* Runs it now. */
 void eg__emu_run(const eg__emu_launch &launch, const std::function<void()> &body);
 
@@ -82,40 +81,35 @@ template <typename... P> const void *eg__emu_entry(void (*kernel)(P...))
 }
 
 template <typename Call, typename Arguments>
-cudaError_t eg__emu_start(const eg__emu_launch &launch, cudaStream_t stream, Call call,
-                          Arguments arguments)
+cudaError_t eg__emu_start(const eg__emu_launch &launch, cudaStream_t stream, Call call, Arguments arguments)
 {
     return eg__emu_submit(launch, stream, [call, arguments] { std::apply(call, arguments); });
 }
 
 /* The kernel is called by name, not by its address, so that it may be inlined into the loop over
  * threads. */
-#define EG__LAUNCH(kernel, grid, block, shared, stream, ...)                                       \
-    eg__emu_start(                                                                                 \
-        {#kernel, eg__emu_entry(kernel), dim3(grid), dim3(block), size_t(shared)}, stream,         \
+#define EG__LAUNCH(kernel, grid, block, shared, stream, ...)                               \
+    eg__emu_start(                                                                         \
+        {#kernel, eg__emu_entry(kernel), dim3(grid), dim3(block), size_t(shared)}, stream, \
         [=](const auto &...eg__a) { kernel(eg__a...); }, eg__emu_arguments(kernel)(__VA_ARGS__))
 
 #define EG__DYN_SHARED(T, name) T *name = static_cast<T *>(eg__emu_shared())
 
 /* What <cuda_runtime.h> adds for kernels to the functions that take a function's address. */
-template <typename... P>
-cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value)
+template <typename... P> cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value)
 {
     return cudaFuncSetAttribute(eg__emu_entry(kernel), attribute, value);
 }
 
-template <typename... P>
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, void (*kernel)(P...))
+template <typename... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, void (*kernel)(P...))
 {
     return cudaFuncGetAttributes(attributes, eg__emu_entry(kernel));
 }
 
 template <typename... P>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*kernel)(P...),
-                                                          int threads, size_t shared)
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*kernel)(P...), int threads, size_t shared)
 {
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, eg__emu_entry(kernel), threads,
-                                                         shared);
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, eg__emu_entry(kernel), threads, shared);
 }
 
 /* Barriers. */
@@ -158,8 +152,7 @@ template <typename T> static inline T eg__emu_shuffle(unsigned mask, T value, in
 }
 
 template <typename T>
-static inline T __shfl_sync(unsigned mask, T value, int lane, int width = warpSize,
-                            int line = __builtin_LINE())
+static inline T __shfl_sync(unsigned mask, T value, int lane, int width = warpSize, int line = __builtin_LINE())
 {
     int first = eg__emu_lane() & -width;
     return eg__emu_shuffle(mask, value, first + (lane & (width - 1)), line);
@@ -183,8 +176,7 @@ static inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int wid
 
 /* A lane of a later group of `width` lanes is not read; one of an earlier is. */
 template <typename T>
-static inline T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize,
-                                int line = __builtin_LINE())
+static inline T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize, int line = __builtin_LINE())
 {
     int self = eg__emu_lane(), lane = self ^ bits;
     return eg__emu_shuffle(mask, value, lane > (self | (width - 1)) ? self : lane, line);
@@ -205,8 +197,7 @@ static inline int __all_sync(unsigned mask, int value, int line = __builtin_LINE
     return __ballot_sync(mask, !value, line) == 0;
 }
 
-template <typename T>
-static inline unsigned __match_any_sync(unsigned mask, T value, int line = __builtin_LINE())
+template <typename T> static inline unsigned __match_any_sync(unsigned mask, T value, int line = __builtin_LINE())
 {
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);

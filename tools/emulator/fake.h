@@ -22,24 +22,24 @@ extern "C" {
 enum { EG_FAKE_MAX_DEVICES = 16 };
 
 typedef struct eg_fake_counts {
-    int64_t launches;       /* of kernels, and eg_fake_enqueue; a captured one counts once */
-    int64_t graph_launches; /* their kernels are not counted again */
-    int64_t mallocs, frees; /* cudaMalloc, cudaFree */
+    int64_t launches;                        /* of kernels, and eg_fake_enqueue; a captured one counts once */
+    int64_t graph_launches;                  /* their kernels are not counted again */
+    int64_t mallocs, frees;                  /* cudaMalloc, cudaFree */
     int64_t creates, releases, maps, unmaps; /* cuMemCreate, ... */
     int64_t host_allocs;                     /* pinned memory */
-    int64_t syncs;   /* calls that wait: of streams, events, devices, and copies that do */
-    int64_t queries; /* cudaStreamQuery, cudaEventQuery */
-    int64_t copies_in, bytes_in;         /* from the host to a device */
-    int64_t copies_out, bytes_out;       /* from a device to the host */
-    int64_t copies_within, bytes_within; /* on one device */
-    int64_t copies_across, bytes_across; /* from one device to another */
+    int64_t syncs;                           /* calls that wait: of streams, events, devices, and copies that do */
+    int64_t queries;                         /* cudaStreamQuery, cudaEventQuery */
+    int64_t copies_in, bytes_in;             /* from the host to a device */
+    int64_t copies_out, bytes_out;           /* from a device to the host */
+    int64_t copies_within, bytes_within;     /* on one device */
+    int64_t copies_across, bytes_across;     /* from one device to another */
     int64_t memsets;
     int64_t streams, events; /* made */
     int64_t records, waits;  /* of events */
     int64_t host_functions;
-    int64_t heuristics, products; /* cuBLASLt and cuDNN: algorithms asked for; products queued */
-    int64_t dnn_plans, dnn_read, dnn_runs; /* cuDNN: plans made, of them from text, and queued */
-    int64_t dnn_parts;                     /* descriptors alive */
+    int64_t heuristics, products;             /* cuBLASLt and cuDNN: algorithms asked for; products queued */
+    int64_t dnn_plans, dnn_read, dnn_runs;    /* cuDNN: plans made, of them from text, and queued */
+    int64_t dnn_parts;                        /* descriptors alive */
     int64_t fft_plans, fft_plans_ended, ffts; /* cuFFT: plans made and ended, transforms queued */
 } eg_fake_counts;
 
@@ -76,8 +76,8 @@ EG_FAKE_API void eg_fake_mend(void);
 /* Queues a function as if it were a kernel: it may touch the memory of the stream's device. It is
  * given a copy of the `bytes` at `arguments`, made now. This is how a CPU's function stands in for
  * a library's. */
-EG_FAKE_API cudaError_t eg_fake_enqueue(cudaStream_t stream, void (*run)(void *arguments),
-                                        const void *arguments, size_t bytes);
+EG_FAKE_API cudaError_t eg_fake_enqueue(cudaStream_t stream, void (*run)(void *arguments), const void *arguments,
+                                        size_t bytes);
 
 /* NVIDIA's libraries by the names of their files: whether the loader finds one
  * ("libcublasLt.so.13", "libcufft.so.12": yes at first), and opening it as dlopen would. */

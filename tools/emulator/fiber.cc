@@ -117,8 +117,7 @@ static void swap(eg__fiber *from, eg__fiber *to)
 
 bool eg__fiber_make(eg__fiber *f, void (*run)(void *user), void *user, int number)
 {
-    void *stack = mmap(nullptr, STACK, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *stack = mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stack == MAP_FAILED) {
         return false;
     }

@@ -5,23 +5,23 @@
 
 /* Atomics: threads change places at barriers only, so that plain arithmetic is atomic. */
 
-#define EG__EMU_ATOMIC(name, T, result)                                                            \
-    static inline T name(T *at, T value)                                                           \
-    {                                                                                              \
-        T old = *at;                                                                               \
-        *at = (T)(result);                                                                         \
-        return old;                                                                                \
-    }                                                                                              \
-    static inline T name##_block(T *at, T value)                                                   \
-    {                                                                                              \
-        return name(at, value);                                                                    \
+#define EG__EMU_ATOMIC(name, T, result)          \
+    static inline T name(T *at, T value)         \
+    {                                            \
+        T old = *at;                             \
+        *at = (T)(result);                       \
+        return old;                              \
+    }                                            \
+    static inline T name##_block(T *at, T value) \
+    {                                            \
+        return name(at, value);                  \
     }
-#define EG__EMU_ATOMIC_INTEGER(T)                                                                  \
-    EG__EMU_ATOMIC(atomicMax, T, value > old ? value : old)                                        \
-    EG__EMU_ATOMIC(atomicMin, T, value < old ? value : old)                                        \
-    EG__EMU_ATOMIC(atomicAnd, T, old &value)                                                       \
-    EG__EMU_ATOMIC(atomicOr, T, old | value)                                                       \
-    EG__EMU_ATOMIC(atomicXor, T, old ^ value)                                                      \
+#define EG__EMU_ATOMIC_INTEGER(T)                           \
+    EG__EMU_ATOMIC(atomicMax, T, value > old ? value : old) \
+    EG__EMU_ATOMIC(atomicMin, T, value < old ? value : old) \
+    EG__EMU_ATOMIC(atomicAnd, T, old &value)                \
+    EG__EMU_ATOMIC(atomicOr, T, old | value)                \
+    EG__EMU_ATOMIC(atomicXor, T, old ^ value)               \
     EG__EMU_ATOMIC(atomicExch, T, value)
 /* clang-format off */
 EG__EMU_ATOMIC_INTEGER(int)
@@ -40,12 +40,12 @@ EG__EMU_ATOMIC(atomicSub, unsigned, old - value)
 EG__EMU_ATOMIC(atomicInc, unsigned, old >= value ? 0 : old + 1)
 /* clang-format on */
 
-#define EG__EMU_ATOMIC_CAS(T)                                                                      \
-    static inline T atomicCAS(T *at, T expected, T value)                                          \
-    {                                                                                              \
-        T old = *at;                                                                               \
-        *at = old == expected ? value : old;                                                       \
-        return old;                                                                                \
+#define EG__EMU_ATOMIC_CAS(T)                             \
+    static inline T atomicCAS(T *at, T expected, T value) \
+    {                                                     \
+        T old = *at;                                      \
+        *at = old == expected ? value : old;              \
+        return old;                                       \
     }
 EG__EMU_ATOMIC_CAS(int)
 EG__EMU_ATOMIC_CAS(unsigned)
@@ -59,15 +59,15 @@ static inline void __nanosleep(unsigned) {}
 
 /* Loads and stores with hints for the caches. */
 
-#define EG__EMU_LOAD(name)                                                                         \
-    template <typename T> static inline T name(const T *at)                                        \
-    {                                                                                              \
-        return *at;                                                                                \
+#define EG__EMU_LOAD(name)                                  \
+    template <typename T> static inline T name(const T *at) \
+    {                                                       \
+        return *at;                                         \
     }
-#define EG__EMU_STORE(name)                                                                        \
-    template <typename T> static inline void name(T *at, std::common_type_t<T> value)              \
-    {                                                                                              \
-        *at = value;                                                                               \
+#define EG__EMU_STORE(name)                                                           \
+    template <typename T> static inline void name(T *at, std::common_type_t<T> value) \
+    {                                                                                 \
+        *at = value;                                                                  \
     }
 EG__EMU_LOAD(__ldg)
 EG__EMU_LOAD(__ldca)
@@ -251,8 +251,7 @@ static inline double eg__emu_erfinv(double x)
     double l = log1p(-a * a), b = 4.3307467508 + l / 2;
     double y = sqrt(fmax(0.0, sqrt(b * b - l / 0.147) - b));
     for (int i = 0; i < 4; i++) {
-        double error =
-            (y < 0.5 ? erf(y) - a : (1 - a) - erfc(y)) * 0.88622692545275801365 * exp(y * y);
+        double error = (y < 0.5 ? erf(y) - a : (1 - a) - erfc(y)) * 0.88622692545275801365 * exp(y * y);
         y -= error / (1 + y * error);
     }
     return copysign(y, x);

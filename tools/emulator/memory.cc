@@ -54,8 +54,7 @@ char *eg__region(int device)
 {
     region &r = memory.regions[device];
     if (!r.base) {
-        void *at = mmap(nullptr, EG__REGION + EG__PAGE, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *at = mmap(nullptr, EG__REGION + EG__PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (at == MAP_FAILED) {
             perror("fake CUDA: no addresses for a device");
             abort();
@@ -106,8 +105,7 @@ void eg__open_memory(unsigned reach)
     }
     for (int i = 0; i < EG_FAKE_MAX_DEVICES; i++) {
         if ((before ^ reach) >> i & 1) {
-            protect(memory.regions[i].base, memory.regions[i].high,
-                    reach >> i & 1 ? TOUCHABLE : HIDDEN);
+            protect(memory.regions[i].base, memory.regions[i].high, reach >> i & 1 ? TOUCHABLE : HIDDEN);
         }
     }
     protect_mappings(before, reach);
@@ -148,8 +146,7 @@ int64_t eg__memory_alive(void)
 }
 
 /* Of the blocks by address, that which starts last at or before an address. */
-template <typename B>
-static typename std::map<char *, B>::iterator before(std::map<char *, B> &blocks, const char *at)
+template <typename B> static typename std::map<char *, B>::iterator before(std::map<char *, B> &blocks, const char *at)
 {
     auto next = blocks.upper_bound(const_cast<char *>(at));
     return next == blocks.begin() ? blocks.end() : std::prev(next);
@@ -251,8 +248,8 @@ static void check_red_zone(const char *at, const block &b)
 #ifndef EG__ASAN
     for (size_t i = b.bytes; i < b.span; i++) {
         if (static_cast<unsigned char>(at[i]) != RED) {
-            fprintf(stderr, "fake CUDA: the block of %zu bytes at %p was written past its end\n",
-                    b.bytes, static_cast<const void *>(at));
+            fprintf(stderr, "fake CUDA: the block of %zu bytes at %p was written past its end\n", b.bytes,
+                    static_cast<const void *>(at));
             abort();
         }
     }

@@ -36,8 +36,8 @@ template <class K> static void run(void *arguments)
 }
 
 template <class K>
-static cudaError_t order(void *temp, size_t *bytes, K *const key[2], uint32_t *const at[2], uint32_t n,
-                         int low, int high, int *in, cudaStream_t s)
+static cudaError_t order(void *temp, size_t *bytes, K *const key[2], uint32_t *const at[2], uint32_t n, int low,
+                         int high, int *in, cudaStream_t s)
 {
     if (!temp) {
         *bytes = n;
@@ -51,14 +51,14 @@ static cudaError_t order(void *temp, size_t *bytes, K *const key[2], uint32_t *c
     return eg_fake_enqueue(s, run<K>, &j, sizeof j);
 }
 
-cudaError_t eg__order32(void *temp, size_t *bytes, uint32_t *const key[2], uint32_t *const at[2],
-                        uint32_t n, int low, int high, int *in, cudaStream_t s)
+cudaError_t eg__order32(void *temp, size_t *bytes, uint32_t *const key[2], uint32_t *const at[2], uint32_t n, int low,
+                        int high, int *in, cudaStream_t s)
 {
     return order(temp, bytes, key, at, n, low, high, in, s);
 }
 
-cudaError_t eg__order64(void *temp, size_t *bytes, uint64_t *const key[2], uint32_t *const at[2],
-                        uint32_t n, int low, int high, int *in, cudaStream_t s)
+cudaError_t eg__order64(void *temp, size_t *bytes, uint64_t *const key[2], uint32_t *const at[2], uint32_t n, int low,
+                        int high, int *in, cudaStream_t s)
 {
     return order(temp, bytes, key, at, n, low, high, in, s);
 }

@@ -185,13 +185,12 @@ static cudaError_t refusal(const eg__fake &fake, const eg__emu_launch &l)
 {
     dim3 g = l.grid, b = l.block;
     uint64_t threads = uint64_t(b.x) * b.y * b.z;
-    if (!threads || threads > 1024 || b.z > 64 || !g.x || !g.y || !g.z || g.x > INT32_MAX ||
-        g.y > 65535 || g.z > 65535) {
+    if (!threads || threads > 1024 || b.z > 64 || !g.x || !g.y || !g.z || g.x > INT32_MAX || g.y > 65535 ||
+        g.z > 65535) {
         return cudaErrorInvalidConfiguration;
     }
     auto asked = fake.opted_in.find(l.entry);
-    size_t most =
-        asked == fake.opted_in.end() || asked->second < 49152 ? 49152 : size_t(asked->second);
+    size_t most = asked == fake.opted_in.end() || asked->second < 49152 ? 49152 : size_t(asked->second);
     return l.shared > most ? cudaErrorInvalidValue : cudaSuccess;
 }
 
@@ -216,8 +215,7 @@ cudaError_t eg__emu_submit(const eg__emu_launch &l, cudaStream_t s, std::functio
     return call.end(e ? e : launch(call, s, [l, body] { eg__emu_run(l, body); }));
 }
 
-cudaError_t eg_fake_enqueue(cudaStream_t s, void (*run)(void *), const void *arguments,
-                            size_t bytes)
+cudaError_t eg_fake_enqueue(cudaStream_t s, void (*run)(void *), const void *arguments, size_t bytes)
 {
     eg__call call("eg_fake_enqueue", eg__fake_device);
     if (call.error) {
@@ -293,8 +291,7 @@ static cudaError_t waiting_refused(eg__fake &fake, cudaStream_t s)
         eg__invalidate(s->capture);
         return cudaErrorStreamCaptureUnsupported;
     }
-    return eg__capture_forbids(fake) ? cudaErrorStreamCaptureUnsupported
-                                     : fake.device[s->device].broken;
+    return eg__capture_forbids(fake) ? cudaErrorStreamCaptureUnsupported : fake.device[s->device].broken;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
@@ -399,8 +396,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 {
     EG__CALL(eg__fake_device)
-    if (!s || !eg__stream_alive(fake, s) || !event_alive(fake, event) ||
-        event->state->device != s->device) {
+    if (!s || !eg__stream_alive(fake, s) || !event_alive(fake, event) || event->state->device != s->device) {
         return call.end(cudaErrorInvalidResourceHandle);
     }
     fake.counts.records++;
@@ -465,8 +461,7 @@ static cudaError_t event_refused(eg__fake &fake, cudaEvent_t event)
         eg__invalidate(event->state->capture);
         return cudaErrorCapturedEvent;
     }
-    return eg__capture_forbids(fake) ? cudaErrorStreamCaptureUnsupported
-                                     : fake.device[event->state->device].broken;
+    return eg__capture_forbids(fake) ? cudaErrorStreamCaptureUnsupported : fake.device[event->state->device].broken;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)

@@ -46,8 +46,7 @@ static char *address(CUdeviceptr at)
 /* As eg__call, of a function called fake_ and the driver's name for it, whose errors it gives. */
 struct driver_call : eg__call {
     CUresult refused;
-    explicit driver_call(const char *name)
-        : eg__call(name + 5, eg__fake_device), refused(CUresult(error))
+    explicit driver_call(const char *name) : eg__call(name + 5, eg__fake_device), refused(CUresult(error))
     {
         if (!refused && eg__capture_forbids(fake)) {
             refused = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -55,12 +54,12 @@ struct driver_call : eg__call {
     }
 };
 
-#define DRIVER_CALL                                                                                \
-    driver_call call(__func__);                                                                    \
-    eg__fake &fake = call.fake;                                                                    \
-    (void)fake;                                                                                    \
-    if (call.refused) {                                                                            \
-        return call.refused;                                                                       \
+#define DRIVER_CALL             \
+    driver_call call(__func__); \
+    eg__fake &fake = call.fake; \
+    (void)fake;                 \
+    if (call.refused) {         \
+        return call.refused;    \
     }
 
 static CUresult fake_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *,
@@ -71,21 +70,19 @@ static CUresult fake_cuMemGetAllocationGranularity(size_t *granularity, const CU
     return CUDA_SUCCESS;
 }
 
-static CUresult fake_cuMemAddressReserve(CUdeviceptr *at, size_t bytes, size_t alignment,
-                                         CUdeviceptr, unsigned long long)
+static CUresult fake_cuMemAddressReserve(CUdeviceptr *at, size_t bytes, size_t alignment, CUdeviceptr,
+                                         unsigned long long)
 {
     DRIVER_CALL
     if (!bytes || bytes % EG__PAGE || (alignment & (alignment - 1))) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     size_t step = alignment > EG__PAGE ? alignment : size_t(EG__PAGE);
-    char *low = eg__region(eg__fake_device) + EG__REGION / 2, *high = low + EG__REGION / 2,
-         *p = low;
+    char *low = eg__region(eg__fake_device) + EG__REGION / 2, *high = low + EG__REGION / 2, *p = low;
     auto aligned = [step](char *q) {
         return reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(q) + step - 1) / step * step);
     };
-    for (auto r = space.reserved.lower_bound(low); r != space.reserved.end() && r->first < high;
-         ++r) {
+    for (auto r = space.reserved.lower_bound(low); r != space.reserved.end() && r->first < high; ++r) {
         if (aligned(p) + bytes <= r->first) {
             break;
         }
@@ -121,23 +118,21 @@ static CUresult fake_cuMemAddressFree(CUdeviceptr at, size_t bytes)
     DRIVER_CALL
     auto r = space.reserved.find(address(at));
     std::vector<char *> mapped;
-    if (r == space.reserved.end() || r->second != bytes || !mappings_in(r->first, bytes, mapped) ||
-        !mapped.empty()) {
+    if (r == space.reserved.end() || r->second != bytes || !mappings_in(r->first, bytes, mapped) || !mapped.empty()) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     space.reserved.erase(r);
     return CUDA_SUCCESS;
 }
 
-static CUresult fake_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
-                                 const CUmemAllocationProp *prop, unsigned long long)
+static CUresult fake_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *prop,
+                                 unsigned long long)
 {
     DRIVER_CALL
     fake.counts.creates++;
     int device = prop->location.id;
     if (!bytes || bytes % EG__PAGE || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
-        prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || device < 0 ||
-        device >= fake.devices) {
+        prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || device < 0 || device >= fake.devices) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (!eg__take_memory(fake, device, int64_t(bytes))) {
@@ -177,15 +172,15 @@ static bool is_reserved(char *at, size_t bytes)
     return r != space.reserved.begin() && at + bytes <= (--r)->first + r->second;
 }
 
-static CUresult fake_cuMemMap(CUdeviceptr at, size_t bytes, size_t offset,
-                              CUmemGenericAllocationHandle handle, unsigned long long)
+static CUresult fake_cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
+                              unsigned long long)
 {
     DRIVER_CALL
     auto found = space.handles.find(handle);
     std::vector<char *> mapped;
     if (found == space.handles.end() || found->second.released || found->second.mapped || offset ||
-        bytes != found->second.bytes || !is_reserved(address(at), bytes) ||
-        !mappings_in(address(at), bytes, mapped) || !mapped.empty()) {
+        bytes != found->second.bytes || !is_reserved(address(at), bytes) || !mappings_in(address(at), bytes, mapped) ||
+        !mapped.empty()) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     fake.counts.maps++;
@@ -214,8 +209,7 @@ static CUresult fake_cuMemUnmap(CUdeviceptr at, size_t bytes)
     return CUDA_SUCCESS;
 }
 
-static CUresult fake_cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc *who,
-                                    size_t count)
+static CUresult fake_cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAccessDesc *who, size_t count)
 {
     DRIVER_CALL
     std::vector<char *> mapped;
@@ -228,8 +222,7 @@ static CUresult fake_cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAcc
     }
     for (size_t i = 0; i < count; i++) {
         int device = who[i].location.id;
-        if (who[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || device < 0 ||
-            device >= fake.devices) {
+        if (who[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || device < 0 || device >= fake.devices) {
             return CUDA_ERROR_INVALID_VALUE;
         }
     }
@@ -241,8 +234,7 @@ static CUresult fake_cuMemSetAccess(CUdeviceptr at, size_t bytes, const CUmemAcc
         bool fresh = !m.access;
         for (size_t i = 0; i < count; i++) {
             unsigned bit = 1u << who[i].location.id;
-            m.access =
-                who[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? m.access & ~bit : m.access | bit;
+            m.access = who[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? m.access & ~bit : m.access | bit;
         }
         if (fresh && m.access) {
             eg__fresh_pages(one, m.bytes, m.access);
@@ -264,9 +256,9 @@ static CUresult fake_cuGetErrorName(CUresult error, const char **name)
 }
 
 /* The real prototype must fit. */
-#define FUNCTION(name)                                                                             \
-    {                                                                                              \
-#name, reinterpret_cast < void *>(static_cast <decltype(&name)>(fake_##name))              \
+#define FUNCTION(name)                                                                \
+    {                                                                                 \
+#name, reinterpret_cast < void *>(static_cast <decltype(&name)>(fake_##name)) \
     }
 static const struct {
     const char *name;
@@ -284,8 +276,7 @@ static const struct {
     FUNCTION(cuGetErrorName),
 };
 
-cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned,
-                                             unsigned long long,
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned, unsigned long long,
                                              cudaDriverEntryPointQueryResult *result)
 {
     *function = nullptr;

@@ -27,11 +27,9 @@ typedef struct eg_map_options {
 /* f over every sample. With workers f runs in several threads at once, on different samples, and the ops in it
  * use no further threads; the samples are the same ones in the same order. Where threads cannot be had, fewer
  * or none do the work. */
-EG_API eg_dataset *eg_dataset_map_with(eg_dataset *d, eg_map_fn f, void *user,
-                                       const eg_map_options *options);
-#define eg_dataset_map(...) EG_DATASET_MAP_(__VA_ARGS__, )
-#define EG_DATASET_MAP_(d, f, user, ...)                                                           \
-    eg_dataset_map_with(d, f, user, EG_OPTIONS_(eg_map_options, __VA_ARGS__))
+EG_API eg_dataset *eg_dataset_map_with(eg_dataset *d, eg_map_fn f, void *user, const eg_map_options *options);
+#define eg_dataset_map(...)              EG_DATASET_MAP_(__VA_ARGS__, )
+#define EG_DATASET_MAP_(d, f, user, ...) eg_dataset_map_with(d, f, user, EG_OPTIONS_(eg_map_options, __VA_ARGS__))
 
 /* Makes up to `depth` samples ahead in a thread of its own, 1..65535, in which ops use no further threads.
  * Same samples, same order; a failure there reaches the consumer with its words. */
@@ -60,10 +58,9 @@ typedef struct eg_shuffle_options {
 } eg_shuffle_options;
 /* Draws each sample at random from a buffer of `buffer` samples; at least the dataset's size: a uniform
  * permutation. Failures are drawn like samples. */
-EG_API eg_dataset *eg_dataset_shuffle_with(eg_dataset *d, int64_t buffer,
-                                           const eg_shuffle_options *options);
+EG_API eg_dataset *eg_dataset_shuffle_with(eg_dataset *d, int64_t buffer, const eg_shuffle_options *options);
 #define eg_dataset_shuffle(...) EG_DATASET_SHUFFLE_(__VA_ARGS__, )
-#define EG_DATASET_SHUFFLE_(d, buffer, ...)                                                        \
+#define EG_DATASET_SHUFFLE_(d, buffer, ...) \
     eg_dataset_shuffle_with(d, buffer, EG_OPTIONS_(eg_shuffle_options, __VA_ARGS__))
 
 /* Only the first `count` samples. */
@@ -101,11 +98,9 @@ typedef struct eg_batch_options {
 /* Stacks `batch` samples, 1..65535, into one with a new axis 0. Shapes and dtypes must be the same (EG_ESHAPE,
  * EG_EDTYPE naming the sample). The layout of the first stays: images [C, H, W] that lie with C innermost give a
  * channels-last batch. */
-EG_API eg_dataset *eg_dataset_batch_with(eg_dataset *d, int64_t batch,
-                                         const eg_batch_options *options);
-#define eg_dataset_batch(...) EG_DATASET_BATCH_(__VA_ARGS__, )
-#define EG_DATASET_BATCH_(d, batch, ...)                                                           \
-    eg_dataset_batch_with(d, batch, EG_OPTIONS_(eg_batch_options, __VA_ARGS__))
+EG_API eg_dataset *eg_dataset_batch_with(eg_dataset *d, int64_t batch, const eg_batch_options *options);
+#define eg_dataset_batch(...)            EG_DATASET_BATCH_(__VA_ARGS__, )
+#define EG_DATASET_BATCH_(d, batch, ...) eg_dataset_batch_with(d, batch, EG_OPTIONS_(eg_batch_options, __VA_ARGS__))
 
 typedef struct eg_padded_batch_options {
     size_t size;
@@ -116,18 +111,17 @@ typedef struct eg_padded_batch_options {
 /* Like eg_dataset_batch for samples of one rank whose sizes differ: each axis is as long as the longest of the
  * batch, or as asked for (EG_ESHAPE for a longer one), and filled up behind with the value, 0 by default:
  *     eg_dataset_padded_batch(d, 32, .value = {-1}, .sizes = {EG_SHAPE(-1, 80)}). */
-EG_API eg_dataset *eg_dataset_padded_batch_with(eg_dataset *d, int64_t batch,
-                                                const eg_padded_batch_options *options);
+EG_API eg_dataset *eg_dataset_padded_batch_with(eg_dataset *d, int64_t batch, const eg_padded_batch_options *options);
 #define eg_dataset_padded_batch(...) EG_DATASET_PADDED_BATCH_(__VA_ARGS__, )
-#define EG_DATASET_PADDED_BATCH_(d, batch, ...)                                                    \
+#define EG_DATASET_PADDED_BATCH_(d, batch, ...) \
     eg_dataset_padded_batch_with(d, batch, EG_OPTIONS_(eg_padded_batch_options, __VA_ARGS__))
 
 typedef struct eg_bucket_options {
     size_t size;
-    int64_t batch;          /* samples of a batch, 1..65535 */
-    const int64_t *batches; /* instead: one number per bucket, n + 1 of them; copied */
-    int element, axis;      /* the tensor and axis that are looked at */
-    bool drop_last;         /* leave out what remains in the buckets at the end */
+    int64_t batch;               /* samples of a batch, 1..65535 */
+    const int64_t *batches;      /* instead: one number per bucket, n + 1 of them; copied */
+    int element, axis;           /* the tensor and axis that are looked at */
+    bool drop_last;              /* leave out what remains in the buckets at the end */
     double value[EG_SAMPLE_MAX]; /* as in eg_dataset_padded_batch */
 } eg_bucket_options;
 /* Batches of samples of similar length: bucket 0 takes those shorter than boundaries[0], the next those shorter
@@ -137,7 +131,7 @@ typedef struct eg_bucket_options {
 EG_API eg_dataset *eg_dataset_bucket_with(eg_dataset *d, const int64_t *boundaries, int n,
                                           const eg_bucket_options *options);
 #define eg_dataset_bucket(...) EG_DATASET_BUCKET_(__VA_ARGS__, )
-#define EG_DATASET_BUCKET_(d, boundaries, n, ...)                                                  \
+#define EG_DATASET_BUCKET_(d, boundaries, n, ...) \
     eg_dataset_bucket_with(d, boundaries, n, EG_OPTIONS_(eg_bucket_options, __VA_ARGS__))
 
 EG_END_DECLS

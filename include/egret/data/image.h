@@ -15,9 +15,9 @@ EG_BEGIN_DECLS
 
 typedef struct eg_image_options {
     size_t size;
-    int channels;  /* 1, 3 or 4; 0: 1 for gray, 3 for colours, 4 with transparency */
-    int scale;     /* JPEG: decode at 1/2, 1/4 or 1/8 of the size, rounded up; 0, 1: whole */
-    bool fast_dct; /* JPEG: the coarser integer transform */
+    int channels;            /* 1, 3 or 4; 0: 1 for gray, 3 for colours, 4 with transparency */
+    int scale;               /* JPEG: decode at 1/2, 1/4 or 1/8 of the size, rounded up; 0, 1: whole */
+    bool fast_dct;           /* JPEG: the coarser integer transform */
     bool plain_upsampling;   /* JPEG: repeat colour samples instead of interpolating them */
     bool ignore_orientation; /* JPEG: leave pixels as stored instead of as EXIF says to show them */
     bool allow_truncated;    /* take what can be decoded of a damaged or cut file */
@@ -31,11 +31,9 @@ typedef struct eg_image_options {
  * dropped where it is not asked for; four-ink JPEG files become RGB by C K / 255. Colour profiles
  * and gamma are left alone. EG_EFORMAT: no known format, damaged or cut (what a decoder only warns
  * about counts when pixels are lost), too many pixels, more scans than 500. */
-EG_API eg_tensor *eg_image_decode_with(const void *data, size_t bytes,
-                                       const eg_image_options *options);
-#define eg_image_decode(...) EG_IMAGE_DECODE_(__VA_ARGS__, )
-#define EG_IMAGE_DECODE_(data, bytes, ...)                                                         \
-    eg_image_decode_with(data, bytes, EG_OPTIONS_(eg_image_options, __VA_ARGS__))
+EG_API eg_tensor *eg_image_decode_with(const void *data, size_t bytes, const eg_image_options *options);
+#define eg_image_decode(...)               EG_IMAGE_DECODE_(__VA_ARGS__, )
+#define EG_IMAGE_DECODE_(data, bytes, ...) eg_image_decode_with(data, bytes, EG_OPTIONS_(eg_image_options, __VA_ARGS__))
 
 /* The same from a file. */
 EG_API eg_tensor *eg_image_load_with(const char *path, const eg_image_options *options);
@@ -61,11 +59,9 @@ typedef struct eg_jpeg_options {
 EG_API eg_tensor *eg_jpeg_encode_with(eg_tensor *image, const eg_jpeg_options *options);
 #define eg_jpeg_encode(...)         EG_JPEG_ENCODE_(__VA_ARGS__, )
 #define EG_JPEG_ENCODE_(image, ...) eg_jpeg_encode_with(image, EG_OPTIONS_(eg_jpeg_options, __VA_ARGS__))
-EG_API eg_status eg_jpeg_save_with(eg_tensor *image, const char *path,
-                                   const eg_jpeg_options *options);
-#define eg_jpeg_save(...) EG_JPEG_SAVE_(__VA_ARGS__, )
-#define EG_JPEG_SAVE_(image, path, ...)                                                            \
-    eg_jpeg_save_with(image, path, EG_OPTIONS_(eg_jpeg_options, __VA_ARGS__))
+EG_API eg_status eg_jpeg_save_with(eg_tensor *image, const char *path, const eg_jpeg_options *options);
+#define eg_jpeg_save(...)               EG_JPEG_SAVE_(__VA_ARGS__, )
+#define EG_JPEG_SAVE_(image, path, ...) eg_jpeg_save_with(image, path, EG_OPTIONS_(eg_jpeg_options, __VA_ARGS__))
 
 EG_END_DECLS
 

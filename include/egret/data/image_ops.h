@@ -17,8 +17,7 @@ EG_BEGIN_DECLS
 /* ---- cutting and turning: views ------------------------------------------------------------- */
 
 /* Rows top .. top + height - 1, columns alike. EG_EINDEX where they leave x. */
-EG_API eg_tensor *eg_image_crop(eg_tensor *x, int64_t top, int64_t left, int64_t height,
-                                int64_t width);
+EG_API eg_tensor *eg_image_crop(eg_tensor *x, int64_t top, int64_t left, int64_t height, int64_t width);
 /* The middle; an odd rest is split as torchvision does, (H - height) / 2 rounded half to even. */
 EG_API eg_tensor *eg_image_center_crop(eg_tensor *x, int64_t height, int64_t width);
 /* Any place, all alike. */
@@ -34,14 +33,13 @@ EG_API eg_tensor *eg_image_turn(eg_tensor *x, int quarters);
 /* ---- another size or angle ------------------------------------------------------------------ */
 
 /* Rows and columns added around x, as eg_pad does. */
-EG_API eg_tensor *eg_image_pad(eg_tensor *x, int64_t top, int64_t bottom, int64_t left,
-                               int64_t right, eg_pad_mode mode, double value);
+EG_API eg_tensor *eg_image_pad(eg_tensor *x, int64_t top, int64_t bottom, int64_t left, int64_t right, eg_pad_mode mode,
+                               double value);
 
 /* To height x width by eg_resize, whose options these are: .mode, .grid, .antialias, .cubic. */
-EG_API eg_tensor *eg_image_resize_with(eg_tensor *x, int64_t height, int64_t width,
-                                       const eg_resize_options *options);
+EG_API eg_tensor *eg_image_resize_with(eg_tensor *x, int64_t height, int64_t width, const eg_resize_options *options);
 #define eg_image_resize(...) EG_IMAGE_RESIZE_(__VA_ARGS__, )
-#define EG_IMAGE_RESIZE_(x, height, width, ...)                                                    \
+#define EG_IMAGE_RESIZE_(x, height, width, ...) \
     eg_image_resize_with(x, height, width, EG_OPTIONS_(eg_resize_options, __VA_ARGS__))
 
 typedef struct eg_rotate_options {
@@ -54,11 +52,9 @@ typedef struct eg_rotate_options {
 
 /* Turned counter-clockwise about the centre ((W - 1) / 2, (H - 1) / 2), as torchvision's rotate
  * does; computed in f32. EG_EINVAL for an angle that is not finite. */
-EG_API eg_tensor *eg_image_rotate_with(eg_tensor *x, double degrees,
-                                       const eg_rotate_options *options);
-#define eg_image_rotate(...) EG_IMAGE_ROTATE_(__VA_ARGS__, )
-#define EG_IMAGE_ROTATE_(x, degrees, ...)                                                          \
-    eg_image_rotate_with(x, degrees, EG_OPTIONS_(eg_rotate_options, __VA_ARGS__))
+EG_API eg_tensor *eg_image_rotate_with(eg_tensor *x, double degrees, const eg_rotate_options *options);
+#define eg_image_rotate(...)              EG_IMAGE_ROTATE_(__VA_ARGS__, )
+#define EG_IMAGE_ROTATE_(x, degrees, ...) eg_image_rotate_with(x, degrees, EG_OPTIONS_(eg_rotate_options, __VA_ARGS__))
 
 /* ---- colours: 1 or 3 channels; of one, saturation and hue change nothing -----------------------
  * The formulas are torchvision's; max is 255 or 1. EG_EINVAL for a factor below 0 or not finite. */
@@ -122,11 +118,11 @@ EG_API eg_tensor *eg_image_preprocess(eg_tensor *x, eg_keras_mode mode);
 /* Which part, and what is made of it. */
 typedef struct eg_random_crop_options {
     size_t size;
-    double scale[2]; /* share of the area, from..to; zeros: 0.08..1 */
-    double ratio[2]; /* width / height, from..to; zeros: 3/4..4/3 */
-    double centre;   /* above 0: no chance; the middle, this share of the shorter side (0.875) */
-    bool no_flip;    /* otherwise mirrored left to right with probability 1/2 */
-    bool exact;      /* decode JPEG in full even where it is then shrunk by 2, 4 or 8 */
+    double scale[2];        /* share of the area, from..to; zeros: 0.08..1 */
+    double ratio[2];        /* width / height, from..to; zeros: 3/4..4/3 */
+    double centre;          /* above 0: no chance; the middle, this share of the shorter side (0.875) */
+    bool no_flip;           /* otherwise mirrored left to right with probability 1/2 */
+    bool exact;             /* decode JPEG in full even where it is then shrunk by 2, 4 or 8 */
     double mean[3], std[3]; /* zeros: left in 0..1 */
     int64_t max_pixels;     /* 0: as in eg_image_options */
 } eg_random_crop_options;
@@ -135,16 +131,16 @@ typedef struct eg_random_crop_options {
  * RandomResizedCrop draws) an f32 [3, height, width] whose memory runs H, W, C: bilinear with
  * antialias, mirrored by chance, (v / 255 - mean) / std. Only the part is decoded. Errors as
  * eg_image_decode; EG_EINVAL for ranges that are none. */
-EG_API eg_tensor *eg_image_decode_crop_with(const void *data, size_t bytes, int64_t height,
-                                            int64_t width, const eg_random_crop_options *options);
+EG_API eg_tensor *eg_image_decode_crop_with(const void *data, size_t bytes, int64_t height, int64_t width,
+                                            const eg_random_crop_options *options);
 #define eg_image_decode_crop(...) EG_IMAGE_DECODE_CROP_(__VA_ARGS__, )
-#define EG_IMAGE_DECODE_CROP_(data, bytes, height, width, ...)                                     \
+#define EG_IMAGE_DECODE_CROP_(data, bytes, height, width, ...) \
     eg_image_decode_crop_with(data, bytes, height, width, EG_OPTIONS_(eg_random_crop_options, __VA_ARGS__))
 
 /* Which part of a height x width image torchvision's RandomResizedCrop would take, from 22 numbers
  * of the calling thread's stream: out = top, left, height, width. */
-EG_API eg_status eg_image_random_box(int64_t height, int64_t width, const double *scale,
-                                     const double *ratio, int64_t out[4]);
+EG_API eg_status eg_image_random_box(int64_t height, int64_t width, const double *scale, const double *ratio,
+                                     int64_t out[4]);
 
 EG_END_DECLS
 

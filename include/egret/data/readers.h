@@ -59,10 +59,9 @@ typedef struct eg_text_lines_options {
 
 /* Samples are lines without their ends, LF or CR LF, plain or gzip. A byte order mark in front of a
  * file is dropped. Lines of more than 100,000,000 bytes are EG_EFORMAT. */
-EG_API eg_dataset *eg_text_lines_new_with(const char *pattern,
-                                          const eg_text_lines_options *options);
+EG_API eg_dataset *eg_text_lines_new_with(const char *pattern, const eg_text_lines_options *options);
 #define eg_text_lines_new(...) EG_TEXT_LINES_NEW_(__VA_ARGS__, )
-#define EG_TEXT_LINES_NEW_(pattern, ...)                                                           \
+#define EG_TEXT_LINES_NEW_(pattern, ...) \
     eg_text_lines_new_with(pattern, EG_OPTIONS_(eg_text_lines_options, __VA_ARGS__))
 
 /* A column of a table, or `count` columns side by side. */
@@ -88,19 +87,18 @@ typedef struct eg_csv_options {
  * LF), and a quote doubled. Each row has as many fields as the first. Numbers are decimal with a
  * point, whatever the locale; nan and inf are numbers; i64, i32 and bool are integers. Empty lines
  * are passed over. Words name the line. */
-EG_API eg_dataset *eg_csv_new_with(const char *pattern, const eg_column *columns, int n,
-                                   const eg_csv_options *options);
+EG_API eg_dataset *eg_csv_new_with(const char *pattern, const eg_column *columns, int n, const eg_csv_options *options);
 #define eg_csv_new(...) EG_CSV_NEW_(__VA_ARGS__, )
-#define EG_CSV_NEW_(pattern, columns, n, ...)                                                      \
+#define EG_CSV_NEW_(pattern, columns, n, ...) \
     eg_csv_new_with(pattern, columns, n, EG_OPTIONS_(eg_csv_options, __VA_ARGS__))
 
 /* A member of JSON objects. */
 typedef struct eg_json_field {
     const char *name;
     eg_dtype dtype; /* U8: a string; else numbers, true and false, or arrays of them */
-    bool ragged;   /* of arrays: two tensors, the values [n] and the lengths of the innermost lists,
-                      i64 [lists], in order */
-    bool optional; /* missing or null: `fallback`; of a string, an empty one; ragged: nothing */
+    bool ragged;    /* of arrays: two tensors, the values [n] and the lengths of the innermost lists,
+                       i64 [lists], in order */
+    bool optional;  /* missing or null: `fallback`; of a string, an empty one; ragged: nothing */
     double fallback;
 } eg_json_field;
 

@@ -35,9 +35,8 @@ typedef struct eg_tfrecord_options {
  * length, or a file cut short, the next file. Records have at most 2^31 - 1 bytes, in
  * packed files as eg_unpack_limit says (io.h); no memory is asked for that the file cannot fill. */
 EG_API eg_dataset *eg_tfrecord_new_with(const char *pattern, const eg_tfrecord_options *options);
-#define eg_tfrecord_new(...) EG_TFRECORD_NEW_(__VA_ARGS__, )
-#define EG_TFRECORD_NEW_(pattern, ...)                                                             \
-    eg_tfrecord_new_with(pattern, EG_OPTIONS_(eg_tfrecord_options, __VA_ARGS__))
+#define eg_tfrecord_new(...)           EG_TFRECORD_NEW_(__VA_ARGS__, )
+#define EG_TFRECORD_NEW_(pattern, ...) eg_tfrecord_new_with(pattern, EG_OPTIONS_(eg_tfrecord_options, __VA_ARGS__))
 
 /* ---- writing records ------------------------------------------------------------------------ */
 
@@ -49,10 +48,9 @@ typedef struct eg_tfrecord_writer_options {
 } eg_tfrecord_writer_options;
 
 /* Begins a file under a temporary name beside `path`. */
-EG_API eg_tfrecord_writer *eg_tfrecord_writer_new_with(const char *path,
-                                                       const eg_tfrecord_writer_options *options);
+EG_API eg_tfrecord_writer *eg_tfrecord_writer_new_with(const char *path, const eg_tfrecord_writer_options *options);
 #define eg_tfrecord_writer_new(...) EG_TFRECORD_WRITER_NEW_(__VA_ARGS__, )
-#define EG_TFRECORD_WRITER_NEW_(path, ...)                                                         \
+#define EG_TFRECORD_WRITER_NEW_(path, ...) \
     eg_tfrecord_writer_new_with(path, EG_OPTIONS_(eg_tfrecord_writer_options, __VA_ARGS__))
 /* Appends a record. After a failure the file can only be given up: EG_ESTATE. */
 EG_API eg_status eg_tfrecord_write(eg_tfrecord_writer *w, const void *data, size_t bytes);
@@ -86,14 +84,13 @@ typedef struct eg_feature {
  * features[i]. EG_EFORMAT: no such message, a wanted name twice or missing, another kind or count,
  * more than 2^30 bytes of a tensor or than eg_unpack_limit allows (io.h); the words name the feature.
  * After a failure out is all NULL. */
-EG_API eg_status eg_example_read(eg_tensor *record, const eg_feature *features, int n,
-                                 eg_tensor **out);
+EG_API eg_status eg_example_read(eg_tensor *record, const eg_feature *features, int n, eg_tensor **out);
 
 /* The same of a SequenceExample: `context` (nc of them) as above, then `lists` (nl), each with an
  * axis of steps in front. Steps with other counts than the shape's are allowed with .variable and
  * for U8 strings: shorter ones are filled with `fallback`, [steps, longest, shape]. */
-EG_API eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context, int nc,
-                                          const eg_feature *lists, int nl, eg_tensor **out);
+EG_API eg_status eg_sequence_example_read(eg_tensor *record, const eg_feature *context, int nc, const eg_feature *lists,
+                                          int nl, eg_tensor **out);
 
 /* ---- making Examples ------------------------------------------------------------------------ */
 
@@ -106,8 +103,7 @@ EG_API void eg_example_free(eg_example *e);
  * one byte string, row-major. EG_EINVAL for a name that is there. */
 EG_API eg_status eg_example_set(eg_example *e, const char *name, eg_tensor *values);
 /* The same from memory, one byte string. */
-EG_API eg_status eg_example_set_bytes(eg_example *e, const char *name, const void *data,
-                                      size_t bytes);
+EG_API eg_status eg_example_set_bytes(eg_example *e, const char *name, const void *data, size_t bytes);
 /* Appends a step to a list of features, which makes the whole a SequenceExample. */
 EG_API eg_status eg_example_step(eg_example *e, const char *name, eg_tensor *values);
 /* The message's bytes, u8 [size], to give to eg_tfrecord_write. */

@@ -32,7 +32,7 @@ typedef struct eg_text_options {
 /* Through utf8proc: forms, categories and lower case are those of its Unicode version. EG_EINVAL
  * for a category that does not exist. */
 EG_API eg_tensor *eg_text_normalise_with(eg_tensor *text, const eg_text_options *options);
-#define eg_text_normalise(...) EG_TEXT_NORMALISE_(__VA_ARGS__, )
+#define eg_text_normalise(...)        EG_TEXT_NORMALISE_(__VA_ARGS__, )
 #define EG_TEXT_NORMALISE_(text, ...) eg_text_normalise_with(text, EG_OPTIONS_(eg_text_options, __VA_ARGS__))
 
 /* i64 [words, 2]: where each word begins and how many bytes it has. */
@@ -60,15 +60,13 @@ typedef struct eg_vocabulary_options {
     int64_t reserved_count;
     int64_t min_count; /* words met less often are left out */
     int64_t max_size;  /* with the reserved ones; 0: no limit, EG_ZERO: 0; the most frequent stay */
-    bool sorted; /* numbered in the order of their bytes; else by falling count, then first sight */
+    bool sorted;       /* numbered in the order of their bytes; else by falling count, then first sight */
 } eg_vocabulary_options;
 
 /* EG_EINVAL: a reserved word twice, empty or with blanks; max_size below the reserved ones, a negative min_count. */
-EG_API eg_vocabulary *eg_vocabulary_new_with(const eg_word_counts *counts,
-                                             const eg_vocabulary_options *options);
-#define eg_vocabulary_new(...) EG_VOCABULARY_NEW_(__VA_ARGS__, )
-#define EG_VOCABULARY_NEW_(counts, ...)                                                            \
-    eg_vocabulary_new_with(counts, EG_OPTIONS_(eg_vocabulary_options, __VA_ARGS__))
+EG_API eg_vocabulary *eg_vocabulary_new_with(const eg_word_counts *counts, const eg_vocabulary_options *options);
+#define eg_vocabulary_new(...)          EG_VOCABULARY_NEW_(__VA_ARGS__, )
+#define EG_VOCABULARY_NEW_(counts, ...) eg_vocabulary_new_with(counts, EG_OPTIONS_(eg_vocabulary_options, __VA_ARGS__))
 /* A file of one word a line, number = line from 0; LF or CR LF. EG_EFORMAT naming the line: a word
  * twice, empty, with a 0, no UTF-8, over 100,000,000 bytes. */
 EG_API eg_vocabulary *eg_vocabulary_load(const char *path);
@@ -103,10 +101,9 @@ typedef struct eg_pad_sequences_options {
 /* n sequences [length, inner] of one dtype and inner shape as [n, maxlen, inner], as Keras'
  * pad_sequences does; no gradient. EG_EINVAL: n < 1; EG_ESHAPE, EG_EDTYPE name the one that
  * differs. */
-EG_API eg_tensor *eg_pad_sequences_with(eg_tensor *const *sequences, int n,
-                                        const eg_pad_sequences_options *options);
+EG_API eg_tensor *eg_pad_sequences_with(eg_tensor *const *sequences, int n, const eg_pad_sequences_options *options);
 #define eg_pad_sequences(...) EG_PAD_SEQUENCES_(__VA_ARGS__, )
-#define EG_PAD_SEQUENCES_(sequences, n, ...)                                                       \
+#define EG_PAD_SEQUENCES_(sequences, n, ...) \
     eg_pad_sequences_with(sequences, n, EG_OPTIONS_(eg_pad_sequences_options, __VA_ARGS__))
 
 EG_END_DECLS

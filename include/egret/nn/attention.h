@@ -22,8 +22,8 @@ EG_API eg_module *eg_additive_attention_new(int64_t query, int64_t keys, int64_t
 /* query [N, query], keys [N, S, keys]: context [N, keys], weights [N, S]. `mask`, bool [N, S], true where
  * there is something to read, may be NULL; of a row without anything context and weights are 0. `projected` is what
  * eg_additive_attention_keys made of the keys, so that it is made once for many queries; NULL: made here. */
-EG_API eg_attended eg_additive_attention_forward(eg_module *m, eg_tensor *query, eg_tensor *keys,
-                                                 eg_tensor *projected, eg_tensor *mask);
+EG_API eg_attended eg_additive_attention_forward(eg_module *m, eg_tensor *query, eg_tensor *keys, eg_tensor *projected,
+                                                 eg_tensor *mask);
 /* w1(keys). */
 EG_API eg_tensor *eg_additive_attention_keys(eg_module *m, eg_tensor *keys);
 
@@ -44,25 +44,24 @@ typedef struct eg_multi_head_attention_options {
 EG_API eg_module *eg_multi_head_attention_new_with(int64_t width, int64_t heads,
                                                    const eg_multi_head_attention_options *options);
 #define eg_multi_head_attention_new(...) EG_MULTI_HEAD_ATTENTION_NEW_(__VA_ARGS__, )
-#define EG_MULTI_HEAD_ATTENTION_NEW_(width, heads, ...)                                            \
+#define EG_MULTI_HEAD_ATTENTION_NEW_(width, heads, ...) \
     eg_multi_head_attention_new_with(width, heads, EG_OPTIONS_(eg_multi_head_attention_options, __VA_ARGS__))
 
 typedef struct eg_attend_options {
     size_t size;
     eg_tensor *mask; /* broadcast to [N, heads, T, S], as eg_attention takes it */
     bool causal;
-    bool weights; /* give them too: the mean over the heads, [N, T, S] */
+    bool weights;               /* give them too: the mean over the heads, [N, T, S] */
     eg_attention_corner corner; /* and these as eg_attention has them */
     int64_t window;
     double softcap;
 } eg_attend_options;
 
 /* query [N, T, width], key [N, S, keys], value [N, S, values]: context [N, T, width]. */
-EG_API eg_attended eg_multi_head_attention_forward_with(eg_module *m, eg_tensor *query,
-                                                        eg_tensor *key, eg_tensor *value,
-                                                        const eg_attend_options *options);
+EG_API eg_attended eg_multi_head_attention_forward_with(eg_module *m, eg_tensor *query, eg_tensor *key,
+                                                        eg_tensor *value, const eg_attend_options *options);
 #define eg_multi_head_attention_forward(...) EG_MULTI_HEAD_ATTENTION_FORWARD_(__VA_ARGS__, )
-#define EG_MULTI_HEAD_ATTENTION_FORWARD_(m, query, key, value, ...)                                \
+#define EG_MULTI_HEAD_ATTENTION_FORWARD_(m, query, key, value, ...) \
     eg_multi_head_attention_forward_with(m, query, key, value, EG_OPTIONS_(eg_attend_options, __VA_ARGS__))
 
 EG_END_DECLS

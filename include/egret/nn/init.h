@@ -38,13 +38,13 @@ typedef struct eg_init_options {
  * EG_ESTATE while an open tape follows it. EG_ESHAPE: fewer than 2 axes for a rule with fans; EG_EINVAL:
  * options out of order. */
 EG_API eg_status eg_init_with(eg_tensor *t, eg_init_rule rule, const eg_init_options *options);
-#define eg_init(...) EG_INIT_(__VA_ARGS__, )
+#define eg_init(...)           EG_INIT_(__VA_ARGS__, )
 #define EG_INIT_(t, rule, ...) eg_init_with(t, rule, EG_OPTIONS_(eg_init_options, __VA_ARGS__))
 
 /* The same for all parameters of a module with 2 or more axes, frozen or not; those whose name ends in
  * "bias" or begins with "bias_" become 0, others with one axis (of norms) stay. */
 EG_API eg_status eg_module_init_with(eg_module *m, eg_init_rule rule, const eg_init_options *options);
-#define eg_module_init(...) EG_MODULE_INIT_(__VA_ARGS__, )
+#define eg_module_init(...)           EG_MODULE_INIT_(__VA_ARGS__, )
 #define EG_MODULE_INIT_(m, rule, ...) eg_module_init_with(m, rule, EG_OPTIONS_(eg_init_options, __VA_ARGS__))
 
 EG_END_DECLS

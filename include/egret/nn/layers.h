@@ -13,13 +13,13 @@ EG_BEGIN_DECLS
 
 /* One after the other; children are named "0", "1", ... */
 EG_API eg_module *eg_sequential_new_with(eg_module *const *modules, int count);
-#define eg_sequential_new(...)                                                                     \
+#define eg_sequential_new(...) \
     eg_sequential_new_with(EG_ARRAY_(eg_module *, __VA_ARGS__), EG_COUNT_(eg_module *, __VA_ARGS__))
 
 /* Modules side by side, named "0", "1", ..., for a module of your own to call as it likes. The list itself
  * has no forward: EG_EINVAL. */
 EG_API eg_module *eg_module_list_new_with(eg_module *const *modules, int count);
-#define eg_module_list_new(...)                                                                    \
+#define eg_module_list_new(...) \
     eg_module_list_new_with(EG_ARRAY_(eg_module *, __VA_ARGS__), EG_COUNT_(eg_module *, __VA_ARGS__))
 /* How many children a sequence or a list has, and the i-th, a negative i counted from the end; it stays the
  * list's. -1 and NULL for other modules (EG_EINVAL), NULL and EG_EINDEX for an i outside. */
@@ -54,7 +54,7 @@ typedef struct eg_linear_layer_options {
 
 /* y = x weight^T + bias: weight [out, in], bias [out], both uniform within 1 / sqrt(in). */
 EG_API eg_module *eg_linear_new_with(int64_t in, int64_t out, const eg_linear_layer_options *options);
-#define eg_linear_new(...) EG_LINEAR_NEW_(__VA_ARGS__, )
+#define eg_linear_new(...)           EG_LINEAR_NEW_(__VA_ARGS__, )
 #define EG_LINEAR_NEW_(in, out, ...) eg_linear_new_with(in, out, EG_OPTIONS_(eg_linear_layer_options, __VA_ARGS__))
 
 /* As eg_conv_options (ops/conv.h), with the kernel's sizes. A number for all axes or, where an entry of the
@@ -65,9 +65,9 @@ typedef struct eg_conv_layer_options {
     int64_t stride, dilation, groups; /* 0: 1 */
     int64_t padding;                  /* cells on both sides, or EG_SAME; 0: none */
     int64_t strides[3], dilations[3];
-    int64_t pads[3][2]; /* cells before and after each axis, instead of padding */
+    int64_t pads[3][2];        /* cells before and after each axis, instead of padding */
     int64_t output_padding[3]; /* transposes: more at the end of the result */
-    int64_t kernel; /* must be given, here or per axis */
+    int64_t kernel;            /* must be given, here or per axis */
     int64_t kernels[3];
     bool no_bias;
     eg_dtype dtype; /* a float dtype; 0: f32 */
@@ -78,37 +78,32 @@ typedef struct eg_conv_layer_options {
 EG_API eg_module *eg_conv1d_new_with(int64_t in, int64_t out, const eg_conv_layer_options *options);
 EG_API eg_module *eg_conv2d_new_with(int64_t in, int64_t out, const eg_conv_layer_options *options);
 EG_API eg_module *eg_conv3d_new_with(int64_t in, int64_t out, const eg_conv_layer_options *options);
-#define eg_conv1d_new(...) EG_CONV_NEW_(eg_conv1d_new_with, __VA_ARGS__, )
-#define eg_conv2d_new(...) EG_CONV_NEW_(eg_conv2d_new_with, __VA_ARGS__, )
-#define eg_conv3d_new(...) EG_CONV_NEW_(eg_conv3d_new_with, __VA_ARGS__, )
-#define EG_CONV_NEW_(function, in, out, ...)                                                       \
-    function(in, out, EG_OPTIONS_(eg_conv_layer_options, __VA_ARGS__))
+#define eg_conv1d_new(...)                   EG_CONV_NEW_(eg_conv1d_new_with, __VA_ARGS__, )
+#define eg_conv2d_new(...)                   EG_CONV_NEW_(eg_conv2d_new_with, __VA_ARGS__, )
+#define eg_conv3d_new(...)                   EG_CONV_NEW_(eg_conv3d_new_with, __VA_ARGS__, )
+#define EG_CONV_NEW_(function, in, out, ...) function(in, out, EG_OPTIONS_(eg_conv_layer_options, __VA_ARGS__))
 
 /* eg_conv_transpose1d, 2d, 3d: weight [in, out / groups, kernel...], bias [out], both uniform within
  * 1 / sqrt(out / groups * cells of the kernel), as PyTorch has it. output_padding as in ops/conv.h. */
-EG_API eg_module *eg_conv_transpose1d_new_with(int64_t in, int64_t out,
-                                               const eg_conv_layer_options *options);
-EG_API eg_module *eg_conv_transpose2d_new_with(int64_t in, int64_t out,
-                                               const eg_conv_layer_options *options);
-EG_API eg_module *eg_conv_transpose3d_new_with(int64_t in, int64_t out,
-                                               const eg_conv_layer_options *options);
+EG_API eg_module *eg_conv_transpose1d_new_with(int64_t in, int64_t out, const eg_conv_layer_options *options);
+EG_API eg_module *eg_conv_transpose2d_new_with(int64_t in, int64_t out, const eg_conv_layer_options *options);
+EG_API eg_module *eg_conv_transpose3d_new_with(int64_t in, int64_t out, const eg_conv_layer_options *options);
 #define eg_conv_transpose1d_new(...) EG_CONV_NEW_(eg_conv_transpose1d_new_with, __VA_ARGS__, )
 #define eg_conv_transpose2d_new(...) EG_CONV_NEW_(eg_conv_transpose2d_new_with, __VA_ARGS__, )
 #define eg_conv_transpose3d_new(...) EG_CONV_NEW_(eg_conv_transpose3d_new_with, __VA_ARGS__, )
 
 typedef struct eg_embedding_layer_options {
     size_t size;
-    bool padded;     /* the row `padding` begins as zeros and gets no gradient */
+    bool padded; /* the row `padding` begins as zeros and gets no gradient */
     int64_t padding;
-    eg_dtype dtype;  /* a float dtype; 0: f32 */
+    eg_dtype dtype; /* a float dtype; 0: f32 */
 } eg_embedding_layer_options;
 
 /* eg_embedding: ids of any shape to ids' axes and `width` more; weight [count, width], normal with mean 0
  * and standard deviation 1. */
-EG_API eg_module *eg_embedding_new_with(int64_t count, int64_t width,
-                                        const eg_embedding_layer_options *options);
+EG_API eg_module *eg_embedding_new_with(int64_t count, int64_t width, const eg_embedding_layer_options *options);
 #define eg_embedding_new(...) EG_EMBEDDING_NEW_(__VA_ARGS__, )
-#define EG_EMBEDDING_NEW_(count, width, ...)                                                       \
+#define EG_EMBEDDING_NEW_(count, width, ...) \
     eg_embedding_new_with(count, width, EG_OPTIONS_(eg_embedding_layer_options, __VA_ARGS__))
 
 typedef struct eg_batch_norm_layer_options {
@@ -125,7 +120,7 @@ typedef struct eg_batch_norm_layer_options {
  * num_batches_tracked (i64), which counts training batches. */
 EG_API eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_options *options);
 #define eg_batch_norm_new(...) EG_BATCH_NORM_NEW_(__VA_ARGS__, )
-#define EG_BATCH_NORM_NEW_(features, ...)                                                          \
+#define EG_BATCH_NORM_NEW_(features, ...) \
     eg_batch_norm_new_with(features, EG_OPTIONS_(eg_batch_norm_layer_options, __VA_ARGS__))
 
 typedef struct eg_norm_layer_options {
@@ -137,18 +132,16 @@ typedef struct eg_norm_layer_options {
 } eg_norm_layer_options;
 
 /* eg_group_norm over [N, channels, spatial...]: weight of ones, bias of zeros, one per channel. */
-EG_API eg_module *eg_group_norm_new_with(int64_t groups, int64_t channels,
-                                         const eg_norm_layer_options *options);
+EG_API eg_module *eg_group_norm_new_with(int64_t groups, int64_t channels, const eg_norm_layer_options *options);
 #define eg_group_norm_new(...) EG_GROUP_NORM_NEW_(__VA_ARGS__, )
-#define EG_GROUP_NORM_NEW_(groups, channels, ...)                                                  \
+#define EG_GROUP_NORM_NEW_(groups, channels, ...) \
     eg_group_norm_new_with(groups, channels, EG_OPTIONS_(eg_norm_layer_options, __VA_ARGS__))
 
 /* eg_layer_norm over the last axes of x, which have this shape, as weight and bias do:
  * eg_layer_norm_new(EG_SHAPE(768)). */
 EG_API eg_module *eg_layer_norm_new_with(eg_shape shape, const eg_norm_layer_options *options);
-#define eg_layer_norm_new(...) EG_LAYER_NORM_NEW_(__VA_ARGS__, )
-#define EG_LAYER_NORM_NEW_(shape, ...)                                                             \
-    eg_layer_norm_new_with(shape, EG_OPTIONS_(eg_norm_layer_options, __VA_ARGS__))
+#define eg_layer_norm_new(...)         EG_LAYER_NORM_NEW_(__VA_ARGS__, )
+#define EG_LAYER_NORM_NEW_(shape, ...) eg_layer_norm_new_with(shape, EG_OPTIONS_(eg_norm_layer_options, __VA_ARGS__))
 
 /* eg_max_pool1d, 2d, 3d and eg_avg_pool1d, 2d, 3d (ops/pool.h): eg_max_pool2d_new(.kernel = 2). What
  * can only be told from x is refused at the first forward. EG_EINVAL without a kernel, or with
@@ -159,12 +152,12 @@ EG_API eg_module *eg_max_pool3d_new_with(const eg_pool_options *options);
 EG_API eg_module *eg_avg_pool1d_new_with(const eg_pool_options *options);
 EG_API eg_module *eg_avg_pool2d_new_with(const eg_pool_options *options);
 EG_API eg_module *eg_avg_pool3d_new_with(const eg_pool_options *options);
-#define eg_max_pool1d_new(...) EG_POOL_NEW_(eg_max_pool1d_new_with, __VA_ARGS__)
-#define eg_max_pool2d_new(...) EG_POOL_NEW_(eg_max_pool2d_new_with, __VA_ARGS__)
-#define eg_max_pool3d_new(...) EG_POOL_NEW_(eg_max_pool3d_new_with, __VA_ARGS__)
-#define eg_avg_pool1d_new(...) EG_POOL_NEW_(eg_avg_pool1d_new_with, __VA_ARGS__)
-#define eg_avg_pool2d_new(...) EG_POOL_NEW_(eg_avg_pool2d_new_with, __VA_ARGS__)
-#define eg_avg_pool3d_new(...) EG_POOL_NEW_(eg_avg_pool3d_new_with, __VA_ARGS__)
+#define eg_max_pool1d_new(...)      EG_POOL_NEW_(eg_max_pool1d_new_with, __VA_ARGS__)
+#define eg_max_pool2d_new(...)      EG_POOL_NEW_(eg_max_pool2d_new_with, __VA_ARGS__)
+#define eg_max_pool3d_new(...)      EG_POOL_NEW_(eg_max_pool3d_new_with, __VA_ARGS__)
+#define eg_avg_pool1d_new(...)      EG_POOL_NEW_(eg_avg_pool1d_new_with, __VA_ARGS__)
+#define eg_avg_pool2d_new(...)      EG_POOL_NEW_(eg_avg_pool2d_new_with, __VA_ARGS__)
+#define eg_avg_pool3d_new(...)      EG_POOL_NEW_(eg_avg_pool3d_new_with, __VA_ARGS__)
 #define EG_POOL_NEW_(function, ...) function(EG_OPTIONS_(eg_pool_options, __VA_ARGS__))
 
 /* The mean over all spatial axes of [N, C, spatial...]: [N, C]. */
@@ -173,7 +166,7 @@ EG_API eg_module *eg_global_avg_pool_new(void);
 /* eg_resize of [N, C, spatial...] (ops/resize.h): to sizes, EG_SHAPE(64, 64), or with sizes of -1 by
  * .scale = {2, 2}. */
 EG_API eg_module *eg_resize_new_with(eg_shape sizes, const eg_resize_options *options);
-#define eg_resize_new(...) EG_RESIZE_NEW_(__VA_ARGS__, )
+#define eg_resize_new(...)         EG_RESIZE_NEW_(__VA_ARGS__, )
 #define EG_RESIZE_NEW_(sizes, ...) eg_resize_new_with(sizes, EG_OPTIONS_(eg_resize_options, __VA_ARGS__))
 
 EG_END_DECLS

@@ -70,18 +70,16 @@ typedef struct eg_load_options {
 /* Writes the source's tensors over the members of the same names, converted between float dtypes where they
  * differ. EG_EFORMAT names what is missing or unexpected, EG_ESHAPE or EG_EDTYPE what does not fit;
  * EG_ESTATE while an open tape follows a parameter. After a refusal nothing has changed. */
-EG_API eg_status eg_module_load_state_with(eg_module *m, const eg_tensors *source,
-                                           const eg_load_options *options);
+EG_API eg_status eg_module_load_state_with(eg_module *m, const eg_tensors *source, const eg_load_options *options);
 #define eg_module_load_state(...) EG_MODULE_LOAD_STATE_(__VA_ARGS__, )
-#define EG_MODULE_LOAD_STATE_(m, source, ...)                                                      \
+#define EG_MODULE_LOAD_STATE_(m, source, ...) \
     eg_module_load_state_with(m, source, EG_OPTIONS_(eg_load_options, __VA_ARGS__))
 
 /* The state as a safetensors file (io.h), replaced whole or not at all. */
 EG_API eg_status eg_module_save(eg_module *m, const char *path);
 EG_API eg_status eg_module_load_with(eg_module *m, const char *path, const eg_load_options *options);
-#define eg_module_load(...) EG_MODULE_LOAD_(__VA_ARGS__, )
-#define EG_MODULE_LOAD_(m, path, ...)                                                              \
-    eg_module_load_with(m, path, EG_OPTIONS_(eg_load_options, __VA_ARGS__))
+#define eg_module_load(...)           EG_MODULE_LOAD_(__VA_ARGS__, )
+#define EG_MODULE_LOAD_(m, path, ...) eg_module_load_with(m, path, EG_OPTIONS_(eg_load_options, __VA_ARGS__))
 
 /* ---- modules of your own ----------------------------------------------------------------- *
  *

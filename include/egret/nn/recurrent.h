@@ -32,10 +32,9 @@ typedef struct eg_rnn_layer_options {
 /* EG_EINVAL for sizes below 1, a dropout outside 0..1, an option of the other kind. */
 EG_API eg_module *eg_lstm_new_with(int64_t in, int64_t hidden, const eg_rnn_layer_options *options);
 EG_API eg_module *eg_gru_new_with(int64_t in, int64_t hidden, const eg_rnn_layer_options *options);
-#define eg_lstm_new(...) EG_RNN_NEW_(eg_lstm_new_with, __VA_ARGS__, )
-#define eg_gru_new(...) EG_RNN_NEW_(eg_gru_new_with, __VA_ARGS__, )
-#define EG_RNN_NEW_(function, in, hidden, ...)                                                     \
-    function(in, hidden, EG_OPTIONS_(eg_rnn_layer_options, __VA_ARGS__))
+#define eg_lstm_new(...)                       EG_RNN_NEW_(eg_lstm_new_with, __VA_ARGS__, )
+#define eg_gru_new(...)                        EG_RNN_NEW_(eg_gru_new_with, __VA_ARGS__, )
+#define EG_RNN_NEW_(function, in, hidden, ...) function(in, hidden, EG_OPTIONS_(eg_rnn_layer_options, __VA_ARGS__))
 
 /* Where a sequence begins. Zero-initialised: states of zeros, all rows of T steps. */
 typedef struct eg_rnn_start {
@@ -46,7 +45,7 @@ typedef struct eg_rnn_start {
 
 /* A lstm or gru; all results borrowed, all NULL after a failure. */
 EG_API eg_rnn eg_rnn_forward_with(eg_module *m, eg_tensor *x, const eg_rnn_start *start);
-#define eg_rnn_forward(...) EG_RNN_FORWARD_(__VA_ARGS__, )
+#define eg_rnn_forward(...)        EG_RNN_FORWARD_(__VA_ARGS__, )
 #define EG_RNN_FORWARD_(m, x, ...) eg_rnn_forward_with(m, x, EG_OPTIONS_(eg_rnn_start, __VA_ARGS__))
 
 EG_END_DECLS

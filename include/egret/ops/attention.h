@@ -15,10 +15,10 @@ typedef enum eg_attention_corner {
 
 typedef struct eg_attention_options {
     size_t size;
-    eg_tensor *mask; /* broadcasts with [..., T, S]: bool, true where attention may go; or floats, added */
-    bool causal;     /* a query sees no key behind the one it stands at */
-    double dropout;  /* of the weights */
-    double scale;    /* 0: 1 / sqrt(D) */
+    eg_tensor *mask;     /* broadcasts with [..., T, S]: bool, true where attention may go; or floats, added */
+    bool causal;         /* a query sees no key behind the one it stands at */
+    double dropout;      /* of the weights */
+    double scale;        /* 0: 1 / sqrt(D) */
     eg_tensor **weights; /* where to leave the weights [..., T, S] before dropout, borrowed; NULL: nowhere */
     eg_attention_corner corner;
     int64_t window; /* a query sees so many keys before the one it stands at, that one, and unless it is causal so
@@ -36,9 +36,8 @@ typedef struct eg_attention_options {
  * of floats, are computed by the composition. Dropout drops the same weights either way. Autocast is of q, k and v; a
  * mask stays as it is. Errors are those of products; EG_EINVAL for options: dropout outside 0..1, a scale that is not
  * finite, a window or softcap below 0. A NaN in a key that nothing sees need not spread. */
-EG_API eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v,
-                                    const eg_attention_options *options);
-#define eg_attention(...) EG_ATTENTION_(__VA_ARGS__, )
+EG_API eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v, const eg_attention_options *options);
+#define eg_attention(...)           EG_ATTENTION_(__VA_ARGS__, )
 #define EG_ATTENTION_(q, k, v, ...) eg_attention_with(q, k, v, EG_OPTIONS_(eg_attention_options, __VA_ARGS__))
 
 EG_END_DECLS

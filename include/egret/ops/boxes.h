@@ -40,29 +40,26 @@ EG_API eg_tensor *eg_nms_with(eg_tensor *boxes, eg_tensor *scores, const eg_nms_
 EG_API eg_tensor *eg_batched_nms_with(eg_tensor *boxes, eg_tensor *scores, eg_tensor *classes,
                                       const eg_nms_options *options);
 #define eg_batched_nms(...) EG_BATCHED_NMS_(__VA_ARGS__, )
-#define EG_BATCHED_NMS_(boxes, scores, classes, ...)                                               \
+#define EG_BATCHED_NMS_(boxes, scores, classes, ...) \
     eg_batched_nms_with(boxes, scores, classes, EG_OPTIONS_(eg_nms_options, __VA_ARGS__))
 
 typedef struct eg_box_code_options {
     size_t size;
     double weights[4]; /* of tx, ty, tw, th; all 0: 1, 1, 1, 1 */
-    double
-        clip; /* decoding: most that tw and th count for, after their weights; 0: log(1000 / 16) */
+    double clip;       /* decoding: most that tw and th count for, after their weights; 0: log(1000 / 16) */
 } eg_box_code_options;
 
 /* Boxes as seen from anchors, both [..., 4] and broadcast (Ren et al. 2015): tx = wx (x - xa) / wa,
  * ty likewise, tw = ww log(w / wa), th likewise, with x, y the centres and w, h the sizes.
  * EG_EINVAL: weights not above 0. */
-EG_API eg_tensor *eg_box_encode_with(eg_tensor *anchors, eg_tensor *boxes,
-                                     const eg_box_code_options *options);
+EG_API eg_tensor *eg_box_encode_with(eg_tensor *anchors, eg_tensor *boxes, const eg_box_code_options *options);
 #define eg_box_encode(...) EG_BOX_ENCODE_(__VA_ARGS__, )
-#define EG_BOX_ENCODE_(anchors, boxes, ...)                                                        \
+#define EG_BOX_ENCODE_(anchors, boxes, ...) \
     eg_box_encode_with(anchors, boxes, EG_OPTIONS_(eg_box_code_options, __VA_ARGS__))
 /* And back: codes [..., 4] to boxes. clip: EG_EINVAL for NaN; INFINITY for none. */
-EG_API eg_tensor *eg_box_decode_with(eg_tensor *anchors, eg_tensor *codes,
-                                     const eg_box_code_options *options);
+EG_API eg_tensor *eg_box_decode_with(eg_tensor *anchors, eg_tensor *codes, const eg_box_code_options *options);
 #define eg_box_decode(...) EG_BOX_DECODE_(__VA_ARGS__, )
-#define EG_BOX_DECODE_(anchors, codes, ...)                                                        \
+#define EG_BOX_DECODE_(anchors, codes, ...) \
     eg_box_decode_with(anchors, codes, EG_OPTIONS_(eg_box_code_options, __VA_ARGS__))
 
 typedef struct eg_anchors_options {
@@ -77,9 +74,8 @@ typedef struct eg_anchors_options {
  * [height * width * ratios * sizes, 4] f32, cells row by row, sizes fastest; not rounded.
  * EG_EINVAL: no size, numbers not above 0. On the device of the thread's makers. */
 EG_API eg_tensor *eg_anchors_with(int64_t height, int64_t width, const eg_anchors_options *options);
-#define eg_anchors(...) EG_ANCHORS_(__VA_ARGS__, )
-#define EG_ANCHORS_(height, width, ...)                                                            \
-    eg_anchors_with(height, width, EG_OPTIONS_(eg_anchors_options, __VA_ARGS__))
+#define eg_anchors(...)                 EG_ANCHORS_(__VA_ARGS__, )
+#define EG_ANCHORS_(height, width, ...) eg_anchors_with(height, width, EG_OPTIONS_(eg_anchors_options, __VA_ARGS__))
 
 EG_END_DECLS
 

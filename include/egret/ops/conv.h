@@ -21,8 +21,8 @@ EG_BEGIN_DECLS
 typedef struct eg_conv_options {
     size_t size;
     int64_t stride, dilation; /* 0: 1 */
-    int64_t groups;  /* 0: 1; channels split evenly; groups == C is a depthwise convolution */
-    int64_t padding; /* cells of zeros on both sides of every axis, or EG_SAME (padding.h) */
+    int64_t groups;           /* 0: 1; channels split evenly; groups == C is a depthwise convolution */
+    int64_t padding;          /* cells of zeros on both sides of every axis, or EG_SAME (padding.h) */
     int64_t strides[3], dilations[3];
     int64_t pads[3][2];        /* cells before and after each axis, instead of padding */
     int64_t output_padding[3]; /* transposes: more at the end of the result, below the stride or the dilation */
@@ -47,12 +47,9 @@ typedef struct eg_conv_options {
  * EG_ESHAPE: ranks, channels or groups that do not fit, an empty kernel, a kernel larger than the
  * padded axis. grad: eg_conv_data, eg_conv_weight, and dy summed for the bias; saves x for the
  * weight's gradient, the weight for x's, nothing for the bias's; with such an activation y too. */
-EG_API eg_tensor *eg_conv1d_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                                 const eg_conv_options *options);
-EG_API eg_tensor *eg_conv2d_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                                 const eg_conv_options *options);
-EG_API eg_tensor *eg_conv3d_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                                 const eg_conv_options *options);
+EG_API eg_tensor *eg_conv1d_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, const eg_conv_options *options);
+EG_API eg_tensor *eg_conv2d_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, const eg_conv_options *options);
+EG_API eg_tensor *eg_conv3d_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, const eg_conv_options *options);
 #define eg_conv1d(...) EG_CONV(eg_conv1d_with, __VA_ARGS__)
 #define eg_conv2d(...) EG_CONV(eg_conv2d_with, __VA_ARGS__)
 #define eg_conv3d(...) EG_CONV(eg_conv3d_with, __VA_ARGS__)
@@ -84,10 +81,8 @@ EG_API eg_tensor *eg_conv_transpose3d_with(eg_tensor *x, eg_tensor *weight, eg_t
  *
  * Every size must be what the convolution would have had, else EG_ESHAPE. Both are linear in both
  * operands; their gradients are the convolution and each other. */
-EG_API eg_tensor *eg_conv_data_with(eg_tensor *dy, eg_tensor *weight, eg_shape x_shape,
-                                    const eg_conv_options *options);
-EG_API eg_tensor *eg_conv_weight_with(eg_tensor *x, eg_tensor *dy, eg_shape w_shape,
-                                      const eg_conv_options *options);
+EG_API eg_tensor *eg_conv_data_with(eg_tensor *dy, eg_tensor *weight, eg_shape x_shape, const eg_conv_options *options);
+EG_API eg_tensor *eg_conv_weight_with(eg_tensor *x, eg_tensor *dy, eg_shape w_shape, const eg_conv_options *options);
 #define eg_conv_data(...)   EG_CONV(eg_conv_data_with, __VA_ARGS__)
 #define eg_conv_weight(...) EG_CONV(eg_conv_weight_with, __VA_ARGS__)
 

@@ -34,9 +34,8 @@ typedef struct eg_ctc_options {
  * EG_EINVAL: a label that is the blank, a blank outside 0..C-1. On a device what is wrong with labels and lengths
  * is found by the kernel, and said by the next call that waits for it. */
 EG_API eg_tensor *eg_ctc_loss_with(eg_tensor *log_probs, eg_tensor *targets, const eg_ctc_options *options);
-#define eg_ctc_loss(...) EG_CTC_(__VA_ARGS__, )
-#define EG_CTC_(log_probs, targets, ...)                                                           \
-    eg_ctc_loss_with(log_probs, targets, EG_OPTIONS_(eg_ctc_options, __VA_ARGS__))
+#define eg_ctc_loss(...)                 EG_CTC_(__VA_ARGS__, )
+#define EG_CTC_(log_probs, targets, ...) eg_ctc_loss_with(log_probs, targets, EG_OPTIONS_(eg_ctc_options, __VA_ARGS__))
 
 /* What the path of the best class in each frame spells. log_probs [T, N, C], floats, or anything of the same order;
  * input_lengths as above or NULL. labels: i64 [N, T], -1 behind the last; lengths: i64 [N]. Of equal classes the first
@@ -59,7 +58,7 @@ typedef struct eg_ctc_beam_options {
 EG_API eg_status eg_ctc_beam_with(eg_tensor *log_probs, eg_tensor **labels, eg_tensor **lengths, eg_tensor **scores,
                                   const eg_ctc_beam_options *options);
 #define eg_ctc_beam(...) EG_CTC_BEAM_(__VA_ARGS__, )
-#define EG_CTC_BEAM_(log_probs, labels, lengths, scores, ...)                                      \
+#define EG_CTC_BEAM_(log_probs, labels, lengths, scores, ...) \
     eg_ctc_beam_with(log_probs, labels, lengths, scores, EG_OPTIONS_(eg_ctc_beam_options, __VA_ARGS__))
 
 EG_END_DECLS

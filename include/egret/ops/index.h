@@ -42,11 +42,9 @@ typedef struct eg_embedding_options {
 /* table [V, ...] and ids of any shape give ids' axes, then the table's others: rows of the table.
  * Ids are 0..V-1; none counts from the end. grad: each row the sum of its dy, in order of the ids.
  * EG_EINDEX: an id or the padding outside. */
-EG_API eg_tensor *eg_embedding_with(eg_tensor *table, eg_tensor *ids,
-                                    const eg_embedding_options *options);
-#define EG_EMBEDDING_(table, ids, ...)                                                             \
-    eg_embedding_with(table, ids, EG_OPTIONS_(eg_embedding_options, __VA_ARGS__))
-#define eg_embedding(table, ...) EG_EMBEDDING_(table, __VA_ARGS__, )
+EG_API eg_tensor *eg_embedding_with(eg_tensor *table, eg_tensor *ids, const eg_embedding_options *options);
+#define EG_EMBEDDING_(table, ids, ...) eg_embedding_with(table, ids, EG_OPTIONS_(eg_embedding_options, __VA_ARGS__))
+#define eg_embedding(table, ...)       EG_EMBEDDING_(table, __VA_ARGS__, )
 
 /* ---- putting: results are new tensors ------------------------------------------------------ */
 
@@ -73,8 +71,7 @@ typedef enum eg_scatter_mode {
 } eg_scatter_mode;
 /* The same, joined as the mode says. Numbers; the mean of integers is taken exactly and rounded down. All but MEAN
  * save x, source and y. */
-EG_API eg_tensor *eg_scatter_reduce(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source,
-                                    eg_scatter_mode mode);
+EG_API eg_tensor *eg_scatter_reduce(eg_tensor *x, int axis, eg_tensor *index, eg_tensor *source, eg_scatter_mode mode);
 
 /* Places as in eg_gather_nd; source has the shape eg_gather_nd would give. */
 EG_API eg_tensor *eg_scatter_nd_add(eg_tensor *x, eg_tensor *index, eg_tensor *source);

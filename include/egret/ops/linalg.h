@@ -50,7 +50,7 @@ typedef struct eg_solve_triangular_options {
  * n, k]; batch axes broadcast. Never refused: a zero on the diagonal gives infinity or NaN.
  * grad: db = a^-T dx, da = the triangle of -db x^T    saves a and x */
 EG_API eg_tensor *eg_solve_triangular_with(eg_tensor *a, eg_tensor *b, const eg_solve_triangular_options *options);
-#define EG_SOLVE_TRIANGULAR_(a, b, ...)                                                            \
+#define EG_SOLVE_TRIANGULAR_(a, b, ...) \
     eg_solve_triangular_with(a, b, EG_OPTIONS_(eg_solve_triangular_options, __VA_ARGS__))
 #define eg_solve_triangular(...) EG_SOLVE_TRIANGULAR_(__VA_ARGS__, )
 
@@ -69,7 +69,7 @@ typedef struct eg_cholesky_options {
  * grad: half of l^-T (p + p^T) l^-1, p the lower triangle of l^T dl with half its diagonal: symmetric    saves l */
 EG_API eg_tensor *eg_cholesky_with(eg_tensor *a, const eg_cholesky_options *options);
 #define EG_CHOLESKY_(a, ...) eg_cholesky_with(a, EG_OPTIONS_(eg_cholesky_options, __VA_ARGS__))
-#define eg_cholesky(...) EG_CHOLESKY_(__VA_ARGS__, )
+#define eg_cholesky(...)     EG_CHOLESKY_(__VA_ARGS__, )
 
 /* a = q r: columns of q [.., m, s] are orthonormal, r [.., s, n] is upper triangular and its diagonal not negative,
  * by which both are unique where the first s = min(m, n) columns of a are independent (PyTorch leaves signs to

@@ -35,10 +35,9 @@ typedef struct eg_linear_options {
  * with the weight, until it changes or goes.
  * grad: with dz = dy activation'(y): dx = dz weight, dweight = dz^T x, dbias = sum of dz
  *       saves x and weight, with an activation y too */
-EG_API eg_tensor *eg_linear_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                                 const eg_linear_options *options);
+EG_API eg_tensor *eg_linear_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, const eg_linear_options *options);
 #define EG_LINEAR_(x, weight, bias, ...) eg_linear_with(x, weight, bias, EG_OPTIONS_(eg_linear_options, __VA_ARGS__))
-#define eg_linear(...) EG_LINEAR_(__VA_ARGS__, )
+#define eg_linear(...)                   EG_LINEAR_(__VA_ARGS__, )
 
 /* Einstein's sum: each letter (a-z, A-Z) names an axis; letters that are not in the result are summed over.
  *

@@ -23,7 +23,7 @@ typedef struct eg_loss_options {
     eg_tensor *pos_weight; /* bce_with_logits: of the positive part, broadcast; NULL: 1 */
 } eg_loss_options;
 #define EG_LOSS_(function, x, y, ...) function(x, y, EG_OPTIONS_(eg_loss_options, __VA_ARGS__))
-#define EG_LOSS(function, ...) EG_LOSS_(function, __VA_ARGS__, )
+#define EG_LOSS(function, ...)        EG_LOSS_(function, __VA_ARGS__, )
 
 /* x and y, floats, broadcast against each other; gradients flow to both and to the weights. With
  * d = x - y:
@@ -39,17 +39,15 @@ typedef struct eg_loss_options {
 EG_API eg_tensor *eg_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
 EG_API eg_tensor *eg_mse_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
 EG_API eg_tensor *eg_huber_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
-EG_API eg_tensor *eg_smooth_l1_loss_with(eg_tensor *x, eg_tensor *y,
-                                         const eg_loss_options *options);
-#define eg_l1_loss(...) EG_LOSS(eg_l1_loss_with, __VA_ARGS__)
-#define eg_mse_loss(...) EG_LOSS(eg_mse_loss_with, __VA_ARGS__)
-#define eg_huber_loss(...) EG_LOSS(eg_huber_loss_with, __VA_ARGS__)
+EG_API eg_tensor *eg_smooth_l1_loss_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
+#define eg_l1_loss(...)        EG_LOSS(eg_l1_loss_with, __VA_ARGS__)
+#define eg_mse_loss(...)       EG_LOSS(eg_mse_loss_with, __VA_ARGS__)
+#define eg_huber_loss(...)     EG_LOSS(eg_huber_loss_with, __VA_ARGS__)
 #define eg_smooth_l1_loss(...) EG_LOSS(eg_smooth_l1_loss_with, __VA_ARGS__)
 
 /* Cross entropy of a sigmoid with logits x and targets y in 0..1, p being pos_weight:
  * -p y log sigmoid(x) - (1 - y) log(1 - sigmoid(x)); max(x, 0) - x y + log(1 + e^-|x|) if p = 1. */
-EG_API eg_tensor *eg_bce_with_logits_with(eg_tensor *x, eg_tensor *y,
-                                          const eg_loss_options *options);
+EG_API eg_tensor *eg_bce_with_logits_with(eg_tensor *x, eg_tensor *y, const eg_loss_options *options);
 #define eg_bce_with_logits(...) EG_LOSS(eg_bce_with_logits_with, __VA_ARGS__)
 /* The same with probabilities x: -y log x - (1 - y) log(1 - x), logarithms not below -100 and
  * without slope where the argument is below 1e-38. NaN for x outside 0..1. */
@@ -70,7 +68,7 @@ typedef struct eg_cross_entropy_options {
     double label_smoothing; /* s: target 1 - s + s / classes, others s / classes; 0..1 */
     bool ignore;            /* rows with the label ignore_index count nothing, nor in the mean */
     int64_t ignore_index;
-    eg_tensor *weight;      /* [classes], floats, of the targets; NULL: 1. No gradient by labels */
+    eg_tensor *weight; /* [classes], floats, of the targets; NULL: 1. No gradient by labels */
 } eg_cross_entropy_options;
 /* -sum over classes of target weight log softmax(x), for logits x [N, C, ...] or [C]. `target` is
  *
@@ -86,16 +84,13 @@ typedef struct eg_cross_entropy_options {
  *
  * The loss has the labels' shape before it is reduced. EG_ESHAPE, EG_EDTYPE; EG_EINVAL for
  * options. */
-EG_API eg_tensor *eg_cross_entropy_with(eg_tensor *x, eg_tensor *target,
-                                        const eg_cross_entropy_options *options);
+EG_API eg_tensor *eg_cross_entropy_with(eg_tensor *x, eg_tensor *target, const eg_cross_entropy_options *options);
 /* The same of log-probabilities x and labels: -weight[label] x[label], as a composition. */
-EG_API eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels,
-                                   const eg_cross_entropy_options *options);
-#define eg_cross_entropy(...) EG_CLASSES(eg_cross_entropy_with, __VA_ARGS__)
-#define eg_nll_loss(...) EG_CLASSES(eg_nll_loss_with, __VA_ARGS__)
-#define EG_CLASSES(function, ...) EG_CLASSES_(function, __VA_ARGS__, )
-#define EG_CLASSES_(function, x, target, ...)                                                      \
-    function(x, target, EG_OPTIONS_(eg_cross_entropy_options, __VA_ARGS__))
+EG_API eg_tensor *eg_nll_loss_with(eg_tensor *x, eg_tensor *labels, const eg_cross_entropy_options *options);
+#define eg_cross_entropy(...)                 EG_CLASSES(eg_cross_entropy_with, __VA_ARGS__)
+#define eg_nll_loss(...)                      EG_CLASSES(eg_nll_loss_with, __VA_ARGS__)
+#define EG_CLASSES(function, ...)             EG_CLASSES_(function, __VA_ARGS__, )
+#define EG_CLASSES_(function, x, target, ...) function(x, target, EG_OPTIONS_(eg_cross_entropy_options, __VA_ARGS__))
 
 EG_END_DECLS
 

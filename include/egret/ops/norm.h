@@ -18,9 +18,9 @@ EG_BEGIN_DECLS
 
 typedef struct eg_batch_norm_options {
     size_t size;
-    bool training; /* statistics of this batch, else the running ones */
-    bool biased;   /* the running variance takes the biased variance, else that times n / (n - 1) */
-    bool relu;     /* y = max(y, 0) in the same pass */
+    bool training;   /* statistics of this batch, else the running ones */
+    bool biased;     /* the running variance takes the biased variance, else that times n / (n - 1) */
+    bool relu;       /* y = max(y, 0) in the same pass */
     double momentum; /* weight of this batch in the running statistics, 0..1; 0: 0.1 */
     double eps;      /* 0: 1e-5 */
 } eg_batch_norm_options;
@@ -33,13 +33,11 @@ typedef struct eg_batch_norm_options {
  *               nothing passes but what the bias has learned.
  *   otherwise   the running ones, which must be there; a negative variance is EG_EINVAL, on a
  *               device NaN. */
-EG_API eg_tensor *eg_batch_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
-                                     eg_tensor *running_mean, eg_tensor *running_var,
-                                     const eg_batch_norm_options *options);
+EG_API eg_tensor *eg_batch_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias, eg_tensor *running_mean,
+                                     eg_tensor *running_var, const eg_batch_norm_options *options);
 #define eg_batch_norm(...) EG_BATCH_NORM_(__VA_ARGS__, )
-#define EG_BATCH_NORM_(x, weight, bias, running_mean, running_var, ...)                            \
-    eg_batch_norm_with(x, weight, bias, running_mean, running_var,                                 \
-                       EG_OPTIONS_(eg_batch_norm_options, __VA_ARGS__))
+#define EG_BATCH_NORM_(x, weight, bias, running_mean, running_var, ...) \
+    eg_batch_norm_with(x, weight, bias, running_mean, running_var, EG_OPTIONS_(eg_batch_norm_options, __VA_ARGS__))
 
 /* y = x * scale + shift, one of each per channel ([C]); shift may be NULL. What batch norm is with
  * fixed statistics. grad: saves x, scale and shift. */
@@ -53,17 +51,17 @@ typedef struct eg_group_norm_options {
 /* Over the spatial axes and the channels of each of `groups` equal groups, per image (Wu and He
  * 2018). weight and bias are [C]. EG_ESHAPE unless the groups divide C and hold at least two
  * values. */
-EG_API eg_tensor *eg_group_norm_with(eg_tensor *x, int64_t groups, eg_tensor *weight,
-                                     eg_tensor *bias, const eg_group_norm_options *options);
+EG_API eg_tensor *eg_group_norm_with(eg_tensor *x, int64_t groups, eg_tensor *weight, eg_tensor *bias,
+                                     const eg_group_norm_options *options);
 #define eg_group_norm(...) EG_GROUP_NORM_(__VA_ARGS__, )
-#define EG_GROUP_NORM_(x, groups, weight, bias, ...)                                               \
+#define EG_GROUP_NORM_(x, groups, weight, bias, ...) \
     eg_group_norm_with(x, groups, weight, bias, EG_OPTIONS_(eg_group_norm_options, __VA_ARGS__))
 
 /* Per image and channel, over the spatial axes (Ulyanov et al. 2016): a group per channel. */
 EG_API eg_tensor *eg_instance_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
                                         const eg_group_norm_options *options);
 #define eg_instance_norm(...) EG_INSTANCE_NORM_(__VA_ARGS__, )
-#define EG_INSTANCE_NORM_(x, weight, bias, ...)                                                    \
+#define EG_INSTANCE_NORM_(x, weight, bias, ...) \
     eg_instance_norm_with(x, weight, bias, EG_OPTIONS_(eg_group_norm_options, __VA_ARGS__))
 
 typedef struct eg_layer_norm_options {
@@ -77,20 +75,18 @@ typedef struct eg_layer_norm_options {
 EG_API eg_tensor *eg_layer_norm_with(eg_tensor *x, eg_tensor *weight, eg_tensor *bias,
                                      const eg_layer_norm_options *options);
 #define eg_layer_norm(...) EG_LAYER_NORM_(__VA_ARGS__, )
-#define EG_LAYER_NORM_(x, weight, bias, ...)                                                       \
+#define EG_LAYER_NORM_(x, weight, bias, ...) \
     eg_layer_norm_with(x, weight, bias, EG_OPTIONS_(eg_layer_norm_options, __VA_ARGS__))
 
 /* The same without mean and bias (Zhang and Sennrich 2019):
  * y = x / sqrt(mean(x^2) + eps) * weight. */
-EG_API eg_tensor *eg_rms_norm_with(eg_tensor *x, eg_tensor *weight,
-                                   const eg_layer_norm_options *options);
-#define eg_rms_norm(...) EG_RMS_NORM_(__VA_ARGS__, )
-#define EG_RMS_NORM_(x, weight, ...)                                                               \
-    eg_rms_norm_with(x, weight, EG_OPTIONS_(eg_layer_norm_options, __VA_ARGS__))
+EG_API eg_tensor *eg_rms_norm_with(eg_tensor *x, eg_tensor *weight, const eg_layer_norm_options *options);
+#define eg_rms_norm(...)             EG_RMS_NORM_(__VA_ARGS__, )
+#define EG_RMS_NORM_(x, weight, ...) eg_rms_norm_with(x, weight, EG_OPTIONS_(eg_layer_norm_options, __VA_ARGS__))
 
 typedef struct eg_local_response_norm_options {
     size_t size;
-    int64_t channels; /* that a window spans; 0: 5 */
+    int64_t channels;      /* that a window spans; 0: 5 */
     double alpha, beta, k; /* 0: 1e-4, 0.75, 1 */
 } eg_local_response_norm_options;
 
@@ -98,10 +94,9 @@ typedef struct eg_local_response_norm_options {
  * counting as zeros; an even window has one more in front (Krizhevsky et al. 2012, as PyTorch has
  * it; TensorFlow's depth_radius r and alpha a are 2 r + 1 channels and alpha a (2 r + 1)). A
  * composition. */
-EG_API eg_tensor *eg_local_response_norm_with(eg_tensor *x,
-                                              const eg_local_response_norm_options *options);
+EG_API eg_tensor *eg_local_response_norm_with(eg_tensor *x, const eg_local_response_norm_options *options);
 #define eg_local_response_norm(...) EG_LOCAL_RESPONSE_NORM_(__VA_ARGS__, )
-#define EG_LOCAL_RESPONSE_NORM_(x, ...)                                                            \
+#define EG_LOCAL_RESPONSE_NORM_(x, ...) \
     eg_local_response_norm_with(x, EG_OPTIONS_(eg_local_response_norm_options, __VA_ARGS__))
 
 EG_END_DECLS

@@ -32,7 +32,7 @@ typedef struct eg_pool_options {
     eg_tensor **indices; /* max only: receives where each maximum is, i64, in its plane row-major */
 } eg_pool_options;
 #define EG_POOL_(function, x, ...) function(x, EG_OPTIONS_(eg_pool_options, __VA_ARGS__))
-#define EG_POOL(function, ...) EG_POOL_(function, __VA_ARGS__, )
+#define EG_POOL(function, ...)     EG_POOL_(function, __VA_ARGS__, )
 
 /* The largest of each window, the first of equals; NaN where one is. Padding never wins.
  * grad: dy to where the maximum was

@@ -47,7 +47,7 @@ typedef struct eg_categorical_options {
  * per row: y [..., n] i64. EG_EINVAL names the entry that is negative or NaN, or the row that sums to 0; of
  * tensors on a GPU the next call that waits for it does, and the row's draws mean nothing. */
 EG_API eg_tensor *eg_categorical_with(eg_tensor *x, int64_t n, const eg_categorical_options *options);
-#define eg_categorical(...) EG_CATEGORICAL_(__VA_ARGS__, )
+#define eg_categorical(...)        EG_CATEGORICAL_(__VA_ARGS__, )
 #define EG_CATEGORICAL_(x, n, ...) eg_categorical_with(x, n, EG_OPTIONS_(eg_categorical_options, __VA_ARGS__))
 
 typedef struct eg_multinomial_options {

@@ -24,7 +24,7 @@ typedef struct eg_reduce_options {
     double initial;
 } eg_reduce_options;
 #define EG_REDUCE_(function, x, ...) function(x, EG_OPTIONS_(eg_reduce_options, __VA_ARGS__))
-#define EG_REDUCE(function, ...) EG_REDUCE_(function, __VA_ARGS__, )
+#define EG_REDUCE(function, ...)     EG_REDUCE_(function, __VA_ARGS__, )
 
 /* ---- sums and products -------------------------------------------------------------------------- */
 
@@ -94,7 +94,7 @@ typedef struct eg_norm_options {
  * grad: dx = dy sign(x) (|x| / y)^(p-1), 0 where x = 0 or y = 0; for an infinite p as for eg_max
  * saves x and y */
 EG_API eg_tensor *eg_norm_with(eg_tensor *x, const eg_norm_options *options);
-#define eg_norm(...) EG_NORM_(__VA_ARGS__, )
+#define eg_norm(...)     EG_NORM_(__VA_ARGS__, )
 #define EG_NORM_(x, ...) eg_norm_with(x, EG_OPTIONS_(eg_norm_options, __VA_ARGS__))
 
 /* ---- spread ------------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ typedef struct eg_var_options {
 EG_API eg_tensor *eg_var_with(eg_tensor *x, const eg_var_options *options);
 #define eg_var(...) EG_VAR_(eg_var_with, __VA_ARGS__, )
 EG_API eg_tensor *eg_std_with(eg_tensor *x, const eg_var_options *options);
-#define eg_std(...) EG_VAR_(eg_std_with, __VA_ARGS__, )
+#define eg_std(...)               EG_VAR_(eg_std_with, __VA_ARGS__, )
 #define EG_VAR_(function, x, ...) function(x, EG_OPTIONS_(eg_var_options, __VA_ARGS__))
 
 /* ---- along one axis, same shape ------------------------------------------------------------------ */

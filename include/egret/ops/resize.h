@@ -7,8 +7,8 @@
 EG_BEGIN_DECLS
 
 typedef enum eg_resize_mode {
-    EG_RESIZE_LINEAR,  /* linear, bilinear, trilinear */
-    EG_RESIZE_NEAREST, /* floor(o in / out): PyTorch's nearest; with EG_GRID_CORNERS rounded */
+    EG_RESIZE_LINEAR,        /* linear, bilinear, trilinear */
+    EG_RESIZE_NEAREST,       /* floor(o in / out): PyTorch's nearest; with EG_GRID_CORNERS rounded */
     EG_RESIZE_NEAREST_EXACT, /* floor((o + 1/2) in / out): the centre's pixel */
     EG_RESIZE_CUBIC,         /* Keys 1981, 4 taps per axis */
     EG_RESIZE_AREA,          /* the mean of pixels floor(o in / out) to ceil((o + 1) in / out) */
@@ -26,11 +26,9 @@ typedef struct eg_resize_options {
     size_t size;
     eg_resize_mode mode;
     eg_resize_grid grid;
-    bool antialias; /* linear, cubic, Lanczos: widen the filter by in / out where that is above 1 */
-    double
-        cubic; /* the cubic's a; 0: -0.75, or -0.5 with antialias, as PyTorch; TensorFlow 2: -0.5 */
-    double scale
-        [3]; /* per axis, not 0: take 1 / scale for in / out on the grid, however sizes round */
+    bool antialias;  /* linear, cubic, Lanczos: widen the filter by in / out where that is above 1 */
+    double cubic;    /* the cubic's a; 0: -0.75, or -0.5 with antialias, as PyTorch; TensorFlow 2: -0.5 */
+    double scale[3]; /* per axis, not 0: take 1 / scale for in / out on the grid, however sizes round */
 } eg_resize_options;
 
 /* x [N, C, spatial], or [C, spatial], with 1 to 3 spatial axes to the sizes of `size`, one per spatial axis; -1

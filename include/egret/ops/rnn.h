@@ -45,11 +45,9 @@ typedef struct eg_lstm_options {
  * clipped nothing flows. Saves the operands and T N (5 H + R) numbers. Errors: EG_ESHAPE naming the
  * sizes that do not meet, EG_EDTYPE, EG_EINDEX for a length outside 0..T (on
  * a device: when it is waited for), EG_EINVAL for a negative clip. */
-EG_API eg_rnn eg_lstm_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh,
-                           const eg_lstm_options *options);
-#define eg_lstm(...) EG_LSTM_(eg_lstm_with, __VA_ARGS__, )
-#define EG_LSTM_(function, x, w_ih, w_hh, ...)                                                     \
-    function(x, w_ih, w_hh, EG_OPTIONS_(eg_lstm_options, __VA_ARGS__))
+EG_API eg_rnn eg_lstm_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh, const eg_lstm_options *options);
+#define eg_lstm(...)                           EG_LSTM_(eg_lstm_with, __VA_ARGS__, )
+#define EG_LSTM_(function, x, w_ih, w_hh, ...) function(x, w_ih, w_hh, EG_OPTIONS_(eg_lstm_options, __VA_ARGS__))
 
 typedef struct eg_gru_options {
     size_t size;
@@ -68,19 +66,15 @@ typedef struct eg_gru_options {
  *     h' = (1 - z) n + z h
  * w_ih [3 H, I], w_hh [3 H, H]. Gradients and errors as for eg_lstm; saves the operands and T N 5 H
  * numbers. */
-EG_API eg_rnn eg_gru_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh,
-                          const eg_gru_options *options);
-#define eg_gru(...) EG_GRU_(eg_gru_with, __VA_ARGS__, )
-#define EG_GRU_(function, x, w_ih, w_hh, ...)                                                      \
-    function(x, w_ih, w_hh, EG_OPTIONS_(eg_gru_options, __VA_ARGS__))
+EG_API eg_rnn eg_gru_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh, const eg_gru_options *options);
+#define eg_gru(...)                           EG_GRU_(eg_gru_with, __VA_ARGS__, )
+#define EG_GRU_(function, x, w_ih, w_hh, ...) function(x, w_ih, w_hh, EG_OPTIONS_(eg_gru_options, __VA_ARGS__))
 
 /* One step: x is [N, I] or [I], y is h. Options as above; batch_first, reverse and lengths must not be
  * given. */
-EG_API eg_rnn eg_lstm_cell_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh,
-                                const eg_lstm_options *options);
+EG_API eg_rnn eg_lstm_cell_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh, const eg_lstm_options *options);
 #define eg_lstm_cell(...) EG_LSTM_(eg_lstm_cell_with, __VA_ARGS__, )
-EG_API eg_rnn eg_gru_cell_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh,
-                               const eg_gru_options *options);
+EG_API eg_rnn eg_gru_cell_with(eg_tensor *x, eg_tensor *w_ih, eg_tensor *w_hh, const eg_gru_options *options);
 #define eg_gru_cell(...) EG_GRU_(eg_gru_cell_with, __VA_ARGS__, )
 
 /* Both directions of a layer as one: y [T, N, 2 R] side by side, h and c [2, N, .] one behind the

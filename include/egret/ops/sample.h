@@ -40,17 +40,14 @@ typedef struct eg_grid_sample_options {
  * the grid; where a coordinate is on or past the border that holds it (EDGE, REFLECT) the grid gets
  * 0. Saves the grid, and x if the grid asks. Second order: through x; a gradient of the grid's
  * gradient is refused (EG_EINVAL). */
-EG_API eg_tensor *eg_grid_sample_with(eg_tensor *x, eg_tensor *grid,
-                                      const eg_grid_sample_options *options);
-#define eg_grid_sample(...) EG_GRID_SAMPLE_(__VA_ARGS__, )
-#define EG_GRID_SAMPLE_(x, grid, ...)                                                              \
-    eg_grid_sample_with(x, grid, EG_OPTIONS_(eg_grid_sample_options, __VA_ARGS__))
+EG_API eg_tensor *eg_grid_sample_with(eg_tensor *x, eg_tensor *grid, const eg_grid_sample_options *options);
+#define eg_grid_sample(...)           EG_GRID_SAMPLE_(__VA_ARGS__, )
+#define EG_GRID_SAMPLE_(x, grid, ...) eg_grid_sample_with(x, grid, EG_OPTIONS_(eg_grid_sample_options, __VA_ARGS__))
 
 /* The grid [N, height, width, 2] of theta [N, 2, 3]: point (x, y) of the output, each from -1 to 1,
  * is theta (x, y, 1) of the input (Jaderberg et al. 2015). A composition. EG_ESHAPE for another
  * shape of theta, a height or width below 1. */
-EG_API eg_tensor *eg_affine_grid(eg_tensor *theta, int64_t height, int64_t width,
-                                 bool align_corners);
+EG_API eg_tensor *eg_affine_grid(eg_tensor *theta, int64_t height, int64_t width, bool align_corners);
 
 typedef struct eg_crop_and_resize_options {
     size_t size;
@@ -64,13 +61,11 @@ typedef struct eg_crop_and_resize_options {
  * box_image [B], i64, i32 or u8: the image of each box (EG_EINDEX; of tensors on a GPU said by the next
  * call that waits for it). No image is copied. grad: to x and, bilinear, to boxes; saves and second
  * order as eg_grid_sample. */
-EG_API eg_tensor *eg_crop_and_resize_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_image,
-                                          int64_t height, int64_t width,
-                                          const eg_crop_and_resize_options *options);
+EG_API eg_tensor *eg_crop_and_resize_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_image, int64_t height,
+                                          int64_t width, const eg_crop_and_resize_options *options);
 #define eg_crop_and_resize(...) EG_CROP_AND_RESIZE_(__VA_ARGS__, )
-#define EG_CROP_AND_RESIZE_(x, boxes, box_image, height, width, ...)                               \
-    eg_crop_and_resize_with(x, boxes, box_image, height, width,                                    \
-                            EG_OPTIONS_(eg_crop_and_resize_options, __VA_ARGS__))
+#define EG_CROP_AND_RESIZE_(x, boxes, box_image, height, width, ...) \
+    eg_crop_and_resize_with(x, boxes, box_image, height, width, EG_OPTIONS_(eg_crop_and_resize_options, __VA_ARGS__))
 
 typedef struct eg_roi_align_options {
     size_t size;
@@ -86,11 +81,10 @@ typedef struct eg_roi_align_options {
  * least one pixel large. grad: to x alone. Without a sampling_ratio the largest box says how much
  * memory places take, numbers for K (rows + columns) of points; EG_EINVAL: it would take more than
  * 4096 points per cell and axis. */
-EG_API eg_tensor *eg_roi_align_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_image,
-                                    int64_t height, int64_t width,
+EG_API eg_tensor *eg_roi_align_with(eg_tensor *x, eg_tensor *boxes, eg_tensor *box_image, int64_t height, int64_t width,
                                     const eg_roi_align_options *options);
 #define eg_roi_align(...) EG_ROI_ALIGN_(__VA_ARGS__, )
-#define EG_ROI_ALIGN_(x, boxes, box_image, height, width, ...)                                     \
+#define EG_ROI_ALIGN_(x, boxes, box_image, height, width, ...) \
     eg_roi_align_with(x, boxes, box_image, height, width, EG_OPTIONS_(eg_roi_align_options, __VA_ARGS__))
 
 EG_END_DECLS

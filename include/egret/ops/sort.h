@@ -16,18 +16,15 @@ EG_BEGIN_DECLS
 
 /* x sorted along an axis, and where each element was: values = take_along(x, axis, indices).
  * Stable. Any dtype. grad: dy put back to the indices, which are saved. */
-EG_API eg_status eg_sort(eg_tensor *x, int axis, bool descending, eg_tensor **values,
-                         eg_tensor **indices);
+EG_API eg_status eg_sort(eg_tensor *x, int axis, bool descending, eg_tensor **values, eg_tensor **indices);
 /* The indices alone. */
 EG_API eg_tensor *eg_argsort(eg_tensor *x, int axis, bool descending);
 /* The k first of eg_sort, descending for the largest and rising for the smallest. EG_EINVAL for k
  * outside 0..size of the axis. grad as for eg_sort. */
-EG_API eg_status eg_topk(eg_tensor *x, int64_t k, int axis, bool largest, eg_tensor **values,
-                         eg_tensor **indices);
+EG_API eg_status eg_topk(eg_tensor *x, int64_t k, int axis, bool largest, eg_tensor **values, eg_tensor **indices);
 /* The k-th smallest, k = 1..size, without the axis. k = (size + 1) / 2 is the lower median. grad as
  * for eg_sort. */
-EG_API eg_status eg_kthvalue(eg_tensor *x, int64_t k, int axis, eg_tensor **value,
-                             eg_tensor **index);
+EG_API eg_status eg_kthvalue(eg_tensor *x, int64_t k, int axis, eg_tensor **value, eg_tensor **index);
 /* Whether x[i, targets[i]] is among the k largest of row i: fewer than k are larger. x [n,
  * classes], targets [n] i64, i32 or u8 -> bool [n]; false for NaN. EG_EINDEX: a target outside the
  * classes; EG_EINVAL: k < 0. */
@@ -39,14 +36,11 @@ EG_API eg_tensor *eg_in_topk(eg_tensor *x, eg_tensor *targets, int64_t k);
 
 /* The different elements in rising order, 1-D; in x's shape which of them each is; how often each
  * is there. Every NaN is different. No gradient. */
-EG_API eg_status eg_unique(eg_tensor *x, eg_tensor **values, eg_tensor **inverse,
-                           eg_tensor **counts);
+EG_API eg_status eg_unique(eg_tensor *x, eg_tensor **values, eg_tensor **inverse, eg_tensor **counts);
 /* The same for whole slices along an axis, ordered by their first difference; inverse is 1-D. */
-EG_API eg_status eg_unique_slices(eg_tensor *x, int axis, eg_tensor **values, eg_tensor **inverse,
-                                  eg_tensor **counts);
+EG_API eg_status eg_unique_slices(eg_tensor *x, int axis, eg_tensor **values, eg_tensor **inverse, eg_tensor **counts);
 /* Runs of equal elements, in x's row-major order. */
-EG_API eg_status eg_unique_consecutive(eg_tensor *x, eg_tensor **values, eg_tensor **inverse,
-                                       eg_tensor **counts);
+EG_API eg_status eg_unique_consecutive(eg_tensor *x, eg_tensor **values, eg_tensor **inverse, eg_tensor **counts);
 
 /* ---- places and counts ---------------------------------------------------------------------- */
 

@@ -22,8 +22,7 @@ eg_tensor *eg__conv_temp(const eg__conv_job *j, int dtype, int ndim, const int64
 
 static bool lies(const eg_tensor *t, int layout)
 {
-    return layout == EG__KEEP_LAYOUT ||
-           (layout == EG__TO_DENSE ? eg_is_contiguous(t) : eg_is_channels_last(t));
+    return layout == EG__KEEP_LAYOUT || (layout == EG__TO_DENSE ? eg_is_contiguous(t) : eg_is_channels_last(t));
 }
 
 /* t in this dtype and layout: itself where it is so, else a temporary, filled if `fill`. */
@@ -54,8 +53,7 @@ static eg_status zero(eg_tensor *t)
 }
 
 /* A tensor on the stack: other geometry from where t begins. */
-static void view_of(eg_tensor *v, const eg_tensor *t, int ndim, const int64_t *shape,
-                    const int64_t *strides)
+static void view_of(eg_tensor *v, const eg_tensor *t, int ndim, const int64_t *shape, const int64_t *strides)
 {
     memset(v, 0, sizeof *v);
     v->magic = EG__MAGIC;
@@ -91,8 +89,7 @@ static int64_t windows_of(const eg__conv_geometry *g)
 /* ---- oneDNN -------------------------------------------------------------------------------- */
 
 /* x or y as oneDNN describes it: `nd` axes, of which missing ones in front of the others are 1. */
-static eg__dnnl_mem activations(const eg_tensor *t, int64_t n, int64_t channels,
-                                const int64_t *size, int nd)
+static eg__dnnl_mem activations(const eg_tensor *t, int64_t n, int64_t channels, const int64_t *size, int nd)
 {
     eg__dnnl_mem m = {.ndim = (uint8_t)nd, .dtype = t->dtype, .shape = {n, channels}};
     memcpy(m.shape + 2, size + 5 - nd, (size_t)(nd - 2) * sizeof *size);
@@ -258,8 +255,8 @@ static bool better_turned(const eg__conv_job *j)
 static bool depthwise_by_dnnl(const eg__conv_job *j)
 {
     const eg__conv_geometry *g = &j->g;
-    return g->c % 16 == 0 && g->dilation[1] * g->dilation[2] == 1 && j->x->ndim == 4 &&
-           fit_for_dnnl(j) && (j->result != EG__CONV_X || better_turned(j));
+    return g->c % 16 == 0 && g->dilation[1] * g->dilation[2] == 1 && j->x->ndim == 4 && fit_for_dnnl(j) &&
+           (j->result != EG__CONV_X || better_turned(j));
 }
 
 /* Whether oneDNN would spend more on the weight's layout than on the convolution: there are few
@@ -274,8 +271,7 @@ static bool better_as_product(const eg__conv_job *j)
     if (j->result == EG__CONV_W) {
         return taps > 1 ? windows <= g->o : single_steps(g);
     }
-    return taps > 1 && windows <= g->o / 2 &&
-           !(j->keep && eg__pack_pays(j->keep, j->result == EG__CONV_X, false));
+    return taps > 1 && windows <= g->o / 2 && !(j->keep && eg__pack_pays(j->keep, j->result == EG__CONV_X, false));
 }
 
 static eg_status with_gemm(const eg__conv_job *j, const eg__conv_ways *ways)
@@ -352,9 +348,8 @@ eg_status eg__conv_run(const eg__call *c, eg__conv_result result, const eg__conv
 
 eg_status eg__conv_activate(const eg__call *c)
 {
-    static const eg__op *const ops[] = {[EG__ACT_RELU] = &eg__op_relu,
-                                        [EG__ACT_TANH] = &eg__op_tanh,
-                                        [EG__ACT_SIGMOID] = &eg__op_sigmoid};
+    static const eg__op *const ops[] = {
+        [EG__ACT_RELU] = &eg__op_relu, [EG__ACT_TANH] = &eg__op_tanh, [EG__ACT_SIGMOID] = &eg__op_sigmoid};
     eg_tensor *y = c->out[0];
     return y->n ? eg__run(ops[((const eg__conv_opts *)c->opts)->act], &y, 1, NULL, y) : EG_OK;
 }

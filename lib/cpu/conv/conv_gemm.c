@@ -32,8 +32,7 @@ static int64_t rows_of(const block *b)
 static int64_t cell(const block *b, int64_t n, const int64_t in[3])
 {
     const eg__conv_geometry *g = &b->j->g;
-    return (((n * g->in[0] + in[0]) * g->in[1] + in[1]) * g->in[2] + in[2]) * g->c +
-           b->group * b->each;
+    return (((n * g->in[0] + in[0]) * g->in[1] + in[1]) * g->in[2] + in[2]) * g->c + b->group * b->each;
 }
 
 /* Image and window of row r of the block. */
@@ -66,8 +65,7 @@ static int64_t under(const block *b, int64_t n, const int64_t p[3], int64_t t)
 static int64_t window_over(const eg__conv_geometry *g, int d, int64_t i, int64_t t)
 {
     int64_t at = i + g->before[d] - t * g->dilation[d];
-    return at >= 0 && at % g->stride[d] == 0 && at / g->stride[d] < g->out[d] ? at / g->stride[d]
-                                                                              : -1;
+    return at >= 0 && at % g->stride[d] == 0 && at / g->stride[d] < g->out[d] ? at / g->stride[d] : -1;
 }
 
 /* Row of the block whose tap t lies on cell in[] of image n (counted from the block's first), -1 if
@@ -76,8 +74,7 @@ static int64_t row_over(const block *b, int64_t n, const int64_t in[3], int64_t 
 {
     const eg__conv_geometry *g = &b->j->g;
     int64_t z = window_over(g, 0, in[0], t / (g->k[1] * g->k[2]));
-    int64_t y = window_over(g, 1, in[1], t / g->k[2] % g->k[1]),
-            x = window_over(g, 2, in[2], t % g->k[2]);
+    int64_t y = window_over(g, 1, in[1], t / g->k[2] % g->k[1]), x = window_over(g, 2, in[2], t % g->k[2]);
     int64_t slab = (b->axis == 1 ? y : z) - b->p0;
     if (z < 0 || y < 0 || x < 0 || slab < 0 || slab >= b->p) {
         return -1;
@@ -90,8 +87,7 @@ static int64_t row_over(const block *b, int64_t n, const int64_t in[3], int64_t 
 static int64_t reached(const block *b, int64_t i, int64_t in[3])
 {
     const int64_t *size = b->j->g.in;
-    int64_t plane = size[2] * (b->axis == 1 ? 1 : size[1]),
-            per = plane * (size[b->axis] - b->first);
+    int64_t plane = size[2] * (b->axis == 1 ? 1 : size[1]), per = plane * (size[b->axis] - b->first);
     int64_t n = b->n > 1 ? i / per : 0, r = i - n * per;
     in[0] = 0;
     in[1] = r / size[2] % size[1];
@@ -200,8 +196,7 @@ static bool pointwise(const eg__conv_geometry *g)
 {
     bool plain = true;
     for (int d = 0; d < 3; d++) {
-        plain = plain && g->k[d] == 1 && g->stride[d] == 1 && g->in[d] == g->out[d] &&
-                g->before[d] == 0;
+        plain = plain && g->k[d] == 1 && g->stride[d] == 1 && g->in[d] == g->out[d] && g->before[d] == 0;
     }
     return plain;
 }

@@ -22,8 +22,8 @@ typedef struct job {
 } job;
 
 /* `side` windows from dy, `wide` vectors of what they add. */
-EG__INLINE void tile(const float *dy, const float *w, int64_t channels, int64_t width, float *to,
-                     const int side, const int wide)
+EG__INLINE void tile(const float *dy, const float *w, int64_t channels, int64_t width, float *to, const int side,
+                     const int wide)
 {
     vec sum[SIDE][WIDE];
     for (int p = 0; p < side; p++) {
@@ -60,8 +60,7 @@ EG__INLINE void tiles(const job *d, const float *dy, float *to, const int side)
 }
 
 /* What row `oy` of windows adds, to the cells of rows begin..end-1 of the image x. */
-static void add_row(const job *d, const float *columns, int64_t oy, int64_t begin, int64_t end,
-                    float *x)
+static void add_row(const job *d, const float *columns, int64_t oy, int64_t begin, int64_t end, float *x)
 {
     const eg__conv_geometry *g = d->g;
     int64_t c = g->c, step = g->stride[2] * c;
@@ -152,16 +151,14 @@ eg_status ISA(eg__conv_narrow_data)(const eg__conv_job *j)
 {
     const eg__conv_geometry *g = &j->g;
     int64_t width = (g->k[1] * g->k[2] * g->c + LANES - 1) / LANES * LANES, threads = eg_threads();
-    job d = {
-        .g = g, .y = (const float *)eg__ptr(j->y), .x = (float *)eg__ptr(j->x), .width = width};
+    job d = {.g = g, .y = (const float *)eg__ptr(j->y), .x = (float *)eg__ptr(j->x), .width = width};
     d.bias = j->bias ? (const float *)eg__ptr(j->bias) : NULL;
     /* Bands of one image both compute the windows that reach over their border. */
     d.bands = g->n >= 2 * threads ? 1 : eg__min(threads, g->in[1]);
     bool small = g->n * g->out[1] * g->out[2] * g->o * width < 1 << 17;
     d.pieces = small ? 1 : eg__min(threads, g->n * d.bands);
     eg__scratch scratch;
-    if (eg__scratch_get(j->c, (size_t)((g->o + d.pieces * g->out[2]) * width) * sizeof(float),
-                        &scratch)) {
+    if (eg__scratch_get(j->c, (size_t)((g->o + d.pieces * g->out[2]) * width) * sizeof(float), &scratch)) {
         return EG_ENOMEM;
     }
     d.w = scratch.data;

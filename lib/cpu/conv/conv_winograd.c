@@ -47,8 +47,8 @@ static int64_t in_rows(int64_t tiles)
 /* ---- products ------------------------------------------------------------------------------ */
 
 /* m[r][c] (+)= sum over i of a[r * row + i * next] b[i][c], for `rows` rows and `wide` vectors. */
-EG__INLINE void product(const float *a, int64_t row, int64_t next, const float *b, int64_t depth,
-                        float *m, bool more, const int rows, const int wide)
+EG__INLINE void product(const float *a, int64_t row, int64_t next, const float *b, int64_t depth, float *m, bool more,
+                        const int rows, const int wide)
 {
     vec sum[ROWS][4];
     EG__UNROLLED
@@ -81,8 +81,8 @@ EG__INLINE void product(const float *a, int64_t row, int64_t next, const float *
 }
 
 /* All `count` rows; what the last turn computes beyond them is not read. */
-EG__INLINE void all_rows(const float *a, int64_t row, int64_t next, int64_t count, const float *b,
-                         int64_t depth, float *m, bool more, const int rows, const int wide)
+EG__INLINE void all_rows(const float *a, int64_t row, int64_t next, int64_t count, const float *b, int64_t depth,
+                         float *m, bool more, const int rows, const int wide)
 {
     for (int64_t r = 0; r < count; r += rows) {
         product(a + r * row, row, next, b, depth, m + r * wide * LANES, more, rows, wide);
@@ -90,8 +90,8 @@ EG__INLINE void all_rows(const float *a, int64_t row, int64_t next, int64_t coun
 }
 
 /* As many rows as there are registers for, which suit ROWS. */
-static void tiles_product(const float *a, int64_t row, int64_t count, const float *b, int64_t depth,
-                          float *m, bool more, int64_t width)
+static void tiles_product(const float *a, int64_t row, int64_t count, const float *b, int64_t depth, float *m,
+                          bool more, int64_t width)
 {
     switch (width / LANES) {
     case 1:
@@ -109,8 +109,7 @@ static void tiles_product(const float *a, int64_t row, int64_t count, const floa
 }
 
 /* Rows are the 16 columns of a panel of sums. */
-static void weights_product(const float *a, const float *b, int64_t depth, float *m, bool more,
-                            int64_t width)
+static void weights_product(const float *a, const float *b, int64_t depth, float *m, bool more, int64_t width)
 {
     switch (width / LANES) {
     case 1:
@@ -148,8 +147,8 @@ static void each_weight(void *ctx, int64_t begin, int64_t end)
         u.at = eg__panel_at(&b->shared, 0, row, at);
         many = eg__min(b->d.depth - row, end - i);
         if (b->d.conv->result == EG__CONV_W) {
-            ISA(eg__winograd_make_taps)(&b->d, row, row + many, at, b->width, &u, b->parts,
-                                        eg__panels_size(&b->shared, b->d.columns));
+            ISA(eg__winograd_make_taps)
+            (&b->d, row, row + many, at, b->width, &u, b->parts, eg__panels_size(&b->shared, b->d.columns));
         } else {
             ISA(eg__winograd_read_taps)(&b->d, row, row + many, at, b->width, &u);
         }
@@ -172,9 +171,8 @@ static void tiles_piece(const job *b, int64_t begin, int64_t end, float *near)
             last = block;
         }
         for (int64_t k = 0; k < b->d.cells; k++) {
-            tiles_product(eg__panel_at(&sums, k, 0, 0), depth, stop - first,
-                          eg__panel_at(&b->shared, k, 0, at), depth, eg__panel_at(&made, k, 0, 0),
-                          false, b->width);
+            tiles_product(eg__panel_at(&sums, k, 0, 0), depth, stop - first, eg__panel_at(&b->shared, k, 0, at), depth,
+                          eg__panel_at(&made, k, 0, 0), false, b->width);
         }
         ISA(eg__winograd_make)(&b->d, first, stop, &made, 0, at);
     }
@@ -187,8 +185,7 @@ static void weights_piece(const job *b, int64_t begin, int64_t end, float *near)
     const eg__winograd *p = b->d.plan;
     int64_t from = p->from, kinds = p->parts * p->parts * p->phases * p->phases;
     eg__panels u = {near, b->d.cells, b->block, b->width};
-    eg__panels made = {near + eg__panels_size(&u, b->width), b->d.cells, in_rows(p->tiles),
-                       b->width};
+    eg__panels made = {near + eg__panels_size(&u, b->width), b->d.cells, in_rows(p->tiles), b->width};
     for (int64_t i = begin; i < end; i++) {
         for (int64_t row = 0; row < from; row += b->block) {
             int64_t many = eg__min(b->block, from - row);
@@ -198,9 +195,8 @@ static void weights_piece(const job *b, int64_t begin, int64_t end, float *near)
                 ISA(eg__winograd_read_taps)(&b->d, first, first + many, column, b->width, &u);
                 for (int64_t k = 0; k < b->d.cells; k++) {
                     tiles_product(eg__panel_at(&b->shared, k, 0, first), b->d.depth, p->tiles,
-                                  eg__panel_at(&u, k, 0, 0), many,
-                                  eg__panel_at(&made, k, 0, phase * b->width), part + row > 0,
-                                  b->width);
+                                  eg__panel_at(&u, k, 0, 0), many, eg__panel_at(&made, k, 0, phase * b->width),
+                                  part + row > 0, b->width);
                 }
             }
         }
@@ -215,8 +211,8 @@ static void weights_piece(const job *b, int64_t begin, int64_t end, float *near)
 /* ---- gradients of w ------------------------------------------------------------------------ */
 
 /* What tiles begin..end-1 add to rows low..high-1 of columns from..from + columns - 1 of u. */
-static void add_tiles(const job *b, int64_t begin, int64_t end, const eg__panels *u, int64_t from,
-                      int64_t columns, int64_t low, int64_t high, float *near)
+static void add_tiles(const job *b, int64_t begin, int64_t end, const eg__panels *u, int64_t from, int64_t columns,
+                      int64_t low, int64_t high, float *near)
 {
     eg__panels sums = {near, b->d.cells, b->block, PANEL};
     eg__panels back = {near + eg__panels_size(&sums, b->d.depth), b->d.cells, b->block, b->width};
@@ -227,9 +223,8 @@ static void add_tiles(const job *b, int64_t begin, int64_t end, const eg__panels
         for (int64_t n = 0; n < columns; n += b->width) {
             for (int64_t k = 0; k < b->d.cells; k++) {
                 for (int64_t row = low; row < high; row += PANEL) {
-                    weights_product(eg__panel_at(&sums, k, 0, row), eg__panel_at(&back, k, 0, n),
-                                    stop - t, eg__panel_at(u, k, row, from + n), t > begin,
-                                    b->width);
+                    weights_product(eg__panel_at(&sums, k, 0, row), eg__panel_at(&back, k, 0, n), stop - t,
+                                    eg__panel_at(u, k, row, from + n), t > begin, b->width);
                 }
             }
         }
@@ -246,8 +241,8 @@ static void add_pieces(const job *b, int64_t begin, int64_t end, float *near)
         eg__panels u = b->shared;
         u.at += part * eg__panels_size(&u, b->d.columns);
         add_tiles(b, tiles * part / b->parts, tiles * (part + 1) / b->parts, &u, from * b->width,
-                  (to - from) * b->width, rows * slice / b->slices * PANEL,
-                  rows * (slice + 1) / b->slices * PANEL, near);
+                  (to - from) * b->width, rows * slice / b->slices * PANEL, rows * (slice + 1) / b->slices * PANEL,
+                  near);
     }
 }
 
@@ -261,8 +256,7 @@ static void rows_piece(const job *b, int64_t begin, int64_t end, float *near)
         int64_t at = i / groups * b->width;
         for (int64_t row = i % groups * PANEL; row < b->d.depth; row += p->from) {
             for (int64_t k = 0; k < b->d.cells; k++) {
-                weights_product(eg__panel_at(&b->shared, k, 0, row),
-                                eg__panel_at(&b->other, k, 0, at), p->tiles,
+                weights_product(eg__panel_at(&b->shared, k, 0, row), eg__panel_at(&b->other, k, 0, at), p->tiles,
                                 eg__panel_at(&u, k, 0, 0), false, b->width);
             }
             ISA(eg__winograd_make_taps)(&b->d, row, row + PANEL, at, b->width, &u, 1, 0);
@@ -287,8 +281,7 @@ static void some_pieces(void *ctx, int64_t begin, int64_t end)
     const work *w = ctx;
     const job *b = w->b;
     for (int64_t i = begin; i < end; i++) {
-        w->piece(b, w->items * i / b->pieces, w->items * (i + 1) / b->pieces,
-                 b->near + i * b->near_size);
+        w->piece(b, w->items * i / b->pieces, w->items * (i + 1) / b->pieces, b->near + i * b->near_size);
     }
 }
 
@@ -297,8 +290,7 @@ static eg_status run(work *w)
     job *b = w->b;
     eg__scratch scratch;
     b->pieces = eg__min(eg_threads(), w->items);
-    if (eg__scratch_get(b->d.conv->c,
-                        (size_t)(w->shared + b->pieces * b->near_size) * sizeof(float), &scratch)) {
+    if (eg__scratch_get(b->d.conv->c, (size_t)(w->shared + b->pieces * b->near_size) * sizeof(float), &scratch)) {
         return EG_ENOMEM;
     }
     b->shared.at = scratch.data;
@@ -323,9 +315,8 @@ static eg_status run_by_tiles(job *b)
     b->shared = (eg__panels){NULL, b->d.cells, b->d.depth, b->width};
     b->block = eg__min(block_of(each, 3 * ROWS, 4 * ROWS), in_rows(tiles));
     b->near_size = b->block * each;
-    return run(&(work){b, eg__panels_size(&b->shared, b->d.columns), each_weight, NULL,
-                       panels_in(b) * b->d.depth, 0, tiles_piece,
-                       (tiles + b->block - 1) / b->block * panels_in(b)});
+    return run(&(work){b, eg__panels_size(&b->shared, b->d.columns), each_weight, NULL, panels_in(b) * b->d.depth, 0,
+                       tiles_piece, (tiles + b->block - 1) / b->block * panels_in(b)});
 }
 
 static eg_status run_by_weights(job *b)
@@ -334,8 +325,8 @@ static eg_status run_by_weights(job *b)
     b->shared = (eg__panels){NULL, b->d.cells, in_rows(tiles), b->d.depth};
     b->block = block_of(each, 2 * ROWS, 8 * ROWS);
     b->near_size = each * (b->block + b->d.columns / b->d.plan->to * in_rows(tiles));
-    return run(&(work){b, eg__panels_size(&b->shared, b->d.depth), share_tiles, NULL, tiles, 0,
-                       weights_piece, b->d.plan->to / b->width});
+    return run(&(work){b, eg__panels_size(&b->shared, b->d.depth), share_tiles, NULL, tiles, 0, weights_piece,
+                       b->d.plan->to / b->width});
 }
 
 /* The order of the additions is that of the tiles within a part, so it is the parts that must not depend on the
@@ -354,8 +345,8 @@ static eg_status run_weight_by_tiles(job *b)
     int64_t each = b->d.cells * (b->d.depth + most);
     b->block = eg__min(block_of(each, 3 * ROWS, 4 * ROWS), in_rows(tiles));
     b->near_size = b->block * each;
-    return run(&(work){b, b->parts * sums, NULL, each_weight, 0, panels_in(b) * b->d.depth,
-                       add_pieces, b->parts * b->ranges * b->slices});
+    return run(&(work){b, b->parts * sums, NULL, each_weight, 0, panels_in(b) * b->d.depth, add_pieces,
+                       b->parts * b->ranges * b->slices});
 }
 
 static eg_status run_weight_by_weights(job *b)
@@ -364,8 +355,8 @@ static eg_status run_weight_by_weights(job *b)
     b->shared = (eg__panels){NULL, b->d.cells, tiles, PANEL};
     b->other = (eg__panels){NULL, b->d.cells, tiles, b->width};
     b->near_size = b->d.cells * PANEL * b->width;
-    return run(&(work){b, b->d.cells * tiles * (b->d.depth + b->d.columns), share_tiles, NULL,
-                       tiles, 0, rows_piece, panels_in(b) * (b->d.plan->from / PANEL)});
+    return run(&(work){b, b->d.cells * tiles * (b->d.depth + b->d.columns), share_tiles, NULL, tiles, 0, rows_piece,
+                       panels_in(b) * (b->d.plan->from / PANEL)});
 }
 
 eg_status ISA(eg__conv_winograd)(const eg__conv_job *j, const eg__winograd *p)

@@ -37,7 +37,7 @@ typedef struct job {
     const eg__conv_job *j;
     const eg__conv_geometry *g;
     int64_t pieces, slices; /* of rows and of channels */
-    char *w; /* weights as [tap][channel]; or sums, one such array per piece */
+    char *w;                /* weights as [tap][channel]; or sums, one such array per piece */
     char *source, *result;
 } job;
 
@@ -71,8 +71,7 @@ eg_status ISA(eg__conv_depthwise)(const eg__conv_job *j)
 {
     const eg__conv_geometry *g = &j->g;
     int64_t taps = g->k[0] * g->k[1] * g->k[2];
-    bool weight = j->result == EG__CONV_W, data = j->result == EG__CONV_X,
-         f64 = j->x->dtype == EG_F64;
+    bool weight = j->result == EG__CONV_W, data = j->result == EG__CONV_X, f64 = j->x->dtype == EG_F64;
     job d = {.j = j, .g = g, .pieces = weight ? pieces_of(g) : 1, .slices = 1};
     size_t bytes = (size_t)(taps * g->c) * eg__esize(j->x);
     eg__scratch scratch;
@@ -90,9 +89,7 @@ eg_status ISA(eg__conv_depthwise)(const eg__conv_job *j)
     } else {
         const int64_t *size = data ? g->in : g->out;
         int64_t grain = eg__max(EG__GRAIN / (size[2] * g->c * taps / 4 + 1), 1);
-        eg__range_fn *rows = data  ? f64 ? data_rows_f64 : data_rows_f32
-                             : f64 ? forward_rows_f64
-                                   : forward_rows_f32;
+        eg__range_fn *rows = data ? f64 ? data_rows_f64 : data_rows_f32 : f64 ? forward_rows_f64 : forward_rows_f32;
         eg__parallel(g->n * size[0] * size[1], grain, rows, &d);
     }
     eg__scratch_put(j->c, &scratch);

@@ -4,13 +4,12 @@ enum { NAME(LANES) = sizeof(V) / sizeof(T) };
 
 /* `side` results from q on, `wide` vectors of channels from c on, taps i0..i1-1 of every line of
  * sources. */
-EG__INLINE void NAME(tile)(const line *l, const T *const *from, const T *const *w, int n, int64_t q,
-                           int64_t i0, int64_t i1, int64_t channels, int64_t c, const T *bias,
-                           T *to, const int side, const int wide)
+EG__INLINE void NAME(tile)(const line *l, const T *const *from, const T *const *w, int n, int64_t q, int64_t i0,
+                           int64_t i1, int64_t channels, int64_t c, const T *bias, T *to, const int side,
+                           const int wide)
 {
     V sum[SIDE][WIDE];
-    int64_t at = (l->at + q * l->step + i0 * l->tap) * channels + c,
-            wat = (l->w + i0 * l->wstep) * channels + c;
+    int64_t at = (l->at + q * l->step + i0 * l->tap) * channels + c, wat = (l->w + i0 * l->wstep) * channels + c;
     for (int v = 0; v < wide; v++) {
         V b = bias ? *(const V *)(bias + c + v * NAME(LANES)) : (V){0};
         for (int p = 0; p < side; p++) {
@@ -41,8 +40,8 @@ EG__INLINE void NAME(tile)(const line *l, const T *const *from, const T *const *
 }
 
 /* The channels that fill no vector. */
-static void NAME(rest)(const line *l, const T *const *from, const T *const *w, int n, int64_t q,
-                       int64_t i0, int64_t i1, int64_t channels, int64_t c, const T *bias, T *to)
+static void NAME(rest)(const line *l, const T *const *from, const T *const *w, int n, int64_t q, int64_t i0, int64_t i1,
+                       int64_t channels, int64_t c, const T *bias, T *to)
 {
     for (; c < channels; c++) {
         T sum = bias ? bias[c] : 0;
@@ -57,8 +56,8 @@ static void NAME(rest)(const line *l, const T *const *from, const T *const *w, i
 }
 
 /* All results of a line; n lines of sources and weights add up. */
-static void NAME(run_line)(const line *l, const T *const *from, const T *const *w, int n,
-                           int64_t channels, const T *bias, T *to)
+static void NAME(run_line)(const line *l, const T *const *from, const T *const *w, int n, int64_t channels,
+                           const T *bias, T *to)
 {
     enum { L = NAME(LANES) };
     int64_t vectors = channels / L * L;
@@ -96,18 +95,15 @@ static void NAME(forward_rows)(void *ctx, int64_t begin, int64_t end)
 {
     const job *d = ctx;
     const eg__conv_geometry *g = d->g;
-    const T *bias = d->j->bias ? (const T *)eg__ptr(d->j->bias) : NULL, *from[EG__CONV_LINES],
-            *w[EG__CONV_LINES];
-    line l = {-g->before[2], g->stride[2], g->dilation[2], g->in[2], 0, 1, g->k[2], 0, 1,
-              g->out[2]};
+    const T *bias = d->j->bias ? (const T *)eg__ptr(d->j->bias) : NULL, *from[EG__CONV_LINES], *w[EG__CONV_LINES];
+    line l = {-g->before[2], g->stride[2], g->dilation[2], g->in[2], 0, 1, g->k[2], 0, 1, g->out[2]};
     for (int64_t r = begin; r < end; r++) {
         int64_t oy = r % g->out[1], oz = r / g->out[1] % g->out[0], b = r / g->out[1] / g->out[0];
         int n = 0;
         for (int64_t t = 0; t < g->k[0] * g->k[1]; t++) {
             int64_t z = eg__conv_at(g, 0, oz, t / g->k[1]), y = eg__conv_at(g, 1, oy, t % g->k[1]);
             if (z >= 0 && z < g->in[0] && y >= 0 && y < g->in[1]) {
-                from[n] =
-                    (const T *)d->source + ((b * g->in[0] + z) * g->in[1] + y) * g->in[2] * g->c;
+                from[n] = (const T *)d->source + ((b * g->in[0] + z) * g->in[1] + y) * g->in[2] * g->c;
                 w[n++] = (const T *)d->w + t * g->k[2] * g->c;
             }
         }
@@ -119,8 +115,7 @@ static void NAME(forward_rows)(void *ctx, int64_t begin, int64_t end)
  * follow each other at equal distance, and so do the windows they belong to. */
 static line NAME(data_line)(const eg__conv_geometry *g, int64_t phase)
 {
-    int64_t stride = g->stride[2], dilation = g->dilation[2], at = phase + g->before[2], first = 0,
-            every = 1;
+    int64_t stride = g->stride[2], dilation = g->dilation[2], at = phase + g->before[2], first = 0, every = 1;
     while (every < g->k[2] && every * dilation % stride) {
         every++;
     }
@@ -143,8 +138,7 @@ static line NAME(data_line)(const eg__conv_geometry *g, int64_t phase)
 static inline int64_t NAME(window_over)(const eg__conv_geometry *g, int d, int64_t i, int64_t t)
 {
     int64_t at = i + g->before[d] - t * g->dilation[d];
-    return at >= 0 && at % g->stride[d] == 0 && at / g->stride[d] < g->out[d] ? at / g->stride[d]
-                                                                              : -1;
+    return at >= 0 && at % g->stride[d] == 0 && at / g->stride[d] < g->out[d] ? at / g->stride[d] : -1;
 }
 
 /* Rows begin..end of x. */
@@ -152,17 +146,14 @@ static void NAME(data_rows)(void *ctx, int64_t begin, int64_t end)
 {
     const job *d = ctx;
     const eg__conv_geometry *g = d->g;
-    const T *bias = d->j->bias ? (const T *)eg__ptr(d->j->bias) : NULL, *from[EG__CONV_LINES],
-            *w[EG__CONV_LINES];
+    const T *bias = d->j->bias ? (const T *)eg__ptr(d->j->bias) : NULL, *from[EG__CONV_LINES], *w[EG__CONV_LINES];
     for (int64_t r = begin; r < end; r++) {
         int64_t iy = r % g->in[1], iz = r / g->in[1] % g->in[0], b = r / g->in[1] / g->in[0];
         int n = 0;
         for (int64_t t = 0; t < g->k[0] * g->k[1]; t++) {
-            int64_t z = NAME(window_over)(g, 0, iz, t / g->k[1]),
-                    y = NAME(window_over)(g, 1, iy, t % g->k[1]);
+            int64_t z = NAME(window_over)(g, 0, iz, t / g->k[1]), y = NAME(window_over)(g, 1, iy, t % g->k[1]);
             if (z >= 0 && y >= 0) {
-                from[n] =
-                    (const T *)d->source + ((b * g->out[0] + z) * g->out[1] + y) * g->out[2] * g->c;
+                from[n] = (const T *)d->source + ((b * g->out[0] + z) * g->out[1] + y) * g->out[2] * g->c;
                 w[n++] = (const T *)d->w + t * g->k[2] * g->c;
             }
         }
@@ -174,9 +165,8 @@ static void NAME(data_rows)(void *ctx, int64_t begin, int64_t end)
 }
 
 /* sum[i] += over windows low..high-1 of dy times the cell under tap t + i, for `taps` taps. */
-EG__INLINE void NAME(weight_tile)(const eg__conv_geometry *g, const T *x, const T *dy, int64_t t,
-                                  int64_t low, int64_t high, int64_t c, T *sums, const int taps,
-                                  const int wide)
+EG__INLINE void NAME(weight_tile)(const eg__conv_geometry *g, const T *x, const T *dy, int64_t t, int64_t low,
+                                  int64_t high, int64_t c, T *sums, const int taps, const int wide)
 {
     V sum[SIDE][2];
     for (int i = 0; i < taps; i++) {
@@ -255,17 +245,14 @@ static void NAME(weight_piece)(void *ctx, int64_t begin, int64_t end)
         int64_t c1 = slice + 1 < d->slices ? tiles * (slice + 1) / d->slices * width : g->c;
         T *sums = (T *)d->w + piece * size;
         for (int64_t r = rows * piece / d->pieces; r < rows * (piece + 1) / d->pieces; r++) {
-            int64_t oy = r % g->out[1], oz = r / g->out[1] % g->out[0],
-                    b = r / g->out[1] / g->out[0];
+            int64_t oy = r % g->out[1], oz = r / g->out[1] % g->out[0], b = r / g->out[1] / g->out[0];
             const T *dy = (const T *)d->result + r * g->out[2] * g->c;
             for (int64_t t = 0; t < g->k[0] * g->k[1]; t++) {
-                int64_t z = eg__conv_at(g, 0, oz, t / g->k[1]),
-                        y = eg__conv_at(g, 1, oy, t % g->k[1]);
+                int64_t z = eg__conv_at(g, 0, oz, t / g->k[1]), y = eg__conv_at(g, 1, oy, t % g->k[1]);
                 if (z < 0 || z >= g->in[0] || y < 0 || y >= g->in[1]) {
                     continue;
                 }
-                const T *x =
-                    (const T *)d->source + ((b * g->in[0] + z) * g->in[1] + y) * g->in[2] * g->c;
+                const T *x = (const T *)d->source + ((b * g->in[0] + z) * g->in[1] + y) * g->in[2] * g->c;
                 T *to = sums + t * g->k[2] * g->c;
                 int64_t k = 0;
                 for (; k + 3 <= g->k[2]; k += 3) {
@@ -286,8 +273,7 @@ static T *NAME(weight_at)(const job *d, int64_t t, int64_t *step)
     int64_t at[5];
     eg__conv_strides(d->j->w, at);
     *step = at[0];
-    return (T *)eg__ptr(d->j->w) + t / (k[1] * k[2]) * at[2] + t / k[2] % k[1] * at[3] +
-           t % k[2] * at[4];
+    return (T *)eg__ptr(d->j->w) + t / (k[1] * k[2]) * at[2] + t / k[2] % k[1] * at[3] + t % k[2] * at[4];
 }
 
 /* The weight as [tap][channel], or zeros to add up in. */

@@ -57,8 +57,8 @@ static bool fits(const eg__conv_geometry *g)
     bool fit = g->groups == 1 && g->c % 16 == 0 && g->o % 16 == 0;
     for (int d = 1; d < 3; d++) {
         int64_t k = g->k[d], step = g->stride[d];
-        fit = fit && g->dilation[d] == 1 && k == g->k[1] && step == g->stride[1] && step <= 2 &&
-              k >= 2 * step && k <= 2 + 2 * step;
+        fit = fit && g->dilation[d] == 1 && k == g->k[1] && step == g->stride[1] && step <= 2 && k >= 2 * step &&
+              k <= 2 + 2 * step;
     }
     return fit;
 }
@@ -70,8 +70,7 @@ static double cost(const eg__winograd *p, bool weight)
 {
     double depth = (double)(p->from * p->parts * p->parts), tiles = (double)p->tiles;
     double columns = (double)(p->to * p->phases * p->phases), sum = weight ? 28 : 20;
-    return .85 * p->side * p->side *
-           (tiles * (depth * columns + sum * (depth + columns)) + 60 * depth * columns);
+    return .85 * p->side * p->side * (tiles * (depth * columns + sum * (depth + columns)) + 60 * depth * columns);
 }
 
 bool eg__winograd_plan(const eg__conv_job *j, eg__winograd *p)

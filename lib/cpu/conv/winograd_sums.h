@@ -34,25 +34,23 @@ typedef struct eg__winograd_job {
 } eg__winograd_job;
 
 /* Tiles begin..end-1 of x, or of dy for the gradient of x, into rows row.. of `to`. */
-typedef void eg__winograd_read(const eg__winograd_job *d, int64_t begin, int64_t end,
-                               const eg__panels *to, int64_t row);
+typedef void eg__winograd_read(const eg__winograd_job *d, int64_t begin, int64_t end, const eg__panels *to,
+                               int64_t row);
 /* Products of tiles begin..end-1 in rows row.. into the result: its columns column.. to the end of
  * one panel, the first in `from`. */
-typedef void eg__winograd_make(const eg__winograd_job *d, int64_t begin, int64_t end,
-                               const eg__panels *from, int64_t row, int64_t column);
+typedef void eg__winograd_make(const eg__winograd_job *d, int64_t begin, int64_t end, const eg__panels *from,
+                               int64_t row, int64_t column);
 /* Tiles begin..end-1 of dy, for the gradient of w: columns column..column + many - 1 into the first
  * of rows row.. of `to`. */
-typedef void eg__winograd_read_back(const eg__winograd_job *d, int64_t begin, int64_t end,
-                                    const eg__panels *to, int64_t row, int64_t column,
-                                    int64_t many);
+typedef void eg__winograd_read_back(const eg__winograd_job *d, int64_t begin, int64_t end, const eg__panels *to,
+                                    int64_t row, int64_t column, int64_t many);
 /* Rows begin..end-1 of the weights, many columns from `column` on, into u, whose first cell they
  * are at. */
-typedef void eg__winograd_read_taps(const eg__winograd_job *d, int64_t begin, int64_t end,
-                                    int64_t column, int64_t many, const eg__panels *u);
+typedef void eg__winograd_read_taps(const eg__winograd_job *d, int64_t begin, int64_t end, int64_t column, int64_t many,
+                                    const eg__panels *u);
 /* The same back into w: the sum of `copies` u, one behind the other. */
-typedef void eg__winograd_make_taps(const eg__winograd_job *d, int64_t begin, int64_t end,
-                                    int64_t column, int64_t many, const eg__panels *u,
-                                    int64_t copies, int64_t apart);
+typedef void eg__winograd_make_taps(const eg__winograd_job *d, int64_t begin, int64_t end, int64_t column, int64_t many,
+                                    const eg__panels *u, int64_t copies, int64_t apart);
 
 extern eg__winograd_read ISA(eg__winograd_read);
 extern eg__winograd_make ISA(eg__winograd_make);

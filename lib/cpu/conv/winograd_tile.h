@@ -84,8 +84,7 @@ EG__INLINE void taps_back(const vec *x, int s, vec *y, int t, const int taps) /*
 }
 
 /* A square of `in` by `in` vectors to one of `out` by `out`. */
-EG__INLINE void square_map(line_map *map, const vec *x, const int in, vec *y, const int out,
-                           const int taps)
+EG__INLINE void square_map(line_map *map, const vec *x, const int in, vec *y, const int out, const int taps)
 {
     vec half[EG__WINOGRAD_SIDE * EG__WINOGRAD_SIDE];
     for (int c = 0; c < in; c++) {

@@ -24,8 +24,8 @@ static inline void md_free(dnnl_memory_desc_t md)
     }
 }
 
-static inline dnnl_status_t md_make(dnnl_memory_desc_t *md, int nd, const int64_t *dims,
-                                    dnnl_data_type_t dt, const int64_t *strides)
+static inline dnnl_status_t md_make(dnnl_memory_desc_t *md, int nd, const int64_t *dims, dnnl_data_type_t dt,
+                                    const int64_t *strides)
 {
     dnnl_dims_t d, s; /* it declares all 12 as read */
     copy_dims(d, nd, dims);
@@ -79,8 +79,8 @@ static inline void md_free(dnnl_memory_desc_t md)
     (void)md;
 }
 
-static inline dnnl_status_t md_make(dnnl_memory_desc_t *md, int nd, const int64_t *dims,
-                                    dnnl_data_type_t dt, const int64_t *strides)
+static inline dnnl_status_t md_make(dnnl_memory_desc_t *md, int nd, const int64_t *dims, dnnl_data_type_t dt,
+                                    const int64_t *strides)
 {
     dnnl_dims_t d, s; /* it declares all 12 as read */
     copy_dims(d, nd, dims);
@@ -130,39 +130,37 @@ typedef struct geometry {
 
 #if DNNL_VERSION_MAJOR >= 3
 static inline dnnl_status_t describe_matmul(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
-                                     dnnl_primitive_attr_t attr)
+                                            dnnl_primitive_attr_t attr)
 {
     return dnnl_matmul_primitive_desc_create(pd, e, o->md[X], o->md[W], o->md[B], o->md[Y], attr);
 }
 
 static inline dnnl_status_t describe_forward(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
-                                      const geometry *g, dnnl_primitive_attr_t attr)
+                                             const geometry *g, dnnl_primitive_attr_t attr)
 {
-    return dnnl_convolution_forward_primitive_desc_create(
-        pd, e, dnnl_forward_training, dnnl_convolution_direct, o->md[X], o->md[W], o->md[B], o->md[Y],
-        g->stride, g->dilation, g->low, g->high, attr);
+    return dnnl_convolution_forward_primitive_desc_create(pd, e, dnnl_forward_training, dnnl_convolution_direct,
+                                                          o->md[X], o->md[W], o->md[B], o->md[Y], g->stride,
+                                                          g->dilation, g->low, g->high, attr);
 }
 
 static inline dnnl_status_t describe_dx(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
-                                 const geometry *g, dnnl_primitive_desc_t hint,
-                                 dnnl_primitive_attr_t attr)
+                                        const geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr)
 {
-    return dnnl_convolution_backward_data_primitive_desc_create(
-        pd, e, dnnl_convolution_direct, o->md[X], o->md[W], o->md[Y], g->stride, g->dilation, g->low,
-        g->high, hint, attr);
+    return dnnl_convolution_backward_data_primitive_desc_create(pd, e, dnnl_convolution_direct, o->md[X], o->md[W],
+                                                                o->md[Y], g->stride, g->dilation, g->low, g->high, hint,
+                                                                attr);
 }
 
 static inline dnnl_status_t describe_dw(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
-                                 const geometry *g, dnnl_primitive_desc_t hint,
-                                 dnnl_primitive_attr_t attr)
+                                        const geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr)
 {
-    return dnnl_convolution_backward_weights_primitive_desc_create(
-        pd, e, dnnl_convolution_direct, o->md[X], o->md[W], o->md[B], o->md[Y], g->stride, g->dilation,
-        g->low, g->high, hint, attr);
+    return dnnl_convolution_backward_weights_primitive_desc_create(pd, e, dnnl_convolution_direct, o->md[X], o->md[W],
+                                                                   o->md[B], o->md[Y], g->stride, g->dilation, g->low,
+                                                                   g->high, hint, attr);
 }
 #else
 static inline dnnl_status_t describe_matmul(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
-                                     dnnl_primitive_attr_t attr)
+                                            dnnl_primitive_attr_t attr)
 {
     dnnl_matmul_desc_t d;
     dnnl_status_t st = dnnl_matmul_desc_init(&d, o->md[X], o->md[W], o->md[B], o->md[Y]);
@@ -170,34 +168,30 @@ static inline dnnl_status_t describe_matmul(dnnl_primitive_desc_t *pd, dnnl_engi
 }
 
 static inline dnnl_status_t describe_forward(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
-                                      const geometry *g, dnnl_primitive_attr_t attr)
+                                             const geometry *g, dnnl_primitive_attr_t attr)
 {
     dnnl_convolution_desc_t d;
-    dnnl_status_t st = dnnl_dilated_convolution_forward_desc_init(
-        &d, dnnl_forward_training, dnnl_convolution_direct, o->md[X], o->md[W], o->md[B], o->md[Y],
-        g->stride, g->dilation, g->low, g->high);
+    dnnl_status_t st = dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_training, dnnl_convolution_direct,
+                                                                  o->md[X], o->md[W], o->md[B], o->md[Y], g->stride,
+                                                                  g->dilation, g->low, g->high);
     return st ? st : dnnl_primitive_desc_create(pd, &d, attr, e, NULL);
 }
 
 static inline dnnl_status_t describe_dx(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
-                                 const geometry *g, dnnl_primitive_desc_t hint,
-                                 dnnl_primitive_attr_t attr)
+                                        const geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr)
 {
     dnnl_convolution_desc_t d;
     dnnl_status_t st = dnnl_dilated_convolution_backward_data_desc_init(
-        &d, dnnl_convolution_direct, o->md[X], o->md[W], o->md[Y], g->stride, g->dilation, g->low,
-        g->high);
+        &d, dnnl_convolution_direct, o->md[X], o->md[W], o->md[Y], g->stride, g->dilation, g->low, g->high);
     return st ? st : dnnl_primitive_desc_create(pd, &d, attr, e, hint);
 }
 
 static inline dnnl_status_t describe_dw(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
-                                 const geometry *g, dnnl_primitive_desc_t hint,
-                                 dnnl_primitive_attr_t attr)
+                                        const geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr)
 {
     dnnl_convolution_desc_t d;
     dnnl_status_t st = dnnl_dilated_convolution_backward_weights_desc_init(
-        &d, dnnl_convolution_direct, o->md[X], o->md[W], o->md[B], o->md[Y], g->stride, g->dilation,
-        g->low, g->high);
+        &d, dnnl_convolution_direct, o->md[X], o->md[W], o->md[B], o->md[Y], g->stride, g->dilation, g->low, g->high);
     return st ? st : dnnl_primitive_desc_create(pd, &d, attr, e, hint);
 }
 #endif

@@ -14,7 +14,7 @@ static struct {
     void *file;
     const eg__dnnl_module *is; /* NULL: there is none */
     char why[200];
-    _Atomic double loading;    /* seconds it took, still to be told */
+    _Atomic double loading; /* seconds it took, still to be told */
 } module = {.once = PTHREAD_ONCE_INIT};
 
 #ifdef EG_HAVE_ONEDNN

@@ -5,15 +5,15 @@
 
 static const eg__dnnl_host *host;
 
-#define FORWARD(result, name, parameters, arguments)                                               \
-    result name parameters                                                                         \
-    {                                                                                              \
-        return host->name arguments;                                                               \
+#define FORWARD(result, name, parameters, arguments) \
+    result name parameters                           \
+    {                                                \
+        return host->name arguments;                 \
     }
-#define FORWARD_VOID(result, name, parameters, arguments)                                          \
-    result name parameters                                                                         \
-    {                                                                                              \
-        host->name arguments;                                                                      \
+#define FORWARD_VOID(result, name, parameters, arguments) \
+    result name parameters                                \
+    {                                                     \
+        host->name arguments;                             \
     }
 EG__DNNL_HOST_FUNCTIONS(FORWARD)
 EG__DNNL_HOST_PROCEDURES(FORWARD_VOID)

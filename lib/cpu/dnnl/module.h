@@ -9,29 +9,29 @@
 #include "lib/core/workers.h"
 
 /* X(result, name, parameters, arguments): internal functions of the library under their own names on both sides. */
-#define EG__DNNL_HOST_FUNCTIONS(X)                                                                 \
-    X(void *, eg__malloc, (size_t bytes), (bytes))                                                 \
-    X(eg_status, eg__fail_list, (eg_status code, const char *op, const char *format, va_list args), \
-      (code, op, format, args))                                                                    \
-    X(eg_status, eg__no_memory, (const char *op, int64_t bytes), (op, bytes))                      \
-    X(double, eg__seconds, (void), ())                                                             \
-    X(uint32_t, eg__forks, (void), ())                                                             \
-    X(int, eg_threads, (void), ())                                                                 \
-    X(int, eg__workers_ready, (int n), (n))                                                           \
-    X(int, eg__workers_number, (void), ())                                                            \
-    X(int, eg__workers_size, (void), ())                                                              \
-    X(bool, eg__workers_inside, (void), ())                                                           \
-    X(eg_status, eg__scratch_get, (const eg__call *c, size_t bytes, eg__scratch *s), (c, bytes, s)) \
-    X(eg__pack *, eg__pack_get,                                                                    \
-      (eg__thread * T, eg__storage * s, const int64_t *key, int nkey, size_t bytes), (T, s, key, nkey, bytes))
+#define EG__DNNL_HOST_FUNCTIONS(X)                                                                             \
+    X(void *, eg__malloc, (size_t bytes), (bytes))                                                             \
+    X(eg_status, eg__fail_list, (eg_status code, const char *op, const char *format, va_list args),            \
+      (code, op, format, args))                                                                                \
+    X(eg_status, eg__no_memory, (const char *op, int64_t bytes), (op, bytes))                                  \
+    X(double, eg__seconds, (void), ())                                                                         \
+    X(uint32_t, eg__forks, (void), ())                                                                         \
+    X(int, eg_threads, (void), ())                                                                             \
+    X(int, eg__workers_ready, (int n), (n))                                                                    \
+    X(int, eg__workers_number, (void), ())                                                                     \
+    X(int, eg__workers_size, (void), ())                                                                       \
+    X(bool, eg__workers_inside, (void), ())                                                                    \
+    X(eg_status, eg__scratch_get, (const eg__call *c, size_t bytes, eg__scratch *s), (c, bytes, s))            \
+    X(eg__pack *, eg__pack_get, (eg__thread * T, eg__storage * s, const int64_t *key, int nkey, size_t bytes), \
+      (T, s, key, nkey, bytes))
 
-#define EG__DNNL_HOST_PROCEDURES(X)                                                                \
+#define EG__DNNL_HOST_PROCEDURES(X)                                                                 \
     X(void, eg__log_words, (uint32_t topic, const char *op, const char *words), (topic, op, words)) \
-    X(void, eg__took, (const char *op, const char *what, double seconds), (op, what, seconds))     \
-    X(void, eg__workers_run_together, (int n, eg__member_fn *fn, void *ctx), (n, fn, ctx))            \
-    X(void, eg__workers_barrier, (void), ())                                                          \
-    X(void, eg__scratch_put, (const eg__call *c, eg__scratch *s), (c, s))                          \
-    X(void, eg__pack_filled, (eg__pack * p), (p))                                                  \
+    X(void, eg__took, (const char *op, const char *what, double seconds), (op, what, seconds))      \
+    X(void, eg__workers_run_together, (int n, eg__member_fn *fn, void *ctx), (n, fn, ctx))          \
+    X(void, eg__workers_barrier, (void), ())                                                        \
+    X(void, eg__scratch_put, (const eg__call *c, eg__scratch *s), (c, s))                           \
+    X(void, eg__pack_filled, (eg__pack * p), (p))                                                   \
     X(void, eg__pack_put, (eg__pack * p), (p))
 
 typedef struct eg__dnnl_host {

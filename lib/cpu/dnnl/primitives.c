@@ -56,8 +56,8 @@ static EG__COLD eg_status refused(const char *op, dnnl_status_t st)
     if (st == dnnl_out_of_memory) {
         return eg__no_memory(op, 0);
     }
-    return eg__fail(st == dnnl_invalid_arguments ? EG_EINVAL : EG_ENOKERNEL, op,
-                    "oneDNN refused with status %d (%s)", (int)st,
+    return eg__fail(st == dnnl_invalid_arguments ? EG_EINVAL : EG_ENOKERNEL, op, "oneDNN refused with status %d (%s)",
+                    (int)st,
                     st == dnnl_invalid_arguments ? "invalid arguments"
                     : st == dnnl_unimplemented   ? "not implemented"
                                                  : "run-time error");
@@ -144,8 +144,8 @@ static void free_prim(eg__dnnl_prim *p)
 static dnnl_status_t make_attr(dnnl_primitive_attr_t *attr, const eg__dnnl_op *op)
 {
     static const dnnl_alg_kind_t algorithms[] = {
-        [EG__ACT_TANH] = dnnl_eltwise_tanh,      [EG__ACT_SIGMOID] = dnnl_eltwise_logistic,
-        [EG__ACT_GELU] = dnnl_eltwise_gelu_erf,  [EG__ACT_SILU] = dnnl_eltwise_swish,
+        [EG__ACT_TANH] = dnnl_eltwise_tanh,           [EG__ACT_SIGMOID] = dnnl_eltwise_logistic,
+        [EG__ACT_GELU] = dnnl_eltwise_gelu_erf,       [EG__ACT_SILU] = dnnl_eltwise_swish,
         [EG__ACT_GELU_TANH] = dnnl_eltwise_gelu_tanh,
     };
     if (op->act == EG__ACT_RELU) {
@@ -166,8 +166,8 @@ static dnnl_status_t make_attr(dnnl_primitive_attr_t *attr, const eg__dnnl_op *o
     return st;
 }
 
-static dnnl_status_t describe(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const eg__dnnl_op *op,
-                              const operands *o, dnnl_primitive_attr_t attr)
+static dnnl_status_t describe(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const eg__dnnl_op *op, const operands *o,
+                              dnnl_primitive_attr_t attr)
 {
     if (op->kind == EG__DNNL_MATMUL) {
         return describe_matmul(pd, e, o, attr);
@@ -192,8 +192,8 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const 
 }
 
 /* The step between the caller's layout of an operand and the one oneDNN chose, if they differ. */
-static dnnl_status_t make_move(eg__dnnl_prim *p, int r, const eg__dnnl_mem *m, md_ref chosen,
-                               dnnl_engine_t e, dnnl_primitive_attr_t attr)
+static dnnl_status_t make_move(eg__dnnl_prim *p, int r, const eg__dnnl_mem *m, md_ref chosen, dnnl_engine_t e,
+                               dnnl_primitive_attr_t attr)
 {
     dnnl_memory_desc_t plain;
     dnnl_primitive_desc_t pd = NULL;
@@ -353,8 +353,8 @@ static EG__COLD eg_status start(eg__thread *T, const char *op)
 
 /* A new primitive in place of the set's oldest. One that oneDNN lacks is remembered too, as is one for strides it does
  * not take: those below 0, and of a batch whose matrices meet. */
-static EG__COLD eg_status add(const eg__call *c, const eg__dnnl_op *op, const int64_t *key, int nkey,
-                              uint64_t hash, eg__dnnl_prim **found)
+static EG__COLD eg_status add(const eg__call *c, const eg__dnnl_op *op, const int64_t *key, int nkey, uint64_t hash,
+                              eg__dnnl_prim **found)
 {
     struct eg__dnnl *D = *own(c->T);
     eg__dnnl_prim **set = D->prims[hash % SETS], **at = &set[0];
@@ -412,8 +412,7 @@ eg_status eg__dnnl_find(const eg__call *c, const eg__dnnl_op *op, eg__dnnl_prim 
     eg__dnnl_prim **set = (*D)->prims[hash % SETS];
     for (int i = 0; i < WAYS; i++) {
         eg__dnnl_prim *p = set[i];
-        if (p && p->hash == hash && p->nkey == nkey &&
-            !memcmp(p->key, key, (size_t)nkey * sizeof *key)) {
+        if (p && p->hash == hash && p->nkey == nkey && !memcmp(p->key, key, (size_t)nkey * sizeof *key)) {
             p->used = ++(*D)->now;
             *found = p->main.prim ? p : NULL;
             return EG_OK;
@@ -483,8 +482,7 @@ static eg__pack *packed(const eg__call *c, eg__dnnl_prim *p, const eg__dnnl_data
     return eg__pack_get(c->T, at->keep, p->layout, p->nlayout, p->moved[W]);
 }
 
-static dnnl_status_t run(const eg__call *c, eg__dnnl_prim *p, void *const *given, eg__pack *kept,
-                         char *scratch)
+static dnnl_status_t run(const eg__call *c, eg__dnnl_prim *p, void *const *given, eg__pack *kept, char *scratch)
 {
     char *buffer = scratch + p->scratch;
     void *use[ROLES];

@@ -23,8 +23,7 @@ eg_status ISA(eg__cpu_nms)(const eg__call *c)
     const int64_t n = c->out[0]->n;
     const bool classes = c->nin > 3 && c->in[3];
     eg__scratch s;
-    eg_status st =
-        n ? eg__scratch_get(c, (size_t)n * (5 * eg__esize(c->in[0]) + sizeof(int64_t)), &s) : EG_OK;
+    eg_status st = n ? eg__scratch_get(c, (size_t)n * (5 * eg__esize(c->in[0]) + sizeof(int64_t)), &s) : EG_OK;
     if (st || !n) {
         return st;
     }

@@ -5,8 +5,7 @@
 #include "lib/cpu/common/lanes.h"
 #include "lib/ops/pool.h"
 
-eg__kernel ISA(eg__cpu_max_pool), ISA(eg__cpu_max_pool_grad), ISA(eg__cpu_avg_pool),
-    ISA(eg__cpu_avg_pool_grad);
+eg__kernel ISA(eg__cpu_max_pool), ISA(eg__cpu_max_pool_grad), ISA(eg__cpu_avg_pool), ISA(eg__cpu_avg_pool_grad);
 extern eg__kernel eg__ref_max_pool; /* of i64 */
 
 enum { LANES = 512, FUSED = 3, SMALL = 9, FLUSH = 32, VECTOR = 16, MAX_RING = 4 << 20 };
@@ -109,8 +108,7 @@ static void run_pieces(void *ctx, int64_t begin, int64_t end)
 {
     const job *j = ctx;
     for (int64_t k = begin; k < end; k++) {
-        j->fn(j, j->buffers + (size_t)k * j->buffer_bytes, j->units * k / j->pieces,
-              j->units * (k + 1) / j->pieces);
+        j->fn(j, j->buffers + (size_t)k * j->buffer_bytes, j->units * k / j->pieces, j->units * (k + 1) / j->pieces);
     }
 }
 

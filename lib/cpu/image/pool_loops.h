@@ -6,8 +6,8 @@
 
 /* The larger of best and x[at[..]] by lanes, these being tap `tap` and on; the first of equals, and
  * of NaNs. In comparisons that gcc turns into masks. */
-EG__INLINE void FN(larger_of)(int64_t n, int taps, const T *x, const int64_t *at, int32_t tap,
-                              T *restrict best, int32_t *restrict where)
+EG__INLINE void FN(larger_of)(int64_t n, int taps, const T *x, const int64_t *at, int32_t tap, T *restrict best,
+                              int32_t *restrict where)
 {
     const T *from[FUSED];
     for (int c = 0; c < taps; c++) {
@@ -27,8 +27,7 @@ EG__INLINE void FN(larger_of)(int64_t n, int taps, const T *x, const int64_t *at
     }
 }
 
-static void FN(larger)(int64_t n, int64_t taps, const T *x, int32_t tap, const int64_t *at, T *best,
-                       int32_t *where)
+static void FN(larger)(int64_t n, int64_t taps, const T *x, int32_t tap, const int64_t *at, T *best, int32_t *where)
 {
     for (; taps >= 3; taps -= 3, at += 3, tap += 3) {
         FN(larger_of)(n, 3, x, at, tap, best, where);
@@ -78,8 +77,7 @@ static inline void FN(fill)(int64_t n, T value, T *to)
 /* ---- channels-last: a row of windows --------------------------------------------------------- */
 
 /* Lanes from..from+n-1 of one pixel. */
-static void FN(max_pixel)(const job *j, const eg__window *w, const T *x, int64_t n, T *best,
-                          int32_t *where)
+static void FN(max_pixel)(const job *j, const eg__window *w, const T *x, int64_t n, T *best, int32_t *where)
 {
     const eg__pool_opts *o = &j->o;
     int32_t tap = tap_number(o, w[0].first, w[1].first, w[2].first);
@@ -132,8 +130,7 @@ static inline bool FN(is_small)(const job *j, const eg__window *w)
 }
 
 /* Sums move on to a wider sum every few taps, so that large windows lose no digits. */
-static void FN(avg_pixel)(const job *j, const eg__window *w, const T *x, double share, int64_t n,
-                          T *restrict y)
+static void FN(avg_pixel)(const job *j, const eg__window *w, const T *x, double share, int64_t n, T *restrict y)
 {
     T part[LANES];
     double sum[LANES];
@@ -214,7 +211,7 @@ typedef struct FN(holders) {
 } FN(holders);
 
 /* dx += dy of the holders whose maximum it was */
-EG__INLINE void FN(take_of)(int64_t n, int holders, const FN(holders) *h, T *restrict dx)
+EG__INLINE void FN(take_of)(int64_t n, int holders, const FN(holders) * h, T *restrict dx)
 {
     const T *dy[FUSED];
     const int32_t *where[FUSED];
@@ -235,7 +232,7 @@ EG__INLINE void FN(take_of)(int64_t n, int holders, const FN(holders) *h, T *res
 }
 
 /* dx += dy of the holders times their shares */
-EG__INLINE void FN(share_of)(int64_t n, int holders, const FN(holders) *h, T *restrict dx)
+EG__INLINE void FN(share_of)(int64_t n, int holders, const FN(holders) * h, T *restrict dx)
 {
     const T *dy[FUSED];
     T share[FUSED];
@@ -252,7 +249,7 @@ EG__INLINE void FN(share_of)(int64_t n, int holders, const FN(holders) *h, T *re
     }
 }
 
-static void FN(take)(int64_t n, const FN(holders) *h, T *dx)
+static void FN(take)(int64_t n, const FN(holders) * h, T *dx)
 {
     if (h->n == 3) {
         FN(take_of)(n, 3, h, dx);
@@ -263,7 +260,7 @@ static void FN(take)(int64_t n, const FN(holders) *h, T *dx)
     }
 }
 
-static void FN(spread)(int64_t n, const FN(holders) *h, T *dx)
+static void FN(spread)(int64_t n, const FN(holders) * h, T *dx)
 {
     if (h->n == 3) {
         FN(share_of)(n, 3, h, dx);
@@ -275,7 +272,7 @@ static void FN(spread)(int64_t n, const FN(holders) *h, T *dx)
 }
 
 /* alone: dx has nothing yet. */
-static void FN(gather)(const job *j, const FN(holders) *h, bool alone, T *restrict dx)
+static void FN(gather)(const job *j, const FN(holders) * h, bool alone, T *restrict dx)
 {
     const int64_t n = j->channels;
     if (alone && h->n == 1 && !j->max) {
@@ -292,8 +289,7 @@ static void FN(gather)(const job *j, const FN(holders) *h, bool alone, T *restri
 }
 
 /* What one row of windows, whose taps `ahead` lead to this row of cells, gives to it. */
-static void FN(last_row_grad)(const job *j, int64_t row, int64_t ahead, double rest, bool alone, int32_t *where,
-                              T *dx)
+static void FN(last_row_grad)(const job *j, int64_t row, int64_t ahead, double rest, bool alone, int32_t *where, T *dx)
 {
     const eg__pool_opts *o = &j->o;
     int64_t n = j->channels, at = row * o->out[2] * n;
@@ -344,8 +340,8 @@ static void FN(last_rows_grad)(const job *j, void *buffer, int64_t begin, int64_
                 int64_t t1 = eg__tap_of(o, 1, &w1, i1);
                 if (t1 >= 0) {
                     FN(last_row_grad)
-                    (j, (image * o->out[0] + p0) * o->out[1] + p1, t0 * o->kernel[1] + t1,
-                     rest_of(o, p0, p1), alone, buffer, dx);
+                    (j, (image * o->out[0] + p0) * o->out[1] + p1, t0 * o->kernel[1] + t1, rest_of(o, p0, p1), alone,
+                     buffer, dx);
                     alone = false;
                 }
             }

@@ -62,8 +62,7 @@ static inline int64_t FN(slot)(const job *j, int64_t a, int64_t row)
 
 /* Brings the rows of cells that windows w reach over into the ring, from row `next` on; the row after. Those between
  * taps too, which later windows have. */
-static int64_t FN(load_rows)(const job *j, const eg__window *w, const T *x, int64_t next, T *flat,
-                             T *ring)
+static int64_t FN(load_rows)(const job *j, const eg__window *w, const T *x, int64_t next, T *flat, T *ring)
 {
     const eg__pool_opts *o = &j->o;
     int64_t row = eg__max(next, eg__max(w[1].begin, 0));
@@ -78,8 +77,8 @@ static int64_t FN(load_rows)(const job *j, const eg__window *w, const T *x, int6
 }
 
 /* Windows from..from+n-1 of a row out of the ring. */
-static void FN(max_lanes)(const job *j, const eg__window *w, const T *ring, int64_t from, int64_t n,
-                          T *best, int32_t *where)
+static void FN(max_lanes)(const job *j, const eg__window *w, const T *ring, int64_t from, int64_t n, T *best,
+                          int32_t *where)
 {
     const eg__pool_opts *o = &j->o;
     int32_t tap = tap_number(o, w[0].first, w[1].first, 0);
@@ -95,8 +94,7 @@ static void FN(max_lanes)(const job *j, const eg__window *w, const T *ring, int6
     }
 }
 
-static void FN(sum_lanes)(const job *j, const eg__window *w, const T *ring, int64_t from, int64_t n,
-                          T *sum)
+static void FN(sum_lanes)(const job *j, const eg__window *w, const T *ring, int64_t from, int64_t n, T *sum)
 {
     FN(fill)(n, 0, sum);
     for (int64_t a = w[0].first; a < w[0].end; a++) {
@@ -108,8 +106,7 @@ static void FN(sum_lanes)(const job *j, const eg__window *w, const T *ring, int6
 }
 
 /* Row r of windows, by as many lanes as there is room for. */
-static void FN(row_of_windows)(const job *j, const eg__window *w, const T *ring, double rest,
-                               int64_t r)
+static void FN(row_of_windows)(const job *j, const eg__window *w, const T *ring, double rest, int64_t r)
 {
     const eg__pool_opts *o = &j->o;
     T y[LANES];
@@ -245,8 +242,8 @@ static void FN(max_planes_grad)(const job *j, void *buffer, int64_t begin, int64
             int64_t b1 = eg__window_of(o, 1, p % o->out[1]).begin;
             for (int64_t p2 = 0; p2 < o->out[2]; p2++, at++) {
                 int64_t cell = (b0 * o->in[1] + b1) * o->in[2] + j->across[p2].begin;
-                cell += j->bytes ? j->step[((const uint8_t *)j->places)[at]]
-                                 : step_of(o, ((const int32_t *)j->places)[at]);
+                cell +=
+                    j->bytes ? j->step[((const uint8_t *)j->places)[at]] : step_of(o, ((const int32_t *)j->places)[at]);
                 if (cell >= 0 && cell < j->cells) {
                     dx[cell] += ((const T *)j->dy)[at];
                 }
@@ -265,8 +262,7 @@ static void FN(avg_planes_grad)(const job *j, void *buffer, int64_t begin, int64
         T *dx = (T *)j->y + k * j->cells;
         memset(dx, 0, (size_t)j->cells * sizeof *dx);
         for (int64_t p = 0; p < o->out[0] * o->out[1]; p++) {
-            eg__window w[3] = {
-                eg__window_of(o, 0, p / o->out[1]), eg__window_of(o, 1, p % o->out[1]), {0}};
+            eg__window w[3] = {eg__window_of(o, 0, p / o->out[1]), eg__window_of(o, 1, p % o->out[1]), {0}};
             double rest = rest_of(o, p / o->out[1], p % o->out[1]);
             for (int64_t p2 = 0; p2 < o->out[2]; p2++, dy++) {
                 T part = *dy * (T)(rest * j->share[p2]);
@@ -289,8 +285,7 @@ static void FN(avg_rows_grad)(const job *j, void *buffer, int64_t begin, int64_t
 {
     const eg__pool_opts *o = &j->o;
     int64_t s = o->stride[2], front = whole((o->kernel[2] - 1) / s), n = o->out[2];
-    T *sum = (T *)buffer + front, *parts = sum + whole(eg__max(n, j->part)),
-      *flat = parts + s * j->part;
+    T *sum = (T *)buffer + front, *parts = sum + whole(eg__max(n, j->part)), *flat = parts + s * j->part;
     FN(fill)(parts - (T *)buffer, 0, buffer);
     for (int64_t r = begin; r < end; r++) {
         int64_t plane = r / (o->in[0] * o->in[1]), i0 = r / o->in[1] % o->in[0], i1 = r % o->in[1];

@@ -35,15 +35,14 @@ typedef struct job {
 
 /* ---- nearest: elements are copied, whatever they are ----------------------------------------- */
 
-#define PICK(bits)                                                                                 \
-    case bits / 8:                                                                                 \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            ((uint##bits##_t *)y)[i] = ((const uint##bits##_t *)x)[first[i]];                      \
-        }                                                                                          \
+#define PICK(bits)                                                            \
+    case bits / 8:                                                            \
+        for (int64_t i = 0; i < n; i++) {                                     \
+            ((uint##bits##_t *)y)[i] = ((const uint##bits##_t *)x)[first[i]]; \
+        }                                                                     \
         break;
 
-static void pick(int64_t n, const int32_t *restrict first, size_t bytes, const char *restrict x,
-                 char *restrict y)
+static void pick(int64_t n, const int32_t *restrict first, size_t bytes, const char *restrict x, char *restrict y)
 {
     switch (bytes) {
         PICK(8)
@@ -150,8 +149,7 @@ static const eg__band *band_of(const picture *p, int axis)
 }
 
 /* The last two axes, of `depth` slices each. */
-static eg_status resize_slices(const eg__call *c, const picture *p, char *x, char *y, int64_t depth,
-                               bool copies)
+static eg_status resize_slices(const eg__call *c, const picture *p, char *x, char *y, int64_t depth, bool copies)
 {
     job j = {.across = band_of(p, 1),
              .along = band_of(p, 2),
@@ -169,8 +167,7 @@ static eg_status resize_slices(const eg__call *c, const picture *p, char *x, cha
 }
 
 /* The first axis; slices of rows x cols places are its rows. */
-static eg_status resize_depth(const eg__call *c, const picture *p, char *x, char *y,
-                              const int64_t *size, bool copies)
+static eg_status resize_depth(const eg__call *c, const picture *p, char *x, char *y, const int64_t *size, bool copies)
 {
     int64_t slice = size[1] * size[2] * p->inner;
     job j = {.across = band_of(p, 0),
@@ -200,8 +197,8 @@ static eg_status resize(const eg__call *c, const picture *p, char *x, char *y, b
     const int64_t *size = depth_first ? p->from : p->to;
     int64_t slices = depth_first ? p->to[0] : p->from[0];
     eg__scratch s;
-    eg_status st = eg__scratch_get(
-        c, (size_t)(p->units * slices * size[1] * size[2] * p->inner) * eg__esize(c->out[0]), &s);
+    eg_status st =
+        eg__scratch_get(c, (size_t)(p->units * slices * size[1] * size[2] * p->inner) * eg__esize(c->out[0]), &s);
     if (st) {
         return st;
     }
@@ -228,15 +225,13 @@ static eg_status run(const eg__call *c, bool adjoint)
         memcpy(d.shape, x->shape, sizeof d.shape);
         eg__desc_dense(&d);
         eg_tensor *dense = eg__new(&d, c->op->name, c->op->id);
-        st =
-            dense ? eg__run(&eg__op_copy, &x, 1, &(eg__copy_opts){EG__TO_DENSE}, dense) : EG_ENOMEM;
+        st = dense ? eg__run(&eg__op_copy, &x, 1, &(eg__copy_opts){EG__TO_DENSE}, dense) : EG_ENOMEM;
         x = dense;
     }
     if (st || !c->out[0]->n) {
         return st;
     }
-    picture p = {.units = x->shape[0] * (channels_last ? 1 : x->shape[1]),
-                 .inner = channels_last ? x->shape[1] : 1};
+    picture p = {.units = x->shape[0] * (channels_last ? 1 : x->shape[1]), .inner = channels_last ? x->shape[1] : 1};
     for (int k = 0, a = o->naxes - 3; k < 3 && !st; k++, a++) {
         p.band[k].identity = true;
         p.from[k] = p.to[k] = 1;

@@ -130,8 +130,7 @@ static void LANE(along)(const job *j, int64_t at, T *room, T *y)
 static void LANE(part)(const job *j, int64_t part, int64_t begin, int64_t end)
 {
     int64_t *held = (int64_t *)(j->buffers + (size_t)part * j->buffer_bytes);
-    T *ring = (T *)(held + j->ring), *room = ring + j->ring * j->row_out,
-      *result = room + j->row_in;
+    T *ring = (T *)(held + j->ring), *room = ring + j->ring * j->row_out, *result = room + j->row_in;
     bool half = j->element < sizeof(T), direct = !j->along && !half;
     const eg__band *b = j->across;
     for (int64_t k = 0; k < j->ring; k++) {

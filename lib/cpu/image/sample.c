@@ -44,14 +44,14 @@ static inline int64_t point_at(const eg_tensor *p, int64_t b, int64_t row, int64
 /* What a stretch reads of a plane, whole vectors of it; how many points that were. Compilers do not
  * load from places in a table by themselves, which takes half the time. No weight: nothing is read.
  */
-#define READ_VECTORS(name, T)                                                                      \
-    static int64_t name(int taps, const T(*w)[STRETCH], const int32_t(*at)[STRETCH], int64_t n,    \
-                        const T *x, T *y, bool begun)
-#define NO_VECTORS(name, T)                                                                        \
-    READ_VECTORS(name, T)                                                                          \
-    {                                                                                              \
-        (void)taps, (void)w, (void)at, (void)n, (void)x, (void)y, (void)begun;                     \
-        return 0;                                                                                  \
+#define READ_VECTORS(name, T)                                                                                     \
+    static int64_t name(int taps, const T(*w)[STRETCH], const int32_t(*at)[STRETCH], int64_t n, const T *x, T *y, \
+                        bool begun)
+#define NO_VECTORS(name, T)                                                    \
+    READ_VECTORS(name, T)                                                      \
+    {                                                                          \
+        (void)taps, (void)w, (void)at, (void)n, (void)x, (void)y, (void)begun; \
+        return 0;                                                              \
     }
 
 #if defined(__AVX512F__)
@@ -123,8 +123,7 @@ static eg_status lay(const eg__call *c, bool last, eg_tensor **t)
     }
     eg_tensor *from = *t, *copy = eg__new(&d, c->op->name, c->op->id);
     *t = copy;
-    return copy ? eg__run(&eg__op_copy, &from, 1,
-                          &(eg__copy_opts){last ? EG__TO_CHANNELS_LAST : EG__TO_DENSE}, copy)
+    return copy ? eg__run(&eg__op_copy, &from, 1, &(eg__copy_opts){last ? EG__TO_CHANNELS_LAST : EG__TO_DENSE}, copy)
                 : EG_ENOMEM;
 }
 
@@ -169,22 +168,19 @@ static int64_t work_of(const job *j)
 
 eg_status ISA(eg__cpu_grid_sample)(const eg__call *c)
 {
-    static eg__range_fn *const loops[] = {read_planes_f32, read_planes_f64, read_pixels_f32,
-                                          read_pixels_f64};
+    static eg__range_fn *const loops[] = {read_planes_f32, read_planes_f64, read_pixels_f32, read_pixels_f64};
     eg_tensor *x = c->in[0], *y = c->out[0];
     if (!y->n || lay(c, channels_innermost(x), &x)) {
         return y->n ? eg__why() : EG_OK;
     }
     job j = job_of(c, x, y, 1);
-    run(&j, x->dtype, j.npictures * (j.last ? j.rows * j.cols : j.stretches),
-        work_of(&j) * j.channels, loops);
+    run(&j, x->dtype, j.npictures * (j.last ? j.rows * j.cols : j.stretches), work_of(&j) * j.channels, loops);
     return EG_OK;
 }
 
 eg_status ISA(eg__cpu_grid_sample_grad)(const eg__call *c)
 {
-    static eg__range_fn *const loops[] = {add_planes_f32, add_planes_f64, add_pixels_f32,
-                                          add_pixels_f64};
+    static eg__range_fn *const loops[] = {add_planes_f32, add_planes_f64, add_pixels_f32, add_pixels_f64};
     eg_tensor *dy = c->in[0], *dx = c->out[0];
     if (!dx->n || lay(c, channels_innermost(dx), &dy)) {
         return dx->n ? eg__why() : EG_OK;
@@ -200,8 +196,7 @@ eg_status ISA(eg__cpu_grid_sample_grad)(const eg__call *c)
 
 eg_status ISA(eg__cpu_grid_sample_points)(const eg__call *c)
 {
-    static eg__range_fn *const loops[] = {move_planes_f32, move_planes_f64, move_pixels_f32,
-                                          move_pixels_f64};
+    static eg__range_fn *const loops[] = {move_planes_f32, move_planes_f64, move_pixels_f32, move_pixels_f64};
     eg_tensor *dy = c->in[0], *x = c->in[1];
     if (!c->out[0]->n || lay(c, channels_innermost(x), &x) || lay(c, channels_innermost(x), &dy)) {
         return c->out[0]->n ? eg__why() : EG_OK;
@@ -209,7 +204,6 @@ eg_status ISA(eg__cpu_grid_sample_points)(const eg__call *c)
     job j = job_of(c, x, dy, 2);
     j.dpx = eg__ptr(c->out[0]);
     j.dpy = eg__ptr(c->out[1]);
-    run(&j, x->dtype, j.npictures * (j.last ? j.rows * j.cols : j.stretches),
-        work_of(&j) * j.channels, loops);
+    run(&j, x->dtype, j.npictures * (j.last ? j.rows * j.cols : j.stretches), work_of(&j) * j.channels, loops);
     return EG_OK;
 }

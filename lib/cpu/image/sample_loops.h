@@ -2,8 +2,7 @@
 #include "lib/ops/sample_taps.h"
 
 /* The pixels of point (row, col) of picture b; false: it lies nowhere. */
-static inline bool LANE(find)(const job *j, int64_t b, int64_t row, int64_t col, LANE(taps) * x,
-                              LANE(taps) * y)
+static inline bool LANE(find)(const job *j, int64_t b, int64_t row, int64_t col, LANE(taps) * x, LANE(taps) * y)
 {
     LANE(taps_at)(j->o, 0, ((const T *)eg__ptr(j->px))[point_at(j->px, b, row, col)], j->w, x);
     LANE(taps_at)(j->o, 1, ((const T *)eg__ptr(j->py))[point_at(j->py, b, row, col)], j->h, y);
@@ -56,13 +55,11 @@ static void LANE(flush)(LANE(mix) * m)
 static void LANE(read_pixel)(const job *j, int64_t b, int64_t row, int64_t col, T *y)
 {
     const eg__sample_opts *o = j->o;
-    const T *x = (const T *)j->images + image_of(j, b) * j->h * j->w * j->channels,
-            share = (T)o->share;
+    const T *x = (const T *)j->images + image_of(j, b) * j->h * j->w * j->channels, share = (T)o->share;
     LANE(mix) m = {.n = j->channels, .y = y};
     LANE(taps) tx, ty;
     for (int64_t k = 0; k < o->block[0] * o->block[1]; k++) {
-        if (!LANE(find)(j, b, row * o->block[1] + k / o->block[0],
-                        col * o->block[0] + k % o->block[0], &tx, &ty)) {
+        if (!LANE(find)(j, b, row * o->block[1] + k / o->block[0], col * o->block[0] + k % o->block[0], &tx, &ty)) {
             for (int64_t c = 0; o->fill != 0 && c < m.n; c++) { /* then there is one point */
                 y[c] = (T)o->fill;
                 m.begun = true;
@@ -91,8 +88,7 @@ static void LANE(read_pixels)(void *ctx, int64_t begin, int64_t end)
     const job *j = ctx;
     for (int64_t i = begin; i < end; i++) {
         LANE(read_pixel)
-        (j, i / j->cols / j->rows, i / j->cols % j->rows, i % j->cols,
-         (T *)j->pictures + i * j->channels);
+        (j, i / j->cols / j->rows, i / j->cols % j->rows, i % j->cols, (T *)j->pictures + i * j->channels);
     }
 }
 
@@ -206,8 +202,8 @@ typedef struct LANE(stretch) {
 } LANE(stretch);
 
 /* The points at place k of the blocks of pixels first..first + n; with_slopes: dx and dy too. */
-static void LANE(look_up)(const job *j, int64_t b, int64_t first, int64_t n, int64_t k,
-                          bool with_slopes, LANE(stretch) * s)
+static void LANE(look_up)(const job *j, int64_t b, int64_t first, int64_t n, int64_t k, bool with_slopes,
+                          LANE(stretch) * s)
 {
     const eg__sample_opts *o = j->o;
     int across = o->mode == EG_SAMPLE_NEAREST ? 1 : o->mode == EG_SAMPLE_BILINEAR ? 2 : 4;
@@ -216,8 +212,8 @@ static void LANE(look_up)(const job *j, int64_t b, int64_t first, int64_t n, int
     s->nowhere = false;
     for (int64_t i = 0; i < n; i++) {
         int64_t row = (first + i) / j->cols, col = (first + i) % j->cols;
-        s->there[i] = LANE(find)(j, b, row * o->block[1] + k / o->block[0],
-                                 col * o->block[0] + k % o->block[0], &x, &y);
+        s->there[i] =
+            LANE(find)(j, b, row * o->block[1] + k / o->block[0], col * o->block[0] + k % o->block[0], &x, &y);
         s->nowhere |= !s->there[i];
         for (int t = 0; t < s->taps; t++) {
             int r = t / across, c = t % across;
@@ -249,8 +245,7 @@ static void LANE(read_planes)(void *ctx, int64_t begin, int64_t end)
     const int64_t cells = j->rows * j->cols, plane = j->h * j->w;
     LANE(stretch) s;
     for (int64_t item = begin; item < end; item++) {
-        int64_t b = item / j->stretches, first = item % j->stretches * STRETCH,
-                n = eg__min(STRETCH, cells - first);
+        int64_t b = item / j->stretches, first = item % j->stretches * STRETCH, n = eg__min(STRETCH, cells - first);
         const T *x = (const T *)j->images + image_of(j, b) * j->channels * plane;
         T *y = (T *)j->pictures + b * j->channels * cells + first;
         for (int64_t k = 0; k < j->o->block[0] * j->o->block[1]; k++) {
@@ -267,8 +262,7 @@ static void LANE(read_planes)(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-static void LANE(add_stretch)(const LANE(stretch) * s, int64_t n, const T *restrict dy,
-                              T *restrict dx)
+static void LANE(add_stretch)(const LANE(stretch) * s, int64_t n, const T *restrict dy, T *restrict dx)
 {
     if (s->taps == 4) {
         for (int64_t i = 0; i < n; i++) {
@@ -314,8 +308,8 @@ static void LANE(add_planes)(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-static void LANE(dot_stretch)(const LANE(stretch) * s, int64_t n, const T *restrict x,
-                              const T *restrict dy, T (*restrict sums)[STRETCH])
+static void LANE(dot_stretch)(const LANE(stretch) * s, int64_t n, const T *restrict x, const T *restrict dy,
+                              T (*restrict sums)[STRETCH])
 {
     for (int t = 0; t < s->taps; t++) {
         const int32_t *restrict at = s->at[t];
@@ -333,8 +327,7 @@ static void LANE(move_planes)(void *ctx, int64_t begin, int64_t end)
     LANE(stretch) s;
     T sums[MOST_TAPS][STRETCH];
     for (int64_t item = begin; item < end; item++) {
-        int64_t b = item / j->stretches, first = item % j->stretches * STRETCH,
-                n = eg__min(STRETCH, cells - first);
+        int64_t b = item / j->stretches, first = item % j->stretches * STRETCH, n = eg__min(STRETCH, cells - first);
         const T *x = (const T *)j->images + image_of(j, b) * j->channels * plane;
         const T *dy = (const T *)j->pictures + b * j->channels * cells + first;
         T *gx = (T *)j->dpx + b * cells + first, *gy = (T *)j->dpy + b * cells + first;

@@ -5,8 +5,8 @@
 #include "lib/ops/options.h"
 #include "lib/ops/optable.h"
 
-eg__kernel eg__cpu_index_select, eg__cpu_gather, eg__cpu_scatter, eg__cpu_scatter_add,
-    eg__cpu_scatter_reduce, eg__cpu_nonzero, eg__cpu_one_hot;
+eg__kernel eg__cpu_index_select, eg__cpu_gather, eg__cpu_scatter, eg__cpu_scatter_add, eg__cpu_scatter_reduce,
+    eg__cpu_nonzero, eg__cpu_one_hot;
 
 /* ---- index_select ---------------------------------------------------------------------------- */
 
@@ -84,8 +84,7 @@ eg_status eg__cpu_index_select(const eg__call *c)
         outer *= d < o->axis ? x->shape[d] : 1;
         unit *= d > o->axis ? x->shape[d] : 1;
     }
-    selection s = {eg__ptr(x), eg__ptr(y),        (const int64_t *)eg__ptr(index),
-                   index->n,   x->shape[o->axis], unit};
+    selection s = {eg__ptr(x), eg__ptr(y), (const int64_t *)eg__ptr(index), index->n, x->shape[o->axis], unit};
     eg__parallel(outer * index->n, eg__max(1, 4 * EG__GRAIN / eg__max(unit, 4)), select_range, &s);
     return EG_OK;
 }
@@ -162,10 +161,10 @@ typedef enum join { SET, ADD, MUL, MAX, MIN } join;
 #undef T
 #undef FN
 
-#define SCATTER(name, type, j)                                                                     \
-    static void name(void *ctx, int64_t n, char *const *ptr, const int64_t *s)                     \
-    {                                                                                              \
-        scatter_##type(j, ctx, n, ptr, s);                                                         \
+#define SCATTER(name, type, j)                                                 \
+    static void name(void *ctx, int64_t n, char *const *ptr, const int64_t *s) \
+    {                                                                          \
+        scatter_##type(j, ctx, n, ptr, s);                                     \
     }
 SCATTER(set_8, u8, SET)
 SCATTER(set_16, u16, SET)
@@ -192,10 +191,10 @@ SCATTER(min_i64, i64, MIN)
 SCATTER(min_i32, i32, MIN)
 SCATTER(min_u8, u8, MIN)
 
-#define BY_DTYPE(name)                                                                             \
-    {                                                                                              \
-        [EG_F32] = name##_f32, [EG_F64] = name##_f64, [EG_I64] = name##_i64,                       \
-        [EG_I32] = name##_i32, [EG_U8] = name##_u8                                                 \
+#define BY_DTYPE(name)                                                                              \
+    {                                                                                               \
+        [EG_F32] = name##_f32, [EG_F64] = name##_f64, [EG_I64] = name##_i64, [EG_I32] = name##_i32, \
+        [EG_U8] = name##_u8                                                                         \
     }
 
 /* Slabs across another axis than the op's write to different places, so threads take one each. */
@@ -240,12 +239,7 @@ static eg_status scatter(const eg__call *c, eg__iter_fn *row)
     if (index->n == 0) {
         return EG_OK;
     }
-    slabs s = {*index,
-               *source,
-               beneath(y, index, o->axis),
-               -1,
-               y->strides[o->axis] * (int64_t)eg__esize(y),
-               row};
+    slabs s = {*index, *source, beneath(y, index, o->axis), -1, y->strides[o->axis] * (int64_t)eg__esize(y), row};
     for (int d = 0; d < index->ndim; d++) {
         if (d != o->axis && (s.across < 0 || index->shape[d] > index->shape[s.across])) {
             s.across = d;
@@ -275,12 +269,9 @@ eg_status eg__cpu_scatter_add(const eg__call *c)
 
 eg_status eg__cpu_scatter_reduce(const eg__call *c)
 {
-    static eg__iter_fn *const row[3][EG_DTYPE_COUNT] = {BY_DTYPE(mul), BY_DTYPE(max),
-                                                        BY_DTYPE(min)};
+    static eg__iter_fn *const row[3][EG_DTYPE_COUNT] = {BY_DTYPE(mul), BY_DTYPE(max), BY_DTYPE(min)};
     int mode = ((const eg__scatter_opts *)c->opts)->mode;
-    return scatter(c, row[mode == EG_SCATTER_MUL   ? 0
-                          : mode == EG_SCATTER_MAX ? 1
-                                                   : 2][c->in[0]->dtype]);
+    return scatter(c, row[mode == EG_SCATTER_MUL ? 0 : mode == EG_SCATTER_MAX ? 1 : 2][c->in[0]->dtype]);
 }
 
 /* ---- finding and marking --------------------------------------------------------------------- */
@@ -311,8 +302,7 @@ static void count_pieces(void *ctx, int64_t begin, int64_t end)
 
 /* Writes the places of the elements i..end of one row that are not 0; place: those of the other
  * axes. */
-static int64_t *find_in_row(const uint8_t *p, int64_t at, int64_t n, const int64_t *place,
-                            int outer, int64_t *to)
+static int64_t *find_in_row(const uint8_t *p, int64_t at, int64_t n, const int64_t *place, int outer, int64_t *to)
 {
     uint8_t found[256];
     for (int64_t i = 0; i < n; i += 256) {
@@ -341,8 +331,7 @@ static void find_pieces_range(void *ctx, int64_t begin, int64_t end)
     for (int64_t k = begin; k < end; k++) {
         int64_t *to = f->y + f->before[k] * x->ndim, stop = piece_start(f, k + 1);
         for (int64_t i = piece_start(f, k); i < stop;) {
-            int64_t place[EG_MAX_DIMS], rest = i / row, at = i % row,
-                                        run = eg__min(row - at, stop - i);
+            int64_t place[EG_MAX_DIMS], rest = i / row, at = i % row, run = eg__min(row - at, stop - i);
             for (int d = outer; d-- > 0; rest /= x->shape[d]) {
                 place[d] = rest % x->shape[d];
             }

@@ -13,31 +13,29 @@ typedef struct sums {
     int64_t outer, n, size, inner, skip;
     size_t esize;
     bool stream;
-    void (*add)(const struct sums *s, char *y, const char *x, int64_t low, int64_t high,
-                int64_t cols);
+    void (*add)(const struct sums *s, char *y, const char *x, int64_t low, int64_t high, int64_t cols);
 } sums;
 
 /* Adds the first cols of every row of x to the row of y its index says, if in low..high. */
-#define ADD(name, T)                                                                               \
-    static void add_##name(const sums *s, char *y, const char *x, int64_t low, int64_t high,       \
-                           int64_t cols)                                                           \
-    {                                                                                              \
-        const uint64_t rows = (uint64_t)(high - low);                                              \
-        for (int64_t i = 0; i < s->n; i++) {                                                       \
-            const int64_t k = s->index[i];                                                         \
-            T *restrict to = (T *)y + k * s->inner;                                                \
-            const T *restrict from = (const T *)x + i * s->inner;                                  \
-            if ((uint64_t)(k - low) >= rows || k == s->skip) {                                     \
-                continue;                                                                          \
-            }                                                                                      \
-            if (cols == 1) {                                                                       \
-                *to = (T)(*to + *from);                                                            \
-                continue;                                                                          \
-            }                                                                                      \
-            for (int64_t c = 0; c < cols; c++) {                                                   \
-                to[c] = (T)(to[c] + from[c]);                                                      \
-            }                                                                                      \
-        }                                                                                          \
+#define ADD(name, T)                                                                                       \
+    static void add_##name(const sums *s, char *y, const char *x, int64_t low, int64_t high, int64_t cols) \
+    {                                                                                                      \
+        const uint64_t rows = (uint64_t)(high - low);                                                      \
+        for (int64_t i = 0; i < s->n; i++) {                                                               \
+            const int64_t k = s->index[i];                                                                 \
+            T *restrict to = (T *)y + k * s->inner;                                                        \
+            const T *restrict from = (const T *)x + i * s->inner;                                          \
+            if ((uint64_t)(k - low) >= rows || k == s->skip) {                                             \
+                continue;                                                                                  \
+            }                                                                                              \
+            if (cols == 1) {                                                                               \
+                *to = (T)(*to + *from);                                                                    \
+                continue;                                                                                  \
+            }                                                                                              \
+            for (int64_t c = 0; c < cols; c++) {                                                           \
+                to[c] = (T)(to[c] + from[c]);                                                              \
+            }                                                                                              \
+        }                                                                                                  \
     }
 ADD(f32, float)
 ADD(f64, double)
@@ -93,12 +91,8 @@ static void by_row(void *ctx, int64_t begin, int64_t end)
 
 eg_status ISA(eg__cpu_index_add)(const eg__call *c)
 {
-    static void (*const add[EG_DTYPE_COUNT])(const sums *, char *, const char *, int64_t, int64_t,
-                                             int64_t) = {[EG_F32] = add_f32,
-                                                         [EG_F64] = add_f64,
-                                                         [EG_I64] = add_i64,
-                                                         [EG_I32] = add_i32,
-                                                         [EG_U8] = add_u8};
+    static void (*const add[EG_DTYPE_COUNT])(const sums *, char *, const char *, int64_t, int64_t, int64_t) = {
+        [EG_F32] = add_f32, [EG_F64] = add_f64, [EG_I64] = add_i64, [EG_I32] = add_i32, [EG_U8] = add_u8};
     const eg__index_opts *o = c->opts;
     const eg_tensor *x = c->in[0], *index = c->in[1], *y = c->out[0];
     if (y->n == 0) {

@@ -209,8 +209,7 @@ static void pad_row(const padding *p, char *to, const char *from)
         return;
     }
     for (int64_t i = first == 0 ? last : 0; i < size; i = i + 1 == first ? last : i + 1) {
-        memcpy(to + i * p->unit, from + eg__pad_source(p->o->mode, i - before, n) * step,
-               (size_t)p->unit);
+        memcpy(to + i * p->unit, from + eg__pad_source(p->o->mode, i - before, n) * step, (size_t)p->unit);
     }
 }
 

@@ -38,16 +38,16 @@ static inline uint64_t key_f64(double v)
 #define HIGH_I64(v) ((uint32_t)((v) >> 32) ^ 0x80000000u)
 
 /* n keys of elements `step` bytes apart. */
-#define KEYS(T, KEY)                                                                               \
-    if (step == sizeof(T)) {                                                                       \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            key[i] = KEY(((const T *)x)[i]) ^ turn;                                                \
-        }                                                                                          \
-    } else {                                                                                       \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            key[i] = KEY(*(const T *)(x + i * step)) ^ turn;                                       \
-        }                                                                                          \
-    }                                                                                              \
+#define KEYS(T, KEY)                                         \
+    if (step == sizeof(T)) {                                 \
+        for (int64_t i = 0; i < n; i++) {                    \
+            key[i] = KEY(((const T *)x)[i]) ^ turn;          \
+        }                                                    \
+    } else {                                                 \
+        for (int64_t i = 0; i < n; i++) {                    \
+            key[i] = KEY(*(const T *)(x + i * step)) ^ turn; \
+        }                                                    \
+    }                                                        \
     break;
 
 /* turn: all ones for falling order */
@@ -97,8 +97,8 @@ static void sort_run(uint64_t *a, int64_t n)
 }
 
 /* The first n of two sorted runs joined. */
-static void merge_front(const uint64_t *a, const uint64_t *ae, const uint64_t *b,
-                        const uint64_t *be, uint64_t *to, int64_t n)
+static void merge_front(const uint64_t *a, const uint64_t *ae, const uint64_t *b, const uint64_t *be, uint64_t *to,
+                        int64_t n)
 {
     uint64_t *end = to + n;
     while (to < end && a < ae && b < be) {
@@ -116,8 +116,8 @@ static void merge_front(const uint64_t *a, const uint64_t *ae, const uint64_t *b
 }
 
 /* The last n of two sorted runs joined, ending at `to`. */
-static void merge_back(const uint64_t *a, const uint64_t *ae, const uint64_t *b, const uint64_t *be,
-                       uint64_t *to, int64_t n)
+static void merge_back(const uint64_t *a, const uint64_t *ae, const uint64_t *b, const uint64_t *be, uint64_t *to,
+                       int64_t n)
 {
     uint64_t *start = to - n;
     while (to > start && a < ae && b < be) {
@@ -268,8 +268,7 @@ static void pack_range(void *ctx, int64_t begin, int64_t end)
 {
     const packing *l = ctx;
     const int64_t step = l->j->inner * l->j->size;
-    find_keys(l->j->dtype, l->high, l->x + begin * step, end - begin, step, l->j->turn,
-              l->key + begin);
+    find_keys(l->j->dtype, l->high, l->x + begin * step, end - begin, step, l->j->turn, l->key + begin);
     for (int64_t i = begin; i < end && !l->order; i++) {
         l->a[i] = (uint64_t)l->key[i] << 32 | (uint64_t)i;
     }
@@ -364,12 +363,12 @@ static uint64_t *first_of_line(const job *j, const char *x, uint64_t *space)
     return a;
 }
 
-#define PUT(T)                                                                                     \
-    for (int64_t i = begin; i < end; i++) {                                                        \
-        uint32_t from = (uint32_t)p->words[i];                                                     \
-        ((T *)p->values)[i * inner] = ((const T *)p->x)[from * inner];                             \
-        p->indices[i * inner] = from;                                                              \
-    }                                                                                              \
+#define PUT(T)                                                         \
+    for (int64_t i = begin; i < end; i++) {                            \
+        uint32_t from = (uint32_t)p->words[i];                         \
+        ((T *)p->values)[i * inner] = ((const T *)p->x)[from * inner]; \
+        p->indices[i * inner] = from;                                  \
+    }                                                                  \
     break;
 
 typedef struct results {

@@ -10,13 +10,11 @@ typedef struct plan {
     bool stream;
 } plan;
 
-typedef void tile_fn(const char *x, int64_t sx, char *y, int64_t sy, int64_t columns, int64_t rows,
-                     bool stream);
+typedef void tile_fn(const char *x, int64_t sx, char *y, int64_t sy, int64_t columns, int64_t rows, bool stream);
 
 /* Tiles from..from+rows of the source's axis along the whole of the target's, at one place of the others:
  * a few tiles wide, as memory likes to be read. */
-static void strip(const plan *p, int64_t outer, int64_t from, int64_t rows, int64_t side,
-                  tile_fn *tile)
+static void strip(const plan *p, int64_t outer, int64_t from, int64_t rows, int64_t side, tile_fn *tile)
 {
     const eg__iter *it = p->it;
     int last = it->ndim - 1;
@@ -74,15 +72,14 @@ static bool streams(const eg__iter *it, int64_t bytes)
 
 bool ISA(eg__transpose_copy)(const eg__iter *it, int64_t bytes)
 {
-    static eg__range_fn *const runs[9] = {
-        [1] = strips_8, [2] = strips_16, [4] = strips_32, [8] = strips_64};
+    static eg__range_fn *const runs[9] = {[1] = strips_8, [2] = strips_16, [4] = strips_32, [8] = strips_64};
     int last = it->ndim - 1;
     plan p = {.it = it, .along = -1, .width = 256 / bytes, .stream = streams(it, bytes)};
     for (int d = 0; d < last; d++) {
         p.along = it->strides[1][d] == bytes ? d : p.along;
     }
-    if (p.along < 0 || it->strides[0][last] != bytes || it->strides[1][last] == bytes ||
-        it->shape[last] < 4 || it->shape[p.along] < 4) {
+    if (p.along < 0 || it->strides[0][last] != bytes || it->strides[1][last] == bytes || it->shape[last] < 4 ||
+        it->shape[p.along] < 4) {
         return false;
     }
     int64_t others = it->n / it->shape[last] / it->shape[p.along];
@@ -90,7 +87,6 @@ bool ISA(eg__transpose_copy)(const eg__iter *it, int64_t bytes)
         p.width /= 2;
     }
     p.strips = (it->shape[p.along] + p.width - 1) / p.width;
-    eg__parallel(others * p.strips, eg__max(1, EG__GRAIN / (p.width * it->shape[last])),
-                 runs[bytes], &p);
+    eg__parallel(others * p.strips, eg__max(1, EG__GRAIN / (p.width * it->shape[last])), runs[bytes], &p);
     return true;
 }

@@ -4,8 +4,7 @@
 enum { FN(SIDE) = 64 / sizeof(T) };
 
 /* The tile at (x, y), rows of x being columns of y; rows and columns that are there. */
-static void FN(tile)(const char *x, int64_t sx, char *y, int64_t sy, int64_t columns, int64_t rows,
-                     bool stream)
+static void FN(tile)(const char *x, int64_t sx, char *y, int64_t sy, int64_t columns, int64_t rows, bool stream)
 {
     T in[FN(SIDE)][FN(SIDE)], out[FN(SIDE)][FN(SIDE)];
     if (columns == FN(SIDE) && rows == FN(SIDE)) {

@@ -27,8 +27,7 @@ typedef struct layout {
 } layout;
 
 typedef struct job {
-    const eg__fft_plan *p,
-        *real; /* real: what goes before or behind p, for real lines of even length */
+    const eg__fft_plan *p, *real; /* real: what goes before or behind p, for real lines of even length */
     what what;
     int turn; /* parts are exchanged: the inverse transform */
     double scale;
@@ -118,10 +117,7 @@ static eg_status plan(job *j, const eg__call *c, bool wide, int lanes)
 {
     bool halves = j->what != COMPLEX && j->n % 2 == 0;
     bool beside = j->lanes > 1 && j->side[0].lane == j->side[0].parts;
-    int64_t most = 2 * j->lanes < lanes ? EG__FFT_ALONE
-                   : beside             ? MOST_BESIDE
-                   : halves             ? MOST_REAL
-                                        : MOST_BEHIND;
+    int64_t most = 2 * j->lanes < lanes ? EG__FFT_ALONE : beside ? MOST_BESIDE : halves ? MOST_REAL : MOST_BEHIND;
     eg__fft_plan *p = eg__fft_plan_get(j->n, wide, most, halves);
     if (!p) {
         return eg__no_memory(c->op->name, 0);

@@ -78,8 +78,7 @@ static void FN(load)(T *x, const FN(side) * f, int64_t n, int lines, int width, 
     }
 }
 
-static void FN(store)(const T *x, const FN(side) * f, int64_t n, int lines, int width, int turn,
-                      T scale)
+static void FN(store)(const T *x, const FN(side) * f, int64_t n, int lines, int width, int turn, T scale)
 {
     const V *rows = (const V *)x;
     bool pairs = f->im == f->re + 1;
@@ -146,8 +145,8 @@ static V *FN(enter)(const eg__fft_plan *p, const FN(side) * from, T *x, T *y, in
 }
 
 /* Through the last pass to lines, times `scale` or rows of factors. */
-static void FN(leave)(const eg__fft_plan *p, V *at, T *x, T *y, const FN(side) * to, int lines,
-                      int turn, T scale, const T *w, int64_t wide)
+static void FN(leave)(const eg__fft_plan *p, V *at, T *x, T *y, const FN(side) * to, int lines, int turn, T scale,
+                      const T *w, int64_t wide)
 {
     int r = p->radix[p->passes - 1];
     if (FN(side_by_side)(to, lines) && FN(joins)(p, p->passes - 1)) {
@@ -171,8 +170,7 @@ static void FN(columns)(void *ctx, int64_t begin, int64_t end)
 {
     const FN(halves) *h = ctx;
     const eg__fft_plan *p = h->p;
-    const int64_t across = p->columns,
-                  wide = (across + EG__FFT_LANES - 1) / EG__FFT_LANES * EG__FFT_LANES;
+    const int64_t across = p->columns, wide = (across + EG__FFT_LANES - 1) / EG__FFT_LANES * EG__FFT_LANES;
     const int64_t groups = (across + LANES - 1) / LANES;
     for (int64_t slot = begin; slot < end; slot++) {
         T *x = h->blocks + slot * 2 * h->block;
@@ -180,9 +178,8 @@ static void FN(columns)(void *ctx, int64_t begin, int64_t end)
             int64_t j = g * LANES;
             int lines = (int)eg__min(LANES, across - j);
             FN(side)
-            from = {h->from.re + j * h->from.step,
-                    h->from.im ? h->from.im + j * h->from.step : NULL, across * h->from.step,
-                    h->from.step};
+            from = {h->from.re + j * h->from.step, h->from.im ? h->from.im + j * h->from.step : NULL,
+                    across * h->from.step, h->from.step};
             FN(side) to = {h->between + 2 * j, h->between + 2 * j + 1, 2 * across, 2};
             const T *w = (const T *)p->table + j;
             V *y = FN(enter)(p->first, &from, x, x + h->block, lines, h->turn_from);
@@ -205,8 +202,8 @@ static void FN(rows)(void *ctx, int64_t begin, int64_t end)
             T *start = h->between + 2 * k * p->columns;
             FN(side) from = {start, start + 1, 2, 2 * p->columns};
             FN(side)
-            to = {h->to.re + k * h->to.step, h->to.im ? h->to.im + k * h->to.step : NULL,
-                  p->rows * h->to.step, h->to.step};
+            to = {h->to.re + k * h->to.step, h->to.im ? h->to.im + k * h->to.step : NULL, p->rows * h->to.step,
+                  h->to.step};
             V *y = FN(enter)(p->then, &from, x, x + h->block, lines, 0);
             FN(leave)(p->then, y, x, x + h->block, &to, lines, h->turn_to, h->scale, NULL, 0);
         }
@@ -223,12 +220,11 @@ typedef struct FN(space) {
 static FN(space) FN(space_of)(const job *j, int64_t slot)
 {
     T *at = (T *)j->space + slot * j->slot_size;
-    return (FN(space)){at, at + j->unit_size, at + 2 * j->unit_size,
-                       at + 2 * j->unit_size + j->between_size};
+    return (FN(space)){at, at + j->unit_size, at + 2 * j->unit_size, at + 2 * j->unit_size + j->between_size};
 }
 
-static void FN(split)(const job *j, const eg__fft_plan *p, const FN(space) * s, FN(side) from,
-                      FN(side) to, int turn_from, int turn_to, T scale)
+static void FN(split)(const job *j, const eg__fft_plan *p, const FN(space) * s, FN(side) from, FN(side) to,
+                      int turn_from, int turn_to, T scale)
 {
     FN(halves)
     h = {p, from, to, s->between, s->blocks, j->block_size, turn_from, turn_to, j->threads, scale};
@@ -322,21 +318,21 @@ static void FN(make_chirp)(const job *j, T *chirp)
  * the transforms of the two, found in that of z, and w_k = e^(-2 pi i k / n), the bins of the line
  * are E_k + w_k O_k, and conj (E_k - w_k O_k) is bin h - k. Rows are of E: vectors, or single
  * numbers. */
-#define TO_BINS_OF(name, E)                                                                        \
-    static void FN(name)(const E *z, E *y, const T *w, int64_t h)                                  \
-    {                                                                                              \
-        for (int64_t k = 0; k <= h / 2; k++) {                                                     \
-            const T re = w[2 * k] / 2, im = w[2 * k + 1] / 2, half = (T)0.5;                       \
-            const E *a = z + 2 * k, *b = z + 2 * (k ? h - k : 0);                                  \
-            const E er = (a[0] + b[0]) * half, ei = (a[1] - b[1]) * half;                          \
-            const E gr = a[1] + b[1], gi = b[0] - a[0];                                            \
-            const E tr = gr * re - gi * im, ti = gr * im + gi * re;                                \
-            E *to = y + 2 * k, *far = y + 2 * (h - k);                                             \
-            to[0] = er + tr;                                                                       \
-            to[1] = ei + ti;                                                                       \
-            far[0] = er - tr;                                                                      \
-            far[1] = ti - ei;                                                                      \
-        }                                                                                          \
+#define TO_BINS_OF(name, E)                                                  \
+    static void FN(name)(const E *z, E *y, const T *w, int64_t h)            \
+    {                                                                        \
+        for (int64_t k = 0; k <= h / 2; k++) {                               \
+            const T re = w[2 * k] / 2, im = w[2 * k + 1] / 2, half = (T)0.5; \
+            const E *a = z + 2 * k, *b = z + 2 * (k ? h - k : 0);            \
+            const E er = (a[0] + b[0]) * half, ei = (a[1] - b[1]) * half;    \
+            const E gr = a[1] + b[1], gi = b[0] - a[0];                      \
+            const E tr = gr * re - gi * im, ti = gr * im + gi * re;          \
+            E *to = y + 2 * k, *far = y + 2 * (h - k);                       \
+            to[0] = er + tr;                                                 \
+            to[1] = ei + ti;                                                 \
+            far[0] = er - tr;                                                \
+            far[1] = ti - ei;                                                \
+        }                                                                    \
     }
 TO_BINS_OF(to_bins, V)
 TO_BINS_OF(to_bins_alone, T)
@@ -344,22 +340,22 @@ TO_BINS_OF(to_bins_alone, T)
 
 /* The way back, E and O twice as large as they are; parts exchanged in z. Bins 0 and h have no
  * imaginary part, whatever is there. */
-#define FROM_BINS_OF(name, E)                                                                      \
-    static void FN(name)(const E *x, E *z, const T *w, int64_t h)                                  \
-    {                                                                                              \
-        z[0] = x[0] - x[2 * h];                                                                    \
-        z[1] = x[0] + x[2 * h];                                                                    \
-        for (int64_t k = 1; k <= h / 2; k++) {                                                     \
-            const T re = w[2 * k], im = -w[2 * k + 1];                                             \
-            const E *a = x + 2 * k, *b = x + 2 * (h - k);                                          \
-            const E er = a[0] + b[0], ei = a[1] - b[1], dr = a[0] - b[0], di = a[1] + b[1];        \
-            const E gr = dr * re - di * im, gi = dr * im + di * re;                                \
-            E *to = z + 2 * k, *far = z + 2 * (h - k);                                             \
-            far[0] = gr - ei;                                                                      \
-            far[1] = er + gi;                                                                      \
-            to[0] = ei + gr;                                                                       \
-            to[1] = er - gi;                                                                       \
-        }                                                                                          \
+#define FROM_BINS_OF(name, E)                                                               \
+    static void FN(name)(const E *x, E *z, const T *w, int64_t h)                           \
+    {                                                                                       \
+        z[0] = x[0] - x[2 * h];                                                             \
+        z[1] = x[0] + x[2 * h];                                                             \
+        for (int64_t k = 1; k <= h / 2; k++) {                                              \
+            const T re = w[2 * k], im = -w[2 * k + 1];                                      \
+            const E *a = x + 2 * k, *b = x + 2 * (h - k);                                   \
+            const E er = a[0] + b[0], ei = a[1] - b[1], dr = a[0] - b[0], di = a[1] + b[1]; \
+            const E gr = dr * re - di * im, gi = dr * im + di * re;                         \
+            E *to = z + 2 * k, *far = z + 2 * (h - k);                                      \
+            far[0] = gr - ei;                                                               \
+            far[1] = er + gi;                                                               \
+            to[0] = ei + gr;                                                                \
+            to[1] = er - gi;                                                                \
+        }                                                                                   \
     }
 FROM_BINS_OF(from_bins, V)
 FROM_BINS_OF(from_bins_alone, T)

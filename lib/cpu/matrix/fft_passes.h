@@ -83,35 +83,35 @@ EG__INLINE void FN(dft8)(FN(pair) * a)
 }
 
 /* The operands of a radix, and its results times their factors. */
-#define TAKE(r, re_, im_)                                                                          \
-    FN(pair) a[r];                                                                                 \
-    EG__UNROLLED                                                                                   \
-    for (int i = 0; i < r; i++) {                                                                  \
-        a[i] = (FN(pair)){re_, im_};                                                               \
+#define TAKE(r, re_, im_)            \
+    FN(pair) a[r];                   \
+    EG__UNROLLED                     \
+    for (int i = 0; i < r; i++) {    \
+        a[i] = (FN(pair)){re_, im_}; \
     }
-#define GIVE(r)                                                                                    \
-    to[0] = a[0].re;                                                                               \
-    to[1] = a[0].im;                                                                               \
-    EG__UNROLLED                                                                                   \
-    for (int k = 1; k < r; k++) {                                                                  \
-        const T re = w[2 * k - 2], im = w[2 * k - 1];                                              \
-        to[2 * k * s] = a[k].re * re - a[k].im * im;                                               \
-        to[2 * k * s + 1] = a[k].re * im + a[k].im * re;                                           \
+#define GIVE(r)                                          \
+    to[0] = a[0].re;                                     \
+    to[1] = a[0].im;                                     \
+    EG__UNROLLED                                         \
+    for (int k = 1; k < r; k++) {                        \
+        const T re = w[2 * k - 2], im = w[2 * k - 1];    \
+        to[2 * k * s] = a[k].re * re - a[k].im * im;     \
+        to[2 * k * s + 1] = a[k].re * im + a[k].im * re; \
     }
 /* One pass: m groups of s neighbouring elements each, radix r; y is in the order the next pass
  * wants (Stockham 1966). w: r - 1 factors for each group. */
-#define PASS(r, dft)                                                                               \
-    static void FN(pass##r)(const V *restrict x, V *restrict y, int64_t m, int64_t s, const T *w)  \
-    {                                                                                              \
-        for (int64_t p = 0; p < m; p++, w += 2 * (r - 1)) {                                        \
-            const V *from = x + 2 * s * p;                                                         \
-            V *to = y + 2 * s * r * p;                                                             \
-            for (int64_t q = 0; q < s; q++, from += 2, to += 2) {                                  \
-                TAKE(r, from[2 * i * s * m], from[2 * i * s * m + 1])                              \
-                dft(a);                                                                            \
-                GIVE(r)                                                                            \
-            }                                                                                      \
-        }                                                                                          \
+#define PASS(r, dft)                                                                              \
+    static void FN(pass##r)(const V *restrict x, V *restrict y, int64_t m, int64_t s, const T *w) \
+    {                                                                                             \
+        for (int64_t p = 0; p < m; p++, w += 2 * (r - 1)) {                                       \
+            const V *from = x + 2 * s * p;                                                        \
+            V *to = y + 2 * s * r * p;                                                            \
+            for (int64_t q = 0; q < s; q++, from += 2, to += 2) {                                 \
+                TAKE(r, from[2 * i * s * m], from[2 * i * s * m + 1])                             \
+                dft(a);                                                                           \
+                GIVE(r)                                                                           \
+            }                                                                                     \
+        }                                                                                         \
     }
 PASS(2, FN(dft2))
 PASS(3, FN(dft3))
@@ -121,23 +121,20 @@ PASS(8, FN(dft8))
 #undef PASS
 
 /* The first pass from pairs side by side as they lie, `step` from element to element. */
-#define FIRST(r, dft)                                                                              \
-    static void FN(first##r)(const T *x, int64_t step, int turn, V *to, int64_t m, const T *w)     \
-    {                                                                                              \
-        const int64_t s = 1;                                                                       \
-        for (int64_t p = 0; p < m; p++, x += step, to += 2 * r, w += 2 * (r - 1)) {                \
-            TAKE(r,                                                                                \
-                 SHUFFLE(*(const V *)(x + i * m * step), *(const V *)(x + i * m * step + LANES),   \
-                         EVEN),                                                                    \
-                 SHUFFLE(*(const V *)(x + i * m * step), *(const V *)(x + i * m * step + LANES),   \
-                         ODD))                                                                     \
-            EG__UNROLLED                                                                           \
-            for (int i = 0; i < r; i++) {                                                          \
-                a[i] = turn ? (FN(pair)){a[i].im, a[i].re} : a[i];                                 \
-            }                                                                                      \
-            dft(a);                                                                                \
-            GIVE(r)                                                                                \
-        }                                                                                          \
+#define FIRST(r, dft)                                                                                      \
+    static void FN(first##r)(const T *x, int64_t step, int turn, V *to, int64_t m, const T *w)             \
+    {                                                                                                      \
+        const int64_t s = 1;                                                                               \
+        for (int64_t p = 0; p < m; p++, x += step, to += 2 * r, w += 2 * (r - 1)) {                        \
+            TAKE(r, SHUFFLE(*(const V *)(x + i * m * step), *(const V *)(x + i * m * step + LANES), EVEN), \
+                 SHUFFLE(*(const V *)(x + i * m * step), *(const V *)(x + i * m * step + LANES), ODD))     \
+            EG__UNROLLED                                                                                   \
+            for (int i = 0; i < r; i++) {                                                                  \
+                a[i] = turn ? (FN(pair)){a[i].im, a[i].re} : a[i];                                         \
+            }                                                                                              \
+            dft(a);                                                                                        \
+            GIVE(r)                                                                                        \
+        }                                                                                                  \
     }
 FIRST(4, FN(dft4))
 FIRST(8, FN(dft8))
@@ -145,32 +142,31 @@ FIRST(8, FN(dft8))
 
 /* The last pass to pairs side by side, times `scale`, or times a row of factors for each element,
  * whose parts are `wide` apart. */
-#define LAST(r, dft)                                                                               \
-    static void FN(last##r)(const V *from, int64_t s, T *y, int64_t step, int turn, T scale,       \
-                            const T *w, int64_t wide)                                              \
-    {                                                                                              \
-        for (int64_t q = 0; q < s; q++, from += 2, y += step) {                                    \
-            TAKE(r, from[2 * i * s], from[2 * i * s + 1])                                          \
-            dft(a);                                                                                \
-            EG__UNROLLED                                                                           \
-            for (int k = 0; k < r; k++) {                                                          \
-                V b = a[k].re * scale, c = a[k].im * scale;                                        \
-                if (w) {                                                                           \
-                    const T *by = w + 2 * (q + k * s) * wide;                                      \
-                    const V re = *(const V *)by, im = *(const V *)(by + wide);                     \
-                    b = a[k].re * re - a[k].im * im;                                               \
-                    c = a[k].re * im + a[k].im * re;                                               \
-                }                                                                                  \
-                V *to = (V *)(y + k * s * step);                                                   \
-                if (turn) {                                                                        \
-                    V t = b;                                                                       \
-                    b = c;                                                                         \
-                    c = t;                                                                         \
-                }                                                                                  \
-                to[0] = SHUFFLE(b, c, LOW);                                                        \
-                to[1] = SHUFFLE(b, c, HIGH);                                                       \
-            }                                                                                      \
-        }                                                                                          \
+#define LAST(r, dft)                                                                                                   \
+    static void FN(last##r)(const V *from, int64_t s, T *y, int64_t step, int turn, T scale, const T *w, int64_t wide) \
+    {                                                                                                                  \
+        for (int64_t q = 0; q < s; q++, from += 2, y += step) {                                                        \
+            TAKE(r, from[2 * i * s], from[2 * i * s + 1])                                                              \
+            dft(a);                                                                                                    \
+            EG__UNROLLED                                                                                               \
+            for (int k = 0; k < r; k++) {                                                                              \
+                V b = a[k].re * scale, c = a[k].im * scale;                                                            \
+                if (w) {                                                                                               \
+                    const T *by = w + 2 * (q + k * s) * wide;                                                          \
+                    const V re = *(const V *)by, im = *(const V *)(by + wide);                                         \
+                    b = a[k].re * re - a[k].im * im;                                                                   \
+                    c = a[k].re * im + a[k].im * re;                                                                   \
+                }                                                                                                      \
+                V *to = (V *)(y + k * s * step);                                                                       \
+                if (turn) {                                                                                            \
+                    V t = b;                                                                                           \
+                    b = c;                                                                                             \
+                    c = t;                                                                                             \
+                }                                                                                                      \
+                to[0] = SHUFFLE(b, c, LOW);                                                                            \
+                to[1] = SHUFFLE(b, c, HIGH);                                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 LAST(4, FN(dft4))
 LAST(8, FN(dft8))
@@ -180,8 +176,7 @@ LAST(8, FN(dft8))
 
 /* The same for any odd r: results k and r - k share their products. Before the factors are r turns.
  */
-static void FN(pass_odd)(const V *restrict x, V *restrict y, int64_t m, int64_t s, const T *turns,
-                         int r)
+static void FN(pass_odd)(const V *restrict x, V *restrict y, int64_t m, int64_t s, const T *turns, int r)
 {
     const T *w = turns + 2 * r;
     for (int64_t p = 0; p < m; p++, w += 2 * (r - 1)) {

@@ -18,29 +18,28 @@ static inline void NAME(tile)(int64_t k, const T *a, const T *b, T *y, int64_t r
 #undef DECLARE
     for (int64_t l = 0; l < k; l++, a += MR, b += 2 * LANES) {
         VEC u = *(const VEC *)b, v = *(const VEC *)(b + LANES);
-#define STEP(i)                                                                                    \
-    p##i += a[i] * u;                                                                              \
+#define STEP(i)       \
+    p##i += a[i] * u; \
     q##i += a[i] * v;
         ROWS(STEP)
 #undef STEP
     }
     if (add) {
-#define ADD_TO(i)                                                                                  \
-    p##i += *(const VEC *)(y + i * ry);                                                            \
+#define ADD_TO(i)                       \
+    p##i += *(const VEC *)(y + i * ry); \
     q##i += *(const VEC *)(y + i * ry + LANES);
         ROWS(ADD_TO)
 #undef ADD_TO
     }
-#define STORE(i)                                                                                   \
-    *(VEC *)(y + i * ry) = p##i;                                                                   \
+#define STORE(i)                 \
+    *(VEC *)(y + i * ry) = p##i; \
     *(VEC *)(y + i * ry + LANES) = q##i;
     ROWS(STORE)
 #undef STORE
 }
 
 /* A tile of which only rows x cols exist. */
-static void NAME(edge)(int64_t k, const T *a, const T *b, T *y, int64_t ry, bool add, int64_t rows,
-                       int64_t cols)
+static void NAME(edge)(int64_t k, const T *a, const T *b, T *y, int64_t ry, bool add, int64_t rows, int64_t cols)
 {
     T t[MR * NAME(NR)];
     NAME(tile)(k, a, b, t, NAME(NR), false);
@@ -86,8 +85,8 @@ static size_t NAME(buffer)(const eg__product *p)
 }
 
 /* Rows i0..i1, columns j0..j1 of one matrix. */
-static void NAME(block)(const eg__product *p, const T *a, const T *b, T *y, int64_t i0, int64_t i1,
-                        int64_t j0, int64_t j1, T *buffer)
+static void NAME(block)(const eg__product *p, const T *a, const T *b, T *y, int64_t i0, int64_t i1, int64_t j0,
+                        int64_t j1, T *buffer)
 {
     T *pa = buffer, *pb = buffer + eg__min(p->k, KC) * eg__min((p->m + MR - 1) / MR * MR, MC);
     for (int64_t jc = j0; jc < j1; jc += NC) {
@@ -107,8 +106,7 @@ static void NAME(block)(const eg__product *p, const T *a, const T *b, T *y, int6
                         if (rows >= MR && cols >= NAME(NR)) {
                             NAME(tile)(kc, ta, tb, at, p->ry, add);
                         } else {
-                            NAME(edge)(kc, ta, tb, at, p->ry, add, eg__min(rows, MR),
-                                       eg__min(cols, NAME(NR)));
+                            NAME(edge)(kc, ta, tb, at, p->ry, add, eg__min(rows, MR), eg__min(cols, NAME(NR)));
                         }
                     }
                 }
@@ -130,9 +128,10 @@ static void NAME(parts)(void *ctx, int64_t begin, int64_t end)
         for (int64_t u = s->units * part / s->parts; u < s->units * (part + 1) / s->parts; u++) {
             batch_at at = batch_of(p, u / per);
             int64_t i = u % per / s->cols * high, j = u % s->cols * wide;
-            NAME(block)(p, (const T *)p->a + at.a, (const T *)p->b + at.b, (T *)p->y + at.y,
-                        eg__min(i, p->m), eg__min(i + high, p->m), eg__min(j, p->n),
-                        eg__min(j + wide, p->n), (T *)(s->buffers + part * (int64_t)s->bytes));
+            NAME(block)
+            (p, (const T *)p->a + at.a, (const T *)p->b + at.b, (T *)p->y + at.y, eg__min(i, p->m),
+             eg__min(i + high, p->m), eg__min(j, p->n), eg__min(j + wide, p->n),
+             (T *)(s->buffers + part * (int64_t)s->bytes));
         }
     }
 }
@@ -220,9 +219,8 @@ static inline T NAME(total)(VEC v)
 }
 
 /* out[j][i] = row i of four times vector j of `count`, a constant. */
-static inline __attribute__((always_inline)) void NAME(dot_tile)(int64_t k, const T *const *x,
-                                                                 const T *v, int64_t sv, int count,
-                                                                 T out[4][4])
+static inline __attribute__((always_inline)) void NAME(dot_tile)(int64_t k, const T *const *x, const T *v, int64_t sv,
+                                                                 int count, T out[4][4])
 {
     const T *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
     int64_t l = 0;
@@ -232,26 +230,26 @@ static inline __attribute__((always_inline)) void NAME(dot_tile)(int64_t k, cons
     for (; l + LANES <= k; l += LANES) {
         VEC p = *(const VEC *)(x0 + l), q = *(const VEC *)(x1 + l);
         VEC r = *(const VEC *)(x2 + l), s = *(const VEC *)(x3 + l);
-#define STEP(j)                                                                                    \
-    if (j < count) {                                                                               \
-        VEC u = *(const VEC *)(v + j * sv + l);                                                    \
-        a##j += p * u;                                                                             \
-        b##j += q * u;                                                                             \
-        c##j += r * u;                                                                             \
-        d##j += s * u;                                                                             \
+#define STEP(j)                                 \
+    if (j < count) {                            \
+        VEC u = *(const VEC *)(v + j * sv + l); \
+        a##j += p * u;                          \
+        b##j += q * u;                          \
+        c##j += r * u;                          \
+        d##j += s * u;                          \
     }
         ROWS_4(STEP)
 #undef STEP
     }
-#define FINISH(j)                                                                                  \
-    if (j < count) {                                                                               \
-        VEC sum[4] = {a##j, b##j, c##j, d##j};                                                     \
-        for (int i = 0; i < 4; i++) {                                                              \
-            out[j][i] = NAME(total)(sum[i]);                                                       \
-            for (int64_t m = l; m < k; m++) {                                                      \
-                out[j][i] += x[i][m] * v[j * sv + m];                                              \
-            }                                                                                      \
-        }                                                                                          \
+#define FINISH(j)                                     \
+    if (j < count) {                                  \
+        VEC sum[4] = {a##j, b##j, c##j, d##j};        \
+        for (int i = 0; i < 4; i++) {                 \
+            out[j][i] = NAME(total)(sum[i]);          \
+            for (int64_t m = l; m < k; m++) {         \
+                out[j][i] += x[i][m] * v[j * sv + m]; \
+            }                                         \
+        }                                             \
     }
     ROWS_4(FINISH)
 #undef FINISH
@@ -294,9 +292,8 @@ static void NAME(dots)(void *ctx, int64_t begin, int64_t end)
 enum { NAME(STRIP) = STRIP_VECTORS * LANES };
 
 /* y[rows, STRIP] (+)= rows of v times the strip of x; `rows` is a constant. */
-static inline __attribute__((always_inline)) void NAME(strip_tile)(int64_t k, const T *x, int64_t sx,
-                                                                   const T *v, int64_t sv, T *y,
-                                                                   int64_t ry, bool add, int rows)
+static inline __attribute__((always_inline)) void NAME(strip_tile)(int64_t k, const T *x, int64_t sx, const T *v,
+                                                                   int64_t sv, T *y, int64_t ry, bool add, int rows)
 {
 #define DECLARE(i) VEC p##i = {0}, q##i = {0}, r##i = {0}, s##i = {0};
     ROWS_6(DECLARE)
@@ -307,35 +304,35 @@ static inline __attribute__((always_inline)) void NAME(strip_tile)(int64_t k, co
             c = *(const VEC *)(x + 2 * LANES);
             d = *(const VEC *)(x + 3 * LANES);
         }
-#define STEP(i)                                                                                    \
-    if (i < rows) {                                                                                \
-        T f = v[i * sv + l];                                                                       \
-        p##i += f * a;                                                                             \
-        q##i += f * b;                                                                             \
-        if (STRIP_VECTORS == 4) {                                                                  \
-            r##i += f * c;                                                                         \
-            s##i += f * d;                                                                         \
-        }                                                                                          \
+#define STEP(i)                   \
+    if (i < rows) {               \
+        T f = v[i * sv + l];      \
+        p##i += f * a;            \
+        q##i += f * b;            \
+        if (STRIP_VECTORS == 4) { \
+            r##i += f * c;        \
+            s##i += f * d;        \
+        }                         \
     }
         ROWS_6(STEP)
 #undef STEP
     }
-#define FINISH(i)                                                                                  \
-    if (i < rows) {                                                                                \
-        VEC sum[4] = {p##i, q##i, r##i, s##i};                                                     \
-        for (int j = 0; j < STRIP_VECTORS; j++) {                                                  \
-            VEC *to = (VEC *)(y + i * ry + j * LANES);                                             \
-            sum[j] += add ? *to : (VEC){0};                                                        \
-            *to = sum[j];                                                                          \
-        }                                                                                          \
+#define FINISH(i)                                      \
+    if (i < rows) {                                    \
+        VEC sum[4] = {p##i, q##i, r##i, s##i};         \
+        for (int j = 0; j < STRIP_VECTORS; j++) {      \
+            VEC *to = (VEC *)(y + i * ry + j * LANES); \
+            sum[j] += add ? *to : (VEC){0};            \
+            *to = sum[j];                              \
+        }                                              \
     }
     ROWS_6(FINISH)
 #undef FINISH
 }
 
 /* A strip for `count` vectors, as evenly as the tiles there are divide them. */
-static void NAME(strip)(int64_t k, const T *x, int64_t sx, const T *v, int64_t sv, T *y, int64_t ry,
-                        bool add, int64_t count)
+static void NAME(strip)(int64_t k, const T *x, int64_t sx, const T *v, int64_t sv, T *y, int64_t ry, bool add,
+                        int64_t count)
 {
     while (count > 0) {
         int64_t rows = count == 8 ? 4 : count >= 6 ? 6 : count >= 4 ? 4 : count;
@@ -396,8 +393,8 @@ static void NAME(combine)(void *ctx, int64_t begin, int64_t end)
     for (int64_t j = begin; j < end; j += NAME(STRIP)) {
         int64_t cols = eg__min(NAME(STRIP), end - j);
         if (cols == NAME(STRIP) && (g->count <= 6 || g->k <= 2 * DEEP)) {
-            NAME(strip)(g->k, (const T *)g->x + j, g->sx, (const T *)g->v, g->sv, (T *)g->y + j, g->ry,
-                        g->add, g->count);
+            NAME(strip)
+            (g->k, (const T *)g->x + j, g->sx, (const T *)g->v, g->sv, (T *)g->y + j, g->ry, g->add, g->count);
         } else {
             NAME(copied_strip)(g, j, cols);
         }

@@ -57,19 +57,19 @@ static eg_status all(const eg__call *c, int64_t (*room)(const eg__matrices *), m
     return st;
 }
 
-#define ALL(name, of_3, of_4)                                                                      \
-    eg_status ISA(eg__cpu_##name)(const eg__call *c)                                               \
-    {                                                                                              \
-        static matrix_fn *const matrix[] = {eg__##name##_matrix, of_3, of_4};                      \
-        return all(c, eg__##name##_room, matrix);                                                  \
+#define ALL(name, of_3, of_4)                                                 \
+    eg_status ISA(eg__cpu_##name)(const eg__call *c)                          \
+    {                                                                         \
+        static matrix_fn *const matrix[] = {eg__##name##_matrix, of_3, of_4}; \
+        return all(c, eg__##name##_room, matrix);                             \
     }
 /* The same text for a size the compiler knows: loops over 3 or 4 elements are none. */
-#define OF_SIZE(name, size)                                                                        \
-    static int name##_of_##size(const eg__team *t, const eg__matrices *k, int64_t at, double *room)\
-    {                                                                                              \
-        eg__matrices same = *k;                                                                    \
-        same.m = same.n = size;                                                                    \
-        return eg__##name##_matrix(t, &same, at, room);                                            \
+#define OF_SIZE(name, size)                                                                         \
+    static int name##_of_##size(const eg__team *t, const eg__matrices *k, int64_t at, double *room) \
+    {                                                                                               \
+        eg__matrices same = *k;                                                                     \
+        same.m = same.n = size;                                                                     \
+        return eg__##name##_matrix(t, &same, at, room);                                             \
     }
 #define ALL_AND_SMALL(name) OF_SIZE(name, 3) OF_SIZE(name, 4) ALL(name, name##_of_3, name##_of_4)
 ALL_AND_SMALL(lu)

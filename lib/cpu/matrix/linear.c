@@ -3,16 +3,14 @@
 #include "lib/cpu/matrix/product.h"
 
 eg__kernel ISA(eg__cpu_linear), ISA(eg__cpu_linear_act);
-extern const eg__op eg__op_add, eg__op_relu, eg__op_tanh, eg__op_sigmoid, eg__op_gelu, eg__op_gelu_tanh,
-    eg__op_silu;
+extern const eg__op eg__op_add, eg__op_relu, eg__op_tanh, eg__op_sigmoid, eg__op_gelu, eg__op_gelu_tanh, eg__op_silu;
 
 /* What the product left to do: y + bias, then act. */
 static eg_status finish(eg_tensor *y, eg_tensor *bias, int act)
 {
     static const eg__op *const acts[] = {
-        [EG__ACT_RELU] = &eg__op_relu,       [EG__ACT_TANH] = &eg__op_tanh,
-        [EG__ACT_SIGMOID] = &eg__op_sigmoid, [EG__ACT_GELU] = &eg__op_gelu,
-        [EG__ACT_SILU] = &eg__op_silu,       [EG__ACT_GELU_TANH] = &eg__op_gelu_tanh,
+        [EG__ACT_RELU] = &eg__op_relu, [EG__ACT_TANH] = &eg__op_tanh, [EG__ACT_SIGMOID] = &eg__op_sigmoid,
+        [EG__ACT_GELU] = &eg__op_gelu, [EG__ACT_SILU] = &eg__op_silu, [EG__ACT_GELU_TANH] = &eg__op_gelu_tanh,
     };
     eg_status st = bias ? eg__run(&eg__op_add, (eg_tensor *[]){y, bias}, 2, NULL, y) : EG_OK;
     return st || !act ? st : eg__run(acts[act], &y, 1, NULL, y);

@@ -22,8 +22,8 @@ static eg_tensor *wide_like(const eg__call *c, const eg_tensor *t)
 
 enum { MERGE_COLUMNS = 16 }; /* of b, below which copying a is not the smaller work */
 
-eg_status ISA(eg__product_merge)(const eg__call *c, eg__product *p, const eg_tensor *a,
-                                 const eg_tensor *b, const eg_tensor *y)
+eg_status ISA(eg__product_merge)(const eg__call *c, eg__product *p, const eg_tensor *a, const eg_tensor *b,
+                                 const eg_tensor *y)
 {
     bool shared = p->nbatch > 0 && p->n >= MERGE_COLUMNS && y->flags & EG__DENSE && a->ndim == y->ndim;
     for (int d = 0; d < p->nbatch; d++) {
@@ -33,8 +33,7 @@ eg_status ISA(eg__product_merge)(const eg__call *c, eg__product *p, const eg_ten
         return EG_OK;
     }
     eg_tensor *from = (eg_tensor *)(uintptr_t)a, *dense = dense_like(c, a, a->dtype);
-    eg_status st = dense ? eg__run(&eg__op_copy, &from, 1, &(eg__copy_opts){EG__TO_DENSE}, dense)
-                         : EG_ENOMEM;
+    eg_status st = dense ? eg__run(&eg__op_copy, &from, 1, &(eg__copy_opts){EG__TO_DENSE}, dense) : EG_ENOMEM;
     if (!st) {
         *p = ISA(eg__product_of)(dense, b, y);
     }
@@ -48,8 +47,7 @@ eg_status ISA(eg__call_in_f32)(const eg__call *c, eg__kernel *kernel)
         if (c->in[i] && !(in[i] = wide_like(c, c->in[i]))) {
             return EG_ENOMEM;
         }
-        eg_status st = !in[i] ? EG_OK
-                              : eg__run(&eg__op_cast, &c->in[i], 1, &(eg__cast_opts){EG_F32}, in[i]);
+        eg_status st = !in[i] ? EG_OK : eg__run(&eg__op_cast, &c->in[i], 1, &(eg__cast_opts){EG_F32}, in[i]);
         if (st) {
             return st;
         }

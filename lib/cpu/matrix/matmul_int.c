@@ -7,18 +7,18 @@ extern const eg__op eg__op_copy;
 typedef void row_fn(const eg__product *p, const char *a, const char *b, char *y);
 
 /* A row of y, of b's rows as a's row weighs them; rows of b are contiguous. */
-#define ROW(name, T, JOIN)                                                                         \
-    static void row_##name(const eg__product *p, const char *a, const char *b, char *y)            \
-    {                                                                                              \
-        T *restrict to = (T *)y;                                                                   \
-        memset(y, 0, (size_t)p->n * sizeof(T));                                                    \
-        for (int64_t l = 0; l < p->k; l++) {                                                       \
-            const T weight = ((const T *)a)[l * p->ca];                                            \
-            const T *restrict from = (const T *)b + l * p->rb;                                     \
-            for (int64_t j = 0; weight && j < p->n; j++) {                                         \
-                to[j] = (T)(JOIN);                                                                 \
-            }                                                                                      \
-        }                                                                                          \
+#define ROW(name, T, JOIN)                                                              \
+    static void row_##name(const eg__product *p, const char *a, const char *b, char *y) \
+    {                                                                                   \
+        T *restrict to = (T *)y;                                                        \
+        memset(y, 0, (size_t)p->n * sizeof(T));                                         \
+        for (int64_t l = 0; l < p->k; l++) {                                            \
+            const T weight = ((const T *)a)[l * p->ca];                                 \
+            const T *restrict from = (const T *)b + l * p->rb;                          \
+            for (int64_t j = 0; weight && j < p->n; j++) {                              \
+                to[j] = (T)(JOIN);                                                      \
+            }                                                                           \
+        }                                                                               \
     }
 ROW(i64, uint64_t, to[j] + weight * from[j])
 ROW(i32, uint32_t, to[j] + weight * from[j])

@@ -32,13 +32,20 @@ static void add_batch(eg__product *p, int64_t size, int64_t sa, int64_t sb, int6
 eg__product ISA(eg__product_of)(const eg_tensor *a, const eg_tensor *b, const eg_tensor *y)
 {
     int an = a->ndim, bn = b->ndim, yn = y->ndim;
-    eg__product p = {.dtype = y->dtype, .m = y->shape[yn - 2], .n = y->shape[yn - 1],
-                     .k = a->shape[an - 1], .a = eg__ptr(a), .b = eg__ptr(b), .y = eg__ptr(y),
-                     .ra = a->strides[an - 2], .ca = a->strides[an - 1], .rb = b->strides[bn - 2],
-                     .cb = b->strides[bn - 1], .ry = y->strides[yn - 2]};
+    eg__product p = {.dtype = y->dtype,
+                     .m = y->shape[yn - 2],
+                     .n = y->shape[yn - 1],
+                     .k = a->shape[an - 1],
+                     .a = eg__ptr(a),
+                     .b = eg__ptr(b),
+                     .y = eg__ptr(y),
+                     .ra = a->strides[an - 2],
+                     .ca = a->strides[an - 1],
+                     .rb = b->strides[bn - 2],
+                     .cb = b->strides[bn - 1],
+                     .ry = y->strides[yn - 2]};
     for (int back = yn - 3; back >= 0; back--) {
-        add_batch(&p, y->shape[yn - 3 - back], batch_stride(a, back), batch_stride(b, back),
-                  y->strides[yn - 3 - back]);
+        add_batch(&p, y->shape[yn - 3 - back], batch_stride(a, back), batch_stride(b, back), y->strides[yn - 3 - back]);
     }
     for (int d; (d = p.nbatch - 1) >= 0 && p.sb[d] == 0; p.nbatch--) {
         if (p.m == 1) {
@@ -114,9 +121,21 @@ typedef struct lines {
 
 /* ---- own loops, per element type -------------------------------------------------------------------- */
 
-#define ROWS_4(X) X(0) X(1) X(2) X(3)
-#define ROWS_6(X) ROWS_4(X) X(4) X(5)
-#define ROWS_12(X) ROWS_6(X) X(6) X(7) X(8) X(9) X(10) X(11)
+#define ROWS_4(X) \
+    X(0)          \
+    X(1)          \
+    X(2)          \
+    X(3)
+#define ROWS_6(X)  \
+    ROWS_4(X) X(4) \
+    X(5)
+#define ROWS_12(X) \
+    ROWS_6(X) X(6) \
+    X(7)           \
+    X(8)           \
+    X(9)           \
+    X(10)          \
+    X(11)
 
 #if defined(__AVX512F__)
 enum { VECTOR = 64, MR = 12, DOTS_AT_ONCE = 4, STRIP_VECTORS = 4 };
@@ -176,11 +195,9 @@ static void each(void *ctx, int64_t begin, int64_t end)
             g.y += at.y * es;
             s->fn(&g, 0, s->n);
         } else if (es == 8) {
-            small_f64(p, (const double *)p->a + at.a, (const double *)p->b + at.b,
-                      (double *)p->y + at.y);
+            small_f64(p, (const double *)p->a + at.a, (const double *)p->b + at.b, (double *)p->y + at.y);
         } else {
-            small_f32(p, (const float *)p->a + at.a, (const float *)p->b + at.b,
-                      (float *)p->y + at.y);
+            small_f32(p, (const float *)p->a + at.a, (const float *)p->b + at.b, (float *)p->y + at.y);
         }
     }
 }
@@ -191,9 +208,16 @@ static bool run_lines(const eg__product *p, int64_t batches)
     bool wide = p->dtype == EG_F64, column = p->n == 1; /* the vector is b, not a */
     int64_t rx = column ? p->ra : p->cb, cx = column ? p->ca : p->rb, step = column ? p->rb : p->ca;
     many s = {.p = p, .n = column ? p->m : p->n};
-    s.g = (lines){.x = column ? p->a : p->b, .v = column ? p->b : p->a, .y = p->y, .k = p->k,
-                  .sx = cx == 1 ? rx : cx, .count = column ? 1 : p->m, .sv = column ? 0 : p->ra,
-                  .ry = column ? 0 : p->ry, .cy = column ? p->ry : 1, .add = p->add};
+    s.g = (lines){.x = column ? p->a : p->b,
+                  .v = column ? p->b : p->a,
+                  .y = p->y,
+                  .k = p->k,
+                  .sx = cx == 1 ? rx : cx,
+                  .count = column ? 1 : p->m,
+                  .sv = column ? 0 : p->ra,
+                  .ry = column ? 0 : p->ry,
+                  .cy = column ? p->ry : 1,
+                  .add = p->add};
     if ((cx != 1 && (rx != 1 || s.g.cy != 1)) || (step != 1 && p->k > 1)) {
         return false;
     }
@@ -235,8 +259,8 @@ static bool plain_matrix(int64_t rows, int64_t cols, int64_t *sr, int64_t *sc)
     return (*sc == 1 && *sr >= cols) || (*sr == 1 && *sc >= rows);
 }
 
-static eg__dnnl_mem matrix(const eg__product *p, const int64_t *batch, int64_t rows, int64_t cols,
-                           int64_t sr, int64_t sc)
+static eg__dnnl_mem matrix(const eg__product *p, const int64_t *batch, int64_t rows, int64_t cols, int64_t sr,
+                           int64_t sc)
 {
     eg__dnnl_mem m = {.ndim = (uint8_t)(p->nbatch + 2), .dtype = p->dtype};
     for (int d = 0; d < p->nbatch; d++) {
@@ -300,9 +324,11 @@ static eg_status run_dnnl(const eg__call *c, const eg__product *p, bool packs, b
     eg__dnnl_prim *prim;
     eg_status st = eg__dnnl_find(c, &op, &prim);
     *done = prim != NULL;
-    return st || !prim ? st
-                       : eg__dnnl_run(c, prim, &(eg__dnnl_data){.x = p->a, .w = p->b, .b = p->bias,
-                                                               .y = p->y, .keep = packs ? p->keep : NULL});
+    return st || !prim
+               ? st
+               : eg__dnnl_run(
+                     c, prim,
+                     &(eg__dnnl_data){.x = p->a, .w = p->b, .b = p->bias, .y = p->y, .keep = packs ? p->keep : NULL});
 }
 
 /* ---- the choice ---------------------------------------------------------------------------------------- */

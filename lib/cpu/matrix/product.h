@@ -16,8 +16,7 @@ typedef struct eg__product {
     char *a, *b, *y, *bias; /* bias: NULL if there is none */
     int64_t ra, ca, rb, cb, ry;
     int nbatch;
-    int64_t batch[EG__PRODUCT_BATCH], sa[EG__PRODUCT_BATCH], sb[EG__PRODUCT_BATCH],
-        sy[EG__PRODUCT_BATCH];
+    int64_t batch[EG__PRODUCT_BATCH], sa[EG__PRODUCT_BATCH], sb[EG__PRODUCT_BATCH], sy[EG__PRODUCT_BATCH];
     eg__storage *keep; /* of b, if it is a weight whose packed copy may serve again; else NULL */
 } eg__product;
 
@@ -31,8 +30,8 @@ eg__product ISA(eg__product_of)(const eg_tensor *a, const eg_tensor *b, const eg
 
 /* Where all batches share b but rows of a do not lie evenly, one product of many rows needs a copy of a: makes
  * it, which is far less work than a product per batch, and the product anew. b as product_of took it. */
-eg_status ISA(eg__product_merge)(const eg__call *c, eg__product *p, const eg_tensor *a,
-                                 const eg_tensor *b, const eg_tensor *y);
+eg_status ISA(eg__product_merge)(const eg__call *c, eg__product *p, const eg_tensor *a, const eg_tensor *b,
+                                 const eg_tensor *y);
 
 /* matmul of integers and bools. */
 extern eg__kernel ISA(eg__matmul_int);

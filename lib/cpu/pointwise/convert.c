@@ -91,8 +91,7 @@ enum { STREAMED = 512 }; /* elements at a time that do not lie as they are writt
 #undef T
 #undef FN
 
-static eg__iter_fn *const copy_rows[9] = {
-    [1] = copy_row_8, [2] = copy_row_16, [4] = copy_row_32, [8] = copy_row_64};
+static eg__iter_fn *const copy_rows[9] = {[1] = copy_row_8, [2] = copy_row_16, [4] = copy_row_32, [8] = copy_row_64};
 
 void ISA(eg__copy_row)(int64_t n, int64_t bytes, const char *x, int64_t sx, char *y, int64_t sy)
 {
@@ -144,9 +143,13 @@ static inline int64_t to_i64(double v)
 #define FROM_b8(p)   ((uint8_t)(*(const uint8_t *)(p) != 0))
 
 /* What float cannot hold is rounded once; integers past its precision are infinite in f16. */
-#define TO_F16(v)  _Generic((v), double: eg__f64_to_f16, default: eg__f32_to_f16)((v))
-#define TO_BF16(v) _Generic((v), double: eg__f64_to_bf16, int32_t: eg__f64_to_bf16, int64_t: eg__i64_to_bf16, \
-                            default: eg__f32_to_bf16)((v))
+#define TO_F16(v) _Generic((v), double : eg__f64_to_f16, default : eg__f32_to_f16)((v))
+#define TO_BF16(v)                      \
+    _Generic((v), double                \
+             : eg__f64_to_bf16, int32_t \
+             : eg__f64_to_bf16, int64_t \
+             : eg__i64_to_bf16, default \
+             : eg__f32_to_bf16)((v))
 
 #define STORE_f32(p, v)      (*(float *)(p) = (float)(v))
 #define STORE_f64(p, v)      (*(double *)(p) = (double)(v))
@@ -160,32 +163,40 @@ static inline int64_t to_i64(double v)
 #define STORE_INT_i32(p, v)  (*(int32_t *)(p) = (int32_t)(uint32_t)(uint64_t)(v))
 #define STORE_INT_u8(p, v)   (*(uint8_t *)(p) = (uint8_t)(v))
 
-#define CAST_ROW(from, to, store, size_from, size_to)                                              \
-    static void from##_to_##to(void *ctx, int64_t n, char *const *ptr, const int64_t *s)           \
-    {                                                                                              \
-        char *y = ptr[0];                                                                          \
-        const char *x = ptr[1];                                                                    \
-        (void)ctx;                                                                                 \
-        if (s[0] == size_to && s[1] == size_from) {                                                \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                store(y + i * size_to, FROM_##from(x + i * size_from));                            \
-            }                                                                                      \
-        } else {                                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                store(y + i * s[0], FROM_##from(x + i * s[1]));                                    \
-            }                                                                                      \
-        }                                                                                          \
+#define CAST_ROW(from, to, store, size_from, size_to)                                    \
+    static void from##_to_##to(void *ctx, int64_t n, char *const *ptr, const int64_t *s) \
+    {                                                                                    \
+        char *y = ptr[0];                                                                \
+        const char *x = ptr[1];                                                          \
+        (void)ctx;                                                                       \
+        if (s[0] == size_to && s[1] == size_from) {                                      \
+            for (int64_t i = 0; i < n; i++) {                                            \
+                store(y + i * size_to, FROM_##from(x + i * size_from));                  \
+            }                                                                            \
+        } else {                                                                         \
+            for (int64_t i = 0; i < n; i++) {                                            \
+                store(y + i * s[0], FROM_##from(x + i * s[1]));                          \
+            }                                                                            \
+        }                                                                                \
     }
-#define CASTS_OF_REAL(from, size)                                                                  \
-    CAST_ROW(from, f32, STORE_f32, size, 4) CAST_ROW(from, f64, STORE_f64, size, 8)                \
-    CAST_ROW(from, f16, STORE_f16, size, 2) CAST_ROW(from, bf16, STORE_bf16, size, 2)              \
-    CAST_ROW(from, i64, STORE_REAL_i64, size, 8) CAST_ROW(from, i32, STORE_REAL_i32, size, 4)      \
-    CAST_ROW(from, u8, STORE_REAL_u8, size, 1) CAST_ROW(from, b8, STORE_b8, size, 1)
-#define CASTS_OF_INT(from, size)                                                                   \
-    CAST_ROW(from, f32, STORE_f32, size, 4) CAST_ROW(from, f64, STORE_f64, size, 8)                \
-    CAST_ROW(from, f16, STORE_f16, size, 2) CAST_ROW(from, bf16, STORE_bf16, size, 2)              \
-    CAST_ROW(from, i64, STORE_INT_i64, size, 8) CAST_ROW(from, i32, STORE_INT_i32, size, 4)        \
-    CAST_ROW(from, u8, STORE_INT_u8, size, 1) CAST_ROW(from, b8, STORE_b8, size, 1)
+#define CASTS_OF_REAL(from, size)                \
+    CAST_ROW(from, f32, STORE_f32, size, 4)      \
+    CAST_ROW(from, f64, STORE_f64, size, 8)      \
+    CAST_ROW(from, f16, STORE_f16, size, 2)      \
+    CAST_ROW(from, bf16, STORE_bf16, size, 2)    \
+    CAST_ROW(from, i64, STORE_REAL_i64, size, 8) \
+    CAST_ROW(from, i32, STORE_REAL_i32, size, 4) \
+    CAST_ROW(from, u8, STORE_REAL_u8, size, 1)   \
+    CAST_ROW(from, b8, STORE_b8, size, 1)
+#define CASTS_OF_INT(from, size)                \
+    CAST_ROW(from, f32, STORE_f32, size, 4)     \
+    CAST_ROW(from, f64, STORE_f64, size, 8)     \
+    CAST_ROW(from, f16, STORE_f16, size, 2)     \
+    CAST_ROW(from, bf16, STORE_bf16, size, 2)   \
+    CAST_ROW(from, i64, STORE_INT_i64, size, 8) \
+    CAST_ROW(from, i32, STORE_INT_i32, size, 4) \
+    CAST_ROW(from, u8, STORE_INT_u8, size, 1)   \
+    CAST_ROW(from, b8, STORE_b8, size, 1)
 CASTS_OF_REAL(f32, 4)
 CASTS_OF_REAL(f64, 8)
 CASTS_OF_REAL(f16, 2)
@@ -195,9 +206,11 @@ CASTS_OF_INT(i32, 4)
 CASTS_OF_INT(u8, 1)
 CASTS_OF_INT(b8, 1)
 
-#define CASTS_FROM(from)                                                                           \
-    {from##_to_f32, from##_to_f64, from##_to_f16, from##_to_bf16,                                  \
-     from##_to_i64, from##_to_i32, from##_to_u8,  from##_to_b8}
+#define CASTS_FROM(from)                                                                                         \
+    {                                                                                                            \
+        from##_to_f32, from##_to_f64, from##_to_f16, from##_to_bf16, from##_to_i64, from##_to_i32, from##_to_u8, \
+            from##_to_b8                                                                                         \
+    }
 
 eg_status ISA(eg__cpu_cast)(const eg__call *c)
 {
@@ -214,8 +227,7 @@ eg_status ISA(eg__cpu_cast)(const eg__call *c)
 
 eg_status ISA(eg__cpu_where)(const eg__call *c)
 {
-    static eg__iter_fn *const rows[9] = {
-        [1] = where_row_8, [2] = where_row_16, [4] = where_row_32, [8] = where_row_64};
+    static eg__iter_fn *const rows[9] = {[1] = where_row_8, [2] = where_row_16, [4] = where_row_32, [8] = where_row_64};
     eg__iter it;
     eg__iter_init(&it, (eg_tensor *[]){c->out[0], c->in[0], c->in[1], c->in[2]}, 4);
     eg__iter_run(&it, EG__GRAIN, rows[eg__esize(c->out[0])], NULL);

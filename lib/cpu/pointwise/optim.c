@@ -17,7 +17,7 @@ enum {
 #define WITH_TWO(f)       f(o, x, n, true, true, false)
 #define WITH_THREE(f)     f(o, x, n, true, true, true)
 #define WITH_MAYBE_ONE(f) x[2] ? WITH_ONE(f) : f(o, x, n, false, false, false)
-#define WITH_ONE_MAYBE_THREE(f)                                                                    \
+#define WITH_ONE_MAYBE_THREE(f) \
     x[3] && x[4] ? WITH_THREE(f) : x[3] ? WITH_TWO(f) : x[4] ? f(o, x, n, true, false, true) : WITH_ONE(f)
 
 #define K(name)     k.name
@@ -60,8 +60,7 @@ static void follow(int64_t n, int type, const char *parameter, float *restrict m
 
 /* Elements begin..end of a parameter in f32 whose gradient is in halves, or which stands for one in
  * halves. */
-static void in_blocks(const job *j, const eg__optim_group *o, eg_tensor *const *in, int64_t begin,
-                      int64_t end)
+static void in_blocks(const job *j, const eg__optim_group *o, eg_tensor *const *in, int64_t begin, int64_t end)
 {
     const eg_tensor *p = in[EG__OPTIM_PARAMETER], *g = in[EG__OPTIM_GRADIENT];
     const eg_tensor *m = in[EG__OPTIM_MASTER];
@@ -86,8 +85,7 @@ static void in_blocks(const job *j, const eg__optim_group *o, eg_tensor *const *
     }
 }
 
-static void update(const job *j, const eg__optim_group *o, eg_tensor *const *in, int64_t begin,
-                   int64_t end)
+static void update(const job *j, const eg__optim_group *o, eg_tensor *const *in, int64_t begin, int64_t end)
 {
     const eg_tensor *g = in[EG__OPTIM_GRADIENT];
     const int64_t offset = begin * (int64_t)eg__esize(g);
@@ -120,8 +118,7 @@ static bool zeros(const eg_tensor *g, int64_t at, int64_t n)
 
 /* The rows that begin in begin..end and have a gradient, in runs that the cache keeps until they are
  * updated. */
-static void update_rows(const job *j, const eg__optim_group *o, eg_tensor *const *in, int64_t begin,
-                        int64_t end)
+static void update_rows(const job *j, const eg__optim_group *o, eg_tensor *const *in, int64_t begin, int64_t end)
 {
     const eg_tensor *g = in[EG__OPTIM_GRADIENT];
     const int64_t row = g->n / g->shape[0], last = (end + row - 1) / row;
@@ -165,11 +162,11 @@ static eg_status run(const eg__call *c, loop *f32, loop *f64)
     return EG_OK;
 }
 
-#define EG_UPDATE(name, ...)                                                                       \
-    eg__kernel ISA(eg__cpu_##name##_update);                                                       \
-    eg_status ISA(eg__cpu_##name##_update)(const eg__call *c)                                      \
-    {                                                                                              \
-        return run(c, name##_f32, name##_f64);                                                     \
+#define EG_UPDATE(name, ...)                                  \
+    eg__kernel ISA(eg__cpu_##name##_update);                  \
+    eg_status ISA(eg__cpu_##name##_update)(const eg__call *c) \
+    {                                                         \
+        return run(c, name##_f32, name##_f64);                \
     }
 #include "lib/ops/updates.def"
 #undef EG_UPDATE

@@ -20,7 +20,7 @@ static inline TYPED(numbers) TYPED(numbers_of)(const eg__optim_group *o)
 }
 
 /* The gradient as rules see it. Comparisons so that NaN passes. */
-static inline T TYPED(slope)(const TYPED(numbers) *k, T g, T p)
+static inline T TYPED(slope)(const TYPED(numbers) * k, T g, T p)
 {
     g *= k->scale;
     g = g > k->limit ? k->limit : g;
@@ -29,32 +29,32 @@ static inline T TYPED(slope)(const TYPED(numbers) *k, T g, T p)
 }
 
 /* has0..has2: whether there are these states; constants, so that each combination is a loop of its own. */
-#define EG_UPDATE(rule, states, ...)                                                               \
-    static inline void TYPED(rule##_of)(const eg__optim_group *o, char *const *x, int64_t n, bool has0, bool has1,\
-                                        bool has2)                                                 \
-    {                                                                                              \
-        const TYPED(numbers) k = TYPED(numbers_of)(o);                                             \
-        T *restrict p = (T *)x[0], *restrict s0 = (T *)x[2], *restrict s1 = (T *)x[3], *restrict s2 = (T *)x[4];\
-        const T *restrict g = (const T *)x[1];                                                     \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            T S0 = has0 ? s0[i] : 0, S1 = has1 ? s1[i] : 0, S2 = has2 ? s2[i] : 0;                 \
-            T P = p[i], G = TYPED(slope)(&k, g[i], P);                                             \
-            __VA_ARGS__;                                                                           \
-            p[i] = P;                                                                              \
-            if (has0) {                                                                            \
-                s0[i] = S0;                                                                        \
-            }                                                                                      \
-            if (has1) {                                                                            \
-                s1[i] = S1;                                                                        \
-            }                                                                                      \
-            if (has2) {                                                                            \
-                s2[i] = S2;                                                                        \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void TYPED(rule)(const eg__optim_group *o, char *const *x, int64_t n)                   \
-    {                                                                                              \
-        WITH_##states(TYPED(rule##_of));                                                           \
+#define EG_UPDATE(rule, states, ...)                                                                               \
+    static inline void TYPED(rule##_of)(const eg__optim_group *o, char *const *x, int64_t n, bool has0, bool has1, \
+                                        bool has2)                                                                 \
+    {                                                                                                              \
+        const TYPED(numbers) k = TYPED(numbers_of)(o);                                                             \
+        T *restrict p = (T *)x[0], *restrict s0 = (T *)x[2], *restrict s1 = (T *)x[3], *restrict s2 = (T *)x[4];   \
+        const T *restrict g = (const T *)x[1];                                                                     \
+        for (int64_t i = 0; i < n; i++) {                                                                          \
+            T S0 = has0 ? s0[i] : 0, S1 = has1 ? s1[i] : 0, S2 = has2 ? s2[i] : 0;                                 \
+            T P = p[i], G = TYPED(slope)(&k, g[i], P);                                                             \
+            __VA_ARGS__;                                                                                           \
+            p[i] = P;                                                                                              \
+            if (has0) {                                                                                            \
+                s0[i] = S0;                                                                                        \
+            }                                                                                                      \
+            if (has1) {                                                                                            \
+                s1[i] = S1;                                                                                        \
+            }                                                                                                      \
+            if (has2) {                                                                                            \
+                s2[i] = S2;                                                                                        \
+            }                                                                                                      \
+        }                                                                                                          \
+    }                                                                                                              \
+    static void TYPED(rule)(const eg__optim_group *o, char *const *x, int64_t n)                                   \
+    {                                                                                                              \
+        WITH_##states(TYPED(rule##_of));                                                                           \
     }
 #include "lib/ops/updates.def"
 #undef EG_UPDATE

@@ -50,8 +50,7 @@ static const void *fetch(const job *j, int64_t i, int64_t k, const char *x, int6
 }
 
 /* Halves, operands that are not contiguous, and large results, by way of blocks. */
-static __attribute__((noinline)) void blocks(const job *j, int64_t n, char *const *ptr,
-                                             const int64_t *s)
+static __attribute__((noinline)) void blocks(const job *j, int64_t n, char *const *ptr, const int64_t *s)
 {
     block fa, fb, fy;
     bool whole = s[0] == j->out_bytes, direct = whole && !j->out_type && !j->stream;
@@ -74,8 +73,7 @@ static __attribute__((noinline)) void blocks(const job *j, int64_t n, char *cons
 static void row(void *ctx, int64_t n, char *const *ptr, const int64_t *s)
 {
     const job *j = ctx;
-    if (!j->in_type && !j->stream && s[0] == j->out_bytes && s[1] == j->in_bytes &&
-        (!ptr[2] || s[2] == j->in_bytes)) {
+    if (!j->in_type && !j->stream && s[0] == j->out_bytes && s[1] == j->in_bytes && (!ptr[2] || s[2] == j->in_bytes)) {
         j->run(n, ptr[1], ptr[2], ptr[0], j->o);
     } else {
         blocks(j, n, ptr, s);
@@ -91,8 +89,7 @@ static void flat_range(void *ctx, int64_t begin, int64_t end)
 {
     const flat *f = ctx;
     const int64_t s[3] = {f->j.out_bytes, f->j.in_bytes, f->j.in_bytes};
-    char *ptr[3] = {f->ptr[0] + begin * s[0], f->ptr[1] + begin * s[1],
-                    f->ptr[2] ? f->ptr[2] + begin * s[2] : NULL};
+    char *ptr[3] = {f->ptr[0] + begin * s[0], f->ptr[1] + begin * s[1], f->ptr[2] ? f->ptr[2] + begin * s[2] : NULL};
     row((void *)&f->j, end - begin, ptr, s);
 }
 
@@ -100,13 +97,11 @@ static void flat_range(void *ctx, int64_t begin, int64_t end)
 static inline bool alike(const eg_tensor *y, const eg_tensor *t)
 {
     return t->n == y->n && (t->flags & y->flags & EG__DENSE ||
-                            (t->flags & y->flags & EG__PACKED && eg__same_shape(t, y) &&
-                             eg__same_strides(t, y)));
+                            (t->flags & y->flags & EG__PACKED && eg__same_shape(t, y) && eg__same_strides(t, y)));
 }
 
 /* A whole tensor at once: all operands in the same packed order. */
-static __attribute__((noinline)) void run_flat(eg_tensor *y, const eg_tensor *a, const eg_tensor *b,
-                                               const job *j)
+static __attribute__((noinline)) void run_flat(eg_tensor *y, const eg_tensor *a, const eg_tensor *b, const job *j)
 {
     flat f = {*j, {eg__ptr(y), eg__ptr(a), b ? eg__ptr(b) : NULL}};
     eg__parallel(y->n, EG__GRAIN / 2, flat_range, &f);
@@ -135,8 +130,13 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
         loops[dt](y->n, eg__ptr(a), b ? eg__ptr(b) : NULL, eg__ptr(y), o);
         return EG_OK;
     }
-    job j = {loops[half ? EG_F32 : dt], o, (int64_t)eg__esize(a), (int64_t)eg__esize(y), half ? dt : 0,
-             half && y->dtype == dt ? dt : 0, eg__streams(y) && eg__ptr(y) != eg__ptr(a)};
+    job j = {loops[half ? EG_F32 : dt],
+             o,
+             (int64_t)eg__esize(a),
+             (int64_t)eg__esize(y),
+             half ? dt : 0,
+             half && y->dtype == dt ? dt : 0,
+             eg__streams(y) && eg__ptr(y) != eg__ptr(a)};
     if (packed) {
         run_flat(y, a, b, &j);
     } else {
@@ -152,38 +152,36 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 /* A row has loops for more types than its kind uses. */
 #define UNUSED __attribute__((unused))
 #define PARAMS T p = (T)o->p, q = (T)o->q /* of integers o->ip, o->iq */
-#define LOOP1(name, type, out, expr)                                                               \
-    UNUSED static void name##_##type(int64_t n, const void *av, const void *bv, void *yv,          \
-                                     const eg__params *o)                                          \
-    {                                                                                              \
-        PARAMS;                                                                                    \
-        const E *xs = av;                                                                          \
-        out *ys = yv;                                                                              \
-        (void)bv, (void)p, (void)q;                                                                \
-        EG__EACH_ALONE                                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            T x = (T)LOAD(xs[i]);                                                                  \
-            ys[i] = (out)(expr);                                                                   \
-        }                                                                                          \
+#define LOOP1(name, type, out, expr)                                                                           \
+    UNUSED static void name##_##type(int64_t n, const void *av, const void *bv, void *yv, const eg__params *o) \
+    {                                                                                                          \
+        PARAMS;                                                                                                \
+        const E *xs = av;                                                                                      \
+        out *ys = yv;                                                                                          \
+        (void)bv, (void)p, (void)q;                                                                            \
+        EG__EACH_ALONE                                                                                         \
+        for (int64_t i = 0; i < n; i++) {                                                                      \
+            T x = (T)LOAD(xs[i]);                                                                              \
+            ys[i] = (out)(expr);                                                                               \
+        }                                                                                                      \
     }
-#define LOOP2(name, type, va, vb, out, expr)                                                       \
-    UNUSED static void name##_##type(int64_t n, const void *av, const void *bv, void *yv,          \
-                                     const eg__params *o)                                          \
-    {                                                                                              \
-        PARAMS;                                                                                    \
-        const E *as = av, *bs = bv;                                                                \
-        out *ys = yv;                                                                              \
-        (void)p, (void)q;                                                                          \
-        EG__EACH_ALONE                                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            T va = (T)LOAD(as[i]), vb = (T)LOAD(bs[i]);                                            \
-            (void)va, (void)vb;                                                                    \
-            ys[i] = (out)(expr);                                                                   \
-        }                                                                                          \
+#define LOOP2(name, type, va, vb, out, expr)                                                                   \
+    UNUSED static void name##_##type(int64_t n, const void *av, const void *bv, void *yv, const eg__params *o) \
+    {                                                                                                          \
+        PARAMS;                                                                                                \
+        const E *as = av, *bs = bv;                                                                            \
+        out *ys = yv;                                                                                          \
+        (void)p, (void)q;                                                                                      \
+        EG__EACH_ALONE                                                                                         \
+        for (int64_t i = 0; i < n; i++) {                                                                      \
+            T va = (T)LOAD(as[i]), vb = (T)LOAD(bs[i]);                                                        \
+            (void)va, (void)vb;                                                                                \
+            ys[i] = (out)(expr);                                                                               \
+        }                                                                                                      \
     }
 
-#define LOAD(v)     (v)
-#define EO          E
+#define LOAD(v) (v)
+#define EO      E
 /* Results: bool for tests and comparisons, else the type itself. */
 #define OUT_FLOAT   EO
 #define OUT_NUMBER  EO
@@ -199,13 +197,12 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 #define Y x
 
 /* LOOP1 and LOOP2 paste TYPE, so it must be expanded first. */
-#define LOOP1_(name, type, out, expr) LOOP1(name, type, out, expr)
+#define LOOP1_(name, type, out, expr)         LOOP1(name, type, out, expr)
 #define LOOP2_(name, type, va, vb, out, expr) LOOP2(name, type, va, vb, out, expr)
-#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
-    LOOP1_(name, TYPE, OUT_##kind, f)                                                              \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high) \
+    LOOP1_(name, TYPE, OUT_##kind, f)                               \
     LOOP2_(name##_grad, TYPE, dy, x, E, dy *(df))
-#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
-    LOOP2_(name, TYPE, a, b, OUT_##kind, f)
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) LOOP2_(name, TYPE, a, b, OUT_##kind, f)
 
 #define TYPE     f32
 #define E        float
@@ -233,19 +230,19 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 #define T        int64_t
 #define FN(name) eg__i64_##name
 #undef PARAMS
-#define PARAMS   T p = o->ip, q = o->iq
+#define PARAMS T p = o->ip, q = o->iq
 #define INT_FLOAT(name, f)
-#define INT_NUMBER(name, f) LOOP1_(name, TYPE, EO, f)
-#define INT_LIMIT(name, f)  LOOP1_(name, TYPE, EO, f)
-#define INT_BITS(name, f)   LOOP1_(name, TYPE, EO, f)
-#define INT_TEST(name, f)   LOOP1_(name, TYPE, uint8_t, f)
+#define INT_NUMBER(name, f)                                         LOOP1_(name, TYPE, EO, f)
+#define INT_LIMIT(name, f)                                          LOOP1_(name, TYPE, EO, f)
+#define INT_BITS(name, f)                                           LOOP1_(name, TYPE, EO, f)
+#define INT_TEST(name, f)                                           LOOP1_(name, TYPE, uint8_t, f)
 #define EG_UNARY(name, params, kind, cast, f, df, saves, low, high) INT_##kind(name, f)
 #define PAIR_FLOAT(name, fi)
-#define PAIR_ARITH(name, fi)   LOOP2_(name, TYPE, a, b, EO, fi)
-#define PAIR_NUMBER(name, fi)  LOOP2_(name, TYPE, a, b, EO, fi)
-#define PAIR_POWER(name, fi)   LOOP2_(name, TYPE, a, b, EO, fi)
-#define PAIR_BITS(name, fi)    LOOP2_(name, TYPE, a, b, EO, fi)
-#define PAIR_COMPARE(name, fi) LOOP2_(name, TYPE, a, b, uint8_t, fi)
+#define PAIR_ARITH(name, fi)                                               LOOP2_(name, TYPE, a, b, EO, fi)
+#define PAIR_NUMBER(name, fi)                                              LOOP2_(name, TYPE, a, b, EO, fi)
+#define PAIR_POWER(name, fi)                                               LOOP2_(name, TYPE, a, b, EO, fi)
+#define PAIR_BITS(name, fi)                                                LOOP2_(name, TYPE, a, b, EO, fi)
+#define PAIR_COMPARE(name, fi)                                             LOOP2_(name, TYPE, a, b, uint8_t, fi)
 #define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) PAIR_##kind(name, fi)
 
 #undef E
@@ -275,9 +272,9 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 #undef INT_BITS
 #define LOAD(v)           ((v) != 0)
 #define EO                _Bool
-#define INT_BITS(name, f) LOOP1_(name, TYPE, EO, (f) & 1) /* ~1 is false */
-#define TYPE    b8
-#define E       uint8_t
+#define INT_BITS(name, f) LOOP1_(name, TYPE, EO, (f)&1) /* ~1 is false */
+#define TYPE              b8
+#define E                 uint8_t
 #include "lib/ops/unary.def"
 #include "lib/ops/binary.def"
 #undef E
@@ -298,16 +295,15 @@ static inline eg_status drive(const eg__call *c, loop *const *loops, int nin)
 #define TYPES_BITS(name)    WITH_INTS(name), [EG_BOOL] = name##_b8
 #define TYPES_TEST(name)    WITH_FLOATS(name), WITH_INTS(name), [EG_BOOL] = name##_b8
 #define TYPES_COMPARE(name) TYPES_TEST(name)
-#define KERNEL(name, nin, ...)                                                                     \
-    eg_status ISA(eg__cpu_##name)(const eg__call *c)                                               \
-    {                                                                                              \
-        static loop *const loops[EG_DTYPE_COUNT] = {__VA_ARGS__};                                  \
-        return drive(c, loops, nin);                                                               \
+#define KERNEL(name, nin, ...)                                    \
+    eg_status ISA(eg__cpu_##name)(const eg__call *c)              \
+    {                                                             \
+        static loop *const loops[EG_DTYPE_COUNT] = {__VA_ARGS__}; \
+        return drive(c, loops, nin);                              \
     }
-#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high)                                      \
-    KERNEL(name, 1, TYPES_##kind(name))                                                            \
+#define EG_UNARY(name, params, kind, cast, f, df, saves, low, high) \
+    KERNEL(name, 1, TYPES_##kind(name))                             \
     KERNEL(name##_grad, 2, WITH_FLOATS(name##_grad))
 #include "lib/ops/unary.def"
-#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
-    KERNEL(name, 2, TYPES_##kind(name))
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) KERNEL(name, 2, TYPES_##kind(name))
 #include "lib/ops/binary.def"

@@ -11,17 +11,37 @@
 
 /* glibc's vector functions: gcc calls them once it is told of them. */
 #ifdef EG_HAVE_MVEC
-#define EG__MVEC_1(name)                                                                           \
-    extern double name(double) __attribute__((simd("notinbranch")));                               \
+#define EG__MVEC_1(name)                                             \
+    extern double name(double) __attribute__((simd("notinbranch"))); \
     extern float name##f(float) __attribute__((simd("notinbranch")));
-#define EG__MVEC_2(name)                                                                           \
-    extern double name(double, double) __attribute__((simd("notinbranch")));                       \
+#define EG__MVEC_2(name)                                                     \
+    extern double name(double, double) __attribute__((simd("notinbranch"))); \
     extern float name##f(float, float) __attribute__((simd("notinbranch")));
-EG__MVEC_1(exp) EG__MVEC_1(exp2) EG__MVEC_1(expm1) EG__MVEC_1(log) EG__MVEC_1(log2)
-EG__MVEC_1(log10) EG__MVEC_1(log1p) EG__MVEC_1(sin) EG__MVEC_1(cos) EG__MVEC_1(tan)
-EG__MVEC_1(asin) EG__MVEC_1(acos) EG__MVEC_1(atan) EG__MVEC_1(sinh) EG__MVEC_1(cosh)
-EG__MVEC_1(tanh) EG__MVEC_1(asinh) EG__MVEC_1(acosh) EG__MVEC_1(atanh) EG__MVEC_1(erf)
-EG__MVEC_1(erfc) EG__MVEC_1(cbrt) EG__MVEC_2(pow) EG__MVEC_2(atan2) EG__MVEC_2(hypot)
+EG__MVEC_1(exp)
+EG__MVEC_1(exp2)
+EG__MVEC_1(expm1)
+EG__MVEC_1(log)
+EG__MVEC_1(log2)
+EG__MVEC_1(log10)
+EG__MVEC_1(log1p)
+EG__MVEC_1(sin)
+EG__MVEC_1(cos)
+EG__MVEC_1(tan)
+EG__MVEC_1(asin)
+EG__MVEC_1(acos)
+EG__MVEC_1(atan)
+EG__MVEC_1(sinh)
+EG__MVEC_1(cosh)
+EG__MVEC_1(tanh)
+EG__MVEC_1(asinh)
+EG__MVEC_1(acosh)
+EG__MVEC_1(atanh)
+EG__MVEC_1(erf)
+EG__MVEC_1(erfc)
+EG__MVEC_1(cbrt)
+EG__MVEC_2(pow)
+EG__MVEC_2(atan2)
+EG__MVEC_2(hypot)
 #undef EG__MVEC_1
 #undef EG__MVEC_2
 #endif
@@ -99,7 +119,10 @@ static inline float eg__f32_expm1(float x)
 }
 
 #ifdef EG_HAVE_MVEC /* half the steps of what follows */
-static inline float eg__f32_log(float x) { return logf(x); }
+static inline float eg__f32_log(float x)
+{
+    return logf(x);
+}
 #else
 static inline float eg__f32_log(float x)
 {
@@ -218,17 +241,38 @@ static inline float eg__f32_logit(float x)
     return eg__f32_select(x < 0.3f, eg__f32_log(x / (1 - x)), eg__f32_log1p((2 * x - 1) / (1 - x)));
 }
 
-static inline float eg__f32_signbit(float x) { return (float)(eg__float_bits(x) >> 31); }
+static inline float eg__f32_signbit(float x)
+{
+    return (float)(eg__float_bits(x) >> 31);
+}
 static inline float eg__f32_copysign(float a, float b)
 {
     return eg__f32_sign_of(eg__f32_abs(a), b);
 }
-static inline float eg__f32_isinf(float x) { return eg__f32_abs(x) == (float)INFINITY; }
-static inline float eg__f32_isfinite(float x) { return eg__f32_abs(x) < (float)INFINITY; }
-static inline float eg__f32_bitnot(float x) { return x; }
-static inline float eg__f32_digamma(float x) { return (float)eg__f64_digamma(x); }
-static inline float eg__f32_trigamma(float x) { return (float)eg__f64_trigamma(x); }
-static inline float eg__f32_polygamma(float x, float n) { return (float)eg__f64_polygamma(x, n); }
+static inline float eg__f32_isinf(float x)
+{
+    return eg__f32_abs(x) == (float)INFINITY;
+}
+static inline float eg__f32_isfinite(float x)
+{
+    return eg__f32_abs(x) < (float)INFINITY;
+}
+static inline float eg__f32_bitnot(float x)
+{
+    return x;
+}
+static inline float eg__f32_digamma(float x)
+{
+    return (float)eg__f64_digamma(x);
+}
+static inline float eg__f32_trigamma(float x)
+{
+    return (float)eg__f64_trigamma(x);
+}
+static inline float eg__f32_polygamma(float x, float n)
+{
+    return (float)eg__f64_polygamma(x, n);
+}
 static inline float eg__f32_remainder(float a, float b)
 {
     float r = fmodf(a, b);
@@ -240,17 +284,48 @@ static inline float eg__f32_floor_divide(float a, float b)
     return (float)eg__f64_floor_divide((double)a, (double)b);
 }
 
-#define EG__LIBM(name)                                                                             \
-    static inline float eg__f32_##name(float x) { return name##f(x); }
-EG__LIBM(sqrt) EG__LIBM(cbrt) EG__LIBM(exp2) EG__LIBM(sin) EG__LIBM(cos) EG__LIBM(tan)
-EG__LIBM(asin) EG__LIBM(acos) EG__LIBM(atan) EG__LIBM(sinh) EG__LIBM(cosh) EG__LIBM(asinh)
-EG__LIBM(acosh) EG__LIBM(atanh) EG__LIBM(erfc) EG__LIBM(lgamma) EG__LIBM(floor) EG__LIBM(ceil)
-EG__LIBM(rint) EG__LIBM(trunc)
+#define EG__LIBM(name)                          \
+    static inline float eg__f32_##name(float x) \
+    {                                           \
+        return name##f(x);                      \
+    }
+EG__LIBM(sqrt)
+EG__LIBM(cbrt)
+EG__LIBM(exp2)
+EG__LIBM(sin)
+EG__LIBM(cos)
+EG__LIBM(tan)
+EG__LIBM(asin)
+EG__LIBM(acos)
+EG__LIBM(atan)
+EG__LIBM(sinh)
+EG__LIBM(cosh)
+EG__LIBM(asinh)
+EG__LIBM(acosh)
+EG__LIBM(atanh)
+EG__LIBM(erfc)
+EG__LIBM(lgamma)
+EG__LIBM(floor)
+EG__LIBM(ceil)
+EG__LIBM(rint)
+EG__LIBM(trunc)
 #undef EG__LIBM
-static inline float eg__f32_fmod(float a, float b) { return fmodf(a, b); }
-static inline float eg__f32_pow(float a, float b) { return powf(a, b); }
-static inline float eg__f32_atan2(float a, float b) { return atan2f(a, b); }
-static inline float eg__f32_hypot(float a, float b) { return hypotf(a, b); }
+static inline float eg__f32_fmod(float a, float b)
+{
+    return fmodf(a, b);
+}
+static inline float eg__f32_pow(float a, float b)
+{
+    return powf(a, b);
+}
+static inline float eg__f32_atan2(float a, float b)
+{
+    return atan2f(a, b);
+}
+static inline float eg__f32_hypot(float a, float b)
+{
+    return hypotf(a, b);
+}
 
 /* sin(pi x) / (pi x), the sine of the distance to the nearest integer, which is exact. */
 static inline float eg__f32_sinc(float x)

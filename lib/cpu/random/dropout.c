@@ -11,23 +11,23 @@ typedef struct job {
     int dtype, esize;
 } job;
 
-#define APPLY(type)                                                                                \
-    static void apply_##type(int64_t n, const uint32_t *restrict w, uint32_t threshold, type scale,\
-                             const char *xv, int64_t sx, char *yv)                                 \
-    {                                                                                              \
-        type *restrict y = (type *)yv;                                                             \
-        if (sx == sizeof(type)) {                                                                  \
-            const type *restrict x = (const type *)xv;                                             \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                type kept = x[i] * scale;                                                          \
-                y[i] = eg__chance(w[i], threshold) ? 0 : kept;                                     \
-            }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            type kept = *(const type *)(xv + i * sx) * scale;                                      \
-            y[i] = eg__chance(w[i], threshold) ? 0 : kept;                                         \
-        }                                                                                          \
+#define APPLY(type)                                                                                                 \
+    static void apply_##type(int64_t n, const uint32_t *restrict w, uint32_t threshold, type scale, const char *xv, \
+                             int64_t sx, char *yv)                                                                  \
+    {                                                                                                               \
+        type *restrict y = (type *)yv;                                                                              \
+        if (sx == sizeof(type)) {                                                                                   \
+            const type *restrict x = (const type *)xv;                                                              \
+            for (int64_t i = 0; i < n; i++) {                                                                       \
+                type kept = x[i] * scale;                                                                           \
+                y[i] = eg__chance(w[i], threshold) ? 0 : kept;                                                      \
+            }                                                                                                       \
+            return;                                                                                                 \
+        }                                                                                                           \
+        for (int64_t i = 0; i < n; i++) {                                                                           \
+            type kept = *(const type *)(xv + i * sx) * scale;                                                       \
+            y[i] = eg__chance(w[i], threshold) ? 0 : kept;                                                          \
+        }                                                                                                           \
     }
 APPLY(float)
 APPLY(double)

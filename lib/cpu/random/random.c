@@ -17,20 +17,20 @@ eg__kernel ISA(eg__cpu_random), eg__ref_random;
  * first or the second halves of two vectors. */
 #if defined(__AVX512F__)
 typedef uint64_t lanes __attribute__((vector_size(64)));
-#define TIMES(a, b)     (lanes)_mm512_mul_epu32((__m512i)(a), (__m512i)(b))
+#define TIMES(a, b)     (lanes) _mm512_mul_epu32((__m512i)(a), (__m512i)(b))
 #define ZIP_FIRST(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define ZIP_LAST(a, b)  __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #elif defined(__AVX2__)
 typedef uint64_t lanes __attribute__((vector_size(32)));
-#define TIMES(a, b)     (lanes)_mm256_mul_epu32((__m256i)(a), (__m256i)(b))
+#define TIMES(a, b)     (lanes) _mm256_mul_epu32((__m256i)(a), (__m256i)(b))
 #define ZIP_FIRST(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
 #define ZIP_LAST(a, b)  __builtin_shufflevector(a, b, 2, 6, 3, 7)
 #else
 typedef uint64_t lanes __attribute__((vector_size(16)));
 #if defined(__SSE2__)
-#define TIMES(a, b) (lanes)_mm_mul_epu32((__m128i)(a), (__m128i)(b))
+#define TIMES(a, b) (lanes) _mm_mul_epu32((__m128i)(a), (__m128i)(b))
 #else
-#define TIMES(a, b) (((a) & 0xffffffffu) * ((b) & 0xffffffffu))
+#define TIMES(a, b) (((a)&0xffffffffu) * ((b)&0xffffffffu))
 #endif
 #define ZIP_FIRST(a, b) __builtin_shufflevector(a, b, 0, 2)
 #define ZIP_LAST(a, b)  __builtin_shufflevector(a, b, 1, 3)
@@ -199,8 +199,7 @@ eg_status ISA(eg__cpu_random)(const eg__call *c)
         return eg__ref_random(c);
     }
     int64_t block = o->kind == EG__RANDOM_INTEGERS ? EG__WORDS / 2 : EG__WORDS;
-    job j = {o, eg__ptr(c->out[0]), c->out[0]->n, block, (int)eg__esize(c->out[0]),
-             eg__streams(c->out[0])};
+    job j = {o, eg__ptr(c->out[0]), c->out[0]->n, block, (int)eg__esize(c->out[0]), eg__streams(c->out[0])};
     eg__parallel((j.n + block - 1) / block, 8, blocks, &j);
     return EG_OK;
 }

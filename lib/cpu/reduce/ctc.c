@@ -64,15 +64,26 @@ static eg_status run(const eg__call *c, job *j, eg__range_fn *fn, int64_t width)
 /* log_probs, targets, input_lengths, target_lengths -> losses, alphas */
 eg_status ISA(eg__cpu_ctc_loss)(const eg__call *c)
 {
-    job j = {.x = c->in[0], .targets = c->in[1], .frames = c->in[2], .lengths = c->in[3],
-             .loss = c->out[0], .alpha = c->out[1], .o = c->opts};
+    job j = {.x = c->in[0],
+             .targets = c->in[1],
+             .frames = c->in[2],
+             .lengths = c->in[3],
+             .loss = c->out[0],
+             .alpha = c->out[1],
+             .o = c->opts};
     return run(c, &j, losses, j.alpha->shape[2]);
 }
 
 /* dy, log_probs, targets, alphas, input_lengths, target_lengths -> dlog_probs */
 eg_status ISA(eg__cpu_ctc_loss_grad)(const eg__call *c)
 {
-    job j = {.dy = c->in[0], .x = c->in[1], .targets = c->in[2], .alpha = c->in[3],
-             .frames = c->in[4], .lengths = c->in[5], .dx = c->out[0], .o = c->opts};
+    job j = {.dy = c->in[0],
+             .x = c->in[1],
+             .targets = c->in[2],
+             .alpha = c->in[3],
+             .frames = c->in[4],
+             .lengths = c->in[5],
+             .dx = c->out[0],
+             .o = c->opts};
     return run(c, &j, slopes, j.alpha->shape[2] + j.x->shape[2]);
 }

@@ -13,14 +13,15 @@ typedef struct FN(place) {
 static FN(place) FN(place_of)(const job *j, int64_t r)
 {
     const int64_t *step = j->x->strides, width = j->alpha->shape[2];
-    FN(place) p = {.row = eg__ctc_row_of(j->o, j->x, j->targets, j->frames, j->lengths, r),
-                   .x = (const T *)eg__ptr(j->x) + r * step[1],
-                   .step = step[0],
-                   .side = step[2],
-                   .blank = j->o->blank,
-                   .alpha = (T *)eg__ptr(j->alpha) + r * j->alpha->shape[1] * width,
-                   .width = width,
-                   .skip = (T *)j->columns + r * COLUMNS * width};
+    FN(place)
+    p = {.row = eg__ctc_row_of(j->o, j->x, j->targets, j->frames, j->lengths, r),
+         .x = (const T *)eg__ptr(j->x) + r * step[1],
+         .step = step[0],
+         .side = step[2],
+         .blank = j->o->blank,
+         .alpha = (T *)eg__ptr(j->alpha) + r * j->alpha->shape[1] * width,
+         .width = width,
+         .skip = (T *)j->columns + r * COLUMNS * width};
     p.here = p.skip + width;
     p.beta = p.here + width;
     p.next = p.beta + width;
@@ -61,8 +62,7 @@ static void FN(first)(const FN(place) * p, T *restrict a)
     }
 }
 
-static void FN(forth)(int64_t n, const T *restrict from, const T *restrict skip, const T *restrict here,
-                      T *restrict to)
+static void FN(forth)(int64_t n, const T *restrict from, const T *restrict skip, const T *restrict here, T *restrict to)
 {
     const T never = (T)EG__CTC_NEVER;
     to[0] = from[0] + here[0];

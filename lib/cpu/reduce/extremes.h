@@ -4,11 +4,11 @@
 #ifndef EGRET_EXTREMES_H
 #define EGRET_EXTREMES_H
 
-#define EG__EXTREME(name, T, op)                                                                   \
-    static inline T name(T a, T b)                                                                 \
-    {                                                                                              \
-        T m = b op a ? b : a;                                                                      \
-        return b != b ? b : m;                                                                     \
+#define EG__EXTREME(name, T, op)   \
+    static inline T name(T a, T b) \
+    {                              \
+        T m = b op a ? b : a;      \
+        return b != b ? b : m;     \
     }
 EG__EXTREME(eg__f32_higher, float, >)
 EG__EXTREME(eg__f64_higher, double, >)

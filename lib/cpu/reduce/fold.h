@@ -33,9 +33,8 @@ typedef struct eg__fold {
 
 /* By dtype; halves that have no fold of their own are widened to f32. */
 extern const eg__fold ISA(eg__fold_sum)[EG_DTYPE_COUNT], ISA(eg__fold_prod)[EG_DTYPE_COUNT],
-    ISA(eg__fold_count)[EG_DTYPE_COUNT], ISA(eg__fold_max)[EG_DTYPE_COUNT],
-    ISA(eg__fold_min)[EG_DTYPE_COUNT], ISA(eg__fold_abs)[EG_DTYPE_COUNT],
-    ISA(eg__fold_square)[EG_DTYPE_COUNT], ISA(eg__fold_power)[EG_DTYPE_COUNT],
+    ISA(eg__fold_count)[EG_DTYPE_COUNT], ISA(eg__fold_max)[EG_DTYPE_COUNT], ISA(eg__fold_min)[EG_DTYPE_COUNT],
+    ISA(eg__fold_abs)[EG_DTYPE_COUNT], ISA(eg__fold_square)[EG_DTYPE_COUNT], ISA(eg__fold_power)[EG_DTYPE_COUNT],
     ISA(eg__fold_abs_max)[EG_DTYPE_COUNT], ISA(eg__fold_abs_min)[EG_DTYPE_COUNT];
 /* Words: the value; its place. */
 extern const eg__fold ISA(eg__fold_argmax)[EG_DTYPE_COUNT], ISA(eg__fold_argmin)[EG_DTYPE_COUNT];

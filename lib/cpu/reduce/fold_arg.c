@@ -46,56 +46,56 @@ static void join_less_i(int64_t cols, eg__word *w, const eg__word *later)
 
 /* ---- the loops ------------------------------------------------------------------------------- */
 
-#define LOAD(v)    (v)
-#define WORD       d
-#define T          float
-#define PLACE      int32_t
-#define FN(name)   name##_f32
-#define type_f32   EG_F32
+#define LOAD(v)  (v)
+#define WORD     d
+#define T        float
+#define PLACE    int32_t
+#define FN(name) name##_f32
+#define type_f32 EG_F32
 #include "lib/cpu/reduce/fold_arg_loops.h"
 #undef T
 #undef PLACE
 #undef FN
-#define T          double
-#define PLACE      int64_t
-#define FN(name)   name##_f64
-#define type_f64   EG_F64
+#define T        double
+#define PLACE    int64_t
+#define FN(name) name##_f64
+#define type_f64 EG_F64
 #include "lib/cpu/reduce/fold_arg_loops.h"
 #undef T
 #undef PLACE
 #undef FN
 #undef WORD
-#define WORD       i
-#define T          int64_t
-#define PLACE      int64_t
-#define FN(name)   name##_i64
-#define type_i64   EG_I64
+#define WORD     i
+#define T        int64_t
+#define PLACE    int64_t
+#define FN(name) name##_i64
+#define type_i64 EG_I64
 #include "lib/cpu/reduce/fold_arg_loops.h"
 #undef T
 #undef PLACE
 #undef FN
-#define T          int32_t
-#define PLACE      int32_t
-#define FN(name)   name##_i32
-#define type_i32   EG_I32
+#define T        int32_t
+#define PLACE    int32_t
+#define FN(name) name##_i32
+#define type_i32 EG_I32
 #include "lib/cpu/reduce/fold_arg_loops.h"
 #undef T
 #undef PLACE
 #undef FN
-#define T          uint8_t
-#define PLACE      int16_t
-#define FN(name)   name##_u8
-#define type_u8    EG_U8
+#define T        uint8_t
+#define PLACE    int16_t
+#define FN(name) name##_u8
+#define type_u8  EG_U8
 #include "lib/cpu/reduce/fold_arg_loops.h"
 #undef T
 #undef PLACE
 #undef FN
 #undef LOAD
-#define LOAD(v)    ((v) != 0)
-#define T          uint8_t
-#define PLACE      int16_t
-#define FN(name)   name##_b8
-#define type_b8    EG_BOOL
+#define LOAD(v)  ((v) != 0)
+#define T        uint8_t
+#define PLACE    int16_t
+#define FN(name) name##_b8
+#define type_b8  EG_BOOL
 #include "lib/cpu/reduce/fold_arg_loops.h"
 #undef T
 #undef PLACE
@@ -104,16 +104,22 @@ static void join_less_i(int64_t cols, eg__word *w, const eg__word *later)
 /* ---- the folds ------------------------------------------------------------------------------- */
 
 /* The start's place holds when no element beats its value. */
-#define MAX_D(name)                                                                                \
-    {2, 2, true, {{.d = -(double)INFINITY}, {.i = 0}}, max_row_##name, max_columns_##name,     \
-     join_more_d}
-#define MIN_D(name)                                                                                \
-    {2, 2, true, {{.d = (double)INFINITY}, {.i = 0}}, min_row_##name, min_columns_##name,      \
-     join_less_d}
-#define MAX_I(name)                                                                                \
-    {2, 2, true, {{.i = INT64_MIN}, {.i = 0}}, max_row_##name, max_columns_##name, join_more_i}
-#define MIN_I(name)                                                                                \
-    {2, 2, true, {{.i = INT64_MAX}, {.i = 0}}, min_row_##name, min_columns_##name, join_less_i}
+#define MAX_D(name)                                                                                       \
+    {                                                                                                     \
+        2, 2, true, {{.d = -(double)INFINITY}, {.i = 0}}, max_row_##name, max_columns_##name, join_more_d \
+    }
+#define MIN_D(name)                                                                                      \
+    {                                                                                                    \
+        2, 2, true, {{.d = (double)INFINITY}, {.i = 0}}, min_row_##name, min_columns_##name, join_less_d \
+    }
+#define MAX_I(name)                                                                               \
+    {                                                                                             \
+        2, 2, true, {{.i = INT64_MIN}, {.i = 0}}, max_row_##name, max_columns_##name, join_more_i \
+    }
+#define MIN_I(name)                                                                               \
+    {                                                                                             \
+        2, 2, true, {{.i = INT64_MAX}, {.i = 0}}, min_row_##name, min_columns_##name, join_less_i \
+    }
 const eg__fold ISA(eg__fold_argmax)[EG_DTYPE_COUNT] = {
     [EG_F32] = MAX_D(f32), [EG_F64] = MAX_D(f64), [EG_I64] = MAX_I(i64),
     [EG_I32] = MAX_I(i32), [EG_U8] = MAX_I(u8),   [EG_BOOL] = MAX_I(b8),

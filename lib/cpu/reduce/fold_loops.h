@@ -39,8 +39,7 @@ EG__INLINE A FN(joined)(join j, A a, A b)
 
 /* `lanes` is a constant: as long as so many remain, stretches of at most 64 elements in each.
  * Returns how many elements it took. */
-EG__INLINE int64_t FN(in_lanes)(int lanes, map m, join j, const T *e, int64_t n, double p,
-                                eg__word *w)
+EG__INLINE int64_t FN(in_lanes)(int lanes, map m, join j, const T *e, int64_t n, double p, eg__word *w)
 {
     const int64_t all = n;
     while (n >= lanes) {

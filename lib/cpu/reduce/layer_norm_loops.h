@@ -27,24 +27,24 @@ static inline T FN(total)(FN(vec) a, FN(vec) b, FN(vec) c, FN(vec) d)
 }
 
 /* Adds TERM(i), a vector, for all i below n, and its rest by TAIL(i), a number. */
-#define SUM(n, result, TERM, TAIL)                                                                 \
-    do {                                                                                           \
-        FN(vec) s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};                                            \
-        T rest = 0;                                                                                \
-        int64_t i = 0;                                                                             \
-        for (; i + 4 * FN(wide) <= n; i += 4 * FN(wide)) {                                         \
-            s0 += TERM(i);                                                                         \
-            s1 += TERM(i + FN(wide));                                                              \
-            s2 += TERM(i + 2 * FN(wide));                                                          \
-            s3 += TERM(i + 3 * FN(wide));                                                          \
-        }                                                                                          \
-        for (; i + FN(wide) <= n; i += FN(wide)) {                                                 \
-            s0 += TERM(i);                                                                         \
-        }                                                                                          \
-        for (; i < n; i++) {                                                                       \
-            rest += TAIL(i);                                                                       \
-        }                                                                                          \
-        result = rest + FN(total)(s0, s1, s2, s3);                                                 \
+#define SUM(n, result, TERM, TAIL)                         \
+    do {                                                   \
+        FN(vec) s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};    \
+        T rest = 0;                                        \
+        int64_t i = 0;                                     \
+        for (; i + 4 * FN(wide) <= n; i += 4 * FN(wide)) { \
+            s0 += TERM(i);                                 \
+            s1 += TERM(i + FN(wide));                      \
+            s2 += TERM(i + 2 * FN(wide));                  \
+            s3 += TERM(i + 3 * FN(wide));                  \
+        }                                                  \
+        for (; i + FN(wide) <= n; i += FN(wide)) {         \
+            s0 += TERM(i);                                 \
+        }                                                  \
+        for (; i < n; i++) {                               \
+            rest += TAIL(i);                               \
+        }                                                  \
+        result = rest + FN(total)(s0, s1, s2, s3);         \
     } while (0)
 
 /* Mean of x: relative to its first element, so that no digits are lost to a large mean. */
@@ -72,8 +72,8 @@ static inline T FN(row_variance)(int64_t n, const T *x, T mean)
     return s / (T)n;
 }
 
-static void FN(row)(int64_t n, const T *restrict x, const T *restrict w, const T *restrict b,
-                    bool root, T eps, T *restrict y, T *mean, T *var)
+static void FN(row)(int64_t n, const T *restrict x, const T *restrict w, const T *restrict b, bool root, T eps,
+                    T *restrict y, T *mean, T *var)
 {
     T m = root ? 0 : FN(row_mean)(n, x), v = FN(row_variance)(n, x, m);
     T rstd = 1 / FN(root)(v + eps);
@@ -95,8 +95,8 @@ static void FN(row)(int64_t n, const T *restrict x, const T *restrict w, const T
 }
 
 /* Means of h = dy w and of h hat, hat = (x - mean) rstd; w may be NULL. */
-static inline void FN(row_slopes)(int64_t n, const T *dy, const T *x, const T *w, bool root, T mean,
-                                  T rstd, T *sum, T *product)
+static inline void FN(row_slopes)(int64_t n, const T *dy, const T *x, const T *w, bool root, T mean, T rstd, T *sum,
+                                  T *product)
 {
     T s = 0, p;
     if (w) {
@@ -128,9 +128,9 @@ static inline void FN(row_slopes)(int64_t n, const T *dy, const T *x, const T *w
 
 /* dx of two rows (dy, x and dx of the second lie n further on); their share of dweight and dbias is
  * added to f1 and f2, which two rows at once read and write half as often. */
-static inline void FN(two_rows)(int64_t n, const T *restrict dy, const T *restrict x,
-                                const T *restrict w, const T *m, const T *rstd, const T *sum,
-                                const T *product, T *restrict dx, T *restrict f1, T *restrict f2)
+static inline void FN(two_rows)(int64_t n, const T *restrict dy, const T *restrict x, const T *restrict w, const T *m,
+                                const T *rstd, const T *sum, const T *product, T *restrict dx, T *restrict f1,
+                                T *restrict f2)
 {
     const T *restrict dy1 = dy + n, *restrict x1 = x + n;
     T *restrict dx1 = dx + n;
@@ -148,9 +148,8 @@ static inline void FN(two_rows)(int64_t n, const T *restrict dy, const T *restri
     }
 }
 
-static inline void FN(one_row)(int64_t n, const T *restrict dy, const T *restrict x,
-                               const T *restrict w, T m, T rstd, T sum, T product, T *restrict dx,
-                               T *restrict f1, T *restrict f2)
+static inline void FN(one_row)(int64_t n, const T *restrict dy, const T *restrict x, const T *restrict w, T m, T rstd,
+                               T sum, T product, T *restrict dx, T *restrict f1, T *restrict f2)
 {
     for (int64_t i = 0; i < n; i++) {
         T hat = (x[i] - m) * rstd, g = dy[i], weight = w ? w[i] : 1;

@@ -50,8 +50,7 @@ static void slopes(void *ctx, int64_t begin, int64_t end)
     (j->dtype == EG_F32 ? slopes_f32 : slopes_f64)(j, begin, end);
 }
 
-static job job_of(const eg__call *c, const eg_tensor *x, const eg_tensor *labels,
-                  const eg_tensor *weight)
+static job job_of(const eg__call *c, const eg_tensor *x, const eg_tensor *labels, const eg_tensor *weight)
 {
     job j = {.classes = x->shape[1],
              .dtype = x->dtype,

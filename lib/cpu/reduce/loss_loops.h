@@ -145,8 +145,7 @@ static void FN(losses)(const job *j, int64_t begin, int64_t end)
 }
 
 /* dx = e^(x - top) a; in whole vectors, past the end of the row where `over`. */
-static inline void FN(slope_row)(int64_t n, const T *restrict x, T top, T a, bool over,
-                                 T *restrict dx)
+static inline void FN(slope_row)(int64_t n, const T *restrict x, T top, T a, bool over, T *restrict dx)
 {
     const int64_t whole = (over ? n + LANES - 1 : n) / LANES * LANES, rest = n - whole;
     for (int64_t i = 0; i < whole; i += LANES) {

@@ -7,8 +7,8 @@
 #include "lib/ops/norm.h"
 #include "lib/ops/options.h"
 
-eg__kernel ISA(eg__cpu_batch_norm), ISA(eg__cpu_batch_norm_grad), ISA(eg__cpu_group_norm),
-    ISA(eg__cpu_group_norm_grad), ISA(eg__cpu_scale_channels);
+eg__kernel ISA(eg__cpu_batch_norm), ISA(eg__cpu_batch_norm_grad), ISA(eg__cpu_group_norm), ISA(eg__cpu_group_norm_grad),
+    ISA(eg__cpu_scale_channels);
 
 enum { LANES = 512, STRIP = 128, FLUSH = 32, CHANNELS_PER_THREAD = 256 };
 
@@ -33,7 +33,7 @@ typedef struct job {
     int dtype;
     bool relu;
     int64_t image_step;
-    eg__range_fn *sum, *write;                             /* over units */
+    eg__range_fn *sum, *write;                            /* over units */
     void (*finish)(const struct job *j, int64_t channel); /* from sums to coefficients */
     const char *x, *dy;
     char *y;
@@ -45,35 +45,32 @@ typedef struct job {
 #define DATA(type, of) ((type *)j->of + w.at)
 
 /* `order`: the first pass goes up and the second down, to begin with what is in the caches. */
-#define EACH_UNIT(name, order, call_f32, call_f64)                                                 \
-    static void name(void *ctx, int64_t begin, int64_t end)                                        \
-    {                                                                                              \
-        const job *j = ctx;                                                                        \
-        for (int64_t i = begin; i < end; i++) {                                                    \
-            eg__unit w = eg__unit_of(&j->u, order);                                                \
-            if (j->dtype == EG_F32) {                                                              \
-                call_f32;                                                                          \
-            } else {                                                                               \
-                call_f64;                                                                          \
-            }                                                                                      \
-        }                                                                                          \
+#define EACH_UNIT(name, order, call_f32, call_f64)          \
+    static void name(void *ctx, int64_t begin, int64_t end) \
+    {                                                       \
+        const job *j = ctx;                                 \
+        for (int64_t i = begin; i < end; i++) {             \
+            eg__unit w = eg__unit_of(&j->u, order);         \
+            if (j->dtype == EG_F32) {                       \
+                call_f32;                                   \
+            } else {                                        \
+                call_f64;                                   \
+            }                                               \
+        }                                                   \
     }
 #define MOMENTS(name, type) name(&w, DATA(const type, x), j->first + w.place, j->second + w.place)
-#define APPLY(name, type)                                                                          \
-    name(&w, DATA(const type, x), COEF(type, mean), COEF(type, a), COEF(type, b), j->relu,         \
-         DATA(type, y))
-#define SLOPES(name, type)                                                                         \
-    name(&w, DATA(const type, dy), DATA(const type, x), COEF(type, mean), COEF(type, a),           \
-         COEF(type, b), j->relu, j->first + w.place, j->second + w.place)
-#define DESCEND(name, type)                                                                        \
-    name(&w, DATA(const type, dy), DATA(const type, x), COEF(type, mean), COEF(type, a),           \
-         COEF(type, b), COEF(type, p), COEF(type, q), j->relu, DATA(type, y))
+#define APPLY(name, type) \
+    name(&w, DATA(const type, x), COEF(type, mean), COEF(type, a), COEF(type, b), j->relu, DATA(type, y))
+#define SLOPES(name, type)                                                                                       \
+    name(&w, DATA(const type, dy), DATA(const type, x), COEF(type, mean), COEF(type, a), COEF(type, b), j->relu, \
+         j->first + w.place, j->second + w.place)
+#define DESCEND(name, type)                                                                                            \
+    name(&w, DATA(const type, dy), DATA(const type, x), COEF(type, mean), COEF(type, a), COEF(type, b), COEF(type, p), \
+         COEF(type, q), j->relu, DATA(type, y))
 EACH_UNIT(sum_moments, i, MOMENTS(moments_f32, float), MOMENTS(moments_f64, double))
-EACH_UNIT(write_values, begin + end - 1 - i, APPLY(apply_f32, float),
-          APPLY(apply_f64, double))
+EACH_UNIT(write_values, begin + end - 1 - i, APPLY(apply_f32, float), APPLY(apply_f64, double))
 EACH_UNIT(sum_slopes, i, SLOPES(slopes_f32, float), SLOPES(slopes_f64, double))
-EACH_UNIT(write_slopes, begin + end - 1 - i, DESCEND(descend_f32, float),
-          DESCEND(descend_f64, double))
+EACH_UNIT(write_slopes, begin + end - 1 - i, DESCEND(descend_f32, float), DESCEND(descend_f64, double))
 
 static void pass(job *j, eg__range_fn *fn)
 {
@@ -220,8 +217,12 @@ static void values_of(const job *j, int64_t k)
 eg_status ISA(eg__cpu_batch_norm)(const eg__call *c)
 {
     const eg__norm_opts *o = c->opts;
-    job j = {.c = c, .relu = o->relu, .y = eg__ptr(c->out[0]), .sum = sum_moments,
-             .finish = values_of, .write = write_values};
+    job j = {.c = c,
+             .relu = o->relu,
+             .y = eg__ptr(c->out[0]),
+             .sum = sum_moments,
+             .finish = values_of,
+             .write = write_values};
     eg__scratch s;
     if (prepare(c, &j, c->in[0], true, &s)) {
         return EG_ENOMEM;
@@ -233,8 +234,7 @@ eg_status ISA(eg__cpu_batch_norm)(const eg__call *c)
 }
 
 /* Coefficients of the slopes over `n` elements from the sums of dy a and dy a (x - mean). */
-static void slope_coefficients(const job *j, int64_t at, double n, double rstd, double sum,
-                               double product)
+static void slope_coefficients(const job *j, int64_t at, double n, double rstd, double sum, double product)
 {
     set(j, j->p, at, -rstd * rstd * product / n);
     set(j, j->q, at, -sum / n);
@@ -258,8 +258,13 @@ static void slopes_of(const job *j, int64_t k)
 eg_status ISA(eg__cpu_batch_norm_grad)(const eg__call *c)
 {
     const eg__norm_opts *o = c->opts;
-    job j = {.c = c, .relu = o->relu, .dy = eg__ptr(c->in[0]), .y = eg__ptr(c->out[0]),
-             .sum = sum_slopes, .finish = slopes_of, .write = write_slopes};
+    job j = {.c = c,
+             .relu = o->relu,
+             .dy = eg__ptr(c->in[0]),
+             .y = eg__ptr(c->out[0]),
+             .sum = sum_slopes,
+             .finish = slopes_of,
+             .write = write_slopes};
     eg__scratch s;
     if (prepare(c, &j, c->in[1], true, &s)) {
         return EG_ENOMEM;
@@ -317,8 +322,7 @@ eg_status ISA(eg__cpu_group_norm)(const eg__call *c)
 eg_status ISA(eg__cpu_group_norm_grad)(const eg__call *c)
 {
     const eg__norm_opts *o = c->opts;
-    const eg_tensor *x = c->in[1], *mean = c->in[2], *var = c->in[3], *dw = c->out[1],
-                    *db = c->out[2];
+    const eg_tensor *x = c->in[1], *mean = c->in[2], *var = c->in[3], *dw = c->out[1], *db = c->out[2];
     job j = {.dy = eg__ptr(c->in[0]), .y = eg__ptr(c->out[0])};
     eg__scratch s;
     memset(eg__ptr(dw), 0, (size_t)dw->n * eg__esize(dw));
@@ -338,8 +342,7 @@ eg_status ISA(eg__cpu_group_norm_grad)(const eg__call *c)
     pass(&j, sum_slopes);
     for (int64_t i = 0; i < j.u.images; i++) {
         for (int64_t g = 0; g < o->groups; g++) {
-            double all = 0, products = 0,
-                   rstd = 1 / sqrt(get(&j, eg__ptr(var), i * o->groups + g) + o->eps);
+            double all = 0, products = 0, rstd = 1 / sqrt(get(&j, eg__ptr(var), i * o->groups + g) + o->eps);
             for (int64_t k = g * width; k < (g + 1) * width; k++) {
                 double sum = 0, product = 0, a = get(&j, j.a, i * j.u.channels + k);
                 add_image(&j, i, k, &sum, &product);
@@ -349,8 +352,7 @@ eg_status ISA(eg__cpu_group_norm_grad)(const eg__call *c)
                 products += a * product;
             }
             for (int64_t k = g * width; k < (g + 1) * width; k++) {
-                slope_coefficients(&j, i * j.u.channels + k, (double)(width * j.u.spatial), rstd,
-                                   all, products);
+                slope_coefficients(&j, i * j.u.channels + k, (double)(width * j.u.spatial), rstd, all, products);
             }
         }
     }

@@ -57,8 +57,7 @@ static void FN(fold)(const eg__unit *u, int64_t from, int width, const double *l
         for (int k = 0; i + k < width; k++) {
             part[k] += lane[i + k];
         }
-        *sum += ((part[0] + part[1]) + (part[2] + part[3])) +
-                ((part[4] + part[5]) + (part[6] + part[7]));
+        *sum += ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
         return;
     }
     for (int i = 0; i < width; i += period) {
@@ -78,8 +77,7 @@ static void FN(clear)(int width, T *f1, T *f2, double *d1, double *d2)
 }
 
 /* f1 and f2 hold sums of few rows in T; they move on to doubles. */
-static void FN(flush)(int width, T *restrict f1, T *restrict f2, double *restrict d1,
-                      double *restrict d2)
+static void FN(flush)(int width, T *restrict f1, T *restrict f2, double *restrict d1, double *restrict d2)
 {
     for (int i = 0; i < width; i++) {
         d1[i] += (double)f1[i];
@@ -91,8 +89,8 @@ static void FN(flush)(int width, T *restrict f1, T *restrict f2, double *restric
 /* ---- moments ------------------------------------------------------------------------------- */
 
 /* Sums of x - pivot and its square over strips. */
-static void FN(add_moments)(int64_t rows, int64_t stride, int width, const T *restrict x,
-                            const T *restrict pivot, T *restrict f1, T *restrict f2)
+static void FN(add_moments)(int64_t rows, int64_t stride, int width, const T *restrict x, const T *restrict pivot,
+                            T *restrict f1, T *restrict f2)
 {
     int64_t r = 0;
     for (; r + 4 <= rows; r += 4, x += 4 * stride) {
@@ -145,8 +143,8 @@ static void FN(moments)(const eg__unit *u, const T *x, double *mean, double *dev
 
 /* ---- y = (x - mean) a + b ------------------------------------------------------------------- */
 
-static inline void FN(apply_strips)(int64_t rows, int64_t stride, int width, const T *x,
-                                    const FN(lanes) * c, bool relu, T *y)
+static inline void FN(apply_strips)(int64_t rows, int64_t stride, int width, const T *x, const FN(lanes) * c, bool relu,
+                                    T *y)
 {
     for (int64_t r = 0; r < rows; r++, x += stride, y += stride) {
         const T *restrict xs = x;
@@ -158,8 +156,7 @@ static inline void FN(apply_strips)(int64_t rows, int64_t stride, int width, con
     }
 }
 
-static void FN(apply)(const eg__unit *u, const T *x, const T *mean, const T *a, const T *b,
-                      bool relu, T *y)
+static void FN(apply)(const eg__unit *u, const T *x, const T *mean, const T *a, const T *b, bool relu, T *y)
 {
     FN(lanes) c;
     for (int64_t from = 0; from < u->channels; from += LANES) {
@@ -187,13 +184,12 @@ static inline T FN(through)(T dy, T centred, T a, T b, bool relu)
 }
 
 /* Sums of dy and of dy (x - mean). */
-static inline void FN(add_slopes)(int64_t rows, int64_t stride, int width, const T *dy, const T *x,
-                                  const FN(lanes) * c, bool relu, T *restrict f1, T *restrict f2)
+static inline void FN(add_slopes)(int64_t rows, int64_t stride, int width, const T *dy, const T *x, const FN(lanes) * c,
+                                  bool relu, T *restrict f1, T *restrict f2)
 {
     int64_t r = 0;
     for (; r + 2 <= rows; r += 2, x += 2 * stride, dy += 2 * stride) {
-        const T *restrict x0 = x, *restrict x1 = x + stride, *restrict g0 = dy,
-                          *restrict g1 = dy + stride;
+        const T *restrict x0 = x, *restrict x1 = x + stride, *restrict g0 = dy, *restrict g1 = dy + stride;
         for (int i = 0; i < width; i++) {
             T e0 = x0[i] - c->mean[i], e1 = x1[i] - c->mean[i];
             T h0 = FN(through)(g0[i], e0, c->a[i], c->b[i], relu);
@@ -211,8 +207,8 @@ static inline void FN(add_slopes)(int64_t rows, int64_t stride, int width, const
     }
 }
 
-static inline void FN(slopes_of)(const eg__unit *u, const T *dy, const T *x, const T *mean,
-                                 const T *a, const T *b, bool relu, double *sum, double *product)
+static inline void FN(slopes_of)(const eg__unit *u, const T *dy, const T *x, const T *mean, const T *a, const T *b,
+                                 bool relu, double *sum, double *product)
 {
     FN(lanes) c;
     T f1[LANES], f2[LANES];
@@ -242,8 +238,8 @@ static inline void FN(slopes_of)(const eg__unit *u, const T *dy, const T *x, con
     }
 }
 
-static void FN(slopes)(const eg__unit *u, const T *dy, const T *x, const T *mean, const T *a,
-                       const T *b, bool relu, double *sum, double *product)
+static void FN(slopes)(const eg__unit *u, const T *dy, const T *x, const T *mean, const T *a, const T *b, bool relu,
+                       double *sum, double *product)
 {
     if (relu) {
         FN(slopes_of)(u, dy, x, mean, a, b, true, sum, product);
@@ -253,8 +249,8 @@ static void FN(slopes)(const eg__unit *u, const T *dy, const T *x, const T *mean
 }
 
 /* dx = a dy + p (x - mean) + q */
-static inline void FN(descend_strips)(int64_t rows, int64_t stride, int width, const T *dy,
-                                      const T *x, const FN(lanes) * c, bool relu, T *dx)
+static inline void FN(descend_strips)(int64_t rows, int64_t stride, int width, const T *dy, const T *x,
+                                      const FN(lanes) * c, bool relu, T *dx)
 {
     for (int64_t r = 0; r < rows; r++, dy += stride, x += stride, dx += stride) {
         const T *restrict xs = x, *restrict gs = dy;
@@ -266,8 +262,8 @@ static inline void FN(descend_strips)(int64_t rows, int64_t stride, int width, c
     }
 }
 
-static void FN(descend)(const eg__unit *u, const T *dy, const T *x, const T *mean, const T *a,
-                        const T *b, const T *p, const T *q, bool relu, T *dx)
+static void FN(descend)(const eg__unit *u, const T *dy, const T *x, const T *mean, const T *a, const T *b, const T *p,
+                        const T *q, bool relu, T *dx)
 {
     FN(lanes) c;
     for (int64_t from = 0; from < u->channels; from += LANES) {

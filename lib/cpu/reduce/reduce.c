@@ -11,9 +11,9 @@
 #include "lib/math/half.h"
 #include "lib/ops/options.h"
 
-eg__kernel ISA(eg__cpu_sum), ISA(eg__cpu_mean), ISA(eg__cpu_prod), ISA(eg__cpu_count_nonzero),
-    ISA(eg__cpu_any), ISA(eg__cpu_all), ISA(eg__cpu_logsumexp), ISA(eg__cpu_max), ISA(eg__cpu_min),
-    ISA(eg__cpu_argmax), ISA(eg__cpu_argmin), ISA(eg__cpu_norm), ISA(eg__cpu_var), ISA(eg__cpu_std);
+eg__kernel ISA(eg__cpu_sum), ISA(eg__cpu_mean), ISA(eg__cpu_prod), ISA(eg__cpu_count_nonzero), ISA(eg__cpu_any),
+    ISA(eg__cpu_all), ISA(eg__cpu_logsumexp), ISA(eg__cpu_max), ISA(eg__cpu_min), ISA(eg__cpu_argmax),
+    ISA(eg__cpu_argmin), ISA(eg__cpu_norm), ISA(eg__cpu_var), ISA(eg__cpu_std);
 
 enum {
     COLS = EG__FOLD_COLS,
@@ -100,8 +100,7 @@ static void lay_out(job *j, const eg_tensor *x, const eg_tensor *y)
     for (int d = 0, k = 0; d < x->ndim; d++) {
         bool gone = j->o->axes >> d & 1;
         if (x->shape[d] != 1) {
-            add_axis(gone ? &j->gone : &j->kept, x->shape[d], x->strides[d] * ex,
-                     gone ? 0 : y->strides[k] * ey);
+            add_axis(gone ? &j->gone : &j->kept, x->shape[d], x->strides[d] * ex, gone ? 0 : y->strides[k] * ey);
         }
         j->count *= gone ? x->shape[d] : 1;
         k += !gone || j->o->keepdim;
@@ -195,8 +194,7 @@ static inline void fold_run(const job *j, const eg__tile *t, eg__word *w)
 }
 
 /* Elements begin..end behind the results at x. */
-static void fold_range(const job *j, const char *x, int64_t cols, int64_t begin, int64_t end,
-                       eg__word *w)
+static void fold_range(const job *j, const char *x, int64_t cols, int64_t begin, int64_t end, eg__word *w)
 {
     const axes *g = &j->gone;
     const int last = g->n - 1;
@@ -230,8 +228,7 @@ static void fold_range(const job *j, const char *x, int64_t cols, int64_t begin,
     }
 }
 
-static void fold_block(const job *j, const char *x, int64_t cols, int64_t begin, int64_t end,
-                       eg__word *w)
+static void fold_block(const job *j, const char *x, int64_t cols, int64_t begin, int64_t end, eg__word *w)
 {
     const int words = j->fold->words;
     start(j->fold, cols, w);

@@ -19,28 +19,28 @@ enum { COLS = 512, CHAINS = 4 };
 #undef T
 #undef Y
 #undef FN
-#define T             double
-#define Y             double
-#define FN(name)      name##_f64
+#define T        double
+#define Y        double
+#define FN(name) name##_f64
 #include "lib/cpu/reduce/scan_loops.h"
 #undef T
 #undef Y
 #undef FN
 #undef A
-#define A             int64_t
-#define Y             int64_t
-#define T             int64_t
-#define FN(name)      name##_i64
+#define A        int64_t
+#define Y        int64_t
+#define T        int64_t
+#define FN(name) name##_i64
 #include "lib/cpu/reduce/scan_loops.h"
 #undef T
 #undef FN
-#define T             int32_t
-#define FN(name)      name##_i32
+#define T        int32_t
+#define FN(name) name##_i32
 #include "lib/cpu/reduce/scan_loops.h"
 #undef T
 #undef FN
-#define T             uint8_t
-#define FN(name)      name##_u8
+#define T        uint8_t
+#define FN(name) name##_u8
 #include "lib/cpu/reduce/scan_loops.h"
 #undef T
 #undef FN
@@ -61,20 +61,16 @@ static eg_status along(const eg__call *c, eg__lines_fn *const *blocks)
 
 eg_status ISA(eg__cpu_cumsum)(const eg__call *c)
 {
-    static eg__lines_fn *const blocks[EG_DTYPE_COUNT] = {
-        [EG_F32] = sum_f32, [EG_F64] = sum_f64, [EG_I64] = sum_i64,
-        [EG_I32] = sum_i32, [EG_U8] = sum_u8,   [EG_BOOL] = sum_b8};
-    return blocks[c->in[0]->dtype] ? along(c, blocks)
-                                   : ISA(eg__through_f32)(c, ISA(eg__cpu_cumsum));
+    static eg__lines_fn *const blocks[EG_DTYPE_COUNT] = {[EG_F32] = sum_f32, [EG_F64] = sum_f64, [EG_I64] = sum_i64,
+                                                         [EG_I32] = sum_i32, [EG_U8] = sum_u8,   [EG_BOOL] = sum_b8};
+    return blocks[c->in[0]->dtype] ? along(c, blocks) : ISA(eg__through_f32)(c, ISA(eg__cpu_cumsum));
 }
 
 eg_status ISA(eg__cpu_cumprod)(const eg__call *c)
 {
-    static eg__lines_fn *const blocks[EG_DTYPE_COUNT] = {
-        [EG_F32] = prod_f32, [EG_F64] = prod_f64, [EG_I64] = prod_i64,
-        [EG_I32] = prod_i32, [EG_U8] = prod_u8,   [EG_BOOL] = prod_b8};
-    return blocks[c->in[0]->dtype] ? along(c, blocks)
-                                   : ISA(eg__through_f32)(c, ISA(eg__cpu_cumprod));
+    static eg__lines_fn *const blocks[EG_DTYPE_COUNT] = {[EG_F32] = prod_f32, [EG_F64] = prod_f64, [EG_I64] = prod_i64,
+                                                         [EG_I32] = prod_i32, [EG_U8] = prod_u8,   [EG_BOOL] = prod_b8};
+    return blocks[c->in[0]->dtype] ? along(c, blocks) : ISA(eg__through_f32)(c, ISA(eg__cpu_cumprod));
 }
 
 #define T        float
@@ -95,9 +91,7 @@ eg_status ISA(eg__cpu_recurrence)(const eg__call *c)
     if (dtype == EG_F16 || dtype == EG_BF16) {
         return ISA(eg__through_f32)(c, ISA(eg__cpu_recurrence));
     }
-    eg__lines l = {.block = dtype == EG_F32 ? recurrence_f32 : recurrence_f64,
-                   .axis = o->axis,
-                   .reverse = o->reverse};
+    eg__lines l = {.block = dtype == EG_F32 ? recurrence_f32 : recurrence_f64, .axis = o->axis, .reverse = o->reverse};
     ISA(eg__lines_run)(&l, (eg_tensor *[]){c->out[0], c->in[0], c->in[1]}, 3, 1);
     return EG_OK;
 }

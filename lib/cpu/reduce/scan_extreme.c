@@ -47,8 +47,8 @@ enum { COLS = 256, CHAINS = 4 };
 #undef T
 #undef A
 #undef FN
-#define T        uint16_t
-#define A        float
+#define T uint16_t
+#define A float
 #undef LOAD
 #undef STORE
 #define LOAD(v)  eg__f16_to_f32(v)

@@ -8,8 +8,8 @@ typedef struct FN(chains) {
     int64_t sy, sa, sb;
 } FN(chains);
 
-EG__INLINE void FN(recurrence_lines)(int64_t length, FN(chains) at, int64_t width, int64_t ey,
-                                     int64_t ea, int64_t eb, double *acc)
+EG__INLINE void FN(recurrence_lines)(int64_t length, FN(chains) at, int64_t width, int64_t ey, int64_t ea, int64_t eb,
+                                     double *acc)
 {
     char *y = at.y;
     const char *a = at.a, *b = at.b;
@@ -23,8 +23,7 @@ EG__INLINE void FN(recurrence_lines)(int64_t length, FN(chains) at, int64_t widt
 }
 
 /* Reversed, all steps are negative, and the factor of a step is the one behind it. */
-static void FN(recurrence)(const eg__lines *l, int64_t cols, char *const *ptr,
-                           const int64_t *across)
+static void FN(recurrence)(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across)
 {
     const int64_t turn = l->reverse ? -1 : 1, far = l->reverse ? l->n - 1 : 0;
     const int64_t sy = turn * l->step[0], sa = turn * l->step[1], sb = turn * l->step[2];

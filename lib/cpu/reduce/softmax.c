@@ -11,15 +11,14 @@
 #include "lib/cpu/reduce/lines.h"
 #include "lib/ops/options.h"
 
-eg__kernel ISA(eg__cpu_softmax), ISA(eg__cpu_log_softmax), ISA(eg__cpu_softmax_grad),
-    ISA(eg__cpu_log_softmax_grad);
+eg__kernel ISA(eg__cpu_softmax), ISA(eg__cpu_log_softmax), ISA(eg__cpu_softmax_grad), ISA(eg__cpu_log_softmax_grad);
 
 enum {
     LANES = 16,
-    SHORT = 32,       /* lines shorter than this do not run by themselves */
-    STRETCH = 2048,   /* elements added in their own type before they go to a double */
-    COLS = 256,       /* lines side by side */
-    PACKED = 4096,    /* elements packed at a time */
+    SHORT = 32,     /* lines shorter than this do not run by themselves */
+    STRETCH = 2048, /* elements added in their own type before they go to a double */
+    COLS = 256,     /* lines side by side */
+    PACKED = 4096,  /* elements packed at a time */
 };
 
 #define T          float
@@ -40,8 +39,8 @@ enum {
 /* ---- halves ---------------------------------------------------------------------------------- */
 
 /* Widened line by line. */
-static inline void drive_halves(const eg__lines *l, int64_t cols, char *const *ptr,
-                                const int64_t *across, int nops, line_f32 *line)
+static inline void drive_halves(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across, int nops,
+                                line_f32 *line)
 {
     _Alignas(64) float buf[3][PACKED];
     for (int64_t c = 0; c < cols; c++) {
@@ -58,20 +57,17 @@ static void softmax_halves(const eg__lines *l, int64_t cols, char *const *ptr, c
     drive_halves(l, cols, ptr, across, 2, softmax_line_f32);
 }
 
-static void log_softmax_halves(const eg__lines *l, int64_t cols, char *const *ptr,
-                               const int64_t *across)
+static void log_softmax_halves(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across)
 {
     drive_halves(l, cols, ptr, across, 2, log_softmax_line_f32);
 }
 
-static void softmax_grad_halves(const eg__lines *l, int64_t cols, char *const *ptr,
-                                const int64_t *across)
+static void softmax_grad_halves(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across)
 {
     drive_halves(l, cols, ptr, across, 3, softmax_grad_line_f32);
 }
 
-static void log_softmax_grad_halves(const eg__lines *l, int64_t cols, char *const *ptr,
-                                    const int64_t *across)
+static void log_softmax_grad_halves(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across)
 {
     drive_halves(l, cols, ptr, across, 3, log_softmax_grad_line_f32);
 }
@@ -93,7 +89,10 @@ static eg_status along(const eg__call *c, eg__lines_fn *const *blocks, eg__kerne
     return EG_OK;
 }
 
-#define BY_DTYPE(op) {[EG_F32] = op##_f32, [EG_F64] = op##_f64, [EG_F16] = op##_halves, [EG_BF16] = op##_halves}
+#define BY_DTYPE(op)                                                                              \
+    {                                                                                             \
+        [EG_F32] = op##_f32, [EG_F64] = op##_f64, [EG_F16] = op##_halves, [EG_BF16] = op##_halves \
+    }
 
 eg_status ISA(eg__cpu_softmax)(const eg__call *c)
 {

@@ -24,8 +24,7 @@ EG__INLINE void FN(join_tops)(T *acc)
 }
 
 /* The sum from `at` to `end` of a[i], or of a[i] * b[i] where `times`, a constant, says so. */
-EG__INLINE T FN(stretch_sum)(int64_t at, int64_t end, const T *restrict a, const T *restrict b,
-                             bool times)
+EG__INLINE T FN(stretch_sum)(int64_t at, int64_t end, const T *restrict a, const T *restrict b, bool times)
 {
     _Alignas(64) T acc[2 * LANES] = {0};
     int64_t i = at;
@@ -97,8 +96,7 @@ static T FN(top)(int64_t n, const T *restrict x)
     return top;
 }
 
-static void FN(softmax_line)(int64_t n, const T *restrict x, const T *restrict unused,
-                             T *restrict y)
+static void FN(softmax_line)(int64_t n, const T *restrict x, const T *restrict unused, T *restrict y)
 {
     const T top = FN(top)(n, x);
     const double sum = FN(powers)(n, x, top, y);
@@ -109,8 +107,7 @@ static void FN(softmax_line)(int64_t n, const T *restrict x, const T *restrict u
     }
 }
 
-static void FN(log_softmax_line)(int64_t n, const T *restrict x, const T *restrict unused,
-                                 T *restrict y)
+static void FN(log_softmax_line)(int64_t n, const T *restrict x, const T *restrict unused, T *restrict y)
 {
     const T top = FN(top)(n, x);
     const double sum = FN(powers)(n, x, top, y);
@@ -121,8 +118,7 @@ static void FN(log_softmax_line)(int64_t n, const T *restrict x, const T *restri
     }
 }
 
-static void FN(softmax_grad_line)(int64_t n, const T *restrict y, const T *restrict dy,
-                                  T *restrict dx)
+static void FN(softmax_grad_line)(int64_t n, const T *restrict y, const T *restrict dy, T *restrict dx)
 {
     const T off = (T)FN(line_sum)(n, y, dy, true);
     for (int64_t i = 0; i < n; i++) {
@@ -130,8 +126,7 @@ static void FN(softmax_grad_line)(int64_t n, const T *restrict y, const T *restr
     }
 }
 
-static void FN(log_softmax_grad_line)(int64_t n, const T *restrict y, const T *restrict dy,
-                                      T *restrict dx)
+static void FN(log_softmax_grad_line)(int64_t n, const T *restrict y, const T *restrict dy, T *restrict dx)
 {
     const T scale = (T)FN(line_sum)(n, dy, NULL, false);
     for (int64_t i = 0; i < n; i++) {
@@ -253,8 +248,8 @@ typedef void FN(line)(int64_t n, const T *restrict a, const T *restrict b, T *re
 typedef void FN(side)(const FN(columns) * b);
 
 /* Lines that do not lie side by side, as many as fit, copied so that they do. */
-static void FN(packed)(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across,
-                       int nops, FN(side) * side)
+static void FN(packed)(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across, int nops,
+                       FN(side) * side)
 {
     _Alignas(64) T buf[3][PACKED];
     FN(columns) b = {l->n, 0, {0}, {buf[0], buf[1], buf[2]}};
@@ -281,8 +276,8 @@ static void FN(packed)(const eg__lines *l, int64_t cols, char *const *ptr, const
 }
 
 /* A block of lines: each by itself, side by side, or packed. */
-static inline void FN(drive)(const eg__lines *l, int64_t cols, char *const *ptr,
-                             const int64_t *across, int nops, FN(line) * line, FN(side) * side)
+static inline void FN(drive)(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across, int nops,
+                             FN(line) * line, FN(side) * side)
 {
     bool along = l->n >= SHORT || cols < 4, beside = true;
     for (int k = 0; k < nops; k++) {
@@ -294,8 +289,8 @@ static inline void FN(drive)(const eg__lines *l, int64_t cols, char *const *ptr,
         const bool stream = l->stream && l->n <= PACKED;
         for (int64_t c = 0; c < cols; c++) {
             T *y = (T *)(ptr[0] + c * across[0]);
-            line(l->n, (const T *)(ptr[1] + c * across[1]),
-                 nops > 2 ? (const T *)(ptr[2] + c * across[2]) : NULL, stream ? buf : y);
+            line(l->n, (const T *)(ptr[1] + c * across[1]), nops > 2 ? (const T *)(ptr[2] + c * across[2]) : NULL,
+                 stream ? buf : y);
             if (stream) {
                 eg__look_ahead(ptr[1] + (c + 1) * across[1], l->n * (int64_t)sizeof(T));
                 eg__stream(y, buf, l->n * (int64_t)sizeof(T));
@@ -327,20 +322,17 @@ static void FN(softmax)(const eg__lines *l, int64_t cols, char *const *ptr, cons
     FN(drive)(l, cols, ptr, across, 2, FN(softmax_line), FN(softmax_columns));
 }
 
-static void FN(log_softmax)(const eg__lines *l, int64_t cols, char *const *ptr,
-                            const int64_t *across)
+static void FN(log_softmax)(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across)
 {
     FN(drive)(l, cols, ptr, across, 2, FN(log_softmax_line), FN(log_softmax_columns));
 }
 
-static void FN(softmax_grad)(const eg__lines *l, int64_t cols, char *const *ptr,
-                             const int64_t *across)
+static void FN(softmax_grad)(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across)
 {
     FN(drive)(l, cols, ptr, across, 3, FN(softmax_grad_line), FN(softmax_grad_columns));
 }
 
-static void FN(log_softmax_grad)(const eg__lines *l, int64_t cols, char *const *ptr,
-                                 const int64_t *across)
+static void FN(log_softmax_grad)(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across)
 {
     FN(drive)(l, cols, ptr, across, 3, FN(log_softmax_grad_line), FN(log_softmax_grad_columns));
 }

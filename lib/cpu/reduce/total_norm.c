@@ -22,31 +22,29 @@ static inline double join(double p, double a, double b)
 }
 
 /* Inlined with a constant p. */
-#define MEASURE(name, T)                                                                           \
-    static inline double name##_of(const T *restrict x, int64_t n, double p)                       \
-    {                                                                                              \
-        double acc[LANES] = {0};                                                                   \
-        int64_t i = 0;                                                                             \
-        for (; i + LANES <= n; i += LANES) {                                                       \
-            for (int l = 0; l < LANES; l++) {                                                      \
-                double v = x[i + l];                                                               \
-                acc[l] = join(p, acc[l], p == 2 ? v * v : fabs(v));                                \
-            }                                                                                      \
-        }                                                                                          \
-        for (; i < n; i++) {                                                                       \
-            double v = x[i];                                                                       \
-            acc[0] = join(p, acc[0], p == 2 ? v * v : fabs(v));                                    \
-        }                                                                                          \
-        for (int l = 1; l < LANES; l++) {                                                          \
-            acc[0] = join(p, acc[0], acc[l]);                                                      \
-        }                                                                                          \
-        return acc[0];                                                                             \
-    }                                                                                              \
-    static double name(const T *x, int64_t n, double p)                                            \
-    {                                                                                              \
-        return p == 2   ? name##_of(x, n, 2)                                                       \
-               : p == 1 ? name##_of(x, n, 1)                                                       \
-                        : name##_of(x, n, INFINITY);                                               \
+#define MEASURE(name, T)                                                                              \
+    static inline double name##_of(const T *restrict x, int64_t n, double p)                          \
+    {                                                                                                 \
+        double acc[LANES] = {0};                                                                      \
+        int64_t i = 0;                                                                                \
+        for (; i + LANES <= n; i += LANES) {                                                          \
+            for (int l = 0; l < LANES; l++) {                                                         \
+                double v = x[i + l];                                                                  \
+                acc[l] = join(p, acc[l], p == 2 ? v * v : fabs(v));                                   \
+            }                                                                                         \
+        }                                                                                             \
+        for (; i < n; i++) {                                                                          \
+            double v = x[i];                                                                          \
+            acc[0] = join(p, acc[0], p == 2 ? v * v : fabs(v));                                       \
+        }                                                                                             \
+        for (int l = 1; l < LANES; l++) {                                                             \
+            acc[0] = join(p, acc[0], acc[l]);                                                         \
+        }                                                                                             \
+        return acc[0];                                                                                \
+    }                                                                                                 \
+    static double name(const T *x, int64_t n, double p)                                               \
+    {                                                                                                 \
+        return p == 2 ? name##_of(x, n, 2) : p == 1 ? name##_of(x, n, 1) : name##_of(x, n, INFINITY); \
     }
 MEASURE(measure_f32, float)
 MEASURE(measure_f64, double)

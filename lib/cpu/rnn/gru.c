@@ -58,17 +58,15 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
         if (zero) {
             memset(s->product, 0, (size_t)(N * 3 * H * es));
         } else {
-            st = eg__rnn_product(c, N, before, w_hh, 0, true,
-                                 (eg__rnn_matrix){s->product, 3 * H, 3 * H}, false);
+            st = eg__rnn_product(c, N, before, w_hh, 0, true, (eg__rnn_matrix){s->product, 3 * H, 3 * H}, false);
         }
         if (!st) {
             run_cells(s, WHOLE, forward_cells_f32, forward_cells_f64, es);
         }
         return st;
     }
-    eg_status st = zero ? EG_OK
-                        : eg__rnn_product(c, N, before, w_hh, 0, true,
-                                          (eg__rnn_matrix){s->gates, 2 * H, 3 * H}, true);
+    eg_status st =
+        zero ? EG_OK : eg__rnn_product(c, N, before, w_hh, 0, true, (eg__rnn_matrix){s->gates, 2 * H, 3 * H}, true);
     if (!st) {
         run_cells(s, GATES, forward_cells_f32, forward_cells_f64, es);
         st = zero ? EG_OK
@@ -101,17 +99,14 @@ eg_status ISA(eg__cpu_gru)(const eg__call *c)
     } else {
         gather_biases_f32(c->in[EG__RNN_B_IH], c->in[EG__RNN_B_HH], s.data, H);
     }
-    eg__rnn_copy(kept + (size_t)(p.h * es) + (size_t)eg__rnn_first(&p) * states, c->in[EG__RNN_H0],
-                 states);
-    eg_status st =
-        eg__rnn_product(c, p.steps * N, (eg__rnn_matrix){eg__ptr(x), p.inputs, p.inputs},
-                        c->in[EG__RNN_W_IH], 0, true, (eg__rnn_matrix){kept, 3 * H, 3 * H}, false);
+    eg__rnn_copy(kept + (size_t)(p.h * es) + (size_t)eg__rnn_first(&p) * states, c->in[EG__RNN_H0], states);
+    eg_status st = eg__rnn_product(c, p.steps * N, (eg__rnn_matrix){eg__ptr(x), p.inputs, p.inputs},
+                                   c->in[EG__RNN_W_IH], 0, true, (eg__rnn_matrix){kept, 3 * H, 3 * H}, false);
     for (int64_t i = 0; i < p.steps && !st; i++) {
         st = forward_step(c, &p, i, &now);
     }
     if (!st) {
-        memcpy(eg__ptr(c->out[1]), kept + (size_t)(p.h * es) + (size_t)eg__rnn_last(&p) * states,
-               states);
+        memcpy(eg__ptr(c->out[1]), kept + (size_t)(p.h * es) + (size_t)eg__rnn_last(&p) * states, states);
     }
     eg__scratch_put(c, &s);
     return st;
@@ -119,8 +114,7 @@ eg_status ISA(eg__cpu_gru)(const eg__call *c)
 
 /* ---- backwards ------------------------------------------------------------------------------- */
 
-static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t index, step *s,
-                               char *drh)
+static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t index, step *s, char *drh)
 {
     const eg__rnn_grad_opts *o = c->opts;
     const eg_tensor *w_hh = c->in[EG__RNN_GRAD_W_HH], *dy = c->in[EG__RNN_GRAD_DY];
@@ -142,8 +136,8 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
         if (zero) {
             memset(drh, 0, (size_t)(N * H * es));
         } else {
-            st = eg__rnn_product(c, N, (eg__rnn_matrix){s->dx + 2 * H * es, H, 3 * H}, w_hh, 2 * H,
-                                 false, (eg__rnn_matrix){drh, H, H}, false);
+            st = eg__rnn_product(c, N, (eg__rnn_matrix){s->dx + 2 * H * es, H, 3 * H}, w_hh, 2 * H, false,
+                                 (eg__rnn_matrix){drh, H, H}, false);
         }
         if (!st) {
             run_cells(s, GATES, backward_cells_f32, backward_cells_f64, es);

@@ -2,9 +2,9 @@
 
 /* Both gates and the candidate, the reset gate after the product m with h. b: r, z, n and m's
  * own. */
-static inline void LANE(after_row)(int64_t n, int64_t H, T *restrict r, T *restrict z,
-                                   T *restrict v, const T *restrict m, const T *restrict b,
-                                   const T *restrict before, T *restrict met, T *restrict h)
+static inline void LANE(after_row)(int64_t n, int64_t H, T *restrict r, T *restrict z, T *restrict v,
+                                   const T *restrict m, const T *restrict b, const T *restrict before, T *restrict met,
+                                   T *restrict h)
 {
     for (int64_t j = 0; j < n; j++) {
         T vr = FN(sigmoid)(r[j] + m[j] + b[j]), vz = FN(sigmoid)(z[j] + m[H + j] + b[H + j]);
@@ -18,8 +18,8 @@ static inline void LANE(after_row)(int64_t n, int64_t H, T *restrict r, T *restr
 }
 
 /* The reset gate before it: first both gates and r h, */
-static inline void LANE(gates_row)(int64_t n, int64_t H, T *restrict r, T *restrict z,
-                                   const T *restrict b, const T *restrict before, T *restrict met)
+static inline void LANE(gates_row)(int64_t n, int64_t H, T *restrict r, T *restrict z, const T *restrict b,
+                                   const T *restrict before, T *restrict met)
 {
     for (int64_t j = 0; j < n; j++) {
         T vr = FN(sigmoid)(r[j] + b[j]);
@@ -30,8 +30,8 @@ static inline void LANE(gates_row)(int64_t n, int64_t H, T *restrict r, T *restr
 }
 
 /* then, its product added to v, the candidate. */
-static inline void LANE(candidate_row)(int64_t n, int64_t H, const T *restrict z, T *restrict v,
-                                       const T *restrict b, const T *restrict before, T *restrict h)
+static inline void LANE(candidate_row)(int64_t n, int64_t H, const T *restrict z, T *restrict v, const T *restrict b,
+                                       const T *restrict before, T *restrict h)
 {
     for (int64_t j = 0; j < n; j++) {
         T vv = FN(tanh)(v[j] + b[2 * H + j] + b[3 * H + j]);
@@ -80,10 +80,9 @@ static void LANE(forward_cells)(void *ctx, int64_t begin, int64_t end)
 
 /* Gradients on x's side and, where the reset gate comes after, on h's; and what goes past the
  * gates. */
-static inline void LANE(after_row_back)(int64_t n, int64_t H, const T *restrict g,
-                                        const T *restrict met, const T *restrict before,
-                                        const T *restrict dh, const T *restrict dy, T *restrict dx,
-                                        T *restrict dm, T *restrict past)
+static inline void LANE(after_row_back)(int64_t n, int64_t H, const T *restrict g, const T *restrict met,
+                                        const T *restrict before, const T *restrict dh, const T *restrict dy,
+                                        T *restrict dx, T *restrict dm, T *restrict past)
 {
     for (int64_t j = 0; j < n; j++) {
         T r = g[j], z = g[H + j], v = g[2 * H + j], d = dh[j] + dy[j];
@@ -99,9 +98,9 @@ static inline void LANE(after_row_back)(int64_t n, int64_t H, const T *restrict 
     }
 }
 
-static inline void LANE(candidate_row_back)(int64_t n, int64_t H, const T *restrict g,
-                                            const T *restrict before, const T *restrict dh,
-                                            const T *restrict dy, T *restrict dx, T *restrict past)
+static inline void LANE(candidate_row_back)(int64_t n, int64_t H, const T *restrict g, const T *restrict before,
+                                            const T *restrict dh, const T *restrict dy, T *restrict dx,
+                                            T *restrict past)
 {
     for (int64_t j = 0; j < n; j++) {
         T z = g[H + j], v = g[2 * H + j], d = dh[j] + dy[j];
@@ -112,8 +111,8 @@ static inline void LANE(candidate_row_back)(int64_t n, int64_t H, const T *restr
 }
 
 /* dm: gradient of r h */
-static inline void LANE(gates_row_back)(int64_t n, const T *restrict g, const T *restrict before,
-                                        const T *restrict dm, T *restrict dx, T *restrict past)
+static inline void LANE(gates_row_back)(int64_t n, const T *restrict g, const T *restrict before, const T *restrict dm,
+                                        T *restrict dx, T *restrict past)
 {
     for (int64_t j = 0; j < n; j++) {
         T r = g[j];
@@ -132,8 +131,7 @@ static void LANE(backward_cells)(void *ctx, int64_t begin, int64_t end)
         k = stop - at;
         size_t bytes = (size_t)k * sizeof(T);
         const T *g = (const T *)s->gates + n * 3 * H + j, *before = (const T *)s->before + at;
-        const T *dh = (const T *)s->h + at,
-                *dy = s->y ? (const T *)s->y + at : (const T *)s->bias + j;
+        const T *dh = (const T *)s->h + at, *dy = s->y ? (const T *)s->y + at : (const T *)s->bias + j;
         T *dx = (T *)s->dx + n * 3 * H + j, *past = (T *)s->past + at;
         T *dm = s->part == WHOLE ? (T *)s->product + n * 3 * H + j : (T *)s->product + at;
         if (!eg__rnn_takes(s->p, n, s->t)) {

@@ -48,8 +48,7 @@ static void finish_projection(const step *s, int64_t es)
     }
 }
 
-static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t index, step *s,
-                              char *unprojected)
+static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t index, step *s, char *unprojected)
 {
     char *kept = eg__ptr(c->out[3]);
     const eg_tensor *w_hr = c->in[EG__RNN_W_HR];
@@ -62,8 +61,8 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
     s->c_before = kept + (p->c + before * H) * es;
     s->c_after = kept + (p->c + after * H) * es;
     if (index || c->in[EG__RNN_H0]) {
-        st = eg__rnn_product(c, N, (eg__rnn_matrix){s->h_before, R, R}, c->in[EG__RNN_W_HH], 0,
-                             true, (eg__rnn_matrix){s->z, 4 * H, 4 * H}, true);
+        st = eg__rnn_product(c, N, (eg__rnn_matrix){s->h_before, R, R}, c->in[EG__RNN_W_HH], 0, true,
+                             (eg__rnn_matrix){s->z, 4 * H, 4 * H}, true);
     }
     char *h = kept + (p->h + after * R) * es, *y = eg__ptr(c->out[0]) + t * N * R * es;
     s->h = w_hr ? unprojected : h;
@@ -74,8 +73,8 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
     if (!st && w_hr) {
         s->h = h;
         s->y = y;
-        st = eg__rnn_product(c, N, (eg__rnn_matrix){unprojected, H, H}, w_hr, 0, true,
-                             (eg__rnn_matrix){h, R, R}, false);
+        st =
+            eg__rnn_product(c, N, (eg__rnn_matrix){unprojected, H, H}, w_hr, 0, true, (eg__rnn_matrix){h, R, R}, false);
         finish_projection(s, es);
     }
     return st;
@@ -106,21 +105,16 @@ eg_status ISA(eg__cpu_lstm)(const eg__call *c)
         add_biases_f32(c->in[EG__RNN_B_IH], c->in[EG__RNN_B_HH], s.data, 4 * H);
     }
     size_t states = (size_t)(N * R * es), cells = (size_t)(N * H * es);
-    eg__rnn_copy(kept + (size_t)(p.h * es) + (size_t)eg__rnn_first(&p) * states, c->in[EG__RNN_H0],
-                 states);
-    eg__rnn_copy(kept + (size_t)(p.c * es) + (size_t)eg__rnn_first(&p) * cells, c->in[EG__RNN_C0],
-                 cells);
-    eg_status st =
-        eg__rnn_product(c, p.steps * N, (eg__rnn_matrix){eg__ptr(x), p.inputs, p.inputs},
-                        c->in[EG__RNN_W_IH], 0, true, (eg__rnn_matrix){kept, 4 * H, 4 * H}, false);
+    eg__rnn_copy(kept + (size_t)(p.h * es) + (size_t)eg__rnn_first(&p) * states, c->in[EG__RNN_H0], states);
+    eg__rnn_copy(kept + (size_t)(p.c * es) + (size_t)eg__rnn_first(&p) * cells, c->in[EG__RNN_C0], cells);
+    eg_status st = eg__rnn_product(c, p.steps * N, (eg__rnn_matrix){eg__ptr(x), p.inputs, p.inputs},
+                                   c->in[EG__RNN_W_IH], 0, true, (eg__rnn_matrix){kept, 4 * H, 4 * H}, false);
     for (int64_t i = 0; i < p.steps && !st; i++) {
         st = forward_step(c, &p, i, &now, (char *)s.data + 4 * H * es);
     }
     if (!st) {
-        memcpy(eg__ptr(c->out[1]), kept + (size_t)(p.h * es) + (size_t)eg__rnn_last(&p) * states,
-               states);
-        memcpy(eg__ptr(c->out[2]), kept + (size_t)(p.c * es) + (size_t)eg__rnn_last(&p) * cells,
-               cells);
+        memcpy(eg__ptr(c->out[1]), kept + (size_t)(p.h * es) + (size_t)eg__rnn_last(&p) * states, states);
+        memcpy(eg__ptr(c->out[2]), kept + (size_t)(p.c * es) + (size_t)eg__rnn_last(&p) * cells, cells);
     }
     eg__scratch_put(c, &s);
     return st;
@@ -133,8 +127,7 @@ typedef struct back {
     char *dh, *other, *unprojected;
 } back;
 
-static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t index, step *s,
-                               back *b)
+static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t index, step *s, back *b)
 {
     const eg__rnn_grad_opts *o = c->opts;
     const eg_tensor *w_hr = c->in[EG__RNN_GRAD_W_HR], *dy = c->in[EG__RNN_GRAD_DY];
@@ -155,8 +148,8 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
         } else {
             gather_dh_f32(p, t, (float *)s->h, (float *)s->y, (float *)dr);
         }
-        st = eg__rnn_product(c, N, (eg__rnn_matrix){dr, R, R}, w_hr, 0, false,
-                             (eg__rnn_matrix){b->unprojected, H, H}, false);
+        st = eg__rnn_product(c, N, (eg__rnn_matrix){dr, R, R}, w_hr, 0, false, (eg__rnn_matrix){b->unprojected, H, H},
+                             false);
         s->h = b->unprojected;
         s->y = NULL;
     }
@@ -169,8 +162,8 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
     if (p->lengths) {
         eg__rnn_hold(p, t, b->dh, b->other, (size_t)(R * es));
     }
-    st = eg__rnn_product(c, N, (eg__rnn_matrix){s->dz, 4 * H, 4 * H}, c->in[EG__RNN_GRAD_W_HH], 0,
-                         false, (eg__rnn_matrix){b->other, R, R}, p->lengths != NULL);
+    st = eg__rnn_product(c, N, (eg__rnn_matrix){s->dz, 4 * H, 4 * H}, c->in[EG__RNN_GRAD_W_HH], 0, false,
+                         (eg__rnn_matrix){b->other, R, R}, p->lengths != NULL);
     char *dh = b->dh;
     b->dh = b->other;
     b->other = dh;

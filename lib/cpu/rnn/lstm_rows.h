@@ -1,10 +1,9 @@
 /* lstm_rows.h - the fused loops of lstm.c for one element type T, with LANE(x) and FN(x)
  * defined. */
 
-static inline void LANE(forward_row)(int64_t n, T *restrict i, T *restrict f, T *restrict g,
-                                     T *restrict o, const T *restrict b, int64_t H,
-                                     const T *restrict before, T *restrict after, T *restrict h,
-                                     T clip)
+static inline void LANE(forward_row)(int64_t n, T *restrict i, T *restrict f, T *restrict g, T *restrict o,
+                                     const T *restrict b, int64_t H, const T *restrict before, T *restrict after,
+                                     T *restrict h, T clip)
 {
     for (int64_t j = 0; j < n; j++) {
         T vi = FN(sigmoid)(i[j] + b[j]), vf = FN(sigmoid)(f[j] + b[H + j]);
@@ -33,8 +32,8 @@ static void LANE(forward_cells)(void *ctx, int64_t begin, int64_t end)
         T *z = (T *)s->z + n * 4 * H + j, *h = (T *)s->h + at, *y = (T *)s->y + at;
         if (eg__rnn_takes(s->p, n, s->t)) {
             LANE(forward_row)
-            (stop - at, z, z + H, z + 2 * H, z + 3 * H, (const T *)s->bias + j, H,
-             (const T *)s->c_before + at, (T *)s->c_after + at, h, (T)s->clip);
+            (stop - at, z, z + H, z + 2 * H, z + 3 * H, (const T *)s->bias + j, H, (const T *)s->c_before + at,
+             (T *)s->c_after + at, h, (T)s->clip);
             if (s->y) {
                 memcpy(y, h, bytes);
             }
@@ -50,11 +49,10 @@ static void LANE(forward_cells)(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-static inline void LANE(backward_row)(int64_t n, int64_t H, const T *restrict z,
-                                      const T *restrict before, const T *restrict after,
-                                      const T *restrict dh, const T *restrict dy, T *restrict dc,
-                                      T *restrict di, T *restrict df, T *restrict dg,
-                                      T *restrict d_o, T clip)
+static inline void LANE(backward_row)(int64_t n, int64_t H, const T *restrict z, const T *restrict before,
+                                      const T *restrict after, const T *restrict dh, const T *restrict dy,
+                                      T *restrict dc, T *restrict di, T *restrict df, T *restrict dg, T *restrict d_o,
+                                      T clip)
 {
     for (int64_t j = 0; j < n; j++) {
         T i = z[j], f = z[H + j], g = z[2 * H + j], o = z[3 * H + j];
@@ -78,12 +76,10 @@ static void LANE(backward_cells)(void *ctx, int64_t begin, int64_t end)
         stop = eg__min(at - j + H, end);
         T *dz = (T *)s->dz + n * 4 * H + j;
         if (eg__rnn_takes(s->p, n, s->t)) {
-            const T *dy =
-                s->y ? (const T *)s->y + at : (const T *)s->bias + j; /* the latter zeros */
+            const T *dy = s->y ? (const T *)s->y + at : (const T *)s->bias + j; /* the latter zeros */
             LANE(backward_row)
-            (stop - at, H, (const T *)s->z + n * 4 * H + j, (const T *)s->c_before + at,
-             (const T *)s->c_after + at, (const T *)s->h + at, dy, (T *)s->dc + at, dz, dz + H,
-             dz + 2 * H, dz + 3 * H, (T)s->clip);
+            (stop - at, H, (const T *)s->z + n * 4 * H + j, (const T *)s->c_before + at, (const T *)s->c_after + at,
+             (const T *)s->h + at, dy, (T *)s->dc + at, dz, dz + H, dz + 2 * H, dz + 3 * H, (T)s->clip);
         } else {
             for (int k = 0; k < 4; k++) {
                 memset(dz + k * H, 0, (size_t)(stop - at) * sizeof(T));

@@ -46,9 +46,8 @@ typedef struct eg__rnn_matrix {
 
 /* y[rows, .] (+)= a w^T with w [y.cols, a.cols], or a w with w [a.cols, y.cols]; w is made of whole
  * rows of `weight` from row `from` on. */
-static inline eg_status eg__rnn_product(const eg__call *c, int64_t rows, eg__rnn_matrix a,
-                                        const eg_tensor *weight, int64_t from, bool transposed,
-                                        eg__rnn_matrix y, bool add)
+static inline eg_status eg__rnn_product(const eg__call *c, int64_t rows, eg__rnn_matrix a, const eg_tensor *weight,
+                                        int64_t from, bool transposed, eg__rnn_matrix y, bool add)
 {
     bool done, fused;
     int64_t stride = weight->shape[1];
@@ -85,17 +84,14 @@ static inline eg_status eg__rnn_through_f32(const eg__call *c, eg__kernel *kerne
             memcpy(d.shape, t->shape, sizeof d.shape);
             eg__desc_dense(&d);
             f32 = eg__new(&d, c->op->name, c->op->id);
-            st = !f32    ? EG_ENOMEM
-                 : input ? eg__run(&eg__op_cast, &t, 1, &(eg__cast_opts){EG_F32}, f32)
-                         : EG_OK;
+            st = !f32 ? EG_ENOMEM : input ? eg__run(&eg__op_cast, &t, 1, &(eg__cast_opts){EG_F32}, f32) : EG_OK;
         }
         *(input ? &in[i] : &wide.out[i - c->nin]) = f32;
     }
     st = st ? st : kernel(&wide);
     for (int j = 0; j < c->op->nout && !st; j++) {
         if (wide.out[j] != c->out[j]) {
-            st = eg__run(&eg__op_cast, &wide.out[j], 1, &(eg__cast_opts){c->out[j]->dtype},
-                         c->out[j]);
+            st = eg__run(&eg__op_cast, &wide.out[j], 1, &(eg__cast_opts){c->out[j]->dtype}, c->out[j]);
         }
     }
     return st;
@@ -112,8 +108,7 @@ static inline void eg__rnn_copy(void *to, const eg_tensor *from, size_t bytes)
 }
 
 /* Rows that do not take the step keep dh; the others begin at 0. */
-static inline void eg__rnn_hold(const eg__rnn_plan *p, int64_t t, const char *dh, char *to,
-                                size_t row)
+static inline void eg__rnn_hold(const eg__rnn_plan *p, int64_t t, const char *dh, char *to, size_t row)
 {
     for (int64_t n = 0; n < p->rows; n++) {
         if (eg__rnn_takes(p, n, t)) {

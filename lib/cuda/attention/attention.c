@@ -39,8 +39,7 @@ static eg_status describe(const eg__call *c, eg_tensor **qkv, const eg_tensor *m
     const int64_t tiles = g->batches * ((eg__max(g->t, g->s) + 31) / 32);
     if (g->t > MOST || g->s > MOST || g->d > MOST || g->v > MOST || tiles >= (int64_t)1 << 31) {
         return eg__fail(EG_ESHAPE, c->op->name, "%lld matrices of %lld x %lld weights are too many for %s",
-                        (long long)g->batches, (long long)g->t, (long long)g->s,
-                        eg__cuda_at(c->device)->device->name);
+                        (long long)g->batches, (long long)g->t, (long long)g->s, eg__cuda_at(c->device)->device->name);
     }
     for (int i = 0; i < 3; i++) {
         eg_status st = straight(c, &qkv[i]);
@@ -48,11 +47,21 @@ static eg_status describe(const eg__call *c, eg_tensor **qkv, const eg_tensor *m
             return st;
         }
     }
-    *a = (eg__attention){.q = operand(g, qkv[0]), .k = operand(g, qkv[1]), .v = operand(g, qkv[2]),
-                         .dtype = qkv[0]->dtype, .size = (int)eg__esize(qkv[0]), .nlead = g->nbatch,
-                         .batches = g->batches, .t = (int)g->t, .s = (int)g->s, .d = (int)g->d,
-                         .columns = (int)g->v, .scale = o->scale, .softcap = o->softcap,
-                         .low = (int)band.low, .high = (int)band.high,
+    *a = (eg__attention){.q = operand(g, qkv[0]),
+                         .k = operand(g, qkv[1]),
+                         .v = operand(g, qkv[2]),
+                         .dtype = qkv[0]->dtype,
+                         .size = (int)eg__esize(qkv[0]),
+                         .nlead = g->nbatch,
+                         .batches = g->batches,
+                         .t = (int)g->t,
+                         .s = (int)g->s,
+                         .d = (int)g->d,
+                         .columns = (int)g->v,
+                         .scale = o->scale,
+                         .softcap = o->softcap,
+                         .low = (int)band.low,
+                         .high = (int)band.high,
                          .threshold = o->dropout > 0 ? eg__threshold(o->dropout) : 0,
                          .keep = o->dropout < 1 ? 1 / (1 - o->dropout) : 0,
                          .from = eg__cuda_draws(c, o->from)};

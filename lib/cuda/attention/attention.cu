@@ -8,12 +8,14 @@ enum { ACROSS = 16, DEPTH = 32 };
 /* ---- tiles in shared memory ------------------------------------------------------------------------------ */
 
 /* What a thread reads at once: 16 bytes. */
-template <class T, int R> struct __align__(16) strip {
+template <class T, int R> struct __align__(16) strip
+{
     T v[R];
 };
 
 /* Two staged pieces, and a tile of weights by column, a little apart so that columns are in different banks. */
-template <class T, int R> struct __align__(16) room {
+template <class T, int R> struct __align__(16) room
+{
     T a[DEPTH][ACROSS * R], b[DEPTH][ACROSS * R], tile[ACROSS * R][ACROSS * R + R];
 };
 
@@ -104,7 +106,7 @@ template <class T, int R, int N> struct plain {
         ROWS = R,
         COLUMNS = R,
         STRETCHES = N,
-        BLOCKS = sizeof(T) == 4 ? 2 : 1, /* on a processor at a time */
+        BLOCKS = sizeof(T) == 4 ? 2 : 1,         /* on a processor at a time */
         FEWER = sizeof(T) == 4 && N == 1 ? 2 : 1 /* of the kernel that has two results */
     };
 

@@ -107,7 +107,9 @@ struct eg__reach {
     int first, end;
 
     EG__FN eg__reach(int tile, int from, int64_t until, int most)
-        : first(max(0, from) / tile * tile), end(until < 0 ? 0 : until < most ? (int)until : most)
+        : first(max(0, from) / tile * tile), end(until < 0      ? 0
+                                                 : until < most ? (int)until
+                                                                : most)
     {
     }
 };
@@ -166,8 +168,8 @@ template <class E> static EG__FN void eg__score_tile(const eg__attention &a, typ
 /* A tile of scores becomes powers to the largest of their rows, which `out` and `sum` follow; then dropped. */
 template <class E>
 static EG__FN void eg__weigh_tile(const eg__attention &a, const eg__weighing_of &w, int row, int key,
-                                  typename E::number (*x)[E::COLUMNS], typename E::number *top,
-                                  typename E::number *sum, typename E::number (*out)[E::ROWS][E::COLUMNS])
+                                  typename E::number (*x)[E::COLUMNS], typename E::number *top, typename E::number *sum,
+                                  typename E::number (*out)[E::ROWS][E::COLUMNS])
 {
     typedef typename E::number T;
     const unsigned dropped = a.threshold ? E::dropped(a, w, row, key) : 0;
@@ -241,8 +243,8 @@ template <class E> __global__ void __launch_bounds__(E::THREADS, E::BLOCKS) atte
 
 /* Of a product of q and k: the weight; of one of dy and v: the gradient of the score. */
 template <class T>
-static EG__FN void eg__slope_of(const eg__attention &a, const eg__weighing_of &w, T stat, T delta, int t,
-                                int s, bool dropped, T &x, T &g)
+static EG__FN void eg__slope_of(const eg__attention &a, const eg__weighing_of &w, T stat, T delta, int t, int s,
+                                bool dropped, T &x, T &g)
 {
     const bool hide = w.hidden(a, t, s);
     const T power = t < a.t && s < a.s ? eg__fn_exp(w.masked(a, x, t, s, hide) - stat) : 0;

@@ -27,7 +27,7 @@ typedef struct eg__attention {
     int mask_dtype;
     int nlead;
     int64_t lead[EG__ATTENTION_LEAD], batches;
-    int t, s, d, columns; /* columns: of v */
+    int t, s, d, columns;  /* columns: of v */
     double scale, softcap; /* softcap: 0: none */
     int low, high;         /* key s is seen by query t where low <= s - t <= high */
     /* dropout, if threshold: weight i is dropped by word i, others multiplied with `keep` */

@@ -198,9 +198,8 @@ static bool can(const eg__call *c, const eg__attended *g, eg_tensor *const *m, b
     const eg__band b = eg__attention_band(o, g->t, g->s);
     const bool half = m[0]->dtype == EG_F16 || m[0]->dtype == EG_BF16;
     const bool plain = b.low <= 1 - g->t && ((b.high == 0 && g->t == g->s) || b.high >= g->s - 1) && o->softcap <= 0;
-    return half && !o->mask && o->dropout <= 0 && plain && g->batches && g->t && g->s && g->d &&
-           g->v && g->d % 8 == 0 && g->v % 8 == 0 && (!backward || g->t <= SCORES_OF_ONE / 2 / g->s) &&
-           eg__dnn_there(c);
+    return half && !o->mask && o->dropout <= 0 && plain && g->batches && g->t && g->s && g->d && g->v &&
+           g->d % 8 == 0 && g->v % 8 == 0 && (!backward || g->t <= SCORES_OF_ONE / 2 / g->s) && eg__dnn_there(c);
 }
 
 eg_status eg__attention_dnn(const eg__call *c, const eg__attended *g, eg_tensor *const *matrices, bool backward,

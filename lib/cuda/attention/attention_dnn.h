@@ -21,7 +21,7 @@ enum {
 /* What runs know parts by: matrices by their number + 1, and these. */
 enum {
     EG__ATTENTION_STATS = EG__ATTENTION_MATRICES + 1,
-    EG__ATTENTION_SUMS,   /* of the gradient: room for a number per row */
+    EG__ATTENTION_SUMS, /* of the gradient: room for a number per row */
     EG__ATTENTION_SCALE,
     EG__ATTENTION_HIDDEN, /* -infinity, where it is causal */
     EG__ATTENTION_ONE,    /* 1, of the gradient */

@@ -18,8 +18,8 @@ static eg__dnn_shape shape_of(const eg__attention_key *k, int matrix)
     const bool values = matrix == EG__ATTENTION_V || matrix == EG__ATTENTION_Y || matrix == EG__ATTENTION_DY ||
                         matrix == EG__ATTENTION_DV;
     const int64_t *stride = k->stride[matrix];
-    return (eg__dnn_shape){4, {k->b, k->h, keys ? k->s : k->t, values ? k->v : k->d},
-                           {stride[0], stride[1], stride[2], 1}};
+    return (eg__dnn_shape){
+        4, {k->b, k->h, keys ? k->s : k->t, values ? k->v : k->d}, {stride[0], stride[1], stride[2], 1}};
 }
 
 static eg__dnn_shape transposed(eg__dnn_shape s)

@@ -101,7 +101,8 @@ struct halves {
 
 template <int dtype, int N> struct tensor_cores {
     typedef float number;
-    struct __align__(16) room {
+    struct __align__(16) room
+    {
         halves a, b;
     };
     enum {

@@ -9,8 +9,7 @@ static int64_t magnitude(int64_t v)
 }
 
 /* The axes of the mask that have more than one place, in order. */
-static int choose(int *order, int ndim, const int64_t *shape, unsigned mask, const int64_t *by,
-                  bool sorted)
+static int choose(int *order, int ndim, const int64_t *shape, unsigned mask, const int64_t *by, bool sorted)
 {
     int n = 0;
     for (int d = 0; d < ndim; d++) {
@@ -27,8 +26,7 @@ static int choose(int *order, int ndim, const int64_t *shape, unsigned mask, con
 }
 
 /* Whether axis `inner` goes on where the last one of `a` does a step, for all operands. */
-static bool merges(const eg__axes *a, const int64_t *shape, int inner, int nops,
-                   const int64_t (*strides)[EG_MAX_DIMS])
+static bool merges(const eg__axes *a, const int64_t *shape, int inner, int nops, const int64_t (*strides)[EG_MAX_DIMS])
 {
     for (int k = 0; k < nops; k++) {
         if (a->stride[k][a->ndim - 1] != strides[k][inner] * shape[inner]) {
@@ -80,7 +78,6 @@ void eg__lines_make(eg__lines *l, eg_tensor *const *t, int nops, int axis)
         l->side &= t[k]->dtype == x->dtype && (l->step[k] == l->size[k] || l->n == 1);
     }
     const unsigned others = ~(x->ndim ? 1u << axis : 0);
-    eg__axes_make(&l->at, x->ndim, x->shape, others, nops,
-                  (const int64_t (*)[EG_MAX_DIMS])strides, true);
+    eg__axes_make(&l->at, x->ndim, x->shape, others, nops, (const int64_t(*)[EG_MAX_DIMS])strides, true);
     l->along = !l->at.ndim || magnitude(l->step[0]) < eg__innermost(&l->at);
 }

@@ -23,18 +23,18 @@ void eg__axes_make(eg__axes *a, int ndim, const int64_t *shape, unsigned mask, i
 
 /* Tensors of one shape gone over along one axis: a line at each place of the others. Plain what kernels need. */
 typedef struct eg__lines {
-    eg__axes at;         /* where lines begin: strides of the operands */
-    int64_t n;           /* elements of a line */
+    eg__axes at; /* where lines begin: strides of the operands */
+    int64_t n;   /* elements of a line */
     char *p[EG__AXES_OPERANDS];
     int64_t step[EG__AXES_OPERANDS]; /* bytes along a line */
     int dtype[EG__AXES_OPERANDS], size[EG__AXES_OPERANDS];
-    int nops, in;        /* what it is computed in, EG__IN_F32 ... */
-    int side;            /* elements of all lines lie side by side, and are of one dtype */
-    unsigned lanes;      /* threads of a line, a power of two */
-    int along;           /* neighbouring threads are at neighbouring elements, else on neighbouring lines */
-    unsigned parts;      /* pieces of lines, where there are few */
-    int64_t part;        /* elements of one */
-    char *parts_at;      /* what is known of each */
+    int nops, in;   /* what it is computed in, EG__IN_F32 ... */
+    int side;       /* elements of all lines lie side by side, and are of one dtype */
+    unsigned lanes; /* threads of a line, a power of two */
+    int along;      /* neighbouring threads are at neighbouring elements, else on neighbouring lines */
+    unsigned parts; /* pieces of lines, where there are few */
+    int64_t part;   /* elements of one */
+    char *parts_at; /* what is known of each */
 } eg__lines;
 
 /* The size of the step in bytes of operand 0 along the innermost axis; 0 if there is none. */

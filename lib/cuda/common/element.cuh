@@ -255,8 +255,7 @@ static __device__ __forceinline__ void eg__put_group(char *p, int dtype, const f
 /* ---- where they lie -------------------------------------------------------------------------------------- */
 
 /* Byte offsets of element i in each of N operands. */
-template <int N>
-static __device__ __forceinline__ void eg__offsets(const eg__elements &e, unsigned i, int64_t at[N])
+template <int N> static __device__ __forceinline__ void eg__offsets(const eg__elements &e, unsigned i, int64_t at[N])
 {
 #pragma unroll
     for (int k = 0; k < N; k++) {

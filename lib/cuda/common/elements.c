@@ -17,8 +17,7 @@ static void set_axis(eg__elements *e, int d, int64_t size)
     e->shift[d] = by.shift;
 }
 
-static void set_operand(eg__operand *o, const eg__iter *it, const eg_tensor *t, int k, int cut,
-                        bool device)
+static void set_operand(eg__operand *o, const eg__iter *it, const eg_tensor *t, int k, int cut, bool device)
 {
     *o = (eg__operand){.p = it->ptr[k], .dtype = t->dtype, .size = (int)eg__esize(t)};
     for (int d = cut; d < it->ndim; d++) {

@@ -8,7 +8,7 @@
 enum { EG__OPERANDS = 4 };
 
 typedef struct eg__operand {
-    char *p; /* NULL: the number */
+    char *p;                     /* NULL: the number */
     int64_t stride[EG_MAX_DIMS]; /* bytes */
     int dtype, size;             /* of an element */
     double number;
@@ -21,7 +21,7 @@ typedef struct eg__elements {
     int ndim, nops;
     unsigned shape[EG_MAX_DIMS];
     unsigned magic[EG_MAX_DIMS], shift[EG_MAX_DIMS]; /* division by shape: (umulhi(i, magic) + i) >> shift */
-    eg__operand at[EG__OPERANDS]; /* the result first */
+    eg__operand at[EG__OPERANDS];                    /* the result first */
     /* Elements of one run along the last axis lie side by side or are all the same, and groups of
      * EG__GROUP of them are aligned to their size, at most 16 bytes. */
     int grouped;

@@ -23,8 +23,8 @@ static __device__ void eg__report_fault(eg__fault *f, int kind, int op, const ch
 }
 
 /* value is not in low..high-1. name: see eg__fault. */
-static __device__ __forceinline__ void eg__report(eg__fault *f, int op, const char *name,
-                                                  long long value, long long low, long long high)
+static __device__ __forceinline__ void eg__report(eg__fault *f, int op, const char *name, long long value,
+                                                  long long low, long long high)
 {
     eg__report_fault(f, EG__FAULT_INDEX, op, name, value, low, high);
 }
@@ -44,8 +44,7 @@ static __device__ __forceinline__ long long eg__place_of(const eg__raw_index &k,
     return v;
 }
 
-static __device__ __forceinline__ void eg__report_row(eg__fault *f, int kind, int op, long long row,
-                                                      long long at)
+static __device__ __forceinline__ void eg__report_row(eg__fault *f, int kind, int op, long long row, long long at)
 {
     eg__report_fault(f, kind, op, 0, row, at, 0);
 }

@@ -41,13 +41,11 @@ __global__ void __launch_bounds__(EG__BLOCK) eg__each(const eg__elements e, cons
         const eg__operand &x = e.at[k + 1];
         v[k] = x.p ? eg__get<T>(x.p + at[k + 1], x.dtype) : eg__number<T>(x);
     }
-    eg__put(e.at[0].p + at[0], e.at[0].dtype,
-            (T)F::at(v, eg__parameter(o, T(), false), eg__parameter(o, T(), true)));
+    eg__put(e.at[0].p + at[0], e.at[0].dtype, (T)F::at(v, eg__parameter(o, T(), false), eg__parameter(o, T(), true)));
 }
 
 /* Eight elements per thread along the last axis. */
-template <class F>
-__global__ void __launch_bounds__(EG__BLOCK) eg__grouped(const eg__elements e, const eg__numbers o)
+template <class F> __global__ void __launch_bounds__(EG__BLOCK) eg__grouped(const eg__elements e, const eg__numbers o)
 {
     const unsigned i = (unsigned)eg__self() * EG__GROUP;
     if (i >= e.n) {
@@ -98,14 +96,12 @@ __global__ void __launch_bounds__(EG__BLOCK) eg__grouped(const eg__elements e, c
     }
 }
 
-template <class F, class T>
-static cudaError_t eg__start(const eg__elements &e, const eg__numbers &o, cudaStream_t s)
+template <class F, class T> static cudaError_t eg__start(const eg__elements &e, const eg__numbers &o, cudaStream_t s)
 {
     return EG__LAUNCH((eg__each<F, T>), eg__blocks(e.n), EG__BLOCK, 0, s, e, o);
 }
 
-template <class F>
-static cudaError_t eg__start_f32(const eg__elements &e, const eg__numbers &o, cudaStream_t s)
+template <class F> static cudaError_t eg__start_f32(const eg__elements &e, const eg__numbers &o, cudaStream_t s)
 {
     if (e.grouped) {
         unsigned groups = (e.n + EG__GROUP - 1) / EG__GROUP;

@@ -18,17 +18,17 @@ static __device__ __forceinline__ uint32_t eg__key32(const char *p, const eg__or
         u = *(const uint32_t *)p;
         break;
     case EG_F16:
-        u = (uint32_t)*(const uint16_t *)p << 16;
+        u = (uint32_t) * (const uint16_t *)p << 16;
         most = 0xf8000000u;
         break;
     case EG_BF16:
-        u = (uint32_t)*(const uint16_t *)p << 16;
+        u = (uint32_t) * (const uint16_t *)p << 16;
         break;
     case EG_I32:
         u = *(const uint32_t *)p ^ 0x80000000u;
         return o.falling ? ~u : u;
     case EG_U8:
-        u = (uint32_t)*(const uint8_t *)p << 24;
+        u = (uint32_t) * (const uint8_t *)p << 24;
         return o.falling ? ~u & 0xff000000u : u;
     default:
         u = (uint32_t)(*(const uint8_t *)p != 0) << 31;
@@ -54,33 +54,28 @@ static __device__ __forceinline__ uint64_t eg__key64(const char *p, const eg__or
     return o.falling ? ~u : u;
 }
 
-template <class W>
-static __device__ __forceinline__ W eg__word_of(const char *p, uint32_t at, const eg__ordering &o);
+template <class W> static __device__ __forceinline__ W eg__word_of(const char *p, uint32_t at, const eg__ordering &o);
 
-template <>
-__device__ __forceinline__ eg__word eg__word_of<eg__word>(const char *p, uint32_t at, const eg__ordering &o)
+template <> __device__ __forceinline__ eg__word eg__word_of<eg__word>(const char *p, uint32_t at, const eg__ordering &o)
 {
     return (eg__word)eg__key32(p, o) << 32 | at;
 }
 
 template <>
-__device__ __forceinline__ eg__wide_word eg__word_of<eg__wide_word>(const char *p, uint32_t at,
-                                                                    const eg__ordering &o)
+__device__ __forceinline__ eg__wide_word eg__word_of<eg__wide_word>(const char *p, uint32_t at, const eg__ordering &o)
 {
     return (eg__wide_word)eg__key64(p, o) << 32 | at;
 }
 
 /* The number of element `at` of a line, lines being `length` long in memory: o.n, or o.k for results. */
-static __device__ __forceinline__ int64_t eg__element(const eg__ordering &o, int64_t line, int64_t length,
-                                                      int64_t at)
+static __device__ __forceinline__ int64_t eg__element(const eg__ordering &o, int64_t line, int64_t length, int64_t at)
 {
     const int64_t outer = eg__divide(line, o.inner);
     return (outer * length + at) * o.inner.d + (line - outer * o.inner.d);
 }
 
 /* Place `rank` of a line is its element `from`. */
-static __device__ __forceinline__ void eg__put_rank(const eg__ordering &o, int64_t line, int64_t rank,
-                                                    uint32_t from)
+static __device__ __forceinline__ void eg__put_rank(const eg__ordering &o, int64_t line, int64_t rank, uint32_t from)
 {
     const int64_t y = eg__element(o, line, o.k, rank);
     const char *x = o.x + eg__element(o, line, o.n.d, from) * o.size;

@@ -10,12 +10,12 @@
 
 /* Starts kernel(...) on a stream; the value is the launch's cudaError_t. A kernel of several template
  * arguments stands in brackets: EG__LAUNCH((f<a, b>), ...). */
-#define EG__LAUNCH(kernel, grid, block, shared, stream, ...)                                       \
+#define EG__LAUNCH(kernel, grid, block, shared, stream, ...) \
     (kernel<<<(grid), (block), (shared), (stream)>>>(__VA_ARGS__), cudaGetLastError())
 
 /* Inside a kernel: T *name, the memory whose bytes the launch gave as `shared`. */
-#define EG__DYN_SHARED(T, name)                                                                    \
-    extern __shared__ __align__(16) unsigned char eg__dyn_shared[];                                \
+#define EG__DYN_SHARED(T, name)                                     \
+    extern __shared__ __align__(16) unsigned char eg__dyn_shared[]; \
     T *name = reinterpret_cast<T *>(eg__dyn_shared)
 
 #endif

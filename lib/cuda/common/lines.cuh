@@ -26,8 +26,7 @@ static __device__ __forceinline__ int64_t eg__own_line(unsigned lanes)
 /* ---- places -------------------------------------------------------------------------------------------- */
 
 /* Byte offsets of place i in each of N operands. */
-template <int N>
-static __device__ __forceinline__ void eg__places(const eg__axes &a, int64_t i, int64_t at[N])
+template <int N> static __device__ __forceinline__ void eg__places(const eg__axes &a, int64_t i, int64_t at[N])
 {
     if (a.ndim <= 1) {
 #pragma unroll
@@ -87,9 +86,7 @@ static __device__ __forceinline__ uint64_t eg__bits(const char *p, int, double)
 
 static __device__ __forceinline__ uint64_t eg__bits(const char *p, int size, int64_t)
 {
-    return size == 8   ? *(const uint64_t *)p
-           : size == 4 ? *(const uint32_t *)p
-                       : *(const uint8_t *)p;
+    return size == 8 ? *(const uint64_t *)p : size == 4 ? *(const uint32_t *)p : *(const uint8_t *)p;
 }
 
 static __device__ __forceinline__ float eg__value(uint32_t bits, int dtype, float)
@@ -121,8 +118,7 @@ static __device__ __forceinline__ unsigned eg__quad_bytes(int size)
     return size < 4 ? 4 * size : 16;
 }
 
-template <class T>
-static __device__ __forceinline__ eg__quad<T> eg__get_quad(const char *p, int size)
+template <class T> static __device__ __forceinline__ eg__quad<T> eg__get_quad(const char *p, int size)
 {
     eg__quad<T> q;
     if (sizeof(T) == 8 && size == 8) {
@@ -245,8 +241,8 @@ struct eg__stretch {
 
 /* f.one(v, j) and f.four(v, j) for the elements j of a line that are this lane's of `lanes`. */
 template <class T, class F>
-static __device__ __forceinline__ void eg__over_line(const char *p, int dtype, int size, unsigned n,
-                                                     unsigned lane, unsigned lanes, F &f)
+static __device__ __forceinline__ void eg__over_line(const char *p, int dtype, int size, unsigned n, unsigned lane,
+                                                     unsigned lanes, F &f)
 {
     enum { AHEAD = sizeof(T) == 4 ? 4 : 2 };
     const eg__stretch run(p, size, n);
@@ -358,18 +354,18 @@ static __device__ __forceinline__ void eg__along_line(const eg__lines &l, const 
 /* ---- states between threads ------------------------------------------------------------------------------ */
 
 /* Any struct of 32-bit words, moved within groups of `width` lanes. */
-#define EG__SHUFFLE(name, shuffle)                                                                 \
-    template <class S> static __device__ __forceinline__ S name(const S &s, int by, int width)     \
-    {                                                                                              \
-        uint32_t w[sizeof(S) / 4];                                                                 \
-        S r;                                                                                       \
-        memcpy(w, &s, sizeof s);                                                                   \
-        _Pragma("unroll") for (unsigned i = 0; i < sizeof(S) / 4; i++)                             \
-        {                                                                                          \
-            w[i] = shuffle(0xffffffffu, w[i], by, width);                                          \
-        }                                                                                          \
-        memcpy(&r, w, sizeof r);                                                                   \
-        return r;                                                                                  \
+#define EG__SHUFFLE(name, shuffle)                                                             \
+    template <class S> static __device__ __forceinline__ S name(const S &s, int by, int width) \
+    {                                                                                          \
+        uint32_t w[sizeof(S) / 4];                                                             \
+        S r;                                                                                   \
+        memcpy(w, &s, sizeof s);                                                               \
+        _Pragma("unroll") for (unsigned i = 0; i < sizeof(S) / 4; i++)                         \
+        {                                                                                      \
+            w[i] = shuffle(0xffffffffu, w[i], by, width);                                      \
+        }                                                                                      \
+        memcpy(&r, w, sizeof r);                                                               \
+        return r;                                                                              \
     }
 EG__SHUFFLE(eg__shuffle_xor, __shfl_xor_sync)
 EG__SHUFFLE(eg__shuffle_up, __shfl_up_sync)
@@ -378,8 +374,7 @@ EG__SHUFFLE(eg__shuffle_from, __shfl_sync)
 
 /* The states of each group of `lanes` (a power of two, neighbours) threads of the block in one, known to all of
  * them; o.both(a, b) with a of lower lanes. All threads come. The room must not be in use. */
-template <class O, class S>
-static __device__ __forceinline__ S eg__join_lanes(const O &o, S s, unsigned lanes, S *room)
+template <class O, class S> static __device__ __forceinline__ S eg__join_lanes(const O &o, S s, unsigned lanes, S *room)
 {
     const int width = lanes < 32 ? lanes : 32, lane = threadIdx.x & 31;
     for (int bits = 1; bits < width; bits *= 2) {

@@ -12,7 +12,10 @@ template <class T> struct eg__about {
 template <class T> struct eg__moments {
     typedef eg__about<T> state;
 
-    EG__FN state none() const { return state{0, 0, 0}; }
+    EG__FN state none() const
+    {
+        return state{0, 0, 0};
+    }
     EG__FN void take(state &s, T v) const
     {
         const T d = v - s.mean;

@@ -1,5 +1,5 @@
-/* team.cuh - the words of lib/math/linalg.h (see lib/math/team.h) for threads of a GPU: one alone, or all of a block, whose warps
- * are the groups. */
+/* team.cuh - the words of lib/math/linalg.h (see lib/math/team.h) for threads of a GPU: one alone, or all of a block,
+ * whose warps are the groups. */
 #ifndef EGRET_CUDA_TEAM_CUH
 #define EGRET_CUDA_TEAM_CUH
 
@@ -13,12 +13,12 @@ typedef struct eg__team {
     int rank, size, lane, lanes, group, groups;
 } eg__team;
 
-#define EG__TEAM static __device__ __forceinline__
+#define EG__TEAM               static __device__ __forceinline__
 #define EG__EACH(i, from, to)  for (int i = (from) + t->rank; i < (to); i += t->size)
 #define EG__ROWS(i, from, to)  for (int i = (from) + t->group; i < (to); i += t->groups)
 #define EG__ALONG(j, from, to) for (int j = (from) + t->lane; j < (to); j += t->lanes)
-#define EG__FIRST(t)       if ((t)->rank == 0)
-#define EG__GROUP_FIRST(t) if ((t)->lane == 0)
+#define EG__FIRST(t)           if ((t)->rank == 0)
+#define EG__GROUP_FIRST(t)     if ((t)->lane == 0)
 
 EG__TEAM void eg__meet(const eg__team *t)
 {

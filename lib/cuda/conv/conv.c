@@ -69,16 +69,15 @@ eg_status eg__conv_add_bias(const eg__conv_job *j)
     if (!j->bias) {
         return EG_OK;
     }
-    eg_tensor b = view(j->bias, y->ndim - 1, (int64_t[]){j->bias->n, 1, 1, 1},
-                       (int64_t[]){j->bias->strides[0], 0, 0, 0});
+    eg_tensor b =
+        view(j->bias, y->ndim - 1, (int64_t[]){j->bias->n, 1, 1, 1}, (int64_t[]){j->bias->strides[0], 0, 0, 0});
     return eg__run(eg__host_ops()[EG__ID_add], (eg_tensor *[]){y, &b}, 2, NULL, y);
 }
 
 eg_status eg__conv_activate(const eg__conv_job *j)
 {
-    static const uint16_t ops[] = {[EG__ACT_RELU] = EG__ID_relu,
-                                   [EG__ACT_TANH] = EG__ID_tanh,
-                                   [EG__ACT_SIGMOID] = EG__ID_sigmoid};
+    static const uint16_t ops[] = {
+        [EG__ACT_RELU] = EG__ID_relu, [EG__ACT_TANH] = EG__ID_tanh, [EG__ACT_SIGMOID] = EG__ID_sigmoid};
     eg_tensor *y = j->c->out[0];
     return j->act == EG__ACT_NONE ? EG_OK : eg__run(eg__host_ops()[ops[j->act]], &y, 1, NULL, y);
 }
@@ -139,8 +138,8 @@ static eg_status by_product(const eg__conv_job *j)
         if (!to_rows(j, j->x, &x) || !rows_of(j->y, &y)) {
             return eg__why();
         }
-        return eg__run(ops[EG__ID_linear], (eg_tensor *[]){&x, &w, j->bias},
-                       j->bias ? 3 : 2, &(eg__linear_opts){.act = j->act}, &y);
+        return eg__run(ops[EG__ID_linear], (eg_tensor *[]){&x, &w, j->bias}, j->bias ? 3 : 2,
+                       &(eg__linear_opts){.act = j->act}, &y);
     case EG__CONV_X:
         if (!to_rows(j, j->y, &y) || !rows_of(j->x, &x)) {
             return eg__why();
@@ -164,10 +163,9 @@ static eg_status countable(const eg__conv_job *j)
     for (int d = 0; d < 3; d++) {
         const int64_t cells = j->g.in[d] + j->g.before[d] + j->g.after[d];
         if (cells >= (int64_t)1 << 30) {
-            return eg__fail(
-                EG_ENOKERNEL, j->c->op->name,
-                "%lld cells along an axis, with its borders: on a GPU there are fewer than 2^30",
-                (long long)cells);
+            return eg__fail(EG_ENOKERNEL, j->c->op->name,
+                            "%lld cells along an axis, with its borders: on a GPU there are fewer than 2^30",
+                            (long long)cells);
         }
     }
     return EG_OK;
@@ -177,21 +175,20 @@ static eg__convolved describe(const eg__conv_job *j, const eg_tensor *x, const e
 {
     const eg__conv_geometry *g = &j->g;
     const eg_tensor *over = j->result == EG__CONV_X ? x : y;
-    eg__convolved k = {
-        .x = eg__ptr(x),
-        .w = eg__ptr(j->w),
-        .y = eg__ptr(y),
-        .bias = j->bias ? eg__ptr(j->bias) : NULL,
-        .bias_step = j->bias ? j->bias->strides[0] : 0,
-        .dtype = x->dtype,
-        .n = g->n,
-        .each = g->c / g->groups,
-        .outs = g->o / g->groups,
-        .positions = j->result == EG__CONV_W
-                     ? eg__positions_of(y->n / g->o, 1, g->out, 1)
-                     : eg__positions_of(over->n, over->shape[1], over == x ? g->in : g->out, 1),
-        .weights = j->w->n,
-        .whole = {eg__divisor_of(g->c / g->groups)}};
+    eg__convolved k = {.x = eg__ptr(x),
+                       .w = eg__ptr(j->w),
+                       .y = eg__ptr(y),
+                       .bias = j->bias ? eg__ptr(j->bias) : NULL,
+                       .bias_step = j->bias ? j->bias->strides[0] : 0,
+                       .dtype = x->dtype,
+                       .n = g->n,
+                       .each = g->c / g->groups,
+                       .outs = g->o / g->groups,
+                       .positions = j->result == EG__CONV_W
+                                        ? eg__positions_of(y->n / g->o, 1, g->out, 1)
+                                        : eg__positions_of(over->n, over->shape[1], over == x ? g->in : g->out, 1),
+                       .weights = j->w->n,
+                       .whole = {eg__divisor_of(g->c / g->groups)}};
     eg__conv_strides(x, k.sx);
     eg__conv_strides(j->w, k.sw);
     eg__conv_strides(y, k.sy);
@@ -209,8 +206,8 @@ static eg__convolved describe(const eg__conv_job *j, const eg_tensor *x, const e
 
 static eg_status by_elements(const eg__conv_job *j)
 {
-    static cudaError_t (*const start[])(const eg__convolved *, cudaStream_t) = {
-        eg__launch_conv, eg__launch_conv_data, eg__launch_conv_weight};
+    static cudaError_t (*const start[])(const eg__convolved *, cudaStream_t) = {eg__launch_conv, eg__launch_conv_data,
+                                                                                eg__launch_conv_weight};
     const eg__convolved k = describe(j, j->x, j->y);
     return eg__launched(j->c, start[j->result](&k, eg__stream_of(j->c)));
 }
@@ -246,11 +243,9 @@ static bool share_channels(const eg__conv_job *j, eg__depthwise *k)
 static void share_positions(const eg__conv_job *j, eg__depthwise *k)
 {
     enum { LEAST = 16 }; /* positions of a thread */
-    const int64_t lines = j->g.k[0] * j->g.k[1] * ((j->g.k[2] + 3) / 4),
-                  wide = (int64_t)k->lanes * k->group;
+    const int64_t lines = j->g.k[0] * j->g.k[1] * ((j->g.k[2] + 3) / 4), wide = (int64_t)k->lanes * k->group;
     const int64_t blocks = (k->channels + wide - 1) / wide * lines, rows = 256 / k->lanes;
-    const int64_t splits =
-        eg__min(8 * eg__cuda_at(j->c->device)->processors / blocks, k->positions / (LEAST * rows));
+    const int64_t splits = eg__min(8 * eg__cuda_at(j->c->device)->processors / blocks, k->positions / (LEAST * rows));
     k->part = (k->positions + eg__max(splits, 1) - 1) / eg__max(splits, 1);
     k->splits = (unsigned)((k->positions + k->part - 1) / k->part);
 }
@@ -282,13 +277,11 @@ static eg_status by_channels(const eg__conv_job *j, bool *done)
         return EG_OK;
     }
     if (j->result != EG__CONV_W) {
-        return eg__launched(j->c, j->result == EG__CONV_Y
-                                      ? eg__launch_depthwise(&k, eg__stream_of(j->c))
-                                      : eg__launch_depthwise_data(&k, eg__stream_of(j->c)));
+        return eg__launched(j->c, j->result == EG__CONV_Y ? eg__launch_depthwise(&k, eg__stream_of(j->c))
+                                                          : eg__launch_depthwise_data(&k, eg__stream_of(j->c)));
     }
     share_positions(j, &k);
-    const size_t bytes =
-        (size_t)(k.splits * taps_of(j) * k.channels) * (k.c.dtype == EG_F64 ? 8 : 4);
+    const size_t bytes = (size_t)(k.splits * taps_of(j) * k.channels) * (k.c.dtype == EG_F64 ? 8 : 4);
     eg_status st = eg__cuda_scratch(j->c, bytes, &scratch);
     if (!st) {
         k.sums = scratch->data;
@@ -304,8 +297,7 @@ static eg_status by_channels(const eg__conv_job *j, bool *done)
 static eg_status of_nothing(const eg__conv_job *j)
 {
     const eg_tensor *y = j->c->out[0];
-    eg_status st = eg__launched(
-        j->c, cudaMemsetAsync(eg__ptr(y), 0, (size_t)y->n * eg__esize(y), eg__stream_of(j->c)));
+    eg_status st = eg__launched(j->c, cudaMemsetAsync(eg__ptr(y), 0, (size_t)y->n * eg__esize(y), eg__stream_of(j->c)));
     st = st ? st : eg__conv_add_bias(j);
     return st ? st : eg__conv_activate(j);
 }

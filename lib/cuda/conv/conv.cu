@@ -1,7 +1,8 @@
 /* conv.cu - convolutions of any shape, element by element, for what cuDNN does not do and where it is not. */
 #include "lib/cuda/conv/conv.cuh"
 
-namespace {
+namespace
+{
 
 template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_direct(const eg__convolved k)
 {
@@ -105,11 +106,11 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) conv_weight_dire
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-#define START(name, kernel, blocks, threads)                                                       \
-    cudaError_t eg__launch_##name(const eg__convolved *k, cudaStream_t s)                          \
-    {                                                                                              \
-        return k->dtype == EG_F64 ? EG__LAUNCH(kernel<double>, blocks, threads, 0, s, *k)          \
-                                  : EG__LAUNCH(kernel<float>, blocks, threads, 0, s, *k);          \
+#define START(name, kernel, blocks, threads)                                              \
+    cudaError_t eg__launch_##name(const eg__convolved *k, cudaStream_t s)                 \
+    {                                                                                     \
+        return k->dtype == EG_F64 ? EG__LAUNCH(kernel<double>, blocks, threads, 0, s, *k) \
+                                  : EG__LAUNCH(kernel<float>, blocks, threads, 0, s, *k); \
     }
 START(conv, conv_direct, eg__blocks(k->positions.n), EG__BLOCK)
 START(conv_data, conv_data_direct, eg__blocks(k->positions.n), EG__BLOCK)

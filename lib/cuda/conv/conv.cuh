@@ -7,7 +7,8 @@
 
 #include "lib/cuda/conv/conv.h"
 
-namespace {
+namespace
+{
 
 /* The cell that tap t of window p reads along axis d; -1: none. */
 EG__FN int conv_cell(const eg__convolved &k, int d, int p, int t)

@@ -18,9 +18,9 @@ typedef struct eg__convolved {
     int64_t n, each, outs; /* batch; channels of x and of y in a group */
     int in[3], out[3], k[3], stride[3], dilation[3], before[3];
     int64_t sx[5], sw[5], sy[5];
-    eg__positions positions;      /* of x or y, the result; of y for w */
-    int64_t weights;      /* elements of w */
-    eg__divisor whole[4]; /* w: each, and its three axes */
+    eg__positions positions; /* of x or y, the result; of y for w */
+    int64_t weights;         /* elements of w */
+    eg__divisor whole[4];    /* w: each, and its three axes */
 } eg__convolved;
 
 /* Any convolution and its gradients, element by element. */

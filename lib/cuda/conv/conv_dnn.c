@@ -35,8 +35,7 @@ eg__conv_key eg__conv_key_of(const eg__conv_job *j, bool bias)
 static eg_status find(const eg__conv_job *j, bool after, eg__dnn_plan **plan)
 {
     const eg__conv_key key = eg__conv_key_of(j, after);
-    const eg__dnn_ask ask = {"convolution", eg__conv_draw, &key, sizeof key,
-                             eg__conv_rules(key.dtype, j->c->T->math)};
+    const eg__dnn_ask ask = {"convolution", eg__conv_draw, &key, sizeof key, eg__conv_rules(key.dtype, j->c->T->math)};
     return eg__dnn_find(j->c, &ask, plan);
 }
 
@@ -57,8 +56,7 @@ static eg_status finish(const eg__conv_job *j, bool after)
 /* Bias, and ReLU after it, are the engine's if there is one that can. */
 static eg_status run_forms(const eg__conv_job *j, bool *done)
 {
-    const bool fuse =
-        j->result == EG__CONV_Y && j->bias && (j->bias->n == 1 || j->bias->strides[0] == 1);
+    const bool fuse = j->result == EG__CONV_Y && j->bias && (j->bias->n == 1 || j->bias->strides[0] == 1);
     eg_status st = EG_OK;
     *done = false;
     for (int after = fuse; after >= 0 && !st && !*done; after--) {

@@ -8,8 +8,7 @@ unsigned eg__conv_rules(int dtype, int math)
     return dtype == EG_F32 && math != EG_MATH_TF32 ? EG__DNN_NO_TENSOR_CORES : 0;
 }
 
-static eg__dnn_shape shape_of(const eg__conv_key *k, int64_t first, int64_t second,
-                              const int64_t *space)
+static eg__dnn_shape shape_of(const eg__conv_key *k, int64_t first, int64_t second, const int64_t *space)
 {
     int64_t size[EG__DNN_DIMS] = {first, second};
     for (int d = 0; d < k->axes; d++) {
@@ -26,8 +25,7 @@ void eg__conv_draw(eg__graph *g, const void *key)
     const int skip = 3 - k->axes;
     const size_t bytes = (size_t)k->axes * sizeof(int64_t);
     const cudnnDataType_t type = eg__dnn_type(k->dtype);
-    eg__dnn_conv v = {.axes = k->axes,
-                      .compute = k->dtype == EG_F64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT};
+    eg__dnn_conv v = {.axes = k->axes, .compute = k->dtype == EG_F64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT};
     memcpy(v.stride, c->stride + skip, bytes);
     memcpy(v.dilation, c->dilation + skip, bytes);
     memcpy(v.before, c->before + skip, bytes);

@@ -1,5 +1,5 @@
-/* conv_job.h - a convolution on its way to a device: what the host's files about it share. Operands are all of one dtype;
- * the one that is the result is to be written. Nothing is empty. */
+/* conv_job.h - a convolution on its way to a device: what the host's files about it share. Operands are all of one
+ * dtype; the one that is the result is to be written. Nothing is empty. */
 #ifndef EGRET_CUDA_CONV_JOB_H
 #define EGRET_CUDA_CONV_JOB_H
 

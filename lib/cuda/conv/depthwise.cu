@@ -2,7 +2,8 @@
  * channels, eight to a thread where they are aligned, and each makes several places with the same weights. */
 #include "lib/cuda/conv/conv.cuh"
 
-namespace {
+namespace
+{
 
 enum { AT_ONCE = EG__DEPTHWISE_AT_ONCE, TAPS = 4 };
 
@@ -214,7 +215,8 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) join_parts(const
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-namespace {
+namespace
+{
 
 template <int G> int64_t blocks_across(const eg__depthwise *k)
 {
@@ -239,10 +241,10 @@ template <class T, int G> cudaError_t start_weight(const eg__depthwise *k, cudaS
 
 } // namespace
 
-#define START(name, wide, groups, single)                                                          \
-    cudaError_t eg__launch_##name(const eg__depthwise *k, cudaStream_t s)                          \
-    {                                                                                              \
-        return k->c.dtype == EG_F64 ? wide(k, s) : k->group == 8 ? groups(k, s) : single(k, s);    \
+#define START(name, wide, groups, single)                                                       \
+    cudaError_t eg__launch_##name(const eg__depthwise *k, cudaStream_t s)                       \
+    {                                                                                           \
+        return k->c.dtype == EG_F64 ? wide(k, s) : k->group == 8 ? groups(k, s) : single(k, s); \
     }
 START(depthwise, (start<double, 1, false>), (start<float, 8, false>), (start<float, 1, false>))
 START(depthwise_data, (start<double, 1, true>), (start<float, 8, true>), (start<float, 1, true>))

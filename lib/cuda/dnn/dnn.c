@@ -54,8 +54,7 @@ static void words_of(cudnnStatus_t e, const char *what, char *to, size_t size)
 {
     char said[160] = "";
     eg__cudnn.cudnnGetLastErrorString(said, sizeof said);
-    snprintf(to, size, "%s: %s%s%s", what, eg__cudnn.cudnnGetErrorString(e), said[0] ? ": " : "",
-             said);
+    snprintf(to, size, "%s: %s%s%s", what, eg__cudnn.cudnnGetErrorString(e), said[0] ? ": " : "", said);
 }
 
 /* A failure of cuDNN or of its memory; EG_ENOKERNEL if it just does not do what is asked. */
@@ -65,9 +64,8 @@ static eg_status code_of(cudnnStatus_t e)
     return e == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
                    e == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED
                ? EG_ENOMEM
-           : category == CUDNN_STATUS_BAD_PARAM || category == CUDNN_STATUS_NOT_SUPPORTED
-               ? EG_ENOKERNEL
-               : EG_EFAULT;
+           : category == CUDNN_STATUS_BAD_PARAM || category == CUDNN_STATUS_NOT_SUPPORTED ? EG_ENOKERNEL
+                                                                                          : EG_EFAULT;
 }
 
 eg_status eg__dnn_failed(const char *op, cudnnStatus_t e, const char *what)
@@ -116,8 +114,8 @@ static eg__dnn part(eg__graph *g, cudnnBackendDescriptorType_t type)
     return g->parts[g->nparts++] = d;
 }
 
-static void set(eg__graph *g, eg__dnn d, cudnnBackendAttributeName_t name,
-                cudnnBackendAttributeType_t type, int64_t n, const void *values)
+static void set(eg__graph *g, eg__dnn d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t n,
+                const void *values)
 {
     if (!g->status) {
         fine(g, eg__cudnn.cudnnBackendSetAttribute(d, name, type, n, values), "an attribute");
@@ -129,8 +127,7 @@ static void set_part(eg__graph *g, eg__dnn d, cudnnBackendAttributeName_t name, 
     set(g, d, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value);
 }
 
-static void set_type(eg__graph *g, eg__dnn d, cudnnBackendAttributeName_t name,
-                     cudnnDataType_t value)
+static void set_type(eg__graph *g, eg__dnn d, cudnnBackendAttributeName_t name, cudnnDataType_t value)
 {
     set(g, d, name, CUDNN_TYPE_DATA_TYPE, 1, &value);
 }
@@ -209,8 +206,8 @@ int eg__dnn_align(const void *address)
     return low ? (int)(low & (~low + 1)) : 16;
 }
 
-static eg__dnn tensor(eg__graph *g, const eg__dnn_shape *s, cudnnDataType_t type, int64_t id,
-                      int align, cudnnBackendAttributeName_t kind)
+static eg__dnn tensor(eg__graph *g, const eg__dnn_shape *s, cudnnDataType_t type, int64_t id, int align,
+                      cudnnBackendAttributeName_t kind)
 {
     const bool yes = true;
     eg__dnn d = part(g, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
@@ -226,8 +223,7 @@ static eg__dnn tensor(eg__graph *g, const eg__dnn_shape *s, cudnnDataType_t type
     return d;
 }
 
-eg__dnn eg__graph_tensor(eg__graph *g, const eg__dnn_shape *s, cudnnDataType_t type, int64_t id,
-                         int align)
+eg__dnn eg__graph_tensor(eg__graph *g, const eg__dnn_shape *s, cudnnDataType_t type, int64_t id, int align)
 {
     return tensor(g, s, type, id, align, 0);
 }
@@ -260,32 +256,24 @@ static eg__dnn conv_of(eg__graph *g, const eg__dnn_conv *v)
     return d;
 }
 
-void eg__graph_conv(eg__graph *g, eg__dnn_conv_kind kind, const eg__dnn_conv *v, eg__dnn x,
-                    eg__dnn w, eg__dnn y)
+void eg__graph_conv(eg__graph *g, eg__dnn_conv_kind kind, const eg__dnn_conv *v, eg__dnn x, eg__dnn w, eg__dnn y)
 {
     static const struct {
         cudnnBackendDescriptorType_t type;
         cudnnBackendAttributeName_t alpha, beta, conv, x, w, y;
     } names[] = {
-        {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+        {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y},
-        {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+        {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY},
         {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY},
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY},
     };
     const double one = 1, zero = 0;
     eg__dnn conv = conv_of(g, v), d = part(g, names[kind].type);
@@ -298,8 +286,8 @@ void eg__graph_conv(eg__graph *g, eg__dnn_conv_kind kind, const eg__dnn_conv *v,
     finish_op(g, d, "a convolution");
 }
 
-static void point(eg__graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute, int64_t axis,
-                  eg__dnn x, eg__dnn b, eg__dnn t, eg__dnn y)
+static void point(eg__graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute, int64_t axis, eg__dnn x, eg__dnn b,
+                  eg__dnn t, eg__dnn y)
 {
     eg__dnn how = part(g, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     set(g, how, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
@@ -325,8 +313,8 @@ static void point(eg__graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compu
     finish_op(g, d, "a formula of elements");
 }
 
-void eg__graph_point(eg__graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute, eg__dnn x,
-                     eg__dnn b, eg__dnn t, eg__dnn y)
+void eg__graph_point(eg__graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute, eg__dnn x, eg__dnn b, eg__dnn t,
+                     eg__dnn y)
 {
     point(g, mode, compute, -1, x, b, t, y);
 }
@@ -349,8 +337,7 @@ void eg__graph_matmul(eg__graph *g, cudnnDataType_t compute, eg__dnn a, eg__dnn 
     finish_op(g, d, "a product");
 }
 
-void eg__graph_reduce(eg__graph *g, cudnnReduceTensorOp_t mode, cudnnDataType_t compute, eg__dnn x,
-                      eg__dnn y)
+void eg__graph_reduce(eg__graph *g, cudnnReduceTensorOp_t mode, cudnnDataType_t compute, eg__dnn x, eg__dnn y)
 {
     eg__dnn how = part(g, CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
     set_type(g, how, CUDNN_ATTR_REDUCTION_COMP_TYPE, compute);

@@ -52,7 +52,7 @@ typedef struct eg__graph {
     const char *op;       /* for messages */
     cudnnHandle_t handle; /* of the card plans are for, or */
     eg__dnn card;         /* properties of a card that need not be there; NULL: the handle's */
-    eg_status status; /* of the first failure: EG_ENOKERNEL if cuDNN does not take what was drawn */
+    eg_status status;     /* of the first failure: EG_ENOKERNEL if cuDNN does not take what was drawn */
     char why[240];
     int nparts, nops, between;
     eg__dnn parts[EG__GRAPH_PARTS], ops[EG__GRAPH_OPS];
@@ -74,8 +74,7 @@ eg__dnn_shape eg__dnn_channels_last(int ndim, const int64_t *size);
 int eg__dnn_align(const void *address);
 
 /* A tensor in memory on the device: id, above 0, is what runs of the plan know it by. */
-eg__dnn eg__graph_tensor(eg__graph *g, const eg__dnn_shape *s, cudnnDataType_t type, int64_t id,
-                         int align);
+eg__dnn eg__graph_tensor(eg__graph *g, const eg__dnn_shape *s, cudnnDataType_t type, int64_t id, int align);
 /* One that only leads from one operation to another. */
 eg__dnn eg__graph_between(eg__graph *g, const eg__dnn_shape *s, cudnnDataType_t type);
 /* A number, of ndim axes of size 1. A run gives an address in host memory, read during the call. */
@@ -89,19 +88,17 @@ typedef struct eg__dnn_conv {
 } eg__dnn_conv;
 
 /* y = x * w, or x from w and y, or w from x and y. */
-void eg__graph_conv(eg__graph *g, eg__dnn_conv_kind kind, const eg__dnn_conv *v, eg__dnn x,
-                    eg__dnn w, eg__dnn y);
+void eg__graph_conv(eg__graph *g, eg__dnn_conv_kind kind, const eg__dnn_conv *v, eg__dnn x, eg__dnn w, eg__dnn y);
 /* y = mode(x, b, t); b and t NULL where the mode takes fewer. CUDNN_POINTWISE_BINARY_SELECT: t ? x
  * : b. */
-void eg__graph_point(eg__graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute, eg__dnn x,
-                     eg__dnn b, eg__dnn t, eg__dnn y);
+void eg__graph_point(eg__graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute, eg__dnn x, eg__dnn b, eg__dnn t,
+                     eg__dnn y);
 /* y = the index of each element of x along the axis; y is i32. */
 void eg__graph_index(eg__graph *g, int axis, eg__dnn x, eg__dnn y);
 /* y[..., m, n] = a[..., m, k] b[..., k, n] */
 void eg__graph_matmul(eg__graph *g, cudnnDataType_t compute, eg__dnn a, eg__dnn b, eg__dnn y);
 /* Over the axes where y has size 1 and x has not. */
-void eg__graph_reduce(eg__graph *g, cudnnReduceTensorOp_t mode, cudnnDataType_t compute, eg__dnn x,
-                      eg__dnn y);
+void eg__graph_reduce(eg__graph *g, cudnnReduceTensorOp_t mode, cudnnDataType_t compute, eg__dnn x, eg__dnn y);
 /* The same elements in y's shape and strides: how a transpose is said too. */
 void eg__graph_reshape(eg__graph *g, eg__dnn x, eg__dnn y);
 
@@ -155,8 +152,7 @@ typedef struct eg__dnn_ask {
 eg_status eg__dnn_find(const eg__call *c, const eg__dnn_ask *a, eg__dnn_plan **plan);
 void eg__dnn_leave(eg__dnn_plan *plan); /* NULL is fine */
 /* Queues it on the call's stream, with scratch for its work area. */
-eg_status eg__dnn_run(const eg__call *c, eg__dnn_plan *plan, int n, const int64_t *ids,
-                      void *const *at);
+eg_status eg__dnn_run(const eg__call *c, eg__dnn_plan *plan, int n, const int64_t *ids, void *const *at);
 
 /* ---- calls of cuDNN that are no graphs ------------------------------------------------------- */
 

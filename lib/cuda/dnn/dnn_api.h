@@ -5,18 +5,18 @@
 #include "lib/cuda/dnn/dnn.h"
 #include "lib/core/library.h"
 
-#define EG__DNN_FUNCTIONS(X)                                                                       \
-    X(cudnnBackendCreateDescriptor)                                                                \
-    X(cudnnBackendDestroyDescriptor)                                                               \
-    X(cudnnBackendExecute)                                                                         \
-    X(cudnnBackendFinalize)                                                                        \
-    X(cudnnBackendGetAttribute)                                                                    \
-    X(cudnnBackendSetAttribute)                                                                    \
-    X(cudnnCreate)                                                                                 \
-    X(cudnnDestroy)                                                                                \
-    X(cudnnGetErrorString)                                                                         \
-    X(cudnnGetLastErrorString)                                                                     \
-    X(cudnnGetVersion)                                                                             \
+#define EG__DNN_FUNCTIONS(X)         \
+    X(cudnnBackendCreateDescriptor)  \
+    X(cudnnBackendDestroyDescriptor) \
+    X(cudnnBackendExecute)           \
+    X(cudnnBackendFinalize)          \
+    X(cudnnBackendGetAttribute)      \
+    X(cudnnBackendSetAttribute)      \
+    X(cudnnCreate)                   \
+    X(cudnnDestroy)                  \
+    X(cudnnGetErrorString)           \
+    X(cudnnGetLastErrorString)       \
+    X(cudnnGetVersion)               \
     X(cudnnSetStream)
 
 struct eg__dnn_api {

@@ -12,14 +12,14 @@ static cudnnStatus_t make(cudnnBackendDescriptorType_t type, eg__dnn *d)
     return eg__cudnn.cudnnBackendCreateDescriptor(type, d);
 }
 
-static cudnnStatus_t set(eg__dnn d, cudnnBackendAttributeName_t name,
-                         cudnnBackendAttributeType_t type, int64_t n, const void *values)
+static cudnnStatus_t set(eg__dnn d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t n,
+                         const void *values)
 {
     return eg__cudnn.cudnnBackendSetAttribute(d, name, type, n, values);
 }
 
-static cudnnStatus_t get(eg__dnn d, cudnnBackendAttributeName_t name,
-                         cudnnBackendAttributeType_t type, int64_t room, int64_t *n, void *values)
+static cudnnStatus_t get(eg__dnn d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room,
+                         int64_t *n, void *values)
 {
     return eg__cudnn.cudnnBackendGetAttribute(d, name, type, room, n, values);
 }
@@ -51,8 +51,8 @@ static bool obeys(eg__dnn config, unsigned rules)
     cudnnStatus_t e = make(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine);
     TRY(get(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, &engine));
     n = 0;
-    TRY(get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-            CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, notes));
+    TRY(get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n,
+            notes));
     eg__dnn_end(engine);
     bool obeying = !e;
     for (int i = 0; i < n && obeying; i++) {
@@ -80,8 +80,7 @@ static void plan_by(const eg__graph *g, eg__dnn config, eg__dnn_plan *p)
     eg__dnn d = NULL;
     cudnnStatus_t e = make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &d);
     if (g->card) {
-        TRY(set(d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                &g->card));
+        TRY(set(d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &g->card));
     } else {
         TRY(set(d, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &g->handle));
     }
@@ -110,8 +109,8 @@ static cudnnStatus_t ask(const eg__graph *g, eg__dnn graph, cudnnBackendHeurMode
 }
 
 /* The first engine of a mode's that will do. Not having any is no failure. */
-static cudnnStatus_t first_of(const eg__graph *g, eg__dnn graph, cudnnBackendHeurMode_t mode,
-                              unsigned rules, eg__dnn_plan *p)
+static cudnnStatus_t first_of(const eg__graph *g, eg__dnn graph, cudnnBackendHeurMode_t mode, unsigned rules,
+                              eg__dnn_plan *p)
 {
     eg__dnn heuristics = NULL, config[RESULTS];
     int64_t n = 0, room = 0;
@@ -119,8 +118,7 @@ static cudnnStatus_t first_of(const eg__graph *g, eg__dnn graph, cudnnBackendHeu
     while (!e && room < RESULTS && !(e = make(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config[room]))) {
         room++;
     }
-    TRY(get(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, room, &n,
-            config));
+    TRY(get(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, room, &n, config));
     for (int64_t i = 0; !e && i < n && i < room && !p->made; i++) {
         if (obeys(config[i], rules)) {
             plan_by(g, config[i], p);
@@ -174,14 +172,11 @@ char *eg__dnn_plan_text(const eg__dnn_plan *p, int64_t *bytes)
 {
     int64_t n = 0, got = 0;
     char *text = NULL;
-    cudnnStatus_t e =
-        get(p->made, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 0, &n, NULL);
+    cudnnStatus_t e = get(p->made, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 0, &n, NULL);
     if (e || n <= 0 || !(text = malloc((size_t)n))) {
         return NULL;
     }
-    if (get(p->made, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, n, &got,
-            text) ||
-        got > n) {
+    if (get(p->made, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, n, &got, text) || got > n) {
         free(text);
         return NULL;
     }
@@ -217,8 +212,7 @@ eg__dnn eg__dnn_card(const char *json)
 {
     eg__dnn d = NULL;
     cudnnStatus_t e = make(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &d);
-    TRY(set(d, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)strlen(json),
-            json));
+    TRY(set(d, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)strlen(json), json));
     TRY(eg__cudnn.cudnnBackendFinalize(d));
     if (e) {
         eg__dnn_end(d);

@@ -30,19 +30,17 @@ bool eg__dnn_file_of(eg__dnn_file *f, int ordinal, const eg__dnn_ask *a)
     if (!folder || !*folder || cudaGetDeviceProperties(&card, ordinal)) {
         return false;
     }
-    int n = snprintf(f->head, sizeof f->head,
-                     "egret plan 1\n%s\ncuDNN %zu\n%.255s, %d.%d, %d multiprocessors\n%u %zu\n",
-                     a->title, eg__dnn_version(), card.name, card.major, card.minor,
-                     card.multiProcessorCount, a->rules, a->bytes);
+    int n = snprintf(
+        f->head, sizeof f->head, "egret plan 1\n%s\ncuDNN %zu\n%.255s, %d.%d, %d multiprocessors\n%u %zu\n", a->title,
+        eg__dnn_version(), card.name, card.major, card.minor, card.multiProcessorCount, a->rules, a->bytes);
     if (n < 0 || (size_t)n + a->bytes > sizeof f->head) {
         return false;
     }
     memcpy(f->head + n, a->key, a->bytes);
     f->bytes = (size_t)n + a->bytes;
-    const uint64_t first = sum_of(BASIS, f->head, f->bytes),
-                   second = sum_of(first, f->head, f->bytes);
-    n = snprintf(f->path, sizeof f->path - 64, "%s/%016llx%016llx.plan", folder,
-                 (unsigned long long)first, (unsigned long long)second);
+    const uint64_t first = sum_of(BASIS, f->head, f->bytes), second = sum_of(first, f->head, f->bytes);
+    n = snprintf(f->path, sizeof f->path - 64, "%s/%016llx%016llx.plan", folder, (unsigned long long)first,
+                 (unsigned long long)second);
     return n > 0 && (size_t)n < sizeof f->path - 64;
 }
 
@@ -55,8 +53,7 @@ static char *content_of(const char *path, size_t *bytes)
     if (fd < 0) {
         return NULL;
     }
-    if (!fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_size > 0 &&
-        about.st_size <= MOST) {
+    if (!fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_size > 0 && about.st_size <= MOST) {
         *bytes = (size_t)about.st_size;
         text = malloc(*bytes);
     }
@@ -116,8 +113,8 @@ void eg__dnn_file_write(const eg__dnn_file *f, const eg__dnn_plan *plan)
     const uint64_t sum = sum_of(BASIS, text, (size_t)bytes);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd >= 0) {
-        bool whole = put(fd, f->head, f->bytes) && put(fd, &sum, sizeof sum) &&
-                     put(fd, text, (size_t)bytes) && !fsync(fd);
+        bool whole =
+            put(fd, f->head, f->bytes) && put(fd, &sum, sizeof sum) && put(fd, text, (size_t)bytes) && !fsync(fd);
         if (close(fd) || !whole || rename(path, f->path)) {
             unlink(path);
         }

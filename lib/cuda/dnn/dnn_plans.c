@@ -104,8 +104,7 @@ static struct {
 static uint64_t hash_of(const eg__dnn_ask *a, int ordinal)
 {
     const char *key = a->key;
-    uint64_t word,
-        h = (uint64_t)(uintptr_t)a->title ^ ((uint64_t)a->rules << 8 | (uint64_t)ordinal);
+    uint64_t word, h = (uint64_t)(uintptr_t)a->title ^ ((uint64_t)a->rules << 8 | (uint64_t)ordinal);
     for (size_t at = 0; at < a->bytes; at += sizeof word) {
         word = 0;
         memcpy(&word, key + at, a->bytes - at < sizeof word ? a->bytes - at : sizeof word);
@@ -117,8 +116,8 @@ static uint64_t hash_of(const eg__dnn_ask *a, int ordinal)
 
 static bool holds(const kept *k, uint64_t hash, const eg__dnn_ask *a, int ordinal)
 {
-    return k->hash == hash && k->title == a->title && k->rules == a->rules &&
-           k->ordinal == ordinal && k->bytes == a->bytes && !memcmp(k->key, a->key, a->bytes);
+    return k->hash == hash && k->title == a->title && k->rules == a->rules && k->ordinal == ordinal &&
+           k->bytes == a->bytes && !memcmp(k->key, a->key, a->bytes);
 }
 
 /* Its place, or the one to put it in. Under the lock. */
@@ -186,8 +185,7 @@ void eg__dnn_leave(eg__dnn_plan *plan)
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-static eg_status draw_plan(const eg__call *c, const eg__dnn_ask *a, cudnnHandle_t handle,
-                           eg__dnn_plan *plan)
+static eg_status draw_plan(const eg__call *c, const eg__dnn_ask *a, cudnnHandle_t handle, eg__dnn_plan *plan)
 {
     eg__graph *g = eg__malloc(sizeof *g); /* large for a stack */
     if (!g) {
@@ -221,8 +219,7 @@ static eg_status make(const eg__call *c, const eg__dnn_ask *a, eg__dnn_plan *pla
     return st;
 }
 
-static eg_status make_and_keep(const eg__call *c, const eg__dnn_ask *a, uint64_t hash, int ordinal,
-                               eg__dnn_plan **plan)
+static eg_status make_and_keep(const eg__call *c, const eg__dnn_ask *a, uint64_t hash, int ordinal, eg__dnn_plan **plan)
 {
     eg_status st = eg__dnn_open(c->op->name);
     eg__dnn_plan *p = st ? NULL : eg__malloc(sizeof *p);
@@ -263,18 +260,15 @@ eg_status eg__dnn_find(const eg__call *c, const eg__dnn_ask *a, eg__dnn_plan **p
 /* The first failure of several calls. */
 #define TRY(call) e = e ? e : (call)
 
-static cudnnStatus_t execute(lane *l, const eg__dnn_plan *plan, int n, const int64_t *ids,
-                             void *const *at, void *workspace)
+static cudnnStatus_t execute(lane *l, const eg__dnn_plan *plan, int n, const int64_t *ids, void *const *at,
+                             void *workspace)
 {
     eg__dnn pack = NULL;
-    cudnnStatus_t e =
-        eg__cudnn.cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);
-    TRY(eg__cudnn.cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
-                                           CUDNN_TYPE_INT64, n, ids));
-    TRY(eg__cudnn.cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
-                                           CUDNN_TYPE_VOID_PTR, n, at));
-    TRY(eg__cudnn.cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE,
-                                           CUDNN_TYPE_VOID_PTR, 1, &workspace));
+    cudnnStatus_t e = eg__cudnn.cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);
+    TRY(eg__cudnn.cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, n, ids));
+    TRY(eg__cudnn.cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n, at));
+    TRY(eg__cudnn.cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
+                                           &workspace));
     TRY(eg__cudnn.cudnnBackendFinalize(pack));
     if (!e) {
         pthread_mutex_lock(&l->lock);
@@ -285,8 +279,7 @@ static cudnnStatus_t execute(lane *l, const eg__dnn_plan *plan, int n, const int
     return e;
 }
 
-eg_status eg__dnn_run(const eg__call *c, eg__dnn_plan *plan, int n, const int64_t *ids,
-                      void *const *at)
+eg_status eg__dnn_run(const eg__call *c, eg__dnn_plan *plan, int n, const int64_t *ids, void *const *at)
 {
     lane *l;
     eg__block *work = NULL;
@@ -303,8 +296,7 @@ eg_status eg__dnn_run(const eg__call *c, eg__dnn_plan *plan, int n, const int64_
     cudnnStatus_t e = execute(l, plan, n, ids, at, work ? work->data : NULL);
     eg__cuda_scratch_end(work);
     if (unlikely(e)) {
-        st = eg__cuda_check(eg__cuda_at(c->device), c->op->name, cudaGetLastError(),
-                            "running cuDNN");
+        st = eg__cuda_check(eg__cuda_at(c->device), c->op->name, cudaGetLastError(), "running cuDNN");
         st = st ? st : eg__dnn_failed(c->op->name, e, "running a plan");
     }
     return st;

@@ -7,10 +7,14 @@ eg_status eg__cuda_nms(const eg__call *c)
 {
     const eg__nms_opts *o = c->opts;
     const eg_tensor *boxes = c->in[0], *classes = c->nin > 3 ? c->in[3] : NULL;
-    eg__suppressing k = {.boxes = eg__ptr(boxes), .order = (const int64_t *)(void *)eg__ptr(c->in[1]),
+    eg__suppressing k = {.boxes = eg__ptr(boxes),
+                         .order = (const int64_t *)(void *)eg__ptr(c->in[1]),
                          .classes = classes ? (const int64_t *)(void *)eg__ptr(classes) : NULL,
-                         .candidate = (const uint8_t *)eg__ptr(c->in[2]), .keep = (bool *)eg__ptr(c->out[0]),
-                         .n = c->out[0]->n, .most = o->most, .threshold = o->threshold,
+                         .candidate = (const uint8_t *)eg__ptr(c->in[2]),
+                         .keep = (bool *)eg__ptr(c->out[0]),
+                         .n = c->out[0]->n,
+                         .most = o->most,
+                         .threshold = o->threshold,
                          .f64 = boxes->dtype == EG_F64};
     eg__block *block = NULL;
     if (!k.n) {

@@ -3,7 +3,8 @@
 
 #include "lib/cuda/image/boxes.h"
 
-namespace {
+namespace
+{
 
 template <class T> struct box {
     T x1, y1, x2, y2, area;

@@ -11,8 +11,10 @@ static eg_status countable(const eg__call *c, const eg__pool_opts *o)
     for (int d = 0; d < 3; d++) {
         const int64_t cells = o->in[d] + o->before[d] + o->after[d];
         if (cells >= (int64_t)1 << 30) {
-            return eg__fail(EG_ENOKERNEL, c->op->name, "%lld cells along an axis, with its borders: on a GPU there "
-                            "are fewer than 2^30", (long long)cells);
+            return eg__fail(EG_ENOKERNEL, c->op->name,
+                            "%lld cells along an axis, with its borders: on a GPU there "
+                            "are fewer than 2^30",
+                            (long long)cells);
         }
     }
     return EG_OK;

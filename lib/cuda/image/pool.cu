@@ -4,20 +4,39 @@
 #include "lib/cuda/image/pool.h"
 #include "lib/cuda/common/position.cuh"
 
-namespace {
+namespace
+{
 
 /* Elements as they lie, of a type S: halves, of either kind, are computed with as floats. */
-EG__FN float get(const float *p, int64_t at, int) { return p[at]; }
-EG__FN double get(const double *p, int64_t at, int) { return p[at]; }
-EG__FN int64_t get(const int64_t *p, int64_t at, int) { return p[at]; }
+EG__FN float get(const float *p, int64_t at, int)
+{
+    return p[at];
+}
+EG__FN double get(const double *p, int64_t at, int)
+{
+    return p[at];
+}
+EG__FN int64_t get(const int64_t *p, int64_t at, int)
+{
+    return p[at];
+}
 EG__FN float get(const uint16_t *p, int64_t at, int dtype)
 {
     return dtype == EG_F16 ? eg__from_f16(p[at]) : eg__from_bf16(p[at]);
 }
 
-EG__FN void put(float *p, int64_t at, int, float v) { p[at] = v; }
-EG__FN void put(double *p, int64_t at, int, double v) { p[at] = v; }
-EG__FN void put(int64_t *p, int64_t at, int, int64_t v) { p[at] = v; }
+EG__FN void put(float *p, int64_t at, int, float v)
+{
+    p[at] = v;
+}
+EG__FN void put(double *p, int64_t at, int, double v)
+{
+    p[at] = v;
+}
+EG__FN void put(int64_t *p, int64_t at, int, int64_t v)
+{
+    p[at] = v;
+}
 EG__FN void put(uint16_t *p, int64_t at, int dtype, float v)
 {
     p[at] = dtype == EG_F16 ? eg__to_f16(v) : eg__to_bf16(v);
@@ -72,7 +91,10 @@ template <class T> struct top_of {
 
 template <class T> struct sum_of {
     T sum;
-    EG__FN void operator()(T v, int) { sum += v; }
+    EG__FN void operator()(T v, int)
+    {
+        sum += v;
+    }
 };
 
 template <class T, class S> __global__ void __launch_bounds__(EG__BLOCK) max_pool(const eg__pooling k)
@@ -182,18 +204,18 @@ template <class T, class S, bool MAX> __global__ void __launch_bounds__(EG__BLOC
 
 /* ---- starting ----------------------------------------------------------------------------------------- */
 
-#define START(name, kernel, ...)                                                                   \
-    cudaError_t eg__launch_##name(const eg__pooling *k, cudaStream_t s)                            \
-    {                                                                                              \
-        const unsigned grid = eg__blocks(k->positions.n);                                              \
-        switch (k->dtype) {                                                                        \
-        case EG_F64:                                                                               \
-            return EG__LAUNCH((kernel<double, double __VA_ARGS__>), grid, EG__BLOCK, 0, s, *k);    \
-        case EG_F32:                                                                               \
-            return EG__LAUNCH((kernel<float, float __VA_ARGS__>), grid, EG__BLOCK, 0, s, *k);      \
-        default:                                                                                   \
-            return EG__LAUNCH((kernel<float, uint16_t __VA_ARGS__>), grid, EG__BLOCK, 0, s, *k);   \
-        }                                                                                          \
+#define START(name, kernel, ...)                                                                 \
+    cudaError_t eg__launch_##name(const eg__pooling *k, cudaStream_t s)                          \
+    {                                                                                            \
+        const unsigned grid = eg__blocks(k->positions.n);                                        \
+        switch (k->dtype) {                                                                      \
+        case EG_F64:                                                                             \
+            return EG__LAUNCH((kernel<double, double __VA_ARGS__>), grid, EG__BLOCK, 0, s, *k);  \
+        case EG_F32:                                                                             \
+            return EG__LAUNCH((kernel<float, float __VA_ARGS__>), grid, EG__BLOCK, 0, s, *k);    \
+        default:                                                                                 \
+            return EG__LAUNCH((kernel<float, uint16_t __VA_ARGS__>), grid, EG__BLOCK, 0, s, *k); \
+        }                                                                                        \
     }
 #define AND ,
 START(max_pool, max_pool)

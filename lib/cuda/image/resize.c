@@ -57,9 +57,9 @@ static eg_status bring(const eg__call *c, const eg__band *b, table *t)
     e = e ? e : cudaMemcpy((char *)memory + weights, b->first, firsts, cudaMemcpyHostToDevice);
     if (e) {
         cudaFree(memory);
-        return e == cudaErrorMemoryAllocation ? (cudaGetLastError(), eg__no_memory_on(c->device, c->op->name,
-                                                                                      (int64_t)(weights + firsts)))
-                                              : eg__cuda_check(eg__cuda_at(c->device), c->op->name, e, "a table");
+        return e == cudaErrorMemoryAllocation
+                   ? (cudaGetLastError(), eg__no_memory_on(c->device, c->op->name, (int64_t)(weights + firsts)))
+                   : eg__cuda_check(eg__cuda_at(c->device), c->op->name, e, "a table");
     }
     t->memory = memory;
     t->taps = (eg__tap_table){(const int32_t *)(const void *)(t->memory + weights),
@@ -121,7 +121,10 @@ static eg_status resize(const eg__call *c, bool adjoint)
     const bool nearest = o->mode == EG_RESIZE_NEAREST || o->mode == EG_RESIZE_NEAREST_EXACT;
     const bool last = !(y->flags & EG__DENSE);
     int64_t size[3] = {1, 1, 1};
-    eg__resizing k = {.y = eg__ptr(y), .dtype = y->dtype, .size = (int)eg__esize(y), .copies = nearest && !adjoint,
+    eg__resizing k = {.y = eg__ptr(y),
+                      .dtype = y->dtype,
+                      .size = (int)eg__esize(y),
+                      .copies = nearest && !adjoint,
                       .source = {1, 1, 1}};
     eg_status st = EG_OK;
     if (!y->n) {

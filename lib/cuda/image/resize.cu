@@ -4,7 +4,8 @@
 
 #include "lib/cuda/image/resize.h"
 
-namespace {
+namespace
+{
 
 /* The taps of one result along an axis. */
 struct taps {
@@ -19,14 +20,29 @@ struct taps {
             weight = t.weight + (int64_t)r * width;
         }
     }
-    EG__FN double operator[](int k) const { return weight ? weight[k] : 1; }
+    EG__FN double operator[](int k) const
+    {
+        return weight ? weight[k] : 1;
+    }
 };
 
 /* Of f64 there is nothing else to tell apart. */
-EG__FN float get(const char *p, int dtype, float) { return eg__get<float>(p, dtype); }
-EG__FN double get(const char *p, int, double) { return *(const double *)p; }
-EG__FN void put(char *p, int dtype, float v) { eg__put(p, dtype, v); }
-EG__FN void put(char *p, int, double v) { *(double *)p = v; }
+EG__FN float get(const char *p, int dtype, float)
+{
+    return eg__get<float>(p, dtype);
+}
+EG__FN double get(const char *p, int, double)
+{
+    return *(const double *)p;
+}
+EG__FN void put(char *p, int dtype, float v)
+{
+    eg__put(p, dtype, v);
+}
+EG__FN void put(char *p, int, double v)
+{
+    *(double *)p = v;
+}
 
 template <class T> __global__ void __launch_bounds__(EG__BLOCK) resize(const eg__resizing k)
 {

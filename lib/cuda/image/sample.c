@@ -21,11 +21,17 @@ static eg__sampling sampling_of(const eg__call *c, const eg_tensor *images, cons
                                 bool items_of_images)
 {
     const eg_tensor *image = c->nin > points + 2 ? c->in[points + 2] : NULL;
-    eg__sampling k = {.o = *(const eg__sample_opts *)c->opts, .images = eg__ptr(images),
-                      .pictures = eg__ptr(pictures), .channels = images->shape[1], .h = images->shape[2],
-                      .w = images->shape[3], .rows = eg__divisor_of(pictures->shape[2]),
-                      .cols = eg__divisor_of(pictures->shape[3]), .last = pictures->strides[1] == 1,
-                      .wide = aligned(images) && aligned(pictures), .f64 = images->dtype == EG_F64};
+    eg__sampling k = {.o = *(const eg__sample_opts *)c->opts,
+                      .images = eg__ptr(images),
+                      .pictures = eg__ptr(pictures),
+                      .channels = images->shape[1],
+                      .h = images->shape[2],
+                      .w = images->shape[3],
+                      .rows = eg__divisor_of(pictures->shape[2]),
+                      .cols = eg__divisor_of(pictures->shape[3]),
+                      .last = pictures->strides[1] == 1,
+                      .wide = aligned(images) && aligned(pictures),
+                      .f64 = images->dtype == EG_F64};
     k.pixels = pictures->shape[0] * pictures->shape[2] * pictures->shape[3];
     memcpy(k.istride, images->strides, sizeof k.istride);
     memcpy(k.ystride, pictures->strides, sizeof k.ystride);

@@ -1,7 +1,8 @@
 /* sample.cu - kernels that read images at points, and what the points get. */
 #include "lib/cuda/image/sample.cuh"
 
-namespace {
+namespace
+{
 
 /* N: pixels along an axis. */
 template <class T, int N, bool WIDE>

@@ -11,7 +11,8 @@
 #include "lib/cuda/image/sample.h"
 #include "lib/math/hd.h"
 
-namespace {
+namespace
+{
 
 #define T       float
 #define LANE(x) x##_f32
@@ -81,8 +82,7 @@ __device__ __forceinline__ int64_t image_of(const eg__sampling &k, int64_t b)
 }
 
 /* Four channels from p on, `step` apart, of which `there` are; WIDE: side by side and aligned. */
-template <class T, bool WIDE>
-__device__ __forceinline__ void load_four(const T *p, int64_t step, int64_t there, T *v)
+template <class T, bool WIDE> __device__ __forceinline__ void load_four(const T *p, int64_t step, int64_t there, T *v)
 {
     if (WIDE) {
         const float4 q = *(const float4 *)p;
@@ -95,8 +95,7 @@ __device__ __forceinline__ void load_four(const T *p, int64_t step, int64_t ther
     }
 }
 
-template <class T, bool WIDE>
-__device__ __forceinline__ void store_four(T *p, int64_t step, int64_t there, const T *v)
+template <class T, bool WIDE> __device__ __forceinline__ void store_four(T *p, int64_t step, int64_t there, const T *v)
 {
     if (WIDE) {
         *(float4 *)p = make_float4((float)v[0], (float)v[1], (float)v[2], (float)v[3]);

@@ -1,7 +1,8 @@
 /* sample_grad.cu - kernels of the adjoint of reading images at points. */
 #include "lib/cuda/image/sample.cuh"
 
-namespace {
+namespace
+{
 
 /* The entries of a pixel of a picture. */
 template <class T, int N> __global__ void __launch_bounds__(EG__BLOCK) enter(const eg__adding a)

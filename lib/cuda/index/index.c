@@ -14,9 +14,15 @@ eg_status eg__cuda_checked_index(const eg__call *c)
 {
     const eg__check_opts *o = c->opts;
     const eg_tensor *index = c->in[0], *y = c->out[0];
-    eg__checking k = {.index = eg__ptr(index), .y = (int64_t *)eg__ptr(y), .n = y->n, .axes = o->axes,
-                      .wide = index->dtype == EG_I64, .strict = o->strict, .op = c->op->id,
-                      .name = o->name, .fault = eg__fault_of(c)};
+    eg__checking k = {.index = eg__ptr(index),
+                      .y = (int64_t *)eg__ptr(y),
+                      .n = y->n,
+                      .axes = o->axes,
+                      .wide = index->dtype == EG_I64,
+                      .strict = o->strict,
+                      .op = c->op->id,
+                      .name = o->name,
+                      .fault = eg__fault_of(c)};
     memcpy(k.size, o->size, sizeof k.size);
     return y->n ? eg__launched(c, eg__launch_check(&k, eg__stream_of(c))) : EG_OK;
 }
@@ -30,8 +36,12 @@ eg_status eg__cuda_index_select(const eg__call *c)
     if (!x->n || !y->n) {
         return clear(c, y); /* if it has elements the indices were out of range, which will be said */
     }
-    eg__selecting k = {.y = eg__ptr(y), .x = eg__ptr(x), .index = (const int64_t *)eg__ptr(index),
-                       .raw = EG__RAW_INDEX(c, o, x->shape[o->axis]), .size = x->shape[o->axis], .unit = 16};
+    eg__selecting k = {.y = eg__ptr(y),
+                       .x = eg__ptr(x),
+                       .index = (const int64_t *)eg__ptr(index),
+                       .raw = EG__RAW_INDEX(c, o, x->shape[o->axis]),
+                       .size = x->shape[o->axis],
+                       .unit = 16};
     int64_t row = (int64_t)eg__esize(x);
     for (int d = o->axis + 1; d < x->ndim; d++) {
         row *= x->shape[d];
@@ -86,8 +96,7 @@ typedef struct winners {
     eg_tensor table;
 } winners;
 
-static eg_status find_winners(const eg__call *c, const eg_tensor *index, const eg_tensor *y, int axis,
-                              winners *w)
+static eg_status find_winners(const eg__call *c, const eg_tensor *index, const eg_tensor *y, int axis, winners *w)
 {
     eg_tensor along = *index, places = *index, under;
     eg__launches walk;
@@ -121,8 +130,8 @@ static eg_status find_winners(const eg__call *c, const eg_tensor *index, const e
     under = beneath(&w->table, &along, axis);
     eg__launches_begin(&walk, c, (eg_tensor *[]){&along, &under, &places}, 3);
     while (!st && eg__launches_next(&walk)) {
-        st = eg__launched(c, eg__launch_mark(&walk.elements, step_of(&w->table, axis), w->block->data,
-                                             eg__stream_of(c)));
+        st = eg__launched(c,
+                          eg__launch_mark(&walk.elements, step_of(&w->table, axis), w->block->data, eg__stream_of(c)));
     }
     return st;
 }
@@ -137,8 +146,10 @@ eg_status eg__cuda_scatter(const eg__call *c)
         return EG_OK;
     }
     if (o->ndim && index->shape[o->axis] >> 32) {
-        return eg__fail(EG_ENOKERNEL, c->op->name, "%lld sources along an axis are more than the "
-                        "2^32 - 1 it is made for on a GPU", (long long)index->shape[o->axis]);
+        return eg__fail(EG_ENOKERNEL, c->op->name,
+                        "%lld sources along an axis are more than the "
+                        "2^32 - 1 it is made for on a GPU",
+                        (long long)index->shape[o->axis]);
     }
     eg_status st = find_winners(c, index, y, o->axis, &w);
     eg_tensor under = beneath(source, y, o->axis);
@@ -156,17 +167,22 @@ eg_status eg__cuda_one_hot(const eg__call *c)
 {
     const eg__one_hot_opts *o = c->opts;
     const eg_tensor *ids = c->in[0], *y = c->out[0];
-    eg__marking k = {.y = eg__ptr(y), .ids = (const int64_t *)eg__ptr(ids), .n = y->n,
-                     .depth = eg__divisor_of(o->depth), .dtype = y->dtype, .size = (int)eg__esize(y),
-                     .on = o->on, .off = o->off};
+    eg__marking k = {.y = eg__ptr(y),
+                     .ids = (const int64_t *)eg__ptr(ids),
+                     .n = y->n,
+                     .depth = eg__divisor_of(o->depth),
+                     .dtype = y->dtype,
+                     .size = (int)eg__esize(y),
+                     .on = o->on,
+                     .off = o->off};
     return y->n ? eg__launched(c, eg__launch_one_hot(&k, eg__stream_of(c))) : EG_OK;
 }
 
 static eg__numbering numbering(const eg__call *c, int64_t n)
 {
     const eg__shape_opts *o = c->opts;
-    eg__numbering k = {.x = (const int64_t *)eg__ptr(c->in[0]), .y = (int64_t *)eg__ptr(c->out[0]),
-                       .n = n, .ndim = o->ndim};
+    eg__numbering k = {
+        .x = (const int64_t *)eg__ptr(c->in[0]), .y = (int64_t *)eg__ptr(c->out[0]), .n = n, .ndim = o->ndim};
     for (int d = 0; d < o->ndim; d++) {
         k.shape[d] = eg__divisor_of(o->shape[d]);
     }
@@ -189,8 +205,7 @@ eg_status eg__cuda_nonzero(const eg__call *c)
 {
     const eg_tensor *x = c->in[0], *y = c->out[0];
     eg__block *tiles = NULL;
-    eg__finding k = {.x = (const uint8_t *)eg__ptr(x), .y = (int64_t *)eg__ptr(y), .n = x->n,
-                     .ndim = x->ndim};
+    eg__finding k = {.x = (const uint8_t *)eg__ptr(x), .y = (int64_t *)eg__ptr(y), .n = x->n, .ndim = x->ndim};
     for (int d = 0; d < x->ndim; d++) {
         k.shape[d] = eg__divisor_of(x->shape[d]);
     }

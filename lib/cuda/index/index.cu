@@ -5,7 +5,8 @@
 #include "lib/cuda/common/grid.cuh"
 #include "lib/cuda/index/index.h"
 
-namespace {
+namespace
+{
 
 /* ---- checking -------------------------------------------------------------------------------------- */
 

@@ -48,8 +48,10 @@ static bool aligned(const void *p)
 static eg_status countable(const eg__call *c, int64_t places, int64_t sources)
 {
     if (places > INT32_MAX || sources > INT32_MAX) {
-        return eg__fail(EG_ENOKERNEL, c->op->name, "%lld sources for %lld places are more than the "
-                        "2^31 - 1 it is made for on a GPU", (long long)sources, (long long)places);
+        return eg__fail(EG_ENOKERNEL, c->op->name,
+                        "%lld sources for %lld places are more than the "
+                        "2^31 - 1 it is made for on a GPU",
+                        (long long)sources, (long long)places);
     }
     return EG_OK;
 }
@@ -94,9 +96,16 @@ eg_status eg__cuda_index_add(const eg__call *c)
 {
     const eg__index_opts *o = c->opts;
     const eg_tensor *x = c->in[0], *index = c->in[1], *y = c->out[0], *base = c->nin > 2 ? c->in[2] : NULL;
-    plan p = {.join = {.y = eg__ptr(y), .x = eg__ptr(x), .base = base ? eg__ptr(base) : NULL, .outer = 1,
-                       .n = index->n, .inner = 1, .skip = o->skip, .size = eg__divisor_of(o->size),
-                       .dtype = y->dtype, .mode = EG__JOIN_ADD},
+    plan p = {.join = {.y = eg__ptr(y),
+                       .x = eg__ptr(x),
+                       .base = base ? eg__ptr(base) : NULL,
+                       .outer = 1,
+                       .n = index->n,
+                       .inner = 1,
+                       .skip = o->skip,
+                       .size = eg__divisor_of(o->size),
+                       .dtype = y->dtype,
+                       .mode = EG__JOIN_ADD},
               .sort = {.index = (const int64_t *)eg__ptr(index), .raw = EG__RAW_INDEX(c, o, o->size)}};
     for (int d = 0; d < y->ndim; d++) {
         p.join.outer *= d < o->axis ? y->shape[d] : 1;
@@ -146,8 +155,7 @@ static eg_status keys_of_places(const eg__call *c, const plan *p)
     eg__launches_begin(&w, c, (eg_tensor *[]){index, &under, &source}, 3);
     for (int64_t done = 0; !st && eg__launches_next(&w); done += w.elements.n) {
         st = eg__launched(c, eg__launch_keys(&w.elements, step, eg__ptr(&under), eg__ptr(&source),
-                                             p->sort.key[1] + done, p->sort.value[1] + done,
-                                             eg__stream_of(c)));
+                                             p->sort.key[1] + done, p->sort.value[1] + done, eg__stream_of(c)));
     }
     return st;
 }
@@ -158,7 +166,8 @@ static eg_status scatter(const eg__call *c, int mode)
     eg_tensor *base = c->nin > 2 ? c->in[2] : NULL;
     eg_status st = countable(c, y->n, x->n);
     if (!st && !near(x)) {
-        st = eg__fail(EG_ENOKERNEL, c->op->name, "the source lies further apart than the 2^31 - 1 elements "
+        st = eg__fail(EG_ENOKERNEL, c->op->name,
+                      "the source lies further apart than the 2^31 - 1 elements "
                       "it is made for on a GPU; eg_contiguous helps");
     }
     if (st || !y->n) {
@@ -168,8 +177,15 @@ static eg_status scatter(const eg__call *c, int mode)
         base = eg__cuda_dense(c, base, base->ndim, base->shape);
         st = base ? EG_OK : eg__why();
     }
-    plan p = {.join = {.y = eg__ptr(y), .x = eg__ptr(x), .base = base ? eg__ptr(base) : NULL, .outer = 1,
-                       .n = x->n, .inner = 1, .skip = -1, .size = eg__divisor_of(y->n), .dtype = y->dtype,
+    plan p = {.join = {.y = eg__ptr(y),
+                       .x = eg__ptr(x),
+                       .base = base ? eg__ptr(base) : NULL,
+                       .outer = 1,
+                       .n = x->n,
+                       .inner = 1,
+                       .skip = -1,
+                       .size = eg__divisor_of(y->n),
+                       .dtype = y->dtype,
                        .mode = mode}};
     return st ? st : run(c, &p, keys_of_places);
 }
@@ -182,7 +198,5 @@ eg_status eg__cuda_scatter_add(const eg__call *c)
 eg_status eg__cuda_scatter_reduce(const eg__call *c)
 {
     int mode = ((const eg__scatter_opts *)c->opts)->mode;
-    return scatter(c, mode == EG_SCATTER_MUL   ? EG__JOIN_MUL
-                      : mode == EG_SCATTER_MAX ? EG__JOIN_MAX
-                                               : EG__JOIN_MIN);
+    return scatter(c, mode == EG_SCATTER_MUL ? EG__JOIN_MUL : mode == EG_SCATTER_MAX ? EG__JOIN_MAX : EG__JOIN_MIN);
 }

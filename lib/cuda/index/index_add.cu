@@ -5,7 +5,8 @@
 #include "lib/cuda/common/grid.cuh"
 #include "lib/cuda/index/index_add.h"
 
-namespace {
+namespace
+{
 
 enum { WARPS = EG__BLOCK / 32, DIGITS = 1 << EG__DIGIT };
 enum { ROUNDS = EG__SORT_TILE / EG__BLOCK };
@@ -126,8 +127,7 @@ __global__ void __launch_bounds__(EG__BLOCK) scan_counts(unsigned *counts, int t
     }
 }
 
-__global__ void __launch_bounds__(EG__BLOCK)
-    place_digits(const pass p, const unsigned *counts, const unsigned *totals)
+__global__ void __launch_bounds__(EG__BLOCK) place_digits(const pass p, const unsigned *counts, const unsigned *totals)
 {
     unsigned total;
     const unsigned at = eg__block_scan<EG__BLOCK>(totals[threadIdx.x], &total);
@@ -159,8 +159,7 @@ __global__ void __launch_bounds__(EG__BLOCK)
     }
 }
 
-__global__ void __launch_bounds__(EG__BLOCK)
-    find_edges(const unsigned *key, int n, unsigned *begin, unsigned *end)
+__global__ void __launch_bounds__(EG__BLOCK) find_edges(const unsigned *key, int n, unsigned *begin, unsigned *end)
 {
     const int i = (int)eg__self();
     if (i >= n) {
@@ -241,8 +240,8 @@ template <> __device__ __forceinline__ int64_t joined(int mode, int64_t a, int64
 
 /* Joins acc with rows from..to of x, or those that order names, in turn. */
 template <class T, int W>
-__device__ __forceinline__ void join_rows(pack<T, W> &acc, int mode, const char *x, int dtype,
-                                          int64_t inner, const int *order, unsigned from, unsigned to)
+__device__ __forceinline__ void join_rows(pack<T, W> &acc, int mode, const char *x, int dtype, int64_t inner,
+                                          const int *order, unsigned from, unsigned to)
 {
     enum { AHEAD = memory<T, W>::ahead };
     while (from < to) {
@@ -302,8 +301,7 @@ __global__ void __launch_bounds__(EG__BLOCK)
     memory<T, W>::put(k.part[level] + (row * k.inner + column) * (int64_t)sizeof(T), PART, 0, acc);
 }
 
-template <class T, int W>
-__global__ void __launch_bounds__(EG__BLOCK) join_places(const eg__joining k, const grid g)
+template <class T, int W> __global__ void __launch_bounds__(EG__BLOCK) join_places(const eg__joining k, const grid g)
 {
     const int64_t i = eg__self(), group = i >> g.lanes;
     const int64_t row = eg__divide(group, g.tiles), o = eg__divide(row, k.size), place = row - o * k.size.d;
@@ -338,8 +336,8 @@ __global__ void __launch_bounds__(EG__BLOCK) join_places(const eg__joining k, co
         const int64_t n = k.n >> shift;
         const char *x = level ? k.part[level - 1] + (o * n * k.inner + column) * (int64_t)sizeof(T)
                               : k.x + (o * n * k.inner + column) * es;
-        join_rows<T, W>(acc, k.mode, x, level ? PART : k.dtype, k.inner,
-                        level ? NULL : k.order, cut[step] >> shift, cut[step + 1] >> shift);
+        join_rows<T, W>(acc, k.mode, x, level ? PART : k.dtype, k.inner, level ? NULL : k.order, cut[step] >> shift,
+                        cut[step + 1] >> shift);
     }
     memory<T, W>::put(k.y, k.dtype, at, acc);
 }
@@ -356,8 +354,8 @@ template <class T, int W> cudaError_t start_join(const eg__joining &k, cudaStrea
     for (int level = 0; level < 2 && k.part[level]; level++) {
         const int64_t slots = k.n / (level ? EG__SLOT * EG__SLOT : EG__SLOT);
         const int64_t threads = (k.outer * slots * tiles) << g.lanes;
-        cudaError_t e = EG__LAUNCH((join_slots<T, W>), eg__blocks(threads), EG__BLOCK, 0, s,
-                                   k, g, level, eg__divisor_of(slots));
+        cudaError_t e =
+            EG__LAUNCH((join_slots<T, W>), eg__blocks(threads), EG__BLOCK, 0, s, k, g, level, eg__divisor_of(slots));
         if (e) {
             return e;
         }
@@ -380,8 +378,8 @@ cudaError_t eg__launch_sort(const eg__sorting *k, cudaStream_t s)
     }
     for (int i = 0; i < k->passes && !e; i++) {
         const int to = i & 1;
-        const pass p = {i ? NULL : k->index, k->key[!to], k->value[!to], k->key[to], k->value[to], k->n,
-                        i * EG__DIGIT, k->raw};
+        const pass p = {i ? NULL : k->index, k->key[!to], k->value[!to], k->key[to],
+                        k->value[to],        k->n,        i * EG__DIGIT, k->raw};
         e = EG__LAUNCH(count_digits, tiles, EG__BLOCK, 0, s, p, k->counts);
         e = e ? e : EG__LAUNCH(scan_counts, DIGITS, EG__BLOCK, 0, s, k->counts, tiles, totals);
         e = e ? e : EG__LAUNCH(place_digits, tiles, EG__BLOCK, 0, s, p, k->counts, totals);
@@ -392,12 +390,11 @@ cudaError_t eg__launch_sort(const eg__sorting *k, cudaStream_t s)
 cudaError_t eg__launch_keys(const eg__elements *e, int64_t step, const char *y, const char *x, unsigned *key,
                             int *value, cudaStream_t s)
 {
-    return EG__LAUNCH(make_keys, eg__blocks(e->n), EG__BLOCK, 0, s, *e, step, e->at[1].p - y,
-                      e->at[2].p - x, key, value);
+    return EG__LAUNCH(make_keys, eg__blocks(e->n), EG__BLOCK, 0, s, *e, step, e->at[1].p - y, e->at[2].p - x, key,
+                      value);
 }
 
-cudaError_t eg__launch_edges(const unsigned *key, int n, unsigned *begin, unsigned *end,
-                             cudaStream_t s)
+cudaError_t eg__launch_edges(const unsigned *key, int n, unsigned *begin, unsigned *end, cudaStream_t s)
 {
     return EG__LAUNCH(find_edges, eg__blocks(n), EG__BLOCK, 0, s, key, n, begin, end);
 }

@@ -31,8 +31,7 @@ cudaError_t eg__launch_sort(const eg__sorting *k, cudaStream_t s);
 cudaError_t eg__launch_keys(const eg__elements *e, int64_t step, const char *y, const char *x, unsigned *key,
                             int *value, cudaStream_t s);
 /* Where each key's run begins and ends among the sorted ones; both are zeros before. */
-cudaError_t eg__launch_edges(const unsigned *key, int n, unsigned *begin, unsigned *end,
-                             cudaStream_t s);
+cudaError_t eg__launch_edges(const unsigned *key, int n, unsigned *begin, unsigned *end, cudaStream_t s);
 
 enum { EG__JOIN_ADD, EG__JOIN_MUL, EG__JOIN_MAX, EG__JOIN_MIN };
 /* y [outer, size, inner] = base, or zeros, joined with x [outer, n, inner]: element k of y's second axis with
@@ -44,7 +43,7 @@ typedef struct eg__joining {
     const char *x, *base;
     const unsigned *key, *begin, *end;
     const int *order;
-    char *part[2]; /* [outer, n / EG__SLOT or its square, inner] of f32, f64 or i64; NULL: none */
+    char *part[2];                 /* [outer, n / EG__SLOT or its square, inner] of f32, f64 or i64; NULL: none */
     int64_t outer, n, inner, skip; /* skip: a k that takes nothing; -1: none */
     eg__divisor size;
     int dtype, mode;

@@ -188,8 +188,7 @@ static void widen(eg__padding *k, int64_t es)
     const bool plain = !last->before && last->size.d == last->n;
     uint64_t bits = (uintptr_t)k->x | (uintptr_t)k->y;
     k->unit = (int)es;
-    if (!k->ndim || last->step != 1 || (last->n > 1 && last->stride != es) ||
-        (k->mode != EG_PAD_CONSTANT && !plain)) {
+    if (!k->ndim || last->step != 1 || (last->n > 1 && last->stride != es) || (k->mode != EG_PAD_CONSTANT && !plain)) {
         return;
     }
     bits |= (uint64_t)(last->size.d * es) | (uint64_t)(last->n * es) | (uint64_t)(last->before * es);
@@ -209,8 +208,7 @@ static eg_status pad(const eg__call *c, int mode, double value, eg__padded *axis
 {
     const eg_tensor *x = c->in[0], *y = c->out[0];
     const int64_t es = (int64_t)eg__esize(y);
-    eg__padding k = {.y = eg__ptr(y), .x = eg__ptr(x), .value = repeated(value, y->dtype, (size_t)es),
-                     .mode = mode};
+    eg__padding k = {.y = eg__ptr(y), .x = eg__ptr(x), .value = repeated(value, y->dtype, (size_t)es), .mode = mode};
     if (!y->n) {
         return EG_OK;
     }

@@ -3,7 +3,8 @@
 #include "lib/cuda/index/join.h"
 #include "lib/ops/pad.h"
 
-namespace {
+namespace
+{
 
 enum { FEW = 8 };
 

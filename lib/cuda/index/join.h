@@ -35,7 +35,7 @@ cudaError_t eg__launch_concat(const eg__pieces *k, cudaStream_t s);
 
 /* y, n units in memory order; place i of an axis shows x's (i - before) / step, or what the mode says. */
 typedef struct eg__padded {
-    eg__divisor size; /* of y */
+    eg__divisor size;                /* of y */
     int64_t n, before, step, stride; /* of x */
 } eg__padded;
 typedef struct eg__padding {

@@ -5,8 +5,8 @@
 #include "lib/cuda/index/order.h"
 
 template <class K>
-static cudaError_t order(void *temp, size_t *bytes, K *const key[2], uint32_t *const at[2], uint32_t n,
-                         int low, int high, int *in, cudaStream_t s)
+static cudaError_t order(void *temp, size_t *bytes, K *const key[2], uint32_t *const at[2], uint32_t n, int low,
+                         int high, int *in, cudaStream_t s)
 {
     cub::DoubleBuffer<K> keys(key[0], key[1]);
     cub::DoubleBuffer<uint32_t> ats(at[0], at[1]);
@@ -15,14 +15,14 @@ static cudaError_t order(void *temp, size_t *bytes, K *const key[2], uint32_t *c
     return e;
 }
 
-cudaError_t eg__order32(void *temp, size_t *bytes, uint32_t *const key[2], uint32_t *const at[2],
-                        uint32_t n, int low, int high, int *in, cudaStream_t s)
+cudaError_t eg__order32(void *temp, size_t *bytes, uint32_t *const key[2], uint32_t *const at[2], uint32_t n, int low,
+                        int high, int *in, cudaStream_t s)
 {
     return order(temp, bytes, key, at, n, low, high, in, s);
 }
 
-cudaError_t eg__order64(void *temp, size_t *bytes, uint64_t *const key[2], uint32_t *const at[2],
-                        uint32_t n, int low, int high, int *in, cudaStream_t s)
+cudaError_t eg__order64(void *temp, size_t *bytes, uint64_t *const key[2], uint32_t *const at[2], uint32_t n, int low,
+                        int high, int *in, cudaStream_t s)
 {
     return order(temp, bytes, key, at, n, low, high, in, s);
 }

@@ -5,9 +5,8 @@
 #include "lib/cuda/common/launches.h"
 #include "lib/ops/options.h"
 
-static const int key_bits[EG_DTYPE_COUNT] = {
-    [EG_F32] = 32, [EG_F64] = 64, [EG_F16] = 16, [EG_BF16] = 16,
-    [EG_I64] = 64, [EG_I32] = 32, [EG_U8] = 8,   [EG_BOOL] = 1};
+static const int key_bits[EG_DTYPE_COUNT] = {[EG_F32] = 32, [EG_F64] = 64, [EG_F16] = 16, [EG_BF16] = 16,
+                                             [EG_I64] = 64, [EG_I32] = 32, [EG_U8] = 8,   [EG_BOOL] = 1};
 
 /* ---- the first of long lines -------------------------------------------------------------------------- */
 
@@ -24,8 +23,8 @@ static eg_status choose(const eg__call *c, const eg__ordering *o)
     if (parts > 1) {
         st = eg__cuda_scratch(c, (size_t)(o->lines * parts * o->k) * word, &chosen);
     }
-    st = st ? st : eg__launched(c, eg__launch_select_first(o, (int)parts, chosen ? chosen->data : NULL,
-                                                           eg__stream_of(c)));
+    st = st ? st
+            : eg__launched(c, eg__launch_select_first(o, (int)parts, chosen ? chosen->data : NULL, eg__stream_of(c)));
     eg__cuda_scratch_end(chosen);
     return st;
 }
@@ -46,10 +45,9 @@ static eg_status order(const eg__call *c, buffers *b, int64_t n, bool wide, int 
 {
     uint64_t *const key64[2] = {b->key[0], b->key[1]};
     uint32_t *const key32[2] = {b->key[0], b->key[1]};
-    return eg__launched(c, wide ? eg__order64(b->temp, &b->temp_bytes, key64, b->at, (uint32_t)n, low, high,
-                                              &b->in, eg__stream_of(c))
-                                : eg__order32(b->temp, &b->temp_bytes, key32, b->at, (uint32_t)n, low, high,
-                                              &b->in, eg__stream_of(c)));
+    return eg__launched(
+        c, wide ? eg__order64(b->temp, &b->temp_bytes, key64, b->at, (uint32_t)n, low, high, &b->in, eg__stream_of(c))
+                : eg__order32(b->temp, &b->temp_bytes, key32, b->at, (uint32_t)n, low, high, &b->in, eg__stream_of(c)));
 }
 
 static size_t whole(size_t bytes)
@@ -102,8 +100,8 @@ static eg_status sort_lines(const eg__call *c, const eg__ordering *o, buffers b,
 {
     const bool long_key = o->bits > 32, wide = long_key || lines > 1;
     const int above = bits_below(lines), low = long_key ? 0 : 32 - o->bits;
-    eg__pairing p = {.first = first, .count = lines * o->n.d, .lines = eg__divisor_of(lines),
-                     .key = b.key[0], .at = b.at[0]};
+    eg__pairing p = {
+        .first = first, .count = lines * o->n.d, .lines = eg__divisor_of(lines), .key = b.key[0], .at = b.at[0]};
     eg_status st = eg__launched(c, eg__launch_pairs(o, &p, wide, eg__stream_of(c)));
     st = st ? st : order(c, &b, p.count, wide, low, long_key ? 64 : 32 + above);
     turn(&b);
@@ -155,10 +153,16 @@ static eg_status run(const eg__call *c, int64_t n, int64_t k)
     for (int d = opts->axis + 1; d < x->ndim; d++) {
         inner *= x->shape[d];
     }
-    const eg__ordering o = {.x = eg__ptr(x), .values = eg__ptr(c->out[0]),
-                            .indices = (int64_t *)(void *)eg__ptr(c->out[1]), .lines = x->n / n,
-                            .n = eg__divisor_of(n), .inner = eg__divisor_of(inner), .k = k,
-                            .dtype = x->dtype, .size = (int)eg__esize(x), .bits = key_bits[x->dtype],
+    const eg__ordering o = {.x = eg__ptr(x),
+                            .values = eg__ptr(c->out[0]),
+                            .indices = (int64_t *)(void *)eg__ptr(c->out[1]),
+                            .lines = x->n / n,
+                            .n = eg__divisor_of(n),
+                            .inner = eg__divisor_of(inner),
+                            .k = k,
+                            .dtype = x->dtype,
+                            .size = (int)eg__esize(x),
+                            .bits = key_bits[x->dtype],
                             .falling = opts->descending};
     if (n <= EG__TILE) {
         return eg__launched(c, eg__launch_sort_tiles(&o, eg__stream_of(c)));
@@ -190,10 +194,16 @@ eg_status eg__cuda_searchsorted(const eg__call *c)
     for (int d = 0; d < line->ndim - 1; d++) {
         lines *= line->shape[d];
     }
-    const eg__searching k = {.line = eg__ptr(line), .values = eg__ptr(v),
-                             .y = (int64_t *)(void *)eg__ptr(y), .count = y->n,
-                             .n = line->shape[line->ndim - 1], .each = eg__divisor_of(y->n / lines),
-                             .dtype = line->dtype, .right = ((const eg__searchsorted_opts *)c->opts)->right,
-                             .all = line->n, .op = c->op->id, .fault = eg__fault_of(c)};
+    const eg__searching k = {.line = eg__ptr(line),
+                             .values = eg__ptr(v),
+                             .y = (int64_t *)(void *)eg__ptr(y),
+                             .count = y->n,
+                             .n = line->shape[line->ndim - 1],
+                             .each = eg__divisor_of(y->n / lines),
+                             .dtype = line->dtype,
+                             .right = ((const eg__searchsorted_opts *)c->opts)->right,
+                             .all = line->n,
+                             .op = c->op->id,
+                             .fault = eg__fault_of(c)};
     return eg__launched(c, eg__launch_search(&k, eg__stream_of(c)));
 }

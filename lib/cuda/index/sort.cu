@@ -131,8 +131,7 @@ template <class W> struct source {
     int64_t line, count;
 };
 
-template <class W>
-static __device__ __forceinline__ W word_at(const eg__ordering &o, const source<W> &from, int64_t i)
+template <class W> static __device__ __forceinline__ W word_at(const eg__ordering &o, const source<W> &from, int64_t i)
 {
     return from.given ? from.given[from.line * from.count + i]
                       : eg__word_of<W>(o.x + eg__element(o, from.line, o.n.d, i) * o.size, (uint32_t)i, o);
@@ -233,15 +232,15 @@ __global__ void __launch_bounds__(CHOOSERS, 1)
     }
 }
 
-template <class W>
-static cudaError_t select_in_parts(const eg__ordering *o, int parts, W *chosen, cudaStream_t s)
+template <class W> static cudaError_t select_in_parts(const eg__ordering *o, int parts, W *chosen, cudaStream_t s)
 {
     const int64_t part = (o->n.d + parts - 1) / parts;
     const source<W> line = {NULL, 0, o->n.d}, rest = {chosen, 0, parts * o->k};
-    cudaError_t e = EG__LAUNCH(select_first<W>, (unsigned)(o->lines * parts), CHOOSERS, 0, s, *o, line, part,
-                               parts, chosen);
-    return e || !chosen ? e : EG__LAUNCH(select_first<W>, (unsigned)o->lines, CHOOSERS, 0, s, *o, rest,
-                                         rest.count, 1, (W *)NULL);
+    cudaError_t e =
+        EG__LAUNCH(select_first<W>, (unsigned)(o->lines * parts), CHOOSERS, 0, s, *o, line, part, parts, chosen);
+    return e || !chosen
+               ? e
+               : EG__LAUNCH(select_first<W>, (unsigned)o->lines, CHOOSERS, 0, s, *o, rest, rest.count, 1, (W *)NULL);
 }
 
 cudaError_t eg__launch_select_first(const eg__ordering *o, int parts, void *chosen, cudaStream_t s)
@@ -253,8 +252,8 @@ cudaError_t eg__launch_select_first(const eg__ordering *o, int parts, void *chos
 /* ---- pairs --------------------------------------------------------------------------------------------------- */
 
 /* Element e is number `at` of line `line` of those in hand: neighbours in memory have neighbouring numbers. */
-static __device__ __forceinline__ void place_of(const eg__ordering &o, const eg__pairing &p, int64_t e,
-                                                int64_t *line, int64_t *at)
+static __device__ __forceinline__ void place_of(const eg__ordering &o, const eg__pairing &p, int64_t e, int64_t *line,
+                                                int64_t *at)
 {
     if (o.inner.d > 1) {
         *at = eg__divide(e, p.lines);
@@ -274,8 +273,8 @@ template <class K> __global__ void __launch_bounds__(EG__BLOCK) make_pairs(const
     int64_t line, at;
     place_of(o, p, e, &line, &at);
     const char *x = o.x + eg__element(o, p.first + line, o.n.d, at) * o.size;
-    ((K *)p.key)[e] = o.bits > 32 ? (K)eg__key64(x, o)
-                                  : (K)((uint64_t)(sizeof(K) > 4 ? line : 0) << 32 | eg__key32(x, o));
+    ((K *)p.key)[e] =
+        o.bits > 32 ? (K)eg__key64(x, o) : (K)((uint64_t)(sizeof(K) > 4 ? line : 0) << 32 | eg__key32(x, o));
     p.at[e] = (uint32_t)e;
 }
 

@@ -8,16 +8,16 @@
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
-#define FUNCTIONS(X)                                                                               \
-    X(cublasLtCreate)                                                                              \
-    X(cublasLtGetStatusString)                                                                     \
-    X(cublasLtMatmul)                                                                              \
-    X(cublasLtMatmulAlgoGetHeuristic)                                                              \
-    X(cublasLtMatmulDescInit_internal)                                                             \
-    X(cublasLtMatmulDescSetAttribute)                                                              \
-    X(cublasLtMatmulPreferenceInit_internal)                                                       \
-    X(cublasLtMatmulPreferenceSetAttribute)                                                        \
-    X(cublasLtMatrixLayoutInit_internal)                                                           \
+#define FUNCTIONS(X)                         \
+    X(cublasLtCreate)                        \
+    X(cublasLtGetStatusString)               \
+    X(cublasLtMatmul)                        \
+    X(cublasLtMatmulAlgoGetHeuristic)        \
+    X(cublasLtMatmulDescInit_internal)       \
+    X(cublasLtMatmulDescSetAttribute)        \
+    X(cublasLtMatmulPreferenceInit_internal) \
+    X(cublasLtMatmulPreferenceSetAttribute)  \
+    X(cublasLtMatrixLayoutInit_internal)     \
     X(cublasLtMatrixLayoutSetAttribute)
 
 EG__LIBRARY(lt, FUNCTIONS, .title = "cuBLASLt", .files = {"libcublasLt.so.13", "libcublasLt.so.12"});
@@ -30,8 +30,7 @@ static eg_status failed(const eg__call *c, cublasStatus_t e, const char *what)
         return st;
     }
     if (e == CUBLAS_STATUS_ALLOC_FAILED) {
-        return eg__fail(EG_ENOMEM, c->op->name, "%s has no memory for cuBLASLt (%s)",
-                        d->device->name, what);
+        return eg__fail(EG_ENOMEM, c->op->name, "%s has no memory for cuBLASLt (%s)", d->device->name, what);
     }
     return eg__fail(EG_EFAULT, c->op->name, "%s: cuBLASLt: %s: %s", d->device->name, what,
                     lt.cublasLtGetStatusString(e));
@@ -48,8 +47,7 @@ static eg_status handle_of(const eg__call *c, uint8_t ordinal, cublasLtHandle_t 
         return st;
     }
     pthread_mutex_lock(&lock);
-    cublasStatus_t e =
-        handles[ordinal] ? CUBLAS_STATUS_SUCCESS : lt.cublasLtCreate(&handles[ordinal]);
+    cublasStatus_t e = handles[ordinal] ? CUBLAS_STATUS_SUCCESS : lt.cublasLtCreate(&handles[ordinal]);
     if (e) {
         handles[ordinal] = NULL;
         st = failed(c, e, "starting");
@@ -131,10 +129,7 @@ static void keep(uint64_t hash, const eg__gemm *g, const eg__gemm_plan *p)
 
 static cudaDataType_t type_of(int dtype)
 {
-    return dtype == EG_F64   ? CUDA_R_64F
-           : dtype == EG_F32 ? CUDA_R_32F
-           : dtype == EG_F16 ? CUDA_R_16F
-                             : CUDA_R_16BF;
+    return dtype == EG_F64 ? CUDA_R_64F : dtype == EG_F32 ? CUDA_R_32F : dtype == EG_F16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
 static cublasComputeType_t compute_of(const eg__gemm *g)
@@ -151,33 +146,27 @@ static cublasStatus_t describe(const eg__gemm *g, cublasLtMatmulDescOpaque_t *de
 {
     const int32_t first = g->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const int32_t second = g->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    const uint32_t epilogue = g->bias
-                                  ? g->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
+    const uint32_t epilogue = g->bias   ? g->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
                               : g->relu ? CUBLASLT_EPILOGUE_RELU
                                         : CUBLASLT_EPILOGUE_DEFAULT;
-    cublasStatus_t e = lt.cublasLtMatmulDescInit_internal(
-        desc, sizeof *desc, compute_of(g), g->dtype == EG_F64 ? CUDA_R_64F : CUDA_R_32F);
+    cublasStatus_t e = lt.cublasLtMatmulDescInit_internal(desc, sizeof *desc, compute_of(g),
+                                                          g->dtype == EG_F64 ? CUDA_R_64F : CUDA_R_32F);
     TRY(lt.cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
-    TRY(lt.cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSB, &second,
-                                          sizeof second));
-    TRY(lt.cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
-                                          sizeof epilogue));
+    TRY(lt.cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
+    TRY(lt.cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
     return e;
 }
 
 /* Of our rows x columns that lie row by row, or column by column. */
-static cublasStatus_t lay_out(const eg__gemm *g, int dtype, cublasLtMatrixLayoutOpaque_t *l,
-                              bool transposed, int64_t rows, int64_t columns, int64_t ld,
-                              int64_t step)
+static cublasStatus_t lay_out(const eg__gemm *g, int dtype, cublasLtMatrixLayoutOpaque_t *l, bool transposed,
+                              int64_t rows, int64_t columns, int64_t ld, int64_t step)
 {
-    cublasStatus_t e = lt.cublasLtMatrixLayoutInit_internal(
-        l, sizeof *l, type_of(dtype), (uint64_t)(transposed ? rows : columns),
-        (uint64_t)(transposed ? columns : rows), ld);
+    cublasStatus_t e =
+        lt.cublasLtMatrixLayoutInit_internal(l, sizeof *l, type_of(dtype), (uint64_t)(transposed ? rows : columns),
+                                             (uint64_t)(transposed ? columns : rows), ld);
     if (g->batch > 1) {
-        TRY(lt.cublasLtMatrixLayoutSetAttribute(l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &g->batch,
-                                                sizeof g->batch));
-        TRY(lt.cublasLtMatrixLayoutSetAttribute(l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                                &step, sizeof step));
+        TRY(lt.cublasLtMatrixLayoutSetAttribute(l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &g->batch, sizeof g->batch));
+        TRY(lt.cublasLtMatrixLayoutSetAttribute(l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, sizeof step));
     }
     return e;
 }
@@ -187,30 +176,27 @@ static eg_status most_workspace(const eg__call *c, uint64_t *bytes)
 {
     eg__cuda *d = eg__cuda_at(c->device);
     int major = 0;
-    eg_status st = eg__cuda_check(
-        d, c->op->name,
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d->ordinal),
-        "its capability");
+    eg_status st =
+        eg__cuda_check(d, c->op->name, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d->ordinal),
+                       "its capability");
     *bytes = (uint64_t)(major == 9 ? 32 : 4) << 20;
     return st;
 }
 
 /* Partial sums of a split product are added in the type they were computed in, in one order:
  * results do not depend on which came first, and halves are not rounded in between. */
-static cublasStatus_t prefer(const eg__gemm *g, uint64_t workspace,
-                             cublasLtMatmulPreferenceOpaque_t *p)
+static cublasStatus_t prefer(const eg__gemm *g, uint64_t workspace, cublasLtMatmulPreferenceOpaque_t *p)
 {
     static const cublasLtMatmulPreferenceAttributes_t align[] = {
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
-    const uint32_t bytes[] = {1u << g->align_b, 1u << g->align_a, 1u << g->align_d,
-                              1u << g->align_d};
+    const uint32_t bytes[] = {1u << g->align_b, 1u << g->align_a, 1u << g->align_d, 1u << g->align_d};
     const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     cublasStatus_t e = lt.cublasLtMatmulPreferenceInit_internal(p, sizeof *p);
-    TRY(lt.cublasLtMatmulPreferenceSetAttribute(p, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                &workspace, sizeof workspace));
-    TRY(lt.cublasLtMatmulPreferenceSetAttribute(p, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                                                &reductions, sizeof reductions));
+    TRY(lt.cublasLtMatmulPreferenceSetAttribute(p, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+                                                sizeof workspace));
+    TRY(lt.cublasLtMatmulPreferenceSetAttribute(p, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
+                                                sizeof reductions));
     for (int i = 0; i < EG__COUNT(align); i++) {
         TRY(lt.cublasLtMatmulPreferenceSetAttribute(p, align[i], &bytes[i], sizeof bytes[i]));
     }
@@ -241,8 +227,8 @@ static eg_status make(const eg__call *c, const eg__gemm *g, eg__gemm_plan *p)
     if (e) {
         return failed(c, e, "describing a product");
     }
-    e = lt.cublasLtMatmulAlgoGetHeuristic(p->handle, &p->desc, &p->b, &p->a, &p->d, &p->d,
-                                          &preference, ASKED, result, &results);
+    e = lt.cublasLtMatmulAlgoGetHeuristic(p->handle, &p->desc, &p->b, &p->a, &p->d, &p->d, &preference, ASKED, result,
+                                          &results);
     if (e && e != CUBLAS_STATUS_NOT_SUPPORTED && e != CUBLAS_STATUS_INVALID_VALUE) {
         return failed(c, e, "choosing an algorithm");
     }
@@ -269,16 +255,15 @@ eg_status eg__gemm_find(const eg__call *c, const eg__gemm *g, eg__gemm_plan *p)
 
 eg_status eg__gemm_none(const eg__call *c, const eg__gemm *g)
 {
-    return eg__fail(EG_ENOKERNEL, c->op->name,
-                    "cuBLASLt has no algorithm for %s [%d, %lld, %lld] x [%d, %lld, %lld]",
-                    eg_dtype_name((eg_dtype)g->dtype), g->batch, (long long)g->m, (long long)g->k,
-                    g->batch, (long long)g->k, (long long)g->n);
+    return eg__fail(EG_ENOKERNEL, c->op->name, "cuBLASLt has no algorithm for %s [%d, %lld, %lld] x [%d, %lld, %lld]",
+                    eg_dtype_name((eg_dtype)g->dtype), g->batch, (long long)g->m, (long long)g->k, g->batch,
+                    (long long)g->k, (long long)g->n);
 }
 
 /* ---- running it ------------------------------------------------------------------------------ */
 
-eg_status eg__gemm_run(const eg__call *c, eg__gemm_plan *p, const void *a, const void *b, void *d,
-                       const void *bias, void *workspace)
+eg_status eg__gemm_run(const eg__call *c, eg__gemm_plan *p, const void *a, const void *b, void *d, const void *bias,
+                       void *workspace)
 {
     static const float narrow[] = {0, 1};
     static const double wide[] = {0, 1};
@@ -286,10 +271,9 @@ eg_status eg__gemm_run(const eg__call *c, eg__gemm_plan *p, const void *a, const
     const void *one = p->wide ? (const void *)&wide[1] : &narrow[1];
     cublasStatus_t e = CUBLAS_STATUS_SUCCESS;
     if (p->bias) {
-        TRY(lt.cublasLtMatmulDescSetAttribute(&p->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-                                              sizeof bias));
+        TRY(lt.cublasLtMatmulDescSetAttribute(&p->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias));
     }
-    TRY(lt.cublasLtMatmul(p->handle, &p->desc, one, b, &p->b, a, &p->a, p->add ? one : zero, d,
-                          &p->d, d, &p->d, &p->algo, workspace, p->workspace, eg__stream_of(c)));
+    TRY(lt.cublasLtMatmul(p->handle, &p->desc, one, b, &p->b, a, &p->a, p->add ? one : zero, d, &p->d, d, &p->d,
+                          &p->algo, workspace, p->workspace, eg__stream_of(c)));
     return likely(!e) ? EG_OK : failed(c, e, "a product");
 }

@@ -14,18 +14,18 @@
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
-#define FUNCTIONS(X)                                                                               \
-    X(cufftCreate)                                                                                 \
-    X(cufftDestroy)                                                                                \
-    X(cufftExecC2C)                                                                                \
-    X(cufftExecC2R)                                                                                \
-    X(cufftExecD2Z)                                                                                \
-    X(cufftExecR2C)                                                                                \
-    X(cufftExecZ2D)                                                                                \
-    X(cufftExecZ2Z)                                                                                \
-    X(cufftMakePlanMany64)                                                                         \
-    X(cufftSetAutoAllocation)                                                                      \
-    X(cufftSetStream)                                                                              \
+#define FUNCTIONS(X)          \
+    X(cufftCreate)            \
+    X(cufftDestroy)           \
+    X(cufftExecC2C)           \
+    X(cufftExecC2R)           \
+    X(cufftExecD2Z)           \
+    X(cufftExecR2C)           \
+    X(cufftExecZ2D)           \
+    X(cufftExecZ2Z)           \
+    X(cufftMakePlanMany64)    \
+    X(cufftSetAutoAllocation) \
+    X(cufftSetStream)         \
     X(cufftSetWorkArea)
 
 EG__LIBRARY(fft, FUNCTIONS, .title = "cuFFT", .files = {"libcufft.so.12", "libcufft.so.11"});
@@ -46,11 +46,10 @@ static eg_status failed(const eg__call *c, cufftResult e, const char *what)
         return st;
     }
     if (e == CUFFT_ALLOC_FAILED) {
-        return eg__fail(EG_ENOMEM, c->op->name, "%s has no memory for cuFFT (%s)", d->device->name,
-                        what);
+        return eg__fail(EG_ENOMEM, c->op->name, "%s has no memory for cuFFT (%s)", d->device->name, what);
     }
-    return eg__fail(EG_EFAULT, c->op->name, "%s: cuFFT: %s: error %d, %s", d->device->name, what,
-                    (int)e, word ? word : "of a kind of its own");
+    return eg__fail(EG_EFAULT, c->op->name, "%s: cuFFT: %s: error %d, %s", d->device->name, what, (int)e,
+                    word ? word : "of a kind of its own");
 }
 
 /* ---- plans kept ------------------------------------------------------------------------------ */
@@ -93,8 +92,8 @@ static eg_status make(const eg__call *c, const shape *s, plan *p)
         return failed(c, e, "starting");
     }
     e = fft.cufftSetAutoAllocation(p->handle, 0);
-    TRY(fft.cufftMakePlanMany64(p->handle, 1, &n, &whole, s->step, s->lane_in, &whole, s->step,
-                                s->lane_out, s->type, s->lines, &p->work));
+    TRY(fft.cufftMakePlanMany64(p->handle, 1, &n, &whole, s->step, s->lane_in, &whole, s->step, s->lane_out, s->type,
+                                s->lines, &p->work));
     if (e) {
         fft.cufftDestroy(p->handle);
         return failed(c, e, "planning");
@@ -202,10 +201,9 @@ static eg_status scale(const eg__call *c)
 {
     const eg__fft_opts *o = c->opts;
     eg_tensor *y = c->out[0];
-    return o->scale == 1
-               ? EG_OK
-               : eg__launched(c, eg__launch_fft_scale(eg__ptr(y), eg__ptr(y), y->n, o->scale,
-                                                      y->dtype == EG_F64, eg__stream_of(c)));
+    return o->scale == 1 ? EG_OK
+                         : eg__launched(c, eg__launch_fft_scale(eg__ptr(y), eg__ptr(y), y->n, o->scale,
+                                                                y->dtype == EG_F64, eg__stream_of(c)));
 }
 
 /* x where cuFFT wants it, at a multiple of a pair: itself, or a copy. */
@@ -222,8 +220,7 @@ static eg_status aligned(const eg__call *c, void **x, eg__block **copy)
     if (st) {
         return st;
     }
-    cudaError_t e =
-        cudaMemcpyAsync((*copy)->data, *x, bytes, cudaMemcpyDeviceToDevice, eg__stream_of(c));
+    cudaError_t e = cudaMemcpyAsync((*copy)->data, *x, bytes, cudaMemcpyDeviceToDevice, eg__stream_of(c));
     *x = (*copy)->data;
     return eg__cuda_check(eg__cuda_at(c->device), c->op->name, e, "copy");
 }
@@ -268,9 +265,8 @@ eg_status eg__cuda_irfft(const eg__call *c)
     if (st) {
         return st;
     }
-    st = eg__launched(c, eg__launch_fft_bins(eg__ptr(x), copy->data, x->n, s.step,
-                                             x->shape[o->axis], o->n % 2 ? 0 : o->n / 2, o->scale,
-                                             x->dtype == EG_F64, eg__stream_of(c)));
+    st = eg__launched(c, eg__launch_fft_bins(eg__ptr(x), copy->data, x->n, s.step, x->shape[o->axis],
+                                             o->n % 2 ? 0 : o->n / 2, o->scale, x->dtype == EG_F64, eg__stream_of(c)));
     st = st ? st : queue(c, &s, copy->data, eg__ptr(c->out[0]), true);
     eg__cuda_scratch_end(copy);
     return st;

@@ -38,10 +38,10 @@ static eg_status run(const eg__call *c, eg__matrix_op what, int64_t (*room)(cons
     return st;
 }
 
-#define RUN(name, what)                                                                            \
-    eg_status eg__cuda_##name(const eg__call *c)                                                   \
-    {                                                                                              \
-        return run(c, what, eg__##name##_room);                                                    \
+#define RUN(name, what)                          \
+    eg_status eg__cuda_##name(const eg__call *c) \
+    {                                            \
+        return run(c, what, eg__##name##_room);  \
     }
 RUN(lu, EG__DO_LU)
 RUN(lu_det, EG__DO_LU_DET)

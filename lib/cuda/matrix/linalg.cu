@@ -4,7 +4,8 @@
 #include "lib/cuda/common/team.cuh"
 #include "lib/math/linalg_ops.h"
 
-namespace {
+namespace
+{
 
 typedef int matrix_fn(const eg__team *t, const eg__matrices *k, int64_t at, double *room);
 
@@ -31,8 +32,8 @@ template <matrix_fn *matrix> __global__ void __launch_bounds__(256, 1) together(
 {
     EG__DYN_SHARED(double, shared);
     double *room = k.room ? k.room + blockIdx.x * k.each : shared;
-    const eg__team t = {(int)threadIdx.x, (int)blockDim.x,      (int)threadIdx.x % 32,
-                        32,               (int)threadIdx.x / 32, (int)blockDim.x / 32};
+    const eg__team t = {(int)threadIdx.x,      (int)blockDim.x,     (int)threadIdx.x % 32, 32,
+                        (int)threadIdx.x / 32, (int)blockDim.x / 32};
     for (int64_t i = blockIdx.x; i < k.k.batch; i += gridDim.x) {
         const int bad = matrix(&t, &k.k, i, room);
         if (bad >= 0 && t.rank == 0) {

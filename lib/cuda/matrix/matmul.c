@@ -171,9 +171,8 @@ typedef struct after {
 static eg_status finish(const eg__call *c, const after *f)
 {
     static const uint16_t ops[] = {
-        [EG__ACT_RELU] = EG__ID_relu,           [EG__ACT_TANH] = EG__ID_tanh,
-        [EG__ACT_SIGMOID] = EG__ID_sigmoid,     [EG__ACT_GELU] = EG__ID_gelu,
-        [EG__ACT_GELU_TANH] = EG__ID_gelu_tanh, [EG__ACT_SILU] = EG__ID_silu,
+        [EG__ACT_RELU] = EG__ID_relu, [EG__ACT_TANH] = EG__ID_tanh,           [EG__ACT_SIGMOID] = EG__ID_sigmoid,
+        [EG__ACT_GELU] = EG__ID_gelu, [EG__ACT_GELU_TANH] = EG__ID_gelu_tanh, [EG__ACT_SILU] = EG__ID_silu,
     };
     eg_tensor *y = c->out[0];
     eg_status st = EG_OK;
@@ -196,8 +195,8 @@ static uint64_t address_bits(const eg_tensor *t, const product *p, const int64_t
     return bits;
 }
 
-static eg__gemm gemm_of(const eg__call *c, const product *p, const eg_tensor *a, const eg_tensor *b,
-                        const after *f, bool add)
+static eg__gemm gemm_of(const eg__call *c, const product *p, const eg_tensor *a, const eg_tensor *b, const after *f,
+                        bool add)
 {
     const eg_tensor *y = c->out[0];
     const int axis = long_axis(p);
@@ -229,8 +228,8 @@ static eg__gemm gemm_of(const eg__call *c, const product *p, const eg_tensor *a,
     return g;
 }
 
-static eg_status run_all(const eg__call *c, const product *p, eg__gemm_plan *plan,
-                         const eg_tensor *a, const eg_tensor *b, const after *f)
+static eg_status run_all(const eg__call *c, const product *p, eg__gemm_plan *plan, const eg_tensor *a,
+                         const eg_tensor *b, const after *f)
 {
     const int axis = long_axis(p);
     const int64_t size = (int64_t)eg__esize(a), calls = calls_of(p);
@@ -248,15 +247,14 @@ static eg_status run_all(const eg__call *c, const product *p, eg__gemm_plan *pla
                 at_y += r * p->sy[d];
             }
         }
-        st = eg__gemm_run(c, plan, eg__ptr(a) + at_a * size, eg__ptr(b) + at_b * size,
-                          eg__ptr(c->out[0]) + at_y * size, bias, work ? work->data : NULL);
+        st = eg__gemm_run(c, plan, eg__ptr(a) + at_a * size, eg__ptr(b) + at_b * size, eg__ptr(c->out[0]) + at_y * size,
+                          bias, work ? work->data : NULL);
     }
     eg__cuda_scratch_end(work);
     return st;
 }
 
-static eg_status multiply(const eg__call *c, const eg_tensor *a, const eg_tensor *b, after f,
-                          bool add)
+static eg_status multiply(const eg__call *c, const eg_tensor *a, const eg_tensor *b, after f, bool add)
 {
     const eg_tensor *y = c->out[0];
     eg__gemm_plan plan;
@@ -266,8 +264,7 @@ static eg_status multiply(const eg__call *c, const eg_tensor *a, const eg_tensor
     if (!a->shape[a->ndim - 1]) { /* nothing to sum */
         eg_status st =
             add ? EG_OK
-                : eg__launched(c, cudaMemsetAsync(eg__ptr(y), 0, (size_t)y->n * eg__esize(y),
-                                                  eg__stream_of(c)));
+                : eg__launched(c, cudaMemsetAsync(eg__ptr(y), 0, (size_t)y->n * eg__esize(y), eg__stream_of(c)));
         return st ? st : finish(c, &f);
     }
     if (!(a = readable(c, a)) || !(b = readable(c, b))) {
@@ -276,8 +273,7 @@ static eg_status multiply(const eg__call *c, const eg_tensor *a, const eg_tensor
     product p = product_of(a, b, y);
     eg_status st = tidy(c, &a, &b, &p);
     if (!st && p.nbatch && p.batch[long_axis(&p)] > INT32_MAX) {
-        st = eg__fail(EG_ENOKERNEL, c->op->name, "%s are more matrices than cuBLASLt can number",
-                      EG__SHAPE_OF(y));
+        st = eg__fail(EG_ENOKERNEL, c->op->name, "%s are more matrices than cuBLASLt can number", EG__SHAPE_OF(y));
     }
     if (st) {
         return st;
@@ -306,9 +302,19 @@ static eg_status multiply_int(const eg__call *c)
         return EG_OK;
     }
     const product p = product_of(a, b, y);
-    eg__int_product k = {.a = eg__ptr(a), .b = eg__ptr(b), .y = eg__ptr(y), .dtype = y->dtype, .nbatch = p.nbatch,
-                         .elements = y->n, .k = p.k, .ra = p.ra, .ca = p.ca, .rb = p.rb, .cb = p.cb,
-                         .m = eg__divisor_of(p.m), .n = eg__divisor_of(p.n)};
+    eg__int_product k = {.a = eg__ptr(a),
+                         .b = eg__ptr(b),
+                         .y = eg__ptr(y),
+                         .dtype = y->dtype,
+                         .nbatch = p.nbatch,
+                         .elements = y->n,
+                         .k = p.k,
+                         .ra = p.ra,
+                         .ca = p.ca,
+                         .rb = p.rb,
+                         .cb = p.cb,
+                         .m = eg__divisor_of(p.m),
+                         .n = eg__divisor_of(p.n)};
     for (int d = 0; d < p.nbatch; d++) {
         k.batch[d] = eg__divisor_of(p.batch[d]);
         k.sa[d] = p.sa[d];

@@ -2,7 +2,8 @@
 #include "lib/cuda/common/grid.cuh"
 #include "lib/cuda/matrix/matmul_int.h"
 
-namespace {
+namespace
+{
 
 /* Elements are of type T, a sum of S. */
 template <class T, class S, bool LOGIC> __global__ void __launch_bounds__(EG__BLOCK) product(const eg__int_product p)

@@ -3,38 +3,45 @@
 #include "lib/cuda/common/math.cuh"
 #include "lib/cuda/pointwise/pointwise.h"
 
-#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh)                               \
-    template <class T> struct binary_##name {                                                      \
-        enum { inputs = 2 };                                                                       \
-        static EG__FN T at(const T *v, T, T)                                                       \
-        {                                                                                          \
-            const T a = v[0], b = v[1];                                                            \
-            (void)a, (void)b;                                                                      \
-            return (T)(f);                                                                         \
-        }                                                                                          \
-    };                                                                                             \
-    template <> struct binary_##name<int64_t> {                                                    \
-        enum { inputs = 2 };                                                                       \
-        static EG__FN int64_t at(const int64_t *v, int64_t, int64_t)                               \
-        {                                                                                          \
-            typedef int64_t T;                                                                     \
-            const T a = v[0], b = v[1];                                                            \
-            (void)a, (void)b;                                                                      \
-            return (T)(fi);                                                                        \
-        }                                                                                          \
+#define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) \
+    template <class T> struct binary_##name {                              \
+        enum { inputs = 2 };                                               \
+        static EG__FN T at(const T *v, T, T)                               \
+        {                                                                  \
+            const T a = v[0], b = v[1];                                    \
+            (void)a, (void)b;                                              \
+            return (T)(f);                                                 \
+        }                                                                  \
+    };                                                                     \
+    template <> struct binary_##name<int64_t> {                            \
+        enum { inputs = 2 };                                               \
+        static EG__FN int64_t at(const int64_t *v, int64_t, int64_t)       \
+        {                                                                  \
+            typedef int64_t T;                                             \
+            const T a = v[0], b = v[1];                                    \
+            (void)a, (void)b;                                              \
+            return (T)(fi);                                                \
+        }                                                                  \
     };
 #include "lib/ops/binary.def"
 #undef EG_BINARY
 
-#define FLOAT(name)   {eg__start_f32<binary_##name<float>>,                                         \
-                       eg__start<binary_##name<double>, double>, nullptr}
-#define ARITH(name)   {eg__start_f32<binary_##name<float>>,                                         \
-                       eg__start<binary_##name<double>, double>,                                    \
-                       eg__start<binary_##name<int64_t>, int64_t>}
+#define FLOAT(name)                                                                            \
+    {                                                                                          \
+        eg__start_f32<binary_##name<float>>, eg__start<binary_##name<double>, double>, nullptr \
+    }
+#define ARITH(name)                                                                    \
+    {                                                                                  \
+        eg__start_f32<binary_##name<float>>, eg__start<binary_##name<double>, double>, \
+            eg__start<binary_##name<int64_t>, int64_t>                                 \
+    }
 #define NUMBER(name)  ARITH(name)
 #define POWER(name)   ARITH(name)
 #define COMPARE(name) ARITH(name)
-#define BITS(name)    {nullptr, nullptr, eg__start<binary_##name<int64_t>, int64_t>}
+#define BITS(name)                                                   \
+    {                                                                \
+        nullptr, nullptr, eg__start<binary_##name<int64_t>, int64_t> \
+    }
 static eg__starter *const starters[EG__BINARY_COUNT][EG__CLASSES] = {
 #define EG_BINARY(name, kind, cast, f, fi, da, db, sa, sb, al, ah, bl, bh) kind(name),
 #include "lib/ops/binary.def"

@@ -16,8 +16,8 @@ template <class T> struct same {
 
 cudaError_t eg__launch_cast(int in, const eg__elements *e, cudaStream_t s)
 {
-    static eg__starter *const starters[EG__CLASSES] = {
-        eg__start_f32<same<float>>, eg__start<same<double>, double>, eg__start<same<int64_t>, int64_t>};
+    static eg__starter *const starters[EG__CLASSES] = {eg__start_f32<same<float>>, eg__start<same<double>, double>,
+                                                       eg__start<same<int64_t>, int64_t>};
     return starters[in](*e, no_numbers, s);
 }
 
@@ -61,8 +61,7 @@ __global__ void __launch_bounds__(EG__BLOCK) copy_groups(const eg__elements e)
 enum { TILE = 32, TILE_ROWS = 8 };
 
 template <class T>
-__global__ void __launch_bounds__(TILE *TILE_ROWS)
-    copy_tiles(const eg__elements e, int along, unsigned across)
+__global__ void __launch_bounds__(TILE *TILE_ROWS) copy_tiles(const eg__elements e, int along, unsigned across)
 {
     __shared__ T tile[TILE][TILE + 1];
     const int last = e.ndim - 1;
@@ -80,9 +79,8 @@ __global__ void __launch_bounds__(TILE *TILE_ROWS)
     unsigned i = row * TILE + threadIdx.x, j = column * TILE + threadIdx.y; /* i: along, j: last */
     for (unsigned k = 0; k < TILE; k += TILE_ROWS) {
         if (i < e.shape[along] && j + k < e.shape[last]) {
-            tile[threadIdx.y + k][threadIdx.x] =
-                *(const T *)(e.at[1].p + x0 + (int64_t)i * e.at[1].stride[along] +
-                             (int64_t)(j + k) * e.at[1].stride[last]);
+            tile[threadIdx.y + k][threadIdx.x] = *(const T *)(e.at[1].p + x0 + (int64_t)i * e.at[1].stride[along] +
+                                                              (int64_t)(j + k) * e.at[1].stride[last]);
         }
     }
     __syncthreads();
@@ -90,20 +88,18 @@ __global__ void __launch_bounds__(TILE *TILE_ROWS)
     j = column * TILE + threadIdx.x;
     for (unsigned k = 0; k < TILE; k += TILE_ROWS) {
         if (i + k < e.shape[along] && j < e.shape[last]) {
-            *(T *)(e.at[0].p + y0 + (int64_t)(i + k) * e.at[0].stride[along] +
-                   (int64_t)j * e.at[0].stride[last]) = tile[threadIdx.x][threadIdx.y + k];
+            *(T *)(e.at[0].p + y0 + (int64_t)(i + k) * e.at[0].stride[along] + (int64_t)j * e.at[0].stride[last]) =
+                tile[threadIdx.x][threadIdx.y + k];
         }
     }
 }
 
-template <class T>
-static cudaError_t start_tiles(const eg__elements &e, int along, cudaStream_t s)
+template <class T> static cudaError_t start_tiles(const eg__elements &e, int along, cudaStream_t s)
 {
     unsigned across = (e.shape[e.ndim - 1] + TILE - 1) / TILE;
     unsigned down = (e.shape[along] + TILE - 1) / TILE;
     unsigned planes = e.n / e.shape[e.ndim - 1] / e.shape[along];
-    return EG__LAUNCH((copy_tiles<T>), dim3(across * down, planes), dim3(TILE, TILE_ROWS), 0, s, e,
-                      along, across);
+    return EG__LAUNCH((copy_tiles<T>), dim3(across * down, planes), dim3(TILE, TILE_ROWS), 0, s, e, along, across);
 }
 
 /* The axis along which x's elements lie side by side, if both it and the last are long; else -1. */

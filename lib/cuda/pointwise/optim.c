@@ -21,8 +21,8 @@ static bool aligned(const void *p)
 static int64_t describe(eg__update_tensor *t, const eg__optim_opts *o, eg_tensor *const *in, int i)
 {
     const eg_tensor *p = in[EG__OPTIM_PARAMETER], *g = in[EG__OPTIM_GRADIENT];
-    *t = (eg__update_tensor){.n = p->n, .group = (uint8_t)o->group[i], .dtype = p->dtype,
-                             .slope = g->dtype, .grouped = true};
+    *t = (eg__update_tensor){
+        .n = p->n, .group = (uint8_t)o->group[i], .dtype = p->dtype, .slope = g->dtype, .grouped = true};
     for (int k = 0; k < EG__OPTIM_SLOTS; k++) {
         t->at[k] = in[k] ? eg__ptr(in[k]) : NULL;
         t->grouped &= aligned(t->at[k]);
@@ -88,11 +88,15 @@ static eg_status update(const eg__call *c, int rule)
     const eg__optim_opts *o = c->opts;
     eg_stream *s = c->T->lane[c->device].now;
     eg__update_tensor tensors[EG__UPDATE_MANY];
-    eg__update u = {.rule = rule, .tensors = tensors, .groups = o->groups, .ngroups = o->ngroups,
-                    .sets = o->sets, .base = o->skipped,
+    eg__update u = {.rule = rule,
+                    .tensors = tensors,
+                    .groups = o->groups,
+                    .ngroups = o->ngroups,
+                    .sets = o->sets,
+                    .base = o->skipped,
                     .gate = o->gate ? (const double *)eg__ptr(o->gate) : NULL,
-                    .now = o->now ? (const eg__optim_now *)(const void *)(eg__ptr(c->T->capture->memory) + o->now)
-                                  : NULL};
+                    .now =
+                        o->now ? (const eg__optim_now *)(const void *)(eg__ptr(c->T->capture->memory) + o->now) : NULL};
     eg_status st = begin(c, s);
     for (int wide = 0; wide < 2; wide++) {
         u.wide = wide;
@@ -105,10 +109,10 @@ static eg_status update(const eg__call *c, int rule)
     return st;
 }
 
-#define EG_UPDATE(name, ...)                                                                          \
-    eg_status eg__cuda_##name##_update(const eg__call *c)                                          \
-    {                                                                                              \
-        return update(c, EG__UPDATE_##name);                                                       \
+#define EG_UPDATE(name, ...)                              \
+    eg_status eg__cuda_##name##_update(const eg__call *c) \
+    {                                                     \
+        return update(c, EG__UPDATE_##name);              \
     }
 #include "lib/ops/updates.def"
 #undef EG_UPDATE
@@ -134,14 +138,13 @@ static eg_status measure(const eg__call *c, int p, double *parts)
                     break;
                 }
                 const char *data = eg__ptr(x);
-                tensors[count++] = (eg__norm_tensor){data, x->n, (unsigned)blocks, x->dtype,
-                                                     x->dtype != EG_F64 && aligned(data)};
+                tensors[count++] =
+                    (eg__norm_tensor){data, x->n, (unsigned)blocks, x->dtype, x->dtype != EG_F64 && aligned(data)};
                 blocks += chunks(x);
             }
         }
         if (count) {
-            st = eg__launched(c, eg__launch_norm_parts(tensors, count, (unsigned)blocks, p, parts,
-                                                       eg__stream_of(c)));
+            st = eg__launched(c, eg__launch_norm_parts(tensors, count, (unsigned)blocks, p, parts, eg__stream_of(c)));
         }
         parts += blocks;
     }
@@ -170,8 +173,8 @@ eg_status eg__cuda_total_norm(const eg__call *c)
     st = measure(c, p, sums);
     st = st ? st
             : eg__launched(c, eg__launch_norm(sums, n, p, &o->rule, data_of(c->out[EG__NORM_ITSELF]),
-                                              data_of(c->out[EG__NORM_GATE]),
-                                              data_of(c->out[EG__NORM_SCALER]), eg__stream_of(c)));
+                                              data_of(c->out[EG__NORM_GATE]), data_of(c->out[EG__NORM_SCALER]),
+                                              eg__stream_of(c)));
     eg__cuda_scratch_end(parts);
     return st;
 }

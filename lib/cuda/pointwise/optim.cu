@@ -29,7 +29,8 @@ template <class T> static __host__ __device__ __forceinline__ numbers<T> numbers
     numbers<T> k;
 #define NUMBER(name, value) k.name = (T)(value);
 #define FLAG(name)          k.name = o->name;
-    EG__UPDATE_NUMBERS(NUMBER) EG__UPDATE_FLAGS(FLAG)
+    EG__UPDATE_NUMBERS(NUMBER)
+    EG__UPDATE_FLAGS(FLAG)
 #undef NUMBER
 #undef FLAG
     return k;
@@ -37,24 +38,42 @@ template <class T> static __host__ __device__ __forceinline__ numbers<T> numbers
 
 /* ---- the rules ------------------------------------------------------------------------------------------ */
 
-static __device__ __forceinline__ float fn_sqrt(float x) { return sqrtf(x); }
-static __device__ __forceinline__ double fn_sqrt(double x) { return sqrt(x); }
-static __device__ __forceinline__ float fn_fabs(float x) { return fabsf(x); }
-static __device__ __forceinline__ double fn_fabs(double x) { return fabs(x); }
-static __device__ __forceinline__ float fn_pow(float x, float p) { return powf(x, p); }
-static __device__ __forceinline__ double fn_pow(double x, double p) { return pow(x, p); }
+static __device__ __forceinline__ float fn_sqrt(float x)
+{
+    return sqrtf(x);
+}
+static __device__ __forceinline__ double fn_sqrt(double x)
+{
+    return sqrt(x);
+}
+static __device__ __forceinline__ float fn_fabs(float x)
+{
+    return fabsf(x);
+}
+static __device__ __forceinline__ double fn_fabs(double x)
+{
+    return fabs(x);
+}
+static __device__ __forceinline__ float fn_pow(float x, float p)
+{
+    return powf(x, p);
+}
+static __device__ __forceinline__ double fn_pow(double x, double p)
+{
+    return pow(x, p);
+}
 
 enum { ONE = 1, MAYBE_ONE = 1, TWO = 2, THREE = 3, ONE_MAYBE_THREE = 3 };
 #define FN(name) fn_##name
 #define K(name)  k.name
-#define EG_UPDATE(rule, most, ...)                                                                 \
-    template <class T> struct rule {                                                               \
-        enum { states = most };                                                                    \
-        static __device__ __forceinline__ void step(const numbers<T> &k, T &P, T G, T &S0, T &S1, T &S2)\
-        {                                                                                          \
-            (void)S0, (void)S1, (void)S2;                                                          \
-            __VA_ARGS__;                                                                           \
-        }                                                                                          \
+#define EG_UPDATE(rule, most, ...)                                                                       \
+    template <class T> struct rule {                                                                     \
+        enum { states = most };                                                                          \
+        static __device__ __forceinline__ void step(const numbers<T> &k, T &P, T G, T &S0, T &S1, T &S2) \
+        {                                                                                                \
+            (void)S0, (void)S1, (void)S2;                                                                \
+            __VA_ARGS__;                                                                                 \
+        }                                                                                                \
     };
 #include "lib/ops/updates.def"
 #undef EG_UPDATE
@@ -66,8 +85,7 @@ static __device__ __forceinline__ int bytes_of(int dtype)
     return dtype == EG_F64 ? 8 : dtype == EG_F32 ? 4 : 2;
 }
 
-template <int N, class T>
-static __device__ __forceinline__ void get(const char *p, int dtype, int64_t i, T *v)
+template <int N, class T> static __device__ __forceinline__ void get(const char *p, int dtype, int64_t i, T *v)
 {
     p += i * bytes_of(dtype);
     if constexpr (N == EG__GROUP) {
@@ -77,8 +95,7 @@ static __device__ __forceinline__ void get(const char *p, int dtype, int64_t i, 
     }
 }
 
-template <int N, class T>
-static __device__ __forceinline__ void put(char *p, int dtype, int64_t i, const T *v)
+template <int N, class T> static __device__ __forceinline__ void put(char *p, int dtype, int64_t i, const T *v)
 {
     p += i * bytes_of(dtype);
     if constexpr (N == EG__GROUP) {
@@ -97,8 +114,7 @@ template <class T> static __device__ __forceinline__ T follow(T master, T now, i
 }
 
 template <class R, class T, int N>
-static __device__ __forceinline__ void update(const eg__update_tensor &t, const numbers<T> &k, T scale,
-                                              int64_t i)
+static __device__ __forceinline__ void update(const eg__update_tensor &t, const numbers<T> &k, T scale, int64_t i)
 {
     constexpr int own = sizeof(T) == 8 ? EG_F64 : EG_F32;
     T x[2 + STATES][N] = {};
@@ -139,8 +155,8 @@ static __device__ __forceinline__ void update(const eg__update_tensor &t, const 
 
 /* Elements begin..end by `team` threads, of which this is `me`. */
 template <class R, class T>
-static __device__ __forceinline__ void stretch(const eg__update_tensor &t, const numbers<T> &k, T scale,
-                                               int64_t begin, int64_t end, int me, int team)
+static __device__ __forceinline__ void stretch(const eg__update_tensor &t, const numbers<T> &k, T scale, int64_t begin,
+                                               int64_t end, int me, int team)
 {
     if constexpr (sizeof(T) == 4) {
         if (t.grouped) {
@@ -179,8 +195,7 @@ static __device__ __forceinline__ bool moves(const eg__update_tensor &t, int64_t
 
 /* Short rows by a warp each, longer ones by the block. */
 template <class R, class T>
-static __device__ __forceinline__ void rows(const eg__update_tensor &t, const numbers<T> &k, T scale,
-                                            unsigned block)
+static __device__ __forceinline__ void rows(const eg__update_tensor &t, const numbers<T> &k, T scale, unsigned block)
 {
     const int64_t most = t.n / t.row, each = t.row < EG__UPDATE_CHUNK ? EG__UPDATE_CHUNK / t.row : 1;
     const int64_t first = block * each, last = first + each < most ? first + each : most;
@@ -357,8 +372,8 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <int TENSORS>
-static cudaError_t start_parts(const eg__norm_tensor *tensors, int count, unsigned blocks, int p,
-                               double *parts, cudaStream_t s)
+static cudaError_t start_parts(const eg__norm_tensor *tensors, int count, unsigned blocks, int p, double *parts,
+                               cudaStream_t s)
 {
     norm_table<TENSORS> a;
     static_assert(sizeof a <= 32000, "arguments of a launch");
@@ -368,16 +383,16 @@ static cudaError_t start_parts(const eg__norm_tensor *tensors, int count, unsign
     return EG__LAUNCH((norm_parts<TENSORS>), blocks, THREADS, 0, s, a, p, parts);
 }
 
-cudaError_t eg__launch_norm_parts(const eg__norm_tensor *tensors, int count, unsigned blocks, int p,
-                                  double *parts, cudaStream_t s)
+cudaError_t eg__launch_norm_parts(const eg__norm_tensor *tensors, int count, unsigned blocks, int p, double *parts,
+                                  cudaStream_t s)
 {
     return count <= EG__NORM_FEW ? start_parts<EG__NORM_FEW>(tensors, count, blocks, p, parts, s)
                                  : start_parts<EG__NORM_MANY>(tensors, count, blocks, p, parts, s);
 }
 
 __global__ void __launch_bounds__(THREADS)
-    norm_of_parts(const double *parts, int64_t n, int p, const eg__gate_rule rule, double *norm,
-                  double *gate, double *scaler)
+    norm_of_parts(const double *parts, int64_t n, int p, const eg__gate_rule rule, double *norm, double *gate,
+                  double *scaler)
 {
     double sum = 0;
 #pragma unroll 4

@@ -17,7 +17,7 @@ enum {
     EG__UPDATE_MANY = 320, /* of a launch */
     EG__UPDATE_FEW = 32,
     EG__UPDATE_NUMBERS_FEW = 4, /* sets of numbers, of a launch; else EG__OPTIM_NUMBERS */
-    EG__UPDATE_CHUNK = 4096, /* elements of a block, or rows that come to them */
+    EG__UPDATE_CHUNK = 4096,    /* elements of a block, or rows that come to them */
     EG__NORM_MANY = 1024,
     EG__NORM_FEW = 96,
     EG__NORM_CHUNK = 16384,
@@ -33,7 +33,7 @@ enum {
 
 /* A parameter. */
 typedef struct eg__update_tensor {
-    char *at[6]; /* by slot; NULL: not there */
+    char *at[6];    /* by slot; NULL: not there */
     int64_t n, row; /* row: elements of one, where rows are left alone whose gradient is zero; else 0 */
     unsigned first; /* its first block */
     uint8_t group;
@@ -49,9 +49,9 @@ typedef struct eg__update {
     unsigned blocks;
     const eg__optim_group *groups; /* for no skipped step since `base`, for one, ... */
     int ngroups, sets;
-    const double *gate; /* on the device, NULL: the step is done */
+    const double *gate;       /* on the device, NULL: the step is done */
     const eg__optim_now *now; /* on the device: instead of groups, sets and base; or NULL */
-    double base;        /* steps that were skipped when the first set was the right one */
+    double base;              /* steps that were skipped when the first set was the right one */
 } eg__update;
 
 cudaError_t eg__launch_update(const eg__update *u, cudaStream_t s);
@@ -64,8 +64,8 @@ typedef struct eg__norm_tensor {
 } eg__norm_tensor;
 
 /* One number per block of what the p-norm of all adds up; p as 1, 2, or 0 for infinity. */
-cudaError_t eg__launch_norm_parts(const eg__norm_tensor *tensors, int count, unsigned blocks, int p,
-                                  double *parts, cudaStream_t s);
+cudaError_t eg__launch_norm_parts(const eg__norm_tensor *tensors, int count, unsigned blocks, int p, double *parts,
+                                  cudaStream_t s);
 /* The norm out of n such numbers into *norm, and what follows from it; NULLs are not there. */
 cudaError_t eg__launch_norm(const double *parts, int64_t n, int p, const eg__gate_rule *rule, double *norm,
                             double *gate, double *scaler, cudaStream_t s);

@@ -18,8 +18,7 @@ static eg_status unary(const eg__call *c, int row)
     eg_status st = EG_OK;
     eg__launches_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0]}, 2);
     while (!st && eg__launches_next(&w)) {
-        st = eg__launched(c, eg__launch_unary(row, eg__class_of(c->in[0]->dtype), &w.elements, &o,
-                                              eg__stream_of(c)));
+        st = eg__launched(c, eg__launch_unary(row, eg__class_of(c->in[0]->dtype), &w.elements, &o, eg__stream_of(c)));
     }
     return st;
 }
@@ -31,8 +30,8 @@ static eg_status unary_grad(const eg__call *c, int row)
     eg_status st = EG_OK;
     eg__launches_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0], c->in[1]}, 3);
     while (!st && eg__launches_next(&w)) {
-        st = eg__launched(c, eg__launch_unary_grad(row, eg__class_of(c->in[0]->dtype), &w.elements, &o,
-                                                   eg__stream_of(c)));
+        st = eg__launched(c,
+                          eg__launch_unary_grad(row, eg__class_of(c->in[0]->dtype), &w.elements, &o, eg__stream_of(c)));
     }
     return st;
 }
@@ -43,27 +42,26 @@ static eg_status binary(const eg__call *c, int row)
     eg_status st = EG_OK;
     eg__launches_begin(&w, c, (eg_tensor *[]){c->out[0], c->in[0], c->in[1]}, 3);
     while (!st && eg__launches_next(&w)) {
-        st = eg__launched(c, eg__launch_binary(row, eg__class_of(c->in[0]->dtype), &w.elements,
-                                               eg__stream_of(c)));
+        st = eg__launched(c, eg__launch_binary(row, eg__class_of(c->in[0]->dtype), &w.elements, eg__stream_of(c)));
     }
     return st;
 }
 
-#define EG_UNARY(name, ...)                                                                        \
-    eg_status eg__cuda_##name(const eg__call *c)                                                   \
-    {                                                                                              \
-        return unary(c, EG__UNARY_##name);                                                         \
-    }                                                                                              \
-    eg_status eg__cuda_##name##_grad(const eg__call *c)                                            \
-    {                                                                                              \
-        return unary_grad(c, EG__UNARY_##name);                                                    \
+#define EG_UNARY(name, ...)                             \
+    eg_status eg__cuda_##name(const eg__call *c)        \
+    {                                                   \
+        return unary(c, EG__UNARY_##name);              \
+    }                                                   \
+    eg_status eg__cuda_##name##_grad(const eg__call *c) \
+    {                                                   \
+        return unary_grad(c, EG__UNARY_##name);         \
     }
 #include "lib/ops/unary.def"
 #undef EG_UNARY
-#define EG_BINARY(name, ...)                                                                       \
-    eg_status eg__cuda_##name(const eg__call *c)                                                   \
-    {                                                                                              \
-        return binary(c, EG__BINARY_##name);                                                       \
+#define EG_BINARY(name, ...)                     \
+    eg_status eg__cuda_##name(const eg__call *c) \
+    {                                            \
+        return binary(c, EG__BINARY_##name);     \
     }
 #include "lib/ops/binary.def"
 #undef EG_BINARY
@@ -128,6 +126,6 @@ eg_status eg__cuda_arange(const eg__call *c)
 {
     const eg__arange_opts *o = c->opts;
     const eg_tensor *y = c->out[0];
-    return eg__launched(c, eg__launch_terms(eg__ptr(y), y->n, y->dtype, (int)eg__esize(y), &o->terms,
-                                            eg__stream_of(c)));
+    return eg__launched(c,
+                        eg__launch_terms(eg__ptr(y), y->n, y->dtype, (int)eg__esize(y), &o->terms, eg__stream_of(c)));
 }

@@ -25,10 +25,8 @@ enum {
 };
 
 /* Operands: y; x. Of the gradient: dx; dy, what was saved. Of two: y; a, b. */
-cudaError_t eg__launch_unary(int row, int in, const eg__elements *e, const eg__numbers *o,
-                             cudaStream_t s);
-cudaError_t eg__launch_unary_grad(int row, int in, const eg__elements *e, const eg__numbers *o,
-                                  cudaStream_t s);
+cudaError_t eg__launch_unary(int row, int in, const eg__elements *e, const eg__numbers *o, cudaStream_t s);
+cudaError_t eg__launch_unary_grad(int row, int in, const eg__elements *e, const eg__numbers *o, cudaStream_t s);
 cudaError_t eg__launch_binary(int row, int in, const eg__elements *e, cudaStream_t s);
 
 /* y = x, of another dtype; the class is x's. */

@@ -105,8 +105,7 @@ __global__ void __launch_bounds__(SEARCH) draw(const eg__choosing k)
         return;
     }
     const double *sum = k.sums + i / k.n * k.classes;
-    const double u = sum[k.classes - 1] *
-                     eg__word_uniform64(eg__word64_of(k.from, k.row * k.n + i));
+    const double u = sum[k.classes - 1] * eg__word_uniform64(eg__word64_of(k.from, k.row * k.n + i));
     int64_t low = 0, high = k.classes - 1;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
@@ -124,8 +123,7 @@ cudaError_t eg__launch_categorical(const eg__choosing *k, cudaStream_t s)
     const int64_t warps = (k->classes + 255) / 256;
     const unsigned block = warps < MOST / 32 ? (unsigned)warps * 32 : (unsigned)MOST;
     const unsigned grid = (unsigned)((k->rows * k->n + SEARCH - 1) / SEARCH);
-    cudaError_t e = k->dtype == EG_F64
-                        ? EG__LAUNCH(running_sums<double>, (unsigned)k->rows, block, 0, s, *k)
-                        : EG__LAUNCH(running_sums<float>, (unsigned)k->rows, block, 0, s, *k);
+    cudaError_t e = k->dtype == EG_F64 ? EG__LAUNCH(running_sums<double>, (unsigned)k->rows, block, 0, s, *k)
+                                       : EG__LAUNCH(running_sums<float>, (unsigned)k->rows, block, 0, s, *k);
     return e ? e : EG__LAUNCH(draw, grid, SEARCH, 0, s, *k);
 }

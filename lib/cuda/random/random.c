@@ -43,8 +43,8 @@ eg_status eg__cuda_random(const eg__call *c)
 {
     const eg__random_opts *o = c->opts;
     const eg_tensor *y = c->out[0];
-    const eg__drawing d = {eg__ptr(y), y->n, eg__cuda_draws(c, o->from), y->dtype, (int)eg__esize(y),
-                           (uintptr_t)eg__ptr(y) % 16 == 0};
+    const eg__drawing d = {
+        eg__ptr(y), y->n, eg__cuda_draws(c, o->from), y->dtype, (int)eg__esize(y), (uintptr_t)eg__ptr(y) % 16 == 0};
     uint64_t one = 0;
     if (!y->n) {
         return EG_OK;
@@ -103,9 +103,15 @@ eg_status eg__cuda_categorical(const eg__call *c)
         const eg__choosing k = {.x = eg__ptr(x) + row * classes * (int64_t)eg__esize(x),
                                 .sums = (double *)(void *)sums->data,
                                 .y = (int64_t *)(void *)eg__ptr(y) + row * o->n,
-                                .rows = eg__min(most, rows - row), .row = row, .classes = classes, .n = o->n,
-                                .from = from, .dtype = x->dtype,
-                                .logits = o->logits, .op = c->op->id, .fault = eg__fault_of(c)};
+                                .rows = eg__min(most, rows - row),
+                                .row = row,
+                                .classes = classes,
+                                .n = o->n,
+                                .from = from,
+                                .dtype = x->dtype,
+                                .logits = o->logits,
+                                .op = c->op->id,
+                                .fault = eg__fault_of(c)};
         st = eg__launched(c, eg__launch_categorical(&k, eg__stream_of(c)));
     }
     eg__cuda_scratch_end(sums);

@@ -26,8 +26,7 @@ static __device__ __forceinline__ void put_four(const eg__drawing &d, int64_t i,
     }
 }
 
-template <int kind>
-__global__ void __launch_bounds__(EG__BLOCK) numbers(const eg__drawing d, const eg__shaping o)
+template <int kind> __global__ void __launch_bounds__(EG__BLOCK) numbers(const eg__drawing d, const eg__shaping o)
 {
     const int64_t block = eg__self(), i = 4 * block;
     if (i >= d.n) {
@@ -184,8 +183,7 @@ static __device__ __forceinline__ int64_t partner(const eg__drawing &d, int64_t 
 }
 
 /* Lists begin at head[p] and go on at next[j]; 0 ends them. */
-template <class I>
-__global__ void __launch_bounds__(EG__BLOCK) link_steps(const eg__drawing d, I *head, I *next)
+template <class I> __global__ void __launch_bounds__(EG__BLOCK) link_steps(const eg__drawing d, I *head, I *next)
 {
     const int64_t i = eg__self();
     if (i > 0 && i < d.n) {
@@ -270,8 +268,7 @@ __global__ void __launch_bounds__(EG__BLOCK) drop_groups(const eg__elements e, c
 }
 
 /* The elements of one block of words, whatever the strides. */
-template <class T>
-__global__ void __launch_bounds__(EG__BLOCK) drop_each(const eg__elements e, const eg__dropping o)
+template <class T> __global__ void __launch_bounds__(EG__BLOCK) drop_each(const eg__elements e, const eg__dropping o)
 {
     const int64_t block = o.first / 4 + eg__self(), start = 4 * block - o.first;
     if (start >= (int64_t)e.n) {

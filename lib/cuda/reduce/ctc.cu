@@ -7,7 +7,8 @@
 #include "lib/cuda/common/grid.cuh"
 #include "lib/cuda/common/math.cuh"
 
-namespace {
+namespace
+{
 
 enum { AHEAD = 4 }; /* frames whose log_probs are read before they are wanted */
 
@@ -16,7 +17,10 @@ enum { AHEAD = 4 }; /* frames whose log_probs are read before they are wanted */
 
 /* ---- a row ----------------------------------------------------------------------------------------- */
 
-template <class T> EG__FN T never() { return (T)EG__CTC_NEVER; }
+template <class T> EG__FN T never()
+{
+    return (T)EG__CTC_NEVER;
+}
 
 /* log (e^a + e^b + e^c): of the three the largest counts 1. */
 template <class T> EG__FN T sum_of(T a, T b, T c)
@@ -66,8 +70,8 @@ struct row {
         if (count < 0 || count > k.o.longest) {
             report(k, tell, EG__FAULT_LENGTH, count, r, k.o.longest);
             first = count = 0;
-        } else if (joined && (first < 0 || first > k.ntargets - count ||
-                              (r == k.rows - 1 && first + count != k.ntargets))) {
+        } else if (joined &&
+                   (first < 0 || first > k.ntargets - count || (r == k.rows - 1 && first + count != k.ntargets))) {
             report(k, tell, EG__FAULT_INDEX, first + count, k.ntargets, k.ntargets + 1);
             first = count = 0;
         }
@@ -87,8 +91,14 @@ struct row {
         return v >= 0 && v < k.classes ? v : 0;
     }
     /* Of its loss in the result. */
-    EG__FN double share(const eg__ctc &k) const { return k.o.shares ? 1 / (double)(count > 1 ? count : 1) : 1; }
-    EG__FN bool skips(int s) const { return s & 1 && s > 2 && labels[s / 2] != labels[s / 2 - 1]; }
+    EG__FN double share(const eg__ctc &k) const
+    {
+        return k.o.shares ? 1 / (double)(count > 1 ? count : 1) : 1;
+    }
+    EG__FN bool skips(int s) const
+    {
+        return s & 1 && s > 2 && labels[s / 2] != labels[s / 2 - 1];
+    }
     /* The last states' paths. */
     template <class T> EG__FN T loss(const eg__ctc &k, int64_t r) const
     {
@@ -107,14 +117,16 @@ template <class T> struct lead {
     int64_t step;
     T now[AHEAD], next[AHEAD];
 
-    EG__FN lead(const eg__ctc &k, const row &w, int64_t r)
-        : x((const T *)k.x + r * k.x_step[1]), step(k.x_step[0])
+    EG__FN lead(const eg__ctc &k, const row &w, int64_t r) : x((const T *)k.x + r * k.x_step[1]), step(k.x_step[0])
     {
         if ((int)threadIdx.x < w.states) {
             x += w.label(k, (int)threadIdx.x) * k.x_step[2];
         }
     }
-    EG__FN static T bounded(T v) { return v < never<T>() ? never<T>() : v; }
+    EG__FN static T bounded(T v)
+    {
+        return v < never<T>() ? never<T>() : v;
+    }
     /* Frames from t on, or down to it, of those there are. */
     EG__FN void read(T *to, int64_t t, int by, int64_t frames) const
     {
@@ -135,8 +147,7 @@ template <class T> struct lead {
 
 template <class T> EG__FN T emission(const eg__ctc &k, const row &w, int64_t r, int64_t t, int s)
 {
-    return lead<T>::bounded(
-        ((const T *)k.x)[t * k.x_step[0] + r * k.x_step[1] + w.label(k, s) * k.x_step[2]]);
+    return lead<T>::bounded(((const T *)k.x)[t * k.x_step[0] + r * k.x_step[1] + w.label(k, s) * k.x_step[2]]);
 }
 
 template <class T> EG__FN T *columns_of(const eg__ctc &k, int64_t r, T *shared)
@@ -254,7 +265,10 @@ template <class T> __global__ void __launch_bounds__(MOST(T), 1) shares(const eg
     if (threadIdx.x == 0) {
         const T dy = ((const T *)k.dy)[r * k.dy_step];
         k.known[r] = {w.first, possible ? w.count : 0, w.frames,
-                      possible ? dy * w.share(k) : k.o.zero_infinity ? 0 : (double)NAN, possible};
+                      possible            ? dy * w.share(k)
+                      : k.o.zero_infinity ? 0
+                                          : (double)NAN,
+                      possible};
     }
     if (!possible || !w.states) {
         return;

@@ -10,19 +10,19 @@
 
 /* What the first kernel of the gradient finds out of a row for the second. */
 typedef struct eg__ctc_known {
-    int64_t labels;      /* where its labels begin */
-    int64_t count;       /* of them; 0 if they count for nothing */
+    int64_t labels; /* where its labels begin */
+    int64_t count;  /* of them; 0 if they count for nothing */
     int64_t frames;
-    double share;        /* of the loss in the result: 0 or NaN where it is infinite */
+    double share; /* of the loss in the result: 0 or NaN where it is infinite */
     int possible;
 } eg__ctc_known;
 
 typedef struct eg__ctc {
     const char *x; /* log_probs [T, N, C] */
     int64_t frames, rows, classes;
-    int64_t x_step[3], dx_step[3], dy_step; /* in elements */
+    int64_t x_step[3], dx_step[3], dy_step;                  /* in elements */
     const int64_t *targets, *input_lengths, *target_lengths; /* lengths: NULL, all */
-    int64_t ntargets, width; /* width: of targets by rows; 0: end to end */
+    int64_t ntargets, width;                                 /* width: of targets by rows; 0: end to end */
     char *alpha, *loss;
     int64_t states; /* alphas have room for */
     char *columns;  /* two columns of states per row, where shared memory has no room; else NULL */

@@ -4,11 +4,13 @@
 #include "lib/cuda/reduce/loss.h"
 #include "lib/cuda/reduce/softmax.cuh"
 
-#define ROW_KERNEL(T)                                                                              \
-    template <class T> __global__ void __launch_bounds__(EG__LINE_BLOCK, EG__LINE_BLOCKS(T))
+#define ROW_KERNEL(T) template <class T> __global__ void __launch_bounds__(EG__LINE_BLOCK, EG__LINE_BLOCKS(T))
 
 template <class T> struct total {
-    EG__FN T both(T a, T b) const { return a + b; }
+    EG__FN T both(T a, T b) const
+    {
+        return a + b;
+    }
 };
 
 /* ---- a row's targets ------------------------------------------------------------------------------------- */
@@ -20,8 +22,8 @@ template <class T> struct targets {
 
     /* Of row i, whose labels out of range `tell` says. */
     EG__FN targets(const eg__labelled &k, int64_t i, bool tell)
-        : weight((const T *)k.weight), hit((T)(1 - k.smoothing)),
-          each((T)(k.smoothing / (double)k.l.n)), label(k.labels[i])
+        : weight((const T *)k.weight), hit((T)(1 - k.smoothing)), each((T)(k.smoothing / (double)k.l.n)),
+          label(k.labels[i])
     {
         if (k.ignore && label == k.ignore_index) {
             label = -1;
@@ -32,8 +34,14 @@ template <class T> struct targets {
             label = -1;
         }
     }
-    EG__FN T weight_of(int64_t j) const { return weight ? weight[j] : 1; }
-    EG__FN T at(int64_t j) const { return ((j == label ? hit : 0) + each) * weight_of(j); }
+    EG__FN T weight_of(int64_t j) const
+    {
+        return weight ? weight[j] : 1;
+    }
+    EG__FN T at(int64_t j) const
+    {
+        return ((j == label ? hit : 0) + each) * weight_of(j);
+    }
 };
 
 /* ---- the loss -------------------------------------------------------------------------------------------- */
@@ -42,8 +50,14 @@ template <class T> struct weigh : eg__weighing<T> {
     eg__weighed<T> s;
 
     EG__FN weigh() : s(this->none()) {}
-    EG__FN void one(const T *v, T &, int64_t j) { this->take(s, v[0], j); }
-    EG__FN void four(const T (*v)[EG__QUAD], T *, int64_t j) { this->take4(s, v[0], j); }
+    EG__FN void one(const T *v, T &, int64_t j)
+    {
+        this->take(s, v[0], j);
+    }
+    EG__FN void four(const T (*v)[EG__QUAD], T *, int64_t j)
+    {
+        this->take4(s, v[0], j);
+    }
 };
 
 /* The sum over all classes, for smoothed targets. */
@@ -51,7 +65,10 @@ template <class T> struct smooth {
     const targets<T> &t;
     T top, log_sum, loss;
 
-    EG__FN void one(const T *v, T &, int64_t j) { loss += t.at(j) * (log_sum - (v[0] - top)); }
+    EG__FN void one(const T *v, T &, int64_t j)
+    {
+        loss += t.at(j) * (log_sum - (v[0] - top));
+    }
     EG__FN void four(const T (*v)[EG__QUAD], T *, int64_t j)
     {
 #pragma unroll
@@ -146,15 +163,13 @@ ROW_KERNEL(T) slopes(const eg__labelled k)
 cudaError_t eg__launch_cross_entropy(const eg__labelled *k, cudaStream_t s)
 {
     const unsigned grid = eg__line_blocks(k->l.at.n, EG__LINE_BLOCK / k->l.lanes);
-    return k->l.in == EG__IN_F64
-               ? EG__LAUNCH(losses<double>, grid, EG__LINE_BLOCK, 0, s, *k)
-               : EG__LAUNCH(losses<float>, grid, EG__LINE_BLOCK, 0, s, *k);
+    return k->l.in == EG__IN_F64 ? EG__LAUNCH(losses<double>, grid, EG__LINE_BLOCK, 0, s, *k)
+                                 : EG__LAUNCH(losses<float>, grid, EG__LINE_BLOCK, 0, s, *k);
 }
 
 cudaError_t eg__launch_cross_entropy_grad(const eg__labelled *k, cudaStream_t s)
 {
     const unsigned grid = eg__line_blocks(k->l.at.n, EG__LINE_BLOCK / k->l.lanes);
-    return k->l.in == EG__IN_F64
-               ? EG__LAUNCH(slopes<double>, grid, EG__LINE_BLOCK, 0, s, *k)
-               : EG__LAUNCH(slopes<float>, grid, EG__LINE_BLOCK, 0, s, *k);
+    return k->l.in == EG__IN_F64 ? EG__LAUNCH(slopes<double>, grid, EG__LINE_BLOCK, 0, s, *k)
+                                 : EG__LAUNCH(slopes<float>, grid, EG__LINE_BLOCK, 0, s, *k);
 }

@@ -233,10 +233,20 @@ eg_status eg__cuda_layer_norm_grad(const eg__call *c)
     k.var = eg__ptr(c->in[3]);
     k.weight = data_of(c->in[4]);
     st = eg__launched(c, eg__launch_row_norm_grad(&k, eg__stream_of(c)));
-    eg__normed sums = {.x = eg__ptr(x), .dy = eg__ptr(dy), .dtype = x->dtype, .n = x->n, .images = 1,
-                       .groups = 1, .rows = eg__divisor_of(k.l.at.n), .channels = eg__divisor_of(k.l.n),
-                       .run = eg__divisor_of(1), .mean = k.mean, .var = k.var, .dweight = eg__ptr(c->out[1]),
-                       .dbias = eg__ptr(c->out[2]), .eps = o->eps};
+    eg__normed sums = {.x = eg__ptr(x),
+                       .dy = eg__ptr(dy),
+                       .dtype = x->dtype,
+                       .n = x->n,
+                       .images = 1,
+                       .groups = 1,
+                       .rows = eg__divisor_of(k.l.at.n),
+                       .channels = eg__divisor_of(k.l.n),
+                       .run = eg__divisor_of(1),
+                       .mean = k.mean,
+                       .var = k.var,
+                       .dweight = eg__ptr(c->out[1]),
+                       .dbias = eg__ptr(c->out[2]),
+                       .eps = o->eps};
     share(&sums, eg__cuda_at(c->device)->processors);
     const size_t states = (size_t)(sums.splits * sums.channels.d) * EG__NORM_STATE;
     eg__block *scratch = NULL;

@@ -5,20 +5,33 @@
 #include "lib/cuda/common/moments.cuh"
 #include "lib/cuda/reduce/norm.h"
 
-namespace {
+namespace
+{
 
 enum { WARP = 32 };
 
 /* Elements as they lie, of a type S: halves, of either kind, are computed with as floats. */
-EG__FN float element(const float *p, int64_t at, int) { return p[at]; }
-EG__FN double element(const double *p, int64_t at, int) { return p[at]; }
+EG__FN float element(const float *p, int64_t at, int)
+{
+    return p[at];
+}
+EG__FN double element(const double *p, int64_t at, int)
+{
+    return p[at];
+}
 EG__FN float element(const uint16_t *p, int64_t at, int dtype)
 {
     return dtype == EG_F16 ? eg__from_f16(p[at]) : eg__from_bf16(p[at]);
 }
 
-template <class S> EG__FN auto x_at(const eg__normed &k, int64_t at) { return element((const S *)k.x, at, k.dtype); }
-template <class S> EG__FN auto dy_at(const eg__normed &k, int64_t at) { return element((const S *)k.dy, at, k.dtype); }
+template <class S> EG__FN auto x_at(const eg__normed &k, int64_t at)
+{
+    return element((const S *)k.x, at, k.dtype);
+}
+template <class S> EG__FN auto dy_at(const eg__normed &k, int64_t at)
+{
+    return element((const S *)k.dy, at, k.dtype);
+}
 
 /* What is the same for all elements of a channel of an image: y = (x - mean) scale + shift, and
  * dx = dy scale - (x - mean) tilt - flat. */
@@ -33,7 +46,10 @@ template <class T> struct slopes {
 
 template <class T> struct adding {
     typedef slopes<T> state;
-    EG__FN state none() const { return state{0, 0}; }
+    EG__FN state none() const
+    {
+        return state{0, 0};
+    }
     EG__FN state both(const state &a, const state &b) const
     {
         return state{a.sum + b.sum, a.product + b.product};
@@ -60,7 +76,10 @@ struct place {
 template <class T, class S> struct moments_of : eg__moments<T> {
     typedef T number;
     typedef S stored;
-    EG__FN T get(const eg__normed &k, const place &p, int64_t, int64_t) const { return x_at<S>(k, p.at); }
+    EG__FN T get(const eg__normed &k, const place &p, int64_t, int64_t) const
+    {
+        return x_at<S>(k, p.at);
+    }
 };
 
 /* For normalised channels: the cell is the same for all elements. */
@@ -73,7 +92,10 @@ template <class T, class S> struct slopes_of : adding<T> {
         const T x = x_at<S>(k, p.at), dy = through(m, x, dy_at<S>(k, p.at), k.relu);
         return number{dy, dy * (x - m.mean)};
     }
-    EG__FN void take(number &s, const number &v) const { s = this->both(s, v); }
+    EG__FN void take(number &s, const number &v) const
+    {
+        s = this->both(s, v);
+    }
     EG__FN void take4(number &s, const number v[4]) const
     {
         s = this->both(s, this->both(this->both(v[0], v[1]), this->both(v[2], v[3])));
@@ -101,8 +123,7 @@ EG__FN place place_of(const eg__normed &k, int64_t image, int64_t c, int64_t j)
 
 /* Part `part` of every channel. Neighbouring threads are at neighbouring elements: of one channel where it lies
  * side by side, else of neighbouring channels. */
-template <class T, class G>
-__global__ void __launch_bounds__(EG__BLOCK) sum_channels(const eg__normed k, const G g)
+template <class T, class G> __global__ void __launch_bounds__(EG__BLOCK) sum_channels(const eg__normed k, const G g)
 {
     typedef typename G::state state;
     typedef typename G::number number;
@@ -180,7 +201,10 @@ template <class T> EG__FN void follow(const eg__running &r, int64_t c, T v)
 }
 
 template <class T> struct plainly {
-    EG__FN T operator()(const T &s, int64_t) const { return s; }
+    EG__FN T operator()(const T &s, int64_t) const
+    {
+        return s;
+    }
 };
 
 template <class T> __global__ void __launch_bounds__(EG__BLOCK) finish_moments(const eg__normed k)
@@ -262,8 +286,7 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) make_cells(const
     const int64_t s = image * k.groups + c / (k.channels.d / k.groups);
     const T mean = k.mean ? ((const T *)k.mean)[s] : 0;
     const T scale = k.var ? 1 / eg__fn_sqrt(((const T *)k.var)[s] + (T)k.eps) : 1;
-    ((cell<T> *)k.cells)[i] =
-        cell<T>{mean, scale * of_channel<T>(k.weight, c, 1), of_channel<T>(k.bias, c, 0), 0, 0};
+    ((cell<T> *)k.cells)[i] = cell<T>{mean, scale * of_channel<T>(k.weight, c, 1), of_channel<T>(k.bias, c, 0), 0, 0};
 }
 
 /* ---- every element for itself ------------------------------------------------------------------------- */
@@ -282,7 +305,10 @@ template <class T> struct walker {
         image = k.images > 1 ? eg__divide(row, k.rows) : 0;
         row -= image * k.rows.d;
     }
-    EG__FN const cell<T> &here() const { return ((const cell<T> *)k.cells)[image * k.channels.d + c]; }
+    EG__FN const cell<T> &here() const
+    {
+        return ((const cell<T> *)k.cells)[image * k.channels.d + c];
+    }
     EG__FN void next()
     {
         if (++within == k.run.d) {
@@ -307,8 +333,7 @@ template <class T, bool GRAD> EG__FN T made(const cell<T> &m, T x, T dy, int rel
     return relu && y < 0 ? 0 : y;
 }
 
-template <class T, class S, bool GRAD>
-__global__ void __launch_bounds__(EG__BLOCK) make_elements(const eg__normed k)
+template <class T, class S, bool GRAD> __global__ void __launch_bounds__(EG__BLOCK) make_elements(const eg__normed k)
 {
     enum { SIZE = sizeof(S) };
     const int dtype = SIZE == 2 ? k.dtype : EG_F32;
@@ -385,7 +410,10 @@ template <class T> struct row_moments : eg__moments<T> {
     T first;
     eg__about<T> s;
     EG__FN explicit row_moments(T x) : first(x), s(this->none()) {}
-    EG__FN void one(const T *v, T &, int64_t) { this->take(s, v[0] - first); }
+    EG__FN void one(const T *v, T &, int64_t)
+    {
+        this->take(s, v[0] - first);
+    }
     EG__FN void four(const T (*v)[EG__QUAD], T *, int64_t)
     {
         const T less[EG__QUAD] = {v[0][0] - first, v[0][1] - first, v[0][2] - first, v[0][3] - first};
@@ -402,7 +430,10 @@ template <class T> struct row_forward {
     {
         return (x - first - mean) * scale * (weight ? weight[j] : 1) + (bias ? bias[j] : 0);
     }
-    EG__FN void one(const T *v, T &y, int64_t j) const { y = at(v[0], j); }
+    EG__FN void one(const T *v, T &y, int64_t j) const
+    {
+        y = at(v[0], j);
+    }
     EG__FN void four(const T (*v)[EG__QUAD], T *y, int64_t j) const
     {
 #pragma unroll
@@ -424,7 +455,10 @@ template <class T> struct row_sums {
         s.sum += h;
         s.product += h * ((x - mean) * scale);
     }
-    EG__FN void one(const T *v, T &, int64_t j) { add(v[0], v[1], j); }
+    EG__FN void one(const T *v, T &, int64_t j)
+    {
+        add(v[0], v[1], j);
+    }
     EG__FN void four(const T (*v)[EG__QUAD], T *, int64_t j)
     {
 #pragma unroll
@@ -442,7 +476,10 @@ template <class T> struct row_backward {
     {
         return scale * (dy * (weight ? weight[j] : 1) - sum - (x - mean) * scale * product);
     }
-    EG__FN void one(const T *v, T &dx, int64_t j) const { dx = at(v[0], v[1], j); }
+    EG__FN void one(const T *v, T &dx, int64_t j) const
+    {
+        dx = at(v[0], v[1], j);
+    }
     EG__FN void four(const T (*v)[EG__QUAD], T *dx, int64_t j) const
     {
 #pragma unroll
@@ -506,9 +543,9 @@ template <class T> ROW_KERNEL(T) normalise_rows_grad(const eg__row_norm k)
 /* ---- starting ----------------------------------------------------------------------------------------- */
 
 /* What it is computed in and how it lies. */
-#define OF_DTYPE(start, ...)                                                                       \
-    (k->dtype == EG_F64   ? start<double, double>(__VA_ARGS__)                                     \
-     : k->dtype == EG_F32 ? start<float, float>(__VA_ARGS__)                                       \
+#define OF_DTYPE(start, ...)                                   \
+    (k->dtype == EG_F64   ? start<double, double>(__VA_ARGS__) \
+     : k->dtype == EG_F32 ? start<float, float>(__VA_ARGS__)   \
                           : start<float, uint16_t>(__VA_ARGS__))
 
 cudaError_t eg__launch_normalise(const eg__normed *k, cudaStream_t s)

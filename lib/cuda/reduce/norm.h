@@ -30,7 +30,7 @@ typedef struct eg__running {
  * with a group for every channel. */
 typedef struct eg__normed {
     const char *x, *dy;
-    char *y; /* or dx */
+    char *y;   /* or dx */
     int dtype; /* of these; the others are f64 beside f64, else f32 */
     int64_t n;
     int64_t images, groups;

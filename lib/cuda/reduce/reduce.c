@@ -31,7 +31,7 @@ static eg__reduction operands(const eg__call *c, bool ordered)
                        .in = eg__class_of(x->dtype),
                        .parts = 1,
                        .part_runs = 1};
-    const int64_t (*by)[EG_MAX_DIMS] = (const int64_t (*)[EG_MAX_DIMS])strides;
+    const int64_t(*by)[EG_MAX_DIMS] = (const int64_t(*)[EG_MAX_DIMS])strides;
     eg__axes_make(&r.kept, x->ndim, x->shape, ~o->axes, 2, by, true);
     eg__axes_make(&r.reduced, x->ndim, x->shape, o->axes, 1, by, !ordered);
     r.count = r.part = r.reduced.n;
@@ -93,8 +93,7 @@ static eg__reduction shared_out(const eg__call *c, bool ordered)
     enum { SHORT = 512 };
     eg__reduction r = operands(c, ordered);
     const int processors = eg__cuda_at(c->device)->processors, last = r.reduced.ndim - 1;
-    if (r.count && last >= 0 && r.reduced.stride[0][last] == r.size &&
-        (!last || r.reduced.shape[last] >= SHORT)) {
+    if (r.count && last >= 0 && r.reduced.stride[0][last] == r.size && (!last || r.reduced.shape[last] >= SHORT)) {
         take_run(&r);
         share_runs(&r, processors);
     } else {
@@ -126,10 +125,10 @@ static eg_status reduce(const eg__call *c, launch *f, eg__reduce_how how)
     return st;
 }
 
-#define REDUCTION(name, which, family)                                                                \
-    eg_status eg__cuda_##name(const eg__call *c)                                                   \
-    {                                                                                              \
-        return reduce(c, eg__launch_##family, (eg__reduce_how){.op = EG__REDUCE_##which});            \
+#define REDUCTION(name, which, family)                                                     \
+    eg_status eg__cuda_##name(const eg__call *c)                                           \
+    {                                                                                      \
+        return reduce(c, eg__launch_##family, (eg__reduce_how){.op = EG__REDUCE_##which}); \
     }
 REDUCTION(sum, SUM, sum)
 REDUCTION(mean, MEAN, sum)
@@ -148,6 +147,5 @@ REDUCTION(std, STD, spread)
 eg_status eg__cuda_norm(const eg__call *c)
 {
     const double p = ((const eg__reduce_opts *)c->opts)->p;
-    return reduce(c, isinf(p) ? eg__launch_extreme : eg__launch_sum,
-                  (eg__reduce_how){.op = EG__REDUCE_NORM, .p = p});
+    return reduce(c, isinf(p) ? eg__launch_extreme : eg__launch_sum, (eg__reduce_how){.op = EG__REDUCE_NORM, .p = p});
 }

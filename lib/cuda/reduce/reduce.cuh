@@ -32,8 +32,8 @@ template <class O> struct eg__taker {
 
 /* Result i, or what part `part` gives to it. */
 template <class O>
-static __device__ __forceinline__ void eg__reduced(const O &o, const eg__reduction &r, int64_t i,
-                                                   int64_t at, unsigned part, typename O::state s)
+static __device__ __forceinline__ void eg__reduced(const O &o, const eg__reduction &r, int64_t i, int64_t at,
+                                                   unsigned part, typename O::state s)
 {
     if (r.parts > 1) {
         ((typename O::state *)r.parts_at)[part * r.kept.n + i] = s;
@@ -42,9 +42,8 @@ static __device__ __forceinline__ void eg__reduced(const O &o, const eg__reducti
     }
 }
 
-#define EG__REDUCE_KERNEL(O)                                                                       \
-    template <class O>                                                                             \
-    __global__ void __launch_bounds__(EG__LINE_BLOCK, EG__LINE_BLOCKS(typename O::number))
+#define EG__REDUCE_KERNEL(O) \
+    template <class O> __global__ void __launch_bounds__(EG__LINE_BLOCK, EG__LINE_BLOCKS(typename O::number))
 
 /* Runs of elements side by side. */
 EG__REDUCE_KERNEL(O) eg__reduce_runs(const eg__reduction r, const O o)
@@ -61,8 +60,8 @@ EG__REDUCE_KERNEL(O) eg__reduce_runs(const eg__reduction r, const O o)
         eg__places<2>(r.kept, i, at);
         for (int64_t k = place; k < r.reduced.n; k += step) {
             taker.first = k * r.run + begin;
-            eg__over_line<typename O::number>(r.x + at[0] + eg__place(r.reduced, k) + begin * r.size,
-                                              r.dtype, r.size, n, lane, r.lanes, taker);
+            eg__over_line<typename O::number>(r.x + at[0] + eg__place(r.reduced, k) + begin * r.size, r.dtype, r.size,
+                                              n, lane, r.lanes, taker);
         }
     }
     typename O::state s = eg__join_lanes(o, taker.s, r.lanes, room);
@@ -111,8 +110,7 @@ EG__REDUCE_KERNEL(O) eg__reduce_each(const eg__reduction r, const O o)
 
 /* The parts of `wide` results joined by a block. */
 template <class O>
-__global__ void __launch_bounds__(EG__LINE_BLOCK)
-    eg__reduce_parts(const eg__reduction r, const O o, unsigned wide)
+__global__ void __launch_bounds__(EG__LINE_BLOCK) eg__reduce_parts(const eg__reduction r, const O o, unsigned wide)
 {
     __shared__ typename O::state room[EG__LINE_BLOCK];
     const unsigned column = threadIdx.x & (wide - 1), lane = threadIdx.x / wide;
@@ -132,8 +130,7 @@ __global__ void __launch_bounds__(EG__LINE_BLOCK)
     }
 }
 
-template <class O>
-static cudaError_t eg__reduce(const eg__reduction &r, const O &o, cudaStream_t s)
+template <class O> static cudaError_t eg__reduce(const eg__reduction &r, const O &o, cudaStream_t s)
 {
     static_assert(sizeof(typename O::state) <= EG__STATE_BYTES, "scratch has room for it");
     const dim3 grid(eg__line_blocks(r.kept.n, EG__LINE_BLOCK / r.lanes), r.parts);
@@ -141,8 +138,7 @@ static cudaError_t eg__reduce(const eg__reduction &r, const O &o, cudaStream_t s
                           : EG__LAUNCH(eg__reduce_each<O>, grid, EG__LINE_BLOCK, 0, s, r, o);
     if (e == cudaSuccess && r.parts > 1) {
         const unsigned wide = (unsigned)eg__power(r.kept.n, 32);
-        e = EG__LAUNCH(eg__reduce_parts<O>, eg__line_blocks(r.kept.n, wide), EG__LINE_BLOCK, 0, s, r,
-                       o, wide);
+        e = EG__LAUNCH(eg__reduce_parts<O>, eg__line_blocks(r.kept.n, wide), EG__LINE_BLOCK, 0, s, r, o, wide);
     }
     return e;
 }

@@ -14,13 +14,13 @@ enum { EG__STATE_BYTES = 24 }; /* of a partial result, at most */
 typedef struct eg__reduction {
     const char *x;
     char *y, *parts_at;
-    int dtype, size, to; /* of x; of y */
-    int in;              /* what it is computed in, EG__IN_F32 ... */
-    eg__axes kept;       /* strides of x, y */
-    eg__axes reduced;    /* of x; without the run, if there is one */
-    int64_t count;       /* elements behind each result */
-    int64_t run;         /* elements side by side, a line at each place of `reduced`; 0: no such thing */
-    int64_t part;        /* elements of a part, of a run or of all; at most 2^30 */
+    int dtype, size, to;       /* of x; of y */
+    int in;                    /* what it is computed in, EG__IN_F32 ... */
+    eg__axes kept;             /* strides of x, y */
+    eg__axes reduced;          /* of x; without the run, if there is one */
+    int64_t count;             /* elements behind each result */
+    int64_t run;               /* elements side by side, a line at each place of `reduced`; 0: no such thing */
+    int64_t part;              /* elements of a part, of a run or of all; at most 2^30 */
     unsigned parts, part_runs; /* parts in all; of each run, the others are of places of `reduced` */
     /* Threads per result, a power of two. Neighbouring threads are at neighbouring elements, else at neighbouring
      * results. */

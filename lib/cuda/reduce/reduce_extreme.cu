@@ -2,16 +2,28 @@
 #include "lib/cuda/common/extreme.cuh"
 #include "lib/cuda/reduce/reduce.cuh"
 
-static EG__FN bool nan(float v) { return v != v; }
-static EG__FN bool nan(double v) { return v != v; }
-static EG__FN bool nan(int64_t) { return false; }
+static EG__FN bool nan(float v)
+{
+    return v != v;
+}
+static EG__FN bool nan(double v)
+{
+    return v != v;
+}
+static EG__FN bool nan(int64_t)
+{
+    return false;
+}
 
 template <class T> struct extreme {
     typedef T number, state;
     bool turn;     /* the smallest */
     bool absolute; /* of absolute values, of which the largest of none is 0 */
 
-    EG__FN state none() const { return absolute && !turn ? 0 : eg__least(T()); }
+    EG__FN state none() const
+    {
+        return absolute && !turn ? 0 : eg__least(T());
+    }
     EG__FN void take(state &s, T v, int64_t) const
     {
         s = both(s, eg__turned(absolute ? (T)eg__fn_abs(v) : v, turn));
@@ -23,8 +35,14 @@ template <class T> struct extreme {
             take(s, v[i], j + i);
         }
     }
-    EG__FN state both(state a, state b) const { return b > a || nan(b) ? b : a; }
-    EG__FN void put(char *y, int dtype, state s) const { eg__put(y, dtype, eg__turned(s, turn)); }
+    EG__FN state both(state a, state b) const
+    {
+        return b > a || nan(b) ? b : a;
+    }
+    EG__FN void put(char *y, int dtype, state s) const
+    {
+        eg__put(y, dtype, eg__turned(s, turn));
+    }
 };
 
 template <class T> struct placed {
@@ -36,14 +54,23 @@ template <> struct placed<float> {
     unsigned low, high; /* without a gap */
 };
 
-static EG__FN int64_t at_of(const placed<float> &s) { return (int64_t)eg__join(s.low, s.high); }
-template <class T> static EG__FN int64_t at_of(const placed<T> &s) { return s.at; }
+static EG__FN int64_t at_of(const placed<float> &s)
+{
+    return (int64_t)eg__join(s.low, s.high);
+}
+template <class T> static EG__FN int64_t at_of(const placed<T> &s)
+{
+    return s.at;
+}
 static EG__FN void set_at(placed<float> &s, int64_t at)
 {
     s.low = (unsigned)at;
     s.high = (unsigned)((uint64_t)at >> 32);
 }
-template <class T> static EG__FN void set_at(placed<T> &s, int64_t at) { s.at = at; }
+template <class T> static EG__FN void set_at(placed<T> &s, int64_t at)
+{
+    s.at = at;
+}
 
 template <class T> struct place {
     typedef T number;
@@ -82,11 +109,13 @@ template <class T> struct place {
     {
         return before(b.v, at_of(b), a.v, at_of(a)) ? b : a;
     }
-    EG__FN void put(char *y, int dtype, const state &s) const { eg__put(y, dtype, at_of(s)); }
+    EG__FN void put(char *y, int dtype, const state &s) const
+    {
+        eg__put(y, dtype, at_of(s));
+    }
 };
 
-template <class T>
-static cudaError_t start(const eg__reduction &r, const eg__reduce_how &how, cudaStream_t s)
+template <class T> static cudaError_t start(const eg__reduction &r, const eg__reduce_how &how, cudaStream_t s)
 {
     switch (how.op) {
     case EG__REDUCE_ARGMAX:

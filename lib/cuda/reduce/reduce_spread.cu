@@ -7,8 +7,14 @@ template <class T> struct logsumexp {
     typedef T number;
     typedef eg__weighed<T> state;
 
-    EG__FN state none() const { return eg__weighed_none<T>(); }
-    EG__FN void take(state &s, T v, int64_t) const { s = both(s, state{v, 1}); }
+    EG__FN state none() const
+    {
+        return eg__weighed_none<T>();
+    }
+    EG__FN void take(state &s, T v, int64_t) const
+    {
+        s = both(s, state{v, 1});
+    }
     EG__FN void take4(state &s, const T v[4], int64_t) const
     {
         eg__weigh4(s, v, finite(eg__top(s.top, eg__top4(v))));
@@ -22,7 +28,10 @@ template <class T> struct logsumexp {
         eg__put(y, dtype, finite(s.top) + eg__fn_log(s.sum));
     }
     /* What exponents are taken less: infinities are summed as they are. */
-    static EG__FN T finite(T top) { return isinf(top) ? 0 : top; }
+    static EG__FN T finite(T top)
+    {
+        return isinf(top) ? 0 : top;
+    }
 };
 
 template <class T> struct variance : eg__moments<T> {
@@ -32,8 +41,14 @@ template <class T> struct variance : eg__moments<T> {
     bool root;
 
     __host__ __device__ variance(T by, bool is_root) : free(by), root(is_root) {}
-    EG__FN void take(state &s, T v, int64_t) const { eg__moments<T>::take(s, v); }
-    EG__FN void take4(state &s, const T v[4], int64_t) const { eg__moments<T>::take4(s, v); }
+    EG__FN void take(state &s, T v, int64_t) const
+    {
+        eg__moments<T>::take(s, v);
+    }
+    EG__FN void take4(state &s, const T v[4], int64_t) const
+    {
+        eg__moments<T>::take4(s, v);
+    }
     EG__FN void put(char *y, int dtype, const state &s) const
     {
         const T v = s.squares / free;
@@ -41,8 +56,7 @@ template <class T> struct variance : eg__moments<T> {
     }
 };
 
-template <class T>
-static cudaError_t start(const eg__reduction &r, const eg__reduce_how &how, cudaStream_t s)
+template <class T> static cudaError_t start(const eg__reduction &r, const eg__reduce_how &how, cudaStream_t s)
 {
     if (how.op == EG__REDUCE_LOGSUMEXP) {
         return eg__reduce(r, logsumexp<T>(), s);

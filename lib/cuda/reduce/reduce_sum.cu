@@ -3,12 +3,30 @@
 #include "lib/cuda/reduce/reduce.cuh"
 
 /* Integers wrap around. */
-static EG__FN float add(float a, float b) { return a + b; }
-static EG__FN double add(double a, double b) { return a + b; }
-static EG__FN int64_t add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-static EG__FN float multiply(float a, float b) { return a * b; }
-static EG__FN double multiply(double a, double b) { return a * b; }
-static EG__FN int64_t multiply(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+static EG__FN float add(float a, float b)
+{
+    return a + b;
+}
+static EG__FN double add(double a, double b)
+{
+    return a + b;
+}
+static EG__FN int64_t add(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+static EG__FN float multiply(float a, float b)
+{
+    return a * b;
+}
+static EG__FN double multiply(double a, double b)
+{
+    return a * b;
+}
+static EG__FN int64_t multiply(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
 
 /* ---- sums ------------------------------------------------------------------------------------------------ */
 
@@ -16,21 +34,30 @@ enum addend { PLAIN, ABSOLUTE, SQUARE };
 
 template <class T> struct sum {
     typedef T number, state;
-    int of;    /* addend */
+    int of; /* addend */
     int root;
     T divisor; /* of floats */
 
-    EG__FN state none() const { return 0; }
+    EG__FN state none() const
+    {
+        return 0;
+    }
     EG__FN T addend(T v) const
     {
         return of == PLAIN ? v : of == SQUARE ? multiply(v, v) : (T)eg__fn_abs(v);
     }
-    EG__FN void take(state &s, T v, int64_t) const { s = add(s, addend(v)); }
+    EG__FN void take(state &s, T v, int64_t) const
+    {
+        s = add(s, addend(v));
+    }
     EG__FN void take4(state &s, const T v[4], int64_t) const
     {
         s = add(s, add(add(addend(v[0]), addend(v[1])), add(addend(v[2]), addend(v[3]))));
     }
-    EG__FN state both(state a, state b) const { return add(a, b); }
+    EG__FN state both(state a, state b) const
+    {
+        return add(a, b);
+    }
     EG__FN void put(char *y, int dtype, state s) const
     {
         eg__put(y, dtype, root ? eg__fn_sqrt(s / divisor) : s / divisor);
@@ -47,8 +74,14 @@ template <class T> struct power_sum {
     typedef T number, state;
     T p;
 
-    EG__FN state none() const { return 0; }
-    EG__FN void take(state &s, T v, int64_t) const { s += eg__fn_pow((T)eg__fn_abs(v), p); }
+    EG__FN state none() const
+    {
+        return 0;
+    }
+    EG__FN void take(state &s, T v, int64_t) const
+    {
+        s += eg__fn_pow((T)eg__fn_abs(v), p);
+    }
     EG__FN void take4(state &s, const T v[4], int64_t) const
     {
 #pragma unroll 1
@@ -56,25 +89,42 @@ template <class T> struct power_sum {
             s += eg__fn_pow((T)eg__fn_abs(i == 0 ? v[0] : i == 1 ? v[1] : i == 2 ? v[2] : v[3]), p);
         }
     }
-    EG__FN state both(state a, state b) const { return a + b; }
-    EG__FN void put(char *y, int dtype, state s) const { eg__put(y, dtype, eg__fn_pow(s, 1 / p)); }
+    EG__FN state both(state a, state b) const
+    {
+        return a + b;
+    }
+    EG__FN void put(char *y, int dtype, state s) const
+    {
+        eg__put(y, dtype, eg__fn_pow(s, 1 / p));
+    }
 };
 
 template <class T> struct product {
     typedef T number, state;
 
-    EG__FN state none() const { return 1; }
-    EG__FN void take(state &s, T v, int64_t) const { s = multiply(s, v); }
+    EG__FN state none() const
+    {
+        return 1;
+    }
+    EG__FN void take(state &s, T v, int64_t) const
+    {
+        s = multiply(s, v);
+    }
     EG__FN void take4(state &s, const T v[4], int64_t) const
     {
         s = multiply(s, multiply(multiply(v[0], v[1]), multiply(v[2], v[3])));
     }
-    EG__FN state both(state a, state b) const { return multiply(a, b); }
-    EG__FN void put(char *y, int dtype, state s) const { eg__put(y, dtype, s); }
+    EG__FN state both(state a, state b) const
+    {
+        return multiply(a, b);
+    }
+    EG__FN void put(char *y, int dtype, state s) const
+    {
+        eg__put(y, dtype, s);
+    }
 };
 
-template <class T>
-static cudaError_t start_sum(const eg__reduction &r, const eg__reduce_how &how, cudaStream_t s)
+template <class T> static cudaError_t start_sum(const eg__reduction &r, const eg__reduce_how &how, cudaStream_t s)
 {
     switch (how.op) {
     case EG__REDUCE_PROD:
@@ -93,8 +143,7 @@ cudaError_t eg__launch_sum(const eg__reduction *r, const eg__reduce_how *how, cu
     const bool power = how->op == EG__REDUCE_NORM && how->p != 1 && how->p != 2;
     switch (r->in) {
     case EG__IN_F32:
-        return power ? eg__reduce(*r, power_sum<float>{(float)how->p}, s)
-                     : start_sum<float>(*r, *how, s);
+        return power ? eg__reduce(*r, power_sum<float>{(float)how->p}, s) : start_sum<float>(*r, *how, s);
     case EG__IN_F64:
         return power ? eg__reduce(*r, power_sum<double>{how->p}, s) : start_sum<double>(*r, *how, s);
     default:
@@ -110,13 +159,22 @@ template <class T> struct count {
     typedef int64_t state;
     int64_t all; /* 0: the number itself */
 
-    EG__FN state none() const { return 0; }
-    EG__FN void take(state &s, T v, int64_t) const { s += v != 0; }
+    EG__FN state none() const
+    {
+        return 0;
+    }
+    EG__FN void take(state &s, T v, int64_t) const
+    {
+        s += v != 0;
+    }
     EG__FN void take4(state &s, const T v[4], int64_t) const
     {
         s += (v[0] != 0) + (v[1] != 0) + (v[2] != 0) + (v[3] != 0);
     }
-    EG__FN state both(state a, state b) const { return a + b; }
+    EG__FN state both(state a, state b) const
+    {
+        return a + b;
+    }
     EG__FN void put(char *y, int dtype, state s) const
     {
         eg__put(y, dtype, dtype == EG_I64 ? s : (int64_t)(s >= all));

@@ -65,8 +65,7 @@ static eg_status scan(const eg__call *c, eg__lines *l, eg__scanner how)
 static eg_status running(const eg__call *c, eg__scanner how, int nops)
 {
     eg__lines l;
-    eg__lines_make(&l, (eg_tensor *[]){c->in[0], c->out[0], c->out[1]}, nops,
-                   ((const eg__scan_opts *)c->opts)->axis);
+    eg__lines_make(&l, (eg_tensor *[]){c->in[0], c->out[0], c->out[1]}, nops, ((const eg__scan_opts *)c->opts)->axis);
     return scan(c, &l, how);
 }
 

@@ -19,14 +19,29 @@
 template <class T> struct plain_scan {
     typedef T number, state;
     enum { inputs = 1, places = 0 };
-    EG__FN state of(const T *v, int64_t) const { return v[0]; }
-    EG__FN T value(state s) const { return s; }
-    EG__FN int64_t place(state) const { return 0; }
+    EG__FN state of(const T *v, int64_t) const
+    {
+        return v[0];
+    }
+    EG__FN T value(state s) const
+    {
+        return s;
+    }
+    EG__FN int64_t place(state) const
+    {
+        return 0;
+    }
 };
 
 template <class T> struct running_sum : plain_scan<T> {
-    EG__FN T none() const { return 0; }
-    EG__FN T both(T a, T b) const { return a + b; }
+    EG__FN T none() const
+    {
+        return 0;
+    }
+    EG__FN T both(T a, T b) const
+    {
+        return a + b;
+    }
 };
 template <> EG__FN int64_t running_sum<int64_t>::both(int64_t a, int64_t b) const
 {
@@ -34,8 +49,14 @@ template <> EG__FN int64_t running_sum<int64_t>::both(int64_t a, int64_t b) cons
 }
 
 template <class T> struct running_product : plain_scan<T> {
-    EG__FN T none() const { return 1; }
-    EG__FN T both(T a, T b) const { return a * b; }
+    EG__FN T none() const
+    {
+        return 1;
+    }
+    EG__FN T both(T a, T b) const
+    {
+        return a * b;
+    }
 };
 template <> EG__FN int64_t running_product<int64_t>::both(int64_t a, int64_t b) const
 {
@@ -54,14 +75,26 @@ template <class T> struct running_extreme {
     enum { inputs = 1, places = 1 };
     bool turn; /* the smallest */
 
-    EG__FN state none() const { return state{eg__least(T()), 0}; }
-    EG__FN state of(const T *v, int64_t j) const { return state{eg__turned(v[0], turn), j}; }
+    EG__FN state none() const
+    {
+        return state{eg__least(T()), 0};
+    }
+    EG__FN state of(const T *v, int64_t j) const
+    {
+        return state{eg__turned(v[0], turn), j};
+    }
     EG__FN state both(const state &a, const state &b) const
     {
         return b.v >= a.v || b.v != b.v ? b : a;
     }
-    EG__FN T value(const state &s) const { return eg__turned(s.v, turn); }
-    EG__FN int64_t place(const state &s) const { return s.at; }
+    EG__FN T value(const state &s) const
+    {
+        return eg__turned(s.v, turn);
+    }
+    EG__FN int64_t place(const state &s) const
+    {
+        return s.at;
+    }
 };
 
 /* y = factor * (what came before) + term. */
@@ -74,16 +107,28 @@ template <class T> struct recurrence {
     typedef affine<T> state;
     enum { inputs = 2, places = 0 };
 
-    EG__FN state none() const { return state{1, 0}; }
-    EG__FN state of(const T *v, int64_t j) const { return state{j ? v[0] : 0, v[1]}; }
+    EG__FN state none() const
+    {
+        return state{1, 0};
+    }
+    EG__FN state of(const T *v, int64_t j) const
+    {
+        return state{j ? v[0] : 0, v[1]};
+    }
     EG__FN state both(const state &a, const state &b) const
     {
         /* Factors of a stretch may overflow where nothing came before. */
         const T before = a.term == 0 && isinf(b.factor) ? 0 : b.factor * a.term;
         return state{a.factor * b.factor, before + b.term};
     }
-    EG__FN T value(const state &s) const { return s.term; }
-    EG__FN int64_t place(const state &) const { return 0; }
+    EG__FN T value(const state &s) const
+    {
+        return s.term;
+    }
+    EG__FN int64_t place(const state &) const
+    {
+        return 0;
+    }
 };
 
 /* ---- elements -------------------------------------------------------------------------------------------- */
@@ -187,8 +232,7 @@ enum { AT_ONCE = 4 };
 
 /* What lies before this lane's state in the tile of its line, and the tile in one. Rooms of neighbouring calls are
  * two. */
-template <class O, class S>
-static EG__FN S before_lane(const O &o, S s, unsigned lanes, S *room, S *whole)
+template <class O, class S> static EG__FN S before_lane(const O &o, S s, unsigned lanes, S *room, S *whole)
 {
     const int width = lanes < 32 ? lanes : 32, lane = threadIdx.x & (width - 1);
     for (int by = 1; by < width; by *= 2) {
@@ -304,8 +348,7 @@ __global__ void __launch_bounds__(EG__LINE_BLOCK, EG__LINE_BLOCKS(typename O::nu
 }
 
 /* Of each line's parts, a block for a line: what is known of a part becomes what is known before it. */
-template <class O>
-__global__ void __launch_bounds__(EG__LINE_BLOCK) scan_parts(const eg__lines l, const O o)
+template <class O> __global__ void __launch_bounds__(EG__LINE_BLOCK) scan_parts(const eg__lines l, const O o)
 {
     typedef typename O::state state;
     __shared__ state room[2][EG__LINE_BLOCK / 32];
@@ -359,11 +402,9 @@ cudaError_t eg__launch_scan(const eg__lines *l, eg__scanner how, cudaStream_t s)
 {
     switch (l->in) {
     case EG__IN_F32:
-        return how == EG__SCAN_RECURRENCE ? scan(*l, recurrence<float>(), s)
-                                          : start<float>(*l, how, s);
+        return how == EG__SCAN_RECURRENCE ? scan(*l, recurrence<float>(), s) : start<float>(*l, how, s);
     case EG__IN_F64:
-        return how == EG__SCAN_RECURRENCE ? scan(*l, recurrence<double>(), s)
-                                          : start<double>(*l, how, s);
+        return how == EG__SCAN_RECURRENCE ? scan(*l, recurrence<double>(), s) : start<double>(*l, how, s);
     default:
         return start<int64_t>(*l, how, s);
     }

@@ -12,7 +12,7 @@ enum { EG__SCAN_BYTES = 16 }; /* of what is known of a part */
 typedef enum eg__scanner {
     EG__SCAN_SUM,
     EG__SCAN_PRODUCT,
-    EG__SCAN_MAX,       /* operands: x, values, places */
+    EG__SCAN_MAX, /* operands: x, values, places */
     EG__SCAN_MIN,
     EG__SCAN_RECURRENCE /* a, b, y */
 } eg__scanner;

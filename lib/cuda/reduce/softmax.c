@@ -25,22 +25,24 @@ static eg_status softmax(const eg__call *c, eg_tensor *const *t, int nops, bool 
     }
     eg__lines_make(&l, t, nops, ((const eg__scan_opts *)c->opts)->axis);
     if (l.n >= (int64_t)1 << 31) {
-        return eg__fail(EG_ESHAPE, c->op->name, "the axis has %lld elements, at most 2^31 - 1 are possible "
-                        "on %s", (long long)l.n, eg__cuda_at(c->device)->device->name);
+        return eg__fail(EG_ESHAPE, c->op->name,
+                        "the axis has %lld elements, at most 2^31 - 1 are possible "
+                        "on %s",
+                        (long long)l.n, eg__cuda_at(c->device)->device->name);
     }
     share(&l, eg__cuda_at(c->device)->processors);
     return eg__launched(c, nops == 2 ? eg__launch_softmax(&l, logarithm, eg__stream_of(c))
                                      : eg__launch_softmax_grad(&l, logarithm, eg__stream_of(c)));
 }
 
-#define SOFTMAX(name, logarithm)                                                                   \
-    eg_status eg__cuda_##name(const eg__call *c)                                                   \
-    {                                                                                              \
-        return softmax(c, (eg_tensor *[]){c->in[0], c->out[0]}, 2, logarithm);                     \
-    }                                                                                              \
-    eg_status eg__cuda_##name##_grad(const eg__call *c)                                            \
-    {                                                                                              \
-        return softmax(c, (eg_tensor *[]){c->in[0], c->in[1], c->out[0]}, 3, logarithm);           \
+#define SOFTMAX(name, logarithm)                                                         \
+    eg_status eg__cuda_##name(const eg__call *c)                                         \
+    {                                                                                    \
+        return softmax(c, (eg_tensor *[]){c->in[0], c->out[0]}, 2, logarithm);           \
+    }                                                                                    \
+    eg_status eg__cuda_##name##_grad(const eg__call *c)                                  \
+    {                                                                                    \
+        return softmax(c, (eg_tensor *[]){c->in[0], c->in[1], c->out[0]}, 3, logarithm); \
     }
 SOFTMAX(softmax, false)
 SOFTMAX(log_softmax, true)

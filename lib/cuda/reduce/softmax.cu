@@ -6,11 +6,17 @@
 /* ---- what is computed --------------------------------------------------------------------------------- */
 
 template <class T> struct largest {
-    EG__FN T both(T a, T b) const { return eg__top(a, b); }
+    EG__FN T both(T a, T b) const
+    {
+        return eg__top(a, b);
+    }
 };
 
 template <class T> struct total {
-    EG__FN T both(T a, T b) const { return a + b; }
+    EG__FN T both(T a, T b) const
+    {
+        return a + b;
+    }
 };
 
 /* An element from x, given what is known of the line; and the logarithm. */
@@ -26,7 +32,10 @@ template <class T> struct forward {
     {
         return logarithm ? x - top - less : eg__fn_exp(x - top) * scale;
     }
-    EG__FN void one(const T *v, T &y, int64_t) const { y = at(v[0]); }
+    EG__FN void one(const T *v, T &y, int64_t) const
+    {
+        y = at(v[0]);
+    }
     EG__FN void four(const T (*v)[EG__QUAD], T *y, int64_t) const
     {
 #pragma unroll(sizeof(T) == 4 ? 4 : 1)
@@ -45,7 +54,10 @@ template <class T> struct backward {
     {
         return logarithm ? dy - eg__fn_exp(y) * sum : y * (dy - sum);
     }
-    EG__FN void one(const T *v, T &dx, int64_t) const { dx = at(v[0], v[1]); }
+    EG__FN void one(const T *v, T &dx, int64_t) const
+    {
+        dx = at(v[0], v[1]);
+    }
     EG__FN void four(const T (*v)[EG__QUAD], T *dx, int64_t) const
     {
 #pragma unroll(sizeof(T) == 4 ? 4 : 1)
@@ -60,8 +72,14 @@ template <class T> struct weigh : eg__weighing<T> {
     eg__weighed<T> s;
 
     EG__FN weigh() : s(this->none()) {}
-    EG__FN void one(const T *v, T &, int64_t j) { this->take(s, v[0], j); }
-    EG__FN void four(const T (*v)[EG__QUAD], T *, int64_t j) { this->take4(s, v[0], j); }
+    EG__FN void one(const T *v, T &, int64_t j)
+    {
+        this->take(s, v[0], j);
+    }
+    EG__FN void four(const T (*v)[EG__QUAD], T *, int64_t j)
+    {
+        this->take4(s, v[0], j);
+    }
 };
 
 /* ... for the gradient, the sum of dy y, or of dy. */
@@ -69,7 +87,10 @@ template <class T> struct slope {
     T s;
     bool logarithm;
 
-    EG__FN void one(const T *v, T &, int64_t) { s += logarithm ? v[1] : v[0] * v[1]; }
+    EG__FN void one(const T *v, T &, int64_t)
+    {
+        s += logarithm ? v[1] : v[0] * v[1];
+    }
     EG__FN void four(const T (*v)[EG__QUAD], T *, int64_t)
     {
         T sum = 0;
@@ -97,8 +118,7 @@ template <class T, int N, int QUADS> struct held {
     template <int M> EG__FN void read(const eg__lines &l, const eg__line_at<M> &at, T none)
     {
         const int size = l.size[0];
-        four = n % EG__QUAD == 0 && at.in_step(l) &&
-               !((uintptr_t)at.p[0] & (eg__quad_bytes(size) - 1));
+        four = n % EG__QUAD == 0 && at.in_step(l) && !((uintptr_t)at.p[0] & (eg__quad_bytes(size) - 1));
         if (four) {
             eg__quad<T> raw[QUADS][N];
 #pragma unroll
@@ -339,9 +359,8 @@ template <class T> static cudaError_t start(const eg__lines &l, bool logarithm, 
     if (!l.along) {
         return EG__LAUNCH(softmax_across<T>, grid, EG__LINE_BLOCK, 0, s, l, logarithm);
     }
-    return l.n <= EG__SOFTMAX_HELD
-               ? EG__LAUNCH(softmax_held<T>, grid, EG__LINE_BLOCK, 0, s, l, logarithm)
-               : EG__LAUNCH(softmax_long<T>, (unsigned)l.at.n, LONG_BLOCK, 0, s, l, logarithm);
+    return l.n <= EG__SOFTMAX_HELD ? EG__LAUNCH(softmax_held<T>, grid, EG__LINE_BLOCK, 0, s, l, logarithm)
+                                   : EG__LAUNCH(softmax_long<T>, (unsigned)l.at.n, LONG_BLOCK, 0, s, l, logarithm);
 }
 
 template <class T> static cudaError_t start_grad(const eg__lines &l, bool logarithm, cudaStream_t s)
@@ -350,9 +369,8 @@ template <class T> static cudaError_t start_grad(const eg__lines &l, bool logari
     if (!l.along) {
         return EG__LAUNCH(softmax_grad_across<T>, grid, EG__LINE_BLOCK, 0, s, l, logarithm);
     }
-    return l.n <= EG__SOFTMAX_HELD
-               ? EG__LAUNCH(softmax_grad_held<T>, grid, EG__LINE_BLOCK, 0, s, l, logarithm)
-               : EG__LAUNCH(softmax_grad_long<T>, (unsigned)l.at.n, LONG_BLOCK, 0, s, l, logarithm);
+    return l.n <= EG__SOFTMAX_HELD ? EG__LAUNCH(softmax_grad_held<T>, grid, EG__LINE_BLOCK, 0, s, l, logarithm)
+                                   : EG__LAUNCH(softmax_grad_long<T>, (unsigned)l.at.n, LONG_BLOCK, 0, s, l, logarithm);
 }
 
 cudaError_t eg__launch_softmax(const eg__lines *l, int logarithm, cudaStream_t s)
@@ -362,6 +380,5 @@ cudaError_t eg__launch_softmax(const eg__lines *l, int logarithm, cudaStream_t s
 
 cudaError_t eg__launch_softmax_grad(const eg__lines *l, int logarithm, cudaStream_t s)
 {
-    return l->in == EG__IN_F64 ? start_grad<double>(*l, logarithm, s)
-                               : start_grad<float>(*l, logarithm, s);
+    return l->in == EG__IN_F64 ? start_grad<double>(*l, logarithm, s) : start_grad<float>(*l, logarithm, s);
 }

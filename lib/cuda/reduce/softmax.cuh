@@ -31,8 +31,7 @@ template <class T> static EG__FN T eg__weight(const eg__weighed<T> &s, T less)
     return s.sum * eg__fn_exp(s.top - less);
 }
 
-template <class T>
-static EG__FN eg__weighed<T> eg__weigh_both(const eg__weighed<T> &a, const eg__weighed<T> &b, T less)
+template <class T> static EG__FN eg__weighed<T> eg__weigh_both(const eg__weighed<T> &a, const eg__weighed<T> &b, T less)
 {
     return eg__weighed<T>{eg__top(a.top, b.top), eg__weight(a, less) + eg__weight(b, less)};
 }

@@ -13,24 +13,24 @@
 #include "lib/core/environment.h"
 #include "lib/ops/rnn.h"
 
-#define FUNCTIONS(X)                                                                               \
-    X(cudnnCreateDropoutDescriptor)                                                                \
-    X(cudnnCreateRNNDataDescriptor)                                                                \
-    X(cudnnCreateRNNDescriptor)                                                                    \
-    X(cudnnCreateTensorDescriptor)                                                                 \
-    X(cudnnDestroyDropoutDescriptor)                                                               \
-    X(cudnnDestroyRNNDataDescriptor)                                                               \
-    X(cudnnDestroyRNNDescriptor)                                                                   \
-    X(cudnnDestroyTensorDescriptor)                                                                \
-    X(cudnnGetRNNTempSpaceSizes)                                                                   \
-    X(cudnnGetRNNWeightParams)                                                                     \
-    X(cudnnGetRNNWeightSpaceSize)                                                                  \
-    X(cudnnRNNBackwardData_v8)                                                                     \
-    X(cudnnRNNBackwardWeights_v8)                                                                  \
-    X(cudnnRNNForward)                                                                             \
-    X(cudnnSetDropoutDescriptor)                                                                   \
-    X(cudnnSetRNNDataDescriptor)                                                                   \
-    X(cudnnSetRNNDescriptor_v8)                                                                    \
+#define FUNCTIONS(X)                 \
+    X(cudnnCreateDropoutDescriptor)  \
+    X(cudnnCreateRNNDataDescriptor)  \
+    X(cudnnCreateRNNDescriptor)      \
+    X(cudnnCreateTensorDescriptor)   \
+    X(cudnnDestroyDropoutDescriptor) \
+    X(cudnnDestroyRNNDataDescriptor) \
+    X(cudnnDestroyRNNDescriptor)     \
+    X(cudnnDestroyTensorDescriptor)  \
+    X(cudnnGetRNNTempSpaceSizes)     \
+    X(cudnnGetRNNWeightParams)       \
+    X(cudnnGetRNNWeightSpaceSize)    \
+    X(cudnnRNNBackwardData_v8)       \
+    X(cudnnRNNBackwardWeights_v8)    \
+    X(cudnnRNNForward)               \
+    X(cudnnSetDropoutDescriptor)     \
+    X(cudnnSetRNNDataDescriptor)     \
+    X(cudnnSetRNNDescriptor_v8)      \
     X(cudnnSetTensorNdDescriptor)
 
 EG__LIBRARY(dnn, FUNCTIONS, .title = "cuDNN 9", .files = {"libcudnn.so.9"});
@@ -49,7 +49,7 @@ typedef struct net {
     cudnnDropoutDescriptor_t dropout;
     cudnnRNNDataDescriptor_t x, y;
     cudnnTensorDescriptor_t h, cells, matrix, bias; /* the last two are asked for and not looked at */
-    size_t weights, work, reserve; /* bytes */
+    size_t weights, work, reserve;                  /* bytes */
 } net;
 
 /* The first failure of several calls. */
@@ -58,7 +58,7 @@ typedef struct net {
 static cudnnStatus_t describe(net *n)
 {
     const cudnnDataType_t type = eg__dnn_type(n->dtype);
-    const cudnnMathType_t math = n->dtype != EG_F32                    ? CUDNN_TENSOR_OP_MATH
+    const cudnnMathType_t math = n->dtype != EG_F32              ? CUDNN_TENSOR_OP_MATH
                                  : n->c->T->math == EG_MATH_TF32 ? CUDNN_DEFAULT_MATH
                                                                  : CUDNN_FMA_MATH;
     const int T = (int)n->steps, N = (int)n->rows, I = (int)n->inputs, H = (int)n->width, R = (int)n->state;
@@ -185,8 +185,8 @@ static bool fits(const net *n, const eg__rnn_opts *o)
     const int64_t most = (int64_t)1 << 30;
     const bool projects = o->has >> EG__RNN_W_HR & 1;
     bool good = n->dtype != EG_F64 && !o->reverse && !o->reset_before && o->clip == 0 && n->steps > 0 && n->rows > 0 &&
-                n->inputs > 0 && n->state > 0 && (!projects || n->state < n->width) &&
-                n->rows * n->width < most && n->steps < most && n->inputs < most && !(n->lengths && n->lengths->device);
+                n->inputs > 0 && n->state > 0 && (!projects || n->state < n->width) && n->rows * n->width < most &&
+                n->steps < most && n->inputs < most && !(n->lengths && n->lengths->device);
     for (int64_t i = 0; i < n->rows && good; i++) {
         good = length_of(n, i) > 0;
     }
@@ -288,12 +288,11 @@ static cudnnStatus_t forward(const net *n, const int32_t *lengths, char *work)
     const eg__call *c = n->c;
     const bool lstm = n->gates == 4;
     char *kept = eg__ptr(c->out[lstm ? 3 : 2]);
-    return dnn.cudnnRNNForward(n->handle, n->rnn, n->training ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE,
-                               lengths, n->x, eg__ptr(c->in[EG__RNN_X]), n->y, eg__ptr(c->out[0]), n->h,
-                               data_of(c->in[EG__RNN_H0]), eg__ptr(c->out[1]), n->cells,
-                               lstm ? data_of(c->in[EG__RNN_C0]) : NULL, lstm ? eg__ptr(c->out[2]) : NULL, n->weights,
-                               kept + weights_at(n), n->work, work, n->training ? n->reserve : 0,
-                               n->training ? kept : NULL);
+    return dnn.cudnnRNNForward(
+        n->handle, n->rnn, n->training ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE, lengths, n->x,
+        eg__ptr(c->in[EG__RNN_X]), n->y, eg__ptr(c->out[0]), n->h, data_of(c->in[EG__RNN_H0]), eg__ptr(c->out[1]),
+        n->cells, lstm ? data_of(c->in[EG__RNN_C0]) : NULL, lstm ? eg__ptr(c->out[2]) : NULL, n->weights,
+        kept + weights_at(n), n->work, work, n->training ? n->reserve : 0, n->training ? kept : NULL);
 }
 
 static eg_status run(net *n, const eg_tensor *reserve)
@@ -304,10 +303,11 @@ static eg_status run(net *n, const eg_tensor *reserve)
     eg_status st = make(n);
     const int32_t *lengths = st ? NULL : lengths_there(n);
     st = lengths ? eg__cuda_scratch(c, n->work ? n->work : 1, &work) : eg__why();
-    st = st ? st : move_weights(n, true, kept + weights_at(n),
-                                (own){data_of(c->in[EG__RNN_W_IH]), data_of(c->in[EG__RNN_W_HH]),
-                                      data_of(c->in[EG__RNN_B_IH]), data_of(c->in[EG__RNN_B_HH]),
-                                      n->gates == 4 ? data_of(c->in[EG__RNN_W_HR]) : NULL});
+    st = st ? st
+            : move_weights(n, true, kept + weights_at(n),
+                           (own){data_of(c->in[EG__RNN_W_IH]), data_of(c->in[EG__RNN_W_HH]),
+                                 data_of(c->in[EG__RNN_B_IH]), data_of(c->in[EG__RNN_B_HH]),
+                                 n->gates == 4 ? data_of(c->in[EG__RNN_W_HR]) : NULL});
     if (!st) {
         cudnnStatus_t e = forward(n, lengths, work->data);
         st = e ? eg__dnn_failed(c->op->name, e, "a recurrent layer") : EG_OK;
@@ -360,10 +360,9 @@ static cudnnStatus_t backward(const net *n, const int32_t *lengths, const back *
     const void *h0 = data_of(c->in[EG__RNN_GRAD_H0]), *c0 = data_of(c->in[EG__RNN_GRAD_C0]);
     eg_tensor *dh0 = c->out[lstm ? 1 : 2];
     cudnnStatus_t e = dnn.cudnnRNNBackwardData_v8(
-        n->handle, n->rnn, lengths, n->y, y, b->dy, n->x, eg__ptr(c->out[0]), n->h, h0,
-        data_of(c->in[EG__RNN_GRAD_DH]), first ? eg__ptr(dh0) : NULL, n->cells, lstm ? c0 : NULL,
-        lstm ? data_of(c->in[EG__RNN_GRAD_DC]) : NULL, lstm && c0 ? eg__ptr(c->out[2]) : NULL, n->weights,
-        kept + weights_at(n), n->work, b->work, n->reserve, kept);
+        n->handle, n->rnn, lengths, n->y, y, b->dy, n->x, eg__ptr(c->out[0]), n->h, h0, data_of(c->in[EG__RNN_GRAD_DH]),
+        first ? eg__ptr(dh0) : NULL, n->cells, lstm ? c0 : NULL, lstm ? data_of(c->in[EG__RNN_GRAD_DC]) : NULL,
+        lstm && c0 ? eg__ptr(c->out[2]) : NULL, n->weights, kept + weights_at(n), n->work, b->work, n->reserve, kept);
     TRY(dnn.cudnnRNNBackwardWeights_v8(n->handle, n->rnn, CUDNN_WGRAD_MODE_ADD, lengths, n->x,
                                        eg__ptr(c->in[EG__RNN_GRAD_X]), n->h, h0, n->y, y, n->weights, b->dw, n->work,
                                        b->work, n->reserve, kept));

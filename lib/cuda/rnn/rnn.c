@@ -14,8 +14,8 @@ typedef struct layer {
     eg__rnn_plan p;
     const eg_tensor *reserve;
     int dtype, kept_dtype;
-    int64_t size, kept; /* bytes of an element: of the row, of the reserve */
-    bool half, first_state; /* the first is given */
+    int64_t size, kept;          /* bytes of an element: of the row, of the reserve */
+    bool half, first_state;      /* the first is given */
     eg__rnn_cells cells, states; /* of a step: rows x width, rows x state */
     size_t workspace, taken;     /* scratch: of products, then what else was taken so far */
     eg__block *block;
@@ -29,11 +29,8 @@ static layer layer_of(const eg__call *c, eg__rnn_plan p, const eg__rnn_opts *o, 
     l.kept_dtype = wide ? EG_F64 : EG_F32;
     l.kept = wide ? 8 : 4;
     l.size = half ? 2 : l.kept;
-    l.cells = (eg__rnn_cells){.n = p.rows * p.width,
-                              .width = eg__divisor_of(p.width),
-                              .wide = wide,
-                              .dtype = dtype,
-                              .size = (int)l.size};
+    l.cells = (eg__rnn_cells){
+        .n = p.rows * p.width, .width = eg__divisor_of(p.width), .wide = wide, .dtype = dtype, .size = (int)l.size};
     l.states = l.cells;
     l.states.n = p.rows * p.state;
     l.states.width = eg__divisor_of(p.state);
@@ -275,8 +272,8 @@ eg_status eg__cuda_lstm(const eg__call *c)
     const int64_t N = p->rows, H = p->width, R = p->state;
     const matrix gates = {kept_at(l, 0), 4 * H, 4 * H, 4 * l->cells.n * l->kept};
     const matrix h = {kept_at(l, p->h), R, R, l->states.n * l->kept}, feed = {NULL, R, R, 0};
-    eg_status st = plan(l, &m.x, p->steps * N, (matrix){eg__ptr(x), p->inputs, p->inputs, 0},
-                        c->in[EG__RNN_W_IH], 0, true, gates, false);
+    eg_status st = plan(l, &m.x, p->steps * N, (matrix){eg__ptr(x), p->inputs, p->inputs, 0}, c->in[EG__RNN_W_IH], 0,
+                        true, gates, false);
     st = st ? st : plan(l, &m.h, N, l->half ? feed : h, c->in[EG__RNN_W_HH], 0, true, gates, true);
     if (w_hr) {
         st = st ? st : plan(l, &m.r, N, (matrix){NULL, H, H, 0}, w_hr, 0, true, h, false);
@@ -290,8 +287,9 @@ eg_status eg__cuda_lstm(const eg__call *c)
         st = lstm_step(&m, i);
     }
     const int64_t last = eg__rnn_last(p);
-    st = st ? st : last_states(l, kept_at(l, p->h + last * l->states.n), c->out[1],
-                               kept_at(l, p->c + last * l->cells.n), c->out[2]);
+    st = st ? st
+            : last_states(l, kept_at(l, p->h + last * l->states.n), c->out[1], kept_at(l, p->c + last * l->cells.n),
+                          c->out[2]);
     eg__cuda_scratch_end(l->block);
     return st;
 }
@@ -325,11 +323,8 @@ static eg_status lstm_step_back(lstm_back *m, int64_t index)
     eg_status st = EG_OK;
     k.at.t = t;
     if (c->in[EG__RNN_GRAD_W_HR]) {
-        eg__rnn_back projected = {.at = l->states,
-                                  .dh = dh,
-                                  .dy = dy_t,
-                                  .dz = eg__ptr(c->out[3]) + t * l->states.n * l->size,
-                                  .past = past};
+        eg__rnn_back projected = {
+            .at = l->states, .dh = dh, .dy = dy_t, .dz = eg__ptr(c->out[3]) + t * l->states.n * l->size, .past = past};
         projected.at.t = t;
         st = eg__launched(c, eg__launch_lstm_project_back(&projected, eg__stream_of(c)));
         k.dh = scratch_at(l, m->cells);
@@ -355,16 +350,17 @@ eg_status eg__cuda_lstm_grad(const eg__call *c)
     if (eg__rnn_packed(c->in[EG__RNN_GRAD_RESERVE])) {
         return eg__dnn_rnn_grad(c);
     }
-    lstm_back m = {.l = layer_of(c, eg__rnn_backward_plan(c, 4), &o->forward, c->in[EG__RNN_GRAD_RESERVE],
-                                 w_hh->dtype)};
+    lstm_back m = {.l =
+                       layer_of(c, eg__rnn_backward_plan(c, 4), &o->forward, c->in[EG__RNN_GRAD_RESERVE], w_hh->dtype)};
     layer *l = &m.l;
     const eg__rnn_plan *p = &l->p;
     const int64_t N = p->rows, H = p->width, R = p->state;
     eg_status st = plan(l, &m.h, N, (matrix){eg__ptr(c->out[0]), 4 * H, 4 * H, 4 * l->cells.n * l->size}, w_hh, 0,
                         false, (matrix){NULL, R, R, 0}, p->lengths != NULL);
     if (w_hr) {
-        st = st ? st : plan(l, &m.r, N, (matrix){eg__ptr(c->out[3]), R, R, l->states.n * l->size}, w_hr, 0, false,
-                            (matrix){NULL, H, H, 0}, false);
+        st = st ? st
+                : plan(l, &m.r, N, (matrix){eg__ptr(c->out[3]), R, R, l->states.n * l->size}, w_hr, 0, false,
+                       (matrix){NULL, H, H, 0}, false);
         m.cells = take(l, l->cells.n * l->kept);
     }
     m.dh = take(l, l->states.n * l->kept);
@@ -517,8 +513,7 @@ eg_status eg__cuda_gru_grad(const eg__call *c)
     if (eg__rnn_packed(c->in[EG__RNN_GRAD_RESERVE])) {
         return eg__dnn_rnn_grad(c);
     }
-    gru_back m = {.l = layer_of(c, eg__rnn_backward_plan(c, 3), &o->forward, c->in[EG__RNN_GRAD_RESERVE],
-                                w_hh->dtype)};
+    gru_back m = {.l = layer_of(c, eg__rnn_backward_plan(c, 3), &o->forward, c->in[EG__RNN_GRAD_RESERVE], w_hh->dtype)};
     layer *l = &m.l;
     const eg__rnn_plan *p = &l->p;
     const bool early = o->forward.reset_before;

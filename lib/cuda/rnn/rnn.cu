@@ -5,7 +5,8 @@
 #include "lib/cuda/common/math.cuh"
 #include "lib/cuda/rnn/rnn.h"
 
-namespace {
+namespace
+{
 
 EG__FN int64_t length_of(const char *lengths, int is_long, int64_t row)
 {
@@ -26,7 +27,10 @@ struct cell {
         takes = there && (!k.lengths || k.t < length_of(k.lengths, k.long_lengths, row));
     }
     /* Its first gate of several. */
-    EG__FN int64_t gate(const eg__rnn_cells &k, int gates) const { return row * gates * k.width.d + j; }
+    EG__FN int64_t gate(const eg__rnn_cells &k, int gates) const
+    {
+        return row * gates * k.width.d + j;
+    }
 };
 
 /* An element of the row's dtype, 0 where there is none. */
@@ -164,8 +168,8 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) gru_step(const e
         }
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            g[i * H] = eg__fn_sigmoid(g[i * H] + m[i] +
-                                      (get<T>(k.b_ih, k.at, j + i * H) + get<T>(k.b_hh, k.at, j + i * H)));
+            g[i * H] =
+                eg__fn_sigmoid(g[i * H] + m[i] + (get<T>(k.b_ih, k.at, j + i * H) + get<T>(k.b_hh, k.at, j + i * H)));
         }
         met = m[2] + get<T>(k.b_hh, k.at, j + 2 * H);
         const T v = eg__fn_tanh(g[2 * H] + get<T>(k.b_ih, k.at, j + 2 * H) + g[0] * met);
@@ -188,8 +192,8 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) gru_gates(const 
     if (at.takes) {
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            g[i * H] = eg__fn_sigmoid(g[i * H] + (get<T>(k.b_ih, k.at, at.j + i * H) +
-                                                  get<T>(k.b_hh, k.at, at.j + i * H)));
+            g[i * H] =
+                eg__fn_sigmoid(g[i * H] + (get<T>(k.b_ih, k.at, at.j + i * H) + get<T>(k.b_hh, k.at, at.j + i * H)));
         }
         met = g[0] * ((const T *)k.h_before)[at.i];
     }
@@ -321,12 +325,12 @@ __global__ void __launch_bounds__(EG__BLOCK) rnn_pieces(const eg__rnn_pieces k)
 
 /* ---- starting ----------------------------------------------------------------------------------------- */
 
-#define START(name, args)                                                                          \
-    cudaError_t eg__launch_##name(const args *k, cudaStream_t s)                                   \
-    {                                                                                              \
-        return !k->at.n    ? cudaSuccess                                                           \
-               : k->at.wide ? EG__LAUNCH(name<double>, eg__blocks(k->at.n), EG__BLOCK, 0, s, *k)   \
-                            : EG__LAUNCH(name<float>, eg__blocks(k->at.n), EG__BLOCK, 0, s, *k);   \
+#define START(name, args)                                                                        \
+    cudaError_t eg__launch_##name(const args *k, cudaStream_t s)                                 \
+    {                                                                                            \
+        return !k->at.n     ? cudaSuccess                                                        \
+               : k->at.wide ? EG__LAUNCH(name<double>, eg__blocks(k->at.n), EG__BLOCK, 0, s, *k) \
+                            : EG__LAUNCH(name<float>, eg__blocks(k->at.n), EG__BLOCK, 0, s, *k); \
     }
 START(lstm_step, eg__rnn_step)
 START(lstm_project, eg__rnn_step)

@@ -31,13 +31,13 @@ typedef struct eg__rnn_cells {
 typedef struct eg__rnn_step {
     eg__rnn_cells at;
     char *gates;
-    const char *b_ih, *b_hh;        /* dtype */
+    const char *b_ih, *b_hh; /* dtype */
     const char *c_before, *h_before;
-    char *c, *h;                    /* after the step */
-    char *met;                      /* GRU: what the reset gate met */
-    const char *product;            /* GRU: of w_hh and h, if the reset gate comes after; NULL: 0 */
-    char *feed, *y;                 /* dtype: for the next product; the result */
-    double clip;                    /* NaN: none */
+    char *c, *h;         /* after the step */
+    char *met;           /* GRU: what the reset gate met */
+    const char *product; /* GRU: of w_hh and h, if the reset gate comes after; NULL: 0 */
+    char *feed, *y;      /* dtype: for the next product; the result */
+    double clip;         /* NaN: none */
 } eg__rnn_step;
 
 cudaError_t eg__launch_lstm_step(const eg__rnn_step *k, cudaStream_t s);
@@ -53,13 +53,13 @@ typedef struct eg__rnn_back {
     eg__rnn_cells at;
     const char *gates, *met;
     const char *c_before, *c, *h_before;
-    const char *dh; /* of the state after the step, but for what comes from y */
-    const char *dy; /* dtype; NULL: 0 */
-    char *dc;       /* of the state after it, then of the state before it */
-    char *dz;       /* dtype: before the gates' activations, of a GRU on x's side */
-    char *dm;       /* GRU, dtype: on h's side */
+    const char *dh;  /* of the state after the step, but for what comes from y */
+    const char *dy;  /* dtype; NULL: 0 */
+    char *dc;        /* of the state after it, then of the state before it */
+    char *dz;        /* dtype: before the gates' activations, of a GRU on x's side */
+    char *dm;        /* GRU, dtype: on h's side */
     const char *drh; /* GRU, the reset gate before the product: of r h; NULL: 0 */
-    char *past;     /* of the state before, but for what goes through gates; LSTM: NULL if nothing does */
+    char *past;      /* of the state before, but for what goes through gates; LSTM: NULL if nothing does */
     double clip;
 } eg__rnn_back;
 

@@ -134,8 +134,13 @@ static eg__block **tree_of(const eg__block *b)
 eg__block *eg__block_cut(eg__block *b, size_t bytes)
 {
     eg__block *rest = eg__header_new(b->pool->heap);
-    *rest = (eg__block){.data = b->data + bytes, .pool = b->pool, .bytes = b->bytes - bytes,
-                        .state = b->state, .prev = b, .next = b->next, .segment = b->segment};
+    *rest = (eg__block){.data = b->data + bytes,
+                        .pool = b->pool,
+                        .bytes = b->bytes - bytes,
+                        .state = b->state,
+                        .prev = b,
+                        .next = b->next,
+                        .segment = b->segment};
     if (rest->next) {
         rest->next->prev = rest;
     }

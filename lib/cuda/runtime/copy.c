@@ -18,8 +18,8 @@ static eg_status stage(eg_stream *s, const char *op, int *which)
         return eg__cuda_check(d, op, cudaEventSynchronize(g->done[k]), "waiting for pinned memory");
     }
     void *memory = NULL;
-    cudaError_t e = eg__fail_injected() ? cudaErrorMemoryAllocation
-                                        : cudaEventCreateWithFlags(&g->done[k], cudaEventDisableTiming);
+    cudaError_t e =
+        eg__fail_injected() ? cudaErrorMemoryAllocation : cudaEventCreateWithFlags(&g->done[k], cudaEventDisableTiming);
     if (!e && (e = cudaHostAlloc(&memory, EG__STAGE_BYTES, cudaHostAllocDefault))) {
         cudaEventDestroy(g->done[k]);
     }
@@ -57,8 +57,8 @@ eg_status eg__cuda_upload(const char *op, eg__thread *T, eg_tensor *t, const voi
         st = stage(s, op, &k);
         if (!st) {
             memcpy(s->staging.memory[k], (const char *)from + at, n);
-            cudaError_t e = cudaMemcpyAsync(eg__ptr(t) + at, s->staging.memory[k], n,
-                                            cudaMemcpyHostToDevice, s->handle);
+            cudaError_t e =
+                cudaMemcpyAsync(eg__ptr(t) + at, s->staging.memory[k], n, cudaMemcpyHostToDevice, s->handle);
             e = e ? e : cudaEventRecord(s->staging.done[k], s->handle);
             st = eg__cuda_check(eg__cuda_of(s->device), op, e, "copying to the device");
         }
@@ -81,16 +81,16 @@ static eg_status fetch(eg_stream *s, const char *op, const char *from, piece *p)
     if (st) {
         return st;
     }
-    cudaError_t e = cudaMemcpyAsync(s->staging.memory[p->stage], from + p->at, p->bytes,
-                                    cudaMemcpyDeviceToHost, s->handle);
+    cudaError_t e =
+        cudaMemcpyAsync(s->staging.memory[p->stage], from + p->at, p->bytes, cudaMemcpyDeviceToHost, s->handle);
     e = e ? e : cudaEventRecord(s->staging.done[p->stage], s->handle);
     return eg__cuda_check(eg__cuda_of(s->device), op, e, "copying from the device");
 }
 
 static eg_status arrive(eg_stream *s, const char *op, char *to, const piece *p)
 {
-    eg_status st = eg__cuda_check(eg__cuda_of(s->device), op,
-                                  cudaEventSynchronize(s->staging.done[p->stage]), "waiting");
+    eg_status st =
+        eg__cuda_check(eg__cuda_of(s->device), op, cudaEventSynchronize(s->staging.done[p->stage]), "waiting");
     if (!st) {
         memcpy(to + p->at, s->staging.memory[p->stage], p->bytes);
     }
@@ -141,13 +141,13 @@ static eg_status across(const eg__call *c, const eg_tensor *x, eg_tensor *y)
         return st;
     }
     cudaError_t e = cudaStreamWaitEvent(there->handle, here->mark, 0);
-    e = e ? e : cudaMemcpyPeerAsync(eg__ptr(y), to->ordinal, eg__ptr(x), from->ordinal,
-                                    (size_t)x->n * eg__esize(x), there->handle);
+    e = e ? e
+          : cudaMemcpyPeerAsync(eg__ptr(y), to->ordinal, eg__ptr(x), from->ordinal, (size_t)x->n * eg__esize(x),
+                                there->handle);
     e = e ? e : cudaEventRecord(there->mark, there->handle);
     st = eg__cuda_check(to, op, e, "copying between devices");
     st = st ? st : eg__cuda_enter(from, op);
-    st = st ? st : eg__cuda_check(from, op, cudaStreamWaitEvent(here->handle, there->mark, 0),
-                                  "ordering streams");
+    st = st ? st : eg__cuda_check(from, op, cudaStreamWaitEvent(here->handle, there->mark, 0), "ordering streams");
     atomic_fetch_add_explicit(&here->queued, 1, memory_order_relaxed);
     eg_status back = eg__cuda_enter(to, op);
     return st ? st : back;
@@ -160,8 +160,7 @@ eg_status eg__cuda_to(const eg__call *c)
         return EG_OK;
     }
     return x->device ? across(c, x, c->out[0])
-                     : eg__cuda_upload(c->op->name, c->T, c->out[0], eg__ptr(x),
-                                       (size_t)x->n * eg__esize(x));
+                     : eg__cuda_upload(c->op->name, c->T, c->out[0], eg__ptr(x), (size_t)x->n * eg__esize(x));
 }
 
 /* ---- operands in another form ------------------------------------------------------------------------------ */

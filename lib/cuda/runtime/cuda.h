@@ -26,7 +26,7 @@ typedef struct eg__cuda_timer eg__cuda_timer;
 typedef struct eg__clock {
     cudaStream_t stream;
     cudaEvent_t origin, mark;
-    int64_t since;        /* ns on the clock at origin */
+    int64_t since;         /* ns on the clock at origin */
     eg__cuda_timer *spare; /* under the device's lock */
 } eg__clock;
 
@@ -51,11 +51,11 @@ struct eg_stream {
     eg__pool *pool;
     struct eg__capture *capture; /* what is queued on it goes there; its pool takes the place of the usual one */
     eg__pool *usual;
-    cudaEvent_t mark;   /* where others wait for it */
+    cudaEvent_t mark; /* where others wait for it */
     eg__staging staging;
-    int id;             /* among the device's */
-    bool taken, thread; /* in use; as a thread's own */
-    void *_Atomic dnn;  /* what cuDNN needs on it, lib/cuda/dnn/dnn_plans.c */
+    int id;                        /* among the device's */
+    bool taken, thread;            /* in use; as a thread's own */
+    void *_Atomic dnn;             /* what cuDNN needs on it, lib/cuda/dnn/dnn_plans.c */
     _Atomic int64_t queued;        /* ops so far */
     int64_t seen[EG__MAX_STREAMS]; /* of other streams: up to where this one waited for them */
 };
@@ -133,10 +133,8 @@ void eg__cuda_pool_free(eg_device *d, void *pool);
 
 /* ---- copy.c ------------------------------------------------------------------------------------ */
 
-eg_status eg__cuda_upload(const char *op, eg__thread *T, eg_tensor *t, const void *from,
-                          size_t bytes);
-eg_status eg__cuda_download(const char *op, eg__thread *T, const eg_tensor *t, void *to,
-                            size_t bytes);
+eg_status eg__cuda_upload(const char *op, eg__thread *T, eg_tensor *t, const void *from, size_t bytes);
+eg_status eg__cuda_download(const char *op, eg__thread *T, const eg_tensor *t, void *to, size_t bytes);
 eg_status eg__cuda_fill(const char *op, eg__thread *T, eg_tensor *t, uint64_t bits);
 void eg__staging_end(eg__staging *g);
 
@@ -165,18 +163,17 @@ static inline eg__fault *eg__fault_of(const eg__call *c)
 }
 
 /* What kernels check of an index into `size` places; o: the eg__index_opts of the call. */
-#define EG__RAW_INDEX(c, o, places)                                                                \
-    ((eg__raw_index){.low = (o)->raw == EG__RAW_FROM_END ? -(places) : 0,                          \
-                     .size = (o)->raw ? (places) : 0,                                              \
-                     .op = (c)->op->id,                                                            \
-                     .name = (o)->name,                                                            \
+#define EG__RAW_INDEX(c, o, places)                                       \
+    ((eg__raw_index){.low = (o)->raw == EG__RAW_FROM_END ? -(places) : 0, \
+                     .size = (o)->raw ? (places) : 0,                     \
+                     .op = (c)->op->id,                                   \
+                     .name = (o)->name,                                   \
                      .fault = (o)->name ? eg__fault_of(c) : NULL})
 
 /* The status of a launch. */
 static inline eg_status eg__launched(const eg__call *c, cudaError_t e)
 {
-    return likely(e == cudaSuccess) ? EG_OK
-                                    : eg__cuda_check(eg__cuda_at(c->device), c->op->name, e, "launch");
+    return likely(e == cudaSuccess) ? EG_OK : eg__cuda_check(eg__cuda_at(c->device), c->op->name, e, "launch");
 }
 
 /* Device memory of a kernel, given back in the order of its stream: right after the last launch that uses it. */

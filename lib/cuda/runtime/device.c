@@ -32,8 +32,7 @@ static bool fatal(cudaError_t e)
 
 static eg_status lost(const eg__cuda *d, const char *op)
 {
-    return eg__fail(EG_EFAULT, op, "%s is lost to this process after a fault: %s", d->device->name,
-                    d->why);
+    return eg__fail(EG_EFAULT, op, "%s is lost to this process after a fault: %s", d->device->name, d->why);
 }
 
 eg_status eg__cuda_check(eg__cuda *d, const char *op, cudaError_t e, const char *what)
@@ -47,8 +46,7 @@ eg_status eg__cuda_check(eg__cuda *d, const char *op, cudaError_t e, const char 
     }
     if (!d->lost && fatal(e)) {
         d->lost = true;
-        snprintf(d->why, sizeof d->why, "%s (%s), seen in %s", cudaGetErrorString(e),
-                 cudaGetErrorName(e), op);
+        snprintf(d->why, sizeof d->why, "%s (%s), seen in %s", cudaGetErrorString(e), cudaGetErrorName(e), op);
     }
     if (d->lost) {
         return lost(d, op);
@@ -69,8 +67,7 @@ eg_status eg__cuda_faults(eg__cuda *d)
     op = found.name ? found.name : op;
     switch (found.kind) {
     case EG__FAULT_WEIGHT:
-        return eg__fail(EG_EINVAL, op, "row %lld, class %lld: no probability or logit", found.value,
-                        found.low);
+        return eg__fail(EG_EINVAL, op, "row %lld, class %lld: no probability or logit", found.value, found.low);
     case EG__FAULT_SUM:
         return eg__fail(EG_EINVAL, op, "row %lld: the probabilities sum to 0", found.value);
     case EG__FAULT_NAN:
@@ -84,11 +81,9 @@ eg_status eg__cuda_faults(eg__cuda *d)
     case EG__FAULT_LENGTH:
         return eg__fail(EG_EINDEX, op, EG__SAY_LENGTH, found.value, found.low, found.high);
     case EG__FAULT_BLANK:
-        return eg__fail(EG_EINVAL, op, "label %lld of row %lld is the blank, %lld", found.low, found.high,
-                        found.value);
+        return eg__fail(EG_EINVAL, op, "label %lld of row %lld is the blank, %lld", found.low, found.high, found.value);
     default:
-        return eg__fail(EG_EINDEX, op, "index %lld is outside %lld..%lld", found.value, found.low,
-                        found.high - 1);
+        return eg__fail(EG_EINDEX, op, "index %lld is outside %lld..%lld", found.value, found.low, found.high - 1);
     }
 }
 
@@ -152,7 +147,10 @@ eg_status eg__cuda_open(eg_device *device, int64_t bytes)
     several |= first >= 0 && first != d->ordinal;
     first = d->ordinal;
     eg_status st = eg__cuda_check(d, "eg_cuda", cudaSetDevice(d->ordinal), "opening it");
-    st = st ? st : eg__cuda_check(d, "eg_cuda", cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount, d->ordinal), "its multiprocessors");
+    st = st ? st
+            : eg__cuda_check(d, "eg_cuda",
+                             cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount, d->ordinal),
+                             "its multiprocessors");
     st = st ? st : make_fault(d);
     if (!st && !(d->heap = eg__heap_new(d->ordinal, bytes))) {
         st = eg__no_memory("eg_cuda", 0);

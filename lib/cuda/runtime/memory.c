@@ -127,8 +127,7 @@ static bool any_captures(const eg__heap *h)
 /* Waits for work that may still use what is free in the pool: unmapping does not. */
 static bool settle(const eg__pool *p)
 {
-    return succeeds(p->captured || p->orphan ? cudaDeviceSynchronize()
-                                             : cudaStreamSynchronize(p->stream));
+    return succeeds(p->captured || p->orphan ? cudaDeviceSynchronize() : cudaStreamSynchronize(p->stream));
 }
 
 /* Gives back free memory of a pool until `enough` bytes have been; returns how many. */
@@ -143,8 +142,7 @@ static size_t pool_give_back(eg__pool *p, size_t enough)
             for (eg__block *b = s->first, *next; b && given < enough; b = next) {
                 char *from, *to;
                 next = b->next;
-                if (b->state == EG__BLOCK_FREE &&
-                    eg__segment_spare(b, enough - given, &from, &to)) {
+                if (b->state == EG__BLOCK_FREE && eg__segment_spare(b, enough - given, &from, &to)) {
                     settled = settled || settle(p);
                     if (!settled || !eg__headers(p->heap, 2)) {
                         return given;
@@ -210,8 +208,7 @@ static void give_back(eg__heap *h, size_t enough)
 
 static bool record(eg__block_user *u)
 {
-    u->recorded = u->recorded || (!stream_captures(u->stream) &&
-                                  succeeds(cudaEventRecord(u->event, u->stream)));
+    u->recorded = u->recorded || (!stream_captures(u->stream) && succeeds(cudaEventRecord(u->event, u->stream)));
     return u->recorded;
 }
 
@@ -294,8 +291,7 @@ static cudaError_t note(eg__heap *h, eg__block *b, cudaStream_t stream)
         h->users = u->next;
     } else {
         u = eg__host_new(sizeof *u);
-        cudaError_t e = !u ? cudaErrorMemoryAllocation
-                           : cudaEventCreateWithFlags(&u->event, cudaEventDisableTiming);
+        cudaError_t e = !u ? cudaErrorMemoryAllocation : cudaEventCreateWithFlags(&u->event, cudaEventDisableTiming);
         if (!succeeds(e)) {
             free(u);
             return e;

@@ -11,15 +11,15 @@
 static const eg__host *host;
 eg_device *const *eg__host_devices;
 
-#define FORWARD(result, name, parameters, arguments)                                               \
-    result name parameters                                                                         \
-    {                                                                                              \
-        return host->name arguments;                                                               \
+#define FORWARD(result, name, parameters, arguments) \
+    result name parameters                           \
+    {                                                \
+        return host->name arguments;                 \
     }
-#define FORWARD_VOID(result, name, parameters, arguments)                                          \
-    result name parameters                                                                         \
-    {                                                                                              \
-        host->name arguments;                                                                      \
+#define FORWARD_VOID(result, name, parameters, arguments) \
+    result name parameters                                \
+    {                                                     \
+        host->name arguments;                             \
     }
 EG__HOST_FUNCTIONS(FORWARD)
 EG__HOST_PROCEDURES(FORWARD_VOID)

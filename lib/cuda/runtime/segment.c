@@ -163,8 +163,8 @@ static eg__segment *segment_new(eg__pool *p, int kind, char *base, size_t bytes)
     eg__segment *s = eg__host_new(sizeof *s);
     if (s) {
         eg__block *b = eg__header_new(p->heap);
-        *s = (eg__segment){.pool = p, .kind = kind, .base = base, .bytes = bytes, .first = b,
-                           .next = p->kind[kind].segments};
+        *s = (eg__segment){
+            .pool = p, .kind = kind, .base = base, .bytes = bytes, .first = b, .next = p->kind[kind].segments};
         *b = (eg__block){.data = base, .pool = p, .bytes = bytes, .segment = s};
         p->kind[kind].segments = s;
     }

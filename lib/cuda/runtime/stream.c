@@ -12,16 +12,15 @@ static const char waits[] = "it waits for the device";
 static eg_stream *new_locked(eg__cuda *d, const char *op)
 {
     if (d->nstreams == EG__MAX_STREAMS) {
-        return eg__fail_null(EG_ENODEVICE, op, "%s has %d streams already, no more are possible",
-                             d->device->name, EG__MAX_STREAMS);
+        return eg__fail_null(EG_ENODEVICE, op, "%s has %d streams already, no more are possible", d->device->name,
+                             EG__MAX_STREAMS);
     }
     eg_stream *s = eg__malloc(sizeof *s);
     if (!s) {
         return eg__no_memory(op, (int64_t)sizeof *s), NULL;
     }
     *s = (eg_stream){.device = d->device, .id = d->nstreams};
-    eg_status st = eg__cuda_check(d, op, cudaStreamCreateWithFlags(&s->handle, cudaStreamNonBlocking),
-                                  "a stream");
+    eg_status st = eg__cuda_check(d, op, cudaStreamCreateWithFlags(&s->handle, cudaStreamNonBlocking), "a stream");
     st = st ? st : eg__cuda_check(d, op, cudaEventCreateWithFlags(&s->mark, cudaEventDisableTiming), "an event");
     if (!st && !(s->pool = eg__pool_new(d->heap, s->handle))) {
         st = eg__no_memory(op, 0);
@@ -113,8 +112,7 @@ eg_stream *eg__cuda_stream_new(eg_device *device)
 eg_status eg__cuda_stream_free(eg_stream *s)
 {
     if (!s->taken || s->thread) {
-        return eg__fail(EG_ESTATE, "eg_stream_free", s->taken ? "it is a thread's own stream"
-                                                              : "it was freed already");
+        return eg__fail(EG_ESTATE, "eg_stream_free", s->taken ? "it is a thread's own stream" : "it was freed already");
     }
     give_back(s);
     return EG_OK;
@@ -166,10 +164,9 @@ static eg_status wait_for(eg_stream *s, eg_stream *other, const char *op)
 /* Memory of another stream's pool is told who else uses it. */
 static eg_status note_use(eg_stream *s, eg__block *b, const char *op)
 {
-    return likely(b->pool == s->pool)
-               ? EG_OK
-               : eg__cuda_check(eg__cuda_of(s->device), op, eg__block_used_on(b, s->handle),
-                                "noting the use of memory");
+    return likely(b->pool == s->pool) ? EG_OK
+                                      : eg__cuda_check(eg__cuda_of(s->device), op, eg__block_used_on(b, s->handle),
+                                                       "noting the use of memory");
 }
 
 /* What a capture takes from its own pool is nobody else's. When its graph is launched is when others are waited for. */
@@ -295,8 +292,7 @@ eg_event *eg__cuda_event_new(eg_device *device)
         return d->lost ? NULL : (eg__no_memory("eg_event_new", (int64_t)sizeof *e), NULL);
     }
     e->device = device;
-    if (eg__cuda_check(d, "eg_event_new", cudaEventCreateWithFlags(&e->handle, cudaEventDefault),
-                       "an event")) {
+    if (eg__cuda_check(d, "eg_event_new", cudaEventCreateWithFlags(&e->handle, cudaEventDefault), "an event")) {
         eg__handle_ends(e, "eg_event_new");
         free(e);
         return NULL;
@@ -306,8 +302,8 @@ eg_event *eg__cuda_event_new(eg_device *device)
 
 eg_status eg__cuda_event_free(eg_event *e)
 {
-    eg_status st = eg__cuda_check(eg__cuda_of(e->device), "eg_event_free",
-                                  cudaEventDestroy(e->handle), "freeing an event");
+    eg_status st =
+        eg__cuda_check(eg__cuda_of(e->device), "eg_event_free", cudaEventDestroy(e->handle), "freeing an event");
     free(e);
     return st;
 }
@@ -355,8 +351,7 @@ eg_status eg__cuda_event_elapsed(eg_event *from, eg_event *to, double *ms)
     static const char op[] = "eg_event_elapsed";
     float f = 0;
     if (from->device != to->device) {
-        return eg__fail(EG_EDEVICE, op, "the events are of %s and %s", from->device->name,
-                        to->device->name);
+        return eg__fail(EG_EDEVICE, op, "the events are of %s and %s", from->device->name, to->device->name);
     }
     eg_status st = happened(from, op);
     st = st ? st : happened(to, op);

@@ -153,8 +153,7 @@ void eg__cuda_timer_mark(eg__thread *T, uint8_t device)
     eg__cuda_timer *p = (eg__cuda_timer *)T->lane[device].timer;
     if (unlikely(p != NULL) && !p->ended) {
         p->ended = true;
-        p->failed = !choose(eg__cuda_at(device)) || captured(p->on) ||
-                    !fine(cudaEventRecord(p->to, p->on->handle));
+        p->failed = !choose(eg__cuda_at(device)) || captured(p->on) || !fine(cudaEventRecord(p->to, p->on->handle));
     }
 }
 

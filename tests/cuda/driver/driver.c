@@ -11,48 +11,48 @@ static long something[64]; /* what handles point to */
 
 /* ---- what there is nothing to do for --------------------------------------------------------- */
 
-#define NONE(X)                                                                                    \
-    X(cuInit)                                                                                      \
-    X(cuCtxGetCurrent)                                                                             \
-    X(cuCtxGetDevice)                                                                              \
-    X(cuCtxGetLimit)                                                                               \
-    X(cuCtxPopCurrent)                                                                             \
-    X(cuCtxPushCurrent)                                                                            \
-    X(cuDeviceGet)                                                                                 \
-    X(cuDeviceGetAttribute)                                                                        \
-    X(cuDeviceGetCount)                                                                            \
-    X(cuDevicePrimaryCtxRelease)                                                                   \
-    X(cuDevicePrimaryCtxReset)                                                                     \
-    X(cuDevicePrimaryCtxRetain)                                                                    \
-    X(cuGetExportTable)                                                                            \
-    X(cuGetProcAddress)                                                                            \
-    X(cuGetProcAddress_v2)                                                                         \
-    X(cuLaunchCooperativeKernel)                                                                   \
-    X(cuLaunchKernel)                                                                              \
-    X(cuLaunchKernelEx)                                                                            \
-    X(cuLibraryLoadFromFile)                                                                       \
-    X(cuLinkAddData)                                                                               \
-    X(cuLinkComplete)                                                                              \
-    X(cuLinkCreate)                                                                                \
-    X(cuLinkDestroy)                                                                               \
-    X(cuMemcpyDtoH_v2)                                                                             \
-    X(cuModuleGetGlobal_v2)                                                                        \
-    X(cuModuleLoadFatBinary)                                                                       \
-    X(cuOccupancyMaxPotentialClusterSize)                                                          \
-    X(cuStreamGetCtx)                                                                              \
+#define NONE(X)                           \
+    X(cuInit)                             \
+    X(cuCtxGetCurrent)                    \
+    X(cuCtxGetDevice)                     \
+    X(cuCtxGetLimit)                      \
+    X(cuCtxPopCurrent)                    \
+    X(cuCtxPushCurrent)                   \
+    X(cuDeviceGet)                        \
+    X(cuDeviceGetAttribute)               \
+    X(cuDeviceGetCount)                   \
+    X(cuDevicePrimaryCtxRelease)          \
+    X(cuDevicePrimaryCtxReset)            \
+    X(cuDevicePrimaryCtxRetain)           \
+    X(cuGetExportTable)                   \
+    X(cuGetProcAddress)                   \
+    X(cuGetProcAddress_v2)                \
+    X(cuLaunchCooperativeKernel)          \
+    X(cuLaunchKernel)                     \
+    X(cuLaunchKernelEx)                   \
+    X(cuLibraryLoadFromFile)              \
+    X(cuLinkAddData)                      \
+    X(cuLinkComplete)                     \
+    X(cuLinkCreate)                       \
+    X(cuLinkDestroy)                      \
+    X(cuMemcpyDtoH_v2)                    \
+    X(cuModuleGetGlobal_v2)               \
+    X(cuModuleLoadFatBinary)              \
+    X(cuOccupancyMaxPotentialClusterSize) \
+    X(cuStreamGetCtx)                     \
     X(cuStreamSynchronize)
-#define ANSWER(name)                                                                               \
-    DRIVER int name(void);                                                                         \
-    int name(void)                                                                                 \
-    {                                                                                              \
-        return STUB;                                                                               \
+#define ANSWER(name)       \
+    DRIVER int name(void); \
+    int name(void)         \
+    {                      \
+        return STUB;       \
     }
 NONE(ANSWER)
 
 /* ---- loading code ---------------------------------------------------------------------------- */
 
-#define FUNCTION(name, ...)                                                                        \
-    DRIVER int name(__VA_ARGS__);                                                                  \
+#define FUNCTION(name, ...)       \
+    DRIVER int name(__VA_ARGS__); \
     int name(__VA_ARGS__)
 
 FUNCTION(cuDriverGetVersion, int *version)
@@ -72,24 +72,24 @@ FUNCTION(cuGetErrorString, int error, const char **words)
     return cuGetErrorName(error, words);
 }
 
-#define GIVES(name, ...)                                                                           \
-    FUNCTION(name, void **handle, __VA_ARGS__)                                                     \
-    {                                                                                              \
-        *handle = something;                                                                       \
-        return SUCCESS;                                                                            \
+#define GIVES(name, ...)                       \
+    FUNCTION(name, void **handle, __VA_ARGS__) \
+    {                                          \
+        *handle = something;                   \
+        return SUCCESS;                        \
     }
-GIVES(cuLibraryLoadData, const void *code, void *options, void *values, unsigned n, void *more,
-      void *more_values, unsigned m)
+GIVES(cuLibraryLoadData, const void *code, void *options, void *values, unsigned n, void *more, void *more_values,
+      unsigned m)
 GIVES(cuLibraryGetKernel, void *library, const char *name)
 GIVES(cuLibraryGetModule, void *library)
 GIVES(cuKernelGetFunction, void *kernel)
 GIVES(cuModuleLoadData, const void *code)
 GIVES(cuModuleGetFunction, void *module, const char *name)
 
-#define TAKES(name, ...)                                                                           \
-    FUNCTION(name, __VA_ARGS__)                                                                    \
-    {                                                                                              \
-        return SUCCESS;                                                                            \
+#define TAKES(name, ...)        \
+    FUNCTION(name, __VA_ARGS__) \
+    {                           \
+        return SUCCESS;         \
     }
 TAKES(cuLibraryUnload, void *library)
 TAKES(cuModuleUnload, void *module)
