@@ -80,12 +80,12 @@ eg_status eg_fail(eg_status code, const char *op, const char *words)
 
 eg_status eg_failf(eg_status code, const char *op, const char *format, ...)
 {
-    if (!code) {
-        return EG_OK;
+    if (!code || !format) {
+        return eg_fail(code, op, NULL);
     }
     va_list args;
     va_start(args, format);
-    eg__fail_list(code, op ? op : "", format ? format : "", args);
+    eg__fail_list(code, op ? op : "", format, args);
     va_end(args);
     return code;
 }
