@@ -33,7 +33,7 @@ enum {
 enum { EGT_MAX_INPUTS = 8 };
 
 /* A row says the first four in their order and names the rest, where it is not 0:
- *     {"where", "broadcast", where, {{DIMS(3, 1), 0, 2, 1 + EG_BOOL}, X(3, 4), X(2, 1, 4)}, .flags = EGT_INTS} */
+ *     {"where", "broadcast", where, {{DIMS(3, 1), 0, 2, 1 + EG_BOOL}, IN(3, 4), IN(2, 1, 4)}, .flags = EGT_INTS} */
 typedef struct egt_op_case {
     const char *ops;                                         /* names of the rows it tries, separated by spaces */
     const char *name;                                        /* of the case, unique within its ops */

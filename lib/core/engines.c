@@ -70,7 +70,9 @@ const eg__engine *eg__engine_named(const char *name, const char **why)
 {
     struct row *r = row_of(name);
     if (!r) {
-        *why = "8 kinds of devices are open already, no more are possible";
+        static char full[80];
+        snprintf(full, sizeof full, "there are %d kinds of devices already, no more are possible", MOST_ENGINES);
+        *why = full;
         return NULL;
     }
     if (strcmp(r->name, name)) {

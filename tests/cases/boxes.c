@@ -22,7 +22,7 @@ CASE_FUNCTION(nms, eg_nms(boxes(x[0]), x[1], .iou_threshold = 0.2))
 CASE_FUNCTION(nms_few, eg_nms(boxes(x[0]), x[1], .iou_threshold = 0.3, .score_threshold = 0.4, .max_output = 5))
 CASE_FUNCTION(classed, eg_batched_nms(boxes(x[0]), x[1], x[2], .iou_threshold = 0.1))
 
-#define X(...)                     \
+#define IN(...)                    \
     {                              \
         DIMS(__VA_ARGS__), 0, 4, 0 \
     }
@@ -51,35 +51,11 @@ CASE_FUNCTION(classed, eg_batched_nms(boxes(x[0]), x[1], x[2], .iou_threshold = 
         op, #f, f, __VA_ARGS__ \
     }
 
-EGT_CASES(boxes, CASE("mul", area, { X(2, 3, 4) }), CASE("clamp", clip, { X(5, 4) }),
-          CASE(
-              "div", iou,
-              {
-                  X(3, 4)
-                  , X(5, 4)
-              },
-              .flags = EGT_NO_HALF),
-          CASE(
-              "div", giou,
-              {
-                  X(3, 4)
-                  , X(5, 4)
-              },
-              .flags = EGT_NO_HALF),
-          CASE(
-              "log", encode,
-              {
-                  X(5, 4)
-                  , X(5, 4)
-              },
-              .flags = EGT_NO_HALF, .tolerance = 1e-4),
-          CASE(
-              "exp", decode,
-              {
-                  X(5, 1, 4)
-                  , CODES(5, 3, 4)
-              },
-              .flags = EGT_NO_HALF),
+EGT_CASES(boxes, CASE("mul", area, {IN(2, 3, 4)}), CASE("clamp", clip, {IN(5, 4)}),
+          CASE("div", iou, {IN(3, 4), IN(5, 4)}, .flags = EGT_NO_HALF),
+          CASE("div", giou, {IN(3, 4), IN(5, 4)}, .flags = EGT_NO_HALF),
+          CASE("log", encode, {IN(5, 4), IN(5, 4)}, .flags = EGT_NO_HALF, .tolerance = 1e-4),
+          CASE("exp", decode, {IN(5, 1, 4), CODES(5, 3, 4)}, .flags = EGT_NO_HALF),
           NMS("few", nms, {WIDE(7), SCORES(7)}), NMS("many", nms, {WIDE(333), SCORES(333)}),
           NMS("none", nms, {WIDE(0), SCORES(0)}), NMS("best", nms_few, {WIDE(65), SCORES(65)}),
           NMS("classes", classed, {WIDE(150), SCORES(150), CLASSES(150)}))

@@ -27,26 +27,18 @@ CASE_FUNCTION(frames, eg_frames(x[0], 5, 2))
 CASE_FUNCTION(stft, eg_stft(x[0], 6, .hop = 4, .window = x[1], .n_fft = 8))
 CASE_FUNCTION(stft_centred, eg_stft(x[0], 8, .center = true))
 
-#define X(...)                      \
+#define IN(...)                     \
     {                               \
         DIMS(__VA_ARGS__), -1, 1, 0 \
     }
-#define ROW(op, name, f, ...)                     \
-    {                                             \
-        op, name, f,                              \
-        {                                         \
-            X(__VA_ARGS__)                        \
-        }                                         \
-        , .flags = EGT_NO_HALF, .tolerance = 1e-5 \
+#define ROW(op, name, f, ...)                                                   \
+    {                                                                           \
+        op, name, f, {IN(__VA_ARGS__)}, .flags = EGT_NO_HALF, .tolerance = 1e-5 \
     }
 /* Too large for finite differences; sums of many grow. */
-#define LARGE(op, name, f, ...)                                 \
-    {                                                           \
-        op, name, f,                                            \
-        {                                                       \
-            X(__VA_ARGS__)                                      \
-        }                                                       \
-        , .flags = EGT_NO_HALF | EGT_NO_GRAD, .tolerance = 4e-5 \
+#define LARGE(op, name, f, ...)                                                               \
+    {                                                                                         \
+        op, name, f, {IN(__VA_ARGS__)}, .flags = EGT_NO_HALF | EGT_NO_GRAD, .tolerance = 4e-5 \
     }
 #define COMPOSED(name, f, ...)                              \
     {                                                       \
@@ -82,21 +74,7 @@ EGT_CASES(fft, ROW("fft", "eight", fft, 3, 8, 2), ROW("fft", "one", fft, 3, 1, 2
           LARGE("irfft", "odd lines of many", irfft_odd, 21, 23, 2), LARGE("irfft", "a long line", irfft, 1, 501, 2),
           LARGE("irfft", "twice a large prime", irfft, 2, 38, 2),
           LARGE("irfft", "long columns", irfft_first, 301, 3, 2),
-          COMPOSED(
-              "product", product,
-              {
-                  X(3, 4, 2)
-                  , X(4, 2)
-              },
-              .flags = EGT_NO_HALF | EGT_NO_REF),
-          COMPOSED(
-              "frames", frames, { X(2, 12) }, .flags = EGT_INTS | EGT_NO_HALF | EGT_NO_REF),
-          COMPOSED(
-              "stft", stft,
-              {
-                  X(2, 19)
-                  , X(6)
-              },
-              .flags = EGT_NO_HALF | EGT_NO_REF),
-          COMPOSED(
-              "stft, centred", stft_centred, { X(21) }, .flags = EGT_NO_HALF | EGT_NO_REF))
+          COMPOSED("product", product, {IN(3, 4, 2), IN(4, 2)}, .flags = EGT_NO_HALF | EGT_NO_REF),
+          COMPOSED("frames", frames, {IN(2, 12)}, .flags = EGT_INTS | EGT_NO_HALF | EGT_NO_REF),
+          COMPOSED("stft", stft, {IN(2, 19), IN(6)}, .flags = EGT_NO_HALF | EGT_NO_REF),
+          COMPOSED("stft, centred", stft_centred, {IN(21)}, .flags = EGT_NO_HALF | EGT_NO_REF))

@@ -77,7 +77,7 @@ static eg_tensor *rebuilt_symmetric(eg_tensor *const *x, int n, void *user)
     return eg_eigh(symmetric(x[0]), &w, &v) ? NULL : eg_matmul(eg_mul(v, eg_unsqueeze(w, -2)), eg_transpose(v, -2, -1));
 }
 
-#define X(...)                      \
+#define IN(...)                     \
     {                               \
         DIMS(__VA_ARGS__), -1, 1, 0 \
     }
@@ -91,156 +91,65 @@ static eg_tensor *rebuilt_symmetric(eg_tensor *const *x, int n, void *user)
         ops, name, f, __VA_ARGS__, .flags = EGT_NO_HALF | EGT_NO_GRAD, .tolerance = 2e-5 \
     }
 
-EGT_CASES(linalg, ROW("lu lu_det", "3 x 3", det, { X(2, 3, 3, 3) }), ROW("lu lu_det", "one", det, { X(1, 1) }),
-          ROW("lu lu_det", "nothing", det, { X(2, 0, 0) }), ROW("lu lu_det", "no matrices", det, { X(0, 3, 3) }),
-          ROW("lu lu_det", "4 x 4", det, { X(4, 4) }), PLAIN("lu lu_det", "many", det, { X(700, 5, 5) }),
-          PLAIN("lu lu_det", "9 x 9", det, { X(3, 9, 9) }),
-          PLAIN(
-              "lu lu_det", "sign", slogdet, { X(3, 5, 5) }, .user = &numbers[0]),
-          ROW(
-              "lu lu_det", "logarithm", slogdet, { X(2, 4, 4) }, .user = &numbers[1]),
-          PLAIN(
-              "lu lu_det", "large", slogdet, { X(2, 70, 70) }, .user = &numbers[1]),
+EGT_CASES(linalg, ROW("lu lu_det", "3 x 3", det, {IN(2, 3, 3, 3)}), ROW("lu lu_det", "one", det, {IN(1, 1)}),
+          ROW("lu lu_det", "nothing", det, {IN(2, 0, 0)}), ROW("lu lu_det", "no matrices", det, {IN(0, 3, 3)}),
+          ROW("lu lu_det", "4 x 4", det, {IN(4, 4)}), PLAIN("lu lu_det", "many", det, {IN(700, 5, 5)}),
+          PLAIN("lu lu_det", "9 x 9", det, {IN(3, 9, 9)}),
+          PLAIN("lu lu_det", "sign", slogdet, {IN(3, 5, 5)}, .user = &numbers[0]),
+          ROW("lu lu_det", "logarithm", slogdet, {IN(2, 4, 4)}, .user = &numbers[1]),
+          PLAIN("lu lu_det", "large", slogdet, {IN(2, 70, 70)}, .user = &numbers[1]),
 
-          ROW("lu lu_solve", "3 x 3", inverse, { X(2, 3, 3) }), ROW("lu lu_solve", "nothing", inverse, { X(0, 0) }),
-          PLAIN("lu lu_solve", "many", inverse, { X(500, 4, 4) }),
-          PLAIN("lu lu_solve", "some", inverse, { X(3, 40, 40) }),
-          ROW("lu lu_solve", "columns", solve,
-              {
-                  X(2, 3, 3)
-                  , X(2, 3, 2)
-              }),
-          ROW("lu lu_solve", "a vector", solve,
-              {
-                  X(3, 3)
-                  , X(3)
-              }),
-          ROW("lu lu_solve", "vectors", solve,
-              {
-                  X(2, 3, 3)
-                  , X(2, 3)
-              }),
-          ROW("lu lu_solve", "one a, many b", solve,
-              {
-                  X(3, 3)
-                  , X(2, 2, 3, 1)
-              }),
-          ROW("lu lu_solve", "many a, one b", solve,
-              {
-                  X(2, 3, 3)
-                  , X(3, 2)
-              }),
-          ROW("lu lu_solve", "no columns", solve,
-              {
-                  X(3, 3)
-                  , X(3, 0)
-              }),
-          PLAIN("lu lu_solve", "large", solve,
-                {
-                    X(65, 65)
-                    , X(65, 40)
-                }),
-          PLAIN("lu lu_solve", "large, one column", solve,
-                {
-                    X(2, 80, 80)
-                    , X(2, 80, 1)
-                }),
+          ROW("lu lu_solve", "3 x 3", inverse, {IN(2, 3, 3)}), ROW("lu lu_solve", "nothing", inverse, {IN(0, 0)}),
+          PLAIN("lu lu_solve", "many", inverse, {IN(500, 4, 4)}),
+          PLAIN("lu lu_solve", "some", inverse, {IN(3, 40, 40)}),
+          ROW("lu lu_solve", "columns", solve, {IN(2, 3, 3), IN(2, 3, 2)}),
+          ROW("lu lu_solve", "a vector", solve, {IN(3, 3), IN(3)}),
+          ROW("lu lu_solve", "vectors", solve, {IN(2, 3, 3), IN(2, 3)}),
+          ROW("lu lu_solve", "one a, many b", solve, {IN(3, 3), IN(2, 2, 3, 1)}),
+          ROW("lu lu_solve", "many a, one b", solve, {IN(2, 3, 3), IN(3, 2)}),
+          ROW("lu lu_solve", "no columns", solve, {IN(3, 3), IN(3, 0)}),
+          PLAIN("lu lu_solve", "large", solve, {IN(65, 65), IN(65, 40)}),
+          PLAIN("lu lu_solve", "large, one column", solve, {IN(2, 80, 80), IN(2, 80, 1)}),
 
-          ROW("triangular_solve", "lower", lower,
-              {
-                  X(2, 3, 3)
-                  , X(2, 3, 2)
-              }),
-          ROW("triangular_solve", "transposed", lower_transposed,
-              {
-                  X(3, 3)
-                  , X(2, 3, 2)
-              }),
-          ROW("triangular_solve", "upper", upper,
-              {
-                  X(2, 4, 4)
-                  , X(4, 1)
-              }),
-          ROW("triangular_solve", "unit", upper_unit,
-              {
-                  X(4, 4)
-                  , X(4, 3)
-              }),
-          ROW("triangular_solve", "nothing", lower,
-              {
-                  X(2, 0, 0)
-                  , X(2, 0, 3)
-              }),
-          PLAIN("triangular_solve", "large", upper,
-                {
-                    X(70, 70)
-                    , X(70, 33)
-                }),
+          ROW("triangular_solve", "lower", lower, {IN(2, 3, 3), IN(2, 3, 2)}),
+          ROW("triangular_solve", "transposed", lower_transposed, {IN(3, 3), IN(2, 3, 2)}),
+          ROW("triangular_solve", "upper", upper, {IN(2, 4, 4), IN(4, 1)}),
+          ROW("triangular_solve", "unit", upper_unit, {IN(4, 4), IN(4, 3)}),
+          ROW("triangular_solve", "nothing", lower, {IN(2, 0, 0), IN(2, 0, 3)}),
+          PLAIN("triangular_solve", "large", upper, {IN(70, 70), IN(70, 33)}),
 
-          ROW("cholesky", "3 x 3", cholesky, { X(2, 3, 3) }), ROW("cholesky", "upper", cholesky_upper, { X(4, 4) }),
-          ROW("cholesky", "nothing", cholesky, { X(2, 0, 0) }), PLAIN("cholesky", "large", cholesky, { X(2, 75, 75) }),
+          ROW("cholesky", "3 x 3", cholesky, {IN(2, 3, 3)}), ROW("cholesky", "upper", cholesky_upper, {IN(4, 4)}),
+          ROW("cholesky", "nothing", cholesky, {IN(2, 0, 0)}), PLAIN("cholesky", "large", cholesky, {IN(2, 75, 75)}),
 
-          ROW(
-              "qr", "q", qr, { X(2, 3, 3) }, .user = &numbers[0]),
-          ROW(
-              "qr", "r", qr, { X(4, 3) }, .user = &numbers[1]),
-          ROW(
-              "qr", "tall q", qr, { X(5, 3) }, .user = &numbers[0]),
-          ROW(
-              "qr", "wide q", qr, { X(2, 2, 4) }, .user = &numbers[0]),
-          ROW(
-              "qr", "wide r", qr, { X(3, 5) }, .user = &numbers[1]),
-          ROW(
-              "qr", "one column", qr, { X(4, 1) }, .user = &numbers[0]),
-          ROW(
-              "qr", "nothing", qr, { X(3, 0) }, .user = &numbers[0]),
-          ROW(
-              "qr", "no rows", qr, { X(2, 0, 3) }, .user = &numbers[1]),
-          PLAIN(
-              "qr", "large q", qr, { X(2, 90, 41) }, .user = &numbers[0]),
-          PLAIN(
-              "qr", "large r", qr, { X(40, 70) }, .user = &numbers[1]),
+          ROW("qr", "q", qr, {IN(2, 3, 3)}, .user = &numbers[0]), ROW("qr", "r", qr, {IN(4, 3)}, .user = &numbers[1]),
+          ROW("qr", "tall q", qr, {IN(5, 3)}, .user = &numbers[0]),
+          ROW("qr", "wide q", qr, {IN(2, 2, 4)}, .user = &numbers[0]),
+          ROW("qr", "wide r", qr, {IN(3, 5)}, .user = &numbers[1]),
+          ROW("qr", "one column", qr, {IN(4, 1)}, .user = &numbers[0]),
+          ROW("qr", "nothing", qr, {IN(3, 0)}, .user = &numbers[0]),
+          ROW("qr", "no rows", qr, {IN(2, 0, 3)}, .user = &numbers[1]),
+          PLAIN("qr", "large q", qr, {IN(2, 90, 41)}, .user = &numbers[0]),
+          PLAIN("qr", "large r", qr, {IN(40, 70)}, .user = &numbers[1]),
 
-          ROW(
-              "svd", "u", svd, { X(2, 3, 3) }, .user = &numbers[0]),
-          ROW(
-              "svd", "s", svd, { X(3, 4) }, .user = &numbers[1]),
-          ROW(
-              "svd", "vh", svd, { X(3, 3) }, .user = &numbers[2]),
-          ROW(
-              "svd", "tall u", svd, { X(2, 4, 2) }, .user = &numbers[0]),
-          ROW(
-              "svd", "tall vh", svd, { X(4, 2) }, .user = &numbers[2]),
-          ROW(
-              "svd", "wide u", svd, { X(2, 4) }, .user = &numbers[0]),
-          ROW(
-              "svd", "wide vh", svd, { X(2, 3, 4) }, .user = &numbers[2]),
-          ROW(
-              "svd", "one", svd, { X(1, 1) }, .user = &numbers[1]),
-          ROW(
-              "svd", "one row", svd, { X(1, 3) }, .user = &numbers[2]),
-          ROW(
-              "svd", "nothing", svd, { X(2, 0, 3) }, .user = &numbers[1]),
-          PLAIN(
-              "svd", "large s", svd, { X(70, 33) }, .user = &numbers[1]),
-          PLAIN(
-              "svd", "large u", svd, { X(2, 33, 40) }, .user = &numbers[0]),
-          PLAIN(
-              "svd", "many", svd, { X(300, 3, 3) }, .user = &numbers[2]),
-          ROW("svd", "u s vh", rebuilt, { X(2, 3, 2) }), ROW("svd", "rotations", procrustes, { X(2, 3, 3) }),
+          ROW("svd", "u", svd, {IN(2, 3, 3)}, .user = &numbers[0]),
+          ROW("svd", "s", svd, {IN(3, 4)}, .user = &numbers[1]), ROW("svd", "vh", svd, {IN(3, 3)}, .user = &numbers[2]),
+          ROW("svd", "tall u", svd, {IN(2, 4, 2)}, .user = &numbers[0]),
+          ROW("svd", "tall vh", svd, {IN(4, 2)}, .user = &numbers[2]),
+          ROW("svd", "wide u", svd, {IN(2, 4)}, .user = &numbers[0]),
+          ROW("svd", "wide vh", svd, {IN(2, 3, 4)}, .user = &numbers[2]),
+          ROW("svd", "one", svd, {IN(1, 1)}, .user = &numbers[1]),
+          ROW("svd", "one row", svd, {IN(1, 3)}, .user = &numbers[2]),
+          ROW("svd", "nothing", svd, {IN(2, 0, 3)}, .user = &numbers[1]),
+          PLAIN("svd", "large s", svd, {IN(70, 33)}, .user = &numbers[1]),
+          PLAIN("svd", "large u", svd, {IN(2, 33, 40)}, .user = &numbers[0]),
+          PLAIN("svd", "many", svd, {IN(300, 3, 3)}, .user = &numbers[2]), ROW("svd", "u s vh", rebuilt, {IN(2, 3, 2)}),
+          ROW("svd", "rotations", procrustes, {IN(2, 3, 3)}),
 
-          ROW(
-              "eigh", "values", eigh, { X(2, 3, 3) }, .user = &numbers[0]),
-          ROW(
-              "eigh", "vectors", eigh, { X(2, 3, 3) }, .user = &numbers[1]),
-          ROW(
-              "eigh", "one", eigh, { X(1, 1) }, .user = &numbers[0]),
-          ROW(
-              "eigh", "nothing", eigh, { X(2, 0, 0) }, .user = &numbers[1]),
-          ROW(
-              "eigh", "two", eigh, { X(2, 2) }, .user = &numbers[1]),
-          PLAIN(
-              "eigh", "large", eigh, { X(2, 66, 66) }, .user = &numbers[0]),
-          PLAIN(
-              "eigh", "large vectors", eigh, { X(35, 35) }, .user = &numbers[1]),
-          ROW("eigh", "v w v^T", rebuilt_symmetric, { X(2, 3, 3) }))
+          ROW("eigh", "values", eigh, {IN(2, 3, 3)}, .user = &numbers[0]),
+          ROW("eigh", "vectors", eigh, {IN(2, 3, 3)}, .user = &numbers[1]),
+          ROW("eigh", "one", eigh, {IN(1, 1)}, .user = &numbers[0]),
+          ROW("eigh", "nothing", eigh, {IN(2, 0, 0)}, .user = &numbers[1]),
+          ROW("eigh", "two", eigh, {IN(2, 2)}, .user = &numbers[1]),
+          PLAIN("eigh", "large", eigh, {IN(2, 66, 66)}, .user = &numbers[0]),
+          PLAIN("eigh", "large vectors", eigh, {IN(35, 35)}, .user = &numbers[1]),
+          ROW("eigh", "v w v^T", rebuilt_symmetric, {IN(2, 3, 3)}))

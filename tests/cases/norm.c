@@ -51,7 +51,7 @@ static int axes2 = 2;
 #define BATCH "batch_norm batch_norm_grad"
 #define GROUP "group_norm group_norm_grad"
 #define LAYER "layer_norm layer_norm_grad"
-#define X(...)                      \
+#define IN(...)                     \
     {                               \
         DIMS(__VA_ARGS__), -2, 2, 0 \
     }
@@ -61,38 +61,38 @@ static int axes2 = 2;
     }
 
 EGT_CASES(
-    norm, {BATCH, "rows", batch_norm, {X(7, 3), W(3), X(3)}, .user = &training},
-    {BATCH, "images", batch_norm, {X(3, 4, 5, 2), W(4), X(4)}, .user = &training},
-    {BATCH, "plain images", batch_norm, {X(2, 3, 4, 4)}, .user = &training},
-    {BATCH, "weight only", batch_norm, {X(2, 3, 4), W(3)}, .user = &training},
-    {BATCH, "volumes", batch_norm, {X(2, 2, 3, 2, 3), W(2), X(2)}, .user = &training},
-    {BATCH, "relu", batch_norm, {X(3, 4, 5, 2), W(4), X(4)}, .flags = EGT_NO_HALF, .user = &training_relu},
-    {BATCH, "many channels", batch_norm, {X(5, 1030), W(1030), X(1030)}, .flags = EGT_NO_HALF, .user = &training},
-    {BATCH, "wide images", batch_norm, {X(2, 3, 40, 31), W(3), X(3)}, .flags = EGT_NO_HALF, .user = &training},
-    {BATCH, "updates", batch_norm_updates, {X(3, 4, 5), W(4), X(4)}, .flags = EGT_NO_GRAD, .user = &training},
-    {BATCH, "slow updates", batch_norm_updates, {X(9, 4), W(4), X(4)}, .flags = EGT_NO_GRAD, .user = &training_slow},
-    {BATCH, "empty batch", batch_norm, {X(0, 4, 3, 3), W(4), X(4)}, .user = &training},
-    {"scale_channels", "fixed statistics", batch_norm_fixed, {X(3, 4, 5), W(4), X(4), X(4), W(4)}, .user = &fixed},
+    norm, {BATCH, "rows", batch_norm, {IN(7, 3), W(3), IN(3)}, .user = &training},
+    {BATCH, "images", batch_norm, {IN(3, 4, 5, 2), W(4), IN(4)}, .user = &training},
+    {BATCH, "plain images", batch_norm, {IN(2, 3, 4, 4)}, .user = &training},
+    {BATCH, "weight only", batch_norm, {IN(2, 3, 4), W(3)}, .user = &training},
+    {BATCH, "volumes", batch_norm, {IN(2, 2, 3, 2, 3), W(2), IN(2)}, .user = &training},
+    {BATCH, "relu", batch_norm, {IN(3, 4, 5, 2), W(4), IN(4)}, .flags = EGT_NO_HALF, .user = &training_relu},
+    {BATCH, "many channels", batch_norm, {IN(5, 1030), W(1030), IN(1030)}, .flags = EGT_NO_HALF, .user = &training},
+    {BATCH, "wide images", batch_norm, {IN(2, 3, 40, 31), W(3), IN(3)}, .flags = EGT_NO_HALF, .user = &training},
+    {BATCH, "updates", batch_norm_updates, {IN(3, 4, 5), W(4), IN(4)}, .flags = EGT_NO_GRAD, .user = &training},
+    {BATCH, "slow updates", batch_norm_updates, {IN(9, 4), W(4), IN(4)}, .flags = EGT_NO_GRAD, .user = &training_slow},
+    {BATCH, "empty batch", batch_norm, {IN(0, 4, 3, 3), W(4), IN(4)}, .user = &training},
+    {"scale_channels", "fixed statistics", batch_norm_fixed, {IN(3, 4, 5), W(4), IN(4), IN(4), W(4)}, .user = &fixed},
     {"scale_channels",
      "fixed, relu",
      batch_norm_fixed,
-     {X(3, 4, 5, 2), W(4), X(4), X(4), W(4)},
+     {IN(3, 4, 5, 2), W(4), IN(4), IN(4), W(4)},
      .flags = EGT_NO_HALF,
      .user = &fixed_relu},
-    {"scale_channels", "both", scale_channels, {X(3, 4, 5, 2), W(4), X(4)}},
-    {"scale_channels", "scale", scale_channels, {X(6, 4), W(4)}},
-    {GROUP, "two groups", group_norm, {X(2, 4, 3, 5), W(4), X(4)}, .user = &two},
-    {GROUP, "three groups of rows", group_norm, {X(3, 6), W(6), X(6)}, .user = &three},
-    {GROUP, "plain", group_norm, {X(2, 4, 7)}, .user = &two},
-    {GROUP, "wide", group_norm, {X(2, 4, 30, 33), W(4), X(4)}, .flags = EGT_NO_HALF, .user = &two},
-    {GROUP, "no images", group_norm, {X(0, 4, 3), W(4), X(4)}, .user = &two},
-    {GROUP, "instances", instance_norm, {X(2, 3, 4, 5), W(3), X(3)}},
-    {GROUP, "plain instances", instance_norm, {X(2, 3, 9)}}, {LAYER, "rows", layer_norm, {X(5, 7), W(7), X(7)}},
-    {LAYER, "plain", layer_norm, {X(2, 3, 6)}},
-    {LAYER, "two axes", layer_norm, {X(3, 2, 5), W(2, 5), X(2, 5)}, .user = &axes2},
-    {LAYER, "weight", layer_norm, {X(4, 5), W(5)}}, {LAYER, "bias", layer_norm_bias, {X(4, 5), X(5)}},
-    {LAYER, "wide", layer_norm, {X(70, 1029), W(1029), X(1029)}, .flags = EGT_NO_HALF},
-    {LAYER, "no rows", layer_norm, {X(0, 5), W(5), X(5)}}, {LAYER, "rms", rms_norm, {X(4, 5), W(5)}},
-    {LAYER, "plain rms", rms_norm, {X(2, 3, 4)}, .user = &axes2},
-    {"avg_pool", "local response", response, {X(2, 6, 3, 2)}, .user = &three},
-    {"avg_pool", "even local response", response, {X(2, 5, 3)}, .user = &two})
+    {"scale_channels", "both", scale_channels, {IN(3, 4, 5, 2), W(4), IN(4)}},
+    {"scale_channels", "scale", scale_channels, {IN(6, 4), W(4)}},
+    {GROUP, "two groups", group_norm, {IN(2, 4, 3, 5), W(4), IN(4)}, .user = &two},
+    {GROUP, "three groups of rows", group_norm, {IN(3, 6), W(6), IN(6)}, .user = &three},
+    {GROUP, "plain", group_norm, {IN(2, 4, 7)}, .user = &two},
+    {GROUP, "wide", group_norm, {IN(2, 4, 30, 33), W(4), IN(4)}, .flags = EGT_NO_HALF, .user = &two},
+    {GROUP, "no images", group_norm, {IN(0, 4, 3), W(4), IN(4)}, .user = &two},
+    {GROUP, "instances", instance_norm, {IN(2, 3, 4, 5), W(3), IN(3)}},
+    {GROUP, "plain instances", instance_norm, {IN(2, 3, 9)}}, {LAYER, "rows", layer_norm, {IN(5, 7), W(7), IN(7)}},
+    {LAYER, "plain", layer_norm, {IN(2, 3, 6)}},
+    {LAYER, "two axes", layer_norm, {IN(3, 2, 5), W(2, 5), IN(2, 5)}, .user = &axes2},
+    {LAYER, "weight", layer_norm, {IN(4, 5), W(5)}}, {LAYER, "bias", layer_norm_bias, {IN(4, 5), IN(5)}},
+    {LAYER, "wide", layer_norm, {IN(70, 1029), W(1029), IN(1029)}, .flags = EGT_NO_HALF},
+    {LAYER, "no rows", layer_norm, {IN(0, 5), W(5), IN(5)}}, {LAYER, "rms", rms_norm, {IN(4, 5), W(5)}},
+    {LAYER, "plain rms", rms_norm, {IN(2, 3, 4)}, .user = &axes2},
+    {"avg_pool", "local response", response, {IN(2, 6, 3, 2)}, .user = &three},
+    {"avg_pool", "even local response", response, {IN(2, 5, 3)}, .user = &two})

@@ -79,7 +79,7 @@ FUNCTIONS(logsumexp)
     {                                                                                                          \
         op, "parts of runs", f##_outer, {{DIMS(6, 1, 7001), low, high, 0}}, .flags = EGT_NO_HALF | EGT_NO_GRAD \
     }
-#define X(...)                      \
+#define IN(...)                     \
     {                               \
         DIMS(__VA_ARGS__), -2, 2, 0 \
     }
@@ -92,31 +92,31 @@ EGT_CASES(reduce, CASES(sum, -2, 2, ALL_TYPES), CASES(mean, -2, 2, ALL_TYPES), C
           LARGE("logsumexp", logsumexp, -2, 2, 0), LARGE("argmin", argmin, -200, 200, ALL_TYPES),
           LARGE("var", var, -2, 2, 0), PARTS("sum", sum, 0, 2), PARTS("logsumexp", logsumexp, -2, 2),
           PARTS("argmin", argmin, -200, 200), PARTS("var", var, -2, 2), RUNS("sum", sum, 0, 2), RUNS("max", max, -2, 2),
-          {"sum", "empty", sum_last, {X(3, 0)}, .flags = ALL_TYPES},
-          {"prod", "empty", prod_last, {X(3, 0)}, .flags = ALL_TYPES}, {"mean", "no results", mean_last, {X(0, 3)}},
-          {"max", "no results", max_last, {X(0, 3)}}, {"sum", "one element", sum_all, {X(1)}, .flags = ALL_TYPES},
-          {"max", "no axes", max_all, {{EG_SCALAR, -2, 2, 0}}, .flags = ALL_TYPES}, {"norm", "1", norm_1, {X(4, 5)}},
-          {"max", "initial value", max_from, {X(5, 4)}, .flags = EGT_INTS},
-          {"max", "of nothing", max_from, {X(0, 4)}, .flags = EGT_INTS},
-          {"sum", "initial value", sum_from, {X(3, 5)}, .flags = EGT_INTS},
+          {"sum", "empty", sum_last, {IN(3, 0)}, .flags = ALL_TYPES},
+          {"prod", "empty", prod_last, {IN(3, 0)}, .flags = ALL_TYPES}, {"mean", "no results", mean_last, {IN(0, 3)}},
+          {"max", "no results", max_last, {IN(0, 3)}}, {"sum", "one element", sum_all, {IN(1)}, .flags = ALL_TYPES},
+          {"max", "no axes", max_all, {{EG_SCALAR, -2, 2, 0}}, .flags = ALL_TYPES}, {"norm", "1", norm_1, {IN(4, 5)}},
+          {"max", "initial value", max_from, {IN(5, 4)}, .flags = EGT_INTS},
+          {"max", "of nothing", max_from, {IN(0, 4)}, .flags = EGT_INTS},
+          {"sum", "initial value", sum_from, {IN(3, 5)}, .flags = EGT_INTS},
           {"norm", "number", norm_2, {{{0}, 1, 2, 0}}}, {"var", "number", var_first, {{{0}, -2, 2, 0}}},
           {"argmin", "number", argmin_first, {{{0}, -9, 9, 0}}, .flags = ALL_TYPES | EGT_NO_GRAD},
           {"cumsum", "number", cumsum_first, {{{0}, -2, 2, 0}}, .flags = ALL_TYPES},
           {"cumprod recurrence", "number", cumprod_first, {{{0}, -1.5, 1.5, 0}}, .flags = ALL_TYPES},
-          {"norm", "2", norm_2, {X(4, 90)}}, {"norm", "3", norm_3, {X(4, 5, 3)}},
-          {"norm", "1/2", norm_half, {{DIMS(4, 5), 0.5, 2, 0}}}, {"norm", "most", norm_most, {X(4, 20)}},
-          {"norm", "least", norm_least, {X(4, 20)}}, {"var", "all", var_all, {X(4, 5)}},
-          {"var", "rows", var_last, {X(4, 90)}}, {"var", "columns", var_first, {X(40, 30)}},
-          {"var", "channels", var_channels, {X(2, 3, 4, 5)}}, {"std", "rows", std_last, {X(4, 5)}},
-          {"std", "all", std_all, {X(4, 5)}},
+          {"norm", "2", norm_2, {IN(4, 90)}}, {"norm", "3", norm_3, {IN(4, 5, 3)}},
+          {"norm", "1/2", norm_half, {{DIMS(4, 5), 0.5, 2, 0}}}, {"norm", "most", norm_most, {IN(4, 20)}},
+          {"norm", "least", norm_least, {IN(4, 20)}}, {"var", "all", var_all, {IN(4, 5)}},
+          {"var", "rows", var_last, {IN(4, 90)}}, {"var", "columns", var_first, {IN(40, 30)}},
+          {"var", "channels", var_channels, {IN(2, 3, 4, 5)}}, {"std", "rows", std_last, {IN(4, 5)}},
+          {"std", "all", std_all, {IN(4, 5)}},
           {"argmax", "all", argmax_all, {{DIMS(3, 4, 5), -9, 9, 0}}, .flags = ALL_TYPES | EGT_NO_GRAD},
           {"argmin", "all", argmin_all, {{DIMS(3, 4, 5), -9, 9, 0}}, .flags = ALL_TYPES | EGT_NO_GRAD},
           {"argmax", "rows", argmax_last, {{DIMS(3, 90), -9, 9, 0}}, .flags = ALL_TYPES | EGT_NO_GRAD},
           {"argmin", "columns", argmin_first, {{DIMS(9, 30), -9, 9, 0}}, .flags = ALL_TYPES | EGT_NO_GRAD},
           {"argmax", "channels", argmax_channels, {{DIMS(2, 6, 3, 4), -9, 9, 0}}, .flags = ALL_TYPES | EGT_NO_GRAD},
-          {"cumsum", "rows", cumsum_last, {X(3, 20)}, .flags = ALL_TYPES},
-          {"cumsum", "columns", cumsum_first, {X(5, 20)}, .flags = ALL_TYPES},
-          {"cumsum", "empty", cumsum_last, {X(3, 0)}, .flags = ALL_TYPES},
+          {"cumsum", "rows", cumsum_last, {IN(3, 20)}, .flags = ALL_TYPES},
+          {"cumsum", "columns", cumsum_first, {IN(5, 20)}, .flags = ALL_TYPES},
+          {"cumsum", "empty", cumsum_last, {IN(3, 0)}, .flags = ALL_TYPES},
           {"cumsum", "long rows", cumsum_last, {{DIMS(2, 2101), 0, 1, 0}}, .flags = ALL_TYPES | EGT_NO_GRAD},
           {"cumsum", "rows of quads", cumsum_last, {{DIMS(40, 132), 0, 1, 0}}, .flags = ALL_TYPES | EGT_NO_GRAD},
           {"cumsum", "parts of rows", cumsum_last, {{DIMS(1, 40001), 0, 1, 0}}, .flags = EGT_NO_GRAD | EGT_NO_HALF},
@@ -130,5 +130,5 @@ EGT_CASES(reduce, CASES(sum, -2, 2, ALL_TYPES), CASES(mean, -2, 2, ALL_TYPES), C
           {"cumprod recurrence", "rows", cumprod_last, {{DIMS(11, 6), -1.5, 1.5, 0}}, .flags = ALL_TYPES},
           {"cumprod recurrence", "columns", cumprod_first, {{DIMS(5, 8), -1.5, 1.5, 0}}, .flags = ALL_TYPES},
           {"cumprod", "channels", cumprod_channels, {{DIMS(2, 4, 3, 2), -1.5, 1.5, 0}}, .flags = ALL_TYPES},
-          {"sub slice", "diff", diff_last, {X(3, 5)}, .flags = EGT_INTS},
-          {"matmul", "batches", matmul, {X(2, 1, 3, 4), X(3, 4, 2)}, .tolerance = 1e-5})
+          {"sub slice", "diff", diff_last, {IN(3, 5)}, .flags = EGT_INTS},
+          {"matmul", "batches", matmul, {IN(2, 1, 3, 4), IN(3, 4, 2)}, .tolerance = 1e-5})

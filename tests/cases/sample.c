@@ -29,7 +29,7 @@ CASE_FUNCTION(roi_aligned,
 CASE_FUNCTION(roi_each, eg_roi_align(x[0], x[1], x[2], 2, 3))
 CASE_FUNCTION(roi_each_aligned, eg_roi_align(x[0], x[1], x[2], 3, 2, .spatial_scale = 1.5, .aligned = true))
 
-#define X(...)                      \
+#define IN(...)                     \
     {                               \
         DIMS(__VA_ARGS__), -1, 1, 0 \
     }
@@ -73,87 +73,39 @@ CASE_FUNCTION(roi_each_aligned, eg_roi_align(x[0], x[1], x[2], 3, 2, .spatial_sc
 #define EDGE              EG_SAMPLE_EDGE
 #define MIRROR            EG_SAMPLE_REFLECT
 
-EGT_CASES(sample, ROWS("zeros", AS(LINEAR, ZEROS, 0), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-          ROWS("zeros corners", AS(LINEAR, ZEROS, 1), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-          ROWS("edge", AS(LINEAR, EDGE, 0), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-          ROWS("edge corners", AS(LINEAR, EDGE, 1), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-          ROWS("reflect", AS(LINEAR, MIRROR, 0), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-          ROWS("reflect corners", AS(LINEAR, MIRROR, 1), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-          ROWS("reflect one pixel", AS(LINEAR, MIRROR, 1), X(1, 2, 1, 3), GRID(1, 3, 2, 2)),
-          ROWS("one channel", AS(LINEAR, ZEROS, 0), X(2, 1, 3, 4), GRID(2, 2, 3, 2)),
-          ROWS("wide channels", AS(LINEAR, ZEROS, 0), X(1, 35, 3, 4), GRID(1, 3, 3, 2)),
-          ROWS("four channels", AS(LINEAR, ZEROS, 0), X(2, 4, 3, 4), GRID(2, 3, 3, 2)),
-          ROWS("eight channels, cubic", AS(CUBIC, EDGE, 0), X(1, 8, 3, 4), GRID(1, 2, 3, 2)),
-          ROWS("cubic zeros", AS(CUBIC, ZEROS, 0), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-          ROWS("cubic edge", AS(CUBIC, EDGE, 1), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-          ROWS("cubic reflect", AS(CUBIC, MIRROR, 0), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-          ROWS("cubic wide channels", AS(CUBIC, ZEROS, 0), X(1, 19, 3, 4), GRID(1, 2, 3, 2)),
-          NEAREST("nearest zeros", AS(EG_SAMPLE_NEAREST, ZEROS, 0), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-          NEAREST("nearest edge", AS(EG_SAMPLE_NEAREST, EDGE, 1), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-          NEAREST("nearest reflect", AS(EG_SAMPLE_NEAREST, MIRROR, 0), X(2, 3, 4, 5), GRID(2, 3, 4, 2)),
-          ROWS("no images", AS(LINEAR, ZEROS, 0), X(0, 3, 4, 5), GRID(0, 3, 4, 2)),
-          ROWS("no channels", AS(LINEAR, ZEROS, 0), X(2, 0, 4, 5), GRID(2, 3, 4, 2)),
-          ROWS("no points", AS(LINEAR, ZEROS, 0), X(2, 3, 4, 5), GRID(2, 0, 4, 2)),
-          ROWS("shared by threads", AS(LINEAR, ZEROS, 0), X(1, 37, 13, 11), GRID(1, 17, 19, 2)),
-          CASE(
-              READ, "second order of images", grid,
-              {
-                  X(2, 3, 4, 5)
-                  , GRID(2, 3, 4, 2)
-              },
-              .skip = 2, .user = AS(LINEAR, EDGE, 0)),
-          CASE(
-              MOVED, "affine", warp,
-              {
-                  X(2, 2, 4, 5)
-                  , X(2, 2, 3)
-              },
-              .flags = EGT_NO_SECOND | EGT_NO_HALF),
-          CASE("add", "affine grid", affine, { X(2, 2, 3) }),
-          CASE("add", "affine grid corners", affine_corners, { X(2, 2, 3) }),
-          BOX(MOVED, crop,
-              {
-                  X(2, 3, 4, 5)
-                  , BOXES(4, 4), OF(2, 4)
-              }),
-          BOX(MOVED, crop_middle,
-              {
-                  X(3, 2, 4, 5)
-                  , BOXES(4, 4), OF32(3, 4)
-              }),
-          BOX(
-              READ, crop_nearest,
-              {
-                  X(3, 2, 4, 5)
-                  , BOXES(4, 4), OF(3, 4)
-              },
-              .skip = 2),
-          BOX(READ, crop_nothing,
-              {
-                  X(3, 2, 4, 5)
-                  , BOXES(0, 4), OF(3, 0)
-              }),
-          ROI(roi, "roi",
-              {
-                  X(2, 3, 7, 6)
-                  , ROIS(4, 4), OF(2, 4)
-              }),
-          ROI(roi_aligned, "roi aligned",
-              {
-                  X(2, 3, 5, 6)
-                  , ROIS(4, 4), OF(2, 4)
-              }),
-          ROI(roi_aligned, "roi of four channels",
-              {
-                  X(2, 4, 5, 6)
-                  , ROIS(4, 4), OF(2, 4)
-              }),
-          ROI(roi_each, "roi each",
-              {
-                  X(2, 3, 7, 6)
-                  , ROIS(4, 4), OF(2, 4)
-              }),
-          ROI(roi_each_aligned, "roi each aligned", {
-              X(2, 17, 5, 6)
-              , ROIS(4, 4), OF32(2, 4)
-          }))
+EGT_CASES(sample, ROWS("zeros", AS(LINEAR, ZEROS, 0), IN(2, 3, 4, 5), GRID(2, 3, 4, 2)),
+          ROWS("zeros corners", AS(LINEAR, ZEROS, 1), IN(2, 3, 4, 5), GRID(2, 3, 4, 2)),
+          ROWS("edge", AS(LINEAR, EDGE, 0), IN(2, 3, 4, 5), GRID(2, 3, 4, 2)),
+          ROWS("edge corners", AS(LINEAR, EDGE, 1), IN(2, 3, 4, 5), GRID(2, 3, 4, 2)),
+          ROWS("reflect", AS(LINEAR, MIRROR, 0), IN(2, 3, 4, 5), GRID(2, 3, 4, 2)),
+          ROWS("reflect corners", AS(LINEAR, MIRROR, 1), IN(2, 3, 4, 5), GRID(2, 3, 4, 2)),
+          ROWS("reflect one pixel", AS(LINEAR, MIRROR, 1), IN(1, 2, 1, 3), GRID(1, 3, 2, 2)),
+          ROWS("one channel", AS(LINEAR, ZEROS, 0), IN(2, 1, 3, 4), GRID(2, 2, 3, 2)),
+          ROWS("wide channels", AS(LINEAR, ZEROS, 0), IN(1, 35, 3, 4), GRID(1, 3, 3, 2)),
+          ROWS("four channels", AS(LINEAR, ZEROS, 0), IN(2, 4, 3, 4), GRID(2, 3, 3, 2)),
+          ROWS("eight channels, cubic", AS(CUBIC, EDGE, 0), IN(1, 8, 3, 4), GRID(1, 2, 3, 2)),
+          ROWS("cubic zeros", AS(CUBIC, ZEROS, 0), IN(2, 3, 4, 5), GRID(2, 3, 4, 2)),
+          ROWS("cubic edge", AS(CUBIC, EDGE, 1), IN(2, 3, 4, 5), GRID(2, 3, 4, 2)),
+          ROWS("cubic reflect", AS(CUBIC, MIRROR, 0), IN(2, 3, 4, 5), GRID(2, 3, 4, 2)),
+          ROWS("cubic wide channels", AS(CUBIC, ZEROS, 0), IN(1, 19, 3, 4), GRID(1, 2, 3, 2)),
+          NEAREST("nearest zeros", AS(EG_SAMPLE_NEAREST, ZEROS, 0), IN(2, 3, 4, 5), GRID(2, 3, 4, 2)),
+          NEAREST("nearest edge", AS(EG_SAMPLE_NEAREST, EDGE, 1), IN(2, 3, 4, 5), GRID(2, 3, 4, 2)),
+          NEAREST("nearest reflect", AS(EG_SAMPLE_NEAREST, MIRROR, 0), IN(2, 3, 4, 5), GRID(2, 3, 4, 2)),
+          ROWS("no images", AS(LINEAR, ZEROS, 0), IN(0, 3, 4, 5), GRID(0, 3, 4, 2)),
+          ROWS("no channels", AS(LINEAR, ZEROS, 0), IN(2, 0, 4, 5), GRID(2, 3, 4, 2)),
+          ROWS("no points", AS(LINEAR, ZEROS, 0), IN(2, 3, 4, 5), GRID(2, 0, 4, 2)),
+          ROWS("shared by threads", AS(LINEAR, ZEROS, 0), IN(1, 37, 13, 11), GRID(1, 17, 19, 2)),
+          CASE(READ, "second order of images", grid, {IN(2, 3, 4, 5), GRID(2, 3, 4, 2)}, .skip = 2,
+               .user = AS(LINEAR, EDGE, 0)),
+          CASE(MOVED, "affine", warp, {IN(2, 2, 4, 5), IN(2, 2, 3)}, .flags = EGT_NO_SECOND | EGT_NO_HALF),
+          CASE("add", "affine grid", affine, {IN(2, 2, 3)}),
+          CASE("add", "affine grid corners", affine_corners, {IN(2, 2, 3)}),
+          BOX(MOVED, crop, {IN(2, 3, 4, 5), BOXES(4, 4), OF(2, 4)}),
+          BOX(MOVED, crop_middle, {IN(3, 2, 4, 5), BOXES(4, 4), OF32(3, 4)}),
+          BOX(READ, crop_nearest, {IN(3, 2, 4, 5), BOXES(4, 4), OF(3, 4)}, .skip = 2),
+          BOX(READ, crop_nothing, {IN(3, 2, 4, 5), BOXES(0, 4), OF(3, 0)}),
+          ROI(roi, "roi", {IN(2, 3, 7, 6), ROIS(4, 4), OF(2, 4)}),
+          ROI(roi_aligned, "roi aligned", {IN(2, 3, 5, 6), ROIS(4, 4), OF(2, 4)}),
+          ROI(roi_aligned, "roi of four channels", {IN(2, 4, 5, 6), ROIS(4, 4), OF(2, 4)}),
+          ROI(roi_each, "roi each", {IN(2, 3, 7, 6), ROIS(4, 4), OF(2, 4)}),
+          ROI(roi_each_aligned, "roi each aligned", {IN(2, 17, 5, 6), ROIS(4, 4), OF32(2, 4)}))

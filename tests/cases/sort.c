@@ -33,7 +33,7 @@ static eg_tensor *search(eg_tensor *const *x, int n, void *user)
     return eg_sort(x[0], -1, false, &line, NULL) ? NULL : eg_searchsorted(line, x[1], user != NULL);
 }
 
-#define X(...)                      \
+#define IN(...)                     \
     {                               \
         DIMS(__VA_ARGS__), -3, 3, 0 \
     }
@@ -49,29 +49,29 @@ static int indices;
 enum { ALL = EGT_INTS | EGT_BOOL, PLAIN = EGT_INTS | EGT_NO_GRAD };
 
 EGT_CASES(
-    sort, {"sort", "first axis", sort0, {X(5, 2, 3)}, .flags = ALL},
-    {"sort", "falling", sort1, {X(2, 7, 2)}, .flags = ALL}, {"sort", "last axis", sort_last, {X(3, 8)}, .flags = ALL},
+    sort, {"sort", "first axis", sort0, {IN(5, 2, 3)}, .flags = ALL},
+    {"sort", "falling", sort1, {IN(2, 7, 2)}, .flags = ALL}, {"sort", "last axis", sort_last, {IN(3, 8)}, .flags = ALL},
     {"sort", "numbers", sort_last, {{{0, {0}}, -3, 3, 0}}, .flags = ALL},
-    {"sort", "nothing", sort_last, {X(3, 0)}, .flags = ALL},
-    {"sort", "indices", sort1, {X(2, 7, 2)}, .flags = ALL | EGT_NO_GRAD, .user = &indices},
-    {"sort", "rows of some", sort_last, {X(40, 70)}, .flags = PLAIN},
-    {"sort", "rows of many", sort_last, {X(9, 900)}, .flags = PLAIN, .user = &indices},
-    {"sort", "columns of many", sort0, {X(600, 5)}, .flags = PLAIN, .user = &indices},
-    {"sort", "argsort", argsort, {X(3, 9)}, .flags = ALL | EGT_NO_GRAD},
-    {"topk", "largest", top2, {X(3, 7)}, .flags = ALL}, {"topk", "smallest", least3, {X(5, 3)}, .flags = ALL},
-    {"topk", "none", top0, {X(5, 3)}, .flags = ALL},
-    {"topk", "of many", top2, {X(2, 2200)}, .flags = PLAIN, .user = &indices},
-    {"topk", "some of many", top40, {X(2, 2200)}, .flags = PLAIN, .user = &indices},
-    {"topk", "kthvalue", median, {X(2, 5, 2)}, .flags = ALL},
-    {"gather sum", "in_topk", in_topk, {X(6, 5), ID(5, 6)}, .flags = EGT_INTS | EGT_NO_GRAD},
+    {"sort", "nothing", sort_last, {IN(3, 0)}, .flags = ALL},
+    {"sort", "indices", sort1, {IN(2, 7, 2)}, .flags = ALL | EGT_NO_GRAD, .user = &indices},
+    {"sort", "rows of some", sort_last, {IN(40, 70)}, .flags = PLAIN},
+    {"sort", "rows of many", sort_last, {IN(9, 900)}, .flags = PLAIN, .user = &indices},
+    {"sort", "columns of many", sort0, {IN(600, 5)}, .flags = PLAIN, .user = &indices},
+    {"sort", "argsort", argsort, {IN(3, 9)}, .flags = ALL | EGT_NO_GRAD},
+    {"topk", "largest", top2, {IN(3, 7)}, .flags = ALL}, {"topk", "smallest", least3, {IN(5, 3)}, .flags = ALL},
+    {"topk", "none", top0, {IN(5, 3)}, .flags = ALL},
+    {"topk", "of many", top2, {IN(2, 2200)}, .flags = PLAIN, .user = &indices},
+    {"topk", "some of many", top40, {IN(2, 2200)}, .flags = PLAIN, .user = &indices},
+    {"topk", "kthvalue", median, {IN(2, 5, 2)}, .flags = ALL},
+    {"gather sum", "in_topk", in_topk, {IN(6, 5), ID(5, 6)}, .flags = EGT_INTS | EGT_NO_GRAD},
     {"sort nonzero", "unique", unique, {FEW(3, 5)}, .flags = PLAIN | EGT_BOOL | EGT_NO_FLOAT},
     {"sort nonzero", "unique inverse", unique, {FEW(3, 5)}, .flags = PLAIN | EGT_BOOL | EGT_NO_FLOAT, .user = &indices},
-    {"sort nonzero", "unique floats", unique, {X(9)}, .flags = EGT_NO_GRAD},
+    {"sort nonzero", "unique floats", unique, {IN(9)}, .flags = EGT_NO_GRAD},
     {"sort nonzero", "unique slices", unique_slices, {{DIMS(9, 2), 0, 2, 0}}, .flags = PLAIN | EGT_BOOL | EGT_NO_FLOAT},
-    {"searchsorted", "one line", search, {X(9), X(2, 3)}, .flags = ALL | EGT_NO_GRAD},
-    {"searchsorted", "one line, behind", search, {X(10), X(2, 3)}, .flags = ALL | EGT_NO_GRAD, .user = &indices},
-    {"searchsorted", "a line each", search, {X(2, 5), X(2, 3)}, .flags = ALL | EGT_NO_GRAD},
-    {"searchsorted", "an empty line", search, {X(0), X(4)}, .flags = ALL | EGT_NO_GRAD},
+    {"searchsorted", "one line", search, {IN(9), IN(2, 3)}, .flags = ALL | EGT_NO_GRAD},
+    {"searchsorted", "one line, behind", search, {IN(10), IN(2, 3)}, .flags = ALL | EGT_NO_GRAD, .user = &indices},
+    {"searchsorted", "a line each", search, {IN(2, 5), IN(2, 3)}, .flags = ALL | EGT_NO_GRAD},
+    {"searchsorted", "an empty line", search, {IN(0), IN(4)}, .flags = ALL | EGT_NO_GRAD},
     {"index_add", "bincount", bincount, {ID(6, 9)}, .flags = EGT_NO_FLOAT | EGT_NO_GRAD | EGT_INTS},
-    {"index_add", "bincount, weighted", weighted, {X(9), ID(6, 9)}, .flags = EGT_INTS},
-    {"searchsorted index_add", "histogram", histogram, {X(40)}, .flags = EGT_INTS | EGT_NO_GRAD})
+    {"index_add", "bincount, weighted", weighted, {IN(9), ID(6, 9)}, .flags = EGT_INTS},
+    {"searchsorted index_add", "histogram", histogram, {IN(40)}, .flags = EGT_INTS | EGT_NO_GRAD})
