@@ -46,9 +46,9 @@ static bool inside(const eg__conv_geometry *g, cell *at)
 static void taps(const eg__conv_geometry *g, cell *at, eg_tensor *const t[3], int result, double *sum)
 {
     int64_t each = g->c / g->groups, taps = g->k[0] * g->k[1] * g->k[2];
-    int a = result == X
-    ? Y : X
-    , b = result == W ? Y : W;
+    const int a = result != X
+    ? X : Y;
+    const int b = result == W ? Y : W;
     for (int64_t i = 0; i < each * taps; i++) {
         at->cg = i / taps;
         at->c = at->o / (g->o / g->groups) * each + at->cg;
