@@ -3,8 +3,6 @@
 #include "lib/ops/conv.h"
 #include "lib/ref/ref.h"
 
-enum { X, W, Y };
-
 /* Row-major place of a cell in the operand `which`. */
 typedef struct cell {
     int64_t n, c, o, cg; /* batch, channel of x and of y, channel of x within its group */
@@ -13,12 +11,11 @@ typedef struct cell {
 
 static int64_t place(const eg__conv_geometry *g, const cell *at, int which)
 {
-    const int64_t *p = which == X
-    ? at->in : which == W ? at->tap : at->out;
-    const int64_t *size = which == X
-    ? g->in : which == W ? g->k : g->out;
-    int64_t i = which == X
-    ? at->n * g->c + at->c : which == W ? at->o *(g->c / g->groups) + at->cg : at->n * g->o + at->o;
+    const int64_t *p = which == EG__CONV_X ? at->in : which == EG__CONV_W ? at->tap : at->out;
+    const int64_t *size = which == EG__CONV_X ? g->in : which == EG__CONV_W ? g->k : g->out;
+    int64_t i = which == EG__CONV_X   ? at->n * g->c + at->c
+                : which == EG__CONV_W ? at->o * (g->c / g->groups) + at->cg
+                                      : at->n * g->o + at->o;
     for (int d = 0; d < 3; d++) {
         i = i * size[d] + p[d];
     }
@@ -46,9 +43,8 @@ static bool inside(const eg__conv_geometry *g, cell *at)
 static void taps(const eg__conv_geometry *g, cell *at, eg_tensor *const t[3], int result, double *sum)
 {
     int64_t each = g->c / g->groups, taps = g->k[0] * g->k[1] * g->k[2];
-    const int a = result != X
-    ? X : Y;
-    const int b = result == W ? Y : W;
+    const int a = result == EG__CONV_X ? EG__CONV_Y : EG__CONV_X;
+    const int b = result == EG__CONV_W ? EG__CONV_Y : EG__CONV_W;
     for (int64_t i = 0; i < each * taps; i++) {
         at->cg = i / taps;
         at->c = at->o / (g->o / g->groups) * each + at->cg;
@@ -61,10 +57,12 @@ static void taps(const eg__conv_geometry *g, cell *at, eg_tensor *const t[3], in
     }
 }
 
-static eg_status convolve(const eg__call *c, eg_tensor *const t[3], int result)
+static eg_status convolve(const eg__call *c, eg__conv_result result)
 {
-    const eg__conv_geometry *g = &((const eg__conv_opts *)c->opts)->g;
-    const eg_tensor *r = t[result], *bias = c->nin > 2 ? c->in[2] : NULL;
+    const eg__conv_job job = eg__conv_job_of(c, result);
+    const eg__conv_geometry *g = &job.g;
+    eg_tensor *const t[] = {[EG__CONV_X] = job.x, [EG__CONV_W] = job.w, [EG__CONV_Y] = job.y};
+    const eg_tensor *r = t[result], *bias = job.bias;
     int64_t cells = g->out[0] * g->out[1] * g->out[2], per = 1;
     eg__scratch scratch;
     if (eg__scratch_get(c, (size_t)r->n * sizeof(double), &scratch)) {
@@ -93,7 +91,7 @@ static eg_status convolve(const eg__call *c, eg_tensor *const t[3], int result)
 
 eg_status eg__ref_conv(const eg__call *c)
 {
-    return convolve(c, (eg_tensor *[]){c->in[0], c->in[1], c->out[0]}, Y);
+    return convolve(c, EG__CONV_Y);
 }
 
 eg_status eg__ref_conv_act(const eg__call *c)
@@ -110,10 +108,10 @@ eg_status eg__ref_conv_act(const eg__call *c)
 
 eg_status eg__ref_conv_data(const eg__call *c)
 {
-    return convolve(c, (eg_tensor *[]){c->out[0], c->in[1], c->in[0]}, X);
+    return convolve(c, EG__CONV_X);
 }
 
 eg_status eg__ref_conv_weight(const eg__call *c)
 {
-    return convolve(c, (eg_tensor *[]){c->in[0], c->out[0], c->in[1]}, W);
+    return convolve(c, EG__CONV_W);
 }
