@@ -17,26 +17,8 @@ typedef struct selection {
     int64_t n, size, unit; /* of index, of the axis, bytes of what lies behind it */
 } selection;
 
-#define T        uint8_t
-#define FN(name) name##_8
-#include "lib/cpu/index/index_words.h"
-#undef T
-#undef FN
-#define T        uint16_t
-#define FN(name) name##_16
-#include "lib/cpu/index/index_words.h"
-#undef T
-#undef FN
-#define T        uint32_t
-#define FN(name) name##_32
-#include "lib/cpu/index/index_words.h"
-#undef T
-#undef FN
-#define T        uint64_t
-#define FN(name) name##_64
-#include "lib/cpu/index/index_words.h"
-#undef T
-#undef FN
+#define TEMPLATE "lib/cpu/index/index_words.h"
+#include "lib/cpu/common/by_words.h"
 
 static void select_rows(const selection *s, const char *x, char *y, int64_t i, int64_t end)
 {

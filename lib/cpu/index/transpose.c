@@ -49,26 +49,8 @@ static bool streams(const eg__iter *it, int64_t bytes)
     return it->n * bytes > EG__STREAM_BYTES && odd % 64 == 0;
 }
 
-#define T        uint8_t
-#define FN(name) name##_8
-#include "lib/cpu/index/transpose_tiles.h"
-#undef T
-#undef FN
-#define T        uint16_t
-#define FN(name) name##_16
-#include "lib/cpu/index/transpose_tiles.h"
-#undef T
-#undef FN
-#define T        uint32_t
-#define FN(name) name##_32
-#include "lib/cpu/index/transpose_tiles.h"
-#undef T
-#undef FN
-#define T        uint64_t
-#define FN(name) name##_64
-#include "lib/cpu/index/transpose_tiles.h"
-#undef T
-#undef FN
+#define TEMPLATE "lib/cpu/index/transpose_tiles.h"
+#include "lib/cpu/common/by_words.h"
 
 bool ISA(eg__transpose_copy)(const eg__iter *it, int64_t bytes)
 {

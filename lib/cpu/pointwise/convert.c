@@ -70,26 +70,8 @@ void ISA(eg__f32_to_halves)(int64_t n, int type, const float *x, char *y, int64_
 
 enum { STREAMED = 512 }; /* elements at a time that do not lie as they are written */
 
-#define T        uint8_t
-#define FN(name) name##_8
-#include "lib/cpu/pointwise/convert_words.h"
-#undef T
-#undef FN
-#define T        uint16_t
-#define FN(name) name##_16
-#include "lib/cpu/pointwise/convert_words.h"
-#undef T
-#undef FN
-#define T        uint32_t
-#define FN(name) name##_32
-#include "lib/cpu/pointwise/convert_words.h"
-#undef T
-#undef FN
-#define T        uint64_t
-#define FN(name) name##_64
-#include "lib/cpu/pointwise/convert_words.h"
-#undef T
-#undef FN
+#define TEMPLATE "lib/cpu/pointwise/convert_words.h"
+#include "lib/cpu/common/by_words.h"
 
 static eg__iter_fn *const copy_rows[9] = {[1] = copy_row_8, [2] = copy_row_16, [4] = copy_row_32, [8] = copy_row_64};
 
