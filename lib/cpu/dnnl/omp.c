@@ -2,19 +2,26 @@
  * for each other in one place, and politely. The loader gives oneDNN these, since the module that brings it comes
  * first. The build checks that it calls no other. (https://gcc.gnu.org/onlinedocs/libgomp, "The libgomp ABI") */
 #include "lib/cpu/dnnl/module.h"
+#include "lib/cpu/dnnl/signals.h"
 
 #define CALLED_BY_ONEDNN __attribute__((visibility("default")))
 
 typedef struct region {
     void (*fn)(void *);
     void *data;
+    bool signals_wait;
 } region;
 
 static void run_region(void *ctx, int number, int n)
 {
     const region *r = ctx;
     (void)number, (void)n;
+    const bool holds = r->signals_wait && !eg__signals_held();
+    const uint64_t before = holds ? eg__signals_hold() : 0;
     r->fn(r->data);
+    if (holds) {
+        eg__signals_release(before);
+    }
 }
 
 CALLED_BY_ONEDNN void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned flags);
@@ -37,7 +44,7 @@ void omp_set_num_threads(int n)
 void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned flags)
 {
     (void)flags;
-    eg__workers_run_together(n ? (int)n : omp_get_max_threads(), run_region, &(region){fn, data});
+    eg__workers_run_together(n ? (int)n : omp_get_max_threads(), run_region, &(region){fn, data, eg__signals_held()});
 }
 
 void GOMP_barrier(void)

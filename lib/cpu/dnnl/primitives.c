@@ -4,6 +4,7 @@
 #include "lib/cpu/common/pack.h"
 #include "lib/cpu/dnnl/api.h"
 #include "lib/cpu/dnnl/module.h"
+#include "lib/cpu/dnnl/signals.h"
 #include "lib/core/fork.h"
 
 enum { WAYS = 4, KEY_WORDS = 80, LAYOUT_WORDS = 3 + 2 * EG__DNNL_DIMS + 2 * DNNL_MAX_NDIMS };
@@ -33,6 +34,7 @@ struct eg__dnnl_prim {
     int64_t key[KEY_WORDS];
     int64_t layout[LAYOUT_WORDS]; /* of w: the caller's geometry and oneDNN's */
     bool output[ROLES];
+    bool signals_wait; /* while main runs: signals.h */
 };
 
 struct eg__dnnl {
@@ -250,6 +252,8 @@ static dnnl_status_t make_prim(eg__dnnl_prim *p, const eg__dnnl_op *op, dnnl_eng
     if (!st) {
         dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, (void *)&name);
         st = name && strstr(name, "ref") ? dnnl_unimplemented : dnnl_success;
+        p->signals_wait = name && strstr(name, "gemm:jit") &&
+                          (op->kind != EG__DNNL_MATMUL || op->x.shape[op->x.ndim - 1] > EG__MOST_ON_STACK);
     }
     for (int r = 0; r < ROLES && !st; r++) {
         const struct role *k = &roles[op->kind][r];
@@ -465,6 +469,17 @@ static dnnl_status_t execute(const eg__call *c, step *s, void *scratch)
     return st ? st : dnnl_primitive_execute(s->prim, (*own(c->T))->stream, s->narg, s->arg);
 }
 
+static dnnl_status_t execute_main(const eg__call *c, eg__dnnl_prim *p, void *scratch)
+{
+    if (!p->signals_wait) {
+        return execute(c, &p->main, scratch);
+    }
+    const uint64_t before = eg__signals_hold();
+    dnnl_status_t st = execute(c, &p->main, scratch);
+    eg__signals_release(before);
+    return st;
+}
+
 static dnnl_status_t move(const eg__call *c, step *s, void *from, void *to, void *scratch)
 {
     dnnl_status_t st = point(s, 0, from);
@@ -506,7 +521,7 @@ static dnnl_status_t run(const eg__call *c, eg__dnnl_prim *p, void *const *given
             st = point(&p->main, p->place[r], use[r]);
         }
     }
-    st = st ? st : execute(c, &p->main, scratch);
+    st = st ? st : execute_main(c, p, scratch);
     for (int r = 0; r < ROLES && !st; r++) {
         if (p->output[r] && p->move[r].prim) {
             st = move(c, &p->move[r], use[r], given[r], scratch);
