@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "lib/core/fork.h"
+#include "lib/core/subsystem.h"
 
 /* What travels: a sample, the end (n = 0), or a failure with its words. */
 typedef struct slot {

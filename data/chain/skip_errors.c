@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "lib/core/fork.h"
+#include "lib/core/subsystem.h"
 
 typedef struct tolerate {
     eg_dataset d;

@@ -14,7 +14,10 @@
 #include <sys/sysinfo.h>
 
 #include "lib/core/alloc.h"
-#include "lib/core/fork.h"
+#include "lib/core/error.h"
+#include "lib/core/memory.h"
+#include "lib/core/subsystem.h"
+#include "lib/core/tensor.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { CACHED = 0 };
@@ -61,11 +64,6 @@ static struct {
     eg__segment *segments;
     int64_t reserved, peak, limit, system_calls;
 } heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-void eg__alloc_fork(eg__fork when)
-{
-    eg__fork_lock(&heap.lock, when);
-}
 
 static _Atomic int64_t fail_countdown;
 
@@ -374,7 +372,8 @@ static void spill(eg__thread *T, int c, uint32_t keep)
     pthread_mutex_unlock(&heap.lock);
 }
 
-void eg__alloc_thread_end(eg__thread *T)
+/* The lists of the thread go to the central ones. */
+static void thread_end(eg__thread *T)
 {
     for (int c = 0; c < EG__NCLASS; c++) {
         if (T->cls[c].count) {
@@ -534,7 +533,8 @@ void eg__alloc_holders(int64_t *bytes_by_op, int count)
     pthread_mutex_unlock(&heap.lock);
 }
 
-void eg__alloc_end(void)
+/* Everything cached goes back to the system. */
+static void end(void)
 {
     trim_locked();
     while (heap.slabs) {
@@ -544,3 +544,10 @@ void eg__alloc_end(void)
     }
     memset(heap.central, 0, sizeof heap.central);
 }
+
+static void around_fork(eg__fork when)
+{
+    eg__fork_lock(&heap.lock, when);
+}
+
+EG__SUBSYSTEM_OF_CORE(.order = EG__ORDER_ALLOC, .thread_end = thread_end, .fork = around_fork, .end = end)

@@ -10,8 +10,6 @@ void eg__alloc_stats(eg_memory *m);
 /* Notes whose data a large block holds; eg__alloc_holders sums that by op id. */
 void eg__block_label(void *p, int64_t bytes, uint16_t made_by);
 void eg__alloc_holders(int64_t *bytes_by_op, int count);
-void eg__alloc_thread_end(eg__thread *T); /* the thread's lists go to the central ones */
-void eg__alloc_end(void);                 /* everything cached goes back to the system */
 
 /* What any machine has: to ask one for its size takes long. */
 enum { EG__ANY_HAS = 1 << 28 };

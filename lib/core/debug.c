@@ -1,6 +1,5 @@
 /* debug.c - the words of EG_DEBUG: what is told, and how ops are done. */
 #include "lib/core/device.h"
-#include "lib/core/environment.h"
 
 eg_status eg_debug(const char *list)
 {
@@ -19,12 +18,4 @@ eg_status eg_debug(const char *list)
     atomic_fetch_or(&T->mode, mode);
     T->kernels = eg__devices[0]->engine->table(mode);
     return EG_OK;
-}
-
-void eg__debug_from_environment(void)
-{
-    const char *list = eg__getenv("EG_DEBUG");
-    if (list && *list) {
-        eg_debug(list);
-    }
 }

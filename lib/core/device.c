@@ -5,7 +5,7 @@
 #include "lib/core/device.h"
 #include "lib/core/engines.h"
 #include "lib/core/environment.h"
-#include "lib/core/fork.h"
+#include "lib/core/subsystem.h"
 
 static eg_device cpu = {.name = "cpu", .engine = &eg__cpu_engine};
 eg_device *eg__devices[EG__MAX_DEVICES] = {&cpu};
@@ -37,7 +37,7 @@ static void leave(void)
 }
 
 /* A driver's threads stay with the parent, and its state is no use without them. */
-void eg__devices_fork(eg__fork when)
+static void around_fork(eg__fork when)
 {
     if (when == EG__FORK_CHILD) {
         eg__engines_fork();
@@ -76,7 +76,7 @@ static eg_device *add_locked(const char *op, const char *name, const eg__engine 
     }
     eg_device *d = eg__malloc(sizeof *d);
     if (!d) {
-        return eg__no_memory(op, (int64_t)sizeof *d), NULL;
+        return eg__fail_null(EG_ENOMEM, op, "no memory for a device");
     }
     *d = (eg_device){.id = (uint8_t)table.count, .engine = e, .index = index};
     snprintf(d->name, sizeof d->name, "%s", name);
@@ -193,12 +193,6 @@ int eg__default_device(eg__thread *T, const char *op)
     return T->device;
 }
 
-uint8_t eg__device_of_threads(void)
-{
-    const char *name = eg__getenv("EGRET_DEVICE");
-    return name && *name ? EG__MAX_DEVICES : 0;
-}
-
 eg_device *eg_use_device(eg_device *device)
 {
     eg__thread *T = eg__thread_get();
@@ -232,7 +226,7 @@ eg_status eg_device_synchronize(eg_device *device)
     return device->engine->synchronize(device);
 }
 
-void eg__devices_thread_end(eg__thread *T)
+static void thread_end(eg__thread *T)
 {
     for (int i = 0; i < table.count; i++) {
         if (T->lane[i].own || T->lane[i].state) {
@@ -241,7 +235,7 @@ void eg__devices_thread_end(eg__thread *T)
     }
 }
 
-void eg__devices_end(void)
+static void end(void)
 {
     while (table.count > 1 && !eg__is_lost(eg__devices[table.count - 1])) { /* those keep what is the parent's */
         eg_device *d = eg__devices[--table.count];
@@ -250,6 +244,20 @@ void eg__devices_end(void)
         free(d);
     }
 }
+
+/* A thread that stands in for others has what is always there. */
+static void thread_begin(eg__thread *T)
+{
+    const char *name = eg__getenv("EGRET_DEVICE"), *words = eg__getenv("EG_DEBUG");
+    T->device = name && *name ? EG__MAX_DEVICES : 0;
+    T->kernels = cpu.engine->table(T->dead ? EG__DEBUG_REF : 0);
+    if (words && *words && !T->dead) {
+        eg_debug(words);
+    }
+}
+
+EG__SUBSYSTEM_OF_CORE(.order = EG__ORDER_DEVICES, .thread_begin = thread_begin, .thread_end = thread_end,
+                      .fork = around_fork, .end = end)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 

@@ -22,9 +22,5 @@ eg_status eg__host_only(const eg_tensor *t, const char *op, const char *name);
 void eg__device_storage_free(eg__thread *T, eg__storage *s);
 /* The device of the thread's makers, or -1 with words: EGRET_DEVICE names none there is. */
 int eg__default_device(eg__thread *T, const char *op);
-/* What a new thread notes: 0, or EG__MAX_DEVICES if EGRET_DEVICE is to be looked at. */
-uint8_t eg__device_of_threads(void);
-void eg__devices_thread_end(eg__thread *T);
-void eg__devices_end(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include <egret/device.h>
 
 #include "lib/core/layout.h"
+#include "lib/core/library.h"
 #include "lib/core/op.h"
 
 typedef struct eg__engine eg__engine;
@@ -127,6 +128,11 @@ struct eg__engine {
 /* That of the CPU, the only one every program has. */
 extern const eg__engine eg__cpu_engine;
 
+/* That of devices which the parent of this process opened: it refuses in words, and frees nothing. */
+const eg__engine *eg__lost_engine(void);
+bool eg__is_lost(const eg_device *d);
+eg_status eg__lost(const char *op);
+
 /* ---- what the library gives a module ------------------------------------------------------------------- */
 
 /* X(result, name, parameters, arguments): internal functions under their own names on both sides; procedures
@@ -152,6 +158,9 @@ struct eg__band;
     X(eg_status, eg__capture_uses, (struct eg__capture * c, eg__storage * s, bool written), (c, s, written))       \
     X(bool, eg__capture_draws, (eg__thread * T, eg_random_state from, uint64_t * offset), (T, from, offset))       \
     X(uint8_t, eg__layout_flags, (int ndim, const int64_t *shape, const int64_t *strides), (ndim, shape, strides)) \
+    X(eg_status, eg__library_open_by,                                                                              \
+      (eg__library * l, const char *op, eg__library_open_file *open_file, eg__library_missing *missing),           \
+      (l, op, open_file, missing))                                                                                 \
     X(eg__text, eg__shape_text, (int ndim, const int64_t *shape), (ndim, shape))
 
 #define EG__HOST_PROCEDURES(X)                                                                      \
@@ -177,7 +186,7 @@ typedef struct eg__host {
  * lib/ops/host.c. */
 extern const eg__host eg__host_table;
 
-enum { EG__MODULE_ABI = 5 };
+enum { EG__MODULE_ABI = 6 };
 typedef const eg__engine *eg__module_fn(const eg__host *host);
 
 /* The first members of a module's engine; with lib/ops/optable.h. */

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 
-#include "lib/core/fork.h"
 #include "lib/core/module.h"
 
 enum { MOST_ENGINES = 8 };

@@ -3,15 +3,17 @@
 
 #include <dlfcn.h>
 
-#include "lib/core/fork.h"
+#include "lib/core/subsystem.h"
 
 /* Of a library's functions. The loader has locks of its own, and may run anything while it opens one. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void eg__libraries_fork(eg__fork when)
+static void around_fork(eg__fork when)
 {
     eg__fork_lock(&lock, when);
 }
+
+EG__SUBSYSTEM_OF_CORE(.order = EG__ORDER_LIBRARIES, .fork = around_fork)
 
 static eg_status look_up(eg__library *l, const char *op, void *handle, const char *file)
 {

@@ -1,7 +1,7 @@
 /* live.c - a set of addresses: open addressing, empty places NULL, at most half full. */
 #include <stdlib.h>
 
-#include "lib/core/fork.h"
+#include "lib/core/subsystem.h"
 #include "lib/core/live.h"
 
 static struct {
@@ -10,10 +10,12 @@ static struct {
     size_t size, count; /* size: 0 or a power of 2 */
 } live = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void eg__live_fork(eg__fork when)
+static void around_fork(eg__fork when)
 {
     eg__fork_lock(&live.lock, when);
 }
+
+EG__SUBSYSTEM_OF_CORE(.order = EG__ORDER_LIVE, .fork = around_fork)
 
 static size_t home_of(const void *handle, size_t size)
 {

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "lib/core/fork.h"
+#include "lib/core/error.h"
+#include "lib/core/subsystem.h"
+#include "lib/core/thread.h"
 
 static const struct {
     const char *name;
@@ -31,12 +33,14 @@ static struct {
 static _Thread_local bool telling; /* this thread is inside of f */
 
 /* A fork waits for f, unless f itself forks. */
-void eg__log_fork(eg__fork when)
+static void around_fork(eg__fork when)
 {
     if (!telling) {
         eg__fork_lock(&hook.lock, when);
     }
 }
+
+EG__SUBSYSTEM_OF_CORE(.order = EG__ORDER_LOG, .fork = around_fork)
 
 eg_status eg_log_to(eg_log_fn f, void *user)
 {

@@ -1,5 +1,6 @@
 /* lost.c - the engine of devices that the parent of this process opened: no driver can be used in both. */
-#include "lib/core/fork.h"
+#include "lib/core/engine.h"
+#include "lib/core/error.h"
 
 eg_status eg__lost(const char *op)
 {

@@ -1,7 +1,6 @@
 /* memory.c - whether there is memory for it, and words when there is none. */
 #include "lib/core/alloc.h"
 #include "lib/core/device.h"
-#include "lib/core/fork.h"
 
 /* The bytes there could be; 0: as far as is known any number. */
 static eg_status most_on(uint8_t device, int64_t bytes, int64_t *most)
@@ -56,4 +55,12 @@ eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes)
                     "%s%.1f%s%s",
                     (long long)bytes, d->id ? " on " : "", d->id ? d->name : "", (double)m.reserved_bytes / 1048576,
                     m.limit_bytes ? "" : "none (", (double)m.limit_bytes / 1048576, m.limit_bytes ? " MiB" : ")", who);
+}
+
+eg_memory eg_memory_stats(void)
+{
+    eg_memory m = {0};
+    eg__threads_count(&m.live_tensors, &m.live_bytes);
+    eg__alloc_stats(&m);
+    return m;
 }

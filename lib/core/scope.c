@@ -1,28 +1,8 @@
-/* scope.c - threads and their scopes: who owns what an op returns. */
-#include <pthread.h>
+/* scope.c - who owns what an op returns. */
 #include <stdlib.h>
 
-#include "lib/core/alloc.h"
-#include "lib/core/device.h"
-#include "lib/core/fork.h"
 #include "lib/core/recorder.h"
-#include "lib/core/workers.h"
-
-_Thread_local eg__thread *eg__self __attribute__((tls_model("initial-exec")));
-
-static struct {
-    pthread_mutex_t lock;
-    pthread_key_t key;
-    bool key_made;
-    eg__thread *all, *lost;           /* lost: of threads the parent of this process has */
-    int64_t past_tensors, past_bytes; /* what ended threads counted */
-    uint32_t mode;                    /* what new ones begin with */
-} threads = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-eg__recording eg__no_record;
-
-/* Shared by all threads for which there was no memory: every allocation in it fails. */
-static eg__thread dead = {.dead = true, .error = {.op = ""}, .record = &eg__no_record};
+#include "lib/core/subsystem.h"
 
 /* ---- what scopes own ------------------------------------------------------------------------ */
 
@@ -45,9 +25,7 @@ bool eg__own_grow(eg__thread *T, uint32_t n)
     return true;
 }
 
-/* ---- threads ------------------------------------------------------------------------------- */
-
-static void release_thread(eg__thread *T)
+static void thread_end(eg__thread *T)
 {
     while (T->nown) {
         eg__unref(T, T->own[--T->nown]);
@@ -56,9 +34,6 @@ static void release_thread(eg__thread *T)
     if (T->record->by) {
         T->record->by->end(T);
     }
-    eg__devices_thread_end(T);
-    eg__alloc_thread_end(T);
-    eg__headers_thread_end(T);
     free(T->own);
     free(T->scopes);
     T->own = NULL;
@@ -66,148 +41,7 @@ static void release_thread(eg__thread *T)
     T->cown = T->cscopes = 0;
 }
 
-static void thread_exit(void *state)
-{
-    eg__thread *T = state;
-    release_thread(T);
-    pthread_mutex_lock(&threads.lock);
-    threads.past_tensors += T->live_tensors;
-    threads.past_bytes += T->live_bytes;
-    if (T->prev) {
-        T->prev->next = T->next;
-    } else {
-        threads.all = T->next;
-    }
-    if (T->next) {
-        T->next->prev = T->prev;
-    }
-    pthread_mutex_unlock(&threads.lock);
-    if (eg__self == T) {
-        eg__self = NULL;
-    }
-    free(T);
-}
-
-eg__thread *eg__thread_start(void)
-{
-    eg__thread *T = calloc(1, sizeof *T);
-    if (!T) {
-        return &dead;
-    }
-    T->error.op = "";
-    T->serial = 1;
-    T->record = &eg__no_record;
-    T->device = eg__device_of_threads();
-    T->kernels = eg__devices[0]->engine->table(0);
-    pthread_mutex_lock(&threads.lock);
-    if (!threads.key_made) {
-        threads.key_made = pthread_key_create(&threads.key, thread_exit) == 0;
-    }
-    T->next = threads.all;
-    if (T->next) {
-        T->next->prev = T;
-    }
-    threads.all = T;
-    T->mode = threads.mode;
-    pthread_mutex_unlock(&threads.lock);
-    if (threads.key_made) {
-        pthread_setspecific(threads.key, T);
-    }
-    eg__self = T;
-    eg__debug_from_environment();
-    return T;
-}
-
-/* What the threads that stayed with the parent own is theirs for ever: it is counted and not touched. */
-static void lose_others(void)
-{
-    for (eg__thread *T = threads.all, *next; T; T = next) {
-        next = T->next;
-        if (T != eg__self) {
-            threads.past_tensors += T->live_tensors;
-            threads.past_bytes += T->live_bytes;
-            T->next = threads.lost;
-            threads.lost = T;
-        }
-    }
-    threads.all = eg__self && !eg__self->dead ? eg__self : NULL;
-    if (threads.all) {
-        eg__self->prev = eg__self->next = NULL;
-    }
-}
-
-void eg__threads_fork(eg__fork when)
-{
-    if (when == EG__FORK_CHILD) {
-        lose_others();
-    }
-    eg__fork_lock(&threads.lock, when);
-}
-
-void eg__threads_mode(uint32_t bits, bool set)
-{
-    pthread_mutex_lock(&threads.lock);
-    threads.mode = set ? threads.mode | bits : threads.mode & ~bits;
-    for (eg__thread *T = threads.all; T; T = T->next) {
-        if (set) {
-            atomic_fetch_or(&T->mode, bits);
-        } else {
-            atomic_fetch_and(&T->mode, ~bits);
-        }
-    }
-    pthread_mutex_unlock(&threads.lock);
-}
-
-void eg_thread_end(void)
-{
-    eg__thread *T = eg__self;
-    if (T) {
-        if (threads.key_made) {
-            pthread_setspecific(threads.key, NULL);
-        }
-        thread_exit(T);
-    }
-}
-
-/* Here, where every program's calls begin: of a static library a program has no more than it calls. */
-__attribute__((constructor)) static void library_begin(void)
-{
-    eg__forks_watch();
-    dead.kernels = eg__devices[0]->engine->table(EG__DEBUG_REF);
-}
-
-/* The library is being unloaded, or the process ends: leave no thread, key or byte behind. While other
- * threads still hold state (a process that exits under them) nothing is pulled from under their feet. */
-__attribute__((destructor)) static void library_end(void)
-{
-    eg_thread_end();
-    if (threads.all) {
-        return;
-    }
-    if (threads.key_made) {
-        pthread_key_delete(threads.key);
-    }
-    eg__parts_end();
-    eg__devices_end();
-    eg__headers_end();
-    eg__alloc_end();
-    eg__workers_end();
-}
-
-eg_memory eg_memory_stats(void)
-{
-    eg_memory m = {0};
-    pthread_mutex_lock(&threads.lock);
-    m.live_tensors = threads.past_tensors;
-    m.live_bytes = threads.past_bytes;
-    for (eg__thread *T = threads.all; T; T = T->next) {
-        m.live_tensors += atomic_load_explicit(&T->live_tensors, memory_order_relaxed);
-        m.live_bytes += atomic_load_explicit(&T->live_bytes, memory_order_relaxed);
-    }
-    pthread_mutex_unlock(&threads.lock);
-    eg__alloc_stats(&m);
-    return m;
-}
+EG__SUBSYSTEM_OF_CORE(.order = EG__ORDER_SCOPES, .thread_end = thread_end)
 
 /* ---- scopes -------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include "lib/core/alloc.h"
 #include "lib/core/capture.h"
 #include "lib/core/device.h"
-#include "lib/core/fork.h"
+#include "lib/core/subsystem.h"
 #include "lib/core/layout.h"
 #include "lib/core/recorder.h"
 
@@ -29,7 +29,7 @@ static struct {
     free_header *free;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void eg__headers_fork(eg__fork when)
+static void around_fork(eg__fork when)
 {
     eg__fork_lock(&pool.lock, when);
 }
@@ -70,7 +70,7 @@ static bool refill(eg__thread *T)
     return T->headers != NULL;
 }
 
-void eg__headers_thread_end(eg__thread *T)
+static void thread_end(eg__thread *T)
 {
     pthread_mutex_lock(&pool.lock);
     while (T->headers) {
@@ -82,7 +82,7 @@ void eg__headers_thread_end(eg__thread *T)
     pthread_mutex_unlock(&pool.lock);
 }
 
-void eg__headers_end(void)
+static void end(void)
 {
     while (pool.slabs) {
         header_slab *next = pool.slabs->next;
@@ -91,6 +91,8 @@ void eg__headers_end(void)
     }
     pool.free = NULL;
 }
+
+EG__SUBSYSTEM_OF_CORE(.order = EG__ORDER_HEADERS, .thread_end = thread_end, .fork = around_fork, .end = end)
 
 eg_tensor *eg__header_new(eg__thread *T)
 {

@@ -88,13 +88,11 @@ static inline eg__thread *eg__thread_get(void)
     return likely(T != NULL) ? T : eg__thread_start();
 }
 
-/* Reads EG_DEBUG into the new thread's mode. */
-void eg__debug_from_environment(void);
 /* Sets or clears bits of the mode of all threads, those to come included. */
 void eg__threads_mode(uint32_t bits, bool set);
 
-void eg__headers_thread_end(eg__thread *T);
-void eg__headers_end(void);
+/* Adds the tensors and bytes that all threads count. */
+void eg__threads_count(int64_t *tensors, int64_t *bytes);
 
 static inline uint32_t eg__mode(eg__thread *T)
 {

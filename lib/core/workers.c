@@ -10,7 +10,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "lib/core/fork.h"
+#include "lib/core/base.h"
+#include "lib/core/subsystem.h"
 #include "lib/core/workers.h"
 
 enum { MOST_WORKERS = 1023 };
@@ -41,7 +42,7 @@ static struct {
     struct {
         _Alignas(LINE) _Atomic uint64_t begun; /* in which call last */
     } number[MOST_WORKERS + 1];
-} crew = {.owner = PTHREAD_MUTEX_INITIALIZER,
+} pool = {.owner = PTHREAD_MUTEX_INITIALIZER,
           .lock = PTHREAD_MUTEX_INITIALIZER,
           .some = PTHREAD_COND_INITIALIZER,
           .all = PTHREAD_COND_INITIALIZER,
@@ -82,17 +83,17 @@ typedef bool condition(uint64_t from);
 
 static bool there_is_work(uint64_t seen)
 {
-    return atomic_load(&crew.work) != seen || atomic_load(&crew.ending);
+    return atomic_load(&pool.work) != seen || atomic_load(&pool.ending);
 }
 
 static bool all_is_done(uint64_t n)
 {
-    return atomic_load(&crew.done) == (int)n;
+    return atomic_load(&pool.done) == (int)n;
 }
 
 static bool barrier_is_gone(uint64_t past)
 {
-    return atomic_load(&crew.gone) != (uint32_t)past;
+    return atomic_load(&pool.gone) != (uint32_t)past;
 }
 
 /* Adds the time since it last looked to the window, unless it slept in it: here, or elsewhere for whatever. */
@@ -168,13 +169,13 @@ static void wait_until(condition *is, uint64_t of, pthread_cond_t *wake, _Atomic
     if (spin_until(is, of)) {
         return;
     }
-    pthread_mutex_lock(&crew.lock);
+    pthread_mutex_lock(&pool.lock);
     atomic_fetch_add(sleepers, 1);
     while (!is(of)) {
-        pthread_cond_wait(wake, &crew.lock);
+        pthread_cond_wait(wake, &pool.lock);
     }
     atomic_fetch_sub(sleepers, 1);
-    pthread_mutex_unlock(&crew.lock);
+    pthread_mutex_unlock(&pool.lock);
     look_at_self(now());
 }
 
@@ -184,7 +185,7 @@ static void wake(pthread_cond_t *sleeping, _Atomic int *sleepers, int n)
     if (!atomic_load(sleepers)) {
         return;
     }
-    pthread_mutex_lock(&crew.lock);
+    pthread_mutex_lock(&pool.lock);
     if (n < atomic_load(sleepers)) {
         for (int i = 0; i < n; i++) {
             pthread_cond_signal(sleeping);
@@ -192,7 +193,7 @@ static void wake(pthread_cond_t *sleeping, _Atomic int *sleepers, int n)
     } else {
         pthread_cond_broadcast(sleeping);
     }
-    pthread_mutex_unlock(&crew.lock);
+    pthread_mutex_unlock(&pool.lock);
 }
 
 /* ---- working ----------------------------------------------------------------------------------- */
@@ -211,8 +212,8 @@ static int begin_one(uint64_t call, int n, int own)
 {
     for (int k = 0; k < n; k++) {
         const int number = (own + k) % n;
-        uint64_t last = atomic_load_explicit(&crew.number[number].begun, memory_order_relaxed);
-        if (last < call && atomic_compare_exchange_strong(&crew.number[number].begun, &last, call)) {
+        uint64_t last = atomic_load_explicit(&pool.number[number].begun, memory_order_relaxed);
+        if (last < call && atomic_compare_exchange_strong(&pool.number[number].begun, &last, call)) {
             return number;
         }
     }
@@ -224,10 +225,10 @@ static void take_part(uint64_t work, int own)
 {
     const int n = (int)(work & 0xffff);
     for (int number; (number = begin_one(work >> 16, n, own)) >= 0;) {
-        run_number(atomic_load_explicit(&crew.fn, memory_order_relaxed),
-                   atomic_load_explicit(&crew.ctx, memory_order_relaxed), number, n);
-        if (atomic_fetch_add(&crew.done, 1) + 1 == n) {
-            wake(&crew.all, &crew.waiting, 1);
+        run_number(atomic_load_explicit(&pool.fn, memory_order_relaxed),
+                   atomic_load_explicit(&pool.ctx, memory_order_relaxed), number, n);
+        if (atomic_fetch_add(&pool.done, 1) + 1 == n) {
+            wake(&pool.all, &pool.waiting, 1);
             return;
         }
     }
@@ -236,9 +237,9 @@ static void take_part(uint64_t work, int own)
 static void *worker(void *place)
 {
     const int own = (int)(intptr_t)place;
-    for (uint64_t seen = 0; !atomic_load(&crew.ending);) {
-        wait_until(there_is_work, seen, &crew.some, &crew.idle);
-        seen = atomic_load(&crew.work);
+    for (uint64_t seen = 0; !atomic_load(&pool.ending);) {
+        wait_until(there_is_work, seen, &pool.some, &pool.idle);
+        seen = atomic_load(&pool.work);
         take_part(seen, own);
     }
     return NULL;
@@ -246,21 +247,21 @@ static void *worker(void *place)
 
 int eg__workers_ready(int n)
 {
-    if (n - 1 <= atomic_load(&crew.workers)) {
+    if (n - 1 <= atomic_load(&pool.workers)) {
         return n;
     }
     sigset_t all, before;
     sigfillset(&all);
-    pthread_mutex_lock(&crew.lock);
+    pthread_mutex_lock(&pool.lock);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the threads of the program */
-    int have = atomic_load(&crew.workers);
+    int have = atomic_load(&pool.workers);
     while (have < n - 1 && have < MOST_WORKERS &&
-           !pthread_create(&crew.thread[have], NULL, worker, (void *)(intptr_t)(have + 1))) {
+           !pthread_create(&pool.thread[have], NULL, worker, (void *)(intptr_t)(have + 1))) {
         have++;
     }
-    atomic_store(&crew.workers, have);
+    atomic_store(&pool.workers, have);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_mutex_unlock(&crew.lock);
+    pthread_mutex_unlock(&pool.lock);
     return n - 1 <= have ? n : have + 1;
 }
 
@@ -277,28 +278,28 @@ static void wait_was_long(double work, double wait)
 /* With the workers. */
 static void run(int n, eg__member_fn *fn, void *ctx)
 {
-    const uint64_t work = ((atomic_load_explicit(&crew.work, memory_order_relaxed) >> 16) + 1) << 16 | (uint64_t)n;
-    atomic_store_explicit(&crew.fn, fn, memory_order_relaxed);
-    atomic_store_explicit(&crew.ctx, ctx, memory_order_relaxed);
-    atomic_store_explicit(&crew.done, 0, memory_order_relaxed);
-    atomic_store(&crew.work, work);
-    wake(&crew.some, &crew.idle, n - 1);
+    const uint64_t work = ((atomic_load_explicit(&pool.work, memory_order_relaxed) >> 16) + 1) << 16 | (uint64_t)n;
+    atomic_store_explicit(&pool.fn, fn, memory_order_relaxed);
+    atomic_store_explicit(&pool.ctx, ctx, memory_order_relaxed);
+    atomic_store_explicit(&pool.done, 0, memory_order_relaxed);
+    atomic_store(&pool.work, work);
+    wake(&pool.some, &pool.idle, n - 1);
     const double begin = now();
     take_part(work, 0);
     if (all_is_done((uint64_t)n)) {
         return;
     }
     const double end = now();
-    wait_until(all_is_done, (uint64_t)n, &crew.all, &crew.waiting);
+    wait_until(all_is_done, (uint64_t)n, &pool.all, &pool.waiting);
     wait_was_long(end - begin, now() - end);
 }
 
 void eg__workers_run(int n, eg__member_fn *fn, void *ctx)
 {
-    if (n > 1 && !self.n && !pthread_mutex_trylock(&crew.owner)) {
+    if (n > 1 && !self.n && !pthread_mutex_trylock(&pool.owner)) {
         eg__workers_ready(n); /* or as many as there can be */
         run(n, fn, ctx);
-        pthread_mutex_unlock(&crew.owner);
+        pthread_mutex_unlock(&pool.owner);
         return;
     }
     for (int k = 0; k < n; k++) {
@@ -312,9 +313,9 @@ void eg__workers_run_together(int n, eg__member_fn *fn, void *ctx)
         fn(ctx, 0, 1);
         return;
     }
-    pthread_mutex_lock(&crew.owner);
+    pthread_mutex_lock(&pool.owner);
     run(n, fn, ctx);
-    pthread_mutex_unlock(&crew.owner);
+    pthread_mutex_unlock(&pool.owner);
 }
 
 void eg__workers_barrier(void)
@@ -322,14 +323,14 @@ void eg__workers_barrier(void)
     if (self.n < 2) {
         return;
     }
-    const uint32_t past = atomic_load(&crew.gone);
-    if (atomic_fetch_add(&crew.arrived, 1) + 1 < self.n) {
-        wait_until(barrier_is_gone, past, &crew.passed, &crew.halted);
+    const uint32_t past = atomic_load(&pool.gone);
+    if (atomic_fetch_add(&pool.arrived, 1) + 1 < self.n) {
+        wait_until(barrier_is_gone, past, &pool.passed, &pool.halted);
         return;
     }
-    atomic_store(&crew.arrived, 0);
-    atomic_store(&crew.gone, past + 1);
-    wake(&crew.passed, &crew.halted, self.n);
+    atomic_store(&pool.arrived, 0);
+    atomic_store(&pool.gone, past + 1);
+    wake(&pool.passed, &pool.halted, self.n);
 }
 
 int eg__workers_number(void)
@@ -350,35 +351,37 @@ bool eg__workers_inside(void)
 /* ---- ends -------------------------------------------------------------------------------------- */
 
 /* The workers stay with the parent; the child starts its own. */
-void eg__workers_fork(eg__fork when)
+static void around_fork(eg__fork when)
 {
     if (self.n) {
         return; /* what a member forks is not to compute */
     }
     if (when == EG__FORK_BEFORE) {
-        pthread_mutex_lock(&crew.owner);
-        pthread_mutex_lock(&crew.lock);
+        pthread_mutex_lock(&pool.owner);
+        pthread_mutex_lock(&pool.lock);
         return;
     }
     if (when == EG__FORK_CHILD) {
-        crew.some = crew.all = crew.passed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-        atomic_store(&crew.workers, 0);
-        atomic_store(&crew.idle, 0);
-        atomic_store(&crew.arrived, 0);
+        pool.some = pool.all = pool.passed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+        atomic_store(&pool.workers, 0);
+        atomic_store(&pool.idle, 0);
+        atomic_store(&pool.arrived, 0);
         self.at = 0; /* the processor's clock began anew */
     }
-    pthread_mutex_unlock(&crew.lock);
-    pthread_mutex_unlock(&crew.owner);
+    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&pool.owner);
 }
 
 void eg__workers_end(void)
 {
-    const int workers = atomic_load(&crew.workers);
-    atomic_store(&crew.ending, true);
-    wake(&crew.some, &crew.idle, workers);
+    const int workers = atomic_load(&pool.workers);
+    atomic_store(&pool.ending, true);
+    wake(&pool.some, &pool.idle, workers);
     for (int i = 0; i < workers; i++) {
-        pthread_join(crew.thread[i], NULL);
+        pthread_join(pool.thread[i], NULL);
     }
-    atomic_store(&crew.workers, 0);
-    atomic_store(&crew.ending, false);
+    atomic_store(&pool.workers, 0);
+    atomic_store(&pool.ending, false);
 }
+
+EG__SUBSYSTEM_OF_CORE(.order = EG__ORDER_WORKERS, .fork = around_fork, .end = eg__workers_end)

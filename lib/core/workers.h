@@ -27,7 +27,7 @@ int eg__workers_number(void);
 int eg__workers_size(void);
 bool eg__workers_inside(void);
 
-/* Ends the workers, if there are any. */
+/* Ends all that there are, which must be idle; the next call starts new ones. */
 void eg__workers_end(void);
 
 #endif

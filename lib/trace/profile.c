@@ -13,7 +13,7 @@
 #include <egret/profile.h>
 
 #include "lib/core/device.h"
-#include "lib/core/fork.h"
+#include "lib/core/subsystem.h"
 #include "lib/core/observer.h"
 #include "lib/ops/optable.h"
 #include "lib/trace/trace.h"
@@ -417,9 +417,9 @@ eg_status eg_profile_begin_with(const eg_profile_options *options)
     if (o.most_bytes < 0) {
         return eg__fail(EG_EINVAL, op, "most_bytes is %lld", (long long)o.most_bytes);
     }
-    static eg__part part = {.fork = around_fork, .end = forget};
+    static eg__subsystem part = {.fork = around_fork, .end = forget};
     static const eg__observer observer = {run_kernel, work_begin, work_end};
-    eg__part_join(&part);
+    eg__subsystem_join(&part);
     eg__observe(&observer);
     pthread_mutex_lock(&profile.lock);
     bool already = profile.on;

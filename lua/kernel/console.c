@@ -174,7 +174,7 @@ bool console_open(session *s)
     streams.out = streams.out ? streams.out : open_output(STDOUT_FILENO);
     streams.err = streams.err ? streams.err : open_output(STDERR_FILENO);
     if (!streams.in || !streams.out || !streams.err) {
-        complain("out of memory");
+        kernel_complain("out of memory");
         console_close();
         return false;
     }

@@ -86,19 +86,19 @@ int kernel_install(const char *data)
     char folder[PATH_MAX], program[PATH_MAX];
     int n = snprintf(folder, sizeof folder, "%s/kernels/egret", data);
     if (n < 0 || n >= PATH_MAX || !own_path(program)) {
-        complain("cannot tell where this program is, or the path is too long");
+        kernel_complain("cannot tell where this program is, or the path is too long");
         return 1;
     }
     char *text = description(program);
     if (!text) {
-        complain("out of memory, or the program's path is no UTF-8: %s", program);
+        kernel_complain("out of memory, or the program's path is no UTF-8: %s", program);
         return 1;
     }
     bool good = make_folder(folder) && write_file(folder, "kernel.json", text, strlen(text)) &&
                 write_logo(folder, 32) && write_logo(folder, 64);
     free(text);
     if (!good) {
-        complain("cannot write to %s: %s", folder, strerror(errno));
+        kernel_complain("cannot write to %s: %s", folder, strerror(errno));
         return 1;
     }
     printf("installed to %s\n", folder);

@@ -23,7 +23,7 @@ static const char help[] =
     "\n"
     "Frontends start it with a connection file, which says where to listen.\n";
 
-void complain(const char *format, ...)
+void kernel_complain(const char *format, ...)
 {
     va_list values;
     va_start(values, format);
@@ -70,7 +70,7 @@ static int install(int argc, char **argv)
     }
     char *data = prefixed ? join(argv[3], "/share/jupyter") : user_data();
     if (!data) {
-        complain("no folder to install to: $HOME is not set");
+        kernel_complain("no folder to install to: $HOME is not set");
         return 1;
     }
     int status = kernel_install(data);

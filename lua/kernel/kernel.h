@@ -15,6 +15,6 @@ int egret_kernel(int argc, char **argv);
 int kernel_install(const char *data);
 
 /* Writes "egret kernel: ..." and a newline to stderr. */
-void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void kernel_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -191,7 +191,7 @@ bool session_open(session *s, wire *w)
     }
     s->L = luaL_newstate();
     if (!s->L || !call_open_state(s)) {
-        complain("cannot start Lua: %s", s->L ? lua_tostring(s->L, -1) : "out of memory");
+        kernel_complain("cannot start Lua: %s", s->L ? lua_tostring(s->L, -1) : "out of memory");
         session_close(s);
         return false;
     }

@@ -437,7 +437,7 @@ static void *listen_at(wire *w, int type, const char *address)
         zmq_setsockopt(s, ZMQ_SNDHWM, &most_waiting, sizeof most_waiting) < 0 ||
         (type == ZMQ_ROUTER && zmq_setsockopt(s, ZMQ_ROUTER_HANDOVER, &one, sizeof one) < 0) ||
         zmq_bind(s, address) < 0) {
-        complain("cannot listen at %s: %s", address, zmq_strerror(zmq_errno()));
+        kernel_complain("cannot listen at %s: %s", address, zmq_strerror(zmq_errno()));
         if (s) {
             zmq_close(s);
         }
@@ -473,7 +473,7 @@ wire *wire_start(const connection *c)
     json_object_seed(0); /* before there are threads */
     wire *w = calloc(1, sizeof *w);
     if (!w || !(w->signer = signer_new(c->key))) {
-        complain("out of memory");
+        kernel_complain("out of memory");
         free(w);
         return NULL;
     }
@@ -490,7 +490,7 @@ wire *wire_start(const connection *c)
         !stream_open(&w->streams[1], "stderr", STDERR_FILENO) || !start_thread(w)) {
         const char *words = strerror(errno);
         wire_stop(w);
-        complain("cannot start: %s", words);
+        kernel_complain("cannot start: %s", words);
         return NULL;
     }
     return w;

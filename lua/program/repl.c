@@ -42,7 +42,7 @@ static bool has_colours(int file)
 }
 
 /* Says the message on top of the stack, its way dimmed, and removes it. */
-static void complain(const repl *r, lua_State *L)
+static void kernel_complain(const repl *r, lua_State *L)
 {
     const char *message = lua_tostring(L, -1);
     message = message ? message : "an error without words";
@@ -201,7 +201,7 @@ static bool read_statement(repl *r, lua_State *L)
     lua_pop(L, 1);
     bool given_up = chunk == SHELL_UNFINISHED && (result == EDIT_CLEARED || r->terminal);
     if (chunk != SHELL_COMPLETE && !given_up) {
-        complain(r, L);
+        kernel_complain(r, L);
     }
     r->over = result == EDIT_END && !r->terminal;
     return chunk == SHELL_COMPLETE;
@@ -233,7 +233,7 @@ static void run_statement(repl *r, lua_State *L)
     int status = lua_pcall(L, 1, 0, handler);
     shell_run_end(L);
     if (status != LUA_OK) {
-        complain(r, L);
+        kernel_complain(r, L);
     }
     lua_remove(L, handler);
     show_costs(r, &m);
@@ -267,7 +267,7 @@ void repl_run(lua_State *L, bool terminal)
         lua_pushcfunction(L, one_statement);
         lua_pushlightuserdata(L, &r);
         if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
-            complain(&r, L);
+            kernel_complain(&r, L);
         }
     }
     if (terminal) {

@@ -33,6 +33,18 @@ static bool computes(void)
     return right;
 }
 
+static bool early;
+
+__attribute__((constructor)) static void before_main(void)
+{
+    early = computes();
+}
+
+static bool computed_before_main(void)
+{
+    return early;
+}
+
 static atomic_bool stop;
 
 static void *keep_busy(void *user)
@@ -68,7 +80,10 @@ int main(void)
     const struct {
         const char *what;
         bool (*holds)(void);
-    } cases[] = {{"no shared library is loaded", alone}, {"it computes", computes}, {"children compute", forks}};
+    } cases[] = {{"no shared library is loaded", alone},
+                 {"it computes in a constructor", computed_before_main},
+                 {"it computes", computes},
+                 {"children compute", forks}};
     int passed = 0, n = sizeof cases / sizeof cases[0];
     for (int i = 0; i < n; i++) {
         bool holds = cases[i].holds();

@@ -17,6 +17,6 @@ enum { EG__VECTOR_BYTES = 16, EG__VECTORS = 16 };
 typedef float eg__f32s __attribute__((vector_size(EG__VECTOR_BYTES), aligned(4), may_alias));
 typedef double eg__f64s __attribute__((vector_size(EG__VECTOR_BYTES), aligned(8), may_alias));
 
-#define EG__INLINE static inline __attribute__((always_inline))
+#define EG__INLINE inline __attribute__((always_inline))
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/cpu/common/pack.h"
-#include "lib/core/fork.h"
+#include "lib/core/subsystem.h"
 
 /* A weight has one copy per layout its kernels want; more than this many are not kept. */
 enum { MAX_COPIES = 6 };
@@ -25,7 +25,7 @@ static void around_fork(eg__fork when)
     eg__fork_lock(&lock, when);
 }
 
-static eg__part part = {.fork = around_fork};
+static eg__subsystem part = {.fork = around_fork};
 
 static void drop(eg__thread *T, eg__pack **at)
 {
@@ -106,7 +106,7 @@ eg__pack *eg__pack_get(eg__thread *T, eg__storage *s, const int64_t *key, int nk
         return NULL;
     }
     uint32_t version = atomic_load_explicit(&s->version, memory_order_relaxed);
-    eg__part_join(&part);
+    eg__subsystem_join(&part);
     pthread_mutex_lock(&lock);
     struct packs *l = packs_of(s);
     eg__pack *p = l ? find(l, key, nkey, version, true) : NULL;
@@ -149,7 +149,7 @@ bool eg__pack_pays(eg__storage *s, int way, bool one)
         return false;
     }
     uint32_t version = atomic_load_explicit(&s->version, memory_order_relaxed);
-    eg__part_join(&part);
+    eg__subsystem_join(&part);
     pthread_mutex_lock(&lock);
     struct packs *l = packs_of(s);
     if (l) {

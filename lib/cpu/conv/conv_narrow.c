@@ -22,8 +22,8 @@ typedef struct job {
 } job;
 
 /* `side` windows from dy, `wide` vectors of what they add. */
-EG__INLINE void tile(const float *dy, const float *w, int64_t channels, int64_t width, float *to, const int side,
-                     const int wide)
+static EG__INLINE void tile(const float *dy, const float *w, int64_t channels, int64_t width, float *to, const int side,
+                            const int wide)
 {
     vec sum[SIDE][WIDE];
     for (int p = 0; p < side; p++) {
@@ -46,7 +46,7 @@ EG__INLINE void tile(const float *dy, const float *w, int64_t channels, int64_t 
     }
 }
 
-EG__INLINE void tiles(const job *d, const float *dy, float *to, const int side)
+static EG__INLINE void tiles(const job *d, const float *dy, float *to, const int side)
 {
     int64_t channels = d->g->o, width = d->width, at = 0;
     for (; at + WIDE * LANES <= width; at += WIDE * LANES) {

@@ -47,8 +47,8 @@ static int64_t in_rows(int64_t tiles)
 /* ---- products ------------------------------------------------------------------------------ */
 
 /* m[r][c] (+)= sum over i of a[r * row + i * next] b[i][c], for `rows` rows and `wide` vectors. */
-EG__INLINE void product(const float *a, int64_t row, int64_t next, const float *b, int64_t depth, float *m, bool more,
-                        const int rows, const int wide)
+static EG__INLINE void product(const float *a, int64_t row, int64_t next, const float *b, int64_t depth, float *m,
+                               bool more, const int rows, const int wide)
 {
     vec sum[ROWS][4];
     EG__UNROLLED
@@ -81,8 +81,8 @@ EG__INLINE void product(const float *a, int64_t row, int64_t next, const float *
 }
 
 /* All `count` rows; what the last turn computes beyond them is not read. */
-EG__INLINE void all_rows(const float *a, int64_t row, int64_t next, int64_t count, const float *b, int64_t depth,
-                         float *m, bool more, const int rows, const int wide)
+static EG__INLINE void all_rows(const float *a, int64_t row, int64_t next, int64_t count, const float *b, int64_t depth,
+                                float *m, bool more, const int rows, const int wide)
 {
     for (int64_t r = 0; r < count; r += rows) {
         product(a + r * row, row, next, b, depth, m + r * wide * LANES, more, rows, wide);

@@ -4,9 +4,9 @@ enum { NAME(LANES) = sizeof(V) / sizeof(T) };
 
 /* `side` results from q on, `wide` vectors of channels from c on, taps i0..i1-1 of every line of
  * sources. */
-EG__INLINE void NAME(tile)(const line *l, const T *const *from, const T *const *w, int n, int64_t q, int64_t i0,
-                           int64_t i1, int64_t channels, int64_t c, const T *bias, T *to, const int side,
-                           const int wide)
+static EG__INLINE void NAME(tile)(const line *l, const T *const *from, const T *const *w, int n, int64_t q, int64_t i0,
+                                  int64_t i1, int64_t channels, int64_t c, const T *bias, T *to, const int side,
+                                  const int wide)
 {
     V sum[SIDE][WIDE];
     int64_t at = (l->at + q * l->step + i0 * l->tap) * channels + c, wat = (l->w + i0 * l->wstep) * channels + c;
@@ -165,8 +165,8 @@ static void NAME(data_rows)(void *ctx, int64_t begin, int64_t end)
 }
 
 /* sum[i] += over windows low..high-1 of dy times the cell under tap t + i, for `taps` taps. */
-EG__INLINE void NAME(weight_tile)(const eg__conv_geometry *g, const T *x, const T *dy, int64_t t, int64_t low,
-                                  int64_t high, int64_t c, T *sums, const int taps, const int wide)
+static EG__INLINE void NAME(weight_tile)(const eg__conv_geometry *g, const T *x, const T *dy, int64_t t, int64_t low,
+                                         int64_t high, int64_t c, T *sums, const int taps, const int wide)
 {
     V sum[SIDE][2];
     for (int i = 0; i < taps; i++) {
@@ -206,8 +206,8 @@ static void NAME(weight_windows)(const eg__conv_geometry *g, const T *x, const T
 }
 
 /* Taps t..t+taps-1 of channels begin..end-1 over the windows that all of them see, then the others one by one. */
-EG__INLINE void NAME(weight_taps)(const eg__conv_geometry *g, const T *x, const T *dy, int64_t t, int64_t begin,
-                                  int64_t end, T *sums, const int taps)
+static EG__INLINE void NAME(weight_taps)(const eg__conv_geometry *g, const T *x, const T *dy, int64_t t, int64_t begin,
+                                         int64_t end, T *sums, const int taps)
 {
     enum { L = NAME(LANES) };
     int64_t low[SIDE], high[SIDE], l = 0, h = g->out[2], c = begin;

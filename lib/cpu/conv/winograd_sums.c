@@ -42,7 +42,7 @@ static inline cursor cursor_at(const eg__panels *m, int64_t row, int64_t column)
                     (m->cells * m->rows - 1) * m->width};
 }
 
-EG__INLINE void put(cursor *c, const vec *v, const int count, int64_t step)
+static EG__INLINE void put(cursor *c, const vec *v, const int count, int64_t step)
 {
     for (int k = 0; k < count; k++) {
         *(vec *)(c->at + k * step) = v[k];
@@ -56,8 +56,8 @@ EG__INLINE void put(cursor *c, const vec *v, const int count, int64_t step)
 
 /* The cells one part of a tile reads: where each begins, and -1, or 0 for those outside, which are
  * zeros. */
-EG__INLINE void find_cells(const eg__winograd *p, const float *x, int64_t channels, const place *t, int part,
-                           const float **at, int64_t *inside, const int side)
+static EG__INLINE void find_cells(const eg__winograd *p, const float *x, int64_t channels, const place *t, int part,
+                                  const float **at, int64_t *inside, const int side)
 {
     static const float zeros[16];
     const eg__winograd_axis *v = &p->axis[0], *h = &p->axis[1];
@@ -77,8 +77,8 @@ EG__INLINE void find_cells(const eg__winograd *p, const float *x, int64_t channe
     }
 }
 
-EG__INLINE void read_tile(const eg__winograd *p, const float *x, int64_t channels, const place *t, const eg__panels *to,
-                          int64_t row, const int taps)
+static EG__INLINE void read_tile(const eg__winograd *p, const float *x, int64_t channels, const place *t,
+                                 const eg__panels *to, int64_t row, const int taps)
 {
     const int side = taps + 1;
     cursor out = cursor_at(to, row, 0);
@@ -97,8 +97,8 @@ EG__INLINE void read_tile(const eg__winograd *p, const float *x, int64_t channel
     }
 }
 
-EG__INLINE void read_tiles(const eg__winograd_job *d, int64_t begin, int64_t end, const eg__panels *to, int64_t row,
-                           const int taps)
+static EG__INLINE void read_tiles(const eg__winograd_job *d, int64_t begin, int64_t end, const eg__panels *to,
+                                  int64_t row, const int taps)
 {
     const eg__conv_job *j = d->conv;
     const float *x = (const float *)eg__ptr(j->result == EG__CONV_X ? j->y : j->x);
@@ -133,8 +133,8 @@ static void find_made(const eg__winograd *p, float *y, int64_t channels, const p
 }
 
 /* Columns begin..begin + width - 1 of the products of a tile. */
-EG__INLINE void make_tile(const eg__winograd_job *d, const place *t, const eg__panels *from, int64_t row, int64_t begin,
-                          const int taps)
+static EG__INLINE void make_tile(const eg__winograd_job *d, const place *t, const eg__panels *from, int64_t row,
+                                 int64_t begin, const int taps)
 {
     const int side = taps + 1;
     const eg__conv_job *j = d->conv;
@@ -161,8 +161,8 @@ EG__INLINE void make_tile(const eg__winograd_job *d, const place *t, const eg__p
     }
 }
 
-EG__INLINE void make_tiles(const eg__winograd_job *d, int64_t begin, int64_t end, const eg__panels *from, int64_t row,
-                           int64_t column, const int taps)
+static EG__INLINE void make_tiles(const eg__winograd_job *d, int64_t begin, int64_t end, const eg__panels *from,
+                                  int64_t row, int64_t column, const int taps)
 {
     place t = place_of(d->plan, begin);
     for (int64_t i = begin; i < end; i++, advance(d->plan, &t)) {
@@ -182,8 +182,8 @@ void ISA(eg__winograd_make)(const eg__winograd_job *d, int64_t begin, int64_t en
 
 /* The two by two cells of dy of a tile, channels from..from + many - 1, as the gradient of w
  * multiplies them. */
-EG__INLINE void read_back(const eg__winograd_job *d, const place *t, const eg__panels *to, int64_t row, int64_t from,
-                          int64_t many, const int taps)
+static EG__INLINE void read_back(const eg__winograd_job *d, const place *t, const eg__panels *to, int64_t row,
+                                 int64_t from, int64_t many, const int taps)
 {
     const int side = taps + 1;
     int64_t channels = d->plan->to;
@@ -203,8 +203,8 @@ EG__INLINE void read_back(const eg__winograd_job *d, const place *t, const eg__p
     }
 }
 
-EG__INLINE void read_backs(const eg__winograd_job *d, int64_t begin, int64_t end, const eg__panels *to, int64_t row,
-                           int64_t column, int64_t many, const int taps)
+static EG__INLINE void read_backs(const eg__winograd_job *d, int64_t begin, int64_t end, const eg__panels *to,
+                                  int64_t row, int64_t column, int64_t many, const int taps)
 {
     place t = place_of(d->plan, begin);
     for (int64_t i = begin; i < end; i++, advance(d->plan, &t)) {
@@ -255,7 +255,7 @@ static taps_at find_taps(const eg__winograd_job *d, int64_t k, int64_t n)
 typedef float some_taps[9][LANES];
 
 /* The places of taps that are not there are left alone. */
-EG__INLINE void take(const taps_at *t, const float *from, some_taps to, const int all)
+static EG__INLINE void take(const taps_at *t, const float *from, some_taps to, const int all)
 {
     if (t->count == all) {
         for (int l = 0; l < LANES; l++) {
@@ -275,7 +275,7 @@ EG__INLINE void take(const taps_at *t, const float *from, some_taps to, const in
     }
 }
 
-EG__INLINE void sums_of_taps(some_taps from, float *u, int64_t step, const int taps)
+static EG__INLINE void sums_of_taps(some_taps from, float *u, int64_t step, const int taps)
 {
     const int side = taps + 1;
     vec g[9], v[SQUARE];
@@ -288,7 +288,7 @@ EG__INLINE void sums_of_taps(some_taps from, float *u, int64_t step, const int t
 
 /* Rows begin..end-1, of one part. Some are taken before their sums are made: a vector is not read
  * where its lanes have just been written. */
-EG__INLINE void read_rows(const taps_at *t, int64_t count, float *u, int64_t next, int64_t step, const int taps)
+static EG__INLINE void read_rows(const taps_at *t, int64_t count, float *u, int64_t next, int64_t step, const int taps)
 {
     some_taps taken[AT_ONCE] = {0};
     const float *w = t->w;
@@ -303,8 +303,8 @@ EG__INLINE void read_rows(const taps_at *t, int64_t count, float *u, int64_t nex
     }
 }
 
-EG__INLINE void make_rows(const taps_at *t, int64_t count, const float *u, int64_t next, int64_t step, int64_t copies,
-                          int64_t apart, const int taps)
+static EG__INLINE void make_rows(const taps_at *t, int64_t count, const float *u, int64_t next, int64_t step,
+                                 int64_t copies, int64_t apart, const int taps)
 {
     const int side = taps + 1;
     float *to = t->w;
@@ -329,8 +329,8 @@ EG__INLINE void make_rows(const taps_at *t, int64_t count, const float *u, int64
 }
 
 /* One way if there are copies, else the other. */
-EG__INLINE void all_taps(const eg__winograd_job *d, int64_t begin, int64_t end, int64_t column, int64_t many,
-                         const eg__panels *u, int64_t copies, int64_t apart, const int taps)
+static EG__INLINE void all_taps(const eg__winograd_job *d, int64_t begin, int64_t end, int64_t column, int64_t many,
+                                const eg__panels *u, int64_t copies, int64_t apart, const int taps)
 {
     int64_t step = u->rows * u->width, from = d->plan->from;
     for (int64_t n = 0; n < many; n += LANES) {

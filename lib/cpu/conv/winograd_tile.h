@@ -19,7 +19,7 @@ typedef eg__f32s vec;
 /* From every `s`th of x to every `t`th of y. */
 typedef void line_map(const vec *x, int s, vec *y, int t, const int taps);
 
-EG__INLINE void cells_map(const vec *x, int s, vec *y, int t, const int taps) /* B' */
+static EG__INLINE void cells_map(const vec *x, int s, vec *y, int t, const int taps) /* B' */
 {
     if (taps == 3) {
         y[0] = x[0] - x[2 * s];
@@ -33,7 +33,7 @@ EG__INLINE void cells_map(const vec *x, int s, vec *y, int t, const int taps) /*
     }
 }
 
-EG__INLINE void taps_map(const vec *x, int s, vec *y, int t, const int taps) /* G */
+static EG__INLINE void taps_map(const vec *x, int s, vec *y, int t, const int taps) /* G */
 {
     y[0] = x[0];
     if (taps == 3) {
@@ -47,7 +47,7 @@ EG__INLINE void taps_map(const vec *x, int s, vec *y, int t, const int taps) /* 
     }
 }
 
-EG__INLINE void sums_map(const vec *x, int s, vec *y, int t, const int taps) /* A' */
+static EG__INLINE void sums_map(const vec *x, int s, vec *y, int t, const int taps) /* A' */
 {
     if (taps == 3) {
         y[0] = x[0] + x[s] + x[2 * s];
@@ -58,7 +58,7 @@ EG__INLINE void sums_map(const vec *x, int s, vec *y, int t, const int taps) /* 
     }
 }
 
-EG__INLINE void sums_back(const vec *x, int s, vec *y, int t, const int taps) /* A */
+static EG__INLINE void sums_back(const vec *x, int s, vec *y, int t, const int taps) /* A */
 {
     y[0] = x[0];
     y[t] = x[0] + x[s];
@@ -70,7 +70,7 @@ EG__INLINE void sums_back(const vec *x, int s, vec *y, int t, const int taps) /*
     }
 }
 
-EG__INLINE void taps_back(const vec *x, int s, vec *y, int t, const int taps) /* G' */
+static EG__INLINE void taps_back(const vec *x, int s, vec *y, int t, const int taps) /* G' */
 {
     if (taps == 3) {
         vec half = (x[s] + x[2 * s]) * .5f;
@@ -84,7 +84,7 @@ EG__INLINE void taps_back(const vec *x, int s, vec *y, int t, const int taps) /*
 }
 
 /* A square of `in` by `in` vectors to one of `out` by `out`. */
-EG__INLINE void square_map(line_map *map, const vec *x, const int in, vec *y, const int out, const int taps)
+static EG__INLINE void square_map(line_map *map, const vec *x, const int in, vec *y, const int out, const int taps)
 {
     vec half[EG__WINOGRAD_SIDE * EG__WINOGRAD_SIDE];
     for (int c = 0; c < in; c++) {

@@ -6,7 +6,7 @@
 
 #include "lib/cpu/dnnl/module.h"
 #include "lib/core/environment.h"
-#include "lib/core/fork.h"
+#include "lib/core/subsystem.h"
 #include "lib/core/module.h"
 
 static struct {
@@ -29,8 +29,8 @@ static void unload(void)
 static void load(void)
 {
 #ifdef EG_HAVE_ONEDNN
-    static eg__part part = {.end = unload};
-    eg__part_join(&part);
+    static eg__subsystem part = {.end = unload};
+    eg__subsystem_join(&part);
 #define HOST(result, name, parameters, arguments) .name = name,
     static const eg__dnnl_host host = {EG__DNNL_HOST_FUNCTIONS(HOST) EG__DNNL_HOST_PROCEDURES(HOST)};
 #undef HOST

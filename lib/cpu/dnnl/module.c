@@ -1,7 +1,7 @@
 /* module.c - the module of oneDNN: the library's functions under their own names, and what it gives in return. */
 #include "lib/cpu/dnnl/module.h"
 
-#include "lib/core/fork.h"
+#include "lib/core/subsystem.h"
 
 static const eg__dnnl_host *host;
 

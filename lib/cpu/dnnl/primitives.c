@@ -4,8 +4,8 @@
 #include "lib/cpu/common/pack.h"
 #include "lib/cpu/dnnl/api.h"
 #include "lib/cpu/dnnl/module.h"
+#include "lib/core/subsystem.h"
 #include "lib/cpu/dnnl/signals.h"
-#include "lib/core/fork.h"
 
 enum { WAYS = 4, KEY_WORDS = 80, LAYOUT_WORDS = 3 + 2 * EG__DNNL_DIMS + 2 * DNNL_MAX_NDIMS };
 #ifdef EG_TINY_LIMITS

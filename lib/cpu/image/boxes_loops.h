@@ -3,8 +3,8 @@
 
 /* Whether box b, x1 y1 x2 y2 and area, overlaps one of n kept ones too much: their corners and
  * areas are lines of `line` numbers. classed: a constant; only those of b's class count. */
-EG__INLINE bool FN(overlaps)(const T *b, T threshold, const T *kept, int64_t line, int64_t n, bool classed,
-                             const int64_t *classes, int64_t class)
+static EG__INLINE bool FN(overlaps)(const T *b, T threshold, const T *kept, int64_t line, int64_t n, bool classed,
+                                    const int64_t *classes, int64_t class)
 {
     const T x1 = b[0], y1 = b[1], x2 = b[2], y2 = b[3], area = b[4];
     int32_t hit = 0;

@@ -6,8 +6,8 @@
 
 /* The larger of best and x[at[..]] by lanes, these being tap `tap` and on; the first of equals, and
  * of NaNs. In comparisons that gcc turns into masks. */
-EG__INLINE void FN(larger_of)(int64_t n, int taps, const T *x, const int64_t *at, int32_t tap, T *restrict best,
-                              int32_t *restrict where)
+static EG__INLINE void FN(larger_of)(int64_t n, int taps, const T *x, const int64_t *at, int32_t tap, T *restrict best,
+                                     int32_t *restrict where)
 {
     const T *from[FUSED];
     for (int c = 0; c < taps; c++) {
@@ -39,7 +39,7 @@ static void FN(larger)(int64_t n, int64_t taps, const T *x, int32_t tap, const i
     }
 }
 
-EG__INLINE void FN(add_of)(int64_t n, int taps, const T *x, const int64_t *at, T *restrict sum)
+static EG__INLINE void FN(add_of)(int64_t n, int taps, const T *x, const int64_t *at, T *restrict sum)
 {
     const T *from[FUSED];
     for (int c = 0; c < taps; c++) {
@@ -97,7 +97,7 @@ static void FN(max_pixel)(const job *j, const eg__window *w, const T *x, int64_t
 }
 
 /* y = share times the sum of x[at[..]], by lanes */
-EG__INLINE void FN(mean_of)(int64_t n, int taps, const T *x, const int64_t *at, T share, T *restrict y)
+static EG__INLINE void FN(mean_of)(int64_t n, int taps, const T *x, const int64_t *at, T share, T *restrict y)
 {
     const T *from[SMALL];
     for (int c = 0; c < taps; c++) {
@@ -211,7 +211,7 @@ typedef struct FN(holders) {
 } FN(holders);
 
 /* dx += dy of the holders whose maximum it was */
-EG__INLINE void FN(take_of)(int64_t n, int holders, const FN(holders) * h, T *restrict dx)
+static EG__INLINE void FN(take_of)(int64_t n, int holders, const FN(holders) * h, T *restrict dx)
 {
     const T *dy[FUSED];
     const int32_t *where[FUSED];
@@ -232,7 +232,7 @@ EG__INLINE void FN(take_of)(int64_t n, int holders, const FN(holders) * h, T *re
 }
 
 /* dx += dy of the holders times their shares */
-EG__INLINE void FN(share_of)(int64_t n, int holders, const FN(holders) * h, T *restrict dx)
+static EG__INLINE void FN(share_of)(int64_t n, int holders, const FN(holders) * h, T *restrict dx)
 {
     const T *dy[FUSED];
     T share[FUSED];

@@ -6,7 +6,7 @@
 
 /* ---- rows split by the stride ---------------------------------------------------------------- */
 
-EG__INLINE void FN(split_by)(int64_t s, int64_t n, const T *restrict flat, T *restrict to)
+static EG__INLINE void FN(split_by)(int64_t s, int64_t n, const T *restrict flat, T *restrict to)
 {
     for (int64_t q = 0; q < n; q++) {
         for (int64_t r = 0; r < s; r++) {
@@ -15,7 +15,7 @@ EG__INLINE void FN(split_by)(int64_t s, int64_t n, const T *restrict flat, T *re
     }
 }
 
-EG__INLINE void FN(merge_by)(int64_t s, int64_t n, const T *restrict from, T *restrict flat)
+static EG__INLINE void FN(merge_by)(int64_t s, int64_t n, const T *restrict from, T *restrict flat)
 {
     for (int64_t q = 0; q < n; q++) {
         for (int64_t r = 0; r < s; r++) {

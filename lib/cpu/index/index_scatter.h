@@ -2,7 +2,7 @@
  * functions. */
 
 /* What a becomes when b is put there. */
-EG__INLINE T FN(joined)(join j, T a, T b)
+static EG__INLINE T FN(joined)(join j, T a, T b)
 {
     switch (j) {
     case ADD:
@@ -20,7 +20,7 @@ EG__INLINE T FN(joined)(join j, T a, T b)
 
 /* j: a constant; ptr: index, source, y's element 0 of the axis; ctx: bytes between elements of the
  * axis */
-EG__INLINE void FN(scatter)(join j, void *ctx, int64_t n, char *const *ptr, const int64_t *s)
+static EG__INLINE void FN(scatter)(join j, void *ctx, int64_t n, char *const *ptr, const int64_t *s)
 {
     const int64_t step = *(const int64_t *)ctx;
     if (s[0] == 8 && s[1] == sizeof(T) && s[2] == 0 && step == sizeof(T)) {

@@ -17,7 +17,7 @@ typedef struct FN(side) {
 /* ---- blocks from and to lines -------------------------------------------------------------- */
 
 /* LANES vectors, turned about: every round zips the first half with the second. */
-EG__INLINE void FN(transpose)(V *v)
+static EG__INLINE void FN(transpose)(V *v)
 {
     V t[LANES];
     EG__UNROLLED

@@ -5,30 +5,30 @@ typedef struct FN(pair) {
     V re, im;
 } FN(pair);
 
-EG__INLINE FN(pair) FN(plus)(FN(pair) a, FN(pair) b)
+static EG__INLINE FN(pair) FN(plus)(FN(pair) a, FN(pair) b)
 {
     return (FN(pair)){a.re + b.re, a.im + b.im};
 }
 
-EG__INLINE FN(pair) FN(minus)(FN(pair) a, FN(pair) b)
+static EG__INLINE FN(pair) FN(minus)(FN(pair) a, FN(pair) b)
 {
     return (FN(pair)){a.re - b.re, a.im - b.im};
 }
 
 /* -i a */
-EG__INLINE FN(pair) FN(quarter)(FN(pair) a)
+static EG__INLINE FN(pair) FN(quarter)(FN(pair) a)
 {
     return (FN(pair)){a.im, -a.re};
 }
 
-EG__INLINE void FN(dft2)(FN(pair) * a)
+static EG__INLINE void FN(dft2)(FN(pair) * a)
 {
     FN(pair) sum = FN(plus)(a[0], a[1]);
     a[1] = FN(minus)(a[0], a[1]);
     a[0] = sum;
 }
 
-EG__INLINE void FN(dft3)(FN(pair) * a)
+static EG__INLINE void FN(dft3)(FN(pair) * a)
 {
     const T half = (T)0.5, sine = (T)0.86602540378443864676;
     FN(pair) sum = FN(plus)(a[1], a[2]), turned = FN(quarter)(FN(minus)(a[1], a[2]));
@@ -39,7 +39,7 @@ EG__INLINE void FN(dft3)(FN(pair) * a)
     a[2] = FN(minus)(middle, turned);
 }
 
-EG__INLINE void FN(dft4)(FN(pair) * a)
+static EG__INLINE void FN(dft4)(FN(pair) * a)
 {
     FN(pair) even = FN(plus)(a[0], a[2]), even1 = FN(minus)(a[0], a[2]);
     FN(pair) odd = FN(plus)(a[1], a[3]), odd1 = FN(quarter)(FN(minus)(a[1], a[3]));
@@ -49,7 +49,7 @@ EG__INLINE void FN(dft4)(FN(pair) * a)
     a[3] = FN(minus)(even1, odd1);
 }
 
-EG__INLINE void FN(dft5)(FN(pair) * a)
+static EG__INLINE void FN(dft5)(FN(pair) * a)
 {
     const T c1 = (T)0.30901699437494742410, c2 = (T)-0.80901699437494742410;
     const T s1 = (T)0.95105651629515357212, s2 = (T)0.58778525229247312917;
@@ -66,7 +66,7 @@ EG__INLINE void FN(dft5)(FN(pair) * a)
     a[4] = FN(minus)(m1, t1);
 }
 
-EG__INLINE void FN(dft8)(FN(pair) * a)
+static EG__INLINE void FN(dft8)(FN(pair) * a)
 {
     const T c = (T)0.70710678118654752440;
     FN(pair) e[4] = {a[0], a[2], a[4], a[6]}, o[4] = {a[1], a[3], a[5], a[7]};

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/cpu/matrix/fft.h"
-#include "lib/core/fork.h"
+#include "lib/core/subsystem.h"
 
 #define TWO_PI 6.283185307179586476925287
 
@@ -259,8 +259,8 @@ static void forget(void)
 
 eg__fft_plan *eg__fft_plan_get(int64_t n, bool wide, int64_t most, bool real)
 {
-    static eg__part part = {.fork = around_fork, .end = forget};
-    eg__part_join(&part);
+    static eg__subsystem part = {.fork = around_fork, .end = forget};
+    eg__subsystem_join(&part);
     pthread_mutex_lock(&lock);
     eg__fft_plan *p = get(n, wide, most, real);
     pthread_mutex_unlock(&lock);

@@ -10,17 +10,17 @@ eg__kernel ISA(eg__cpu_copy), ISA(eg__cpu_cast), ISA(eg__cpu_where);
 /* ---- halves ---------------------------------------------------------------------------------- */
 
 /* type: a constant, of two kinds of halves. */
-EG__INLINE float widened(int type, uint16_t h)
+static EG__INLINE float widened(int type, uint16_t h)
 {
     return type == EG_F16 ? eg__f16_to_f32(h) : eg__bf16_to_f32(h);
 }
 
-EG__INLINE uint16_t narrowed(int type, float v)
+static EG__INLINE uint16_t narrowed(int type, float v)
 {
     return type == EG_F16 ? eg__f32_to_f16(v) : eg__f32_to_bf16(v);
 }
 
-EG__INLINE void widen(int type, int64_t n, const char *x, int64_t sx, float *y)
+static EG__INLINE void widen(int type, int64_t n, const char *x, int64_t sx, float *y)
 {
     if (sx == 2) {
         const uint16_t *h = (const uint16_t *)x;
@@ -34,7 +34,7 @@ EG__INLINE void widen(int type, int64_t n, const char *x, int64_t sx, float *y)
     }
 }
 
-EG__INLINE void narrow(int type, int64_t n, const float *x, char *y, int64_t sy)
+static EG__INLINE void narrow(int type, int64_t n, const float *x, char *y, int64_t sy)
 {
     if (sy == 2) {
         uint16_t *h = (uint16_t *)y;

@@ -128,14 +128,14 @@ typedef enum join { PLUS, TIMES, HIGHER, LOWER } join;
 #undef A
 #undef FN
 
-EG__INLINE void join_doubles(join j, int64_t cols, eg__word *w, const eg__word *later)
+static EG__INLINE void join_doubles(join j, int64_t cols, eg__word *w, const eg__word *later)
 {
     for (int64_t c = 0; c < cols; c++) {
         w[c].d = joined_f64_f64(j, w[c].d, later[c].d);
     }
 }
 
-EG__INLINE void join_integers(join j, int64_t cols, eg__word *w, const eg__word *later)
+static EG__INLINE void join_integers(join j, int64_t cols, eg__word *w, const eg__word *later)
 {
     for (int64_t c = 0; c < cols; c++) {
         w[c].i = joined_i64_i64(j, w[c].i, later[c].i);

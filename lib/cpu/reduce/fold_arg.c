@@ -14,7 +14,7 @@ enum { COLS = EG__FOLD_COLS, STRETCH = 1024, GROUP = 64 };
 /* ---- joining --------------------------------------------------------------------------------- */
 
 /* real: the values are doubles. */
-EG__INLINE void join(int64_t cols, bool real, bool lowest, eg__word *w, const eg__word *later)
+static EG__INLINE void join(int64_t cols, bool real, bool lowest, eg__word *w, const eg__word *later)
 {
     for (int64_t c = 0; c < cols; c++) {
         if (real ? BEATEN(w[c].d, later[c].d, lowest) : BEATEN(w[c].i, later[c].i, lowest)) {

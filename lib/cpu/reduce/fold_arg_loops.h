@@ -28,7 +28,7 @@ static int64_t FN(find)(const eg__tile *t, const T best)
 }
 
 /* The extreme of a stretch first, which is fast, then its place, only when it is a new one. */
-EG__INLINE void FN(row)(const eg__tile *t, bool lowest, eg__word *w)
+static EG__INLINE void FN(row)(const eg__tile *t, bool lowest, eg__word *w)
 {
     const eg__fold *f = lowest ? &ISA(eg__fold_min)[FN(type)] : &ISA(eg__fold_max)[FN(type)];
     for (int64_t i = 0; i < t->n; i += STRETCH) {
@@ -55,7 +55,7 @@ static void FN(min_row)(const eg__tile *t, eg__word *w)
 }
 
 /* Columns lie `across` bytes apart. */
-EG__INLINE void FN(columns_across)(const eg__tile *t, int64_t across, bool lowest, eg__word *w)
+static EG__INLINE void FN(columns_across)(const eg__tile *t, int64_t across, bool lowest, eg__word *w)
 {
     _Alignas(64) T best[COLS];
     _Alignas(64) PLACE place[COLS];
@@ -84,7 +84,7 @@ EG__INLINE void FN(columns_across)(const eg__tile *t, int64_t across, bool lowes
     }
 }
 
-EG__INLINE void FN(columns)(const eg__tile *t, bool lowest, eg__word *w)
+static EG__INLINE void FN(columns)(const eg__tile *t, bool lowest, eg__word *w)
 {
     if (t->across == sizeof(T)) {
         FN(columns_across)(t, sizeof(T), lowest, w);

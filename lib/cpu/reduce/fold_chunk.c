@@ -12,7 +12,7 @@ enum { COLS = EG__FOLD_COLS, CHUNK = 1024, ROWS = 32, LANES = 16 };
 /* ---- joining --------------------------------------------------------------------------------- */
 
 /* The sum of LANES lanes, in the first. */
-EG__INLINE void join_doubles(double *acc)
+static EG__INLINE void join_doubles(double *acc)
 {
     for (int half = LANES / 2; half > 0; half /= 2) {
         for (int l = 0; l < half; l++) {

@@ -71,7 +71,7 @@ static void FN(spread_row)(const eg__tile *t, eg__word *w)
 }
 
 /* Column c of a row at e is c * across bytes further. */
-EG__INLINE void FN(spread_across)(const eg__tile *t, int64_t across, eg__word *w)
+static EG__INLINE void FN(spread_across)(const eg__tile *t, int64_t across, eg__word *w)
 {
     eg__word chunk[3 * COLS];
     _Alignas(64) double mean[COLS], squares[COLS];
@@ -148,7 +148,7 @@ static void FN(lse_row)(const eg__tile *t, eg__word *w)
     }
 }
 
-EG__INLINE void FN(lse_across)(const eg__tile *t, int64_t across, eg__word *w)
+static EG__INLINE void FN(lse_across)(const eg__tile *t, int64_t across, eg__word *w)
 {
     eg__word tile[2 * COLS];
     _Alignas(64) T top[COLS], base[COLS], part[COLS];

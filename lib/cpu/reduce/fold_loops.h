@@ -4,7 +4,7 @@
  * fold, so that each has loops of its own. */
 
 /* What of an element is joined; p: of a norm. */
-EG__INLINE A FN(mapped)(map m, T element, double p)
+static EG__INLINE A FN(mapped)(map m, T element, double p)
 {
     switch (m) {
     case TRUTH:
@@ -20,7 +20,7 @@ EG__INLINE A FN(mapped)(map m, T element, double p)
     }
 }
 
-EG__INLINE A FN(joined)(join j, A a, A b)
+static EG__INLINE A FN(joined)(join j, A a, A b)
 {
     A m;
     switch (j) {
@@ -39,7 +39,7 @@ EG__INLINE A FN(joined)(join j, A a, A b)
 
 /* `lanes` is a constant: as long as so many remain, stretches of at most 64 elements in each.
  * Returns how many elements it took. */
-EG__INLINE int64_t FN(in_lanes)(int lanes, map m, join j, const T *e, int64_t n, double p, eg__word *w)
+static EG__INLINE int64_t FN(in_lanes)(int lanes, map m, join j, const T *e, int64_t n, double p, eg__word *w)
 {
     const int64_t all = n;
     while (n >= lanes) {
@@ -66,7 +66,7 @@ EG__INLINE int64_t FN(in_lanes)(int lanes, map m, join j, const T *e, int64_t n,
     return all - n;
 }
 
-EG__INLINE void FN(row)(map m, join j, A start, const eg__tile *t, eg__word *w)
+static EG__INLINE void FN(row)(map m, join j, A start, const eg__tile *t, eg__word *w)
 {
     const char *x = t->x;
     const double p = t->p;
@@ -89,7 +89,7 @@ EG__INLINE void FN(row)(map m, join j, A start, const eg__tile *t, eg__word *w)
     }
 }
 
-EG__INLINE void FN(columns)(map m, join j, const eg__tile *t, eg__word *w)
+static EG__INLINE void FN(columns)(map m, join j, const eg__tile *t, eg__word *w)
 {
     _Alignas(64) A acc[COLS];
     const double p = t->p;

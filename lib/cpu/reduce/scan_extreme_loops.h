@@ -3,7 +3,8 @@
  * STORE(v), its element. */
 
 /* Of equal ones the last, and NaN for good; lowest: a constant, minima. */
-EG__INLINE void FN(extremes)(const eg__lines *l, bool lowest, int64_t cols, char *const *ptr, const int64_t *across)
+static EG__INLINE void FN(extremes)(const eg__lines *l, bool lowest, int64_t cols, char *const *ptr,
+                                    const int64_t *across)
 {
     const bool dense = across[2] == sizeof(T) && across[0] == sizeof(T);
     const int64_t most = dense ? COLS : CHAINS;

@@ -3,8 +3,8 @@
 
 /* `width` lines side by side, of elements sx and sy bytes apart; times: a constant, products in
  * place of sums. */
-EG__INLINE void FN(scan_lines)(const eg__lines *l, bool times, int64_t width, const char *x, int64_t sx, char *y,
-                               int64_t sy, A *acc)
+static EG__INLINE void FN(scan_lines)(const eg__lines *l, bool times, int64_t width, const char *x, int64_t sx, char *y,
+                                      int64_t sy, A *acc)
 {
     for (int64_t i = 0; i < l->n; i++, x += l->step[1], y += l->step[0]) {
         for (int64_t k = 0; k < width; k++) {
@@ -15,7 +15,7 @@ EG__INLINE void FN(scan_lines)(const eg__lines *l, bool times, int64_t width, co
     }
 }
 
-EG__INLINE void FN(scan)(const eg__lines *l, bool times, int64_t cols, char *const *ptr, const int64_t *across)
+static EG__INLINE void FN(scan)(const eg__lines *l, bool times, int64_t cols, char *const *ptr, const int64_t *across)
 {
     const int64_t sx = across[1], sy = across[0];
     const bool dense = sx == sizeof(T) && sy == sizeof(Y);

@@ -8,8 +8,8 @@ typedef struct FN(chains) {
     int64_t sy, sa, sb;
 } FN(chains);
 
-EG__INLINE void FN(recurrence_lines)(int64_t length, FN(chains) at, int64_t width, int64_t ey, int64_t ea, int64_t eb,
-                                     double *acc)
+static EG__INLINE void FN(recurrence_lines)(int64_t length, FN(chains) at, int64_t width, int64_t ey, int64_t ea,
+                                            int64_t eb, double *acc)
 {
     char *y = at.y;
     const char *a = at.a, *b = at.b;

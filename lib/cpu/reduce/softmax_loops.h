@@ -5,7 +5,7 @@
 /* ---- lines by themselves --------------------------------------------------------------------- */
 
 /* Join LANES lanes in the first: their sum, their largest. */
-EG__INLINE void FN(join_sums)(T *acc)
+static EG__INLINE void FN(join_sums)(T *acc)
 {
     for (int h = LANES / 2; h > 0; h /= 2) {
         for (int l = 0; l < h; l++) {
@@ -14,7 +14,7 @@ EG__INLINE void FN(join_sums)(T *acc)
     }
 }
 
-EG__INLINE void FN(join_tops)(T *acc)
+static EG__INLINE void FN(join_tops)(T *acc)
 {
     for (int h = LANES / 2; h > 0; h /= 2) {
         for (int l = 0; l < h; l++) {
@@ -24,7 +24,7 @@ EG__INLINE void FN(join_tops)(T *acc)
 }
 
 /* The sum from `at` to `end` of a[i], or of a[i] * b[i] where `times`, a constant, says so. */
-EG__INLINE T FN(stretch_sum)(int64_t at, int64_t end, const T *restrict a, const T *restrict b, bool times)
+static EG__INLINE T FN(stretch_sum)(int64_t at, int64_t end, const T *restrict a, const T *restrict b, bool times)
 {
     _Alignas(64) T acc[2 * LANES] = {0};
     int64_t i = at;
@@ -44,7 +44,7 @@ EG__INLINE T FN(stretch_sum)(int64_t at, int64_t end, const T *restrict a, const
 }
 
 /* The same of a whole line. */
-EG__INLINE double FN(line_sum)(int64_t n, const T *restrict a, const T *restrict b, bool times)
+static EG__INLINE double FN(line_sum)(int64_t n, const T *restrict a, const T *restrict b, bool times)
 {
     double sum = 0;
     for (int64_t at = 0; at < n; at += STRETCH) {
@@ -55,7 +55,7 @@ EG__INLINE double FN(line_sum)(int64_t n, const T *restrict a, const T *restrict
 
 /* y = e^(x - top), and the sum of it. Into y even where y is not wanted: fetching it hides behind
  * the arithmetic. */
-EG__INLINE double FN(powers)(int64_t n, const T *restrict x, T top, T *restrict y)
+static EG__INLINE double FN(powers)(int64_t n, const T *restrict x, T top, T *restrict y)
 {
     double sum = 0;
     for (int64_t at = 0; at < n; at += STRETCH) {
