@@ -152,24 +152,14 @@ static EG__COLD eg_tensor *with_initial(const eg__op *op, eg_tensor *x, const eg
     return eg_scope_pop(s, first ? join(y, first) : NULL);
 }
 
-#define REDUCTION(name)                                                                          \
-    eg_tensor *eg_##name##_with(eg_tensor *x, const eg_reduce_options *o)                        \
-    {                                                                                            \
-        if (unlikely(begins(o))) {                                                               \
-            return with_initial(&eg__op_##name, x, o);                                           \
-        }                                                                                        \
-        return o ? reduce(&eg__op_##name, x, &o->axes, (eg__reduce_opts){.keepdim = o->keepdim}) \
-                 : reduce(&eg__op_##name, x, NULL, (eg__reduce_opts){0});                        \
+static eg_tensor *plain(const eg__op *op, eg_tensor *x, const eg_reduce_options *o)
+{
+    if (unlikely(begins(o))) {
+        return with_initial(op, x, o);
     }
-REDUCTION(sum)
-REDUCTION(mean)
-REDUCTION(prod)
-REDUCTION(count_nonzero)
-REDUCTION(any)
-REDUCTION(all)
-REDUCTION(logsumexp)
-REDUCTION(max)
-REDUCTION(min)
+    return o ? reduce(op, x, &o->axes, (eg__reduce_opts){.keepdim = o->keepdim})
+             : reduce(op, x, NULL, (eg__reduce_opts){0});
+}
 
 /* A place is counted along one axis; without one, in row-major order, that is along the flattened x. */
 static eg_tensor *place(const eg__op *op, eg_tensor *x, const eg_reduce_options *o)
@@ -193,15 +183,21 @@ static eg_tensor *place(const eg__op *op, eg_tensor *x, const eg_reduce_options 
     return eg_scope_pop(s, keepdim ? eg_reshape(y, ones) : y);
 }
 
-eg_tensor *eg_argmax_with(eg_tensor *x, const eg_reduce_options *options)
+static eg_tensor *spread(const eg__op *op, eg_tensor *x, const eg_var_options *o)
 {
-    return place(&eg__op_argmax, x, options);
+    return reduce(op, x, o ? &o->axes : NULL, (eg__reduce_opts){.keepdim = o && o->keepdim, .biased = o && o->biased});
 }
 
-eg_tensor *eg_argmin_with(eg_tensor *x, const eg_reduce_options *options)
-{
-    return place(&eg__op_argmin, x, options);
-}
+#define OPTIONS_plain  eg_reduce_options
+#define OPTIONS_place  eg_reduce_options
+#define OPTIONS_spread eg_var_options
+#define EG_REDUCTION(name, public, ...)                                        \
+    eg_tensor *eg_##name##_with(eg_tensor *x, const OPTIONS_##public *options) \
+    {                                                                          \
+        return public(&eg__op_##name, x, options);                             \
+    }
+#include "lib/ops/reduce.def"
+#undef EG_REDUCTION
 
 /* How many are not 0, NaN among them, as a float; its gradient is 0, that of the sign. */
 static eg_tensor *count_norm(eg_tensor *x, const eg_norm_options *o)
@@ -226,19 +222,4 @@ eg_tensor *eg_norm_with(eg_tensor *x, const eg_norm_options *options)
     }
     return p == 0 ? count_norm(x, o)
                   : reduce(&eg__op_norm, x, &o->axes, (eg__reduce_opts){.keepdim = o->keepdim, .p = p});
-}
-
-static eg_tensor *spread(const eg__op *op, eg_tensor *x, const eg_var_options *o)
-{
-    return reduce(op, x, o ? &o->axes : NULL, (eg__reduce_opts){.keepdim = o && o->keepdim, .biased = o && o->biased});
-}
-
-eg_tensor *eg_var_with(eg_tensor *x, const eg_var_options *options)
-{
-    return spread(&eg__op_var, x, options);
-}
-
-eg_tensor *eg_std_with(eg_tensor *x, const eg_var_options *options)
-{
-    return spread(&eg__op_std, x, options);
 }

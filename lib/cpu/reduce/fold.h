@@ -32,15 +32,17 @@ typedef struct eg__fold {
 } eg__fold;
 
 /* By dtype; halves that have no fold of their own are widened to f32. */
-extern const eg__fold ISA(eg__fold_sum)[EG_DTYPE_COUNT], ISA(eg__fold_prod)[EG_DTYPE_COUNT],
-    ISA(eg__fold_count)[EG_DTYPE_COUNT], ISA(eg__fold_max)[EG_DTYPE_COUNT], ISA(eg__fold_min)[EG_DTYPE_COUNT],
-    ISA(eg__fold_abs)[EG_DTYPE_COUNT], ISA(eg__fold_square)[EG_DTYPE_COUNT], ISA(eg__fold_power)[EG_DTYPE_COUNT],
-    ISA(eg__fold_abs_max)[EG_DTYPE_COUNT], ISA(eg__fold_abs_min)[EG_DTYPE_COUNT];
-/* Words: the value; its place. */
-extern const eg__fold ISA(eg__fold_argmax)[EG_DTYPE_COUNT], ISA(eg__fold_argmin)[EG_DTYPE_COUNT];
-/* Words: mean, sum of squared differences from it, count. */
-extern const eg__fold ISA(eg__fold_spread)[EG_DTYPE_COUNT];
-/* Words: the largest element; the sum of e^(x - largest), or of e^x where that is infinite. */
-extern const eg__fold ISA(eg__fold_logsumexp)[EG_DTYPE_COUNT];
+#define EG__FOLD(name) extern const eg__fold ISA(eg__fold_##name)[EG_DTYPE_COUNT];
+
+#define EG_REDUCTION(name, public, grad, cast, dtypes, flags, infer, saves, fold, ...) EG__FOLD(fold)
+#include "lib/ops/reduce.def"
+#undef EG_REDUCTION
+/* Those of norms. */
+EG__FOLD(abs)
+EG__FOLD(square)
+EG__FOLD(power)
+EG__FOLD(abs_max)
+EG__FOLD(abs_min)
+#undef EG__FOLD
 
 #endif

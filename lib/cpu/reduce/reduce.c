@@ -11,9 +11,10 @@
 #include "lib/math/half.h"
 #include "lib/ops/options.h"
 
-eg__kernel ISA(eg__cpu_sum), ISA(eg__cpu_mean), ISA(eg__cpu_prod), ISA(eg__cpu_count_nonzero), ISA(eg__cpu_any),
-    ISA(eg__cpu_all), ISA(eg__cpu_logsumexp), ISA(eg__cpu_max), ISA(eg__cpu_min), ISA(eg__cpu_argmax),
-    ISA(eg__cpu_argmin), ISA(eg__cpu_norm), ISA(eg__cpu_var), ISA(eg__cpu_std);
+#define EG_REDUCTION(name, ...) eg__kernel ISA(eg__cpu_##name);
+#include "lib/ops/reduce.def"
+#undef EG_REDUCTION
+eg__kernel ISA(eg__cpu_norm);
 
 enum {
     COLS = EG__FOLD_COLS,
@@ -428,10 +429,7 @@ static inline eg_status reduce(const eg__call *c, const eg__fold *folds, finishe
 
 /* ---- the ops ------------------------------------------------------------------------------------- */
 
-eg_status ISA(eg__cpu_sum)(const eg__call *c)
-{
-    return reduce(c, ISA(eg__fold_sum), NULL);
-}
+#define finish_nothing NULL
 
 static void finish_mean(const job *j, int64_t n, eg__word *w)
 {
@@ -439,21 +437,6 @@ static void finish_mean(const job *j, int64_t n, eg__word *w)
     for (int64_t i = 0; i < n; i++) {
         w[i].d /= count;
     }
-}
-
-eg_status ISA(eg__cpu_mean)(const eg__call *c)
-{
-    return reduce(c, ISA(eg__fold_sum), finish_mean);
-}
-
-eg_status ISA(eg__cpu_prod)(const eg__call *c)
-{
-    return reduce(c, ISA(eg__fold_prod), NULL);
-}
-
-eg_status ISA(eg__cpu_count_nonzero)(const eg__call *c)
-{
-    return reduce(c, ISA(eg__fold_count), NULL);
 }
 
 static void finish_any(const job *j, int64_t n, eg__word *w)
@@ -464,31 +447,11 @@ static void finish_any(const job *j, int64_t n, eg__word *w)
     }
 }
 
-eg_status ISA(eg__cpu_any)(const eg__call *c)
-{
-    return reduce(c, ISA(eg__fold_count), finish_any);
-}
-
 static void finish_all(const job *j, int64_t n, eg__word *w)
 {
     for (int64_t i = 0; i < n; i++) {
         w[i].i = w[i].i == j->count;
     }
-}
-
-eg_status ISA(eg__cpu_all)(const eg__call *c)
-{
-    return reduce(c, ISA(eg__fold_count), finish_all);
-}
-
-eg_status ISA(eg__cpu_max)(const eg__call *c)
-{
-    return reduce(c, ISA(eg__fold_max), NULL);
-}
-
-eg_status ISA(eg__cpu_min)(const eg__call *c)
-{
-    return reduce(c, ISA(eg__fold_min), NULL);
 }
 
 static void finish_place(const job *j, int64_t n, eg__word *w)
@@ -499,15 +462,37 @@ static void finish_place(const job *j, int64_t n, eg__word *w)
     }
 }
 
-eg_status ISA(eg__cpu_argmax)(const eg__call *c)
+static void finish_var(const job *j, int64_t n, eg__word *w)
 {
-    return reduce(c, ISA(eg__fold_argmax), finish_place);
+    const double by = (double)(j->o->biased ? j->count : eg__max(j->count - 1, 0));
+    for (int64_t i = 0; i < n; i++) {
+        w[i].d = w[n + i].d / by;
+    }
 }
 
-eg_status ISA(eg__cpu_argmin)(const eg__call *c)
+static void finish_std(const job *j, int64_t n, eg__word *w)
 {
-    return reduce(c, ISA(eg__fold_argmin), finish_place);
+    finish_var(j, n, w);
+    for (int64_t i = 0; i < n; i++) {
+        w[i].d = sqrt(w[i].d);
+    }
 }
+
+static void finish_logsumexp(const job *j, int64_t n, eg__word *w)
+{
+    (void)j;
+    for (int64_t i = 0; i < n; i++) {
+        w[i].d = (isinf(w[i].d) ? 0 : w[i].d) + log(w[n + i].d);
+    }
+}
+
+#define EG_REDUCTION(name, public, grad, cast, dtypes, flags, infer, saves, fold, finish, launch) \
+    eg_status ISA(eg__cpu_##name)(const eg__call *c)                                              \
+    {                                                                                             \
+        return reduce(c, ISA(eg__fold_##fold), finish_##finish);                                  \
+    }
+#include "lib/ops/reduce.def"
+#undef EG_REDUCTION
 
 static void finish_root(const job *j, int64_t n, eg__word *w)
 {
@@ -530,43 +515,4 @@ eg_status ISA(eg__cpu_norm)(const eg__call *c)
         return reduce(c, p > 0 ? ISA(eg__fold_abs_max) : ISA(eg__fold_abs_min), NULL);
     }
     return reduce(c, ISA(eg__fold_power), finish_root);
-}
-
-static void finish_var(const job *j, int64_t n, eg__word *w)
-{
-    const double by = (double)(j->o->biased ? j->count : eg__max(j->count - 1, 0));
-    for (int64_t i = 0; i < n; i++) {
-        w[i].d = w[n + i].d / by;
-    }
-}
-
-eg_status ISA(eg__cpu_var)(const eg__call *c)
-{
-    return reduce(c, ISA(eg__fold_spread), finish_var);
-}
-
-static void finish_std(const job *j, int64_t n, eg__word *w)
-{
-    finish_var(j, n, w);
-    for (int64_t i = 0; i < n; i++) {
-        w[i].d = sqrt(w[i].d);
-    }
-}
-
-eg_status ISA(eg__cpu_std)(const eg__call *c)
-{
-    return reduce(c, ISA(eg__fold_spread), finish_std);
-}
-
-static void finish_logsumexp(const job *j, int64_t n, eg__word *w)
-{
-    (void)j;
-    for (int64_t i = 0; i < n; i++) {
-        w[i].d = (isinf(w[i].d) ? 0 : w[i].d) + log(w[n + i].d);
-    }
-}
-
-eg_status ISA(eg__cpu_logsumexp)(const eg__call *c)
-{
-    return reduce(c, ISA(eg__fold_logsumexp), finish_logsumexp);
 }

@@ -109,10 +109,10 @@ static eg_status reduce(const eg__call *c, launch *f, eg__reduce_how how)
     if (!c->out[0]->n) {
         return EG_OK;
     }
-    eg__reduction r = shared_out(c, how.op == EG__REDUCE_ARGMAX || how.op == EG__REDUCE_ARGMIN);
+    eg__reduction r = shared_out(c, how.op == EG__REDUCE_argmax || how.op == EG__REDUCE_argmin);
     eg__block *scratch = NULL;
     eg_status st = EG_OK;
-    if (how.op == EG__REDUCE_VAR || how.op == EG__REDUCE_STD) {
+    if (how.op == EG__REDUCE_var || how.op == EG__REDUCE_std) {
         const bool biased = ((const eg__reduce_opts *)c->opts)->biased;
         how.free = biased ? (double)r.count : fmax((double)r.count - 1, 0);
     }
@@ -125,27 +125,16 @@ static eg_status reduce(const eg__call *c, launch *f, eg__reduce_how how)
     return st;
 }
 
-#define REDUCTION(name, which, family)                                                     \
-    eg_status eg__cuda_##name(const eg__call *c)                                           \
-    {                                                                                      \
-        return reduce(c, eg__launch_##family, (eg__reduce_how){.op = EG__REDUCE_##which}); \
+#define EG_REDUCTION(name, public, grad, cast, dtypes, flags, infer, saves, fold, finish, launch) \
+    eg_status eg__cuda_##name(const eg__call *c)                                                  \
+    {                                                                                             \
+        return reduce(c, eg__launch_##launch, (eg__reduce_how){.op = EG__REDUCE_##name});         \
     }
-REDUCTION(sum, SUM, sum)
-REDUCTION(mean, MEAN, sum)
-REDUCTION(prod, PROD, sum)
-REDUCTION(count_nonzero, COUNT, count)
-REDUCTION(any, ANY, count)
-REDUCTION(all, ALL, count)
-REDUCTION(max, MAX, extreme)
-REDUCTION(min, MIN, extreme)
-REDUCTION(argmax, ARGMAX, extreme)
-REDUCTION(argmin, ARGMIN, extreme)
-REDUCTION(logsumexp, LOGSUMEXP, spread)
-REDUCTION(var, VAR, spread)
-REDUCTION(std, STD, spread)
+#include "lib/ops/reduce.def"
+#undef EG_REDUCTION
 
 eg_status eg__cuda_norm(const eg__call *c)
 {
     const double p = ((const eg__reduce_opts *)c->opts)->p;
-    return reduce(c, isinf(p) ? eg__launch_extreme : eg__launch_sum, (eg__reduce_how){.op = EG__REDUCE_NORM, .p = p});
+    return reduce(c, isinf(p) ? eg__launch_extreme : eg__launch_sum, (eg__reduce_how){.op = EG__REDUCE_norm, .p = p});
 }

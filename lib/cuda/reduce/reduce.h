@@ -28,22 +28,12 @@ typedef struct eg__reduction {
     int along;
 } eg__reduction;
 
-/* What is done with elements; the numbers are those of the options. */
+/* What is done with elements. */
 typedef enum eg__reducer {
-    EG__REDUCE_SUM,
-    EG__REDUCE_MEAN,
-    EG__REDUCE_PROD,
-    EG__REDUCE_COUNT,
-    EG__REDUCE_ANY,
-    EG__REDUCE_ALL,
-    EG__REDUCE_LOGSUMEXP,
-    EG__REDUCE_MAX,
-    EG__REDUCE_MIN,
-    EG__REDUCE_ARGMAX,
-    EG__REDUCE_ARGMIN,
-    EG__REDUCE_NORM,
-    EG__REDUCE_VAR,
-    EG__REDUCE_STD
+#define EG_REDUCTION(name, ...) EG__REDUCE_##name,
+#include "lib/ops/reduce.def"
+#undef EG_REDUCTION
+    EG__REDUCE_norm
 } eg__reducer;
 
 typedef struct eg__reduce_how {

@@ -118,13 +118,13 @@ template <class T> struct place {
 template <class T> static cudaError_t start(const eg__reduction &r, const eg__reduce_how &how, cudaStream_t s)
 {
     switch (how.op) {
-    case EG__REDUCE_ARGMAX:
-    case EG__REDUCE_ARGMIN:
-        return eg__reduce(r, place<T>{how.op == EG__REDUCE_ARGMIN}, s);
-    case EG__REDUCE_NORM:
+    case EG__REDUCE_argmax:
+    case EG__REDUCE_argmin:
+        return eg__reduce(r, place<T>{how.op == EG__REDUCE_argmin}, s);
+    case EG__REDUCE_norm:
         return eg__reduce(r, extreme<T>{how.p < 0, true}, s);
     default:
-        return eg__reduce(r, extreme<T>{how.op == EG__REDUCE_MIN, false}, s);
+        return eg__reduce(r, extreme<T>{how.op == EG__REDUCE_min, false}, s);
     }
 }
 

@@ -127,11 +127,11 @@ template <class T> struct product {
 template <class T> static cudaError_t start_sum(const eg__reduction &r, const eg__reduce_how &how, cudaStream_t s)
 {
     switch (how.op) {
-    case EG__REDUCE_PROD:
+    case EG__REDUCE_prod:
         return eg__reduce(r, product<T>(), s);
-    case EG__REDUCE_MEAN:
+    case EG__REDUCE_mean:
         return eg__reduce(r, sum<T>{PLAIN, 0, (T)r.count}, s);
-    case EG__REDUCE_NORM:
+    case EG__REDUCE_norm:
         return eg__reduce(r, sum<T>{how.p == 1 ? ABSOLUTE : SQUARE, how.p == 2, 1}, s);
     default:
         return eg__reduce(r, sum<T>{PLAIN, 0, 1}, s);
@@ -140,7 +140,7 @@ template <class T> static cudaError_t start_sum(const eg__reduction &r, const eg
 
 cudaError_t eg__launch_sum(const eg__reduction *r, const eg__reduce_how *how, cudaStream_t s)
 {
-    const bool power = how->op == EG__REDUCE_NORM && how->p != 1 && how->p != 2;
+    const bool power = how->op == EG__REDUCE_norm && how->p != 1 && how->p != 2;
     switch (r->in) {
     case EG__IN_F32:
         return power ? eg__reduce(*r, power_sum<float>{(float)how->p}, s) : start_sum<float>(*r, *how, s);
@@ -183,7 +183,7 @@ template <class T> struct count {
 
 cudaError_t eg__launch_count(const eg__reduction *r, const eg__reduce_how *how, cudaStream_t s)
 {
-    const int64_t all = how->op == EG__REDUCE_ANY ? 1 : r->count;
+    const int64_t all = how->op == EG__REDUCE_any ? 1 : r->count;
     switch (r->in) {
     case EG__IN_F32:
         return eg__reduce(*r, count<float>{all}, s);
