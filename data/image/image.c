@@ -205,11 +205,8 @@ static eg_tensor *encode_to_tensor(const char *op, eg_tensor *image, encode_fn *
 static eg_status encode_to_file(const char *op, eg_tensor *image, encode_fn *f, const void *o, const char *path)
 {
     eg__bytes out = {0};
-    eg__target file;
     eg_status st = encode(op, image, f, o, &out);
-    if (!st && !(st = eg__target_open(&file, op, path))) {
-        st = eg__target_close(&file, eg__target_write(&file, out.p, (size_t)out.n));
-    }
+    st = st ? st : eg__file_write(op, path, out.p, (size_t)out.n);
     eg__bytes_free(&out);
     return st;
 }

@@ -256,7 +256,6 @@ eg_status eg_vocabulary_save(const eg_vocabulary *v, const char *path)
 {
     static const char op[] = "eg_vocabulary_save";
     eg__bytes out = {0};
-    eg__target file;
     eg_status st = v ? EG_OK : eg__null_argument(op, "v");
     for (int64_t i = 0; !st && i < v->words.n; i++) {
         const char *s = eg__words_text(&v->words, i);
@@ -267,9 +266,7 @@ eg_status eg_vocabulary_save(const eg_vocabulary *v, const char *path)
             st = eg__no_memory(op, out.n);
         }
     }
-    if (!st && !(st = eg__target_open(&file, op, path))) {
-        st = eg__target_close(&file, eg__target_write(&file, out.p, (size_t)out.n));
-    }
+    st = st ? st : eg__file_write(op, path, out.p, (size_t)out.n);
     eg__bytes_free(&out);
     return st;
 }

@@ -46,7 +46,7 @@ static int draw_heatmap(const char *path)
                                         .least = 0,
                                         .most = 1},
                              f);
-    eg_status st = c ? write_png(c, path) : eg_last_error()->code;
+    eg_status st = write_png(c, path);
     canvas_free(c);
     font_free(f);
     return explain(st);

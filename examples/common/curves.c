@@ -90,7 +90,7 @@ eg_status curves_draw(const run *r, const char *title, const char *const *fields
         }
         font *words = font_if_any();
         canvas *c = plot_draw(&(plot){.title = title, .x_label = "step", .series = series, .count = n}, words);
-        st = c ? write_png(c, run_folder_path(&r->folder, name).text) : eg_last_error()->code;
+        st = write_png(c, run_folder_path(&r->folder, name).text);
         canvas_free(c);
         font_free(words);
     }

@@ -1,16 +1,20 @@
 /* gif.c - see gif.h. */
+#define _POSIX_C_SOURCE 200809L
 #include "gif.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <egret/io.h>
 #include <gif_lib.h>
 
 #include "palette.h"
-#include "whole_file.h"
 
 struct gif {
-    whole_file file;
+    char *path, *bytes; /* where the file goes, and what is in it so far */
+    size_t size;
+    FILE *stream; /* to bytes */
     GifFileType *out;
     int width, height, frames, delay;
     uint8_t *index;   /* of a frame: numbers of colours */
@@ -26,7 +30,7 @@ static eg_status complain(gif *g, int error)
 {
     const char *words = GifErrorString(error);
     g->failed = error == E_GIF_ERR_NOT_ENOUGH_MEM ? EG_ENOMEM : EG_EIO;
-    return eg_failf(g->failed, "gif", "cannot write %s: %s", g->file.path, words ? words : "GIF error");
+    return eg_failf(g->failed, "gif", "cannot write %s: %s", g->path, words ? words : "GIF error");
 }
 
 /* Films repeat for ever by an extension that Netscape thought of. */
@@ -60,13 +64,15 @@ gif *gif_new(const char *path, int width, int height, double seconds)
         eg_failf(EG_ENOMEM, "gif_new", "out of memory for a film of %d x %d pixels", width, height);
         return NULL;
     }
-    if (whole_file_open(&g->file, path)) {
-        free(g->index);
-        free(g);
+    g->path = strdup(path);
+    g->stream = g->path ? open_memstream(&g->bytes, &g->size) : NULL;
+    if (!g->stream) {
+        g->failed = eg_failf(EG_ENOMEM, "gif_new", "out of memory");
+        gif_close(g);
         return NULL;
     }
     int error = 0;
-    g->out = EGifOpen(g->file.stream, write_to, &error);
+    g->out = EGifOpen(g->stream, write_to, &error);
     if (g->out ? put_head(g) : complain(g, error)) {
         gif_close(g);
         return NULL;
@@ -104,7 +110,7 @@ eg_status gif_add(gif *g, const uint8_t *pixels, int channels)
     palette p = {.count = 256};
     if (g->failed || (channels != 1 && channels != 3)) {
         g->failed = g->failed ? g->failed : EG_EINVAL;
-        return eg_failf(g->failed, "gif_add", "cannot add a frame of %d channels to %s", channels, g->file.path);
+        return eg_failf(g->failed, "gif_add", "cannot add a frame of %d channels to %s", channels, g->path);
     }
     if (channels == 1) {
         for (int i = 0; i < 256; i++) {
@@ -123,7 +129,7 @@ eg_status gif_add_canvas(gif *g, const canvas *c)
     if (c->width != g->width || c->height != g->height) {
         g->failed = EG_EINVAL;
         return eg_failf(g->failed, "gif_add", "a frame of %d x %d pixels does not fit into %s, which has %d x %d",
-                        c->width, c->height, g->file.path, g->width, g->height);
+                        c->width, c->height, g->path, g->width, g->height);
     }
     return gif_add(g, c->pixels, 3);
 }
@@ -136,12 +142,17 @@ eg_status gif_close(gif *g)
     int error = 0;
     eg_status st = g->failed;
     if (!st && !g->frames) {
-        st = eg_failf(EG_ESTATE, "gif_close", "%s would have no frame", g->file.path);
+        st = eg_failf(EG_ESTATE, "gif_close", "%s would have no frame", g->path);
     }
     if (g->out && EGifCloseFile(g->out, &error) != GIF_OK && !st) {
         st = complain(g, error);
     }
-    st = whole_file_close(&g->file, st);
+    if (g->stream && fclose(g->stream) && !st) {
+        st = eg_failf(EG_ENOMEM, "gif_close", "out of memory for %s", g->path);
+    }
+    st = st ? st : eg_file_write(g->path, g->bytes, g->size);
+    free(g->bytes);
+    free(g->path);
     free(g->index);
     free(g);
     return st;

@@ -6,7 +6,8 @@
 
 #include "draw/canvas.h"
 
-/* Writes the picture to `path`, whole or not at all. */
+/* Writes the picture to `path`, whole or not at all. Given NULL, for what could not be drawn, it returns what is on
+ * record. */
 eg_status write_png(const canvas *c, const char *path);
 
 #endif

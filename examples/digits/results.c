@@ -59,7 +59,7 @@ double results_accuracy(const results *r)
 
 static eg_status write_and_free(canvas *c, const char *path)
 {
-    eg_status st = c ? write_png(c, path) : eg_last_error()->code;
+    eg_status st = write_png(c, path);
     canvas_free(c);
     return st;
 }

@@ -224,7 +224,7 @@ eg_status translation_draw(const translator *t, const translation *made, const c
     eg_status st =
         values ? eg_to_values(made->weights, values) : eg_fail(EG_ENOMEM, "translation_draw", "out of memory");
     canvas *c = st ? NULL : heatmap_draw(&map, f);
-    st = c ? write_png(c, path) : eg_last_error()->code;
+    st = write_png(c, path);
     canvas_free(c);
     font_free(f);
     free(values);

@@ -28,6 +28,12 @@ EG_BEGIN_DECLS
  * for a negative number. */
 EG_API eg_status eg_unpack_limit(int64_t bytes);
 
+/* ---- any file ---------------------------------------------------------------------------- */
+
+/* Puts a file of these bytes in its place, whole or not at all, as all writers here do: for what a program writes in a
+ * format of its own. EG_EIO with the system's words. */
+EG_API eg_status eg_file_write(const char *path, const void *data, size_t bytes);
+
 /* ---- named tensors ----------------------------------------------------------------------- */
 
 /* Names with tensors, and keys with texts (the file's metadata), each in the order they were set.

@@ -238,6 +238,19 @@ eg_status eg__target_close(eg__target *t, eg_status st)
     return st;
 }
 
+eg_status eg__file_write(const char *op, const char *path, const void *data, size_t bytes)
+{
+    eg__target file;
+    eg_status st = eg__target_open(&file, op, path);
+    return st ? st : eg__target_close(&file, eg__target_write(&file, data, bytes));
+}
+
+eg_status eg_file_write(const char *path, const void *data, size_t bytes)
+{
+    static const char op[] = "eg_file_write";
+    return !data && bytes ? eg__null_argument(op, "data") : eg__file_write(op, path, data, bytes);
+}
+
 eg_tensor *eg__file_order(const eg_tensor *x)
 {
     eg_tensor *dense = eg_contiguous(eg_to(eg_detach((eg_tensor *)x), eg_cpu()));

@@ -38,6 +38,8 @@ eg_status eg__target_write(eg__target *t, const void *data, size_t bytes);
 /* Syncs and renames if st is EG_OK, else removes what was written; frees in either case. Returns
  * st, or why the file could not be put in place. */
 eg_status eg__target_close(eg__target *t, eg_status st);
+/* All of it at once. */
+eg_status eg__file_write(const char *op, const char *path, const void *data, size_t bytes);
 /* x with its elements row-major and little-endian, borrowed. */
 eg_tensor *eg__file_order(const eg_tensor *x);
 /* Those elements. */
