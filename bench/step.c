@@ -69,7 +69,7 @@ static const step_model *find(const char *name)
 /* What is run, and where. */
 typedef struct bench {
     const step_model *m;
-    step s;
+    training s;
     const step_way *way;
     eg_device *device;
     eg_dtype low;
@@ -209,7 +209,7 @@ static void answer_profile(bench *b)
     printf("]\n");
 }
 
-static void drop(step *s)
+static void drop(training *s)
 {
     eg_optim_free(s->optim[0]);
     eg_optim_free(s->optim[1]);

@@ -7,18 +7,18 @@
 enum { STEP_PARTS = 8 };
 
 /* A model ready to be trained on one batch of random numbers. */
-typedef struct step {
+typedef struct training {
     eg_module *net[STEP_PARTS];
     eg_optim *optim[2];
     eg_tensor *x[STEP_PARTS]; /* the batch, kept */
-} step;
+} training;
 
 typedef struct step_model {
     const char *name;
     /* Fills in nets, optimizers and the batch; what is NULL afterwards failed. */
-    void (*make)(step *s);
+    void (*make)(training *s);
     /* One step: forward, loss, gradients and, where there is an optimizer, the update. */
-    eg_status (*run)(step *s, eg_tensor **loss);
+    eg_status (*run)(training *s, eg_tensor **loss);
 } step_model;
 
 /* Each ended by a row without a name. */

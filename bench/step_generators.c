@@ -11,7 +11,7 @@ static eg_tensor *against(eg_tensor *logits, double target)
 }
 
 /* Both losses from one forward, both gradients before either update. */
-static eg_status duel(step *s, eg_tape tape, eg_tensor *generator_loss, eg_tensor *judge_loss)
+static eg_status duel(training *s, eg_tape tape, eg_tensor *generator_loss, eg_tensor *judge_loss)
 {
     eg_status st = EG_OK;
     eg_tensor *g[2][64];
@@ -31,7 +31,7 @@ static eg_module *norm_leaky(int64_t channels)
     return eg_sequential_new(eg_batch_norm_new(channels), eg_leaky_relu_new(0.3));
 }
 
-static void dcgan(step *s)
+static void dcgan(training *s)
 {
     s->net[0] = eg_sequential_new(eg_linear_new(100, 7 * 7 * 256, .no_bias = true), norm_leaky(7 * 7 * 256),
                                   eg_unflatten_new(EG_SHAPE(256, 7, 7)),
@@ -53,7 +53,7 @@ static void dcgan(step *s)
     s->x[0] = step_random(EG_SHAPE(step_size(256, 2), 1, 28, 28));
 }
 
-static eg_status dcgan_step(step *s, eg_tensor **loss)
+static eg_status dcgan_step(training *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open(.persistent = true);
     eg_tensor *noise = eg_normal(EG_SHAPE(eg_size(s->x[0], 0), 100), 0, 1, EG_F32);
@@ -112,7 +112,7 @@ static eg_tensor *u_net_forward(eg_module *net, eg_tensor *x)
     return eg_tanh(x);
 }
 
-static void pix2pix(step *s)
+static void pix2pix(training *s)
 {
     const int64_t w = step_size(64, 4);
     s->net[0] = u_net();
@@ -126,12 +126,12 @@ static void pix2pix(step *s)
     s->x[1] = step_random(EG_SHAPE(1, 3, 256, 256));
 }
 
-static eg_tensor *judge(step *s, eg_tensor *image)
+static eg_tensor *judge(training *s, eg_tensor *image)
 {
     return eg_module_forward(s->net[1], eg_concat((eg_tensor *[]){s->x[0], image}, 2, 1));
 }
 
-static eg_status pix2pix_step(step *s, eg_tensor **loss)
+static eg_status pix2pix_step(training *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open(.persistent = true);
     eg_tensor *fake = u_net_forward(s->net[0], s->x[0]);
@@ -144,7 +144,7 @@ static eg_status pix2pix_step(step *s, eg_tensor **loss)
 
 /* ---- variational autoencoder -------------------------------------------------------------------- */
 
-static void cvae(step *s)
+static void cvae(training *s)
 {
     s->net[0] = eg_module_list_new(
         eg_sequential_new(eg_conv2d_new(1, 32, .kernel = 3, .stride = 2), eg_activation_new(eg_relu),
@@ -170,7 +170,7 @@ static eg_tensor *log_normal(eg_tensor *z, eg_tensor *mean, eg_tensor *log_var)
     return eg_sum(eg_mul_scalar(eg_add_scalar(d, log(2 * acos(-1))), -0.5), .axes = EG_AXES(1));
 }
 
-static eg_status cvae_step(step *s, eg_tensor **loss)
+static eg_status cvae_step(training *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open();
     eg_tensor *code[2];

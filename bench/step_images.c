@@ -1,7 +1,7 @@
 /* step_images.c - classifiers of images: a perceptron, a small net, residual nets. */
 #include "step.h"
 
-static eg_status classify(step *s, eg_tensor **loss)
+static eg_status classify(training *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open();
     eg_tensor *l = eg_cross_entropy(eg_module_forward(s->net[0], s->x[0]), s->x[1]);
@@ -9,7 +9,7 @@ static eg_status classify(step *s, eg_tensor **loss)
     return s->optim[0] ? eg_optim_minimize(s->optim[0], tape, l) : step_gradients(s->net[0], NULL, tape, l);
 }
 
-static void perceptron(step *s)
+static void perceptron(training *s)
 {
     s->net[0] = eg_sequential_new(eg_linear_new(784, 512), eg_activation_new(eg_relu), eg_dropout_new(0.2),
                                   eg_linear_new(512, 10));
@@ -18,7 +18,7 @@ static void perceptron(step *s)
     s->x[1] = step_integers(EG_SHAPE(step_size(128, 8)), 10);
 }
 
-static void small_net(step *s)
+static void small_net(training *s)
 {
     s->net[0] = eg_sequential_new(eg_conv2d_new(1, 32, .kernel = 5, .padding = 2), eg_activation_new(eg_relu),
                                   eg_max_pool2d_new(.kernel = 2), eg_conv2d_new(32, 64, .kernel = 5, .padding = 2),
@@ -62,7 +62,7 @@ static eg_module *bottleneck(int64_t in, int64_t width, int64_t stride)
     return eg_sequential_new(eg_residual_new(body, shortcut(in, 4 * width, stride)), eg_activation_new(eg_relu));
 }
 
-static void resnet20(step *s)
+static void resnet20(training *s)
 {
     eg_module *parts[14];
     int64_t in = 16;
@@ -82,7 +82,7 @@ static void resnet20(step *s)
     s->x[1] = step_integers(EG_SHAPE(step_size(128, 2)), 10);
 }
 
-static void resnet50_of(step *s, int64_t images)
+static void resnet50_of(training *s, int64_t images)
 {
     static const int blocks[] = {3, 4, 6, 3};
     const int64_t least = step_size(64, 4), side = step_size(224, 32);
@@ -106,13 +106,13 @@ static void resnet50_of(step *s, int64_t images)
     s->x[1] = step_integers(EG_SHAPE(images), 1000);
 }
 
-static void resnet50(step *s)
+static void resnet50(training *s)
 {
     resnet50_of(s, step_size(8, 2));
 }
 
 /* With the update, and as many images as keep a large card busy. */
-static void resnet50_train(step *s)
+static void resnet50_train(training *s)
 {
     resnet50_of(s, step_size(128, 2));
     s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 0.1, .momentum = 0.9, .weight_decay = 1e-4);

@@ -5,7 +5,7 @@
 
 enum { ROWS = 20 };
 
-static void language_model(step *s, int64_t width, int64_t steps, double dropout)
+static void language_model(training *s, int64_t width, int64_t steps, double dropout)
 {
     const int64_t words = step_size(10000, 100);
     s->net[0] =
@@ -17,17 +17,17 @@ static void language_model(step *s, int64_t width, int64_t steps, double dropout
     s->x[1] = step_integers(EG_SHAPE(steps * ROWS), words);
 }
 
-static void ptb_small(step *s)
+static void ptb_small(training *s)
 {
     language_model(s, step_size(200, 16), step_size(20, 4), 0);
 }
 
-static void ptb_medium(step *s)
+static void ptb_medium(training *s)
 {
     language_model(s, step_size(650, 24), step_size(35, 4), 0.5);
 }
 
-static eg_status language_step(step *s, eg_tensor **loss)
+static eg_status language_step(training *s, eg_tensor **loss)
 {
     int64_t steps = eg_size(s->x[0], 0);
     eg_tape tape = eg_tape_open();
@@ -43,7 +43,7 @@ static eg_status language_step(step *s, eg_tensor **loss)
 
 enum { READ, READER, WRITTEN, WRITER, ATTENTION, WORD }; /* parts of the net */
 
-static void nmt(step *s)
+static void nmt(training *s)
 {
     const int64_t source = step_size(9414, 60), target = step_size(4935, 50), sentences = step_size(64, 4),
                   length = step_size(16, 4), units = step_size(1024, 16), embedded = step_size(256, 8);
@@ -55,13 +55,13 @@ static void nmt(step *s)
     s->x[1] = step_integers(EG_SHAPE(length, sentences), target);
 }
 
-static eg_module *part(step *s, int i)
+static eg_module *part(training *s, int i)
 {
     return eg_module_at(s->net[0], i);
 }
 
 /* Teacher forcing, word by word; padding (word 0) counts nothing. */
-static eg_status nmt_step(step *s, eg_tensor **loss)
+static eg_status nmt_step(training *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open();
     eg_rnn read = eg_rnn_forward(part(s, READER), eg_module_forward(part(s, READ), s->x[0]));
@@ -132,14 +132,14 @@ static eg_module *encoder_new(int64_t width, int64_t heads, int64_t wide, eg_ten
     return eg_module_finish(&e->base);
 }
 
-static void transformer(step *s)
+static void transformer(training *s)
 {
     const int64_t width = step_size(512, 32);
     s->net[0] = encoder_new(width, step_size(8, 2), 4 * width, eg_relu);
     s->x[0] = step_random(EG_SHAPE(step_size(32, 2), step_size(128, 8), width));
 }
 
-static eg_status transformer_step(step *s, eg_tensor **loss)
+static eg_status transformer_step(training *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open();
     eg_tape_watch(tape, s->x[0]);
@@ -152,7 +152,7 @@ static eg_status transformer_step(step *s, eg_tensor **loss)
 
 enum { TOKENS, PLACES, SEGMENTS, NORM, ENCODERS, POOL, CLASSES };
 
-static void bert_of(step *s, int64_t texts)
+static void bert_of(training *s, int64_t texts)
 {
     const int64_t width = step_size(768, 24), words = step_size(30522, 100), length = step_size(128, 8);
     const int depth = (int)step_size(12, 2);
@@ -172,19 +172,19 @@ static void bert_of(step *s, int64_t texts)
     eg_scope_pop(scope, NULL);
 }
 
-static void bert(step *s)
+static void bert(training *s)
 {
     bert_of(s, step_size(4, 2));
 }
 
 /* With the update, and as many texts as keep a large card busy. */
-static void bert_train(step *s)
+static void bert_train(training *s)
 {
     bert_of(s, step_size(32, 2));
     s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]), .lr = 1e-4, .weight_decay = 1e-2, .decoupled = true);
 }
 
-static eg_status bert_step(step *s, eg_tensor **loss)
+static eg_status bert_step(training *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open();
     eg_tensor *words = eg_module_forward(part(s, TOKENS), s->x[0]);

@@ -65,6 +65,7 @@ static inline eg__lua *eg__lua_here(lua_State *L)
 
 /* The same in a function without upvalues. */
 eg__lua *eg__lua_of(lua_State *L);
+eg__lua *eg__lua_new_state(lua_State *L); /* for luaopen_egret */
 
 /* Raises what is on record, or that an argument was nil, and clears the record. */
 int eg__lua_raise(lua_State *L);
@@ -91,6 +92,7 @@ bool eg__lua_defer(lua_State *L);
 void eg__lua_relock(lua_State *L);
 void eg__lua_lock(eg__lua *c);
 void eg__lua_unlock(eg__lua *c);
+bool eg__lua_locked_here(eg__lua *c); /* by this thread */
 
 /* ---- tensors ----------------------------------------------------------------------------------------- */
 

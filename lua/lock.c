@@ -1,28 +1,10 @@
-/* lock.c - one thread at a time in Lua; and the way from C into functions of Lua, whichever thread comes. */
-#include <stdatomic.h>
+/* lock.c - the way from C into functions of Lua, whichever thread comes. */
 #include <string.h>
 
 #include "lua/bind.h"
 
 static const char callbacks; /* address of the registry's table of them, by address, weak */
 static const char visitors;  /* and of the coroutines for threads that come */
-
-static uintptr_t self(void)
-{
-    return (uintptr_t)pthread_self();
-}
-
-void eg__lua_lock(eg__lua *c)
-{
-    pthread_mutex_lock(&c->lock);
-    atomic_store(&c->holder, self());
-}
-
-void eg__lua_unlock(eg__lua *c)
-{
-    atomic_store(&c->holder, 0);
-    pthread_mutex_unlock(&c->lock);
-}
 
 void eg__lua_open_lock(lua_State *L)
 {
@@ -139,7 +121,7 @@ const eg__lua_watcher *eg__lua_watch;
 eg_status eg__lua_visit(eg__lua_callback *callback, lua_CFunction body, void *job)
 {
     eg__lua *c = callback->c;
-    if (atomic_load(&c->holder) == self()) {
+    if (eg__lua_locked_here(c)) {
         return protected(c->L, callback, body, job);
     }
     eg__lua_lock(c);

@@ -1,10 +1,10 @@
-/* state.c - the module's table, what all functions share, errors, and when to collect. */
+/* state.c - what all functions share: the state and its lock, errors, and when to collect. */
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lua/bind.h"
-#include "lua/show/show.h"
 
 static const char key; /* of the registry: its address */
 
@@ -16,12 +16,52 @@ eg__lua *eg__lua_of(lua_State *L)
     return c;
 }
 
+/* ---- the lock ---------------------------------------------------------------------------------------- */
+
+static uintptr_t self(void)
+{
+    return (uintptr_t)pthread_self();
+}
+
+void eg__lua_lock(eg__lua *c)
+{
+    pthread_mutex_lock(&c->lock);
+    atomic_store(&c->holder, self());
+}
+
+void eg__lua_unlock(eg__lua *c)
+{
+    atomic_store(&c->holder, 0);
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool eg__lua_locked_here(eg__lua *c)
+{
+    return atomic_load(&c->holder) == self();
+}
+
+/* ---- functions --------------------------------------------------------------------------------------- */
+
 void eg__lua_push_function(lua_State *L, lua_CFunction f)
 {
     eg__lua *c = eg__lua_of(L);
     lua_pushlightuserdata(L, c);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &c->tensor_meta);
     lua_pushcclosure(L, f, 2);
+}
+
+void eg__lua_set_functions(lua_State *L, const eg__lua_place *rows)
+{
+    for (; rows->name; rows++) {
+        if (*rows->space) {
+            luaL_getsubtable(L, -1, rows->space);
+        } else {
+            lua_pushvalue(L, -1);
+        }
+        eg__lua_push_function(L, rows->f);
+        lua_setfield(L, -2, rows->name);
+        lua_pop(L, 1);
+    }
 }
 
 /* ---- errors ------------------------------------------------------------------------------------------ */
@@ -174,21 +214,7 @@ bool eg__lua_made_room(lua_State *L)
     return true;
 }
 
-/* ---- the module's table ----------------------------------------------------------------------------------- */
-
-void eg__lua_set_functions(lua_State *L, const eg__lua_place *rows)
-{
-    for (; rows->name; rows++) {
-        if (*rows->space) {
-            luaL_getsubtable(L, -1, rows->space);
-        } else {
-            lua_pushvalue(L, -1);
-        }
-        eg__lua_push_function(L, rows->f);
-        lua_setfield(L, -2, rows->name);
-        lua_pop(L, 1);
-    }
-}
+/* ---- a state's ------------------------------------------------------------------------------------------- */
 
 static int state_gc(lua_State *L)
 {
@@ -198,7 +224,7 @@ static int state_gc(lua_State *L)
     return 0;
 }
 
-static eg__lua *new_state(lua_State *L)
+eg__lua *eg__lua_new_state(lua_State *L)
 {
     eg__lua *c = lua_newuserdatauv(L, sizeof *c, 0);
     memset(c, 0, sizeof *c);
@@ -215,37 +241,4 @@ static eg__lua *new_state(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &deferred);
     eg__lua_lock(c);
     return c;
-}
-
-int luaopen_egret(lua_State *L)
-{
-    eg__lua *c = new_state(L);
-    luaL_newmetatable(L, "egret.tensor");
-    c->tensor_meta = lua_topointer(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &c->tensor_meta);
-    lua_newtable(L);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, LUA_REGISTRYINDEX, "egret");
-    eg__lua_set_functions(L, eg__lua_functions);
-    for (const eg__lua_word *w = eg__lua_constants; w->word; w++) {
-        lua_pushinteger(L, (lua_Integer)w->value);
-        lua_setfield(L, -2, w->word);
-    }
-    for (int i = 0; i < eg__lua_dtypes->count; i++) {
-        lua_pushstring(L, eg__lua_dtypes->words[i].word);
-        lua_setfield(L, -2, eg__lua_dtypes->words[i].word);
-    }
-    eg__lua_open_tensor(L);
-    eg__lua_open_handles(L);
-    eg__lua_open_lock(L);
-    eg__lua_open_tape(L);
-    eg__lua_open_modules(L);
-    eg__lua_open_data(L);
-    eg__lua_open_steps(L);
-    eg__lua_open_runs(L);
-    eg__lua_open_devices(L);
-    eg__lua_open_lists(L);
-    eg__lua_open_show(L);
-    eg__lua_open_manual(L);
-    return 1;
 }

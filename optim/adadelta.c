@@ -1,5 +1,6 @@
 /* adadelta.c - Adadelta. */
 #include "optim/optim.h"
+#include "optim/options.h"
 
 typedef struct adadelta {
     eg_optim base;

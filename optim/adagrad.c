@@ -1,5 +1,6 @@
 /* adagrad.c - Adagrad. */
 #include "optim/optim.h"
+#include "optim/options.h"
 
 typedef struct adagrad {
     eg_optim base;

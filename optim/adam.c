@@ -1,5 +1,6 @@
 /* adam.c - Adam and its kin: AdamW, lazy Adam, NAdam, RAdam share its loop, Adamax has its own. */
 #include "optim/optim.h"
+#include "optim/options.h"
 
 typedef struct adam {
     eg_optim base;

@@ -1,5 +1,6 @@
 /* clip.c - the norm of gradients, and clipping those in hand. */
 #include "optim/optim.h"
+#include "optim/options.h"
 
 #include <stdlib.h>
 

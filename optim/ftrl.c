@@ -1,5 +1,6 @@
 /* ftrl.c - FTRL-proximal. */
 #include "optim/optim.h"
+#include "optim/options.h"
 
 typedef struct ftrl {
     eg_optim base;

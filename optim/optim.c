@@ -1,25 +1,12 @@
 /* optim.c - what all rules share: the parameters, their state, their groups. */
 #include "optim/optim.h"
+#include "optim/options.h"
 
 #include <stdlib.h>
 
 #include "lib/core/live.h"
 
 /* ---- checking ------------------------------------------------------------------------------ */
-
-eg_status eg__optim_range(const char *op, const char *what, double v, double least, double most)
-{
-    if (v >= least && v <= most && isfinite(v)) {
-        return EG_OK;
-    }
-    return isinf(most) ? eg__fail(EG_EINVAL, op, "%s is %g, must be finite, %g or more", what, v, least)
-                       : eg__fail(EG_EINVAL, op, "%s is %g, must be in %g..%g", what, v, least, most);
-}
-
-eg_status eg__optim_weight(const char *op, const char *what, double v)
-{
-    return v == 1 ? eg__fail(EG_EINVAL, op, "%s is 1, must be below 1", what) : eg__optim_number(op, what, v, 1);
-}
 
 /* Whether two tensors without gaps have memory in common. */
 static bool share(const eg_tensor *a, const eg_tensor *b)

@@ -99,13 +99,4 @@ eg_status eg__get_number(const char *op, const eg_tensors *map, const char *name
 /* Puts what a map holds into `own`, which shows the state itself, all or nothing; frees it. */
 eg_status eg__put_back(const char *op, eg_tensors *own, const eg_tensors *map);
 
-/* An option in least..most, or words. */
-eg_status eg__optim_range(const char *op, const char *what, double v, double least, double most);
-/* The weight of a running mean: from 0 to below 1, at which it would never move. */
-eg_status eg__optim_weight(const char *op, const char *what, double v);
-static inline eg_status eg__optim_number(const char *op, const char *what, double v, double most)
-{
-    return eg__optim_range(op, what, v, 0, most);
-}
-
 #endif

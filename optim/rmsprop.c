@@ -1,5 +1,6 @@
 /* rmsprop.c - RMSProp. */
 #include "optim/optim.h"
+#include "optim/options.h"
 
 typedef struct rmsprop {
     eg_optim base;

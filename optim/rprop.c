@@ -1,5 +1,6 @@
 /* rprop.c - Rprop. */
 #include "optim/optim.h"
+#include "optim/options.h"
 
 typedef struct rprop {
     eg_optim base;

@@ -5,6 +5,7 @@
 #include "lib/io/assign.h"
 #include "lib/core/live.h"
 #include "optim/optim.h"
+#include "optim/options.h"
 
 enum { UNSEEN = 16 }; /* steps on a device after which it is asked whether they were hopeless */
 

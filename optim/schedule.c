@@ -1,5 +1,6 @@
 /* schedule.c - learning rates as functions of the step. */
 #include "optim/optim.h"
+#include "optim/options.h"
 
 static const char op[] = "eg_schedule";
 static const double pi = 3.14159265358979323846;

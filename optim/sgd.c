@@ -1,5 +1,6 @@
 /* sgd.c - stochastic gradient descent with momentum. */
 #include "optim/optim.h"
+#include "optim/options.h"
 
 typedef struct sgd {
     eg_optim base;

@@ -1,5 +1,6 @@
 /* step.c - one update over all parameters: gradients, rate, clipping, the rule. */
 #include "optim/optim.h"
+#include "optim/options.h"
 
 #include <stdlib.h>
 

@@ -476,14 +476,17 @@ void eg__block_free(eg__thread *T, void *p, uint16_t cls)
 
 /* ---- statistics ---------------------------------------------------------------------------- */
 
-void eg__alloc_stats(eg_memory *m)
+eg_memory eg_memory_stats(void)
 {
+    eg_memory m = {0};
+    eg__threads_count(&m.live_tensors, &m.live_bytes);
     pthread_mutex_lock(&heap.lock);
-    m->reserved_bytes = heap.reserved;
-    m->peak_bytes = heap.peak;
-    m->system_calls = heap.system_calls;
-    m->limit_bytes = heap.limit;
+    m.reserved_bytes = heap.reserved;
+    m.peak_bytes = heap.peak;
+    m.system_calls = heap.system_calls;
+    m.limit_bytes = heap.limit;
     pthread_mutex_unlock(&heap.lock);
+    return m;
 }
 
 void eg_memory_reset_peak(void)

@@ -6,7 +6,6 @@
 
 typedef struct eg__segment eg__segment;
 
-void eg__alloc_stats(eg_memory *m);
 /* Notes whose data a large block holds; eg__alloc_holders sums that by op id. */
 void eg__block_label(void *p, int64_t bytes, uint16_t made_by);
 void eg__alloc_holders(int64_t *bytes_by_op, int count);

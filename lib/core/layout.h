@@ -6,9 +6,6 @@
 
 /* The one checked multiply: elements of a shape, whose bytes must fit int64. */
 eg_status eg__check_shape(const char *op, int ndim, const int64_t *shape, int dtype, int64_t *n);
-/* The same, and that the device has as much memory at all, or its limit allows it: for results whose parts are
- * large too, before they are made. */
-eg_status eg__check_room(const char *op, uint8_t device, int ndim, const int64_t *shape, int dtype);
 /* Axis in 0..ndim-1, or -1 with words. */
 int eg__axis(const char *op, int ndim, int64_t axis);
 /* The same where a 0-dim tensor counts as a line of one, whose axis is 0 or -1. */

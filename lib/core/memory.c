@@ -12,12 +12,10 @@ static eg_status most_on(uint8_t device, int64_t bytes, int64_t *most)
     return st;
 }
 
-eg_status eg__check_room(const char *op, uint8_t device, int ndim, const int64_t *shape, int dtype)
+eg_status eg__check_bytes(const char *op, uint8_t device, int64_t bytes)
 {
-    int64_t n, most = 0;
-    eg_status st = eg__check_shape(op, ndim, shape, dtype, &n);
-    const int64_t bytes = st ? 0 : eg__bytes_of(n, dtype);
-    st = st ? st : most_on(device, bytes, &most);
+    int64_t most = 0;
+    eg_status st = most_on(device, bytes, &most);
     return st || !most || bytes <= most ? st : eg__no_memory_on(device, op, bytes);
 }
 
@@ -55,12 +53,4 @@ eg_status eg__no_memory_on(uint8_t device, const char *op, int64_t bytes)
                     "%s%.1f%s%s",
                     (long long)bytes, d->id ? " on " : "", d->id ? d->name : "", (double)m.reserved_bytes / 1048576,
                     m.limit_bytes ? "" : "none (", (double)m.limit_bytes / 1048576, m.limit_bytes ? " MiB" : ")", who);
-}
-
-eg_memory eg_memory_stats(void)
-{
-    eg_memory m = {0};
-    eg__threads_count(&m.live_tensors, &m.live_bytes);
-    eg__alloc_stats(&m);
-    return m;
 }

@@ -8,6 +8,9 @@ void *eg__malloc(size_t bytes);                                 /* counted for f
 bool eg__fail_injected(void);                                   /* counts an allocation of another kind */
 bool eg__grow(void *array, uint32_t *capacity, size_t element); /* doubles */
 
+/* That the device has so many bytes at all, or its limit allows them. */
+eg_status eg__check_bytes(const char *op, uint8_t device, int64_t bytes);
+
 /* Cached blocks, 64-byte aligned: storage, entries, walk tables, scratch. */
 void *eg__block_alloc(eg__thread *T, size_t bytes, uint16_t *cls);
 void eg__block_free(eg__thread *T, void *p, uint16_t cls);

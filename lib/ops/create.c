@@ -273,6 +273,13 @@ eg_tensor *eg_linspace(double start, double stop, int64_t n, eg_dtype dtype)
     return terms(here("linspace"), "linspace", n, dtype, t);
 }
 
+eg_status eg__check_room(const char *op, uint8_t device, int ndim, const int64_t *shape, int dtype)
+{
+    int64_t n;
+    eg_status st = eg__check_shape(op, ndim, shape, dtype, &n);
+    return st ? st : eg__check_bytes(op, device, eg__bytes_of(n, dtype));
+}
+
 /* ---- ones on a diagonal ---------------------------------------------------------------------- */
 
 static eg_tensor *device_eye(int device, int64_t rows, int64_t cols, int64_t k, eg_dtype dtype)

@@ -36,6 +36,10 @@ eg__infer eg__infer_batch_norm, eg__infer_batch_norm_grad, eg__infer_group_norm,
 
 eg__infer eg__infer_max_pool, eg__infer_avg_pool, eg__infer_pool_grad, eg__infer_max_pool_places;
 
+/* That the device has memory for a result of this shape at all, or its limit allows it: where the parts it is made of
+ * are large too, before they are made. */
+eg_status eg__check_room(const char *op, uint8_t device, int ndim, const int64_t *shape, int dtype);
+
 /* What can be said of options before there is an x. */
 struct eg_pool_options;
 struct eg_resize_options;

@@ -36,11 +36,6 @@ bool eg__autocast(const eg__op *op, eg_tensor *const *in, int nin, int low, eg__
     return any;
 }
 
-eg_tensor *eg__full(eg_tensor *x)
-{
-    return x && is_half(x->dtype) && eg__thread_get()->autocast ? eg_cast(x, EG_F32) : x;
-}
-
 eg_status eg_autocast(eg_dtype dtype)
 {
     if (dtype != EG_F32 && !is_half((int)dtype)) {

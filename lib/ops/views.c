@@ -52,6 +52,11 @@ eg_tensor *eg_cast(eg_tensor *x, eg_dtype dtype)
     return x && x->dtype == dtype ? x : eg__op1(&eg__op_cast, x, &(eg__cast_opts){(int)dtype});
 }
 
+eg_tensor *eg__full(eg_tensor *x)
+{
+    return x && (x->dtype == EG_F16 || x->dtype == EG_BF16) && eg__thread_get()->autocast ? eg_cast(x, EG_F32) : x;
+}
+
 eg_tensor *eg_copy_(eg_tensor *x, eg_tensor *source)
 {
     if (eg__check(x, "eg_copy_", "x") || eg__check(source, "eg_copy_", "source")) {
@@ -368,29 +373,4 @@ eg_status eg__infer_diagonal(eg__call *c)
         }
     }
     return EG_OK;
-}
-
-eg_tensor *eg_diagonal(eg_tensor *x, int64_t offset, int axis0, int axis1)
-{
-    if (eg__check(x, "diagonal", "x")) {
-        return NULL;
-    }
-    int a = eg__axis("diagonal", x->ndim, axis0), b = a < 0 ? a : eg__axis("diagonal", x->ndim, axis1);
-    if (b < 0) {
-        return NULL;
-    }
-    if (a == b) {
-        return eg__fail_null(EG_ESHAPE, "diagonal", "both axes are axis %d of %s", a, EG__SHAPE_OF(x));
-    }
-    int64_t rows = x->shape[a], cols = x->shape[b], n = 0, row = 0, col = 0;
-    if (offset > -rows && offset < cols) {
-        row = offset < 0 ? -offset : 0;
-        col = offset > 0 ? offset : 0;
-        n = eg__min(rows - row, cols - col);
-    }
-    eg_scope s = eg_scope_push();
-    eg_tensor *t = x;
-    t = row || n != rows ? eg_slice(t, a, row, row + n, 1) : t;
-    t = col || n != cols ? eg_slice(t, b, col, col + n, 1) : t;
-    return eg_scope_pop(s, eg__op1(&eg__op_diagonal, t, &(eg__diagonal_opts){a, b}));
 }

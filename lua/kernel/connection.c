@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "kernel.h"
+#include "complain.h"
 
 static const char *text_of(const json_t *file, const char *name, const char *otherwise)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel.h"
+#include "complain.h"
 #include "session.h"
 
 /* Ours, once they are made: libraries that are loaded while they stand for C's (that of C++, say) write to them as long
@@ -20,7 +20,7 @@
 static struct {
     FILE *in, *out, *err;
     session *s; /* NULL: it has ended */
-} streams;
+} outputs;
 
 static struct {
     FILE *old_in, *old_out, *old_err; /* what ours stand for */
@@ -64,7 +64,7 @@ static void forget_line(void)
 /* A line may be longer than the room for it: the rest is for the next call. */
 static ssize_t read_line(void *user, char *room, size_t size)
 {
-    session *s = streams.s;
+    session *s = outputs.s;
     (void)user;
     if (!s) {
         return 0;
@@ -102,9 +102,9 @@ static ssize_t write_output(void *user, const char *bytes, size_t size)
     if (fd == STDERR_FILENO) {
         fflush(stdout);
     }
-    if (streams.s && console.last != fd) {
+    if (outputs.s && console.last != fd) {
         console.last = fd;
-        wire_sync(streams.s->w);
+        wire_sync(outputs.s->w);
     }
     size_t done = 0;
     while (done < size) {
@@ -169,23 +169,23 @@ void console_open_children(lua_State *L, session *s)
 
 bool console_open(session *s)
 {
-    streams.s = s;
-    streams.in = streams.in ? streams.in : fopencookie(NULL, "r", (cookie_io_functions_t){.read = read_line});
-    streams.out = streams.out ? streams.out : open_output(STDOUT_FILENO);
-    streams.err = streams.err ? streams.err : open_output(STDERR_FILENO);
-    if (!streams.in || !streams.out || !streams.err) {
+    outputs.s = s;
+    outputs.in = outputs.in ? outputs.in : fopencookie(NULL, "r", (cookie_io_functions_t){.read = read_line});
+    outputs.out = outputs.out ? outputs.out : open_output(STDOUT_FILENO);
+    outputs.err = outputs.err ? outputs.err : open_output(STDERR_FILENO);
+    if (!outputs.in || !outputs.out || !outputs.err) {
         kernel_complain("out of memory");
         console_close();
         return false;
     }
-    setvbuf(streams.out, NULL, _IOLBF, BUFSIZ);
-    setvbuf(streams.err, NULL, _IONBF, 0);
+    setvbuf(outputs.out, NULL, _IOLBF, BUFSIZ);
+    setvbuf(outputs.err, NULL, _IONBF, 0);
     console.old_in = stdin;
     console.old_out = stdout;
     console.old_err = stderr;
-    stdin = streams.in;
-    stdout = streams.out;
-    stderr = streams.err;
+    stdin = outputs.in;
+    stdout = outputs.out;
+    stderr = outputs.err;
     return true;
 }
 
@@ -197,7 +197,7 @@ void console_close(void)
         stdout = console.old_out;
         stderr = console.old_err;
     }
-    streams.s = NULL;
+    outputs.s = NULL;
     forget_line();
     memset(&console, 0, sizeof console);
 }

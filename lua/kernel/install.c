@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernel.h"
+#include "complain.h"
+#include "install.h"
 #include "logo.h"
 
 /* Makes the folder and those it is in. */

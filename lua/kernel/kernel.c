@@ -2,12 +2,13 @@
 #include "kernel.h"
 
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "complain.h"
 #include "connection.h"
+#include "install.h"
 #include "session.h"
 #include "wire.h"
 
@@ -22,16 +23,6 @@ static const char help[] =
     "  --prefix DIR   for all who use DIR/share/jupyter: /usr/local, or a virtual environment\n"
     "\n"
     "Frontends start it with a connection file, which says where to listen.\n";
-
-void kernel_complain(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    fputs("egret kernel: ", stderr);
-    vfprintf(stderr, format, values);
-    fputc('\n', stderr);
-    va_end(values);
-}
 
 /* Two parts of a path as one, for free(). */
 static char *join(const char *folder, const char *rest)

@@ -10,11 +10,4 @@
  * argv[0] is "kernel"; the result is main's. */
 int egret_kernel(int argc, char **argv);
 
-/* Writes the description by which frontends find and start this program below `data`, a folder of
- * Jupyter's. main's result. */
-int kernel_install(const char *data);
-
-/* Writes "egret kernel: ..." and a newline to stderr. */
-void kernel_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 #endif

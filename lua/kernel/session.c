@@ -13,7 +13,7 @@
 #include "lua/bind.h"
 #include "lua/shell/shell.h"
 
-#include "kernel.h"
+#include "complain.h"
 
 /* ---- interrupts ---- */
 

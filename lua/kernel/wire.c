@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel.h"
+#include "complain.h"
 #include "stream.h"
 
 enum {

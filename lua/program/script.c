@@ -34,7 +34,7 @@ bool script_was_interrupted(void)
 }
 
 /* Says and removes the message on top of the stack. */
-static bool kernel_complain(lua_State *L)
+static bool say_error(lua_State *L)
 {
     const char *message = lua_tostring(L, -1);
     fflush(stdout);
@@ -53,12 +53,12 @@ bool script_call(lua_State *L, int count, int results)
     signals_release(); /* a chunk that failed may not have */
     interrupted = shell_run_end(L) || interrupted;
     lua_remove(L, base);
-    return status == LUA_OK || kernel_complain(L);
+    return status == LUA_OK || say_error(L);
 }
 
 bool script_text(lua_State *L, const char *text)
 {
-    return luaL_loadbufferx(L, text, strlen(text), "=-e", "t") == LUA_OK ? script_call(L, 0, 0) : kernel_complain(L);
+    return luaL_loadbufferx(L, text, strlen(text), "=-e", "t") == LUA_OK ? script_call(L, 0, 0) : say_error(L);
 }
 
 bool script_module(lua_State *L, const char *name)
@@ -99,7 +99,7 @@ static int push_arguments(lua_State *L)
 bool script_file(lua_State *L, const char *path)
 {
     if (luaL_loadfile(L, path) != LUA_OK) {
-        return kernel_complain(L);
+        return say_error(L);
     }
     return script_call(L, push_arguments(L), 0);
 }

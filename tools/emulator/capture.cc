@@ -62,10 +62,10 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode mode)
 {
     EG__CALL(eg__fake_device)
     if (!s || !eg__stream_alive(fake, s)) {
-        return call.end(s ? cudaErrorInvalidResourceHandle : cudaErrorStreamCaptureUnsupported);
+        return call.done(s ? cudaErrorInvalidResourceHandle : cudaErrorStreamCaptureUnsupported);
     }
     if (s->capture) {
-        return call.end(cudaErrorIllegalState);
+        return call.done(cudaErrorIllegalState);
     }
     auto c = std::make_shared<eg__capture>();
     c->id = ++fake.captures_begun;
@@ -108,14 +108,14 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
     *graph = nullptr;
     EG__CALL(eg__fake_device)
     if (!s || !eg__stream_alive(fake, s) || !s->capture) {
-        return call.end(cudaErrorIllegalState);
+        return call.done(cudaErrorIllegalState);
     }
     std::shared_ptr<eg__capture> c = s->capture;
     if (c->origin != s) {
-        return call.end(cudaErrorStreamCaptureUnmatched);
+        return call.done(cudaErrorStreamCaptureUnmatched);
     }
     if (c->mode != cudaStreamCaptureModeRelaxed && c->thread != eg__fake_thread()) {
-        return call.end(cudaErrorStreamCaptureWrongThread);
+        return call.done(cudaErrorStreamCaptureWrongThread);
     }
     cudaError_t e = !c->valid               ? cudaErrorStreamCaptureInvalidated
                     : !all_joined(fake, *c) ? cudaErrorStreamCaptureUnjoined
@@ -126,7 +126,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
     }
     eg__invalidate(c);
     forget(fake, c);
-    return call.end(e);
+    return call.done(e);
 }
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode *mode)
@@ -155,7 +155,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t s, cudaStreamCaptureStatus *st
 {
     EG__CALL(EG__NO_DEVICE)
     if (graph || dependencies || edges || count) {
-        return call.end(cudaErrorNotSupported);
+        return call.done(cudaErrorNotSupported);
     }
     *status = status_of(s);
     if (id && *status == cudaStreamCaptureStatusActive) {
@@ -170,7 +170,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t 
 {
     EG__CALL(EG__NO_DEVICE)
     if (nodes || !fake.graphs.count(graph)) {
-        return call.end(nodes ? cudaErrorNotSupported : cudaErrorInvalidValue);
+        return call.done(nodes ? cudaErrorNotSupported : cudaErrorInvalidValue);
     }
     *count = graph->nodes.size();
     return cudaSuccess;
@@ -180,7 +180,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
 {
     EG__UNSAFE_CALL(eg__fake_device)
     if (!fake.graphs.count(graph)) {
-        return call.end(cudaErrorInvalidValue);
+        return call.done(cudaErrorInvalidValue);
     }
     auto plan = std::make_shared<eg__plan>();
     plan->nodes = graph->nodes;
@@ -206,7 +206,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
     EG__CALL(EG__NO_DEVICE)
     if (!fake.graphs.erase(graph)) {
-        return call.end(cudaErrorInvalidValue);
+        return call.done(cudaErrorInvalidValue);
     }
     delete graph;
     return cudaSuccess;
@@ -216,7 +216,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
     EG__CALL(EG__NO_DEVICE)
     if (!fake.execs.erase(exec)) {
-        return call.end(cudaErrorInvalidValue);
+        return call.done(cudaErrorInvalidValue);
     }
     delete exec;
     return cudaSuccess;
@@ -226,18 +226,18 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t s)
 {
     EG__CALL(eg__fake_device)
     bool known = fake.execs.count(exec) && s && eg__stream_alive(fake, s);
-    return call.end(known ? cudaSuccess : cudaErrorInvalidValue);
+    return call.done(known ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
 {
     EG__CALL(eg__fake_device)
     if (!fake.execs.count(exec) || !s || !eg__stream_alive(fake, s)) {
-        return call.end(cudaErrorInvalidValue);
+        return call.done(cudaErrorInvalidValue);
     }
     if (s->capture) {
         eg__invalidate(s->capture);
-        return call.end(cudaErrorStreamCaptureUnsupported);
+        return call.done(cudaErrorStreamCaptureUnsupported);
     }
     fake.counts.graph_launches++;
     auto replay = std::make_shared<eg__replay>();
@@ -253,7 +253,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
     task.wait = task.record = exec->last;
     task.wait_for = exec->last->asked;
     task.record_as = ++exec->last->asked;
-    return call.end(eg__push(call, s, std::move(task)));
+    return call.done(eg__push(call, s, std::move(task)));
 }
 
 bool eg__replay_step(eg__call &call, int device, eg__replay &r)

@@ -46,7 +46,7 @@ static bool kind_fits(cudaMemcpyKind kind, bool to_device, bool from_device)
     }
 }
 
-static void count(eg_fake_counts &c, const eg__place &to, const eg__place &from, int64_t bytes)
+static void tally(eg_fake_counts &c, const eg__place &to, const eg__place &from, int64_t bytes)
 {
     if (to.kind == EG__DEVICE && from.kind == EG__DEVICE) {
         bool within = to.device == from.device;
@@ -108,7 +108,7 @@ static cudaError_t copy(eg__call &call, rows r, cudaMemcpyKind kind, cudaStream_
     if (s && !eg__stream_alive(fake, s)) {
         return cudaErrorInvalidResourceHandle;
     }
-    count(fake.counts, to, from, int64_t(r.all()));
+    tally(fake.counts, to, from, int64_t(r.all()));
     eg__task task;
     task.reach = reach_of(fake, to, from);
     task.run = [r] { r.run(); };
@@ -135,13 +135,13 @@ static cudaError_t copy(eg__call &call, rows r, cudaMemcpyKind kind, cudaStream_
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t s)
 {
     EG__CALL(eg__fake_device)
-    return call.end(copy(call, {to, from, bytes, bytes, bytes, 1}, kind, s));
+    return call.done(copy(call, {to, from, bytes, bytes, bytes, 1}, kind, s));
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
 {
     EG__CALL(eg__fake_device)
-    return call.end(copy(call, {to, from, bytes, bytes, bytes, 1}, kind, nullptr));
+    return call.done(copy(call, {to, from, bytes, bytes, bytes, 1}, kind, nullptr));
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
@@ -149,9 +149,9 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 {
     EG__CALL(eg__fake_device)
     if (width > to_pitch || width > from_pitch) {
-        return call.end(cudaErrorInvalidPitchValue);
+        return call.done(cudaErrorInvalidPitchValue);
     }
-    return call.end(copy(call, {to, from, to_pitch, from_pitch, width, height}, kind, s));
+    return call.done(copy(call, {to, from, to_pitch, from_pitch, width, height}, kind, s));
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
@@ -159,9 +159,9 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
 {
     EG__CALL(eg__fake_device)
     if (bytes && (eg__place_of(to, bytes).device != to_device || eg__place_of(from, bytes).device != from_device)) {
-        return call.end(cudaErrorInvalidValue);
+        return call.done(cudaErrorInvalidValue);
     }
-    return call.end(copy(call, {to, from, bytes, bytes, bytes, 1}, cudaMemcpyDeviceToDevice, s));
+    return call.done(copy(call, {to, from, bytes, bytes, bytes, 1}, cudaMemcpyDeviceToDevice, s));
 }
 
 static cudaError_t fill(eg__call &call, void *at, int value, size_t bytes, cudaStream_t s)
@@ -187,11 +187,11 @@ static cudaError_t fill(eg__call &call, void *at, int value, size_t bytes, cudaS
 cudaError_t cudaMemsetAsync(void *at, int value, size_t bytes, cudaStream_t s)
 {
     EG__CALL(eg__fake_device)
-    return call.end(fill(call, at, value, bytes, s));
+    return call.done(fill(call, at, value, bytes, s));
 }
 
 cudaError_t cudaMemset(void *at, int value, size_t bytes)
 {
     EG__CALL(eg__fake_device)
-    return call.end(fill(call, at, value, bytes, nullptr));
+    return call.done(fill(call, at, value, bytes, nullptr));
 }

@@ -9,17 +9,17 @@
 
 /* ---- what the last failure was --------------------------------------------------------------- */
 
-static thread_local std::string words;
+static thread_local std::string reason;
 
 static cudnnStatus_t refuse(cudnnStatus_t e, const std::string &why)
 {
-    words = why;
+    reason = why;
     return e;
 }
 
 void cudnnGetLastErrorString(char *message, size_t size)
 {
-    snprintf(message, size, "%s", words.c_str());
+    snprintf(message, size, "%s", reason.c_str());
 }
 
 const char *cudnnGetErrorString(cudnnStatus_t e)
@@ -213,16 +213,16 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t d, cudnnBackendA
 
 /* ---- engines --------------------------------------------------------------------------------- */
 
-struct engine {
+struct plan_engine {
     std::vector<cudnnBackendNumericalNote_t> notes;
     int64_t workspace;
     bool wide, half; /* takes f64; takes halves */
 };
 
 enum { RECOMMENDED = 4 }; /* the others are for when those fail */
-static const std::vector<engine> &engines(void)
+static const std::vector<plan_engine> &engines(void)
 {
-    static const std::vector<engine> *all = new std::vector<engine>{
+    static const std::vector<plan_engine> *all = new std::vector<plan_engine>{
         {{CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, 0, true, true},
         {{CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, int64_t(3) << 30, false, true},
         {{CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 5000, false, true},
@@ -233,7 +233,7 @@ static const std::vector<engine> &engines(void)
 }
 
 /* Whether an engine runs the graph: fused formulas only where numbers are not f64. */
-static bool runs(const engine &e, const eg__part &graph)
+static bool runs(const plan_engine &e, const eg__part &graph)
 {
     const std::vector<eg__part_ref> &ops = graph.values.at(CUDNN_ATTR_OPERATIONGRAPH_OPS).parts;
     for (const eg__part_ref &op : ops) {
@@ -266,7 +266,7 @@ static std::shared_ptr<eg__part> config_of(const eg__part_ref &graph, int64_t in
     return c;
 }
 
-static const engine &engine_of(const eg__part &e)
+static const plan_engine &engine_of(const eg__part &e)
 {
     return engines()[size_t(e.get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX))];
 }
@@ -347,7 +347,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t d)
         why = tensor_lacks(part);
         break;
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
-        why = part.count(CUDNN_ATTR_OPERATIONGRAPH_OPS) && part.has(CUDNN_ATTR_OPERATIONGRAPH_HANDLE)
+        why = part.length(CUDNN_ATTR_OPERATIONGRAPH_OPS) && part.has(CUDNN_ATTR_OPERATIONGRAPH_HANDLE)
                   ? ""
                   : "a graph needs operations and a handle";
         break;
@@ -361,7 +361,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t d)
         e = finish_plan(call, part);
         break;
     case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
-        why = part.count(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS) == part.count(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS)
+        why = part.length(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS) == part.length(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS)
                   ? ""
                   : "a pack of more or fewer addresses";
         break;
@@ -469,7 +469,7 @@ static bool placed(const eg__part &t, const char *at)
 static std::string addresses(const eg__part &graph, const eg__part &pack, std::map<int64_t, char *> &at,
                              std::map<int64_t, std::vector<char>> &given)
 {
-    for (int64_t i = 0; i < pack.count(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS); i++) {
+    for (int64_t i = 0; i < pack.length(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS); i++) {
         at[pack.get<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, i)] =
             pack.get<char *>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, i);
     }
@@ -507,7 +507,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     const eg__part_ref e =
         p->part->at(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).values.at(CUDNN_ATTR_ENGINECFG_ENGINE).parts[0];
     const eg__part_ref graph = e->values.at(CUDNN_ATTR_ENGINE_OPERATION_GRAPH).parts[0];
-    const engine &by = engine_of(*e);
+    const plan_engine &by = engine_of(*e);
     std::map<int64_t, char *> at;
     std::map<int64_t, std::vector<char>> given;
     std::string why = addresses(*graph, *v->part, at, given);

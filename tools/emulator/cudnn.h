@@ -44,14 +44,14 @@ struct eg__part {
         memcpy(&v, values.at(name).bytes.data() + size_t(i) * sizeof v, sizeof v);
         return v;
     }
-    int64_t count(int name) const
+    int64_t length(int name) const
     {
         return has(name) ? values.at(name).n : 0;
     }
     std::vector<int64_t> numbers(int name) const
     {
         std::vector<int64_t> all;
-        for (int64_t i = 0; i < count(name); i++) {
+        for (int64_t i = 0; i < length(name); i++) {
             all.push_back(get<int64_t>(name, i));
         }
         return all;

@@ -90,7 +90,7 @@ eg__call::eg__call(const char *function, int device) : fake(eg__fake_all()), err
     }
 }
 
-cudaError_t eg__call::end(cudaError_t e)
+cudaError_t eg__call::done(cudaError_t e)
 {
     if (e && e != cudaErrorNotReady) {
         last_error = e;
@@ -191,10 +191,10 @@ cudaError_t cudaSetDevice(int device)
 {
     EG__CALL(EG__NO_DEVICE)
     if (device < 0 || device >= fake.devices) {
-        return call.end(cudaErrorInvalidDevice);
+        return call.done(cudaErrorInvalidDevice);
     }
     eg__fake_device = device;
-    return call.end(fake.device[device].broken);
+    return call.done(fake.device[device].broken);
 }
 
 cudaError_t cudaGetDevice(int *device)
@@ -222,7 +222,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
 {
     EG__CALL(EG__NO_DEVICE)
     if (device < 0 || device >= fake.devices) {
-        return call.end(cudaErrorInvalidDevice);
+        return call.done(cudaErrorInvalidDevice);
     }
     memset(p, 0, sizeof *p);
     snprintf(p->name, sizeof p->name, "Emulated H200");
@@ -337,17 +337,17 @@ cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes, int device)
 {
     EG__CALL(EG__NO_DEVICE)
     if (device < 0 || device >= fake.devices) {
-        return call.end(cudaErrorInvalidDevice);
+        return call.done(cudaErrorInvalidDevice);
     }
     int n = snprintf(id, size_t(bytes), "0000:%02X:00.0", unsigned(device + 1));
-    return call.end(n < bytes ? cudaSuccess : cudaErrorInvalidValue);
+    return call.done(n < bytes ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
 {
     EG__CALL(EG__NO_DEVICE)
     if (device < 0 || device >= fake.devices || peer < 0 || peer >= fake.devices) {
-        return call.end(cudaErrorInvalidDevice);
+        return call.done(cudaErrorInvalidDevice);
     }
     *can = device != peer;
     return cudaSuccess;
@@ -357,11 +357,11 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {
     EG__CALL(eg__fake_device)
     if (peer < 0 || peer >= fake.devices || peer == eg__fake_device || flags) {
-        return call.end(flags ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
+        return call.done(flags ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
     }
     unsigned &peers = fake.device[eg__fake_device].peers;
     if (peers >> peer & 1) {
-        return call.end(cudaErrorPeerAccessAlreadyEnabled);
+        return call.done(cudaErrorPeerAccessAlreadyEnabled);
     }
     peers |= 1u << peer;
     return cudaSuccess;
@@ -372,7 +372,7 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer)
     EG__CALL(eg__fake_device)
     unsigned &peers = fake.device[eg__fake_device].peers;
     if (peer < 0 || peer >= fake.devices || !(peers >> peer & 1)) {
-        return call.end(cudaErrorPeerAccessNotEnabled);
+        return call.done(cudaErrorPeerAccessNotEnabled);
     }
     peers &= ~(1u << peer);
     return cudaSuccess;
@@ -393,7 +393,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute
     EG__CALL(eg__fake_device)
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
         if (value < 0 || value > 232448) {
-            return call.end(cudaErrorInvalidValue);
+            return call.done(cudaErrorInvalidValue);
         }
         fake.opted_in[kernel] = value;
     }
@@ -416,7 +416,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 {
     EG__CALL(eg__fake_device)
     if (threads < 1 || threads > 1024) {
-        return call.end(cudaErrorInvalidValue);
+        return call.done(cudaErrorInvalidValue);
     }
     int by_shared = int(233472 / (shared + 1024)), by_threads = 2048 / threads;
     *blocks = by_shared < by_threads ? by_shared : by_threads;

@@ -38,7 +38,7 @@ struct warp {
 
 /* A host thread's state. Threads have a number and a position: the number's, or counted from the
  * end where the order is reverse. */
-struct engine {
+struct executor {
     const eg__emu_launch *launch;
     const std::function<void()> *body;
     order ordered;
@@ -61,13 +61,13 @@ struct engine {
     std::vector<std::unique_ptr<eg__fiber>> fibers;
     unsigned char *shared;
 
-    engine();
-    ~engine();
+    executor();
+    ~executor();
 };
 
 __thread uint3 threadIdx, blockIdx;
 __thread dim3 blockDim, gridDim;
-static __thread engine *active;
+static __thread executor *active;
 
 static order order_asked(void)
 {
@@ -75,7 +75,7 @@ static order order_asked(void)
     return !s || !strcmp(s, "forward") ? FORWARD : !strcmp(s, "reverse") ? REVERSE : RANDOM;
 }
 
-engine::engine()
+executor::executor()
 {
     memset(ready, 0, sizeof ready);
     memset(worker, 0, sizeof worker);
@@ -91,7 +91,7 @@ engine::engine()
     shared = static_cast<unsigned char *>(memory);
 }
 
-engine::~engine()
+executor::~executor()
 {
     for (auto &f : fibers) {
         eg__fiber_free(f.get());
@@ -100,7 +100,7 @@ engine::~engine()
     free(shared);
 }
 
-[[noreturn]] __attribute__((format(printf, 2, 3))) static void fault(const engine *e, const char *format, ...)
+[[noreturn]] __attribute__((format(printf, 2, 3))) static void fault(const executor *e, const char *format, ...)
 {
     char words[512];
     va_list arguments;
@@ -113,7 +113,7 @@ engine::~engine()
     abort();
 }
 
-static uint32_t draw(engine *e, uint32_t below)
+static uint32_t draw(executor *e, uint32_t below)
 {
     e->random ^= e->random << 13;
     e->random ^= e->random >> 7;
@@ -121,19 +121,19 @@ static uint32_t draw(engine *e, uint32_t below)
     return uint32_t((e->random >> 32) * below >> 32);
 }
 
-static inline int flip(const engine *e, int i)
+static inline int flip(const executor *e, int i)
 {
     return e->ordered == REVERSE ? e->count - 1 - i : i;
 }
 
-static inline void make_ready(engine *e, int thread)
+static inline void make_ready(executor *e, int thread)
 {
     int p = flip(e, thread);
     e->ready[p >> 6] |= uint64_t(1) << (p & 63);
 }
 
 /* The next thread that can run, which from now on it cannot; -1: none. */
-static inline int pick(engine *e)
+static inline int pick(executor *e)
 {
     int from = e->ordered == RANDOM ? int(draw(e, uint32_t(e->count))) : e->cursor;
     int words = (e->count + 63) / 64, w = from >> 6;
@@ -152,7 +152,7 @@ static inline int pick(engine *e)
 }
 
 /* All that is left of the block waits for what cannot come. */
-[[noreturn]] static void stuck(engine *e)
+[[noreturn]] static void stuck(executor *e)
 {
     for (int i = 0; i < e->count; i++) {
         const warp *w = &e->warps[i / WARP];
@@ -172,14 +172,14 @@ static inline int pick(engine *e)
     fault(e, "%d of %d threads have ended without coming to the barrier in line %d", e->ended, e->count, e->line);
 }
 
-static void give_turn(engine *e, eg__fiber *to)
+static void give_turn(executor *e, eg__fiber *to)
 {
     eg__fiber *self = e->self;
     e->self = to;
     eg__fiber_switch(self, to);
 }
 
-static void run_threads(engine *e)
+static void run_threads(executor *e)
 {
     for (;;) {
         int t = e->chosen;
@@ -218,11 +218,11 @@ static void run_threads(engine *e)
 
 static void work(void *user)
 {
-    run_threads(static_cast<engine *>(user));
+    run_threads(static_cast<executor *>(user));
     abort(); /* only the host is told that a block is over */
 }
 
-static eg__fiber *idle_worker(engine *e)
+static eg__fiber *idle_worker(executor *e)
 {
     if (e->host_idle) {
         e->host_idle = false;
@@ -242,7 +242,7 @@ static eg__fiber *idle_worker(engine *e)
 }
 
 /* Lets others run until someone has made the current thread ready. */
-static void wait(engine *e)
+static void wait(executor *e)
 {
     int t = e->current, next = pick(e);
     if (next == t) {
@@ -260,7 +260,7 @@ static void wait(engine *e)
 }
 
 /* The last to arrive goes on at once, but for a random order. */
-static void go_on(engine *e)
+static void go_on(executor *e)
 {
     if (e->ordered == RANDOM) {
         make_ready(e, e->current);
@@ -270,7 +270,7 @@ static void go_on(engine *e)
 
 int eg__emu_block(bool value, int line)
 {
-    engine *e = active;
+    executor *e = active;
     if (e->arrived && e->line != line) {
         fault(e, "it waits at the barrier in line %d, others at that in line %d", line, e->line);
     }
@@ -292,7 +292,7 @@ int eg__emu_block(bool value, int line)
 }
 
 /* Whether all that are named wait for one another. */
-static bool complete(const engine *e, const warp *w, unsigned named, unsigned mask, eg__emu_kind kind)
+static bool complete(const executor *e, const warp *w, unsigned named, unsigned mask, eg__emu_kind kind)
 {
     if ((w->waiting & named) != named) {
         return false;
@@ -338,7 +338,7 @@ static void exchange(warp *w, unsigned named, eg__emu_kind kind)
 
 uint64_t eg__emu_warp(eg__emu_kind kind, unsigned mask, uint64_t value, int source, int line)
 {
-    engine *e = active;
+    executor *e = active;
     int t = e->current, lane = t % WARP;
     warp *w = &e->warps[t / WARP];
     if (!(mask >> lane & 1)) {
@@ -379,7 +379,7 @@ void eg__emu_trap(int line)
     fault(active, "it trapped in line %d", line);
 }
 
-static void begin_block(engine *e)
+static void begin_block(executor *e)
 {
     size_t bytes = e->launch->shared;
     if (bytes) {
@@ -398,7 +398,7 @@ static void begin_block(engine *e)
     e->chosen = pick(e);
 }
 
-static void end_block(engine *e)
+static void end_block(executor *e)
 {
 #ifdef EG__ASAN
     (void)e;
@@ -411,7 +411,7 @@ static void end_block(engine *e)
 #endif
 }
 
-static void begin_launch(engine *e, const eg__emu_launch &launch, const std::function<void()> &body)
+static void begin_launch(executor *e, const eg__emu_launch &launch, const std::function<void()> &body)
 {
     dim3 b = launch.block;
     e->launch = &launch;
@@ -437,7 +437,7 @@ static void begin_launch(engine *e, const eg__emu_launch &launch, const std::fun
 }
 
 /* A step through the blocks that meets each once: without a common divisor with their number. */
-static uint64_t stride(engine *e, uint64_t blocks)
+static uint64_t stride(executor *e, uint64_t blocks)
 {
     for (uint64_t s = blocks / 3 + draw(e, 1000) + 1;; s++) {
         uint64_t a = s, b = blocks;
@@ -454,7 +454,7 @@ static uint64_t stride(engine *e, uint64_t blocks)
 
 void eg__emu_run(const eg__emu_launch &launch, const std::function<void()> &body)
 {
-    static engine *const e = new engine; /* never taken down: programs end with work still queued */
+    static executor *const e = new executor; /* never taken down: programs end with work still queued */
     active = e;
     begin_launch(e, launch, body);
     dim3 g = launch.grid;

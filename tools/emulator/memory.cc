@@ -230,13 +230,13 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
     int device = eg__fake_device;
     eg__region(device);
     if (bytes > EG__REGION / 2 || !eg__take_memory(fake, device, int64_t(round_up(bytes, STEP)))) {
-        return call.end(cudaErrorMemoryAllocation);
+        return call.done(cudaErrorMemoryAllocation);
     }
     size_t span = round_up(bytes, STEP) + RED_ZONE;
     char *at = find_gap(memory.regions[device], span);
     if (!at) {
         eg__give_memory(fake, device, int64_t(round_up(bytes, STEP)));
-        return call.end(cudaErrorMemoryAllocation);
+        return call.done(cudaErrorMemoryAllocation);
     }
     place_block(fake, device, at, bytes, span);
     *pointer = at;
@@ -268,7 +268,7 @@ cudaError_t cudaFree(void *pointer)
     char *at = static_cast<char *>(pointer);
     int device = eg__place_of(at, 1).device;
     if (device < 0 || !memory.regions[device].blocks.count(at)) {
-        return call.end(cudaErrorInvalidValue);
+        return call.done(cudaErrorInvalidValue);
     }
     fake.counts.frees++;
     eg__drain(call);
@@ -302,7 +302,7 @@ cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned)
     fake.counts.host_allocs++;
     void *at;
     if (posix_memalign(&at, 256, bytes ? bytes : 1)) {
-        return call.end(cudaErrorMemoryAllocation);
+        return call.done(cudaErrorMemoryAllocation);
     }
     memset(at, FRESH, bytes);
     memory.pinned[static_cast<char *>(at)] = {bytes, false};
@@ -323,7 +323,7 @@ cudaError_t cudaFreeHost(void *pointer)
         return cudaSuccess;
     }
     if (found == memory.pinned.end() || found->second.registered) {
-        return call.end(cudaErrorInvalidValue);
+        return call.done(cudaErrorInvalidValue);
     }
     eg__drain(call);
     memory.pinned.erase(found);
@@ -335,10 +335,10 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned)
 {
     EG__UNSAFE_CALL(eg__fake_device)
     if (!pointer || !bytes || eg__place_of(pointer, 1).kind != EG__HOST) {
-        return call.end(cudaErrorInvalidValue);
+        return call.done(cudaErrorInvalidValue);
     }
     if (eg__place_of(pointer, 1).pinned) {
-        return call.end(cudaErrorHostMemoryAlreadyRegistered);
+        return call.done(cudaErrorHostMemoryAlreadyRegistered);
     }
     memory.pinned[static_cast<char *>(pointer)] = {bytes, true};
     return cudaSuccess;
@@ -349,7 +349,7 @@ cudaError_t cudaHostUnregister(void *pointer)
     EG__UNSAFE_CALL(eg__fake_device)
     auto found = memory.pinned.find(static_cast<char *>(pointer));
     if (found == memory.pinned.end() || !found->second.registered) {
-        return call.end(cudaErrorHostMemoryNotRegistered);
+        return call.done(cudaErrorHostMemoryNotRegistered);
     }
     eg__drain(call);
     memory.pinned.erase(found);
@@ -360,7 +360,7 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned)
 {
     EG__CALL(eg__fake_device)
     if (!eg__place_of(host, 1).pinned) {
-        return call.end(cudaErrorInvalidValue);
+        return call.done(cudaErrorInvalidValue);
     }
     *device = host;
     return cudaSuccess;

@@ -145,24 +145,24 @@ struct eg__call {
     /* Of no device: it works on a broken one. */
     eg__call(const char *function, int device);
     /* Gives the error, and keeps it as the thread's last one. */
-    cudaError_t end(cudaError_t e);
+    cudaError_t done(cudaError_t e);
 };
 
 enum { EG__NO_DEVICE = -1 };
 
 /* Starts a function of the runtime's interface, of a device or EG__NO_DEVICE. */
-#define EG__CALL(of)                 \
-    eg__call call(__func__, of);     \
-    eg__fake &fake = call.fake;      \
-    (void)fake;                      \
-    if (call.error) {                \
-        return call.end(call.error); \
+#define EG__CALL(of)                  \
+    eg__call call(__func__, of);      \
+    eg__fake &fake = call.fake;       \
+    (void)fake;                       \
+    if (call.error) {                 \
+        return call.done(call.error); \
     }
 /* And one that no capture under way allows. */
-#define EG__UNSAFE_CALL(of)                                 \
-    EG__CALL(of)                                            \
-    if (eg__capture_forbids(fake)) {                        \
-        return call.end(cudaErrorStreamCaptureUnsupported); \
+#define EG__UNSAFE_CALL(of)                                  \
+    EG__CALL(of)                                             \
+    if (eg__capture_forbids(fake)) {                         \
+        return call.done(cudaErrorStreamCaptureUnsupported); \
     }
 
 /* The error that is to be injected into this call of a function, else 0. */

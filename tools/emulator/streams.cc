@@ -212,31 +212,31 @@ cudaError_t eg__emu_submit(const eg__emu_launch &l, cudaStream_t s, std::functio
 {
     eg__call call("cudaLaunchKernel", eg__fake_device);
     cudaError_t e = call.error ? call.error : refusal(call.fake, l);
-    return call.end(e ? e : launch(call, s, [l, body] { eg__emu_run(l, body); }));
+    return call.done(e ? e : launch(call, s, [l, body] { eg__emu_run(l, body); }));
 }
 
 cudaError_t eg_fake_enqueue(cudaStream_t s, void (*run)(void *), const void *arguments, size_t bytes)
 {
     eg__call call("eg_fake_enqueue", eg__fake_device);
     if (call.error) {
-        return call.end(call.error);
+        return call.done(call.error);
     }
     std::vector<max_align_t> copy(bytes / sizeof(max_align_t) + 1);
     memcpy(copy.data(), arguments, bytes);
-    return call.end(launch(call, s, [run, copy]() mutable { run(copy.data()); }));
+    return call.done(launch(call, s, [run, copy]() mutable { run(copy.data()); }));
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t function, void *user)
 {
     EG__CALL(eg__fake_device)
     if (!s || !eg__stream_alive(fake, s)) {
-        return call.end(cudaErrorInvalidResourceHandle);
+        return call.done(cudaErrorInvalidResourceHandle);
     }
     fake.counts.host_functions++;
     eg__task task;
     task.run = [function, user] { function(user); };
     task.host = true;
-    return call.end(eg__push(call, s, std::move(task)));
+    return call.done(eg__push(call, s, std::move(task)));
 }
 
 /* Streams. */
@@ -245,7 +245,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, i
 {
     EG__CALL(eg__fake_device)
     if (flags & ~unsigned(cudaStreamNonBlocking)) {
-        return call.end(cudaErrorInvalidValue);
+        return call.done(cudaErrorInvalidValue);
     }
     *stream = new CUstream_st{};
     (*stream)->device = eg__fake_device;
@@ -271,7 +271,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
     EG__CALL(EG__NO_DEVICE)
     if (!eg__stream_alive(fake, s)) {
-        return call.end(cudaErrorInvalidResourceHandle);
+        return call.done(cudaErrorInvalidResourceHandle);
     }
     if (s->capture) {
         eg__abandon(fake, s);
@@ -299,12 +299,12 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
     EG__CALL(eg__fake_device)
     cudaError_t e = waiting_refused(fake, s);
     if (e) {
-        return call.end(e);
+        return call.done(e);
     }
     fake.counts.syncs++;
     int device = s->device;
     eg__run_until(call, [s] { return is_idle(s); });
-    return call.end(fake.device[device].broken);
+    return call.done(fake.device[device].broken);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t s)
@@ -312,12 +312,12 @@ cudaError_t cudaStreamQuery(cudaStream_t s)
     EG__CALL(eg__fake_device)
     cudaError_t e = waiting_refused(fake, s);
     if (e) {
-        return call.end(e);
+        return call.done(e);
     }
     fake.counts.queries++;
     eg__run_a_little(call);
     e = fake.device[s->device].broken;
-    return call.end(e ? e : is_idle(s) ? cudaSuccess : cudaErrorNotReady);
+    return call.done(e ? e : is_idle(s) ? cudaSuccess : cudaErrorNotReady);
 }
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -327,7 +327,7 @@ cudaError_t cudaDeviceSynchronize(void)
     for (auto &c : fake.captures) {
         if (c->device == device) {
             eg__invalidate(c);
-            return call.end(cudaErrorStreamCaptureUnsupported);
+            return call.done(cudaErrorStreamCaptureUnsupported);
         }
     }
     fake.counts.syncs++;
@@ -339,14 +339,14 @@ cudaError_t cudaDeviceSynchronize(void)
         }
         return true;
     });
-    return call.end(fake.device[device].broken);
+    return call.done(fake.device[device].broken);
 }
 
 cudaError_t cudaStreamGetDevice(cudaStream_t s, int *device)
 {
     EG__CALL(EG__NO_DEVICE)
     *device = s ? s->device : eg__fake_device;
-    return call.end(!s || eg__stream_alive(fake, s) ? cudaSuccess : cudaErrorInvalidResourceHandle);
+    return call.done(!s || eg__stream_alive(fake, s) ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t cudaStreamGetPriority(cudaStream_t s, int *priority)
@@ -386,7 +386,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     EG__CALL(EG__NO_DEVICE)
     if (!event_alive(fake, event)) {
-        return call.end(cudaErrorInvalidResourceHandle);
+        return call.done(cudaErrorInvalidResourceHandle);
     }
     fake.events.erase(event);
     delete event;
@@ -397,19 +397,19 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 {
     EG__CALL(eg__fake_device)
     if (!s || !eg__stream_alive(fake, s) || !event_alive(fake, event) || event->state->device != s->device) {
-        return call.end(cudaErrorInvalidResourceHandle);
+        return call.done(cudaErrorInvalidResourceHandle);
     }
     fake.counts.records++;
     eg__event &e = *event->state;
     e.capture = s->capture;
     if (s->capture) {
         e.after = s->after;
-        return call.end(s->capture->valid ? cudaSuccess : cudaErrorStreamCaptureInvalidated);
+        return call.done(s->capture->valid ? cudaSuccess : cudaErrorStreamCaptureInvalidated);
     }
     eg__task task;
     task.record = event->state;
     task.record_as = ++e.asked;
-    return call.end(eg__push(call, s, std::move(task)));
+    return call.done(eg__push(call, s, std::move(task)));
 }
 
 /* A wait for an event of a capture makes its stream part of it. */
@@ -436,12 +436,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned)
 {
     EG__CALL(eg__fake_device)
     if (!s || !eg__stream_alive(fake, s) || !event_alive(fake, event)) {
-        return call.end(cudaErrorInvalidResourceHandle);
+        return call.done(cudaErrorInvalidResourceHandle);
     }
     fake.counts.waits++;
     eg__event &e = *event->state;
     if (s->capture || e.capture) {
-        return call.end(join(s, e));
+        return call.done(join(s, e));
     }
     if (!e.asked) {
         return cudaSuccess;
@@ -449,7 +449,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned)
     eg__task task;
     task.wait = event->state;
     task.wait_for = e.asked;
-    return call.end(eg__push(call, s, std::move(task)));
+    return call.done(eg__push(call, s, std::move(task)));
 }
 
 static cudaError_t event_refused(eg__fake &fake, cudaEvent_t event)
@@ -469,13 +469,13 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     EG__CALL(EG__NO_DEVICE)
     cudaError_t e = event_refused(fake, event);
     if (e) {
-        return call.end(e);
+        return call.done(e);
     }
     fake.counts.queries++;
     std::shared_ptr<eg__event> state = event->state;
     eg__run_a_little(call);
     e = fake.device[state->device].broken;
-    return call.end(e ? e : state->done >= state->asked ? cudaSuccess : cudaErrorNotReady);
+    return call.done(e ? e : state->done >= state->asked ? cudaSuccess : cudaErrorNotReady);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
@@ -483,27 +483,27 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     EG__CALL(EG__NO_DEVICE)
     cudaError_t e = event_refused(fake, event);
     if (e) {
-        return call.end(e);
+        return call.done(e);
     }
     fake.counts.syncs++;
     std::shared_ptr<eg__event> state = event->state;
     uint64_t asked = state->asked;
     eg__run_until(call, [&state, asked] { return state->done >= asked; });
-    return call.end(fake.device[state->device].broken);
+    return call.done(fake.device[state->device].broken);
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
     EG__CALL(EG__NO_DEVICE)
     if (!event_alive(fake, start) || !event_alive(fake, end)) {
-        return call.end(cudaErrorInvalidResourceHandle);
+        return call.done(cudaErrorInvalidResourceHandle);
     }
     const eg__event &a = *start->state, &b = *end->state;
     if ((a.flags | b.flags) & cudaEventDisableTiming || !a.asked || !b.asked) {
-        return call.end(cudaErrorInvalidResourceHandle);
+        return call.done(cudaErrorInvalidResourceHandle);
     }
     if (a.done < a.asked || b.done < b.asked) {
-        return call.end(cudaErrorNotReady);
+        return call.done(cudaErrorNotReady);
     }
     *ms = float(1e3 * (b.time - a.time));
     return cudaSuccess;

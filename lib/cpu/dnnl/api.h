@@ -120,22 +120,22 @@ static inline int md_words(md_ref md, int64_t *to)
 #endif
 
 /* Descriptors of the operands, NULL where there is none. */
-typedef struct operands {
+typedef struct descs {
     md_ref md[ROLES];
-} operands;
+} descs;
 
 typedef struct geometry {
     dnnl_dims_t stride, dilation, low, high;
 } geometry;
 
 #if DNNL_VERSION_MAJOR >= 3
-static inline dnnl_status_t describe_matmul(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
+static inline dnnl_status_t describe_matmul(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const descs *o,
                                             dnnl_primitive_attr_t attr)
 {
     return dnnl_matmul_primitive_desc_create(pd, e, o->md[X], o->md[W], o->md[B], o->md[Y], attr);
 }
 
-static inline dnnl_status_t describe_forward(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
+static inline dnnl_status_t describe_forward(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const descs *o,
                                              const geometry *g, dnnl_primitive_attr_t attr)
 {
     return dnnl_convolution_forward_primitive_desc_create(pd, e, dnnl_forward_training, dnnl_convolution_direct,
@@ -143,23 +143,23 @@ static inline dnnl_status_t describe_forward(dnnl_primitive_desc_t *pd, dnnl_eng
                                                           g->dilation, g->low, g->high, attr);
 }
 
-static inline dnnl_status_t describe_dx(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
-                                        const geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr)
+static inline dnnl_status_t describe_dx(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const descs *o, const geometry *g,
+                                        dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr)
 {
     return dnnl_convolution_backward_data_primitive_desc_create(pd, e, dnnl_convolution_direct, o->md[X], o->md[W],
                                                                 o->md[Y], g->stride, g->dilation, g->low, g->high, hint,
                                                                 attr);
 }
 
-static inline dnnl_status_t describe_dw(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
-                                        const geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr)
+static inline dnnl_status_t describe_dw(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const descs *o, const geometry *g,
+                                        dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr)
 {
     return dnnl_convolution_backward_weights_primitive_desc_create(pd, e, dnnl_convolution_direct, o->md[X], o->md[W],
                                                                    o->md[B], o->md[Y], g->stride, g->dilation, g->low,
                                                                    g->high, hint, attr);
 }
 #else
-static inline dnnl_status_t describe_matmul(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
+static inline dnnl_status_t describe_matmul(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const descs *o,
                                             dnnl_primitive_attr_t attr)
 {
     dnnl_matmul_desc_t d;
@@ -167,7 +167,7 @@ static inline dnnl_status_t describe_matmul(dnnl_primitive_desc_t *pd, dnnl_engi
     return st ? st : dnnl_primitive_desc_create(pd, &d, attr, e, NULL);
 }
 
-static inline dnnl_status_t describe_forward(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
+static inline dnnl_status_t describe_forward(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const descs *o,
                                              const geometry *g, dnnl_primitive_attr_t attr)
 {
     dnnl_convolution_desc_t d;
@@ -177,8 +177,8 @@ static inline dnnl_status_t describe_forward(dnnl_primitive_desc_t *pd, dnnl_eng
     return st ? st : dnnl_primitive_desc_create(pd, &d, attr, e, NULL);
 }
 
-static inline dnnl_status_t describe_dx(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
-                                        const geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr)
+static inline dnnl_status_t describe_dx(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const descs *o, const geometry *g,
+                                        dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr)
 {
     dnnl_convolution_desc_t d;
     dnnl_status_t st = dnnl_dilated_convolution_backward_data_desc_init(
@@ -186,8 +186,8 @@ static inline dnnl_status_t describe_dx(dnnl_primitive_desc_t *pd, dnnl_engine_t
     return st ? st : dnnl_primitive_desc_create(pd, &d, attr, e, hint);
 }
 
-static inline dnnl_status_t describe_dw(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const operands *o,
-                                        const geometry *g, dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr)
+static inline dnnl_status_t describe_dw(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const descs *o, const geometry *g,
+                                        dnnl_primitive_desc_t hint, dnnl_primitive_attr_t attr)
 {
     dnnl_convolution_desc_t d;
     dnnl_status_t st = dnnl_dilated_convolution_backward_weights_desc_init(

@@ -168,7 +168,7 @@ static dnnl_status_t make_attr(dnnl_primitive_attr_t *attr, const eg__dnnl_op *o
     return st;
 }
 
-static dnnl_status_t describe(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const eg__dnnl_op *op, const operands *o,
+static dnnl_status_t describe(dnnl_primitive_desc_t *pd, dnnl_engine_t e, const eg__dnnl_op *op, const descs *o,
                               dnnl_primitive_attr_t attr)
 {
     if (op->kind == EG__DNNL_MATMUL) {
@@ -234,7 +234,7 @@ static dnnl_status_t make_move(eg__dnnl_prim *p, int r, const eg__dnnl_mem *m, m
 static dnnl_status_t make_prim(eg__dnnl_prim *p, const eg__dnnl_op *op, dnnl_engine_t e)
 {
     dnnl_memory_desc_t md[ROLES];
-    operands o = {{NULL, NULL, NULL, NULL}};
+    descs o = {{NULL, NULL, NULL, NULL}};
     dnnl_primitive_attr_t attr = NULL, plain = NULL;
     dnnl_primitive_desc_t pd = NULL;
     const char *name = "";

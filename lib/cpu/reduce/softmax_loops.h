@@ -245,11 +245,11 @@ static void FN(log_softmax_grad_columns)(const FN(columns) * b)
 /* ---- a block of lines, however it lies ------------------------------------------------------- */
 
 typedef void FN(line)(int64_t n, const T *restrict a, const T *restrict b, T *restrict y);
-typedef void FN(side)(const FN(columns) * b);
+typedef void FN(abreast)(const FN(columns) * b);
 
 /* Lines that do not lie side by side, as many as fit, copied so that they do. */
 static void FN(packed)(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across, int nops,
-                       FN(side) * side)
+                       FN(abreast) * abreast)
 {
     _Alignas(64) T buf[3][PACKED];
     FN(columns) b = {l->n, 0, {0}, {buf[0], buf[1], buf[2]}};
@@ -265,7 +265,7 @@ static void FN(packed)(const eg__lines *l, int64_t cols, char *const *ptr, const
                 }
             }
         }
-        side(&b);
+        abreast(&b);
         char *y = ptr[0] + c * across[0];
         for (int64_t i = 0; i < l->n; i++, y += l->step[0]) {
             for (int64_t j = 0; j < b.cols; j++) {
@@ -277,7 +277,7 @@ static void FN(packed)(const eg__lines *l, int64_t cols, char *const *ptr, const
 
 /* A block of lines: each by itself, side by side, or packed. */
 static inline void FN(drive)(const eg__lines *l, int64_t cols, char *const *ptr, const int64_t *across, int nops,
-                             FN(line) * line, FN(side) * side)
+                             FN(line) * line, FN(abreast) * abreast)
 {
     bool along = l->n >= SHORT || cols < 4, beside = true;
     for (int k = 0; k < nops; k++) {
@@ -302,7 +302,7 @@ static inline void FN(drive)(const eg__lines *l, int64_t cols, char *const *ptr,
         return;
     }
     if (!beside && l->n <= PACKED) {
-        FN(packed)(l, cols, ptr, across, nops, side);
+        FN(packed)(l, cols, ptr, across, nops, abreast);
         return;
     }
     /* A single line may have any gaps. */
@@ -313,7 +313,7 @@ static inline void FN(drive)(const eg__lines *l, int64_t cols, char *const *ptr,
             b.p[k] = (T *)(ptr[k] + c * across[k]);
             b.step[k] = l->step[k] / (int64_t)sizeof(T);
         }
-        side(&b);
+        abreast(&b);
     }
 }
 

@@ -79,15 +79,25 @@ static inline eg__cuda *eg__cuda_at(uint8_t device)
     return eg__host_devices[device]->state;
 }
 
-/* ---- device.c ---------------------------------------------------------------------------------- */
+/* ---- host.c ------------------------------------------------------------------------------------ */
+
+const eg__op *const *eg__host_ops(void);
+/* From the library, before anything else. */
+void eg__host_given(const eg__host *host);
+
+/* ---- check.c ----------------------------------------------------------------------------------- */
 
 /* EG_OK for cudaSuccess; else words with the op and what was asked of the driver. */
 eg_status eg__cuda_check(eg__cuda *d, const char *op, cudaError_t e, const char *what);
-const eg__op *const *eg__host_ops(void);
 /* Makes the device current for this host thread. */
 eg_status eg__cuda_enter(eg__cuda *d, const char *op);
 /* Whether a kernel reported something since the last look, in words. After waiting only. */
 eg_status eg__cuda_faults(eg__cuda *d);
+/* The device of this number is, or will be. */
+void eg__cuda_in_use(int ordinal);
+
+/* ---- device.c ---------------------------------------------------------------------------------- */
+
 int eg__cuda_count(char *why, size_t size);
 eg_status eg__cuda_open(eg_device *device, int64_t bytes);
 void eg__cuda_close(eg_device *device);

@@ -1,44 +1,6 @@
-/* module.c - where the library and the CUDA module meet: the host's functions under their own names, and the
- * engine. */
-#include "lib/core/capture.h"
+/* module.c - the engine that the CUDA module gives to the library. */
 #include "lib/cuda/runtime/cuda.h"
 #include "lib/cuda/rnn/dnn_rnn.h"
-#include "lib/core/live.h"
-#include "lib/ops/resize.h"
-
-/* ---- the host's functions ------------------------------------------------------------------------ */
-
-static const eg__host *host;
-eg_device *const *eg__host_devices;
-
-#define FORWARD(result, name, parameters, arguments) \
-    result name parameters                           \
-    {                                                \
-        return host->name arguments;                 \
-    }
-#define FORWARD_VOID(result, name, parameters, arguments) \
-    result name parameters                                \
-    {                                                     \
-        host->name arguments;                             \
-    }
-EG__HOST_FUNCTIONS(FORWARD)
-EG__HOST_PROCEDURES(FORWARD_VOID)
-
-eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    eg_status st = host->fail(code, op, format, args);
-    va_end(args);
-    return st;
-}
-
-const eg__op *const *eg__host_ops(void)
-{
-    return host->ops;
-}
-
-/* ---- the engine ----------------------------------------------------------------------------------- */
 
 static eg__kernel *const kernels[EG__OP_COUNT] = {
 #define EG_KERNEL(name) [EG__ID_##name] = eg__cuda_##name,
@@ -151,7 +113,6 @@ const eg__engine *eg__module(const eg__host *given)
     if (given->abi != EG__MODULE_ABI) {
         return NULL;
     }
-    host = given;
-    eg__host_devices = given->devices;
+    eg__host_given(given);
     return &engine;
 }
