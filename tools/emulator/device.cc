@@ -457,16 +457,6 @@ int64_t eg_fake_peak(int device)
     return fake.device[device].peak;
 }
 
-int64_t eg_fake_alive(void)
-{
-    LOCKED;
-    size_t handles = fake.events.size() + fake.graphs.size() + fake.execs.size();
-    for (cudaStream_t s : fake.streams) {
-        handles += !s->destroyed;
-    }
-    return int64_t(handles) + eg__memory_alive() + eg__virtual_alive();
-}
-
 void eg_fake_devices(int count)
 {
     LOCKED;

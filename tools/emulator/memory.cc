@@ -381,3 +381,16 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const vo
     }
     return cudaSuccess;
 }
+
+/* ---- what is left of all that was asked for --------------------------------------------------------------- */
+
+int64_t eg_fake_alive(void)
+{
+    eg__fake &fake = eg__fake_all();
+    std::lock_guard<std::mutex> guard(fake.lock);
+    size_t handles = fake.events.size() + fake.graphs.size() + fake.execs.size();
+    for (cudaStream_t s : fake.streams) {
+        handles += !s->destroyed;
+    }
+    return int64_t(handles) + eg__memory_alive() + eg__virtual_alive();
+}
