@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ONE_OF(type, h, slot, good, ...) ((h)->at == (slot) ? ((const type[]){__VA_ARGS__})[(h)->how] : (good))
-#define REALS                            NAN, INFINITY, -INFINITY, -1, 0, 1e300, -1e300
-#define INT64S                           INT64_MIN, INT64_MAX, -1, 0, (int64_t)1 << 40, (int64_t)1 << 33
-#define INTS                             INT_MIN, INT_MAX, -1, 0, 1 << 28
-
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
 double v_real(const hostile *h, int slot)
@@ -177,7 +172,7 @@ static eg_tensor *fitting(const char *function, int k)
                              : eg_zeros(f->t[k].shape, dtype);
 }
 
-static eg_tensor *plausible(const hostile *h, int k)
+eg_tensor *v_plausible(const hostile *h, int k)
 {
     switch (h->world) {
     case 0:
@@ -203,6 +198,18 @@ static eg_tensor *plausible(const hostile *h, int k)
     }
 }
 
+eg_tape v_tape(const hostile *h)
+{
+    eg_tape tape = eg_tape_open();
+    if (strstr(h->function, "tape_gradients")) {
+        for (int k = 0; k < 2; k++) {
+            followed[k] = eg_full(EG_SHAPE(2, 3), 0.5, EG_F32);
+            eg_tape_watch(tape, followed[k]);
+        }
+    }
+    return tape;
+}
+
 eg_shape v_shape(const hostile *h, int slot)
 {
     const fit *f = h->world > 8 ? fit_of(h->function) : NULL;
@@ -214,7 +221,7 @@ eg_shape v_shape(const hostile *h, int slot)
 eg_tensor *v_tensor(const hostile *h, int slot, int k)
 {
     if (h->at != slot) {
-        return plausible(h, k);
+        return v_plausible(h, k);
     }
     return h->how == 0 ? NULL : h->how == 1 ? eg_zeros(EG_SHAPE(0), EG_F32) : eg_zeros(EG_SHAPE(1, 1, 1), EG_BOOL);
 }
@@ -228,7 +235,7 @@ eg_tensor **v_tensors(const hostile *h, int slot)
 {
     eg_tensor **t = calloc(2, sizeof *t);
     for (int k = 0; k < 2; k++) {
-        t[k] = h->at == slot && k ? NULL : followed[0] ? followed[k] : plausible(h, k);
+        t[k] = h->at == slot && k ? NULL : followed[0] ? followed[k] : v_plausible(h, k);
     }
     return h->at == slot && h->how ? NULL : t;
 }
@@ -320,12 +327,6 @@ FUNCTION(eg_map_fn, f_map_fn, map)
 FUNCTION(eg_filter_fn, f_filter_fn, filter)
 FUNCTION(eg_step_fn *, f_step_fn, step)
 FUNCTION(eg_log_fn, f_log_fn, hear)
-
-static eg_tensor *says_nothing(eg_tensor *x)
-{
-    (void)x;
-    return NULL;
-}
 
 /* ---- handles ------------------------------------------------------------------------------------ */
 
@@ -504,111 +505,4 @@ void *v_memory(const hostile *h, int slot, bool input)
 void *v_options(const hostile *h, int slot, void *options)
 {
     return h->at == slot ? NULL : options;
-}
-
-/* ---- structs ------------------------------------------------------------------------------------ */
-
-static eg_status backward(eg_tensor *const *in, int n, eg_tensor *y, eg_tensor *dy, unsigned needed, eg_tensor **dx,
-                          void *user)
-{
-    (void)in;
-    (void)n;
-    (void)y;
-    (void)needed;
-    (void)user;
-    dx[0] = dy;
-    return EG_OK;
-}
-
-static eg_tensors *state(void *user)
-{
-    (void)user;
-    return make_map("");
-}
-
-static eg_status load(void *user, const eg_tensors *t)
-{
-    (void)user;
-    (void)t;
-    return EG_OK;
-}
-
-static eg_tensor *forward(eg_module *m, eg_tensor *x)
-{
-    (void)m;
-    return eg_relu(x);
-}
-
-eg_tape v_tape(const hostile *h)
-{
-    eg_tape tape = eg_tape_open();
-    if (strstr(h->function, "tape_gradients")) {
-        for (int k = 0; k < 2; k++) {
-            followed[k] = eg_full(EG_SHAPE(2, 3), 0.5, EG_F32);
-            eg_tape_watch(tape, followed[k]);
-        }
-    }
-    return tape;
-}
-
-eg_schedule v_schedule(void)
-{
-    return EG_SCHEDULE(.kind = EG_RATE_EXPONENTIAL, .lr = 0.1, .steps = 10, .factor = 0.5);
-}
-
-eg_custom_op v_custom_op(void)
-{
-    return (eg_custom_op){.size = sizeof(eg_custom_op), .name = "mine", .forward = many, .backward = backward};
-}
-
-eg_module_kind v_module_kind(void)
-{
-    return (eg_module_kind){.size = sizeof(eg_module_kind), .name = "mine", .forward = forward};
-}
-
-eg_saver_part v_saver_part(void)
-{
-    return (eg_saver_part){.size = sizeof(eg_saver_part), .state = state, .load = load};
-}
-
-/* ---- fields of options -------------------------------------------------------------------------- */
-
-#define SET(name, type)                                  \
-    void set_##name(const hostile *h, int slot, type *v) \
-    {                                                    \
-        if (h->at == slot) {                             \
-            *v = v_##name(h, slot);                      \
-        }                                                \
-    }
-SET(real, double)
-SET(int64, int64_t)
-SET(int, int)
-SET(shape, eg_shape)
-SET(axes, eg_axes)
-
-void set_bool(const hostile *h, bool *v)
-{
-    *v = v_bool(h);
-}
-
-void set_enum(const hostile *h, int slot, void *v, size_t bytes)
-{
-    if (h->at == slot && bytes == sizeof(int)) {
-        int e = v_enum(h, slot);
-        memcpy(v, &e, sizeof e);
-    }
-}
-
-void set_tensor(const hostile *h, int slot, eg_tensor **v)
-{
-    if (h->at == slot) {
-        *v = h->how == 0 ? plausible(h, 1) : v_tensor(h, slot, 1);
-    }
-}
-
-void set_activation(const hostile *h, int slot, one_fn **v)
-{
-    if (h->at == slot) {
-        *v = says_nothing;
-    }
 }

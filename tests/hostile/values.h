@@ -3,6 +3,7 @@
 #define EGRET_TESTS_HOSTILE_VALUES_H
 
 #include <limits.h>
+#include <math.h>
 
 #include <egret/egret.h>
 #include <egret/run.h>
@@ -49,6 +50,12 @@ typedef struct call {
 extern const call calls[];
 extern const int call_count;
 
+/* The hostile values, and how one comes into its slot. */
+#define ONE_OF(type, h, slot, good, ...) ((h)->at == (slot) ? ((const type[]){__VA_ARGS__})[(h)->how] : (good))
+#define REALS                            NAN, INFINITY, -INFINITY, -1, 0, 1e300, -1e300
+#define INT64S                           INT64_MIN, INT64_MAX, -1, 0, (int64_t)1 << 40, (int64_t)1 << 33
+#define INTS                             INT_MIN, INT_MAX, -1, 0, 1 << 28
+
 double v_real(const hostile *h, int slot);
 int64_t v_int64(const hostile *h, int slot);
 bool v_bool(const hostile *h); /* a world's */
@@ -65,6 +72,8 @@ void *v_memory(const hostile *h, int slot, bool input); /* 64 KiB */
 void *v_options(const hostile *h, int slot, void *options);
 eg_tensor *v_optional(const hostile *h, int slot); /* NULL is the default */
 /* The k-th tensor of the call; arrays of two, and room for some. */
+/* The k-th tensor of the call, as it would be given. */
+eg_tensor *v_plausible(const hostile *h, int k);
 eg_tensor *v_tensor(const hostile *h, int slot, int k);
 eg_tensor **v_tensors(const hostile *h, int slot);
 eg_tensor **v_out(const hostile *h, int slot);
