@@ -63,5 +63,6 @@ eg_tensor *eg__full(eg_tensor *x);
 eg__infer eg__infer_same;    /* like the first input, packed order kept */
 eg__infer eg__infer_binary;  /* broadcast, dtype of the first */
 eg__infer eg__infer_compare; /* broadcast, bool */
+eg__infer eg__infer_none;    /* refuses: the op's results are given to it */
 
 #endif

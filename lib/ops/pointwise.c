@@ -7,6 +7,11 @@
 
 /* ---- inference ----------------------------------------------------------------------------- */
 
+eg_status eg__infer_none(eg__call *c)
+{
+    return eg__fail(EG_ESTATE, c->op->name, "it is not dispatched");
+}
+
 eg_status eg__infer_same(eg__call *c)
 {
     eg__desc_like(&c->desc[0], c->in[0]);

@@ -123,8 +123,11 @@ template <class T> static cudaError_t start(const eg__reduction &r, const eg__re
         return eg__reduce(r, place<T>{how.op == EG__REDUCE_argmin}, s);
     case EG__REDUCE_norm:
         return eg__reduce(r, extreme<T>{how.p < 0, true}, s);
-    default:
+    case EG__REDUCE_max:
+    case EG__REDUCE_min:
         return eg__reduce(r, extreme<T>{how.op == EG__REDUCE_min, false}, s);
+    default:
+        return cudaErrorInvalidValue;
     }
 }
 

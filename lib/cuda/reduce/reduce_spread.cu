@@ -58,10 +58,15 @@ template <class T> struct variance : eg__moments<T> {
 
 template <class T> static cudaError_t start(const eg__reduction &r, const eg__reduce_how &how, cudaStream_t s)
 {
-    if (how.op == EG__REDUCE_logsumexp) {
+    switch (how.op) {
+    case EG__REDUCE_logsumexp:
         return eg__reduce(r, logsumexp<T>(), s);
+    case EG__REDUCE_var:
+    case EG__REDUCE_std:
+        return eg__reduce(r, variance<T>((T)how.free, how.op == EG__REDUCE_std), s);
+    default:
+        return cudaErrorInvalidValue;
     }
-    return eg__reduce(r, variance<T>((T)how.free, how.op == EG__REDUCE_std), s);
 }
 
 cudaError_t eg__launch_spread(const eg__reduction *r, const eg__reduce_how *how, cudaStream_t s)

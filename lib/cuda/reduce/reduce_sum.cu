@@ -133,8 +133,10 @@ template <class T> static cudaError_t start_sum(const eg__reduction &r, const eg
         return eg__reduce(r, sum<T>{PLAIN, 0, (T)r.count}, s);
     case EG__REDUCE_norm:
         return eg__reduce(r, sum<T>{how.p == 1 ? ABSOLUTE : SQUARE, how.p == 2, 1}, s);
-    default:
+    case EG__REDUCE_sum:
         return eg__reduce(r, sum<T>{PLAIN, 0, 1}, s);
+    default:
+        return cudaErrorInvalidValue;
     }
 }
 
