@@ -330,6 +330,39 @@ EGT(a_failed_write_leaves_the_old_file)
     EGT_EQ(egt_files(""), 1);
 }
 
+static bool holds(const char *path, const char *text)
+{
+    char found[64] = "";
+    FILE *f = fopen(path, "rb");
+    const size_t n = f ? fread(found, 1, sizeof found - 1, f) : 0;
+    if (f) {
+        fclose(f);
+    }
+    return f && n == strlen(text) && strcmp(found, text) == 0;
+}
+
+static bool writes(void *user)
+{
+    return !eg_file_write(user, "third", 5);
+}
+
+EGT(any_bytes_whole_or_not_at_all)
+{
+    const char *path = egt_path("any");
+    EGT_OK(eg_file_write(path, "first", 5));
+    EGT_CHECK(holds(path, "first"));
+    EGT_REFUSED(eg_file_write(path, NULL, 1), EG_EINVAL, "data");
+    EGT_REFUSED(eg_file_write(NULL, "x", 1), EG_EINVAL, "path");
+    EGT_REFUSED(eg_file_write(path, "x", SIZE_MAX), EG_EINVAL, "bytes");
+    EGT_REFUSED(eg_file_write(egt_path("absent/file"), "x", 1), EG_EIO, "create");
+    EGT_CHECK(holds(path, "first"));
+    EGT_CHECK(egt_fail_allocations(writes, (void *)path) > 0);
+    EGT_CHECK(holds(path, "third"));
+    EGT_OK(eg_file_write(path, NULL, 0));
+    EGT_CHECK(holds(path, ""));
+    EGT_EQ(egt_files(""), 1);
+}
+
 /* ---- npy ------------------------------------------------------------------------------------- */
 
 /* An npy file of this version, literal and data. */

@@ -31,7 +31,7 @@ EG_API eg_status eg_unpack_limit(int64_t bytes);
 /* ---- any file ---------------------------------------------------------------------------- */
 
 /* Puts a file of these bytes in its place, whole or not at all, as all writers here do: for what a program writes in a
- * format of its own. EG_EIO with the system's words. */
+ * format of its own. EG_EIO with the system's words; EG_EINVAL if `bytes` are more than any memory has. */
 EG_API eg_status eg_file_write(const char *path, const void *data, size_t bytes);
 
 /* ---- named tensors ----------------------------------------------------------------------- */

@@ -248,7 +248,13 @@ eg_status eg__file_write(const char *op, const char *path, const void *data, siz
 eg_status eg_file_write(const char *path, const void *data, size_t bytes)
 {
     static const char op[] = "eg_file_write";
-    return !data && bytes ? eg__null_argument(op, "data") : eg__file_write(op, path, data, bytes);
+    if (!data && bytes) {
+        return eg__null_argument(op, "data");
+    }
+    if (bytes > PTRDIFF_MAX) {
+        return eg__fail(EG_EINVAL, op, "bytes is %zu, more than memory has in one piece", bytes);
+    }
+    return eg__file_write(op, path, data, bytes);
 }
 
 eg_tensor *eg__file_order(const eg_tensor *x)
