@@ -87,7 +87,7 @@ absent() {
 configure() {
     if [ ! -f build/build.ninja ]; then
         say "configuring build/"
-        meson setup build >&2
+        meson setup --libdir lib build >&2 # as it is installed
         absent >build/absent
     fi
 }
