@@ -1,22 +1,13 @@
 /* module.c - the module of oneDNN: the library's functions under their own names, and what it gives in return. */
 #include "lib/cpu/dnnl/module.h"
 
+#include "lib/core/forward.h"
 #include "lib/core/subsystem.h"
 
 static const eg__dnnl_host *host;
 
-#define FORWARD(result, name, parameters, arguments) \
-    result name parameters                           \
-    {                                                \
-        return host->name arguments;                 \
-    }
-#define FORWARD_VOID(result, name, parameters, arguments) \
-    result name parameters                                \
-    {                                                     \
-        host->name arguments;                             \
-    }
-EG__DNNL_HOST_FUNCTIONS(FORWARD)
-EG__DNNL_HOST_PROCEDURES(FORWARD_VOID)
+EG__DNNL_HOST_FUNCTIONS(EG__FORWARD)
+EG__DNNL_HOST_PROCEDURES(EG__FORWARD_VOID)
 
 eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
 {

@@ -1,5 +1,6 @@
 /* host.c - the library's functions under their own names in the CUDA module. */
 #include "lib/core/capture.h"
+#include "lib/core/forward.h"
 #include "lib/core/live.h"
 #include "lib/cuda/runtime/cuda.h"
 #include "lib/ops/resize.h"
@@ -7,18 +8,8 @@
 static const eg__host *host;
 eg_device *const *eg__host_devices;
 
-#define FORWARD(result, name, parameters, arguments) \
-    result name parameters                           \
-    {                                                \
-        return host->name arguments;                 \
-    }
-#define FORWARD_VOID(result, name, parameters, arguments) \
-    result name parameters                                \
-    {                                                     \
-        host->name arguments;                             \
-    }
-EG__HOST_FUNCTIONS(FORWARD)
-EG__HOST_PROCEDURES(FORWARD_VOID)
+EG__HOST_FUNCTIONS(EG__FORWARD)
+EG__HOST_PROCEDURES(EG__FORWARD_VOID)
 
 eg_status eg__fail(eg_status code, const char *op, const char *format, ...)
 {
