@@ -48,7 +48,6 @@ eg__thread *eg__thread_start(void)
 {
     eg__thread *T = calloc(1, sizeof *T);
     if (!T) {
-        eg__subsystems_thread_begin(&dead);
         return &dead;
     }
     T->error.op = "";
@@ -122,6 +121,12 @@ void eg_thread_end(void)
         }
         thread_exit(T);
     }
+}
+
+/* Once all subsystems of the core have joined, and before there are threads that would share it. */
+__attribute__((constructor(102))) static void dead_begins(void)
+{
+    eg__subsystems_thread_begin(&dead);
 }
 
 /* The library is being unloaded, or the process ends: leave no thread, key or byte behind. While other
