@@ -31,7 +31,9 @@ typedef struct eg__fold {
     void (*join)(int64_t cols, eg__word *w, const eg__word *later);
 } eg__fold;
 
-/* By dtype; halves that have no fold of their own are widened to f32. */
+/* By dtype; halves that have no fold of their own are widened to f32. One word but for argmax and argmin: the value,
+ * its place; spread: the mean, the sum of squared differences from it, the count; logsumexp: the largest element, the
+ * sum of e^(x - largest), or of e^x where that is infinite. */
 #define EG__FOLD(name) extern const eg__fold ISA(eg__fold_##name)[EG_DTYPE_COUNT];
 
 #define EG_REDUCTION(name, public, grad, cast, dtypes, flags, infer, saves, fold, ...) EG__FOLD(fold)
