@@ -22,6 +22,8 @@ eg.nn = {}
 eg.optim = {}
 ---@class egret.data
 eg.data = {}
+---@class egret.models
+eg.models = {}
 """
 
 # What lua/*.c does by hand: arguments and results.

@@ -76,7 +76,7 @@ int eg__lua_error(lua_State *L, const char *words, ...);
 /* Makes a function of this module: with the upvalues all have. */
 void eg__lua_push_function(lua_State *L, lua_CFunction f);
 typedef struct eg__lua_place {
-    const char *space, *name; /* "", "nn", "optim", "data"; of methods: the type, "tensor" */
+    const char *space, *name; /* "", "nn", "optim", "data", "models"; of methods: the type, "tensor" */
     lua_CFunction f;
 } eg__lua_place;
 

@@ -368,13 +368,15 @@ def method(h, f):
 
 
 def places(h, f, names):
-    """The names a function has: (table, name), tables "", "nn", "optim", "data"."""
+    """The names a function has: (table, name), tables "", "nn", "optim", "data", "models"."""
     name = lua_name(f)
     found = [("", name)]
     space = "nn" if f.header.startswith("nn/") else "optim" if f.header == "optim.h" else \
-        "data" if f.header.startswith("data") else ""
+        "data" if f.header.startswith("data") else "models" if f.header == "models/vision.h" else ""
     short = name.removesuffix("_new")
-    if short != name:
+    if short != name and space == "models":  # words like "resnet" stay the program's
+        found.append((space, short))
+    elif short != name:
         if space:
             found.append((space, short))
         if short not in names:
@@ -416,7 +418,7 @@ def field_row(h, s, g):
     count, inner = (counts + ["1", "1"])[:2] if len(counts) == 2 else ((counts or ["0"])[0], "1")
     of = "NULL"
     if g.type == "function":
-        kind = "UNARY" if g.code.startswith("eg_tensor *(*activation)") else "SKIP"
+        kind = "UNARY" if re.fullmatch(r"eg_tensor \*\(\*\w+\)\(eg_tensor \*x\)", g.code) else "SKIP"
     elif g.type == "eg_tensor":
         kind = {1: "TENSOR", 2: "WANTED"}[g.stars]
     elif g.type == "char" and g.stars == 1:
@@ -528,7 +530,7 @@ def wrap_all(h):
 
 def wrappers(h):
     out = ["/* Made by lua/generate.py from the headers. */", "#define _GNU_SOURCE", "#include <stddef.h>",
-           '#include "lua/bind.h"', ""]
+           "#include <egret/models.h>", '#include "lua/bind.h"', ""]
     out += freeing(h)
     made = wrap_all(h)
     shared = {"eg_gradients_options": "gradients", "eg_gradcheck_options": "gradcheck", "eg_map_options": "map",

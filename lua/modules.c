@@ -80,7 +80,8 @@ static void free_members(eg_module *m)
     l->count = 0;
 }
 
-static const eg_module_kind kind = {sizeof kind, "lua", forward, name_members, free_members};
+static const eg_module_kind kind = {
+    .size = sizeof kind, .name = "lua", .forward = forward, .members = name_members, .free = free_members};
 
 /* ---- making one --------------------------------------------------------------------------------------------- */
 

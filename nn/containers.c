@@ -1,9 +1,42 @@
-/* containers.c - modules made of modules: sequences, lists, residual blocks. */
+/* containers.c - modules made of modules: sequences, lists, branches, residual blocks. */
+#include <stdlib.h>
+
 #include "lib/ops/optable.h"
 #include "lib/core/live.h"
 #include "nn/nn.h"
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+enum { NAME_MOST = 100 };
+
+/* Of something that is a name, why it is none; else NULL. */
+static const char *fault_of(const char *name)
+{
+    return !*name ? "it is empty" : strlen(name) > NAME_MOST ? "too long" : strchr(name, '.') ? "it has a dot" : NULL;
+}
+
+eg_module *eg_named(const char *name, eg_module *m)
+{
+    static const char op[] = "eg_named";
+    if (!m) {
+        return eg__null_argument(op, "m"), NULL;
+    }
+    const char *fault = name ? fault_of(name) : NULL;
+    char *copy = name && !fault ? eg__malloc(strlen(name) + 1) : NULL;
+    if (!copy) {
+        eg_module_free(m->parent ? NULL : m);
+        return name && fault ? eg__fail_null(EG_EINVAL, op, "\"%.60s\" is no name: %s", name, fault)
+               : name        ? (eg__no_memory(op, NAME_MOST), NULL)
+                             : (eg__null_argument(op, "name"), NULL);
+    }
+    free(m->name);
+    m->name = strcpy(copy, name);
+    return m;
+}
+
 /* ---- sequences and lists --------------------------------------------------------------------- */
+
+enum { BRANCHES_MOST = 64 };
 
 typedef struct sequential {
     eg_module base;
@@ -39,9 +72,9 @@ static void sequential_members(eg_module *m, eg_members *members)
 {
     sequential *q = (sequential *)m;
     for (int i = 0; i < q->count; i++) {
-        char name[12];
-        snprintf(name, sizeof name, "%d", i);
-        eg_member_child(members, name, &q->child[i]);
+        char number[12];
+        snprintf(number, sizeof number, "%d", i);
+        eg_member_child(members, q->child[i] && q->child[i]->name ? q->child[i]->name : number, &q->child[i]);
     }
 }
 
@@ -50,8 +83,22 @@ static const eg_module_kind sequential_kind = {
 static const eg_module_kind list_kind = {
     .size = sizeof(eg_module_kind), .name = "module_list", .members = sequential_members};
 
-/* What a failed constructor was given belonged to it. */
-static void free_given(eg_module *const *modules, int count)
+static eg_tensor *branches_forward(eg_module *m, eg_tensor *x)
+{
+    sequential *q = (sequential *)m;
+    eg_tensor *made[BRANCHES_MOST];
+    for (int i = 0; i < q->count; i++) {
+        if (!(made[i] = eg_module_forward(q->child[i], x))) {
+            return NULL;
+        }
+    }
+    return eg_concat(made, q->count, 1);
+}
+
+static const eg_module_kind branches_kind = {
+    .size = sizeof(eg_module_kind), .name = "branches", .forward = branches_forward, .members = sequential_members};
+
+void eg__free_given(eg_module *const *modules, int count)
 {
     for (int i = 0; i < count; i++) {
         bool seen = !modules[i];
@@ -64,8 +111,7 @@ static void free_given(eg_module *const *modules, int count)
     }
 }
 
-/* Before there is anything that could be taken for one of them. */
-static eg_status check_given(const char *op, eg_module *const *modules, int count)
+eg_status eg__check_given(const char *op, eg_module *const *modules, int count)
 {
     for (int i = 0; i < count; i++) {
         if (modules[i] && !eg__handle_lives(modules[i])) {
@@ -80,11 +126,11 @@ static eg_module *make(const eg_module_kind *kind, eg_module *const *modules, in
     if (count < 0 || (count && !modules)) {
         return eg__fail_null(EG_EINVAL, kind->name, "%d modules at %p", count, (const void *)modules);
     }
-    sequential *q = check_given(kind->name, modules, count)
+    sequential *q = eg__check_given(kind->name, modules, count)
                         ? NULL
                         : eg_module_new(sizeof *q + (size_t)count * sizeof *modules, kind);
     if (!q) {
-        free_given(modules, count);
+        eg__free_given(modules, count);
         return NULL;
     }
     q->count = count;
@@ -104,12 +150,21 @@ eg_module *eg_module_list_new_with(eg_module *const *modules, int count)
     return make(&list_kind, modules, count);
 }
 
+eg_module *eg_branches_new_with(eg_module *const *modules, int count)
+{
+    if (modules && (count < 1 || count > BRANCHES_MOST)) {
+        eg__free_given(modules, count < 0 ? 0 : count);
+        return eg__fail_null(EG_EINVAL, "branches", "%d branches: 1..%d are possible", count, BRANCHES_MOST);
+    }
+    return make(&branches_kind, modules, count);
+}
+
 static eg_status check_list(const char *op, const eg_module *m)
 {
     if (!m) {
         return eg__null_argument(op, "list");
     }
-    return m->kind == &sequential_kind || m->kind == &list_kind
+    return m->kind == &sequential_kind || m->kind == &list_kind || m->kind == &branches_kind
                ? EG_OK
                : eg__fail(EG_EINVAL, op, "a %s has no numbered modules", m->kind->name);
 }
@@ -159,9 +214,9 @@ static const eg_module_kind residual_kind = {
 eg_module *eg_residual_new(eg_module *body, eg_module *shortcut)
 {
     eg_module *given[2] = {body, shortcut};
-    residual *r = check_given(residual_kind.name, given, 2) ? NULL : eg_module_new(sizeof *r, &residual_kind);
+    residual *r = eg__check_given(residual_kind.name, given, 2) ? NULL : eg_module_new(sizeof *r, &residual_kind);
     if (!r) {
-        free_given(given, 2);
+        eg__free_given(given, 2);
         return NULL;
     }
     r->body = body;

@@ -87,7 +87,8 @@ static eg_tensor *draw(const eg_tensor *t, eg_init_rule rule, const eg_init_opti
             return eg_zeros(shape, dtype);
         }
     }
-    double both = gain * sqrt(6 / (in + out)), own = gain * sqrt(3 / in);
+    double fan = o->fan_out ? out : in;
+    double both = gain * sqrt(6 / (in + out)), own = gain * sqrt(3 / fan);
     switch (rule) {
     case EG_GLOROT_UNIFORM:
         return eg_uniform(shape, -both, both, dtype);
@@ -96,7 +97,7 @@ static eg_tensor *draw(const eg_tensor *t, eg_init_rule rule, const eg_init_opti
     case EG_HE_UNIFORM:
         return eg_uniform(shape, -own, own, dtype);
     case EG_HE_NORMAL:
-        return eg_normal(shape, 0, gain / sqrt(in), dtype);
+        return eg_normal(shape, 0, gain / sqrt(fan), dtype);
     case EG_ORTHOGONAL:
         return orthogonal(t, gain);
     case EG_UNIFORM:

@@ -69,6 +69,7 @@ void *eg_module_new(size_t size, const eg_module_kind *kind)
     }
     m->kind = kind;
     m->training = true;
+    m->bytes = size;
     return m;
 }
 
@@ -94,6 +95,7 @@ static void free_tree(eg_module *m)
         m->kind->free(m);
     }
     free(m->list);
+    free(m->name);
     free(m);
 }
 

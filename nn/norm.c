@@ -7,7 +7,7 @@
 typedef struct batch_norm {
     eg_module base;
     eg_tensor *weight, *bias, *mean, *var, *batches;
-    bool no_affine;
+    bool no_weight, no_bias;
     eg_batch_norm_options options;
 } batch_norm;
 
@@ -26,8 +26,10 @@ static eg_tensor *batch_norm_forward(eg_module *m, eg_tensor *x)
 static void batch_norm_members(eg_module *m, eg_members *members)
 {
     batch_norm *b = (batch_norm *)m;
-    if (!b->no_affine) {
+    if (!b->no_weight) {
         eg_member_parameter(members, "weight", &b->weight);
+    }
+    if (!b->no_bias) {
         eg_member_parameter(members, "bias", &b->bias);
     }
     eg_member_buffer(members, "running_mean", &b->mean);
@@ -65,11 +67,14 @@ eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_op
     }
     eg_shape shape = EG_SHAPE(features);
     eg_scope s = eg_scope_push();
-    b->no_affine = o.no_affine;
+    b->no_weight = o.no_affine || o.no_weight;
+    b->no_bias = o.no_affine;
     b->options = (eg_batch_norm_options){
         .size = sizeof b->options, .momentum = o.momentum, .eps = o.eps, .biased = o.biased, .relu = o.relu};
-    if (!o.no_affine) {
+    if (!b->no_weight) {
         b->weight = eg_parameter(eg_ones(shape, o.dtype));
+    }
+    if (!b->no_bias) {
         b->bias = eg_parameter(eg_zeros(shape, o.dtype));
     }
     b->mean = eg_keep(eg_zeros(shape, o.dtype));
@@ -79,7 +84,7 @@ eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_op
     return eg_module_finish(&b->base);
 }
 
-/* ---- group and layer norm ------------------------------------------------------------------- */
+/* ---- group, instance, layer and rms norm ------------------------------------------------------------------- */
 
 typedef struct norm {
     eg_module base;
@@ -102,6 +107,18 @@ static eg_tensor *layer_norm_forward(eg_module *m, eg_tensor *x)
     return eg_layer_norm(x, n->weight, n->bias, .axes = n->axes, .eps = n->eps);
 }
 
+static eg_tensor *instance_norm_forward(eg_module *m, eg_tensor *x)
+{
+    norm *n = (norm *)m;
+    return eg_instance_norm(x, n->weight, n->bias, .eps = n->eps);
+}
+
+static eg_tensor *rms_norm_forward(eg_module *m, eg_tensor *x)
+{
+    norm *n = (norm *)m;
+    return eg_rms_norm(x, n->weight, .axes = n->axes, .eps = n->eps);
+}
+
 static void norm_members(eg_module *m, eg_members *members)
 {
     norm *n = (norm *)m;
@@ -113,10 +130,13 @@ static void norm_members(eg_module *m, eg_members *members)
     }
 }
 
-static const eg_module_kind group_norm_kind = {
-    .size = sizeof(eg_module_kind), .name = "group_norm", .forward = group_norm_forward, .members = norm_members};
-static const eg_module_kind layer_norm_kind = {
-    .size = sizeof(eg_module_kind), .name = "layer_norm", .forward = layer_norm_forward, .members = norm_members};
+#define KIND(name_)                              \
+    static const eg_module_kind name_##_kind = { \
+        .size = sizeof(eg_module_kind), .name = #name_, .forward = name_##_forward, .members = norm_members};
+KIND(group_norm)
+KIND(instance_norm)
+KIND(layer_norm)
+KIND(rms_norm)
 
 static norm *norm_new(const eg_module_kind *kind, eg_shape shape, const eg_norm_layer_options *o)
 {
@@ -156,23 +176,108 @@ eg_module *eg_group_norm_new_with(int64_t groups, int64_t channels, const eg_nor
     return eg_module_finish(&n->base);
 }
 
-eg_module *eg_layer_norm_new_with(eg_shape shape, const eg_norm_layer_options *given)
+eg_module *eg_instance_norm_new_with(int64_t channels, const eg_norm_layer_options *given)
 {
     eg_norm_layer_options o;
     eg__options(&o, sizeof o, given);
+    if (channels < 1) {
+        return eg__fail_null(EG_EINVAL, "instance_norm", "%lld channels: at least 1", (long long)channels);
+    }
+    norm *n = norm_new(&instance_norm_kind, EG_SHAPE(channels), &o);
+    return n ? eg_module_finish(&n->base) : NULL;
+}
+
+/* Over last axes of this shape. */
+static eg_module *over_axes(const eg_module_kind *kind, eg_shape shape, const eg_norm_layer_options *o)
+{
     for (int d = 0; d < shape.ndim && d < EG_MAX_DIMS; d++) {
         if (shape.dim[d] < 1) {
-            return eg__fail_null(EG_EINVAL, "layer_norm", "size %lld of axis %d: at least 1", (long long)shape.dim[d],
-                                 d);
+            return eg__fail_null(EG_EINVAL, kind->name, "size %lld of axis %d: at least 1", (long long)shape.dim[d], d);
         }
     }
     if (shape.ndim < 1 || shape.ndim > EG_MAX_DIMS) {
-        return eg__fail_null(EG_EINVAL, "layer_norm", "over %d axes: 1..%d are possible", shape.ndim, EG_MAX_DIMS);
+        return eg__fail_null(EG_EINVAL, kind->name, "over %d axes: 1..%d are possible", shape.ndim, EG_MAX_DIMS);
     }
-    norm *n = norm_new(&layer_norm_kind, shape, &o);
+    norm *n = norm_new(kind, shape, o);
     if (!n) {
         return NULL;
     }
     n->axes = shape.ndim;
     return eg_module_finish(&n->base);
+}
+
+eg_module *eg_layer_norm_new_with(eg_shape shape, const eg_norm_layer_options *given)
+{
+    eg_norm_layer_options o;
+    eg__options(&o, sizeof o, given);
+    return over_axes(&layer_norm_kind, shape, &o);
+}
+
+eg_module *eg_rms_norm_new_with(eg_shape shape, const eg_norm_layer_options *given)
+{
+    eg_norm_layer_options o;
+    eg__options(&o, sizeof o, given);
+    o.no_bias = true;
+    return over_axes(&rms_norm_kind, shape, &o);
+}
+
+/* ---- over channels, and along them ------------------------------------------------------------ */
+
+typedef struct response_norm {
+    eg_module base;
+    eg_local_response_norm_options options;
+} response_norm;
+
+static eg_tensor *response_norm_forward(eg_module *m, eg_tensor *x)
+{
+    return eg_local_response_norm_with(x, &((response_norm *)m)->options);
+}
+
+static const eg_module_kind response_norm_kind = {
+    .size = sizeof(eg_module_kind), .name = "local_response_norm", .forward = response_norm_forward};
+
+/* What is out of order is said at the first forward, as of pooling. */
+eg_module *eg_local_response_norm_new_with(const eg_local_response_norm_options *given)
+{
+    response_norm *n = eg_module_new(sizeof *n, &response_norm_kind);
+    if (n) {
+        eg__options(&n->options, sizeof n->options, given);
+        n->options.size = sizeof n->options;
+    }
+    return n ? &n->base : NULL;
+}
+
+typedef struct layer_scale {
+    eg_module base;
+    eg_tensor *weight;
+} layer_scale;
+
+static eg_tensor *layer_scale_forward(eg_module *m, eg_tensor *x)
+{
+    return eg_scale_channels(x, ((layer_scale *)m)->weight, NULL);
+}
+
+static void layer_scale_members(eg_module *m, eg_members *members)
+{
+    eg_member_parameter(members, "weight", &((layer_scale *)m)->weight);
+}
+
+static const eg_module_kind layer_scale_kind = {.size = sizeof(eg_module_kind),
+                                                .name = "layer_scale",
+                                                .forward = layer_scale_forward,
+                                                .members = layer_scale_members};
+
+eg_module *eg_layer_scale_new(int64_t channels, double value)
+{
+    if (channels < 1) {
+        return eg__fail_null(EG_EINVAL, "layer_scale", "%lld channels: at least 1", (long long)channels);
+    }
+    layer_scale *l = eg_module_new(sizeof *l, &layer_scale_kind);
+    if (!l) {
+        return NULL;
+    }
+    eg_scope s = eg_scope_push();
+    l->weight = eg_parameter(eg_full(EG_SHAPE(channels), value, EG_F32));
+    eg_scope_pop(s, NULL);
+    return eg_module_finish(&l->base);
 }

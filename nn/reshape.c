@@ -1,4 +1,4 @@
-/* reshape.c - layers that change the shape: flatten, unflatten, and resizing of images. */
+/* reshape.c - layers that change the shape: flatten, unflatten, permute, and resizing of images. */
 #include "lib/ops/infer.h"
 #include "lib/ops/optable.h"
 #include "nn/nn.h"
@@ -48,6 +48,29 @@ eg_module *eg_unflatten_new(eg_shape shape)
         u->shape = shape;
     }
     return u ? &u->base : NULL;
+}
+
+typedef struct permute {
+    eg_module base;
+    eg_axes axes;
+} permute;
+
+static eg_tensor *permute_forward(eg_module *m, eg_tensor *x)
+{
+    return eg_permute(x, ((permute *)m)->axes);
+}
+
+static const eg_module_kind permute_kind = {
+    .size = sizeof(eg_module_kind), .name = "permute", .forward = permute_forward};
+
+/* Whether they are the axes of x is said at the first forward. */
+eg_module *eg_permute_new(eg_axes axes)
+{
+    permute *p = eg_module_new(sizeof *p, &permute_kind);
+    if (p) {
+        p->axes = axes;
+    }
+    return p ? &p->base : NULL;
 }
 
 /* ---- resize ---------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@ typedef struct row {
     int64_t shape[EG_MAX_DIMS];
 } row;
 
-typedef struct eg__summary {
+typedef struct summary {
     eg_members walk;
     row *rows;
     uint32_t count, room;
@@ -21,22 +21,15 @@ typedef struct eg__summary {
     eg_status status;
 } summary;
 
-/* The summary under way in this thread. */
-static _Thread_local summary *looking;
-
 /* ---- looking on ------------------------------------------------------------------------------ */
 
-eg__observed eg__observe_begin(eg_module *m)
+static void saw(void *user, eg_module *m, eg_tensor *y, int64_t macs)
 {
-    return (eg__observed){looking, m, looking ? eg__thread_get()->macs : 0};
-}
-
-void eg__observe_end(const eg__observed *seen, const eg_tensor *y)
-{
-    for (uint32_t i = 0; seen->by && y && i < seen->by->count; i++) {
-        row *r = &seen->by->rows[i];
-        if (r->m == seen->m) {
-            r->macs += eg__thread_get()->macs - seen->macs;
+    summary *s = user;
+    for (uint32_t i = 0; y && i < s->count; i++) {
+        row *r = &s->rows[i];
+        if (r->m == m) {
+            r->macs += macs;
             r->ndim = y->ndim;
             memcpy(r->shape, y->shape, sizeof r->shape);
         }
@@ -101,11 +94,12 @@ static eg_status look(summary *s, eg_module *m, eg_tensor *x)
         s->rows[i].m->training = false;
     }
     eg_scope scope = eg_scope_push();
-    looking = s;
+    eg__observer observer = {.saw = saw, .user = s};
+    eg__observer_add(&observer);
     atomic_fetch_or(&T->mode, EG__MODE_MACS);
     eg_status st = scope.depth && eg_module_forward(m, x) ? EG_OK : eg__why();
     atomic_fetch_and(&T->mode, ~(uint32_t)EG__MODE_MACS);
-    looking = NULL;
+    eg__observer_remove(&observer);
     eg_scope_pop(scope, NULL);
     for (uint32_t i = 0; i < s->count; i++) {
         s->rows[i].m->training = training[i];

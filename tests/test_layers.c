@@ -34,6 +34,10 @@ EGT(rules_have_their_spread)
     EGT_CHECK(largest(w) <= sqrt(6 / in) && largest(w) > 0.99 * sqrt(6 / in));
     EGT_OK(eg_init(w, EG_HE_NORMAL, .gain = 1));
     EGT_NEAR(deviation(w), sqrt(1 / in), 0.01);
+    EGT_OK(eg_init(w, EG_HE_NORMAL, .gain = 1, .fan_out = true));
+    EGT_NEAR(deviation(w), sqrt(1 / out), 0.001);
+    EGT_OK(eg_init(w, EG_HE_UNIFORM, .fan_out = true));
+    EGT_CHECK(largest(w) <= sqrt(6 / out) && largest(w) > 0.99 * sqrt(6 / out));
     EGT_OK(eg_init(w, EG_UNIFORM, .low = 2, .high = 3));
     EGT_CHECK(eg_item(eg_min(w)) >= 2 && largest(w) < 3);
     EGT_OK(eg_init(w, EG_NORMAL, .std = 0.02));

@@ -56,6 +56,15 @@ static eg_module *make(const golden_case *c)
         return eg_multi_head_attention_new(a, b, .keys = entry(c, "widths", 0), .values = entry(c, "widths", 1),
                                            .no_bias = golden_has(c, "bias"), .dtype = EG_F64);
     }
+    if (strstr(c->op, "coder_layer")) {
+        eg_transformer_layer_options o = {.size = sizeof o,
+                                          .norm_first = flag(c, "norm_first"),
+                                          .activation = flag(c, "gelu") ? eg_gelu : NULL,
+                                          .dtype = EG_F64};
+        int64_t hidden = entry(c, "sizes", 2);
+        return !strcmp(c->op, "encoder_layer") ? eg_transformer_encoder_layer_new_with(a, b, hidden, &o)
+                                               : eg_transformer_decoder_layer_new_with(a, b, hidden, &o);
+    }
     return recurrent(c);
 }
 
@@ -79,6 +88,8 @@ static void run(const golden_case *c, eg_module *m, eg_tensor *const *more, int 
                                                         .weights = true);
         out[0] = r.context;
         out[1] = r.weights;
+    } else if (!strcmp(c->op, "decoder_layer")) {
+        out[0] = eg_transformer_decoder_layer_forward(m, x, more[0]);
     } else {
         out[0] = eg_module_forward(m, x);
     }

@@ -85,6 +85,23 @@ def modules(r):
         sizes=(6, 2))
     run(r, "multi_head", Attend(attention(4, 2, kdim=3, vdim=5, batch_first=True)),
         [r.normal(2, 3, 4), r.normal(2, 6, 3), r.normal(2, 6, 5)], sizes=(4, 2), widths=(3, 5))
+    for first, activation in ((False, "relu"), (True, "gelu")):
+        given = {"dropout": 0, "activation": activation, "norm_first": first, "batch_first": True}
+        told = {"sizes": (6, 2, 8), "norm_first": first, "gelu": activation == "gelu"}
+        run(r, "encoder_layer", nn.TransformerEncoderLayer(6, 2, 8, **given), [r.normal(2, 4, 6)], **told)
+        run(r, "decoder_layer", Causal(nn.TransformerDecoderLayer(6, 2, 8, **given)),
+            [r.normal(2, 4, 6), r.normal(2, 5, 6)], **told)
+
+
+class Causal(torch.nn.Module):
+    """A decoder's layer of which no step sees those behind it."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x, memory):
+        return self.inner(x, memory, tgt_mask=torch.ones(x.shape[1], x.shape[1]).triu(1).bool())
 
 
 class StateLast(torch.nn.Module):

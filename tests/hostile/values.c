@@ -120,6 +120,7 @@ static const fit fits[] = {
     {.words = {"ravel_index"}, .t = {INDEX(4, 2)}, .shape = {2, {2, 3}}},
     {.words = {"eg_split"}, .t = {REAL(0, 0)}},
     {.words = {"inverse", "solve", "cholesky"}, .t = {UNIT(4)}},
+    {.words = {"decoder_layer_forward"}, .t = {REAL(2, 3, 4), REAL(2, 5, 4)}},
     {.words = {"fft", "complex"}, .t = {REAL(4, 2)}},
     {.words = {"nms"}, .t = {REAL(4, 4), REAL(4), INDEX(4)}},
     {.words = {"crop_and_resize", "roi_align"}, .t = {REAL(2, 4, 4, 4), REAL(2, 4), INDEX(2)}},
@@ -346,7 +347,14 @@ static eg_module *make_module(const char *f)
     if (strstr(f, "multi_head")) {
         return eg_multi_head_attention_new(4, 2);
     }
-    return strstr(f, "eg_module_at") || strstr(f, "eg_module_count") ? eg_sequential_new(linear()) : linear();
+    if (strstr(f, "encoder_layer_forward")) {
+        return eg_transformer_encoder_layer_new(4, 2, 3);
+    }
+    if (strstr(f, "decoder_layer_forward")) {
+        return eg_transformer_decoder_layer_new(4, 2, 3);
+    }
+    bool of_others = strstr(f, "eg_module_at") || strstr(f, "eg_module_count") || strstr(f, "forward_taps");
+    return of_others ? eg_sequential_new(linear()) : linear();
 }
 
 static eg_dataset *make_dataset(void)
@@ -474,6 +482,8 @@ const char *v_text(const hostile *h, int slot, const char *function, const char 
            : !strcmp(function, "eg_device_open")              ? "cpu"
            : !strcmp(function, "eg_module_find")              ? ""
            : !strcmp(function, "eg_debug")                    ? "nan"
+           : strstr(function, "forward_taps")                 ? "**"
+           : strstr(function, "eg_model_")                    ? "lenet"
            : !strcmp(function, "eg_debug_isa")                ? "base"
            : strstr(function, "pad_seq")                      ? "post"
            : !strcmp(name, "path") || !strcmp(name, "folder") ? "there"

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include <egret/egret.h>
+#include <egret/models.h>
 #include <egret/run.h>
 
 /* Of the call under way: the slot `at` (-1: none) has hostile value number `how`, tensors are those of a world. */

@@ -18,6 +18,7 @@ source, build = map(os.path.abspath, sys.argv[1:3])
 words = shlex.split(sys.argv[3])
 inside = os.path.join(source, "tests/outside/static.c")  # refuses to run with libegret.so
 shared = '#include <stdio.h>\n#include <egret/egret.h>\nint main(void) { return puts(eg_version()) < 0; }\n'
+nets = '#include <stdio.h>\n#include <egret/models.h>\nint main(void) { return puts(eg_model_at(0).name) < 0; }\n'
 project = """cmake_minimum_required(VERSION 3.13)
 project(outside C)
 find_package(egret 1000 QUIET)
@@ -29,6 +30,8 @@ add_executable(shared shared.c)
 target_link_libraries(shared egret::egret)
 add_executable(inside "INSIDE")
 target_link_libraries(inside egret::static)
+add_executable(nets nets.c)
+target_link_libraries(nets egret::models)
 """
 
 
@@ -58,7 +61,7 @@ def static(at, folder):
 
 def cmake(at, prefix, version):
     text = project.replace("VERSION REQUIRED", version + " REQUIRED").replace("INSIDE", inside)
-    for name, content in {"CMakeLists.txt": text, "shared.c": shared}.items():
+    for name, content in {"CMakeLists.txt": text, "shared.c": shared, "nets.c": nets}.items():
         with open(f"{at}/{name}", "w") as file:
             file.write(content)
     env = {**os.environ, "CMAKE_GENERATOR": "Ninja", "CC": " ".join(word for word in words if not word.startswith("-")),
@@ -66,6 +69,7 @@ def cmake(at, prefix, version):
     if attempt("CMake finds egret", ["cmake", "-S", at, "-B", at + "/b", "-DCMAKE_PREFIX_PATH=" + prefix], env=env) \
             and attempt("and builds with it", ["cmake", "--build", at + "/b"]):
         attempt("a program with the shared library", [at + "/b/shared"], version)
+        attempt("a program with the library of nets", [at + "/b/nets"], "lenet")
         attempt("a program with the static library", [at + "/b/inside"], "4 passed")
 
 

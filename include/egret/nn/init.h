@@ -32,6 +32,7 @@ typedef struct eg_init_options {
     double low, high;
     double mean, std;
     double value;
+    bool fan_out; /* He rules: fan_out in place of fan_in, which keeps the size of gradients */
 } eg_init_options;
 
 /* Fills a float tensor with numbers from the calling thread's random sequence; an in-place change, so

@@ -3,6 +3,7 @@
 #define EGRET_NN_LAYERS_H
 
 #include <egret/nn/module.h>
+#include <egret/ops/norm.h>
 #include <egret/ops/padding.h>
 #include <egret/ops/pool.h>
 #include <egret/ops/resize.h>
@@ -11,7 +12,13 @@ EG_BEGIN_DECLS
 
 /* ---- containers and layers --------------------------------------------------------------- */
 
-/* One after the other; children are named "0", "1", ... */
+/* Gives m the name it has in the sequence, list or branches it is put into, instead of its number there, and returns m:
+ * eg_sequential_new(eg_named("conv1", eg_conv2d_new(3, 64, .kernel = 7)), ...). The name is copied; m stays the
+ * caller's. EG_EINVAL for one that is empty, longer than 100 bytes or has a dot; then, as for a NULL, m is freed and
+ * the result NULL. */
+EG_API eg_module *eg_named(const char *name, eg_module *m);
+
+/* One after the other; children are named "0", "1", ..., or as eg_named has it. */
 EG_API eg_module *eg_sequential_new_with(eg_module *const *modules, int count);
 #define eg_sequential_new(...) \
     eg_sequential_new_with(EG_ARRAY_(eg_module *, __VA_ARGS__), EG_COUNT_(eg_module *, __VA_ARGS__))
@@ -25,6 +32,12 @@ EG_API eg_module *eg_module_list_new_with(eg_module *const *modules, int count);
  * list's. -1 and NULL for other modules (EG_EINVAL), NULL and EG_EINDEX for an i outside. */
 EG_API int eg_module_count(const eg_module *list);
 EG_API eg_module *eg_module_at(eg_module *list, int i);
+
+/* What each of the modules makes of x, one behind the other along axis 1: the branches of an Inception module (Szegedy
+ * et al. 2014). Named as those of a sequence are. */
+EG_API eg_module *eg_branches_new_with(eg_module *const *modules, int count);
+#define eg_branches_new(...) \
+    eg_branches_new_with(EG_ARRAY_(eg_module *, __VA_ARGS__), EG_COUNT_(eg_module *, __VA_ARGS__))
 
 /* x itself. */
 EG_API eg_module *eg_identity_new(void);
@@ -43,8 +56,14 @@ EG_API eg_module *eg_flatten_new(void);
 /* [N, features] to [N, shape...]: eg_unflatten_new(EG_SHAPE(64, 7, 7)). */
 EG_API eg_module *eg_unflatten_new(eg_shape shape);
 
+/* x with its axes in this order (eg_permute). */
+EG_API eg_module *eg_permute_new(eg_axes axes);
+
 /* Drops with probability p while training (eg_dropout); EG_EINVAL unless 0 <= p <= 1. */
 EG_API eg_module *eg_dropout_new(double p);
+/* Drops whole rows of x, along axis 0, and divides the others by 1 - p, while training: before a sum with a shortcut it
+ * leaves out the path for some examples. Stochastic depth (Huang et al. 2016), drop path (Larsson et al. 2017). */
+EG_API eg_module *eg_drop_path_new(double p);
 
 typedef struct eg_linear_layer_options {
     size_t size;
@@ -114,6 +133,7 @@ typedef struct eg_batch_norm_layer_options {
     bool biased;     /* the running variance takes the biased variance */
     bool relu;       /* max(y, 0) in the same pass */
     eg_dtype dtype;  /* 0: f32 */
+    bool no_weight;  /* without weight alone: TensorFlow's scale=False */
 } eg_batch_norm_layer_options;
 
 /* eg_batch_norm over [N, features, ...]: weight of ones, bias of zeros; buffers running_mean, running_var and
@@ -142,6 +162,25 @@ EG_API eg_module *eg_group_norm_new_with(int64_t groups, int64_t channels, const
 EG_API eg_module *eg_layer_norm_new_with(eg_shape shape, const eg_norm_layer_options *options);
 #define eg_layer_norm_new(...)         EG_LAYER_NORM_NEW_(__VA_ARGS__, )
 #define EG_LAYER_NORM_NEW_(shape, ...) eg_layer_norm_new_with(shape, EG_OPTIONS_(eg_norm_layer_options, __VA_ARGS__))
+
+/* eg_instance_norm over [N, channels, spatial...]: weight of ones, bias of zeros, one per channel. */
+EG_API eg_module *eg_instance_norm_new_with(int64_t channels, const eg_norm_layer_options *options);
+#define eg_instance_norm_new(...) EG_INSTANCE_NORM_NEW_(__VA_ARGS__, )
+#define EG_INSTANCE_NORM_NEW_(channels, ...) \
+    eg_instance_norm_new_with(channels, EG_OPTIONS_(eg_norm_layer_options, __VA_ARGS__))
+
+/* eg_rms_norm over the last axes of x, which have this shape, as the weight of ones has. There is no bias. */
+EG_API eg_module *eg_rms_norm_new_with(eg_shape shape, const eg_norm_layer_options *options);
+#define eg_rms_norm_new(...)         EG_RMS_NORM_NEW_(__VA_ARGS__, )
+#define EG_RMS_NORM_NEW_(shape, ...) eg_rms_norm_new_with(shape, EG_OPTIONS_(eg_norm_layer_options, __VA_ARGS__))
+
+/* eg_local_response_norm (ops/norm.h): eg_local_response_norm_new(.channels = 9, .alpha = 1e-3). */
+EG_API eg_module *eg_local_response_norm_new_with(const eg_local_response_norm_options *options);
+#define eg_local_response_norm_new(...) \
+    eg_local_response_norm_new_with(EG_OPTIONS_(eg_local_response_norm_options, __VA_ARGS__))
+
+/* x * weight along axis 1, one weight per channel, all `value` at first: layer scale (Touvron et al. 2021). */
+EG_API eg_module *eg_layer_scale_new(int64_t channels, double value);
 
 /* eg_max_pool1d, 2d, 3d and eg_avg_pool1d, 2d, 3d (ops/pool.h): eg_max_pool2d_new(.kernel = 2). What
  * can only be told from x is refused at the first forward. EG_EINVAL without a kernel, or with

@@ -44,6 +44,23 @@ EG_API eg_status eg_module_to_device(eg_module *m, eg_device *device);
  * EG_EINDEX if there is none. */
 EG_API eg_module *eg_module_find(eg_module *m, const char *path);
 
+/* A module like m with everything below it: parameters and buffers are copies where m's are, what is frozen or in eval
+ * mode is so there, tensors that are one in m are one in the copy. The caller owns it. EG_ESTATE for a kind of module
+ * that cannot be copied (kind->copy), EG_ENOMEM. */
+EG_API eg_module *eg_module_copy(eg_module *m);
+
+/* eg_module_forward, which also puts into `taps` what modules below m have made meanwhile, under their paths: inner
+ * results by name, without a change of the net.
+ *
+ *     eg_tensors *taps = eg_tensors_new();
+ *     eg_tensor *logits = eg_module_forward_taps(net, x, "layer2, layer3.*.norm", taps);
+ *     eg_tensor *features = eg_tensors_get(taps, "layer2");
+ *
+ * Paths are as eg_module_find takes them, between commas; a "*" stands for any name, and "**" for any number of names.
+ * Of a module that was called twice the last result counts. A tape follows them as it follows all results. EG_EINDEX,
+ * with a NULL result, for a path that no module called has. */
+EG_API eg_tensor *eg_module_forward_taps(eg_module *m, eg_tensor *x, const char *paths, eg_tensors *taps);
+
 /* Frees the module and all below it. NULL is fine; EG_ESTATE for a module that another one owns, or that was freed,
  * which is known until another one is made at its address. */
 EG_API eg_status eg_module_free(eg_module *m);
@@ -130,6 +147,9 @@ typedef struct eg_module_kind {
     void (*members)(eg_module *m, eg_members *members);
     /* Frees what the module owns besides its members and its own memory; NULL: nothing. */
     void (*free)(eg_module *m);
+    /* For eg_module_copy: gives `to`, whose bytes are those of `from`, such things of its own. After a failure it must
+     * hold none of them. NULL: a kind with a free is not copied. */
+    eg_status (*copy)(eg_module *to, const eg_module *from);
 } eg_module_kind;
 
 /* The first member of every module. */
@@ -139,7 +159,9 @@ struct eg_module {
     bool training;     /* read by forward */
     void *list;        /* of eg_module_parameters */
     int64_t height;    /* modules inside each other below it */
-    void *reserved[3];
+    char *name;        /* eg_named; NULL: none */
+    size_t bytes;      /* of the whole struct */
+    void *reserved[1];
 };
 
 /* Zeroed memory for a module of this kind, whose struct has `size` bytes. */

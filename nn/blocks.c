@@ -1,0 +1,210 @@
+/* blocks.c - blocks of several layers: separable convolutions, gates over channels, positions, two directions. */
+#include <math.h>
+
+#include "lib/core/device.h"
+#include "lib/ops/optable.h"
+#include "nn/nn.h"
+
+/* ---- separable convolutions -------------------------------------------------------------------- */
+
+eg_module *eg_separable_conv2d_new_with(int64_t in, int64_t out, int64_t multiplier, const eg_conv_layer_options *given)
+{
+    static const char op[] = "separable_conv2d";
+    eg_conv_layer_options o;
+    eg__options(&o, sizeof o, given);
+    if (o.groups || multiplier < 1 || in < 1 || multiplier > INT64_MAX / in) {
+        return eg__fail_null(EG_EINVAL, op,
+                             "%lld groups, %lld channels times %lld: no groups, at least 1 of the others",
+                             (long long)o.groups, (long long)in, (long long)multiplier);
+    }
+    eg_conv_layer_options each = o;
+    each.size = sizeof each;
+    each.groups = in;
+    each.no_bias = true;
+    eg_module *depthwise = eg_conv2d_new_with(in, in * multiplier, &each);
+    eg_module *pointwise =
+        depthwise ? eg_conv2d_new(in * multiplier, out, .kernel = 1, .no_bias = o.no_bias, .dtype = o.dtype) : NULL;
+    return eg_sequential_new(eg_named("depthwise", depthwise), eg_named("pointwise", pointwise));
+}
+
+/* ---- squeeze and excite ------------------------------------------------------------------------ */
+
+typedef struct squeeze_excite {
+    eg_module base;
+    eg_module *fc1, *fc2;
+    eg_tensor *(*activation)(eg_tensor *x);
+    eg_tensor *(*gate)(eg_tensor *x);
+} squeeze_excite;
+
+static eg_tensor *squeeze_excite_forward(eg_module *m, eg_tensor *x)
+{
+    squeeze_excite *s = (squeeze_excite *)m;
+    eg_tensor *mean = eg_mean(x, .axes = EG_AXES(-2, -1), .keepdim = true);
+    eg_tensor *hidden = s->activation(eg_module_forward(s->fc1, mean));
+    return eg_mul(x, s->gate(eg_module_forward(s->fc2, hidden)));
+}
+
+static void squeeze_excite_members(eg_module *m, eg_members *members)
+{
+    squeeze_excite *s = (squeeze_excite *)m;
+    eg_member_child(members, "fc1", &s->fc1);
+    eg_member_child(members, "fc2", &s->fc2);
+}
+
+static const eg_module_kind squeeze_excite_kind = {.size = sizeof(eg_module_kind),
+                                                   .name = "squeeze_excite",
+                                                   .forward = squeeze_excite_forward,
+                                                   .members = squeeze_excite_members};
+
+eg_module *eg_squeeze_excite_new_with(int64_t channels, int64_t squeezed, const eg_squeeze_excite_options *given)
+{
+    eg_squeeze_excite_options o;
+    eg__options(&o, sizeof o, given);
+    squeeze_excite *s = eg_module_new(sizeof *s, &squeeze_excite_kind);
+    if (!s) {
+        return NULL;
+    }
+    s->activation = o.activation ? o.activation : eg_relu;
+    s->gate = o.gate ? o.gate : eg_sigmoid;
+    s->fc1 = eg_conv2d_new(channels, squeezed, .kernel = 1);
+    s->fc2 = s->fc1 ? eg_conv2d_new(squeezed, channels, .kernel = 1) : NULL;
+    return eg_module_finish(&s->base);
+}
+
+/* ---- two directions ---------------------------------------------------------------------------- */
+
+typedef struct bidirectional {
+    eg_module base;
+    eg_module *there, *back;
+} bidirectional;
+
+static eg_tensor *bidirectional_forward(eg_module *m, eg_tensor *x)
+{
+    bidirectional *b = (bidirectional *)m;
+    eg_tensor *back = eg_flip(eg_module_forward(b->back, eg_flip(x, EG_AXES(0))), EG_AXES(0));
+    return eg_concat((eg_tensor *[]){eg_module_forward(b->there, x), back}, 2, -1);
+}
+
+static void bidirectional_members(eg_module *m, eg_members *members)
+{
+    bidirectional *b = (bidirectional *)m;
+    eg_member_child(members, "there", &b->there);
+    eg_member_child(members, "back", &b->back);
+}
+
+static const eg_module_kind bidirectional_kind = {.size = sizeof(eg_module_kind),
+                                                  .name = "bidirectional",
+                                                  .forward = bidirectional_forward,
+                                                  .members = bidirectional_members};
+
+eg_module *eg_bidirectional_new(eg_module *there, eg_module *back)
+{
+    eg_module *given[2] = {there, back};
+    bidirectional *b =
+        eg__check_given(bidirectional_kind.name, given, 2) ? NULL : eg_module_new(sizeof *b, &bidirectional_kind);
+    if (!b) {
+        eg__free_given(given, 2);
+        return NULL;
+    }
+    b->there = there;
+    b->back = back;
+    return eg_module_finish(&b->base);
+}
+
+/* ---- positions --------------------------------------------------------------------------------- */
+
+typedef struct sinusoidal {
+    eg_module base;
+    bool halves;
+    double longest;
+} sinusoidal;
+
+/* [T, width]: sines and cosines of t / longest^(2 i / width). */
+static eg_tensor *waves(const sinusoidal *s, const eg_tensor *x)
+{
+    int64_t steps = x->shape[1], half = x->shape[2] / 2;
+    eg_device *before = eg_use_device(eg__device(x));
+    double step = half > 1 ? log(s->longest) / (s->halves ? (double)(half - 1) : (double)half) : 0;
+    eg_tensor *rates = eg_exp(eg_mul_scalar(eg_arange(0, (double)half, 1, EG_F32), -step));
+    eg_tensor *angles = eg_mul(eg_reshape(eg_arange(0, (double)steps, 1, EG_F32), EG_SHAPE(steps, 1)), rates);
+    eg_use_device(before);
+    eg_tensor *both[2] = {eg_sin(angles), eg_cos(angles)};
+    eg_tensor *all = s->halves ? eg_concat(both, 2, 1) : eg_stack(both, 2, 2);
+    return eg_cast(eg_reshape(all, EG_SHAPE(steps, 2 * half)), (eg_dtype)x->dtype);
+}
+
+static eg_tensor *sinusoidal_forward(eg_module *m, eg_tensor *x)
+{
+    if (eg__check(x, m->kind->name, "x")) {
+        return NULL;
+    }
+    if (x->ndim != 3 || x->shape[2] % 2 || !eg__is_float(x->dtype)) {
+        return eg__fail_null(EG_ESHAPE, m->kind->name, "x %s %s must be floats [N, T, width], the width even",
+                             eg_dtype_name((eg_dtype)x->dtype), EG__SHAPE_OF(x));
+    }
+    return eg_add(x, waves((sinusoidal *)m, x));
+}
+
+static const eg_module_kind sinusoidal_kind = {
+    .size = sizeof(eg_module_kind), .name = "sinusoidal_positions", .forward = sinusoidal_forward};
+
+eg_module *eg_sinusoidal_positions_new_with(const eg_positions_options *given)
+{
+    eg_positions_options o;
+    eg__options(&o, sizeof o, given);
+    o.longest = o.longest == 0 ? 10000 : o.longest;
+    if (!(o.longest >= 1 && isfinite(o.longest))) {
+        return eg__fail_null(EG_EINVAL, sinusoidal_kind.name, "longest is %g, must be finite and at least 1",
+                             o.longest);
+    }
+    sinusoidal *s = eg_module_new(sizeof *s, &sinusoidal_kind);
+    if (s) {
+        s->halves = o.halves;
+        s->longest = o.longest;
+    }
+    return s ? &s->base : NULL;
+}
+
+typedef struct learned {
+    eg_module base;
+    eg_tensor *weight;
+} learned;
+
+static eg_tensor *learned_forward(eg_module *m, eg_tensor *x)
+{
+    learned *l = (learned *)m;
+    if (eg__check(x, m->kind->name, "x")) {
+        return NULL;
+    }
+    if (x->ndim != 3 || x->shape[1] > l->weight->shape[0] || x->shape[2] != l->weight->shape[1]) {
+        return eg__fail_null(EG_ESHAPE, m->kind->name, "x %s does not fit [N, T, width] with the first T rows of %s",
+                             EG__SHAPE_OF(x), EG__SHAPE_OF(l->weight));
+    }
+    return eg_add(x, eg_slice(l->weight, 0, 0, x->shape[1], 1));
+}
+
+static void learned_members(eg_module *m, eg_members *members)
+{
+    eg_member_parameter(members, "weight", &((learned *)m)->weight);
+}
+
+static const eg_module_kind learned_kind = {.size = sizeof(eg_module_kind),
+                                            .name = "learned_positions",
+                                            .forward = learned_forward,
+                                            .members = learned_members};
+
+eg_module *eg_learned_positions_new(int64_t count, int64_t width)
+{
+    if (count < 1 || width < 1) {
+        return eg__fail_null(EG_EINVAL, learned_kind.name, "%lld positions of width %lld: at least 1 of each",
+                             (long long)count, (long long)width);
+    }
+    learned *l = eg_module_new(sizeof *l, &learned_kind);
+    if (!l) {
+        return NULL;
+    }
+    eg_scope s = eg_scope_push();
+    l->weight = eg_parameter(eg_normal(EG_SHAPE(count, width), 0, 0.02, EG_F32));
+    eg_scope_pop(s, NULL);
+    return eg_module_finish(&l->base);
+}
