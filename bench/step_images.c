@@ -1,4 +1,6 @@
 /* step_images.c - classifiers of images: a perceptron, a small net, residual nets. */
+#include <egret/models.h>
+
 #include "step.h"
 
 static eg_status classify(training *s, eg_tensor **loss)
@@ -55,13 +57,6 @@ static eg_module *basic(int64_t in, int64_t out, int64_t stride)
     return eg_sequential_new(eg_residual_new(body, shortcut(in, out, stride)), eg_activation_new(eg_relu));
 }
 
-static eg_module *bottleneck(int64_t in, int64_t width, int64_t stride)
-{
-    eg_module *body = eg_sequential_new(conv(in, width, 1, 1), norm_relu(width), conv(width, width, 3, stride),
-                                        norm_relu(width), conv(width, 4 * width, 1, 1), eg_batch_norm_new(4 * width));
-    return eg_sequential_new(eg_residual_new(body, shortcut(in, 4 * width, stride)), eg_activation_new(eg_relu));
-}
-
 static void resnet20(training *s)
 {
     eg_module *parts[14];
@@ -82,39 +77,41 @@ static void resnet20(training *s)
     s->x[1] = step_integers(EG_SHAPE(step_size(128, 2)), 10);
 }
 
-static void resnet50_of(training *s, int64_t images)
+/* ---- nets of the library of models, as torchvision has them ------------------------------------- */
+
+static void net_of(training *s, const char *name, const eg_model_options *o, int64_t images, int64_t side)
 {
-    static const int blocks[] = {3, 4, 6, 3};
-    const int64_t least = step_size(64, 4), side = step_size(224, 32);
-    eg_module *parts[22];
-    int64_t in = least;
-    int n = 0;
-    parts[n++] = conv(3, least, 7, 2);
-    parts[n++] = norm_relu(least);
-    parts[n++] = eg_max_pool2d_new(.kernel = 3, .stride = 2, .padding = 1);
-    for (int stage = 0; stage < 4; stage++) {
-        for (int block = 0; block < blocks[stage]; block++) {
-            int64_t width = least << stage;
-            parts[n++] = bottleneck(in, width, stage && !block ? 2 : 1);
-            in = 4 * width;
-        }
-    }
-    parts[n++] = eg_global_avg_pool_new();
-    parts[n++] = eg_linear_new(32 * least, 1000);
-    s->net[0] = eg_sequential_new_with(parts, n);
+    s->net[0] = eg_model_new_with(name, o);
     s->x[0] = step_random(EG_SHAPE(images, 3, side, side));
     s->x[1] = step_integers(EG_SHAPE(images), 1000);
 }
 
-static void resnet50(training *s)
+static eg_status classify_twice(training *s, eg_tensor **loss)
 {
-    resnet50_of(s, step_size(8, 2));
+    eg_tape tape = eg_tape_open();
+    eg_logits r = eg_model_forward(s->net[0], s->x[0]);
+    eg_tensor *l = eg_cross_entropy(r.logits, s->x[1]);
+    l = eg_add(l, eg_mul_scalar(eg_cross_entropy(r.aux, s->x[1]), 0.4));
+    *loss = l;
+    return step_gradients(s->net[0], NULL, tape, l);
 }
+
+#define NET(function, name, images, small, side, small_side)                        \
+    static void function(training *s)                                               \
+    {                                                                               \
+        const eg_model_options o = {.size = sizeof o, .classes = 1000};             \
+        net_of(s, name, &o, step_size(images, small), step_size(side, small_side)); \
+    }
+NET(vgg16, "vgg_16", 4, 1, 224, 224)
+NET(resnet50, "resnet50", 8, 2, 224, 32)
+NET(resnet152, "resnet152", 4, 2, 224, 32)
+NET(inception_v3, "inception_v3", 4, 2, 299, 299)
+NET(mobilenet_v2, "mobilenet_v2", 16, 2, 224, 32)
 
 /* With the update, and as many images as keep a large card busy. */
 static void resnet50_train(training *s)
 {
-    resnet50_of(s, step_size(128, 2));
+    net_of(s, "resnet50", NULL, step_size(128, 2), step_size(224, 32));
     s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 0.1, .momentum = 0.9, .weight_decay = 1e-4);
 }
 
@@ -122,7 +119,11 @@ const step_model step_images[] = {
     {"mlp", perceptron, classify},
     {"cnn", small_net, classify},
     {"resnet20", resnet20, classify},
+    {"vgg16", vgg16, classify},
     {"resnet50", resnet50, classify},
+    {"resnet152", resnet152, classify},
+    {"inception-v3", inception_v3, classify_twice},
+    {"mobilenet-v2", mobilenet_v2, classify},
     {"resnet50-train", resnet50_train, classify},
     {NULL, NULL, NULL},
 };

@@ -7,7 +7,7 @@ A model runs in up to four processes at once, of which one works and the others 
     tuned     as it runs best: glibc keeps freed memory and asks for huge pages, images channels-last
 Each gets --rounds turns of --round-ms in alternating order; a figure is the median over all its steps.
 The data are random and the same shapes on both sides; a step is forward, loss, backward and update
-(resnet50, transformer and bert without the update).
+(the nets of torchvision, vgg16 to mobilenet-v2, transformer and bert without the update).
 
 Columns of the JSON file, beside those of ops: tuned_us and tuned_ratio; egret_least_us, its fastest step,
 which is what is held against the roof, as that is the machine at its best; egret_mib, torch_mib, tuned_mib,
@@ -22,8 +22,8 @@ import time
 from child import KEPT, Child, Foreign, geometric_mean
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MODELS = ["mlp", "cnn", "dcgan", "cvae", "pix2pix", "resnet20", "resnet50", "ptb-small", "ptb-medium",
-          "nmt", "transformer", "bert"]
+MODELS = ["mlp", "cnn", "dcgan", "cvae", "pix2pix", "resnet20", "vgg16", "resnet50", "resnet152", "inception-v3",
+          "mobilenet-v2", "ptb-small", "ptb-medium", "nmt", "transformer", "bert"]
 HUGE = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 

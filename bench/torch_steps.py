@@ -157,6 +157,45 @@ def resnet50():
     return train(*resnet50_of(size(8, 2)))
 
 
+def torchvision_net(name, n, side, **options):
+    """A net of torchvision's, gradients alone, as the library of models has it."""
+    import torchvision
+    net = formed(getattr(torchvision.models, name)(weights=None, **options))
+    return net, image(n, 3, side, side), torch.randint(1000, (n,))
+
+
+@image_model
+def vgg16():
+    return train(*torchvision_net("vgg16", size(4, 1), 224))
+
+
+@image_model
+def resnet152():
+    return train(*torchvision_net("resnet152", size(4, 2), size(224, 32)))
+
+
+@image_model
+def mobilenet_v2():
+    return train(*torchvision_net("mobilenet_v2", size(16, 2), size(224, 32)))
+
+
+@image_model
+def inception_v3():
+    net, x, y = torchvision_net("inception_v3", size(4, 2), 299, init_weights=True)
+
+    def loss():
+        out = net(x)
+        return F.cross_entropy(out.logits, y) + .4 * F.cross_entropy(out.aux_logits, y)
+    forward = forward_of(loss)
+
+    def step():
+        net.zero_grad(set_to_none=True)
+        value = forward()
+        value.backward()
+        return value
+    return step
+
+
 @image_model
 def resnet50_train():
     net, x, y = resnet50_of(size(128, 2))

@@ -149,10 +149,8 @@ class Tests:
     def try_c(self, what, program, at):
         with open(at + "/program.c", "w", encoding="utf8") as file:
             file.write(program.source(marks=True))
-        folders = [word for folder in (self.build, self.build + "/nn/models")
-                   for word in ("-L", folder, "-Wl,-rpath," + folder)]
-        r = run([*self.cc, *STRICT, at + "/program.c", "-o", at + "/program", "-I", self.source + "/include", *folders,
-                 "-Wl,--as-needed", "-legret-models", "-legret"])
+        r = run([*self.cc, *STRICT, at + "/program.c", "-o", at + "/program", "-I", self.source + "/include", "-L",
+                 self.build, "-Wl,-rpath," + self.build, "-Wl,--as-needed", "-legret-models", "-legret"])
         if self.check(what + " compiles", r.returncode == 0, r.stdout + r.stderr):
             self.judge(what, program, run([at + "/program"], cwd=at, env=self.env))
 

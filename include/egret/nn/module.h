@@ -53,8 +53,8 @@ EG_API eg_module *eg_module_copy(eg_module *m);
  * results by name, without a change of the net.
  *
  *     eg_tensors *taps = eg_tensors_new();
- *     eg_tensor *logits = eg_module_forward_taps(net, x, "layer2, layer3.*.norm", taps);
- *     eg_tensor *features = eg_tensors_get(taps, "layer2");
+ *     eg_tensor *logits = eg_module_forward_taps(net, x, "block1, block2_unit*", taps);
+ *     eg_tensor *features = eg_tensors_get(taps, "block1");
  *
  * Paths are as eg_module_find takes them, between commas; a "*" stands for any name, and "**" for any number of names.
  * Of a module that was called twice the last result counts. A tape follows them as it follows all results. EG_EINDEX,
