@@ -13,6 +13,7 @@ import detection
 import elementwise
 import layers
 import modules
+import nets
 import signals
 import solve
 import training
@@ -24,7 +25,7 @@ FAMILIES = {
     "linalg": layers.linalg, "conv": layers.conv, "pool": layers.pool, "norm": layers.norm, "lrn": layers.lrn,
     "resize": layers.resize, "fft": signals.fft, "sample": detection.sample, "boxes": detection.boxes,
     "solve": solve.solve,
-    "modules": modules.modules,
+    "modules": modules.modules, "models": nets.models,
     "index": arrays.index, "sort": arrays.sort, "shape": arrays.shape,
     "attention": training.attention,
     "softmax": training.softmax, "loss": training.loss, "ctc": training.ctc, "rnn": training.rnn,
