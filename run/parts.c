@@ -23,6 +23,7 @@ static eg_status add(eg_saver *s, const char *op, const char *name, void *part, 
 STATE(optim)
 STATE(scaler)
 STATE(ema)
+STATE(metrics)
 
 eg_status eg_saver_optim(eg_saver *s, const char *name, eg_optim *optim)
 {
@@ -37,6 +38,11 @@ eg_status eg_saver_scaler(eg_saver *s, const char *name, eg_scaler *scaler)
 eg_status eg_saver_ema(eg_saver *s, const char *name, eg_ema *ema)
 {
     return add(s, "eg_saver_ema", name, ema, ema_state, ema_load);
+}
+
+eg_status eg_saver_metrics(eg_saver *s, const char *name, eg_metrics *metrics)
+{
+    return add(s, "eg_saver_metrics", name, metrics, metrics_state, metrics_load);
 }
 
 /* ---- datasets -------------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@
 #include <egret/base.h>
 #include <egret/data.h>
 #include <egret/io.h>
+#include <egret/metrics.h>
 #include <egret/nn.h>
 #include <egret/optim.h>
 
@@ -65,6 +66,8 @@ EG_API eg_status eg_saver_tensor(eg_saver *s, const char *name, eg_tensor *t);
 EG_API eg_status eg_saver_optim(eg_saver *s, const char *name, eg_optim *optim);
 EG_API eg_status eg_saver_scaler(eg_saver *s, const char *name, eg_scaler *scaler);
 EG_API eg_status eg_saver_ema(eg_saver *s, const char *name, eg_ema *ema);
+/* What is gathered so far (metrics.h). */
+EG_API eg_status eg_saver_metrics(eg_saver *s, const char *name, eg_metrics *metrics);
 /* Where the consumer of a dataset stands (data.h, positions). */
 EG_API eg_status eg_saver_dataset(eg_saver *s, const char *name, eg_dataset *d);
 

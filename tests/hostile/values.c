@@ -376,9 +376,10 @@ static eg_optim *make_optim(void)
 static eg_tensors *make_map(const char *f)
 {
     if (strstr(f, "load_state") && !strstr(f, "module")) {
-        return strstr(f, "optim")    ? eg_optim_state(make_optim())
-               : strstr(f, "scaler") ? eg_scaler_state(eg_scaler_new())
-                                     : eg_ema_state(eg_ema_new(eg_module_parameters(linear())));
+        return strstr(f, "optim")     ? eg_optim_state(make_optim())
+               : strstr(f, "scaler")  ? eg_scaler_state(eg_scaler_new())
+               : strstr(f, "metrics") ? eg_metrics_state(eg_metrics_new())
+                                      : eg_ema_state(eg_ema_new(eg_module_parameters(linear())));
     }
     eg_tensors *t = eg_tensors_new();
     eg_tensors_set(t, "weight", eg_zeros(EG_SHAPE(3, 3), EG_F32));
@@ -406,6 +407,16 @@ static eg_word_counts *make_counts(void)
         (void)f;                                                   \
         return h->at == slot ? NULL : value;                       \
     }
+
+/* Those that are read have a confusion of the name that texts are. */
+static eg_metrics *make_metrics(const char *f)
+{
+    eg_metrics *m = eg_metrics_new();
+    if (strstr(f, "_value") || strstr(f, "_of") || strstr(f, "_matrix") || strstr(f, "_name")) {
+        eg_metrics_confusion(m, "weight", eg_ones(EG_SHAPE(2, 3), EG_F32), eg_zeros(EG_SHAPE(2), EG_I64));
+    }
+    return m;
+}
 HANDLE(module, make_module(f))
 HANDLE(dataset, make_dataset())
 HANDLE(optim, make_optim())
@@ -416,6 +427,7 @@ HANDLE(ema, eg_ema_new(eg_module_parameters(linear())))
 HANDLE(step, eg_step_new(step, NULL))
 HANDLE(events, eg_events_new("events"))
 HANDLE(journal, eg_journal_new("journal"))
+HANDLE(metrics, make_metrics(f))
 HANDLE(example, eg_example_new())
 HANDLE(word_counts, make_counts())
 HANDLE(vocabulary, eg_vocabulary_new(make_counts()))

@@ -92,6 +92,7 @@ eg_dataset **v_datasets(const hostile *h, int slot);
     X(step)            \
     X(events)          \
     X(journal)         \
+    X(metrics)         \
     X(example)         \
     X(word_counts)     \
     X(vocabulary)      \

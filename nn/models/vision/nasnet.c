@@ -47,7 +47,7 @@ static const size nasnets[] = {
     [EG_NASNET_LARGE] = {"nasnet_large", 1001, 168, 96, 18, 0.5, 0.3, 1 - 0.9997, 1e-3, true, false, 6},
 };
 static const size pnasnets[] = {
-    [EG_NASNET_CIFAR] = {NULL},
+    [EG_NASNET_CIFAR] = {.name = NULL},
     [EG_NASNET_MOBILE] = {"pnasnet_mobile", 1001, 54, 32, 9, 0.5, 0, 1 - 0.9997, 1e-3, true, false, 4},
     [EG_NASNET_LARGE] = {"pnasnet_large", 1001, 216, 96, 12, 0.5, 0.4, 1 - 0.9997, 1e-3, true, false, 6},
 };
