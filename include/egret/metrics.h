@@ -79,8 +79,8 @@ EG_API eg_tensor *eg_metrics_matrix(eg_metrics *m, const char *name);
 EG_API int eg_metrics_count(const eg_metrics *m);
 EG_API const char *eg_metrics_name(const eg_metrics *m, int i);
 
-/* What is gathered, by name, for eg_tensors_free: tensors of the metrics' own, not copies. And back again: all, and
- * nothing but, what the map has; the metrics that m had are gone. */
+/* What is gathered, by name: tensors of the metrics' own, not copies. The map is the caller's. And back again: all, and
+ * nothing but, what the map has; the metrics that m had are gone. EG_EFORMAT for what is none of metrics, by name. */
 EG_API eg_tensors *eg_metrics_state(eg_metrics *m);
 EG_API eg_status eg_metrics_load_state(eg_metrics *m, const eg_tensors *state);
 
