@@ -1,5 +1,5 @@
 /* test_metrics.c - sums over batches are those of all batches as one. */
-#include <egret/run.h>
+#include <egret/saver.h>
 
 #include "tests/egt.h"
 

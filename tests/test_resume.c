@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <egret/run.h>
+#include <egret/saver.h>
 
 enum { STEPS = 60, EVERY = 7 };
 

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include <egret/run.h>
+#include <egret/saver.h>
 
 #include "tests/crc32c.h"
 

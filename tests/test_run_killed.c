@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <egret/run.h>
+#include <egret/saver.h>
 
 EGT(a_full_disk)
 {

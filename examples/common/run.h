@@ -31,7 +31,7 @@
 
 #include <egret/egret.h>
 #include <egret/events.h>
-#include <egret/run.h>
+#include <egret/saver.h>
 
 #include "args.h"
 #include "run_folder.h"

@@ -15,7 +15,7 @@
 #include <egret/optim.h>
 #include <egret/precision.h>
 #include <egret/profile.h>
-#include <egret/run.h>
+#include <egret/saver.h>
 #include <egret/schedule.h>
 #include <egret/step.h>
 #include <egret/tape.h>

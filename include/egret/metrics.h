@@ -12,7 +12,7 @@
  * A name stands for one metric from its first batch on; with another function it is EG_EINVAL. What is gathered are a
  * few numbers per metric, on the device the batches are on, which is not waited for before a value is read: sums in f64
  * and counts, so that the value is that of all batches as one, however they were cut. Nothing is recorded on tapes. In
- * a checkpoint they are a part as others are: eg_saver_metrics (run.h).
+ * a checkpoint they are a part as others are: eg_saver_metrics (saver.h).
  *
  * Logits are [N, classes] or [N, classes, places...], labels integers (i64, i32, u8) [N] or [N, places...]. Labels
  * below 0 count nowhere; of one beyond the classes accuracy says that it was missed, the others EG_EINDEX, on a device

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <egret/egret.h>
-#include <egret/run.h>
+#include <egret/saver.h>
 
 #include "tests/crc32c.h"
 #include "tests/fuzz/fuzz.h"

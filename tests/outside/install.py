@@ -69,7 +69,7 @@ def main():
                     check(f"{rel} is installed", glob.glob(f"{at}/**/include/{rel}", recursive=True))
         check("nothing but headers, libraries, the program and what finds them is installed", not [
             f for f in glob.glob(at + "/**", recursive=True) if os.path.isfile(f)
-            and not re.search(r"\.h$|libegret(-\w+)?\.(so|a)|egret(-static|-models)?\.pc$|/egretConfig(Version)?\.cmake$"
+            and not re.search(r"\.h$|libegret(-\w+)?\.(so|a)|egret(-static|-models|-run)?\.pc$|/egretConfig(Version)?\.cmake$"
                               r"|/bin/egret$|/lib/lua/5\.4/egret\.so$|/lua-types/egret\.lua$", f)])
         if shutil.which("pkg-config"):
             installed_program(at)

@@ -150,7 +150,7 @@ class Tests:
         with open(at + "/program.c", "w", encoding="utf8") as file:
             file.write(program.source(marks=True))
         r = run([*self.cc, *STRICT, at + "/program.c", "-o", at + "/program", "-I", self.source + "/include", "-L",
-                 self.build, "-Wl,-rpath," + self.build, "-Wl,--as-needed", "-legret-models", "-legret"])
+                 self.build, "-Wl,-rpath," + self.build, "-Wl,--as-needed", "-legret-run", "-legret-models", "-legret"])
         if self.check(what + " compiles", r.returncode == 0, r.stdout + r.stderr):
             self.judge(what, program, run([at + "/program"], cwd=at, env=self.env))
 

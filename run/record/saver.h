@@ -1,8 +1,8 @@
 /* saver.h - what saving and restoring share. */
-#ifndef EGRET_SAVER_H
-#define EGRET_SAVER_H
+#ifndef EGRET_RECORD_SAVER_H
+#define EGRET_RECORD_SAVER_H
 
-#include <egret/run.h>
+#include <egret/saver.h>
 
 #include "lib/ops/dispatch.h"
 

@@ -1,7 +1,7 @@
 /* parts.c - the parts whose state is made and read by functions of their own. */
 #include <egret/ops.h>
 
-#include "run/saver.h"
+#include "run/record/saver.h"
 
 static eg_status add(eg_saver *s, const char *op, const char *name, void *part, eg_tensors *(*state)(void *),
                      eg_status (*load)(void *, const eg_tensors *))

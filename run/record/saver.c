@@ -1,5 +1,5 @@
 /* saver.c - the parts of a run and the files they are written to. */
-#include "run/saver.h"
+#include "run/record/saver.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "lib/io/checked.h"
 #include "lib/io/file.h"
 #include "lib/core/live.h"
-#include "run/folder.h"
+#include "run/record/folder.h"
 
 static const char best_file[] = "best.safetensors";
 

@@ -8,8 +8,8 @@
 
 #include "lib/io/assign.h"
 #include "lib/io/checked.h"
-#include "run/folder.h"
-#include "run/saver.h"
+#include "run/record/folder.h"
+#include "run/record/saver.h"
 
 typedef struct plan {
     const eg_saver *saver;

@@ -9,7 +9,7 @@
 #include "lib/io/buffer.h"
 #include "lib/io/file.h"
 #include "lib/core/live.h"
-#include "run/appender.h"
+#include "run/record/appender.h"
 
 struct eg_journal {
     eg__appender file;

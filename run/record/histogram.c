@@ -1,5 +1,5 @@
 /* histogram.c - see histogram.h. */
-#include "run/histogram.h"
+#include "run/record/histogram.h"
 
 #include <float.h>
 #include <math.h>

@@ -5,9 +5,9 @@
 #include <egret/data/image.h>
 #include <egret/ops.h>
 
-#include "run/appender.h"
-#include "run/folder.h"
-#include "run/histogram.h"
+#include "run/record/appender.h"
+#include "run/record/folder.h"
+#include "run/record/histogram.h"
 
 #ifdef EG_HAVE_PROTOBUF
 
@@ -21,7 +21,7 @@
 #include "lib/io/file.h"
 #include "lib/core/live.h"
 #include "data/readers/protobuf.h"
-#include "run/event.pb-c.h"
+#include "run/record/event.pb-c.h"
 
 struct eg_events {
     eg__appender file;

@@ -1,4 +1,4 @@
 /* event_message.c - what protobuf-c's compiler made of event.proto. */
 #include "data/readers/protobuf.h"
 
-#include "run/event.pb-c.c"
+#include "run/record/event.pb-c.c"

@@ -1,6 +1,6 @@
 /* appender.c - see appender.h. */
 #define _POSIX_C_SOURCE 200809L
-#include "run/appender.h"
+#include "run/record/appender.h"
 
 #include <errno.h>
 #include <fcntl.h>

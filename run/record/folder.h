@@ -1,6 +1,6 @@
 /* folder.h - the files of a saver's folder. */
-#ifndef EGRET_RUN_FOLDER_H
-#define EGRET_RUN_FOLDER_H
+#ifndef EGRET_RECORD_FOLDER_H
+#define EGRET_RECORD_FOLDER_H
 
 #include "lib/ops/dispatch.h"
 

@@ -1,6 +1,6 @@
 /* folder.c - see folder.h. */
 #define _POSIX_C_SOURCE 200809L
-#include "run/folder.h"
+#include "run/record/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
