@@ -67,7 +67,7 @@ def program(path, at):
 
 def notes(path, at):
     run = runner(path)
-    run("note", "--device", "cuda", "--steps", "50", "--out", at)
+    run("note", "--device", "cuda", "--steps", "50", "--save-every", "7", "--out", at)
     check("every row is there", logged(at, "half") == {i: i / 2 for i in range(1, 51)})
     check("and its other fields", logged(at, "step again") == {i: i for i in range(1, 51)})
     said = run("note", "--device", "cuda:99", "--out", at + "/none", expect=1)

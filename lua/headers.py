@@ -191,11 +191,16 @@ def read_header(into, root, path):
         text = ""
 
 
+def is_for_programs(path):
+    """What programs in C lean on, with loops that are macros and a main to call; scripts have egret.run instead."""
+    return path.parts[-1] == "run.h" or "run" in path.parts[:-1]
+
+
 def read(root):
     """All of include/egret/."""
     root = pathlib.Path(root)
     headers = Headers()
-    headers.paths = sorted(root.rglob("*.h"))
+    headers.paths = sorted(p for p in root.rglob("*.h") if not is_for_programs(p.relative_to(root)))
     if not headers.paths:
         raise SystemExit(f"{root}: no headers")
     for path in headers.paths:

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { COUNT = 2 };
@@ -30,11 +29,11 @@ static void note(int number)
     errno = error;
 }
 
-void signals_hold(void)
+bool signals_hold(void)
 {
     struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
     if (holding) {
-        return;
+        return false;
     }
     holding = true;
     noted = 0;
@@ -48,6 +47,7 @@ void signals_hold(void)
             sigaction(numbers[i], &action, NULL);
         }
     }
+    return true;
 }
 
 int signals_take(void)

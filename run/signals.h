@@ -9,13 +9,16 @@
  *     }
  *     signals_release();
  *
- * No part of the library, which leaves signals alone. They are the process's: one thread holds and releases them. */
+ * The first library leaves signals alone. They are the process's: one thread holds and releases them. */
 #ifndef EGRET_RUN_SIGNALS_H
 #define EGRET_RUN_SIGNALS_H
 
+#include <stdbool.h>
+
 /* From now on the first SIGINT or SIGTERM is noted and does nothing else; with it both are again what they were before,
- * so that a second one ends the program. One that was ignored stays so. Nothing while they are held already. */
-void signals_hold(void);
+ * so that a second one ends the program. One that was ignored stays so. False, and nothing, while they are held
+ * already. */
+bool signals_hold(void);
 
 /* The signal that was noted since, once; 0: none. */
 int signals_take(void);

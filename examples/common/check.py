@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the example programs share: films decoded again, maps, common options, and downloads from a server of
-our own that breaks off, forgets ranges, lies about lengths and packs members that lead elsewhere.
+"""What all training programs do: runs that are stopped, killed and gone on with; and what the examples share: downloads
+from a server of our own that breaks off, forgets ranges, lies about lengths and packs members that lead elsewhere.
 
     check.py COMMON_CHECK
 """
@@ -13,7 +13,6 @@ import resource
 import shlex
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tarfile
@@ -21,107 +20,11 @@ import tempfile
 import time
 import zipfile
 
-from checking import (Files, check, finish, heeds_signals, is_png, logged, runner, served, skip,  # noqa: E402
+from checking import (Files, check, finish, heeds_signals, logged, runner, served, skip,  # noqa: E402
                       started)
 
 program = sys.argv[1]
 run = runner(program)
-
-
-# ---- films ----------------------------------------------------------------------------------------------------
-
-def unlzw(least, data):
-    """The bytes that variable-length codes stand for (CompuServe's GIF89a, appendix F)."""
-    clear, end = 1 << least, (1 << least) + 1
-    out, table, bits, have, width, last = bytearray(), [], 0, 0, least + 1, None
-    for byte in data:
-        bits |= byte << have
-        have += 8
-        while have >= width:
-            code, bits, have = bits & (1 << width) - 1, bits >> width, have - width
-            if code == clear:
-                table, width, last = [bytes([i]) for i in range(clear)] + [b"", b""], least + 1, None
-                continue
-            if code == end:
-                return bytes(out)
-            word = table[code] if code < len(table) else last + last[:1]
-            if last is not None and len(table) < 4096:
-                table.append(last + word[:1])
-            out += word
-            last = word
-            if len(table) == 1 << width and width < 12:
-                width += 1
-    raise ValueError("no end code")
-
-
-def blocks(s, at):
-    data = b""
-    while s[at]:
-        data += s[at + 1:at + 1 + s[at]]
-        at += 1 + s[at]
-    return data, at + 1
-
-
-def read_film(path):
-    """Frames as lists of (r, g, b), delays in hundredths of a second, and whether it repeats."""
-    s = open(path, "rb").read()
-    assert s[:6] == b"GIF89a", s[:6]
-    at, frames, delays, repeats = 13 + (3 << (s[10] & 7) + 1 if s[10] & 128 else 0), [], [], False
-    while s[at] != 0x3b:
-        if s[at] == 0x21:
-            data, after = blocks(s, at + 2)
-            repeats |= s[at + 1] == 0xff and data[:11] == b"NETSCAPE2.0"
-            if s[at + 1] == 0xf9:
-                delays.append(struct.unpack("<H", data[1:3])[0])
-            at = after
-            continue
-        assert s[at] == 0x2c
-        colours = 2 << (s[at + 9] & 7)
-        table = [tuple(s[at + 10 + 3 * i:at + 13 + 3 * i]) for i in range(colours)]
-        at += 10 + 3 * colours
-        data, after = blocks(s, at + 1)
-        frames.append([table[i] for i in unlzw(s[at], data)])
-        at = after
-    return frames, delays, repeats
-
-
-def wanted(k, channels, few):
-    frame = []
-    for y in range(61):
-        for x in range(90):
-            v = [x * (c + 1) * 3 + y * (5 if c == 1 else 2) + 40 * k & 255 for c in range(channels)]
-            v = [c // 64 * 64 for c in v] if few else v
-            frame.append(tuple(v * 3 if channels == 1 else v))
-    return frame
-
-
-def means(frame):
-    """Of squares of 6 x 6 pixels, per channel."""
-    return [sum(frame[(y + j) * 90 + x + i][c] for j in range(6) for i in range(6)) / 36
-            for y in range(0, 60, 6) for x in range(0, 90, 6) for c in range(3)]
-
-
-def films(at):
-    for kind, channels in (("gray", 1), ("few", 3), ("many", 3)):
-        r = subprocess.run([program, "film", f"{at}/{kind}.gif", kind])
-        if r.returncode == 77:
-            return skip("this build has no giflib")
-        frames, delays, repeats = read_film(f"{at}/{kind}.gif")
-        check(f"{kind}: three frames of 0.25 s, again and again", delays == [25] * 3 and repeats and len(frames) == 3)
-        for k, frame in enumerate(frames):
-            right = wanted(k, channels, kind == "few")
-            check(f"{kind} {k}: as many pixels", len(frame) == len(right))
-            if kind == "many":
-                p, q = means(frame), means(right)
-                away = [abs(a - b) for a, b in zip(p, q)]
-                check(f"{kind} {k}: dots mix to the right colours", max(away) < 24 and sum(away) < 4 * len(away),
-                      f"{max(away)} {sum(away) / len(away)}")
-            else:
-                check(f"{kind} {k}: colours are exact", frame == right)
-    check("no frame", "no frame" in run("film", at + "/none.gif", "none", expect=1))
-    run("film", at + "/wrong.gif", "wrong", expect=1)
-    check("no place", "absent" in run("film", at + "/absent/a.gif", "gray", expect=1))
-    check("failed films leave nothing", sorted(os.listdir(at)) == ["few.gif", "gray.gif", "many.gif"])
 
 
 # ---- downloads ------------------------------------------------------------------------------------------------
@@ -369,16 +272,17 @@ def secured(at, base):
 
 def runs(at):
     out = at + "/run"
-    said = run("run", "--profile", "--threads", "1", "--steps", "3", "--out", out)
+    said = run("run", "--profile", "--threads", "1", "--steps", "3", "--save-every", "1", "--out", out)
     trace = json.load(open(out + "/trace.json"))
     check("the profile tells of the op", "sum 6" in said and "exp" in said
           and any(e["name"] == "exp" for e in trace["traceEvents"]), said)
     kept = tree(out)
     for k in (1, 2):
-        said = run("run", "--steps", "3", "--out", out)
+        said = run("run", "--steps", "3", "--save-every", "1", "--out", out)
         check("no run is lost by mistake", f"earlier-{k}" in said and "sum 6" in said, said)
-    check("what was put aside is whole", tree(out + "/earlier-1") == [n for n in kept if n != "trace.json"], kept)
-    said = run("run", "--steps", "5", "--resume", "--out", out)
+    check("what was put aside is whole", tree(out + "/earlier-1") ==
+          [n for n in kept if n not in ("trace.json", "flags.conf")], kept)
+    said = run("run", "--steps", "5", "--save-every", "1", "--resume", "--out", out)
     check("it goes on", "behind step 3" in said and "sum 15" in said, said)
     rows = [json.loads(line) for line in open(out + "/log.jsonl")]
     check("the journal went on", rows == [{"step": i, "half": i / 2, "word": "so", "sum": i * (i + 1) // 2}
@@ -391,12 +295,16 @@ def runs(at):
         f.write(b"?")
     check("damage is told", "0005" in run("run", "--steps", "9", "--resume", "--out", out, expect=1))
     check("cuda", "--device cuda:99: " in run("run", "--device", "cuda:99", "--out", out, expect=1))
-    check("precision", "--precision is" in run("run", "--precision", "f8", "--out", out, expect=1))
+    check("precision", "--precision is one of" in run("run", "--precision", "f8", "--out", out, expect=2))
+    said = run("run", "--config", out + "/flags.conf", "--out", at + "/again")
+    check("its flags make it again", "sum 6" in said and checkpoints(at + "/again") == [1, 2, 3], said)
     said = run("note", "--steps", "5", "--out", at + "/note")
     check("what is computed is logged", logged(at + "/note", "half") == {i: i / 2 for i in range(1, 6)}, said)
     for precision in ("f32", "f16"):
-        said = run("refuse", "--precision", precision, "--out", f"{at}/refuse-{precision}")
-        check(f"what cannot be saved or logged is refused in {precision}", "again 0\nnothing 0" in said, said)
+        said = run("refuse", "--steps", "1", "--precision", precision, "--out", f"{at}/refuse-{precision}", expect=1)
+        check(f"what cannot be saved is refused in {precision}", "sgd" in said and "a step" not in said, said)
+        said = run("nothing", "--steps", "2", "--precision", precision, "--out", f"{at}/nothing-{precision}", expect=1)
+        check(f"and what cannot be logged in {precision}", "[2, 3]" in said and len(said.splitlines()) == 1, said)
     for device in ("tpu", "cuda:", "cuda:x", "cud"):
         check(device, "--device is" in run("run", "--device", device, "--out", out, expect=1))
 
@@ -530,10 +438,6 @@ def full_disk(at):
 # ---- the rest -------------------------------------------------------------------------------------------------
 
 with tempfile.TemporaryDirectory() as at:
-    os.mkdir(at + "/films")
-    films(at + "/films")
-    run("heatmap", at + "/map.png")
-    check("the map is a PNG", is_png(at + "/map.png"))
     runs(at)
     for place in (stops, other_stops, full_disk):
         os.mkdir(f"{at}/{place.__name__}")

@@ -16,8 +16,9 @@
 
 #include <curl/curl.h>
 
-#include "progress.h"
-#include "run_folder.h"
+#include <egret/run/folder.h>
+#include <egret/run/progress.h>
+
 #include "sha256.h"
 #include "unpack.h"
 
@@ -31,7 +32,7 @@ typedef struct transfer {
     CURL *curl;
     curl_off_t had, most;   /* bytes of it that were there before; and that there may be */
     bool too_large, astray; /* astray: why is on record */
-    progress bar;
+    eg_progress bar;
     char words[CURL_ERROR_SIZE];
 } transfer;
 
@@ -86,7 +87,7 @@ static int show(void *user, curl_off_t total, curl_off_t now, curl_off_t up_tota
     (void)up_total, (void)up;
     t->too_large = t->had + now > t->most || t->had + total > t->most;
     t->bar.total = total > 0 ? (t->had + total) / 1000 : 0;
-    progress_update(&t->bar, (t->had + now) / 1000, "%s", "");
+    eg_progress_update(&t->bar, (t->had + now) / 1000, "%s", "");
     return t->too_large;
 }
 
@@ -145,9 +146,9 @@ static eg_status run_transfer(transfer *t, bool *anew)
     t->curl = curl_easy_init();
     if (t->curl) {
         set_up(t);
-        progress_start(&t->bar, "fetching", 0, "kB");
+        eg_progress_start(&t->bar, stderr, "fetching", 0, "kB");
         code = curl_easy_perform(t->curl);
-        progress_clear(&t->bar);
+        eg_progress_clear(&t->bar);
         curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &answer);
         curl_easy_cleanup(t->curl);
     }
@@ -174,9 +175,9 @@ static eg_status run_transfer(transfer *t, bool *anew)
 /* ---- the file ---- */
 
 /* Where the sum that was met first is kept, of a file whose sum nobody has published. */
-static run_path record_of(const char *path)
+static eg_path record_of(const char *path)
 {
-    run_path p;
+    eg_path p;
     snprintf(p.text, sizeof p.text, "%.*s.sha256", (int)sizeof p.text - 8, path);
     return p;
 }
@@ -211,7 +212,7 @@ static eg_status check_record(const char *path)
 static eg_status write_record(const char *path)
 {
     char sum[SHA256_TEXT];
-    run_path to = record_of(path);
+    eg_path to = record_of(path);
     const char *slash = strrchr(path, '/');
     eg_status st = sha256_of_file(path, sum);
     if (st) {
@@ -284,25 +285,24 @@ static const char *name_of(const download *d)
 
 eg_status download_get(const download *d, const char *folder)
 {
-    run_folder place;
-    char part[RUN_NAME_MOST + 1];
+    char part[EG_NAME_MOST + 1];
     const char *name = name_of(d);
-    if (!*name || strlen(name) > RUN_NAME_MOST - 6) {
+    if (!*name || strlen(name) > EG_NAME_MOST - 6) {
         return eg_failf(EG_EINVAL, function, "%.200s has no name a file could have", d->url);
     }
-    eg_status st = run_folder_open(&place, folder, "");
+    eg_status st = eg_folder_make(folder);
     if (st) {
         return st;
     }
     snprintf(part, sizeof part, "%s.part", name);
-    run_path packed = run_folder_path(&place, name), to = run_folder_path(&place, d->unpack ? d->unpack : "");
+    eg_path packed = eg_path_in(folder, name), to = eg_path_in(folder, d->unpack ? d->unpack : "");
     if (d->unpack && access(to.text, F_OK) == 0) {
         return EG_OK;
     }
     st = d->sha256 ? EG_OK : check_record(packed.text);
     if (!st && (access(packed.text, F_OK) != 0 || is_right(packed.text, packed.text, d))) {
         st = may_fetch(d->url);
-        st = st ? st : fetch(d, run_folder_path(&place, part).text, packed.text);
+        st = st ? st : fetch(d, eg_path_in(folder, part).text, packed.text);
     }
     if (!st && d->unpack) {
         st = unpack(packed.text, to.text, d->member, d->member_sha256);

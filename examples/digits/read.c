@@ -1,7 +1,8 @@
 /* read.c - digits-read: reads digits with a network that digits has trained. */
 #include <stdlib.h>
 
-#include "../common/args.h"
+#include <egret/run/flags.h>
+
 #include "net.h"
 #include "source.h"
 #include "results.h"
@@ -43,17 +44,21 @@ int main(int argc, char **argv)
 {
     const char *model, *data, *picture;
     int64_t count, seed;
-    const arg table[] = {
-        ARG_TEXT("model", &model, "egret-out/digits/digits.safetensors", "FILE", "what digits has saved"),
-        ARG_TEXT("data", &data, NULL, "DIR", "folder with MNIST's test files; without it digits are drawn"),
-        ARG_INTEGER("count", &count, "1000", 1, 10000000, "how many digits to read"),
-        ARG_INTEGER("seed", &seed, "1000", 0, 1000000000, "of the drawing"),
-        ARG_TEXT("picture", &picture, NULL, "FILE", "a PNG of the first digits and of the wrong ones"),
+    const eg_flag table[] = {
+        EG_FLAG_TEXT("model", &model, "egret-out/digits/digits.safetensors", "FILE", "what digits has saved"),
+        EG_FLAG_TEXT("data", &data, NULL, "DIR", "folder with MNIST's test files; without it digits are drawn"),
+        EG_FLAG_INTEGER("count", &count, "1000", 1, 10000000, "how many digits to read"),
+        EG_FLAG_INTEGER("seed", &seed, "1000", 0, 1000000000, "of the drawing"),
+        EG_FLAG_TEXT("picture", &picture, NULL, "FILE", "a PNG of the first digits and of the wrong ones"),
     };
-    args line = {.program = "digits-read",
-                 .about = "Reads digits with a network that digits has trained.",
-                 .table = table,
-                 .count = ARG_COUNT(table)};
+    eg_flags line = {.program = "digits-read",
+                     .about = "Reads digits with a network that digits has trained.",
+                     .table = table,
+                     .count = EG_FLAG_COUNT(table)};
     int status;
-    return args_parse(&line, argc, argv, &status) ? run(model, data, count, seed, picture) : status;
+    if (eg_flags_parse(&line, argc, argv, &status)) {
+        status = run(model, data, count, seed, picture);
+        eg_flags_free(&line);
+    }
+    return status;
 }

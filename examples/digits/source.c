@@ -59,8 +59,9 @@ eg_dataset *digits_source(const char *folder, eg_split_name split, uint64_t seed
 
 /* ---- the real ones ------------------------------------------------------------------------- */
 
-eg_status digits_get(const char *folder, const char *from)
+eg_status digits_get(const char *folder, const char *from, void *user)
 {
+    (void)user;
     static const struct {
         const char *name, *sha256;
     } files[] = {
@@ -81,18 +82,4 @@ eg_status digits_get(const char *folder, const char *from)
         }
     }
     return EG_OK;
-}
-
-int digits_get_data(const char *verb, const char *folder, const char *from, const char *program)
-{
-    if (strcmp(verb, "get-data") != 0) {
-        fprintf(stderr, "%s: '%s' is not get-data\n", program, verb);
-        return 2;
-    }
-    folder = folder ? folder : "egret-data/mnist";
-    if (digits_get(folder, from)) {
-        return eg_error_print(stderr);
-    }
-    printf("%s has MNIST: %s --data %s\n", folder, program, folder);
-    return 0;
 }

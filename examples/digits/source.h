@@ -3,6 +3,7 @@
 #define EXAMPLES_DIGITS_SOURCE_H
 
 #include <egret/egret.h>
+#include <egret/run.h>
 
 /* Digits drawn from the fonts of this machine: `count` images of the series `seed`, made as they are
  * asked for. */
@@ -13,9 +14,7 @@ eg_dataset *digits_drawn(uint64_t seed, int64_t count);
 eg_dataset *digits_source(const char *folder, eg_split_name split, uint64_t seed, int64_t drawn);
 
 /* Fetches the four files of MNIST into the folder, from where `from` says (NULL: a public mirror), and
- * checks their sums. */
-eg_status digits_get(const char *folder, const char *from);
-/* The same as a program's verb: what it was called, its --data (NULL: egret-data/mnist), its exit status. */
-int digits_get_data(const char *verb, const char *folder, const char *from, const char *program);
+ * checks their sums: a run's get_data. */
+eg_status digits_get(const char *folder, const char *from, void *user);
 
 #endif

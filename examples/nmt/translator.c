@@ -1,37 +1,37 @@
 /* translator.c - see translator.h. */
 #include "translator.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "draw/heatmap.h"
-#include "../common/write_png.h"
-
-bool translator_new(translator *t, language spanish, language english, int64_t embedding, int64_t units)
+eg_status translator_new(translator *t, eg_run *run, language spanish, language english, int64_t embedding,
+                         int64_t units)
 {
     *t = (translator){.spanish = spanish, .english = english};
-    t->encoder = nmt_encoder(eg_vocabulary_size(spanish.words), embedding, units);
-    t->decoder = nmt_decoder(eg_vocabulary_size(english.words), embedding, units);
-    t->both = eg_module_list_new(t->encoder, t->decoder);
-    return t->both != NULL;
+    t->encoder = eg_run_module(run, "encoder", nmt_encoder(eg_vocabulary_size(spanish.words), embedding, units));
+    t->decoder = eg_run_module(run, "decoder", nmt_decoder(eg_vocabulary_size(english.words), embedding, units));
+    return eg_run_status(run);
 }
 
 void translator_free(translator *t)
 {
-    eg_module_free(t->both);
     eg_vocabulary_free(t->spanish.words);
     eg_vocabulary_free(t->english.words);
     *t = (translator){0};
 }
 
-int64_t translator_size(const translator *t)
+static int64_t size_of(eg_module *m)
 {
-    eg_parameters all = eg_module_parameters(t->both);
+    eg_parameters all = eg_module_parameters(m);
     int64_t size = 0;
     for (int i = 0; i < all.count; i++) {
         size += eg_numel(all.tensors[i]);
     }
     return size;
+}
+
+int64_t translator_size(const translator *t)
+{
+    return size_of(t->encoder) + size_of(t->decoder);
 }
 
 /* ---- words in checkpoints -------------------------------------------------------------------- */
@@ -77,11 +77,10 @@ static eg_status words_load(void *user, const eg_tensors *state)
     return good ? EG_OK : EG_EUSER;
 }
 
-bool translator_save_with(translator *t, run *r)
+eg_status translator_train_in(eg_run *run, translator *t)
 {
     const eg_saver_part words = {.size = sizeof words, .state = words_state, .load = words_load, .user = t};
-    return run_module(r, "encoder", t->encoder) && run_module(r, "decoder", t->decoder) &&
-           eg_saver_add(r->saver, "words", &words) == EG_OK;
+    return eg_run_part(run, "words", &words);
 }
 
 static eg_status read_words(const eg_tensors *file, language *spanish, language *english)
@@ -102,7 +101,7 @@ static eg_status read_words(const eg_tensors *file, language *spanish, language 
     return EG_OK;
 }
 
-eg_status translator_open(translator *t, run *r, const char *path)
+eg_status translator_open(translator *t, eg_run *run, const char *path)
 {
     language spanish = {0}, english = {0};
     *t = (translator){0};
@@ -116,11 +115,8 @@ eg_status translator_open(translator *t, run *r, const char *path)
     int64_t embedding = eg_size(read, 1), units = eg_size(write, 1);
     eg_tensors_free(file);
     *t = (translator){.spanish = spanish, .english = english};
-    if (!write || !translator_new(t, spanish, english, embedding, units) || !run_module(r, "encoder", t->encoder) ||
-        !run_module(r, "decoder", t->decoder)) {
-        return eg_last_error()->code;
-    }
-    return eg_saver_restore_from(r->saver, path, NULL, .allow_others = true);
+    st = write ? translator_new(t, run, spanish, english, embedding, units) : eg_last_error()->code;
+    return st ? st : eg_run_restore(run, path);
 }
 
 /* ---- translating ----------------------------------------------------------------------------- */
@@ -147,11 +143,12 @@ static eg_tensor *read_sentence(const translator *t, const char *sentence)
 }
 
 /* Writes until the end, on the run's device. */
-static int write_words(const translator *t, const run *r, eg_tensor *source, eg_tensor **words, eg_tensor **weights)
+static int write_words(const translator *t, eg_run *run, eg_tensor *source, eg_tensor **words, eg_tensor **weights)
 {
     int n = 0;
-    RUN_COMPUTES(r) {
-        eg_rnn seen = nmt_encode(t->encoder, run_here(r, source));
+    EG_RUN_COMPUTES(run)
+    {
+        eg_rnn seen = nmt_encode(t->encoder, eg_run_here(run, source));
         eg_tensor *keys = nmt_keys(t->decoder, seen.y), *state = eg_squeeze(seen.h, EG_AXES(0));
         double end = (double)eg_vocabulary_id(t->english.words, "<end>", 5);
         double start = (double)eg_vocabulary_id(t->english.words, "<start>", 7);
@@ -166,14 +163,14 @@ static int write_words(const translator *t, const run *r, eg_tensor *source, eg_
     return n;
 }
 
-eg_status translate(const translator *t, const run *r, const char *sentence, translation *made)
+eg_status translate(const translator *t, eg_run *run, const char *sentence, translation *made)
 {
     eg_tensor *read = read_sentence(t, sentence), *words[MOST_WORDS], *weights[MOST_WORDS];
     if (!read) {
         return eg_last_error()->code;
     }
     eg_tensor *source = eg_pad_sequences(&read, 1, .maxlen = t->spanish.longest, .pad_after = true);
-    int n = write_words(t, r, source, words, weights);
+    int n = write_words(t, run, source, words, weights);
     eg_tensor *looked = eg_slice(eg_concat(weights, n, 0), 1, 0, eg_numel(read), 1);
     *made = (translation){read, eg_to(eg_concat(words, n, 0), eg_cpu()), eg_to(looked, eg_cpu())};
     return made->written && made->weights ? EG_OK : eg_last_error()->code;
@@ -207,26 +204,10 @@ static void spell(const language *of, const eg_tensor *ids, const char **words)
     }
 }
 
-eg_status translation_draw(const translator *t, const translation *made, const char *path)
+eg_tensor *translation_draw(const translator *t, const translation *made)
 {
     const char *rows[MOST_WORDS], *columns[MOST_WORDS];
-    double *values = malloc((size_t)eg_numel(made->weights) * sizeof *values);
     spell(&t->english, made->written, rows);
     spell(&t->spanish, made->read, columns);
-    const heatmap map = {.values = values,
-                         .rows = (int)eg_size(made->weights, 0),
-                         .columns = (int)eg_size(made->weights, 1),
-                         .row_words = rows,
-                         .column_words = columns,
-                         .least = 0,
-                         .most = 1};
-    font *f = font_if_any();
-    eg_status st =
-        values ? eg_to_values(made->weights, values) : eg_fail(EG_ENOMEM, "translation_draw", "out of memory");
-    canvas *c = st ? NULL : heatmap_draw(&map, f);
-    st = write_png(c, path);
-    canvas_free(c);
-    font_free(f);
-    free(values);
-    return st;
+    return eg_draw_heatmap(made->weights, .row_words = rows, .column_words = columns, .least = 0, .most = 1);
 }

@@ -2,29 +2,32 @@
 #ifndef EXAMPLES_NMT_TRANSLATOR_H
 #define EXAMPLES_NMT_TRANSLATOR_H
 
-#include "../common/run.h"
+#include <egret/run.h>
+
 #include "corpus.h"
 #include "net.h"
 
 typedef struct translator {
-    eg_module *encoder, *decoder, *both; /* the list `both` owns them */
+    eg_module *encoder, *decoder; /* the run's */
     language spanish, english;
     int64_t pairs; /* of its corpus; only known while it learns */
 } translator;
 
-/* A new one; takes over the languages' words, also when it fails. */
-bool translator_new(translator *t, language spanish, language english, int64_t embedding, int64_t units);
+/* A new one, whose networks are the run's; takes over the languages' words, also when it fails. */
+eg_status translator_new(translator *t, eg_run *run, language spanish, language english, int64_t embedding,
+                         int64_t units);
+/* Frees the words. */
 void translator_free(translator *t);
 
 /* How many numbers it learns. */
 int64_t translator_size(const translator *t);
 
-/* Adds the networks to what the run saves, on its device, and the words: a checkpoint is enough to translate
- * with. One of other words, or another number of pairs, is refused. */
-bool translator_save_with(translator *t, run *r);
+/* Adds the words to what the run saves: a checkpoint is enough to translate with. One of other words, or another number
+ * of pairs, is refused. */
+eg_status translator_train_in(eg_run *run, translator *t);
 
 /* The translator of a checkpoint. */
-eg_status translator_open(translator *t, run *r, const char *path);
+eg_status translator_open(translator *t, eg_run *run, const char *path);
 
 /* Words as numbers, i64 [n], "<start>" first and "<end>" last unless there was no room; weights f32
  * [written, read]: where it looked for each word. They belong to the current scope. */
@@ -33,12 +36,12 @@ typedef struct translation {
 } translation;
 
 /* Always takes the likeliest word. EG_EINDEX for a sentence that it has not learned to read. */
-eg_status translate(const translator *t, const run *r, const char *sentence, translation *made);
+eg_status translate(const translator *t, eg_run *run, const char *sentence, translation *made);
 
 /* "esta es mi vida . -> this is my life ." */
 void translation_print(const translator *t, const translation *made);
 
-/* What it looked at, as a PNG. */
-eg_status translation_draw(const translator *t, const translation *made, const char *path);
+/* What it looked at, u8 [3, H, W]. */
+eg_tensor *translation_draw(const translator *t, const translation *made);
 
 #endif

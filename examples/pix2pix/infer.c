@@ -4,23 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../common/sheet.h"
 #include "net.h"
 #include "pairs.h"
-
-/* Only the generator's part of a checkpoint. */
-static eg_status load_latest(eg_module *net, const char *folder)
-{
-    eg_saver *saver = eg_saver_new(folder);
-    int64_t step = -1;
-    eg_status status = eg_saver_module(saver, "generator", net);
-    status = status ? status : eg_saver_restore(saver, &step, .allow_others = true);
-    eg_saver_free(saver);
-    if (!status && step < 0) {
-        status = eg_failf(EG_ESTATE, "pix2pix", "there is no checkpoint in %s", folder);
-    }
-    return status;
-}
 
 /* The plan in -1..1, [1, 3, 256, 256]. */
 static eg_tensor *read_plan(const char *path)
@@ -34,46 +19,42 @@ static eg_tensor *read_plan(const char *path)
 }
 
 /* "a/b.jpg" to "b-made.png". */
-static run_path place(const run_folder *folder, const char *path)
+static void name_of(const char *path, char *name, size_t size)
 {
-    char name[RUN_NAME_MOST + 1];
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
     int length = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
-    snprintf(name, sizeof name, "%.*s-made.png", length < 200 ? length : 200, base);
-    return run_folder_path(folder, name);
+    snprintf(name, size, "%.*s-made.png", length < 200 ? length : 200, base);
 }
 
-static bool make(eg_module *net, eg_device *device, const char *from, const run_folder *folder)
+static void make(eg_run *run, eg_module *net, const char *from)
 {
-    bool good = false;
-    run_path to = place(folder, from);
+    char name[256];
+    name_of(from, name, sizeof name);
     EG_SCOPE {
-        eg_tensor *sheet = sheet_of(eg_module_forward(net, eg_to(read_plan(from), device)), -1, 1, 1, 1);
-        good = sheet && eg_png_save(sheet, to.text) == EG_OK;
+        eg_tensor *plan = read_plan(from), *made = NULL;
+        EG_RUN_COMPUTES(run)
+        {
+            made = eg_module_forward(net, eg_run_here(run, plan));
+        }
+        eg_tensor *sheet = eg_draw_grid(made, .low = -1, .high = 1);
+        eg_run_heed(run, sheet ? EG_OK : eg_last_error()->code);
+        eg_run_heed(run, eg_run_status(run) ? EG_OK : eg_png_save(sheet, eg_run_path(run, name).text));
     }
-    if (good) {
-        printf("%s\n", to.text);
+    if (!eg_run_status(run)) {
+        eg_run_say(run, "%s", eg_run_path(run, name).text);
     }
-    return good;
 }
 
-int pix2pix_infer(char *const *files, int count, const char *model, const run_options *o)
+eg_status pix2pix_infer(eg_run *run, char *const *files, int count, const char *model)
 {
-    run_folder folder;
     if (count == 0) {
-        fprintf(stderr, "pix2pix: --infer needs a FILE\n");
-        return 2;
+        return eg_run_refuse(run, "--infer needs a FILE");
     }
-    eg_device *device = run_device(o);
-    bool good = device && run_folder_open(&folder, o->out, "pix2pix") == EG_OK &&
-                (!o->threads || eg_set_threads((int)o->threads) == EG_OK);
-    eg_module *net = good ? pix2pix_generator() : NULL;
-    eg_status loaded = !net ? EG_EINVAL : model ? eg_module_load(net, model) : load_latest(net, folder.path.text);
-    good = good && loaded == EG_OK && eg_module_to_device(net, device) == EG_OK;
-    eg_seed((uint64_t)o->seed); /* of the dropout, which is the noise */
-    for (int i = 0; i < count && good; i++) {
-        good = make(net, device, files[i], &folder);
+    eg_module *net = eg_run_module(run, "generator", pix2pix_generator());
+    eg_run_heed(run, !net ? EG_OK : model ? eg_module_load(net, model) : eg_run_restore(run, NULL));
+    eg_seed((uint64_t)eg_run_settings_of(run)->seed); /* of the dropout, which is the noise */
+    for (int i = 0; i < count && !eg_run_status(run); i++) {
+        make(run, net, files[i]);
     }
-    eg_module_free(net);
-    return good ? 0 : eg_error_print(stderr);
+    return eg_run_status(run);
 }

@@ -1,6 +1,6 @@
-/* progress.c - see progress.h. */
+/* progress.c - see egret/run/progress.h. */
 #define _POSIX_C_SOURCE 200809L
-#include "progress.h"
+#include <egret/run/progress.h>
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,31 +35,31 @@ static bool speaks_utf8(void)
     return strstr(locale, "UTF-8") || strstr(locale, "utf8") || strstr(locale, "utf-8");
 }
 
-static int terminal_width(void)
+static int terminal_width(FILE *to)
 {
     struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    if (ioctl(fileno(to), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
         return size.ws_col;
     }
     return 80;
 }
 
-void progress_start(progress *p, const char *label, int64_t total, const char *unit)
+void eg_progress_start(eg_progress *p, FILE *to, const char *label, int64_t total, const char *unit)
 {
     const char *terminal = setting("TERM");
-    *p = (progress){.label = label, .unit = unit, .total = total, .started = now()};
-    p->visible = isatty(STDERR_FILENO) && *terminal && strcmp(terminal, "dumb") != 0;
+    *p = (eg_progress){.to = to, .label = label, .unit = unit, .total = total, .started = now()};
+    p->visible = isatty(fileno(to)) && *terminal && strcmp(terminal, "dumb") != 0;
     p->painted = p->visible ? 0 : p->started;
     p->colour = !*setting("NO_COLOR");
     p->unicode = speaks_utf8();
 }
 
-double progress_seconds(const progress *p)
+double eg_progress_seconds(const eg_progress *p)
 {
     return now() - p->started;
 }
 
-void progress_update(progress *p, int64_t done, const char *format, ...)
+void eg_progress_update(eg_progress *p, int64_t done, const char *format, ...)
 {
     double time = now();
     if (p->painted > 0 && time - p->painted < (p->visible ? repaint_after : line_after)) {
@@ -71,17 +71,17 @@ void progress_update(progress *p, int64_t done, const char *format, ...)
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
     /* One column stays free: a full line would wrap on some terminals. A log has no bar. */
-    progress_line(p, done, text, time - p->started, p->visible ? terminal_width() - 1 : 0, line, sizeof line);
-    fprintf(stderr, p->visible ? "\r%s\033[K" : "%s\n", line);
-    fflush(stderr);
+    eg_progress_line(p, done, text, time - p->started, p->visible ? terminal_width(p->to) - 1 : 0, line, sizeof line);
+    fprintf(p->to, p->visible ? "\r%s\033[K" : "%s\n", line);
+    fflush(p->to);
     p->painted = time;
 }
 
-void progress_clear(progress *p)
+void eg_progress_clear(eg_progress *p)
 {
     if (p->visible && p->painted > 0) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
+        fputs("\r\033[K", p->to);
+        fflush(p->to);
         p->painted = 0;
     }
 }
@@ -114,7 +114,7 @@ static void format_time(double seconds, char *text, size_t size)
 }
 
 /* "512/938  loss 0.1234  1.23k images/s  0:12 left" */
-static void format_facts(const progress *p, int64_t done, const char *text, double seconds, char *facts, size_t size)
+static void format_facts(const eg_progress *p, int64_t done, const char *text, double seconds, char *facts, size_t size)
 {
     char rate[32] = "-", left[32] = "", total[32] = "";
     if (seconds > 0 && done > 0) {
@@ -153,7 +153,7 @@ static void cut(char *text, int most)
 }
 
 /* `length` columns of bar, of which the share done is full. */
-static void format_bar(const progress *p, int64_t done, int length, char *bar, size_t size)
+static void format_bar(const eg_progress *p, int64_t done, int length, char *bar, size_t size)
 {
     const char *full = p->unicode ? "━" : "#", *rest = p->unicode ? "─" : ".";
     double share = (double)done / (double)p->total;
@@ -168,8 +168,8 @@ static void format_bar(const progress *p, int64_t done, int length, char *bar, s
     snprintf(bar + used, size - used, "%s", p->colour ? "\033[0m" : "");
 }
 
-void progress_line(const progress *p, int64_t done, const char *text, double seconds, int width, char *line,
-                   size_t size)
+void eg_progress_line(const eg_progress *p, int64_t done, const char *text, double seconds, int width, char *line,
+                      size_t size)
 {
     char facts[TEXT_SIZE + 128], bar[3 * BAR_MOST + 32];
     done = done < 0 ? 0 : p->total > 0 && done > p->total ? p->total : done;
