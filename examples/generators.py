@@ -61,7 +61,7 @@ with tempfile.TemporaryDirectory() as at:
     run("--smoke", "--out", at)
     check("a sheet of the start and of the end", all(is_png(f"{at}/epoch-000{k}.png") for k in (0, 1)))
     check("curves", is_png(at + "/losses.png"))
-    check("a film", not os.path.exists(at + "/epochs.gif") or begins(at + "/epochs.gif", b"GIF89a"))
+    check("a film", not os.path.exists(at + "/epoch.gif") or begins(at + "/epoch.gif", b"GIF89a"))
     run("--sample", "--out", at)
     check("new digits", is_png(at + "/sample.png"))
     check("sampling leaves the run alone", os.path.exists(at + "/log.jsonl"))

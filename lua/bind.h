@@ -39,6 +39,7 @@
 
 /* Leaves the module's table on the stack: `require "egret"`. */
 EG_API int luaopen_egret(lua_State *L);
+EG_API int luaopen_egret_run(lua_State *L); /* the module egret.run, of Lua alone */
 
 /* ---- the state ------------------------------------------------------------------------------------- */
 
@@ -137,6 +138,8 @@ void eg__lua_open_runs(lua_State *L);
 void eg__lua_open_devices(lua_State *L);
 void eg__lua_open_lists(lua_State *L);
 void eg__lua_open_manual(lua_State *L);
+/* Modules in Lua that come with this one. */
+void eg__lua_open_scripts(lua_State *L);
 /* A list, nested or not, of numbers or booleans as a tensor: pushes it. */
 int eg__lua_from_table(lua_State *L);
 int eg__lua_index(lua_State *L);

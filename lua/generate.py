@@ -530,7 +530,7 @@ def wrap_all(h):
 
 def wrappers(h):
     out = ["/* Made by lua/generate.py from the headers. */", "#define _GNU_SOURCE", "#include <stddef.h>",
-           "#include <egret/models.h>", "#include <egret/draw.h>", '#include "lua/bind.h"', ""]
+           "#include <egret/models.h>", '#include "lua/bind.h"', ""]
     out += freeing(h)
     made = wrap_all(h)
     shared = {"eg_gradients_options": "gradients", "eg_gradcheck_options": "gradcheck", "eg_map_options": "map",

@@ -192,8 +192,9 @@ def read_header(into, root, path):
 
 
 def is_for_programs(path):
-    """What programs in C lean on, with loops that are macros and a main to call; scripts have egret.run instead."""
-    return path.parts[-1] == "run.h" or "run" in path.parts[:-1]
+    """What programs in C lean on, with loops that are macros and a main to call; scripts have egret.run instead, and eg.show,
+    eg.plot and eg.heatmap draw for them."""
+    return path.parts[-1] in ("draw.h", "run.h") or "run" in path.parts[:-1]
 
 
 def read(root):

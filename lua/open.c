@@ -32,5 +32,6 @@ int luaopen_egret(lua_State *L)
     eg__lua_open_lists(L);
     eg__lua_open_show(L);
     eg__lua_open_manual(L);
+    eg__lua_open_scripts(L);
     return 1;
 }

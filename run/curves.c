@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "draw/plot.h"
 #include "run/run.h"
 
 /* ---- numbers ---- */
@@ -91,49 +90,47 @@ eg_status eg_run_check_fell(eg_run *run, const char *field, double share)
 
 /* A line through all steps, with gaps where there is no number; through the points there are of a field that most steps
  * do not have. */
-static plot_series series_of(const char *name, eg_tensor *curve)
+static eg_draw_series series_of(const char *name, eg_tensor *curve)
 {
-    int n = (int)eg_numel(curve), count = 0;
-    double *x = eg_data_mut(eg_zeros_like(curve)), *y = eg_data_mut(eg_zeros_like(curve));
-    for (int i = 0; i < n && x && y; i++) {
-        double value = eg_get(curve, i);
-        if (!isnan(value)) {
-            x[count] = i + 1;
-            y[count++] = value;
+    int64_t n = eg_numel(curve);
+    eg_tensor *there = eg_nonzero(eg_logical_not(eg_isnan(curve)));
+    int64_t count = eg_size(there, 0);
+    if (2 * count < n) {
+        eg_tensor *places = eg_reshape(there, EG_SHAPE(-1));
+        return (eg_draw_series){
+            .name = name, .x = eg_add_scalar(eg_cast(places, EG_F64), 1), .y = eg_index_select(curve, 0, places)};
+    }
+    return (eg_draw_series){.name = name, .y = curve, .smooth = n < 50 ? 0 : 0.9};
+}
+
+static bool has_points(eg_tensor *curve)
+{
+    for (int64_t i = 0; i < eg_numel(curve); i++) {
+        if (!isnan(eg_get(curve, i))) {
+            return true;
         }
     }
-    if (x && y && 2 * count < n) {
-        return (plot_series){.name = name, .x = x, .y = y, .count = count};
-    }
-    return (plot_series){.name = name, .y = eg_data(curve), .count = n, .smooth = n < 50 ? 0 : 0.9};
+    return false;
 }
 
 /* Draws what there is of the fields; names end with commas, which become their ends. */
 static eg_status plot_fields(eg_run *run, const char *file, const char *title, char *names)
 {
-    plot_series series[PLOT_MOST_SERIES];
+    eg_draw_series series[EG_DRAW_SERIES_MAX];
     int n = 0;
-    for (char *at = names, *next; at && n < PLOT_MOST_SERIES; at = next) {
+    for (char *at = names, *next; at && n < EG_DRAW_SERIES_MAX; at = next) {
         next = strchr(at, ',');
         if (next) {
             *next++ = '\0';
             next += strspn(next, " ");
         }
         eg_tensor *curve = eg_run_curve(run, at);
-        if (curve && eg_numel(curve)) {
+        if (curve && has_points(curve)) {
             series[n++] = series_of(at, curve);
         }
     }
-    font *words = font_if_any();
-    canvas *c = plot_draw(&(plot){.title = title, .x_label = "step", .series = series, .count = n}, words);
-    eg_status st = c ? EG_OK : eg_last_error()->code;
-    if (c) {
-        eg_tensor *flat = eg_from(EG_SHAPE(c->height, c->width, 3), EG_U8, c->pixels);
-        st = eg_png_save(eg_permute(flat, EG_AXES(2, 0, 1)), eg_run_path(run, file).text);
-    }
-    canvas_free(c);
-    font_free(words);
-    return st;
+    eg_tensor *picture = eg_draw_plot(series, n, .title = title, .x_label = "step");
+    return picture ? eg_png_save(picture, eg_run_path(run, file).text) : eg_last_error()->code;
 }
 
 eg_status eg_run_plot(eg_run *run, const char *file, const char *title, const char *fields)
@@ -163,14 +160,21 @@ eg_status eg_run_picture(eg_run *run, const char *name, eg_tensor *image)
     return eg_run_heed(run, save_picture(run, name, file, image));
 }
 
-static void epoch_file(char *file, size_t size, const char *name, int64_t epoch)
+static void name_epoch(char *file, size_t size, const char *name, int64_t epoch)
 {
     snprintf(file, size, "%.200s-%04lld.png", name, (long long)epoch);
+}
+
+eg_path run_epoch_picture(const eg_run *run, const char *name, int64_t epoch)
+{
+    char file[EG_NAME_MOST + 1];
+    name_epoch(file, sizeof file, name, epoch);
+    return eg_run_path(run, file);
 }
 
 eg_status eg_run_epoch_picture(eg_run *run, const char *name, eg_tensor *image)
 {
     char file[EG_NAME_MOST + 1];
-    epoch_file(file, sizeof file, name, run->step ? run->epochs_done + 1 : 0);
+    name_epoch(file, sizeof file, name, run->step ? run->epochs_done + 1 : 0);
     return eg_run_heed(run, save_picture(run, name, file, image));
 }

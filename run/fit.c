@@ -133,11 +133,11 @@ eg_status eg_fit_with(eg_run *run, eg_module *net, eg_optim *optim, eg_loss_fn l
 {
     fit f = {.run = run, .net = net, .loss = loss};
     eg__options(&f.o, sizeof f.o, options);
-    f.trained = eg_run_metrics(run, "trained");
-    f.valid = eg_run_metrics(run, "valid");
+    f.trained = eg_run_metrics(run, "metrics");
+    f.valid = eg_run_metrics(run, "valid-metrics");
     eg_run_train_on(run, train_data);
     if (f.o.valid) {
-        eg_run_dataset(run, f.o.valid);
+        eg_run_dataset(run, "valid", f.o.valid);
     }
     if (f.o.schedule && !run->status) {
         eg_run_heed(run, eg_optim_follow(optim, f.o.schedule));

@@ -15,11 +15,10 @@ static eg_status save_part(eg_run *run, const run_part *p)
         snprintf(scale, sizeof scale, "%.90s-scale", p->name);
         st = eg_saver_optim(run->saver, p->name, p->optim);
         return st || !p->scaler ? st : eg_saver_scaler(run->saver, scale, p->scaler);
-    case RUN_TRAIN:
-        return eg_saver_dataset(run->saver, p->name, p->dataset);
+    case RUN_DATASET:
+        return *p->name ? eg_saver_dataset(run->saver, p->name, p->dataset) : EG_OK;
     case RUN_METRICS:
         return eg_saver_metrics(run->saver, p->name, p->metrics);
-    case RUN_DATASET:
     case RUN_THING:
         return EG_OK;
     case RUN_TENSOR:
@@ -85,7 +84,10 @@ eg_optim *eg_run_optim(eg_run *run, const char *name, eg_optim *optim)
 eg_dataset *eg_run_train_on(eg_run *run, eg_dataset *d)
 {
     bool other = d && run->data;
-    eg_status st = d ? take(run, other ? "other" : "train", &(run_part){.kind = RUN_TRAIN, .dataset = d}) : missing();
+    if (other && d == run->data) {
+        return d;
+    }
+    eg_status st = d ? take(run, other ? "other" : "train", &(run_part){.kind = RUN_DATASET, .dataset = d}) : missing();
     st = st || !other ? st : eg_fail(EG_ESTATE, "eg_run_train_on", "the run has data to train on already");
     if (!st) {
         run->data = d;
@@ -99,9 +101,10 @@ eg_dataset *eg_run_train_on(eg_run *run, eg_dataset *d)
     return eg_run_heed(run, st) ? NULL : d;
 }
 
-eg_dataset *eg_run_dataset(eg_run *run, eg_dataset *d)
+eg_dataset *eg_run_dataset(eg_run *run, const char *name, eg_dataset *d)
 {
-    eg_status st = d ? take(run, "", &(run_part){.kind = RUN_DATASET, .dataset = d}) : missing();
+    const run_part part = {.kind = RUN_DATASET, .dataset = d};
+    eg_status st = d ? take(run, name ? name : "", &part) : missing();
     return eg_run_heed(run, st) ? NULL : d;
 }
 

@@ -25,10 +25,9 @@ typedef struct run_mean {
 typedef enum run_part_kind {
     RUN_MODULE,
     RUN_OPTIM,
-    RUN_TRAIN, /* the dataset of the steps */
     RUN_METRICS,
-    RUN_DATASET, /* no part of checkpoints */
-    RUN_THING,
+    RUN_DATASET,
+    RUN_THING,  /* no part of checkpoints */
     RUN_TENSOR, /* from here on not the run's */
     RUN_NUMBER,
     RUN_OTHER
@@ -75,9 +74,9 @@ struct eg_run {
     bool heeds_signals;
 
     int64_t step, steps, per_epoch, epochs_done;
-    int64_t no_better; /* evaluations since the best one */
-    bool in_step;      /* the body of a step */
-    eg_scope scope;    /* of a pass; open while in_pass */
+    int64_t no_better;      /* evaluations since the best one */
+    bool in_epoch, in_step; /* the body of a step */
+    eg_scope scope;         /* of a pass; open while in_pass */
     bool in_pass;
     eg_run_walk walk; /* of the steps */
     eg_progress bar;
@@ -104,6 +103,11 @@ eg_status run_open_saver(eg_run *run);
 eg_status run_open_logs(eg_run *run, bool append);
 /* They are open: with the run, or, of one that was restored, behind what is there. */
 eg_status run_need_logs(eg_run *run);
+
+/* ---- curves.c ---- */
+
+/* The file of a picture behind an epoch. */
+eg_path run_epoch_picture(const eg_run *run, const char *name, int64_t epoch);
 
 /* ---- parts.c ---- */
 

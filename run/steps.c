@@ -204,32 +204,36 @@ static void begin_epoch(eg_run *run)
     run->epoch_began = clock.started;
 }
 
-/* The loops are over. */
-static bool leave(eg_run *run)
-{
-    if (run->heeds_signals && !run->status) { /* else when the run ends, after its words */
-        run->heeds_signals = false;
-        signals_release();
-    }
-    return false;
-}
-
 static bool has_epochs_left(const eg_run *run)
 {
     return run_has_steps_left(run) && (run->steps || (run->data && run->epochs_done < run->settings.epochs));
 }
 
-bool eg_run_first_epoch(eg_run *run)
+/* The next epoch, or the end of the loops. */
+static void go_on(eg_run *run)
 {
-    if (eg_run_open(run)) {
-        return false;
+    run->in_epoch = has_epochs_left(run);
+    if (run->in_epoch) {
+        begin_epoch(run);
+    } else if (run->heeds_signals && !run->status) { /* else when the run ends, after its words */
+        run->heeds_signals = false;
+        signals_release();
     }
-    run->heeds_signals = run->heeds_signals || signals_hold();
+}
+
+void eg_run_first_epoch(eg_run *run)
+{
+    run->heeds_signals = run->heeds_signals || (!run->status && signals_hold());
+    eg_run_open(run);
     if (!run->steps && !run->data) {
         eg_run_heed(run, eg_fail(EG_EINVAL, "eg_run", "without a dataset a run needs --steps"));
     }
-    begin_epoch(run);
-    return has_epochs_left(run) || leave(run);
+    go_on(run);
+}
+
+bool eg_run_in_epoch(const eg_run *run)
+{
+    return run->in_epoch;
 }
 
 static void say_epoch(eg_run *run)
@@ -244,29 +248,32 @@ static void say_epoch(eg_run *run)
     }
 }
 
-bool eg_run_next_epoch(eg_run *run)
+/* What belongs behind an epoch that is over. */
+static void end_epoch(eg_run *run)
 {
-    if (run->in_pass) { /* left by break */
-        run_end_pass(run);
-    }
-    if (run->status || eg_run_heed(run, run_catch_up(run))) {
-        return leave(run);
-    }
     run->epochs_done++;
     for (int i = 0; i < run->hook_count && !run->status; i++) {
         if (run->hooks[i].epoch) {
             call_hook(run, run->hooks[i].epoch, run->hooks[i].user);
         }
     }
-    if (run->status) {
-        return leave(run);
+    if (!run->status) {
+        say_epoch(run);
     }
-    say_epoch(run);
-    if (run_heed_signal(run) || run_save(run)) {
-        return leave(run);
+    if (!run->status && !run_heed_signal(run) && !run->status) {
+        run_save(run);
     }
-    begin_epoch(run);
-    return has_epochs_left(run) || leave(run);
+}
+
+void eg_run_next_epoch(eg_run *run)
+{
+    if (run->in_pass) { /* left by break */
+        run_end_pass(run);
+    }
+    if (!run->status && !eg_run_heed(run, run_catch_up(run))) {
+        end_epoch(run);
+    }
+    go_on(run);
 }
 
 /* ---- hooks ---- */

@@ -47,7 +47,7 @@ static void open_school(school *s, const options *o)
     double lr = set->smoke ? 1e-3 : o->lr;
     s->adam = eg_run_optim(s->run, "adam", eg_adam_new(eg_module_parameters(net), .lr = lr, .epsilon_outside = true));
     eg_run_train_on(s->run, batches(set, EG_TRAIN, drawn));
-    s->test = eg_run_dataset(s->run, batches(set, EG_TEST, drawn / 6));
+    s->test = eg_run_dataset(s->run, "test", batches(set, EG_TEST, drawn / 6));
     s->codes = eg_normal(EG_SHAPE(SHEET, LATENT), 0, 1, EG_F32);
     eg_run_tensor(s->run, "codes", s->codes);
 }
@@ -85,7 +85,7 @@ static eg_status learn(school *s)
 {
     eg_run *run = s->run;
     if (!eg_run_open(run) && eg_run_step(run) == 0) {
-        eg_run_epoch_picture(run, "digits", draw(s, s->codes));
+        eg_run_epoch_picture(run, "epoch", draw(s, s->codes));
     }
     EG_RUN_EPOCHS(run)
     {
@@ -98,11 +98,11 @@ static eg_status learn(school *s)
         }
         EG_SCOPE {
             eg_run_log(run, EG_REAL("elbo", examine(s)));
-            eg_run_epoch_picture(run, "digits", eg_run_status(run) ? NULL : draw(s, s->codes));
+            eg_run_epoch_picture(run, "epoch", eg_run_status(run) ? NULL : draw(s, s->codes));
         }
     }
     eg_run_plot(run, "losses.png", "Variational autoencoder: minus the ELBO", "loss");
-    eg_run_film(run, "digits");
+    eg_run_film(run, "epoch");
     return eg_run_check_fell(run, "loss", 0.8);
 }
 

@@ -77,7 +77,7 @@ static eg_status play(game *g)
 {
     eg_run *run = g->run;
     if (!eg_run_open(run) && eg_run_step(run) == 0) {
-        eg_run_epoch_picture(run, "digits", draw(g, g->noise));
+        eg_run_epoch_picture(run, "epoch", draw(g, g->noise));
     }
     EG_RUN_EPOCHS(run)
     {
@@ -86,11 +86,11 @@ static eg_status play(game *g)
             turn(g, sample[0]);
         }
         EG_SCOPE {
-            eg_run_epoch_picture(run, "digits", eg_run_status(run) ? NULL : draw(g, g->noise));
+            eg_run_epoch_picture(run, "epoch", eg_run_status(run) ? NULL : draw(g, g->noise));
         }
     }
     eg_run_plot(run, "losses.png", "DCGAN", "generator, discriminator");
-    eg_run_film(run, "digits");
+    eg_run_film(run, "epoch");
     return eg_run_check_fell(run, "discriminator", 0.9);
 }
 

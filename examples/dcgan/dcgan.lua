@@ -5,7 +5,7 @@
 package.path = (arg[0]:match "^(.*)/" or ".") .. "/../common/?.lua;" .. package.path
 local eg = require "egret"
 local glyphs = require "glyphs"
-local run = require "run" {
+local run = require "egret.run" {
     name = "dcgan", about = "Lets two nets play until one of them writes digits.",
     data = "folder with the MNIST files, plain or .gz; without it digits are drawn",
     epochs = 20, batch = 256, drawn = {20000, "how many digits to draw"},

@@ -46,7 +46,7 @@ static eg_status work(eg_run *run, void *user)
     eg_dataset *train =
         eg_run_train_on(run, eg_dataset_prefetch(eg_dataset_batch(digits, s->batch, .drop_last = true), 4));
     eg_dataset *test = eg_run_dataset(
-        run, eg_dataset_prefetch(eg_dataset_batch(digits_source(s->data, EG_TEST, seed, tests), 100), 4));
+        run, NULL, eg_dataset_prefetch(eg_dataset_batch(digits_source(s->data, EG_TEST, seed, tests), 100), 4));
     eg_module *net = eg_run_module(run, "net", digits_net());
     eg_optim *adam = eg_run_optim(run, "adam", eg_adam_new(eg_module_parameters(net), .lr = o->lr));
     eg_schedule plan = EG_SCHEDULE(.kind = EG_RATE_COSINE, .lr = o->lr, .steps = eg_run_steps(run));

@@ -2,7 +2,7 @@
 package.path = (arg[0]:match "^(.*)/" or ".") .. "/../common/?.lua;" .. package.path
 local eg = require "egret"
 local glyphs = require "glyphs"
-local run = require "run" {
+local run = require "egret.run" {
     name = "digits", about = "Trains a small convolutional network to read digits and shows what it learned.",
     data = "folder with the four MNIST files, plain or .gz; without it digits are drawn",
     epochs = 3, batch = 64, drawn = {20000, "how many digits to draw"}, lr = {2e-3, "learning rate at the start"},

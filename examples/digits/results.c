@@ -2,10 +2,9 @@
 #include "results.h"
 
 #include <stdio.h>
+#include <string.h>
 
-#include "draw/grid.h"
-#include "draw/plot.h"
-#include "../common/write_png.h"
+#include <egret/draw.h>
 
 enum { CELLS = RESULTS_FIRST + RESULTS_WRONG, PIXELS = RESULTS_SIDE * RESULTS_SIDE };
 
@@ -57,51 +56,27 @@ double results_accuracy(const results *r)
 
 /* ---- pictures ------------------------------------------------------------------------------ */
 
-static eg_status write_and_free(canvas *c, const char *path)
-{
-    eg_status st = write_png(c, path);
-    canvas_free(c);
-    return st;
-}
-
 eg_status results_grid(const results *r, const char *path)
 {
-    grid_cell cells[CELLS];
+    uint8_t pixels[CELLS][PIXELS];
     char captions[CELLS][16], title[120];
+    const char *words[CELLS];
+    bool wrong[CELLS];
     int count = r->first_count + r->wrong_count;
     for (int i = 0; i < count; i++) {
         const result *d = i < r->first_count ? &r->first[i] : &r->wrong[i - r->first_count];
-        bool wrong = d->label != d->guess;
-        snprintf(captions[i], sizeof captions[i], wrong ? "%d, not %d" : "%d", d->guess, d->label);
-        cells[i] = (grid_cell){d->pixels, captions[i], wrong};
+        wrong[i] = d->label != d->guess;
+        snprintf(captions[i], sizeof captions[i], wrong[i] ? "%d, not %d" : "%d", d->guess, d->label);
+        words[i] = captions[i];
+        memcpy(pixels[i], d->pixels, PIXELS);
     }
     snprintf(title, sizeof title, "%lld of %lld digits read right (%.2f %%)", (long long)r->right, (long long)r->seen,
              results_accuracy(r));
-    const grid g = {.title = title,
-                    .cells = cells,
-                    .count = count,
-                    .columns = 12,
-                    .width = RESULTS_SIDE,
-                    .height = RESULTS_SIDE,
-                    .channels = 1};
-    font *f = font_if_any();
-    canvas *c = grid_draw(&g, f);
-    font_free(f);
-    return write_and_free(c, path);
-}
-
-eg_status results_curve(const double *losses, int count, const char *path)
-{
-    const double smooth = count > 20 ? 1 - 20.0 / count : 0;
-    const plot_series series = {.name = "training loss", .y = losses, .count = count, .smooth = smooth};
-    const plot p = {.title = "Cross entropy while training",
-                    .x_label = "step",
-                    .y_label = "loss",
-                    .series = &series,
-                    .count = 1,
-                    .log_y = true};
-    font *f = font_if_any();
-    canvas *c = plot_draw(&p, f);
-    font_free(f);
-    return write_and_free(c, path);
+    eg_status st = EG_OK;
+    EG_SCOPE {
+        eg_tensor *images = eg_from(EG_SHAPE(count, 1, RESULTS_SIDE, RESULTS_SIDE), EG_U8, pixels);
+        eg_tensor *sheet = eg_draw_grid(images, .title = title, .captions = words, .wrong = wrong, .columns = 12);
+        st = sheet ? eg_png_save(sheet, path) : eg_last_error()->code;
+    }
+    return st;
 }

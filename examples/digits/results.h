@@ -27,7 +27,4 @@ double results_accuracy(const results *r);
 /* The digits kept in r on one sheet, with what they were read as; wrong ones in red. */
 eg_status results_grid(const results *r, const char *path);
 
-/* The loss of each step. */
-eg_status results_curve(const double *losses, int count, const char *path);
-
 #endif

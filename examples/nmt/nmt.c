@@ -52,7 +52,7 @@ static eg_status open_data(job *j)
         return eg_last_error()->code;
     }
     train = eg_dataset_shuffle(train, j->c.pairs, .seed = (uint64_t)s->seed);
-    j->test = eg_run_dataset(j->run, eg_dataset_batch(test, s->batch));
+    j->test = eg_run_dataset(j->run, NULL, eg_dataset_batch(test, s->batch));
     eg_run_train_on(j->run, eg_dataset_batch(train, s->batch, .drop_last = true));
     return eg_run_status(j->run);
 }
@@ -72,9 +72,7 @@ static eg_status open_job(job *j, options *o)
     st = st ? st : translator_new(&j->t, j->run, j->c.spanish, j->c.english, o->embedding, o->units);
     j->t.pairs = j->c.pairs;
     st = st ? st : open_data(j);
-    eg_parameters all[] = {eg_module_parameters(j->t.encoder), eg_module_parameters(j->t.decoder)};
-    j->adam = st ? NULL : eg_adam_new(all[0], .lr = 1e-3, .epsilon_outside = true);
-    st = st ? st : eg_optim_add(j->adam, all[1]);
+    j->adam = st ? NULL : eg_adam_new(eg_module_parameters(j->t.both), .lr = 1e-3, .epsilon_outside = true);
     eg_run_optim(j->run, "adam", j->adam);
     return st ? st : translator_train_in(j->run, &j->t);
 }

@@ -1,10 +1,10 @@
 -- Translating with attention: a network reads Spanish, writes English, and shows where it looks while it writes
 -- (Bahdanau, Cho, Bengio 2014).
 local here = arg[0]:match "^(.*)/" or "."
-package.path = here .. "/?.lua;" .. here .. "/../common/?.lua;" .. package.path
+package.path = here .. "/?.lua;" .. package.path
 local eg = require "egret"
 local corpus = require "corpus"
-local run = require "run" {
+local run = require "egret.run" {
     name = "nmt", about = "Learns to translate Spanish into English and shows where it looks while it writes.",
     data = "folder with spa.txt or spa.txt.gz; without it a grammar makes sentences",
     epochs = 10, batch = 64, pairs = {0, "the first lines; 0: 30000, of the grammar 12000"},

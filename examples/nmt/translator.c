@@ -7,8 +7,9 @@ eg_status translator_new(translator *t, eg_run *run, language spanish, language 
                          int64_t units)
 {
     *t = (translator){.spanish = spanish, .english = english};
-    t->encoder = eg_run_module(run, "encoder", nmt_encoder(eg_vocabulary_size(spanish.words), embedding, units));
-    t->decoder = eg_run_module(run, "decoder", nmt_decoder(eg_vocabulary_size(english.words), embedding, units));
+    t->encoder = nmt_encoder(eg_vocabulary_size(spanish.words), embedding, units);
+    t->decoder = nmt_decoder(eg_vocabulary_size(english.words), embedding, units);
+    t->both = eg_run_module(run, "net", eg_module_list_new(t->encoder, t->decoder));
     return eg_run_status(run);
 }
 
@@ -19,19 +20,14 @@ void translator_free(translator *t)
     *t = (translator){0};
 }
 
-static int64_t size_of(eg_module *m)
+int64_t translator_size(const translator *t)
 {
-    eg_parameters all = eg_module_parameters(m);
+    eg_parameters all = eg_module_parameters(t->both);
     int64_t size = 0;
     for (int i = 0; i < all.count; i++) {
         size += eg_numel(all.tensors[i]);
     }
     return size;
-}
-
-int64_t translator_size(const translator *t)
-{
-    return size_of(t->encoder) + size_of(t->decoder);
 }
 
 /* ---- words in checkpoints -------------------------------------------------------------------- */
@@ -110,8 +106,8 @@ eg_status translator_open(translator *t, eg_run *run, const char *path)
         return eg_last_error()->code;
     }
     eg_status st = read_words(file, &spanish, &english);
-    eg_tensor *read = !st ? eg_tensors_get(file, "encoder/embedding.weight") : NULL;
-    eg_tensor *write = read ? eg_tensors_get(file, "decoder/word.weight") : NULL;
+    eg_tensor *read = !st ? eg_tensors_get(file, "net/0.embedding.weight") : NULL;
+    eg_tensor *write = read ? eg_tensors_get(file, "net/1.word.weight") : NULL;
     int64_t embedding = eg_size(read, 1), units = eg_size(write, 1);
     eg_tensors_free(file);
     *t = (translator){.spanish = spanish, .english = english};

@@ -8,7 +8,7 @@
 #include "net.h"
 
 typedef struct translator {
-    eg_module *encoder, *decoder; /* the run's */
+    eg_module *encoder, *decoder, *both; /* the run's */
     language spanish, english;
     int64_t pairs; /* of its corpus; only known while it learns */
 } translator;

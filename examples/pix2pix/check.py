@@ -51,7 +51,7 @@ def killed_and_resumed(at, whole):
     """Kills a run with no warning, in the middle of an epoch and after a checkpoint."""
     kill(7, program, "--smoke", out=at)
     said = run("--smoke", "--resume", "--out", at)
-    check("it goes on", "going on behind step 5" in said, said)
+    check("it goes on", "going on behind step 6" in said, said)
     is_the_same(at, whole)
 
 
@@ -164,7 +164,7 @@ with tempfile.TemporaryDirectory() as at:
     check("three epochs and the test", "epoch 3:" in said and "2 test pairs" in said, said)
     check("pictures and curves", all(is_png(f"{smoke}/{name}.png") for name in (
         "epoch-0001", "epoch-0003", "test/0001", "test/0002", "losses", "distance")))
-    check("a film", not os.path.exists(smoke + "/epochs.gif") or begins(smoke + "/epochs.gif", b"GIF89a"))
+    check("a film", not os.path.exists(smoke + "/epoch.gif") or begins(smoke + "/epoch.gif", b"GIF89a"))
     infer(at, smoke)
     killed_and_resumed(at + "/killed", smoke)
     shutil.rmtree(at + "/killed")

@@ -57,7 +57,7 @@ static void open_pairs(job *j, const options *o)
     eg_dataset *order = eg_dataset_shuffle(pairs_numbers(train), n, .seed = seed);
     eg_dataset *jittered = eg_dataset_map(order, pairs_jittered, train, .workers = 2, .seed = seed);
     eg_run_train_on(j->run, eg_dataset_prefetch(eg_dataset_batch(jittered, s->batch, .drop_last = true), 2));
-    j->test = eg_run_dataset(j->run, eg_dataset_batch(eg_dataset_map(pairs_numbers(test), pairs_plain, test), 1));
+    j->test = eg_run_dataset(j->run, NULL, eg_dataset_batch(eg_dataset_map(pairs_numbers(test), pairs_plain, test), 1));
 }
 
 static eg_optim *adam(eg_run *run, const char *name, eg_module *net, double lr)

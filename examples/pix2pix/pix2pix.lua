@@ -3,10 +3,10 @@
 -- A generator draws a photo of a plan, a critic learns to tell drawn photos from real ones patch by patch, and the
 -- generator learns both from the critic and from the photo it should have drawn.
 local here = arg[0]:match "^(.*)/" or "."
-package.path = here .. "/?.lua;" .. here .. "/../common/?.lua;" .. package.path
+package.path = here .. "/?.lua;" .. package.path
 local eg = require "egret"
 local pairs = require "pairs"
-local run = require "run" {
+local run = require "egret.run" {
     name = "pix2pix", about = "Learns to turn plans of house fronts into photos.",
     data = "folder with the folders train and val of pictures: photo left, plan right; without it pairs are drawn",
     epochs = 200, batch = 1, drawn = {400, "how many pairs to draw"}, lr = {2e-4, "learning rate of both nets"},

@@ -36,13 +36,10 @@
 #define EGRET_RUN_H
 
 #include <egret/draw.h>
-#include <egret/events.h>
-#include <egret/precision.h>
+#include <egret/egret.h>
 #include <egret/run/flags.h>
 #include <egret/run/folder.h>
 #include <egret/run/progress.h>
-#include <egret/saver.h>
-#include <egret/tape.h>
 
 EG_BEGIN_DECLS
 
@@ -127,10 +124,11 @@ EG_API eg_status eg_run_folder(eg_run *run, const char *name);
  * loss scaler of its own with --precision f16. */
 EG_API eg_module *eg_run_module(eg_run *run, const char *name, eg_module *m);
 EG_API eg_optim *eg_run_optim(eg_run *run, const char *name, eg_optim *optim);
-/* What the steps walk over: samples are given on the run's device. */
+/* What the steps walk over, "train" in checkpoints. Given once; the same one again is fine. */
 EG_API eg_dataset *eg_run_train_on(eg_run *run, eg_dataset *d);
-/* One that is owned, no more: of other data, walked over by EG_RUN_EACH or eg_evaluate. */
-EG_API eg_dataset *eg_run_dataset(eg_run *run, eg_dataset *d);
+/* Other data, walked over by EG_RUN_EACH or eg_evaluate. name NULL: how far a pass over them got is in no checkpoint,
+ * as it need not be where they are not shuffled. */
+EG_API eg_dataset *eg_run_dataset(eg_run *run, const char *name, eg_dataset *d);
 /* Anything else that must live as long as these: freed after them. */
 EG_API eg_status eg_run_own(eg_run *run, void *thing, void (*free_thing)(void *));
 /* How losses are scaled with --precision f16, by optimizers that come later; without it as eg_scaler_new does. */
@@ -170,10 +168,11 @@ EG_API int64_t eg_run_epoch(const eg_run *run);
  * an epoch comes a line of what it was like, and a checkpoint: what the body of EG_RUN_EPOCHS does behind the steps -
  * evaluate, draw - is in it. After a failure or a signal the steps end, and so must the body: ask eg_run_status. Do not
  * leave either by break or return; eg_run_stop ends them. */
-#define EG_RUN_EPOCHS(run)        for (bool eg_epoch_ = eg_run_first_epoch(run); eg_epoch_; eg_epoch_ = eg_run_next_epoch(run))
+#define EG_RUN_EPOCHS(run)        for (eg_run_first_epoch(run); eg_run_in_epoch(run); eg_run_next_epoch(run))
 #define EG_RUN_STEPS(sample, run) for (eg_tensor *const *sample = eg_run_first(run); sample; sample = eg_run_next(run))
-EG_API bool eg_run_first_epoch(eg_run *run);
-EG_API bool eg_run_next_epoch(eg_run *run);
+EG_API void eg_run_first_epoch(eg_run *run);
+EG_API bool eg_run_in_epoch(const eg_run *run);
+EG_API void eg_run_next_epoch(eg_run *run);
 EG_API eg_tensor *const *eg_run_first(eg_run *run);
 EG_API eg_tensor *const *eg_run_next(eg_run *run);
 /* The step under way is the last: no failure, and the run ends as it does after all steps. `why` is said; NULL: nothing

@@ -1,6 +1,6 @@
--- run.lua - what the examples in Lua share: the command line, the folder, checkpoints, curves.
+-- training.lua - the module egret.run, what training programs need: the command line, the folder, checkpoints, curves.
 --
---     local run = require "run" {name = "digits", about = "Learns to read digits.", data = "a folder of MNIST",
+--     local run = require "egret.run" {name = "digits", about = "Learns to read digits.", data = "a folder of MNIST",
 --                                epochs = 3, batch = 64, smoke = {steps = 40},
 --                                lr = {2e-3, "learning rate"}}                     -- options of its own
 --     run:module("net", net)

@@ -68,13 +68,13 @@ gif *gif_new(const char *path, int width, int height, double seconds)
     g->stream = g->path ? open_memstream(&g->bytes, &g->size) : NULL;
     if (!g->stream) {
         g->failed = eg_failf(EG_ENOMEM, "gif_new", "out of memory");
-        gif_close(g);
+        gif_close(g, false);
         return NULL;
     }
     int error = 0;
     g->out = EGifOpen(g->stream, write_to, &error);
     if (g->out ? put_head(g) : complain(g, error)) {
-        gif_close(g);
+        gif_close(g, false);
         return NULL;
     }
     return g;
@@ -124,24 +124,11 @@ eg_status gif_add(gif *g, const uint8_t *pixels, int channels)
     return put_frame(g, &p) ? EG_OK : complain(g, g->out->Error);
 }
 
-eg_status gif_add_canvas(gif *g, const canvas *c)
+eg_status gif_close(gif *g, bool write)
 {
-    if (c->width != g->width || c->height != g->height) {
-        g->failed = EG_EINVAL;
-        return eg_failf(g->failed, "gif_add", "a frame of %d x %d pixels does not fit into %s, which has %d x %d",
-                        c->width, c->height, g->path, g->width, g->height);
-    }
-    return gif_add(g, c->pixels, 3);
-}
-
-eg_status gif_close(gif *g)
-{
-    if (!g) {
-        return eg_last_error()->code;
-    }
     int error = 0;
     eg_status st = g->failed;
-    if (!st && !g->frames) {
+    if (!st && write && !g->frames) {
         st = eg_failf(EG_ESTATE, "gif_close", "%s would have no frame", g->path);
     }
     if (g->out && EGifCloseFile(g->out, &error) != GIF_OK && !st) {
@@ -150,7 +137,7 @@ eg_status gif_close(gif *g)
     if (g->stream && fclose(g->stream) && !st) {
         st = eg_failf(EG_ENOMEM, "gif_close", "out of memory for %s", g->path);
     }
-    st = st ? st : eg_file_write(g->path, g->bytes, g->size);
+    st = st || !write ? st : eg_file_write(g->path, g->bytes, g->size);
     free(g->bytes);
     free(g->path);
     free(g->index);

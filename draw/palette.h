@@ -1,8 +1,8 @@
 /* palette.h - at most 256 colours for a picture. */
-#ifndef EXAMPLES_PALETTE_H
-#define EXAMPLES_PALETTE_H
+#ifndef DRAW_PALETTE_H
+#define DRAW_PALETTE_H
 
-#include "draw/canvas.h"
+#include "canvas.h"
 
 typedef struct palette {
     rgb colour[256];

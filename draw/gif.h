@@ -4,19 +4,18 @@
  *     for (...) {
  *         gif_add(film, pixels, 1);
  *     }
- *     gif_close(film);
+ *     gif_close(film, true);
  *
  * Each frame has at most 256 colours: gray pictures and those with few colours are exact; of others
  * the colours are the means of 256 boxes, made by cutting again and again the box whose colours vary
  * most, and mixed by dots. */
-#ifndef EXAMPLES_GIF_H
-#define EXAMPLES_GIF_H
+#ifndef DRAW_GIF_H
+#define DRAW_GIF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <egret/error.h>
-
-#include "draw/canvas.h"
 
 typedef struct gif gif;
 
@@ -26,10 +25,8 @@ gif *gif_new(const char *path, int width, int height, double seconds);
 /* Adds a frame of height x width x channels bytes, 1 (gray) or 3 (RGB). After a failure only
  * gif_close is left. */
 eg_status gif_add(gif *g, const uint8_t *pixels, int channels);
-eg_status gif_add_canvas(gif *g, const canvas *c);
 
-/* Puts the file into its place, unless something failed or there is no frame, and frees. Returns the
- * first failure; given NULL, what is on record. */
-eg_status gif_close(gif *g);
+/* Puts the file into its place, if it is to be written and nothing failed, and frees. Returns the first failure. */
+eg_status gif_close(gif *g, bool write);
 
 #endif

@@ -1,0 +1,24 @@
+/* scripts.c - modules written in Lua that come with this one. */
+#include "lua/bind.h"
+
+static const char training[] =
+#include "training.lua.h"
+    ;
+
+/* require "egret.run": see training.lua. Its chunk gives the module, as one of a file does. */
+int luaopen_egret_run(lua_State *L)
+{
+    if (luaL_loadbufferx(L, training, sizeof training - 1, "=egret.run", "t") != LUA_OK) {
+        return lua_error(L);
+    }
+    lua_call(L, 0, 1);
+    return 1;
+}
+
+void eg__lua_open_scripts(lua_State *L)
+{
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_pushcfunction(L, luaopen_egret_run);
+    lua_setfield(L, -2, "egret.run");
+    lua_pop(L, 1);
+}
