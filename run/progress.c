@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include <egret/run/progress.h>
 
+#include "lib/core/environment.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +25,7 @@ static double now(void)
 
 static const char *setting(const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = eg__getenv(name);
     return value ? value : "";
 }
 
