@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "data/image/codec.h"
+#include "data/image/loops.h"
 #include "data/image/scaled_crop.h"
 
 static const char me[] = "eg_image_decode_crop";
@@ -199,37 +200,15 @@ static bool make_taps(eg__taps *t, axis x, bool mirror, bool within)
     return true;
 }
 
-eg__shrink_fn eg__shrink_run_base;
-#ifdef EG_HAVE_AVX2
-eg__shrink_fn eg__shrink_run_avx2;
-#endif
-#ifdef EG_HAVE_AVX512
-eg__shrink_fn eg__shrink_run_avx512;
-#endif
-
-static eg__shrink_fn *best_shrink(void)
-{
-    const char *isa = eg_cpu_isa();
-#ifdef EG_HAVE_AVX512
-    if (!strcmp(isa, "avx512")) {
-        return eg__shrink_run_avx512;
-    }
-#endif
-#ifdef EG_HAVE_AVX2
-    if (!strcmp(isa, "avx2")) {
-        return eg__shrink_run_avx2;
-    }
-#endif
-    (void)isa;
-    return eg__shrink_run_base;
-}
+EG__LOOP(eg__shrink_fn, eg__shrink_run, best_shrink)
 
 /* The part of job->pixels as f32 [height, width, 3]. */
 static eg_tensor *shrink(const eg__image_job *job, const crop *c)
 {
     int64_t rows = job->pixels->shape[0], columns = job->pixels->shape[1];
     bool mirror = !c->o.no_flip && c->o.centre <= 0 && c->u[DRAWS] < 0.5;
-    eg__shrink s = {.from = (const uint8_t *)eg__ptr(job->pixels), .stride = 4 * columns, .columns = columns};
+    eg__shrink s = {
+        .from = (const uint8_t *)eg__ptr(job->pixels), .stride = 4 * columns, .columns = columns, .step = 4};
     for (int k = 0; k < 3; k++) {
         double std = c->o.std[k] ? c->o.std[k] : 1;
         s.scale[k] = (float)(1 / (255 * std));

@@ -3,34 +3,9 @@
 #include <egret/ops.h>
 #include <math.h>
 
-#include "lib/ops/dispatch.h"
+#include "data/image/checks.h"
 
-/* ---- checks and the way from u8 to f32 and back --------------------------------------------- */
-
-static eg_status check(const eg_tensor *x, const char *op)
-{
-    eg_status st = eg__check(x, op, "x");
-    if (!st && x->ndim < 3) {
-        st = eg__fail(EG_ESHAPE, op, "%s is not an image [C, H, W]", EG__SHAPE_OF(x));
-    }
-    if (!st && x->dtype != EG_U8 && !eg__is_float(x->dtype)) {
-        st = eg__fail(EG_EDTYPE, op, "images are u8 or floats, not %s", eg_dtype_name((eg_dtype)x->dtype));
-    }
-    return st;
-}
-
-static eg_status check_colours(const eg_tensor *x, const char *op, double factor)
-{
-    eg_status st = check(x, op);
-    if (!st && eg_size(x, -3) != 3 && eg_size(x, -3) != 1) {
-        st = eg__fail(EG_ESHAPE, op, "%s has %lld channels, 1 or 3 are possible", EG__SHAPE_OF(x),
-                      (long long)eg_size(x, -3));
-    }
-    if (!st && !(factor >= 0 && isfinite(factor))) {
-        st = eg__fail(EG_EINVAL, op, "the factor is %g, must be 0 or more", factor);
-    }
-    return st;
-}
+/* ---- the way from u8 to f32 and back -------------------------------------------------------- */
 
 static eg_tensor *as_float(eg_tensor *x)
 {
@@ -48,7 +23,7 @@ static eg_tensor *limited(eg_tensor *y, const eg_tensor *x)
 eg_tensor *eg_image_crop(eg_tensor *x, int64_t top, int64_t left, int64_t height, int64_t width)
 {
     static const char op[] = "eg_image_crop";
-    if (check(x, op)) {
+    if (eg__check_image(x, op)) {
         return NULL;
     }
     int64_t rows = eg_size(x, -2), columns = eg_size(x, -1);
@@ -64,7 +39,8 @@ eg_tensor *eg_image_center_crop(eg_tensor *x, int64_t height, int64_t width)
 {
     double top = rint((double)(eg_size(x, -2) - height) / 2);
     double left = rint((double)(eg_size(x, -1) - width) / 2);
-    return check(x, "eg_image_center_crop") ? NULL : eg_image_crop(x, (int64_t)top, (int64_t)left, height, width);
+    return eg__check_image(x, "eg_image_center_crop") ? NULL
+                                                      : eg_image_crop(x, (int64_t)top, (int64_t)left, height, width);
 }
 
 /* One of 0..n-1. */
@@ -86,7 +62,7 @@ static bool chance(double p, int axis, eg_axes *axes)
 
 eg_tensor *eg_image_random_crop(eg_tensor *x, int64_t height, int64_t width)
 {
-    if (check(x, "eg_image_random_crop")) {
+    if (eg__check_image(x, "eg_image_random_crop")) {
         return NULL;
     }
     int64_t down = eg_size(x, -2) - height, right = eg_size(x, -1) - width;
@@ -101,18 +77,18 @@ eg_tensor *eg_image_random_crop(eg_tensor *x, int64_t height, int64_t width)
 
 eg_tensor *eg_image_flip_horizontal(eg_tensor *x)
 {
-    return check(x, "eg_image_flip_horizontal") ? NULL : eg_flip(x, EG_AXES(-1));
+    return eg__check_image(x, "eg_image_flip_horizontal") ? NULL : eg_flip(x, EG_AXES(-1));
 }
 
 eg_tensor *eg_image_flip_vertical(eg_tensor *x)
 {
-    return check(x, "eg_image_flip_vertical") ? NULL : eg_flip(x, EG_AXES(-2));
+    return eg__check_image(x, "eg_image_flip_vertical") ? NULL : eg_flip(x, EG_AXES(-2));
 }
 
 eg_tensor *eg_image_random_flip(eg_tensor *x, double horizontal, double vertical)
 {
     static const char op[] = "eg_image_random_flip";
-    if (check(x, op)) {
+    if (eg__check_image(x, op)) {
         return NULL;
     }
     if (!(horizontal >= 0 && horizontal <= 1 && vertical >= 0 && vertical <= 1)) {
@@ -127,7 +103,7 @@ eg_tensor *eg_image_random_flip(eg_tensor *x, double horizontal, double vertical
 
 eg_tensor *eg_image_turn(eg_tensor *x, int quarters)
 {
-    if (check(x, "eg_image_turn")) {
+    if (eg__check_image(x, "eg_image_turn")) {
         return NULL;
     }
     switch (quarters & 3) {
@@ -147,7 +123,7 @@ eg_tensor *eg_image_turn(eg_tensor *x, int quarters)
 eg_tensor *eg_image_pad(eg_tensor *x, int64_t top, int64_t bottom, int64_t left, int64_t right, eg_pad_mode mode,
                         double value)
 {
-    if (check(x, "eg_image_pad")) {
+    if (eg__check_image(x, "eg_image_pad")) {
         return NULL;
     }
     eg_pad_options o = {.size = sizeof o, .mode = mode, .value = value};
@@ -182,7 +158,7 @@ static eg_tensor *resize(eg_tensor *x, int64_t height, int64_t width, const eg_r
 eg_tensor *eg_image_resize_with(eg_tensor *x, int64_t height, int64_t width, const eg_resize_options *options)
 {
     static const char op[] = "eg_image_resize";
-    if (check(x, op)) {
+    if (eg__check_image(x, op)) {
         return NULL;
     }
     if (height < 1 || width < 1) {
@@ -212,7 +188,7 @@ static eg_tensor *blend(eg_tensor *a, eg_tensor *b, double share)
 
 eg_tensor *eg_image_gray(eg_tensor *x)
 {
-    if (check_colours(x, "eg_image_gray", 0)) {
+    if (eg__check_colours(x, "eg_image_gray", 0)) {
         return NULL;
     }
     if (eg_size(x, -3) == 1) {
@@ -224,7 +200,7 @@ eg_tensor *eg_image_gray(eg_tensor *x)
 
 eg_tensor *eg_image_brightness(eg_tensor *x, double factor)
 {
-    if (check_colours(x, "eg_image_brightness", factor)) {
+    if (eg__check_colours(x, "eg_image_brightness", factor)) {
         return NULL;
     }
     eg_scope s = eg_scope_push();
@@ -233,7 +209,7 @@ eg_tensor *eg_image_brightness(eg_tensor *x, double factor)
 
 eg_tensor *eg_image_contrast(eg_tensor *x, double factor)
 {
-    if (check_colours(x, "eg_image_contrast", factor)) {
+    if (eg__check_colours(x, "eg_image_contrast", factor)) {
         return NULL;
     }
     eg_scope s = eg_scope_push();
@@ -244,7 +220,7 @@ eg_tensor *eg_image_contrast(eg_tensor *x, double factor)
 
 eg_tensor *eg_image_saturation(eg_tensor *x, double factor)
 {
-    if (check_colours(x, "eg_image_saturation", factor)) {
+    if (eg__check_colours(x, "eg_image_saturation", factor)) {
         return NULL;
     }
     if (eg_size(x, -3) == 1) {
@@ -284,7 +260,7 @@ eg_tensor *eg_image_jitter_with(eg_tensor *x, const eg_jitter_options *options)
     static const char op[] = "eg_image_jitter";
     eg_jitter_options o;
     eg__options(&o, sizeof o, options);
-    if (check_colours(x, op, 0)) {
+    if (eg__check_colours(x, op, 0)) {
         return NULL;
     }
     if (shaky(o.brightness, 1e6) || shaky(o.contrast, 1e6) || shaky(o.saturation, 1e6) || shaky(o.hue, 0.5)) {
@@ -305,7 +281,7 @@ eg_tensor *eg_image_jitter_with(eg_tensor *x, const eg_jitter_options *options)
 
 eg_tensor *eg_image_to_float(eg_tensor *x)
 {
-    if (check(x, "eg_image_to_float")) {
+    if (eg__check_image(x, "eg_image_to_float")) {
         return NULL;
     }
     eg_scope s = eg_scope_push();
@@ -315,7 +291,7 @@ eg_tensor *eg_image_to_float(eg_tensor *x)
 
 eg_tensor *eg_image_to_u8(eg_tensor *x)
 {
-    if (check(x, "eg_image_to_u8")) {
+    if (eg__check_image(x, "eg_image_to_u8")) {
         return NULL;
     }
     if (x->dtype == EG_U8) {
@@ -341,7 +317,7 @@ eg_tensor *eg_image_normalise(eg_tensor *x, const double *mean, const double *st
     enum { MOST = 64 };
     static const char op[] = "eg_image_normalise";
     double a[MOST], b[MOST];
-    if (check(x, op)) {
+    if (eg__check_image(x, op)) {
         return NULL;
     }
     if (!mean || !std) {
@@ -367,7 +343,7 @@ eg_tensor *eg_image_preprocess(eg_tensor *x, eg_keras_mode mode)
     static const double caffe[] = {-103.939, -116.779, -123.68}, one[] = {1, 1, 1},
                         half[] = {1 / 127.5, 1 / 127.5, 1 / 127.5}, down[] = {-1, -1, -1};
     double a[3], b[3];
-    if (check(x, op)) {
+    if (eg__check_image(x, op)) {
         return NULL;
     }
     if (eg_size(x, -3) != 3) {

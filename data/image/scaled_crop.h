@@ -12,13 +12,15 @@ typedef struct eg__taps {
 } eg__taps;
 
 typedef struct eg__shrink {
-    const uint8_t *from; /* rows of R, G, B, and a byte that is not looked at */
+    const uint8_t *from; /* rows of gray (step 1), of R, G, B (3), or also a byte that is not looked at (4) */
     int64_t stride, columns;
+    int step;
+    int64_t top, left; /* what taps call the first row and column */
     eg__taps down, right;
     float scale[4], offset[4]; /* of the values 0..255 */
-    float *row;                /* room for columns + right.many pixels of 4, zeros at first */
+    float *row;                /* room for columns + right.many pixels, and four numbers more; zeros at first */
     float *last;               /* room for the last row, and one number more */
-    float *to;                 /* rows of R, G, B */
+    float *to;                 /* rows of gray, or of R, G, B */
 } eg__shrink;
 
 typedef void eg__shrink_fn(const eg__shrink *s);

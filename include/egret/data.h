@@ -22,6 +22,7 @@
 #include <egret/base.h>
 #include <egret/data/image.h>
 #include <egret/data/image_ops.h>
+#include <egret/data/preprocess.h>
 #include <egret/error.h>
 #include <egret/data/readers.h>
 #include <egret/data/records.h>

@@ -127,7 +127,7 @@ static const fit fits[] = {
     {.words = {"grid_sample"}, .t = {REAL(2, 4, 4, 4), REAL(2, 3, 3, 2)}},
     {.words = {"affine_grid"}, .t = {REAL(2, 2, 3)}},
     {.words = {"ctc"}, .t = {REAL(3, 2, 4), INDEX(2)}},
-    {.words = {"png", "jpeg", "image"}, .t = {BYTES(3, 4, 4)}},
+    {.words = {"png", "jpeg", "image", "preprocess"}, .t = {BYTES(3, 4, 4)}},
     {.words = {"copy_out"}, .t = {REAL(4, 4)}},
     {.words = {"_text_", "word_counts", "vocabulary"}, .t = {BYTES(6)}},
 };
@@ -496,6 +496,7 @@ const char *v_text(const hostile *h, int slot, const char *function, const char 
            : !strcmp(function, "eg_debug")                    ? "nan"
            : strstr(function, "forward_taps")                 ? "**"
            : strstr(function, "eg_model_")                    ? "lenet"
+           : strstr(function, "eg_preprocess")                ? "lenet"
            : !strcmp(function, "eg_debug_isa")                ? "base"
            : strstr(function, "pad_seq")                      ? "post"
            : !strcmp(name, "path") || !strcmp(name, "folder") ? "there"
