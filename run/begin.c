@@ -35,8 +35,8 @@ static int own_flags(eg_run *run, const defaults *d, eg_flag *to)
         EG_FLAG_INTEGER("batch", &s->batch, d->batch, 1, 1000000, "examples per step"),
         EG_FLAG_INTEGER("seed", &s->seed, "1", 0, 1000000000, "of weights, order and noise"),
         EG_FLAG_INTEGER("threads", &s->threads, "0", 0, 1024, "threads per op; 0: one per processor"),
-        EG_FLAG_INTEGER("save-every", &s->save_every, d->save_every, 1, 1000000000,
-                        "steps from checkpoint to checkpoint"),
+        EG_FLAG_INTEGER("save-every", &s->save_every, d->save_every, 0, 1000000000,
+                        "steps from checkpoint to checkpoint; 0: none"),
         EG_FLAG_SWITCH("resume", &s->resume, "go on from the latest checkpoint in the folder"),
         EG_FLAG_SWITCH("smoke", &s->smoke, "seconds only, and fail unless the loss falls"),
         EG_FLAG_SWITCH("profile", &s->profile,
@@ -55,6 +55,19 @@ static int own_flags(eg_run *run, const defaults *d, eg_flag *to)
 }
 
 enum { OWN_FLAGS_MOST = 20 };
+
+/* Whether the name is one of those between spaces. */
+static bool has_word(const char *words, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = words; *at; at += strcspn(at, " ")) {
+        at += strspn(at, " ");
+        if (strcspn(at, " ") == length && memcmp(at, name, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* The program's rows first, then, under a heading of their own if it has any, those of every run; of a name that both
  * have the program's counts. */
@@ -77,6 +90,7 @@ static eg_status make_table(eg_run *run, const defaults *d)
         for (int k = 0; k < theirs; k++) {
             replaced = replaced || strcmp(run->options.flags[k].name, own[i].name) == 0;
         }
+        replaced = replaced || (run->options.without && has_word(run->options.without, own[i].name));
         if (replaced) { /* it is not known what it means there: the run has its default */
             eg_flags one = {.program = run->options.name, .about = "", .table = &own[i], .count = 1};
             int status;
@@ -103,7 +117,7 @@ static void settle(eg_run *run)
     run->steps = s->steps;
 }
 
-static bool read_flags(eg_run *run, int argc, char **argv, int *status)
+static bool read_flags(eg_run *run, int argc, char **argv, void *user, int *status)
 {
     const eg_run_options *o = &run->options;
     defaults d;
@@ -125,6 +139,10 @@ static bool read_flags(eg_run *run, int argc, char **argv, int *status)
     bool good = eg_flags_parse(&run->line, argc, argv, status);
     if (good) {
         settle(run);
+        if (o->settle) {
+            o->settle(&run->settings, user);
+            run->steps = run->settings.steps;
+        }
     }
     return good;
 }
@@ -218,7 +236,7 @@ eg_run *eg_run_begin_with(int argc, char **argv, int *status, void *user, const 
     run->words = argv;
     run->latest = (double)NAN;
     run->scaling = (eg_scaler_options){.size = sizeof run->scaling};
-    bool goes_on = read_flags(run, argc, argv, status) && !get_data(run, user, status);
+    bool goes_on = read_flags(run, argc, argv, user, status) && !get_data(run, user, status);
     if (goes_on && begin(run)) {
         *status = eg_run_end(run, run->status);
         return NULL;

@@ -24,6 +24,7 @@ static void add_to_mean(eg_run *run, const char *name, double number)
         run->mean_count++;
     }
     m->sum += number;
+    m->latest = number;
     m->count++;
 }
 
@@ -186,6 +187,17 @@ eg_status eg_run_note_with(eg_run *run, const eg_run_value *values, int count)
     }
     bool may_wait = run->device == eg_cpu() || isnan(run->latest); /* the first: there is something to show */
     return run->rows_behind < RUN_BEHIND && !may_wait ? EG_OK : eg_run_heed(run, run_catch_up(run));
+}
+
+double eg_run_latest_value(eg_run *run, const char *name)
+{
+    eg_run_heed(run, run_catch_up(run));
+    for (int i = 0; i < run->mean_count; i++) {
+        if (strcmp(run->means[i].name, name) == 0) {
+            return run->means[i].latest;
+        }
+    }
+    return (double)NAN;
 }
 
 /* ---- words ---- */

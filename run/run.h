@@ -18,7 +18,7 @@ typedef struct run_row {
 /* A number's mean over the epoch so far. */
 typedef struct run_mean {
     char name[64];
-    double sum;
+    double sum, latest;
     int64_t count;
 } run_mean;
 

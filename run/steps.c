@@ -73,7 +73,8 @@ bool run_has_steps_left(const eg_run *run)
 /* The body of the next step, in the run's device and precision. */
 static eg_tensor *const *begin_step(eg_run *run, eg_tensor *const *(*fetch_sample)(eg_run_walk *w))
 {
-    if (run->timeline_every && (run->step + 1) % run->timeline_every == 0 && !run->settings.profile) {
+    if (run->timeline_every && !run->timeline_runs && (run->step + 1) % run->timeline_every == 0 &&
+        !run->settings.profile) {
         run->timeline_runs = !eg_run_heed(run, eg_profile_begin());
     }
     run->walk = eg_run_walk_begin(run, run->data);
@@ -165,7 +166,8 @@ static void end_step(eg_run *run)
     } else {
         eg_progress_update(&run->bar, run->step, "%s %.4f", run->latest_name, run->latest);
     }
-    if (!ends_epoch(run) && !run_heed_signal(run) && !run->status && run->step % run->settings.save_every == 0) {
+    if (!ends_epoch(run) && !run_heed_signal(run) && !run->status && run->settings.save_every > 0 &&
+        run->step % run->settings.save_every == 0) {
         run_save(run);
     }
 }
@@ -260,7 +262,7 @@ static void end_epoch(eg_run *run)
     if (!run->status) {
         say_epoch(run);
     }
-    if (!run->status && !run_heed_signal(run) && !run->status) {
+    if (!run->status && !run_heed_signal(run) && !run->status && run->settings.save_every > 0) {
         run_save(run);
     }
 }

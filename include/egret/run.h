@@ -54,7 +54,7 @@ typedef struct eg_run_settings {
     int64_t epochs, steps;       /* --epochs; --steps, 0: of the epochs */
     int64_t batch;               /* --batch */
     int64_t seed, threads;       /* --seed; --threads, 0: one per processor */
-    int64_t save_every;          /* --save-every, steps */
+    int64_t save_every;          /* --save-every, steps; 0: none but where a signal stops the run */
     bool resume, smoke, profile; /* --resume, --smoke, --profile */
     bool watch;                  /* --watch */
 } eg_run_settings;
@@ -73,6 +73,9 @@ typedef struct eg_run_options {
     /* The verb get-data, with flags --data (where to) and --url (where from, NULL: as the function knows). */
     eg_status (*get_data)(const char *folder, const char *url, void *user);
     const char *data_folder; /* where get-data puts them unless told: "egret-data/mnist" */
+    const char *without;     /* flags of every run that this one has not, between spaces: "epochs batch" */
+    /* Called once the flags are read: what the program's own make of the settings. */
+    void (*settle)(eg_run_settings *settings, void *user);
     FILE *out, *err;         /* what is said, and bars and failures; NULL: stdout, stderr */
 } eg_run_options;
 
@@ -228,6 +231,8 @@ typedef struct eg_run_value {
 EG_API eg_status eg_run_note_with(eg_run *run, const eg_run_value *values, int count);
 #define eg_run_note(run, ...) \
     eg_run_note_with(run, EG_ARRAY_(eg_run_value, __VA_ARGS__), EG_COUNT_(eg_run_value, __VA_ARGS__))
+/* What was noted or logged last under that name in this epoch; NaN: nothing. Waits for the device. */
+EG_API double eg_run_latest_value(eg_run *run, const char *name);
 /* A row with other fields (events.h) at this step, after an epoch for instance; its numbers are in the epoch's line. */
 EG_API eg_status eg_run_log_with(eg_run *run, const eg_field *fields, int count);
 #define eg_run_log(run, ...) eg_run_log_with(run, EG_ARRAY_(eg_field, __VA_ARGS__), EG_COUNT_(eg_field, __VA_ARGS__))

@@ -1,0 +1,191 @@
+/* classify.c - egret-classify: any net of the library on any data set, everything else by flags. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <egret/models.h>
+
+#include "optimizers.h"
+#include "restore.h"
+#include "sets.h"
+#include "tell.h"
+
+/* What a run is made of. */
+typedef struct job {
+    eg_run *run;
+    const options *o;
+    const set *of;
+    const char *recipe;
+    int64_t side, channels;
+    eg_module *net;
+    eg_optim *optim;
+} job;
+
+/* ---- before ---- */
+
+/* Only nets whose weights depend on it are told of the side. */
+static eg_module *make_net(const options *o, const eg_model_info *info)
+{
+    bool must_know =
+        strcmp(info->name, "lenet") == 0 || strcmp(info->name, "cifarnet") == 0 || strncmp(info->name, "vit", 3) == 0;
+    return eg_model_new(info->name, .classes = o->num_classes, .side = must_know ? o->image_size : 0);
+}
+
+static eg_status open_net(job *j)
+{
+    const options *o = j->o;
+    eg_model_info info = eg_model_find(o->model_name);
+    if (!info.name) {
+        return eg_last_error()->code;
+    }
+    j->side = o->image_size ? o->image_size : info.side;
+    j->channels = info.channels;
+    j->recipe = o->preprocessing_name ? o->preprocessing_name : info.preprocessing;
+    j->net = eg_run_module(j->run, "net", make_net(o, &info));
+    return eg_run_status(j->run);
+}
+
+static eg_dataset *batches(job *j, bool train)
+{
+    return sets_batches(j->run, j->of, j->o, j->recipe, j->side, j->channels,
+                        (uint64_t)eg_run_settings_of(j->run)->seed, train);
+}
+
+/* ---- training ---- */
+
+/* Cross entropy in single precision, 0.4 of the same where the net has other logits in its middle. */
+static eg_tensor *loss_of(eg_logits l, eg_tensor *labels)
+{
+    eg_tensor *loss = eg_cross_entropy(eg_cast(l.logits, EG_F32), labels);
+    return l.aux ? eg_add(loss, eg_mul_scalar(eg_cross_entropy(eg_cast(l.aux, EG_F32), labels), 0.4)) : loss;
+}
+
+static eg_status train(job *j)
+{
+    eg_run *run = j->run;
+    log_lines lines = {.run = run, .o = j->o, .optim = j->optim};
+    if (options_hook(j->o, "LoggingTensorHook")) {
+        eg_run_hook(run, &(eg_hook){.every = 1, .step = tell_step, .user = &lines});
+    }
+    if (options_hook(j->o, "ProfilerHook") && j->o->profile_at_task == j->o->task_index) {
+        eg_run_timeline(run, j->o->profile_every_n_iters);
+    }
+    EG_RUN_EPOCHS(run)
+    {
+        eg_run_heed(run, eg_module_train(j->net));
+        EG_RUN_STEPS(sample, run)
+        {
+            eg_tape tape = eg_tape_open();
+            eg_logits l = eg_model_forward(j->net, sample[0]);
+            eg_tensor *loss = loss_of(l, sample[1]);
+            eg_run_minimize(run, j->optim, tape, loss);
+            eg_tensor *right = eg_eq(eg_argmax(eg_detach(l.logits), .axes = EG_AXES(1)), sample[1]);
+            eg_run_note(run, EG_RUN_VALUE("loss", loss), EG_RUN_VALUE("accuracy", eg_mean(eg_cast(right, EG_F32))),
+                        EG_RUN_NUMBER("rate", eg_optim_rate(j->optim)));
+            lines.examples = eg_size(sample[0], 0);
+        }
+        if (eg_run_epoch(run) >= j->o->num_epochs) {
+            eg_run_stop(run, NULL);
+        }
+    }
+    eg_run_plot(run, "loss.png", j->o->model_name, "loss");
+    return eg_run_plot(run, "accuracy.png", j->o->model_name, "accuracy");
+}
+
+static eg_status learn(job *j)
+{
+    eg_run *run = j->run;
+    const options *o = j->o;
+    const eg_scaler_options scaling = {.size = sizeof scaling,
+                                       .start = o->loss_scale,
+                                       .growth = o->auto_loss_scale ? 2 : 1,
+                                       .backoff = o->auto_loss_scale ? 0.5 : 1,
+                                       .interval = 1000};
+    eg_run_scaling(run, &scaling);
+    eg_run_train_on(run, batches(j, true));
+    if (!eg_run_status(run) && strcmp(o->task_type, "finetune") == 0) {
+        eg_run_heed(run, restore_weights(run, o, j->net));
+    }
+    j->optim = eg_run_status(run) ? NULL : eg_run_optim(run, "optimizer", optimizer_new(o, j->net));
+    if (!eg_run_status(run)) {
+        eg_run_heed(run, tell_model(run, o, j->net, j->channels, j->side, j->optim));
+    }
+    return eg_run_status(run) ? eg_run_status(run) : train(j);
+}
+
+/* ---- judging ---- */
+
+typedef struct judged {
+    int64_t classes, examples;
+} judged;
+
+static eg_tensor *judge_batch(eg_module *net, eg_tensor *const *sample, eg_metrics *m, void *user)
+{
+    judged *all = user;
+    eg_tensor *logits = eg_cast(eg_module_forward(net, sample[0]), EG_F32);
+    eg_metrics_accuracy(m, "accuracy", logits, sample[1]);
+    eg_metrics_top_k(m, "top5", logits, sample[1], all->classes < 5 ? all->classes : 5);
+    all->examples += eg_size(logits, 0);
+    return eg_cross_entropy(logits, sample[1]);
+}
+
+static eg_status evaluate(job *j)
+{
+    eg_run *run = j->run;
+    judged all = {.classes = j->o->num_classes};
+    eg_metrics *m = eg_run_metrics(run, "metrics");
+    eg_dataset *data = eg_run_dataset(run, NULL, batches(j, false));
+    if (eg_run_status(run) || eg_run_heed(run, restore_all(run, j->o, j->net)) ||
+        eg_evaluate(run, j->net, judge_batch, data, m, &all)) {
+        return eg_run_status(run);
+    }
+    eg_run_say(run, "accuracy @ 1 = %.4f, accuracy @ 5 = %.4f, loss %.6f of %lld examples",
+               eg_metrics_value(m, "accuracy"), eg_metrics_value(m, "top5"), eg_metrics_value(m, "loss"),
+               (long long)all.examples);
+    return EG_OK;
+}
+
+/* ---- the whole ---- */
+
+static eg_status work(eg_run *run, void *user)
+{
+    job j = {.run = run, .o = user};
+    const char *mistake = options_mistake(j.o);
+    if (mistake) {
+        return eg_run_refuse(run, "%s", mistake);
+    }
+    j.of = sets_find(j.o->dataset_name);
+    if (!j.of) {
+        return eg_last_error()->code;
+    }
+    if (j.of->parse && !j.o->dataset_dir) {
+        return eg_run_refuse(run, "--dataset_name %s needs --dataset_dir; egret-convert makes one", j.of->name);
+    }
+    eg_status st = open_net(&j);
+    return st ? st : strcmp(j.o->task_type, "evaluate") == 0 ? evaluate(&j) : learn(&j);
+}
+
+/* What the seed calls otherwise. */
+static void settle(eg_run_settings *s, void *user)
+{
+    const options *o = user;
+    s->epochs = o->num_epochs;
+    s->batch = o->batch_size;
+    s->steps = options_hook(o, "StopAtStepHook") ? o->stop_at_step : 0;
+    s->save_every = options_hook(o, "CheckpointSaverHook") ? o->save_checkpoints_steps : 0;
+    s->out = o->output_dir;
+    s->threads = o->intra_op_parallelism_threads;
+    s->precision = o->use_fp16 ? "f16" : s->precision;
+}
+
+int main(int argc, char **argv)
+{
+    options o;
+    eg_flag flags[OPTIONS_FLAGS];
+    int count = options_flags(&o, flags);
+    return eg_run_main(argc, argv, work, &o, .name = "egret-classify",
+                       .about = "Trains a net of the library on labelled images, from nothing or from another net's "
+                                "weights, or judges one.",
+                       .flags = flags, .flag_count = count,
+                       .without = "data epochs batch steps save-every out threads smoke", .settle = settle);
+}
