@@ -76,7 +76,7 @@ typedef struct eg_run_options {
     const char *without;     /* flags of every run that this one has not, between spaces: "epochs batch" */
     /* Called once the flags are read: what the program's own make of the settings. */
     void (*settle)(eg_run_settings *settings, void *user);
-    FILE *out, *err;         /* what is said, and bars and failures; NULL: stdout, stderr */
+    FILE *out, *err; /* what is said, and bars and failures; NULL: stdout, stderr */
 } eg_run_options;
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
