@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "data/image/codec.h"
+#include "data/image/dice.h"
 #include "data/image/loops.h"
 #include "data/image/scaled_crop.h"
 
@@ -51,18 +52,13 @@ static void random_box(int64_t height, int64_t width, const double *scale, const
     out[1] = (width - out[3]) / 2;
 }
 
-static eg_status draw(double *u, int n)
+/* As eg_uniform makes them. */
+static void draw(double *u, int n)
 {
-    eg_scope s = eg_scope_push();
-    eg_tensor *t = s.depth ? eg_uniform(EG_SHAPE(n), 0, 1, EG_F64) : NULL;
-    eg_status st = t ? EG_OK : eg__why();
-    if (!st) {
-        memcpy(u, eg__ptr(t), (size_t)n * sizeof *u);
+    eg__dice dice = eg__dice_take(me, 2 * (int64_t)n);
+    for (int i = 0; i < n; i++) {
+        u[i] = eg__word_uniform64(eg__philox_word64(dice.from.seed, dice.from.offset, i));
     }
-    if (s.depth) {
-        eg_scope_pop(s, NULL);
-    }
-    return st;
 }
 
 static eg_status check_ranges(const char *op, const double *scale, const double *ratio)
@@ -85,8 +81,8 @@ eg_status eg_image_random_box(int64_t height, int64_t width, const double *scale
         return eg__fail(EG_ESHAPE, op, "%lld x %lld pixels", (long long)height, (long long)width);
     }
     eg_status st = check_ranges(op, scale, ratio);
-    st = st ? st : draw(u, DRAWS);
     if (!st) {
+        draw(u, DRAWS);
         random_box(height, width, scale, ratio, u, out);
     }
     return st;
@@ -286,9 +282,10 @@ eg_tensor *eg_image_decode_crop_with(const void *data, size_t bytes, int64_t hei
         c.o.ratio[1] = 4.0 / 3;
     }
     eg_image_options as = {.size = sizeof as, .channels = 4, .max_pixels = c.o.max_pixels};
-    if (check(&c.o, height, width) || eg__image_begin(&job, me, "memory", data, bytes, &as) || draw(c.u, DRAWS + 1)) {
+    if (check(&c.o, height, width) || eg__image_begin(&job, me, "memory", data, bytes, &as)) {
         return NULL;
     }
+    draw(c.u, DRAWS + 1);
     job.choose = choose;
     job.user = &c;
     eg_scope s = eg_scope_push();

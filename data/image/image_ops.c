@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "data/image/checks.h"
+#include "data/image/tones.h"
 
 /* ---- the way from u8 to f32 and back -------------------------------------------------------- */
 
@@ -203,6 +204,9 @@ eg_tensor *eg_image_brightness(eg_tensor *x, double factor)
     if (eg__check_colours(x, "eg_image_brightness", factor)) {
         return NULL;
     }
+    if (eg__bytes_at_hand(x)) {
+        return eg__colour_bytes(x, EG__BRIGHTNESS, factor);
+    }
     eg_scope s = eg_scope_push();
     return s.depth ? eg_scope_pop(s, limited(eg_mul_scalar(as_float(x), factor), x)) : NULL;
 }
@@ -211,6 +215,9 @@ eg_tensor *eg_image_contrast(eg_tensor *x, double factor)
 {
     if (eg__check_colours(x, "eg_image_contrast", factor)) {
         return NULL;
+    }
+    if (eg__bytes_at_hand(x)) {
+        return eg__colour_bytes(x, EG__CONTRAST, factor);
     }
     eg_scope s = eg_scope_push();
     eg_tensor *y = as_float(x);
@@ -222,6 +229,9 @@ eg_tensor *eg_image_saturation(eg_tensor *x, double factor)
 {
     if (eg__check_colours(x, "eg_image_saturation", factor)) {
         return NULL;
+    }
+    if (eg__bytes_at_hand(x)) {
+        return eg__colour_bytes(x, EG__SATURATION, factor);
     }
     if (eg_size(x, -3) == 1) {
         return x;

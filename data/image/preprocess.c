@@ -168,16 +168,16 @@ static eg_tensor *prepare(eg__preparation *p, const eg__sampler *s, const eg_ten
     eg_tensor *y = eg__sampler_run(s, p->op, pixels, top, left, first.a, first.b);
     y = y && y->shape[2] != p->o.channels ? other_channels(y, p->o.channels) : y;
     if (y && !direct) {
-        float *numbers = (float *)eg__ptr(y);
         int lasts = 0, channels = (int)p->o.channels;
+        eg__toning t = {.p = (float *)eg__ptr(y), .pixels = y->n / channels, .channels = channels};
         if (r->limited && p->changes) {
             last[lasts++] = (eg__tone){EG__TONE_LIMIT, {0}, {1}};
         }
         last[lasts++] = finish(p, unit);
-        eg__colour_pixels(numbers, y->n / channels, channels, p->change, p->changes, last, lasts);
+        eg__colour_run(&t, p->change, p->changes, last, lasts);
         if (r->standardise) {
-            last[0] = standard(numbers, y->n);
-            eg__colour_pixels(numbers, y->n / channels, channels, NULL, 0, last, 1);
+            last[0] = standard(t.p, y->n);
+            eg__colour_run(&t, NULL, 0, last, 1);
         }
     }
     return eg_permute(y, EG_AXES(2, 0, 1));

@@ -40,9 +40,9 @@ eg_tensor *eg_image_tf_contrast(eg_tensor *x, double factor)
     return s.depth ? eg_scope_pop(s, as_was(y, x)) : NULL;
 }
 
-static void change_pixels(void *user, float *p, int64_t pixels, int channels)
+static void change_pixels(void *user, eg__toning *t)
 {
-    eg__colour_pixels(p, pixels, channels, user, 1, NULL, 0);
+    eg__colour_run(t, user, 1, NULL, 0);
 }
 
 /* What is done in HSV. */

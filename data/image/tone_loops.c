@@ -78,6 +78,16 @@ static void shift(block *p, float turns)
     }
 }
 
+static void blend_with_gray(block *p, float a, float b)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        float gray = b * (0.2989f * p->c[0][i] + 0.587f * p->c[1][i] + 0.114f * p->c[2][i]);
+        p->c[0][i] = a * p->c[0][i] + gray;
+        p->c[1][i] = a * p->c[1][i] + gray;
+        p->c[2][i] = a * p->c[2][i] + gray;
+    }
+}
+
 static void change(block *p, const eg__tone *t, int channels)
 {
     switch (t->kind) {
@@ -96,6 +106,9 @@ static void change(block *p, const eg__tone *t, int channels)
         break;
     case EG__TONE_HUE:
         shift(p, t->a[0]);
+        break;
+    case EG__TONE_GRAY:
+        blend_with_gray(p, t->a[0], t->b[0]);
         break;
     }
 }
@@ -130,6 +143,41 @@ static void put(float *p, const block *from, int64_t n, int channels)
     }
 }
 
+static void take_bytes(block *to, const uint8_t *p, int64_t n, int channels)
+{
+    if (n == BLOCK && channels == 3) {
+        for (int i = 0; i < BLOCK; i++) {
+            to->c[0][i] = p[3 * i];
+            to->c[1][i] = p[3 * i + 1];
+            to->c[2][i] = p[3 * i + 2];
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n * channels; i++) {
+        to->c[i % channels][i / channels] = p[i];
+    }
+}
+
+static inline uint8_t as_byte(float x)
+{
+    return (uint8_t)(int)(smaller(larger(x, 0), 255) + 0.5f);
+}
+
+static void put_bytes(uint8_t *p, const block *from, int64_t n, int channels)
+{
+    if (n == BLOCK && channels == 3) {
+        for (int i = 0; i < BLOCK; i++) {
+            p[3 * i] = as_byte(from->c[0][i]);
+            p[3 * i + 1] = as_byte(from->c[1][i]);
+            p[3 * i + 2] = as_byte(from->c[2][i]);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n * channels; i++) {
+        p[i] = as_byte(from->c[i % channels][i / channels]);
+    }
+}
+
 /* Of a whole block in lanes, which keep the order of additions whatever the registers. */
 static float sum(const float *x, int64_t n)
 {
@@ -152,14 +200,21 @@ static float sum(const float *x, int64_t n)
 void ISA(eg__tone_run)(eg__toning *t)
 {
     block b = {{{0}}};
-    float *p = t->p;
-    for (int64_t at = 0; at < t->pixels; at += BLOCK, p += BLOCK * t->channels) {
-        int64_t n = t->pixels - at < BLOCK ? t->pixels - at : BLOCK;
-        take(&b, p, n, t->channels);
+    for (int64_t at = 0; at < t->pixels; at += BLOCK) {
+        int64_t n = t->pixels - at < BLOCK ? t->pixels - at : BLOCK, from = at * t->channels;
+        if (t->bytes) {
+            take_bytes(&b, t->bytes + from, n, t->channels);
+        } else {
+            take(&b, t->p + from, n, t->channels);
+        }
         for (int k = 0; k < t->tones; k++) {
             change(&b, &t->tone[k], t->channels);
         }
-        put(p, &b, n, t->channels);
+        if (t->bytes && t->tones) {
+            put_bytes(t->bytes + from, &b, n, t->channels);
+        } else if (t->tones) {
+            put(t->p + from, &b, n, t->channels);
+        }
         for (int c = 0; c < t->channels && t->sums; c++) {
             t->sum[c] += (double)sum(b.c[c], n);
         }

@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "data/image/checks.h"
+#include "data/image/loops.h"
+#include "data/image/pixels.h"
 #include "data/image/tones.h"
 
 static const double pi = 3.14159265358979323846;
@@ -34,17 +36,28 @@ static int64_t at(const warp *t, double row, double column)
     return inside ? ((int64_t)row * t->width + (int64_t)column) * t->channels : -1;
 }
 
-static void meet(const warp *t, const uint8_t *x, const uint8_t *fill, size_t size, uint8_t *y)
+EG__LOOP(eg__meet_fn, eg__meet_run, best_meet)
+
+/* The same map, of places counted from the corners. */
+static void meet(const warp *t, const uint8_t *x, const uint8_t *fill, size_t size, uint8_t *y, int32_t *room)
 {
-    size_t bytes = size * (size_t)t->channels;
-    for (int64_t i = 0; i < t->rows; i++) {
-        for (int64_t j = 0; j < t->columns; j++, y += bytes) {
-            double row, column;
-            look(t, i, j, &row, &column);
-            int64_t k = at(t, rint(row), rint(column));
-            memcpy(y, k < 0 ? fill : x + (size_t)k * size, bytes);
-        }
+    eg__meeting k = {.from = x,
+                     .fill = fill,
+                     .to = y,
+                     .height = t->height,
+                     .width = t->width,
+                     .rows = t->rows,
+                     .columns = t->columns,
+                     .bytes = size * (size_t)t->channels,
+                     .place = room};
+    double u = -(double)(t->columns - 1) / 2, v = -(double)(t->rows - 1) / 2;
+    for (int i = 0; i < 6; i += 3) {
+        double middle = (double)((i ? t->height : t->width) - 1) / 2;
+        k.m[i] = t->m[i];
+        k.m[i + 1] = t->m[i + 1];
+        k.m[i + 2] = t->m[i] * u + t->m[i + 1] * v + t->m[i + 2] + middle;
     }
+    best_meet()(&k);
 }
 
 static void mix(const warp *t, const float *x, float *y)
@@ -74,8 +87,9 @@ static void mix(const warp *t, const float *x, float *y)
 /* A pixel of what lies outside, as x's dtype. */
 static eg_tensor *filling(const warp *t, eg_dtype dtype)
 {
-    eg_tensor *f = eg_full(EG_SHAPE(t->channels), dtype == EG_U8 ? t->fill + 0.5 : t->fill, EG_F32);
-    return eg_cast(f, dtype);
+    const float fill = (float)(dtype == EG_U8 ? t->fill + 0.5 : t->fill);
+    eg_tensor *one = eg_cast(eg__from_on(0, EG_SHAPE(1), EG_F32, &fill), dtype);
+    return eg_contiguous(eg_expand(one, EG_SHAPE(t->channels)));
 }
 
 static eg_tensor *make(eg_tensor *x, warp *t)
@@ -89,19 +103,20 @@ static eg_tensor *make(eg_tensor *x, warp *t)
         shape.dim[shape.ndim - 2] = t->columns;
     }
     eg_tensor *to = from ? eg__empty_on(0, shape, dtype) : NULL;
+    eg_tensor *room = to ? eg__empty_on(0, EG_SHAPE(t->columns), EG_I32) : NULL;
     int64_t plane = t->height * t->width * t->channels, made = t->rows * t->columns * t->channels;
     size_t size = eg_dtype_size(dtype);
-    for (int64_t k = 0; to && plane && k < x->n / plane; k++) {
+    for (int64_t k = 0; room && plane && k < x->n / plane; k++) {
         const uint8_t *p = (const uint8_t *)eg__ptr(from) + (size_t)(k * plane) * size;
         uint8_t *q = (uint8_t *)eg__ptr(to) + (size_t)(k * made) * size;
         if (t->nearest) {
-            meet(t, p, (const uint8_t *)eg__ptr(fill), size, q);
+            meet(t, p, (const uint8_t *)eg__ptr(fill), size, q, (int32_t *)eg__ptr(room));
         } else {
             mix(t, (const float *)(const void *)p, (float *)(void *)q);
         }
     }
-    to = to && x->dtype == EG_U8 && dtype == EG_F32 ? eg_add_scalar(to, 0.5) : to;
-    return eg__channels_as(eg_cast(to, (eg_dtype)x->dtype), x);
+    to = room && x->dtype == EG_U8 && dtype == EG_F32 ? eg_add_scalar(to, 0.5) : to;
+    return !room ? NULL : eg__channels_as(eg_cast(to, (eg_dtype)x->dtype), x);
 }
 
 static eg_tensor *run(eg_tensor *x, warp *t)
@@ -115,6 +130,9 @@ static eg_status check(const eg_tensor *x, const char *op, double fill)
 {
     eg_status st = eg__check_image(x, op);
     st = st ? st : eg__host_only(x, op, "x");
+    if (!st && eg_size(x, -1) && eg_size(x, -2) > INT32_MAX / eg_size(x, -1)) {
+        st = eg__fail(EG_ESHAPE, op, "%s has 2^31 pixels or more", EG__SHAPE_OF(x));
+    }
     return st ? st : eg__check_finite(op, "fill", fill);
 }
 

@@ -20,6 +20,7 @@
 #define EGRET_DATA_H
 
 #include <egret/base.h>
+#include <egret/data/augment.h>
 #include <egret/data/image.h>
 #include <egret/data/image_ops.h>
 #include <egret/data/preprocess.h>

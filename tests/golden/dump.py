@@ -2,13 +2,14 @@
 
     python3 dump.py [--out DIR] [FAMILY ...]     default: every family, beside this file
 
-Needs PyTorch on the CPU and nothing else. Run twice, it writes the same bytes twice."""
+Needs PyTorch on the CPU and nothing else; `augment` also torchvision. Run twice, it writes the same bytes twice."""
 import argparse
 import os
 
 import torch
 
 import arrays
+import augment
 import detection
 import elementwise
 import layers
@@ -30,7 +31,7 @@ FAMILIES = {
     "attention": training.attention,
     "softmax": training.softmax, "loss": training.loss, "ctc": training.ctc, "rnn": training.rnn,
     "optim": training.optim, "optim_more": training.optim_more, "clip": training.clip,
-    "schedule": training.schedule,
+    "schedule": training.schedule, "augment": augment.augment,
 }
 
 

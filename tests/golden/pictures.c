@@ -72,6 +72,53 @@ static eg_tensor *preprocess(const golden_case *c)
                          .place = (int64_t)golden_number(c, "place", 0));
 }
 
+/* ---- augmentation ---------------------------------------------------------------------------------- */
+
+static eg_tensor *affine(const golden_case *c)
+{
+    double v[6] = {0};
+    int64_t centre[GOLDEN_LIST] = {0};
+    bool about = golden_list(c, "centre", centre) == 2;
+    range(c, "numbers", v);
+    eg_affine_options o = {.size = sizeof o,
+                           .degrees = v[0],
+                           .right = v[1],
+                           .down = v[2],
+                           .scale = v[3],
+                           .shear = {v[4], v[5]},
+                           .nearest = golden_is(c, "nearest", "1")};
+    for (int i = 0; about && i < 2; i++) {
+        o.centre[i] = centre[i] ? (double)centre[i] : EG_ZERO;
+    }
+    return eg_image_affine_with(eg_to(c->x[0], eg_cpu()), &o);
+}
+
+static eg_tensor *augment(const golden_case *c)
+{
+    return eg_image_augment(eg_to(c->x[0], eg_cpu()), (eg_augment)golden_number(c, "what", 99),
+                            golden_number(c, "magnitude", 0));
+}
+
+static eg_tensor *rand_augment(const golden_case *c)
+{
+    eg_seed((uint64_t)golden_number(c, "seed", 0));
+    return eg_image_rand_augment(eg_to(c->x[0], eg_cpu()), .magnitude = golden_number(c, "magnitude", 0));
+}
+
+static bool mixup(const golden_case *c, eg_tensor **out)
+{
+    return !eg_mixup(c->x[0], c->x[1], 5, &out[0], &out[1], .share = golden_number(c, "share", 0));
+}
+
+static bool cutmix(const golden_case *c, eg_tensor **out)
+{
+    eg_seed((uint64_t)golden_number(c, "seed", 0));
+    return !eg_cutmix(c->x[0], c->x[1], 5, &out[0], &out[1], .share = golden_number(c, "share", 0));
+}
+
+GOLDEN_ROWS(augment, {.op = "affine", .one = affine}, {.op = "augment", .one = augment},
+            {.op = "rand_augment", .one = rand_augment}, {.op = "mixup", .many = mixup},
+            {.op = "cutmix", .many = cutmix})
 GOLDEN_ROWS(pictures, {.op = "tf_brightness", .one = brightness}, {.op = "tf_contrast", .one = contrast},
             {.op = "tf_saturation", .one = saturation}, {.op = "tf_hue", .one = hue},
             {.op = "standardise", .f1 = eg_image_standardise}, {.op = "crop_or_pad", .one = crop_or_pad},

@@ -16,6 +16,8 @@ os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
+from dice import Dice  # noqa: E402
+
 v1 = tf.compat.v1
 CODES = {np.dtype("float32"): "F32", np.dtype("int64"): "I64", np.dtype("uint8"): "U8"}
 
@@ -52,43 +54,6 @@ class Recorder:
             file.write(struct.pack("<Q", len(text)) + text)
             for name in names:
                 file.write(self.tensors[name].tobytes())
-
-
-# ---- random numbers --------------------------------------------------------------------------------------------
-
-def philox(seed, block):
-    """The four words of a block of the stream of a seed (Salmon et al. 2011)."""
-    c = [block & 0xffffffff, block >> 32, 0, 0]
-    k = [seed & 0xffffffff, seed >> 32]
-    for _ in range(10):
-        p, q = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
-        c = [(q >> 32) ^ c[1] ^ k[0], q & 0xffffffff, (p >> 32) ^ c[3] ^ k[1], p & 0xffffffff]
-        k = [(k[0] + 0x9E3779B9) & 0xffffffff, (k[1] + 0xBB67AE85) & 0xffffffff]
-    return c
-
-
-class Dice:
-    """Words from a block of a stream on, as data/image/dice.h reads them."""
-
-    def __init__(self, seed, block=0):
-        self.seed, self.at = seed, 4 * block
-
-    def word(self):
-        self.at += 1
-        return philox(self.seed, (self.at - 1) // 4)[(self.at - 1) % 4]
-
-    def uniform(self):
-        return (self.word() >> 8) / 2 ** 24
-
-    def between(self, low, high):
-        low, high = float(np.float32(low)), float(np.float32(high))
-        return float(np.float32(low + (high - low) * self.uniform()))
-
-    def below(self, n):
-        return self.word() * n >> 32
-
-    def chance(self):
-        return self.uniform() < .5
 
 
 def distorted_box(seed, height, width, boxes=None, covered=.1, ratio=(.75, 1.33), area=(.05, 1.), attempts=100):

@@ -128,6 +128,7 @@ static const fit fits[] = {
     {.words = {"affine_grid"}, .t = {REAL(2, 2, 3)}},
     {.words = {"ctc"}, .t = {REAL(3, 2, 4), INDEX(2)}},
     {.words = {"png", "jpeg", "image", "preprocess"}, .t = {BYTES(3, 4, 4)}},
+    {.words = {"mixup", "cutmix"}, .t = {REAL(2, 3, 4, 4), INDEX(2)}},
     {.words = {"copy_out"}, .t = {REAL(4, 4)}},
     {.words = {"_text_", "word_counts", "vocabulary"}, .t = {BYTES(6)}},
 };
