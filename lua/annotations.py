@@ -159,6 +159,11 @@ function dataset:classes() end
 ---@param count integer
 ---@return eg.dataset
 function eg.data.from(f, count) end
+---@param pattern string
+---@param f fun(path: string): eg.dataset
+---@param options? eg.shards_options
+---@return eg.dataset
+function eg.data.shards(pattern, f, options) end
 ---@param tape eg.tape|fun(): eg.tensor
 ---@param loss? eg.tensor
 ---@return eg.tensor|eg.optim
@@ -241,6 +246,7 @@ function eg.format(x, options) end
 function eg.dataset_map(dataset, f, options) end
 function eg.dataset_filter(dataset, f) end
 function eg.dataset_from(f, count) end
+function eg.shards_new(pattern, f, options) end
 function eg.step_new(f, options) end
 function eg.tape_open(options) end
 function eg.nn.module(fields) end

@@ -291,6 +291,8 @@ typedef struct eg__lua_callback {
 void *eg__lua_new_callback(lua_State *L, int function, size_t bytes);
 /* The same of the function of that name in the table at i, which belongs to what is called `what`. */
 eg__lua_callback *eg__lua_callback_in(lua_State *L, int i, const char *what, const char *name);
+/* Pushes it, while it is in use. */
+void eg__lua_push_callback(lua_State *L, eg__lua_callback *callback);
 /* Runs body in Lua, protected, in whichever thread; it finds `job`, a light userdata, at 1, and the function at 2.
  * It has no upvalues. An error is then on record (EG_EUSER). */
 eg_status eg__lua_visit(eg__lua_callback *callback, lua_CFunction body, void *job);
@@ -336,6 +338,7 @@ extern const eg__lua_enumeration *const eg__lua_dtypes;
 extern const eg__lua_layout *const eg__lua_layout_gradients;
 extern const eg__lua_layout *const eg__lua_layout_gradcheck;
 extern const eg__lua_layout *const eg__lua_layout_map;
+extern const eg__lua_layout *const eg__lua_layout_shards;
 extern const eg__lua_layout *const eg__lua_layout_step;
 extern const eg__lua_layout *const eg__lua_layout_clip;
 extern const eg__lua_layout *const eg__lua_layout_profile_total;

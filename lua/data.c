@@ -202,6 +202,57 @@ static int dataset_from(lua_State *L)
     return eg__lua_own(L, hold);
 }
 
+typedef struct open_job {
+    eg__lua_callback *callback;
+    const char *path;
+    eg_dataset *d;
+} open_job;
+
+/* f(path): a dataset, which goes to C. What of Lua is in its chain lives as long as the function. */
+static int run_open(lua_State *L)
+{
+    open_job *j = lua_touserdata(L, 1);
+    int at = lua_gettop(L);
+    lua_pushstring(L, j->path);
+    lua_call(L, 1, 1);
+    eg_dataset *d = eg__lua_handle_to_take(L, at, &eg__lua_type_dataset);
+    if (!d) {
+        return eg__lua_error(L, "the function gave a %s for \"%s\", a dataset is expected", luaL_typename(L, at),
+                             j->path);
+    }
+    if (lua_getiuservalue(L, at, 2) == LUA_TTABLE) {
+        eg__lua_push_callback(L, j->callback);
+        eg__lua_keep_part(L, -1, at);
+    }
+    eg__lua_hold *hold = eg__lua_hold_at(L, at, &eg__lua_type_dataset);
+    hold->owned = false;
+    hold->p = NULL;
+    j->d = d;
+    return 0;
+}
+
+static eg_dataset *open_f(const char *path, void *user)
+{
+    open_job j = {.callback = user, .path = path};
+    return eg__lua_visit(user, run_open, &j) ? NULL : j.d;
+}
+
+/* eg.data.shards(pattern, f, options): the samples of the files f(path) opens. */
+static int dataset_shards(lua_State *L)
+{
+    EG__LUA_BEGIN(3)
+    const char *pattern = eg__lua_string(L, 1);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    eg_shards_options o;
+    eg__lua_record(L, 3, eg__lua_layout_shards, &o);
+    eg__lua_callback *f = eg__lua_new_callback(L, 2, sizeof *f);
+    int callback = lua_gettop(L);
+    eg__lua_hold *hold = eg__lua_new_hold(L, &eg__lua_type_dataset);
+    eg__lua_keep_part(L, -1, callback);
+    hold->p = eg_shards_new_with(pattern, open_f, f, &o);
+    return eg__lua_own(L, hold);
+}
+
 /* dataset:classes(): the names of an image folder's classes. */
 static int dataset_classes(lua_State *L)
 {
@@ -225,6 +276,8 @@ void eg__lua_open_data(lua_State *L)
     static const eg__lua_place functions[] = {
         {"", "dataset_from", dataset_from},
         {"data", "from", dataset_from},
+        {"", "shards_new", dataset_shards},
+        {"data", "shards", dataset_shards},
         {"", "dataset_map", dataset_map},
         {"", "dataset_filter", dataset_filter},
         {0},

@@ -16,6 +16,7 @@ import headers
 # (x: a tensor). manual.txt says how each is called.
 HAND = {
     "eg_dataset_map_with": "dataset:map", "eg_dataset_filter": "dataset:filter", "eg_dataset_from": "eg.data.from",
+    "eg_shards_new_with": "eg.data.shards",
     "eg_dataset_first": "dataset", "eg_dataset_next": "dataset",
     "eg_image_folder_classes": "dataset:classes",
     "eg_tape_open_with": "eg.tape", "eg_tape_close": "tape:close", "eg_tape_watch": "tape:watch",
@@ -534,6 +535,7 @@ def wrappers(h):
     out += freeing(h)
     made = wrap_all(h)
     shared = {"eg_gradients_options": "gradients", "eg_gradcheck_options": "gradcheck", "eg_map_options": "map",
+              "eg_shards_options": "shards",
               "eg_step_options": "step", "eg_clip_options": "clip", "eg_tape_options": "tape",
               "eg_print_options": "print",
               "eg_profile_total": "profile_total", "eg_op_info": "op_info", "eg_device_info": "device_info"}

@@ -41,6 +41,13 @@ eg__lua_callback *eg__lua_callback_in(lua_State *L, int i, const char *what, con
     return callback;
 }
 
+void eg__lua_push_callback(lua_State *L, eg__lua_callback *callback)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &callbacks);
+    lua_rawgetp(L, -1, callback);
+    lua_remove(L, -2);
+}
+
 eg_tensor *eg__lua_hand_over(lua_State *L, int i)
 {
     return eg_scope_adopt(eg_keep(eg__lua_tensor(L, i)));

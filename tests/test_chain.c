@@ -131,6 +131,43 @@ static eg_dataset *tolerant_cache(int w)
     return eg_dataset_tolerate(noise(eg_dataset_cache(noise(d, w)), w));
 }
 
+/* Files of 5, 1, 4 and 3 samples; the third cannot be opened. `user`: workers, and whether it is tried. */
+static eg_dataset *open_file(const char *path, void *user)
+{
+    const int *how = user;
+    int file = path[strlen(path) - 1] - '0';
+    return file == 2 && how[1] ? NULL : noise(source("5143"[file] - '0'), how[0]);
+}
+
+static eg_dataset *files(int w, int bad)
+{
+    static int how[8][2];
+    int *one = how[(w > 0) + 2 * bad + 4 * (w > 3)];
+    one[0] = w > 1;
+    one[1] = bad;
+    for (int i = 0; i < 4; i++) {
+        egt_write(egt_path((char[]){(char)('0' + i), 0}), "", 0);
+    }
+    eg_dataset *d =
+        eg_shards_new(egt_path("?"), open_file, one, .shuffle = true, .seed = 3, .cycle = 2, .block = 2, .ahead = w);
+    return bad ? eg_dataset_tolerate(d) : d;
+}
+
+static eg_dataset *sets_of_files(int w)
+{
+    return noise(files(w, 0), w);
+}
+
+static eg_dataset *bad_files(int w)
+{
+    return files(w, 1);
+}
+
+static eg_dataset *shuffled_files(int w)
+{
+    return eg_dataset_shard(eg_dataset_shuffle(files(w, 0), 4, .seed = 1), 1, 2);
+}
+
 static const struct {
     const char *name;
     eg_dataset *(*make)(int workers);
@@ -159,6 +196,9 @@ static const struct {
     {"batch map shard tolerate", tolerant_late, -1, 6},
     {"shuffle map shard tolerate", tolerant_shards, -1, 9},
     {"shuffle map cache map tolerate", tolerant_cache, -1, 27},
+    {"files map", sets_of_files, -1, 13},
+    {"files tolerate", bad_files, -1, 9},
+    {"files shuffle shard", shuffled_files, -1, 6},
 };
 enum { CHAINS = sizeof chains / sizeof *chains };
 

@@ -1,5 +1,6 @@
 /* tfrecord.c - TFRecord files. */
 #include "data/chain/dataset.h"
+#include "data/readers/shards.h"
 #include "data/readers/stream.h"
 #include "lib/io/crc32c.h"
 #include "lib/core/live.h"
@@ -249,23 +250,61 @@ static eg_status check_compression(const char *op, eg_compression c)
     return (unsigned)c <= EG_COMPRESSION_ZLIB ? EG_OK : eg__fail(EG_EINVAL, op, "no compression %d", c);
 }
 
-eg_dataset *eg_tfrecord_new_with(const char *pattern, const eg_tfrecord_options *options)
+/* Takes over the names. */
+static eg_dataset *read_files(eg__names files, const eg_tfrecord_options *o)
 {
-    eg_tfrecord_options o;
-    eg__names files;
-    eg__options(&o, sizeof o, options);
-    if (check_compression(tfrecord_class.name, o.compression) ||
-        eg__names_match(&files, tfrecord_class.name, pattern)) {
-        return NULL;
-    }
     reader *r = (reader *)eg__dataset_new(&tfrecord_class, sizeof *r, NULL);
     if (!r) {
         eg__names_free(&files);
         return NULL;
     }
-    r->o = o;
+    r->o = *o;
     r->files = files;
     return &r->d;
+}
+
+/* ---- files in turns ------------------------------------------------------------------------- */
+
+static eg_dataset *open_file(const char *path, void *user)
+{
+    eg__names one = {0};
+    if (!eg__names_add(&one, path, strlen(path))) {
+        return eg__no_memory(tfrecord_class.name, (int64_t)strlen(path)), NULL;
+    }
+    return read_files(one, user);
+}
+
+static eg_dataset *read_in_turns(const char *pattern, const eg_tfrecord_options *o)
+{
+    eg_tfrecord_options *copy = eg__malloc(sizeof *copy);
+    if (!copy) {
+        return eg__no_memory(tfrecord_class.name, (int64_t)sizeof *copy), NULL;
+    }
+    *copy = *o;
+    eg__shards_plan p = {.op = tfrecord_class.name, .open = open_file, .user = copy, .free_user = free};
+    eg_shards_options turns = {.size = sizeof turns,
+                               .shuffle = o->shuffle_files,
+                               .seed = o->seed,
+                               .cycle = o->cycle,
+                               .block = o->block,
+                               .rank = o->rank,
+                               .ranks = o->ranks,
+                               .ahead = o->ahead};
+    return eg__shards_new(&p, pattern, &turns);
+}
+
+eg_dataset *eg_tfrecord_new_with(const char *pattern, const eg_tfrecord_options *options)
+{
+    eg_tfrecord_options o;
+    eg__names files;
+    eg__options(&o, sizeof o, options);
+    if (check_compression(tfrecord_class.name, o.compression)) {
+        return NULL;
+    }
+    if (o.shuffle_files || o.cycle || o.block || o.rank || o.ranks || o.ahead) {
+        return read_in_turns(pattern, &o);
+    }
+    return eg__names_match(&files, tfrecord_class.name, pattern) ? NULL : read_files(files, &o);
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */

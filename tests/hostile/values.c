@@ -280,6 +280,13 @@ static eg_status sample(int64_t index, eg_tensor **s, int *n, void *user)
     return EG_OK;
 }
 
+static eg_dataset *open_file(const char *path, void *user)
+{
+    (void)path;
+    (void)user;
+    return eg_dataset_from(sample, 4, NULL, NULL);
+}
+
 static eg_status map(eg_tensor *const *in, int n, eg_tensor **out, int *m, void *user)
 {
     (void)user;
@@ -326,6 +333,7 @@ FUNCTION(drop_fn *, f_dataset_from, drop)
 FUNCTION(eg_free_fn, f_free_fn, drop_data)
 FUNCTION(eg_sample_fn, f_sample_fn, sample)
 FUNCTION(eg_map_fn, f_map_fn, map)
+FUNCTION(eg_open_fn, f_open_fn, open_file)
 FUNCTION(eg_filter_fn, f_filter_fn, filter)
 FUNCTION(eg_step_fn *, f_step_fn, step)
 FUNCTION(eg_log_fn, f_log_fn, hear)

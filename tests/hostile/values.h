@@ -122,6 +122,7 @@ drop_fn *f_dataset_from(const hostile *h, int slot);
 eg_free_fn f_free_fn(const hostile *h, int slot);
 eg_sample_fn f_sample_fn(const hostile *h, int slot);
 eg_map_fn f_map_fn(const hostile *h, int slot);
+eg_open_fn f_open_fn(const hostile *h, int slot);
 eg_filter_fn f_filter_fn(const hostile *h, int slot);
 eg_step_fn *f_step_fn(const hostile *h, int slot);
 eg_log_fn f_log_fn(const hostile *h, int slot);

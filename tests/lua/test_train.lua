@@ -199,6 +199,33 @@ test("datasets", function()
     fails(function() source(3):batch(0) end, "batch")
 end)
 
+test("sets of files", function()
+    local path, words = os.tmpname(), {}
+    for _, part in ipairs {".a", ".b"} do
+        local file = assert(io.open(path .. part, "w"))
+        file:write("1\n2\n")
+        file:close()
+    end
+    local function open(name)
+        local part = name:sub(-1)
+        return eg.data.text_lines(name):map(function(line) return eg.from_bytes(part .. line:bytes()) end, {workers = 2})
+    end
+    local d = eg.data.shards(path .. ".?", open, {cycle = 2, ahead = 2})
+    for _ = 1, 2 do
+        for line in d do
+            words[#words + 1] = line:bytes()
+        end
+        collectgarbage()
+    end
+    equal(table.concat(words, " "), "a1 b1 a2 b2 a1 b1 a2 b2")
+    fails(function() for _ in eg.data.shards(path .. ".?", function() error("shut") end) do end end, "shut")
+    fails(function() for _ in eg.data.shards(path .. ".?", function() return 7 end) do end end, "a dataset is expected")
+    fails(function() for _ in eg.data.shards(path .. ".?", function() end) do end end, "a nil for", ".a")
+    os.remove(path)
+    os.remove(path .. ".a")
+    os.remove(path .. ".b")
+end)
+
 test("chains that are dropped while their threads work", function()
     local function chain()
         return eg.data.from(function(i) return eg.tensor(i) end, 1000):map(function(x)

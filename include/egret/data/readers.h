@@ -42,6 +42,39 @@ EG_API eg_dataset *eg_files_new(const char *pattern);
  * absolute, hold "..", or come twice, so who makes files of them must check them first. */
 EG_API eg_dataset *eg_tar_new(const char *pattern);
 
+/* ---- sets of files -------------------------------------------------------------------------- */
+
+/* A file of a set as a dataset, which the set takes over; NULL is a failure. Called when its turn comes, possibly from
+ * another thread, one call at a time. */
+typedef eg_dataset *(*eg_open_fn)(const char *path, void *user);
+
+typedef struct eg_shards_options {
+    size_t size;
+    bool shuffle;  /* the files come in another order in each pass */
+    uint64_t seed; /* of these orders */
+    int cycle;     /* files that are open at once and take turns; 0: 1 */
+    int64_t block; /* samples of a turn; 0: 1 */
+    int64_t rank;  /* only the files rank, rank + ranks, ... of those sorted by name, of which there must be one: */
+    int64_t ranks; /* so that `ranks` processes read each file once; 0: all files */
+    int64_t ahead; /* samples that each open file has read ahead, by a thread of its own; 0: none, without threads */
+} eg_shards_options;
+
+/* The samples of many files, `cycle` of which take turns of `block` samples; where one ends, the next takes its place
+ * when its turn comes round (tf.data's interleave). The same samples in the same order whatever `ahead` is. A file
+ * that cannot be opened takes a step of the pass, as a bad record does. EG_EIO: no file matches; EG_EINVAL: none is
+ * left for this rank, numbers out of range.
+ *
+ *     static eg_dataset *open(const char *path, void *user)
+ *     {
+ *         return eg_text_lines_new(path);
+ *     }
+ *     d = eg_shards_new("part-*", open, NULL, .shuffle = true, .seed = 1, .cycle = 4, .block = 16, .ahead = 64); */
+EG_API eg_dataset *eg_shards_new_with(const char *pattern, eg_open_fn open, void *user,
+                                      const eg_shards_options *options);
+#define eg_shards_new(...) EG_SHARDS_NEW_(__VA_ARGS__, )
+#define EG_SHARDS_NEW_(pattern, open, user, ...) \
+    eg_shards_new_with(pattern, open, user, EG_OPTIONS_(eg_shards_options, __VA_ARGS__))
+
 /* ---- text ----------------------------------------------------------------------------------- */
 
 /* What becomes of bytes that are no UTF-8. */

@@ -27,11 +27,16 @@ typedef struct eg_tfrecord_options {
     size_t size;
     eg_compression compression;
     bool no_crc; /* do not look at the checksums */
+    /* the rest as in eg_shards_new (readers.h) */
+    bool shuffle_files;
+    uint64_t seed;
+    int cycle;
+    int64_t block, rank, ranks, ahead;
 } eg_tfrecord_options;
 
-/* The records of the files that match a pattern of glob(7), in the order of their names: samples of
- * one tensor, u8 [n]. EG_EIO: no file matches. While walking: EG_EFORMAT with file and offset (of
- * unpacked bytes). After a wrong checksum of the bytes the next record can be read; after a wrong
+/* The records of the files that match a pattern of glob(7), in the order of their names unless the
+ * options say otherwise: samples of one tensor, u8 [n]. EG_EIO: no file matches. While walking: EG_EFORMAT with file
+ * and offset (of unpacked bytes). After a wrong checksum of the bytes the next record can be read; after a wrong
  * length, or a file cut short, the next file. Records have at most 2^31 - 1 bytes, in
  * packed files as eg_unpack_limit says (io.h); no memory is asked for that the file cannot fill. */
 EG_API eg_dataset *eg_tfrecord_new_with(const char *pattern, const eg_tfrecord_options *options);
