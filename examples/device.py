@@ -74,9 +74,32 @@ def notes(path, at):
     check("no such device", "--device cuda:99: " in said and len(said.splitlines()) == 1, said)
 
 
+def classified(path, at):
+    """The trainer: a net with convolutions and norms, learning on the device and judged on each there is."""
+    run = runner(path)
+    words = ["--model_name", "resnet_cifar_20", "--num_classes", "5", "--batch_size", "2", "--image_size", "8",
+             "--optimizer", "momentum", "--stop_at_step", "2"]
+    for name, more in (("here", ["--no-use_fp16"]), ("there", ["--no-use_fp16", "--device", "cuda"]),
+                       ("half", ["--use_fp16", "--device", "cuda"])):
+        said = run(*words, *more, "--output_dir", f"{at}/{name}")
+        if not os.path.exists(f"{at}/{name}/log.jsonl"):
+            check(f"the trainer {name}", False, said)
+    here, there = logged(at + "/here", "loss"), logged(at + "/there", "loss")
+    check("the trainer's losses", here.keys() == there.keys() and all(abs(here[k] - there[k]) < 2e-3 for k in here),
+          f"{here} {there}")
+    os.environ["EG_FAKE_DEVICES"] = "2"
+    said = {device: run("--task_type", "evaluate", *words, "--no-use_fp16", "--device", device, "--num_preprocessing_threads",
+                        "0", "--mock_batches", "2", "--model_dir", at + "/there", "--output_dir", at + "/judged").splitlines()[-1]
+            for device in ("cuda:0", "cuda:1")}
+    check("judged alike on every device", len(set(said.values())) == 1 and "accuracy @ 1" in said["cuda:0"], said)
+
+
 with tempfile.TemporaryDirectory() as at:
     notes(sys.argv[1], at + "/notes")
     for path in sys.argv[2:]:
-        program(path, f"{at}/{os.path.basename(path)}")
+        if os.path.basename(path) == "egret-classify":
+            classified(path, at + "/classify")
+        else:
+            program(path, f"{at}/{os.path.basename(path)}")
 
 finish()

@@ -241,6 +241,8 @@ def data(runs):
                          "32", "--stop_at_step", "99")
         check(f"{model} on {name}", len(logged(out, "loss")) == count, said)
     said = run("--model_name", "lenet", "--stop_at_step", "3", "--batch_size", "4", "--output_dir", runs.at + "/mock")
+    check("as many as are asked for", len(runs.losses("--mock_batches", "3", "--dataset_name", "mock", "--num_epochs",
+                                                      "1", "--stop_at_step", "99")) == 3)
     check("a run of nothing but steps", "epoch" in said and os.path.exists(runs.at + "/mock/loss.png"), said)
 
 

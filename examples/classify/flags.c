@@ -19,6 +19,7 @@ int options_flags(options *o, eg_flag *rows)
         EG_FLAG_TEXT("train_files", &o->train_files, NULL, "FILES",
                      "files in --dataset_dir, between commas, instead of the data set's own; patterns are fine"),
         EG_FLAG_INTEGER("labels_offset", &o->labels_offset, "0", -1000, 1000, "subtracted from labels"),
+        EG_FLAG_INTEGER("mock_batches", &o->mock_batches, "80", 1, 1000000, "mock: batches there are"),
 
         EG_FLAG_GROUP("input"),
         EG_FLAG_TEXT("preprocessing_name", &o->preprocessing_name, NULL, "NAME",

@@ -7,7 +7,7 @@
 typedef struct options {
     /* the data set */
     const char *dataset_name, *dataset_dir, *train_files;
-    int64_t num_sample_per_epoch, num_classes, labels_offset;
+    int64_t num_sample_per_epoch, num_classes, labels_offset, mock_batches;
     /* input */
     const char *preprocessing_name;
     int64_t shuffle_buffer_size, num_parallel_batches, prefetch_buffer_size, num_preprocessing_threads, image_size;

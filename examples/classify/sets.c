@@ -83,7 +83,7 @@ static eg_status prepare(eg_tensor *const *in, int n, eg_tensor **out, int *m, v
 
 /* ---- made up ---- */
 
-/* Images of ones, all of class 1, as many as 80 batches: what is measured with them is the net. */
+/* Images of ones, all of class 1, as many as --mock_batches: what is measured with them is the net. */
 static eg_status make_up(int64_t index, eg_tensor **sample, int *n, void *user)
 {
     const way *w = user;
@@ -100,7 +100,7 @@ static eg_dataset *source(const set *s, const options *o, way *w, bool train)
 {
     const char *files = train && o->train_files ? o->train_files : train ? s->train_files : s->test_files;
     if (!s->parse) {
-        return eg_dataset_from(make_up, 80 * o->batch_size, w, NULL);
+        return eg_dataset_from(make_up, o->mock_batches * o->batch_size, w, NULL);
     }
     eg_dataset *all = records(o->dataset_dir, files);
     return o->datasets_use_caching ? eg_dataset_cache(all) : all;

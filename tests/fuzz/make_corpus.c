@@ -111,6 +111,11 @@ static void records(void)
 static void texts(void)
 {
     put_text("tables", "quoted.csv", "n,x,y\n1,2.5,-3e4\n\"a \"\"b\"\",\nc\",,7\r\n\n4,nan,inf\n");
+    put_text("flags", "settings", "# mine\n epochs = 9\r\nlr=0.25\nsmoke = no\ndata = a b\nshape = bc\n");
+    put_text("flags", "words", "--epochs\n4\n--lr=0.5\n--no-smoke\n--shape\nbc\na\n--\n--b\n");
+    put_text("flags", "help", "--help\n");
+    put_text("flags", "shell", "--completion\nbash\n");
+    put_text("flags", "manual", "--man\n--epoch\n3\n");
     put_text("tables", "words", "<pad>\nth\xc3\xa9\n\xe1\xba\x9b\xcc\xa3\nwords\xe3\x80\x80here\n");
     put_text("ndjson", "drawings",
              "{\"word\":\"c\\u00e4t\",\"n\":[[1,2.5],[3,4e2]],\"drawing\":[[[1,2],[3,4]],[[5],[6]]]}\n"
