@@ -68,7 +68,9 @@ static void print_bash(FILE *to, const eg_flags *line)
     fputs("    esac\n    case $word in\n    -*) COMPREPLY=($(compgen -W '", to);
     for (int i = 0; i < flag_rows(line); i++) {
         const eg_flag *f = flag_at(line, i);
-        fprintf(to, f ? "--%s " : "", f ? f->name : "");
+        if (f) {
+            fprintf(to, "--%s ", f->name);
+        }
     }
     fprintf(to, "' -- \"$word\")) ;;\n    *) COMPREPLY=(%s) ;;\n    esac\n}\ncomplete -o filenames -F _",
             line->most_operands ? "$(compgen -f -- \"$word\")" : "");
