@@ -1,11 +1,10 @@
 /* source.c - see source.h. */
 #include "source.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/download.h"
+#include "../common/mnist.h"
 #include "drawn.h"
 
 /* ---- drawn digits -------------------------------------------------------------------------- */
@@ -62,24 +61,5 @@ eg_dataset *digits_source(const char *folder, eg_split_name split, uint64_t seed
 eg_status digits_get(const char *folder, const char *from, void *user)
 {
     (void)user;
-    static const struct {
-        const char *name, *sha256;
-    } files[] = {
-        {"train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"},
-        {"train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"},
-        {"t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"},
-        {"t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"},
-    };
-    char url[1024];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        const char *base = from ? from : "https://storage.googleapis.com/cvdf-datasets/mnist";
-        if (snprintf(url, sizeof url, "%s/%s", base, files[i].name) >= (int)sizeof url) {
-            return eg_failf(EG_EINVAL, "digits_get", "the address %.60s... is too long", base);
-        }
-        eg_status st = download_get(&(download){.url = url, .sha256 = files[i].sha256}, folder);
-        if (st) {
-            return st;
-        }
-    }
-    return EG_OK;
+    return mnist_get(folder, from);
 }
