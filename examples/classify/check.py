@@ -274,6 +274,10 @@ def told(runs):
     out = runs("--save_checkpoints_steps", "2", "--num_epochs", "1")[0]
     check("checkpoints every two steps", {f"checkpoint-000000000{k}.safetensors" for k in (2, 4, 5)}
           == {n for n in os.listdir(out) if n.startswith("checkpoint")}, os.listdir(out))
+    out, said = runs("--evaluate_every_n_epochs", "2", "--num_epochs", "4", "--stop_at_step", "99")
+    judged_by = logged(out, "valid/accuracy")
+    check("judged behind every second epoch", sorted(judged_by) == [10, 20] and "valid/accuracy" in said, said)
+    check("and the best is kept", abs(tensor_of(out + "/best.safetensors", "score") - max(judged_by.values())) < 1e-6)
     out = runs("--profile_every_n_iters", "3")[0]
     check("a timeline of every third step", {"timeline-3.json", "timeline-6.json"} == {
         n for n in os.listdir(out) if n.startswith("timeline")} and json.load(open(out + "/timeline-3.json")))

@@ -19,6 +19,8 @@ typedef struct job {
     int64_t side, channels;
     eg_module *net;
     eg_optim *optim;
+    eg_dataset *others; /* to judge by */
+    eg_metrics *metrics;
 } job;
 
 /* ---- before ---- */
@@ -49,6 +51,67 @@ static eg_dataset *batches(job *j, bool train)
 {
     return sets_batches(j->run, j->of, j->o, j->recipe, j->side, j->channels,
                         (uint64_t)eg_run_settings_of(j->run)->seed, train);
+}
+
+/* ---- judging ---- */
+
+typedef struct judged {
+    int64_t classes, examples;
+} judged;
+
+static eg_tensor *judge_batch(eg_module *net, eg_tensor *const *sample, eg_metrics *m, void *user)
+{
+    judged *all = user;
+    eg_tensor *logits = eg_cast(eg_module_forward(net, sample[0]), EG_F32);
+    eg_metrics_accuracy(m, "accuracy", logits, sample[1]);
+    eg_metrics_top_k(m, "top5", logits, sample[1], all->classes < 5 ? all->classes : 5);
+    all->examples += eg_size(logits, 0);
+    return eg_cross_entropy(logits, sample[1]);
+}
+
+/* The metrics of the data set's other files; the run's. */
+static eg_metrics *judge(job *j, judged *all)
+{
+    if (!j->others) {
+        j->others = eg_run_dataset(j->run, NULL, batches(j, false));
+        j->metrics = eg_run_metrics(j->run, "judged");
+    }
+    *all = (judged){.classes = j->o->num_classes};
+    if (eg_run_status(j->run) || eg_run_heed(j->run, eg_metrics_reset(j->metrics)) ||
+        eg_evaluate(j->run, j->net, judge_batch, j->others, j->metrics, all)) {
+        return NULL;
+    }
+    return j->metrics;
+}
+
+/* Behind an epoch: the log has it, and the folder the best checkpoint. */
+static void judge_epoch(job *j)
+{
+    judged all;
+    int64_t every = j->o->evaluate_every_n_epochs;
+    if (eg_run_status(j->run) || !every || eg_run_epoch(j->run) % every != 0) {
+        return;
+    }
+    eg_metrics *m = judge(j, &all);
+    if (m && !eg_run_log_metrics(j->run, "valid/", m)) {
+        double score = eg_metrics_value(m, "accuracy");
+        eg_run_heed(j->run, eg_saver_save_best(eg_run_saver(j->run), eg_run_step(j->run), score));
+    }
+}
+
+static eg_status evaluate(job *j)
+{
+    judged all;
+    if (eg_run_heed(j->run, restore_all(j->run, j->o, j->net))) {
+        return eg_run_status(j->run);
+    }
+    eg_metrics *m = judge(j, &all);
+    if (m) {
+        eg_run_say(j->run, "accuracy @ 1 = %.4f, accuracy @ 5 = %.4f, loss %.6f of %lld examples",
+                   eg_metrics_value(m, "accuracy"), eg_metrics_value(m, "top5"), eg_metrics_value(m, "loss"),
+                   (long long)all.examples);
+    }
+    return eg_run_status(j->run);
 }
 
 /* ---- training ---- */
@@ -84,12 +147,13 @@ static eg_status train(job *j)
                         EG_RUN_NUMBER("rate", eg_optim_rate(j->optim)));
             lines.examples = eg_size(sample[0], 0);
         }
+        judge_epoch(j);
         if (eg_run_epoch(run) >= j->o->num_epochs) {
             eg_run_stop(run, NULL);
         }
     }
     eg_run_plot(run, "loss.png", j->o->model_name, "loss");
-    return eg_run_plot(run, "accuracy.png", j->o->model_name, "accuracy");
+    return eg_run_plot(run, "accuracy.png", j->o->model_name, "accuracy, valid/accuracy");
 }
 
 static eg_status learn(job *j)
@@ -111,38 +175,6 @@ static eg_status learn(job *j)
         eg_run_heed(run, tell_model(run, o, j->net, j->channels, j->side, j->optim));
     }
     return eg_run_status(run) ? eg_run_status(run) : train(j);
-}
-
-/* ---- judging ---- */
-
-typedef struct judged {
-    int64_t classes, examples;
-} judged;
-
-static eg_tensor *judge_batch(eg_module *net, eg_tensor *const *sample, eg_metrics *m, void *user)
-{
-    judged *all = user;
-    eg_tensor *logits = eg_cast(eg_module_forward(net, sample[0]), EG_F32);
-    eg_metrics_accuracy(m, "accuracy", logits, sample[1]);
-    eg_metrics_top_k(m, "top5", logits, sample[1], all->classes < 5 ? all->classes : 5);
-    all->examples += eg_size(logits, 0);
-    return eg_cross_entropy(logits, sample[1]);
-}
-
-static eg_status evaluate(job *j)
-{
-    eg_run *run = j->run;
-    judged all = {.classes = j->o->num_classes};
-    eg_metrics *m = eg_run_metrics(run, "metrics");
-    eg_dataset *data = eg_run_dataset(run, NULL, batches(j, false));
-    if (eg_run_status(run) || eg_run_heed(run, restore_all(run, j->o, j->net)) ||
-        eg_evaluate(run, j->net, judge_batch, data, m, &all)) {
-        return eg_run_status(run);
-    }
-    eg_run_say(run, "accuracy @ 1 = %.4f, accuracy @ 5 = %.4f, loss %.6f of %lld examples",
-               eg_metrics_value(m, "accuracy"), eg_metrics_value(m, "top5"), eg_metrics_value(m, "loss"),
-               (long long)all.examples);
-    return EG_OK;
 }
 
 /* ---- the whole ---- */

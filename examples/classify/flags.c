@@ -92,6 +92,8 @@ int options_flags(options *o, eg_flag *rows)
         EG_FLAG_INTEGER("stop_at_step", &o->stop_at_step, "100", 1, 1000000000, "steps in all"),
         EG_FLAG_INTEGER("log_loss_every_n_iters", &o->log_loss_every_n_iters, "10", 1, 1000000000,
                         "steps from line to line"),
+        EG_FLAG_INTEGER("evaluate_every_n_epochs", &o->evaluate_every_n_epochs, "0", 0, 1000000,
+                        "judge by the data set's other files behind so many epochs, and keep the best; 0: never"),
         EG_FLAG_INTEGER("profile_every_n_iters", &o->profile_every_n_iters, "0", 0, 1000000000,
                         "a timeline of every so many-th step; 0: none"),
         EG_FLAG_INTEGER("profile_at_task", &o->profile_at_task, "0", 0, 100000, "the worker that writes them"),

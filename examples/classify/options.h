@@ -28,7 +28,8 @@ typedef struct options {
     double momentum, rmsprop_momentum, rmsprop_decay;
     /* what is told */
     const char *output_dir, *hooks;
-    int64_t stop_at_step, log_loss_every_n_iters, profile_every_n_iters, profile_at_task, save_checkpoints_steps;
+    int64_t evaluate_every_n_epochs, stop_at_step, log_loss_every_n_iters, profile_every_n_iters, profile_at_task,
+        save_checkpoints_steps;
     bool log_device_placement, print_model_statistics, print_optimizer_statistics;
     /* speed, and machines */
     bool use_fp16, auto_loss_scale, enable_paisoar;
