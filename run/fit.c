@@ -99,9 +99,8 @@ static void learn(fit *f, eg_optim *optim, eg_tensor *const *sample)
         eg_run_heed(run, st ? st : eg_fail(EG_EUSER, "eg_fit", "the loss function failed without a word"));
         return;
     }
-    double rate = eg_optim_rate(optim);
     eg_run_minimize(run, optim, tape, loss);
-    eg_run_note(run, EG_RUN_VALUE("loss", loss), EG_RUN_NUMBER("rate", rate));
+    eg_run_note(run, EG_RUN_VALUE("loss", loss), EG_RUN_NUMBER("rate", eg_optim_rate(optim)));
     f->evaluated = false;
     if (f->o.evaluate_every && run->step % f->o.evaluate_every == 0) {
         evaluate(f);

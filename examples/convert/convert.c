@@ -6,24 +6,13 @@
 #include <egret/run/folder.h>
 
 #include "../common/download.h"
-#include "../common/mnist.h"
+#include "../common/published.h"
 #include "convert.h"
 
 static eg_status get_mnist(const char *folder, const char *url, const char *sha256)
 {
     (void)sha256;
-    return mnist_get(folder, url);
-}
-
-static eg_status get_cifar10(const char *folder, const char *url, const char *sha256)
-{
-    const download d = {
-        .url = url ? url : "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
-        .sha256 = sha256 ? sha256 : "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
-        .bytes = url ? 0 : 170052171,
-        .unpack = "unpacked",
-    };
-    return download_get(&d, folder);
+    return published_mnist(folder, url);
 }
 
 static eg_status get_flowers(const char *folder, const char *url, const char *sha256)
@@ -44,7 +33,7 @@ static const struct set {
     eg_status (*convert)(const char *from, const char *to, const convert_split *split);
 } sets[] = {
     {"mnist", get_mnist, "", convert_mnist},
-    {"cifar10", get_cifar10, "unpacked", convert_cifar10},
+    {"cifar10", published_cifar10, "unpacked", convert_cifar10},
     {"flowers", get_flowers, "unpacked", convert_flowers},
 };
 enum { SETS = sizeof sets / sizeof *sets };

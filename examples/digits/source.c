@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/mnist.h"
+#include "../common/published.h"
 #include "drawn.h"
 
 /* ---- drawn digits -------------------------------------------------------------------------- */
@@ -61,5 +61,5 @@ eg_dataset *digits_source(const char *folder, eg_split_name split, uint64_t seed
 eg_status digits_get(const char *folder, const char *from, void *user)
 {
     (void)user;
-    return mnist_get(folder, from);
+    return published_mnist(folder, from);
 }

@@ -143,8 +143,9 @@ EG_API eg_status eg_run_tensor(eg_run *run, const char *name, eg_tensor *t);
 EG_API eg_status eg_run_number(eg_run *run, const char *name, int64_t *number);
 EG_API eg_status eg_run_part(eg_run *run, const char *name, const eg_saver_part *part);
 
-/* Opens the run's checkpoints and logs, once; the first call that needs them does it too. With --resume the latest
- * checkpoint is put back; without it what an earlier run has left in the folder is put aside, into "earlier-N" there.
+/* Opens the run's checkpoints and logs, once; the first call that needs them does it too. All parts are there by then.
+ * With --resume the latest checkpoint is put back; without it what an earlier run has left in the folder is put aside,
+ * into "earlier-N" there.
  */
 EG_API eg_status eg_run_open(eg_run *run);
 /* Instead of that, for programs that use what was trained: the parts there are get what the checkpoint has for them,

@@ -1,11 +1,11 @@
-/* mnist.c - see mnist.h. */
-#include "mnist.h"
+/* published.c - see published.h. */
+#include "published.h"
 
 #include <stdio.h>
 
 #include "download.h"
 
-eg_status mnist_get(const char *folder, const char *from)
+eg_status published_mnist(const char *folder, const char *from)
 {
     static const struct {
         const char *name, *sha256;
@@ -19,7 +19,7 @@ eg_status mnist_get(const char *folder, const char *from)
     const char *base = from ? from : "https://storage.googleapis.com/cvdf-datasets/mnist";
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (snprintf(url, sizeof url, "%s/%s", base, files[i].name) >= (int)sizeof url) {
-            return eg_failf(EG_EINVAL, "mnist_get", "the address %.60s... is too long", base);
+            return eg_failf(EG_EINVAL, "published_mnist", "the address %.60s... is too long", base);
         }
         eg_status st = download_get(&(download){.url = url, .sha256 = files[i].sha256}, folder);
         if (st) {
@@ -27,4 +27,15 @@ eg_status mnist_get(const char *folder, const char *from)
         }
     }
     return EG_OK;
+}
+
+eg_status published_cifar10(const char *folder, const char *url, const char *sha256)
+{
+    const download d = {
+        .url = url ? url : "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+        .sha256 = sha256 ? sha256 : "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+        .bytes = url ? 0 : 170052171,
+        .unpack = "unpacked",
+    };
+    return download_get(&d, folder);
 }
