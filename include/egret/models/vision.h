@@ -20,7 +20,7 @@ typedef struct eg_model_options {
     double drop_path;   /* of the last block, falling to 0 at the first one (nasnet, pnasnet, efficientnet, convnext) */
     double bn_momentum; /* weight of the batch in running statistics: 1 - TensorFlow's decay */
     double bn_eps;      /* of norms */
-    double width;       /* all channels times that, at least 8 (mobilenets) */
+    double width;       /* all channels times that, at least 8 (mobilenets; unet: at least 1) */
     int64_t output_stride; /* images over features: 8, 16 or 32; what would stride beyond is dilated (resnets,
                               mobilenets) */
     bool no_global_pool;   /* logits for each place of the last features: [N, classes, H, W] */

@@ -66,7 +66,7 @@ static eg_module *two(const eg__style *s, int64_t in, int64_t out)
 eg_module *eg_unet_new_with(const eg_model_options *given)
 {
     eg_model_options o;
-    if (!eg__model_options("unet", given, 1, 3, EG__TAKES_NO_DROPOUT | EG__TAKES_WHOLE, &o)) {
+    if (!eg__model_options("unet", given, 1, 3, EG__TAKES_NO_DROPOUT | EG__TAKES_WHOLE | EG__TAKES_WIDTH, &o)) {
         return NULL;
     }
     eg__style s = eg__style_of(&o, 0.01, 1e-3, eg_relu);
@@ -75,11 +75,12 @@ eg_module *eg_unet_new_with(const eg_model_options *given)
         return NULL;
     }
     bool head = o.classes != EG_NO_CLASSES;
+    int64_t first = o.width > 0 ? eg__max(1, (int64_t)(FIRST * o.width + 0.5)) : FIRST;
     u->pool = eg__max_pool_new(2, 2, EG_VALID);
-    u->head = head ? eg_conv2d_new(FIRST, o.classes, .kernel = 1) : NULL;
-    u->centre = two(&s, FIRST << (LEVELS - 1), FIRST << LEVELS);
+    u->head = head ? eg_conv2d_new(first, o.classes, .kernel = 1) : NULL;
+    u->centre = two(&s, first << (LEVELS - 1), first << LEVELS);
     for (int i = 0; i < LEVELS; i++) {
-        int64_t channels = FIRST << i;
+        int64_t channels = first << i;
         u->down[i] = two(&s, i ? channels / 2 : o.channels, channels);
         u->up[i] = eg_conv_transpose2d_new(2 * channels, channels, .kernel = 2, .stride = 2);
         u->norm[i] = eg__norm_new(&s, 2 * channels, false);
