@@ -50,8 +50,8 @@ int bench_list(const bench_case *cases, int count);
 int bench_run(const bench_case *cases, int count, char **names, int name_count);
 /* Answers "run CALL COUNT" with {"seconds": of the processor}. */
 int bench_calls(void);
-/* Answers "run MICROSECONDS" with {"images": .., "seconds": .., "processor": ..}. */
-int bench_pictures(const char *folder, int workers);
+/* Answers "run MICROSECONDS" with {"images": .., "seconds": .., "processor": ..}. NULL for recipe: a random part. */
+int bench_pictures(const char *folder, int workers, char *recipe);
 /* Answers requests on stdin until it ends. */
 int bench_serve(const bench_case *cases, int count);
 

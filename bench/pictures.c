@@ -1,5 +1,5 @@
 /* pictures.c - how fast a folder of photos becomes training batches: decoded, a random part of each scaled to
- * 224 x 224, mirrored by chance, normalised, stacked. */
+ * 224 x 224, mirrored by chance, normalised, stacked; or by a recipe, such as inception. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -15,6 +15,20 @@ static eg_status prepare(eg_tensor *const *in, int n, eg_tensor **out, int *m, v
     (void)n, (void)user;
     out[0] = eg_image_decode_crop(eg_data(in[0]), (size_t)eg_numel(in[0]), SIDE, SIDE, .exact = true,
                                   .mean = {.485, .456, .406}, .std = {.229, .224, .225});
+    out[1] = in[1];
+    *m = 2;
+    return out[0] ? EG_OK : eg_last_error()->code;
+}
+
+/* user: the recipe's name, behind it a + for slim's slow way. */
+static eg_status prepare_by_recipe(eg_tensor *const *in, int n, eg_tensor **out, int *m, void *user)
+{
+    char name[32];
+    size_t length = strcspn(user, "+");
+    (void)n;
+    snprintf(name, sizeof name, "%.*s", (int)length, (const char *)user);
+    out[0] = eg_preprocess_decode(name, eg_data(in[0]), (size_t)eg_numel(in[0]), .side = SIDE, .train = true,
+                                  .thorough = ((const char *)user)[length] == '+');
     out[1] = in[1];
     *m = 2;
     return out[0] ? EG_OK : eg_last_error()->code;
@@ -42,12 +56,13 @@ static eg_status measure(eg_dataset *d, double budget)
     return eg_dataset_status(d);
 }
 
-int bench_pictures(const char *folder, int workers)
+int bench_pictures(const char *folder, int workers, char *recipe)
 {
     char line[256];
     double budget;
     eg_dataset *d = eg_dataset_shuffle(eg_image_folder_new(folder), 10000, .seed = 1);
-    d = eg_dataset_batch(eg_dataset_map(d, prepare, NULL, .workers = workers, .seed = 1), BATCH);
+    d = eg_dataset_map(d, recipe ? prepare_by_recipe : prepare, recipe, .workers = workers, .seed = 1);
+    d = eg_dataset_batch(d, BATCH);
     eg_status st = d ? EG_OK : eg_last_error()->code;
     while (!st && fgets(line, sizeof line, stdin)) {
         if (sscanf(line, "run %lf", &budget) == 1) {

@@ -2,8 +2,8 @@
 
     python3 bench/table.py FILE ... docs/performance.md
 
-What a FILE is about is seen from its rows; what stands between the lines <!-- ops -->, <!-- steps --> or
-<!-- pictures --> of the page and the next <!-- end --> is replaced. Of several runs of ops each side's least
+What a FILE is about is seen from its rows; what stands between the lines <!-- ops -->, <!-- steps -->,
+<!-- pictures --> or <!-- recipes --> of the page and the next <!-- end --> is replaced. Of several runs of ops each side's least
 time counts; of the others there can be one."""
 import argparse
 import json
@@ -96,7 +96,20 @@ def pictures(runs):
                f"{row['torch_images_core_s']:.0f} | {row['core_ratio']:.2f} |\n")
 
 
-KINDS = {"step": ("<!-- steps -->\n", steps), "pictures": ("<!-- pictures -->\n", pictures)}
+def recipes(runs):
+    rows, = runs
+    yield f"**Geometric mean against the faster of the others: {geometric_mean([row['ratio'] for row in rows]):.2f}.**\n\n"
+    yield ("| recipe | threads | Egret, images/s | tf.data, images/s | torchvision, images/s | ratio |\n"
+           "|---|---|---|---|---|---|\n")
+    for row in rows:
+        _, recipe, threads = row["name"].split("/")
+        rates = " | ".join(f"{row[key]:.0f}" if key in row else "" for key in
+                           ("egret_images_s", "tf_images_s", "torch_images_s"))
+        yield f"| {recipe} | {threads.split('-')[0]} | {rates} | {row['ratio']:.2f} |\n"
+
+
+KINDS = {"recipe": ("<!-- recipes -->\n", recipes),
+         "step": ("<!-- steps -->\n", steps), "pictures": ("<!-- pictures -->\n", pictures)}
 
 
 def main():
