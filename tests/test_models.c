@@ -37,7 +37,7 @@ EGT(nets_have_names)
     for (int i = 0; i < eg_model_count(); i++) {
         eg_model_info info = eg_model_at(i), same = eg_model_find(info.name);
         EGT_CHECK(same.name == info.name && info.side > 0 && info.parameters > 0 && info.classes > 0);
-        EGT_CHECK(info.preprocessing && *info.source);
+        EGT_CHECK(eg_preprocess_find(info.preprocessing).name && *info.source);
     }
     EGT_REFUSED(eg_model_at(-1), EG_EINDEX, "-1");
     EGT_CHECK(!eg_model_at(eg_model_count()).name);

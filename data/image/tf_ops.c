@@ -88,7 +88,7 @@ eg_tensor *eg_image_hue(eg_tensor *x, double shift)
 static eg_tensor *by_chance(const char *op, eg_tensor *x, double low, double high, double least, double most,
                             eg_tensor *(*f)(eg_tensor *x, double by))
 {
-    if (eg__check(x, op, "x")) {
+    if (eg__check_image(x, op)) {
         return NULL;
     }
     if (!(low >= least && low <= high && high <= most)) {

@@ -18,7 +18,7 @@ EG_BEGIN_DECLS
 typedef struct eg_model_info {
     const char *name;          /* "resnet_v1_50" */
     const char *source;        /* who made it: "He et al. 2015" */
-    const char *preprocessing; /* what its images went through: "inception", "vgg", "cifarnet", "lenet", "torch" */
+    const char *preprocessing; /* what its images went through: "inception", "vgg", ... of eg_preprocess */
     int64_t side;              /* of the images it was made for, in pixels */
     int64_t channels;          /* of them */
     int64_t classes;           /* outputs where .classes is not given */

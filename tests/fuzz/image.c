@@ -25,6 +25,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                               .fast_dct = true, .max_pixels = MOST));
         eg_tensor *t = eg_image_decode_crop(data, size, 9, 7, .max_pixels = MOST);
         fuzz_expect(t != NULL);
+        eg_clear_error();
+        const char *recipe = eg_preprocess_at((int)(size % 6)).name;
+        t = eg_preprocess_decode(recipe, data, size, .side = 7, .train = size % 4 > 0, .max_pixels = MOST);
+        fuzz_expect(t != NULL);
     }
     return 0;
 }
