@@ -184,9 +184,9 @@ static void copy_units(char *to, const char *from, int64_t count, int64_t unit, 
 {
     if (step == unit) {
         memcpy(to, from, (size_t)(count * unit));
-    } else if (unit == 4) {
+    } else if (unit == 4) { /* of bytes, too, which may lie anywhere */
         for (int64_t i = 0; i < count; i++) {
-            ((uint32_t *)to)[i] = *(const uint32_t *)(from + i * step);
+            memcpy(to + i * 4, from + i * step, 4);
         }
     } else {
         for (int64_t i = 0; i < count; i++) {
