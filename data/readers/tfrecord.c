@@ -269,6 +269,7 @@ static eg_dataset *open_file(const char *path, void *user)
 {
     eg__names one = {0};
     if (!eg__names_add(&one, path, strlen(path))) {
+        eg__names_free(&one);
         return eg__no_memory(tfrecord_class.name, (int64_t)strlen(path)), NULL;
     }
     return read_files(one, user);
