@@ -210,6 +210,18 @@ EGT(what_files_leave_out_is_counted)
         EGT_CHECK(strstr(eg_dataset_left_out(d).first.message, "forty-two"));
     }
     eg_dataset_free(d);
+    /* asked while a thread opens and closes files */
+    d = eg_dataset_prefetch(eg_shards_new(pattern(), open_tolerant, NULL, .cycle = 3, .ahead = 1), 2);
+    for (int pass = 0; pass < 5; pass++) {
+        int64_t most = 0;
+        EG_FOR_EACH(sample, d) {
+            int64_t n = eg_dataset_left_out(d).count;
+            EGT_CHECK(n >= most && n <= 1);
+            most = n;
+        }
+        EGT_EQ(eg_dataset_left_out(d).count, 1);
+    }
+    eg_dataset_free(d);
 }
 
 /* ---- TFRecord -------------------------------------------------------------------------------------- */

@@ -1,9 +1,11 @@
 /* shards.c - a set of files as one source: their order, which of them are open, whose turn it is. */
 #include "data/readers/shards.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "data/chain/dataset.h"
+#include "lib/core/subsystem.h"
 
 typedef struct slot {
     eg_dataset *d; /* NULL: the next file comes here */
@@ -21,20 +23,34 @@ typedef struct shards {
     int at;          /* whose turn it is */
     int64_t left;    /* steps of it */
     uint64_t epoch;
-    eg_left_out gone; /* what files left out that have been closed */
+    eg_left_out gone;     /* what files left out that have been closed */
+    pthread_mutex_t lock; /* of gone and of who is in the slots: the consumer may look while others walk */
+    uint32_t forks;       /* of the process whose threads may hold the lock */
 } shards;
 
 static const eg__dataset_class shards_class;
 
 /* ---- files ----------------------------------------------------------------------------------------- */
 
+static void enter(shards *s)
+{
+    if (s->forks != eg__forks()) {
+        pthread_mutex_init(&s->lock, NULL);
+        s->forks = eg__forks();
+    }
+    pthread_mutex_lock(&s->lock);
+}
+
 static void shut(shards *s, slot *p)
 {
-    if (p->d) {
-        eg__left_out(p->d, &s->gone);
-        p->d->owner = NULL;
-        eg_dataset_free(p->d);
+    eg_dataset *d = p->d;
+    if (d) {
+        enter(s);
+        eg__left_out(d, &s->gone);
         p->d = NULL;
+        pthread_mutex_unlock(&s->lock);
+        d->owner = NULL;
+        eg_dataset_free(d);
     }
 }
 
@@ -81,7 +97,9 @@ static eg_status open_next(shards *s, slot *p)
     if (!d) {
         return eg__why();
     }
+    enter(s);
     p->d = d;
+    pthread_mutex_unlock(&s->lock);
     d->owner = shards_class.name;
     eg_status st = eg__start(d, s->files.n > 1 ? eg__draw(&epoch) : s->epoch);
     if (st) {
@@ -133,7 +151,9 @@ static eg_status shards_start(eg_dataset *d, uint64_t epoch)
     for (int i = 0; i < s->o.cycle; i++) {
         shut(s, &s->slots[i]);
     }
+    enter(s);
     s->gone = (eg_left_out){.first = {.op = ""}};
+    pthread_mutex_unlock(&s->lock);
     s->epoch = epoch;
     s->next = 0;
     s->at = 0;
@@ -197,7 +217,8 @@ static int64_t shards_count(const eg_dataset *d)
 
 static void shards_left_out(const eg_dataset *d, eg_left_out *sum)
 {
-    const shards *s = (const shards *)d;
+    shards *s = (shards *)d;
+    enter(s);
     sum->count += s->gone.count;
     if (!sum->first.code) {
         sum->first = s->gone.first;
@@ -205,6 +226,7 @@ static void shards_left_out(const eg_dataset *d, eg_left_out *sum)
     for (int i = 0; i < s->o.cycle; i++) {
         eg__left_out(s->slots[i].d, sum);
     }
+    pthread_mutex_unlock(&s->lock);
 }
 
 static void shards_free(eg_dataset *d)
@@ -216,6 +238,7 @@ static void shards_free(eg_dataset *d)
     free(s->slots);
     free(s->order);
     eg__names_free(&s->files);
+    pthread_mutex_destroy(&s->lock);
     if (s->p.free_user) {
         s->p.free_user(s->p.user);
     }
@@ -284,6 +307,8 @@ eg_dataset *eg__shards_new(const eg__shards_plan *p, const char *pattern, const 
     }
     s->p = *p;
     s->o = checked;
+    pthread_mutex_init(&s->lock, NULL);
+    s->forks = eg__forks();
     s->d.callbacks = p->own;
     st = find_files(s, pattern);
     if (!st) {
