@@ -75,7 +75,7 @@ EG_API eg_tensor *eg_image_affine_with(eg_tensor *x, const eg_affine_options *op
 
 typedef struct eg_translate_options {
     size_t size;
-    bool nearest; /* by parts of a pixel too, the pixel met; a half is met from above */
+    bool nearest; /* by parts of a pixel too, the nearest one; of two as near that further down or right */
     double fill;  /* of what comes in */
 } eg_translate_options;
 
