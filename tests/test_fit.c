@@ -377,6 +377,7 @@ static eg_status look_back(eg_run *run, trial *t)
 EGT(curves_and_pictures)
 {
     trial t = {.work = look_back};
+    egt_need(eg_png_encode(eg_zeros(EG_SHAPE(3, 1, 1), EG_U8)), "PNG");
     RUN(&t, "--epochs", "2");
     EGT_EQ(t.status, 0);
     EG_SCOPE {
