@@ -271,7 +271,7 @@ static bool better_as_product(const eg__conv_job *j)
     if (j->result == EG__CONV_W) {
         return taps > 1 ? windows <= g->o : single_steps(g);
     }
-    return taps > 1 && windows <= g->o / 2 && !(j->keep && eg__pack_pays(j->keep, j->result == EG__CONV_X, false));
+    return taps > 1 && windows <= g->o / 16;
 }
 
 static eg_status with_gemm(const eg__conv_job *j, const eg__conv_ways *ways)

@@ -336,17 +336,18 @@ static eg_status run_dnnl(const eg__call *c, const eg__product *p, bool packs, b
 enum { SMALL_WORK = 8192 }; /* multiplications up to which calling oneDNN costs more than it saves */
 
 /* Whether reading b as it lies, a few rows of a at a time, beats the blocked ways. Measured against oneDNN
- * with b plain and packed, inside and outside the caches. */
-static bool few_rows(const eg__product *p, bool packs)
+ * with b plain, inside and outside the caches. A packed copy would be faster yet from about five rows on, but
+ * then how often b was used before would choose between sums of different order, hence results. */
+static bool few_rows(const eg__product *p)
 {
     int64_t strip = STRIP_VECTORS * VECTOR / (p->dtype == EG_F64 ? 8 : 4);
     if (p->n == 1) {
         return true;
     }
     if (p->cb == 1) {
-        return p->n >= strip && p->m <= (packs ? 4 : 32);
+        return p->n >= strip && p->m <= 32;
     }
-    return p->rb == 1 && p->m <= (packs ? 4 : p->k < 256 ? 6 : 16);
+    return p->rb == 1 && p->m <= (p->k < 256 ? 6 : 16);
 }
 
 static void zero(const eg__product *p, int64_t batches)
@@ -379,10 +380,7 @@ eg_status ISA(eg__product_run)(const eg__call *c, const eg__product *p, bool *do
     }
     bool own = p->dtype == EG_F32 || p->dtype == EG_F64;
     bool tiny = p->k <= SMALL_K && p->m * p->n * p->k <= SMALL_WORK;
-    /* With many rows a product packs for itself, so that a second copy saves little. */
-    bool packs = !tiny && p->dtype != EG_F64 && p->keep && p->m > 4 && /* own loops of f64 keep none */
-                 eg__pack_pays(p->keep, p->rb == 1, p->m >= MANY_ROWS);
-    if (own && (!tiny || p->m == 1 || p->n == 1) && few_rows(p, packs) && run_lines(p, batches)) {
+    if (own && (!tiny || p->m == 1 || p->n == 1) && few_rows(p) && run_lines(p, batches)) {
         return EG_OK;
     }
     if (own && tiny) {
@@ -390,6 +388,8 @@ eg_status ISA(eg__product_run)(const eg__call *c, const eg__product *p, bool *do
         return EG_OK;
     }
     if (p->dtype != EG_F64) {
+        /* With many rows a product packs for itself, so that a second copy saves little. */
+        bool packs = p->keep && p->m > 4 && eg__pack_pays(p->keep, p->rb == 1, p->m >= MANY_ROWS);
         eg_status st = run_dnnl(c, p, packs, fused);
         *done = *fused;
         if (st || *done) {
