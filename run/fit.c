@@ -1,5 +1,7 @@
 /* fit.c - the ordinary training; see egret/run/fit.h. */
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/core/base.h"
@@ -31,21 +33,46 @@ eg_status eg_evaluate(eg_run *run, eg_module *net, eg_loss_fn loss, eg_dataset *
     return run->status;
 }
 
-eg_tensor *eg_predict(eg_run *run, eg_module *net, eg_dataset *data)
+/* What the net makes of each sample, kept, behind each other in a list that grows; how many. */
+static int64_t predict_each(eg_run *run, eg_module *net, eg_dataset *data, eg_tensor ***made)
 {
-    eg_scope s = eg_scope_push();
-    eg_tensor *all = NULL;
-    eg_run_heed(run, eg_module_eval(net));
+    int64_t n = 0, room = 0;
     EG_RUN_EACH(sample, run, data)
     {
-        eg_tensor *made = eg_to(eg_module_forward(net, sample[0]), eg_cpu());
-        eg_tensor *kept = eg_keep(all ? eg_concat((eg_tensor *[]){all, made}, 2, 0) : made);
-        eg_run_heed(run, kept ? EG_OK : eg_last_error()->code);
-        eg_release(all);
-        all = kept;
+        if (n == room) {
+            eg_tensor **more = realloc(*made, (size_t)(room = 2 * room + 16) * sizeof *more);
+            if (!more) {
+                eg_run_heed(run, eg_fail(EG_ENOMEM, "eg_predict", "out of memory"));
+                break;
+            }
+            *made = more;
+        }
+        (*made)[n] = eg_keep(eg_to(eg_module_forward(net, sample[0]), eg_cpu()));
+        if (!(*made)[n]) {
+            eg_run_heed(run, eg_last_error()->code);
+            break;
+        }
+        n++;
     }
-    eg_scope_pop(s, NULL);
-    return all ? eg_scope_adopt(all) : NULL;
+    return n;
+}
+
+eg_tensor *eg_predict(eg_run *run, eg_module *net, eg_dataset *data)
+{
+    eg_tensor **made = NULL, *all = NULL;
+    int64_t n = eg_run_heed(run, eg_module_eval(net)) ? 0 : predict_each(run, net, data, &made);
+    if (n > INT_MAX) {
+        eg_run_heed(run, eg_fail(EG_EINVAL, "eg_predict", "too many samples"));
+    }
+    if (n && !run->status) {
+        all = eg_concat(made, (int)n, 0);
+        eg_run_heed(run, all ? EG_OK : eg_last_error()->code);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        eg_release(made[i]);
+    }
+    free(made);
+    return all;
 }
 
 /* ---- the best ---- */

@@ -82,6 +82,9 @@ struct eg_run {
     eg_progress bar;
     bool has_bar;
     double epoch_began;
+    bool past_first;            /* step */
+    double step_began, stepped; /* of steps behind it: when the latest began, seconds of all, */
+    int64_t timed;              /* and how many they are */
 
     run_row behind[RUN_BEHIND];
     int rows_behind;

@@ -65,6 +65,14 @@ void eg_run_walk_end(eg_run_walk *walk)
 
 /* ---- a pass ---- */
 
+/* Seconds of the clock that bars go by. */
+static double now(const eg_run *run)
+{
+    eg_progress clock;
+    eg_progress_start(&clock, run->err, "", 0, "");
+    return clock.started;
+}
+
 bool run_has_steps_left(const eg_run *run)
 {
     return !run->status && !run->stopping && (!run->steps || run->step < run->steps);
@@ -77,6 +85,7 @@ static eg_tensor *const *begin_step(eg_run *run, eg_tensor *const *(*fetch_sampl
         !run->settings.profile) {
         run->timeline_runs = !eg_run_heed(run, eg_profile_begin());
     }
+    run->step_began = now(run);
     run->walk = eg_run_walk_begin(run, run->data);
     eg_tensor *const *sample = run->data ? fetch_sample(&run->walk) : run->walk.sample;
     if (!sample || run->status) {
@@ -147,6 +156,9 @@ static void end_step(eg_run *run)
 {
     run->in_step = false;
     eg_run_walk_end(&run->walk);
+    run->stepped += run->past_first ? now(run) - run->step_began : 0;
+    run->timed += run->past_first;
+    run->past_first = true;
     end_timeline(run);
     if (run->settings.watch) {
         eg_run_heed(run, run_catch_up(run));
@@ -189,6 +201,11 @@ eg_tensor *const *eg_run_next(eg_run *run)
     return begin_step(run, eg_run_walk_next);
 }
 
+double eg_run_speed(const eg_run *run)
+{
+    return run->timed ? (double)run->timed / run->stepped : (double)NAN;
+}
+
 void eg_run_stop(eg_run *run, const char *why)
 {
     if (why && !run->stopping) {
@@ -201,9 +218,7 @@ void eg_run_stop(eg_run *run, const char *why)
 
 static void begin_epoch(eg_run *run)
 {
-    eg_progress clock;
-    eg_progress_start(&clock, run->err, "", 0, "");
-    run->epoch_began = clock.started;
+    run->epoch_began = now(run);
 }
 
 static bool has_epochs_left(const eg_run *run)
@@ -241,12 +256,10 @@ bool eg_run_in_epoch(const eg_run *run)
 static void say_epoch(eg_run *run)
 {
     char means[512];
-    eg_progress clock;
-    eg_progress_start(&clock, run->err, "", 0, "");
     run_take_means(run, means, sizeof means);
     if (!run->hushed) {
         eg_run_say(run, "epoch %lld: %s%s%.1f s", (long long)run->epochs_done, means, *means ? ", " : "",
-                   clock.started - run->epoch_began);
+                   now(run) - run->epoch_began);
     }
 }
 

@@ -1,6 +1,6 @@
 /* test_fit.c - runs from C: fitting, evaluating, predicting, the best checkpoint, stopping early, hooks, the watch,
  * what is refused, going on to the last bit. */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE
 #include <egret/run.h>
 #include <unistd.h>
 
@@ -126,6 +126,31 @@ EGT(goes_on_to_the_last_bit)
     RUN(&part, "--steps", "40", "--resume");
     EGT_CHECK(strstr(part.out, "going on behind step 15") && part.steps == 40);
     EGT_CHECK(memcmp(whole.weights, part.weights, sizeof whole.weights) == 0 && whole.loss == part.loss);
+}
+
+static eg_status two_paces(eg_run *run, trial *t)
+{
+    (void)t;
+    eg_run_train_on(run, batches(EXAMPLES, 1, 16));
+    EG_RUN_EPOCHS(run)
+    {
+        EG_RUN_STEPS(sample, run)
+        {
+            EGT_CHECK(eg_run_step(run) > 2 ? eg_run_speed(run) > 0 : isnan(eg_run_speed(run)));
+            usleep(eg_run_step(run) == 1 ? 200000 : 1000);
+        }
+        usleep(200000);
+    }
+    t->loss = eg_run_speed(run);
+    return eg_run_status(run);
+}
+
+EGT(speed_is_that_of_steps)
+{
+    trial t = {.work = two_paces};
+    RUN(&t, "--epochs", "2");
+    EGT_EQ(t.status, 0);
+    EGT_CHECK(t.loss > 0 && t.loss < 1000); /* none takes less than it sleeps */
 }
 
 EGT(batches_of_the_evaluation_do_not_matter)

@@ -40,22 +40,6 @@ static eg_schedule plan(const options *o, int64_t steps)
                        .rates = {0.1 * o->lr, 0.01 * o->lr});
 }
 
-/* When the first step was over. */
-typedef struct pace {
-    int64_t first;
-    eg_progress clock;
-} pace;
-
-static eg_status note_pace(eg_run *run, void *user)
-{
-    pace *p = user;
-    if (!p->first) {
-        p->first = eg_run_step(run);
-        eg_progress_start(&p->clock, stderr, "", 0, "");
-    }
-    return EG_OK;
-}
-
 static eg_status work(eg_run *run, void *user)
 {
     const options *o = user;
@@ -68,13 +52,10 @@ static eg_status work(eg_run *run, void *user)
         run, "sgd",
         eg_sgd_new(eg_module_parameters(net), .lr = o->lr, .momentum = o->momentum, .weight_decay = o->weight_decay));
     eg_schedule rates = plan(o, eg_run_steps(run));
-    pace p = {0};
-    eg_run_hook(run, &(eg_hook){.every = 1, .step = note_pace, .user = &p});
     if (eg_fit(run, net, sgd, loss, train, .valid = test, .best = "accuracy", .schedule = &rates)) {
         return eg_run_status(run);
     }
-    eg_run_say(run, "%.1f examples/s, evaluation included",
-               (double)((eg_run_step(run) - p.first) * s->batch) / eg_progress_seconds(&p.clock));
+    eg_run_say(run, "%.1f examples/s", eg_run_speed(run) * (double)s->batch);
     EG_SCOPE {
         eg_run_heed(run, eg_module_eval(net));
         eg_run_picture(run, "images", cifar10_sheet(run, net, test));

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "fetch.h"
-#include "translator.h"
+#include "infer.h"
 
 enum { SAMPLES = 4, SAY_EVERY = 100 };
 
@@ -92,21 +92,6 @@ static double test(job *j)
     return sum / seen / (double)j->t.english.longest;
 }
 
-/* Translates a sentence and draws what it looked at. */
-static eg_status show(eg_run *run, const translator *t, const char *sentence, const char *picture)
-{
-    eg_status st = EG_OK;
-    EG_SCOPE {
-        translation made;
-        st = translate(t, run, sentence, &made);
-        if (!st) {
-            translation_print(t, &made);
-            st = eg_run_picture(run, picture, translation_draw(t, &made));
-        }
-    }
-    return st;
-}
-
 static void end_of_epoch(job *j)
 {
     bool real = eg_run_settings_of(j->run)->data;
@@ -114,7 +99,7 @@ static void end_of_epoch(job *j)
     for (int i = 0; i < SAMPLES && !eg_run_status(j->run); i++) {
         char picture[32];
         snprintf(picture, sizeof picture, "attention-%d", i + 1);
-        eg_status st = show(j->run, &j->t, samples[!real][i], picture);
+        eg_status st = nmt_show(j->run, &j->t, samples[!real][i], picture);
         if (st == EG_EINDEX) { /* words it has never read */
             eg_error_print(stderr);
             eg_clear_error();
@@ -162,32 +147,12 @@ static eg_status train(eg_run *run, options *o)
     return st;
 }
 
-/* ---- translating ----------------------------------------------------------------------------- */
-
-/* With a checkpoint, by default the newest of the folder. */
-static eg_status infer(eg_run *run, const options *o)
-{
-    translator t = {0};
-    eg_path newest = eg_run_latest(run);
-    if (!o->model && !*newest.text) {
-        return eg_failf(EG_ESTATE, "nmt", "there is no checkpoint in %s: train first, or say which --model",
-                        eg_run_path(run, "").text);
-    }
-    eg_status st = translator_open(&t, run, o->model ? o->model : newest.text);
-    st = st ? st : show(run, &t, o->infer, "attention");
-    translator_free(&t);
-    if (!st) {
-        eg_run_say(run, "%s", eg_run_path(run, "attention.png").text);
-    }
-    return st;
-}
-
 /* ---- the command line ------------------------------------------------------------------------ */
 
 static eg_status work(eg_run *run, void *user)
 {
     options *o = user;
-    return o->infer ? infer(run, o) : train(run, o);
+    return o->infer ? nmt_infer(run, o->infer, o->model) : train(run, o);
 }
 
 static eg_status get_data(const char *folder, const char *url, void *user)

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { SHOWN = 5 };
+
 struct pairs {
     glob_t images, masks;
     int64_t side, count;
@@ -150,4 +152,33 @@ eg_dataset *pairs_dataset(pairs *p, bool train, uint64_t seed)
               : eg_dataset_skip(d, kept);
     d = eg_dataset_map(d, read_pair, p, .workers = 1, .seed = seed);
     return train ? eg_dataset_map(d, change, NULL, .workers = 1, .seed = seed) : d;
+}
+
+/* ---- what was found ---- */
+
+eg_tensor *pairs_sheet(eg_run *run, eg_module *net, eg_dataset *others)
+{
+    eg_tensor *cells[4 * SHOWN];
+    int n = 0;
+    eg_scope s = eg_scope_push();
+    EG_RUN_EACH(sample, run, others)
+    {
+        eg_tensor *p = eg_to(eg_sigmoid(eg_cast(eg_module_forward(net, sample[0]), EG_F32)), eg_cpu());
+        for (int64_t i = 0; i < eg_size(sample[0], 0) && n < 4 * SHOWN; i++) {
+            eg_tensor *image = eg_to(eg_select(sample[0], 0, i), eg_cpu()), *mask = eg_select(p, 0, i);
+            eg_tensor *over = eg_draw_overlay(eg_image_to_u8(image), mask, 0xff4020, 0.6);
+            cells[n++] = eg_keep(image);
+            cells[n++] = eg_keep(eg_expand(eg_to(eg_select(sample[1], 0, i), eg_cpu()), EG_SHAPE(3, -1, -1)));
+            cells[n++] = eg_keep(eg_expand(mask, EG_SHAPE(3, -1, -1)));
+            cells[n++] = eg_keep(eg_image_to_float(over));
+        }
+        if (n == 4 * SHOWN) {
+            break;
+        }
+    }
+    eg_tensor *made = n ? eg_draw_grid(eg_stack(cells, n, 0), .low = 0, .high = 1, .columns = 4) : NULL;
+    for (int i = 0; i < n; i++) {
+        eg_release(cells[i]);
+    }
+    return eg_scope_pop(s, made);
 }

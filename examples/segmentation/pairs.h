@@ -15,4 +15,7 @@ pairs *pairs_open(eg_run *run, const char *folder, int64_t side, int64_t drawn);
  * the hue. */
 eg_dataset *pairs_dataset(pairs *p, bool train, uint64_t seed);
 
+/* Rows of an image, its mask, what the net makes of it, and that laid over the image: u8 [3, H, W], in the scope. */
+eg_tensor *pairs_sheet(eg_run *run, eg_module *net, eg_dataset *others);
+
 #endif

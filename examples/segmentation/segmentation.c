@@ -4,8 +4,6 @@
 
 #include "pairs.h"
 
-enum { SHOWN = 5 };
-
 typedef struct options {
     int64_t side, drawn;
     double lr, width, decay;
@@ -26,34 +24,6 @@ static eg_tensor *loss(eg_module *net, eg_tensor *const *sample, eg_metrics *m, 
     return eg_add(eg_bce_with_logits(logits, sample[1]), dice_loss(p, sample[1]));
 }
 
-/* Rows of an image, its mask, what the net makes of it, and that laid over the image. */
-static eg_tensor *sheet(eg_run *run, eg_module *net, eg_dataset *others)
-{
-    eg_tensor *cells[4 * SHOWN];
-    int n = 0;
-    eg_scope s = eg_scope_push();
-    EG_RUN_EACH(sample, run, others)
-    {
-        eg_tensor *p = eg_to(eg_sigmoid(eg_cast(eg_module_forward(net, sample[0]), EG_F32)), eg_cpu());
-        for (int64_t i = 0; i < eg_size(sample[0], 0) && n < 4 * SHOWN; i++) {
-            eg_tensor *image = eg_to(eg_select(sample[0], 0, i), eg_cpu()), *mask = eg_select(p, 0, i);
-            eg_tensor *over = eg_draw_overlay(eg_image_to_u8(image), mask, 0xff4020, 0.6);
-            cells[n++] = eg_keep(image);
-            cells[n++] = eg_keep(eg_expand(eg_to(eg_select(sample[1], 0, i), eg_cpu()), EG_SHAPE(3, -1, -1)));
-            cells[n++] = eg_keep(eg_expand(mask, EG_SHAPE(3, -1, -1)));
-            cells[n++] = eg_keep(eg_image_to_float(over));
-        }
-        if (n == 4 * SHOWN) {
-            break;
-        }
-    }
-    eg_tensor *made = n ? eg_draw_grid(eg_stack(cells, n, 0), .low = 0, .high = 1, .columns = 4) : NULL;
-    for (int i = 0; i < n; i++) {
-        eg_release(cells[i]);
-    }
-    return eg_scope_pop(s, made);
-}
-
 static eg_status report(eg_run *run, eg_module *net, eg_dataset *others)
 {
     eg_path best = eg_run_path(run, "best.safetensors");
@@ -63,7 +33,7 @@ static eg_status report(eg_run *run, eg_module *net, eg_dataset *others)
         eg_run_say(run, "the best net's dice is %.4f on images it has not learned from", eg_metrics_value(m, "dice"));
     }
     EG_SCOPE {
-        eg_run_picture(run, "found", sheet(run, net, others));
+        eg_run_picture(run, "found", pairs_sheet(run, net, others));
     }
     eg_run_plot(run, "dice.png", "Dice", "dice, valid/dice");
     eg_run_plot(run, "loss.png", "Cross entropy and dice loss", "loss, valid/loss");

@@ -166,6 +166,10 @@ EG_API int64_t eg_run_steps(const eg_run *run);
 EG_API int64_t eg_run_per_epoch(const eg_run *run);
 /* The epoch under way, from 1. */
 EG_API int64_t eg_run_epoch(const eg_run *run);
+/* Steps per second: their samples and bodies, not what comes between them (checkpoints, hooks, evaluation behind an
+ * epoch), and not the first, which takes longer. On a device they are queued, so few steps tell little. NaN before the
+ * end of the second. */
+EG_API double eg_run_speed(const eg_run *run);
 
 /* Epochs, and within each its steps. The body of a step has a scope of its own, in which makers put tensors on the
  * run's device and products are of its precision; behind it come what is due: checkpoint, hooks, watch, the bar. Behind

@@ -1,0 +1,14 @@
+/* infer.h - translating with a translator that has learned. */
+#ifndef EXAMPLES_NMT_INFER_H
+#define EXAMPLES_NMT_INFER_H
+
+#include "translator.h"
+
+/* Translates a sentence, says it, and draws what was looked at as a picture of the run. EG_EINDEX for words that were
+ * never read. */
+eg_status nmt_show(eg_run *run, const translator *t, const char *sentence, const char *picture);
+
+/* The same with a checkpoint, NULL: the newest of the run's folder; the picture is attention.png. */
+eg_status nmt_infer(eg_run *run, const char *sentence, const char *model);
+
+#endif
