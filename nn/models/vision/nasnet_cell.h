@@ -35,4 +35,10 @@ eg_module *eg__cell_new(const eg__style *s, const eg__cell_plan *plan, eg__cell_
 /* before: NULL if there is none. */
 eg_tensor *eg__cell_forward(eg_module *cell, eg_tensor *x, eg_tensor *before);
 
+/* An operation of a cell, with drop path behind it; a convolution behind a relu; half the places (Zoph et al. 2017). */
+eg_module *eg__cell_operation(const eg__style *s, eg__cell_op op, int64_t in, int64_t out, int64_t stride,
+                              double drop_path);
+eg_module *eg__cell_relu_conv(const eg__style *s, int64_t in, int64_t out, int64_t stride);
+eg_module *eg__cell_halved(const eg__style *s, int64_t in, int64_t out);
+
 #endif
