@@ -1,4 +1,4 @@
-/* blocks.c - blocks of several layers: separable convolutions, gates over channels, positions, two directions. */
+/* blocks.c - blocks of several layers: separable convolutions, gates over channels, positions. */
 #include <math.h>
 
 #include "lib/core/device.h"
@@ -69,46 +69,6 @@ eg_module *eg_squeeze_excite_new_with(int64_t channels, int64_t squeezed, const 
     s->fc1 = eg_conv2d_new(channels, squeezed, .kernel = 1);
     s->fc2 = s->fc1 ? eg_conv2d_new(squeezed, channels, .kernel = 1) : NULL;
     return eg_module_finish(&s->base);
-}
-
-/* ---- two directions ---------------------------------------------------------------------------- */
-
-typedef struct bidirectional {
-    eg_module base;
-    eg_module *there, *back;
-} bidirectional;
-
-static eg_tensor *bidirectional_forward(eg_module *m, eg_tensor *x)
-{
-    bidirectional *b = (bidirectional *)m;
-    eg_tensor *back = eg_flip(eg_module_forward(b->back, eg_flip(x, EG_AXES(0))), EG_AXES(0));
-    return eg_concat((eg_tensor *[]){eg_module_forward(b->there, x), back}, 2, -1);
-}
-
-static void bidirectional_members(eg_module *m, eg_members *members)
-{
-    bidirectional *b = (bidirectional *)m;
-    eg_member_child(members, "there", &b->there);
-    eg_member_child(members, "back", &b->back);
-}
-
-static const eg_module_kind bidirectional_kind = {.size = sizeof(eg_module_kind),
-                                                  .name = "bidirectional",
-                                                  .forward = bidirectional_forward,
-                                                  .members = bidirectional_members};
-
-eg_module *eg_bidirectional_new(eg_module *there, eg_module *back)
-{
-    eg_module *given[2] = {there, back};
-    bidirectional *b =
-        eg__check_given(bidirectional_kind.name, given, 2) ? NULL : eg_module_new(sizeof *b, &bidirectional_kind);
-    if (!b) {
-        eg__free_given(given, 2);
-        return NULL;
-    }
-    b->there = there;
-    b->back = back;
-    return eg_module_finish(&b->base);
 }
 
 /* ---- positions --------------------------------------------------------------------------------- */

@@ -38,16 +38,10 @@ eg_module *eg_named(const char *name, eg_module *m)
 
 enum { BRANCHES_MOST = 64 };
 
-typedef struct sequential {
-    eg_module base;
-    int count;
-    eg_module *child[];
-} sequential;
-
 /* Each result lives until the next one is made, so that two are held at a time and not all. */
 static eg_tensor *sequential_forward(eg_module *m, eg_tensor *x)
 {
-    sequential *q = (sequential *)m;
+    eg__list *q = (eg__list *)m;
     eg_tensor *y = x;
     for (int i = 0; i < q->count && y; i++) {
         eg_scope s = eg_scope_push();
@@ -68,9 +62,9 @@ static eg_tensor *sequential_forward(eg_module *m, eg_tensor *x)
     return result;
 }
 
-static void sequential_members(eg_module *m, eg_members *members)
+void eg__list_members(eg_module *m, eg_members *members)
 {
-    sequential *q = (sequential *)m;
+    eg__list *q = (eg__list *)m;
     for (int i = 0; i < q->count; i++) {
         char number[12];
         snprintf(number, sizeof number, "%d", i);
@@ -79,13 +73,13 @@ static void sequential_members(eg_module *m, eg_members *members)
 }
 
 static const eg_module_kind sequential_kind = {
-    .size = sizeof(eg_module_kind), .name = "sequential", .forward = sequential_forward, .members = sequential_members};
+    .size = sizeof(eg_module_kind), .name = "sequential", .forward = sequential_forward, .members = eg__list_members};
 static const eg_module_kind list_kind = {
-    .size = sizeof(eg_module_kind), .name = "module_list", .members = sequential_members};
+    .size = sizeof(eg_module_kind), .name = "module_list", .members = eg__list_members};
 
 static eg_tensor *branches_forward(eg_module *m, eg_tensor *x)
 {
-    sequential *q = (sequential *)m;
+    eg__list *q = (eg__list *)m;
     eg_tensor *made[BRANCHES_MOST];
     for (int i = 0; i < q->count; i++) {
         if (!(made[i] = eg_module_forward(q->child[i], x))) {
@@ -96,7 +90,7 @@ static eg_tensor *branches_forward(eg_module *m, eg_tensor *x)
 }
 
 static const eg_module_kind branches_kind = {
-    .size = sizeof(eg_module_kind), .name = "branches", .forward = branches_forward, .members = sequential_members};
+    .size = sizeof(eg_module_kind), .name = "branches", .forward = branches_forward, .members = eg__list_members};
 
 void eg__free_given(eg_module *const *modules, int count)
 {
@@ -121,14 +115,14 @@ eg_status eg__check_given(const char *op, eg_module *const *modules, int count)
     return EG_OK;
 }
 
-static eg_module *make(const eg_module_kind *kind, eg_module *const *modules, int count)
+eg_module *eg__list_new(const eg_module_kind *kind, eg_module *const *modules, int count)
 {
     if (count < 0 || (count && !modules)) {
         return eg__fail_null(EG_EINVAL, kind->name, "%d modules at %p", count, (const void *)modules);
     }
-    sequential *q = eg__check_given(kind->name, modules, count)
-                        ? NULL
-                        : eg_module_new(sizeof *q + (size_t)count * sizeof *modules, kind);
+    eg__list *q = eg__check_given(kind->name, modules, count)
+                      ? NULL
+                      : eg_module_new(sizeof *q + (size_t)count * sizeof *modules, kind);
     if (!q) {
         eg__free_given(modules, count);
         return NULL;
@@ -142,12 +136,12 @@ static eg_module *make(const eg_module_kind *kind, eg_module *const *modules, in
 
 eg_module *eg_sequential_new_with(eg_module *const *modules, int count)
 {
-    return make(&sequential_kind, modules, count);
+    return eg__list_new(&sequential_kind, modules, count);
 }
 
 eg_module *eg_module_list_new_with(eg_module *const *modules, int count)
 {
-    return make(&list_kind, modules, count);
+    return eg__list_new(&list_kind, modules, count);
 }
 
 eg_module *eg_branches_new_with(eg_module *const *modules, int count)
@@ -156,7 +150,7 @@ eg_module *eg_branches_new_with(eg_module *const *modules, int count)
         eg__free_given(modules, count < 0 ? 0 : count);
         return eg__fail_null(EG_EINVAL, "branches", "%d branches: 1..%d are possible", count, BRANCHES_MOST);
     }
-    return make(&branches_kind, modules, count);
+    return eg__list_new(&branches_kind, modules, count);
 }
 
 static eg_status check_list(const char *op, const eg_module *m)
@@ -164,14 +158,14 @@ static eg_status check_list(const char *op, const eg_module *m)
     if (!m) {
         return eg__null_argument(op, "list");
     }
-    return m->kind == &sequential_kind || m->kind == &list_kind || m->kind == &branches_kind
+    return m->kind->members == eg__list_members
                ? EG_OK
                : eg__fail(EG_EINVAL, op, "a %s has no numbered modules", m->kind->name);
 }
 
 int eg_module_count(const eg_module *list)
 {
-    return check_list("eg_module_count", list) ? -1 : ((const sequential *)list)->count;
+    return check_list("eg_module_count", list) ? -1 : ((const eg__list *)list)->count;
 }
 
 eg_module *eg_module_at(eg_module *list, int i)
@@ -180,7 +174,7 @@ eg_module *eg_module_at(eg_module *list, int i)
     if (check_list(op, list)) {
         return NULL;
     }
-    sequential *q = (sequential *)list;
+    eg__list *q = (eg__list *)list;
     int at = i < 0 ? i + q->count : i;
     if (at < 0 || at >= q->count) {
         return eg__fail_null(EG_EINDEX, op, "%d is outside a list of %d modules", i, q->count);

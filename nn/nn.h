@@ -36,6 +36,45 @@ eg_status eg__walk_members(eg_module *m, eg_members *walk, const char *op);
 eg_status eg__check_given(const char *op, eg_module *const *modules, int count);
 void eg__free_given(eg_module *const *modules, int count);
 
+/* Modules one behind the other, named by their numbers or as eg_named has it: sequences, lists, branches, stacks. */
+typedef struct eg__list {
+    eg_module base;
+    int count;
+    eg_module *child[];
+} eg__list;
+
+/* The .members of all such kinds, by which they are known. */
+void eg__list_members(eg_module *m, eg_members *members);
+/* A module of such a kind; what was given belongs to it, also when it fails. */
+eg_module *eg__list_new(const eg_module_kind *kind, eg_module *const *modules, int count);
+
+/* What recurrent layers, and what is put around them, read and make. */
+typedef struct eg__rnn_sizes {
+    int64_t in, out; /* columns of x and y */
+    int64_t states;  /* in front of h and c: layers x directions */
+    int64_t h, c;    /* columns of h and c; a c of 0: there is none */
+    bool batch_first;
+} eg__rnn_sizes;
+
+/* Their kinds, with eg__rnn_y for a forward, by which they are known. */
+typedef struct eg__rnn_kind {
+    eg_module_kind base;
+    /* Within a scope, of checked arguments. The module itself looks after s->reverse. */
+    eg_rnn (*run)(eg_module *m, eg_tensor *x, const eg_rnn_start *s);
+    eg__rnn_sizes (*sizes)(const eg_module *m);
+} eg__rnn_kind;
+
+/* y of zeros as states. */
+eg_tensor *eg__rnn_y(eg_module *m, eg_tensor *x);
+/* NULL for a module of another kind. */
+const eg__rnn_kind *eg__rnn_kind_of(const eg_module *m);
+/* The same as EG_EINVAL, in words. */
+eg_status eg__rnn_check(const char *op, const eg_module *m);
+/* Of a module that has such a kind. */
+eg__rnn_sizes eg__rnn_sizes_of(const eg_module *m);
+/* eg_rnn_forward of a module that has such a kind. */
+eg_rnn eg__rnn_run(eg_module *m, eg_tensor *x, const eg_rnn_start *start);
+
 /* Who is told what every module makes in this thread: eg_summary, taps. */
 typedef struct eg__observer {
     void (*saw)(void *user, eg_module *m, eg_tensor *y, int64_t macs);

@@ -1,4 +1,5 @@
-/* recurrent.c - LSTM and GRU layers: the ops of ops/rnn.h layer by layer, one or both ways. */
+/* recurrent.c - LSTM and GRU layers: the ops of ops/rnn.h layer by layer, one or both ways; and how all modules that
+ * have states are called. */
 #include <math.h>
 
 #include <egret/nn/recurrent.h>
@@ -19,11 +20,23 @@ typedef struct rnn {
     lane lanes[];
 } rnn;
 
-static const eg_module_kind lstm_kind, gru_kind;
+static const eg__rnn_kind lstm_kind, gru_kind;
 
 static bool is_lstm(const rnn *r)
 {
-    return r->base.kind == &lstm_kind;
+    return r->base.kind == &lstm_kind.base;
+}
+
+static eg__rnn_sizes sizes_of(const eg_module *m)
+{
+    const rnn *r = (const rnn *)m;
+    int64_t h = r->o.projection ? r->o.projection : r->hidden;
+    return (eg__rnn_sizes){.in = r->lanes[0].w_ih->shape[1],
+                           .out = r->directions * h,
+                           .states = (int64_t)r->o.layers * r->directions,
+                           .h = h,
+                           .c = is_lstm(r) ? r->hidden : 0,
+                           .batch_first = r->o.batch_first};
 }
 
 /* ---- one layer ------------------------------------------------------------------------------- */
@@ -37,7 +50,7 @@ static eg_rnn run_lane(const rnn *r, int i, eg_tensor *x, const eg_rnn_start *s)
 {
     const lane *l = &r->lanes[i];
     eg_tensor *h0 = state_of(s->h0, i), *c0 = state_of(s->c0, i);
-    bool reverse = i % r->directions;
+    bool reverse = (i % r->directions == 1) != s->reverse;
     if ((s->h0 && !h0) || (s->c0 && !c0)) {
         return (eg_rnn){NULL, NULL, NULL};
     }
@@ -73,8 +86,9 @@ static eg_tensor *gather(eg_tensor *const *parts, int n)
 
 enum { MOST_LAYERS = 64 };
 
-static eg_rnn run_layers(const rnn *r, eg_tensor *x, const eg_rnn_start *s)
+static eg_rnn run_layers(eg_module *m, eg_tensor *x, const eg_rnn_start *s)
 {
+    const rnn *r = (const rnn *)m;
     eg_tensor *h[MOST_LAYERS] = {NULL}, *c[MOST_LAYERS] = {NULL};
     eg_rnn out = {x, NULL, NULL};
     for (int i = 0; i < r->o.layers; i++) {
@@ -91,40 +105,75 @@ static eg_rnn run_layers(const rnn *r, eg_tensor *x, const eg_rnn_start *s)
     return out;
 }
 
-static eg_status check_states(const rnn *r, const eg_rnn_start *s, bool alone)
+/* ---- every module with states ---------------------------------------------------------------- */
+
+const eg__rnn_kind *eg__rnn_kind_of(const eg_module *m)
 {
-    const char *op = r->base.kind->name;
-    int64_t lanes = (int64_t)r->o.layers * r->directions;
+    return m->kind->forward == eg__rnn_y ? (const eg__rnn_kind *)m->kind : NULL;
+}
+
+eg_status eg__rnn_check(const char *op, const eg_module *m)
+{
+    return eg__rnn_kind_of(m)
+               ? EG_OK
+               : eg__fail(EG_EINVAL, op, "a %s is no recurrent layer, nor made of such whose states are of one size",
+                          m->kind->name);
+}
+
+eg__rnn_sizes eg__rnn_sizes_of(const eg_module *m)
+{
+    return eg__rnn_kind_of(m)->sizes(m);
+}
+
+static eg_status check_states(const char *op, eg__rnn_sizes sizes, const eg_rnn_start *s, bool alone)
+{
     eg_tensor *given[2] = {s->h0, s->c0};
-    if (s->c0 && !is_lstm(r)) {
+    if (s->c0 && !sizes.c) {
         return eg__fail(EG_EINVAL, op, "c0 is for an lstm");
     }
     for (int i = 0; i < 2; i++) {
         if (given[i] && eg__check(given[i], op, i ? "c0" : "h0")) {
             return eg__why();
         }
-        if (given[i] && (given[i]->ndim != (alone ? 2 : 3) || given[i]->shape[0] != lanes)) {
+        if (given[i] && (given[i]->ndim != (alone ? 2 : 3) || given[i]->shape[0] != sizes.states)) {
             return eg__fail(EG_ESHAPE, op,
                             "%s is %s, must be [%lld, %ssize]: layers x directions in "
                             "front",
-                            i ? "c0" : "h0", EG__SHAPE_OF(given[i]), (long long)lanes, alone ? "" : "N, ");
+                            i ? "c0" : "h0", EG__SHAPE_OF(given[i]), (long long)sizes.states, alone ? "" : "N, ");
         }
     }
     return EG_OK;
 }
 
-static eg_rnn run(rnn *r, eg_tensor *x, const eg_rnn_start *start)
+static eg_rnn run(eg_module *m, eg_tensor *x, const eg_rnn_start *start)
 {
     const eg_rnn failed = {NULL, NULL, NULL};
+    const eg__rnn_kind *kind = eg__rnn_kind_of(m);
+    const eg__rnn_sizes sizes = kind->sizes(m);
     eg_rnn_start s;
     eg__options(&s, sizeof s, start);
-    if (eg__check(x, r->base.kind->name, "x") || check_states(r, &s, x->ndim == 2)) {
+    s.size = sizeof s; /* so that modules inside are told all of it, also by a caller whose struct is shorter */
+    if (eg__check(x, kind->base.name, "x") || check_states(kind->base.name, sizes, &s, x->ndim == 2)) {
         return failed;
     }
     eg_scope scope = eg_scope_push();
-    eg_rnn out = scope.depth ? run_layers(r, x, &s) : failed;
+    eg_rnn out = scope.depth ? kind->run(m, x, &s) : failed;
     eg_tensor *results[3] = {out.y, out.h, out.c};
-    return eg_scope_pop_n(scope, results, 3) || !out.y || !out.h ? failed : out;
+    bool whole = !eg_scope_pop_n(scope, results, 3) && out.y && out.h && (out.c || !sizes.c);
+    return whole ? out : failed;
+}
+
+eg_rnn eg__rnn_run(eg_module *m, eg_tensor *x, const eg_rnn_start *start)
+{
+    eg__observed seen = eg__observe_begin(m);
+    eg_rnn out = run(m, x, start);
+    eg__observe_end(&seen, out.y);
+    return out;
+}
+
+eg_tensor *eg__rnn_y(eg_module *m, eg_tensor *x)
+{
+    return run(m, x, NULL).y;
 }
 
 eg_rnn eg_rnn_forward_with(eg_module *m, eg_tensor *x, const eg_rnn_start *start)
@@ -134,18 +183,7 @@ eg_rnn eg_rnn_forward_with(eg_module *m, eg_tensor *x, const eg_rnn_start *start
     if (!m) {
         return eg__null_argument(op, "m"), failed;
     }
-    if (m->kind != &lstm_kind && m->kind != &gru_kind) {
-        return eg__fail(EG_EINVAL, op, "a %s is no recurrent layer", m->kind->name), failed;
-    }
-    eg__observed seen = eg__observe_begin(m);
-    eg_rnn out = run((rnn *)m, x, start);
-    eg__observe_end(&seen, out.y);
-    return out;
-}
-
-static eg_tensor *rnn_forward(eg_module *m, eg_tensor *x)
-{
-    return run((rnn *)m, x, NULL).y;
+    return eg__rnn_check(op, m) ? failed : eg__rnn_run(m, x, start);
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -177,10 +215,14 @@ static void rnn_members(eg_module *m, eg_members *members)
     }
 }
 
-static const eg_module_kind lstm_kind = {
-    .size = sizeof(eg_module_kind), .name = "lstm", .forward = rnn_forward, .members = rnn_members};
-static const eg_module_kind gru_kind = {
-    .size = sizeof(eg_module_kind), .name = "gru", .forward = rnn_forward, .members = rnn_members};
+static const eg__rnn_kind lstm_kind = {
+    {.size = sizeof(eg_module_kind), .name = "lstm", .forward = eg__rnn_y, .members = rnn_members},
+    run_layers,
+    sizes_of};
+static const eg__rnn_kind gru_kind = {
+    {.size = sizeof(eg_module_kind), .name = "gru", .forward = eg__rnn_y, .members = rnn_members},
+    run_layers,
+    sizes_of};
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -232,16 +274,16 @@ static eg_status check_options(const char *op, bool lstm, int64_t in, int64_t hi
     return EG_OK;
 }
 
-static eg_module *make(const eg_module_kind *kind, int64_t in, int64_t hidden, const eg_rnn_layer_options *given)
+static eg_module *make(const eg__rnn_kind *kind, int64_t in, int64_t hidden, const eg_rnn_layer_options *given)
 {
     eg_rnn_layer_options o;
     eg__options(&o, sizeof o, given);
     o.layers = o.layers ? o.layers : 1;
-    if (check_options(kind->name, kind == &lstm_kind, in, hidden, &o)) {
+    if (check_options(kind->base.name, kind == &lstm_kind, in, hidden, &o)) {
         return NULL;
     }
     int directions = o.bidirectional ? 2 : 1, lanes = o.layers * directions;
-    rnn *r = eg_module_new(sizeof *r + (size_t)lanes * sizeof(lane), kind);
+    rnn *r = eg_module_new(sizeof *r + (size_t)lanes * sizeof(lane), &kind->base);
     if (!r) {
         return NULL;
     }

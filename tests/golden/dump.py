@@ -26,7 +26,7 @@ FAMILIES = {
     "linalg": layers.linalg, "conv": layers.conv, "pool": layers.pool, "norm": layers.norm, "lrn": layers.lrn,
     "resize": layers.resize, "fft": signals.fft, "sample": detection.sample, "boxes": detection.boxes,
     "solve": solve.solve,
-    "modules": modules.modules, "models": nets.models,
+    "modules": modules.modules, "recurrent": modules.recurrent, "models": nets.models,
     "index": arrays.index, "sort": arrays.sort, "shape": arrays.shape,
     "attention": training.attention,
     "softmax": training.softmax, "loss": training.loss, "ctc": training.ctc, "rnn": training.rnn,

@@ -30,8 +30,21 @@ static eg_module *recurrent(const golden_case *c)
     return !strcmp(c->op, "lstm") ? eg_lstm_new_with(in, hidden, &o) : eg_gru_new_with(in, hidden, &o);
 }
 
+/* Two directions, one layer above them, and one that adds to what it reads. */
+static eg_module *reader(const golden_case *c)
+{
+    eg_module *(*layer)(int64_t, int64_t, const eg_rnn_layer_options *) =
+        strstr(c->op, "lstm") ? eg_lstm_new_with : eg_gru_new_with;
+    eg_rnn_layer_options o = {.size = sizeof o, .dtype = EG_F64};
+    return eg_rnn_stack_new(eg_bidirectional_new(layer(3, 4, &o), layer(3, 4, &o)), layer(8, 4, &o),
+                            eg_rnn_residual_new(layer(4, 4, &o)));
+}
+
 static eg_module *make(const golden_case *c)
 {
+    if (strstr(c->op, "reader")) {
+        return reader(c);
+    }
     int64_t a = entry(c, "sizes", 0), b = entry(c, "sizes", 1);
     int64_t in = entry(c, "channels", 0), out = entry(c, "channels", 1);
     int64_t kernel = (int64_t)golden_number(c, "kernel", 0);
@@ -73,8 +86,13 @@ static eg_module *make(const golden_case *c)
 static void run(const golden_case *c, eg_module *m, eg_tensor *const *more, int n, eg_tensor **out)
 {
     eg_tensor *x = c->x[0];
-    if (!strcmp(c->op, "lstm") || !strcmp(c->op, "gru")) {
-        eg_rnn r = eg_rnn_forward(m, x, .h0 = more[0], .c0 = n > 1 ? more[1] : NULL);
+    if (!strcmp(c->op, "lstm") || !strcmp(c->op, "gru") || strstr(c->op, "reader")) {
+        eg_tensor *lengths =
+            golden_has(c, "lengths")
+                ? eg_from_values(EG_SHAPE(2), EG_I64,
+                                 (double[]){(double)entry(c, "lengths", 0), (double)entry(c, "lengths", 1)})
+                : NULL;
+        eg_rnn r = eg_rnn_forward(m, x, .h0 = more[0], .c0 = n > 1 ? more[1] : NULL, .lengths = lengths);
         out[0] = r.y;
         out[1] = r.h;
         out[2] = r.c;
@@ -138,11 +156,11 @@ static void replay(const golden_case *c)
     eg_module_free(m);
 }
 
-EGT(golden_modules)
+static void replay_all(const char *family)
 {
     eg_tensors *file;
     golden_case *cases;
-    int n = golden_load("modules", &file, &cases);
+    int n = golden_load(family, &file, &cases);
     for (int i = 0; i < n; i++) {
         eg_scope s = eg_scope_push();
         golden_case c = golden_there(&cases[i]);
@@ -151,4 +169,14 @@ EGT(golden_modules)
     }
     free(cases);
     eg_tensors_free(file);
+}
+
+EGT(golden_modules)
+{
+    replay_all("modules");
+}
+
+EGT(golden_modules_recurrent)
+{
+    replay_all("recurrent");
 }

@@ -93,6 +93,37 @@ def modules(r):
             [r.normal(2, 4, 6), r.normal(2, 5, 6)], **told)
 
 
+class Reader(torch.nn.Module):
+    """A layer in both directions, one above it, and one that adds to what it reads; the states of all as one."""
+
+    def __init__(self, layer, steps, lengths):
+        super().__init__()
+        self.both, self.middle, self.top = layer(3, 4, bidirectional=True), layer(8, 4), layer(4, 4)
+        self.steps, self.lengths = steps, lengths
+
+    def read(self, layer, x, states):
+        if self.lengths:
+            x = torch.nn.utils.rnn.pack_padded_sequence(x, self.lengths, enforce_sorted=False)
+        y, last = layer(x, tuple(states) if len(states) == 2 else states[0])
+        if self.lengths:
+            y, _ = torch.nn.utils.rnn.pad_packed_sequence(y, total_length=self.steps)
+        return y, last if len(states) == 2 else (last,)
+
+    def forward(self, x, *states):
+        y, first = self.read(self.both, x, [s[:2] for s in states])
+        y, second = self.read(self.middle, y, [s[2:3] for s in states])
+        z, third = self.read(self.top, y, [s[3:] for s in states])
+        return (y + z, *(torch.cat(parts) for parts in zip(first, second, third)))
+
+
+def recurrent(r):
+    for kind in ("LSTM", "GRU"):
+        for lengths in (None, (3, 5)):
+            states = [r.normal(4, 2, 4) for _ in range(2 if kind == "LSTM" else 1)]
+            run(r, f"reader_{kind.lower()}", Reader(getattr(torch.nn, kind), 5, lengths), [r.normal(5, 2, 3), *states],
+                lengths=lengths)
+
+
 class Causal(torch.nn.Module):
     """A decoder's layer of which no step sees those behind it."""
 

@@ -347,8 +347,8 @@ static eg_module *linear(void)
 
 static eg_module *make_module(const char *f)
 {
-    if (strstr(f, "rnn_forward")) {
-        return eg_lstm_new(4, 3);
+    if (strstr(f, "rnn_")) {
+        return eg_lstm_new(strstr(f, "rnn_forward") ? 4 : 3, 3);
     }
     if (strstr(f, "additive")) {
         return eg_additive_attention_new(3, 4, 5);
@@ -462,8 +462,8 @@ eg_event *v_event(const hostile *h, int slot, const char *f)
 eg_module **v_modules(const hostile *h, int slot)
 {
     eg_module **m = calloc(2, sizeof *m);
-    m[0] = linear();
-    m[1] = h->at == slot ? NULL : linear();
+    m[0] = make_module(h->function);
+    m[1] = h->at == slot ? NULL : make_module(h->function);
     return h->at == slot && h->how ? NULL : m;
 }
 

@@ -32,11 +32,6 @@ EG_API eg_module *eg_squeeze_excite_new_with(int64_t channels, int64_t squeezed,
 #define EG_SQUEEZE_EXCITE_NEW_(channels, squeezed, ...) \
     eg_squeeze_excite_new_with(channels, squeezed, EG_OPTIONS_(eg_squeeze_excite_options, __VA_ARGS__))
 
-/* Two modules that read sequences [T, N, ...], one of them backwards: what each makes of x, joined along the last axis,
- * steps in x's order. Children "there" and "back". For whole recurrent layers .bidirectional (nn/recurrent.h) is
- * faster. */
-EG_API eg_module *eg_bidirectional_new(eg_module *there, eg_module *back);
-
 /* ---- where in a sequence ------------------------------------------------------------------- */
 
 typedef struct eg_positions_options {

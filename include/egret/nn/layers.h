@@ -28,8 +28,8 @@ EG_API eg_module *eg_sequential_new_with(eg_module *const *modules, int count);
 EG_API eg_module *eg_module_list_new_with(eg_module *const *modules, int count);
 #define eg_module_list_new(...) \
     eg_module_list_new_with(EG_ARRAY_(eg_module *, __VA_ARGS__), EG_COUNT_(eg_module *, __VA_ARGS__))
-/* How many children a sequence or a list has, and the i-th, a negative i counted from the end; it stays the
- * list's. -1 and NULL for other modules (EG_EINVAL), NULL and EG_EINDEX for an i outside. */
+/* How many children a sequence, a list, branches or a stack (recurrent.h) has, and the i-th, a negative i counted from
+ * the end; it stays the list's. -1 and NULL for other modules (EG_EINVAL), NULL and EG_EINDEX for an i outside. */
 EG_API int eg_module_count(const eg_module *list);
 EG_API eg_module *eg_module_at(eg_module *list, int i);
 
