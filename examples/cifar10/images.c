@@ -98,9 +98,9 @@ static double inside(int kind, double x, double y)
     case 7:
         return fmax(0.35 - hypot(x, y - 0.55), 0.35 - hypot(x, y + 0.55)); /* above each other */
     case 8:
-        return fmin(0.9 - r, 0.3 - fabs(x - y)); /* a falling bar */
+        return fmin(0.9 - fabs(y), 0.3 - fabs(x)); /* a standing bar */
     default:
-        return fmin(0.9 - r, 0.3 - fabs(x + y)); /* a rising one */
+        return fmin(0.9 - fabs(x), 0.3 - fabs(y)); /* a lying one; no kind may be another one mirrored */
     }
 }
 
