@@ -19,7 +19,7 @@ static eg_tensor *picture_of(canvas *c)
 {
     eg_tensor *t = c ? eg_from(EG_SHAPE(c->height, c->width, 3), EG_U8, c->pixels) : NULL;
     canvas_free(c);
-    return eg_permute(t, EG_AXES(2, 0, 1));
+    return eg_permute(eg_to(t, eg_cpu()), EG_AXES(2, 0, 1));
 }
 
 /* f64, on the CPU, contiguous, of so many axes; its numbers as well. NULL stays NULL without a failure. */
@@ -180,7 +180,7 @@ static eg_tensor *plain(eg_tensor *bytes, int64_t columns, int64_t scale)
 {
     int64_t n = eg_size(bytes, 0), h = eg_size(bytes, 1), w = eg_size(bytes, 2), c = eg_size(bytes, 3);
     int64_t rows = (n + columns - 1) / columns;
-    eg_tensor *rest = eg_zeros(EG_SHAPE(rows * columns - n, h, w, c), EG_U8);
+    eg_tensor *rest = eg_to(eg_zeros(EG_SHAPE(rows * columns - n, h, w, c), EG_U8), eg_cpu());
     eg_tensor *all = eg_concat((eg_tensor *[]){bytes, rest}, 2, 0);
     eg_tensor *x = eg_permute(eg_reshape(all, EG_SHAPE(rows, columns, h, w, c)), EG_AXES(0, 2, 1, 3, 4));
     x = eg_reshape(x, EG_SHAPE(rows * h, columns * w, c));
@@ -229,7 +229,7 @@ eg_tensor *eg_draw_overlay(eg_tensor *image, eg_tensor *mask, unsigned colour, d
     if (here && eg_size(here, 0) == 1) {
         here = eg_expand(here, EG_SHAPE(3, -1, -1));
     }
-    eg_tensor *over = eg_reshape(eg_from_values(EG_SHAPE(3), EG_F32, paint), EG_SHAPE(3, 1, 1));
+    eg_tensor *over = eg_to(eg_reshape(eg_from_values(EG_SHAPE(3), EG_F32, paint), EG_SHAPE(3, 1, 1)), eg_cpu());
     eg_tensor *mixed = eg_add(here, eg_mul(share, eg_sub(over, here)));
     return eg_scope_pop(s, eg_cast(eg_round(eg_clamp(mixed, 0, 255)), EG_U8));
 }

@@ -18,6 +18,8 @@ SIZES = {
     "digits": (["--drawn", "8", "--batch", "2"], ["loss"], 2e-3),
     "dcgan": (["--drawn", "6", "--batch", "2"], ["generator", "discriminator"], 2e-3),
     "cvae": (["--drawn", "12", "--batch", "4"], ["loss"], 2e-3),
+    "cifar10": (["--num-layers", "8", "--drawn", "100", "--batch", "2", "--eval-batch-size", "20"], ["loss"], 2e-3),
+    "segmentation": (["--side", "32", "--width", "0.0625", "--drawn", "6", "--batch", "2"], ["loss"], 2e-3),
     "nmt": (["--pairs", "200", "--batch", "8", "--units", "16", "--embedding", "8"], ["loss"], 1e-4),
 }
 NEAR = {"f32": 1, "tf32": 1, "bf16": 40, "f16": 40}  # times that
@@ -94,11 +96,34 @@ def classified(path, at):
     check("judged alike on every device", len(set(said.values())) == 1 and "accuracy @ 1" in said["cuda:0"], said)
 
 
+def measured(path, at):
+    """The benchmark: a step's loss in both layouts and in halves, and what is judged on each device there is."""
+    run = runner(path)
+    words = ["--data_name", "cifar10", "--model", "resnet20", "--image_size", "8", "--batch_size", "2", "--num_batches",
+             "2", "--num_warmup_batches", "2", "--optimizer", "momentum"]
+    cuda = ["--device", "cuda"]
+    for name, more in (("here", []), ("there", cuda), ("last", [*cuda, "--data_format", "NHWC"]),
+                       ("half", [*cuda, "--use_fp16"])):
+        said = run(*words, *more, "--train_dir", f"{at}/{name}")
+        check(f"the benchmark {name}", "total images/sec" in said, said)
+    here = logged(at + "/here", "loss")
+    for name in ("there", "last"):
+        there = logged(f"{at}/{name}", "loss")
+        check(f"the benchmark's losses {name}", here.keys() == there.keys() and
+              all(abs(here[k] - there[k]) < 2e-3 for k in here), f"{here} {there}")
+    os.environ["EG_FAKE_DEVICES"] = "2"
+    said = {device: run(*words, "--eval", "--device", device, "--train_dir", at + "/there").splitlines()[-4]
+            for device in ("cpu", "cuda:0", "cuda:1")}
+    check("its net is judged alike on every device", len(set(said.values())) == 1 and "Accuracy @ 1" in said["cpu"], said)
+
+
 with tempfile.TemporaryDirectory() as at:
     notes(sys.argv[1], at + "/notes")
     for path in sys.argv[2:]:
         if os.path.basename(path) == "egret-classify":
             classified(path, at + "/classify")
+        elif os.path.basename(path) == "egret-cnn-bench":
+            measured(path, at + "/cnn-bench")
         else:
             program(path, f"{at}/{os.path.basename(path)}")
 

@@ -1,0 +1,69 @@
+"""TFRecord files of labelled images, made by the test scripts themselves.
+
+    sys.path.insert(0, FOLDER OF THIS FILE)
+    from records import write
+    write("train.tfrecord", [0, 1, 2], 28, 1, random.Random(7))
+"""
+import struct
+import zlib
+
+
+def crc_table():
+    table = []
+    for n in range(256):
+        for _ in range(8):
+            n = n >> 1 ^ (0x82f63b78 if n & 1 else 0)
+        table.append(n)
+    return table
+
+
+TABLE = crc_table()
+
+
+def masked(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc = crc >> 8 ^ TABLE[(crc ^ byte) & 255]
+    crc ^= 0xffffffff
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff)
+
+
+def field(number, data):
+    return bytes([number << 3 | 2]) + varint(len(data)) + data
+
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def example(image, label, boxes=()):
+    """An Example of an encoded image, its label and the boxes of objects (top, left, bottom, right), in protocol
+    buffers."""
+    def entry(name, feature):
+        return field(1, field(1, name.encode()) + field(2, feature))
+    sides = [entry("image/object/bbox/" + name, field(2, field(1, struct.pack(f"<{len(boxes)}f", *values))))
+             for name, values in zip(("ymin", "xmin", "ymax", "xmax"), zip(*boxes))]
+    return field(1, entry("image/encoded", field(1, field(1, image)))
+                 + entry("image/class/label", field(3, field(1, varint(label)))) + b"".join(sides))
+
+
+def png(side, channels, pixels):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + bytes(pixels[y * side * channels:(y + 1) * side * channels]) for y in range(side))
+    head = struct.pack(">2I5B", side, side, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b"")
+
+
+def write(path, labels, side, channels, chance, boxes=()):
+    """A bright band whose place is the class, on noise."""
+    with open(path, "wb") as file:
+        for label in labels:
+            pixels = [min(255, int(chance.random() * 60) + (190 if y * 10 // side == label else 0))
+                      for y in range(side) for _ in range(side * channels)]
+            data = example(png(side, channels, pixels), label, boxes)
+            length = struct.pack("<Q", len(data))
+            file.write(length + masked(length) + data + masked(data))
