@@ -349,11 +349,14 @@ bool eg_flags_parse(eg_flags *line, int argc, char **argv, int *status)
     if (line->count > FLAGS_MOST) {
         return flags_refuse(line, "a table has at most %d flags, not %d", FLAGS_MOST, line->count);
     }
-    bool good = set_defaults(line) && heed_standard(line, argc, argv, status, &stop);
+    bool sound = set_defaults(line), good = sound && heed_standard(line, argc, argv, status, &stop);
     *status = good && stop ? 0 : *status;
     good = good && !stop && parse_words(line, argc, argv);
     if (!good) {
         eg_flags_free(line);
+        if (sound) {
+            set_defaults(line); /* no target keeps a text of the file */
+        }
     }
     return good;
 }

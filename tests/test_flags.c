@@ -198,6 +198,8 @@ EGT(files_are_refused_by_line)
     EGT_CHECK(refused(with_file("epochs\n", NULL), "a line is name = value"));
     EGT_CHECK(refused(with_file("lr = 1\nlr = 1\n", NULL), "settings:2: lr is there twice"));
     EGT_CHECK(refused(with_file("config = x\n", NULL), "there is no flag 'config'"));
+    trial torn = with_file("data = somewhere\nepochs = 7\nlr = x\n", NULL);
+    EGT_CHECK(refused(torn, "lr") && !torn.got.data && torn.got.epochs == 3); /* no text of a file that is gone */
     EGT_CHECK(refused(with_file("data =\n", NULL), "data wants a DIR"));
     trial t = PARSE("--config", "/not/there");
     EGT_CHECK(!t.goes_on && t.status == 1 && strstr(t.complained, "cannot read /not/there"));

@@ -129,7 +129,7 @@ typedef struct eg_flags {
 
 /* Puts every row's default or given value into its target. Returns true if the program should go on; false if it
  * should return *status: 0 after a help, 1 where memory or the file of settings failed, 2 after a mistake. Texts point
- * into argv, the table, or the file: they live until eg_flags_free. */
+ * into argv, the table, or the file: they live until eg_flags_free. After false all targets have their defaults. */
 EG_API bool eg_flags_parse(eg_flags *line, int argc, char **argv, int *status);
 /* Frees what a file of settings said, no more. */
 EG_API void eg_flags_free(eg_flags *line);
