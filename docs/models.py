@@ -8,8 +8,15 @@ import os
 import re
 import sys
 
-ROW = re.compile(r'^MODEL\((\w+), .*?, (\d+), (\w+), (\d+), (\d+), (\d+), "([^"]+)"\)$', re.M)
-HEAD = "| name | by | images | their preprocessing | outputs | weights that learn |\n|---|---|---|---|---|---|\n"
+ROW = re.compile(r'^MODEL\((\w+), .*?, (\d+), (\w+), (\d+), (\d+), (\d+), (\w+), "([^"]+)"\)$', re.M)
+HEAD = ("| name | by | images | their preprocessing | outputs | weights that learn | others' names |\n"
+        "|---|---|---|---|---|---|---|\n")
+
+
+def whose(preprocessing, names):
+    """By whose names weights are taken: nets whose images go through torchvision's preprocessing are torchvision's."""
+    return "" if names == "none" else ("torchvision" if preprocessing == "torch" else
+                                       "TF-Slim, torchvision" if names.startswith("vgg") else "TF-Slim")
 
 
 def table(root):
@@ -18,8 +25,8 @@ def table(root):
     rows = ROW.findall(text)
     assert len(rows) == len(re.findall(r"^MODEL\(", text, re.M)), "a row of models.def is not understood"
     return HEAD + "".join(f"| `{name}` | {source} | {side} x {side}{', grey' if channels == '1' else ''} | {way} "
-                          f"| {classes} | {int(weights):,} |\n"
-                          for name, side, way, channels, classes, weights, source in rows)
+                          f"| {classes} | {int(weights):,} | {whose(way, names)} |\n"
+                          for name, side, way, channels, classes, weights, names, source in rows)
 
 
 def main():

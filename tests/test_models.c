@@ -47,6 +47,39 @@ EGT(nets_have_names)
     EGT_REFUSED(eg_model_new(NULL), EG_EINVAL, "name");
 }
 
+/* That maps are maps; test_golden_models has the names they are for. */
+EGT(nets_know_names_of_others)
+{
+    eg_tensors *none = eg_tensors_new();
+    for (int i = 0; i < eg_model_count(); i++) {
+        eg_model_info info = eg_model_at(i);
+        eg_tensors *renamed = info.names ? eg_tensors_renamed(none, info.names) : NULL;
+        EGT_CHECK(!info.names || renamed);
+        eg_tensors_free(renamed);
+    }
+    eg_tensors_free(none);
+    EGT_CHECK(eg_model_find("lenet").names && !eg_model_find("unet").names);
+}
+
+EGT(slim_weights_find_their_places)
+{
+    eg_module *net = eg_lenet_new(.side = 8, .classes = 2);
+    eg_tensors *theirs = eg_tensors_new(), *ours;
+    eg_tensor *fc3 = egt_random(EG_SHAPE(2 * 2 * 64, 1024), EG_F32, -1, 1);
+    EGT_OK(eg_tensors_set(theirs, "LeNet/fc3/weights", fc3));
+    EGT_OK(eg_tensors_set(theirs, "LeNet/fc3/biases", eg_zeros(EG_SHAPE(1024), EG_F32)));
+    ours = eg_tensors_renamed(theirs, eg_model_find("lenet").names);
+    EGT_REFUSED(eg_module_load_state(net, ours), EG_EFORMAT, "conv1.conv.weight");
+    EGT_OK(eg_module_load_state(net, ours, .allow_missing = true));
+    eg_tensor *x = egt_random(EG_SHAPE(3, 64, 2, 2), EG_F32, -1, 1); /* what the layer reads, as both have it */
+    eg_tensor *y = eg_module_forward(eg_module_find(net, "fc3.fc"), eg_flatten(x, 1, -1));
+    eg_tensor *z = eg_matmul(eg_flatten(eg_permute(x, EG_AXES(0, 2, 3, 1)), 1, -1), fc3);
+    EGT_CHECK(egt_distance(y, z) < 1e-4);
+    eg_tensors_free(theirs);
+    eg_tensors_free(ours);
+    EGT_OK(eg_module_free(net));
+}
+
 EGT(small_ones_count)
 {
     static const char *const small[] = {"lenet",           "cifarnet",         "mobilenet_v1_025",
@@ -144,6 +177,17 @@ EGT(logits_beside_the_logits)
     EGT_REFUSED(eg_model_forward(net, NULL), EG_EINVAL, "x");
     EGT_REFUSED(eg_model_forward(NULL, x), EG_EINVAL, "m");
     EGT_OK(eg_module_free(net));
+}
+
+EGT(names_do_not_hang_on_drop_path)
+{
+    eg_module *dropping = eg_nasnet_new(EG_NASNET_CIFAR, .no_aux = true);
+    eg_module *calm = eg_nasnet_new(EG_NASNET_CIFAR, .no_aux = true, .drop_path = EG_ZERO);
+    eg_tensors *state = eg_module_state(dropping);
+    EGT_OK(eg_module_load_state(calm, state));
+    eg_tensors_free(state);
+    EGT_OK(eg_module_free(calm));
+    EGT_OK(eg_module_free(dropping));
 }
 
 EGT(segments_every_pixel)

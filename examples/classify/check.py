@@ -4,6 +4,7 @@
     check.py EGRET_CLASSIFY
 """
 import json
+import math
 import os
 import random
 import re
@@ -12,74 +13,16 @@ import subprocess
 import sys
 import tempfile
 import time
-import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
 from checking import check, finish, logged, runner  # noqa: E402
+from records import write  # noqa: E402
 
 program = sys.argv[1]
 run = runner(program)
 
 
 # ---- records --------------------------------------------------------------------------------------------------
-
-def crc_table():
-    table = []
-    for n in range(256):
-        for _ in range(8):
-            n = n >> 1 ^ (0x82f63b78 if n & 1 else 0)
-        table.append(n)
-    return table
-
-
-TABLE = crc_table()
-
-
-def masked(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc = crc >> 8 ^ TABLE[(crc ^ byte) & 255]
-    crc ^= 0xffffffff
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff)
-
-
-def field(number, data):
-    return bytes([number << 3 | 2]) + varint(len(data)) + data
-
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out, n = out + bytes([n & 127 | 128]), n >> 7
-    return out + bytes([n])
-
-
-def example(image, label):
-    """An Example of an encoded image and its label, in protocol buffers."""
-    def entry(name, feature):
-        return field(1, field(1, name.encode()) + field(2, feature))
-    return field(1, entry("image/encoded", field(1, field(1, image)))
-                 + entry("image/class/label", field(3, field(1, varint(label)))))
-
-
-def png(side, channels, pixels):
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = b"".join(b"\0" + bytes(pixels[y * side * channels:(y + 1) * side * channels]) for y in range(side))
-    head = struct.pack(">2I5B", side, side, 8, 2 if channels == 3 else 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b"")
-
-
-def write(path, labels, side, channels, chance):
-    """A bright band whose place is the class, on noise."""
-    with open(path, "wb") as file:
-        for label in labels:
-            pixels = [min(255, int(chance.random() * 60) + (190 if y * 10 // side == label else 0))
-                      for y in range(side) for _ in range(side * channels)]
-            data = example(png(side, channels, pixels), label)
-            length = struct.pack("<Q", len(data))
-            file.write(length + masked(length) + data + masked(data))
-
 
 def make_sets(at):
     chance = random.Random(7)
@@ -305,6 +248,17 @@ def machines(runs):
 
 # ---- from weights -----------------------------------------------------------------------------------------------
 
+def write_zeros(path, shapes):
+    """A safetensors file of them."""
+    header, end = {}, 0
+    for name, shape in shapes.items():
+        begin, end = end, end + 4 * math.prod(shape)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + bytes(end))
+
+
 def weights(runs):
     small = ["--dataset_name", "cifar10", "--dataset_dir", runs.data, "--model_name", "resnet_cifar_20", "--batch_size",
              "8", "--no-use_fp16", "--optimizer", "momentum", "--preprocessing_name", "cifarnet", "--stop_at_step", "8"]
@@ -335,6 +289,17 @@ def weights(runs):
     check("names are renamed", "* renamed   block1_unit1.unit.body.conv1.conv.weight from block1_unit2.unit.body.conv1"
           in said and " 0 as they were made" in said, said)
     check("no checkpoint", "no checkpoint" in again("--task_type", "finetune", "--model_dir", runs.at, expect=1)[1])
+    theirs = runs.at + "/slim.safetensors"
+    write_zeros(theirs, {"LeNet/conv1/weights": (5, 5, 1, 32), "LeNet/conv1/biases": (32,),
+                         "LeNet/conv2/weights": (5, 5, 32, 64), "LeNet/conv2/biases": (64,),
+                         "LeNet/fc3/weights": (3136, 1024), "LeNet/fc3/biases": (1024,),
+                         "LeNet/fc4/weights": (1024, 10), "LeNet/fc4/biases": (10,), "global_step": ()})
+    said = runs("--task_type", "finetune", "--ckpt_file_name", theirs)[1]
+    check("TF-Slim's names", "* renamed   conv2.conv.weight from LeNet/conv2/weights" in said
+          and "8 tensors restored, 0 as they were made" in said, said)
+    said = runs("--task_type", "evaluate", "--ckpt_file_name", theirs)[1]
+    check("judged by them", "renamed: conv1.conv.weight from LeNet/conv1/weights" in said and "loss 2.302585" in said,
+          said)
     judged(runs, small, first)
 
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <egret/models.h>
+
 static const char op[] = "classify";
 
 /* The file of --ckpt_file_name, or the latest checkpoint of --model_dir; "" if there is none. */
@@ -75,12 +77,46 @@ static eg_tensor *find(const eg_tensors *file, const char *name)
                                         : NULL;
 }
 
-/* Adds what the file has for one tensor of the net; what became of it, in words. NULL after a failure. */
-static const char *add(const options *o, const eg_tensors *file, const char *name, const eg_tensor *mine,
-                       eg_tensors *taken, char *theirs, size_t size)
+/* How many tensors of the net there are. */
+static int64_t fitting(const options *o, const eg_tensors *file, const eg_tensors *state)
 {
-    bool renamed = rename_back(o->prefix_map, name, theirs, size);
-    eg_tensor *found = find(file, theirs);
+    int64_t count = 0;
+    for (int64_t i = 0; i < eg_tensors_count(state) && file; i++) {
+        char theirs[400];
+        rename_back(o->prefix_map, eg_tensors_name(state, i), theirs, sizeof theirs);
+        count += find(file, theirs) != NULL;
+    }
+    return count;
+}
+
+/* What there is to take from: a file, or what the net's map of names has made of it. */
+typedef struct source {
+    eg_tensors *tensors;
+    bool renamed; /* then texts say what was called how */
+} source;
+
+/* Through the map where more of the net is found that way: weights as TF-Slim and torchvision publish them. */
+static source open_source(const eg_run *run, const options *o, const eg_tensors *state)
+{
+    eg_tensors *file = open_file(run, o);
+    const char *names = eg_model_find(o->model_name).names;
+    int64_t own = fitting(o, file, state);
+    bool foreign = file && names && own < eg_tensors_count(state);
+    eg_tensors *renamed = foreign ? eg_tensors_renamed(file, names) : NULL;
+    bool better = fitting(o, renamed, state) > own || (foreign && !renamed && !own); /* NULL is a failure in words */
+    eg_tensors_free(better ? file : renamed);
+    return (source){better ? renamed : file, better};
+}
+
+/* Adds what the file has for one tensor of the net; what became of it, in words. NULL after a failure. */
+static const char *add(const options *o, const source *from, const char *name, const eg_tensor *mine, eg_tensors *taken,
+                       char *theirs, size_t size)
+{
+    bool renamed = rename_back(o->prefix_map, name, theirs, size) || from->renamed;
+    eg_tensor *found = find(from->tensors, theirs);
+    if (found && from->renamed) {
+        snprintf(theirs, size, "%s", eg_tensors_text(from->tensors, theirs));
+    }
     if (is_excluded(o->checkpoint_exclude_scopes, name)) {
         return "excluded";
     }
@@ -96,10 +132,9 @@ static const char *add(const options *o, const eg_tensors *file, const char *nam
     return eg_tensors_set(taken, name, found) ? NULL : renamed ? "renamed" : "restored";
 }
 
-static eg_status take(eg_run *run, const options *o, eg_module *net, const eg_tensors *file, eg_tensors *taken)
+static eg_status take(eg_run *run, const options *o, const eg_tensors *state, const source *from, eg_tensors *taken)
 {
-    eg_tensors *state = eg_module_state(net);
-    eg_status st = state ? EG_OK : eg_last_error()->code;
+    eg_status st = EG_OK;
     int64_t counts[2] = {0, 0};
     for (int64_t i = 0; i < eg_tensors_count(state) && !st; i++) {
         const eg_tensor *mine = eg_tensors_at(state, i);
@@ -108,7 +143,7 @@ static eg_status take(eg_run *run, const options *o, eg_module *net, const eg_te
             continue;
         }
         char theirs[400];
-        const char *fate = add(o, file, name, mine, taken, theirs, sizeof theirs);
+        const char *fate = add(o, from, name, mine, taken, theirs, sizeof theirs);
         st = fate ? EG_OK : eg_last_error()->code;
         bool renamed = fate && strcmp(fate, "renamed") == 0, there = renamed || (fate && strcmp(fate, "restored") == 0);
         counts[there]++;
@@ -117,7 +152,6 @@ static eg_status take(eg_run *run, const options *o, eg_module *net, const eg_te
                        renamed ? theirs : "");
         }
     }
-    eg_tensors_free(state);
     if (!st) {
         eg_run_say(run, "%lld tensors restored, %lld as they were made", (long long)counts[1], (long long)counts[0]);
     }
@@ -126,11 +160,13 @@ static eg_status take(eg_run *run, const options *o, eg_module *net, const eg_te
 
 eg_status restore_weights(eg_run *run, const options *o, eg_module *net)
 {
-    eg_tensors *file = open_file(run, o), *taken = eg_tensors_new();
-    eg_status st = file && taken ? take(run, o, net, file, taken) : eg_last_error()->code;
+    eg_tensors *taken = eg_tensors_new(), *state = eg_module_state(net);
+    source from = open_source(run, o, state);
+    eg_status st = from.tensors && taken && state ? take(run, o, state, &from, taken) : eg_last_error()->code;
     st = st ? st : eg_module_load_state(net, taken, .allow_missing = true);
-    eg_tensors_free(file);
+    eg_tensors_free(from.tensors);
     eg_tensors_free(taken);
+    eg_tensors_free(state);
     return st;
 }
 
@@ -139,15 +175,20 @@ eg_status restore_all(eg_run *run, const options *o, eg_module *net)
     options all = *o;
     all.restore_statistics = true;
     all.prefix_map = all.checkpoint_exclude_scopes = NULL;
-    eg_tensors *file = open_file(run, &all), *taken = eg_tensors_new(), *state = eg_module_state(net);
-    eg_status st = file && taken && state ? EG_OK : eg_last_error()->code;
+    eg_tensors *taken = eg_tensors_new(), *state = eg_module_state(net);
+    source from = open_source(run, &all, state);
+    eg_status st = from.tensors && taken && state ? EG_OK : eg_last_error()->code;
     for (int64_t i = 0; i < eg_tensors_count(state) && !st; i++) {
-        eg_tensor *found = find(file, eg_tensors_name(state, i));
+        eg_tensor *found = find(from.tensors, eg_tensors_name(state, i));
         st = found ? eg_tensors_set(taken, eg_tensors_name(state, i), found) : EG_OK;
+    }
+    if (!st && from.renamed) {
+        eg_run_say(run, "renamed: %s from %s and so on", eg_tensors_name(from.tensors, 0),
+                   eg_tensors_text(from.tensors, eg_tensors_name(from.tensors, 0)));
     }
     st = st ? st : eg_module_load_state(net, taken); /* names what is missing */
     eg_tensors_free(state);
-    eg_tensors_free(file);
+    eg_tensors_free(from.tensors);
     eg_tensors_free(taken);
     return st;
 }

@@ -61,6 +61,44 @@ EG_API const char *eg_tensors_text(const eg_tensors *map, const char *key);
 EG_API int64_t eg_tensors_text_count(const eg_tensors *map);
 EG_API const char *eg_tensors_text_key(const eg_tensors *map, int64_t i);
 
+/* ---- names of others --------------------------------------------------------------------- */
+
+/* The tensors of `from` under the names that a map makes of theirs: published weights as a net of one's own has them.
+ * Nets of models.h come with maps (eg_model_info.names). A map is a text, of a rule in each line:
+ *
+ *     # theirs                    ours                                     layout
+ *     conv1.weight                stem.conv.weight
+ *     part: 0=conv 1=norm
+ *     layer*.*.downsample.*.*     block{1}_unit{2+1}.shortcut.{3:part}.{4}
+ *     old/conv*_mean              conv{1}.norm.running_mean
+ *     +                           conv{1}.norm.num_batches_tracked         zero
+ *     old/fc6_weights             fc6.weight                               hwio
+ *
+ * Words stand between blanks; "#" begins a comment. In theirs a "*", of which there may be nine, stands for any
+ * characters but "/" and ".", or none. In ours {1} is what the first "*" stands for; {1+2} and {1-2} are that number
+ * and 2 more or less; {1:part} is what the list `part` has for it. Where there is no such number or word, the rule does
+ * not fit. The first rule that fits a name counts; "+" puts what the rule above takes under one more name. What no
+ * rule fits is left out.
+ *
+ * Layouts, one behind the other, say what the tensor is there, and make of it what it is here:
+ *
+ *     hwio         the kernel of a convolution, [H, W, in, out]: [out, in, H, W]
+ *     depthwise    of each channel for itself, [H, W, in, n]: [in * n, 1, H, W]
+ *     dense        [in, out] or [1, 1, in, out]: [out, in]
+ *     places=64    of a dense layer that reads H * H places of 64 channels, [H * H * 64, out]: [out, 64 * H * H]
+ *     kernel=7     a dense layer that is a convolution here, [out, in * 7 * 7]: [out, in, 7, 7]
+ *     squeeze      without axes of size 1
+ *     zero         a 0 instead of it, i64 of no axes: for counters that theirs do without
+ *
+ * The tensors are those of `from`, or views or copies of them; the texts say under each name which one it had:
+ * eg_tensors_text(renamed, "stem.conv.weight") is "conv1.weight". The caller frees the result. EG_EINVAL for what is no
+ * map, naming the line, for two tensors that come under one name, and for names of more than 511 bytes; EG_ESHAPE for a
+ * tensor that is not of its layout. */
+EG_API eg_tensors *eg_tensors_renamed(const eg_tensors *from, const char *map);
+/* Those of `from` that no rule fits, under the names they have. The caller frees the result. EG_EINVAL for what is no
+ * map. */
+EG_API eg_tensors *eg_tensors_left_out(const eg_tensors *from, const char *map);
+
 /* ---- safetensors ------------------------------------------------------------------------- */
 
 /* Reads all tensors of a safetensors file (huggingface.co/docs/safetensors), in the order of its

@@ -5,6 +5,7 @@
 #include <egret/models.h>
 
 #include "lib/core/base.h"
+#include "nn/models/vision/names.h"
 
 /* ---- the table ---------------------------------------------------------------------------------- */
 
@@ -31,14 +32,15 @@ static const struct model {
     eg_model_info info;
     eg_module *(*make)(const eg_model_options *o);
 } models[] = {
-#define MODEL(name_, maker, side_, preprocessing_, channels_, classes_, parameters_, source_) \
-    {{.name = #name_,                                                                         \
-      .source = source_,                                                                      \
-      .preprocessing = #preprocessing_,                                                       \
-      .side = side_,                                                                          \
-      .channels = channels_,                                                                  \
-      .classes = classes_,                                                                    \
-      .parameters = parameters_},                                                             \
+#define MODEL(name_, maker, side_, preprocessing_, channels_, classes_, parameters_, names_, source_) \
+    {{.name = #name_,                                                                                 \
+      .source = source_,                                                                              \
+      .preprocessing = #preprocessing_,                                                               \
+      .side = side_,                                                                                  \
+      .channels = channels_,                                                                          \
+      .classes = classes_,                                                                            \
+      .parameters = parameters_,                                                                      \
+      .names = eg__names_##names_},                                                                   \
      make_##name_},
 #include "nn/models/models.def"
 #undef MODEL

@@ -100,15 +100,14 @@ static eg_module *reduction_v2(const eg__style *s, int64_t in, const mixed_v2 *m
                                     BRANCH(2, eg__max_pool_new(3, 2, EG_SAME))));
 }
 
-/* 7 x 7 of each channel to 8, then 1 x 1 over all of them, one norm behind both. */
-static eg_module *stem_v2(const eg__style *s, int64_t channels)
+/* 7 x 7 of each channel to 8, then 1 x 1 over all of them, with a bias and no norm. */
+static eg_module *stem_v2(int64_t channels)
 {
     int64_t multiplier = 64 / channels > 8 ? 8 : 64 / channels > 0 ? 64 / channels : 1;
-    return eg_named(
-        "Conv2d_1a_7x7",
-        eg_sequential_new(eg_named("conv", eg_separable_conv2d_new(channels, 64, multiplier, .kernel = 7, .stride = 2,
-                                                                   .padding = EG_SAME, .no_bias = true)),
-                          eg_named("norm", eg__norm_new(s, 64, false))));
+    return eg_named("Conv2d_1a_7x7",
+                    eg_sequential_new(eg_named("conv", eg_separable_conv2d_new(channels, 64, multiplier, .kernel = 7,
+                                                                               .stride = 2, .padding = EG_SAME)),
+                                      eg_activation_new(eg_relu)));
 }
 
 eg_module *eg_inception_v2_new_with(const eg_model_options *given)
@@ -127,7 +126,7 @@ eg_module *eg_inception_v2_new_with(const eg_model_options *given)
     eg__style s = style(&o);
     eg__stack net = {.count = 0};
     int64_t in = 192;
-    eg__stack_add(&net, stem_v2(&s, o.channels));
+    eg__stack_add(&net, stem_v2(o.channels));
     eg__stack_add(&net, eg_named("MaxPool_2a_3x3", eg__max_pool_new(3, 2, EG_SAME)));
     eg__stack_add(&net, eg__conv_new(&s, "Conv2d_2b_1x1", 64, 64, 1));
     eg__stack_add(&net, eg__conv_new(&s, "Conv2d_2c_3x3", 64, 192, 3));

@@ -81,5 +81,5 @@ eg_module *eg__cell_operation(const eg__style *s, eg__cell_op op, int64_t in, in
     eg_module *m = op < EG__CELL_SEP3 ? pool(s, op, in, out, stride)
                                       : eg_sequential_new(separable(s, in, out, kernels[op], stride),
                                                           separable(s, out, out, kernels[op], 1));
-    return drop_path > 0 ? eg_sequential_new(m, eg_drop_path_new(drop_path)) : m;
+    return eg_sequential_new(m, eg_drop_path_new(drop_path)); /* of 0 too: names do not hang on it */
 }

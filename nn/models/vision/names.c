@@ -1,0 +1,35 @@
+/* names.c - what others call the nets' weights: see names.h. */
+#include "nn/models/vision/names.h"
+
+/* Rules for one layer, and for lists; `last` is the number of the star that is behind those of theirs. */
+#define RULE(theirs, ours, layout) theirs " " ours " " layout "\n"
+#define LIST(name, items)          name ": " items "\n"
+
+/* ---- TF-Slim's layers --------------------------------------------------------------------------- */
+
+/* With a bias; the kernel is a convolution's, or a dense layer's. */
+#define PLAIN(theirs, ours) RULE(theirs "/weights", ours ".weight", "hwio") RULE(theirs "/biases", ours ".bias", "")
+#define DENSE(theirs, ours) RULE(theirs "/weights", ours ".weight", "dense") RULE(theirs "/biases", ours ".bias", "")
+
+/* A norm; theirs has no counter. */
+#define NORMS LIST("norm", "gamma=weight beta=bias moving_variance=running_var")
+#define NORM(theirs, ours, last)                          \
+    RULE(theirs "/moving_mean", ours ".running_mean", "") \
+    RULE("+", ours ".num_batches_tracked", "zero")        \
+    RULE(theirs "/*", ours ".{" last ":norm}", "")
+
+/* A convolution with a norm. */
+#define CONV(theirs, ours, last)                         \
+    RULE(theirs "/weights", ours ".conv.weight", "hwio") \
+    NORM(theirs "/BatchNorm", ours ".norm", last)
+
+/* The head in the middle of three of the Inceptions. */
+#define AUX(scope)                                                                         \
+    LIST("aux", "Conv2d_1b_1x1=Conv2d_1b_1x1 Conv2d_2a=Conv2d_2a Conv2d_2a_5x5=Conv2d_2a") \
+    CONV(scope "/AuxLogits/*", "aux.{1:aux}", "2")                                         \
+    DENSE(scope "/AuxLogits/*", "aux.Logits.fc")
+
+/* ---- maps --------------------------------------------------------------------------------------- */
+
+#define MAP(name, ...) const char eg__names_##name[] = __VA_ARGS__;
+#include "nn/models/vision/names.def"

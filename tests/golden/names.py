@@ -1,0 +1,49 @@
+"""Writes names.txt.gz: what others call the weights of the nets, and their shapes, for tests of the maps of names.
+
+    python3 names.py [--out DIR]
+
+Of each net a line "= NET WHOSE", then a line "NAME SIZE ..." for each tensor. torchvision's are those of its own nets;
+TF-Slim's come from slim_names.py. Needs PyTorch and torchvision."""
+import argparse
+import gzip
+import os
+
+import torch
+import torchvision
+
+import slim_names
+
+TORCHVISION = {
+    "vgg_a": "vgg11", "vgg_16": "vgg16", "vgg_19": "vgg19",
+    **{name: name for name in [f"resnet{n}" for n in (18, 34, 50, 101, 152)]
+       + [f"efficientnet_b{n}" for n in range(8)]
+       + [f"convnext_{size}" for size in ("tiny", "small", "base", "large")]
+       + [f"vit_{size}_{patch}" for size in "bl" for patch in (16, 32)]},
+}
+
+
+def torchvision_rows(name):
+    with torch.device("meta"):
+        net = getattr(torchvision.models, name)()
+    return [(key, value.shape) for key, value in net.state_dict().items()]
+
+
+def text():
+    lines = []
+    for whose, nets in (("TF-Slim", {name: make().rows for name, make in slim_names.NETS.items()}),
+                        ("torchvision", {name: torchvision_rows(theirs) for name, theirs in TORCHVISION.items()})):
+        for name, rows in nets.items():
+            lines += [f"= {name} {whose}"] + [" ".join([key, *map(str, shape)]) for key, shape in rows]
+    return "".join(line + "\n" for line in lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", default=os.path.dirname(os.path.abspath(__file__)), help="folder to write to")
+    path = os.path.join(parser.parse_args().out, "names.txt.gz")
+    with open(path, "wb") as file:
+        file.write(gzip.compress(text().encode(), 9, mtime=0))
+    print(f"{path}: {os.path.getsize(path) / 1024:.1f} KiB")
+
+
+main()
