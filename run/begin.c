@@ -233,6 +233,7 @@ eg_run *eg_run_begin_with(int argc, char **argv, int *status, void *user, const 
     run->options.keep = run->options.keep ? run->options.keep : 3;
     run->out = options->out ? options->out : stdout;
     run->err = options->err ? options->err : stderr;
+    eg_progress_start(&run->clock, run->err, "", 0, "");
     run->words = argv;
     run->latest = (double)NAN;
     run->scaling = (eg_scaler_options){.size = sizeof run->scaling};

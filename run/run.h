@@ -78,10 +78,10 @@ struct eg_run {
     bool in_epoch, in_step; /* the body of a step */
     eg_scope scope;         /* of a pass; open while in_pass */
     bool in_pass;
-    eg_run_walk walk; /* of the steps */
-    eg_progress bar;
+    eg_run_walk walk;       /* of the steps */
+    eg_progress bar, clock; /* of the steps; of the run */
     bool has_bar;
-    double epoch_began;
+    double epoch_began;         /* by the clock, as those below */
     bool past_first;            /* step */
     double step_began, stepped; /* of steps behind it: when the latest began, seconds of all, */
     int64_t timed;              /* and how many they are */

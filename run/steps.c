@@ -65,14 +65,6 @@ void eg_run_walk_end(eg_run_walk *walk)
 
 /* ---- a pass ---- */
 
-/* Seconds of the clock that bars go by. */
-static double now(const eg_run *run)
-{
-    eg_progress clock;
-    eg_progress_start(&clock, run->err, "", 0, "");
-    return clock.started;
-}
-
 bool run_has_steps_left(const eg_run *run)
 {
     return !run->status && !run->stopping && (!run->steps || run->step < run->steps);
@@ -85,7 +77,7 @@ static eg_tensor *const *begin_step(eg_run *run, eg_tensor *const *(*fetch_sampl
         !run->settings.profile) {
         run->timeline_runs = !eg_run_heed(run, eg_profile_begin());
     }
-    run->step_began = now(run);
+    run->step_began = eg_progress_seconds(&run->clock);
     run->walk = eg_run_walk_begin(run, run->data);
     eg_tensor *const *sample = run->data ? fetch_sample(&run->walk) : run->walk.sample;
     if (!sample || run->status) {
@@ -156,7 +148,7 @@ static void end_step(eg_run *run)
 {
     run->in_step = false;
     eg_run_walk_end(&run->walk);
-    run->stepped += run->past_first ? now(run) - run->step_began : 0;
+    run->stepped += run->past_first ? eg_progress_seconds(&run->clock) - run->step_began : 0;
     run->timed += run->past_first;
     run->past_first = true;
     end_timeline(run);
@@ -218,7 +210,7 @@ void eg_run_stop(eg_run *run, const char *why)
 
 static void begin_epoch(eg_run *run)
 {
-    run->epoch_began = now(run);
+    run->epoch_began = eg_progress_seconds(&run->clock);
 }
 
 static bool has_epochs_left(const eg_run *run)
@@ -259,7 +251,7 @@ static void say_epoch(eg_run *run)
     run_take_means(run, means, sizeof means);
     if (!run->hushed) {
         eg_run_say(run, "epoch %lld: %s%s%.1f s", (long long)run->epochs_done, means, *means ? ", " : "",
-                   now(run) - run->epoch_began);
+                   eg_progress_seconds(&run->clock) - run->epoch_began);
     }
 }
 

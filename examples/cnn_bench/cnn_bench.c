@@ -115,7 +115,7 @@ static void settle(eg_run_settings *s, void *user)
 int main(int argc, char **argv)
 {
     enum { ALL = 1 << 30 };
-    static bench b;
+    bench b = {.run = NULL};
     eg_flag flags[OPTIONS_FLAGS];
     int count = options_flags(&b.o, flags);
     int status = eg_run_main(argc, argv, work, &b, .name = "egret-cnn-bench",

@@ -3,9 +3,9 @@
 
     twin.py DIR [--others 1,2,3] [--side 256] [--width 1] [--epochs 5] [--batch 3] [--lr 1e-3] [--decay 0.99] [--seed 1]
 
-DIR has train/image/*.png and train/label/*.png; --others are the places, from 0 and in the order of the names, of those
-that are not learned from. segmentation.c draws them once; `egret -e 'eg.seed(42) print(eg.permutation(30))'` has them
-for 30 images: the last six.
+DIR has photos without colour, whose hue cannot change, as train/image/*.png, and train/label/*.png; --others are the
+places, from 0 and in the order of the names, of those that are not learned from. segmentation.c draws them once;
+`egret -e 'eg.seed(42) print(eg.permutation(30))'` has them for 30 images: the last six.
 """
 import argparse
 import glob
@@ -63,20 +63,6 @@ def read(pattern, side, mode):
     return F.interpolate(x, size=(side, side), mode="bilinear", align_corners=False) / 255
 
 
-def turned(image, angle):
-    """The hue, by a share of the circle: photos without colour stay as they are."""
-    high, low = image.amax(0), image.amin(0)
-    return image if bool((high == low).all()) else torch.from_numpy(numpy.array(
-        shifted(Image.fromarray((image.permute(1, 2, 0).numpy() * 255).astype(numpy.uint8)), angle),
-        numpy.float32)).permute(2, 0, 1) / 255
-
-
-def shifted(image, angle):
-    h, s, v = image.convert("HSV").split()
-    h = Image.fromarray(((numpy.array(h, numpy.int32) + int(256 * angle)) % 256).astype(numpy.uint8))
-    return Image.merge("HSV", (h, s, v)).convert("RGB")
-
-
 def moved(x, right, down):
     """By whole pixels, zeros behind it."""
     out, (h, w) = torch.zeros_like(x), x.shape[-2:]
@@ -86,11 +72,10 @@ def moved(x, right, down):
 
 
 def changed(image, mask):
-    c = (torch.rand(4) * 2 - 1).tolist()
-    pair = [turned(image, .1 * c[0]), mask]
-    pair = [x.flip(-1) if c[1] < 0 else x for x in pair]
+    c = (torch.rand(3) * 2 - 1).tolist()
+    pair = [x.flip(-1) if c[0] < 0 else x for x in (image, mask)]
     side = image.shape[-1]
-    return [moved(x, round(.1 * side * c[2]), round(.1 * side * c[3])) for x in pair]
+    return [moved(x, round(.1 * side * c[1]), round(.1 * side * c[2])) for x in pair]
 
 
 def dice(p, t):

@@ -108,42 +108,36 @@ static const struct layout {
     {"zero", "anything", false, any_axes, zero},
 };
 
-enum { COUNT = sizeof layouts / sizeof *layouts, DIGITS = 9 };
+enum { COUNT = sizeof layouts / sizeof *layouts };
 
 /* The layout of a word, and the number behind its "="; NULL if there is none. */
-static const struct layout *find(const char *word, size_t length, int64_t *n)
+static const struct layout *find(eg__span word, int64_t *n)
 {
-    const char *equals = memchr(word, '=', length);
-    const size_t bare = equals ? (size_t)(equals - word) : length, digits = equals ? length - bare - 1 : 0;
-    *n = 0;
-    for (size_t i = bare + 1; i < length; i++) {
-        if (word[i] < '0' || word[i] > '9' || digits > DIGITS) {
-            return NULL;
-        }
-        *n = *n * 10 + (word[i] - '0');
-    }
+    eg__span name = word, number;
+    const bool numbered = eg__map_pair(word, &name, &number);
+    *n = numbered ? eg__map_number(number) : 0;
     for (int i = 0; i < COUNT; i++) {
         const struct layout *way = &layouts[i];
-        if (strlen(way->name) == bare && !memcmp(way->name, word, bare)) {
-            return way->numbered ? (*n > 0 ? way : NULL) : equals ? NULL : way;
+        if (eg__span_is(name, (eg__span){way->name, strlen(way->name)})) {
+            return way->numbered == numbered && (!numbered || *n > 0) ? way : NULL;
         }
     }
     return NULL;
 }
 
-bool eg__layout_known(const char *word, size_t length)
+bool eg__layout_known(eg__span word)
 {
     int64_t n;
-    return find(word, length, &n) != NULL;
+    return find(word, &n) != NULL;
 }
 
-eg_tensor *eg__layout_undone(const char *op, const char *name, eg_tensor *t, const char *word, size_t length)
+eg_tensor *eg__layout_undone(const char *op, const char *name, eg_tensor *t, eg__span word)
 {
     int64_t n;
-    const struct layout *way = find(word, length, &n);
+    const struct layout *way = find(word, &n);
     if (!way->fits(t, n)) {
         return eg__fail_null(EG_ESHAPE, op, "\"%.80s\" is %s, and no %.*s: that is %s", name, EG__SHAPE_OF(t),
-                             (int)length, word, way->wants);
+                             (int)word.length, word.text, way->wants);
     }
     return way->undo(t, n);
 }

@@ -4,11 +4,13 @@
 
 #include <egret/tensor.h>
 
-/* Whether there is a layout of that name, of `length` bytes: "hwio", or "places=64". */
-bool eg__layout_known(const char *word, size_t length);
+#include "lib/io/name_map.h"
+
+/* Whether there is a layout of that name: "hwio", or "places=64". */
+bool eg__layout_known(eg__span word);
 
 /* What is in that layout as Egret has it, borrowed from the innermost scope. NULL and EG_ESHAPE, in words with the
  * tensor's name, where its shape is none of the layout's. */
-eg_tensor *eg__layout_undone(const char *op, const char *name, eg_tensor *t, const char *word, size_t length);
+eg_tensor *eg__layout_undone(const char *op, const char *name, eg_tensor *t, eg__span word);
 
 #endif

@@ -124,7 +124,7 @@ static eg_status check_rule(const char *op, const char *map, const eg__map_line 
         }
     }
     for (eg__span way = eg__map_word(&at); way.length; way = eg__map_word(&at)) {
-        if (!eg__layout_known(way.text, way.length)) {
+        if (!eg__layout_known(way)) {
             return eg__fail(EG_EINVAL, op, "line %d: there is no layout \"%.*s\"", l->number, (int)way.length,
                             way.text);
         }

@@ -128,7 +128,7 @@ static eg_status add(job *j, const char *name, eg_tensor *t, const eg__map_line 
     const char *at = l->rest;
     eg_scope s = eg_scope_push();
     for (eg__span way = eg__map_word(&at); s.depth && t && way.length; way = eg__map_word(&at)) {
-        t = eg__layout_undone(j->op, name, t, way.text, way.length);
+        t = eg__layout_undone(j->op, name, t, way);
     }
     eg_status st = s.depth && t ? eg_tensors_set(out, j->name, t) : eg__why();
     st = st ? st : eg_tensors_set_text(out, j->name, name);
@@ -167,10 +167,11 @@ static eg_tensors *sorted_out(const char *op, const eg_tensors *from, const char
             st = eg_tensors_set(out, name, t);
         }
     }
-    if (st && out) {
+    if (st) {
         eg_tensors_free(out);
+        return NULL;
     }
-    return st ? NULL : out;
+    return out;
 }
 
 eg_tensors *eg_tensors_renamed(const eg_tensors *from, const char *map)
