@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-ROW = re.compile(r'^MODEL\((\w+), .*?, (\d+), (\w+), (\d+), (\d+), (\d+), (\w+), "([^"]+)"\)$', re.M)
+ROW = re.compile(r'^MODEL\((\w+), .*?, (\d+), (\w+), (\d+), (\d+), (\d+), (\w+), \w+, "([^"]+)"\)$', re.M)
 HEAD = ("| name | by | images | their preprocessing | outputs | weights that learn | others' names |\n"
         "|---|---|---|---|---|---|---|\n")
 

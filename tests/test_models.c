@@ -227,6 +227,22 @@ EGT(nets_refuse)
     EGT_REFUSED(eg_mobilenet_v2_new(.bn_momentum = 2), EG_EINVAL, "bn_momentum");
 }
 
+/* What the table says of options is what nets take; large ones are not made for it. */
+EGT(tables_say_what_nets_take)
+{
+    for (int i = 0; i < eg_model_count(); i++) {
+        const eg_model_info of = eg_model_at(i);
+        for (int k = 0; k < 2; k++) {
+            eg_model_options o = {.size = sizeof o, .no_aux = k == 0, .side = k ? of.side : 0};
+            if (!(k ? of.sided : of.aux)) {
+                EGT_REFUSED(eg_model_new_with(of.name, &o), EG_EINVAL, k ? "no place for side" : "no place for no_aux");
+            } else if (of.parameters < 30000000) {
+                EGT_OK(eg_module_free(eg_model_new_with(of.name, &o)));
+            }
+        }
+    }
+}
+
 static bool make_small(void *user)
 {
     eg_module *net = eg_model_new_with(user, NULL);

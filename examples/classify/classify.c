@@ -25,12 +25,11 @@ typedef struct job {
 
 /* ---- before ---- */
 
-/* Only nets whose weights depend on it are told of the side. */
+/* Judging needs no logits in the middle, which published weights may be without. */
 static eg_module *make_net(const options *o, const eg_model_info *info)
 {
-    bool must_know =
-        strcmp(info->name, "lenet") == 0 || strcmp(info->name, "cifarnet") == 0 || strncmp(info->name, "vit", 3) == 0;
-    return eg_model_new(info->name, .classes = o->num_classes, .side = must_know ? o->image_size : 0);
+    return eg_model_new(info->name, .classes = o->num_classes, .side = info->sided ? o->image_size : 0,
+                        .no_aux = info->aux && strcmp(o->task_type, "evaluate") == 0);
 }
 
 static eg_status open_net(job *j)

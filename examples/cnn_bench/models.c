@@ -26,21 +26,6 @@ static eg_module *trivial(const eg_model_options *o)
                              affine(4096, o->classes, 1));
 }
 
-static eg_module *cifar_v2_32(const eg_model_options *o)
-{
-    return eg_resnet_cifar_v2_new_with(32, o);
-}
-
-static eg_module *cifar_v2_44(const eg_model_options *o)
-{
-    return eg_resnet_cifar_v2_new_with(44, o);
-}
-
-static eg_module *cifar_v2_56(const eg_model_options *o)
-{
-    return eg_resnet_cifar_v2_new_with(56, o);
-}
-
 /* ---- the table ---- */
 
 static const char cifar[] = "cifar10";
@@ -81,9 +66,9 @@ static const model models[] = {
     {"resnet56",           cifar, "resnet_cifar_56",  NULL,        32,  128, 0.1,     0, PLAN_CIFAR},
     {"resnet110",          cifar, "resnet_cifar_110", NULL,        32,  128, 0.1,     0, PLAN_CIFAR},
     {"resnet20_v2",        cifar, "resnet_cifar_v2_20",  NULL,     32,  128, 0.1,     0, PLAN_CIFAR},
-    {"resnet32_v2",        cifar, NULL,               cifar_v2_32, 32,  128, 0.1,     0, PLAN_CIFAR},
-    {"resnet44_v2",        cifar, NULL,               cifar_v2_44, 32,  128, 0.1,     0, PLAN_CIFAR},
-    {"resnet56_v2",        cifar, NULL,               cifar_v2_56, 32,  128, 0.1,     0, PLAN_CIFAR},
+    {"resnet32_v2",        cifar, "resnet_cifar_v2_32", NULL,     32,  128, 0.1,     0, PLAN_CIFAR},
+    {"resnet44_v2",        cifar, "resnet_cifar_v2_44", NULL,     32,  128, 0.1,     0, PLAN_CIFAR},
+    {"resnet56_v2",        cifar, "resnet_cifar_v2_56", NULL,     32,  128, 0.1,     0, PLAN_CIFAR},
     {"resnet110_v2",       cifar, "resnet_cifar_v2_110", NULL,     32,  128, 0.1,     0, PLAN_CIFAR},
 };
 /* clang-format on */
@@ -110,26 +95,15 @@ eg_status models_find(const char *name, const char *set, model *out)
 
 /* ---- making them ---- */
 
-static bool has_second_head(const char *net)
-{
-    return strcmp(net, "inception_v3") == 0 || strcmp(net, "inception_v4") == 0 ||
-           strcmp(net, "inception_resnet_v2") == 0 || strstr(net, "nasnet");
-}
-
-/* Only nets whose weights depend on it are told of the side. */
-static bool wants_side(const char *net)
-{
-    return strcmp(net, "lenet") == 0 || strcmp(net, "cifarnet") == 0 || strncmp(net, "vit", 3) == 0;
-}
-
 eg_module *models_make(const model *m, int64_t classes, int64_t side, bool auxiliary)
 {
     eg_model_options o = {.size = sizeof o, .classes = classes, .channels = 3};
     if (m->make) {
-        o.side = m->make == trivial ? side : 0;
+        o.side = side;
         return m->make(&o);
     }
-    o.side = wants_side(m->net) ? side : 0;
-    o.no_aux = has_second_head(m->net) && !auxiliary;
+    const eg_model_info info = eg_model_find(m->net);
+    o.side = info.sided ? side : 0;
+    o.no_aux = info.aux && !auxiliary;
     return eg_model_new_with(m->net, &o);
 }

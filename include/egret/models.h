@@ -24,6 +24,8 @@ typedef struct eg_model_info {
     int64_t classes;           /* outputs where .classes is not given */
     int64_t parameters;        /* that learn, with these */
     const char *names;         /* map for eg_tensors_renamed: weights that TF-Slim or torchvision have; NULL: none */
+    bool aux;                  /* has auxiliary logits, unless .no_aux */
+    bool sided;                /* has weights that depend on the images' side, and takes .side */
 } eg_model_info;
 
 /* How many nets there are, and the i-th in the order of the table; EG_EINDEX outside 0..count - 1, of which all fields

@@ -28,19 +28,23 @@ static const eg_model_options *wide(eg_model_options *room, const eg_model_optio
 #include "nn/models/models.def"
 #undef MODEL
 
+enum { AUX = 1, SIDED };
+
 static const struct model {
     eg_model_info info;
     eg_module *(*make)(const eg_model_options *o);
 } models[] = {
-#define MODEL(name_, maker, side_, preprocessing_, channels_, classes_, parameters_, names_, source_) \
-    {{.name = #name_,                                                                                 \
-      .source = source_,                                                                              \
-      .preprocessing = #preprocessing_,                                                               \
-      .side = side_,                                                                                  \
-      .channels = channels_,                                                                          \
-      .classes = classes_,                                                                            \
-      .parameters = parameters_,                                                                      \
-      .names = eg__names_##names_},                                                                   \
+#define MODEL(name_, maker, side_, preprocessing_, channels_, classes_, parameters_, names_, takes, source_) \
+    {{.name = #name_,                                                                                        \
+      .source = source_,                                                                                     \
+      .preprocessing = #preprocessing_,                                                                      \
+      .side = side_,                                                                                         \
+      .channels = channels_,                                                                                 \
+      .classes = classes_,                                                                                   \
+      .parameters = parameters_,                                                                             \
+      .names = eg__names_##names_,                                                                           \
+      .aux = takes == AUX,                                                                                   \
+      .sided = takes == SIDED},                                                                              \
      make_##name_},
 #include "nn/models/models.def"
 #undef MODEL
