@@ -185,6 +185,17 @@ function methods:plot(name, names, title)
                                          smooth = math.max(0, 1 - 20 / #curves[1])})
 end
 
+--- A curve of what was learned from, its mean over each epoch of so many steps, beside "valid/" and its name, which has
+--- a point for each epoch.
+function methods:plot_epochs(curve, per_epoch, title)
+    local learned, others = {}, self.curves["valid/" .. curve]
+    for epoch = 1, #others do
+        learned[epoch] = self:mean(curve, (epoch - 1) * per_epoch + 1, epoch * per_epoch)
+    end
+    self:picture(curve .. ".png", eg.plot, {learned, others},
+                 {title = title, labels = {"learned from", "others"}, xlabel = "epoch"})
+end
+
 --- The mean of a curve's points first..last; negative ones count from its end.
 function methods:mean(name, first, last)
     local curve, sum = self.curves[name], 0
@@ -225,7 +236,7 @@ return function(about)
     if not run.resume and is_there(run:path "log.jsonl") then
         put_aside(run.out)
     end
-    run.saver = eg.saver(run.out, {keep = 3})
+    run.saver = eg.saver(run.out, {keep = 3, highest = true})
     run.saver:add("curves", {
         state = function()
             local tensors = {}

@@ -81,7 +81,7 @@ while run:goes_on(step, steps) do
     print(("epoch %d: loss %.4f, %.2f %% right; of images not learned from %.2f %%"):format(
         epoch, run:mean("loss", (epoch - 1) * per_epoch + 1), 100 * run:mean("accuracy", (epoch - 1) * per_epoch + 1),
         100 * right))
-    run.saver:save_best(step, 1 - right) -- the lowest is the best one
+    run.saver:save_best(step, right)
     run:checkpoint(step, true)
 end
 
@@ -102,18 +102,7 @@ run:picture("kinds.png", eg.heatmap, counts / counts:sum {axes = 1, keepdim = tr
 print("columns of the sheet: " .. table.concat(kinds, ", "))
 run:picture("images.png", eg.show, images.sheet(net, test, run.device), {columns = 10, range = {0, 1}, scale = 2})
 
--- ---- its curves ---------------------------------------------------------------------------------------
-
-local function plot(curve, title)
-    local learned, others = {}, run.curves["valid/" .. curve]
-    for epoch = 1, #others do
-        learned[epoch] = run:mean(curve, (epoch - 1) * per_epoch + 1, epoch * per_epoch)
-    end
-    run:picture(curve .. ".png", eg.plot, {learned, others}, {title = title, labels = {"learned from", "others"},
-                                                              xlabel = "epoch"})
-end
-
-plot("accuracy", "Accuracy")
-plot("loss", "Cross entropy")
+run:plot_epochs("accuracy", per_epoch, "Accuracy")
+run:plot_epochs("loss", per_epoch, "Cross entropy")
 print("model, pictures and curves are in " .. run.out)
 run:check("loss", 0.95, 3)

@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <egret/models.h>
-
+#include "../common/logits.h"
 #include "optimizers.h"
 #include "restore.h"
 #include "sets.h"
@@ -115,13 +114,6 @@ static eg_status evaluate(job *j)
 
 /* ---- training ---- */
 
-/* Cross entropy in single precision, 0.4 of the same where the net has other logits in its middle. */
-static eg_tensor *loss_of(eg_logits l, eg_tensor *labels)
-{
-    eg_tensor *loss = eg_cross_entropy(eg_cast(l.logits, EG_F32), labels);
-    return l.aux ? eg_add(loss, eg_mul_scalar(eg_cross_entropy(eg_cast(l.aux, EG_F32), labels), 0.4)) : loss;
-}
-
 static eg_status train(job *j)
 {
     eg_run *run = j->run;
@@ -139,7 +131,7 @@ static eg_status train(job *j)
         {
             eg_tape tape = eg_tape_open();
             eg_logits l = eg_model_forward(j->net, sample[0]);
-            eg_tensor *loss = loss_of(l, sample[1]);
+            eg_tensor *loss = logits_loss(l, sample[1]);
             eg_run_minimize(run, j->optim, tape, loss);
             eg_tensor *right = eg_eq(eg_argmax(eg_detach(l.logits), .axes = EG_AXES(1)), sample[1]);
             eg_run_note(run, EG_RUN_VALUE("loss", loss), EG_RUN_VALUE("accuracy", eg_mean(eg_cast(right, EG_F32))),

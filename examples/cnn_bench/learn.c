@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "../common/logits.h"
+
 /* ---- accuracy ---- */
 
 bool bench_tells_accuracy(const bench *b)
@@ -90,13 +92,6 @@ static eg_tensor *decay_term(const bench *b)
     return eg_mul_scalar(all, 0.5 * b->o.weight_decay);
 }
 
-/* Cross entropy in single precision, 0.4 of the same of a second head. */
-static eg_tensor *loss_of(eg_logits l, eg_tensor *labels)
-{
-    eg_tensor *loss = eg_cross_entropy(eg_cast(l.logits, EG_F32), labels);
-    return l.aux ? eg_add(loss, eg_mul_scalar(eg_cross_entropy(eg_cast(l.aux, EG_F32), labels), 0.4)) : loss;
-}
-
 /* Forward, backward, update. */
 static eg_tensor *learn(bench *b, eg_tensor *const *sample)
 {
@@ -106,7 +101,7 @@ static eg_tensor *learn(bench *b, eg_tensor *const *sample)
     eg_run_heed(b->run, eg_optim_set_rate(b->optim, rates_at(&b->plan, eg_run_step(b->run) - 1)));
     eg_tape tape = eg_tape_open();
     eg_logits l = eg_model_forward(b->net, sample[0]);
-    eg_tensor *base = loss_of(l, sample[1]), *loss = on_tape ? eg_add(base, decay_term(b)) : base;
+    eg_tensor *base = logits_loss(l, sample[1]), *loss = on_tape ? eg_add(base, decay_term(b)) : base;
     eg_run_minimize(b->run, b->optim, tape, loss);
     if (eg_run_status(b->run)) {
         return NULL;

@@ -81,7 +81,7 @@ while run:goes_on(step, steps) do
     run:note(step, "valid/dice", dice, "valid/loss", loss)
     print(("epoch %d: dice %.4f, of pairs not learned from %.4f"):format(
         epoch, run:mean("dice", (epoch - 1) * per_epoch + 1), dice))
-    run.saver:save_best(step, 1 - dice) -- the lowest is the best one
+    run.saver:save_best(step, dice)
     run:checkpoint(step, true)
 end
 
@@ -108,18 +108,7 @@ for images, masks in test do
 end
 run:picture("found.png", eg.show, rows, {columns = 4, range = {0, 1}, scale = math.max(192 // run.side, 1)})
 
--- ---- its curves ---------------------------------------------------------------------------------------
-
-local function plot(curve, title)
-    local learned, others = {}, run.curves["valid/" .. curve]
-    for epoch = 1, #others do
-        learned[epoch] = run:mean(curve, (epoch - 1) * per_epoch + 1, epoch * per_epoch)
-    end
-    run:picture(curve .. ".png", eg.plot, {learned, others}, {title = title, labels = {"learned from", "others"},
-                                                              xlabel = "epoch"})
-end
-
-plot("dice", "Dice")
-plot("loss", "Cross entropy and dice loss")
+run:plot_epochs("dice", per_epoch, "Dice")
+run:plot_epochs("loss", per_epoch, "Cross entropy and dice loss")
 print("model, pictures and curves are in " .. run.out)
 run:check("loss", 0.95, 3)
