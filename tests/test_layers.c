@@ -161,6 +161,8 @@ EGT(layers_are_the_ops)
     EGT_EQ(egt_distance(image, eg_reshape(x, EG_SHAPE(2, 3, 2, 2))), 0);
     eg_module *r = eg_resize_new(EG_SHAPE(4, 5), .mode = EG_RESIZE_CUBIC);
     EGT_EQ(egt_distance(eg_module_forward(r, image), eg_resize(image, EG_SHAPE(4, 5), .mode = EG_RESIZE_CUBIC)), 0);
+    eg_module *turned = eg_permute_new(EG_AXES(0, 2, 3, 1));
+    EGT_EQ(egt_distance(eg_module_forward(turned, image), eg_permute(image, EG_AXES(0, 2, 3, 1))), 0);
     eg_module *l = eg_leaky_relu_new(0.2);
     EGT_EQ(egt_distance(eg_module_forward(l, x), eg_leaky_relu(x, 0.2)), 0);
     eg_module *norm = eg_batch_norm_new(3), *fused = eg_batch_norm_new(3, .relu = true);
@@ -178,8 +180,8 @@ EGT(layers_are_the_ops)
     EGT_OK(eg_tape_gradients(tape, eg_sum(rows), p.tensors, 1, &dw));
     EGT_EQ(eg_item(eg_sum(dw)), 6);
     EGT_EQ(eg_get(dw, 2 * 3), 0);
-    eg_module *all[] = {u, r, l, add, e};
-    for (int i = 0; i < 5; i++) {
+    eg_module *all[] = {u, r, turned, l, add, e};
+    for (int i = 0; i < 6; i++) {
         eg_module_free(all[i]);
     }
     EGT_REFUSED(eg_unflatten_new(EG_SHAPE(2, -1)), EG_ESHAPE, "unflatten");

@@ -1,0 +1,105 @@
+/* test_shown.c - what people see of a run: bars as lines of text, films as files. */
+#include <egret/draw.h>
+#include <egret/run/progress.h>
+
+#include "tests/egt.h"
+
+/* ---- bars ---------------------------------------------------------------------------------------- */
+
+static const char *line_of(eg_progress p, int64_t done, const char *text, double seconds, int width)
+{
+    static char line[1024];
+    eg_progress_line(&p, done, text, seconds, width, line, sizeof line);
+    return line;
+}
+#define IS(line, want) EGT_CHECK(strcmp(line, want) == 0)
+
+EGT(bars_are_lines)
+{
+    eg_progress p = {.label = "epoch 1", .unit = "images", .total = 200};
+    IS(line_of(p, 50, "loss 0.5", 10, 0), "epoch 1  50/200  loss 0.5  5.00 images/s  0:30 left");
+    IS(line_of(p, 50, "", 10, 60), "epoch 1  ####.............  50/200  5.00 images/s  0:30 left");
+    IS(line_of(p, 0, "", 0, 0), "epoch 1  0/200  - images/s");
+    IS(line_of(p, 999, "", 10, 0), "epoch 1  200/200  20.0 images/s  0:00 left"); /* never more than all */
+    IS(line_of(p, 100, "", 7200, 0), "epoch 1  100/200  0.01 images/s  2:00:00 left");
+    IS(line_of(p, 50, "loss 0.5", 10, 20), "epoch 1  50/200  los");
+    p.total = 0;
+    IS(line_of(p, 5000000, "", 2, 80), "epoch 1  5000000  2.50M images/s");
+}
+
+EGT(bars_have_signs_and_colours)
+{
+    eg_progress p = {.label = "a", .unit = "b", .total = 2, .unicode = true};
+    IS(line_of(p, 1, "", 1, 36), "a  ━━━━───  1/2  1.00 b/s  0:01 left");
+    p.colour = true;
+    IS(line_of(p, 1, "", 1, 36), "a  \033[36m━━━━\033[0;2m───\033[0m  1/2  1.00 b/s  0:01 left");
+}
+
+EGT(seconds_go_on)
+{
+    eg_progress p;
+    eg_progress_start(&p, stderr, "a", 1, "b");
+    double before = eg_progress_seconds(&p), now = before;
+    while (now == before) {
+        now = eg_progress_seconds(&p);
+    }
+    EGT_CHECK(before >= 0 && now > before);
+}
+
+/* ---- films --------------------------------------------------------------------------------------- */
+
+/* u8 [3, 6, 5] of one colour but for a dot. */
+static eg_tensor *frame(int i)
+{
+    eg_tensor *x = eg_full(EG_SHAPE(3, 6, 5), 40 * i, EG_U8);
+    unsigned char *pixel = eg_data_mut(x);
+    pixel[7] = 255;
+    return x;
+}
+
+static eg_film *begin(const char *path)
+{
+    eg_film *film = eg_film_new(path, 0.1);
+    if (!film && eg_last_error()->code == EG_ENOKERNEL) {
+        eg_clear_error();
+        egt_skip("this build writes no films");
+    }
+    return film;
+}
+
+EGT(films_have_their_pictures)
+{
+    const char *path = egt_path("film.gif");
+    eg_film *film = begin(path);
+    for (int i = 0; i < 3; i++) {
+        EGT_OK(eg_film_add(film, frame(i)));
+    }
+    EGT_OK(eg_film_close(film));
+    size_t size, controls = 0;
+    char *bytes = egt_read(path, &size);
+    for (size_t i = 0; i + 3 < size; i++) {
+        controls += memcmp(bytes + i, "\x21\xf9\x04", 3) == 0; /* one in front of each picture */
+    }
+    EGT_CHECK(size > 6 && memcmp(bytes, "GIF89a", 6) == 0 && controls == 3);
+    free(bytes);
+    eg_tensor *first = eg_image_load(path, .channels = 3, .other_formats = true);
+    if (!first && eg_last_error()->code == EG_ENOKERNEL) {
+        eg_clear_error();
+        return; /* nothing reads GIF here */
+    }
+    EGT_EQ(egt_distance(first, frame(0)), 0);
+}
+
+EGT(films_are_refused)
+{
+    eg_film *film = begin(egt_path("none.gif"));
+    EGT_CHECK(eg_film_close(film) == EG_ESTATE && egt_files("") == 0); /* without a picture */
+    eg_clear_error();
+    EGT_REFUSED(eg_film_new(egt_path("none.gif"), -1), EG_EINVAL, "seconds");
+    film = begin(egt_path("odd.gif"));
+    EGT_OK(eg_film_add(film, frame(0)));
+    EGT_CHECK(eg_film_add(film, eg_full(EG_SHAPE(3, 4, 4), 0, EG_U8)) == EG_ESHAPE);
+    eg_clear_error();
+    EGT_CHECK(eg_film_close(film) == EG_ESHAPE && egt_files("") == 0);
+    eg_clear_error();
+}
