@@ -251,6 +251,36 @@ EGT(statistics_and_caps)
     EGT_REFUSED(eg_device_split(cuda(0), 0), EG_EINVAL, "0 bytes");
 }
 
+/* What a net with norms makes of images on a device, in two halves or as one; on the CPU. */
+static eg_tensor *judged(eg_module *net, eg_tensor *images, eg_device *d, int parts)
+{
+    eg_tensor *made[2] = {NULL};
+    EGT_OK(eg_module_to_device(net, d));
+    for (int i = 0; i < parts; i++) {
+        int64_t n = eg_size(images, 0) / parts;
+        made[i] = eg_to(eg_module_forward(net, eg_to(eg_slice(images, 0, i * n, (i + 1) * n, 1), d)), eg_cpu());
+    }
+    return eg_concat(made, parts, 0);
+}
+
+EGT(a_net_is_judged_alike_on_all_devices_of_a_card)
+{
+    eg_device *devices[] = {cuda(0), eg_device_split(cuda(0), 48 << 20), eg_device_split(cuda(0), 32 << 20)};
+    eg_module *net = eg_sequential_new(eg_conv2d_new(3, 8, .kernel = 3, .padding = EG_SAME), eg_batch_norm_new(8),
+                                       eg_activation_new(eg_relu), eg_max_pool2d_new(.kernel = 2), eg_flatten_new(),
+                                       eg_linear_new(8 * 4 * 4, 10));
+    eg_tensor *images = egt_random(EG_SHAPE(6, 3, 8, 8), EG_F32, -1, 1);
+    EGT_OK(eg_module_eval(net));
+    eg_tensor *want = judged(net, images, devices[0], 1);
+    for (int i = 0; i < 3; i++) {
+        for (int parts = 1; parts <= 2; parts++) {
+            EGT_EQ(egt_distance(judged(net, images, devices[i], parts), want), 0);
+        }
+    }
+    EGT_OK(eg_module_to_device(net, eg_cpu()));
+    EGT_OK(eg_module_free(net));
+}
+
 static bool small_step(void *user)
 {
     eg_tensor *x = eg_to(eg_from_values(EG_SHAPE(2, 3), EG_F32, six), user), *g;
