@@ -230,7 +230,7 @@ eg_run *eg_run_begin_with(int argc, char **argv, int *status, void *user, const 
         return NULL;
     }
     eg__options(&run->options, sizeof run->options, options);
-    run->options.keep = run->options.keep ? run->options.keep : 3;
+    run->settings.keep = run->options.keep ? run->options.keep : 3;
     run->out = options->out ? options->out : stdout;
     run->err = options->err ? options->err : stderr;
     eg_progress_start(&run->clock, run->err, "", 0, "");
@@ -296,7 +296,7 @@ eg_status eg_run_restore(eg_run *run, const char *path)
             run, eg_failf(EG_ESTATE, "eg_run_restore", "there is no checkpoint in %s: train first", run->folder.text));
     }
     run->is_open = true;
-    run->saver = eg_saver_new(run->folder.text, .keep = run->options.keep);
+    run->saver = eg_saver_new(run->folder.text);
     eg_status st = run->saver ? run_save_parts(run) : eg_last_error()->code;
     return eg_run_heed(
         run, st ? st : eg_saver_restore_from(run->saver, path ? path : latest.text, &run->step, .allow_others = true));

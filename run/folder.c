@@ -132,7 +132,7 @@ eg_status run_open_saver(eg_run *run)
             return st;
         }
     }
-    run->saver = eg_saver_new(run->folder.text, .keep = run->options.keep, .highest = true);
+    run->saver = eg_saver_new(run->folder.text, .keep = run->settings.keep, .highest = true);
     return run->saver ? EG_OK : eg_last_error()->code;
 }
 

@@ -1,10 +1,7 @@
 /* between.c - what is between the steps: lines, checkpoints, judging, a timeline. */
-#define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 
-#include <glob.h>
 #include <math.h>
-#include <stdio.h>
 
 /* ---- judging ---- */
 
@@ -79,24 +76,11 @@ static bool judges(const bench *b, int64_t batches)
 
 /* ---- checkpoints ---- */
 
-/* Removes the oldest checkpoints there are too many of. */
-static void prune(const bench *b)
-{
-    glob_t found;
-    if (!b->o.max_ckpts_to_keep || glob(eg_run_path(b->run, "checkpoint-*.safetensors").text, 0, NULL, &found)) {
-        return;
-    }
-    for (size_t i = 0; i + (size_t)b->o.max_ckpts_to_keep < found.gl_pathc; i++) {
-        remove(found.gl_pathv[i]);
-    }
-    globfree(&found);
-}
-
 void bench_save(bench *b)
 {
     eg_run_latest_value(b->run, "loss"); /* the log has all of the steps that a checkpoint has */
-    if (!eg_run_status(b->run) && !eg_run_heed(b->run, eg_saver_save(eg_run_saver(b->run), eg_run_step(b->run)))) {
-        prune(b);
+    if (!eg_run_status(b->run)) {
+        eg_run_heed(b->run, eg_saver_save(eg_run_saver(b->run), eg_run_step(b->run)));
     }
     b->saved = report_now();
 }

@@ -107,6 +107,7 @@ static void settle(eg_run_settings *s, void *user)
     s->steps =
         known ? o->num_warmup_batches + options_batches(o->num_batches, o->num_epochs, of->train_size, batch) : 1;
     s->save_every = 0;
+    s->keep = o->max_ckpts_to_keep;
     s->out = o->train_dir;
     s->seed = o->tf_random_seed;
     s->precision = o->use_fp16 ? "f16" : s->precision;
@@ -114,13 +115,12 @@ static void settle(eg_run_settings *s, void *user)
 
 int main(int argc, char **argv)
 {
-    enum { ALL = 1 << 30 };
     bench b = {.run = NULL};
     eg_flag flags[OPTIONS_FLAGS];
     int count = options_flags(&b.o, flags);
     int status = eg_run_main(argc, argv, work, &b, .name = "egret-cnn-bench",
                              .about = "Measures how many images per second a net learns from, trains it, or judges it.",
-                             .flags = flags, .flag_count = count, .keep = ALL, .settle = settle,
+                             .flags = flags, .flag_count = count, .settle = settle,
                              .without = "data epochs batch steps save-every out smoke seed");
     input_end(&b.in);
     eg_metrics_free(b.metrics);

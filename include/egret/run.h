@@ -55,6 +55,7 @@ typedef struct eg_run_settings {
     int64_t batch;               /* --batch */
     int64_t seed, threads;       /* --seed; --threads, 0: one per processor */
     int64_t save_every;          /* --save-every, steps; 0: none but where a signal stops the run */
+    int64_t keep;                /* checkpoints, 3 unless the program says otherwise; 0: all */
     bool resume, smoke, profile; /* --resume, --smoke, --profile */
     bool watch;                  /* --watch */
 } eg_run_settings;
