@@ -38,6 +38,37 @@ EGT(recipes_by_name)
     eg_clear_error();
 }
 
+/* 44 x 44 become 22 x 22, of which the middle is wanted: halves, where the ways to resize are plain. */
+EGT(benchmarks_resize_as_they_are_told)
+{
+    eg_tensor *x = photo(3, 44, 44), *f = eg_cast(x, EG_F32), *y[4];
+    eg_tensor *all = eg_reshape(f, EG_SHAPE(3, 22, 2, 22, 2));
+    eg_tensor *first = eg_select(eg_select(all, 4, 0), 2, 0), *mean = eg_mean(all, .axes = EG_AXES(2, 4));
+    const struct {
+        eg_preprocess_filter filter;
+        eg_tensor *want;
+    } ways[4] = {
+        {EG_FILTER_NEAREST, first}, {EG_FILTER_BILINEAR, first}, {EG_FILTER_BICUBIC, first}, {EG_FILTER_AREA, mean}};
+    for (int i = 0; i < 4; i++) {
+        eg_tensor *want = eg_sub_scalar(eg_mul_scalar(ways[i].want, 1 / 127.5), 1);
+        want = eg_slice(eg_slice(want, 1, 1, 21, 1), 2, 1, 21, 1);
+        y[i] = eg_preprocess("cnn_benchmarks", x, .side = 20, .filter = ways[i].filter);
+        EGT_CHECK(egt_distance(y[i], want) < 1e-5);
+    }
+    for (int place = 1; place < 9; place++) {
+        eg_tensor *turn = eg_preprocess("cnn_benchmarks", x, .side = 20, .filter = EG_FILTER_IN_TURN, .place = place);
+        EGT_EQ(egt_distance(turn, y[(place - 1) % 4]), 0);
+    }
+    for (int i = 0; i < 4; i++) { /* boxes of other sizes: no two ways are one */
+        eg_seed(5);
+        y[i] = eg_preprocess("cnn_benchmarks", x, .side = 20, .filter = ways[i].filter, .train = true);
+        for (int k = 0; k < i; k++) {
+            EGT_CHECK(egt_distance(y[i], y[k]) > 1e-3);
+        }
+    }
+    EGT_REFUSED(eg_preprocess("cnn_benchmarks", x, .filter = (eg_preprocess_filter)5), EG_EINVAL, "filter is 5");
+}
+
 /* torchvision's, made of the library's own parts. */
 EGT(torch_is_made_of_known_parts)
 {

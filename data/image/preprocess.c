@@ -62,7 +62,8 @@ static eg_status check_options(const char *op, const eg_preprocess_options *o)
                   {"shorter[0]", o->shorter[0], MOST_SIDE},
                   {"shorter[1]", o->shorter[1], MOST_SIDE},
                   {"padding", eg__or_count(o->padding, 4), MOST_SIDE},
-                  {"place", o->place, INT64_MAX}};
+                  {"place", o->place, INT64_MAX},
+                  {"filter", (int64_t)o->filter, EG_FILTER_IN_TURN}};
     for (int i = 0; i < EG__COUNT(counts); i++) {
         if (counts[i].value < 0 || counts[i].value > counts[i].most) {
             return eg__fail(EG_EINVAL, op, "%s is %lld, must be 0..%lld", counts[i].name, (long long)counts[i].value,

@@ -123,11 +123,26 @@ static eg_status evaluate_inception(eg__preparation *p)
     return EG_OK;
 }
 
+/* TensorFlow's for the option. */
+static eg__filter filter_of(const eg__preparation *p)
+{
+    static const eg__filter filters[] = {[EG_FILTER_BILINEAR] = EG__LINEAR,
+                                         [EG_FILTER_NEAREST] = EG__NEAREST,
+                                         [EG_FILTER_BICUBIC] = EG__CUBIC,
+                                         [EG_FILTER_AREA] = EG__AREA};
+    static const eg__filter turns[] = {EG__NEAREST, EG__LINEAR, EG__CUBIC, EG__AREA};
+    if (p->o.filter != EG_FILTER_IN_TURN) {
+        return filters[p->o.filter];
+    }
+    eg__dice dice = dice_of(p);
+    return turns[turn(p, &dice, 4)];
+}
+
 static eg_status train_benchmarks(eg__preparation *p)
 {
     static const order orders[] = {{4, {EG__BRIGHTNESS, EG__SATURATION, EG__HUE, EG__CONTRAST}},
                                    {4, {EG__BRIGHTNESS, EG__CONTRAST, EG__SATURATION, EG__HUE}}};
-    eg_status st = distort(p, EG__LINEAR);
+    eg_status st = distort(p, filter_of(p));
     eg__dice dice = dice_of(p);
     p->view.before = mirrored(p, &dice);
     change_colours(p, &dice, orders[turn(p, &dice, 2)]);
@@ -138,7 +153,7 @@ static eg_status evaluate_benchmarks(eg__preparation *p)
 {
     float rows = (float)p->rows, columns = (float)p->columns;
     float larger = fmaxf((float)p->view.height / rows, (float)p->view.width / columns);
-    eg_status st = resized_to(p, (int64_t)(rows * larger * 1.145f), (int64_t)(columns * larger * 1.145f), EG__LINEAR);
+    eg_status st = resized_to(p, (int64_t)(rows * larger * 1.145f), (int64_t)(columns * larger * 1.145f), filter_of(p));
     take_middle(p);
     return st;
 }

@@ -163,6 +163,7 @@ CHANGES = [  # flags whose value the losses show
     (["--rmsprop_epsilon", "0.1"], ["--optimizer", "rmsprop"]),
     (["--adam_beta2", "0.5"], ["--optimizer", "adam"]), (["--adam_epsilon", "1e-3"], ["--optimizer", "adam"]),
     (["--no-distortions"], ["--data_dir", "cifar10"]), (["--no-distortions"], ["--data_dir", "photos"]),
+    *((["--resize_method", name], ["--data_dir", "photos"]) for name in ("nearest", "bicubic", "area", "round_robin")),
 ]
 SAME = [  # and whose it must not
     ["--no-datasets_use_prefetch"], ["--datasets_prefetch_buffer_size", "3"], ["--datasets_use_caching"],
@@ -311,7 +312,7 @@ def data(runs):
     said = runs("--data_dir", runs.data + "/beyond", expect=1)[1]
     check("a label beyond the classes", "10" in said, said)
     check("unknown data", "imagenet, cifar10, flowers, mnist" in runs("--data_name", "shapes", expect=1)[1])
-    check("another way to resize", "bilinear" in runs("--resize_method", "area", expect=2)[1])
+    check("another way to resize", "bilinear|nearest" in runs("--resize_method", "lanczos", expect=2)[1])
 
 
 def models(runs):

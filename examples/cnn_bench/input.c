@@ -91,6 +91,19 @@ static eg_tensor *prepare_small(const struct input_way *w, const eg_tensor *file
     return eg_sub_scalar(eg_mul_scalar(eg_cast(x, EG_F32), 1 / 127.5), 1);
 }
 
+static eg_preprocess_filter filter_of(const options *o)
+{
+    static const char *const names[] = {[EG_FILTER_BILINEAR] = "bilinear",
+                                        [EG_FILTER_NEAREST] = "nearest",
+                                        [EG_FILTER_BICUBIC] = "bicubic",
+                                        [EG_FILTER_AREA] = "area"};
+    int i = 0;
+    while (i < EG_FILTER_IN_TURN && strcmp(names[i], o->resize_method) != 0) {
+        i++;
+    }
+    return (eg_preprocess_filter)i; /* round_robin: behind them all */
+}
+
 /* A record, and its image's place in the batch, to an image and a label. */
 static eg_status prepare(eg_tensor *const *in, int n, eg_tensor **out, int *m, void *user)
 {
@@ -113,7 +126,8 @@ static eg_status prepare(eg_tensor *const *in, int n, eg_tensor **out, int *m, v
         eg_tensor *boxes = eg_numel(found[BOXES]) ? eg_stack(found + BOXES, 4, 1) : NULL;
         image = eg_preprocess_decode(w->in->of->recipe, eg_data(found[IMAGE]), (size_t)eg_numel(found[IMAGE]),
                                      .side = w->in->side, .channels = 3, .train = w->train,
-                                     .no_colours = !w->in->o->distortions, .place = eg_item_int(in[1]), .boxes = boxes);
+                                     .no_colours = !w->in->o->distortions, .place = eg_item_int(in[1]), .boxes = boxes,
+                                     .filter = filter_of(w->in->o));
     } else {
         image = prepare_small(w, found[IMAGE]);
     }

@@ -44,6 +44,15 @@ EG_API eg_preprocess_info eg_preprocess_at(int i);
 /* The recipe of that name; EG_EINDEX if there is none, in words that name them all. */
 EG_API eg_preprocess_info eg_preprocess_find(const char *name);
 
+/* How TensorFlow 1 resizes: each of these, or one of them, nearest first, by the place in the batch or drawn. */
+typedef enum eg_preprocess_filter {
+    EG_FILTER_BILINEAR,
+    EG_FILTER_NEAREST,
+    EG_FILTER_BICUBIC, /* Keys 1981 with a = -3/4 */
+    EG_FILTER_AREA,    /* the mean of what an output pixel covers */
+    EG_FILTER_IN_TURN,
+} eg_preprocess_filter;
+
 /* What a recipe has no use for it leaves alone. */
 typedef struct eg_preprocess_options {
     size_t size;
@@ -62,6 +71,7 @@ typedef struct eg_preprocess_options {
                            256..512 for 224 pixels, others in proportion */
     int64_t padding;    /* cifarnet: zeros on each side; 0: 4, EG_ZERO: none */
     int64_t max_pixels; /* of what is decoded; 0: as in eg_image_options */
+    eg_preprocess_filter filter; /* cnn_benchmarks: how a box, or the image, is resized */
 } eg_preprocess_options;
 
 /* An image u8 [C, H, W] of 1, 3 or 4 channels, the fourth of which is not looked at, as f32 [channels, height, width]
