@@ -296,7 +296,8 @@ class Wrapper:
             type_ = f"eg__lua_type_{r.type[3:]}"
             if self.consumed:
                 return [f"EG__LUA_TAKING({type_}, {call}, {self.consumed[0]}, {self.consumed[-1]});"]
-            owned = r.type == "eg_dataset" or "_new" in f.name or f.name.endswith(("_load", "_parse", "_state"))
+            owned = (r.type in ("eg_dataset", "eg_tensors") or "_new" in f.name or
+                     f.name.endswith(("_load", "_copy")))
             macro = "EG__LUA_OWNED" if owned else "EG__LUA_BORROWED"
             return [f"{macro}({type_}, {call});"]
         if r.type == "eg_parameters":

@@ -57,4 +57,24 @@ test("little tensors, and tapes left open", function()
     assert(collectgarbage("count") < before + 1000)
 end)
 
+test("what functions make is freed", function()
+    local function live()
+        collectgarbage()
+        collectgarbage()
+        return eg.memory_stats().live_bytes
+    end
+    local function make()
+        local map, net = eg.tensors_new(), eg.nn.linear(100, 100)
+        map:set("a", eg.zeros {1000})
+        assert(map:renamed("a b"):count() == 1 and map:left_out("b a"):count() == 1)
+        assert(net:copy():state():count() == 2)
+    end
+    make()
+    local before = live()
+    for _ = 1, 10 do
+        make()
+    end
+    assert(live() <= before, live() - before)
+end)
+
 check.done()
