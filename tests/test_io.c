@@ -137,7 +137,7 @@ static const struct malformed {
     {"{\"a\":" T("8") "}", 8, "not 2"},
     {"{\"a\":" T("0,9223372036854775808") "}", 8, "number"},
     {"{\"a\":" T("00,8") "}", 8, "comma"},
-    {"{\"a\":{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4, "I16"},
+    {"{\"a\":{\"dtype\":\"I17\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4, "I17"},
     {"{\"a\":{\"dtype\":4,\"shape\":[2],\"data_offsets\":[0,4]}}", 4, "dtype"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2],\"x\":1}}", 2, "unknown"},
     {"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2, "twice"},

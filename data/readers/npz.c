@@ -5,7 +5,7 @@
 #include "lib/io/npy.h"
 
 #ifdef EG_HAVE_ZLIB
-#include "data/readers/zlib.h"
+#include "lib/io/zlib.h"
 
 #define FUNCTIONS(X) \
     X(crc32)         \

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #ifdef EG_HAVE_ZLIB
-#include "data/readers/zlib.h"
+#include "lib/io/zlib.h"
 
 #define FUNCTIONS(X) \
     X(deflate)       \

@@ -37,7 +37,8 @@ EG_API eg_status eg_file_write(const char *path, const void *data, size_t bytes)
 /* ---- named tensors ----------------------------------------------------------------------- */
 
 /* Names with tensors, and keys with texts (the file's metadata), each in the order they were set.
- * It keeps its tensors, so they live until eg_tensors_free whatever scopes do. */
+ * It keeps its tensors, so they live until eg_tensors_free whatever scopes do. Those of a file that was opened
+ * (eg_tensors_open) are read when they are first asked for; that may fail, and may be done by several threads. */
 typedef struct eg_tensors eg_tensors;
 
 EG_API eg_tensors *eg_tensors_new(void);
@@ -46,7 +47,7 @@ EG_API void eg_tensors_free(eg_tensors *map);
 
 /* Keeps t under the name, which is copied; a name already there gets t instead of what it had. */
 EG_API eg_status eg_tensors_set(eg_tensors *map, const char *name, eg_tensor *t);
-/* The tensor of that name, owned by the map; EG_EINDEX if there is none. */
+/* The tensor of that name, owned by the map; EG_EINDEX if there is none, or why it could not be read. */
 EG_API eg_tensor *eg_tensors_get(const eg_tensors *map, const char *name);
 EG_API bool eg_tensors_has(const eg_tensors *map, const char *name);
 /* How many there are, and the i-th; NULL and EG_EINDEX outside 0..count-1. */
@@ -54,12 +55,74 @@ EG_API int64_t eg_tensors_count(const eg_tensors *map);
 EG_API const char *eg_tensors_name(const eg_tensors *map, int64_t i);
 EG_API eg_tensor *eg_tensors_at(const eg_tensors *map, int64_t i);
 
+/* What the i-th is, without reading it; outside 0..count-1 EG_EINDEX, and `stored` is NULL. */
+typedef struct eg_tensor_about {
+    eg_dtype dtype;     /* here */
+    eg_shape shape;     /* here */
+    const char *stored; /* the type of its elements there, a word that stays: "F32", "F8_E4M3", "Q4_K" */
+    int64_t bytes;      /* there */
+} eg_tensor_about;
+EG_API eg_tensor_about eg_tensors_about(const eg_tensors *map, int64_t i);
+
 /* The same for texts, which are copied. eg_tensors_text is NULL, without a failure, for a key not
  * there. */
 EG_API eg_status eg_tensors_set_text(eg_tensors *map, const char *key, const char *text);
 EG_API const char *eg_tensors_text(const eg_tensors *map, const char *key);
 EG_API int64_t eg_tensors_text_count(const eg_tensors *map);
 EG_API const char *eg_tensors_text_key(const eg_tensors *map, int64_t i);
+
+/* ---- files of others ----------------------------------------------------------------------- */
+
+/* How eg_tensors_open reads. */
+typedef struct eg_open_options {
+    size_t size;
+    const char *format; /* of the list below; NULL: what the file shows itself to be */
+    bool copy;          /* tensors get memory of their own: for files that another process may write to */
+} eg_open_options;
+
+/* The named tensors of a file, whoever wrote it. Only what says where they are is read at once; a tensor when it is
+ * asked for. Where it lies in the file as it would in memory it is a view of the file, mapped: neither time nor memory
+ * goes by its size, what is written to it stays in this process, and it keeps the mapping, not the map, alive. Then the
+ * file is trusted in one thing: that nobody makes it shorter or writes into it meanwhile, which the system answers with
+ * a signal or with other numbers; replacing it by another file, as all writers here do, is fine. `.copy` trusts in
+ * nothing.
+ *
+ * Elements that Egret has no dtype for become the next one that has all their values: 8 and 16 bits i32, u32 and u64
+ * i64 (EG_EFORMAT beyond it), floats of 8 bits and less f16 (powers of two, F8_E8M0, f32), complex numbers an axis of 2
+ * more. */
+EG_API eg_tensors *eg_tensors_open_with(const char *path, const eg_open_options *options);
+#define eg_tensors_open(...)        EG_TENSORS_OPEN_(__VA_ARGS__, )
+#define EG_TENSORS_OPEN_(path, ...) eg_tensors_open_with(path, EG_OPTIONS_(eg_open_options, __VA_ARGS__))
+/* The same of a file's bytes in memory, which are copied. */
+EG_API eg_tensors *eg_tensors_parse_with(const void *data, size_t bytes, const eg_open_options *options);
+#define eg_tensors_parse(...) EG_TENSORS_PARSE_(__VA_ARGS__, )
+#define EG_TENSORS_PARSE_(data, bytes, ...) \
+    eg_tensors_parse_with(data, bytes, EG_OPTIONS_(eg_open_options, __VA_ARGS__))
+/* The format it was read from; NULL for a map that was not opened. */
+EG_API const char *eg_tensors_format(const eg_tensors *map);
+
+/* How eg_tensors_save writes. */
+typedef struct eg_save_options {
+    size_t size;
+    const char *format;  /* of the list below; NULL: by the ending of the path */
+    int64_t shard_bytes; /* safetensors: files of at most so many bytes of tensors, and an index; 0: one file */
+} eg_save_options;
+
+/* Writes the map to a file, or files, whole or not at all. Of a map that was opened, tensors pass through memory one by
+ * one. EG_EINVAL for a format that is not written, or a path whose ending says none. */
+EG_API eg_status eg_tensors_save_with(const eg_tensors *map, const char *path, const eg_save_options *options);
+#define eg_tensors_save(...)             EG_TENSORS_SAVE_(__VA_ARGS__, )
+#define EG_TENSORS_SAVE_(map, path, ...) eg_tensors_save_with(map, path, EG_OPTIONS_(eg_save_options, __VA_ARGS__))
+
+/* A format that is read or written. */
+typedef struct eg_file_format {
+    const char *name, *words; /* "gguf", and what it is in words */
+    const char *endings;      /* of paths, between blanks: ".gguf" */
+    bool written;
+} eg_file_format;
+/* How many there are, and the i-th; outside EG_EINDEX, and `name` is NULL. */
+EG_API int eg_file_format_count(void);
+EG_API eg_file_format eg_file_format_at(int i);
 
 /* ---- names of others --------------------------------------------------------------------- */
 

@@ -96,8 +96,11 @@ static eg_status each_pair(const char *op, const eg_tensors *to, const eg_tensor
     for (int64_t i = 0; i < eg_tensors_count(to) && !st; i++) {
         const char *name = eg_tensors_name(to, i);
         eg_tensor *mine = eg_tensors_at(to, i);
-        eg_tensor *theirs = eg_tensors_has(from, name) ? eg_tensors_get(from, name) : NULL;
-        if (theirs && theirs != mine) {
+        const bool has = eg_tensors_has(from, name);
+        eg_tensor *theirs = has ? eg_tensors_get(from, name) : mine;
+        if (!theirs) {
+            st = eg__why();
+        } else if (theirs != mine) {
             st = write ? eg__overwrite(op, mine, theirs) : check_fit(op, name, mine, theirs);
         }
     }

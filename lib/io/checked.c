@@ -46,9 +46,9 @@ static eg_status add_room(const eg_tensors *map, eg_tensors *all)
     return st;
 }
 
-static eg_status fill_in(const eg_tensors *all, eg__buffer *header)
+static eg_status fill_in(const char *op, const eg_tensors *all, eg__buffer *header)
 {
-    eg_status st = eg__safetensors_header(all, header);
+    eg_status st = eg__safetensors_header(op, &(eg__part){.map = all}, header);
     int64_t *sum = (int64_t *)eg__ptr(eg_tensors_at(all, 0));
     for (int64_t i = 1; i < eg_tensors_count(all) && !st; i++) {
         st = sum_of(eg_tensors_at(all, i), &sum[i]) ? EG_OK : eg__why();
@@ -68,11 +68,11 @@ eg_status eg__checked_save(const char *op, const eg_tensors *map, const char *pa
     }
     eg_tensors *all = eg_tensors_new();
     eg_status st = all ? add_room(map, all) : eg__why();
-    st = st ? st : fill_in(all, &header);
+    st = st ? st : fill_in(op, all, &header);
     st = st ? st : eg__target_open(&file, op, path);
     if (!st) {
         st = eg__target_write(&file, header.s, header.n);
-        st = eg__target_close(&file, st ? st : eg__safetensors_data(all, &file));
+        st = eg__target_close(&file, st ? st : eg__safetensors_data(&(eg__part){.map = all}, &file));
     }
     free(header.s);
     eg_tensors_free(all);

@@ -11,6 +11,7 @@ enum { NAME_MOST = 511 };
 
 typedef struct job {
     const char *op, *map;
+    const eg_tensors *from;
     eg__span caught[EG__STARS_MOST]; /* by the stars of the rule */
     size_t length;
     bool too_long;
@@ -138,11 +139,12 @@ static eg_status add(job *j, const char *name, eg_tensor *t, const eg__map_line 
     return st;
 }
 
-static eg_status rename_one(job *j, const char *name, eg_tensor *t, eg_tensors *out)
+static eg_status rename_one(job *j, const char *name, int64_t i, eg_tensors *out)
 {
     const char *at;
     eg__map_line l;
     bool fits = find_rule(j, name, &at, &l);
+    eg_tensor *t = fits ? eg_tensors_at(j->from, i) : NULL;
     eg_status st = fits ? add(j, name, t, &l, out) : EG_OK;
     while (fits && !st && eg__map_next(&at, &l) && l.also) {
         st = compose(j, l.ours) ? add(j, name, t, &l, out) : EG_OK;
@@ -155,16 +157,16 @@ static eg_tensors *sorted_out(const char *op, const eg_tensors *from, const char
 {
     eg_status st = from && map ? eg__map_check(op, map) : eg__null_argument(op, from ? "map" : "from");
     eg_tensors *out = st ? NULL : eg_tensors_new();
-    job j = {.op = op, .map = map};
+    job j = {.op = op, .map = map, .from = from};
     st = out ? EG_OK : eg__why();
     for (int64_t i = 0; !st && i < eg_tensors_count(from); i++) {
         const char *name = eg_tensors_name(from, i), *at;
-        eg_tensor *t = eg_tensors_at(from, i);
         eg__map_line l;
         if (fitting) {
-            st = rename_one(&j, name, t, out);
+            st = rename_one(&j, name, i, out);
         } else if (!find_rule(&j, name, &at, &l)) {
-            st = eg_tensors_set(out, name, t);
+            eg_tensor *t = eg_tensors_at(from, i);
+            st = t ? eg_tensors_set(out, name, t) : eg__why();
         }
     }
     if (st) {

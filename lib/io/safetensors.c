@@ -1,32 +1,32 @@
-/* safetensors.c - named tensors in one file: 8 bytes of header length, a JSON header, the data. */
-#include "lib/core/layout.h"
+/* safetensors.c - named tensors in one file: 8 bytes of header length, a JSON header, the data
+ * (huggingface.co/docs/safetensors). */
 #include "lib/io/safetensors.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/io/formats.h"
 #include "lib/io/json.h"
 
-enum { LENGTH_BYTES = EG__SAFETENSORS_LENGTH, MOST_HEADER = 100000000 };
+enum { LENGTH_BYTES = EG__SAFETENSORS_LENGTH, MOST_HEADER = EG__SAFETENSORS_HEADER };
 
-static const char *const dtype_words[EG_DTYPE_COUNT] = {"F32", "F64", "F16", "BF16", "I64", "I32", "U8", "BOOL"};
-
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- the header ------------------------------------------------------------------------------ */
 
 /* What the header says of one tensor. */
 typedef struct header_entry {
     const char *name;
     int64_t at; /* of its place in the file, for words */
-    int64_t begin, end, n;
+    int64_t begin, end;
     eg_shape shape;
-    int dtype;
+    eg__element element;
+    eg_tensor_about about;
 } header_entry;
 
 typedef struct reader {
-    eg__source *source;
+    const eg__source *source;
     eg__json json;
     header_entry *entry;
     uint32_t count, capacity;
+    int64_t data; /* where they begin */
     eg_tensors *map;
 } reader;
 
@@ -74,16 +74,11 @@ static eg_status read_sizes(reader *r, int64_t *size, int most, int *count, cons
     return st;
 }
 
-static eg_status read_dtype(reader *r, int *dtype)
+static eg_status read_dtype(reader *r, eg__element *e)
 {
     eg_status st = expect(r, EG__JSON_STRING, "a dtype's name");
-    for (int d = 0; !st && d < EG_DTYPE_COUNT; d++) {
-        if (eg__json_is(&r->json, dtype_words[d])) {
-            *dtype = d;
-            return EG_OK;
-        }
-    }
-    return st ? st : BAD(r, "dtype \"%.20s\" is none Egret has", r->json.text);
+    *e = st ? EG__ELEMENTS : eg__element_named(plain(r) ? r->json.text : "");
+    return !st && *e == EG__ELEMENTS ? BAD(r, "dtype \"%.20s\" is none known", r->json.text) : st;
 }
 
 enum { HAS_DTYPE = 1, HAS_SHAPE = 2, HAS_OFFSETS = 4, HAS_ALL = 7 };
@@ -102,7 +97,7 @@ static eg_status read_field(reader *r, header_entry *e, unsigned *has)
     }
     *has |= 1u << which;
     if (which == 0) {
-        return read_dtype(r, &e->dtype);
+        return read_dtype(r, &e->element);
     }
     if (which == 1) {
         return read_sizes(r, e->shape.dim, EG_MAX_DIMS, &e->shape.ndim, "shape");
@@ -142,11 +137,11 @@ static eg_status read_tensor(reader *r)
     if (!st && has != HAS_ALL) {
         st = eg__source_bad(r->source, e->at, "\"%.60s\" lacks dtype, shape or data_offsets", e->name);
     }
-    if (!st && (eg__check_shape(r->source->op, e->shape.ndim, e->shape.dim, e->dtype, &e->n) ||
-                e->n * eg__dtype_sizes[e->dtype] != e->end - e->begin || e->begin > e->end)) {
+    if (!st && (eg__element_about(r->source->op, e->element, &e->shape, &e->about) ||
+                e->about.bytes != e->end - e->begin || e->begin > e->end)) {
         st = eg__source_bad(r->source, e->at, "\"%.50s\" of %s %s needs other than its bytes %lld..%lld", e->name,
-                            dtype_words[e->dtype], eg__shape_text(e->shape.ndim, e->shape.dim).s, (long long)e->begin,
-                            (long long)e->end);
+                            eg__element_word(e->element), eg__shape_text(e->shape.ndim, e->shape.dim).s,
+                            (long long)e->begin, (long long)e->end);
     }
     r->count += !st;
     return st;
@@ -242,26 +237,6 @@ static eg_status check_places(const reader *r, int64_t data_size)
     return st;
 }
 
-static eg_status read_data(reader *r, int64_t base)
-{
-    eg_status st = EG_OK;
-    for (uint32_t i = 0; i < r->count && !st; i++) {
-        const header_entry *e = &r->entry[i];
-        if (eg_tensors_has(r->map, e->name)) {
-            return eg__source_bad(r->source, e->at, "two tensors are named \"%.80s\"", e->name);
-        }
-        eg_scope s = eg_scope_push();
-        eg_tensor *t = eg__empty_on(0, e->shape, (eg_dtype)e->dtype);
-        st = t ? eg__source_read(r->source, base + e->begin, eg__ptr(t), e->end - e->begin) : eg__why();
-        if (!st && eg__big_endian()) {
-            eg__swap_bytes(eg__ptr(t), t->n, eg__esize(t));
-        }
-        st = st ? st : eg_tensors_set(r->map, e->name, t);
-        eg_scope_pop(s, NULL);
-    }
-    return st;
-}
-
 eg_status eg__safetensors_length(const eg__source *s, int64_t *size)
 {
     uint8_t b[LENGTH_BYTES];
@@ -280,25 +255,54 @@ eg_status eg__safetensors_length(const eg__source *s, int64_t *size)
     return st;
 }
 
+/* Reads and checks the header, whose bytes it gives to be freed. */
+static eg_status read_all_of_header(reader *r, char **header)
+{
+    int64_t size = 0;
+    eg_status st = eg__safetensors_length(r->source, &size);
+    if (!st && !(*header = eg__malloc((size_t)size))) {
+        st = eg__no_memory(r->source->op, size);
+    }
+    st = st ? st : eg__source_read(r->source, LENGTH_BYTES, *header, size);
+    if (!st) {
+        eg__json_begin(&r->json, *header, size);
+        st = read_header(r);
+    }
+    r->data = LENGTH_BYTES + size;
+    return st ? st : check_places(r, r->source->size - r->data);
+}
+
+static eg_status twice(const reader *r, const header_entry *e)
+{
+    return eg__source_bad(r->source, e->at, "two tensors are named \"%.80s\"", e->name);
+}
+
+/* ---- all at once ------------------------------------------------------------------------------- */
+
+static eg_status read_data(const reader *r)
+{
+    eg_status st = EG_OK;
+    for (uint32_t i = 0; i < r->count && !st; i++) {
+        const header_entry *e = &r->entry[i];
+        if (eg_tensors_has(r->map, e->name)) {
+            return twice(r, e);
+        }
+        eg_scope s = eg_scope_push();
+        eg_tensor *t = s.depth ? eg__element_read(r->source, r->data + e->begin, e->element, &e->shape) : NULL;
+        st = t ? eg_tensors_set(r->map, e->name, t) : eg__why();
+        if (s.depth) {
+            eg_scope_pop(s, NULL);
+        }
+    }
+    return st;
+}
+
 eg_tensors *eg__safetensors_read(eg__source *s)
 {
-    reader r = {.source = s};
+    reader r = {.source = s, .map = eg_tensors_new()};
     char *header = NULL;
-    int64_t size = 0;
-    eg_status st = eg__safetensors_length(s, &size);
-    if (!st && !(header = eg__malloc((size_t)size))) {
-        st = eg__no_memory(s->op, size);
-    }
-    st = st ? st : eg__source_read(s, LENGTH_BYTES, header, size);
-    if (!st && !(r.map = eg_tensors_new())) {
-        st = eg__why();
-    }
-    if (!st) {
-        eg__json_begin(&r.json, header, size);
-        st = read_header(&r);
-    }
-    st = st ? st : check_places(&r, s->size - LENGTH_BYTES - size);
-    st = st ? st : read_data(&r, LENGTH_BYTES + size);
+    eg_status st = r.map ? read_all_of_header(&r, &header) : eg__why();
+    st = st ? st : read_data(&r);
     free(r.entry);
     free(header);
     if (st) {
@@ -325,119 +329,69 @@ eg_tensors *eg_safetensors_parse(const void *data, size_t bytes)
     return eg__source_memory(&s, "eg_safetensors_parse", data, bytes) ? NULL : eg__safetensors_read(&s);
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* ---- when asked --------------------------------------------------------------------------------- */
 
-static const char save[] = "eg_safetensors_save";
+/* What stays open: the entries without their names, and where the data begin. */
+typedef struct opened {
+    eg__backing *backing;
+    header_entry *entry;
+    int64_t data;
+} opened;
 
-/* In quotes; refused unless it is UTF-8. */
-static eg_status put_string(eg__buffer *t, const char *s)
+static eg_tensor *read_one(void *user, int64_t i)
 {
-    return eg__put_string(t, s) ? EG_OK : eg__fail(EG_EINVAL, save, "a name or text is not UTF-8: \"%.160s\"", s);
+    const opened *o = user;
+    const header_entry *e = &o->entry[i];
+    return eg__backing_tensor(o->backing, o->data + e->begin, e->element, &e->shape);
 }
 
-static eg_status put_texts(eg__buffer *t, const eg_tensors *map)
+static void close_all(void *user)
 {
-    eg_status st = EG_OK;
-    eg__put_word(t, "\"__metadata__\":{");
-    for (int64_t i = 0; i < eg_tensors_text_count(map) && !st; i++) {
-        const char *key = eg_tensors_text_key(map, i);
-        eg__put_word(t, i ? "," : "");
-        st = put_string(t, key);
-        eg__put_word(t, ":");
-        st = st ? st : put_string(t, eg_tensors_text(map, key));
-    }
-    eg__put_word(t, "}");
-    return st;
+    opened *o = user;
+    eg__backing_release(o->backing);
+    free(o->entry);
+    free(o);
 }
 
-static eg_status put_tensor(eg__buffer *t, const char *name, const eg_tensor *x, int64_t *at)
+static eg_tensors *open_lazily(eg__backing *b)
 {
-    if (!strcmp(name, "__metadata__")) {
-        return eg__fail(EG_EINVAL, save, "no tensor can be named __metadata__");
+    static const eg__lazy how = {"safetensors", read_one, close_all};
+    opened *o = eg__malloc(sizeof *o);
+    if (!o) {
+        eg__no_memory(b->source.op, (int64_t)sizeof *o);
+        return eg__backing_release(b), NULL;
     }
-    eg_status st = put_string(t, name);
-    eg__put_word(t, ":{\"dtype\":\"");
-    eg__put_word(t, dtype_words[x->dtype]);
-    eg__put_word(t, "\",\"shape\":[");
-    for (int d = 0; d < x->ndim; d++) {
-        eg__put_word(t, d ? "," : "");
-        eg__put_int(t, x->shape[d]);
+    *o = (opened){.backing = b};
+    reader r = {.source = &b->source, .map = eg__lazy_new(&how, o)};
+    char *header = NULL;
+    eg_status st = r.map ? read_all_of_header(&r, &header) : eg__why();
+    for (uint32_t i = 0; i < r.count && !st; i++) {
+        st = eg__lazy_promise(r.map, r.entry[i].name, &r.entry[i].about, i);
+        st = st == EG_EINDEX ? twice(&r, &r.entry[i]) : st;
     }
-    eg__put_word(t, "],\"data_offsets\":[");
-    eg__put_int(t, *at);
-    eg__put_word(t, ",");
-    eg__put_int(t, *at += x->n * (int64_t)eg__esize(x));
-    eg__put_word(t, "]}");
-    return st;
-}
-
-/* Calls for each tensor, those with the widest elements first. */
-#define EACH_BY_WIDTH(map, name, x)                                \
-    for (size_t width = 8; width && !st; width /= 2)               \
-        for (int64_t i = 0; i < eg_tensors_count(map) && !st; i++) \
-            if (name = eg_tensors_name(map, i), x = eg_tensors_at(map, i), eg__esize(x) == width)
-
-eg_status eg__safetensors_header(const eg_tensors *map, eg__buffer *t)
-{
-    eg_status st = EG_OK;
-    const char *name, *comma = "";
-    const eg_tensor *x;
-    int64_t at = 0;
-    eg__put(t, "\0\0\0\0\0\0\0", LENGTH_BYTES);
-    eg__put_word(t, "{");
-    if (eg_tensors_text_count(map)) {
-        st = put_texts(t, map);
-        comma = ",";
+    free(header);
+    if (!r.map) {
+        free(r.entry);
+        return NULL;
     }
-    EACH_BY_WIDTH(map, name, x)
-    {
-        eg__put_word(t, comma);
-        st = put_tensor(t, name, x, &at);
-        comma = ",";
-    }
-    eg__put_word(t, "}");
-    while (!t->full && t->n % 8) {
-        eg__put_word(t, " ");
-    }
-    if (!st && (t->full || t->n > MOST_HEADER)) {
-        st = t->full ? eg__no_memory(save, t->n)
-                     : eg__fail(EG_EINVAL, save, "the header would have %u bytes, %d are possible", t->n, MOST_HEADER);
-    }
+    o->entry = r.entry;
+    o->data = r.data;
     if (st) {
-        return st;
+        eg_tensors_free(r.map);
     }
-    for (int i = 0; i < LENGTH_BYTES; i++) {
-        t->s[i] = (char)((uint64_t)(t->n - LENGTH_BYTES) >> 8 * i);
-    }
-    return EG_OK;
+    return st ? NULL : r.map;
 }
 
-eg_status eg__safetensors_data(const eg_tensors *map, eg__target *file)
+static bool is_safetensors(const eg__source *s)
 {
-    eg_status st = EG_OK;
-    const char *name;
-    const eg_tensor *x;
-    EACH_BY_WIDTH(map, name, x)
-    {
-        (void)name;
-        st = eg__target_write_tensor(file, x);
-    }
-    return st;
+    uint8_t b[LENGTH_BYTES + 1];
+    return s->size > LENGTH_BYTES && !eg__source_read(s, 0, b, sizeof b) && b[LENGTH_BYTES] == '{' && !b[4] && !b[5] &&
+           !b[6] && !b[7];
 }
 
-eg_status eg_safetensors_save(const eg_tensors *map, const char *path)
-{
-    eg__target file;
-    eg__buffer t = {0};
-    if (!map || !path) {
-        return eg__null_argument(save, map ? "path" : "map");
-    }
-    eg_status st = eg__safetensors_header(map, &t);
-    st = st ? st : eg__target_open(&file, save, path);
-    if (!st) {
-        st = eg__target_write(&file, t.s, t.n);
-        st = eg__target_close(&file, st ? st : eg__safetensors_data(map, &file));
-    }
-    free(t.s);
-    return st;
-}
+const eg__format eg__format_safetensors = {
+    .about = {"safetensors", "safetensors of Hugging Face", ".safetensors", true},
+    .is = is_safetensors,
+    .open = open_lazily,
+    .save = eg__safetensors_save,
+};

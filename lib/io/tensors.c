@@ -1,12 +1,15 @@
 /* tensors.c - the map of named tensors, and of keys and texts. */
 #define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include <egret/io.h>
 
-#include "lib/core/tensor.h"
 #include "lib/core/live.h"
+#include "lib/core/tensor.h"
+#include "lib/io/element.h"
+#include "lib/io/lazy.h"
 
 /* Names in the order they came, found through an open hash of places + 1. */
 typedef struct names {
@@ -17,9 +20,22 @@ typedef struct names {
     uint32_t cindex; /* a power of two, at least twice count; or 0 */
 } names;
 
+/* What is known of a tensor that was not read yet. */
+typedef struct promise {
+    eg_tensor_about about;
+    int64_t number; /* of the reader's, or REPLACED */
+} promise;
+
+enum { REPLACED = -1 };
+
 struct eg_tensors {
-    names tensors, texts;
-    uint64_t seed; /* of the hash, so that no file can be made to collide */
+    names tensors, texts; /* a tensor that was not read yet is NULL */
+    uint64_t seed;        /* of the hash, so that no file can be made to collide */
+    const eg__lazy *lazy; /* or NULL */
+    void *reader;
+    promise *promises; /* of the tensors first set, all of them promised */
+    uint32_t npromises, cpromises;
+    pthread_mutex_t lock; /* of reading */
 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -113,6 +129,7 @@ eg_tensors *eg_tensors_new(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     *map = (eg_tensors){.seed = (uint64_t)(uintptr_t)map * 0x9e3779b97f4a7c15u ^ (uint64_t)now.tv_nsec << 20 ^
                                 (uint64_t)now.tv_sec};
+    pthread_mutex_init(&map->lock, NULL);
     return map;
 }
 
@@ -121,6 +138,11 @@ void eg_tensors_free(eg_tensors *map)
     if (eg__handle_ends(map, "eg_tensors_free")) {
         free_names(&map->tensors, release);
         free_names(&map->texts, free);
+        if (map->lazy) {
+            map->lazy->close(map->reader);
+        }
+        free(map->promises);
+        pthread_mutex_destroy(&map->lock);
         free(map);
     }
 }
@@ -154,8 +176,98 @@ eg_status eg_tensors_set(eg_tensors *map, const char *name, eg_tensor *t)
     static const char op[] = "eg_tensors_set";
     eg_status st = check(map, name, op);
     st = st ? st : eg__check(t, op, "t");
-    return st ? st : set(map, &map->tensors, name, eg_keep(t), release, op);
+    if (st) {
+        return st;
+    }
+    int64_t i = find(&map->tensors, map->seed, name);
+    if (i >= 0 && i < map->npromises) {
+        map->promises[i].number = REPLACED;
+    }
+    return set(map, &map->tensors, name, eg_keep(t), release, op);
 }
+
+/* ---- reading when asked ------------------------------------------------------------------------ */
+
+eg_tensors *eg__lazy_new(const eg__lazy *how, void *reader)
+{
+    eg_tensors *map = eg_tensors_new();
+    if (!map) {
+        how->close(reader);
+        return NULL;
+    }
+    map->lazy = how;
+    map->reader = reader;
+    return map;
+}
+
+eg_status eg__lazy_promise(eg_tensors *map, const char *name, const eg_tensor_about *about, int64_t number)
+{
+    if (find(&map->tensors, map->seed, name) >= 0) {
+        return EG_EINDEX;
+    }
+    if ((map->npromises == map->cpromises && !eg__grow(&map->promises, &map->cpromises, sizeof *map->promises)) ||
+        add(&map->tensors, map->seed, name) < 0) {
+        return eg__no_memory("eg_tensors_open", (int64_t)sizeof *map->promises);
+    }
+    map->promises[map->npromises++] = (promise){*about, number};
+    return EG_OK;
+}
+
+/* Reads the i-th tensor into the innermost scope. */
+static eg_tensor *read_now(const eg_tensors *map, int64_t i)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *t = s.depth ? map->lazy->read(map->reader, map->promises[i].number) : NULL;
+    return s.depth ? eg_scope_pop(s, t) : NULL;
+}
+
+static eg_tensor *tensor_at(const eg_tensors *map, int64_t i)
+{
+    eg_tensors *m = (eg_tensors *)map; /* to whoever looks from outside it had the tensor from the beginning */
+    if (i >= map->npromises) {
+        return map->tensors.value[i];
+    }
+    pthread_mutex_lock(&m->lock);
+    eg_tensor *t = m->tensors.value[i];
+    if (!t) {
+        eg_scope s = eg_scope_push();
+        t = s.depth ? eg_keep(read_now(m, i)) : NULL;
+        m->tensors.value[i] = t;
+        if (s.depth) {
+            eg_scope_pop(s, NULL);
+        }
+    }
+    pthread_mutex_unlock(&m->lock);
+    return t;
+}
+
+int64_t eg__lazy_number(const eg_tensors *map, const char *name)
+{
+    return find(&map->tensors, map->seed, name);
+}
+
+eg_tensor *eg__lazy_read(const eg_tensors *map, int64_t i)
+{
+    pthread_mutex_t *lock = &((eg_tensors *)map)->lock;
+    pthread_mutex_lock(lock);
+    eg_tensor *t = map->tensors.value[i];
+    t = t ? t : read_now(map, i);
+    pthread_mutex_unlock(lock);
+    return t;
+}
+
+eg_status eg__target_write_lazy(eg__target *file, const eg_tensors *map, int64_t i)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *t = s.depth ? eg__lazy_read(map, i) : NULL;
+    eg_status st = t ? eg__target_write_tensor(file, t) : eg__why();
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    return st;
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------ */
 
 eg_tensor *eg_tensors_get(const eg_tensors *map, const char *name)
 {
@@ -164,7 +276,7 @@ eg_tensor *eg_tensors_get(const eg_tensors *map, const char *name)
         return NULL;
     }
     int64_t i = find(&map->tensors, map->seed, name);
-    return i < 0 ? eg__fail_null(EG_EINDEX, op, "no tensor is named \"%.160s\"", name) : map->tensors.value[i];
+    return i < 0 ? eg__fail_null(EG_EINDEX, op, "no tensor is named \"%.160s\"", name) : tensor_at(map, i);
 }
 
 bool eg_tensors_has(const eg_tensors *map, const char *name)
@@ -197,7 +309,28 @@ const char *eg_tensors_name(const eg_tensors *map, int64_t i)
 
 eg_tensor *eg_tensors_at(const eg_tensors *map, int64_t i)
 {
-    return inside(map, false, i, "eg_tensors_at") ? map->tensors.value[i] : NULL;
+    return inside(map, false, i, "eg_tensors_at") ? tensor_at(map, i) : NULL;
+}
+
+eg_tensor_about eg_tensors_about(const eg_tensors *map, int64_t i)
+{
+    static const char op[] = "eg_tensors_about";
+    eg_tensor_about about = {.stored = NULL};
+    if (!inside(map, false, i, op)) {
+        return about;
+    }
+    if (i < map->npromises && map->promises[i].number >= 0) {
+        return map->promises[i].about;
+    }
+    const eg_tensor *t = map->tensors.value[i];
+    const eg_shape shape = eg_shape_of(t);
+    eg__element_about(op, (eg__element)t->dtype, &shape, &about); /* of a tensor that there is it cannot fail */
+    return about;
+}
+
+const char *eg_tensors_format(const eg_tensors *map)
+{
+    return map && map->lazy ? map->lazy->format : NULL;
 }
 
 eg_status eg_tensors_set_text(eg_tensors *map, const char *key, const char *text)

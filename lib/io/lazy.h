@@ -1,0 +1,28 @@
+/* lazy.h - maps whose tensors are read when they are asked for. */
+#ifndef EGRET_LAZY_H
+#define EGRET_LAZY_H
+
+#include <egret/io.h>
+
+#include "lib/io/file.h"
+
+/* How a format's tensors are read, once what the file says of them is known. */
+typedef struct eg__lazy {
+    const char *format; /* its name, as eg_tensors_format gives it */
+    /* The tensor that was promised under this number, of the dtype and shape that were; borrowed. */
+    eg_tensor *(*read)(void *reader, int64_t number);
+    void (*close)(void *reader);
+} eg__lazy;
+
+/* A new map, which owns the reader; NULL: the reader was closed. */
+eg_tensors *eg__lazy_new(const eg__lazy *how, void *reader);
+/* A name whose tensor is to be read. EG_EINDEX, without words, if it is there already. */
+eg_status eg__lazy_promise(eg_tensors *map, const char *name, const eg_tensor_about *about, int64_t number);
+/* Which of the map's tensors has that name; -1: none. */
+int64_t eg__lazy_number(const eg_tensors *map, const char *name);
+/* The i-th tensor, borrowed; the map does not keep it if it had not been read. */
+eg_tensor *eg__lazy_read(const eg_tensors *map, int64_t i);
+/* Writes its elements, row-major and little-endian. */
+eg_status eg__target_write_lazy(eg__target *t, const eg_tensors *map, int64_t i);
+
+#endif
