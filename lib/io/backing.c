@@ -39,25 +39,44 @@ eg__backing *eg__backing_open(const char *op, const char *path, bool copy)
     return b;
 }
 
+/* Room in memory for all of it, aligned as tensors are. */
+static bool make_room(eg__backing *b, size_t bytes)
+{
+    b->base = bytes <= PTRDIFF_MAX - 64 ? aligned_alloc(64, (bytes + 64) / 64 * 64) : NULL;
+    b->read = b->base != NULL;
+    return b->read;
+}
+
 eg__backing *eg__backing_memory(const char *op, const char *name, const void *data, size_t bytes)
 {
     if (!data && bytes) {
         return eg__null_argument(op, "data"), NULL;
     }
-    eg__backing *b = bytes > PTRDIFF_MAX ? NULL : backing_new(op, name);
-    if (b && !(b->base = aligned_alloc(64, (bytes + 64) / 64 * 64))) {
+    eg__backing *b = backing_new(op, name);
+    if (b && !make_room(b, bytes)) {
         free(b);
-        b = NULL;
-    }
-    if (!b) {
         return eg__no_memory(op, (int64_t)bytes), NULL;
     }
-    if (bytes) {
-        memcpy(b->base, data, bytes);
+    if (b) {
+        memcpy(b->base, data ? data : "", bytes);
+        b->source.data = b->base;
+        b->source.size = (int64_t)bytes;
     }
-    b->source.data = b->base;
-    b->source.size = (int64_t)bytes;
     return b;
+}
+
+const uint8_t *eg__backing_bytes(eg__backing *b)
+{
+    if (!b->base && !make_room(b, (size_t)b->source.size)) {
+        return eg__no_memory(b->source.op, b->source.size), NULL;
+    }
+    if (b->read && !b->source.data) {
+        if (eg__source_read(&b->source, 0, b->base, b->source.size)) {
+            return NULL;
+        }
+        b->source.data = b->base;
+    }
+    return (const uint8_t *)b->base;
 }
 
 eg__backing *eg__backing_keep(eg__backing *b)
@@ -71,7 +90,7 @@ void eg__backing_release(eg__backing *b)
     if (!b || !eg__ref_dec(&b->refs)) {
         return;
     }
-    if (b->source.data) {
+    if (b->read) {
         free(b->base);
     } else if (b->base) {
         munmap(b->base, (size_t)b->source.size);

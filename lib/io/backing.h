@@ -9,6 +9,7 @@ typedef struct eg__backing {
     eg__source source; /* to read what says where the tensors are; never through the mapping, which a shorter file
                         * would take away */
     char *base;        /* all of it in memory, or NULL */
+    bool read;         /* it is memory, not a mapping */
     bool copy;         /* no tensor is a view of it */
     eg__refs refs;
     char *name; /* of the source */
@@ -21,6 +22,9 @@ eg__backing *eg__backing_memory(const char *op, const char *name, const void *da
 eg__backing *eg__backing_keep(eg__backing *b);
 /* Gives up one of the owners: the opener, a keeper, a tensor. NULL is fine. */
 void eg__backing_release(eg__backing *b);
+
+/* All its bytes: the mapping, or read into memory now; NULL with words. */
+const uint8_t *eg__backing_bytes(eg__backing *b);
 
 /* Elements of that shape at a place of the file, row-major and little-endian, borrowed: a view of the file's memory if
  * they lie there as a tensor would, else read. */

@@ -64,10 +64,8 @@ eg_status eg__element_about(const char *op, eg__element e, const eg_shape *shape
     }
     eg_status st = eg__check_shape(op, about->shape.ndim, about->shape.dim, (int)how->dtype, &n);
     n /= how->kind == COMPLEX ? 2 : 1;
-    if (!st && (n > INT64_MAX / how->bits || n * how->bits % 8)) {
-        return eg__fail(EG_ESHAPE, op, "%lld elements of %d bits are no whole bytes", (long long)n, how->bits);
-    }
-    about->bytes = st ? 0 : n * how->bits / 8;
+    /* The last byte may be filled in part. */
+    about->bytes = st ? 0 : n / 8 * how->bits + (n % 8 * how->bits + 7) / 8;
     return st;
 }
 
@@ -103,6 +101,16 @@ static double small_value(eg__element e, unsigned bits)
     return negative ? -v : v;
 }
 
+/* Number i of bits that lie one behind the other, from the low end of each byte up. */
+static unsigned few_bits(const uint8_t *from, int64_t i, int bits)
+{
+    const int64_t place = i * bits;
+    const uint8_t *p = from + place / 8;
+    const int low = (int)(place % 8);
+    const unsigned word = *p | (low + bits > 8 ? (unsigned)p[1] << 8 : 0u);
+    return word >> low & ((1u << bits) - 1);
+}
+
 static void small_floats(eg__element e, const uint8_t *from, void *to, int64_t n)
 {
     const int bits = elements[e].bits;
@@ -114,11 +122,7 @@ static void small_floats(eg__element e, const uint8_t *from, void *to, int64_t n
         halves[i] = eg__f32_to_f16(floats[i]);
     }
     for (int64_t i = 0; i < n; i++) {
-        const int64_t place = i * bits;
-        const uint8_t *p = from + place / 8;
-        const int low = (int)(place % 8);
-        const unsigned word = *p | (low + bits > 8 ? (unsigned)p[1] << 8 : 0u);
-        const unsigned v = word >> low & ((1u << bits) - 1);
+        const unsigned v = few_bits(from, i, bits);
         if (half) {
             ((uint16_t *)to)[i] = halves[v];
         } else {
@@ -129,24 +133,31 @@ static void small_floats(eg__element e, const uint8_t *from, void *to, int64_t n
 
 /* ---- integers that Egret has not -------------------------------------------------------------- */
 
-/* Whether all fit; `to` is of i32 or i64. */
+static uint64_t wide_bits(const uint8_t *from, int64_t i, int bytes)
+{
+    uint64_t v = 0;
+    for (int b = bytes; b-- > 0;) {
+        v = v << 8 | from[i * bytes + b];
+    }
+    return v;
+}
+
+/* Whether all fit. */
 static bool integers(eg__element e, const uint8_t *from, void *to, int64_t n)
 {
-    const int bytes = elements[e].bits / 8;
-    const uint64_t sign = elements[e].kind == SIGNED ? (uint64_t)1 << (8 * bytes - 1) : 0;
-    const bool wide = elements[e].dtype == EG_I64;
+    const int bits = elements[e].bits;
+    const uint64_t sign = elements[e].kind == SIGNED ? (uint64_t)1 << (bits - 1) : 0;
     uint64_t beyond = 0;
-    for (int64_t i = 0; i < n; i++, from += bytes) {
-        uint64_t v = 0;
-        for (int b = bytes; b-- > 0;) {
-            v = v << 8 | from[b];
-        }
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t v = bits < 8 ? few_bits(from, i, bits) : wide_bits(from, i, bits / 8);
         beyond |= v;
         v = (v ^ sign) - sign;
-        if (wide) {
+        if (elements[e].dtype == EG_I64) {
             ((int64_t *)to)[i] = (int64_t)v;
-        } else {
+        } else if (elements[e].dtype == EG_I32) {
             ((int32_t *)to)[i] = (int32_t)v;
+        } else {
+            ((uint8_t *)to)[i] = (uint8_t)v;
         }
     }
     return e != EG__U64 || !(beyond >> 63);
@@ -163,8 +174,8 @@ static eg_status convert(const eg__source *s, int64_t at, eg__element e, char *t
     uint8_t *piece = eg__malloc((size_t)PIECE * 8);
     eg_status st = piece ? EG_OK : eg__no_memory(s->op, (int64_t)PIECE * 8);
     for (int64_t done = 0; done < n && !st; done += PIECE) {
-        const int64_t some = eg__min(n - done, PIECE), place = at + done * bits / 8;
-        st = eg__source_read(s, place, piece, some * bits / 8);
+        const int64_t some = eg__min(n - done, PIECE), place = at + done / 8 * bits;
+        st = eg__source_read(s, place, piece, (some * bits + 7) / 8);
         char *there = to + (size_t)done * element;
         if (!st && elements[e].kind == SMALL) {
             small_floats(e, piece, there, some);

@@ -24,7 +24,7 @@ int eg__element_bits(eg__element e);
 bool eg__element_as_is(eg__element e);
 
 /* What there is to say of elements of a shape in a file; of complex ones the tensor has one axis more, of size 2.
- * EG_ESHAPE with words if no tensor can be of it, or its bits fill no whole bytes. */
+ * EG_ESHAPE with words if no tensor can be of it. */
 eg_status eg__element_about(const char *op, eg__element e, const eg_shape *shape, eg_tensor_about *about);
 
 /* Bytes of the tensor here. */
