@@ -1,0 +1,91 @@
+/* onnx.h - ONNX models as modules that run and train; of libegret-models.
+ *
+ *     eg_module *net = eg_onnx_load("model.onnx");
+ *     eg_tensor *y = eg_module_forward(net, x);               // a model of one input and one output
+ *     eg_tensor *in[] = {ids, mask}, *out[1];
+ *     eg_onnx_forward(net, in, 2, out, 1);                    // any
+ *
+ * A model is read from its file (onnx.proto of github.com/onnx/onnx, IR version 3 on, operators of the default domain
+ * in all their versions up to EG_ONNX_OPSET) and checked as a whole before anything runs: EG_ENOKERNEL names the
+ * operators that are not known. Initializers of a float dtype that an operator takes as weights are the module's
+ * parameters under their names, so a tape follows them and optimizers change them; the statistics of batch norm, scales
+ * of quantization and integers are buffers. What depends on no input and no parameter is computed once, when the model
+ * is read.
+ *
+ * Operators run one after the other, as if written by hand: shapes are what they are, If, Loop and Scan look at the
+ * values there are. A dtype that Egret has not is the next one with all its values (io.h): its results are brought back
+ * into its range. Sequences, optionals, texts and the operators of training are not there. */
+#ifndef EGRET_ONNX_H
+#define EGRET_ONNX_H
+
+#include <egret/nn/module.h>
+
+EG_BEGIN_DECLS
+
+/* The newest version of the operators that is known. */
+#define EG_ONNX_OPSET 23
+
+/* ---- operators of your own ---------------------------------------------------------------- */
+
+/* One call of an operator, while it runs. */
+typedef struct eg_onnx_call eg_onnx_call;
+
+/* How many inputs and outputs the node has; those left out at the end do not count. */
+EG_API int eg_onnx_input_count(const eg_onnx_call *c);
+EG_API int eg_onnx_output_count(const eg_onnx_call *c);
+/* An input, borrowed; NULL, without words, for one that was left out. */
+EG_API eg_tensor *eg_onnx_input(const eg_onnx_call *c, int i);
+/* Gives an output, a tensor of the scope in which the call runs; NULL: the recorded failure. Those that the node does
+ * not want are ignored. */
+EG_API eg_status eg_onnx_give(eg_onnx_call *c, int i, eg_tensor *t);
+/* Attributes: the value, or what stands for one that was left out. */
+EG_API int64_t eg_onnx_int(const eg_onnx_call *c, const char *name, int64_t otherwise);
+EG_API double eg_onnx_float(const eg_onnx_call *c, const char *name, double otherwise);
+EG_API const char *eg_onnx_text(const eg_onnx_call *c, const char *name, const char *otherwise);
+/* The numbers of a list, which stay with the module, and how many there are; NULL for one that was left out. */
+EG_API const int64_t *eg_onnx_ints(const eg_onnx_call *c, const char *name, int *count);
+EG_API const float *eg_onnx_floats(const eg_onnx_call *c, const char *name, int *count);
+/* A tensor, borrowed; NULL, without words, for one that was left out. */
+EG_API eg_tensor *eg_onnx_tensor(const eg_onnx_call *c, const char *name);
+
+typedef struct eg_onnx_op {
+    const char *domain, *name; /* "com.example", "Twice"; the default domain is "" */
+    eg_status (*run)(eg_onnx_call *c, void *user);
+    void *user;
+} eg_onnx_op;
+
+/* ---- models --------------------------------------------------------------------------------- */
+
+typedef struct eg_onnx_options {
+    size_t size;
+    bool frozen;           /* no parameter learns, and what depends on no input is computed once */
+    const eg_onnx_op *ops; /* operators of your own, which come first; copied */
+    int op_count;
+} eg_onnx_options;
+
+/* The module of a model's file; external data are read beside it. The caller owns it. */
+EG_API eg_module *eg_onnx_load_with(const char *path, const eg_onnx_options *options);
+#define eg_onnx_load(...)        EG_ONNX_LOAD_(__VA_ARGS__, )
+#define EG_ONNX_LOAD_(path, ...) eg_onnx_load_with(path, EG_OPTIONS_(eg_onnx_options, __VA_ARGS__))
+
+/* Runs it: `in` as the model names its inputs, in their order (NULL for one that has a value of its own), `out` gets
+ * the first nout outputs, borrowed; all NULL after a failure. EG_EINVAL: not an ONNX module, or other counts. */
+EG_API eg_status eg_onnx_forward(eg_module *m, eg_tensor *const *in, int nin, eg_tensor **out, int nout);
+
+/* What a model says of an input or output. */
+typedef struct eg_onnx_value {
+    const char *name;
+    eg_dtype dtype; /* here */
+    eg_shape shape; /* -1 where any size goes */
+    bool ranked;    /* else any shape goes */
+} eg_onnx_value;
+/* How many there are, and the i-th; outside EG_EINDEX, and `name` is NULL. Inputs with values of their own come last.
+ */
+EG_API int eg_onnx_inputs(eg_module *m);
+EG_API eg_onnx_value eg_onnx_input_at(eg_module *m, int i);
+EG_API int eg_onnx_outputs(eg_module *m);
+EG_API eg_onnx_value eg_onnx_output_at(eg_module *m, int i);
+
+EG_END_DECLS
+
+#endif

@@ -1,0 +1,198 @@
+/* graph.h - an ONNX model as it runs: nodes whose inputs and outputs are numbered places for values. */
+#ifndef EGRET_ONNX_GRAPH_H
+#define EGRET_ONNX_GRAPH_H
+
+#include <egret/onnx.h>
+
+#include "lib/core/base.h"
+
+/* ONNX's numbers of types (TensorProto.DataType). */
+enum {
+    EG__ONNX_F32 = 1,
+    EG__ONNX_U8,
+    EG__ONNX_I8,
+    EG__ONNX_U16,
+    EG__ONNX_I16,
+    EG__ONNX_I32,
+    EG__ONNX_I64,
+    EG__ONNX_TEXT,
+    EG__ONNX_BOOL,
+    EG__ONNX_F16,
+    EG__ONNX_F64,
+    EG__ONNX_U32,
+    EG__ONNX_U64,
+    EG__ONNX_C64,
+    EG__ONNX_C128,
+    EG__ONNX_BF16,
+    EG__ONNX_F8_E4M3,
+    EG__ONNX_F8_E4M3FNUZ,
+    EG__ONNX_F8_E5M2,
+    EG__ONNX_F8_E5M2FNUZ,
+    EG__ONNX_U4,
+    EG__ONNX_I4,
+    EG__ONNX_F4,
+    EG__ONNX_F8_E8M0,
+    EG__ONNX_TYPES,
+};
+
+typedef struct eg__onnx_graph eg__onnx_graph;
+typedef struct eg__onnx_row eg__onnx_row;
+
+/* ONNX's numbers of kinds (AttributeProto.AttributeType). */
+typedef enum eg__onnx_kind {
+    EG__ONNX_FLOAT = 1,
+    EG__ONNX_INT,
+    EG__ONNX_STRING_,
+    EG__ONNX_TENSOR,
+    EG__ONNX_GRAPH,
+    EG__ONNX_FLOATS,
+    EG__ONNX_INTS,
+    EG__ONNX_STRINGS,
+} eg__onnx_kind;
+
+typedef struct eg__onnx_attribute {
+    const char *name;
+    eg__onnx_kind kind;
+    int count; /* of a list */
+    union {
+        double f;
+        int64_t i;
+        const char *text;
+        eg_tensor *tensor; /* the net's */
+        eg__onnx_graph *graph;
+        const float *floats;
+        const int64_t *ints;
+        const char *const *texts;
+    };
+} eg__onnx_attribute;
+
+typedef struct eg__onnx_node {
+    const char *op, *domain, *name; /* name: for words, its own or that of its first output */
+    int version;                    /* of the operators of its domain */
+    const eg__onnx_row *row;        /* NULL: an operator of the user's, or a function of the model's */
+    const eg_onnx_op *user;
+    eg__onnx_graph *function;
+    int nin, nout, nattributes, ndead;
+    int *in, *out; /* places; -1: left out */
+    int *dead;     /* places whose values nobody needs after it */
+    eg__onnx_attribute *attributes;
+} eg__onnx_node;
+
+struct eg__onnx_graph {
+    int nnodes, nin, nout;
+    eg__onnx_node *nodes;
+    int *in, *out;
+    int first, end; /* places of its own, and of the graphs in it */
+};
+
+/* What a place holds before anything runs. */
+typedef enum eg__onnx_role { EG__ONNX_NOTHING, EG__ONNX_CONSTANT, EG__ONNX_WEIGHT } eg__onnx_role;
+
+typedef struct eg__onnx_place {
+    const char *name;
+    eg_tensor *t; /* kept; of a weight it is the module's member */
+    uint8_t role, type;
+    bool buffer; /* of a weight: does not learn */
+} eg__onnx_place;
+
+typedef struct eg__onnx_block {
+    struct eg__onnx_block *next;
+    size_t used, size;
+} eg__onnx_block;
+
+/* The module. */
+typedef struct eg__onnx_net {
+    eg_module base;
+    eg__onnx_block *memory; /* of all that is below */
+    eg__onnx_graph *graph;
+    eg__onnx_place *places;
+    uint32_t nplaces, cplaces;
+    eg_onnx_value *inputs, *outputs;
+    int ninputs, noutputs, required; /* inputs without values of their own come first */
+    const eg_onnx_op *ops;
+    int nops;
+} eg__onnx_net;
+
+/* A value while a model runs. */
+typedef struct eg__onnx_run_value {
+    eg_tensor *t;
+    uint8_t type; /* ONNX's, for types that Egret has not; else 0 */
+    bool owned;   /* kept by the run */
+} eg__onnx_run_value;
+
+struct eg_onnx_call {
+    eg__onnx_net *net;
+    const eg__onnx_node *node;
+    eg__onnx_run_value *values; /* of all places */
+    eg_tensor **out;
+    uint8_t *out_type;
+};
+
+enum { EG__ONNX_MOST_OUT = 64 }; /* outputs of a node */
+
+/* ---- the table of operators --------------------------------------------------------------------- */
+
+enum { EG__ONNX_WRAPS = 1, EG__ONNX_RANDOM = 2 };
+
+struct eg__onnx_row {
+    const char *name;
+    eg_status (*run)(eg_onnx_call *c);
+    int least, most; /* inputs; most -1: any */
+    /* A letter for each input: h, looked at as numbers; b, a float that does not learn. The last goes for those behind
+     * it. */
+    const char *roles;
+    int flags; /* WRAPS: integers leave the range of small types; RANDOM: not the same at each call */
+};
+
+/* The row of an operator of the default domain; NULL: unknown. */
+const eg__onnx_row *eg__onnx_find(const char *name);
+
+/* ---- parts -------------------------------------------------------------------------------------- */
+
+/* Zeroed memory of the net's, as long as it lives; NULL with words. */
+void *eg__onnx_memory(eg__onnx_net *net, size_t bytes);
+/* Reads the model into an empty net. */
+eg_status eg__onnx_read(eg__onnx_net *net, const char *path);
+/* Computes at once what depends on no input and no parameter. */
+eg_status eg__onnx_fold(eg__onnx_net *net, bool weights_too);
+/* Runs the nodes of a graph whose inputs have their values. */
+eg_status eg__onnx_run_graph(eg__onnx_net *net, const eg__onnx_graph *g, eg__onnx_run_value *values);
+/* Gives a place a value, which is kept; what it had is released. */
+eg_status eg__onnx_put(eg__onnx_run_value *v, eg_tensor *t, uint8_t type);
+void eg__onnx_drop(eg__onnx_run_value *v);
+
+extern const char eg__onnx_op_name[]; /* "eg_onnx", for words */
+
+/* The dtype here of one of ONNX's types; EG_DTYPE_COUNT: none. */
+eg_dtype eg__onnx_dtype(int64_t type);
+/* The type that a tensor is of, unless more is known. */
+int eg__onnx_type_of(const eg_tensor *t);
+/* Integers brought back into the range of a small type. */
+eg_tensor *eg__onnx_wrapped(eg_tensor *t, int type);
+
+/* ---- for operators ------------------------------------------------------------------------------ */
+
+static inline eg_tensor *eg__onnx_in(const eg_onnx_call *c, int i)
+{
+    return i < c->node->nin && c->node->in[i] >= 0 ? c->values[c->node->in[i]].t : NULL;
+}
+
+/* ONNX's type of an input. */
+int eg__onnx_in_type(const eg_onnx_call *c, int i);
+/* The attribute of that name; NULL. */
+const eg__onnx_attribute *eg__onnx_attribute_of(const eg_onnx_call *c, const char *name, eg__onnx_kind kind);
+/* The integers of an input, at most `most`; how many there are, -1 with words. An input that was left out has none. */
+int eg__onnx_numbers(const eg_onnx_call *c, int i, int64_t *to, int most);
+/* The only number of an input; `otherwise` if it was left out. */
+double eg__onnx_number(const eg_onnx_call *c, int i, double otherwise);
+/* Axes or sizes that older versions have as an attribute and newer ones as input i; as eg__onnx_numbers. */
+int eg__onnx_list(const eg_onnx_call *c, const char *name, int i, int64_t *to, int most);
+/* Fails naming the rule. */
+eg_status eg__onnx_bad(const eg_onnx_call *c, const char *words);
+/* Gives the first output. */
+static inline eg_status eg__onnx_give(eg_onnx_call *c, eg_tensor *t)
+{
+    return eg_onnx_give(c, 0, t);
+}
+
+#endif

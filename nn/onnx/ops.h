@@ -1,0 +1,28 @@
+/* ops.h - what the operators have in common, and the function of each. */
+#ifndef EGRET_ONNX_OPS_H
+#define EGRET_ONNX_OPS_H
+
+#include <egret/error.h>
+#include <egret/ops.h>
+
+#include "nn/onnx/graph.h"
+
+#define UNARY(name, f)
+#define BINARY(name, f, flags)
+#define OP(name, run, least, most, roles, flags) eg_status eg__onnx_run_##run(eg_onnx_call *c);
+#include "nn/onnx/ops.def"
+#undef UNARY
+#undef BINARY
+#undef OP
+
+/* Input 1 as it is broadcast to input 0: before version 7 along an axis of it, if at all. */
+eg_tensor *eg__onnx_second_operand(const eg_onnx_call *c);
+/* An axis counted from the front; -1 with words. */
+int eg__onnx_axis(int64_t axis, int ndim);
+/* Why the latest call failed. */
+static inline eg_status eg__onnx_why(void)
+{
+    return eg_last_error()->code;
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* read.h - a model while it is read. */
+#ifndef EGRET_ONNX_READ_H
+#define EGRET_ONNX_READ_H
+
+#include "lib/io/onnx.h"
+#include "nn/onnx/graph.h"
+
+/* How the inputs of nodes use a value. */
+enum { EG__ONNX_AS_NUMBERS = 1, EG__ONNX_AS_BUFFER = 2, EG__ONNX_AS_WEIGHT = 4 };
+
+typedef struct eg__onnx_import {
+    const char *domain;
+    int version;
+} eg__onnx_import;
+
+enum { EG__ONNX_BUCKETS = 1 << 14, EG__ONNX_IMPORTS = 64, EG__ONNX_UNKNOWN = 8 };
+
+/* A name that stands for a place where it can be seen. */
+typedef struct eg__onnx_known {
+    const char *name;
+    uint32_t place, next; /* next of its bucket, + 1 */
+} eg__onnx_known;
+
+typedef struct eg__onnx_reader {
+    eg__onnx_net *net;
+    const char *path;
+    eg_tensors *tensors;
+    eg__wire model;
+    /* What is seen from where the reader is: names from `wall` on, versions, the attributes of the call of a function.
+     */
+    eg__onnx_known *known;
+    uint32_t nknown, cknown, wall;
+    uint32_t bucket[EG__ONNX_BUCKETS];
+    eg__onnx_import imports[EG__ONNX_IMPORTS];
+    int nimports;
+    const eg__onnx_node *caller;
+    /* Places outside of a graph that its nodes use. */
+    int *captured;
+    uint32_t ncaptured, ccaptured;
+    uint8_t *uses; /* of all places */
+    uint32_t cuses;
+    const char *unknown[EG__ONNX_UNKNOWN]; /* operators, the first few */
+    int nunknown;
+    int depth;
+    int64_t expanded; /* nodes, in functions too */
+} eg__onnx_reader;
+
+/* Text of the net's; NULL with words. */
+const char *eg__onnx_copy_text(eg__onnx_reader *r, const eg__wire *bytes);
+eg_status eg__onnx_damaged(const eg__onnx_reader *r, const char *words);
+/* A new place; -1 with words. */
+int eg__onnx_new_place(eg__onnx_reader *r, const char *name);
+/* Makes a name stand for a place from now on. */
+eg_status eg__onnx_know(eg__onnx_reader *r, const char *name, int place);
+/* The place of a name; -1: it is not known here. */
+int eg__onnx_look_up(eg__onnx_reader *r, const char *name);
+
+/* Notes that a node uses a place outside of its graph. */
+eg_status eg__onnx_capture(eg__onnx_reader *r, int place);
+
+eg_status eg__onnx_read_graph(eg__onnx_reader *r, eg__wire graph, const char *path, eg__onnx_graph **out);
+/* The body of a function as a graph, for a node that calls it. */
+eg_status eg__onnx_read_function(eg__onnx_reader *r, eg__wire function, const eg__onnx_node *caller,
+                                 eg__onnx_graph **out);
+/* The model's function of that name; false: there is none. */
+bool eg__onnx_find_function(const eg__onnx_reader *r, const char *domain, const char *name, eg__wire *function);
+eg_status eg__onnx_read_imports(eg__onnx_reader *r, eg__wire message, uint32_t field);
+/* The nodes of a graph or function, which lie in fields of that number. */
+eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t field, const char *path,
+                              eg__onnx_graph *g);
+eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value *out);
+
+#endif
