@@ -54,6 +54,26 @@ EG_API eg_status eg_gradcheck_with(eg_function f, eg_tensor *const *inputs, int 
 #define EG_GRADCHECK_(f, inputs, n, user, ...) \
     eg_gradcheck_with(f, inputs, n, user, EG_OPTIONS_(eg_gradcheck_options, __VA_ARGS__))
 
+/* One op as it ran. */
+typedef struct eg_op_call {
+    const char *op;       /* of the op table; of a change in place the function that makes it */
+    eg_tensor *const *in; /* as they were given; optional ones that were not are NULL */
+    int nin;
+    eg_tensor *const *out;
+    int nout;
+    const void *options; /* the row's struct of lib/ops/options.h, which is no promise from version to version */
+    bool in_place;       /* out[0] is about to be changed, by what is not told */
+} eg_op_call;
+
+typedef struct eg_follower {
+    eg_status (*call)(const eg_op_call *call, void *user); /* a failure is the op's */
+    void *user;
+} eg_follower;
+
+/* Runs body(user) and tells `by` of each op that the calling thread runs in it, after it ran, and of each change in
+ * place before it is made; the ops of `by` are not told. Returns what body returns; EG_ESTATE inside of itself. */
+EG_API eg_status eg_follow(const eg_follower *by, eg_status (*body)(void *user), void *user);
+
 /* Writes what the open tapes of this thread recorded as a Graphviz digraph: ops, shapes, saves. */
 EG_API eg_status eg_graph_dot(FILE *stream);
 

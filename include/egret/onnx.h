@@ -86,6 +86,35 @@ EG_API eg_onnx_value eg_onnx_input_at(eg_module *m, int i);
 EG_API int eg_onnx_outputs(eg_module *m);
 EG_API eg_onnx_value eg_onnx_output_at(eg_module *m, int i);
 
+/* ---- writing ------------------------------------------------------------------------------- */
+
+/* How a model is written. */
+typedef struct eg_onnx_save_options {
+    size_t size;
+    const char *name;                /* of the graph; NULL: "egret" */
+    const char *const *input_names;  /* one for each; NULL: "input", or "input0", "input1", ... */
+    const char *const *output_names; /* likewise "output" */
+    bool any_batch; /* the first axis of the inputs may have any size, as far as ops tell it from others */
+} eg_onnx_save_options;
+
+/* Writes what the module makes of x as an ONNX model (operators of version 20): one forward is followed, op by op, in
+ * the mode the module is in, which for serving is that of eg_module_eval. Sizes are those of x; what does not depend on
+ * x is computed and written as an initializer, parameters under their names. EG_ENOKERNEL names the op that ONNX has
+ * nothing for, or a change in place; EG_EINVAL for models of 2^31 bytes or more. */
+EG_API eg_status eg_onnx_save_with(eg_module *m, eg_tensor *x, const char *path, const eg_onnx_save_options *options);
+#define eg_onnx_save(...)              EG_ONNX_SAVE_(__VA_ARGS__, )
+#define EG_ONNX_SAVE_(m, x, path, ...) eg_onnx_save_with(m, x, path, EG_OPTIONS_(eg_onnx_save_options, __VA_ARGS__))
+
+/* The same of any function of several tensors, which makes `nout` results (at most 64). `named` are the tensors to be
+ * known by names, eg_module_state's above all; NULL: none. */
+typedef eg_status (*eg_onnx_function)(eg_tensor *const *in, int nin, eg_tensor **out, int nout, void *user);
+EG_API eg_status eg_onnx_save_function_with(eg_onnx_function f, void *user, const eg_tensors *named,
+                                            eg_tensor *const *in, int nin, int nout, const char *path,
+                                            const eg_onnx_save_options *options);
+#define eg_onnx_save_function(...) EG_ONNX_SAVE_FUNCTION_(__VA_ARGS__, )
+#define EG_ONNX_SAVE_FUNCTION_(f, user, named, in, nin, nout, path, ...) \
+    eg_onnx_save_function_with(f, user, named, in, nin, nout, path, EG_OPTIONS_(eg_onnx_save_options, __VA_ARGS__))
+
 EG_END_DECLS
 
 #endif

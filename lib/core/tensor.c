@@ -6,6 +6,7 @@
 #include "lib/core/alloc.h"
 #include "lib/core/capture.h"
 #include "lib/core/device.h"
+#include "lib/core/follower.h"
 #include "lib/core/subsystem.h"
 #include "lib/core/layout.h"
 #include "lib/core/recorder.h"
@@ -312,6 +313,10 @@ eg_status eg__check_write(const eg_tensor *x, const char *name)
 eg_status eg__begin_write(eg_tensor *x, const char *name)
 {
     eg_status st = eg__check_write(x, name);
+    eg__thread *T = eg__thread_get();
+    if (unlikely(eg__mode(T) & EG__MODE_FOLLOW) && !st) {
+        st = T->follower->write(T->follower, x, name);
+    }
     if (unlikely(st)) {
         return st;
     }

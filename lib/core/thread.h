@@ -36,9 +36,10 @@ enum { /* eg__thread.mode */
        EG__DEBUG_TAPE = 4096,
        EG__DEBUG_FALLBACK = 8192,
        EG__DEBUG_SLOW = 16384,
+       EG__MODE_FOLLOW = 32768, /* somebody is told of each op, lib/core/follower.h */
        /* the bits dispatch tests, once per op */
-       EG__MODE_DISPATCH =
-           EG__DEBUG_OPS | EG__DEBUG_NAN | EG__DEBUG_SYNC | EG__MODE_PROFILE | EG__MODE_MACS | EG__MODE_CAPTURE,
+       EG__MODE_DISPATCH = EG__DEBUG_OPS | EG__DEBUG_NAN | EG__DEBUG_SYNC | EG__MODE_PROFILE | EG__MODE_MACS |
+                           EG__MODE_CAPTURE | EG__MODE_FOLLOW,
 };
 
 typedef struct eg__scope_state {
@@ -61,10 +62,11 @@ struct eg__thread {
     eg__recording *record;
     _Atomic int64_t live_tensors, live_bytes; /* written by this thread only, summed by others */
     eg_random_state random;
-    int forwards;                /* of modules, inside each other */
-    int64_t macs;                /* multiply-adds counted under EG__MODE_MACS */
-    struct eg__placer *placer;   /* of the step that is called, lib/core/memory.h */
-    struct eg__capture *capture; /* under EG__MODE_CAPTURE, lib/step/capture.h */
+    int forwards;                  /* of modules, inside each other */
+    int64_t macs;                  /* multiply-adds counted under EG__MODE_MACS */
+    struct eg__placer *placer;     /* of the step that is called, lib/core/memory.h */
+    struct eg__capture *capture;   /* under EG__MODE_CAPTURE, lib/step/capture.h */
+    struct eg__follower *follower; /* under EG__MODE_FOLLOW */
     eg_error error;
     uint8_t device;   /* of makers; EG__MAX_DEVICES: what EGRET_DEVICE names, not looked at yet */
     uint8_t math;     /* an eg_math_mode */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/core/device.h"
+#include "lib/core/follower.h"
 #include "lib/ops/optable.h"
 #include "lib/ops/options.h"
 
@@ -193,6 +194,7 @@ static inline eg_status finish(eg__call *c, eg_tensor *const *in, eg_tensor **ou
     eg__kernel *k = eg__kernel_of(c);
     uint32_t low = T->nown;
     int nout = op->nout, made = 0;
+    const bool watched = eg__mode(T) & EG__MODE_DISPATCH;
     eg_status st = likely(k || op->flags & EG__VIEW) ? EG_OK : no_kernel(c);
     if (unlikely(!(op->flags & EG__STRIDED)) && !st) {
         st = make_contiguous(c);
@@ -202,7 +204,10 @@ static inline eg_status finish(eg__call *c, eg_tensor *const *in, eg_tensor **ou
         made += !st;
     }
     if (likely(!st) && !(op->flags & EG__VIEW)) {
-        st = likely(!(eg__mode(T) & EG__MODE_DISPATCH || c->device)) ? k(c) : run_watched(c, k);
+        st = likely(!(watched || c->device)) ? k(c) : run_watched(c, k);
+    }
+    if (unlikely(watched) && !st && eg__mode(T) & EG__MODE_FOLLOW) {
+        st = T->follower->call(T->follower, c, in);
     }
     while (unlikely(T->nown > low)) {
         eg__unref(T, T->own[--T->nown]); /* the contiguous copies */
