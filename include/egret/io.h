@@ -124,6 +124,18 @@ typedef struct eg_file_format {
 EG_API int eg_file_format_count(void);
 EG_API eg_file_format eg_file_format_at(int i);
 
+/* ---- formats ----------------------------------------------------------------------------- */
+
+/* gguf: GGUF 2 and 3 of ggml and llama.cpp (github.com/ggml-org/ggml, docs/gguf.md), the lowest bytes first. Types of
+ * blocks become f32 when they are read (Q4_0 to Q8_1, Q2_K to Q8_K, Q1_0, Q2_0, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4,
+ * NVFP4), which is bounded by eg_unpack_limit; those of large code books (IQ1, IQ2, IQ3) stay u8, the last axis the
+ * bytes of a row. Keys are texts: numbers in decimal, "true" and "false", strings as they are, also where they are no
+ * UTF-8; of lists each value is a line, in strings of lists a newline is "\n", a backslash "\\", a zero "\0".
+ * Refused: lists of lists, strings with a zero inside, tensors that overlap or are not aligned.
+ * Written is version 3: all texts as strings, "general.alignment" left out, "general.architecture" put in as "egret" if
+ * there is none; bool as I8 and u8 as I32, which both come back as i32. EG_EINVAL for names of more than 63 bytes or
+ * that are no UTF-8, EG_ESHAPE for more than four axes, which others could not read. */
+
 /* ---- names of others --------------------------------------------------------------------- */
 
 /* The tensors of `from` under the names that a map makes of theirs: published weights as a net of one's own has them.
