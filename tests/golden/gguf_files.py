@@ -100,7 +100,7 @@ def keys(folder):
         writer.add_key_value("one." + name, values[0], kind)
     writer.add_string("lines", "a\\b\nc")
     writer.add_key_value("bytes", b"\xff\xfe", kinds.STRING)
-    writer.add_key_value("tokenizer.ggml.tokens", [f"token{i}" for i in range(2000)], kinds.ARRAY,
+    writer.add_key_value("tokenizer.ggml.tokens", [f"token{i}" for i in range(400)], kinds.ARRAY,
                          sub_type=kinds.STRING)
     writer.add_custom_alignment(64)
     writer.add_tensor("a", np.arange(3, dtype=np.float32))
