@@ -133,8 +133,8 @@ EG_API eg_file_format eg_file_format_at(int i);
  * UTF-8; of lists each value is a line, in strings of lists a newline is "\n", a backslash "\\", a zero "\0".
  * Refused: lists of lists, strings with a zero inside, tensors that overlap or are not aligned.
  * Written is version 3: all texts as strings, "general.alignment" left out, "general.architecture" put in as "egret" if
- * there is none; bool as I8 and u8 as I32, which both come back as i32. EG_EINVAL for names of more than 63 bytes or
- * that are no UTF-8, EG_ESHAPE for more than four axes, which others could not read. */
+ * there is none; bool as I8 and u8 as I32, which both come back as i32. EG_EINVAL for names that are no UTF-8 of 1 to
+ * 65535 bytes (ggml itself reads those of up to 63), EG_ESHAPE for more than four axes. */
 
 /* ---- names of others --------------------------------------------------------------------- */
 
