@@ -42,7 +42,7 @@ static inline void less(int8_t *q, int n, int by)
     }
 }
 
-static inline void scaled(const int8_t *q, int n, float scale, float *to)
+static inline void scaled(const int8_t *restrict q, int n, float scale, float *restrict to)
 {
     for (int i = 0; i < n; i++) {
         to[i] = scale * (float)q[i];
