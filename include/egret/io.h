@@ -20,9 +20,9 @@ EG_BEGIN_DECLS
 
 /* A small file can unpack to a very large one. What a reader unpacks into memory in one piece - a member of a tar
  * archive, all arrays of an npz file, an idx or a vocabulary file in gzip, a record of a packed TFRecord file, a padded
- * feature of an Example - may have 2^28 bytes (256 MiB) or 32 times those of the file (of the Example), whichever is
- * more; then it is EG_EFORMAT, naming the file and both sizes. Lines have limits of their own (data/readers.h), images
- * too (max_pixels in data/image.h).
+ * feature of an Example, a tensor in blocks or all texts of a GGUF file - may have 2^28 bytes (256 MiB) or 32 times
+ * those of the file (of the Example), whichever is more; then it is EG_EFORMAT, naming the file and both sizes. Lines
+ * have limits of their own (data/readers.h), images too (max_pixels in data/image.h).
  *
  * For all threads of the process: at most `bytes` from now on, however large the file is; 0: as said above. EG_EINVAL
  * for a negative number. */

@@ -162,15 +162,16 @@ static eg_status put_value(eg__gguf_cursor *c, const struct value *as, bool in_l
         return st;
     }
     char s[24];
-    const uint64_t sign = as->kind == SIGNED ? (uint64_t)1 << (8 * as->bytes - 1) : 0;
+    const uint64_t sign = (uint64_t)1 << (8 * as->bytes - 1);
     if (as->kind == REAL) {
         put_real(&c->text, as->bytes, *v);
     } else if (as->kind == BOOLEAN) {
         eg__put_word(&c->text, *v ? "true" : "false");
         st = *v > 1 ? eg__source_bad(c->source, c->at - 1, "a boolean is %u", (unsigned)*v) : EG_OK;
+    } else if (as->kind == SIGNED) {
+        eg__put_int(&c->text, (int64_t)((*v ^ sign) - sign));
     } else {
-        snprintf(s, sizeof s, sign ? "%lld" : "%llu", (long long)((*v ^ sign) - sign));
-        eg__put_word(&c->text, s);
+        eg__put(&c->text, s, (size_t)snprintf(s, sizeof s, "%llu", (unsigned long long)*v));
     }
     return st;
 }
