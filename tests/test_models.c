@@ -243,6 +243,28 @@ EGT(tables_say_what_nets_take)
     }
 }
 
+EGT(weights_come_back_from_gguf)
+{
+    static const char *const small[] = {"lenet", "mobilenet_v1_025", "resnet_cifar_v2_20"};
+    const char *path = egt_path("net.gguf");
+    for (int i = 0; i < 3; i++) {
+        eg_module *net = eg_model_new(small[i]), *again = eg_model_new(small[i]);
+        eg_tensors *state = eg_module_state(net), *back;
+        EGT_OK(eg_tensors_save(state, path));
+        EGT_CHECK(back = eg_tensors_open(path));
+        EGT_OK(eg_module_load_state(again, back));
+        eg_tensors_free(back);
+        back = eg_module_state(again);
+        for (int64_t k = 0; k < eg_tensors_count(state); k++) {
+            EGT_EQ(egt_distance(eg_tensors_at(back, k), eg_tensors_at(state, k)), 0);
+        }
+        eg_tensors_free(back);
+        eg_tensors_free(state);
+        EGT_OK(eg_module_free(again));
+        EGT_OK(eg_module_free(net));
+    }
+}
+
 static bool make_small(void *user)
 {
     eg_module *net = eg_model_new_with(user, NULL);

@@ -20,9 +20,9 @@ EG_BEGIN_DECLS
 
 /* A small file can unpack to a very large one. What a reader unpacks into memory in one piece - a member of a tar
  * archive, all arrays of an npz file, an idx or a vocabulary file in gzip, a record of a packed TFRecord file, a padded
- * feature of an Example - may have 2^28 bytes (256 MiB) or 32 times those of the file (of the Example), whichever is
- * more; then it is EG_EFORMAT, naming the file and both sizes. Lines have limits of their own (data/readers.h), images
- * too (max_pixels in data/image.h).
+ * feature of an Example, a tensor in blocks or all texts of a GGUF file - may have 2^28 bytes (256 MiB) or 32 times
+ * those of the file (of the Example), whichever is more; then it is EG_EFORMAT, naming the file and both sizes. Lines
+ * have limits of their own (data/readers.h), images too (max_pixels in data/image.h).
  *
  * For all threads of the process: at most `bytes` from now on, however large the file is; 0: as said above. EG_EINVAL
  * for a negative number. */
@@ -123,6 +123,18 @@ typedef struct eg_file_format {
 /* How many there are, and the i-th; outside EG_EINDEX, and `name` is NULL. */
 EG_API int eg_file_format_count(void);
 EG_API eg_file_format eg_file_format_at(int i);
+
+/* ---- formats ----------------------------------------------------------------------------- */
+
+/* gguf: GGUF 2 and 3 of ggml and llama.cpp (github.com/ggml-org/ggml, docs/gguf.md), the lowest bytes first. Types of
+ * blocks become f32 when they are read (Q4_0 to Q8_1, Q2_K to Q8_K, Q1_0, Q2_0, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4,
+ * NVFP4), which is bounded by eg_unpack_limit; those of large code books (IQ1, IQ2, IQ3) stay u8, the last axis the
+ * bytes of a row. Keys are texts: numbers in decimal, "true" and "false", strings as they are, also where they are no
+ * UTF-8; of lists each value is a line, in strings of lists a newline is "\n", a backslash "\\", a zero "\0".
+ * Refused: lists of lists, strings with a zero inside, tensors that overlap or are not aligned.
+ * Written is version 3: all texts as strings, "general.alignment" left out, "general.architecture" put in as "egret" if
+ * there is none; bool as I8 and u8 as I32, which both come back as i32. EG_EINVAL for names that are no UTF-8 of 1 to
+ * 65535 bytes (ggml itself reads those of up to 63), EG_ESHAPE for more than four axes. */
 
 /* ---- names of others --------------------------------------------------------------------- */
 

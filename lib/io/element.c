@@ -7,8 +7,8 @@
 #include "lib/core/layout.h"
 #include "lib/math/half.h"
 
-/* NATIVE: as in memory. SIGNED, UNSIGNED: integers that become wider. SMALL: floats of up to 8 bits, several to a byte
- * from its low end up. COMPLEX: real and imaginary part. */
+/* NATIVE: as in memory. SIGNED, UNSIGNED: integers that become wider. SMALL: floats of 8 bits, or of 4, two to a byte,
+ * the first in its lower half. COMPLEX: real and imaginary part. */
 typedef enum kind { NATIVE, SIGNED, UNSIGNED, SMALL, COMPLEX } kind;
 
 static const struct element {
@@ -79,8 +79,7 @@ static double small_value(eg__element e, unsigned bits)
         int exponent, mantissa, bias;
     } forms[EG__ELEMENTS] = {
         [EG__F8_E4M3] = {4, 3, 7},      [EG__F8_E5M2] = {5, 2, 15}, [EG__F8_E4M3FNUZ] = {4, 3, 8},
-        [EG__F8_E5M2FNUZ] = {5, 2, 16}, [EG__F6_E2M3] = {2, 3, 1},  [EG__F6_E3M2] = {3, 2, 3},
-        [EG__F4] = {2, 1, 1},
+        [EG__F8_E5M2FNUZ] = {5, 2, 16}, [EG__F4] = {2, 1, 1},
     };
     if (e == EG__F8_E8M0) {
         return bits == 255 ? (double)NAN : ldexp(1, (int)bits - 127);
@@ -101,14 +100,10 @@ static double small_value(eg__element e, unsigned bits)
     return negative ? -v : v;
 }
 
-/* Number i of bits that lie one behind the other, from the low end of each byte up. */
+/* Number i of 4 bits, two to a byte from its low end up, or of 8. */
 static unsigned few_bits(const uint8_t *from, int64_t i, int bits)
 {
-    const int64_t place = i * bits;
-    const uint8_t *p = from + place / 8;
-    const int low = (int)(place % 8);
-    const unsigned word = *p | (low + bits > 8 ? (unsigned)p[1] << 8 : 0u);
-    return word >> low & ((1u << bits) - 1);
+    return (unsigned)from[i * bits / 8] >> i * bits % 8 & ((1u << bits) - 1);
 }
 
 static void small_floats(eg__element e, const uint8_t *from, void *to, int64_t n)

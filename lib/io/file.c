@@ -319,3 +319,14 @@ int eg__utf8_length(const char *text, int64_t left)
                (s[0] == 0xf4 && s[1] > 0x8f);
     return bad ? 0 : n;
 }
+
+bool eg__utf8(const char *s, int64_t n)
+{
+    int bytes = 1;
+    while (n > 0 && bytes) {
+        bytes = eg__utf8_length(s, n);
+        s += bytes;
+        n -= bytes;
+    }
+    return n == 0;
+}

@@ -55,5 +55,6 @@ bool eg__big_endian(void);
 
 /* Bytes of the UTF-8 sequence at s, at most `left`; 0 if it is none. */
 int eg__utf8_length(const char *s, int64_t left);
+bool eg__utf8(const char *s, int64_t n);
 
 #endif

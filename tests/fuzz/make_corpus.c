@@ -154,6 +154,16 @@ static void others(void)
     put("archives", "one.tar", tar, sizeof tar);
 }
 
+static void tensors(void)
+{
+    eg_tensors *m = eg_tensors_new();
+    must(eg_tensors_set(m, "whole", integers()));
+    must(eg_tensors_set(m, "real", eg_ones(EG_SHAPE(2, 3), EG_F32)));
+    must(eg_tensors_set_text(m, "general.name", "two"));
+    must(eg_tensors_save(m, at("gguf", "two.gguf")));
+    eg_tensors_free(m);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -165,5 +175,6 @@ int main(int argc, char **argv)
     records();
     texts();
     others();
+    tensors();
     return 0;
 }
