@@ -39,11 +39,8 @@ eg__backing *eg__backing_open(const char *op, const char *path, bool copy)
     return b;
 }
 
-eg__backing *eg__backing_memory(const char *op, const char *name, const void *data, size_t bytes)
+eg__backing *eg__backing_room(const char *op, const char *name, size_t bytes)
 {
-    if (!data && bytes) {
-        return eg__null_argument(op, "data"), NULL;
-    }
     eg__backing *b = bytes > PTRDIFF_MAX ? NULL : backing_new(op, name);
     if (b && !(b->base = aligned_alloc(64, (bytes + 64) / 64 * 64))) {
         free(b);
@@ -52,11 +49,20 @@ eg__backing *eg__backing_memory(const char *op, const char *name, const void *da
     if (!b) {
         return eg__no_memory(op, (int64_t)bytes), NULL;
     }
-    if (bytes) {
-        memcpy(b->base, data, bytes);
-    }
     b->source.data = b->base;
     b->source.size = (int64_t)bytes;
+    return b;
+}
+
+eg__backing *eg__backing_memory(const char *op, const char *name, const void *data, size_t bytes)
+{
+    if (!data && bytes) {
+        return eg__null_argument(op, "data"), NULL;
+    }
+    eg__backing *b = eg__backing_room(op, name, bytes);
+    if (b && bytes) {
+        memcpy(b->base, data, bytes);
+    }
     return b;
 }
 
