@@ -126,14 +126,14 @@ EG_API eg_file_format eg_file_format_at(int i);
 
 /* ---- formats ------------------------------------------------------------------------------- */
 
-/* "pt": what PyTorch's torch.save wrote (github.com/pytorch/pytorch, torch/serialization.py), a zip archive or the older
- * form, of little-endian machines. Its pickle is read by a machine that knows tensors, parameters, dicts, lists, tuples,
- * sets, and plain values, and runs nothing: any other class or function - a whole module, a sparse or quantized tensor, a
- * TorchScript program - is EG_EFORMAT by its name. Names are the keys and places that lead to a tensor, with dots
- * between: "model.conv1.weight", "optimizer.state.0.exp_avg"; a file of one tensor has "tensor". Numbers, texts, None,
- * dtypes and devices are texts under such names; bytes and integers beyond i64 are left out. Tensors of one storage,
- * slices and transposes of it, are views of one piece of the file with the strides they had; an expanded one may have as
- * many bytes as eg_unpack_limit allows. Not written: safetensors is for that. */
+/* "pt": what PyTorch's torch.save wrote (github.com/pytorch/pytorch, torch/serialization.py), a zip archive or the
+ * older form, of little-endian machines. Its pickle is read by a machine that knows tensors, parameters, dicts, lists,
+ * tuples, sets, and plain values, and runs nothing: any other class or function - a whole module, a sparse or quantized
+ * tensor, a TorchScript program - is EG_EFORMAT by its name. Names are the keys and places that lead to a tensor, with
+ * dots between: "model.conv1.weight", "optimizer.state.0.exp_avg"; a file of one tensor has "tensor". Numbers, texts,
+ * None, dtypes and devices are texts under such names; bytes and integers beyond i64 are left out. Tensors of one
+ * storage, slices and transposes of it, are views of one piece of the file with the strides they had; an expanded one
+ * may have as many bytes as eg_unpack_limit allows. Not written: safetensors is for that. */
 
 /* ---- names of others --------------------------------------------------------------------- */
 
