@@ -126,6 +126,13 @@ EG_API eg_file_format eg_file_format_at(int i);
 
 /* ---- formats ------------------------------------------------------------------------------- */
 
+/* "npz": arrays as numpy.savez and savez_compressed write them (numpy.org, numpy.lib.format; PKWARE's APPNOTE 6.3),
+ * also of zip's 64-bit form, under their names without ".npy". A member that is not packed is a view of the file,
+ * without a look at its checksum; a packed one is unpacked when it is asked for. Written as members that are not packed
+ * and begin at multiples of 64 bytes; texts, for which there is no place, are left out, and names with ".." refused.
+ * "npy": a map of one array, called as the file without folders and ".npy"; of memory, "array". eg_npy_save writes it.
+ */
+
 /* "pt": what PyTorch's torch.save wrote (github.com/pytorch/pytorch, torch/serialization.py), a zip archive or the
  * older form, of little-endian machines. Its pickle is read by a machine that knows tensors, parameters, dicts, lists,
  * tuples, sets, and plain values, and runs nothing: any other class or function - a whole module, a sparse or quantized
@@ -189,9 +196,9 @@ EG_API eg_status eg_safetensors_save(const eg_tensors *map, const char *path);
 /* ---- npy --------------------------------------------------------------------------------- */
 
 /* Reads an array NumPy saved (format versions 1 to 3), of either byte order and either storage
- * order; the result is row-major in our own byte order. bf16 is stored as NumPy's "<V2", as
- * ml_dtypes does. The header is parsed as a literal, never evaluated; objects, strings, structures
- * and other sizes are refused. */
+ * order; the result is row-major in our own byte order, of the dtype that eg_tensors_open has for its elements. bf16 is
+ * stored as NumPy's "<V2", as ml_dtypes does. The header is parsed as a literal, never evaluated; objects, strings,
+ * structures and other sizes are refused. */
 EG_API eg_tensor *eg_npy_load(const char *path);
 /* The same from the bytes of such a file in memory, which are copied. */
 EG_API eg_tensor *eg_npy_parse(const void *data, size_t bytes);

@@ -99,16 +99,16 @@ static eg_status find_directory(const eg__source *s, directory *d)
 
 /* ---- entries ----------------------------------------------------------------------------------- */
 
-/* ".." as a part of the path, or a path from the root. */
-static bool leads_out(const char *name)
+/* Neither ".." as a part of the path, nor a path from the root. */
+bool eg__zip_name(const char *name)
 {
     for (const char *p = name; *p; p++) {
         bool begins = p == name || p[-1] == '/' || p[-1] == '\\';
         if (begins && (*p == '/' || (p[0] == '.' && p[1] == '.' && (!p[2] || p[2] == '/' || p[2] == '\\')))) {
-            return true;
+            return false;
         }
     }
-    return strchr(name, '\\') != NULL;
+    return strlen(name) <= MOST_NAME && !strchr(name, '\\');
 }
 
 /* Puts what the extra field of 64 bits has into those that lack it; whether it has them all. */
@@ -151,7 +151,7 @@ static eg_status read_entry(const eg__source *s, const uint8_t *p, int64_t left,
     }
     memcpy(name, p + ENTRY, n);
     name[n] = 0;
-    if (strlen(name) != n || leads_out(name)) {
+    if (strlen(name) != n || !eg__zip_name(name)) {
         return eg__source_bad(s, place, "\"%.80s\" is no name for a member", name);
     }
     e->flags = word(p + 8, 2);

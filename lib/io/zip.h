@@ -19,6 +19,8 @@ typedef struct eg__zip {
     const eg__zip_member **by_name; /* in the order of strcmp */
 } eg__zip;
 
+/* Whether a member may be called so: UTF-8 or not, but no way out of a folder. */
+bool eg__zip_name(const char *name);
 /* Whether the source begins as such archives do, without words. */
 bool eg__zip_is(const eg__source *s);
 /* Whether the name of its first member ends so, without words. */
