@@ -219,8 +219,7 @@ eg_status eg__npz_save(const char *op, const eg_tensors *map, const char *path, 
     if (!st && !m) {
         st = eg__no_memory(op, count * (int64_t)sizeof *m);
     }
-    st = st ? st : eg__target_open(&file, op, path);
-    if (!st) {
+    if (!st && !(st = eg__target_open(&file, op, path))) {
         st = eg__target_close(&file, write_all(&file, map, m, &b));
     }
     free(m);
