@@ -108,7 +108,8 @@ EGT(npz_that_lies)
                {"a.txt", "a.txt", 0, 0, 1, "no npy file"},
                {"a.npy", "a.npy", 0, 1, 1, "encrypted"},
                {"a.npy", "a.npy", 0, 0, 1, "memory/a.npy, byte 0"},
-               {"a.npy", "a.npy", 20, 0, 1, "checksum"}};
+               {"a.npy", "a.npy", 20, 0, 1, "checksum"},
+               {"a.npy", "a.npy", 0, 0, 2, "twice"}};
     uint8_t b[512] = {0};
     eg_tensors *m = eg_npz_parse(b, zip(b, "", "", 0, 0, 0));
     egt_need(m, "zlib");
@@ -122,6 +123,56 @@ EGT(npz_that_lies)
         EGT_CHECK(egt_said(EG_EFORMAT, bad[i].word));
     }
     EGT_REFUSED(eg_npz_load("/nowhere.npz"), EG_EIO, "nowhere");
+    size_t n = zip(b, "a.npy", "a.npy", 20, 0, 2);
+    b[n - 22 - 51 + 42] = 0; /* the second entry tells of the first member */
+    EGT_REFUSED(eg_npz_parse(b, n), EG_EFORMAT, "shares its bytes");
+    n = zip(b, "a.npy", "a.npy", 20, 0, 1);
+    b[n - 22 + 10] = b[n - 22 + 8] = 9;
+    EGT_REFUSED(eg_npz_parse(b, n), EG_EFORMAT, "no 9 entries");
+}
+
+/* The same archive with ends of 64 bits, and sizes in an extra field; then these lie. */
+EGT(zip_of_64_bits)
+{
+    static const uint8_t extra[20] = {1, 0, 16, 0, 20, 0, 0, 0, 0, 0, 0, 0, 20}, wide[12] = {'P', 'K', 6, 6, 44};
+    static const uint8_t locator[4] = {'P', 'K', 6, 7};
+    uint8_t b[512], all[512] = {0};
+    memset(b, 'x', sizeof b);
+    const size_t n = zip(b, "a.npy", "a.npy", 20, 0, 1), local = 30 + 5 + 20, entry = local + 46 + 5;
+    memcpy(all, b, entry);
+    memset(all + local + 20, 0xff, 8);
+    all[local + 30] = sizeof extra;
+    memcpy(all + entry, extra, sizeof extra);
+    const size_t end = entry + sizeof extra;
+    memcpy(all + end, wide, sizeof wide);
+    all[end + 24] = all[end + 32] = 1;
+    all[end + 40] = (uint8_t)(end - local);
+    all[end + 48] = (uint8_t)local;
+    memcpy(all + end + 56, locator, sizeof locator);
+    all[end + 64] = (uint8_t)end;
+    all[end + 72] = 1;
+    memcpy(all + end + 76, b + n - 22, 22);
+    memset(all + end + 76 + 8, 0xff, 12);
+    const size_t size = end + 98;
+    EGT_REFUSED(eg_npz_parse(all, size), EG_EFORMAT, "checksum"); /* all else is as it should be */
+    static const struct {
+        size_t at; /* from the end of the directory */
+        uint8_t value;
+        const char *word;
+    } lies[] = {{64, 255, "is at 255"}, {71, 255, "no end"},    {4, 45, "no end"},
+                {16, 1, "split"},       {24, 2, "split"},       {47, 0x80, "in front"},
+                {48, 1, "in front"},    {55, 0x80, "in front"}, {40, 1, "in front"}};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        memcpy(b, all, sizeof b);
+        b[end + lies[i].at] = lies[i].value;
+        EGT_REFUSED(eg_npz_parse(b, size), EG_EFORMAT, lies[i].word);
+    }
+    memcpy(b, all, sizeof b);
+    b[entry + 2] = 15; /* a field too short for two sizes */
+    EGT_REFUSED(eg_npz_parse(b, size), EG_EFORMAT, "lacks its sizes");
+    b[entry + 2] = 16;
+    b[entry + 19] = 0x80;
+    EGT_REFUSED(eg_npz_parse(b, size), EG_EFORMAT, "outside the archive");
 }
 
 /* ---- opened and saved ---------------------------------------------------------------------------- */

@@ -1,9 +1,10 @@
-/* pickle.c - see pickle.h. Every byte of a pickle makes at most one value, and what copies several is counted. */
+/* pickle.c - the machine that reads pickles: opcodes, and the stack they work on. Every byte makes at most one value,
+ * and what copies several is counted. */
 #include "lib/io/pickle.h"
 
 #include <stdlib.h>
 
-enum { FIRST_BYTES = 1 << 16, MOST_VALUES = 1 << 30, MOST_PROTOCOL = 5 };
+enum { FIRST_BYTES = 1 << 16, MOST_PROTOCOL = 5 };
 
 /* ---- bytes ------------------------------------------------------------------------------------- */
 
@@ -39,88 +40,12 @@ static eg_status take(eg__pickle *p, int bytes, uint64_t *v)
     return st;
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
-
-eg_status eg__pickle_takes(eg__pickle *p, int64_t bytes)
-{
-    return __builtin_add_overflow(p->bytes, bytes, &p->bytes)
-               ? eg__pickle_bad(p, "the pickle's values need more bytes than can be counted")
-               : eg__source_unpacks(p->source, p->place + p->at, "the pickle's values need", p->bytes);
-}
-
-eg_status eg__pickle_new(eg__pickle *p, eg__pickle_kind kind, uint32_t *number)
-{
-    eg_status st = p->count == MOST_VALUES ? eg__pickle_bad(p, "more than %d values", MOST_VALUES)
-                                           : eg__pickle_takes(p, (int64_t)sizeof *p->value);
-    if (!st && p->count == p->cvalue && !eg__grow(&p->value, &p->cvalue, sizeof *p->value)) {
-        st = eg__no_memory(p->source->op, (int64_t)sizeof *p->value);
-    }
-    if (!st) {
-        p->value[ *number = p->count++] = (eg__pickle_value){.kind = (uint8_t)kind};
-    }
-    return st;
-}
-
-static bool has_items(const eg__pickle_value *v)
-{
-    return v->kind >= EG__PICKLE_TUPLE && v->kind <= EG__PICKLE_SET;
-}
-
-eg_status eg__pickle_add(eg__pickle *p, uint32_t to, const uint32_t *item, uint32_t n)
-{
-    eg__pickle_value *v = &p->value[to];
-    const uint64_t all = (uint64_t)v->count + n;
-    if (all > v->capacity) {
-        const uint64_t room = v->kind == EG__PICKLE_TUPLE ? all : all < 2 ? 2 : all + all / 2;
-        eg_status st = room > MOST_VALUES ? eg__pickle_bad(p, "a value has %llu others", (unsigned long long)all)
-                                          : eg__pickle_takes(p, (int64_t)((room - v->capacity) * sizeof *v->item));
-        if (st) {
-            return st;
-        }
-        uint32_t *grown = eg__fail_injected() ? NULL : realloc(v->item, room * sizeof *grown);
-        if (!grown) {
-            return eg__no_memory(p->source->op, (int64_t)(room * sizeof *grown));
-        }
-        v->item = grown;
-        v->capacity = (uint32_t)room;
-    }
-    if (n) {
-        memcpy(v->item + v->count, item, n * sizeof *item);
-    }
-    v->count = (uint32_t)all;
-    return EG_OK;
-}
-
-const eg__pickle_value *eg__pickle_item(const eg__pickle *p, const eg__pickle_value *v, uint32_t i,
-                                        eg__pickle_kind kind)
-{
-    return has_items(v) && i < v->count && p->value[v->item[i]].kind == kind ? &p->value[v->item[i]] : NULL;
-}
-
-bool eg__pickle_is(const eg__pickle *p, const eg__pickle_value *v, const char *text)
-{
-    return v->count == strlen(text) && !memcmp(p->s + v->text, text, v->count);
-}
-
-bool eg__pickle_clean(const eg__pickle *p, const eg__pickle_value *v)
-{
-    const char *s = p->s + v->text;
-    int64_t left = v->count;
-    for (int n = 0; left; s += n, left -= n) {
-        n = *s ? eg__utf8_length(s, left) : 0;
-        if (!n) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- the stack ---------------------------------------------------------------------------------- */
 
 static eg_status push(eg__pickle *p, uint32_t number)
 {
-    if (p->nstack == MOST_VALUES) {
-        return eg__pickle_bad(p, "more than %d values on the stack", MOST_VALUES);
+    if (p->nstack == EG__PICKLE_MOST) {
+        return eg__pickle_bad(p, "more than %d values on the stack", EG__PICKLE_MOST);
     }
     if (p->nstack == p->cstack && !eg__grow(&p->stack, &p->cstack, sizeof *p->stack)) {
         return eg__no_memory(p->source->op, (int64_t)sizeof *p->stack);
@@ -250,8 +175,8 @@ static eg_status real(eg__pickle *p, int bytes)
 static eg_status mark(eg__pickle *p, int unused)
 {
     (void)unused;
-    if (p->nmark == MOST_VALUES) {
-        return eg__pickle_bad(p, "more than %d marks on the stack", MOST_VALUES);
+    if (p->nmark == EG__PICKLE_MOST) {
+        return eg__pickle_bad(p, "more than %d marks on the stack", EG__PICKLE_MOST);
     }
     if (p->nmark == p->cmark && !eg__grow(&p->mark, &p->cmark, sizeof *p->mark)) {
         return eg__no_memory(p->source->op, (int64_t)sizeof *p->mark);
@@ -353,7 +278,7 @@ static eg_status put_at(eg__pickle *p, uint64_t i)
     }
     while (!st && i >= p->cmemo) {
         const uint32_t before = p->cmemo;
-        if (before >= MOST_VALUES || !eg__grow(&p->memo, &p->cmemo, sizeof *p->memo)) {
+        if (before >= EG__PICKLE_MOST || !eg__grow(&p->memo, &p->cmemo, sizeof *p->memo)) {
             return eg__no_memory(p->source->op, (int64_t)sizeof *p->memo);
         }
         memset(p->memo + before, 0, (p->cmemo - before) * sizeof *p->memo);
@@ -569,19 +494,4 @@ eg_status eg__pickle_open(eg__pickle *p, const eg__source *s, int64_t place, int
     }
     p->root = p->stack[0];
     return EG_OK;
-}
-
-void eg__pickle_close(eg__pickle *p)
-{
-    for (uint32_t i = 0; i < p->count; i++) {
-        if (has_items(&p->value[i])) {
-            free(p->value[i].item);
-        }
-    }
-    free(p->value);
-    free(p->stack);
-    free(p->mark);
-    free(p->memo);
-    free(p->s);
-    *p = (eg__pickle){0};
 }

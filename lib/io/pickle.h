@@ -44,6 +44,8 @@ typedef struct eg__pickle_world {
     void *user;
 } eg__pickle_world;
 
+enum { EG__PICKLE_MOST = 1 << 30 }; /* values, of one or at all */
+
 struct eg__pickle {
     const eg__source *source;
     int64_t place, size; /* where it begins there, and how many bytes there are at most */
@@ -73,6 +75,11 @@ eg_status eg__pickle_new(eg__pickle *p, eg__pickle_kind kind, uint32_t *number);
 /* Puts copies of these numbers behind the items of a value. */
 eg_status eg__pickle_add(eg__pickle *p, uint32_t to, const uint32_t *item, uint32_t n);
 
+/* Whether it is of a kind that has items. */
+static inline bool eg__pickle_holds(const eg__pickle_value *v)
+{
+    return v->kind >= EG__PICKLE_TUPLE && v->kind <= EG__PICKLE_SET;
+}
 /* The i-th item of a value if it has one, and of that kind; NULL without words. */
 const eg__pickle_value *eg__pickle_item(const eg__pickle *p, const eg__pickle_value *v, uint32_t i,
                                         eg__pickle_kind kind);

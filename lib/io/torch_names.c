@@ -154,7 +154,7 @@ static eg_status name_value(walk *w, uint32_t number, int depth)
     if (w->left-- == 0) {
         return BAD(w, "more names than the pickle has bytes");
     }
-    if (v->kind >= EG__PICKLE_TUPLE && v->kind <= EG__PICKLE_SET) {
+    if (eg__pickle_holds(v)) {
         return name_items(w, number, depth);
     }
     if (v->kind == EG__PICKLE_OBJECT && v->type == EG__TORCH_TENSOR) {
