@@ -447,7 +447,7 @@ static const struct bad_literal {
     {"{'descr': __import__('os'), 'fortran_order': False, 'shape': (1,)}", 4, "in quotes"},
     {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", 8, "'|O'"},
     {"{'descr': '<U3', 'fortran_order': False, 'shape': (1,)}", 12, "'<U3'"},
-    {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", 8, "'<c8'"},
+    {"{'descr': '<c32', 'fortran_order': False, 'shape': (1,)}", 32, "'<c32'"},
     {"{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}", 16, "'<f16'"},
     {"{'descr': 'f4', 'fortran_order': False, 'shape': (1,)}", 4, "'f4'"},
     {"{'descr': '|f4', 'fortran_order': False, 'shape': (1,)}", 4, "byte order"},

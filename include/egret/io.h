@@ -1,4 +1,4 @@
-/* io.h - tensors in files: named tensors, safetensors, npy.
+/* io.h - tensors in files: named tensors, safetensors, npy, npz.
  *
  * Readers check everything a file says against its size before they ask for memory, and never ask
  * for more than the file holds; what is malformed is EG_EFORMAT with the place of the fault in
@@ -126,7 +126,15 @@ EG_API eg_file_format eg_file_format_at(int i);
 
 /* ---- formats ----------------------------------------------------------------------------- */
 
-/* gguf: GGUF 2 and 3 of ggml and llama.cpp (github.com/ggml-org/ggml, docs/gguf.md), the lowest bytes first. Types of
+/* "safetensors": huggingface.co/docs/safetensors, all its types but F6; "safetensors-index": the JSON file that names
+ * the files of a model in several, which lie beside it.
+ *
+ * "onnx": the tensors of a model (github.com/onnx/onnx): initializers under their names, values of Constants under those
+ * of their outputs, tensors of other attributes as "output.attribute", inside of a graph of an attribute behind
+ * "output.attribute/", of a function behind "domain::function/"; external data are read beside the model, not outside of
+ * its folder. "onnx-tensor", only by name: a file of one TensorProto, called "tensor". onnx.h runs and writes models. */
+
+/* "gguf": GGUF 2 and 3 of ggml and llama.cpp (github.com/ggml-org/ggml, docs/gguf.md), the lowest bytes first. Types of
  * blocks become f32 when they are read (Q4_0 to Q8_1, Q2_K to Q8_K, Q1_0, Q2_0, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4,
  * NVFP4), which is bounded by eg_unpack_limit; those of large code books (IQ1, IQ2, IQ3) stay u8, the last axis the
  * bytes of a row. Keys are texts: numbers in decimal, "true" and "false", strings as they are, also where they are no
@@ -135,6 +143,22 @@ EG_API eg_file_format eg_file_format_at(int i);
  * Written is version 3: all texts as strings, "general.alignment" left out, "general.architecture" put in as "egret" if
  * there is none; bool as I8 and u8 as I32, which both come back as i32. EG_EINVAL for names that are no UTF-8 of 1 to
  * 65535 bytes (ggml itself reads those of up to 63), EG_ESHAPE for more than four axes. */
+
+/* "npz": arrays as numpy.savez and savez_compressed write them (numpy.org, numpy.lib.format; PKWARE's APPNOTE 6.3),
+ * also of zip's 64-bit form, under their names without ".npy". A member that is not packed is a view of the file,
+ * without a look at its checksum; a packed one is unpacked when it is asked for. Written as members that are not packed
+ * and begin at multiples of 64 bytes; texts, for which there is no place, are left out, and names with ".." refused.
+ * "npy": a map of one array, called as the file without folders and ".npy"; of memory, "array". eg_npy_save writes it.
+ */
+
+/* "pt": what PyTorch's torch.save wrote (github.com/pytorch/pytorch, torch/serialization.py), a zip archive or the
+ * older form, of little-endian machines. Its pickle is read by a machine that knows tensors, parameters, dicts, lists,
+ * tuples, sets, and plain values, and runs nothing: any other class or function - a whole module, a sparse or quantized
+ * tensor, a TorchScript program - is EG_EFORMAT by its name. Names are the keys and places that lead to a tensor, with
+ * dots between: "model.conv1.weight", "optimizer.state.0.exp_avg"; a file of one tensor has "tensor". Numbers, texts,
+ * None, dtypes and devices are texts under such names; bytes and integers beyond i64 are left out. Tensors of one
+ * storage, slices and transposes of it, are views of one piece of the file with the strides they had; an expanded one
+ * may have as many bytes as eg_unpack_limit allows. Not written: safetensors is for that. */
 
 /* ---- names of others --------------------------------------------------------------------- */
 
@@ -190,14 +214,21 @@ EG_API eg_status eg_safetensors_save(const eg_tensors *map, const char *path);
 /* ---- npy --------------------------------------------------------------------------------- */
 
 /* Reads an array NumPy saved (format versions 1 to 3), of either byte order and either storage
- * order; the result is row-major in our own byte order. bf16 is stored as NumPy's "<V2", as
- * ml_dtypes does. The header is parsed as a literal, never evaluated; objects, strings, structures
- * and other sizes are refused. */
+ * order; the result is row-major in our own byte order, of the dtype that eg_tensors_open has for its elements. bf16 is
+ * stored as NumPy's "<V2", as ml_dtypes does. The header is parsed as a literal, never evaluated; objects, strings,
+ * structures and other sizes are refused. */
 EG_API eg_tensor *eg_npy_load(const char *path);
 /* The same from the bytes of such a file in memory, which are copied. */
 EG_API eg_tensor *eg_npy_parse(const void *data, size_t bytes);
 /* Writes format version 1, little-endian, row-major. */
 EG_API eg_status eg_npy_save(const eg_tensor *t, const char *path);
+
+/* The arrays of an npz file (numpy.savez, numpy.savez_compressed) by name, without ".npy", all read at once; the caller
+ * frees it with eg_tensors_free. EG_EFORMAT: damaged (CRC-32), encrypted, split, packed by other than deflate, sizes
+ * that deflate cannot reach, members that share bytes, a name twice or with "..", a directory that tells another story
+ * than the members, arrays of more bytes than eg_unpack_limit allows: 2^28, or 32 times those of the file. */
+EG_API eg_tensors *eg_npz_load(const char *path);
+EG_API eg_tensors *eg_npz_parse(const void *data, size_t bytes);
 
 EG_END_DECLS
 

@@ -47,20 +47,28 @@ static bool make_room(eg__backing *b, size_t bytes)
     return b->read;
 }
 
-eg__backing *eg__backing_memory(const char *op, const char *name, const void *data, size_t bytes)
+eg__backing *eg__backing_room(const char *op, const char *name, size_t bytes)
 {
-    if (!data && bytes) {
-        return eg__null_argument(op, "data"), NULL;
-    }
     eg__backing *b = backing_new(op, name);
     if (b && !make_room(b, bytes)) {
         free(b);
         return eg__no_memory(op, (int64_t)bytes), NULL;
     }
     if (b) {
-        memcpy(b->base, data ? data : "", bytes);
         b->source.data = b->base;
         b->source.size = (int64_t)bytes;
+    }
+    return b;
+}
+
+eg__backing *eg__backing_memory(const char *op, const char *name, const void *data, size_t bytes)
+{
+    if (!data && bytes) {
+        return eg__null_argument(op, "data"), NULL;
+    }
+    eg__backing *b = eg__backing_room(op, name, bytes);
+    if (b && bytes) {
+        memcpy(b->base, data, bytes);
     }
     return b;
 }

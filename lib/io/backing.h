@@ -17,7 +17,9 @@ typedef struct eg__backing {
 
 /* A file; `copy`: tensors get memory of their own. */
 eg__backing *eg__backing_open(const char *op, const char *path, bool copy);
-/* A copy of these bytes, called by this name in words. */
+/* Room for so many bytes, at its base, called by this name in words; what is written there is the source. */
+eg__backing *eg__backing_room(const char *op, const char *name, size_t bytes);
+/* A copy of these bytes. */
 eg__backing *eg__backing_memory(const char *op, const char *name, const void *data, size_t bytes);
 eg__backing *eg__backing_keep(eg__backing *b);
 /* Gives up one of the owners: the opener, a keeper, a tensor. NULL is fine. */

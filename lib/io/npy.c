@@ -11,17 +11,20 @@
 enum { MAGIC_BYTES = 6, MOST_HEADER = 1 << 20 };
 static const char magic[] = "\x93NUMPY";
 
-/* What NumPy calls our dtypes, without the byte order. */
-static const char *const kinds[EG_DTYPE_COUNT] = {"f4", "f8", "f2", "V2", "i8", "i4", "u1", "b1"};
+/* What NumPy calls elements, without the byte order; NULL: nothing. */
+static const char *const kinds[EG__ELEMENTS] = {
+    [EG__F32] = "f4", [EG__F64] = "f8", [EG__F16] = "f2",  [EG__BF16] = "V2", [EG__I64] = "i8",
+    [EG__I32] = "i4", [EG__U8] = "u1",  [EG__BOOL] = "b1", [EG__I8] = "i1",   [EG__I16] = "i2",
+    [EG__U16] = "u2", [EG__U32] = "u4", [EG__U64] = "u8",  [EG__C64] = "c8",  [EG__C128] = "c16",
+};
 
 typedef struct reader {
-    eg__source *source;
+    const eg__source *source;
     const char *s;          /* the literal */
     int64_t at, size, base; /* base: where it begins in the file */
+    int64_t end;            /* of the array */
     unsigned has;
-    int dtype;
-    bool swapped, fortran;
-    eg_shape shape;
+    eg__npy *npy;
 } reader;
 
 #define BAD(r, ...) eg__source_bad((r)->source, (r)->base + (r)->at, __VA_ARGS__)
@@ -74,11 +77,11 @@ static eg_status read_descr(reader *r)
         return st;
     }
     const char *order = strchr("<>=|", text[0]);
-    for (int d = 0; d < EG_DTYPE_COUNT && order && *order; d++) {
-        if (!strcmp(text + 1, kinds[d])) {
-            r->dtype = d;
-            r->swapped = (*order == '>' && !eg__big_endian()) || (*order == '<' && eg__big_endian());
-            bool fits = *order != '|' || eg__dtype_sizes[d] == 1 || d == EG_BF16;
+    for (int e = 0; e < EG__ELEMENTS && order && *order; e++) {
+        if (kinds[e] && !strcmp(text + 1, kinds[e])) {
+            r->npy->element = (eg__element)e;
+            r->npy->swapped = *order == '>' || (*order == '=' && eg__big_endian());
+            bool fits = *order != '|' || eg__element_bits(r->npy->element) == 8 || e == EG__BF16;
             return fits ? EG_OK : BAD(r, "descr '%s' lacks its byte order", text);
         }
     }
@@ -90,11 +93,11 @@ static eg_status read_order(reader *r)
     peek(r);
     const char *at = r->s + r->at;
     int64_t left = r->size - r->at;
-    r->fortran = left >= 4 && !memcmp(at, "True", 4);
-    if (!r->fortran && (left < 5 || memcmp(at, "False", 5))) {
+    r->npy->fortran = left >= 4 && !memcmp(at, "True", 4);
+    if (!r->npy->fortran && (left < 5 || memcmp(at, "False", 5))) {
         return BAD(r, "fortran_order is neither True nor False");
     }
-    r->at += r->fortran ? 4 : 5;
+    r->at += r->npy->fortran ? 4 : 5;
     return EG_OK;
 }
 
@@ -122,13 +125,13 @@ static eg_status read_shape(reader *r)
         if (!comma) {
             return BAD(r, "a comma was expected in shape");
         }
-        if (r->shape.ndim == EG_MAX_DIMS) {
+        if (r->npy->shape.ndim == EG_MAX_DIMS) {
             return BAD(r, "shape has more than %d axes", EG_MAX_DIMS);
         }
-        st = read_size(r, &r->shape.dim[r->shape.ndim++]);
+        st = read_size(r, &r->npy->shape.dim[r->npy->shape.ndim++]);
         comma = take(r, ',');
     }
-    return !st && r->shape.ndim == 1 && !comma ? BAD(r, "shape is not a tuple") : st;
+    return !st && r->npy->shape.ndim == 1 && !comma ? BAD(r, "shape is not a tuple") : st;
 }
 
 static eg_status read_item(reader *r)
@@ -166,70 +169,52 @@ static eg_status read_literal(reader *r)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static eg_status read_data(const reader *r, eg_tensor **t)
+/* Whether the elements are all there is behind the literal. */
+static eg_status check_data(const reader *r)
 {
-    const eg_shape *in = &r->shape;
-    int64_t n, from = r->base + r->size;
-    if (eg__check_shape(r->source->op, in->ndim, in->dim, r->dtype, &n) ||
-        n * eg__dtype_sizes[r->dtype] != r->source->size - from) {
-        return eg__source_bad(r->source, from, "%s %s does not take the %lld bytes there are",
-                              eg_dtype_name((eg_dtype)r->dtype), eg__shape_text(in->ndim, in->dim).s,
-                              (long long)(r->source->size - from));
+    eg__npy *a = r->npy;
+    a->data = r->base + r->size;
+    if (eg__element_about(r->source->op, a->element, &a->shape, &a->about) || a->about.bytes != r->end - a->data) {
+        return eg__source_bad(r->source, a->data, "%s %s does not take the %lld bytes there are", kinds[a->element],
+                              eg__shape_text(a->shape.ndim, a->shape.dim).s, (long long)(r->end - a->data));
     }
-    eg_shape stored = *in;
-    eg_axes back = {.count = in->ndim};
-    for (int d = 0; d < in->ndim; d++) {
-        stored.dim[d] = in->dim[r->fortran ? in->ndim - 1 - d : d];
-        back.axis[d] = in->ndim - 1 - d;
-    }
-    eg_tensor *x = eg__empty_on(0, stored, (eg_dtype)r->dtype);
-    eg_status st = x ? eg__source_read(r->source, from, eg__ptr(x), r->source->size - from) : eg__why();
-    if (!st && r->swapped) {
-        eg__swap_bytes(eg__ptr(x), n, eg__esize(x));
-    }
-    if (!st && r->fortran && in->ndim > 1) {
-        x = eg_contiguous(eg_permute(x, back));
-        st = x ? EG_OK : eg__why();
-    }
-    *t = st ? NULL : x;
-    return st;
+    return EG_OK;
 }
 
 /* Where the literal lies, from the fixed bytes in front. */
-static eg_status read_prefix(reader *r)
+static eg_status read_prefix(reader *r, int64_t from)
 {
     uint8_t b[MAGIC_BYTES + 2 + 4] = {0};
-    eg_status st = eg__source_read(r->source, 0, b, MAGIC_BYTES + 2);
+    eg_status st = eg__source_read(r->source, from, b, MAGIC_BYTES + 2);
     if (st) {
         return st;
     }
     if (memcmp(b, magic, MAGIC_BYTES)) {
-        return eg__source_bad(r->source, 0, "not an npy file: it does not begin with \\x93NUMPY");
+        return eg__source_bad(r->source, from, "not an npy file: it does not begin with \\x93NUMPY");
     }
     if (b[MAGIC_BYTES] < 1 || b[MAGIC_BYTES] > 3 || b[MAGIC_BYTES + 1] != 0) {
-        return eg__source_bad(r->source, MAGIC_BYTES, "format version %d.%d, known are 1.0 to 3.0", b[MAGIC_BYTES],
-                              b[MAGIC_BYTES + 1]);
+        return eg__source_bad(r->source, from + MAGIC_BYTES, "format version %d.%d, known are 1.0 to 3.0",
+                              b[MAGIC_BYTES], b[MAGIC_BYTES + 1]);
     }
     int width = b[MAGIC_BYTES] == 1 ? 2 : 4;
     uint8_t *p = b + MAGIC_BYTES + 2;
-    st = eg__source_read(r->source, MAGIC_BYTES + 2, p, width);
-    r->base = MAGIC_BYTES + 2 + width;
+    st = eg__source_read(r->source, from + MAGIC_BYTES + 2, p, width);
+    r->base = from + MAGIC_BYTES + 2 + width;
     r->size = (int64_t)((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24);
-    if (!st && (r->size > MOST_HEADER || r->size > r->source->size - r->base)) {
-        return eg__source_bad(r->source, MAGIC_BYTES + 2,
+    if (!st && (r->size > MOST_HEADER || r->size > r->end - r->base)) {
+        return eg__source_bad(r->source, from + MAGIC_BYTES + 2,
                               "the header's length is %lld, the file has %lld bytes and headers at most %d",
-                              (long long)r->size, (long long)r->source->size, MOST_HEADER);
+                              (long long)r->size, (long long)(r->end - from), MOST_HEADER);
     }
     return st;
 }
 
-eg_tensor *eg__npy_read(eg__source *s)
+eg_status eg__npy_open(eg__npy *a, const eg__source *s, int64_t from, int64_t bytes)
 {
-    reader r = {.source = s};
-    eg_tensor *t = NULL;
+    reader r = {.source = s, .end = from + bytes, .npy = a};
     char *header = NULL;
-    eg_scope scope = eg_scope_push();
-    eg_status st = scope.depth ? read_prefix(&r) : eg__why();
+    *a = (eg__npy){0};
+    eg_status st = read_prefix(&r, from);
     if (!st && !(header = eg__malloc((size_t)r.size))) {
         st = eg__no_memory(s->op, r.size);
     }
@@ -238,11 +223,61 @@ eg_tensor *eg__npy_read(eg__source *s)
         r.s = header;
         st = read_literal(&r);
     }
-    if (!st) {
-        read_data(&r, &t);
-    }
+    st = st ? st : check_data(&r);
     free(header);
-    return eg_scope_pop(scope, t);
+    return st;
+}
+
+/* Elements of the other byte order: turned in memory, then read from there. */
+static eg_tensor *read_swapped(const eg__npy *a, const eg__source *s, const eg_shape *shape)
+{
+    const bool pairs = a->element == EG__C64 || a->element == EG__C128;
+    const int64_t width = eg__element_bits(a->element) / (pairs ? 16 : 8), bytes = a->about.bytes;
+    char *turned = bytes <= s->size - a->data ? eg__malloc((size_t)bytes + 1) : NULL;
+    const eg__source memory = {.op = s->op, .name = s->name, .data = turned, .fd = -1, .size = bytes};
+    if (!turned) {
+        return eg__no_memory(s->op, bytes), NULL;
+    }
+    eg_tensor *t = NULL;
+    if (!eg__source_read(s, a->data, turned, bytes)) {
+        eg__swap_bytes(turned, bytes / width, (size_t)width);
+        t = eg__element_read(&memory, 0, a->element, shape);
+    }
+    free(turned);
+    return t;
+}
+
+/* The elements in a source, or where it is one in a backing. */
+static eg_tensor *tensor_of(const eg__npy *a, const eg__source *s, eg__backing *b)
+{
+    const int n = a->shape.ndim;
+    eg_shape stored = a->shape;
+    eg_axes back = {.count = a->about.shape.ndim};
+    for (int d = 0; d < back.count; d++) { /* the last, of complex numbers, stays */
+        stored.dim[d] = a->shape.dim[a->fortran && d < n ? n - 1 - d : d];
+        back.axis[d] = d < n ? n - 1 - d : d;
+    }
+    eg_tensor *t = a->swapped ? read_swapped(a, s, &stored)
+                   : b        ? eg__backing_tensor(b, a->data, a->element, &stored)
+                              : eg__element_read(s, a->data, a->element, &stored);
+    return t && a->fortran && n > 1 ? eg_permute(t, back) : t;
+}
+
+eg_tensor *eg__npy_tensor(const eg__npy *a, eg__backing *b)
+{
+    return tensor_of(a, &b->source, b);
+}
+
+eg_tensor *eg__npy_read(const eg__source *s)
+{
+    eg__npy a;
+    eg_tensor *t = NULL;
+    eg_scope scope = eg_scope_push();
+    if (scope.depth && !eg__npy_open(&a, s, 0, s->size)) {
+        t = tensor_of(&a, s, NULL);
+        t = t ? eg_contiguous(t) : NULL;
+    }
+    return scope.depth ? eg_scope_pop(scope, t) : NULL;
 }
 
 eg_tensor *eg_npy_load(const char *path)
@@ -264,19 +299,18 @@ eg_tensor *eg_npy_parse(const void *data, size_t bytes)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Everything before the data: a multiple of 64 bytes, ended by a newline. */
-static size_t make_header(const eg_tensor *t, char *to, size_t size)
+size_t eg__npy_header(const eg_tensor_about *x, char to[EG__NPY_HEADER])
 {
-    bool wide = eg__esize(t) > 1;
-    memset(to, ' ', size);
+    bool wide = eg_dtype_size(x->dtype) > 1;
+    memset(to, ' ', EG__NPY_HEADER);
     memcpy(to, "\x93NUMPY\x01\x00", MAGIC_BYTES + 2);
-    char *p = to + MAGIC_BYTES + 4, *end = to + size;
+    char *p = to + MAGIC_BYTES + 4, *end = to + EG__NPY_HEADER;
     p += snprintf(p, (size_t)(end - p), "{'descr': '%c%s', 'fortran_order': False, 'shape': (", wide ? '<' : '|',
-                  kinds[t->dtype]);
-    for (int d = 0; d < t->ndim; d++) {
-        p += snprintf(p, (size_t)(end - p), "%s%lld", d ? ", " : "", (long long)t->shape[d]);
+                  kinds[x->dtype]);
+    for (int d = 0; d < x->shape.ndim; d++) {
+        p += snprintf(p, (size_t)(end - p), "%s%lld", d ? ", " : "", (long long)x->shape.dim[d]);
     }
-    p += snprintf(p, (size_t)(end - p), "%s), }", t->ndim == 1 ? "," : "");
+    p += snprintf(p, (size_t)(end - p), "%s), }", x->shape.ndim == 1 ? "," : "");
     *p = ' ';
     size_t total = ((size_t)(p - to) + 1 + 63) / 64 * 64, length = total - MAGIC_BYTES - 4;
     to[total - 1] = '\n';
@@ -287,12 +321,13 @@ static size_t make_header(const eg_tensor *t, char *to, size_t size)
 
 eg_status eg_npy_save(const eg_tensor *t, const char *path)
 {
-    char header[320]; /* 8 sizes of at most 19 digits */
+    char header[EG__NPY_HEADER];
     eg__target file;
     eg_status st = eg__check(t, "eg_npy_save", "t");
     if (st || (st = eg__target_open(&file, "eg_npy_save", path))) {
         return st;
     }
-    st = eg__target_write(&file, header, make_header(t, header, sizeof header));
+    const eg_tensor_about about = {.dtype = (eg_dtype)t->dtype, .shape = eg_shape_of(t)};
+    st = eg__target_write(&file, header, eg__npy_header(&about, header));
     return eg__target_close(&file, st ? st : eg__target_write_tensor(&file, t));
 }

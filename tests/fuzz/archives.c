@@ -1,4 +1,4 @@
-/* archives.c - any bytes as an npz file and as a tar archive. */
+/* archives.c - any bytes as an npz file, read at once and opened, and as a tar archive. */
 #include <stdlib.h>
 
 #include <egret/egret.h>
@@ -10,6 +10,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     eg_clear_error();
     eg_tensors *m = eg_npz_parse(data, size);
     fuzz_expect(m != NULL);
+    eg_tensors_free(m);
+    eg_clear_error();
+    m = eg_tensors_parse(data, size, .format = "npz");
+    fuzz_expect(m != NULL);
+    for (int64_t i = 0; i < eg_tensors_count(m); i++) {
+        fuzz_expect(eg_tensors_at(m, i) != NULL);
+    }
     eg_tensors_free(m);
     eg_clear_error();
     eg_dataset *d = eg_tar_new(fuzz_file(data, size));
