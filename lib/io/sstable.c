@@ -66,6 +66,7 @@ static eg_status unpack(const eg__source *s, int64_t place, char **bytes, int64_
 static eg_status load(eg__sstable_block *b, const eg__source *s, int64_t place, int64_t size)
 {
     free(b->bytes);
+    b->at = b->end = 0;
     b->bytes = eg__malloc((size_t)size + TRAILER);
     if (!b->bytes) {
         return eg__no_memory(s->op, size + TRAILER);
@@ -88,7 +89,6 @@ static eg_status load(eg__sstable_block *b, const eg__source *s, int64_t place, 
         st = eg__source_bad(s, place, "a block of %lld bytes has no room for its %lld restarts", (long long)size,
                             (long long)restarts);
     }
-    b->at = 0;
     b->end = st ? 0 : size - WORD * (restarts + 1);
     b->first = true;
     return st;

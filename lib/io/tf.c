@@ -85,6 +85,18 @@ bool eg__tf_left_out(eg_tensors *map, const char *name, const eg__tf_kind *k, eg
     return true;
 }
 
+/* ---- names ------------------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const eg__tf_named *)a)->name, ((const eg__tf_named *)b)->name);
+}
+
+void eg__tf_sort(eg__tf_named *all, size_t n)
+{
+    qsort(all, n, sizeof *all, by_name);
+}
+
 /* ---- slices ---------------------------------------------------------------------------------------- */
 
 eg_shape eg__tf_slice_shape(const eg__tf_slice *slice, const eg_shape *full)

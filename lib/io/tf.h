@@ -32,6 +32,13 @@ eg_status eg__tf_about(const eg__source *s, int64_t place, const char *name, con
 /* If it can be no tensor here says so in the text of its name, and true. */
 bool eg__tf_left_out(eg_tensors *map, const char *name, const eg__tf_kind *k, eg_status *st);
 
+/* Which of several has a name; and the order of those names, which is that of tables. */
+typedef struct eg__tf_named {
+    const char *name;
+    int64_t i;
+} eg__tf_named;
+void eg__tf_sort(eg__tf_named *all, size_t n);
+
 /* Where a slice begins, and its lengths; of an axis that is there as a whole 0 and -1. */
 typedef struct eg__tf_slice {
     int64_t start[EG_MAX_DIMS], length[EG_MAX_DIMS];

@@ -94,28 +94,17 @@ static eg_status put_tensor(saving *s, int64_t i)
     return st ? st : add_entry(s, eg_tensors_name(s->map, i));
 }
 
-/* A tensor's name and its place in the map. */
-typedef struct named {
-    const char *name;
-    int64_t i;
-} named;
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const named *)a)->name, ((const named *)b)->name);
-}
-
 static eg_status put_tensors(saving *s)
 {
     const int64_t n = eg_tensors_count(s->map);
-    named *order = eg__malloc(((size_t)n + 1) * sizeof *order);
+    eg__tf_named *order = eg__malloc(((size_t)n + 1) * sizeof *order);
     if (!order) {
         return eg__no_memory(s->data.op, n * (int64_t)sizeof *order);
     }
     for (int64_t i = 0; i < n; i++) {
-        order[i] = (named){eg_tensors_name(s->map, i), i};
+        order[i] = (eg__tf_named){eg_tensors_name(s->map, i), i};
     }
-    qsort(order, (size_t)n, sizeof *order, by_name);
+    eg__tf_sort(order, (size_t)n);
     eg_status st = n && !*order[0].name ? eg__fail(EG_EINVAL, s->data.op, "a tensor has an empty name") : EG_OK;
     for (int64_t k = 0; k < n && !st; k++) {
         eg_scope scope = eg_scope_push();

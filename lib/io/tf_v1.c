@@ -88,7 +88,8 @@ static eg_status read_contents(reader *r)
     while (!st && !b->nkey && eg__wire_next(&w, &f)) {
         found = found || (f.number == 1 && f.kind == EG__WIRE_BYTES);
         while (!st && f.number == 1 && eg__wire_next(&f.bytes, &g)) {
-            st = claim(r, (int64_t)eg__wire_size(&g.bytes) + EG__TF_NAME);
+            /* A slice takes a few bytes there, and more here. */
+            st = claim(r, (int64_t)(eg__wire_size(&g.bytes) * sizeof(eg__tf_slice) / 4 + EG__TF_NAME));
             st = st || g.number != 1 ? st : add_tensor(r, g.bytes);
         }
         w.bad = w.bad || f.bytes.bad;
@@ -100,29 +101,18 @@ static eg_status read_contents(reader *r)
     return st;
 }
 
-/* A tensor's name and number. */
-typedef struct named {
-    const char *name;
-    uint32_t i;
-} named;
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const named *)a)->name, ((const named *)b)->name);
-}
-
 /* In the order of the table, so that all are read in one pass. */
 static eg_status promise_all(reader *r)
 {
     const eg__source *s = &r->backing->source;
-    named *order = eg__malloc((r->count + 1) * sizeof *order);
+    eg__tf_named *order = eg__malloc((r->count + 1) * sizeof *order);
     if (!order) {
         return eg__no_memory(s->op, (int64_t)(r->count * sizeof *order));
     }
     for (uint32_t i = 0; i < r->count; i++) {
-        order[i] = (named){r->names.s + r->tensors[i].name, i};
+        order[i] = (eg__tf_named){r->names.s + r->tensors[i].name, i};
     }
-    qsort(order, r->count, sizeof *order, by_name);
+    eg__tf_sort(order, r->count);
     eg_status st = EG_OK;
     for (uint32_t k = 0; k < r->count && !st; k++) {
         const tensor *t = &r->tensors[order[k].i];
