@@ -64,6 +64,18 @@ static const char *copy_of(const char *file, const char *as)
     return to;
 }
 
+/* Whether all tensors of the file of that path are read. */
+static bool read_all(void *user)
+{
+    eg_tensors *m = eg_tensors_open(user);
+    bool ok = m != NULL;
+    for (int64_t i = 0; i < eg_tensors_count(m) && ok; i++) {
+        ok = eg_tensors_at(m, i) != NULL;
+    }
+    eg_tensors_free(m);
+    return ok;
+}
+
 /* ---- what TensorFlow wrote ------------------------------------------------------------------------- */
 
 EGT(what_tensorflow_wrote_is_read)
@@ -95,6 +107,7 @@ EGT(packed_blocks_are_read)
     m = open_golden(GOLDEN "old_packed.ckpt", false);
     equal_golden(m, "old");
     eg_tensors_free(m);
+    EGT_CHECK(egt_fail_allocations(read_all, GOLDEN "packed.ckpt") > 10);
 }
 
 EGT(names_and_what_is_left_out)
@@ -282,17 +295,6 @@ EGT(tensors_are_views_where_they_are_aligned)
 
 /* ---- memory ------------------------------------------------------------------------------------------ */
 
-static bool read_all(void *user)
-{
-    eg_tensors *m = eg_tensors_open(user);
-    bool ok = m != NULL;
-    for (int64_t i = 0; i < eg_tensors_count(m) && ok; i++) {
-        ok = eg_tensors_at(m, i) != NULL;
-    }
-    eg_tensors_free(m);
-    return ok;
-}
-
 static bool write_all(void *user)
 {
     return !eg_tensors_save(user, egt_path("failing.ckpt"));
@@ -300,8 +302,8 @@ static bool write_all(void *user)
 
 EGT(memory_that_runs_out)
 {
-    static char *const files[] = {GOLDEN "slices.ckpt", GOLDEN "old.ckpt", GOLDEN "packed.ckpt", GOLDEN "types.ckpt"};
-    for (int i = 0; i < 4; i++) {
+    static char *const files[] = {GOLDEN "slices.ckpt", GOLDEN "old.ckpt", GOLDEN "types.ckpt"};
+    for (int i = 0; i < 3; i++) {
         EGT_CHECK(egt_fail_allocations(read_all, files[i]) > 10);
     }
     eg_tensors *m = sample();
