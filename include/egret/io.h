@@ -133,7 +133,7 @@ EG_API eg_file_format eg_file_format_at(int i);
  * variants, integers of less than 8 bits and tensors of more than EG_MAX_DIMS axes are left out: under their names
  * there is a text, "left out: string". Checksums are those of the index, always, and those of tensors that are read
  * into memory of their own, as all are with `.copy`; a view of the file is not checked, for that would read it. Refused
- * in words: big-endian elements, tensors that share bytes, slices that overlap, leave holes or are more than 1,024.
+ * in words: big-endian elements, tensors that share bytes, slices that overlap or leave holes.
  * Written are both files, in one data file the tensors by name, each aligned, so that they are views when they are
  * opened; `path` is X.index or X, which is to end in ".ckpt" unless the format is named; the data are put in place
  * first, then the index. Texts are not written.

@@ -151,32 +151,18 @@ static eg_status add_slice(const eg__source *s, int64_t place, eg__tf_slices *al
     return EG_OK;
 }
 
-static bool meet(const eg__tf_slice *a, const eg__tf_slice *b, const eg_shape *full)
-{
-    const eg_shape p = eg__tf_slice_shape(a, full), q = eg__tf_slice_shape(b, full);
-    for (int d = 0; d < full->ndim; d++) {
-        if (a->start[d] + p.dim[d] <= b->start[d] || b->start[d] + q.dim[d] <= a->start[d]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* That the slices from `first` on, and no two of them, cover the tensor. */
-static eg_status cover(const eg__source *s, int64_t place, const char *name, const eg__tf_slices *all, uint32_t first,
+/* That slices from `first` on have as many elements as the tensor; if no two overlap, they cover it. */
+static eg_status count(const eg__source *s, int64_t place, const char *name, const eg__tf_slices *all, uint32_t first,
                        const eg_shape *full)
 {
     int64_t left = elements(full);
     for (uint32_t i = first; i < all->count; i++) {
         const eg_shape shape = eg__tf_slice_shape(&all->slice[i], full);
-        bool bad = elements(&shape) > left || (!elements(&shape) && all->count - first > 1);
-        for (uint32_t k = first; k < i && !bad; k++) {
-            bad = meet(&all->slice[k], &all->slice[i], full);
-        }
-        if (bad) {
+        const int64_t n = elements(&shape);
+        if (n > left || (!n && all->count - first > 1)) {
             return eg__source_bad(s, place, "slices of \"%.100s\" overlap, or are empty", name);
         }
-        left -= elements(&shape);
+        left -= n;
     }
     return left ? eg__source_bad(s, place, "slices of \"%.80s\" lack %lld elements", name, (long long)left) : EG_OK;
 }
@@ -184,17 +170,13 @@ static eg_status cover(const eg__source *s, int64_t place, const char *name, con
 eg_status eg__tf_read_slices(const eg__source *s, int64_t place, const char *name, eg__tf_slices *all, eg__wire message,
                              uint32_t field, const eg_shape *full)
 {
-    enum { MOST = 1024 }; /* each is held against each */
     const uint32_t first = all->count;
     eg__wire_field f;
     eg_status st = EG_OK;
     while (!st && eg__wire_next(&message, &f)) {
-        if (f.number == field && all->count - first == MOST) {
-            return eg__source_bad(s, place, "\"%.100s\" has more than %d slices", name, MOST);
-        }
         st = f.number == field ? add_slice(s, place, all, f.bytes, full) : EG_OK;
     }
-    return st ? st : cover(s, place, name, all, first, full);
+    return st ? st : count(s, place, name, all, first, full);
 }
 
 /* ---- keys of slices ---------------------------------------------------------------------------------- */
@@ -248,8 +230,8 @@ void eg__tf_key(eg__buffer *b, const char *name, const eg__tf_slice *slice, int 
 
 /* ---- joining ------------------------------------------------------------------------------------------ */
 
-/* Row by row of the last axis; both are row-major. */
-static void put_slice(eg_tensor *full, const eg__tf_slice *slice, const eg_tensor *t)
+/* Row by row of the last axis; both are row-major. `seen` has a byte for each element; false: one was there already. */
+static bool put_slice(eg_tensor *full, uint8_t *seen, const eg__tf_slice *slice, const eg_tensor *t)
 {
     const size_t element = eg__esize(full);
     const int last = full->ndim - 1;
@@ -260,27 +242,40 @@ static void put_slice(eg_tensor *full, const eg__tf_slice *slice, const eg_tenso
         for (int d = 0; d <= last; d++) {
             at = at * full->shape[d] + slice->start[d] + index[d];
         }
+        if (memchr(seen + at, 1, (size_t)row)) {
+            return false;
+        }
+        memset(seen + at, 1, (size_t)row);
         memcpy(eg__ptr(full) + (size_t)at * element, eg__ptr(t) + (size_t)done * element, (size_t)row * element);
         for (int d = last - 1; d >= 0 && ++index[d] == t->shape[d]; d--) {
             index[d] = 0;
         }
     }
+    return true;
 }
 
-eg_tensor *eg__tf_join(const eg_tensor_about *about, const eg__tf_slice *slice, uint32_t count,
+eg_tensor *eg__tf_join(const eg__source *s, const eg_tensor_about *about, const eg__tf_slice *slice, uint32_t count,
                        eg_tensor *(*read)(void *user, uint32_t i), void *user)
 {
     eg_tensor *full = eg__empty_on(0, about->shape, about->dtype);
-    for (uint32_t i = 0; i < count && full; i++) {
-        eg_scope s = eg_scope_push();
-        const eg_tensor *t = s.depth ? read(user, i) : NULL;
-        if (t && t->n) {
-            put_slice(full, &slice[i], t);
+    uint8_t *seen = full ? eg__malloc((size_t)full->n + 1) : NULL;
+    if (!seen) {
+        return full ? eg__no_memory(s->op, full->n), NULL : NULL;
+    }
+    memset(seen, 0, (size_t)full->n);
+    bool good = true;
+    for (uint32_t i = 0; i < count && good; i++) {
+        eg_scope scope = eg_scope_push();
+        const eg_tensor *t = scope.depth ? read(user, i) : NULL;
+        good = t != NULL;
+        if (t && t->n && !put_slice(full, seen, &slice[i], t)) {
+            good = false;
+            eg__source_bad(s, 0, "slices of a tensor overlap");
         }
-        full = t ? full : NULL;
-        if (s.depth) {
-            eg_scope_pop(s, NULL);
+        if (scope.depth) {
+            eg_scope_pop(scope, NULL);
         }
     }
-    return full;
+    free(seen);
+    return good ? full : NULL;
 }

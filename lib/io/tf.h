@@ -51,14 +51,14 @@ typedef struct eg__tf_slices {
 
 /* The shape of a slice. */
 eg_shape eg__tf_slice_shape(const eg__tf_slice *slice, const eg_shape *full);
-/* Adds all TensorSliceProtos that are this field of a message, of a tensor of that shape; EG_EFORMAT unless they, and
- * no two of them, cover it. */
+/* Adds all TensorSliceProtos that are this field of a message, of a tensor of that shape; EG_EFORMAT unless they have
+ * as many elements as it. */
 eg_status eg__tf_read_slices(const eg__source *s, int64_t place, const char *name, eg__tf_slices *all, eg__wire message,
                              uint32_t field, const eg_shape *full);
 /* The key under which a slice lies in tables. */
 void eg__tf_key(eg__buffer *b, const char *name, const eg__tf_slice *slice, int ndim);
-/* The tensor made of `count` slices; read gives the i-th of them, borrowed. */
-eg_tensor *eg__tf_join(const eg_tensor_about *about, const eg__tf_slice *slice, uint32_t count,
+/* The tensor made of `count` slices; read gives the i-th of them, borrowed. EG_EFORMAT if two overlap. */
+eg_tensor *eg__tf_join(const eg__source *s, const eg_tensor_about *about, const eg__tf_slice *slice, uint32_t count,
                        eg_tensor *(*read)(void *user, uint32_t i), void *user);
 
 /* The path of a file of version 2, to be freed, by that of the index, X.index, or by the prefix X alone: of the index

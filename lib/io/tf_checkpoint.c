@@ -97,7 +97,7 @@ static eg_tensor *read_one(void *user, int64_t number)
     eg_tensor_about about;
     return eg__element_about(r->backing->source.op, w->element, &w->shape, &about)
                ? NULL
-               : eg__tf_join(&about, r->slices.slice + w->first, w->count, read_slice, &j);
+               : eg__tf_join(&r->backing->source, &about, r->slices.slice + w->first, w->count, read_slice, &j);
 }
 
 static void close_all(void *user)

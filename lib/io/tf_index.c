@@ -173,10 +173,12 @@ static eg_status find_slice(opening *o, const char *name, const eg__tf_kind *k, 
         return eg__no_memory(o->table.source->op, o->key.n);
     }
     const int64_t found = find_piece(o);
-    if (found < 0 || r->pieces[found].element != k->element || r->pieces[found].shape.ndim != shape.ndim ||
+    if (found < 0 || r->pieces[found].joined || r->pieces[found].element != k->element ||
+        r->pieces[found].shape.ndim != shape.ndim ||
         memcmp(r->pieces[found].shape.dim, shape.dim, (size_t)shape.ndim * sizeof *shape.dim)) {
-        return bad(o, name, "has a slice that is not there, or another there");
+        return bad(o, name, "has a slice twice, or one that is not there, or another there");
     }
+    r->pieces[found].joined = true; /* so that a tensor has no more bytes than its slices */
     r->slice_piece[i] = (uint32_t)found;
     return EG_OK;
 }

@@ -10,6 +10,7 @@ typedef struct eg__tf_piece {
     eg_shape shape;
     uint32_t shard, crc;
     int64_t at, bytes;
+    bool joined; /* it is a slice of a tensor */
 } eg__tf_piece;
 
 /* A tensor in slices, those from `first` on. */

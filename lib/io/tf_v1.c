@@ -67,6 +67,7 @@ static eg_status add_tensor(reader *r, eg__wire message)
     st = eg__tf_about(s, place, r->names.s + at, &k, &about);
     st = st ? st : claim(r, eg__about_bytes(&about));
     st = st ? st : eg__tf_read_slices(s, place, r->names.s + at, &r->slices, message, 4, &k.shape);
+    st = st ? st : claim(r, (int64_t)n * (r->slices.count - first)); /* their keys, each with the name */
     if (!st) {
         r->tensors[r->count++] = (tensor){at, k.element, k.shape, first, r->slices.count - first};
     }
@@ -287,8 +288,9 @@ static eg_tensor *read_one(void *user, int64_t number)
     }
     const bool plain = j.t->count == 1 && about.bytes; /* then the slice is the tensor */
     const eg__tf_slice *slices = r->slices.slice + j.t->first;
-    eg_tensor *t =
-        plain ? read_slice(&j, 0) : eg__tf_join(&about, slices, about.bytes ? j.t->count : 0, read_slice, &j);
+    eg_tensor *t = plain
+                       ? read_slice(&j, 0)
+                       : eg__tf_join(&r->backing->source, &about, slices, about.bytes ? j.t->count : 0, read_slice, &j);
     if (r->table.data.bytes && r->table.data.end > LARGE) {
         eg__sstable_rewind(&r->table); /* it would stay in memory until the next is read */
     }
