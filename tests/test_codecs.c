@@ -54,6 +54,11 @@ static bool protobuf(void)
     return eg_events_new(egt_folder());
 }
 
+static bool snappy(void)
+{
+    return eg_tensors_open("tests/golden/tensorflow/old_packed.ckpt");
+}
+
 static bool sndfile(void)
 {
     static const uint8_t wav[] = {'R', 'I', 'F', 'F',  44, 0, 0,    0, 'W',  'A',  'V',  'E',  'f',
@@ -88,6 +93,7 @@ static const struct codec {
     {"jpeg", jpeg, EG_SO_JPEG, "libjpeg62-turbo"},
     {"png", png, EG_SO_PNG, "libpng16-16"},
     {"protobuf", protobuf, EG_SO_PROTOBUF, "libprotobuf-c1"},
+    {"snappy", snappy, EG_SO_SNAPPY, "libsnappy1v5"},
     {"sndfile", sndfile, EG_SO_SNDFILE, "libsndfile1"},
     {"utf8proc", utf8proc, EG_SO_UTF8PROC, "libutf8proc"},
     {"zlib", zlib, EG_SO_ZLIB, "zlib1g"},

@@ -159,6 +159,20 @@ EG_API eg_file_format eg_file_format_at(int i);
  * None, dtypes and devices are texts under such names; bytes and integers beyond i64 are left out. Tensors of one
  * storage, slices and transposes of it, are views of one piece of the file with the strides they had; an expanded one
  * may have as many bytes as eg_unpack_limit allows. Not written: safetensors is for that. */
+/* "tf", checkpoints of TensorFlow of version 2: X.index, opened by that path or by X alone, and beside it
+ * X.data-00000-of-00001 and so on (tensorflow/core/protobuf/tensor_bundle.proto). Names are the keys of the file, which
+ * for object-based checkpoints are paths: "model/layer/kernel/.ATTRIBUTES/VARIABLE_VALUE"; eg_tensors_renamed makes
+ * names of them. Partitioned variables are put together. Quantized types are the integers they consist of. Strings,
+ * variants, integers of less than 8 bits and tensors of more than EG_MAX_DIMS axes are left out: under their names
+ * there is a text, "left out: string". Checksums are those of the index, always, and those of tensors that are read
+ * into memory of their own, as all are with `.copy`; a view of the file is not checked, for that would read it. Refused
+ * in words: big-endian elements, tensors that share bytes, slices that overlap or leave holes.
+ * Written are both files, in one data file the tensors by name, each aligned, so that they are views when they are
+ * opened; `path` is X.index or X, which is to end in ".ckpt" unless the format is named; the data are put in place
+ * first, then the index. Texts are not written.
+ *
+ * "tf1", those of version 1: one file (tensorflow/core/util/saved_tensor_slice.proto), a shard of several by its own
+ * path. Every tensor is copied and checked. In both, blocks packed by Snappy need libsnappy. */
 
 /* ---- names of others --------------------------------------------------------------------- */
 

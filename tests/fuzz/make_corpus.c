@@ -1,5 +1,6 @@
 /* make_corpus.c - makes the files that the targets of data readers begin with:
  *   make_corpus FOLDER     writes FOLDER/image/..., FOLDER/tfrecord/... and so on
+ * those of tensorflow out of tests/golden/tensorflow, so in the project's folder.
  * Beside them archives/two.npz is numpy.savez_compressed(ids = arange(5), w = zeros((40, 3),
  * float32)). */
 #define _POSIX_C_SOURCE 200809L
@@ -164,6 +165,53 @@ static void tensors(void)
     eg_tensors_free(m);
 }
 
+/* Appends a file, and counts its bytes. */
+static size_t add_file(FILE *to, const char *name)
+{
+    char path[200];
+    snprintf(path, sizeof path, "tests/golden/tensorflow/%s", name);
+    FILE *f = fopen(path, "rb");
+    int c;
+    if (!f) {
+        perror(path);
+        exit(1);
+    }
+    while ((c = getc(f)) != EOF) {
+        putc(c, to);
+    }
+    const long n = ftell(f);
+    fclose(f);
+    return (size_t)n;
+}
+
+/* An index, by its length, and data; or a checkpoint of version 1. */
+static void checkpoint(const char *name, const char *index, const char *data)
+{
+    FILE *f = fopen(at("tensorflow", name), "wb");
+    if (!f || fwrite("\0\0\0", 1, 4, f) != 4) {
+        perror(name);
+        exit(1);
+    }
+    const size_t n = index ? add_file(f, index) : 0;
+    add_file(f, data);
+    rewind(f);
+    putc((int)(n & 255), f);
+    putc((int)(n >> 8), f);
+    if (fclose(f)) {
+        perror(name);
+        exit(1);
+    }
+}
+
+static void checkpoints(void)
+{
+    checkpoint("types", "types.ckpt.index", "types.ckpt.data-00000-of-00001");
+    checkpoint("slices", "saver.ckpt.index", "saver.ckpt.data-00000-of-00001");
+    checkpoint("packed", "packed.ckpt.index", "packed.ckpt.data-00000-of-00001");
+    checkpoint("version_1", NULL, "old.ckpt");
+    checkpoint("packed_1", NULL, "old_packed.ckpt");
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -176,5 +224,6 @@ int main(int argc, char **argv)
     texts();
     others();
     tensors();
+    checkpoints();
     return 0;
 }
