@@ -44,8 +44,8 @@ EGT(nets_of_images)
     static const struct {
         const char *name;
         int64_t side;
-    } nets[] = {{"lenet", 28}, {"resnet_cifar_20", 32}, {"mobilenet_v2_035", 64}, {"inception_v1", 64},
-                {"efficientnet_b0", 64}, {"convnext_tiny", 64}, {"vit_tiny", 224}, {"unet", 64}};
+    } nets[] = {{"lenet", 28},           {"resnet_cifar_20", 32}, {"mobilenet_v2_035", 64}, {"inception_v1", 64},
+                {"efficientnet_b0", 64}, {"convnext_tiny", 64},   {"vit_tiny", 224},        {"unet", 64}};
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
         eg_model_info info = eg_model_find(nets[i].name);
         eg_module *m = info.name ? eg_model_new(nets[i].name, .classes = 7) : NULL;

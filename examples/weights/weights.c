@@ -162,22 +162,22 @@ int main(int argc, char **argv)
         EG_FLAG_GROUP("diff"),
         EG_FLAG_REAL("tolerance", &o.tolerance, "0", 0, 1, "differences up to this times the largest number are none"),
     };
-    eg_flags line = {.program = "egret-weights",
-                     .about =
-                         "Looks into files of weights and makes other files of them:\n"
-                         "  list FILE       its tensors: types, shapes, bytes; and its texts\n"
-                         "  show FILE       their numbers (--only)\n"
-                         "  sum FILE        a checksum of each (CRC-32C of its bytes here), and of all\n"
-                         "  diff FILE FILE  which are in one alone, of other shapes, or have other numbers\n"
-                         "  convert FROM TO\n"
-                         "Formats are safetensors (.safetensors, .safetensors.index.json), PyTorch's .pt, TensorFlow's\n"
-                         "checkpoints, Keras' .h5 and .keras, .npz, .npy, .gguf and .onnx, as far as they are read or\n"
-                         "written.",
-                     .table = table,
-                     .count = EG_FLAG_COUNT(table),
-                     .operand = "COMMAND FILE",
-                     .least_operands = 2,
-                     .most_operands = 3};
+    eg_flags line = {
+        .program = "egret-weights",
+        .about = "Looks into files of weights and makes other files of them:\n"
+                 "  list FILE       its tensors: types, shapes, bytes; and its texts\n"
+                 "  show FILE       their numbers (--only)\n"
+                 "  sum FILE        a checksum of each (CRC-32C of its bytes here), and of all\n"
+                 "  diff FILE FILE  which are in one alone, of other shapes, or have other numbers\n"
+                 "  convert FROM TO\n"
+                 "Formats are safetensors (.safetensors, .safetensors.index.json), PyTorch's .pt, TensorFlow's\n"
+                 "checkpoints, Keras' .h5 and .keras, .npz, .npy, .gguf and .onnx, as far as they are read or\n"
+                 "written.",
+        .table = table,
+        .count = EG_FLAG_COUNT(table),
+        .operand = "COMMAND FILE",
+        .least_operands = 2,
+        .most_operands = 3};
     int status;
     if (!eg_flags_parse(&line, argc, argv, &status)) {
         return status;

@@ -34,6 +34,9 @@ EG_API eg_status eg_unpack_limit(int64_t bytes);
  * format of its own. EG_EIO with the system's words; EG_EINVAL if `bytes` are more than any memory has. */
 EG_API eg_status eg_file_write(const char *path, const void *data, size_t bytes);
 
+/* CRC-32C (Castagnoli; RFC 3720, appendix B.4) of what `crc` was of, followed by these bytes; begin with 0. */
+EG_API uint32_t eg_crc32c(uint32_t crc, const void *data, size_t bytes);
+
 /* ---- named tensors ----------------------------------------------------------------------- */
 
 /* Names with tensors, and keys with texts (the file's metadata), each in the order they were set.
@@ -106,10 +109,14 @@ typedef struct eg_save_options {
     size_t size;
     const char *format;  /* of the list below; NULL: by the ending of the path */
     int64_t shard_bytes; /* safetensors: files of at most so many bytes of tensors, and an index; 0: one file */
+    /* Told of each tensor as it comes to it, in bytes of all there are. It must not use the map. */
+    void (*told)(int64_t done, int64_t all, void *user);
+    void *user;
 } eg_save_options;
 
-/* Writes the map to a file, or files, whole or not at all. Of a map that was opened, tensors pass through memory one by
- * one. EG_EINVAL for a format that is not written, or a path whose ending says none. */
+/* Writes the map to a file, or files, each whole or not at all, what names the others last. Of a map that was opened,
+ * tensors pass through memory one by one. EG_EINVAL for a format that is not written, or a path whose ending says none.
+ */
 EG_API eg_status eg_tensors_save_with(const eg_tensors *map, const char *path, const eg_save_options *options);
 #define eg_tensors_save(...)             EG_TENSORS_SAVE_(__VA_ARGS__, )
 #define EG_TENSORS_SAVE_(map, path, ...) eg_tensors_save_with(map, path, EG_OPTIONS_(eg_save_options, __VA_ARGS__))
@@ -129,10 +136,11 @@ EG_API eg_file_format eg_file_format_at(int i);
 /* "safetensors": huggingface.co/docs/safetensors, all its types but F6; "safetensors-index": the JSON file that names
  * the files of a model in several, which lie beside it.
  *
- * "onnx": the tensors of a model (github.com/onnx/onnx): initializers under their names, values of Constants under those
- * of their outputs, tensors of other attributes as "output.attribute", inside of a graph of an attribute behind
- * "output.attribute/", of a function behind "domain::function/"; external data are read beside the model, not outside of
- * its folder. "onnx-tensor", only by name: a file of one TensorProto, called "tensor". onnx.h runs and writes models. */
+ * "onnx": the tensors of a model (github.com/onnx/onnx): initializers under their names, values of Constants under
+ * those of their outputs, tensors of other attributes as "output.attribute", inside of a graph of an attribute behind
+ * "output.attribute/", of a function behind "domain::function/"; external data are read beside the model, not outside
+ * of its folder. "onnx-tensor", only by name: a file of one TensorProto, called "tensor". onnx.h runs and writes
+ * models. */
 
 /* "gguf": GGUF 2 and 3 of ggml and llama.cpp (github.com/ggml-org/ggml, docs/gguf.md), the lowest bytes first. Types of
  * blocks become f32 when they are read (Q4_0 to Q8_1, Q2_K to Q8_K, Q1_0, Q2_0, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4,

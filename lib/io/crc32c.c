@@ -1,6 +1,8 @@
 /* crc32c.c - eight bytes at a time through eight tables (Kounavis and Berry 2005, "slicing by 8"). */
 #include "lib/io/crc32c.h"
 
+#include <egret/io.h>
+
 #include <pthread.h>
 
 enum { SLICES = 8 };
@@ -58,4 +60,9 @@ uint32_t eg__crc32(uint32_t crc, const void *data, size_t bytes)
 {
     pthread_once(&once, make_tables);
     return checksum(ethernet, crc, data, bytes);
+}
+
+uint32_t eg_crc32c(uint32_t crc, const void *data, size_t bytes)
+{
+    return data ? eg__crc32c(crc, data, bytes) : crc;
 }

@@ -38,7 +38,7 @@ bool eg__source_begins(const eg__source *s, const char *bytes, int n)
 /* The format of a name; NULL with words that name them all. */
 static const eg__format *named(const char *op, const char *name, bool to_write)
 {
-    char all[200] = "";
+    char all[400] = "";
     for (int i = 0; i < EG__COUNT(formats); i++) {
         const bool can = to_write ? formats[i]->save != NULL : formats[i]->open != NULL;
         if (can && !strcmp(formats[i]->about.name, name)) {
@@ -146,5 +146,16 @@ eg_status eg_tensors_save_with(const eg_tensors *map, const char *path, const eg
         return eg__fail(EG_EINVAL, op, "shard_bytes is %lld, must be 0 or more", (long long)o.shard_bytes);
     }
     const eg__format *f = o.format ? named(op, o.format, true) : by_ending(op, path);
-    return f ? f->save(op, map, path, &o) : eg__why();
+    if (!f || !o.told) {
+        return f ? f->save(op, map, path, &o) : eg__why();
+    }
+    eg__telling telling = {o.told, o.user, 0, 0};
+    for (int64_t i = 0; i < eg_tensors_count(map); i++) {
+        const eg_tensor_about about = eg_tensors_about(map, i);
+        telling.all += eg__about_bytes(&about);
+    }
+    eg__lazy_tell(map, &telling);
+    eg_status st = f->save(op, map, path, &o);
+    eg__lazy_tell(map, NULL);
+    return st;
 }

@@ -22,6 +22,13 @@ eg_status eg__lazy_promise(eg_tensors *map, const char *name, const eg_tensor_ab
 int64_t eg__lazy_number(const eg_tensors *map, const char *name);
 /* The i-th tensor, borrowed; the map does not keep it if it had not been read. */
 eg_tensor *eg__lazy_read(const eg_tensors *map, int64_t i);
+/* Whoever is told of each tensor that eg__lazy_read gives, of one map at a time; NULL: nobody. */
+typedef struct eg__telling {
+    void (*told)(int64_t done, int64_t all, void *user);
+    void *user;
+    int64_t done, all; /* bytes */
+} eg__telling;
+void eg__lazy_tell(const eg_tensors *map, eg__telling *telling);
 /* Writes its elements, row-major and little-endian. */
 eg_status eg__target_write_lazy(eg__target *t, const eg_tensors *map, int64_t i);
 

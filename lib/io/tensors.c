@@ -36,6 +36,7 @@ struct eg_tensors {
     promise *promises; /* of the tensors first set, all of them promised */
     uint32_t npromises, cpromises;
     pthread_mutex_t lock; /* of reading */
+    eg__telling *telling; /* while it is saved */
 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -252,8 +253,21 @@ eg_tensor *eg__lazy_read(const eg_tensors *map, int64_t i)
     pthread_mutex_lock(lock);
     eg_tensor *t = map->tensors.value[i];
     t = t ? t : read_now(map, i);
+    if (t && map->telling) {
+        eg__telling *tell = map->telling;
+        tell->done += t->n * (int64_t)eg__esize(t);
+        tell->told(tell->done, tell->all, tell->user);
+    }
     pthread_mutex_unlock(lock);
     return t;
+}
+
+void eg__lazy_tell(const eg_tensors *map, eg__telling *telling)
+{
+    eg_tensors *m = (eg_tensors *)map;
+    pthread_mutex_lock(&m->lock);
+    m->telling = telling;
+    pthread_mutex_unlock(&m->lock);
 }
 
 eg_status eg__target_write_lazy(eg__target *file, const eg_tensors *map, int64_t i)
