@@ -90,7 +90,7 @@ static eg_status distort_with(eg__preparation *p, eg__filter filter, eg_distorte
     o.size = sizeof o;
     o.boxes = p->o.boxes;
     o.or_image = true;
-    if (p->o.area[1] != 0) {
+    if (p->o.area[0] != 0 || p->o.area[1] != 0) {
         memcpy(o.area, p->o.area, sizeof o.area);
     }
     eg_status st = eg_image_distorted_box_with(p->rows, p->columns, box, &o);
