@@ -15,8 +15,9 @@ HEAD = ("| name | by | images | their preprocessing | outputs | weights that lea
 
 def whose(preprocessing, names):
     """By whose names weights are taken: nets whose images go through torchvision's preprocessing are torchvision's."""
-    return "" if names == "none" else ("torchvision" if preprocessing == "torch" else
-                                       "TF-Slim, torchvision" if names.startswith("vgg") else "TF-Slim")
+    others = {"torch": "torchvision", "efficientnet_lite": "efficientnet_lite_pytorch"}
+    return "" if names == "none" else ("TF-Slim, torchvision" if names.startswith("vgg") else
+                                       others.get(preprocessing, "TF-Slim"))
 
 
 def table(root):

@@ -321,7 +321,8 @@ def main():
             continue
         out.append(f"\n---@class eg.{s.name[3:]}")
         for g in generate.fields_of(s):
-            kind = "boolean" if g.type == "eg_tensor" and g.stars == 2 else type_of(h, g)
+            wanted = g.stars == 2 and (g.type == "eg_tensor" or g.type in h.handles)
+            kind = "boolean" if wanted else type_of(h, g)
             out.append(f"---@field {g.name}? {kind}")
     for handle in h.handles:
         kind = handle[3:]

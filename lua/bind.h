@@ -425,6 +425,21 @@ int eg__lua_give_text(lua_State *L, FILE *stream, eg_status st, char **text, siz
     eg_scope_pop(scope_, NULL);                \
     EG__LUA_STATUS(st_)                        \
     return n
+/* The first argument, and where it is wanted a handle that the call made; after a failure the collector has that. */
+#define EG__LUA_STATUS_AND(call, type, made, wanted)                  \
+    eg__lua_hold *hold_ = wanted ? eg__lua_new_hold(L, &type) : NULL; \
+    eg_status st_ = call;                                             \
+    if (hold_ && made) {                                              \
+        hold_->p = made;                                              \
+        eg__lua_own(L, hold_);                                        \
+    }                                                                 \
+    EG__LUA_STATUS(st_)                                               \
+    lua_pushvalue(L, 1);                                              \
+    if (!hold_) {                                                     \
+        return 1;                                                     \
+    }                                                                 \
+    lua_insert(L, -2);                                                \
+    return 2
 #define EG__LUA_ARRAY(call, results, n)  \
     lua_createtable(L, (int)n, 0);       \
     for (int64_t k_ = 0; k_ < n; k_++) { \

@@ -202,6 +202,10 @@ class Wrapper:
                     self.options.append(f"eg_tensor *{g.name}_ = NULL;")
                     self.options.append(f'{name}.{g.name} = eg__lua_wants(L, {at}, "{g.name}") ? &{g.name}_ : NULL;')
                     self.results.append(("wanted", f"{g.name}_", f"{name}.{g.name}"))
+                elif g.type in h.handles and g.stars == 2:
+                    self.options.append(f"{g.type} *{g.name}_ = NULL;")
+                    self.options.append(f'{name}.{g.name} = eg__lua_wants(L, {at}, "{g.name}") ? &{g.name}_ : NULL;')
+                    self.results.append((f"eg.{g.type[3:]}", f"{g.name}_", f"{name}.{g.name}"))
                 elif g.type == "int64_t" and g.stars:
                     self.late.append(f'eg__lua_count_in(L, {at}, "{g.name}", {NUMBERS_OF[p.type, g.name]});')
         elif p.type in ("int64_t", "double") and p.stars == 1 and p.const:
@@ -327,6 +331,9 @@ class Wrapper:
         if tensors:
             given = ", ".join(f"&{t}" for t in tensors)
             return [f"EG__LUA_TENSORS({call}, ((eg_tensor **[]){{{given}}}), {len(tensors)});"]
+        for what, name, wanted in self.results:
+            if what.startswith("eg."):
+                return [f"EG__LUA_STATUS_AND({call}, eg__lua_type_{what[3:]}, {name}, {wanted});"]
         if any(what == "array" for what, _, _ in self.results):
             return [f"EG__LUA_ARRAY({call}, out, count);"]
         lines = ["eg_status st;", f"EG__LUA_LET_OTHERS(st = {call};)" if self.blocking else f"st = {call};",
@@ -431,6 +438,8 @@ def field_row(h, s, g):
         kind, of = "STRINGS", f"(const void *)offsetof({s.name}, {g.name}_count)"
     elif g.type in h.enums and not g.stars:
         kind, of = "ENUM", f"&enum_{g.type}"
+    elif g.type in h.handles and g.stars == 2:
+        kind = "WANTED"
     elif g.type in h.handles and g.stars == 1:
         kind, of = "HANDLE", f"&eg__lua_type_{g.type[3:]}"
     elif g.type == "int64_t" and g.stars == 1:

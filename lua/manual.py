@@ -174,6 +174,8 @@ def kind(h, g, several):
         return "list of lists of sizes" if counts else "list of sizes"
     elif g.type == "eg_axes":
         return "list of axes"
+    elif g.type in h.handles and g.stars == 2:
+        return "true for one more result"
     elif g.type in h.handles:
         one = g.type[3:]
     elif g.type in h.structs:

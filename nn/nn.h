@@ -36,6 +36,14 @@ eg_status eg__walk_members(eg_module *m, eg_members *walk, const char *op);
 eg_status eg__check_given(const char *op, eg_module *const *modules, int count);
 void eg__free_given(eg_module *const *modules, int count);
 
+/* The members by name: all that must be saved, or what learns. */
+eg_tensors *eg__module_tensors(eg_module *m, bool all, const char *op);
+
+/* A report that is still empty, and a row more, whose texts are copied; of NULL nothing. EG_ENOMEM. */
+eg_load_report *eg__load_report_new(const char *op);
+eg_status eg__load_report_add(eg_load_report *report, const eg_load_row *row, const char *op);
+void eg__load_report_finish(eg_load_report *report);
+
 /* Modules one behind the other, named by their numbers or as eg_named has it: sequences, lists, branches, stacks. */
 typedef struct eg__list {
     eg_module base;

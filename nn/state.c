@@ -1,7 +1,6 @@
-/* state.c - parameters and buffers by name, and as files. */
+/* state.c - parameters and buffers by name, and as a file. */
 #include <stdlib.h>
 
-#include "lib/io/assign.h"
 #include "nn/nn.h"
 
 /* ---- collecting ---------------------------------------------------------------------------- */
@@ -48,7 +47,7 @@ static void collect_member(eg_members *walk, const eg__member *member)
     c->length = before;
 }
 
-static eg_tensors *collect(eg_module *m, bool all, const char *op)
+eg_tensors *eg__module_tensors(eg_module *m, bool all, const char *op)
 {
     collector c = {{collect_member, 0}, op, m ? eg_tensors_new() : NULL, all, EG_OK, 0, ""};
     if (!m) {
@@ -70,7 +69,7 @@ eg_parameters eg_module_parameters(eg_module *m)
 {
     static const char op[] = "eg_module_parameters";
     eg_parameters none = {NULL, NULL, 0};
-    eg_tensors *map = collect(m, false, op);
+    eg_tensors *map = eg__module_tensors(m, false, op);
     if (!map) {
         return none;
     }
@@ -100,43 +99,10 @@ eg_parameters eg_module_parameters(eg_module *m)
 
 eg_tensors *eg_module_state(eg_module *m)
 {
-    return collect(m, true, "eg_module_state");
+    return eg__module_tensors(m, true, "eg_module_state");
 }
 
-/* ---- loading and saving -------------------------------------------------------------------- */
-
-static eg_status load(eg_module *m, const eg_tensors *source, const eg_load_options *given, const char *op)
-{
-    eg_load_options o;
-    eg__options(&o, sizeof o, given);
-    if (!source) {
-        return eg__null_argument(op, "source");
-    }
-    eg_tensors *own = collect(m, true, op);
-    if (!own) {
-        return eg__why();
-    }
-    eg_status st = eg__tensors_assign(op, own, source, o.allow_missing, o.allow_unexpected);
-    eg_tensors_free(own);
-    return st;
-}
-
-eg_status eg_module_load_state_with(eg_module *m, const eg_tensors *source, const eg_load_options *options)
-{
-    return load(m, source, options, "eg_module_load_state");
-}
-
-eg_status eg_module_load_with(eg_module *m, const char *path, const eg_load_options *options)
-{
-    static const char op[] = "eg_module_load";
-    if (!m || !path) {
-        return eg__null_argument(op, m ? "path" : "m");
-    }
-    eg_tensors *file = eg_safetensors_load(path);
-    eg_status st = file ? load(m, file, options, op) : eg__why();
-    eg_tensors_free(file);
-    return st;
-}
+/* ---- saving -------------------------------------------------------------------------------- */
 
 eg_status eg_module_save(eg_module *m, const char *path)
 {
@@ -144,7 +110,7 @@ eg_status eg_module_save(eg_module *m, const char *path)
     if (!path) {
         return eg__null_argument(op, "path");
     }
-    eg_tensors *own = collect(m, true, op);
+    eg_tensors *own = eg__module_tensors(m, true, op);
     eg_status st = own ? eg_safetensors_save(own, path) : eg__why();
     eg_tensors_free(own);
     return st;

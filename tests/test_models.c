@@ -210,6 +210,7 @@ EGT(nets_refuse)
     EGT_REFUSED(eg_nasnet_new((eg_nasnet_size)3), EG_EINVAL, "3");
     EGT_REFUSED(eg_pnasnet_new(EG_NASNET_CIFAR), EG_EINVAL, "mobile");
     EGT_REFUSED(eg_efficientnet_new(8), EG_EINVAL, "B8");
+    EGT_REFUSED(eg_efficientnet_lite_new(5), EG_EINVAL, "Lite5");
     EGT_REFUSED(eg_convnext_new((eg_convnext_size)-1), EG_EINVAL, "-1");
     EGT_REFUSED(eg_vit_new((eg_vit_size)9), EG_EINVAL, "9");
     EGT_REFUSED(eg_lenet_new(.classes = -2), EG_EINVAL, "-2 classes");

@@ -18,7 +18,7 @@ static eg_tensor *photo(int channels, int height, int width)
 
 EGT(recipes_by_name)
 {
-    EGT_CHECK(eg_preprocess_count() == 6);
+    EGT_CHECK(eg_preprocess_count() == 7);
     for (int i = 0; i < eg_preprocess_count(); i++) {
         eg_preprocess_info info = eg_preprocess_at(i);
         EGT_STR(eg_preprocess_find(info.name).name, info.name);
@@ -33,7 +33,7 @@ EGT(recipes_by_name)
         }
     }
     EGT_REFUSED(eg_preprocess_find("vg"), EG_EINDEX, "inception, vgg, cifarnet");
-    EGT_REFUSED(eg_preprocess_at(6), EG_EINDEX, "6");
+    EGT_REFUSED(eg_preprocess_at(7), EG_EINDEX, "7");
     EGT_CHECK(!eg_preprocess_at(-1).name);
     eg_clear_error();
 }

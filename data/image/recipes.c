@@ -84,16 +84,25 @@ static void change_colours(eg__preparation *p, eg__dice *dice, order by)
 
 /* ---- inception, cnn_benchmarks --------------------------------------------------------------------- */
 
-static eg_status distort(eg__preparation *p, eg__filter filter)
+static eg_status distort_with(eg__preparation *p, eg__filter filter, eg_distorted_box_options o)
 {
     int64_t box[4];
-    eg_distorted_box_options o = {.size = sizeof o, .boxes = p->o.boxes, .or_image = true};
-    memcpy(o.area, p->o.area, sizeof o.area);
+    o.size = sizeof o;
+    o.boxes = p->o.boxes;
+    o.or_image = true;
+    if (p->o.area[0] != 0 || p->o.area[1] != 0) {
+        memcpy(o.area, p->o.area, sizeof o.area);
+    }
     eg_status st = eg_image_distorted_box_with(p->rows, p->columns, box, &o);
     if (!st) {
         whole_of(p, box, filter);
     }
     return st;
+}
+
+static eg_status distort(eg__preparation *p, eg__filter filter)
+{
+    return distort_with(p, filter, (eg_distorted_box_options){.size = 0});
 }
 
 static eg_status train_inception(eg__preparation *p)
@@ -254,6 +263,31 @@ static eg_status evaluate_torch(eg__preparation *p)
     return st;
 }
 
+/* ---- efficientnet_lite ----------------------------------------------------------------------------- */
+
+/* The middle of the shorter side that leaves an eighth, of what an image would be resized to, around. */
+static eg_status evaluate_lite(eg__preparation *p)
+{
+    double side = (double)eg__max(p->view.height, p->view.width);
+    float share = (float)(side / (side + rint(side / 7)));
+    int64_t middle = eg__max((int64_t)(share * (float)eg__min(p->rows, p->columns)), 1);
+    whole_of(p, (int64_t[4]){(p->rows - middle + 1) / 2, (p->columns - middle + 1) / 2, middle, middle}, EG__CUBIC);
+    return EG_OK;
+}
+
+/* Where no attempt came to a part, what is evaluated. */
+static eg_status train_lite(eg__preparation *p)
+{
+    const eg_distorted_box_options o = {.ratio = {3.0 / 4, 4.0 / 3}, .area = {0.08, 1}, .attempts = 10};
+    eg_status st = distort_with(p, EG__CUBIC, o);
+    eg__dice dice = dice_of(p);
+    if (!st && p->view.box[2] == p->rows && p->view.box[3] == p->columns) {
+        st = evaluate_lite(p);
+    }
+    p->view.after = mirrored(p, &dice);
+    return st;
+}
+
 /* ---- the table ------------------------------------------------------------------------------------- */
 
 #define ALL(x)  \
@@ -299,5 +333,11 @@ const eg__recipe eg__recipes[] = {
      .std = ALL(127.5),
      .unit = 1.0 / 255,
      .limited = true},
+    {.info = {"efficientnet_lite", "tensorflow/tpu", 224, 3},
+     .train = train_lite,
+     .evaluate = evaluate_lite,
+     .mean = ALL(127),
+     .std = ALL(128),
+     .unit = 1},
 };
 const int eg__recipe_count = EG__COUNT(eg__recipes);

@@ -38,7 +38,7 @@ static eg_tensors *open_file(const eg_run *run, const options *o)
         return NULL;
     }
     eg_run_say((eg_run *)run, "weights of %s", path.text);
-    return eg_safetensors_load(path.text);
+    return eg_tensors_open(path.text);
 }
 
 /* Whether a name begins with one of those between commas. */
@@ -53,18 +53,17 @@ static bool is_excluded(const char *scopes, const char *name)
     return false;
 }
 
-/* A name of the net as the file has it: what --prefix_map says the other way round. Whether it is another. */
-static bool rename_back(const char *map, const char *name, char *to, size_t size)
+/* A name of the net as the file has it: what --prefix_map says the other way round. */
+static void rename_back(const char *map, const char *name, char *to, size_t size)
 {
     for (const char *at = map; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         size_t old = strcspn(at, ":,"), length = at[old] == ':' ? strcspn(at + old + 1, ",") : 0;
         if (at[old] == ':' && strncmp(name, at + old + 1, length) == 0) {
             snprintf(to, size, "%.*s%s", (int)old, at, name + length);
-            return true;
+            return;
         }
     }
     snprintf(to, size, "%s", name);
-    return false;
 }
 
 /* A tensor of the file: of a module's, or of the net in a checkpoint. */
@@ -95,7 +94,7 @@ typedef struct source {
     bool renamed; /* then texts say what was called how */
 } source;
 
-/* Through the map where more of the net is found that way: weights as TF-Slim and torchvision publish them. */
+/* Through the map where more of the net is found that way: weights as others publish them. */
 static source open_source(const eg_run *run, const options *o, const eg_tensors *state)
 {
     eg_tensors *file = open_file(run, o);
@@ -108,87 +107,58 @@ static source open_source(const eg_run *run, const options *o, const eg_tensors 
     return (source){better ? renamed : file, better};
 }
 
-/* Adds what the file has for one tensor of the net; what became of it, in words. NULL after a failure. */
-static const char *add(const options *o, const source *from, const char *name, const eg_tensor *mine, eg_tensors *taken,
-                       char *theirs, size_t size)
-{
-    bool renamed = rename_back(o->prefix_map, name, theirs, size) || from->renamed;
-    eg_tensor *found = find(from->tensors, theirs);
-    if (found && from->renamed) {
-        snprintf(theirs, size, "%s", eg_tensors_text(from->tensors, theirs));
-    }
-    if (is_excluded(o->checkpoint_exclude_scopes, name)) {
-        return "excluded";
-    }
-    if (!found) {
-        return "not there";
-    }
-    if (eg_numel(found) != eg_numel(mine) || eg_ndim(found) != eg_ndim(mine)) {
-        eg_failf(EG_ESHAPE, op,
-                 "%s has %lld numbers in the file and %lld in the net; --checkpoint_exclude_scopes leaves it out", name,
-                 (long long)eg_numel(found), (long long)eg_numel(mine));
-        return NULL;
-    }
-    return eg_tensors_set(taken, name, found) ? NULL : renamed ? "renamed" : "restored";
-}
-
-static eg_status take(eg_run *run, const options *o, const eg_tensors *state, const source *from, eg_tensors *taken)
+/* What the file has of the net, under the net's names, with a text that is the file's. */
+static eg_status take(const options *o, const eg_tensors *state, const source *from, eg_tensors *taken)
 {
     eg_status st = EG_OK;
-    int64_t counts[2] = {0, 0};
     for (int64_t i = 0; i < eg_tensors_count(state) && !st; i++) {
-        const eg_tensor *mine = eg_tensors_at(state, i);
         const char *name = eg_tensors_name(state, i);
-        if (!eg_is_parameter(mine) && !o->restore_statistics) {
-            continue;
-        }
         char theirs[400];
-        const char *fate = add(o, from, name, mine, taken, theirs, sizeof theirs);
-        st = fate ? EG_OK : eg_last_error()->code;
-        bool renamed = fate && strcmp(fate, "renamed") == 0, there = renamed || (fate && strcmp(fate, "restored") == 0);
-        counts[there]++;
-        if (fate) {
-            eg_run_say(run, "%c %-9s %s%s%s", there ? '*' : ' ', fate, name, renamed ? " from " : "",
-                       renamed ? theirs : "");
+        rename_back(o->prefix_map, name, theirs, sizeof theirs);
+        eg_tensor *found = is_excluded(o->checkpoint_exclude_scopes, name) ? NULL : find(from->tensors, theirs);
+        if (found) {
+            const char *before = from->renamed ? eg_tensors_text(from->tensors, theirs) : theirs;
+            st = eg_tensors_set(taken, name, found);
+            st = st ? st : eg_tensors_set_text(taken, name, before);
         }
     }
-    if (!st) {
-        eg_run_say(run, "%lld tensors restored, %lld as they were made", (long long)counts[1], (long long)counts[0]);
+    return st || eg_tensors_count(taken) ? st : eg_fail(EG_EFORMAT, op, "the file has none of the net's weights");
+}
+
+/* All of the file that the net has, or what learns alone, tells what became of it. */
+static eg_status restore(eg_run *run, const options *o, eg_module *net, eg_load_options how)
+{
+    eg_load_report *report = NULL;
+    eg_tensors *taken = eg_tensors_new(), *state = eg_module_state(net);
+    source from = open_source(run, o, state);
+    eg_status st = from.tensors && taken && state ? take(o, state, &from, taken) : eg_last_error()->code;
+    how.size = sizeof how;
+    how.report = &report;
+    st = st ? st : eg_module_load_state_with(net, taken, &how);
+    if (report) {
+        eg_load_report_print(stdout, report);
     }
-    return st || counts[1] ? st : eg_fail(EG_EFORMAT, op, "the file has none of the net's weights");
+    eg_load_report_free(report);
+    eg_tensors_free(from.tensors);
+    eg_tensors_free(taken);
+    eg_tensors_free(state);
+    return st;
 }
 
 eg_status restore_weights(eg_run *run, const options *o, eg_module *net)
 {
-    eg_tensors *taken = eg_tensors_new(), *state = eg_module_state(net);
-    source from = open_source(run, o, state);
-    eg_status st = from.tensors && taken && state ? take(run, o, state, &from, taken) : eg_last_error()->code;
-    st = st ? st : eg_module_load_state(net, taken, .allow_missing = true);
-    eg_tensors_free(from.tensors);
-    eg_tensors_free(taken);
-    eg_tensors_free(state);
+    const eg_load_options how = {.allow_missing = true, .trainable_only = !o->restore_statistics};
+    eg_status st = restore(run, o, net, how);
+    if (st == EG_ESHAPE) {
+        const eg_error why = *eg_last_error();
+        return eg_failf(st, op, "%s; --checkpoint_exclude_scopes leaves it out", why.message);
+    }
     return st;
 }
 
 eg_status restore_all(eg_run *run, const options *o, eg_module *net)
 {
     options all = *o;
-    all.restore_statistics = true;
     all.prefix_map = all.checkpoint_exclude_scopes = NULL;
-    eg_tensors *taken = eg_tensors_new(), *state = eg_module_state(net);
-    source from = open_source(run, &all, state);
-    eg_status st = from.tensors && taken && state ? EG_OK : eg_last_error()->code;
-    for (int64_t i = 0; i < eg_tensors_count(state) && !st; i++) {
-        eg_tensor *found = find(from.tensors, eg_tensors_name(state, i));
-        st = found ? eg_tensors_set(taken, eg_tensors_name(state, i), found) : EG_OK;
-    }
-    if (!st && from.renamed) {
-        eg_run_say(run, "renamed: %s from %s and so on", eg_tensors_name(from.tensors, 0),
-                   eg_tensors_text(from.tensors, eg_tensors_name(from.tensors, 0)));
-    }
-    st = st ? st : eg_module_load_state(net, taken); /* names what is missing */
-    eg_tensors_free(state);
-    eg_tensors_free(from.tensors);
-    eg_tensors_free(taken);
-    return st;
+    return restore(run, &all, net, (eg_load_options){.allow_missing = false}); /* names what is missing */
 }

@@ -6,8 +6,8 @@
 
 /* Puts weights of a file, a checkpoint's or a module's, into the net: those that learn (with --restore_statistics all)
  * and are in the file under their name, or under one that --prefix_map makes of it, unless
- * --checkpoint_exclude_scopes leaves them out. Files with the names of TF-Slim or torchvision, which the net's map
- * knows (eg_model_info), are taken through it. Says of each what became of it. EG_ESHAPE for one of another shape;
+ * --checkpoint_exclude_scopes leaves them out. Files with names of others that the net's map knows
+ * (eg_model_info) are taken through it. Prints a table of what became of which. EG_ESHAPE for one of another shape;
  * EG_EFORMAT if not a single one is there. */
 eg_status restore_weights(eg_run *run, const options *o, eg_module *net);
 

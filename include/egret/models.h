@@ -23,7 +23,7 @@ typedef struct eg_model_info {
     int64_t channels;          /* of them */
     int64_t classes;           /* outputs where .classes is not given */
     int64_t parameters;        /* that learn, with these */
-    const char *names;         /* map for eg_tensors_renamed: weights that TF-Slim or torchvision have; NULL: none */
+    const char *names;         /* map for eg_tensors_renamed: weights that others have (docs/models.md); NULL: none */
     bool aux;                  /* has auxiliary logits, unless .no_aux */
     bool sided;                /* has weights that depend on the images' side, and takes .side */
 } eg_model_info;

@@ -90,8 +90,8 @@ eg_shape golden_shape(const golden_case *c, const char *key);
  * caller's to free, the tensors belong to the file. Fails the running test if it cannot. */
 int golden_load(const char *family, eg_tensors **file, golden_case **cases);
 
-/* What TF-Slim or torchvision publish of a net, by their names: tensors of the right shapes without values, for the
- * caller to free. NULL if names.txt.gz has nothing of the kind. */
+/* What TF-Slim, torchvision or others publish of a net, by their names: tensors of the right shapes without values, for
+ * the caller to free. NULL if names.txt.gz has nothing of the kind. */
 eg_tensors *golden_names(const char *net, const char *whose);
 
 #endif

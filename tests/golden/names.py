@@ -2,12 +2,14 @@
 
     python3 names.py [--out DIR]
 
-Of each net a line "= NET WHOSE", then a line "NAME SIZE ..." for each tensor. torchvision's are those of its own nets;
-TF-Slim's come from slim_names.py. Needs PyTorch and torchvision."""
+Of each net a line "= NET WHOSE", then a line "NAME SIZE ..." for each tensor. torchvision's are those of its own nets,
+as are those of the package efficientnet_lite_pytorch; TF-Slim's come from slim_names.py. Needs PyTorch, torchvision and
+that package."""
 import argparse
 import gzip
 import os
 
+import efficientnet_lite_pytorch
 import torch
 import torchvision
 
@@ -25,13 +27,22 @@ TORCHVISION = {
 def torchvision_rows(name):
     with torch.device("meta"):
         net = getattr(torchvision.models, name)()
+    return rows_of(net)
+
+
+def lite_rows(i):
+    return rows_of(efficientnet_lite_pytorch.EfficientNet.from_name(f"efficientnet-lite{i}"))
+
+
+def rows_of(net):
     return [(key, value.shape) for key, value in net.state_dict().items()]
 
 
 def text():
     lines = []
     for whose, nets in (("TF-Slim", {name: make().rows for name, make in slim_names.NETS.items()}),
-                        ("torchvision", {name: torchvision_rows(theirs) for name, theirs in TORCHVISION.items()})):
+                        ("torchvision", {name: torchvision_rows(theirs) for name, theirs in TORCHVISION.items()}),
+                        ("efficientnet_lite_pytorch", {f"efficientnet_lite{i}": lite_rows(i) for i in range(5)})):
         for name, rows in nets.items():
             lines += [f"= {name} {whose}"] + [" ".join([key, *map(str, shape)]) for key, shape in rows]
     return "".join(line + "\n" for line in lines)

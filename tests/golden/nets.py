@@ -53,6 +53,7 @@ PLAIN = Style(None, bias=True)
 INCEPTION = Style(1 - .9997, scale=False)
 RESNET = Style(1 - .997, 1e-5)
 MOBILE_V1, MOBILE_V2 = Style(1 - .9997, act=F.relu6), Style(1 - .997, act=F.relu6)
+LITE = Style(.01, act=F.relu6)
 NASNET, NASNET_CIFAR = Style(1 - .9997), Style(.1, 1e-5)
 UNET = Style(.01, bias=True)
 
@@ -329,11 +330,23 @@ def mobilenet_v2(width):
     net = Tower(MOBILE_V2, 3, f"3/2:{wide(32)}")
     for expand, c, units, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
                                      (6, 160, 3, 2), (6, 320, 1, 1)):
-        for i in range(units):
-            channels, out, s = net.channels, wide(c), 1 if i else stride
-            body = Tower(MOBILE_V2, channels, f"1:{expand * channels}" if expand > 1 else "")
-            body.words(f"deep3/{s} 1:{out}-")
-            net.put(Of(operator.add, body, nn.Identity()) if s == 1 and channels == out else body, out)
+        inverted_residuals(net, expand, 3, wide(c), units, stride)
+    return net.words("1:1280").head()
+
+
+def inverted_residuals(net, expand, kernel, out, units, stride):
+    for i in range(units):
+        channels, s = net.channels, 1 if i else stride
+        body = Tower(net.style, channels, f"1:{expand * channels}" if expand > 1 else "")
+        body.words(f"deep{kernel}/{s} 1:{out}-")
+        net.put(Of(operator.add, body, nn.Identity()) if s == 1 and channels == out else body, out)
+
+
+def efficientnet_lite0():
+    net = Tower(LITE, 3, "3/2:32")
+    for row in ((1, 3, 16, 1, 1), (6, 3, 24, 2, 2), (6, 5, 40, 2, 2), (6, 3, 80, 3, 2), (6, 5, 112, 3, 1),
+                (6, 5, 192, 4, 2), (6, 3, 320, 1, 1)):
+        inverted_residuals(net, *row)
     return net.words("1:1280").head()
 
 
@@ -499,7 +512,8 @@ NETS = {  # side of the images, the net
     "pnasnet_mobile": (96, lambda: NasNet(NASNET, 54, 9, "3/2v:32-", progresses=True)),
     "resnet_cifar_20": (32, lambda: cifar_resnet(False)), "resnet_cifar_v2_20": (32, lambda: cifar_resnet(True)),
     "resnet18": (64, zoo("resnet18")), "resnet50": (64, zoo("resnet50")),
-    "efficientnet_b0": (96, zoo("efficientnet_b0")), "convnext_tiny": (64, zoo("convnext_tiny")),
+    "efficientnet_b0": (96, zoo("efficientnet_b0")), "efficientnet_lite0": (96, efficientnet_lite0),
+    "convnext_tiny": (64, zoo("convnext_tiny")),
     "vit_b_16": (224, zoo("vit_b_16")), "unet": (64, UNet),
 }
 AUXILIARY = "inception_v3", "inception_v4", "inception_resnet_v2", "nasnet_cifar", "nasnet_mobile", "pnasnet_mobile"

@@ -21,9 +21,12 @@
  *     cnn_benchmarks  inception's box, mirrored, resized; all four   resized so that both sides     x / 127.5 - 1
  *                     colours in one of two orders (tensorflow/      are 1.145 of what is wanted,
  *                     benchmarks, tf_cnn_benchmarks)                 the middle
+ *     efficientnet_   a distorted box of 0.08..1, resized            a square in the middle, 7/8    (x - 127) / 128
+ *     lite            bicubic, mirrored (tensorflow/tpu, models/     of the shorter side, resized
+ *                     official/efficientnet)                         bicubic
  *
  * Mirrored: with probability 1/2. Colours change as eg_image_tf_brightness and its neighbours do it. All but torch
- * resize as TensorFlow 1 does: bilinear, output pixel o at o in / out, without antialias. */
+ * resize as TensorFlow 1 does: output pixel o at o in / out, without antialias; bilinear where nothing else is said. */
 #ifndef EGRET_DATA_PREPROCESS_H
 #define EGRET_DATA_PREPROCESS_H
 
@@ -65,7 +68,7 @@ typedef struct eg_preprocess_options {
     bool no_flip;       /* nothing is mirrored */
     int64_t place;      /* in the batch, from 1: orders of colours and ways of resizing take turns; 0: they are drawn */
     eg_tensor *boxes;   /* objects of which a box must show some, as in eg_image_distorted_box; none: the image */
-    double area[2];     /* share of the image in a box, from..to; zeros: 0.05..1, torch: 0.08..1 */
+    double area[2];     /* share of the image in a box, from..to; zeros: 0.05..1 or, torch and lite, 0.08..1 */
     double centre;      /* inception: share of each side that is evaluated; 0: 0.875 */
     int64_t shorter[2]; /* what the shorter side is resized to, vgg: from..to, for evaluation the first; zeros:
                            256..512 for 224 pixels, others in proportion */

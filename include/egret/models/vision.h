@@ -114,6 +114,10 @@ EG_API eg_module *eg_pnasnet_new_with(eg_nasnet_size of, const eg_model_options 
 /* Tan and Le 2019, B0 to B7. 224 x 224 to 600 x 600. */
 EG_API eg_module *eg_efficientnet_new_with(int b, const eg_model_options *options);
 #define eg_efficientnet_new(...) EG_MODEL_OF_(eg_efficientnet_new_with, __VA_ARGS__, )
+/* EfficientNet-Lite (Liu 2020), 0 to 4: for machines that have little but whole numbers, without gates and with relu6;
+ * stem and head are no wider in the larger ones. Padded as TensorFlow does. 224 x 224 to 300 x 300. */
+EG_API eg_module *eg_efficientnet_lite_new_with(int lite, const eg_model_options *options);
+#define eg_efficientnet_lite_new(...) EG_MODEL_OF_(eg_efficientnet_lite_new_with, __VA_ARGS__, )
 
 typedef enum eg_convnext_size {
     EG_CONVNEXT_TINY,

@@ -77,16 +77,63 @@ EG_API eg_tensors *eg_module_state(eg_module *m);
  * leaves the modes as they were. A module that was not reached has no shape. */
 EG_API eg_status eg_summary(FILE *stream, eg_module *m, eg_tensor *x);
 
+/* ---- loading ----------------------------------------------------------------------------- */
+
+/* What became of a member, or of a tensor that is for no member. */
+typedef enum eg_load_fate {
+    EG_LOAD_LOADED,
+    EG_LOAD_CONVERTED,   /* loaded, from another float dtype */
+    EG_LOAD_OTHER_SHAPE, /* does not fit */
+    EG_LOAD_OTHER_DTYPE, /* does not fit: not both are floats */
+    EG_LOAD_MISSING,     /* the source does not have it */
+    EG_LOAD_PASSED_OVER, /* the source has it, but it does not learn (.trainable_only) */
+    EG_LOAD_LEFT_OVER,   /* of the source, and nobody's */
+} eg_load_fate;
+
+/* What a report says of one of them. Members come in their order, then what is passed or left over. */
+typedef struct eg_load_row {
+    const char *name; /* the member's; of what is left over its own, without the prefix */
+    const char *from; /* what the source calls it, or what eg_tensors_renamed had it from; NULL: missing */
+    eg_load_fate fate;
+    eg_shape shape, from_shape; /* here and there, of what there is */
+    eg_dtype dtype, from_dtype;
+} eg_load_row;
+
+/* Of one loading, in the state the source and the module were in then. */
+typedef struct eg_load_report eg_load_report;
+/* NULL is fine. */
+EG_API void eg_load_report_free(eg_load_report *report);
+/* How many rows there are, and the i-th; outside 0..count-1 EG_EINDEX, and `name` is NULL. Its texts are the report's.
+ */
+EG_API int64_t eg_load_report_count(const eg_load_report *report);
+EG_API eg_load_row eg_load_report_at(const eg_load_report *report, int64_t i);
+/* How many have this fate. */
+EG_API int64_t eg_load_report_of(const eg_load_report *report, eg_load_fate fate);
+/* Whether it came to loading; if it was refused, fates are what they would have been. */
+EG_API bool eg_load_report_done(const eg_load_report *report);
+/* A table: under each fate how many have it, and the first of them with what there is to say of them. */
+EG_API eg_status eg_load_report_print(FILE *stream, const eg_load_report *report);
+
 /* What loading may leave out. Zero-initialised: names must agree on both sides. */
 typedef struct eg_load_options {
     size_t size;
     bool allow_missing;    /* members the source does not have keep their values */
     bool allow_unexpected; /* tensors of the source that are nobody's are ignored */
+    bool trainable_only;   /* only what eg_module_parameters lists; what the source has for other members is ignored */
+    bool skip_shape;       /* members whose shape is another keep their values */
+    const char *prefix;    /* of the names in the source that count, in front of the members'; NULL: all count */
+    eg_load_report **report; /* gets what became of each, also of a refusal, for the caller to free; NULL where there
+                                was nothing to report or no memory for it */
 } eg_load_options;
 
 /* Writes the source's tensors over the members of the same names, converted between float dtypes where they
  * differ. EG_EFORMAT names what is missing or unexpected, EG_ESHAPE or EG_EDTYPE what does not fit;
- * EG_ESTATE while an open tape follows a parameter. After a refusal nothing has changed. */
+ * EG_ESTATE while an open tape follows a parameter. After a refusal nothing has changed.
+ *
+ *     eg_load_report *report;
+ *     eg_module_load_state(net, map, .allow_missing = true, .skip_shape = true, .report = &report);
+ *     eg_load_report_print(stdout, report);
+ *     eg_load_report_free(report); */
 EG_API eg_status eg_module_load_state_with(eg_module *m, const eg_tensors *source, const eg_load_options *options);
 #define eg_module_load_state(...) EG_MODULE_LOAD_STATE_(__VA_ARGS__, )
 #define EG_MODULE_LOAD_STATE_(m, source, ...) \
