@@ -1,0 +1,219 @@
+/* fast_style.c - a net learns to paint any photo in the manner of one painting, in one pass (Johnson, Alahi, Fei-Fei
+ * 2016). */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "look.h"
+#include "painter.h"
+#include "pictures.h"
+
+enum { SHOWN = 4 };
+
+typedef struct options {
+    look_options look;
+    const char *style, *model;
+    int64_t side, style_side, drawn;
+    double lr, width;
+    bool paint;
+} options;
+
+/* ---- photos ------------------------------------------------------------------------------------------ */
+
+typedef struct photos {
+    glob_t files;
+    int64_t side, drawn;
+} photos;
+
+static void free_photos(void *given)
+{
+    globfree(&((photos *)given)->files);
+    free(given);
+}
+
+static eg_status find_photos(photos *p, const char *folder)
+{
+    int found = glob(eg_path_in(folder, "*.jpg").text, 0, NULL, &p->files);
+    int deeper = glob(eg_path_in(folder, "*/*.jpg").text, found ? 0 : GLOB_APPEND, NULL, &p->files);
+    p->drawn = 0;
+    return !found || !deeper ? EG_OK : eg_failf(EG_EIO, "fast_style", "%.200s has neither *.jpg nor */*.jpg", folder);
+}
+
+static photos *photos_open(eg_run *run, const options *o)
+{
+    const eg_run_settings *s = eg_run_settings_of(run);
+    photos *p = calloc(1, sizeof *p);
+    if (!p) {
+        eg_fail(EG_ENOMEM, "fast_style", "out of memory");
+    }
+    if (eg_run_own(run, p, free_photos)) {
+        return NULL;
+    }
+    p->side = s->smoke ? 32 : o->side;
+    p->drawn = s->smoke ? 8 : o->drawn;
+    return s->data && eg_run_heed(run, find_photos(p, s->data)) ? NULL : p;
+}
+
+/* A square canvas out of the middle. */
+static eg_status read_photo(int64_t index, eg_tensor **sample, int *n, void *user)
+{
+    const photos *p = user;
+    eg_tensor *photo =
+        p->drawn ? picture_draw_scene(p->side, p->side, index) : eg_image_load(p->files.gl_pathv[index], .channels = 3);
+    int64_t h = eg_size(photo, 1), w = eg_size(photo, 2), shorter = h < w ? h : w;
+    photo = eg_image_resize(eg_image_center_crop(photo, shorter, shorter), p->side, p->side, .antialias = true);
+    sample[0] = eg_select(picture_to_canvas(photo), 0, 0);
+    *n = 1;
+    return sample[0] ? EG_OK : eg_last_error()->code;
+}
+
+static eg_dataset *photos_dataset(const photos *p, const eg_run_settings *s)
+{
+    if (!p) {
+        return NULL;
+    }
+    int64_t count = p->drawn ? p->drawn : (int64_t)p->files.gl_pathc;
+    eg_dataset *d = eg_dataset_from(read_photo, count, (void *)p, NULL);
+    d = eg_dataset_shuffle(d, count, .seed = (uint64_t)s->seed);
+    return eg_dataset_prefetch(eg_dataset_batch(d, s->batch, .drop_last = true), 2);
+}
+
+/* ---- learning ---------------------------------------------------------------------------------------- */
+
+/* What is painted is to look like the style, and to have what the photo has where it is. */
+static eg_tensor *loss(eg_module *painter, eg_tensor *const *sample, eg_metrics *m, void *user)
+{
+    look_losses l = look_compare(user, eg_module_forward(painter, sample[0]), look_content(user, sample[0]));
+    eg_metrics_mean(m, "style", l.style);
+    eg_metrics_mean(m, "content", l.content);
+    return l.total;
+}
+
+static look *look_at_style(eg_run *run, const options *o)
+{
+    int64_t side = eg_run_settings_of(run)->smoke ? 32 : o->style_side;
+    look *l = look_open(run, &o->look);
+    EG_SCOPE {
+        eg_tensor *style = o->style ? picture_load(o->style, side) : picture_draw_paint(side * 3 / 4, side);
+        eg_run_heed(run, style ? EG_OK : eg_last_error()->code);
+        eg_run_picture(run, "style", style);
+        EG_RUN_COMPUTES(run)
+        {
+            if (!eg_run_status(run)) {
+                eg_run_heed(run, look_like(l, eg_run_here(run, picture_to_canvas(style))));
+            }
+        }
+    }
+    return l;
+}
+
+/* Photos above, and what the painter makes of them below. */
+static eg_tensor *sheet(eg_run *run, eg_module *painter, eg_dataset *train)
+{
+    eg_tensor *cells[2 * SHOWN], *made = NULL;
+    EG_RUN_EACH(sample, run, train)
+    {
+        int64_t n = eg_size(sample[0], 0) < SHOWN ? eg_size(sample[0], 0) : SHOWN;
+        for (int64_t i = 0; i < n; i++) {
+            eg_tensor *photo = eg_slice(sample[0], 0, i, i + 1, 1);
+            cells[i] = picture_of_canvas(photo);
+            cells[n + i] = picture_of_canvas(eg_module_forward(painter, photo));
+        }
+        made = eg_keep(eg_draw_grid(eg_stack(cells, 2 * (int)n, 0), .columns = (int)n));
+        break;
+    }
+    return eg_scope_adopt(made);
+}
+
+static eg_status learn(eg_run *run, const options *o, eg_module *painter)
+{
+    const eg_run_settings *s = eg_run_settings_of(run);
+    eg_dataset *train = eg_run_train_on(run, photos_dataset(photos_open(run, o), s));
+    look *l = look_at_style(run, o);
+    eg_optim *adam =
+        eg_run_optim(run, "adam", painter ? eg_adam_new(eg_module_parameters(painter), .lr = o->lr) : NULL);
+    if (eg_fit(run, painter, adam, loss, train, .user = l)) {
+        return eg_run_status(run);
+    }
+    eg_run_heed(run, eg_module_save(painter, eg_run_path(run, "painter.safetensors").text));
+    EG_SCOPE {
+        eg_run_picture(run, "painted", sheet(run, painter, train));
+    }
+    eg_run_say(run, "%.2f steps/s", eg_run_speed(run));
+    eg_run_plot(run, "loss.png", "Losses", "loss");
+    return eg_run_check_fell(run, "loss", 0.95);
+}
+
+/* ---- painting ---------------------------------------------------------------------------------------- */
+
+/* "a/b.jpg" to "b-painted.png". */
+static void name_of(const char *path, char *name, size_t size)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    int length = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
+    snprintf(name, size, "%.*s-painted.png", length < 200 ? length : 200, base);
+}
+
+static void paint_file(eg_run *run, eg_module *painter, const char *path, int64_t side)
+{
+    char name[256];
+    name_of(path, name, sizeof name);
+    EG_SCOPE {
+        eg_tensor *photo = picture_load(path, side), *made = NULL;
+        EG_RUN_COMPUTES(run)
+        {
+            int64_t h = eg_size(photo, 1) / 4 * 4, w = eg_size(photo, 2) / 4 * 4; /* what the painter can take */
+            photo = eg_image_crop_or_pad(photo, h > 8 ? h : 8, w > 8 ? w : 8);
+            made = picture_of_canvas(eg_module_forward(painter, eg_run_here(run, picture_to_canvas(photo))));
+        }
+        eg_run_heed(run, made ? eg_png_save(made, eg_run_path(run, name).text) : eg_last_error()->code);
+    }
+    if (!eg_run_status(run)) {
+        eg_run_say(run, "%s", eg_run_path(run, name).text);
+    }
+}
+
+static eg_status work(eg_run *run, void *user)
+{
+    const options *o = user;
+    int count;
+    char *const *files = eg_run_operands(run, &count);
+    if (o->paint != (count > 0)) {
+        return eg_run_refuse(run,
+                             o->paint ? "--paint needs a FILE" : "what is to be done with %.200s? --paint paints it",
+                             count ? files[0] : "");
+    }
+    eg_module *painter =
+        eg_run_module(run, "painter", painter_new(eg_run_settings_of(run)->smoke ? o->width / 4 : o->width));
+    if (!o->paint) {
+        return learn(run, o, painter);
+    }
+    eg_run_heed(run, !painter ? EG_OK : o->model ? eg_module_load(painter, o->model) : eg_run_restore(run, NULL));
+    for (int i = 0; i < count && !eg_run_status(run); i++) {
+        paint_file(run, painter, files[i], o->style_side);
+    }
+    return eg_run_status(run);
+}
+
+int main(int argc, char **argv)
+{
+    options o;
+    const eg_flag flags[] = {
+        EG_FLAG_TEXT("style", &o.style, NULL, "FILE", "the painting; without it paint is drawn"),
+        EG_FLAG_INTEGER("side", &o.side, "256", 32, 4096, "of the squares it learns from, a multiple of 4"),
+        EG_FLAG_INTEGER("size", &o.style_side, "512", 32, 8192, "of the longer side of the painting, and of FILEs"),
+        EG_FLAG_INTEGER("drawn", &o.drawn, "1000", 4, 1000000, "photos to draw per epoch where there are no files"),
+        EG_FLAG_REAL("width", &o.width, "1", 0.03125, 4, "channels, as a share of the published 32 to 128"),
+        EG_FLAG_REAL("lr", &o.lr, "1e-3", 1e-9, 10, "learning rate"),
+        EG_FLAG_SWITCH("paint", &o.paint, "paint each FILE with what was learned, into --out"),
+        EG_FLAG_TEXT("model", &o.model, NULL, "FILE",
+                     "painter for --paint; without it that of the latest checkpoint in --out"),
+        LOOK_FLAGS(&o.look),
+    };
+    return eg_run_main(argc, argv, work, &o, .name = "fast_style",
+                       .about = "Learns to paint photos in the manner of one painting.", .flags = flags,
+                       .flag_count = EG_FLAG_COUNT(flags), .epochs = 2, .batch = 4, .smoke_batch = 2, .operand = "FILE",
+                       .most_operands = 10000,
+                       .data = "folder with photos, *.jpg or */*.jpg; without it landscapes are drawn");
+}
