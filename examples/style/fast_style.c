@@ -90,19 +90,21 @@ static eg_tensor *loss(eg_module *painter, eg_tensor *const *sample, eg_metrics 
     return l.total;
 }
 
-static look *look_at_style(eg_run *run, const options *o)
+static eg_tensor *find_style(eg_run *run, const options *o)
 {
     int64_t side = eg_run_settings_of(run)->smoke ? 32 : o->style_side;
+    eg_tensor *style = o->style ? picture_load(o->style, side) : picture_draw_paint(side * 3 / 4, side);
+    eg_run_heed(run, style ? EG_OK : eg_last_error()->code);
+    return style;
+}
+
+static look *look_at(eg_run *run, const options *o, eg_tensor *style)
+{
     look *l = look_open(run, &o->look);
-    EG_SCOPE {
-        eg_tensor *style = o->style ? picture_load(o->style, side) : picture_draw_paint(side * 3 / 4, side);
-        eg_run_heed(run, style ? EG_OK : eg_last_error()->code);
-        eg_run_picture(run, "style", style);
-        EG_RUN_COMPUTES(run)
-        {
-            if (!eg_run_status(run)) {
-                eg_run_heed(run, look_like(l, eg_run_here(run, picture_to_canvas(style))));
-            }
+    EG_RUN_COMPUTES(run)
+    {
+        if (!eg_run_status(run)) {
+            eg_run_heed(run, look_like(l, eg_run_here(run, picture_to_canvas(style))));
         }
     }
     return l;
@@ -130,16 +132,16 @@ static eg_status learn(eg_run *run, const options *o, eg_module *painter)
 {
     const eg_run_settings *s = eg_run_settings_of(run);
     eg_dataset *train = eg_run_train_on(run, photos_dataset(photos_open(run, o), s));
-    look *l = look_at_style(run, o);
+    eg_tensor *style = find_style(run, o);
+    look *l = look_at(run, o, style);
     eg_optim *adam =
         eg_run_optim(run, "adam", painter ? eg_adam_new(eg_module_parameters(painter), .lr = o->lr) : NULL);
     if (eg_fit(run, painter, adam, loss, train, .user = l)) {
         return eg_run_status(run);
     }
     eg_run_heed(run, eg_module_save(painter, eg_run_path(run, "painter.safetensors").text));
-    EG_SCOPE {
-        eg_run_picture(run, "painted", sheet(run, painter, train));
-    }
+    eg_run_picture(run, "style", style);
+    eg_run_picture(run, "painted", sheet(run, painter, train));
     eg_run_say(run, "%.2f steps/s", eg_run_speed(run));
     eg_run_plot(run, "loss.png", "Losses", "loss");
     return eg_run_check_fell(run, "loss", 0.95);
@@ -184,14 +186,20 @@ static eg_status work(eg_run *run, void *user)
                              o->paint ? "--paint needs a FILE" : "what is to be done with %.200s? --paint paints it",
                              count ? files[0] : "");
     }
+    if (o->side % 4) {
+        return eg_run_refuse(run, "--side is a multiple of 4, not %lld", (long long)o->side);
+    }
     eg_module *painter =
         eg_run_module(run, "painter", painter_new(eg_run_settings_of(run)->smoke ? o->width / 4 : o->width));
-    if (!o->paint) {
-        return learn(run, o, painter);
+    if (o->paint) {
+        eg_run_heed(run, !painter ? EG_OK : o->model ? eg_module_load(painter, o->model) : eg_run_restore(run, NULL));
+        for (int i = 0; i < count && !eg_run_status(run); i++) {
+            paint_file(run, painter, files[i], o->style_side);
+        }
+        return eg_run_status(run);
     }
-    eg_run_heed(run, !painter ? EG_OK : o->model ? eg_module_load(painter, o->model) : eg_run_restore(run, NULL));
-    for (int i = 0; i < count && !eg_run_status(run); i++) {
-        paint_file(run, painter, files[i], o->style_side);
+    EG_SCOPE {
+        learn(run, o, painter);
     }
     return eg_run_status(run);
 }

@@ -26,7 +26,7 @@ eg_tensor *picture_load(const char *path, int64_t side)
 
 eg_tensor *picture_load_first(const char *folder, const char *pattern, int64_t side)
 {
-    glob_t found;
+    glob_t found = {.gl_pathc = 0};
     eg_tensor *picture = NULL;
     if (glob(eg_path_in(folder, pattern).text, 0, NULL, &found) == 0) {
         picture = picture_load(found.gl_pathv[0], side);
