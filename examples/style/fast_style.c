@@ -1,12 +1,11 @@
 /* fast_style.c - a net learns to paint any photo in the manner of one painting, in one pass (Johnson, Alahi, Fei-Fei
  * 2016). */
-#include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "look.h"
 #include "painter.h"
+#include "photos.h"
 #include "pictures.h"
 
 enum { SHOWN = 4 };
@@ -18,66 +17,6 @@ typedef struct options {
     double lr, width;
     bool paint;
 } options;
-
-/* ---- photos ------------------------------------------------------------------------------------------ */
-
-typedef struct photos {
-    glob_t files;
-    int64_t side, drawn;
-} photos;
-
-static void free_photos(void *given)
-{
-    globfree(&((photos *)given)->files);
-    free(given);
-}
-
-static eg_status find_photos(photos *p, const char *folder)
-{
-    int found = glob(eg_path_in(folder, "*.jpg").text, 0, NULL, &p->files);
-    int deeper = glob(eg_path_in(folder, "*/*.jpg").text, found ? 0 : GLOB_APPEND, NULL, &p->files);
-    p->drawn = 0;
-    return !found || !deeper ? EG_OK : eg_failf(EG_EIO, "fast_style", "%.200s has neither *.jpg nor */*.jpg", folder);
-}
-
-static photos *photos_open(eg_run *run, const options *o)
-{
-    const eg_run_settings *s = eg_run_settings_of(run);
-    photos *p = calloc(1, sizeof *p);
-    if (!p) {
-        eg_fail(EG_ENOMEM, "fast_style", "out of memory");
-    }
-    if (eg_run_own(run, p, free_photos)) {
-        return NULL;
-    }
-    p->side = s->smoke ? 32 : o->side;
-    p->drawn = s->smoke ? 8 : o->drawn;
-    return s->data && eg_run_heed(run, find_photos(p, s->data)) ? NULL : p;
-}
-
-/* A square canvas out of the middle. */
-static eg_status read_photo(int64_t index, eg_tensor **sample, int *n, void *user)
-{
-    const photos *p = user;
-    eg_tensor *photo =
-        p->drawn ? picture_draw_scene(p->side, p->side, index) : eg_image_load(p->files.gl_pathv[index], .channels = 3);
-    int64_t h = eg_size(photo, 1), w = eg_size(photo, 2), shorter = h < w ? h : w;
-    photo = eg_image_resize(eg_image_center_crop(photo, shorter, shorter), p->side, p->side, .antialias = true);
-    sample[0] = eg_select(picture_to_canvas(photo), 0, 0);
-    *n = 1;
-    return sample[0] ? EG_OK : eg_last_error()->code;
-}
-
-static eg_dataset *photos_dataset(const photos *p, const eg_run_settings *s)
-{
-    if (!p) {
-        return NULL;
-    }
-    int64_t count = p->drawn ? p->drawn : (int64_t)p->files.gl_pathc;
-    eg_dataset *d = eg_dataset_from(read_photo, count, (void *)p, NULL);
-    d = eg_dataset_shuffle(d, count, .seed = (uint64_t)s->seed);
-    return eg_dataset_prefetch(eg_dataset_batch(d, s->batch, .drop_last = true), 2);
-}
 
 /* ---- learning ---------------------------------------------------------------------------------------- */
 
@@ -131,7 +70,7 @@ static eg_tensor *sheet(eg_run *run, eg_module *painter, eg_dataset *train)
 static eg_status learn(eg_run *run, const options *o, eg_module *painter)
 {
     const eg_run_settings *s = eg_run_settings_of(run);
-    eg_dataset *train = eg_run_train_on(run, photos_dataset(photos_open(run, o), s));
+    eg_dataset *train = eg_run_train_on(run, photos_dataset(run, s->smoke ? 32 : o->side, s->smoke ? 8 : o->drawn));
     eg_tensor *style = find_style(run, o);
     look *l = look_at(run, o, style);
     eg_optim *adam =
