@@ -40,11 +40,10 @@ static eg_tensor *find_style(eg_run *run, const options *o)
 static look *look_at(eg_run *run, const options *o, eg_tensor *style)
 {
     look *l = look_open(run, &o->look);
+    eg_tensor *canvas = eg_run_status(run) ? NULL : eg_run_here(run, picture_to_canvas(style));
     EG_RUN_COMPUTES(run)
     {
-        if (!eg_run_status(run)) {
-            eg_run_heed(run, look_like(l, eg_run_here(run, picture_to_canvas(style))));
-        }
+        eg_run_heed(run, eg_run_status(run) ? EG_OK : look_like(l, canvas));
     }
     return l;
 }
@@ -102,11 +101,12 @@ static void paint_file(eg_run *run, eg_module *painter, const char *path, int64_
     name_of(path, name, sizeof name);
     EG_SCOPE {
         eg_tensor *photo = picture_load(path, side), *made = NULL;
+        int64_t h = eg_size(photo, 1) / 4 * 4, w = eg_size(photo, 2) / 4 * 4; /* what the painter can take */
+        photo = eg_image_crop_or_pad(photo, h > 8 ? h : 8, w > 8 ? w : 8);
+        eg_tensor *canvas = eg_run_here(run, picture_to_canvas(photo));
         EG_RUN_COMPUTES(run)
         {
-            int64_t h = eg_size(photo, 1) / 4 * 4, w = eg_size(photo, 2) / 4 * 4; /* what the painter can take */
-            photo = eg_image_crop_or_pad(photo, h > 8 ? h : 8, w > 8 ? w : 8);
-            made = picture_of_canvas(eg_module_forward(painter, eg_run_here(run, picture_to_canvas(photo))));
+            made = picture_of_canvas(eg_module_forward(painter, canvas));
         }
         eg_run_heed(run, made ? eg_png_save(made, eg_run_path(run, name).text) : eg_last_error()->code);
     }

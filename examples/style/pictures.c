@@ -142,11 +142,11 @@ eg_tensor *picture_draw_paint(int64_t height, int64_t width)
 
 /* ---- canvases ---------------------------------------------------------------------------------------- */
 
-/* B, G, R. */
-static eg_tensor *means(void)
+/* Of B, G, R, where the canvas is. */
+static eg_tensor *means_for(const eg_tensor *canvas)
 {
-    static const double of[] = {CANVAS_BLUE, CANVAS_GREEN, CANVAS_RED};
-    return eg_from_values(EG_SHAPE(3, 1, 1), EG_F32, of);
+    static const double means[] = {CANVAS_BLUE, CANVAS_GREEN, CANVAS_RED};
+    return eg_to(eg_from_values(EG_SHAPE(3, 1, 1), EG_F32, means), eg_device_of(canvas));
 }
 
 eg_tensor *picture_to_canvas(eg_tensor *picture)
@@ -156,13 +156,13 @@ eg_tensor *picture_to_canvas(eg_tensor *picture)
 
 eg_tensor *picture_of_canvas(eg_tensor *canvas)
 {
-    eg_tensor *shown = eg_flip(eg_add(eg_cast(eg_select(canvas, 0, 0), EG_F32), means()), EG_AXES(0));
+    eg_tensor *shown = eg_flip(eg_add(eg_cast(eg_select(canvas, 0, 0), EG_F32), means_for(canvas)), EG_AXES(0));
     return eg_image_to_u8(eg_mul_scalar(eg_to(shown, eg_cpu()), 1 / 255.0));
 }
 
 eg_status canvas_clip(eg_tensor *canvas)
 {
-    eg_tensor *low = eg_neg(means());
+    eg_tensor *low = eg_neg(means_for(canvas));
     return eg_minimum_(eg_maximum_(canvas, low), eg_add_scalar(low, 255)) ? EG_OK : eg_last_error()->code;
 }
 

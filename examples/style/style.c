@@ -42,10 +42,10 @@ static eg_tensor *find(painting *p, const char *path, const char *pattern, int64
 
 static void look_at_both(painting *p)
 {
+    eg_tensor *style = eg_run_here(p->run, picture_to_canvas(p->style));
+    p->canvas = eg_run_here(p->run, picture_to_canvas(p->from));
     EG_RUN_COMPUTES(p->run)
     {
-        eg_tensor *style = eg_run_here(p->run, picture_to_canvas(p->style));
-        p->canvas = eg_run_here(p->run, picture_to_canvas(p->from));
         p->content = look_content(p->look, p->canvas);
         eg_run_heed(p->run, p->content ? look_like(p->look, style) : eg_last_error()->code);
     }
