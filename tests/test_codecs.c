@@ -71,9 +71,8 @@ static bool utf8proc(void)
 
 static bool zlib(void)
 {
-    static const uint8_t archive_of_none[22] = {'P', 'K', 5, 6}, packed[] = {0x1f, 0x8b, 8, 0};
-    egt_write(egt_path("none.npz"), archive_of_none, sizeof archive_of_none);
-    EGT_CHECK(!eg_npz_load(egt_path("none.npz")) && egt_said(EG_ENOKERNEL, "zlib"));
+    static const uint8_t packed[] = {0x1f, 0x8b, 8, 0};
+    EGT_CHECK(!eg_npz_load("tests/fuzz/corpus/archives/two.npz") && egt_said(EG_ENOKERNEL, "zlib"));
     egt_write(egt_path("packed.gz"), packed, sizeof packed);
     EGT_CHECK(!eg_idx_read(egt_path("packed.gz")) && egt_said(EG_ENOKERNEL, "zlib"));
     return eg_tfrecord_writer_new(egt_path("records"), .compression = EG_COMPRESSION_ZLIB);

@@ -16,6 +16,8 @@ EGT(published_values)
     EGT_EQ(eg__crc32c(0, ones, 32), 0x62a8ab43u);
     EGT_EQ(eg__crc32c(0, up, 32), 0x46dd794eu);
     EGT_EQ(eg__crc32c(0, NULL, 0), 0);
+    EGT_EQ(eg__crc32(0, "123456789", 9), 0xcbf43926u);
+    EGT_EQ(eg__crc32(eg__crc32(0, "1", 1), "23456789", 8), 0xcbf43926u);
 }
 
 EGT(pieces_and_places_do_not_matter)

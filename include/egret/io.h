@@ -1,4 +1,4 @@
-/* io.h - tensors in files: named tensors, safetensors, npy.
+/* io.h - tensors in files: named tensors, safetensors, npy, npz.
  *
  * Readers check everything a file says against its size before they ask for memory, and never ask
  * for more than the file holds; what is malformed is EG_EFORMAT with the place of the fault in
@@ -186,6 +186,13 @@ EG_API eg_tensor *eg_npy_load(const char *path);
 EG_API eg_tensor *eg_npy_parse(const void *data, size_t bytes);
 /* Writes format version 1, little-endian, row-major. */
 EG_API eg_status eg_npy_save(const eg_tensor *t, const char *path);
+
+/* The arrays of an npz file (numpy.savez, numpy.savez_compressed) by name, without ".npy", all read at once; the caller
+ * frees it with eg_tensors_free. EG_EFORMAT: damaged (CRC-32), encrypted, split, packed by other than deflate, sizes
+ * that deflate cannot reach, members that share bytes, a name twice or with "..", a directory that tells another story
+ * than the members, arrays of more bytes than eg_unpack_limit allows: 2^28, or 32 times those of the file. */
+EG_API eg_tensors *eg_npz_load(const char *path);
+EG_API eg_tensors *eg_npz_parse(const void *data, size_t bytes);
 
 EG_END_DECLS
 

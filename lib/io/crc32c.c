@@ -5,16 +5,18 @@
 
 enum { SLICES = 8 };
 
-static uint32_t table[SLICES][256];
+/* [k][b]: what the byte b does to the remainder with k bytes of zeros behind it. */
+typedef uint32_t crc_table[SLICES][256];
+
+static crc_table castagnoli, ethernet;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* table[k][b]: what the byte b does to the remainder with k bytes of zeros behind it. */
-static void make_table(void)
+static void make_table(crc_table table, uint32_t polynomial)
 {
     for (uint32_t b = 0; b < 256; b++) {
         uint32_t r = b;
         for (int bit = 0; bit < 8; bit++) {
-            r = r >> 1 ^ (r & 1 ? 0x82f63b78u : 0);
+            r = r >> 1 ^ (r & 1 ? polynomial : 0);
         }
         table[0][b] = r;
     }
@@ -26,10 +28,15 @@ static void make_table(void)
     }
 }
 
-uint32_t eg__crc32c(uint32_t crc, const void *data, size_t bytes)
+static void make_tables(void)
+{
+    make_table(castagnoli, 0x82f63b78u);
+    make_table(ethernet, 0xedb88320u);
+}
+
+static uint32_t checksum(const crc_table table, uint32_t crc, const void *data, size_t bytes)
 {
     const uint8_t *p = data;
-    pthread_once(&once, make_table);
     crc = ~crc;
     for (; bytes >= SLICES; bytes -= SLICES, p += SLICES) {
         crc = table[7][p[0] ^ (crc & 255)] ^ table[6][p[1] ^ (crc >> 8 & 255)] ^ table[5][p[2] ^ (crc >> 16 & 255)] ^
@@ -39,4 +46,16 @@ uint32_t eg__crc32c(uint32_t crc, const void *data, size_t bytes)
         crc = crc >> 8 ^ table[0][*p ^ (crc & 255)];
     }
     return ~crc;
+}
+
+uint32_t eg__crc32c(uint32_t crc, const void *data, size_t bytes)
+{
+    pthread_once(&once, make_tables);
+    return checksum(castagnoli, crc, data, bytes);
+}
+
+uint32_t eg__crc32(uint32_t crc, const void *data, size_t bytes)
+{
+    pthread_once(&once, make_tables);
+    return checksum(ethernet, crc, data, bytes);
 }

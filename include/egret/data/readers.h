@@ -145,21 +145,13 @@ EG_API eg_dataset *eg_ndjson_new(const char *pattern, const eg_json_field *field
  * together. */
 EG_API eg_tensor *eg_strokes(eg_tensor *values, eg_tensor *lengths);
 
-/* ---- sounds and arrays ---------------------------------------------------------------------- */
+/* ---- sounds --------------------------------------------------------------------------------- */
 
 /* A WAV file as f32 [channels, frames] of -1..1 (integers divided by 2^(bits - 1); floats are taken
  * as they are, beyond that too), through libsndfile; rate: frames a second. EG_EFORMAT: not
  * RIFF/WAVE, no channel, no rate, chunks that leave the file, a coding libsndfile does not know. */
 EG_API eg_tensor *eg_wav_load(const char *path, int64_t *rate);
 EG_API eg_tensor *eg_wav_parse(const void *data, size_t bytes, int64_t *rate);
-
-/* The arrays of an npz file (numpy.savez, numpy.savez_compressed) by name, without ".npy"; the caller frees
- * it with eg_tensors_free. EG_EFORMAT: damaged (CRC-32), encrypted, split, of zip's 64-bit form,
- * packed by other than deflate, sizes that deflate cannot reach, a name twice or with "..", a
- * directory that tells another story than the members, arrays of more bytes than eg_unpack_limit allows
- * (io.h): 2^28, or 32 times those of the file. */
-EG_API eg_tensors *eg_npz_load(const char *path);
-EG_API eg_tensors *eg_npz_parse(const void *data, size_t bytes);
 
 EG_END_DECLS
 
