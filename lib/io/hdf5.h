@@ -1,0 +1,39 @@
+/* hdf5.h - the parts of HDF5's reader, and for formats that have such files inside. */
+#ifndef EGRET_HDF5_H
+#define EGRET_HDF5_H
+
+#include "lib/io/backing.h"
+
+#ifdef EG_HAVE_HDF5
+#include "lib/io/hdf5_file.h"
+
+/* PLACED: its elements lie row-major in the file. SMALL: in its header. UNWRITTEN: it has none, and all are what it is
+ * filled with. */
+typedef enum eg__hdf5_kind { EG__HDF5_PLACED, EG__HDF5_SMALL, EG__HDF5_CHUNKED, EG__HDF5_UNWRITTEN } eg__hdf5_kind;
+
+/* A dataset of numbers. */
+typedef struct eg__hdf5_entry {
+    haddr_t object;
+    eg__hdf5_kind kind;
+    int64_t at; /* of what is PLACED, in the source */
+    eg__element element;
+    bool swapped; /* it is big-endian */
+    eg_shape shape;
+    eg_tensor_about about;
+} eg__hdf5_entry;
+
+/* What a dataset is, checked against the file; *numbers: whether it is of numbers at all. It opens no other file. */
+eg_status eg__hdf5_describe(const eg__hdf5 *h, hid_t dataset, const char *name, eg__hdf5_entry *e, bool *numbers);
+/* Reads an entry's elements, as they lie there, into a block of e->about.bytes. */
+eg_status eg__hdf5_read(const eg__hdf5 *h, hid_t dataset, const eg__hdf5_entry *e, void *to);
+eg_status eg__hdf5_read_chunks(const eg__hdf5 *h, hid_t dataset, hid_t properties, const eg__hdf5_entry *e, void *to);
+
+/* Attributes of the group `name` that are texts or lists of texts, as texts of the map; *bytes: of all texts so far. */
+eg_status eg__hdf5_texts(const eg__hdf5 *h, hid_t group, const char *name, eg_tensors *map, int64_t *bytes);
+#endif
+
+/* The tensors of an HDF5 file that is a part of the backing, which it has from now on; `format` as eg_tensors_format
+ * gives it. */
+eg_tensors *eg__hdf5_open(eg__backing *b, int64_t at, int64_t size, const char *format);
+
+#endif

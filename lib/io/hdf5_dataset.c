@@ -1,0 +1,281 @@
+/* hdf5_dataset.c - what a dataset of HDF5 is, and its elements. libhdf5 says where they lie and how they are packed;
+ * they are read and unpacked here, within what the file can have. */
+#include "lib/io/hdf5.h"
+
+#ifdef EG_HAVE_HDF5
+
+#define FUNCTIONS(X)              \
+    X(H5Dget_create_plist)        \
+    X(H5Dget_offset)              \
+    X(H5Dget_space)               \
+    X(H5Dget_type)                \
+    X(H5Dread)                    \
+    X(H5Pclose)                   \
+    X(H5Pget_chunk)               \
+    X(H5Pget_chunk_opts)          \
+    X(H5Pget_external_count)      \
+    X(H5Pget_fill_value)          \
+    X(H5Pget_filter2)             \
+    X(H5Pget_layout)              \
+    X(H5Pget_nfilters)            \
+    X(H5Sclose)                   \
+    X(H5Sget_simple_extent_dims)  \
+    X(H5Sget_simple_extent_ndims) \
+    X(H5Sget_simple_extent_type)  \
+    X(H5Tclose)                   \
+    X(H5Tget_class)               \
+    X(H5Tget_ebias)               \
+    X(H5Tget_fields)              \
+    X(H5Tget_member_index)        \
+    X(H5Tget_member_value)        \
+    X(H5Tget_nmembers)            \
+    X(H5Tget_norm)                \
+    X(H5Tget_offset)              \
+    X(H5Tget_order)               \
+    X(H5Tget_precision)           \
+    X(H5Tget_sign)                \
+    X(H5Tget_size)
+EG__HDF5(lib, FUNCTIONS);
+
+/* ---- types ----------------------------------------------------------------------------------------- */
+
+static eg__element integer_of(hid_t type, size_t bytes)
+{
+    static const eg__element elements[2][9] = {
+        {[1] = EG__U8, [2] = EG__U16, [4] = EG__U32, [8] = EG__U64},
+        {[1] = EG__I8, [2] = EG__I16, [4] = EG__I32, [8] = EG__I64},
+    };
+    const bool known = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+    return known ? elements[lib.H5Tget_sign(type) == H5T_SGN_2][bytes] : EG__ELEMENTS;
+}
+
+/* Exponents and fractions as IEEE 754 has them, and bfloat16. */
+static eg__element float_of(hid_t type, size_t bytes)
+{
+    static const struct {
+        eg__element element;
+        size_t bytes, exponent, fraction, bias;
+    } forms[] = {
+        {EG__F16, 2, 5, 10, 15},
+        {EG__BF16, 2, 8, 7, 127},
+        {EG__F32, 4, 8, 23, 127},
+        {EG__F64, 8, 11, 52, 1023},
+    };
+    size_t sign, exponent, exponent_bits, fraction, fraction_bits;
+    if (lib.H5Tget_fields(type, &sign, &exponent, &exponent_bits, &fraction, &fraction_bits) < 0 || fraction ||
+        exponent != fraction_bits || sign != 8 * bytes - 1 || lib.H5Tget_norm(type) != H5T_NORM_IMPLIED) {
+        return EG__ELEMENTS;
+    }
+    for (int i = 0; i < EG__COUNT(forms); i++) {
+        if (forms[i].bytes == bytes && forms[i].exponent == exponent_bits && forms[i].fraction == fraction_bits &&
+            forms[i].bias == lib.H5Tget_ebias(type)) {
+            return forms[i].element;
+        }
+    }
+    return EG__ELEMENTS;
+}
+
+/* As h5py writes it: FALSE is 0, TRUE is 1, and there is no other. */
+static bool is_bool(hid_t type)
+{
+    static const char *const names[] = {"FALSE", "TRUE"};
+    bool same = lib.H5Tget_size(type) == 1 && lib.H5Tget_nmembers(type) == 2;
+    for (int i = 0; same && i < 2; i++) {
+        const int at = lib.H5Tget_member_index(type, names[i]);
+        uint8_t value = 2;
+        same = at >= 0 && lib.H5Tget_member_value(type, (unsigned)at, &value) >= 0 && value == i;
+    }
+    return same;
+}
+
+/* EG__ELEMENTS: it is no number, or of a form that none has. */
+static eg__element element_of(hid_t type, bool *swapped)
+{
+    const H5T_class_t kind = lib.H5Tget_class(type);
+    const size_t bytes = lib.H5Tget_size(type);
+    *swapped = false;
+    if (kind == H5T_ENUM) {
+        return is_bool(type) ? EG__BOOL : EG__ELEMENTS;
+    }
+    if ((kind != H5T_INTEGER && kind != H5T_FLOAT) || lib.H5Tget_offset(type) ||
+        lib.H5Tget_precision(type) != 8 * bytes) {
+        return EG__ELEMENTS;
+    }
+    const H5T_order_t order = lib.H5Tget_order(type);
+    *swapped = bytes > 1 && order == H5T_ORDER_BE;
+    if (bytes > 1 && order != H5T_ORDER_BE && order != H5T_ORDER_LE) {
+        return EG__ELEMENTS;
+    }
+    return kind == H5T_INTEGER ? integer_of(type, bytes) : float_of(type, bytes);
+}
+
+/* ---- shapes and places ------------------------------------------------------------------------------ */
+
+/* *numbers is false for a dataset that has no elements, not even none. */
+static eg_status read_shape(const eg__hdf5 *h, hid_t space, const char *name, eg_shape *shape, bool *numbers)
+{
+    hsize_t size[H5S_MAX_RANK];
+    const H5S_class_t kind = lib.H5Sget_simple_extent_type(space);
+    const int ndim = kind == H5S_SIMPLE ? lib.H5Sget_simple_extent_ndims(space) : 0;
+    *numbers = kind == H5S_SIMPLE || kind == H5S_SCALAR;
+    *shape = (eg_shape){0};
+    if (ndim < 0 || ndim > EG_MAX_DIMS || (ndim && lib.H5Sget_simple_extent_dims(space, size, NULL) != ndim)) {
+        return eg__hdf5_bad(h, "more axes than a tensor has, or unreadable ones, has", name);
+    }
+    for (int d = 0; d < ndim; d++) {
+        if (size[d] > INT64_MAX) {
+            return eg__hdf5_bad(h, "a size beyond 2^63 - 1 has", name);
+        }
+        shape->dim[d] = (int64_t)size[d];
+    }
+    shape->ndim = ndim;
+    return EG_OK;
+}
+
+/* Chunks must be indexed in the file, so it has some bytes for each; all of them together are what is unpacked. */
+static eg_status check_chunks(const eg__hdf5 *h, hid_t properties, const char *name, const eg__hdf5_entry *e)
+{
+    hsize_t chunk[EG_MAX_DIMS];
+    unsigned options = 0;
+    const int ndim = e->shape.ndim, filters = lib.H5Pget_nfilters(properties);
+    if (ndim < 1 || lib.H5Pget_chunk(properties, ndim, chunk) != ndim ||
+        lib.H5Pget_chunk_opts(properties, &options) < 0 || options) {
+        return eg__hdf5_bad(h, "unknown chunks has", name);
+    }
+    unsigned seen = 0;
+    for (int i = 0; i < filters; i++) {
+        size_t none = 0;
+        unsigned flags;
+        const H5Z_filter_t f = lib.H5Pget_filter2(properties, (unsigned)i, &flags, &none, NULL, 0, NULL, NULL);
+        if ((f != H5Z_FILTER_DEFLATE && f != H5Z_FILTER_SHUFFLE) || seen >> f & 1) {
+            return eg__hdf5_bad(h, "packed by other than deflate and shuffle is", name);
+        }
+        seen |= 1u << f;
+    }
+    int64_t count = 1, bytes = eg__element_bits(e->element) / 8;
+    bool fits = true;
+    for (int d = 0; d < ndim && fits; d++) {
+        fits =
+            chunk[d] && chunk[d] <= INT64_MAX && !__builtin_mul_overflow(bytes, (int64_t)chunk[d], &bytes) &&
+            !__builtin_mul_overflow(count, e->shape.dim[d] ? (e->shape.dim[d] - 1) / (int64_t)chunk[d] + 1 : 0, &count);
+    }
+    if (!fits || count > h->size / 8 || __builtin_mul_overflow(count, bytes, &bytes)) {
+        return eg__hdf5_bad(h, "more or larger chunks than the file can have has", name);
+    }
+    return eg__source_unpacks(h->source, h->at, name, bytes);
+}
+
+static eg_status check_place(const eg__hdf5 *h, hid_t dataset, hid_t properties, const char *name, eg__hdf5_entry *e)
+{
+    const int64_t bytes = e->about.bytes;
+    switch (lib.H5Pget_layout(properties)) {
+    case H5D_CONTIGUOUS: {
+        const haddr_t at = lib.H5Dget_offset(dataset);
+        e->kind = at == HADDR_UNDEF ? EG__HDF5_UNWRITTEN : EG__HDF5_PLACED;
+        if (e->kind == EG__HDF5_UNWRITTEN) {
+            return eg__source_unpacks(h->source, h->at, name, bytes);
+        }
+        e->at = h->at + (int64_t)at;
+        return at > (haddr_t)h->size || bytes > h->size - (int64_t)at
+                   ? eg__hdf5_bad(h, "the file ends before the elements of", name)
+                   : EG_OK;
+    }
+    case H5D_COMPACT:
+        e->kind = EG__HDF5_SMALL;
+        return bytes > h->size ? eg__hdf5_bad(h, "the file ends before the elements of", name) : EG_OK;
+    case H5D_CHUNKED:
+        e->kind = EG__HDF5_CHUNKED;
+        return check_chunks(h, properties, name, e);
+    default:
+        return eg__hdf5_bad(h, "no known layout has", name);
+    }
+}
+
+/* To ask a dataset of parts of others for its shape would open their files. */
+static bool elsewhere(hid_t properties)
+{
+    return lib.H5Pget_layout(properties) == H5D_VIRTUAL || lib.H5Pget_external_count(properties) != 0;
+}
+
+eg_status eg__hdf5_describe(const eg__hdf5 *h, hid_t dataset, const char *name, eg__hdf5_entry *e, bool *numbers)
+{
+    eg_status st = eg__library_open(&lib_library, h->source->op);
+    if (st) {
+        return st;
+    }
+    hid_t space = -1;
+    const hid_t type = lib.H5Dget_type(dataset), properties = lib.H5Dget_create_plist(dataset);
+    *numbers = false;
+    if (type < 0 || properties < 0) {
+        st = eg__hdf5_bad(h, "libhdf5 does not read", name);
+    } else if (elsewhere(properties)) {
+        st = eg__hdf5_bad(h, "other files, which are not opened, have the elements of", name);
+    } else {
+        e->element = element_of(type, &e->swapped);
+    }
+    if (!st && e->element != EG__ELEMENTS && (space = lib.H5Dget_space(dataset)) < 0) {
+        st = eg__hdf5_bad(h, "libhdf5 does not read the shape of", name);
+    }
+    if (!st && space >= 0) {
+        st = read_shape(h, space, name, &e->shape, numbers);
+    }
+    if (!st && *numbers && eg__element_about(h->source->op, e->element, &e->shape, &e->about)) {
+        st = eg__hdf5_bad(h, "no tensor can be of the shape of", name);
+    }
+    st = st || !*numbers ? st : check_place(h, dataset, properties, name, e);
+    if (space >= 0) {
+        lib.H5Sclose(space);
+    }
+    if (properties >= 0) {
+        lib.H5Pclose(properties);
+    }
+    if (type >= 0) {
+        lib.H5Tclose(type);
+    }
+    return st;
+}
+
+/* ---- elements ---------------------------------------------------------------------------------------- */
+
+/* With zeros where the file leaves it open. */
+static bool fill(hid_t properties, hid_t type, const eg__hdf5_entry *e, char *to)
+{
+    char value[8] = {0};
+    const size_t bytes = (size_t)eg__element_bits(e->element) / 8;
+    if (lib.H5Tget_size(type) != bytes) {
+        return false;
+    }
+    lib.H5Pget_fill_value(properties, type, value);
+    for (int64_t i = 0; i < e->about.bytes; i += (int64_t)bytes) {
+        memcpy(to + i, value, bytes);
+    }
+    return true;
+}
+
+eg_status eg__hdf5_read(const eg__hdf5 *h, hid_t dataset, const eg__hdf5_entry *e, void *to)
+{
+    if (e->kind == EG__HDF5_PLACED || !e->about.bytes) {
+        return eg__source_read(h->source, e->at, to, e->about.bytes);
+    }
+    /* Of the file's type, so that nothing is converted. */
+    const hid_t type = lib.H5Dget_type(dataset), properties = lib.H5Dget_create_plist(dataset);
+    bool done = type >= 0 && properties >= 0;
+    if (done && e->kind == EG__HDF5_SMALL) {
+        done = lib.H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0;
+    } else if (done) {
+        done = fill(properties, type, e, to);
+    }
+    eg_status st = done ? EG_OK : eg__hdf5_bad(h, "libhdf5 does not read from", h->source->name);
+    if (!st && e->kind == EG__HDF5_CHUNKED) {
+        st = eg__hdf5_read_chunks(h, dataset, properties, e, to);
+    }
+    if (properties >= 0) {
+        lib.H5Pclose(properties);
+    }
+    if (type >= 0) {
+        lib.H5Tclose(type);
+    }
+    return st;
+}
+
+#endif
