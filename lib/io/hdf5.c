@@ -46,7 +46,7 @@ typedef struct walker {
     uint32_t nseen, cseen;
     soft_link *soft;
     uint32_t nsoft, csoft;
-    int64_t texts; /* their bytes */
+    eg__hdf5_room texts;
 } walker;
 
 static eg_status no_memory(const walker *w, size_t bytes)
@@ -117,9 +117,9 @@ static eg_status add_dataset(walker *w, hid_t dataset, haddr_t at)
 
 static herr_t visit(hid_t group, const char *name, const H5L_info_t *link, void *user);
 
-static eg_status walk_group(walker *w, hid_t group)
+static eg_status walk_group(walker *w, hid_t group, haddr_t at)
 {
-    eg_status st = eg__hdf5_texts(&w->h, group, w->path, w->map, &w->texts);
+    eg_status st = eg__hdf5_texts(&w->h, at, w->path, w->map, &w->texts);
     if (!st && w->depth == MOST_DEPTH) {
         st = eg__hdf5_bad(&w->h, "groups in more than 64 others, as", w->path);
     }
@@ -141,7 +141,7 @@ static eg_status follow(walker *w, haddr_t at)
         st = add_dataset(w, object, at);
     } else if (type == H5I_GROUP) {
         st = see(w, at, &first);
-        st = st || !first ? st : walk_group(w, object);
+        st = st || !first ? st : walk_group(w, object, at);
     }
     if (object >= 0) {
         lib.H5Oclose(object);
@@ -237,7 +237,7 @@ static eg_status walk(walker *w)
         st = eg__hdf5_bad(&w->h, "libhdf5 does not open the root of", w->h.source->name);
     }
     st = st ? st : see(w, about.addr, &first);
-    st = st ? st : walk_group(w, root);
+    st = st ? st : walk_group(w, root, about.addr);
     if (root >= 0) {
         lib.H5Oclose(root);
     }

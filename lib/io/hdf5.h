@@ -28,8 +28,23 @@ eg_status eg__hdf5_describe(const eg__hdf5 *h, hid_t dataset, const char *name, 
 eg_status eg__hdf5_read(const eg__hdf5 *h, hid_t dataset, const eg__hdf5_entry *e, void *to);
 eg_status eg__hdf5_read_chunks(const eg__hdf5 *h, hid_t dataset, hid_t properties, const eg__hdf5_entry *e, void *to);
 
-/* Attributes of the group `name` that are texts or lists of texts, as texts of the map; *bytes: of all texts so far. */
-eg_status eg__hdf5_texts(const eg__hdf5 *h, hid_t group, const char *name, eg_tensors *map, int64_t *bytes);
+/* What texts took so far. */
+typedef struct eg__hdf5_room {
+    int64_t bytes, steps;
+} eg__hdf5_room;
+
+/* Attributes of the group `name`, whose header is at `group`, that are texts or lists of texts, as texts of the map. */
+eg_status eg__hdf5_texts(const eg__hdf5 *h, haddr_t group, const char *name, eg_tensors *map, eg__hdf5_room *room);
+
+/* Little-endian. */
+static inline uint64_t eg__hdf5_number(const uint8_t *p, int bytes)
+{
+    uint64_t v = 0;
+    while (bytes-- > 0) {
+        v = v << 8 | p[bytes];
+    }
+    return v;
+}
 #endif
 
 /* The tensors of an HDF5 file that is a part of the backing, which it has from now on; `format` as eg_tensors_format

@@ -1,4 +1,5 @@
-/* hdf5_texts.c - attributes of HDF5's groups that are texts. */
+/* hdf5_texts.c - attributes of HDF5's groups that are texts, read without libhdf5, which believes what they say of
+ * their lengths (HDF5 File Format Specification 3.0: IV.A.1 headers, IV.A.2.m attributes, III.E global heaps). */
 #include "lib/io/hdf5.h"
 
 #ifdef EG_HAVE_HDF5
@@ -7,161 +8,262 @@
 
 #include "lib/io/buffer.h"
 
-#define FUNCTIONS(X)                \
-    X(H5Aclose)                     \
-    X(H5Aget_space)                 \
-    X(H5Aget_storage_size)          \
-    X(H5Aget_type)                  \
-    X(H5Aiterate2)                  \
-    X(H5Aopen)                      \
-    X(H5Aread)                      \
-    X(H5Dvlen_reclaim)              \
-    X(H5Sclose)                     \
-    X(H5Sget_simple_extent_npoints) \
-    X(H5T_C_S1_g)                   \
-    X(H5Tclose)                     \
-    X(H5Tcopy)                      \
-    X(H5Tget_class)                 \
-    X(H5Tget_cset)                  \
-    X(H5Tget_size)                  \
-    X(H5Tis_variable_str)           \
-    X(H5Tset_cset)                  \
-    X(H5Tset_size)
-EG__HDF5(lib, FUNCTIONS);
+enum {
+    MOST_BLOCKS = 64, /* of a header */
+    MOST_KEY = 2048,
+    MOST_STEPS = 1 << 20, /* from object to object in heaps */
+    ATTRIBUTE = 12,
+    CONTINUATION = 16,
+    STRING = 3, /* classes of types */
+    VARIABLE = 9,
+    DESCRIPTOR = 16, /* of a text of its own length: length, heap, number */
+};
 
-/* Of one group, so that finding each by its name stays cheap; and of a name with its group's. */
-enum { MOST = 1024, MOST_KEY = 2048 };
-
-typedef struct texts {
+typedef struct header {
     const eg__hdf5 *h;
-    hid_t group;
-    const char *name; /* of the group; "" of the root */
+    const char *group;
     eg_tensors *map;
-    int64_t *bytes;
+    eg__hdf5_room *room;
+    struct {
+        int64_t at, size;
+    } block[MOST_BLOCKS];
     int count;
-    eg_status st;
-} texts;
+    int version, head; /* bytes in front of a message */
+} header;
 
-static void put_line(eg__buffer *b, int64_t i, const char *s, size_t n)
+/* A message of a header. */
+typedef struct bytes {
+    const uint8_t *p;
+    int64_t n;
+} bytes;
+
+typedef struct attribute {
+    char name[1024];
+    int class, size; /* of an element */
+    int64_t count;
+    bytes data;
+} attribute;
+
+#define number eg__hdf5_number
+
+static eg_status bad(const header *d)
 {
-    eg__put(b, "\n", i > 0);
-    const char *end = memchr(s, 0, n);
-    eg__put(b, s, end ? (size_t)(end - s) : n);
+    return eg__hdf5_bad(d->h, "damaged is the header of group", d->group);
 }
 
-/* Texts of one length, as they lie there. */
-static eg_status read_fixed(const texts *t, hid_t attribute, hid_t type, int64_t count, const char *name, eg__buffer *b)
+static eg_status read_at(const header *d, uint64_t at, void *to, int64_t n)
 {
-    const size_t size = lib.H5Tget_size(type);
-    const int64_t bytes = (int64_t)lib.H5Aget_storage_size(attribute);
-    if (!size || bytes < 0 || bytes > t->h->size || count != bytes / (int64_t)size || bytes % (int64_t)size) {
-        return eg__hdf5_bad(t->h, "more bytes than the file has attribute", name);
-    }
-    char *all = eg__malloc((size_t)bytes + 1);
-    if (!all) {
-        return eg__no_memory(t->h->source->op, bytes);
-    }
-    const bool read = lib.H5Aread(attribute, type, all) >= 0;
-    for (int64_t i = 0; i < count && read; i++) {
-        put_line(b, i, all + (size_t)i * size, size);
-    }
-    free(all);
-    return read ? EG_OK : eg__hdf5_bad(t->h, "libhdf5 does not read attribute", name);
+    const int64_t size = d->h->size;
+    return n > size || at > (uint64_t)(size - n) ? bad(d)
+                                                 : eg__source_read(d->h->source, d->h->at + (int64_t)at, to, n);
 }
 
-/* Texts of their own lengths, each of which may be all of the file. */
-static eg_status read_variable(const texts *t, hid_t attribute, hid_t type, hid_t space, int64_t count,
-                               const char *name, eg__buffer *b)
+/* The first n bytes of what is left, which then begins behind them; false: there are not so many. */
+static bool take(bytes *b, int64_t n, const uint8_t **p)
 {
-    int64_t most = 0;
-    if (__builtin_mul_overflow(count, t->h->size, &most)) {
-        return eg__hdf5_bad(t->h, "too many texts has attribute", name);
+    *p = b->p;
+    if (n < 0 || n > b->n) {
+        return false;
     }
-    eg_status st = count > 1 ? eg__source_unpacks(t->h->source, t->h->at, name, most) : EG_OK;
-    if (st) {
-        return st;
-    }
-    const hid_t here = lib.H5Tcopy(*lib.H5T_C_S1_g);
-    char **all = eg__malloc((size_t)count * sizeof *all);
-    bool read = all && here >= 0 && lib.H5Tset_size(here, H5T_VARIABLE) >= 0 &&
-                lib.H5Tset_cset(here, lib.H5Tget_cset(type)) >= 0 && lib.H5Aread(attribute, here, all) >= 0;
-    for (int64_t i = 0; i < count && read; i++) {
-        put_line(b, i, all[i] ? all[i] : "", all[i] ? strlen(all[i]) : 0);
-    }
-    if (read) {
-        lib.H5Dvlen_reclaim(here, space, H5P_DEFAULT, all);
-    }
-    if (here >= 0) {
-        lib.H5Tclose(here);
-    }
-    free(all);
-    return !all   ? eg__no_memory(t->h->source->op, count)
-           : read ? EG_OK
-                  : eg__hdf5_bad(t->h, "libhdf5 does not read attribute", name);
+    b->p += n;
+    b->n -= n;
+    return true;
 }
 
-static eg_status keep(texts *t, const char *name, eg__buffer *b)
-{
-    char key[MOST_KEY];
-    const int n = snprintf(key, sizeof key, "%s%s%s", t->name, *t->name ? "@" : "", name);
-    eg__put(b, "", 1);
-    if (b->full) {
-        return eg__no_memory(t->h->source->op, b->n);
-    }
-    *t->bytes += b->n;
-    if (n < 0 || n >= (int)sizeof key || *t->bytes > t->h->size) {
-        return eg__hdf5_bad(t->h, "a longer name or text than can be has attribute", name);
-    }
-    return eg_tensors_set_text(t->map, key, b->s);
-}
+/* ---- texts of their own lengths ---------------------------------------------------------------------- */
 
-static eg_status read_attribute(texts *t, hid_t attribute, const char *name)
+/* Where in a heap the object of that number is, and how long. */
+static eg_status find_object(const header *d, uint64_t heap, uint32_t which, uint64_t *at, uint64_t *size)
 {
-    const hid_t type = lib.H5Aget_type(attribute), space = lib.H5Aget_space(attribute);
-    const int64_t count = space >= 0 ? lib.H5Sget_simple_extent_npoints(space) : -1;
-    eg__buffer b = {0};
-    eg_status st = EG_OK;
-    if (type < 0 || count < 0) {
-        st = eg__hdf5_bad(t->h, "libhdf5 does not read attribute", name);
-    } else if (lib.H5Tget_class(type) == H5T_STRING && count) {
-        st = lib.H5Tis_variable_str(type) > 0 ? read_variable(t, attribute, type, space, count, name, &b)
-                                              : read_fixed(t, attribute, type, count, name, &b);
-        st = st ? st : keep(t, name, &b);
+    uint8_t b[16];
+    eg_status st = read_at(d, heap, b, sizeof b);
+    const uint64_t whole = st ? 0 : number(b + 8, 8);
+    if (!st && (memcmp(b, "GCOL\1", 5) || whole > (uint64_t)d->h->size - heap)) {
+        st = bad(d);
     }
-    free(b.s);
-    if (space >= 0) {
-        lib.H5Sclose(space);
-    }
-    if (type >= 0) {
-        lib.H5Tclose(type);
+    for (*at = sizeof b; !st; *at += (*size + 7) / 8 * 8) {
+        if (whole < sizeof b || *at > whole - sizeof b || ++d->room->steps > MOST_STEPS) {
+            return bad(d);
+        }
+        st = read_at(d, heap + *at, b, sizeof b);
+        *at += sizeof b;
+        *size = number(b + 8, 8);
+        if (!st && (*size > whole - *at || !number(b, 2))) {
+            return bad(d);
+        }
+        if (!st && number(b, 2) == which) {
+            *at += heap;
+            return EG_OK;
+        }
     }
     return st;
 }
 
-static herr_t visit(hid_t group, const char *name, const H5A_info_t *about, void *user)
+static void put_text(eg__buffer *b, const void *s, size_t n)
 {
-    texts *t = user;
-    (void)about;
-    if (++t->count > MOST) {
-        t->st = eg__hdf5_bad(t->h, "more than 1024 attributes has group", t->name);
-        return -1;
-    }
-    const hid_t attribute = lib.H5Aopen(group, name, H5P_DEFAULT);
-    if (attribute < 0) {
-        t->st = eg__hdf5_bad(t->h, "libhdf5 does not open attribute", name);
-        return -1;
-    }
-    t->st = read_attribute(t, attribute, name);
-    lib.H5Aclose(attribute);
-    return t->st ? -1 : 0;
+    const char *end = memchr(s, 0, n);
+    eg__put(b, s, end ? (size_t)(end - (const char *)s) : n);
 }
 
-eg_status eg__hdf5_texts(const eg__hdf5 *h, hid_t group, const char *name, eg_tensors *map, int64_t *bytes)
+static eg_status put_variable(const header *d, const uint8_t *descriptor, eg__buffer *b)
 {
-    texts t = {.h = h, .group = group, .name = name, .map = map, .bytes = bytes};
-    eg_status st = eg__library_open(&lib_library, h->source->op);
-    if (!st && lib.H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, &t) < 0) {
-        st = t.st ? t.st : eg__hdf5_bad(h, "libhdf5 does not read the attributes of group", name);
+    const uint64_t heap = number(descriptor + 4, 8), length = number(descriptor, 4);
+    uint64_t at = 0, size = 0;
+    if (!heap || heap == UINT64_MAX || !length) {
+        return EG_OK;
+    }
+    eg_status st = find_object(d, heap, (uint32_t)number(descriptor + 12, 4), &at, &size);
+    if (!st && (length > size || (int64_t)length > d->h->size - d->room->bytes - b->n)) {
+        st = bad(d);
+    }
+    char *text = st ? NULL : eg__malloc((size_t)length);
+    if (!st && !text) {
+        return eg__no_memory(d->h->source->op, (int64_t)length);
+    }
+    st = st ? st : read_at(d, at, text, (int64_t)length);
+    if (!st) {
+        put_text(b, text, (size_t)length);
+    }
+    free(text);
+    return st;
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------------- */
+
+/* How many elements a dataspace has; -1: it is none. */
+static int64_t count_of(bytes space)
+{
+    const uint8_t *p, *dims;
+    if (!take(&space, 4, &p) || p[0] < 1 || p[0] > 2 || (p[0] == 1 && !take(&space, 4, &dims))) {
+        return -1;
+    }
+    int64_t n = p[0] == 2 && p[3] == 2 ? 0 : 1; /* null */
+    for (int d = 0; d < p[1]; d++) {
+        if (!take(&space, 8, &dims) || number(dims, 8) > INT64_MAX ||
+            __builtin_mul_overflow(n, (int64_t)number(dims, 8), &n)) {
+            return -1;
+        }
+    }
+    return n;
+}
+
+/* Whether it is one whose elements are told here; versions differ in what fills up to 8 bytes. */
+static bool parse(bytes m, attribute *a)
+{
+    const uint8_t *p, *name, *type, *space;
+    if (!take(&m, 8, &p) || p[0] < 1 || p[0] > 3 || (p[0] > 1 && p[1]) || (p[0] == 3 && !take(&m, 1, &name))) {
+        return false;
+    }
+    const int64_t fill = p[0] == 1 ? 7 : 0, name_size = (int64_t)number(p + 2, 2),
+                  space_size = (int64_t)number(p + 6, 2);
+    if (!take(&m, (name_size + fill) & ~fill, &name) || !take(&m, ((int64_t)number(p + 4, 2) + fill) & ~fill, &type) ||
+        !take(&m, (space_size + fill) & ~fill, &space) || number(p + 4, 2) < 8 || name_size > (int64_t)sizeof a->name) {
+        return false;
+    }
+    a->class = type[0] & 15;
+    a->size = (int)(number(type + 4, 4) & INT32_MAX);
+    a->count = count_of((bytes){space, space_size});
+    a->data = m;
+    const bool text = a->class == STRING || (a->class == VARIABLE && (type[1] & 15) == 1 && a->size == DESCRIPTOR);
+    memcpy(a->name, name, (size_t)name_size);
+    return text && name_size && !a->name[name_size - 1] && a->size > 0 && a->count > 0 && a->count <= m.n / a->size;
+}
+
+/* One text in a line. */
+static eg_status read_attribute(header *d, const attribute *a)
+{
+    eg__buffer b = {0};
+    char key[MOST_KEY];
+    eg_status st = EG_OK;
+    for (int64_t i = 0; i < a->count && !st; i++) {
+        const uint8_t *element = a->data.p + i * a->size;
+        eg__put(&b, "\n", i > 0);
+        if (a->class == STRING) {
+            put_text(&b, element, (size_t)a->size);
+        } else {
+            st = put_variable(d, element, &b);
+        }
+    }
+    eg__put(&b, "", 1);
+    d->room->bytes += b.n;
+    if (!st && (b.full || d->room->bytes > d->h->size)) {
+        st = b.full ? eg__no_memory(d->h->source->op, b.n) : bad(d);
+    }
+    snprintf(key, sizeof key, "%s%s%s", d->group, *d->group ? "@" : "", a->name);
+    st = st ? st : eg_tensors_set_text(d->map, key, b.s);
+    free(b.s);
+    return st;
+}
+
+/* ---- headers ------------------------------------------------------------------------------------------- */
+
+static eg_status begin(header *d, uint64_t at)
+{
+    uint8_t b[16];
+    eg_status st = read_at(d, at, b, sizeof b);
+    if (st) {
+        return st;
+    }
+    if (memcmp(b, "OHDR\2", 5)) {
+        d->version = 1;
+        d->head = 8;
+        d->block[0].at = (int64_t)at + 16;
+        d->block[0].size = (int64_t)number(b + 8, 4);
+    } else {
+        const int flags = b[5], sizes = 1 << (flags & 3), front = 6 + (flags & 32 ? 16 : 0) + (flags & 16 ? 4 : 0);
+        st = read_at(d, at + (uint64_t)front, b, sizes);
+        d->version = 2;
+        d->head = flags & 4 ? 6 : 4;
+        d->block[0].at = (int64_t)at + front + sizes;
+        d->block[0].size = st ? 0 : (int64_t)(number(b, sizes) & INT64_MAX);
+    }
+    d->count = 1;
+    return st;
+}
+
+static eg_status read_message(header *d, int type, int flags, bytes m)
+{
+    attribute a;
+    const uint8_t *p;
+    if (type == ATTRIBUTE && !(flags & 2) && parse(m, &a)) { /* 2: it is elsewhere */
+        return read_attribute(d, &a);
+    }
+    if (type == CONTINUATION) {
+        const int around = d->version == 2 ? 4 : 0; /* a word in front, a checksum behind */
+        if (d->count == MOST_BLOCKS || !take(&m, 16, &p)) {
+            return bad(d);
+        }
+        d->block[d->count].at = (int64_t)(number(p, 8) & INT64_MAX >> 1) + around;
+        d->block[d->count++].size = (int64_t)(number(p + 8, 8) & INT64_MAX) - 2 * around;
+    }
+    return EG_OK;
+}
+
+static eg_status read_block(header *d, int i)
+{
+    const int64_t at = d->block[i].at, size = d->block[i].size;
+    uint8_t *all = size >= 0 && size <= d->h->size ? eg__malloc((size_t)size + 1) : NULL;
+    if (!all) {
+        return size >= 0 && size <= d->h->size ? eg__no_memory(d->h->source->op, size) : bad(d);
+    }
+    eg_status st = read_at(d, (uint64_t)at, all, size);
+    bytes left = {all, size}, m;
+    const uint8_t *p;
+    while (!st && take(&left, d->head, &p)) {
+        const int type = p[0], flags = d->version == 2 ? p[3] : p[4];
+        m.n = (int64_t)number(p + (d->version == 2 ? 1 : 2), 2);
+        st = take(&left, m.n, &m.p) ? read_message(d, type, flags, m) : bad(d);
+    }
+    free(all);
+    return st;
+}
+
+eg_status eg__hdf5_texts(const eg__hdf5 *h, haddr_t group, const char *name, eg_tensors *map, eg__hdf5_room *room)
+{
+    header d = {.h = h, .group = name, .map = map, .room = room};
+    eg_status st = begin(&d, group);
+    for (int i = 0; i < d.count && !st; i++) {
+        st = read_block(&d, i);
     }
     return st;
 }

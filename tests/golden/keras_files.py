@@ -1,11 +1,12 @@
 """Writes what test_hdf5 reads: files as Keras and h5py write them, and what is in them as safetensors.
 
-    python3 keras_files.py [--out DIR]
+    python3 keras_files.py [--out DIR] [--corpus ../fuzz/corpus/hdf5]
 
 Needs h5py, NumPy, safetensors, and Keras 3 on PyTorch (CPU). The files here came from h5py 3.16.0 with HDF5 2.0.0 and from
 Keras 3.15.1. Weights are drawn from a fixed seed; archives have the time of their writing inside."""
 import argparse
 import os
+import zipfile
 
 os.environ["KERAS_BACKEND"] = "torch"
 import h5py
@@ -135,16 +136,40 @@ def keras_model(out):
     save_expected(os.path.join(out, "model.safetensors"), expected)
 
 
+def corpus(out):
+    """Small files that fuzzing begins with."""
+    for name, libver in ("early", "earliest"), ("late", ("v110", "v110")):
+        with h5py.File(os.path.join(out, name + ".h5"), "w", libver=libver) as f:
+            f.attrs["names"] = np.array([b"a", b"bc"])
+            f.attrs["version"] = "3"
+            group = f.create_group("g")
+            group["w"] = weights(2, 2)
+            group["b"] = np.arange(3, dtype=">i2")
+            group["link"] = h5py.SoftLink("w")
+            group["up"] = f["/"]
+            group.create_dataset("p", data=np.zeros((5, 4), "u1"), chunks=(2, 4), compression="gzip", shuffle=True)
+    with h5py.File(os.path.join(out, "late.h5"), "a", libver=("v110", "v110")) as f:
+        for i in range(10):
+            f.create_dataset(f"g/many{i}", (2,), "f4")
+    with zipfile.ZipFile(os.path.join(out, "model.keras"), "w") as archive:
+        archive.writestr("config.json", "{}")
+        archive.write(os.path.join(out, "early.h5"), "model.weights.h5")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "keras"))
-    out = parser.parse_args().out
+    parser.add_argument("--corpus")
+    args = parser.parse_args()
+    out = args.out
     os.makedirs(out, exist_ok=True)
     vgg_like(os.path.join(out, "vgg.h5"))
     everything(os.path.join(out, "early.h5"), "earliest")
     everything(os.path.join(out, "late.h5"), ("v110", "v110"))
     refused(out)
     keras_model(out)
+    if args.corpus:
+        corpus(args.corpus)
 
 
 main()
