@@ -124,7 +124,8 @@ static eg_status walk_group(walker *w, hid_t group, haddr_t at)
         st = eg__hdf5_bad(&w->h, "groups in more than 64 others, as", w->path);
     }
     w->depth++;
-    if (!st && lib.H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, w) < 0) {
+    /* In another order libhdf5 makes a table first, which 1.10 gives back badly when it cannot fill it. */
+    if (!st && lib.H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, visit, w) < 0) {
         st = w->st ? w->st : eg__hdf5_bad(&w->h, "libhdf5 does not read group", w->path);
     }
     w->depth--;

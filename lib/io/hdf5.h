@@ -25,8 +25,22 @@ typedef struct eg__hdf5_entry {
 /* What a dataset is, checked against the file; *numbers: whether it is of numbers at all. It opens no other file. */
 eg_status eg__hdf5_describe(const eg__hdf5 *h, hid_t dataset, const char *name, eg__hdf5_entry *e, bool *numbers);
 /* Reads an entry's elements, as they lie there, into a block of e->about.bytes. */
-eg_status eg__hdf5_read(const eg__hdf5 *h, hid_t dataset, const eg__hdf5_entry *e, void *to);
-eg_status eg__hdf5_read_chunks(const eg__hdf5 *h, hid_t dataset, hid_t properties, const eg__hdf5_entry *e, void *to);
+eg_status eg__hdf5_read(eg__hdf5 *h, hid_t dataset, const eg__hdf5_entry *e, void *to);
+eg_status eg__hdf5_read_chunks(eg__hdf5 *h, hid_t dataset, const eg__hdf5_entry *e, void *to);
+
+/* Bytes of a message in an object's header. */
+typedef struct eg__hdf5_bytes {
+    const uint8_t *p;
+    int64_t n;
+} eg__hdf5_bytes;
+enum { EG__HDF5_FILL_OLD = 4, EG__HDF5_FILL = 5, EG__HDF5_LAYOUT = 8, EG__HDF5_ATTRIBUTE = 12 };
+typedef eg_status eg__hdf5_visit(void *user, int type, eg__hdf5_bytes m);
+
+/* Visits all messages of the header there, but those that are kept elsewhere; `name` of the object, for words. */
+eg_status eg__hdf5_messages(const eg__hdf5 *h, haddr_t at, const char *name, eg__hdf5_visit *visit, void *user);
+eg_status eg__hdf5_read_at(const eg__hdf5 *h, uint64_t at, void *to, int64_t n, const char *name);
+/* The first n bytes of what is left, which then begins behind them; false: there are not so many. */
+bool eg__hdf5_take(eg__hdf5_bytes *b, int64_t n, const uint8_t **p);
 
 /* What texts took so far. */
 typedef struct eg__hdf5_room {

@@ -6,9 +6,11 @@
 
 #define FUNCTIONS(X)             \
     X(H5Dget_chunk_storage_size) \
+    X(H5Dget_create_plist)       \
     X(H5Dget_num_chunks)         \
     X(H5Dget_space)              \
     X(H5Dread_chunk)             \
+    X(H5Pclose)                  \
     X(H5Pget_chunk)              \
     X(H5Pget_filter2)            \
     X(H5Pget_nfilters)           \
@@ -23,7 +25,7 @@ EG__ZLIB(zlib, ZLIB_FUNCTIONS);
 #endif
 
 typedef struct chunks {
-    const eg__hdf5 *h;
+    eg__hdf5 *h;
     hid_t dataset;
     const eg__hdf5_entry *e;
     size_t element;
@@ -145,7 +147,11 @@ static eg_status read_chunk(chunks *c, const hsize_t *at, void *to)
     if (!make_room(c, eg__max(c->bytes, (int64_t)packed))) {
         return eg__no_memory(c->h->source->op, 2 * eg__max(c->bytes, (int64_t)packed));
     }
-    if (lib.H5Dread_chunk(c->dataset, H5P_DEFAULT, at, &left_out, c->now) < 0) {
+    /* It reads as much as the index says, which need not be what was said before. */
+    c->h->most = (int64_t)packed;
+    const bool read = lib.H5Dread_chunk(c->dataset, H5P_DEFAULT, at, &left_out, c->now) >= 0;
+    c->h->most = 0;
+    if (!read) {
         return bad(c);
     }
     eg_status st = unpack(c, (int64_t)packed, left_out);
@@ -169,7 +175,30 @@ static eg_status check_missing(const chunks *c)
     return good ? EG_OK : bad(c);
 }
 
-eg_status eg__hdf5_read_chunks(const eg__hdf5 *h, hid_t dataset, hid_t properties, const eg__hdf5_entry *e, void *to)
+/* How it is cut and packed; eg__hdf5_describe has looked that it can be. */
+static eg_status ask(chunks *c)
+{
+    const int ndim = c->e->shape.ndim;
+    const hid_t properties = lib.H5Dget_create_plist(c->dataset);
+    c->filters = properties < 0 ? -1 : lib.H5Pget_nfilters(properties);
+    const bool known =
+        c->filters >= 0 && c->filters <= EG__COUNT(c->filter) && lib.H5Pget_chunk(properties, ndim, c->size) == ndim;
+    for (int i = 0; i < c->filters && known; i++) {
+        size_t none = 0;
+        unsigned flags;
+        c->filter[i] = lib.H5Pget_filter2(properties, (unsigned)i, &flags, &none, NULL, 0, NULL, NULL);
+    }
+    c->bytes = (int64_t)c->element;
+    for (int d = 0; d < ndim; d++) {
+        c->bytes *= (int64_t)c->size[d];
+    }
+    if (properties >= 0) {
+        lib.H5Pclose(properties);
+    }
+    return known ? EG_OK : bad(c);
+}
+
+eg_status eg__hdf5_read_chunks(eg__hdf5 *h, hid_t dataset, const eg__hdf5_entry *e, void *to)
 {
     const int ndim = e->shape.ndim;
     hsize_t at[EG_MAX_DIMS] = {0};
@@ -178,19 +207,7 @@ eg_status eg__hdf5_read_chunks(const eg__hdf5 *h, hid_t dataset, hid_t propertie
     if (st) {
         return st;
     }
-    c.filters = lib.H5Pget_nfilters(properties);
-    if (lib.H5Pget_chunk(properties, ndim, c.size) != ndim || c.filters < 0 || c.filters > EG__COUNT(c.filter)) {
-        return bad(&c);
-    }
-    for (int i = 0; i < c.filters; i++) {
-        size_t none = 0;
-        unsigned flags;
-        c.filter[i] = lib.H5Pget_filter2(properties, (unsigned)i, &flags, &none, NULL, 0, NULL, NULL);
-    }
-    c.bytes = (int64_t)c.element;
-    for (int d = 0; d < ndim; d++) {
-        c.bytes *= (int64_t)c.size[d]; /* eg__hdf5_describe has looked that it fits */
-    }
+    st = ask(&c);
     for (int d = 0; d >= 0 && !st;) {
         st = read_chunk(&c, at, to);
         for (d = ndim - 1; d >= 0 && (at[d] += c.size[d]) >= (hsize_t)e->shape.dim[d]; d--) {

@@ -9,12 +9,10 @@
     X(H5Dget_offset)              \
     X(H5Dget_space)               \
     X(H5Dget_type)                \
-    X(H5Dread)                    \
     X(H5Pclose)                   \
     X(H5Pget_chunk)               \
     X(H5Pget_chunk_opts)          \
     X(H5Pget_external_count)      \
-    X(H5Pget_fill_value)          \
     X(H5Pget_filter2)             \
     X(H5Pget_layout)              \
     X(H5Pget_nfilters)            \
@@ -237,45 +235,77 @@ eg_status eg__hdf5_describe(const eg__hdf5 *h, hid_t dataset, const char *name, 
 
 /* ---- elements ---------------------------------------------------------------------------------------- */
 
-/* With zeros where the file leaves it open. */
-static bool fill(hid_t properties, hid_t type, const eg__hdf5_entry *e, char *to)
+typedef struct filling {
+    uint8_t value[8];
+    int64_t bytes; /* of an element */
+    bool last;     /* the newer message was seen */
+} filling;
+
+/* Of libhdf5 it would be asked with a type, which need not be that of the value. */
+static eg_status see_fill(void *user, int type, eg__hdf5_bytes m)
 {
-    char value[8] = {0};
-    const size_t bytes = (size_t)eg__element_bits(e->element) / 8;
-    if (lib.H5Tget_size(type) != bytes) {
-        return false;
+    filling *f = user;
+    const uint8_t *p = m.p;
+    if ((type != EG__HDF5_FILL_OLD || f->last) && type != EG__HDF5_FILL) {
+        return EG_OK;
     }
-    lib.H5Pget_fill_value(properties, type, value);
-    for (int64_t i = 0; i < e->about.bytes; i += (int64_t)bytes) {
-        memcpy(to + i, value, bytes);
+    f->last = type == EG__HDF5_FILL;
+    /* In front: nothing; version, two times and whether there is one; version and flags. */
+    const int front = !f->last ? 0 : m.n > 0 && *p < 3 ? 4 : 2;
+    if (eg__hdf5_take(&m, front + 4, &p) && (!f->last || (*p < 3 ? p[3] : p[1] & 32)) &&
+        (int64_t)eg__hdf5_number(p + front, 4) == f->bytes && m.n >= f->bytes) {
+        memcpy(f->value, m.p, (size_t)f->bytes);
     }
-    return true;
+    return EG_OK;
 }
 
-eg_status eg__hdf5_read(const eg__hdf5 *h, hid_t dataset, const eg__hdf5_entry *e, void *to)
+/* With zeros where the file leaves it open. */
+static eg_status fill(const eg__hdf5 *h, const eg__hdf5_entry *e, char *to)
+{
+    filling f = {.bytes = eg__element_bits(e->element) / 8};
+    eg_status st = eg__hdf5_messages(h, e->object, h->source->name, see_fill, &f);
+    for (int64_t i = 0; i < e->about.bytes && !st; i += f.bytes) {
+        memcpy(to + i, f.value, (size_t)f.bytes);
+    }
+    return st;
+}
+
+typedef struct small {
+    void *to;
+    int64_t bytes;
+    bool found;
+} small;
+
+/* The layout of what lies in the header: version, class, size, elements. */
+static eg_status see_layout(void *user, int type, eg__hdf5_bytes m)
+{
+    small *s = user;
+    const uint8_t *p;
+    if (type == EG__HDF5_LAYOUT && eg__hdf5_take(&m, 4, &p) && (p[0] == 3 || p[0] == 4) && !p[1] &&
+        (int64_t)eg__hdf5_number(p + 2, 2) == s->bytes && m.n >= s->bytes) {
+        memcpy(s->to, m.p, (size_t)s->bytes);
+        s->found = true;
+    }
+    return EG_OK;
+}
+
+static eg_status read_small(const eg__hdf5 *h, const eg__hdf5_entry *e, void *to)
+{
+    small s = {.to = to, .bytes = e->about.bytes};
+    eg_status st = eg__hdf5_messages(h, e->object, h->source->name, see_layout, &s);
+    return st || s.found ? st : eg__hdf5_bad(h, "other sizes than its shape say has a dataset of", h->source->name);
+}
+
+eg_status eg__hdf5_read(eg__hdf5 *h, hid_t dataset, const eg__hdf5_entry *e, void *to)
 {
     if (e->kind == EG__HDF5_PLACED || !e->about.bytes) {
         return eg__source_read(h->source, e->at, to, e->about.bytes);
     }
-    /* Of the file's type, so that nothing is converted. */
-    const hid_t type = lib.H5Dget_type(dataset), properties = lib.H5Dget_create_plist(dataset);
-    bool done = type >= 0 && properties >= 0;
-    if (done && e->kind == EG__HDF5_SMALL) {
-        done = lib.H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0;
-    } else if (done) {
-        done = fill(properties, type, e, to);
+    if (e->kind == EG__HDF5_SMALL) {
+        return read_small(h, e, to);
     }
-    eg_status st = done ? EG_OK : eg__hdf5_bad(h, "libhdf5 does not read from", h->source->name);
-    if (!st && e->kind == EG__HDF5_CHUNKED) {
-        st = eg__hdf5_read_chunks(h, dataset, properties, e, to);
-    }
-    if (properties >= 0) {
-        lib.H5Pclose(properties);
-    }
-    if (type >= 0) {
-        lib.H5Tclose(type);
-    }
-    return st;
+    eg_status st = fill(h, e, to);
+    return st || e->kind == EG__HDF5_UNWRITTEN ? st : eg__hdf5_read_chunks(h, dataset, e, to);
 }
 
 #endif

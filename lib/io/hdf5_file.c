@@ -137,8 +137,8 @@ static haddr_t driver_get_eof(const H5FD_t *file, H5FD_mem_t type)
 static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t bytes, void *to)
 {
     eg__hdf5 *h = ((driver_file *)file)->h;
-    (void)type, (void)transfer;
-    if (at > (haddr_t)h->size || bytes > (haddr_t)h->size - at) {
+    (void)transfer;
+    if (at > (haddr_t)h->size || bytes > (haddr_t)h->size - at || (type == H5FD_MEM_DRAW && bytes > (size_t)h->most)) {
         return -1;
     }
     eg_status st = eg__source_read(h->source, h->at + (int64_t)at, to, (int64_t)bytes);

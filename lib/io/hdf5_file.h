@@ -32,6 +32,7 @@ typedef struct eg__hdf5 {
     int64_t at, size; /* the part */
     hid_t file;
     eg_status status;   /* of reading from the source */
+    int64_t most;       /* bytes of elements that libhdf5 may read at once: who asks for them sets it */
     H5E_auto2_t report; /* what others want of the library */
     void *report_data;
     unsigned plugins;

@@ -9,71 +9,43 @@
 #include "lib/io/buffer.h"
 
 enum {
-    MOST_BLOCKS = 64, /* of a header */
     MOST_KEY = 2048,
     MOST_STEPS = 1 << 20, /* from object to object in heaps */
-    ATTRIBUTE = 12,
-    CONTINUATION = 16,
-    STRING = 3, /* classes of types */
+    STRING = 3,           /* classes of types */
     VARIABLE = 9,
     DESCRIPTOR = 16, /* of a text of its own length: length, heap, number */
 };
 
-typedef struct header {
+typedef struct texts {
     const eg__hdf5 *h;
     const char *group;
     eg_tensors *map;
     eg__hdf5_room *room;
-    struct {
-        int64_t at, size;
-    } block[MOST_BLOCKS];
-    int count;
-    int version, head; /* bytes in front of a message */
-} header;
-
-/* A message of a header. */
-typedef struct bytes {
-    const uint8_t *p;
-    int64_t n;
-} bytes;
+} texts;
 
 typedef struct attribute {
     char name[1024];
     int class, size; /* of an element */
     int64_t count;
-    bytes data;
+    eg__hdf5_bytes data;
 } attribute;
 
 #define number eg__hdf5_number
 
-static eg_status bad(const header *d)
+static eg_status bad(const texts *d)
 {
-    return eg__hdf5_bad(d->h, "damaged is the header of group", d->group);
+    return eg__hdf5_bad(d->h, "damaged is a text of group", d->group);
 }
 
-static eg_status read_at(const header *d, uint64_t at, void *to, int64_t n)
+static eg_status read_at(const texts *d, uint64_t at, void *to, int64_t n)
 {
-    const int64_t size = d->h->size;
-    return n > size || at > (uint64_t)(size - n) ? bad(d)
-                                                 : eg__source_read(d->h->source, d->h->at + (int64_t)at, to, n);
-}
-
-/* The first n bytes of what is left, which then begins behind them; false: there are not so many. */
-static bool take(bytes *b, int64_t n, const uint8_t **p)
-{
-    *p = b->p;
-    if (n < 0 || n > b->n) {
-        return false;
-    }
-    b->p += n;
-    b->n -= n;
-    return true;
+    return eg__hdf5_read_at(d->h, at, to, n, d->group);
 }
 
 /* ---- texts of their own lengths ---------------------------------------------------------------------- */
 
 /* Where in a heap the object of that number is, and how long. */
-static eg_status find_object(const header *d, uint64_t heap, uint32_t which, uint64_t *at, uint64_t *size)
+static eg_status find_object(const texts *d, uint64_t heap, uint32_t which, uint64_t *at, uint64_t *size)
 {
     uint8_t b[16];
     eg_status st = read_at(d, heap, b, sizeof b);
@@ -105,7 +77,7 @@ static void put_text(eg__buffer *b, const void *s, size_t n)
     eg__put(b, s, end ? (size_t)(end - (const char *)s) : n);
 }
 
-static eg_status put_variable(const header *d, const uint8_t *descriptor, eg__buffer *b)
+static eg_status put_variable(const texts *d, const uint8_t *descriptor, eg__buffer *b)
 {
     const uint64_t heap = number(descriptor + 4, 8), length = number(descriptor, 4);
     uint64_t at = 0, size = 0;
@@ -131,15 +103,15 @@ static eg_status put_variable(const header *d, const uint8_t *descriptor, eg__bu
 /* ---- attributes ---------------------------------------------------------------------------------------- */
 
 /* How many elements a dataspace has; -1: it is none. */
-static int64_t count_of(bytes space)
+static int64_t count_of(eg__hdf5_bytes space)
 {
     const uint8_t *p, *dims;
-    if (!take(&space, 4, &p) || p[0] < 1 || p[0] > 2 || (p[0] == 1 && !take(&space, 4, &dims))) {
+    if (!eg__hdf5_take(&space, 4, &p) || p[0] < 1 || p[0] > 2 || (p[0] == 1 && !eg__hdf5_take(&space, 4, &dims))) {
         return -1;
     }
     int64_t n = p[0] == 2 && p[3] == 2 ? 0 : 1; /* null */
     for (int d = 0; d < p[1]; d++) {
-        if (!take(&space, 8, &dims) || number(dims, 8) > INT64_MAX ||
+        if (!eg__hdf5_take(&space, 8, &dims) || number(dims, 8) > INT64_MAX ||
             __builtin_mul_overflow(n, (int64_t)number(dims, 8), &n)) {
             return -1;
         }
@@ -148,21 +120,24 @@ static int64_t count_of(bytes space)
 }
 
 /* Whether it is one whose elements are told here; versions differ in what fills up to 8 bytes. */
-static bool parse(bytes m, attribute *a)
+static bool parse(eg__hdf5_bytes m, attribute *a)
 {
     const uint8_t *p, *name, *type, *space;
-    if (!take(&m, 8, &p) || p[0] < 1 || p[0] > 3 || (p[0] > 1 && p[1]) || (p[0] == 3 && !take(&m, 1, &name))) {
+    if (!eg__hdf5_take(&m, 8, &p) || p[0] < 1 || p[0] > 3 || (p[0] > 1 && p[1]) ||
+        (p[0] == 3 && !eg__hdf5_take(&m, 1, &name))) {
         return false;
     }
     const int64_t fill = p[0] == 1 ? 7 : 0, name_size = (int64_t)number(p + 2, 2),
                   space_size = (int64_t)number(p + 6, 2);
-    if (!take(&m, (name_size + fill) & ~fill, &name) || !take(&m, ((int64_t)number(p + 4, 2) + fill) & ~fill, &type) ||
-        !take(&m, (space_size + fill) & ~fill, &space) || number(p + 4, 2) < 8 || name_size > (int64_t)sizeof a->name) {
+    if (!eg__hdf5_take(&m, (name_size + fill) & ~fill, &name) ||
+        !eg__hdf5_take(&m, ((int64_t)number(p + 4, 2) + fill) & ~fill, &type) ||
+        !eg__hdf5_take(&m, (space_size + fill) & ~fill, &space) || number(p + 4, 2) < 8 ||
+        name_size > (int64_t)sizeof a->name) {
         return false;
     }
     a->class = type[0] & 15;
     a->size = (int)(number(type + 4, 4) & INT32_MAX);
-    a->count = count_of((bytes){space, space_size});
+    a->count = count_of((eg__hdf5_bytes){space, space_size});
     a->data = m;
     const bool text = a->class == STRING || (a->class == VARIABLE && (type[1] & 15) == 1 && a->size == DESCRIPTOR);
     memcpy(a->name, name, (size_t)name_size);
@@ -170,7 +145,7 @@ static bool parse(bytes m, attribute *a)
 }
 
 /* One text in a line. */
-static eg_status read_attribute(header *d, const attribute *a)
+static eg_status read_attribute(texts *d, const attribute *a)
 {
     eg__buffer b = {0};
     char key[MOST_KEY];
@@ -195,77 +170,16 @@ static eg_status read_attribute(header *d, const attribute *a)
     return st;
 }
 
-/* ---- headers ------------------------------------------------------------------------------------------- */
-
-static eg_status begin(header *d, uint64_t at)
-{
-    uint8_t b[16];
-    eg_status st = read_at(d, at, b, sizeof b);
-    if (st) {
-        return st;
-    }
-    if (memcmp(b, "OHDR\2", 5)) {
-        d->version = 1;
-        d->head = 8;
-        d->block[0].at = (int64_t)at + 16;
-        d->block[0].size = (int64_t)number(b + 8, 4);
-    } else {
-        const int flags = b[5], sizes = 1 << (flags & 3), front = 6 + (flags & 32 ? 16 : 0) + (flags & 16 ? 4 : 0);
-        st = read_at(d, at + (uint64_t)front, b, sizes);
-        d->version = 2;
-        d->head = flags & 4 ? 6 : 4;
-        d->block[0].at = (int64_t)at + front + sizes;
-        d->block[0].size = st ? 0 : (int64_t)(number(b, sizes) & INT64_MAX);
-    }
-    d->count = 1;
-    return st;
-}
-
-static eg_status read_message(header *d, int type, int flags, bytes m)
+static eg_status read_message(void *user, int type, eg__hdf5_bytes m)
 {
     attribute a;
-    const uint8_t *p;
-    if (type == ATTRIBUTE && !(flags & 2) && parse(m, &a)) { /* 2: it is elsewhere */
-        return read_attribute(d, &a);
-    }
-    if (type == CONTINUATION) {
-        const int around = d->version == 2 ? 4 : 0; /* a word in front, a checksum behind */
-        if (d->count == MOST_BLOCKS || !take(&m, 16, &p)) {
-            return bad(d);
-        }
-        d->block[d->count].at = (int64_t)(number(p, 8) & INT64_MAX >> 1) + around;
-        d->block[d->count++].size = (int64_t)(number(p + 8, 8) & INT64_MAX) - 2 * around;
-    }
-    return EG_OK;
-}
-
-static eg_status read_block(header *d, int i)
-{
-    const int64_t at = d->block[i].at, size = d->block[i].size;
-    uint8_t *all = size >= 0 && size <= d->h->size ? eg__malloc((size_t)size + 1) : NULL;
-    if (!all) {
-        return size >= 0 && size <= d->h->size ? eg__no_memory(d->h->source->op, size) : bad(d);
-    }
-    eg_status st = read_at(d, (uint64_t)at, all, size);
-    bytes left = {all, size}, m;
-    const uint8_t *p;
-    while (!st && take(&left, d->head, &p)) {
-        const int type = p[0], flags = d->version == 2 ? p[3] : p[4];
-        m.n = (int64_t)number(p + (d->version == 2 ? 1 : 2), 2);
-        st = take(&left, m.n, &m.p) ? read_message(d, type, flags, m) : bad(d);
-    }
-    free(all);
-    return st;
+    return type == EG__HDF5_ATTRIBUTE && parse(m, &a) ? read_attribute(user, &a) : EG_OK;
 }
 
 eg_status eg__hdf5_texts(const eg__hdf5 *h, haddr_t group, const char *name, eg_tensors *map, eg__hdf5_room *room)
 {
-    header d = {.h = h, .group = name, .map = map, .room = room};
-    eg_status st = begin(&d, group);
-    for (int i = 0; i < d.count && !st; i++) {
-        st = read_block(&d, i);
-    }
-    return st;
+    texts d = {.h = h, .group = name, .map = map, .room = room};
+    return eg__hdf5_messages(h, group, name, read_message, &d);
 }
 
 #endif
