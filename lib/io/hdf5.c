@@ -134,9 +134,13 @@ static eg_status walk_group(walker *w, hid_t group, haddr_t at)
 
 static eg_status follow(walker *w, haddr_t at)
 {
-    bool first = false;
+    bool first = false, worth = false;
+    eg_status st = eg__hdf5_worth(&w->h, at, w->path, &worth);
+    if (st || !worth) {
+        return st;
+    }
     const hid_t object = lib.H5Oopen_by_addr(w->h.file, at);
-    eg_status st = object < 0 ? eg__hdf5_bad(&w->h, "libhdf5 does not open", w->path) : EG_OK;
+    st = object < 0 ? eg__hdf5_bad(&w->h, "libhdf5 does not open", w->path) : EG_OK;
     const H5I_type_t type = st ? H5I_BADID : lib.H5Iget_type(object);
     if (type == H5I_DATASET) {
         st = add_dataset(w, object, at);

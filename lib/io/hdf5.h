@@ -22,6 +22,9 @@ typedef struct eg__hdf5_entry {
     eg_tensor_about about;
 } eg__hdf5_entry;
 
+/* Whether an object is worth opening: a group, or a dataset whose type may be one of numbers. Of others libhdf5
+ * believes the sizes. */
+eg_status eg__hdf5_worth(const eg__hdf5 *h, haddr_t at, const char *name, bool *is);
 /* What a dataset is, checked against the file; *numbers: whether it is of numbers at all. It opens no other file. */
 eg_status eg__hdf5_describe(const eg__hdf5 *h, hid_t dataset, const char *name, eg__hdf5_entry *e, bool *numbers);
 /* Reads an entry's elements, as they lie there, into a block of e->about.bytes. */
@@ -33,7 +36,7 @@ typedef struct eg__hdf5_bytes {
     const uint8_t *p;
     int64_t n;
 } eg__hdf5_bytes;
-enum { EG__HDF5_FILL_OLD = 4, EG__HDF5_FILL = 5, EG__HDF5_LAYOUT = 8, EG__HDF5_ATTRIBUTE = 12 };
+enum { EG__HDF5_TYPE = 3, EG__HDF5_FILL_OLD = 4, EG__HDF5_FILL = 5, EG__HDF5_LAYOUT = 8, EG__HDF5_ATTRIBUTE = 12 };
 typedef eg_status eg__hdf5_visit(void *user, int type, eg__hdf5_bytes m);
 
 /* Visits all messages of the header there, but those that are kept elsewhere; `name` of the object, for words. */

@@ -9,7 +9,7 @@
     X(H5Dget_create_plist)       \
     X(H5Dget_num_chunks)         \
     X(H5Dget_space)              \
-    X(H5Dread_chunk)             \
+    EG__HDF5_READ_CHUNK(X)       \
     X(H5Pclose)                  \
     X(H5Pget_chunk)              \
     X(H5Pget_filter2)            \

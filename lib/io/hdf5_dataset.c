@@ -35,6 +35,45 @@
     X(H5Tget_size)
 EG__HDF5(lib, FUNCTIONS);
 
+/* ---- before it is opened ---------------------------------------------------------------------------- */
+
+typedef struct looked {
+    bool other, layout, number; /* a type that is no number, elements, a type that may be one */
+} looked;
+
+/* Class 0 are integers, 1 floats, 8 enumerations, of which only those of two bytes can be booleans. */
+static bool may_be_number(eg__hdf5_bytes m)
+{
+    const uint8_t *p, *base;
+    if (!eg__hdf5_take(&m, 8, &p)) {
+        return false;
+    }
+    const int class = p[0] & 15;
+    const uint64_t size = eg__hdf5_number(p + 4, 4);
+    return class == 8 ? size == 1 && eg__hdf5_number(p + 1, 3) == 2 && eg__hdf5_take(&m, 8, &base) && !(base[0] & 15) &&
+                            eg__hdf5_number(base + 4, 4) == 1
+                      : class < 2 && size && size <= 8;
+}
+
+static eg_status look(void *user, int type, eg__hdf5_bytes m)
+{
+    looked *l = user;
+    if (type == EG__HDF5_TYPE) {
+        l->number |= may_be_number(m);
+        l->other |= !may_be_number(m);
+    }
+    l->layout |= type == EG__HDF5_LAYOUT;
+    return EG_OK;
+}
+
+eg_status eg__hdf5_worth(const eg__hdf5 *h, haddr_t at, const char *name, bool *is)
+{
+    looked l = {0};
+    eg_status st = eg__hdf5_messages(h, at, name, look, &l);
+    *is = !l.other && l.number == l.layout;
+    return st;
+}
+
 /* ---- types ----------------------------------------------------------------------------------------- */
 
 static eg__element integer_of(hid_t type, size_t bytes)

@@ -18,13 +18,19 @@
 #define EG__HDF5(name, FUNCTIONS) \
     EG__LIBRARY(name, FUNCTIONS, .title = "libhdf5", .files = {EG_SO_HDF5}, .package = EG__HDF5_PACKAGE)
 
-/* Since 1.12 the function has another name, which a macro gives. */
+/* Since 1.12, and since 2.0, these functions have other names, which macros give. */
 #ifdef H5Literate
 #define EG__HDF5_ITERATE(X) X(H5Literate1)
 #define EG__HDF5_PACKAGE    "libhdf5-310"
 #else
 #define EG__HDF5_ITERATE(X) X(H5Literate)
 #define EG__HDF5_PACKAGE    "libhdf5-103-1"
+#endif
+
+#ifdef H5Dread_chunk
+#define EG__HDF5_READ_CHUNK(X) X(H5Dread_chunk1)
+#else
+#define EG__HDF5_READ_CHUNK(X) X(H5Dread_chunk)
 #endif
 
 typedef struct eg__hdf5 {
