@@ -46,12 +46,17 @@ NOT_FOR_LUA = {
     "eg_dataset_width", "eg_optim_count", "eg_thread_end",
     "eg_log_to",  # told in any thread; eg.debug says the same on stderr
     "eg_saver_number", "eg_saver_real",  # a tensor of one number is a part that can be changed: saver:tensor
+    "eg_follow", "eg_onnx_save_function_with",
+    # operators of one's own, which are in C
+    "eg_onnx_input_count", "eg_onnx_output_count", "eg_onnx_input", "eg_onnx_give", "eg_onnx_int", "eg_onnx_float",
+    "eg_onnx_text", "eg_onnx_ints", "eg_onnx_floats", "eg_onnx_tensor",
 }
 
 # How many results an array of results has.
 RESULTS_OF = {
     "eg_meshgrid": "n", "eg_split": "n", "eg_chunk": "n", "eg_unbind": "x ? eg_size(x, axis) : 0",
     "eg_example_read": "n", "eg_sequence_example_read": "nc + nl",
+    "eg_onnx_forward": "m ? eg_onnx_outputs(m) : 0",
 }
 # How many numbers an array has that comes without its count.
 NUMBERS_OF = {
@@ -448,7 +453,7 @@ def field_row(h, s, g):
         kind = FIELD_KINDS[g.type]
     elif g.type in h.structs and not g.stars:
         kind, of = "RECORD", f"&record_{g.type}"
-    elif g.type == "void":
+    elif g.type in ("void", "eg_onnx_op"):
         kind = "SKIP"
     else:
         raise CannotSay(f"{s.name}.{g.name}: {g.type}")
@@ -541,7 +546,7 @@ def wrap_all(h):
 
 def wrappers(h):
     out = ["/* Made by lua/generate.py from the headers. */", "#define _GNU_SOURCE", "#include <stddef.h>",
-           "#include <egret/models.h>", '#include "lua/bind.h"', ""]
+           "#include <egret/models.h>", "#include <egret/onnx.h>", '#include "lua/bind.h"', ""]
     out += freeing(h)
     made = wrap_all(h)
     shared = {"eg_gradients_options": "gradients", "eg_gradcheck_options": "gradcheck", "eg_map_options": "map",

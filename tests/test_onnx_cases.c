@@ -113,7 +113,7 @@ static bool run_set(eg_module *net, const char *folder, const char *set, char *w
     }
     eg_scope s = eg_scope_push();
     eg_clear_error();
-    if (eg_onnx_forward(net, in, given, out, nout)) {
+    if (eg_onnx_forward(net, in, given, out)) {
         snprintf(words, room, "%s", eg_last_error()->message);
         good = false;
     }

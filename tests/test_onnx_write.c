@@ -87,7 +87,8 @@ EGT(functions_of_several_tensors)
                        egt_random(EG_SHAPE(3, 4), EG_F32, -1, 1)};
     eg_tensor *out[2], *wanted[2];
     EGT_OK(eg_tensors_set(named, "table", table));
-    EGT_OK(eg_onnx_save_function(two, table, named, in, 2, 2, path, .input_names = names, .output_names = results));
+    EGT_OK(eg_onnx_save_function(two, table, named, in, 2, 2, path, .input_names = names, .input_names_count = 2,
+                                 .output_names = results, .output_names_count = 2));
     eg_module *m = eg_onnx_load(path);
     EGT_EQ(eg_onnx_inputs(m), 2);
     EGT_STR(eg_onnx_input_at(m, 0).name, "ids");
@@ -96,11 +97,11 @@ EGT(functions_of_several_tensors)
     EGT_EQ(eg_module_parameters(m).count, 1);
     EGT_STR(eg_module_parameters(m).names[0], "table");
     EGT_OK(two(in, 2, wanted, 2, table));
-    EGT_OK(eg_onnx_forward(m, in, 2, out, 2));
+    EGT_OK(eg_onnx_forward(m, in, 2, out));
     EGT_EQ(egt_distance(out[0], wanted[0]), 0);
     EGT_EQ(egt_distance(out[1], wanted[1]), 0);
-    EGT_REFUSED(eg_onnx_forward(m, in, 1, out, 2), EG_EINVAL, "2");
-    EGT_REFUSED(eg_onnx_forward(m, (eg_tensor *[]){in[1], in[0]}, 2, out, 2), EG_EDTYPE, "ids");
+    EGT_REFUSED(eg_onnx_forward(m, in, 1, out), EG_EINVAL, "2");
+    EGT_REFUSED(eg_onnx_forward(m, (eg_tensor *[]){in[1], in[0]}, 2, out), EG_EDTYPE, "ids");
     EGT_OK(eg_module_free(m));
     eg_scope_pop(s, NULL);
     eg_tensors_free(named);

@@ -64,7 +64,7 @@ eg_status weights_show(char *const *paths, const weights_options *o)
 }
 
 /* Of the elements as they lie row-major in memory. */
-static eg_status sum_of(const eg_tensor *t, uint32_t *sum)
+static eg_status sum_of(const eg_tensor *t, int64_t *sum)
 {
     eg_scope s = eg_scope_push();
     eg_tensor *dense = s.depth ? eg_contiguous((eg_tensor *)t) : NULL;
@@ -82,22 +82,22 @@ eg_status weights_sum(char *const *paths, const weights_options *o)
 {
     eg_tensors *file = weights_open(paths[0], o);
     eg_status st = file ? EG_OK : eg_last_error()->code;
-    uint32_t all = 0;
+    int64_t all = 0;
     for (int64_t i = 0; i < eg_tensors_count(file) && !st; i++) {
         const char *name = eg_tensors_name(file, i);
-        uint32_t sum = 0;
+        int64_t sum = 0;
         eg_tensor *t = weights_wanted(name, o) ? eg_tensors_at(file, i) : NULL;
         if (!weights_wanted(name, o)) {
             continue;
         }
         st = t ? sum_of(t, &sum) : eg_last_error()->code;
         if (!st) {
-            printf("%08" PRIx32 "  %s\n", sum, name);
+            printf("%08" PRIx64 "  %s\n", sum, name);
             all = eg_crc32c(all, &sum, sizeof sum);
         }
     }
     if (!st) {
-        printf("%08" PRIx32 "  all\n", all);
+        printf("%08" PRIx64 "  all\n", all);
     }
     eg_tensors_free(file);
     return st;

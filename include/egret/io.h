@@ -35,7 +35,7 @@ EG_API eg_status eg_unpack_limit(int64_t bytes);
 EG_API eg_status eg_file_write(const char *path, const void *data, size_t bytes);
 
 /* CRC-32C (Castagnoli; RFC 3720, appendix B.4) of what `crc` was of, followed by these bytes; begin with 0. */
-EG_API uint32_t eg_crc32c(uint32_t crc, const void *data, size_t bytes);
+EG_API int64_t eg_crc32c(int64_t crc, const void *data, size_t bytes);
 
 /* ---- named tensors ----------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  *     eg_module *net = eg_onnx_load("model.onnx");
  *     eg_tensor *y = eg_module_forward(net, x);               // a model of one input and one output
  *     eg_tensor *in[] = {ids, mask}, *out[1];
- *     eg_onnx_forward(net, in, 2, out, 1);                    // any
+ *     eg_onnx_forward(net, in, 2, out);                       // any
  *
  * A model is read from its file (onnx.proto of github.com/onnx/onnx, IR version 3 on, operators of the default domain
  * in all their versions up to EG_ONNX_OPSET) and checked as a whole before anything runs: EG_ENOKERNEL names the
@@ -68,9 +68,10 @@ EG_API eg_module *eg_onnx_load_with(const char *path, const eg_onnx_options *opt
 #define eg_onnx_load(...)        EG_ONNX_LOAD_(__VA_ARGS__, )
 #define EG_ONNX_LOAD_(path, ...) eg_onnx_load_with(path, EG_OPTIONS_(eg_onnx_options, __VA_ARGS__))
 
-/* Runs it: `in` as the model names its inputs, in their order (NULL for one that has a value of its own), `out` gets
- * the first nout outputs, borrowed; all NULL after a failure. EG_EINVAL: not an ONNX module, or other counts. */
-EG_API eg_status eg_onnx_forward(eg_module *m, eg_tensor *const *in, int nin, eg_tensor **out, int nout);
+/* Runs it: `in` as the model names its inputs, in their order (NULL for one that has a value of its own); `out` gets
+ * all of its outputs (eg_onnx_outputs of them), borrowed; all NULL after a failure. EG_EINVAL: not an ONNX module, or
+ * another count. */
+EG_API eg_status eg_onnx_forward(eg_module *m, eg_tensor *const *in, int nin, eg_tensor **out);
 
 /* What a model says of an input or output. */
 typedef struct eg_onnx_value {
@@ -91,9 +92,13 @@ EG_API eg_onnx_value eg_onnx_output_at(eg_module *m, int i);
 /* How a model is written. */
 typedef struct eg_onnx_save_options {
     size_t size;
-    const char *name;                /* of the graph; NULL: "egret" */
-    const char *const *input_names;  /* one for each; NULL: "input", or "input0", "input1", ... */
-    const char *const *output_names; /* likewise "output" */
+    const char *name; /* of the graph; NULL: "egret" */
+    /* Of inputs and outputs, the first so many; others are "input", or "input0", "input1", ..., and "output" likewise.
+     */
+    const char *const *input_names;
+    int input_names_count;
+    const char *const *output_names;
+    int output_names_count;
     bool any_batch; /* the first axis of the inputs may have any size, as far as ops tell it from others */
 } eg_onnx_save_options;
 

@@ -62,7 +62,7 @@ uint32_t eg__crc32(uint32_t crc, const void *data, size_t bytes)
     return checksum(ethernet, crc, data, bytes);
 }
 
-uint32_t eg_crc32c(uint32_t crc, const void *data, size_t bytes)
+int64_t eg_crc32c(int64_t crc, const void *data, size_t bytes)
 {
-    return data ? eg__crc32c(crc, data, bytes) : crc;
+    return data ? eg__crc32c((uint32_t)crc, data, bytes) : crc;
 }

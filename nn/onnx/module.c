@@ -81,26 +81,24 @@ static eg_status run(eg__onnx_net *net, eg_tensor *const *in, int nin, eg_tensor
     return st;
 }
 
-eg_status eg_onnx_forward(eg_module *m, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
+eg_status eg_onnx_forward(eg_module *m, eg_tensor *const *in, int nin, eg_tensor **out)
 {
     static const char op[] = "eg_onnx_forward";
     eg__onnx_net *net = net_of(m, op);
-    if (out && nout > 0) {
-        memset(out, 0, (size_t)nout * sizeof *out);
+    if (net && out) {
+        memset(out, 0, (size_t)net->noutputs * sizeof *out);
     }
-    if (!net || nin < 0 || nout < 0 || (nin && !in) || (nout && !out) || nout > net->noutputs) {
-        return net ? eg_failf(EG_EINVAL, op, "%d inputs and %d outputs, the model has %d and %d", nin, nout,
-                              net->ninputs, net->noutputs)
-                   : eg_last_error()->code;
+    if (!net || nin < 0 || !in || !out) {
+        return net ? eg_fail(EG_EINVAL, op, "in or out is NULL, or nin below 0") : eg_last_error()->code;
     }
     eg_status st = check_inputs(net, in, nin);
     eg_scope s = st ? (eg_scope){0} : eg_scope_push();
-    st = st ? st : s.depth ? run(net, in, nin, out, nout) : eg_last_error()->code;
-    if (st && out) {
-        memset(out, 0, (size_t)nout * sizeof *out);
+    st = st ? st : s.depth ? run(net, in, nin, out, net->noutputs) : eg_last_error()->code;
+    if (st) {
+        memset(out, 0, (size_t)net->noutputs * sizeof *out);
     }
     if (s.depth) {
-        const eg_status popped = eg_scope_pop_n(s, out, nout);
+        const eg_status popped = eg_scope_pop_n(s, out, net->noutputs);
         st = st ? st : popped;
     }
     return st;
@@ -108,8 +106,17 @@ eg_status eg_onnx_forward(eg_module *m, eg_tensor *const *in, int nin, eg_tensor
 
 static eg_tensor *forward(eg_module *m, eg_tensor *x)
 {
-    eg_tensor *y = NULL;
-    return eg_onnx_forward(m, &x, 1, &y, 1) ? NULL : y;
+    eg_tensor *few[8], **out = few;
+    const int n = ((eg__onnx_net *)m)->noutputs;
+    if (n > EG__COUNT(few) && !(out = calloc((size_t)n, sizeof *out))) {
+        eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the outputs");
+        return NULL;
+    }
+    eg_tensor *y = eg_onnx_forward(m, &x, 1, out) ? NULL : out[0];
+    if (out != few) {
+        free(out);
+    }
+    return y;
 }
 
 /* ---- members ---------------------------------------------------------------------------------------- */

@@ -322,12 +322,12 @@ static void put_value(eg__onnx_writer *w, eg__bytes *b, uint32_t field, const ch
 }
 
 /* Outputs get their names by nodes of their own, for a value may be two of them, or an input. */
-static void name_outputs(eg__onnx_writer *w, const job *j, const char *const *names, eg__bytes *graph)
+static void name_outputs(eg__onnx_writer *w, const job *j, const char *const *names, int count, eg__bytes *graph)
 {
     for (int i = 0; i < j->nout; i++) {
         char made[24];
         snprintf(made, sizeof made, "output%d", i);
-        const char *name = names ? names[i] : j->nout == 1 ? "output" : made;
+        const char *name = i < count && names && names[i] ? names[i] : j->nout == 1 ? "output" : made;
         eg__onnx_begin(w, "Identity");
         eg__onnx_from(w, j->out[i]);
         eg__bytes_text(&w->nodes, EG__ONNX_NODE_OUTPUT, name);
@@ -343,7 +343,7 @@ static eg_status write_file(eg__onnx_writer *w, const job *j, const char *path, 
         const eg__onnx_seen *s = eg__onnx_seen_of(w, j->in[i]);
         put_value(w, &ends, EG__ONNX_GRAPH_INPUT, s ? s->name : "", j->in[i]);
     }
-    name_outputs(w, j, o->output_names, &ends);
+    name_outputs(w, j, o->output_names, o->output_names_count, &ends);
     eg__bytes_int(&m, EG__ONNX_MODEL_IR, 9);
     eg__bytes_text(&m, 2, "egret");
     eg__bytes_text(&m, 3, eg_version());
@@ -381,7 +381,8 @@ static void begin(eg__onnx_writer *w, const job *j, const eg_tensors *named, con
     for (int i = 0; i < j->nin && !w->status; i++) {
         char made[24];
         snprintf(made, sizeof made, "input%d", i);
-        eg__onnx_see(w, j->in[i], o->input_names ? o->input_names[i] : j->nin == 1 ? "input" : made, EG__ONNX_VALUE);
+        const bool named_here = o->input_names && i < o->input_names_count && o->input_names[i];
+        eg__onnx_see(w, j->in[i], named_here ? o->input_names[i] : j->nin == 1 ? "input" : made, EG__ONNX_VALUE);
     }
 }
 

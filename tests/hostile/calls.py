@@ -15,7 +15,10 @@ h = headers.read(sys.argv[2] + "/egret")
 # Not called: they end the caller's state or wait for a debugger, their arguments are what a walk gave them, or any
 # number of values that a format tells of.
 SKIP = {"eg_member_child", "eg_member_parameter", "eg_member_buffer", "eg_debug_fail_alloc", "eg_set_debug",
-        "eg_failf"}
+        "eg_failf", "eg_follow", "eg_onnx_save_function_with"} | {
+    # of a call of an operator, which only a model makes
+    "eg_onnx_input_count", "eg_onnx_output_count", "eg_onnx_input", "eg_onnx_give", "eg_onnx_int", "eg_onnx_float",
+    "eg_onnx_text", "eg_onnx_ints", "eg_onnx_floats", "eg_onnx_tensor"}
 SCALARS = {"double": "real", "int64_t": "int64", "int": "int", "size_t": "size", "eg_dtype": "enum",
            "eg_shape": "shape", "eg_axes": "axes"}
 HANDLES = {"eg_module", "eg_dataset", "eg_optim", "eg_saver", "eg_tensors", "eg_scaler", "eg_ema", "eg_step",
@@ -26,7 +29,7 @@ VALUES = {"eg_tape": "v_tape(h)", "eg_scope": "eg_scope_push()", "eg_rnn": "(eg_
           "eg_dataset_position": "(eg_dataset_position){0, 0}"}
 # Whose NULL is an answer, or is handed through.
 SILENT = {"eg_dataset_next", "eg_device_of", "eg_device_data", "eg_device_data_mut", "eg_data", "eg_data_mut",
-          "eg_stream_handle", "eg_tensors_text", "eg_module_finish", "eg_scope_pop", "eg_keep", "eg_scope_adopt"}
+          "eg_stream_handle", "eg_tensors_text", "eg_tensors_format", "eg_module_finish", "eg_scope_pop", "eg_keep", "eg_scope_adopt"}
 # Nets of millions of weights: their options are checked by what the small ones of models/vision.h have in common.
 SMALL_NETS = {"eg_model_forward", "eg_lenet_new_with", "eg_cifarnet_new_with", "eg_resnet_cifar_v1_new_with",
               "eg_resnet_cifar_v2_new_with", "eg_mobilenet_v1_new_with", "eg_mobilenet_v2_new_with"}

@@ -7,6 +7,7 @@
 
 #include <egret/egret.h>
 #include <egret/models.h>
+#include <egret/onnx.h>
 #include <egret/saver.h>
 
 /* Of the call under way: the slot `at` (-1: none) has hostile value number `how`, tensors are those of a world. */
