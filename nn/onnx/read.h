@@ -68,6 +68,7 @@ eg_status eg__onnx_read_imports(eg__onnx_reader *r, eg__wire message, uint32_t f
 /* The nodes of a graph or function, which lie in fields of that number. */
 eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t field, const char *path,
                               eg__onnx_graph *g);
-eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value *out);
+/* `type`: ONNX's, 0 for none that is known. */
+eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value *out, uint8_t *type);
 
 #endif
