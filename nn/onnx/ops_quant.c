@@ -30,22 +30,38 @@ static const struct {
 };
 
 /* A multiple of the distance of neighbours, a power of 2, halves to even; then no more than the largest. */
-eg_tensor *eg__onnx_small_float(eg_tensor *x, int64_t type, bool saturate)
+static eg_tensor *small_float(eg_tensor *x, int64_t type, bool saturate)
 {
-    const int64_t t = type > 0 && type < EG__ONNX_TYPES ? type : 0;
-    const double largest = floats[t].largest;
-    if (!largest) {
-        return x;
-    }
+    const double largest = floats[type].largest;
     x = eg_dtype_of(x) == EG_F64 ? x : eg_cast(x, EG_F32);
-    eg_tensor *exponent = eg_floor(eg_log2(eg_clamp(eg_abs(x), ldexp(1, floats[t].least), 2 * largest)));
-    eg_tensor *distance = eg_exp2(eg_sub_scalar(exponent, floats[t].mantissa));
+    eg_tensor *exponent = eg_floor(eg_log2(eg_clamp(eg_abs(x), ldexp(1, floats[type].least), 2 * largest)));
+    eg_tensor *distance = eg_exp2(eg_sub_scalar(exponent, floats[type].mantissa));
     eg_tensor *y = eg_mul(eg_round(eg_div(x, distance)), distance);
+    if (type == EG__ONNX_F4) { /* it has no NaN */
+        y = eg_where(eg_isnan(y), eg_full_like(y, largest), y);
+    }
     if (saturate) {
         return eg_cast(eg_clamp(y, -largest, largest), EG_F16);
     }
-    eg_tensor *past = eg_mul_scalar(eg_sign(y), floats[t].past);
+    eg_tensor *past = eg_mul_scalar(eg_sign(y), floats[type].past);
     return eg_cast(eg_where(eg_gt_scalar(eg_abs(y), largest), past, y), EG_F16);
+}
+
+static bool is_small_float(int64_t type)
+{
+    return type > 0 && type < EG__ONNX_TYPES && floats[type].largest > 0;
+}
+
+static bool is_small_integer(int64_t type)
+{
+    return type > 0 && type < EG__ONNX_TYPES && ranges[type].high > 0;
+}
+
+eg_tensor *eg__onnx_held(eg_tensor *x, int64_t type, bool saturate)
+{
+    return is_small_float(type)     ? small_float(x, type, saturate)
+           : is_small_integer(type) ? eg_clamp(x, (double)ranges[type].low, (double)ranges[type].high)
+                                    : x;
 }
 
 /* ---- scales --------------------------------------------------------------------------------------------- */
@@ -83,21 +99,11 @@ static eg_tensor *held(eg_tensor *v, eg_tensor *zero, int64_t type)
     return dtype == EG_I32 ? whole : eg_cast(whole, dtype);
 }
 
-static bool is_small_float(int64_t type)
-{
-    return type > 0 && type < EG__ONNX_TYPES && floats[type].largest > 0;
-}
-
-static bool is_small_integer(int64_t type)
-{
-    return type > 0 && type < EG__ONNX_TYPES && ranges[type].high > 0;
-}
-
 /* Of the quotients, in a type that is known. */
 static eg_tensor *quantized(const eg_onnx_call *c, eg_tensor *quotient, eg_tensor *zero, int64_t type)
 {
     if (is_small_float(type)) {
-        return eg__onnx_small_float(quotient, type, eg_onnx_int(c, "saturate", 1));
+        return small_float(quotient, type, eg_onnx_int(c, "saturate", 1));
     }
     if (is_small_integer(type)) {
         return held(quotient, zero, type);
