@@ -338,7 +338,8 @@ static eg_status read_lane(const eg_onnx_call *c, lane *l, int d)
     for (int i = 0; p && i < 3; i++) {
         l->peephole[i] = gate(l, p, i);
     }
-    eg_status st = !l->w || !l->r || (eg__onnx_in(c, 3) && !l->rb) || (p && !l->peephole[2]) ? eg__onnx_why() : EG_OK;
+    const bool lost = (eg__onnx_in(c, 3) && !l->rb) || (eg__onnx_in(c, 7) && !l->peephole[2]);
+    eg_status st = !l->w || !l->r || lost ? eg__onnx_why() : EG_OK;
     st = st ? st : read_activations(c, l, d);
     l->unusual = l->unusual || l->clip > 0 || l->coupled || p;
     return st;

@@ -476,7 +476,7 @@ static eg_status describe_outputs(eg__onnx_reader *r, eg__wire graph)
 }
 
 /* Which initializers are weights: all floats that a node takes as more than numbers to look at, and large arrays of
- * integers, which are to go to a device with them. */
+ * integers, which are to go to a device with them. Numbers without an axis are those of formulas: they do not learn. */
 static void find_weights(eg__onnx_reader *r)
 {
     enum { LARGE = 64 };
@@ -486,7 +486,8 @@ static void find_weights(eg__onnx_reader *r)
         const int uses = r->uses[i];
         if (p->t && (real ? uses & ~EG__ONNX_AS_NUMBERS : eg_numel(p->t) > LARGE && uses != EG__ONNX_AS_NUMBERS)) {
             p->role = EG__ONNX_WEIGHT;
-            p->buffer = !real || !(uses & EG__ONNX_AS_WEIGHT);
+            const int learn = EG__ONNX_AS_WEIGHT | (eg_numel(p->t) > 1 ? EG__ONNX_AS_FACTOR : 0);
+            p->buffer = !real || !(uses & learn) || !eg_ndim(p->t);
         }
     }
 }

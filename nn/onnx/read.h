@@ -5,8 +5,8 @@
 #include "lib/io/onnx.h"
 #include "nn/onnx/graph.h"
 
-/* How the inputs of nodes use a value. */
-enum { EG__ONNX_AS_NUMBERS = 1, EG__ONNX_AS_BUFFER = 2, EG__ONNX_AS_WEIGHT = 4 };
+/* How the inputs of nodes use a value; AS_FACTOR: as a weight, if it is more than one number. */
+enum { EG__ONNX_AS_NUMBERS = 1, EG__ONNX_AS_BUFFER = 2, EG__ONNX_AS_WEIGHT = 4, EG__ONNX_AS_FACTOR = 8 };
 
 typedef struct eg__onnx_import {
     const char *domain;
