@@ -274,7 +274,7 @@ static eg_rnn step_by_step(const lane *l)
         states[i] = l->start[i] ? l->start[i] : eg_to(zeros, eg_device_of(l->x));
     }
     if (!walk(l, states, ys)) {
-        y = steps ? eg_stack(ys, (int)steps, 0) : eg_reshape(states[0], EG_SHAPE(0, rows.dim[0], rows.dim[1]));
+        y = steps ? eg_stack(ys, (int)steps, 0) : eg_slice(eg_unsqueeze(states[0], 0), 0, 0, 0, 1);
     }
     free(ys);
     return y ? (eg_rnn){y, states[0], states[1]} : (eg_rnn){.y = NULL};
