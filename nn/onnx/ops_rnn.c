@@ -8,88 +8,47 @@ enum { RNN_MOST_GATES = 4, RNN_MOST_STATES = 2, RNN_MOST_ACTIVATIONS = 3 };
 
 /* ---- activations ------------------------------------------------------------------------------------ */
 
-static eg_tensor *relu(eg_tensor *x, double a, double b)
+static eg_tensor *affine(eg_tensor *x, double alpha, double beta)
 {
-    (void)a, (void)b;
-    return eg_relu(x);
+    return eg_add_scalar(eg_mul_scalar(x, alpha), beta);
 }
 
-static eg_tensor *hyperbolic(eg_tensor *x, double a, double b)
+static eg_tensor *hard_sigmoid(eg_tensor *x, double alpha, double beta)
 {
-    (void)a, (void)b;
-    return eg_tanh(x);
+    return eg_clamp(affine(x, alpha, beta), 0, 1);
 }
 
-static eg_tensor *sigmoid(eg_tensor *x, double a, double b)
+static eg_tensor *scaled_tanh(eg_tensor *x, double alpha, double beta)
 {
-    (void)a, (void)b;
-    return eg_sigmoid(x);
+    return eg_mul_scalar(eg_tanh(eg_mul_scalar(x, beta)), alpha);
 }
 
-static eg_tensor *affine(eg_tensor *x, double a, double b)
+static eg_tensor *thresholded(eg_tensor *x, double alpha)
 {
-    return eg_add_scalar(eg_mul_scalar(x, a), b);
+    return eg_threshold(x, alpha, 0);
 }
 
-static eg_tensor *leaky(eg_tensor *x, double a, double b)
-{
-    (void)b;
-    return eg_leaky_relu(x, a);
-}
-
-static eg_tensor *threshold(eg_tensor *x, double a, double b)
-{
-    (void)b;
-    return eg_threshold(x, a, 0);
-}
-
-static eg_tensor *scaled(eg_tensor *x, double a, double b)
-{
-    return eg_mul_scalar(eg_tanh(eg_mul_scalar(x, b)), a);
-}
-
-static eg_tensor *hard(eg_tensor *x, double a, double b)
-{
-    return eg_clamp(affine(x, a, b), 0, 1);
-}
-
-static eg_tensor *elu(eg_tensor *x, double a, double b)
-{
-    (void)b;
-    return eg_elu(x, a);
-}
-
-static eg_tensor *softsign(eg_tensor *x, double a, double b)
-{
-    (void)a, (void)b;
-    return eg_softsign(x);
-}
-
-static eg_tensor *softplus(eg_tensor *x, double a, double b)
-{
-    (void)a, (void)b;
-    return eg_softplus(x);
-}
-
+/* A function of x alone, of x and alpha, or of both numbers. */
 typedef struct activation {
     const char *name;
-    eg_tensor *(*f)(eg_tensor *x, double alpha, double beta);
-    int numbers; /* 1: alpha, 2: beta too */
+    eg_tensor *(*of_x)(eg_tensor *x);
+    eg_tensor *(*of_alpha)(eg_tensor *x, double alpha);
+    eg_tensor *(*of_both)(eg_tensor *x, double alpha, double beta);
     double alpha, beta;
 } activation;
 
 static const activation known[] = {
-    {"Affine", affine, 2, 1, 0},
-    {"Elu", elu, 1, 1, 0},
-    {"HardSigmoid", hard, 2, 0.2, 0.5},
-    {"LeakyRelu", leaky, 1, 0.01, 0},
-    {"Relu", relu, 0, 0, 0},
-    {"ScaledTanh", scaled, 2, 1, 1},
-    {"Sigmoid", sigmoid, 0, 0, 0},
-    {"Softplus", softplus, 0, 0, 0},
-    {"Softsign", softsign, 0, 0, 0},
-    {"Tanh", hyperbolic, 0, 0, 0},
-    {"ThresholdedRelu", threshold, 1, 1, 0},
+    {"Affine", .of_both = affine, .alpha = 1, .beta = 0},
+    {"Elu", .of_alpha = eg_elu, .alpha = 1},
+    {"HardSigmoid", .of_both = hard_sigmoid, .alpha = 0.2, .beta = 0.5},
+    {"LeakyRelu", .of_alpha = eg_leaky_relu, .alpha = 0.01},
+    {"Relu", .of_x = eg_relu},
+    {"ScaledTanh", .of_both = scaled_tanh, .alpha = 1, .beta = 1},
+    {"Sigmoid", .of_x = eg_sigmoid},
+    {"Softplus", .of_x = eg_softplus},
+    {"Softsign", .of_x = eg_softsign},
+    {"Tanh", .of_x = eg_tanh},
+    {"ThresholdedRelu", .of_alpha = thresholded, .alpha = 1},
 };
 
 /* ---- one direction ----------------------------------------------------------------------------------- */
@@ -120,7 +79,8 @@ struct lane {
 static eg_tensor *activated(const lane *l, int i, eg_tensor *x)
 {
     const activation *f = &l->f[i];
-    return f->f(l->clip > 0 ? eg_clamp(x, -l->clip, l->clip) : x, f->alpha, f->beta);
+    x = l->clip > 0 ? eg_clamp(x, -l->clip, l->clip) : x;
+    return f->of_x ? f->of_x(x) : f->of_alpha ? f->of_alpha(x, f->alpha) : f->of_both(x, f->alpha, f->beta);
 }
 
 /* Gates lie one behind the other along the last axis. */
@@ -261,8 +221,8 @@ static eg_status walk(const lane *l, eg_tensor **states, eg_tensor **ys)
 
 static eg_rnn step_by_step(const lane *l)
 {
-    const int64_t steps = eg_size(l->x, 0);
-    const eg_shape rows = EG_SHAPE(eg_size(l->x, 1), l->hidden);
+    const int64_t steps = eg_size(l->x, 0), n = eg_size(l->x, 1);
+    const bool empty = !steps || !n || !l->hidden;
     eg_tensor *states[RNN_MOST_STATES] = {0}, *y = NULL;
     eg_tensor **ys = steps < INT32_MAX ? calloc((size_t)steps + 1, sizeof *ys) : NULL;
     if (!ys) {
@@ -270,11 +230,13 @@ static eg_rnn step_by_step(const lane *l)
         return (eg_rnn){.y = NULL};
     }
     for (int i = 0; i < l->kind->states; i++) {
-        eg_tensor *zeros = l->start[i] ? NULL : eg_zeros(rows, eg_dtype_of(l->x));
+        eg_tensor *zeros = l->start[i] ? NULL : eg_zeros(EG_SHAPE(n, l->hidden), eg_dtype_of(l->x));
         states[i] = l->start[i] ? l->start[i] : eg_to(zeros, eg_device_of(l->x));
     }
-    if (!walk(l, states, ys)) {
-        y = steps ? eg_stack(ys, (int)steps, 0) : eg_slice(eg_unsqueeze(states[0], 0), 0, 0, 0, 1);
+    if (empty) {
+        y = eg_to(eg_zeros(EG_SHAPE(steps, n, l->hidden), eg_dtype_of(l->x)), eg_device_of(l->x));
+    } else if (!walk(l, states, ys)) {
+        y = eg_stack(ys, (int)steps, 0);
     }
     free(ys);
     return y ? (eg_rnn){y, states[0], states[1]} : (eg_rnn){.y = NULL};
@@ -311,8 +273,8 @@ static eg_status read_activations(const eg_onnx_call *c, lane *l, int d)
         }
         activation *f = &l->f[i % n];
         *f = known[k];
-        f->alpha = f->numbers >= 1 && a < nalpha ? (double)alpha[a++] : f->alpha;
-        f->beta = f->numbers >= 2 && b < nbeta ? (double)beta[b++] : f->beta;
+        f->alpha = !f->of_x && a < nalpha ? (double)alpha[a++] : f->alpha;
+        f->beta = f->of_both && b < nbeta ? (double)beta[b++] : f->beta;
         l->unusual = (i % n && l->unusual) || strcmp(name, usual) != 0;
     }
     return EG_OK;
