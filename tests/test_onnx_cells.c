@@ -456,3 +456,52 @@ EGT(sums_of_integers_stay)
     eg_tensor *a = eg_from(EG_SHAPE(2), EG_I32, (int32_t[]){3, 4}), *y = RUN(&s, a, a);
     EGT_CHECK(eg_dtype_of(y) == EG_I32 && HAS(y, 25));
 }
+
+/* ---- without memory -----------------------------------------------------------------------------------------------
+ */
+
+typedef struct forward {
+    eg_module *module;
+    eg_tensor *in[8];
+    int nin;
+} forward;
+
+static bool run_once(void *user)
+{
+    const forward *f = user;
+    eg_tensor *y;
+    return !eg_onnx_forward(f->module, f->in, f->nin, &y, 1);
+}
+
+static int failures(const spec *s, const forward *given)
+{
+    forward f = *given;
+    f.module = load(s);
+    const int n = egt_fail_allocations(run_once, &f);
+    EGT_OK(eg_module_free(f.module));
+    return n;
+}
+
+EGT(no_memory)
+{
+    const spec rnn = {"LSTM", 14, "X W R B L", "y h c", {"direction=bidirectional", "clip=2.0"}, {0, 0, 0, 0, I32}};
+    const forward layer_of = {
+        .in = {egt_random(EG_SHAPE(3, 2, 2), EG_F32, -1, 1), egt_random(EG_SHAPE(2, 12, 2), EG_F32, -1, 1),
+               egt_random(EG_SHAPE(2, 12, 3), EG_F32, -1, 1), egt_random(EG_SHAPE(2, 24), EG_F32, -1, 1),
+               eg_from(EG_SHAPE(2), EG_I32, (int32_t[]){2, 3})},
+        .nin = 5};
+    EGT_CHECK(failures(&rnn, &layer_of) > 50);
+    const spec words = {"TfIdfVectorizer",
+                        9,
+                        "x",
+                        "y",
+                        {"max_gram_length=1", "max_skip_count=0", "min_gram_length=1", "mode=TF", "ngram_counts=[0]",
+                         "ngram_indexes=[0]", "pool_int64s=[5]"},
+                        {I32}};
+    EGT_CHECK(failures(&words, &(forward){.in = {eg_from(EG_SHAPE(2), EG_I32, (int32_t[]){5, 6})}, .nin = 1}) > 0);
+    const spec small = {"QuantizeLinear", 19, "x s z", "y", {"saturate=0"}, {F32, F32, F8}};
+    const forward numbers_of = {.in = {NUMBERS(1, 500), NUMBERS(2), eg_zeros(EG_SCALAR, EG_F16)}, .nin = 3};
+    EGT_CHECK(failures(&small, &numbers_of) > 5);
+    const spec chance = {"Bernoulli", 15, "x", "y", {"seed=1.0"}, {0}};
+    EGT_CHECK(failures(&chance, &(forward){.in = {NUMBERS(0.5f, 0.25f)}, .nin = 1}) > 0);
+}
