@@ -379,6 +379,8 @@ EGT(quantization_is_refused)
     EGT_REFUSED(RUN(&none, x, one, one), EG_EDTYPE, "type 1 is none");
     const spec axis = {"QuantizeLinear", 13, "x s", "y", {"axis=3"}, {0}};
     EGT_REFUSED(RUN(&axis, x, x), EG_ESHAPE, "axis 3");
+    const spec zeros = {"QuantizeLinear", 13, "x s z", "y", {"axis=0"}, {F32, F32, U8}};
+    EGT_REFUSED(RUN(&zeros, x, one, eg_zeros(EG_SHAPE(3), EG_U8)), EG_ESHAPE, "3");
     const spec left = {"DequantizeLinear", 13, "x - z", "y", {NULL}, {U8, U8}};
     EGT_REFUSED(RUN(&left, eg_zeros(EG_SHAPE(2), EG_U8), eg_zeros(EG_SCALAR, EG_U8)), EG_EINVAL, "floats");
 }

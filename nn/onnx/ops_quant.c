@@ -66,13 +66,20 @@ eg_tensor *eg__onnx_held(eg_tensor *x, int64_t type, bool saturate)
 
 /* ---- scales --------------------------------------------------------------------------------------------- */
 
+/* Zero points; left out they are 0. */
+static eg_tensor *zero_of(const eg_onnx_call *c, int i)
+{
+    eg_tensor *t = eg__onnx_in(c, i), *x = eg__onnx_in(c, 0);
+    return t || !x ? t : eg_to(eg_scalar_int(0, EG_I32), eg_device_of(x));
+}
+
 /* Scales or zero points as they are broadcast to x: one, one for each place along "axis", or (from version 21 on) one
- * for each block of places. NULL stays. */
+ * for each block of places. */
 static eg_tensor *spread(const eg_onnx_call *c, eg_tensor *t, const eg_tensor *x)
 {
     const int64_t block = eg_onnx_int(c, "block_size", 0);
-    if (!t || eg_numel(t) == 1) {
-        return t ? eg_reshape(t, EG_SCALAR) : NULL;
+    if (eg_numel(t) == 1) {
+        return eg_reshape(t, EG_SCALAR);
     }
     const int axis = eg__onnx_axis(eg_onnx_int(c, "axis", 1), eg_ndim(x));
     if (axis < 0) {
@@ -93,8 +100,7 @@ static eg_tensor *held(eg_tensor *v, eg_tensor *zero, int64_t type)
     const double far = 1 << 20; /* past all ranges with all zero points */
     const range r = ranges[type];
     eg_tensor *whole = eg_cast(eg_clamp(eg_cast(eg_round(v), EG_F32), -far, far), EG_I32);
-    whole = zero ? eg_add(whole, eg_cast(zero, EG_I32)) : whole;
-    whole = eg_clamp(whole, (double)r.low, (double)r.high);
+    whole = eg_clamp(eg_add(whole, eg_cast(zero, EG_I32)), (double)r.low, (double)r.high);
     const eg_dtype dtype = eg__onnx_dtype(type);
     return dtype == EG_I32 ? whole : eg_cast(whole, dtype);
 }
@@ -116,8 +122,7 @@ static eg_tensor *quantized(const eg_onnx_call *c, eg_tensor *quotient, eg_tenso
 static eg_tensor *centred(eg_tensor *x, eg_tensor *zero)
 {
     const eg_dtype dtype = eg_dtype_of(x) <= EG_BF16 ? eg_dtype_of(x) : EG_I32;
-    x = eg_dtype_of(x) == dtype ? x : eg_cast(x, dtype);
-    return zero ? eg_sub(x, eg_cast(zero, dtype)) : x;
+    return eg_sub(eg_cast(x, dtype), eg_cast(zero, dtype));
 }
 
 /* ---- QuantizeLinear and the other way ------------------------------------------------------------------- */
@@ -131,9 +136,8 @@ eg_status eg__onnx_run_quantize(eg_onnx_call *c)
     if (dtype > EG_BF16) {
         return eg__onnx_bad(c, "the scale or precision is none of floats");
     }
-    scale = spread(c, scale, x);
-    eg_tensor *quotient = eg_div(eg_cast(x, dtype), scale ? eg_cast(scale, dtype) : NULL);
-    eg_tensor *y = quantized(c, quotient, spread(c, zero, x), type);
+    eg_tensor *quotient = eg_div(eg_cast(x, dtype), eg_cast(spread(c, scale, x), dtype));
+    eg_tensor *y = quantized(c, quotient, spread(c, zero_of(c, 2), x), type);
     c->out_type[0] = (uint8_t)(y ? type : 0);
     return eg__onnx_give(c, y);
 }
@@ -146,9 +150,9 @@ eg_status eg__onnx_run_dequantize(eg_onnx_call *c)
     if (own > EG_BF16 || dtype > EG_BF16) {
         return eg__onnx_bad(c, "the scale or output_dtype is none of floats");
     }
-    eg_tensor *y = eg_mul(eg_cast(centred(x, spread(c, eg__onnx_in(c, 2), x)), own), spread(c, scale, x));
+    eg_tensor *y = eg_mul(eg_cast(centred(x, spread(c, zero_of(c, 2), x)), own), spread(c, scale, x));
     c->out_type[0] = (uint8_t)type;
-    return eg__onnx_give(c, own == dtype ? y : eg_cast(y, dtype));
+    return eg__onnx_give(c, eg_cast(y, dtype));
 }
 
 /* To u8, by a scale and zero point with which 0 and all elements are in the range. */
@@ -158,7 +162,7 @@ eg_status eg__onnx_run_dynamic_quantize(eg_onnx_call *c)
     eg_tensor *high = eg_max(x, .has_initial = true), *low = eg_min(x, .has_initial = true);
     eg_tensor *scale = eg_div_scalar(eg_sub(high, low), 255);
     scale = eg_where(eg_eq_scalar(scale, 0), eg_ones_like(scale), scale);
-    eg_tensor *zero = held(eg_div(eg_neg(low), scale), NULL, EG__ONNX_U8);
+    eg_tensor *zero = held(eg_div(eg_neg(low), scale), zero_of(c, 1), EG__ONNX_U8);
     eg_status st = eg_onnx_give(c, 0, held(eg_div(x, scale), zero, EG__ONNX_U8));
     st = st ? st : eg_onnx_give(c, 1, scale);
     return st ? st : eg_onnx_give(c, 2, zero);
@@ -169,19 +173,19 @@ eg_status eg__onnx_run_dynamic_quantize(eg_onnx_call *c)
 /* Numbers for the rows of a matrix: a line of them becomes a column. */
 static eg_tensor *for_rows(eg_tensor *t)
 {
-    return t && eg_ndim(t) == 1 && eg_numel(t) > 1 ? eg_unsqueeze(t, 1) : t;
+    return eg_ndim(t) == 1 && eg_numel(t) > 1 ? eg_unsqueeze(t, 1) : t;
 }
 
 /* One stands for a 0-dim one. */
 static eg_tensor *single(eg_tensor *t)
 {
-    return t && eg_numel(t) == 1 ? eg_reshape(t, EG_SCALAR) : t;
+    return eg_numel(t) == 1 ? eg_reshape(t, EG_SCALAR) : t;
 }
 
 eg_status eg__onnx_run_matmul_integer(eg_onnx_call *c)
 {
-    eg_tensor *a = centred(eg__onnx_in(c, 0), single(for_rows(eg__onnx_in(c, 2))));
-    eg_tensor *b = centred(eg__onnx_in(c, 1), single(eg__onnx_in(c, 3)));
+    eg_tensor *a = centred(eg__onnx_in(c, 0), single(for_rows(zero_of(c, 2))));
+    eg_tensor *b = centred(eg__onnx_in(c, 1), single(zero_of(c, 3)));
     c->out_type[0] = EG__ONNX_I32;
     return eg__onnx_give(c, eg_matmul(a, b));
 }
@@ -226,7 +230,7 @@ static eg_tensor *convolved(const eg_onnx_call *c, eg_tensor *x, eg_tensor *weig
 /* A number for each output channel, of weights [O, ...] or of results [N, O, ...]. */
 static eg_tensor *for_channels(eg_tensor *t, const eg_tensor *of, int axis)
 {
-    if (!t || eg_numel(t) == 1) {
+    if (eg_numel(t) <= 1) {
         return single(t);
     }
     eg_shape line = {eg_ndim(of), {1, 1, 1, 1, 1, 1, 1, 1}};
@@ -237,9 +241,9 @@ static eg_tensor *for_channels(eg_tensor *t, const eg_tensor *of, int axis)
 eg_status eg__onnx_run_conv_integer(eg_onnx_call *c)
 {
     eg_tensor *w = eg__onnx_in(c, 1);
-    w = centred(w, for_channels(eg__onnx_in(c, 3), w, 0));
+    w = centred(w, for_channels(zero_of(c, 3), w, 0));
     c->out_type[0] = EG__ONNX_I32;
-    return eg__onnx_give(c, eg_cast(convolved(c, centred(eg__onnx_in(c, 0), single(eg__onnx_in(c, 2))), w), EG_I32));
+    return eg__onnx_give(c, eg_cast(convolved(c, centred(eg__onnx_in(c, 0), single(zero_of(c, 2))), w), EG_I32));
 }
 
 /* The bias counts in units of both scales. */
