@@ -41,8 +41,9 @@ eg_status eg_onnx_give(eg_onnx_call *c, int i, eg_tensor *t)
 
 int eg__onnx_in_type(const eg_onnx_call *c, int i)
 {
-    const eg__onnx_run_value *v = &c->values[c->node->in[i]];
-    return v->type ? v->type : eg__onnx_type_of(v->t);
+    const eg_tensor *t = eg__onnx_in(c, i);
+    const int type = t ? c->values[c->node->in[i]].type : 0;
+    return type || !t ? type : eg__onnx_type_of(t);
 }
 
 /* ---- attributes ----------------------------------------------------------------------------------- */

@@ -132,7 +132,9 @@ enum { EG__ONNX_MOST_OUT = 64 }; /* outputs of a node */
 
 /* ---- the table of operators --------------------------------------------------------------------- */
 
-enum { EG__ONNX_WRAPS = 1, EG__ONNX_RANDOM = 2 };
+/* WRAPS: integers leave the range of small types; RANDOM: not the same at each call; FORMULA: a single number that it
+ * takes is no weight (of Add it may be a bias). */
+enum { EG__ONNX_WRAPS = 1, EG__ONNX_RANDOM = 2, EG__ONNX_FORMULA = 4 };
 
 struct eg__onnx_row {
     const char *name;
@@ -141,7 +143,7 @@ struct eg__onnx_row {
     /* A letter for each input: h, looked at as numbers; b, a float that does not learn. The last goes for those behind
      * it. */
     const char *roles;
-    int flags; /* WRAPS: integers leave the range of small types; RANDOM: not the same at each call */
+    int flags;
 };
 
 /* The row of an operator of the default domain; NULL: unknown. */
@@ -177,7 +179,7 @@ static inline eg_tensor *eg__onnx_in(const eg_onnx_call *c, int i)
     return i < c->node->nin && c->node->in[i] >= 0 ? c->values[c->node->in[i]].t : NULL;
 }
 
-/* ONNX's type of an input. */
+/* ONNX's type of an input; 0 for one that was left out. */
 int eg__onnx_in_type(const eg_onnx_call *c, int i);
 /* The attribute of that name; NULL. */
 const eg__onnx_attribute *eg__onnx_attribute_of(const eg_onnx_call *c, const char *name, eg__onnx_kind kind);

@@ -35,7 +35,7 @@ static eg__onnx_run_value *begin(const eg__onnx_net *net, eg_tensor *const *in, 
     }
     for (int i = 0; i < nin; i++) {
         if (in[i]) {
-            values[net->graph->in[i]] = (eg__onnx_run_value){in[i], 0, false};
+            values[net->graph->in[i]].t = in[i]; /* of the type that the model says */
         }
     }
     return values;

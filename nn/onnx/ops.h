@@ -19,6 +19,9 @@
 eg_tensor *eg__onnx_second_operand(const eg_onnx_call *c);
 /* An axis counted from the front; -1 with words. */
 int eg__onnx_axis(int64_t axis, int ndim);
+/* Floats as they become a small type: rounded to one of its floats, with `saturate` no larger than its largest; held in
+ * the range of its integers. Of other types as they are. */
+eg_tensor *eg__onnx_held(eg_tensor *x, int64_t type, bool saturate);
 /* Why the latest call failed. */
 static inline eg_status eg__onnx_why(void)
 {

@@ -123,6 +123,9 @@ static eg_status cast_to(eg_onnx_call *c, int64_t type)
     if (dtype == EG_DTYPE_COUNT) {
         return eg_failf(EG_EDTYPE, eg__onnx_op_name, "type %lld is none that is known", (long long)type);
     }
+    if (eg_dtype_of(x) <= EG_BF16) {
+        x = eg__onnx_held(x, type, eg_onnx_int(c, "saturate", 1));
+    }
     c->out_type[0] = (uint8_t)type;
     return eg__onnx_give(c, eg_dtype_of(x) == dtype ? x : eg_cast(x, dtype));
 }

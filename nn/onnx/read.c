@@ -148,12 +148,13 @@ static eg_status read_shape(eg__onnx_reader *r, eg__wire shape, eg_shape *to)
     return shape.bad ? eg__onnx_damaged(r, "a shape is damaged") : EG_OK;
 }
 
-eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value *out)
+eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value *out, uint8_t *type)
 {
     eg__wire_field f, kind, part;
     eg_status st = EG_OK;
     bool tensor = false, other = false;
     *out = (eg_onnx_value){.dtype = EG_F32};
+    *type = EG__ONNX_F32;
     while (!st && eg__wire_next(&value, &f)) {
         if (f.number == EG__ONNX_VALUE_NAME && f.kind == EG__WIRE_BYTES) {
             out->name = eg__onnx_copy_text(r, &f.bytes);
@@ -165,6 +166,7 @@ eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value 
             while (!st && kind.number == 1 && eg__wire_next(&kind.bytes, &part)) {
                 if (part.number == 1) {
                     out->dtype = eg__onnx_dtype((int64_t)part.value);
+                    *type = part.value < EG__ONNX_TYPES ? (uint8_t)part.value : 0;
                     other = other || part.value == EG__ONNX_TEXT;
                 } else if (part.number == 2) {
                     out->ranked = true;
@@ -257,13 +259,17 @@ static eg_status read_ends(eg__onnx_reader *r, eg__wire graph, uint32_t field, i
     eg_status st = EG_OK;
     for (int n = 0; !st && eg__wire_next(&graph, &f);) {
         eg_onnx_value value;
+        uint8_t type;
         if (f.number != field || f.kind != EG__WIRE_BYTES) {
             continue;
         }
-        st = eg__onnx_read_value(r, f.bytes, &value);
+        st = eg__onnx_read_value(r, f.bytes, &value, &type);
         if (!st && input) {
             places[n] = eg__onnx_new_place(r, value.name);
             st = eg__onnx_know(r, value.name, places[n]);
+            if (!st) {
+                r->net->places[places[n]].type = type;
+            }
         } else if (!st) {
             places[n] = eg__onnx_look_up(r, value.name);
             st = places[n] < 0 ? eg__onnx_damaged(r, "an output that no node makes") : EG_OK;
@@ -434,6 +440,7 @@ static eg_status describe_inputs(eg__onnx_reader *r, eg__wire graph)
         return EG_ENOMEM;
     }
     eg_status st = EG_OK;
+    uint8_t type; /* the places have theirs */
     for (int own = 0; own < 2; own++) {
         eg__wire w = graph;
         eg__wire_field f;
@@ -442,7 +449,7 @@ static eg_status describe_inputs(eg__onnx_reader *r, eg__wire graph)
                 continue;
             }
             if ((net->places[g->in[i]].t != NULL) == own) {
-                st = eg__onnx_read_value(r, f.bytes, &net->inputs[net->ninputs]);
+                st = eg__onnx_read_value(r, f.bytes, &net->inputs[net->ninputs], &type);
                 order[net->ninputs++] = g->in[i];
             }
             i++;
@@ -457,18 +464,19 @@ static eg_status describe_outputs(eg__onnx_reader *r, eg__wire graph)
 {
     eg__onnx_net *net = r->net;
     eg__wire_field f;
+    uint8_t type;
     eg_status st = EG_OK;
     net->outputs = eg__onnx_memory(net, (size_t)net->graph->nout * sizeof *net->outputs);
     while (net->outputs && !st && eg__wire_next(&graph, &f)) {
         if (f.number == EG__ONNX_GRAPH_OUTPUT && f.kind == EG__WIRE_BYTES) {
-            st = eg__onnx_read_value(r, f.bytes, &net->outputs[net->noutputs++]);
+            st = eg__onnx_read_value(r, f.bytes, &net->outputs[net->noutputs++], &type);
         }
     }
     return net->outputs ? st : EG_ENOMEM;
 }
 
 /* Which initializers are weights: all floats that a node takes as more than numbers to look at, and large arrays of
- * integers, which are to go to a device with them. */
+ * integers, which are to go to a device with them. Numbers without an axis are those of formulas: they do not learn. */
 static void find_weights(eg__onnx_reader *r)
 {
     enum { LARGE = 64 };
@@ -478,7 +486,8 @@ static void find_weights(eg__onnx_reader *r)
         const int uses = r->uses[i];
         if (p->t && (real ? uses & ~EG__ONNX_AS_NUMBERS : eg_numel(p->t) > LARGE && uses != EG__ONNX_AS_NUMBERS)) {
             p->role = EG__ONNX_WEIGHT;
-            p->buffer = !real || !(uses & EG__ONNX_AS_WEIGHT);
+            const int learn = EG__ONNX_AS_WEIGHT | (eg_numel(p->t) > 1 ? EG__ONNX_AS_FACTOR : 0);
+            p->buffer = !real || !(uses & learn) || !eg_ndim(p->t);
         }
     }
 }

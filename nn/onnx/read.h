@@ -5,8 +5,8 @@
 #include "lib/io/onnx.h"
 #include "nn/onnx/graph.h"
 
-/* How the inputs of nodes use a value. */
-enum { EG__ONNX_AS_NUMBERS = 1, EG__ONNX_AS_BUFFER = 2, EG__ONNX_AS_WEIGHT = 4 };
+/* How the inputs of nodes use a value; AS_FACTOR: as a weight, if it is more than one number. */
+enum { EG__ONNX_AS_NUMBERS = 1, EG__ONNX_AS_BUFFER = 2, EG__ONNX_AS_WEIGHT = 4, EG__ONNX_AS_FACTOR = 8 };
 
 typedef struct eg__onnx_import {
     const char *domain;
@@ -68,6 +68,7 @@ eg_status eg__onnx_read_imports(eg__onnx_reader *r, eg__wire message, uint32_t f
 /* The nodes of a graph or function, which lie in fields of that number. */
 eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t field, const char *path,
                               eg__onnx_graph *g);
-eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value *out);
+/* `type`: ONNX's, 0 for none that is known. */
+eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value *out, uint8_t *type);
 
 #endif

@@ -256,7 +256,10 @@ static int use_of(const eg__onnx_node *n, int i)
     const char *roles = n->row ? n->row->roles : ".";
     const int last = (int)strlen(roles) - 1;
     const char role = roles[i < last ? i : last];
-    return role == 'h' ? EG__ONNX_AS_NUMBERS : role == 'b' ? EG__ONNX_AS_BUFFER : EG__ONNX_AS_WEIGHT;
+    return role == 'h'                                  ? EG__ONNX_AS_NUMBERS
+           : role == 'b'                                ? EG__ONNX_AS_BUFFER
+           : n->row && n->row->flags & EG__ONNX_FORMULA ? EG__ONNX_AS_FACTOR
+                                                        : EG__ONNX_AS_WEIGHT;
 }
 
 /* ---- places --------------------------------------------------------------------------------------------- */
