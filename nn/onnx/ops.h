@@ -19,6 +19,9 @@
 eg_tensor *eg__onnx_second_operand(const eg_onnx_call *c);
 /* An axis counted from the front; -1 with words. */
 int eg__onnx_axis(int64_t axis, int ndim);
+/* A list of n numbers from `least` to 2^31 - 1, each `otherwise` if it was left out. */
+eg_status eg__onnx_per_axis(const eg_onnx_call *c, const char *name, int64_t otherwise, int64_t least, int64_t *to,
+                            int n);
 /* Why the latest call failed. */
 static inline eg_status eg__onnx_why(void)
 {
