@@ -221,6 +221,9 @@ static eg_status deform_of(const eg_onnx_call *c, deform *f)
     if (n < 1 || n > 3 || eg_ndim(w) != n + 2 || eg_ndim(offset) != n + 2) {
         return eg__onnx_bad(c, "the tensors do not all have 1, 2 or 3 axes behind the first two");
     }
+    if (!eg_numel(x) || !eg_numel(w) || !eg_numel(offset)) {
+        return eg__onnx_bad(c, "a tensor is empty");
+    }
     if (eg__onnx_per_axis(c, "strides", 1, 1, f->strides, n) || eg__onnx_per_axis(c, "pads", 0, 0, f->pads, 2 * n) ||
         eg__onnx_per_axis(c, "dilations", 1, 1, f->dilations, n)) {
         return eg__onnx_why();
@@ -309,9 +312,6 @@ eg_status eg__onnx_run_deform_conv(eg_onnx_call *c)
     }
     eg_shape out = eg_shape_of(eg__onnx_in(c, 2)), line = {f.axes + 1, {eg_size(w, 0), 1, 1, 1}};
     out.dim[1] = eg_size(w, 0);
-    if (!eg_numel(x) || !eg_numel(w) || !f.places) {
-        return eg__onnx_give(c, eg_zeros(out, eg_dtype_of(x)));
-    }
     w = eg_reshape(w, EG_SHAPE(f.groups, out.dim[1] / f.groups, -1));
     eg_tensor *y = eg_reshape(eg_matmul(w, columns(&f, x, eg__onnx_in(c, 2), eg__onnx_in(c, 4))), out);
     return eg__onnx_give(c, bias ? eg_add(y, eg_reshape(bias, line)) : y);

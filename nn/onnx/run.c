@@ -129,9 +129,7 @@ static eg_status run_node(eg__onnx_net *net, const eg__onnx_node *n, eg__onnx_ru
     eg_clear_error();
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? meet(&c) : eg_last_error()->code;
-    if (!st) {
-        st = n->function ? run_function(&c) : n->user ? n->user->run(&c, n->user->user) : n->row->run(&c);
-    }
+    st = st ? st : n->function ? run_function(&c) : n->user ? n->user->run(&c, n->user->user) : n->row->run(&c);
     st = st ? st : keep_outputs(&c);
     st = st ? tell(n) : EG_OK;
     if (s.depth) {
