@@ -163,8 +163,11 @@ static double place(const resize *r, const side *s, double o)
     }
 }
 
+/* Scales are f32: what lies in the middle of two elements, or on one, but for their rounding does so. */
 static double nearest(const resize *r, const side *s, double x)
 {
+    const double step = ldexp(1, s->in < 1 << 20 ? ilogb((double)s->in) - 22 : -2);
+    x = floor(x / step + 0.5) * step;
     switch (r->rounding) {
     case HALF_UP:
         return floor(x + 0.5);
@@ -310,16 +313,17 @@ static eg_tensor *by_axes(const resize *r, eg_tensor *x)
 
 /* ---- all at once --------------------------------------------------------------------------------------- */
 
-/* Nearest elements that eg_resize takes; `several`: no axis ends up with a single one. */
-static bool nearest_as_images(const resize *r, bool several, bool shrinks, eg_resize_options *o)
+/* Nearest elements that eg_resize takes; `several`: no axis ends up with a single one; `whole`: sizes come out without
+ * a fraction. */
+static bool nearest_as_images(const resize *r, bool several, bool shrinks, bool whole, eg_resize_options *o)
 {
     const bool centre = r->grid == HALF_PIXEL || (r->grid == PYTORCH && several);
     o->mode = r->grid == ORIGIN ? EG_RESIZE_NEAREST : EG_RESIZE_NEAREST_EXACT;
-    return r->grid == ORIGIN ? r->rounding == DOWN || (r->rounding == BY_DIRECTION && !shrinks)
-                             : centre && r->rounding == HALF_UP;
+    const bool down = r->rounding == DOWN || (r->rounding == BY_DIRECTION && !shrinks);
+    return whole && (r->grid == ORIGIN ? down : centre && r->rounding == HALF_UP);
 }
 
-/* Filters that eg_resize has; `whole`: sizes come out without a fraction. */
+/* Filters that eg_resize has. */
 static bool filter_as_images(const resize *r, bool several, bool whole, eg_resize_options *o)
 {
     o->mode = r->mode == LINEAR ? EG_RESIZE_LINEAR : EG_RESIZE_CUBIC;
@@ -349,7 +353,7 @@ static bool as_images(const resize *r, const eg_tensor *x, eg_shape *size, eg_re
         }
     }
     if (!filled || r->mode == NEAREST) {
-        return filled && nearest_as_images(r, several, shrinks, o);
+        return filled && nearest_as_images(r, several, shrinks, whole, o);
     }
     return eg_dtype_of(x) < EG_I64 && !(r->antialias && shrinks) && filter_as_images(r, several, whole, o);
 }
