@@ -382,3 +382,47 @@ EGT(norm_and_rotation)
     with_int(&turned, "num_heads", 0);
     EGT_REFUSED(RUN("RotaryEmbedding", 23, &turned, eg_select(x, 1, 0), all[1], all[2]), EG_EINVAL, "num_heads");
 }
+
+/* ---- memory
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static bool run_once(void *user)
+{
+    const node *n = user;
+    return run_node(n->op, n->version, n->attributes, n->in, n->nin) != NULL;
+}
+
+EGT(memory_that_is_not_there)
+{
+    bytes crop = resize_of("cubic", "tf_crop_and_resize"), cubic = sample_of(2, 2, 0), largest = {0}, causal = {0};
+    with_text(&largest, "mode", "max");
+    with_ints(&largest, "pooled_shape", 2, (int64_t[]){2, 2});
+    with_int(&causal, "is_causal", 1);
+    with_int(&causal, "left_window_size", 1);
+    eg_tensor *x = noise(EG_SHAPE(1, 2, 4, 4)), *q = noise(EG_SHAPE(1, 2, 3, 4)), *scores = noise(EG_SHAPE(1, 2, 4));
+    eg_tensor *resize[] = {eg_select(x, 0, 0), F64(EG_SHAPE(6), 0, 0.1, -0.2, 1, 0.7, 0.9),
+                           F32(EG_SHAPE(3), 1, 0.6, 2)};
+    eg_tensor *sample[] = {noise(EG_SHAPE(1, 2, 5)), noise(EG_SHAPE(1, 4, 1))};
+    eg_tensor *deform[] = {x, noise(EG_SHAPE(2, 2, 3, 3)), noise(EG_SHAPE(1, 18, 2, 2))};
+    eg_tensor *pool[] = {x, F64(EG_SHAPE(2, 5), 0, 0, 0, 3, 3, 0, 1, 1, 2, 2)};
+    eg_tensor *align[] = {x, F64(EG_SHAPE(2, 4), 0, 0, 3, 3, 1, 1, 2, 2), I64(EG_SHAPE(2), 0, 0)};
+    eg_tensor *nms[] = {noise(EG_SHAPE(1, 4, 4)), scores, I64(EG_SCALAR, 2)};
+    eg_tensor *col[] = {noise(EG_SHAPE(1, 6, 4)), I64(EG_SHAPE(1), 6), I64(EG_SHAPE(1), 3)};
+    eg_tensor *mel[] = {I64(EG_SCALAR, 4), I64(EG_SCALAR, 16), I64(EG_SCALAR, 8000), F64(EG_SCALAR, 0),
+                        F64(EG_SCALAR, 4000)};
+    eg_tensor *attention[] = {q, q, q, noise(EG_SHAPE(3, 5)), noise(EG_SHAPE(1, 2, 2, 4)), noise(EG_SHAPE(1, 2, 2, 4))};
+    node all[] = {
+        {.op = "Resize", .version = 19, .attributes = &crop, .in = resize, .nin = 3},
+        {.op = "GridSample", .version = 20, .attributes = &cubic, .in = sample, .nin = 2},
+        {.op = "DeformConv", .version = 19, .attributes = &none, .in = deform, .nin = 3},
+        {.op = "MaxRoiPool", .version = 1, .attributes = &largest, .in = pool, .nin = 2},
+        {.op = "RoiAlign", .version = 16, .attributes = &largest, .in = align, .nin = 3},
+        {.op = "NonMaxSuppression", .version = 11, .attributes = &none, .in = nms, .nin = 3},
+        {.op = "Col2Im", .version = 18, .attributes = &none, .in = col, .nin = 3},
+        {.op = "MelWeightMatrix", .version = 17, .attributes = &none, .in = mel, .nin = 5},
+        {.op = "Attention", .version = 23, .attributes = &causal, .in = attention, .nin = 6},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        EGT_CHECK(egt_fail_allocations(run_once, &all[i]) > 3);
+    }
+}

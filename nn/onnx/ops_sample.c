@@ -114,6 +114,9 @@ static eg_tensor *summed(eg_tensor *x, const int64_t *size, int axes, const taps
 static eg_tensor *sampled(const sampler *s, eg_tensor *x, eg_tensor *grid)
 {
     const int axes = eg_ndim(x) - 2;
+    if (!x || !grid) {
+        return NULL;
+    }
     if (axes == 2 && eg_ndim(grid) == 4) {
         return eg_grid_sample(x, grid, .mode = s->mode, .border = s->border, .align_corners = s->corners);
     }
