@@ -317,6 +317,37 @@ EGT(transforms_and_back)
     EGT_REFUSED(RUN("DFT", 20, &none, x, I64(EG_SCALAR, -1)), EG_EINVAL, "dft_length");
 }
 
+EGT(affine_grids)
+{
+    eg_tensor *theta = noise(EG_SHAPE(2, 2, 3)), *size = I64(EG_SHAPE(4), 2, 1, 3, 5);
+    bytes corners = {0};
+    with_int(&corners, "align_corners", 1);
+    EGT_CHECK(egt_distance(RUN("AffineGrid", 20, &none, theta, size), eg_affine_grid(theta, 3, 5, false)) < 1e-12);
+    EGT_CHECK(egt_distance(RUN("AffineGrid", 20, &corners, theta, size), eg_affine_grid(theta, 3, 5, true)) < 1e-12);
+    eg_tensor *deep = F64(EG_SHAPE(1, 3, 4), 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 4);
+    eg_tensor *y = RUN("AffineGrid", 20, &corners, deep, I64(EG_SHAPE(5), 1, 1, 2, 2, 1));
+    const double wanted[] = {0, -2, 1, 0, 2, 1, 0, -2, 7, 0, 2, 7};
+    EGT_EQ(egt_distance(y, eg_from_values(EG_SHAPE(1, 2, 2, 1, 3), EG_F64, wanted)), 0);
+    EGT_REFUSED(RUN("AffineGrid", 20, &none, theta, I64(EG_SHAPE(4), 2, 1, INT64_MAX, 5)), EG_EINVAL, "outside");
+    EGT_REFUSED(RUN("AffineGrid", 20, &none, deep, size), EG_EINVAL, "theta");
+}
+
+EGT(cut_and_padded_around_the_centre)
+{
+    eg_tensor *x = F64(EG_SHAPE(2, 4), 1, 2, 3, 4, 5, 6, 7, 8);
+    eg_tensor *y = RUN("CenterCropPad", 18, &none, x, I64(EG_SHAPE(2), 5, 1));
+    EGT_EQ(egt_distance(y, F64(EG_SHAPE(5, 1), 0, 2, 6, 0, 0)), 0);
+    EGT_REFUSED(RUN("CenterCropPad", 18, &none, x, I64(EG_SHAPE(2), -1, 1)), EG_EINVAL, "below 0");
+    EGT_REFUSED(RUN("CenterCropPad", 18, &none, x, I64(EG_SHAPE(1), 1)), EG_EINVAL, "each axis");
+}
+
+EGT(stft_of_real_numbers)
+{
+    eg_tensor *x = noise(EG_SHAPE(2, 20)), *window = noise(EG_SHAPE(8));
+    eg_tensor *y = RUN("STFT", 17, &none, eg_unsqueeze(x, 2), I64(EG_SCALAR, 3), window);
+    EGT_CHECK(y && egt_distance(y, eg_stft(x, 8, .hop = 3, .window = window)) < 1e-12);
+}
+
 /* Of a signal of complex numbers each part is transformed. */
 EGT(stft_of_complex_numbers)
 {
@@ -369,12 +400,44 @@ EGT(attention_gradients)
     EGT_REFUSED(RUN("Attention", 23, &a, eg_select(in[0], 0, 0), in[1], in[2]), EG_EINVAL, "q_num_heads");
 }
 
+/* Queries of 4 heads, keys of 2, features side by side. */
+EGT(attention_by_heads)
+{
+    bytes a = {0};
+    with_int(&a, "q_num_heads", 4);
+    with_int(&a, "kv_num_heads", 2);
+    eg_tensor *q = noise(EG_SHAPE(2, 3, 20)), *k = noise(EG_SHAPE(2, 6, 10)), *mask = noise(EG_SHAPE(3, 5));
+    eg_tensor *heads = eg_transpose(eg_reshape(q, EG_SHAPE(2, 3, 4, 5)), 1, 2);
+    eg_tensor *keys = eg_repeat_interleave(eg_transpose(eg_reshape(k, EG_SHAPE(2, 6, 2, 5)), 1, 2), 2, 1);
+    eg_tensor *all = eg_pad(mask, .after = {0, 1}, .value = -INFINITY); /* the last key is in no mask */
+    eg_tensor *y = eg_flatten(eg_transpose(eg_attention(heads, keys, keys, .mask = all), 1, 2), 2, 3);
+    EGT_CHECK(egt_distance(RUN("Attention", 23, &a, q, k, k, mask), y) < 1e-12);
+}
+
+/* Pairs side by side are complex numbers, turned by others. */
+EGT(rotation_of_pairs)
+{
+    eg_tensor *x = noise(EG_SHAPE(2, 3, 4, 6)), *cos = noise(EG_SHAPE(2, 4, 3)), *sin = noise(EG_SHAPE(2, 4, 3));
+    eg_tensor *parts[] = {cos, sin};
+    bytes a = {0};
+    with_int(&a, "interleaved", 1);
+    eg_tensor *pairs = eg_reshape(x, EG_SHAPE(2, 3, 4, 3, 2));
+    eg_tensor *y = eg_complex_mul(pairs, eg_unsqueeze(eg_stack(parts, 2, -1), 1));
+    EGT_CHECK(egt_distance(RUN("RotaryEmbedding", 23, &a, x, cos, sin), eg_reshape(y, eg_shape_of(x))) < 1e-12);
+    /* And in halves one behind the other. */
+    x = eg_reshape(eg_transpose(pairs, 3, 4), eg_shape_of(x));
+    y = eg_reshape(eg_transpose(y, 3, 4), eg_shape_of(x));
+    EGT_CHECK(egt_distance(RUN("RotaryEmbedding", 23, &none, x, cos, sin), y) < 1e-12);
+}
+
 EGT(norm_and_rotation)
 {
     eg_tensor *in[] = {noise(EG_SHAPE(2, 3, 4)), noise(EG_SHAPE(3, 1))}, *x = noise(EG_SHAPE(2, 3, 4, 6));
     bytes a = {0}, turned = {0};
     with_int(&a, "axis", 1);
     check_gradients("RMSNormalization", 23, &a, in, 2, 3);
+    eg_tensor *y = eg_mul(eg_rms_norm(in[0], NULL, .axes = 2), in[1]);
+    EGT_CHECK(egt_distance(RUN("RMSNormalization", 23, &a, in[0], in[1]), y) < 1e-12);
     with_int(&turned, "interleaved", 1);
     with_int(&turned, "rotary_embedding_dim", 4);
     eg_tensor *all[] = {x, noise(EG_SHAPE(9, 2)), noise(EG_SHAPE(9, 2)), I64(EG_SHAPE(2, 4), 0, 3, 4, 8, 1, 1, 2, 5)};
