@@ -1,6 +1,5 @@
 /* ops_attention.c - Attention, with what it needs of positions and norms. */
 #include <math.h>
-#include <string.h>
 
 #include "nn/onnx/ops.h"
 
@@ -103,7 +102,7 @@ static eg_tensor *joined(eg_tensor *mask, eg_tensor *places)
         return places;
     }
     return eg_dtype_of(mask) == EG_BOOL ? eg_logical_and(mask, places)
-                                        : eg_where(places, mask, eg_scalar(-INFINITY, eg_dtype_of(mask)));
+                                        : eg_masked_fill(mask, eg_logical_not(places), -INFINITY);
 }
 
 static eg_status attention_of(const eg_onnx_call *c, attention *a)
@@ -157,8 +156,7 @@ static eg_tensor *scores(const attention *a, shown what)
     if (what != MASKED || !a->mask) {
         return x;
     }
-    return eg_dtype_of(a->mask) != EG_BOOL ? eg_add(x, a->mask)
-                                           : eg_where(a->mask, x, eg_scalar(-INFINITY, eg_dtype_of(x)));
+    return eg_dtype_of(a->mask) == EG_BOOL ? eg_masked_fill(x, eg_logical_not(a->mask), -INFINITY) : eg_add(x, a->mask);
 }
 
 /* The softmax of halves is computed in f32, whatever softmax_precision says. */

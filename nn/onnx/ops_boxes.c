@@ -41,6 +41,9 @@ static eg_status each_box(eg_onnx_call *c, eg_tensor *boxes, eg_shape none,
                           eg_tensor *(*of)(const eg_onnx_call *c, eg_tensor *boxes, int64_t i))
 {
     const int64_t n = eg_size(boxes, 0);
+    if (!boxes) {
+        return eg__onnx_why();
+    }
     if (!n || n > INT32_MAX) {
         none.dim[0] = 0;
         return n ? eg__onnx_bad(c, "more than 2147483647 boxes")

@@ -1,7 +1,4 @@
 /* ops_sample.c - images, signals and volumes read at any places: GridSample, AffineGrid and DeformConv. */
-#include <math.h>
-#include <string.h>
-
 #include "nn/onnx/ops.h"
 
 enum { MOST_AXES = EG_MAX_DIMS - 2, MOST_TAPS = 4 };
