@@ -52,8 +52,8 @@ static const char *why_left_out(const char *name)
     return NULL;
 }
 
-/* |a - b| <= 1e-7 + 1e-3 |b|, as ONNX's own runner; NaN is NaN. What was drawn by chance has but its shape and dtype.
- */
+/* |a - b| <= 1e-7 + 1e-3 |b|, of bf16 2^-6 |b|, as ONNX's own runner; NaN is NaN. What was drawn by chance has but its
+ * shape and dtype. */
 static bool close_to(const eg_tensor *a, const eg_tensor *b, bool by_chance, double *worst)
 {
     const eg_shape s = eg_shape_of(a), t = eg_shape_of(b);
@@ -61,10 +61,11 @@ static bool close_to(const eg_tensor *a, const eg_tensor *b, bool by_chance, dou
         *worst = INFINITY;
         return false;
     }
+    const double relative = eg_dtype_of(b) == EG_BF16 ? 0x1p-6 : 1e-3;
     const double least = eg_dtype_of(b) == EG_F16 || eg_dtype_of(b) == EG_BF16 ? 1e-3 : 1e-7;
     for (int64_t i = 0; i < eg_numel(a) && !by_chance; i++) {
         const double x = eg_get(a, i), y = eg_get(b, i);
-        const double off = x == y || (isnan(x) && isnan(y)) ? 0 : fabs(x - y) - 1e-3 * fabs(y);
+        const double off = x == y || (isnan(x) && isnan(y)) ? 0 : fabs(x - y) - relative * fabs(y);
         *worst = isnan(off) ? INFINITY : fmax(*worst, off);
     }
     return *worst <= least;

@@ -97,6 +97,21 @@ eg_tensor *eg_onnx_tensor(const eg_onnx_call *c, const char *name)
     return a ? a->tensor : NULL;
 }
 
+int eg__onnx_choice(const eg_onnx_call *c, const char *name, const char *const *of, int n, int otherwise)
+{
+    const char *text = eg_onnx_text(c, name, NULL);
+    for (int i = 0; text && i < n; i++) {
+        if (!strcmp(text, of[i])) {
+            return i;
+        }
+    }
+    if (text) {
+        eg_failf(EG_EINVAL, eg__onnx_op_name, "%s \"%.40s\" is not known", name, text);
+        return -1;
+    }
+    return otherwise;
+}
+
 /* ---- numbers -------------------------------------------------------------------------------------- */
 
 eg_status eg__onnx_bad(const eg_onnx_call *c, const char *words)

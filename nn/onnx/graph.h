@@ -189,6 +189,8 @@ int eg__onnx_numbers(const eg_onnx_call *c, int i, int64_t *to, int most);
 double eg__onnx_number(const eg_onnx_call *c, int i, double otherwise);
 /* Axes or sizes that older versions have as an attribute and newer ones as input i; as eg__onnx_numbers. */
 int eg__onnx_list(const eg_onnx_call *c, const char *name, int i, int64_t *to, int most);
+/* Which of the names the attribute is, or `otherwise` if it was left out; -1 with words. */
+int eg__onnx_choice(const eg_onnx_call *c, const char *name, const char *const *of, int n, int otherwise);
 /* Fails naming the rule. */
 eg_status eg__onnx_bad(const eg_onnx_call *c, const char *words);
 /* Gives the first output. */

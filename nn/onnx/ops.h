@@ -22,6 +22,14 @@ int eg__onnx_axis(int64_t axis, int ndim);
 /* Floats as they become a small type: rounded to one of its floats, with `saturate` no larger than its largest; held in
  * the range of its integers. Of other types as they are. */
 eg_tensor *eg__onnx_held(eg_tensor *x, int64_t type, bool saturate);
+/* A list of n numbers from `least` to 2^31 - 1, each `otherwise` if it was left out. */
+eg_status eg__onnx_per_axis(const eg_onnx_call *c, const char *name, int64_t otherwise, int64_t least, int64_t *to,
+                            int n);
+/* A number for an option whose 0 stands for something else. */
+static inline double eg__nonzero(double x)
+{
+    return x == 0 ? EG_ZERO : x;
+}
 /* Why the latest call failed. */
 static inline eg_status eg__onnx_why(void)
 {
