@@ -78,6 +78,7 @@ static eg_status read_dtype(reader *r, eg__element *e)
 {
     eg_status st = expect(r, EG__JSON_STRING, "a dtype's name");
     *e = st ? EG__ELEMENTS : eg__element_named(plain(r) ? r->json.text : "");
+    *e = *e == EG__I4 || *e == EG__U4 ? EG__ELEMENTS : *e; /* ONNX's alone */
     return !st && *e == EG__ELEMENTS ? BAD(r, "dtype \"%.20s\" is none known", r->json.text) : st;
 }
 
@@ -114,6 +115,13 @@ static eg_status read_field(reader *r, header_entry *e, unsigned *has)
     return st;
 }
 
+/* Whether its elements fill their bytes. */
+static bool whole_bytes(const header_entry *e)
+{
+    const int64_t n = eg__about_bytes(&e->about) / (int64_t)eg_dtype_size(e->about.dtype);
+    return eg__element_bits(e->element) >= 8 || n * eg__element_bits(e->element) % 8 == 0;
+}
+
 /* The object of a tensor, whose name was just read. */
 static eg_status read_tensor(reader *r)
 {
@@ -138,7 +146,7 @@ static eg_status read_tensor(reader *r)
         st = eg__source_bad(r->source, e->at, "\"%.60s\" lacks dtype, shape or data_offsets", e->name);
     }
     if (!st && (eg__element_about(r->source->op, e->element, &e->shape, &e->about) ||
-                e->about.bytes != e->end - e->begin || e->begin > e->end)) {
+                e->about.bytes != e->end - e->begin || e->begin > e->end || !whole_bytes(e))) {
         st = eg__source_bad(r->source, e->at, "\"%.50s\" of %s %s needs other than its bytes %lld..%lld", e->name,
                             eg__element_word(e->element), eg__shape_text(e->shape.ndim, e->shape.dim).s,
                             (long long)e->begin, (long long)e->end);

@@ -88,7 +88,7 @@ eg_status eg_onnx_forward(eg_module *m, eg_tensor *const *in, int nin, eg_tensor
     if (net && out) {
         memset(out, 0, (size_t)net->noutputs * sizeof *out);
     }
-    if (!net || nin < 0 || !in || !out) {
+    if (!net || nin < 0 || (nin && !in) || !out) {
         return net ? eg_fail(EG_EINVAL, op, "in or out is NULL, or nin below 0") : eg_last_error()->code;
     }
     eg_status st = check_inputs(net, in, nin);
