@@ -4,12 +4,13 @@
     python3 bench/compare.py steps [--device cuda] [--only REGEX] [--json FILE] ...
     python3 bench/compare.py pictures --data FOLDER [--json FILE] ...
     python3 bench/compare.py recipes --data FOLDER [--tf-python PROGRAM] [--json FILE] ...
+    python3 bench/compare.py graphs [--ort-python PROGRAM] [--only REGEX] [--json FILE] ...
     python3 bench/compare.py gpu [--only REGEX] [--json FILE] ...
 
 ops are single operations, the rest of this text is about them; steps are whole training steps of the
 models in steps.py, on a CUDA device those in device_steps.py; pictures are photos made ready for training,
-pictures.py, recipes the same as slim and others do it, recipes.py, gpu are operations on a CUDA device, gpu.py: these
-files say how they are measured.
+pictures.py, recipes the same as slim and others do it, recipes.py, graphs are nets as ONNX models beside onnxruntime, graphs.py,
+gpu are operations on a CUDA device, gpu.py: these files say how they are measured.
 
 Both libraries run in child processes of their own, one at a time: a child that is not asked sleeps
 on its stdin, its threads idle. The cases are the lines of ops.txt, which both children read. Per
@@ -45,6 +46,7 @@ import time
 import beside
 import device_steps
 import gpu
+import graphs
 import pictures
 import recipes
 import steps
@@ -185,7 +187,7 @@ def positive(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("verb", choices=["ops", "steps", "beside", "pictures", "recipes", "gpu"])
+    parser.add_argument("verb", choices=["ops", "steps", "beside", "pictures", "recipes", "graphs", "gpu"])
     parser.add_argument("--data", metavar="FOLDER", help="pictures, recipes: a folder of photos per class")
     parser.add_argument("--json", metavar="FILE", help="write the rows as a JSON list")
     parser.add_argument("--only", metavar="REGEX", default="", help="cases whose name matches")
@@ -211,6 +213,8 @@ def main():
                         help="a Python that has PyTorch (default: this one; on a device \"none\" leaves it out)")
     parser.add_argument("--tf-python", default=sys.executable, metavar="PROGRAM",
                         help="recipes: a Python that has TensorFlow (default: this one; \"none\" leaves it out)")
+    parser.add_argument("--ort-python", default=sys.executable, metavar="PROGRAM",
+                        help="graphs: a Python that has onnxruntime (default: this one)")
     parser.add_argument("--egret-bench", metavar="PROGRAM",
                         default=os.path.join(HERE, "..", "build", "bench", "egret-bench"))
     options = parser.parse_args()
@@ -218,7 +222,7 @@ def main():
     there = options.verb == "steps" and options.device != "cpu"
     options.round_ms = options.round_ms or (60 if options.verb in ("ops", "gpu") else 400 if there else 1500)
     verbs = {"ops": ops, "steps": device_steps.compare if there else steps.compare, "beside": beside.compare,
-             "pictures": pictures.compare, "recipes": recipes.compare, "gpu": gpu.compare}
+             "pictures": pictures.compare, "recipes": recipes.compare, "graphs": graphs.compare, "gpu": gpu.compare}
     sys.exit(verbs[options.verb](options))
 
 

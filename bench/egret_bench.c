@@ -9,6 +9,7 @@
  *   egret-bench calls                       the same for single calls on tiny tensors, of lua.py
  *   egret-bench step MODEL                  the same for whole training steps of a model
  *   egret-bench pictures FOLDER WORKERS [RECIPE]   the same for photos made ready for training
+ *   egret-bench graph FOLDER NAME           the same for a net as an ONNX model
  *
  * Common: --threads N; for list, run and serve also --device NAME (cpu, cuda, cuda:1, ...), where inputs are made
  * and ops run, and --smoke 1, which cuts all sizes to a few; so does step, which
@@ -33,7 +34,7 @@ typedef struct arguments {
 static int usage(void)
 {
     fputs("usage: egret-bench overhead [--json FILE] | crossing | peaks | list | run NAME... | serve | calls |\n"
-          "       step MODEL | pictures FOLDER WORKERS [RECIPE]\n"
+          "       step MODEL | pictures FOLDER WORKERS [RECIPE] | graph FOLDER NAME\n"
           "       [--ops FILE] [--threads N] [--device NAME] [--precision NAME] [--captured 1] [--smoke 1]\n",
           stderr);
     return 2;
@@ -117,6 +118,9 @@ int main(int argc, char **argv)
         return a.name_count == 2 || a.name_count == 3
                    ? bench_pictures(a.names[0], atoi(a.names[1]), a.name_count == 3 ? a.names[2] : NULL)
                    : usage();
+    }
+    if (!strcmp(a.verb, "graph")) {
+        return a.name_count == 2 ? bench_graph(a.names[0], a.names[1]) : usage();
     }
     if (!strcmp(a.verb, "step")) {
         return a.name_count == 1 ? bench_step(a.names[0], &a.way) : usage();

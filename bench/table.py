@@ -3,8 +3,8 @@
     python3 bench/table.py FILE ... docs/performance.md
 
 What a FILE is about is seen from its rows; what stands between the lines <!-- ops -->, <!-- steps -->,
-<!-- pictures --> or <!-- recipes --> of the page and the next <!-- end --> is replaced. Of several runs of ops each side's least
-time counts; of the others there can be one."""
+<!-- pictures -->, <!-- recipes --> or <!-- graphs --> of the page and the next <!-- end --> is replaced. Of several runs
+of ops each side's least time counts; of the others there can be one."""
 import argparse
 import json
 
@@ -108,7 +108,16 @@ def recipes(runs):
         yield f"| {recipe} | {threads.split('-')[0]} | {rates} | {row['ratio']:.2f} |\n"
 
 
-KINDS = {"recipe": ("<!-- recipes -->\n", recipes),
+def graphs(runs):
+    rows, = runs
+    yield f"**Geometric mean: {geometric_mean([row['ratio'] for row in rows]):.2f}.**\n\n"
+    yield "| model | Egret, ms | onnxruntime, ms | ratio | apart |\n|---|---|---|---|---|\n"
+    for row in rows:
+        yield (f"| {row['name'].split('/')[1]} | {row['egret_ms']:.1f} | {row['ort_ms']:.1f} | {row['ratio']:.2f} | "
+               f"{row['apart']:.0e} |\n")
+
+
+KINDS = {"graph": ("<!-- graphs -->\n", graphs), "recipe": ("<!-- recipes -->\n", recipes),
          "step": ("<!-- steps -->\n", steps), "pictures": ("<!-- pictures -->\n", pictures)}
 
 
