@@ -64,5 +64,5 @@ uint32_t eg__crc32(uint32_t crc, const void *data, size_t bytes)
 
 int64_t eg_crc32c(int64_t crc, const void *data, size_t bytes)
 {
-    return data ? eg__crc32c((uint32_t)crc, data, bytes) : crc;
+    return data && bytes <= PTRDIFF_MAX ? eg__crc32c((uint32_t)crc, data, bytes) : crc;
 }

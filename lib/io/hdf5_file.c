@@ -1,5 +1,7 @@
 /* hdf5_file.c - see hdf5_file.h. */
-#include "lib/io/hdf5_file.h"
+#include "lib/io/hdf5.h"
+
+#ifdef EG_HAVE_HDF5
 
 #include <stdlib.h>
 
@@ -178,22 +180,23 @@ static const H5FD_class_t driver = {
 static hid_t open_file(eg__hdf5 *h)
 {
     hid_t file = -1;
-    const hid_t id = lib.H5FDregister(&driver), access = lib.H5Pcreate(*lib.H5P_CLS_FILE_ACCESS_ID_g);
-    if (id >= 0 && access >= 0 && lib.H5Pset_driver(access, id, &h) >= 0 &&
+    const hid_t access = lib.H5Pcreate(*lib.H5P_CLS_FILE_ACCESS_ID_g);
+    h->driver = lib.H5FDregister(&driver);
+    if (h->driver >= 0 && access >= 0 && lib.H5Pset_driver(access, h->driver, &h) >= 0 &&
         lib.H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0) {
         file = lib.H5Fopen("egret", H5F_ACC_RDONLY, access);
     }
     if (access >= 0) {
         lib.H5Pclose(access);
     }
-    if (id >= 0) {
-        lib.H5FDunregister(id); /* the open file has it */
-    }
     return file;
 }
 
 static void leave(const eg__hdf5 *h)
 {
+    if (h->driver >= 0) {
+        lib.H5FDunregister(h->driver); /* last: a file that closes frees it before its last look at it */
+    }
     lib.H5PLset_loading_state(h->plugins);
     if (h->reports) {
         lib.H5Eset_auto2(H5E_DEFAULT, h->report, h->report_data);
@@ -230,3 +233,5 @@ void eg__hdf5_end(eg__hdf5 *h)
     lib.H5Fclose(h->file);
     leave(h);
 }
+
+#endif

@@ -36,6 +36,7 @@
 typedef struct eg__hdf5 {
     const eg__source *source;
     int64_t at, size; /* the part */
+    hid_t driver;
     hid_t file;
     eg_status status;   /* of reading from the source */
     int64_t most;       /* bytes of elements that libhdf5 may read at once: who asks for them sets it */

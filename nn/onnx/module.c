@@ -163,10 +163,12 @@ static const eg_module_kind kind = {
 /* Operators of the user's, with their names. */
 static eg_status copy_ops(eg__onnx_net *net, const eg_onnx_options *o)
 {
-    const size_t bytes = (size_t)o->op_count * sizeof(eg_onnx_op);
-    eg_onnx_op *ops = eg__onnx_memory(net, bytes);
-    if (o->op_count < 0 || (o->op_count && !o->ops) || !ops) {
+    if (o->op_count < 0 || (o->op_count && !o->ops)) {
         return eg_fail(EG_EINVAL, "eg_onnx_load", "op_count is below 0, or ops is NULL");
+    }
+    eg_onnx_op *ops = eg__onnx_memory(net, (size_t)o->op_count * sizeof *ops);
+    if (!ops) {
+        return EG_ENOMEM;
     }
     for (int i = 0; i < o->op_count; i++) {
         const char *texts[] = {o->ops[i].domain ? o->ops[i].domain : "", o->ops[i].name};

@@ -130,7 +130,6 @@ typedef struct eg_load_options {
  * differ. EG_EFORMAT names what is missing or unexpected, EG_ESHAPE or EG_EDTYPE what does not fit;
  * EG_ESTATE while an open tape follows a parameter. After a refusal nothing has changed.
  *
- *     eg_load_report *report;
  *     eg_module_load_state(net, map, .allow_missing = true, .skip_shape = true, .report = &report);
  *     eg_load_report_print(stdout, report);
  *     eg_load_report_free(report); */
