@@ -200,8 +200,9 @@ EG_API eg_optim *eg_rprop_new_with(eg_parameters parameters, const eg_rprop_opti
  * changed by less than that.
  * A loss or gradient that is not finite is EG_EINVAL; the line search turns back from there instead. After any failure
  * parameters and memory are as they were before the step. It keeps 2 history_size vectors, as they come, and a step
- * three more; products of vectors are computed in f64. [d, prev_flat_grad, old_dirs.I, old_stps.I, ro, t, H_diag, n_iter,
- * func_evals, as PyTorch has them, without a parameter's name in front; vectors that are replaced, not written to] */
+ * three more; products of vectors are computed in f64. [d, prev_flat_grad, old_dirs.I, old_stps.I, ro, t, H_diag,
+ * n_iter, func_evals, as PyTorch has them, without a parameter's name in front; vectors that are replaced, not written
+ * to] */
 typedef struct eg_lbfgs_options {
     size_t size;
     double lr;                               /* 0: 1 */
