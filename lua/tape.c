@@ -39,7 +39,15 @@ void eg__lua_anchor(lua_State *L)
     lua_pop(L, 1);
 }
 
-/* Closes it and, with the last one, lets go of what they may have called. */
+/* With the last one that is gone, what they may have called may go. */
+static void tape_gone(eg__lua *c, lua_State *L)
+{
+    if (!--c->open_tapes) {
+        lua_pushnil(L);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, &anchors);
+    }
+}
+
 static void close_tape(eg__lua *c, lua_State *L, eg__lua_tape *t)
 {
     if (!t->open) {
@@ -48,10 +56,7 @@ static void close_tape(eg__lua *c, lua_State *L, eg__lua_tape *t)
     t->open = false;
     eg_tape_close(t->tape);
     eg_clear_error(); /* it may have been closed with its scope */
-    if (!--c->open_tapes) {
-        lua_pushnil(L);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, &anchors);
-    }
+    tape_gone(c, L);
 }
 
 void eg__lua_tape_used(eg__lua *c, lua_State *L, eg__lua_tape *t)
@@ -161,6 +166,13 @@ static void gather_variables(lua_State *L)
     lua_settop(L, 2);
 }
 
+static void must_be_loss(lua_State *L, int i)
+{
+    if (!eg__lua_is_tensor(L, i)) {
+        eg__lua_error(L, "the function must return the loss, a tensor, not %s", luaL_typename(L, i));
+    }
+}
+
 /* loss, dx, ... = eg.grad(f, x, ...) or loss, gradients = eg.grad(f, {x, ...}): what f() returns first, and its
  * derivatives. Each x is a parameter, or is watched while f runs. */
 static int grad(lua_State *L)
@@ -183,9 +195,7 @@ static int grad(lua_State *L)
     }
     lua_pushvalue(L, 1);
     lua_call(L, 0, 1);
-    if (!eg__lua_is_tensor(L, -1)) {
-        return eg__lua_error(L, "the function must return the loss, a tensor, not %s", luaL_typename(L, -1));
-    }
+    must_be_loss(L, -1);
     int loss = lua_gettop(L);
     eg__lua_push_function(L, tape_gradients);
     lua_pushvalue(L, tape);
@@ -254,9 +264,47 @@ static int optim_with(lua_State *L, eg_status (*f)(eg_optim *, eg_tape, eg_tenso
     return stepped(L, f(o, t->tape, eg__lua_tensor(L, 3)), 2, made);
 }
 
+static int run_loss(lua_State *L)
+{
+    lua_call(L, 0, 1);
+    must_be_loss(L, -1);
+    *(eg_tensor **)lua_touserdata(L, 1) = eg__lua_hand_over(L, -1);
+    return 0;
+}
+
+static eg_tensor *loss_of(void *user)
+{
+    eg_tensor *loss = NULL;
+    return eg__lua_visit(user, run_loss, &loss) ? NULL : loss;
+}
+
+/* By rules that call the function as often as they need, under tapes that Lua does not see: they count as one. */
+static int minimize_function(lua_State *L, eg_optim *o)
+{
+    eg__lua_fit(L, 2);
+    eg__lua *c = eg__lua_here(L);
+    eg__lua_callback *f = eg__lua_new_callback(L, 2, sizeof *f);
+    eg__lua_step_begins(c, L);
+    eg__lua_box *box = eg__lua_slot(L);
+    c->open_tapes++;
+    eg_scope scope = eg_scope_push();
+    box->t = eg_keep(eg_optim_minimize_function(o, loss_of, f));
+    eg_scope_pop(scope, NULL);
+    c->L = L;
+    tape_gone(c, L);
+    eg__lua_owe(c, L, 1 << 16);
+    return eg__lua_finish(L, box);
+}
+
 /* optim:minimize(tape, loss), or optim:minimize(function() ... return loss end), which gives the loss. */
 static int optim_minimize(lua_State *L)
 {
+    if (lua_isfunction(L, 2)) {
+        eg_optim *o = eg__lua_handle(L, 1, &eg__lua_type_optim);
+        if (eg_optim_needs_function(o)) {
+            return minimize_function(L, o);
+        }
+    }
     return optim_with(L, eg_optim_minimize);
 }
 

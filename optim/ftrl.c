@@ -15,7 +15,7 @@ static void fill(eg_optim *base, eg__optim_group *g)
     g->high = o->l2;
 }
 
-static const eg__optim_rule rule = {&eg__op_ftrl_update, true, fill};
+static const eg__optim_rule rule = {.op = &eg__op_ftrl_update, .divides_by_lr = true, .fill = fill};
 
 eg_optim *eg_ftrl_new_with(eg_parameters parameters, const eg_ftrl_options *options)
 {

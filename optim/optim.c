@@ -218,6 +218,9 @@ static eg_status add(eg_optim *o, eg_parameters p, const char *prefix)
     if (o->gathered) {
         return eg__fail(EG_ESTATE, o->name, "gradients are gathered: eg_optim_update comes first");
     }
+    if (o->count && eg__optim_treats_apart(o->name, o)) {
+        return eg__why();
+    }
     int had = o->count;
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? make_room(o, had + p.count) : eg__why();
@@ -264,6 +267,9 @@ void eg_optim_free(eg_optim *o)
 {
     if (eg__handle_ends(o, "eg_optim_free")) {
         eg__optim_forget(o);
+        if (o->rule->end) {
+            o->rule->end(o);
+        }
         release(o, 0, o->count);
         eg_release(o->gate);
         free(o->in);
@@ -297,7 +303,7 @@ eg_status eg_optim_group_with(eg_optim *o, const eg_optim_group_options *options
     if (!o) {
         return eg__null_argument(op, "optim");
     }
-    if (eg__optim_number(op, "lr_scale", g.lr_scale, (double)INFINITY) ||
+    if (eg__optim_treats_apart(op, o) || eg__optim_number(op, "lr_scale", g.lr_scale, (double)INFINITY) ||
         eg__optim_number(op, "weight_decay", g.weight_decay, (double)INFINITY)) {
         return eg__why();
     }

@@ -17,12 +17,25 @@ enum {
 };
 static const double eg__most_steps = 0x1p53; /* of a count in a file: a double can say it */
 
+/* A loss that can be made again. */
+typedef struct eg__loss {
+    eg_tensor *(*f)(void *user);
+    void *user;
+} eg__loss;
+
 typedef struct eg__optim_rule {
     const eg__op *op;   /* the row whose kernel updates all parameters */
     bool divides_by_lr; /* at a rate of 0 nothing moves */
     /* Turns the rule's options into the numbers of the step that optim->steps counts. lr and decay
      * of the parameters in question are there already, shrink is 1, the rest 0. */
     void (*fill)(eg_optim *optim, eg__optim_group *group);
+    /* Instead of these two: a step that asks for the loss as often as it likes, in a scope of its own; gives the first
+     * one. Then all parameters are one vector, and the rule itself keeps its state: puts it into a map, loads it from
+     * one as eg_optim_load_state says, and ends it. */
+    eg_tensor *(*descend)(eg_optim *optim, const eg__loss *loss);
+    eg_status (*put)(const eg_optim *optim, eg_tensors *map);
+    eg_status (*load)(const char *op, eg_optim *optim, const eg_tensors *map);
+    void (*end)(eg_optim *optim);
 } eg__optim_rule;
 
 /* Settings of some of the parameters; group 0 is everybody's until eg_optim_group. */
@@ -76,6 +89,14 @@ typedef struct eg__scaling {
 /* eg_optim_minimize; with a scaler (else NULL) whose state is beside the parameters the loss is multiplied, the
  * gradients are divided and judged, and if they are not finite nothing happens but that the state says so. */
 eg_status eg__optim_minimize(eg_optim *optim, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling);
+/* The gradients of the loss, one for each parameter in the list; NULL: frozen, not connected, or there before. */
+eg_status eg__optim_gradients(eg_optim *optim, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling,
+                              eg_tensor **gradients);
+/* Calls the function, whose failure then has words. */
+eg_tensor *eg__loss_of(const eg__loss *f, const char *op);
+/* Refuses for rules that need the loss as a function, gradients in hand and treating parameters or gradients apart. */
+eg_status eg__optim_takes_gradients(const char *op, const eg_optim *optim);
+eg_status eg__optim_treats_apart(const char *op, const eg_optim *optim);
 /* Waits for the judgement of pending steps and takes back those that were not done. EG_EINVAL: they should have
  * been. */
 eg_status eg__optim_settle(eg_optim *optim);

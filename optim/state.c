@@ -101,6 +101,7 @@ eg_tensors *eg_optim_state(eg_optim *o)
             st = put_state(o, map, i, EG__OPTIM_STATE + k, o->slot[k]);
         }
     }
+    st = st || !o->rule->put ? st : o->rule->put(o, map);
     if (st) {
         eg_tensors_free(map);
         return NULL;
@@ -119,7 +120,7 @@ eg_status eg_optim_load_state(eg_optim *o, const eg_tensors *map)
         eg__get_number(op, map, "lr", 0, (double)INFINITY, &lr)) {
         return eg__why();
     }
-    eg_status st = eg__put_back(op, eg_optim_state(o), map);
+    eg_status st = o->rule->load ? o->rule->load(op, o, map) : eg__put_back(op, eg_optim_state(o), map);
     if (!st) {
         o->for_scaler = true; /* steps that were not done are of the past */
         eg__optim_settle(o);

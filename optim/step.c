@@ -290,6 +290,9 @@ static eg_status update(eg_optim *o, eg_tensor *const *gradients, const eg__scal
 
 static eg_status step(eg_optim *o, eg_tensor *const *gradients, const eg__scaling *scaling)
 {
+    if (eg__optim_takes_gradients(o->name, o)) {
+        return eg__why();
+    }
     if (eg__thread_get()->record->recording) {
         return eg__fail(EG_ESTATE, o->name, "a tape records: ask or close it before the step");
     }
@@ -354,6 +357,16 @@ static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__
     return st;
 }
 
+eg_status eg__optim_gradients(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling,
+                              eg_tensor **gradients)
+{
+    const size_t bytes = 2 * (size_t)o->count * sizeof *gradients;
+    eg_tensor **lists = eg__malloc(bytes); /* asked, got */
+    eg_status st = lists ? ask_tape(o, tape, loss, scaling, lists, gradients) : eg__no_memory(o->name, (int64_t)bytes);
+    free(lists);
+    return st;
+}
+
 static eg_status add_gathered(eg_optim *o, eg_tensor *const *g)
 {
     if (!o->gathered) {
@@ -382,7 +395,7 @@ static eg_status use_gradients(const char *op, eg_optim *o, eg_tape tape, eg_ten
     if (!o || !loss) {
         return eg__null_argument(op, o ? "loss" : "optim");
     }
-    if (eg__check(loss, o->name, "loss")) {
+    if (eg__check(loss, o->name, "loss") || eg__optim_takes_gradients(o->name, o)) {
         return eg__why();
     }
     eg_scope s = eg_scope_push();
@@ -393,15 +406,11 @@ static eg_status use_gradients(const char *op, eg_optim *o, eg_tape tape, eg_ten
         eg_scope_pop(s, NULL);
         return eg__why();
     }
-    size_t n = (size_t)o->count;
-    eg_tensor **lists = eg__malloc(3 * n * sizeof *lists); /* asked, got, per parameter */
-    eg_status st = lists ? EG_OK : eg__no_memory(o->name, (int64_t)(3 * n * sizeof *lists));
-    st = st ? st : ask_tape(o, tape, loss, scaling, lists, lists + 2 * n);
-    if (!st) {
-        eg_tensor **g = lists + 2 * n;
-        st = gather ? add_gathered(o, g) : step(o, g, scaling);
-    }
-    free(lists);
+    const size_t bytes = (size_t)o->count * sizeof(eg_tensor *);
+    eg_tensor **g = eg__malloc(bytes);
+    eg_status st = g ? eg__optim_gradients(o, tape, loss, scaling, g) : eg__no_memory(o->name, (int64_t)bytes);
+    st = st ? st : gather ? add_gathered(o, g) : step(o, g, scaling);
+    free(g);
     eg_scope_pop(s, NULL);
     return st;
 }
@@ -520,7 +529,8 @@ eg_status eg_optim_clip_norm_with(eg_optim *o, double max, const eg_clip_options
     if (!(max >= 0)) {
         return eg__fail(EG_EINVAL, op, "max is %g, must be 0 or more", max);
     }
-    eg_status st = eg__clip_options(op, options, &clip_options);
+    eg_status st = eg__optim_treats_apart(op, o);
+    st = st ? st : eg__clip_options(op, options, &clip_options);
     if (!st) {
         o->clip = clip_options;
         o->max_norm = max;
@@ -536,6 +546,9 @@ eg_status eg_optim_clip_value(eg_optim *o, double max)
     }
     if (!(max >= 0)) {
         return eg__fail(EG_EINVAL, op, "max is %g, must be 0 or more", max);
+    }
+    if (eg__optim_treats_apart(op, o)) {
+        return eg__why();
     }
     o->max_value = max == 0 ? (double)INFINITY : max;
     return EG_OK;

@@ -39,6 +39,14 @@ def painted(at):
     check("its own trunk as weights is the same", logged(at + "/again") == logged(at + "/whole"))
     smooth = logged((run(*words, "--tv", "10", "--out", at + "/smooth"), at + "/smooth")[1], "loss")
     check("neighbours count", smooth[1] > log[1])
+    lbfgs = ["--optimizer", "lbfgs", "--size", "32", "--steps", "4", "--save-every", "1", *SMALL]
+    run(*lbfgs, "--out", at + "/lbfgs")
+    fell, adams = logged(at + "/lbfgs", "loss"), list(log.values())
+    check("L-BFGS begins at the same loss", fell[1] == log[1])
+    check("and gets further in 4 steps than Adam in 20", len(fell) == 4 and fell[4] < min(adams), f"{fell}\n{adams}")
+    kill(2, program, *lbfgs, out=at + "/lbfgs-killed")
+    run(*lbfgs, "--resume", "--out", at + "/lbfgs-killed")
+    check("killed and resumed, L-BFGS goes on the same", logged(at + "/lbfgs-killed") == logged(at + "/lbfgs"))
     for pool in ("max", "avg"):
         run("--trunk", "resnet18", "--size", "32", "--steps", "1", "--pool", pool, "--out", f"{at}/{pool}")
     check("means are others than maxima", logged(at + "/max", "loss") != logged(at + "/avg", "loss"))
@@ -124,6 +132,11 @@ def in_lua(at, egret):
     runner(egret)(here + "/style.lua", *words, "--weights", at + "/c/trunk.safetensors", "--out", at + "/lua")
     c, lua = logged(at + "/c", "loss"), logged(at + "/lua", "loss")
     check("the same in C and in Lua", len(c) == 5 and c == lua, f"{c}\n{lua}")
+    words += ["--optimizer", "lbfgs"]
+    run(*words, "--out", at + "/c2")
+    runner(egret)(here + "/style.lua", *words, "--weights", at + "/c/trunk.safetensors", "--out", at + "/lua2")
+    c, lua = logged(at + "/c2", "loss"), logged(at + "/lua2", "loss")
+    check("L-BFGS too", len(c) == 5 and c == lua, f"{c}\n{lua}")
 
 
 with tempfile.TemporaryDirectory() as at:
@@ -134,7 +147,7 @@ with tempfile.TemporaryDirectory() as at:
     for egret in sys.argv[3:]:
         in_lua(at, egret)
     check("help", "--steps" in run("--help") and "--paint" in fast("--help"))
-    for wrong in (["--size", "0"], ["--pool", "min"], ["--lr", "nan"], ["--epochs", "3"], ["--nonsense"], ["word"]):
+    for wrong in (["--size", "0"], ["--pool", "min"], ["--optimizer", "sgd"], ["--lr", "nan"], ["--epochs", "3"], ["--nonsense"], ["word"]):
         run(*wrong, expect=2)
 
 finish()

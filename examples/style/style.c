@@ -2,15 +2,16 @@
  * itself is what learns. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "look.h"
 #include "pictures.h"
 
-enum { SHOWN = 10, STEPS = 1000 };
+enum { SHOWN = 10, STEPS = 1000, ITERATIONS = 20 }; /* of a step of L-BFGS */
 
 typedef struct options {
     look_options look;
-    const char *content, *style;
+    const char *content, *style, *optimizer;
     int64_t side;
     double lr;
     bool keep_trunk;
@@ -20,11 +21,12 @@ typedef struct options {
 typedef struct painting {
     eg_run *run;
     look *look;
-    eg_optim *adam;
+    eg_optim *optim;
     eg_tensor *from, *style;       /* pictures */
     eg_tensor *content;            /* what is where in the photo, as the net sees it */
-    eg_tensor *canvas;             /* what learns */
+    eg_tensor *canvas;             /* what learns, kept */
     eg_tensor *best, *lowest_loss; /* a canvas, and f64 [1] */
+    look_losses before;            /* the step under way */
 } painting;
 
 /* ---- to begin with ----------------------------------------------------------------------------------- */
@@ -43,12 +45,25 @@ static eg_tensor *find(painting *p, const char *path, const char *pattern, int64
 static void look_at_both(painting *p)
 {
     eg_tensor *style = eg_run_here(p->run, picture_to_canvas(p->style));
-    p->canvas = eg_run_here(p->run, picture_to_canvas(p->from));
+    p->canvas = eg_parameter(eg_run_here(p->run, picture_to_canvas(p->from)));
     EG_RUN_COMPUTES(p->run)
     {
         p->content = look_content(p->look, p->canvas);
         eg_run_heed(p->run, p->content ? look_like(p->look, style) : eg_last_error()->code);
     }
+}
+
+static bool is_lbfgs(const options *o)
+{
+    return !strcmp(o->optimizer, "lbfgs");
+}
+
+static eg_optim *optim_new(const options *o, eg_tensor *canvas)
+{
+    const eg_parameters image = {.tensors = &canvas, .names = (const char *[]){"canvas"}, .count = 1};
+    const double lr = o->lr > 0 ? o->lr : is_lbfgs(o) ? 1 : 5;
+    return is_lbfgs(o) ? eg_lbfgs_new(image, .lr = lr, .max_iter = ITERATIONS, .history_size = 20, .strong_wolfe = true)
+                       : eg_adam_new(image, .lr = lr, .beta1 = 0.99, .eps = 0.1, .epsilon_outside = true);
 }
 
 static eg_status open_painting(painting *p, const options *o)
@@ -64,9 +79,7 @@ static eg_status open_painting(painting *p, const options *o)
     look_at_both(p);
     p->best = eg_copy(p->canvas);
     p->lowest_loss = eg_full(EG_SHAPE(1), INFINITY, EG_F64);
-    const eg_parameters image = {.tensors = &p->canvas, .names = (const char *[]){"canvas"}, .count = 1};
-    p->adam =
-        eg_run_optim(run, "adam", eg_adam_new(image, .lr = o->lr, .beta1 = 0.99, .eps = 0.1, .epsilon_outside = true));
+    p->optim = eg_run_optim(run, o->optimizer, optim_new(o, p->canvas));
     eg_run_tensor(run, "canvas", p->canvas);
     eg_run_tensor(run, "best", p->best);
     eg_run_tensor(run, "lowest-loss", p->lowest_loss);
@@ -118,6 +131,32 @@ static void keep_best(painting *p, double loss)
     }
 }
 
+/* Called again within a step, by L-BFGS. */
+static eg_tensor *losses(void *user)
+{
+    painting *p = user;
+    look_losses l = look_compare(p->look, p->canvas, p->content);
+    if (!p->before.total) {
+        p->before = (look_losses){.total = eg_keep(l.total), .style = eg_keep(l.style), .content = eg_keep(l.content)};
+    }
+    return l.total;
+}
+
+static void step(painting *p)
+{
+    p->before = (look_losses){.total = NULL};
+    if (eg_optim_needs_function(p->optim)) {
+        const bool done = eg_optim_minimize_function(p->optim, losses, p) != NULL;
+        eg_run_heed(p->run, done ? EG_OK : eg_last_error()->code);
+    } else {
+        eg_tape tape = eg_tape_open();
+        eg_run_minimize(p->run, p->optim, tape, losses(p));
+    }
+    eg_scope_adopt(p->before.total);
+    eg_scope_adopt(p->before.style);
+    eg_scope_adopt(p->before.content);
+}
+
 static void paint(painting *p)
 {
     eg_run_hush(p->run);
@@ -126,17 +165,14 @@ static void paint(painting *p)
         EG_RUN_STEPS(sample, p->run)
         {
             (void)sample;
-            eg_tape tape = eg_tape_open();
-            eg_tape_watch(tape, p->canvas);
-            look_losses l = look_compare(p->look, p->canvas, p->content);
-            eg_run_minimize(p->run, p->adam, tape, l.total);
-            eg_run_note(p->run, EG_RUN_VALUE("loss", l.total), EG_RUN_VALUE("style", l.style),
-                        EG_RUN_VALUE("content", l.content));
+            step(p);
+            eg_run_note(p->run, EG_RUN_VALUE("loss", p->before.total), EG_RUN_VALUE("style", p->before.style),
+                        EG_RUN_VALUE("content", p->before.content));
             if (!eg_run_heed(p->run, canvas_clip(p->canvas))) {
-                keep_best(p, eg_item(l.total));
+                keep_best(p, eg_item(p->before.total));
             }
             if (!eg_run_status(p->run) && (eg_run_step(p->run) - 1) % every(p) == 0) {
-                tell(p, &l);
+                tell(p, &p->before);
             }
         }
     }
@@ -187,6 +223,7 @@ static eg_status work(eg_run *run, void *user)
             paint(&p);
             report(&p);
         }
+        eg_release(p.canvas);
     }
     return eg_run_status(run);
 }
@@ -194,8 +231,7 @@ static eg_status work(eg_run *run, void *user)
 /* There are no epochs that steps could be counted by. */
 static void settle(eg_run_settings *s, void *user)
 {
-    (void)user;
-    s->steps = s->steps ? s->steps : STEPS;
+    s->steps = s->steps ? s->steps : is_lbfgs(user) ? STEPS / ITERATIONS : STEPS;
 }
 
 int main(int argc, char **argv)
@@ -205,13 +241,14 @@ int main(int argc, char **argv)
         EG_FLAG_TEXT("content", &o.content, NULL, "FILE", "the photo that is to be painted"),
         EG_FLAG_TEXT("style", &o.style, NULL, "FILE", "the painting whose manner it gets"),
         EG_FLAG_INTEGER("size", &o.side, "512", 32, 8192, "of the longer side of both, in pixels"),
-        EG_FLAG_REAL("lr", &o.lr, "5", 1e-9, 1000, "learning rate"),
+        EG_FLAG_CHOICE("optimizer", &o.optimizer, "adam", "adam|lbfgs", "lbfgs: each step is up to 20 iterations"),
+        EG_FLAG_REAL("lr", &o.lr, "0", 0, 1000, "learning rate; 0: 5, of lbfgs 1"),
         EG_FLAG_SWITCH("keep-trunk", &o.keep_trunk, "write the layers that look as trunk.safetensors"),
         LOOK_FLAGS(&o.look),
     };
     return eg_run_main(argc, argv, work, &o, .name = "style", .settle = settle,
-                       .about = "Paints a photo in the manner of a painting, in 1000 steps unless --steps says another "
-                                "number.",
+                       .about = "Paints a photo in the manner of a painting, in 1000 steps (lbfgs: 50) unless --steps "
+                                "says another number.",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .without = "epochs batch",
                        .data = "folder with content/*.jpg and style/*.jpg, of which the first are taken; without it, "
                                "and without --content and --style, both are drawn");

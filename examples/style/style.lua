@@ -7,12 +7,13 @@ package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local pictures = require "pictures"
 local run = require "egret.run" {
-    name = "style", about = "Paints a photo in the manner of a painting, in 1000 steps unless --steps says another.",
+    name = "style", about = "Paints a photo in the manner of a painting, in 1000 steps (lbfgs: 50).",
     data = "folder with content/*.jpg and style/*.jpg, of which the first are taken; without it both are drawn",
     epochs = 1, batch = 1, photo = {nil, "the file that is to be painted"},
     painting = {nil, "the file whose manner it gets"}, size = {512, "of the longer side of both, in pixels"},
     trunk = {"vgg_19", "the net that looks: vgg_19, vgg_16 or resnet_cifar_20"},
-    weights = {nil, "a file of its weights; without it they are by chance"}, lr = {5.0, "learning rate"},
+    weights = {nil, "a file of its weights; without it they are by chance"}, lr = {0.0, "learning rate; 0: 5, of lbfgs 1"},
+    optimizer = {"adam", "or lbfgs, of which each step is up to 20 iterations"},
     texture = {1e-2, "what the texture counts"}, places = {1e3, "what counts what is where"},
     smoke = {steps = 20, size = 32, trunk = "resnet_cifar_20", lr = 1.0},
 }
@@ -85,7 +86,7 @@ local function look(canvas)
     return grams, taps:get(seen_in.content)
 end
 
-local canvas = pictures.canvas(photo):to(run.device):copy()
+local canvas = pictures.canvas(photo):to(run.device):copy():requires_grad()
 local style = look(pictures.canvas(painting):to(run.device))
 local _, content = look(canvas)
 
@@ -101,22 +102,28 @@ end
 -- ---- painting -----------------------------------------------------------------------------------------
 -- After each step the canvas goes back within what a picture can have. The best one there was is kept.
 local best, lowest = canvas:copy(), eg.full({1}, math.huge, "f64"):to(run.device)
-local adam = eg.optim.adam({canvas}, {lr = run.lr, beta1 = 0.99, eps = 0.1, epsilon_outside = true})
-run.saver:optim("adam", adam)
+local function rate(usual)
+    return run.lr > 0 and run.lr or usual
+end
+local lbfgs = run.optimizer == "lbfgs"
+local optim = lbfgs and eg.optim.lbfgs({canvas}, {lr = rate(1), max_iter = 20, history_size = 20, strong_wolfe = true})
+    or eg.optim.adam({canvas}, {lr = rate(5), beta1 = 0.99, eps = 0.1, epsilon_outside = true})
+run.saver:optim(run.optimizer, optim)
 run.saver:tensor("canvas", canvas)
 run.saver:tensor("best", best)
 run.saver:tensor("lowest", lowest)
 
 local step = run:resume_step()
-local steps = run.steps > 0 and run.steps or 1000
+local steps = run.steps > 0 and run.steps or lbfgs and 50 or 1000
 local every = math.max(steps // 10, 1)
 
 while run:goes_on(step, steps) do
-    local tape <close> = eg.tape()
-    tape:watch(canvas)
-    local texture, places = losses()
-    local loss = texture + places
-    adam:minimize(tape, loss)
+    local texture, places -- before the step: L-BFGS asks again
+    local loss = optim:minimize(function()
+        local t, p = losses()
+        texture, places = texture or t, places or p
+        return t + p
+    end)
     pictures.clip(canvas)
     if loss:item() < lowest:item() then
         best:copy_(canvas)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The same in PyTorch, to be compared: weights, pictures, losses, Adam, clipping and steps of style.c with a VGG net.
+"""The same in PyTorch, to be compared: weights, pictures, losses, rules, clipping and steps of style.c with a VGG net.
 
-    twin.py OUT [--steps 300] [--threads 0]
+    twin.py OUT [--optimizer adam] [--steps 300] [--threads 0]
 
 OUT is where `style --keep-trunk` has put trunk.safetensors, content.png and style.png.
 """
@@ -49,6 +49,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("folder")
     p.add_argument("--steps", type=int, default=300)
+    p.add_argument("--optimizer", choices=("adam", "lbfgs"), default="adam")
     p.add_argument("--threads", type=int, default=0)
     o = p.parse_args()
     if o.threads:
@@ -58,20 +59,33 @@ def main():
         canvas = canvas_of(o.folder + "/content.png")
         style, _ = look(weights, canvas_of(o.folder + "/style.png"))
         _, content = look(weights, canvas)
+    canvas.requires_grad_()
+    rule = torch.optim.LBFGS([canvas], max_iter=20, history_size=20, line_search_fn="strong_wolfe")
     m, v, lowest, past_first = torch.zeros_like(canvas), torch.zeros_like(canvas), float("inf"), 0
-    for step in range(o.steps):
-        canvas.requires_grad_()
+
+    def losses():
         grams, places = look(weights, canvas)
-        texture = 1e-2 * sum(((a - b) ** 2).mean() for a, b in zip(grams, style)) / len(style)
-        where = 1e3 * ((places - content) ** 2).mean()
+        return (1e-2 * sum(((a - b) ** 2).mean() for a, b in zip(grams, style)) / len(style),
+                1e3 * ((places - content) ** 2).mean())
+
+    def again():
+        canvas.grad = None
+        loss = sum(losses())
+        loss.backward()
+        return loss
+
+    for step in range(o.steps):
+        texture, where = losses()
         loss = texture + where
-        g, = torch.autograd.grad(loss, canvas)
+        if o.optimizer == "lbfgs":
+            rule.step(again)
         with torch.no_grad():
-            t = step + 1
-            m = .99 * m + .01 * g
-            v = .999 * v + .001 * g * g
-            canvas = canvas - 5 * (1 - .999 ** t) ** .5 / (1 - .99 ** t) * m / (v.sqrt() + .1)
-            canvas = torch.minimum(torch.maximum(canvas, -MEANS), 255 - MEANS)
+            if o.optimizer == "adam":
+                g, t = torch.autograd.grad(loss, canvas)[0], step + 1
+                m = .99 * m + .01 * g
+                v = .999 * v + .001 * g * g
+                canvas -= 5 * (1 - .999 ** t) ** .5 / (1 - .99 ** t) * m / (v.sqrt() + .1)
+            canvas.copy_(torch.minimum(torch.maximum(canvas, -MEANS), 255 - MEANS))
         lowest = min(lowest, loss.item())
         past_first = past_first or time.time()
         if step % max(o.steps // 10, 1) == 0:

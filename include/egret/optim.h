@@ -191,6 +191,30 @@ EG_API eg_optim *eg_rprop_new_with(eg_parameters parameters, const eg_rprop_opti
 #define eg_rprop_new(...)              EG_RPROP_NEW_(__VA_ARGS__, )
 #define EG_RPROP_NEW_(parameters, ...) eg_rprop_new_with(parameters, EG_OPTIONS_(eg_rprop_options, __VA_ARGS__))
 
+/* Limited-memory BFGS (Nocedal 1980; Nocedal and Wright 2006, section 7.2), for losses that are the same whenever they
+ * are asked for. A step is many iterations, and needs the loss as a function: eg_optim_minimize_function; what takes
+ * gradients in hand is EG_ESTATE. All parameters, f32 or f64, and their gradients are one vector, so that groups, more
+ * parameters and clipping are EG_EINVAL. An iteration goes t along d: t is lr, at the first of all
+ * min(1, 1 / sum |g|) lr, or what a line search finds that begins there. A step ends after max_iter iterations or
+ * max_eval evaluations, or when all |g| are at most tolerance_grad, all |t d| at most tolerance_change, or the loss
+ * changed by less than that.
+ * A loss or gradient that is not finite is EG_EINVAL; the line search turns back from there instead. After any failure
+ * parameters and memory are as they were before the step. It keeps 2 history_size vectors, as they come, and a step
+ * three more; products of vectors are computed in f64. [d, prev_flat_grad, old_dirs.I, old_stps.I, ro, t, H_diag,
+ * n_iter, func_evals, as PyTorch has them, without a parameter's name in front; vectors that are replaced, not written
+ * to] */
+typedef struct eg_lbfgs_options {
+    size_t size;
+    double lr;                               /* 0: 1 */
+    int max_iter, max_eval;                  /* 0: 20, 1.25 max_iter */
+    double tolerance_grad, tolerance_change; /* 0: 1e-7, 1e-9 */
+    int history_size;                        /* at most 10000; 0: 100 */
+    bool strong_wolfe;                       /* a line search for the strong Wolfe conditions */
+} eg_lbfgs_options;
+EG_API eg_optim *eg_lbfgs_new_with(eg_parameters parameters, const eg_lbfgs_options *options);
+#define eg_lbfgs_new(...)              EG_LBFGS_NEW_(__VA_ARGS__, )
+#define EG_LBFGS_NEW_(parameters, ...) eg_lbfgs_new_with(parameters, EG_OPTIONS_(eg_lbfgs_options, __VA_ARGS__))
+
 /* NULL is fine. */
 EG_API void eg_optim_free(eg_optim *optim);
 
@@ -239,6 +263,13 @@ EG_API eg_status eg_optim_step(eg_optim *optim, eg_tensor *const *gradients);
  * (eg_is_parameter) any more nor watched; EG_ESTATE if all are. Given a NULL optimizer or loss it
  * returns what is on record. */
 EG_API eg_status eg_optim_minimize(eg_optim *optim, eg_tape tape, eg_tensor *loss);
+
+/* The same with the loss as a function, which is called under a tape of the step's own, in a scope of its own: once, or
+ * by rules that look around first (eg_lbfgs_new) as often as they need. Gives the loss before the step. A function that
+ * gives NULL has failed. EG_ESTATE while a tape records. */
+EG_API eg_tensor *eg_optim_minimize_function(eg_optim *optim, eg_tensor *(*loss)(void *user), void *user);
+/* Whether a step cannot be done otherwise; false for NULL. */
+EG_API bool eg_optim_needs_function(const eg_optim *optim);
 
 /* The two halves of it, for several losses of one forward (adversaries, with a persistent tape) and
  * for batches in parts. backward adds the gradients of the loss to those gathered since the latest

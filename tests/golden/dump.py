@@ -30,7 +30,7 @@ FAMILIES = {
     "index": arrays.index, "sort": arrays.sort, "shape": arrays.shape,
     "attention": training.attention,
     "softmax": training.softmax, "loss": training.loss, "ctc": training.ctc, "rnn": training.rnn,
-    "optim": training.optim, "optim_more": training.optim_more, "clip": training.clip,
+    "optim": training.optim, "optim_more": training.optim_more, "lbfgs": training.lbfgs, "clip": training.clip,
     "schedule": training.schedule, "augment": augment.augment,
 }
 

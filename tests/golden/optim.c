@@ -89,6 +89,58 @@ static eg_tensor *path(const golden_case *c)
     return y;
 }
 
+/* What training.py calls LOSSES. */
+typedef struct loss {
+    const golden_case *c;
+    eg_tensor *x;
+} loss;
+
+static eg_tensor *loss_of(void *user)
+{
+    const loss *l = user;
+    eg_tensor *x = l->x, *a = l->c->x[1], *b = l->c->x[2];
+    if (golden_is(l->c, "loss", "bowl")) {
+        return eg_sub(eg_mul_scalar(eg_dot(eg_matmul(x, a), x), 0.5), eg_dot(b, x));
+    }
+    if (golden_is(l->c, "loss", "waves")) {
+        return eg_add(eg_mul_scalar(eg_sum(eg_square(x)), 0.1), eg_sum(eg_sin(eg_sub(eg_matmul(a, x), b))));
+    }
+    eg_tensor *left = eg_slice(x, 0, 0, -1, 1), *right = eg_slice(x, 0, 1, EG_END, 1);
+    eg_tensor *wall = eg_mul_scalar(eg_square(eg_sub(right, eg_square(left))), 100);
+    return eg_sum(eg_add(wall, eg_square(eg_add_scalar(left, -1))));
+}
+
+static bool calls_agree(const golden_case *c, eg_optim *optim, int step)
+{
+    eg_tensors *state = eg_optim_state(optim);
+    const double calls = eg_item(eg_tensors_get(state, "func_evals")), expected = eg_get(c->extra, step);
+    eg_tensors_free(state);
+    if (calls != expected && eg_dtype_of(c->x[0]) == EG_F64) {
+        printf("  %s: %g calls until step %d, expected %g\n", c->name, calls, step, expected);
+        return false;
+    }
+    return true;
+}
+
+static eg_tensor *lbfgs(const golden_case *c)
+{
+    loss l = {c, eg_parameter(eg_copy(c->x[0]))};
+    eg_tensor *after[3] = {NULL};
+    const eg_parameters list = {.tensors = &l.x, .count = 1};
+    eg_optim *optim =
+        eg_lbfgs_new(list, .lr = NUMBER("lr"), .max_iter = (int)NUMBER("max_iter"), .max_eval = (int)NUMBER("max_eval"),
+                     .tolerance_grad = NUMBER("tolerance_grad"), .tolerance_change = NUMBER("tolerance_change"),
+                     .history_size = (int)NUMBER("history_size"), .strong_wolfe = NUMBER("strong_wolfe") != 0);
+    for (int i = 0; i < 3; i++) {
+        const bool done = eg_optim_minimize_function(optim, loss_of, &l) && calls_agree(c, optim, i);
+        after[i] = done ? eg_copy(l.x) : NULL;
+    }
+    eg_tensor *y = eg_stack(after, 3, 0);
+    eg_optim_free(optim);
+    eg_release(l.x);
+    return y;
+}
+
 /* The gradients and, as the extra tensor, the norm they had. */
 static bool clip_norm(const golden_case *c, eg_tensor **out)
 {
@@ -162,6 +214,7 @@ GOLDEN_ROWS(optim, {.op = "sgd", .one = path}, {.op = "adam", .one = path}, {.op
 GOLDEN_ROWS(optim_more, {.op = "rmsprop", .one = path}, {.op = "adagrad", .one = path}, {.op = "adadelta", .one = path},
             {.op = "adamax", .one = path}, {.op = "nadam", .one = path}, {.op = "radam", .one = path},
             {.op = "rprop", .one = path})
+GOLDEN_ROWS(lbfgs, {.op = "lbfgs", .one = lbfgs})
 GOLDEN_ROWS(clip, {.op = "clip_grad_norm", .many = clip_norm})
 GOLDEN_ROWS(schedule, {.op = "schedule_step", .one = rates}, {.op = "schedule_multistep", .one = rates},
             {.op = "schedule_exponential", .one = rates}, {.op = "schedule_linear", .one = rates},

@@ -277,6 +277,49 @@ def optimizers(r, rules):
                 r.add(name, {"lr": .05, **options}, {"x0": start, "x1": grads, "y": torch.stack(path)})
 
 
+LOSSES = {  # of x, a symmetric matrix and a vector
+    "bowl": lambda x, a, b: (x @ a @ x) / 2 - b @ x,
+    "valley": lambda x, a, b: (100 * (x[1:] - x[:-1] ** 2) ** 2 + (x[:-1] - 1) ** 2).sum(),
+    "waves": lambda x, a, b: (x * x).sum() / 10 + torch.sin(a @ x - b).sum(),
+}
+SEARCHES = [
+    ("bowl", dict(lr=.5)), ("bowl", dict(lr=.1, max_iter=4)), ("bowl", dict(history_size=2, max_iter=6)),
+    ("bowl", dict(strong_wolfe=True, max_iter=7, tolerance_change=1e-3)),
+    ("bowl", dict(strong_wolfe=True, max_iter=3, history_size=2)),
+    ("bowl", dict(strong_wolfe=True, lr=4, max_iter=2)), ("bowl", dict(lr=.3, max_eval=3)),
+    ("bowl", dict(lr=.5, tolerance_grad=.1)), ("bowl", dict(lr=.5, tolerance_change=.05)),
+    ("valley", dict(strong_wolfe=True, max_iter=8)), ("valley", dict(strong_wolfe=True, history_size=3, max_iter=8)),
+    ("valley", dict(strong_wolfe=True, lr=.3, max_iter=3)), ("valley", dict(strong_wolfe=True, max_eval=4)),
+    ("valley", dict(lr=1e-3, max_iter=5)), ("valley", dict(strong_wolfe=True, lr=20, max_iter=4)),
+    ("waves", dict(strong_wolfe=True, max_iter=6)), ("waves", dict(strong_wolfe=True, lr=10, max_iter=6)),
+    ("waves", dict(lr=.1, max_iter=6)), ("waves", dict(strong_wolfe=True, lr=100, max_iter=3)),
+]
+
+
+def lbfgs(r):
+    """x0 = start, x1 and x2 = what the loss is made of, y = the parameter after each step, calls = evaluations so far."""
+    for loss, options in SEARCHES:
+        start, root, b = r.normal(5) / 2, r.normal(5, 5), r.normal(5)
+        a = (root @ root.T / 5 + torch.eye(5, dtype=f64) / 2).to(torch.float32).to(f64)
+        parameter, path, calls = torch.nn.Parameter(start.clone()), [], []
+        settings = {k: v for k, v in options.items() if k != "strong_wolfe"}
+        optimizer = torch.optim.LBFGS(
+            [parameter], line_search_fn="strong_wolfe" if "strong_wolfe" in options else None, **settings)
+
+        def again():
+            optimizer.zero_grad()
+            y = LOSSES[loss](parameter, a, b)
+            y.backward()
+            return y
+
+        for _ in range(3):
+            optimizer.step(again)
+            path.append(parameter.detach().clone())
+            calls.append(optimizer.state[parameter]["func_evals"])
+        r.add("lbfgs", {"loss": loss, **options},
+              {"x0": start, "x1": a, "x2": b, "y": torch.stack(path), "calls": torch.tensor(calls)})
+
+
 def clip(r):
     for limit, p in ((1.0, 2.0), (100.0, 2.0), (.5, 1.0), (.5, math.inf)):
         grads = [r.normal(3, 2), r.normal(4), r.normal(1)]

@@ -159,6 +159,12 @@ static eg_tensor *loss(void)
     return eg_sum(eg_square(followed[0]));
 }
 
+static eg_tensor *followed_loss(void *user)
+{
+    (void)user;
+    return followed[0] ? loss() : NULL;
+}
+
 static eg_tensor *fitting(const char *function, int k)
 {
     const fit *f = fit_of(function);
@@ -328,6 +334,7 @@ static void hear(const char *topic, const char *op, const char *words, void *use
 FUNCTION(one_fn *, f_activation_new, eg_relu)
 FUNCTION(many_fn *, f_checkpoint, many)
 FUNCTION(eg_function, f_function, many)
+FUNCTION(loss_fn *, f_optim_minimize_function, followed_loss)
 FUNCTION(walk_fn *, f_op_walk, walk)
 FUNCTION(drop_fn *, f_dataset_from, drop)
 FUNCTION(eg_free_fn, f_free_fn, drop_data)

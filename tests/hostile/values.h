@@ -113,12 +113,14 @@ eg_saver_part v_saver_part(void);
 
 typedef eg_tensor *one_fn(eg_tensor *x);
 typedef eg_tensor *many_fn(eg_tensor *const *in, int n, void *user);
+typedef eg_tensor *loss_fn(void *user);
 typedef void walk_fn(const eg_op_info *info, void *user);
 typedef void drop_fn(void *user);
 one_fn *f_activation_new(const hostile *h, int slot);
 many_fn *f_checkpoint(const hostile *h, int slot);
 eg_function f_function(const hostile *h, int slot);
 walk_fn *f_op_walk(const hostile *h, int slot);
+loss_fn *f_optim_minimize_function(const hostile *h, int slot);
 drop_fn *f_dataset_from(const hostile *h, int slot);
 eg_free_fn f_free_fn(const hostile *h, int slot);
 eg_sample_fn f_sample_fn(const hostile *h, int slot);

@@ -36,6 +36,28 @@ test("an error under a tape closes it", function()
     values(w, {2})
 end)
 
+test("L-BFGS calls its function as it needs", function()
+    local w, calls = eg.zeros({3}):requires_grad(), 0
+    local goal = eg.tensor({1, 2, 3}, "f32")
+    local square = eg.custom {forward = function(x) return x * x end, backward = function(dy, _, x) return dy * x * 2 end}
+    local lbfgs = eg.optim.lbfgs({w}, {strong_wolfe = true})
+    local function loss()
+        calls = calls + 1
+        collectgarbage()
+        return square(w - goal):sum()
+    end
+    equal(lbfgs:minimize(loss):item(), 14)
+    assert(calls > 1 and calls < 10, calls)
+    assert((w - goal):abs():max():item() < 1e-5)
+    equal(lbfgs:steps(), 1)
+    equal(lbfgs:needs_function(), true)
+    fails(function() lbfgs:minimize(function() error("stop") end) end, "stop")
+    fails(function() lbfgs:minimize(function() return 1 end) end, "the loss, a tensor")
+    fails(function() lbfgs:minimize(loss, 1) end, "argument 3, a number, is one too many")
+    fails(function() lbfgs:step {eg.ones {3}} end, "eg_optim_minimize_function")
+    w:add_(1) -- refused while a tape records
+end)
+
 test("a net learns", function()
     eg.seed(1)
     local net = eg.nn.sequential {eg.nn.linear(2, 8), eg.nn.activation(eg.tanh), eg.nn.linear(8, 1)}
