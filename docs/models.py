@@ -16,8 +16,9 @@ HEAD = ("| name | by | images | their preprocessing | outputs | weights that lea
 def whose(preprocessing, names):
     """By whose names weights are taken: nets whose images go through torchvision's preprocessing are torchvision's."""
     others = {"torch": "torchvision", "efficientnet_lite": "efficientnet_lite_pytorch"}
-    return "" if names == "none" else ("TF-Slim, torchvision" if names.startswith("vgg") else
-                                       others.get(preprocessing, "TF-Slim"))
+    keras = ", Keras" if names in ("vgg_16", "vgg_19", "inception_v3", "mobilenet_v1", "mobilenet_v2") else ""
+    torch = ", torchvision" if names.startswith("vgg") else ""
+    return "" if names == "none" else others.get(preprocessing, "TF-Slim") + torch + keras
 
 
 def table(root):

@@ -159,7 +159,7 @@ eg_status eg_module_load_with(eg_module *m, const char *path, const eg_load_opti
     if (!m || !path) {
         return eg__null_argument(op, m ? "path" : "m");
     }
-    eg_tensors *file = eg_safetensors_load(path);
+    eg_tensors *file = eg_tensors_open(path, .copy = true);
     eg_status st = file ? load(m, file, o, op) : eg__why();
     eg_tensors_free(file);
     return st;

@@ -383,6 +383,38 @@ EGT(nests_as_deep_as_names_go)
 
 /* ---- state ------------------------------------------------------------------------------------- */
 
+EGT(loaded_from_other_formats)
+{
+    static const char *const files[] = {"net.npz", "net.gguf", "net.ckpt.index"};
+    eg_module *a = small_net(), *b = small_net();
+    eg_tensor *x = egt_random(EG_SHAPE(2, 1, 6, 6), EG_F32, -1, 1);
+    eg_module_eval(a);
+    eg_module_eval(b);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *file = egt_path(files[i]);
+        eg_tensors *state = eg_module_state(a), *less = eg_tensors_new();
+        EGT_OK(eg_tensors_save(state, file));
+        EGT_OK(eg_module_load(b, file));
+        EGT_EQ(egt_distance(eg_module_forward(a, x), eg_module_forward(b, x)), 0);
+        EGT_OK(eg_tensors_set(less, eg_tensors_name(state, 0), eg_tensors_at(state, 0)));
+        EGT_OK(eg_tensors_save(less, file));
+        EGT_REFUSED(eg_module_load(b, file), EG_EFORMAT, eg_tensors_name(state, 1));
+        EGT_OK(eg_module_load(b, file, .allow_missing = true));
+        EG_SCOPE {
+            eg_optim *sgd = eg_sgd_new(eg_module_parameters(a), .lr = 0.1);
+            eg_tape tape = eg_tape_open();
+            EGT_OK(eg_optim_minimize(sgd, tape, eg_mean(eg_module_forward(a, x))));
+            eg_optim_free(sgd);
+        }
+        eg_tensors_free(less);
+        eg_tensors_free(state);
+    }
+    EGT_OK(eg_file_write(egt_path("net.npz"), "no such thing", 13));
+    EGT_REFUSED(eg_module_load(b, egt_path("net.npz")), EG_EFORMAT, "net.npz");
+    eg_module_free(a);
+    eg_module_free(b);
+}
+
 EGT(saved_and_loaded)
 {
     const char *file = egt_path("net.safetensors");

@@ -176,6 +176,141 @@ EGT(layouts_one_behind_the_other)
     EGT_CHECK(t && !eg_ndim(t) && eg_dtype_of(t) == EG_I64 && !eg_item(t));
 }
 
+/* ---- parts -------------------------------------------------------------------------------------- */
+
+/* Whether a tensor has these numbers, row by row. */
+static bool is(eg_tensor *t, int n, const double *numbers)
+{
+    bool same = t && eg_numel(t) == n;
+    for (int i = 0; same && i < n; i++) {
+        same = eg_get(eg_contiguous(t), i) == numbers[i];
+    }
+    return same;
+}
+#define IS(t, ...) is(t, EG_COUNT_(double, __VA_ARGS__), (const double[]){__VA_ARGS__})
+
+EGT(layouts_of_axes_and_parts)
+{
+    eg_tensor *t = laid_out(EG_SHAPE(2, 3, 4), "axes=210");
+    EGT_CHECK(t && eg_size(t, 0) == 4 && eg_size(t, 1) == 3 && eg_size(t, 2) == 2 && at(t, "3, 1, 0") == 7);
+    EGT_CHECK(egt_distance(laid_out(EG_SHAPE(2, 3, 4, 5), "axes=3201"), laid_out(EG_SHAPE(2, 3, 4, 5), "hwio")) == 0);
+    t = laid_out(EG_SHAPE(5, 2, 3), "axes=120 merge=0"); /* in, heads, size */
+    EGT_CHECK(t && eg_ndim(t) == 2 && eg_size(t, 0) == 6 && at(t, "4, 3") == 3 * 6 + 4);
+    t = laid_out(EG_SHAPE(2, 3, 5), "axes=201 merge=1"); /* heads, size, out */
+    EGT_CHECK(t && eg_ndim(t) == 2 && eg_size(t, 1) == 6 && at(t, "3, 4") == 4 * 5 + 3);
+    EGT_CHECK(IS(laid_out(EG_SHAPE(3, 2), "part=1/3"), 2, 3));
+    EGT_CHECK(IS(laid_out(EG_SHAPE(2, 3), "part=1/2 squeeze"), 3, 4, 5));
+    EGT_CHECK(IS(laid_out(EG_SHAPE(2, 3), "dense part=2/3"), 2, 5));
+    EGT_CHECK(IS(laid_out(EG_SHAPE(6), "cut=1:3"), 1, 2));
+    EGT_CHECK(IS(laid_out(EG_SHAPE(6), "cut=4:"), 4, 5));
+    EGT_EQ(eg_numel(laid_out(EG_SHAPE(6), "cut=6:")), 0);
+    EGT_CHECK(IS(laid_out(EG_SHAPE(8), "gates=0213"), 0, 1, 4, 5, 2, 3, 6, 7));
+    EGT_CHECK(IS(laid_out(EG_SHAPE(3, 2), "gates=102"), 2, 3, 0, 1, 4, 5));
+    EGT_CHECK(IS(laid_out(EG_SHAPE(4), "gates=2301 add=10"), 12, 13, 10, 11));
+    EGT_EQ(eg_numel(laid_out(EG_SHAPE(0, 3), "gates=0231")), 0);
+    EGT_REFUSED(laid_out(EG_SHAPE(2, 3), "axes=210"), EG_ESHAPE, "line 1: \"t\" is [2, 3], and no axes=210");
+    EGT_REFUSED(laid_out(EG_SHAPE(2, 3), "merge=1"), EG_ESHAPE, "no merge=1");
+    EGT_REFUSED(laid_out(EG_SHAPE(2, 3), "merge=999999999"), EG_ESHAPE, "no merge");
+    EGT_REFUSED(laid_out(EG_SHAPE(4, 3), "part=0/3"), EG_ESHAPE, "[4, 3], and no part=0/3: that is of a first axis");
+    EGT_REFUSED(laid_out(EG_SCALAR, "part=0/3"), EG_ESHAPE, "part");
+    EGT_REFUSED(laid_out(EG_SHAPE(4), "cut=1:5"), EG_ESHAPE, "no cut=1:5");
+    EGT_REFUSED(laid_out(EG_SHAPE(4), "cut=5:"), EG_ESHAPE, "no cut=5:");
+    EGT_REFUSED(laid_out(EG_SCALAR, "cut=0:"), EG_ESHAPE, "cut");
+    EGT_REFUSED(laid_out(EG_SHAPE(6), "gates=0213"), EG_ESHAPE, "no gates=0213");
+    EGT_REFUSED(laid_out(EG_SHAPE(2), "zero add=1"), EG_ESHAPE, "of floats");
+}
+
+/* Counts up from `first`. */
+static void set_counting(eg_tensors *map, const char *name, eg_shape shape, double first)
+{
+    EG_SCOPE {
+        eg_tensor *t = eg_arange_int(0, eg_numel(eg_zeros(shape, EG_F32)), 1, EG_F32);
+        EGT_OK(eg_tensors_set(map, name, eg_reshape(eg_add_scalar(t, first), shape)));
+    }
+}
+
+EGT(one_becomes_several)
+{
+    eg_tensors *from = eg_tensors_new();
+    set_counting(from, "0.attn.in_proj_weight", EG_SHAPE(6, 2), 0);
+    eg_tensors *to = eg_tensors_renamed(from, "*.attn.in_proj_weight {1}.q part=0/3\n"
+                                              "+ {1}.k part=1/3\n"
+                                              "+ {1}.v part=2/3");
+    EGT_EQ(eg_tensors_count(to), 3);
+    EGT_CHECK(IS(eg_tensors_get(to, "0.q"), 0, 1, 2, 3));
+    EGT_CHECK(IS(eg_tensors_get(to, "0.k"), 4, 5, 6, 7));
+    EGT_CHECK(IS(eg_tensors_get(to, "0.v"), 8, 9, 10, 11));
+    EGT_STR(eg_tensors_text(to, "0.v"), "0.attn.in_proj_weight");
+    eg_tensors_free(from);
+    eg_tensors_free(to);
+}
+
+/* In whatever order they come; the parts may differ in their first axis, and the last line's is not of the others. */
+EGT(several_become_one)
+{
+    static const char map[] = "*.q.* {1}.in_{2} join=0/3\n*.k.* {1}.in_{2} join=1/3\n*.v.* {1}.in_{2} join=2/3\n* {1}";
+    eg_tensors *from = eg_tensors_new();
+    set_counting(from, "a.v.w", EG_SHAPE(2, 2), 20);
+    set_counting(from, "a.q.w", EG_SHAPE(1, 2), 0);
+    set_counting(from, "b.q.w", EG_SHAPE(1), 7);
+    set_counting(from, "a.k.w", EG_SHAPE(1, 2), 10);
+    set_counting(from, "b.k.w", EG_SHAPE(1), 8);
+    set_counting(from, "other", EG_SHAPE(1), 5);
+    set_counting(from, "b.v.w", EG_SHAPE(1), 9);
+    eg_tensors *to = eg_tensors_renamed(from, map), *rest = eg_tensors_left_out(from, map);
+    EGT_EQ(eg_tensors_count(to), 3);
+    EGT_EQ(eg_tensors_count(rest), 0);
+    EGT_EQ(eg_tensors_text_count(to), 3);
+    EGT_CHECK(IS(eg_tensors_get(to, "a.in_w"), 0, 1, 10, 11, 20, 21, 22, 23));
+    EGT_EQ(eg_size(eg_tensors_get(to, "a.in_w"), 0), 4);
+    EGT_CHECK(IS(eg_tensors_get(to, "b.in_w"), 7, 8, 9));
+    EGT_STR(eg_tensors_text(to, "a.in_w"), "a.q.w");
+    eg_tensors_free(from);
+    eg_tensors_free(to);
+    eg_tensors_free(rest);
+}
+
+/* io.h's example: 2 of x, 1 of h, gates i, g, f, o. */
+EGT(a_cell_of_tensorflow)
+{
+    eg_tensors *from = eg_tensors_new();
+    set_counting(from, "cell/kernel", EG_SHAPE(3, 4), 0);
+    set_counting(from, "cell/bias", EG_SHAPE(4), 0);
+    eg_tensors *to = eg_tensors_renamed(from, "cell/kernel weight_ih_l0 cut=0:2 dense gates=0213\n"
+                                              "+ weight_hh_l0 cut=2: dense gates=0213\n"
+                                              "cell/bias bias_ih_l0 part=0/4 join=0/4\n"
+                                              "+ bias_ih_l0 part=2/4 add=1 join=1/4\n"
+                                              "+ bias_ih_l0 part=1/4 join=2/4\n"
+                                              "+ bias_ih_l0 part=3/4 join=3/4\n");
+    EGT_EQ(eg_tensors_count(to), 3);
+    EGT_CHECK(IS(eg_tensors_get(to, "weight_ih_l0"), 0, 4, 2, 6, 1, 5, 3, 7));
+    EGT_CHECK(IS(eg_tensors_get(to, "weight_hh_l0"), 8, 10, 9, 11));
+    EGT_EQ(eg_ndim(eg_tensors_get(to, "weight_hh_l0")), 2);
+    EGT_CHECK(IS(eg_tensors_get(to, "bias_ih_l0"), 0, 3, 1, 3));
+    eg_tensors_free(from);
+    eg_tensors_free(to);
+}
+
+EGT(parts_that_do_not_join)
+{
+    eg_tensors *from = NAMED("a.x", "b.x");
+    EGT_REFUSED(eg_tensors_renamed(from, "a.* q join=0/2"), EG_EINVAL,
+                "\"a.x\" is a part of \"q\", which has not all of its 2 parts");
+    EGT_REFUSED(eg_tensors_renamed(from, "a.* q join=0/2\nb.* q join=1/3"), EG_EINVAL, "\"q\"");
+    EGT_REFUSED(eg_tensors_renamed(from, "*.x q join=1/2"), EG_EINVAL,
+                "\"a.x\" and \"b.x\" both become part 1 of \"q\"");
+    EGT_REFUSED(eg_tensors_renamed(from, "a.x q join=0/1\nb.x q"), EG_ESHAPE, "\"a.x\" is [], which does not join");
+    EGT_REFUSED(eg_tensors_renamed(from, "a.x q\nb.x q join=0/1"), EG_EINVAL, "both become \"q\"");
+    EGT_REFUSED(eg_tensors_renamed(from, "a.x q join=0/2\nb.x q"), EG_EINVAL, "not all of its 2 parts");
+    set_counting(from, "a.x", EG_SHAPE(2, 3), 0);
+    set_counting(from, "b.x", EG_SHAPE(2, 2), 0);
+    EGT_REFUSED(eg_tensors_renamed(from, "a.x q join=0/2\nb.x q join=1/2"), EG_ESHAPE,
+                "\"b.x\" is [2, 2], which does not join \"a.x\", [2, 3]");
+    EGT_REFUSED(eg_tensors_renamed(from, "a.x q join=0/1\nb.x q"), EG_EINVAL, "both become \"q\"");
+    EGT_REFUSED(eg_tensors_renamed(from, "a.x q join=0/2\n\nb.x q cut=1:4 join=1/2"), EG_ESHAPE, "line 3: \"b.x\"");
+    eg_tensors_free(from);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------------ */
 
 EGT(what_is_no_map)
@@ -194,6 +329,27 @@ EGT(what_is_no_map)
         {"a b places=-1", "\"places=-1\""},
         {"a b places=1234567890", "\"places=1234567890\""},
         {"a b hwio=1", "\"hwio=1\""},
+        {"a b part=3/3", "\"part=3/3\""},
+        {"a b part=0/0", "\"part=0/0\""},
+        {"a b part=1", "\"part=1\""},
+        {"a b part=1/", "\"part=1/\""},
+        {"a b part=/2", "\"part=/2\""},
+        {"a b part=1/2/3", "\"part=1/2/3\""},
+        {"a b cut=3:2", "\"cut=3:2\""},
+        {"a b cut=3", "\"cut=3\""},
+        {"a b cut=:3", "\"cut=:3\""},
+        {"a b gates=0223", "\"gates=0223\""},
+        {"a b gates=124", "\"gates=124\""},
+        {"a b gates=", "\"gates=\""},
+        {"a b gates=0a", "\"gates=0a\""},
+        {"a b gates=01234567890", "\"gates=01234567890\""},
+        {"a b axes=x", "\"axes=x\""},
+        {"a b add=-1", "\"add=-1\""},
+        {"a b merge", "\"merge\""},
+        {"a b join", "\"join\""},
+        {"a b join=2/2", "\"join=2/2\""},
+        {"a b join=0/65", "\"join=0/65\""},
+        {"a b\n+ c join=0/2 hwio", "line 2: \"hwio\" is behind what joins"},
         {"a b hwi", "\"hwi\""},
         {"a {1}", "\"{1}\" does not say which of 0 stars"},
         {"a* {2}", "which of 1 stars"},
@@ -247,9 +403,10 @@ EGT(names_that_do_not_fit)
 
 static bool renames(void *user)
 {
-    eg_tensors *to = eg_tensors_renamed(user, "k* c{1}.weight hwio\n+ c{1}.n zero\nd *.* depthwise\nf f places=2");
+    eg_tensors *to = eg_tensors_renamed(user, "k* c{1}.weight hwio\n+ c{1}.n zero\nd d depthwise\n"
+                                              "f f places=2\n+ g gates=10 join=0/2\nother g join=1/2");
     eg_tensors *rest = to ? eg_tensors_left_out(user, "k* c{1}") : NULL;
-    bool done = rest && eg_tensors_count(to) == 6 && eg_tensors_count(rest) == 3;
+    bool done = rest && eg_tensors_count(to) == 7 && eg_tensors_count(rest) == 3;
     eg_tensors_free(to);
     eg_tensors_free(rest);
     return done;

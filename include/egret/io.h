@@ -225,13 +225,39 @@ EG_API eg_file_format eg_file_format_at(int i);
  *     dense        [in, out] or [1, 1, in, out]: [out, in]
  *     places=64    of a dense layer that reads H * H places of 64 channels, [H * H * 64, out]: [out, 64 * H * H]
  *     kernel=7     a dense layer that is a convolution here, [out, in * 7 * 7]: [out, in, 7, 7]
+ *     axes=3201    its axes in this order: of ours the first is the last one there
+ *     merge=0      its first axis (the second: 1, ...) and the one behind it, as one
  *     squeeze      without axes of size 1
+ *     part=1/3     of three equal parts along the first axis the second
+ *     cut=28:92    places 28 to 91 of the first axis; "cut=28:" to the end
+ *     gates=0213   as many equal parts along the first axis as there are digits, in this order
+ *     add=1        with so much more: the bias of a forget gate that theirs add elsewhere
  *     zero         a 0 instead of it, i64 of no axes: for counters that theirs do without
  *
+ * One tensor of theirs becomes several with "+", and several become one where rules that give the same name end in
+ * join=0/3, join=1/3 and join=2/3: 64 at most, one behind the other along the first axis, of shapes that agree in the
+ * others. So PyTorch's attention comes apart, and a cell of TensorFlow 1, which has its gates as i, g, f, o and of both
+ * its inputs the 28 of x first, becomes one of recurrent.h:
+ *
+ *     attn.in_proj_weight         q.weight                                 part=0/3
+ *     +                           k.weight                                 part=1/3
+ *     +                           v.weight                                 part=2/3
+ *     cell/kernel                 weight_ih_l0                             cut=0:28 dense gates=0213
+ *     +                           weight_hh_l0                             cut=28: dense gates=0213
+ *     cell/bias                   bias_ih_l0                               part=0/4 join=0/4
+ *     +                           bias_ih_l0                               part=2/4 add=1 join=1/4
+ *     +                           bias_ih_l0                               part=1/4 join=2/4
+ *     +                           bias_ih_l0                               part=3/4 join=3/4
+ *
+ * Keras' LSTM has i, f, g, o as is, its GRU z, r, n, which is gates=102, and of `reset_after` both biases in one,
+ * part=0/2 squeeze and part=1/2 squeeze; ONNX' LSTM has i, o, f, g, which is gates=0231. A projection to heads in
+ * Keras, [in, heads, size], is axes=120 merge=0, the one behind attention, [heads, size, out], axes=201 merge=1.
+ *
  * The tensors are those of `from`, or views or copies of them; the texts say under each name which one it had:
- * eg_tensors_text(renamed, "stem.conv.weight") is "conv1.weight". The caller frees the result. EG_EINVAL for what is no
- * map, naming the line, for two tensors that come under one name, and for names of more than 511 bytes; EG_ESHAPE for a
- * tensor that is not of its layout. */
+ * eg_tensors_text(renamed, "stem.conv.weight") is "conv1.weight", of what was joined that of the first part. The caller
+ * frees the result. EG_EINVAL for what is no map, naming the line, for two tensors that come under one name, a part
+ * whose others are missing, and names of more than 511 bytes; EG_ESHAPE for a tensor that is not of its layout, naming
+ * the line, and for parts that do not fit each other. */
 EG_API eg_tensors *eg_tensors_renamed(const eg_tensors *from, const char *map);
 /* Those of `from` that no rule fits, under the names they have. The caller frees the result. EG_EINVAL for what is no
  * map. */

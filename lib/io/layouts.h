@@ -6,11 +6,15 @@
 
 #include "lib/io/name_map.h"
 
+enum { EG__JOIN_MOST = 64 };
+
 /* Whether there is a layout of that name: "hwio", or "places=64". */
 bool eg__layout_known(eg__span word);
+/* Whether the word is "join=I/OF", of EG__JOIN_MOST parts at most. */
+bool eg__layout_is_join(eg__span word, int64_t *i, int64_t *of);
 
 /* What is in that layout as Egret has it, borrowed from the innermost scope. NULL and EG_ESHAPE, in words with the
- * tensor's name, where its shape is none of the layout's. */
-eg_tensor *eg__layout_undone(const char *op, const char *name, eg_tensor *t, eg__span word);
+ * tensor's name and the line of the map, where it is nothing of the layout's. */
+eg_tensor *eg__layout_undone(const char *op, const char *name, eg_tensor *t, eg__span word, int line);
 
 #endif

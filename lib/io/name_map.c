@@ -100,10 +100,28 @@ static eg_status check_list(const char *op, const eg__map_line *l)
     return EG_OK;
 }
 
+static eg_status check_layouts(const char *op, const eg__map_line *l)
+{
+    const char *at = l->rest;
+    bool joins = false;
+    for (eg__span way = eg__map_word(&at); way.length; way = eg__map_word(&at)) {
+        int64_t i, of;
+        if (joins) {
+            return eg__fail(EG_EINVAL, op, "line %d: \"%.*s\" is behind what joins", l->number, (int)way.length,
+                            way.text);
+        }
+        joins = eg__layout_is_join(way, &i, &of);
+        if (!joins && !eg__layout_known(way)) {
+            return eg__fail(EG_EINVAL, op, "line %d: there is no layout \"%.*s\"", l->number, (int)way.length,
+                            way.text);
+        }
+    }
+    return EG_OK;
+}
+
 /* *stars: of the rule above; -1: there is none. */
 static eg_status check_rule(const char *op, const char *map, const eg__map_line *l, int *stars)
 {
-    const char *at = l->rest;
     if (!l->also) {
         *stars = 0;
         for (size_t i = 0; i < l->first.length; i++) {
@@ -123,13 +141,7 @@ static eg_status check_rule(const char *op, const char *map, const eg__map_line 
                             (int)behind.length + 1, behind.text - 1, *stars);
         }
     }
-    for (eg__span way = eg__map_word(&at); way.length; way = eg__map_word(&at)) {
-        if (!eg__layout_known(way)) {
-            return eg__fail(EG_EINVAL, op, "line %d: there is no layout \"%.*s\"", l->number, (int)way.length,
-                            way.text);
-        }
-    }
-    return EG_OK;
+    return check_layouts(op, l);
 }
 
 eg_status eg__map_check(const char *op, const char *map)

@@ -142,6 +142,67 @@ EGT(golden_models)
     eg_tensors_free(file);
 }
 
+/* ---- by Keras' names ---------------------------------------------------------------------------- */
+
+/* The weights that keras_nets.py makes. */
+static void fill_keras(eg_tensors *theirs)
+{
+    for (int64_t k = 0; k < eg_tensors_count(theirs); k++) {
+        const char *name = eg_tensors_name(theirs, k);
+        eg_scope s = eg_scope_push();
+        eg_tensor *t = eg_contiguous(eg_tensors_at(theirs, k));
+        const bool gamma = ends_in(name, "gamma");
+        if (eg_ndim(t) >= 2) {
+            int64_t out = eg_size(t, -1), many = out > 1 ? eg_numel(t) / out : eg_size(t, 0) * eg_size(t, 1);
+            fill(t, (uint32_t)k, 0, sqrt(6.0 / (double)many));
+        } else if (ends_in(name, "moving_variance")) {
+            fill(t, (uint32_t)k, 1, 0.5);
+        } else {
+            fill(t, (uint32_t)k, gamma, gamma ? 0.2 : 0.1);
+        }
+        EGT_OK(eg_tensors_set(theirs, name, t));
+        eg_scope_pop(s, NULL);
+    }
+}
+
+static void replay_keras(const golden_case *c)
+{
+    snprintf(egt_case, sizeof egt_case, "keras_nets: %s", c->name);
+    const eg_model_info info = eg_model_find(c->op);
+    eg_module *net = eg_model_new(c->op, .classes = 1000, .no_aux = info.aux);
+    eg_tensors *theirs = golden_names(c->op, "Keras");
+    fill_keras(theirs);
+    eg_tensors *renamed = eg_tensors_renamed(theirs, info.names);
+    eg_tensors_free(theirs);
+    EGT_OK(eg_module_load_state(net, renamed));
+    eg_tensors_free(renamed);
+    EGT_OK(eg_module_eval(net));
+    eg_tensor *x = eg_empty(EG_SHAPE(1, 3, info.side, info.side), EG_F32);
+    EGT_EQ(info.side, golden_number(c, "side", 0));
+    fill(x, IMAGES, 0, 1);
+    double largest = eg_item(eg_max(eg_abs(c->y[0]))), distance = egt_distance(eg_module_forward(net, x), c->y[0]);
+    if (!(distance < 1e-4 * largest)) {
+        printf("%s: %g away, the largest logit is %g\n", c->name, distance, largest);
+    }
+    EGT_CHECK(distance < 1e-4 * largest);
+    EGT_OK(eg_module_free(net));
+}
+
+EGT(golden_keras_nets)
+{
+    eg_tensors *file;
+    golden_case *cases;
+    int n = golden_load("keras_nets", &file, &cases);
+    EGT_EQ(n, 4);
+    for (int i = 0; i < n; i++) {
+        eg_scope s = eg_scope_push();
+        replay_keras(&cases[i]);
+        eg_scope_pop(s, NULL);
+    }
+    free(cases);
+    eg_tensors_free(file);
+}
+
 /* ---- all of them --------------------------------------------------------------------------------- */
 
 static int64_t weights(eg_module *net)

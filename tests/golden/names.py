@@ -3,8 +3,8 @@
     python3 names.py [--out DIR]
 
 Of each net a line "= NET WHOSE", then a line "NAME SIZE ..." for each tensor. torchvision's are those of its own nets,
-as are those of the package efficientnet_lite_pytorch; TF-Slim's come from slim_names.py. Needs PyTorch, torchvision and
-that package."""
+as are those of the package efficientnet_lite_pytorch; TF-Slim's come from slim_names.py, Keras' from keras_nets.py.
+Needs PyTorch, torchvision, that package, and Keras on PyTorch (KERAS_BACKEND=torch)."""
 import argparse
 import gzip
 import os
@@ -13,6 +13,7 @@ import efficientnet_lite_pytorch
 import torch
 import torchvision
 
+import keras_nets
 import slim_names
 
 TORCHVISION = {
@@ -42,7 +43,9 @@ def text():
     lines = []
     for whose, nets in (("TF-Slim", {name: make().rows for name, make in slim_names.NETS.items()}),
                         ("torchvision", {name: torchvision_rows(theirs) for name, theirs in TORCHVISION.items()}),
-                        ("efficientnet_lite_pytorch", {f"efficientnet_lite{i}": lite_rows(i) for i in range(5)})):
+                        ("efficientnet_lite_pytorch", {f"efficientnet_lite{i}": lite_rows(i) for i in range(5)}),
+                        ("Keras", {name: keras_nets.rows(name, False) for name in keras_nets.NETS}),
+                        ("Keras-files", {name: keras_nets.rows(name, True) for name in keras_nets.NETS})):
         for name, rows in nets.items():
             lines += [f"= {name} {whose}"] + [" ".join([key, *map(str, shape)]) for key, shape in rows]
     return "".join(line + "\n" for line in lines)

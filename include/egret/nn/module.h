@@ -140,6 +140,8 @@ EG_API eg_status eg_module_load_state_with(eg_module *m, const eg_tensors *sourc
 
 /* The state as a safetensors file (io.h), replaced whole or not at all. */
 EG_API eg_status eg_module_save(eg_module *m, const char *path);
+/* The same from a file of any format that eg_tensors_open reads, of which only what is loaded is read. Under names of
+ * others it goes by way of eg_tensors_renamed. */
 EG_API eg_status eg_module_load_with(eg_module *m, const char *path, const eg_load_options *options);
 #define eg_module_load(...)           EG_MODULE_LOAD_(__VA_ARGS__, )
 #define EG_MODULE_LOAD_(m, path, ...) eg_module_load_with(m, path, EG_OPTIONS_(eg_load_options, __VA_ARGS__))

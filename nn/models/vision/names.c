@@ -29,6 +29,26 @@
     CONV(scope "/AuxLogits/*", "aux.{1:aux}", "2")                                         \
     DENSE(scope "/AuxLogits/*", "aux.Logits.fc")
 
+/* ---- Keras' layers ------------------------------------------------------------------------------ */
+
+/* Of HDF5 files, in which a layer's parts lie in a group of its name, twice: "fc1/fc1/kernel:0", in files of Keras 3
+ * without ":0". */
+#define KERAS_CONV(theirs, ours)                      \
+    RULE(theirs "/*/kernel*", ours ".weight", "hwio") \
+    RULE(theirs "/*/bias*", ours ".bias", "")
+#define KERAS_DENSE(theirs, ours)                      \
+    RULE(theirs "/*/kernel*", ours ".weight", "dense") \
+    RULE(theirs "/*/bias*", ours ".bias", "")
+#define KERAS_DEPTHWISE(theirs, ours) RULE(theirs "/*/*kernel*", ours ".weight", "depthwise")
+
+#define KERAS_NORMS                                                                                \
+    LIST("keras", "gamma=weight beta=bias moving_variance=running_var gamma:0=weight beta:0=bias " \
+                  "moving_variance:0=running_var")
+#define KERAS_NORM(theirs, ours, last)                       \
+    RULE(theirs "/*/moving_mean*", ours ".running_mean", "") \
+    RULE("+", ours ".num_batches_tracked", "zero")           \
+    RULE(theirs "/*/*", ours ".{" last ":keras}", "")
+
 /* ---- maps --------------------------------------------------------------------------------------- */
 
 #define MAP(name, ...) const char eg__names_##name[] = __VA_ARGS__;
