@@ -46,7 +46,7 @@ NOT_FOR_LUA = {
     "eg_dataset_width", "eg_optim_count", "eg_thread_end",
     "eg_log_to",  # told in any thread; eg.debug says the same on stderr
     "eg_saver_number", "eg_saver_real",  # a tensor of one number is a part that can be changed: saver:tensor
-    "eg_follow", "eg_onnx_save_function_with",
+    "eg_follow", "eg_onnx_follow", "eg_onnx_save_function_with",
     # operators of one's own, which are in C
     "eg_onnx_input_count", "eg_onnx_output_count", "eg_onnx_input", "eg_onnx_give", "eg_onnx_int", "eg_onnx_float",
     "eg_onnx_text", "eg_onnx_ints", "eg_onnx_floats", "eg_onnx_tensor",

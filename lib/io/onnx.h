@@ -18,6 +18,7 @@ enum {
 /* onnx.proto: messages and their fields. */
 enum {
     EG__ONNX_MODEL_IR = 1,
+    EG__ONNX_MODEL_PRODUCER = 2,
     EG__ONNX_MODEL_GRAPH = 7,
     EG__ONNX_MODEL_OPSET = 8,
     EG__ONNX_MODEL_FUNCTION = 25,

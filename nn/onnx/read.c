@@ -504,6 +504,24 @@ static eg_status say_unknown(const eg__onnx_reader *r)
                        : EG_OK;
 }
 
+/* What the file says of itself, once its imports are read. */
+static eg_status describe_file(eg__onnx_reader *r)
+{
+    eg__wire w = r->model, producer = eg__wire_of("", 0);
+    eg__wire_field f;
+    uint64_t ir = 0;
+    while (eg__wire_next(&w, &f)) {
+        ir = f.number == EG__ONNX_MODEL_IR ? f.value : ir;
+        producer = f.number == EG__ONNX_MODEL_PRODUCER && f.kind == EG__WIRE_BYTES ? f.bytes : producer;
+    }
+    eg_onnx_info *to = &r->net->info;
+    *to = (eg_onnx_info){.ir = (int)(ir < 1000 ? ir : 1000), .producer = eg__onnx_copy_text(r, &producer)};
+    for (int i = 0; i < r->nimports; i++) {
+        to->opset = *r->imports[i].domain ? to->opset : r->imports[i].version;
+    }
+    return to->producer ? EG_OK : eg_last_error()->code;
+}
+
 static eg_status read_model(eg__onnx_reader *r)
 {
     eg__wire w = r->model, graph = {0};
@@ -518,6 +536,7 @@ static eg_status read_model(eg__onnx_reader *r)
     if (!st && !r->nimports) {
         r->imports[r->nimports++] = (eg__onnx_import){"", 1};
     }
+    st = st ? st : describe_file(r);
     st = st ? st : eg__onnx_read_graph(r, graph, "", &r->net->graph);
     st = st ? st : say_unknown(r);
     st = st ? st : describe_inputs(r, graph);
