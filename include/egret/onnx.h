@@ -81,6 +81,7 @@ typedef struct eg_onnx_value {
     eg_dtype dtype; /* here */
     eg_shape shape; /* -1 where any size goes */
     bool ranked;    /* else any shape goes */
+    bool optional;  /* an input that has a value of its own */
 } eg_onnx_value;
 /* How many there are, and the i-th; outside EG_EINDEX, and `name` is NULL. Inputs with values of their own come last.
  */

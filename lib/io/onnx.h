@@ -72,7 +72,7 @@ static inline bool eg__onnx_join(char *to, const char *path, const char *node, c
     memcpy(to, path, a);
     memcpy(to + a, node, b);
     to[a + b] = '.';
-    memcpy(to + a + b + 1, attribute->at, c);
+    memcpy(to + a + b + 1, c ? (const char *)attribute->at : "", c);
     to[a + b + c + 1] = '\0';
     return true;
 }
