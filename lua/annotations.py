@@ -326,7 +326,7 @@ def main():
             out.append(f"---@field {g.name}? {kind}")
     for handle in h.handles:
         kind = handle[3:]
-        if kind == "members":
+        if handle in generate.OF_C:
             continue
         out.append(f"\n---@class eg.{kind}")
         if kind == "tensor":

@@ -47,11 +47,14 @@ NOT_FOR_LUA = {
     "eg_dataset_width", "eg_optim_count", "eg_thread_end",
     "eg_log_to",  # told in any thread; eg.debug says the same on stderr
     "eg_saver_number", "eg_saver_real",  # a tensor of one number is a part that can be changed: saver:tensor
-    "eg_follow", "eg_onnx_save_function_with",
+    "eg_follow", "eg_onnx_follow", "eg_onnx_save_function_with",
     # operators of one's own, which are in C
     "eg_onnx_input_count", "eg_onnx_output_count", "eg_onnx_input", "eg_onnx_give", "eg_onnx_int", "eg_onnx_float",
     "eg_onnx_text", "eg_onnx_ints", "eg_onnx_floats", "eg_onnx_tensor",
 }
+
+# Handles that Lua never has.
+OF_C = {"eg_members", "eg_onnx_call"}
 
 # How many results an array of results has.
 RESULTS_OF = {
@@ -504,7 +507,7 @@ def freeing(h):
     rows = []
     for handle in h.handles:
         kind = handle[3:]
-        if kind in ("tensor", "members"):
+        if kind == "tensor" or handle in OF_C:
             continue
         f = h.functions.get(f"{handle}_free")
         if f:
@@ -570,7 +573,7 @@ def wrappers(h):
     out.append("const eg__lua_function eg__lua_unaries[] = {\n" + "\n".join(rows) + "\n    {0}\n};")
     rows = [f'    {{"{c.removeprefix("EG_")}", {c}}},' for c in h.constants + ["EG_END", "EG_MAX_DIMS"]]
     out.append("const eg__lua_word eg__lua_constants[] = {\n" + "\n".join(rows) + "\n    {0}\n};")
-    rows = [f"    &eg__lua_type_{t[3:]}," for t in h.handles if t not in ("eg_tensor", "eg_members")]
+    rows = [f"    &eg__lua_type_{t[3:]}," for t in h.handles if t != "eg_tensor" and t not in OF_C]
     out.append("const eg__lua_type *const eg__lua_types[] = {\n" + "\n".join(rows) + "\n    NULL\n};")
     out += shared
     return "\n".join(out) + "\n"

@@ -489,3 +489,56 @@ EGT(memory_that_is_not_there)
         EGT_CHECK(egt_fail_allocations(run_once, &all[i]) > 3);
     }
 }
+
+/* A node of one input and one output; domain "d" for functions. */
+static void put_call(bytes *to, int field, const char *op, const char *in, const char *out)
+{
+    bytes call = {0};
+    put_text(&call, 1, in);
+    put_text(&call, 2, out);
+    put_text(&call, 4, op);
+    put_text(&call, 7, *op == 'F' ? "d" : "");
+    put_part(to, field, &call);
+}
+
+/* `deep` functions, each of which calls the next one twice; the last is Relu. */
+static eg_module *calls_twice(int deep)
+{
+    bytes model = {0}, graph = {0}, imported = {0};
+    put_int(&imported, 2, 13);
+    put_value(&graph, 11, "a", NULL);
+    put_value(&graph, 12, "b", NULL);
+    put_call(&graph, 1, "F0", "a", "b");
+    put_int(&model, 1, 8);
+    put_part(&model, 7, &graph);
+    put_part(&model, 8, &imported);
+    for (int i = 0; i < deep; i++) {
+        bytes f = {0};
+        char name[12], next[12];
+        snprintf(name, sizeof name, "F%d", i);
+        snprintf(next, sizeof next, "F%d", i + 1);
+        const char *called = i + 1 < deep ? next : "Relu";
+        put_text(&f, 1, name);
+        put_text(&f, 10, "d");
+        put_text(&f, 4, "x");
+        put_text(&f, 5, "y");
+        put_call(&f, 7, called, "x", "m");
+        put_call(&f, 7, called, "m", "y");
+        put_part(&f, 9, &imported);
+        put_part(&model, 25, &f);
+    }
+    const char *path = egt_path("calls.onnx");
+    egt_write(path, model.at, model.n);
+    return eg_onnx_load(path);
+}
+
+EGT(functions_call_others_but_not_without_bound)
+{
+    eg_scope s = eg_scope_push();
+    eg_module *m = calls_twice(8);
+    EGT_CHECK(m);
+    EGT_EQ(eg_get(eg_module_forward(m, F32(EG_SHAPE(2), -3, 4)), 1), 4);
+    EGT_OK(eg_module_free(m));
+    EGT_REFUSED(calls_twice(28), EG_EFORMAT, "calls of functions");
+    eg_scope_pop(s, NULL);
+}

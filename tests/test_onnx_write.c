@@ -1,7 +1,11 @@
 /* test_onnx_write.c - forwards written as ONNX models, and what they give when they are read again. */
+#define _POSIX_C_SOURCE 200809L
 #include "tests/egt.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include <egret/io.h>
 #include <egret/models.h>
@@ -133,6 +137,84 @@ EGT(what_cannot_be_written_is_named)
     EGT_OK(eg_module_free(m));
     EGT_OK(eg_module_free(drops));
     EGT_OK(eg_module_free(changes));
+    eg_scope_pop(s, NULL);
+}
+
+/* Of each node's output, 2. */
+static void count_rows(int i, const eg_tensor *t, void *user)
+{
+    (void)i;
+    *(int *)user += t ? (int)eg_size(t, 0) : 0;
+}
+
+EGT(weights_beside_the_model_are_mapped_and_come_back)
+{
+    const char *path = egt_path("beside.onnx");
+    char data[600];
+    snprintf(data, sizeof data, "%s.data", path);
+    eg_scope s = eg_scope_push();
+    eg_module *m = eg_sequential_new(eg_linear_new(32, 33), eg_activation_new(eg_tanh), eg_linear_new(33, 33));
+    eg_tensor *x = egt_random(EG_SHAPE(2, 32), EG_F32, -1, 1);
+    EGT_CHECK(m);
+    EGT_OK(eg_onnx_save(m, x, path, .beside = true));
+    eg_module *back = eg_onnx_load(path);
+    EGT_CHECK(back);
+    EGT_EQ(eg_module_parameters(back).count, 4);
+    EGT_EQ(egt_distance(eg_module_forward(m, x), eg_module_forward(back, x)), 0);
+    EGT_OK(eg_module_free(back));
+    /* 33 * 32 numbers, then 33 * 33 from the next multiple of 64 on: one mapping has both. Biases stay in the model. */
+    eg_tensors *map = eg_tensors_open(path);
+    const char *first = eg_data(eg_tensors_get(map, "0.weight")), *second = eg_data(eg_tensors_get(map, "2.weight"));
+    EGT_CHECK(first && second);
+    EGT_EQ((int64_t)((uintptr_t)second - (uintptr_t)first), 4224);
+    EGT_EQ((int64_t)((uintptr_t)first % 64), 0);
+    EGT_EQ(egt_distance(eg_tensors_get(map, "2.weight"), eg_module_parameters(m).tensors[2]), 0);
+    eg_tensors_free(map);
+    FILE *f = fopen(data, "rb");
+    EGT_CHECK(f && !fseek(f, 0, SEEK_END));
+    EGT_EQ(ftell(f), 4224 + 33 * 33 * 4);
+    fclose(f);
+    EGT_EQ(truncate(data, 4300), 0);
+    EGT_REFUSED(eg_onnx_load(path), EG_EFORMAT, "beside.onnx.data");
+    EGT_EQ(unlink(data), 0);
+    EGT_REFUSED(eg_onnx_load(path), EG_EIO, "beside.onnx.data");
+    EGT_OK(eg_onnx_save(m, x, path)); /* in one file again */
+    back = eg_onnx_load(path);
+    EGT_CHECK(back);
+    EGT_OK(eg_module_free(back));
+    EGT_EQ(egt_files("beside.onnx"), 1);
+    EGT_OK(eg_module_free(m));
+    eg_scope_pop(s, NULL);
+}
+
+EGT(what_a_model_says_of_itself)
+{
+    const char *path = egt_path("about.onnx");
+    eg_scope s = eg_scope_push();
+    eg_module *m = eg_sequential_new(eg_linear_new(6, 4), eg_activation_new(eg_relu));
+    EGT_OK(eg_onnx_save(m, egt_random(EG_SHAPE(2, 6), EG_F32, -1, 1), path));
+    eg_module *back = eg_onnx_load(path);
+    EGT_STR(eg_onnx_about(back).producer, "egret");
+    EGT_EQ(eg_onnx_about(back).ir, 9);
+    EGT_EQ(eg_onnx_about(back).opset, 20);
+    const int n = eg_onnx_nodes(back);
+    int64_t parameters = 0;
+    EGT_CHECK(n >= 3);
+    for (int i = 0; i < n; i++) {
+        parameters += eg_onnx_node_at(back, i).parameters;
+    }
+    EGT_EQ(parameters, 28);
+    EGT_STR(eg_onnx_node_at(back, n - 1).op, "Identity");
+    EGT_STR(eg_onnx_node_at(back, n - 2).op, "Relu");
+    EGT_REFUSED(eg_onnx_node_at(back, n).op, EG_EINDEX, "there are");
+    EGT_REFUSED(eg_onnx_about(m).producer, EG_EINVAL, "ONNX");
+    int told = 0;
+    eg_tensor *x = egt_random(EG_SHAPE(2, 6), EG_F32, -1, 1);
+    EGT_OK(eg_onnx_follow(back, &x, 1, count_rows, &told));
+    EGT_EQ(told, 2 * n);
+    EGT_REFUSED(eg_onnx_follow(back, &x, 1, NULL, NULL), EG_EINVAL, "told");
+    EGT_OK(eg_module_free(back));
+    EGT_OK(eg_module_free(m));
     eg_scope_pop(s, NULL);
 }
 

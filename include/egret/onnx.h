@@ -81,6 +81,7 @@ typedef struct eg_onnx_value {
     eg_dtype dtype; /* here */
     eg_shape shape; /* -1 where any size goes */
     bool ranked;    /* else any shape goes */
+    bool optional;  /* an input that has a value of its own */
 } eg_onnx_value;
 /* How many there are, and the i-th; outside EG_EINDEX, and `name` is NULL. Inputs with values of their own come last.
  */
@@ -88,6 +89,26 @@ EG_API int eg_onnx_inputs(eg_module *m);
 EG_API eg_onnx_value eg_onnx_input_at(eg_module *m, int i);
 EG_API int eg_onnx_outputs(eg_module *m);
 EG_API eg_onnx_value eg_onnx_output_at(eg_module *m, int i);
+
+/* What the file says of itself. */
+typedef struct eg_onnx_info {
+    int ir, opset;        /* its version, and that of the default domain's operators */
+    const char *producer; /* who made it; "" if it does not say */
+} eg_onnx_info;
+EG_API eg_onnx_info eg_onnx_about(eg_module *m);
+
+/* The nodes, in the order in which they run, without those that were computed when the model was read. */
+typedef struct eg_onnx_node {
+    const char *domain, *op, *name; /* name: that of its first output where it has none */
+    int64_t parameters;             /* numbers in the parameters that it takes */
+} eg_onnx_node;
+EG_API int eg_onnx_nodes(eg_module *m);
+/* Outside EG_EINDEX, and all is NULL and 0. */
+EG_API eg_onnx_node eg_onnx_node_at(eg_module *m, int i);
+/* Runs it as eg_onnx_forward does and tells of every node, once it has run: which it is and its first output, which is
+ * NULL if nobody takes it, and after the call the model's again. */
+EG_API eg_status eg_onnx_follow(eg_module *m, eg_tensor *const *in, int nin,
+                                void (*told)(int i, const eg_tensor *first, void *user), void *user);
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
@@ -102,12 +123,14 @@ typedef struct eg_onnx_save_options {
     const char *const *output_names;
     int output_names_count;
     bool any_batch; /* the first axis of the inputs may have any size, as far as ops tell it from others */
+    bool beside;    /* tensors of 1 KiB or more go into a file beside the model, its name and ".data" */
 } eg_onnx_save_options;
 
 /* Writes what the module makes of x as an ONNX model (operators of version 20): one forward is followed, op by op, in
  * the mode the module is in, which for serving is that of eg_module_eval. Sizes are those of x; what does not depend on
  * x is computed and written as an initializer, parameters under their names. EG_ENOKERNEL names the op that ONNX has
- * nothing for, or a change in place; EG_EINVAL for models of 2^31 bytes or more. */
+ * nothing for, or a change in place; EG_EINVAL for models of 2^31 bytes or more, to which what lies beside them
+ * does not count: that file is put in its place before the model, and its tensors begin at multiples of 64. */
 EG_API eg_status eg_onnx_save_with(eg_module *m, eg_tensor *x, const char *path, const eg_onnx_save_options *options);
 #define eg_onnx_save(...)              EG_ONNX_SAVE_(__VA_ARGS__, )
 #define EG_ONNX_SAVE_(m, x, path, ...) eg_onnx_save_with(m, x, path, EG_OPTIONS_(eg_onnx_save_options, __VA_ARGS__))

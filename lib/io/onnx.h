@@ -18,6 +18,7 @@ enum {
 /* onnx.proto: messages and their fields. */
 enum {
     EG__ONNX_MODEL_IR = 1,
+    EG__ONNX_MODEL_PRODUCER = 2,
     EG__ONNX_MODEL_GRAPH = 7,
     EG__ONNX_MODEL_OPSET = 8,
     EG__ONNX_MODEL_FUNCTION = 25,
@@ -71,7 +72,7 @@ static inline bool eg__onnx_join(char *to, const char *path, const char *node, c
     memcpy(to, path, a);
     memcpy(to + a, node, b);
     to[a + b] = '.';
-    memcpy(to + a + b + 1, attribute->at, c);
+    memcpy(to + a + b + 1, c ? (const char *)attribute->at : "", c);
     to[a + b + c + 1] = '\0';
     return true;
 }

@@ -104,7 +104,7 @@ static inline bool eg__wire_next(eg__wire *w, eg__wire_field *f)
 static inline bool eg__wire_is(const eg__wire *bytes, const char *word)
 {
     const size_t n = strlen(word);
-    return eg__wire_size(bytes) == n && !memcmp(bytes->at, word, n);
+    return eg__wire_size(bytes) == n && (!n || !memcmp(bytes->at, word, n));
 }
 
 #endif

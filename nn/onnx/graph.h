@@ -107,6 +107,7 @@ typedef struct eg__onnx_net {
     eg__onnx_graph *graph;
     eg__onnx_place *places;
     uint32_t nplaces, cplaces;
+    eg_onnx_info info;
     eg_onnx_value *inputs, *outputs;
     int ninputs, noutputs, required; /* inputs without values of their own come first */
     const eg_onnx_op *ops;

@@ -64,6 +64,14 @@ static eg_status check_inputs(const eg__onnx_net *net, eg_tensor *const *in, int
     return EG_OK;
 }
 
+static void end(const eg__onnx_net *net, eg__onnx_run_value *values)
+{
+    for (uint32_t i = 0; values && i < net->nplaces; i++) {
+        eg__onnx_drop(&values[i]);
+    }
+    free(values);
+}
+
 static eg_status run(eg__onnx_net *net, eg_tensor *const *in, int nin, eg_tensor **out, int nout)
 {
     eg__onnx_run_value *values = begin(net, in, nin);
@@ -74,10 +82,7 @@ static eg_status run(eg__onnx_net *net, eg_tensor *const *in, int nin, eg_tensor
         out[i] = v->owned ? eg_scope_adopt(eg_keep(v->t)) : eg_reshape(v->t, eg_shape_of(v->t));
         st = out[i] ? EG_OK : eg_last_error()->code;
     }
-    for (uint32_t i = 0; values && i < net->nplaces; i++) {
-        eg__onnx_drop(&values[i]);
-    }
-    free(values);
+    end(net, values);
     return st;
 }
 
@@ -100,6 +105,33 @@ eg_status eg_onnx_forward(eg_module *m, eg_tensor *const *in, int nin, eg_tensor
     if (s.depth) {
         const eg_status popped = eg_scope_pop_n(s, out, net->noutputs);
         st = st ? st : popped;
+    }
+    return st;
+}
+
+eg_status eg_onnx_follow(eg_module *m, eg_tensor *const *in, int nin,
+                         void (*told)(int i, const eg_tensor *first, void *user), void *user)
+{
+    static const char op[] = "eg_onnx_follow";
+    eg__onnx_net *net = net_of(m, op);
+    if (!net || nin < 0 || (nin && !in) || !told) {
+        return net ? eg_fail(EG_EINVAL, op, "in or told is NULL, or nin below 0") : eg_last_error()->code;
+    }
+    eg_status st = check_inputs(net, in, nin);
+    eg_scope s = st ? (eg_scope){0} : eg_scope_push();
+    eg__onnx_run_value *values = s.depth ? begin(net, in, nin) : NULL;
+    st = st ? st : values ? EG_OK : eg_last_error()->code;
+    for (int i = 0; i < net->graph->nnodes && !st; i++) {
+        const eg__onnx_graph one = {.nodes = &net->graph->nodes[i], .nnodes = 1};
+        st = eg__onnx_run_graph(net, &one, values);
+        if (!st) {
+            const int place = one.nodes->nout ? one.nodes->out[0] : -1;
+            told(i, place < 0 ? NULL : values[place].t, user);
+        }
+    }
+    end(net, values);
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
     }
     return st;
 }
@@ -273,4 +305,36 @@ eg_onnx_value eg_onnx_output_at(eg_module *m, int i)
 {
     const eg__onnx_net *net = net_of(m, "eg_onnx_output_at");
     return net ? value_at(net->outputs, net->noutputs, i, "eg_onnx_output_at") : (eg_onnx_value){.name = NULL};
+}
+
+/* ---- its nodes ---------------------------------------------------------------------------------------- */
+
+eg_onnx_info eg_onnx_about(eg_module *m)
+{
+    const eg__onnx_net *net = net_of(m, "eg_onnx_about");
+    return net ? net->info : (eg_onnx_info){.producer = NULL};
+}
+
+int eg_onnx_nodes(eg_module *m)
+{
+    const eg__onnx_net *net = net_of(m, "eg_onnx_nodes");
+    return net ? net->graph->nnodes : 0;
+}
+
+eg_onnx_node eg_onnx_node_at(eg_module *m, int i)
+{
+    const eg__onnx_net *net = net_of(m, "eg_onnx_node_at");
+    if (!net || i < 0 || i >= net->graph->nnodes) {
+        if (net) {
+            eg_failf(EG_EINDEX, "eg_onnx_node_at", "there are %d, so no %d", net->graph->nnodes, i);
+        }
+        return (eg_onnx_node){.name = NULL};
+    }
+    const eg__onnx_node *n = &net->graph->nodes[i];
+    eg_onnx_node about = {n->domain, n->op, n->name, 0};
+    for (int k = 0; k < n->nin; k++) {
+        const eg__onnx_place *p = n->in[k] < 0 ? NULL : &net->places[n->in[k]];
+        about.parameters += p && p->role == EG__ONNX_WEIGHT && !p->buffer ? eg_numel(p->t) : 0;
+    }
+    return about;
 }

@@ -45,8 +45,7 @@ void *eg__onnx_memory(eg__onnx_net *net, size_t bytes)
     return p;
 }
 
-/* Makes room for one element more in an array that realloc moves. */
-static bool grow(void *array, uint32_t count, uint32_t *capacity, size_t element)
+bool eg__onnx_grow(void *array, uint32_t count, uint32_t *capacity, size_t element)
 {
     void *p;
     memcpy(&p, array, sizeof p);
@@ -77,20 +76,26 @@ const char *eg__onnx_copy_text(eg__onnx_reader *r, const eg__wire *bytes)
 
 /* ---- names and places --------------------------------------------------------------------------------- */
 
+uint32_t eg__onnx_hash(const void *bytes, size_t n)
+{
+    const unsigned char *p = bytes;
+    uint64_t h = 0x9e3779b97f4a7c15u;
+    for (size_t i = 0; i < n; i++) {
+        h = (h ^ p[i]) * 0x100000001b3u;
+    }
+    return (uint32_t)(h >> 24);
+}
+
 static uint32_t bucket_of(const char *name)
 {
-    uint64_t h = 0x9e3779b97f4a7c15u;
-    for (; *name; name++) {
-        h = (h ^ (unsigned char)*name) * 0x100000001b3u;
-    }
-    return (uint32_t)(h >> 24) % EG__ONNX_BUCKETS;
+    return eg__onnx_hash(name, strlen(name)) % EG__ONNX_BUCKETS;
 }
 
 int eg__onnx_new_place(eg__onnx_reader *r, const char *name)
 {
     eg__onnx_net *net = r->net;
-    if (!grow(&net->places, net->nplaces, &net->cplaces, sizeof *net->places) ||
-        !grow(&r->uses, net->nplaces, &r->cuses, sizeof *r->uses)) {
+    if (!eg__onnx_grow(&net->places, net->nplaces, &net->cplaces, sizeof *net->places) ||
+        !eg__onnx_grow(&r->uses, net->nplaces, &r->cuses, sizeof *r->uses)) {
         return -1;
     }
     net->places[net->nplaces] = (eg__onnx_place){.name = name};
@@ -100,7 +105,7 @@ int eg__onnx_new_place(eg__onnx_reader *r, const char *name)
 
 eg_status eg__onnx_know(eg__onnx_reader *r, const char *name, int place)
 {
-    if (place < 0 || !grow(&r->known, r->nknown, &r->cknown, sizeof *r->known)) {
+    if (place < 0 || !eg__onnx_grow(&r->known, r->nknown, &r->cknown, sizeof *r->known)) {
         return eg_last_error()->code;
     }
     uint32_t *bucket = &r->bucket[bucket_of(name)];
@@ -118,7 +123,7 @@ int eg__onnx_look_up(eg__onnx_reader *r, const char *name)
     return k > r->wall ? (int)r->known[k - 1].place : -1;
 }
 
-static void forget(eg__onnx_reader *r, uint32_t down_to)
+void eg__onnx_forget(eg__onnx_reader *r, uint32_t down_to)
 {
     while (r->nknown > down_to) {
         const eg__onnx_known *k = &r->known[--r->nknown];
@@ -187,7 +192,7 @@ eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value 
 
 /* ---- graphs -------------------------------------------------------------------------------------------- */
 
-static int count_of(eg__wire message, uint32_t field)
+int eg__onnx_count_fields(eg__wire message, uint32_t field)
 {
     eg__wire_field f;
     int n = 0;
@@ -281,7 +286,7 @@ static eg_status read_ends(eg__onnx_reader *r, eg__wire graph, uint32_t field, i
 
 eg_status eg__onnx_capture(eg__onnx_reader *r, int place)
 {
-    if (!grow(&r->captured, r->ncaptured, &r->ccaptured, sizeof *r->captured)) {
+    if (!eg__onnx_grow(&r->captured, r->ncaptured, &r->ccaptured, sizeof *r->captured)) {
         return eg_last_error()->code;
     }
     r->captured[r->ncaptured++] = place;
@@ -297,8 +302,8 @@ eg_status eg__onnx_read_graph(eg__onnx_reader *r, eg__wire graph, const char *pa
         return g ? eg__onnx_damaged(r, "graphs lie too deep inside each other") : EG_ENOMEM;
     }
     g->first = (int)net->nplaces;
-    g->nin = count_of(graph, EG__ONNX_GRAPH_INPUT);
-    g->nout = count_of(graph, EG__ONNX_GRAPH_OUTPUT);
+    g->nin = eg__onnx_count_fields(graph, EG__ONNX_GRAPH_INPUT);
+    g->nout = eg__onnx_count_fields(graph, EG__ONNX_GRAPH_OUTPUT);
     g->in = eg__onnx_memory(net, (size_t)g->nin * sizeof *g->in);
     g->out = eg__onnx_memory(net, (size_t)g->nout * sizeof *g->out);
     eg_status st = g->in && g->out ? EG_OK : EG_ENOMEM;
@@ -312,91 +317,9 @@ eg_status eg__onnx_read_graph(eg__onnx_reader *r, eg__wire graph, const char *pa
             st = eg__onnx_capture(r, g->out[i]);
         }
     }
-    forget(r, mark);
+    eg__onnx_forget(r, mark);
     g->end = (int)net->nplaces;
     r->depth--;
-    *out = g;
-    return st;
-}
-
-/* ---- functions ------------------------------------------------------------------------------------------ */
-
-bool eg__onnx_find_function(const eg__onnx_reader *r, const char *domain, const char *name, eg__wire *function)
-{
-    eg__wire w = r->model;
-    eg__wire_field f, g;
-    while (eg__wire_next(&w, &f)) {
-        eg__wire its = f.bytes, its_name = eg__wire_of("", 0), its_domain = its_name;
-        if (f.number != EG__ONNX_MODEL_FUNCTION || f.kind != EG__WIRE_BYTES) {
-            continue;
-        }
-        while (eg__wire_next(&its, &g)) {
-            its_name = g.number == EG__ONNX_FUNCTION_NAME ? g.bytes : its_name;
-            its_domain = g.number == EG__ONNX_FUNCTION_DOMAIN ? g.bytes : its_domain;
-        }
-        if (eg__wire_is(&its_name, name) && eg__wire_is(&its_domain, domain)) {
-            *function = f.bytes;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The names of a function's inputs or outputs. */
-static eg_status read_names(eg__onnx_reader *r, eg__wire function, uint32_t field, int *places, bool input)
-{
-    eg__wire_field f;
-    eg_status st = EG_OK;
-    for (int n = 0; !st && eg__wire_next(&function, &f);) {
-        if (f.number != field || f.kind != EG__WIRE_BYTES) {
-            continue;
-        }
-        const char *name = eg__onnx_copy_text(r, &f.bytes);
-        if (!name) {
-            return eg_last_error()->code;
-        }
-        places[n] = input ? eg__onnx_new_place(r, name) : eg__onnx_look_up(r, name);
-        st = input           ? eg__onnx_know(r, name, places[n])
-             : places[n] < 0 ? eg__onnx_damaged(r, "a function's output that no node makes")
-                             : EG_OK;
-        n++;
-    }
-    return st;
-}
-
-eg_status eg__onnx_read_function(eg__onnx_reader *r, eg__wire function, const eg__onnx_node *caller,
-                                 eg__onnx_graph **out)
-{
-    eg__onnx_net *net = r->net;
-    char path[EG__ONNX_NAME];
-    /* Inside, nothing of outside is seen. */
-    const uint32_t mark = r->nknown, wall = r->wall;
-    const int imports = r->nimports;
-    const eg__onnx_node *outer = r->caller;
-    eg__onnx_graph *g = eg__onnx_memory(net, sizeof *g);
-    if (!g || ++r->depth > EG__ONNX_DEPTH || !eg__onnx_function_path(&function, path)) {
-        return g ? eg__onnx_damaged(r, "functions call each other too deep, or are damaged") : EG_ENOMEM;
-    }
-    r->wall = mark;
-    r->caller = caller;
-    g->first = (int)net->nplaces;
-    g->nin = count_of(function, EG__ONNX_FUNCTION_INPUT);
-    g->nout = count_of(function, EG__ONNX_FUNCTION_OUTPUT);
-    g->in = eg__onnx_memory(net, (size_t)g->nin * sizeof *g->in);
-    g->out = eg__onnx_memory(net, (size_t)g->nout * sizeof *g->out);
-    eg_status st = g->in && g->out ? eg__onnx_read_imports(r, function, EG__ONNX_FUNCTION_OPSET) : EG_ENOMEM;
-    st = st ? st : read_names(r, function, EG__ONNX_FUNCTION_INPUT, g->in, true);
-    st = st ? st : eg__onnx_read_nodes(r, function, EG__ONNX_FUNCTION_NODE, path, g);
-    st = st ? st : read_names(r, function, EG__ONNX_FUNCTION_OUTPUT, g->out, false);
-    for (int i = 0; i < g->nout && !st; i++) {
-        r->uses[g->out[i]] |= EG__ONNX_AS_WEIGHT;
-    }
-    forget(r, mark);
-    r->wall = wall;
-    r->caller = outer;
-    r->nimports = imports;
-    r->depth--;
-    g->end = (int)net->nplaces;
     *out = g;
     return st;
 }
@@ -450,6 +373,7 @@ static eg_status describe_inputs(eg__onnx_reader *r, eg__wire graph)
             }
             if ((net->places[g->in[i]].t != NULL) == own) {
                 st = eg__onnx_read_value(r, f.bytes, &net->inputs[net->ninputs], &type);
+                net->inputs[net->ninputs].optional = own;
                 order[net->ninputs++] = g->in[i];
             }
             i++;
@@ -504,6 +428,24 @@ static eg_status say_unknown(const eg__onnx_reader *r)
                        : EG_OK;
 }
 
+/* What the file says of itself, once its imports are read. */
+static eg_status describe_file(eg__onnx_reader *r)
+{
+    eg__wire w = r->model, producer = eg__wire_of("", 0);
+    eg__wire_field f;
+    uint64_t ir = 0;
+    while (eg__wire_next(&w, &f)) {
+        ir = f.number == EG__ONNX_MODEL_IR ? f.value : ir;
+        producer = f.number == EG__ONNX_MODEL_PRODUCER && f.kind == EG__WIRE_BYTES ? f.bytes : producer;
+    }
+    eg_onnx_info *to = &r->net->info;
+    *to = (eg_onnx_info){.ir = (int)(ir < 1000 ? ir : 1000), .producer = eg__onnx_copy_text(r, &producer)};
+    for (int i = 0; i < r->nimports; i++) {
+        to->opset = *r->imports[i].domain ? to->opset : r->imports[i].version;
+    }
+    return to->producer ? EG_OK : eg_last_error()->code;
+}
+
 static eg_status read_model(eg__onnx_reader *r)
 {
     eg__wire w = r->model, graph = {0};
@@ -518,6 +460,8 @@ static eg_status read_model(eg__onnx_reader *r)
     if (!st && !r->nimports) {
         r->imports[r->nimports++] = (eg__onnx_import){"", 1};
     }
+    st = st ? st : describe_file(r);
+    st = st ? st : eg__onnx_index_functions(r);
     st = st ? st : eg__onnx_read_graph(r, graph, "", &r->net->graph);
     st = st ? st : say_unknown(r);
     st = st ? st : describe_inputs(r, graph);
@@ -564,6 +508,7 @@ eg_status eg__onnx_read(eg__onnx_net *net, const char *path)
         munmap((void *)(uintptr_t)(r->model.at), eg__wire_size(&r->model));
     }
     eg_tensors_free(r->tensors);
+    free(r->functions);
     free(r->known);
     free(r->captured);
     free(r->uses);

@@ -21,6 +21,14 @@ typedef struct eg__onnx_known {
     uint32_t place, next; /* next of its bucket, + 1 */
 } eg__onnx_known;
 
+/* A function of the model's. */
+typedef struct eg__onnx_function {
+    eg__wire name, domain, body;
+    uint32_t next; /* of its bucket, + 1 */
+} eg__onnx_function;
+
+enum { EG__ONNX_FUNCTION_BUCKETS = 1 << 10 };
+
 typedef struct eg__onnx_reader {
     eg__onnx_net *net;
     const char *path;
@@ -34,6 +42,9 @@ typedef struct eg__onnx_reader {
     eg__onnx_import imports[EG__ONNX_IMPORTS];
     int nimports;
     const eg__onnx_node *caller;
+    eg__onnx_function *functions;
+    uint32_t nfunctions, cfunctions;
+    uint32_t function_bucket[EG__ONNX_FUNCTION_BUCKETS];
     /* Places outside of a graph that its nodes use. */
     int *captured;
     uint32_t ncaptured, ccaptured;
@@ -42,9 +53,14 @@ typedef struct eg__onnx_reader {
     const char *unknown[EG__ONNX_UNKNOWN]; /* operators, the first few */
     int nunknown;
     int depth;
-    int64_t expanded; /* nodes, in functions too */
+    int64_t expanded, called; /* nodes, in functions too; bytes of functions, once for each call */
 } eg__onnx_reader;
 
+/* Makes room for one element more in an array that realloc moves; false with words. */
+bool eg__onnx_grow(void *array, uint32_t count, uint32_t *capacity, size_t element);
+uint32_t eg__onnx_hash(const void *bytes, size_t n);
+/* How many fields of that number a message has. */
+int eg__onnx_count_fields(eg__wire message, uint32_t field);
 /* Text of the net's; NULL with words. */
 const char *eg__onnx_copy_text(eg__onnx_reader *r, const eg__wire *bytes);
 eg_status eg__onnx_damaged(const eg__onnx_reader *r, const char *words);
@@ -52,6 +68,8 @@ eg_status eg__onnx_damaged(const eg__onnx_reader *r, const char *words);
 int eg__onnx_new_place(eg__onnx_reader *r, const char *name);
 /* Makes a name stand for a place from now on. */
 eg_status eg__onnx_know(eg__onnx_reader *r, const char *name, int place);
+/* Undoes it, down to so many names. */
+void eg__onnx_forget(eg__onnx_reader *r, uint32_t down_to);
 /* The place of a name; -1: it is not known here. */
 int eg__onnx_look_up(eg__onnx_reader *r, const char *name);
 
@@ -59,6 +77,8 @@ int eg__onnx_look_up(eg__onnx_reader *r, const char *name);
 eg_status eg__onnx_capture(eg__onnx_reader *r, int place);
 
 eg_status eg__onnx_read_graph(eg__onnx_reader *r, eg__wire graph, const char *path, eg__onnx_graph **out);
+/* So that a call finds its function without a walk through all of them. */
+eg_status eg__onnx_index_functions(eg__onnx_reader *r);
 /* The body of a function as a graph, for a node that calls it. */
 eg_status eg__onnx_read_function(eg__onnx_reader *r, eg__wire function, const eg__onnx_node *caller,
                                  eg__onnx_graph **out);

@@ -298,25 +298,16 @@ static eg_status read_places(eg__onnx_reader *r, eg__wire node, uint32_t field, 
     return st;
 }
 
-static int count_fields(eg__wire w, uint32_t field)
-{
-    eg__wire_field f;
-    int n = 0;
-    while (eg__wire_next(&w, &f)) {
-        n += f.number == field;
-    }
-    return n;
-}
-
 static eg_status read_head(eg__onnx_reader *r, eg__wire w, eg__onnx_node *n)
 {
     eg__wire_field f;
     eg__wire op = eg__wire_of("", 0), domain = op, name = op;
-    const int nin = count_fields(w, EG__ONNX_NODE_INPUT), nout = count_fields(w, EG__ONNX_NODE_OUTPUT);
+    const int nin = eg__onnx_count_fields(w, EG__ONNX_NODE_INPUT),
+              nout = eg__onnx_count_fields(w, EG__ONNX_NODE_OUTPUT);
     n->in = eg__onnx_memory(r->net, (size_t)nin * sizeof *n->in + 8);
     n->out = eg__onnx_memory(r->net, (size_t)nout * sizeof *n->out + 8);
     n->attributes =
-        eg__onnx_memory(r->net, (size_t)count_fields(w, EG__ONNX_NODE_ATTRIBUTE) * sizeof *n->attributes + 8);
+        eg__onnx_memory(r->net, (size_t)eg__onnx_count_fields(w, EG__ONNX_NODE_ATTRIBUTE) * sizeof *n->attributes + 8);
     if (!n->in || !n->out || !n->attributes || nout > EG__ONNX_MOST_OUT) {
         return nout > EG__ONNX_MOST_OUT ? eg__onnx_damaged(r, "a node of more than 64 outputs") : EG_ENOMEM;
     }
@@ -342,11 +333,11 @@ typedef struct captures {
 
 static eg_status read_node(eg__onnx_reader *r, eg__wire w, int64_t index, const char *path, eg__onnx_node *n)
 {
-    enum { MOST = 1 << 22 };
+    enum { MOST = 1 << 20 };
     char first[EG__ONNX_NAME];
     bool constant;
     if (!eg__onnx_node_name(&w, index, first, &constant) || ++r->expanded > MOST) {
-        return eg__onnx_damaged(r, r->expanded > MOST ? "more than 4 million nodes" : "a node is damaged");
+        return eg__onnx_damaged(r, r->expanded > MOST ? "more than a million nodes" : "a node is damaged");
     }
     eg_status st = read_head(r, w, n);
     if (!st && !*n->name) {
@@ -439,7 +430,7 @@ static int read_end_names(eg__onnx_reader *r, eg__wire message, uint32_t field, 
 
 eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t field, const char *path, eg__onnx_graph *g)
 {
-    const int count = count_fields(message, field);
+    const int count = eg__onnx_count_fields(message, field);
     const uint32_t mark = r->ncaptured;
     captures *outside = calloc((size_t)count + 1, sizeof *outside);
     int *ends = calloc((size_t)g->nout + 1, sizeof *ends);

@@ -99,6 +99,33 @@ void eg__onnx_same(eg__onnx_writer *w, eg_tensor *x, eg_tensor *y)
 
 /* ---- initializers ----------------------------------------------------------------------------------- */
 
+/* Bytes: tensors from LARGE on go into the file beside, so that shapes and numbers stay in the model. */
+enum { LARGE = 1024, ALIGNED = 64 };
+
+/* An entry of a tensor's external data. */
+static void put_pair(eg__bytes *b, const char *key, const char *value)
+{
+    const size_t began = eg__bytes_begin(b, 13);
+    eg__bytes_text(b, 1, key);
+    eg__bytes_text(b, 2, value);
+    eg__bytes_end(b, began);
+}
+
+/* The data go into the file beside the model, in a place that can be mapped; here stands where they are. */
+static void put_beside(eg__onnx_writer *w, const void *data, size_t bytes)
+{
+    static const char zeros[ALIGNED];
+    char offset[24], length[24];
+    eg__bytes_put(&w->data, zeros, (ALIGNED - w->data.n % ALIGNED) % ALIGNED);
+    snprintf(offset, sizeof offset, "%zu", w->data.n);
+    snprintf(length, sizeof length, "%zu", bytes);
+    eg__bytes_put(&w->data, data, bytes);
+    put_pair(&w->initializers, "location", w->location);
+    put_pair(&w->initializers, "offset", offset);
+    put_pair(&w->initializers, "length", length);
+    eg__bytes_int(&w->initializers, 14, 1);
+}
+
 static void put_raw(eg__onnx_writer *w, const char *name, eg_dtype dtype, const eg_shape *s, const void *data,
                     size_t bytes)
 {
@@ -109,7 +136,11 @@ static void put_raw(eg__onnx_writer *w, const char *name, eg_dtype dtype, const 
     }
     eg__bytes_int(b, 2, eg__onnx_type_of_dtype(dtype));
     eg__bytes_text(b, 8, name);
-    eg__bytes_data(b, 9, data, bytes);
+    if (w->beside && bytes >= LARGE) {
+        put_beside(w, data, bytes);
+    } else {
+        eg__bytes_data(b, 9, data, bytes);
+    }
     eg__bytes_end(b, began);
 }
 
@@ -345,7 +376,7 @@ static eg_status write_file(eg__onnx_writer *w, const job *j, const char *path, 
     }
     name_outputs(w, j, o->output_names, o->output_names_count, &ends);
     eg__bytes_int(&m, EG__ONNX_MODEL_IR, 9);
-    eg__bytes_text(&m, 2, "egret");
+    eg__bytes_text(&m, EG__ONNX_MODEL_PRODUCER, "egret");
     eg__bytes_text(&m, 3, eg_version());
     const size_t opset = eg__bytes_begin(&m, EG__ONNX_MODEL_OPSET);
     eg__bytes_text(&m, EG__ONNX_OPSET_DOMAIN, "");
@@ -357,19 +388,38 @@ static eg_status write_file(eg__onnx_writer *w, const job *j, const char *path, 
     eg__bytes_put(&m, w->initializers.s, w->initializers.n);
     eg__bytes_put(&m, ends.s, ends.n);
     eg__bytes_end(&m, graph);
-    if (m.failed || ends.failed || w->nodes.failed || w->initializers.failed) {
+    if (m.failed || ends.failed || w->nodes.failed || w->initializers.failed || w->data.failed) {
         no_memory(w);
     } else if (m.n > INT32_MAX) {
         failed(w, eg_failf(EG_EINVAL, eg__onnx_save_name, "the model would have %zu bytes, a file has fewer than 2^31",
                            m.n));
     }
-    eg_status st = w->status ? w->status : eg_file_write(path, m.s, m.n);
+    eg_status st = w->status                ? w->status
+                   : w->data.n && w->beside ? eg_file_write(w->beside, w->data.s, w->data.n)
+                                            : EG_OK;
+    st = st ? st : eg_file_write(path, m.s, m.n);
     free(m.s);
     free(ends.s);
     return st;
 }
 
 /* ---- saving ----------------------------------------------------------------------------------------- */
+
+/* The file beside has the model's name and an ending. */
+static void name_beside(eg__onnx_writer *w, const char *path)
+{
+    static const char ending[] = ".data";
+    const size_t n = strlen(path);
+    w->beside = malloc(n + sizeof ending);
+    if (!w->beside) {
+        no_memory(w);
+        return;
+    }
+    memcpy(w->beside, path, n);
+    memcpy(w->beside + n, ending, sizeof ending);
+    const char *slash = strrchr(w->beside, '/');
+    w->location = slash ? slash + 1 : w->beside;
+}
 
 static void begin(eg__onnx_writer *w, const job *j, const eg_tensors *named, const eg_onnx_save_options *o)
 {
@@ -396,6 +446,8 @@ static void end(eg__onnx_writer *w)
     free(w->index);
     free(w->nodes.s);
     free(w->initializers.s);
+    free(w->data.s);
+    free(w->beside);
 }
 
 eg_status eg_onnx_save_function_with(eg_onnx_function f, void *user, const eg_tensors *named, eg_tensor *const *in,
@@ -417,6 +469,9 @@ eg_status eg_onnx_save_function_with(eg_onnx_function f, void *user, const eg_te
     job j = {f, user, in, out, nin, nout};
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? EG_OK : eg_last_error()->code;
+    if (!st && o.beside) {
+        name_beside(&w, path);
+    }
     if (!st) {
         begin(&w, &j, named, &o);
         st = w.status ? w.status : eg_follow(&(eg_follower){told, &w}, body, &j);

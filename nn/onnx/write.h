@@ -23,7 +23,9 @@ typedef struct eg__onnx_seen {
 } eg__onnx_seen;
 
 typedef struct eg__onnx_writer {
-    eg__bytes nodes, initializers;
+    eg__bytes nodes, initializers, data; /* data: of the file beside */
+    char *beside;                        /* its path; NULL: there is none */
+    const char *location;                /* its name, as the model says it */
     eg__onnx_seen *seen;
     uint32_t nseen, cseen;
     uint32_t *index;  /* of seen, by address: places + 1 */

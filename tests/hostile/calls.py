@@ -15,7 +15,7 @@ h = headers.read(sys.argv[2] + "/egret")
 # Not called: they end the caller's state or wait for a debugger, their arguments are what a walk gave them, or any
 # number of values that a format tells of.
 SKIP = {"eg_member_child", "eg_member_parameter", "eg_member_buffer", "eg_debug_fail_alloc", "eg_set_debug",
-        "eg_failf", "eg_follow", "eg_onnx_save_function_with"} | {
+        "eg_failf", "eg_follow", "eg_onnx_follow", "eg_onnx_save_function_with"} | {
     # of a call of an operator, which only a model makes
     "eg_onnx_input_count", "eg_onnx_output_count", "eg_onnx_input", "eg_onnx_give", "eg_onnx_int", "eg_onnx_float",
     "eg_onnx_text", "eg_onnx_ints", "eg_onnx_floats", "eg_onnx_tensor"}
