@@ -408,12 +408,12 @@ static eg_tensors *open_with(eg__backing *b, const eg__lazy *how, eg_status (*wa
         return eg__backing_release(b), NULL;
     }
     *r = (reader){.backing = b};
-    r->map = eg__lazy_new(how, r);
-    if (!r->map) {
+    eg_tensors *map = eg__lazy_new(how, r); /* a failure has closed the reader */
+    if (!map) {
         return NULL;
     }
+    r->map = map;
     r->bytes = eg__backing_bytes(b);
-    eg_tensors *map = r->map;
     if (!r->bytes || walk(r)) {
         eg_tensors_free(map);
         return NULL;
