@@ -9,7 +9,7 @@
 enum { LIMIT = 1 << 16 };
 
 /* What libhdf5 itself does not give back after a damaged file: none of our functions is on these stacks. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libhdf5";
