@@ -51,12 +51,29 @@ static eg_status bad(const reader *r, const eg__wire *at, const char *words)
 static eg__element element_of(uint64_t type)
 {
     static const uint8_t of[] = {
-        [1] = EG__F32 + 1,          [2] = EG__U8 + 1,       [3] = EG__I8 + 1,           [4] = EG__U16 + 1,
-        [5] = EG__I16 + 1,          [6] = EG__I32 + 1,      [7] = EG__I64 + 1,          [9] = EG__BOOL + 1,
-        [10] = EG__F16 + 1,         [11] = EG__F64 + 1,     [12] = EG__U32 + 1,         [13] = EG__U64 + 1,
-        [14] = EG__C64 + 1,         [15] = EG__C128 + 1,    [16] = EG__BF16 + 1,        [17] = EG__F8_E4M3 + 1,
-        [18] = EG__F8_E4M3FNUZ + 1, [19] = EG__F8_E5M2 + 1, [20] = EG__F8_E5M2FNUZ + 1, [21] = EG__U4 + 1,
-        [22] = EG__I4 + 1,          [23] = EG__F4 + 1,      [24] = EG__F8_E8M0 + 1,
+        [EG__ONNX_F32] = EG__F32 + 1,
+        [EG__ONNX_U8] = EG__U8 + 1,
+        [EG__ONNX_I8] = EG__I8 + 1,
+        [EG__ONNX_U16] = EG__U16 + 1,
+        [EG__ONNX_I16] = EG__I16 + 1,
+        [EG__ONNX_I32] = EG__I32 + 1,
+        [EG__ONNX_I64] = EG__I64 + 1,
+        [EG__ONNX_BOOL] = EG__BOOL + 1,
+        [EG__ONNX_F16] = EG__F16 + 1,
+        [EG__ONNX_F64] = EG__F64 + 1,
+        [EG__ONNX_U32] = EG__U32 + 1,
+        [EG__ONNX_U64] = EG__U64 + 1,
+        [EG__ONNX_C64] = EG__C64 + 1,
+        [EG__ONNX_C128] = EG__C128 + 1,
+        [EG__ONNX_BF16] = EG__BF16 + 1,
+        [EG__ONNX_F8_E4M3] = EG__F8_E4M3 + 1,
+        [EG__ONNX_F8_E4M3FNUZ] = EG__F8_E4M3FNUZ + 1,
+        [EG__ONNX_F8_E5M2] = EG__F8_E5M2 + 1,
+        [EG__ONNX_F8_E5M2FNUZ] = EG__F8_E5M2FNUZ + 1,
+        [EG__ONNX_U4] = EG__U4 + 1,
+        [EG__ONNX_I4] = EG__I4 + 1,
+        [EG__ONNX_F4] = EG__F4 + 1,
+        [EG__ONNX_F8_E8M0] = EG__F8_E8M0 + 1,
     };
     const int e = type < EG__COUNT(of) ? of[type] : 0;
     return e ? (eg__element)(e - 1) : EG__ELEMENTS;
@@ -95,7 +112,7 @@ static eg_status read_head(reader *r, entry *e, eg__wire *name)
         }
     }
     e->element = element_of(type);
-    if (st || w.bad || (e->element == EG__ELEMENTS && type != EG__ONNX_STRING)) {
+    if (st || w.bad || (e->element == EG__ELEMENTS && type != EG__ONNX_TEXT)) {
         return st ? st : bad(r, &e->message, w.bad ? "a tensor's message is damaged" : "a tensor of an unknown type");
     }
     if (e->element == EG__ELEMENTS) {

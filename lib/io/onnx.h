@@ -12,7 +12,35 @@
 enum {
     EG__ONNX_NAME = 512, /* bytes of a name, with its 0 */
     EG__ONNX_DEPTH = 32, /* graphs inside each other */
-    EG__ONNX_STRING = 8, /* the type of texts */
+};
+
+/* ONNX's numbers of types (TensorProto.DataType). */
+enum {
+    EG__ONNX_F32 = 1,
+    EG__ONNX_U8,
+    EG__ONNX_I8,
+    EG__ONNX_U16,
+    EG__ONNX_I16,
+    EG__ONNX_I32,
+    EG__ONNX_I64,
+    EG__ONNX_TEXT,
+    EG__ONNX_BOOL,
+    EG__ONNX_F16,
+    EG__ONNX_F64,
+    EG__ONNX_U32,
+    EG__ONNX_U64,
+    EG__ONNX_C64,
+    EG__ONNX_C128,
+    EG__ONNX_BF16,
+    EG__ONNX_F8_E4M3,
+    EG__ONNX_F8_E4M3FNUZ,
+    EG__ONNX_F8_E5M2,
+    EG__ONNX_F8_E5M2FNUZ,
+    EG__ONNX_U4,
+    EG__ONNX_I4,
+    EG__ONNX_F4,
+    EG__ONNX_F8_E8M0,
+    EG__ONNX_TYPES,
 };
 
 /* onnx.proto: messages and their fields. */

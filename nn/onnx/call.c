@@ -183,13 +183,18 @@ eg_dtype eg__onnx_dtype(int64_t type)
     return d ? (eg_dtype)(d - 1) : EG_DTYPE_COUNT;
 }
 
-int eg__onnx_type_of(const eg_tensor *t)
+int eg__onnx_type_of_dtype(eg_dtype dtype)
 {
     static const uint8_t of[EG_DTYPE_COUNT] = {
         [EG_F32] = EG__ONNX_F32, [EG_F64] = EG__ONNX_F64, [EG_F16] = EG__ONNX_F16, [EG_BF16] = EG__ONNX_BF16,
         [EG_I64] = EG__ONNX_I64, [EG_I32] = EG__ONNX_I32, [EG_U8] = EG__ONNX_U8,   [EG_BOOL] = EG__ONNX_BOOL,
     };
-    return of[eg_dtype_of(t)];
+    return of[dtype];
+}
+
+int eg__onnx_type_of(const eg_tensor *t)
+{
+    return eg__onnx_type_of_dtype(eg_dtype_of(t));
 }
 
 eg_tensor *eg__onnx_wrapped(eg_tensor *t, int type)

@@ -5,35 +5,7 @@
 #include <egret/onnx.h>
 
 #include "lib/core/base.h"
-
-/* ONNX's numbers of types (TensorProto.DataType). */
-enum {
-    EG__ONNX_F32 = 1,
-    EG__ONNX_U8,
-    EG__ONNX_I8,
-    EG__ONNX_U16,
-    EG__ONNX_I16,
-    EG__ONNX_I32,
-    EG__ONNX_I64,
-    EG__ONNX_TEXT,
-    EG__ONNX_BOOL,
-    EG__ONNX_F16,
-    EG__ONNX_F64,
-    EG__ONNX_U32,
-    EG__ONNX_U64,
-    EG__ONNX_C64,
-    EG__ONNX_C128,
-    EG__ONNX_BF16,
-    EG__ONNX_F8_E4M3,
-    EG__ONNX_F8_E4M3FNUZ,
-    EG__ONNX_F8_E5M2,
-    EG__ONNX_F8_E5M2FNUZ,
-    EG__ONNX_U4,
-    EG__ONNX_I4,
-    EG__ONNX_F4,
-    EG__ONNX_F8_E8M0,
-    EG__ONNX_TYPES,
-};
+#include "lib/io/onnx.h"
 
 typedef struct eg__onnx_graph eg__onnx_graph;
 typedef struct eg__onnx_row eg__onnx_row;
@@ -168,6 +140,8 @@ extern const char eg__onnx_op_name[]; /* "eg_onnx", for words */
 
 /* The dtype here of one of ONNX's types; EG_DTYPE_COUNT: none. */
 eg_dtype eg__onnx_dtype(int64_t type);
+/* ONNX's type of a dtype. */
+int eg__onnx_type_of_dtype(eg_dtype dtype);
 /* The type that a tensor is of, unless more is known. */
 int eg__onnx_type_of(const eg_tensor *t);
 /* Integers brought back into the range of a small type. */

@@ -174,8 +174,7 @@ static eg_tensor *places_in_all(const eg_onnx_call *c, const window *w, eg_tenso
     }
     if (eg_onnx_int(c, "storage_order", 0)) {
         eg_tensor *at = eg_unravel_index(places, plane), *sum = NULL;
-        for (int i = w->axes, step = 1; i-- > 0;) {
-            (void)step;
+        for (int i = w->axes; i-- > 0;) {
             int64_t before = 1;
             for (int k = 0; k < i; k++) {
                 before *= w->in[k];
@@ -207,39 +206,41 @@ eg_status eg__onnx_run_max_pool(eg_onnx_call *c)
     return st || !places ? st : eg_onnx_give(c, 1, places_in_all(c, &w, places));
 }
 
-/* With gaps between its cells a mean is a sum by a kernel of ones over a count of the same making. */
-static eg_tensor *dilated_mean(const eg_onnx_call *c, const window *w, bool with_pads)
+/* Sums of the windows on x, of which padding has the value `outside`, and what rounding up reads behind it 0: by a
+ * kernel of ones. */
+static eg_tensor *window_sums(eg_tensor *x, const window *w, double outside)
 {
     static eg_tensor *(*const conv[])(eg_tensor * x, eg_tensor * weight, eg_tensor * bias,
                                       const eg_conv_options *o) = {eg_conv1d_with, eg_conv2d_with, eg_conv3d_with};
-    eg_tensor *x = eg__onnx_in(c, 0);
-    eg_shape ones = {w->axes + 2, {1, 1}}, plane = ones;
-    eg_pad_options real = {.size = sizeof real}, more = real;
+    eg_shape ones = {w->axes + 2, {1, 1}}, plane = {w->axes + 2, {-1, 1}}, out = eg_shape_of(x);
+    eg_pad_options pads = {.size = sizeof pads, .value = outside}, more = {.size = sizeof more};
     eg_conv_options o = {.size = sizeof o};
-    eg_shape out = eg_shape_of(x);
     for (int i = 0; i < w->axes; i++) {
         const int64_t room = w->in[i] + w->pads[i][0] + w->pads[i][1] - reach(w, i);
         int64_t n = w->ceil_mode ? (room + w->stride[i] - 1) / w->stride[i] + 1 : room / w->stride[i] + 1;
         n -= w->ceil_mode && (n - 1) * w->stride[i] >= w->in[i] + w->pads[i][0];
-        const int64_t behind = (n - 1) * w->stride[i] + reach(w, i) - w->in[i] - w->pads[i][0] - w->pads[i][1];
+        const int64_t behind = (n - 1) * w->stride[i] - room;
         ones.dim[i + 2] = w->kernel[i];
         plane.dim[i + 2] = w->in[i];
-        real.before[i + 2] = w->pads[i][0];
-        real.after[i + 2] = w->pads[i][1];
+        pads.before[i + 2] = w->pads[i][0];
+        pads.after[i + 2] = w->pads[i][1];
         more.after[i + 2] = behind > 0 ? behind : 0;
         out.dim[i + 2] = n;
         o.strides[i] = w->stride[i];
         o.dilations[i] = w->dilation[i];
     }
-    eg_device *device = eg_device_of(x);
-    eg_tensor *kernel = eg_to(eg_ones(ones, eg_dtype_of(x)), device);
-    eg_tensor *count = eg_to(eg_ones(plane, eg_dtype_of(x)), device);
-    eg_pad_options counted = real;
-    counted.value = with_pads;
-    plane.dim[0] = -1;
-    eg_tensor *sum = conv[w->axes - 1](eg_pad_with(eg_pad_with(eg_reshape(x, plane), &real), &more), kernel, NULL, &o);
-    count = conv[w->axes - 1](eg_pad_with(eg_pad_with(count, &counted), &more), kernel, NULL, &o);
-    return eg_reshape(eg_div(sum, count), out);
+    eg_tensor *kernel = eg_to(eg_ones(ones, eg_dtype_of(x)), eg_device_of(x));
+    eg_tensor *padded = eg_pad_with(eg_pad_with(eg_reshape(x, plane), &pads), &more);
+    return eg_reshape(conv[w->axes - 1](padded, kernel, NULL, &o), out);
+}
+
+/* With gaps between its cells a mean is a sum over a count of the same making. */
+static eg_tensor *dilated_mean(eg_tensor *x, const window *w, bool with_pads)
+{
+    eg_shape one = eg_shape_of(x);
+    one.dim[0] = one.dim[1] = 1;
+    eg_tensor *cells = eg_to(eg_ones(one, eg_dtype_of(x)), eg_device_of(x));
+    return eg_div(window_sums(x, w, 0), window_sums(cells, w, with_pads));
 }
 
 eg_status eg__onnx_run_average_pool(eg_onnx_call *c)
@@ -256,10 +257,11 @@ eg_status eg__onnx_run_average_pool(eg_onnx_call *c)
     }
     o.exclude_pad = !with_pads;
     return st ? st
-              : eg__onnx_give(c, dilated ? dilated_mean(c, &w, with_pads) : with[w.axes - 1](eg__onnx_in(c, 0), &o));
+              : eg__onnx_give(c, dilated ? dilated_mean(eg__onnx_in(c, 0), &w, with_pads)
+                                         : with[w.axes - 1](eg__onnx_in(c, 0), &o));
 }
 
-/* (sum |x|^p)^(1/p): the mean with its count taken back. */
+/* (sum |x|^p)^(1/p) */
 eg_status eg__onnx_run_lp_pool(eg_onnx_call *c)
 {
     window w;
@@ -269,16 +271,8 @@ eg_status eg__onnx_run_lp_pool(eg_onnx_call *c)
     if (st) {
         return st;
     }
-    double cells = 1;
-    eg__onnx_run_value *x = &c->values[c->node->in[0]], held = *x;
-    for (int i = 0; i < w.axes; i++) {
-        cells *= (double)w.kernel[i];
-    }
-    x->t = eg_pow_scalar(eg_abs(held.t), p);
-    eg_tensor *mean = x->t ? dilated_mean(c, &w, true) : NULL;
-    /* Cells behind the padding are counted by nobody: all windows have all of them but where rounding up adds some. */
-    *x = held;
-    return eg__onnx_give(c, eg_pow_scalar(eg_mul_scalar(mean, cells), 1 / p));
+    eg_tensor *powers = eg_pow_scalar(eg_abs(eg__onnx_in(c, 0)), p);
+    return eg__onnx_give(c, powers ? eg_pow_scalar(window_sums(powers, &w, 0), 1 / p) : NULL);
 }
 
 /* ---- of all of a plane -------------------------------------------------------------------------------- */

@@ -247,7 +247,7 @@ static eg_status read_initializers(eg__onnx_reader *r, eg__wire graph, const cha
             type = g.number == 2 ? g.value : type;
         }
         const char *text = eg__onnx_copy_text(r, &name);
-        st = !text ? eg_last_error()->code : type == EG__ONNX_STRING ? EG_OK : read_initializer(r, path, text);
+        st = !text ? eg_last_error()->code : type == EG__ONNX_TEXT ? EG_OK : read_initializer(r, path, text);
         const int place = st || !text ? -1 : eg__onnx_look_up(r, text);
         if (place >= 0 && eg__onnx_dtype((int64_t)type) != EG_DTYPE_COUNT &&
             eg__onnx_type_of(r->net->places[place].t) != (int)type) {

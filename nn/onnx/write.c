@@ -67,7 +67,7 @@ static bool grow(eg__onnx_writer *w)
 const char *eg__onnx_see(eg__onnx_writer *w, eg_tensor *t, const char *name, eg__onnx_known_as is)
 {
     char made[24];
-    snprintf(made, sizeof made, "t%u", w->serial++);
+    snprintf(made, sizeof made, "/%u", w->serial++);
     char *copy = strdup(name ? name : made);
     eg_tensor *kept = copy && grow(w) ? eg_keep(t) : NULL;
     if (!kept) {
@@ -207,7 +207,7 @@ void eg__onnx_from_ints(eg__onnx_writer *w, const int64_t *v, int n)
 {
     char name[24];
     const eg_shape s = {1, {n}};
-    snprintf(name, sizeof name, "t%u", w->serial++);
+    snprintf(name, sizeof name, "/%u", w->serial++);
     put_raw(w, name, EG_I64, &s, v, (size_t)n * sizeof *v);
     eg__onnx_from_name(w, name);
 }
@@ -215,7 +215,7 @@ void eg__onnx_from_ints(eg__onnx_writer *w, const int64_t *v, int n)
 void eg__onnx_from_number(eg__onnx_writer *w, double v, eg_dtype dtype)
 {
     char name[24];
-    snprintf(name, sizeof name, "t%u", w->serial++);
+    snprintf(name, sizeof name, "/%u", w->serial++);
     eg_scope s = eg_scope_push();
     eg_tensor *t = s.depth ? eg_scalar(v, dtype) : NULL;
     if (t) {
@@ -243,7 +243,7 @@ void eg__onnx_no_output(eg__onnx_writer *w)
 eg__onnx_temp eg__onnx_to_temp(eg__onnx_writer *w)
 {
     eg__onnx_temp t;
-    snprintf(t.name, sizeof t.name, "t%u", w->serial++);
+    snprintf(t.name, sizeof t.name, "/%u", w->serial++);
     eg__bytes_text(&w->nodes, EG__ONNX_NODE_OUTPUT, t.name);
     return t;
 }

@@ -8,11 +8,6 @@
 #include "lib/ops/options.h"
 #include "nn/onnx/write_rows.h"
 
-static eg_status cannot(const eg_op_call *c, const char *why)
-{
-    return eg_failf(EG_ENOKERNEL, eg__onnx_save_name, "%.60s cannot be written: %s", c->op, why);
-}
-
 static bool is_value(const eg__onnx_writer *w, const eg_tensor *t)
 {
     const eg__onnx_seen *s = eg__onnx_seen_of(w, t);
@@ -96,7 +91,7 @@ eg_status eg__onnx_write_linear(eg__onnx_writer *w, const eg_op_call *c, const c
 eg_status eg__onnx_write_matmul(eg__onnx_writer *w, const eg_op_call *c, const char *op)
 {
     if (eg_dtype_of(c->in[0]) != eg_dtype_of(c->in[1])) {
-        return cannot(c, "its inputs have two dtypes");
+        return eg__onnx_cannot(c, "its inputs have two dtypes");
     }
     eg__onnx_begin(w, op);
     eg__onnx_from(w, c->in[0]);
@@ -133,7 +128,8 @@ static void set_geometry(eg__onnx_writer *w, const eg__conv_geometry *g, int axe
 
 static eg_status check_batch(const eg_op_call *c, int axes)
 {
-    return eg_ndim(c->in[0]) == axes + 2 ? EG_OK : cannot(c, "it is of one image without an axis for the batch");
+    return eg_ndim(c->in[0]) == axes + 2 ? EG_OK
+                                         : eg__onnx_cannot(c, "it is of one image without an axis for the batch");
 }
 
 eg_status eg__onnx_write_conv(eg__onnx_writer *w, const eg_op_call *c, const char *op)
@@ -200,8 +196,8 @@ static eg_status pool(eg__onnx_writer *w, const eg_op_call *c, const char *op, b
     eg__pool_opts o = *(const eg__pool_opts *)c->options;
     const int axes = eg_ndim(c->in[0]) - 2;
     if (axes < 1 || (o.adaptive && !even_windows((const eg__pool_opts *)c->options, &o))) {
-        return cannot(c,
-                      axes < 1 ? "it is of one image without an axis for the batch" : "its windows have several sizes");
+        return eg__onnx_cannot(c, axes < 1 ? "it is of one image without an axis for the batch"
+                                           : "its windows have several sizes");
     }
     bool up = false; /* windows beyond the padding, as rounding up has them */
     for (int i = 0; i < 3; i++) {
@@ -244,7 +240,7 @@ eg_status eg__onnx_write_resize(eg__onnx_writer *w, const eg_op_call *c, const c
     const int ndim = eg_ndim(c->in[0]);
     int64_t axes[3], sizes[3];
     if (o->mode == EG_RESIZE_AREA || o->mode == EG_RESIZE_LANCZOS3) {
-        return cannot(c, "ONNX has neither areas nor Lanczos");
+        return eg__onnx_cannot(c, "ONNX has neither areas nor Lanczos");
     }
     for (int i = 0; i < o->naxes; i++) {
         axes[i] = ndim - o->naxes + i;
@@ -275,7 +271,7 @@ eg_status eg__onnx_write_resize(eg__onnx_writer *w, const eg_op_call *c, const c
 eg_status eg__onnx_write_batch_norm(eg__onnx_writer *w, const eg_op_call *c, const char *op)
 {
     (void)w, (void)op;
-    return cannot(c, "it goes by the batch: the module trains, eg_module_eval is for serving");
+    return eg__onnx_cannot(c, "it goes by the batch: the module trains, eg_module_eval is for serving");
 }
 
 /* A line of numbers, one for each channel, as it is broadcast to x. */
@@ -455,12 +451,12 @@ eg_status eg__onnx_write_attention(eg__onnx_writer *w, const eg_op_call *c, cons
     const eg_dtype dtype = eg_dtype_of(c->in[0]);
     (void)op;
     if (o->dropout != 0 || ndim != eg_ndim(c->in[1]) || ndim < 2) {
-        return cannot(c, o->dropout != 0 ? "it drops weights: eg_module_eval is for serving"
-                                         : "queries and keys have other axes");
+        return eg__onnx_cannot(c, o->dropout != 0 ? "it drops weights: eg_module_eval is for serving"
+                                                  : "queries and keys have other axes");
     }
     for (int i = 0; i < ndim - 2; i++) {
         if (eg_size(c->in[0], i) != eg_size(c->in[1], i)) {
-            return cannot(c, "several heads share keys");
+            return eg__onnx_cannot(c, "several heads share keys");
         }
     }
     int64_t perm[EG_MAX_DIMS];

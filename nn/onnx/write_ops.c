@@ -10,7 +10,7 @@
 #include "nn/onnx/write.h"
 #include "nn/onnx/write_rows.h"
 
-static eg_status cannot(const eg_op_call *c, const char *why)
+eg_status eg__onnx_cannot(const eg_op_call *c, const char *why)
 {
     return eg_failf(EG_ENOKERNEL, eg__onnx_save_name, "%.60s cannot be written: %s", c->op, why);
 }
@@ -100,7 +100,7 @@ static eg_status hard_sigmoid(eg__onnx_writer *w, const eg_op_call *c, const cha
 static eg_status threshold(eg__onnx_writer *w, const eg_op_call *c, const char *op)
 {
     const eg__params *o = c->options;
-    return o->q == 0 ? with_alpha(w, c, op) : cannot(c, "it has another value than 0");
+    return o->q == 0 ? with_alpha(w, c, op) : eg__onnx_cannot(c, "it has another value than 0");
 }
 
 /* Limits that are there. */
@@ -211,7 +211,7 @@ static eg_status gelu(eg__onnx_writer *w, const eg_op_call *c, const char *op)
 static eg_status floor_divide(eg__onnx_writer *w, const eg_op_call *c, const char *op)
 {
     if (eg_dtype_of(c->out[0]) > EG_BF16 || eg_dtype_of(c->in[0]) != eg_dtype_of(c->in[1])) {
-        return cannot(c, "integers are divided towards 0 there");
+        return eg__onnx_cannot(c, "integers are divided towards 0 there");
     }
     eg__onnx_begin(w, op);
     eg__onnx_from(w, c->in[0]);
@@ -228,7 +228,7 @@ static eg_status floor_divide(eg__onnx_writer *w, const eg_op_call *c, const cha
 static eg_status not_equal(eg__onnx_writer *w, const eg_op_call *c, const char *op)
 {
     if (eg_dtype_of(c->in[0]) != eg_dtype_of(c->in[1])) {
-        return cannot(c, "its inputs have two dtypes");
+        return eg__onnx_cannot(c, "its inputs have two dtypes");
     }
     eg__onnx_begin(w, op);
     eg__onnx_from(w, c->in[0]);
@@ -340,5 +340,5 @@ eg_status eg__onnx_write_op(eg__onnx_writer *w, const eg_op_call *c)
             return rows[i].write(w, c, rows[i].onnx);
         }
     }
-    return cannot(c, "ONNX has no operator for it, or none is known here");
+    return eg__onnx_cannot(c, "ONNX has no operator for it, or none is known here");
 }

@@ -10,15 +10,6 @@
 
 /* ---- parts ---------------------------------------------------------------------------------------------- */
 
-int eg__onnx_type_of_dtype(eg_dtype dtype)
-{
-    static const uint8_t types[EG_DTYPE_COUNT] = {
-        [EG_F32] = EG__ONNX_F32, [EG_F64] = EG__ONNX_F64, [EG_F16] = EG__ONNX_F16, [EG_BF16] = EG__ONNX_BF16,
-        [EG_I64] = EG__ONNX_I64, [EG_I32] = EG__ONNX_I32, [EG_U8] = EG__ONNX_U8,   [EG_BOOL] = EG__ONNX_BOOL,
-    };
-    return types[dtype];
-}
-
 static eg__onnx_temp end_node(eg__onnx_writer *w, eg_tensor *y)
 {
     eg__onnx_temp t = {""};
@@ -53,7 +44,7 @@ eg__onnx_temp eg__onnx_node_names(eg__onnx_writer *w, const char *op, const char
 eg__onnx_temp eg__onnx_constant_name(eg__onnx_writer *w, eg_tensor *t)
 {
     eg__onnx_temp name;
-    snprintf(name.name, sizeof name.name, "t%u", w->serial++);
+    snprintf(name.name, sizeof name.name, "/%u", w->serial++);
     if (t) {
         eg__onnx_initializer(w, t, name.name);
     } else if (!w->status) {
@@ -73,11 +64,6 @@ eg__onnx_temp eg__onnx_number_name(eg__onnx_writer *w, double v, eg_dtype dtype)
 }
 
 /* ---- recurrent layers ----------------------------------------------------------------------------------- */
-
-static eg_status cannot(const eg_op_call *c, const char *why)
-{
-    return eg_failf(EG_ENOKERNEL, eg__onnx_save_name, "%.60s cannot be written: %s", c->op, why);
-}
 
 /* Gates one behind the other, in ONNX's order, as an initializer: t is [gates * H] or [gates * H, ..]. */
 static eg_tensor *in_order(eg_tensor *t, const int *order, int gates)
@@ -149,10 +135,10 @@ static eg_status layer(eg__onnx_writer *w, const eg_op_call *c, const char *op, 
     const bool lstm = gates == 4;
     eg__onnx_temp name[3], y[3] = {{""}};
     if (eg_ndim(c->in[EG__RNN_X]) != 3 || o->clip != 0 || (c->nin > EG__RNN_W_HR && c->in[EG__RNN_W_HR])) {
-        return cannot(c, "it is of one sequence without an axis for the batch, clips cells or projects");
+        return eg__onnx_cannot(c, "it is of one sequence without an axis for the batch, clips cells or projects");
     }
     if (depends(w, c)) {
-        return cannot(c, "its weights come from an input");
+        return eg__onnx_cannot(c, "its weights come from an input");
     }
     weights(w, c, order, gates, name);
     const eg__onnx_temp n = lengths(w, c), h = state(w, c, EG__RNN_H0);

@@ -2,6 +2,7 @@
 #ifndef EGRET_ONNX_WRITE_ROWS_H
 #define EGRET_ONNX_WRITE_ROWS_H
 
+#include "nn/onnx/graph.h"
 #include "nn/onnx/write.h"
 
 /* Row, function eg__onnx_write_..., what is told to it: an operator, mostly. */
@@ -52,8 +53,8 @@ EG__ONNX_ROWS(DECLARE)
 
 /* Whether the call repeats a constant for each of the batch, whose size may be any. */
 bool eg__onnx_makes_batch(const eg__onnx_writer *w, const eg_op_call *c);
-/* ONNX's number of a dtype. */
-int eg__onnx_type_of_dtype(eg_dtype dtype);
+/* Fails: the call cannot be written, for this reason. */
+eg_status eg__onnx_cannot(const eg_op_call *c, const char *why);
 /* One node of x and lists of numbers: the first output is y's, or a new name. */
 eg__onnx_temp eg__onnx_node_ints(eg__onnx_writer *w, const char *op, const char *x, const int64_t *v, int n,
                                  eg_tensor *y);

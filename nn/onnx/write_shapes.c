@@ -7,11 +7,6 @@
 #include "lib/ops/options.h"
 #include "nn/onnx/write_rows.h"
 
-static eg_status cannot(const eg_op_call *c, const char *why)
-{
-    return eg_failf(EG_ENOKERNEL, eg__onnx_save_name, "%.60s cannot be written: %s", c->op, why);
-}
-
 /* ---- shapes ------------------------------------------------------------------------------------------- */
 
 /* A first axis of the batch's size stays what it is. */
@@ -124,7 +119,7 @@ eg_status eg__onnx_write_concat(eg__onnx_writer *w, const eg_op_call *c, const c
 {
     for (int i = 1; i < c->nin; i++) {
         if (eg_dtype_of(c->in[i]) != eg_dtype_of(c->in[0])) {
-            return cannot(c, "its inputs have several dtypes");
+            return eg__onnx_cannot(c, "its inputs have several dtypes");
         }
     }
     return along(w, c, op, ((const eg__axis_opts *)c->options)->axis);
@@ -142,7 +137,8 @@ eg_status eg__onnx_write_index_select(eg__onnx_writer *w, const eg_op_call *c, c
 
 eg_status eg__onnx_write_softmax(eg__onnx_writer *w, const eg_op_call *c, const char *op)
 {
-    return eg_ndim(c->in[0]) ? along(w, c, op, ((const eg__scan_opts *)c->options)->axis) : cannot(c, "it has no axis");
+    return eg_ndim(c->in[0]) ? along(w, c, op, ((const eg__scan_opts *)c->options)->axis)
+                             : eg__onnx_cannot(c, "it has no axis");
 }
 
 eg_status eg__onnx_write_pad(eg__onnx_writer *w, const eg_op_call *c, const char *op)
@@ -205,7 +201,7 @@ eg_status eg__onnx_write_reduce(eg__onnx_writer *w, const eg_op_call *c, const c
     const int ndim = eg_ndim(c->in[0]);
     const eg_dtype dtype = eg_dtype_of(c->out[0]);
     if (!ndim || eg_dtype_of(c->in[0]) == EG_BOOL) {
-        return ndim ? cannot(c, "of bools") : (eg__onnx_same(w, c->in[0], c->out[0]), EG_OK);
+        return ndim ? eg__onnx_cannot(c, "of bools") : (eg__onnx_same(w, c->in[0], c->out[0]), EG_OK);
     }
     const char *x = eg__onnx_name_of(w, c->in[0]);
     eg__onnx_temp t;
@@ -226,7 +222,7 @@ eg_status eg__onnx_write_norm(eg__onnx_writer *w, const eg_op_call *c, const cha
     const eg__reduce_opts *o = c->options;
     (void)op;
     if ((o->p != 2 && o->p != 1) || !eg_ndim(c->in[0])) {
-        return cannot(c, "its p is neither 1 nor 2, or it has no axes");
+        return eg__onnx_cannot(c, "its p is neither 1 nor 2, or it has no axes");
     }
     reduced(w, o->p == 2 ? "ReduceL2" : "ReduceL1", eg__onnx_name_of(w, c->in[0]), o->axes, eg_ndim(c->in[0]),
             o->keepdim, c->out[0]);
@@ -269,7 +265,7 @@ eg_status eg__onnx_write_place(eg__onnx_writer *w, const eg_op_call *c, const ch
     const char *x = eg__onnx_name_of(w, c->in[0]);
     eg__onnx_temp line;
     if (!ndim || (n != 1 && (n != ndim || o->keepdim))) {
-        return cannot(c, "it is along several axes");
+        return eg__onnx_cannot(c, "it is along several axes");
     }
     if (n != 1) {
         line = eg__onnx_node_ints(w, "Reshape", x, (const int64_t[]){-1}, 1, NULL);
@@ -289,7 +285,7 @@ eg_status eg__onnx_write_cumsum(eg__onnx_writer *w, const eg_op_call *c, const c
 {
     const eg__scan_opts *o = c->options;
     if (eg_dtype_of(c->in[0]) != eg_dtype_of(c->out[0]) || !eg_ndim(c->in[0])) {
-        return cannot(c, "its sums have another dtype, or it has no axes");
+        return eg__onnx_cannot(c, "its sums have another dtype, or it has no axes");
     }
     eg__onnx_begin(w, op);
     eg__onnx_from(w, c->in[0]);
