@@ -285,6 +285,21 @@ EGT(nms_of_nothing)
 
 /* ---- images and signals ------------------------------------------------------------------------------------------ */
 
+/* The last window has one cell, and nothing behind it. */
+EGT(lp_pool_rounded_up)
+{
+    bytes pool = {0};
+    with_ints(&pool, "kernel_shape", 1, (const int64_t[]){2});
+    with_ints(&pool, "strides", 1, (const int64_t[]){2});
+    with_int(&pool, "ceil_mode", 1);
+    eg_tensor *x = eg_reshape(eg_arange(1, 6, 1, EG_F64), EG_SHAPE(1, 1, 5));
+    eg_tensor *y = RUN("LpPool", 18, &pool, x);
+    EGT_EQ(eg_numel(y), 3);
+    EGT_NEAR(eg_get(y, 0), sqrt(5), 1e-12);
+    EGT_NEAR(eg_get(y, 1), 5, 1e-12);
+    EGT_NEAR(eg_get(y, 2), 5, 1e-12);
+}
+
 EGT(col2im_undoes_frames)
 {
     eg_tensor *in[] = {noise(EG_SHAPE(2, 6, 4)), I64(EG_SHAPE(1), 6), I64(EG_SHAPE(1), 3)};
