@@ -106,6 +106,9 @@ EGT(functions_of_several_tensors)
     EGT_EQ(egt_distance(out[1], wanted[1]), 0);
     EGT_REFUSED(eg_onnx_forward(m, in, 1, out), EG_EINVAL, "2");
     EGT_REFUSED(eg_onnx_forward(m, (eg_tensor *[]){in[1], in[0]}, 2, out), EG_EDTYPE, "ids");
+    eg_fail(EG_EUSER, "test", "earlier words"); /* success leaves them */
+    EGT_CHECK(eg_onnx_forward(m, in, 2, out) == EG_OK && eg_last_error()->code == EG_EUSER);
+    eg_clear_error();
     EGT_OK(eg_module_free(m));
     eg_scope_pop(s, NULL);
     eg_tensors_free(named);

@@ -121,15 +121,21 @@ static eg_status keep_outputs(eg_onnx_call *c)
     return st;
 }
 
+/* What is on record then is its own. */
+static eg_status run_user(eg_onnx_call *c)
+{
+    eg_clear_error();
+    return c->node->user->run(c, c->node->user->user);
+}
+
 static eg_status run_node(eg__onnx_net *net, const eg__onnx_node *n, eg__onnx_run_value *values)
 {
     eg_tensor *out[EG__ONNX_MOST_OUT] = {0};
     uint8_t out_type[EG__ONNX_MOST_OUT] = {0};
     eg_onnx_call c = {.net = net, .node = n, .values = values, .out = out, .out_type = out_type};
-    eg_clear_error();
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? meet(&c) : eg_last_error()->code;
-    st = st ? st : n->function ? run_function(&c) : n->user ? n->user->run(&c, n->user->user) : n->row->run(&c);
+    st = st ? st : n->function ? run_function(&c) : n->user ? run_user(&c) : n->row->run(&c);
     st = st ? st : keep_outputs(&c);
     st = st ? tell(n) : EG_OK;
     if (s.depth) {
