@@ -1,132 +1,26 @@
 /* test_onnx_cells.c - operators whose forms ONNX's own cases do not have: recurrent layers, quantization, words,
  * chance. Each is a model of one node, made here. */
-#include "tests/egt.h"
-
-#include <egret/onnx.h>
+#include "tests/onnx_bytes.h"
 
 /* ---- models of one node -------------------------------------------------------------------------------- */
 
-typedef struct bytes {
-    uint8_t at[4096];
-    size_t n;
-} bytes;
-
-static void put_number(bytes *b, uint64_t v)
-{
-    for (; v > 127; v >>= 7) {
-        b->at[b->n++] = (uint8_t)(v | 128);
-    }
-    b->at[b->n++] = (uint8_t)v;
-}
-
-static void put_int(bytes *b, int field, int64_t v)
-{
-    put_number(b, (uint64_t)field << 3);
-    put_number(b, (uint64_t)v);
-}
-
-static void put_float(bytes *b, int field, float f)
-{
-    put_number(b, (uint64_t)field << 3 | 5);
-    memcpy(b->at + b->n, &f, 4);
-    b->n += 4;
-}
-
-static void put_bytes(bytes *b, int field, const void *at, size_t n)
-{
-    EGT_CHECK(b->n + n + 16 < sizeof b->at);
-    put_number(b, (uint64_t)field << 3 | 2);
-    put_number(b, n);
-    memcpy(b->at + b->n, at, n);
-    b->n += n;
-}
-
-static void put_text(bytes *b, int field, const char *text)
-{
-    put_bytes(b, field, text, strlen(text));
-}
-
-/* Words of a text, each as the field; "-" stands for an empty one. */
-static void put_words(bytes *b, int field, const char *words)
-{
-    char word[64];
-    for (int n = 0; sscanf(words, "%63s%n", word, &n) == 1; words += n) {
-        put_text(b, field, strcmp(word, "-") ? word : "");
-    }
-}
-
-/* An attribute "name=value": a whole number, a number with a point, a text, or a list of one kind in brackets. */
-static void put_attribute(bytes *node, const char *given)
-{
-    const char *value = strchr(given, '=') + 1;
-    const bool list = *value == '[', number = strspn(value, "[]-+.,e0123456789") == strlen(value);
-    const bool whole = number && !strchr(value, '.');
-    bytes a = {.n = 0};
-    put_bytes(&a, 1, given, (size_t)(value - 1 - given));
-    put_int(&a, 20, (list ? 5 : 0) + (whole ? 2 : number ? 1 : 3));
-    char word[64];
-    for (value += list; *value && *value != ']'; value += *value == ',') {
-        const size_t n = list ? strcspn(value, ",]") : strlen(value);
-        snprintf(word, sizeof word, "%.*s", (int)n, value);
-        value += n;
-        if (whole) {
-            put_int(&a, list ? 8 : 3, strtoll(word, NULL, 10));
-        } else if (number) {
-            put_float(&a, list ? 7 : 2, strtof(word, NULL));
-        } else {
-            put_text(&a, list ? 9 : 4, word);
-        }
-    }
-    put_bytes(node, 5, a.at, a.n);
-}
-
-static void put_value(bytes *graph, int field, const char *name, int type)
-{
-    bytes tensor = {.n = 0}, kind = tensor, value = tensor;
-    put_int(&tensor, 1, type);
-    put_bytes(&kind, 1, tensor.at, tensor.n);
-    put_text(&value, 1, name);
-    put_bytes(&value, 2, kind.at, kind.n);
-    put_bytes(graph, field, value.at, value.n);
-}
-
-typedef struct spec {
-    const char *op;
-    int version;
-    const char *in, *out;      /* names */
-    const char *attributes[8]; /* "name=value" */
-    int types[8];              /* of the inputs that are there; 0: f32 */
-} spec;
-
 static eg_module *load(const spec *s)
 {
-    bytes node = {.n = 0}, graph = node, opset = node, model = node;
+    bytes graph = {.n = 0};
     char word[64];
-    put_words(&node, 1, s->in);
-    put_words(&node, 2, s->out);
-    put_text(&node, 4, s->op);
-    for (int i = 0; i < 8 && s->attributes[i]; i++) {
-        put_attribute(&node, s->attributes[i]);
-    }
-    put_bytes(&graph, 1, node.at, node.n);
+    put_spec(&graph, s);
     put_text(&graph, 2, "g");
     int k = 0, n = 0;
     for (const char *at = s->in; sscanf(at, "%63s%n", word, &n) == 1; at += n) {
         if (strcmp(word, "-") != 0) {
-            put_value(&graph, 11, word, s->types[k] ? s->types[k] : 1);
+            put_value_of(&graph, 11, word, s->types[k] ? s->types[k] : 1);
             k++;
         }
     }
     for (const char *at = s->out; sscanf(at, "%63s%n", word, &n) == 1; at += n) {
-        put_value(&graph, 12, word, 1);
+        put_value_of(&graph, 12, word, 1);
     }
-    put_text(&opset, 1, "");
-    put_int(&opset, 2, s->version);
-    put_int(&model, 1, 8);
-    put_bytes(&model, 7, graph.at, graph.n);
-    put_bytes(&model, 8, opset.at, opset.n);
-    egt_write(egt_path("node.onnx"), model.at, model.n);
-    eg_module *m = eg_onnx_load(egt_path("node.onnx"));
+    eg_module *m = eg_onnx_load(write_graph(&graph, s->version));
     EGT_CHECK(m);
     return m;
 }

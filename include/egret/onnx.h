@@ -60,7 +60,10 @@ typedef struct eg_onnx_op {
 
 typedef struct eg_onnx_options {
     size_t size;
-    bool frozen;           /* no parameter learns, and what depends on no input is computed once */
+    /* For serving: no parameter learns, inputs keep the values of their own, and what depends on no other input is
+     * computed once. Nodes that follow each other become one: what scales and shifts the result of a convolution or
+     * product goes into its weights, which the module's state then has, so that results may differ in the last bits. */
+    bool frozen;
     const eg_onnx_op *ops; /* operators of your own, which come first; copied */
     int op_count;
 } eg_onnx_options;

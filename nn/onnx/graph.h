@@ -48,6 +48,10 @@ typedef struct eg__onnx_node {
     int *in, *out; /* places; -1: left out */
     int *dead;     /* places whose values nobody needs after it */
     eg__onnx_attribute *attributes;
+    /* What fusing made of it: a convolution or product whose result goes through a function; a recurrent layer whose
+     * gates lie in Egret's order. */
+    eg_tensor *(*then)(eg_tensor *x);
+    bool prepared;
 } eg__onnx_node;
 
 struct eg__onnx_graph {
@@ -65,6 +69,7 @@ typedef struct eg__onnx_place {
     eg_tensor *t; /* kept; of a weight it is the module's member */
     uint8_t role, type;
     bool buffer; /* of a weight: does not learn */
+    bool open;   /* an input with a value of its own, for which others may be given */
 } eg__onnx_place;
 
 typedef struct eg__onnx_block {
@@ -126,10 +131,14 @@ const eg__onnx_row *eg__onnx_find(const char *name);
 
 /* Zeroed memory of the net's, as long as it lives; NULL with words. */
 void *eg__onnx_memory(eg__onnx_net *net, size_t bytes);
+/* Makes room for one element more in an array that realloc moves; false with words. */
+bool eg__onnx_grow(void *array, uint32_t count, uint32_t *capacity, size_t element);
 /* Reads the model into an empty net. */
 eg_status eg__onnx_read(eg__onnx_net *net, const char *path);
 /* Computes at once what depends on no input and no parameter. */
 eg_status eg__onnx_fold(eg__onnx_net *net, bool weights_too);
+/* Makes fewer nodes of those of a frozen net. */
+eg_status eg__onnx_fuse(eg__onnx_net *net);
 /* Runs the nodes of a graph whose inputs have their values. */
 eg_status eg__onnx_run_graph(eg__onnx_net *net, const eg__onnx_graph *g, eg__onnx_run_value *values);
 /* Gives a place a value, which is kept; what it had is released. */

@@ -263,7 +263,11 @@ eg_module *eg_onnx_load_with(const char *path, const eg_onnx_options *options)
     }
     eg_status st = copy_ops(net, &o);
     st = st ? st : eg__onnx_read(net, path);
+    if (o.frozen) { /* values of inputs are what they are, too */
+        net->ninputs = net->required;
+    }
     st = st ? st : eg__onnx_fold(net, o.frozen);
+    st = st || !o.frozen ? st : eg__onnx_fuse(net);
     st = st ? st : make_weights(net, o.frozen);
     if (!st) {
         return eg_module_finish(&net->base);

@@ -30,6 +30,10 @@ static inline double eg__nonzero(double x)
 {
     return x == 0 ? EG_ZERO : x;
 }
+/* How many gates the layer of a row has that are in another order here, 0: none; and its weights [D, G H, I] and
+ * [D, G H, H] or biases [D, 2 G H] in that. */
+int eg__onnx_gates(const eg__onnx_row *row);
+eg_tensor *eg__onnx_gates_in_order(const eg__onnx_row *row, eg_tensor *t);
 /* Why the latest call failed. */
 static inline eg_status eg__onnx_why(void)
 {

@@ -238,7 +238,8 @@ eg_status eg__onnx_run_shrink(eg_onnx_call *c)
 eg_status eg__onnx_run_swish(eg_onnx_call *c)
 {
     eg_tensor *x = eg__onnx_in(c, 0);
-    return eg__onnx_give(c, eg_mul(x, eg_sigmoid(eg_mul_scalar(x, eg_onnx_float(c, "alpha", 1)))));
+    const double alpha = eg_onnx_float(c, "alpha", 1);
+    return eg__onnx_give(c, alpha == 1 ? eg_silu(x) : eg_mul(x, eg_sigmoid(eg_mul_scalar(x, alpha))));
 }
 
 eg_status eg__onnx_run_thresholded_relu(eg_onnx_call *c)

@@ -6,9 +6,13 @@
 
 /* ---- products ---------------------------------------------------------------------------------------- */
 
+/* Fused it has a bias and a function. */
 eg_status eg__onnx_run_matmul(eg_onnx_call *c)
 {
-    return eg__onnx_give(c, eg_matmul(eg__onnx_in(c, 0), eg__onnx_in(c, 1)));
+    eg_tensor *a = eg__onnx_in(c, 0), *b = eg__onnx_in(c, 1), *bias = eg__onnx_in(c, 2);
+    return eg__onnx_give(c, bias || c->node->then
+                                ? eg_linear(a, eg_transpose(b, 0, 1), bias, .activation = c->node->then)
+                                : eg_matmul(a, b));
 }
 
 /* alpha a b + beta c, either of a and b turned. */
@@ -23,7 +27,7 @@ eg_status eg__onnx_run_gemm(eg_onnx_call *c)
     a = eg_onnx_int(c, "transA", 0) ? eg_transpose(a, 0, 1) : a;
     if (alpha == 1 && beta == 1 && (!bias || (eg_ndim(bias) == 1 && eg_numel(bias) == eg_size(b, turned ? 0 : 1))) &&
         eg_dtype_of(a) <= EG_BF16) {
-        return eg__onnx_give(c, eg_linear(a, turned ? b : eg_transpose(b, 0, 1), bias));
+        return eg__onnx_give(c, eg_linear(a, turned ? b : eg_transpose(b, 0, 1), bias, .activation = c->node->then));
     }
     eg_tensor *y = eg_matmul(a, turned ? eg_transpose(b, 0, 1) : b);
     y = alpha == 1 ? y : eg_cast(eg_mul_scalar(y, alpha), eg_dtype_of(a));

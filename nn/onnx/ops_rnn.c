@@ -59,6 +59,7 @@ typedef struct lane lane;
 typedef struct layer {
     int gates, states, activations;
     const char *usual[RNN_MOST_ACTIVATIONS]; /* activations */
+    int order[RNN_MOST_GATES];               /* ONNX's gates as the op has them */
     eg_status (*step)(const lane *l, eg_tensor *x, eg_tensor *const *before, eg_tensor **after);
     eg_rnn (*whole)(const lane *l); /* the op for the usual; NULL: there is none */
 } layer;
@@ -71,8 +72,8 @@ struct lane {
     eg_tensor *peephole[3];            /* i, o, f [H], or NULL */
     activation f[RNN_MOST_ACTIVATIONS];
     int64_t hidden;
-    double clip; /* 0: none */
-    bool reverse, unusual, coupled, reset_after;
+    double clip;                                           /* 0: none */
+    bool reverse, unusual, coupled, reset_after, prepared; /* prepared: gates lie as the op has them */
 };
 
 /* What an activation is given, within limits. */
@@ -83,20 +84,38 @@ static eg_tensor *activated(const lane *l, int i, eg_tensor *x)
     return f->of_x ? f->of_x(x) : f->of_alpha ? f->of_alpha(x, f->alpha) : f->of_both(x, f->alpha, f->beta);
 }
 
-/* Gates lie one behind the other along the last axis. */
-static eg_tensor *gate(const lane *l, eg_tensor *all, int i)
+/* Part i of those that lie one behind the other along the last axis. */
+static eg_tensor *part_of(const lane *l, eg_tensor *all, int i)
 {
     return eg_slice(all, -1, i * l->hidden, (i + 1) * l->hidden, 1);
 }
 
-/* Gates in another order, along axis 0. */
-static eg_tensor *reordered(const lane *l, eg_tensor *t, const int *order)
+/* ONNX's gate i. */
+static eg_tensor *gate(const lane *l, eg_tensor *all, int i)
 {
-    eg_tensor *part[RNN_MOST_GATES];
-    for (int i = 0; t && i < l->kind->gates; i++) {
-        part[i] = eg_slice(t, 0, order[i] * l->hidden, (order[i] + 1) * l->hidden, 1);
+    int at = i;
+    for (int k = 0; l->prepared && k < l->kind->gates; k++) {
+        at = l->kind->order[k] == i ? k : at;
     }
-    return t ? eg_concat(part, l->kind->gates, 0) : NULL;
+    return part_of(l, all, at);
+}
+
+/* Gates in the op's order along an axis, on which they may be there several times. */
+static eg_tensor *in_order(const layer *kind, eg_tensor *t, int axis)
+{
+    eg_tensor *part[2 * RNN_MOST_GATES];
+    const int times = axis && eg_ndim(t) == 2 ? 2 : 1, n = times * kind->gates; /* both biases */
+    const int64_t hidden = eg_size(t, axis) / n;
+    for (int i = 0; i < n; i++) {
+        const int from = i / kind->gates * kind->gates + kind->order[i % kind->gates];
+        part[i] = eg_slice(t, axis, from * hidden, (from + 1) * hidden, 1);
+    }
+    return eg_concat(part, n, axis);
+}
+
+static eg_tensor *reordered(const lane *l, eg_tensor *t)
+{
+    return t && !l->prepared ? in_order(l->kind, t, 0) : t;
 }
 
 /* ---- RNN --------------------------------------------------------------------------------------------- */
@@ -131,14 +150,18 @@ static eg_status gru_step(const lane *l, eg_tensor *x, eg_tensor *const *before,
 
 static eg_rnn gru_whole(const lane *l)
 {
-    static const int rzn[] = {1, 0, 2};
-    return eg_gru(l->x, reordered(l, l->w, rzn), reordered(l, l->r, rzn), .h0 = l->start[0],
-                  .b_ih = reordered(l, l->wb, rzn), .b_hh = reordered(l, l->rb, rzn), .lengths = l->lengths,
-                  .reverse = l->reverse, .reset_before = !l->reset_after);
+    return eg_gru(l->x, reordered(l, l->w), reordered(l, l->r), .h0 = l->start[0], .b_ih = reordered(l, l->wb),
+                  .b_hh = reordered(l, l->rb), .lengths = l->lengths, .reverse = l->reverse,
+                  .reset_before = !l->reset_after);
 }
 
-static const layer gru = {
-    .gates = 3, .states = 1, .activations = 2, .usual = {"Sigmoid", "Tanh"}, .step = gru_step, .whole = gru_whole};
+static const layer gru = {.gates = 3,
+                          .states = 1,
+                          .activations = 2,
+                          .usual = {"Sigmoid", "Tanh"},
+                          .order = {1, 0, 2},
+                          .step = gru_step,
+                          .whole = gru_whole};
 
 /* ---- LSTM: i, o, f, c -------------------------------------------------------------------------------- */
 
@@ -163,9 +186,8 @@ static eg_status lstm_step(const lane *l, eg_tensor *x, eg_tensor *const *before
 
 static eg_rnn lstm_whole(const lane *l)
 {
-    static const int ifgo[] = {0, 2, 3, 1};
-    return eg_lstm(l->x, reordered(l, l->w, ifgo), reordered(l, l->r, ifgo), .h0 = l->start[0], .c0 = l->start[1],
-                   .b_ih = reordered(l, l->wb, ifgo), .b_hh = reordered(l, l->rb, ifgo), .lengths = l->lengths,
+    return eg_lstm(l->x, reordered(l, l->w), reordered(l, l->r), .h0 = l->start[0], .c0 = l->start[1],
+                   .b_ih = reordered(l, l->wb), .b_hh = reordered(l, l->rb), .lengths = l->lengths,
                    .reverse = l->reverse);
 }
 
@@ -173,6 +195,7 @@ static const layer lstm = {.gates = 4,
                            .states = 2,
                            .activations = 3,
                            .usual = {"Sigmoid", "Tanh", "Tanh"},
+                           .order = {0, 2, 3, 1},
                            .step = lstm_step,
                            .whole = lstm_whole};
 
@@ -298,7 +321,7 @@ static eg_status read_lane(const eg_onnx_call *c, lane *l, int d)
         }
     }
     for (int i = 0; p && i < 3; i++) {
-        l->peephole[i] = gate(l, p, i);
+        l->peephole[i] = part_of(l, p, i);
     }
     const bool lost = (eg__onnx_in(c, 3) && !l->rb) || (eg__onnx_in(c, 7) && !l->peephole[2]);
     eg_status st = !l->w || !l->r || lost ? eg__onnx_why() : EG_OK;
@@ -318,7 +341,8 @@ static eg_status read_layer(const eg_onnx_call *c, const layer *kind, lane *l, i
                 .clip = eg_onnx_float(c, "clip", 0),
                 .reverse = !strcmp(direction, "reverse"),
                 .coupled = eg_onnx_int(c, "input_forget", 0),
-                .reset_after = eg_onnx_int(c, "linear_before_reset", 0)};
+                .reset_after = eg_onnx_int(c, "linear_before_reset", 0),
+                .prepared = c->node->prepared};
     if (eg_ndim(x) != 3 || eg_ndim(eg__onnx_in(c, 1)) != 3 || eg_ndim(r) != 3 ||
         eg_size(r, 1) != kind->gates * l->hidden || eg_size(r, 0) != *directions) {
         return eg__onnx_bad(c, "X, W and R do not have the shapes of one layer");
@@ -355,6 +379,22 @@ static eg_status run(eg_onnx_call *c, const layer *kind)
         st = eg_onnx_give(c, 1 + i, eg_stack(state[i], directions, batch_first));
     }
     return st;
+}
+
+static const layer *layer_of(const eg__onnx_row *row)
+{
+    return row->run == eg__onnx_run_lstm ? &lstm : row->run == eg__onnx_run_gru ? &gru : NULL;
+}
+
+int eg__onnx_gates(const eg__onnx_row *row)
+{
+    const layer *kind = layer_of(row);
+    return kind ? kind->gates : 0;
+}
+
+eg_tensor *eg__onnx_gates_in_order(const eg__onnx_row *row, eg_tensor *t)
+{
+    return in_order(layer_of(row), t, 1);
 }
 
 eg_status eg__onnx_run_rnn(eg_onnx_call *c)

@@ -92,7 +92,7 @@ static eg_status conv_window(const eg_onnx_call *c, window *w, eg_conv_options *
         w->kernel[i] = eg_size(weight, i + 2);
     }
     st = read_window(c, w);
-    *o = (eg_conv_options){.size = sizeof *o, .groups = eg_onnx_int(c, "group", 1)};
+    *o = (eg_conv_options){.size = sizeof *o, .groups = eg_onnx_int(c, "group", 1), .activation = c->node->then};
     for (int i = 0; i < w->axes && !st; i++) {
         o->strides[i] = w->stride[i];
         o->dilations[i] = w->dilation[i];

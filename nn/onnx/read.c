@@ -373,7 +373,7 @@ static eg_status describe_inputs(eg__onnx_reader *r, eg__wire graph)
             }
             if ((net->places[g->in[i]].t != NULL) == own) {
                 st = eg__onnx_read_value(r, f.bytes, &net->inputs[net->ninputs], &type);
-                net->inputs[net->ninputs].optional = own;
+                net->inputs[net->ninputs].optional = net->places[g->in[i]].open = own;
                 order[net->ninputs++] = g->in[i];
             }
             i++;

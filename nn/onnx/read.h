@@ -56,8 +56,6 @@ typedef struct eg__onnx_reader {
     int64_t expanded, called; /* nodes, in functions too; bytes of functions, once for each call */
 } eg__onnx_reader;
 
-/* Makes room for one element more in an array that realloc moves; false with words. */
-bool eg__onnx_grow(void *array, uint32_t count, uint32_t *capacity, size_t element);
 uint32_t eg__onnx_hash(const void *bytes, size_t n);
 /* How many fields of that number a message has. */
 int eg__onnx_count_fields(eg__wire message, uint32_t field);

@@ -172,7 +172,7 @@ static bool foldable(const eg__onnx_net *net, const eg__onnx_node *n, bool weigh
     }
     for (int i = 0; i < n->nin; i++) {
         const eg__onnx_place *p = n->in[i] < 0 ? NULL : &net->places[n->in[i]];
-        if (p && p->role != EG__ONNX_CONSTANT && !(weights_too && p->role == EG__ONNX_WEIGHT)) {
+        if (p && !(p->role == EG__ONNX_CONSTANT && !p->open) && !(weights_too && p->role != EG__ONNX_NOTHING)) {
             return false;
         }
     }

@@ -24,6 +24,7 @@ typedef struct golden_row {
     eg_tensor *(*f2)(eg_tensor *a, eg_tensor *b);
     eg_tensor *(*one)(const golden_case *c);
     bool (*many)(const golden_case *c, eg_tensor **out);
+    bool branches; /* on the last bits, as a search for a minimum does: not replayed in f32 */
 } golden_row;
 
 /* Rows of ops whose names agree. */
