@@ -70,7 +70,7 @@ with tempfile.TemporaryDirectory() as folder:
             (1, ("check", f"{folder}/none.onnx"), "No such file"), (2, ("look", again), "there is no look"),
             (1, ("check", f"{folder}/odd.onnx"), "not known: Nope"), (1, ("check", net), "net.onnx.data"),
             (1, ("run", again, "--input", "y=z.npy"), "name of an input"), (2, ("convert", again), "takes 2 files"),
-            (2, ("run", again, again), "takes 1 files"), (1, ("convert", "--net", "lenot", again), "lenet")):
+            (2, ("run", again, again), "takes 1 file"), (1, ("convert", "--net", "lenot", again), "lenet")):
         said = onnx(*args, expect=status)
         check(" ".join(args), word in said, said)
 

@@ -42,7 +42,8 @@ static eg_status weights_of_model(const char *from, const char *to, const onnx_o
     return st;
 }
 
-eg_status onnx_convert(char *const *paths, const onnx_options *o)
+eg_status onnx_convert(char *const *paths, const void *options)
 {
+    const onnx_options *o = options;
     return o->net ? model_of_net(paths[0], o) : weights_of_model(paths[0], paths[1], o);
 }

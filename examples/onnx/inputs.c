@@ -15,22 +15,11 @@ eg_module *onnx_open(const char *path, const onnx_options *o)
     return m;
 }
 
-const char *onnx_shape(eg_shape s, char *to)
-{
-    int n = sprintf(to, "[");
-    for (int i = 0; i < s.ndim; i++) {
-        n += s.dim[i] < 0 ? sprintf(to + n, "%s?", i ? ", " : "")
-                          : sprintf(to + n, "%s%lld", i ? ", " : "", (long long)s.dim[i]);
-    }
-    sprintf(to + n, "]");
-    return to;
-}
-
 const char *onnx_type(const eg_onnx_value *v, char *to)
 {
     const int n = sprintf(to, "%s ", eg_dtype_name(v->dtype));
     if (v->ranked) {
-        onnx_shape(v->shape, to + n);
+        tool_shape(v->shape, to + n);
     } else {
         strcpy(to + n, "of any shape");
     }

@@ -10,7 +10,7 @@
 
 static void print_ends(eg_module *m)
 {
-    char type[160];
+    char type[200];
     for (int i = 0; i < eg_onnx_inputs(m); i++) {
         const eg_onnx_value v = eg_onnx_input_at(m, i);
         printf("input   %s: %s%s\n", v.name, onnx_type(&v, type), v.optional ? ", has a value" : "");
@@ -47,8 +47,9 @@ static eg_status print_operators(eg_module *m)
     return EG_OK;
 }
 
-eg_status onnx_check(char *const *paths, const onnx_options *o)
+eg_status onnx_check(char *const *paths, const void *options)
 {
+    const onnx_options *o = options;
     eg_module *m = onnx_open(paths[0], o);
     if (!m) {
         return eg_last_error()->code;
@@ -79,10 +80,10 @@ typedef struct table {
 static void print_node(int i, const eg_tensor *first, void *user)
 {
     table *t = user;
-    char shape[160] = "";
+    char shape[200] = "";
     const eg_onnx_node node = eg_onnx_node_at(t->m, i);
     if (first) {
-        onnx_shape(eg_shape_of(first), shape);
+        tool_shape(eg_shape_of(first), shape);
     }
     printf("%-*s  %-*s  %-20s  %10" PRId64 "\n", t->width, node.op, t->most, node.name, shape, node.parameters);
     t->parameters += node.parameters;
@@ -94,8 +95,9 @@ static int wider(const char *name, int than)
     return n > than && n < 60 ? n : than;
 }
 
-eg_status onnx_summary(char *const *paths, const onnx_options *o)
+eg_status onnx_summary(char *const *paths, const void *options)
 {
+    const onnx_options *o = options;
     table t = {.m = onnx_open(paths[0], o), .width = 8, .most = 4};
     if (!t.m) {
         return eg_last_error()->code;

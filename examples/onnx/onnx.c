@@ -6,40 +6,19 @@
 
 #include "onnx.h"
 
-static const struct command {
-    const char *name;
-    eg_status (*run)(char *const *paths, const onnx_options *o);
-    int operands;
-} commands[] = {
-    {"check", onnx_check, 1},         {"summary", onnx_summary, 1}, {"run", onnx_run, 1},
-    {"benchmark", onnx_benchmark, 1}, {"convert", onnx_convert, 2},
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
-static const struct command *find(const char *name)
+static int run(const eg_flags *line, const onnx_options *o)
 {
-    for (int i = 0; i < COMMANDS; i++) {
-        if (!strcmp(commands[i].name, name)) {
-            return &commands[i];
-        }
+    const tool_command commands[] = {
+        {"check", onnx_check, 1},
+        {"summary", onnx_summary, 1},
+        {"run", onnx_run, 1},
+        {"benchmark", onnx_benchmark, 1},
+        {"convert", onnx_convert, o->net ? 1 : 2},
+    };
+    if (o->threads && eg_set_threads((int)o->threads)) {
+        return eg_error_print(stderr);
     }
-    return NULL;
-}
-
-/* 0; 1 with words; 2 after a mistake. */
-static int run(eg_flags *line, const onnx_options *o)
-{
-    const struct command *c = find(line->operands[0]);
-    const int wanted = c ? c->operands - (c->run == onnx_convert && o->net) : 0;
-    if (!c || line->operand_count != wanted + 1) {
-        fprintf(stderr, c ? "egret-onnx: %s takes %d files\n" : "egret-onnx: there is no %s\n",
-                c ? c->name : line->operands[0], wanted);
-        return 2;
-    }
-    eg_clear_error();
-    eg_status st = o->threads ? eg_set_threads((int)o->threads) : EG_OK;
-    st = st ? st : c->run(line->operands + 1, o);
-    return st ? eg_error_print(stderr) : 0;
+    return tool_run(line, commands, sizeof commands / sizeof *commands, o);
 }
 
 int main(int argc, char **argv)

@@ -5,6 +5,8 @@
 #include <egret/egret.h>
 #include <egret/onnx.h>
 
+#include "../common/tools.h"
+
 typedef struct onnx_options {
     const char *input;   /* name=FILE, between commas */
     const char *out;     /* a folder for outputs; NULL: they are printed */
@@ -20,15 +22,13 @@ typedef struct onnx_options {
 eg_module *onnx_open(const char *path, const onnx_options *o);
 /* The inputs it needs, of the scope, and how many; NULL: failed. The caller frees the list. */
 eg_tensor **onnx_inputs(eg_module *m, const onnx_options *o, int *n);
-/* "f32 [?, 3, 224, 224]", with ? for sizes that are open, into 160 bytes. */
+/* "f32 [?, 3, 224, 224]", with ? for sizes that are open, into 200 bytes. */
 const char *onnx_type(const eg_onnx_value *v, char *to);
-/* "[2, 3]" likewise. */
-const char *onnx_shape(eg_shape s, char *to);
 
-eg_status onnx_check(char *const *paths, const onnx_options *o);
-eg_status onnx_summary(char *const *paths, const onnx_options *o);
-eg_status onnx_run(char *const *paths, const onnx_options *o);
-eg_status onnx_benchmark(char *const *paths, const onnx_options *o);
-eg_status onnx_convert(char *const *paths, const onnx_options *o);
+eg_status onnx_check(char *const *paths, const void *options);
+eg_status onnx_summary(char *const *paths, const void *options);
+eg_status onnx_run(char *const *paths, const void *options);
+eg_status onnx_benchmark(char *const *paths, const void *options);
+eg_status onnx_convert(char *const *paths, const void *options);
 
 #endif

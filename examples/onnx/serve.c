@@ -33,11 +33,11 @@ static eg_status save(const char *folder, const char *name, const eg_tensor *t)
 
 static eg_status tell(const char *name, eg_tensor *t, const onnx_options *o)
 {
-    char shape[160];
+    char shape[200];
     if (o->out) {
         return save(o->out, name, t);
     }
-    printf("%s: %s %s\n", name, eg_dtype_name(eg_dtype_of(t)), onnx_shape(eg_shape_of(t), shape));
+    printf("%s: %s %s\n", name, eg_dtype_name(eg_dtype_of(t)), tool_shape(eg_shape_of(t), shape));
     return eg_print(t);
 }
 
@@ -76,8 +76,9 @@ static eg_status with_inputs(const char *path, const onnx_options *o, work f)
     return st;
 }
 
-eg_status onnx_run(char *const *paths, const onnx_options *o)
+eg_status onnx_run(char *const *paths, const void *options)
 {
+    const onnx_options *o = options;
     return with_inputs(paths[0], o, run_once);
 }
 
@@ -120,7 +121,8 @@ static eg_status time_runs(eg_module *m, eg_tensor *const *in, int n, eg_tensor 
     return st;
 }
 
-eg_status onnx_benchmark(char *const *paths, const onnx_options *o)
+eg_status onnx_benchmark(char *const *paths, const void *options)
 {
+    const onnx_options *o = options;
     return with_inputs(paths[0], o, time_runs);
 }

@@ -59,8 +59,9 @@ static int64_t bytes_of(const eg_tensors *map)
     return bytes;
 }
 
-eg_status weights_convert(char *const *paths, const weights_options *o)
+eg_status weights_convert(char *const *paths, const void *options)
 {
+    const weights_options *o = options;
     eg_tensors *file = weights_open(paths[0], o);
     /* As they come, unless something is asked of them. */
     eg_tensors *own = file && (o->only || o->dtype || o->map || o->net) ? chosen(file, o) : NULL;

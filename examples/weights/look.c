@@ -6,12 +6,13 @@
 
 #include "weights.h"
 
-eg_status weights_list(char *const *paths, const weights_options *o)
+eg_status weights_list(char *const *paths, const void *options)
 {
+    const weights_options *o = options;
     eg_tensors *file = weights_open(paths[0], o);
     int64_t bytes = 0, numbers = 0, count = 0;
     int width = 4;
-    char shape[160];
+    char shape[200];
     for (int64_t i = 0; i < eg_tensors_count(file); i++) {
         const int n = (int)strlen(eg_tensors_name(file, i));
         width = n > width && n < 80 ? n : width;
@@ -26,7 +27,7 @@ eg_status weights_list(char *const *paths, const weights_options *o)
         for (int d = 0; d < t.shape.ndim; d++) {
             n *= t.shape.dim[d];
         }
-        printf("%-*s  %-8s %-22s %12" PRId64 "\n", width, name, t.stored, weights_shape(t.shape, shape), t.bytes);
+        printf("%-*s  %-8s %-22s %12" PRId64 "\n", width, name, t.stored, tool_shape(t.shape, shape), t.bytes);
         bytes += t.bytes;
         numbers += n;
         count++;
@@ -45,8 +46,9 @@ eg_status weights_list(char *const *paths, const weights_options *o)
     return file ? EG_OK : eg_last_error()->code;
 }
 
-eg_status weights_show(char *const *paths, const weights_options *o)
+eg_status weights_show(char *const *paths, const void *options)
 {
+    const weights_options *o = options;
     eg_tensors *file = weights_open(paths[0], o);
     eg_status st = file ? EG_OK : eg_last_error()->code;
     for (int64_t i = 0; i < eg_tensors_count(file) && !st; i++) {
@@ -78,8 +80,9 @@ static eg_status sum_of(const eg_tensor *t, int64_t *sum)
     return dense ? EG_OK : eg_last_error()->code;
 }
 
-eg_status weights_sum(char *const *paths, const weights_options *o)
+eg_status weights_sum(char *const *paths, const void *options)
 {
+    const weights_options *o = options;
     eg_tensors *file = weights_open(paths[0], o);
     eg_status st = file ? EG_OK : eg_last_error()->code;
     int64_t all = 0;
@@ -133,7 +136,7 @@ static eg_status compare(eg_tensor *a, eg_tensor *b, double *most, double *large
 /* What is to say of one name; true if there is something. */
 static bool differs(const char *name, const eg_tensors *a, const eg_tensors *b, const weights_options *o, eg_status *st)
 {
-    char left[160], right[160];
+    char left[200], right[160];
     double most, largest;
     if (!eg_tensors_has(b, name)) {
         printf("- %s\n", name);
@@ -145,7 +148,7 @@ static bool differs(const char *name, const eg_tensors *a, const eg_tensors *b, 
         return true;
     }
     if (!same_shape(x, y)) {
-        printf("! %s: %s, %s\n", name, weights_shape(eg_shape_of(x), left), weights_shape(eg_shape_of(y), right));
+        printf("! %s: %s, %s\n", name, tool_shape(eg_shape_of(x), left), tool_shape(eg_shape_of(y), right));
         return true;
     }
     *st = compare(x, y, &most, &largest);
@@ -156,8 +159,9 @@ static bool differs(const char *name, const eg_tensors *a, const eg_tensors *b, 
     return *st != EG_OK;
 }
 
-eg_status weights_diff(char *const *paths, const weights_options *o)
+eg_status weights_diff(char *const *paths, const void *options)
 {
+    const weights_options *o = options;
     eg_tensors *a = weights_open(paths[0], o), *b = a ? weights_open(paths[1], o) : NULL;
     eg_status st = b ? EG_OK : eg_last_error()->code;
     int64_t different = 0, same = 0;

@@ -93,55 +93,12 @@ bool weights_wanted(const char *name, const weights_options *o)
     return !o->only;
 }
 
-const char *weights_shape(eg_shape s, char *to)
-{
-    int n = sprintf(to, "[");
-    for (int i = 0; i < s.ndim; i++) {
-        n += sprintf(to + n, "%s%lld", i ? ", " : "", (long long)s.dim[i]);
-    }
-    sprintf(to + n, "]");
-    return to;
-}
-
 /* ---- the program -------------------------------------------------------------------------------------- */
 
-static const struct command {
-    const char *name;
-    eg_status (*run)(char *const *paths, const weights_options *o);
-    int operands;
-} commands[] = {
+static const tool_command commands[] = {
     {"list", weights_list, 1}, {"show", weights_show, 1},       {"sum", weights_sum, 1},
     {"diff", weights_diff, 2}, {"convert", weights_convert, 2},
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
-static const struct command *find(const char *name)
-{
-    for (int i = 0; i < COMMANDS; i++) {
-        if (!strcmp(commands[i].name, name)) {
-            return &commands[i];
-        }
-    }
-    return NULL;
-}
-
-/* 0; 1 with words, or because files differ; 2 after a mistake. */
-static int run(eg_flags *line, const weights_options *o)
-{
-    const struct command *c = find(line->operands[0]);
-    if (!c || line->operand_count != c->operands + 1) {
-        fprintf(stderr, c ? "egret-weights: %s takes %d files\n" : "egret-weights: there is no %s\n",
-                c ? c->name : line->operands[0], c ? c->operands : 0);
-        return 2;
-    }
-    if (o->map && o->net) {
-        fprintf(stderr, "egret-weights: --map and --net are two maps\n");
-        return 2;
-    }
-    eg_clear_error();
-    eg_status st = c->run(line->operands + 1, o);
-    return st && eg_last_error()->code ? eg_error_print(stderr) : st != EG_OK;
-}
 
 int main(int argc, char **argv)
 {
@@ -182,7 +139,12 @@ int main(int argc, char **argv)
     if (!eg_flags_parse(&line, argc, argv, &status)) {
         return status;
     }
-    status = run(&line, &o);
+    if (o.map && o.net) {
+        fprintf(stderr, "egret-weights: --map and --net are two maps\n");
+        status = 2;
+    } else {
+        status = tool_run(&line, commands, sizeof commands / sizeof *commands, &o);
+    }
     eg_flags_free(&line);
     return status;
 }

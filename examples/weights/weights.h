@@ -4,6 +4,8 @@
 
 #include <egret/egret.h>
 
+#include "../common/tools.h"
+
 typedef struct weights_options {
     const char *format; /* of the files read; NULL: what they show themselves to be */
     const char *to;     /* of the file written; NULL: by its ending */
@@ -20,14 +22,12 @@ typedef struct weights_options {
 eg_tensors *weights_open(const char *path, const weights_options *o);
 /* Whether a name is among those asked for. */
 bool weights_wanted(const char *name, const weights_options *o);
-/* "[64, 3, 7, 7]" into 160 bytes. */
-const char *weights_shape(eg_shape s, char *to);
 
-eg_status weights_list(char *const *paths, const weights_options *o);
-eg_status weights_show(char *const *paths, const weights_options *o);
-eg_status weights_sum(char *const *paths, const weights_options *o);
+eg_status weights_list(char *const *paths, const void *options);
+eg_status weights_show(char *const *paths, const void *options);
+eg_status weights_sum(char *const *paths, const void *options);
 /* EG_EUSER, without words, if the files differ. */
-eg_status weights_diff(char *const *paths, const weights_options *o);
-eg_status weights_convert(char *const *paths, const weights_options *o);
+eg_status weights_diff(char *const *paths, const void *options);
+eg_status weights_convert(char *const *paths, const void *options);
 
 #endif

@@ -1,0 +1,37 @@
+/* tools.c - see tools.h. */
+#include "tools.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <egret/error.h>
+
+int tool_run(const eg_flags *line, const tool_command *commands, int count, const void *options)
+{
+    const tool_command *c = NULL;
+    for (int i = 0; i < count && !c; i++) {
+        c = strcmp(commands[i].name, line->operands[0]) ? NULL : &commands[i];
+    }
+    if (!c) {
+        fprintf(stderr, "%s: there is no %s\n", line->program, line->operands[0]);
+        return 2;
+    }
+    if (line->operand_count != c->files + 1) {
+        fprintf(stderr, "%s: %s takes %d file%s\n", line->program, c->name, c->files, c->files == 1 ? "" : "s");
+        return 2;
+    }
+    eg_clear_error();
+    const eg_status st = c->run(line->operands + 1, options);
+    return st && eg_last_error()->code ? eg_error_print(stderr) : st != EG_OK;
+}
+
+const char *tool_shape(eg_shape s, char *to)
+{
+    int n = sprintf(to, "[");
+    for (int i = 0; i < s.ndim; i++) {
+        n += s.dim[i] < 0 ? sprintf(to + n, "%s?", i ? ", " : "")
+                          : sprintf(to + n, "%s%lld", i ? ", " : "", (long long)s.dim[i]);
+    }
+    sprintf(to + n, "]");
+    return to;
+}

@@ -1,0 +1,22 @@
+/* tools.h - what programs share that look into files: commands with files behind them, and shapes in words. */
+#ifndef EXAMPLES_TOOLS_H
+#define EXAMPLES_TOOLS_H
+
+#include <egret/run/flags.h>
+#include <egret/tensor.h>
+
+typedef struct tool_command {
+    const char *name;
+    /* A failure without words is an answer too: "they differ". */
+    eg_status (*run)(char *const *paths, const void *options);
+    int files; /* how many it takes */
+} tool_command;
+
+/* Runs the command that the line's first operand names: the program's exit status, 2 with words if there is none or it
+ * takes another number of files. */
+int tool_run(const eg_flags *line, const tool_command *commands, int count, const void *options);
+
+/* "[64, 3, ?, 7]", with ? for a size below 0, into 200 bytes. */
+const char *tool_shape(eg_shape s, char *to);
+
+#endif
