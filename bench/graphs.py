@@ -15,13 +15,14 @@ from child import Child, geometric_mean
 HERE = os.path.dirname(os.path.abspath(__file__))
 NETS = ["vgg_16", "resnet18", "resnet50", "inception_v3", "mobilenet_v2", "efficientnet_b0", "convnext_tiny", "vit_b_16",
         "nasnet_mobile", "unet", "lstm", "transformer", "generator"]
+OTHER = os.path.join(HERE, "ort_graph.py")
 APART = 1e-4  # of the largest number
 
 
 def measure(net, folder, options):
     egret = Child([options.egret_bench, "--threads", str(options.threads), "graph", folder, net], {})
     own = egret.ask("about")  # the file is there then
-    other = Child([options.ort_python, os.path.join(HERE, "ort_graph.py"), folder, net, str(options.threads)], {})
+    other = Child([options.ort_python, OTHER, folder, net, str(options.threads)], {})
     about, times = other.ask("about"), {egret: [], other: []}
     for number in range(options.rounds + 1):  # the first turn warms up
         for child in (egret, other) if number % 2 else (other, egret):
