@@ -10,7 +10,7 @@ import sys
 READ = re.compile(r'\b(?:getenv|eg__getenv|setting|number_of)\(\s*"([A-Z][A-Z_0-9]+)"')
 MODULE = re.compile(r'\beg__module_open\("(\w+)"')  # whose file a variable gives
 ASKED = re.compile(r'environ(?:\.get\(|\[)\s*"((?:EGRET|EGT)_[A-Z_0-9]+)"')
-FOLDERS = ("lib", "autograd", "nn", "optim", "data", "run", "draw", "lua", "examples", "tests", "tools")
+FOLDERS = ("lib", "autograd", "nn", "optim", "data", "run", "draw", "lua", "examples", "tests", "tools", "bench")
 FAKES = re.compile(r'"(EG_(?:FAKE|EMU)_[A-Z_0-9]+)"')
 
 

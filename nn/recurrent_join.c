@@ -114,7 +114,7 @@ enum { LAYERS_MOST = 64 };
 static eg_rnn stack_run(eg_module *m, eg_tensor *x, const eg_rnn_start *s)
 {
     const eg__list *q = (const eg__list *)m;
-    eg_tensor *h[LAYERS_MOST], *c[LAYERS_MOST];
+    eg_tensor *h[LAYERS_MOST] = {NULL}, *c[LAYERS_MOST] = {NULL};
     eg_rnn r = {x, NULL, NULL};
     int64_t at = 0;
     for (int i = 0; i < q->count && r.y; i++) {

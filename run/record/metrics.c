@@ -352,10 +352,13 @@ static double value_of(const metric *own, const double *s)
 static double *read_sums(const char *op, const metric *own)
 {
     double *s = eg__malloc((size_t)own->sums->n * sizeof *s);
-    if (!s || eg_to_values(own->sums, s)) {
-        eg_status st = s ? eg__why() : eg__no_memory(op, own->sums->n * (int64_t)sizeof *s);
+    if (!s) {
+        eg__no_memory(op, own->sums->n * (int64_t)sizeof *s);
+        return NULL;
+    }
+    if (eg_to_values(own->sums, s)) {
         free(s);
-        return st ? NULL : s;
+        return NULL;
     }
     return s;
 }
