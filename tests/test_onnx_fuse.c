@@ -203,7 +203,7 @@ EGT(what_stays)
 /* Nets that PyTorch exported. */
 EGT(nets)
 {
-    static const char *const names[] = {"residual", "lstm", "lstm_new", "gru", "encoder", "perceptron"};
+    static const char *const names[] = {"residual", "mobile", "lstm", "lstm_new", "gru", "encoder", "perceptron"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[128];
         snprintf(path, sizeof path, "tests/golden/onnx/%s.onnx", names[i]);

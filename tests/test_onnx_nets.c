@@ -70,6 +70,11 @@ EGT(residual_net)
     check_net("residual");
 }
 
+EGT(inverted_residuals_with_gates)
+{
+    check_net("mobile");
+}
+
 EGT(lstm)
 {
     check_net("lstm");

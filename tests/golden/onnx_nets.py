@@ -1,8 +1,8 @@
 """Nets that PyTorch exports to ONNX, and what it makes of them: outputs, and the weights after a step.
 
-    python3 onnx_nets.py [--out DIR]
+    python3 onnx_nets.py [--out DIR] [NAME ...]
 
-writes NAME.onnx and NAME.safetensors for each net into the folder onnx beside it. Needs PyTorch (CPU), onnx and
+writes NAME.onnx and NAME.safetensors for each net, or those named, into the folder onnx beside it. Needs PyTorch (CPU), onnx and
 onnxscript; nets in float32, so the numbers are right to some 1e-6. In the safetensors: x the input, target, y the output
 of the net as it trains, eval of the net in eval mode, loss the mean square of y - target, and after/NAME the tensors of
 the model after one step of SGD, metadata rate. They are what the net exports after that step, so that they have the
@@ -49,6 +49,30 @@ class Residual(nn.Module):
         return self.fc(torch.flatten(nn.functional.adaptive_avg_pool2d(y, 1), 1))
 
 
+class Inverted(nn.Module):
+    """The block of MobileNets 2 and 3: wider, by channel, gated, narrower."""
+
+    def __init__(self, ins, wide, stride, act):
+        super().__init__()
+        self.wide = nn.Sequential(nn.Conv2d(ins, wide, 1, bias=False), nn.BatchNorm2d(wide), act())
+        self.each = nn.Sequential(nn.Conv2d(wide, wide, 3, stride, 1, groups=wide, bias=False), nn.BatchNorm2d(wide), act())
+        self.gate = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(wide, 4, 1), nn.ReLU(), nn.Conv2d(4, wide, 1),
+                                  nn.Hardsigmoid())
+        self.narrow = nn.Sequential(nn.Conv2d(wide, ins, 1, bias=False), nn.BatchNorm2d(ins))
+        self.whole = stride == 1
+
+    def forward(self, x):
+        y = self.each(self.wide(x))
+        y = self.narrow(y * self.gate(y))
+        return x + y if self.whole else y
+
+
+def mobile():
+    return nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1, bias=False), nn.BatchNorm2d(8), nn.Hardswish(),
+                         Inverted(8, 16, 1, nn.ReLU6), Inverted(8, 24, 2, nn.Hardswish), nn.AdaptiveAvgPool2d(1),
+                         nn.Flatten(), nn.Linear(8, 12), nn.Hardswish(), nn.Dropout(0.0), nn.Linear(12, 5))
+
+
 class Recurrent(nn.Module):
     def __init__(self, kind):
         super().__init__()
@@ -71,6 +95,7 @@ def perceptron():
 # Name: the net, its input's shape, the opset, whether by the newer exporter.
 NETS = {
     "residual": (Residual, (4, 3, 12, 12), 17, False),
+    "mobile": (mobile, (4, 3, 16, 16), 14, False),
     "lstm": (lambda: Recurrent(nn.LSTM), (5, 3, 6), 14, False),
     "gru": (lambda: Recurrent(nn.GRU), (5, 3, 6), 11, False),
     "encoder": (encoder, (2, 5, 16), 18, True),
@@ -125,10 +150,12 @@ def main():
     here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "onnx")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", default=here, help="folder to write to (default: onnx, beside this file)")
-    folder = parser.parse_args().out
+    parser.add_argument("names", nargs="*", default=[], help="nets to write (default: all)")
+    options = parser.parse_args()
+    folder = options.out
     os.makedirs(folder, exist_ok=True)
     torch.set_num_threads(1)
-    for name in NETS:
+    for name in options.names or NETS:
         make(name, folder)
 
 
