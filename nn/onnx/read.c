@@ -284,6 +284,11 @@ static eg_status read_ends(eg__onnx_reader *r, eg__wire graph, uint32_t field, i
     return st;
 }
 
+static eg_status read_outputs(eg__onnx_reader *r, eg__wire graph, eg__onnx_graph *g)
+{
+    return read_ends(r, graph, EG__ONNX_GRAPH_OUTPUT, g->out, false);
+}
+
 eg_status eg__onnx_capture(eg__onnx_reader *r, int place)
 {
     if (!eg__onnx_grow(&r->captured, r->ncaptured, &r->ccaptured, sizeof *r->captured)) {
@@ -309,8 +314,7 @@ eg_status eg__onnx_read_graph(eg__onnx_reader *r, eg__wire graph, const char *pa
     eg_status st = g->in && g->out ? EG_OK : EG_ENOMEM;
     st = st ? st : read_ends(r, graph, EG__ONNX_GRAPH_INPUT, g->in, true);
     st = st ? st : read_initializers(r, graph, path);
-    st = st ? st : eg__onnx_read_nodes(r, graph, EG__ONNX_GRAPH_NODE, path, g);
-    st = st ? st : read_ends(r, graph, EG__ONNX_GRAPH_OUTPUT, g->out, false);
+    st = st ? st : eg__onnx_read_nodes(r, graph, EG__ONNX_GRAPH_NODE, path, g, read_outputs);
     for (int i = 0; i < g->nout && !st; i++) {
         r->uses[g->out[i]] |= EG__ONNX_AS_WEIGHT;
         if (g->out[i] < g->first) {

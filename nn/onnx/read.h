@@ -83,9 +83,11 @@ eg_status eg__onnx_read_function(eg__onnx_reader *r, eg__wire function, const eg
 /* The model's function of that name; false: there is none. */
 bool eg__onnx_find_function(const eg__onnx_reader *r, const char *domain, const char *name, eg__wire *function);
 eg_status eg__onnx_read_imports(eg__onnx_reader *r, eg__wire message, uint32_t field);
-/* The nodes of a graph or function, which lie in fields of that number. */
-eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t field, const char *path,
-                              eg__onnx_graph *g);
+/* Finds the places of the outputs, once the nodes are there. */
+typedef eg_status eg__onnx_read_outputs(eg__onnx_reader *r, eg__wire message, eg__onnx_graph *g);
+/* The nodes of a graph or function, which lie in fields of that number, and its outputs. */
+eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t field, const char *path, eg__onnx_graph *g,
+                              eg__onnx_read_outputs *outputs);
 /* `type`: ONNX's, 0 for none that is known. */
 eg_status eg__onnx_read_value(eg__onnx_reader *r, eg__wire value, eg_onnx_value *out, uint8_t *type);
 

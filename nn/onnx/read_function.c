@@ -64,6 +64,11 @@ static eg_status read_names(eg__onnx_reader *r, eg__wire function, uint32_t fiel
     return st;
 }
 
+static eg_status read_outputs(eg__onnx_reader *r, eg__wire function, eg__onnx_graph *g)
+{
+    return read_names(r, function, EG__ONNX_FUNCTION_OUTPUT, g->out, false);
+}
+
 /* What calls may make of a file: so many times its bytes, of small files as if they had so many more. */
 enum { CALLED_TIMES = 64, CALLED_LEAST = 1 << 16 };
 
@@ -93,8 +98,7 @@ eg_status eg__onnx_read_function(eg__onnx_reader *r, eg__wire function, const eg
     g->out = eg__onnx_memory(net, (size_t)g->nout * sizeof *g->out);
     eg_status st = g->in && g->out ? eg__onnx_read_imports(r, function, EG__ONNX_FUNCTION_OPSET) : EG_ENOMEM;
     st = st ? st : read_names(r, function, EG__ONNX_FUNCTION_INPUT, g->in, true);
-    st = st ? st : eg__onnx_read_nodes(r, function, EG__ONNX_FUNCTION_NODE, path, g);
-    st = st ? st : read_names(r, function, EG__ONNX_FUNCTION_OUTPUT, g->out, false);
+    st = st ? st : eg__onnx_read_nodes(r, function, EG__ONNX_FUNCTION_NODE, path, g, read_outputs);
     for (int i = 0; i < g->nout && !st; i++) {
         r->uses[g->out[i]] |= EG__ONNX_AS_WEIGHT;
     }

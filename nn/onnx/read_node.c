@@ -375,15 +375,15 @@ static void need(const eg__onnx_graph *g, uint8_t *needed, int place, int end, e
     }
 }
 
-static eg_status find_dead(eg__onnx_reader *r, eg__onnx_graph *g, const captures *outside, const int *ends, int nends)
+static eg_status find_dead(eg__onnx_reader *r, eg__onnx_graph *g, const captures *outside)
 {
     const int end = (int)r->net->nplaces;
     uint8_t *needed = calloc((size_t)(end - g->first) + 1, 1);
     if (!needed) {
         return eg_fail(EG_ENOMEM, "eg_onnx_load", "no memory");
     }
-    for (int i = 0; i < nends; i++) {
-        need(g, needed, ends[i], end, NULL);
+    for (int i = 0; i < g->nout; i++) {
+        need(g, needed, g->out[i], end, NULL);
     }
     for (int place = g->first; place < end; place++) { /* what has a value before anything runs keeps it */
         needed[place - g->first] |= r->net->places[place].t != NULL;
@@ -408,34 +408,14 @@ static eg_status find_dead(eg__onnx_reader *r, eg__onnx_graph *g, const captures
     return st;
 }
 
-/* The places of names in fields of a graph's outputs or a function's, which are needed at the end. */
-static int read_end_names(eg__onnx_reader *r, eg__wire message, uint32_t field, int *to, int most)
-{
-    const uint32_t wanted = field == EG__ONNX_GRAPH_NODE ? EG__ONNX_GRAPH_OUTPUT : EG__ONNX_FUNCTION_OUTPUT;
-    eg__wire_field f, g;
-    int n = 0;
-    while (n < most && eg__wire_next(&message, &f)) {
-        eg__wire name = f.bytes;
-        if (f.number != wanted || f.kind != EG__WIRE_BYTES) {
-            continue;
-        }
-        while (field == EG__ONNX_GRAPH_NODE && eg__wire_next(&f.bytes, &g)) {
-            name = g.number == EG__ONNX_VALUE_NAME ? g.bytes : name;
-        }
-        const char *text = eg__onnx_copy_text(r, &name);
-        to[n++] = text ? eg__onnx_look_up(r, text) : -1;
-    }
-    return n;
-}
-
-eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t field, const char *path, eg__onnx_graph *g)
+eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t field, const char *path, eg__onnx_graph *g,
+                              eg__onnx_read_outputs *outputs)
 {
     const int count = eg__onnx_count_fields(message, field);
     const uint32_t mark = r->ncaptured;
     captures *outside = calloc((size_t)count + 1, sizeof *outside);
-    int *ends = calloc((size_t)g->nout + 1, sizeof *ends);
     g->nodes = eg__onnx_memory(r->net, (size_t)count * sizeof *g->nodes + 8);
-    eg_status st = outside && ends && g->nodes ? EG_OK : eg_fail(EG_ENOMEM, "eg_onnx_load", "no memory");
+    eg_status st = outside && g->nodes ? EG_OK : eg_fail(EG_ENOMEM, "eg_onnx_load", "no memory");
     eg__wire_field f;
     eg__wire w = message;
     while (!st && eg__wire_next(&w, &f)) {
@@ -447,10 +427,8 @@ eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t fie
         }
     }
     st = st ? st : w.bad ? eg__onnx_damaged(r, "a graph is damaged") : EG_OK;
-    if (!st) {
-        const int nends = read_end_names(r, message, field, ends, g->nout);
-        st = find_dead(r, g, outside, ends, nends);
-    }
+    st = st ? st : outputs(r, message, g);
+    st = st ? st : find_dead(r, g, outside);
     /* What is not this graph's is taken from outside of it, and so is what its nodes take from there. */
     uint32_t left = mark;
     for (uint32_t k = mark; k < r->ncaptured && !st; k++) {
@@ -467,6 +445,5 @@ eg_status eg__onnx_read_nodes(eg__onnx_reader *r, eg__wire message, uint32_t fie
         }
     }
     free(outside);
-    free(ends);
     return st;
 }
