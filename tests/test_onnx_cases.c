@@ -40,6 +40,9 @@ static const char *const left_out[][2] = {
     {"training_dropout", "numbers of another generator"},
     {"qlinearmatmul_2D_int8", "numbers that went round, which are to be held"},
     {"qlinearmatmul_3D_int8", "numbers that went round, which are to be held"},
+    {"decode_jpeg2k", "JPEG 2000"},
+    {"decode_tiff", "TIFF"},
+    {"decode_webp", "WebP"},
 };
 
 static const char *why_left_out(const char *name)

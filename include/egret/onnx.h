@@ -25,7 +25,7 @@
 EG_BEGIN_DECLS
 
 /* The newest version of the operators that is known. */
-#define EG_ONNX_OPSET 23
+#define EG_ONNX_OPSET 28
 
 /* ---- operators of your own ---------------------------------------------------------------- */
 

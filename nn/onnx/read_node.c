@@ -234,7 +234,11 @@ static eg_status find_operator(eg__onnx_reader *r, eg__onnx_node *n)
     if (eg__onnx_find_function(r, n->domain, n->op, &function)) {
         return eg__onnx_read_function(r, function, n, &n->function);
     }
-    n->row = *n->domain ? NULL : eg__onnx_find(n->op);
+    const bool preview = !strcmp(n->domain, "ai.onnx.preview");
+    n->row = *n->domain && !preview ? NULL : eg__onnx_find(n->op);
+    if (n->row && !(n->row->flags & EG__ONNX_PREVIEW) == preview) {
+        n->row = NULL;
+    }
     if (n->row && (n->nin < n->row->least || (n->row->most >= 0 && n->nin > n->row->most))) {
         return eg_failf(EG_EFORMAT, "eg_onnx_load", "%.60s \"%.80s\" has %d inputs", n->op, n->name, n->nin);
     }
