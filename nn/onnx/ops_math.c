@@ -123,7 +123,7 @@ static eg_status cast_to(eg_onnx_call *c, int64_t type)
     if (dtype == EG_DTYPE_COUNT) {
         return eg_failf(EG_EDTYPE, eg__onnx_op_name, "type %lld is none that is known", (long long)type);
     }
-    x = eg__onnx_wrapped(eg__onnx_held(c, x, type), (int)type);
+    x = eg__onnx_held(c, x, type);
     c->out_type[0] = (uint8_t)type;
     return eg__onnx_give(c, x && eg_dtype_of(x) != dtype ? eg_cast(x, dtype) : x);
 }
