@@ -190,6 +190,80 @@ EGT(numbers_are_quantized_to_few_bits)
     EGT_CHECK(VALUES(y, 1, -4, -2) && eg_dtype_of(y) == EG_F32);
 }
 
+/* "z = Constant" of one number of a type. */
+static void put_constant(bytes *graph, const char *op, int type, uint8_t number)
+{
+    bytes made = {.n = 0}, a = {.n = 0}, tensor = {.n = 0};
+    put_int(&tensor, 1, 1);
+    put_int(&tensor, 2, type);
+    put_bytes(&tensor, 9, &number, 1);
+    put_text(&a, 1, "value");
+    put_part(&a, 5, &tensor);
+    put_int(&a, 20, 4);
+    if (strcmp(op, "Constant") != 0) {
+        put_text(&made, 1, "shape");
+    }
+    put_text(&made, 2, "z");
+    put_text(&made, 4, op);
+    put_part(&made, 5, &a);
+    put_part(graph, 1, &made);
+}
+
+/* The type of a constant's tensor says to what is quantized, though Egret has no such dtype. */
+EGT(constants_are_of_their_types)
+{
+    static const char *const ops[] = {"Constant", "ConstantOfShape"};
+    for (int i = 0; i < 2; i++) {
+        bytes graph = {.n = 0};
+        const spec quantize = {"QuantizeLinear", 0, "x s z", "y", {NULL}, {0}};
+        put_tensor(&graph, "shape", I64(EG_SHAPE(1), 1));
+        put_tensor(&graph, "s", F32(EG_SCALAR, 1));
+        put_constant(&graph, ops[i], INT8, 3);
+        put_spec(&graph, &quantize);
+        put_text(&graph, 2, "g");
+        put_value_of(&graph, 11, "x", FLOAT);
+        put_value_of(&graph, 12, "y", INT8);
+        eg_module *m = eg_onnx_load(write_graph(&graph, 25));
+        eg_tensor *x = F32(EG_SHAPE(3), -200, 0, 200), *y = NULL;
+        EGT_CHECK(m && !eg_onnx_forward(m, &x, 1, &y));
+        EGT_CHECK(VALUES(y, -128, 3, 127));
+        EGT_OK(eg_module_free(m));
+    }
+}
+
+/* The result's type is that of the product. */
+EGT(products_are_as_exact_as_what_is_asked_for)
+{
+    bytes a = {0};
+    with_int(&a, "output_dtype", FLOAT);
+    eg_tensor *scale = eg_scalar(0.1, EG_F16);
+    eg_tensor *y = RUN("DequantizeLinear", 23, &a, eg_full_int(EG_SHAPE(1), 251, EG_U8), scale);
+    EGT_CHECK(y && eg_dtype_of(y) == EG_F32 && fabs(eg_get(y, 0) - 251 * eg_get(scale, 0)) < 1e-5);
+}
+
+/* Operators that have taken bf16 since version 24 or 28. */
+EGT(bf16_goes_everywhere)
+{
+    eg_tensor *x = eg_cast(F32(EG_SHAPE(2, 3), 3, 1, 2, 3, 5, 4), EG_BF16);
+    eg_tensor *lengths = I64(EG_SHAPE(2), 3, 2);
+    bytes batch = {0}, join = {0};
+    with_int(&batch, "batch_axis", 0);
+    with_int(&batch, "time_axis", 1);
+    with_text(&join, "equation", "ij->i");
+    eg_tensor *ys[] = {RUN("Celu", 28, &none, x),
+                       RUN("Compress", 28, &none, x, eg_from(EG_SHAPE(3), EG_BOOL, (bool[]){1, 0, 1})),
+                       RUN("Einsum", 28, &join, x),
+                       RUN("OneHot", 28, &none, lengths, I64(EG_SCALAR, 4), eg_cast(F32(EG_SHAPE(2), 0, 1), EG_BF16)),
+                       RUN("ReverseSequence", 28, &batch, x, lengths),
+                       RUN("TopK", 24, &none, x, I64(EG_SHAPE(1), 1)),
+                       RUN("Unique", 28, &none, x)};
+    for (int i = 0; i < 7; i++) {
+        EGT_CHECK(ys[i] && eg_dtype_of(ys[i]) == EG_BF16);
+    }
+    EGT_CHECK(VALUES(ys[1], 3, 2) && VALUES(ys[4], 2, 1, 3, 5, 3, 4) && VALUES(ys[5], 3, 5));
+    EGT_CHECK(VALUES(ys[6], 1, 2, 3, 4, 5));
+}
+
 /* ---- BitCast ------------------------------------------------------------------------------------------- */
 
 static eg_tensor *bit_cast(int type, eg_tensor *x, int to, int back)

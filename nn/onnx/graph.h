@@ -25,7 +25,8 @@ typedef enum eg__onnx_kind {
 typedef struct eg__onnx_attribute {
     const char *name;
     eg__onnx_kind kind;
-    int count; /* of a list */
+    int count;    /* of a list */
+    uint8_t type; /* of a tensor: ONNX's, for types that Egret has not; else 0 */
     union {
         double f;
         int64_t i;

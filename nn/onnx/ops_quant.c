@@ -214,7 +214,10 @@ eg_status eg__onnx_run_dequantize(eg_onnx_call *c)
     if (own > EG_BF16 || dtype > EG_BF16) {
         return eg__onnx_bad(c, "the scale or output_dtype is none of floats");
     }
-    eg_tensor *y = eg_mul(eg_cast(centred(x, spread(c, zero_of(c, 2), x)), own), spread(c, scale, x));
+    /* No factor loses digits that the result has. */
+    const eg_dtype wide = own == dtype ? own : own == EG_F64 || dtype == EG_F64 ? EG_F64 : EG_F32;
+    eg_tensor *y = eg_cast(centred(x, spread(c, zero_of(c, 2), x)), wide);
+    y = eg_mul(y, eg_cast(spread(c, scale, x), wide));
     c->out_type[0] = (uint8_t)type;
     return eg__onnx_give(c, eg_cast(y, dtype));
 }
