@@ -1,5 +1,5 @@
 /* test_onnx_ops.c - operators of ONNX that are made of several ops: their gradients, and what they are equal to. */
-#include "tests/onnx_gradients.h"
+#include "tests/onnx_models.h"
 
 /* ---- Resize -------------------------------------------------------------------------------------------- */
 

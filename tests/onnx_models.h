@@ -1,6 +1,6 @@
-/* onnx_gradients.h - models of one node, run on numbers, and their gradients against differences. */
-#ifndef EGRET_TESTS_ONNX_GRADIENTS_H
-#define EGRET_TESTS_ONNX_GRADIENTS_H
+/* onnx_models.h - models made in the test, run on numbers, and their gradients against differences. */
+#ifndef EGRET_TESTS_ONNX_MODELS_H
+#define EGRET_TESTS_ONNX_MODELS_H
 
 #include "tests/onnx_bytes.h"
 
@@ -18,6 +18,72 @@ static const bytes none __attribute__((unused));
 static inline eg_tensor *noise(eg_shape shape)
 {
     return egt_random(shape, EG_F64, -1, 1);
+}
+
+/* ONNX's numbers of types. */
+enum {
+    FLOAT = 1,
+    UINT8,
+    INT8,
+    UINT16,
+    INT16,
+    INT32,
+    INT64,
+    BOOL = 9,
+    DOUBLE = 11,
+    UINT32,
+    UINT64,
+    E4M3 = 17,
+    E5M2 = 19
+};
+enum { UINT4 = 21, INT4, F4, E8M0, UINT2, INT2, F6_E2M3, F6_E3M2 };
+
+#define VALUES(t, ...) \
+    same_values(t, (const double[]){__VA_ARGS__}, (int)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)))
+static inline bool same_values(const eg_tensor *t, const double *wanted, int n)
+{
+    bool same = t && eg_numel(t) == n;
+    for (int i = 0; same && i < n; i++) {
+        const double x = eg_get(t, i);
+        same = isnan(wanted[i]) ? isnan(x) : x == wanted[i] && !signbit(x) == !signbit(wanted[i]);
+    }
+    return same;
+}
+
+/* Nodes one after the other, from "x", of an ONNX type, to "y"; NULL as refused. */
+static inline eg_tensor *chain(int version, int type, eg_tensor *x, const spec *nodes, int count)
+{
+    bytes graph = {.n = 0};
+    eg_tensor *y = NULL;
+    for (int i = 0; i < count; i++) {
+        put_spec(&graph, &nodes[i]);
+    }
+    put_text(&graph, 2, "g");
+    put_value_of(&graph, 11, "x", type);
+    put_value_of(&graph, 12, "y", FLOAT);
+    eg_module *m = eg_onnx_load(write_graph(&graph, version));
+    if (m) {
+        eg_onnx_forward(m, &x, 1, &y);
+    }
+    eg_module_free(m);
+    return y;
+}
+
+/* The first outputs of a node. */
+static inline eg_status run_some(const char *op, int version, const bytes *attributes, eg_tensor *const *in, int nin,
+                                 eg_tensor **out, int nout)
+{
+    eg_tensor *given[8];
+    int n = 0;
+    for (int i = 0; i < nin; i++) {
+        if (in[i]) {
+            given[n++] = in[i];
+        }
+    }
+    eg_module *m = one_node(op, version, attributes, in, nin, nout);
+    eg_status st = m ? eg_onnx_forward(m, given, n, out) : eg_last_error()->code;
+    eg_module_free(m);
+    return st;
 }
 
 /* ---- gradients --------------------------------------------------------------------------------------- */
