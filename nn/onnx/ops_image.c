@@ -155,7 +155,7 @@ eg_status eg__onnx_run_image_decoder(eg_onnx_call *c)
     static const char *const formats[] = {"RGB", "BGR", "Grayscale"};
     const int format = eg__onnx_choice(c, "pixel_format", formats, EG__COUNT(formats), 0),
               channels = format == 2 ? 1 : 3;
-    eg_tensor *x = eg_contiguous(eg__onnx_in(c, 0));
+    eg_tensor *x = eg_contiguous(eg_to(eg__onnx_in(c, 0), eg_cpu()));
     if (format < 0 || !x) {
         return eg__onnx_why();
     }
@@ -171,7 +171,7 @@ eg_status eg__onnx_run_image_decoder(eg_onnx_call *c)
                                    .ignore_orientation = true, .other_formats = true);
     if (!y && eg__onnx_why() == EG_EFORMAT) {
         eg_clear_error();
-        y = eg_zeros(EG_SHAPE(channels, 0, 0), EG_U8);
+        y = eg_to(eg_zeros(EG_SHAPE(channels, 0, 0), EG_U8), eg_cpu());
     }
     y = eg_permute(y, EG_AXES(1, 2, 0));
     return eg__onnx_give(c, format == 1 ? eg_flip(y, EG_AXES(2)) : y);
