@@ -3,8 +3,8 @@
     python3 -m pip install onnx ml_dtypes pillow
     python3 tests/golden/onnx_cases.py FOLDER && build/tests/test_onnx_cases FOLDER
 
-Newer than those of Debian's libonnx-testdata. Cases with inputs or outputs that are no tensors are left out. A case with
-tolerances of its own has them in a file of two numbers, "tolerance"."""
+Newer than those of Debian's libonnx-testdata. Cases with inputs or outputs that are no tensors are left out. A case
+with tolerances of its own has them in a file of two numbers, "tolerance"."""
 import os
 import sys
 
