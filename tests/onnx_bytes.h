@@ -164,9 +164,10 @@ static inline void put_value(bytes *graph, int field, const char *name, const eg
 }
 
 /* An initializer. */
-static inline void put_tensor(bytes *graph, const char *name, const eg_tensor *t)
+static inline void put_tensor(bytes *graph, const char *name, eg_tensor *t)
 {
     bytes tensor = {0};
+    t = eg_to(t, eg_cpu());
     for (int d = 0; d < eg_ndim(t); d++) {
         put_int(&tensor, 1, eg_size(t, d));
     }

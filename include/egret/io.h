@@ -91,8 +91,8 @@ typedef struct eg_open_options {
  * nothing.
  *
  * Elements that Egret has no dtype for become the next one that has all their values: 8 and 16 bits i32, u32 and u64
- * i64 (EG_EFORMAT beyond it), floats of 8 bits and less f16 (powers of two, F8_E8M0, f32), complex numbers an axis of 2
- * more. */
+ * i64 (EG_EFORMAT beyond it), ONNX's integers of 2 and 4 bits i32 and u8, floats of 8 bits and less f16 (powers of two,
+ * F8_E8M0, f32), complex numbers an axis of 2 more. */
 EG_API eg_tensors *eg_tensors_open_with(const char *path, const eg_open_options *options);
 #define eg_tensors_open(...)        EG_TENSORS_OPEN_(__VA_ARGS__, )
 #define EG_TENSORS_OPEN_(path, ...) eg_tensors_open_with(path, EG_OPTIONS_(eg_open_options, __VA_ARGS__))

@@ -6,12 +6,12 @@
  *     eg_onnx_forward(net, in, 2, out);                       // any
  *
  * A model is read from its file (onnx.proto of github.com/onnx/onnx, IR version 3 on, operators of the default domain
- * in all their versions up to EG_ONNX_OPSET) and checked as a whole before anything runs: EG_ENOKERNEL names the
- * operators that are not known. Initializers of a float dtype with at least one axis that an operator takes as weights
- * are the module's parameters under their names, so a tape follows them and optimizers change them; single numbers of
- * formulas (all without an axis; factors, exponents and limits of one element), the statistics of batch norm, initial
- * states of recurrent layers, scales of quantization and integers are buffers. What depends on no input and no
- * parameter is computed once, when the model is read.
+ * in all their versions up to EG_ONNX_OPSET, and FlexAttention of ai.onnx.preview) and checked as a whole before
+ * anything runs: EG_ENOKERNEL names the operators that are not known. Initializers of a float dtype with at least one
+ * axis that an operator takes as weights are the module's parameters under their names, so a tape follows them and
+ * optimizers change them; single numbers of formulas (all without an axis; factors, exponents and limits of one
+ * element), the statistics of batch norm, initial states of recurrent layers, scales of quantization and integers are
+ * buffers. What depends on no input and no parameter is computed once, when the model is read.
  *
  * Operators run one after the other, as if written by hand: shapes are what they are, If, Loop and Scan look at the
  * values there are. A dtype that Egret has not is the next one with all its values (io.h): its results are brought back
@@ -25,7 +25,7 @@
 EG_BEGIN_DECLS
 
 /* The newest version of the operators that is known. */
-#define EG_ONNX_OPSET 23
+#define EG_ONNX_OPSET 28
 
 /* ---- operators of your own ---------------------------------------------------------------- */
 

@@ -7,8 +7,9 @@
 #include "lib/core/layout.h"
 #include "lib/math/half.h"
 
-/* NATIVE: as in memory. SIGNED, UNSIGNED: integers that become wider. SMALL: floats of 8 bits, or of 4, two to a byte,
- * the first in its lower half. COMPLEX: real and imaginary part. */
+/* NATIVE: as in memory. SIGNED, UNSIGNED: integers that become wider. SMALL: floats of 8 bits or less. Numbers of less
+ * than 8 bits lie one behind the other, each from the low end of what is left of a byte up. COMPLEX: real and imaginary
+ * part. */
 typedef enum kind { NATIVE, SIGNED, UNSIGNED, SMALL, COMPLEX } kind;
 
 static const struct element {
@@ -79,7 +80,8 @@ static double small_value(eg__element e, unsigned bits)
         int exponent, mantissa, bias;
     } forms[EG__ELEMENTS] = {
         [EG__F8_E4M3] = {4, 3, 7},      [EG__F8_E5M2] = {5, 2, 15}, [EG__F8_E4M3FNUZ] = {4, 3, 8},
-        [EG__F8_E5M2FNUZ] = {5, 2, 16}, [EG__F4] = {2, 1, 1},
+        [EG__F8_E5M2FNUZ] = {5, 2, 16}, [EG__F4] = {2, 1, 1},       [EG__F6_E2M3] = {2, 3, 1},
+        [EG__F6_E3M2] = {3, 2, 3},
     };
     if (e == EG__F8_E8M0) {
         return bits == 255 ? (double)NAN : ldexp(1, (int)bits - 127);
@@ -100,10 +102,13 @@ static double small_value(eg__element e, unsigned bits)
     return negative ? -v : v;
 }
 
-/* Number i of 4 bits, two to a byte from its low end up, or of 8. */
+/* Number i of 2, 4, 6 or 8 bits; one of 6 may lie in two bytes. */
 static unsigned few_bits(const uint8_t *from, int64_t i, int bits)
 {
-    return (unsigned)from[i * bits / 8] >> i * bits % 8 & ((1u << bits) - 1);
+    const uint8_t *at = from + i * bits / 8;
+    const int low = (int)(i * bits % 8);
+    const unsigned v = low + bits > 8 ? *at | (unsigned)at[1] << 8 : *at;
+    return v >> low & ((1u << bits) - 1);
 }
 
 static void small_floats(eg__element e, const uint8_t *from, void *to, int64_t n)

@@ -74,6 +74,10 @@ static eg__element element_of(uint64_t type)
         [EG__ONNX_I4] = EG__I4 + 1,
         [EG__ONNX_F4] = EG__F4 + 1,
         [EG__ONNX_F8_E8M0] = EG__F8_E8M0 + 1,
+        [EG__ONNX_U2] = EG__U2 + 1,
+        [EG__ONNX_I2] = EG__I2 + 1,
+        [EG__ONNX_F6_E2M3] = EG__F6_E2M3 + 1,
+        [EG__ONNX_F6_E3M2] = EG__F6_E3M2 + 1,
     };
     const int e = type < EG__COUNT(of) ? of[type] : 0;
     return e ? (eg__element)(e - 1) : EG__ELEMENTS;
@@ -252,12 +256,26 @@ static eg_status walk_model(reader *r)
 
 /* ---- reading one -------------------------------------------------------------------------------- */
 
-/* Numbers that lie in fields of their kinds, as the bytes that raw data would be. */
+/* A number of 6 bits as the next of those in raw data, which are 0 where none was put. */
+static void put_six(uint8_t *to, int64_t i, unsigned v)
+{
+    const int low = (int)(i * 6 % 8);
+    v = (v & 63) << low;
+    to[i * 6 / 8] |= (uint8_t)v;
+    if (low > 2) {
+        to[i * 6 / 8 + 1] |= (uint8_t)(v >> 8);
+    }
+}
+
+/* Numbers that lie in fields of their kinds, as the bytes that raw data would be. Those of 2 and 4 bits lie in bytes
+ * there too; those of 6 each by itself. */
 static eg_status gather_numbers(const reader *r, const entry *e, uint8_t *to, int64_t bytes)
 {
     eg__wire w = e->message;
     eg__wire_field f;
     int64_t at = 0;
+    const bool six = eg__element_bits(e->element) == 6;
+    const int64_t all = six ? eg__about_bytes(&e->about) / (int64_t)eg_dtype_size(e->about.dtype) : bytes;
     const int element = (int)eg__max(eg__element_bits(e->element) / 8, 1);
     const int part = e->element == EG__C64 ? 4 : e->element == EG__C128 ? 8 : element;
     while (eg__wire_next(&w, &f)) {
@@ -270,15 +288,18 @@ static eg_status gather_numbers(const reader *r, const entry *e, uint8_t *to, in
         while (single || numbers.at < numbers.end) {
             const uint64_t v = single ? f.value : fixed ? eg__wire_fixed(&numbers, fixed) : eg__wire_varint(&numbers);
             single = false;
-            if (numbers.bad || at + part > bytes) {
+            if (numbers.bad || at + part > all) {
                 return bad(r, &e->message, "a tensor has more numbers than its shape");
             }
-            for (int b = 0; b < part; b++) {
+            if (six) {
+                put_six(to, at++, (unsigned)v);
+            }
+            for (int b = 0; b < part && !six; b++) {
                 to[at++] = (uint8_t)(v >> 8 * b);
             }
         }
     }
-    return at == bytes ? EG_OK : bad(r, &e->message, "a tensor has fewer numbers than its shape");
+    return at == all ? EG_OK : bad(r, &e->message, "a tensor has fewer numbers than its shape");
 }
 
 static eg_tensor *read_numbers(const reader *r, const entry *e)
@@ -293,6 +314,7 @@ static eg_tensor *read_numbers(const reader *r, const entry *e)
     if (!raw) {
         return eg__no_memory(r->backing->source.op, bytes), NULL;
     }
+    memset(raw, 0, (size_t)bytes);
     eg_status st = gather_numbers(r, e, raw, bytes);
     st = st ? st : eg__source_memory(&s, r->backing->source.op, raw, (size_t)bytes);
     eg_tensor *t = st ? NULL : eg__element_read(&s, 0, e->element, &e->shape);

@@ -40,6 +40,10 @@ enum {
     EG__ONNX_I4,
     EG__ONNX_F4,
     EG__ONNX_F8_E8M0,
+    EG__ONNX_U2,
+    EG__ONNX_I2,
+    EG__ONNX_F6_E2M3,
+    EG__ONNX_F6_E3M2,
     EG__ONNX_TYPES,
 };
 

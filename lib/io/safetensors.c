@@ -74,11 +74,17 @@ static eg_status read_sizes(reader *r, int64_t *size, int most, int *count, cons
     return st;
 }
 
+/* Types that only ONNX has, or of which only it says how they lie in bytes. */
+static bool of_onnx_alone(eg__element e)
+{
+    return e == EG__I4 || e == EG__U4 || e == EG__I2 || e == EG__U2 || e == EG__F6_E2M3 || e == EG__F6_E3M2;
+}
+
 static eg_status read_dtype(reader *r, eg__element *e)
 {
     eg_status st = expect(r, EG__JSON_STRING, "a dtype's name");
     *e = st ? EG__ELEMENTS : eg__element_named(plain(r) ? r->json.text : "");
-    *e = *e == EG__I4 || *e == EG__U4 ? EG__ELEMENTS : *e; /* ONNX's alone */
+    *e = of_onnx_alone(*e) ? EG__ELEMENTS : *e;
     return !st && *e == EG__ELEMENTS ? BAD(r, "dtype \"%.20s\" is none known", r->json.text) : st;
 }
 

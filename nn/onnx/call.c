@@ -174,7 +174,9 @@ static const struct {
     [EG__ONNX_F8_E4M3FNUZ] = {EG_F16 + 1, 0, false}, [EG__ONNX_F8_E5M2] = {EG_F16 + 1, 0, false},
     [EG__ONNX_F8_E5M2FNUZ] = {EG_F16 + 1, 0, false}, [EG__ONNX_U4] = {EG_U8 + 1, 4, false},
     [EG__ONNX_I4] = {EG_I32 + 1, 4, true},           [EG__ONNX_F4] = {EG_F16 + 1, 0, false},
-    [EG__ONNX_F8_E8M0] = {EG_F32 + 1, 0, false},
+    [EG__ONNX_F8_E8M0] = {EG_F32 + 1, 0, false},     [EG__ONNX_U2] = {EG_U8 + 1, 2, false},
+    [EG__ONNX_I2] = {EG_I32 + 1, 2, true},           [EG__ONNX_F6_E2M3] = {EG_F16 + 1, 0, false},
+    [EG__ONNX_F6_E3M2] = {EG_F16 + 1, 0, false},
 };
 
 eg_dtype eg__onnx_dtype(int64_t type)

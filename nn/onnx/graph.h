@@ -25,7 +25,8 @@ typedef enum eg__onnx_kind {
 typedef struct eg__onnx_attribute {
     const char *name;
     eg__onnx_kind kind;
-    int count; /* of a list */
+    int count;    /* of a list */
+    uint8_t type; /* of a tensor: ONNX's, for types that Egret has not; else 0 */
     union {
         double f;
         int64_t i;
@@ -111,8 +112,8 @@ enum { EG__ONNX_MOST_OUT = 64 }; /* outputs of a node */
 /* ---- the table of operators --------------------------------------------------------------------- */
 
 /* WRAPS: integers leave the range of small types; RANDOM: not the same at each call; FORMULA: a single number that it
- * takes is no weight (of Add it may be a bias). */
-enum { EG__ONNX_WRAPS = 1, EG__ONNX_RANDOM = 2, EG__ONNX_FORMULA = 4 };
+ * takes is no weight (of Add it may be a bias); PREVIEW: of the domain ai.onnx.preview instead of the default one. */
+enum { EG__ONNX_WRAPS = 1, EG__ONNX_RANDOM = 2, EG__ONNX_FORMULA = 4, EG__ONNX_PREVIEW = 8 };
 
 struct eg__onnx_row {
     const char *name;
@@ -124,7 +125,7 @@ struct eg__onnx_row {
     int flags;
 };
 
-/* The row of an operator of the default domain; NULL: unknown. */
+/* The row of an operator; NULL: unknown. */
 const eg__onnx_row *eg__onnx_find(const char *name);
 
 /* ---- parts -------------------------------------------------------------------------------------- */

@@ -19,9 +19,15 @@
 eg_tensor *eg__onnx_second_operand(const eg_onnx_call *c);
 /* An axis counted from the front; -1 with words. */
 int eg__onnx_axis(int64_t axis, int ndim);
-/* Floats as they become a small type: rounded to one of its floats, with `saturate` no larger than its largest; held in
- * the range of its integers. Of other types as they are. */
-eg_tensor *eg__onnx_held(eg_tensor *x, int64_t type, bool saturate);
+/* Numbers as Cast makes a small type of them: rounded to one of its floats, with "saturate" no larger than its largest;
+ * floats held in the range of its integers. Of other types as they are. */
+eg_tensor *eg__onnx_held(const eg_onnx_call *c, eg_tensor *x, int64_t type);
+/* Held in the range of an integer type that is smaller here than its dtype. */
+eg_tensor *eg__onnx_in_range(eg_tensor *x, int64_t type);
+/* What the bits of a float of 8 bits or less mean. */
+double eg__onnx_small_value(int64_t type, unsigned code);
+/* Bits of a number of ONNX's type; 0: of none that is known. */
+int eg__onnx_width(int64_t type);
 /* A list of n numbers from `least` to 2^31 - 1, each `otherwise` if it was left out. */
 eg_status eg__onnx_per_axis(const eg_onnx_call *c, const char *name, int64_t otherwise, int64_t least, int64_t *to,
                             int n);

@@ -1,5 +1,6 @@
 /* ops_attention.c - Attention, with what it needs of positions and norms. */
 #include <math.h>
+#include <string.h>
 
 #include "nn/onnx/ops.h"
 
@@ -184,6 +185,54 @@ eg_status eg__onnx_run_attention(eg_onnx_call *c)
     st = st ? st : eg_onnx_give(c, 1, a.k);
     st = st ? st : eg_onnx_give(c, 2, a.v);
     return st || !more ? st : eg_onnx_give(c, 3, what == WEIGHTS ? weights : scores(&a, (shown)what));
+}
+
+/* ---- FlexAttention --------------------------------------------------------------------------------------- */
+
+/* What the graph of that name makes of x; x itself without one. */
+static eg_tensor *modified(const eg_onnx_call *c, const char *name, eg_tensor *x)
+{
+    const eg__onnx_attribute *a = eg__onnx_attribute_of(c, name, EG__ONNX_GRAPH);
+    if (!a || !x) {
+        return x;
+    }
+    const eg__onnx_graph *g = a->graph;
+    if (g->nin != 1 || g->nout != 1 || g->in[0] < 0 || g->out[0] < 0) {
+        eg_failf(EG_EINVAL, eg__onnx_op_name, "%s does not make one tensor of one", name);
+        return NULL;
+    }
+    if (eg__onnx_put(&c->values[g->in[0]], x, 0) || eg__onnx_run_graph(c->net, g, c->values)) {
+        return NULL;
+    }
+    const eg_shape s = eg_shape_of(x);
+    eg_tensor *y = c->values[g->out[0]].t;
+    if (!y || eg_ndim(y) != s.ndim || memcmp(eg_shape_of(y).dim, s.dim, (size_t)s.ndim * sizeof *s.dim)) {
+        eg_failf(EG_EINVAL, eg__onnx_op_name, "the result of %s does not have the shape of its input", name);
+        return NULL;
+    }
+    return eg_cast(eg_scope_adopt(eg_keep(y)), eg_dtype_of(x));
+}
+
+eg_status eg__onnx_run_flex_attention(eg_onnx_call *c)
+{
+    attention a = {.q = eg__onnx_in(c, 0), .k = eg__onnx_in(c, 1), .v = eg__onnx_in(c, 2)};
+    const eg_dtype own = eg_dtype_of(a.q);
+    const int64_t type = eg_onnx_int(c, "softmax_precision", own == EG_F64 ? EG__ONNX_F64 : EG__ONNX_F32);
+    const eg_dtype dtype = eg__onnx_dtype(type);
+    if (eg_ndim(a.q) != 4 || eg_ndim(a.k) != 4 || eg_ndim(a.v) != 4) {
+        return eg__onnx_bad(c, "queries, keys and values do not have 4 axes");
+    }
+    if (eg__onnx_type_of_dtype(dtype < EG_DTYPE_COUNT ? dtype : EG_BOOL) != type || dtype > EG_BF16) {
+        return eg__onnx_bad(c, "softmax_precision is none of floats");
+    }
+    if (eg_size(a.k, 1) < 1 || eg_size(a.q, 1) % eg_size(a.k, 1) || eg_size(a.v, 1) != eg_size(a.k, 1)) {
+        return eg__onnx_bad(c, "the heads of queries are no multiple of those of keys and values");
+    }
+    a.scale = eg_onnx_float(c, "scale", 1 / sqrt((double)eg__max(eg_size(a.q, 3), 1)));
+    eg_tensor *x = modified(c, "score_mod", eg_cast(scores(&a, SCORES), dtype));
+    x = x ? modified(c, "prob_mod", eg_softmax(x, -1)) : NULL;
+    eg_tensor *y = x ? eg_matmul(x, eg_cast(repeated(a.v, a.q), dtype)) : NULL;
+    return y ? eg__onnx_give(c, eg_cast(y, own)) : eg__onnx_why();
 }
 
 /* ---- RotaryEmbedding ------------------------------------------------------------------------------------- */

@@ -35,6 +35,14 @@ eg_status eg__onnx_run_if_(eg_onnx_call *c)
     return st;
 }
 
+/* An output is of the type of a value of the graph. */
+static void same_type(eg_onnx_call *c, int i, const eg__onnx_run_value *v)
+{
+    if (i < c->node->nout) {
+        c->out_type[i] = v->t ? v->type : 0;
+    }
+}
+
 /* ---- what is gathered step by step ------------------------------------------------------------------ */
 
 typedef struct gathered {
@@ -149,6 +157,7 @@ eg_status eg__onnx_run_loop(eg_onnx_call *c)
     }
     for (int i = 0; i < scans && !st; i++) {
         st = states + i < c->node->nout ? eg_onnx_give(c, states + i, stacked(&all[i], 0, false)) : EG_OK;
+        same_type(c, states + i, &c->values[g->out[1 + states + i]]);
     }
     let_go(all, scans);
     return st;
@@ -178,7 +187,8 @@ static eg_status scan_step(eg_onnx_call *c, const scanner *s, eg_tensor *const *
     eg_status st = scope.depth ? EG_OK : eg__onnx_why();
     for (int i = 0; i < s->ins && !st; i++) {
         eg_tensor *x = part(s, xs[i], i, t);
-        st = x ? eg__onnx_put(&c->values[g->in[s->states + i]], x, 0) : eg__onnx_why();
+        const uint8_t type = c->values[c->node->in[s->skip + s->states + i]].type;
+        st = x ? eg__onnx_put(&c->values[g->in[s->states + i]], x, type) : eg__onnx_why();
     }
     st = st ? st : eg__onnx_run_graph(c->net, g, c->values);
     for (int i = 0; i < s->outs && !st; i++) {
@@ -199,18 +209,20 @@ static eg_status scan_over(eg_onnx_call *c, const scanner *s, eg_tensor *const *
     eg_status st = all ? EG_OK : eg_fail(EG_ENOMEM, eg__onnx_op_name, "no memory for the results of a scan");
     const int axis = s->nin_axes > 0 ? eg__onnx_axis(s->in_axes[0], eg_ndim(xs[0])) : 0;
     for (int i = 0; i < s->states && !st; i++) {
-        st = eg__onnx_put(&c->values[s->body->in[i]], states[i], 0);
+        st = eg__onnx_put(&c->values[s->body->in[i]], states[i], c->values[c->node->in[s->skip + i]].type);
     }
     for (int64_t t = 0; !st && t < eg_size(xs[0], axis); t++) {
         st = scan_step(c, s, xs, t, all);
     }
     for (int i = 0; i < s->states && !st; i++) {
         results[i] = eg_scope_adopt(eg_keep(c->values[s->body->in[i]].t));
+        same_type(c, i, &c->values[s->body->in[i]]);
         st = results[i] ? EG_OK : eg__onnx_why();
     }
     for (int i = 0; i < s->outs && !st; i++) {
         const int at = s->nout_axes > i ? (int)s->out_axes[i] : 0;
         results[s->states + i] = stacked(&all[i], at, s->nout_backwards > i && s->out_backwards[i]);
+        same_type(c, s->states + i, &c->values[s->body->out[s->states + i]]);
         st = results[s->states + i] ? EG_OK : eg__onnx_why();
     }
     let_go(all, s->outs);

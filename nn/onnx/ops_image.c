@@ -1,5 +1,8 @@
-/* ops_image.c - images cut, padded and put together. */
+/* ops_image.c - images decoded, cut, padded and put together. */
 #include <stdlib.h>
+#include <string.h>
+
+#include <egret/data/image.h>
 
 #include "nn/onnx/ops.h"
 
@@ -129,4 +132,47 @@ eg_status eg__onnx_run_col2im(eg_onnx_call *c)
     eg_tensor *none = eg_to(eg_zeros(EG_SHAPE(n, channels, b.elements + 1), eg_dtype_of(x)), eg_device_of(x));
     eg_tensor *y = eg_index_add(none, 2, places, eg_reshape(x, EG_SHAPE(n, channels, -1)));
     return eg__onnx_give(c, eg_reshape(eg_slice(y, 2, 0, b.elements, 1), out));
+}
+
+/* ---- ImageDecoder ---------------------------------------------------------------------------------------- */
+
+/* The name of a format that ONNX has and Egret does not, by the first bytes; NULL. */
+static const char *format_not_known(const uint8_t *bytes, int64_t n)
+{
+    if (n >= 4 && (!memcmp(bytes, "II*\0", 4) || !memcmp(bytes, "MM\0*", 4))) {
+        return "TIFF";
+    }
+    if (n >= 12 && !memcmp(bytes, "RIFF", 4) && !memcmp(bytes + 8, "WEBP", 4)) {
+        return "WebP";
+    }
+    const bool boxed = n >= 8 && !memcmp(bytes, "\0\0\0\x0cjP  ", 8);
+    return boxed || (n >= 4 && !memcmp(bytes, "\xff\x4f\xff\x51", 4)) ? "JPEG 2000" : NULL;
+}
+
+/* [height, width, channels], as the file has its pixels; of bytes that are no image, nothing. */
+eg_status eg__onnx_run_image_decoder(eg_onnx_call *c)
+{
+    static const char *const formats[] = {"RGB", "BGR", "Grayscale"};
+    const int format = eg__onnx_choice(c, "pixel_format", formats, EG__COUNT(formats), 0),
+              channels = format == 2 ? 1 : 3;
+    eg_tensor *x = eg_contiguous(eg_to(eg__onnx_in(c, 0), eg_cpu()));
+    if (format < 0 || !x) {
+        return eg__onnx_why();
+    }
+    if (eg_dtype_of(x) != EG_U8 || eg_ndim(x) != 1) {
+        return eg__onnx_bad(c, "the encoded image is no list of bytes");
+    }
+    const char *other = format_not_known(eg_data(x), eg_numel(x));
+    if (other) {
+        return eg_failf(EG_ENOKERNEL, eg__onnx_op_name, "%s images are not decoded", other);
+    }
+    eg_clear_error();
+    eg_tensor *y = eg_image_decode(eg_numel(x) ? eg_data(x) : "", (size_t)eg_numel(x), .channels = channels,
+                                   .ignore_orientation = true, .other_formats = true);
+    if (!y && eg__onnx_why() == EG_EFORMAT) {
+        eg_clear_error();
+        y = eg_to(eg_zeros(EG_SHAPE(channels, 0, 0), EG_U8), eg_cpu());
+    }
+    y = eg_permute(y, EG_AXES(1, 2, 0));
+    return eg__onnx_give(c, format == 1 ? eg_flip(y, EG_AXES(2)) : y);
 }

@@ -136,6 +136,34 @@ eg_status eg__onnx_run_scatter_nd(eg_onnx_call *c)
     return eg__onnx_give(c, eg_reshape(eg_scatter_reduce(table, 0, row, given, mode_of(how)), rows));
 }
 
+/* Pieces of a cache [n, ..., most, ...], those of each image from its place along "axis" on. */
+eg_status eg__onnx_run_tensor_scatter(eg_onnx_call *c)
+{
+    static const char *const modes[] = {"linear", "circular"};
+    eg_tensor *cache = eg__onnx_in(c, 0), *update = eg__onnx_in(c, 1), *from = eg__onnx_in(c, 2);
+    const int axis = axis_of(c, -2), mode = eg__onnx_choice(c, "mode", modes, EG__COUNT(modes), 0);
+    eg_shape fits = eg_shape_of(cache), line = {eg_ndim(cache), {1, 1, 1, 1, 1, 1, 1, 1}}, first = line;
+    const eg_shape given = eg_shape_of(update);
+    if (axis < 0 || mode < 0) {
+        return eg__onnx_why();
+    }
+    const int64_t most = fits.dim[axis], steps = given.ndim == fits.ndim ? given.dim[axis] : -1;
+    fits.dim[axis] = steps;
+    if (axis == 0 || steps > most || given.ndim != fits.ndim ||
+        memcmp(given.dim, fits.dim, (size_t)fits.ndim * sizeof *fits.dim)) {
+        return eg__onnx_bad(c, "axis is 0, or the update is longer than the cache along it or of another shape");
+    }
+    if (from && (eg_ndim(from) != 1 || eg_size(from, 0) != fits.dim[0])) {
+        return eg__onnx_bad(c, "write_indices are not one for each image of the batch");
+    }
+    line.dim[axis] = steps;
+    first.dim[0] = fits.dim[0];
+    eg_tensor *place = eg_to(eg_reshape(eg_arange_int(0, steps, 1, EG_I64), line), eg_device_of(cache));
+    place = from ? eg_add(place, eg_reshape(eg_cast(from, EG_I64), first)) : place;
+    place = mode && most ? eg_remainder_int(place, most) : place;
+    return eg__onnx_give(c, eg_scatter(cache, axis, eg_expand(place, fits), update));
+}
+
 eg_status eg__onnx_run_compress(eg_onnx_call *c)
 {
     eg_tensor *x = eg__onnx_in(c, 0), *places = eg_nonzero(eg__onnx_in(c, 1));
@@ -198,7 +226,10 @@ eg_status eg__onnx_run_depth_to_space(eg_onnx_call *c)
 
 eg_status eg__onnx_run_space_to_depth(eg_onnx_call *c)
 {
-    return eg__onnx_give(c, eg_space_to_depth(eg__onnx_in(c, 0), eg_onnx_int(c, "blocksize", 0)));
+    eg_tensor *x = eg__onnx_in(c, 0);
+    const int64_t b = eg_onnx_int(c, "blocksize", 0);
+    const bool slow = strcmp(eg_onnx_text(c, "mode", "DCR"), "CRD") != 0;
+    return eg__onnx_give(c, slow ? eg_space_to_depth(x, b) : eg_pixel_unshuffle(x, b));
 }
 
 /* The first `length` elements of each sequence the other way round. */

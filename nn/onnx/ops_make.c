@@ -11,6 +11,14 @@ static eg_tensor *filled(eg_shape shape, const eg_tensor *with)
     return dtype >= EG_I64 ? eg_full_int(shape, eg_get_int(with, 0), dtype) : eg_full(shape, eg_get(with, 0), dtype);
 }
 
+/* The first output is of the type of the tensor of that name. */
+static eg_tensor *typed(eg_onnx_call *c, const char *name)
+{
+    const eg__onnx_attribute *a = eg__onnx_attribute_of(c, name, EG__ONNX_TENSOR);
+    c->out_type[0] = a ? a->type : 0;
+    return a ? a->tensor : NULL;
+}
+
 eg_status eg__onnx_run_constant(eg_onnx_call *c)
 {
     int n;
@@ -28,13 +36,13 @@ eg_status eg__onnx_run_constant(eg_onnx_call *c)
     if (eg__onnx_attribute_of(c, "value_float", EG__ONNX_FLOAT)) {
         return eg__onnx_give(c, eg_scalar(eg_onnx_float(c, "value_float", 0), EG_F32));
     }
-    eg_tensor *t = eg_onnx_tensor(c, "value");
+    eg_tensor *t = typed(c, "value");
     return t ? eg__onnx_give(c, t) : eg__onnx_bad(c, "a constant of texts, a sparse one, or none");
 }
 
 eg_status eg__onnx_run_constant_of_shape(eg_onnx_call *c)
 {
-    eg_tensor *value = eg_onnx_tensor(c, "value");
+    eg_tensor *value = typed(c, "value");
     eg_shape s = {.ndim = eg__onnx_numbers(c, 0, s.dim, EG_MAX_DIMS)};
     return s.ndim < 0 ? eg__onnx_why() : eg__onnx_give(c, value ? filled(s, value) : eg_zeros(s, EG_F32));
 }

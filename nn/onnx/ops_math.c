@@ -123,11 +123,9 @@ static eg_status cast_to(eg_onnx_call *c, int64_t type)
     if (dtype == EG_DTYPE_COUNT) {
         return eg_failf(EG_EDTYPE, eg__onnx_op_name, "type %lld is none that is known", (long long)type);
     }
-    if (eg_dtype_of(x) <= EG_BF16) {
-        x = eg__onnx_held(x, type, eg_onnx_int(c, "saturate", 1));
-    }
+    x = eg__onnx_held(c, x, type);
     c->out_type[0] = (uint8_t)type;
-    return eg__onnx_give(c, eg_dtype_of(x) == dtype ? x : eg_cast(x, dtype));
+    return eg__onnx_give(c, x && eg_dtype_of(x) != dtype ? eg_cast(x, dtype) : x);
 }
 
 eg_status eg__onnx_run_cast(eg_onnx_call *c)
@@ -235,11 +233,25 @@ eg_status eg__onnx_run_shrink(eg_onnx_call *c)
     return eg__onnx_give(c, eg_where(high, eg_sub_scalar(x, bias), below));
 }
 
+static eg_tensor *swish(eg_tensor *x, double alpha)
+{
+    return alpha == 1 ? eg_silu(x) : eg_mul(x, eg_sigmoid(eg_mul_scalar(x, alpha)));
+}
+
 eg_status eg__onnx_run_swish(eg_onnx_call *c)
 {
-    eg_tensor *x = eg__onnx_in(c, 0);
-    const double alpha = eg_onnx_float(c, "alpha", 1);
-    return eg__onnx_give(c, alpha == 1 ? eg_silu(x) : eg_mul(x, eg_sigmoid(eg_mul_scalar(x, alpha))));
+    return eg__onnx_give(c, swish(eg__onnx_in(c, 0), eg_onnx_float(c, "alpha", 1)));
+}
+
+/* A gate that goes through Swish, and what it lets through. */
+eg_status eg__onnx_run_swiglu(eg_onnx_call *c)
+{
+    eg_tensor *gate = eg__onnx_in(c, 0), *x = eg__onnx_in(c, 1);
+    const eg_shape a = eg_shape_of(gate), b = eg_shape_of(x);
+    if (a.ndim != b.ndim || memcmp(a.dim, b.dim, (size_t)a.ndim * sizeof *a.dim)) {
+        return eg__onnx_bad(c, "A and B are not of one shape");
+    }
+    return eg__onnx_give(c, eg_mul(swish(gate, eg_onnx_float(c, "alpha", 1)), x));
 }
 
 eg_status eg__onnx_run_thresholded_relu(eg_onnx_call *c)

@@ -14,6 +14,7 @@ typedef struct range {
 static const range ranges[EG__ONNX_TYPES] = {
     [EG__ONNX_U8] = {0, 255},         [EG__ONNX_I8] = {-128, 127}, [EG__ONNX_U16] = {0, 65535},
     [EG__ONNX_I16] = {-32768, 32767}, [EG__ONNX_U4] = {0, 15},     [EG__ONNX_I4] = {-8, 7},
+    [EG__ONNX_U2] = {0, 3},           [EG__ONNX_I2] = {-2, 1},
 };
 
 /* Floats of 8 bits and less: bits behind the point, the exponent of the least number with all of them, the largest
@@ -27,24 +28,67 @@ static const struct {
     [EG__ONNX_F8_E5M2] = {2, -14, 57344, INFINITY},
     [EG__ONNX_F8_E5M2FNUZ] = {2, -15, 57344, NAN},
     [EG__ONNX_F4] = {1, 0, 6, 6},
+    [EG__ONNX_F6_E2M3] = {3, 0, 7.5, 7.5},
+    [EG__ONNX_F6_E3M2] = {2, -2, 28, 28},
 };
 
+double eg__onnx_small_value(int64_t type, unsigned code)
+{
+    if (type == EG__ONNX_F8_E8M0) {
+        return code == 255 ? (double)NAN : ldexp(1, (int)code - 127);
+    }
+    const int m = floats[type].mantissa, sign = eg__onnx_width(type) - 1;
+    const unsigned magnitude = code & ((1u << sign) - 1), fraction = code & ((1u << m) - 1), exponent = magnitude >> m;
+    const bool negative = code >> sign & 1, fnuz = type == EG__ONNX_F8_E4M3FNUZ || type == EG__ONNX_F8_E5M2FNUZ;
+    double v = exponent ? ldexp((1u << m) + fraction, floats[type].least + (int)exponent - 1 - m)
+                        : ldexp(fraction, floats[type].least - m);
+    if (v > floats[type].largest) {
+        v = isinf(floats[type].past) && !fraction ? (double)INFINITY : (double)NAN;
+    }
+    return fnuz && negative && !magnitude ? (double)NAN : negative ? -v : v;
+}
+
 /* A multiple of the distance of neighbours, a power of 2, halves to even; then no more than the largest. */
-static eg_tensor *small_float(eg_tensor *x, int64_t type, bool saturate)
+static eg_tensor *small_float(const eg_onnx_call *c, eg_tensor *x, int64_t type, bool saturate)
 {
     const double largest = floats[type].largest;
     x = eg_dtype_of(x) == EG_F64 ? x : eg_cast(x, EG_F32);
     eg_tensor *exponent = eg_floor(eg_log2(eg_clamp(eg_abs(x), ldexp(1, floats[type].least), 2 * largest)));
     eg_tensor *distance = eg_exp2(eg_sub_scalar(exponent, floats[type].mantissa));
     eg_tensor *y = eg_mul(eg_round(eg_div(x, distance)), distance);
-    if (type == EG__ONNX_F4) { /* it has no NaN */
-        y = eg_where(eg_isnan(y), eg_full_like(y, largest), y);
+    if (floats[type].past == largest) { /* they have no NaN */
+        y = eg_where(eg_isnan(y), eg_full_like(y, c->node->version < 24 ? largest : -0.0), y);
     }
     if (saturate) {
         return eg_cast(eg_clamp(y, -largest, largest), EG_F16);
     }
     eg_tensor *past = eg_mul_scalar(eg_sign(y), floats[type].past);
     return eg_cast(eg_where(eg_gt_scalar(eg_abs(y), largest), past, y), EG_F16);
+}
+
+/* 2^-127 .. 2^127 by the magnitude: the power below, above or next to it, halves up. Past them the last one; unless
+ * held NaN, as 0 is. */
+static eg_tensor *power_of_two(const eg_onnx_call *c, eg_tensor *x, bool saturate)
+{
+    static const char *const names[] = {"up", "down", "nearest"};
+    const int how = eg__onnx_choice(c, "round_mode", names, EG__COUNT(names), 0);
+    if (how < 0) {
+        return NULL;
+    }
+    const double least = ldexp(1, -127), largest = ldexp(1, 127);
+    eg_tensor *given = eg_abs(eg_cast(x, EG_F64));
+    x = eg_clamp(given, least, largest);
+    eg_tensor *y = eg_exp2(eg_floor(eg_log2(x)));
+    y = eg_where(eg_gt(y, x), eg_mul_scalar(y, 0.5), y); /* a logarithm may be rounded up to a whole number */
+    if (how != 1) {
+        eg_tensor *above = how ? eg_ge(x, eg_mul_scalar(y, 1.5)) : eg_gt(x, y);
+        y = eg_where(above, eg_mul_scalar(y, 2), y);
+    }
+    if (!saturate) {
+        eg_tensor *past = eg_logical_or(eg_lt_scalar(given, least), eg_gt_scalar(given, largest));
+        y = eg_where(past, eg_full_like(y, NAN), y);
+    }
+    return eg_cast(y, EG_F32);
 }
 
 static bool is_small_float(int64_t type)
@@ -57,11 +101,28 @@ static bool is_small_integer(int64_t type)
     return type > 0 && type < EG__ONNX_TYPES && ranges[type].high > 0;
 }
 
-eg_tensor *eg__onnx_held(eg_tensor *x, int64_t type, bool saturate)
+/* Past their range integers of 2 and 4 bits are not defined: before version 24 they are held, then, as the cases of
+ * ONNX have it, they lose their higher bits, as other integers do. */
+eg_tensor *eg__onnx_held(const eg_onnx_call *c, eg_tensor *x, int64_t type)
 {
-    return is_small_float(type)     ? small_float(x, type, saturate)
-           : is_small_integer(type) ? eg_clamp(x, (double)ranges[type].low, (double)ranges[type].high)
-                                    : x;
+    const bool saturate = eg_onnx_int(c, "saturate", 1), small = is_small_float(type) || type == EG__ONNX_F8_E8M0;
+    const bool real = eg_dtype_of(x) <= EG_BF16;
+    if (small) {
+        x = real ? x : eg_cast(x, EG_F64);
+        return type == EG__ONNX_F8_E8M0 ? power_of_two(c, x, saturate) : small_float(c, x, type, saturate);
+    }
+    if (!real || !is_small_integer(type)) {
+        return x;
+    }
+    if (c->node->version >= 24 && eg__onnx_width(type) < 8) {
+        return eg_cast(x, EG_I32);
+    }
+    return eg_clamp(x, (double)ranges[type].low, (double)ranges[type].high);
+}
+
+eg_tensor *eg__onnx_in_range(eg_tensor *x, int64_t type)
+{
+    return is_small_integer(type) ? eg_clamp(x, (double)ranges[type].low, (double)ranges[type].high) : x;
 }
 
 /* ---- scales --------------------------------------------------------------------------------------------- */
@@ -109,7 +170,7 @@ static eg_tensor *held(eg_tensor *v, eg_tensor *zero, int64_t type)
 static eg_tensor *quantized(const eg_onnx_call *c, eg_tensor *quotient, eg_tensor *zero, int64_t type)
 {
     if (is_small_float(type)) {
-        return small_float(quotient, type, eg_onnx_int(c, "saturate", 1));
+        return small_float(c, quotient, type, eg_onnx_int(c, "saturate", 1));
     }
     if (is_small_integer(type)) {
         return held(quotient, zero, type);
@@ -145,12 +206,18 @@ eg_status eg__onnx_run_quantize(eg_onnx_call *c)
 eg_status eg__onnx_run_dequantize(eg_onnx_call *c)
 {
     eg_tensor *x = eg__onnx_in(c, 0), *scale = eg__onnx_in(c, 1);
-    const int64_t wanted = eg_onnx_int(c, "output_dtype", 0), type = wanted ? wanted : eg__onnx_in_type(c, 1);
+    const int64_t wanted = eg_onnx_int(c, "output_dtype", 0), of_scale = eg__onnx_in_type(c, 1);
+    const int64_t type = wanted                         ? wanted
+                         : of_scale == EG__ONNX_F8_E8M0 ? EG__ONNX_F32 /* results are none of its powers of two */
+                                                        : of_scale;
     const eg_dtype own = eg_dtype_of(scale), dtype = eg__onnx_dtype(type);
     if (own > EG_BF16 || dtype > EG_BF16) {
         return eg__onnx_bad(c, "the scale or output_dtype is none of floats");
     }
-    eg_tensor *y = eg_mul(eg_cast(centred(x, spread(c, zero_of(c, 2), x)), own), spread(c, scale, x));
+    /* No factor loses digits that the result has. */
+    const eg_dtype wide = own == dtype ? own : own == EG_F64 || dtype == EG_F64 ? EG_F64 : EG_F32;
+    eg_tensor *y = eg_cast(centred(x, spread(c, zero_of(c, 2), x)), wide);
+    y = eg_mul(y, eg_cast(spread(c, scale, x), wide));
     c->out_type[0] = (uint8_t)type;
     return eg__onnx_give(c, eg_cast(y, dtype));
 }

@@ -93,8 +93,16 @@ static eg_tensor *extreme(eg_tensor *x, const eg_reduce_options *given, reduce_f
 {
     eg_reduce_options o = *given;
     o.has_initial = !eg_numel(x);
-    o.initial = sign * INFINITY;
+    o.initial = eg_dtype_of(x) == EG_BOOL ? sign > 0 : sign * INFINITY;
     return f(x, &o);
+}
+
+/* The number that stands for nothing is the type's. */
+static eg_status of_type(eg_onnx_call *c, eg_status st)
+{
+    return st || eg_numel(eg__onnx_in(c, 0)) || !c->out[0]
+               ? st
+               : eg__onnx_give(c, eg__onnx_in_range(c->out[0], eg__onnx_in_type(c, 0)));
 }
 
 static eg_tensor *largest(eg_tensor *x, const eg_reduce_options *o)
@@ -109,12 +117,12 @@ static eg_tensor *least(eg_tensor *x, const eg_reduce_options *o)
 
 eg_status eg__onnx_run_reduce_max(eg_onnx_call *c)
 {
-    return reduce(c, NULL, largest);
+    return of_type(c, reduce(c, NULL, largest));
 }
 
 eg_status eg__onnx_run_reduce_min(eg_onnx_call *c)
 {
-    return reduce(c, NULL, least);
+    return of_type(c, reduce(c, NULL, least));
 }
 
 /* ---- places ----------------------------------------------------------------------------------------- */

@@ -90,7 +90,7 @@ static eg_status read_texts(eg__onnx_reader *r, eg__wire w, eg__onnx_attribute *
 typedef struct fields {
     eg__wire name, reference, text, graph;
     uint64_t i, f, type;
-    bool tensor;
+    eg__wire tensor;
 } fields;
 
 static bool read_fields(eg__wire w, fields *to)
@@ -105,7 +105,7 @@ static bool read_fields(eg__wire w, fields *to)
         to->i = f.number == EG__ONNX_ATTR_INT ? f.value : to->i;
         to->f = f.number == EG__ONNX_ATTR_FLOAT ? f.value : to->f;
         to->type = f.number == EG__ONNX_ATTR_TYPE ? f.value : to->type;
-        to->tensor = to->tensor || f.number == EG__ONNX_ATTR_TENSOR;
+        to->tensor = f.number == EG__ONNX_ATTR_TENSOR ? f.bytes : to->tensor;
         if (!to->type && f.number >= EG__ONNX_ATTR_FLOAT && f.number <= EG__ONNX_ATTR_TEXTS &&
             f.number != EG__ONNX_ATTR_TYPE) { /* older files do not say it */
             static const uint8_t kinds[] = {EG__ONNX_FLOAT, EG__ONNX_INT,    EG__ONNX_STRING_, EG__ONNX_TENSOR,
@@ -130,10 +130,12 @@ static bool from_caller(const eg__onnx_reader *r, const eg__wire *name, eg__onnx
     return false;
 }
 
-static eg_status read_tensor(eg__onnx_reader *r, const char *path, const char *node, bool constant,
+static eg_status read_tensor(eg__onnx_reader *r, eg__wire tensor, const char *path, const char *node, bool constant,
                              eg__onnx_attribute *a)
 {
     char full[2 * EG__ONNX_NAME];
+    eg__wire_field f;
+    uint64_t type = 0;
     const eg__wire name = eg__wire_of(a->name, strlen(a->name));
     if (constant) {
         snprintf(full, sizeof full, "%s%s", path, node);
@@ -154,6 +156,12 @@ static eg_status read_tensor(eg__onnx_reader *r, const char *path, const char *n
     r->net->places[place].role = EG__ONNX_CONSTANT;
     r->uses[place] = EG__ONNX_AS_NUMBERS;
     a->tensor = t;
+    while (eg__wire_next(&tensor, &f)) {
+        type = f.number == 2 ? f.value : type;
+    }
+    if (type < EG__ONNX_TYPES && eg__onnx_dtype((int64_t)type) != EG_DTYPE_COUNT && eg__onnx_type_of(t) != (int)type) {
+        a->type = (uint8_t)type;
+    }
     return EG_OK;
 }
 
@@ -185,7 +193,7 @@ static eg_status read_attribute(eg__onnx_reader *r, eg__wire w, const char *path
         st = a->text ? EG_OK : eg_last_error()->code;
         break;
     case EG__ONNX_TENSOR:
-        st = read_tensor(r, path, first, constant, a);
+        st = read_tensor(r, in.tensor, path, first, constant, a);
         break;
     case EG__ONNX_GRAPH:
         if (!eg__onnx_join(inner, path, first, &in.name)) {
@@ -234,7 +242,11 @@ static eg_status find_operator(eg__onnx_reader *r, eg__onnx_node *n)
     if (eg__onnx_find_function(r, n->domain, n->op, &function)) {
         return eg__onnx_read_function(r, function, n, &n->function);
     }
-    n->row = *n->domain ? NULL : eg__onnx_find(n->op);
+    const bool preview = !strcmp(n->domain, "ai.onnx.preview");
+    n->row = *n->domain && !preview ? NULL : eg__onnx_find(n->op);
+    if (n->row && !(n->row->flags & EG__ONNX_PREVIEW) == preview) {
+        n->row = NULL;
+    }
     if (n->row && (n->nin < n->row->least || (n->row->most >= 0 && n->nin > n->row->most))) {
         return eg_failf(EG_EFORMAT, "eg_onnx_load", "%.60s \"%.80s\" has %d inputs", n->op, n->name, n->nin);
     }

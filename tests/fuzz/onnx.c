@@ -1,6 +1,7 @@
 /* onnx.c - any bytes as an ONNX model: a module, or a refusal in words; and a model runs once on small inputs of
  * zeros. Those with loops do not run: ONNX lets them go round as often as they like.
- * The corpus: for each operator the smallest model of ONNX's own tests of it, those in Debian's libonnx-testdata. */
+ * The corpus: for each operator the smallest model of ONNX's own tests of it, those in Debian's libonnx-testdata; of
+ * newer ones those that tests/golden/onnx_cases.py writes. */
 #include <stdlib.h>
 #include <string.h>
 
