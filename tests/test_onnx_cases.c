@@ -40,6 +40,8 @@ static const char *const left_out[][2] = {
     {"training_dropout", "numbers of another generator"},
     {"qlinearmatmul_2D_int8", "numbers that went round, which are to be held"},
     {"qlinearmatmul_3D_int8", "numbers that went round, which are to be held"},
+    {"averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True",
+     "of some versions: cells behind all count"},
     {"decode_jpeg2k", "JPEG 2000"},
     {"decode_tiff", "TIFF"},
     {"decode_webp", "WebP"},
@@ -60,11 +62,12 @@ typedef struct tolerance {
     double relative, more;
 } tolerance;
 
-/* 1e-7 + 1e-3 |b|, as ONNX's own runner, unless the case says otherwise in a file. */
+/* 1e-7 + 1e-3 |b|, as ONNX's own runner, unless the case says otherwise in a file. NumPy from version 2 on transforms
+ * f32 in f32: what is to be 0 is up to 3e-7 in cases made with it. */
 static tolerance tolerance_of(const char *folder)
 {
     char path[2048];
-    tolerance t = {1e-3, 1e-7};
+    tolerance t = {1e-3, strstr(folder, "dft_inverse") ? 1e-6 : 1e-7};
     snprintf(path, sizeof path, "%s/tolerance", folder);
     FILE *file = fopen(path, "r");
     if (file && fscanf(file, "%lf %lf", &t.relative, &t.more) != 2) {
