@@ -118,6 +118,7 @@ static void check_model(const model *m)
     EGT_CHECK(plain && frozen);
     EGT_OK(eg_module_eval(plain));
     EGT_OK(eg_module_eval(frozen));
+    EGT_OK(eg_module_to_device(frozen, eg_device_of(eg_ones(EG_SCALAR, EG_F32))));
     check_operators(m, frozen);
     EGT_CHECK(!eg_module_parameters(frozen).count);
     for (int turn = 0; turn < 3; turn++) {
