@@ -12,6 +12,8 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "common"))
 from checking import check, finish, logged, runner, skip  # noqa: E402
 
+# A net that looks, cut short.
+SHORT = ["--trunk", "resnet_cifar_20", "--style-layers", "conv1,block1_unit1", "--content-layer", "block2_unit1"]
 # The smallest sizes that still are the model, the fields that are compared, and how near they are to be. pix2pix
 # is none of them: the emulated device would need minutes.
 SIZES = {
@@ -21,7 +23,11 @@ SIZES = {
     "cifar10": (["--num-layers", "8", "--drawn", "100", "--batch", "2", "--eval-batch-size", "20"], ["loss"], 2e-3),
     "segmentation": (["--side", "32", "--width", "0.0625", "--drawn", "6", "--batch", "2"], ["loss"], 2e-3),
     "nmt": (["--pairs", "200", "--batch", "8", "--units", "16", "--embedding", "8"], ["loss"], 1e-4),
+    "style": (["--size", "32", *SHORT], ["loss", "style"], 2e-3),
+    "fast_style": (["--side", "32", "--size", "32", "--width", "0.125", "--drawn", "6", "--batch", "2",
+                    *SHORT], ["loss"], 2e-3),
 }
+ALSO = {"style": ["--optimizer", "lbfgs"]}  # run once more with this
 NEAR = {"f32": 1, "tf32": 1, "bf16": 40, "f16": 40}  # times that
 
 
@@ -59,6 +65,11 @@ def program(path, at):
         status, said = train(path, name, at + folder, "--device", device, "--resume", steps=3)
         check(f"{name} goes on on {device}", status == 0 and "going on behind step 2" in said, said)
     same(name, at + "/there", at + "/here", near)
+    if name in ALSO:
+        for device in ("cuda", "cpu"):
+            status, said = train(path, name, f"{at}/also-{device}", "--device", device, *ALSO[name], steps=2)
+            check(f"{name} {' '.join(ALSO[name])} on {device}", status == 0, said)
+        same(name, at + "/also-cuda", at + "/also-cpu", near)
     for precision in ("tf32", "bf16", "f16") if name in ("nmt", "digits") else ():
         out = f"{at}/{precision}"
         status, said = train(path, name, out, "--device", "cuda", "--precision", precision, steps=2)

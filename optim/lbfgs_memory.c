@@ -1,14 +1,23 @@
 /* lbfgs_memory.c - what L-BFGS has seen of the curvature, the direction it makes of that, and both in files. */
 #include <stdlib.h>
 
+#include <egret/precision.h>
+
 #include "lib/core/device.h"
 #include "optim/lbfgs.h"
 
 /* ---- vectors ------------------------------------------------------------------------------- */
 
+/* The CPU adds up in f64 as it is, and only the sum is rounded. */
 eg_tensor *eg__dot(eg_tensor *a, eg_tensor *b)
 {
-    return eg_sum(eg_mul(eg_cast(a, EG_F64), eg_cast(b, EG_F64)));
+    if (!a || !b || a->device) {
+        return eg_sum(eg_mul(eg_cast(a, EG_F64), eg_cast(b, EG_F64)));
+    }
+    eg_autocast_block full = eg_autocast_begin(EG_F32);
+    eg_tensor *y = eg_dot(a, b);
+    eg_autocast_end(&full);
+    return eg_cast(y, EG_F64);
 }
 
 eg_status eg__number(eg_tensor *t, double *value)

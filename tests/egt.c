@@ -98,6 +98,17 @@ double egt_distance(const eg_tensor *a, const eg_tensor *b)
     return worst;
 }
 
+bool egt_same_bits(eg_tensor *a, eg_tensor *b)
+{
+    a = eg_to(a, eg_cpu());
+    b = eg_to(b, eg_cpu());
+    if (!a || !b || eg_dtype_of(a) != eg_dtype_of(b) || eg_numel(a) != eg_numel(b)) {
+        return false;
+    }
+    const size_t bytes = (size_t)eg_numel(a) * eg_dtype_size(eg_dtype_of(a));
+    return !bytes || !memcmp(eg_data(a), eg_data(b), bytes);
+}
+
 int egt_fail_allocations(bool (*job)(void *user), void *user)
 {
     bool done = false;

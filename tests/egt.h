@@ -33,6 +33,8 @@ bool egt_said(eg_status code, const char *word);
 eg_tensor *egt_random(eg_shape shape, eg_dtype dtype, double low, double high);
 /* Largest |a - b| / (1 + |b|) over elements (both NaN: 0); infinity if shapes or dtypes differ. */
 double egt_distance(const eg_tensor *a, const eg_tensor *b);
+/* Whether dtype, number of elements and every bit are the same, wherever the tensors lie. */
+bool egt_same_bits(eg_tensor *a, eg_tensor *b);
 /* Skips the running test if `made` is NULL because this build has no such library. */
 void egt_need(const void *made, const char *library);
 

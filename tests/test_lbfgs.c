@@ -149,6 +149,23 @@ EGT(short_steps_need_no_line_search)
     end(&s);
 }
 
+EGT(vectors_are_multiplied_in_full_under_autocast)
+{
+    problem s, t;
+    begin(&s, EG_F32, EG_F32);
+    begin(&t, EG_F32, EG_F32);
+    eg_optim *a = eg_lbfgs_new(both(&s), .strong_wolfe = true), *b = eg_lbfgs_new(both(&t), .strong_wolfe = true);
+    steps(a, valley, &s, 2);
+    EG_AUTOCAST(EG_BF16) {
+        steps(b, valley, &t, 2);
+    }
+    EGT_CHECK(egt_same_bits(s.p[0], t.p[0]) && egt_same_bits(s.p[1], t.p[1]));
+    eg_optim_free(a);
+    eg_optim_free(b);
+    end(&s);
+    end(&t);
+}
+
 EGT(what_the_loss_does_not_move_stays)
 {
     problem s;
@@ -314,14 +331,6 @@ EGT(what_it_cannot)
 
 /* ---- states -------------------------------------------------------------------------------- */
 
-static bool same_bits(eg_tensor *a, eg_tensor *b)
-{
-    const size_t bytes = (size_t)eg_numel(a) * eg_dtype_size(eg_dtype_of(a));
-    a = eg_to(a, eg_cpu());
-    b = eg_to(b, eg_cpu());
-    return a && b && !memcmp(eg_data(a), eg_data(b), bytes);
-}
-
 static eg_optim *make(const problem *s, bool search)
 {
     return eg_lbfgs_new(both(s), .lr = search ? 1 : 1e-2, .max_iter = 5, .history_size = 4, .strong_wolfe = search);
@@ -346,7 +355,7 @@ static void interrupted(bool search, eg_dtype first, eg_dtype second)
     eg_copy_(t.p[0], s.p[0]);
     eg_copy_(t.p[1], s.p[1]);
     EGT_EQ(steps(a, valley, &s, 3), steps(b, valley, &t, 3));
-    EGT_CHECK(same_bits(s.p[0], t.p[0]) && same_bits(s.p[1], t.p[1]));
+    EGT_CHECK(egt_same_bits(s.p[0], t.p[0]) && egt_same_bits(s.p[1], t.p[1]));
     eg_optim_free(a);
     eg_optim_free(b);
     end(&s);
@@ -423,7 +432,7 @@ EGT(states_that_do_not_fit)
     eg_tensors_free(state);
     steps(o, valley, &s, 1);
     steps(twin, valley, &t, 1);
-    EGT_CHECK(same_bits(s.p[0], t.p[0]));
+    EGT_CHECK(egt_same_bits(s.p[0], t.p[0]));
     eg_optim_free(o);
     eg_optim_free(twin);
     end(&s);

@@ -435,6 +435,26 @@ EGT(products_of_integers)
     EGT_EQ(eg_dtype_of(eg_matmul(eg_ones(EG_SHAPE(2, 2), EG_BOOL), eg_ones(EG_SHAPE(2, 2), EG_F16))), EG_F16);
 }
 
+/* f32 is added up as f64 is and rounded once, whatever the number of threads and wherever the vectors begin. */
+EGT(products_of_two_vectors_are_rounded_once)
+{
+    static const int64_t sizes[] = {1, 7, 64, 4095, 4096, 4097, 300001};
+    const int threads = eg_threads();
+    for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++) {
+        eg_tensor *a = eg_add_scalar(f32(1, sizes[i] + 1), 100), *b = f32(1, sizes[i] + 1);
+        a = eg_slice(eg_select(a, 0, 0), 0, 1, EG_END, 1);
+        b = eg_slice(eg_select(b, 0, 0), 0, 1, EG_END, 1);
+        const double want = eg_item(eg_dot(eg_cast(a, EG_F64), eg_cast(b, EG_F64)));
+        for (int n = 1; n <= 3; n++) {
+            EGT_OK(eg_set_threads(n));
+            EGT_EQ(eg_item(eg_dot(a, b)), (double)(float)want);
+            EGT_EQ(eg_item(eg_dot(eg_cast(a, EG_F64), eg_cast(b, EG_F64))), want);
+        }
+        EGT_OK(eg_set_threads(threads));
+        EGT_NEAR(want, eg_item(eg_sum(eg_mul(eg_cast(a, EG_F64), eg_cast(b, EG_F64)))), 1e-11);
+    }
+}
+
 EGT(linear_layers_of_integers)
 {
     eg_tensor *x = eg_cast(egt_random(EG_SHAPE(2, 3, 5), EG_F64, -9, 9), EG_I32);

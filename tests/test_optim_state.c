@@ -27,14 +27,6 @@ static void steps(eg_optim *o, eg_tensor *const (*g)[2], int from, int to)
     }
 }
 
-static bool same_bits(eg_tensor *a, eg_tensor *b)
-{
-    const size_t bytes = (size_t)eg_numel(a) * eg_dtype_size(eg_dtype_of(a));
-    a = eg_to(a, eg_cpu());
-    b = eg_to(b, eg_cpu());
-    return a && b && !memcmp(eg_data(a), eg_data(b), bytes);
-}
-
 /* Through a file, and for a second optimizer that has already gone elsewhere. */
 static void interrupted(maker *make, eg_dtype dtype)
 {
@@ -63,7 +55,7 @@ static void interrupted(maker *make, eg_dtype dtype)
     EGT_EQ(eg_optim_steps(b), 5);
     steps(a, g, 5, STEPS);
     steps(b, g, 5, STEPS);
-    EGT_CHECK(same_bits(p[0], q[0]) && same_bits(p[1], q[1]));
+    EGT_CHECK(egt_same_bits(p[0], q[0]) && egt_same_bits(p[1], q[1]));
     eg_optim_free(a);
     eg_optim_free(b);
     for (int i = 0; i < 2; i++) {
@@ -151,7 +143,7 @@ EGT(states_that_do_not_fit)
     }
     EGT_EQ(eg_optim_steps(o), 1);
     for (int64_t i = 0; i < eg_tensors_count(state); i++) {
-        EGT_CHECK(same_bits(eg_tensors_at(state, i), eg_tensors_at(before, i)));
+        EGT_CHECK(egt_same_bits(eg_tensors_at(state, i), eg_tensors_at(before, i)));
     }
     EGT_REFUSED(eg_optim_load_state(o, NULL), EG_EINVAL, "map");
     EGT_REFUSED(eg_optim_load_state(NULL, state), EG_EINVAL, "optim");
@@ -284,10 +276,10 @@ static void check_average(eg_dtype dtype, bool warm_up, double tolerance)
     EGT_NEAR(eg_get(p, 1050), a, dtype == EG_F16 ? 1e-3 : dtype == EG_BF16 ? 8e-3 : tolerance);
     EGT_REFUSED(eg_ema_update(e), EG_ESTATE, "swap back");
     EGT_OK(eg_ema_swap(e));
-    EGT_CHECK(!eg_ema_swapped(e) && same_bits(p, own));
+    EGT_CHECK(!eg_ema_swapped(e) && egt_same_bits(p, own));
     EGT_OK(eg_ema_swap(e));
     eg_ema_free(e); /* puts them back */
-    EGT_CHECK(same_bits(p, own));
+    EGT_CHECK(egt_same_bits(p, own));
     eg_release(p);
 }
 

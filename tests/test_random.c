@@ -86,12 +86,6 @@ static eg_tensor *kind(int k, int64_t n)
     }
 }
 
-static bool same_bytes(eg_tensor *a, eg_tensor *b)
-{
-    size_t bytes = (size_t)eg_numel(a) * eg_dtype_size(eg_dtype_of(a));
-    return eg_numel(a) == eg_numel(b) && (!bytes || !memcmp(eg_data(a), eg_data(b), bytes));
-}
-
 EGT(numbers_are_the_same_on_every_instruction_set_and_for_any_threads)
 {
     const char *best = eg_cpu_isa(), *isas[] = {"avx512", "avx2", "base"};
@@ -112,7 +106,7 @@ EGT(numbers_are_the_same_on_every_instruction_set_and_for_any_threads)
                 }
                 eg_set_threads(j % 2 ? 1 : threads);
                 eg_random_set_state((eg_random_state){77, 0xfffffffff0});
-                EGT_CHECK(same_bytes(kind(k, sizes[i]), want));
+                EGT_CHECK(egt_same_bits(kind(k, sizes[i]), want));
                 EGT_CHECK(eg_random_get_state().offset == after.offset);
             }
             eg_debug_isa(best);
@@ -132,13 +126,13 @@ EGT(the_state_moves_by_the_words_used)
     eg_random_state here = eg_random_get_state();
     eg_tensor *a = eg_normal(EG_SHAPE(7), 0, 1, EG_F32);
     eg_random_set_state(here);
-    EGT_CHECK(same_bytes(a, eg_normal(EG_SHAPE(7), 0, 1, EG_F32)));
-    EGT_CHECK(!same_bytes(a, eg_normal(EG_SHAPE(7), 0, 1, EG_F32)));
+    EGT_CHECK(egt_same_bits(a, eg_normal(EG_SHAPE(7), 0, 1, EG_F32)));
+    EGT_CHECK(!egt_same_bits(a, eg_normal(EG_SHAPE(7), 0, 1, EG_F32)));
     here = eg_random_get_state();
     EGT_REFUSED(eg_normal(EG_SHAPE(7), 0, -1, EG_F32), EG_EINVAL, "std");
     EGT_EQ(eg_random_get_state().offset, here.offset);
     eg_seed(6);
-    EGT_CHECK(!same_bytes(a, eg_normal(EG_SHAPE(7), 0, 1, EG_F32)));
+    EGT_CHECK(!egt_same_bits(a, eg_normal(EG_SHAPE(7), 0, 1, EG_F32)));
     eg_seed(0);
 }
 

@@ -120,6 +120,11 @@ def painter(at):
     check("a photo is painted, in sides of fours", struct.unpack(">2I", first[16:24]) == (48, 36), first[:24])
     fast("--smoke", "--paint", photo, "--size", "50", "--model", at + "/fast/painter.safetensors", "--out", at + "/other")
     check("by the file as by the checkpoint", open(at + "/other/content-painted.png", "rb").read() == first)
+    fast(*words, "--over", "--out", at + "/over")
+    fast("--smoke", "--over", "--paint", photo, "--size", "50", "--out", at + "/over")
+    check("over the photo it paints otherwise", open(at + "/over/content-painted.png", "rb").read() != first)
+    check("which --paint has to know", "missing: " in
+          fast("--smoke", "--paint", photo, "--size", "50", "--out", at + "/over", expect=1))
     check("no photos", "not/there" in fast("--data", "not/there", "--out", at + "/x", expect=1))
     check("a file without --paint", "--paint" in fast(photo, "--out", at + "/x", expect=2))
     check("--paint without a file", "FILE" in fast("--paint", "--out", at + "/x", expect=2))

@@ -15,7 +15,7 @@ typedef struct options {
     const char *style, *model;
     int64_t side, style_side, drawn;
     double lr, width;
-    bool paint;
+    bool over, paint;
 } options;
 
 /* ---- learning ---------------------------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static eg_status work(eg_run *run, void *user)
         return eg_run_refuse(run, "--side is a multiple of 4, not %lld", (long long)o->side);
     }
     eg_module *painter =
-        eg_run_module(run, "painter", painter_new(eg_run_settings_of(run)->smoke ? o->width / 4 : o->width));
+        eg_run_module(run, "painter", painter_new(eg_run_settings_of(run)->smoke ? o->width / 4 : o->width, o->over));
     if (o->paint) {
         eg_run_heed(run, !painter ? EG_OK : o->model ? eg_module_load(painter, o->model) : eg_run_restore(run, NULL));
         for (int i = 0; i < count && !eg_run_status(run); i++) {
@@ -152,6 +152,7 @@ int main(int argc, char **argv)
         EG_FLAG_INTEGER("size", &o.style_side, "512", 32, 8192, "of the longer side of the painting, and of FILEs"),
         EG_FLAG_INTEGER("drawn", &o.drawn, "1000", 4, 1000000, "photos to draw per epoch where there are no files"),
         EG_FLAG_REAL("width", &o.width, "1", 0.03125, 4, "channels, as a share of the published 32 to 128"),
+        EG_FLAG_SWITCH("over", &o.over, "paint over the photo, which then is there from the first step on"),
         EG_FLAG_REAL("lr", &o.lr, "1e-3", 1e-9, 10, "learning rate"),
         EG_FLAG_SWITCH("paint", &o.paint, "paint each FILE with what was learned, into --out"),
         EG_FLAG_TEXT("model", &o.model, NULL, "FILE",

@@ -36,6 +36,12 @@ static eg_tensor *painted(eg_tensor *x)
     return eg_add(eg_mul_scalar(eg_tanh(eg_cast(x, EG_F32)), 127.5), eg_from_values(EG_SHAPE(3, 1, 1), EG_F32, middle));
 }
 
+/* What is added to a photo, without an end at which it learned no more. */
+static eg_tensor *added(eg_tensor *x)
+{
+    return eg_mul_scalar(eg_cast(x, EG_F32), 64);
+}
+
 /* ---- layers -------------------------------------------------------------------------------------------- */
 
 static eg_module *conv(int64_t in, int64_t out, int64_t kernel, int64_t stride)
@@ -62,17 +68,18 @@ static int64_t channels_of(double width, double published)
     return width * published < 1 ? 1 : (int64_t)(width * published);
 }
 
-eg_module *painter_new(double width)
+eg_module *painter_new(double width, bool over)
 {
     int64_t a = channels_of(width, 32), b = channels_of(width, 64), c = channels_of(width, 128);
     eg_module *blocks[BLOCKS];
     for (int i = 0; i < BLOCKS; i++) {
         blocks[i] = block(c);
     }
-    return eg_sequential_new(eg_activation_new(small), eg_named("in", conv(3, a, 9, 1)), eg_activation_new(eg_relu),
-                             eg_named("down1", conv(a, b, 3, 2)), eg_activation_new(eg_relu),
-                             eg_named("down2", conv(b, c, 3, 2)), eg_activation_new(eg_relu),
-                             eg_named("blocks", eg_sequential_new_with(blocks, BLOCKS)), eg_named("up1", up(c, b)),
-                             eg_named("up2", up(b, a)), eg_activation_new(mirror4),
-                             eg_named("out", eg_conv2d_new(a, 3, .kernel = 9)), eg_activation_new(painted));
+    eg_module *layers = eg_sequential_new(
+        eg_activation_new(small), eg_named("in", conv(3, a, 9, 1)), eg_activation_new(eg_relu),
+        eg_named("down1", conv(a, b, 3, 2)), eg_activation_new(eg_relu), eg_named("down2", conv(b, c, 3, 2)),
+        eg_activation_new(eg_relu), eg_named("blocks", eg_sequential_new_with(blocks, BLOCKS)),
+        eg_named("up1", up(c, b)), eg_named("up2", up(b, a)), eg_activation_new(mirror4),
+        eg_named("out", eg_conv2d_new(a, 3, .kernel = 9)), eg_activation_new(over ? added : painted));
+    return over ? eg_residual_new(layers, eg_identity_new()) : layers;
 }

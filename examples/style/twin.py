@@ -3,7 +3,8 @@
 
     twin.py OUT [--optimizer adam] [--steps 300] [--threads 0]
 
-OUT is where `style --keep-trunk` has put trunk.safetensors, content.png and style.png.
+OUT is where `style --keep-trunk` has put trunk.safetensors, content.png and style.png. The canvas with the lowest loss
+becomes twin-adam.png or twin-lbfgs.png there.
 """
 import argparse
 import json
@@ -30,6 +31,11 @@ def read_weights(path):
 def canvas_of(path):
     picture = numpy.array(Image.open(path).convert("RGB"), dtype=numpy.float32)
     return torch.from_numpy(picture.transpose(2, 0, 1)[::-1].copy()).unsqueeze(0) - MEANS
+
+
+def save(canvas, path):
+    picture = (canvas + MEANS).clamp(0, 255).round()[0].numpy()[::-1].transpose(1, 2, 0)
+    Image.fromarray(numpy.ascontiguousarray(picture.astype(numpy.uint8))).save(path)
 
 
 def look(weights, x):
@@ -62,6 +68,7 @@ def main():
     canvas.requires_grad_()
     rule = torch.optim.LBFGS([canvas], max_iter=20, history_size=20, line_search_fn="strong_wolfe")
     m, v, lowest, past_first = torch.zeros_like(canvas), torch.zeros_like(canvas), float("inf"), 0
+    best = canvas.detach().clone()
 
     def losses():
         grams, places = look(weights, canvas)
@@ -70,26 +77,29 @@ def main():
 
     def again():
         canvas.grad = None
-        loss = sum(losses())
+        texture, where = losses()
+        parts.append((texture.item(), where.item()))
+        loss = texture + where
         loss.backward()
         return loss
 
     for step in range(o.steps):
-        texture, where = losses()
-        loss = texture + where
-        if o.optimizer == "lbfgs":
-            rule.step(again)
+        parts = []
+        (rule.step if o.optimizer == "lbfgs" else lambda f: f())(again)
+        texture, where = parts[0]
         with torch.no_grad():
             if o.optimizer == "adam":
-                g, t = torch.autograd.grad(loss, canvas)[0], step + 1
+                g, t = canvas.grad, step + 1
                 m = .99 * m + .01 * g
                 v = .999 * v + .001 * g * g
                 canvas -= 5 * (1 - .999 ** t) ** .5 / (1 - .99 ** t) * m / (v.sqrt() + .1)
             canvas.copy_(torch.minimum(torch.maximum(canvas, -MEANS), 255 - MEANS))
-        lowest = min(lowest, loss.item())
+            if texture + where < lowest:
+                lowest, best = texture + where, canvas.clone()
         past_first = past_first or time.time()
         if step % max(o.steps // 10, 1) == 0:
-            print(f"step {step}: total {loss.item():.4e}, style {texture.item():.4e}, content {where.item():.4e}", flush=True)
+            print(f"step {step}: total {texture + where:.4e}, style {texture:.4e}, content {where:.4e}", flush=True)
+    save(best, f"{o.folder}/twin-{o.optimizer}.png")
     print(f"lowest loss {lowest:.4e}, {(o.steps - 1) / (time.time() - past_first):.2f} steps/s")
 
 

@@ -44,14 +44,6 @@ static eg_tensor *kind(int k, int64_t n)
     }
 }
 
-static bool same_bits(eg_tensor *a, eg_tensor *b)
-{
-    b = eg_to(b, eg_cpu());
-    size_t bytes = (size_t)eg_numel(a) * eg_dtype_size(eg_dtype_of(a));
-    return b && eg_numel(a) == eg_numel(b) && eg_dtype_of(a) == eg_dtype_of(b) &&
-           (!bytes || !memcmp(eg_data(a), eg_data(b), bytes));
-}
-
 static bool same_state(eg_random_state a, eg_random_state b)
 {
     return a.seed == b.seed && a.offset == b.offset;
@@ -71,7 +63,7 @@ static void compare(int k, int64_t n, eg_random_state from)
     eg_use_device(before);
     EGT_CHECK(there && eg_device_of(there) == cuda(0));
     EGT_CHECK(same_state(eg_random_get_state(), after));
-    EGT_CHECK(same_bits(here, there));
+    EGT_CHECK(egt_same_bits(here, there));
     eg_scope_pop(s, NULL);
 }
 
@@ -135,7 +127,7 @@ EGT(draws_are_those_of_the_cpu)
             eg_seed(11);
             eg_tensor *there = eg_categorical(eg_to(x, d), 50, .logits = logits);
             EGT_CHECK(same_state(eg_random_get_state(), after));
-            EGT_CHECK(same_bits(here, there));
+            EGT_CHECK(egt_same_bits(here, there));
         }
     }
     eg_seed(0);

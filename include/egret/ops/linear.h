@@ -14,7 +14,7 @@ EG_BEGIN_DECLS
  * grad: da = dy b^T, db = a^T dy, summed over broadcast batches    saves a and b */
 EG_API eg_tensor *eg_matmul(eg_tensor *a, eg_tensor *b);
 
-/* Sum of a[i] b[i] over two vectors; 0-dim. A matmul. */
+/* Sum of a[i] b[i] over two vectors, on the CPU in f64 and rounded once for f32; 0-dim. A matmul. */
 EG_API eg_tensor *eg_dot(eg_tensor *a, eg_tensor *b);
 /* y[i, j] = a[i] b[j] of two vectors. A mul. */
 EG_API eg_tensor *eg_outer(eg_tensor *a, eg_tensor *b);

@@ -243,6 +243,80 @@ static void run_small(const eg__product *p, int64_t batches)
     eg__parallel(batches, WORK_PER_THREAD / (p->m * p->n * p->k) + 1, each, &s);
 }
 
+/* ---- two vectors ------------------------------------------------------------------------------------- */
+
+enum { STRETCH = 4096 }; /* numbers that one thread adds up */
+
+typedef double doubles __attribute__((vector_size(VECTOR)));
+
+/* The sum of a b in f64, in four registers at once. */
+#define STRETCH_OF(name, T, bytes)                                                            \
+    typedef T name##_load __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias)); \
+    static double name(const T *a, const T *b, int64_t n)                                     \
+    {                                                                                         \
+        enum { LANES = VECTOR / 8 };                                                          \
+        doubles s[4] = {{0}};                                                                 \
+        double sum = 0;                                                                       \
+        int64_t i = 0;                                                                        \
+        for (; i + 4 * LANES <= n; i += 4 * LANES) {                                          \
+            for (int r = 0; r < 4; r++) {                                                     \
+                const int64_t at = i + (int64_t)r * LANES;                                    \
+                s[r] += __builtin_convertvector(*(const name##_load *)(a + at), doubles) *    \
+                        __builtin_convertvector(*(const name##_load *)(b + at), doubles);     \
+            }                                                                                 \
+        }                                                                                     \
+        s[0] = (s[0] + s[1]) + (s[2] + s[3]);                                                 \
+        for (int l = 0; l < LANES; l++) {                                                     \
+            sum += s[0][l];                                                                   \
+        }                                                                                     \
+        for (; i < n; i++) {                                                                  \
+            sum += (double)a[i] * (double)b[i];                                               \
+        }                                                                                     \
+        return sum;                                                                           \
+    }
+STRETCH_OF(stretch_f32, float, VECTOR / 2)
+STRETCH_OF(stretch_f64, double, VECTOR)
+
+typedef struct dot {
+    const eg__product *p;
+    double *sums; /* of each stretch */
+} dot;
+
+static void stretches(void *ctx, int64_t begin, int64_t end)
+{
+    const dot *d = ctx;
+    const eg__product *p = d->p;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t at = i * STRETCH, n = eg__min(STRETCH, p->k - at);
+        d->sums[i] = p->dtype == EG_F64 ? stretch_f64((const double *)p->a + at, (const double *)p->b + at, n)
+                                        : stretch_f32((const float *)p->a + at, (const float *)p->b + at, n);
+    }
+}
+
+/* Stretches are as long whatever the number of threads, and their sums are added one after the other. */
+static eg_status run_dot(const eg__call *c, const eg__product *p)
+{
+    const int64_t n = (p->k + STRETCH - 1) / STRETCH;
+    eg__scratch sums;
+    double sum = 0;
+    eg_status st = eg__scratch_get(c, (size_t)n * sizeof sum, &sums);
+    if (st) {
+        return st;
+    }
+    dot d = {.p = p, .sums = sums.data};
+    eg__parallel(n, WORK_PER_THREAD / STRETCH, stretches, &d);
+    for (int64_t i = 0; i < n; i++) {
+        sum += d.sums[i];
+    }
+    eg__scratch_put(c, &sums);
+    if (p->dtype == EG_F64) {
+        *(double *)p->y = p->add ? *(double *)p->y + sum : sum;
+    } else {
+        *(float *)p->y = (float)(p->add ? (double)*(float *)p->y + sum : sum);
+    }
+    return EG_OK;
+}
+
 /* ---- oneDNN ------------------------------------------------------------------------------------------ */
 
 /* Axes of size 1 get the stride they would have in a dense matrix. A row with gaps is none: oneDNN 3.7 takes
@@ -379,6 +453,9 @@ eg_status ISA(eg__product_run)(const eg__call *c, const eg__product *p, bool *do
         return EG_OK;
     }
     bool own = p->dtype == EG_F32 || p->dtype == EG_F64;
+    if (own && batches * p->m * p->n == 1 && p->ca == 1 && p->rb == 1) {
+        return run_dot(c, p);
+    }
     bool tiny = p->k <= SMALL_K && p->m * p->n * p->k <= SMALL_WORK;
     if (own && (!tiny || p->m == 1 || p->n == 1) && few_rows(p) && run_lines(p, batches)) {
         return EG_OK;
