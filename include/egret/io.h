@@ -181,19 +181,17 @@ EG_API eg_file_format eg_file_format_at(int i);
  *
  * "tf1", those of version 1: one file (tensorflow/core/util/saved_tensor_slice.proto), a shard of several by its own
  * path. Every tensor is copied and checked. In both, blocks packed by Snappy need libsnappy. */
-/* hdf5: HDF5 (support.hdfgroup.org, HDF5 File Format Specification 3.0), in which Keras keeps weights, through libhdf5.
- * A dataset of numbers is a tensor under its path without the first slash, "conv1/conv1/kernel:0": integers and IEEE
- * floats of 16 bits and more, of either byte order, bfloat16, and booleans as h5py has them; in one piece, in the
- * header, or in chunks that are plain or packed by deflate and shuffle. Other datasets are left out. Each group is
- * walked once; a soft link to a tensor is one more name of it, other soft links are left out. Attributes of groups that
- * are texts are texts, "layer_names" of the root and "conv1@weight_names" of others, a list of them one in each line;
- * those that are kept apart from the header, as HDF5 does with very many or long ones, are left out. No other file is
- * ever opened: EG_EFORMAT for links to others, virtual datasets and elements kept elsewhere; so for other filters, and
- * for a superblock that is not at the beginning or goes on elsewhere. libhdf5 walks the tree and finds the chunks; all
- * sizes it tells are checked, and elements, texts and fill values are read without it. But it is not made for files of
- * strangers: a damaged one may still crash it or make it use much time or address space, at least 1.10. It is called by
- * one thread at a time; a program that calls it itself must not do so while another thread opens or reads such files
- * here. What the program told it of printing errors and loading filters is as before when it returns.
+/* hdf5: HDF5 (support.hdfgroup.org, HDF5 File Format Specification 3.0), in which Keras keeps weights. A dataset of
+ * numbers is a tensor under its path without the first slash, "conv1/conv1/kernel:0": integers and IEEE floats of 16
+ * bits and more, of either byte order, bfloat16, and booleans as h5py has them; in one piece, in the header, or in
+ * chunks, of whatever index, that are plain or packed by deflate and shuffle, with checksums of fletcher32 or without.
+ * Other datasets are left out. Each group is walked once; a soft link to a tensor is one more name of it, other soft
+ * links are left out. Attributes of groups that are texts are texts, "layer_names" of the root and "conv1@weight_names"
+ * of others, a list of them one in each line; those of more than 64 KiB are left out. No other file is ever opened:
+ * EG_EFORMAT for links to others, virtual datasets and elements kept elsewhere; so for other filters, for files of HDF5
+ * before 1.6.3, and for a superblock that is not at the beginning or goes on elsewhere. Chunks that are in no file have
+ * what the dataset is filled with, and all of a dataset may have as many bytes as eg_unpack_limit allows. What leads to
+ * the tensors takes memory and time by the size of the file, at most 2^28 bytes or 32 times those of the file.
  *
  * keras: the archive of a model of Keras 3, of which model.weights.h5 is read as above, "config.json" and
  * "metadata.json" are texts, and all else is left out. Weights that lie in the archive as they are, as Keras writes

@@ -156,6 +156,9 @@ static eg_status visit(void *user, const eg__hdf5_link *link)
     if (n > MOST_PATH - had - slash) {
         return eg__hdf5_bad(&w->h, "a name of more than 1023 bytes begins with");
     }
+    if (memchr(link->name, 0, n)) {
+        return eg__hdf5_bad(&w->h, "a name with a zero inside is in");
+    }
     memcpy(w->path + had, "/", slash);
     memcpy(w->path + had + slash, link->name, n);
     w->path[w->length = had + slash + n] = 0;

@@ -33,8 +33,16 @@ typedef struct eg__hdf5_bytes {
     bool ended; /* more was asked for than there is */
 } eg__hdf5_bytes;
 
+/* The first bytes of a block, and what is in it behind the word it begins with, if that is not NULL; nothing after a
+ * failure. */
+enum { EG__HDF5_MOST_HEAD = 144 };
+typedef struct eg__hdf5_head {
+    uint8_t all[EG__HDF5_MOST_HEAD];
+    eg__hdf5_bytes b;
+} eg__hdf5_head;
+eg_status eg__hdf5_look(eg__hdf5 *h, uint64_t at, int size, const char *word, eg__hdf5_head *d);
 /* A block of the file to be freed, and what is in it behind the word it begins with, if that is not NULL. NULL with
- * words: the file has no such block. */
+ * words, and nothing in it: the file has no such block. */
 uint8_t *eg__hdf5_load(eg__hdf5 *h, uint64_t at, uint64_t size, const char *word, eg__hdf5_bytes *b);
 
 /* The next bytes; NULL: there are not so many. */

@@ -31,18 +31,15 @@ static eg_status visit_table(void *user, eg__hdf5_bytes record)
 {
     enum { SYMBOL = 40, SOFT = 2 };
     const group *g = user;
+    eg__hdf5_head k;
     eg__hdf5_bytes b;
     eg__hdf5_take(&record, 8);
     const uint64_t at = eg__hdf5_number(&record, 8);
-    uint8_t *all = eg__hdf5_load(g->h, at, 8, "SNOD", &b);
-    if (!all) {
-        return eg__why();
-    }
-    eg__hdf5_take(&b, 2);
-    const uint64_t n = eg__hdf5_number(&b, 2);
-    free(all);
-    all = eg__hdf5_load(g->h, at + 8, n * SYMBOL, NULL, &b);
-    eg_status st = all ? EG_OK : eg__why();
+    eg_status st = eg__hdf5_look(g->h, at, 8, "SNOD", &k);
+    eg__hdf5_take(&k.b, 2);
+    const uint64_t n = eg__hdf5_number(&k.b, 2);
+    uint8_t *all = st ? NULL : eg__hdf5_load(g->h, at + 8, n * SYMBOL, NULL, &b);
+    st = all ? EG_OK : eg__why();
     for (uint64_t i = 0; i < n && !st; i++) {
         eg__hdf5_link l = {.name = name_at(g, eg__hdf5_number(&b, 8), &l.length)};
         l.object = eg__hdf5_number(&b, 8);
@@ -63,21 +60,15 @@ static eg_status visit_table(void *user, eg__hdf5_bytes record)
 static eg_status visit_tables(group *g, eg__hdf5_bytes m)
 {
     const uint64_t tree = eg__hdf5_number(&m, 8), heap = eg__hdf5_number(&m, 8);
+    eg__hdf5_head k;
     eg__hdf5_bytes b;
-    uint8_t *all = eg__hdf5_load(g->h, heap, 32, "HEAP", &b);
-    if (!all) {
-        return eg__why();
-    }
-    eg__hdf5_take(&b, 4);
-    g->bytes = eg__hdf5_number(&b, 8);
-    eg__hdf5_take(&b, 8);
-    const uint64_t at = eg__hdf5_number(&b, 8);
-    free(all);
-    if (!(all = eg__hdf5_load(g->h, at, g->bytes, NULL, &b))) {
-        return eg__why();
-    }
+    eg_status st = eg__hdf5_look(g->h, heap, 32, "HEAP", &k);
+    eg__hdf5_take(&k.b, 4);
+    g->bytes = eg__hdf5_number(&k.b, 8);
+    eg__hdf5_take(&k.b, 8);
+    uint8_t *all = st ? NULL : eg__hdf5_load(g->h, eg__hdf5_number(&k.b, 8), g->bytes, NULL, &b);
     g->names = (const char *)all;
-    eg_status st = eg__hdf5_tree(g->h, tree, 0, 8, visit_table, g);
+    st = all ? eg__hdf5_tree(g->h, tree, 0, 8, visit_table, g) : eg__why();
     free(all);
     return st;
 }

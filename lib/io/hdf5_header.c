@@ -25,25 +25,40 @@ eg_status eg__hdf5_count(eg__hdf5 *h, int64_t bytes)
     return h->left ? EG_OK : eg__hdf5_bad(h, "leading in circles, or damaged, is what leads to");
 }
 
-uint8_t *eg__hdf5_load(eg__hdf5 *h, uint64_t at, uint64_t size, const char *word, eg__hdf5_bytes *b)
+static eg_status check_block(eg__hdf5 *h, uint64_t at, uint64_t size)
+{
+    return size > (uint64_t)h->size || at > (uint64_t)h->size - size
+               ? eg__hdf5_bad(h, "the file ends before what it says of")
+               : eg__hdf5_count(h, (int64_t)size + A_READ);
+}
+
+static eg_status read_block(const eg__hdf5 *h, uint64_t at, uint64_t size, const char *word, uint8_t *to,
+                            eg__hdf5_bytes *b)
 {
     const size_t length = word ? strlen(word) : 0;
-    if (size > (uint64_t)h->size || size < length || at > (uint64_t)h->size - size) {
-        eg__hdf5_bad(h, "the file ends before what it says of");
-        return NULL;
-    }
-    if (eg__hdf5_count(h, (int64_t)size + A_READ)) {
-        return NULL;
-    }
-    uint8_t *all = eg__malloc((size_t)size);
-    if (!all) {
-        return eg__no_memory(h->source->op, (int64_t)size), NULL;
-    }
-    eg_status st = eg__source_read(h->source, h->at + (int64_t)at, all, (int64_t)size);
-    if (!st && memcmp(all, word ? word : "", length)) {
+    eg_status st = eg__source_read(h->source, h->at + (int64_t)at, to, (int64_t)size);
+    if (!st && (size < length || memcmp(to, word ? word : "", length))) {
         st = eg__hdf5_bad(h, "damaged is what leads to");
     }
-    *b = (eg__hdf5_bytes){all + length, (int64_t)(size - length), false};
+    if (!st) {
+        *b = (eg__hdf5_bytes){to + length, (int64_t)(size - length), false};
+    }
+    return st;
+}
+
+eg_status eg__hdf5_look(eg__hdf5 *h, uint64_t at, int size, const char *word, eg__hdf5_head *d)
+{
+    d->b = (eg__hdf5_bytes){.ended = true};
+    eg_status st = check_block(h, at, (uint64_t)size);
+    return st ? st : read_block(h, at, (uint64_t)size, word, d->all, &d->b);
+}
+
+uint8_t *eg__hdf5_load(eg__hdf5 *h, uint64_t at, uint64_t size, const char *word, eg__hdf5_bytes *b)
+{
+    *b = (eg__hdf5_bytes){.ended = true};
+    eg_status st = check_block(h, at, size);
+    uint8_t *all = st ? NULL : eg__malloc((size_t)size);
+    st = st ? st : all ? read_block(h, at, size, word, all, b) : eg__no_memory(h->source->op, (int64_t)size);
     if (st) {
         free(all);
     }
@@ -122,7 +137,7 @@ static eg_status add_message(header *d, const eg__hdf5_message *m)
 }
 
 /* A block of a header: a word in front and a checksum behind are not counted. */
-static eg_status read_block(header *d, uint64_t at, uint64_t size)
+static eg_status add_block(header *d, uint64_t at, uint64_t size)
 {
     d->bytes += (int64_t)eg__min(size, (uint64_t)d->h->size);
     block *k = d->bytes > d->h->size ? NULL : eg__malloc(sizeof *k);
@@ -147,31 +162,25 @@ static eg_status read_block(header *d, uint64_t at, uint64_t size)
 /* The first block, by the two forms of headers. */
 static eg_status begin(header *d, uint64_t at)
 {
-    eg__hdf5_bytes b;
-    uint8_t *all = eg__hdf5_load(d->h, at, 16, NULL, &b);
-    if (!all) {
-        return eg__why();
+    enum { MOST = 6 + 16 + 4 + 8 };
+    eg__hdf5_head k = {0};
+    const int64_t n = eg__min(MOST, d->h->size - (int64_t)eg__min(at, (uint64_t)d->h->size));
+    eg_status st = eg__hdf5_look(d->h, at, (int)n, NULL, &k);
+    if (st) {
+        return st;
     }
-    uint64_t front = 16, size = 0;
-    eg_status st = EG_OK;
-    d->first = memcmp(all, "OHDR\2", 5) != 0;
+    d->first = memcmp(k.all, "OHDR\2", 5) != 0;
     if (d->first) {
-        eg__hdf5_take(&b, 8);
-        size = eg__hdf5_number(&b, 4);
+        eg__hdf5_take(&k.b, 8);
+        const uint64_t size = eg__hdf5_number(&k.b, 4);
         d->extra = 3;
-        st = all[0] == 1 ? EG_OK : bad(d);
-    } else {
-        const int flags = all[5], sizes = 1 << (flags & 3);
-        front = (uint64_t)(6 + (flags & 32 ? 16 : 0) + (flags & 16 ? 4 : 0));
-        d->extra = flags & 4 ? 2 : 0;
-        free(all);
-        all = eg__hdf5_load(d->h, at + front, (uint64_t)sizes, NULL, &b);
-        size = all ? eg__hdf5_number(&b, sizes) : 0;
-        front += (uint64_t)sizes;
-        st = all ? EG_OK : eg__why();
+        return k.all[0] == 1 ? add_block(d, at + 16, size) : bad(d);
     }
-    free(all);
-    return st ? st : read_block(d, at + front, size);
+    const int flags = k.all[5];
+    d->extra = flags & 4 ? 2 : 0;
+    eg__hdf5_take(&k.b, (uint64_t)(6 + (flags & 32 ? 16 : 0) + (flags & 16 ? 4 : 0)));
+    const uint64_t size = eg__hdf5_number(&k.b, 1 << (flags & 3));
+    return add_block(d, at + (uint64_t)(n - k.b.n), size);
 }
 
 eg_status eg__hdf5_header_open(eg__hdf5 *h, uint64_t at, eg__hdf5_header *to)
@@ -184,8 +193,8 @@ eg_status eg__hdf5_header_open(eg__hdf5 *h, uint64_t at, eg__hdf5_header *to)
         if (to->message[i].type == EG__HDF5_CONTINUED) {
             const uint64_t next = eg__hdf5_number(&m, 8), size = eg__hdf5_number(&m, 8);
             st = m.ended || (!d.first && size < 8) ? bad(&d)
-                 : d.first                         ? read_block(&d, next, size)
-                                                   : read_block(&d, next + 4, size - 8);
+                 : d.first                         ? add_block(&d, next, size)
+                                                   : add_block(&d, next + 4, size - 8);
         }
     }
     return st;

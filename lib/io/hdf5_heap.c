@@ -30,10 +30,11 @@ static int log2_of(uint64_t v)
 static eg_status open_heap(heap *p)
 {
     enum { HEAD = 142 };
-    eg__hdf5_bytes b;
-    uint8_t *all = eg__hdf5_load(p->h, p->dense->heap, HEAD, "FRHP", &b);
-    if (!all) {
-        return eg__why();
+    eg__hdf5_head k;
+    eg_status st = eg__hdf5_look(p->h, p->dense->heap, HEAD, "FRHP", &k);
+    eg__hdf5_bytes b = k.b;
+    if (st) {
+        return st;
     }
     eg__hdf5_take(&b, 1);
     p->id = (int)eg__hdf5_number(&b, 2);
@@ -48,7 +49,6 @@ static eg_status open_heap(heap *p)
     eg__hdf5_take(&b, 2);
     p->root = eg__hdf5_number(&b, 8);
     p->rows = eg__hdf5_number(&b, 2);
-    free(all);
     if (packed) {
         return eg__hdf5_bad(p->h, "a heap that is packed, which is not read, has");
     }
@@ -75,14 +75,10 @@ static eg_status find(const heap *p, uint64_t place, uint64_t *at)
         }
         const uint64_t in = row ? place - (UINT64_C(1) << log2_of(place)) : place;
         const uint64_t entry = (row << p->width) + (in >> size);
-        eg__hdf5_bytes b;
-        uint8_t *all = eg__hdf5_load(p->h, block, 4, "FHIB", &b);
-        st = all ? EG_OK : eg__why();
-        free(all);
-        all = st ? NULL : eg__hdf5_load(p->h, block + 13 + (uint64_t)p->offset + 8 * entry, 8, NULL, &b);
-        st = all ? EG_OK : eg__why();
-        block = all ? eg__hdf5_number(&b, 8) : 0;
-        free(all);
+        eg__hdf5_head k;
+        st = eg__hdf5_look(p->h, block, 4, "FHIB", &k);
+        st = st ? st : eg__hdf5_look(p->h, block + 13 + (uint64_t)p->offset + 8 * entry, 8, NULL, &k);
+        block = eg__hdf5_number(&k.b, 8);
         place = in & ((UINT64_C(1) << size) - 1);
         rows = size > p->direct ? (uint64_t)eg__max(size - first + 1, 0) : 0;
         st = !st && size > p->direct && !rows ? bad(p) : st;

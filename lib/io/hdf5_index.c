@@ -153,24 +153,21 @@ static bool begin_array(indexed *x, eg__hdf5_bytes *b)
 
 static eg_status visit_fixed(indexed *x)
 {
+    eg__hdf5_head k;
     eg__hdf5_bytes b;
-    uint8_t *all = eg__hdf5_load(x->h, x->e->at, 24, "FAHD", &b);
-    if (!all) {
-        return eg__why();
-    }
-    const bool good = begin_array(x, &b);
-    x->page = (int)eg__hdf5_number(&b, 1);
-    const uint64_t n = eg__hdf5_number(&b, 8), at = eg__hdf5_number(&b, 8);
-    free(all);
-    if (!good || x->page > 32) {
-        return bad(x);
+    eg_status st = eg__hdf5_look(x->h, x->e->at, 24, "FAHD", &k);
+    const bool good = begin_array(x, &k.b);
+    x->page = (int)eg__hdf5_number(&k.b, 1);
+    const uint64_t n = eg__hdf5_number(&k.b, 8), at = eg__hdf5_number(&k.b, 8);
+    if (st || !good || x->page > 32) {
+        return st ? st : bad(x);
     }
     if (at == EG__HDF5_NOWHERE) {
         return EG_OK;
     }
     const uint64_t pages = bytes_of_pages(x, n);
-    all = eg__hdf5_load(x->h, at, HEAD + pages, "FADB", &b);
-    eg_status st = all ? visit_pages(x, at + HEAD + pages, n, 0, all + HEAD, 0) : eg__why();
+    uint8_t *all = eg__hdf5_load(x->h, at, HEAD + pages, "FADB", &b);
+    st = all ? visit_pages(x, at + HEAD + pages, n, 0, all + HEAD, 0) : eg__why();
     free(all);
     return st;
 }
@@ -187,13 +184,12 @@ typedef struct growing {
 static eg_status visit_block(const indexed *x, uint64_t at, uint64_t n, uint64_t i, const uint8_t *written,
                              uint64_t bit)
 {
-    eg__hdf5_bytes b;
+    eg__hdf5_head k;
     if (at == EG__HDF5_NOWHERE) {
         return EG_OK;
     }
-    uint8_t *all = eg__hdf5_load(x->h, at, HEAD, "EADB", &b);
-    free(all);
-    return all ? visit_pages(x, at + HEAD + (uint64_t)x->offset, n, i, written, bit) : eg__why();
+    eg_status st = eg__hdf5_look(x->h, at, HEAD, "EADB", &k);
+    return st ? st : visit_pages(x, at + HEAD + (uint64_t)x->offset, n, i, written, bit);
 }
 
 /* A row of blocks of n, whose addresses come next; each has its part of what tells which pages were written. */
@@ -216,7 +212,7 @@ static eg_status visit_far_blocks(const indexed *x, uint64_t at, uint64_t blocks
         return EG_OK;
     }
     uint8_t *all = eg__hdf5_load(x->h, at, front + bits + 8 * blocks, "EASB", &b);
-    eg__hdf5_take(&b, all ? front - 4 + bits : 0);
+    eg__hdf5_take(&b, front - 4 + bits);
     eg_status st = all ? visit_blocks(x, &b, blocks, n, i, all + front) : eg__why();
     free(all);
     return st;
@@ -224,23 +220,20 @@ static eg_status visit_far_blocks(const indexed *x, uint64_t at, uint64_t blocks
 
 static eg_status begin_growing(indexed *x, growing *g)
 {
-    eg__hdf5_bytes b;
-    uint8_t *all = eg__hdf5_load(x->h, x->e->at, 68, "EAHD", &b);
-    if (!all) {
-        return eg__why();
-    }
-    const bool good = begin_array(x, &b);
-    g->bits = (int)eg__hdf5_number(&b, 1);
-    g->own = eg__hdf5_number(&b, 1);
-    g->least = eg__hdf5_power(eg__hdf5_number(&b, 1));
-    g->direct = eg__hdf5_power(eg__hdf5_number(&b, 1));
-    x->page = (int)eg__hdf5_number(&b, 1);
+    eg__hdf5_head k;
+    eg_status st = eg__hdf5_look(x->h, x->e->at, 68, "EAHD", &k);
+    const bool good = begin_array(x, &k.b);
+    g->bits = (int)eg__hdf5_number(&k.b, 1);
+    g->own = eg__hdf5_number(&k.b, 1);
+    g->least = eg__hdf5_power(eg__hdf5_number(&k.b, 1));
+    g->direct = eg__hdf5_power(eg__hdf5_number(&k.b, 1));
+    x->page = (int)eg__hdf5_number(&k.b, 1);
     x->offset = (g->bits + 7) / 8;
-    eg__hdf5_take(&b, 48);
-    g->at = eg__hdf5_number(&b, 8);
-    free(all);
-    return !good || g->bits > 48 || g->least < 0 || g->least > g->bits || g->direct < 0 || x->page > 32 ? bad(x)
-                                                                                                        : EG_OK;
+    eg__hdf5_take(&k.b, 48);
+    g->at = eg__hdf5_number(&k.b, 8);
+    return st                                                                                             ? st
+           : !good || g->bits > 48 || g->least < 0 || g->least > g->bits || g->direct < 0 || x->page > 32 ? bad(x)
+                                                                                                          : EG_OK;
 }
 
 static eg_status visit_growing(indexed *x)
@@ -257,7 +250,7 @@ static eg_status visit_growing(indexed *x)
     uint8_t *all = eg__hdf5_load(
         x->h, g.at, HEAD + g.own * (uint64_t)x->element + 8 * (blocks + (uint64_t)(rows - near)), "EAIB", &b);
     st = all ? EG_OK : eg__why();
-    eg__hdf5_take(&b, st ? 0 : HEAD - 4);
+    eg__hdf5_take(&b, HEAD - 4);
     for (; i < g.own && !st; i++) {
         st = visit_entry(x, &b, i);
     }

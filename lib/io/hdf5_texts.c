@@ -23,18 +23,13 @@ static eg_status bad(const eg__hdf5_texts *t)
 
 static eg_status load_heap(eg__hdf5_texts *t, uint64_t heap)
 {
-    eg__hdf5_bytes b;
-    uint8_t *all = eg__hdf5_load(t->h, heap, 16, "GCOL", &b);
-    if (!all) {
-        return eg__why();
-    }
-    eg__hdf5_take(&b, 4);
-    const uint64_t size = eg__hdf5_number(&b, 8);
-    free(all);
+    eg__hdf5_head k;
+    eg_status st = eg__hdf5_look(t->h, heap, 16, "GCOL", &k);
+    eg__hdf5_take(&k.b, 4);
     free(t->all);
-    t->all = eg__hdf5_load(t->h, heap, size, "GCOL", &t->next);
+    t->all = st ? NULL : eg__hdf5_load(t->h, heap, eg__hdf5_number(&k.b, 8), "GCOL", &t->next);
     t->heap = heap;
-    eg__hdf5_take(&t->next, t->all ? 12 : 0);
+    eg__hdf5_take(&t->next, 12);
     return t->all ? EG_OK : eg__why();
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_LEVELS = 32 };
+enum { MOST_LEVELS = 16 };
 
 static eg_status bad(const eg__hdf5 *h)
 {
@@ -23,19 +23,16 @@ typedef struct tree {
 static eg_status walk(const tree *t, uint64_t at, int level)
 {
     enum { HEAD = 24 };
+    eg__hdf5_head k;
     eg__hdf5_bytes b;
-    uint8_t *all = eg__hdf5_load(t->h, at, HEAD, "TREE", &b);
-    if (!all) {
-        return eg__why();
+    eg_status st = eg__hdf5_look(t->h, at, HEAD, "TREE", &k);
+    const int type = (int)eg__hdf5_number(&k.b, 1), own = (int)eg__hdf5_number(&k.b, 1);
+    const uint64_t n = eg__hdf5_number(&k.b, 2);
+    if (st || type != t->type || own > MOST_LEVELS || (level >= 0 && own != level)) {
+        return st ? st : bad(t->h);
     }
-    const int type = (int)eg__hdf5_number(&b, 1), own = (int)eg__hdf5_number(&b, 1);
-    const uint64_t n = eg__hdf5_number(&b, 2);
-    free(all);
-    if (type != t->type || own > MOST_LEVELS || (level >= 0 && own != level)) {
-        return bad(t->h);
-    }
-    all = eg__hdf5_load(t->h, at + HEAD, n * (uint64_t)(t->key + 8), NULL, &b);
-    eg_status st = all ? EG_OK : eg__why();
+    uint8_t *all = eg__hdf5_load(t->h, at + HEAD, n * (uint64_t)(t->key + 8), NULL, &b);
+    st = all ? EG_OK : eg__why();
     for (uint64_t i = 0; i < n && !st; i++) {
         eg__hdf5_bytes record = {eg__hdf5_take(&b, (uint64_t)(t->key + 8)), t->key + 8, false}, child = record;
         eg__hdf5_take(&child, (uint64_t)t->key);
@@ -106,9 +103,9 @@ static eg_status walk2(const tree2 *t, uint64_t at, uint64_t n, int level)
     eg__hdf5_bytes b;
     uint8_t *all = eg__hdf5_load(t->h, at, t->node, level ? "BTIN" : "BTLF", &b);
     eg_status st = all ? EG_OK : eg__why();
-    eg__hdf5_take(&b, st ? 0 : 2);
+    eg__hdf5_take(&b, 2);
     eg__hdf5_bytes below = b;
-    eg__hdf5_take(&below, st ? 0 : n * (uint64_t)t->record);
+    eg__hdf5_take(&below, n * (uint64_t)t->record);
     for (uint64_t i = 0; i < n + (level > 0) && !st; i++) {
         if (level) {
             const uint64_t child = eg__hdf5_number(&below, 8), count = eg__hdf5_number(&below, t->count);
@@ -123,11 +120,9 @@ static eg_status walk2(const tree2 *t, uint64_t at, uint64_t n, int level)
 
 eg_status eg__hdf5_tree2(eg__hdf5 *h, uint64_t at, int type, eg__hdf5_visit *visit, void *user)
 {
-    eg__hdf5_bytes b;
-    uint8_t *all = eg__hdf5_load(h, at, 34, "BTHD", &b);
-    if (!all) {
-        return eg__why();
-    }
+    eg__hdf5_head k;
+    eg_status st = eg__hdf5_look(h, at, 34, "BTHD", &k);
+    eg__hdf5_bytes b = k.b;
     eg__hdf5_take(&b, 1);
     const int own = (int)eg__hdf5_number(&b, 1);
     tree2 t = {
@@ -135,9 +130,8 @@ eg_status eg__hdf5_tree2(eg__hdf5 *h, uint64_t at, int type, eg__hdf5_visit *vis
     const int depth = (int)eg__hdf5_number(&b, 2);
     eg__hdf5_take(&b, 2);
     const uint64_t root = eg__hdf5_number(&b, 8), n = eg__hdf5_number(&b, 2);
-    free(all);
-    if (own != type || depth > MOST_LEVELS || !measure(&t, depth)) {
-        return bad(h);
+    if (st || own != type || depth > MOST_LEVELS || !measure(&t, depth)) {
+        return st ? st : bad(h);
     }
     return root == EG__HDF5_NOWHERE ? EG_OK : walk2(&t, root, n, depth);
 }
