@@ -174,7 +174,7 @@ static eg_tensors *changed(const char *path, size_t at, const void *bytes, size_
 
 EGT(superblocks_that_lie_are_refused)
 {
-    static const uint8_t zeros[8], many[8] = {0, 0, 0, 0, 1};
+    static const uint8_t zeros[8], many[8] = {0, 0, 0, 0, 1}, high[8] = {0, 0, 0, 0, 0, 0, 0, 0x80};
     EGT_REFUSED(changed(FOLDER "vgg.h5", 8, "\x09", 1), EG_EFORMAT, "version");
     EGT_REFUSED(changed(FOLDER "vgg.h5", 13, "\x04", 1), EG_EFORMAT, "8 bytes");
     EGT_REFUSED(changed(FOLDER "vgg.h5", 24, "\x01", 1), EG_EFORMAT, "elsewhere");
@@ -182,6 +182,7 @@ EGT(superblocks_that_lie_are_refused)
     EGT_REFUSED(changed(FOLDER "vgg.h5", 48, zeros, 8), EG_EFORMAT, "goes on elsewhere");
     EGT_REFUSED(changed(FOLDER "late.h5", 20, zeros, 8), EG_EFORMAT, "goes on elsewhere");
     EGT_REFUSED(changed(FOLDER "late.h5", 36, zeros, 8), EG_EFORMAT, "damaged is the header of \"/\"");
+    EGT_REFUSED(changed(FOLDER "late.h5", 36, high, 8), EG_EFORMAT, "ends before");
     EGT_REFUSED(eg_tensors_parse("\x89HDF\r\n\x1a\n", 8), EG_EFORMAT, "too few");
 }
 

@@ -240,7 +240,10 @@ static eg_status read_elements(const opened *o, const eg__hdf5_entry *e, void *t
 {
     const eg__source *s = &o->backing->source;
     eg__hdf5 h;
-    if (!e->about.bytes || e->kind == EG__HDF5_PLACED) {
+    if (!e->about.bytes) {
+        return EG_OK;
+    }
+    if (e->kind == EG__HDF5_PLACED) {
         return eg__source_read(s, o->at + (int64_t)e->at, to, e->about.bytes);
     }
     fill(e, to);

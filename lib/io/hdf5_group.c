@@ -41,7 +41,8 @@ static eg_status visit_table(void *user, eg__hdf5_bytes record)
     uint8_t *all = st ? NULL : eg__hdf5_load(g->h, at + 8, n * SYMBOL, NULL, &b);
     st = all ? EG_OK : eg__why();
     for (uint64_t i = 0; i < n && !st; i++) {
-        eg__hdf5_link l = {.name = name_at(g, eg__hdf5_number(&b, 8), &l.length)};
+        eg__hdf5_link l = {0};
+        l.name = name_at(g, eg__hdf5_number(&b, 8), &l.length);
         l.object = eg__hdf5_number(&b, 8);
         const bool soft = eg__hdf5_number(&b, 4) == SOFT;
         eg__hdf5_take(&b, 4);
@@ -93,7 +94,7 @@ static eg_status visit_message(void *user, eg__hdf5_bytes m)
     return m.ended || !l.length ? bad(g) : g->visit(g->user, &l);
 }
 
-/* Where a message of links or attributes has them when they are apart. */
+/* Where links are that are apart from the header, if they are. */
 static eg__hdf5_dense dense_of(eg__hdf5_bytes m)
 {
     eg__hdf5_dense d = {.type = 5, .skip = 4};

@@ -139,10 +139,13 @@ static eg_status add_message(header *d, const eg__hdf5_message *m)
 /* A block of a header: a word in front and a checksum behind are not counted. */
 static eg_status add_block(header *d, uint64_t at, uint64_t size)
 {
-    d->bytes += (int64_t)eg__min(size, (uint64_t)d->h->size);
-    block *k = d->bytes > d->h->size ? NULL : eg__malloc(sizeof *k);
+    if (size > (uint64_t)(d->h->size - d->bytes)) {
+        return bad(d);
+    }
+    d->bytes += (int64_t)size;
+    block *k = eg__malloc(sizeof *k);
     if (!k) {
-        return d->bytes > d->h->size ? bad(d) : eg__no_memory(d->h->source->op, sizeof *k);
+        return eg__no_memory(d->h->source->op, sizeof *k);
     }
     eg__hdf5_bytes b;
     *k = (block){d->to->blocks, eg__hdf5_load(d->h, at, size, NULL, &b)};
@@ -164,8 +167,9 @@ static eg_status begin(header *d, uint64_t at)
 {
     enum { MOST = 6 + 16 + 4 + 8 };
     eg__hdf5_head k = {0};
-    const int64_t n = eg__min(MOST, d->h->size - (int64_t)eg__min(at, (uint64_t)d->h->size));
-    eg_status st = eg__hdf5_look(d->h, at, (int)n, NULL, &k);
+    const uint64_t end = (uint64_t)d->h->size;
+    const int n = at < end && end - at < MOST ? (int)(end - at) : MOST;
+    eg_status st = eg__hdf5_look(d->h, at, n, NULL, &k);
     if (st) {
         return st;
     }

@@ -60,7 +60,7 @@ static eg_status visit_tree2(void *user, eg__hdf5_bytes r)
 
 /* ---- in a row --------------------------------------------------------------------------------------------- */
 
-/* As many as there may ever be, row by row. */
+/* Room for as many as there may ever be, row by row. */
 static eg_status visit_row(const indexed *x)
 {
     const eg__hdf5_entry *e = x->e;
@@ -130,7 +130,7 @@ static eg_status visit_pages(const indexed *x, uint64_t at, uint64_t n, uint64_t
     eg_status st = EG_OK;
     for (uint64_t k = 0; k < n && !st; k += page, at += bytes, bit++) {
         if (written[bit / 8] & 0x80 >> bit % 8) {
-            st = visit_entries(x, at + 4, eg__min(page, n - k), i + k);
+            st = visit_entries(x, at + 4, n - k < page ? n - k : page, i + k);
         }
     }
     return st;
@@ -139,7 +139,7 @@ static eg_status visit_pages(const indexed *x, uint64_t at, uint64_t n, uint64_t
 /* Of n entries, how many bytes tell which of their pages were written. */
 static uint64_t bytes_of_pages(const indexed *x, uint64_t n)
 {
-    return n >> x->page > 1 || n > UINT64_C(1) << x->page ? ((n - 1) >> x->page) / 8 + 1 : 0;
+    return n > UINT64_C(1) << x->page ? ((n - 1) >> x->page) / 8 + 1 : 0;
 }
 
 /* What both arrays begin with. */

@@ -19,7 +19,7 @@ typedef struct tree {
     void *user;
 } tree;
 
-/* `level`: of the node, which is above as many; -1: the root's, which says it. */
+/* `level`: how many are below the node; -1: as many as it says. */
 static eg_status walk(const tree *t, uint64_t at, int level)
 {
     enum { HEAD = 24 };
@@ -102,7 +102,7 @@ static eg_status walk2(const tree2 *t, uint64_t at, uint64_t n, int level)
 {
     eg__hdf5_bytes b;
     uint8_t *all = eg__hdf5_load(t->h, at, t->node, level ? "BTIN" : "BTLF", &b);
-    eg_status st = all ? EG_OK : eg__why();
+    eg_status st = !all ? eg__why() : n > t->node ? bad(t->h) : EG_OK;
     eg__hdf5_take(&b, 2);
     eg__hdf5_bytes below = b;
     eg__hdf5_take(&below, n * (uint64_t)t->record);
