@@ -244,7 +244,7 @@ static eg_status visit_growing(indexed *x)
     if (st || g.at == EG__HDF5_NOWHERE) {
         return st;
     }
-    const int rows = 1 + g.bits - g.least, near = eg__min(2 * g.direct, rows);
+    const int rows = 1 + g.bits - g.least, near = 2 * g.direct < rows ? 2 * g.direct : rows;
     const uint64_t blocks = 2 * ((UINT64_C(1) << g.direct) - 1);
     uint64_t i = 0;
     uint8_t *all = eg__hdf5_load(
