@@ -17,15 +17,6 @@ static bool archive(void)
     return eg_tar_new("*.tar");
 }
 
-static bool hdf5(void)
-{
-    size_t n;
-    char *weights = egt_read("tests/golden/keras/vgg.h5", &n);
-    eg_tensors *m = eg_tensors_parse(weights, n);
-    free(weights);
-    return m;
-}
-
 /* A JPEG with an empty EXIF block; the library of the others is there. */
 static bool exif(void)
 {
@@ -99,7 +90,6 @@ static const struct codec {
 } codecs[] = {
     {"archive", archive, EG_SO_ARCHIVE, "libarchive13"},
     {"exif", exif, EG_SO_EXIF, "libexif12"},
-    {"hdf5", hdf5, EG_SO_HDF5, "libhdf5"},
     {"jpeg", jpeg, EG_SO_JPEG, "libjpeg62-turbo"},
     {"png", png, EG_SO_PNG, "libpng16-16"},
     {"protobuf", protobuf, EG_SO_PROTOBUF, "libprotobuf-c1"},

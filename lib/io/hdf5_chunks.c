@@ -1,21 +1,7 @@
-/* hdf5_chunks.c - datasets of HDF5 in pieces, each packed for itself: found by libhdf5, unpacked here. */
+/* hdf5_chunks.c - elements of HDF5's datasets that are in chunks, each packed for itself. */
 #include "lib/io/hdf5.h"
 
-#ifdef EG_HAVE_HDF5
 #include <stdlib.h>
-
-#define FUNCTIONS(X)             \
-    X(H5Dget_chunk_storage_size) \
-    X(H5Dget_create_plist)       \
-    X(H5Dget_num_chunks)         \
-    X(H5Dget_space)              \
-    EG__HDF5_READ_CHUNK(X)       \
-    X(H5Pclose)                  \
-    X(H5Pget_chunk)              \
-    X(H5Pget_filter2)            \
-    X(H5Pget_nfilters)           \
-    X(H5Sclose)
-EG__HDF5(lib, FUNCTIONS);
 
 #ifdef EG_HAVE_ZLIB
 #include "lib/io/zlib.h"
@@ -26,51 +12,47 @@ EG__ZLIB(zlib, ZLIB_FUNCTIONS);
 
 typedef struct chunks {
     eg__hdf5 *h;
-    hid_t dataset;
     const eg__hdf5_entry *e;
-    size_t element;
-    hsize_t size[EG_MAX_DIMS]; /* of a chunk */
-    int64_t bytes;             /* of it, unpacked */
-    H5Z_filter_t filter[2];
-    int filters;
-    char *now, *next; /* the same room for both: what is unpacked, and into what */
+    char *to;
+    int64_t element;  /* bytes of one */
+    char *now, *next; /* what is unpacked, and into what, with as much room each */
     int64_t room;
-    hsize_t found, missing;
+    int64_t left, all; /* bytes the file still has for chunks, and chunks there may still be */
 } chunks;
 
 static eg_status bad(const chunks *c)
 {
-    return eg__hdf5_bad(c->h, "damaged is a chunk in", c->h->source->name);
+    return eg__hdf5_bad(c->h, "damaged is a chunk of");
 }
 
-static bool make_room(chunks *c, int64_t bytes)
+static eg_status make_room(chunks *c, int64_t bytes)
 {
     if (bytes <= c->room) {
-        return true;
+        return EG_OK;
     }
     free(c->now);
     free(c->next);
     c->now = eg__malloc((size_t)bytes);
     c->next = eg__malloc((size_t)bytes);
     c->room = c->now && c->next ? bytes : 0;
-    return c->room;
+    return c->room ? EG_OK : eg__no_memory(c->h->source->op, 2 * bytes);
 }
 
-/* ---- unpacking -------------------------------------------------------------------------------------- */
+/* ---- unpacking -------------------------------------------------------------------------------------------- */
 
-static eg_status inflate_now(chunks *c, int64_t *n)
+/* c->now from n bytes to `whole` in c->next. */
+static eg_status inflate_now(const chunks *c, int64_t n, int64_t whole)
 {
 #ifdef EG_HAVE_ZLIB
     eg_status st = eg__library_open(&zlib_library, c->h->source->op);
-    uLongf bytes = (uLongf)c->bytes;
-    if (!st && (zlib.uncompress((Bytef *)c->next, &bytes, (const Bytef *)c->now, (uLong)*n) != Z_OK ||
-                bytes != (uLongf)c->bytes)) {
-        return bad(c);
-    }
-    *n = c->bytes;
-    return st;
+    uLongf bytes = (uLongf)whole;
+    return st ? st
+           : zlib.uncompress((Bytef *)c->next, &bytes, (const Bytef *)c->now, (uLong)n) != Z_OK ||
+                   bytes != (uLongf)whole
+               ? bad(c)
+               : EG_OK;
 #else
-    (void)n;
+    (void)n, (void)whole;
     return eg__fail(EG_ENOKERNEL, c->h->source->op, "this build has no zlib");
 #endif
 }
@@ -78,145 +60,138 @@ static eg_status inflate_now(chunks *c, int64_t *n)
 /* First bytes of all elements, then second ones: as elements again. What fills no element stands behind. */
 static void unshuffle(const chunks *c, int64_t n)
 {
-    const int64_t count = n / (int64_t)c->element, whole = count * (int64_t)c->element;
+    const int64_t size = c->e->shuffled, count = size ? n / size : 0, whole = count * size;
     const char *from = c->now;
-    for (size_t b = 0; b < c->element; b++) {
+    for (int64_t b = 0; b < size && count; b++) {
         for (int64_t i = 0; i < count; i++) {
-            c->next[(size_t)i * c->element + b] = *from++;
+            c->next[i * size + b] = *from++;
         }
     }
     memcpy(c->next + whole, c->now + whole, (size_t)(n - whole));
 }
 
-/* c->now from n bytes as they lie there to the elements. */
-static eg_status unpack(chunks *c, int64_t n, uint32_t left_out)
+/* A sum of words of 16 bits as ones' complement has it. */
+static uint64_t fold(uint64_t sum)
 {
-    eg_status st = EG_OK;
-    for (int i = c->filters; i-- > 0 && !st;) {
-        if (left_out >> i & 1) {
-            continue;
-        }
-        if (c->filter[i] == H5Z_FILTER_DEFLATE) {
-            st = inflate_now(c, &n);
-        } else {
-            unshuffle(c, n);
-        }
-        char *unpacked = c->next;
-        c->next = c->now;
-        c->now = unpacked;
+    while (sum >> 16) {
+        sum = (sum & 0xffff) + (sum >> 16);
     }
-    return !st && n != c->bytes ? bad(c) : st;
+    return sum;
 }
 
-/* ---- one after the other ----------------------------------------------------------------------------- */
-
-/* The part of a chunk that is within the dataset, row by row. */
-static void place(const chunks *c, const hsize_t *at, char *to)
+/* Fletcher's sum of words, the higher byte first; a last byte is the higher one of a word. */
+static uint32_t fletcher32(const uint8_t *p, int64_t n)
 {
-    const int last = c->e->shape.ndim - 1;
-    const int64_t *whole = c->e->shape.dim;
-    int64_t i[EG_MAX_DIMS] = {0}, some[EG_MAX_DIMS];
-    for (int d = 0; d <= last; d++) {
-        some[d] = eg__min((int64_t)c->size[d], whole[d] - (int64_t)at[d]);
+    uint64_t first = 0, second = 0;
+    for (int64_t i = 0; i < n; i += 2) {
+        first += (uint64_t)(p[i] << 8 | (i + 1 < n ? p[i + 1] : 0));
+        second += first;
+        if (i % 512 == 510) {
+            first = fold(first);
+            second = fold(second);
+        }
+    }
+    return (uint32_t)(fold(second) << 16 | fold(first));
+}
+
+/* The sum stands behind the n bytes; the first releases had the bytes of both its halves swapped. */
+static eg_status check_sum(const chunks *c, int64_t n)
+{
+    eg__hdf5_bytes b = {(const uint8_t *)c->now + n, 4, false};
+    const uint32_t there = (uint32_t)eg__hdf5_number(&b, 4), sum = fletcher32((const uint8_t *)c->now, n);
+    return there == sum || there == ((sum & 0x00ff00ff) << 8 | (sum >> 8 & 0x00ff00ff))
+               ? EG_OK
+               : eg__hdf5_bad(c->h, "not of its checksum is a chunk of");
+}
+
+/* c->now from n bytes as they lie there to the elements, from the last filter to the first. */
+static eg_status unpack(chunks *c, int64_t n, uint32_t left_out)
+{
+    const eg__hdf5_entry *e = c->e;
+    int64_t whole = e->bytes; /* in front of DEFLATE */
+    for (int i = 0; i < e->filters && e->filter[i] != EG__HDF5_DEFLATE; i++) {
+        whole += e->filter[i] == EG__HDF5_FLETCHER32 && !(left_out >> i & 1) ? 4 : 0;
+    }
+    eg_status st = EG_OK;
+    for (int i = e->filters; i-- > 0 && !st;) {
+        const int filter = left_out >> i & 1 ? 0 : e->filter[i];
+        if (filter == EG__HDF5_FLETCHER32) {
+            n -= 4;
+            st = n < 0 ? bad(c) : check_sum(c, n);
+        } else if (filter) {
+            st = filter == EG__HDF5_DEFLATE ? inflate_now(c, n, whole) : EG_OK;
+            n = filter == EG__HDF5_DEFLATE ? whole : n;
+            if (filter == EG__HDF5_SHUFFLE) {
+                unshuffle(c, n);
+            }
+            char *unpacked = c->next;
+            c->next = c->now;
+            c->now = unpacked;
+        }
+    }
+    return !st && n != e->bytes ? bad(c) : st;
+}
+
+/* ---- one after the other ------------------------------------------------------------------------------------ */
+
+/* The part of a chunk that is within the dataset. Along axes behind `row` it is as long as that. */
+static void place(const chunks *c, const int64_t *which)
+{
+    const eg__hdf5_entry *e = c->e;
+    const int64_t *whole = e->about.shape.dim;
+    int64_t i[EG_MAX_DIMS] = {0}, some[EG_MAX_DIMS], bytes = c->element;
+    int row = e->about.shape.ndim - 1;
+    for (int d = 0; d <= row; d++) {
+        some[d] = eg__min(e->chunk[d], whole[d] - which[d] * e->chunk[d]);
+    }
+    while (row > 0 && e->chunk[row] == whole[row]) {
+        bytes *= whole[row--];
     }
     for (int d = 0; d >= 0;) {
         int64_t from = 0, there = 0;
-        for (d = 0; d <= last; d++) {
-            from = from * (int64_t)c->size[d] + i[d];
-            there = there * whole[d] + (int64_t)at[d] + i[d];
+        for (d = 0; d <= row; d++) {
+            from = from * e->chunk[d] + i[d];
+            there = there * whole[d] + which[d] * e->chunk[d] + i[d];
         }
-        memcpy(to + (size_t)there * c->element, c->now + (size_t)from * c->element, (size_t)some[last] * c->element);
-        for (d = last - 1; d >= 0 && ++i[d] == some[d]; d--) {
+        memcpy(c->to + there * bytes, c->now + from * bytes, (size_t)(some[row] * bytes));
+        for (d = row - 1; d >= 0 && ++i[d] == some[d]; d--) {
             i[d] = 0;
         }
     }
 }
 
-static eg_status read_chunk(chunks *c, const hsize_t *at, void *to)
+/* Chunks are in the dataset, of which there are only so many, and share no bytes. */
+static eg_status read_chunk(void *user, const eg__hdf5_chunk *k)
 {
-    hsize_t packed = 0;
-    uint32_t left_out = 0;
-    if (lib.H5Dget_chunk_storage_size(c->dataset, at, &packed) < 0 || !packed) {
-        c->missing++;
-        return EG_OK;
+    chunks *c = user;
+    const eg__hdf5_entry *e = c->e;
+    bool good =
+        c->all-- > 0 && k->packed && k->packed <= (uint64_t)c->left && k->at <= (uint64_t)c->h->size - k->packed;
+    for (int d = 0; d < e->about.shape.ndim; d++) {
+        good = good && k->which[d] >= 0 && k->which[d] <= (e->about.shape.dim[d] - 1) / e->chunk[d];
     }
-    if (packed > (hsize_t)c->h->size) {
+    if (!good) {
         return bad(c);
     }
-    c->found++;
-    if (!make_room(c, eg__max(c->bytes, (int64_t)packed))) {
-        return eg__no_memory(c->h->source->op, 2 * eg__max(c->bytes, (int64_t)packed));
-    }
-    /* It reads as much as the index says, which need not be what was said before. */
-    c->h->most = (int64_t)packed;
-    const bool read = lib.H5Dread_chunk(c->dataset, H5P_DEFAULT, at, &left_out, c->now) >= 0;
-    c->h->most = 0;
-    if (!read) {
-        return bad(c);
-    }
-    eg_status st = unpack(c, (int64_t)packed, left_out);
+    c->left -= (int64_t)k->packed;
+    /* What is inflated may have a checksum behind it. */
+    eg_status st = make_room(c, eg__max(e->bytes + 4, (int64_t)k->packed));
+    st = st ? st : eg__source_read(c->h->source, c->h->at + (int64_t)k->at, c->now, (int64_t)k->packed);
+    st = st ? st : unpack(c, (int64_t)k->packed, k->left_out);
     if (!st) {
-        place(c, at, to);
+        place(c, k->which);
     }
     return st;
 }
 
-/* A chunk that was never written is not found, and its elements stay what they are filled with; but neither is one that
- * cannot be: then there are more than were found. */
-static eg_status check_missing(const chunks *c)
+eg_status eg__hdf5_read_chunks(eg__hdf5 *h, const eg__hdf5_entry *e, void *to)
 {
-    hsize_t all = 0;
-    const hid_t space = c->missing ? lib.H5Dget_space(c->dataset) : -1;
-    const bool good =
-        !c->missing || (space >= 0 && lib.H5Dget_num_chunks(c->dataset, space, &all) >= 0 && all == c->found);
-    if (space >= 0) {
-        lib.H5Sclose(space);
+    chunks c = {.h = h, .e = e, .to = to, .element = eg__element_bits(e->element) / 8, .left = h->size, .all = 1};
+    for (int d = 0; d < e->about.shape.ndim; d++) {
+        c.all *= (e->about.shape.dim[d] - 1) / e->chunk[d] + 1;
     }
-    return good ? EG_OK : bad(c);
-}
-
-/* How it is cut and packed; eg__hdf5_describe has looked that it can be. */
-static eg_status ask(chunks *c)
-{
-    const int ndim = c->e->shape.ndim;
-    const hid_t properties = lib.H5Dget_create_plist(c->dataset);
-    c->filters = properties < 0 ? -1 : lib.H5Pget_nfilters(properties);
-    const bool known =
-        c->filters >= 0 && c->filters <= EG__COUNT(c->filter) && lib.H5Pget_chunk(properties, ndim, c->size) == ndim;
-    for (int i = 0; i < c->filters && known; i++) {
-        size_t none = 0;
-        unsigned flags;
-        c->filter[i] = lib.H5Pget_filter2(properties, (unsigned)i, &flags, &none, NULL, 0, NULL, NULL);
-    }
-    c->bytes = (int64_t)c->element;
-    for (int d = 0; d < ndim; d++) {
-        c->bytes *= (int64_t)c->size[d];
-    }
-    if (properties >= 0) {
-        lib.H5Pclose(properties);
-    }
-    return known ? EG_OK : bad(c);
-}
-
-eg_status eg__hdf5_read_chunks(eg__hdf5 *h, hid_t dataset, const eg__hdf5_entry *e, void *to)
-{
-    const int ndim = e->shape.ndim;
-    hsize_t at[EG_MAX_DIMS] = {0};
-    chunks c = {.h = h, .dataset = dataset, .e = e, .element = (size_t)eg__element_bits(e->element) / 8};
-    eg_status st = eg__library_open(&lib_library, h->source->op);
-    if (st) {
-        return st;
-    }
-    st = ask(&c);
-    for (int d = 0; d >= 0 && !st;) {
-        st = read_chunk(&c, at, to);
-        for (d = ndim - 1; d >= 0 && (at[d] += c.size[d]) >= (hsize_t)e->shape.dim[d]; d--) {
-            at[d] = 0;
-        }
-    }
+    eg_status st = eg__hdf5_chunks(h, e, read_chunk, &c);
     free(c.now);
     free(c.next);
-    return st ? st : check_missing(&c);
+    return st;
 }
-
-#endif

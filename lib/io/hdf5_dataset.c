@@ -1,350 +1,315 @@
-/* hdf5_dataset.c - what a dataset of HDF5 is, and its elements. libhdf5 says where they lie and how they are packed;
- * they are read and unpacked here, within what the file can have. */
+/* hdf5_dataset.c - what a dataset of HDF5 is: its type, its shape, where its elements are and how they are packed
+ * (HDF5 File Format Specification 3.0: IV.A.2). */
 #include "lib/io/hdf5.h"
 
-#ifdef EG_HAVE_HDF5
+/* ---- types --------------------------------------------------------------------------------------------- */
 
-#define FUNCTIONS(X)              \
-    X(H5Dget_create_plist)        \
-    X(H5Dget_offset)              \
-    X(H5Dget_space)               \
-    X(H5Dget_type)                \
-    X(H5Pclose)                   \
-    X(H5Pget_chunk)               \
-    X(H5Pget_chunk_opts)          \
-    X(H5Pget_external_count)      \
-    X(H5Pget_filter2)             \
-    X(H5Pget_layout)              \
-    X(H5Pget_nfilters)            \
-    X(H5Sclose)                   \
-    X(H5Sget_simple_extent_dims)  \
-    X(H5Sget_simple_extent_ndims) \
-    X(H5Sget_simple_extent_type)  \
-    X(H5Tclose)                   \
-    X(H5Tget_class)               \
-    X(H5Tget_ebias)               \
-    X(H5Tget_fields)              \
-    X(H5Tget_member_index)        \
-    X(H5Tget_member_value)        \
-    X(H5Tget_nmembers)            \
-    X(H5Tget_norm)                \
-    X(H5Tget_offset)              \
-    X(H5Tget_order)               \
-    X(H5Tget_precision)           \
-    X(H5Tget_sign)                \
-    X(H5Tget_size)
-EG__HDF5(lib, FUNCTIONS);
+/* What all types begin with. */
+typedef struct number_type {
+    int version, class;
+    uint64_t bits, size;
+} number_type;
 
-/* ---- before it is opened ---------------------------------------------------------------------------- */
-
-typedef struct looked {
-    bool other, layout, number; /* a type that is no number, elements, a type that may be one */
-} looked;
-
-/* Class 0 are integers, 1 floats, 8 enumerations, of which only those of two bytes can be booleans. */
-static bool may_be_number(eg__hdf5_bytes m)
+static number_type begin_type(eg__hdf5_bytes *b)
 {
-    const uint8_t *p, *base;
-    if (!eg__hdf5_take(&m, 8, &p)) {
-        return false;
-    }
-    const int class = p[0] & 15;
-    const uint64_t size = eg__hdf5_number(p + 4, 4);
-    return class == 8 ? size == 1 && eg__hdf5_number(p + 1, 3) == 2 && eg__hdf5_take(&m, 8, &base) && !(base[0] & 15) &&
-                            eg__hdf5_number(base + 4, 4) == 1
-                      : class < 2 && size && size <= 8;
+    const uint64_t word = eg__hdf5_number(b, 4);
+    return (number_type){(int)(word >> 4 & 15), (int)(word & 15), word >> 8, eg__hdf5_number(b, 4)};
 }
 
-static eg_status look(void *user, int type, eg__hdf5_bytes m)
-{
-    looked *l = user;
-    if (type == EG__HDF5_TYPE) {
-        l->number |= may_be_number(m);
-        l->other |= !may_be_number(m);
-    }
-    l->layout |= type == EG__HDF5_LAYOUT;
-    return EG_OK;
-}
-
-eg_status eg__hdf5_worth(const eg__hdf5 *h, haddr_t at, const char *name, bool *is)
-{
-    looked l = {0};
-    eg_status st = eg__hdf5_messages(h, at, name, look, &l);
-    *is = !l.other && l.number == l.layout;
-    return st;
-}
-
-/* ---- types ----------------------------------------------------------------------------------------- */
-
-static eg__element integer_of(hid_t type, size_t bytes)
+static eg__element integer_of(const number_type *t, eg__hdf5_bytes b)
 {
     static const eg__element elements[2][9] = {
         {[1] = EG__U8, [2] = EG__U16, [4] = EG__U32, [8] = EG__U64},
         {[1] = EG__I8, [2] = EG__I16, [4] = EG__I32, [8] = EG__I64},
     };
-    const bool known = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
-    return known ? elements[lib.H5Tget_sign(type) == H5T_SGN_2][bytes] : EG__ELEMENTS;
+    const uint64_t offset = eg__hdf5_number(&b, 2), precision = eg__hdf5_number(&b, 2);
+    const bool known = eg__hdf5_power(t->size) >= 0 && t->size <= 8 && !offset && precision == 8 * t->size;
+    return known && !b.ended ? elements[t->bits >> 3 & 1][t->size] : EG__ELEMENTS;
 }
 
 /* Exponents and fractions as IEEE 754 has them, and bfloat16. */
-static eg__element float_of(hid_t type, size_t bytes)
+static eg__element float_of(const number_type *t, eg__hdf5_bytes b)
 {
     static const struct {
         eg__element element;
-        size_t bytes, exponent, fraction, bias;
+        uint64_t bytes;
+        uint8_t exponent, fraction; /* bits */
+        uint64_t bias;
     } forms[] = {
         {EG__F16, 2, 5, 10, 15},
         {EG__BF16, 2, 8, 7, 127},
         {EG__F32, 4, 8, 23, 127},
         {EG__F64, 8, 11, 52, 1023},
     };
-    size_t sign, exponent, exponent_bits, fraction, fraction_bits;
-    if (lib.H5Tget_fields(type, &sign, &exponent, &exponent_bits, &fraction, &fraction_bits) < 0 || fraction ||
-        exponent != fraction_bits || sign != 8 * bytes - 1 || lib.H5Tget_norm(type) != H5T_NORM_IMPLIED) {
+    enum { IMPLIED = 2 }; /* the first bit of fractions */
+    const uint64_t offset = eg__hdf5_number(&b, 2), precision = eg__hdf5_number(&b, 2);
+    const uint8_t *p = eg__hdf5_take(&b, 4); /* where the exponent is and its bits, the same of the fraction */
+    const uint64_t bias = eg__hdf5_number(&b, 4);
+    if (b.ended || offset || precision != 8 * t->size || (t->bits >> 4 & 3) != IMPLIED ||
+        t->bits >> 8 != precision - 1 || p[2] || p[0] != p[3]) {
         return EG__ELEMENTS;
     }
     for (int i = 0; i < EG__COUNT(forms); i++) {
-        if (forms[i].bytes == bytes && forms[i].exponent == exponent_bits && forms[i].fraction == fraction_bits &&
-            forms[i].bias == lib.H5Tget_ebias(type)) {
+        if (forms[i].bytes == t->size && forms[i].exponent == p[1] && forms[i].fraction == p[3] &&
+            forms[i].bias == bias) {
             return forms[i].element;
         }
     }
     return EG__ELEMENTS;
 }
 
-/* As h5py writes it: FALSE is 0, TRUE is 1, and there is no other. */
-static bool is_bool(hid_t type)
+/* An enumeration as h5py writes it: FALSE is 0, TRUE is 1, and there is no other. */
+static bool is_bool(const number_type *t, eg__hdf5_bytes b)
 {
     static const char *const names[] = {"FALSE", "TRUE"};
-    bool same = lib.H5Tget_size(type) == 1 && lib.H5Tget_nmembers(type) == 2;
-    for (int i = 0; same && i < 2; i++) {
-        const int at = lib.H5Tget_member_index(type, names[i]);
-        uint8_t value = 2;
-        same = at >= 0 && lib.H5Tget_member_value(type, (unsigned)at, &value) >= 0 && value == i;
+    const number_type base = begin_type(&b);
+    int which[2];
+    eg__hdf5_take(&b, 4);
+    if (t->size != 1 || t->bits != 2 || base.class || base.size != 1) {
+        return false;
     }
-    return same;
+    for (int i = 0; i < 2; i++) {
+        const char *end = b.n > 0 ? memchr(b.p, 0, (size_t)b.n) : NULL;
+        const size_t n = end ? (size_t)(end - (const char *)b.p) + 1 : 1;
+        const uint8_t *name = eg__hdf5_take(&b, t->version < 3 ? (n + 7) / 8 * 8 : n);
+        which[i] = name && !memcmp(name, names[0], eg__min(n, 6)) ? 0 : 1;
+        if (!name || n != strlen(names[which[i]]) + 1 || memcmp(name, names[which[i]], n)) {
+            return false;
+        }
+    }
+    const uint8_t *values = eg__hdf5_take(&b, 2);
+    return values && values[0] == which[0] && values[1] == which[1] && which[0] != which[1];
 }
 
 /* EG__ELEMENTS: it is no number, or of a form that none has. */
-static eg__element element_of(hid_t type, bool *swapped)
+static eg__element element_of(eg__hdf5_bytes b, bool *swapped)
 {
-    const H5T_class_t kind = lib.H5Tget_class(type);
-    const size_t bytes = lib.H5Tget_size(type);
-    *swapped = false;
-    if (kind == H5T_ENUM) {
-        return is_bool(type) ? EG__BOOL : EG__ELEMENTS;
-    }
-    if ((kind != H5T_INTEGER && kind != H5T_FLOAT) || lib.H5Tget_offset(type) ||
-        lib.H5Tget_precision(type) != 8 * bytes) {
+    enum { INTEGER, FLOAT, ENUMERATION = 8 };
+    const number_type t = begin_type(&b);
+    *swapped = t.size > 1 && t.bits & 1;
+    switch (t.class) {
+    case INTEGER:
+        return integer_of(&t, b);
+    case FLOAT:
+        return t.bits & 64 ? EG__ELEMENTS : float_of(&t, b); /* VAX has orders of its own */
+    case ENUMERATION:
+        *swapped = false;
+        return is_bool(&t, b) ? EG__BOOL : EG__ELEMENTS;
+    default:
         return EG__ELEMENTS;
     }
-    const H5T_order_t order = lib.H5Tget_order(type);
-    *swapped = bytes > 1 && order == H5T_ORDER_BE;
-    if (bytes > 1 && order != H5T_ORDER_BE && order != H5T_ORDER_LE) {
-        return EG__ELEMENTS;
-    }
-    return kind == H5T_INTEGER ? integer_of(type, bytes) : float_of(type, bytes);
 }
 
-/* ---- shapes and places ------------------------------------------------------------------------------ */
+/* ---- shapes --------------------------------------------------------------------------------------------- */
 
 /* *numbers is false for a dataset that has no elements, not even none. */
-static eg_status read_shape(const eg__hdf5 *h, hid_t space, const char *name, eg_shape *shape, bool *numbers)
+static eg_status read_shape(const eg__hdf5 *h, eg__hdf5_bytes b, eg_shape *shape, int64_t *most, bool *numbers)
 {
-    hsize_t size[H5S_MAX_RANK];
-    const H5S_class_t kind = lib.H5Sget_simple_extent_type(space);
-    const int ndim = kind == H5S_SIMPLE ? lib.H5Sget_simple_extent_ndims(space) : 0;
-    *numbers = kind == H5S_SIMPLE || kind == H5S_SCALAR;
-    *shape = (eg_shape){0};
-    if (ndim < 0 || ndim > EG_MAX_DIMS || (ndim && lib.H5Sget_simple_extent_dims(space, size, NULL) != ndim)) {
-        return eg__hdf5_bad(h, "more axes than a tensor has, or unreadable ones, has", name);
+    const int version = (int)eg__hdf5_number(&b, 1), ndim = (int)eg__hdf5_number(&b, 1),
+              flags = (int)eg__hdf5_number(&b, 1), class = (int)eg__hdf5_number(&b, 1);
+    eg__hdf5_take(&b, version == 1 ? 4 : 0);
+    *numbers = version == 1 || class < 2;
+    *shape = (eg_shape){.ndim = ndim};
+    if (version < 1 || version > 2 || ndim > EG_MAX_DIMS) {
+        return eg__hdf5_bad(h, "more axes than a tensor has, or unreadable ones, has");
     }
-    for (int d = 0; d < ndim; d++) {
-        if (size[d] > INT64_MAX) {
-            return eg__hdf5_bad(h, "a size beyond 2^63 - 1 has", name);
+    bool good = true;
+    for (int i = 0; i < (flags & 1 ? 2 : 1); i++) {
+        for (int d = 0; d < ndim; d++) {
+            const uint64_t size = eg__hdf5_number(&b, 8);
+            good = good && (size <= INT64_MAX || (i && size == UINT64_MAX));
+            shape->dim[d] = i ? shape->dim[d] : (int64_t)size;
+            most[d] = (int64_t)size;
+            good = good && (most[d] < 0 || most[d] >= shape->dim[d]);
         }
-        shape->dim[d] = (int64_t)size[d];
     }
-    shape->ndim = ndim;
-    return EG_OK;
+    return !good || b.ended ? eg__hdf5_bad(h, "a size beyond 2^63 - 1, or that it may not have, has") : EG_OK;
 }
 
-/* Chunks must be indexed in the file, so it has some bytes for each; all of them together are what is unpacked. */
-static eg_status check_chunks(const eg__hdf5 *h, hid_t properties, const char *name, const eg__hdf5_entry *e)
+/* ---- chunks ---------------------------------------------------------------------------------------------- */
+
+static eg_status read_filters(const eg__hdf5 *h, eg__hdf5_bytes b, eg__hdf5_entry *e)
 {
-    hsize_t chunk[EG_MAX_DIMS];
-    unsigned options = 0;
-    const int ndim = e->shape.ndim, filters = lib.H5Pget_nfilters(properties);
-    if (ndim < 1 || lib.H5Pget_chunk(properties, ndim, chunk) != ndim ||
-        lib.H5Pget_chunk_opts(properties, &options) < 0 || options) {
-        return eg__hdf5_bad(h, "unknown chunks has", name);
-    }
+    const int version = (int)eg__hdf5_number(&b, 1), n = (int)eg__hdf5_number(&b, 1);
     unsigned seen = 0;
-    for (int i = 0; i < filters; i++) {
-        size_t none = 0;
-        unsigned flags;
-        const H5Z_filter_t f = lib.H5Pget_filter2(properties, (unsigned)i, &flags, &none, NULL, 0, NULL, NULL);
-        if ((f != H5Z_FILTER_DEFLATE && f != H5Z_FILTER_SHUFFLE) || seen >> f & 1) {
-            return eg__hdf5_bad(h, "packed by other than deflate and shuffle is", name);
+    eg__hdf5_take(&b, version == 1 ? 6 : 0);
+    for (int i = 0; i < n; i++) {
+        const uint64_t f = eg__hdf5_number(&b, 2), name = version == 1 || f >= 256 ? eg__hdf5_number(&b, 2) : 0;
+        eg__hdf5_take(&b, 2);
+        const uint64_t values = eg__hdf5_number(&b, 2);
+        eg__hdf5_take(&b, version == 1 ? (name + 7) / 8 * 8 : name);
+        eg__hdf5_bytes value = b;
+        eg__hdf5_take(&b, 4 * (version == 1 ? (values + 1) / 2 * 2 : values));
+        if (b.ended || f < EG__HDF5_DEFLATE || f > EG__HDF5_FLETCHER32 || seen >> f & 1) {
+            return eg__hdf5_bad(h, "packed by other than deflate, shuffle and fletcher32 is");
         }
         seen |= 1u << f;
-    }
-    int64_t count = 1, bytes = eg__element_bits(e->element) / 8;
-    bool fits = true;
-    for (int d = 0; d < ndim && fits; d++) {
-        fits =
-            chunk[d] && chunk[d] <= INT64_MAX && !__builtin_mul_overflow(bytes, (int64_t)chunk[d], &bytes) &&
-            !__builtin_mul_overflow(count, e->shape.dim[d] ? (e->shape.dim[d] - 1) / (int64_t)chunk[d] + 1 : 0, &count);
-    }
-    if (!fits || count > h->size / 8 || __builtin_mul_overflow(count, bytes, &bytes)) {
-        return eg__hdf5_bad(h, "more or larger chunks than the file can have has", name);
-    }
-    return eg__source_unpacks(h->source, h->at, name, bytes);
-}
-
-static eg_status check_place(const eg__hdf5 *h, hid_t dataset, hid_t properties, const char *name, eg__hdf5_entry *e)
-{
-    const int64_t bytes = e->about.bytes;
-    switch (lib.H5Pget_layout(properties)) {
-    case H5D_CONTIGUOUS: {
-        const haddr_t at = lib.H5Dget_offset(dataset);
-        e->kind = at == HADDR_UNDEF ? EG__HDF5_UNWRITTEN : EG__HDF5_PLACED;
-        if (e->kind == EG__HDF5_UNWRITTEN) {
-            return eg__source_unpacks(h->source, h->at, name, bytes);
+        e->filter[e->filters++] = (uint8_t)f;
+        if (f == EG__HDF5_SHUFFLE) {
+            e->shuffled = values ? (uint32_t)eg__hdf5_number(&value, 4) : 1;
         }
-        e->at = h->at + (int64_t)at;
-        return at > (haddr_t)h->size || bytes > h->size - (int64_t)at
-                   ? eg__hdf5_bad(h, "the file ends before the elements of", name)
-                   : EG_OK;
     }
-    case H5D_COMPACT:
-        e->kind = EG__HDF5_SMALL;
-        return bytes > h->size ? eg__hdf5_bad(h, "the file ends before the elements of", name) : EG_OK;
-    case H5D_CHUNKED:
-        e->kind = EG__HDF5_CHUNKED;
-        return check_chunks(h, properties, name, e);
-    default:
-        return eg__hdf5_bad(h, "no known layout has", name);
-    }
+    return EG_OK;
 }
 
-/* To ask a dataset of parts of others for its shape would open their files. */
-static bool elsewhere(hid_t properties)
+/* All chunks together are what is unpacked. */
+static eg_status check_chunks(const eg__hdf5 *h, eg__hdf5_entry *e)
 {
-    return lib.H5Pget_layout(properties) == H5D_VIRTUAL || lib.H5Pget_external_count(properties) != 0;
+    const eg_shape *s = &e->about.shape;
+    int64_t all = 1;
+    int endless = 0;
+    bool fits = true;
+    e->bytes = eg__element_bits(e->element) / 8;
+    for (int d = 0; d < s->ndim && fits; d++) {
+        endless += e->most[d] < 0;
+        const int64_t size = e->chunk[d];
+        fits = size > 0 && !__builtin_mul_overflow(e->bytes, size, &e->bytes) &&
+               !__builtin_mul_overflow(all, s->dim[d] ? (s->dim[d] - 1) / size + 1 : 0, &all);
+        e->most[d] = e->most[d] > 0 && fits ? (e->most[d] - 1) / size + 1 : e->most[d];
+    }
+    if (!fits || e->bytes > INT64_MAX / 4 || __builtin_mul_overflow(all, e->bytes, &all)) {
+        return eg__hdf5_bad(h, "more or larger chunks than the file can have has");
+    }
+    const bool row = e->index == EG__HDF5_IMPLICIT || e->index == EG__HDF5_FIXED;
+    if ((row && endless) || (e->index == EG__HDF5_EXTENSIBLE && endless != 1)) {
+        return eg__hdf5_bad(h, "another index than its shape can have has");
+    }
+    return eg__source_unpacks(h->source, h->at, h->name, all);
 }
 
-eg_status eg__hdf5_describe(const eg__hdf5 *h, hid_t dataset, const char *name, eg__hdf5_entry *e, bool *numbers)
+/* The last of sizes is that of an element. */
+static bool read_sizes(eg__hdf5_bytes *b, eg__hdf5_entry *e, int count, int bytes)
 {
-    eg_status st = eg__library_open(&lib_library, h->source->op);
-    if (st) {
-        return st;
+    bool good = count == e->about.shape.ndim + 1 && count > 1 && bytes > 0 && bytes <= 8;
+    for (int d = 0; d < count && good; d++) {
+        const uint64_t size = eg__hdf5_number(b, bytes);
+        if (d < count - 1) {
+            e->chunk[d] = (int64_t)(size & INT64_MAX);
+        } else {
+            good = size == (uint64_t)eg__element_bits(e->element) / 8;
+        }
     }
-    hid_t space = -1;
-    const hid_t type = lib.H5Dget_type(dataset), properties = lib.H5Dget_create_plist(dataset);
-    *numbers = false;
-    if (type < 0 || properties < 0) {
-        st = eg__hdf5_bad(h, "libhdf5 does not read", name);
-    } else if (elsewhere(properties)) {
-        st = eg__hdf5_bad(h, "other files, which are not opened, have the elements of", name);
+    return good && !b->ended;
+}
+
+/* Since version 4 there are several kinds of indexes, each with numbers of its own. */
+static bool read_index(eg__hdf5_bytes *b, eg__hdf5_entry *e)
+{
+    static const uint8_t numbers[] = {
+        [EG__HDF5_SINGLE] = 0, [EG__HDF5_FIXED] = 1, [EG__HDF5_EXTENSIBLE] = 5, [EG__HDF5_TREE_2] = 6};
+    enum { EDGES_PLAIN = 1, PACKED = 2 };
+    const uint64_t flags = eg__hdf5_number(b, 1), count = eg__hdf5_number(b, 1), bytes = eg__hdf5_number(b, 1);
+    if (flags & EDGES_PLAIN || !read_sizes(b, e, (int)count, (int)bytes)) {
+        return false;
+    }
+    const uint64_t index = eg__hdf5_number(b, 1);
+    e->index = (eg__hdf5_index)index;
+    if (index < EG__HDF5_SINGLE || index > EG__HDF5_TREE_2) {
+        return false;
+    }
+    if (index == EG__HDF5_SINGLE && flags & PACKED) {
+        e->packed = eg__hdf5_number(b, 8);
+        e->left_out = (uint32_t)eg__hdf5_number(b, 4);
+    }
+    eg__hdf5_take(b, numbers[index]);
+    e->at = eg__hdf5_number(b, 8);
+    return !b->ended;
+}
+
+/* ---- where elements are ------------------------------------------------------------------------------------ */
+
+static eg_status place(const eg__hdf5 *h, eg__hdf5_entry *e, uint64_t at)
+{
+    e->kind = at == EG__HDF5_NOWHERE ? EG__HDF5_UNWRITTEN : EG__HDF5_PLACED;
+    e->at = at;
+    if (e->kind == EG__HDF5_UNWRITTEN) {
+        return eg__source_unpacks(h->source, h->at, h->name, e->about.bytes);
+    }
+    return at > (uint64_t)h->size || e->about.bytes > h->size - (int64_t)at
+               ? eg__hdf5_bad(h, "the file ends before the elements of")
+               : EG_OK;
+}
+
+static eg_status read_layout(const eg__hdf5 *h, const eg__hdf5_message *m, eg__hdf5_entry *e)
+{
+    enum { COMPACT, CONTIGUOUS, CHUNKED, VIRTUAL };
+    eg__hdf5_bytes b = m->bytes;
+    const int version = (int)eg__hdf5_number(&b, 1), class = (int)eg__hdf5_number(&b, 1);
+    if (version < 3 || version > 5 || class > VIRTUAL) {
+        return eg__hdf5_bad(h, "no known layout has");
+    }
+    if (class == VIRTUAL) {
+        return eg__hdf5_bad(h, "other files, which are not opened, have the elements of");
+    }
+    if (class == COMPACT) {
+        const uint64_t size = eg__hdf5_number(&b, 2);
+        return size != (uint64_t)e->about.bytes || size > (uint64_t)b.n
+                   ? eg__hdf5_bad(h, "other sizes than its shape says has")
+                   : place(h, e, m->at + 4);
+    }
+    if (class == CONTIGUOUS) {
+        const uint64_t at = eg__hdf5_number(&b, 8);
+        return b.ended ? eg__hdf5_bad(h, "no known layout has") : place(h, e, at);
+    }
+    bool good = true;
+    e->kind = EG__HDF5_CHUNKED;
+    e->index = EG__HDF5_TREE_1;
+    if (version == 3) {
+        const int count = (int)eg__hdf5_number(&b, 1);
+        e->at = eg__hdf5_number(&b, 8);
+        good = read_sizes(&b, e, count, 4);
     } else {
-        e->element = element_of(type, &e->swapped);
+        good = read_index(&b, e);
     }
-    if (!st && e->element != EG__ELEMENTS && (space = lib.H5Dget_space(dataset)) < 0) {
-        st = eg__hdf5_bad(h, "libhdf5 does not read the shape of", name);
-    }
-    if (!st && space >= 0) {
-        st = read_shape(h, space, name, &e->shape, numbers);
-    }
-    if (!st && *numbers && eg__element_about(h->source->op, e->element, &e->shape, &e->about)) {
-        st = eg__hdf5_bad(h, "no tensor can be of the shape of", name);
-    }
-    st = st || !*numbers ? st : check_place(h, dataset, properties, name, e);
-    if (space >= 0) {
-        lib.H5Sclose(space);
-    }
-    if (properties >= 0) {
-        lib.H5Pclose(properties);
-    }
-    if (type >= 0) {
-        lib.H5Tclose(type);
-    }
-    return st;
+    return good ? check_chunks(h, e) : eg__hdf5_bad(h, "unknown chunks has");
 }
 
-/* ---- elements ---------------------------------------------------------------------------------------- */
-
-typedef struct filling {
-    uint8_t value[8];
-    int64_t bytes; /* of an element */
-    bool last;     /* the newer message was seen */
-} filling;
-
-/* Of libhdf5 it would be asked with a type, which need not be that of the value. */
-static eg_status see_fill(void *user, int type, eg__hdf5_bytes m)
+/* The value may be of another type than the elements; then, and where the file leaves it open, it is zero. */
+static void read_fill(const eg__hdf5_header *d, eg__hdf5_entry *e)
 {
-    filling *f = user;
-    const uint8_t *p = m.p;
-    if ((type != EG__HDF5_FILL_OLD || f->last) && type != EG__HDF5_FILL) {
+    const eg__hdf5_message *new = eg__hdf5_find(d, EG__HDF5_FILL), *m = new ? new : eg__hdf5_find(d, EG__HDF5_FILL_OLD);
+    if (!m) {
+        return;
+    }
+    eg__hdf5_bytes b = m->bytes;
+    bool there = true;
+    /* In front: nothing; version, two times and whether there is one; version and flags. */
+    if (new) {
+        const uint64_t version = eg__hdf5_number(&b, 1);
+        eg__hdf5_take(&b, version < 3 ? 2 : 0);
+        there = eg__hdf5_number(&b, 1) & (version < 3 ? 0xff : 32);
+    }
+    const uint64_t size = eg__hdf5_number(&b, 4);
+    const uint8_t *value = there && size == (uint64_t)eg__element_bits(e->element) / 8 ? eg__hdf5_take(&b, size) : NULL;
+    if (value) {
+        memcpy(e->fill, value, size);
+    }
+}
+
+eg_status eg__hdf5_describe(eg__hdf5 *h, const eg__hdf5_header *d, eg__hdf5_entry *e, bool *numbers)
+{
+    const eg__hdf5_message *type = eg__hdf5_find(d, EG__HDF5_TYPE), *space = eg__hdf5_find(d, EG__HDF5_SPACE),
+                           *layout = eg__hdf5_find(d, EG__HDF5_LAYOUT), *filters = eg__hdf5_find(d, EG__HDF5_FILTERS);
+    eg_shape shape;
+    *e = (eg__hdf5_entry){.element = EG__ELEMENTS};
+    *numbers = false;
+    if (type && space && layout) {
+        e->element = element_of(type->bytes, &e->swapped);
+    }
+    if (e->element == EG__ELEMENTS) {
         return EG_OK;
     }
-    f->last = type == EG__HDF5_FILL;
-    /* In front: nothing; version, two times and whether there is one; version and flags. */
-    const int front = !f->last ? 0 : m.n > 0 && *p < 3 ? 4 : 2;
-    if (eg__hdf5_take(&m, front + 4, &p) && (!f->last || (*p < 3 ? p[3] : p[1] & 32)) &&
-        (int64_t)eg__hdf5_number(p + front, 4) == f->bytes && m.n >= f->bytes) {
-        memcpy(f->value, m.p, (size_t)f->bytes);
+    if (eg__hdf5_find(d, EG__HDF5_EXTERNAL)) {
+        return eg__hdf5_bad(h, "other files, which are not opened, have the elements of");
     }
-    return EG_OK;
-}
-
-/* With zeros where the file leaves it open. */
-static eg_status fill(const eg__hdf5 *h, const eg__hdf5_entry *e, char *to)
-{
-    filling f = {.bytes = eg__element_bits(e->element) / 8};
-    eg_status st = eg__hdf5_messages(h, e->object, h->source->name, see_fill, &f);
-    for (int64_t i = 0; i < e->about.bytes && !st; i += f.bytes) {
-        memcpy(to + i, f.value, (size_t)f.bytes);
+    eg_status st = read_shape(h, space->bytes, &shape, e->most, numbers);
+    if (st || !*numbers) {
+        return st;
     }
-    return st;
-}
-
-typedef struct small {
-    void *to;
-    int64_t bytes;
-    bool found;
-} small;
-
-/* The layout of what lies in the header: version, class, size, elements. */
-static eg_status see_layout(void *user, int type, eg__hdf5_bytes m)
-{
-    small *s = user;
-    const uint8_t *p;
-    if (type == EG__HDF5_LAYOUT && eg__hdf5_take(&m, 4, &p) && (p[0] == 3 || p[0] == 4) && !p[1] &&
-        (int64_t)eg__hdf5_number(p + 2, 2) == s->bytes && m.n >= s->bytes) {
-        memcpy(s->to, m.p, (size_t)s->bytes);
-        s->found = true;
+    if (eg__element_about(h->source->op, e->element, &shape, &e->about)) {
+        return eg__hdf5_bad(h, "no tensor can be of the shape of");
     }
-    return EG_OK;
+    read_fill(d, e);
+    st = filters ? read_filters(h, filters->bytes, e) : EG_OK;
+    return st ? st : read_layout(h, layout, e);
 }
-
-static eg_status read_small(const eg__hdf5 *h, const eg__hdf5_entry *e, void *to)
-{
-    small s = {.to = to, .bytes = e->about.bytes};
-    eg_status st = eg__hdf5_messages(h, e->object, h->source->name, see_layout, &s);
-    return st || s.found ? st : eg__hdf5_bad(h, "other sizes than its shape say has a dataset of", h->source->name);
-}
-
-eg_status eg__hdf5_read(eg__hdf5 *h, hid_t dataset, const eg__hdf5_entry *e, void *to)
-{
-    if (e->kind == EG__HDF5_PLACED || !e->about.bytes) {
-        return eg__source_read(h->source, e->at, to, e->about.bytes);
-    }
-    if (e->kind == EG__HDF5_SMALL) {
-        return read_small(h, e, to);
-    }
-    eg_status st = fill(h, e, to);
-    return st || e->kind == EG__HDF5_UNWRITTEN ? st : eg__hdf5_read_chunks(h, dataset, e, to);
-}
-
-#endif

@@ -8,13 +8,6 @@
 
 enum { LIMIT = 1 << 16 };
 
-/* What libhdf5 itself does not give back after a damaged file: none of our functions is on these stacks. */
-__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libhdf5";
-}
-
 static void read_all(const uint8_t *data, size_t size, const char *format)
 {
     eg_clear_error();

@@ -107,6 +107,64 @@ def everything(path, libver):
     save_expected(path[:-3] + ".safetensors", expected)
 
 
+def indexed(path, libver):
+    """Chunks as each kind of index has them, packed and missing, cut at edges; attributes and links apart from headers.
+    What is in it does not depend on the version."""
+    expected = {}
+    with h5py.File(path, "w", libver=libver) as f:
+
+        def put(name, shape, kind="<f4", written=None, early=False, **how):
+            properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            if early:
+                properties.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+            d = f.create_dataset(name, shape, kind, fillvalue=9, dcpl=properties, **how)
+            v = np.arange(np.prod(shape)).reshape(shape) % 120
+            for part in [...] if written is None else written:
+                d[part] = v[part]
+            expected[name] = d[...].astype(d.dtype.newbyteorder("<"))
+
+        gzip = {"compression": "gzip", "shuffle": True}
+        put("single/plain", (5, 3), chunks=(5, 3))
+        put("single/packed", (5, 3), ">f8", chunks=(5, 3), **gzip)
+        put("single/larger", (5, 3), chunks=(7, 3), maxshape=(7, 3))
+        put("implicit/plain", (5, 4, 2), early=True, chunks=(2, 3, 2))
+        put("implicit/growing", (5, 4), early=True, chunks=(2, 3), maxshape=(9, 11))
+        put("fixed/plain", (5, 4), chunks=(2, 3))
+        put("fixed/packed", (5, 4), ">i2", chunks=(2, 3), **gzip)
+        put("fixed/growing", (5, 4), chunks=(2, 3), maxshape=(9, 11))
+        put("fixed/pages", (5, 430), "u1", chunks=(1, 1), written=[np.s_[:2, :500], np.s_[4, 420:]])
+        for name, axis in ("first", (None, 4)), ("second", (5, None)):
+            put(f"extensible/{name}", (5, 4), chunks=(2, 3), maxshape=axis)
+            put(f"extensible/{name}_packed", (5, 4), "u2", chunks=(1, 1), maxshape=axis, **gzip)
+        put("extensible/long", (130, 4), "u1", chunks=(1, 1), maxshape=(None, 4), written=[np.s_[:50], np.s_[128:]])
+        put("extensible/empty", (0, 4), chunks=(2, 4), maxshape=(None, 4))
+        put("tree/plain", (5, 4), chunks=(2, 3), maxshape=(None, None))
+        put("tree/packed", (5, 4), chunks=(2, 3), maxshape=(None, None), **gzip)
+        put("tree/long", (20, 15), "u1", chunks=(1, 1), maxshape=(None, None), written=[np.s_[:9], np.s_[12:]])
+        put("tree/unwritten", (5, 4), chunks=(2, 3), maxshape=(None, None), written=[])
+        put("sum/even", (6, 4), "<i2", chunks=(4, 4), fletcher32=True)
+        put("sum/odd", (3, 5), "u1", chunks=(3, 5), fletcher32=True)
+        put("sum/packed", (100, 20), ">f4", chunks=(30, 20), fletcher32=True, **gzip)
+        shrunk = f.create_dataset("shrunk", data=np.arange(40.).reshape(10, 4), chunks=(3, 3), maxshape=(None, 4))
+        shrunk.resize((4, 4))
+        expected["shrunk"] = shrunk[...]
+        group = f.create_group("ordered", track_order=True)
+        for i in range(12):
+            group[f"w{11 - i}"] = np.full(2, i, "<i8")
+            expected[f"ordered/w{11 - i}"] = np.full(2, i, "<i8")
+            group.attrs[f"text{11 - i}"] = f"number {i}"
+    save_expected(os.path.join(os.path.dirname(path), "indexed.safetensors"), expected)
+
+
+def many(path, libver):
+    """A group of more links than one node of its tree has, nor one above such: w0, w1, ... have 0, 1, 2, 0, 1, ..."""
+    with h5py.File(path, "w", libver=libver) as f:
+        values = [f.create_dataset(f"value{i}", data=np.int32(i)) for i in range(3)]
+        group = f.create_group("many")
+        for i in range(1500):
+            group[f"w{i}"] = values[i % 3]
+
+
 def refused(out):
     with h5py.File(os.path.join(out, "external.h5"), "w") as f:
         f["w"] = weights(2)
@@ -118,7 +176,7 @@ def refused(out):
     with h5py.File(os.path.join(out, "storage.h5"), "w") as f:
         f.create_dataset("w", (4,), "f4", external=[("/etc/passwd", 0, 16)])
     with h5py.File(os.path.join(out, "filter.h5"), "w") as f:
-        f.create_dataset("w", data=weights(8), chunks=(4,), fletcher32=True)
+        f.create_dataset("w", data=weights(8), chunks=(4,), compression="lzf")
 
 
 def keras_model(out):
@@ -151,6 +209,18 @@ def corpus(out):
     with h5py.File(os.path.join(out, "late.h5"), "a", libver=("v110", "v110")) as f:
         for i in range(10):
             f.create_dataset(f"g/many{i}", (2,), "f4")
+    with h5py.File(os.path.join(out, "latest.h5"), "w", libver="latest") as f:
+        properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        properties.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+        f.create_dataset("implicit", (4, 3), "u1", chunks=(2, 2), dcpl=properties)
+        f.create_dataset("single", data=np.ones(9, "f2"), chunks=(9,), fletcher32=True)
+        f.create_dataset("fixed", (1100,), "u1", chunks=(1,))[:3] = 1
+        f.create_dataset("extensible", (2, 300), "i1", chunks=(2, 1), maxshape=(2, None))[:, ::40] = 1
+        f.create_dataset("tree", data=np.ones((9, 9), "u1"), chunks=(1, 1), maxshape=(None, None), compression="gzip")
+        group = f.create_group("g", track_order=True)
+        for i in range(9):
+            group[f"{i}"] = group
+            group.attrs[f"text{i}"] = f"number {i}"
     with zipfile.ZipFile(os.path.join(out, "model.keras"), "w") as archive:
         archive.writestr("config.json", "{}")
         archive.write(os.path.join(out, "early.h5"), "model.weights.h5")
@@ -167,6 +237,11 @@ def main():
     everything(os.path.join(out, "early.h5"), "earliest")
     everything(os.path.join(out, "late.h5"), ("v110", "v110"))
     refused(out)
+    indexed(os.path.join(out, "trees.h5"), "earliest")
+    indexed(os.path.join(out, "arrays.h5"), ("v110", "v110"))
+    indexed(os.path.join(out, "latest.h5"), "latest")
+    many(os.path.join(out, "many_early.h5"), "earliest")
+    many(os.path.join(out, "many_late.h5"), "latest")
     keras_model(out)
     if args.corpus:
         corpus(args.corpus)
