@@ -16,6 +16,8 @@ enum { EG__VECTOR_BYTES = 16, EG__VECTORS = 16 };
 /* Loaded from and stored to any address that suits an element. */
 typedef float eg__f32s __attribute__((vector_size(EG__VECTOR_BYTES), aligned(4), may_alias));
 typedef double eg__f64s __attribute__((vector_size(EG__VECTOR_BYTES), aligned(8), may_alias));
+typedef float eg__f32s_half __attribute__((vector_size(EG__VECTOR_BYTES / 2), aligned(4), may_alias));
+typedef double eg__f64s_half __attribute__((vector_size(EG__VECTOR_BYTES / 2), aligned(8), may_alias));
 
 #define EG__INLINE inline __attribute__((always_inline))
 

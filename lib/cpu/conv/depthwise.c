@@ -33,6 +33,15 @@ static inline bool whole(const line *l, int64_t q)
     return within(l, q, 0) && within(l, q, l->taps - 1);
 }
 
+/* The taps [*i0, *i1) of result q that are within. */
+static inline void inside(const line *l, int64_t q, int64_t *i0, int64_t *i1)
+{
+    for (; *i0 < *i1 && !within(l, q, *i0); ++*i0) {
+    }
+    for (; *i1 > *i0 && !within(l, q, *i1 - 1); --*i1) {
+    }
+}
+
 typedef struct job {
     const eg__conv_job *j;
     const eg__conv_geometry *g;
@@ -44,14 +53,37 @@ typedef struct job {
 #define T       float
 #define V       eg__f32s
 #define NAME(f) f##_f32
+#define LINE(f) f##_f32
+#include "lib/cpu/conv/depthwise_line.h"
+#undef LINE
+#undef V
+#define V       eg__f32s_half
+#define LINE(f) f##_half_f32
+#include "lib/cpu/conv/depthwise_line.h"
+#undef V
+#define V eg__f32s
 #include "lib/cpu/conv/depthwise_rows.h"
 #undef T
 #undef V
 #undef NAME
+#undef LINE
 #define T       double
 #define V       eg__f64s
 #define NAME(f) f##_f64
+#define LINE(f) f##_f64
+#include "lib/cpu/conv/depthwise_line.h"
+#undef LINE
+#undef V
+#define V       eg__f64s_half
+#define LINE(f) f##_half_f64
+#include "lib/cpu/conv/depthwise_line.h"
+#undef V
+#define V eg__f64s
 #include "lib/cpu/conv/depthwise_rows.h"
+#undef T
+#undef V
+#undef NAME
+#undef LINE
 
 static int64_t pieces_of(const eg__conv_geometry *g)
 {

@@ -1,92 +1,36 @@
-/* depthwise_rows.h - the loops of depthwise.c for one type: T, V a vector of them, NAME(f). */
+/* depthwise_rows.h - the loops of depthwise.c for one type: T, V a vector of them, NAME(f); those of a line are
+ * there by V and by vectors of half as many. */
 
-enum { NAME(LANES) = sizeof(V) / sizeof(T) };
-
-/* `side` results from q on, `wide` vectors of channels from c on, taps i0..i1-1 of every line of
- * sources. */
-static EG__INLINE void NAME(tile)(const line *l, const T *const *from, const T *const *w, int n, int64_t q, int64_t i0,
-                                  int64_t i1, int64_t channels, int64_t c, const T *bias, T *to, const int side,
-                                  const int wide)
+/* Channels that fill no vector at all. */
+static void NAME(few)(const line *l, const T *const *from, const T *const *w, int n, int64_t channels, const T *bias,
+                      T *to)
 {
-    V sum[SIDE][WIDE];
-    int64_t at = (l->at + q * l->step + i0 * l->tap) * channels + c, wat = (l->w + i0 * l->wstep) * channels + c;
-    for (int v = 0; v < wide; v++) {
-        V b = bias ? *(const V *)(bias + c + v * NAME(LANES)) : (V){0};
-        for (int p = 0; p < side; p++) {
-            sum[p][v] = b;
-        }
-    }
-    int64_t step = l->step * channels, tap = l->tap * channels, wtap = l->wstep * channels;
-    for (int k = 0; k < n; k++) {
-        const T *x[SIDE], *y = w[k] + wat;
-        for (int p = 0; p < side; p++) {
-            x[p] = from[k] + at + p * step;
-        }
-        const T *end = y + (i1 - i0) * wtap;
-        for (int64_t d = 0; y != end; d += tap, y += wtap) {
-            for (int v = 0; v < wide; v++) {
-                V f = *(const V *)(y + v * NAME(LANES));
-                for (int p = 0; p < side; p++) {
-                    sum[p][v] += *(const V *)(x[p] + d + v * NAME(LANES)) * f;
+    for (int64_t q = 0; q < l->count; q++) {
+        int64_t i0 = 0, i1 = l->taps;
+        inside(l, q, &i0, &i1);
+        for (int64_t c = 0; c < channels; c++) {
+            T sum = bias ? bias[c] : 0;
+            for (int k = 0; k < n; k++) {
+                for (int64_t i = i0; i < i1; i++) {
+                    sum += from[k][(l->at + q * l->step + i * l->tap) * channels + c] *
+                           w[k][(l->w + i * l->wstep) * channels + c];
                 }
             }
-        }
-    }
-    for (int p = 0; p < side; p++) {
-        for (int v = 0; v < wide; v++) {
-            *(V *)(to + (l->to + (q + p) * l->tostep) * channels + c + v * NAME(LANES)) = sum[p][v];
+            to[(l->to + q * l->tostep) * channels + c] = sum;
         }
     }
 }
 
-/* The channels that fill no vector. */
-static void NAME(rest)(const line *l, const T *const *from, const T *const *w, int n, int64_t q, int64_t i0, int64_t i1,
-                       int64_t channels, int64_t c, const T *bias, T *to)
-{
-    for (; c < channels; c++) {
-        T sum = bias ? bias[c] : 0;
-        for (int k = 0; k < n; k++) {
-            for (int64_t i = i0; i < i1; i++) {
-                sum += from[k][(l->at + q * l->step + i * l->tap) * channels + c] *
-                       w[k][(l->w + i * l->wstep) * channels + c];
-            }
-        }
-        to[(l->to + q * l->tostep) * channels + c] = sum;
-    }
-}
-
-/* All results of a line; n lines of sources and weights add up. */
+/* By the widest vectors that the channels fill. */
 static void NAME(run_line)(const line *l, const T *const *from, const T *const *w, int n, int64_t channels,
                            const T *bias, T *to)
 {
-    enum { L = NAME(LANES) };
-    int64_t vectors = channels / L * L;
-    for (int64_t q = 0, side; q < l->count; q += side) {
-        int64_t c = 0, i0 = 0, i1 = l->taps;
-        side = 1;
-        if (l->taps && whole(l, q) && q + SIDE <= l->count && whole(l, q + SIDE - 1)) {
-            side = SIDE;
-            for (; c + 2 * L <= vectors; c += 2 * L) {
-                NAME(tile)(l, from, w, n, q, 0, i1, channels, c, bias, to, SIDE, 2);
-            }
-            for (; c < vectors; c += L) {
-                NAME(tile)(l, from, w, n, q, 0, i1, channels, c, bias, to, SIDE, 1);
-            }
-        } else {
-            for (; i0 < i1 && !within(l, q, i0); i0++) {
-            }
-            for (; i1 > i0 && !within(l, q, i1 - 1); i1--) {
-            }
-            for (; c + WIDE * L <= vectors; c += WIDE * L) {
-                NAME(tile)(l, from, w, n, q, i0, i1, channels, c, bias, to, 1, WIDE);
-            }
-            for (; c < vectors; c += L) {
-                NAME(tile)(l, from, w, n, q, i0, i1, channels, c, bias, to, 1, 1);
-            }
-        }
-        for (int64_t p = 0; p < side && c < channels; p++) {
-            NAME(rest)(l, from, w, n, q + p, i0, i1, channels, c, bias, to);
-        }
+    if (channels >= NAME(LANES)) {
+        NAME(run)(l, from, w, n, channels, bias, to);
+    } else if (channels >= NAME(LANES_half)) {
+        NAME(run_half)(l, from, w, n, channels, bias, to);
+    } else {
+        NAME(few)(l, from, w, n, channels, bias, to);
     }
 }
 
