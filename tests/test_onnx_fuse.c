@@ -140,6 +140,13 @@ static void check_model(const model *m)
     EGT_OK(eg_module_free(frozen));
 }
 
+static void check_models(const model *models, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        check_model(&models[i]);
+    }
+}
+
 EGT(what_becomes_one)
 {
     static const model models[] = {
@@ -176,9 +183,7 @@ EGT(what_becomes_one)
          .nodes = "Conv x w > c | Mul c s > m | Conv x w > d | Sub m d > y",
          .left = "Conv Conv Sub"},
     };
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        check_model(&models[i]);
-    }
+    check_models(models, sizeof models / sizeof *models);
 }
 
 EGT(what_stays)
@@ -196,9 +201,7 @@ EGT(what_stays)
         {.name = "a gate used twice", .nodes = "Sigmoid x > g | Mul x g > y", .left = "Sigmoid Mul", .outputs = "y g"},
         {.name = "by groups", .nodes = "ConvTranspose x wd group=3 > c | Mul c d > y", .left = "ConvTranspose Mul"},
     };
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        check_model(&models[i]);
-    }
+    check_models(models, sizeof models / sizeof *models);
 }
 
 /* Nets that PyTorch exported. */

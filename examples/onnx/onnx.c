@@ -31,7 +31,7 @@ int main(int argc, char **argv)
         EG_FLAG_INTEGER("dim", &o.dim, "1", 1, 1 << 20, "sizes that the model leaves open; of a net the batch"),
         EG_FLAG_INTEGER("seed", &o.seed, "1", 0, 1 << 30, "of random numbers"),
         EG_FLAG_GROUP("running"),
-        EG_FLAG_SWITCH("frozen", &o.frozen, "compute once what depends on no input: nothing learns"),
+        EG_FLAG_SWITCH("frozen", &o.frozen, "for serving: nothing learns, and nodes become fewer"),
         EG_FLAG_TEXT("out", &o.out, NULL, "DIR", "write outputs as .npy files into this folder, and print none"),
         EG_FLAG_INTEGER("threads", &o.threads, "0", 0, 1024, "0: as many as there are"),
         EG_FLAG_INTEGER("runs", &o.runs, "20", 1, 1000000, "of benchmark"),

@@ -314,7 +314,9 @@ static eg_tensor *read_numbers(const reader *r, const entry *e)
     if (!raw) {
         return eg__no_memory(r->backing->source.op, bytes), NULL;
     }
-    memset(raw, 0, (size_t)bytes);
+    if (eg__element_bits(e->element) == 6) {
+        memset(raw, 0, (size_t)bytes);
+    }
     eg_status st = gather_numbers(r, e, raw, bytes);
     st = st ? st : eg__source_memory(&s, r->backing->source.op, raw, (size_t)bytes);
     eg_tensor *t = st ? NULL : eg__element_read(&s, 0, e->element, &e->shape);

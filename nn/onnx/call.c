@@ -159,25 +159,33 @@ int eg__onnx_list(const eg_onnx_call *c, const char *name, int i, int64_t *to, i
 
 /* ---- types ----------------------------------------------------------------------------------------- */
 
+/* What a dtype is to the integers it stands for: theirs, or wider. */
+enum { AS_IS, SIGNED, UNSIGNED };
+
 static const struct {
     uint8_t dtype; /* + 1 */
-    uint8_t bits;  /* of integers that Egret has not */
-    bool sign;
+    uint8_t width; /* bits of one */
+    uint8_t wider;
 } types[EG__ONNX_TYPES] = {
-    [EG__ONNX_F32] = {EG_F32 + 1, 0, false},         [EG__ONNX_U8] = {EG_U8 + 1, 0, false},
-    [EG__ONNX_I8] = {EG_I32 + 1, 8, true},           [EG__ONNX_U16] = {EG_I32 + 1, 16, false},
-    [EG__ONNX_I16] = {EG_I32 + 1, 16, true},         [EG__ONNX_I32] = {EG_I32 + 1, 0, false},
-    [EG__ONNX_I64] = {EG_I64 + 1, 0, false},         [EG__ONNX_BOOL] = {EG_BOOL + 1, 0, false},
-    [EG__ONNX_F16] = {EG_F16 + 1, 0, false},         [EG__ONNX_F64] = {EG_F64 + 1, 0, false},
-    [EG__ONNX_U32] = {EG_I64 + 1, 32, false},        [EG__ONNX_U64] = {EG_I64 + 1, 0, false},
-    [EG__ONNX_BF16] = {EG_BF16 + 1, 0, false},       [EG__ONNX_F8_E4M3] = {EG_F16 + 1, 0, false},
-    [EG__ONNX_F8_E4M3FNUZ] = {EG_F16 + 1, 0, false}, [EG__ONNX_F8_E5M2] = {EG_F16 + 1, 0, false},
-    [EG__ONNX_F8_E5M2FNUZ] = {EG_F16 + 1, 0, false}, [EG__ONNX_U4] = {EG_U8 + 1, 4, false},
-    [EG__ONNX_I4] = {EG_I32 + 1, 4, true},           [EG__ONNX_F4] = {EG_F16 + 1, 0, false},
-    [EG__ONNX_F8_E8M0] = {EG_F32 + 1, 0, false},     [EG__ONNX_U2] = {EG_U8 + 1, 2, false},
-    [EG__ONNX_I2] = {EG_I32 + 1, 2, true},           [EG__ONNX_F6_E2M3] = {EG_F16 + 1, 0, false},
-    [EG__ONNX_F6_E3M2] = {EG_F16 + 1, 0, false},
+    [EG__ONNX_F32] = {EG_F32 + 1, 32, AS_IS},        [EG__ONNX_U8] = {EG_U8 + 1, 8, AS_IS},
+    [EG__ONNX_I8] = {EG_I32 + 1, 8, SIGNED},         [EG__ONNX_U16] = {EG_I32 + 1, 16, UNSIGNED},
+    [EG__ONNX_I16] = {EG_I32 + 1, 16, SIGNED},       [EG__ONNX_I32] = {EG_I32 + 1, 32, AS_IS},
+    [EG__ONNX_I64] = {EG_I64 + 1, 64, AS_IS},        [EG__ONNX_BOOL] = {EG_BOOL + 1, 8, AS_IS},
+    [EG__ONNX_F16] = {EG_F16 + 1, 16, AS_IS},        [EG__ONNX_F64] = {EG_F64 + 1, 64, AS_IS},
+    [EG__ONNX_U32] = {EG_I64 + 1, 32, UNSIGNED},     [EG__ONNX_U64] = {EG_I64 + 1, 64, AS_IS},
+    [EG__ONNX_BF16] = {EG_BF16 + 1, 16, AS_IS},      [EG__ONNX_F8_E4M3] = {EG_F16 + 1, 8, AS_IS},
+    [EG__ONNX_F8_E4M3FNUZ] = {EG_F16 + 1, 8, AS_IS}, [EG__ONNX_F8_E5M2] = {EG_F16 + 1, 8, AS_IS},
+    [EG__ONNX_F8_E5M2FNUZ] = {EG_F16 + 1, 8, AS_IS}, [EG__ONNX_U4] = {EG_U8 + 1, 4, UNSIGNED},
+    [EG__ONNX_I4] = {EG_I32 + 1, 4, SIGNED},         [EG__ONNX_F4] = {EG_F16 + 1, 4, AS_IS},
+    [EG__ONNX_F8_E8M0] = {EG_F32 + 1, 8, AS_IS},     [EG__ONNX_U2] = {EG_U8 + 1, 2, UNSIGNED},
+    [EG__ONNX_I2] = {EG_I32 + 1, 2, SIGNED},         [EG__ONNX_F6_E2M3] = {EG_F16 + 1, 6, AS_IS},
+    [EG__ONNX_F6_E3M2] = {EG_F16 + 1, 6, AS_IS},
 };
+
+int eg__onnx_width(int64_t type)
+{
+    return type > 0 && type < EG__ONNX_TYPES ? types[type].width : 0;
+}
 
 eg_dtype eg__onnx_dtype(int64_t type)
 {
@@ -201,14 +209,14 @@ int eg__onnx_type_of(const eg_tensor *t)
 
 eg_tensor *eg__onnx_wrapped(eg_tensor *t, int type)
 {
-    const int bits = types[type].bits;
-    if (!bits || !t) {
+    const int bits = types[type].width;
+    if (!types[type].wider || !t) {
         return t;
     }
     const eg_dtype dtype = eg_dtype_of(t);
     eg_tensor *mask = eg_scalar_int(((int64_t)1 << bits) - 1, dtype);
     eg_tensor *low = eg_bitwise_and(t, mask);
-    if (!types[type].sign) {
+    if (types[type].wider == UNSIGNED) {
         return low;
     }
     eg_tensor *sign = eg_scalar_int((int64_t)1 << (bits - 1), dtype);

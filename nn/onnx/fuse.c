@@ -290,7 +290,8 @@ static eg_tensor *(*function_of(const fuser *f, const eg__onnx_node *n))(eg_tens
     }
     if (is(n, "Clip") && n->version >= 11) {
         const eg_tensor *low = constant(f, n, 1), *high = constant(f, n, 2);
-        return low && high && eg_get(low, 0) == 0 && eg_get(high, 0) == 6 ? eg_relu6 : NULL;
+        const bool numbers = low && high && eg_numel(low) == 1 && eg_numel(high) == 1;
+        return numbers && eg_get(low, 0) == 0 && eg_get(high, 0) == 6 ? eg_relu6 : NULL;
     }
     return NULL;
 }

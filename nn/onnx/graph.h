@@ -150,6 +150,8 @@ extern const char eg__onnx_op_name[]; /* "eg_onnx", for words */
 
 /* The dtype here of one of ONNX's types; EG_DTYPE_COUNT: none. */
 eg_dtype eg__onnx_dtype(int64_t type);
+/* Bits of a number of that type; 0: of none that is known. */
+int eg__onnx_width(int64_t type);
 /* ONNX's type of a dtype. */
 int eg__onnx_type_of_dtype(eg_dtype dtype);
 /* The type that a tensor is of, unless more is known. */

@@ -26,8 +26,6 @@ eg_tensor *eg__onnx_held(const eg_onnx_call *c, eg_tensor *x, int64_t type);
 eg_tensor *eg__onnx_in_range(eg_tensor *x, int64_t type);
 /* What the bits of a float of 8 bits or less mean. */
 double eg__onnx_small_value(int64_t type, unsigned code);
-/* Bits of a number of ONNX's type; 0: of none that is known. */
-int eg__onnx_width(int64_t type);
 /* A list of n numbers from `least` to 2^31 - 1, each `otherwise` if it was left out. */
 eg_status eg__onnx_per_axis(const eg_onnx_call *c, const char *name, int64_t otherwise, int64_t least, int64_t *to,
                             int n);

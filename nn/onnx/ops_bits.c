@@ -7,21 +7,6 @@
 
 #include "nn/onnx/ops.h"
 
-static const uint8_t widths[EG__ONNX_TYPES] = {
-    [EG__ONNX_F32] = 32,    [EG__ONNX_U8] = 8,          [EG__ONNX_I8] = 8,      [EG__ONNX_U16] = 16,
-    [EG__ONNX_I16] = 16,    [EG__ONNX_I32] = 32,        [EG__ONNX_I64] = 64,    [EG__ONNX_BOOL] = 8,
-    [EG__ONNX_F16] = 16,    [EG__ONNX_F64] = 64,        [EG__ONNX_U32] = 32,    [EG__ONNX_U64] = 64,
-    [EG__ONNX_BF16] = 16,   [EG__ONNX_F8_E4M3] = 8,     [EG__ONNX_F8_E5M2] = 8, [EG__ONNX_F8_E4M3FNUZ] = 8,
-    [EG__ONNX_F8_E8M0] = 8, [EG__ONNX_F8_E5M2FNUZ] = 8, [EG__ONNX_U4] = 4,      [EG__ONNX_I4] = 4,
-    [EG__ONNX_F4] = 4,      [EG__ONNX_U2] = 2,          [EG__ONNX_I2] = 2,      [EG__ONNX_F6_E2M3] = 6,
-    [EG__ONNX_F6_E3M2] = 6,
-};
-
-int eg__onnx_width(int64_t type)
-{
-    return type > 0 && type < EG__ONNX_TYPES ? widths[type] : 0;
-}
-
 /* Whether it is a float of a dtype of Egret's; small ones are floats too. */
 static bool is_native_float(int64_t type)
 {
