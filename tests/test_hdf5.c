@@ -251,6 +251,12 @@ static void *read_packed(void *user)
     return NULL;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { FORKS = 0 }; /* their allocators may be locked by another thread when the child begins, and stay so */
+#else
+enum { FORKS = 1 };
+#endif
+
 EGT(threads_read_and_a_child_goes_on)
 {
     eg_tensors *m = open_file(FOLDER "early.h5", false);
@@ -261,14 +267,14 @@ EGT(threads_read_and_a_child_goes_on)
     for (int i = 0; i < THREADS; i++) {
         EGT_EQ(pthread_create(&thread[i], NULL, read_packed, &good[i]), 0);
     }
-    pid_t child = fork();
+    int status = 0;
+    const pid_t child = FORKS ? fork() : -1;
     if (!child) {
         bool fine = false;
         read_packed(&fine);
         _exit(fine && eg_get(eg_tensors_get(m, "chunks/packed"), 7) == 7 ? 0 : 1);
     }
-    int status = 1;
-    EGT_CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    EGT_CHECK(!FORKS || (child > 0 && waitpid(child, &status, 0) == child));
     for (int i = 0; i < THREADS; i++) {
         pthread_join(thread[i], NULL);
         EGT_CHECK(good[i]);
