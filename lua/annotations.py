@@ -125,6 +125,30 @@ function eg.autocast(dtype, f, ...) end
 ---@param options? table
 ---@return eg.step
 function eg.step(f, options) end
+--- What a net says next, step by step: it is asked of ids, and keeps what it remembers in the cache.
+---@param next fun(ids: eg.tensor, cache: eg.cache): eg.tensor
+---@param prompts eg.tensor
+---@param options? table
+---@return {ids: eg.tensor, lengths: eg.tensor, scores: eg.tensor}
+function eg.generate(next, prompts, options) end
+---@param next fun(ids: eg.tensor, cache: eg.cache): eg.tensor
+---@param prompts eg.tensor
+---@param options? table
+---@return {ids: eg.tensor, lengths: eg.tensor, scores: eg.tensor}
+function eg.beam_search(next, prompts, options) end
+---@param net eg.module
+---@param ids eg.tensor
+---@param cache eg.cache
+---@return eg.tensor logits
+function eg.transformer_next(net, ids, cache) end
+---@param net eg.module
+---@param ids eg.tensor
+---@param cache eg.cache
+---@return eg.tensor logits
+function eg.gpt2_next(net, ids, cache) end
+---@param name string
+---@return eg.tensor?
+function cache:get(name) end
 --- What the headers say of a function.
 ---@param what string|function
 ---@return {name: string, usage: string, c: string, text: string, header: string, about: string}|nil
@@ -250,6 +274,11 @@ function eg.shards_new(pattern, f, options) end
 function eg.step_new(f, options) end
 function eg.tape_open(options) end
 function eg.nn.module(fields) end
+function eg.nn.generate(next, prompts, options) end
+function eg.nn.beam_search(next, prompts, options) end
+function eg.models.transformer_next(net, ids, cache) end
+function eg.models.gpt2_next(net, ids, cache) end
+function eg.cache_get(cache, name) end
 
 return eg
 """

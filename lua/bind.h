@@ -137,6 +137,7 @@ void eg__lua_open_steps(lua_State *L);
 void eg__lua_open_runs(lua_State *L);
 void eg__lua_open_devices(lua_State *L);
 void eg__lua_open_lists(lua_State *L);
+void eg__lua_open_decoding(lua_State *L);
 void eg__lua_open_manual(lua_State *L);
 /* Modules in Lua that come with this one. */
 void eg__lua_open_scripts(lua_State *L);
@@ -333,7 +334,7 @@ extern const eg__lua_page eg__lua_pages[];
 extern const eg__lua_type *const eg__lua_types[];
 extern const eg__lua_type eg__lua_type_module, eg__lua_type_dataset, eg__lua_type_optim, eg__lua_type_scaler,
     eg__lua_type_step, eg__lua_type_device, eg__lua_type_saver, eg__lua_type_journal, eg__lua_type_tensors,
-    eg__lua_type_stream;
+    eg__lua_type_stream, eg__lua_type_cache;
 extern const eg__lua_enumeration *const eg__lua_dtypes;
 extern const eg__lua_layout *const eg__lua_layout_gradients;
 extern const eg__lua_layout *const eg__lua_layout_gradcheck;
@@ -346,6 +347,8 @@ extern const eg__lua_layout *const eg__lua_layout_op_info;
 extern const eg__lua_layout *const eg__lua_layout_device_info;
 extern const eg__lua_layout *const eg__lua_layout_tape;
 extern const eg__lua_layout *const eg__lua_layout_print;
+extern const eg__lua_layout *const eg__lua_layout_decode;
+extern const eg__lua_layout *const eg__lua_layout_decoded;
 
 /* What wrappers are made of, once their arguments have been read. Nothing raises while C holds something: places for
  * results come before the call. */

@@ -35,6 +35,8 @@ HAND = {
     "eg_from": "eg.from_bytes", "eg_copy_out": "x:bytes", "eg_from_values": "eg.tensor", "eg_to_values": "x:table",
     "eg_format_with": "x:format", "eg_print_to": "x:format",
     "eg_use_stream": "eg.use_stream", "eg_device_describe": "device:describe",
+    "eg_cache_get": "cache:get", "eg_generate_with": "eg.generate", "eg_beam_search_with": "eg.beam_search",
+    "eg_transformer_next": "eg.transformer_next", "eg_gpt2_next": "eg.gpt2_next",
     "eg_item": "x:item", "eg_item_int": "x:item", "eg_parameter": "x:requires_grad",
 }
 
@@ -390,7 +392,7 @@ def places(h, f, names):
     name = lua_name(f)
     found = [("", name)]
     space = "nn" if f.header.startswith("nn/") else "optim" if f.header == "optim.h" else \
-        "data" if f.header.startswith("data") else "models" if f.header == "models/vision.h" else ""
+        "data" if f.header.startswith("data") else "models" if f.header.startswith("models/") else ""
     short = name.removesuffix("_new")
     if short != name and space == "models":  # words like "resnet" stay the program's
         found.append((space, short))
@@ -457,7 +459,7 @@ def field_row(h, s, g):
         kind = FIELD_KINDS[g.type]
     elif g.type in h.structs and not g.stars:
         kind, of = "RECORD", f"&record_{g.type}"
-    elif g.type in ("void", "eg_onnx_op"):
+    elif g.type in ("void", "eg_onnx_op", "eg_decode_watch"):
         kind = "SKIP"
     else:
         raise CannotSay(f"{s.name}.{g.name}: {g.type}")
@@ -556,7 +558,7 @@ def wrappers(h):
     shared = {"eg_gradients_options": "gradients", "eg_gradcheck_options": "gradcheck", "eg_map_options": "map",
               "eg_shards_options": "shards",
               "eg_step_options": "step", "eg_clip_options": "clip", "eg_tape_options": "tape",
-              "eg_print_options": "print",
+              "eg_print_options": "print", "eg_decode_options": "decode", "eg_decoded": "decoded",
               "eg_profile_total": "profile_total", "eg_op_info": "op_info", "eg_device_info": "device_info"}
     shared = [f"const eg__lua_layout *const eg__lua_layout_{name} = &record_{s};" for s, name in shared.items()]
     shared.append("const eg__lua_enumeration *const eg__lua_dtypes = &enum_eg_dtype;")

@@ -6,6 +6,7 @@
 #include <egret/nn/layers.h>
 
 #include "lib/ops/optable.h"
+#include "nn/decode/cache.h"
 #include "nn/nn.h"
 
 static const eg_attended failed = {NULL, NULL};
@@ -139,25 +140,57 @@ static bool project_self(multi_head *h, eg_tensor *x, eg_tensor **qkv)
     return y != NULL;
 }
 
+/* Keys and values with those of earlier calls in front. */
+static bool remember(multi_head *h, eg_cache *cache, eg_tensor **p)
+{
+    p[1] = eg__cache_append(cache, (eg__cache_key){h, "keys"}, p[1], 2);
+    p[2] = p[1] ? eg__cache_append(cache, (eg__cache_key){h, "values"}, p[2], 2) : NULL;
+    return p[2] != NULL;
+}
+
+/* Keys and values of a memory, which are the same in all calls. */
+static bool project_memory(multi_head *h, eg_tensor *key, eg_tensor *value, eg_cache *cache, eg_tensor **p)
+{
+    const eg__cache_key names[3] = {{h, "query"}, {h, "keys"}, {h, "values"}};
+    eg_tensor *from[3] = {NULL, key, value};
+    for (int i = 1; i < 3; i++) {
+        p[i] = cache ? eg__cache_get(cache, names[i]) : NULL;
+        if (!p[i]) {
+            p[i] = project(h, from[i], i);
+            p[i] = cache && p[i] ? eg_contiguous(p[i]) : p[i];
+            if (!p[i] || (cache && eg__cache_put(cache, names[i], p[i], true))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Query, keys and values by heads. */
+static bool project_all(multi_head *h, eg_tensor *query, eg_tensor *key, eg_tensor *value, eg_cache *cache,
+                        eg_tensor **p)
+{
+    bool good;
+    if (h->joined && query == key && key == value) {
+        good = project_self(h, query, p);
+    } else {
+        p[0] = project(h, query, 0);
+        good = p[0] && project_memory(h, key, value, query == key ? NULL : cache, p);
+    }
+    return good && (!cache || query != key || remember(h, cache, p));
+}
+
 static eg_attended multi_head_run(multi_head *h, eg_tensor *query, eg_tensor *key, eg_tensor *value,
                                   const eg_attend_options *o)
 {
     eg_scope s = eg_scope_push();
-    eg_tensor *p[3], *weights = NULL;
+    eg_tensor *p[3] = {NULL, NULL, NULL}, *weights = NULL;
     if (!s.depth) {
         return failed;
     }
-    if (h->joined && query == key && key == value) {
-        if (!project_self(h, query, p)) {
-            p[0] = p[1] = p[2] = NULL;
-        }
-    } else {
-        p[0] = project(h, query, 0);
-        p[1] = p[0] ? project(h, key, 1) : NULL;
-        p[2] = p[1] ? project(h, value, 2) : NULL;
-    }
+    const bool made = project_all(h, query, key, value, o->cache, p);
     eg_tensor *y =
-        !p[2] ? NULL
+        !made ? NULL
               : eg_attention(p[0], p[1], p[2], .mask = o->mask, .causal = o->causal,
                              .dropout = h->base.training ? h->dropout : 0, .weights = o->weights ? &weights : NULL,
                              .corner = o->corner, .window = o->window, .softcap = o->softcap);

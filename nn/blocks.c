@@ -79,30 +79,34 @@ typedef struct sinusoidal {
     double longest;
 } sinusoidal;
 
-/* [T, width]: sines and cosines of t / longest^(2 i / width). */
-static eg_tensor *waves(const sinusoidal *s, const eg_tensor *x)
+/* [T, width]: sines and cosines of t / longest^(2 i / width), t from `start` on. */
+static eg_tensor *waves(const sinusoidal *s, const eg_tensor *x, int64_t start)
 {
-    int64_t steps = x->shape[1], half = x->shape[2] / 2;
+    const int64_t steps = x->shape[1], half = x->shape[2] / 2;
+    const eg_dtype dtype = x->dtype == EG_F64 ? EG_F64 : EG_F32;
     eg_device *before = eg_use_device(eg__device(x));
     double step = half > 1 ? log(s->longest) / (s->halves ? (double)(half - 1) : (double)half) : 0;
-    eg_tensor *rates = eg_exp(eg_mul_scalar(eg_arange(0, (double)half, 1, EG_F32), -step));
-    eg_tensor *angles = eg_mul(eg_reshape(eg_arange(0, (double)steps, 1, EG_F32), EG_SHAPE(steps, 1)), rates);
+    eg_tensor *rates = eg_exp(eg_mul_scalar(eg_arange(0, (double)half, 1, dtype), -step));
+    eg_tensor *angles =
+        eg_mul(eg_reshape(eg_arange((double)start, (double)(start + steps), 1, dtype), EG_SHAPE(steps, 1)), rates);
     eg_use_device(before);
     eg_tensor *both[2] = {eg_sin(angles), eg_cos(angles)};
     eg_tensor *all = s->halves ? eg_concat(both, 2, 1) : eg_stack(both, 2, 2);
     return eg_cast(eg_reshape(all, EG_SHAPE(steps, 2 * half)), (eg_dtype)x->dtype);
 }
 
-static eg_tensor *sinusoidal_forward(eg_module *m, eg_tensor *x)
+static eg_tensor *sinusoidal_from(eg_module *m, eg_tensor *x, int64_t start)
 {
-    if (eg__check(x, m->kind->name, "x")) {
-        return NULL;
-    }
     if (x->ndim != 3 || x->shape[2] % 2 || !eg__is_float(x->dtype)) {
         return eg__fail_null(EG_ESHAPE, m->kind->name, "x %s %s must be floats [N, T, width], the width even",
                              eg_dtype_name((eg_dtype)x->dtype), EG__SHAPE_OF(x));
     }
-    return eg_add(x, waves((sinusoidal *)m, x));
+    return eg_add(x, waves((sinusoidal *)m, x, start));
+}
+
+static eg_tensor *sinusoidal_forward(eg_module *m, eg_tensor *x)
+{
+    return eg__check(x, m->kind->name, "x") ? NULL : sinusoidal_from(m, x, 0);
 }
 
 static const eg_module_kind sinusoidal_kind = {
@@ -130,17 +134,21 @@ typedef struct learned {
     eg_tensor *weight;
 } learned;
 
-static eg_tensor *learned_forward(eg_module *m, eg_tensor *x)
+static eg_tensor *learned_from(eg_module *m, eg_tensor *x, int64_t start)
 {
     learned *l = (learned *)m;
-    if (eg__check(x, m->kind->name, "x")) {
-        return NULL;
+    const int64_t count = l->weight->shape[0];
+    if (x->ndim != 3 || start > count || x->shape[1] > count - start || x->shape[2] != l->weight->shape[1]) {
+        return eg__fail_null(EG_ESHAPE, m->kind->name,
+                             "x %s does not fit [N, T, width] with T rows of %s, from row %lld", EG__SHAPE_OF(x),
+                             EG__SHAPE_OF(l->weight), (long long)start);
     }
-    if (x->ndim != 3 || x->shape[1] > l->weight->shape[0] || x->shape[2] != l->weight->shape[1]) {
-        return eg__fail_null(EG_ESHAPE, m->kind->name, "x %s does not fit [N, T, width] with the first T rows of %s",
-                             EG__SHAPE_OF(x), EG__SHAPE_OF(l->weight));
-    }
-    return eg_add(x, eg_slice(l->weight, 0, 0, x->shape[1], 1));
+    return eg_add(x, eg_slice(l->weight, 0, start, start + x->shape[1], 1));
+}
+
+static eg_tensor *learned_forward(eg_module *m, eg_tensor *x)
+{
+    return eg__check(x, m->kind->name, "x") ? NULL : learned_from(m, x, 0);
 }
 
 static void learned_members(eg_module *m, eg_members *members)
@@ -167,4 +175,26 @@ eg_module *eg_learned_positions_new(int64_t count, int64_t width)
     l->weight = eg_parameter(eg_normal(EG_SHAPE(count, width), 0, 0.02, EG_F32));
     eg_scope_pop(s, NULL);
     return eg_module_finish(&l->base);
+}
+
+eg_tensor *eg_positions_forward(eg_module *m, eg_tensor *x, int64_t start)
+{
+    static const char op[] = "eg_positions_forward";
+    if (!m) {
+        return eg__null_argument(op, "m"), NULL;
+    }
+    const bool learns = m->kind == &learned_kind;
+    if ((!learns && m->kind != &sinusoidal_kind) || start < 0) {
+        return eg__fail_null(EG_EINVAL, op, "a %s from step %lld: must be positions, from 0 on", m->kind->name,
+                             (long long)start);
+    }
+    if (eg__check(x, op, "x")) {
+        return NULL;
+    }
+    eg__observed seen = eg__observe_begin(m);
+    eg_scope s = eg_scope_push();
+    eg_tensor *y = !s.depth ? NULL : learns ? learned_from(m, x, start) : sinusoidal_from(m, x, start);
+    y = s.depth ? eg_scope_pop(s, y) : NULL;
+    eg__observe_end(&seen, y);
+    return y;
 }

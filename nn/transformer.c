@@ -6,19 +6,19 @@ typedef struct layer {
     eg_module base;
     eg_module *attn, *cross, *linear1, *linear2, *norm[3]; /* cross: decoders alone */
     eg_tensor *(*activation)(eg_tensor *x);
-    double dropout;
+    double dropout, hidden_dropout;
     bool norm_first;
 } layer;
 
-static eg_tensor *dropped(layer *l, eg_tensor *x)
+static eg_tensor *dropped(layer *l, eg_tensor *x, double share)
 {
-    return l->dropout > 0 ? eg_dropout(x, l->dropout, l->base.training) : x;
+    return share > 0 ? eg_dropout(x, share, l->base.training) : x;
 }
 
 /* What a part made of x, added to it. */
 static eg_tensor *joined(layer *l, eg_module *norm, eg_tensor *x, eg_tensor *made)
 {
-    eg_tensor *sum = eg_add(x, dropped(l, made));
+    eg_tensor *sum = eg_add(x, dropped(l, made, l->dropout));
     return l->norm_first ? sum : eg_module_forward(norm, sum);
 }
 
@@ -33,7 +33,7 @@ static eg_tensor *attend(layer *l, eg_module *attn, eg_module *norm, eg_tensor *
 static eg_tensor *think(layer *l, eg_module *norm, eg_tensor *x)
 {
     eg_tensor *in = l->norm_first ? eg_module_forward(norm, x) : x;
-    eg_tensor *hidden = dropped(l, l->activation(eg_module_forward(l->linear1, in)));
+    eg_tensor *hidden = dropped(l, l->activation(eg_module_forward(l->linear1, in)), l->hidden_dropout);
     return joined(l, norm, x, eg_module_forward(l->linear2, hidden));
 }
 
@@ -73,8 +73,14 @@ static eg_module *make(const eg_module_kind *kind, int64_t width, int64_t heads,
 {
     eg_transformer_layer_options o;
     eg__options(&o, sizeof o, given);
-    if (!(o.dropout >= 0 && o.dropout <= 1)) {
-        return eg__fail_null(EG_EINVAL, kind->name, "dropout is %g, must be 0..1", o.dropout);
+    const double hidden_dropout = eg__or(o.hidden_dropout, o.dropout);
+    const eg_multi_head_attention_options attention = {.size = sizeof attention,
+                                                       .dropout = eg__or(o.attention_dropout, o.dropout),
+                                                       .no_bias = o.no_attention_bias,
+                                                       .dtype = o.dtype};
+    if (!(o.dropout >= 0 && o.dropout <= 1) || !(hidden_dropout >= 0 && hidden_dropout <= 1)) {
+        return eg__fail_null(EG_EINVAL, kind->name, "dropout is %g, hidden_dropout is %g, both must be 0..1", o.dropout,
+                             hidden_dropout);
     }
     layer *l = eg_module_new(sizeof *l, kind);
     if (!l) {
@@ -84,9 +90,9 @@ static eg_module *make(const eg_module_kind *kind, int64_t width, int64_t heads,
     l->activation = o.activation ? o.activation : eg_relu;
     l->dropout = o.dropout;
     l->norm_first = o.norm_first;
-    l->attn = eg_multi_head_attention_new(width, heads, .dropout = o.dropout, .dtype = o.dtype);
-    l->cross =
-        l->attn && decodes ? eg_multi_head_attention_new(width, heads, .dropout = o.dropout, .dtype = o.dtype) : NULL;
+    l->hidden_dropout = hidden_dropout;
+    l->attn = eg_multi_head_attention_new_with(width, heads, &attention);
+    l->cross = l->attn && decodes ? eg_multi_head_attention_new_with(width, heads, &attention) : NULL;
     l->linear1 = l->attn ? eg_linear_new(width, hidden, .dtype = o.dtype) : NULL;
     l->linear2 = l->linear1 ? eg_linear_new(hidden, width, .dtype = o.dtype) : NULL;
     for (int i = 0; i < 2 + decodes && l->linear2; i++) {
@@ -147,8 +153,8 @@ eg_tensor *eg_transformer_decoder_layer_forward_with(eg_module *m, eg_tensor *x,
     layer *l = (layer *)m;
     eg__observed seen = eg__observe_begin(m);
     eg_scope s = eg_scope_push();
-    eg_attend_options own = {.size = sizeof own, .mask = o.mask, .causal = !o.not_causal};
-    eg_attend_options other = {.size = sizeof other, .mask = o.memory_mask};
+    eg_attend_options own = {.size = sizeof own, .mask = o.mask, .causal = !o.not_causal, .cache = o.cache};
+    eg_attend_options other = {.size = sizeof other, .mask = o.memory_mask, .cache = o.cache};
     eg_tensor *y = s.depth ? attend(l, l->attn, l->norm[0], x, NULL, &own) : NULL;
     y = attend(l, l->cross, l->norm[1], y, memory, &other);
     y = think(l, l->norm[2], y);

@@ -18,6 +18,7 @@
 
 #include <egret/nn/attention.h>
 #include <egret/nn/blocks.h>
+#include <egret/nn/decode.h>
 #include <egret/nn/init.h>
 #include <egret/nn/layers.h>
 #include <egret/nn/module.h>

@@ -1,6 +1,7 @@
 /* values.c - plausible arguments, and the hostile ones in their places. */
 #include "tests/hostile/values.h"
 
+#include <egret/models.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,7 @@ static const fit fits[] = {
     {.words = {"ravel_index"}, .t = {INDEX(4, 2)}, .shape = {2, {2, 3}}},
     {.words = {"eg_split"}, .t = {REAL(0, 0)}},
     {.words = {"inverse", "solve", "cholesky"}, .t = {UNIT(4)}},
+    {.words = {"positions_forward"}, .t = {REAL(2, 3, 4)}},
     {.words = {"decoder_layer_forward"}, .t = {REAL(2, 3, 4), REAL(2, 5, 4)}},
     {.words = {"fft", "complex"}, .t = {REAL(4, 2)}},
     {.words = {"nms"}, .t = {REAL(4, 4), REAL(4), INDEX(4)}},
@@ -131,6 +133,8 @@ static const fit fits[] = {
     {.words = {"mixup", "cutmix"}, .t = {REAL(2, 3, 4, 4), INDEX(2)}},
     {.words = {"copy_out"}, .t = {REAL(4, 4)}},
     {.words = {"_text_", "word_counts", "vocabulary"}, .t = {BYTES(6)}},
+    {.words = {"generate", "beam_search", "transformer_", "bert_forward"}, .t = {INDEX(2, 3)}},
+    {.words = {"cache_select"}, .t = {INDEX(2)}},
 };
 
 static bool fits_function(const fit *f, const char *function)
@@ -326,6 +330,13 @@ static void hear(const char *topic, const char *op, const char *words, void *use
     (void)user;
 }
 
+static eg_tensor *next_logits(void *user, eg_tensor *ids, eg_cache *cache)
+{
+    (void)user;
+    (void)cache;
+    return eg_ones(EG_SHAPE(eg_size(ids, 0), 3), EG_F32);
+}
+
 #define FUNCTION(type, name, value)          \
     type name(const hostile *h, int slot)    \
     {                                        \
@@ -344,6 +355,7 @@ FUNCTION(eg_open_fn, f_open_fn, open_file)
 FUNCTION(eg_filter_fn, f_filter_fn, filter)
 FUNCTION(eg_step_fn *, f_step_fn, step)
 FUNCTION(eg_log_fn, f_log_fn, hear)
+FUNCTION(eg_decode_fn, f_decode_fn, next_logits)
 
 /* ---- handles ------------------------------------------------------------------------------------ */
 
@@ -368,6 +380,16 @@ static eg_module *make_module(const char *f)
     }
     if (strstr(f, "decoder_layer_forward")) {
         return eg_transformer_decoder_layer_new(4, 2, 3);
+    }
+    if (strstr(f, "eg_transformer_")) {
+        return eg_transformer_new(EG_TRANSFORMER_TINY, .vocabulary = 5, .width = 4, .heads = 2, .hidden = 3,
+                                  .layers = 1);
+    }
+    if (strstr(f, "positions_forward")) {
+        return eg_sinusoidal_positions_new();
+    }
+    if (strstr(f, "eg_bert_")) {
+        return eg_bert_new(EG_BERT_TINY, .vocabulary = 5, .width = 4, .heads = 2, .hidden = 3, .layers = 1);
     }
     bool of_others = strstr(f, "eg_module_at") || strstr(f, "eg_module_count") || strstr(f, "forward_taps");
     return of_others ? eg_sequential_new(linear()) : linear();
@@ -417,6 +439,14 @@ static eg_word_counts *make_counts(void)
     return c;
 }
 
+/* Something of two rows, under the name that texts are. */
+static eg_cache *make_cache(void)
+{
+    eg_cache *c = eg_cache_new();
+    eg_cache_put(c, "weight", eg_ones(EG_SHAPE(2, 3), EG_F32));
+    return c;
+}
+
 #define HANDLE(name, value)                                        \
     eg_##name *v_##name(const hostile *h, int slot, const char *f) \
     {                                                              \
@@ -445,6 +475,7 @@ HANDLE(events, eg_events_new("events"))
 HANDLE(journal, eg_journal_new("journal"))
 HANDLE(metrics, make_metrics(f))
 HANDLE(example, eg_example_new())
+HANDLE(cache, make_cache())
 HANDLE(word_counts, make_counts())
 HANDLE(vocabulary, eg_vocabulary_new(make_counts()))
 HANDLE(tfrecord_writer, eg_tfrecord_writer_new("records"))

@@ -95,6 +95,7 @@ eg_dataset **v_datasets(const hostile *h, int slot);
     X(journal)         \
     X(metrics)         \
     X(example)         \
+    X(cache)           \
     X(word_counts)     \
     X(vocabulary)      \
     X(tfrecord_writer) \
@@ -128,6 +129,7 @@ eg_map_fn f_map_fn(const hostile *h, int slot);
 eg_open_fn f_open_fn(const hostile *h, int slot);
 eg_filter_fn f_filter_fn(const hostile *h, int slot);
 eg_step_fn *f_step_fn(const hostile *h, int slot);
+eg_decode_fn f_decode_fn(const hostile *h, int slot);
 eg_log_fn f_log_fn(const hostile *h, int slot);
 
 /* Fields of options keep their default but for the hostile one; arrays have it in their first place. */

@@ -51,6 +51,10 @@ EG_API eg_module *eg_sinusoidal_positions_new_with(const eg_positions_options *o
  * for a T beyond count. */
 EG_API eg_module *eg_learned_positions_new(int64_t count, int64_t width);
 
+/* The same from step number `start` on, of either kind, where x goes on with a sequence. EG_EINVAL for another module,
+ * or a start below 0. */
+EG_API eg_tensor *eg_positions_forward(eg_module *m, eg_tensor *x, int64_t start);
+
 /* ---- transformers -------------------------------------------------------------------------- */
 
 typedef struct eg_transformer_layer_options {
@@ -60,6 +64,9 @@ typedef struct eg_transformer_layer_options {
     bool norm_first;                        /* norms in front of attention and products instead of behind the sums */
     double eps;                             /* of the norms; 0: 1e-5 */
     eg_dtype dtype;                         /* 0: f32 */
+    double attention_dropout;               /* of weights of attention alone; 0: dropout, EG_ZERO: none */
+    double hidden_dropout;                  /* of hidden columns alone; the same */
+    bool no_attention_bias;                 /* attention without biases */
 } eg_transformer_layer_options;
 
 /* A layer of an encoder over x [N, T, width], with PyTorch's names: self_attn, linear1 (width to hidden), linear2,
@@ -91,6 +98,7 @@ typedef struct eg_decoder_masks {
     eg_tensor *mask;        /* of self-attention, beside being causal; as eg_attend_options has it */
     eg_tensor *memory_mask; /* of the memory */
     bool not_causal;        /* each step of x sees those behind it too */
+    eg_cache *cache;        /* of decoding: both attentions have theirs there, as eg_attend_options says */
 } eg_decoder_masks;
 
 /* x [N, T, width] and memory [N, S, width] to [N, T, width]. Steps of x see none behind them. */

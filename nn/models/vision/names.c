@@ -1,9 +1,9 @@
 /* names.c - what others call the nets' weights: see names.h. */
 #include "nn/models/vision/names.h"
 
-/* Rules for one layer, and for lists; `last` is the number of the star that is behind those of theirs. */
-#define RULE(theirs, ours, layout) theirs " " ours " " layout "\n"
-#define LIST(name, items)          name ": " items "\n"
+#include "nn/models/rules.h"
+
+/* Rules for one layer; `last` is the number of the star that is behind those of theirs. */
 
 /* ---- TF-Slim's layers --------------------------------------------------------------------------- */
 
