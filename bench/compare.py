@@ -198,6 +198,7 @@ def main():
                         help="attempts at a case while others use the machine (default 3)")
     parser.add_argument("--device", help="gpu, steps: where Egret computes (default cuda, of steps cpu)")
     parser.add_argument("--torch-device", metavar="DEVICE", help="on a device: where PyTorch does, if elsewhere")
+    parser.add_argument("--compiled", action="store_true", help="steps on the CPU: beside torch.compile too")
     parser.add_argument("--precision", default="tf32,bf16", metavar="LIST",
                         help="steps on a device: of f32, tf32, bf16 (default tf32,bf16)")
     parser.add_argument("--ways", default="eager,captured,compile,graphs", metavar="LIST",

@@ -1,4 +1,6 @@
 /* step_texts.c - nets that read and write words: language models, a translator, transformers. */
+#include <egret/models.h>
+
 #include "step.h"
 
 /* ---- language models (Zaremba et al. 2014) ------------------------------------------------------- */
@@ -82,60 +84,14 @@ static eg_status nmt_step(training *s, eg_tensor **loss)
     return eg_optim_minimize(s->optim[0], tape, total);
 }
 
-/* ---- transformers (Vaswani et al. 2017) ----------------------------------------------------------- */
+/* ---- nets of attention ------------------------------------------------------------------------------ */
 
-typedef struct encoder {
-    eg_module base;
-    eg_module *attention, *norm, *wide, *narrow, *last;
-    eg_tensor *(*act)(eg_tensor *x);
-} encoder;
-
-static eg_tensor *dropped(eg_module *m, eg_tensor *x)
-{
-    return eg_dropout(x, 0.1, m->training);
-}
-
-static eg_tensor *encoder_forward(eg_module *m, eg_tensor *x)
-{
-    encoder *e = (encoder *)m;
-    eg_tensor *y = eg_module_forward(e->attention, x);
-    x = eg_module_forward(e->norm, eg_add(x, dropped(m, y)));
-    y = eg_module_forward(e->narrow, e->act(eg_module_forward(e->wide, x)));
-    return eg_module_forward(e->last, eg_add(x, dropped(m, y)));
-}
-
-static void encoder_members(eg_module *m, eg_members *members)
-{
-    encoder *e = (encoder *)m;
-    eg_member_child(members, "attention", &e->attention);
-    eg_member_child(members, "norm", &e->norm);
-    eg_member_child(members, "wide", &e->wide);
-    eg_member_child(members, "narrow", &e->narrow);
-    eg_member_child(members, "last", &e->last);
-}
-
-static const eg_module_kind encoder_kind = {
-    .size = sizeof(eg_module_kind), .name = "encoder", .forward = encoder_forward, .members = encoder_members};
-
-static eg_module *encoder_new(int64_t width, int64_t heads, int64_t wide, eg_tensor *(*act)(eg_tensor *x))
-{
-    encoder *e = eg_module_new(sizeof *e, &encoder_kind);
-    if (!e) {
-        return NULL;
-    }
-    e->attention = eg_multi_head_attention_new(width, heads, .dropout = 0.1);
-    e->norm = eg_layer_norm_new(EG_SHAPE(width));
-    e->wide = eg_linear_new(width, wide);
-    e->narrow = eg_linear_new(wide, width);
-    e->last = eg_layer_norm_new(EG_SHAPE(width));
-    e->act = act;
-    return eg_module_finish(&e->base);
-}
-
+/* A layer of an encoder, and the gradient of what it reads. */
 static void transformer(training *s)
 {
     const int64_t width = step_size(512, 32);
-    s->net[0] = encoder_new(width, step_size(8, 2), 4 * width, eg_relu);
+    s->net[0] =
+        eg_transformer_encoder_layer_new(width, step_size(8, 2), 4 * width, .dropout = 0.1, .hidden_dropout = EG_ZERO);
     s->x[0] = step_random(EG_SHAPE(step_size(32, 2), step_size(128, 8), width));
 }
 
@@ -148,27 +104,61 @@ static eg_status transformer_step(training *s, eg_tensor **loss)
     return step_gradients(s->net[0], s->x[0], tape, l);
 }
 
-/* ---- BERT-base (Devlin et al. 2018) ---------------------------------------------------------------- */
+/* The translator of Vaswani et al. 2017, 2,048 ids on either side. */
+static void transformer_base(training *s)
+{
+    const int64_t words = step_size(33708, 100);
+    const eg_shape ids = EG_SHAPE(step_size(32, 2), step_size(64, 8));
+    s->net[0] = eg_transformer_new(EG_TRANSFORMER_BASE, .vocabulary = words, .width = step_size(512, 32),
+                                   .heads = step_size(8, 2), .hidden = step_size(2048, 64), .layers = step_size(6, 1));
+    s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]), .lr = 1e-4, .beta2 = 0.997, .eps = 1e-9);
+    for (int i = 0; i < 2; i++) {
+        s->x[i] = step_integers(ids, words - 1);
+        eg_add_int_(s->x[i], 1); /* no padding */
+    }
+}
 
-enum { TOKENS, PLACES, SEGMENTS, NORM, ENCODERS, POOL, CLASSES };
+static eg_status transformer_base_step(training *s, eg_tensor **loss)
+{
+    eg_tape tape = eg_tape_open();
+    eg_tensor *logits = eg_flatten(eg_transformer_forward(s->net[0], s->x[0], s->x[1]), 0, 1);
+    eg_tensor *l = eg_cross_entropy(logits, eg_flatten(s->x[1], 0, 1), .label_smoothing = 0.1);
+    *loss = l;
+    return eg_optim_minimize(s->optim[0], tape, l);
+}
 
+/* GPT-2 small (Radford et al. 2019). */
+static void gpt2(training *s)
+{
+    const int64_t words = step_size(50257, 100), rows = 2, steps = step_size(256, 8);
+    s->net[0] = eg_gpt2_new(EG_GPT2_SMALL, .vocabulary = words, .positions = steps, .width = step_size(768, 24),
+                            .heads = step_size(12, 2), .layers = step_size(12, 2));
+    s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]), .lr = 1e-4, .weight_decay = 1e-2, .decoupled = true);
+    s->x[0] = step_integers(EG_SHAPE(rows, steps), words);
+    s->x[1] = step_integers(EG_SHAPE(rows * steps), words);
+}
+
+static eg_status gpt2_step(training *s, eg_tensor **loss)
+{
+    eg_tape tape = eg_tape_open();
+    eg_tensor *l = eg_cross_entropy(eg_flatten(eg_module_forward(s->net[0], s->x[0]), 0, 1), s->x[1]);
+    *loss = l;
+    return eg_optim_minimize(s->optim[0], tape, l);
+}
+
+/* BERT-base (Devlin et al. 2018) with two classes of 128 ids. */
 static void bert_of(training *s, int64_t texts)
 {
-    const int64_t width = step_size(768, 24), words = step_size(30522, 100), length = step_size(128, 8);
-    const int depth = (int)step_size(12, 2);
-    eg_module *layers[12];
-    for (int i = 0; i < depth; i++) {
-        layers[i] = encoder_new(width, step_size(12, 2), 4 * width, eg_gelu);
-    }
+    const int64_t words = step_size(30522, 100), length = step_size(128, 8), width = step_size(768, 24);
     s->net[0] =
-        eg_module_list_new(eg_embedding_new(words, width), eg_embedding_new(512, width), eg_embedding_new(2, width),
-                           eg_layer_norm_new(EG_SHAPE(width)), eg_sequential_new_with(layers, depth),
-                           eg_linear_new(width, width), eg_linear_new(width, 2));
+        eg_bert_classifier_new(eg_bert_new(EG_BERT_BASE, .vocabulary = words, .width = width, .heads = step_size(12, 2),
+                                           .hidden = 4 * width, .layers = step_size(12, 2), .activation = eg_gelu),
+                               2);
     eg_scope scope = eg_scope_push();
     s->x[0] = step_integers(EG_SHAPE(texts, length), words);
     s->x[1] = step_integers(EG_SHAPE(texts), 2);
     s->x[2] = eg_keep(eg_zeros(EG_SHAPE(texts, length), EG_I64));
-    s->x[3] = eg_keep(eg_arange(0, (double)length, 1, EG_I64));
+    s->x[3] = eg_keep(eg_ones(EG_SHAPE(texts, length), EG_BOOL));
     eg_scope_pop(scope, NULL);
 }
 
@@ -184,16 +174,18 @@ static void bert_train(training *s)
     s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]), .lr = 1e-4, .weight_decay = 1e-2, .decoupled = true);
 }
 
+static void bert_finetune(training *s)
+{
+    bert_of(s, step_size(8, 2));
+    s->optim[0] = eg_adam_new(eg_module_parameters(s->net[0]), .lr = 1e-4, .weight_decay = 1e-2, .decoupled = true);
+    eg_optim_clip_norm(s->optim[0], 1);
+}
+
 static eg_status bert_step(training *s, eg_tensor **loss)
 {
     eg_tape tape = eg_tape_open();
-    eg_tensor *words = eg_module_forward(part(s, TOKENS), s->x[0]);
-    eg_tensor *places = eg_module_forward(part(s, PLACES), s->x[3]);
-    eg_tensor *segments = eg_module_forward(part(s, SEGMENTS), s->x[2]);
-    eg_tensor *h = eg_module_forward(part(s, NORM), eg_add(eg_add(words, places), segments));
-    h = eg_module_forward(part(s, ENCODERS), dropped(s->net[0], h));
-    h = eg_tanh(eg_module_forward(part(s, POOL), eg_select(h, 1, 0)));
-    eg_tensor *l = eg_cross_entropy(eg_module_forward(part(s, CLASSES), h), s->x[1]);
+    eg_bert_made made = eg_bert_forward(s->net[0], s->x[0], .types = s->x[2], .mask = s->x[3]);
+    eg_tensor *l = eg_cross_entropy(made.logits, s->x[1]);
     *loss = l;
     return s->optim[0] ? eg_optim_minimize(s->optim[0], tape, l) : step_gradients(s->net[0], NULL, tape, l);
 }
@@ -203,7 +195,10 @@ const step_model step_texts[] = {
     {"ptb-medium", ptb_medium, language_step},
     {"nmt", nmt, nmt_step},
     {"transformer", transformer, transformer_step},
+    {"transformer-base", transformer_base, transformer_base_step},
+    {"gpt2", gpt2, gpt2_step},
     {"bert", bert, bert_step},
+    {"bert-finetune", bert_finetune, bert_step},
     {"bert-train", bert_train, bert_step},
     {NULL, NULL, NULL},
 };

@@ -5,11 +5,12 @@ A model runs in up to four processes at once, of which one works and the others 
     torch     as people run it: PyTorch's default allocator; of images both memory formats are tried and
               the faster one counts
     tuned     as it runs best: glibc keeps freed memory and asks for huge pages, images channels-last
+    compiled  the same through torch.compile, with --compiled
 Each gets --rounds turns of --round-ms in alternating order; a figure is the median over all its steps.
 The data are random and the same shapes on both sides; a step is forward, loss, backward and update
 (the nets of torchvision, vgg16 to mobilenet-v2, transformer and bert without the update).
 
-Columns of the JSON file, beside those of ops: tuned_us and tuned_ratio; egret_least_us, its fastest step,
+Columns of the JSON file, beside those of ops: tuned_us and tuned_ratio, compiled_us and compiled_ratio; egret_least_us, its fastest step,
 which is what is held against the roof, as that is the machine at its best; egret_mib, torch_mib, tuned_mib,
 the most memory each process held; roof_us, the flops of the step's matrix products and convolutions (of
 these only taps inside the image) over the measured FMA peak."""
@@ -23,7 +24,7 @@ from child import KEPT, Child, Foreign, geometric_mean
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODELS = ["mlp", "cnn", "dcgan", "cvae", "pix2pix", "resnet20", "vgg16", "resnet50", "resnet152", "inception-v3",
-          "mobilenet-v2", "ptb-small", "ptb-medium", "nmt", "transformer", "bert"]
+          "mobilenet-v2", "ptb-small", "ptb-medium", "nmt", "transformer", "transformer-base", "bert", "bert-finetune", "gpt2"]
 HUGE = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 
@@ -46,7 +47,7 @@ class Side:
 
 def sides_of(model, options):
     threads = {"OMP_NUM_THREADS": str(options.threads), "MKL_NUM_THREADS": str(options.threads)}
-    torch = [options.torch_python, os.path.join(HERE, "torch_steps.py"), model, str(options.threads)]
+    torch = [options.torch_python, os.path.join(HERE, "torch_cpu_steps.py"), model, str(options.threads)]
     plain = Side("torch nchw", [*torch, "nchw"], threads)
     about = plain.child.ask("about")
     flops = Child([*torch, "nchw"], threads)
@@ -57,6 +58,8 @@ def sides_of(model, options):
              plain, Side("tuned", [*torch, best], {**threads, **KEPT, **HUGE})]
     if about["formats"] == 2:
         sides.insert(2, Side("torch nhwc", [*torch, "nhwc"], threads))
+    if options.compiled:
+        sides.append(Side("compiled", [*torch, best, "compile"], {**threads, **KEPT, **HUGE}))
     return sides, work, about["library"]
 
 
@@ -71,11 +74,13 @@ def measure(model, peak, options):
             side.run(options.round_ms)
             time.sleep(.01)
     disturbed = foreign.share() > .1
-    egret, tuned = sides[0], sides[-1]
+    egret, compiled = sides[0], sides.pop() if options.compiled else None
+    tuned = sides[-1]
     torch = min(sides[1:-1], key=Side.median)
-    for side in sides:
+    for side in [*sides, compiled] if compiled else sides:
         side.child.close()
-    return {"name": f"step/{model}", "egret_us": egret.median(), "egret_least_us": min(egret.times),
+    more = {"compiled_us": compiled.median(), "compiled_ratio": compiled.median() / egret.median()} if compiled else {}
+    return {**more, "name": f"step/{model}", "egret_us": egret.median(), "egret_least_us": min(egret.times),
             "torch_us": torch.median(),
             "ratio": torch.median() / egret.median(), "torch_variant": torch.name.split()[1],
             "tuned_us": tuned.median(), "tuned_ratio": tuned.median() / egret.median(),
@@ -87,7 +92,9 @@ def print_row(row):
     print(f"{row['name']:20} {row['egret_us'] / 1000:9.2f} {row['torch_us'] / 1000:9.2f} "
           f"{row['tuned_us'] / 1000:9.2f} {row['ratio']:7.2f} {row['tuned_ratio']:7.2f} "
           f"{100 * row['roof_us'] / row['egret_least_us']:5.0f} % {row['egret_mib']:7.0f} {row['torch_mib']:7.0f} "
-          f"{'!' if row['disturbed'] else ' '} {row['torch_variant']}", flush=True)
+          f"{'!' if row['disturbed'] else ' '} {row['torch_variant']}"
+          + (f" compiled {row['compiled_us'] / 1000:.2f} {row['compiled_ratio']:.2f}" if "compiled_us" in row else ""),
+          flush=True)
 
 
 def fma_peak(options):
@@ -112,7 +119,8 @@ def compare(options):
         print_row(row)
     print(f"{len(rows)} models, against {library}: geometric mean of torch/egret "
           f"{geometric_mean([row['ratio'] for row in rows]):.2f} as people run it, "
-          f"{geometric_mean([row['tuned_ratio'] for row in rows]):.2f} tuned")
+          f"{geometric_mean([row['tuned_ratio'] for row in rows]):.2f} tuned"
+          + (f", {geometric_mean([row['compiled_ratio'] for row in rows]):.2f} compiled" if options.compiled else ""))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as out:
             json.dump(rows, out, indent=1)

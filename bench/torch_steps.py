@@ -1,19 +1,8 @@
-"""PyTorch's side of `compare.py steps`: one model in a process of its own.
+"""The models of `compare.py steps` in PyTorch: torch_cpu_steps.py and torch_device_steps.py run them.
 
-    python3 torch_steps.py MODEL THREADS FORMAT        FORMAT: nchw or nhwc, the memory format of images
-
-Answers a line of JSON for each line on stdin:
-    about     {"library": ..., "threads": n, "formats": 2 if the format matters, else 1}
-    run US    {"steps_us": [...], "loss": .., "peak_kib": ..}
-    work      {"flops": of the matrix products and convolutions of one step; of a convolution only the
-               taps that lie inside the image}
-
-The models are written as people write them: modules, an optimizer's default step. Where there are two
-common ways the faster one stands here. torch_device_steps.py runs the same models elsewhere."""
-import json
+They are written as people write them: modules, an optimizer's default step. Where there are two common ways the faster
+one stands here."""
 import math
-import resource
-import sys
 import time
 
 import torch
@@ -396,29 +385,72 @@ def nmt():
     return learn(optimizer, forward_of(loss_of))
 
 
-class Encoder(nn.Module):
-    def __init__(self, width, heads, wide, act):
+class Attention(nn.Module):
+    def __init__(self, width, heads, bias=True):
         super().__init__()
-        self.qkv, self.o = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.wide, self.narrow = nn.Linear(width, wide), nn.Linear(wide, width)
-        self.norm, self.last = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.heads, self.act = heads, act
+        self.qkv, self.o = nn.Linear(width, 3 * width, bias), nn.Linear(width, width, bias)
+        self.heads = heads
+
+    def forward(self, x, memory=None, mask=None, causal=False):
+        n, t, width = x.shape
+        if memory is None:
+            q, k, v = self.qkv(x).view(n, t, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        else:
+            q = F.linear(x, self.qkv.weight[:width]).view(n, t, self.heads, -1).transpose(1, 2)
+            k, v = F.linear(memory, self.qkv.weight[width:]).view(n, -1, 2, self.heads,
+                                                                  width // self.heads).permute(2, 0, 3, 1, 4)
+        return self.o(ATTENTION(q, k, v, mask, causal).transpose(1, 2).reshape(n, t, width))
+
+
+class Think(nn.Module):
+    def __init__(self, width, wide, act, dropped=0.):
+        super().__init__()
+        self.wide, self.narrow, self.act, self.dropped = nn.Linear(width, wide), nn.Linear(wide, width), act, dropped
 
     def forward(self, x):
-        n, t, width = x.shape
-        q, k, v = self.qkv(x).view(n, t, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
-        y = ATTENTION(q, k, v).transpose(1, 2).reshape(n, t, width)
-        x = self.norm(x + F.dropout(self.o(y), .1))
-        return self.last(x + F.dropout(self.narrow(self.act(self.wide(x))), .1))
+        return self.narrow(F.dropout(self.act(self.wide(x)), self.dropped))
 
 
-def written_out(q, k, v):
-    w = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]), -1)
-    return F.dropout(w, .1) @ v
+class Encoder(nn.Module):
+    """A layer with norms behind its sums, or in front of its parts."""
+
+    def __init__(self, width, heads, wide, act, first=False, bias=True, dropped=0., eps=1e-5):
+        super().__init__()
+        self.attention, self.think = Attention(width, heads, bias), Think(width, wide, act, dropped)
+        self.norm, self.last, self.first = nn.LayerNorm(width, eps), nn.LayerNorm(width, eps), first
+
+    def forward(self, x, mask=None, causal=False):
+        if self.first:
+            x = x + F.dropout(self.attention(self.norm(x), None, mask, causal), .1)
+            return x + F.dropout(self.think(self.last(x)), .1)
+        x = self.norm(x + F.dropout(self.attention(x, None, mask, causal), .1))
+        return self.last(x + F.dropout(self.think(x), .1))
 
 
-def built_in(q, k, v):
-    return F.scaled_dot_product_attention(q, k, v, dropout_p=.1)
+class Decoder(nn.Module):
+    def __init__(self, width, heads, wide):
+        super().__init__()
+        self.own, self.other = Attention(width, heads, False), Attention(width, heads, False)
+        self.think = Think(width, wide, torch.relu, .1)
+        self.norms = nn.ModuleList(nn.LayerNorm(width, 1e-6) for _ in range(3))
+
+    def forward(self, x, memory, mask):
+        x = x + F.dropout(self.own(self.norms[0](x), causal=True), .1)
+        x = x + F.dropout(self.other(self.norms[1](x), memory, mask), .1)
+        return x + F.dropout(self.think(self.norms[2](x)), .1)
+
+
+def written_out(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    if causal:
+        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return F.dropout(torch.softmax(scores, -1), .1) @ v
+
+
+def built_in(q, k, v, mask=None, causal=False):
+    return F.scaled_dot_product_attention(q, k, v, mask, dropout_p=.1, is_causal=causal)
 
 
 ATTENTION = built_in
@@ -456,30 +488,95 @@ def transformer():
     return fastest_attention(make)
 
 
-def bert_of(n, updated):
+class Translator(nn.Module):
+    """The base model of TensorFlow's official ones: one table, norms in front."""
+
+    def __init__(self):
+        super().__init__()
+        width, heads, wide, layers = size(512, 32), size(8, 2), size(2048, 64), size(6, 1)
+        self.table = nn.Embedding(size(33708, 100), width)
+        self.encoder = nn.ModuleList(Encoder(width, heads, wide, torch.relu, True, False, .1, 1e-6)
+                                     for _ in range(layers))
+        self.decoder = nn.ModuleList(Decoder(width, heads, wide) for _ in range(layers))
+        self.read, self.written = nn.LayerNorm(width, 1e-6), nn.LayerNorm(width, 1e-6)
+        half = width // 2
+        rates = torch.exp(torch.arange(half) * -(math.log(10000) / (half - 1)))
+        angles = torch.arange(size(64, 8))[:, None] * rates
+        self.register_buffer("places", torch.cat([angles.sin(), angles.cos()], 1))
+
+    def embed(self, ids):
+        return self.table(ids) * (ids != 0)[..., None] * math.sqrt(self.table.embedding_dim)
+
+    def forward(self, source, targets):
+        mask = (source != 0)[:, None, None]
+        x = F.dropout(self.embed(source) + self.places, .1)
+        for layer in self.encoder:
+            x = layer(x, mask)
+        memory = self.read(x)
+        x = F.dropout(F.pad(self.embed(targets), (0, 0, 1, 0))[:, :-1] + self.places, .1)
+        for layer in self.decoder:
+            x = layer(x, memory, mask)
+        return F.linear(self.written(x), self.table.weight)
+
+
+@model
+def transformer_base():
+    def make():
+        net, n, t, words = Translator(), size(32, 2), size(64, 8), size(33708, 100)
+        source, targets = torch.randint(1, words, (n, t)), torch.randint(1, words, (n, t))
+        optimizer = optimizer_of(torch.optim.Adam, net.parameters(), 1e-4, (.9, .997), 1e-9)
+        return learn(optimizer, forward_of(lambda: F.cross_entropy(net(source, targets).flatten(0, 1),
+                                                                   targets.flatten(), label_smoothing=.1)))
+    return fastest_attention(make)
+
+
+@model
+def gpt2():
+    def make():
+        width, heads, layers, words, n, t = (24, 2, 2, 100, 2, 8) if SMOKE else (768, 12, 12, 50257, 2, 256)
+        table, places = nn.Embedding(words, width), nn.Embedding(t, width)
+        gelu = nn.GELU(approximate="tanh")
+        blocks = nn.ModuleList(Encoder(width, heads, 4 * width, gelu, True) for _ in range(layers))
+        net = nn.ModuleList([table, places, blocks, nn.LayerNorm(width)])
+        x, y = torch.randint(words, (n, t)), torch.randint(words, (n * t,))
+        optimizer = optimizer_of(torch.optim.AdamW, net.parameters(), 1e-4, weight_decay=1e-2)
+
+        def loss_of():
+            h = F.dropout(table(x) + places.weight, .1)
+            for block in blocks:
+                h = block(h, causal=True)
+            return F.cross_entropy(F.linear(net[3](h), table.weight).flatten(0, 1), y)
+        return learn(optimizer, forward_of(loss_of))
+    return fastest_attention(make)
+
+
+def bert_of(n, updated, clipped=None):
     def make():
         t, words, width = size(128, 8), size(30522, 100), size(768, 24)
         tokens, places, segments = nn.Embedding(words, width), nn.Embedding(512, width), \
             nn.Embedding(2, width)
-        norm = nn.LayerNorm(width)
-        layers = nn.ModuleList(Encoder(width, size(12, 2), 4 * width, F.gelu) for _ in range(size(12, 2)))
+        norm = nn.LayerNorm(width, 1e-12)
+        layers = nn.ModuleList(Encoder(width, size(12, 2), 4 * width, F.gelu, eps=1e-12) for _ in range(size(12, 2)))
         pool, classes = nn.Linear(width, width), nn.Linear(width, 2)
         net = nn.ModuleList([tokens, places, segments, norm, layers, pool, classes])
         x, y = torch.randint(words, (n, t)), torch.randint(2, (n,))
-        segment, place = torch.zeros(n, t, dtype=torch.long), torch.arange(t)
+        segment, place, mask = torch.zeros(n, t, dtype=torch.long), torch.arange(t), torch.ones(n, t)
         optimizer = optimizer_of(torch.optim.AdamW, net.parameters(), 1e-4, weight_decay=1e-2) if updated else None
 
         def loss_of():
-            h = F.dropout(norm(tokens(x) + places(place) + segments(segment)), .1)
+            h = F.dropout(norm(tokens(x) + segments(segment) + places(place)), .1)
+            seen = (mask != 0)[:, None, None]
             for layer in layers:
-                h = layer(h)
-            return F.cross_entropy(classes(torch.tanh(pool(h[:, 0]))), y)
+                h = layer(h, seen)
+            return F.cross_entropy(classes(F.dropout(torch.tanh(pool(h[:, 0])), .1)), y)
         forward = forward_of(loss_of)
 
         def step():
             net.zero_grad(set_to_none=True)
             loss = forward()
             loss.backward()
+            if clipped:
+                nn.utils.clip_grad_norm_(net.parameters(), clipped)
             if updated:
                 optimizer.step()
             return loss
@@ -497,7 +594,9 @@ def bert_train():
     return bert_of(size(32, 2), True)
 
 
-# ---- measuring -------------------------------------------------------------------------------------
+@model
+def bert_finetune():
+    return bert_of(size(8, 2), True, 1.)
 
 
 def timed(step):
@@ -507,90 +606,3 @@ def timed(step):
     step()
     wait()
     return (time.perf_counter() - start) * 1e6
-
-
-def run(step, budget):
-    times, start = [], time.perf_counter()
-    while not times or (time.perf_counter() - start) * 1e6 < budget:
-        begin = time.perf_counter()
-        loss = step().item()
-        times.append(round((time.perf_counter() - begin) * 1e6, 1))
-    return {"steps_us": times, "loss": loss,
-            "peak_kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}
-
-
-def inside(large, kernel, stride, padding, small):
-    """The share of a convolution's taps that lie inside the image, per axis multiplied."""
-    share = 1
-    for axis in range(len(stride)):
-        size, k, s, p, out = large.shape[2 + axis], kernel.shape[2 + axis], stride[axis], padding[axis], \
-            small.shape[2 + axis]
-        share *= sum(max(0, min(k, size - (i * s - p)) - max(0, p - i * s)) for i in range(out)) / (k * out)
-    return share
-
-
-def convolution(small, large, weight, stride, padding):
-    places = small.shape[0] * math.prod(small.shape[2:])
-    return 2 * places * weight.numel() * inside(large, weight, stride, padding, small)
-
-
-def flops_of(name, args, out):
-    if name.startswith(("mm", "bmm")):
-        return 2 * args[0].numel() * args[1].shape[-1]
-    if name.startswith(("addmm", "baddbmm")):
-        return 2 * args[1].numel() * args[2].shape[-1]
-    if name.startswith("convolution."):
-        small, large = (args[0], out) if args[6] else (out, args[0])
-        return convolution(small, large, args[1], args[3], args[4])
-    if name.startswith("convolution_backward"):
-        small, large = (args[1], args[0]) if args[7] else (args[0], args[1])
-        return convolution(small, large, args[2], args[4], args[5]) * (int(args[10][0]) + int(args[10][1]))
-    return 0
-
-
-def work(name):
-    """Flops of a step, with everything that might be fused written out."""
-    global ATTENTION, fastest_attention
-    from torch.utils._python_dispatch import TorchDispatchMode
-    total = 0
-
-    class Count(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            nonlocal total
-            out = function(*args, **(kwargs or {}))
-            total += flops_of(str(function).replace("aten.", ""), args, out)
-            return out
-
-    ATTENTION = written_out
-    fastest_attention = lambda make: make()
-    torch.backends.mkldnn.enabled = False  # or recurrent layers are one op
-    step = MODELS[name]()
-    with Count():
-        step()
-    return {"flops": total}
-
-
-def main():
-    global FORMAT
-    name, threads, FORMAT = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    torch.set_num_threads(threads)
-    torch.manual_seed(0)
-    step = None
-    for line in sys.stdin:
-        words = line.split()
-        if words[0] == "work":
-            answer = work(name)
-        elif words[0] == "about":
-            answer = {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(),
-                      "formats": 2 if name in IMAGES else 1}
-        else:
-            if step is None:
-                step = MODELS[name]()
-                for _ in range(3):
-                    step()
-            answer = run(step, float(words[1]))
-        print(json.dumps(answer), flush=True)
-
-
-if __name__ == "__main__":
-    main()
