@@ -189,18 +189,23 @@ static eg_attended multi_head_run(multi_head *h, eg_tensor *query, eg_tensor *ke
         return failed;
     }
     const bool made = project_all(h, query, key, value, o->cache, p);
-    eg_tensor *y =
-        !made ? NULL
-              : eg_attention(p[0], p[1], p[2], .mask = o->mask, .causal = o->causal,
-                             .dropout = h->base.training ? h->dropout : 0, .weights = o->weights ? &weights : NULL,
-                             .corner = o->corner, .window = o->window, .softcap = o->softcap);
+    eg_tensor *y = !made ? NULL
+                         : eg_attention(p[0], p[1], p[2], .mask = o->mask, .causal = o->causal,
+                                        .dropout = h->base.training ? h->dropout : 0,
+                                        .weights = o->weights || o->heads ? &weights : NULL, .corner = o->corner,
+                                        .window = o->window, .softcap = o->softcap);
     y = y ? eg_reshape(eg_permute(y, EG_AXES(0, 2, 1, 3)), EG_SHAPE(eg_size(query, 0), eg_size(query, 1), h->width))
           : NULL;
     y = y ? eg_module_forward(h->out, y) : NULL;
-    if (y && weights && !(weights = eg_mean(weights, .axes = EG_AXES(1)))) {
-        y = NULL;
+    eg_tensor *mean = y && o->weights ? eg_mean(weights, .axes = EG_AXES(1)) : NULL;
+    eg_tensor *out[3] = {mean || !o->weights ? y : NULL, mean, o->heads ? weights : NULL};
+    if (eg_scope_pop_n(s, out, 3) || !out[0]) {
+        return failed;
     }
-    return attended(s, y, y ? weights : NULL);
+    if (o->heads) {
+        *o->heads = weights;
+    }
+    return (eg_attended){out[0], mean};
 }
 
 static eg_attended multi_head_checked(multi_head *h, eg_tensor *query, eg_tensor *key, eg_tensor *value,
@@ -315,6 +320,9 @@ eg_attended eg_multi_head_attention_forward_with(eg_module *m, eg_tensor *query,
 {
     eg_attend_options o;
     eg__options(&o, sizeof o, given);
+    if (o.heads) {
+        *o.heads = NULL;
+    }
     if (check_kind("eg_multi_head_attention_forward", m, &multi_head_kind)) {
         return failed;
     }

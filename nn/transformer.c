@@ -122,6 +122,20 @@ static eg_status check(const char *op, const eg_module *m, const eg_module_kind 
                            : eg__fail(EG_EINVAL, op, "a %s is no %s", m->kind->name, kind->name);
 }
 
+/* Moves y out of the scope, and weights of heads; after a failure they are NULL. */
+static eg_tensor *popped(eg_scope s, eg_tensor *y, eg_tensor **a, eg_tensor **b)
+{
+    eg_tensor *out[3] = {y, a ? *a : NULL, b ? *b : NULL};
+    const bool good = !eg_scope_pop_n(s, out, y ? 3 : 0) && y;
+    if (a && !good) {
+        *a = NULL;
+    }
+    if (b && !good) {
+        *b = NULL;
+    }
+    return good ? y : NULL;
+}
+
 eg_tensor *eg_transformer_encoder_layer_forward_with(eg_module *m, eg_tensor *x, const eg_attend_options *given)
 {
     static const char op[] = "eg_transformer_encoder_layer_forward";
@@ -136,7 +150,7 @@ eg_tensor *eg_transformer_encoder_layer_forward_with(eg_module *m, eg_tensor *x,
     }
     eg__observed seen = eg__observe_begin(m);
     eg_scope s = eg_scope_push();
-    eg_tensor *y = s.depth ? eg_scope_pop(s, encode((layer *)m, x, &o)) : NULL;
+    eg_tensor *y = s.depth ? popped(s, encode((layer *)m, x, &o), o.heads, NULL) : NULL;
     eg__observe_end(&seen, y);
     return y;
 }
@@ -147,18 +161,25 @@ eg_tensor *eg_transformer_decoder_layer_forward_with(eg_module *m, eg_tensor *x,
     static const char op[] = "eg_transformer_decoder_layer_forward";
     eg_decoder_masks o;
     eg__options(&o, sizeof o, given);
+    for (int i = 0; i < 2; i++) {
+        eg_tensor **heads = i ? o.heads : o.memory_heads;
+        if (heads) {
+            *heads = NULL;
+        }
+    }
     if (check(op, m, &decoder_kind, x) || eg__check(memory, op, "memory")) {
         return NULL;
     }
     layer *l = (layer *)m;
     eg__observed seen = eg__observe_begin(m);
     eg_scope s = eg_scope_push();
-    eg_attend_options own = {.size = sizeof own, .mask = o.mask, .causal = !o.not_causal, .cache = o.cache};
-    eg_attend_options other = {.size = sizeof other, .mask = o.memory_mask, .cache = o.cache};
+    eg_attend_options own = {
+        .size = sizeof own, .mask = o.mask, .causal = !o.not_causal, .cache = o.cache, .heads = o.heads};
+    eg_attend_options other = {.size = sizeof other, .mask = o.memory_mask, .cache = o.cache, .heads = o.memory_heads};
     eg_tensor *y = s.depth ? attend(l, l->attn, l->norm[0], x, NULL, &own) : NULL;
     y = attend(l, l->cross, l->norm[1], y, memory, &other);
     y = think(l, l->norm[2], y);
-    y = s.depth ? eg_scope_pop(s, y) : NULL;
+    y = s.depth ? popped(s, y, o.heads, o.memory_heads) : NULL;
     eg__observe_end(&seen, y);
     return y;
 }

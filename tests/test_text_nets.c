@@ -262,6 +262,26 @@ EGT(translators_are_those_of_the_official_models)
     eg_tensors_free(all);
 }
 
+EGT(heads_can_be_looked_at)
+{
+    eg_tensors *all = numbers();
+    eg_module *net = small_transformer(all);
+    eg_tensor *source = number(all, "transformer", "in", "source"),
+              *targets = number(all, "transformer", "in", "targets");
+    eg_transformer_heads seen = eg_transformer_look(net, source, targets);
+    EGT_CHECK(seen.encoder && seen.decoder && seen.between);
+    const int64_t sizes[5] = {2, 3, 2, 5, 6};
+    for (int d = 0; d < 5; d++) {
+        EGT_EQ(eg_size(seen.between, d), sizes[d]);
+    }
+    EGT_CHECK(egt_distance(eg_sum(seen.between, .axes = EG_AXES(4)), eg_ones(EG_SHAPE(2, 3, 2, 5), EG_F64)) < 1e-9);
+    eg_tensor *padding = eg_slice(eg_select(seen.between, 1, 1), -1, 4, 6, 1), *future = eg_triu(seen.decoder, 1);
+    EGT_EQ(eg_item(eg_sum(padding)), 0);
+    EGT_EQ(eg_item(eg_sum(future)), 0);
+    EGT_OK(eg_module_free(net));
+    eg_tensors_free(all);
+}
+
 EGT(beams_are_those_of_tensor2tensor)
 {
     eg_tensors *all = numbers();

@@ -51,6 +51,13 @@ EG_API eg_module *eg_transformer_new_with(eg_transformer_size of, const eg_trans
 EG_API eg_tensor *eg_transformer_forward(eg_module *m, eg_tensor *source, eg_tensor *targets);
 /* What the encoder makes of the source, [N, S, width]. */
 EG_API eg_tensor *eg_transformer_encode(eg_module *m, eg_tensor *source);
+/* Where the heads of each layer look: weights of attention, borrowed. All NULL after a failure. */
+typedef struct eg_transformer_heads {
+    eg_tensor *encoder; /* [layers, N, heads, S, S] */
+    eg_tensor *decoder; /* [layers, N, heads, T, T] */
+    eg_tensor *between; /* [layers, N, heads, T, S]: from targets to the source */
+} eg_transformer_heads;
+EG_API eg_transformer_heads eg_transformer_look(eg_module *m, eg_tensor *source, eg_tensor *targets);
 /* Puts that, and what is padding in it, into a cache, from which eg_transformer_next translates:
  *
  *     eg_cache *cache = eg_cache_new();

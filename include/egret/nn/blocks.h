@@ -95,10 +95,11 @@ EG_API eg_module *eg_transformer_decoder_layer_new_with(int64_t width, int64_t h
 
 typedef struct eg_decoder_masks {
     size_t size;
-    eg_tensor *mask;        /* of self-attention, beside being causal; as eg_attend_options has it */
-    eg_tensor *memory_mask; /* of the memory */
-    bool not_causal;        /* each step of x sees those behind it too */
-    eg_cache *cache;        /* of decoding: both attentions have theirs there, as eg_attend_options says */
+    eg_tensor *mask;                   /* of self-attention, beside being causal; as eg_attend_options has it */
+    eg_tensor *memory_mask;            /* of the memory */
+    bool not_causal;                   /* each step of x sees those behind it too */
+    eg_cache *cache;                   /* of decoding: both attentions have theirs there, as eg_attend_options says */
+    eg_tensor **heads, **memory_heads; /* and where these leave the weights of every head */
 } eg_decoder_masks;
 
 /* x [N, T, width] and memory [N, S, width] to [N, T, width]. Steps of x see none behind them. */

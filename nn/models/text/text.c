@@ -25,12 +25,12 @@ bool eg__text_options(const char *op, const eg_transformer_options *given, const
     o->eps = o->eps != 0 ? o->eps : rest->eps;
     o->activation = o->activation ? o->activation : rest->activation;
     if (o->vocabulary < 1 || o->positions < (rest->positions > 0) || o->types < (rest->types > 0) || o->layers < 1 ||
-        o->layers > 200 || o->width < 1 || o->heads < 1 || o->width % o->heads || o->hidden < 1) {
+        o->layers > EG__TEXT_LAYERS || o->width < 1 || o->heads < 1 || o->width % o->heads || o->hidden < 1) {
         eg_failf(EG_EINVAL, op,
                  "vocabulary %lld, positions %lld, types %lld, width %lld in %lld heads, hidden %lld, layers %lld: at "
-                 "least 1 of each, the heads divide the width, and there are at most 200 layers",
+                 "least 1 of each, the heads divide the width, and there are at most %d layers",
                  (long long)o->vocabulary, (long long)o->positions, (long long)o->types, (long long)o->width,
-                 (long long)o->heads, (long long)o->hidden, (long long)o->layers);
+                 (long long)o->heads, (long long)o->hidden, (long long)o->layers, EG__TEXT_LAYERS);
         return false;
     }
     if (!is_share(o->dropout) || !is_share(o->attention_dropout) || !is_share(o->hidden_dropout) || !(o->eps > 0)) {

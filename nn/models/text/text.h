@@ -4,6 +4,8 @@
 
 #include "nn/models/parts.h"
 
+enum { EG__TEXT_LAYERS = 200 }; /* at most */
+
 /* A size's numbers, where options do not say otherwise. */
 typedef struct eg__text_size {
     int64_t width, heads, hidden, layers;

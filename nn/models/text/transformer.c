@@ -38,20 +38,33 @@ static eg_tensor *mask_of(eg_tensor *source)
     return eg_unsqueeze(eg_unsqueeze(eg_ne_scalar(source, 0), 1), 1);
 }
 
-static eg_tensor *encode(transformer *t, eg_tensor *source, eg_tensor *mask)
+/* Weights of heads, if they are wanted: arrays of as many as there are layers. */
+typedef struct looks {
+    eg_tensor **encoder, **decoder, **between;
+} looks;
+
+static eg_tensor **of_layer(eg_tensor **all, int i)
+{
+    return all ? all + i : NULL;
+}
+
+static eg_tensor *encode(transformer *t, eg_tensor *source, eg_tensor *mask, const looks *l)
 {
     eg_tensor *x = embed(t, source, false, 0);
     for (int i = 0; i < eg_module_count(t->encoder); i++) {
-        x = eg_transformer_encoder_layer_forward(eg_module_at(t->encoder, i), x, .mask = mask);
+        x = eg_transformer_encoder_layer_forward(eg_module_at(t->encoder, i), x, .mask = mask,
+                                                 .heads = of_layer(l->encoder, i));
     }
     return t->encoder_norm ? eg_module_forward(t->encoder_norm, x) : x;
 }
 
-static eg_tensor *decode(transformer *t, eg_tensor *x, eg_tensor *memory, eg_tensor *mask, eg_cache *cache)
+static eg_tensor *decode(transformer *t, eg_tensor *x, eg_tensor *memory, eg_tensor *mask, eg_cache *cache,
+                         const looks *l)
 {
     for (int i = 0; i < eg_module_count(t->decoder); i++) {
         x = eg_transformer_decoder_layer_forward(eg_module_at(t->decoder, i), x, memory, .memory_mask = mask,
-                                                 .cache = cache);
+                                                 .cache = cache, .heads = of_layer(l->decoder, i),
+                                                 .memory_heads = of_layer(l->between, i));
     }
     return t->decoder_norm ? eg_module_forward(t->decoder_norm, x) : x;
 }
@@ -157,13 +170,15 @@ eg_module *eg_transformer_new_with(eg_transformer_size of, const eg_transformer_
 
 /* ---- the public functions ------------------------------------------------------------------------ */
 
+static const looks nowhere = {NULL, NULL, NULL};
+
 eg_tensor *eg_transformer_encode(eg_module *m, eg_tensor *source)
 {
     if (eg__text_check("eg_transformer_encode", m, &kind, source, "source", 2)) {
         return NULL;
     }
     eg_scope s = eg_scope_push();
-    return s.depth ? eg_scope_pop(s, encode((transformer *)m, source, mask_of(source))) : NULL;
+    return s.depth ? eg_scope_pop(s, encode((transformer *)m, source, mask_of(source), &nowhere)) : NULL;
 }
 
 eg_tensor *eg_transformer_forward(eg_module *m, eg_tensor *source, eg_tensor *targets)
@@ -175,8 +190,8 @@ eg_tensor *eg_transformer_forward(eg_module *m, eg_tensor *source, eg_tensor *ta
     transformer *t = (transformer *)m;
     eg_scope s = eg_scope_push();
     eg_tensor *mask = s.depth ? mask_of(source) : NULL;
-    eg_tensor *memory = mask ? encode(t, source, mask) : NULL;
-    eg_tensor *read = memory ? decode(t, embed(t, targets, true, 0), memory, mask, NULL) : NULL;
+    eg_tensor *memory = mask ? encode(t, source, mask, &nowhere) : NULL;
+    eg_tensor *read = memory ? decode(t, embed(t, targets, true, 0), memory, mask, NULL, &nowhere) : NULL;
     return s.depth ? eg_scope_pop(s, eg_linear(read, t->table, NULL)) : NULL;
 }
 
@@ -191,7 +206,8 @@ eg_status eg_transformer_read(eg_module *m, eg_tensor *source, eg_cache *cache)
         return st;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *mask = s.depth ? mask_of(source) : NULL, *memory = mask ? encode((transformer *)m, source, mask) : NULL;
+    eg_tensor *mask = s.depth ? mask_of(source) : NULL,
+              *memory = mask ? encode((transformer *)m, source, mask, &nowhere) : NULL;
     st = memory ? eg_cache_hold(cache, "transformer.mask", mask) : eg_last_error()->code;
     st = st ? st : eg_cache_hold(cache, "transformer.memory", memory);
     eg_scope_pop(s, NULL);
@@ -212,10 +228,32 @@ eg_tensor *eg_transformer_next(void *net, eg_tensor *ids, eg_cache *cache)
     transformer *t = net;
     eg_scope s = eg_scope_push();
     eg_tensor *x = s.depth ? embed(t, ids, false, eg_cache_steps(cache)) : NULL;
-    eg_tensor *last = x ? eg_select(decode(t, x, memory, mask, cache), 1, -1) : NULL;
+    eg_tensor *last = x ? eg_select(decode(t, x, memory, mask, cache, &nowhere), 1, -1) : NULL;
     eg_tensor *logits = last ? eg_linear(last, t->table, NULL) : NULL;
     if (logits && eg_cache_advance(cache, eg_size(ids, 1))) {
         logits = NULL;
     }
     return s.depth ? eg_scope_pop(s, logits) : NULL;
+}
+
+eg_transformer_heads eg_transformer_look(eg_module *m, eg_tensor *source, eg_tensor *targets)
+{
+    static const char op[] = "eg_transformer_look";
+    const eg_transformer_heads failed = {NULL, NULL, NULL};
+    if (eg__text_check(op, m, &kind, source, "source", 2) || eg__text_check(op, m, &kind, targets, "targets", 2)) {
+        return failed;
+    }
+    transformer *t = (transformer *)m;
+    const int n = eg_module_count(t->encoder);
+    eg_tensor *seen[3][EG__TEXT_LAYERS];
+    const looks all = {seen[0], seen[1], seen[2]};
+    eg_scope s = eg_scope_push();
+    eg_tensor *mask = s.depth ? mask_of(source) : NULL, *memory = mask ? encode(t, source, mask, &all) : NULL;
+    eg_tensor *x = memory ? decode(t, embed(t, targets, true, 0), memory, mask, NULL, &all) : NULL;
+    eg_tensor *out[3] = {NULL, NULL, NULL};
+    for (int i = 0; i < 3 && x; i++) {
+        out[i] = eg_stack(seen[i], n, 0);
+        x = out[i] ? x : NULL;
+    }
+    return eg_scope_pop_n(s, out, x ? 3 : 0) || !x ? failed : (eg_transformer_heads){out[0], out[1], out[2]};
 }
