@@ -246,6 +246,10 @@ const void *eg__lua_records(lua_State *L, int i, const eg__lua_layout *layout, i
 void eg__lua_push_record(lua_State *L, const eg__lua_layout *layout, const void *from);
 /* Whether a further result is asked for: {indices = true}. */
 bool eg__lua_wants(lua_State *L, int i, const char *field);
+/* Slots for those of n addresses that are not NULL, and once the call is done what is there, kept, from place `first`.
+ */
+void eg__lua_slots_for(lua_State *L, eg_tensor **const *wanted, int n);
+void eg__lua_keep_wanted(lua_State *L, int first, eg_tensor **const *wanted, int n);
 
 eg_parameters eg__lua_parameters(lua_State *L, int i);
 int eg__lua_push_parameters(lua_State *L, eg_parameters p);
@@ -405,16 +409,19 @@ int eg__lua_give_text(lua_State *L, FILE *stream, eg_status st, char **text, siz
     }                                  \
     lua_pushvalue(L, 1);               \
     return 1
-#define EG__LUA_TENSOR_AND(call, other, wanted)                                       \
-    eg__lua_box *box_ = eg__lua_slot(L), *further_ = wanted ? eg__lua_slot(L) : NULL; \
-    eg_scope scope_ = eg_scope_push();                                                \
-    box_->t = eg_keep(call);                                                          \
-    if (further_) {                                                                   \
-        further_->t = eg_keep(other);                                                 \
-    }                                                                                 \
-    eg_scope_pop(scope_, NULL);                                                       \
-    eg__lua_finish(L, box_);                                                          \
-    return further_ ? 1 + eg__lua_finish(L, further_) : 1
+/* And the tensors that the call leaves at n addresses, those that are not NULL. */
+#define EG__LUA_TENSOR_AND(call, wanted, n)               \
+    eg__lua_box *box_ = eg__lua_slot(L);                  \
+    int first_ = lua_gettop(L);                           \
+    eg__lua_slots_for(L, wanted, n);                      \
+    eg_scope scope_ = eg_scope_push();                    \
+    box_->t = eg_keep(call);                              \
+    eg__lua_keep_wanted(L, first_ + 1, wanted, n);        \
+    eg_scope_pop(scope_, NULL);                           \
+    for (int at_ = first_; at_ <= lua_gettop(L); at_++) { \
+        eg__lua_finish(L, lua_touserdata(L, at_));        \
+    }                                                     \
+    return lua_gettop(L) - first_ + 1
 #define EG__LUA_TENSORS(call, results, n)      \
     eg__lua_box *boxes_[n];                    \
     for (int k_ = 0; k_ < n; k_++) {           \
@@ -460,6 +467,21 @@ int eg__lua_give_text(lua_State *L, FILE *stream, eg_status st, char **text, siz
     eg_scope scope_ = eg_scope_push();              \
     type value_ = call;                             \
     return eg__lua_give_record(L, scope_, &layout, &value_, tensors)
+#define EG__LUA_RECORD_AND(type, layout, call, tensors, wanted, n) \
+    int first_ = lua_gettop(L) + 1;                                \
+    eg__lua_slots_for(L, wanted, n);                               \
+    int further_ = lua_gettop(L) - first_ + 1;                     \
+    for (int k_ = 0; k_ < tensors; k_++) {                         \
+        eg__lua_slot(L);                                           \
+    }                                                              \
+    eg_clear_error();                                              \
+    eg_scope scope_ = eg_scope_push();                             \
+    type value_ = call;                                            \
+    eg__lua_keep_wanted(L, first_, wanted, n);                     \
+    eg__lua_give_record(L, scope_, &layout, &value_, tensors);     \
+    lua_insert(L, first_);                                         \
+    lua_settop(L, first_ + further_);                              \
+    return 1 + further_
 #define EG__LUA_OWNED(type, call)                     \
     eg__lua_hold *hold_ = eg__lua_new_hold(L, &type); \
     hold_->p = call;                                  \

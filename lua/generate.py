@@ -294,16 +294,18 @@ class Wrapper:
         f, h = self.f, self.h
         r = f.result
         kind = r.type + "*" * r.stars
+        addresses = [where for what, _, where in self.results if what == "wanted"]
+        wanted = addresses and f"((eg_tensor **[]){{{', '.join(addresses)}}}), {len(addresses)}"
         if self.results and self.results[0][0] == "stream":
             return [f"EG__LUA_STREAM({self.results[0][1]}, {call});"]
         if kind == "eg_tensor*":
             if f.name.endswith("_") and self.tensors:
                 return [f"EG__LUA_IN_PLACE({call});"]
             if self.results:
-                (what, name, where), = self.results
-                if what != "wanted":
-                    return [f"EG__LUA_TENSOR_THEN({call}, lua_push{what}(L, {name}));"]
-                return [f"EG__LUA_TENSOR_AND({call}, {name}, {where});"]
+                if wanted:
+                    return [f"EG__LUA_TENSOR_AND({call}, {wanted});"]
+                (what, name, _), = self.results
+                return [f"EG__LUA_TENSOR_THEN({call}, lua_push{what}(L, {name}));"]
             return [f"EG__LUA_TENSOR({call});"]
         if kind == "eg_status":
             return self.status(call)
@@ -321,7 +323,8 @@ class Wrapper:
             tensors = [g.name for g in h.structs[r.type].fields if g.type == "eg_tensor" and g.stars == 1]
             if r.type == "eg_shape":
                 return [f"return eg__lua_push_shape(L, {call});"]
-            return [f"EG__LUA_RECORD({r.type}, record_{r.type}, {call}, {len(tensors)});"]
+            made = f"{r.type}, record_{r.type}, {call}, {len(tensors)}"
+            return [f"EG__LUA_RECORD_AND({made}, {wanted});" if wanted else f"EG__LUA_RECORD({made});"]
         if kind == "void":
             return [f"{call};", "return 0;"]
         if r.type in h.enums and not r.stars:

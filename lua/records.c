@@ -217,6 +217,24 @@ bool eg__lua_wants(lua_State *L, int i, const char *field)
     return wanted;
 }
 
+void eg__lua_slots_for(lua_State *L, eg_tensor **const *wanted, int n)
+{
+    for (int k = 0; k < n; k++) {
+        if (wanted[k]) {
+            eg__lua_slot(L);
+        }
+    }
+}
+
+void eg__lua_keep_wanted(lua_State *L, int first, eg_tensor **const *wanted, int n)
+{
+    for (int k = 0; k < n; k++) {
+        if (wanted[k]) {
+            ((eg__lua_box *)lua_touserdata(L, first++))->t = eg_keep(*wanted[k]);
+        }
+    }
+}
+
 static void push_field(lua_State *L, const eg__lua_field *f, const char *from)
 {
     switch (f->kind) {

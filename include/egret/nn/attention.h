@@ -57,8 +57,8 @@ typedef struct eg_attend_options {
     int64_t window;
     double softcap;
     eg_cache *cache;   /* of decoding (decode.h). Where key is query, keys and values of earlier calls are read too, and
-                          these are kept behind them. Else, with another's memory for a key, its keys and values are made
-                          by the first call and read by the later ones, whatever key and value then are */
+                          these are kept behind them. Else, with another's memory for a key, its keys and values are
+                          made by the first call and read by the later ones, whatever key and value then are */
     eg_tensor **heads; /* where to leave the weights of every head, [N, heads, T, S], borrowed; NULL: nowhere */
 } eg_attend_options;
 
