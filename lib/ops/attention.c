@@ -280,7 +280,7 @@ eg_tensor *eg_attention_with(eg_tensor *q, eg_tensor *k, eg_tensor *v, const eg_
                              .mask = o.mask != NULL};
     eg_scope s = eg_scope_push();
     eg_tensor *out[2] = {NULL, NULL};
-    if (q->device && !o.weights && fits(q, k, v, o.mask)) {
+    if (!o.weights && fits(q, k, v, o.mask)) {
         out[0] = fused(q, k, v, o.mask, &of);
     } else {
         const eg__attention_parts p = eg__attention_compose(q, k, o.mask, &of);
