@@ -54,7 +54,7 @@ enum { LINE = (KEYS + 15) / 16 * 16, ROWS = 6 };
 /* ---- calls ------------------------------------------------------------------------------------------ */
 
 enum {
-    FEW_QUERIES = 4,           /* up to which each is a block of its own */
+    FEW_QUERIES = 2,           /* up to which each is a block of its own */
     WORK_PER_THREAD = 1 << 17, /* multiplications below which another thread does not pay */
 };
 

@@ -28,8 +28,8 @@ typedef struct job {
     eg__attended g;
     eg__band band;
     view q, k, v, mask, y, stat, dy, dq, dk, dv; /* stat: of what is computed in, a column */
-    int64_t height, blocks; /* queries of a block; blocks of a matrix */
-    int64_t width, splits;  /* keys of a part; parts of a matrix */
+    int64_t height, blocks;                      /* queries of a block; blocks of a matrix */
+    int64_t width, splits;                       /* keys of a part; parts of a matrix */
     int64_t units, parts;
     char *rooms, *partial; /* partial: what parts of the keys give, unit by unit; NULL: there is one part */
     int64_t room, part;    /* bytes of each */

@@ -11,9 +11,8 @@ static void FN(sums_of_queries)(const job *j, int64_t b, const FN(room) * r)
     const char *dy = at_matrix(j, &j->dy, b), *y = at_matrix(j, &j->y, b), *stats = at_matrix(j, &j->stat, b);
     const int64_t v = (j->g.v + LANES - 1) / LANES * LANES;
     for (int64_t t = 0; t < j->g.t; t++) {
-        const T *a = FN(rows)(&j->dy, dy + t * j->dy.row, 1, j->g.v, r->dy);
-        const T *c = FN(rows)(&j->y, y + t * j->y.row, 1, j->g.v, r->v);
-        FN(dots)(1, v, a, c, r->delta + t);
+        r->delta[t] = FN(dot)(v, FN(rows)(&j->dy, dy + t * j->dy.row, 1, j->g.v, r->dy),
+                              FN(rows)(&j->y, y + t * j->y.row, 1, j->g.v, r->v));
         r->stat[t] = *(const T *)(stats + t * j->stat.row);
     }
     for (int64_t t = j->g.t; t < j->g.t + QUERIES; t++) {
@@ -23,38 +22,43 @@ static void FN(sums_of_queries)(const job *j, int64_t b, const FN(room) * r)
 }
 
 /* x: scores become weights; dx: gradients of those become gradients of scores. */
-static EG__INLINE void FN(bend)(const int w, int64_t n, T *restrict x, T *restrict dx, int64_t step, const T *restrict stat,
-                                const T *restrict delta, const T *restrict kept, const T *restrict slope)
+static EG__INLINE void FN(bend)(const int w, int64_t n, T *restrict x, T *restrict dx, int64_t step,
+                                const T *restrict stat, const T *restrict delta)
 {
     for (int64_t i = 0; i < n * step; i += step) {
+        EG__LANEWISE
         for (int l = 0; l < w; l++) {
             const T e = FN(e_to)(x[i + l] - stat[l]);
-            dx[i + l] = e * ((kept ? dx[i + l] * kept[i + l] : dx[i + l]) - delta[l]);
-            x[i + l] = kept ? (kept[i + l] == 0 ? 0 : e * kept[i + l]) : e;
-        }
-    }
-    for (int64_t i = 0; slope && i < n * step; i += step) {
-        for (int l = 0; l < w; l++) {
-            dx[i + l] *= slope[i + l];
+            dx[i + l] = e * (dx[i + l] - delta[l]);
+            x[i + l] = e;
         }
     }
 }
 
-static void FN(bend_tile)(const job *j, const FN(place) * p, const T *kept, const FN(room) * r)
+static void FN(bend_tile)(const job *j, const FN(place) * p, const FN(room) * r)
 {
-    const T *stat = r->stat + p->t, *delta = r->delta + p->t, *slope = j->o->softcap > 0 ? r->slope : NULL;
-    T *x = r->x, *dx = r->dx;
-    if (p->height == QUERIES && !kept) {
-        FN(bend)(QUERIES, p->keys, x, dx, QUERIES, stat, delta, NULL, slope);
-        return;
+    const T *stat = r->stat + p->t, *delta = r->delta + p->t;
+    const T *restrict kept = j->o->dropout > 0 ? FN(kept)(j, p, r) : NULL;
+    T *restrict x = r->x;
+    if (kept) {
+        FN(times)(p->keys * p->height, kept, r->dx);
     }
-    if (p->height == 1) {
-        FN(bend)(1, p->keys, x, dx, 1, stat, delta, kept, slope);
-        return;
+    if (p->height == QUERIES) {
+        FN(bend)(QUERIES, p->keys, x, r->dx, QUERIES, stat, delta);
+    } else if (p->height == 1) {
+        FN(bend)(1, p->keys, x, r->dx, 1, stat, delta);
+    } else {
+        for (int64_t i = 0; i < p->height; i += LANES) {
+            FN(bend)(LANES, p->keys, x + i, r->dx + i, p->height, stat + i, delta + i);
+        }
     }
-    for (int64_t i = 0; i < p->height; i += LANES) {
-        FN(bend)
-        (LANES, p->keys, x + i, dx + i, p->height, stat + i, delta + i, kept ? kept + i : NULL, slope ? slope + i : NULL);
+    if (kept) {
+        for (int64_t i = 0; i < p->keys * p->height; i++) {
+            x[i] = kept[i] == 0 ? 0 : x[i] * kept[i];
+        }
+    }
+    if (j->o->softcap > 0) {
+        FN(times)(p->keys * p->height, r->slope, r->dx);
     }
 }
 
@@ -66,7 +70,7 @@ static void FN(see_back)(const job *j, FN(place) p, const FN(room) * r)
     const T *values = FN(rows)(&j->v, at_matrix(j, &j->v, p.b) + p.s * j->v.row, p.keys, j->g.v, r->v);
     const int64_t s = p.s, end = p.s + p.keys, last = eg__min(j->g.t, end - j->band.low);
     for (p.t = eg__max(0, s - j->band.high); p.t < last; p.t += p.rows) {
-        const T *q, *dy, *kept = NULL;
+        const T *q, *dy;
         p.rows = eg__min(j->height, last - p.t);
         p.height = j->height == 1 ? 1 : (p.rows + LANES - 1) / LANES * LANES;
         p.s = eg__max(s, p.t + j->band.low);
@@ -80,10 +84,7 @@ static void FN(see_back)(const job *j, FN(place) p, const FN(room) * r)
         } else {
             FN(product)(p.keys, p.height, j->g.v, own_values, v, false, r->turned_dy, p.height, r->dx, p.height, false);
         }
-        if (j->o->dropout > 0) {
-            kept = FN(kept)(j, &p, r);
-        }
-        FN(bend_tile)(j, &p, kept, r);
+        FN(bend_tile)(j, &p, r);
         FN(product)(p.keys, v, p.rows, r->x, p.height, false, dy, v, r->dv + (p.s - s) * v, v, true);
         FN(product)(p.keys, d, p.rows, r->dx, p.height, false, q, d, r->dk + (p.s - s) * d, d, true);
         FN(add_product)(p.rows, d, p.keys, r->dx, p.height, own_keys, d, r->dq + p.t * d, d);
@@ -95,10 +96,14 @@ static void FN(put)(const view *to, char *at, int64_t count, int64_t n, T scale,
 {
     const int64_t padded = (n + LANES - 1) / LANES * LANES;
     for (int64_t i = 0; i < count; i++, from += padded) {
+        T *y = to->dtype == OWN ? (T *)(at + i * to->row) : from;
+        EG__EACH_ALONE
         for (int64_t k = 0; k < n; k++) {
-            from[k] *= scale;
+            y[k] = from[k] * scale;
         }
-        FN(narrow)(n, to->dtype, from, at + i * to->row);
+        if (y == from) {
+            FN(narrow)(n, to->dtype, from, at + i * to->row);
+        }
     }
 }
 

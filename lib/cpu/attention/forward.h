@@ -8,16 +8,19 @@ static EG__INLINE bool FN(soften)(const int w, int64_t n, T *restrict x, int64_t
 {
     T now[QUERIES], add[QUERIES];
     bool moved = false;
+    EG__LANEWISE
     for (int l = 0; l < w; l++) {
         now[l] = top[l];
         add[l] = 0;
     }
     for (int64_t i = 0; i < n; i++) {
+        EG__LANEWISE
         for (int l = 0; l < w; l++) {
             const T v = x[i * step + l];
             now[l] = v > now[l] ? v : now[l];
         }
     }
+    EG__LANEWISE
     for (int l = 0; l < w; l++) {
         moved |= now[l] != top[l];
         const T from = now[l] == -(T)INFINITY ? 0 : now[l];
@@ -26,12 +29,14 @@ static EG__INLINE bool FN(soften)(const int w, int64_t n, T *restrict x, int64_t
         now[l] = from;
     }
     for (int64_t i = 0; i < n; i++) {
+        EG__LANEWISE
         for (int l = 0; l < w; l++) {
             const T e = FN(e_to)(x[i * step + l] - now[l]);
             x[i * step + l] = e;
             add[l] += e;
         }
     }
+    EG__LANEWISE
     for (int l = 0; l < w; l++) {
         sum[l] = sum[l] * scale[l] + add[l];
     }
@@ -43,14 +48,17 @@ static bool FN(soften_one)(int64_t n, T *restrict x, T *top, T *sum, T *scale)
 {
     T most[LANES], add[LANES] = {0}, now = *top, total = 0;
     int64_t i = 0;
+    EG__LANEWISE
     for (int l = 0; l < LANES; l++) {
         most[l] = now;
     }
     for (; i + LANES <= n; i += LANES) {
+        EG__LANEWISE
         for (int l = 0; l < LANES; l++) {
             most[l] = x[i + l] > most[l] ? x[i + l] : most[l];
         }
     }
+    EG__LANEWISE
     for (int l = 0; l < LANES; l++) {
         now = most[l] > now ? most[l] : now;
     }
@@ -62,6 +70,7 @@ static bool FN(soften_one)(int64_t n, T *restrict x, T *top, T *sum, T *scale)
     *scale = FN(e_to)(*top - from);
     *top = now;
     for (i = 0; i + LANES <= n; i += LANES) {
+        EG__LANEWISE
         for (int l = 0; l < LANES; l++) {
             x[i + l] = FN(e_to)(x[i + l] - from);
             add[l] += x[i + l];
@@ -71,6 +80,7 @@ static bool FN(soften_one)(int64_t n, T *restrict x, T *top, T *sum, T *scale)
         x[i] = FN(e_to)(x[i] - from);
         total += x[i];
     }
+    EG__LANEWISE
     for (int l = 0; l < LANES; l++) {
         total += add[l];
     }
@@ -124,7 +134,6 @@ static void FN(see)(const job *j, FN(place) p, int64_t end, const FN(room) * r)
     }
 }
 
-
 /* What query i of a block comes to. */
 static void FN(give)(const job *j, const FN(place) * p, int64_t i, T *y, T top, T sum)
 {
@@ -139,10 +148,7 @@ static void FN(give)(const job *j, const FN(place) * p, int64_t i, T *y, T top, 
 static FN(place) FN(block)(const job *j, int64_t b, int64_t block)
 {
     const int64_t t = block * j->height, rows = eg__min(j->height, j->g.t - t);
-    return (FN(place)){.b = b,
-                       .t = t,
-                       .rows = rows,
-                       .height = j->height == 1 ? 1 : (rows + LANES - 1) / LANES * LANES};
+    return (FN(place)){.b = b, .t = t, .rows = rows, .height = j->height == 1 ? 1 : (rows + LANES - 1) / LANES * LANES};
 }
 
 static void FN(forward)(const job *j, int64_t unit, const FN(room) * given)

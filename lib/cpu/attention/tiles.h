@@ -64,6 +64,19 @@ static const T *FN(rows)(const view *x, const char *from, int64_t count, int64_t
     return copy;
 }
 
+typedef struct FN(square) {
+    T from[LANES][LANES], to[LANES][LANES];
+} FN(square);
+
+static EG__INLINE void FN(turn_square)(FN(square) * s)
+{
+    for (int r = 0; r < LANES; r++) {
+        for (int l = 0; l < LANES; l++) {
+            s->to[r][l] = s->from[l][r];
+        }
+    }
+}
+
 /* to[columns, height] = the transpose of from[count, columns], of rows `padded` apart, times `scale`; zero where there
  * are no rows. columns and height are whole vectors. */
 static void FN(turn)(const T *from, int64_t count, int64_t columns, int64_t padded, T *to, int64_t height, T scale)
@@ -71,18 +84,14 @@ static void FN(turn)(const T *from, int64_t count, int64_t columns, int64_t padd
     for (int64_t i = 0; i < height; i += LANES) {
         const int64_t rows = eg__min(LANES, count - i);
         for (int64_t k = 0; k < columns; k += LANES) {
-            T in[LANES][LANES], out[LANES][LANES];
+            FN(square) s;
             for (int64_t r = 0; r < LANES; r++) {
                 const T *row = from + (i + (r < rows ? r : 0)) * padded + k;
-                *(VEC *)in[r] = *(const VEC *)row * (r < rows ? scale : 0);
+                *(VEC *)s.from[r] = *(const VEC *)row * (r < rows ? scale : 0);
             }
+            FN(turn_square)(&s);
             for (int r = 0; r < LANES; r++) {
-                for (int l = 0; l < LANES; l++) {
-                    out[r][l] = in[l][r];
-                }
-            }
-            for (int r = 0; r < LANES; r++) {
-                *(VEC *)(to + (k + r) * height + i) = *(const VEC *)out[r];
+                *(VEC *)(to + (k + r) * height + i) = *(const VEC *)s.to[r];
             }
         }
     }
@@ -101,8 +110,8 @@ static void FN(clear)(int64_t n, T *x)
 static EG__INLINE void FN(tile)(const int rows, const int vectors, int64_t k, const T *a, int64_t ra, int64_t ca,
                                 const T *b, int64_t rb, T *y, int64_t ry, bool add)
 {
-    VEC sum[ROWS][VECTORS];
-    const T *row[ROWS];
+    VEC sum[2 * ROWS][VECTORS];
+    const T *row[2 * ROWS];
     EG__UNROLLED
     for (int i = 0; i < rows; i++) {
         row[i] = a + i * ra;
@@ -137,26 +146,30 @@ static EG__INLINE void FN(tile)(const int rows, const int vectors, int64_t k, co
     }
 }
 
-/* As many rows as there are tiles for. across: rows of a lie side by side, its columns do not. */
-#define COLUMN(name, vectors, across)                                                                                 \
-    static void FN(name)(int64_t m, int64_t k, const T *a, int64_t step, const T *b, int64_t rb, T *y, int64_t ry,    \
-                         bool add)                                                                                    \
-    {                                                                                                                 \
-        const int64_t ra = across ? 1 : step, ca = across ? step : 1;                                                 \
-        for (; m >= ROWS; m -= ROWS, a += ROWS * ra, y += ROWS * ry) {                                                \
-            FN(tile)(ROWS, vectors, k, a, ra, ca, b, rb, y, ry, add);                                                 \
-        }                                                                                                             \
-        if (m >= 4) {                                                                                                 \
-            FN(tile)(4, vectors, k, a, ra, ca, b, rb, y, ry, add);                                                    \
-            m -= 4, a += 4 * ra, y += 4 * ry;                                                                         \
-        }                                                                                                             \
-        if (m >= 2) {                                                                                                 \
-            FN(tile)(2, vectors, k, a, ra, ca, b, rb, y, ry, add);                                                    \
-            m -= 2, a += 2 * ra, y += 2 * ry;                                                                         \
-        }                                                                                                             \
-        if (m >= 1) {                                                                                                 \
-            FN(tile)(1, vectors, k, a, ra, ca, b, rb, y, ry, add);                                                    \
-        }                                                                                                             \
+/* As many rows as there are tiles for: enough sums at once to hide how long one takes. across: rows of a lie side by
+ * side, its columns do not. */
+#define COLUMN(name, vectors, across)                                                                              \
+    static void FN(name)(int64_t m, int64_t k, const T *a, int64_t step, const T *b, int64_t rb, T *y, int64_t ry, \
+                         bool add)                                                                                 \
+    {                                                                                                              \
+        const int64_t ra = across ? 1 : step, ca = across ? step : 1;                                              \
+        for (; vectors == 1 && m >= 2 * ROWS; m -= 2 * ROWS, a += 2 * ROWS * ra, y += 2 * ROWS * ry) {             \
+            FN(tile)(2 * ROWS, vectors, k, a, ra, ca, b, rb, y, ry, add);                                          \
+        }                                                                                                          \
+        for (; m >= ROWS; m -= ROWS, a += ROWS * ra, y += ROWS * ry) {                                             \
+            FN(tile)(ROWS, vectors, k, a, ra, ca, b, rb, y, ry, add);                                              \
+        }                                                                                                          \
+        if (m >= 4) {                                                                                              \
+            FN(tile)(4, vectors, k, a, ra, ca, b, rb, y, ry, add);                                                 \
+            m -= 4, a += 4 * ra, y += 4 * ry;                                                                      \
+        }                                                                                                          \
+        if (m >= 2) {                                                                                              \
+            FN(tile)(2, vectors, k, a, ra, ca, b, rb, y, ry, add);                                                 \
+            m -= 2, a += 2 * ra, y += 2 * ry;                                                                      \
+        }                                                                                                          \
+        if (m >= 1) {                                                                                              \
+            FN(tile)(1, vectors, k, a, ra, ca, b, rb, y, ry, add);                                                 \
+        }                                                                                                          \
     }
 COLUMN(along_1, 1, false)
 COLUMN(along_2, 2, false)
@@ -199,27 +212,46 @@ static void FN(add_product)(int64_t m, int64_t n, int64_t k, const T *a, int64_t
     }
 }
 
-/* y[i] = row i of a times v, both whole vectors long. */
+/* y[i] = row i of a times v, both whole vectors long. Sums of many rows are added up across lanes together. */
 static void FN(dots)(int64_t m, int64_t k, const T *a, const T *v, T *y)
 {
-    for (int64_t i = 0; i < m; i += 4) {
-        VEC sum[4] = {{0}};
-        const T *row[4];
-        for (int64_t r = 0; r < 4; r++) {
-            row[r] = a + eg__min(i + r, m - 1) * k;
-        }
-        for (int64_t l = 0; l < k; l += LANES) {
-            const VEC w = *(const VEC *)(v + l);
-            for (int r = 0; r < 4; r++) {
-                sum[r] += *(const VEC *)(row[r] + l) * w;
+    for (int64_t i = 0; i < m; i += LANES) {
+        VEC sum[LANES];
+        const int64_t rows = eg__min(LANES, m - i);
+        EG__UNROLLED
+        for (int r = 0; r < LANES; r++) {
+            const T *row = a + (i + (r < rows ? r : 0)) * k;
+            sum[r] = (VEC){0};
+            for (int64_t l = 0; l < k; l += LANES) {
+                sum[r] += *(const VEC *)(row + l) * *(const VEC *)(v + l);
             }
         }
-        for (int64_t r = 0; r < eg__min(4, m - i); r++) {
-            T total = 0;
+        T total[LANES] = {0};
+        FN(square) s;
+        memcpy(s.from, sum, sizeof s.from);
+        FN(turn_square)(&s);
+        for (int r = 0; r < LANES; r++) {
             for (int l = 0; l < LANES; l++) {
-                total += sum[r][l];
+                total[l] += s.to[r][l];
             }
-            y[i + r] = total;
+        }
+        memcpy(y + i, total, (size_t)rows * sizeof(T));
+    }
+}
+
+/* The product of two rows. */
+static T FN(dot)(int64_t k, const T *a, const T *b)
+{
+    VEC sum = {0};
+    for (int64_t l = 0; l < k; l += LANES) {
+        sum += *(const VEC *)(a + l) * *(const VEC *)(b + l);
+    }
+    T part[LANES];
+    memcpy(part, &sum, sizeof part);
+    for (int h = LANES / 2; h > 0; h /= 2) {
+        for (int l = 0; l < h; l++) {
+            part[l] += part[l + h];
         }
     }
+    return part[0];
 }
