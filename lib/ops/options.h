@@ -141,7 +141,7 @@ typedef struct eg__attention_opts {
     double scale, dropout, softcap;
     int64_t window;          /* 0: none */
     bool causal, upper_left; /* upper_left: where queries stand, an eg_attention_corner */
-    bool mask;               /* there is one */
+    bool mask, slopes;       /* there are some */
     eg_random_state from;
 } eg__attention_opts;
 

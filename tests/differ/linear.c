@@ -99,7 +99,8 @@ DIFFER(einsum, draw_einsum, 0, 6, eg_einsum(W0, TS, N0))
 OPTIONS(eg_attention_options, TENSOR(eg_attention_options, mask), BOOL(eg_attention_options, causal),
         DOUBLE(eg_attention_options, dropout, 0, 0, 0.5), DOUBLE(eg_attention_options, scale, 0, EG_ZERO, 0.5, 1),
         RESULT(eg_attention_options, weights), INT32(eg_attention_options, corner, EG_LOWER_RIGHT, EG_UPPER_LEFT),
-        INT(eg_attention_options, window, 0, 0, 0, 1, 3), DOUBLE(eg_attention_options, softcap, 0, 0, 2))
+        INT(eg_attention_options, window, 0, 0, 0, 1, 3), DOUBLE(eg_attention_options, softcap, 0, 0, 2),
+        TENSOR(eg_attention_options, slopes))
 
 static void draw_attention(draw *d)
 {
@@ -109,9 +110,16 @@ static void draw_attention(draw *d)
     }
     int64_t t = draw_size(d, 20), s = draw_size(d, 20), k = draw_size(d, 20), v = draw_size(d, 20);
     eg_dtype type = draw_float(d);
-    operand(d, shape_with(shape_with(draw_partner(d, batch), t), k), type);
-    operand(d, shape_with(shape_with(draw_partner(d, batch), s), k), type);
-    operand(d, shape_with(shape_with(draw_partner(d, batch), s), v), type);
+    eg_shape shared = draw_partner(d, batch);
+    if (batch.ndim && chance(d, 25)) { /* keys and values of fewer heads */
+        shared = batch;
+        batch.dim[batch.ndim - 1] *= 2;
+        operand(d, shape_with(shape_with(batch, t), k), type);
+    } else {
+        operand(d, shape_with(shape_with(draw_partner(d, batch), t), k), type);
+    }
+    operand(d, shape_with(shape_with(shared, s), k), type);
+    operand(d, shape_with(shape_with(chance(d, 50) ? shared : draw_partner(d, shared), s), v), type);
     eg_attention_options *o = DRAW_OPTIONS(d, eg_attention_options);
     if (chance(d, 40)) {
         eg_shape m = shape_with(shape_with(chance(d, 50) ? batch : EG_SCALAR, chance(d, 20) ? 1 : t), s);
@@ -123,6 +131,11 @@ static void draw_attention(draw *d)
             d->t[3].nsteps = 0;
             d->t[3].base = m;
         }
+    }
+    if (chance(d, 25)) { /* whose gradient is a sum over all that halves have rounded */
+        const int at = operand(d, chance(d, 50) ? EG_SHAPE(1) : EG_SCALAR, EG_F64);
+        d->t[at].fixed = type == EG_BF16 || type == EG_F16;
+        o->slopes = slot(at);
     }
     o->weights = chance(d, 30) ? place(1) : NULL;
 }

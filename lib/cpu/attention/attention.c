@@ -85,7 +85,7 @@ static view column_of(const eg__attended *g, const eg_tensor *t)
     return x;
 }
 
-static job job_of(const eg__call *c, eg_tensor *const *qkv, const eg_tensor *mask)
+static job job_of(const eg__call *c, eg_tensor *const *qkv, const eg_tensor *mask, const eg_tensor *slopes)
 {
     job j = {.o = c->opts, .g = eg__attended_of(qkv[0], qkv[1], qkv[2], mask)};
     j.band = eg__attention_band(j.o, j.g.t, j.g.s);
@@ -93,6 +93,8 @@ static job job_of(const eg__call *c, eg_tensor *const *qkv, const eg_tensor *mas
     j.k = view_of(&j.g, qkv[1]);
     j.v = view_of(&j.g, qkv[2]);
     j.mask = view_of(&j.g, mask);
+    j.slopes = view_of(&j.g, slopes);
+    j.corner = eg__attention_corner(j.o, j.g.t, j.g.s);
     j.height = j.g.t <= FEW_QUERIES ? 1 : QUERIES;
     j.blocks = (j.g.t + j.height - 1) / j.height;
     return j;
@@ -135,7 +137,7 @@ static eg_status run(const eg__call *c, job *j, eg__range_fn *parts, eg__range_f
 
 eg_status ISA(eg__cpu_attention)(const eg__call *c)
 {
-    job j = job_of(c, c->in, c->nin > 3 ? c->in[3] : NULL);
+    job j = job_of(c, c->in, c->nin > 3 ? c->in[3] : NULL, c->nin > 4 ? c->in[4] : NULL);
     j.y = view_of(&j.g, c->out[0]);
     j.stat = column_of(&j.g, c->out[1]);
     split_keys(&j, j.g.batches * j.blocks, PART_KEYS);
@@ -151,7 +153,7 @@ eg_status ISA(eg__cpu_attention)(const eg__call *c)
 
 eg_status ISA(eg__cpu_attention_grad)(const eg__call *c)
 {
-    job j = job_of(c, c->in + 1, c->nin > 6 ? c->in[6] : NULL);
+    job j = job_of(c, c->in + 1, c->nin > 6 ? c->in[6] : NULL, c->nin > 7 ? c->in[7] : NULL);
     j.dy = view_of(&j.g, c->in[0]);
     j.y = view_of(&j.g, c->in[4]);
     j.stat = column_of(&j.g, c->in[5]);

@@ -27,9 +27,10 @@ typedef struct job {
     const eg__attention_opts *o;
     eg__attended g;
     eg__band band;
-    view q, k, v, mask, y, stat, dy, dq, dk, dv; /* stat: of what is computed in, a column */
-    int64_t height, blocks;                      /* queries of a block; blocks of a matrix */
-    int64_t width, splits;                       /* keys of a part; parts of a matrix */
+    int64_t corner;                                      /* the key at which query 0 stands */
+    view q, k, v, mask, slopes, y, stat, dy, dq, dk, dv; /* stat: of what is computed in, a column */
+    int64_t height, blocks;                              /* queries of a block; blocks of a matrix */
+    int64_t width, splits;                               /* keys of a part; parts of a matrix */
     int64_t units, parts;
     char *rooms, *partial; /* partial: what parts of the keys give, unit by unit; NULL: there is one part */
     int64_t room, part;    /* bytes of each */

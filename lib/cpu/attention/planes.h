@@ -49,6 +49,20 @@ static void FN(hide)(const job *j, const FN(place) * p, T *x)
     }
 }
 
+/* What distance takes away. */
+static void FN(lean)(const job *j, const FN(place) * p, T *restrict x)
+{
+    T slope;
+    FN(widen)(1, j->slopes.dtype, at_matrix(j, &j->slopes, p->b), 0, &slope);
+    for (int64_t k = 0; k < p->keys; k++, x += p->height) {
+        const int32_t apart = (int32_t)(p->t + j->corner - p->s - k);
+        for (int32_t i = 0; i < (int32_t)p->height; i++) {
+            const int32_t far = apart + i;
+            x[i] -= slope * (T)(far < 0 ? -far : far);
+        }
+    }
+}
+
 /* What a row of the mask adds. */
 static void FN(mask_line)(const view *m, const char *from, int64_t n, T *to)
 {
@@ -140,6 +154,9 @@ static void FN(scores)(const job *j, const FN(place) * p, const FN(room) * r, co
     }
     if (j->o->softcap > 0) {
         FN(cap)(p->keys * p->height, (T)j->o->softcap, r->x, slope);
+    }
+    if (j->slopes.p) {
+        FN(lean)(j, p, r->x);
     }
     if (j->mask.p) {
         FN(mask)(j, p, r, r->x);
