@@ -217,3 +217,116 @@ EGT(results_lie_as_queries_do)
     EGT_CHECK(eg_is_contiguous(eg_permute(out[0], EG_AXES(0, 2, 1, 3))));
     EGT_CHECK(egt_distance(out[0], eg_attention(in[0], in[1], in[2], .scale = 1)) < 1e-13);
 }
+
+/* Heads in groups: as if keys and values were repeated for each, dropped weights too. */
+EGT(groups_are_repeated_keys)
+{
+    for (int way = 0; way < 16; way++) {
+        EG_SCOPE {
+            eg_tensor *q = drawn(EG_SHAPE(2, 6, 5, 4)), *k = drawn(EG_SHAPE(2, 3, 7, 4)), *y[2], *weights[2] = {NULL};
+            eg_tensor *v = drawn(way & 8 ? EG_SHAPE(1, 7, 3) : EG_SHAPE(2, 3, 7, 3));
+            eg_tensor *wide[2] = {eg_repeat_interleave(k, 2, 1), way & 8 ? v : eg_repeat_interleave(v, 2, 1)};
+            const eg_random_state state = eg_random_get_state();
+            for (int i = 0; i < 2; i++) {
+                eg_random_set_state(state);
+                y[i] =
+                    eg_attention(q, i ? wide[0] : k, i ? wide[1] : v, .causal = way & 1, .dropout = way & 2 ? 0.4 : 0,
+                                 .slopes = eg_alibi_slopes(6, EG_F64), .weights = way & 4 ? &weights[i] : NULL);
+            }
+            EGT_CHECK(egt_distance(y[0], y[1]) < 1e-13);
+            EGT_CHECK(!weights[0] || egt_distance(weights[0], weights[1]) < 1e-13);
+        }
+    }
+    EGT_REFUSED(eg_attention(drawn(EG_SHAPE(5, 2, 4)), drawn(EG_SHAPE(2, 3, 4)), drawn(EG_SHAPE(2, 3, 4))), EG_ESHAPE,
+                "");
+}
+
+static void check_slopes(int64_t heads, int n, const double *exponents)
+{
+    eg_tensor *slopes = eg_alibi_slopes(heads, EG_F64);
+    EGT_EQ(eg_numel(slopes), n);
+    for (int i = 0; i < n; i++) {
+        EGT_NEAR(eg_get(slopes, i), exp2(-exponents[i]), 1e-15);
+    }
+}
+
+EGT(slopes_of_heads)
+{
+#define SLOPES(heads, ...) check_slopes(heads, EG_COUNT_(double, __VA_ARGS__), (double[]){__VA_ARGS__})
+    SLOPES(1, 8);
+    SLOPES(8, 1, 2, 3, 4, 5, 6, 7, 8);
+    SLOPES(6, 2, 4, 6, 8, 1, 3);
+    SLOPES(12, 1, 2, 3, 4, 5, 6, 7, 8, 0.5, 1.5, 2.5, 3.5);
+#undef SLOPES
+    EGT_REFUSED(eg_alibi_slopes(0, EG_F32), EG_EINVAL, "heads is 0");
+    EGT_REFUSED(eg_alibi_slopes(2, EG_I64), EG_EDTYPE, "dtype is i64");
+    eg_tensor *q = drawn(EG_SHAPE(2, 3, 4));
+    EGT_REFUSED(eg_attention(q, q, q, .slopes = eg_alibi_slopes(3, EG_F64)), EG_ESHAPE, "slopes is [3]");
+    EGT_REFUSED(eg_attention(q, q, q, .slopes = eg_ones(EG_SHAPE(2), EG_I64)), EG_EDTYPE, "slopes is i64");
+}
+
+/* What slopes add is a mask of floats. */
+EGT(slopes_are_a_mask)
+{
+    for (int way = 0; way < 8; way++) {
+        EG_SCOPE {
+            eg_tensor *q = drawn(EG_SHAPE(2, 5, 3)), *k = drawn(EG_SHAPE(2, 8, 3));
+            eg_tensor *slopes = eg_from_values(EG_SHAPE(2), EG_F64, (double[]){0.5, 0.125});
+            const int64_t from = way & 1 ? 0 : 3;
+            eg_tensor *t = eg_unsqueeze(eg_arange((double)from, (double)from + 4.5, 1, EG_F64), 1);
+            eg_tensor *far = eg_abs(eg_sub(t, eg_arange(0, 7.5, 1, EG_F64)));
+            eg_tensor *mask = eg_mul(eg_reshape(eg_neg(slopes), EG_SHAPE(2, 1, 1)), far);
+            eg_attention_options o = {.size = sizeof o, .causal = way & 2, .corner = way & 1 ? EG_UPPER_LEFT : 0};
+            o.softcap = way & 4 ? 0.7 : 0;
+            o.mask = mask;
+            eg_tensor *want = eg_attention_with(q, k, k, &o);
+            o.mask = NULL;
+            o.slopes = slopes;
+            EGT_CHECK(egt_distance(eg_attention_with(q, k, k, &o), want) < 1e-13);
+        }
+    }
+}
+
+/* What the most memory was beyond the inputs. */
+static int64_t more_bytes(int64_t t, eg_dtype dtype, bool back)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *in[3], *g[3] = {NULL};
+    eg_tape tape = {0};
+    for (int i = 0; i < 3; i++) {
+        in[i] = eg_cast(drawn(EG_SHAPE(1, 8, t, 64)), dtype);
+    }
+    if (back) {
+        tape = eg_tape_open();
+        for (int i = 0; i < 3; i++) {
+            EGT_OK(eg_tape_watch(tape, in[i]));
+        }
+    }
+    eg_memory_trim();
+    eg_memory_reset_peak();
+    const int64_t before = eg_memory_stats().reserved_bytes;
+    eg_tensor *y = eg_attention(in[0], in[1], in[2], .causal = true);
+    if (back) {
+        EGT_OK(eg_tape_gradients(tape, y, in, 3, g, .dy = eg_detach(y)));
+    }
+    const int64_t most = eg_memory_stats().peak_bytes - before;
+    eg_scope_pop(s, NULL);
+    return most;
+}
+
+/* The result and the gradients of the inputs, and less than 16 MiB; of weights there would be 128 at T = 2048,
+ * several times. The system gives memory in pieces of 32 MiB. */
+EGT(memory_grows_with_the_sequence)
+{
+    enum { MIB = 1 << 20, PIECE = 32 * MIB };
+    const int threads = eg_threads();
+    eg_set_threads(2);
+    for (int64_t t = 1024; t <= 4096; t *= 2) {
+        for (int way = 0; way < 4; way++) {
+            const int64_t each = t * 512 * (way & 1 ? 2 : 4), results = way & 2 ? 4 * each : each;
+            const int64_t most = results + t / 2048 * 16 * MIB + (t < 2048 ? 16 * MIB : 0);
+            EGT_CHECK(more_bytes(t, way & 1 ? EG_BF16 : EG_F32, way & 2) <= (most + PIECE - 1) / PIECE * PIECE);
+        }
+    }
+    eg_set_threads(threads);
+}

@@ -98,19 +98,12 @@ static eg_status check_lead(const char *op, const eg__attended *g, const eg_tens
     return EG_OK;
 }
 
-/* [leading axes, rows, columns], lying as t does if t has these leading axes and rows side by side in some order. */
-static eg_status result(const eg__call *c, eg__desc *d, const eg__attended *g, int64_t rows, int64_t columns,
-                        const eg_tensor *t)
+void eg__desc_by_rows(eg__desc *d, const eg_tensor *t)
 {
     int order[EG_MAX_DIMS];
-    const int n = g->nbatch + 1;
-    int64_t step = columns;
-    d->dtype = t->dtype;
-    d->ndim = (uint8_t)(n + 1);
-    memcpy(d->shape, g->batch, sizeof d->shape);
-    d->shape[n - 1] = rows;
-    d->shape[n] = columns;
-    d->dense = t->ndim != n + 1;
+    const int n = d->ndim - 1;
+    int64_t step = d->shape[n];
+    d->dense = t->ndim != d->ndim;
     for (int i = 0; i < n && !d->dense; i++) {
         d->dense = t->shape[i] != d->shape[i] || (t->shape[i] > 1 && t->strides[i] <= 0);
         int k = i;
@@ -124,6 +117,19 @@ static eg_status result(const eg__call *c, eg__desc *d, const eg__attended *g, i
         d->strides[order[i]] = step;
         step *= d->shape[order[i]];
     }
+}
+
+/* [leading axes, rows, columns], lying as t does if t has these leading axes and rows side by side in some order. */
+static eg_status result(const eg__call *c, eg__desc *d, const eg__attended *g, int64_t rows, int64_t columns,
+                        const eg_tensor *t)
+{
+    const int n = g->nbatch + 1;
+    d->dtype = t->dtype;
+    d->ndim = (uint8_t)(n + 1);
+    memcpy(d->shape, g->batch, sizeof d->shape);
+    d->shape[n - 1] = rows;
+    d->shape[n] = columns;
+    eg__desc_by_rows(d, t);
     return eg__check_shape(c->op->name, d->ndim, d->shape, d->dtype, &d->n);
 }
 

@@ -52,6 +52,9 @@ static inline eg__attended eg__attended_of(const eg_tensor *q, const eg_tensor *
     return g;
 }
 
+/* Strides for d's shape: its last axis innermost, the others as those of t lie if t has as many of these sizes. */
+void eg__desc_by_rows(eg__desc *d, const eg_tensor *t);
+
 /* Strides of an operand along the leading axes of the results, 0 where it is repeated. */
 static inline void eg__lead_strides(const eg__attended *g, const eg_tensor *t, int64_t *strides)
 {

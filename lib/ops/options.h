@@ -145,6 +145,10 @@ typedef struct eg__attention_opts {
     eg_random_state from;
 } eg__attention_opts;
 
+typedef struct eg__rotary_opts {
+    bool interleaved;
+} eg__rotary_opts;
+
 /* One axis of the op: concat, gather. */
 typedef struct eg__axis_opts {
     int axis;
