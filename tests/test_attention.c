@@ -241,6 +241,38 @@ EGT(groups_are_repeated_keys)
                 "");
 }
 
+/* Sizes at which tiles of halves have instructions of their own, and edges of blocks, beside f64. */
+EGT(tiles_and_more)
+{
+    static const int64_t sizes[][4] = {{32, 32, 32, 32},  {64, 128, 64, 64},  {33, 45, 32, 64}, {70, 130, 64, 32},
+                                       {130, 70, 96, 32}, {40, 1100, 32, 32}, {5, 300, 24, 40}, {1, 1030, 32, 24}};
+    for (int k = 0; k < EG__COUNT(sizes); k++) {
+        for (int way = 0; way < 32; way++) {
+            EG_SCOPE {
+                const int64_t *n = sizes[k];
+                const eg_dtype dtype = way & 1 ? EG_BF16 : EG_F32;
+                eg_tensor *in[3], *wide[3], *mask = eg_ge_scalar(drawn(EG_SHAPE(2, 1, n[0], n[1])), -0.5);
+                for (int i = 0; i < 3; i++) { /* heads side by side */
+                    eg_shape shape = EG_SHAPE(2, i ? n[1] : n[0], i ? 2 : 4, n[2 + i / 2]);
+                    in[i] = eg_permute(eg_cast(drawn(shape), dtype), EG_AXES(0, 2, 1, 3));
+                    wide[i] = eg_cast(in[i], EG_F64);
+                }
+                eg_attention_options o = {.size = sizeof o, .causal = way & 2, .window = way & 4 ? 20 : 0};
+                o.mask = way & 8 ? mask : NULL;
+                o.dropout = way & 16 ? 0.3 : 0;
+                o.scale = way & 4 ? 0.3 : 0;
+                o.slopes = way & 8 ? eg_alibi_slopes(4, EG_F32) : NULL;
+                const eg_random_state state = eg_random_get_state();
+                eg_tensor *y = eg_attention_with(in[0], in[1], in[2], &o), *weights;
+                eg_random_set_state(state);
+                o.weights = &weights;
+                eg_tensor *want = eg_attention_with(wide[0], wide[1], wide[2], &o);
+                EGT_CHECK(egt_distance(eg_cast(y, EG_F64), want) < (way & 1 ? 2e-2 : 1e-5));
+            }
+        }
+    }
+}
+
 static void check_slopes(int64_t heads, int n, const double *exponents)
 {
     eg_tensor *slopes = eg_alibi_slopes(heads, EG_F64);

@@ -1,5 +1,6 @@
 /* attention.c - attention and its gradients by tiles of weights that never leave the caches: y and the logarithm of a
  * sum for each query are all that is kept. Tiles and the order in which they are added up depend on shapes alone. */
+#define _GNU_SOURCE
 #include <math.h>
 
 #include "lib/cpu/attention/attention.h"
@@ -30,6 +31,9 @@ enum { LINE = (KEYS + 15) / 16 * 16, ROWS = 6 };
 #include "lib/cpu/attention/forward.h"
 #include "lib/cpu/attention/backward.h"
 #include "lib/cpu/attention/rooms.h"
+#if AMX
+#include "lib/cpu/attention/amx.h"
+#endif
 #undef T
 #undef OWN
 #undef FLOATS
@@ -96,6 +100,7 @@ static job job_of(const eg__call *c, eg_tensor *const *qkv, const eg_tensor *mas
     j.slopes = view_of(&j.g, slopes);
     j.corner = eg__attention_corner(j.o, j.g.t, j.g.s);
     j.height = j.g.t <= FEW_QUERIES ? 1 : QUERIES;
+    j.whole = EG__VECTOR_BYTES / (qkv[0]->dtype == EG_F64 ? 8 : 4);
     j.blocks = (j.g.t + j.height - 1) / j.height;
     return j;
 }
@@ -141,6 +146,12 @@ eg_status ISA(eg__cpu_attention)(const eg__call *c)
     j.y = view_of(&j.g, c->out[0]);
     j.stat = column_of(&j.g, c->out[1]);
     split_keys(&j, j.g.batches * j.blocks, PART_KEYS);
+#if AMX
+    const bool sides = j.g.d && j.g.d % PAIR == 0 && j.g.v && j.g.v % PAIR == 0;
+    j.tiles = j.q.dtype == EG_BF16 && sides && j.g.t >= PAIR && j.g.s >= PAIR && has_tiles();
+    j.keys_padded = (j.g.s + PAIR - 1) / PAIR * PAIR + PAIR;
+    j.whole = j.tiles ? PAIR : j.whole;
+#endif
     if (c->in[0]->dtype == EG_F64) {
         j.room = room_at_f64(&j, NULL, &(room_f64){0});
         j.part = part_f64(&j);

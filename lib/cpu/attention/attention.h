@@ -14,6 +14,13 @@ enum { QUERIES = 16, KEYS = 5, DEPTH = 3, UNITS = 4, PART_KEYS = 2 };
 enum { QUERIES = 64, KEYS = 128, DEPTH = 64, UNITS = 16, PART_KEYS = 512 };
 #endif
 
+/* Products of tiles by instructions for them (AMX), where the processor has them. */
+#if defined(__AVX512F__) && defined(__linux__) && defined(__x86_64__) && !defined(EG_TINY_LIMITS)
+#define AMX 1
+#else
+#define AMX 0
+#endif
+
 /* An operand: strides in bytes, those of the leading axes 0 where it is repeated. */
 typedef struct view {
     char *p; /* NULL: there is none */
@@ -32,6 +39,9 @@ typedef struct job {
     int64_t height, blocks;                              /* queries of a block; blocks of a matrix */
     int64_t width, splits;                               /* keys of a part; parts of a matrix */
     int64_t units, parts;
+    bool tiles;            /* values and scores are products of bf16 tiles */
+    int64_t whole;         /* queries of a block go up to a multiple of it */
+    int64_t keys_padded;   /* of tiles: keys of a matrix, and zeros behind them */
     char *rooms, *partial; /* partial: what parts of the keys give, unit by unit; NULL: there is one part */
     int64_t room, part;    /* bytes of each */
     eg__range_fn *fn;

@@ -115,6 +115,8 @@ static void FN(see)(const job *j, FN(place) p, int64_t end, const FN(room) * r)
 {
     const int64_t v = (j->g.v + LANES - 1) / LANES * LANES;
     const char *k0 = at_matrix(j, &j->k, p.b), *v0 = at_matrix(j, &j->v, p.b);
+    const T *q;
+    FN(take)(j, &p, &j->q, j->g.d, (T)j->o->scale, r->q, r->turned, &q);
     for (; p.s < end; p.s += p.keys) {
         p.keys = eg__min(KEYS, end - p.s);
         FN(scores)(j, &p, r, FN(rows)(&j->k, k0 + p.s * j->k.row, p.keys, j->g.d, r->k), NULL);
@@ -148,8 +150,13 @@ static void FN(give)(const job *j, const FN(place) * p, int64_t i, T *y, T top, 
 static FN(place) FN(block)(const job *j, int64_t b, int64_t block)
 {
     const int64_t t = block * j->height, rows = eg__min(j->height, j->g.t - t);
-    return (FN(place)){.b = b, .t = t, .rows = rows, .height = j->height == 1 ? 1 : (rows + LANES - 1) / LANES * LANES};
+    const int64_t height = j->height == 1 ? 1 : (rows + j->whole - 1) / j->whole * j->whole;
+    return (FN(place)){.b = b, .t = t, .rows = rows, .height = height};
 }
+
+#if FLOATS && AMX
+static void see_by_tiles(const job *j, FN(place) p, int64_t end, const FN(room) * r);
+#endif
 
 static void FN(forward)(const job *j, int64_t unit, const FN(room) * given)
 {
@@ -157,7 +164,6 @@ static void FN(forward)(const job *j, int64_t unit, const FN(room) * given)
     const int64_t part = unit % j->splits;
     FN(place) p = FN(block)(j, unit / per, in_turn(unit % per / j->splits, j->blocks));
     FN(room) r = *given;
-    const T *q;
     if (j->partial) {
         r.y = (T *)(j->partial + unit * j->part);
         r.top = r.y + j->height * v;
@@ -168,10 +174,17 @@ static void FN(forward)(const job *j, int64_t unit, const FN(room) * given)
         r.top[i] = -(T)INFINITY;
         r.sum[i] = 0;
     }
-    FN(take)(j, &p, &j->q, j->g.d, (T)j->o->scale, r.q, r.turned, &q);
     const int64_t first = eg__max(0, p.t + j->band.low), last = eg__min(j->g.s, p.t + p.rows + j->band.high);
     p.s = eg__max(first, part * j->width);
-    FN(see)(j, p, eg__min(last, part < j->splits - 1 ? (part + 1) * j->width : j->g.s), &r);
+    const int64_t end = eg__min(last, part < j->splits - 1 ? (part + 1) * j->width : j->g.s);
+#if FLOATS && AMX
+    if (j->tiles) {
+        see_by_tiles(j, p, end, &r);
+    } else
+#endif
+    {
+        FN(see)(j, p, end, &r);
+    }
     for (int64_t i = 0; i < p.rows && !j->partial; i++) {
         FN(give)(j, &p, i, r.y + i * v, r.top[i], r.sum[i]);
     }

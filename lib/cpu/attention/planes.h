@@ -10,6 +10,10 @@ typedef struct FN(room) {
     T *y, *dk, *dv, *dq;   /* sums */
     T *top, *sum, *scale;  /* of each query of a block */
     T *stat, *delta;       /* of all queries, and a block behind them */
+    T *tiles;              /* what products of tiles take: */
+    uint16_t *halves, *values;
+    uint32_t *words, *pairs;
+    const char **taken; /* which matrix `values` is of */
 } FN(room);
 
 /* A tile: queries t .. t + rows of matrix b, which take up `height` numbers for a key, and keys s .. s + keys. */
@@ -143,15 +147,9 @@ static void FN(take)(const job *j, const FN(place) * p, const view *x, int64_t n
     }
 }
 
-/* The scores of a tile. */
-static void FN(scores)(const job *j, const FN(place) * p, const FN(room) * r, const T *keys, T *slope)
+/* Products of queries and keys become scores. */
+static void FN(bend_scores)(const job *j, const FN(place) * p, const FN(room) * r, T *slope)
 {
-    const int64_t d = (j->g.d + LANES - 1) / LANES * LANES;
-    if (p->height == 1) {
-        FN(dots)(p->keys, d, keys, r->turned, r->x);
-    } else {
-        FN(product)(p->keys, p->height, j->g.d, keys, d, false, r->turned, p->height, r->x, p->height, false);
-    }
     if (j->o->softcap > 0) {
         FN(cap)(p->keys * p->height, (T)j->o->softcap, r->x, slope);
     }
@@ -162,4 +160,16 @@ static void FN(scores)(const job *j, const FN(place) * p, const FN(room) * r, co
         FN(mask)(j, p, r, r->x);
     }
     FN(hide)(j, p, r->x);
+}
+
+/* The scores of a tile. */
+static void FN(scores)(const job *j, const FN(place) * p, const FN(room) * r, const T *keys, T *slope)
+{
+    const int64_t d = (j->g.d + LANES - 1) / LANES * LANES;
+    if (p->height == 1) {
+        FN(dots)(p->keys, d, keys, r->turned, r->x);
+    } else {
+        FN(product)(p->keys, p->height, j->g.d, keys, d, false, r->turned, p->height, r->x, p->height, false);
+    }
+    FN(bend_scores)(j, p, r, slope);
 }
