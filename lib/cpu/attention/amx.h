@@ -90,22 +90,87 @@ WITH_TILES static void tiles_product(int64_t m, int64_t n, int64_t k, const char
     MEMORY_AS_IT_IS();
 }
 
-/* Pairs of rows of x[keys, width] in words of bf16, up to `padded` keys with zeros. */
-WITH_TILES static void pairs_of_rows(int64_t keys, int64_t padded, int64_t width, const float *x, uint32_t *to)
+/* e^x of an x that is not above 0 but for roundings, to the bits that halves have and some more. */
+WITH_TILES static inline __m512 power_of(__m512 x)
+{
+    const __m512 one = _mm512_set1_ps(1);
+    const __m512 z = _mm512_max_ps(_mm512_set1_ps(-200), x); /* a NaN stays */
+    const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(z, _mm512_set1_ps(EG__LOG2E)), 8);
+    const __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693147181f), z);
+    __m512 p = _mm512_fmadd_ps(r, _mm512_set1_ps(4.166664e-2f), _mm512_set1_ps(1.666667e-1f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.5f));
+    p = _mm512_fmadd_ps(p, r, one);
+    return _mm512_scalef_ps(_mm512_fmadd_ps(p, r, one), n);
+}
+
+/* Pairs of keys in words of bf16. */
+WITH_TILES static inline __m512i words_of(__m512 a, __m512 b, __m512i order)
+{
+    return _mm512_permutexvar_epi16(order, (__m512i)_mm512_cvtne2ps_pbh(b, a));
+}
+
+static __m512i order_of_pairs(void)
 {
     uint16_t order[PAIR];
     for (int i = 0; i < PAIR; i++) {
         order[i] = (uint16_t)(i / 2 + i % 2 * SIDE);
     }
-    const __m512i turn = _mm512_loadu_si512(order);
+    return _mm512_loadu_si512(order);
+}
+
+/* Rows of x[keys, width] in words, up to `padded` keys with zeros. */
+WITH_TILES static void pairs_of_rows(int64_t keys, int64_t padded, int64_t width, const float *x, uint32_t *to)
+{
+    const __m512i order = order_of_pairs();
     for (int64_t k = 0; k < padded; k += 2, x += 2 * width, to += width) {
         for (int64_t i = 0; i < width; i += SIDE) {
             const __m512 a = k < keys ? _mm512_loadu_ps(x + i) : _mm512_setzero_ps();
             const __m512 b = k + 1 < keys ? _mm512_loadu_ps(x + width + i) : _mm512_setzero_ps();
-            const __m512i both = (__m512i)_mm512_cvtne2ps_pbh(b, a);
-            _mm512_storeu_si512(to + i, _mm512_permutexvar_epi16(turn, both));
+            _mm512_storeu_si512(to + i, words_of(a, b, order));
         }
     }
+}
+
+/* soften_tile_f32 and pairs_of_rows at once, which leaves x as it is. */
+WITH_TILES static bool soften_pairs(const place_f32 *p, int64_t padded, const room_f32 *r)
+{
+    const int64_t w = p->height;
+    const __m512i order = order_of_pairs();
+    __mmask16 moved = 0;
+    for (int64_t i = 0; i < w; i += SIDE) {
+        const float *x = r->x + i;
+        const __m512 before = _mm512_loadu_ps(r->top + i), none = _mm512_set1_ps(-INFINITY);
+        __m512 top = before, other = before, sum = _mm512_setzero_ps(), more = sum;
+        for (int64_t k = 0; k + 1 < p->keys; k += 2) {
+            top = _mm512_max_ps(_mm512_loadu_ps(x + k * w), top);
+            other = _mm512_max_ps(_mm512_loadu_ps(x + (k + 1) * w), other);
+        }
+        top = _mm512_max_ps(other, top);
+        if (p->keys % 2) {
+            top = _mm512_max_ps(_mm512_loadu_ps(x + (p->keys - 1) * w), top);
+        }
+        const __m512 from = _mm512_mask_blend_ps(_mm512_cmpeq_ps_mask(top, none), top, _mm512_setzero_ps());
+        const __m512 scale = power_of(_mm512_sub_ps(before, from));
+        uint32_t *to = r->pairs + i;
+        for (int64_t k = 0; k < padded; k += 2, to += w) {
+            __m512 a = _mm512_setzero_ps(), b = a;
+            if (k < p->keys) {
+                a = power_of(_mm512_sub_ps(_mm512_loadu_ps(x + k * w), from));
+                sum = _mm512_add_ps(sum, a);
+            }
+            if (k + 1 < p->keys) {
+                b = power_of(_mm512_sub_ps(_mm512_loadu_ps(x + (k + 1) * w), from));
+                more = _mm512_add_ps(more, b);
+            }
+            _mm512_storeu_si512(to, words_of(a, b, order));
+        }
+        moved |= _mm512_cmpneq_ps_mask(top, before);
+        sum = _mm512_fmadd_ps(_mm512_loadu_ps(r->sum + i), scale, _mm512_add_ps(sum, more));
+        _mm512_storeu_ps(r->sum + i, sum);
+        _mm512_storeu_ps(r->top + i, top);
+        _mm512_storeu_ps(r->scale + i, scale);
+    }
+    return moved != 0;
 }
 
 /* The block of queries in words, [pairs of columns, queries], times the power of two that is in scale; gives the rest
@@ -114,7 +179,7 @@ static float take_words(const job *j, const place_f32 *p, const room_f32 *r)
 {
     const int64_t d = j->g.d;
     int power;
-    const float rest = frexpf((float)j->o->scale, &power), factor = ldexpf(1, power);
+    const float rest = 2 * frexpf((float)j->o->scale, &power), factor = ldexpf(1, power - 1);
     const float *q = rows_f32(&j->q, at_matrix(j, &j->q, p->b) + p->t * j->q.row, p->rows, d, r->q);
     uint16_t *halves = r->halves;
     for (int64_t i = 0; i < p->rows * d; i++) {
@@ -200,19 +265,20 @@ static void see_by_tiles(const job *j, place_f32 p, int64_t end, const room_f32 
         int64_t step;
         const char *keys = take_keys(j, k0 + p.s * j->k.row, p.keys, r->halves, &step);
         tiles_product(padded, w, j->g.d, keys, step, (const char *)r->words, 4 * w, r->x, w, false);
-        for (int64_t i = 0; i < p.keys * w; i++) {
+        for (int64_t i = 0; i < p.keys * w && rest != 1; i++) {
             r->x[i] *= rest;
         }
         bend_scores_f32(j, &p, r, NULL);
-        if (soften_tile_f32(&p, r)) {
+        const bool drops = j->o->dropout > 0;
+        if (drops ? soften_tile_f32(&p, r) : soften_pairs(&p, padded, r)) {
             for (int64_t c = 0; c < v; c++) {
                 times_f32(w, r->scale, r->turned + c * w);
             }
         }
-        if (j->o->dropout > 0) {
+        if (drops) {
             times_f32(p.keys * w, kept_f32(j, &p, r), r->x);
+            pairs_of_rows(p.keys, padded, w, r->x, r->pairs);
         }
-        pairs_of_rows(p.keys, padded, w, r->x, r->pairs);
         tiles_product(v, w, padded, (const char *)(r->values + p.s), 2 * j->keys_padded, (const char *)r->pairs, 4 * w,
                       r->turned, w, true);
     }
