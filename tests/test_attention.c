@@ -273,6 +273,37 @@ EGT(tiles_and_more)
     }
 }
 
+/* Few heads, whose keys are in parts, and many; of one query and of blocks; by any number of threads. */
+EGT(threads_change_no_bits)
+{
+    static const int64_t sizes[][3] = {{1, 1, 1030}, {1, 40, 1100}, {2, 300, 300}, {20, 33, 45}};
+    const int threads = eg_threads();
+    for (int k = 0; k < 2 * EG__COUNT(sizes); k++) {
+        EG_SCOPE {
+            const int64_t *n = sizes[k / 2];
+            eg_tensor *in[3], *first[4] = {NULL};
+            for (int i = 0; i < 3; i++) {
+                in[i] = eg_cast(drawn(EG_SHAPE(n[0], i ? n[2] : n[1], 32)), k % 2 ? EG_BF16 : EG_F32);
+            }
+            for (int t = 1; t < 6; t += 1 + t / 3) {
+                eg_tensor *y[4];
+                eg_set_threads(t);
+                eg_tape tape = eg_tape_open();
+                for (int i = 0; i < 3; i++) {
+                    EGT_OK(eg_tape_watch(tape, in[i]));
+                }
+                y[3] = eg_attention(in[0], in[1], in[2], .causal = n[1] == n[2]);
+                EGT_OK(eg_tape_gradients(tape, y[3], in, 3, y, .dy = eg_detach(y[3])));
+                for (int i = 0; i < 4; i++) {
+                    EGT_EQ(first[i] ? egt_distance(y[i], first[i]) : 0, 0);
+                    first[i] = t == 1 ? y[i] : first[i];
+                }
+            }
+        }
+    }
+    eg_set_threads(threads);
+}
+
 static void check_slopes(int64_t heads, int n, const double *exponents)
 {
     eg_tensor *slopes = eg_alibi_slopes(heads, EG_F64);
