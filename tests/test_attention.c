@@ -242,7 +242,7 @@ EGT(groups_are_repeated_keys)
 }
 
 /* Sizes at which tiles of halves have instructions of their own, and edges of blocks, beside f64. */
-EGT(tiles_and_more)
+static void beside_f64(void)
 {
     static const int64_t sizes[][4] = {{32, 32, 32, 32},  {64, 128, 64, 64},  {33, 45, 32, 64}, {70, 130, 64, 32},
                                        {130, 70, 96, 32}, {40, 1100, 32, 32}, {5, 300, 24, 40}, {1, 1030, 32, 24}};
@@ -271,6 +271,27 @@ EGT(tiles_and_more)
             }
         }
     }
+}
+
+EGT(tiles_and_more)
+{
+    static const char *const sets[] = {"base", "avx2", "avx512"};
+    const char *was = eg_cpu_isa();
+    for (int set = 0; set < 3; set++) {
+        if (eg_debug_isa(sets[set])) {
+            eg_clear_error(); /* not in this build, or not on this processor */
+            continue;
+        }
+        beside_f64();
+        EG_SCOPE {
+            setting x = made(EG_SHAPE(2), EG_SHAPE(2), 70, 137);
+            x.o.causal = true;
+            compare(&x);
+            x = made(EG_SHAPE(3), EG_SHAPE(1), 1, 40);
+            compare(&x);
+        }
+    }
+    EGT_OK(eg_debug_isa(was));
 }
 
 /* Few heads, whose keys are in parts, and many; of one query and of blocks; by any number of threads. */
