@@ -67,6 +67,14 @@ def recurrent_work(p, gates):
     return flops, 4 * (weights + p.t * p.n * p.i) * passes, 4 * p.t * p.n * p.h * passes
 
 
+def attention_work(p):
+    """Two products forward, five backward, half of them where queries see no later keys; operands move once."""
+    back = p.dir != "fwd"
+    flops = (5 if back else 2) * 2 * p.n * p.h * p.t * p.s * p.d // (2 if p.causal else 1)
+    queries, keys = (p.n * p.h * rows * p.d * (2 if getattr(p, "dtype", "") else 4) for rows in (p.t, p.s))
+    return flops, (3 if back else 1) * queries + 2 * keys, queries + (2 * keys if back else 0)
+
+
 def work(p):
     """(flops, bytes read, bytes written) that no implementation can do without, for numbers of f32. The
     arithmetic of pointwise functions counts nothing."""
@@ -77,6 +85,8 @@ def work(p):
         return 2 * p.m * p.k * p.n, 4 * (p.m * p.k + p.k * p.n + p.n), 4 * p.m * p.n
     if op in ("conv", "convt"):
         return conv_work(p)
+    if op == "attention":
+        return attention_work(p)
     if op in ("lstm", "gru"):
         return recurrent_work(p, 4 if op == "lstm" else 3)
     if op in ("sgd", "adam"):

@@ -267,6 +267,19 @@ def grid_sample(p):
 
 
 @op
+def attention(p):
+    sizes = (p.t, p.s, p.s)
+    q, k, v = (rand(p.n, p.h, steps, p.d) * 4 for steps in sizes)
+    if p.dir == "fwd":
+        return {"": lambda: F.scaled_dot_product_attention(q, k, v, is_causal=bool(p.causal))}
+    flash, back = {"cpu": (aten._scaled_dot_product_flash_attention_for_cpu,
+                           aten._scaled_dot_product_flash_attention_for_cpu_backward)}[DEVICE.type]
+    y, stats = flash(q, k, v, 0., bool(p.causal))[:2]
+    dy = rand(*y.shape)
+    return {"": lambda: back(dy, q, k, v, y, stats, 0., bool(p.causal))}
+
+
+@op
 def dropout(p):
     x = rand(p.n)
     return {"": lambda: F.dropout(x, .5, True)}

@@ -185,7 +185,28 @@ static bool make_batch_norm(work *w)
     return finish_norm(w, INT("c"));
 }
 
+/* h heads of d columns, t queries and s keys; causal as is_causal of PyTorch where there are as many, all keys seen
+ * where there is one query. */
+static eg_tensor *attention(work *w)
+{
+    return eg_attention(w->x[0], w->x[1], w->x[2], .causal = INT("causal"));
+}
+
+static bool make_attention(work *w)
+{
+    for (int i = 0; i < 3; i++) {
+        w->x[i] = work_random(EG_SHAPE(INT("n"), INT("h"), i ? INT("s") : INT("t"), INT("d")), -2, 2);
+        if (!w->x[i]) {
+            return false;
+        }
+    }
+    w->forward = attention;
+    w->step = step_forward;
+    return bench_is(w->c, "dir", "fwd") || (work_watch(w, 3) && work_walk(w, w->forward(w)));
+}
+
 const work_op work_layers[] = {
+    {"attention", make_attention},
     {"layer_norm", make_layer_norm},
     {"batch_norm", make_batch_norm},
     {"linear", make_linear},

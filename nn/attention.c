@@ -4,6 +4,7 @@
 #include <egret/nn/attention.h>
 #include <egret/nn/init.h>
 #include <egret/nn/layers.h>
+#include <egret/ops/rotary.h>
 
 #include "lib/ops/optable.h"
 #include "nn/decode/cache.h"
@@ -106,25 +107,32 @@ eg_tensor *eg_additive_attention_keys(eg_module *m, eg_tensor *keys)
 
 typedef struct multi_head {
     eg_module base;
-    int64_t width, heads;
+    int64_t width, heads, kv_heads;
     double dropout;
     bool no_bias, joined; /* joined: one weight for query, key and value */
     eg_tensor *weight, *q, *k, *v, *bias;
     eg_module *out;
 } multi_head;
 
-/* x w^T + b, rows part..part + 1 of three of the joined weight, as [N, heads, T, columns]. */
+/* Rows of the weight of keys, and of that of values. */
+static int64_t kv_rows(const multi_head *h)
+{
+    return h->width / h->heads * h->kv_heads;
+}
+
+/* x w^T + b of queries, keys or values, part 0, 1 or 2 of the joined weight, as [N, heads, T, columns]. */
 static eg_tensor *project(multi_head *h, eg_tensor *x, int part)
 {
     eg_tensor *own[3] = {h->q, h->k, h->v};
-    int64_t from = part * h->width, to = from + h->width;
+    const int64_t heads = part ? h->kv_heads : h->heads;
+    const int64_t from = part ? h->width + (part - 1) * kv_rows(h) : 0, to = from + (part ? kv_rows(h) : h->width);
     eg_tensor *w = h->joined ? eg_slice(h->weight, 0, from, to, 1) : own[part];
     eg_tensor *b = h->no_bias ? NULL : eg_slice(h->bias, 0, from, to, 1);
     if (!w || (!b && !h->no_bias)) {
         return NULL;
     }
     eg_tensor *y = eg_linear(x, w, b);
-    return eg_permute(eg_reshape(y, EG_SHAPE(eg_size(x, 0), eg_size(x, 1), h->heads, h->width / h->heads)),
+    return eg_permute(eg_reshape(y, EG_SHAPE(eg_size(x, 0), eg_size(x, 1), heads, h->width / h->heads)),
                       EG_AXES(0, 2, 1, 3));
 }
 
@@ -132,12 +140,19 @@ static eg_tensor *project(multi_head *h, eg_tensor *x, int part)
 static bool project_self(multi_head *h, eg_tensor *x, eg_tensor **qkv)
 {
     eg_tensor *y = eg_linear(x, h->weight, h->no_bias ? NULL : h->bias);
-    y = eg_reshape(y, EG_SHAPE(eg_size(x, 0), eg_size(x, 1), 3, h->heads, h->width / h->heads));
-    y = eg_permute(y, EG_AXES(2, 0, 3, 1, 4));
+    const int64_t all = h->heads + 2 * h->kv_heads, end[3] = {h->heads, h->heads + h->kv_heads, all};
+    y = eg_reshape(y, EG_SHAPE(eg_size(x, 0), eg_size(x, 1), all, h->width / h->heads));
+    y = eg_permute(y, EG_AXES(0, 2, 1, 3));
     for (int i = 0; i < 3 && y; i++) {
-        y = (qkv[i] = eg_select(y, 0, i)) ? y : NULL;
+        y = (qkv[i] = eg_slice(y, 1, i ? end[i - 1] : 0, end[i], 1)) ? y : NULL;
     }
     return y != NULL;
+}
+
+/* Queries or keys turned by their places, where there are tables for it. */
+static eg_tensor *turn(eg_tensor *x, const eg_attend_options *o)
+{
+    return x && (o->cos || o->sin) ? eg_rotary_embedding(x, o->cos, o->sin, .interleaved = o->interleaved) : x;
 }
 
 /* Keys and values with those of earlier calls in front. */
@@ -149,16 +164,17 @@ static bool remember(multi_head *h, eg_cache *cache, eg_tensor **p)
 }
 
 /* Keys and values of a memory, which are the same in all calls. */
-static bool project_memory(multi_head *h, eg_tensor *key, eg_tensor *value, eg_cache *cache, eg_tensor **p)
+static bool project_memory(multi_head *h, eg_tensor *key, eg_tensor *value, const eg_attend_options *o, eg_tensor **p)
 {
     const eg__cache_key names[3] = {{h, "query"}, {h, "keys"}, {h, "values"}};
     eg_tensor *from[3] = {NULL, key, value};
     for (int i = 1; i < 3; i++) {
-        p[i] = cache ? eg__cache_get(cache, names[i]) : NULL;
+        p[i] = o->cache ? eg__cache_get(o->cache, names[i]) : NULL;
         if (!p[i]) {
             p[i] = project(h, from[i], i);
-            p[i] = cache && p[i] ? eg_contiguous(p[i]) : p[i];
-            if (!p[i] || (cache && eg__cache_put(cache, names[i], p[i], true))) {
+            p[i] = i == 1 ? turn(p[i], o) : p[i];
+            p[i] = o->cache && p[i] ? eg_contiguous(p[i]) : p[i];
+            if (!p[i] || (o->cache && eg__cache_put(o->cache, names[i], p[i], true))) {
                 return false;
             }
         }
@@ -167,17 +183,27 @@ static bool project_memory(multi_head *h, eg_tensor *key, eg_tensor *value, eg_c
 }
 
 /* Query, keys and values by heads. */
-static bool project_all(multi_head *h, eg_tensor *query, eg_tensor *key, eg_tensor *value, eg_cache *cache,
+static bool project_all(multi_head *h, eg_tensor *query, eg_tensor *key, eg_tensor *value, const eg_attend_options *o,
                         eg_tensor **p)
 {
-    bool good;
-    if (h->joined && query == key && key == value) {
-        good = project_self(h, query, p);
+    if (query != key) {
+        p[0] = turn(project(h, query, 0), o);
+        return p[0] && project_memory(h, key, value, o, p);
+    }
+    if (h->joined && key == value) {
+        if (!project_self(h, query, p)) {
+            return false;
+        }
     } else {
         p[0] = project(h, query, 0);
-        good = p[0] && project_memory(h, key, value, query == key ? NULL : cache, p);
+        p[1] = p[0] ? project(h, key, 1) : NULL;
+        p[2] = p[1] ? project(h, value, 2) : NULL;
     }
-    return good && (!cache || query != key || remember(h, cache, p));
+    for (int i = 0; i < 2 && p[2]; i++) {
+        p[i] = turn(p[i], o);
+        p[2] = p[i] ? p[2] : NULL;
+    }
+    return p[2] && (!o->cache || remember(h, o->cache, p));
 }
 
 static eg_attended multi_head_run(multi_head *h, eg_tensor *query, eg_tensor *key, eg_tensor *value,
@@ -188,12 +214,12 @@ static eg_attended multi_head_run(multi_head *h, eg_tensor *query, eg_tensor *ke
     if (!s.depth) {
         return failed;
     }
-    const bool made = project_all(h, query, key, value, o->cache, p);
-    eg_tensor *y = !made ? NULL
-                         : eg_attention(p[0], p[1], p[2], .mask = o->mask, .causal = o->causal,
-                                        .dropout = h->base.training ? h->dropout : 0,
-                                        .weights = o->weights || o->heads ? &weights : NULL, .corner = o->corner,
-                                        .window = o->window, .softcap = o->softcap);
+    eg_tensor *y = !project_all(h, query, key, value, o, p)
+                       ? NULL
+                       : eg_attention(p[0], p[1], p[2], .mask = o->mask, .causal = o->causal,
+                                      .dropout = h->base.training ? h->dropout : 0,
+                                      .weights = o->weights || o->heads ? &weights : NULL, .corner = o->corner,
+                                      .window = o->window, .softcap = o->softcap, .slopes = o->slopes);
     y = y ? eg_reshape(eg_permute(y, EG_AXES(0, 2, 1, 3)), EG_SHAPE(eg_size(query, 0), eg_size(query, 1), h->width))
           : NULL;
     y = y ? eg_module_forward(h->out, y) : NULL;
@@ -268,14 +294,14 @@ static void fill(multi_head *h, int64_t keys, int64_t values, eg_dtype dtype)
 {
     eg_scope s = eg_scope_push();
     if (h->joined) {
-        h->weight = weight_new(3 * h->width, h->width, dtype);
+        h->weight = weight_new(h->width + 2 * kv_rows(h), h->width, dtype);
     } else {
         h->q = weight_new(h->width, h->width, dtype);
-        h->k = h->q ? weight_new(h->width, keys, dtype) : NULL;
-        h->v = h->k ? weight_new(h->width, values, dtype) : NULL;
+        h->k = h->q ? weight_new(kv_rows(h), keys, dtype) : NULL;
+        h->v = h->k ? weight_new(kv_rows(h), values, dtype) : NULL;
     }
     if (!h->no_bias && (h->weight || h->v)) {
-        h->bias = eg_parameter(eg_zeros(EG_SHAPE(3 * h->width), dtype));
+        h->bias = eg_parameter(eg_zeros(EG_SHAPE(h->width + 2 * kv_rows(h)), dtype));
     }
     if (h->weight || h->v) {
         h->out = eg_linear_new(h->width, h->width, .no_bias = h->no_bias, .dtype = dtype);
@@ -293,11 +319,16 @@ eg_module *eg_multi_head_attention_new_with(int64_t width, int64_t heads, const 
     eg__options(&o, sizeof o, given);
     o.keys = o.keys ? o.keys : width;
     o.values = o.values ? o.values : width;
+    o.kv_heads = o.kv_heads ? o.kv_heads : heads;
     if (width < 1 || heads < 1 || width % heads || o.keys < 1 || o.values < 1) {
         return eg__fail_null(EG_EINVAL, multi_head_kind.name,
                              "width %lld in %lld heads, keys %lld, "
                              "values %lld: at least 1 of each, and the heads divide the width",
                              (long long)width, (long long)heads, (long long)o.keys, (long long)o.values);
+    }
+    if (o.kv_heads < 1 || heads % o.kv_heads) {
+        return eg__fail_null(EG_EINVAL, multi_head_kind.name, "kv_heads is %lld, must divide the %lld heads",
+                             (long long)o.kv_heads, (long long)heads);
     }
     if (!(o.dropout >= 0 && o.dropout <= 1)) {
         return eg__fail_null(EG_EINVAL, multi_head_kind.name, "dropout is %g, must be 0..1", o.dropout);
@@ -308,6 +339,7 @@ eg_module *eg_multi_head_attention_new_with(int64_t width, int64_t heads, const 
     }
     h->width = width;
     h->heads = heads;
+    h->kv_heads = o.kv_heads;
     h->dropout = o.dropout;
     h->no_bias = o.no_bias;
     h->joined = o.keys == width && o.values == width;

@@ -217,3 +217,200 @@ EGT(results_lie_as_queries_do)
     EGT_CHECK(eg_is_contiguous(eg_permute(out[0], EG_AXES(0, 2, 1, 3))));
     EGT_CHECK(egt_distance(out[0], eg_attention(in[0], in[1], in[2], .scale = 1)) < 1e-13);
 }
+
+/* Heads in groups: as if keys and values were repeated for each, dropped weights too. */
+EGT(groups_are_repeated_keys)
+{
+    for (int way = 0; way < 16; way++) {
+        EG_SCOPE {
+            eg_tensor *q = drawn(EG_SHAPE(2, 6, 5, 4)), *k = drawn(EG_SHAPE(2, 3, 7, 4)), *y[2], *weights[2] = {NULL};
+            eg_tensor *v = drawn(way & 8 ? EG_SHAPE(1, 7, 3) : EG_SHAPE(2, 3, 7, 3));
+            eg_tensor *wide[2] = {eg_repeat_interleave(k, 2, 1), way & 8 ? v : eg_repeat_interleave(v, 2, 1)};
+            const eg_random_state state = eg_random_get_state();
+            for (int i = 0; i < 2; i++) {
+                eg_random_set_state(state);
+                y[i] =
+                    eg_attention(q, i ? wide[0] : k, i ? wide[1] : v, .causal = way & 1, .dropout = way & 2 ? 0.4 : 0,
+                                 .slopes = eg_alibi_slopes(6, EG_F64), .weights = way & 4 ? &weights[i] : NULL);
+            }
+            EGT_CHECK(egt_distance(y[0], y[1]) < 1e-13);
+            EGT_CHECK(!weights[0] || egt_distance(weights[0], weights[1]) < 1e-13);
+        }
+    }
+    EGT_REFUSED(eg_attention(drawn(EG_SHAPE(5, 2, 4)), drawn(EG_SHAPE(2, 3, 4)), drawn(EG_SHAPE(2, 3, 4))), EG_ESHAPE,
+                "");
+}
+
+/* Sizes at which tiles of halves have instructions of their own, and edges of blocks, beside f64. */
+static void beside_f64(void)
+{
+    static const int64_t sizes[][4] = {{32, 32, 32, 32},  {64, 128, 64, 64},  {33, 45, 32, 64}, {70, 130, 64, 32},
+                                       {130, 70, 96, 32}, {40, 1100, 32, 32}, {5, 300, 24, 40}, {1, 1030, 32, 24}};
+    for (int k = 0; k < EG__COUNT(sizes); k++) {
+        for (int way = 0; way < 32; way++) {
+            EG_SCOPE {
+                const int64_t *n = sizes[k];
+                const eg_dtype dtype = way & 1 ? EG_BF16 : EG_F32;
+                eg_tensor *in[3], *wide[3], *mask = eg_ge_scalar(drawn(EG_SHAPE(2, 1, n[0], n[1])), -0.5);
+                for (int i = 0; i < 3; i++) { /* heads side by side */
+                    eg_shape shape = EG_SHAPE(2, i ? n[1] : n[0], i ? 2 : 4, n[2 + i / 2]);
+                    in[i] = eg_permute(eg_cast(drawn(shape), dtype), EG_AXES(0, 2, 1, 3));
+                    wide[i] = eg_cast(in[i], EG_F64);
+                }
+                eg_attention_options o = {.size = sizeof o, .causal = way & 2, .window = way & 4 ? 20 : 0};
+                o.mask = way & 8 ? mask : NULL;
+                o.dropout = way & 16 ? 0.3 : 0;
+                o.scale = way & 4 ? 0.3 : 0;
+                o.slopes = way & 8 ? eg_alibi_slopes(4, EG_F32) : NULL;
+                const eg_random_state state = eg_random_get_state();
+                eg_tensor *y = eg_attention_with(in[0], in[1], in[2], &o), *weights;
+                eg_random_set_state(state);
+                o.weights = &weights;
+                eg_tensor *want = eg_attention_with(wide[0], wide[1], wide[2], &o);
+                EGT_CHECK(egt_distance(eg_cast(y, EG_F64), want) < (way & 1 ? 2e-2 : 1e-5));
+            }
+        }
+    }
+}
+
+EGT(tiles_and_more)
+{
+    static const char *const sets[] = {"base", "avx2", "avx512"};
+    const char *was = eg_cpu_isa();
+    for (int set = 0; set < 3; set++) {
+        if (eg_debug_isa(sets[set])) {
+            eg_clear_error(); /* not in this build, or not on this processor */
+            continue;
+        }
+        beside_f64();
+        EG_SCOPE {
+            setting x = made(EG_SHAPE(2), EG_SHAPE(2), 70, 137);
+            x.o.causal = true;
+            compare(&x);
+            x = made(EG_SHAPE(3), EG_SHAPE(1), 1, 40);
+            compare(&x);
+        }
+    }
+    EGT_OK(eg_debug_isa(was));
+}
+
+/* Few heads, whose keys are in parts, and many; of one query and of blocks; by any number of threads. */
+EGT(threads_change_no_bits)
+{
+    static const int64_t sizes[][3] = {{1, 1, 1030}, {1, 40, 1100}, {2, 300, 300}, {20, 33, 45}};
+    const int threads = eg_threads();
+    for (int k = 0; k < 2 * EG__COUNT(sizes); k++) {
+        EG_SCOPE {
+            const int64_t *n = sizes[k / 2];
+            eg_tensor *in[3], *first[4] = {NULL};
+            for (int i = 0; i < 3; i++) {
+                in[i] = eg_cast(drawn(EG_SHAPE(n[0], i ? n[2] : n[1], 32)), k % 2 ? EG_BF16 : EG_F32);
+            }
+            for (int t = 1; t < 6; t += 1 + t / 3) {
+                eg_tensor *y[4];
+                eg_set_threads(t);
+                eg_tape tape = eg_tape_open();
+                for (int i = 0; i < 3; i++) {
+                    EGT_OK(eg_tape_watch(tape, in[i]));
+                }
+                y[3] = eg_attention(in[0], in[1], in[2], .causal = n[1] == n[2]);
+                EGT_OK(eg_tape_gradients(tape, y[3], in, 3, y, .dy = eg_detach(y[3])));
+                for (int i = 0; i < 4; i++) {
+                    EGT_EQ(first[i] ? egt_distance(y[i], first[i]) : 0, 0);
+                    first[i] = t == 1 ? y[i] : first[i];
+                }
+            }
+        }
+    }
+    eg_set_threads(threads);
+}
+
+static void check_slopes(int64_t heads, int n, const double *exponents)
+{
+    eg_tensor *slopes = eg_alibi_slopes(heads, EG_F64);
+    EGT_EQ(eg_numel(slopes), n);
+    for (int i = 0; i < n; i++) {
+        EGT_NEAR(eg_get(slopes, i), exp2(-exponents[i]), 1e-15);
+    }
+}
+
+EGT(slopes_of_heads)
+{
+#define SLOPES(heads, ...) check_slopes(heads, EG_COUNT_(double, __VA_ARGS__), (double[]){__VA_ARGS__})
+    SLOPES(1, 8);
+    SLOPES(8, 1, 2, 3, 4, 5, 6, 7, 8);
+    SLOPES(6, 2, 4, 6, 8, 1, 3);
+    SLOPES(12, 1, 2, 3, 4, 5, 6, 7, 8, 0.5, 1.5, 2.5, 3.5);
+#undef SLOPES
+    EGT_REFUSED(eg_alibi_slopes(0, EG_F32), EG_EINVAL, "heads is 0");
+    EGT_REFUSED(eg_alibi_slopes(2, EG_I64), EG_EDTYPE, "dtype is i64");
+    eg_tensor *q = drawn(EG_SHAPE(2, 3, 4));
+    EGT_REFUSED(eg_attention(q, q, q, .slopes = eg_alibi_slopes(3, EG_F64)), EG_ESHAPE, "slopes is [3]");
+    EGT_REFUSED(eg_attention(q, q, q, .slopes = eg_ones(EG_SHAPE(2), EG_I64)), EG_EDTYPE, "slopes is i64");
+}
+
+/* What slopes add is a mask of floats. */
+EGT(slopes_are_a_mask)
+{
+    for (int way = 0; way < 8; way++) {
+        EG_SCOPE {
+            eg_tensor *q = drawn(EG_SHAPE(2, 5, 3)), *k = drawn(EG_SHAPE(2, 8, 3));
+            eg_tensor *slopes = eg_from_values(EG_SHAPE(2), EG_F64, (double[]){0.5, 0.125});
+            const int64_t from = way & 1 ? 0 : 3;
+            eg_tensor *t = eg_unsqueeze(eg_arange((double)from, (double)from + 4.5, 1, EG_F64), 1);
+            eg_tensor *far = eg_abs(eg_sub(t, eg_arange(0, 7.5, 1, EG_F64)));
+            eg_tensor *mask = eg_mul(eg_reshape(eg_neg(slopes), EG_SHAPE(2, 1, 1)), far);
+            eg_attention_options o = {.size = sizeof o, .causal = way & 2, .corner = way & 1 ? EG_UPPER_LEFT : 0};
+            o.softcap = way & 4 ? 0.7 : 0;
+            o.mask = mask;
+            eg_tensor *want = eg_attention_with(q, k, k, &o);
+            o.mask = NULL;
+            o.slopes = slopes;
+            EGT_CHECK(egt_distance(eg_attention_with(q, k, k, &o), want) < 1e-13);
+        }
+    }
+}
+
+/* What the most memory was beyond the inputs. */
+static int64_t more_bytes(int64_t t, eg_dtype dtype, bool back)
+{
+    eg_scope s = eg_scope_push();
+    eg_tensor *in[3], *g[3] = {NULL};
+    eg_tape tape = {0};
+    for (int i = 0; i < 3; i++) {
+        in[i] = eg_cast(drawn(EG_SHAPE(1, 8, t, 64)), dtype);
+    }
+    if (back) {
+        tape = eg_tape_open();
+        for (int i = 0; i < 3; i++) {
+            EGT_OK(eg_tape_watch(tape, in[i]));
+        }
+    }
+    eg_memory_trim();
+    eg_memory_reset_peak();
+    const int64_t before = eg_memory_stats().reserved_bytes;
+    eg_tensor *y = eg_attention(in[0], in[1], in[2], .causal = true);
+    if (back) {
+        EGT_OK(eg_tape_gradients(tape, y, in, 3, g, .dy = eg_detach(y)));
+    }
+    const int64_t most = eg_memory_stats().peak_bytes - before;
+    eg_scope_pop(s, NULL);
+    return most;
+}
+
+/* The result and the gradients of the inputs, and less than 16 MiB; of weights there would be 128 at T = 2048,
+ * several times. The system gives memory in pieces of 32 MiB. */
+EGT(memory_grows_with_the_sequence)
+{
+    enum { MIB = 1 << 20, PIECE = 32 * MIB };
+    const int threads = eg_threads();
+    eg_set_threads(2);
+    for (int64_t t = 1024; t <= 4096; t *= 2) {
+        for (int way = 0; way < 4; way++) {
+            const int64_t each = t * 512 * (way & 1 ? 2 : 4), results = way & 2 ? 4 * each : each;
+            const int64_t most = results + t / 2048 * 16 * MIB + (t < 2048 ? 16 * MIB : 0);
+            EGT_CHECK(more_bytes(t, way & 1 ? EG_BF16 : EG_F32, way & 2) <= (most + PIECE - 1) / PIECE * PIECE);
+        }
+    }
+    eg_set_threads(threads);
+}

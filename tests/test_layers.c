@@ -274,6 +274,33 @@ EGT(many_heads_in_a_window)
     eg_module_free(m);
 }
 
+/* One product for queries, keys and values of one x, or one for each: the same; and by hand. */
+EGT(many_heads_that_share_keys)
+{
+    eg_module *m = eg_multi_head_attention_new(8, 4, .kv_heads = 2, .dtype = EG_F64);
+    eg_tensor *x = egt_random(EG_SHAPE(2, 3, 8), EG_F64, -1, 1), *cos, *sin, *slopes = eg_alibi_slopes(4, EG_F64);
+    EGT_OK(eg_rotary_tables(eg_arange_int(4, 7, 1, EG_I64), 2, &cos, &sin, .dtype = EG_F64));
+    eg_attended joined = eg_multi_head_attention_forward(m, x, x, x, .causal = true, .cos = cos, .sin = sin,
+                                                         .slopes = slopes, .interleaved = true);
+    eg_attended each = eg_multi_head_attention_forward(m, x, eg_copy(x), x, .causal = true, .cos = cos, .sin = sin,
+                                                       .slopes = slopes, .interleaved = true);
+    EGT_CHECK(egt_distance(joined.context, each.context) < 1e-14);
+    eg_tensor *const *own = eg_module_parameters(m).tensors, *w = own[0],
+                     *part[3]; /* weight, bias of 0, those of out */
+    EGT_EQ(eg_size(w, 0), 16);
+    for (int i = 0; i < 3; i++) {
+        eg_tensor *y = eg_linear(x, eg_slice(w, 0, i ? 4 + 4 * i : 0, 8 + 4 * i, 1), NULL);
+        part[i] = eg_transpose(eg_reshape(y, EG_SHAPE(2, 3, i ? 2 : 4, 2)), 1, 2);
+        part[i] = i < 2 ? eg_rotary_embedding(part[i], cos, sin, .interleaved = true) : part[i];
+    }
+    eg_tensor *y = eg_attention(part[0], eg_repeat_interleave(part[1], 2, 1), eg_repeat_interleave(part[2], 2, 1),
+                                .causal = true, .slopes = slopes);
+    y = eg_flatten(eg_transpose(y, 1, 2), 2, 3);
+    EGT_CHECK(egt_distance(eg_linear(y, own[2], NULL), joined.context) < 1e-14);
+    EGT_REFUSED(eg_multi_head_attention_new(8, 4, .kv_heads = 3), EG_EINVAL, "kv_heads is 3");
+    eg_module_free(m);
+}
+
 EGT(nothing_to_read)
 {
     eg_module *a = eg_additive_attention_new(3, 4, 5);

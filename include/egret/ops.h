@@ -26,6 +26,7 @@
 #include <egret/ops/sort.h>
 #include <egret/ops/resize.h>
 #include <egret/ops/rnn.h>
+#include <egret/ops/rotary.h>
 #include <egret/ops/sample.h>
 #include <egret/ops/views.h>
 

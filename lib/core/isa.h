@@ -24,5 +24,12 @@
 #else
 #define EG__UNROLLED _Pragma("GCC unroll 32")
 #endif
+/* Before a loop over the lanes of a vector: it stays a loop, for a compiler to make an instruction of. (gcc writes out
+ * up to 16 turns before it looks for vectors.) */
+#if defined(__clang__)
+#define EG__LANEWISE
+#else
+#define EG__LANEWISE _Pragma("GCC unroll 1")
+#endif
 
 #endif

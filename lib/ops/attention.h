@@ -5,7 +5,8 @@
 
 #include "lib/ops/options.h"
 
-/* softmax(q k^T scale + mask) v: q [..., t, d], k [..., s, d], v [..., s, v], mask [..., t or 1, s or 1]. */
+/* softmax(q k^T scale + mask) v: q [..., t, d], k [..., s, d], v [..., s, v], mask [..., t or 1, s or 1], slopes
+ * [..., 1, 1] of no axes that q and k do not have. */
 typedef struct eg__attended {
     int nbatch; /* leading axes of the results, to which those of the operands broadcast */
     int64_t batch[EG_MAX_DIMS], batches;
@@ -51,6 +52,9 @@ static inline eg__attended eg__attended_of(const eg_tensor *q, const eg_tensor *
     return g;
 }
 
+/* Strides for d's shape: its last axis innermost, the others as those of t lie if t has as many of these sizes. */
+void eg__desc_by_rows(eg__desc *d, const eg_tensor *t);
+
 /* Strides of an operand along the leading axes of the results, 0 where it is repeated. */
 static inline void eg__lead_strides(const eg__attended *g, const eg_tensor *t, int64_t *strides)
 {
@@ -75,9 +79,15 @@ typedef struct eg__band {
     int64_t low, high;
 } eg__band;
 
+/* The key at which query 0 stands. */
+static inline int64_t eg__attention_corner(const eg__attention_opts *o, int64_t t, int64_t s)
+{
+    return o->upper_left ? 0 : s - t;
+}
+
 static inline eg__band eg__attention_band(const eg__attention_opts *o, int64_t t, int64_t s)
 {
-    const int64_t corner = o->upper_left ? 0 : s - t, window = eg__min(o->window, t + s);
+    const int64_t corner = eg__attention_corner(o, t, s), window = eg__min(o->window, t + s);
     eg__band b = {-t, s};
     if (window > 0) {
         b.low = eg__max(b.low, corner - window);
@@ -94,7 +104,10 @@ typedef struct eg__attention_parts {
     eg_tensor *empty;   /* bool [.., t or 1, 1]: rows that see nothing; their weights sum up to 1; NULL: none */
     eg_tensor *slope;   /* of the soft cap; NULL: there is none */
 } eg__attention_parts;
-eg__attention_parts eg__attention_compose(eg_tensor *q, eg_tensor *k, eg_tensor *mask, const eg__attention_opts *o);
+eg__attention_parts eg__attention_compose(eg_tensor *q, eg_tensor *k, eg_tensor *mask, eg_tensor *slopes,
+                                          const eg__attention_opts *o);
+/* How far t queries stand from s keys, [t, s], below 0, beside x: what slopes are multiplied with. */
+eg_tensor *eg__attention_nearness(const eg_tensor *x, int64_t t, int64_t s, const eg__attention_opts *o);
 /* x with `value` where the bool says, each broadcast to the other, or x where there is none. */
 eg_tensor *eg__attention_fill(eg_tensor *x, eg_tensor *where, double value);
 

@@ -141,9 +141,13 @@ typedef struct eg__attention_opts {
     double scale, dropout, softcap;
     int64_t window;          /* 0: none */
     bool causal, upper_left; /* upper_left: where queries stand, an eg_attention_corner */
-    bool mask;               /* there is one */
+    bool mask, slopes;       /* there are some */
     eg_random_state from;
 } eg__attention_opts;
+
+typedef struct eg__rotary_opts {
+    bool interleaved;
+} eg__rotary_opts;
 
 /* One axis of the op: concat, gather. */
 typedef struct eg__axis_opts {

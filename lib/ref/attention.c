@@ -15,7 +15,7 @@ typedef struct job {
     const eg__attention_opts *o;
     eg__attended g;
     eg__band band;
-    matrix q, k, v, mask;
+    matrix q, k, v, mask, slopes;
     int64_t b;
 } job;
 
@@ -45,7 +45,7 @@ static double get(const matrix *m, int64_t row, int64_t column)
     return eg__get_at(m->t, place(m, row, column));
 }
 
-static job job_of(const eg__call *c, eg_tensor *const *qkv, const eg_tensor *mask)
+static job job_of(const eg__call *c, eg_tensor *const *qkv, const eg_tensor *mask, const eg_tensor *slopes)
 {
     job j = {.o = c->opts, .g = eg__attended_of(qkv[0], qkv[1], qkv[2], mask)};
     j.band = eg__attention_band(j.o, j.g.t, j.g.s);
@@ -53,14 +53,15 @@ static job job_of(const eg__call *c, eg_tensor *const *qkv, const eg_tensor *mas
     j.k = matrix_of(&j.g, qkv[1]);
     j.v = matrix_of(&j.g, qkv[2]);
     j.mask = matrix_of(&j.g, mask);
+    j.slopes = matrix_of(&j.g, slopes);
     return j;
 }
 
 static void to_batch(job *j, int64_t b)
 {
-    matrix *all[4] = {&j->q, &j->k, &j->v, &j->mask};
+    matrix *all[5] = {&j->q, &j->k, &j->v, &j->mask, &j->slopes};
     j->b = b;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         to_matrix(&j->g, all[i], b);
     }
 }
@@ -89,13 +90,23 @@ static double capped(const job *j, int64_t t, int64_t s, double *slope)
     return cap > 0 ? cap * share : x;
 }
 
+/* What the slope takes from the score of key s for query t. */
+static double taken(const job *j, int64_t t, int64_t s)
+{
+    const int64_t apart = t + eg__attention_corner(j->o, j->g.t, j->g.s) - s;
+    return j->slopes.t ? get(&j->slopes, 0, 0) * fabs((double)apart) : 0;
+}
+
 /* The scores of query t. */
 static void score(const job *j, int64_t t, double *x)
 {
     const bool add = j->mask.t && j->mask.t->dtype != EG_BOOL;
     double slope;
     for (int64_t s = 0; s < j->g.s; s++) {
-        x[s] = hidden(j, t, s) ? -(double)INFINITY : capped(j, t, s, &slope) + (add ? get(&j->mask, t, s) : 0);
+        x[s] = -(double)INFINITY;
+        if (!hidden(j, t, s)) {
+            x[s] = capped(j, t, s, &slope) - taken(j, t, s) + (add ? get(&j->mask, t, s) : 0);
+        }
     }
 }
 
@@ -133,7 +144,7 @@ static double soften(double *x, int64_t n)
 
 eg_status eg__ref_attention(const eg__call *c)
 {
-    job j = job_of(c, c->in, c->nin > 3 ? c->in[3] : NULL);
+    job j = job_of(c, c->in, c->nin > 3 ? c->in[3] : NULL, c->nin > 4 ? c->in[4] : NULL);
     matrix y = matrix_of(&j.g, c->out[0]);
     eg__scratch scratch;
     eg_status st = eg__scratch_get(c, (size_t)j.g.s * sizeof(double), &scratch);
@@ -199,7 +210,7 @@ static void store(const eg__attended *g, eg_tensor *t, int64_t b, const double *
 
 eg_status eg__ref_attention_grad(const eg__call *c)
 {
-    job j = job_of(c, c->in + 1, c->nin > 6 ? c->in[6] : NULL);
+    job j = job_of(c, c->in + 1, c->nin > 6 ? c->in[6] : NULL, c->nin > 7 ? c->in[7] : NULL);
     matrix dy = matrix_of(&j.g, c->in[0]), y = matrix_of(&j.g, c->in[4]);
     const int64_t nq = j.g.t * j.g.d, nk = j.g.s * j.g.d, nv = j.g.s * j.g.v;
     const size_t bytes = (size_t)(j.g.s + nq + nk + nv) * sizeof(double);

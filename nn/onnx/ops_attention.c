@@ -179,8 +179,8 @@ eg_status eg__onnx_run_attention(eg_onnx_call *c)
         return eg__onnx_why();
     }
     eg_tensor *y =
-        eg_attention(a.q, repeated(a.k, a.q), repeated(a.v, a.q), .mask = a.mask, .causal = causal, .corner = corner,
-                     .scale = eg__nonzero(a.scale), .softcap = a.softcap, .weights = what == WEIGHTS ? &weights : NULL);
+        eg_attention(a.q, a.k, a.v, .mask = a.mask, .causal = causal, .corner = corner, .scale = eg__nonzero(a.scale),
+                     .softcap = a.softcap, .weights = what == WEIGHTS ? &weights : NULL);
     eg_status st = eg__onnx_give(c, a.flat ? flattened(y) : y);
     st = st ? st : eg_onnx_give(c, 1, a.k);
     st = st ? st : eg_onnx_give(c, 2, a.v);
@@ -237,11 +237,11 @@ eg_status eg__onnx_run_flex_attention(eg_onnx_call *c)
 
 /* ---- RotaryEmbedding ------------------------------------------------------------------------------------- */
 
-/* The angles' cosines or sines of each place: [n, 1, places, pairs]. */
+/* The angles' cosines or sines of each place: [n, places, pairs]. */
 static eg_tensor *angles(eg_tensor *table, eg_tensor *places, int64_t pairs)
 {
     table = eg_slice(table, -1, 0, pairs, 1); /* of all features where fewer turn */
-    return eg_unsqueeze(places ? eg_index_select(table, 0, places) : table, 1);
+    return places ? eg_index_select(table, 0, places) : table;
 }
 
 /* Pairs (a, b) turned by their angles. */
@@ -255,12 +255,7 @@ eg_status eg__onnx_run_rotary(eg_onnx_call *c)
                  : eg__onnx_why();
     }
     eg_tensor *cos = angles(eg__onnx_in(c, 1), places, n / 2), *sin = angles(eg__onnx_in(c, 2), places, n / 2);
-    eg_tensor *a = interleaved ? eg_slice(x, 3, 0, n, 2) : eg_slice(x, 3, 0, n / 2, 1);
-    eg_tensor *b = interleaved ? eg_slice(x, 3, 1, n, 2) : eg_slice(x, 3, n / 2, n, 1);
-    eg_tensor *halves[] = {eg_sub(eg_mul(cos, a), eg_mul(sin, b)), eg_add(eg_mul(sin, a), eg_mul(cos, b))};
-    eg_tensor *turned = interleaved ? eg_flatten(eg_stack(halves, 2, -1), 3, 4) : eg_concat(halves, 2, 3);
-    eg_tensor *parts[] = {turned, eg_slice(x, 3, n, EG_END, 1)};
-    eg_tensor *y = n < all ? eg_concat(parts, 2, 3) : turned;
+    eg_tensor *y = eg_rotary_embedding(x, cos, sin, .interleaved = interleaved);
     return eg__onnx_give(c, eg_ndim(given) == 3 ? flattened(y) : y);
 }
 

@@ -6,15 +6,16 @@
 
 /* Rows that ops.h does not run on a CPU: of devices, steps of optimizers (test_optim_rules.c), the gradients of what
  * gives bools and bits. */
-static const char *const other_rows[] = {"to",           "attention",        "attention_grad",  "total_norm",
-                                         "_update",      "isnan_grad",       "isinf_grad",      "isfinite_grad",
+static const char *const other_rows[] = {"to",           "total_norm",       "_update",
+                                         "isnan_grad",   "isinf_grad",       "isfinite_grad",
                                          "signbit_grad", "logical_not_grad", "bitwise_not_grad"};
 /* Functions with no arithmetic of their own. */
 static const char *const other_functions[] = {"eg_as_strided"};
 
-static const char *const headers[] = {
-    "attention", "boxes",     "conv", "ctc",    "fft",    "index",  "join", "linalg", "linear",  "loss", "norm",
-    "padding",   "pointwise", "pool", "random", "reduce", "resize", "rnn",  "sample", "softmax", "sort", "views"};
+static const char *const headers[] = {"attention", "boxes",  "conv",    "ctc",    "fft",    "index",
+                                      "join",      "linalg", "linear",  "loss",   "norm",   "padding",
+                                      "pointwise", "pool",   "random",  "reduce", "resize", "rnn",
+                                      "rotary",    "sample", "softmax", "sort",   "views"};
 
 static bool among(const char *const *list, int n, const char *name, bool as_end)
 {

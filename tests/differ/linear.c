@@ -99,7 +99,8 @@ DIFFER(einsum, draw_einsum, 0, 6, eg_einsum(W0, TS, N0))
 OPTIONS(eg_attention_options, TENSOR(eg_attention_options, mask), BOOL(eg_attention_options, causal),
         DOUBLE(eg_attention_options, dropout, 0, 0, 0.5), DOUBLE(eg_attention_options, scale, 0, EG_ZERO, 0.5, 1),
         RESULT(eg_attention_options, weights), INT32(eg_attention_options, corner, EG_LOWER_RIGHT, EG_UPPER_LEFT),
-        INT(eg_attention_options, window, 0, 0, 0, 1, 3), DOUBLE(eg_attention_options, softcap, 0, 0, 2))
+        INT(eg_attention_options, window, 0, 0, 0, 1, 3), DOUBLE(eg_attention_options, softcap, 0, 0, 2),
+        TENSOR(eg_attention_options, slopes))
 
 static void draw_attention(draw *d)
 {
@@ -109,9 +110,16 @@ static void draw_attention(draw *d)
     }
     int64_t t = draw_size(d, 20), s = draw_size(d, 20), k = draw_size(d, 20), v = draw_size(d, 20);
     eg_dtype type = draw_float(d);
-    operand(d, shape_with(shape_with(draw_partner(d, batch), t), k), type);
-    operand(d, shape_with(shape_with(draw_partner(d, batch), s), k), type);
-    operand(d, shape_with(shape_with(draw_partner(d, batch), s), v), type);
+    eg_shape shared = draw_partner(d, batch);
+    if (batch.ndim && chance(d, 25)) { /* keys and values of fewer heads */
+        shared = batch;
+        batch.dim[batch.ndim - 1] *= 2;
+        operand(d, shape_with(shape_with(batch, t), k), type);
+    } else {
+        operand(d, shape_with(shape_with(draw_partner(d, batch), t), k), type);
+    }
+    operand(d, shape_with(shape_with(shared, s), k), type);
+    operand(d, shape_with(shape_with(chance(d, 50) ? shared : draw_partner(d, shared), s), v), type);
     eg_attention_options *o = DRAW_OPTIONS(d, eg_attention_options);
     if (chance(d, 40)) {
         eg_shape m = shape_with(shape_with(chance(d, 50) ? batch : EG_SCALAR, chance(d, 20) ? 1 : t), s);
@@ -124,6 +132,50 @@ static void draw_attention(draw *d)
             d->t[3].base = m;
         }
     }
+    if (chance(d, 25)) { /* whose gradient is a sum over all that halves have rounded */
+        const int at = operand(d, chance(d, 50) ? EG_SHAPE(1) : EG_SCALAR, EG_F64);
+        d->t[at].fixed = type == EG_BF16 || type == EG_F16;
+        o->slopes = slot(at);
+    }
     o->weights = chance(d, 30) ? place(1) : NULL;
 }
 DIFFER(attention, draw_attention, 0, 8, eg_attention_with(T0, T1, T2, O0))
+
+static void draw_alibi_slopes(draw *d)
+{
+    d->i[0] = pick(d, -(int64_t)chance(d, 5), 40);
+    d->d[0] = draw_any(d);
+}
+DIFFER(alibi_slopes, draw_alibi_slopes, NO_GRAD, 1, eg_alibi_slopes(I0, D0))
+
+/* ---- rotary ----------------------------------------------------------------------------------- */
+
+OPTIONS(eg_rotary_tables_options, DOUBLE(eg_rotary_tables_options, base, 0, 10, 500),
+        DOUBLE(eg_rotary_tables_options, factor, 0, 0, 4), INT(eg_rotary_tables_options, length, 0, 0, 100),
+        DOUBLE(eg_rotary_tables_options, low, 0, 0, 2), DOUBLE(eg_rotary_tables_options, high, 0, 0, 8),
+        INT32(eg_rotary_tables_options, dtype, EG_F32, EG_F64))
+
+static void draw_rotary_tables(draw *d)
+{
+    indices(d, chance(d, 50) ? EG_SHAPE(draw_size(d, 20)) : EG_SHAPE(draw_size(d, 4), draw_size(d, 8)), 30, false);
+    d->i[0] = 2 * pick(d, !chance(d, 5), 12) + chance(d, 2);
+    DRAW_OPTIONS(d, eg_rotary_tables_options);
+}
+DIFFER(rotary_tables, draw_rotary_tables, NO_GRAD, 1, eg_rotary_tables_with(T0, I0, Y0, Y1, O0))
+
+OPTIONS(eg_rotary_embedding_options, BOOL(eg_rotary_embedding_options, interleaved))
+
+static void draw_rotary_embedding(draw *d)
+{
+    const int64_t t = draw_size(d, 12), pairs = draw_size(d, 12);
+    eg_shape batch = draw_shape(d, 0, 2), table = EG_SCALAR;
+    operand(d, shape_with(shape_with(batch, t), 2 * pairs + (chance(d, 30) ? 3 : 0)), draw_float(d));
+    if (batch.ndim && chance(d, 30)) {
+        table = EG_SHAPE(batch.dim[0]);
+    }
+    table = shape_with(shape_with(table, chance(d, 90) ? t : 1), pairs);
+    operand(d, table, draw_real(d));
+    operand(d, table, draw_real(d));
+    DRAW_OPTIONS(d, eg_rotary_embedding_options);
+}
+DIFFER(rotary_embedding, draw_rotary_embedding, 0, 2, eg_rotary_embedding_with(T0, T1, T2, O0))

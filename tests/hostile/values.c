@@ -126,6 +126,8 @@ static const fit fits[] = {
     {.words = {"fft", "complex"}, .t = {REAL(4, 2)}},
     {.words = {"nms"}, .t = {REAL(4, 4), REAL(4), INDEX(4)}},
     {.words = {"crop_and_resize", "roi_align"}, .t = {REAL(2, 4, 4, 4), REAL(2, 4), INDEX(2)}},
+    {.words = {"rotary_embedding"}, .t = {REAL(2, 4), REAL(2, 2), REAL(2, 2)}},
+    {.words = {"rotary_tables"}, .t = {INDEX(3)}},
     {.words = {"grid_sample"}, .t = {REAL(2, 4, 4, 4), REAL(2, 3, 3, 2)}},
     {.words = {"affine_grid"}, .t = {REAL(2, 2, 3)}},
     {.words = {"ctc"}, .t = {REAL(3, 2, 4), INDEX(2)}},

@@ -35,12 +35,14 @@ typedef struct eg_multi_head_attention_options {
     int64_t keys, values; /* width of keys and values; 0: width */
     double dropout;       /* of the weights, while training */
     bool no_bias;
-    eg_dtype dtype; /* 0: f32 */
+    eg_dtype dtype;   /* 0: f32 */
+    int64_t kv_heads; /* of keys and values, each for as many heads in a row (Ainslie et al. 2023); 0: heads */
 } eg_multi_head_attention_options;
 
 /* Vaswani et al. 2017, with the parameters of PyTorch's MultiheadAttention: in_proj_weight [3 width, width]
  * (or q_proj_weight, k_proj_weight, v_proj_weight where widths differ), in_proj_bias [3 width],
- * out_proj.weight, out_proj.bias; weights glorot uniform, biases 0. Heads divide the width. forward(x) is
+ * out_proj.weight, out_proj.bias; weights glorot uniform, biases 0. Heads divide the width, and kv_heads the heads:
+ * with fewer of them keys and values have kv_heads width / heads rows each instead of width. forward(x) is
  * self-attention without a mask. */
 EG_API eg_module *eg_multi_head_attention_new_with(int64_t width, int64_t heads,
                                                    const eg_multi_head_attention_options *options);
@@ -56,6 +58,9 @@ typedef struct eg_attend_options {
     eg_attention_corner corner; /* and these as eg_attention has them */
     int64_t window;
     double softcap;
+    eg_tensor *slopes;
+    eg_tensor *cos, *sin; /* tables of eg_rotary_tables, by which queries and keys are turned; NULL: they are not */
+    bool interleaved;     /* as eg_rotary_embedding has it */
     eg_cache *cache;   /* of decoding (decode.h). Where key is query, keys and values of earlier calls are read too, and
                           these are kept behind them. Else, with another's memory for a key, its keys and values are
                           made by the first call and read by the later ones, whatever key and value then are */

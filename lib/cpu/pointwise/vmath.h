@@ -106,6 +106,15 @@ static inline float eg__f32_exp(float x)
     return ((p * r + 1) * r + 1) * eg__bits_float(half << 23) * eg__bits_float((n - half) << 23);
 }
 
+/* e^x for an x that is not above 0 but for roundings, in one step: 0 where 2^n has no normal float. */
+static inline float eg__f32_exp_down(float x)
+{
+    float z = eg__f32_select(x < -88.0f, -88.0f, x), r;
+    uint32_t n;
+    float p = eg__f32_exp_parts(z, &r, &n);
+    return ((p * r + 1) * r + 1) * eg__bits_float((n - 127) << 23);
+}
+
 static inline float eg__f32_expm1(float x)
 {
     float z = eg__f32_select(x > 89.0f, 89.0f, x), r;
