@@ -390,7 +390,7 @@ def places(h, f, names):
     name = lua_name(f)
     found = [("", name)]
     space = "nn" if f.header.startswith("nn/") else "optim" if f.header == "optim.h" else \
-        "data" if f.header.startswith("data") else "models" if f.header == "models/vision.h" else ""
+        "data" if f.header.startswith("data") else "models" if f.header.startswith("models/") else ""
     short = name.removesuffix("_new")
     if short != name and space == "models":  # words like "resnet" stay the program's
         found.append((space, short))

@@ -10,6 +10,7 @@
 #ifndef EGRET_MODELS_H
 #define EGRET_MODELS_H
 
+#include <egret/models/text.h>
 #include <egret/models/vision.h>
 
 EG_BEGIN_DECLS
