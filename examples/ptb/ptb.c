@@ -324,7 +324,7 @@ int main(int argc, char **argv)
         .about = "Learns which word of a text comes next, and writes. `ptb get-data` fetches the words of "
                  "the Penn Treebank into --data (egret-data/ptb).",
         .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .without = "epochs", .settle = settle, .batch = 20,
-        .save_every = 1000, .smoke_steps = 60, .get_data = corpus_get, .data_folder = "egret-data/ptb",
+        .save_every = 1000, .smoke_steps = 150, .get_data = corpus_get, .data_folder = "egret-data/ptb",
         .data = "folder with ptb.train.txt, ptb.valid.txt and ptb.test.txt; without it a grammar makes "
                 "sentences");
 }

@@ -3,8 +3,8 @@
 
     twin.py DIR [--model small|medium|large|test] [--epochs 13] [--windows 0] [--seed 1] [--threads 2] [--from FILE]
 
-DIR is what ptb takes for --data. --windows ends each epoch after so many and says the loss of every one; --from goes on
-behind a checkpoint of ptb with the weights and states in it, so that these losses can be set against those in log.jsonl.
+DIR is what ptb takes for --data. --windows ends after so many and says the loss of each; --from goes on behind a
+checkpoint of ptb with the weights and states in it, so that these losses can be set against those in log.jsonl.
 """
 import argparse
 import collections
