@@ -7,36 +7,36 @@
 
 enum { ROWS = 20 };
 
-static void language_model(training *s, int64_t width, int64_t steps, double dropout)
+static void language_model(training *s, const char *size, int64_t steps, double clip)
 {
-    const int64_t words = step_size(10000, 100);
-    s->net[0] =
-        eg_module_list_new(eg_embedding_new(words, width), eg_lstm_new(width, width, .layers = 2, .dropout = dropout),
-                           eg_linear_new(width, words));
+    const int64_t words = step_size(10000, 100), width = step_size(0, 16);
+    s->net[0] = eg_lstm_lm_new(size, .words = words, .width = width, .two_biases = true);
     s->optim[0] = eg_sgd_new(eg_module_parameters(s->net[0]), .lr = 1);
-    eg_optim_clip_norm(s->optim[0], 5);
+    eg_optim_clip_norm(s->optim[0], clip);
     s->x[0] = step_integers(EG_SHAPE(steps, ROWS), words);
     s->x[1] = step_integers(EG_SHAPE(steps * ROWS), words);
 }
 
 static void ptb_small(training *s)
 {
-    language_model(s, step_size(200, 16), step_size(20, 4), 0);
+    language_model(s, "small", step_size(20, 4), 5);
 }
 
 static void ptb_medium(training *s)
 {
-    language_model(s, step_size(650, 24), step_size(35, 4), 0.5);
+    language_model(s, "medium", step_size(35, 4), 5);
+}
+
+static void ptb_large(training *s)
+{
+    language_model(s, "large", step_size(35, 4), 10);
 }
 
 static eg_status language_step(training *s, eg_tensor **loss)
 {
-    int64_t steps = eg_size(s->x[0], 0);
     eg_tape tape = eg_tape_open();
-    eg_tensor *y = eg_module_forward(eg_module_at(s->net[0], 0), s->x[0]);
-    y = eg_flatten(eg_module_forward(eg_module_at(s->net[0], 1), y), 0, 1);
-    eg_tensor *l = eg_cross_entropy(eg_module_forward(eg_module_at(s->net[0], 2), y), s->x[1]);
-    l = eg_mul_scalar(l, (double)steps);
+    eg_tensor *logits = eg_flatten(eg_module_forward(s->net[0], s->x[0]), 0, 1);
+    eg_tensor *l = eg_mul_scalar(eg_cross_entropy(logits, s->x[1]), (double)eg_size(s->x[0], 0));
     *loss = l;
     return eg_optim_minimize(s->optim[0], tape, l);
 }
@@ -193,6 +193,7 @@ static eg_status bert_step(training *s, eg_tensor **loss)
 const step_model step_texts[] = {
     {"ptb-small", ptb_small, language_step},
     {"ptb-medium", ptb_medium, language_step},
+    {"ptb-large", ptb_large, language_step},
     {"nmt", nmt, nmt_step},
     {"transformer", transformer, transformer_step},
     {"transformer-base", transformer_base, transformer_base_step},

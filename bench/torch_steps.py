@@ -332,20 +332,24 @@ def pix2pix():
 # ---- texts -----------------------------------------------------------------------------------------
 
 
-def language_model(width, steps, dropout):
+def language_model(width, steps, dropout, clip=5.):
     words, rows = size(10000, 100), 20
     embedding, out = nn.Embedding(words, width), nn.Linear(width, words)
     lstm = nn.LSTM(width, width, 2, dropout=dropout)
     parameters = [p for m in (embedding, lstm, out) for p in m.parameters()]
     optimizer = optimizer_of(torch.optim.SGD, parameters, 1.)
     x, y = torch.randint(words, (steps, rows)), torch.randint(words, (steps * rows,))
-    forward = forward_of(lambda: F.cross_entropy(out(lstm(embedding(x))[0].flatten(0, 1)), y) * steps)
+
+    def loss_of():
+        seen = F.dropout(lstm(F.dropout(embedding(x), dropout))[0], dropout)
+        return F.cross_entropy(out(seen.flatten(0, 1)), y) * steps
+    forward = forward_of(loss_of)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
         loss = forward()
         loss.backward()
-        nn.utils.clip_grad_norm_(parameters, 5.)
+        nn.utils.clip_grad_norm_(parameters, clip)
         optimizer.step()
         return loss
     return step
@@ -358,7 +362,12 @@ def ptb_small():
 
 @model
 def ptb_medium():
-    return language_model(size(650, 24), size(35, 4), .5)
+    return language_model(size(650, 16), size(35, 4), .5)
+
+
+@model
+def ptb_large():
+    return language_model(size(1500, 16), size(35, 4), .65, 10.)
 
 
 @model

@@ -50,15 +50,16 @@ static eg_rnn run_lane(const rnn *r, int i, eg_tensor *x, const eg_rnn_start *s)
 {
     const lane *l = &r->lanes[i];
     eg_tensor *h0 = state_of(s->h0, i), *c0 = state_of(s->c0, i);
+    eg_tensor *w_hh = eg_dropout(l->w_hh, r->o.weight_dropout, r->base.training);
     bool reverse = (i % r->directions == 1) != s->reverse;
     if ((s->h0 && !h0) || (s->c0 && !c0)) {
         return (eg_rnn){NULL, NULL, NULL};
     }
     if (!is_lstm(r)) {
-        return eg_gru(x, l->w_ih, l->w_hh, .h0 = h0, .b_ih = l->b_ih, .b_hh = l->b_hh, .lengths = s->lengths,
+        return eg_gru(x, l->w_ih, w_hh, .h0 = h0, .b_ih = l->b_ih, .b_hh = l->b_hh, .lengths = s->lengths,
                       .batch_first = r->o.batch_first, .reverse = reverse, .reset_before = r->o.reset_before);
     }
-    return eg_lstm(x, l->w_ih, l->w_hh, .h0 = h0, .c0 = c0, .b_ih = l->b_ih, .b_hh = l->b_hh, .w_hr = l->w_hr,
+    return eg_lstm(x, l->w_ih, w_hh, .h0 = h0, .c0 = c0, .b_ih = l->b_ih, .b_hh = l->b_hh, .w_hr = l->w_hr,
                    .lengths = s->lengths, .clip = r->o.clip, .batch_first = r->o.batch_first, .reverse = reverse);
 }
 
@@ -188,6 +189,11 @@ eg_rnn eg_rnn_forward_with(eg_module *m, eg_tensor *x, const eg_rnn_start *start
 
 /* ---- members --------------------------------------------------------------------------------- */
 
+static bool has_b_hh(const rnn *r)
+{
+    return !r->o.no_bias && !r->o.reset_before && !r->o.one_bias;
+}
+
 static void rnn_members(eg_module *m, eg_members *members)
 {
     rnn *r = (rnn *)m;
@@ -201,7 +207,7 @@ static void rnn_members(eg_module *m, eg_members *members)
             {"weight_ih", &l->w_ih, true},
             {"weight_hh", &l->w_hh, true},
             {"bias_ih", &l->b_ih, !r->o.no_bias},
-            {"bias_hh", &l->b_hh, !r->o.no_bias && !r->o.reset_before},
+            {"bias_hh", &l->b_hh, has_b_hh(r)},
             {"weight_hr", &l->w_hr, r->o.projection > 0},
         };
         for (int k = 0; k < EG__COUNT(all); k++) {
@@ -234,7 +240,7 @@ static void fill_lane(rnn *r, lane *l, int64_t in)
     if (l->w_hh && !r->o.no_bias) {
         l->b_ih = eg__init_uniform(EG_SHAPE(gates), h, r->o.dtype);
     }
-    if (l->b_ih && !r->o.reset_before) {
+    if (l->b_ih && has_b_hh(r)) {
         l->b_hh = eg__init_uniform(EG_SHAPE(gates), h, r->o.dtype);
     }
     if (l->w_hh && r->o.projection) {
@@ -258,8 +264,8 @@ static eg_status check_options(const char *op, bool lstm, int64_t in, int64_t hi
                         "%d layers",
                         (long long)in, (long long)hidden, o->layers, MOST_LAYERS);
     }
-    if (!(o->dropout >= 0 && o->dropout <= 1)) {
-        return eg__fail(EG_EINVAL, op, "dropout is %g, must be 0..1", o->dropout);
+    if (!(o->dropout >= 0 && o->dropout <= 1 && o->weight_dropout >= 0 && o->weight_dropout <= 1)) {
+        return eg__fail(EG_EINVAL, op, "dropout is %g, weight_dropout %g, must be 0..1", o->dropout, o->weight_dropout);
     }
     if (o->projection < 0 || !(o->clip >= 0) || !isfinite(o->forget_bias)) {
         return eg__fail(EG_EINVAL, op,
@@ -267,9 +273,9 @@ static eg_status check_options(const char *op, bool lstm, int64_t in, int64_t hi
                         "last finite",
                         (long long)o->projection, o->clip, o->forget_bias);
     }
-    if (lstm ? o->reset_before : o->projection || o->clip > 0 || o->forget_bias != 0) {
+    if (lstm ? o->reset_before : o->projection || o->clip > 0 || o->forget_bias != 0 || o->one_bias) {
         return eg__fail(EG_EINVAL, op, "%s",
-                        lstm ? "reset_before is for a gru" : "projection, clip, forget_bias are for an lstm");
+                        lstm ? "reset_before is for a gru" : "projection, clip, forget_bias, one_bias are for an lstm");
     }
     return EG_OK;
 }

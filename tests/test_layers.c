@@ -231,6 +231,38 @@ EGT(recurrent_options)
     EGT_REFUSED(eg_lstm_new(3, 4, .reset_before = true), EG_EINVAL, "gru");
     EGT_REFUSED(eg_gru_new(3, 4, .clip = 1), EG_EINVAL, "lstm");
     EGT_REFUSED(eg_gru_new(3, 4, .dropout = 2), EG_EINVAL, "dropout");
+    EGT_REFUSED(eg_gru_new(3, 4, .one_bias = true), EG_EINVAL, "one_bias");
+    EGT_REFUSED(eg_lstm_new(3, 4, .weight_dropout = -1), EG_EINVAL, "weight_dropout -1");
+}
+
+/* The second bias is one of zeros, and weights that are all dropped are zeros too. */
+EGT(recurrent_layers_do_without)
+{
+    for (int i = 0; i < 4; i++) {
+        bool lstm = i < 2;
+        eg_module *m = lstm
+                           ? eg_lstm_new(3, 4, .layers = 2, .bidirectional = true, .one_bias = i, .weight_dropout = 0.5)
+                           : eg_gru_new(3, 4, .bidirectional = i == 3, .weight_dropout = 0.5);
+        eg_parameters p = eg_module_parameters(m);
+        EGT_EQ(p.count, lstm ? 4 * (i ? 3 : 4) : i == 3 ? 8 : 4);
+        eg_tensor *x = egt_random(EG_SHAPE(5, 2, 3), EG_F32, -1, 1), *other = eg_module_forward(m, x);
+        EGT_CHECK(egt_distance(other, eg_module_forward(m, x)) > 1e-3);
+        EGT_OK(eg_module_eval(m));
+        EGT_CHECK(egt_distance(eg_module_forward(m, x), eg_module_forward(m, x)) == 0);
+        eg_module_free(m);
+    }
+    eg_module *one = eg_lstm_new(3, 4, .one_bias = true), *two = eg_lstm_new(3, 4, .weight_dropout = 1);
+    eg_tensors *all = eg_module_state(one), *both = eg_module_state(two);
+    EGT_CHECK(!eg_tensors_has(all, "bias_hh_l0") && eg_tensors_has(all, "bias_ih_l0"));
+    EGT_CHECK(eg_mul_scalar_(eg_tensors_get(both, "bias_hh_l0"), 0));
+    EGT_OK(eg_module_load_state(two, all, .allow_missing = true));
+    EGT_CHECK(eg_mul_scalar_(eg_tensors_get(all, "weight_hh_l0"), 0));
+    eg_tensor *x = egt_random(EG_SHAPE(5, 2, 3), EG_F32, -1, 1);
+    EGT_CHECK(egt_distance(eg_module_forward(two, x), eg_module_forward(one, x)) < 1e-6);
+    eg_tensors_free(all);
+    eg_tensors_free(both);
+    eg_module_free(one);
+    eg_module_free(two);
 }
 
 /* ---- attention ------------------------------------------------------------------------------------ */

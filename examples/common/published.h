@@ -8,6 +8,9 @@
  * sums. */
 eg_status published_mnist(const char *folder, const char *from);
 
+/* The three files of the Penn Treebank's words as T. Mikolov prepared them, likewise. */
+eg_status published_ptb(const char *folder, const char *from);
+
 /* The binary files of CIFAR-10, into unpacked/cifar-10-batches-bin there; sha256 is the archive's (NULL: as its
  * author's has it). */
 eg_status published_cifar10(const char *folder, const char *url, const char *sha256);

@@ -545,6 +545,7 @@ const char *v_text(const hostile *h, int slot, const char *function, const char 
            : !strcmp(function, "eg_debug")                    ? "nan"
            : strstr(function, "forward_taps")                 ? "**"
            : strstr(function, "eg_model_")                    ? "lenet"
+           : strstr(function, "eg_lstm_lm_")                  ? "test"
            : !strcmp(name, "map")                             ? "w* kernel dense\n+ more.{1} zero\nb* {1}"
            : strstr(function, "eg_preprocess")                ? "lenet"
            : !strcmp(function, "eg_debug_isa")                ? "base"

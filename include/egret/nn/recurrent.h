@@ -28,9 +28,13 @@ typedef struct eg_rnn_layer_options {
     double forget_bias; /* lstm: what the forget gate's part of bias_ih begins with more */
     bool reset_before;  /* gru: ops/rnn.h; with one bias only, bias_ih */
     eg_dtype dtype;     /* 0: f32 */
+    bool one_bias;      /* lstm: bias_ih alone, as TensorFlow's cells have it */
+    /* While training each call drops so many of weight_hh's numbers, the same ones at all steps (DropConnect, Wan et
+     * al. 2013; Merity et al. 2017). A probability. */
+    double weight_dropout;
 } eg_rnn_layer_options;
 
-/* EG_EINVAL for sizes below 1, a dropout outside 0..1, an option of the other kind. */
+/* EG_EINVAL for sizes below 1, a probability outside 0..1, an option of the other kind. */
 EG_API eg_module *eg_lstm_new_with(int64_t in, int64_t hidden, const eg_rnn_layer_options *options);
 EG_API eg_module *eg_gru_new_with(int64_t in, int64_t hidden, const eg_rnn_layer_options *options);
 #define eg_lstm_new(...)                       EG_RNN_NEW_(eg_lstm_new_with, __VA_ARGS__, )
