@@ -219,6 +219,26 @@ function eg.gradcheck(f, inputs, options) end
 ---@param map eg.tensors
 ---@return fun(): string, eg.tensor
 function eg.each(map) end
+eg.json = {}
+--- What null is read as, and written for.
+eg.json.null = nil
+---@param text string|eg.tensor
+---@return any value
+function eg.json.decode(text) end
+---@param path string
+---@return any value
+function eg.json.load(path) end
+---@param value any
+---@param options? eg.json_options
+---@return string
+function eg.json.encode(value, options) end
+---@param value any
+---@param path string
+---@param options? eg.json_options
+function eg.json.save(value, path, options) end
+---@param list table
+---@return table list
+function eg.json.array(list) end
 --- Every row of the op table.
 ---@return eg.op_info[]
 function eg.op_walk() end

@@ -138,6 +138,7 @@ void eg__lua_open_runs(lua_State *L);
 void eg__lua_open_devices(lua_State *L);
 void eg__lua_open_lists(lua_State *L);
 void eg__lua_open_decoding(lua_State *L);
+void eg__lua_open_json(lua_State *L);
 void eg__lua_open_manual(lua_State *L);
 /* Modules in Lua that come with this one. */
 void eg__lua_open_scripts(lua_State *L);
@@ -353,6 +354,7 @@ extern const eg__lua_layout *const eg__lua_layout_tape;
 extern const eg__lua_layout *const eg__lua_layout_print;
 extern const eg__lua_layout *const eg__lua_layout_decode;
 extern const eg__lua_layout *const eg__lua_layout_decoded;
+extern const eg__lua_layout *const eg__lua_layout_json;
 
 /* What wrappers are made of, once their arguments have been read. Nothing raises while C holds something: places for
  * results come before the call. */

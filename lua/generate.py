@@ -37,6 +37,8 @@ HAND = {
     "eg_use_stream": "eg.use_stream", "eg_device_describe": "device:describe",
     "eg_cache_get": "cache:get", "eg_generate_with": "eg.generate", "eg_beam_search_with": "eg.beam_search",
     "eg_transformer_next": "eg.transformer_next", "eg_gpt2_next": "eg.gpt2_next",
+    "eg_json_parse": "eg.json.decode", "eg_json_load": "eg.json.load", "eg_json_encode_with": "eg.json.encode",
+    "eg_json_save_with": "eg.json.save",
     "eg_item": "x:item", "eg_item_int": "x:item", "eg_parameter": "x:requires_grad",
 }
 
@@ -50,13 +52,18 @@ NOT_FOR_LUA = {
     "eg_log_to",  # told in any thread; eg.debug says the same on stderr
     "eg_saver_number", "eg_saver_real",  # a tensor of one number is a part that can be changed: saver:tensor
     "eg_follow", "eg_onnx_follow", "eg_onnx_save_function_with",
+    # trees of JSON, which are tables
+    "eg_json_free", "eg_json_kind_of", "eg_json_count", "eg_json_at", "eg_json_key", "eg_json_get", "eg_json_find",
+    "eg_json_text", "eg_json_number", "eg_json_is_integer", "eg_json_integer", "eg_json_bool", "eg_json_object",
+    "eg_json_array", "eg_json_add_object", "eg_json_add_array", "eg_json_add_text", "eg_json_add_number",
+    "eg_json_add_integer", "eg_json_add_bool", "eg_json_add_null",
     # operators of one's own, which are in C
     "eg_onnx_input_count", "eg_onnx_output_count", "eg_onnx_input", "eg_onnx_give", "eg_onnx_int", "eg_onnx_float",
     "eg_onnx_text", "eg_onnx_ints", "eg_onnx_floats", "eg_onnx_tensor",
 }
 
 # Handles that Lua never has.
-OF_C = {"eg_members", "eg_onnx_call"}
+OF_C = {"eg_members", "eg_onnx_call", "eg_json"}
 
 # How many results an array of results has.
 RESULTS_OF = {
@@ -562,7 +569,8 @@ def wrappers(h):
               "eg_shards_options": "shards",
               "eg_step_options": "step", "eg_clip_options": "clip", "eg_tape_options": "tape",
               "eg_print_options": "print", "eg_decode_options": "decode", "eg_decoded": "decoded",
-              "eg_profile_total": "profile_total", "eg_op_info": "op_info", "eg_device_info": "device_info"}
+              "eg_profile_total": "profile_total", "eg_op_info": "op_info", "eg_device_info": "device_info",
+              "eg_json_options": "json"}
     shared = [f"const eg__lua_layout *const eg__lua_layout_{name} = &record_{s};" for s, name in shared.items()]
     shared.append("const eg__lua_enumeration *const eg__lua_dtypes = &enum_eg_dtype;")
     describe(h, out, "\n".join([code for _, code, _ in made] + shared))

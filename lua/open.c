@@ -31,6 +31,7 @@ int luaopen_egret(lua_State *L)
     eg__lua_open_devices(L);
     eg__lua_open_lists(L);
     eg__lua_open_decoding(L);
+    eg__lua_open_json(L);
     eg__lua_open_show(L);
     eg__lua_open_manual(L);
     eg__lua_open_scripts(L);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "data/readers/lines.h"
-#include "data/readers/number.h"
+#include "lib/io/number.h"
 #include "lib/io/json.h"
 #include "lib/core/device.h"
 

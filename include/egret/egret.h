@@ -9,6 +9,7 @@
 #include <egret/error.h>
 #include <egret/events.h>
 #include <egret/io.h>
+#include <egret/json.h>
 #include <egret/metrics.h>
 #include <egret/nn.h>
 #include <egret/ops.h>

@@ -52,11 +52,11 @@ void eg__put_real(eg__buffer *b, double v)
     eg__put(b, s + rest, (size_t)n - rest);
 }
 
-bool eg__put_string(eg__buffer *b, const char *s)
+bool eg__put_text(eg__buffer *b, const char *s, size_t bytes)
 {
     bool clean = true;
     eg__put_word(b, "\"");
-    for (int64_t left = (int64_t)strlen(s); left > 0;) {
+    for (int64_t left = (int64_t)bytes; left > 0;) {
         int n = eg__utf8_length(s, left);
         unsigned char c = (unsigned char)*s;
         char escaped[8];
@@ -74,4 +74,9 @@ bool eg__put_string(eg__buffer *b, const char *s)
     }
     eg__put_word(b, "\"");
     return clean;
+}
+
+bool eg__put_string(eg__buffer *b, const char *s)
+{
+    return eg__put_text(b, s, strlen(s));
 }

@@ -20,5 +20,7 @@ void eg__put_int(eg__buffer *b, int64_t v);
 void eg__put_real(eg__buffer *b, double v);
 /* A JSON string in quotes. False: there were bytes that are no UTF-8, and U+FFFD stands for each. */
 bool eg__put_string(eg__buffer *b, const char *s);
+/* The same of so many bytes, zeros among them. */
+bool eg__put_text(eg__buffer *b, const char *s, size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* json.h - reading JSON (RFC 8259), strictly, one token at a time, with no memory of its own. */
-#ifndef EGRET_JSON_H
-#define EGRET_JSON_H
+#ifndef EGRET_IO_JSON_H
+#define EGRET_IO_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>

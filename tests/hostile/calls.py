@@ -25,13 +25,13 @@ SCALARS = {"double": "real", "int64_t": "int64", "int": "int", "size_t": "size",
            "eg_shape": "shape", "eg_axes": "axes"}
 HANDLES = {"eg_module", "eg_dataset", "eg_optim", "eg_saver", "eg_tensors", "eg_scaler", "eg_ema", "eg_step",
            "eg_events", "eg_journal", "eg_metrics", "eg_example", "eg_word_counts", "eg_vocabulary", "eg_cache",
-           "eg_tfrecord_writer", "eg_device", "eg_stream", "eg_event"}
+           "eg_tfrecord_writer", "eg_json", "eg_device", "eg_stream", "eg_event"}
 VALUES = {"eg_tape": "v_tape(h)", "eg_scope": "eg_scope_push()", "eg_rnn": "(eg_rnn){0}", "bool": "v_bool(h)",
           "eg_random_state": "(eg_random_state){0, 0}", "uint64_t": "1", "unsigned": "0", "char": "0",
           "eg_dataset_position": "(eg_dataset_position){0, 0}"}
 # Whose NULL is an answer, or is handed through.
 SILENT = {"eg_dataset_next", "eg_cache_get", "eg_device_of", "eg_device_data", "eg_device_data_mut", "eg_data", "eg_data_mut",
-          "eg_stream_handle", "eg_tensors_text", "eg_tensors_format", "eg_module_finish", "eg_scope_pop", "eg_keep", "eg_scope_adopt"}
+          "eg_stream_handle", "eg_tensors_text", "eg_json_get", "eg_json_find", "eg_tensors_format", "eg_module_finish", "eg_scope_pop", "eg_keep", "eg_scope_adopt"}
 # Nets of millions of weights: their options are checked by what the small ones of models/vision.h have in common.
 SMALL_NETS = {"eg_model_forward", "eg_lenet_new_with", "eg_cifarnet_new_with", "eg_resnet_cifar_v1_new_with",
               "eg_resnet_cifar_v2_new_with", "eg_mobilenet_v1_new_with", "eg_mobilenet_v2_new_with"}

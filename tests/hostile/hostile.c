@@ -32,7 +32,7 @@ static const char *const refusing[] = {
     "image_folder", "files_new",    "tar_new",      "lines_new",    "csv_new",          "ndjson_new",
     "tfrecord_new", "mnist",        "eg_cuda",      "device_split", "stream",           "eg_event_",
     "events_new",   "journal_row",  "optim_update", "profile_end",  "eg_release",       "preprocess_decode",
-    "shards_new",   "tensors_open", "tensors_save", "eg_onnx_",
+    "shards_new",   "tensors_open", "tensors_save", "eg_onnx_",     "json_load",        "tokenizer_load",
 };
 
 static const char *slot_name(const call *c, const hostile *h)

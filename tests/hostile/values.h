@@ -99,6 +99,7 @@ eg_dataset **v_datasets(const hostile *h, int slot);
     X(word_counts)     \
     X(vocabulary)      \
     X(tfrecord_writer) \
+    X(json)            \
     X(device)
 #define eg_tensors_map eg_tensors
 #define V_HANDLE(name) eg_##name *v_##name(const hostile *h, int slot, const char *function);

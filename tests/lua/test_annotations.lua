@@ -12,7 +12,8 @@ check.test("every function is among them", function()
     local text = file:read "a"
     file:close()
     local missing = {}
-    for space, names in pairs {["eg."] = eg, ["eg.nn."] = eg.nn, ["eg.optim."] = eg.optim, ["eg.data."] = eg.data} do
+    for space, names in pairs {["eg."] = eg, ["eg.nn."] = eg.nn, ["eg.optim."] = eg.optim, ["eg.data."] = eg.data,
+                               ["eg.json."] = eg.json} do
         for name, value in pairs(names) do
             local known = text:find("function " .. space .. name .. "(", 1, true)
             if type(value) == "function" and not known then

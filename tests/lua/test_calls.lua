@@ -29,7 +29,7 @@ local function functions()
             end
         end
     end
-    for _, space in ipairs {"nn", "optim", "data"} do
+    for _, space in ipairs {"nn", "optim", "data", "json"} do
         add("eg." .. space .. ".", eg[space], false)
     end
     add("eg.", eg, false)

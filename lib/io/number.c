@@ -1,5 +1,5 @@
 /* number.c - decimal numbers out of text. */
-#include "data/readers/number.h"
+#include "lib/io/number.h"
 
 #include <math.h>
 #include <stdio.h>

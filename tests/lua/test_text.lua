@@ -1,0 +1,54 @@
+-- Texts in Lua: JSON as tables.
+local eg = require "egret"
+local check = require "check"
+local test, equal, fails = check.test, check.equal, check.fails
+local json = eg.json
+
+test("JSON becomes tables", function()
+    local v = json.decode '{"a":[1,2.0,"x\\u0000y",true,null],"b":{"c":{}}}'
+    equal(v.a[1], 1)
+    equal(math.type(v.a[1]), "integer")
+    equal(math.type(v.a[2]), "float")
+    equal(v.a[3], "x\0y")
+    equal(v.a[4], true)
+    assert(v.a[5] == json.null and tostring(json.null) == "null")
+    equal(#v.a, 5)
+    equal(next(v.b.c), nil)
+    equal(json.decode("3"), 3)
+    equal(json.decode(eg.from_bytes "[]"), {})
+    equal(json.decode "9223372036854775807", math.maxinteger)
+    fails(function() json.decode "[1," end, "byte 3", "ends early")
+    fails(function() json.decode() end, "got nil")
+end)
+
+test("tables become JSON", function()
+    equal(json.encode {b = 1, a = {1, 2.5, "q\"", false, json.null}, [""] = {}},
+          '{"":{},"a":[1,2.5,"q\\"",false,null],"b":1}')
+    equal(json.encode(json.array {}), "[]")
+    equal(json.encode(json.decode "[[],{}]"), "[[],{}]")
+    equal(json.encode("x"), '"x"')
+    equal(json.encode(nil), "null")
+    equal(json.encode(2.0), "2.0")
+    equal(json.encode({a = {1}}, {indent = 2}), '{\n  "a": [\n    1\n  ]\n}')
+    fails(function() json.encode {1, nil, 3, n = 1} end, "a list and names")
+    fails(function() json.encode {[1] = 1, [3] = 3} end, "holes")
+    fails(function() json.encode {print} end, "function")
+    fails(function() json.encode(0 / 0) end, "nan")
+    fails(function() json.encode {[1.5] = 1} end, "JSON")
+    fails(function() json.encode {["a\0"] = 1} end, "zero byte")
+    fails(function() json.encode("\xff") end, "UTF-8")
+    fails(function() json.encode({}, {indents = 1}) end, "indents")
+    local t = {}
+    t.t = t
+    fails(function() json.encode(t) end, "deep in each other")
+end)
+
+test("JSON in files", function()
+    local path = os.tmpname()
+    json.save({x = {1, 2}}, path)
+    equal(json.load(path), {x = {1, 2}})
+    os.remove(path)
+    fails(function() json.load(path) end, "cannot open")
+end)
+
+check.done()
