@@ -330,6 +330,34 @@ EGT(buckets)
     eg_dataset_free(d);
 }
 
+/* Of 5 - index and index steps, side by side. */
+static eg_status two_lengths(int64_t index, eg_tensor **sample, int *n, void *user)
+{
+    (void)user;
+    sample[0] = eg_full(EG_SHAPE(5 - index), (double)index, EG_F32);
+    sample[1] = eg_full(EG_SHAPE(index), (double)index, EG_F32);
+    *n = 2;
+    return EG_OK;
+}
+
+EGT(buckets_of_the_longest)
+{
+    /* index 0 and 5: 5 steps, 1 and 4: 4, 2 and 3: 3 */
+    eg_dataset *d = eg_dataset_bucket(eg_dataset_from(two_lengths, 6, NULL, NULL), ((int64_t[]){4, 5}), 2, .batch = 2,
+                                      .longest = true);
+    int k = 0;
+    EG_FOR_EACH(sample, d) {
+        EGT_EQ(eg_size(sample[0], 1), 3 + k);
+        EGT_EQ(eg_size(sample[1], 1), 3 + k++);
+    }
+    EGT_EQ(k, 3);
+    eg_dataset_free(d);
+    d = eg_dataset_bucket(eg_dataset_from(two_lengths, 6, NULL, NULL), ((int64_t[]){4}), 1, .batch = 2, .longest = true,
+                          .axis = 1);
+    EGT_CHECK(!eg_dataset_first(d) && egt_said(EG_EINDEX, "no axis 1 of tensor 0 (sample 0)"));
+    eg_dataset_free(d);
+}
+
 /* [3, 4, 5] with the channels innermost, as pictures come from files. */
 static eg_status picture(int64_t index, eg_tensor **sample, int *n, void *user)
 {

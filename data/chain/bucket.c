@@ -37,12 +37,18 @@ static eg_status bucket_start(eg_dataset *d, uint64_t epoch)
 /* The bucket that a sample belongs to, or NULL with words. */
 static bucket *place_of(sorter *s, const eg__sample *one)
 {
-    int k = s->o.element, axis = s->o.axis, i = 0;
-    if (k >= one->n || axis >= one->t[k]->ndim) {
-        eg__fail(EG_EINDEX, s->d.is->name, "the sample has no axis %d of tensor %d", axis, k);
-        return eg__sample_blame(one), NULL;
+    const int first = s->o.longest ? 0 : s->o.element, axis = s->o.axis;
+    const int last = s->o.longest ? one->n - 1 : first;
+    int64_t length = 0;
+    for (int k = first; k <= last; k++) {
+        if (k >= one->n || axis >= one->t[k]->ndim) {
+            eg__fail(EG_EINDEX, s->d.is->name, "the sample has no axis %d of tensor %d", axis, k);
+            return eg__sample_blame(one), NULL;
+        }
+        length = one->t[k]->shape[axis] > length ? one->t[k]->shape[axis] : length;
     }
-    while (i < s->n - 1 && one->t[k]->shape[axis] >= s->boundaries[i]) {
+    int i = 0;
+    while (i < s->n - 1 && length >= s->boundaries[i]) {
         i++;
     }
     return &s->buckets[i];

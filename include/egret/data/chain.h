@@ -121,6 +121,7 @@ typedef struct eg_bucket_options {
     int64_t batch;               /* samples of a batch, 1..65535 */
     const int64_t *batches;      /* instead: one number per bucket, n + 1 of them; copied */
     int element, axis;           /* the tensor and axis that are looked at */
+    bool longest;                /* the tensor that is longest there, whichever that is */
     bool drop_last;              /* leave out what remains in the buckets at the end */
     double value[EG_SAMPLE_MAX]; /* as in eg_dataset_padded_batch */
 } eg_bucket_options;
