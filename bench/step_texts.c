@@ -146,6 +146,33 @@ static eg_status gpt2_step(training *s, eg_tensor **loss)
     return eg_optim_minimize(s->optim[0], tape, l);
 }
 
+/* GPT-2 small that says 64 ids behind 64 others, the likeliest each, with keys and values kept. */
+static void gpt2_says(training *s, int64_t rows)
+{
+    const int64_t words = step_size(50257, 100), steps = step_size(64, 4);
+    s->net[0] = eg_gpt2_new(EG_GPT2_SMALL, .vocabulary = words, .width = step_size(768, 24), .heads = step_size(12, 2),
+                            .layers = step_size(12, 2));
+    eg_module_eval(s->net[0]);
+    s->x[0] = step_integers(EG_SHAPE(rows, steps), words);
+}
+
+static void gpt2_says_1(training *s)
+{
+    gpt2_says(s, 1);
+}
+
+static void gpt2_says_8(training *s)
+{
+    gpt2_says(s, 8);
+}
+
+static eg_status gpt2_say(training *s, eg_tensor **loss)
+{
+    eg_decoded said = eg_generate(eg_gpt2_next, s->net[0], s->x[0], .steps = eg_size(s->x[0], 1));
+    *loss = eg_neg(eg_mean(said.scores));
+    return said.ids ? EG_OK : eg_last_error()->code;
+}
+
 /* BERT-base (Devlin et al. 2018) with two classes of 128 ids. */
 static void bert_of(training *s, int64_t texts)
 {
@@ -198,6 +225,8 @@ const step_model step_texts[] = {
     {"transformer", transformer, transformer_step},
     {"transformer-base", transformer_base, transformer_base_step},
     {"gpt2", gpt2, gpt2_step},
+    {"gpt2-says", gpt2_says_1, gpt2_say},
+    {"gpt2-says-8", gpt2_says_8, gpt2_say},
     {"bert", bert, bert_step},
     {"bert-finetune", bert_finetune, bert_step},
     {"bert-train", bert_train, bert_step},

@@ -8,7 +8,8 @@ A model runs in up to four processes at once, of which one works and the others 
     compiled  the same through torch.compile, with --compiled
 Each gets --rounds turns of --round-ms in alternating order; a figure is the median over all its steps.
 The data are random and the same shapes on both sides; a step is forward, loss, backward and update
-(the nets of torchvision, vgg16 to mobilenet-v2, transformer and bert without the update).
+(the nets of torchvision, vgg16 to mobilenet-v2, transformer and bert without the update; of gpt2-says and
+gpt2-says-8, 64 ids said behind 64 others by 1 text and by 8, beside generate of `transformers`).
 
 Columns of the JSON file, beside those of ops: tuned_us and tuned_ratio, compiled_us and compiled_ratio; egret_least_us, its fastest step,
 which is what is held against the roof, as that is the machine at its best; egret_mib, torch_mib, tuned_mib,
@@ -25,7 +26,7 @@ from child import KEPT, Child, Foreign, geometric_mean
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODELS = ["mlp", "cnn", "dcgan", "cvae", "pix2pix", "resnet20", "vgg16", "resnet50", "resnet152", "inception-v3",
           "mobilenet-v2", "ptb-small", "ptb-medium", "ptb-large", "nmt", "transformer", "transformer-base", "bert",
-          "bert-finetune", "gpt2"]
+          "bert-finetune", "gpt2", "gpt2-says", "gpt2-says-8"]
 HUGE = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 

@@ -559,6 +559,33 @@ def gpt2():
     return fastest_attention(make)
 
 
+def gpt2_says_of(rows):
+    """transformers' own net and loop, with the keys and values it keeps."""
+    import transformers
+    width, heads, layers, words, steps = (24, 2, 2, 100, 4) if SMOKE else (768, 12, 12, 50257, 64)
+    net = transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=words, n_embd=width, n_head=heads,
+                                                               n_layer=layers, bos_token_id=None, eos_token_id=None))
+    net.eval()
+    x = torch.randint(words, (rows, steps))
+
+    def step():
+        said = net.generate(x, attention_mask=torch.ones_like(x), max_new_tokens=steps, min_new_tokens=steps,
+                            do_sample=False, use_cache=True, eos_token_id=None, pad_token_id=0)
+        assert said.shape == (rows, 2 * steps)
+        return said.double().mean()
+    return step
+
+
+@model
+def gpt2_says():
+    return gpt2_says_of(1)
+
+
+@model
+def gpt2_says_8():
+    return gpt2_says_of(8)
+
+
 def bert_of(n, updated, clipped=None):
     def make():
         t, words, width = size(128, 8), size(30522, 100), size(768, 24)
