@@ -44,8 +44,8 @@ HAND = [
 
 def drawn_text(rng):
     words = ["the", "The", "a", "an", "cat", "Dog", "1,000", "3.14", "U.S.", "it's", "\u00c4pfel", "na\u00efve", "\u2014",
-             "\u20ac5", "5%", "x-ray", "(so)", "\"well\"", "...", "&amp;", "-", "\u0416\u0423\u041a", "e\u0301", "\u4e2d\u6587", "9-8",
-             "a.b,c", "2.", ",5"]
+             "\u20ac5", "5%", "x-ray", "(so)", "\"well\"", "...", "&amp;", "-", "\u0416\u0423\u041a", "e\u0301", "\u4e2d\u6587",
+             "9-8", "a.b,c", "2.", ",5"]
     return " ".join(rng.choice(words) for _ in range(rng.randrange(1, 14)))
 
 
