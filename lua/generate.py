@@ -172,6 +172,12 @@ class Wrapper:
             at = self.argument(name)
             self.checks.append(f"{p.type} {name} = eg__lua_{NUMBERS[p.type]}(L, {at});")
             self.arguments.append(name)
+        elif p.type == "char" and p.stars == 2 and p.const and counted:
+            at = self.argument(name)
+            self.checks.append(f"int64_t {after.name};")
+            self.checks.append(f"const char *const *{name} = eg__lua_strings(L, {at}, &{after.name});")
+            self.arguments += [name, f"({after.type}){after.name}"]
+            return 2
         elif p.type == "char" and p.stars == 1 and p.const:
             at = self.argument(name)
             if after and after.type == "size_t" and after.name == "bytes":

@@ -50,6 +50,12 @@ eg_tensor *eg_text(const char *s)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
+bool eg__is_blank(int32_t c)
+{
+    return c == ' ' || (c >= 9 && c <= 13) || c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
+           c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
 /* Bytes of the blank at s; 0 if there is none, -1 if what is there is no UTF-8. `*n`: bytes of the
  * character. */
 static int blank_at(const uint8_t *s, int64_t left, int *n)
@@ -58,14 +64,11 @@ static int blank_at(const uint8_t *s, int64_t left, int *n)
     if (*n < 1) {
         return -1;
     }
-    uint32_t c = *n == 1   ? s[0]
-                 : *n == 2 ? (uint32_t)(s[0] & 31) << 6 | (s[1] & 63)
-                 : *n == 3 ? (uint32_t)(s[0] & 15) << 12 | (uint32_t)(s[1] & 63) << 6 | (s[2] & 63)
-                           : 0xffff;
-    bool blank = c == ' ' || (c >= 9 && c <= 13) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-                 (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
-                 c == 0x3000;
-    return blank ? *n : 0;
+    int32_t c = *n == 1   ? s[0]
+                : *n == 2 ? (s[0] & 31) << 6 | (s[1] & 63)
+                : *n == 3 ? (s[0] & 15) << 12 | (s[1] & 63) << 6 | (s[2] & 63)
+                          : 0xffff;
+    return eg__is_blank(c) ? *n : 0;
 }
 
 eg_status eg__next_word(const char *op, const uint8_t *s, int64_t size, int64_t *at, int64_t *n)
@@ -108,9 +111,31 @@ eg_tensor *eg_text_words(eg_tensor *text)
     return scope.depth ? eg_scope_pop(scope, words) : NULL;
 }
 
-/* ---- normalising ---------------------------------------------------------------------------- */
+/* ---- characters ----------------------------------------------------------------------------- */
 
 #ifdef EG_HAVE_UTF8PROC
+
+/* By utf8proc's numbers. */
+static const char categories[][3] = {"Cn", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd",
+                                     "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm",
+                                     "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co"};
+
+eg_status eg__characters_open(const char *op)
+{
+    return eg__library_open(&lib_library, op);
+}
+
+const char *eg__category(int32_t c)
+{
+    return categories[lib.utf8proc_category(c)];
+}
+
+int32_t eg__lower(int32_t c)
+{
+    return lib.utf8proc_tolower(c);
+}
+
+/* ---- normalising ---------------------------------------------------------------------------- */
 
 static const char me[] = "eg_text_normalise";
 
@@ -150,15 +175,12 @@ static bool has(const set *s, int32_t c)
 /* Bit k: category k of utf8proc is dropped. */
 static eg_status read_categories(const char *s, uint32_t *dropped)
 {
-    static const char names[][3] = {"Cn", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd",
-                                    "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm",
-                                    "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co"};
     *dropped = 0;
     while (s && *s) {
         size_t n = strcspn(s, " ");
         uint32_t found = 0;
-        for (int k = 0; k < EG__COUNT(names); k++) {
-            if ((n == 1 || n == 2) && !strncmp(names[k], s, n)) {
+        for (int k = 0; k < EG__COUNT(categories); k++) {
+            if ((n == 1 || n == 2) && !strncmp(categories[k], s, n)) {
                 found |= 1u << k;
             }
         }
@@ -188,13 +210,6 @@ static bool put(eg__bytes *out, int32_t c, bool trim)
     return eg__bytes_add(out, b, n);
 }
 
-static bool is_blank(int32_t c)
-{
-    uint8_t b[4];
-    int n;
-    return blank_at(b, lib.utf8proc_encode_char(c, b), &n) > 0;
-}
-
 static bool put_character(const rules *r, int32_t c, eg__bytes *out)
 {
     if (r->dropped >> lib.utf8proc_category(c) & 1) {
@@ -204,7 +219,7 @@ static bool put_character(const rules *r, int32_t c, eg__bytes *out)
     if (has(&r->apart, c)) {
         return put(out, ' ', r->trim) && put(out, c, false) && put(out, ' ', r->trim);
     }
-    bool blank = has(&r->blank, c) || (r->filter && !has(&r->only, c)) || (r->trim && is_blank(c));
+    bool blank = has(&r->blank, c) || (r->filter && !has(&r->only, c)) || (r->trim && eg__is_blank(c));
     return put(out, blank ? ' ' : c, r->trim);
 }
 
@@ -286,10 +301,28 @@ eg_tensor *eg_text_normalise_with(eg_tensor *text, const eg_text_options *option
 
 #else
 
+static const char without[] = "this build has no utf8proc";
+
+eg_status eg__characters_open(const char *op)
+{
+    return eg__fail(EG_ENOKERNEL, op, without);
+}
+
+const char *eg__category(int32_t c)
+{
+    (void)c;
+    return "Cn";
+}
+
+int32_t eg__lower(int32_t c)
+{
+    return c;
+}
+
 eg_tensor *eg_text_normalise_with(eg_tensor *text, const eg_text_options *options)
 {
     (void)text, (void)options;
-    return eg__fail_null(EG_ENOKERNEL, "eg_text_normalise", "this build has no utf8proc");
+    return eg__fail_null(EG_ENOKERNEL, "eg_text_normalise", without);
 }
 
 #endif

@@ -11,5 +11,13 @@
 eg_tensor *eg__text_check(const char *op, eg_tensor *text);
 /* The next word at or behind *at: its begin in *at, bytes in *n, 0 at the end. */
 eg_status eg__next_word(const char *op, const uint8_t *s, int64_t size, int64_t *at, int64_t *n);
+/* Whether it has Unicode's property White_Space. */
+bool eg__is_blank(int32_t c);
+
+/* Characters as utf8proc knows them; EG_ENOKERNEL without it. */
+eg_status eg__characters_open(const char *op);
+/* Behind that: the general category, "Nd", and the lower-case letter, or the same. */
+const char *eg__category(int32_t c);
+int32_t eg__lower(int32_t c);
 
 #endif

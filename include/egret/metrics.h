@@ -57,6 +57,109 @@ EG_API eg_status eg_metrics_auc(eg_metrics *m, const char *name, eg_tensor *scor
 /* (2 sum of t p + 1) / (sum of t + sum of p + 1) over all elements: Dice's coefficient of soft masks, smoothed by 1. */
 EG_API eg_status eg_metrics_dice(eg_metrics *m, const char *name, eg_tensor *p, eg_tensor *t);
 
+/* ---- language ------------------------------------------------------------------------------ */
+
+/* A call adds what is said of one text, UTF-8, beside one or more references, of which the best counts; of ids, i64,
+ * i32 or u8 [n] or [N, n], a row each, what is below 0 is left out. EG_EFORMAT: a text is no UTF-8. Letters beyond
+ * ASCII become lower case, and characters punctuation, as utf8proc says; EG_ENOKERNEL without. */
+
+/* What BLEU's words are. */
+typedef enum eg_bleu_tokens {
+    EG_BLEU_13A,         /* mteval-v13a's: ASCII's punctuation apart, but not in numbers (sacrebleu: "13a") */
+    EG_BLEU_INTL,        /* mteval-v14's: Unicode's punctuation, unless numbers are around it, and symbols ("intl") */
+    EG_BLEU_CHAR,        /* characters but blanks ("char") */
+    EG_BLEU_NONE,        /* what stands between blanks ("none") */
+    EG_BLEU_TRANSFORMER, /* of compute_bleu, which came with TensorFlow's Transformer: like EG_BLEU_INTL, of digits */
+} eg_bleu_tokens;
+
+/* What precisions that are 0 become (Chen and Cherry 2014). */
+typedef enum eg_bleu_smoothing {
+    EG_SMOOTH_EXP,   /* the k-th of them 1 / 2^k of one n-gram */
+    EG_SMOOTH_FLOOR, /* `amount` n-grams */
+    EG_SMOOTH_ADD,   /* of all but the first order so many are added to what was right, and to all */
+    EG_SMOOTH_NONE,  /* BLEU is 0 */
+} eg_bleu_smoothing;
+
+typedef struct eg_bleu_options {
+    size_t size;
+    eg_bleu_tokens tokens;
+    bool lower; /* of lower-case letters */
+    int order;  /* the longest n-grams, at most 16; 0: 4 */
+    eg_bleu_smoothing smoothing;
+    double amount;  /* 0: 0.1 of EG_SMOOTH_FLOOR, 1 of EG_SMOOTH_ADD; EG_ZERO: 0 */
+    bool effective; /* orders that the texts are too short for are left out, as is usual for single sentences */
+} eg_bleu_options;
+
+/* BLEU of a corpus (Papineni et al. 2002), 0..100 as sacrebleu says it; of ids beside one reference each. What happens
+ * to sums, smoothing, amount and effective, is for eg_metrics_bleu_score to say; the value is that of their defaults.
+ */
+EG_API eg_status eg_metrics_bleu_with(eg_metrics *m, const char *name, const char *text, const char *const *references,
+                                      int n, const eg_bleu_options *options);
+#define eg_metrics_bleu(...) EG_METRICS_BLEU_(__VA_ARGS__, )
+#define EG_METRICS_BLEU_(m, name, text, references, n, ...) \
+    eg_metrics_bleu_with(m, name, text, references, n, EG_OPTIONS_(eg_bleu_options, __VA_ARGS__))
+EG_API eg_status eg_metrics_bleu_ids_with(eg_metrics *m, const char *name, eg_tensor *ids, eg_tensor *reference,
+                                          const eg_bleu_options *options);
+#define eg_metrics_bleu_ids(...) EG_METRICS_BLEU_IDS_(__VA_ARGS__, )
+#define EG_METRICS_BLEU_IDS_(m, name, ids, reference, ...) \
+    eg_metrics_bleu_ids_with(m, name, ids, reference, EG_OPTIONS_(eg_bleu_options, __VA_ARGS__))
+/* BLEU so far; of the options smoothing, amount and effective count. NaN as eg_metrics_value says. */
+EG_API double eg_metrics_bleu_score_with(eg_metrics *m, const char *name, const eg_bleu_options *options);
+#define eg_metrics_bleu_score(...) EG_METRICS_BLEU_SCORE_(__VA_ARGS__, )
+#define EG_METRICS_BLEU_SCORE_(m, name, ...) \
+    eg_metrics_bleu_score_with(m, name, EG_OPTIONS_(eg_bleu_options, __VA_ARGS__))
+/* Of one sentence. NaN after a failure. */
+EG_API double eg_bleu_with(const char *text, const char *const *references, int n, const eg_bleu_options *options);
+#define eg_bleu(...)                       EG_BLEU_(__VA_ARGS__, )
+#define EG_BLEU_(text, references, n, ...) eg_bleu_with(text, references, n, EG_OPTIONS_(eg_bleu_options, __VA_ARGS__))
+
+typedef struct eg_rouge_options {
+    size_t size;
+    int order; /* 1, 2, ..: of n-grams, ROUGE-N; 0: of the longest common subsequence, ROUGE-L */
+} eg_rouge_options;
+
+/* ROUGE (Lin 2004) of ASCII's letters and digits in lower case, without stemming: mean of F1, as rouge-score says it;
+ * eg_metrics_of has precision and recall. */
+EG_API eg_status eg_metrics_rouge_with(eg_metrics *m, const char *name, const char *text, const char *const *references,
+                                       int n, const eg_rouge_options *options);
+#define eg_metrics_rouge(...) EG_METRICS_ROUGE_(__VA_ARGS__, )
+#define EG_METRICS_ROUGE_(m, name, text, references, n, ...) \
+    eg_metrics_rouge_with(m, name, text, references, n, EG_OPTIONS_(eg_rouge_options, __VA_ARGS__))
+
+/* Of answers as SQuAD's script compares them, in lower case, without punctuation and articles (Rajpurkar et al. 2016,
+ * 2018): the share that is one of those given, and the mean F1 of their words. Without answers, or with none that has a
+ * word, the right one is "". */
+EG_API eg_status eg_metrics_exact_match(eg_metrics *m, const char *name, const char *text, const char *const *answers,
+                                        int n);
+EG_API eg_status eg_metrics_answer_f1(eg_metrics *m, const char *name, const char *text, const char *const *answers,
+                                      int n);
+
+/* How tags say where spans begin and end: B-PER begins, I-PER is inside, E- and L- end, S- and U- are spans of one, O
+ * is outside. */
+typedef enum eg_span_scheme {
+    EG_SPANS_LENIENT, /* whatever the tags say, as conlleval reads them and seqeval by default */
+    EG_SPANS_IOB1,    /* seqeval's strict mode, of a scheme: what is not in order is no span; a letter of another */
+    EG_SPANS_IOB2,    /* scheme is EG_EINVAL */
+    EG_SPANS_IOE1,
+    EG_SPANS_IOE2,
+    EG_SPANS_IOBES,
+    EG_SPANS_BILOU,
+} eg_span_scheme;
+
+/* F1 of spans (Tjong Kim Sang and Buchholz 2000), right if begin, end and type are. tags and labels are integers [T] or
+ * [N, T], alike, a sentence each row, in which `names` are numbered; places with a label below 0 are left out. Types,
+ * in the order of names, are the classes of eg_metrics_of; eg_metrics_matrix is [types, 3]: taken, there, right. */
+EG_API eg_status eg_metrics_spans(eg_metrics *m, const char *name, eg_tensor *tags, eg_tensor *labels,
+                                  const char *const *names, int n, eg_span_scheme scheme);
+
+/* Edits (Levenshtein 1966) over the length of the reference, of all together: word error rate, character error rate
+ * without the blanks around, and of ids. */
+EG_API eg_status eg_metrics_wer(eg_metrics *m, const char *name, const char *text, const char *reference);
+EG_API eg_status eg_metrics_cer(eg_metrics *m, const char *name, const char *text, const char *reference);
+EG_API eg_status eg_metrics_edits(eg_metrics *m, const char *name, eg_tensor *ids, eg_tensor *reference);
+/* The least number of ids put in, left out or changed that make one of the other, integers [n]; -1 after a failure. */
+EG_API int64_t eg_edit_distance(eg_tensor *ids, eg_tensor *reference);
+
 /* ---- values -------------------------------------------------------------------------------- */
 
 typedef enum eg_class_score {
@@ -69,10 +172,12 @@ typedef enum eg_class_score {
 /* The value so far; waits for the device. NaN before the first batch, and of what is 0 / 0. EG_EINDEX, and NaN, for a
  * name there is not. */
 EG_API double eg_metrics_value(eg_metrics *m, const char *name);
-/* A score of one class of a confusion, or, for class -1, the mean over the classes that have one: of EG_IOU the mean
- * intersection over union of segmentation. */
+/* A score of one class of a confusion, or type of spans; for class -1 the mean over the classes that have one: of
+ * EG_IOU the mean intersection over union of segmentation; of types of spans that are taken or there the mean that
+ * seqeval calls macro. For class -2 that of all of them as one. Of ROUGE for class -1 the mean of precision, recall or
+ * F1. */
 EG_API double eg_metrics_of(eg_metrics *m, const char *name, eg_class_score score, int64_t of_class);
-/* The counts of a confusion, i64 [classes, classes]: how many of class i (row) were taken for class j. */
+/* The counts of a confusion, i64 [classes, classes]: how many of class i (row) were taken for class j; of spans. */
 EG_API eg_tensor *eg_metrics_matrix(eg_metrics *m, const char *name);
 
 /* How many metrics there are, and the i-th's name, in the order of their first batches; NULL and EG_EINDEX outside. */

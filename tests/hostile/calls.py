@@ -108,6 +108,8 @@ class Call:
             return f"f_{f.name[3:] if p.type == 'function' else kind}(h, {self.slot('pointer', p.name)})"
         if p.stars == 1 and p.type == "char" and p.const:
             return f'v_text(h, {self.slot("text", p.name)}, "{f.name}", "{p.name}")'
+        if p.stars == 2 and p.type == "char" and p.const:
+            return f"v_texts(h, {self.slot('pointer', p.name)})"
         if p.stars == 1 and p.type == "FILE":
             return f"v_file(h, {self.slot('pointer', p.name)})"
         if p.stars or p.array:

@@ -136,7 +136,8 @@ static const fit fits[] = {
     {.words = {"copy_out"}, .t = {REAL(4, 4)}},
     {.words = {"_text_", "word_counts", "vocabulary", "tokenizer", "_train"}, .t = {BYTES(6)}},
     {.words = {"generate", "beam_search", "transformer_", "bert_forward"}, .t = {INDEX(2, 3)}},
-    {.words = {"cache_select"}, .t = {INDEX(2)}},
+    {.words = {"cache_select", "edit_distance"}, .t = {INDEX(2)}},
+    {.words = {"metrics_spans", "metrics_edits", "bleu_ids"}, .t = {INDEX(2, 3)}},
 };
 
 static bool fits_function(const fit *f, const char *function)
@@ -583,6 +584,13 @@ const char *v_text(const hostile *h, int slot, const char *function, const char 
            : strstr(function, "pad_seq")                      ? "post"
            : !strcmp(name, "path") || !strcmp(name, "folder") ? "there"
                                                               : "weight";
+}
+
+/* Also tags of spans. */
+const char *const *v_texts(const hostile *h, int slot)
+{
+    static const char *const texts[] = {"O", "I-weight"};
+    return h->at == slot ? NULL : texts;
 }
 
 FILE *v_file(const hostile *h, int slot)

@@ -69,6 +69,7 @@ eg_shape v_shape(const hostile *h, int slot);
 eg_axes v_axes(const hostile *h, int slot);
 eg_parameters v_parameters(const hostile *h, int slot);
 const char *v_text(const hostile *h, int slot, const char *function, const char *name);
+const char *const *v_texts(const hostile *h, int slot);
 FILE *v_file(const hostile *h, int slot);
 void *v_memory(const hostile *h, int slot, bool input); /* 64 KiB */
 void *v_options(const hostile *h, int slot, void *options);
