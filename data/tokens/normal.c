@@ -42,7 +42,7 @@ void eg__normal_lower(eg__encoder *w, const eg__step *s)
     EACH_CHARACTER(w, i, n, c)
     {
         int32_t to[2];
-        int k = eg__lower(c, to);
+        int k = eg__small(c, to);
         eg__becomes(w, to[0], 0);
         if (k > 1) {
             eg__becomes(w, to[1], 1);
@@ -321,7 +321,7 @@ void eg__normal_bert(eg__encoder *w, const eg__step *s)
             if (strip && c >= 0xc0 && eg__class(parts[j]) & EG__ACCENT) {
                 continue;
             }
-            int m = s->d ? eg__lower(parts[j], low) : (low[0] = parts[j], 1);
+            int m = s->d ? eg__small(parts[j], low) : (low[0] = parts[j], 1);
             for (int q = 0; q < m; q++) {
                 eg__line_put(w, bytes, eg__put_character(bytes, low[q]), at);
             }

@@ -148,7 +148,7 @@ eg_status eg__unicode_open(const char *op)
     return st;
 }
 
-int eg__lower(int32_t c, int32_t to[2])
+int eg__small(int32_t c, int32_t to[2])
 {
     if (c == 0x130) { /* the one with two */
         to[0] = 'i';
@@ -189,7 +189,7 @@ eg_status eg__unicode_open(const char *op)
     return eg__fail(EG_ENOKERNEL, op, "this build has no utf8proc");
 }
 
-int eg__lower(int32_t c, int32_t to[2])
+int eg__small(int32_t c, int32_t to[2])
 {
     to[0] = c;
     return 1;

@@ -72,7 +72,7 @@ static inline int eg__utf8_bytes(int32_t c)
 int eg__put_character(uint8_t *to, int32_t c);
 
 /* Lower case, one character or two; how many. */
-int eg__lower(int32_t c, int32_t to[2]);
+int eg__small(int32_t c, int32_t to[2]);
 /* Canonical or compatible decomposition, into up to 32 characters. */
 int eg__decompose(int32_t c, bool compatible, int32_t to[32]);
 int eg__combining(int32_t c);
