@@ -68,4 +68,19 @@ test("metrics of language", function()
     fails(function() m:bleu("b", "x", {}) end, "no reference")
 end)
 
+test("corpora", function()
+    local path = os.tmpname()
+    local file = io.open(path, "w")
+    file:write("The DT 1\ncat NN 2\n\nend NN 3\n")
+    file:close()
+    local seen = {}
+    for words, numbers in eg.data.conll(path, {{at = 0, dtype = "u8"}, {at = -1, dtype = "i64"}}) do
+        seen[#seen + 1] = words:bytes() .. #numbers:table()
+    end
+    equal(seen, {"The cat2", "end1"})
+    fails(function() eg.data.glue(path, "mprc") end, "is none of cola, sst2")
+    for a, b in eg.data.parallel_text(path, path) do equal(a:bytes(), b:bytes()) end
+    os.remove(path)
+end)
+
 check.done()

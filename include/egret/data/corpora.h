@@ -1,0 +1,83 @@
+/* corpora.h - texts with what is known of them, as datasets: columns of tags, questions and answers, pairs.
+ *
+ * Patterns, failures and texts are as in readers.h. Where a sample is a sentence whose words stand in rows of a file,
+ * a column of texts is one text with a blank between the words, as eg_vocabulary_encode reads it; a blank within a
+ * word becomes "_". */
+#ifndef EGRET_DATA_CORPORA_H
+#define EGRET_DATA_CORPORA_H
+
+#include <egret/data/readers.h>
+
+EG_BEGIN_DECLS
+
+/* ---- words in columns ----------------------------------------------------------------------- */
+
+typedef struct eg_conll_options {
+    size_t size;
+    char separator; /* of columns; 0: blanks and tabs, any number */
+    bool comments;  /* lines that begin with "#" are passed over */
+    eg_utf8_policy invalid;
+} eg_conll_options;
+
+/* Sentences as the tasks of CoNLL have them (Tjong Kim Sang and Buchholz 2000): a word a line, an empty line behind
+ * each sentence, plain or gzip. Samples are a tensor for each of the n columns asked for, by `at`, from -1 down counted
+ * from the last: texts, or numbers [words]; `optional` stands for empty fields and "_". Lines that begin with
+ * -DOCSTART- are left out. EG_EFORMAT: a line has no such column, or no such number; the next sentence can be read. */
+EG_API eg_dataset *eg_conll_new_with(const char *pattern, const eg_column *columns, int n,
+                                     const eg_conll_options *options);
+#define eg_conll_new(...) EG_CONLL_NEW_(__VA_ARGS__, )
+#define EG_CONLL_NEW_(pattern, columns, n, ...) \
+    eg_conll_new_with(pattern, columns, n, EG_OPTIONS_(eg_conll_options, __VA_ARGS__))
+
+typedef struct eg_conllu_options {
+    size_t size;
+    bool surface; /* what stands for several words, "3-4", is there instead of them */
+    bool empty;   /* words that are not in the text, "5.1", are there too */
+    eg_utf8_policy invalid;
+} eg_conllu_options;
+
+/* The same of Universal Dependencies' CoNLL-U, whose columns have names: id, form, lemma, upos, xpos, feats, head,
+ * deprel, deps, misc. Any other name is that of a comment, "# sent_id = ...", a text of its own, empty if it is
+ * `optional` and not there. EG_EFORMAT also: not ten columns between tabs, or words that are not numbered 1, 2, ... */
+EG_API eg_dataset *eg_conllu_new_with(const char *pattern, const eg_column *columns, int n,
+                                      const eg_conllu_options *options);
+#define eg_conllu_new(...) EG_CONLLU_NEW_(__VA_ARGS__, )
+#define EG_CONLLU_NEW_(pattern, columns, n, ...) \
+    eg_conllu_new_with(pattern, columns, n, EG_OPTIONS_(eg_conllu_options, __VA_ARGS__))
+
+/* ---- questions ------------------------------------------------------------------------------ */
+
+/* A file of SQuAD's, version 1.1 or 2.0 (Rajpurkar et al. 2016, 2018): samples are the question's id, its context and
+ * itself, texts; the places where the k answers begin, i64 [k], in bytes of the context, -1 for one that does not stand
+ * there; and the answers, u8 [k, longest], with zeros behind the shorter ones. k is 0 where there is none
+ * (is_impossible). All of the file is in memory. EG_EFORMAT names the member that is not as it should be. */
+EG_API eg_dataset *eg_squad_new(const char *path);
+
+/* ---- sentences ------------------------------------------------------------------------------ */
+
+/* The tasks of GLUE (Wang et al. 2018). Of classes with words, their numbers are in the order of these. */
+typedef enum eg_glue_task {
+    EG_GLUE_COLA, /* a sentence, 1: acceptable */
+    EG_GLUE_SST2, /* a sentence, 1: positive */
+    EG_GLUE_MRPC, /* two, 1: of the same meaning */
+    EG_GLUE_QQP,  /* two questions, 1: of the same meaning */
+    EG_GLUE_STSB, /* two, f32 from 0 to 5: how alike they are */
+    EG_GLUE_MNLI, /* two, contradiction, entailment, neutral */
+    EG_GLUE_QNLI, /* a question and a sentence, entailment, not_entailment */
+    EG_GLUE_RTE,  /* two, entailment, not_entailment */
+    EG_GLUE_WNLI, /* two, 1: the second follows */
+} eg_glue_task;
+
+/* Their files of values between tabs, in which quotes are characters like others: samples are one or two texts and the
+ * label, i64 []. Columns go by the names in the first line; without a line of names, as in CoLA's, by where they stand
+ * in the task's files for training. Labels of files for testing, which have none, are -1. EG_EFORMAT: a column is
+ * missing, no such label. */
+EG_API eg_dataset *eg_glue_new(const char *pattern, eg_glue_task task);
+
+/* Lines of the same number of two texts, which are patterns each: samples are a line of the first and one of the
+ * second. EG_EFORMAT ends the pass where one has more lines than the other. */
+EG_API eg_dataset *eg_parallel_text_new(const char *first, const char *second);
+
+EG_END_DECLS
+
+#endif
