@@ -271,6 +271,114 @@ EGT(questions_and_answers)
     EGT_REFUSED(eg_squad_new(NULL), EG_EINVAL, "path");
 }
 
+/* ---- vectors of words ----------------------------------------------------------------------- */
+
+static eg_vocabulary *small_vocabulary(void)
+{
+    write_text("words.txt", "cat\n. .\nthe\nnone\n");
+    return eg_vocabulary_load(egt_path("words.txt"));
+}
+
+static bool are_rows(const eg_tensor *t, const double *want)
+{
+    return t && eg_ndim(t) == 2 && eg_size(t, 0) == 4 &&
+           are_numbers(eg_flatten((eg_tensor *)t, 0, 1), (int)eg_numel(t), want);
+}
+
+EGT(vectors_of_words)
+{
+    static const double want[] = {3, 4.5, 1, 2, -1, 0.25, 0, 0}, other[] = {3, 4.5, 1, 2, -1, 0.25, 7, 7};
+    static const float binary[] = {3, 4.5F, 9, 9, -1, 0.25F};
+    eg_vocabulary *v = small_vocabulary();
+    eg_tensor *found;
+    write_text("glove.txt", "the -1 2.5e-1\n. . 1 2\nunknown x y\ncat 3 4.5\ncat 5 6\n");
+    EGT_CHECK(are_rows(eg_word_vectors_load(egt_path("glove.txt"), v, .found = &found), want));
+    EGT_CHECK(are_numbers(found, 4, (double[]){1, 1, 1, 0}));
+    EGT_CHECK(are_rows(eg_word_vectors_load(egt_path("glove.txt"), v, .otherwise = eg_full(EG_SHAPE(4, 2), 7, EG_F32)),
+                       other));
+    write_text("w2v.txt", "4 2\nthe -1 0.25 \ncat 3 4.5\n. . 1 2\n");
+    EGT_CHECK(are_rows(eg_word_vectors_load(egt_path("w2v.txt"), v), want));
+    char file[80];
+    const int head = snprintf(file, sizeof file, "3 2\ncat ");
+    size_t n = (size_t)head;
+    memcpy(file + n, binary, 8);
+    n += 8;
+    memcpy(file + n, "\ndog ", 5);
+    memcpy(file + n + 5, binary + 2, 8);
+    memcpy(file + n + 13, "the ", 4);
+    memcpy(file + n + 17, binary + 4, 8);
+    n += 25;
+    egt_write(egt_path("w2v.bin"), file, n);
+    static const double some[] = {3, 4.5, 0, 0, -1, 0.25, 0, 0};
+    EGT_CHECK(are_rows(eg_word_vectors_load(egt_path("w2v.bin"), v, .binary = true), some));
+    egt_write(egt_path("cut.bin"), file, n - 1);
+    EGT_REFUSED(eg_word_vectors_load(egt_path("cut.bin"), v, .binary = true), EG_EFORMAT, "ends within a vector");
+    eg_vocabulary_free(v);
+}
+
+EGT(bad_vectors_of_words)
+{
+    static const struct {
+        const char *text, *word;
+    } bad[] = {{"", "no vector"},
+               {"3 2\n", "no vector"},
+               {"the\n", "0 numbers"},
+               {"the 1 2\ncat 3\n", "line 2: 2 fields"},
+               {"the 1 x\n", "line 1: \"x\" is no number"},
+               {"1 70000\n", "70000 numbers"}};
+    eg_vocabulary *v = small_vocabulary();
+    for (int i = 0; i < (int)(sizeof bad / sizeof *bad); i++) {
+        write_text("bad.txt", bad[i].text);
+        EGT_REFUSED(eg_word_vectors_load(egt_path("bad.txt"), v), EG_EFORMAT, bad[i].word);
+    }
+    EGT_REFUSED(eg_word_vectors_load(egt_path("bad.txt"), v, .binary = true), EG_EFORMAT, "70000 numbers");
+    write_text("bad.txt", "the 1 2\n");
+    EGT_REFUSED(eg_word_vectors_load(egt_path("bad.txt"), v, .binary = true), EG_EFORMAT, "first line");
+    EGT_REFUSED(eg_word_vectors_load(egt_path("bad.txt"), v, .otherwise = eg_zeros(EG_SHAPE(4, 3), EG_F32)), EG_ESHAPE,
+                "f32 [4, 2]");
+    EGT_REFUSED(eg_word_vectors_load(egt_path("bad.txt"), NULL), EG_EINVAL, "v is NULL");
+    EGT_REFUSED(eg_word_vectors_load(NULL, v), EG_EINVAL, "path");
+    eg_vocabulary_free(v);
+}
+
+/* ---- ids ------------------------------------------------------------------------------------ */
+
+EGT(windows_of_a_text)
+{
+    eg_tensor *ids = eg_arange(0, 23, 1, EG_I64);
+    eg_dataset *d = eg_token_windows_new(ids, 2, 4); /* parts of 11, two windows and two words left */
+    int k = 0;
+    EG_FOR_EACH(s, d) {
+        EGT_CHECK(eg_size(s[0], 0) == 4 && eg_size(s[0], 1) == 2);
+        for (int64_t i = 0; i < 8; i++) {
+            EGT_EQ(eg_get(s[0], i), (double)(k * 4 + i / 2 + i % 2 * 11));
+            EGT_EQ(eg_get(s[1], i), eg_get(s[0], i) + 1);
+        }
+        k++;
+    }
+    EGT_EQ(k, 2);
+    eg_dataset_free(d);
+    d = eg_token_windows_new(ids, 2, 4, .last = true, .rows_first = true);
+    EGT_EQ(eg_dataset_count(d), 3);
+    k = 0;
+    EG_FOR_EACH(s, d) {
+        const int64_t steps = k < 2 ? 4 : 2;
+        EGT_CHECK(eg_size(s[0], 0) == 2 && eg_size(s[0], 1) == steps);
+        EGT_EQ(eg_get(s[1], steps), k * 4 + 12);
+        k++;
+    }
+    EGT_EQ(k, 3);
+    eg_dataset_free(d);
+    d = eg_token_windows_new(ids, 11, 4, .last = true); /* shorter than a window */
+    EGT_EQ(eg_size(eg_dataset_first(d)[0], 0), 1);
+    eg_dataset_free(d);
+    EGT_REFUSED(eg_token_windows_new(ids, 11, 4), EG_EINVAL, "too short for 11 rows of 4");
+    EGT_REFUSED(eg_token_windows_new(ids, 0, 4), EG_EINVAL, "0 rows");
+    EGT_REFUSED(eg_token_windows_new(ids, 2, 0), EG_EINVAL, "rows of 0");
+    EGT_REFUSED(eg_token_windows_new(eg_zeros(EG_SHAPE(4), EG_F32), 2, 1), EG_ESHAPE, "f32 [4]");
+    EGT_REFUSED(eg_token_windows_new(NULL, 2, 1), EG_EINVAL, "ids");
+}
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 static bool walk_all(void *user)
@@ -278,12 +386,18 @@ static bool walk_all(void *user)
     static const eg_column columns[] = {{.name = "form", .dtype = EG_U8},
                                         {.name = "text", .dtype = EG_U8, .optional = true}};
     static const eg_column first[] = {{.at = 0, .dtype = EG_U8}};
-    eg_dataset *d[] = {eg_conllu_new(egt_path("a.conllu"), columns, 2), eg_conll_new(egt_path("a.conllu"), first, 1),
+    eg_dataset *d[] = {eg_conllu_new(egt_path("a.conllu"), columns, 2),
+                       eg_conll_new(egt_path("a.conllu"), first, 1),
                        eg_glue_new(egt_path("a.tsv"), EG_GLUE_SST2),
-                       eg_parallel_text_new(egt_path("a.tsv"), egt_path("a.tsv")), eg_squad_new(egt_path("a.json"))};
-    bool good = true;
+                       eg_parallel_text_new(egt_path("a.tsv"), egt_path("a.tsv")),
+                       eg_squad_new(egt_path("a.json")),
+                       eg_token_windows_new(eg_arange(0, 9, 1, EG_I64), 2, 3, .last = true)};
+    eg_vocabulary *v = eg_vocabulary_load(egt_path("words.txt"));
+    eg_tensor *vectors = eg_word_vectors_load(egt_path("glove.txt"), v);
+    bool good = vectors != NULL;
     (void)user;
-    for (int i = 0; i < 5; i++) {
+    eg_vocabulary_free(v);
+    for (int i = 0; i < 6; i++) {
         good = d[i] && walk(d[i]) > 0 && !eg_dataset_status(d[i]) && good;
         eg_dataset_free(d[i]);
     }
@@ -294,6 +408,8 @@ EGT(corpora_without_memory)
 {
     write_text("a.conllu", treebank);
     write_text("a.tsv", "sentence\tlabel\na b\t1\n");
+    write_text("words.txt", "the\n");
+    write_text("glove.txt", "the 1 2\n");
     write_text("a.json",
                "{\"data\": [{\"paragraphs\": [{\"context\": \"a\", \"qas\": [{\"id\": \"1\", \"question\": \"b\", "
                "\"answers\": [{\"text\": \"a\", \"answer_start\": 0}]}]}]}]}");

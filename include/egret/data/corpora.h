@@ -78,6 +78,23 @@ EG_API eg_dataset *eg_glue_new(const char *pattern, eg_glue_task task);
  * second. EG_EFORMAT ends the pass where one has more lines than the other. */
 EG_API eg_dataset *eg_parallel_text_new(const char *first, const char *second);
 
+/* ---- ids ------------------------------------------------------------------------------------ */
+
+typedef struct eg_token_windows_options {
+    size_t size;
+    bool last;       /* what is left at the end of the parts is a shorter window */
+    bool rows_first; /* samples are [rows, steps] */
+} eg_token_windows_options;
+
+/* A text, integers [n], in `rows` parts that are read side by side, in windows of so many steps one behind the other:
+ * samples are [steps, rows] and the same moved on by one. EG_EINVAL: there is not
+ * enough for one, or rows or steps are below 1. */
+EG_API eg_dataset *eg_token_windows_new_with(eg_tensor *ids, int64_t rows, int64_t steps,
+                                             const eg_token_windows_options *options);
+#define eg_token_windows_new(...) EG_TOKEN_WINDOWS_NEW_(__VA_ARGS__, )
+#define EG_TOKEN_WINDOWS_NEW_(ids, rows, steps, ...) \
+    eg_token_windows_new_with(ids, rows, steps, EG_OPTIONS_(eg_token_windows_options, __VA_ARGS__))
+
 EG_END_DECLS
 
 #endif
