@@ -98,4 +98,16 @@ test("vectors of words", function()
     equal({vectors:table(), found:table()}, {{{3, 4}, {0, 0}}, {true, false}})
 end)
 
+test("hidden ids", function()
+    local pieces = eg.tensor({0, 1, 2, 0}, "u8")
+    eg.seed(1)
+    local y, labels = eg.tensor({0, 1, 2, 0}):mask_tokens(pieces, 3, {share = 0.5, whole = true})
+    equal(labels:table()[1] == 0 and labels:table()[2] == 1 or labels:table()[4] == 0, true)
+    equal({y:table()[3], labels:table()[3]}, {2, -1})
+    local d = eg.data.sentence_pairs(eg.arange(10, 20, 1, "i64"), eg.tensor {5, 5}, eg.tensor {1, 1}, 1, 2, {length = 9})
+    for ids, segments, elsewhere in d do
+        equal({#ids:table(), elsewhere:item()}, {#segments:table(), 1})
+    end
+end)
+
 check.done()

@@ -7,6 +7,7 @@
 #define EGRET_DATA_CORPORA_H
 
 #include <egret/data/readers.h>
+#include <egret/data/text.h>
 
 EG_BEGIN_DECLS
 
@@ -94,6 +95,49 @@ EG_API eg_dataset *eg_token_windows_new_with(eg_tensor *ids, int64_t rows, int64
 #define eg_token_windows_new(...) EG_TOKEN_WINDOWS_NEW_(__VA_ARGS__, )
 #define EG_TOKEN_WINDOWS_NEW_(ids, rows, steps, ...) \
     eg_token_windows_new_with(ids, rows, steps, EG_OPTIONS_(eg_token_windows_options, __VA_ARGS__))
+
+/* ---- masked language models ----------------------------------------------------------------- */
+
+/* What the words of a vocabulary are to those that hide some, u8 [words]: 1 for those that begin with `prefix`, "##" of
+ * BERT, and so go on with the word before them; 2 for the n special ones, which are never hidden; else 0. EG_EINVAL: a
+ * special word is not in the vocabulary. */
+EG_API eg_tensor *eg_vocabulary_pieces(const eg_vocabulary *v, const char *prefix, const char *const *special, int n);
+
+typedef struct eg_mask_tokens_options {
+    size_t size;
+    double share; /* of the ids that are hidden; 0: 0.15, EG_ZERO: 0 */
+    int64_t most; /* hidden ids; 0: any number */
+    bool whole;   /* words are hidden with all their pieces, or not at all */
+} eg_mask_tokens_options;
+
+/* Hides some of the ids, i64 [n], as BERT is trained (Devlin et al. 2019, create_pretraining_data.py): of the share,
+ * rounded, but at least one, 8 in 10 become `mask`, 1 stays as it is, and 1 becomes any word of the vocabulary. pieces
+ * says what these are. *hidden: the ids after that; *labels: what was there where some are hidden, else -1; i64 [n]. By
+ * the thread's random numbers, so in a map of a dataset by its seed. EG_EINDEX: an id is none of pieces. */
+EG_API eg_status eg_mask_tokens_with(eg_tensor *ids, eg_tensor *pieces, int64_t mask, eg_tensor **hidden,
+                                     eg_tensor **labels, const eg_mask_tokens_options *options);
+#define eg_mask_tokens(...) EG_MASK_TOKENS_(__VA_ARGS__, )
+#define EG_MASK_TOKENS_(ids, pieces, mask, hidden, labels, ...) \
+    eg_mask_tokens_with(ids, pieces, mask, hidden, labels, EG_OPTIONS_(eg_mask_tokens_options, __VA_ARGS__))
+
+typedef struct eg_sentence_pairs_options {
+    size_t size;
+    int64_t length;     /* of a sample at most; 0: 128 */
+    double short_share; /* of documents whose samples are shorter, by any number; 0: 0.1, EG_ZERO: 0 */
+    uint64_t seed;      /* each pass has its own pairs */
+} eg_sentence_pairs_options;
+
+/* Pairs of pieces of texts, of which a net says whether the second follows the first (create_pretraining_data.py):
+ * samples are begin, first, end, second, end as i64 [n]; 0 for the first three of these, 1 for the others, i64 [n]; and
+ * 1 if the second is from somewhere else, which half of them are, else 0, i64 []. ids are all sentences one behind the
+ * other, `sentences` the number of ids of each, `documents` the number of sentences of each document, all integers [k].
+ * EG_EINVAL: numbers that do not go together; no document; an empty one, or an empty sentence; a length below 5. */
+EG_API eg_dataset *eg_sentence_pairs_new_with(eg_tensor *ids, eg_tensor *sentences, eg_tensor *documents, int64_t begin,
+                                              int64_t end, const eg_sentence_pairs_options *options);
+#define eg_sentence_pairs_new(...) EG_SENTENCE_PAIRS_NEW_(__VA_ARGS__, )
+#define EG_SENTENCE_PAIRS_NEW_(ids, sentences, documents, begin, end, ...) \
+    eg_sentence_pairs_new_with(ids, sentences, documents, begin, end,      \
+                               EG_OPTIONS_(eg_sentence_pairs_options, __VA_ARGS__))
 
 EG_END_DECLS
 
