@@ -340,6 +340,47 @@ static eg_status two_lengths(int64_t index, eg_tensor **sample, int *n, void *us
     return EG_OK;
 }
 
+/* As many samples as have the places: of lengths 1, 3, 5, 2, 4, 1, 3, 5 ... */
+EGT(buckets_of_so_many_places)
+{
+    static const int64_t none[] = {1000}, two[] = {4};
+    static const int want[][2] = {{2, 3}, {1, 5}, {2, 4}, {2, 3}, {1, 5}, {2, 4}, {1, 1}};
+    eg_dataset *d = eg_dataset_bucket(eg_dataset_from(ragged, 11, NULL, NULL), none, 1, .tokens = 8);
+    int64_t samples = 0;
+    int k = 0;
+    EG_FOR_EACH(s, d) {
+        EGT_CHECK(k < 7);
+        EGT_EQ(eg_size(s[0], 0), want[k][0]);
+        EGT_EQ(eg_size(s[0], 1), want[k][1]);
+        samples += eg_size(s[0], 0);
+        k++;
+    }
+    EGT_OK(eg_dataset_status(d));
+    EGT_EQ(samples, 11);
+    EGT_EQ(k, 7);
+    EGT_OK(eg_dataset_seek(d, (eg_dataset_position){1, 4}));
+    EGT_EQ(eg_size(eg_dataset_first(d)[0], 1), 5);
+    eg_dataset_free(d);
+    d = eg_dataset_bucket(eg_dataset_from(ragged, 11, NULL, NULL), two, 1, .tokens = 9, .batch = 2);
+    samples = 0;
+    EG_FOR_EACH(s, d) {
+        const int64_t n = eg_size(s[0], 0);
+        EGT_CHECK(n <= 2 && n * eg_size(s[0], 1) <= 9);
+        samples += n;
+    }
+    EGT_EQ(samples, 11);
+    eg_dataset_free(d);
+    d = eg_dataset_bucket(eg_dataset_from(ragged, 5, NULL, NULL), two, 1, .tokens = 1, .drop_last = true);
+    samples = 0;
+    EG_FOR_EACH(s, d) {
+        EGT_EQ(eg_size(s[0], 0), 1);
+        samples++;
+    }
+    EGT_EQ(samples, 5);
+    eg_dataset_free(d);
+    EGT_REFUSED(eg_dataset_bucket(source(1), two, 1, .batch = 1, .tokens = -1), EG_EINVAL, "tokens is -1");
+}
+
 EGT(buckets_of_the_longest)
 {
     /* index 0 and 5: 5 steps, 1 and 4: 4, 2 and 3: 3 */

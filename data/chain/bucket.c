@@ -5,7 +5,8 @@
 
 typedef struct bucket {
     eg__sample *samples;
-    int64_t held, size;
+    int64_t held, size, longest; /* size: of a batch; longest: of the samples held */
+    uint32_t room;
 } bucket;
 
 typedef struct sorter {
@@ -14,7 +15,10 @@ typedef struct sorter {
     int64_t *boundaries;
     int n; /* buckets: one more than boundaries */
     bucket *buckets;
-    bool dry; /* upstream has ended */
+    bool dry;           /* upstream has ended */
+    eg__sample waiting; /* of n > 0: its bucket must be emptied before it has a place there */
+    bucket *waiting_for;
+    int64_t waiting_length;
 } sorter;
 
 static void empty(bucket *b)
@@ -22,6 +26,7 @@ static void empty(bucket *b)
     while (b->held) {
         eg__sample_release(&b->samples[--b->held]);
     }
+    b->longest = 0;
 }
 
 static eg_status bucket_start(eg_dataset *d, uint64_t epoch)
@@ -30,12 +35,13 @@ static eg_status bucket_start(eg_dataset *d, uint64_t epoch)
     for (int i = 0; i < s->n; i++) {
         empty(&s->buckets[i]);
     }
+    eg__sample_release(&s->waiting);
     s->dry = false;
     return eg__start(d->from, epoch);
 }
 
-/* The bucket that a sample belongs to, or NULL with words. */
-static bucket *place_of(sorter *s, const eg__sample *one)
+/* The bucket that a sample belongs to, or NULL with words; how long it is. */
+static bucket *place_of(sorter *s, const eg__sample *one, int64_t *its_length)
 {
     const int first = s->o.longest ? 0 : s->o.element, axis = s->o.axis;
     const int last = s->o.longest ? one->n - 1 : first;
@@ -51,31 +57,70 @@ static bucket *place_of(sorter *s, const eg__sample *one)
     while (i < s->n - 1 && length >= s->boundaries[i]) {
         i++;
     }
+    *its_length = length;
     return &s->buckets[i];
+}
+
+/* Whether one more sample of that length is too much for a batch. */
+static bool overflows(const sorter *s, const bucket *b, int64_t length)
+{
+    int64_t places;
+    return s->o.tokens &&
+           (__builtin_mul_overflow(b->held + 1, eg__max(b->longest, length), &places) || places > s->o.tokens);
+}
+
+static eg_status add(const sorter *s, bucket *b, eg__sample *one, int64_t length)
+{
+    if (b->held == b->room && !eg__grow(&b->samples, &b->room, sizeof *b->samples)) {
+        eg__sample_release(one);
+        return eg__no_memory(s->d.is->name, b->held);
+    }
+    b->samples[b->held++] = *one;
+    b->longest = eg__max(b->longest, length);
+    one->n = 0;
+    return EG_OK;
+}
+
+/* Puts a sample into its bucket, or lets it wait until that is emptied. */
+static eg_status sort_in(sorter *s, eg__sample *one, bucket **ready)
+{
+    int64_t length = 0;
+    bucket *b = place_of(s, one, &length);
+    if (!b) {
+        eg__sample_release(one);
+        return eg__why();
+    }
+    if (b->held && overflows(s, b, length)) {
+        s->waiting = *one;
+        s->waiting_for = b;
+        s->waiting_length = length;
+        *ready = b;
+        return EG_OK;
+    }
+    eg_status st = add(s, b, one, length);
+    *ready = !st && (b->held == b->size || overflows(s, b, 0)) ? b : NULL;
+    return st;
 }
 
 /* Reads until a bucket is full, or to the end: then the first that holds something. NULL: there is none. */
 static eg_status fill(sorter *s, bucket **ready)
 {
     *ready = NULL;
+    if (s->waiting.n) {
+        bucket *b = s->waiting_for;
+        eg_status st = add(s, b, &s->waiting, s->waiting_length);
+        *ready = !st && (b->held == b->size || overflows(s, b, 0)) ? b : NULL;
+        if (st || *ready) {
+            return st;
+        }
+    }
     while (!s->dry) {
         eg__sample one;
         eg_status st = eg__next(s->d.from, &one);
-        if (st) {
+        s->dry = !st && one.n == 0;
+        st = st || s->dry ? st : sort_in(s, &one, ready);
+        if (st || *ready) {
             return st;
-        }
-        s->dry = one.n == 0;
-        bucket *b = s->dry ? NULL : place_of(s, &one);
-        if (!s->dry && !b) {
-            eg__sample_release(&one);
-            return eg__why();
-        }
-        if (b) {
-            b->samples[b->held++] = one;
-        }
-        if (b && b->held == b->size) {
-            *ready = b;
-            return EG_OK;
         }
     }
     for (int i = 0; i < s->n && !s->o.drop_last && !*ready; i++) {
@@ -108,6 +153,7 @@ static void bucket_free(eg_dataset *d)
         empty(&s->buckets[i]);
         free(s->buckets[i].samples);
     }
+    eg__sample_release(&s->waiting);
     free(s->buckets);
     free(s->boundaries);
 }
@@ -132,7 +178,7 @@ static eg_status check_options(const eg_bucket_options *o, const int64_t *bounda
     }
     for (int i = 0; i <= n; i++) {
         int64_t size = o->batches ? o->batches[i] : o->batch;
-        if (size < 1 || size > 65535) {
+        if (size < !o->tokens || size > 65535) {
             return eg__fail(EG_EINVAL, name, "the batch of bucket %d is %lld, must be 1..65535", i, (long long)size);
         }
     }
@@ -140,7 +186,7 @@ static eg_status check_options(const eg_bucket_options *o, const int64_t *bounda
         return eg__fail(EG_EINVAL, name, "element is %d, must be 0..%d; axis is %d, must be 0..%d", o->element,
                         EG_SAMPLE_MAX - 1, o->axis, EG_MAX_DIMS - 1);
     }
-    return EG_OK;
+    return o->tokens < 0 ? eg__fail(EG_EINVAL, name, "tokens is %lld", (long long)o->tokens) : EG_OK;
 }
 
 static bool make_buckets(sorter *s, const int64_t *boundaries, int n)
@@ -154,10 +200,7 @@ static bool make_buckets(sorter *s, const int64_t *boundaries, int n)
     for (; s->n <= n; s->n++) {
         bucket *b = &s->buckets[s->n];
         *b = (bucket){.size = s->o.batches ? s->o.batches[s->n] : s->o.batch};
-        b->samples = eg__malloc((size_t)b->size * sizeof *b->samples);
-        if (!b->samples) {
-            return false;
-        }
+        b->size = b->size ? b->size : 65535;
     }
     s->o.batches = NULL;
     return true;

@@ -11,7 +11,9 @@ typedef struct many {
     int64_t block, left; /* steps of a turn, and of this one */
     int at, alive;       /* whose turn it is; how many have not ended */
     bool *ended;
-    bool over; /* side by side */
+    /* side by side */
+    bool over, equal; /* equal: all must end together */
+    int64_t steps;    /* that all have taken */
 } many;
 
 enum { MOST_DATASETS = 4096 };
@@ -107,6 +109,7 @@ static eg_status many_start(eg_dataset *d, uint64_t epoch)
     m->alive = m->n;
     m->left = m->block;
     m->over = false;
+    m->steps = 0;
     return st;
 }
 
@@ -229,15 +232,19 @@ static eg_status join(many *m, eg__sample *s, eg__sample *part)
     return EG_OK;
 }
 
-/* Every dataset takes its step, also beside one that fails or has ended. */
+/* Every dataset takes its step, also beside one that fails or, where all must end together, has ended. */
 static eg_status zip_next(eg_dataset *d, eg__sample *s)
 {
     many *m = (many *)d;
     eg_error was = *eg_last_error(), bad = {.code = EG_OK};
-    for (int i = 0; i < m->n && !m->over; i++) {
+    const bool before = m->over;
+    int ended = 0;
+    for (int i = 0; i < m->n && (!m->over || (m->equal && !before)); i++) {
         eg__sample part;
         eg_status st = eg__next(m->of[i], &part);
-        m->over = !st && part.n == 0;
+        const bool end = !st && part.n == 0;
+        m->over = m->over || end;
+        ended += end;
         st = st ? st : join(m, s, &part);
         eg__sample_release(&part);
         if (st && !bad.code) {
@@ -248,22 +255,31 @@ static eg_status zip_next(eg_dataset *d, eg__sample *s)
         eg__sample_release(s);
         eg__thread_get()->error = m->over ? was : bad;
     }
+    if (m->equal && ended && ended < m->n) {
+        return eg__fail(EG_EFORMAT, d->is->name, "one text ends behind %lld lines, another goes on",
+                        (long long)m->steps);
+    }
+    m->steps++;
     return m->over ? EG_OK : bad.code;
 }
 
+/* Where all must end together, that they do not is a step more. */
 static eg_status zip_skip(eg_dataset *d, int64_t n, int64_t *done)
 {
     many *m = (many *)d;
-    for (int i = 0; i < m->n && n; i++) {
+    int64_t least = m->over ? 0 : n, most = 0;
+    for (int i = 0; i < m->n && !m->over && (least || m->equal); i++) {
         int64_t steps;
-        eg_status st = eg__skip(m->of[i], n, &steps);
+        eg_status st = eg__skip(m->of[i], m->equal ? n : least, &steps);
         if (st) {
             return st;
         }
-        m->over = m->over || steps < n;
-        n = eg__min(n, steps);
+        least = eg__min(least, steps);
+        most = eg__max(most, steps);
     }
-    *done = n;
+    m->over = m->over || least < n;
+    m->steps += least;
+    *done = least + (m->equal && least < most);
     return EG_OK;
 }
 
@@ -282,5 +298,22 @@ static const eg__dataset_class zip_class = MANY("eg_dataset_zip", zip_next, zip_
 eg_dataset *eg_dataset_zip(eg_dataset *const *datasets, int n)
 {
     many *m = many_new(&zip_class, datasets, n);
+    return m ? &m->d : NULL;
+}
+
+static const eg__dataset_class parallel_class = MANY("eg_parallel_text_new", zip_next, zip_skip, zip_count);
+
+eg_dataset *eg_parallel_text_new(const char *first, const char *second)
+{
+    eg_dataset *texts[2] = {eg_text_lines_new(first), NULL};
+    texts[1] = texts[0] ? eg_text_lines_new(second) : NULL;
+    if (!texts[1]) {
+        eg__dataset_drop(texts[0]);
+        return NULL;
+    }
+    many *m = many_new(&parallel_class, texts, 2);
+    if (m) {
+        m->equal = true;
+    }
     return m ? &m->d : NULL;
 }

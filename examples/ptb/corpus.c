@@ -151,39 +151,3 @@ eg_status corpus_make(corpus *c, int64_t sentences)
     }
     return st;
 }
-
-/* ---- windows --------------------------------------------------------------------------------- */
-
-/* Columns from..from + windows steps of rows [rows, columns]: [windows, steps, rows]. */
-static eg_tensor *cut(eg_tensor *rows, int64_t from, int64_t windows, int64_t steps)
-{
-    eg_tensor *all = eg_slice(rows, 1, from, from + windows * steps, 1);
-    all = eg_reshape(all, EG_SHAPE(eg_size(rows, 0), windows, steps));
-    return eg_contiguous(eg_permute(all, EG_AXES(1, 2, 0)));
-}
-
-static eg_dataset *windows_of(eg_tensor *rows, int64_t from, int64_t windows, int64_t steps)
-{
-    return eg_dataset_from_tensors(
-        (eg_tensor *[]){cut(rows, from, windows, steps), cut(rows, from + 1, windows, steps)}, 2);
-}
-
-eg_dataset *corpus_windows(eg_tensor *ids, int64_t rows, int64_t steps, bool all)
-{
-    eg_dataset *d = NULL;
-    int64_t columns = eg_numel(ids) / rows, whole = (columns - 1) / steps, rest = (columns - 1) % steps;
-    if (columns < 2 || (!whole && !all)) {
-        eg_failf(EG_EFORMAT, "corpus", "a text of %lld words is too short for %lld rows of %lld and one more",
-                 (long long)eg_numel(ids), (long long)rows, (long long)steps);
-        return NULL;
-    }
-    EG_SCOPE {
-        eg_tensor *table = eg_reshape(eg_slice(ids, 0, 0, rows * columns, 1), EG_SHAPE(rows, columns));
-        d = whole ? windows_of(table, 0, whole, steps) : NULL;
-        if (all && rest && (d || !whole)) {
-            eg_dataset *end = windows_of(table, whole * steps, 1, rest);
-            d = whole ? eg_dataset_concat((eg_dataset *[]){d, end}, 2) : end;
-        }
-    }
-    return d;
-}

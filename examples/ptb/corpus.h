@@ -1,4 +1,4 @@
-/* corpus.h - a text as numbers: read or made, cut into windows. */
+/* corpus.h - a text as numbers: read or made. */
 #ifndef EXAMPLES_PTB_CORPUS_H
 #define EXAMPLES_PTB_CORPUS_H
 
@@ -23,11 +23,6 @@ void corpus_free(corpus *c);
 
 /* The words of a checkpoint, in their order. */
 eg_vocabulary *corpus_words(eg_tensor *text);
-
-/* The text in `rows` parts that are read side by side, in windows of so many steps one behind the other: samples are
- * i64 [steps, rows] and the same moved on by one word. What is left at the end of rows is a shorter window if all are
- * wanted. NULL, EG_EFORMAT: there is not enough for one. */
-eg_dataset *corpus_windows(eg_tensor *ids, int64_t rows, int64_t steps, bool all);
 
 eg_status corpus_get(const char *folder, const char *from, void *user);
 

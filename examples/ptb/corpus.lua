@@ -1,4 +1,4 @@
--- corpus.lua - a text as numbers: read or made, cut into windows.
+-- corpus.lua - a text as numbers: read or made.
 --
 --     local text = corpus.load(nil, 8000)
 --     text.words                             a vocabulary, by falling count
@@ -56,20 +56,6 @@ function corpus.load(folder, count)
     end
     least = surprise and math.exp(surprise / #texts[3])
     return {words = words, train = texts[1], valid = texts[2], test = texts[3], least = least}
-end
-
---- The text in parts that are read side by side, in windows one behind the other: samples are i64 [steps, rows] and the
---- same moved on by one word.
-function corpus.windows(ids, rows, steps)
-    local columns = #ids // rows
-    local count = (columns - 1) // steps
-    assert(count > 0, "the text is too short for one window")
-    local whole = ids[{{1, rows * columns}}]:reshape {rows, columns}
-    local function cut(from)
-        local part = whole[{eg.all, {from, from + count * steps - 1}}]
-        return part:reshape({rows, count, steps}):permute({1, 2, 0}):contiguous()
-    end
-    return eg.data.from_tensors {cut(1), cut(2)}
 end
 
 return corpus

@@ -66,9 +66,9 @@ static eg_status open_text(job *j)
     if (c->least > 0) {
         eg_run_say(j->run, "knowing the grammar the perplexity of the test would be %.3f", c->least);
     }
-    eg_run_train_on(j->run, corpus_windows(c->train, s->batch, o->window, false));
-    j->valid = eg_run_dataset(j->run, NULL, corpus_windows(c->valid, s->batch, o->window, false));
-    j->test = eg_run_dataset(j->run, NULL, corpus_windows(c->test, 1, o->test_window, true));
+    eg_run_train_on(j->run, eg_token_windows_new(c->train, s->batch, o->window));
+    j->valid = eg_run_dataset(j->run, NULL, eg_token_windows_new(c->valid, s->batch, o->window));
+    j->test = eg_run_dataset(j->run, NULL, eg_token_windows_new(c->test, 1, o->test_window, .last = true));
     return eg_run_status(j->run);
 }
 

@@ -14,8 +14,9 @@ local run = require "egret.run" {
 -- ---- the text -----------------------------------------------------------------------------------------
 -- Twenty parts of it are read side by side, twenty words at a time.
 local text = corpus.load(run.data, run.sentences)
-local train = corpus.windows(text.train, run.batch, run.window)
-local valid, test = corpus.windows(text.valid, run.batch, run.window), corpus.windows(text.test, 1, run.window)
+local train = eg.data.token_windows(text.train, run.batch, run.window)
+local valid = eg.data.token_windows(text.valid, run.batch, run.window)
+local test = eg.data.token_windows(text.test, 1, run.window)
 local per_epoch = train:count()
 print(("%d words to learn from, %d different ones (%s)"):format(#text.train, text.words:size(),
                                                                run.data or "made by a grammar"))

@@ -38,8 +38,7 @@ eg_status states_carry(states *s, const eg_lm *made);
 eg_status states_clear(states *s);
 void states_free(states *s);
 
-/* The perplexity of all windows of corpus_windows, whose states go from one to the next. NaN after a failure, which is
- * the run's. */
+/* The perplexity of all windows, whose states go from one to the next. NaN after a failure, which is the run's. */
 double reader_perplexity(reader *r, eg_run *run, eg_dataset *windows, int64_t rows);
 
 /* What it writes behind the prompt, "" for the beginning of a sentence: so many words, drawn by its probabilities to

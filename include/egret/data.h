@@ -21,6 +21,7 @@
 
 #include <egret/base.h>
 #include <egret/data/augment.h>
+#include <egret/data/corpora.h>
 #include <egret/data/image.h>
 #include <egret/data/image_ops.h>
 #include <egret/data/preprocess.h>

@@ -118,6 +118,18 @@ static void texts(void)
     put_text("flags", "shell", "--completion\nbash\n");
     put_text("flags", "manual", "--man\n--epoch\n3\n");
     put_text("tables", "words", "<pad>\nth\xc3\xa9\n\xe1\xba\x9b\xcc\xa3\nwords\xe3\x80\x80here\n");
+    put_text("conll", "tags.txt", "-DOCSTART- -X- O\n\nThe DT 1\n# x 2\n\nNew_York\tNNP\t-3\n");
+    put_text("conll", "treebank.conllu",
+             "# text = d\xc3\xa9j\xc3\xa0 vu\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t2\tcase\t_\t_\n"
+             "2\tle le\tle\tDET\t_\t_\t0\troot\t_\t_\n2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n\n");
+    put_text("conll", "cola.tsv", "gj04\t1\t\tHe \"said.\ngj04\t0\t*\tHe\n");
+    put_text("conll", "mnli.tsv", "index\tsentence1\tgold_label\tsentence2\n0\ta b\tneutral\tc\n");
+    put_text(
+        "squad", "two.json",
+        "{\"version\":\"v2.0\",\"data\":[{\"title\":\"t\",\"paragraphs\":[{\"context\":\"\\u00fcber a cat\",\"qas\":["
+        "{\"id\":\"1\",\"question\":\"q\",\"answers\":[{\"text\":\"a cat\",\"answer_start\":5},"
+        "{\"text\":\"cat\",\"answer_start\":0}]},"
+        "{\"id\":\"2\",\"question\":\"r\",\"is_impossible\":true,\"answers\":[]}]}]}]}");
     put_text("ndjson", "drawings",
              "{\"word\":\"c\\u00e4t\",\"n\":[[1,2.5],[3,4e2]],\"drawing\":[[[1,2],[3,4]],[[5],[6]]]}\n"
              "{\"other\":{\"a\":[true,null]},\"n\":-7,\"word\":null}\n");

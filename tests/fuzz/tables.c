@@ -1,4 +1,4 @@
-/* tables.c - any bytes as lines, rows of a table, a vocabulary, and text. */
+/* tables.c - any bytes as lines, rows of a table, a vocabulary, vectors of its words, and text. */
 #include <stdlib.h>
 
 #include <egret/egret.h>
@@ -38,6 +38,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_expect(t != NULL);
         if (v && t) {
             fuzz_expect(eg_vocabulary_encode(v, t, 0) != NULL);
+        }
+        for (int binary = 0; binary < 2 && v; binary++) { /* the words are those of the file's lines */
+            eg_clear_error();
+            fuzz_expect(eg_word_vectors_load(path, v, .binary = binary != 0) != NULL);
         }
     }
     eg_vocabulary_free(v);

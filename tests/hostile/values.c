@@ -137,6 +137,7 @@ static const fit fits[] = {
     {.words = {"_text_", "word_counts", "vocabulary", "tokenizer", "_train"}, .t = {BYTES(6)}},
     {.words = {"generate", "beam_search", "transformer_", "bert_forward"}, .t = {INDEX(2, 3)}},
     {.words = {"cache_select", "edit_distance"}, .t = {INDEX(2)}},
+    {.words = {"mask_tokens"}, .t = {INDEX(3), BYTES(4)}},
     {.words = {"metrics_spans", "metrics_edits", "bleu_ids"}, .t = {INDEX(2, 3)}},
 };
 
@@ -443,7 +444,7 @@ static eg_tokenizer *make_tokenizer(void)
 static eg_word_counts *make_counts(void)
 {
     eg_word_counts *c = eg_word_counts_new();
-    eg_word_counts_add(c, eg_text("one two two"));
+    eg_word_counts_add(c, eg_text("one two two Inside O"));
     return c;
 }
 
@@ -586,10 +587,10 @@ const char *v_text(const hostile *h, int slot, const char *function, const char 
                                                               : "weight";
 }
 
-/* Also tags of spans. */
+/* Also tags of spans, and words of a vocabulary. */
 const char *const *v_texts(const hostile *h, int slot)
 {
-    static const char *const texts[] = {"O", "I-weight"};
+    static const char *const texts[] = {"O", "Inside"};
     return h->at == slot ? NULL : texts;
 }
 

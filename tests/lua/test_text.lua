@@ -68,4 +68,46 @@ test("metrics of language", function()
     fails(function() m:bleu("b", "x", {}) end, "no reference")
 end)
 
+test("corpora", function()
+    local path = os.tmpname()
+    local file = io.open(path, "w")
+    file:write("The DT 1\ncat NN 2\n\nend NN 3\n")
+    file:close()
+    local seen = {}
+    for words, numbers in eg.data.conll(path, {{at = 0, dtype = "u8"}, {at = -1, dtype = "i64"}}) do
+        seen[#seen + 1] = words:bytes() .. #numbers:table()
+    end
+    equal(seen, {"The cat2", "end1"})
+    fails(function() eg.data.glue(path, "mprc") end, "is none of cola, sst2")
+    for a, b in eg.data.parallel_text(path, path) do equal(a:bytes(), b:bytes()) end
+    os.remove(path)
+    local x, y = eg.data.token_windows(eg.tensor {1, 2, 3, 4, 5, 6}, 2, 2)()
+    equal({x:table(), y:table()}, {{{1, 4}, {2, 5}}, {{2, 5}, {3, 6}}})
+end)
+
+test("vectors of words", function()
+    local path = os.tmpname()
+    local file = io.open(path, "w")
+    file:write("a 1 2\nb 3 4\n")
+    file:close()
+    local counts = eg.data.word_counts()
+    counts:add(eg.text "b c b")
+    local v = eg.data.vocabulary(counts)
+    local vectors, found = eg.word_vectors_load(path, v, {found = true})
+    os.remove(path)
+    equal({vectors:table(), found:table()}, {{{3, 4}, {0, 0}}, {true, false}})
+end)
+
+test("hidden ids", function()
+    local pieces = eg.tensor({0, 1, 2, 0}, "u8")
+    eg.seed(1)
+    local y, labels = eg.tensor({0, 1, 2, 0}):mask_tokens(pieces, 3, {share = 0.5, whole = true})
+    equal(labels:table()[1] == 0 and labels:table()[2] == 1 or labels:table()[4] == 0, true)
+    equal({y:table()[3], labels:table()[3]}, {2, -1})
+    local d = eg.data.sentence_pairs(eg.arange(10, 20, 1, "i64"), eg.tensor {5, 5}, eg.tensor {1, 1}, 1, 2, {length = 9})
+    for ids, segments, elsewhere in d do
+        equal({#ids:table(), elsewhere:item()}, {#segments:table(), 1})
+    end
+end)
+
 check.done()

@@ -124,6 +124,8 @@ typedef struct eg_bucket_options {
     bool longest;                /* the tensor that is longest there, whichever that is */
     bool drop_last;              /* leave out what remains in the buckets at the end */
     double value[EG_SAMPLE_MAX]; /* as in eg_dataset_padded_batch */
+    int64_t tokens;              /* a batch has at most so many places along the axis, padding among them: samples
+                                    times the longest; or one sample. batch, batches may be 0 then; 0: any number */
 } eg_bucket_options;
 /* Batches of samples of similar length: bucket 0 takes those shorter than boundaries[0], the next those shorter
  * than boundaries[1], and so on, bucket n the others; boundaries ascend. A full bucket is given as a padded

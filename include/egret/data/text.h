@@ -88,6 +88,24 @@ EG_API eg_tensor *eg_vocabulary_encode(const eg_vocabulary *v, eg_tensor *text, 
 /* Words with blanks between, of integers [n]. EG_EINDEX for one outside 0..size-1. */
 EG_API eg_tensor *eg_vocabulary_decode(const eg_vocabulary *v, eg_tensor *ids);
 
+typedef struct eg_word_vectors_options {
+    size_t size;
+    bool binary;          /* as word2vec writes its binary files */
+    eg_tensor *otherwise; /* f32 [words, n]: of words that the file does not have; NULL: zeros */
+    eg_tensor **found;    /* bool [words]: those it has */
+} eg_word_vectors_options;
+
+/* Vectors of a vocabulary's words, f32 [words, n], out of a file of GloVe's (Pennington et al. 2014) or word2vec's
+ * (Mikolov et al. 2013), plain or gzip: a word a line, its numbers behind it, with or without a first line that has how
+ * many there are; words of texts may hold blanks. Of a word that comes twice the first is taken. EG_EFORMAT names line
+ * or offset: too few numbers, or what is none; no vector at all; more than 65,536 numbers of one. EG_ESHAPE: otherwise
+ * does not fit. */
+EG_API eg_tensor *eg_word_vectors_load_with(const char *path, const eg_vocabulary *v,
+                                            const eg_word_vectors_options *options);
+#define eg_word_vectors_load(...) EG_WORD_VECTORS_LOAD_(__VA_ARGS__, )
+#define EG_WORD_VECTORS_LOAD_(path, v, ...) \
+    eg_word_vectors_load_with(path, v, EG_OPTIONS_(eg_word_vectors_options, __VA_ARGS__))
+
 /* ---- rows of one length --------------------------------------------------------------------- */
 
 typedef struct eg_pad_sequences_options {
