@@ -52,6 +52,8 @@ int bench_run(const bench_case *cases, int count, char **names, int name_count);
 int bench_calls(void);
 /* Answers "run MICROSECONDS" with {"images": .., "seconds": .., "processor": ..}. NULL for recipe: a random part. */
 int bench_pictures(const char *folder, int workers, char *recipe);
+/* Answers "run MICROSECONDS" with {"lines": .., "bytes": .., "seconds": ..}. */
+int bench_texts(const char *tokenizer, const char *text);
 
 /* Writes a net as FOLDER/NAME.onnx, an input and the output beside it, and answers for the model read again. */
 int bench_graph(const char *folder, const char *name);

@@ -34,7 +34,7 @@ typedef struct arguments {
 static int usage(void)
 {
     fputs("usage: egret-bench overhead [--json FILE] | crossing | peaks | list | run NAME... | serve | calls |\n"
-          "       step MODEL | pictures FOLDER WORKERS [RECIPE] | graph FOLDER NAME\n"
+          "       step MODEL | pictures FOLDER WORKERS [RECIPE] | graph FOLDER NAME | texts TOKENIZER TEXT\n"
           "       [--ops FILE] [--threads N] [--device NAME] [--precision NAME] [--captured 1] [--smoke 1]\n",
           stderr);
     return 2;
@@ -118,6 +118,9 @@ int main(int argc, char **argv)
         return a.name_count == 2 || a.name_count == 3
                    ? bench_pictures(a.names[0], atoi(a.names[1]), a.name_count == 3 ? a.names[2] : NULL)
                    : usage();
+    }
+    if (!strcmp(a.verb, "texts")) {
+        return a.name_count == 2 ? bench_texts(a.names[0], a.names[1]) : usage();
     }
     if (!strcmp(a.verb, "graph")) {
         return a.name_count == 2 ? bench_graph(a.names[0], a.names[1]) : usage();
