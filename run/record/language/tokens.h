@@ -10,6 +10,7 @@
 typedef enum eg__token_rule {
     EG__TOKENS_WORDS = EG_BLEU_NONE,
     EG__TOKENS_ROUGE = EG_BLEU_TRANSFORMER + 1, /* of ASCII's letters, in lower case, and digits */
+    EG__TOKENS_STEMS,                           /* the same, of words of more than three letters their stems */
     EG__TOKENS_ANSWER,                          /* SQuAD's normalisation */
     EG__TOKENS_CHARACTERS,                      /* all between the blanks around */
 } eg__token_rule;
