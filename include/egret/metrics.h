@@ -153,8 +153,8 @@ typedef enum eg_span_scheme {
 EG_API eg_status eg_metrics_spans(eg_metrics *m, const char *name, eg_tensor *tags, eg_tensor *labels,
                                   const char *const *names, int n, eg_span_scheme scheme);
 
-/* Edits (Levenshtein 1966) over the length of the reference, of all together: word error rate, character error rate
- * without the blanks around, and of ids. */
+/* Edits (Levenshtein 1966) over the length of the reference, of all together: word error rate, of what is between
+ * spaces, character error rate without the blanks around, both as jiwer says them, and of ids. */
 EG_API eg_status eg_metrics_wer(eg_metrics *m, const char *name, const char *text, const char *reference);
 EG_API eg_status eg_metrics_cer(eg_metrics *m, const char *name, const char *text, const char *reference);
 EG_API eg_status eg_metrics_edits(eg_metrics *m, const char *name, eg_tensor *ids, eg_tensor *reference);

@@ -37,6 +37,7 @@ HAND = [
     ("word", ["word", "another word"]),
     ("", ["something that was not said", "something"]),
     ("the the the the the the", ["the cat the", "the"]),
+    (" a\u00a0b c\t d\te  f ", ["a\u00a0b c d e f", "a b"]),
     ("Ends with 2019.", ["It ends with 2019 .", "ends with 2019."]),
     ("\u0663.\u0664 \u216b\u2014\u2160 \u00b2, \u00bd; \u00a3\u00a5\u20ac",
      ["\u0663,\u0664 \u216b - \u2160 \u00b2", "\u00bd; \u00a3\u00a5"]),

@@ -235,6 +235,20 @@ static void rewrite_rouge(line *l)
     turn(l);
 }
 
+/* Blanks side by side become a space. */
+static void rewrite_spoken(line *l)
+{
+    const int32_t *c = characters(l);
+    for (int64_t i = 0, n = length(l), end; i < n; i = end) {
+        end = i + 1;
+        while (eg__is_blank(c[i]) && end < n && eg__is_blank(c[end])) {
+            end++;
+        }
+        put(l, end > i + 1 ? ' ' : c[i]);
+    }
+    turn(l);
+}
+
 static bool is_article(const int32_t *c, int64_t n)
 {
     return (n == 1 && begins(c, n, "a")) || (n == 2 && begins(c, n, "an")) || (n == 3 && begins(c, n, "the"));
@@ -288,6 +302,9 @@ static void rewrite(line *l, eg__token_rule rule)
     case EG__TOKENS_ANSWER:
         rewrite_answer(l);
         return;
+    case EG__TOKENS_SPOKEN:
+        rewrite_spoken(l);
+        return;
     default: /* as it stands */
         return;
     }
@@ -331,6 +348,11 @@ static bool add_stem(eg__words *known, const int32_t *c, int64_t n, eg__bytes *l
     return add_token(known, letters->p, n > 3 ? eg__stem((char *)letters->p, n) : n, to);
 }
 
+static bool separates(eg__token_rule rule, int32_t c)
+{
+    return rule == EG__TOKENS_SPOKEN ? c == ' ' : rule != EG__TOKENS_CHARACTERS && eg__is_blank(c);
+}
+
 static bool number(const line *l, eg__token_rule rule, eg__words *known, eg__sequence *to)
 {
     const int32_t *c = characters(l);
@@ -339,10 +361,10 @@ static bool number(const line *l, eg__token_rule rule, eg__words *known, eg__seq
     bool ok = true;
     for (int64_t i = 0, n = length(l), end; i < n && ok; i = end) {
         end = i + 1;
-        if (rule != EG__TOKENS_CHARACTERS && eg__is_blank(c[i])) {
+        if (separates(rule, c[i])) {
             continue;
         }
-        while (!each && end < n && !eg__is_blank(c[end])) {
+        while (!each && end < n && !separates(rule, c[end])) {
             end++;
         }
         ok = rule == EG__TOKENS_STEMS ? add_stem(known, c + i, end - i, &letters, to)
@@ -382,7 +404,7 @@ eg_status eg__tokens_of(const char *op, const char *text, eg__token_rule rule, b
     st = st ? st : lower_line(&l, op, rule, lower, ascii);
     if (!st) {
         if ((int)rule != EG_BLEU_TRANSFORMER) {
-            trim(&l, rule == EG__TOKENS_CHARACTERS);
+            trim(&l, rule == EG__TOKENS_CHARACTERS || rule == EG__TOKENS_SPOKEN);
         }
         rewrite(&l, rule);
         st = l.full || !number(&l, rule, known, to) ? eg__no_memory(op, l.now.n) : EG_OK;
