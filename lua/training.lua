@@ -31,14 +31,18 @@ local function options_of(about)
     local options = {
         data = {nil, about.data}, out = {"egret-out/" .. about.name .. "-lua", "where all that comes out goes"},
         device = {"cpu", "cpu, cuda or cuda:N"}, epochs = {about.epochs, "passes over the data"},
-        steps = {0, "steps in all, instead of epochs"}, batch = {about.batch, "examples per step"},
+        steps = {0, "steps in all, instead of epochs"}, batch = about.batch and {about.batch, "examples per step"},
         seed = {1, "of weights, order and noise"}, resume = {false, "go on from the latest checkpoint"},
         smoke = {false, "seconds only, and fail unless the loss falls"},
     }
     for _, name in ipairs(own) do
         options[name] = about[name]
     end
-    return options, table.move(own, 1, #own, #known + 1, {table.unpack(known)})
+    local names = {}
+    for _, name in ipairs(known) do
+        names[#names + 1] = options[name] and name
+    end
+    return options, table.move(own, 1, #own, #names + 1, names)
 end
 
 local function help(about, options, names)

@@ -59,6 +59,19 @@ static eg_tensor *loss_of(eg_module *net, eg_tensor *text, int64_t windows)
     return eg_cross_entropy(eg_flatten(eg_module_forward(net, read), 0, 1), next);
 }
 
+/* What a terminal is not to be given becomes "?": controls, and all that is not ASCII unless it is UTF-8. */
+static void make_fit(char *text)
+{
+    EG_SCOPE {
+        bool whole = eg_text_words(eg_text(text)) != NULL;
+        for (char *c = text; *c; c++) {
+            const unsigned char byte = (unsigned char)*c;
+            *c = (byte < 32 && byte != '\n') || byte == 127 || (byte > 127 && !whole) ? '?' : *c;
+        }
+    }
+    eg_clear_error();
+}
+
 /* Letter after letter, each drawn by its probability to follow those before. */
 static void show(eg_run *run, eg_module *net, double temperature)
 {
@@ -73,7 +86,10 @@ static void show(eg_run *run, eg_module *net, double temperature)
             eg_run_heed(run, letter ? EG_OK : eg_last_error()->code);
         }
     }
-    eg_run_say(run, "after %lld steps it writes%s\n", (long long)eg_run_step(run), text);
+    if (!eg_run_status(run)) {
+        make_fit(text);
+        eg_run_say(run, "after %lld steps it writes%s\n", (long long)eg_run_step(run), text);
+    }
 }
 
 static eg_status work(eg_run *run, void *user)

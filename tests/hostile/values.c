@@ -134,7 +134,7 @@ static const fit fits[] = {
     {.words = {"png", "jpeg", "image", "preprocess"}, .t = {BYTES(3, 4, 4)}},
     {.words = {"mixup", "cutmix"}, .t = {REAL(2, 3, 4, 4), INDEX(2)}},
     {.words = {"copy_out"}, .t = {REAL(4, 4)}},
-    {.words = {"_text_", "word_counts", "vocabulary"}, .t = {BYTES(6)}},
+    {.words = {"_text_", "word_counts", "vocabulary", "tokenizer", "_train"}, .t = {BYTES(6)}},
     {.words = {"generate", "beam_search", "transformer_", "bert_forward"}, .t = {INDEX(2, 3)}},
     {.words = {"cache_select", "edit_distance"}, .t = {INDEX(2)}},
     {.words = {"mask_tokens"}, .t = {INDEX(3), BYTES(4)}},
@@ -436,11 +436,22 @@ static eg_saver *make_saver(void)
     return eg_saver_new("saved");
 }
 
+static eg_tokenizer *make_tokenizer(void)
+{
+    return eg_bpe_train((eg_tensor *[]){eg_text("one two two")}, 1, .vocabulary = 260);
+}
+
 static eg_word_counts *make_counts(void)
 {
     eg_word_counts *c = eg_word_counts_new();
     eg_word_counts_add(c, eg_text("one two two Inside O"));
     return c;
+}
+
+static eg_vocabulary *make_vocabulary(void)
+{
+    const char *const unknown[] = {"[UNK]", "weight"};
+    return eg_vocabulary_new(make_counts(), .reserved = unknown, .reserved_count = 2);
 }
 
 /* Something of two rows, under the name that texts are. */
@@ -494,7 +505,8 @@ HANDLE(metrics, make_metrics(f))
 HANDLE(example, eg_example_new())
 HANDLE(cache, make_cache())
 HANDLE(word_counts, make_counts())
-HANDLE(vocabulary, eg_vocabulary_new(make_counts()))
+HANDLE(vocabulary, make_vocabulary())
+HANDLE(tokenizer, make_tokenizer())
 HANDLE(json, make_json(f))
 HANDLE(tfrecord_writer, eg_tfrecord_writer_new("records"))
 HANDLE(device, eg_cpu())
@@ -561,6 +573,8 @@ const char *v_text(const hostile *h, int slot, const char *function, const char 
            : !strcmp(function, "eg_index")                    ? "0"
            : !strcmp(function, "eg_device_open")              ? "cpu"
            : !strcmp(function, "eg_module_find")              ? ""
+           : !strcmp(name, "single")                          ? "$A"
+           : !strcmp(name, "pair")                            ? "$A $B"
            : !strcmp(function, "eg_debug")                    ? "nan"
            : strstr(function, "forward_taps")                 ? "**"
            : strstr(function, "eg_model_")                    ? "lenet"

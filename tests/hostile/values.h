@@ -99,6 +99,7 @@ eg_dataset **v_datasets(const hostile *h, int slot);
     X(cache)           \
     X(word_counts)     \
     X(vocabulary)      \
+    X(tokenizer)       \
     X(tfrecord_writer) \
     X(json)            \
     X(device)

@@ -1,0 +1,500 @@
+/* decode.c - ids back to text: tokens as they are written, changed by steps, joined. */
+#include <stdlib.h>
+
+#include "data/text/text.h"
+#include "data/tokens/tokens.h"
+#include "lib/core/device.h"
+#include "lib/io/file.h"
+
+/* ---- parts --------------------------------------------------------------------------------------------- */
+
+static eg_status grow(const char *op, eg__parts *p)
+{
+    if (p->part.n < p->part.room) {
+        return EG_OK;
+    }
+    const uint32_t room = p->part.room ? 2 * p->part.room : 64;
+    eg__extent *grown = eg__malloc(room * sizeof *grown);
+    if (!grown) {
+        return eg__no_memory(op, (int64_t)(room * sizeof *grown));
+    }
+    if (p->part.n) {
+        memcpy(grown, p->part.p, p->part.n * sizeof *grown);
+    }
+    free(p->part.p);
+    p->part.p = grown;
+    p->part.room = room;
+    return EG_OK;
+}
+
+/* An empty part behind the others; bytes are added to the last one. */
+static eg_status begin(const char *op, eg__parts *p)
+{
+    eg_status st = grow(op, p);
+    if (!st) {
+        p->part.p[p->part.n++] = (eg__extent){(uint32_t)p->text.n, (uint32_t)p->text.n};
+    }
+    return st;
+}
+
+static eg_status more(const char *op, eg__parts *p, const void *s, int64_t n)
+{
+    if (p->text.n + n > INT32_MAX || !eg__bytes_add(&p->text, s, n)) {
+        return eg__no_memory(op, n);
+    }
+    p->part.p[p->part.n - 1].end += (uint32_t)n;
+    return EG_OK;
+}
+
+static eg_status add(const char *op, eg__parts *p, const void *s, int64_t n)
+{
+    eg_status st = begin(op, p);
+    return st ? st : more(op, p, s, n);
+}
+
+static void clear(eg__parts *p)
+{
+    p->text.n = 0;
+    p->part.n = 0;
+}
+
+static const uint8_t *part(const eg__parts *p, uint32_t i, int64_t *n)
+{
+    *n = p->part.p[i].end - p->part.p[i].begin;
+    return p->text.p ? p->text.p + p->part.p[i].begin : (const uint8_t *)"";
+}
+
+static bool begins_with(const uint8_t *s, int64_t n, const eg__string *with)
+{
+    return with->n && n >= with->n && !memcmp(s, with->s, (size_t)with->n);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------------- */
+
+/* Writes a part again with all `what` as `to`. */
+static eg_status replaced(const char *op, eg__parts *out, const uint8_t *s, int64_t n, const eg__string *what,
+                          const char *to, int64_t bytes)
+{
+    eg_status st = begin(op, out);
+    int64_t done = 0;
+    for (int64_t i = 0; i < n && !st;) {
+        if (begins_with(s + i, n - i, what)) {
+            st = more(op, out, s + done, i - done);
+            st = st ? st : more(op, out, to, bytes);
+            done = i += what->n;
+        } else {
+            i++;
+        }
+    }
+    return st ? st : more(op, out, s + done, n - done);
+}
+
+/* text: the prefix of what continues a word; a: blanks before marks go, as BERT's. */
+eg_status eg__decode_wordpiece(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    static const struct {
+        const char *what, *to;
+    } tidy[] = {
+        {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},    {" n't", "n't"},
+        {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+    };
+    eg_status st = EG_OK;
+    eg__parts two[2];
+    memset(two, 0, sizeof two);
+    for (uint32_t i = 0; i < from->part.n && !st; i++) {
+        int64_t n;
+        const uint8_t *p = part(from, i, &n);
+        const bool goes_on = begins_with(p, n, &s->text);
+        clear(&two[0]);
+        st = begin(op, &two[0]);
+        st = st || !i || goes_on ? st : more(op, &two[0], " ", 1);
+        const int64_t skip = i && goes_on ? s->text.n : 0;
+        st = st ? st : more(op, &two[0], p + skip, n - skip);
+        int k = 0;
+        for (int r = 0; r < EG__COUNT(tidy) && s->a && !st; r++) {
+            const eg__string what = {(char *)tidy[r].what, (int64_t)strlen(tidy[r].what)};
+            p = part(&two[k], 0, &n);
+            clear(&two[!k]);
+            st = replaced(op, &two[!k], p, n, &what, tidy[r].to, (int64_t)strlen(tidy[r].to));
+            k = !k;
+        }
+        p = st ? NULL : part(&two[k], 0, &n);
+        st = st ? st : add(op, to, p, n);
+    }
+    for (int k = 0; k < 2; k++) {
+        eg__bytes_free(&two[k].text);
+        free(two[k].part.p);
+    }
+    return st;
+}
+
+/* Characters of ByteLevel become their bytes; one part, in which what is no UTF-8 is put right at the end. */
+eg_status eg__decode_bytes(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    (void)s;
+    eg_status st = begin(op, to);
+    for (uint32_t i = 0; i < from->part.n && !st; i++) {
+        int64_t n;
+        const uint8_t *p = part(from, i, &n);
+        bool all = true;
+        for (int64_t k = 0; k < n && all;) {
+            int bytes;
+            all = eg__character_byte(eg__character(p + k, &bytes)) >= 0;
+            k += bytes;
+        }
+        for (int64_t k = 0; k < n && !st;) {
+            int bytes;
+            const int b = eg__character_byte(eg__character(p + k, &bytes));
+            st = all ? more(op, to, &(uint8_t){(uint8_t)b}, 1) : more(op, to, p + k, bytes);
+            k += bytes;
+        }
+    }
+    return st;
+}
+
+/* text: stands for blanks; a: the first part loses the one it begins with. */
+eg_status eg__decode_metaspace(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    eg_status st = EG_OK;
+    for (uint32_t i = 0; i < from->part.n && !st; i++) {
+        int64_t n;
+        const uint8_t *p = part(from, i, &n);
+        const int64_t skip = !i && s->a && begins_with(p, n, &s->text) ? s->text.n : 0;
+        st = replaced(op, to, p + skip, n - skip, &s->text, " ", 1);
+    }
+    return st;
+}
+
+/* text: ends a word; the last part has no blank behind it. */
+eg_status eg__decode_suffix(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    eg_status st = EG_OK;
+    for (uint32_t i = 0; i < from->part.n && !st; i++) {
+        int64_t n;
+        const uint8_t *p = part(from, i, &n);
+        st = replaced(op, to, p, n, &s->text, " ", i + 1 < from->part.n);
+    }
+    return st;
+}
+
+static int byte_of(const uint8_t *s, int64_t n)
+{
+    int value = 0;
+    if (n != 6 || memcmp(s, "<0x", 3) || s[5] != '>') {
+        return -1;
+    }
+    for (int i = 3; i < 5; i++) {
+        const int c = s[i];
+        const int digit = c >= '0' && c <= '9'   ? c - '0'
+                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                                 : -1;
+        if (digit < 0) {
+            return -1;
+        }
+        value = 16 * value + digit;
+    }
+    return value;
+}
+
+/* Runs of <0x..> become one part if they are UTF-8, else a U+FFFD for each. */
+eg_status eg__decode_fallback(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    (void)s;
+    eg_status st = EG_OK;
+    eg__bytes run = {0};
+    for (uint32_t i = 0; i <= from->part.n && !st; i++) {
+        int64_t n = 0;
+        const uint8_t *p = i < from->part.n ? part(from, i, &n) : NULL;
+        const int b = p ? byte_of(p, n) : -1;
+        if (b >= 0) {
+            st = eg__bytes_add(&run, &(uint8_t){(uint8_t)b}, 1) ? EG_OK : eg__no_memory(op, run.n);
+            continue;
+        }
+        bool good = true;
+        for (int64_t k = 0, bytes; k < run.n && good; k += bytes) {
+            bytes = eg__utf8_length((const char *)run.p + k, run.n - k);
+            good = bytes > 0;
+        }
+        for (int64_t k = 0; k < run.n && !good && !st; k++) {
+            st = add(op, to, "\xef\xbf\xbd", 3);
+        }
+        st = st || !good || !run.n ? st : add(op, to, run.p, run.n);
+        run.n = 0;
+        st = st || !p ? st : add(op, to, p, n);
+    }
+    eg__bytes_free(&run);
+    return st;
+}
+
+/* SentencePiece's: <0x..> as bytes, text for blanks, none at the begin (a), `more` for what is unknown. */
+eg_status eg__decode_pieces(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    eg_status st = begin(op, to);
+    bool first = s->a;
+    for (uint32_t i = 0; i < from->part.n && !st; i++) {
+        int64_t n;
+        const uint8_t *p = part(from, i, &n);
+        const int b = byte_of(p, n);
+        if (b >= 0) {
+            st = more(op, to, &(uint8_t){(uint8_t)b}, 1);
+        } else if (n == s->more.n && begins_with(p, n, &s->more)) {
+            st = more(op, to, p, n);
+        } else {
+            const int64_t skip = first && begins_with(p, n, &s->text) ? s->text.n : 0;
+            int64_t done = skip;
+            for (int64_t k = skip; k < n && !st;) {
+                if (begins_with(p + k, n - k, &s->text)) {
+                    st = more(op, to, p + done, k - done);
+                    st = st ? st : more(op, to, " ", 1);
+                    done = k += s->text.n;
+                } else {
+                    k++;
+                }
+            }
+            st = st ? st : more(op, to, p + done, n - done);
+        }
+        first = false;
+    }
+    return st;
+}
+
+eg_status eg__decode_fuse(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    (void)s;
+    return add(op, to, from->text.p, from->text.n);
+}
+
+/* pattern, literal: becomes `more`. */
+eg_status eg__decode_replace(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    const eg__string what = {s->pattern->text, s->pattern->bytes};
+    eg_status st = EG_OK;
+    for (uint32_t i = 0; i < from->part.n && !st; i++) {
+        int64_t n;
+        const uint8_t *p = part(from, i, &n);
+        st = replaced(op, to, p, n, &what, s->more.s, s->more.n);
+    }
+    return st;
+}
+
+/* At most `number` of text at the begin of each part, and `count` at its end. */
+eg_status eg__decode_strip(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    eg_status st = EG_OK;
+    for (uint32_t i = 0; i < from->part.n && !st; i++) {
+        int64_t n;
+        const uint8_t *p = part(from, i, &n);
+        for (int64_t k = 0; k < s->number && begins_with(p, n, &s->text); k++) {
+            p += s->text.n;
+            n -= s->text.n;
+        }
+        for (int64_t k = 0; k < s->count && n >= s->text.n && begins_with(p + n - s->text.n, s->text.n, &s->text);
+             k++) {
+            n -= s->text.n;
+        }
+        st = add(op, to, p, n);
+    }
+    return st;
+}
+
+/* What stands there again goes, then text, which is the blank of CTC; `more` becomes a blank. */
+eg_status eg__decode_ctc(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    eg_status st = EG_OK;
+    for (uint32_t i = 0; i < from->part.n && !st; i++) {
+        int64_t n, before = -1;
+        const uint8_t *last = i ? part(from, i - 1, &before) : NULL, *p = part(from, i, &n);
+        if (before == n && !memcmp(last, p, (size_t)n)) {
+            continue;
+        }
+        if (n == s->text.n && begins_with(p, n, &s->text)) {
+            continue;
+        }
+        st = s->more.n ? replaced(op, to, p, n, &s->more, " ", 1) : add(op, to, p, n);
+    }
+    return st;
+}
+
+/* Parts are joined by a blank. */
+eg_status eg__decode_words(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    (void)s;
+    eg_status st = begin(op, to);
+    for (uint32_t i = 0; i < from->part.n && !st; i++) {
+        int64_t n;
+        const uint8_t *p = part(from, i, &n);
+        st = i ? more(op, to, " ", 1) : EG_OK;
+        st = st ? st : more(op, to, p, n);
+    }
+    return st;
+}
+
+/* ---- subtokens ---------------------------------------------------------------------------------------------- */
+
+static eg_status unescape(const char *op, eg__parts *to, const uint8_t *s, int64_t n)
+{
+    eg_status st = begin(op, to);
+    for (int64_t i = 0; i < n && !st;) {
+        int64_t digits = 0, code = 0;
+        while (s[i] == '\\' && digits < 8 && i + 1 + digits < n && s[i + 1 + digits] >= '0' &&
+               s[i + 1 + digits] <= '9') {
+            code = 10 * code + s[i + 1 + digits++] - '0';
+        }
+        if (digits && i + 1 + digits < n && s[i + 1 + digits] == ';') {
+            uint8_t c[4];
+            const bool good = code < 0x110000 && !(code >= 0xd800 && code < 0xe000);
+            st = good ? more(op, to, c, eg__put_character(c, (int32_t)code)) : more(op, to, "\xe3\x80\x93", 3);
+            i += digits + 2;
+        } else if (s[i] == '\\' && i + 1 < n && (s[i + 1] == 'u' || s[i + 1] == '\\')) {
+            st = more(op, to, s[i + 1] == 'u' ? "_" : "\\", 1);
+            i += 2;
+        } else {
+            st = more(op, to, s + i++, 1);
+        }
+    }
+    return st;
+}
+
+static bool is_alike(const uint8_t *s, int64_t n)
+{
+    int k;
+    return n && eg__class_at(s, &k) & (EG__LETTER | EG__NUMBER);
+}
+
+/* Words end at "_"; a blank stands between two that begin with letters or numbers. */
+eg_status eg__decode_subtokens(const char *op, const eg__step *s, const eg__parts *from, eg__parts *to)
+{
+    (void)s;
+    eg__parts words = {0};
+    eg_status st = EG_OK;
+    int64_t done = 0;
+    for (int64_t i = 0; i <= from->text.n && !st; i++) {
+        if (i < from->text.n ? from->text.p[i] == '_' : i > done) {
+            st = unescape(op, &words, from->text.p + done, i - done);
+            done = i + 1;
+        }
+    }
+    st = st ? st : begin(op, to);
+    bool was = false;
+    for (uint32_t i = 0; i < words.part.n && !st; i++) {
+        int64_t n;
+        const uint8_t *p = part(&words, i, &n);
+        const bool is = is_alike(p, n);
+        st = i && is && was ? more(op, to, " ", 1) : EG_OK;
+        st = st ? st : more(op, to, p, n);
+        was = is;
+    }
+    eg__bytes_free(&words.text);
+    free(words.part.p);
+    return st;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
+
+static bool is_special(const eg_tokenizer *t, int64_t id)
+{
+    for (uint32_t i = 0; i < t->added.n; i++) {
+        if (t->added.p[i].id == id) {
+            return t->added.p[i].special;
+        }
+    }
+    return false;
+}
+
+/* Of a model of SentencePiece; they have no text. */
+static bool is_control(const eg_tokenizer *t, int64_t id)
+{
+    return t->model.type && t->model.type[id] == EG__CONTROL_PIECE;
+}
+
+static eg_status spell(const char *op, const eg_tokenizer *t, const eg_tensor *ids, bool skip, eg__parts *to)
+{
+    eg_status st = EG_OK;
+    for (int64_t i = 0; i < ids->n && !st; i++) {
+        const int64_t id = eg__load_int(eg__ptr(ids), ids->dtype, i);
+        const char *s = eg_tokenizer_token(t, id);
+        if (!s) {
+            st = eg__fail(EG_EINDEX, op, "the id %lld at %lld is none of the %lld there are", (long long)id,
+                          (long long)i, (long long)eg_tokenizer_size(t));
+        } else if (t->model.type && t->model.type[id] == EG__UNKNOWN_PIECE) {
+            const eg__string *surface = &t->decode.p[0].more;
+            st = add(op, to, surface->s, surface->n);
+        } else if (!(skip && is_special(t, id)) && !is_control(t, id)) {
+            const eg__extent at = t->vocab.piece.p[id];
+            st = add(op, to, s, at.end - at.begin);
+        }
+    }
+    return st;
+}
+
+/* The bytes, with U+FFFD for what is no UTF-8: one for each longest beginning of a character (Unicode, 3.9). */
+static eg_status mend(const char *op, const eg__parts *from, eg__bytes *out)
+{
+    const uint8_t *s = from->text.p;
+    const int64_t n = from->text.n;
+    for (int64_t i = 0; i < n;) {
+        int64_t bytes = s[i] < 0x80 ? 1 : eg__utf8_length((const char *)s + i, n - i);
+        const bool good = bytes > 0;
+        if (!good) {
+            /* how much of it might have become a character */
+            const uint8_t a = s[i], b = i + 1 < n ? s[i + 1] : 0;
+            const int64_t wants = a >= 0xc2 && a < 0xe0 ? 2 : a >= 0xe0 && a < 0xf0 ? 3 : a >= 0xf0 && a < 0xf5 ? 4 : 1;
+            const bool second = b >= (a == 0xe0   ? 0xa0
+                                      : a == 0xf0 ? 0x90
+                                                  : 0x80) &&
+                                b <= (a == 0xed   ? 0x9f
+                                      : a == 0xf4 ? 0x8f
+                                                  : 0xbf);
+            bytes = wants > 1 && second ? 2 : 1;
+            while (bytes > 1 && bytes < wants && i + bytes < n && (s[i + bytes] & 0xc0) == 0x80) {
+                bytes++;
+            }
+        }
+        if (!(good ? eg__bytes_add(out, s + i, bytes) : eg__bytes_add(out, "\xef\xbf\xbd", 3))) {
+            return eg__no_memory(op, n);
+        }
+        i += bytes;
+    }
+    return EG_OK;
+}
+
+eg_tensor *eg_tokenizer_decode_with(const eg_tokenizer *t, eg_tensor *ids, const eg_detokenize_options *options)
+{
+    static const char op[] = "eg_tokenizer_decode";
+    eg_detokenize_options o;
+    eg__options(&o, sizeof o, options);
+    if (!t) {
+        return eg__null_argument(op, "t"), NULL;
+    }
+    if (eg__check(ids, op, "ids") || eg__host_only(ids, op, "ids")) {
+        return NULL;
+    }
+    if (ids->ndim != 1 || !(EG__INTS >> ids->dtype & 1)) {
+        return eg__fail_null(ids->ndim == 1 ? EG_EDTYPE : EG_ESHAPE, op, "ids are integers [n], not %s %s",
+                             eg_dtype_name((eg_dtype)ids->dtype), EG__SHAPE_OF(ids));
+    }
+    eg__parts parts[2];
+    memset(parts, 0, sizeof parts);
+    eg__bytes text = {0};
+    int k = 0;
+    eg_scope scope = eg_scope_push();
+    eg_tensor *dense = scope.depth ? eg_contiguous(ids) : NULL;
+    eg_status st = dense ? spell(op, t, dense, o.skip_specials, &parts[0]) : eg__why();
+    if (scope.depth) {
+        eg_scope_pop(scope, NULL);
+    }
+    for (uint32_t i = 0; i < t->decode.n && !st; i++) {
+        clear(&parts[!k]);
+        st = t->decode.p[i].decode(op, &t->decode.p[i], &parts[k], &parts[!k]);
+        k = !k;
+    }
+    st = st ? st : mend(op, &parts[k], &text);
+    eg_tensor *made = st ? NULL : eg__bytes_tensor(text.p, text.n);
+    eg__bytes_free(&text);
+    for (int i = 0; i < 2; i++) {
+        eg__bytes_free(&parts[i].text);
+        free(parts[i].part.p);
+    }
+    return made;
+}

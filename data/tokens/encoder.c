@@ -1,0 +1,258 @@
+/* encoder.c - a text's way to tokens: added tokens, normalisers, splitters, the model. */
+#include <stdlib.h>
+
+#include "data/tokens/tokens.h"
+#include "lib/io/file.h"
+
+/* ---- one thread's work ------------------------------------------------------------------------- */
+
+eg__encoder *eg__encoder_take(const eg_tokenizer *t)
+{
+    eg_tokenizer *own = (eg_tokenizer *)t; /* of it only the list of idle ones changes, under its lock */
+    pthread_mutex_lock(&own->lock);
+    eg__encoder *w = own->idle;
+    if (w) {
+        own->idle = w->next_idle;
+    }
+    pthread_mutex_unlock(&own->lock);
+    if (!w && (w = eg__malloc(sizeof *w))) {
+        memset(w, 0, sizeof *w);
+        w->t = t;
+    }
+    return w;
+}
+
+void eg__encoder_give(eg__encoder *w)
+{
+    if (!w) {
+        return;
+    }
+    eg_tokenizer *t = (eg_tokenizer *)w->t;
+    w->st = EG_OK;
+    w->tokens.n = w->pieces.n = w->next.n = w->c.n = w->change.n = 0;
+    pthread_mutex_lock(&t->lock);
+    w->next_idle = t->idle;
+    t->idle = w;
+    pthread_mutex_unlock(&t->lock);
+}
+
+void eg__encoder_free(eg__encoder *w)
+{
+    eg__line *lines[] = {&w->line, &w->other, &w->escaped};
+    for (int i = 0; i < EG__COUNT(lines); i++) {
+        free(lines[i]->s);
+        free(lines[i]->at);
+    }
+    free(w->pieces.p);
+    free(w->next.p);
+    free(w->tokens.p);
+    free(w->c.p);
+    free(w->change.p);
+    free(w->cells.p);
+    free(w->heap.p);
+    eg__regex_match_free(w->match);
+    eg__memo_free(w->memo);
+    free(w);
+}
+
+/* ---- added tokens in a text ---------------------------------------------------------------------- */
+
+static bool is_word(const uint8_t *s)
+{
+    int n;
+    return eg__class_at(s, &n) & EG__WORD;
+}
+
+/* The longest added token at i, with the blanks it takes in [*begin, *end); -1: none. */
+static int32_t added_at(const eg__encoder *w, const eg__trie *of, const uint8_t *s, int64_t n, int64_t i, int64_t done,
+                        bool plain, int64_t *begin, int64_t *end)
+{
+    int32_t node = 0, found = -1;
+    for (int64_t k = i; k < n && (node = eg__trie_step(of, node, s[k])) >= 0; k++) {
+        if (of->node[node].value >= 0) {
+            found = of->node[node].value;
+            *end = k + 1;
+        }
+    }
+    if (found < 0) {
+        return -1;
+    }
+    const eg__added *a = &w->t->added.p[found];
+    const bool inside =
+        a->single_word && ((i > 0 && is_word(s + eg__character_before(s, i))) || (*end < n && is_word(s + *end)));
+    if (inside || (plain && a->special)) {
+        return -1;
+    }
+    *begin = i;
+    int bytes;
+    for (int64_t at; a->left && *begin > done; *begin = at) {
+        at = eg__character_before(s, *begin);
+        if (!(eg__class_at(s + at, &bytes) & EG__BLANK)) {
+            break;
+        }
+    }
+    while (a->right && *end < n && eg__class_at(s + *end, &bytes) & EG__BLANK) {
+        *end += bytes;
+    }
+    return found;
+}
+
+/* The line as pieces: added tokens of normalised text, and what stands between. */
+static void find_behind(eg__encoder *w, bool plain)
+{
+    const eg__trie *of = &w->t->behind;
+    const eg__line *l = &w->line;
+    int64_t done = 0;
+    w->pieces.n = 0;
+    for (int64_t i = 0, begin, end; of->node && i < l->n && !w->st; i++) {
+        int32_t found = added_at(w, of, l->s, l->n, i, done, plain, &begin, &end);
+        if (found < 0 || !EG__ROOM(w, w->pieces, 2)) {
+            continue;
+        }
+        if (begin > done) {
+            w->pieces.p[w->pieces.n++] = (eg__piece){(uint32_t)done, (uint32_t)begin, -1};
+        }
+        w->pieces.p[w->pieces.n++] = (eg__piece){(uint32_t)begin, (uint32_t)end, found};
+        done = end;
+        i = end - 1;
+    }
+    if (done < l->n && EG__ROOM(w, w->pieces, 1)) {
+        w->pieces.p[w->pieces.n++] = (eg__piece){(uint32_t)done, (uint32_t)l->n, -1};
+    }
+}
+
+/* ---- a part of the text without them ---------------------------------------------------------------- */
+
+void eg__prepare(eg__encoder *w, bool plain)
+{
+    const eg_tokenizer *t = w->t;
+    for (uint32_t k = 0; k < t->normal.n && !w->st; k++) {
+        t->normal.p[k].pass(w, &t->normal.p[k]);
+    }
+    find_behind(w, plain);
+    for (uint32_t k = 0; k < t->split.n && !w->st; k++) {
+        t->split.p[k].pass(w, &t->split.p[k]);
+    }
+}
+
+/* Counts the blanks at the ends of a token; only added tokens are whole characters. */
+static void count_blanks(const uint8_t *s, int64_t n, bool added, eg__token *x)
+{
+    int bytes = 1;
+    for (int64_t i = 0; i < n && (added ? eg__class_at(s + i, &bytes) & EG__BLANK : s[i] == ' '); i += bytes) {
+        x->lead++;
+    }
+    for (int64_t i = n, at; i > 0; i = at) {
+        at = added ? eg__character_before(s, i) : i - 1;
+        if (!(added ? eg__class_at(s + at, &bytes) & EG__BLANK : s[at] == ' ')) {
+            break;
+        }
+        x->trail++;
+    }
+}
+
+eg__extent eg__token_trimmed(const eg_tokenizer *t, const uint8_t *text, int64_t n, const eg__token *x, bool first)
+{
+    int64_t begin = x->begin, end = x->end;
+    uint32_t lead = x->lead - (x->lead && t->trim_prefix && (first || !x->begin)), trail = x->trail;
+    for (int bytes; lead && begin < n; lead--, begin += bytes) {
+        eg__character(text + begin, &bytes);
+    }
+    for (; trail && end > 0; trail--) {
+        end = eg__character_before(text, end);
+    }
+    begin = eg__min(begin, x->end);
+    return (eg__extent){(uint32_t)begin, (uint32_t)eg__max(end, begin)};
+}
+
+/* SentencePiece's: a token reaches to where the next one begins. */
+static eg__extent starts_of(const eg__encoder *w, uint32_t begin, uint32_t end)
+{
+    const eg__line *l = &w->line;
+    return (eg__extent){l->at[begin].begin, end < l->n ? l->at[end].begin : w->consumed};
+}
+
+static void cut(eg__encoder *w, const uint8_t *s, int64_t n, uint32_t base, bool plain)
+{
+    const eg_tokenizer *t = w->t;
+    eg__line_set(w, s, n, base);
+    eg__prepare(w, plain);
+    for (uint32_t i = 0; i < w->pieces.n && !w->st; i++) {
+        const eg__piece p = w->pieces.p[i];
+        const uint32_t from = w->tokens.n;
+        if (p.added >= 0) {
+            eg__emit(w, t->added.p[p.added].id, 0, p.end - p.begin);
+        } else {
+            eg__model_apply(w, &t->model, w->line.s + p.begin, p.end - p.begin);
+        }
+        for (uint32_t k = from; k < w->tokens.n; k++) {
+            eg__token *x = &w->tokens.p[k];
+            x->begin += p.begin;
+            x->end += p.begin;
+            x->word = w->words_so_far;
+            const int64_t from_line = x->begin, bytes = x->end - x->begin;
+            const eg__extent at = t->whole ? starts_of(w, x->begin, x->end) : eg__extent_of(&w->line, x->begin, x->end);
+            x->begin = at.begin;
+            x->end = at.end;
+            if (t->trim) {
+                count_blanks(w->line.s + from_line, bytes, p.added >= 0, x);
+            }
+        }
+        w->words_so_far++;
+    }
+}
+
+/* Whether all of it is UTF-8, or the encoder fails with the place. */
+static bool is_utf8(eg__encoder *w, const uint8_t *s, int64_t n)
+{
+    for (int64_t i = 0; i < n;) {
+        uint64_t eight = 0;
+        if (n - i >= 8) {
+            memcpy(&eight, s + i, 8);
+            if (!(eight & 0x8080808080808080u)) {
+                i += 8;
+                continue;
+            }
+        }
+        const int bytes = s[i] < 0x80 ? 1 : eg__utf8_length((const char *)s + i, n - i);
+        if (bytes < 1) {
+            eg__encoder_fail(w, EG_EFORMAT, "byte %lld of the text: no UTF-8", (long long)i);
+            return false;
+        }
+        i += bytes;
+    }
+    return true;
+}
+
+void eg__tokenize(eg__encoder *w, const uint8_t *s, int64_t n, bool plain)
+{
+    const eg_tokenizer *t = w->t;
+    int64_t done = 0;
+    w->words_so_far = 0;
+    if (n > INT32_MAX / 8 || !is_utf8(w, s, n)) {
+        eg__encoder_fail(w, EG_EINVAL, "a text of %lld bytes is too long", (long long)n);
+        return;
+    }
+    for (int64_t i = 0, begin, end; t->before.node && !t->whole && i < n && !w->st; i++) {
+        int32_t found = t->first[s[i]] ? added_at(w, &t->before, s, n, i, done, plain, &begin, &end) : -1;
+        if (found < 0) {
+            continue;
+        }
+        if (begin > done) {
+            cut(w, s + done, begin - done, (uint32_t)done, plain);
+        }
+        eg__emit(w, t->added.p[found].id, begin, end);
+        if (!w->st) {
+            eg__token *x = &w->tokens.p[w->tokens.n - 1];
+            x->word = w->words_so_far++;
+            if (t->trim) {
+                count_blanks(s + begin, end - begin, true, x);
+            }
+        }
+        done = end;
+        i = end - 1;
+    }
+    if (done < n && !w->st) {
+        cut(w, s + done, n - done, (uint32_t)done, plain);
+    }
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""bert does what it says: a short run on pairs made here, figures and probabilities in files, runs that are killed and go
+on, sizes from config.json, refusals in words.
+
+    check.py BERT
+"""
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
+from checking import check, finish, is_png, kill, logged, runner  # noqa: E402
+
+program = sys.argv[1]
+run = runner(program)
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "dog", "sat", "ran", "##s", "."]
+
+
+def pairs(path, n):
+    """In MRPC's order: the label, two numbers, two sentences, the same or not."""
+    with open(path, "w", encoding="utf8") as file:
+        for i in range(n):
+            a = f"The {('cat', 'dog')[i % 2]} {('sat', 'ran')[i // 2 % 2]}."
+            b = a if i % 3 else f"The {('dog', 'cat')[i % 2]} {('ran', 'sat')[i // 2 % 2]}."
+            file.write(f"{int(bool(i % 3))}\t{i}\t{i + 1}\t{a}\t{b}\n")
+
+
+with tempfile.TemporaryDirectory() as at:
+    data = at + "/data"
+    os.mkdir(data)
+    with open(data + "/vocab.txt", "w", encoding="utf8") as file:
+        file.writelines(word + "\n" for word in WORDS)
+    pairs(data + "/msr_paraphrase_train.txt", 64)
+    pairs(data + "/msr_paraphrase_test.txt", 24)
+    small = ["--data", data, "--smoke", "--threads", "1", "--rate", "1e-3"]
+    said = run(*small, "--steps", "40", "--out", at + "/whole")
+    check("what it reads", "64 pairs to learn from, 24 to be judged by" in said, said)
+    losses = logged(at + "/whole", "loss")
+    check("it learns", sum(list(losses.values())[-5:]) < sum(list(losses.values())[:5]), losses)
+    with open(at + "/whole/eval_results.txt", encoding="utf8") as file:
+        figures = dict(line.strip().split(" = ") for line in file)
+    check("figures by name", list(figures) == ["eval_accuracy", "eval_f1", "eval_loss", "global_step"] and
+          figures["global_step"] == "40", figures)
+    with open(at + "/whole/test_results.tsv", encoding="utf8") as file:
+        rows = [[float(x) for x in line.split("\t")] for line in file]
+    check("probabilities", len(rows) == 24 and all(abs(sum(row) - 1) < 1e-5 for row in rows))
+    check("the accuracy is theirs", abs(sum((b > a) == bool(i % 3) for i, (a, b) in enumerate(rows)) / 24 -
+                                        float(figures["eval_accuracy"])) < 1e-5)
+    check("curves", is_png(at + "/whole/losses.png"))
+    said = run(*small, "--predict", "--out", at + "/whole")
+    check("only judged", f"{100 * float(figures['eval_accuracy']):.2f} % right" in said, said)
+    kill(15, program, *small, "--steps", "40", "--save-every", "5", out=at + "/killed")
+    run(*small, "--steps", "40", "--save-every", "5", "--resume", "--out", at + "/killed")
+    check("killed and resumed, the losses are the same", logged(at + "/killed", "loss") == losses)
+
+    with open(data + "/config.json", "w", encoding="utf8") as file:
+        json.dump({"vocab_size": 12, "max_position_embeddings": 64, "type_vocab_size": 2, "hidden_size": 16,
+                   "num_attention_heads": 2, "intermediate_size": 24, "num_hidden_layers": 1, "hidden_act": "gelu"}, file)
+    said = run(*small, "--init", data, "--out", at + "/x", expect=1)
+    check("a folder without weights", data in said, said)
+    os.remove(data + "/config.json")
+    said = run("--out", at + "/x", expect=2)
+    check("no data", "--data says where" in said, said)
+    check("a folder without pairs", "not/there" in run("--data", "not/there", "--vocabulary", data + "/vocab.txt", "--out",
+                                                       at + "/x", expect=1))
+    with open(data + "/bad.txt", "w", encoding="utf8") as file:
+        file.write("the\ncat\n")
+    said = run(*small, "--vocabulary", data + "/bad.txt", "--out", at + "/x", expect=1)
+    check("a vocabulary without its unknown word", "[UNK]" in said, said)
+    check("help", "--init" in run("--help"))
+    for wrong in (["--size", "huge"], ["--max-length", "600"], ["--rate", "0"], ["--nonsense"]):
+        run(*wrong, expect=2)
+
+finish()
