@@ -152,7 +152,7 @@ EGT(rouge_is_rouge_score_s)
             const char *references[MOST];
             const int n = texts_of(eg_json_at(corpus, i), "references", references);
             EGT_OK(eg_metrics_rouge(m, "r", text_of(eg_json_at(corpus, i), "text"), references, n,
-                                    .order = (int)number_of(row, "order")));
+                                    .order = (int)number_of(row, "order"), .stem = is(row, "stem")));
         }
         for (int s = 0; s < 3; s++) {
             EGT_NEAR(eg_metrics_of(m, "r", (eg_class_score)s, -1), eg_json_number(eg_json_at(scores, s)), 1e-11);
@@ -162,7 +162,26 @@ EGT(rouge_is_rouge_score_s)
         EGT_REFUSED(eg_metrics_of(m, "r", EG_F1, 0), EG_EINVAL, "class 0");
         eg_metrics_free(m);
     }
-    EGT_EQ(eg_json_count(rows), 8);
+    EGT_EQ(eg_json_count(rows), 24);
+    eg_json_free(all);
+}
+
+/* Words beside their stems, which are their own. */
+EGT(stems_are_nltk_s)
+{
+    eg_json *all = golden();
+    const eg_json *rows = eg_json_get(all, "stems");
+    EGT_CHECK(eg_json_count(rows) > 250);
+    eg_metrics *m = eg_metrics_new();
+    for (int64_t k = 0; k < eg_json_count(rows); k++) {
+        const char *word = eg_json_text(eg_json_at(eg_json_at(rows, k), 0), NULL);
+        const char *stem = eg_json_text(eg_json_at(eg_json_at(rows, k), 1), NULL);
+        EGT_OK(eg_metrics_reset(m));
+        EGT_OK(eg_metrics_rouge(m, "r", word, &stem, 1, .order = 1, .stem = true));
+        snprintf(egt_case, sizeof egt_case, "%s, %s", word, stem);
+        EGT_EQ(eg_metrics_value(m, "r"), 1);
+    }
+    eg_metrics_free(m);
     eg_json_free(all);
 }
 
@@ -280,7 +299,7 @@ EGT(edits_are_jiwer_s)
         EGT_NEAR(eg_metrics_value(m, "cer"), number_of(row, "cer"), 1e-11);
         eg_metrics_free(m);
     }
-    EGT_EQ(eg_json_count(rows), 2);
+    EGT_EQ(eg_json_count(rows), 3);
     eg_json_free(all);
 }
 

@@ -116,9 +116,10 @@ EG_API double eg_bleu_with(const char *text, const char *const *references, int 
 typedef struct eg_rouge_options {
     size_t size;
     int order; /* 1, 2, ..: of n-grams, ROUGE-N; 0: of the longest common subsequence, ROUGE-L */
+    bool stem; /* English words without their endings (Porter 1980, as NLTK has it) */
 } eg_rouge_options;
 
-/* ROUGE (Lin 2004) of ASCII's letters and digits in lower case, without stemming: mean of F1, as rouge-score says it;
+/* ROUGE (Lin 2004) of words of ASCII's letters and digits in lower case: mean of F1, as rouge-score says it;
  * eg_metrics_of has precision and recall. */
 EG_API eg_status eg_metrics_rouge_with(eg_metrics *m, const char *name, const char *text, const char *const *references,
                                        int n, const eg_rouge_options *options);
@@ -152,8 +153,8 @@ typedef enum eg_span_scheme {
 EG_API eg_status eg_metrics_spans(eg_metrics *m, const char *name, eg_tensor *tags, eg_tensor *labels,
                                   const char *const *names, int n, eg_span_scheme scheme);
 
-/* Edits (Levenshtein 1966) over the length of the reference, of all together: word error rate, character error rate
- * without the blanks around, and of ids. */
+/* Edits (Levenshtein 1966) over the length of the reference, of all together: word error rate, of what is between
+ * spaces, character error rate without the blanks around, both as jiwer says them, and of ids. */
 EG_API eg_status eg_metrics_wer(eg_metrics *m, const char *name, const char *text, const char *reference);
 EG_API eg_status eg_metrics_cer(eg_metrics *m, const char *name, const char *text, const char *reference);
 EG_API eg_status eg_metrics_edits(eg_metrics *m, const char *name, eg_tensor *ids, eg_tensor *reference);

@@ -19,6 +19,7 @@ import jiwer
 import sacrebleu
 import seqeval.metrics
 import seqeval.scheme
+from nltk.stem.porter import PorterStemmer
 from rouge_score import rouge_scorer
 from sacrebleu.metrics import BLEU
 
@@ -36,6 +37,7 @@ HAND = [
     ("word", ["word", "another word"]),
     ("", ["something that was not said", "something"]),
     ("the the the the the the", ["the cat the", "the"]),
+    (" a\u00a0b c\t d\te  f ", ["a\u00a0b c d e f", "a b"]),
     ("Ends with 2019.", ["It ends with 2019 .", "ends with 2019."]),
     ("\u0663.\u0664 \u216b\u2014\u2160 \u00b2, \u00bd; \u00a3\u00a5\u20ac",
      ["\u0663,\u0664 \u216b - \u2160 \u00b2", "\u00bd; \u00a3\u00a5"]),
@@ -43,9 +45,8 @@ HAND = [
 
 
 def drawn_text(rng):
-    words = ["the", "The", "a", "an", "cat", "Dog", "1,000", "3.14", "U.S.", "it's", "\u00c4pfel", "na\u00efve", "\u2014",
-             "\u20ac5", "5%", "x-ray", "(so)", "\"well\"", "...", "&amp;", "-", "\u0416\u0423\u041a", "e\u0301", "\u4e2d\u6587",
-             "9-8", "a.b,c", "2.", ",5"]
+    words = ("the The a an cat Dog 1,000 3.14 U.S. it's \u00c4pfel na\u00efve \u2014 \u20ac5 5% x-ray (so) "
+             "\"well\" ... &amp; - \u0416\u0423\u041a e\u0301 \u4e2d\u6587 9-8 a.b,c 2. ,5").split()
     return " ".join(rng.choice(words) for _ in range(rng.randrange(1, 14)))
 
 
@@ -60,7 +61,12 @@ def drawn(seed, count):
     return pairs
 
 
-CORPORA = {"hand": HAND, "drawn": drawn(1, 20)}
+# Words with endings, by rule and not.
+ENDINGS = [("He proposed national organizations hopefully; skies were dying.",
+            ["His proposal: nationally organized hope, the sky died"]),
+           ("controlling relational conflations of happily enjoyed analogies",
+            ["Controlled relations conflated happy, enjoying analogous logic"])]
+CORPORA = {"hand": HAND, "drawn": drawn(1, 20), "endings": ENDINGS}
 
 
 # ---- BLEU --------------------------------------------------------------------------------------------------
@@ -181,9 +187,23 @@ def span_case(scheme, seed):
 
 # ---- all of it ----------------------------------------------------------------------------------------------
 
-def rouge(pairs, order):
+def stems():
+    """Words of all endings that the stemmer knows, and what it makes of them, if that is its own stem."""
+    rng = random.Random(7)
+    begins = ("agre hop fall siz trad toy sk conflat troubl y b generaliz oper sensi anal fil tann happ enjo contr "
+              "d9").split()
+    endings = ("ational tional enci anci izer bli alli entli eli ousli ization ation ator alism iveness fulness "
+               "ousness aliti iviti biliti fulli logi icate ative alize iciti ical ful ness al ance ence er ic able "
+               "ible ant ement ment ent ion ou ism ate iti ous ive ize e ll s es ed ing eed ied ies y sses").split()
+    words = sorted({rng.choice(begins) + "".join(rng.choice(endings) for _ in range(rng.randrange(1, 4)))
+                    for _ in range(600)} | {"skies", "dying", "news", "howe", "succeed", "outings"})
+    stem = PorterStemmer().stem
+    return [[w, stem(w)] for w in words if len(w) > 3 and (len(stem(w)) < 4 or stem(stem(w)) == stem(w))]
+
+
+def rouge(pairs, order, stem):
     kind = f"rouge{order or 'L'}"
-    scorer = rouge_scorer.RougeScorer([kind])
+    scorer = rouge_scorer.RougeScorer([kind], use_stemmer=stem)
     scores = [scorer.score_multi(references, text)[kind] for text, references in pairs]
     return [sum(s[k] for s in scores) / len(scores) for k in range(3)]
 
@@ -202,8 +222,9 @@ def main():
         "ids": dict(ids=ids, references=others, bleu=id_bleu(ids, others),
                     edits=jiwer.wer([" ".join(str(i) for i in r if i >= 0) for r in others],
                                     [" ".join(str(i) for i in r if i >= 0) for r in ids])),
-        "rouge": [dict(corpus=name, order=order, scores=rouge(pairs, order)) for name, pairs in CORPORA.items()
-                  for order in (0, 1, 2, 3)],
+        "rouge": [dict(corpus=name, order=order, stem=stem, scores=rouge(pairs, order, stem))
+                  for name, pairs in CORPORA.items() for stem in (False, True) for order in (0, 1, 2, 3)],
+        "stems": stems(),
         "answers": [dict(text=t, answers=a, exact=answer_scores(t, a)[0], f1=answer_scores(t, a)[1])
                     for t, a in ANSWERS],
         "spans": [span_case(scheme, seed) for scheme in SCHEMES for seed in range(3)],

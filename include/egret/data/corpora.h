@@ -112,7 +112,7 @@ typedef struct eg_mask_tokens_options {
 
 /* Hides some of the ids, i64 [n], as BERT is trained (Devlin et al. 2019, create_pretraining_data.py): of the share,
  * rounded, but at least one, 8 in 10 become `mask`, 1 stays as it is, and 1 becomes any word of the vocabulary. pieces
- * says what these are. *hidden: the ids after that; *labels: what was there where some are hidden, else -1; i64 [n]. By
+ * says what these are. `hidden` are the ids after that, `labels` what was there where some are hidden, else -1. By
  * the thread's random numbers, so in a map of a dataset by its seed. EG_EINDEX: an id is none of pieces. */
 EG_API eg_status eg_mask_tokens_with(eg_tensor *ids, eg_tensor *pieces, int64_t mask, eg_tensor **hidden,
                                      eg_tensor **labels, const eg_mask_tokens_options *options);

@@ -28,7 +28,7 @@ static eg_status gather(eg_metrics *m, const char *op, const char *name, const c
 
 eg_status eg_metrics_wer(eg_metrics *m, const char *name, const char *text, const char *reference)
 {
-    return gather(m, "eg_metrics_wer", name, text, reference, EG__TOKENS_WORDS, EG__METRIC_WER);
+    return gather(m, "eg_metrics_wer", name, text, reference, EG__TOKENS_SPOKEN, EG__METRIC_WER);
 }
 
 eg_status eg_metrics_cer(eg_metrics *m, const char *name, const char *text, const char *reference)

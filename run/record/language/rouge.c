@@ -38,7 +38,7 @@ eg_status eg_metrics_rouge_with(eg_metrics *m, const char *name, const char *tex
     if (!st && (n < 1 || o.order < 0 || o.order > MOST_ORDER)) {
         st = eg__fail(EG_EINVAL, op, "%d references, order %d: at least 1, and 0..%d", n, o.order, MOST_ORDER);
     }
-    st = st ? st : eg__said_read(&said, op, text, references, n, EG__TOKENS_ROUGE, true);
+    st = st ? st : eg__said_read(&said, op, text, references, n, o.stem ? EG__TOKENS_STEMS : EG__TOKENS_ROUGE, true);
     for (int i = 0; i < said.n && !st; i++) {
         scores s;
         st = score(op, &said.text, &said.references[i], o.order, &s);

@@ -6,6 +6,7 @@
 #include "data/text/text.h"
 #include "lib/core/memory.h"
 #include "lib/io/file.h"
+#include "run/record/language/porter.h"
 
 /* ---- characters under way -------------------------------------------------------------------------- */
 
@@ -234,6 +235,20 @@ static void rewrite_rouge(line *l)
     turn(l);
 }
 
+/* Blanks side by side become a space. */
+static void rewrite_spoken(line *l)
+{
+    const int32_t *c = characters(l);
+    for (int64_t i = 0, n = length(l), end; i < n; i = end) {
+        end = i + 1;
+        while (eg__is_blank(c[i]) && end < n && eg__is_blank(c[end])) {
+            end++;
+        }
+        put(l, end > i + 1 ? ' ' : c[i]);
+    }
+    turn(l);
+}
+
 static bool is_article(const int32_t *c, int64_t n)
 {
     return (n == 1 && begins(c, n, "a")) || (n == 2 && begins(c, n, "an")) || (n == 3 && begins(c, n, "the"));
@@ -281,10 +296,14 @@ static void rewrite(line *l, eg__token_rule rule)
         apart(l, is_symbol);
         return;
     case EG__TOKENS_ROUGE:
+    case EG__TOKENS_STEMS:
         rewrite_rouge(l);
         return;
     case EG__TOKENS_ANSWER:
         rewrite_answer(l);
+        return;
+    case EG__TOKENS_SPOKEN:
+        rewrite_spoken(l);
         return;
     default: /* as it stands */
         return;
@@ -316,21 +335,42 @@ static void trim(line *l, bool begin_too)
     turn(l);
 }
 
+/* Stems are of ASCII's letters; `letters` is used again for each. */
+static bool add_stem(eg__words *known, const int32_t *c, int64_t n, eg__bytes *letters, eg__sequence *to)
+{
+    letters->n = 0;
+    if (!eg__bytes_room(letters, n)) {
+        return false;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        letters->p[i] = (uint8_t)c[i];
+    }
+    return add_token(known, letters->p, n > 3 ? eg__stem((char *)letters->p, n) : n, to);
+}
+
+static bool separates(eg__token_rule rule, int32_t c)
+{
+    return rule == EG__TOKENS_SPOKEN ? c == ' ' : rule != EG__TOKENS_CHARACTERS && eg__is_blank(c);
+}
+
 static bool number(const line *l, eg__token_rule rule, eg__words *known, eg__sequence *to)
 {
     const int32_t *c = characters(l);
     const bool each = (int)rule == EG_BLEU_CHAR || rule == EG__TOKENS_CHARACTERS;
+    eg__bytes letters = {0};
     bool ok = true;
     for (int64_t i = 0, n = length(l), end; i < n && ok; i = end) {
         end = i + 1;
-        if (rule != EG__TOKENS_CHARACTERS && eg__is_blank(c[i])) {
+        if (separates(rule, c[i])) {
             continue;
         }
-        while (!each && end < n && !eg__is_blank(c[end])) {
+        while (!each && end < n && !separates(rule, c[end])) {
             end++;
         }
-        ok = add_token(known, c + i, (end - i) * (int64_t)sizeof *c, to);
+        ok = rule == EG__TOKENS_STEMS ? add_stem(known, c + i, end - i, &letters, to)
+                                      : add_token(known, c + i, (end - i) * (int64_t)sizeof *c, to);
     }
+    eg__bytes_free(&letters);
     return ok;
 }
 
@@ -338,7 +378,8 @@ static bool number(const line *l, eg__token_rule rule, eg__words *known, eg__seq
 static eg_status lower_line(line *l, const char *op, eg__token_rule rule, bool lower, bool ascii)
 {
     const bool category = (int)rule == EG_BLEU_INTL || (int)rule == EG_BLEU_TRANSFORMER;
-    if (category || ((lower || rule == EG__TOKENS_ANSWER) && !ascii && rule != EG__TOKENS_ROUGE)) {
+    const bool letters = rule == EG__TOKENS_ROUGE || rule == EG__TOKENS_STEMS; /* of ASCII alone count */
+    if (category || (lower && !ascii && !letters)) {
         eg_status st = eg__characters_open(op);
         if (st) {
             return st;
@@ -346,7 +387,7 @@ static eg_status lower_line(line *l, const char *op, eg__token_rule rule, bool l
     }
     for (int64_t i = 0, n = length(l); i < n; i++) {
         const int32_t c = characters(l)[i];
-        const bool plain = !lower || c < 128 || rule == EG__TOKENS_ROUGE;
+        const bool plain = !lower || c < 128 || letters;
         put(l, !plain ? eg__lower(c) : lower && c >= 'A' && c <= 'Z' ? c + 32 : c);
     }
     turn(l);
@@ -363,7 +404,7 @@ eg_status eg__tokens_of(const char *op, const char *text, eg__token_rule rule, b
     st = st ? st : lower_line(&l, op, rule, lower, ascii);
     if (!st) {
         if ((int)rule != EG_BLEU_TRANSFORMER) {
-            trim(&l, rule == EG__TOKENS_CHARACTERS);
+            trim(&l, rule == EG__TOKENS_CHARACTERS || rule == EG__TOKENS_SPOKEN);
         }
         rewrite(&l, rule);
         st = l.full || !number(&l, rule, known, to) ? eg__no_memory(op, l.now.n) : EG_OK;

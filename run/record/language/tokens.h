@@ -8,10 +8,11 @@
 
 /* What tokens are: first those of eg_bleu_tokens. */
 typedef enum eg__token_rule {
-    EG__TOKENS_WORDS = EG_BLEU_NONE,
     EG__TOKENS_ROUGE = EG_BLEU_TRANSFORMER + 1, /* of ASCII's letters, in lower case, and digits */
+    EG__TOKENS_STEMS,                           /* the same, of words of more than three letters their stems */
     EG__TOKENS_ANSWER,                          /* SQuAD's normalisation */
-    EG__TOKENS_CHARACTERS,                      /* all between the blanks around */
+    EG__TOKENS_SPOKEN,     /* between spaces; other blanks are so if there are several side by side (jiwer) */
+    EG__TOKENS_CHARACTERS, /* all between the blanks around */
 } eg__token_rule;
 
 typedef struct eg__sequence {
