@@ -7,6 +7,7 @@ and go on, translations of a text and of a file by a checkpoint, BLEU of files, 
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -95,6 +96,11 @@ def downloads(at):
 
 
 with tempfile.TemporaryDirectory() as at:
+    first = subprocess.run([program, *SMALL, "--steps", "1", "--out", at + "/first"], text=True, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT).stdout
+    if "no utf8proc" in first:
+        print("SKIP this build has no utf8proc\n0 passed, 0 failed, 1 skipped")
+        sys.exit(0)
     said = run(*SMALL, "--out", at + "/whole")
     check("the tiny one", "tiny: " in said and "1000 pairs to learn from, 500 and 500" in said, said)
     check("it says how it does", "BLEU" in said and "right to the letter" in said, said)

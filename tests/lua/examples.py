@@ -17,7 +17,7 @@ from checking import (check, finish, is_png, kill, logged, runner, started,  # n
 
 egret, script, curve, *pictures = sys.argv[1:]
 name = os.path.basename(script)[:-len(".lua")]
-lacks = {"nmt": "utf8proc"}
+lacks = {"nmt": "utf8proc", "transformer": "utf8proc"}
 
 
 def run(*words, expect=0):
