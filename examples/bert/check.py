@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""bert does what it says: a short run on pairs made here, figures and probabilities in files, runs that are killed and go
+"""bert and bert-pretrain do what they say: a short run on pairs made here, figures and probabilities in files, runs that are killed and go
 on, sizes from config.json, refusals in words.
 
-    check.py BERT
+    check.py BERT BERT_PRETRAIN
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from checking import check, finish, is_png, kill, logged, runner  # noqa: E402
 
 program = sys.argv[1]
-run = runner(program)
+run, pretrain = runner(program), runner(sys.argv[2])
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "dog", "sat", "ran", "##s", "."]
 
 
@@ -59,6 +60,24 @@ with tempfile.TemporaryDirectory() as at:
     kill(15, program, *small, "--steps", "40", "--save-every", "5", out=at + "/killed")
     run(*small, "--steps", "40", "--save-every", "5", "--resume", "--out", at + "/killed")
     check("killed and resumed, the losses are the same", logged(at + "/killed", "loss") == losses)
+
+    with open(at + "/text", "w", encoding="utf8") as file:
+        file.writelines(f"The {a} {b} {c}.\n" + "\n" * (i % 8 == 7) for i, (a, b, c) in enumerate(
+            [("cat", "sat", "ran"), ("dog", "ran", "ran"), ("cat", "ran", "sats"), ("dog", "sat", "sat")] * 40))
+    small_text = ["--data", at + "/text", "--vocabulary", data + "/vocab.txt", "--smoke", "--threads", "1"]
+    said = pretrain(*small_text, "--out", at + "/pre")
+    check("what it learns from", "840 ids of 160 sentences in 20 documents" in said, said)
+    check("what it finds", "of hidden words" in said and is_png(at + "/pre/losses.png"), said)
+    kill(6, sys.argv[2], *small_text, "--save-every", "3", out=at + "/pre-killed")
+    pretrain(*small_text, "--save-every", "3", "--resume", "--out", at + "/pre-killed")
+    check("killed and resumed, it learns the same", logged(at + "/pre-killed", "loss") == logged(at + "/pre", "loss"))
+    check("whole words", "of hidden words" in pretrain(*small_text, "--whole-words", "--out", at + "/pre-whole"))
+    said = run(*small, "--init", at + "/pre/bert.safetensors", "--size", "tiny", "--vocabulary", data + "/vocab.txt",
+               "--out", at + "/from-pre")
+    check("bert goes on from it", re.search(r"loaded +31\n", said) and re.search(r"missing +2\n", said), said)
+    open(at + "/empty", "w").close()
+    said = pretrain("--data", at + "/empty", *small_text[2:], "--out", at + "/x", expect=1)
+    check("a text that is none", "no two sentences" in said, said)
 
     with open(data + "/config.json", "w", encoding="utf8") as file:
         json.dump({"vocab_size": 12, "max_position_embeddings": 64, "type_vocab_size": 2, "hidden_size": 16,

@@ -104,16 +104,19 @@ eg_status encoder_load(eg_run *run, eg_module *net, const encoder_options *o)
     eg_path inside = FIND(o->init, "model.safetensors", "pytorch_model.bin", "bert_model.ckpt.index");
     const char *path = *inside.text ? inside.text : o->init;
     eg_load_report *report = NULL;
-    eg_tensors *file = eg_tensors_open(path), *ours = file ? eg_tensors_renamed(file, eg_bert_names()) : NULL;
-    eg_status st = ours ? eg_module_load_state(net, ours, .allow_missing = true, .allow_unexpected = true,
-                                               .skip_shape = true, .report = &report)
-                        : eg_last_error()->code;
+    eg_tensors *file = eg_tensors_open(path);
+    bool own = file && eg_tensors_has(file, "bert.word.weight"); /* of bert-pretrain */
+    eg_tensors *renamed = file && !own ? eg_tensors_renamed(file, eg_bert_names()) : NULL;
+    eg_status st = own || renamed
+                       ? eg_module_load_state(net, own ? file : renamed, .allow_missing = true,
+                                              .allow_unexpected = true, .skip_shape = true, .report = &report)
+                       : eg_last_error()->code;
     if (!st) {
         eg_run_say(run, "weights of %s:", path);
         st = eg_load_report_print(stdout, report);
     }
     eg_load_report_free(report);
-    eg_tensors_free(ours);
+    eg_tensors_free(renamed);
     eg_tensors_free(file);
     return st;
 }
