@@ -240,7 +240,7 @@ eg_dataset *lines_pairs(const lines *l, const eg_tokenizer *words, int64_t longe
     return d;
 }
 
-eg_dataset *pairs_batches(eg_dataset *pairs, int64_t tokens, int64_t longest)
+eg_dataset *pairs_batches(eg_dataset *pairs, int64_t tokens, int64_t longest, bool all)
 {
     int64_t below[BUCKETS], batches[BUCKETS + 1];
     int n = 0;
@@ -251,5 +251,5 @@ eg_dataset *pairs_batches(eg_dataset *pairs, int64_t tokens, int64_t longest)
         int64_t of = i < n ? below[i] : longest + 1, batch = tokens / of;
         batches[i] = batch < 1 ? 1 : batch > 65535 ? 65535 : batch;
     }
-    return eg_dataset_bucket(pairs, below, n, .batches = batches, .longest = true);
+    return eg_dataset_bucket(pairs, below, n, .batches = batches, .longest = true, .drop_last = !all);
 }

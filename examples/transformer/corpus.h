@@ -26,8 +26,9 @@ eg_tokenizer *lines_subtokens(const lines *l, int64_t vocabulary, int64_t bytes)
  * i32 [S] and [T]; *count says how many. */
 eg_dataset *lines_pairs(const lines *l, const eg_tokenizer *words, int64_t longest, int64_t *count);
 
-/* Batches of about as many tokens, padding counted, of pairs of similar length (tensor2tensor's buckets). */
-eg_dataset *pairs_batches(eg_dataset *pairs, int64_t tokens, int64_t longest);
+/* Batches of about as many tokens, padding counted, of pairs of similar length (tensor2tensor's buckets). all: also
+ * what is left in the buckets at the end, batches of a few pairs of the rarer lengths. */
+eg_dataset *pairs_batches(eg_dataset *pairs, int64_t tokens, int64_t longest, bool all);
 
 /* Fetches Multi30k, captions of pictures. */
 eg_status corpus_get(const char *folder, const char *from, void *user);

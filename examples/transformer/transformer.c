@@ -91,9 +91,10 @@ static eg_status open_data(job *j)
     int64_t learned = 0, others = 0;
     eg_dataset *train = lines_pairs(&j->train, j->t.words, o->longest, &learned);
     train = eg_dataset_shuffle(train, learned ? learned : 1, .seed = (uint64_t)s->seed);
-    eg_run_train_on(j->run, eg_dataset_prefetch(pairs_batches(train, o->tokens, o->longest), PREFETCH));
+    /* The few pairs that are left over at the end of a pass would undo what the rest has taught. */
+    eg_run_train_on(j->run, eg_dataset_prefetch(pairs_batches(train, o->tokens, o->longest, false), PREFETCH));
     eg_dataset *valid = lines_pairs(&j->valid, j->t.words, o->longest, &others);
-    j->valid_batches = eg_run_dataset(j->run, NULL, pairs_batches(valid, o->tokens, o->longest));
+    j->valid_batches = eg_run_dataset(j->run, NULL, pairs_batches(valid, o->tokens, o->longest, true));
     eg_run_say(j->run, "%lld pairs to learn from, %lld and %lld to be judged by, %lld subtokens (%s)",
                (long long)learned, (long long)others, (long long)j->test.count,
                (long long)eg_tokenizer_size(j->t.words), s->data ? s->data : "numbers in words");

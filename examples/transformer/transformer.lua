@@ -64,11 +64,12 @@ while x < 256 do
 end
 table.insert(batches, math.max(1, run.tokens // 257))
 
-local function batches_of(dataset)
-    return dataset:bucket(below, {batches = batches, longest = true})
+-- The few pairs that are left over at the end of a pass would undo what the rest has taught.
+local function batches_of(dataset, all)
+    return dataset:bucket(below, {batches = batches, longest = true, drop_last = not all})
 end
-local learned = batches_of(pairs_of(train):shuffle(#train[1], {seed = run.seed}))
-local judged = batches_of(pairs_of(valid))
+local learned = batches_of(pairs_of(train):shuffle(#train[1], {seed = run.seed}), false)
+local judged = batches_of(pairs_of(valid), true)
 print(("%d pairs to learn from, %d to be judged by, %d subtokens (%s)"):format(#train[1], #valid[1], words:size(),
                                                                               run.data or "numbers in words"))
 

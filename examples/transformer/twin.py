@@ -71,8 +71,8 @@ class Subtokens:
         return text
 
 
-def batches(pairs, tokens, longest, order):
-    """Buckets of the longer side, each filled and given in turn, the rest at the end."""
+def batches(pairs, tokens, longest, order, rest):
+    """Buckets of the longer side, each filled and given in turn, the rest at the end or not at all."""
     below, x = [], 8
     while x < longest or not below:
         below.append(x)
@@ -86,7 +86,7 @@ def batches(pairs, tokens, longest, order):
         if len(held[k]) == most[k]:
             yield held[k]
             held[k] = []
-    yield from (batch for batch in held if batch)
+    yield from (batch for batch in held if batch and rest)
 
 
 def padded(rows):
@@ -244,7 +244,7 @@ def main():
         order, total, count = list(range(len(train))), 0., 0
         shuffle.shuffle(order)
         net.train()
-        for batch in batches(train, tokens, 256, order):
+        for batch in batches(train, tokens, 256, order, False):
             step += 1
             adam.param_groups[0]["lr"] = rate * width ** -.5 * min(step ** -.5, step * warm_up ** -1.5)
             source, target = (padded(side) for side in zip(*batch))
@@ -256,7 +256,7 @@ def main():
         net.eval()
         other, seen = 0., 0
         with torch.no_grad():
-            for batch in batches(valid, tokens, 256, range(len(valid))):
+            for batch in batches(valid, tokens, 256, range(len(valid)), True):
                 source, target = (padded(side) for side in zip(*batch))
                 n = (target != PAD).sum().item()
                 other, seen = other + loss_of(net(source, target), target, 0).item() * n, seen + n
