@@ -431,7 +431,7 @@ eg_tensor *eg_alibi_slopes(int64_t heads, eg_dtype dtype)
     if (heads < 1 || heads > MOST) {
         return eg__fail_null(EG_EINVAL, op, "heads is %lld, must be 1..%d", (long long)heads, MOST);
     }
-    if (!eg__is_float(dtype)) {
+    if ((unsigned)dtype >= EG_DTYPE_COUNT || !eg__is_float(dtype)) {
         return eg__fail_null(EG_EDTYPE, op, "dtype is %s, must be one of floats", eg_dtype_name(dtype));
     }
     while (2 * whole <= heads) {

@@ -13,7 +13,8 @@ enum { MOST_PAIRS = 4096 };
 static eg_status check_options(const char *op, const eg_tensor *positions, int64_t width,
                                const eg_rotary_tables_options *o)
 {
-    if (!((EG__INTEGRAL & ~EG__D(BOOL)) >> positions->dtype & 1) || !positions->ndim || !eg__is_float(o->dtype)) {
+    const bool floats = (unsigned)o->dtype < EG_DTYPE_COUNT && eg__is_float(o->dtype);
+    if (!((EG__INTEGRAL & ~EG__D(BOOL)) >> positions->dtype & 1) || !positions->ndim || !floats) {
         return eg__fail(EG_EDTYPE, op, "positions are %s %s, must be integers [..., T]; dtype is %s, must be of floats",
                         eg_dtype_name((eg_dtype)positions->dtype), EG__SHAPE_OF(positions), eg_dtype_name(o->dtype));
     }
