@@ -10,6 +10,7 @@
 #ifndef EGRET_MODELS_H
 #define EGRET_MODELS_H
 
+#include <egret/models/cvt.h>
 #include <egret/models/lstm.h>
 #include <egret/models/transformer.h>
 #include <egret/models/vision.h>

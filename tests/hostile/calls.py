@@ -30,6 +30,7 @@ HANDLES = {"eg_module", "eg_dataset", "eg_optim", "eg_saver", "eg_tensors", "eg_
 VALUES = {"eg_tape": "v_tape(h)", "eg_scope": "eg_scope_push()", "eg_rnn": "(eg_rnn){0}", "bool": "v_bool(h)",
           "eg_random_state": "(eg_random_state){0, 0}", "uint64_t": "1", "unsigned": "0", "char": "0",
           "eg_dataset_position": "(eg_dataset_position){0, 0}"}
+RESULTS = {"eg_cvt_states"}  # of one function, which another is given
 # Whose NULL is an answer, or is handed through.
 SILENT = {"eg_dataset_next", "eg_cache_get", "eg_device_of", "eg_device_data", "eg_device_data_mut", "eg_data", "eg_data_mut",
           "eg_stream_handle", "eg_tensors_text", "eg_json_get", "eg_json_find", "eg_tensors_format", "eg_module_finish", "eg_scope_pop", "eg_keep", "eg_scope_adopt"}
@@ -73,6 +74,10 @@ class Call:
         arrays = any(q.stars and q.type != "eg_tensor" or q.stars == 2 for q in f.parameters)
         if p.stars == 0 and p.type in VALUES:
             return VALUES[p.type]
+        if p.stars == 0 and p.type in RESULTS:
+            self.lines.append(f"{p.type} {a} = v_{p.type[3:]}();")
+            self.fields(h.structs[p.type], a, p.name)
+            return a
         if p.stars == 0 and not p.array and p.type in ("int", "int64_t", "size_t") and arrays and p.name in COUNTS:
             # what lies behind the pointer cannot be known: only fewer than there are
             return f"v_count(h, {self.slot('count', p.name)})"

@@ -136,6 +136,8 @@ static const fit fits[] = {
     {.words = {"copy_out"}, .t = {REAL(4, 4)}},
     {.words = {"_text_", "word_counts", "vocabulary", "tokenizer", "_train"}, .t = {BYTES(6)}},
     {.words = {"generate", "beam_search", "transformer_", "bert_forward"}, .t = {INDEX(2, 3)}},
+    {.words = {"cvt_encode"}, .t = {INDEX(2, 3), INDEX(2, 3, 4)}},
+    {.words = {"cvt_views_loss"}, .t = {REAL(2, 3, 5)}},
     {.words = {"cache_select", "edit_distance"}, .t = {INDEX(2)}},
     {.words = {"mask_tokens"}, .t = {INDEX(3), BYTES(4)}},
     {.words = {"metrics_spans", "metrics_edits", "bleu_ids"}, .t = {INDEX(2, 3)}},
@@ -224,6 +226,13 @@ eg_tape v_tape(const hostile *h)
         }
     }
     return tape;
+}
+
+eg_cvt_states v_cvt_states(void)
+{
+    return (eg_cvt_states){.there = eg_full(EG_SHAPE(2, 3, 2), 0.5, EG_F32),
+                           .back = eg_full(EG_SHAPE(2, 3, 2), 0.5, EG_F32),
+                           .all = eg_full(EG_SHAPE(2, 3, 8), 0.5, EG_F32)};
 }
 
 eg_shape v_shape(const hostile *h, int slot)
@@ -368,6 +377,17 @@ static eg_module *linear(void)
     return eg_linear_new(3, 3);
 }
 
+static eg_module *make_cvt(bool head)
+{
+    eg_module *m = eg_cvt_encoder_new(5, 5, .word_width = 2, .letter_width = 2, .filters = 1, .cells = 3,
+                                      .deep_cells = 3, .width = 2);
+    eg_module *tagger = head && m ? eg_cvt_tagger_new(m, 5) : NULL;
+    if (head) {
+        eg_module_free(m);
+    }
+    return head ? tagger : m;
+}
+
 static eg_module *make_module(const char *f)
 {
     if (strstr(f, "rnn_")) {
@@ -394,6 +414,9 @@ static eg_module *make_module(const char *f)
     }
     if (strstr(f, "eg_bert_")) {
         return eg_bert_new(EG_BERT_TINY, .vocabulary = 5, .width = 4, .heads = 2, .hidden = 3, .layers = 1);
+    }
+    if (strstr(f, "eg_cvt_")) {
+        return make_cvt(strstr(f, "logits") || strstr(f, "loss"));
     }
     bool of_others = strstr(f, "eg_module_at") || strstr(f, "eg_module_count") || strstr(f, "forward_taps");
     return of_others ? eg_sequential_new(linear()) : linear();

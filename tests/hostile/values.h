@@ -61,6 +61,7 @@ extern const int call_count;
 double v_real(const hostile *h, int slot);
 int64_t v_int64(const hostile *h, int slot);
 bool v_bool(const hostile *h); /* a world's */
+eg_cvt_states v_cvt_states(void);
 int v_int(const hostile *h, int slot);
 size_t v_size(const hostile *h, int slot);
 int v_count(const hostile *h, int slot);
