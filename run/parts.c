@@ -15,6 +15,8 @@ static eg_status save_part(eg_run *run, const run_part *p)
         snprintf(scale, sizeof scale, "%.90s-scale", p->name);
         st = eg_saver_optim(run->saver, p->name, p->optim);
         return st || !p->scaler ? st : eg_saver_scaler(run->saver, scale, p->scaler);
+    case RUN_EMA:
+        return eg_saver_ema(run->saver, p->name, p->ema);
     case RUN_DATASET:
         return *p->name ? eg_saver_dataset(run->saver, p->name, p->dataset) : EG_OK;
     case RUN_METRICS:
@@ -79,6 +81,12 @@ eg_optim *eg_run_optim(eg_run *run, const char *name, eg_optim *optim)
     eg_status st = optim ? take(run, name, &part) : missing();
     st = st || run->low != EG_F16 || part.scaler ? st : missing();
     return eg_run_heed(run, st) ? NULL : optim;
+}
+
+eg_ema *eg_run_ema(eg_run *run, const char *name, eg_ema *ema)
+{
+    eg_status st = ema ? take(run, name, &(run_part){.kind = RUN_EMA, .ema = ema}) : missing();
+    return eg_run_heed(run, st) ? NULL : ema;
 }
 
 eg_dataset *eg_run_train_on(eg_run *run, eg_dataset *d)
@@ -161,6 +169,7 @@ void run_free_parts(eg_run *run)
     for (int i = 0; i < run->part_count; i++) {
         eg_optim_free(run->parts[i].optim);
         eg_scaler_free(run->parts[i].scaler);
+        eg_ema_free(run->parts[i].ema);
     }
     for (int i = 0; i < run->part_count; i++) {
         eg_module_free(run->parts[i].module);

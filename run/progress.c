@@ -119,14 +119,15 @@ static void format_time(double seconds, char *text, size_t size)
 static void format_facts(const eg_progress *p, int64_t done, const char *text, double seconds, char *facts, size_t size)
 {
     char rate[32] = "-", left[32] = "", total[32] = "";
-    if (seconds > 0 && done > 0) {
-        format_rate((double)done / seconds, rate, sizeof rate);
+    const double timed = (double)(done - p->before);
+    if (seconds > 0 && timed > 0) {
+        format_rate(timed / seconds, rate, sizeof rate);
     }
     if (p->total > 0) {
         snprintf(total, sizeof total, "/%lld", (long long)p->total);
     }
-    if (p->total > 0 && done > 0) {
-        format_time(seconds / (double)done * (double)(p->total - done), left, sizeof left);
+    if (p->total > 0 && timed > 0) {
+        format_time(seconds / timed * (double)(p->total - done), left, sizeof left);
     }
     snprintf(facts, size, "%lld%s%s%s  %s %s/s%s%s%s", (long long)done, total, *text ? "  " : "", text, rate, p->unit,
              *left ? "  " : "", left, *left ? " left" : "");

@@ -25,6 +25,7 @@ typedef struct run_mean {
 typedef enum run_part_kind {
     RUN_MODULE,
     RUN_OPTIM,
+    RUN_EMA,
     RUN_METRICS,
     RUN_DATASET,
     RUN_THING,  /* no part of checkpoints */
@@ -39,6 +40,7 @@ typedef struct run_part {
     char name[104];
     eg_module *module;
     eg_optim *optim;
+    eg_ema *ema;
     eg_scaler *scaler; /* of the optimizer; NULL: none */
     eg_dataset *dataset;
     eg_metrics *metrics;

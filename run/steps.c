@@ -112,6 +112,7 @@ eg_tensor *const *eg_run_first(eg_run *run)
     run->in_pass = run->has_bar = true;
     eg_progress_start(&run->bar, run->err, "training", run->steps, "steps");
     run->bar.total = run->steps - run->step > 0 ? run->steps : 0;
+    run->bar.before = run->step;
     return begin_step(run, eg_run_walk_first);
 }
 

@@ -23,7 +23,10 @@ EGT(bars_are_lines)
     IS(line_of(p, 999, "", 10, 0), "epoch 1  200/200  20.0 images/s  0:00 left"); /* never more than all */
     IS(line_of(p, 100, "", 7200, 0), "epoch 1  100/200  0.01 images/s  2:00:00 left");
     IS(line_of(p, 50, "loss 0.5", 10, 20), "epoch 1  50/200  los");
-    p.total = 0;
+    p.before = 40; /* as where a run goes on */
+    IS(line_of(p, 50, "", 10, 0), "epoch 1  50/200  1.00 images/s  2:30 left");
+    IS(line_of(p, 40, "", 10, 0), "epoch 1  40/200  - images/s");
+    p.before = p.total = 0;
     IS(line_of(p, 5000000, "", 2, 80), "epoch 1  5000000  2.50M images/s");
 }
 

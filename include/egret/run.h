@@ -122,12 +122,13 @@ EG_API eg_status eg_run_folder(eg_run *run, const char *name);
 
 /* ---- what it is made of ------------------------------------------------------------------------------------------ */
 
-/* The run takes each over, frees it at its end - optimizers first, then modules, then datasets - and has it in its
- * checkpoints under the name, for which eg_saver_module and the others have rules. Of NULL they make the run fail as
- * the constructor did. All return what they were given, or NULL. A module goes to the run's device; an optimizer has a
- * loss scaler of its own with --precision f16. */
+/* The run takes each over, frees it at its end - optimizers and averages first, then modules, then datasets - and has
+ * it in its checkpoints under the name, for which eg_saver_module and the others have rules. Of NULL they make the run
+ * fail as the constructor did. All return what they were given, or NULL. A module goes to the run's device; an
+ * optimizer has a loss scaler of its own with --precision f16. */
 EG_API eg_module *eg_run_module(eg_run *run, const char *name, eg_module *m);
 EG_API eg_optim *eg_run_optim(eg_run *run, const char *name, eg_optim *optim);
+EG_API eg_ema *eg_run_ema(eg_run *run, const char *name, eg_ema *ema);
 /* What the steps walk over, "train" in checkpoints. Given once; the same one again is fine. */
 EG_API eg_dataset *eg_run_train_on(eg_run *run, eg_dataset *d);
 /* Other data, walked over by EG_RUN_EACH or eg_evaluate. name NULL: how far a pass over them got is in no checkpoint,
