@@ -6,7 +6,7 @@
 #ifndef EXAMPLES_STYLE_LOOK_H
 #define EXAMPLES_STYLE_LOOK_H
 
-#include "trunk.h"
+#include "../common/trunk.h"
 
 typedef struct look_options {
     trunk_options trunk;

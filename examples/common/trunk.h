@@ -1,6 +1,6 @@
 /* trunk.h - the layers of a published net up to the last one that is wanted. */
-#ifndef EXAMPLES_STYLE_TRUNK_H
-#define EXAMPLES_STYLE_TRUNK_H
+#ifndef EXAMPLES_TRUNK_H
+#define EXAMPLES_TRUNK_H
 
 #include <egret/run.h>
 

@@ -8,7 +8,7 @@
 
 enum { LAYERS_MOST = 256 };
 
-static const char op[] = "style";
+static const char op[] = "trunk";
 
 /* ---- which layers -------------------------------------------------------------------------------- */
 
