@@ -21,6 +21,8 @@ def attention(r):
     for lead, t, s, d, v in (((), 3, 5, 4, 4), ((2,), 4, 4, 3, 5), ((2, 2), 3, 5, 3, 3), ((1, 2), 1, 6, 2, 3)):
         for kind in ("plain", "causal", "seen", "added", "shared"):
             one_attention(r, kind, lead, t, s, d, v)
+    shared_heads(r)
+    rotary(r)
 
 
 def one_attention(r, kind, lead, t, s, d, v):
@@ -40,6 +42,52 @@ def one_attention(r, kind, lead, t, s, d, v):
         return F.scaled_dot_product_attention(q, k, x, attn_mask=m, scale=scale)
 
     r.case("attention", run, q, k, x, *mask, **options)
+
+
+def slopes_of(heads):
+    """ALiBi's (Press et al. 2022): of a power of two; of another number every second one of twice as many behind those."""
+    below = 1 << heads.bit_length() - 1
+    first = [2 ** (-8 * (i + 1) / below) for i in range(below)]
+    more = [2 ** (-4 * (2 * i + 1) / below) for i in range(heads - below)]
+    return torch.tensor(first + more, dtype=torch.float64)
+
+
+def shared_heads(r):
+    """`heads` of q for every few of k and v, windows of keys before the last ones, slopes times distances."""
+    for heads, others, t, s, window, alibi, causal in ((4, 2, 5, 5, None, False, False), (6, 1, 4, 7, None, False, True),
+                                                       (4, 4, 6, 6, 2, False, True), (4, 4, 6, 6, 1, False, False),
+                                                       (8, 8, 5, 5, None, True, True), (6, 3, 5, 5, 3, True, True)):
+        distance = torch.arange(s) - torch.arange(s - t, s)[:, None]
+        seen = torch.ones(t, s, dtype=torch.bool) if not causal else distance <= 0
+        if window:
+            seen &= distance.abs() <= window if not causal else distance >= -window
+        bias = torch.zeros(t, s, dtype=torch.float64).masked_fill(~seen, -torch.inf).expand(heads, t, s)
+        if alibi:
+            bias = bias - slopes_of(heads)[:, None, None] * distance.abs()
+
+        def run(q, k, v):
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, enable_gqa=heads != others)
+
+        r.case("shared_heads", run, r.normal(2, heads, t, 4), r.normal(2, others, s, 4), r.normal(2, others, s, 3),
+               heads=heads, causal=causal, window=window, alibi=alibi)
+
+
+def rotary(r):
+    """Pairs of columns as complex numbers, times e^(i angle)."""
+    for shape, width, interleaved, start, base in (((2, 3, 5, 8), 8, True, 0, 1e4), ((2, 3, 5, 8), 8, False, 7, 1e4),
+                                                   ((3, 4, 6), 4, True, 2, 100.), ((1, 2, 3, 7), 6, False, 0, 5e5)):
+        at = torch.arange(start, start + shape[-2], dtype=torch.float64)
+        angles = at[:, None] * base ** (-2 * torch.arange(width // 2, dtype=torch.float64) / width)
+        turned = torch.polar(torch.ones_like(angles), angles)
+
+        def run(x):
+            pairs = x[..., :width].unflatten(-1, (-1, 2) if interleaved else (2, -1))
+            pairs = pairs if interleaved else pairs.transpose(-1, -2)
+            y = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) * turned)
+            y = y if interleaved else y.transpose(-1, -2)
+            return torch.cat([y.flatten(-2), x[..., width:]], -1)
+
+        r.case("rotary", run, r.normal(*shape), width=width, interleaved=interleaved, start=start, base=base)
 
 
 def loss(r):
