@@ -97,6 +97,16 @@ eg_parameters eg_module_parameters(eg_module *m)
     return (eg_parameters){tensors, names, (int)count};
 }
 
+int64_t eg_module_numel(eg_module *m)
+{
+    const eg_parameters all = eg_module_parameters(m);
+    int64_t n = all.tensors ? 0 : -1;
+    for (int i = 0; i < all.count; i++) {
+        n += eg_numel(all.tensors[i]);
+    }
+    return n;
+}
+
 eg_tensors *eg_module_state(eg_module *m)
 {
     return eg__module_tensors(m, true, "eg_module_state");

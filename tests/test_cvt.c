@@ -106,21 +106,11 @@ EGT(numbers_are_those_of_pytorch)
 
 /* ---- sizes ---------------------------------------------------------------------------------------- */
 
-static int64_t weights(eg_module *m)
-{
-    eg_parameters p = eg_module_parameters(m);
-    int64_t n = 0;
-    for (int i = 0; i < p.count; i++) {
-        n += eg_numel(p.tensors[i]);
-    }
-    return n;
-}
-
 EGT(the_paper_s_size)
 {
     eg_module *encoder = eg_cvt_encoder_new(10, 20), *tagger = eg_cvt_tagger_new(encoder, 3);
-    EGT_EQ(weights(encoder), 17031412 + 10 * 300 + 20 * 50 + 1);
-    EGT_EQ(weights(tagger), 2 * (2048 * 512 + 512) + 4 * (512 * 512 + 512) + 6 * (512 * 3 + 3));
+    EGT_EQ(eg_module_numel(encoder), 17031412 + 10 * 300 + 20 * 50 + 1);
+    EGT_EQ(eg_module_numel(tagger), 2 * (2048 * 512 + 512) + 4 * (512 * 512 + 512) + 6 * (512 * 3 + 3));
     eg_parameters p = eg_module_parameters(encoder);
     for (int i = 0; i < p.count; i++) {
         double most = eg_item(eg_max(eg_abs(p.tensors[i])));

@@ -4,16 +4,6 @@
 
 #include "tests/egt.h"
 
-static int64_t weights(eg_module *net)
-{
-    eg_parameters p = eg_module_parameters(net);
-    int64_t n = 0;
-    for (int i = 0; i < p.count; i++) {
-        n += eg_numel(p.tensors[i]);
-    }
-    return n;
-}
-
 static eg_tensor *member(eg_module *net, const char *name)
 {
     eg_tensors *state = eg_module_state(net);
@@ -42,12 +32,12 @@ EGT(sizes_have_as_many_weights_as_published)
         EGT_EQ(info.parameters, card[i].one);
         for (int two = 0; two < 2; two++) {
             eg_module *net = eg_lstm_lm_new(info.name, .two_biases = two);
-            EGT_EQ(weights(net), two ? card[i].two : card[i].one);
+            EGT_EQ(eg_module_numel(net), two ? card[i].two : card[i].one);
             EGT_OK(eg_module_free(net));
         }
     }
     eg_module *net = eg_lstm_lm_new("small", .tied = true);
-    EGT_EQ(weights(net), 4651600 - 10000 * 200);
+    EGT_EQ(eg_module_numel(net), 4651600 - 10000 * 200);
     EGT_OK(eg_module_free(net));
 }
 
@@ -257,7 +247,7 @@ EGT(embedding_dropout_drops_words)
     eg_tensor *each = eg_arange_int(0, WORDS, 1, EG_I64);
     eg_tensor *ids = eg_reshape(eg_concat((eg_tensor *[]){each, each}, 2, 0), EG_SHAPE(1, 2 * WORDS));
     eg_tensor *y = eg_select(eg_lstm_lm_forward(net, ids, NULL, NULL).y, 0, 0);
-    EGT_CHECK(egt_distance(eg_slice(y, 0, 0, WORDS, 1), eg_slice(y, 0, WORDS, 2 * WORDS, 1)) == 0);
+    EGT_CHECK(egt_distance(eg_slice(y, 0, 0, WORDS, 1), eg_slice(y, 0, WORDS, 2 * WORDS, 1)) < 1e-6);
     EGT_OK(eg_module_eval(net));
     eg_tensor *embedding = member(net, "embedding.weight");
     EGT_CHECK(eg_mul_scalar_(embedding, 2));

@@ -302,11 +302,7 @@ EGT(beams_are_those_of_tensor2tensor)
 
 static int64_t parameters(eg_module *m)
 {
-    eg_parameters all = eg_module_parameters(m);
-    int64_t n = 0;
-    for (int i = 0; i < all.count; i++) {
-        n += eg_numel(all.tensors[i]);
-    }
+    const int64_t n = eg_module_numel(m);
     EGT_OK(eg_module_free(m));
     return n;
 }

@@ -100,16 +100,6 @@ static eg_status open_job(job *j)
     return st ? st : eg_vocabulary_save(j->words, eg_run_path(j->run, "words.txt").text);
 }
 
-static int64_t parameters_of(eg_module *m)
-{
-    eg_parameters all = eg_module_parameters(m);
-    int64_t n = 0;
-    for (int i = 0; i < all.count; i++) {
-        n += eg_numel(all.tensors[i]);
-    }
-    return n;
-}
-
 /* ---- training ------------------------------------------------------------------------------------ */
 
 static double held_loss(job *j)
@@ -220,7 +210,7 @@ static eg_status train(job *j)
 {
     eg_status st = eg_run_heed(j->run, open_job(j));
     if (!st) {
-        eg_run_say(j->run, "%lld parameters", (long long)parameters_of(j->net));
+        eg_run_say(j->run, "%lld parameters", (long long)eg_module_numel(j->net));
         st = learn(j);
     }
     return st;

@@ -243,16 +243,6 @@ static eg_status learn(job *j)
     return eg_run_check_fell(j->run, "loss", 0.9);
 }
 
-static int64_t parameters_of(eg_module *m)
-{
-    eg_parameters all = eg_module_parameters(m);
-    int64_t n = 0;
-    for (int i = 0; i < all.count; i++) {
-        n += eg_numel(all.tensors[i]);
-    }
-    return n;
-}
-
 static eg_status train(job *j)
 {
     eg_status st = eg_run_heed(j->run, open_book(j));
@@ -260,7 +250,7 @@ static eg_status train(job *j)
     st = st ? st : eg_run_heed(j->run, open_data(j));
     if (!st) {
         eg_run_say(j->run, "%s: %lld parameters of the encoder, %lld in all", j->o->size,
-                   (long long)parameters_of(j->net.encoder), (long long)parameters_of(j->net.all));
+                   (long long)eg_module_numel(j->net.encoder), (long long)eg_module_numel(j->net.all));
         st = learn(j);
     }
     return st;

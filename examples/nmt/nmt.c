@@ -136,7 +136,8 @@ static eg_status train(eg_run *run, options *o)
     eg_status st = eg_run_heed(run, open_job(&j, o));
     if (!st) {
         eg_run_say(run, "%lld steps of %lld pairs, %lld units, %lld parameters", (long long)eg_run_steps(run),
-                   (long long)eg_run_settings_of(run)->batch, (long long)o->units, (long long)translator_size(&j.t));
+                   (long long)eg_run_settings_of(run)->batch, (long long)o->units,
+                   (long long)eg_module_numel(j.t.both));
         st = learn(&j);
     }
     if (!st) {

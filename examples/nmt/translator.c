@@ -20,16 +20,6 @@ void translator_free(translator *t)
     *t = (translator){0};
 }
 
-int64_t translator_size(const translator *t)
-{
-    eg_parameters all = eg_module_parameters(t->both);
-    int64_t size = 0;
-    for (int i = 0; i < all.count; i++) {
-        size += eg_numel(all.tensors[i]);
-    }
-    return size;
-}
-
 /* ---- words in checkpoints -------------------------------------------------------------------- */
 
 static bool set_words(eg_tensors *map, const char *name, const eg_vocabulary *words)

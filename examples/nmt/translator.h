@@ -19,9 +19,6 @@ eg_status translator_new(translator *t, eg_run *run, language spanish, language 
 /* Frees the words. */
 void translator_free(translator *t);
 
-/* How many numbers it learns. */
-int64_t translator_size(const translator *t);
-
 /* Adds the words to what the run saves: a checkpoint is enough to translate with. One of other words, or another number
  * of pairs, is refused. */
 eg_status translator_train_in(eg_run *run, translator *t);

@@ -55,16 +55,12 @@ eg_status onnx_check(char *const *paths, const void *options)
         return eg_last_error()->code;
     }
     const eg_onnx_info about = eg_onnx_about(m);
-    const eg_parameters all = eg_module_parameters(m);
-    int64_t numbers = 0;
-    for (int i = 0; i < all.count; i++) {
-        numbers += eg_numel(all.tensors[i]);
-    }
     printf("%s: IR version %d, operators of version %d%s%s\n", paths[0], about.ir, about.opset,
            *about.producer ? ", made by " : "", about.producer);
     print_ends(m);
     eg_status st = print_operators(m);
-    printf("%d nodes run, %d parameters of %" PRId64 " numbers\n", eg_onnx_nodes(m), all.count, numbers);
+    printf("%d nodes run, %d parameters of %" PRId64 " numbers\n", eg_onnx_nodes(m), eg_module_parameters(m).count,
+           eg_module_numel(m));
     eg_module_free(m);
     return st;
 }

@@ -234,7 +234,7 @@ static eg_status train(eg_run *run, const options *o)
     eg_status st = eg_run_heed(run, open_job(&j));
     if (!st) {
         eg_run_say(run, "%s: %lld parameters, %lld windows of %lld words in %lld rows an epoch", o->model,
-                   (long long)reader_size(&j.reader), (long long)eg_run_per_epoch(run), (long long)o->window,
+                   (long long)eg_module_numel(j.reader.net), (long long)eg_run_per_epoch(run), (long long)o->window,
                    (long long)eg_run_settings_of(run)->batch);
         st = learn(&j);
     }

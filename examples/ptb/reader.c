@@ -24,16 +24,6 @@ void reader_free(reader *r)
     *r = (reader){0};
 }
 
-int64_t reader_size(const reader *r)
-{
-    eg_parameters all = eg_module_parameters(r->net);
-    int64_t size = 0;
-    for (int i = 0; i < all.count; i++) {
-        size += eg_numel(all.tensors[i]);
-    }
-    return size;
-}
-
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
 static eg_tensors *words_state(void *user)

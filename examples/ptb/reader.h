@@ -22,9 +22,6 @@ eg_status reader_new(reader *r, eg_run *run, const char *name, eg_lstm_lm_option
 /* Frees the words. */
 void reader_free(reader *r);
 
-/* How many numbers it learns. */
-int64_t reader_size(const reader *r);
-
 /* Adds the words to what the run saves: a checkpoint is enough to go on writing with. One of other words, or of another
  * number of tokens, is refused. */
 eg_status reader_train_in(eg_run *run, reader *r);

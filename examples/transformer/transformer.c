@@ -213,7 +213,7 @@ static eg_status train(eg_run *run, const options *o)
     eg_status st = eg_run_heed(run, open_job(&j));
     if (!st) {
         eg_run_say(run, "%s: %lld parameters, about %lld tokens of each language in a step", o->model,
-                   (long long)translator_parameters(&j.t), (long long)o->tokens);
+                   (long long)eg_module_numel(j.t.net), (long long)o->tokens);
         st = learn(&j);
     }
     translator_free(&j.t);

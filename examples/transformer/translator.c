@@ -28,16 +28,6 @@ void translator_free(translator *t)
     *t = (translator){0};
 }
 
-int64_t translator_parameters(const translator *t)
-{
-    eg_parameters all = eg_module_parameters(t->net);
-    int64_t n = 0;
-    for (int i = 0; i < all.count; i++) {
-        n += eg_numel(all.tensors[i]);
-    }
-    return n;
-}
-
 /* The numbers of the net in a checkpoint. */
 static eg_status read_sizes(const char *checkpoint, eg_transformer_options *o)
 {

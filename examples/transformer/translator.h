@@ -17,9 +17,6 @@ eg_status translator_new(translator *t, eg_run *run, eg_tokenizer *words, const 
 eg_status translator_open(translator *t, eg_run *run, const char *checkpoint, const char *words);
 void translator_free(translator *t);
 
-/* How many numbers it learns. */
-int64_t translator_parameters(const translator *t);
-
 typedef struct search {
     int64_t beams, extra, batch; /* beams of a text; steps beyond its length; texts at once */
     double power;                /* of the length */

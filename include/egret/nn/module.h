@@ -68,6 +68,8 @@ EG_API eg_status eg_module_free(eg_module *m);
 /* The parameters that learn (frozen ones do not), with their names, in the order of the members. The list is
  * the module's, until it is asked again or freed. tensors is NULL for a NULL module and after a failure. */
 EG_API eg_parameters eg_module_parameters(eg_module *m);
+/* How many numbers these have together; -1 after a failure. */
+EG_API int64_t eg_module_numel(eg_module *m);
 /* Parameters and buffers by name: all that must be saved. The tensors are the module's own, not copies. The caller
  * frees the map with eg_tensors_free. */
 EG_API eg_tensors *eg_module_state(eg_module *m);

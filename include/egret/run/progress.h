@@ -23,7 +23,7 @@ typedef struct eg_progress {
     FILE *to;
     const char *label, *unit;
     int64_t total;
-    int64_t before; /* units that were done when it began, which took no time of it; 0 until it is set */
+    int64_t before;          /* units that were done when it began, which took no time of it; 0 until it is set */
     double started, painted; /* seconds of a steady clock; painted 0: nothing is on the terminal */
     bool visible, colour, unicode;
 } eg_progress;
