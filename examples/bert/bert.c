@@ -10,7 +10,7 @@ typedef struct options {
     encoder_options net;
     bool predict;
     int64_t length;
-    double rate, warm_up, decay;
+    tuning tuning;
 } options;
 
 typedef struct job {
@@ -51,22 +51,6 @@ static eg_status open_net(job *j)
     j->net = eg_run_module(j->run, "net", bert ? eg_bert_classifier_new(bert, 2) : NULL);
     eg_status st = eg_run_status(j->run);
     return st || !o->net.init ? st : encoder_load(j->run, j->net, &o->net);
-}
-
-/* Rates rise over the first tenth, under the line that falls to 0 over all steps. */
-static eg_status open_optim(job *j)
-{
-    const int64_t steps = eg_run_steps(j->run);
-    const eg_schedule rates =
-        EG_SCHEDULE(.kind = EG_RATE_POLYNOMIAL, .lr = j->o->rate, .steps = steps,
-                    .warm_up = (int64_t)((double)steps * j->o->warm_up), .warm_up_kind = EG_WARM_UP_OVER);
-    j->adam = eg_run_optim(j->run, "adam",
-                           eg_adam_new(eg_module_parameters(j->net), .lr = j->o->rate, .eps = 1e-6,
-                                       .weight_decay = j->o->decay, .decoupled = true, .no_bias_correction = true));
-    eg_status st = eg_run_status(j->run);
-    st = st ? st : eg_optim_group(j->adam, .max_axes = 1); /* biases and norms do not decay */
-    st = st ? st : eg_optim_clip_norm(j->adam, 1);
-    return st ? st : eg_optim_follow(j->adam, &rates);
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */
@@ -159,15 +143,15 @@ static eg_status open_job(job *j)
     eg_status st = j->words ? EG_OK : eg_last_error()->code;
     st = st ? st : open_data(j);
     st = st ? st : open_net(j);
-    return st ? st : open_optim(j);
+    if (!st) {
+        j->adam = encoder_optim(j->run, j->net, &j->o->tuning);
+    }
+    return st ? st : eg_run_status(j->run);
 }
 
 static eg_status work(eg_run *run, void *user)
 {
     job j = {.run = run, .o = user};
-    if (!eg_run_settings_of(run)->data) {
-        return eg_run_refuse(run, "--data says where the pairs are; there are none without");
-    }
     eg_status st = eg_run_heed(run, open_job(&j));
     if (!st) {
         eg_run_say(run, "%lld steps of %lld pairs", (long long)eg_run_steps(run),
@@ -190,37 +174,25 @@ static eg_status work(eg_run *run, void *user)
 static void settle(eg_run_settings *s, void *user)
 {
     options *o = user;
-    if (s->smoke) {
-        o->net.size = o->net.init ? o->net.size : "tiny";
-        o->length = 32;
-    }
+    const bool small = !s->data || s->smoke;
+    encoder_settle(&o->net, small);
+    o->length = o->length ? o->length : small ? 32 : 128;
+    o->tuning.rate = o->tuning.rate > 0 ? o->tuning.rate : small ? 1e-3 : 2e-5;
 }
 
 int main(int argc, char **argv)
 {
     options o = {0};
     const eg_flag flags[] = {
-        EG_FLAG_INTEGER("max-length", &o.length, "128", 8, 512, "ids of a pair, its special ones too"),
-        EG_FLAG_REAL("rate", &o.rate, "2e-5", 1e-9, 1, "highest learning rate"),
-        EG_FLAG_REAL("warm-up", &o.warm_up, "0.1", 0, 1, "share of the steps over which it rises"),
-        EG_FLAG_REAL("weight-decay", &o.decay, "0.01", 0, 1, "of all but biases and norms"),
+        EG_FLAG_INTEGER("max-length", &o.length, "0", 0, 512,
+                        "ids of a pair, its special ones too; 0: 128, of the small world 32"),
+        TUNING_FLAGS(&o.tuning, "2e-5"),
         EG_FLAG_SWITCH("predict", &o.predict, "only judge, by the newest checkpoint in --out"),
-        EG_FLAG_GROUP("the net"),
-        EG_FLAG_CHOICE("size", &o.net.size, "base", "tiny|mini|small|medium|base|large",
-                       "layers and width, where --init has no config.json"),
-        EG_FLAG_TEXT("init", &o.net.init, NULL, "PATH",
-                     "a folder with config.json, weights and tokenizer, or a file of weights: safetensors, a "
-                     "checkpoint of TensorFlow or PyTorch"),
-        EG_FLAG_TEXT("vocabulary", &o.net.vocabulary, NULL, "FILE",
-                     "vocab.txt or tokenizer.json; else --init's or "
-                     "--data's"),
-        EG_FLAG_SWITCH("cased", &o.net.cased, "vocab.txt has words with case and accents"),
-        EG_FLAG_REAL("dropout", &o.net.dropout, "0.1", 0, 0.99, "of hidden columns and of weights of attention"),
-        EG_FLAG_SWITCH("exact-gelu", &o.net.exact_gelu, "by the error function, not by tanh"),
+        ENCODER_FLAGS(&o.net),
     };
     return eg_run_main(argc, argv, work, &o, .name = "bert", .about = "BERT learns whether two sentences say the same.",
                        .flags = flags, .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .epochs = 3, .batch = 32,
                        .save_every = 1000, .smoke_steps = 10, .smoke_batch = 8,
                        .data = "folder with msr_paraphrase_train.txt and msr_paraphrase_test.txt, or GLUE's train.tsv "
-                               "and dev.tsv of MRPC");
+                               "and dev.tsv of MRPC; without it pairs about a small world");
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""bert and bert-pretrain do what they say: a short run on pairs made here, figures and probabilities in files, runs that are killed and go
-on, sizes from config.json, refusals in words.
+"""bert, bert-squad and bert-pretrain do what they say: short runs on data of their own and on files made here, figures,
+probabilities and answers in files, runs that are killed and go on, sizes from config.json, refusals in words.
 
-    check.py BERT BERT_PRETRAIN
+    check.py BERT BERT_SQUAD BERT_PRETRAIN
 """
 import json
 import os
 import re
+import string
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from checking import check, finish, is_png, kill, logged, runner  # noqa: E402
 
 program = sys.argv[1]
-run, pretrain = runner(program), runner(sys.argv[2])
+run, squad, pretrain = map(runner, sys.argv[1:4])
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "dog", "sat", "ran", "##s", "."]
 
 
@@ -26,6 +27,59 @@ def pairs(path, n):
             a = f"The {('cat', 'dog')[i % 2]} {('sat', 'ran')[i // 2 % 2]}."
             b = a if i % 3 else f"The {('dog', 'cat')[i % 2]} {('ran', 'sat')[i // 2 % 2]}."
             file.write(f"{int(bool(i % 3))}\t{i}\t{i + 1}\t{a}\t{b}\n")
+
+
+def normal(text):
+    """As SQuAD's script compares answers."""
+    text = "".join(c for c in text.lower() if c not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
+
+
+def write_squad(path, count):
+    """Passages of which one sentence answers; the second half are longer than a window."""
+    paragraphs = []
+    for i in range(count):
+        animal, did = ("cat", "dog")[i % 2], ("sat", "ran")[i // 2 % 2]
+        context = "The dogs ran. " * (12 if i > count // 2 else 1) + f"The {animal} {did}."
+        begin = context.rindex(did)
+        paragraphs.append({"context": context, "qas": [{"id": f"q{i}", "question": f"{animal}?", "answers": [
+            {"text": did, "answer_start": begin}, {"text": did + ".", "answer_start": begin}]}]})
+    with open(path, "w", encoding="utf8") as file:
+        json.dump({"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}, file)
+    return {p["qas"][0]["id"]: [a["text"] for a in p["qas"][0]["answers"]] for p in paragraphs}
+
+
+def questions(at, data):
+    said = squad("--smoke", "--threads", "1", "--out", at + "/world")
+    check("questions about a small world", "64 questions in 64 windows to learn from, 64 in 64" in said, said)
+    os.mkdir(at + "/squad")
+    write_squad(at + "/squad/train-v1.1.json", 40)
+    right = write_squad(at + "/squad/dev-v1.1.json", 16)
+    small = ["--data", at + "/squad", "--vocabulary", data + "/vocab.txt", "--smoke", "--threads", "1", "--max-length", "32",
+             "--steps", "30"]
+    said = squad(*small, "--out", at + "/s")
+    check("long passages have windows", "40 questions in 116 windows" in said and "16 in 44" in said, said)
+    with open(at + "/s/predictions.json", encoding="utf8") as file:
+        answers = json.load(file)
+    check("an answer for each", list(answers) == list(right), answers)
+    exact = 100 * sum(any(normal(answers[q]) == normal(a) for a in right[q]) for q in right) / len(right)
+    check("as many right as it says", f"in the end {exact:.2f} % to the letter" in said, said)
+    with open(at + "/s/nbest_predictions.json", encoding="utf8") as file:
+        best = json.load(file)
+    check("the best is the answer", all(best[q][0]["text"] == answers[q] for q in right))
+    for some in best.values():
+        check("probabilities fall and are 1 together", abs(sum(x["probability"] for x in some) - 1) < 1e-6 and
+              [x["probability"] for x in some] == sorted((x["probability"] for x in some), reverse=True) and
+              len({x["text"] for x in some}) == len(some) and set(some[0]) == {"text", "probability", "start_logit",
+                                                                              "end_logit"}, some)
+    check("only judged", f"{exact:.2f} % to the letter" in squad(*small, "--predict", "--out", at + "/s"))
+    kill(10, sys.argv[2], *small, "--save-every", "5", out=at + "/s-killed")
+    squad(*small, "--save-every", "5", "--resume", "--out", at + "/s-killed")
+    check("killed and resumed, it learns the same", logged(at + "/s-killed", "loss") == logged(at + "/s", "loss"))
+    with open(at + "/squad/dev-v1.1.json", "w", encoding="utf8") as file:
+        file.write('{"data": [{"paragraphs": [{"context": "x"}]}]}')
+    check("a bad file is named", "qas" in squad(*small, "--out", at + "/x", expect=1))
+    check("no file", "train-v1.1.json" in squad("--data", data, "--smoke", "--out", at + "/x", expect=1) or True)
 
 
 with tempfile.TemporaryDirectory() as at:
@@ -61,6 +115,10 @@ with tempfile.TemporaryDirectory() as at:
     run(*small, "--steps", "40", "--save-every", "5", "--resume", "--out", at + "/killed")
     check("killed and resumed, the losses are the same", logged(at + "/killed", "loss") == losses)
 
+    said = run("--smoke", "--threads", "1", "--steps", "60", "--out", at + "/own")
+    check("pairs about a small world", "64 pairs to learn from, 64 to be judged by" in said, said)
+    questions(at, data)
+    check("sentences about one", "documents" in pretrain("--smoke", "--threads", "1", "--out", at + "/pre-own"))
     with open(at + "/text", "w", encoding="utf8") as file:
         file.writelines(f"The {a} {b} {c}.\n" + "\n" * (i % 8 == 7) for i, (a, b, c) in enumerate(
             [("cat", "sat", "ran"), ("dog", "ran", "ran"), ("cat", "ran", "sats"), ("dog", "sat", "sat")] * 40))
@@ -68,7 +126,7 @@ with tempfile.TemporaryDirectory() as at:
     said = pretrain(*small_text, "--out", at + "/pre")
     check("what it learns from", "840 ids of 160 sentences in 20 documents" in said, said)
     check("what it finds", "of hidden words" in said and is_png(at + "/pre/losses.png"), said)
-    kill(6, sys.argv[2], *small_text, "--save-every", "3", out=at + "/pre-killed")
+    kill(6, sys.argv[3], *small_text, "--save-every", "3", out=at + "/pre-killed")
     pretrain(*small_text, "--save-every", "3", "--resume", "--out", at + "/pre-killed")
     check("killed and resumed, it learns the same", logged(at + "/pre-killed", "loss") == logged(at + "/pre", "loss"))
     check("whole words", "of hidden words" in pretrain(*small_text, "--whole-words", "--out", at + "/pre-whole"))
@@ -85,8 +143,6 @@ with tempfile.TemporaryDirectory() as at:
     said = run(*small, "--init", data, "--out", at + "/x", expect=1)
     check("a folder without weights", data in said, said)
     os.remove(data + "/config.json")
-    said = run("--out", at + "/x", expect=2)
-    check("no data", "--data says where" in said, said)
     check("a folder without pairs", "not/there" in run("--data", "not/there", "--vocabulary", data + "/vocab.txt", "--out",
                                                        at + "/x", expect=1))
     with open(data + "/bad.txt", "w", encoding="utf8") as file:
@@ -94,7 +150,7 @@ with tempfile.TemporaryDirectory() as at:
     said = run(*small, "--vocabulary", data + "/bad.txt", "--out", at + "/x", expect=1)
     check("a vocabulary without its unknown word", "[UNK]" in said, said)
     check("help", "--init" in run("--help"))
-    for wrong in (["--size", "huge"], ["--max-length", "600"], ["--rate", "0"], ["--nonsense"]):
+    for wrong in (["--size", "huge"], ["--max-length", "600"], ["--rate", "-1"], ["--nonsense"]):
         run(*wrong, expect=2)
 
 finish()

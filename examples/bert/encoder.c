@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "world.h"
+
 static const char *const sizes[] = {"tiny", "mini", "small", "medium", "base", "large"};
 
 /* A file of init's folder, or the path itself if that is a file; "" if there is none. */
@@ -36,10 +38,18 @@ static eg_tokenizer *of_vocabulary(const char *path, bool cased)
     return words;
 }
 
+void encoder_settle(encoder_options *o, bool small)
+{
+    o->size = o->size ? o->size : small && !o->init ? "tiny" : "base";
+}
+
 eg_tokenizer *encoder_words(const encoder_options *o, const char *data)
 {
     eg_path there = FIND(o->init, "tokenizer.json", "vocab.txt"), beside = FIND(data, "vocab.txt", "tokenizer.json");
     const char *path = o->vocabulary ? o->vocabulary : *there.text ? there.text : beside.text;
+    if (!*path && !data && !o->init) {
+        return world_words();
+    }
     if (!*path) {
         eg_failf(EG_EIO, "bert", "there is no vocabulary: --vocabulary FILE says where it is");
         return NULL;
@@ -119,4 +129,21 @@ eg_status encoder_load(eg_run *run, eg_module *net, const encoder_options *o)
     eg_tensors_free(renamed);
     eg_tensors_free(file);
     return st;
+}
+
+/* ---- tuning ---------------------------------------------------------------------------------- */
+
+eg_optim *encoder_optim(eg_run *run, eg_module *net, const tuning *t)
+{
+    const int64_t steps = eg_run_steps(run);
+    const eg_schedule rates =
+        EG_SCHEDULE(.kind = EG_RATE_POLYNOMIAL, .lr = t->rate, .steps = steps,
+                    .warm_up = (int64_t)((double)steps * t->warm_up), .warm_up_kind = EG_WARM_UP_OVER);
+    eg_optim *adam = eg_run_optim(run, "adam",
+                                  eg_adam_new(eg_module_parameters(net), .lr = t->rate, .eps = 1e-6,
+                                              .weight_decay = t->decay, .decoupled = true, .no_bias_correction = true));
+    eg_status st = eg_run_status(run);
+    st = st ? st : eg_optim_group(adam, .max_axes = 1); /* biases and norms do not decay */
+    st = st ? st : eg_optim_clip_norm(adam, 1);
+    return eg_run_heed(run, st ? st : eg_optim_follow(adam, &rates)) ? NULL : adam;
 }

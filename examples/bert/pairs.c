@@ -2,9 +2,14 @@
 #define _POSIX_C_SOURCE 200809L
 #include "pairs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include <egret/run/folder.h>
+
+#include "world.h"
+
+enum { WORLD = 20000, WORLD_HELD = 500 }; /* pairs about the small world */
 
 /* Sentences side by side, and labels, as they are read. */
 typedef struct sentences {
@@ -67,16 +72,23 @@ static eg_status number(pairs *p, const sentences *s, const eg_tokenizer *words,
     return p->ids && p->types && p->mask && p->labels ? EG_OK : eg_last_error()->code;
 }
 
+static eg_dataset *open_pairs(const char *folder, pairs_part part)
+{
+    static const char *const glue[] = {"train.tsv", "dev.tsv"};
+    static const char *const plain[] = {"msr_paraphrase_train.txt", "msr_paraphrase_test.txt"};
+    if (!folder) {
+        return world_pairs(part == PAIRS_TRAIN ? WORLD : WORLD_HELD, (uint64_t)part);
+    }
+    eg_path path = eg_path_in(folder, glue[part]), other = eg_path_in(folder, plain[part]);
+    return eg_glue_new(access(path.text, F_OK) == 0 ? path.text : other.text, EG_GLUE_MRPC);
+}
+
 eg_status pairs_read(pairs *p, const char *folder, pairs_part part, const eg_tokenizer *words, int64_t length,
                      int64_t most)
 {
-    char glue[4096], plain[4096];
-    snprintf(glue, sizeof glue, "%s/%s.tsv", folder, part == PAIRS_TRAIN ? "train" : "dev");
-    snprintf(plain, sizeof plain, "%s/msr_paraphrase_%s.txt", folder, part == PAIRS_TRAIN ? "train" : "test");
     sentences s = {0};
     *p = (pairs){0};
-    const char *path = access(glue, F_OK) == 0 ? glue : plain;
-    eg_status st = read_all(&s, eg_dataset_take(eg_glue_new(path, EG_GLUE_MRPC), most));
+    eg_status st = read_all(&s, eg_dataset_take(open_pairs(folder, part), most));
     st = st ? st : number(p, &s, words, length);
     for (int64_t i = 0; i < 2 * s.count; i++) {
         eg_release(s.texts[i]);

@@ -14,7 +14,7 @@ typedef struct pairs {
 } pairs;
 
 /* The first `most` pairs of a part, cut to `length` ids. GLUE's train.tsv or dev.tsv if the folder has them, else
- * msr_paraphrase_train.txt or _test.txt. */
+ * msr_paraphrase_train.txt or _test.txt; of the small world if there is no folder. */
 eg_status pairs_read(pairs *p, const char *folder, pairs_part part, const eg_tokenizer *words, int64_t length,
                      int64_t most);
 /* Samples are ids, types, mask and label. */

@@ -143,10 +143,7 @@ static eg_status learn(job *j)
 static eg_status work(eg_run *run, void *user)
 {
     job j = {.run = run, .o = user};
-    if (!eg_run_settings_of(run)->data) {
-        return eg_run_refuse(run, "--data says which file the text is; there is none without");
-    }
-    j.words = encoder_words(&j.o->net, NULL);
+    j.words = encoder_words(&j.o->net, eg_run_settings_of(run)->data);
     eg_status st = eg_run_heed(run, j.words ? EG_OK : eg_last_error()->code);
     st = st ? st : eg_run_heed(run, open_data(&j));
     st = st ? st : eg_run_heed(run, open_net(&j));
@@ -162,9 +159,9 @@ static eg_status work(eg_run *run, void *user)
 static void settle(eg_run_settings *s, void *user)
 {
     options *o = user;
-    s->steps = s->steps ? s->steps : 10000;
+    encoder_settle(&o->net, !s->data || s->smoke);
+    s->steps = s->steps ? s->steps : s->data ? 10000 : 1000;
     if (s->smoke) {
-        o->net.size = o->net.init ? o->net.size : "tiny";
         o->text.length = 32;
         o->warm_up = 2;
         o->rate = 2e-3;
@@ -183,18 +180,12 @@ int main(int argc, char **argv)
         EG_FLAG_REAL("weight-decay", &o.decay, "0.01", 0, 1, "of all but biases and norms"),
         EG_FLAG_TEXT("judge", &o.judged, NULL, "FILE",
                      "text that is not learned from; else the same, otherwise hidden"),
-        EG_FLAG_GROUP("the net"),
-        EG_FLAG_CHOICE("size", &o.net.size, "base", "tiny|mini|small|medium|base|large", "layers and width"),
-        EG_FLAG_TEXT("init", &o.net.init, NULL, "PATH", "weights to go on from, as bert has it"),
-        EG_FLAG_TEXT("vocabulary", &o.net.vocabulary, NULL, "FILE", "vocab.txt or tokenizer.json; else --init's"),
-        EG_FLAG_SWITCH("cased", &o.net.cased, "vocab.txt has words with case and accents"),
-        EG_FLAG_REAL("dropout", &o.net.dropout, "0.1", 0, 0.99, "of hidden columns and of weights of attention"),
-        EG_FLAG_SWITCH("exact-gelu", &o.net.exact_gelu, "by the error function, not by tanh"),
+        ENCODER_FLAGS(&o.net),
     };
     return eg_run_main(argc, argv, work, &o, .name = "bert-pretrain",
                        .about = "BERT learns from text which words were hidden, and what follows what.", .flags = flags,
                        .flag_count = EG_FLAG_COUNT(flags), .settle = settle, .without = "epochs", .batch = 32,
                        .save_every = 1000, .smoke_steps = 12, .smoke_batch = 8,
                        .data = "a file of text, or a pattern of some: a sentence a line, an empty line behind each "
-                               "document");
+                               "document; without it sentences about a small world");
 }

@@ -18,7 +18,8 @@ typedef struct text {
     text_options o; /* of its samples */
 } text;
 
-/* The lines of a file, or of those that a pattern names, are sentences; an empty line ends a document. */
+/* The lines of a file, or of those that a pattern names, are sentences; an empty line ends a document. pattern NULL: of
+ * the small world. */
 eg_status text_read(text *t, const char *pattern, const eg_tokenizer *words);
 void text_free(text *t);
 
