@@ -14,6 +14,7 @@ typedef struct options {
     const char *caption, *checkpoint;
     int64_t most, held_out, words, embedding, units, shown;
     double rate;
+    bool remembers;
     writer writer; /* beams, longest, length_power */
 } options;
 
@@ -69,9 +70,9 @@ static eg_status open_data(job *j)
     return eg_run_status(j->run);
 }
 
-static eg_status open_net(job *j, int64_t embedding, int64_t units)
+static eg_status open_net(job *j, int64_t embedding, int64_t units, bool remembers)
 {
-    const captioner_sizes sizes = {j->seen.channels, eg_vocabulary_size(j->words), embedding, units};
+    const captioner_sizes sizes = {j->seen.channels, eg_vocabulary_size(j->words), embedding, units, remembers};
     j->net = eg_run_module(j->run, "net", captioner_new(&sizes));
     j->writer = j->o->writer;
     j->writer.net = j->net;
@@ -90,13 +91,13 @@ static eg_status open_job(job *j)
         st = j->words ? eg_run_status(j->run) : eg_last_error()->code;
     }
     st = st ? st : open_data(j);
-    st = st ? st : open_net(j, j->o->embedding, j->o->units);
+    st = st ? st : open_net(j, j->o->embedding, j->o->units, j->o->remembers);
     if (st) {
         return st;
     }
     j->adam = eg_run_optim(j->run, "adam", eg_adam_new(eg_module_parameters(j->net), .lr = j->o->rate));
     st = eg_run_open(j->run);
-    st = st ? st : setup_save(j->run, &j->o->look, j->o->embedding, j->o->units);
+    st = st ? st : setup_save(j->run, &j->o->look, j->o->embedding, j->o->units, j->o->remembers);
     return st ? st : eg_vocabulary_save(j->words, eg_run_path(j->run, "words.txt").text);
 }
 
@@ -240,7 +241,7 @@ static eg_status caption_photo(job *j, const setup *s)
     EG_RUN_COMPUTES(j->run)
     {
         eg_tensor *features = look_compute(&j->seen, j->run, &p);
-        st = features ? open_net(j, s->embedding, s->units) : eg_last_error()->code;
+        st = features ? open_net(j, s->embedding, s->units, s->remembers) : eg_last_error()->code;
         st = st ? st : eg_run_restore(j->run, j->o->checkpoint);
         st = st ? st : eg_module_eval(j->net);
         st = st ? st : say(j, &p, features);
@@ -312,6 +313,8 @@ int main(int argc, char **argv)
                         "numbers of a word, and of a place of a photo; 0: 256, of drawn scenes 64"),
         EG_FLAG_INTEGER("units", &o.units, "0", 0, 100000,
                         "of the GRU, attention, and the layer behind; 0: 512, of drawn scenes 128"),
+        EG_FLAG_SWITCH("remember", &o.remembers,
+                       "the GRU goes on from its state; as the notebook has it, it begins from zeros at each word"),
         EG_FLAG_REAL("rate", &o.rate, "0", 0, 1, "Adam's learning rate; 0: 1e-3, of drawn scenes 3e-3"),
         EG_FLAG_INTEGER("shown", &o.shown, "4", 0, 1000, "photos drawn at the end, a panel a word"),
         EG_FLAG_GROUP("what looks at photos"),

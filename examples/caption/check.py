@@ -83,6 +83,8 @@ def files(at):
     said = run(*one, "--out", at + "/a")
     check("a photo of one's own", "green square" in said and said.count("\n") == 1, said)
     check("and where it looked", is_png(at + "/a/words.png"))
+    run("--data", at + "/flickr", *tiny, "--steps", "60", "--remember", "--out", at + "/r")
+    check("it remembers", run(*one, "--out", at + "/r").strip() in ("one green square", "a green square on black"))
     check("by beams", "green square" in run(*one, "--beams", "3", "--out", at + "/a"))
     check("no photo", "none.png" in run("--caption", at + "/none.png", "--out", at + "/a", expect=1))
     check("nothing to say it with", "no checkpoint" in run(*one, "--out", at + "/new", expect=1))

@@ -4,6 +4,7 @@
 typedef struct captioner {
     eg_module base;
     int64_t units;
+    bool remembers;
     eg_module *see, *embedding, *attention, *gru, *hidden, *word;
 } captioner;
 
@@ -32,7 +33,8 @@ static eg_tensor *step(captioner *c, eg_tensor *before, eg_tensor *state, seen s
     eg_attended at = eg_additive_attention_forward(c->attention, state, s.places, s.keys, NULL);
     eg_tensor *x = at.context ? eg_concat((eg_tensor *[]){at.context, before}, 2, 1) : NULL;
     *weights = at.weights;
-    return x ? eg_squeeze(eg_rnn_forward(c->gru, eg_unsqueeze(x, 0)).h, EG_AXES(0)) : NULL;
+    eg_tensor *h0 = c->remembers ? eg_unsqueeze(state, 0) : NULL;
+    return x ? eg_squeeze(eg_rnn_forward(c->gru, eg_unsqueeze(x, 0), .h0 = h0).h, EG_AXES(0)) : NULL;
 }
 
 static eg_tensor *say(captioner *c, eg_tensor *state)
@@ -135,6 +137,7 @@ eg_module *captioner_new(const captioner_sizes *s)
         return NULL;
     }
     c->units = s->units;
+    c->remembers = s->remembers;
     c->see = eg_linear_new(s->channels, s->embedding);
     c->embedding = eg_embedding_new(s->words, s->embedding);
     c->attention = eg_additive_attention_new(s->units, s->embedding, s->units);

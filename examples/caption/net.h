@@ -7,14 +7,15 @@
 typedef struct captioner_sizes {
     int64_t channels, words; /* of features, of the vocabulary */
     int64_t embedding, units;
+    bool remembers; /* the GRU goes on from its state */
 } captioner_sizes;
 
 /* Children "see" (features to the embedding's width), "embedding", "attention", "gru", "hidden", "word". */
 eg_module *captioner_new(const captioner_sizes *s);
 
 /* features [N, places, channels] and captions [N, T] that begin with their first word: logits [N, T - 1, words] of the
- * words that follow. As in the tutorial this comes from, the GRU begins from zeros at each word: the state is only what
- * attention asks with. */
+ * words that follow. As in the tutorial this comes from, the GRU begins from zeros at each word, unless it remembers:
+ * the state is only what attention asks with. */
 eg_tensor *captioner_forward(eg_module *net, eg_tensor *features, eg_tensor *captions);
 /* Where it looked for each of these words, [N, T - 1, places]. */
 eg_tensor *captioner_look(eg_module *net, eg_tensor *features, eg_tensor *captions);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-eg_status setup_save(eg_run *run, const look_options *given, int64_t embedding, int64_t units)
+eg_status setup_save(eg_run *run, const look_options *given, int64_t embedding, int64_t units, bool remembers)
 {
     eg_json *all = eg_json_object();
     const struct {
@@ -20,6 +20,7 @@ eg_status setup_save(eg_run *run, const look_options *given, int64_t embedding, 
         st = st ? st : eg_json_add_integer(all, numbers[i].key, numbers[i].number);
     }
     st = st ? st : eg_json_add_bool(all, "scenes", given->scenes);
+    st = st ? st : eg_json_add_bool(all, "remembers", remembers);
     st = st ? st : eg_json_save(all, eg_run_path(run, "setup.json").text, .indent = 4);
     eg_json_free(all);
     return st;
@@ -50,6 +51,7 @@ eg_status setup_load(setup *s, eg_run *run, const look_options *given)
                  !eg_json_integer(eg_json_get(all, "embedding"), &s->embedding) &&
                  !eg_json_integer(eg_json_get(all, "units"), &s->units);
     s->look = *given;
+    s->remembers = eg_json_bool(eg_json_get(all, "remembers"));
     s->look.scenes = eg_json_bool(eg_json_get(all, "scenes"));
     eg_json_free(all);
     s->look.trunk.net = net;

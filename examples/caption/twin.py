@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The same training in PyTorch, to be compared: features, words, net, loss, Adam and batches of caption.c.
 
-    twin.py DIR --features FOLDER --words FILE [--epochs 20] [--batch 64] [--rate 1e-3] [--seed 1] [--threads 2]
+    twin.py DIR --features FOLDER --words FILE [--epochs 20] [--batch 64] [--rate 1e-3] [--seed 1] [--threads 2] [--remember]
 
 DIR has captions.txt of Flickr8k; FOLDER the files that caption keeps of its photos, FILE its words.txt. The last tenth of
 the photos is not learned from, as there. Weights begin anew, drawn the same way. Says the loss of a word behind each
@@ -30,8 +30,9 @@ def read(folder):
 
 
 class Captioner(nn.Module):
-    def __init__(self, channels, words, embedding=256, units=512):
+    def __init__(self, channels, words, remember, embedding=256, units=512):
         super().__init__()
+        self.remember = remember
         self.see, self.embedding = nn.Linear(channels, embedding), nn.Embedding(words, embedding)
         self.keys, self.query, self.score = nn.Linear(embedding, units), nn.Linear(units, units), nn.Linear(units, 1)
         self.gru = nn.GRU(2 * embedding, units)
@@ -50,7 +51,8 @@ class Captioner(nn.Module):
     def step(self, before, state, places, keys):
         weights = torch.softmax(self.score(torch.tanh(keys + self.query(state)[:, None])), 1)
         x = torch.cat([(weights * places).sum(1), self.embedding(before)], 1)
-        return self.gru(x[None])[1][0]  # from zeros: the state is only what attention asks with
+        # from zeros, unless it remembers: the state is only what attention asks with
+        return self.gru(x[None], state[None] if self.remember else None)[1][0]
 
     def forward(self, features, captions):
         places, keys, state = self.look(features)
@@ -109,6 +111,7 @@ def main():
     for name, kind, value in (("epochs", int, 20), ("batch", int, 64), ("rate", float, 1e-3), ("seed", int, 1),
                               ("threads", int, 2)):
         parser.add_argument("--" + name, type=kind, default=value)
+    parser.add_argument("--remember", action="store_true")
     o = parser.parse_args()
     torch.manual_seed(o.seed)
     torch.set_num_threads(o.threads)
@@ -122,7 +125,7 @@ def main():
         return [START, *(numbers.get(word, UNKNOWN) for word in caption), END]
 
     train, held = ([(name, c) for name, cs in part for c in cs] for part in (photos[:learned], photos[learned:]))
-    net = Captioner(numpy.load(f"{o.features}/{photos[0][0]}.npy").shape[1], len(words))
+    net = Captioner(numpy.load(f"{o.features}/{photos[0][0]}.npy").shape[1], len(words), o.remember)
     print(f"{sum(p.numel() for p in net.parameters())} parameters, {len(train)} captions to learn from", flush=True)
     adam = torch.optim.Adam(net.parameters(), o.rate)
     for epoch in range(o.epochs):

@@ -129,7 +129,7 @@ static eg_tensor *lit(const writer *w, eg_tensor *photo_, eg_tensor *weights)
     const int64_t side = eg_size(photo_, 1);
     eg_tensor *map = eg_reshape(weights, EG_SHAPE(1, w->seen->rows, w->seen->columns));
     map = eg_image_resize(eg_div(map, eg_clamp_min(eg_max(map), 1e-9)), side, side);
-    return eg_mul(photo_, eg_add_scalar(eg_mul_scalar(map, 0.85), 0.15));
+    return eg_mul(photo_, eg_add_scalar(eg_mul_scalar(map, 0.7), 0.3));
 }
 
 eg_tensor *writer_draw(const writer *w, eg_run *run, const photo *p, eg_tensor *ids)
