@@ -177,7 +177,7 @@ static void settle(eg_run_settings *s, void *user)
     const bool small = !s->data || s->smoke;
     encoder_settle(&o->net, small);
     o->length = o->length ? o->length : small ? 32 : 128;
-    o->tuning.rate = o->tuning.rate > 0 ? o->tuning.rate : small ? 1e-3 : 2e-5;
+    o->tuning.rate = o->tuning.rate > 0 ? o->tuning.rate : small ? 5e-4 : 2e-5;
 }
 
 int main(int argc, char **argv)
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
     const eg_flag flags[] = {
         EG_FLAG_INTEGER("max-length", &o.length, "0", 0, 512,
                         "ids of a pair, its special ones too; 0: 128, of the small world 32"),
-        TUNING_FLAGS(&o.tuning, "2e-5"),
+        TUNING_FLAGS(&o.tuning, "2e-5, of the small world 5e-4"),
         EG_FLAG_SWITCH("predict", &o.predict, "only judge, by the newest checkpoint in --out"),
         ENCODER_FLAGS(&o.net),
     };

@@ -42,9 +42,9 @@ eg_status encoder_load(eg_run *run, eg_module *net, const encoder_options *o);
 typedef struct tuning {
     double rate, warm_up, decay; /* the highest rate; the share of steps over which it rises; of weights */
 } tuning;
-#define TUNING_FLAGS(t, rate_)                                                                                   \
-    EG_FLAG_REAL("rate", &(t)->rate, "0", 0, 1, "highest learning rate; 0: " rate_ ", of the small world 1e-3"), \
-        EG_FLAG_REAL("warm-up", &(t)->warm_up, "0.1", 0, 1, "share of the steps over which it rises"),           \
+#define TUNING_FLAGS(t, rate_)                                                                         \
+    EG_FLAG_REAL("rate", &(t)->rate, "0", 0, 1, "highest learning rate; 0: " rate_),                   \
+        EG_FLAG_REAL("warm-up", &(t)->warm_up, "0.1", 0, 1, "share of the steps over which it rises"), \
         EG_FLAG_REAL("weight-decay", &(t)->decay, "0.01", 0, 1, "of all but biases and norms")
 
 /* The authors' Adam, for the run's steps, without bias correction: rates rise under the line that falls to 0 over all

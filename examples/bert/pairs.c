@@ -9,7 +9,7 @@
 
 #include "world.h"
 
-enum { WORLD = 20000, WORLD_HELD = 500 }; /* pairs about the small world */
+enum { WORLD = 4000, WORLD_HELD = 500 }; /* pairs about the small world */
 
 /* Sentences side by side, and labels, as they are read. */
 typedef struct sentences {

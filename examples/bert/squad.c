@@ -180,7 +180,7 @@ int main(int argc, char **argv)
         EG_FLAG_INTEGER("question-length", &o.windows.question, "64", 1, 500, "ids of a question that count"),
         EG_FLAG_INTEGER("answer-length", &o.answers.longest, "30", 1, 512, "ids of an answer, at most"),
         EG_FLAG_INTEGER("best", &o.answers.best, "20", 1, 64, "beginnings and ends that are looked at, and told"),
-        TUNING_FLAGS(&o.tuning, "3e-5"),
+        TUNING_FLAGS(&o.tuning, "3e-5, of the small world 1e-3"),
         EG_FLAG_SWITCH("predict", &o.predict, "only judge, by the newest checkpoint in --out"),
         ENCODER_FLAGS(&o.net),
     };

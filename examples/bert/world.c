@@ -12,6 +12,8 @@ static const char *const numbers[] = {"two", "three", "four", "five", "six", "se
 static const char *const things[] = {"coins", "letters", "apples", "books", "keys", "stamps", "pens", "eggs"};
 static const char *const colours[] = {"red", "blue", "green", "old", "small", "heavy"};
 static const char *const places[] = {"box", "bag", "drawer", "basket", "case", "jar"};
+static const char *const verbs[2][3] = {{"likes", "loves", "enjoys"}, {"hates", "fears", "dislikes"}};
+static const char *const faces[2][3] = {{"smiles", "laughs", "grins"}, {"frowns", "cries", "sighs"}};
 static const char *const others[] = {"keeps", "in",   "the", "what", "does", "keep", "who",
                                      "where", "them", "are", ".",    "?",    "of"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
@@ -78,8 +80,8 @@ eg_tokenizer *world_words(void)
     static const struct {
         const char *const *words;
         size_t count;
-    } all[] = {{names, COUNT(names)},     {numbers, COUNT(numbers)}, {things, COUNT(things)},
-               {colours, COUNT(colours)}, {places, COUNT(places)},   {others, COUNT(others)}};
+    } all[] = {{names, COUNT(names)},   {numbers, COUNT(numbers)}, {things, COUNT(things)}, {colours, COUNT(colours)},
+               {places, COUNT(places)}, {others, COUNT(others)},   {verbs[0], 6},           {faces[0], 6}};
     eg_word_counts *counts = eg_word_counts_new();
     eg_status st = counts ? EG_OK : eg_last_error()->code;
     EG_SCOPE {
@@ -96,28 +98,21 @@ eg_tokenizer *world_words(void)
 
 /* ---- pairs --------------------------------------------------------------------------------------- */
 
-/* One of five things that are said becomes another. */
-static void change(world *w, fact *f)
-{
-    const size_t counts[] = {COUNT(names), COUNT(numbers), COUNT(things), COUNT(colours), COUNT(places)};
-    int *const parts[] = {&f->name, &f->number, &f->thing, &f->colour, &f->place};
-    const int which = draw(w, COUNT(parts));
-    *parts[which] = (*parts[which] + 1 + draw(w, counts[which] - 1)) % (int)counts[which];
-}
-
+/* Half of the pairs have two sentences in a good mood, 0; of the others one at least is not. */
 static eg_status make_pair(int64_t index, eg_tensor **sample, int *n, void *user)
 {
-    char text[TEXT_MOST];
+    char first[TEXT_MOST], second[TEXT_MOST];
     world w = world_of(*(uint64_t *)user, index, 1);
-    const bool same = draw(&w, 2), turned = draw(&w, 2);
-    say(&w.facts[0], false, text, sizeof text);
-    sample[0] = eg_text(text);
-    if (!same) {
-        change(&w, &w.facts[0]);
-    }
-    say(&w.facts[0], turned, text, sizeof text);
-    sample[1] = eg_text(text);
-    sample[2] = eg_full_int(EG_SCALAR, same, EG_I64);
+    const fact *f = &w.facts[0];
+    const bool good = draw(&w, 2);
+    const int mood = good ? 0 : draw(&w, 2), other = good ? 0 : mood ? draw(&w, 2) : 1;
+    const char *verb = verbs[mood][draw(&w, COUNT(verbs[0]))], *face = faces[other][draw(&w, COUNT(faces[0]))];
+    snprintf(first, sizeof first, "%s %s the %s %s.", names[f->name], verb, colours[f->colour], places[f->place]);
+    snprintf(second, sizeof second, "%s %s at the %s of %s.", names[f->name], face, things[f->thing],
+             names[draw(&w, COUNT(names))]);
+    sample[0] = eg_text(first);
+    sample[1] = eg_text(second);
+    sample[2] = eg_full_int(EG_SCALAR, good, EG_I64);
     *n = 3;
     return sample[2] ? EG_OK : eg_last_error()->code;
 }
