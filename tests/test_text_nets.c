@@ -119,6 +119,66 @@ EGT(bert_is_that_of_transformers)
     eg_tensors_free(all);
 }
 
+/* What the authors' checkpoints call a tensor of transformers, and whether it lies there as [in, out]. */
+static bool name_of_authors(const char *theirs, char *to, size_t size)
+{
+    static const char *const words[][2] = {
+        {".LayerNorm.weight", "/LayerNorm/gamma"},
+        {".LayerNorm.bias", "/LayerNorm/beta"},
+        {"cls.predictions.bias", "cls/predictions/output_bias"},
+        {"cls.seq_relationship.weight", "cls/seq_relationship/output_weights"},
+        {"cls.seq_relationship.bias", "cls/seq_relationship/output_bias"},
+        {"_embeddings.weight", "_embeddings"},
+        {".weight", "/kernel"},
+        {".layer.", "/layer_"},
+    };
+    bool turned = false;
+    snprintf(to, size, "%s", theirs);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char *at = strstr(to, words[i][0]), rest[160];
+        if (at) {
+            snprintf(rest, sizeof rest, "%s", at + strlen(words[i][0]));
+            snprintf(at, size - (size_t)(at - to), "%s%s", words[i][1], rest);
+            turned |= strcmp(words[i][1], "/kernel") == 0;
+        }
+    }
+    for (char *c = to; *c; c++) {
+        *c = *c == '.' ? '/' : *c;
+    }
+    return turned;
+}
+
+EGT(bert_goes_by_its_authors_names)
+{
+    eg_tensors *all = numbers(), *theirs = eg_tensors_new();
+    eg_module *net = eg_bert_pretraining_new(small_bert(NULL));
+    EGT_OK(eg_module_to(net, EG_F64));
+    for (int64_t i = 0; i < eg_tensors_count(all); i++) {
+        static const char before[] = "bert/weight/";
+        char name[160];
+        const char *of = eg_tensors_name(all, i);
+        if (!strncmp(of, before, strlen(before)) && !strstr(of, "decoder")) {
+            const bool turned = name_of_authors(of + strlen(before), name, sizeof name);
+            eg_tensor *t = eg_tensors_at(all, i);
+            EGT_OK(eg_tensors_set(theirs, name, turned ? eg_contiguous(eg_transpose(t, 0, 1)) : t));
+        }
+    }
+    EGT_CHECK(eg_tensors_has(theirs, "bert/encoder/layer_1/attention/self/query/kernel"));
+    EGT_CHECK(eg_tensors_has(theirs, "bert/encoder/layer_0/output/LayerNorm/gamma"));
+    eg_tensors *ours = eg_tensors_renamed(theirs, eg_bert_names());
+    EGT_OK(eg_module_load_state(net, ours, .allow_unexpected = true));
+    EGT_OK(eg_module_eval(net));
+    eg_bert_made made =
+        eg_bert_forward(net, number(all, "bert", "in", "ids"), .types = number(all, "bert", "in", "types"),
+                        .mask = number(all, "bert", "in", "mask"));
+    same(made.logits, number(all, "bert", "out", "logits"));
+    same(made.next, number(all, "bert", "out", "next"));
+    eg_tensors_free(ours);
+    eg_tensors_free(theirs);
+    EGT_OK(eg_module_free(net));
+    eg_tensors_free(all);
+}
+
 EGT(words_are_asked_for_at_places)
 {
     eg_tensors *all = numbers();
