@@ -86,10 +86,10 @@ static double worth(const span *s)
 
 static void keep(found *f, const span *s)
 {
-    int at = f->count < KEPT ? f->count++ : KEPT - 1;
-    if (f->count == KEPT && at == KEPT - 1 && worth(&f->at[at]) >= worth(s) && f->at[at].end) {
+    if (f->count == KEPT && worth(&f->at[KEPT - 1]) >= worth(s)) {
         return;
     }
+    int at = f->count < KEPT ? f->count++ : KEPT - 1;
     for (; at > 0 && worth(&f->at[at - 1]) < worth(s); at--) {
         f->at[at] = f->at[at - 1];
     }
