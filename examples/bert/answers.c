@@ -96,7 +96,7 @@ static void keep(found *f, const span *s)
     f->at[at] = *s;
 }
 
-/* The tokens with the highest logits, `each` numbers apart. */
+/* The tokens with the highest logits, every second number. */
 static int best_of(const float *logits, int64_t n, int most, int64_t *to)
 {
     int count = 0;

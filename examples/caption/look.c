@@ -1,4 +1,4 @@
-/* features.c - see look.h. */
+/* look.c - see look.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "look.h"
 

@@ -161,8 +161,8 @@ static eg_tensor *mask_of(eg_cvt_states s, eg_tensor *lengths)
     if (!lengths || !ones) {
         return ones;
     }
-    eg_tensor *count = eg_to(eg_cast(lengths, eg_dtype_of(ones)), eg_device_of(ones));
-    return eg_cast(eg_le(eg_cumsum(ones, 1), eg_unsqueeze(count, 1)), eg_dtype_of(ones));
+    eg_tensor *at = eg_cumsum(eg_cast(ones, EG_F32), 1), *ends = eg_to(eg_cast(lengths, EG_F32), eg_device_of(ones));
+    return eg_cast(eg_le(at, eg_unsqueeze(ends, 1)), eg_dtype_of(ones));
 }
 
 /* ---- what the views learn ------------------------------------------------------------------------ */
