@@ -31,35 +31,43 @@ typedef struct job {
     eg_dataset *dev, *test;
     eg_optim *sgd;
     bool views; /* there are sentences without marks */
-    int marked; /* tensors of a batch of sentences with marks */
+    int tasks;  /* how many */
 } job;
 
 /* ---- what there is to learn from ----------------------------------------------------------------- */
 
-/* The tasks that are asked for, of those that the sentences have; unless they are asked for all but tags. */
+/* The tasks that a list names. */
+static eg_status name_tasks(const char *list, bool tasks[TASKS])
+{
+    size_t length;
+    for (const char *at = list + strspn(list, ", "); *at; at += length, at += strspn(at, ", ")) {
+        int t = 0;
+        length = strcspn(at, ", ");
+        while (t < TASKS && (strlen(task_names[t]) != length || strncmp(at, task_names[t], length) != 0)) {
+            t++;
+        }
+        if (t == TASKS) {
+            return eg_failf(EG_EINVAL, "cvt", "--tasks: \"%.*s\" is none of tags, chunks, arcs", (int)length, at);
+        }
+        tasks[t] = true;
+    }
+    return EG_OK;
+}
+
+/* Those that are asked for; else all that the sentences have but tags. */
 static eg_status choose_tasks(job *j, bool tasks[TASKS])
 {
     bool has[TASKS];
-    int count = 0;
     sentences_tasks(&j->from, has);
-    for (int t = 0; t < TASKS; t++) {
-        const char *name = task_names[t], *at = j->o->tasks ? strstr(j->o->tasks, name) : NULL;
-        tasks[t] = j->o->tasks ? at != NULL : has[t] && t != TAGS;
-        count += tasks[t];
+    eg_status st = j->o->tasks ? name_tasks(j->o->tasks, tasks) : EG_OK;
+    for (int t = 0; t < TASKS && !st; t++) {
+        tasks[t] = j->o->tasks ? tasks[t] : has[t] && t != TAGS;
+        j->tasks += tasks[t];
         if (tasks[t] && !has[t]) {
-            return eg_failf(EG_EINVAL, "cvt", "these sentences have no %s", name);
+            st = eg_failf(EG_EINVAL, "cvt", "these sentences have no %s", task_names[t]);
         }
     }
-    return count ? EG_OK : eg_fail(EG_EINVAL, "cvt", "--tasks names none of tags, chunks, arcs");
-}
-
-static int64_t count_of(eg_dataset *d)
-{
-    int64_t n = 0;
-    EG_FOR_EACH(x, d) {
-        n += eg_numel(x[0]) > 0;
-    }
-    return eg_dataset_status(d) ? -1 : n;
+    return st || j->tasks ? st : eg_fail(EG_EINVAL, "cvt", "--tasks names none");
 }
 
 /* Sentences without marks: those of the training behind its share, and those of a file; NULL: there are none. */
@@ -84,7 +92,7 @@ static eg_dataset *open_texts(job *j, int64_t marked, int64_t all)
 
 static eg_status open_book(job *j)
 {
-    bool tasks[TASKS];
+    bool tasks[TASKS] = {false};
     eg_status st = choose_tasks(j, tasks);
     eg_dataset *sentences = st ? NULL : sentences_open(&j->from, TRAIN);
     eg_dataset *others = sentences && j->o->unmarked && !j->o->supervised ? eg_text_lines_new(j->o->unmarked) : NULL;
@@ -92,10 +100,6 @@ static eg_status open_book(job *j)
     st = st ? st : whole ? book_make(j->words, sentences, others, tasks, j->o->min_count) : eg_last_error()->code;
     eg_dataset_free(sentences);
     eg_dataset_free(others);
-    for (int t = 0; t < TASKS && !st; t++) {
-        j->marked += tasks[t];
-    }
-    j->marked += 2;
     return st ? st : book_save(j->words, j->run);
 }
 
@@ -103,7 +107,7 @@ static eg_status open_data(job *j)
 {
     const eg_run_settings *s = eg_run_settings_of(j->run);
     eg_dataset *sentences = sentences_open(&j->from, TRAIN);
-    const int64_t all = sentences ? count_of(sentences) : -1;
+    const int64_t all = sentences ? sentences_count(sentences) : -1;
     if (all < 1) {
         eg_dataset_free(sentences);
         return all ? eg_last_error()->code : eg_fail(EG_EFORMAT, "cvt", "there are no sentences to learn from");
@@ -120,7 +124,10 @@ static eg_status open_data(job *j)
     j->dev = eg_run_dataset(j->run, NULL, sentences_batches(sentences_open(&j->from, DEV), j->words, s->batch, true));
     j->test = eg_run_dataset(j->run, NULL, sentences_batches(sentences_open(&j->from, TEST), j->words, s->batch, true));
     eg_run_say(j->run, "%lld sentences with marks, %s without, %lld words (%s)", (long long)marked,
-               j->views ? j->o->unmarked ? "others and those of a file" : "the others" : "none",
+               !j->views         ? "none"
+               : !j->o->unmarked ? "the others"
+               : marked < all    ? "the others and those of files"
+                                 : "those of files",
                (long long)eg_vocabulary_size(j->words->words), s->data ? s->data : "of a small grammar");
     return eg_run_status(j->run);
 }
@@ -168,7 +175,7 @@ static void learn_batch(job *j, eg_tensor *const *batch)
         eg_run_note(j->run, EG_RUN_VALUE("loss", loss), EG_RUN_NUMBER("rate", rate_of(j->o, t)));
         return;
     }
-    eg_tensor *taught[TASKS] = {NULL}, *const *texts = batch + j->marked;
+    eg_tensor *taught[TASKS] = {NULL}, *const *texts = batch + 2 + j->tasks;
     if (eg_run_heed(j->run, net_teach(&j->net, texts, taught))) {
         return;
     }
@@ -311,7 +318,7 @@ static void settle(eg_run_settings *s, void *user)
     o->size = s->smoke ? "tiny" : o->size ? o->size : s->data ? "small" : "tiny";
     o->share = o->share > 0 ? o->share : s->data ? 1 : 0.1;
     o->warm_up = o->warm_up >= 0 ? o->warm_up : s->data ? 5000 : 100;
-    s->epochs = s->epochs ? s->epochs : s->data ? 20 : 40;
+    o->averaging = o->averaging > 0 ? o->averaging : s->data ? 0.998 : 0.98;
 }
 
 int main(int argc, char **argv)
@@ -335,7 +342,8 @@ int main(int argc, char **argv)
         EG_FLAG_REAL("dropout", &o.dropout, "0.5", 0, 0.99, "where marks are learned"),
         EG_FLAG_REAL("light-dropout", &o.light_dropout, "0.2", 0, 0.99, "where views learn"),
         EG_FLAG_REAL("smoothing", &o.smoothing, "0.1", 0, 0.99, "probability that all tags share"),
-        EG_FLAG_REAL("averaging", &o.averaging, "0.998", 0, 0.999999, "of weights, which are judged and used"),
+        EG_FLAG_REAL("averaging", &o.averaging, "0", 0, 0.999999,
+                     "of weights, which are judged and used; 0: 0.998, of the small grammar 0.98"),
         EG_FLAG_GROUP("using it"),
         EG_FLAG_TEXT("read", &o.read, NULL, "TEXT", "only say of its words what they are, by the newest checkpoint"),
         EG_FLAG_TEXT("read-file", &o.read_file, NULL, "FILE", "only of its lines"),

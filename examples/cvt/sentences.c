@@ -10,7 +10,7 @@
 
 const char *const task_names[TASKS] = {"tags", "chunks", "arcs"};
 
-enum { GENERATED = 4000, SHUFFLED = 1000000 };
+enum { GENERATED = 10000, HELD = 400, SHUFFLED = 1000000 };
 
 /* ---- where they come from ------------------------------------------------------------------------ */
 
@@ -70,11 +70,11 @@ static eg_dataset *open_u(const char *folder, part of)
     return eg_dataset_map(eg_conllu_new(eg_path_in(folder, files[of]).text, columns, 4), fill_u, NULL);
 }
 
-static int64_t count_of(eg_dataset *d)
+int64_t sentences_count(eg_dataset *d)
 {
     int64_t n = 0;
     EG_FOR_EACH(x, d) {
-        n += eg_numel(x[0]) >= 0;
+        n += eg_numel(x[TEXT]) > 0;
     }
     return eg_dataset_status(d) ? -1 : n;
 }
@@ -82,7 +82,7 @@ static int64_t count_of(eg_dataset *d)
 /* Training in an order that is always the same, of which the first sentences are held out. */
 static eg_dataset *split(eg_dataset *train, const source *s, part of)
 {
-    int64_t count = train ? count_of(train) : -1;
+    int64_t count = train ? sentences_count(train) : -1;
     if (count < 2) {
         eg_dataset_free(train);
         if (count >= 0) {
@@ -99,7 +99,7 @@ static eg_dataset *split(eg_dataset *train, const source *s, part of)
 eg_dataset *sentences_open(const source *s, part of)
 {
     if (!s->folder) {
-        return grammar_dataset(of == TRAIN ? GENERATED : GENERATED / 10, 3 * s->seed + (uint64_t)of);
+        return grammar_dataset(of == TRAIN ? GENERATED : HELD, 3 * s->seed + (uint64_t)of);
     }
     if (is_conll2000(s)) {
         eg_dataset *d = open_2000(s->folder, of != TEST);

@@ -23,6 +23,8 @@ typedef struct source {
  * chunks or arcs, and for what it has not an empty text stands, or an empty tensor. */
 enum { TEXT, TAG_TEXT, CHUNK_TEXT, RELATION_TEXT, HEADS, SENTENCE_TENSORS };
 eg_dataset *sentences_open(const source *s, part of);
+/* How many there are, in one pass; -1 after a failure. */
+int64_t sentences_count(eg_dataset *d);
 /* Which of the tasks a source has. */
 void sentences_tasks(const source *s, bool has[TASKS]);
 
