@@ -105,18 +105,21 @@ static eg_status open_job(job *j)
 
 static double held_loss(job *j)
 {
-    double sum = 0, words = 0;
-    eg_run_heed(j->run, eg_module_eval(j->net));
+    eg_metrics *m = eg_metrics_new();
+    eg_status st = m ? eg_module_eval(j->net) : eg_last_error()->code;
     EG_RUN_EACH(x, j->run, j->held)
     {
-        eg_tensor *loss = captioner_word_loss(captioner_forward(j->net, x[0], x[1]), x[1]);
-        double n = loss ? eg_item(eg_sum(eg_cast(eg_ne_int(x[1], PAD), EG_F64))) - (double)eg_size(x[1], 0) : 0;
-        sum += loss ? n * eg_item(loss) : 0;
-        words += n;
-        eg_run_heed(j->run, loss ? EG_OK : eg_last_error()->code);
+        if (!st) {
+            eg_tensor *loss = captioner_loss(captioner_forward(j->net, x[0], x[1]), x[1]);
+            const int64_t words = loss ? (int64_t)eg_item(captioner_words(x[1])) : 0;
+            st = loss ? eg_metrics_perplexity(m, "words", captioner_word_loss(loss, x[1]), words)
+                      : eg_last_error()->code;
+        }
     }
-    eg_run_heed(j->run, eg_module_train(j->net));
-    return sum / words;
+    eg_run_heed(j->run, st ? st : eg_module_train(j->net));
+    const double loss = eg_run_status(j->run) ? NAN : log(eg_metrics_value(m, "words"));
+    eg_metrics_free(m);
+    return loss;
 }
 
 /* A file of all held out captions, a photo a line, behind its name. */
@@ -150,7 +153,7 @@ static void draw_some(job *j, eg_tensor *const *made)
 }
 
 /* What it writes of photos it did not learn from. */
-static void judge(job *j, bool last)
+static void judge(job *j)
 {
     const int64_t held = j->all.count - j->learned;
     eg_tensor **made = calloc((size_t)held + 1, sizeof *made);
@@ -169,8 +172,6 @@ static void judge(job *j, bool last)
         eg_run_log(j->run, EG_REAL("valid bleu", b.of[3]));
         eg_run_say(j->run, "  BLEU-1 to 4: %.1f %.1f %.1f %.1f, of %lld photos", b.of[0], b.of[1], b.of[2], b.of[3],
                    (long long)held);
-    }
-    if (last && !eg_run_status(j->run)) {
         eg_run_heed(j->run, write_captions(j, made));
         draw_some(j, made);
     }
@@ -191,18 +192,15 @@ static eg_status learn(job *j)
             eg_tape tape = eg_tape_open();
             eg_tensor *logits = captioner_forward(j->net, x[0], x[1]), *loss = captioner_loss(logits, x[1]);
             eg_run_minimize(run, j->adam, tape, loss);
-            eg_run_note(run, EG_RUN_VALUE("loss", captioner_word_loss(eg_detach(logits), x[1])));
+            eg_run_note(run, EG_RUN_VALUE("loss", captioner_word_loss(loss, x[1])));
         }
         if (!eg_run_status(run)) {
             double loss = held_loss(j);
             eg_run_log(run, EG_REAL("valid loss", loss));
             eg_run_say(run, "of photos not learned from: loss %.4f a word", loss);
-            judge(j, false);
+            judge(j);
             eg_run_plot(run, "losses.png", "Cross entropy per word", "loss, valid loss");
         }
-    }
-    if (!eg_run_status(run)) {
-        judge(j, true);
     }
     return eg_run_check_fell(run, "loss", 0.9);
 }
@@ -316,7 +314,7 @@ int main(int argc, char **argv)
         EG_FLAG_SWITCH("remember", &o.remembers,
                        "the GRU goes on from its state; as the notebook has it, it begins from zeros at each word"),
         EG_FLAG_REAL("rate", &o.rate, "0", 0, 1, "Adam's learning rate; 0: 1e-3, of drawn scenes 3e-3"),
-        EG_FLAG_INTEGER("shown", &o.shown, "4", 0, 1000, "photos drawn at the end, a panel a word"),
+        EG_FLAG_INTEGER("shown", &o.shown, "4", 0, 1000, "photos drawn behind each epoch, a panel a word"),
         EG_FLAG_GROUP("what looks at photos"),
         EG_FLAG_TEXT("trunk", &o.look.trunk.net, NULL, "NAME",
                      "a net of egret/models.h; efficientnet_lite0, of drawn scenes resnet_cifar_20"),

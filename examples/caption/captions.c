@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { CAPTIONS_MOST = 65536, WORDS_MOST = 400 }; /* of a photo, of a caption */
+enum { WORDS_MOST = 400 }; /* of a caption */
 
 /* As Keras' Tokenizer, which leaves angle brackets. */
 eg_tensor *caption_clean(const char *caption)
@@ -48,10 +48,11 @@ static eg_tensor *ids_of(const eg_vocabulary *words, const char *caption)
 static eg_status make(int64_t index, eg_tensor **sample, int *n, void *user)
 {
     const captions *c = user;
-    const photo *p = &c->all->at[c->at[index] / CAPTIONS_MOST];
+    const caption_place at = c->at[index];
+    const photo *p = &c->all->at[at.photo];
     *n = 2;
     sample[0] = look_of(c->seen, p);
-    sample[1] = sample[0] ? ids_of(c->words, p->captions[c->at[index] % CAPTIONS_MOST]) : NULL;
+    sample[1] = sample[0] ? ids_of(c->words, p->captions[at.number]) : NULL;
     return sample[1] ? EG_OK : eg_last_error()->code;
 }
 
@@ -79,8 +80,8 @@ eg_dataset *captions_dataset(const captions *of, int64_t *count)
         return NULL;
     }
     for (int64_t i = of->from, n = 0; i < of->to; i++) {
-        for (int k = 0; k < of->all->at[i].count && k < CAPTIONS_MOST; k++) {
-            c->at[n++] = i * CAPTIONS_MOST + k;
+        for (int k = 0; k < of->all->at[i].count; k++) {
+            c->at[n++] = (caption_place){i, k};
         }
     }
     eg_dataset *d = eg_dataset_from(make, *count, c, forget);

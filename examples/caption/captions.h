@@ -11,13 +11,18 @@ eg_tensor *caption_clean(const char *caption);
 /* The most frequent words of the first `count` photos' captions, `most` of them with the special ones. */
 eg_vocabulary *captions_words(const photos *all, int64_t count, int64_t most);
 
+typedef struct caption_place {
+    int64_t photo;
+    int number; /* of its captions */
+} caption_place;
+
 /* Photos from..to - 1 of all of them. */
 typedef struct captions {
     const photos *all;
     int64_t from, to;
     const look *seen;
     const eg_vocabulary *words;
-    int64_t *at; /* of each caption: 65536 x photo + its number there; the dataset's */
+    caption_place *at; /* of each caption; the dataset's */
 } captions;
 
 /* Samples are features [places, channels] and ids [T], a caption each, with START in front and END behind. Photos and

@@ -79,20 +79,23 @@ eg_tensor *captioner_look(eg_module *net, eg_tensor *features, eg_tensor *captio
     return walk((captioner *)net, features, captions).weights;
 }
 
-static eg_tensor *loss(eg_tensor *logits, eg_tensor *captions, eg_reduction reduction)
-{
-    eg_tensor *words = eg_slice(captions, 1, 1, eg_size(captions, 1), 1);
-    return eg_cross_entropy(eg_flatten(logits, 0, 1), eg_flatten(words, 0, 1), .ignore = true, .reduction = reduction);
-}
-
 eg_tensor *captioner_loss(eg_tensor *logits, eg_tensor *captions)
 {
-    return eg_div_scalar(loss(logits, captions, EG_SUM), (double)eg_size(captions, 0));
+    eg_tensor *words = eg_slice(captions, 1, 1, eg_size(captions, 1), 1);
+    eg_tensor *sum =
+        eg_cross_entropy(eg_flatten(logits, 0, 1), eg_flatten(words, 0, 1), .ignore = true, .reduction = EG_SUM);
+    return eg_div_scalar(sum, (double)eg_size(captions, 0));
 }
 
-eg_tensor *captioner_word_loss(eg_tensor *logits, eg_tensor *captions)
+eg_tensor *captioner_words(eg_tensor *captions)
 {
-    return loss(logits, captions, EG_MEAN);
+    eg_tensor *there = eg_slice(captions, 1, 1, eg_size(captions, 1), 1);
+    return eg_sum(eg_cast(eg_ne_int(there, 0), EG_F32));
+}
+
+eg_tensor *captioner_word_loss(eg_tensor *loss, eg_tensor *captions)
+{
+    return eg_div(eg_mul_scalar(eg_detach(loss), (double)eg_size(captions, 0)), captioner_words(captions));
 }
 
 /* ---- writing ------------------------------------------------------------------------------------- */

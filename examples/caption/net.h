@@ -20,10 +20,11 @@ eg_tensor *captioner_forward(eg_module *net, eg_tensor *features, eg_tensor *cap
 /* Where it looked for each of these words, [N, T - 1, places]. */
 eg_tensor *captioner_look(eg_module *net, eg_tensor *features, eg_tensor *captions);
 
-/* The sum over the words after the first of their cross entropy's mean over the batch, padding counted as 0; and its
- * mean over the words, for people. */
+/* The sum over the words after the first of their cross entropy's mean over the batch, padding counted as 0. */
 eg_tensor *captioner_loss(eg_tensor *logits, eg_tensor *captions);
-eg_tensor *captioner_word_loss(eg_tensor *logits, eg_tensor *captions);
+/* How many words these are, f32, and what such a loss is for each of them; without a gradient. */
+eg_tensor *captioner_words(eg_tensor *captions);
+eg_tensor *captioner_word_loss(eg_tensor *loss, eg_tensor *captions);
 
 /* Puts features [N, places, channels] into a cache, from which captioner_next, an eg_decode_fn of the net, writes. */
 eg_status captioner_see(eg_module *net, eg_tensor *features, eg_cache *cache);

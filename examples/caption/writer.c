@@ -3,7 +3,8 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "../common/tools.h"
 
 enum { PANEL = 200, BATCH = 64, PANELS_MOST = 24, REFERENCES_MOST = 64 };
 
@@ -67,33 +68,22 @@ eg_tensor *writer_text(const writer *w, eg_tensor *ids)
 
 /* ---- measuring ----------------------------------------------------------------------------------- */
 
-/* A text with a 0 behind it, for free(). */
-static char *string_of(const eg_tensor *text)
-{
-    const size_t n = text ? (size_t)eg_numel(text) : 0;
-    char *s = text ? malloc(n + 1) : NULL;
-    if (s) {
-        memcpy(s, n ? eg_data(text) : "", n);
-        s[n] = '\0';
-    }
-    return s;
-}
+static const char *const orders[4] = {"1", "2", "3", "4"};
 
 static eg_status judge_one(eg_metrics *m, const char *said, const photo *p)
 {
-    static const char *const names[4] = {"1", "2", "3", "4"};
     char *known[REFERENCES_MOST];
     int count = 0;
     eg_status st = EG_OK;
     while (count < p->count && count < REFERENCES_MOST &&
-           (known[count] = string_of(caption_clean(p->captions[count])))) {
+           (known[count] = tool_string(caption_clean(p->captions[count])))) {
         count++;
     }
     if (count < p->count && count < REFERENCES_MOST) {
-        st = eg_fail(EG_ENOMEM, "caption", "out of memory for a text");
+        st = eg_last_error()->code;
     }
     for (int k = 0; k < 4 && !st; k++) {
-        st = eg_metrics_bleu(m, names[k], said, (const char *const *)known, count, .tokens = EG_BLEU_NONE,
+        st = eg_metrics_bleu(m, orders[k], said, (const char *const *)known, count, .tokens = EG_BLEU_NONE,
                              .order = k + 1);
     }
     while (count) {
@@ -109,13 +99,13 @@ bleus writer_judge(const writer *w, const photos *all, int64_t from, int64_t to,
     b.st = m ? EG_OK : eg_last_error()->code;
     for (int64_t i = from; i < to && !b.st; i++) {
         EG_SCOPE {
-            char *said = string_of(writer_text(w, made[i - from]));
+            char *said = tool_string(writer_text(w, made[i - from]));
             b.st = said ? judge_one(m, said, &all->at[i]) : eg_last_error()->code;
             free(said);
         }
     }
     for (int k = 0; k < 4 && !b.st && from < to; k++) {
-        b.of[k] = eg_metrics_value(m, (const char *[]){"1", "2", "3", "4"}[k]);
+        b.of[k] = eg_metrics_value(m, orders[k]);
     }
     eg_metrics_free(m);
     return b;

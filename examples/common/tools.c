@@ -2,6 +2,7 @@
 #include "tools.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <egret/error.h>
@@ -34,4 +35,17 @@ const char *tool_shape(eg_shape s, char *to)
     }
     sprintf(to + n, "]");
     return to;
+}
+
+char *tool_string(const eg_tensor *text)
+{
+    const size_t n = text ? (size_t)eg_numel(text) : 0;
+    char *s = text ? malloc(n + 1) : NULL;
+    if (s) {
+        memcpy(s, n ? eg_data(text) : "", n);
+        s[n] = '\0';
+    } else if (text) {
+        eg_fail(EG_ENOMEM, "text", "out of memory for a text");
+    }
+    return s;
 }

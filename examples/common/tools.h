@@ -1,4 +1,4 @@
-/* tools.h - what programs share that look into files: commands with files behind them, and shapes in words. */
+/* tools.h - what programs share: commands with files behind them, shapes in words, texts as strings. */
 #ifndef EXAMPLES_TOOLS_H
 #define EXAMPLES_TOOLS_H
 
@@ -15,6 +15,9 @@ typedef struct tool_command {
 /* Runs the command that the line's first operand names: the program's exit status, 2 with words if there is none or it
  * takes another number of files. */
 int tool_run(const eg_flags *line, const tool_command *commands, int count, const void *options);
+
+/* A text with a 0 behind it, for free(); NULL for a NULL, and where there is no memory, with EG_ENOMEM on record. */
+char *tool_string(const eg_tensor *text);
 
 /* "[64, 3, ?, 7]", with ? for a size below 0, into 200 bytes. */
 const char *tool_shape(eg_shape s, char *to);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/tools.h"
+
 eg_tensor *smoothed_loss(eg_tensor *logits, eg_tensor *target, double s)
 {
     const double classes = (double)eg_size(logits, -1);
@@ -43,18 +45,6 @@ judged judge_pairs(const translator *t, eg_run *run, eg_dataset *batches)
     return v;
 }
 
-/* A text with a 0 behind it, for free(). */
-static char *string_of(const eg_tensor *text)
-{
-    size_t n = (size_t)eg_numel(text);
-    char *s = malloc(n + 1);
-    if (s) {
-        memcpy(s, n ? eg_data(text) : "", n);
-        s[n] = '\0';
-    }
-    return s;
-}
-
 bleus judge_texts(eg_tensor *const *made, eg_tensor *const *references, int64_t n)
 {
     bleus b = {.uncased = NAN, .cased = NAN};
@@ -62,7 +52,7 @@ bleus judge_texts(eg_tensor *const *made, eg_tensor *const *references, int64_t 
     eg_metrics *m = eg_metrics_new();
     b.st = m ? EG_OK : eg_last_error()->code;
     for (int64_t i = 0; i < n && !b.st; i++) {
-        char *text = string_of(made[i]), *reference = text ? string_of(references[i]) : NULL;
+        char *text = tool_string(made[i]), *reference = text ? tool_string(references[i]) : NULL;
         const char *const known[1] = {reference};
         right += reference && strcmp(text, reference) == 0;
         for (int cased = 0; cased < 2 && !b.st; cased++) {
