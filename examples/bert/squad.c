@@ -8,7 +8,7 @@
 #include "encoder.h"
 #include "world.h"
 
-enum { WORLD = 20000 }; /* questions about the small world */
+enum { WORLD = 6000 }; /* questions about the small world */
 
 typedef struct options {
     encoder_options net;
@@ -34,7 +34,7 @@ static eg_dataset *questions_of(job *j, bool train)
 {
     const eg_run_settings *s = eg_run_settings_of(j->run);
     return s->data ? eg_squad_new(eg_path_in(s->data, train ? "train-v1.1.json" : "dev-v1.1.json").text)
-                   : world_questions(train ? WORLD : WORLD / 40, (uint64_t)s->seed + !train);
+                   : world_questions(train ? WORLD : WORLD / 12, (uint64_t)s->seed + !train);
 }
 
 static eg_status open_data(job *j)

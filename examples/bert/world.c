@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_MOST = 1024, FACTS_LEAST = 2, FACTS_MOST = 5 };
+enum { TEXT_MOST = 1024, FACTS_LEAST = 2, FACTS_MOST = 5, TALES = 5 };
 
 static const char *const names[] = {"Anna", "Tom", "Maria", "Peter", "Ida", "Karl", "Nora", "Hugo", "Lea", "Omar"};
 static const char *const numbers[] = {"two", "three", "four", "five", "six", "seven", "eight", "nine"};
@@ -14,8 +14,10 @@ static const char *const colours[] = {"red", "blue", "green", "old", "small", "h
 static const char *const places[] = {"box", "bag", "drawer", "basket", "case", "jar"};
 static const char *const verbs[2][3] = {{"likes", "loves", "enjoys"}, {"hates", "fears", "dislikes"}};
 static const char *const faces[2][3] = {{"smiles", "laughs", "grins"}, {"frowns", "cries", "sighs"}};
-static const char *const others[] = {"keeps", "in",   "the", "what", "does", "keep", "who",
-                                     "where", "them", "are", ".",    "?",    "of"};
+static const char *const others[] = {"belongs", "to",    "painted", "paint", "did",  "colour", "lost",  "lose",
+                                     "home",    "hid",   "hide",    "below", "how",  "many",   "whose", "is",
+                                     "a",       "keeps", "in",      "the",   "what", "does",   "keep",  "who",
+                                     "where",   "them",  "are",     ".",     "?",    "of"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 /* Somebody keeps so many things in some place. */
@@ -119,37 +121,49 @@ static eg_status make_pair(int64_t index, eg_tensor **sample, int *n, void *user
 
 /* ---- questions ----------------------------------------------------------------------------------- */
 
-/* A question about a fact, and its answer. */
-static void ask(world *w, const fact *f, char *question, char *answer, size_t size)
+/* What a sentence of a passage says, and is asked; in both a digit stands for a part of the fact. */
+static const struct tale {
+    const char *told, *asked, *answer;
+} tales[TALES] = {
+    {"0 keeps 1 2 in the 3 4.", "What does 0 keep?", "1 2"},
+    {"The 3 4 belongs to 0.", "Whose is the 3 4?", "0"},
+    {"0 painted the 4 3.", "What colour did 0 paint the 4?", "3"},
+    {"0 lost 1 2 at home.", "How many 2 did 0 lose?", "1"},
+    {"0 hid the 2 below the 4.", "Where did 0 hide the 2?", "below the 4"},
+};
+
+/* Fills a sentence in; how long it is. */
+static size_t fill(const char *sentence, const fact *f, char *to, size_t size)
 {
-    switch (draw(w, 3)) {
-    case 0:
-        snprintf(question, size, "What does %s keep?", names[f->name]);
-        snprintf(answer, size, "%s %s", numbers[f->number], things[f->thing]);
-        break;
-    case 1:
-        snprintf(question, size, "Who keeps %s?", things[f->thing]);
-        snprintf(answer, size, "%s", names[f->name]);
-        break;
-    default:
-        snprintf(question, size, "Where are the %s of %s?", things[f->thing], names[f->name]);
-        snprintf(answer, size, "the %s %s", colours[f->colour], places[f->place]);
+    const char *const parts[] = {names[f->name], numbers[f->number], things[f->thing], colours[f->colour],
+                                 places[f->place]};
+    size_t used = 0;
+    for (; *sentence && used + 1 < size; sentence++) {
+        const char letter[2] = {*sentence, '\0'};
+        const bool part = *sentence >= '0' && *sentence <= '4';
+        used += (size_t)snprintf(to + used, size - used, "%s", part ? parts[*sentence - '0'] : letter);
     }
+    return used < size ? used : size - 1;
 }
 
+/* All tales but one, each of another fact, and a question about one of them. */
 static eg_status make_question(int64_t index, eg_tensor **sample, int *n, void *user)
 {
     char id[32], context[TEXT_MOST], question[TEXT_MOST], answer[TEXT_MOST];
-    world w = world_of(*(uint64_t *)user, index, 0);
-    const int about = draw(&w, (size_t)w.count);
+    world w = world_of(*(uint64_t *)user, index, TALES - 1);
+    const int first = draw(&w, TALES), about = draw(&w, TALES - 1);
     size_t used = 0, begin = 0;
-    ask(&w, &w.facts[about], question, answer, TEXT_MOST);
-    for (int i = 0; i < w.count; i++) {
-        const size_t from = used;
+    for (int i = 0; i < TALES - 1; i++) {
+        const struct tale *t = &tales[(first + 2 * i) % TALES];
         used += (size_t)snprintf(context + used, TEXT_MOST - used, "%s", i ? " " : "");
-        used += (size_t)say(&w.facts[i], draw(&w, 2), context + used, TEXT_MOST - used);
-        const char *found = i == about ? strstr(context + from, answer) : NULL;
-        begin = found ? (size_t)(found - context) : begin;
+        const size_t from = used;
+        used += fill(t->told, &w.facts[i], context + used, TEXT_MOST - used);
+        if (i == about) {
+            fill(t->asked, &w.facts[i], question, TEXT_MOST);
+            fill(t->answer, &w.facts[i], answer, TEXT_MOST);
+            const char *found = strstr(context + from, answer);
+            begin = found ? (size_t)(found - context) : 0;
+        }
     }
     snprintf(id, sizeof id, "question-%lld", (long long)index + 1);
     sample[0] = eg_text(id);
