@@ -62,6 +62,9 @@ double v_real(const hostile *h, int slot);
 int64_t v_int64(const hostile *h, int slot);
 bool v_bool(const hostile *h); /* a world's */
 eg_cvt_states v_cvt_states(void);
+/* What the open tape or the optimizer of the call follows, NULL: nothing; and a loss of it. */
+extern eg_tensor *followed[2];
+eg_tensor *v_loss(void);
 int v_int(const hostile *h, int slot);
 size_t v_size(const hostile *h, int slot);
 int v_count(const hostile *h, int slot);
