@@ -159,6 +159,14 @@ EGT(positions_are_added)
     EGT_EQ(egt_distance(eg_module_forward(learned, x), eg_expand(eg_slice(w, 0, 0, 7, 1), EG_SHAPE(2, 7, 6))), 0);
     EGT_REFUSED(eg_module_forward(learned, eg_zeros(EG_SHAPE(2, 9, 6), EG_F32)), EG_ESHAPE, "[8, 6]");
     eg_module *all[] = {turns, halves, learned};
+    for (int k = 0; k < 3; k++) { /* where x goes on with a sequence */
+        eg_tensor *whole = eg_module_forward(all[k], x), *later = eg_slice(x, 1, 4, 7, 1);
+        EGT_CHECK(egt_distance(eg_positions_forward(all[k], later, 4), eg_slice(whole, 1, 4, 7, 1)) < 1e-6);
+        EGT_EQ(egt_distance(eg_positions_forward(all[k], x, 0), whole), 0);
+        EGT_REFUSED(eg_positions_forward(all[k], x, -1), EG_EINVAL, "-1");
+    }
+    EGT_REFUSED(eg_positions_forward(learned, x, 2), EG_ESHAPE, "[8, 6]");
+    EGT_REFUSED(eg_positions_forward(NULL, x, 0), EG_EINVAL, "");
     for (int k = 0; k < 3; k++) {
         EGT_OK(eg_module_free(all[k]));
     }
