@@ -17,7 +17,7 @@ from checking import (check, finish, is_png, kill, logged, runner, started,  # n
 
 egret, script, curve, *pictures = sys.argv[1:]
 name = os.path.basename(script)[:-len(".lua")]
-lacks = {"nmt": "utf8proc", "transformer": "utf8proc"}
+reads_words = name in ("nmt", "transformer", "bert")  # by utf8proc
 
 
 def run(*words, expect=0):
@@ -45,9 +45,9 @@ def full_disk(at):
 
 
 with tempfile.TemporaryDirectory() as at:
-    one = os.popen(f"{egret} {script} --smoke --steps 1 --pairs 100 --out {at}/one 2>&1").read() if name in lacks else ""
-    if lacks.get(name, "none") in one:
-        print(f"SKIP this build has no {lacks[name]}\n0 passed, 0 failed, 1 skipped")
+    one = os.popen(f"{egret} {script} --smoke --steps 1 --pairs 100 --out {at}/one 2>&1").read() if reads_words else ""
+    if "no utf8proc" in one:
+        print("SKIP this build has no utf8proc\n0 passed, 0 failed, 1 skipped")
         sys.exit(0)
     run("--smoke", "--out", at + "/run")
     for picture in pictures:
