@@ -41,6 +41,14 @@ def has_terminals():
         return False
 
 
+def needs(what, program, *words):
+    """Ends the script as skipped where a run with these words says that this build has no such thing."""
+    said = subprocess.run([program, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+    if f"no {what}" in said:
+        skip(f"this build has no {what}")
+        finish()
+
+
 def runner(program):
     """A function that runs it and gives what it said; another exit status than expected is a failure."""
     def run(*words, expect=0):
