@@ -2,16 +2,17 @@
 """The same training in PyTorch, to be compared: pairs, ids, net, Adam, rates and batches of bert.c.
 
     twin.py DIR --init FOLDER [--epochs 3] [--batch 32] [--rate 2e-5] [--length 128] [--seed 1] [--threads 2]
+            [--device cpu] [--fresh]
 
 DIR is what bert takes for --data, with the files of the Microsoft Research Paraphrase Corpus; FOLDER has config.json,
-model.safetensors and a tokenizer as Hugging Face has them, whose `transformers` makes the net of it. Says accuracy, F1 of
-class 1 and loss of the pairs it does not learn from behind each epoch."""
+model.safetensors and a tokenizer as Hugging Face has them, whose `transformers` makes the net of it; with --fresh its
+weights are drawn. Says accuracy, F1 of class 1 and loss of the pairs it does not learn from behind each epoch."""
 import argparse
 import time
 
 import torch
 from torch.nn import functional as F
-from transformers import AutoTokenizer, BertForSequenceClassification
+from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
 
 def read(path, tokenizer, length):
@@ -21,7 +22,8 @@ def read(path, tokenizer, length):
     rows = [row for row in rows if row[0] in ("0", "1")]
     x = tokenizer([row[3] for row in rows], [row[4] for row in rows], truncation=True, max_length=length,
                   padding="max_length", return_tensors="pt")
-    return [x["input_ids"], x["token_type_ids"], x["attention_mask"], torch.tensor([int(row[0]) for row in rows])]
+    labels = torch.tensor([int(row[0]) for row in rows])
+    return [x["input_ids"], x["token_type_ids"], x["attention_mask"], labels]
 
 
 class Adam:
@@ -67,12 +69,18 @@ def main():
     for name, kind, value in (("epochs", int, 3), ("batch", int, 32), ("rate", float, 2e-5), ("length", int, 128),
                               ("seed", int, 1), ("threads", int, 2)):
         parser.add_argument("--" + name, type=kind, default=value)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--fresh", action="store_true")
     o = parser.parse_args()
     torch.manual_seed(o.seed)
     torch.set_num_threads(o.threads)
     tokenizer = AutoTokenizer.from_pretrained(o.init)
-    train, dev = (read(f"{o.folder}/msr_paraphrase_{part}.txt", tokenizer, o.length) for part in ("train", "test"))
-    net = BertForSequenceClassification.from_pretrained(o.init, num_labels=2, attn_implementation="sdpa").train()
+    train, dev = ([x.to(o.device) for x in read(f"{o.folder}/msr_paraphrase_{part}.txt", tokenizer, o.length)]
+                  for part in ("train", "test"))
+    config = BertConfig.from_pretrained(o.init, num_labels=2, attn_implementation="sdpa")
+    net = (BertForSequenceClassification(config) if o.fresh else
+           BertForSequenceClassification.from_pretrained(o.init, config=config, dtype=torch.float32))
+    net.to(o.device).train()
     per_epoch = len(train[3]) // o.batch
     adam, t = Adam(net.parameters(), o.rate, o.epochs * per_epoch), 0
     print(f"{len(train[3])} pairs to learn from, {len(dev[3])} to be judged by", flush=True)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The same training in PyTorch, to be compared: text, net, first weights, windows, steps and rates of ptb.c.
 
-    twin.py DIR [--model small|medium|large|test] [--epochs 13] [--windows 0] [--seed 1] [--threads 2] [--from FILE]
+    twin.py DIR [--model small|medium|large|test] [--epochs 13] [--windows 0] [--seed 1] [--threads 2] [--device cpu]
+            [--from FILE]
 
 DIR is what ptb takes for --data. --windows ends after so many and says the loss of each; --from goes on behind a
 checkpoint of ptb with the weights and states in it, so that these losses can be set against those in log.jsonl.
@@ -72,7 +73,7 @@ def restore(path, net):
 
     def tensor(name):
         begin, end = header[name]["data_offsets"]
-        return torch.from_numpy(numpy.frombuffer(data[begin:end], "<f4").copy()).view(header[name]["shape"])
+        return torch.tensor(numpy.frombuffer(data[begin:end], "<f4")).view(header[name]["shape"])
 
     own = dict(net.named_parameters())
     for name in header:
@@ -100,9 +101,11 @@ def main():
     p.add_argument("--model", choices=SIZES, default="small")
     for name, default in (("epochs", 0), ("windows", 0), ("seed", 1), ("threads", 2)):
         p.add_argument("--" + name, type=int, default=default)
+    p.add_argument("--device", default="cpu")
     p.add_argument("--from", dest="checkpoint")
     o = p.parse_args()
     torch.set_num_threads(o.threads)
+    torch.set_default_device(o.device)
     torch.manual_seed(o.seed)
     width, layers, steps, dropout, scale, clip, full, epochs, decay = SIZES[o.model]
     (train, valid, test), words = read(o.folder)

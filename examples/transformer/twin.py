@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The same training in PyTorch, to be compared: subtokens, net, batches, rates, loss and search of transformer.c.
 
-    twin.py DIR --subtokens FILE [--epochs 12] [--seed 1] [--threads 2] [--model small] [--test FILE] ...
+    twin.py DIR --subtokens FILE [--epochs 12] [--seed 1] [--threads 2] [--device cpu] [--model small] ...
 
 DIR is what transformer takes for --data, FILE the subtokens.txt in its folder. Weights begin anew, drawn the same way.
 Says the loss of pairs not learned from behind each epoch, and at the end writes translations of the test into --out, for
@@ -90,7 +90,8 @@ def batches(pairs, tokens, longest, order, rest):
 
 
 def padded(rows):
-    return nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+    rows = [torch.tensor(row, device="cpu") for row in rows]
+    return nn.utils.rnn.pad_sequence(rows, batch_first=True).to(torch.get_default_device())
 
 
 # ---- the net ------------------------------------------------------------------------------------------------
@@ -227,10 +228,12 @@ def main():
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", default="twin.txt")
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     torch.set_num_threads(options.threads)
+    torch.set_default_device(options.device)
     words, shuffle = Subtokens(options.subtokens), random.Random(options.seed)
     train, valid = ([(words.encode(a), words.encode(b)) for a, b in
                      zip(lines(options.folder, name, options.source), lines(options.folder, name, options.to))]
