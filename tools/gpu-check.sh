@@ -62,7 +62,7 @@ case $slow in '' | *[!0-9]* | 0) usage >&2; exit 3 ;; esac
 # Programs and libraries a check needs, as paths in a build folder; tests of a device's kind of their own.
 needed() { # FOLDER
     local file
-    for file in libegret.so.0 libegret-cuda.so.0 bench/egret-bench tests/test_ops; do
+    for file in libegret.so.0 libegret-models.so.0 libegret-cuda.so.0 bench/egret-bench tests/test_ops; do
         echo "$file"
     done
     for file in "$1"/tests/cuda/test_cuda_*; do

@@ -71,6 +71,8 @@ def sanitizer(work, stage):
     """ok, failed, or what else became of it."""
     log = text(os.path.join(work, stage + ".log"))
     found = re.findall(r"(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)", log)
+    if "Target application returned an error" in log:
+        return "failed"
     if found:
         return "ok" if all(number in ("0", "") for pair in found for number in pair) else "failed"
     return "failed" if re.search(r"=========\s+(Invalid|Error: (Potential )?R|Race|Uninit)", log) else None

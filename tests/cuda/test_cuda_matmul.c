@@ -199,6 +199,21 @@ EGT(bias_with_gaps)
     }
 }
 
+/* Algorithms ask more of a bias than of what lies beside it: one is chosen that takes it where it is. */
+EGT(a_bias_between_others)
+{
+    cuda(0);
+    EG_SCOPE {
+        eg_tensor *x = random_of(EG_SHAPE(42, 70), EG_BF16), *w = random_of(EG_SHAPE(67, 70), EG_BF16);
+        eg_tensor *b = random_of(EG_SHAPE(70), EG_BF16), *on = eg_slice(b, 0, 1, 68, 1);
+        eg_tensor *dx = there(x), *dw = there(w), *don = eg_slice(there(b), 0, 1, 68, 1);
+        const int64_t before = products();
+        eg_tensor *y = eg_linear(dx, dw, don, .activation = eg_relu);
+        EGT_EQ(products(), before + 1);
+        EGT_CHECK(apart(y, eg_linear(x, w, on, .activation = eg_relu)) < 5e-2);
+    }
+}
+
 EGT(nan_stays)
 {
     EG_SCOPE {
@@ -340,6 +355,15 @@ EGT(no_algorithm)
             EGT_CHECK(apart(eg_linear(there(x), there(w), there(b), .activation = eg_relu),
                             eg_linear(x, w, b, .activation = eg_relu)) < 1e-5);
         }
+        /* An algorithm that turns out not to do it. */
+        x = there(random_of(EG_SHAPE(74, 8), EG_F32));
+        fail("cublasLtMatmul", 1, CUBLAS_STATUS_NOT_SUPPORTED);
+        EGT_REFUSED(eg_matmul(x, there(t)), EG_ENOKERNEL, "a product");
+        eg_clear_error();
+        fail("cublasLtMatmul", 1, CUBLAS_STATUS_NOT_SUPPORTED);
+        EGT_CHECK(apart(eg_linear(x, there(w), there(b), .activation = eg_relu),
+                        eg_linear(here(x), w, b, .activation = eg_relu)) < 1e-5);
+        EGT_EQ(eg_last_error()->code, EG_OK);
     }
 }
 

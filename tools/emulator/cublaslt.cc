@@ -43,6 +43,7 @@ struct algorithm {
     uint32_t magic, parts; /* the sum is made in that many */
     uint64_t shape, workspace;
     uint8_t align[4]; /* log2 */
+    uint8_t align_bias;
 };
 
 static_assert(sizeof(desc) <= sizeof(cublasLtMatmulDescOpaque_t), "fits");
@@ -282,6 +283,12 @@ const char *cublasLtGetStatusString(cublasStatus_t status)
     }
 }
 
+/* Log2; of an address that is not told the best is expected. */
+static uint8_t align_of(const void *bias)
+{
+    return uint8_t(__builtin_ctz(unsigned(reinterpret_cast<uintptr_t>(bias)) | 16));
+}
+
 /* One algorithm; it makes long sums in two parts, if that is allowed. */
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t a,
                                               cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
@@ -304,10 +311,11 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     if (e) {
         return e;
     }
-    algorithm x = {ALGORITHM, 1, shape_of(p), 0, {}};
+    algorithm x = {ALGORITHM, 1, shape_of(p), 0, {}, 0};
     for (int i = 0; i < 4; i++) {
         x.align[i] = uint8_t(__builtin_ctz(f->align[i]));
     }
+    x.align_bias = align_of(p.d->bias);
     uint64_t part = uint64_t(p.m) * uint64_t(p.n) * uint64_t(p.y->batch) * (p.y->type == CUDA_R_64F ? 8 : 4);
     if (p.k >= LONG && f->reductions & CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE && part <= f->workspace) {
         x.parts = 2;
@@ -462,6 +470,9 @@ static cublasStatus_t refuse(const product &p, const algorithm *x, const void *a
     if (p.d->epilogue & CUBLASLT_EPILOGUE_BIAS &&
         eg__place_of(p.d->bias, size_t(p.m * size_of(p.y->type))).kind != EG__DEVICE) {
         return CUBLAS_STATUS_INVALID_VALUE;
+    }
+    if (p.d->epilogue & CUBLASLT_EPILOGUE_BIAS && align_of(p.d->bias) < x->align_bias) {
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     }
     if (x->workspace && (bytes < x->workspace || reinterpret_cast<uintptr_t>(workspace) % 256 ||
                          eg__place_of(workspace, x->workspace).kind != EG__DEVICE)) {

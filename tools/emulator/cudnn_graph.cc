@@ -193,7 +193,7 @@ struct running {
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
 struct conv_names {
-    int x, w, y, conv;
+    int x, w, y, conv, alpha;
 };
 
 static bool conv_of(const eg__part &op, conv_names *n)
@@ -201,17 +201,20 @@ static bool conv_of(const eg__part &op, conv_names *n)
     switch (op.type) {
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
         *n = conv_names{CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC};
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA};
         return true;
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
         *n = conv_names{CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
                         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC};
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA};
         return true;
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
         *n = conv_names{CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
                         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC};
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA};
         return true;
     default:
         return false;
@@ -224,6 +227,10 @@ static std::string conv_refuses(const eg__part &op, const conv_names &n)
         return "a tensor or the geometry is missing";
     }
     const eg__part &v = op.at(n.conv);
+    const bool wide_sums = v.get<cudnnDataType_t>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE) == CUDNN_DATA_DOUBLE;
+    if (!op.has(n.alpha) || op.values.at(n.alpha).type != (wide_sums ? CUDNN_TYPE_DOUBLE : CUDNN_TYPE_FLOAT)) {
+        return "a factor of another type than sums are made in";
+    }
     const numbers x = op.at(n.x).numbers(CUDNN_ATTR_TENSOR_DIMENSIONS);
     const numbers w = op.at(n.w).numbers(CUDNN_ATTR_TENSOR_DIMENSIONS);
     const numbers y = op.at(n.y).numbers(CUDNN_ATTR_TENSOR_DIMENSIONS);

@@ -275,14 +275,18 @@ void eg__graph_conv(eg__graph *g, eg__dnn_conv_kind kind, const eg__dnn_conv *v,
          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY},
     };
-    const double one = 1, zero = 0;
+    /* In the type that is computed in: engines read them as that, whatever they are said to be. */
+    const bool wide = v->compute == CUDNN_DATA_DOUBLE;
+    const cudnnBackendAttributeType_t type = wide ? CUDNN_TYPE_DOUBLE : CUDNN_TYPE_FLOAT;
+    const double wide_factors[] = {1, 0};
+    const float factors[] = {1, 0};
     eg__dnn conv = conv_of(g, v), d = part(g, names[kind].type);
     set_part(g, d, names[kind].conv, conv);
     set_part(g, d, names[kind].x, x);
     set_part(g, d, names[kind].w, w);
     set_part(g, d, names[kind].y, y);
-    set(g, d, names[kind].alpha, CUDNN_TYPE_DOUBLE, 1, &one);
-    set(g, d, names[kind].beta, CUDNN_TYPE_DOUBLE, 1, &zero);
+    set(g, d, names[kind].alpha, type, 1, wide ? (const void *)&wide_factors[0] : &factors[0]);
+    set(g, d, names[kind].beta, type, 1, wide ? (const void *)&wide_factors[1] : &factors[1]);
     finish_op(g, d, "a convolution");
 }
 

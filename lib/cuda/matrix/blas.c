@@ -32,8 +32,8 @@ static eg_status failed(const eg__call *c, cublasStatus_t e, const char *what)
     if (e == CUBLAS_STATUS_ALLOC_FAILED) {
         return eg__fail(EG_ENOMEM, c->op->name, "%s has no memory for cuBLASLt (%s)", d->device->name, what);
     }
-    return eg__fail(EG_EFAULT, c->op->name, "%s: cuBLASLt: %s: %s", d->device->name, what,
-                    lt.cublasLtGetStatusString(e));
+    return eg__fail(e == CUBLAS_STATUS_NOT_SUPPORTED ? EG_ENOKERNEL : EG_EFAULT, c->op->name, "%s: cuBLASLt: %s: %s",
+                    d->device->name, what, lt.cublasLtGetStatusString(e));
 }
 
 /* The card's handle. It stays until the process ends: at its end the library may be gone before us.
@@ -142,8 +142,10 @@ static cublasComputeType_t compute_of(const eg__gemm *g)
 /* The first failure of several calls. */
 #define TRY(call) e = e ? e : (call)
 
+/* Algorithms are chosen for the alignment of the bias too, by an address that is not read. */
 static cublasStatus_t describe(const eg__gemm *g, cublasLtMatmulDescOpaque_t *desc)
 {
+    const uintptr_t bias = g->bias ? (uintptr_t)1 << g->align_d : 0;
     const int32_t first = g->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const int32_t second = g->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const uint32_t epilogue = g->bias   ? g->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
@@ -154,6 +156,7 @@ static cublasStatus_t describe(const eg__gemm *g, cublasLtMatmulDescOpaque_t *de
     TRY(lt.cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
     TRY(lt.cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
     TRY(lt.cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue));
+    TRY(lt.cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias));
     return e;
 }
 

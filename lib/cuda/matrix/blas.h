@@ -44,7 +44,8 @@ static inline uint8_t eg__gemm_align(uint64_t address)
 
 /* The plan for a shape; p->found is false if cuBLASLt has no algorithm for it. */
 eg_status eg__gemm_find(const eg__call *c, const eg__gemm *g, eg__gemm_plan *p);
-/* Queues it for one batch. workspace: p->workspace bytes, alive until it has run. */
+/* Queues it for one batch. workspace: p->workspace bytes, alive until it has run. EG_ENOKERNEL if the algorithm turns
+ * out not to do it. */
 eg_status eg__gemm_run(const eg__call *c, eg__gemm_plan *p, const void *a, const void *b, void *d, const void *bias,
                        void *workspace);
 /* That there is no algorithm, in words. */

@@ -254,10 +254,19 @@ static eg_status run_all(const eg__call *c, const product *p, eg__gemm_plan *pla
     return st;
 }
 
+/* EG_ENOKERNEL if cuBLASLt cannot. */
+static eg_status attempt(const eg__call *c, const product *p, const eg_tensor *a, const eg_tensor *b, const after *f,
+                         bool add)
+{
+    const eg__gemm g = gemm_of(c, p, a, b, f, add);
+    eg__gemm_plan plan;
+    eg_status st = eg__gemm_find(c, &g, &plan);
+    return st ? st : plan.found ? run_all(c, p, &plan, a, b, f) : eg__gemm_none(c, &g);
+}
+
 static eg_status multiply(const eg__call *c, const eg_tensor *a, const eg_tensor *b, after f, bool add)
 {
     const eg_tensor *y = c->out[0];
-    eg__gemm_plan plan;
     if (!y->n) {
         return EG_OK;
     }
@@ -278,19 +287,14 @@ static eg_status multiply(const eg__call *c, const eg_tensor *a, const eg_tensor
     if (st) {
         return st;
     }
-    eg__gemm g = gemm_of(c, &p, a, b, &f, add);
-    st = eg__gemm_find(c, &g, &plan);
+    const eg_error before = c->T->error;
     after left = {.act = f.act == EG__ACT_RELU ? EG__ACT_NONE : f.act};
-    if (!st && !plan.found && (g.bias || g.relu)) {
+    st = attempt(c, &p, a, b, &f, add);
+    if (st == EG_ENOKERNEL && (f.bias || f.act == EG__ACT_RELU)) {
+        c->T->error = before;
         left = f;
-        f = (after){.act = EG__ACT_NONE};
-        g = gemm_of(c, &p, a, b, &f, add);
-        st = eg__gemm_find(c, &g, &plan);
+        st = attempt(c, &p, a, b, &(after){.act = EG__ACT_NONE}, add);
     }
-    if (!st && !plan.found) {
-        st = eg__gemm_none(c, &g);
-    }
-    st = st ? st : run_all(c, &p, &plan, a, b, &f);
     return st ? st : finish(c, &left);
 }
 
