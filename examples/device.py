@@ -23,6 +23,8 @@ SIZES = {
     "cifar10": (["--num-layers", "8", "--drawn", "100", "--batch", "2", "--eval-batch-size", "20"], ["loss"], 2e-3),
     "segmentation": (["--side", "32", "--width", "0.0625", "--drawn", "6", "--batch", "2"], ["loss"], 2e-3),
     "nmt": (["--pairs", "200", "--batch", "8", "--units", "16", "--embedding", "8"], ["loss"], 1e-4),
+    "ptb": (["--model", "test", "--width", "8", "--sentences", "60"], ["loss"], 1e-4),
+    "cvt": (["--size", "tiny", "--batch", "2"], ["loss", "views"], 1e-3),
     "style": (["--size", "32", *SHORT], ["loss", "style"], 2e-2),  # a line search branches on the last bits
     "fast_style": (["--side", "32", "--size", "32", "--width", "0.125", "--drawn", "6", "--batch", "2",
                     *SHORT], ["loss"], 2e-3),

@@ -91,7 +91,9 @@ static bool covers(const figure *f, double x, double y)
 eg_tensor *photos_scene(int64_t number, int64_t side)
 {
     scene s = scene_of(number);
+    eg_device *before = eg_use_device(eg_cpu()); /* where photos come from files, too */
     eg_tensor *image = eg_zeros(EG_SHAPE(3, side, side), EG_U8);
+    eg_use_device(before);
     uint8_t *to = image ? eg_data_mut(image) : NULL;
     for (int64_t i = 0; i < side * side && to; i++) {
         const double x = ((double)(i % side) + 0.5) / (double)side, y = ((double)(i / side) + 0.5) / (double)side;

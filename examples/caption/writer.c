@@ -124,7 +124,7 @@ static eg_tensor *lit(const writer *w, eg_tensor *photo_, eg_tensor *weights)
 
 eg_tensor *writer_draw(const writer *w, eg_run *run, const photo *p, eg_tensor *ids)
 {
-    eg_tensor *panels[PANELS_MOST + 1], *start = eg_full_int(EG_SHAPE(1), START, EG_I64);
+    eg_tensor *panels[PANELS_MOST + 1], *start = eg_to(eg_full_int(EG_SHAPE(1), START, EG_I64), eg_cpu());
     const char *names[PANELS_MOST + 1] = {""};
     const int64_t count = eg_numel(ids) < PANELS_MOST ? eg_numel(ids) : PANELS_MOST;
     eg_tensor *features = eg_unsqueeze(p->count ? look_of(w->seen, p) : look_compute(w->seen, run, p), 0);
