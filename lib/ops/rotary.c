@@ -111,22 +111,6 @@ static eg_tensor *table_for(const eg_tensor *x, eg_tensor *t)
     return t;
 }
 
-static eg_tensor *composed(eg_tensor *x, eg_tensor *cos, eg_tensor *sin, bool interleaved)
-{
-    const int last = x->ndim - 1;
-    const int64_t pairs = cos->shape[cos->ndim - 1], n = 2 * pairs;
-    eg_tensor *a = interleaved ? eg_slice(x, last, 0, n, 2) : eg_slice(x, last, 0, pairs, 1);
-    eg_tensor *b = interleaved ? eg_slice(x, last, 1, n, 2) : eg_slice(x, last, pairs, n, 1);
-    eg_tensor *turned[] = {eg_sub(eg_mul(a, cos), eg_mul(b, sin)), eg_add(eg_mul(a, sin), eg_mul(b, cos))};
-    eg_tensor *parts[2] = {NULL, eg_slice(x, last, n, EG_END, 1)};
-    if (!turned[0] || !turned[1] || !parts[1]) {
-        return NULL;
-    }
-    parts[0] = interleaved ? eg_flatten(eg_stack(turned, 2, -1), last, last + 1) : eg_concat(turned, 2, last);
-    parts[0] = eg_cast(parts[0], (eg_dtype)x->dtype);
-    return parts[0] && n < x->shape[last] ? eg_concat(parts, 2, last) : parts[0];
-}
-
 eg_tensor *eg_rotary_embedding_with(eg_tensor *x, eg_tensor *cos, eg_tensor *sin,
                                     const eg_rotary_embedding_options *given)
 {
@@ -145,12 +129,6 @@ eg_tensor *eg_rotary_embedding_with(eg_tensor *x, eg_tensor *cos, eg_tensor *sin
     eg_scope s = eg_scope_push();
     eg_tensor *in[3] = {x, table_for(x, cos), NULL}, *out[EG__MAX_OUT] = {NULL};
     in[2] = in[1] ? table_for(x, sin) : NULL;
-    eg__call shape = {.op = &eg__op_rotary, .in = in, .nin = 3};
-    eg_status st = !in[2] ? eg__why() : x->device ? eg__infer_rotary(&shape) : EG_OK;
-    if (!st && x->device) {
-        out[0] = composed(x, in[1], in[2], o.interleaved);
-    } else if (!st) {
-        st = eg__dispatch(&eg__op_rotary, in, 3, &of, out);
-    }
+    eg_status st = in[2] ? eg__dispatch(&eg__op_rotary, in, 3, &of, out) : eg__why();
     return eg_scope_pop(s, st ? NULL : out[0]);
 }
