@@ -1,5 +1,5 @@
--- Says of every word of a sentence to which chunk it belongs, learned from few sentences with marks and from many without:
--- cross-view training (Clark et al. 2018), as TensorFlow's research/cvt_text.
+-- Says of every word of a sentence to which chunk it belongs, learned from few sentences with marks and from many
+-- without: cross-view training (Clark et al. 2018), as TensorFlow's research/cvt_text.
 package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 local eg = require "egret"
 local sentences = require "sentences"
@@ -9,7 +9,8 @@ local run = require "egret.run" {
     epochs = 20, batch = 64, count = {10000, "sentences to learn from, where there are no files"},
     share = {0.1, "of them whose marks are learned"}, supervised = {false, "do without the others"},
     width = {64, "of states; words and letters, filters and cells have their share"}, rate = {0.5, "at its highest"},
-    warmup = {100, "updates over which the rate rises"}, smoke = {steps = 60, count = 600, batch = 16, width = 32, share = 0.3},
+    warmup = {100, "updates over which the rate rises"},
+    smoke = {steps = 60, count = 600, batch = 16, width = 32, share = 0.3},
 }
 
 -- ---- words as numbers ---------------------------------------------------------------------------------
@@ -53,8 +54,8 @@ local function batches_of(all, last)
         local sentence = all[i + 1]
         return words:encode(plain(sentence.words), 1), letters_of(sentence.words), marks_of(sentence.chunks)
     end, #all)
-    return samples:cache():shuffle(#all, {seed = run.seed}):bucket({10, 20, 30, 45}, {batch = run.batch, value = {0, 0, -1},
-                                                                                     drop_last = not last})
+    return samples:cache():shuffle(#all, {seed = run.seed}):bucket({10, 20, 30, 45}, {
+        batch = run.batch, value = {0, 0, -1}, drop_last = not last})
 end
 
 local marked = math.ceil(run.share * #train)
@@ -64,8 +65,8 @@ if others then
     learned = eg.data.zip {learned, batches_of(table.move(train, marked + 1, #train, 1, {})):repeated(0)}
 end
 local judged = batches_of(test, true)
-print(("%d sentences with marks, %d without, %d words (%s)"):format(marked, others and #train - marked or 0, words:size(),
-                                                                    run.data or "of a small grammar"))
+print(("%d sentences with marks, %d without, %d words (%s)"):format(
+    marked, others and #train - marked or 0, words:size(), run.data or "of a small grammar"))
 
 -- ---- the net ------------------------------------------------------------------------------------------
 -- Two layers of LSTMs there and back, and a head whose views see only a part of the sentence each.

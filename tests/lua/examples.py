@@ -44,7 +44,7 @@ def full_disk(at):
 
 
 with tempfile.TemporaryDirectory() as at:
-    if name in ("nmt", "transformer", "bert", "cvt"):
+    if name in ("nmt", "transformer", "bert", "cvt", "caption"):
         needs("utf8proc", egret, script, "--smoke", "--steps", "1", "--out", at + "/one")
     run("--smoke", "--out", at + "/run")
     for picture in pictures:
