@@ -226,11 +226,11 @@ EGT(ways)
 }
 
 /* More channels than a block, aligned and not, and more places than a thread has. */
-static void check_depthwise(int64_t c, int64_t o, eg_dtype dtype, int64_t stride, double tolerance)
+static void check_depthwise(int64_t c, int64_t o, eg_dtype dtype, int64_t stride, int64_t wide, double tolerance)
 {
     EG_SCOPE {
         eg_tensor *dy, *x = random_of(EG_SHAPE(2, c, 9, 7), dtype);
-        eg_tensor *w = random_of(EG_SHAPE(o, 1, 3, 5), dtype), *b = random_of(EG_SHAPE(o), dtype);
+        eg_tensor *w = random_of(EG_SHAPE(o, 1, 3, wide), dtype), *b = random_of(EG_SHAPE(o), dtype);
         eg_tensor *want = eg_conv2d(x, w, b, .groups = c, .stride = stride, .padding = 2);
         eg_fake_counts before = counts();
         eg_tensor *y = eg_conv2d(there(x), there(w), there(b), .groups = c, .stride = stride, .padding = 2);
@@ -248,11 +248,14 @@ static void check_depthwise(int64_t c, int64_t o, eg_dtype dtype, int64_t stride
 EGT(depthwise)
 {
     emulated(0);
-    check_depthwise(264, 264, EG_F32, 1, 1e-5);
-    check_depthwise(40, 40, EG_BF16, 2, 2e-2);
-    check_depthwise(37, 37, EG_F16, 1, 3e-3);
-    check_depthwise(16, 48, EG_F32, 2, 1e-5);
-    check_depthwise(16, 16, EG_F64, 1, 1e-12);
+    check_depthwise(264, 264, EG_F32, 1, 5, 1e-5);
+    check_depthwise(40, 40, EG_BF16, 2, 5, 2e-2);
+    check_depthwise(37, 37, EG_F16, 1, 5, 3e-3);
+    check_depthwise(16, 48, EG_F32, 2, 5, 1e-5);
+    check_depthwise(16, 16, EG_F64, 1, 5, 1e-12);
+    check_depthwise(392, 392, EG_BF16, 1, 3, 2e-2);
+    check_depthwise(24, 24, EG_F16, 1, 7, 3e-3);
+    check_depthwise(8, 8, EG_F32, 1, 6, 1e-5);
 }
 
 /* More weights than shared memory has room for. */

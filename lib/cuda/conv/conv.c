@@ -227,7 +227,11 @@ static bool share_channels(const eg__conv_job *j, eg__depthwise *k)
     const uintptr_t low = (uintptr_t)k->c.x | (uintptr_t)k->c.y;
     k->channels = data ? j->g.c : j->g.o;
     k->group = !wide && k->c.outs == 1 && k->channels % 8 == 0 && low % 16 == 0 ? 8 : 1;
-    k->lanes = (int)eg__power(k->channels / k->group, 32);
+    const int64_t units = k->channels / k->group;
+    k->lanes = (int)eg__power(units, 32);
+    while (k->lanes > 8 && 8 * ((units + k->lanes - 1) / k->lanes * k->lanes - units) > units) {
+        k->lanes /= 2; /* too many of a block's threads would have no channel */
+    }
     if (j->result == EG__CONV_W) {
         return true;
     }
@@ -239,15 +243,39 @@ static bool share_channels(const eg__conv_job *j, eg__depthwise *k)
     return k->shared <= EG__DEPTHWISE_SHARED;
 }
 
-/* As many parts as keep the device busy, of positions enough to be worth it. */
+/* Kernels of 3, 5 and 7 that go over the last axis step by step make runs of places, channels in eights. */
+static void share_runs(const eg__conv_job *j, eg__depthwise *k)
+{
+    const eg__conv_geometry *g = &j->g;
+    const int64_t wide = j->result == EG__CONV_X ? g->in[2] : g->out[2];
+    if (k->group == 8 && g->stride[2] == 1 && g->dilation[2] == 1 && (g->k[2] == 3 || g->k[2] == 5 || g->k[2] == 7)) {
+        k->kernel = (int)g->k[2];
+        k->runs = eg__divisor_of((wide + EG__DEPTHWISE_AT_ONCE - 1) / EG__DEPTHWISE_AT_ONCE);
+        k->all_runs = k->positions / wide * k->runs.d;
+    }
+}
+
+/* As many parts as keep the device busy, of positions or runs enough to be worth it. */
 static void share_positions(const eg__conv_job *j, eg__depthwise *k)
 {
     enum { LEAST = 16 }; /* positions of a thread */
-    const int64_t lines = j->g.k[0] * j->g.k[1] * ((j->g.k[2] + 3) / 4), wide = (int64_t)k->lanes * k->group;
-    const int64_t blocks = (k->channels + wide - 1) / wide * lines, rows = 256 / k->lanes;
-    const int64_t splits = eg__min(8 * eg__cuda_at(j->c->device)->processors / blocks, k->positions / (LEAST * rows));
-    k->part = (k->positions + eg__max(splits, 1) - 1) / eg__max(splits, 1);
-    k->splits = (unsigned)((k->positions + k->part - 1) / k->part);
+    const int64_t all = k->kernel ? k->all_runs : k->positions,
+                  least = k->kernel ? LEAST / EG__DEPTHWISE_AT_ONCE : LEAST;
+    const int64_t lines = j->g.k[0] * j->g.k[1] * (k->kernel ? 1 : (j->g.k[2] + 3) / 4);
+    const int64_t wide = (int64_t)k->lanes * k->group, rows = 256 / k->lanes;
+    const int64_t blocks = (k->channels + wide - 1) / wide * lines;
+    const int64_t splits = eg__min(8 * eg__cuda_at(j->c->device)->processors / blocks, all / (least * rows));
+    k->part = (all + eg__max(splits, 1) - 1) / eg__max(splits, 1);
+    k->splits = (unsigned)((all + k->part - 1) / k->part);
+}
+
+static eg_status start_depthwise(const eg__conv_job *j, const eg__depthwise *k)
+{
+    static cudaError_t (*const start[])(const eg__depthwise *, cudaStream_t) = {
+        eg__launch_depthwise, eg__launch_depthwise_data, eg__launch_depthwise_weight};
+    static const eg__depthwise_result results[] = {EG__DEPTHWISE_Y, EG__DEPTHWISE_X, EG__DEPTHWISE_W};
+    cudaStream_t s = eg__stream_of(j->c);
+    return eg__launched(j->c, k->kernel ? eg__launch_depthwise_runs(k, results[j->result], s) : start[j->result](k, s));
 }
 
 /* *done is false where weights are too many. */
@@ -276,16 +304,16 @@ static eg_status by_channels(const eg__conv_job *j, bool *done)
         *done = false;
         return EG_OK;
     }
+    share_runs(j, &k);
     if (j->result != EG__CONV_W) {
-        return eg__launched(j->c, j->result == EG__CONV_Y ? eg__launch_depthwise(&k, eg__stream_of(j->c))
-                                                          : eg__launch_depthwise_data(&k, eg__stream_of(j->c)));
+        return start_depthwise(j, &k);
     }
     share_positions(j, &k);
     const size_t bytes = (size_t)(k.splits * taps_of(j) * k.channels) * (k.c.dtype == EG_F64 ? 8 : 4);
     eg_status st = eg__cuda_scratch(j->c, bytes, &scratch);
     if (!st) {
         k.sums = scratch->data;
-        st = eg__launched(j->c, eg__launch_depthwise_weight(&k, eg__stream_of(j->c)));
+        st = start_depthwise(j, &k);
     }
     eg__cuda_scratch_end(scratch);
     return st;

@@ -37,7 +37,10 @@ typedef struct eg__depthwise {
     int64_t positions; /* places of all images of the result; of y for w */
     int group, lanes;  /* 8 or 1; a power of 2 */
     int shared;        /* bytes: the weights of a block's channels */
-    unsigned splits;   /* w: the parts positions are in, of `part` each */
+    int kernel;        /* 3, 5 or 7, by runs: taps along the last axis, where steps are 1; 0: any */
+    int64_t all_runs;  /* by runs: of EG__DEPTHWISE_AT_ONCE positions of a line, the last may be less */
+    eg__divisor runs;  /* of a line */
+    unsigned splits;   /* w: the parts positions or runs are in, of `part` each */
     int64_t part;
     char *sums; /* w: [splits, taps, channels], f32 or f64 */
 } eg__depthwise;
@@ -45,6 +48,11 @@ typedef struct eg__depthwise {
 cudaError_t eg__launch_depthwise(const eg__depthwise *k, cudaStream_t s);
 cudaError_t eg__launch_depthwise_data(const eg__depthwise *k, cudaStream_t s);
 cudaError_t eg__launch_depthwise_weight(const eg__depthwise *k, cudaStream_t s);
+/* By runs: what is made of the others. */
+typedef enum eg__depthwise_result { EG__DEPTHWISE_Y, EG__DEPTHWISE_X, EG__DEPTHWISE_W } eg__depthwise_result;
+cudaError_t eg__launch_depthwise_runs(const eg__depthwise *k, eg__depthwise_result result, cudaStream_t s);
+/* w from the sums of all parts; the two above do it themselves. */
+cudaError_t eg__launch_depthwise_join(const eg__depthwise *k, cudaStream_t s);
 
 #ifdef __cplusplus
 }

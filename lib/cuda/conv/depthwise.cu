@@ -1,6 +1,6 @@
 /* depthwise.cu - convolutions where every channel is a group of its own. Neighbouring threads are at neighbouring
  * channels, eight to a thread where they are aligned, and each makes several places with the same weights. */
-#include "lib/cuda/conv/conv.cuh"
+#include "lib/cuda/conv/depthwise.cuh"
 
 namespace
 {
@@ -25,23 +25,6 @@ template <class T, int G> EG__FN void put_all(const eg__convolved &k, const char
         put<T>(k, p, i, v[0]);
     }
 }
-
-/* Where a thread is: a channel, the first of G, and the rows of threads. */
-struct here {
-    int64_t block, channel; /* of positions; of the result */
-    int row, rows, lane;
-    template <int G> static EG__FN here of(const eg__depthwise &k)
-    {
-        here h;
-        h.rows = EG__BLOCK / k.lanes;
-        h.row = threadIdx.x / k.lanes;
-        h.lane = threadIdx.x - h.row * k.lanes;
-        const int64_t wide = (int64_t)k.lanes * G, across = (k.channels + wide - 1) / wide;
-        h.block = blockIdx.x / across;
-        h.channel = (blockIdx.x - h.block * across) * wide + h.lane * G;
-        return h;
-    }
-};
 
 /* Of a position of all images. */
 struct place {
@@ -218,11 +201,6 @@ template <class T> __global__ void __launch_bounds__(EG__BLOCK) join_parts(const
 namespace
 {
 
-template <int G> int64_t blocks_across(const eg__depthwise *k)
-{
-    return (k->channels + (int64_t)k->lanes * G - 1) / ((int64_t)k->lanes * G);
-}
-
 template <class T, int G, bool DATA> cudaError_t start(const eg__depthwise *k, cudaStream_t s)
 {
     const int64_t rows = (int64_t)(EG__BLOCK / k->lanes) * AT_ONCE, down = (k->positions + rows - 1) / rows;
@@ -233,13 +211,19 @@ template <class T, int G> cudaError_t start_weight(const eg__depthwise *k, cudaS
 {
     const eg__convolved *c = &k->c;
     const int64_t lines = (int64_t)c->k[0] * c->k[1] * ((c->k[2] + TAPS - 1) / TAPS);
-    const int64_t taps = (int64_t)c->k[0] * c->k[1] * c->k[2];
     cudaError_t e = EG__LAUNCH((depthwise_weight<T, G>), (unsigned)(blocks_across<G>(k) * lines * k->splits), EG__BLOCK,
                                sizeof(T) * EG__BLOCK * TAPS * G, s, *k);
-    return e ? e : EG__LAUNCH(join_parts<T>, eg__blocks(taps * k->channels), EG__BLOCK, 0, s, *k);
+    return e ? e : eg__launch_depthwise_join(k, s);
 }
 
 } // namespace
+
+cudaError_t eg__launch_depthwise_join(const eg__depthwise *k, cudaStream_t s)
+{
+    const unsigned blocks = eg__blocks((int64_t)k->c.k[0] * k->c.k[1] * k->c.k[2] * k->channels);
+    return k->c.dtype == EG_F64 ? EG__LAUNCH(join_parts<double>, blocks, EG__BLOCK, 0, s, *k)
+                                : EG__LAUNCH(join_parts<float>, blocks, EG__BLOCK, 0, s, *k);
+}
 
 #define START(name, wide, groups, single)                                                       \
     cudaError_t eg__launch_##name(const eg__depthwise *k, cudaStream_t s)                       \
