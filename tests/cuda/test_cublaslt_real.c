@@ -89,7 +89,7 @@ EGT(copies_of_descriptors)
     EGT_EQ(get(&copy, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second, &written), 0);
     EGT_EQ(second, CUBLAS_OP_T);
     EGT_EQ(get(&desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &got, sizeof got, &written), 0);
-    EGT_CHECK(!got);
+    EGT_EQ((int64_t)(intptr_t)got, 1); /* an address aligned as the key says */
 }
 
 /* Without a device it says so, in words of its own. */

@@ -55,7 +55,7 @@ static bool obeys(eg__dnn config, unsigned rules)
             notes));
     eg__dnn_end(engine);
     bool obeying = !e;
-    for (int i = 0; i < n && obeying; i++) {
+    for (int i = 0; i < n && i < CUDNN_NUMERICAL_NOTE_TYPE_COUNT && obeying; i++) {
         switch (notes[i]) {
         case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
         case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
