@@ -1,12 +1,15 @@
 -- Says what is on a photo word by word, looking where each word needs it (Xu et al. 2015).
-package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
+local here = arg[0]:match "^(.*)/" or "."
+package.path = here .. "/?.lua;" .. here .. "/../common/?.lua;" .. package.path
 local eg = require "egret"
 local scenes = require "scenes"
+local trunk = require "trunk"
 local run = require "egret.run" {
     name = "caption", about = "Learns to say what is on a photo.",
     data = "folder with captions.txt and images as Flickr8k's; without it scenes are drawn",
     epochs = 14, batch = 64, photos = {0, "the first so many; 0: 700, of drawn scenes 1200"},
     trunk = {"", "a net of eg.model that looks: efficientnet_lite0, of drawn scenes resnet_cifar_20"},
+    tap = {"", "its layer whose maps are looked at; else the last that makes some, where that is known"},
     weights = {nil, "a file of its weights; without it they are by chance"},
     units = {128, "of the GRU, attention, and the layer behind"}, embedding = {64, "numbers of a word, and of a place"},
     rate = {0.0, "Adam's; 0: 1e-3, of drawn scenes 3e-3"},
@@ -20,34 +23,16 @@ local rate = run.rate > 0 and run.rate or run.data and 1e-3 or 3e-3
 math.randomseed(run.seed)
 local photos = scenes.load(run.data, run.photos > 0 and run.photos or run.data and 700 or 1200, side)
 local name = run.trunk ~= "" and run.trunk or run.data and "efficientnet_lite0" or "resnet_cifar_20"
-local tap = name:find "^resnet_cifar" and "block3_unit1" or name:find "^efficientnet" and "top"
-    or error(name .. ": which layer?")
+local tap = run.tap ~= "" and run.tap or name:find "^resnet_cifar" and "block3_unit1" or name:find "^efficientnet" and "top"
+    or error("which layer of " .. name .. "? --tap says it", 0)
 
-local function trunk_new()
-    eg.seed(42)
-    local net, layers = eg.model(name), {}
-    if run.weights then
-        local names, file = eg.model_find(name).names, eg.tensors_open(run.weights)
-        net:load_state(names and file:renamed(names) or file, {allow_missing = true})
-    end
-    local last = net:find(tap)
-    for _, layer in ipairs(net) do
-        table.insert(layers, layer:copy())
-        if rawequal(layer, last) then
-            break
-        end
-    end
-    eg.seed(run.seed)
-    return eg.nn.sequential(layers)
-end
-
-local trunk = trunk_new()
-trunk:freeze()
-trunk:eval()
-trunk:to_device(run.device)
+eg.seed(42) -- a trunk by chance is always the same
+local eyes = trunk.new(name, tap, run.weights)
+eyes:to_device(run.device)
+eg.seed(run.seed)
 local rows, columns
 for _, photo in ipairs(photos) do
-    local maps = trunk(photo.image:unsqueeze(0):to(run.device))[1]
+    local maps = eyes(photo.image:unsqueeze(0):to(run.device))[1]
     rows, columns = maps:shape()[2], maps:shape()[3]
     photo.places = maps:flatten(1, 2):transpose(0, 1):contiguous():to "cpu"
 end

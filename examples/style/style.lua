@@ -3,9 +3,11 @@
 -- A net that has seen many photos sees two things in an image. What one of its layers makes of it says what is where.
 -- Which of a layer's channels go together, wherever that is, says what the texture is. So there is a loss for what is
 -- where, beside the photo, and one for texture, beside the painting; and what learns is the image, not the net.
-package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
+local here = arg[0]:match "^(.*)/" or "."
+package.path = here .. "/?.lua;" .. here .. "/../common/?.lua;" .. package.path
 local eg = require "egret"
 local pictures = require "pictures"
+local trunk = require "trunk"
 local run = require "egret.run" {
     name = "style", about = "Paints a photo in the manner of a painting, in 1000 steps (lbfgs: 50).",
     data = "folder with content/*.jpg and style/*.jpg, of which the first are taken; without it both are drawn",
@@ -38,38 +40,8 @@ local seen_in = assert(({
     resnet_cifar_20 = {style = {"conv1", "block1_unit1", "block2_unit1", "block3_unit1"}, content = "block3_unit2"},
 })[run.trunk], "no layers of --trunk " .. run.trunk .. " are known here")
 
-local function begin_of(net)
-    local layers = run.trunk:find "^vgg" and net:find "features" or net
-    local some, last = {}, layers:find(seen_in.content)
-    for i, layer in ipairs(layers) do
-        some[i] = layer:copy()
-        if rawequal(layer, last) then
-            break
-        end
-    end
-    return eg.nn.sequential(some)
-end
-
---- The weights of a file under the names the net has, or those that others gave them; or He's chance, which passes on
---- as much as it is given.
-local function load(net, trunk)
-    local file = eg.tensors_open(run.weights)
-    local names = eg.model_find(run.trunk).names
-    local renamed = names and file:renamed(names)
-    if renamed and renamed:count() > 0 then
-        net:load_state(renamed, {allow_missing = true})
-        return begin_of(net)
-    end
-    trunk:load_state(file)
-    return trunk
-end
-
-local net = eg.model(run.trunk)
-local trunk = begin_of(net):init "he_normal"
-trunk = run.weights and load(net, trunk) or trunk
-trunk:freeze()
-trunk:eval()
-trunk:to_device(run.device)
+local net = trunk.new(run.trunk, seen_in.content, run.weights)
+net:to_device(run.device)
 print(("%s with weights of %s"):format(run.trunk, run.weights or "chance: it sees textures, but has learned nothing"))
 
 -- ---- what it sees -------------------------------------------------------------------------------------
@@ -78,7 +50,7 @@ local paths = table.concat(seen_in.style, ", ") .. ", " .. seen_in.content
 
 local function look(canvas)
     local taps, grams = eg.tensors(), {}
-    trunk:forward_taps(canvas, paths, taps)
+    net:forward_taps(canvas, paths, taps)
     for i, layer in ipairs(seen_in.style) do
         local features = taps:get(layer):flatten(2, -1)
         grams[i] = features:matmul(features:transpose(1, 2)) * (1 / features:shape()[3])
