@@ -343,11 +343,11 @@ static int64_t step_copy(work *w)
 /* A part of random numbers, over and over: the whole may be larger than the host's memory. */
 static bool make_copy(work *w)
 {
-    int64_t parts = (INT("n") >> 24) + 1, each;
+    int64_t parts = (INT("n") >> 24) + 1;
     while (INT("n") % parts) {
         parts++;
     }
-    each = INT("n") / parts;
+    const int64_t each = INT("n") / parts;
     w->x[0] = eg_empty(EG_SHAPE(parts, each), EG_F32);
     w->x[1] = eg_zeros(EG_SHAPE(parts, each), EG_F32);
     w->step = step_copy;

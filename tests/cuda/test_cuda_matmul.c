@@ -364,6 +364,9 @@ EGT(no_algorithm)
         EGT_CHECK(apart(eg_linear(x, there(w), there(b), .activation = eg_relu),
                         eg_linear(here(x), w, b, .activation = eg_relu)) < 1e-5);
         EGT_EQ(eg_last_error()->code, EG_OK);
+        const int64_t before = products(); /* it is not asked again */
+        EGT_CHECK(eg_linear(x, there(w), there(b), .activation = eg_relu));
+        EGT_EQ(products(), before + 1);
     }
 }
 

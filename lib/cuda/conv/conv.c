@@ -271,11 +271,10 @@ static void share_positions(const eg__conv_job *j, eg__depthwise *k)
 
 static eg_status start_depthwise(const eg__conv_job *j, const eg__depthwise *k)
 {
-    static cudaError_t (*const start[])(const eg__depthwise *, cudaStream_t) = {
-        eg__launch_depthwise, eg__launch_depthwise_data, eg__launch_depthwise_weight};
-    static const eg__depthwise_result results[] = {EG__DEPTHWISE_Y, EG__DEPTHWISE_X, EG__DEPTHWISE_W};
-    cudaStream_t s = eg__stream_of(j->c);
-    return eg__launched(j->c, k->kernel ? eg__launch_depthwise_runs(k, results[j->result], s) : start[j->result](k, s));
+    static cudaError_t (*const start[][3])(const eg__depthwise *, cudaStream_t) = {
+        {eg__launch_depthwise, eg__launch_depthwise_data, eg__launch_depthwise_weight},
+        {eg__launch_runs, eg__launch_runs_data, eg__launch_runs_weight}};
+    return eg__launched(j->c, start[k->kernel > 0][j->result](k, eg__stream_of(j->c)));
 }
 
 /* *done is false where weights are too many. */

@@ -48,10 +48,11 @@ typedef struct eg__depthwise {
 cudaError_t eg__launch_depthwise(const eg__depthwise *k, cudaStream_t s);
 cudaError_t eg__launch_depthwise_data(const eg__depthwise *k, cudaStream_t s);
 cudaError_t eg__launch_depthwise_weight(const eg__depthwise *k, cudaStream_t s);
-/* By runs: what is made of the others. */
-typedef enum eg__depthwise_result { EG__DEPTHWISE_Y, EG__DEPTHWISE_X, EG__DEPTHWISE_W } eg__depthwise_result;
-cudaError_t eg__launch_depthwise_runs(const eg__depthwise *k, eg__depthwise_result result, cudaStream_t s);
-/* w from the sums of all parts; the two above do it themselves. */
+/* The same by runs. */
+cudaError_t eg__launch_runs(const eg__depthwise *k, cudaStream_t s);
+cudaError_t eg__launch_runs_data(const eg__depthwise *k, cudaStream_t s);
+cudaError_t eg__launch_runs_weight(const eg__depthwise *k, cudaStream_t s);
+/* w from the sums of all parts, the end of both ways. */
 cudaError_t eg__launch_depthwise_join(const eg__depthwise *k, cudaStream_t s);
 
 #ifdef __cplusplus

@@ -168,31 +168,51 @@ template <int D, int K> __global__ void __launch_bounds__(EG__BLOCK) depthwise_w
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-template <int D, int K> cudaError_t start(const eg__depthwise *k, eg__depthwise_result result, cudaStream_t s)
-{
-    const int64_t rows = EG__BLOCK / k->lanes, down = (k->all_runs + rows - 1) / rows, across = blocks_across<G>(k);
-    const unsigned grid = (unsigned)(across * down);
-    if (result == EG__DEPTHWISE_W) {
-        const unsigned parts = (unsigned)(across * k->c.k[0] * k->c.k[1] * k->splits);
-        cudaError_t e = EG__LAUNCH((depthwise_weight<D, K>), parts, EG__BLOCK, sizeof(float) * EG__BLOCK * G, s, *k);
+template <int D, int K, bool DATA> struct start_places {
+    static cudaError_t of(const eg__depthwise *k, cudaStream_t s)
+    {
+        const int64_t rows = EG__BLOCK / k->lanes, down = (k->all_runs + rows - 1) / rows;
+        return EG__LAUNCH((depthwise<D, K, DATA>), (unsigned)(blocks_across<G>(k) * down), EG__BLOCK, k->shared, s, *k);
+    }
+};
+
+template <int D, int K, bool> struct start_weights {
+    static cudaError_t of(const eg__depthwise *k, cudaStream_t s)
+    {
+        const unsigned blocks = (unsigned)(blocks_across<G>(k) * k->c.k[0] * k->c.k[1] * k->splits);
+        cudaError_t e = EG__LAUNCH((depthwise_weight<D, K>), blocks, EG__BLOCK, sizeof(float) * EG__BLOCK * G, s, *k);
         return e ? e : eg__launch_depthwise_join(k, s);
     }
-    return result == EG__DEPTHWISE_Y ? EG__LAUNCH((depthwise<D, K, false>), grid, EG__BLOCK, k->shared, s, *k)
-                                     : EG__LAUNCH((depthwise<D, K, true>), grid, EG__BLOCK, k->shared, s, *k);
+};
+
+template <int D, template <int, int, bool> class START, bool DATA>
+cudaError_t start_kernel(const eg__depthwise *k, cudaStream_t s)
+{
+    return k->kernel == 3   ? START<D, 3, DATA>::of(k, s)
+           : k->kernel == 5 ? START<D, 5, DATA>::of(k, s)
+                            : START<D, 7, DATA>::of(k, s);
 }
 
-template <int D> cudaError_t start_kernel(const eg__depthwise *k, eg__depthwise_result result, cudaStream_t s)
+template <template <int, int, bool> class START, bool DATA> cudaError_t start(const eg__depthwise *k, cudaStream_t s)
 {
-    return k->kernel == 3   ? start<D, 3>(k, result, s)
-           : k->kernel == 5 ? start<D, 5>(k, result, s)
-                            : start<D, 7>(k, result, s);
+    return k->c.dtype == EG_F32   ? start_kernel<EG_F32, START, DATA>(k, s)
+           : k->c.dtype == EG_F16 ? start_kernel<EG_F16, START, DATA>(k, s)
+                                  : start_kernel<EG_BF16, START, DATA>(k, s);
 }
 
 } // namespace
 
-cudaError_t eg__launch_depthwise_runs(const eg__depthwise *k, eg__depthwise_result result, cudaStream_t s)
+cudaError_t eg__launch_runs(const eg__depthwise *k, cudaStream_t s)
 {
-    return k->c.dtype == EG_F32   ? start_kernel<EG_F32>(k, result, s)
-           : k->c.dtype == EG_F16 ? start_kernel<EG_F16>(k, result, s)
-                                  : start_kernel<EG_BF16>(k, result, s);
+    return start<start_places, false>(k, s);
+}
+
+cudaError_t eg__launch_runs_data(const eg__depthwise *k, cudaStream_t s)
+{
+    return start<start_places, true>(k, s);
+}
+
+cudaError_t eg__launch_runs_weight(const eg__depthwise *k, cudaStream_t s)
+{
+    return start<start_weights, false>(k, s);
 }

@@ -256,6 +256,11 @@ eg_status eg__gemm_find(const eg__call *c, const eg__gemm *g, eg__gemm_plan *p)
     return st;
 }
 
+void eg__gemm_forget(const eg__gemm *g)
+{
+    keep(hash_of(g), g, &(eg__gemm_plan){.found = false});
+}
+
 eg_status eg__gemm_none(const eg__call *c, const eg__gemm *g)
 {
     return eg__fail(EG_ENOKERNEL, c->op->name, "cuBLASLt has no algorithm for %s [%d, %lld, %lld] x [%d, %lld, %lld]",

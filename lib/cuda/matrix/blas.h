@@ -48,6 +48,8 @@ eg_status eg__gemm_find(const eg__call *c, const eg__gemm *g, eg__gemm_plan *p);
  * out not to do it. */
 eg_status eg__gemm_run(const eg__call *c, eg__gemm_plan *p, const void *a, const void *b, void *d, const void *bias,
                        void *workspace);
+/* No algorithm from now on, after all: what was found turned out not to do it. */
+void eg__gemm_forget(const eg__gemm *g);
 /* That there is no algorithm, in words. */
 eg_status eg__gemm_none(const eg__call *c, const eg__gemm *g);
 

@@ -261,7 +261,14 @@ static eg_status attempt(const eg__call *c, const product *p, const eg_tensor *a
     const eg__gemm g = gemm_of(c, p, a, b, f, add);
     eg__gemm_plan plan;
     eg_status st = eg__gemm_find(c, &g, &plan);
-    return st ? st : plan.found ? run_all(c, p, &plan, a, b, f) : eg__gemm_none(c, &g);
+    if (st || !plan.found) {
+        return st ? st : eg__gemm_none(c, &g);
+    }
+    st = run_all(c, p, &plan, a, b, f);
+    if (unlikely(st == EG_ENOKERNEL) && (g.bias || g.relu)) {
+        eg__gemm_forget(&g);
+    }
+    return st;
 }
 
 static eg_status multiply(const eg__call *c, const eg_tensor *a, const eg_tensor *b, after f, bool add)
