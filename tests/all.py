@@ -5,6 +5,7 @@ Every test program closes with a line "N passed, N failed, N skipped"; one that 
 exit status says otherwise, counts as one failure. The last line is the sum.
 """
 import argparse
+import fnmatch
 import json
 import os
 import re
@@ -18,16 +19,19 @@ SUM = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
 LEAN = ["-Dbench=false", "-Dexamples=disabled", "-Dgpu_archs="]
 PLAIN = ["-Disa=", *LEAN]  # the kernels of one instruction set
 SANITIZERS = ["-Db_lundef=false", "-Doptimization=1"]
+BOTH = ["-Db_sanitize=address,undefined", *SANITIZERS]
+BOTH_SAY = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+            # Of thread-local memory of libraries opened later it guesses the size, and follows what it guessed.
+            "ASAN_OPTIONS": "allocator_may_return_null=1:intercept_tls_get_addr=0"}
 
 # name: what it is for, minutes on two processors, the compiler, what configures it, which tests it runs (none: all;
-# "-NAME": all but these), environment
+# "-NAME": all but these; "NAME*": all that begin so), environment
 VARIANTS = {
-    "asan": ("address and undefined-behaviour sanitizers", 17, "gcc",
-             # AVX2 and oneDNN are in: vectors that read or write past an end are found here or nowhere.
-             ["-Db_sanitize=address,undefined", *SANITIZERS, "-Disa=avx2", *LEAN], [],
-             {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-              # Of thread-local memory of libraries opened later it guesses the size, and follows what it guessed.
-              "ASAN_OPTIONS": "allocator_may_return_null=1:intercept_tls_get_addr=0"}),
+    # AVX2 and oneDNN are in: vectors that read or write past an end are found here or nowhere.
+    "asan": ("address and undefined-behaviour sanitizers", 25, "gcc",
+             [*BOTH, "-Disa=avx2", *LEAN, "-Dcuda=disabled"], [], BOTH_SAY),
+    "asan_cuda": ("the same over the emulated device", 25, "gcc",
+                  [*BOTH, "-Dauto_features=disabled", "-Dcuda=enabled", *PLAIN], ["cuda_*"], BOTH_SAY),
     "tsan": ("thread sanitizer", 4, "gcc", ["-Db_sanitize=thread", *SANITIZERS, *PLAIN],
              ["workers", "data", "chain", "links", "origin", "files", "lines", "embedding", "profile",
               "program_train", "cuda_streams", "cuda_memory_order"], {"TSAN_OPTIONS": "halt_on_error=1"}),
@@ -81,14 +85,16 @@ def judge(name, output, errors, status, seconds):
 
 
 def there(build, names):
-    """The names without those of tests the build has none of, for want of a toolkit or of Lua; of "-NAME" all others
-    but the long ones."""
+    """The names without those of tests the build has none of, for want of a toolkit or of Lua; of "-NAME" all others,
+    of "NAME*" those that begin so, but the long ones."""
     listed = json.loads(subprocess.check_output(["meson", "introspect", build, "--tests"]))
     known = {test["name"]: test["suite"] for test in listed}
+    short = [name for name, suites in known.items() if not any(suite.split(":")[-1] == "long" for suite in suites)]
     but = {name[1:] for name in names if name.startswith("-")}
     if but:
-        return [name for name, suites in known.items() if name not in but
-                and not any(suite.split(":")[-1] == "long" for suite in suites)]
+        return [name for name in short if name not in but]
+    if any(name.endswith("*") for name in names):
+        return [name for name in short if any(fnmatch.fnmatch(name, pattern) for pattern in names)]
     return [name for name in names if name in known or not name.startswith(("cuda_", "program_"))]
 
 
