@@ -28,7 +28,7 @@ BOTH_SAY = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
 # "-NAME": all but these; "NAME*": all that begin so), environment
 VARIANTS = {
     # AVX2 and oneDNN are in: vectors that read or write past an end are found here or nowhere.
-    "asan": ("address and undefined-behaviour sanitizers", 25, "gcc",
+    "asan": ("address and undefined-behaviour sanitizers", 20, "gcc",
              [*BOTH, "-Disa=avx2", *LEAN, "-Dcuda=disabled"], [], BOTH_SAY),
     "asan_cuda": ("the same over the emulated device", 25, "gcc",
                   [*BOTH, "-Dauto_features=disabled", "-Dcuda=enabled", *PLAIN], ["cuda_*"], BOTH_SAY),
