@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The sources look as .clang-format says, by clang-format 14 where that is installed (versions differ in details), and
-keep to what it does not see: how a status is carried.
+keep to what it does not see: how a status is carried. No text has what a merge leaves behind.
 
     style.py ROOT
 """
@@ -11,10 +11,12 @@ import subprocess
 import sys
 
 FORMATTED = (".c", ".h", ".cu", ".cuh", ".cc")
+TEXTS = (*FORMATTED, ".build", ".ipynb", ".lua", ".md", ".py", ".sh", ".txt")
 COLUMNS = 120
 UNBUILT = re.compile(r"build|\.")
 # A single call in a block of its own: st = st ? st : f();
 BLOCK = re.compile(r"^( *)if \(!st\) \{\n\s+st = [^;{}]*;\n\1\}$", re.M)
+MERGE = re.compile(r"^(<{7}|>{7}) ", re.M)
 FREE = re.compile(r"^\s*\S+$|https?://|\"")  # what cannot be broken
 
 
@@ -47,6 +49,10 @@ def main():
                 for m in BLOCK.finditer(text)]
         wrong += bad
         passed += not bad
+    for path in sources(root, TEXTS):
+        with open(path, encoding="utf8", errors="replace") as file:
+            text = file.read()
+        wrong += [f"{path}:{text[:m.start()].count(chr(10)) + 1}: left by a merge" for m in MERGE.finditer(text)]
     name = formatter()
     if name:
         files = list(sources(root, FORMATTED))
