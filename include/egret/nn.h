@@ -17,6 +17,7 @@
 #define EGRET_NN_H
 
 #include <egret/nn/attention.h>
+#include <egret/nn/audio.h>
 #include <egret/nn/blocks.h>
 #include <egret/nn/decode.h>
 #include <egret/nn/init.h>

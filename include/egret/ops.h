@@ -8,6 +8,7 @@
 #define EGRET_OPS_H
 
 #include <egret/ops/attention.h>
+#include <egret/ops/audio.h>
 #include <egret/ops/boxes.h>
 #include <egret/ops/conv.h>
 #include <egret/ops/ctc.h>

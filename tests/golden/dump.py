@@ -2,13 +2,15 @@
 
     python3 dump.py [--out DIR] [FAMILY ...]     default: every family, beside this file
 
-Needs PyTorch on the CPU and nothing else; `augment` also torchvision. Run twice, it writes the same bytes twice."""
+Needs PyTorch on the CPU and nothing else; `augment` also torchvision, `audio` torchaudio and librosa. Run twice, it
+writes the same bytes twice."""
 import argparse
 import os
 
 import torch
 
 import arrays
+import audio
 import augment
 import detection
 import elementwise
@@ -24,8 +26,8 @@ FAMILIES = {
     "pointwise": elementwise.pointwise, "binary": elementwise.binary,
     "reduce": elementwise.reduce, "scan": elementwise.scan, "promotion": elementwise.promotion,
     "linalg": layers.linalg, "conv": layers.conv, "pool": layers.pool, "norm": layers.norm, "lrn": layers.lrn,
-    "resize": layers.resize, "fft": signals.fft, "sample": detection.sample, "boxes": detection.boxes,
-    "solve": solve.solve,
+    "resize": layers.resize, "fft": signals.fft, "audio": audio.audio,
+    "sample": detection.sample, "boxes": detection.boxes, "solve": solve.solve,
     "modules": modules.modules, "recurrent": modules.recurrent, "models": nets.models,
     "index": arrays.index, "sort": arrays.sort, "shape": arrays.shape,
     "attention": training.attention,

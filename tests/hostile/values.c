@@ -10,7 +10,8 @@
 
 double v_real(const hostile *h, int slot)
 {
-    return ONE_OF(double, h, slot, h->world % 2 ? slot : 0.5, REALS); /* a part, or whole and rising */
+    double fine = strstr(h->function, "audio_features") ? 16000 : h->world % 2 ? slot : 0.5; /* a part, or rising */
+    return ONE_OF(double, h, slot, fine, REALS);
 }
 
 int64_t v_int64(const hostile *h, int slot)
@@ -109,6 +110,8 @@ static const fit fits[] = {
     {.words = {"conv3d", "conv_transpose3d"}, .t = {REAL(1, 4, 3, 3, 3), REAL(4, 4, 1, 1, 1), REAL(4)}},
     {.words = {"conv_data"}, .t = {REAL(2, 4, 4, 4), REAL(4, 4, 1, 1)}, .shape = {4, {2, 4, 4, 4}}},
     {.words = {"conv_weight"}, .t = {REAL(2, 4, 4, 4), REAL(2, 4, 4, 4)}, .shape = {4, {4, 4, 1, 1}}},
+    {.words = {"istft"}, .t = {REAL(3, 2, 2)}},
+    {.words = {"griffin_lim"}, .t = {REAL(9, 2)}},
     {.words = {"pool1d"}, .t = {REAL(2, 4, 8)}},
     {.words = {"pool2d"}, .t = {REAL(2, 4, 4, 4)}},
     {.words = {"pool3d"}, .t = {REAL(1, 4, 3, 3, 3)}},
@@ -290,6 +293,7 @@ const char *v_text(const hostile *h, int slot, const char *function, const char 
            : strstr(function, "eg_preprocess")                ? "lenet"
            : !strcmp(function, "eg_debug_isa")                ? "base"
            : strstr(function, "pad_seq")                      ? "post"
+           : strstr(function, "audio_save")                   ? "there.wav"
            : !strcmp(name, "path") || !strcmp(name, "folder") ? "there"
                                                               : "weight";
 }
