@@ -22,7 +22,7 @@ PATH=$PATH:/usr/sbin:/sbin # for ldconfig
 
 tools="gcc libc6-dev pkg-config meson ninja-build python3"
 libraries="libdnnl-dev zlib1g-dev libjpeg-dev libpng-dev libprotobuf-c-dev protobuf-c-compiler libexif-dev
-    libsndfile1-dev libutf8proc-dev libstb-dev libarchive-dev libsnappy-dev libpcre2-dev
+    libsndfile1-dev libmpg123-dev libsamplerate0-dev libutf8proc-dev libstb-dev libarchive-dev libsnappy-dev libpcre2-dev
     liblua5.4-dev libedit-dev libsixel-dev libzmq3-dev libjansson-dev libssl-dev"
 examples="libgif-dev libcurl4-openssl-dev ca-certificates
     fonts-dejavu-core fonts-breip fonts-dkg-handwriting fonts-humor-sans fonts-comic-neue"

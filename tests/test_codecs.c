@@ -66,7 +66,7 @@ static bool sndfile(void)
                                   0,   0,   0,   0x7d, 0,  0, 4,    0, 16,   0,    'd',  'a',  't',
                                   'a', 8,   0,   0,    0,  0, 0x40, 0, 0x80, 0xff, 0x7f, 1,    0};
     int64_t rate;
-    return eg_wav_parse(wav, sizeof wav, &rate);
+    return eg_audio_parse(wav, sizeof wav, &rate);
 }
 
 static bool utf8proc(void)

@@ -163,7 +163,7 @@ static bool sound(void)
                                   16,  0,   0,   0,   1,   0,   2,   0,   0x40, 0x1f, 0,   0,   0,   0x7d, 0,   0,
                                   4,   0,   16,  0,   'd', 'a', 't', 'a', 4,    0,    0,   0,   0,   0x40, 0,   0x80};
     int64_t rate;
-    return eg_wav_parse(wav, sizeof wav, &rate) != NULL;
+    return eg_audio_parse(wav, sizeof wav, &rate) != NULL;
 }
 
 static bool archive(void)

@@ -20,6 +20,7 @@
 #define EGRET_DATA_H
 
 #include <egret/base.h>
+#include <egret/data/audio.h>
 #include <egret/data/augment.h>
 #include <egret/data/corpora.h>
 #include <egret/data/image.h>

@@ -160,7 +160,7 @@ static void others(void)
                                   'a', 8,   0,   0,    0,  0, 0x40, 0, 0x80, 0xff, 0x7f, 1,    0};
     static char tar[2560];
     static const uint8_t idx[] = {0, 0, 0x0b, 2, 0, 0, 0, 2, 0, 0, 0, 1, 0xff, 0xfe, 0x01, 0x00};
-    put("wav", "stereo.wav", wav, sizeof wav);
+    put("audio", "stereo.wav", wav, sizeof wav);
     put("idx", "i16", idx, sizeof idx);
     tar_header(tar, "folder/a", 5);
     memcpy(tar + 512, "hello", 5);

@@ -27,7 +27,7 @@ static struct place {
 /* What no plausible arguments make succeed here: it reads files or other programs' bytes, needs another device, or a
  * call before it. By a word of the name. */
 static const char *const refusing[] = {
-    "image_load",   "wav_load",     "npz_load",     "npy_load",     "safetensors_load", "vocabulary_load",
+    "image_load",   "audio_load",   "npz_load",     "npy_load",     "safetensors_load", "vocabulary_load",
     "restore_from", "saver_new",    "_parse",       "_read",        "image_decode",     "cifar",
     "image_folder", "files_new",    "tar_new",      "lines_new",    "csv_new",          "ndjson_new",
     "tfrecord_new", "mnist",        "eg_cuda",      "device_split", "stream",           "eg_event_",

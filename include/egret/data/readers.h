@@ -145,14 +145,6 @@ EG_API eg_dataset *eg_ndjson_new(const char *pattern, const eg_json_field *field
  * together. */
 EG_API eg_tensor *eg_strokes(eg_tensor *values, eg_tensor *lengths);
 
-/* ---- sounds --------------------------------------------------------------------------------- */
-
-/* A WAV file as f32 [channels, frames] of -1..1 (integers divided by 2^(bits - 1); floats are taken
- * as they are, beyond that too), through libsndfile; rate: frames a second. EG_EFORMAT: not
- * RIFF/WAVE, no channel, no rate, chunks that leave the file, a coding libsndfile does not know. */
-EG_API eg_tensor *eg_wav_load(const char *path, int64_t *rate);
-EG_API eg_tensor *eg_wav_parse(const void *data, size_t bytes, int64_t *rate);
-
 EG_END_DECLS
 
 #endif
