@@ -50,8 +50,12 @@ int bench_list(const bench_case *cases, int count);
 int bench_run(const bench_case *cases, int count, char **names, int name_count);
 /* Answers "run CALL COUNT" with {"seconds": of the processor}. */
 int bench_calls(void);
-/* Answers "run MICROSECONDS" with {"images": .., "seconds": .., "processor": ..}. NULL for recipe: a random part. */
+/* Answers "run MICROSECONDS" with {"samples": .., "seconds": .., "processor": ..}. NULL for recipe: a random part. */
 int bench_pictures(const char *folder, int workers, char *recipe);
+int bench_sounds(const char *folder, int workers);
+/* Passes over a dataset as lines on stdin ask for them; frees it. The exit status. */
+struct eg_dataset;
+int bench_batches(struct eg_dataset *d);
 /* Answers "run MICROSECONDS" with {"lines": .., "bytes": .., "seconds": ..}. */
 int bench_texts(const char *tokenizer, const char *text);
 

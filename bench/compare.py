@@ -2,16 +2,16 @@
 
     python3 bench/compare.py ops [--only REGEX] [--json FILE] ...
     python3 bench/compare.py steps [--device cuda] [--only REGEX] [--json FILE] ...
-    python3 bench/compare.py pictures --data FOLDER [--json FILE] ...
+    python3 bench/compare.py pictures|sounds --data FOLDER [--json FILE] ...
     python3 bench/compare.py recipes --data FOLDER [--tf-python PROGRAM] [--json FILE] ...
     python3 bench/compare.py texts --data FOLDER [--only REGEX] [--json FILE] ...
     python3 bench/compare.py graphs [--ort-python PROGRAM] [--only REGEX] [--json FILE] ...
     python3 bench/compare.py gpu [--only REGEX] [--json FILE] ...
 
 ops are single operations, the rest of this text is about them; steps are whole training steps of the
-models in steps.py, on a CUDA device those in device_steps.py; pictures are photos made ready for training,
-pictures.py, recipes the same as slim and others do it, recipes.py, texts are lines beside other tokenizers, texts.py, graphs are nets as ONNX models beside onnxruntime, graphs.py,
-gpu are operations on a CUDA device, gpu.py: these files say how they are measured.
+models in steps.py, on a CUDA device those in device_steps.py; pictures and sounds are files made ready
+for training, pictures.py, recipes photos as slim and others do it, recipes.py, texts are lines beside other tokenizers,
+texts.py, graphs are nets as ONNX models beside onnxruntime, graphs.py, gpu are operations on a CUDA device, gpu.py: these files say how they are measured.
 
 Both libraries run in child processes of their own, one at a time: a child that is not asked sleeps
 on its stdin, its threads idle. The cases are the lines of ops.txt, which both children read. Per
@@ -189,8 +189,9 @@ def positive(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("verb", choices=["ops", "steps", "beside", "pictures", "recipes", "texts", "graphs", "gpu"])
-    parser.add_argument("--data", metavar="FOLDER", help="pictures, recipes: a folder of photos per class; texts: of tokenizers")
+    parser.add_argument("verb", choices=["ops", "steps", "beside", "pictures", "sounds", "recipes",
+                                         "texts", "graphs", "gpu"])
+    parser.add_argument("--data", metavar="FOLDER", help="pictures, sounds, recipes: a folder of files per class; texts: of tokenizers")
     parser.add_argument("--json", metavar="FILE", help="write the rows as a JSON list")
     parser.add_argument("--only", metavar="REGEX", default="", help="cases whose name matches")
     parser.add_argument("--rounds", type=positive, default=5, help="turns each side gets (default 5)")
@@ -225,7 +226,7 @@ def main():
     there = options.verb == "steps" and options.device != "cpu"
     options.round_ms = options.round_ms or (60 if options.verb in ("ops", "gpu") else 400 if there else 1500)
     verbs = {"ops": ops, "steps": device_steps.compare if there else steps.compare, "beside": beside.compare,
-             "pictures": pictures.compare, "recipes": recipes.compare, "texts": texts.compare,
+             "pictures": pictures.compare, "sounds": pictures.compare, "recipes": recipes.compare, "texts": texts.compare,
              "graphs": graphs.compare, "gpu": gpu.compare}
     sys.exit(verbs[options.verb](options))
 

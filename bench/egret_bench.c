@@ -9,6 +9,7 @@
  *   egret-bench calls                       the same for single calls on tiny tensors, of lua.py
  *   egret-bench step MODEL                  the same for whole training steps of a model
  *   egret-bench pictures FOLDER WORKERS [RECIPE]   the same for photos made ready for training
+ *   egret-bench sounds FOLDER WORKERS   the same for sounds
  *   egret-bench graph FOLDER NAME           the same for a net as an ONNX model
  *
  * Common: --threads N; for list, run and serve also --device NAME (cpu, cuda, cuda:1, ...), where inputs are made
@@ -34,7 +35,8 @@ typedef struct arguments {
 static int usage(void)
 {
     fputs("usage: egret-bench overhead [--json FILE] | crossing | peaks | list | run NAME... | serve | calls |\n"
-          "       step MODEL | pictures FOLDER WORKERS [RECIPE] | graph FOLDER NAME | texts TOKENIZER TEXT\n"
+          "       step MODEL | pictures FOLDER WORKERS [RECIPE] | sounds FOLDER WORKERS | graph FOLDER NAME |\n"
+          "       texts TOKENIZER TEXT\n"
           "       [--ops FILE] [--threads N] [--device NAME] [--precision NAME] [--captured 1] [--smoke 1]\n",
           stderr);
     return 2;
@@ -118,6 +120,9 @@ int main(int argc, char **argv)
         return a.name_count == 2 || a.name_count == 3
                    ? bench_pictures(a.names[0], atoi(a.names[1]), a.name_count == 3 ? a.names[2] : NULL)
                    : usage();
+    }
+    if (!strcmp(a.verb, "sounds")) {
+        return a.name_count == 2 ? bench_sounds(a.names[0], atoi(a.names[1])) : usage();
     }
     if (!strcmp(a.verb, "texts")) {
         return a.name_count == 2 ? bench_texts(a.names[0], a.names[1]) : usage();

@@ -34,6 +34,8 @@ static eg_status prepare_by_recipe(eg_tensor *const *in, int n, eg_tensor **out,
     return out[0] ? EG_OK : eg_last_error()->code;
 }
 
+/* ---- batches ---------------------------------------------------------------------------------------- */
+
 static double processor_seconds(void)
 {
     struct rusage u;
@@ -45,24 +47,21 @@ static double processor_seconds(void)
 static eg_status measure(eg_dataset *d, double budget)
 {
     double start = bench_now(), used = processor_seconds();
-    int64_t images = 0;
+    int64_t samples = 0;
     do {
         EG_FOR_EACH(sample, d) {
-            images += eg_size(sample[0], 0);
+            samples += eg_size(sample[0], 0);
         }
     } while (eg_dataset_status(d) == EG_OK && bench_now() - start < budget * 1e-6);
-    printf("{\"images\": %lld, \"seconds\": %.4f, \"processor\": %.4f}\n", (long long)images, bench_now() - start,
+    printf("{\"samples\": %lld, \"seconds\": %.4f, \"processor\": %.4f}\n", (long long)samples, bench_now() - start,
            processor_seconds() - used);
     return eg_dataset_status(d);
 }
 
-int bench_pictures(const char *folder, int workers, char *recipe)
+int bench_batches(eg_dataset *d)
 {
     char line[256];
     double budget;
-    eg_dataset *d = eg_dataset_shuffle(eg_image_folder_new(folder), 10000, .seed = 1);
-    d = eg_dataset_map(d, recipe ? prepare_by_recipe : prepare, recipe, .workers = workers, .seed = 1);
-    d = eg_dataset_batch(d, BATCH);
     eg_status st = d ? EG_OK : eg_last_error()->code;
     while (!st && fgets(line, sizeof line, stdin)) {
         if (sscanf(line, "run %lf", &budget) == 1) {
@@ -74,4 +73,11 @@ int bench_pictures(const char *folder, int workers, char *recipe)
     }
     eg_dataset_free(d);
     return st ? eg_error_print(stderr) : 0;
+}
+
+int bench_pictures(const char *folder, int workers, char *recipe)
+{
+    eg_dataset *d = eg_dataset_shuffle(eg_image_folder_new(folder), 10000, .seed = 1);
+    d = eg_dataset_map(d, recipe ? prepare_by_recipe : prepare, recipe, .workers = workers, .seed = 1);
+    return bench_batches(eg_dataset_batch(d, BATCH));
 }

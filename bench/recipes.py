@@ -37,7 +37,7 @@ def measure(recipe, threads, options):
         for name in list(children)[::1 if number % 2 else -1]:
             answer = children[name].ask(f"run {options.round_ms * 1000}")
             if number:
-                rates[name].append(answer["images"] / answer["seconds"])
+                rates[name].append(answer["samples"] / answer["seconds"])
             time.sleep(.01)
     for child in children.values():
         child.close()

@@ -3,8 +3,8 @@
     python3 bench/table.py FILE ... docs/performance.md
 
 What a FILE is about is seen from its rows; what stands between the lines <!-- ops -->, <!-- steps -->,
-<!-- pictures -->, <!-- recipes --> or <!-- graphs --> of the page and the next <!-- end --> is replaced. Of several runs
-of ops each side's least time counts; of the others there can be one."""
+<!-- pictures -->, <!-- sounds -->, <!-- recipes --> or <!-- graphs --> of the page and the next <!-- end --> is replaced. Of
+several runs of ops each side's least time counts; of the others there can be one."""
 import argparse
 import json
 
@@ -64,7 +64,7 @@ def ops(runs):
     yield from cases(families)
 
 
-# ---- steps and pictures -------------------------------------------------------------------------------
+# ---- steps and files -------------------------------------------------------------------------------
 
 
 def milliseconds(value):
@@ -86,14 +86,14 @@ def steps(runs):
                f"{row['torch_mib']:.0f} |\n")
 
 
-def pictures(runs):
+def files(runs):
     rows, = runs
-    yield ("| workers | Egret, images/s | PyTorch, images/s | ratio | Egret, per core | PyTorch, per core | "
+    yield ("| workers | Egret, files/s | PyTorch, files/s | ratio | Egret, per core | PyTorch, per core | "
            "ratio |\n|---|---|---|---|---|---|---|\n")
     for row in rows:
-        yield (f"| {row['name'].split('/')[1].split('-')[0]} | {row['egret_images_s']:.0f} | "
-               f"{row['torch_images_s']:.0f} | {row['ratio']:.2f} | {row['egret_images_core_s']:.0f} | "
-               f"{row['torch_images_core_s']:.0f} | {row['core_ratio']:.2f} |\n")
+        yield (f"| {row['name'].split('/')[1].split('-')[0]} | {row['egret_files_s']:.0f} | "
+               f"{row['torch_files_s']:.0f} | {row['ratio']:.2f} | {row['egret_files_core_s']:.0f} | "
+               f"{row['torch_files_core_s']:.0f} | {row['core_ratio']:.2f} |\n")
 
 
 def recipes(runs):
@@ -118,7 +118,8 @@ def graphs(runs):
 
 
 KINDS = {"graph": ("<!-- graphs -->\n", graphs), "recipe": ("<!-- recipes -->\n", recipes),
-         "step": ("<!-- steps -->\n", steps), "pictures": ("<!-- pictures -->\n", pictures)}
+         "step": ("<!-- steps -->\n", steps), "pictures": ("<!-- pictures -->\n", files),
+         "sounds": ("<!-- sounds -->\n", files)}
 
 
 def main():

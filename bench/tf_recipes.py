@@ -95,7 +95,7 @@ def main():
             while not images or (time.perf_counter() - start) * 1e6 < float(words[1]):
                 for batch, _ in data:
                     images += batch.shape[0]
-            answer = {"images": images, "seconds": time.perf_counter() - start}
+            answer = {"samples": images, "seconds": time.perf_counter() - start}
         print(json.dumps(answer), flush=True)
 
 

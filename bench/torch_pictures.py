@@ -30,13 +30,14 @@ def main():
         if words[0] == "about":
             answer = {"library": f"PyTorch {torch.__version__}, torchvision {torchvision.__version__}"}
         else:
-            start, used, images = time.perf_counter(), processor_seconds(), 0
-            while not images or (time.perf_counter() - start) * 1e6 < float(words[1]):
+            start, used, samples = time.perf_counter(), processor_seconds(), 0
+            while not samples or (time.perf_counter() - start) * 1e6 < float(words[1]):
                 for batch, _ in loader:
-                    images += len(batch)
-            answer = {"images": images, "seconds": time.perf_counter() - start,
+                    samples += len(batch)
+            answer = {"samples": samples, "seconds": time.perf_counter() - start,
                       "processor": processor_seconds() - used}
         print(json.dumps(answer), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
