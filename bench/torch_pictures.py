@@ -2,7 +2,6 @@
 
     python3 torch_pictures.py FOLDER WORKERS"""
 import json
-import resource
 import sys
 import time
 
@@ -10,11 +9,7 @@ import torch
 import torchvision
 from torchvision import datasets, transforms
 
-
-def processor_seconds():
-    """Of this process and of workers that have ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(u.ru_utime + u.ru_stime for u in used)
+from used import processor_seconds
 
 
 def main():

@@ -12,7 +12,7 @@ import soundfile
 import torch
 import torchaudio
 
-from torch_pictures import processor_seconds
+from used import processor_seconds
 
 
 class Clips(torch.utils.data.Dataset):
