@@ -23,7 +23,8 @@ typedef struct eg_audio_options {
 /* A WAV, FLAC, Ogg or MP3 file as f32 [channels, samples], through libsndfile and libmpg123: integers divided by
  * 2^(bits - 1), floats as they are, beyond -1..1 too. `rate` becomes the samples a second. EG_EFORMAT: none of these,
  * no channel, no rate, chunks of WAV that leave the file, more than max_samples, what libsndfile does not know or finds
- * damaged; EG_EINVAL: start, samples or max_samples below 0. */
+ * damaged; EG_EINVAL: start, samples or max_samples below 0. Of Ogg with damaged headers libsndfile 1.2 loses some
+ * kilobytes. */
 EG_API eg_tensor *eg_audio_load_with(const char *path, int64_t *rate, const eg_audio_options *options);
 #define eg_audio_load(...)              EG_AUDIO_LOAD_(__VA_ARGS__, )
 #define EG_AUDIO_LOAD_(path, rate, ...) eg_audio_load_with(path, rate, EG_OPTIONS_(eg_audio_options, __VA_ARGS__))
