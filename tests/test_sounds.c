@@ -203,6 +203,7 @@ EGT(a_tone_stays_the_tone_it_is)
     eg_tensor *x = tone(440, 16000, 40);
     EGT_EQ(eg_numel(eg_audio_resample(eg_slice(x, 0, 0, 0, 1), 16000, 8000)), 0);
     EGT_REFUSED(eg_audio_resample(x, 0, 8000), EG_EINVAL, "from 0 to 8000");
+    EGT_REFUSED(eg_audio_resample(eg_zeros(EG_SHAPE(4), EG_I64), 16000, 8000), EG_EDTYPE, "i64");
     EGT_REFUSED(eg_audio_resample(x, 16000, 61), EG_EINVAL, "to 61");
     EGT_REFUSED(eg_audio_resample(eg_zeros(EG_SCALAR, EG_F32), 16000, 8000), EG_ESHAPE, "f32 []");
     EGT_REFUSED(eg_audio_resample(x, 16000, 8000, .quality = (eg_resample_quality)9), EG_EINVAL, "quality 9");
@@ -266,6 +267,10 @@ EGT(silence_is_cut_off)
     EGT_EQ(eg_size(eg_audio_trim(eg_zeros(EG_SHAPE(2, 900), EG_F32)), 1), 0);
     EGT_EQ(eg_size(eg_audio_trim(eg_zeros(EG_SHAPE(2, 0), EG_F32)), 1), 0);
     EGT_EQ(eg_size(eg_audio_trim(eg_slice(tone(440, 8000, 30), 0, 0, 30, 1)), 0), 30); /* shorter than a frame */
+    /* 55 dB below, in one channel of four: of their mean it would be 61 */
+    eg_tensor *hum = eg_mul_scalar(tone(440, 8000, 20000), pow(10, -55. / 20));
+    eg_tensor *four[] = {x, x, x, eg_add(x, hum)};
+    EGT_EQ(eg_size(eg_audio_trim(eg_concat(four, 4, 0)), 1), 20000);
     EGT_REFUSED(eg_audio_trim(x, .below = -1), EG_EINVAL, "below is -1");
     EGT_REFUSED(eg_audio_trim(x, .hop = -1), EG_EINVAL, "hop -1");
 }
@@ -286,5 +291,5 @@ EGT(bands_and_times_are_hidden)
     EGT_REFUSED(eg_spec_augment(x, .bands = -1), EG_EINVAL, "-1 masks");
     EGT_REFUSED(eg_spec_augment(x, .share = 2), EG_EINVAL, "share 2");
     EGT_REFUSED(eg_spec_augment(eg_zeros(EG_SHAPE(4), EG_F32)), EG_ESHAPE, "f32 [4]");
-    EGT_REFUSED(eg_spec_augment(eg_zeros(EG_SHAPE(4, 4), EG_I64)), EG_ESHAPE, "i64 [4, 4]");
+    EGT_REFUSED(eg_spec_augment(eg_zeros(EG_SHAPE(4, 4), EG_I64)), EG_EDTYPE, "i64 [4, 4]");
 }

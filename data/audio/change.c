@@ -135,7 +135,8 @@ eg_tensor *eg_audio_trim_with(eg_tensor *x, const eg_audio_trim_options *options
     eg_scope s = eg_scope_push();
     eg_tensor *rows = eg_reshape(eg_to(eg_cast(eg_detach(x), EG_F32), eg_cpu()), EG_SHAPE(x->n / n, n));
     rows = rows ? ends(rows, frame / 2, frame / 2) : NULL; /* frame i has sample i hop in its middle */
-    eg_tensor *power = eg_mean(eg_square(eg_frames(rows, frame, hop)), .axes = EG_AXES(0, 2));
+    eg_tensor *power = eg_mean(eg_square(eg_frames(rows, frame, hop)), .axes = EG_AXES(2));
+    power = eg_max(power, .axes = EG_AXES(0));
     if (!power) {
         return eg_scope_pop(s, NULL);
     }
@@ -181,7 +182,7 @@ eg_tensor *eg_spec_augment_with(eg_tensor *x, const eg_spec_augment_options *opt
                              (long long)band_width, (long long)times, (long long)frame_width, share);
     }
     if (x->ndim < 2 || !eg__is_float(x->dtype)) {
-        return eg__fail_null(EG_ESHAPE, op, "x is %s %s, must be floats [.., frames, bands]",
+        return eg__fail_null(x->ndim < 2 ? EG_ESHAPE : EG_EDTYPE, op, "x is %s %s, must be floats [.., frames, bands]",
                              eg_dtype_name((eg_dtype)x->dtype), EG__SHAPE_OF(x));
     }
     if (!x->n) {

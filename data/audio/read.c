@@ -168,8 +168,11 @@ static eg_status read_samples(const eg__source *s, SNDFILE *f, const SF_INFO *ab
     sound->rate = about->samplerate;
     int64_t there = eg__max(about->frames - start, 0);
     most = is_exact(about->format) ? eg__min(most, there) : most;
-    if (start && (!there || lib.sf_seek(f, start, SEEK_SET) != start)) {
+    if (start && !there) {
         return EG_OK; /* it ends before */
+    }
+    if (start && lib.sf_seek(f, start, SEEK_SET) != start) {
+        return eg__source_bad(s, 0, "libsndfile: %s", lib.sf_strerror(f));
     }
     int64_t wanted = eg__min(most, limit / sound->channels + 1);
     st = wanted ? collect(s, f, wanted, sound) : EG_OK;

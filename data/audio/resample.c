@@ -64,8 +64,9 @@ eg_tensor *eg_audio_resample_with(eg_tensor *x, int64_t from, int64_t to, const 
     }
     int64_t n = x->ndim ? x->shape[x->ndim - 1] : 0, m;
     if (!x->ndim || !eg__is_float(x->dtype) || n > INT32_MAX || __builtin_mul_overflow(n, to, &m)) {
-        return eg__fail_null(EG_ESHAPE, op, "x is %s %s, must be floats [.., samples]",
-                             eg_dtype_name((eg_dtype)x->dtype), EG__SHAPE_OF(x));
+        return eg__fail_null(eg__is_float(x->dtype) ? EG_ESHAPE : EG_EDTYPE, op,
+                             "x is %s %s, must be floats [.., samples]", eg_dtype_name((eg_dtype)x->dtype),
+                             EG__SHAPE_OF(x));
     }
     m = m / from + (m % from != 0);
     eg_scope s = eg_scope_push();

@@ -12,8 +12,8 @@ typedef struct eg__sound {
     int64_t channels, rate;
 } eg__sound;
 
-/* Decodes up to `most` samples of each channel behind the first `start`, fewer where it ends; not more than one beyond
- * `limit` of all channels together. */
+/* Decodes up to `most` samples of each channel behind the first `start`, fewer where it ends; it stops soon after there
+ * are more than `limit` of all channels together. */
 eg_status eg__mp3_decode(const eg__source *s, int64_t start, int64_t most, int64_t limit, eg__sound *sound);
 
 #endif

@@ -188,6 +188,9 @@ static eg_status choose(job *j, const eg_tensor *x, const char *path, const eg_a
         return eg__fail(EG_ESHAPE, j->op, "x is %s, must be [channels, samples] or [samples]", EG__SHAPE_OF(x));
     }
     j->n = x->shape[x->ndim - 1];
+    if (j->format == EG_AUDIO_WAV && x->n > (UINT32_MAX - 256) / (j->bits / 8)) {
+        return eg__fail(EG_ESHAPE, j->op, "x is %s: more than the 4 GiB of a WAV file", EG__SHAPE_OF(x));
+    }
     return EG_OK;
 }
 

@@ -8,6 +8,8 @@
 
 #define PI 3.141592653589793238462643
 
+enum { MOST_REACH = 4096 }; /* each frame to either side is an op */
+
 /* ---- spectra ------------------------------------------------------------------------------- */
 
 eg_tensor *eg_spectrogram_with(eg_tensor *x, int64_t frame, const eg_spectrogram_options *options)
@@ -98,7 +100,8 @@ eg_tensor *eg_mel_filters_with(int64_t n_fft, double rate, int64_t bands, const 
         }
         const double *at = o.scale == EG_MEL_TENSORFLOW ? edge : hz;
         double share = o.area ? 2 / (hz[2] - hz[0]) : 1;
-        for (int64_t k = first; k < bins; k++) {
+        int64_t begin = (int64_t)(hz[0] / rate * (double)n_fft), end = (int64_t)(hz[2] / rate * (double)n_fft) + 2;
+        for (int64_t k = eg__max(first, begin); k < eg__min(bins, end); k++) {
             double f = (double)k * rate / (double)n_fft;
             f = o.scale == EG_MEL_TENSORFLOW ? to_mels(f, o.scale) : f;
             to[k * bands + b] = (float)(share * triangle(f, at[0], at[1], at[2]));
@@ -133,7 +136,7 @@ eg_tensor *eg_deltas(eg_tensor *x, int64_t reach)
     if (x->ndim < 2 || !x->shape[x->ndim - 2]) {
         return eg__fail_null(EG_ESHAPE, "deltas", "x is %s, must be [.., frames, bands]", EG__SHAPE_OF(x));
     }
-    if (reach < 1 || reach > 1 << 20) {
+    if (reach < 1 || reach > MOST_REACH) {
         return eg__fail_null(EG_EINVAL, "deltas", "reach is %lld", (long long)reach);
     }
     int axis = x->ndim - 2;
@@ -164,5 +167,5 @@ eg_tensor *eg_pre_emphasis(eg_tensor *x, double k)
     one.before[x->ndim - 1] = 1;
     one.after[x->ndim - 1] = -1;
     eg_scope s = eg_scope_push();
-    return eg_scope_pop(s, x->n ? eg_sub(x, eg_mul_scalar(eg_pad_with(x, &one), k)) : x);
+    return eg_scope_pop(s, x->n ? eg_sub(x, eg_mul_scalar(eg_pad_with(x, &one), k)) : eg_alias(x));
 }

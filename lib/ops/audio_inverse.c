@@ -127,8 +127,9 @@ eg_tensor *eg_griffin_lim_with(eg_tensor *magnitudes, int64_t frame, const eg_gr
     }
     const eg_tensor *m = magnitudes;
     if (m->ndim < 2 || frame < 2 || m->shape[m->ndim - 1] != frame / 2 + 1 || !eg__is_float(m->dtype)) {
-        return eg__fail_null(EG_ESHAPE, "griffin_lim", "magnitudes are %s, must be floats [.., frames, %lld]",
-                             EG__SHAPE_OF(m), (long long)(frame / 2 + 1));
+        return eg__fail_null(eg__is_float(m->dtype) ? EG_ESHAPE : EG_EDTYPE, "griffin_lim",
+                             "magnitudes are %s, must be floats [.., frames, %lld]", EG__SHAPE_OF(m),
+                             (long long)(frame / 2 + 1));
     }
     eg_istft_options back = {.size = sizeof back, .hop = o.hop, .n_fft = frame, .center = true};
     eg_stft_options there = {.size = sizeof there, .hop = o.hop, .center = true};

@@ -44,7 +44,7 @@ typedef struct eg_audio_write_options {
 /* The file's bytes, u8 [n], and the file itself, through libsndfile. x is [channels, samples] or [samples] of floats,
  * on any device; with 16 and 24 bits what is outside -1..1 is cut, and what was read from as many bits stays as it was.
  * EG_ESHAPE: another rank, 0 channels or more than 1,024, of FLAC 8; EG_EDTYPE: no floats; EG_EINVAL: no such format,
- * bits or rate; EG_EIO. */
+ * bits or rate; EG_EIO. WAV holds 4 GiB at most (EG_ESHAPE). */
 EG_API eg_tensor *eg_audio_encode_with(eg_tensor *x, int64_t rate, const eg_audio_write_options *options);
 #define eg_audio_encode(...)           EG_AUDIO_ENCODE_(__VA_ARGS__, )
 #define EG_AUDIO_ENCODE_(x, rate, ...) eg_audio_encode_with(x, rate, EG_OPTIONS_(eg_audio_write_options, __VA_ARGS__))
@@ -68,7 +68,8 @@ typedef struct eg_resample_options {
     eg_resample_quality quality;
 } eg_resample_options;
 /* A sound of `from` samples a second as one of `to`: floats x [.., n] -> f32 [.., ceil(n to / from)], through
- * libsamplerate. No gradient. EG_EINVAL: a rate below 1, or one more than 256 times the other. */
+ * libsamplerate. No gradient. EG_EINVAL: a rate below 1, or one more than 256 times the other; EG_EDTYPE: no
+ * floats. */
 EG_API eg_tensor *eg_audio_resample_with(eg_tensor *x, int64_t from, int64_t to, const eg_resample_options *options);
 #define eg_audio_resample(...) EG_AUDIO_RESAMPLE_(__VA_ARGS__, )
 #define EG_AUDIO_RESAMPLE_(x, from, to, ...) \
@@ -101,7 +102,7 @@ typedef struct eg_audio_trim_options {
     int64_t frame, hop; /* of which the loudness is the root of the mean square; 0: 2048, a quarter of the frame */
 } eg_audio_trim_options;
 /* Without the silence before and behind: from the first to the last frame that is none; a sound of nothing else is
- * left without samples. All channels count (librosa's effects.trim). */
+ * left without samples. The loudest channel of a frame counts (librosa's effects.trim). */
 EG_API eg_tensor *eg_audio_trim_with(eg_tensor *x, const eg_audio_trim_options *options);
 #define eg_audio_trim(...)     EG_AUDIO_TRIM_(__VA_ARGS__, )
 #define EG_AUDIO_TRIM_(x, ...) eg_audio_trim_with(x, EG_OPTIONS_(eg_audio_trim_options, __VA_ARGS__))

@@ -77,7 +77,7 @@ EG_API eg_tensor *eg_dct_matrix(int64_t n, int64_t coefficients, bool ortho);
 
 /* How features change: y[t] = sum over k of k (x[t + k] - x[t - k]) / (2 sum of k^2), k = 1 .. reach, over
  * axis -2; the first and last frame go on at the ends. torchaudio's compute_deltas has reach 2.
- * EG_ESHAPE: no such axis, or none of its frames; EG_EINVAL: reach below 1. */
+ * EG_ESHAPE: no such axis, or none of its frames; EG_EINVAL: reach outside 1..4096. */
 EG_API eg_tensor *eg_deltas(eg_tensor *x, int64_t reach);
 
 /* y[i] = x[i] - k x[i - 1], y[0] = x[0]; and what undoes it is no op: a filter that feeds itself. */
@@ -114,8 +114,8 @@ typedef struct eg_griffin_lim_options {
 
 /* A signal with about these magnitudes [.., frames, frame / 2 + 1] (eg_spectrogram with .power = 1, .center): phases,
  * first drawn from the thread's stream, become in turn those of the signal they give. Frames are centred.
- * No gradient. Errors as eg_istft; EG_ESHAPE for fewer frames than half a frame can be reflected from; EG_EINVAL for
- * iterations outside that, momentum outside 0..1. */
+ * No gradient. Errors as eg_istft; EG_ESHAPE for fewer frames than half a frame can be reflected from; EG_EDTYPE: no
+ * floats; EG_EINVAL for iterations outside that, momentum outside 0..1. */
 EG_API eg_tensor *eg_griffin_lim_with(eg_tensor *magnitudes, int64_t frame, const eg_griffin_lim_options *options);
 #define eg_griffin_lim(...) EG_GRIFFIN_LIM_(__VA_ARGS__, )
 #define EG_GRIFFIN_LIM_(magnitudes, frame, ...) \
