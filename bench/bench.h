@@ -53,8 +53,8 @@ int bench_calls(void);
 /* Answers "run MICROSECONDS" with {"samples": .., "seconds": .., "processor": ..}. NULL for recipe: a random part. */
 int bench_pictures(const char *folder, int workers, char *recipe);
 int bench_sounds(const char *folder, int workers);
-/* Passes over a dataset as lines on stdin ask for them; frees it. The exit status. */
 struct eg_dataset;
+/* Passes over a dataset of batches as lines on stdin ask for them; frees it. The exit status. */
 int bench_batches(struct eg_dataset *d);
 /* Answers "run MICROSECONDS" with {"lines": .., "bytes": .., "seconds": ..}. */
 int bench_texts(const char *tokenizer, const char *text);

@@ -11,7 +11,8 @@
 ops are single operations, the rest of this text is about them; steps are whole training steps of the
 models in steps.py, on a CUDA device those in device_steps.py; pictures and sounds are files made ready
 for training, pictures.py, recipes photos as slim and others do it, recipes.py, texts are lines beside other tokenizers,
-texts.py, graphs are nets as ONNX models beside onnxruntime, graphs.py, gpu are operations on a CUDA device, gpu.py: these files say how they are measured.
+texts.py, graphs are nets as ONNX models beside onnxruntime, graphs.py, gpu are operations on a CUDA device, gpu.py:
+these files say how they are measured.
 
 Both libraries run in child processes of their own, one at a time: a child that is not asked sleeps
 on its stdin, its threads idle. The cases are the lines of ops.txt, which both children read. Per
@@ -191,7 +192,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("verb", choices=["ops", "steps", "beside", "pictures", "sounds", "recipes",
                                          "texts", "graphs", "gpu"])
-    parser.add_argument("--data", metavar="FOLDER", help="pictures, sounds, recipes: a folder of files per class; texts: of tokenizers")
+    parser.add_argument("--data", metavar="FOLDER",
+                        help="pictures, sounds, recipes: a folder of files per class; texts: of tokenizers")
     parser.add_argument("--json", metavar="FILE", help="write the rows as a JSON list")
     parser.add_argument("--only", metavar="REGEX", default="", help="cases whose name matches")
     parser.add_argument("--rounds", type=positive, default=5, help="turns each side gets (default 5)")
@@ -226,8 +228,8 @@ def main():
     there = options.verb == "steps" and options.device != "cpu"
     options.round_ms = options.round_ms or (60 if options.verb in ("ops", "gpu") else 400 if there else 1500)
     verbs = {"ops": ops, "steps": device_steps.compare if there else steps.compare, "beside": beside.compare,
-             "pictures": pictures.compare, "sounds": pictures.compare, "recipes": recipes.compare, "texts": texts.compare,
-             "graphs": graphs.compare, "gpu": gpu.compare}
+             "pictures": pictures.compare, "sounds": pictures.compare, "recipes": recipes.compare,
+             "texts": texts.compare, "graphs": graphs.compare, "gpu": gpu.compare}
     sys.exit(verbs[options.verb](options))
 
 

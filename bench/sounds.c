@@ -23,7 +23,7 @@ int bench_sounds(const char *folder, int workers)
     char pattern[1024];
     snprintf(pattern, sizeof pattern, "%s/*/*.wav", folder);
     eg_module *features = eg_audio_features_new(RATE, .frame = 400, .hop = 160, .n_fft = 400, .center = true,
-                                                .bands = 64, .coefficients = 40);
+                                                .bands = 64, .offset = 1e-6, .coefficients = 40);
     eg_dataset *d = eg_dataset_shuffle(eg_files_new(pattern), 10000, .seed = 1);
     d = eg_dataset_map(d, prepare, features, .workers = workers, .seed = 1);
     int status = features ? bench_batches(eg_dataset_batch(d, BATCH)) : eg_error_print(stderr);

@@ -3,8 +3,8 @@
     python3 bench/table.py FILE ... docs/performance.md
 
 What a FILE is about is seen from its rows; what stands between the lines <!-- ops -->, <!-- steps -->,
-<!-- pictures -->, <!-- sounds -->, <!-- recipes --> or <!-- graphs --> of the page and the next <!-- end --> is replaced. Of
-several runs of ops each side's least time counts; of the others there can be one."""
+<!-- pictures -->, <!-- sounds -->, <!-- recipes --> or <!-- graphs --> of the page and the next <!-- end --> is replaced.
+Of several runs of ops each side's least time counts; of the others there can be one."""
 import argparse
 import json
 

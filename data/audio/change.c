@@ -3,7 +3,7 @@
 #include <egret/ops.h>
 #include <math.h>
 
-#include "data/image/dice.h"
+#include "data/dice.h"
 #include "lib/ops/dispatch.h"
 
 static eg_status check_sound(const char *op, const eg_tensor *x, const char *name)

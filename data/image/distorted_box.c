@@ -5,7 +5,7 @@
 #include <egret/ops.h>
 #include <math.h>
 
-#include "data/image/dice.h"
+#include "data/dice.h"
 #include "lib/core/device.h"
 #include "lib/ops/dispatch.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "data/image/codec.h"
-#include "data/image/dice.h"
+#include "data/dice.h"
 #include "data/image/loops.h"
 #include "data/image/scaled_crop.h"
 

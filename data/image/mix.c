@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "data/image/checks.h"
-#include "data/image/dice.h"
+#include "data/dice.h"
 
 /* ---- how much -------------------------------------------------------------------------------------- */
 

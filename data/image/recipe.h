@@ -5,7 +5,7 @@
 
 #include <egret/data/preprocess.h>
 
-#include "data/image/dice.h"
+#include "data/dice.h"
 #include "data/image/sampler.h"
 #include "data/image/tones.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "data/image/dice.h"
+#include "data/dice.h"
 #include "data/text/text.h"
 #include "lib/core/device.h"
 

@@ -18,7 +18,7 @@ def f32(x):
 
 
 class Dice:
-    """Words from a block of a stream on, as data/image/dice.h reads them."""
+    """Words from a block of a stream on, as data/dice.h reads them."""
 
     def __init__(self, seed, block=0):
         self.seed, self.at = seed, 4 * block
