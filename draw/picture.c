@@ -9,6 +9,7 @@
 #include "heatmap.h"
 #include "lib/core/base.h"
 #include "plot.h"
+#include "sound.h"
 
 /* ---- canvases ------------------------------------------------------------------------------------ */
 
@@ -102,6 +103,45 @@ eg_tensor *eg_draw_heatmap_with(eg_tensor *values, const eg_draw_heatmap_options
     return eg_scope_pop(s, picture_of(c));
 }
 
+/* Of a waveform, [samples] or [channels, samples], or a spectrogram, [frames, bins]. */
+static eg_tensor *draw_sound(const char *op, eg_tensor *x, bool wave, const eg_draw_sound_options *o)
+{
+    eg_scope s = eg_scope_push();
+    const double *all = numbers(op, wave && x && eg_ndim(x) == 1 ? eg_unsqueeze(x, 0) : x, 2);
+    if (!all) {
+        return eg_scope_pop(s, NULL);
+    }
+    bool one = eg_ndim(x) == 1;
+    sound_sheet sheet = {.title = o->title,
+                         .values = all,
+                         .rows = one ? 1 : (int)eg_size(x, 0),
+                         .columns = (int)eg_size(x, one ? 0 : 1),
+                         .hertz = o->hertz,
+                         .least = o->least,
+                         .most = o->most,
+                         .width = o->width,
+                         .height = o->height};
+    sheet.seconds = o->rate > 0 ? (wave ? sheet.columns : sheet.rows) / o->rate : 0;
+    font *words = font_if_any();
+    canvas *c = wave ? waveform_draw(&sheet, words) : spectrogram_draw(&sheet, words);
+    font_free(words);
+    return eg_scope_pop(s, picture_of(c));
+}
+
+eg_tensor *eg_draw_waveform_with(eg_tensor *x, const eg_draw_sound_options *options)
+{
+    eg_draw_sound_options o;
+    eg__options(&o, sizeof o, options);
+    return draw_sound("eg_draw_waveform", x, true, &o);
+}
+
+eg_tensor *eg_draw_spectrogram_with(eg_tensor *values, const eg_draw_sound_options *options)
+{
+    eg_draw_sound_options o;
+    eg__options(&o, sizeof o, options);
+    return draw_sound("eg_draw_spectrogram", values, false, &o);
+}
+
 /* A sheet with words: images are u8 [N, H, W, C] in memory. */
 static eg_tensor *captioned(eg_tensor *bytes, const eg_draw_grid_options *o)
 {
@@ -150,6 +190,18 @@ eg_tensor *eg_draw_heatmap_with(eg_tensor *values, const eg_draw_heatmap_options
 {
     (void)values, (void)options;
     return no_letters("eg_draw_heatmap");
+}
+
+eg_tensor *eg_draw_waveform_with(eg_tensor *x, const eg_draw_sound_options *options)
+{
+    (void)x, (void)options;
+    return no_letters("eg_draw_waveform");
+}
+
+eg_tensor *eg_draw_spectrogram_with(eg_tensor *values, const eg_draw_sound_options *options)
+{
+    (void)values, (void)options;
+    return no_letters("eg_draw_spectrogram");
 }
 
 static eg_tensor *captioned(eg_tensor *bytes, const eg_draw_grid_options *o)

@@ -75,8 +75,12 @@ function eg.plot(y, options) end
 ---@param x eg.tensor
 ---@param options? {rows?: string[], columns?: string[], title?: string, range?: number[], path?: string}
 function eg.heatmap(x, options) end
+--- A sound, [samples] or [channels, samples], as waveform and spectrogram, in the terminal or notebook; there with a player.
+---@param x eg.tensor
+---@param options {rate: integer, title?: string, path?: string}
+function eg.sound(x, options) end
 --- Where pictures go instead of the terminal.
----@param hook? fun(kind: "image/png"|"text/plain", data: string, text: string)
+---@param hook? fun(kind: "image/png"|"text/plain"|"text/html", data: string, text: string)
 ---@return function? before
 function eg.display(hook) end
 --- A list, nested or not, of numbers or booleans as a tensor: i64, bool or f32 if no dtype is given.

@@ -193,7 +193,7 @@ def read_header(into, root, path):
 
 def is_for_programs(path):
     """What programs in C lean on, with loops that are macros and a main to call; scripts have egret.run instead, and eg.show,
-    eg.plot and eg.heatmap draw for them."""
+    eg.plot, eg.heatmap and eg.sound draw for them."""
     return path.parts[-1] in ("draw.h", "run.h") or "run" in path.parts[:-1]
 
 

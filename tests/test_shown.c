@@ -106,3 +106,41 @@ EGT(films_are_refused)
     EGT_CHECK(eg_film_close(film) == EG_ESHAPE && egt_files("") == 0);
     eg_clear_error();
 }
+
+/* ---- sounds -------------------------------------------------------------------------------------- */
+
+static double red_at(const eg_tensor *picture, int64_t x, int64_t y)
+{
+    return eg_get(picture, y * eg_size(picture, 2) + x);
+}
+
+/* A panel lies 64 pixels from the left, 16 from top and right, 44 from the bottom. */
+EGT(sounds_are_drawn)
+{
+    if (!eg_draw_waveform(eg_ones(EG_SHAPE(2), EG_F32)) && eg_last_error()->code == EG_ENOKERNEL) {
+        egt_skip("this build draws no letters");
+    }
+    const double step[] = {0, 0, 0, NAN, 1, -1};
+    eg_tensor *x = eg_from_values(EG_SHAPE(6), EG_F32, step);
+    eg_tensor *wave = eg_draw_waveform(x, .rate = 2, .width = 680, .height = 260);
+    EGT_EQ(eg_size(wave, 1), 260);
+    EGT_EQ(eg_size(wave, 2), 680);
+    EGT_EQ(red_at(wave, 64 + 50, 16), 255);       /* silent: paper */
+    EGT_EQ(red_at(wave, 64 + 350, 16 + 99), 230); /* nothing but the line of 0 */
+    EGT_EQ(red_at(wave, 64 + 450, 16), 31);       /* 1 in the fifth of six */
+    EGT_EQ(red_at(wave, 64 + 450, 16 + 199), 255);
+    EGT_EQ(red_at(wave, 64 + 550, 16 + 199), 31); /* -1 in the last */
+    EGT_EQ(red_at(wave, 64 + 500, 16 + 50), 31);  /* and the way there */
+    const double table[] = {0, 0, 1, NAN, 0, 0};  /* three frames of two bins */
+    eg_tensor *map = eg_draw_spectrogram(eg_from_values(EG_SHAPE(3, 2), EG_F64, table), .rate = 3, .hertz = 4000,
+                                         .width = 680, .height = 260);
+    EGT_EQ(eg_size(map, 1), 260);
+    EGT_EQ(red_at(map, 64 + 300, 16 + 150), 253); /* the middle frame's low bin is the most */
+    EGT_EQ(red_at(map, 64 + 300, 16 + 50), 255);  /* its high one is nothing: paper */
+    EGT_EQ(red_at(map, 64 + 100, 16 + 150), 68);
+    EGT_EQ(red_at(map, 64 + 500, 16 + 50), 68);
+    EGT_REFUSED(eg_draw_waveform(eg_zeros(EG_SHAPE(0), EG_F32)), EG_EINVAL, "cannot be drawn");
+    EGT_REFUSED(eg_draw_waveform(x, .width = 10), EG_EINVAL, "10 x 360 pixels");
+    EGT_REFUSED(eg_draw_spectrogram(x), EG_ESHAPE, "2 axes");
+    EGT_REFUSED(eg_draw_waveform(NULL), EG_EINVAL, "NULL");
+}

@@ -75,6 +75,30 @@ EG_API eg_tensor *eg_draw_heatmap_with(eg_tensor *values, const eg_draw_heatmap_
 #define eg_draw_heatmap(...)          EG_DRAW_HEATMAP_(__VA_ARGS__, )
 #define EG_DRAW_HEATMAP_(values, ...) eg_draw_heatmap_with(values, EG_OPTIONS_(eg_draw_heatmap_options, __VA_ARGS__))
 
+/* ---- sounds ------------------------------------------------------------------------------------- */
+
+typedef struct eg_draw_sound_options {
+    size_t size;
+    const char *title;  /* NULL for none */
+    double rate;        /* samples, or frames, a second; 0: they are counted */
+    double hertz;       /* of a spectrogram: where the last bin is; 0: bins are counted */
+    double least, most; /* of a spectrogram: what the ends of the colour scale stand for; both 0: the values' range */
+    int width, height;  /* 0: 1200 x 360 */
+} eg_draw_sound_options;
+
+/* x, numbers [samples] or [channels, samples], over time: from the lowest to the highest value in each column of
+ * pixels, channels below each other on one scale; what is not finite is left out. */
+EG_API eg_tensor *eg_draw_waveform_with(eg_tensor *x, const eg_draw_sound_options *options);
+#define eg_draw_waveform(...)     EG_DRAW_WAVEFORM_(__VA_ARGS__, )
+#define EG_DRAW_WAVEFORM_(x, ...) eg_draw_waveform_with(x, EG_OPTIONS_(eg_draw_sound_options, __VA_ARGS__))
+
+/* Features of frames, numbers [frames, bins], as colours: time to the right, bins upwards, in each pixel the mean of
+ * what falls into it. For spectra of eg_spectrogram take eg_decibels (ops/audio.h) first. */
+EG_API eg_tensor *eg_draw_spectrogram_with(eg_tensor *values, const eg_draw_sound_options *options);
+#define eg_draw_spectrogram(...) EG_DRAW_SPECTROGRAM_(__VA_ARGS__, )
+#define EG_DRAW_SPECTROGRAM_(values, ...) \
+    eg_draw_spectrogram_with(values, EG_OPTIONS_(eg_draw_sound_options, __VA_ARGS__))
+
 /* ---- films -------------------------------------------------------------------------------------- */
 
 /* Pictures one after the other, as an animated GIF that repeats. Each has at most 256 colours: gray pictures and those

@@ -11,6 +11,7 @@ Egret %s: tensors with gradients, in %s. The module is the global eg.
   eg.show(image)             a picture in the terminal
   eg.plot(losses)            a curve
   eg.heatmap(weights)        a matrix as colours
+  eg.sound(x, {rate = 8000}) a waveform and its spectrogram
   x:shape(), x:dtype()       all else is a call; x:eq(y) compares, not ==
 
   help(eg.conv2d)            what the manual says of a function

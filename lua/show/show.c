@@ -286,8 +286,11 @@ static int show(lua_State *L)
 
 int eg__lua_open_show(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"show", show}, {"plot", eg__lua_plot}, {"heatmap", eg__lua_heatmap}, {"display", display}};
+    static const luaL_Reg functions[] = {{"show", show},
+                                         {"plot", eg__lua_plot},
+                                         {"heatmap", eg__lua_heatmap},
+                                         {"sound", eg__lua_sound},
+                                         {"display", display}};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         eg__lua_push_function(L, functions[i].func);
         lua_setfield(L, -2, functions[i].name);

@@ -1,4 +1,4 @@
-/* show.h - eg.show, eg.plot, eg.heatmap and eg.display: pictures of what tensors hold. */
+/* show.h - eg.show, eg.plot, eg.heatmap, eg.sound and eg.display: pictures of what tensors hold. */
 #ifndef EGRET_SHOW_H
 #define EGRET_SHOW_H
 
@@ -10,10 +10,11 @@
 /* Adds the functions to the module's table, which is on top of the stack. */
 int eg__lua_open_show(lua_State *L);
 
-/* ---- for show.c, plot.c and heatmap.c ------------------------------------------------------ */
+/* ---- for show.c, plot.c, heatmap.c and sound.c --------------------------------------------- */
 
 int eg__lua_plot(lua_State *L);
 int eg__lua_heatmap(lua_State *L);
+int eg__lua_sound(lua_State *L);
 
 /* Pushes what eg.display was given, or returns false and pushes nothing. */
 bool show_push_hook(lua_State *L);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""eg.show, eg.plot, eg.heatmap and eg.display: what terminals are told is turned back into pixels.
+"""eg.show, eg.plot, eg.heatmap, eg.sound and eg.display: what terminals are told is turned back into pixels.
 
     show.py EGRET
 """
@@ -332,6 +332,31 @@ def maps_of_characters():
     check("a hook gets both", told.startswith("image/png\tPNG\nWo\n") and "été   ++??" in told, told)
 
 
+def sounds(at):
+    """A tone of 1,000 Hz that ends after half of its second."""
+    tone = "local t = eg.arange(0, 1, 1 / 8000) local x = (t * 2000 * math.pi):sin() * t:lt(0.5):cast 'f32' "
+    drawn = picture(at, tone + "eg.sound(x, {rate = 8000})")
+    blue = [(x, y) for y, row in enumerate(drawn[:200]) for x, pixel in enumerate(row) if pixel == (31, 111, 191)]
+    left, right = 64, 64 + 1200 - 64 - 16
+    half = [x for x, y in blue if (x - left) / (right - left) > .51]
+    check("the waveform is loud for half a second", len({x for x, _ in blue if x < (left + right) // 2 - 2}) > 500
+          and len(half) < 600 * 3, f"{len(blue)} {len(half)}")
+    bottom, top = 200 + 320 - 44, 200 + 16
+    row = bottom - round((bottom - top) / 4)  # 1 of 4 kHz
+    loud = [x for x in range(left, right) if sum(drawn[row][x][:2]) > sum(drawn[top + 20][x][:2]) + 100]
+    check("and so is 1 kHz in the spectrogram", loud and loud[0] < left + 30
+          and abs(loud[-1] - (left + right) / 2) < 30, f"{loud[:1]} {loud[-1:]}")
+    run(IMAGE + tone + f"eg.sound(x, {{rate = 8000, title = 'Ton', path = '{at}/tone.png'}})", "none")
+    check("a file", len(read_png(open(f"{at}/tone.png", "rb").read())) == 520)
+    told = run("eg.display(function(kind, data, text) print(kind, (data:sub(1, 50):gsub('[^ -~]', '?'))) print(text) end) "
+               "eg.sound(eg.zeros{2, 4000}, {rate = 8000})", "none").decode()
+    check("a hook gets a player and a picture", told.startswith(
+        'text/html\t<audio controls src="data:audio/wav;base64,UklGRq') and "image/png" in told
+        and told.count("[a sound of 0.5 seconds]") == 2, told)
+    told = run("eg.sound(eg.zeros{4000}, {rate = 8000})", "none").decode()
+    check("without pixels it is words", told == "[a sound of 0.5 seconds]\n", told)
+
+
 def memory(at):
     """A picture is let go of when it has been shown, not when the collector comes."""
     code = """
@@ -370,6 +395,11 @@ def refusals():
                         ("eg.heatmap(eg.ones{2, 2}, {range = {2, 1}})", "range is two numbers"),
                         ("eg.heatmap(eg.ones{2, 2}, {title = 1})", "title must be a string"),
                         ("eg.heatmap(eg.ones{2, 2}, {scale = 1})", "no option 'scale'"),
+                        ("eg.sound(1, {rate = 1})", "tensor"), ("eg.sound(eg.zeros{0}, {rate = 1})", "not empty"),
+                        ("eg.sound(eg.zeros{1, 1, 1}, {rate = 1})", "[channels, samples]"),
+                        ("eg.sound(eg.zeros{1})", "expected, got nil"), ("eg.sound(eg.zeros{1}, {})", "must be given"),
+                        ("eg.sound(eg.zeros{1}, {rate = 8.5})", "samples a second"),
+                        ("eg.sound(eg.zeros{1}, {rate = 8, scale = 1})", "no option 'scale'"),
                         ("eg.display(1)", "function expected")):
         for way in ("none", "kitty"):
             said = run(code, way, expect=1)
@@ -388,6 +418,7 @@ with tempfile.TemporaryDirectory() as folder:
     charts(folder)
     heatmaps(folder)
     maps_of_characters()
+    sounds(folder)
     memory(folder)
     refusals()
 finish()

@@ -68,6 +68,7 @@ local before = {
     ["eg.show"] = function() return eg.ones {1, 1} end,
     ["eg.plot"] = function() return {1}, {1} end,
     ["eg.heatmap"] = function() return eg.ones {1, 1} end,
+    ["eg.sound"] = function() return eg.ones {1} end,
 }
 
 test("every function refuses an argument too many and options it has not", function()
