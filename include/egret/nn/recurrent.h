@@ -101,6 +101,37 @@ EG_API eg_module *eg_rnn_stack_new_with(eg_module *const *modules, int count);
  * Paliwal 1997. */
 EG_API eg_module *eg_bidirectional_new(eg_module *there, eg_module *back);
 
+/* ---- over maps ------------------------------------------------------------------------------- */
+
+typedef struct eg_conv_rnn_layer_options {
+    size_t size;
+    int axes;           /* of places, 1..3; 0: 2 */
+    int64_t kernel;     /* cells, with zeros around (EG_SAME); 0: 3 */
+    int64_t kernels[3]; /* instead, per axis */
+    bool batch_first, no_bias;
+    double forget_bias; /* conv_lstm: what the forget gate's part of bias_ih begins with more */
+    bool reset_before;  /* conv_gru: the reset gate meets h before the convolution; with one bias only, bias_ih */
+    eg_dtype dtype;     /* 0: f32 */
+} eg_conv_rnn_layer_options;
+
+/* LSTM (Shi et al. 2015, without peepholes) and GRU (Ballas et al. 2015) as in ops/rnn.h with convolutions for products
+ * and maps for states: x [T, N, in, places...], or [N, T, ...] with .batch_first; y the same with `hidden` channels.
+ * Parameters weight_ih [gates hidden, in, kernel...], weight_hh [gates hidden, hidden, kernel...], bias_ih, bias_hh,
+ * gates stacked as there, uniform within 1 / sqrt(hidden cells of the kernel). EG_EINVAL for sizes below 1, an option
+ * of the other kind. */
+EG_API eg_module *eg_conv_lstm_new_with(int64_t in, int64_t hidden, const eg_conv_rnn_layer_options *options);
+EG_API eg_module *eg_conv_gru_new_with(int64_t in, int64_t hidden, const eg_conv_rnn_layer_options *options);
+#define eg_conv_lstm_new(...) EG_CONV_RNN_NEW_(eg_conv_lstm_new_with, __VA_ARGS__, )
+#define eg_conv_gru_new(...)  EG_CONV_RNN_NEW_(eg_conv_gru_new_with, __VA_ARGS__, )
+#define EG_CONV_RNN_NEW_(function, in, hidden, ...) \
+    function(in, hidden, EG_OPTIONS_(eg_conv_rnn_layer_options, __VA_ARGS__))
+
+/* One of these from given states, h0 and c0 [N, hidden, places...]: r.y, r.h and r.c, as of eg_rnn_forward. EG_EINVAL
+ * for another module. */
+EG_API eg_rnn eg_conv_rnn_forward_with(eg_module *m, eg_tensor *x, const eg_rnn_start *start);
+#define eg_conv_rnn_forward(...)        EG_CONV_RNN_FORWARD_(__VA_ARGS__, )
+#define EG_CONV_RNN_FORWARD_(m, x, ...) eg_conv_rnn_forward_with(m, x, EG_OPTIONS_(eg_rnn_start, __VA_ARGS__))
+
 EG_END_DECLS
 
 #endif
