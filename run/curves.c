@@ -160,6 +160,12 @@ eg_status eg_run_picture(eg_run *run, const char *name, eg_tensor *image)
     return eg_run_heed(run, save_picture(run, name, file, image));
 }
 
+eg_status eg_run_histogram(eg_run *run, const char *tag, eg_tensor *values)
+{
+    eg_status st = run->status ? run->status : run_need_logs(run);
+    return eg_run_heed(run, st || !run->board ? st : eg_events_histogram(run->board, tag, run->step, values));
+}
+
 static void name_epoch(char *file, size_t size, const char *name, int64_t epoch)
 {
     snprintf(file, size, "%.200s-%04lld.png", name, (long long)epoch);

@@ -261,6 +261,9 @@ EG_API eg_status eg_run_picture(eg_run *run, const char *name, eg_tensor *image)
 EG_API eg_status eg_run_epoch_picture(eg_run *run, const char *name, eg_tensor *image);
 EG_API eg_status eg_run_film(eg_run *run, const char *name);
 
+/* How the numbers of a tensor are distributed at this step, on TensorBoard. */
+EG_API eg_status eg_run_histogram(eg_run *run, const char *tag, eg_tensor *values);
+
 /* What the log says of a field at steps 1..: f64 [steps], NaN for a step without it, in the scope; of a run that was
  * killed and resumed the later row of a step counts. And the mean of values first..last-1 of it, NaN left out; a
  * negative place counts from the end. */
