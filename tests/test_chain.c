@@ -28,6 +28,11 @@ static eg_dataset *shuffled(int w)
     return eg_dataset_shuffle(noise(source(13), w), 5, .seed = 2);
 }
 
+static eg_dataset *ordered_at_first(int w)
+{
+    return noise(eg_dataset_shuffle(noise(source(13), w), 5, .seed = 2, .ordered = 1), w);
+}
+
 static eg_dataset *classic(int w)
 {
     return eg_dataset_prefetch(eg_dataset_batch(noise(eg_dataset_shuffle(source(23), 100, .seed = 1), w), 4), 2);
@@ -118,6 +123,21 @@ static eg_dataset *tolerant_late(int w)
         eg_dataset_shard(noise(eg_dataset_batch(eg_dataset_from(numbered, 29, bad_records, NULL), 2), w), 1, 2));
 }
 
+EGT(first_epochs_may_come_as_they_are)
+{
+    eg_dataset *d = eg_dataset_shuffle(source(20), 20, .seed = 3, .ordered = 2);
+    for (int epoch = 0; epoch < 4; epoch++) {
+        int in_place = 0, i = 0;
+        EG_FOR_EACH(sample, d) {
+            in_place += eg_item(sample[1]) == i++;
+        }
+        EGT_EQ(i, 20);
+        EGT_EQ(in_place == 20, epoch < 2);
+    }
+    eg_dataset_free(d);
+    EGT_REFUSED(eg_dataset_shuffle(source(2), 2, .ordered = -1), EG_EINVAL, "ordered -1");
+}
+
 /* What is passed over of a shuffled chain is not made, so nobody sees its failures. */
 static eg_dataset *tolerant_shards(int w)
 {
@@ -176,6 +196,7 @@ static const struct {
     {"map", mapped, 13, 13},
     {"map map", twice_mapped, 9, 9},
     {"map shuffle", shuffled, 13, 13},
+    {"map shuffle ordered at first", ordered_at_first, 13, 13},
     {"shuffle map batch prefetch", classic, 6, 6},
     {"map batch", batches, 3, 3},
     {"map skip take", taken, 9, 9},

@@ -206,6 +206,46 @@ EGT(narrow_beams)
     eg_clear_error();
 }
 
+/* Labels 1 and 2, of which this language says 2 behind an even number of others only, and likes long texts. */
+static double alternating(void *user, const int64_t *labels, int64_t n, int64_t next)
+{
+    const double *each = user;
+    for (int64_t i = 0; i < n; i++) {
+        if (labels[i] != (i & 1 ? 1 : 2)) {
+            return NAN; /* it never comes here */
+        }
+    }
+    return next < 0 ? 10 * each[0] : next == (n & 1 ? 1 : 2) ? each[0] : -(double)INFINITY;
+}
+
+/* Of all that the language allows no text has a better sum of both. */
+EGT(beams_hear_a_language)
+{
+    enum { FRAMES = 5 };
+    for (int k = 0; k < 3; k++) {
+        double each = 0.7 * k;
+        eg_tensor *x = random_log_probs(FRAMES, 4, 3, EG_F64), *labels, *lengths, *scores;
+        EGT_OK(eg_ctc_beam(x, &labels, &lengths, &scores, .width = 200, .language = alternating, .user = &each));
+        for (int64_t r = 0; r < 4; r++) {
+            double best = -INFINITY;
+            int64_t some[FRAMES], length = 0;
+            for (int64_t n = 0; n <= FRAMES; n++) {
+                double sum = -by_paths(x, r, FRAMES, some, n) + each * (double)n + 10 * each;
+                length = sum > best ? n : length;
+                best = fmax(best, sum);
+                if (n < FRAMES) {
+                    some[n] = n & 1 ? 1 : 2;
+                }
+            }
+            EGT_NEAR(eg_get(scores, r), best, 1e-12);
+            EGT_EQ(eg_get(lengths, r), length);
+            for (int64_t i = 0; i < length; i++) {
+                EGT_EQ(eg_get(labels, r * FRAMES + i), i & 1 ? 1 : 2);
+            }
+        }
+    }
+}
+
 static bool decode(void *user)
 {
     eg_tensor *labels, *lengths, *scores;

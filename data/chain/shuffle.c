@@ -11,7 +11,8 @@ typedef struct slot {
 
 typedef struct shuffle {
     eg_dataset d;
-    uint64_t seed, state;
+    uint64_t seed, state, ordered;
+    bool plain; /* this epoch comes as it is */
     int64_t size, held;
     int64_t read; /* steps taken upstream */
     bool dry;     /* it has ended */
@@ -38,6 +39,7 @@ static eg_status shuffle_start(eg_dataset *d, uint64_t epoch)
     shuffle_empty(s);
     s->read = 0;
     s->dry = false;
+    s->plain = epoch < s->ordered;
     s->state = s->seed;
     s->state = eg__draw(&s->state) ^ (epoch * 0xd1342543de82ef95u + 1);
     return eg__start(d->from, epoch);
@@ -71,6 +73,9 @@ static eg_status read_step(shuffle *s, slot *p)
 static eg_status shuffle_next(eg_dataset *d, eg__sample *out)
 {
     shuffle *s = (shuffle *)d;
+    if (s->plain) {
+        return eg__next(d->from, out);
+    }
     while (!s->dry && s->held < s->size) {
         slot *p = &s->buffer[s->held];
         eg_status st = read_step(s, p);
@@ -167,6 +172,9 @@ static eg_status shuffle_skip(eg_dataset *d, int64_t n, int64_t *done)
 {
     shuffle *s = (shuffle *)d;
     int64_t count = eg_dataset_count(d->from), read;
+    if (s->plain) {
+        return eg__skip(d->from, n, done);
+    }
     if (count < 0 || n < s->size / 4) { /* the end cannot be foreseen, or it would not pay */
         return eg__skip_by_next(d, n, done);
     }
@@ -200,9 +208,10 @@ eg_dataset *eg_dataset_shuffle_with(eg_dataset *from, int64_t buffer, const eg_s
     if (eg__check_dataset(shuffle_class.name, from)) {
         return NULL;
     }
-    if (buffer < 1) {
+    if (buffer < 1 || o.ordered < 0) {
         eg_dataset_free(from);
-        return eg__fail_null(EG_EINVAL, shuffle_class.name, "buffer is %lld, must be 1 or more", (long long)buffer);
+        return eg__fail_null(EG_EINVAL, shuffle_class.name, "buffer is %lld, must be 1 or more; ordered %lld",
+                             (long long)buffer, (long long)o.ordered);
     }
     int64_t count = eg_dataset_count(from), size = count >= 0 && count < buffer ? count + 1 : buffer;
     shuffle *s = (shuffle *)eg__dataset_new(&shuffle_class, sizeof *s, from);
@@ -210,6 +219,7 @@ eg_dataset *eg_dataset_shuffle_with(eg_dataset *from, int64_t buffer, const eg_s
         return NULL;
     }
     s->seed = o.seed;
+    s->ordered = (uint64_t)o.ordered;
     s->size = size;
     s->buffer = size < INT64_MAX / (int64_t)sizeof *s->buffer ? eg__malloc((size_t)size * sizeof *s->buffer) : NULL;
     if (!s->buffer) {

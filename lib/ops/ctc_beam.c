@@ -14,13 +14,15 @@ enum { WIDTH = 16, MOST = 1 << 20 };
 typedef struct node {
     int64_t parent, label;  /* -1 of the root */
     int64_t child, sibling; /* 0: none */
+    int64_t depth;          /* labels up to here */
+    double added;           /* by the language */
 } node;
 
 /* A beginning that is followed, or would be: then its node is that of its parent until it is chosen. */
 typedef struct prefix {
     int64_t node, label; /* label: to be added; -1: none */
     double blank, ends;  /* logarithms of the probabilities */
-    double score;        /* of both */
+    double score, added; /* of both, and of the language, which is in it */
 } prefix;
 
 typedef struct search {
@@ -32,6 +34,8 @@ typedef struct search {
     char *buffers;
     size_t buffer;
     int64_t pieces;
+    double (*language)(void *user, const int64_t *labels, int64_t n, int64_t next);
+    void *user;
 } search;
 
 /* What a thread has. */
@@ -40,6 +44,7 @@ typedef struct work {
     prefix *beam, *heap; /* heap: the best so far of the next frame, the least first */
     double *gained;      /* of each prefix in the beam, by being spelt from the one before it */
     int64_t *children;   /* of a prefix in the beam: others there, by label; row of classes */
+    int64_t *path;       /* labels of a prefix, for the language */
     int64_t count, chosen, made;
 } work;
 
@@ -66,7 +71,7 @@ static void sink(prefix *heap, int64_t n, int64_t i)
 
 static void offer(const search *s, work *w, prefix p)
 {
-    p.score = add(p.blank, p.ends);
+    p.score = add(p.blank, p.ends) + p.added;
     if (p.score == -(double)INFINITY || p.score != p.score) {
         return;
     }
@@ -85,7 +90,7 @@ static void offer(const search *s, work *w, prefix p)
 }
 
 /* The node behind another one, made if there is none. */
-static int64_t follow(work *w, int64_t parent, int64_t label)
+static int64_t follow(work *w, int64_t parent, int64_t label, double added)
 {
     int64_t at = w->nodes[parent].child;
     while (at && w->nodes[at].label != label) {
@@ -93,10 +98,20 @@ static int64_t follow(work *w, int64_t parent, int64_t label)
     }
     if (!at) {
         at = w->made++;
-        w->nodes[at] = (node){parent, label, 0, w->nodes[parent].child};
+        w->nodes[at] = (node){parent, label, 0, w->nodes[parent].child, w->nodes[parent].depth + 1, added};
         w->nodes[parent].child = at;
     }
     return at;
+}
+
+/* The labels of a node into the path; how many. */
+static int64_t spell(work *w, int64_t at)
+{
+    const int64_t n = w->nodes[at].depth;
+    for (int64_t i = n; i > 0; at = w->nodes[at].parent) {
+        w->path[--i] = w->nodes[at].label;
+    }
+    return n;
 }
 
 /* ---- a row ------------------------------------------------------------------------------------- */
@@ -105,23 +120,25 @@ static int64_t follow(work *w, int64_t parent, int64_t label)
 static void extend(const search *s, work *w, int64_t i, const double *x)
 {
     const prefix p = w->beam[i];
-    const int64_t last = w->nodes[p.node].label;
+    const int64_t last = w->nodes[p.node].label, n = s->language ? spell(w, p.node) : 0;
+    const double said = p.score - p.added;
     for (int64_t k = 0; k < w->count; k++) { /* others of the beam that it spells with one label more */
-        const node *n = &w->nodes[w->beam[k].node];
-        if (n->parent == p.node) {
-            w->children[n->label] = 1 + k;
+        const node *at = &w->nodes[w->beam[k].node];
+        if (at->parent == p.node) {
+            w->children[at->label] = 1 + k;
         }
     }
     for (int64_t c = 0; c < s->classes; c++) {
         if (c == s->blank) {
             continue;
         }
-        const double more = (c == last ? p.blank : p.score) + x[c]; /* without a blank it is the same label */
+        const double more = (c == last ? p.blank : said) + x[c]; /* without a blank it is the same label */
         if (w->children[c]) {
             w->gained[w->children[c] - 1] = more;
             w->children[c] = 0;
         } else {
-            offer(s, w, (prefix){.node = p.node, .label = c, .blank = -(double)INFINITY, .ends = more});
+            const double added = s->language ? p.added + s->language(s->user, w->path, n, c) : 0;
+            offer(s, w, (prefix){.node = p.node, .label = c, .blank = -(double)INFINITY, .ends = more, .added = added});
         }
     }
 }
@@ -140,12 +157,16 @@ static void step(const search *s, work *w, const double *x)
         const int64_t last = w->nodes[p.node].label;
         const double again = last < 0 ? p.ends : p.ends + x[last];
         offer(s, w,
-              (prefix){.node = p.node, .label = -1, .blank = p.score + x[s->blank], .ends = add(again, w->gained[i])});
+              (prefix){.node = p.node,
+                       .label = -1,
+                       .blank = p.score - p.added + x[s->blank],
+                       .ends = add(again, w->gained[i]),
+                       .added = p.added});
     }
     w->count = w->chosen;
     for (int64_t i = 0; i < w->count; i++) {
         prefix p = w->heap[i];
-        p.node = p.label < 0 ? p.node : follow(w, p.node, p.label);
+        p.node = p.label < 0 ? p.node : follow(w, p.node, p.label, p.added);
         w->beam[i] = p;
     }
 }
@@ -153,7 +174,7 @@ static void step(const search *s, work *w, const double *x)
 static void search_row(const search *s, work *w, int64_t r)
 {
     const int64_t frames = s->frames ? s->frames[r] : s->steps;
-    w->nodes[0] = (node){-1, -1, 0, 0};
+    w->nodes[0] = (node){-1, -1, 0, 0, 0, 0};
     w->made = w->count = 1;
     w->beam[0] = (prefix){.label = -1, .blank = 0, .ends = -(double)INFINITY, .score = 0};
     for (int64_t t = 0; t < frames; t++) {
@@ -161,12 +182,11 @@ static void search_row(const search *s, work *w, int64_t r)
     }
     prefix best = {.score = -(double)INFINITY};
     for (int64_t i = 0; i < w->count; i++) {
-        best = w->beam[i].score > best.score ? w->beam[i] : best;
+        prefix p = w->beam[i];
+        p.score += s->language ? s->language(s->user, w->path, spell(w, p.node), -1) : 0;
+        best = p.score > best.score ? p : best;
     }
-    int64_t n = 0;
-    for (int64_t at = best.node; at; at = w->nodes[at].parent) {
-        n++;
-    }
+    int64_t n = w->nodes[best.node].depth;
     s->lengths[r] = n;
     s->scores[r] = best.score;
     for (int64_t t = n; t < s->steps; t++) {
@@ -188,6 +208,7 @@ static void run_pieces(void *ctx, int64_t begin, int64_t end)
         w.heap = w.beam + s->width;
         w.gained = (double *)(w.heap + s->width);
         w.children = (int64_t *)(w.gained + s->width);
+        w.path = w.children + s->classes;
         memset(w.children, 0, (size_t)s->classes * sizeof *w.children);
         for (int64_t r = s->rows * k / s->pieces; r < s->rows * (k + 1) / s->pieces; r++) {
             search_row(s, &w, r);
@@ -202,7 +223,8 @@ static eg_status run(search *s)
     if (__builtin_mul_overflow((size_t)s->steps * sizeof(node), (size_t)s->width, &nodes)) {
         return eg__no_memory("ctc_beam", INT64_MAX);
     }
-    s->buffer = nodes + sizeof(node) + (size_t)s->width * (2 * sizeof(prefix) + 8) + (size_t)s->classes * 8;
+    s->buffer =
+        nodes + sizeof(node) + (size_t)s->width * (2 * sizeof(prefix) + 8) + (size_t)(s->classes + s->steps) * 8;
     s->buffers = eg__malloc(s->buffer * (size_t)s->pieces);
     if (!s->buffers) {
         return eg__no_memory("ctc_beam", (int64_t)s->buffer * s->pieces);
@@ -232,7 +254,9 @@ eg_status eg_ctc_beam_with(eg_tensor *x, eg_tensor **labels, eg_tensor **lengths
                 .rows = x->shape[1],
                 .classes = x->shape[2],
                 .blank = o.blank,
-                .width = o.width ? o.width : WIDTH};
+                .width = o.width ? o.width : WIDTH,
+                .language = o.language,
+                .user = o.user};
     eg_scope scope = eg_scope_push();
     eg_tensor *frames = o.input_lengths ? eg_to(eg_detach(o.input_lengths), eg_cpu()) : NULL;
     frames = frames ? eg__ctc_lengths(op, "input_lengths", frames, s.rows, s.steps) : NULL;

@@ -54,7 +54,8 @@ EG_API eg_dataset *eg_dataset_tolerate_with(eg_dataset *d, const eg_tolerate_opt
 
 typedef struct eg_shuffle_options {
     size_t size;
-    uint64_t seed; /* the epoch's number is mixed in, so that each has its own order */
+    uint64_t seed;   /* the epoch's number is mixed in, so that each has its own order */
+    int64_t ordered; /* so many epochs, the first ones, come as they are */
 } eg_shuffle_options;
 /* Draws each sample at random from a buffer of `buffer` samples; at least the dataset's size: a uniform
  * permutation. Failures are drawn like samples. */

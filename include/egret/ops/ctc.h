@@ -48,13 +48,18 @@ typedef struct eg_ctc_beam_options {
     eg_tensor *input_lengths; /* as above; NULL: T */
     int64_t blank;
     int64_t width; /* beginnings that are followed at a time; 0: 16 */
+    /* What a language says of a label behind n others, of `next`; -1: of their end. What it gives, a logarithm times a
+     * weight as a rule, is added to the score; -INFINITY: that is never said. Called by several threads at once, also
+     * for what is dropped again. NULL: there is none. */
+    double (*language)(void *user, const int64_t *labels, int64_t n, int64_t next);
+    void *user; /* the language's */
 } eg_ctc_beam_options;
-/* What most probably was said, all paths that spell it taken together: prefix beam search (Hannun et al. 2014,
- * without a language model), which in each frame follows the `width` most probable beginnings; exact if that is all
- * there are. labels and lengths as of eg_ctc_greedy; scores: f64 [N], the logarithms of their probabilities, as far
- * as their paths were followed: at most -eg_ctc_loss of the labels. Any of the results may be NULL. Runs on the CPU,
- * where the results are, and waits for the device of log_probs. No gradient. EG_EINVAL: a width below 0 or above
- * 2^20, and as above. */
+/* What most probably was said, all paths that spell it taken together: prefix beam search (Hannun et al. 2014), which
+ * in each frame follows the `width` most probable beginnings; exact if that is all there are. labels and lengths as of
+ * eg_ctc_greedy; scores: f64 [N], the logarithms of their probabilities, as far as their paths were followed, at most
+ * -eg_ctc_loss of the labels, and what the language added. Any of the results may be NULL. Runs on the CPU, where the
+ * results are, and waits for the device of log_probs. No gradient. EG_EINVAL: a width below 0 or above 2^20, and as
+ * above. */
 EG_API eg_status eg_ctc_beam_with(eg_tensor *log_probs, eg_tensor **labels, eg_tensor **lengths, eg_tensor **scores,
                                   const eg_ctc_beam_options *options);
 #define eg_ctc_beam(...) EG_CTC_BEAM_(__VA_ARGS__, )
