@@ -9,34 +9,21 @@ noise.
 """
 import argparse
 import array
-import concurrent.futures
 import math
 import os
 import random
-import subprocess
 import sys
-import wave
 
-RATE = 22050
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common"))
+from voices import RATE, say, say_all, voices, write  # noqa: E402
+
 WORDS = ("yes no up down left right on off stop go bed bird cat dog happy house marvin sheila tree wow "
          "zero one two three four five six seven eight nine").split()
-ACCENTS = "en-us en-gb en-gb-x-rp en-gb-scotland en-gb-x-gbclan en-gb-x-gbcwmd en-029".split()
-VARIANTS = "m1 m2 m3 m4 m5 m6 m7 m8 f1 f2 f3 f4 f5 croak klatt klatt2 klatt3".split()
 
 
-def write(path, samples):
-    with wave.open(path, "wb") as file:
-        file.setparams((1, 2, RATE, len(samples), "NONE", ""))
-        file.writeframes(samples.tobytes())
-
-
-def say(word, voice, speed, pitch, lead, path):
-    """The word as espeak-ng says it, behind so much silence, a second in all."""
-    subprocess.run(["espeak-ng", "-v", voice, "-s", str(speed), "-p", str(pitch), "-w", path, word], check=True,
-                   stderr=subprocess.DEVNULL)
-    with wave.open(path) as file:
-        assert file.getframerate() == RATE and file.getsampwidth() == 2
-        said = array.array("h", file.readframes(file.getnframes()))
+def say_word(word, voice, speed, pitch, lead, path):
+    """Behind so much silence, a second in all."""
+    said = say(word, voice, speed, pitch, path)
     lead = int(lead * max(RATE - len(said), 0))
     write(path, (array.array("h", bytes(2 * lead)) + said + array.array("h", bytes(2 * RATE)))[:RATE])
 
@@ -63,25 +50,18 @@ def main():
         p.add_argument("--" + name, type=int, default=default)
     o = p.parse_args()
     chance, work = random.Random(o.seed), []
-    kinds = [f"{accent}+{variant}" for accent in ACCENTS for variant in VARIANTS]
-    chance.shuffle(kinds)
-    if o.voices > len(kinds):
-        sys.exit(f"there are {len(kinds)} voices")
     for word in WORDS + ["_background_noise_"]:
         os.makedirs(os.path.join(o.folder, word), exist_ok=True)
-    for i, voice in enumerate(kinds[:o.voices]):
+    for voice in voices(o.voices, chance):
         pitch = chance.randint(30, 70)
         for word in WORDS:
             for take in range(o.takes):
                 path = os.path.join(o.folder, word, f"{voice.replace('+', '-')}_nohash_{take}.wav")
                 work.append((word, voice, chance.randint(120, 200), pitch, chance.random(), path))
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        for i, _ in enumerate(pool.map(lambda row: say(*row), work)):
-            if sys.stdout.isatty():
-                print(f"\r{i + 1}/{len(work)}", end="", flush=True)
+    say_all(work, say_word)
     for kind in ("white", "pink", "hum"):
         write(os.path.join(o.folder, "_background_noise_", kind + ".wav"), noise(kind, chance))
-    print(f"\n{len(work)} clips of {o.voices} voices in {o.folder}")
+    print(f"{len(work)} clips of {o.voices} voices in {o.folder}")
 
 
 main()
