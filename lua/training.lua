@@ -29,8 +29,8 @@ local function options_of(about)
     end
     table.sort(own)
     local options = {
-        data = {nil, about.data}, out = {"egret-out/" .. about.name .. "-lua", "where all that comes out goes"},
-        device = {"cpu", "cpu, cuda or cuda:N"}, epochs = {about.epochs, "passes over the data"},
+        data = about.data and {nil, about.data}, out = {"egret-out/" .. about.name .. "-lua", "where all that comes out goes"},
+        device = {"cpu", "cpu, cuda or cuda:N"}, epochs = about.epochs and {about.epochs, "passes over the data"},
         steps = {0, "steps in all, instead of epochs"}, batch = about.batch and {about.batch, "examples per step"},
         seed = {1, "of weights, order and noise"}, resume = {false, "go on from the latest checkpoint"},
         smoke = {false, "seconds only, and fail unless the loss falls"},

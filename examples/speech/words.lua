@@ -135,8 +135,8 @@ end
 function words.open(folder, options)
     math.randomseed(options.seed)
     local all = setmetatable({noises = {}}, words)
-    local parts = {}
-    for _, name in ipairs {"learned", "valid", "test"} do
+    local parts, names = {}, {"learned", "valid", "test"}
+    for _, name in ipairs(names) do
         parts[name] = {wanted = {}, others = {}}
     end
     if folder then
@@ -144,8 +144,9 @@ function words.open(folder, options)
     else
         made(options.voices, parts, all.noises)
     end
-    for name, part in pairs(parts) do -- a tenth as many unknown words and silences as there are wanted ones
-        local tenth, sounds, labels = math.ceil(#part.wanted / 10), {}, {}
+    for _, name in ipairs(names) do -- a tenth as many unknown words and silences as there are wanted ones
+        local part, sounds, labels = parts[name], {}, {}
+        local tenth = math.ceil(#part.wanted / 10)
         for i = 1, math.min(tenth, #part.others) do
             local k = math.random(i, #part.others)
             part.others[i], part.others[k] = part.others[k], part.others[i]

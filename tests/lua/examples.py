@@ -58,9 +58,10 @@ with tempfile.TemporaryDirectory() as at:
         run("--smoke", "--steps", "12", "--out", at + "/killed//")
         check("and one whose folder is named with a slash", os.path.exists(at + "/killed-earlier-2/log.jsonl"))
         full_disk(at + "/full")
-    check("no data", "not/there" in run("--data", "not/there", "--out", at + "/none", expect=1))
+    if "--data" in run("--help"):
+        check("no data", "not/there" in run("--data", "not/there", "--out", at + "/none", expect=1))
     check("no device", "nowhere" in run("--smoke", "--device", "nowhere", "--out", at + "/none", expect=1))
-    check("help", "--epochs" in run("--help"))
+    check("help", "--steps" in run("--help"))
     for wrong in (["--batch", "0"], ["--epochs", "-1"], ["--batch", "1.5"], ["--nonsense"], ["--steps"], ["word"],
                   ["--out", ""]):
         run(*wrong, expect=2)
