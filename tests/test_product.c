@@ -115,21 +115,19 @@ EGT(copies_are_few)
 EGT(packing_pays_after_some_uses)
 {
     eg_tensor *w = eg_zeros(EG_SHAPE(16), EG_F32);
-    EGT_CHECK(!eg__pack_pays(w->storage, 0, false) && !eg__pack_pays(w->storage, 1, false));
-    while (!eg__pack_pays(w->storage, 0, false)) {
+    EGT_CHECK(!eg__pack_pays(w->storage, 0) && !eg__pack_pays(w->storage, 1));
+    while (!eg__pack_pays(w->storage, 0)) {
     }
-    EGT_CHECK(!eg__pack_pays(w->storage, 1, false));
     for (int i = 0; i < 20; i++) {
-        EGT_CHECK(!eg__pack_pays(w->storage, 1, true));
+        EGT_CHECK(!eg__pack_pays(w->storage, 1)); /* beside the other way's */
     }
-    EGT_CHECK(eg__pack_pays(w->storage, 1, false));
     eg_set(w, 0, 1);
-    EGT_CHECK(!eg__pack_pays(w->storage, 0, false));
+    EGT_CHECK(!eg__pack_pays(w->storage, 0));
     static float data[16];
     eg_tensor *foreign = eg_wrap(data, EG_SHAPE(16), EG_F32, NULL, NULL);
     int64_t key = 0;
     for (int i = 0; i < 20; i++) {
-        EGT_CHECK(!eg__pack_pays(foreign->storage, 0, false));
+        EGT_CHECK(!eg__pack_pays(foreign->storage, 0));
     }
     EGT_CHECK(!eg__pack_get(eg__thread_get(), foreign->storage, &key, 1, 64));
 }

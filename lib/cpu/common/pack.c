@@ -142,7 +142,7 @@ void eg__pack_put(eg__pack *p)
     pthread_mutex_unlock(&lock);
 }
 
-bool eg__pack_pays(eg__storage *s, int way, bool one)
+bool eg__pack_pays(eg__storage *s, int way)
 {
     bool pays = false;
     if (s->cls == EG__CLS_USER) {
@@ -156,7 +156,7 @@ bool eg__pack_pays(eg__storage *s, int way, bool one)
         l->uses[way] = l->version[way] == version ? l->uses[way] + 1 : 1;
         l->version[way] = version;
         bool other = l->version[!way] == version && l->uses[!way] >= USES_THAT_PAY;
-        pays = l->uses[way] >= USES_THAT_PAY && !(one && other);
+        pays = l->uses[way] >= USES_THAT_PAY && !other;
     }
     pthread_mutex_unlock(&lock);
     return pays;

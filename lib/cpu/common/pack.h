@@ -28,7 +28,7 @@ void eg__pack_filled(eg__pack *p);
 void eg__pack_put(eg__pack *p);
 
 /* Counts one more use of the storage in its present version, as it is (way 0) or transposed (way 1), and
- * says whether there were so many that a packed copy pays; if `one`, it does not beside the other way's. */
-bool eg__pack_pays(eg__storage *s, int way, bool one);
+ * says whether there were so many that keeping a packed copy pays; it does not beside the other way's. */
+bool eg__pack_pays(eg__storage *s, int way);
 
 #endif

@@ -353,7 +353,6 @@ static eg__dnnl_mem matrix(const eg__product *p, const int64_t *batch, int64_t r
     return m;
 }
 
-enum { MANY_ROWS = 384 }; /* of a, for which packing b pays within one product */
 
 /* Whether matrices of that size do not follow each other at once. */
 static bool apart(const eg__product *p, const int64_t *batch, int64_t size)
@@ -376,6 +375,15 @@ static bool pairs_with_gaps(const eg__product *p, int64_t ra, int64_t ca, int64_
             apart(p, p->sa, p->m * p->k) || apart(p, p->sb, p->k * p->n));
 }
 
+enum { MANY_ROWS = 384 }; /* of a, for which packing b pays within one product */
+
+/* Whether oneDNN lays b out as it likes. Shapes alone say so: another layout may add in another order, so that results
+ * would tell how often b was used before. */
+static bool packing_pays(const eg__product *p)
+{
+    return !p->nbatch && p->m >= MANY_ROWS && p->k >= SMALL_K && p->n >= SMALL_K;
+}
+
 static eg_status run_dnnl(const eg__call *c, const eg__product *p, bool packs, bool *done)
 {
     int64_t ra = p->ra, ca = p->ca, rb = p->rb, cb = p->cb, ry = p->ry, cy = 1;
@@ -394,7 +402,7 @@ static eg_status run_dnnl(const eg__call *c, const eg__product *p, bool packs, b
             op.b.strides[d] = d == op.b.ndim - 1 ? 1 : p->n;
         }
     }
-    op.w.any = packs || (!p->nbatch && p->m >= MANY_ROWS && p->k >= SMALL_K && p->n >= SMALL_K);
+    op.w.any = packs || packing_pays(p);
     eg__dnnl_prim *prim;
     eg_status st = eg__dnnl_find(c, &op, &prim);
     *done = prim != NULL;
@@ -465,8 +473,7 @@ eg_status ISA(eg__product_run)(const eg__call *c, const eg__product *p, bool *do
         return EG_OK;
     }
     if (p->dtype != EG_F64) {
-        /* With many rows a product packs for itself, so that a second copy saves little. */
-        bool packs = p->keep && p->m > 4 && eg__pack_pays(p->keep, p->rb == 1, p->m >= MANY_ROWS);
+        bool packs = p->keep && (p->often ? p->m > 4 : packing_pays(p) && eg__pack_pays(p->keep, p->rb == 1));
         eg_status st = run_dnnl(c, p, packs, fused);
         *done = *fused;
         if (st || *done) {

@@ -18,6 +18,7 @@ typedef struct eg__product {
     int nbatch;
     int64_t batch[EG__PRODUCT_BATCH], sa[EG__PRODUCT_BATCH], sb[EG__PRODUCT_BATCH], sy[EG__PRODUCT_BATCH];
     eg__storage *keep; /* of b, if it is a weight whose packed copy may serve again; else NULL */
+    bool often;        /* b comes several times within a call, so that packing it pays at once */
 } eg__product;
 
 /* f32 and f64 are always done. bf16 gives EG_OK with *done false if oneDNN has no kernel for it here.

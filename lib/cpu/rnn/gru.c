@@ -58,7 +58,7 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
         if (zero) {
             memset(s->product, 0, (size_t)(N * 3 * H * es));
         } else {
-            st = eg__rnn_product(c, N, before, w_hh, 0, true, (eg__rnn_matrix){s->product, 3 * H, 3 * H}, false);
+            st = eg__rnn_product(c, p->steps, N, before, w_hh, 0, true, (eg__rnn_matrix){s->product, 3 * H, 3 * H}, false);
         }
         if (!st) {
             run_cells(s, WHOLE, forward_cells_f32, forward_cells_f64, es);
@@ -66,11 +66,11 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
         return st;
     }
     eg_status st =
-        zero ? EG_OK : eg__rnn_product(c, N, before, w_hh, 0, true, (eg__rnn_matrix){s->gates, 2 * H, 3 * H}, true);
+        zero ? EG_OK : eg__rnn_product(c, p->steps, N, before, w_hh, 0, true, (eg__rnn_matrix){s->gates, 2 * H, 3 * H}, true);
     if (!st) {
         run_cells(s, GATES, forward_cells_f32, forward_cells_f64, es);
         st = zero ? EG_OK
-                  : eg__rnn_product(c, N, (eg__rnn_matrix){s->met, H, H}, w_hh, 2 * H, true,
+                  : eg__rnn_product(c, p->steps, N, (eg__rnn_matrix){s->met, H, H}, w_hh, 2 * H, true,
                                     (eg__rnn_matrix){s->gates + 2 * H * es, H, 3 * H}, true);
     }
     if (!st) {
@@ -100,7 +100,7 @@ eg_status ISA(eg__cpu_gru)(const eg__call *c)
         gather_biases_f32(c->in[EG__RNN_B_IH], c->in[EG__RNN_B_HH], s.data, H);
     }
     eg__rnn_copy(kept + (size_t)(p.h * es) + (size_t)eg__rnn_first(&p) * states, c->in[EG__RNN_H0], states);
-    eg_status st = eg__rnn_product(c, p.steps * N, (eg__rnn_matrix){eg__ptr(x), p.inputs, p.inputs},
+    eg_status st = eg__rnn_product(c, 1, p.steps * N, (eg__rnn_matrix){eg__ptr(x), p.inputs, p.inputs},
                                    c->in[EG__RNN_W_IH], 0, true, (eg__rnn_matrix){kept, 3 * H, 3 * H}, false);
     for (int64_t i = 0; i < p.steps && !st; i++) {
         st = forward_step(c, &p, i, &now);
@@ -136,7 +136,7 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
         if (zero) {
             memset(drh, 0, (size_t)(N * H * es));
         } else {
-            st = eg__rnn_product(c, N, (eg__rnn_matrix){s->dx + 2 * H * es, H, 3 * H}, w_hh, 2 * H, false,
+            st = eg__rnn_product(c, p->steps, N, (eg__rnn_matrix){s->dx + 2 * H * es, H, 3 * H}, w_hh, 2 * H, false,
                                  (eg__rnn_matrix){drh, H, H}, false);
         }
         if (!st) {
@@ -148,7 +148,7 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
         dm = (eg__rnn_matrix){s->product, 3 * H, 3 * H};
     }
     if (!st && !zero) {
-        st = eg__rnn_product(c, N, dm, w_hh, 0, false, past, true);
+        st = eg__rnn_product(c, p->steps, N, dm, w_hh, 0, false, past, true);
     }
     char *dh = s->h;
     s->h = s->past;

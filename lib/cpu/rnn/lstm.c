@@ -61,7 +61,7 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
     s->c_before = kept + (p->c + before * H) * es;
     s->c_after = kept + (p->c + after * H) * es;
     if (index || c->in[EG__RNN_H0]) {
-        st = eg__rnn_product(c, N, (eg__rnn_matrix){s->h_before, R, R}, c->in[EG__RNN_W_HH], 0, true,
+        st = eg__rnn_product(c, p->steps, N, (eg__rnn_matrix){s->h_before, R, R}, c->in[EG__RNN_W_HH], 0, true,
                              (eg__rnn_matrix){s->z, 4 * H, 4 * H}, true);
     }
     char *h = kept + (p->h + after * R) * es, *y = eg__ptr(c->out[0]) + t * N * R * es;
@@ -74,7 +74,7 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
         s->h = h;
         s->y = y;
         st =
-            eg__rnn_product(c, N, (eg__rnn_matrix){unprojected, H, H}, w_hr, 0, true, (eg__rnn_matrix){h, R, R}, false);
+            eg__rnn_product(c, p->steps, N, (eg__rnn_matrix){unprojected, H, H}, w_hr, 0, true, (eg__rnn_matrix){h, R, R}, false);
         finish_projection(s, es);
     }
     return st;
@@ -107,7 +107,7 @@ eg_status ISA(eg__cpu_lstm)(const eg__call *c)
     size_t states = (size_t)(N * R * es), cells = (size_t)(N * H * es);
     eg__rnn_copy(kept + (size_t)(p.h * es) + (size_t)eg__rnn_first(&p) * states, c->in[EG__RNN_H0], states);
     eg__rnn_copy(kept + (size_t)(p.c * es) + (size_t)eg__rnn_first(&p) * cells, c->in[EG__RNN_C0], cells);
-    eg_status st = eg__rnn_product(c, p.steps * N, (eg__rnn_matrix){eg__ptr(x), p.inputs, p.inputs},
+    eg_status st = eg__rnn_product(c, 1, p.steps * N, (eg__rnn_matrix){eg__ptr(x), p.inputs, p.inputs},
                                    c->in[EG__RNN_W_IH], 0, true, (eg__rnn_matrix){kept, 4 * H, 4 * H}, false);
     for (int64_t i = 0; i < p.steps && !st; i++) {
         st = forward_step(c, &p, i, &now, (char *)s.data + 4 * H * es);
@@ -148,7 +148,7 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
         } else {
             gather_dh_f32(p, t, (float *)s->h, (float *)s->y, (float *)dr);
         }
-        st = eg__rnn_product(c, N, (eg__rnn_matrix){dr, R, R}, w_hr, 0, false, (eg__rnn_matrix){b->unprojected, H, H},
+        st = eg__rnn_product(c, p->steps, N, (eg__rnn_matrix){dr, R, R}, w_hr, 0, false, (eg__rnn_matrix){b->unprojected, H, H},
                              false);
         s->h = b->unprojected;
         s->y = NULL;
@@ -162,7 +162,7 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
     if (p->lengths) {
         eg__rnn_hold(p, t, b->dh, b->other, (size_t)(R * es));
     }
-    st = eg__rnn_product(c, N, (eg__rnn_matrix){s->dz, 4 * H, 4 * H}, c->in[EG__RNN_GRAD_W_HH], 0, false,
+    st = eg__rnn_product(c, p->steps, N, (eg__rnn_matrix){s->dz, 4 * H, 4 * H}, c->in[EG__RNN_GRAD_W_HH], 0, false,
                          (eg__rnn_matrix){b->other, R, R}, p->lengths != NULL);
     char *dh = b->dh;
     b->dh = b->other;

@@ -44,9 +44,11 @@ typedef struct eg__rnn_matrix {
     int64_t cols, stride;
 } eg__rnn_matrix;
 
+enum { EG__RNN_OFTEN = 4 };
+
 /* y[rows, .] (+)= a w^T with w [y.cols, a.cols], or a w with w [a.cols, y.cols]; w is made of whole
- * rows of `weight` from row `from` on. */
-static inline eg_status eg__rnn_product(const eg__call *c, int64_t rows, eg__rnn_matrix a, const eg_tensor *weight,
+ * rows of `weight` from row `from` on. The call does that so many times. */
+static inline eg_status eg__rnn_product(const eg__call *c, int64_t times, int64_t rows, eg__rnn_matrix a, const eg_tensor *weight,
                                         int64_t from, bool transposed, eg__rnn_matrix y, bool add)
 {
     bool done, fused;
@@ -64,7 +66,8 @@ static inline eg_status eg__rnn_product(const eg__call *c, int64_t rows, eg__rnn
                      .rb = transposed ? 1 : stride,
                      .cb = transposed ? stride : 1,
                      .ry = y.stride,
-                     .keep = weight->storage};
+                     .keep = weight->storage,
+                     .often = times >= EG__RNN_OFTEN};
     return ISA(eg__product_run)(c, &p, &done, &fused);
 }
 
