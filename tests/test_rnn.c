@@ -179,8 +179,8 @@ EGT(results_share_one_walk)
     eg_release(w);
 }
 
-/* Weights are packed where a call uses them often; that another call has used them before does not tell in the last bits:
- * a run that goes on from a checkpoint has not been judged before its next step. */
+/* Weights are packed where a call uses them often; that another call has used them before does not tell in the last
+ * bits: a run that goes on from a checkpoint has not been judged before its next step. */
 EGT(calls_before_do_not_tell)
 {
     const int64_t rows[] = {1, 5, 8, 20, 40}, steps[] = {1, 2, 3, 5, 9};
@@ -191,8 +191,8 @@ EGT(calls_before_do_not_tell)
         eg_tensor *w_ih = egt_random(EG_SHAPE((lstm ? 4 : 3) * H, I), EG_F32, -1, 1);
         eg_tensor *w_hh = egt_random(EG_SHAPE((lstm ? 4 : 3) * H, H), EG_F32, -1, 1), *first = NULL;
         for (int n = 0; n < 5; n++) {
-            eg_tensor *y = lstm ? eg_lstm(x, w_ih, w_hh, .h0 = h0).y
-                                : eg_gru(x, w_ih, w_hh, .h0 = h0, .reset_before = i % 2).y;
+            eg_tensor *y =
+                lstm ? eg_lstm(x, w_ih, w_hh, .h0 = h0).y : eg_gru(x, w_ih, w_hh, .h0 = h0, .reset_before = i % 2).y;
             first = first ? first : y;
             EGT_EQ(egt_distance(y, first), 0);
         }

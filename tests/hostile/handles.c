@@ -218,6 +218,12 @@ static eg_vocabulary *make_vocabulary(void)
     return eg_vocabulary_new(make_counts(), .reserved = unknown, .reserved_count = 2);
 }
 
+static eg_ngram *make_ngram(void)
+{
+    static const char arpa[] = "\\data\\\nngram 1=2\n\\1-grams:\n-1 weight\n-1 </s>\n\\end\\\n";
+    return eg_ngram_parse(arpa, strlen(arpa));
+}
+
 /* Something of two rows, under the name that texts are. */
 static eg_cache *make_cache(void)
 {
@@ -270,6 +276,7 @@ HANDLE(example, eg_example_new())
 HANDLE(cache, make_cache())
 HANDLE(word_counts, make_counts())
 HANDLE(vocabulary, make_vocabulary())
+HANDLE(ngram, make_ngram())
 HANDLE(tokenizer, make_tokenizer())
 HANDLE(json, make_json(f))
 HANDLE(tfrecord_writer, eg_tfrecord_writer_new("records"))

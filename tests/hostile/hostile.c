@@ -33,7 +33,8 @@ static const char *const refusing[] = {
     "tfrecord_new", "mnist",        "eg_cuda",      "device_split", "stream",           "eg_event_",
     "events_new",   "journal_row",  "optim_update", "profile_end",  "eg_release",       "preprocess_decode",
     "shards_new",   "tensors_open", "tensors_save", "eg_onnx_",     "json_load",        "tokenizer_load",
-    "conll",        "glue_new",     "parallel",     "squad_new",    "word_vectors",
+    "conll",        "glue_new",     "parallel",     "squad_new",    "word_vectors",     "ngram_load",
+    "ngram_train",
 };
 
 static const char *slot_name(const call *c, const hostile *h)

@@ -103,6 +103,7 @@ eg_dataset **v_datasets(const hostile *h, int slot);
     X(cache)           \
     X(word_counts)     \
     X(vocabulary)      \
+    X(ngram)           \
     X(tokenizer)       \
     X(tfrecord_writer) \
     X(json)            \

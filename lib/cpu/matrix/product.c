@@ -353,7 +353,6 @@ static eg__dnnl_mem matrix(const eg__product *p, const int64_t *batch, int64_t r
     return m;
 }
 
-
 /* Whether matrices of that size do not follow each other at once. */
 static bool apart(const eg__product *p, const int64_t *batch, int64_t size)
 {

@@ -58,7 +58,8 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
         if (zero) {
             memset(s->product, 0, (size_t)(N * 3 * H * es));
         } else {
-            st = eg__rnn_product(c, p->steps, N, before, w_hh, 0, true, (eg__rnn_matrix){s->product, 3 * H, 3 * H}, false);
+            st = eg__rnn_product(c, p->steps, N, before, w_hh, 0, true, (eg__rnn_matrix){s->product, 3 * H, 3 * H},
+                                 false);
         }
         if (!st) {
             run_cells(s, WHOLE, forward_cells_f32, forward_cells_f64, es);
@@ -66,7 +67,8 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
         return st;
     }
     eg_status st =
-        zero ? EG_OK : eg__rnn_product(c, p->steps, N, before, w_hh, 0, true, (eg__rnn_matrix){s->gates, 2 * H, 3 * H}, true);
+        zero ? EG_OK
+             : eg__rnn_product(c, p->steps, N, before, w_hh, 0, true, (eg__rnn_matrix){s->gates, 2 * H, 3 * H}, true);
     if (!st) {
         run_cells(s, GATES, forward_cells_f32, forward_cells_f64, es);
         st = zero ? EG_OK

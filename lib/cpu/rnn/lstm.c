@@ -73,8 +73,8 @@ static eg_status forward_step(const eg__call *c, const eg__rnn_plan *p, int64_t 
     if (!st && w_hr) {
         s->h = h;
         s->y = y;
-        st =
-            eg__rnn_product(c, p->steps, N, (eg__rnn_matrix){unprojected, H, H}, w_hr, 0, true, (eg__rnn_matrix){h, R, R}, false);
+        st = eg__rnn_product(c, p->steps, N, (eg__rnn_matrix){unprojected, H, H}, w_hr, 0, true,
+                             (eg__rnn_matrix){h, R, R}, false);
         finish_projection(s, es);
     }
     return st;
@@ -148,8 +148,8 @@ static eg_status backward_step(const eg__call *c, const eg__rnn_plan *p, int64_t
         } else {
             gather_dh_f32(p, t, (float *)s->h, (float *)s->y, (float *)dr);
         }
-        st = eg__rnn_product(c, p->steps, N, (eg__rnn_matrix){dr, R, R}, w_hr, 0, false, (eg__rnn_matrix){b->unprojected, H, H},
-                             false);
+        st = eg__rnn_product(c, p->steps, N, (eg__rnn_matrix){dr, R, R}, w_hr, 0, false,
+                             (eg__rnn_matrix){b->unprojected, H, H}, false);
         s->h = b->unprojected;
         s->y = NULL;
     }

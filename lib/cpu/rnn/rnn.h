@@ -48,8 +48,9 @@ enum { EG__RNN_OFTEN = 4 };
 
 /* y[rows, .] (+)= a w^T with w [y.cols, a.cols], or a w with w [a.cols, y.cols]; w is made of whole
  * rows of `weight` from row `from` on. The call does that so many times. */
-static inline eg_status eg__rnn_product(const eg__call *c, int64_t times, int64_t rows, eg__rnn_matrix a, const eg_tensor *weight,
-                                        int64_t from, bool transposed, eg__rnn_matrix y, bool add)
+static inline eg_status eg__rnn_product(const eg__call *c, int64_t times, int64_t rows, eg__rnn_matrix a,
+                                        const eg_tensor *weight, int64_t from, bool transposed, eg__rnn_matrix y,
+                                        bool add)
 {
     bool done, fused;
     int64_t stride = weight->shape[1];
