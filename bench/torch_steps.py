@@ -635,6 +635,107 @@ def bert_finetune():
     return bert_of(size(8, 2), True, 1.)
 
 
+# ---- sound, strokes, algorithms ----------------------------------------------------------------------
+
+
+class Same(nn.Sequential):
+    """A convolution that keeps the size, also of even kernels."""
+
+    def __init__(self, i, o, kernel):
+        super().__init__(nn.ZeroPad2d([(kernel[1] - 1) // 2, kernel[1] // 2, (kernel[0] - 1) // 2, kernel[0] // 2]),
+                         nn.Conv2d(i, o, kernel))
+
+
+@image_model
+def speech():
+    net = formed(nn.Sequential(Same(1, 64, (20, 8)), nn.ReLU(), nn.Dropout(), nn.MaxPool2d(2), Same(64, 64, (10, 4)),
+                               nn.ReLU(), nn.Dropout(), nn.Flatten(), nn.Linear(64 * 49 * 20, 12)))
+    n = size(100, 2)
+    return train(net, image(n, 1, 98, 40), torch.randint(12, (n,)),
+                 optimizer_of(torch.optim.SGD, net.parameters(), lr=1e-3))
+
+
+@image_model
+def deepspeech():
+    n, frames, filters, hidden, layers = (2, 40, 2, 8, 2) if SMOKE else (8, 200, 32, 800, 5)
+    convs = formed(nn.Sequential(
+        nn.Conv2d(1, filters, (41, 11), (2, 2), (20, 5), bias=False), nn.BatchNorm2d(filters), nn.ReLU6(),
+        nn.Conv2d(filters, filters, (21, 11), (2, 1), (10, 5), bias=False), nn.BatchNorm2d(filters), nn.ReLU6()))
+    grus = nn.ModuleList(nn.GRU(2 * hidden if i else 81 * filters, hidden, batch_first=True, bidirectional=True)
+                         for i in range(layers))
+    norms = nn.ModuleList(nn.BatchNorm1d(2 * hidden) for _ in range(layers))
+    out = nn.Linear(2 * hidden, 29)
+    net = nn.ModuleList([convs, grus, norms, out])
+    x, y = image(n, 1, frames, 161), torch.randint(28, (n, frames // 10))
+    lengths = torch.full((n,), frames // 10)
+    optimizer = optimizer_of(torch.optim.Adam, net.parameters(), 5e-4)
+
+    def loss_of():
+        h = convs(x).permute(0, 2, 3, 1).flatten(2, 3)
+        for i, gru in enumerate(grus):
+            h = norms[i - 1](h.flatten(0, 1)).view_as(h) if i else h
+            h = gru(h)[0]
+        h = norms[-1](h.flatten(0, 1)).view_as(h)
+        p = F.log_softmax(out(h), 2).transpose(0, 1)
+        return F.ctc_loss(p, y, torch.full((n,), len(p)), lengths, 28, "none", True).mean()
+    return learn(optimizer, forward_of(loss_of))
+
+
+@model
+def quickdraw():
+    n, points, layers, width = (2, 8, 1, 8) if SMOKE else (8, 60, 3, 128)
+    convs = nn.Sequential(nn.Conv1d(3, 48, 5, padding=2), nn.Dropout(.3), nn.Conv1d(48, 64, 5, padding=2), nn.Dropout(.3),
+                          nn.Conv1d(64, 96, 3, padding=1))
+    lstm = nn.LSTM(96, width, layers, bidirectional=True, batch_first=True, dropout=.3 if layers > 1 else 0)
+    net = nn.ModuleList([convs, lstm, nn.Linear(2 * width, 345)])
+    x, y, mask = torch.rand(n, points, 3), torch.randint(345, (n,)), torch.ones(n, points, 1)
+    optimizer = optimizer_of(torch.optim.Adam, net.parameters(), 1e-4)
+    forward = forward_of(lambda: F.cross_entropy(net[2](
+        (lstm(convs(x.transpose(1, 2)).transpose(1, 2))[0] * mask).sum(1)), y))
+
+    def step():
+        net.zero_grad(set_to_none=True)
+        loss = forward()
+        loss.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 9)
+        optimizer.step()
+        return loss
+    return step
+
+
+@image_model
+def neural_gpu():
+    n, length, maps, height = (2, 4, 8, 4) if SMOKE else (32, 20, 64, 4)
+    embedding, out = nn.Embedding(16, maps), nn.Linear(maps, 16)
+    grus = formed(nn.ModuleList(nn.ModuleList([nn.Conv2d(maps, 2 * maps, 3, padding=1), nn.Conv2d(maps, maps, 3, padding=1)])
+                                for _ in range(2)))
+    net = nn.ModuleList([embedding, out, grus])
+    x, y = torch.randint(16, (n, length)), torch.randint(16, (n * length,))
+    optimizer = optimizer_of(torch.optim.Adam, net.parameters(), 5e-4, eps=1e-3)
+    share = min(.5, .1 * 3 / length ** .5)
+
+    def loss_of():
+        s = F.pad(torch.tanh(embedding(x)).transpose(1, 2)[..., None], (0, height - 1))
+        s = formed(s)
+        for _ in range(length):
+            for gates, candidate in grus:
+                u, r = (torch.sigmoid(gates(s)) * 1.2 - .1).clamp(0, 1).chunk(2, 1)
+                c = torch.tanh(candidate(r * s))
+                s = c + u * (s - c)
+            s = F.dropout(s, share)
+        return F.cross_entropy(out(s[..., 0].transpose(1, 2)).flatten(0, 1), y, label_smoothing=.1)
+    forward = forward_of(loss_of)
+
+    def step():
+        net.zero_grad(set_to_none=True)
+        loss = forward()
+        loss.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 4)
+        optimizer.step()
+        return loss
+    return step
+
+
 def timed(step):
     wait = torch.cuda.synchronize if DEVICE.startswith("cuda") else (lambda: None)
     wait()
