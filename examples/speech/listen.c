@@ -100,14 +100,25 @@ static void say_words(eg_run *run, const words *w, ear *e, double *means)
     eg_run_say(run, "%d words in %.2f s", heard, (double)(e->clips * e->o->stride) / 1000);
 }
 
-/* The averages as colours, a row for each class. */
-static void draw_heard(eg_run *run, const words *w, eg_tensor *means)
+/* The averages over time of the words that were likeliest once. */
+static void draw_heard(eg_run *run, const words *w, const ear *e, eg_tensor *means)
 {
-    int n = 0;
+    int n = 0, drawn = 0;
     const char *const *labels = words_labels(w, &n);
-    int64_t every = (eg_size(means, 0) + 799) / 800;
-    eg_tensor *rows = eg_transpose(eg_slice(means, 0, 0, eg_size(means, 0), every), 0, 1);
-    eg_run_picture(run, "heard", eg_draw_heatmap(rows, .title = "What was heard", .row_words = labels, .most = 1));
+    eg_draw_series series[EG_DRAW_SERIES_MAX];
+    eg_tensor *most = NULL, *order = NULL;
+    eg_run_heed(run, eg_sort(eg_max(means, .axes = EG_AXES(0)), 0, true, &most, &order));
+    eg_tensor *seconds = eg_mul_scalar(eg_arange(0, (double)e->clips, 1, EG_F64), (double)e->o->stride / 1000);
+    for (int i = 0; order && i < n && drawn < EG_DRAW_SERIES_MAX; i++) {
+        int64_t k = (int64_t)eg_get(order, i);
+        if (k >= WORDS_WANTED && eg_get(most, i) > e->o->threshold / 2) {
+            series[drawn++] = (eg_draw_series){.name = labels[k], .x = seconds, .y = eg_select(means, 1, k)};
+        }
+    }
+    if (drawn) {
+        eg_run_picture(run, "heard",
+                       eg_draw_plot(series, drawn, .title = "What was heard", .x_label = "seconds", .height = 480));
+    }
 }
 
 eg_status listen(eg_run *run, eg_module *net, const words *w, const listen_options *o)
@@ -135,6 +146,6 @@ eg_status listen(eg_run *run, eg_module *net, const words *w, const listen_optio
         return eg_run_heed(run, eg_last_error()->code);
     }
     say_words(run, w, &e, at);
-    draw_heard(run, w, means);
+    draw_heard(run, w, &e, means);
     return eg_run_status(run);
 }
