@@ -317,11 +317,11 @@ static void FN(make_chirp)(const job *j, T *chirp)
 /* Halves of a real line, its even and its odd places, are the parts of h elements z. With E and O
  * the transforms of the two, found in that of z, and w_k = e^(-2 pi i k / n), the bins of the line
  * are E_k + w_k O_k, and conj (E_k - w_k O_k) is bin h - k. Rows are of E: vectors, or single
- * numbers. */
+ * numbers. From bin k on, and from behind up to bin h - k. */
 #define TO_BINS_OF(name, E)                                                  \
-    static void FN(name)(const E *z, E *y, const T *w, int64_t h)            \
+    static void FN(name)(const E *z, E *y, const T *w, int64_t k, int64_t h) \
     {                                                                        \
-        for (int64_t k = 0; k <= h / 2; k++) {                               \
+        for (; k <= h / 2; k++) {                                            \
             const T re = w[2 * k] / 2, im = w[2 * k + 1] / 2, half = (T)0.5; \
             const E *a = z + 2 * k, *b = z + 2 * (k ? h - k : 0);            \
             const E er = (a[0] + b[0]) * half, ei = (a[1] - b[1]) * half;    \
@@ -337,6 +337,40 @@ static void FN(make_chirp)(const job *j, T *chirp)
 TO_BINS_OF(to_bins, V)
 TO_BINS_OF(to_bins_alone, T)
 #undef TO_BINS_OF
+
+/* The same straight to lines that lie behind each other, some bins from both ends at a time; how many of each end it
+ * did. */
+static int64_t FN(to_lines)(const V *z, const FN(side) * f, const T *w, int64_t h, int lines, T scale)
+{
+    enum { BINS = LANES / 2 };
+    int64_t k = 0;
+    if (f->im != f->re + 1 || f->step != 2) {
+        return 0;
+    }
+    for (; k + BINS <= h / 2; k += BINS) {
+        V near[LANES], far[LANES];
+        EG__UNROLLED
+        for (int i = 0; i < BINS; i++) {
+            const T re = w[2 * (k + i)] * scale / 2, im = w[2 * (k + i) + 1] * scale / 2, half = scale / 2;
+            const V *a = z + 2 * (k + i), *b = z + 2 * (k + i ? h - k - i : 0);
+            const V er = (a[0] + b[0]) * half, ei = (a[1] - b[1]) * half;
+            const V gr = a[1] + b[1], gi = b[0] - a[0];
+            const V tr = gr * re - gi * im, ti = gr * im + gi * re;
+            near[2 * i] = er + tr;
+            near[2 * i + 1] = ei + ti;
+            far[2 * (BINS - 1 - i)] = er - tr;
+            far[2 * (BINS - 1 - i) + 1] = ti - ei;
+        }
+        FN(transpose)(near);
+        FN(transpose)(far);
+        for (int l = 0; l < lines; l++) {
+            T *line = f->re + l * f->lane;
+            *(V *)(line + 2 * k) = near[l];
+            *(V *)(line + 2 * (h - k - BINS + 1)) = far[l];
+        }
+    }
+    return k;
+}
 
 /* The way back, E and O twice as large as they are; parts exchanged in z. Bins 0 and h have no
  * imaginary part, whatever is there. */
@@ -414,12 +448,15 @@ static void FN(unit)(const job *j, FN(space) * s, FN(side) from, FN(side) to, in
         }
     }
     if (j->what == TO_BINS && j->real) {
+        int64_t done = width == LANES ? FN(to_lines)((V *)s->x, &to, j->real->table, h, lines, scale) : 0;
         if (width == 1) {
-            FN(to_bins_alone)(s->x, s->y, j->real->table, h);
+            FN(to_bins_alone)(s->x, s->y, j->real->table, 0, h);
         } else {
-            FN(to_bins)((V *)s->x, (V *)s->y, j->real->table, h);
+            FN(to_bins)((V *)s->x, (V *)s->y, j->real->table, done, h);
         }
-        FN(store)(s->y, &to, h + 1, lines, width, 0, scale);
+        to.re += done * to.step;
+        to.im += done * to.step;
+        FN(store)(s->y + 2 * done * width, &to, h + 1 - 2 * done, lines, width, 0, scale);
     } else if (!split || (j->what != COMPLEX && !j->real)) {
         FN(store)(s->x, &to, j->what == TO_BINS ? h + 1 : p->n, lines, width, turn, scale);
     }
