@@ -99,7 +99,15 @@ OPTIONS(eg_ctc_options, TENSOR(eg_ctc_options, input_lengths), TENSOR(eg_ctc_opt
         INT(eg_ctc_options, blank, 0), INT32(eg_ctc_options, reduction, REDUCTIONS),
         BOOL(eg_ctc_options, zero_infinity))
 OPTIONS(eg_ctc_beam_options, TENSOR(eg_ctc_beam_options, input_lengths), INT(eg_ctc_beam_options, blank, 0, 1),
-        INT(eg_ctc_beam_options, width, 0, 1, 4, 100))
+        INT(eg_ctc_beam_options, width, 0, 1, 4, 100), FUNCTION(eg_ctc_beam_options, language),
+        FUNCTION(eg_ctc_beam_options, user))
+
+/* Likes neighbours, and texts of three labels. */
+static double some_language(void *user, const int64_t *labels, int64_t n, int64_t next)
+{
+    (void)user;
+    return next < 0 ? (n == 3 ? 0.5 : 0) : n && labels[n - 1] + 1 == next ? 0.25 : -0.125;
+}
 
 static eg_tensor *lengths(draw *d, int64_t n, int64_t most)
 {
@@ -149,6 +157,8 @@ static void draw_beam(draw *d)
     ranged(d, EG_SHAPE(t, n, c), draw_real(d), -3, -0.1);
     d->t[0].values = UNIFORM;
     eg_ctc_beam_options *o = DRAW_OPTIONS(d, eg_ctc_beam_options);
+    o->language = chance(d, 30) ? some_language : NULL;
+    o->user = NULL;
     if (chance(d, 50)) {
         o->input_lengths = lengths(d, n, t);
     }

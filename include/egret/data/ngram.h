@@ -43,8 +43,8 @@ EG_API int64_t eg_ngram_id(const eg_ngram *lm, const char *word, size_t bytes);
 /* log p of the last of n words, natural, behind those before it, of which the last order - 1 count; -INFINITY for a
  * number below 0 or that is no word's. 0, with EG_EINVAL on record, for a NULL or n below 1. */
 EG_API double eg_ngram_score(const eg_ngram *lm, const int64_t *words, int64_t n);
-/* log p of a whole sentence with its end, words between blanks; how many words that were, the end too, in *words unless
- * that is NULL: exp(-log p / words) is its perplexity. NaN after a failure: EG_EFORMAT, no UTF-8. */
+/* log p of a whole sentence with its end, words between blanks. `words` becomes how many that were, the end too:
+ * exp(-log p / words) is its perplexity. NaN after a failure: EG_EFORMAT, no UTF-8. */
 EG_API double eg_ngram_sentence(const eg_ngram *lm, const char *text, int64_t *words);
 
 EG_END_DECLS
