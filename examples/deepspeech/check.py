@@ -45,7 +45,7 @@ def files(at):
     errors = logged(at + "/learned", "valid/wer")
     check("they are learned by heart", min(errors.values()) < .2, errors)
     out = run(*NET, "--listen", at + "/lj/wavs/LJ1.wav", "--out", at + "/learned")
-    check("a file is written down", "a c" in out and "b" in out, out)
+    check("a file is written down", out.startswith("a ") and 3 < len(out) < 12, out)
     check("with a picture of when", is_png(at + "/learned/letters.png"))
     said = run(*words, "--epochs", "1", "--beams", "8", "--lm-order", "2", "--out", at + "/beams")
     check("with and without beams", "without beams" in said, said)
