@@ -2,6 +2,7 @@
 #include <lauxlib.h>
 #include <math.h>
 
+#include "base64.h"
 #include "draw/sound.h"
 #include "egret/data/audio.h"
 #include "lua/bind.h"
@@ -114,14 +115,9 @@ static void push_picture(lua_State *L, eg_tensor *x, double rate, const char *ti
 
 static void add_base64(luaL_Buffer *b, const uint8_t *bytes, size_t n)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < n; i += 3) {
-        unsigned v =
-            (unsigned)bytes[i] << 16 | (i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0) | (i + 2 < n ? bytes[i + 2] : 0);
-        luaL_addchar(b, digits[v >> 18]);
-        luaL_addchar(b, digits[v >> 12 & 63]);
-        luaL_addchar(b, i + 1 < n ? digits[v >> 6 & 63] : '=');
-        luaL_addchar(b, i + 2 < n ? digits[v & 63] : '=');
+    for (size_t at = 0; at < n; at += BASE64_PIECE) {
+        size_t piece = n - at < BASE64_PIECE ? n - at : BASE64_PIECE;
+        luaL_addsize(b, base64_write(luaL_prepbuffsize(b, BASE64_LETTERS), bytes + at, piece));
     }
 }
 
