@@ -227,15 +227,6 @@ static eg_status write_words(eg__target *t, const eg_ngram *lm, uint32_t g)
     return st;
 }
 
-static int length_of(const eg_ngram *lm, uint32_t g)
-{
-    int n = 0;
-    for (; g; g = lm->gram[g].parent) {
-        n++;
-    }
-    return n;
-}
-
 static eg_status write_grams(eg__target *t, const eg_ngram *lm, int order)
 {
     char text[64];
@@ -243,7 +234,7 @@ static eg_status write_grams(eg__target *t, const eg_ngram *lm, int order)
     eg_status st = write_text(t, text);
     for (uint32_t g = 1; g < lm->n && !st; g++) {
         const eg__gram *it = &lm->gram[g];
-        if (length_of(lm, g) != order) {
+        if (eg__ngram_length(lm, g) != order) {
             continue;
         }
         snprintf(text, sizeof text, "%.6f\t", fmin(0, (double)it->score / ln10));

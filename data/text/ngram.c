@@ -63,7 +63,7 @@ uint32_t eg__ngram_add(eg_ngram *lm, uint32_t parent, uint32_t word)
         lm->room = room;
     }
     if (!lm->n) {
-        lm->gram[lm->n++] = (eg__gram){0, 0, 0, 0};
+        lm->gram[lm->n++] = (eg__gram){.parent = 0};
     }
     if (2 * (uint64_t)lm->n >= lm->slots && !more_slots(lm)) {
         return 0;
@@ -72,7 +72,7 @@ uint32_t eg__ngram_add(eg_ngram *lm, uint32_t parent, uint32_t word)
     while (lm->slot[i]) {
         i = (i + 1) & (lm->slots - 1);
     }
-    lm->gram[lm->n] = (eg__gram){parent, word, (float)-INFINITY, 0};
+    lm->gram[lm->n] = (eg__gram){.parent = parent, .word = word, .score = (float)-INFINITY};
     lm->slot[i] = lm->n;
     return lm->n++;
 }
@@ -203,7 +203,6 @@ double eg_ngram_sentence(const eg_ngram *lm, const char *text, int64_t *words)
 
 /* ---- learning -------------------------------------------------------------------------------- */
 
-/* While it learns a gram's score is how often it was there; of its `back`, and of what is behind it, later. */
 static eg_status count_sentence(eg_ngram *lm, eg_tensor *text)
 {
     static const char op[] = "eg_ngram_train";
@@ -223,11 +222,11 @@ static eg_status count_sentence(eg_ngram *lm, eg_tensor *text)
             return st ? st : eg__no_memory(op, n);
         }
         for (int k = held < lm->order ? held : lm->order - 1; k >= 0; k--) {
-            uint32_t g = eg__ngram_add(lm, k ? open[k - 1] : 0, (uint32_t)word);
+            uint32_t known = lm->n, g = eg__ngram_add(lm, k ? open[k - 1] : 0, (uint32_t)word);
             if (!g) {
                 return eg__no_memory(op, (int64_t)sizeof(eg__gram));
             }
-            lm->gram[g].score = lm->gram[g].score > 0 ? lm->gram[g].score + 1 : 1;
+            lm->gram[g].count = g < known ? lm->gram[g].count + 1 : 1;
             open[k] = g;
         }
         held += held < lm->order;
@@ -236,7 +235,7 @@ static eg_status count_sentence(eg_ngram *lm, eg_tensor *text)
     return EG_OK;
 }
 
-static int length_of(const eg_ngram *lm, uint32_t g)
+int eg__ngram_length(const eg_ngram *lm, uint32_t g)
 {
     int n = 0;
     for (; g; g = lm->gram[g].parent) {
@@ -245,39 +244,48 @@ static int length_of(const eg_ngram *lm, uint32_t g)
     return n;
 }
 
+/* What was counted. */
+typedef struct counts {
+    double *of, *behind, *kinds; /* each gram; all that came behind it, and how many different ones */
+} counts;
+
+static void estimate_one(eg_ngram *lm, const counts *c, uint32_t g, int n)
+{
+    eg__gram *it = &lm->gram[g];
+    const uint32_t h = it->parent;
+    int64_t words[EG__NGRAM_MOST];
+    for (uint32_t i = (uint32_t)n, up = g; i-- > 0; up = lm->gram[up].parent) {
+        words[i] = lm->gram[up].word;
+    }
+    double lower = n > 1 ? exp(eg__ngram_score(lm, words + 1, n - 1)) : 1.0 / (double)(lm->words.n - 1);
+    bool said = n > 1 || it->word != 0; /* but <s> */
+    double p = (c->of[g] + c->kinds[h] * lower) / (c->behind[h] + c->kinds[h]);
+    it->score = (float)(said ? log(p) : -99 * log(10));
+    it->back = (float)(c->kinds[g] > 0 ? log(c->kinds[g] / (c->behind[g] + c->kinds[g])) : 0);
+}
+
 /* Counts become logarithms, short n-grams first, as longer ones are mixed with them. */
 static eg_status estimate(eg_ngram *lm)
 {
-    double *sum = calloc((size_t)lm->n * 2, sizeof *sum), *kinds = sum + lm->n; /* behind each gram */
-    if (!sum) {
-        return eg__no_memory("eg_ngram_train", (int64_t)lm->n * 16);
+    double *room = calloc((size_t)lm->n * 3, sizeof *room);
+    if (!room) {
+        return eg__no_memory("eg_ngram_train", (int64_t)lm->n * 24);
     }
+    const counts c = {room, room + lm->n, room + 2 * (size_t)lm->n};
     for (uint32_t g = 1; g < lm->n; g++) {
-        if (lm->gram[g].score > 0) {
-            sum[lm->gram[g].parent] += (double)lm->gram[g].score;
-            kinds[lm->gram[g].parent]++;
-        }
+        c.of[g] = (double)lm->gram[g].count;
+        c.behind[lm->gram[g].parent] += c.of[g];
+        c.kinds[lm->gram[g].parent] += c.of[g] > 0;
     }
     for (int n = 1; n <= lm->order; n++) {
         for (uint32_t g = 1; g < lm->n; g++) {
-            eg__gram *it = &lm->gram[g];
-            if (length_of(lm, g) != n) {
-                continue;
+            if (eg__ngram_length(lm, g) == n) {
+                estimate_one(lm, &c, g, n);
+                lm->count[n - 1]++;
             }
-            int64_t words[EG__NGRAM_MOST];
-            uint32_t up = g, h = it->parent;
-            for (int i = n - 1; i >= 0; i--, up = lm->gram[up].parent) {
-                words[i] = lm->gram[up].word;
-            }
-            double lower = n > 1 ? exp(eg__ngram_score(lm, words + 1, n - 1)) : 1.0 / (double)(lm->words.n - 1);
-            double seen = it->score > 0 ? (double)it->score : 0, mixed = kinds[h] * lower;
-            bool said = n > 1 || it->word != 0; /* but <s> */
-            it->score = (float)(said ? log((seen + mixed) / (sum[h] + kinds[h])) : -99 * log(10));
-            it->back = (float)(kinds[g] > 0 ? log(kinds[g] / (sum[g] + kinds[g])) : 0);
-            lm->count[n - 1]++;
         }
     }
-    free(sum);
+    free(room);
     return EG_OK;
 }
 
@@ -288,6 +296,9 @@ static eg_status learn(eg_ngram *lm, eg_dataset *sentences, int order)
     bool known = eg__words_add(&lm->words, "<s>", 3) == 0 && eg__words_add(&lm->words, "</s>", 4) == 1 &&
                  eg__words_add(&lm->words, "<unk>", 5) == 2 && eg__ngram_add(lm, 0, 0) && eg__ngram_add(lm, 0, 2);
     eg_status st = known ? EG_OK : eg__no_memory(op, 64);
+    for (uint32_t g = 1; g < lm->n; g++) {
+        lm->gram[g].count = 0; /* neither is said */
+    }
     lm->order = order;
     EG_FOR_EACH(sample, sentences) {
         st = st ? st : count_sentence(lm, sample[0]);
