@@ -5,6 +5,7 @@
 #include <egret/nn/recurrent.h>
 
 #include "lib/core/device.h"
+#include "lib/ops/infer.h"
 #include "lib/ops/optable.h"
 #include "nn/nn.h"
 
@@ -145,20 +146,15 @@ static eg_status check(const conv_rnn *r, eg_tensor *x, const eg_rnn_start *s)
     if (s->c0 && !is_lstm(r)) {
         return eg__fail(EG_EINVAL, op, "c0 is for an lstm");
     }
-    if (s->lengths && (eg__check(s->lengths, op, "lengths") || s->lengths->n != x->shape[r->o.batch_first ? 0 : 1])) {
-        return eg_last_error()->code ? eg__why() : eg__fail(EG_ESHAPE, op, "lengths must be one of each row");
-    }
     for (int i = 0; i < 2; i++) {
-        if (!given[i]) {
-            continue;
+        if (given[i] && eg__check(given[i], op, i ? "c0" : "h0")) {
+            return eg__why();
         }
-        bool fits = !eg__check(given[i], op, i ? "c0" : "h0") && given[i]->ndim == x->ndim - 1 &&
-                    given[i]->shape[0] == x->shape[r->o.batch_first ? 0 : 1] && given[i]->shape[1] == r->hidden &&
-                    memcmp(&given[i]->shape[2], &x->shape[3], (size_t)r->o.axes * sizeof *x->shape) == 0;
-        if (!fits) {
-            return eg_last_error()->code ? eg__why()
-                                         : eg__fail(EG_ESHAPE, op, "%s is %s: must be [N, hidden, places] of x %s",
-                                                    i ? "c0" : "h0", EG__SHAPE_OF(given[i]), EG__SHAPE_OF(x));
+        if (given[i] && (given[i]->ndim != x->ndim - 1 || given[i]->shape[0] != x->shape[r->o.batch_first ? 0 : 1] ||
+                         given[i]->shape[1] != r->hidden ||
+                         memcmp(&given[i]->shape[2], &x->shape[3], (size_t)r->o.axes * sizeof *x->shape) != 0)) {
+            return eg__fail(EG_ESHAPE, op, "%s is %s: must be [N, hidden, places] of x %s", i ? "c0" : "h0",
+                            EG__SHAPE_OF(given[i]), EG__SHAPE_OF(x));
         }
     }
     return EG_OK;
@@ -169,12 +165,16 @@ static eg_rnn run(const conv_rnn *r, eg_tensor *x, const eg_rnn_start *start)
     const eg_rnn failed = {NULL, NULL, NULL};
     eg_rnn_start s;
     eg__options(&s, sizeof s, start);
-    eg_clear_error();
     if (eg__check(x, r->base.kind->name, "x") || check(r, x, &s)) {
         return failed;
     }
     eg_scope scope = eg_scope_push();
     x = r->o.batch_first ? eg_transpose(x, 0, 1) : x;
+    eg_tensor *lengths = s.lengths;
+    s.lengths = lengths && x ? eg__lengths(r->base.kind->name, "lengths", lengths, x->shape[1], x->shape[0]) : NULL;
+    if (!x || (lengths && !s.lengths)) {
+        return eg_scope_pop(scope, NULL), failed;
+    }
     eg_rnn out = {NULL, begin(r, x, s.h0), is_lstm(r) ? begin(r, x, s.c0) : NULL};
     out = out.h ? run_steps(r, x, &s, out) : failed;
     out.y = out.y && r->o.batch_first ? eg_transpose(out.y, 0, 1) : out.y;

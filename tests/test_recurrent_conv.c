@@ -133,6 +133,9 @@ EGT(empty_and_wrong_ones)
     EGT_REFUSED(eg_module_forward(m, drawn(EG_SHAPE(T, N, IN + 1, 4, 5))), EG_ESHAPE, "3");
     EGT_REFUSED(eg_conv_rnn_forward(m, x, .h0 = drawn(EG_SHAPE(N, HIDDEN, 4, 4))).y, EG_ESHAPE, "h0");
     EGT_REFUSED(eg_conv_rnn_forward(m, x, .lengths = eg_zeros(EG_SHAPE(2), EG_I64)).y, EG_ESHAPE, "lengths");
+    EGT_REFUSED(eg_conv_rnn_forward(m, x, .lengths = eg_full_int(EG_SHAPE(N), T + 1, EG_I64)).y, EG_EINDEX,
+                "outside 0..4");
+    EGT_REFUSED(eg_conv_rnn_forward(m, x, .lengths = eg_zeros(EG_SHAPE(N), EG_F32)).y, EG_EDTYPE, "lengths are f32");
     EGT_REFUSED(eg_conv_rnn_forward(relu, x).y, EG_EINVAL, "activation");
     EGT_REFUSED(eg_conv_rnn_forward(NULL, x).y, EG_EINVAL, "m");
     EGT_REFUSED(eg_conv_gru_new(0, 1), EG_EINVAL, "0 channels");

@@ -62,30 +62,6 @@ eg_status eg__ctc_check_probs(const char *op, const eg_tensor *x, int64_t blank,
     return EG_OK;
 }
 
-eg_tensor *eg__ctc_lengths(const char *op, const char *name, eg_tensor *t, int64_t rows, int64_t most)
-{
-    if (!t || eg__check(t, op, name)) {
-        return NULL;
-    }
-    if (!(EG__INTS >> t->dtype & 1)) {
-        return eg__fail_null(EG_EDTYPE, op, "%s are %s, must be i64, i32 or u8", name,
-                             eg_dtype_name((eg_dtype)t->dtype));
-    }
-    if (t->n != rows || t->ndim > 1) {
-        return eg__fail_null(EG_ESHAPE, op, "%s are %s, must be [%lld]", name, EG__SHAPE_OF(t), (long long)rows);
-    }
-    t = eg_contiguous(eg_cast(t, EG_I64));
-    t = t && t->ndim != 1 ? eg_reshape(t, EG_SHAPE(rows)) : t;
-    for (int64_t i = 0; t && !t->device && i < rows; i++) {
-        const int64_t v = eg__load_int(eg__ptr(t), EG_I64, i);
-        if (v < 0 || v > most) {
-            return eg__fail_null(EG_EINDEX, op, "%s: %lld of row %lld is outside 0..%lld", name, (long long)v,
-                                 (long long)i, (long long)most);
-        }
-    }
-    return t;
-}
-
 /* The labels of the CPU that count, each a class and no blank; notes the longest row. */
 static eg_status check_labels(const char *op, const eg_tensor *labels, const eg_tensor *lengths, int64_t rows,
                               int64_t classes, eg__ctc_opts *o)
@@ -140,7 +116,7 @@ static eg_tensor *labels_of(const char *op, eg_tensor *t, const eg_tensor *x, co
         return eg__fail_null(EG_EINVAL, op, "targets %s end to end need target_lengths", EG__SHAPE_OF(t));
     }
     o->longest = t->shape[t->ndim - 1];
-    *lengths = eg__ctc_lengths(op, "target_lengths", given->target_lengths, rows, o->longest);
+    *lengths = eg__lengths(op, "target_lengths", given->target_lengths, rows, o->longest);
     t = eg_contiguous(eg_cast(t, EG_I64));
     if (!t || (given->target_lengths && !*lengths)) {
         return NULL;
@@ -169,7 +145,7 @@ static eg_tensor *losses(eg_tensor *x, eg_tensor *targets, const eg_ctc_options 
                       .shares = given->reduction == EG_MEAN};
     eg_tensor *in[4] = {eg_cast(x, (eg_dtype)dtype)}, *out[EG__MAX_OUT];
     in[1] = in[0] ? labels_of(op, targets, x, given, &in[3], &o) : NULL;
-    in[2] = in[1] ? eg__ctc_lengths(op, "input_lengths", given->input_lengths, x->shape[1], x->shape[0]) : NULL;
+    in[2] = in[1] ? eg__lengths(op, "input_lengths", given->input_lengths, x->shape[1], x->shape[0]) : NULL;
     if (!in[1] || (given->input_lengths && !in[2]) || eg__dispatch(&eg__op_ctc_loss, in, 4, &o, out)) {
         return NULL;
     }
@@ -224,7 +200,7 @@ eg_status eg_ctc_greedy(eg_tensor *x, eg_tensor *input_lengths, int64_t blank, e
     }
     const eg__ctc_opts o = {.blank = blank, .frames = input_lengths != NULL};
     eg_scope s = eg_scope_push();
-    eg_tensor *frames = eg__ctc_lengths(op, "input_lengths", input_lengths, x->shape[1], x->shape[0]);
+    eg_tensor *frames = eg__lengths(op, "input_lengths", input_lengths, x->shape[1], x->shape[0]);
     eg_tensor *path = eg_argmax(eg_detach(x), .axes = EG_AXES(2)), *in[2] = {path, frames};
     eg_status st = !path || (input_lengths && !frames) ? eg__why() : eg__dispatch(&eg__op_ctc_collapse, in, 2, &o, out);
     if (st) {

@@ -259,7 +259,7 @@ eg_status eg_ctc_beam_with(eg_tensor *x, eg_tensor **labels, eg_tensor **lengths
                 .user = o.user};
     eg_scope scope = eg_scope_push();
     eg_tensor *frames = o.input_lengths ? eg_to(eg_detach(o.input_lengths), eg_cpu()) : NULL;
-    frames = frames ? eg__ctc_lengths(op, "input_lengths", frames, s.rows, s.steps) : NULL;
+    frames = frames ? eg__lengths(op, "input_lengths", frames, s.rows, s.steps) : NULL;
     eg_tensor *numbers = eg_contiguous(eg_cast(eg_to(eg_detach(x), eg_cpu()), EG_F64));
     made[0] = eg__full_on(0, EG_SHAPE(s.rows, s.steps), -1, EG_I64);
     made[1] = eg__full_on(0, EG_SHAPE(s.rows), 0, EG_I64);

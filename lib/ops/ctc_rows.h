@@ -6,8 +6,6 @@
 
 /* [T, N, C] floats with such a class, or [T, C] if that is allowed. */
 eg_status eg__ctc_check_probs(const char *op, const eg_tensor *x, int64_t blank, bool alone);
-/* Lengths as contiguous i64 [rows], each in 0..most where they can be seen; NULL after NULL or words. */
-eg_tensor *eg__ctc_lengths(const char *op, const char *name, eg_tensor *t, int64_t rows, int64_t most);
 
 typedef struct eg__ctc_row {
     const int64_t *labels;

@@ -19,4 +19,7 @@ struct eg_resize_options;
 eg_status eg__check_pool_options(const char *op, int axes, const struct eg_pool_options *g);
 eg_status eg__check_resize_options(eg_shape size, const struct eg_resize_options *g);
 
+/* Lengths as contiguous i64 [rows], each in 0..most where they can be seen; NULL after NULL or words. */
+eg_tensor *eg__lengths(const char *op, const char *name, eg_tensor *t, int64_t rows, int64_t most);
+
 #endif
