@@ -191,11 +191,13 @@ def resnet50_train():
     return train(net, x, y, optimizer_of(torch.optim.SGD, net.parameters(), .1, .9, weight_decay=1e-4))
 
 
-def learn(optimizer, forward):
+def learn(optimizer, forward, parameters=None, clip=0):
     def step():
         optimizer.zero_grad(set_to_none=True)
         loss = forward()
         loss.backward()
+        if clip:
+            nn.utils.clip_grad_norm_(parameters, clip)
         optimizer.step()
         return loss
     return step
@@ -692,15 +694,7 @@ def quickdraw():
     optimizer = optimizer_of(torch.optim.Adam, net.parameters(), 1e-4)
     forward = forward_of(lambda: F.cross_entropy(net[2](
         (lstm(convs(x.transpose(1, 2)).transpose(1, 2))[0] * mask).sum(1)), y))
-
-    def step():
-        net.zero_grad(set_to_none=True)
-        loss = forward()
-        loss.backward()
-        nn.utils.clip_grad_norm_(net.parameters(), 9)
-        optimizer.step()
-        return loss
-    return step
+    return learn(optimizer, forward, list(net.parameters()), 9)
 
 
 @image_model
@@ -725,15 +719,7 @@ def neural_gpu():
             s = F.dropout(s, share)
         return F.cross_entropy(out(s[..., 0].transpose(1, 2)).flatten(0, 1), y, label_smoothing=.1)
     forward = forward_of(loss_of)
-
-    def step():
-        net.zero_grad(set_to_none=True)
-        loss = forward()
-        loss.backward()
-        nn.utils.clip_grad_norm_(net.parameters(), 4)
-        optimizer.step()
-        return loss
-    return step
+    return learn(optimizer, forward, list(net.parameters()), 4)
 
 
 def timed(step):
