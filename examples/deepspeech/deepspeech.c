@@ -25,7 +25,6 @@ typedef struct job {
     eg_dataset *test;
     eg_ngram *lm;
     eg_metrics *found;
-    double best; /* word error rate */
 } job;
 
 /* ---- letters ---------------------------------------------------------------------------------- */

@@ -73,6 +73,7 @@ with tempfile.TemporaryDirectory() as at:
     noisy = logged((run(*SMALL, "--noise", "1", "--out", at + "/noise", expect=None), at + "/noise")[1], "loss")
     check("noise changes what is learned", noisy[1] == logged(at + "/whole", "loss")[1] and noisy[60] != logged(
         at + "/whole", "loss")[60])
+    check("noise is not for f16", "--noise" in run("--noise", "1", "--precision", "f16", "--out", at + "/x", expect=2))
     said = run("--smoke", "--threads", "1", "--task", "id", "--relaxed", "1", "--max-length", "2", "--steps", "400", "--lr",
                "0.01", "--dropout", "0", "--out", at + "/id")
     check("a task is learned", "   2 digits: 100.00 % right" in said, said)

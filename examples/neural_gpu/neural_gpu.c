@@ -3,6 +3,7 @@
 #include <egret/run.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "net.h"
 #include "tasks.h"
@@ -206,7 +207,8 @@ static void examine_all(job *j)
     if (fails) {
         eg_run_say(j->run, "mistakes begin at %d digits; it learned from up to %lld", fails, (long long)j->digits);
     } else {
-        eg_run_say(j->run, "no mistake up to %d digits; it learned from up to %lld", most, (long long)j->digits);
+        eg_run_say(j->run, "no mistake at these lengths, up to %d digits; it learned from up to %lld", most,
+                   (long long)j->digits);
     }
     EG_SCOPE {
         const eg_draw_series right = {.x = eg_from_values(EG_SHAPE(n), EG_F64, x),
@@ -226,10 +228,10 @@ static void draw_states(const job *j)
         eg_run_heed(j->run, make_tapes(j, 1, digits, &in, &out));
         states = eg_run_status(j->run) ? NULL : neural_gpu_states(j->net, in);
     }
-    eg_tensor *rows = eg_transpose(eg_select(eg_select(eg_to(states, eg_cpu()), 1, 0), 3, 0), 1, 2);
+    eg_tensor *rows = eg_select(eg_select(eg_to(states, eg_cpu()), 1, 0), 3, 0); /* [steps + 1, maps, length] */
     eg_run_picture(j->run, "states",
-                   eg_draw_grid(eg_unsqueeze(eg_transpose(rows, 1, 2), 1), .low = -1, .high = 1, .columns = 5,
-                                .scale = 6, .title = "What the tape holds, step by step"));
+                   eg_draw_grid(eg_unsqueeze(rows, 1), .low = -1, .high = 1, .columns = 5, .scale = 6,
+                                .title = "What the tape holds, step by step"));
 }
 
 static eg_status show(job *j)
@@ -283,6 +285,9 @@ static eg_status work(eg_run *run, void *user)
     }
     *j = (job){.run = run, .o = user};
     eg_status st = eg_run_heed(run, eg_run_own(run, j, close_job));
+    if (!st && j->o->noise > 0 && strcmp(eg_run_settings_of(run)->precision, "f16") == 0) {
+        return eg_run_refuse(run, "--noise goes with f32, tf32 and bf16: of f16 gradients are scaled");
+    }
     EG_SCOPE {
         st = st ? st : eg_run_heed(run, open_job(j));
         if (!st && j->o->examine) {

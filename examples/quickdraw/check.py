@@ -118,7 +118,10 @@ with tempfile.TemporaryDirectory() as at:
     run(*SMALL, "--out", at + "/whole")
     for name in ("guesses.png", "loss.png", "accuracy.png"):
         check(f"{name} is a PNG", is_png(f"{at}/whole/{name}"))
-    check("gradients are noted", all("gradient_norm" in row for row in logged(at + "/whole").values() if "loss" in row))
+    run(*SMALL, "--steps", "100", "--save-every", "0", "--out", at + "/told")
+    check("gradients are told of", list(logged(at + "/told", "gradient_norm")) == [100])
+    events = b"".join(open(path, "rb").read() for path in glob.glob(at + "/told/events/*"))
+    check("all of them", events.count(b"gradients/lstm.weight_hh_l0") >= 2 and b"gradients/out.bias" in events)
     kill(20, program, *SMALL, "--save-every", "7", out=at + "/killed")
     run(*SMALL, "--save-every", "7", "--resume", "--out", at + "/killed")
     check("killed and resumed, all is the same to the last bit", logged(at + "/killed", "loss") == logged(at + "/whole", "loss"))

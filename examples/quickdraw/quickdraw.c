@@ -7,7 +7,7 @@
 #include "net.h"
 #include "sets.h"
 
-enum { SHOWN = 24, SIDE = 96 };
+enum { SHOWN = 24, SIDE = 96, TOLD = 100 /* steps from one word about gradients to the next */ };
 
 typedef struct options {
     const char *training, *eval, *classes, *model_dir, *features, *kernels;
@@ -25,7 +25,7 @@ typedef struct job {
     eg_optim *adam;
     eg_dataset *eval;
     eg_metrics *found;
-    int64_t judged;
+    int64_t judged, seen; /* the step behind which it was last judged; by how many drawings */
 } job;
 
 /* ---- learning -------------------------------------------------------------------------------- */
@@ -37,26 +37,35 @@ static eg_tensor *loss(eg_module *net, eg_tensor *const *x, eg_metrics *m)
     return eg_cross_entropy(logits, x[2]);
 }
 
-/* Of the first batches that are not learned from; the best net is kept. */
-static eg_status evaluate(eg_run *run, void *user)
+/* Of the first batches that are not learned from. */
+static eg_status judge(job *j)
 {
-    job *j = user;
     int64_t n = 0;
-    if (j->judged == eg_run_step(run)) {
-        return EG_OK;
-    }
-    j->judged = eg_run_step(run);
+    j->seen = 0;
     eg_status st = eg_metrics_reset(j->found);
     st = st ? st : eg_module_eval(j->net);
-    EG_RUN_EACH(x, run, j->eval)
+    EG_RUN_EACH(x, j->run, j->eval)
     {
         eg_tensor *mean = st ? NULL : loss(j->net, x, j->found);
-        eg_run_heed(run, mean ? eg_metrics_mean(j->found, "loss", mean) : eg_last_error()->code);
+        eg_run_heed(j->run, mean ? eg_metrics_mean(j->found, "loss", mean) : eg_last_error()->code);
+        j->seen += eg_size(x[0], 0);
         if (++n == j->o->batches) {
             break;
         }
     }
-    st = eg_run_status(run) ? eg_run_status(run) : eg_run_log_metrics(run, "valid/", j->found);
+    return eg_run_status(j->run);
+}
+
+/* The best net is kept. */
+static eg_status evaluate(eg_run *run, void *user)
+{
+    job *j = user;
+    if (j->judged == eg_run_step(run)) {
+        return EG_OK;
+    }
+    j->judged = eg_run_step(run);
+    eg_status st = judge(j);
+    st = st ? st : eg_run_log_metrics(run, "valid/", j->found);
     double right = eg_metrics_value(j->found, "accuracy");
     st = st || right <= eg_saver_best_score(eg_run_saver(run))
              ? st
@@ -64,19 +73,18 @@ static eg_status evaluate(eg_run *run, void *user)
     return st ? st : eg_module_train(j->net);
 }
 
-/* Every hundred steps the gradients go where TensorBoard shows how they are distributed. */
-static eg_status step(job *j, eg_tape tape, eg_tensor *mean)
+/* Of all gradients, where TensorBoard shows how they are distributed. */
+static eg_status tell_gradients(job *j, eg_tape tape, eg_tensor *mean)
 {
     eg_parameters p = eg_module_parameters(j->net);
     eg_tensor **gradients = calloc((size_t)p.count, sizeof *gradients);
     eg_status st = gradients ? eg_tape_gradients(tape, mean, p.tensors, p.count, gradients)
                              : eg_fail(EG_ENOMEM, "quickdraw", "out of memory");
-    for (int i = 0; i < p.count && !st && eg_run_step(j->run) % 100 == 0; i++) {
+    for (int i = 0; i < p.count && !st; i++) {
         char tag[256];
         snprintf(tag, sizeof tag, "gradients/%s", p.names[i]);
         st = eg_run_histogram(j->run, tag, gradients[i]);
     }
-    st = st ? st : eg_optim_step(j->adam, gradients);
     free(gradients);
     return st;
 }
@@ -88,13 +96,18 @@ static void learn(job *j)
     {
         EG_RUN_STEPS(x, run)
         {
-            eg_tape tape = eg_tape_open();
+            bool tells = eg_run_step(run) % TOLD == 0;
+            eg_tape tape = eg_tape_open(.persistent = tells);
             eg_tensor *logits = quickdraw_forward(j->net, x[0], x[1]), *mean = eg_cross_entropy(logits, x[2]);
-            eg_run_heed(run, step(j, tape, mean));
+            eg_run_heed(run, tells ? tell_gradients(j, tape, mean) : EG_OK);
+            eg_run_minimize(run, j->adam, tape, mean);
             eg_tensor *right = eg_eq(eg_argmax(logits, .axes = EG_AXES(1)), x[2]);
             eg_run_note(run, EG_RUN_VALUE("loss", mean), EG_RUN_VALUE("accuracy", eg_mean(eg_cast(right, EG_F32))),
-                        EG_RUN_NUMBER("gradient_norm", eg_optim_grad_norm(j->adam)),
                         EG_RUN_NUMBER("rate", eg_optim_rate(j->adam)));
+            if (tells && !eg_run_status(run)) {
+                eg_run_log(run, EG_REAL("gradient_norm", eg_optim_grad_norm(j->adam)));
+                eg_run_heed(run, eg_tape_close(tape));
+            }
         }
     }
 }
@@ -137,14 +150,11 @@ static eg_status report(job *j)
     eg_path best = eg_run_path(run, "best.safetensors");
     eg_run_heed(run, evaluate(run, j));
     eg_run_heed(run, eg_saver_restore_from(eg_run_saver(run), best.text, NULL, .allow_others = true));
-    eg_run_heed(run, eg_module_eval(j->net));
-    j->judged = -1;
-    if (!eg_run_heed(run, eg_run_status(run) ? EG_OK : evaluate(run, j))) {
+    if (!eg_run_status(run) && !judge(j)) {
         eg_run_say(run, "the best net takes %.2f %% of %lld drawings it has not learned from for what they are",
-                   100 * eg_metrics_value(j->found, "accuracy"), (long long)(j->o->batches * j->o->batch));
+                   100 * eg_metrics_value(j->found, "accuracy"), (long long)j->seen);
     }
     EG_SCOPE {
-        eg_run_heed(run, eg_module_eval(j->net));
         eg_run_picture(run, "guesses", eg_run_status(run) ? NULL : draw_guesses(j));
     }
     eg_run_plot(run, "loss.png", "Cross entropy", "loss, valid/loss");
