@@ -105,6 +105,13 @@ function methods:module(name, net)
     self.saver:module(name, net)
 end
 
+--- Gives a module that is saved under this name what it was at its best (saver:save_best).
+function methods:best(name, net)
+    local saver = eg.saver(self.out)
+    saver:module(name, net)
+    saver:restore_from(self:path "best.safetensors", {allow_others = true})
+end
+
 --- The step of the latest checkpoint, with all of it put back, if the command line asks for that; else 0.
 function methods:resume_step()
     local step = self.resume and self.saver:latest() >= 0 and self.saver:restore() or 0

@@ -88,9 +88,7 @@ end
 -- ---- what was taken for what --------------------------------------------------------------------------
 -- By the best net there was. A row of the map is a kind, and a column what it was taken for. A column of the sheet has
 -- images that were all taken for one kind; red frames have those that are another.
-local best = eg.saver(run.out)
-best:module("net", net)
-best:restore_from(run:path "best.safetensors", {allow_others = true})
+run:best("net", net)
 
 local found = examine()
 local counts = found:matrix("kinds"):to "cpu":cast "f32"

@@ -87,9 +87,7 @@ end
 
 -- ---- what it found ------------------------------------------------------------------------------------
 -- With the best weights there were: an image, its mask, what the net finds, and that laid over the image.
-local best = eg.saver(run.out)
-best:module("net", net)
-best:restore_from(run:path "best.safetensors", {allow_others = true})
+run:best("net", net)
 print(("the best net's dice is %.4f on images it has not learned from"):format((examine())))
 
 local red, rows = eg.tensor({1, 0.25, 0.125}, "f32"):reshape {3, 1, 1}, {}

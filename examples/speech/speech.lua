@@ -104,9 +104,7 @@ while run:goes_on(step, steps) do
 end
 
 -- ---- what was taken for what --------------------------------------------------------------------------
-local best = eg.saver(run.out)
-best:module("net", net)
-best:restore_from(run:path "best.safetensors", {allow_others = true})
+run:best("net", net)
 local found = examine(all.test)
 local counts = found:matrix("words"):to "cpu"
 for i, label in ipairs(labels) do
