@@ -20,22 +20,6 @@ static eg_tensor *reference(eg_tensor *a, eg_tensor *b)
     return y;
 }
 
-/* Copies of weights in other layouts are kept where they are used again and again; results do not tell. */
-EGT(use_does_not_change_results)
-{
-    const int64_t rows[] = {6, 20, 37, 100, 344, 500}, inner[] = {48, 324};
-    for (int i = 0; i < 12; i++) {
-        int64_t k = inner[i / 6];
-        eg_tensor *x = egt_random(EG_SHAPE(rows[i % 6], k), EG_F32, -1, 1);
-        eg_tensor *w = egt_random(EG_SHAPE(72, k), EG_F32, -1, 1), *first = eg_linear(x, w, NULL);
-        eg_tensor *back = eg_matmul(first, w);
-        for (int n = 0; n < 6; n++) {
-            EGT_EQ(egt_distance(eg_linear(x, w, NULL), first), 0);
-            EGT_EQ(egt_distance(eg_matmul(first, w), back), 0);
-        }
-    }
-}
-
 /* ---- words ------------------------------------------------------------------------------------ */
 
 EGT(refusals)
