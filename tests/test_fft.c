@@ -64,6 +64,37 @@ EGT(round_trips_and_energy)
     }
 }
 
+/* Lines behind each other are done one by one or side by side, as their length and the processor want; lines beside
+ * each other are never split at these lengths. Of one, the values were compared with the sum. */
+EGT(lines_behind_are_as_lines_beside)
+{
+    static const char *const sets[] = {"base", "avx2", "avx512"};
+    static const int64_t sizes[] = {31, 62, 96, 240, 250, 256, 480, 482, 500, 512, 882, 960, 1024, 1600, 2400, 10240};
+    const char *was = eg_cpu_isa();
+    for (int set = 0; set < 3; set++) {
+        if (eg_debug_isa(sets[set])) {
+            eg_clear_error(); /* not in this build, or not on this processor */
+            continue;
+        }
+        for (int i = 0; i < 2 * (int)(sizeof sizes / sizeof *sizes); i++) {
+            EG_SCOPE {
+                int64_t n = sizes[i / 2], rows = 37;
+                eg_dtype dtype = dtypes[i % 2];
+                eg_tensor *x = egt_random(EG_SHAPE(n, rows, 2), dtype, -1, 1), *r = eg_select(x, -1, 0);
+                eg_tensor *behind = eg_contiguous(eg_permute(x, EG_AXES(1, 0, 2)));
+                eg_tensor *y = eg_fft(x, .axes = EG_AXES(0), .norm = EG_FFT_ORTHO);
+                check_near(eg_fft(behind, .norm = EG_FFT_ORTHO), eg_permute(y, EG_AXES(1, 0, 2)), small[i % 2]);
+                check_near(eg_ifft(eg_fft(behind)), behind, small[i % 2]);
+                eg_tensor *lines = eg_contiguous(eg_transpose(r, 0, 1)), *bins = eg_rfft(lines, .norm = EG_FFT_ORTHO);
+                eg_tensor *want = eg_rfft(r, .axes = EG_AXES(0), .norm = EG_FFT_ORTHO);
+                check_near(bins, eg_permute(want, EG_AXES(1, 0, 2)), small[i % 2]);
+                check_near(eg_irfft(bins, .n = n, .norm = EG_FFT_ORTHO), lines, small[i % 2]);
+            }
+        }
+    }
+    EGT_OK(eg_debug_isa(was));
+}
+
 /* The answer of the sum is known where the sum would take hours. */
 EGT(long_lines)
 {

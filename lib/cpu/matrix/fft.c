@@ -8,20 +8,25 @@
 eg__kernel ISA(eg__cpu_fft), ISA(eg__cpu_rfft), ISA(eg__cpu_irfft);
 
 /* Lines are done side by side up to so many elements, else each is split: if they lie behind each
- * other, or are made of halves of real lines, which are told apart more quickly side by side; if
- * they lie side by side, where splitting would read a cache line for each element; if there are too
- * few to fill lanes. */
+ * other, or are the halves of real lines; if they lie side by side, where splitting would read a cache
+ * line for each element; if there are too few to fill lanes. Wide blocks leave the nearest cache sooner. */
 #ifdef EG_TINY_LIMITS
-enum { MOST_BEHIND = 30, MOST_REAL = 60, MOST_BESIDE = 300 };
+enum { MOST_BEHIND = 30, MOST_REAL = 60, MOST_BINS = 30, MOST_BESIDE = 300 };
+#elif defined(__AVX512F__)
+enum { MOST_BEHIND = 239, MOST_REAL = 4096, MOST_BINS = 239, MOST_BESIDE = 16384 };
 #else
-enum { MOST_BEHIND = 255, MOST_REAL = 4096, MOST_BESIDE = 16384 };
+enum { MOST_BEHIND = 255, MOST_REAL = 4096, MOST_BINS = 4096, MOST_BESIDE = 16384 };
 #endif
+
+/* The next line is asked for while one of so few elements is split, if bins come of it, which take longer to make than
+ * to fetch, or all lines together are so many bytes that they come from afar. */
+enum { AHEAD_MOST = 4096, AHEAD_BYTES = 32 << 20 };
 
 typedef enum what { COMPLEX, TO_BINS, TO_REAL } what;
 
 /* Where line l of a group begins, and from element to element; in scalars. */
 typedef struct layout {
-    char *data;
+    char *data, *end;
     int64_t group, lane, step;
     int parts; /* 2: pairs */
 } layout;
@@ -29,7 +34,8 @@ typedef struct layout {
 typedef struct job {
     const eg__fft_plan *p, *real; /* real: what goes before or behind p, for real lines of even length */
     what what;
-    int turn; /* parts are exchanged: the inverse transform */
+    int turn;   /* parts are exchanged: the inverse transform */
+    bool ahead; /* the next line is asked for */
     double scale;
     layout side[2];
     int64_t n, lanes, units, per_group; /* of the real lines, if there are; lines of a group */
@@ -39,26 +45,32 @@ typedef struct job {
     int64_t slot_size, unit_size, between_size, block_size; /* in scalars */
 } job;
 
-#define EVEN_16                   0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
-#define ODD_16                    1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
-#define LOW_16                    0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define HIGH_16                   8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#define EVEN_8                    0, 2, 4, 6, 8, 10, 12, 14
-#define ODD_8                     1, 3, 5, 7, 9, 11, 13, 15
-#define LOW_8                     0, 8, 1, 9, 2, 10, 3, 11
-#define HIGH_8                    4, 12, 5, 13, 6, 14, 7, 15
-#define EVEN_4                    0, 2, 4, 6
-#define ODD_4                     1, 3, 5, 7
-#define LOW_4                     0, 4, 1, 5
-#define HIGH_4                    2, 6, 3, 7
-#define EVEN_2                    0, 2
-#define ODD_2                     1, 3
-#define LOW_2                     0, 2
-#define HIGH_2                    1, 3
+/* Where the part of n of a slot begins. */
+static inline int64_t part_of(int64_t n, int64_t slot, int64_t slots)
+{
+    return slots == 1 ? n * slot : n * slot / slots;
+}
+
+/* Lane i of what is made of the lanes of two vectors: the real or imaginary parts of pairs, and all lanes' pairs of two
+ * such, also from behind. */
+#define EVEN(i)      2 * (i)
+#define ODD(i)       EVEN(i) + 1
+#define LOW(i)       (i) / 2 + (i) % 2 * LANES
+#define HIGH(i)      LOW(i) + LANES / 2
+#define EVEN_BACK(i) (2 * (LANES - 1 - (i)) + LANES) % (2 * LANES)
+#define ODD_BACK(i)  EVEN_BACK(i) + 1
+#define LOW_BACK(i)  LANES / 2 - 1 - (i) / 2 + (i) % 2 * LANES
+#define HIGH_BACK(i) LOW_BACK(i) + LANES / 2
+#define BACK(i)      LANES - 1 - (i)
+
+#define LANES_2(order) order(0), order(1)
+#define LANES_4(order) LANES_2(order), order(2), order(3)
+#define LANES_8(order) LANES_4(order), order(4), order(5), order(6), order(7)
+#define LANES_16(order) \
+    LANES_8(order), order(8), order(9), order(10), order(11), order(12), order(13), order(14), order(15)
 #define SHUFFLE(a, b, order)      SHUFFLE_(a, b, order, LANES)
 #define SHUFFLE_(a, b, order, n)  SHUFFLE__(a, b, order, n)
-#define SHUFFLE__(a, b, order, n) SHUFFLE___(a, b, order##_##n)
-#define SHUFFLE___(a, b, ...)     __builtin_shufflevector(a, b, __VA_ARGS__)
+#define SHUFFLE__(a, b, order, n) ((V)__builtin_shufflevector(a, b, LANES_##n(order)))
 
 #define T     float
 #define V     eg__f32s
@@ -105,6 +117,7 @@ static int64_t lay_out(job *j, const eg__call *c)
         layout *l = &j->side[i];
         l->parts = j->what == COMPLEX || (j->what == TO_BINS) == i ? 2 : 1;
         l->data = eg__ptr(t);
+        l->end = l->data + (size_t)t->n * eg__esize(t);
         l->step = inner * l->parts;
         l->lane = beside ? l->parts : t->shape[o->axis] * l->step;
         l->group = beside ? t->shape[o->axis] * l->step : l->parts;
@@ -117,7 +130,11 @@ static eg_status plan(job *j, const eg__call *c, bool wide, int lanes)
 {
     bool halves = j->what != COMPLEX && j->n % 2 == 0;
     bool beside = j->lanes > 1 && j->side[0].lane == j->side[0].parts;
-    int64_t most = 2 * j->lanes < lanes ? EG__FFT_ALONE : beside ? MOST_BESIDE : halves ? MOST_REAL : MOST_BEHIND;
+    int64_t most = 2 * j->lanes < lanes ? EG__FFT_ALONE
+                   : beside             ? MOST_BESIDE
+                   : !halves            ? MOST_BEHIND
+                   : j->what == TO_BINS ? MOST_BINS
+                                        : MOST_REAL;
     eg__fft_plan *p = eg__fft_plan_get(j->n, wide, most, halves);
     if (!p) {
         return eg__no_memory(c->op->name, 0);
@@ -128,7 +145,7 @@ static eg_status plan(job *j, const eg__call *c, bool wide, int lanes)
 }
 
 /* Units, and what memory each of them takes. */
-static void divide(job *j, int64_t groups, int64_t work, int lanes)
+static void divide(job *j, int64_t groups, int64_t work, int64_t bytes, int lanes)
 {
     const eg__fft_plan *p = j->p, *smooth = p->way == EG__FFT_CHIRP ? p->first : p;
     bool split = smooth->way == EG__FFT_SPLIT;
@@ -140,8 +157,10 @@ static void divide(job *j, int64_t groups, int64_t work, int lanes)
     j->threads = split && j->slots < threads && smooth->n >= EG__GRAIN / 4 ? threads : 1;
     int64_t rows = eg__max(smooth->n, j->n / 2 + 1);
     j->unit_size = (2 * rows * j->width + 15) & ~(int64_t)15;
-    j->between_size = split ? (2 * smooth->n + 15) & ~(int64_t)15 : 0;
-    j->block_size = split ? 2 * lanes * eg__max(smooth->rows, smooth->columns) : 0;
+    j->between_size = split ? 2 * smooth->rows * eg__fft_wide(smooth) : 0;
+    j->block_size = split ? 2 * lanes * eg__max(smooth->rows, eg__fft_wide(smooth)) : 0;
+    bool short_lines = j->n <= AHEAD_MOST && j->side[0].step <= 2 && j->side[1].step <= 2;
+    j->ahead = split && short_lines && j->units > 1 && (j->what == TO_BINS || bytes > AHEAD_BYTES);
     j->slot_size = 2 * j->unit_size + j->between_size + 2 * j->threads * j->block_size;
 }
 
@@ -163,7 +182,7 @@ static eg_status run(const eg__call *c, what kind)
     if (st) {
         return st;
     }
-    divide(&j, groups, x->n, lanes);
+    divide(&j, groups, x->n, eg__bytes_of(x->n + c->out[0]->n, x->dtype), lanes);
     size_t es = eg__esize(x), chirp = j.p->way == EG__FFT_CHIRP ? (size_t)j.p->first->n * 2 : 0;
     eg__scratch s;
     st = eg__scratch_get(c, ((size_t)(j.slots * j.slot_size) + chirp) * es, &s);

@@ -11,11 +11,12 @@ typedef enum eg__fft_way {
     EG__FFT_CHIRP,  /* large prime factors: as a convolution of a smooth length (Bluestein 1970) */
 } eg__fft_way;
 
-/* Lines too few to fill lanes are split if they are longer. */
+/* Lines too few to fill lanes are split if they are longer than the one; of others, those not longer than the other
+ * only into rows that fill vectors well. */
 #ifdef EG_TINY_LIMITS
-enum { EG__FFT_ALONE = 15 };
+enum { EG__FFT_ALONE = 15, EG__FFT_CHOOSY = 40 };
 #else
-enum { EG__FFT_ALONE = 63 };
+enum { EG__FFT_ALONE = 63, EG__FFT_CHOOSY = 2048 };
 #endif
 /* The largest prime factor that is a radix; the most radices of an n. */
 enum { EG__FFT_PRIME = 31, EG__FFT_PASSES = 40 };
@@ -45,5 +46,11 @@ typedef struct eg__fft_plan {
  * or behind one of n / 2. NULL: no memory, nothing on record. Put it back when done. */
 eg__fft_plan *eg__fft_plan_get(int64_t n, bool wide, int64_t most, bool real);
 void eg__fft_plan_put(eg__fft_plan *p);
+
+/* SPLIT: elements of a row of factors, and of what they are multiplied with: columns, rounded up to lanes. */
+static inline int64_t eg__fft_wide(const eg__fft_plan *p)
+{
+    return (p->columns + EG__FFT_LANES - 1) / EG__FFT_LANES * EG__FFT_LANES;
+}
 
 #endif

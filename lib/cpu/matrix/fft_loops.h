@@ -8,10 +8,12 @@
 
 #include "lib/cpu/matrix/fft_passes.h"
 
-/* Where lines lie: element j of line l at j * step + l * lane; im NULL: zeros, or not wanted. */
+/* Where lines lie: element j of line l at j * step + l * lane; im NULL: zeros, or not wanted. Before `end` all can be
+ * read. */
 typedef struct FN(side) {
     T *re, *im;
     int64_t step, lane;
+    const T *end;
 } FN(side);
 
 /* ---- blocks from and to lines -------------------------------------------------------------- */
@@ -58,8 +60,8 @@ static void FN(load)(T *x, const FN(side) * f, int64_t n, int lines, int width, 
                 rows[(t + i) ^ turn] = v[i];
             }
         }
-    } else if (lines == LANES && pairs && f->lane == 2) {
-        for (; t < 2 * n; t += 2) {
+    } else if (width == LANES && pairs && f->lane == 2) {
+        for (; t < 2 * n && f->re + t / 2 * f->step + 2 * LANES <= f->end; t += 2) {
             const V *from = (const V *)(f->re + t / 2 * f->step);
             rows[t + turn] = SHUFFLE(from[0], from[1], EVEN);
             rows[(t + 1) ^ turn] = SHUFFLE(from[0], from[1], ODD);
@@ -95,8 +97,9 @@ static void FN(store)(const T *x, const FN(side) * f, int64_t n, int lines, int 
                 *(V *)(f->re + l * f->lane + t) = v[l];
             }
         }
-    } else if (lines == LANES && pairs && f->lane == 2) {
-        for (; t < 2 * n; t += 2) {
+    } else if (width == LANES && pairs && f->lane == 2 && (lines == LANES || f->step == 2 * lines)) {
+        const int64_t all = (n - 1) * f->step + 2 * lines; /* what is too much is overwritten by the next */
+        for (; t < 2 * n && t / 2 * f->step + 2 * LANES <= all; t += 2) {
             V *to = (V *)(f->re + t / 2 * f->step);
             V re = rows[t + turn] * scale, im = rows[(t + 1) ^ turn] * scale;
             to[0] = SHUFFLE(re, im, LOW);
@@ -118,97 +121,117 @@ static void FN(store)(const T *x, const FN(side) * f, int64_t n, int lines, int 
 
 typedef struct FN(halves) {
     const eg__fft_plan *p;
-    FN(side) from, to;
-    T *between, *blocks; /* n pairs; a thread's block and another */
-    int64_t block;       /* elements of a block */
+    const FN(side) * from, *to;
+    T *between, *blocks; /* rows of parts; a thread's block and another */
+    int64_t block, wide; /* elements of a block; of a row of parts */
     int turn_from, turn_to, slots;
     T scale;
 } FN(halves);
 
-/* Whether all lanes have a pair, side by side. */
-static inline bool FN(side_by_side)(const FN(side) * f, int lines)
+/* Whether the first pass of n elements can take lines as they lie: side by side, with all lanes' there to be read. */
+static inline bool FN(takes)(const eg__fft_plan *p, const FN(side) * f)
 {
-    return lines == LANES && f->im == f->re + 1 && f->lane == 2;
+    return FN(joins)(p, 0) && f->im == f->re + 1 && f->lane == 2 && f->re + (p->n - 1) * f->step + 2 * LANES <= f->end;
 }
 
-/* Lines into a block and through all passes but the last; where it is, x or y. */
-static V *FN(enter)(const eg__fft_plan *p, const FN(side) * from, T *x, T *y, int lines, int turn)
+/* How the last one leaves them. */
+static inline FN(form) FN(leaves)(const eg__fft_plan *p, const FN(side) * f, int lines)
 {
-    if (FN(side_by_side)(from, lines) && FN(joins)(p, 0)) {
-        int r = p->radix[0];
-        const T *w = (const T *)p->table + 2 * p->table_at[0];
-        (r == 4 ? FN(first4) : FN(first8))(from->re, from->step, turn, (V *)x, p->n / r, w);
-        return FN(passes)(p, 1, p->passes - 1, (V *)x, (V *)y);
+    if (lines < LANES || !FN(joins)(p, p->passes - 1)) {
+        return FN(BARE);
     }
-    FN(load)(x, from, p->n, lines, LANES, turn);
-    return FN(passes)(p, 0, p->passes - 1, (V *)x, (V *)y);
+    return f->lane == 1 ? FN(APART) : f->lane == 2 && f->im == f->re + 1 ? FN(PAIRS) : FN(BARE);
 }
 
-/* Through the last pass to lines, times `scale` or rows of factors. */
-static void FN(leave)(const eg__fft_plan *p, V *at, T *x, T *y, const FN(side) * to, int lines, int turn, T scale,
-                      const T *w, int64_t wide)
+/* A block of lines, from where they lie to where their transforms shall. */
+static void FN(block)(const eg__fft_plan *p, T *x, T *y, const FN(side) * from, const FN(side) * to, int lines,
+                      int turn, T scale)
 {
-    int r = p->radix[p->passes - 1];
-    if (FN(side_by_side)(to, lines) && FN(joins)(p, p->passes - 1)) {
-        (r == 4 ? FN(last4) : FN(last8))(at, p->n / r, to->re, to->step, turn, scale, w, wide);
-        return;
+    const FN(end) begin = {from->re, from->step, 1, turn, 1, NULL}, end = {to->re, to->step, 1, turn, scale, NULL};
+    const bool takes = FN(takes)(p, from);
+    const FN(form) form = to->lane == 2 ? FN(leaves)(p, to, lines) : FN(BARE);
+    if (!takes) {
+        FN(load)(x, from, p->n, lines, LANES, turn);
     }
-    V *other = (V *)(at == (V *)x ? y : x);
-    at = FN(passes)(p, p->passes - 1, p->passes, at, other);
-    for (int64_t k = 0; w && k < p->n; k++) {
-        const V re = *(const V *)(w + 2 * k * wide), im = *(const V *)(w + 2 * k * wide + wide);
-        const V a = at[2 * k], b = at[2 * k + 1];
-        at[2 * k] = a * re - b * im;
-        at[2 * k + 1] = a * im + b * re;
+    const V *at = FN(passes)(p, (V *)x, (V *)y, takes ? &begin : NULL, &end, form);
+    if (form == FN(BARE)) {
+        FN(store)((const T *)at, to, p->n, lines, LANES, turn, scale);
     }
-    FN(store)((const T *)at, to, p->n, lines, LANES, turn, scale);
 }
 
-/* Element rows j1 + j2 of the line is in column j2: transforms of columns, times e^(-2 pi i k1 j2 /
- * n). */
-static void FN(columns)(void *ctx, int64_t begin, int64_t end)
+/* Element rows j1 + j2 of a line is in column j2: transforms of columns j .., times e^(-2 pi i k1 j2 / n), in parts. */
+static void FN(columns)(const FN(halves) * h, int64_t j, T *x)
 {
-    const FN(halves) *h = ctx;
-    const eg__fft_plan *p = h->p;
-    const int64_t across = p->columns, wide = (across + EG__FFT_LANES - 1) / EG__FFT_LANES * EG__FFT_LANES;
-    const int64_t groups = (across + LANES - 1) / LANES;
-    for (int64_t slot = begin; slot < end; slot++) {
-        T *x = h->blocks + slot * 2 * h->block;
-        for (int64_t g = groups * slot / h->slots; g < groups * (slot + 1) / h->slots; g++) {
-            int64_t j = g * LANES;
-            int lines = (int)eg__min(LANES, across - j);
-            FN(side)
-            from = {h->from.re + j * h->from.step, h->from.im ? h->from.im + j * h->from.step : NULL,
-                    across * h->from.step, h->from.step};
-            FN(side) to = {h->between + 2 * j, h->between + 2 * j + 1, 2 * across, 2};
-            const T *w = (const T *)p->table + j;
-            V *y = FN(enter)(p->first, &from, x, x + h->block, lines, h->turn_from);
-            FN(leave)(p->first, y, x, x + h->block, &to, lines, 0, 1, w, wide);
+    const eg__fft_plan *p = h->p, *first = p->first;
+    const int64_t at = j * h->from->step;
+    const FN(side) from = {h->from->re + at, h->from->im ? h->from->im + at : NULL, p->columns * h->from->step,
+                           h->from->step, h->from->end};
+    const FN(end) begin = {from.re, from.step, 1, h->turn_from, 1, NULL};
+    const FN(end) end = {h->between + j, 2 * h->wide, h->wide, 0, 1, (const T *)p->table + j};
+    const bool takes = FN(takes)(first, &from), gives = FN(joins)(first, first->passes - 1);
+    if (!takes) {
+        FN(load)(x, &from, first->n, (int)eg__min(LANES, p->columns - j), LANES, h->turn_from);
+    }
+    const V *y =
+        FN(passes)(first, (V *)x, (V *)(x + h->block), takes ? &begin : NULL, &end, gives ? FN(FACTORS) : FN(BARE));
+    for (int64_t k = 0; !gives && k < first->n; k++) {
+        FN(give)((FN(pair)){y[2 * k], y[2 * k + 1]}, NULL, &end, k, FN(FACTORS), false);
+    }
+}
+
+/* Rows of what columns left become lanes. Those without a row repeat the first. */
+static void FN(turn_rows)(const T *from, int64_t wide, int64_t columns, int rows, V *x)
+{
+    const T *line[LANES];
+    for (int l = 0; l < LANES; l++) {
+        line[l] = from + (l < rows ? l : 0) * 2 * wide;
+    }
+    for (int part = 0; part < 2; part++) {
+        for (int64_t j = 0; j < columns; j += LANES) {
+            V v[LANES];
+            EG__UNROLLED
+            for (int l = 0; l < LANES; l++) {
+                v[l] = *(const V *)(line[l] + part * wide + j);
+            }
+            FN(transpose)(v);
+            EG__UNROLLED
+            for (int i = 0; i < LANES; i++) {
+                x[2 * (j + i) + part] = v[i];
+            }
         }
     }
 }
 
-/* Then of rows: result k1 + rows k2. */
-static void FN(rows)(void *ctx, int64_t begin, int64_t end)
+/* Then of rows k ..: result k1 + rows k2. */
+static void FN(rows)(const FN(halves) * h, int64_t k, T *x)
 {
-    const FN(halves) *h = ctx;
-    const eg__fft_plan *p = h->p;
-    const int64_t groups = (p->rows + LANES - 1) / LANES;
-    for (int64_t slot = begin; slot < end; slot++) {
-        T *x = h->blocks + slot * 2 * h->block;
-        for (int64_t g = groups * slot / h->slots; g < groups * (slot + 1) / h->slots; g++) {
-            int64_t k = g * LANES;
-            int lines = (int)eg__min(LANES, p->rows - k);
-            T *start = h->between + 2 * k * p->columns;
-            FN(side) from = {start, start + 1, 2, 2 * p->columns};
-            FN(side)
-            to = {h->to.re + k * h->to.step, h->to.im ? h->to.im + k * h->to.step : NULL, p->rows * h->to.step,
-                  h->to.step};
-            V *y = FN(enter)(p->then, &from, x, x + h->block, lines, 0);
-            FN(leave)(p->then, y, x, x + h->block, &to, lines, h->turn_to, h->scale, NULL, 0);
-        }
+    const eg__fft_plan *p = h->p, *then = p->then;
+    const int64_t at = k * h->to->step;
+    const int lines = (int)eg__min(LANES, p->rows - k);
+    const FN(side) to = {h->to->re + at, h->to->im ? h->to->im + at : NULL, p->rows * h->to->step, h->to->step, NULL};
+    const FN(end) end = {to.re, to.step, to.im - to.re, h->turn_to, h->scale, NULL};
+    const FN(form) form = FN(leaves)(then, &to, lines);
+    FN(turn_rows)(h->between + 2 * k * h->wide, h->wide, p->columns, lines, (V *)x);
+    const V *y = FN(passes)(then, (V *)x, (V *)(x + h->block), NULL, &end, form);
+    if (form == FN(BARE)) {
+        FN(store)((const T *)y, &to, then->n, lines, LANES, h->turn_to, h->scale);
     }
 }
+
+#define HALF_OF(name, each, count)                                                                            \
+    static void FN(name)(void *ctx, int64_t begin, int64_t end)                                               \
+    {                                                                                                         \
+        const FN(halves) *h = ctx;                                                                            \
+        const int64_t groups = (h->p->count + LANES - 1) / LANES;                                             \
+        for (int64_t slot = begin; slot < end; slot++) {                                                      \
+            for (int64_t g = part_of(groups, slot, h->slots); g < part_of(groups, slot + 1, h->slots); g++) { \
+                FN(each)(h, g * LANES, h->blocks + slot * 2 * h->block);                                      \
+            }                                                                                                 \
+        }                                                                                                     \
+    }
+HALF_OF(all_columns, columns, columns)
+HALF_OF(all_rows, rows, rows)
+#undef HALF_OF
 
 /* ---- a unit of work ------------------------------------------------------------------------ */
 
@@ -223,23 +246,24 @@ static FN(space) FN(space_of)(const job *j, int64_t slot)
     return (FN(space)){at, at + j->unit_size, at + 2 * j->unit_size, at + 2 * j->unit_size + j->between_size};
 }
 
-static void FN(split)(const job *j, const eg__fft_plan *p, const FN(space) * s, FN(side) from, FN(side) to,
-                      int turn_from, int turn_to, T scale)
+static void FN(split)(const job *j, const eg__fft_plan *p, const FN(space) * s, const FN(side) * from,
+                      const FN(side) * to, int turn_from, int turn_to, T scale)
 {
     FN(halves)
-    h = {p, from, to, s->between, s->blocks, j->block_size, turn_from, turn_to, j->threads, scale};
-    eg__parallel(j->threads, 1, FN(columns), &h);
-    eg__parallel(j->threads, 1, FN(rows), &h);
+    h = {p, from, to, s->between, s->blocks, j->block_size, eg__fft_wide(p), turn_from, turn_to, j->threads, scale};
+    eg__parallel(j->threads, 1, FN(all_columns), &h);
+    eg__parallel(j->threads, 1, FN(all_rows), &h);
 }
 
-static FN(side) FN(line)(T *x)
+/* n pairs behind each other. */
+static FN(side) FN(line)(T *x, int64_t n)
 {
-    return (FN(side)){x, x + 1, 2, 0};
+    return (FN(side)){x, x + 1, 2, 0, x + 2 * n};
 }
 
 /* Rows of pairs times those of w, one row of w for a row of any width; conjugated before or after.
  */
-static void FN(times)(T *x, const T *w, int64_t n, int width, bool before, bool after)
+static void FN(times_rows)(T *x, const T *w, int64_t n, int width, bool before, bool after)
 {
     for (int64_t j = 0; j < n; j++) {
         const T re = w[2 * j], im = w[2 * j + 1], first = before ? -1 : 1, then = after ? -1 : 1;
@@ -258,9 +282,10 @@ static void FN(smooth)(const job *j, const eg__fft_plan *p, FN(space) * s)
 {
     T *y = s->y;
     if (p->way == EG__FFT_SPLIT) {
-        FN(split)(j, p, s, FN(line)(s->x), FN(line)(y), 0, 0, 1);
+        const FN(side) from = FN(line)(s->x, p->n), to = FN(line)(y, p->n);
+        FN(split)(j, p, s, &from, &to, 0, 0, 1);
     } else {
-        y = (T *)FN(direct)(p, (V *)s->x, (V *)y);
+        y = (T *)FN(passes)(p, (V *)s->x, (V *)y, NULL, NULL, FN(BARE));
     }
     if (y != s->x) {
         s->y = s->x;
@@ -275,12 +300,12 @@ static void FN(chirp)(const job *j, const eg__fft_plan *p, FN(space) * s)
 {
     const int64_t m = p->first->n;
     const int width = j->width;
-    FN(times)(s->x, p->table, p->n, width, false, false);
+    FN(times_rows)(s->x, p->table, p->n, width, false, false);
     memset(s->x + 2 * p->n * width, 0, (size_t)(2 * (m - p->n) * width) * sizeof(T));
     FN(smooth)(j, p->first, s);
-    FN(times)(s->x, j->chirp, m, width, false, true); /* for the way back */
+    FN(times_rows)(s->x, j->chirp, m, width, false, true); /* for the way back */
     FN(smooth)(j, p->first, s);
-    FN(times)(s->x, p->table, p->n, width, true, false);
+    FN(times_rows)(s->x, p->table, p->n, width, true, false);
 }
 
 static void FN(transform)(const job *j, FN(space) * s)
@@ -314,86 +339,7 @@ static void FN(make_chirp)(const job *j, T *chirp)
     }
 }
 
-/* Halves of a real line, its even and its odd places, are the parts of h elements z. With E and O
- * the transforms of the two, found in that of z, and w_k = e^(-2 pi i k / n), the bins of the line
- * are E_k + w_k O_k, and conj (E_k - w_k O_k) is bin h - k. Rows are of E: vectors, or single
- * numbers. From bin k on, and from behind up to bin h - k. */
-#define TO_BINS_OF(name, E)                                                  \
-    static void FN(name)(const E *z, E *y, const T *w, int64_t k, int64_t h) \
-    {                                                                        \
-        for (; k <= h / 2; k++) {                                            \
-            const T re = w[2 * k] / 2, im = w[2 * k + 1] / 2, half = (T)0.5; \
-            const E *a = z + 2 * k, *b = z + 2 * (k ? h - k : 0);            \
-            const E er = (a[0] + b[0]) * half, ei = (a[1] - b[1]) * half;    \
-            const E gr = a[1] + b[1], gi = b[0] - a[0];                      \
-            const E tr = gr * re - gi * im, ti = gr * im + gi * re;          \
-            E *to = y + 2 * k, *far = y + 2 * (h - k);                       \
-            to[0] = er + tr;                                                 \
-            to[1] = ei + ti;                                                 \
-            far[0] = er - tr;                                                \
-            far[1] = ti - ei;                                                \
-        }                                                                    \
-    }
-TO_BINS_OF(to_bins, V)
-TO_BINS_OF(to_bins_alone, T)
-#undef TO_BINS_OF
-
-/* The same straight to lines that lie behind each other, some bins from both ends at a time; how many of each end it
- * did. */
-static int64_t FN(to_lines)(const V *z, const FN(side) * f, const T *w, int64_t h, int lines, T scale)
-{
-    enum { BINS = LANES / 2 };
-    int64_t k = 0;
-    if (f->im != f->re + 1 || f->step != 2) {
-        return 0;
-    }
-    for (; k + BINS <= h / 2; k += BINS) {
-        V near[LANES], far[LANES];
-        EG__UNROLLED
-        for (int i = 0; i < BINS; i++) {
-            const T re = w[2 * (k + i)] * scale / 2, im = w[2 * (k + i) + 1] * scale / 2, half = scale / 2;
-            const V *a = z + 2 * (k + i), *b = z + 2 * (k + i ? h - k - i : 0);
-            const V er = (a[0] + b[0]) * half, ei = (a[1] - b[1]) * half;
-            const V gr = a[1] + b[1], gi = b[0] - a[0];
-            const V tr = gr * re - gi * im, ti = gr * im + gi * re;
-            near[2 * i] = er + tr;
-            near[2 * i + 1] = ei + ti;
-            far[2 * (BINS - 1 - i)] = er - tr;
-            far[2 * (BINS - 1 - i) + 1] = ti - ei;
-        }
-        FN(transpose)(near);
-        FN(transpose)(far);
-        for (int l = 0; l < lines; l++) {
-            T *line = f->re + l * f->lane;
-            *(V *)(line + 2 * k) = near[l];
-            *(V *)(line + 2 * (h - k - BINS + 1)) = far[l];
-        }
-    }
-    return k;
-}
-
-/* The way back, E and O twice as large as they are; parts exchanged in z. Bins 0 and h have no
- * imaginary part, whatever is there. */
-#define FROM_BINS_OF(name, E)                                                               \
-    static void FN(name)(const E *x, E *z, const T *w, int64_t h)                           \
-    {                                                                                       \
-        z[0] = x[0] - x[2 * h];                                                             \
-        z[1] = x[0] + x[2 * h];                                                             \
-        for (int64_t k = 1; k <= h / 2; k++) {                                              \
-            const T re = w[2 * k], im = -w[2 * k + 1];                                      \
-            const E *a = x + 2 * k, *b = x + 2 * (h - k);                                   \
-            const E er = a[0] + b[0], ei = a[1] - b[1], dr = a[0] - b[0], di = a[1] + b[1]; \
-            const E gr = dr * re - di * im, gi = dr * im + di * re;                         \
-            E *to = z + 2 * k, *far = z + 2 * (h - k);                                      \
-            far[0] = gr - ei;                                                               \
-            far[1] = er + gi;                                                               \
-            to[0] = ei + gr;                                                                \
-            to[1] = er - gi;                                                                \
-        }                                                                                   \
-    }
-FROM_BINS_OF(from_bins, V)
-FROM_BINS_OF(from_bins_alone, T)
-#undef FROM_BINS_OF
+#include "lib/cpu/matrix/fft_bins.h"
 
 /* Bins 0 .. n / 2 of an odd n, and the conjugates behind them; parts exchanged. */
 static void FN(mirror)(T *x, int64_t n, int width)
@@ -406,8 +352,34 @@ static void FN(mirror)(T *x, int64_t n, int width)
     }
 }
 
+/* The bins of real lines whose halves' transform is in s->x. */
+static void FN(bins)(const job *j, const FN(space) * s, const FN(side) * to, int lines)
+{
+    const int64_t h = j->n / 2;
+    const T *w = j->real->table, scale = (T)j->scale;
+    if (j->width > 1) {
+        int64_t done = FN(to_lines)((V *)s->x, to, w, h, lines, scale);
+        FN(side) rest = *to;
+        rest.re += done * to->step;
+        rest.im += done * to->step;
+        FN(to_bins)((V *)s->x, (V *)s->y, w, done, h / 2, h, scale);
+        FN(store)(s->y + 2 * done * j->width, &rest, h + 1 - 2 * done, lines, j->width, 0, 1);
+        return;
+    }
+    const bool straight = to->im == to->re + 1 && to->step == 2;
+    T *y = straight ? to->re : s->y;
+    if (j->p->way == EG__FFT_SPLIT) {
+        FN(to_bins_split)(s->x, s->x + h, y, w, h);
+    } else {
+        FN(to_bins_singly)(s->x, y, w, 0, h / 2, h, scale);
+    }
+    if (!straight) {
+        FN(store)(y, to, h + 1, 1, 1, 0, 1);
+    }
+}
+
 /* `lines` neighbouring lines, where they begin. */
-static void FN(unit)(const job *j, FN(space) * s, FN(side) from, FN(side) to, int lines)
+static void FN(unit)(const job *j, FN(space) * s, FN(side) * from, FN(side) * to, int lines)
 {
     const eg__fft_plan *p = j->p;
     const int width = j->width, turn = j->turn;
@@ -415,25 +387,25 @@ static void FN(unit)(const job *j, FN(space) * s, FN(side) from, FN(side) to, in
     const bool split = p->way == EG__FFT_SPLIT;
     const int64_t h = j->n / 2;
     if (j->what == COMPLEX && p->way == EG__FFT_DIRECT && p->passes) {
-        V *y = FN(enter)(p, &from, s->x, s->y, lines, turn);
-        FN(leave)(p, y, s->x, s->y, &to, lines, turn, scale, NULL, 0);
+        FN(block)(p, s->x, s->y, from, to, lines, turn, scale);
         return;
     }
     if (j->real) { /* even and odd places are the parts */
-        FN(side) *line = j->what == TO_BINS ? &from : &to;
+        FN(side) *line = j->what == TO_BINS ? from : to;
         line->im = line->re + line->step;
         line->step *= 2;
     }
     if (split && (j->what == COMPLEX || (j->real && j->what == TO_BINS))) {
-        FN(split)(j, p, s, from, j->real ? FN(line)(s->x) : to, turn, turn, j->real ? 1 : scale);
+        const FN(side) x = {s->x, s->x + h, 1, 0, NULL};
+        FN(split)(j, p, s, from, j->real ? &x : to, turn, turn, j->real ? scale / 2 : scale);
     } else {
         int64_t n = j->what == TO_REAL ? h + 1 : p->n;
-        FN(load)(s->x, &from, n, lines, width, j->what == TO_REAL && j->real ? 0 : turn);
+        FN(load)(s->x, from, n, lines, width, j->what == TO_REAL && j->real ? 0 : turn);
         if (j->what == TO_REAL && j->real) {
             if (width == 1) {
                 FN(from_bins_alone)(s->x, s->y, j->real->table, h);
             } else {
-                FN(from_bins)((V *)s->x, (V *)s->y, j->real->table, h);
+                FN(from_bins)((V *)s->x, (V *)s->y, j->real->table, h / 2, h);
             }
             T *x = s->x;
             s->x = s->y;
@@ -442,23 +414,29 @@ static void FN(unit)(const job *j, FN(space) * s, FN(side) from, FN(side) to, in
             FN(mirror)(s->x, p->n, width);
         }
         if (split && j->what == TO_REAL && j->real) {
-            FN(split)(j, p, s, FN(line)(s->x), to, 0, 1, scale);
+            const FN(side) x = FN(line)(s->x, p->n);
+            FN(split)(j, p, s, &x, to, 0, 1, scale);
         } else {
             FN(transform)(j, s);
         }
     }
     if (j->what == TO_BINS && j->real) {
-        int64_t done = width == LANES ? FN(to_lines)((V *)s->x, &to, j->real->table, h, lines, scale) : 0;
-        if (width == 1) {
-            FN(to_bins_alone)(s->x, s->y, j->real->table, 0, h);
-        } else {
-            FN(to_bins)((V *)s->x, (V *)s->y, j->real->table, done, h);
-        }
-        to.re += done * to.step;
-        to.im += done * to.step;
-        FN(store)(s->y + 2 * done * width, &to, h + 1 - 2 * done, lines, width, 0, scale);
+        FN(bins)(j, s, to, lines);
     } else if (!split || (j->what != COMPLEX && !j->real)) {
-        FN(store)(s->x, &to, j->what == TO_BINS ? h + 1 : p->n, lines, width, turn, scale);
+        FN(store)(s->x, to, j->what == TO_BINS ? h + 1 : p->n, lines, width, turn, scale);
+    }
+}
+
+/* Asks for what the next line is read from and this one written to, which it would wait for else. */
+static void FN(ahead)(const FN(side) side[2])
+{
+    const int64_t cache_line = 64 / (int64_t)sizeof(T);
+    const FN(side) *from = &side[0], *to = &side[1];
+    for (int64_t k = 0; k < from->lane && from->re + from->lane + k < from->end; k += cache_line) {
+        __builtin_prefetch(from->re + from->lane + k, 0);
+    }
+    for (int64_t k = 0; k < to->lane; k += cache_line) {
+        __builtin_prefetch(to->re + k, 1);
     }
 }
 
@@ -468,16 +446,24 @@ static void FN(units)(void *ctx, int64_t begin, int64_t end)
     const job *j = ctx;
     for (int64_t slot = begin; slot < end; slot++) {
         const FN(space) own = FN(space_of)(j, slot);
-        for (int64_t u = j->units * slot / j->slots; u < j->units * (slot + 1) / j->slots; u++) {
-            int64_t group = u / j->per_group, first = u % j->per_group * j->width;
+        int64_t u = part_of(j->units, slot, j->slots), group = u / j->per_group, first = u % j->per_group * j->width;
+        for (; u < part_of(j->units, slot + 1, j->slots); u++) {
             FN(side) side[2];
             for (int i = 0; i < 2; i++) {
                 const layout *l = &j->side[i];
                 T *at = (T *)l->data + group * l->group + first * l->lane;
-                side[i] = (FN(side)){at, l->parts == 2 ? at + 1 : NULL, l->step, l->lane};
+                side[i] = (FN(side)){at, l->parts == 2 ? at + 1 : NULL, l->step, l->lane, (T *)l->end};
             }
             FN(space) s = own;
-            FN(unit)(j, &s, side[0], side[1], (int)eg__min(j->width, j->lanes - first));
+            if (j->ahead) {
+                FN(ahead)(side);
+            }
+            FN(unit)(j, &s, &side[0], &side[1], (int)eg__min(j->width, j->lanes - first));
+            first += j->width;
+            if (first >= j->lanes) {
+                first = 0;
+                group++;
+            }
         }
     }
 }

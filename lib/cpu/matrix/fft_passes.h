@@ -21,6 +21,17 @@ static EG__INLINE FN(pair) FN(quarter)(FN(pair) a)
     return (FN(pair)){a.im, -a.re};
 }
 
+/* a (re + i im), of a number or of one for each lane. */
+static EG__INLINE FN(pair) FN(turned)(FN(pair) a, T re, T im)
+{
+    return (FN(pair)){a.re * re - a.im * im, a.re * im + a.im * re};
+}
+
+static EG__INLINE FN(pair) FN(times)(FN(pair) a, V re, V im)
+{
+    return (FN(pair)){a.re * re - a.im * im, a.re * im + a.im * re};
+}
+
 static EG__INLINE void FN(dft2)(FN(pair) * a)
 {
     FN(pair) sum = FN(plus)(a[0], a[1]);
@@ -82,97 +93,136 @@ static EG__INLINE void FN(dft8)(FN(pair) * a)
     }
 }
 
-/* The operands of a radix, and its results times their factors. */
-#define TAKE(r, re_, im_)            \
-    FN(pair) a[r];                   \
-    EG__UNROLLED                     \
-    for (int i = 0; i < r; i++) {    \
-        a[i] = (FN(pair)){re_, im_}; \
+/* Four fours, turned by e^(-2 pi i j k / 16), and four more. */
+static EG__INLINE void FN(dft16)(FN(pair) * a)
+{
+    const T c = (T)0.70710678118654752440, c1 = (T)0.92387953251128675613, s1 = (T)0.38268343236508977173;
+    FN(pair) b[4][4];
+    EG__UNROLLED
+    for (int j = 0; j < 4; j++) {
+        EG__UNROLLED
+        for (int i = 0; i < 4; i++) {
+            b[j][i] = a[4 * i + j];
+        }
+        FN(dft4)(b[j]);
     }
-#define GIVE(r)                                          \
-    to[0] = a[0].re;                                     \
-    to[1] = a[0].im;                                     \
-    EG__UNROLLED                                         \
-    for (int k = 1; k < r; k++) {                        \
-        const T re = w[2 * k - 2], im = w[2 * k - 1];    \
-        to[2 * k * s] = a[k].re * re - a[k].im * im;     \
-        to[2 * k * s + 1] = a[k].re * im + a[k].im * re; \
+    b[1][1] = FN(turned)(b[1][1], c1, -s1);
+    b[1][2] = (FN(pair)){(b[1][2].re + b[1][2].im) * c, (b[1][2].im - b[1][2].re) * c};
+    b[1][3] = FN(turned)(b[1][3], s1, -c1);
+    b[2][1] = (FN(pair)){(b[2][1].re + b[2][1].im) * c, (b[2][1].im - b[2][1].re) * c};
+    b[2][2] = FN(quarter)(b[2][2]);
+    b[2][3] = (FN(pair)){(b[2][3].im - b[2][3].re) * c, (b[2][3].re + b[2][3].im) * -c};
+    b[3][1] = FN(turned)(b[3][1], s1, -c1);
+    b[3][2] = (FN(pair)){(b[3][2].im - b[3][2].re) * c, (b[3][2].re + b[3][2].im) * -c};
+    b[3][3] = FN(turned)(b[3][3], -c1, s1);
+    EG__UNROLLED
+    for (int k = 0; k < 4; k++) {
+        FN(pair) d[4] = {b[0][k], b[1][k], b[2][k], b[3][k]};
+        FN(dft4)(d);
+        EG__UNROLLED
+        for (int i = 0; i < 4; i++) {
+            a[k + 4 * i] = d[i];
+        }
     }
+}
+
+/* Where a pass that begins or ends a transform takes or leaves elements that are no rows of a block, `step` scalars
+ * from one to the next. */
+typedef struct FN(end) {
+    T *at;
+    int64_t step, apart;
+    int turn;
+    T scale;
+    const T *by;
+} FN(end);
+
+/* How a pass leaves elements: as rows, times its factors; as rows, being the last, which has none; as all lanes' pairs
+ * side by side, times `scale`; as all lanes' real parts and, `apart` from them, their imaginary ones, times `scale` or
+ * what lies so at `by`. */
+typedef enum FN(form) { FN(ROWS), FN(BARE), FN(PAIRS), FN(APART), FN(FACTORS), FN(FORMS) } FN(form);
+
+static EG__INLINE FN(pair) FN(take)(const V *x, const FN(end) * from, int64_t i, bool rows, bool turn)
+{
+    if (rows) {
+        return (FN(pair)){x[2 * i], x[2 * i + 1]};
+    }
+    const V *v = (const V *)(from->at + i * from->step);
+    const V re = SHUFFLE(v[0], v[1], EVEN), im = SHUFFLE(v[0], v[1], ODD);
+    return turn ? (FN(pair)){im, re} : (FN(pair)){re, im};
+}
+
+static EG__INLINE void FN(give)(FN(pair) a, V *y, const FN(end) * to, int64_t i, FN(form) form, bool turn)
+{
+    if (form < FN(PAIRS)) {
+        y[2 * i] = a.re;
+        y[2 * i + 1] = a.im;
+        return;
+    }
+    const int64_t at = i * to->step;
+    if (form == FN(FACTORS)) {
+        a = FN(times)(a, *(const V *)(to->by + at), *(const V *)(to->by + at + to->apart));
+    } else {
+        a = (FN(pair)){a.re * to->scale, a.im * to->scale};
+        a = turn ? (FN(pair)){a.im, a.re} : a;
+    }
+    const bool pairs = form == FN(PAIRS);
+    *(V *)(to->at + at) = pairs ? SHUFFLE(a.re, a.im, LOW) : a.re;
+    *(V *)(to->at + at + (pairs ? LANES : to->apart)) = pairs ? SHUFFLE(a.re, a.im, HIGH) : a.im;
+}
+
 /* One pass: m groups of s neighbouring elements each, radix r; y is in the order the next pass
  * wants (Stockham 1966). w: r - 1 factors for each group. */
-#define PASS(r, dft)                                                                              \
-    static void FN(pass##r)(const V *restrict x, V *restrict y, int64_t m, int64_t s, const T *w) \
-    {                                                                                             \
-        for (int64_t p = 0; p < m; p++, w += 2 * (r - 1)) {                                       \
-            const V *from = x + 2 * s * p;                                                        \
-            V *to = y + 2 * s * r * p;                                                            \
-            for (int64_t q = 0; q < s; q++, from += 2, to += 2) {                                 \
-                TAKE(r, from[2 * i * s * m], from[2 * i * s * m + 1])                             \
-                dft(a);                                                                           \
-                GIVE(r)                                                                           \
-            }                                                                                     \
-        }                                                                                         \
+typedef void FN(pass)(const V *restrict x, V *restrict y, int64_t m, int64_t s, const T *w, const FN(end) * from,
+                      const FN(end) * to);
+
+#define PASS(name, r, rows, form)                                                                                 \
+    static EG__INLINE void FN(name##r##_of)(const V *restrict x, V *restrict y, int64_t m, int64_t s, const T *w, \
+                                            const FN(end) * from, const FN(end) * to, bool turn)                  \
+    {                                                                                                             \
+        for (int64_t p = 0; p < m; p++, w += 2 * (r - 1)) {                                                       \
+            for (int64_t q = 0; q < s; q++) {                                                                     \
+                FN(pair) a[r];                                                                                    \
+                EG__UNROLLED                                                                                      \
+                for (int i = 0; i < r; i++) {                                                                     \
+                    a[i] = FN(take)(x, from, q + s * (p + i * m), rows, turn);                                    \
+                }                                                                                                 \
+                FN(dft##r)(a);                                                                                    \
+                EG__UNROLLED                                                                                      \
+                for (int k = 0; k < r; k++) {                                                                     \
+                    FN(pair) b = k && form == FN(ROWS) ? FN(turned)(a[k], w[2 * k - 2], w[2 * k - 1]) : a[k];     \
+                    FN(give)(b, y, to, q + s * (r * p + k), form, turn);                                          \
+                }                                                                                                 \
+            }                                                                                                     \
+        }                                                                                                         \
+    }                                                                                                             \
+    static void FN(name##r)(const V *restrict x, V *restrict y, int64_t m, int64_t s, const T *w,                 \
+                            const FN(end) * from, const FN(end) * to)                                             \
+    {                                                                                                             \
+        const int64_t groups = form == FN(ROWS) ? m : 1, beside = rows ? s : 1;                                   \
+        if ((!rows && from->turn) || ((form == FN(PAIRS) || form == FN(APART)) && to->turn)) {                    \
+            FN(name##r##_of)(x, y, groups, beside, w, from, to, true);                                            \
+        } else {                                                                                                  \
+            FN(name##r##_of)(x, y, groups, beside, w, from, to, false);                                           \
+        }                                                                                                         \
     }
-PASS(2, FN(dft2))
-PASS(3, FN(dft3))
-PASS(4, FN(dft4))
-PASS(5, FN(dft5))
-PASS(8, FN(dft8))
+#define PASSES(r)                            \
+    PASS(pass, r, true, FN(ROWS))            \
+    PASS(bare, r, true, FN(BARE))            \
+    PASS(first, r, false, FN(ROWS))          \
+    PASS(last, r, true, FN(PAIRS))           \
+    PASS(only_bare, r, false, FN(BARE))      \
+    PASS(only, r, false, FN(PAIRS))          \
+    PASS(last_apart, r, true, FN(APART))     \
+    PASS(last_factors, r, true, FN(FACTORS)) \
+    PASS(only_factors, r, false, FN(FACTORS))
+PASSES(2)
+PASSES(3)
+PASSES(4)
+PASSES(5)
+PASSES(8)
+PASSES(16)
 #undef PASS
-
-/* The first pass from pairs side by side as they lie, `step` from element to element. */
-#define FIRST(r, dft)                                                                                      \
-    static void FN(first##r)(const T *x, int64_t step, int turn, V *to, int64_t m, const T *w)             \
-    {                                                                                                      \
-        const int64_t s = 1;                                                                               \
-        for (int64_t p = 0; p < m; p++, x += step, to += 2 * r, w += 2 * (r - 1)) {                        \
-            TAKE(r, SHUFFLE(*(const V *)(x + i * m * step), *(const V *)(x + i * m * step + LANES), EVEN), \
-                 SHUFFLE(*(const V *)(x + i * m * step), *(const V *)(x + i * m * step + LANES), ODD))     \
-            EG__UNROLLED                                                                                   \
-            for (int i = 0; i < r; i++) {                                                                  \
-                a[i] = turn ? (FN(pair)){a[i].im, a[i].re} : a[i];                                         \
-            }                                                                                              \
-            dft(a);                                                                                        \
-            GIVE(r)                                                                                        \
-        }                                                                                                  \
-    }
-FIRST(4, FN(dft4))
-FIRST(8, FN(dft8))
-#undef FIRST
-
-/* The last pass to pairs side by side, times `scale`, or times a row of factors for each element,
- * whose parts are `wide` apart. */
-#define LAST(r, dft)                                                                                                   \
-    static void FN(last##r)(const V *from, int64_t s, T *y, int64_t step, int turn, T scale, const T *w, int64_t wide) \
-    {                                                                                                                  \
-        for (int64_t q = 0; q < s; q++, from += 2, y += step) {                                                        \
-            TAKE(r, from[2 * i * s], from[2 * i * s + 1])                                                              \
-            dft(a);                                                                                                    \
-            EG__UNROLLED                                                                                               \
-            for (int k = 0; k < r; k++) {                                                                              \
-                V b = a[k].re * scale, c = a[k].im * scale;                                                            \
-                if (w) {                                                                                               \
-                    const T *by = w + 2 * (q + k * s) * wide;                                                          \
-                    const V re = *(const V *)by, im = *(const V *)(by + wide);                                         \
-                    b = a[k].re * re - a[k].im * im;                                                                   \
-                    c = a[k].re * im + a[k].im * re;                                                                   \
-                }                                                                                                      \
-                V *to = (V *)(y + k * s * step);                                                                       \
-                if (turn) {                                                                                            \
-                    V t = b;                                                                                           \
-                    b = c;                                                                                             \
-                    c = t;                                                                                             \
-                }                                                                                                      \
-                to[0] = SHUFFLE(b, c, LOW);                                                                            \
-                to[1] = SHUFFLE(b, c, HIGH);                                                                           \
-            }                                                                                                          \
-        }                                                                                                              \
-    }
-LAST(4, FN(dft4))
-LAST(8, FN(dft8))
-#undef LAST
-#undef TAKE
-#undef GIVE
+#undef PASSES
 
 /* The same for any odd r: results k and r - k share their products. Before the factors are r turns.
  */
@@ -214,38 +264,45 @@ static void FN(pass_odd)(const V *restrict x, V *restrict y, int64_t m, int64_t 
     }
 }
 
-/* Passes begin..end - 1 over the block x with y to go to and fro; where the result is. */
-static V *FN(passes)(const eg__fft_plan *p, int begin, int end, V *x, V *y)
+/* NULL: none of its own. */
+static FN(pass) * FN(pass_of)(int radix, bool rows, FN(form) form)
 {
-    static void (*const passes[9])(const V *restrict, V *restrict, int64_t, int64_t, const T *) = {
-        [2] = FN(pass2), [3] = FN(pass3), [4] = FN(pass4), [5] = FN(pass5), [8] = FN(pass8)};
+#define PASSES(r)                                                                       \
+    [r] = {                                                                             \
+        {FN(first##r), FN(only_bare##r), FN(only##r), NULL, FN(only_factors##r)},       \
+        {FN(pass##r), FN(bare##r), FN(last##r), FN(last_apart##r), FN(last_factors##r)} \
+    }
+    static FN(pass) *const passes[17][2][FN(FORMS)] = {PASSES(2), PASSES(3), PASSES(4),
+                                                       PASSES(5), PASSES(8), PASSES(16)};
+#undef PASSES
+    return radix <= 16 ? passes[radix][rows][form] : NULL;
+}
+
+/* All passes over the block x, with y to go to and fro, or from what is not there to what shall not be: NULL or one
+ * that the first pass can take; and a form that the last one can leave. Where the result is, if there. */
+static V *FN(passes)(const eg__fft_plan *p, V *x, V *y, const FN(end) * from, const FN(end) * to, FN(form) form)
+{
     int64_t m = p->n, s = 1;
-    for (int i = 0; i < end; i++) {
-        int r = p->radix[i];
+    for (int i = 0; i < p->passes; i++) {
+        const int r = p->radix[i];
         const T *w = (const T *)p->table + 2 * p->table_at[i];
+        FN(pass) *pass = FN(pass_of)(r, i || !from, i < p->passes - 1 ? FN(ROWS) : form);
         m /= r;
-        if (i >= begin) {
-            if (r <= 8 && passes[r]) {
-                passes[r](x, y, m, s, w);
-            } else {
-                FN(pass_odd)(x, y, m, s, w, r);
-            }
-            V *t = x;
-            x = y;
-            y = t;
+        if (pass) {
+            pass(x, y, m, s, w, from, to);
+        } else {
+            FN(pass_odd)(x, y, m, s, w, r);
         }
+        V *t = x;
+        x = y;
+        y = t;
         s *= r;
     }
     return x;
 }
 
-static V *FN(direct)(const eg__fft_plan *p, V *x, V *y)
-{
-    return FN(passes)(p, 0, p->passes, x, y);
-}
-
-/* Whether pass i can read or write pairs side by side, there being another. */
+/* Whether pass i can take or leave what is no rows. */
 static inline bool FN(joins)(const eg__fft_plan *p, int i)
 {
-    return p->passes > 1 && (p->radix[i] == 4 || p->radix[i] == 8);
+    return p->passes && FN(pass_of)(p->radix[i], false, FN(ROWS));
 }

@@ -47,23 +47,17 @@ static bool make_table(eg__fft_plan *p, int64_t pairs)
     return p->table != NULL;
 }
 
-/* The radices of n, whether there is no prime above EG__FFT_PRIME in it. Eights and at most two
- * fours. */
+/* The radices of n, whether there is no prime above EG__FFT_PRIME in it. As few powers of two up to
+ * 16 as possible, of like size. */
 static bool factors(eg__fft_plan *p, int64_t n)
 {
     int twos = 0;
     for (; n % 2 == 0; n /= 2) {
         twos++;
     }
-    int fours = twos % 3 == 1 && twos > 1 ? 2 : twos % 3 == 2 ? 1 : 0, k = 0;
-    for (int i = 0; i < fours; i++) {
-        p->radix[k++] = 4;
-    }
-    for (int i = 0; i < (twos - 2 * fours) / 3; i++) {
-        p->radix[k++] = 8;
-    }
-    if (twos == 1) {
-        p->radix[k++] = 2;
+    int k = (twos + 3) / 4;
+    for (int i = 0; i < k; i++) {
+        p->radix[i] = 1 << (twos / k + (i < twos % k));
     }
     for (int r = 3; r <= EG__FFT_PRIME; r += 2) {
         for (; n % r == 0; n /= r) {
@@ -77,7 +71,7 @@ static bool factors(eg__fft_plan *p, int64_t n)
 /* How many turns the table of a pass begins with: none for radices with formulas of their own. */
 static int turns(int radix)
 {
-    return radix > 5 && radix != 8 ? radix : 0;
+    return radix > 5 && radix % 2 ? radix : 0;
 }
 
 /* Of pass i the turns of a radix that has no formula, then for each p the factors of its results
@@ -114,7 +108,8 @@ static int64_t rounded_up(int64_t n)
     return (n + EG__FFT_LANES - 1) / EG__FFT_LANES * EG__FFT_LANES;
 }
 
-/* Two factors of n, of least waste in vectors, then most alike; false if n has none to speak of. */
+/* Two factors of n, of least waste in vectors, then most alike, the rows rather than the columns a number that fills
+ * them; false if n has none to speak of. */
 static bool split(eg__fft_plan *p)
 {
     p->rows = 0;
@@ -126,7 +121,13 @@ static bool split(eg__fft_plan *p)
             least = rounded_up(r) * rounded_up(p->columns);
         }
     }
-    return p->rows >= 4;
+    if (p->rows % EG__FFT_LANES && p->rows && p->columns % EG__FFT_LANES == 0) {
+        int64_t rows = p->rows;
+        p->rows = p->columns;
+        p->columns = rows;
+    }
+    bool choosy = p->most > EG__FFT_ALONE && p->n <= EG__FFT_CHOOSY;
+    return eg__min(p->rows, p->columns) >= 4 && (!choosy || least <= p->n * 7 / 4);
 }
 
 static bool make_split(eg__fft_plan *p)
