@@ -256,10 +256,8 @@ EG_API void eg_random_set_state(eg_random_state state);
  * but for f32 products and convolutions that oneDNN computes, with their gradients (linear and recurrent layers and
  * attention are made of them): it shares out their sums by the number of threads it finds. To have the same bits on
  * machines with different numbers of processors, call this with the same number everywhere, which may be above that of
- * the processors there are (then at the cost of threads that take turns), or build without oneDNN, or use f64. From the
- * third product with one weight on oneDNN may have a copy of it in an order of its own, with which last bits may differ
- * from those of the first two. The instruction set must be the same too (eg_cpu_isa, debug.h; for oneDNN its own
- * variable ONEDNN_MAX_CPU_ISA). */
+ * the processors there are (then at the cost of threads that take turns), or build without oneDNN, or use f64. The
+ * instruction set must be the same too (eg_cpu_isa, debug.h; for oneDNN its own variable ONEDNN_MAX_CPU_ISA). */
 EG_API eg_status eg_set_threads(int n);
 EG_API int eg_threads(void);
 
