@@ -3,6 +3,7 @@
 #define EGRET_EGRET_H
 
 #include <egret/base.h>
+#include <egret/comm.h>
 #include <egret/data.h>
 #include <egret/debug.h>
 #include <egret/device.h>

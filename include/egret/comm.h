@@ -1,0 +1,113 @@
+/* comm.h - ranks: what several processes, or several threads of one, do together.
+ *
+ *     eg_comm *comm = eg_comm_mpi();                             mpirun -n 4 program
+ *     ...
+ *     eg_comm_all_reduce(comm, gradients, n, EG_COMM_MEAN);
+ *     ...
+ *     eg_comm_free(comm);
+ *
+ * A communicator is one rank's end of a group of ranks, which are numbered from 0. Calls that are not said to be of
+ * two ranks are all ranks': each makes them, in the same order and with tensors of the same shapes and dtypes, of which
+ * those given together have one dtype.
+ *
+ * Nothing waits for ever: a rank that does not come within the time limit, is gone or has failed is a failure in words
+ * (EG_EIO) on all others. A communicator on which something failed while it was under way is good for nothing but to be
+ * freed: each further call gives the same words. What is refused before it begins changes nothing.
+ *
+ * Sums are added in the order of the ranks, halves in f32, and rounded once: results depend on the number of ranks
+ * alone and have the same bits on each of them.
+ *
+ * Tensors may be on any device; what is not the CPU's goes through its memory. Nothing is recorded on tapes; what is
+ * written counts as an in-place change and is refused (EG_ESTATE) while an open tape follows it. */
+#ifndef EGRET_COMM_H
+#define EGRET_COMM_H
+
+#include <egret/base.h>
+#include <egret/tensor.h>
+
+EG_BEGIN_DECLS
+
+/* A rank's end; used by one thread at a time. */
+typedef struct eg_comm eg_comm;
+
+typedef struct eg_comm_options {
+    size_t size;
+    double timeout; /* seconds that a rank waits for others; 0: 300 */
+} eg_comm_options;
+
+/* All processes that mpirun, or another launcher of MPI, has started; alone if none did. MPI is a module, libegret-mpi,
+ * loaded now: EG_ENODEVICE in words where it or MPI is missing. MPI is begun unless the program has begun it, then with
+ * MPI_THREAD_MULTIPLE, else EG_ESTATE; it is ended at the program's end if it was begun here and no rank was missing
+ * when communicators were freed. */
+EG_API eg_comm *eg_comm_mpi_with(const eg_comm_options *options);
+#define eg_comm_mpi(...) eg_comm_mpi_with(EG_OPTIONS_(eg_comm_options, __VA_ARGS__))
+
+/* Ranks within this process, 1 to 1024, each for a thread of its own: gives rank 0's end, and eg_comm_other those of
+ * the other ranks, each once (EG_ESTATE, EG_EINDEX). */
+EG_API eg_comm *eg_comm_threads_with(int ranks, const eg_comm_options *options);
+#define eg_comm_threads(...)         EG_COMM_THREADS_(__VA_ARGS__, )
+#define EG_COMM_THREADS_(ranks, ...) eg_comm_threads_with(ranks, EG_OPTIONS_(eg_comm_options, __VA_ARGS__))
+EG_API eg_comm *eg_comm_other(eg_comm *comm, int rank);
+
+/* Frees this rank's end; NULL is fine. Works that are under way fail. Ranks that wait for this one are told that it is
+ * gone. */
+EG_API void eg_comm_free(eg_comm *comm);
+
+/* Of NULL: rank 0 of 1. */
+EG_API int eg_comm_rank(const eg_comm *comm);
+EG_API int eg_comm_size(const eg_comm *comm);
+/* "mpi", "threads" or, of a single rank, "alone"; "none" for NULL. */
+EG_API const char *eg_comm_transport(const eg_comm *comm);
+
+/* ---- together ------------------------------------------------------------------------------ */
+
+typedef enum eg_comm_reduction {
+    EG_COMM_SUM,
+    EG_COMM_MEAN, /* floats only */
+    EG_COMM_MAX,  /* NaN if there is one */
+} eg_comm_reduction;
+
+/* Each of n tensors becomes the sum, mean or maximum of those of all ranks. Not of bool, but for EG_COMM_MAX. */
+EG_API eg_status eg_comm_all_reduce(eg_comm *comm, eg_tensor *const *x, int n, eg_comm_reduction how);
+/* Each of n tensors becomes that of rank `root`. */
+EG_API eg_status eg_comm_broadcast(eg_comm *comm, eg_tensor *const *x, int n, int root);
+/* y [ranks * d0, ...] becomes the ranks' x [d0, ...], one behind the other. */
+EG_API eg_status eg_comm_all_gather(eg_comm *comm, eg_tensor *x, eg_tensor *y);
+/* y [d0, ...] becomes this rank's part of the sum, mean or maximum of the ranks' x [ranks * d0, ...]. */
+EG_API eg_status eg_comm_reduce_scatter(eg_comm *comm, eg_tensor *x, eg_tensor *y, eg_comm_reduction how);
+/* Part r of x [ranks * d0, ...] becomes this rank's part of rank r's y, of the same shape. */
+EG_API eg_status eg_comm_all_to_all(eg_comm *comm, eg_tensor *x, eg_tensor *y);
+/* Returns when all ranks have come. */
+EG_API eg_status eg_comm_barrier(eg_comm *comm);
+
+/* Two ranks: what this one sends, that one receives into a tensor of the same number of elements and dtype. Between two
+ * ranks messages arrive in the order they were sent. */
+EG_API eg_status eg_comm_send(eg_comm *comm, eg_tensor *x, int to);
+EG_API eg_status eg_comm_receive(eg_comm *comm, eg_tensor *x, int from);
+
+/* ---- meanwhile ----------------------------------------------------------------------------- */
+
+/* The same, begun: they are done by a thread of the communicator, in the order they were begun; messages of two ranks
+ * are waited for beside the others. Until eg_work_wait what is written must not be used, what is read not written. */
+typedef struct eg_work eg_work;
+EG_API eg_work *eg_comm_all_reduce_start(eg_comm *comm, eg_tensor *const *x, int n, eg_comm_reduction how);
+EG_API eg_work *eg_comm_broadcast_start(eg_comm *comm, eg_tensor *const *x, int n, int root);
+EG_API eg_work *eg_comm_all_gather_start(eg_comm *comm, eg_tensor *x, eg_tensor *y);
+EG_API eg_work *eg_comm_reduce_scatter_start(eg_comm *comm, eg_tensor *x, eg_tensor *y, eg_comm_reduction how);
+EG_API eg_work *eg_comm_all_to_all_start(eg_comm *comm, eg_tensor *x, eg_tensor *y);
+EG_API eg_work *eg_comm_send_start(eg_comm *comm, eg_tensor *x, int to);
+EG_API eg_work *eg_comm_receive_start(eg_comm *comm, eg_tensor *x, int from);
+/* Whether eg_work_wait would return at once; true for NULL. */
+EG_API bool eg_work_done(const eg_work *work);
+/* Waits until it is done, puts results in their places, and frees the work; of the thread that has begun it. NULL is
+ * passed on as a failure. */
+EG_API eg_status eg_work_wait(eg_work *work);
+
+/* Tells the other ranks that this one has failed, by the words on record (or a sentence that it has): their calls that
+ * wait for it, and later ones, fail with them. For what goes wrong outside of this header: a file that cannot be read,
+ * a loss that is not finite. */
+EG_API eg_status eg_comm_give_up(eg_comm *comm);
+
+EG_END_DECLS
+
+#endif

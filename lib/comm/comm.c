@@ -1,0 +1,294 @@
+/* comm.c - communicators: made, freed, and the thread of each that carries its works on. */
+#include <stdlib.h>
+
+#include "lib/comm/comm.h"
+#include "lib/core/device.h"
+#include "lib/core/environment.h"
+#include "lib/core/live.h"
+#include "lib/core/memory.h"
+#include "lib/core/subsystem.h"
+#include "lib/core/thread.h"
+
+/* ---- the thread ---------------------------------------------------------------------------- */
+
+/* Takes a work out of the line, with what became of it. Under the lock. */
+static void end_work(eg_comm *c, eg_work *w, const eg_error *error)
+{
+    eg_work **at = &c->first;
+    for (; *at != w; at = &(*at)->next) {
+    }
+    *at = w->next;
+    c->last = NULL;
+    for (eg_work *left = c->first; left; left = left->next) {
+        c->last = left;
+    }
+    if (w->moving) {
+        w->stays = !c->transport->drop(c->transport, &w->move);
+        w->moving = false;
+    }
+    w->error = *error;
+    atomic_store(&w->done, true);
+    pthread_cond_broadcast(&c->gone);
+}
+
+/* Carries on what can be: the first work of all ranks, and all of two. Under the lock, which it lets go meanwhile.
+ * Whether one has ended. */
+static bool carry_on(eg_comm *c)
+{
+    static const eg_error fine = {EG_OK, "", ""};
+    bool ended = false, all_ranks = false;
+    for (eg_work *w = c->first, *after; w && !c->broken.code && !c->ending; w = after) {
+        bool done = false;
+        eg_status st = EG_OK;
+        if (eg__work_of_two(w) || !all_ranks) {
+            all_ranks = all_ranks || !eg__work_of_two(w);
+            pthread_mutex_unlock(&c->lock);
+            st = eg__work_step(w, &done);
+            pthread_mutex_lock(&c->lock);
+        }
+        after = w->next;
+        if (st && !c->broken.code) {
+            c->broken = *eg_last_error();
+        } else if (done) {
+            end_work(c, w, &fine);
+            ended = true;
+        }
+    }
+    return ended;
+}
+
+static void end_all(eg_comm *c)
+{
+    eg_error freed = {EG_ESTATE, "eg_comm_free", "the communicator was freed before it was done"};
+    while (c->first) {
+        end_work(c, c->first, c->broken.code ? &c->broken : &freed);
+    }
+}
+
+static void *carry(void *user)
+{
+    eg_comm *c = user;
+    eg__thread_get()->alone = true;
+    pthread_mutex_lock(&c->lock);
+    while (!c->ending && !c->broken.code) {
+        if (!c->first) {
+            pthread_cond_wait(&c->come, &c->lock);
+        } else if (!carry_on(c) && !c->ending && !c->broken.code) {
+            const bool hurry = c->waiting > 0;
+            pthread_mutex_unlock(&c->lock);
+            c->transport->wait(c->transport, hurry);
+            pthread_mutex_lock(&c->lock);
+        }
+    }
+    if (c->broken.code) {
+        char why[sizeof c->broken.message + 64];
+        snprintf(why, sizeof why, "%s: %s", c->broken.op, c->broken.message);
+        c->transport->tell(c->transport, why);
+    }
+    end_all(c);
+    pthread_mutex_unlock(&c->lock);
+    eg_thread_end();
+    return NULL;
+}
+
+/* Under the lock. */
+static eg_status run(eg_comm *c, const char *op)
+{
+    if (!c->running && (eg__fail_injected() || pthread_create(&c->thread, NULL, carry, c))) {
+        return eg__fail(EG_ENOMEM, op, "no thread to be had");
+    }
+    c->running = true;
+    return EG_OK;
+}
+
+eg_status eg__comm_check(const eg_comm *c, const char *op)
+{
+    if (!c) {
+        return eg__null_argument(op, "comm");
+    }
+    if (c->forks != eg__forks()) {
+        return eg__fail(EG_ESTATE, op, "the communicator is of a process that forked this one");
+    }
+    eg_comm *locked = (eg_comm *)c;
+    pthread_mutex_lock(&locked->lock);
+    const eg_error why = c->broken;
+    pthread_mutex_unlock(&locked->lock);
+    return why.code ? eg__fail(why.code, op, "%s", why.message) : EG_OK;
+}
+
+eg_status eg__comm_line_up(eg_work *w)
+{
+    eg_comm *c = w->comm;
+    pthread_mutex_lock(&c->lock);
+    eg_status st = run(c, w->op);
+    if (!st && c->broken.code) {
+        st = eg__fail(c->broken.code, w->op, "%s", c->broken.message);
+    } else if (!st) {
+        w->next = NULL;
+        *(c->last ? &c->last->next : &c->first) = w;
+        c->last = w;
+        pthread_cond_signal(&c->come);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return st;
+}
+
+eg_status eg__comm_wait(eg_work *w)
+{
+    eg_comm *c = w->comm;
+    if (!atomic_load(&w->done)) {
+        pthread_mutex_lock(&c->lock);
+        c->waiting++;
+        while (!atomic_load(&w->done)) {
+            pthread_cond_wait(&c->gone, &c->lock);
+        }
+        c->waiting--;
+        pthread_mutex_unlock(&c->lock);
+    }
+    return w->error.code ? eg__fail(w->error.code, w->op, "%s", w->error.message) : EG_OK;
+}
+
+eg_status eg_comm_give_up(eg_comm *comm)
+{
+    static const char op[] = "eg_comm_give_up";
+    if (!comm) {
+        return eg__null_argument(op, "comm");
+    }
+    const eg_error *why = eg_last_error();
+    eg_status st = EG_OK;
+    pthread_mutex_lock(&comm->lock);
+    if (!comm->broken.code) {
+        st = comm->transport && comm->forks == eg__forks() ? run(comm, op) : EG_OK;
+        comm->broken = why->code ? *why : (eg_error){EG_EUSER, op, "this rank has given up"};
+        pthread_cond_signal(&comm->come);
+    }
+    pthread_mutex_unlock(&comm->lock);
+    return st;
+}
+
+/* ---- made and freed -------------------------------------------------------------------------- */
+
+enum { TIMEOUT = 300 };
+
+static eg_status check_options(const char *op, const eg_comm_options *options, double *timeout)
+{
+    eg_comm_options o;
+    eg__options(&o, sizeof o, options);
+    *timeout = eg__or(o.timeout, TIMEOUT);
+    return *timeout > 0 && *timeout <= 1e9
+               ? EG_OK
+               : eg__fail(EG_EINVAL, op, "timeout %g is not a number of seconds above 0", o.timeout);
+}
+
+/* Whether a launcher of MPI has started this process: by variables that Open MPI's and MPICH's mpirun, and Slurm's srun
+ * for either, put into its environment. */
+static bool launched(void)
+{
+    static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
+    for (int i = 0; i < EG__COUNT(signs); i++) {
+        if (eg__getenv(signs[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes the transport; NULL: of a single rank. */
+static eg_comm *made(const char *op, eg__transport *t, double timeout)
+{
+    eg_comm *c = eg__handle_new(sizeof *c);
+    if (!c) {
+        eg__no_memory(op, sizeof *c);
+        if (t) {
+            t->close(t, false, 0);
+        }
+        return NULL;
+    }
+    c->transport = t;
+    c->rank = t ? t->rank : 0;
+    c->ranks = t ? t->ranks : 1;
+    c->timeout = timeout;
+    c->forks = eg__forks();
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->come, NULL);
+    pthread_cond_init(&c->gone, NULL);
+    return c;
+}
+
+eg_comm *eg_comm_mpi_with(const eg_comm_options *options)
+{
+    static const char op[] = "eg_comm_mpi";
+    double timeout;
+    bool alone = !launched();
+    if (check_options(op, options, &timeout)) {
+        return NULL;
+    }
+    eg__transport *t = alone ? NULL : eg__comm_mpi(op, &alone);
+    return t || alone ? made(op, t, timeout) : NULL;
+}
+
+eg_comm *eg_comm_threads_with(int ranks, const eg_comm_options *options)
+{
+    static const char op[] = "eg_comm_threads";
+    double timeout;
+    if (check_options(op, options, &timeout)) {
+        return NULL;
+    }
+    if (ranks < 1 || ranks > EG__COMM_MOST) {
+        return eg__fail_null(EG_EINVAL, op, "%d ranks: 1 to %d can be", ranks, EG__COMM_MOST);
+    }
+    eg__transport *t = ranks > 1 ? eg__comm_local(op, ranks) : NULL;
+    return ranks > 1 && !t ? NULL : made(op, t, timeout);
+}
+
+eg_comm *eg_comm_other(eg_comm *comm, int rank)
+{
+    static const char op[] = "eg_comm_other";
+    if (!comm) {
+        return NULL;
+    }
+    if (rank < 0 || rank >= comm->ranks) {
+        return eg__fail_null(EG_EINDEX, op, "rank %d of %d", rank, comm->ranks);
+    }
+    if (!comm->transport || strcmp(comm->transport->name, "threads") != 0) {
+        return eg__fail_null(EG_ESTATE, op, "ranks are not threads of this process");
+    }
+    eg__transport *t = eg__comm_local_other(op, comm->transport, rank);
+    return t ? made(op, t, comm->timeout) : NULL;
+}
+
+void eg_comm_free(eg_comm *comm)
+{
+    if (!eg__handle_ends(comm, "eg_comm_free")) {
+        return;
+    }
+    if (comm->running && comm->forks == eg__forks()) {
+        pthread_mutex_lock(&comm->lock);
+        comm->ending = true;
+        pthread_cond_signal(&comm->come);
+        pthread_mutex_unlock(&comm->lock);
+        pthread_join(comm->thread, NULL);
+    }
+    if (comm->transport && comm->forks == eg__forks()) {
+        comm->transport->close(comm->transport, !comm->broken.code, comm->timeout);
+    }
+    pthread_mutex_destroy(&comm->lock);
+    pthread_cond_destroy(&comm->come);
+    pthread_cond_destroy(&comm->gone);
+    free(comm);
+}
+
+int eg_comm_rank(const eg_comm *comm)
+{
+    return comm ? comm->rank : 0;
+}
+
+int eg_comm_size(const eg_comm *comm)
+{
+    return comm ? comm->ranks : 1;
+}
+
+const char *eg_comm_transport(const eg_comm *comm)
+{
+    return !comm ? "none" : comm->transport ? comm->transport->name : "alone";
+}
