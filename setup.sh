@@ -23,12 +23,13 @@ PATH=$PATH:/usr/sbin:/sbin # for ldconfig
 tools="gcc libc6-dev pkg-config meson ninja-build python3"
 libraries="libdnnl-dev zlib1g-dev libjpeg-dev libpng-dev libprotobuf-c-dev protobuf-c-compiler libexif-dev
     libsndfile1-dev libmpg123-dev libsamplerate0-dev libutf8proc-dev libstb-dev libarchive-dev libsnappy-dev libpcre2-dev
-    liblua5.4-dev libedit-dev libsixel-dev libzmq3-dev libjansson-dev libssl-dev"
+    liblua5.4-dev libedit-dev libsixel-dev libzmq3-dev libjansson-dev libssl-dev
+    libopenmpi-dev"
 examples="libgif-dev libcurl4-openssl-dev ca-certificates
     fonts-dejavu-core fonts-breip fonts-dkg-handwriting fonts-humor-sans fonts-comic-neue"
 demo="libdnnl-dev zlib1g-dev libpng-dev libstb-dev
     fonts-dejavu-core fonts-breip fonts-dkg-handwriting fonts-humor-sans fonts-comic-neue"
-testing="g++ clang clang-format cmake openssl python3 valgrind libc6-dbg lua5.4 tmux libonnx-testdata
+testing="g++ clang clang-format cmake openssl openmpi-bin python3 valgrind libc6-dbg lua5.4 tmux libonnx-testdata
     python3-nbclient python3-jupyter-client"
 
 say() {

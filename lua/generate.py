@@ -57,13 +57,17 @@ NOT_FOR_LUA = {
     "eg_json_text", "eg_json_number", "eg_json_is_integer", "eg_json_integer", "eg_json_bool", "eg_json_object",
     "eg_json_array", "eg_json_add_object", "eg_json_add_array", "eg_json_add_text", "eg_json_add_number",
     "eg_json_add_integer", "eg_json_add_bool", "eg_json_add_null",
+    # ranks that are threads, and what goes on meanwhile: both are C's
+    "eg_comm_threads_new", "eg_comm_threads_new_with", "eg_comm_other", "eg_comm_all_reduce_start",
+    "eg_comm_broadcast_start", "eg_comm_all_gather_start", "eg_comm_reduce_scatter_start", "eg_comm_all_to_all_start",
+    "eg_comm_send_start", "eg_comm_receive_start", "eg_work_done", "eg_work_wait",
     # operators of one's own, which are in C
     "eg_onnx_input_count", "eg_onnx_output_count", "eg_onnx_input", "eg_onnx_give", "eg_onnx_int", "eg_onnx_float",
     "eg_onnx_text", "eg_onnx_ints", "eg_onnx_floats", "eg_onnx_tensor",
 }
 
 # Handles that Lua never has.
-OF_C = {"eg_members", "eg_onnx_call", "eg_json"}
+OF_C = {"eg_members", "eg_onnx_call", "eg_json", "eg_work"}
 
 # How many results an array of results has.
 RESULTS_OF = {

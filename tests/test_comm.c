@@ -44,7 +44,7 @@ static void *begin_rank(void *user)
 static void on_processes(int n, double timeout, void (*run)(rank *r))
 {
     const bool lost = !strcmp(getenv("EGT_MPI"), "lost"); /* a rank will be: MPI keeps memory, and cannot be ended */
-    rank r = {.comm = eg_comm_mpi(.timeout = timeout), .n = n};
+    rank r = {.comm = eg_comm_mpi_new(.timeout = timeout), .n = n};
     EGT_CHECK(r.comm);
     r.i = eg_comm_rank(r.comm);
     const bool for_us = eg_comm_size(r.comm) == n;
@@ -73,7 +73,7 @@ static void on_ranks(int n, double timeout, void (*run)(rank *r))
     }
     memset(ranks, 0, sizeof ranks);
     for (int i = 0; i < n; i++) {
-        ranks[i].comm = i ? eg_comm_other(ranks[0].comm, i) : eg_comm_threads(n, .timeout = timeout);
+        ranks[i].comm = i ? eg_comm_other(ranks[0].comm, i) : eg_comm_threads_new(n, .timeout = timeout);
         EGT_CHECK(ranks[i].comm);
         ranks[i].run = run;
         ranks[i].i = i;
@@ -340,7 +340,7 @@ EGT(other_sizes_are_noticed)
 
 EGT(what_is_refused)
 {
-    eg_comm *one = eg_comm_threads(1), *two = eg_comm_threads(2);
+    eg_comm *one = eg_comm_threads_new(1), *two = eg_comm_threads_new(2);
     eg_tensor *x = eg_ones(EG_SHAPE(4), EG_F32), *i = eg_ones(EG_SHAPE(4), EG_I32), *y = eg_ones(EG_SHAPE(8), EG_F32);
     eg_tensor *mixed[] = {x, i}, *flag = eg_cast(x, EG_BOOL);
     EGT_EQ(eg_comm_rank(two), 0);
@@ -361,8 +361,8 @@ EGT(what_is_refused)
     EGT_CHECK(!eg_comm_other(two, 2) && egt_said(EG_EINDEX, "rank 2"));
     EGT_CHECK(!eg_comm_other(two, 0) && egt_said(EG_ESTATE, "taken"));
     EGT_CHECK(!eg_comm_other(one, 0) && egt_said(EG_ESTATE, "threads"));
-    EGT_CHECK(!eg_comm_threads(0) && egt_said(EG_EINVAL, "ranks"));
-    EGT_CHECK(!eg_comm_threads(2, .timeout = -1) && egt_said(EG_EINVAL, "timeout"));
+    EGT_CHECK(!eg_comm_threads_new(0) && egt_said(EG_EINVAL, "ranks"));
+    EGT_CHECK(!eg_comm_threads_new(2, .timeout = -1) && egt_said(EG_EINVAL, "timeout"));
     eg_tape tape = eg_tape_open();
     eg_tape_watch(tape, x);
     EGT_REFUSED(eg_comm_all_reduce(two, &x, 1, EG_COMM_SUM), EG_ESTATE, "");
@@ -376,7 +376,7 @@ static bool exchange(void *user)
 {
     (void)user;
     bool ok = false;
-    eg_comm *two = eg_comm_threads(2, .timeout = 20), *other = two ? eg_comm_other(two, 1) : NULL;
+    eg_comm *two = eg_comm_threads_new(2, .timeout = 20), *other = two ? eg_comm_other(two, 1) : NULL;
     EG_SCOPE {
         eg_tensor *x = other ? eg_ones(EG_SHAPE(5000), EG_F32) : NULL, *y = x ? eg_ones(EG_SHAPE(5000), EG_F32) : NULL;
         eg_work *a = y ? eg_comm_all_reduce_start(two, &x, 1, EG_COMM_SUM) : NULL;

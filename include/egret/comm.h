@@ -1,6 +1,6 @@
 /* comm.h - ranks: what several processes, or several threads of one, do together.
  *
- *     eg_comm *comm = eg_comm_mpi();                             mpirun -n 4 program
+ *     eg_comm *comm = eg_comm_mpi_new();                             mpirun -n 4 program
  *     ...
  *     eg_comm_all_reduce(comm, gradients, n, EG_COMM_MEAN);
  *     ...
@@ -39,14 +39,14 @@ typedef struct eg_comm_options {
  * loaded now: EG_ENODEVICE in words where it or MPI is missing. MPI is begun unless the program has begun it, then with
  * MPI_THREAD_MULTIPLE, else EG_ESTATE; it is ended at the program's end if it was begun here and no rank was missing
  * when communicators were freed. */
-EG_API eg_comm *eg_comm_mpi_with(const eg_comm_options *options);
-#define eg_comm_mpi(...) eg_comm_mpi_with(EG_OPTIONS_(eg_comm_options, __VA_ARGS__))
+EG_API eg_comm *eg_comm_mpi_new_with(const eg_comm_options *options);
+#define eg_comm_mpi_new(...) eg_comm_mpi_new_with(EG_OPTIONS_(eg_comm_options, __VA_ARGS__))
 
 /* Ranks within this process, 1 to 1024, each for a thread of its own: gives rank 0's end, and eg_comm_other those of
  * the other ranks, each once (EG_ESTATE, EG_EINDEX). */
-EG_API eg_comm *eg_comm_threads_with(int ranks, const eg_comm_options *options);
-#define eg_comm_threads(...)         EG_COMM_THREADS_(__VA_ARGS__, )
-#define EG_COMM_THREADS_(ranks, ...) eg_comm_threads_with(ranks, EG_OPTIONS_(eg_comm_options, __VA_ARGS__))
+EG_API eg_comm *eg_comm_threads_new_with(int ranks, const eg_comm_options *options);
+#define eg_comm_threads_new(...)         EG_COMM_THREADS_NEW_(__VA_ARGS__, )
+#define EG_COMM_THREADS_NEW_(ranks, ...) eg_comm_threads_new_with(ranks, EG_OPTIONS_(eg_comm_options, __VA_ARGS__))
 EG_API eg_comm *eg_comm_other(eg_comm *comm, int rank);
 
 /* Frees this rank's end; NULL is fine. Works that are under way fail. Ranks that wait for this one are told that it is

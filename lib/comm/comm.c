@@ -215,9 +215,9 @@ static eg_comm *made(const char *op, eg__transport *t, double timeout)
     return c;
 }
 
-eg_comm *eg_comm_mpi_with(const eg_comm_options *options)
+eg_comm *eg_comm_mpi_new_with(const eg_comm_options *options)
 {
-    static const char op[] = "eg_comm_mpi";
+    static const char op[] = "eg_comm_mpi_new";
     double timeout;
     bool alone = !launched();
     if (check_options(op, options, &timeout)) {
@@ -227,9 +227,9 @@ eg_comm *eg_comm_mpi_with(const eg_comm_options *options)
     return t || alone ? made(op, t, timeout) : NULL;
 }
 
-eg_comm *eg_comm_threads_with(int ranks, const eg_comm_options *options)
+eg_comm *eg_comm_threads_new_with(int ranks, const eg_comm_options *options)
 {
-    static const char op[] = "eg_comm_threads";
+    static const char op[] = "eg_comm_threads_new";
     double timeout;
     if (check_options(op, options, &timeout)) {
         return NULL;
@@ -245,6 +245,7 @@ eg_comm *eg_comm_other(eg_comm *comm, int rank)
 {
     static const char op[] = "eg_comm_other";
     if (!comm) {
+        eg__null_argument(op, "comm");
         return NULL;
     }
     if (rank < 0 || rank >= comm->ranks) {

@@ -26,7 +26,8 @@ SCALARS = {"double": "real", "int64_t": "int64", "int": "int", "size_t": "size",
            "eg_shape": "shape", "eg_axes": "axes"}
 HANDLES = {"eg_module", "eg_dataset", "eg_optim", "eg_saver", "eg_tensors", "eg_scaler", "eg_ema", "eg_step",
            "eg_events", "eg_journal", "eg_metrics", "eg_example", "eg_word_counts", "eg_vocabulary", "eg_cache",
-           "eg_ngram", "eg_tfrecord_writer", "eg_json", "eg_tokenizer", "eg_device", "eg_stream", "eg_event"}
+           "eg_ngram", "eg_tfrecord_writer", "eg_json", "eg_tokenizer", "eg_device", "eg_stream", "eg_event", "eg_comm",
+           "eg_work"}
 VALUES = {"eg_tape": "v_tape(h)", "eg_scope": "eg_scope_push()", "eg_rnn": "(eg_rnn){0}", "bool": "v_bool(h)",
           "eg_random_state": "(eg_random_state){0, 0}", "uint64_t": "1", "unsigned": "0", "char": "0",
           "eg_dataset_position": "(eg_dataset_position){0, 0}"}

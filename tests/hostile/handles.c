@@ -261,12 +261,19 @@ static eg_metrics *make_metrics(const char *f)
     }
     return m;
 }
+static eg_work *make_work(void)
+{
+    eg_tensor *x = eg_ones(EG_SHAPE(2), EG_F32);
+    return eg_comm_all_reduce_start(eg_comm_threads_new(1), &x, 1, EG_COMM_SUM);
+}
 HANDLE(module, make_module(f))
 HANDLE(dataset, make_dataset())
 HANDLE(optim, make_optim())
 HANDLE(saver, make_saver())
 HANDLE(tensors_map, make_map(f))
 HANDLE(scaler, eg_scaler_new())
+HANDLE(comm, eg_comm_threads_new(1))
+HANDLE(work, make_work())
 HANDLE(ema, eg_ema_new(eg_module_parameters(linear())))
 HANDLE(step, eg_step_new(step, NULL))
 HANDLE(events, eg_events_new("events"))

@@ -94,6 +94,8 @@ eg_dataset **v_datasets(const hostile *h, int slot);
     X(saver)           \
     X(tensors_map)     \
     X(scaler)          \
+    X(comm)            \
+    X(work)            \
     X(ema)             \
     X(step)            \
     X(events)          \
