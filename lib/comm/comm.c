@@ -31,7 +31,17 @@ static void end_work(eg_comm *c, eg_work *w, const eg_error *error)
     pthread_cond_broadcast(&c->gone);
 }
 
-/* Carries on what can be: the first work of all ranks, and all of two. Under the lock, which it lets go meanwhile.
+/* Whether another message goes the same way before this one, whose pieces must not be mixed. */
+static bool behind_another(const eg_comm *c, const eg_work *w)
+{
+    const eg_work *v = c->first;
+    while (v != w && (v->kind != w->kind || v->peer != w->peer)) {
+        v = v->next;
+    }
+    return v != w;
+}
+
+/* Carries on what can be: the first work of all ranks, and messages of two. Under the lock, which it lets go meanwhile.
  * Whether one has ended. */
 static bool carry_on(eg_comm *c)
 {
@@ -40,7 +50,7 @@ static bool carry_on(eg_comm *c)
     for (eg_work *w = c->first, *after; w && !c->broken.code && !c->ending; w = after) {
         bool done = false;
         eg_status st = EG_OK;
-        if (eg__work_of_two(w) || !all_ranks) {
+        if (eg__work_of_two(w) ? !behind_another(c, w) : !all_ranks) {
             all_ranks = all_ranks || !eg__work_of_two(w);
             pthread_mutex_unlock(&c->lock);
             st = eg__work_step(w, &done);
