@@ -13,8 +13,10 @@ results = {True: 0, False: 0}
 
 
 def run(ranks, mode, *tests):
+    # Open MPI 4 and 5: as root, and more ranks than processors
     env = {**os.environ, "EGT_MPI": mode, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-           "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+           "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_ALLOW_RUN_AS_ROOT": "1",
+           "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     try:
         r = subprocess.run([mpirun, "-n", str(ranks), program, *tests], env=env, text=True, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, timeout=120)
