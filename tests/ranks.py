@@ -32,7 +32,7 @@ def check(what, holds, words):
 
 
 for ranks in (2, 3, 4):
-    tests = ["sums", "several", "gathered", "messages"]
+    tests = ["sums", "several", "gathered", "messages", "two_go_on"]
     code, said = run(ranks, "whole", *tests)
     check(f"{ranks} ranks", code == 0 and said.count(f"{len(tests)} passed, 0 failed") == ranks, said)
 # of the one that is late or frozen nothing may be heard: who has noticed ends, and mpirun ends the rest

@@ -324,6 +324,29 @@ EGT(who_leaves_is_missed)
     on_ranks(3, 60, one_leaves);
 }
 
+/* Who is gone is missed by those alone that wait for it. */
+static void two_go_on(rank *r)
+{
+    if (r->i == 2) {
+        return;
+    }
+    EG_SCOPE {
+        eg_tensor *x = eg_full(EG_SHAPE(100), r->i, EG_F32);
+        if (r->i) {
+            usleep(1200000);
+            RANK_CHECK(!eg_comm_send(r->comm, x, 0));
+        } else {
+            RANK_CHECK(!eg_comm_receive(r->comm, x, 1));
+            RANK_CHECK(eg_get(x, 99) == 1);
+        }
+    }
+}
+
+EGT(two_go_on_without_a_third)
+{
+    on_ranks(3, 60, two_go_on);
+}
+
 static void they_differ(rank *r)
 {
     EG_SCOPE {

@@ -50,7 +50,7 @@ EG_API eg_comm *eg_comm_threads_new_with(int ranks, const eg_comm_options *optio
 EG_API eg_comm *eg_comm_other(eg_comm *comm, int rank);
 
 /* Frees this rank's end; NULL is fine. Works that are under way fail. Ranks that wait for this one are told that it is
- * gone. */
+ * gone. Of processes, unless something has failed, it returns when all ranks have come to it or time is up. */
 EG_API void eg_comm_free(eg_comm *comm);
 
 /* Of NULL: rank 0 of 1. */

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "lib/comm/comm.h"
-#include "lib/core/device.h"
 #include "lib/core/environment.h"
 #include "lib/core/live.h"
 #include "lib/core/memory.h"
@@ -18,10 +17,6 @@ static void end_work(eg_comm *c, eg_work *w, const eg_error *error)
     for (; *at != w; at = &(*at)->next) {
     }
     *at = w->next;
-    c->last = NULL;
-    for (eg_work *left = c->first; left; left = left->next) {
-        c->last = left;
-    }
     if (w->moving) {
         w->stays = !c->transport->drop(c->transport, &w->move);
         w->moving = false;
@@ -134,9 +129,10 @@ eg_status eg__comm_line_up(eg_work *w)
     if (!st && c->broken.code) {
         st = eg__fail(c->broken.code, w->op, "%s", c->broken.message);
     } else if (!st) {
-        w->next = NULL;
-        *(c->last ? &c->last->next : &c->first) = w;
-        c->last = w;
+        eg_work **end = &c->first;
+        for (; *end; end = &(*end)->next) {
+        }
+        *end = w;
         pthread_cond_signal(&c->come);
     }
     pthread_mutex_unlock(&c->lock);

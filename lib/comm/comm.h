@@ -110,8 +110,8 @@ struct eg_comm {
     pthread_t thread;
     bool running, ending;
     int waiting;
-    eg_work *first, *last; /* under way, in order */
-    eg_error broken;       /* code EG_OK: it is whole */
+    eg_work *first;  /* under way, in order */
+    eg_error broken; /* code EG_OK: it is whole */
 };
 
 /* Begins one whose description is complete: in line for the communicator's thread, or done at once by a rank alone. On

@@ -1,5 +1,6 @@
 /* local.c - ranks that are threads of one process. What a rank sends is a letter that says where the bytes lie; whom it
  * is for copies them, and says that it has. */
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <time.h>
 
@@ -177,7 +178,7 @@ static void wait_change(eg__transport *t, bool hurry)
     (void)hurry;
     local *l = (local *)t;
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += 20000000; /* works have limits */
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
@@ -267,7 +268,11 @@ eg__transport *eg__comm_local(const char *op, int ranks)
     memset(first, 0, 2 * n * n * sizeof *first);
     *h = (hub){.ranks = ranks, .there = there, .gone = there + ranks, .first = first};
     pthread_mutex_init(&h->lock, NULL);
-    pthread_cond_init(&h->changed, NULL);
+    pthread_condattr_t steady; /* a clock that nobody sets */
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&h->changed, &steady);
+    pthread_condattr_destroy(&steady);
     eg__transport *t = end_of(op, h, 0);
     if (!t) {
         free_hub(h);

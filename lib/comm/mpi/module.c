@@ -46,8 +46,7 @@ typedef struct processes {
     double hurried;      /* since when somebody waits */
     bool told;           /* that this rank, or another one, has failed */
     char words[WORDS];   /* what is told, while it is on its way */
-    int gone;            /* a rank that has freed its end, -1: none; and since when that is known */
-    double gone_since;
+    double *gone;        /* of each rank, since when it is known to have freed its end; 0: it has not */
 } processes;
 
 static bool all_well = true; /* whether every end was orderly: then MPI, if it is ours, is ended with the process */
@@ -142,30 +141,35 @@ static eg_status begin(eg__transport *t, eg__move *m)
     return st;
 }
 
-/* What another rank has told. What one that is gone had sent before comes first: a moment is left for it. */
+/* What other ranks have told. */
 static eg_status hear(processes *p)
 {
     int came = 0;
     MPI_Status status;
     char words[WORDS] = "";
     eg_status st = failed(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, p->news, &came, &status), "listening");
-    if (!st && came) {
-        st = failed(MPI_Recv(words, WORDS, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, p->news, MPI_STATUS_IGNORE),
-                    "listening");
-        words[WORDS - 1] = 0;
-    }
     if (st || !came) {
-        return st || p->gone < 0 || eg__seconds() - p->gone_since < 0.5
-                   ? st
-                   : eg__fail(EG_EIO, "eg_comm", "rank %d is gone", p->gone);
+        return st;
     }
-    if (status.MPI_TAG == TAG_FAILED) {
+    st = failed(MPI_Recv(words, WORDS, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, p->news, MPI_STATUS_IGNORE),
+                "listening");
+    words[WORDS - 1] = 0;
+    if (!st && status.MPI_TAG == TAG_FAILED) {
         p->told = true;
         return eg__fail(EG_EIO, "eg_comm", "rank %d has failed: %s", status.MPI_SOURCE, words);
     }
-    if (p->gone < 0) {
-        p->gone = status.MPI_SOURCE;
-        p->gone_since = eg__seconds();
+    p->gone[status.MPI_SOURCE] = eg__seconds();
+    return st;
+}
+
+/* That ranks which are gone are not waited for. What one had sent before comes first: a moment is left for it. */
+static eg_status look_for_gone(const processes *p, const under_way *u)
+{
+    for (int i = 0; i < u->n; i++) {
+        const double since = p->gone[i / 2];
+        if (u->request[i] != MPI_REQUEST_NULL && since && eg__seconds() - since > 0.5) {
+            return eg__fail(EG_EIO, "eg_comm", "rank %d is gone", i / 2);
+        }
     }
     return EG_OK;
 }
@@ -200,6 +204,7 @@ static eg_status poll(eg__transport *t, eg__move *m, bool *done)
         all = all && u->request[i] == MPI_REQUEST_NULL;
     }
     st = st || all ? st : hear(p);
+    st = st || all ? st : look_for_gone(p, u);
     if (!st && all) {
         free(u);
         m->state = NULL;
@@ -343,7 +348,7 @@ static eg__transport *open_all(const char *op, bool *alone)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     *alone = ranks == 1;
-    processes *p = *alone ? NULL : eg__malloc(sizeof *p);
+    processes *p = *alone ? NULL : eg__malloc(sizeof *p + (size_t)ranks * sizeof *p->gone);
     if (!p) {
         if (!*alone) {
             eg__no_memory(op, sizeof *p);
@@ -359,7 +364,7 @@ static eg__transport *open_all(const char *op, bool *alone)
     MPI_Comm_set_errhandler(news, MPI_ERRORS_RETURN);
     *p = (processes){.comm = comm,
                      .news = news,
-                     .gone = -1,
+                     .gone = memset(p + 1, 0, (size_t)ranks * sizeof *p->gone),
                      .base = {.name = "mpi",
                               .rank = rank,
                               .ranks = ranks,
