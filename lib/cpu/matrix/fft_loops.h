@@ -149,7 +149,7 @@ static void FN(block)(const eg__fft_plan *p, T *x, T *y, const FN(side) * from, 
 {
     const FN(end) begin = {from->re, from->step, 1, turn, 1, NULL}, end = {to->re, to->step, 1, turn, scale, NULL};
     const bool takes = FN(takes)(p, from);
-    const FN(form) form = to->lane == 2 ? FN(leaves)(p, to, lines) : FN(BARE);
+    const FN(form) form = FN(leaves)(p, to, lines);
     if (!takes) {
         FN(load)(x, from, p->n, lines, LANES, turn);
     }
