@@ -18,7 +18,7 @@ static void end_work(eg_comm *c, eg_work *w, const eg_error *error)
     }
     *at = w->next;
     if (w->moving) {
-        w->stays = !c->transport->drop(c->transport, &w->move);
+        w->stays = !c->transport->is->drop(c->transport, &w->move);
         w->moving = false;
     }
     w->error = *error;
@@ -81,14 +81,14 @@ static void *carry(void *user)
         } else if (!carry_on(c) && !c->ending && !c->broken.code) {
             const bool hurry = c->waiting > 0;
             pthread_mutex_unlock(&c->lock);
-            c->transport->wait(c->transport, hurry);
+            c->transport->is->wait(c->transport, hurry);
             pthread_mutex_lock(&c->lock);
         }
     }
     if (c->broken.code) {
         char why[sizeof c->broken.message + 64];
         snprintf(why, sizeof why, "%s: %s", c->broken.op, c->broken.message);
-        c->transport->tell(c->transport, why);
+        c->transport->is->tell(c->transport, why);
     }
     end_all(c);
     pthread_mutex_unlock(&c->lock);
@@ -206,7 +206,7 @@ static eg_comm *made(const char *op, eg__transport *t, double timeout)
     if (!c) {
         eg__no_memory(op, sizeof *c);
         if (t) {
-            t->close(t, false, 0);
+            t->is->close(t, false, 0);
         }
         return NULL;
     }
@@ -257,7 +257,7 @@ eg_comm *eg_comm_other(eg_comm *comm, int rank)
     if (rank < 0 || rank >= comm->ranks) {
         return eg__fail_null(EG_EINDEX, op, "rank %d of %d", rank, comm->ranks);
     }
-    if (!comm->transport || strcmp(comm->transport->name, "threads") != 0) {
+    if (!comm->transport || strcmp(comm->transport->is->name, "threads") != 0) {
         return eg__fail_null(EG_ESTATE, op, "ranks are not threads of this process");
     }
     eg__transport *t = eg__comm_local_other(op, comm->transport, rank);
@@ -277,7 +277,7 @@ void eg_comm_free(eg_comm *comm)
         pthread_join(comm->thread, NULL);
     }
     if (comm->transport && comm->forks == eg__forks()) {
-        comm->transport->close(comm->transport, !comm->broken.code, comm->timeout);
+        comm->transport->is->close(comm->transport, !comm->broken.code, comm->timeout);
     }
     pthread_mutex_destroy(&comm->lock);
     pthread_cond_destroy(&comm->come);
@@ -297,5 +297,5 @@ int eg_comm_size(const eg_comm *comm)
 
 const char *eg_comm_transport(const eg_comm *comm)
 {
-    return !comm ? "none" : comm->transport ? comm->transport->name : "alone";
+    return !comm ? "none" : comm->transport ? comm->transport->is->name : "alone";
 }

@@ -30,9 +30,8 @@ typedef struct eg__move {
 /* Calls come from the communicator's thread, but for `close`, which comes when that has ended. Failures are in
  * words. */
 typedef struct eg__transport eg__transport;
-struct eg__transport {
+typedef struct eg__transport_class {
     const char *name;
-    int rank, ranks;
     eg_status (*begin)(eg__transport *t, eg__move *m);
     /* Carries it on; *done: it is over. What other ranks have told is a failure. */
     eg_status (*poll)(eg__transport *t, eg__move *m, bool *done);
@@ -46,6 +45,12 @@ struct eg__transport {
     void (*tell)(eg__transport *t, const char *why);
     /* Frees it. orderly: nothing has failed, and other ranks may be waited for, so many seconds. */
     void (*close)(eg__transport *t, bool orderly, double seconds);
+} eg__transport_class;
+
+/* A transport's own struct begins with it. */
+struct eg__transport {
+    const eg__transport_class *is;
+    int rank, ranks;
 };
 
 enum { EG__COMM_MOST = 1024 }; /* ranks of one process */

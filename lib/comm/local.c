@@ -228,6 +228,8 @@ static void close_end(eg__transport *t, bool orderly, double seconds)
     free(t);
 }
 
+static const eg__transport_class threads_class = {"threads", begin, poll, missing, drop, wait_change, tell, close_end};
+
 /* A rank's end of the hub. Under its lock, if others have one. */
 static eg__transport *end_of(const char *op, hub *h, int rank)
 {
@@ -236,17 +238,7 @@ static eg__transport *end_of(const char *op, hub *h, int rank)
         eg__no_memory(op, sizeof *l);
         return NULL;
     }
-    *l = (local){.hub = h,
-                 .base = {.name = "threads",
-                          .rank = rank,
-                          .ranks = h->ranks,
-                          .begin = begin,
-                          .poll = poll,
-                          .missing = missing,
-                          .drop = drop,
-                          .wait = wait_change,
-                          .tell = tell,
-                          .close = close_end}};
+    *l = (local){.hub = h, .base = {&threads_class, rank, h->ranks}};
     h->there[rank] = true;
     h->ends++;
     return &l->base;

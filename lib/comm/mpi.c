@@ -22,7 +22,7 @@ static const eg__mpi_module *opened(const char *op)
         void *symbol = dlsym(file, "eg__mpi_begin");
         memcpy(&start, &symbol, sizeof start);
         const eg__mpi_module *m = start ? start(&host) : NULL;
-        if (m && m->host_size == sizeof host && m->transport_size == sizeof(eg__transport) &&
+        if (m && m->host_size == sizeof host && m->transport_size == sizeof(eg__transport_class) &&
             m->move_size == sizeof(eg__move)) {
             module = m;
         } else {

@@ -238,7 +238,7 @@ static void (*const next[])(eg_work *w, bool *over) = {
 static eg_status late(eg_work *w)
 {
     const eg_comm *c = w->comm;
-    const int missing = c->transport->missing(c->transport, &w->move);
+    const int missing = c->transport->is->missing(c->transport, &w->move);
     if (missing < 0) {
         return eg__fail(EG_EIO, w->op, "not all ranks have come within %g s", c->timeout);
     }
@@ -251,7 +251,7 @@ eg_status eg__work_step(eg_work *w, bool *done)
     for (;;) {
         bool over = false;
         if (w->moving) {
-            eg_status st = t->poll(t, &w->move, &over);
+            eg_status st = t->is->poll(t, &w->move, &over);
             if (st || !over) {
                 return st ? st : eg__seconds() > w->deadline ? late(w) : EG_OK;
             }
@@ -272,7 +272,7 @@ eg_status eg__work_step(eg_work *w, bool *done)
         }
         w->moving = true;
         w->deadline = eg__seconds() + w->comm->timeout;
-        eg_status st = t->begin(t, &w->move);
+        eg_status st = t->is->begin(t, &w->move);
         if (st) {
             return st;
         }

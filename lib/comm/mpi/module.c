@@ -315,6 +315,8 @@ static void close_end(eg__transport *t, bool orderly, double seconds)
     free(p);
 }
 
+static const eg__transport_class mpi_class = {"mpi", begin, poll, missing, drop, wait_change, tell, close_end};
+
 /* MPI begun, by whomever. */
 static eg_status begin_mpi(const char *op)
 {
@@ -365,23 +367,15 @@ static eg__transport *open_all(const char *op, bool *alone)
     *p = (processes){.comm = comm,
                      .news = news,
                      .gone = memset(p + 1, 0, (size_t)ranks * sizeof *p->gone),
-                     .base = {.name = "mpi",
-                              .rank = rank,
-                              .ranks = ranks,
-                              .begin = begin,
-                              .poll = poll,
-                              .missing = missing,
-                              .drop = drop,
-                              .wait = wait_change,
-                              .tell = tell,
-                              .close = close_end}};
+                     .base = {&mpi_class, rank, ranks}};
     return &p->base;
 }
 
 __attribute__((visibility("default"))) const eg__mpi_module *eg__mpi_begin(const eg__mpi_host *of);
 const eg__mpi_module *eg__mpi_begin(const eg__mpi_host *of)
 {
-    static const eg__mpi_module module = {sizeof(eg__mpi_host), sizeof(eg__transport), sizeof(eg__move), open_all};
+    static const eg__mpi_module module = {sizeof(eg__mpi_host), sizeof(eg__transport_class), sizeof(eg__move),
+                                          open_all};
     host = of;
     return &module;
 }
