@@ -11,33 +11,9 @@ enum { FROM_Y = 1, TO_X = 2, IS_X = 4 };
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static inline uint32_t hash_of(uint64_t slot)
-{
-    return (uint32_t)slot * 2654435769u;
-}
-
-/* Where a slot's gradient and marks are; xs from before the interval live in a small hash. */
-static inline int64_t index_of(const eg__walk *w, uint64_t slot)
-{
-    if (likely(slot - w->start < w->end - w->start)) {
-        return (int64_t)(slot - w->start);
-    }
-    if (!w->nolder || !slot) {
-        return -1;
-    }
-    for (uint32_t h = hash_of(slot) & w->hash_mask;; h = (h + 1) & w->hash_mask) {
-        if (w->key[h] == slot) {
-            return w->nslots + w->value[h];
-        }
-        if (!w->key[h]) {
-            return -1;
-        }
-    }
-}
-
 static void add_older(eg__walk *w, uint64_t slot)
 {
-    uint32_t h = hash_of(slot) & w->hash_mask;
+    uint32_t h = eg__slot_hash(slot) & w->hash_mask;
     while (w->key[h] && w->key[h] != slot) {
         h = (h + 1) & w->hash_mask;
     }
@@ -54,7 +30,7 @@ bool eg__needs(const eg__walk *w, int i)
     if (i >= w->e->nin || !w->e->in[i].slot) {
         return false;
     }
-    int64_t k = index_of(w, w->e->in[i].slot);
+    int64_t k = eg__walk_index(w, w->e->in[i].slot);
     return k >= 0 && w->mark[k] & TO_X;
 }
 
@@ -186,7 +162,7 @@ eg_status eg__give(eg__walk *w, int i, eg_tensor *g)
     if (unlikely(!g)) {
         return w->status = eg__why();
     }
-    eg_tensor **p = &w->grad[index_of(w, in->slot)], *old = *p;
+    eg_tensor **p = &w->grad[eg__walk_index(w, in->slot)], *old = *p;
     if (!old) {
         take(T, g);
         *p = g;
@@ -225,7 +201,7 @@ static bool adds_product(eg__thread *T, const eg_tensor *y, const eg_tensor *a, 
 
 eg_status eg__give_product(eg__walk *w, int i, eg_tensor *a, eg_tensor *b)
 {
-    eg_tensor *y = w->grad[index_of(w, w->e->in[i].slot)];
+    eg_tensor *y = w->grad[eg__walk_index(w, w->e->in[i].slot)];
     if (y && a && b && sole(w->T, y) && adds_product(w->T, y, a, b)) {
         const eg__matmul_opts add = {.add = true};
         eg_status st = eg__run(&eg__op_matmul, (eg_tensor *[]){a, b}, 2, &add, y);
@@ -236,7 +212,7 @@ eg_status eg__give_product(eg__walk *w, int i, eg_tensor *a, eg_tensor *b)
 
 eg_status eg__give_slice(eg__walk *w, int i, eg_tensor *g, const eg__slice_opts *o)
 {
-    eg_tensor *all = w->grad[index_of(w, w->e->in[i].slot)];
+    eg_tensor *all = w->grad[eg__walk_index(w, w->e->in[i].slot)];
     if (all && g && g->dtype == all->dtype && sole(w->T, all)) {
         /* The parts of a sequence, one after the other: only the first fills zeros in between. */
         eg_tensor part = *all;
@@ -258,9 +234,9 @@ eg_status eg__give_slice(eg__walk *w, int i, eg_tensor *g, const eg__slice_opts 
 typedef struct question {
     eg__tape_state *tape;
     int index;
-    eg_tensor *y, *const *xs, *dy;
+    eg_tensor *y, *const *xs;
     int n;
-    bool null_unconnected;
+    eg_gradients_options o;
 } question;
 
 static uint64_t slot_now(eg__thread *T, eg_tensor *t)
@@ -273,7 +249,7 @@ static uint64_t slot_now(eg__thread *T, eg_tensor *t)
 static eg_status validate(eg__thread *T, const question *q)
 {
     const eg__record *R = eg__record_of(T);
-    const eg_tensor *y = q->y, *dy = q->dy;
+    const eg_tensor *y = q->y, *dy = q->o.dy;
     uint64_t slot = atomic_load_explicit(&y->slot, memory_order_relaxed);
     if (!eg__live_slot(&R->now, slot) || slot < q->tape->start || (!q->tape->recording && slot >= q->tape->end)) {
         return eg__fail(EG_ESTATE, me,
@@ -341,7 +317,7 @@ static void *make_tables(eg__walk *w, const question *q, uint16_t *cls)
         if (s - w->start >= w->end - w->start) {
             add_older(w, s);
         }
-        w->mark[index_of(w, s)] |= TO_X | IS_X;
+        w->mark[eg__walk_index(w, s)] |= TO_X | IS_X;
     }
     return p;
 }
@@ -362,7 +338,7 @@ static eg__entry *mark_paths(eg__walk *w, eg__entry *last)
     for (eg__entry *e = last; e && e->out >= w->start; first = e, e = e->prev) {
         if (marks_of(w, e) & FROM_Y) {
             for (int i = 0; i < e->nin; i++) {
-                int64_t k = index_of(w, e->in[i].slot);
+                int64_t k = eg__walk_index(w, e->in[i].slot);
                 if (k >= 0) {
                     w->mark[k] |= FROM_Y;
                 }
@@ -374,7 +350,7 @@ static eg__entry *mark_paths(eg__walk *w, eg__entry *last)
             continue;
         }
         for (int i = 0; i < e->nin; i++) {
-            int64_t k = index_of(w, e->in[i].slot);
+            int64_t k = eg__walk_index(w, e->in[i].slot);
             if (k >= 0 && w->mark[k] & TO_X) {
                 for (int j = 0; j < e->nout; j++) {
                     w->mark[e->out + (uint64_t)j - w->start] |= TO_X;
@@ -389,7 +365,7 @@ static eg__entry *mark_paths(eg__walk *w, eg__entry *last)
 static bool leads_to_x(const eg__walk *w, const eg__entry *e)
 {
     for (int i = 0; i < e->nin; i++) {
-        int64_t k = index_of(w, e->in[i].slot);
+        int64_t k = eg__walk_index(w, e->in[i].slot);
         if (k >= 0 && w->mark[k] & TO_X) {
             return true;
         }
@@ -415,7 +391,7 @@ static eg_status seed(eg__walk *w, const question *q)
     if (!s.depth) {
         return eg__why();
     }
-    eg_tensor *dy = q->dy ? q->dy : eg_ones_like(q->y);
+    eg_tensor *dy = q->o.dy ? q->o.dy : eg_ones_like(q->y);
     if (dy) {
         eg__ref_inc(&dy->refs);
         w->grad[q->y->slot - w->start] = dy;
@@ -454,6 +430,9 @@ static eg_status walk_back(eg__walk *w, eg__entry *last, bool free_saves)
         if (!st && has_gradient(w, e) && leads_to_x(w, e)) {
             st = run_rule(w, e);
         }
+        if (!st && unlikely(w->ready != NULL)) {
+            st = eg__ready_after(w, e);
+        }
         for (int j = 0; j < e->nout; j++) {
             int64_t k = (int64_t)(e->out - w->start) + j;
             if (w->grad[k] && !(w->mark[k] & IS_X)) {
@@ -468,26 +447,28 @@ static eg_status walk_back(eg__walk *w, eg__entry *last, bool free_saves)
     return st;
 }
 
-/* Results are borrowed from the caller's scope, without gaps but lying as they were made, and share
- * storage with nothing. */
-static eg_status hand_over(eg__walk *w, const question *q, eg_tensor **out)
+eg_tensor *eg__hand_over(eg__walk *w, int64_t k)
 {
     eg__thread *T = w->T;
+    eg_tensor *g = w->grad[k];
+    if (!(g->flags & EG__PACKED) || eg__ref_get(&g->refs) != 1 || eg__ref_get(&g->storage->refs) != 1) {
+        return eg__op1(&eg__op_copy, g, &(eg__copy_opts){EG__TO_DENSE});
+    }
+    if (!eg__own_room(T, 1)) {
+        return eg__no_memory(me, 0), NULL;
+    }
+    eg__ref_inc(&g->refs);
+    eg__own(T, g);
+    return g;
+}
+
+static eg_status hand_over(eg__walk *w, const question *q, eg_tensor **out)
+{
     for (int i = 0; i < q->n; i++) {
-        eg_tensor *x = q->xs[i], *g = w->grad[index_of(w, slot_now(T, x))];
-        if (!g) {
-            if (!q->null_unconnected && !(out[i] = eg_zeros_like(x))) {
-                return eg__why();
-            }
-            continue;
-        }
-        if (g->flags & EG__PACKED && eg__ref_get(&g->refs) == 1 && eg__ref_get(&g->storage->refs) == 1) {
-            if (!eg__own_room(T, 1)) {
-                return eg__no_memory(me, 0);
-            }
-            eg__ref_inc(&g->refs);
-            eg__own(T, out[i] = g);
-        } else if (!(out[i] = eg__op1(&eg__op_copy, g, &(eg__copy_opts){EG__TO_DENSE}))) {
+        eg_tensor *x = q->xs[i];
+        const int64_t k = eg__walk_index(w, slot_now(w->T, x));
+        out[i] = w->grad[k] ? eg__hand_over(w, k) : q->o.null_unconnected ? NULL : eg_zeros_like(x);
+        if (!out[i] && (w->grad[k] || !q->o.null_unconnected)) {
             return eg__why();
         }
     }
@@ -505,6 +486,8 @@ static eg_status answer(eg__thread *T, question *q, eg_tensor **out)
         only = only && (t == q->tape || !(t->recording || t->end > q->tape->start));
     }
     eg__entry *last = q->tape->last;
+    eg__ready ready = {.call = q->o.ready, .user = q->o.user, .xs = q->xs, .out = out, .n = q->n};
+    ready.null_unconnected = q->o.null_unconnected;
     eg__walk w = {
         .T = T, .start = q->tape->start, .end = q->tape->end, .nslots = (int64_t)(q->tape->end - q->tape->start)};
     uint16_t cls;
@@ -519,10 +502,15 @@ static eg_status answer(eg__thread *T, question *q, eg_tensor **out)
     T->autocast = EG_F32;
     q->tape->busy = true;
     w.mark[q->y->slot - w.start] |= FROM_Y;
-    mark_paths(&w, last);
+    eg__entry *first = mark_paths(&w, last);
     eg_status st = seed(&w, q);
+    if (!st && ready.call) {
+        w.ready = &ready;
+        st = eg__ready_begin(&w, first, FROM_Y);
+    }
     st = st ? st : walk_back(&w, last, only);
-    st = st ? st : hand_over(&w, q, out);
+    st = st || ready.call ? st : hand_over(&w, q, out);
+    eg__ready_end(&w);
     T->autocast = autocast;
     for (int64_t k = 0; k < w.nslots + w.nolder; k++) {
         eg__unref(T, w.grad[k]);
@@ -552,10 +540,10 @@ eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *x
     for (int i = 0; out && i < n; i++) {
         out[i] = NULL;
     }
-    if (n && (!xs || !out)) {
+    if (n && (!xs || (!out && !o.ready))) {
         return eg__null_argument(me, xs ? "out" : "xs");
     }
-    question q = {.y = y, .xs = xs, .n = n, .dy = o.dy, .null_unconnected = o.null_unconnected};
+    question q = {.y = y, .xs = xs, .n = n, .o = o};
     if (eg__check(y, me, "y")) {
         return eg__why();
     }
@@ -566,7 +554,7 @@ eg_status eg_tape_gradients_with(eg_tape tape, eg_tensor *y, eg_tensor *const *x
     q.tape = &eg__record_of(T)->tapes[q.index];
     eg_status st = validate(T, &q);
     st = st ? st : answer(T, &q, out);
-    for (int i = 0; st && i < n; i++) {
+    for (int i = 0; out && st && i < n; i++) {
         out[i] = NULL; /* those made stay in the caller's scope and die with it */
     }
     return st;

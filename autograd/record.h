@@ -105,6 +105,13 @@ void eg__remove_tape(eg__thread *T, int i);
 
 /* ---- the walk, as gradient rules see it ----------------------------------------------------- */
 
+typedef struct eg__ready eg__ready;
+
+static inline uint32_t eg__slot_hash(uint64_t slot)
+{
+    return (uint32_t)slot * 2654435769u;
+}
+
 struct eg__walk {
     eg__thread *T;
     uint64_t start, end; /* the interval */
@@ -115,10 +122,58 @@ struct eg__walk {
     int32_t *value;
     uint32_t hash_mask;
     int nolder;
+    eg__ready *ready; /* NULL: nobody waits for single gradients */
     const eg__entry *e;
     const void *opts; /* of the entry */
     eg_status status;
 };
+
+/* Where a slot's gradient and marks are; xs from before the interval live in a small hash. -1: nowhere. */
+static inline int64_t eg__walk_index(const eg__walk *w, uint64_t slot)
+{
+    if (likely(slot - w->start < w->end - w->start)) {
+        return (int64_t)(slot - w->start);
+    }
+    if (!w->nolder || !slot) {
+        return -1;
+    }
+    for (uint32_t h = eg__slot_hash(slot) & w->hash_mask;; h = (h + 1) & w->hash_mask) {
+        if (w->key[h] == slot) {
+            return w->nslots + w->value[h];
+        }
+        if (!w->key[h]) {
+            return -1;
+        }
+    }
+}
+
+/* The gradient at index k as the caller gets it: borrowed from the innermost scope, without gaps but lying as it was
+ * made, and sharing storage with nothing. NULL with words. */
+eg_tensor *eg__hand_over(eg__walk *w, int64_t k);
+
+/* ---- gradients that are waited for, one by one (ready.c) -------------------------------------- */
+
+struct eg__ready {
+    eg_status (*call)(int i, eg_tensor *gradient, void *user);
+    void *user;
+    bool null_unconnected;
+    eg_tensor *const *xs, **out; /* out: NULL, or as many */
+    int n;
+    void *tables;
+    uint16_t cls;
+    /* by index: the entry that adds to the gradient last, NULL: none; whether rules read it on; and its first x, which
+     * has a next one by its number; n: none */
+    const eg__entry **last;
+    bool *read_on;
+    int32_t *first, *next;
+};
+
+/* Once paths are marked, from_y on them, and y has its gradient; `first` is the first entry. Calls for those that are
+ * whole already. */
+eg_status eg__ready_begin(eg__walk *w, const eg__entry *first, uint8_t from_y);
+/* The rule of an entry was run, or need not be. */
+eg_status eg__ready_after(eg__walk *w, const eg__entry *e);
+void eg__ready_end(eg__walk *w);
 
 /* Whether the gradient of input i is asked for. */
 bool eg__needs(const eg__walk *w, int i);

@@ -120,7 +120,11 @@ eg_optim *eg_adam_new_with(eg_parameters parameters, const eg_adam_options *opti
 {
     eg_adam_options o;
     eg__options(&o, sizeof o, options);
-    return make("eg_adam", &adam_rule, parameters, o, 1e-3, 0);
+    eg_optim *optim = make("eg_adam", &adam_rule, parameters, o, 1e-3, 0);
+    if (optim) {
+        optim->whole_rows = o.lazy;
+    }
+    return optim;
 }
 
 eg_optim *eg_adamax_new_with(eg_parameters parameters, const eg_adamax_options *options)

@@ -14,7 +14,7 @@ eg_status eg__clip_options(const char *op, const eg_clip_options *options, eg_cl
     return eg__optim_number(op, "eps", clip->eps, (double)INFINITY);
 }
 
-static eg_status total_norm(const char *op, eg_tensor **gradients, int n, double p, double *norm)
+eg_status eg__total_norm(const char *op, eg_tensor **gradients, int n, double p, double *norm)
 {
     eg__call c = {.op = &eg__op_total_norm,
                   .T = eg__thread_get(),
@@ -59,7 +59,7 @@ static eg_status norm_of(const char *op, eg_tensor *const *gradients, int n, dou
         dense[i] = g && !(g->flags & EG__PACKED) ? eg_contiguous(g) : g;
         st = g && !dense[i] ? eg__why() : EG_OK;
     }
-    st = st ? st : total_norm(op, dense, n, p, norm);
+    st = st ? st : eg__total_norm(op, dense, n, p, norm);
     free(dense);
     return st;
 }

@@ -113,7 +113,7 @@ static eg_status evaluate(step *s, double *loss, eg_tensor **gradient)
     }
     eg_tape tape = eg_tape_open();
     eg_tensor *y = tape.id ? eg__loss_of(s->f, s->optim->name) : NULL;
-    eg_status st = y ? eg__optim_gradients(s->optim, tape, y, NULL, s->gradients) : eg__why();
+    eg_status st = y ? eg__optim_gradients(s->optim, tape, y, NULL, false, s->gradients) : eg__why();
     eg_tensor *flat = st ? NULL : flatten(s);
     st = flat ? eg__number(y, loss) : eg__why();
     if (!st && !s->first) {

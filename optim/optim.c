@@ -1,6 +1,7 @@
 /* optim.c - what all rules share: the parameters, their state, their groups. */
 #include "optim/optim.h"
 #include "optim/options.h"
+#include "optim/parallel.h"
 
 #include <stdlib.h>
 
@@ -218,6 +219,9 @@ static eg_status add(eg_optim *o, eg_parameters p, const char *prefix)
     if (o->gathered) {
         return eg__fail(EG_ESTATE, o->name, "gradients are gathered: eg_optim_update comes first");
     }
+    if (o->parallel && o->parallel->zero) {
+        return eg__fail(EG_ESTATE, o->name, "its states are shared out among ranks: no more parameters");
+    }
     if (o->count && eg__optim_treats_apart(o->name, o)) {
         return eg__why();
     }
@@ -267,6 +271,7 @@ void eg_optim_free(eg_optim *o)
 {
     if (eg__handle_ends(o, "eg_optim_free")) {
         eg__optim_forget(o);
+        eg__parallel_free(o);
         if (o->rule->end) {
             o->rule->end(o);
         }

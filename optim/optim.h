@@ -17,6 +17,8 @@ enum {
 };
 static const double eg__most_steps = 0x1p53; /* of a count in a file: a double can say it */
 
+typedef struct eg__ranks eg__ranks; /* parallel.h */
+
 /* A loss that can be made again. */
 typedef struct eg__loss {
     eg_tensor *(*f)(void *user);
@@ -61,6 +63,8 @@ struct eg_optim {
     int pending;
     bool for_scaler, captured_gate; /* the latter: whether steps of a captured graph are judged */
     int64_t skipped;                /* before them */
+    eg__ranks *parallel;            /* NULL: of this rank alone */
+    bool whole_rows;                /* the rule looks at rows of parameters */
     int count;
     eg_tensor **in;       /* count * EG__OPTIM_SLOTS, kept but the gradients */
     eg_tensor **gathered; /* by eg_optim_backward, kept; NULL: none */
@@ -89,8 +93,9 @@ typedef struct eg__scaling {
 /* eg_optim_minimize; with a scaler (else NULL) whose state is beside the parameters the loss is multiplied, the
  * gradients are divided and judged, and if they are not finite nothing happens but that the state says so. */
 eg_status eg__optim_minimize(eg_optim *optim, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling);
-/* The gradients of the loss, one for each parameter in the list; NULL: frozen, not connected, or there before. */
-eg_status eg__optim_gradients(eg_optim *optim, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling,
+/* The gradients of the loss, one for each parameter in the list; NULL: frozen, not connected, or there before.
+ * exchange: averaged over the ranks. */
+eg_status eg__optim_gradients(eg_optim *optim, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling, bool exchange,
                               eg_tensor **gradients);
 /* Calls the function, whose failure then has words. */
 eg_tensor *eg__loss_of(const eg__loss *f, const char *op);
@@ -104,6 +109,8 @@ eg_status eg__optim_settle(eg_optim *optim);
 uint8_t eg__optim_device(const eg_optim *optim);
 /* Drops what eg_optim_backward gathered. */
 void eg__optim_forget(eg_optim *optim);
+/* The norm of n gradients, dense or NULL. Waits for the device. */
+eg_status eg__total_norm(const char *op, eg_tensor **gradients, int n, double p, double *norm);
 /* *clip from the caller's options. */
 eg_status eg__clip_options(const char *op, const eg_clip_options *options, eg_clip_options *clip);
 

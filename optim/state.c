@@ -3,6 +3,7 @@
 
 #include "lib/io/assign.h"
 #include "optim/optim.h"
+#include "optim/parallel.h"
 
 /* ---- beside parameters --------------------------------------------------------------------- */
 
@@ -79,11 +80,18 @@ static eg_status put_state(const eg_optim *o, eg_tensors *map, int i, int slot, 
     if (!t) {
         return EG_OK;
     }
-    char *name = eg__joined(op, o->names[i], ".", what);
-    eg_status st = !name                       ? eg__why()
+    eg_scope s = eg_scope_push();
+    char *name = s.depth ? eg__joined(op, o->names[i], ".", what) : NULL;
+    if (name && o->parallel && o->parallel->zero) {
+        t = eg__sharded_whole(o, i, slot);
+    }
+    eg_status st = !name || !t                 ? eg__why()
                    : eg_tensors_has(map, name) ? eg__fail(EG_EINVAL, op, "two states are named \"%.160s\"", name)
                                                : eg_tensors_set(map, name, t);
     free(name);
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
     return st;
 }
 
@@ -109,6 +117,36 @@ eg_tensors *eg_optim_state(eg_optim *o)
     return map;
 }
 
+/* Puts states shared out back from what was loaded, in which each is whole. */
+static eg_status share_out(eg_optim *o, const eg_tensors *whole)
+{
+    eg_scope s = eg_scope_push();
+    eg_status st = s.depth ? EG_OK : eg__why();
+    for (int i = 0; i < o->count * EG__OPTIM_SLOTS && !st; i++) {
+        const int of = i / EG__OPTIM_SLOTS, slot = i % EG__OPTIM_SLOTS;
+        if (slot < EG__OPTIM_MASTER || !o->in[i] || !o->names[of]) {
+            continue;
+        }
+        char *name = eg__joined("eg_optim_load_state", o->names[of], ".",
+                                slot == EG__OPTIM_MASTER ? "master" : o->slot[slot - EG__OPTIM_STATE]);
+        st = name ? eg__sharded_put(o, of, slot, eg_tensors_get(whole, name)) : eg__why();
+        free(name);
+    }
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    return st;
+}
+
+static eg_status load_shared(const char *op, eg_optim *o, const eg_tensors *map)
+{
+    eg_tensors *whole = eg_optim_state(o);
+    eg_status st = whole ? eg__tensors_assign(op, whole, map, false, false) : eg__why();
+    st = st ? st : share_out(o, whole);
+    eg_tensors_free(whole);
+    return st;
+}
+
 eg_status eg_optim_load_state(eg_optim *o, const eg_tensors *map)
 {
     static const char op[] = "eg_optim_load_state";
@@ -120,7 +158,9 @@ eg_status eg_optim_load_state(eg_optim *o, const eg_tensors *map)
         eg__get_number(op, map, "lr", 0, (double)INFINITY, &lr)) {
         return eg__why();
     }
-    eg_status st = o->rule->load ? o->rule->load(op, o, map) : eg__put_back(op, eg_optim_state(o), map);
+    eg_status st = o->rule->load                      ? o->rule->load(op, o, map)
+                   : o->parallel && o->parallel->zero ? load_shared(op, o, map)
+                                                      : eg__put_back(op, eg_optim_state(o), map);
     if (!st) {
         o->for_scaler = true; /* steps that were not done are of the past */
         eg__optim_settle(o);

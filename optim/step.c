@@ -1,10 +1,20 @@
 /* step.c - one update over all parameters: gradients, rate, clipping, the rule. */
 #include "optim/optim.h"
 #include "optim/options.h"
+#include "optim/parallel.h"
 
 #include <stdlib.h>
 
 #include "lib/step/capture.h"
+
+/* Whether it is of the parameter, or, with gradients shared out, of this rank's part of it. */
+static bool fits(const eg_optim *o, const eg_tensor *g, const eg_tensor *p)
+{
+    int64_t first;
+    const bool part = o->parallel && o->parallel->zero == 2;
+    return g->dtype == p->dtype &&
+           (part ? g->n == eg__shared_at(o->parallel, p->n, o->parallel->rank, &first) : eg__same_shape(g, p));
+}
 
 /* Refuses before anything moves; fills the gradients in, dense. What the optimizer keeps of a parameter follows it
  * to another device. */
@@ -17,7 +27,7 @@ static eg_status take_gradients(eg_optim *o, eg_tensor *const *gradients)
         if (g && eg__check(g, o->name, "a gradient")) {
             return eg__why();
         }
-        if (g && (!eg__same_shape(g, p) || g->dtype != p->dtype)) {
+        if (g && !fits(o, g, p)) {
             return eg__fail(EG_ESHAPE, o->name, "gradient %d is %s %s, its parameter %s %s", i,
                             eg_dtype_name((eg_dtype)g->dtype), EG__SHAPE_OF(g), eg_dtype_name((eg_dtype)p->dtype),
                             EG__SHAPE_OF(p));
@@ -99,6 +109,12 @@ static eg_status ready(eg_optim *o, bool gated, bool for_scaler)
     return st || !gated ? st : eg__beside(&o->gate, o->in[EG__OPTIM_PARAMETER]);
 }
 
+/* What the kernel gets: with states shared out this rank's part of everything. */
+static eg_tensor **list_of(const eg_optim *o)
+{
+    return o->parallel && o->parallel->zero ? o->parallel->in : o->in;
+}
+
 static eg_status judge(eg_optim *o, const eg__scaling *s)
 {
     eg__total_norm_opts opts = {.p = o->max_norm == 0 ? (double)INFINITY : o->clip.p,
@@ -123,7 +139,13 @@ static eg_status judge(eg_optim *o, const eg__scaling *s)
                   .device = o->gate->device,
                   .opts = &opts,
                   .out = {[EG__NORM_GATE] = o->gate, [EG__NORM_SCALER] = s ? s->state : NULL}};
-    eg_status st = eg__run_call(&c);
+    eg_tensor *norms = NULL;
+    if (o->parallel && o->parallel->zero == 2) {
+        norms = eg__sharded_norms(o, g, opts.p);
+        c.in = &norms;
+        c.nin = 1;
+    }
+    eg_status st = c.in == &norms && !norms ? eg__why() : eg__run_call(&c);
     free(g);
     return st;
 }
@@ -233,7 +255,7 @@ static eg_status run(eg_optim *o, bool gated, double scale)
 {
     eg__call c = {.op = o->rule->op,
                   .T = eg__thread_get(),
-                  .in = o->in,
+                  .in = list_of(o),
                   .device = eg__optim_device(o),
                   .nin = o->count * EG__OPTIM_SLOTS};
     eg__optim_opts opts = {.groups = o->now,
@@ -263,9 +285,11 @@ static eg_status update(eg_optim *o, eg_tensor *const *gradients, const eg__scal
     double scale = 1;
     bool done = true;
     eg_status st = take_gradients(o, gradients);
-    if (o->rule->divides_by_lr || (o->count && !eg__optim_device(o))) {
+    if (o->rule->divides_by_lr || o->parallel || (o->count && !eg__optim_device(o))) {
         st = st ? st : eg__capture_stop(o->name, "the host decides whether it moves");
     }
+    const bool shared = list_of(o) != o->in;
+    st = st || !shared ? st : eg__sharded_list(o);
     st = st ? st : ready(o, gated, s != NULL);
     st = st ? st : fill_all(o);
     st = st || !gated ? st : judge(o, s);
@@ -282,7 +306,8 @@ static eg_status update(eg_optim *o, eg_tensor *const *gradients, const eg__scal
     }
     const double lr = o->follows ? eg_schedule_at(&o->schedule, o->steps) : o->lr;
     if (lr > 0 || !o->rule->divides_by_lr) {
-        return run(o, gated, scale);
+        st = run(o, gated, scale);
+        return st || !shared ? st : eg__sharded_gather(o);
     }
     advance(o, later);
     return EG_OK;
@@ -298,6 +323,28 @@ static eg_status step(eg_optim *o, eg_tensor *const *gradients, const eg__scalin
     }
     eg_scope s = eg_scope_push();
     eg_status st = s.depth ? update(o, gradients, scaling) : eg__why();
+    if (o->parallel) { /* what is refused because of the gradients themselves is refused by all */
+        st = st == EG_EINVAL ? st : eg__parallel_tell(o, st);
+        st = st ? st : eg__parallel_check(o);
+    }
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    return st;
+}
+
+/* Of gradients in hand, which several ranks average first. */
+static eg_status step_in_hand(eg_optim *o, eg_tensor *const *gradients, bool own)
+{
+    if (!o->parallel) {
+        return step(o, gradients, NULL);
+    }
+    eg_scope s = eg_scope_push();
+    eg_tensor **means = s.depth ? eg__malloc((size_t)o->count * sizeof *means) : NULL;
+    eg_status st = means ? eg__exchange_all(o, gradients, own, means)
+                         : eg__parallel_tell(o, s.depth ? eg__no_memory(o->name, o->count) : eg__why());
+    st = st ? st : step(o, means, NULL);
+    free(means);
     if (s.depth) {
         eg_scope_pop(s, NULL);
     }
@@ -309,7 +356,7 @@ eg_status eg_optim_step(eg_optim *o, eg_tensor *const *gradients)
     if (!o) {
         return eg__null_argument("eg_optim_step", "optim");
     }
-    return gradients ? step(o, gradients, NULL) : eg__null_argument(o->name, "gradients");
+    return gradients ? step_in_hand(o, gradients, false) : eg__null_argument(o->name, "gradients");
 }
 
 /* ---- minimize ------------------------------------------------------------------------------ */
@@ -335,8 +382,22 @@ static eg_tensor *seed(const eg__scaling *s, const eg_tensor *loss)
     return eg_reshape(eg_cast(scale, (eg_dtype)loss->dtype), eg_shape_of(loss));
 }
 
-static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling, eg_tensor **ask,
-                          eg_tensor **g)
+/* Of several ranks gradients leave while the tape is walked, and come back averaged. */
+static eg_status ask_ranks(eg_optim *o, eg_tape tape, eg_tensor *loss, eg_tensor *dy, eg_tensor *const *ask, int n,
+                           eg_tensor **got)
+{
+    eg__exchange e;
+    eg_status st = eg__exchange_begin(&e, o, ask, n);
+    if (st) {
+        return eg__parallel_tell(o, st);
+    }
+    st = eg_tape_gradients(tape, loss, ask, n, NULL, .dy = dy, .null_unconnected = true, .ready = eg__exchange_ready,
+                           .user = &e);
+    return eg__exchange_end(&e, st, got);
+}
+
+static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling, bool exchange,
+                          eg_tensor **ask, eg_tensor **g)
 {
     eg_tensor *dy = NULL, **got = ask + o->count;
     int n = who_moves(o, ask);
@@ -349,7 +410,8 @@ static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__
     if (scaling && !(dy = seed(scaling, loss))) {
         return eg__why();
     }
-    eg_status st = eg_tape_gradients(tape, loss, ask, n, got, .dy = dy, .null_unconnected = true);
+    eg_status st = exchange ? ask_ranks(o, tape, loss, dy, ask, n, got)
+                            : eg_tape_gradients(tape, loss, ask, n, got, .dy = dy, .null_unconnected = true);
     for (int i = 0, k = 0; i < o->count && !st; i++) {
         bool asked = k < n && ask[k] == o->in[i * EG__OPTIM_SLOTS] && o->names[i];
         g[i] = asked ? got[k++] : NULL;
@@ -357,12 +419,13 @@ static eg_status ask_tape(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__
     return st;
 }
 
-eg_status eg__optim_gradients(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling,
+eg_status eg__optim_gradients(eg_optim *o, eg_tape tape, eg_tensor *loss, const eg__scaling *scaling, bool exchange,
                               eg_tensor **gradients)
 {
     const size_t bytes = 2 * (size_t)o->count * sizeof *gradients;
     eg_tensor **lists = eg__malloc(bytes); /* asked, got */
-    eg_status st = lists ? ask_tape(o, tape, loss, scaling, lists, gradients) : eg__no_memory(o->name, (int64_t)bytes);
+    eg_status st =
+        lists ? ask_tape(o, tape, loss, scaling, exchange, lists, gradients) : eg__no_memory(o->name, (int64_t)bytes);
     free(lists);
     return st;
 }
@@ -408,7 +471,8 @@ static eg_status use_gradients(const char *op, eg_optim *o, eg_tape tape, eg_ten
     }
     const size_t bytes = (size_t)o->count * sizeof(eg_tensor *);
     eg_tensor **g = eg__malloc(bytes);
-    eg_status st = g ? eg__optim_gradients(o, tape, loss, scaling, g) : eg__no_memory(o->name, (int64_t)bytes);
+    eg_status st = g ? eg__optim_gradients(o, tape, loss, scaling, o->parallel && !gather, g)
+                     : eg__no_memory(o->name, (int64_t)bytes);
     st = st ? st : gather ? add_gathered(o, g) : step(o, g, scaling);
     free(g);
     eg_scope_pop(s, NULL);
@@ -450,7 +514,7 @@ eg_status eg_optim_update(eg_optim *o)
         return eg__fail(EG_ESTATE, o->name, "no gradients: eg_optim_backward comes first");
     }
     eg_status st = eg__capture_stop(o->name, "it has gathered gradients");
-    st = st ? st : step(o, o->gathered, NULL);
+    st = st ? st : step_in_hand(o, o->gathered, true);
     if (!st) {
         eg__optim_forget(o);
     }

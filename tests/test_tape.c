@@ -336,6 +336,94 @@ EGT(the_record_as_a_graph)
     EGT_OK(eg_tape_close(tape));
 }
 
+/* ---- gradients one by one ------------------------------------------------------------------------ */
+
+typedef struct arrivals {
+    int at[8], n, fail_at; /* fail_at: the arrival that fails, counted from 1 */
+    double value[8];       /* the first element */
+    bool spoil;
+} arrivals;
+
+static eg_status arrived(int i, eg_tensor *gradient, void *user)
+{
+    arrivals *a = user;
+    a->at[a->n] = i;
+    a->value[i] = gradient ? eg_get(gradient, 0) : (double)NAN;
+    if (++a->n == a->fail_at) {
+        return eg_fail(EG_EUSER, "arrived", "enough");
+    }
+    return a->spoil && gradient ? eg_set(gradient, 0, 1e9) : EG_OK;
+}
+
+/* y = sum(exp(a) * b + a), of parameters or watched; xs: a, b, exp(a), c, a. */
+static eg_tensor *of_three(eg_tape tape, eg_tensor **xs)
+{
+    eg_tape_watch(tape, xs[0]);
+    eg_tape_watch(tape, xs[1]);
+    eg_tape_watch(tape, xs[3]);
+    xs[2] = eg_exp(xs[0]);
+    xs[4] = xs[0];
+    return eg_sum(eg_add(eg_mul(xs[2], xs[1]), xs[0]));
+}
+
+/* c is not connected; b is whole before exp(a) is used up, a last; and what is done to one is not seen by others. */
+EGT(gradients_arrive_when_they_are_whole)
+{
+    for (int kept = 0; kept < 2; kept++) {
+        arrivals a = {.spoil = true};
+        eg_tensor *xs[5] = {number(0.5), number(2), NULL, number(1)}, *out[5], *want[5];
+        eg_tape tape = eg_tape_open(.persistent = true);
+        eg_tensor *y = of_three(tape, xs);
+        EGT_OK(eg_tape_gradients(tape, y, xs, 5, want));
+        EGT_OK(eg_tape_gradients(tape, y, xs, 5, kept ? out : NULL, .null_unconnected = true, .ready = arrived,
+                                 .user = &a));
+        EGT_EQ(a.n, 5);
+        EGT_EQ(a.at[0], 3);
+        EGT_CHECK(a.at[1] + a.at[2] == 3);
+        EGT_CHECK(a.at[3] == 0 && a.at[4] == 4);
+        EGT_CHECK(isnan(a.value[3]));
+        for (int i = 0; i < 5; i++) {
+            EGT_CHECK(i == 3 || a.value[i] == eg_item(want[i]));
+            EGT_CHECK(!kept || (i == 3 ? !out[i] : eg_item(out[i]) == 1e9));
+        }
+        EGT_OK(eg_tape_close(tape));
+    }
+}
+
+EGT(a_gradient_that_is_not_wanted_ends_the_walk)
+{
+    for (int at = 1; at <= 5; at++) {
+        arrivals a = {.fail_at = at};
+        eg_tensor *xs[5] = {number(0.5), number(2), NULL, number(1)}, *out[5];
+        eg_tape tape = eg_tape_open();
+        eg_tensor *y = of_three(tape, xs);
+        EGT_REFUSED(eg_tape_gradients(tape, y, xs, 5, out, .ready = arrived, .user = &a), EG_EUSER, "enough");
+        EGT_EQ(a.n, at);
+        EGT_CHECK(!out[0] && !out[4]);
+    }
+}
+
+/* Recorded by a tape outside, as the walk itself is. */
+static eg_status squares(int i, eg_tensor *gradient, void *user)
+{
+    (void)i;
+    eg_tensor **sum = user;
+    *sum = eg_keep(eg_square(gradient));
+    return *sum ? EG_OK : eg_last_error()->code;
+}
+
+EGT(gradients_that_arrive_are_differentiated)
+{
+    eg_tensor *x = number(2), *sum = NULL, *dx; /* ((x^3)')^2 = 9 x^4, whose gradient is 36 x^3 */
+    eg_tape outer = eg_tape_open();
+    eg_tape_watch(outer, x);
+    eg_tape inner = eg_tape_open();
+    EGT_OK(eg_tape_gradients(inner, eg_mul(eg_square(x), x), &x, 1, NULL, .ready = squares, .user = &sum));
+    EGT_OK(eg_tape_gradients(outer, sum, &x, 1, &dx));
+    EGT_NEAR(eg_item(dx), 36 * 8, 1e-9);
+    eg_release(sum);
+}
+
 /* ---- failing allocations ------------------------------------------------------------------------- */
 
 /* Of a weight, a bias and an input. */
@@ -351,12 +439,24 @@ static bool step(void *user)
     return !st;
 }
 
+static bool step_of_arrivals(void *user)
+{
+    arrivals a = {.n = 0};
+    eg_tensor *xs[5] = {((eg_tensor **)user)[0], ((eg_tensor **)user)[1], NULL, ((eg_tensor **)user)[1]};
+    eg_tape tape = eg_tape_open();
+    xs[2] = eg_exp(xs[0]);
+    xs[4] = xs[1];
+    eg_tensor *y = eg_sum(eg_add(eg_sum(xs[2]), xs[1]));
+    return y && !eg_tape_gradients(tape, y, xs, 5, NULL, .ready = arrived, .user = &a) && a.n == 5;
+}
+
 EGT(every_allocation_of_a_step_may_fail)
 {
     eg_tensor *w = eg_parameter(egt_random(EG_SHAPE(4, 3), EG_F32, -1, 1));
     eg_tensor *b = eg_parameter(egt_random(EG_SHAPE(3), EG_F32, -1, 1));
     eg_tensor *x = egt_random(EG_SHAPE(4, 5), EG_F32, -1, 1);
     EGT_CHECK(egt_fail_allocations(step, (eg_tensor *[]){w, b, x}) > 10);
+    EGT_CHECK(egt_fail_allocations(step_of_arrivals, (eg_tensor *[]){w, b}) > 5);
     eg_release(w);
     eg_release(b);
 }

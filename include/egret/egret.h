@@ -15,6 +15,7 @@
 #include <egret/nn.h>
 #include <egret/ops.h>
 #include <egret/optim.h>
+#include <egret/parallel.h>
 #include <egret/precision.h>
 #include <egret/profile.h>
 #include <egret/saver.h>

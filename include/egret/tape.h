@@ -53,6 +53,11 @@ typedef struct eg_gradients_options {
     size_t size;
     eg_tensor *dy;         /* gradient of y; needed unless y has one element. y's shape and dtype */
     bool null_unconnected; /* NULL instead of zeros for an x that y does not depend on */
+    /* Called in the middle of the walk, once for each xs[i], as soon as its gradient is whole: those that y does not
+     * depend on first, then the latest used first. Then `out` may be NULL, and a gradient lives only as long as `ready`
+     * keeps it. A failure ends the walk; one without a record is EG_EUSER. It must not ask this tape. */
+    eg_status (*ready)(int i, eg_tensor *gradient, void *user);
+    void *user;
 } eg_gradients_options;
 
 /* out[i] = d y / d xs[i] (summed against dy), for n tracked tensors: parameters, watched tensors or

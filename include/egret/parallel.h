@@ -1,0 +1,53 @@
+/* parallel.h - several ranks train one net: data parallel training, and optimizers whose states are shared out.
+ *
+ *     eg_comm *comm = eg_comm_mpi_new();                             mpirun -n 4 program
+ *     eg_module *net = lenet();
+ *     eg_optim *adam = eg_adam_new(eg_module_parameters(net));
+ *     eg_optim_parallel(adam, comm);
+ *     ...
+ *     eg_optim_minimize(adam, tape, loss);                           of this rank's share of the batch
+ *
+ * From then on a step is all ranks': each has the loss of its own share of the examples, gradients are averaged over
+ * the ranks, and all take the same step. Of shares of one size and a loss that is a mean over examples that is the step
+ * of one process with all of them, but for the order in which is added up: with clipping, loss scaling, masters of
+ * halves, averages of weights. It needs nothing else, but that each rank makes the same calls.
+ *
+ * A rank that fails in such a step tells the others, whose step fails with its words (eg_comm_give_up). */
+#ifndef EGRET_PARALLEL_H
+#define EGRET_PARALLEL_H
+
+#include <egret/comm.h>
+#include <egret/optim.h>
+
+EG_BEGIN_DECLS
+
+typedef struct eg_parallel_options {
+    size_t size;
+    int64_t bucket;      /* bytes of gradients that leave together; 0: 4 MiB. The same on all ranks, as all of these */
+    int64_t check_every; /* steps between looks whether parameters are the same on all ranks; 0: 1000 */
+    /* What each rank has only its share of (Rajbhandari et al. 2019, "ZeRO: Memory Optimizations Toward Training
+     * Trillion Parameter Models"): 0 nothing, 1 the optimizer's states, 2 the averaged gradients too. */
+    int zero;
+} eg_parallel_options;
+
+/* Makes steps of the optimizer those of all ranks of comm, which must outlive it; a single one changes nothing.
+ * Parameters must be the same on all of them: EG_ESTATE names one that is not (eg_comm_broadcast makes them so).
+ *
+ * Gradients leave in buckets while the tape is still being walked (eg_optim_minimize, eg_scaler_minimize), from the
+ * last parameter in the list to the first. eg_optim_backward keeps its gradients here, eg_optim_update averages them. A
+ * parameter that no rank used has no gradient; one that some did not use has zeros from these. Frozen ones must be the
+ * same on all ranks.
+ *
+ * With states shared out each rank updates its part of every parameter and gathers the others; eg_optim_state and
+ * eg_optim_load_state are then all ranks' calls, whose maps are of the CPU and as those of a single process: what was
+ * saved with any number of ranks can be loaded with any other. With .zero = 2 the norm for clipping is added up from
+ * the ranks' parts. Not for rules that need the loss as a function or whole rows (.lazy): EG_EINVAL; nor twice:
+ * EG_ESTATE; nor can parameters be added later to states that are shared out. */
+EG_API eg_status eg_optim_parallel_with(eg_optim *optim, eg_comm *comm, const eg_parallel_options *options);
+#define eg_optim_parallel(...) EG_OPTIM_PARALLEL_(__VA_ARGS__, )
+#define EG_OPTIM_PARALLEL_(optim, comm, ...) \
+    eg_optim_parallel_with(optim, comm, EG_OPTIONS_(eg_parallel_options, __VA_ARGS__))
+
+EG_END_DECLS
+
+#endif

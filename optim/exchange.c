@@ -1,0 +1,274 @@
+/* exchange.c - gradients of all ranks become their mean: in buckets that leave while others are still being made. */
+#include "optim/parallel.h"
+
+#include <stdlib.h>
+
+static const char me[] = "eg_optim_parallel";
+
+/* Gradients leave in the order in which a walk makes them, more or less: the last parameter's first. */
+static int place_of(const eg__exchange *e, int i)
+{
+    return e->n - 1 - i;
+}
+
+static void *zeroed(size_t bytes)
+{
+    void *p = eg__malloc(bytes + 1);
+    if (p) {
+        memset(p, 0, bytes + 1);
+    }
+    return p;
+}
+
+/* Where buckets end: they are of one dtype, and full once they have enough bytes. The flags are in the last. */
+static void cut(eg__exchange *e)
+{
+    const int64_t most = e->o->parallel->bucket;
+    int64_t bytes = 0;
+    for (int k = 0; k < e->n; k++) {
+        if (bytes && (bytes >= most || e->like[k]->dtype != e->like[k - 1]->dtype)) {
+            e->end[e->buckets++] = k;
+            bytes = 0;
+        }
+        bytes += eg__max(1, eg__bytes_of(e->like[k]->n, (eg_dtype)e->like[k]->dtype));
+    }
+    e->end[e->buckets++] = e->n + 1;
+}
+
+static void free_lists(eg__exchange *e)
+{
+    for (int k = 0; e->x && k <= e->n; k++) {
+        eg_release(e->x[k]);
+    }
+    for (int b = 0; e->shared && b < e->buckets; b++) {
+        eg_release(e->shared[b]);
+    }
+    free(e->like);
+    free(e->x);
+    free(e->shared);
+    free(e->work);
+    free(e->end);
+    free(e->at);
+    *e = (eg__exchange){.o = e->o};
+}
+
+eg_status eg__exchange_begin(eg__exchange *e, eg_optim *o, eg_tensor *const *parameters, int n)
+{
+    const size_t room = (size_t)n + 1;
+    *e = (eg__exchange){.o = o, .n = n};
+    e->like = zeroed(room * sizeof *e->like);
+    e->x = zeroed(room * sizeof *e->x);
+    e->shared = zeroed(room * sizeof *e->shared);
+    e->work = zeroed(room * sizeof *e->work);
+    e->end = zeroed(room * sizeof *e->end);
+    e->at = zeroed(room * sizeof *e->at);
+    if (!e->like || !e->x || !e->shared || !e->work || !e->end || !e->at) {
+        free_lists(e);
+        return eg__no_memory(me, (int64_t)(room * 6 * sizeof *e->x));
+    }
+    for (int i = 0; i < n; i++) {
+        e->like[place_of(e, i)] = parameters[i];
+    }
+    cut(e);
+    e->x[n] = eg_keep(eg__full_on(0, EG_SHAPE(n), 0, (eg_dtype)e->like[n - 1]->dtype));
+    eg_status st = e->x[n] ? EG_OK : eg__why();
+    if (st) {
+        free_lists(e);
+    }
+    return st;
+}
+
+/* ---- a bucket leaves ------------------------------------------------------------------------- */
+
+static int first_of(const eg__exchange *e, int b)
+{
+    return b ? e->end[b - 1] : 0;
+}
+
+/* x[first..end-1] as rows, one for each rank: its parts of them, one behind the other. What has left is released. */
+static eg_tensor *packed(eg__exchange *e, int first, int end, int64_t *width)
+{
+    const eg__ranks *p = e->o->parallel;
+    *width = 0;
+    for (int k = first; k < end; k++) {
+        e->at[k] = *width;
+        *width += k < e->n ? eg__shared_most(p, e->x[k]->n) : e->n;
+    }
+    const uint8_t device = e->x[first]->device;
+    eg_tensor *rows = eg__full_on(device, EG_SHAPE(p->ranks * *width), 0, (eg_dtype)e->x[first]->dtype);
+    for (int k = first; rows && k < end; k++) {
+        for (int r = 0; r < p->ranks; r++) {
+            eg_tensor *part = k < e->n ? eg__shared_part(p, e->x[k], r) : eg_to(e->x[k], eg__devices[device]);
+            const int64_t at = r * *width + e->at[k];
+            if (!part || (part->n && !eg_copy_(eg_slice(rows, 0, at, at + part->n, 1), part))) {
+                return NULL;
+            }
+        }
+        if (k < e->n) {
+            eg_release(e->x[k]);
+            e->x[k] = NULL;
+        }
+    }
+    return rows;
+}
+
+static eg_work *share_out(eg__exchange *e, int b)
+{
+    int64_t width;
+    eg_tensor *rows = packed(e, first_of(e, b), e->end[b], &width);
+    eg_tensor *own = rows ? eg__empty_on(rows->device, EG_SHAPE(width), (eg_dtype)rows->dtype) : NULL;
+    e->shared[b] = eg_keep(own);
+    return own ? eg_comm_reduce_scatter_start(e->o->parallel->comm, rows, own, EG_COMM_MEAN) : NULL;
+}
+
+/* The next bucket, in a scope of its own. */
+static eg_status leave(eg__exchange *e)
+{
+    const int b = e->begun, first = first_of(e, b);
+    eg_scope s = eg_scope_push();
+    if (!s.depth) {
+        return eg__why();
+    }
+    e->work[b] = e->o->parallel->zero == 2
+                     ? share_out(e, b)
+                     : eg_comm_all_reduce_start(e->o->parallel->comm, e->x + first, e->end[b] - first, EG_COMM_MEAN);
+    eg_scope_pop(s, NULL);
+    e->begun += e->work[b] != NULL;
+    return e->work[b] ? EG_OK : eg__why();
+}
+
+static bool is_full(const eg__exchange *e, int b)
+{
+    bool full = true;
+    for (int k = first_of(e, b); full && k < e->end[b]; k++) {
+        full = e->x[k] != NULL;
+    }
+    return full;
+}
+
+/* Keeps the gradient at place k, or zeros. */
+static eg_status arrive(eg__exchange *e, int k, eg_tensor *gradient)
+{
+    eg_scope s = eg_scope_push();
+    if (!s.depth) {
+        return eg__why();
+    }
+    eg_tensor *g = gradient ? gradient : eg_zeros_like(e->like[k]);
+    eg_status st = !g ? eg__why() : gradient ? eg_set(e->x[e->n], k, 1) : EG_OK;
+    if (!st) {
+        e->x[k] = eg_keep(g);
+    }
+    eg_scope_pop(s, NULL);
+    return st;
+}
+
+/* The last bucket has the flags, and waits for all. */
+eg_status eg__exchange_ready(int i, eg_tensor *gradient, void *user)
+{
+    eg__exchange *e = user;
+    eg_status st = arrive(e, place_of(e, i), gradient);
+    while (!st && e->begun < e->buckets - 1 && is_full(e, e->begun)) {
+        st = leave(e);
+    }
+    return st;
+}
+
+/* ---- and comes back -------------------------------------------------------------------------- */
+
+/* means[i] from place k of bucket b, unless no rank had one. */
+static eg_status take(eg__exchange *e, int b, int k, double used, eg_tensor **means)
+{
+    const int i = place_of(e, k);
+    int64_t first;
+    means[i] = NULL;
+    if (used == 0) {
+        return EG_OK;
+    }
+    if (e->o->parallel->zero == 2) {
+        const int64_t n = eg__shared_at(e->o->parallel, e->like[k]->n, e->o->parallel->rank, &first);
+        means[i] = eg_slice(e->shared[b], 0, e->at[k], e->at[k] + n, 1);
+    } else {
+        means[i] = eg_scope_adopt(e->x[k]);
+        e->x[k] = NULL;
+    }
+    return means[i] ? EG_OK : eg__why();
+}
+
+static eg_status take_all(eg__exchange *e, eg_tensor **means)
+{
+    const int last = e->buckets - 1;
+    eg_tensor *flags =
+        e->o->parallel->zero == 2 ? eg_slice(e->shared[last], 0, e->at[e->n], e->at[e->n] + e->n, 1) : e->x[e->n];
+    double *used = eg__malloc((size_t)e->n * sizeof *used);
+    eg_status st = !used ? eg__no_memory(me, e->n * (int64_t)sizeof *used) : eg_to_values(flags, used);
+    for (int b = 0; b < e->buckets && !st; b++) {
+        for (int k = first_of(e, b); k < e->end[b] && k < e->n && !st; k++) {
+            st = take(e, b, k, used[k], means);
+        }
+    }
+    free(used);
+    return st;
+}
+
+eg_status eg__exchange_end(eg__exchange *e, eg_status st, eg_tensor **means)
+{
+    for (int k = 0; k < e->n && !st; k++) {
+        st = e->x[k] || k < (e->begun ? e->end[e->begun - 1] : 0) ? EG_OK : arrive(e, k, NULL);
+    }
+    while (!st && e->begun < e->buckets) {
+        st = leave(e);
+    }
+    eg__parallel_tell(e->o, st);
+    for (int b = 0; b < e->begun; b++) {
+        eg_error before = *eg_last_error();
+        eg_status got = eg_work_wait(e->work[b]);
+        if (st && got) { /* the first words stay */
+            eg_fail(before.code, before.op, before.message);
+        }
+        st = st ? st : got;
+    }
+    st = st ? st : take_all(e, means);
+    free_lists(e);
+    return st;
+}
+
+/* ---- in hand ----------------------------------------------------------------------------------- */
+
+/* Of those parameters that take steps; means has all. */
+static eg_status exchange(eg_optim *o, eg_tensor *const *gradients, bool own, eg_tensor **lists, eg_tensor **means)
+{
+    eg_tensor **p = lists, **got = lists + o->count;
+    eg__exchange e;
+    int n = 0;
+    for (int i = 0; i < o->count; i++) {
+        if (o->names[i]) {
+            p[n++] = o->in[i * EG__OPTIM_SLOTS];
+        }
+    }
+    eg_status st = eg__exchange_begin(&e, o, p, n);
+    if (st) {
+        return eg__parallel_tell(o, st);
+    }
+    for (int i = o->count - 1, k = n; i >= 0 && !st; i--) {
+        if (o->names[i]) {
+            eg_tensor *g = gradients[i];
+            g = g && !own && o->parallel->zero < 2 ? eg_copy(g) : g;
+            st = gradients[i] && !g ? eg__why() : eg__exchange_ready(--k, g, &e);
+        }
+    }
+    st = eg__exchange_end(&e, st, got);
+    for (int i = 0, k = 0; i < o->count && !st; i++) {
+        means[i] = o->names[i] ? got[k++] : NULL;
+    }
+    return st;
+}
+
+eg_status eg__exchange_all(eg_optim *o, eg_tensor *const *gradients, bool own, eg_tensor **means)
+{
+    const size_t bytes = 2 * (size_t)o->count * sizeof *means;
+    eg_tensor **lists = eg__malloc(bytes);
+    eg_status st =
+        lists ? exchange(o, gradients, own, lists, means) : eg__parallel_tell(o, eg__no_memory(me, (int64_t)bytes));
+    free(lists);
+    return st;
+}
