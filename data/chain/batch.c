@@ -73,6 +73,16 @@ static int64_t batch_count(const eg_dataset *d)
     return n < 0 ? n : n / b->size + (!b->drop_last && n % b->size);
 }
 
+/* A rank's batch is as large as one would have been; the ranks' together are one of all. */
+static eg_status batch_deal(eg_dataset *d, eg__deal *deal)
+{
+    deal->block *= ((batch *)d)->size;
+    eg_status st = eg__deal_from(d, deal);
+    deal->dealt = NULL;
+    d->dealt = NULL;
+    return st;
+}
+
 static void batch_free(eg_dataset *d)
 {
     batch *b = (batch *)d;
@@ -85,12 +95,14 @@ static const eg__dataset_class batch_class = {.name = "eg_dataset_batch",
                                               .next = batch_next,
                                               .skip = batch_skip,
                                               .count = batch_count,
+                                              .deal = batch_deal,
                                               .free = batch_free};
 static const eg__dataset_class padded_class = {.name = "eg_dataset_padded_batch",
                                                .start = batch_start,
                                                .next = batch_next,
                                                .skip = batch_skip,
                                                .count = batch_count,
+                                               .deal = batch_deal,
                                                .free = batch_free};
 
 static batch *batch_new(const eg__dataset_class *is, eg_dataset *from, int64_t size)

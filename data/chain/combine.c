@@ -128,10 +128,10 @@ static int64_t sum_count(const eg_dataset *d)
 }
 
 /* All classes here but for how they walk. */
-#define MANY(its_name, its_next, its_skip, its_count)                                                  \
+#define MANY(its_name, its_next, its_skip, its_count, its_deal)                                        \
     {                                                                                                  \
         .name = its_name, .start = many_start, .next = its_next, .skip = its_skip, .count = its_count, \
-        .left_out = many_left_out, .free = many_free                                                   \
+        .deal = its_deal, .left_out = many_left_out, .free = many_free                                 \
     }
 
 /* ---- concat and interleave: concat has turns without end ------------------------------------------------ */
@@ -186,8 +186,9 @@ static eg_status turns_skip(eg_dataset *d, int64_t n, int64_t *done)
     return EG_OK;
 }
 
-static const eg__dataset_class concat_class = MANY("eg_dataset_concat", turns_next, turns_skip, sum_count);
-static const eg__dataset_class interleave_class = MANY("eg_dataset_interleave", turns_next, turns_skip, sum_count);
+static const eg__dataset_class concat_class = MANY("eg_dataset_concat", turns_next, turns_skip, sum_count, NULL);
+static const eg__dataset_class interleave_class =
+    MANY("eg_dataset_interleave", turns_next, turns_skip, sum_count, NULL);
 
 eg_dataset *eg_dataset_concat(eg_dataset *const *datasets, int n)
 {
@@ -293,7 +294,21 @@ static int64_t zip_count(const eg_dataset *d)
     return least;
 }
 
-static const eg__dataset_class zip_class = MANY("eg_dataset_zip", zip_next, zip_skip, zip_count);
+/* Each takes the same steps as before. */
+static eg_status zip_deal(eg_dataset *d, eg__deal *deal)
+{
+    many *m = (many *)d;
+    eg_status st = EG_OK;
+    const eg__deal same = *deal;
+    for (int i = 0; i < m->n && !st; i++) {
+        *deal = same;
+        st = eg__deal_out(&m->of[i], deal);
+    }
+    deal->dealt = NULL;
+    return st;
+}
+
+static const eg__dataset_class zip_class = MANY("eg_dataset_zip", zip_next, zip_skip, zip_count, zip_deal);
 
 eg_dataset *eg_dataset_zip(eg_dataset *const *datasets, int n)
 {
@@ -301,7 +316,7 @@ eg_dataset *eg_dataset_zip(eg_dataset *const *datasets, int n)
     return m ? &m->d : NULL;
 }
 
-static const eg__dataset_class parallel_class = MANY("eg_parallel_text_new", zip_next, zip_skip, zip_count);
+static const eg__dataset_class parallel_class = MANY("eg_parallel_text_new", zip_next, zip_skip, zip_count, NULL);
 
 eg_dataset *eg_parallel_text_new(const char *first, const char *second)
 {

@@ -178,7 +178,7 @@ eg_status eg__callback_enter(eg__callback *g, const eg_dataset *d, uint64_t seed
     }
     seed = eg__draw(&seed) ^ (uint64_t)d->callbacks;
     seed = eg__draw(&seed) ^ epoch;
-    seed = eg__draw(&seed) ^ (uint64_t)number;
+    seed = eg__draw(&seed) ^ (uint64_t)(d->dealt ? eg__dealt_number(d->dealt, number) : number);
     eg_random_set_state((eg_random_state){.seed = eg__draw(&seed)});
     eg__user_begin(&g->before);
     return EG_OK;

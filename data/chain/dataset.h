@@ -25,6 +25,14 @@ typedef struct eg__sample {
     int64_t at;       /* offset in the file, else number of the sample; -1: not known */
 } eg__sample;
 
+/* What a rank has of a chain (distribute.c). */
+typedef struct eg__deal {
+    int64_t block; /* steps of a rank's turn */
+    int rank, ranks;
+    eg_dataset *dealt; /* the link that was put in, while links behind it count its steps: theirs are numbered as of all
+                        * ranks' steps; NULL: none, or they are batches by now */
+} eg__deal;
+
 typedef struct eg__dataset_class {
     const char *name;
     /* Starts pass number `epoch`, from the source down; may be called in the middle of a pass. NULL: starts
@@ -37,6 +45,9 @@ typedef struct eg__dataset_class {
     eg_status (*skip)(eg_dataset *d, int64_t n, int64_t *done);
     /* Samples of one pass, -1: not known. NULL: as many as before. */
     int64_t (*count)(const eg_dataset *d);
+    /* How it is walked by several ranks: hands the deal on to what is before, by eg__deal_from at least. NULL: it is
+     * the first link, from the end of the chain, that is walked whole. */
+    eg_status (*deal)(eg_dataset *d, eg__deal *deal);
     /* Adds what was left out. NULL: nothing is. */
     void (*left_out)(const eg_dataset *d, eg_left_out *sum);
     void (*free)(eg_dataset *d); /* its own parts; the upstream link is freed by the caller */
@@ -45,8 +56,10 @@ typedef struct eg__dataset_class {
 struct eg_dataset {
     const eg__dataset_class *is;
     eg_dataset *from;
-    const char *owner; /* the name of the link that has taken it; NULL: the caller's */
-    int callbacks;     /* functions of the user in the chain up to here */
+    const char *owner;       /* the name of the link that has taken it; NULL: the caller's */
+    int callbacks;           /* functions of the user in the chain up to here */
+    const eg_dataset *dealt; /* eg__deal's */
+    bool is_dealt;           /* it is a rank's share from the start */
     /* of the link the user walks */
     eg_dataset_position at;
     bool under_way;
@@ -70,6 +83,12 @@ eg_status eg__skip(eg_dataset *d, int64_t n, int64_t *done);
  * passed on: the samples to come would be different ones. */
 eg_status eg__skip_by_next(eg_dataset *d, int64_t n, int64_t *done);
 void eg__left_out(const eg_dataset *d, eg_left_out *sum);
+
+/* Deals out what is before d, which gets a link more before it; and what `*link` gives. */
+eg_status eg__deal_from(eg_dataset *d, eg__deal *deal);
+eg_status eg__deal_out(eg_dataset **link, eg__deal *deal);
+/* The number that step `number` behind a link that deals has among all ranks' steps. */
+int64_t eg__dealt_number(const eg_dataset *dealt, int64_t number);
 
 void eg__sample_release(eg__sample *s);
 /* Keeps n borrowed tensors in a sample. */

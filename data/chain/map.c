@@ -323,10 +323,18 @@ static void map_free(eg_dataset *d)
     free(m->ring);
 }
 
-static const eg__dataset_class map_class = {
-    .name = "eg_dataset_map", .start = map_start, .next = map_next, .skip = map_skip, .free = map_free};
-static const eg__dataset_class prefetch_class = {
-    .name = "eg_dataset_prefetch", .start = map_start, .next = map_next, .skip = map_skip, .free = map_free};
+static const eg__dataset_class map_class = {.name = "eg_dataset_map",
+                                            .start = map_start,
+                                            .next = map_next,
+                                            .skip = map_skip,
+                                            .deal = eg__deal_from,
+                                            .free = map_free};
+static const eg__dataset_class prefetch_class = {.name = "eg_dataset_prefetch",
+                                                 .start = map_start,
+                                                 .next = map_next,
+                                                 .skip = map_skip,
+                                                 .deal = eg__deal_from,
+                                                 .free = map_free};
 
 enum { MOST_AHEAD = 65535, MOST_WORKERS = 256 };
 

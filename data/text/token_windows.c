@@ -1,6 +1,7 @@
 /* token_windows.c - a text read in parts, window by window. */
 #include <egret/data.h>
 
+#include "data/chain/dataset.h"
 #include "data/text/text.h"
 #include "lib/core/device.h"
 
@@ -21,7 +22,8 @@ static eg_dataset *windows_of(eg_tensor *parts, int64_t from, int64_t windows, i
 static eg_dataset *make(eg_tensor *ids, int64_t rows, int64_t columns, int64_t steps, const eg_token_windows_options *o)
 {
     const int64_t whole = (columns - 1) / steps, rest = (columns - 1) % steps;
-    eg_tensor *parts = eg_slice(eg_detach(ids), 0, 0, rows * columns, 1);
+    const int64_t first = o->rank * rows * columns;
+    eg_tensor *parts = eg_slice(eg_detach(ids), 0, first, first + rows * columns, 1);
     parts = eg_reshape(parts, EG_SHAPE(rows, columns));
     eg_dataset *d = parts && whole ? windows_of(parts, 0, whole, steps, o->rows_first) : NULL;
     if (!parts || !o->last || !rest || (whole && !d)) {
@@ -44,7 +46,11 @@ eg_dataset *eg_token_windows_new_with(eg_tensor *ids, int64_t rows, int64_t step
         return eg__fail_null(EG_ESHAPE, op, "ids are %s %s, must be integers [n]", eg_dtype_name((eg_dtype)ids->dtype),
                              EG__SHAPE_OF(ids));
     }
-    const int64_t columns = rows > 0 ? ids->n / rows : 0;
+    o.ranks = o.ranks ? o.ranks : 1;
+    if (o.rank < 0 || o.rank >= o.ranks) {
+        return eg__fail_null(EG_EINVAL, op, "rank %d of %d", o.rank, o.ranks);
+    }
+    const int64_t columns = rows > 0 ? ids->n / (rows * o.ranks) : 0;
     if (steps < 1 || columns < 2 || (!o.last && columns <= steps)) {
         return eg__fail_null(EG_EINVAL, op, "a text of %lld words is too short for %lld rows of %lld and one more",
                              (long long)ids->n, (long long)rows, (long long)steps);
@@ -52,5 +58,8 @@ eg_dataset *eg_token_windows_new_with(eg_tensor *ids, int64_t rows, int64_t step
     eg_scope scope = eg_scope_push();
     eg_dataset *d = scope.depth ? make(ids, rows, columns, steps, &o) : NULL;
     eg_scope_pop(scope, NULL);
+    if (d) {
+        d->is_dealt = o.ranks > 1;
+    }
     return d;
 }

@@ -72,6 +72,17 @@ EG_API eg_dataset *eg_dataset_skip(eg_dataset *d, int64_t count);
  * is costly. */
 EG_API eg_dataset *eg_dataset_shard(eg_dataset *d, int64_t index, int64_t count);
 
+/* This rank's share of a chain that `ranks` ranks walk together, each with the same chain and its own share of it:
+ * their batches of b samples, one behind the other, are the batch of ranks * b samples that a single process would have
+ * made, in the same order and with the same random numbers, and all have as many. A sample is made by one of them: what
+ * stands between a source, a shuffle or another link that looks at several samples and the end of the chain -
+ * functions, prefetching, batches, and all those in a zip - works on this rank's alone. The rest at the end is dealt
+ * out evenly, what cannot be is left out; where the number of samples is not known (filter, tolerate) the rest is left
+ * out whole. Batches by length (eg_dataset_bucket), and samples of a chain without batches, are dealt out whole, one
+ * for each rank in turn. Takes d, before its first pass, which may come back as it is. EG_EINVAL: rank is not one of
+ * 0..ranks - 1. */
+EG_API eg_dataset *eg_dataset_distribute(eg_dataset *d, int rank, int ranks);
+
 /* `times` passes as one, or without end for 0 or -1. What is before sees new epochs: in pass e the passes
  * e * times and so on, without end those from e * 2^32. Ends where a whole pass gives no sample. */
 EG_API eg_dataset *eg_dataset_repeat(eg_dataset *d, int64_t times);

@@ -85,6 +85,7 @@ typedef struct eg_token_windows_options {
     size_t size;
     bool last;       /* what is left at the end of the parts is a shorter window */
     bool rows_first; /* samples are [rows, steps] */
+    int rank, ranks; /* the parts are the rank-th `rows` of ranks * rows, for eg_dataset_distribute; ranks 0: 1 */
 } eg_token_windows_options;
 
 /* A text, integers [n], in `rows` parts that are read side by side, in windows of so many steps one behind the other:
