@@ -42,6 +42,9 @@ static int own_flags(eg_run *run, const defaults *d, eg_flag *to)
         EG_FLAG_SWITCH("profile", &s->profile,
                        "write trace.json for chrome://tracing, and say which ops took the time"),
         EG_FLAG_SWITCH("watch", &s->watch, "look for what is not a number behind every step"),
+        EG_FLAG_INTEGER("zero", &s->zero, "0", 0, 2,
+                        "of several ranks: share out optimizers' states (1), gradients (2)"),
+        EG_FLAG_REAL("rank-timeout", &s->rank_timeout, "300", 1e-3, 1e9, "seconds that a rank waits for others"),
     };
     int n = 0;
     if (run->options.data) {
@@ -139,7 +142,8 @@ static bool read_flags(eg_run *run, int argc, char **argv, void *user, int *stat
     bool good = eg_flags_parse(&run->line, argc, argv, status);
     if (good) {
         settle(run);
-        if (o->settle) {
+        good = run_join(run, status);
+        if (good && o->settle) {
             o->settle(&run->settings, user);
             run->steps = run->settings.steps;
         }
@@ -176,9 +180,19 @@ static bool is_cuda(const char *device)
            (strncmp(device, "cuda:", 5) == 0 && *number && !number[strspn(number, "0123456789")]);
 }
 
+/* Ranks of one machine take its cards in turn, unless one is named. */
+static const char *card_of(const eg_run *run, char *text, size_t size)
+{
+    const int cards = strcmp(run->settings.device, "cuda") == 0 && run->ranks > 1 ? eg_cuda_count() : 0;
+    const int local = run->options.comm ? run->rank : eg_comm_launched().local_rank;
+    snprintf(text, size, "cuda:%d", cards > 0 ? local % cards : 0);
+    return cards > 0 ? text : run->settings.device;
+}
+
 static eg_status open_device(eg_run *run)
 {
-    const char *name = run->settings.device;
+    char card[32];
+    const char *name = card_of(run, card, sizeof card);
     if (strcmp(name, "cpu") != 0 && !is_cuda(name)) {
         return eg_failf(EG_EINVAL, "eg_run_begin", "--device is cpu, cuda or cuda:N, not '%.60s'", name);
     }
@@ -201,6 +215,10 @@ static eg_status set_precision(eg_run *run)
 
 static void free_run(eg_run *run)
 {
+    run_leave(run);
+    if (run->null) {
+        fclose(run->null);
+    }
     eg_flags_free(&run->line);
     free(run->table);
     free(run);
@@ -212,8 +230,9 @@ static eg_status begin(eg_run *run)
     eg_status st = open_device(run);
     st = st ? st : set_precision(run);
     run->folder = s->out ? eg_path_in(s->out, "") : eg_path_in("egret-out", run->options.name);
-    st = st ? st : eg_folder_make(s->out ? s->out : run->folder.text);
+    st = st || run->rank > 0 ? st : eg_folder_make(s->out ? s->out : run->folder.text);
     st = st || !s->threads ? st : eg_set_threads((int)s->threads);
+    st = st || run->ranks == 1 ? st : run_settle_in(run);
     st = st || !s->profile ? st : eg_profile_begin(.memory = true);
     eg_seed((uint64_t)s->seed);
     return eg_run_heed(run, st);
@@ -236,7 +255,13 @@ eg_run *eg_run_begin_with(int argc, char **argv, int *status, void *user, const 
     eg_progress_start(&run->clock, run->err, "", 0, "");
     run->words = argv;
     run->latest = (double)NAN;
+    run->ranks = 1;
     run->scaling = (eg_scaler_options){.size = sizeof run->scaling};
+    if (run_be_silent(run)) {
+        *status = eg_error_print(run->failures);
+        free_run(run);
+        return NULL;
+    }
     bool goes_on = read_flags(run, argc, argv, user, status) && !get_data(run, user, status);
     if (goes_on && begin(run)) {
         *status = eg_run_end(run, run->status);
@@ -269,6 +294,7 @@ eg_status eg_run_open(eg_run *run)
             fprintf(run->out, "there is no checkpoint yet; starting anew\n");
         }
     }
+    run_part_random(run);
     return eg_run_heed(run, st);
 }
 
@@ -279,7 +305,7 @@ eg_path eg_run_latest(const eg_run *run)
     int64_t latest = eg_saver_latest(saver);
     eg_saver_free(saver);
     snprintf(name, sizeof name, "checkpoint-%010lld.safetensors", (long long)latest);
-    return latest < 0 ? (eg_path){.text = ""} : eg_run_path(run, name);
+    return latest < 0 ? (eg_path){.text = ""} : eg_path_in(run->folder.text, name);
 }
 
 eg_status eg_run_restore(eg_run *run, const char *path)
@@ -291,12 +317,12 @@ eg_status eg_run_restore(eg_run *run, const char *path)
     if (run->is_open) {
         return eg_run_heed(run, eg_fail(EG_ESTATE, "eg_run_restore", "the run is open already"));
     }
-    if (!path && !*latest.text) {
+    if (!path && !*latest.text && run->rank == 0) {
         return eg_run_heed(
             run, eg_failf(EG_ESTATE, "eg_run_restore", "there is no checkpoint in %s: train first", run->folder.text));
     }
     run->is_open = true;
-    run->saver = eg_saver_new(run->folder.text);
+    run->saver = eg_saver_new(run->folder.text, .comm = run->comm);
     eg_status st = run->saver ? run_save_parts(run) : eg_last_error()->code;
     return eg_run_heed(
         run, st ? st : eg_saver_restore_from(run->saver, path ? path : latest.text, &run->step, .allow_others = true));
@@ -336,7 +362,10 @@ static int tell(eg_run *run, eg_status st)
         if (run->failure.code) {
             eg_failf(run->failure.code, run->failure.op, "%s", run->failure.message);
         }
-        return eg_error_print(run->err);
+        if (run->rank > 0 && !run_failed_elsewhere(run)) {
+            fprintf(run->failures, "rank %d: ", run->rank);
+        }
+        return run_failed_elsewhere(run) && run->rank > 0 ? 1 : eg_error_print(run->failures);
     }
     return 0;
 }
@@ -382,6 +411,9 @@ eg_status eg_run_heed(eg_run *run, eg_status st)
         run->status = st;
         run->failure = *eg_last_error();
         run->failure.code = run->failure.code ? run->failure.code : st;
+        if (run->ranks > 1 && !run->signal) {
+            eg_comm_give_up(run->comm); /* with these words */
+        }
     }
     return st;
 }

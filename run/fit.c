@@ -19,17 +19,34 @@ typedef struct fit {
 
 /* ---- evaluation ---- */
 
-eg_status eg_evaluate(eg_run *run, eg_module *net, eg_loss_fn loss, eg_dataset *data, eg_metrics *metrics, void *user)
+/* What is gathered of each rank's share of the samples, every so many-th. */
+static void evaluate_share(eg_run *run, eg_module *net, eg_loss_fn loss, eg_dataset *data, eg_metrics *metrics,
+                           void *user)
 {
-    if (eg_run_heed(run, eg_module_eval(net))) {
-        return run->status;
-    }
-    EG_RUN_EACH(sample, run, data)
+    EG_RUN_EACH_SHARE(sample, run, data)
     {
         eg_tensor *mean = loss(net, sample, metrics, user);
         eg_tensor *each = eg_expand(eg_reshape(mean, EG_SHAPE(1)), EG_SHAPE(eg_size(sample[0], 0)));
         eg_run_heed(run, each ? eg_metrics_mean(metrics, "loss", each) : eg_last_error()->code);
     }
+}
+
+eg_status eg_evaluate(eg_run *run, eg_module *net, eg_loss_fn loss, eg_dataset *data, eg_metrics *metrics, void *user)
+{
+    if (eg_run_heed(run, eg_module_eval(net))) {
+        return run->status;
+    }
+    if (run->ranks == 1) {
+        evaluate_share(run, net, loss, data, metrics, user);
+        return run->status;
+    }
+    eg_metrics *here = eg_metrics_new();
+    eg_run_heed(run, here ? EG_OK : eg_last_error()->code);
+    evaluate_share(run, net, loss, data, here, user);
+    if (!run->status && !eg_run_heed(run, eg_metrics_all_reduce(here, run->comm))) {
+        eg_run_heed(run, eg_metrics_add(metrics, here));
+    }
+    eg_metrics_free(here);
     return run->status;
 }
 
@@ -143,6 +160,9 @@ static void train(fit *f, eg_optim *optim)
         EG_RUN_STEPS(sample, run)
         {
             learn(f, optim, sample);
+        }
+        if (!run->status && run->ranks > 1) {
+            eg_run_heed(run, eg_metrics_all_reduce(f->trained, run->comm));
         }
         if (!run->status) {
             eg_run_log_metrics(run, "", f->trained);

@@ -54,7 +54,7 @@ eg_status eg_folder_make(const char *folder)
 
 eg_path eg_run_path(const eg_run *run, const char *name)
 {
-    return eg_path_in(run->folder.text, name);
+    return eg_path_in(*run->own.text ? run->own.text : run->folder.text, name);
 }
 
 eg_status eg_run_folder(eg_run *run, const char *name)
@@ -126,13 +126,13 @@ static bool has_left(const eg_run *run)
 
 eg_status run_open_saver(eg_run *run)
 {
-    if (!run->settings.resume && has_left(run)) {
+    if (!run->settings.resume && run->rank == 0 && has_left(run)) {
         eg_status st = put_aside(run);
         if (st) {
             return st;
         }
     }
-    run->saver = eg_saver_new(run->folder.text, .keep = run->settings.keep, .highest = true);
+    run->saver = eg_saver_new(run->folder.text, .keep = run->settings.keep, .highest = true, .comm = run->comm);
     return run->saver ? EG_OK : eg_last_error()->code;
 }
 

@@ -100,7 +100,7 @@ void run_forget_rows(eg_run *run)
 }
 
 /* All tensors of the rows at once: one wait. */
-static eg_status read_rows(const eg_run *run, double *numbers)
+static eg_status read_rows(eg_run *run, double *numbers)
 {
     eg_tensor *tensors[RUN_BEHIND * RUN_VALUES_MOST];
     eg_status st = EG_OK;
@@ -114,11 +114,11 @@ static eg_status read_rows(const eg_run *run, double *numbers)
     }
     EG_SCOPE {
         for (int i = 0; i < n; i++) {
-            tensors[i] = eg_reshape(eg_cast(eg_detach(tensors[i]), EG_F32), EG_SHAPE(1));
+            tensors[i] = eg_reshape(eg_cast(eg_detach(tensors[i]), EG_F64), EG_SHAPE(1));
         }
         st = n == 0 ? EG_OK : eg_to_values(eg_concat(tensors, n, 0), numbers);
     }
-    return st;
+    return st ? st : eg_run_all_reduce(run, numbers, n, EG_COMM_MEAN);
 }
 
 /* Logs a row with its numbers, which are at *next. */
@@ -185,7 +185,8 @@ eg_status eg_run_note_with(eg_run *run, const eg_run_value *values, int count)
             return eg_run_heed(run, st ? st : eg_fail(EG_EINVAL, "eg_run_note", "the tensor is NULL"));
         }
     }
-    bool may_wait = run->device == eg_cpu() || isnan(run->latest); /* the first: there is something to show */
+    bool may_wait =
+        (run->device == eg_cpu() && run->ranks == 1) || isnan(run->latest); /* the first: there is something to show */
     return run->rows_behind < RUN_BEHIND && !may_wait ? EG_OK : eg_run_heed(run, run_catch_up(run));
 }
 

@@ -25,6 +25,9 @@ static eg_status save_part(eg_run *run, const run_part *p)
         return EG_OK;
     case RUN_TENSOR:
         return eg_saver_tensor(run->saver, p->name, p->tensor);
+    case RUN_SHARE:
+        return eg_saver_add(run->saver, p->name,
+                            &(eg_saver_part){sizeof(eg_saver_part), run_share_state, run_share_load, (void *)p});
     case RUN_NUMBER:
         return eg_saver_number(run->saver, p->name, p->number);
     case RUN_OTHER:
@@ -80,6 +83,9 @@ eg_optim *eg_run_optim(eg_run *run, const char *name, eg_optim *optim)
     }
     eg_status st = optim ? take(run, name, &part) : missing();
     st = st || run->low != EG_F16 || part.scaler ? st : missing();
+    if (!st && run->ranks > 1 && !eg_optim_needs_function(optim)) { /* else all ranks do the same */
+        st = eg_optim_parallel(optim, run->comm, .zero = (int)run->settings.zero);
+    }
     return eg_run_heed(run, st) ? NULL : optim;
 }
 
@@ -92,8 +98,12 @@ eg_ema *eg_run_ema(eg_run *run, const char *name, eg_ema *ema)
 eg_dataset *eg_run_train_on(eg_run *run, eg_dataset *d)
 {
     bool other = d && run->data;
-    if (other && d == run->data) {
-        return d;
+    if (other && (d == run->data || d == run->given)) {
+        return run->data;
+    }
+    if (!other) {
+        run->given = d;
+        d = d ? eg_dataset_distribute(d, run->rank, run->ranks) : NULL;
     }
     eg_status st = d ? take(run, other ? "other" : "train", &(run_part){.kind = RUN_DATASET, .dataset = d}) : missing();
     st = st || !other ? st : eg_fail(EG_ESTATE, "eg_run_train_on", "the run has data to train on already");
@@ -132,6 +142,12 @@ eg_status eg_run_own(eg_run *run, void *thing, void (*free_thing)(void *))
 eg_status eg_run_tensor(eg_run *run, const char *name, eg_tensor *t)
 {
     return eg_run_heed(run, t ? take(run, name, &(run_part){.kind = RUN_TENSOR, .tensor = t}) : missing());
+}
+
+eg_status eg_run_tensor_share(eg_run *run, const char *name, eg_tensor *t, int axis)
+{
+    const run_part part = {.kind = RUN_SHARE, .tensor = t, .axis = axis, .run = run};
+    return eg_run_heed(run, t ? take(run, name, &part) : missing());
 }
 
 eg_status eg_run_number(eg_run *run, const char *name, int64_t *number)

@@ -30,6 +30,7 @@ typedef enum run_part_kind {
     RUN_DATASET,
     RUN_THING,  /* no part of checkpoints */
     RUN_TENSOR, /* from here on not the run's */
+    RUN_SHARE,
     RUN_NUMBER,
     RUN_OTHER
 } run_part_kind;
@@ -47,6 +48,8 @@ typedef struct run_part {
     void *thing;
     void (*free_thing)(void *);
     eg_tensor *tensor;
+    int axis; /* along which ranks have shares of it */
+    eg_run *run;
     int64_t *number;
     eg_saver_part other;
 } run_part;
@@ -59,6 +62,14 @@ struct eg_run {
     const char *url;    /* of get-data */
     char *const *words; /* of the command line, as it was */
     FILE *out, *err;
+    eg_comm *comm; /* NULL: of a single rank */
+    int rank, ranks;
+    FILE *null;        /* where other ranks than the first say things, NULL: of the first; */
+    FILE *failures;    /* but for what only they know */
+    eg_path own;       /* their folder; "": none */
+    eg_work *asking;   /* whether a signal came to one of them, */
+    eg_tensor *came;   /* i32 [1] */
+    eg_dataset *given; /* to eg_run_train_on, before it was dealt out */
     eg_device *device;
     eg_dtype low; /* of --precision bf16 and f16: what products are of; else EG_F32 */
     eg_scaler_options scaling;
@@ -100,6 +111,28 @@ struct eg_run {
     int64_t timeline_every;
     bool timeline_runs;
 };
+
+/* ---- ranks.c ---- */
+
+/* Whether this process is to be silent, as is known before there are ranks. */
+eg_status run_be_silent(eg_run *run);
+/* Joins the others; the batch becomes this rank's share. False: *status. */
+bool run_join(eg_run *run, int *status);
+/* A folder of this rank's own, the threads of each rank on one machine, and its card. */
+eg_status run_settle_in(eg_run *run);
+/* From here on each has random numbers of its own, which depend on those of rank 0. */
+void run_part_random(const eg_run *run);
+/* Frees what there is of ranks; `folder`: and this rank's own. */
+void run_leave(eg_run *run);
+/* A part of checkpoints that is made of the ranks' shares; `user` is the run_part. */
+eg_tensors *run_share_state(void *user);
+eg_status run_share_load(void *user, const eg_tensors *state);
+/* Buffers of modules become those of rank 0. */
+eg_status run_same_buffers(eg_run *run);
+/* The signal that has come to this or another rank, one step later; 0: none. */
+int run_agreed_signal(eg_run *run, int own);
+/* Whether the failure is another rank's, which says it itself. */
+bool run_failed_elsewhere(const eg_run *run);
 
 /* ---- folder.c ---- */
 

@@ -10,11 +10,21 @@
 
 eg_run_walk eg_run_walk_begin(eg_run *run, eg_dataset *dataset)
 {
+    if (dataset && dataset != run->data) {
+        run_same_buffers(run);
+    }
     return (eg_run_walk){.run = run,
                          .dataset = dataset,
                          .device = eg_use_device(run->device),
                          .cast = eg_autocast_begin(run->low),
                          .open = true};
+}
+
+eg_run_walk eg_run_share_begin(eg_run *run, eg_dataset *dataset)
+{
+    eg_run_walk w = eg_run_walk_begin(run, dataset);
+    w.shared = run->ranks > 1;
+    return w;
 }
 
 /* The sample on the device. */
@@ -46,13 +56,23 @@ static eg_tensor *const *fetch(eg_run_walk *w, eg_tensor *const *(*step)(eg_data
     return bring(w, sample);
 }
 
+/* Rank r begins with sample r. */
 eg_tensor *const *eg_run_walk_first(eg_run_walk *walk)
 {
-    return fetch(walk, eg_dataset_first);
+    const int rank = walk->shared ? walk->run->rank : 0;
+    eg_tensor *const *sample = fetch(walk, eg_dataset_first);
+    if (!rank || !sample) {
+        return sample;
+    }
+    eg_run_heed(walk->run, eg_dataset_pass(walk->dataset, rank - 1));
+    return fetch(walk, eg_dataset_next);
 }
 
 eg_tensor *const *eg_run_walk_next(eg_run_walk *walk)
 {
+    if (walk->shared && !walk->run->status) {
+        eg_run_heed(walk->run, eg_dataset_pass(walk->dataset, walk->run->ranks - 1));
+    }
     return fetch(walk, eg_dataset_next);
 }
 

@@ -8,6 +8,7 @@
 eg_status run_save(eg_run *run)
 {
     eg_status st = run_catch_up(run);
+    st = st ? st : run_same_buffers(run);
     st = st ? st : eg_saver_save(run->saver, run->step);
     if (st) {
         int64_t latest = eg_saver_latest(run->saver);
@@ -23,7 +24,7 @@ eg_status run_save(eg_run *run)
 
 bool run_heed_signal(eg_run *run)
 {
-    int signal = run->heeds_signals ? signals_take() : 0;
+    int signal = run_agreed_signal(run, run->heeds_signals ? signals_take() : 0);
     if (!signal || run->status || run_save(run)) {
         return false;
     }

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""test_comm and test_parallel with processes of MPI as ranks: the same checks with 2, 3 and 4, and ranks that are late,
+"""test_comm, test_parallel and test_run_ranks with processes of MPI as ranks: the same checks with 2, 3 and 4, and ranks that are late,
 give up, leave, are frozen or do something else.
 
-    ranks.py MPIRUN TEST_COMM TEST_PARALLEL
+    ranks.py MPIRUN TEST_COMM TEST_PARALLEL TEST_RUN_RANKS
 """
 import os
 import subprocess
 import sys
 
-mpirun, comm, parallel = sys.argv[1:]
+mpirun, comm, parallel, programs = sys.argv[1:]
 results = {True: 0, False: 0}
 
 
@@ -33,7 +33,8 @@ def check(what, holds, words):
 
 for ranks in (2, 3, 4):
     for program, tests in ((comm, ["sums", "several", "gathered", "messages", "two_go_on"]),
-                           (parallel, ["every_rule", "any_number", "other_precisions", "skipped_steps"])):
+                           (parallel, ["every_rule", "any_number", "other_precisions", "skipped_steps"]),
+                           (programs, ["any_number", "the_log", "running_means", "a_batch"])):
         code, said = run(ranks, "whole", program, *tests)
         check(f"{ranks} ranks", code == 0 and said.count(f"{len(tests)} passed, 0 failed") == ranks, said)
 # of the one that is late or frozen nothing may be heard: who has noticed ends, and mpirun ends the rest

@@ -548,9 +548,6 @@ EGT(who_cannot_be_dealt_to)
     EGT_REFUSED(eg_dataset_distribute(NULL, 0, 1), EG_EINVAL, "d");
     EGT_REFUSED(eg_dataset_distribute(source(3), 2, 2), EG_EINVAL, "rank 2 of 2");
     EGT_REFUSED(eg_dataset_distribute(source(3), -1, 2), EG_EINVAL, "rank -1");
-    eg_dataset *d = source(3);
-    eg_dataset_first(d);
-    EGT_REFUSED(eg_dataset_distribute(d, 0, 2), EG_ESTATE, "under way");
 }
 
 static bool walk_distributed(void *user)

@@ -271,6 +271,21 @@ eg_tensor *const *eg_dataset_first(eg_dataset *d)
     return ended && again ? eg_dataset_first(d) : sample;
 }
 
+eg_status eg_dataset_pass(eg_dataset *d, int64_t n)
+{
+    static const char op[] = "eg_dataset_pass";
+    int64_t done = 0;
+    if (!d || n < 0) {
+        return d ? eg__fail(EG_EINVAL, op, "n is %lld, must be 0 or more", (long long)n) : eg__null_argument(op, "d");
+    }
+    if (!d->under_way || d->status) {
+        return d->status ? d->status : eg__fail(EG_ESTATE, op, "no pass is under way");
+    }
+    eg_status st = eg__skip(d, n, &done);
+    d->at.sample += done;
+    return st;
+}
+
 eg_status eg_dataset_status(const eg_dataset *d)
 {
     return d ? d->status : eg__why();

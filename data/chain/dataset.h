@@ -28,7 +28,7 @@ typedef struct eg__sample {
 /* What a rank has of a chain (distribute.c). */
 typedef struct eg__deal {
     int64_t block; /* steps of a rank's turn */
-    int rank, ranks;
+    int64_t rank, ranks;
     eg_dataset *dealt; /* the link that was put in, while links behind it count its steps: theirs are numbered as of all
                         * ranks' steps; NULL: none, or they are batches by now */
 } eg__deal;

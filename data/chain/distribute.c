@@ -11,7 +11,7 @@
 typedef struct dealer {
     eg_dataset d;
     int64_t block;
-    int rank, ranks;
+    int64_t rank, ranks;
     int64_t given, at; /* steps given, and taken of what is before */
     /* of an end that cannot be foreseen: the steps of a turn, read ahead */
     eg__sample *turn;
@@ -223,12 +223,13 @@ eg_dataset *eg_dataset_distribute(eg_dataset *d, int rank, int ranks)
     if (eg__check_dataset(op, d)) {
         return NULL;
     }
-    const bool late = d->under_way;
-    if (rank < 0 || rank >= ranks || late) {
+    if (rank < 0 || rank >= ranks) {
         eg_dataset_free(d);
-        return late ? eg__fail_null(EG_ESTATE, op, "a pass is under way")
-                    : eg__fail_null(EG_EINVAL, op, "rank %d of %d", rank, ranks);
+        return eg__fail_null(EG_EINVAL, op, "rank %d of %d", rank, ranks);
     }
+    d->under_way = false;
+    d->status = EG_OK;
+    d->scope = (eg_scope){0, 0};
     eg_dataset *head = d;
     if (ranks > 1 && eg__deal_out(&head, &deal)) {
         eg_dataset_free(head);

@@ -239,9 +239,8 @@ def halves(runs):
 
 def machines(runs):
     two = ["--worker_hosts", "a:1,b:1"]
-    said = runs(*two, "--protocol", "grpc+verbs", expect=2)[1]
-    check("several machines", "no communication library" in said and "grpc+verbs" in said and "all to all" in said, said)
-    check("by servers", "through servers" in runs(*two, "--no-enable_paisoar", expect=2)[1])
+    said = runs(*two, expect=2)[1]
+    check("several machines", "mpirun" in said, said)
     check("one is fine", len(runs.losses("--worker_hosts", "a:1")) == 6)
     check("which of one", "--task_index" in runs("--task_index", "1", expect=2)[1])
 

@@ -104,10 +104,11 @@ static eg_status evaluate(job *j)
         return eg_run_status(j->run);
     }
     eg_metrics *m = judge(j, &all);
-    if (m) {
+    double examples = (double)all.examples;
+    if (m && !eg_run_all_reduce(j->run, &examples, 1, EG_COMM_SUM)) {
         eg_run_say(j->run, "accuracy @ 1 = %.4f, accuracy @ 5 = %.4f, loss %.6f of %lld examples",
                    eg_metrics_value(m, "accuracy"), eg_metrics_value(m, "top5"), eg_metrics_value(m, "loss"),
-                   (long long)all.examples);
+                   (long long)examples);
     }
     return eg_run_status(j->run);
 }
@@ -121,7 +122,7 @@ static eg_status train(job *j)
     if (options_hook(j->o, "LoggingTensorHook")) {
         eg_run_hook(run, &(eg_hook){.every = 1, .step = tell_step, .user = &lines});
     }
-    if (options_hook(j->o, "ProfilerHook") && j->o->profile_at_task == j->o->task_index) {
+    if (options_hook(j->o, "ProfilerHook") && j->o->profile_at_task == eg_run_settings_of(run)->rank) {
         eg_run_timeline(run, j->o->profile_every_n_iters);
     }
     EG_RUN_EPOCHS(run)
@@ -136,7 +137,7 @@ static eg_status train(job *j)
             eg_tensor *right = eg_eq(eg_argmax(eg_detach(l.logits), .axes = EG_AXES(1)), sample[1]);
             eg_run_note(run, EG_RUN_VALUE("loss", loss), EG_RUN_VALUE("accuracy", eg_mean(eg_cast(right, EG_F32))),
                         EG_RUN_NUMBER("rate", eg_optim_rate(j->optim)));
-            lines.examples = eg_size(sample[0], 0);
+            lines.examples = eg_size(sample[0], 0) * eg_run_settings_of(run)->ranks;
         }
         judge_epoch(j);
         if (eg_run_epoch(run) >= j->o->num_epochs) {
@@ -173,7 +174,7 @@ static eg_status learn(job *j)
 static eg_status work(eg_run *run, void *user)
 {
     job j = {.run = run, .o = user};
-    const char *mistake = options_mistake(j.o);
+    const char *mistake = options_mistake(j.o, eg_run_settings_of(run)->ranks);
     if (mistake) {
         return eg_run_refuse(run, "%s", mistake);
     }
@@ -199,6 +200,7 @@ static void settle(eg_run_settings *s, void *user)
     s->out = o->output_dir;
     s->threads = o->intra_op_parallelism_threads;
     s->precision = o->use_fp16 ? "f16" : s->precision;
+    s->zero = !o->enable_paisoar && !s->zero ? 1 : s->zero;
 }
 
 int main(int argc, char **argv)

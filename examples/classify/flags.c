@@ -113,7 +113,8 @@ int options_flags(options *o, eg_flag *rows)
                      "of half precision: what the loss is multiplied by"),
         EG_FLAG_BOOL("auto_loss_scale", &o->auto_loss_scale, "false",
                      "it begins so, doubles after 1000 good steps and is halved by a bad one"),
-        EG_FLAG_BOOL("enable_paisoar", &o->enable_paisoar, "true", "several machines: reduce gradients all to all"),
+        EG_FLAG_BOOL("enable_paisoar", &o->enable_paisoar, "true",
+                     "several machines: average gradients all to all; else states are shared out among them"),
         EG_FLAG_TEXT("protocol", &o->protocol, "grpc", "NAME", "several machines: how they talk"),
         EG_FLAG_TEXT("worker_hosts", &o->worker_hosts, NULL, "HOSTS", "several machines: host:port, between commas"),
         EG_FLAG_INTEGER("task_index", &o->task_index, "0", 0, 100000, "which of them this is"),
@@ -182,7 +183,7 @@ eg_schedule options_schedule(const options *o)
 
 /* ---- mistakes ---- */
 
-const char *options_mistake(const options *o)
+const char *options_mistake(const options *o, int ranks)
 {
     static _Thread_local char words[256];
     bool fixed = strcmp(o->learning_rate_decay_type, "fixed") == 0;
@@ -198,15 +199,14 @@ const char *options_mistake(const options *o)
             return words;
         }
     }
-    if (o->worker_hosts && strchr(o->worker_hosts, ',')) {
-        snprintf(words, sizeof words,
-                 "--worker_hosts names several machines, which exchange gradients %s over %.40s: this build has no "
-                 "communication library",
-                 o->enable_paisoar ? "all to all" : "through servers", o->protocol);
-        return words;
+    if (o->worker_hosts && strchr(o->worker_hosts, ',') && ranks == 1) {
+        return "--worker_hosts names several machines: mpirun --host starts the program on all of them";
+    }
+    if (ranks > 1 && strcmp(o->protocol, "grpc") != 0) {
+        return "--protocol: how ranks talk to each other is said to mpirun";
     }
     if (o->task_index > 0) {
-        return "--task_index is of several --worker_hosts; of one it is 0";
+        return "--task_index is what mpirun says of each of them; here it is 0";
     }
     return NULL;
 }

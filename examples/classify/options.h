@@ -47,7 +47,7 @@ int options_flags(options *o, eg_flag *rows);
 bool options_hook(const options *o, const char *name);
 
 /* What cannot be, in words: for eg_run_refuse. NULL: all is well. */
-const char *options_mistake(const options *o);
+const char *options_mistake(const options *o, int ranks);
 
 /* The rate of each step. */
 eg_schedule options_schedule(const options *o);

@@ -30,7 +30,7 @@ eg_status tell_step(eg_run *run, void *user)
     eg_run_say(run, "%.4f seconds/step, %.4f samples/s, loss %.4f, accuracy %.4f, rate %.6g, step %lld, epoch %.4g",
                l->steps ? seconds / steps : 0.0, l->steps ? (double)l->seen / seconds : 0.0, loss, accuracy,
                eg_run_latest_value(run, "rate"), (long long)step,
-               (double)(step * l->o->batch_size) / (double)l->o->num_sample_per_epoch);
+               (double)(step * l->o->batch_size * eg_run_settings_of(run)->ranks) / (double)l->o->num_sample_per_epoch);
     l->since = now();
     l->seen = l->steps = 0;
     return eg_run_status(run);

@@ -21,18 +21,23 @@ double bench_judge(bench *b, int64_t batches)
     eg_run_heed(run, eg_metrics_reset(b->metrics));
     eg_run_heed(run, eg_module_eval(b->net));
     double began = report_now(), since = began;
-    EG_RUN_EACH(sample, run, b->others)
+    EG_RUN_EACH_SHARE(sample, run, b->others)
     {
         bench_add_accuracy(b, eg_cast(eg_module_forward(b->net, sample[0]), EG_F32), sample[1]);
         eg_run_heed(run, eg_device_synchronize(eg_run_device(run)));
         if (++n % b->o.display_every == 0) {
             double now = report_now();
             eg_run_say(run, "%lld\t%.1f examples/sec", (long long)n,
-                       (double)(b->in.batch * b->o.display_every) / (now - since));
+                       (double)(b->report.batch * b->o.display_every) / (now - since));
             since = now;
         }
     }
     if (eg_run_status(run)) {
+        return 0;
+    }
+    const int ranks = eg_run_settings_of(run)->ranks;
+    n = batches;
+    if (ranks > 1 && eg_run_heed(run, eg_metrics_all_reduce(b->metrics, eg_run_comm(run)))) {
         return 0;
     }
     double seconds = report_now() - began, top_1 = eg_metrics_value(b->metrics, "top_1");
@@ -63,7 +68,7 @@ void bench_judge_meanwhile(bench *b, const char *what)
 static double passes(const bench *b, int64_t batches)
 {
     double of = b->o.eval_during_training_every_n_epochs * (double)b->in.of->train_size;
-    return floor((double)(batches * b->in.batch) / of);
+    return floor((double)(batches * b->report.batch) / of);
 }
 
 static bool judges(const bench *b, int64_t batches)
@@ -85,12 +90,18 @@ void bench_save(bench *b)
     b->saved = report_now();
 }
 
+/* By the clock of the first of several ranks. */
+static bool is_late(const bench *b)
+{
+    double late = eg_run_settings_of(b->run)->rank == 0 && report_now() - b->saved >= (double)b->o.save_model_secs;
+    return eg_run_all_reduce(b->run, &late, 1, EG_COMM_MAX) == EG_OK && late > 0;
+}
+
 static bool saves(const bench *b, int64_t batches)
 {
     const options *o = &b->o;
     return o->train_dir && !o->forward_only && batches > 0 &&
-           ((o->save_model_steps && batches % o->save_model_steps == 0) ||
-            (o->save_model_secs && report_now() - b->saved >= (double)o->save_model_secs));
+           ((o->save_model_steps && batches % o->save_model_steps == 0) || (o->save_model_secs && is_late(b)));
 }
 
 /* ---- behind each step ---- */

@@ -425,14 +425,15 @@ def halves(runs):
 # ---- what cannot be -----------------------------------------------------------------------------------------------
 
 MISTAKES = [
-    (["--num_gpus", "2"], "several devices .* no communication library"),
-    (["--worker_hosts", "a:1,b:1"], "several machines .* over grpc: .* no communication library"),
-    (["--ps_hosts", "a:1", "--server_protocol", "grpc+verbs"], r"over grpc\+verbs: this build has no communication"),
-    (["--job_name", "ps"], "no communication library"), (["--variable_update", "horovod"], "by horovod"),
-    (["--variable_update", "distributed_replicated"], "by distributed_replicated"),
-    (["--variable_update", "collective_all_reduce"], "by collective_all_reduce"),
-    (["--variable_update", "distributed_all_reduce"], "by distributed_all_reduce"),
-    (["--task_index", "1"], "worker_hosts"),
+    (["--worker_hosts", "a:1,b:1"], "--worker_hosts is of several processes: mpirun"),
+    (["--ps_hosts", "a:1"], "there are no servers"), (["--job_name", "ps"], "there are no servers"),
+    *((["--variable_update", name], f"{name} is of several processes: mpirun")
+      for name in ("horovod", "distributed_replicated", "collective_all_reduce", "distributed_all_reduce")),
+    (["--num_gpus", "2", "--variable_update", "independent"], "runs of their own"),
+    (["--num_gpus", "2", "--no-cross_replica_sync"], "all step together"),
+    (["--num_gpus", "2", "--all_reduce_spec", "xring"], "order of the ranks"),
+    (["--num_gpus", "2", "--server_protocol", "grpc+verbs"], "said to mpirun"),
+    (["--task_index", "1"], "mpirun"),
     (["--eval", "--forward_only"], "only one"), (["--num_batches", "5", "--num_epochs", "1"], "only one"),
     (["--num_eval_batches", "5", "--num_eval_epochs", "1"], "only one"),
     (["--save_model_secs", "5", "--save_model_steps", "1"], "only one"),

@@ -2,6 +2,10 @@
  * tf_cnn_benchmarks. */
 #include "bench.h"
 
+#include <string.h>
+
+#include "devices.h"
+
 /* ---- training ---- */
 
 static eg_status behind_step(eg_run *run, void *user)
@@ -16,7 +20,7 @@ static eg_status measure(bench *b)
 {
     eg_run *run = b->run;
     const options *o = &b->o;
-    eg_run_train_on(run, input_batches(&b->in, true, eg_run_settings_of(run)->steps));
+    eg_run_train_on(run, input_batches(&b->in, true, eg_run_settings_of(run)->steps * eg_run_settings_of(run)->ranks));
     if (!o->forward_only && !eg_run_status(run)) {
         bench_prepare(b);
     }
@@ -38,7 +42,7 @@ static eg_status measure(bench *b)
         }
     }
     if (!eg_run_status(run) && b->report.count) {
-        report_total(run, (double)(b->report.count * b->in.batch), report_now() - b->report.began);
+        report_total(run, (double)(b->report.count * b->report.batch), report_now() - b->report.began);
     }
     if (!eg_run_status(run) && options_judges(o) && eg_run_step(run) == eg_run_steps(run)) {
         bench_judge_meanwhile(b, "final ");
@@ -63,7 +67,7 @@ static eg_status begin(bench *b)
     b->in.seed = (uint64_t)s->seed;
     b->in.batch = b->o.batch_size ? b->o.batch_size : b->by.batch;
     b->in.side = b->o.image_size ? b->o.image_size : b->by.side;
-    b->report = (report){.run = b->run, .o = &b->o, .batch = b->in.batch};
+    b->report = (report){.run = b->run, .o = &b->o, .batch = b->in.batch * s->ranks};
     b->metrics = eg_metrics_new();
     b->net = eg_run_module(b->run, "net", models_make(&b->by, b->in.of->classes, b->in.side, b->o.auxiliary));
     st = eg_run_status(b->run) || b->metrics ? eg_run_status(b->run) : eg_last_error()->code;
@@ -83,8 +87,8 @@ static eg_status work(eg_run *run, void *user)
         return st;
     }
     int64_t examples = b->o.eval ? b->in.of->test_size : b->in.of->train_size;
-    int64_t batches =
-        b->o.eval ? bench_eval_batches(b) : options_batches(b->o.num_batches, b->o.num_epochs, examples, b->in.batch);
+    int64_t batches = b->o.eval ? bench_eval_batches(b)
+                                : options_batches(b->o.num_batches, b->o.num_epochs, examples, b->report.batch);
     report_header(run, &b->o, &b->in, batches, examples);
     if (!b->o.eval) {
         return measure(b);
@@ -103,7 +107,7 @@ static void settle(eg_run_settings *s, void *user)
     const input_set *of;
     model by = {.batch = 1};
     bool known = !input_find(o, &of) && !models_find(o->model, of->name, &by);
-    int64_t batch = o->batch_size ? o->batch_size : by.batch;
+    int64_t batch = (o->batch_size ? o->batch_size : by.batch) * s->ranks;
     s->steps =
         known ? o->num_warmup_batches + options_batches(o->num_batches, o->num_epochs, of->train_size, batch) : 1;
     s->save_every = 0;
@@ -111,9 +115,10 @@ static void settle(eg_run_settings *s, void *user)
     s->out = o->train_dir;
     s->seed = o->tf_random_seed;
     s->precision = o->use_fp16 ? "f16" : s->precision;
+    s->zero = !s->zero && strcmp(o->variable_update, "parameter_server") == 0 ? 1 : s->zero;
 }
 
-int main(int argc, char **argv)
+static int run_one(int argc, char **argv, eg_comm *comm)
 {
     bench b = {.run = NULL};
     eg_flag flags[OPTIONS_FLAGS];
@@ -121,9 +126,14 @@ int main(int argc, char **argv)
     int status = eg_run_main(argc, argv, work, &b, .name = "egret-cnn-bench",
                              .about = "Measures how many images per second a net learns from, trains it, or judges it.",
                              .flags = flags, .flag_count = count, .settle = settle,
-                             .without = "data epochs batch steps save-every out smoke seed");
+                             .without = "data epochs batch steps save-every out smoke seed", .comm = comm);
     input_end(&b.in);
     eg_metrics_free(b.metrics);
     report_end(&b.report);
     return status;
+}
+
+int main(int argc, char **argv)
+{
+    return on_devices(argc, argv, run_one);
 }

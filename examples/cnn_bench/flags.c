@@ -18,7 +18,7 @@ int options_flags(options *o, eg_flag *rows)
         EG_FLAG_SWITCH("eval", &o->eval, "judge the latest checkpoint of --train_dir"),
         EG_FLAG_SWITCH("forward_only", &o->forward_only, "measure the net alone, as in evaluation, not its training"),
         EG_FLAG_SWITCH("print_training_accuracy", &o->print_training_accuracy, "also of each batch trained on"),
-        EG_FLAG_INTEGER("batch_size", &o->batch_size, "0", 0, 65535, "images of a step; 0: the model's"),
+        EG_FLAG_INTEGER("batch_size", &o->batch_size, "0", 0, 65535, "images of a step on each device; 0: the model's"),
         EG_FLAG_INTEGER("num_batches", &o->num_batches, "0", 0, 1000000000,
                         "batches that are timed; 0: those of --num_epochs, or 100"),
         EG_FLAG_REAL("num_epochs", &o->num_epochs, "0", 0, 1000000, "the same in passes over the data set"),
@@ -94,13 +94,13 @@ int options_flags(options *o, eg_flag *rows)
         EG_FLAG_TEXT("trace_file", &o->trace_file, NULL, "FILE", "for a timeline of the last but one warm-up batch"),
 
         EG_FLAG_GROUP("devices and machines"),
-        EG_FLAG_INTEGER("num_gpus", &o->num_gpus, "1", 1, 1024, "devices"),
+        EG_FLAG_INTEGER("num_gpus", &o->num_gpus, "1", 1, 64, "devices of this process, each with a thread of its own"),
         EG_FLAG_CHOICE("variable_update", &o->variable_update, "parameter_server", UPDATES, "who has the weights"),
         EG_FLAG_CHOICE("local_parameter_device", &o->local_parameter_device, "gpu", "cpu|gpu|CPU|GPU",
                        "where a parameter server has them"),
         EG_FLAG_TEXT("all_reduce_spec", &o->all_reduce_spec, NULL, "SPEC", "several devices: how they add gradients"),
         EG_FLAG_CHOICE("job_name", &o->job_name, NULL, "ps|worker|controller", "several machines: what this one does"),
-        EG_FLAG_TEXT("ps_hosts", &o->ps_hosts, NULL, "HOSTS", "several machines: servers, host:port, between commas"),
+        EG_FLAG_TEXT("ps_hosts", &o->ps_hosts, NULL, "HOSTS", "servers: there are none"),
         EG_FLAG_TEXT("worker_hosts", &o->worker_hosts, NULL, "HOSTS", "several machines: workers"),
         EG_FLAG_INTEGER("task_index", &o->task_index, "0", 0, 100000, "which of them this is"),
         EG_FLAG_TEXT("server_protocol", &o->server_protocol, "grpc", "NAME", "several machines: how they talk"),
@@ -159,22 +159,30 @@ static const char *rate_mistake(const options *o)
 }
 
 /* Everything that needs more than this device. */
-static const char *machine_mistake(const options *o, const char *device)
+static const char *machine_mistake(const options *o, const eg_run_settings *s)
 {
     static _Thread_local char words[256];
-    bool several =
-        (o->worker_hosts && strchr(o->worker_hosts, ',')) || o->ps_hosts ||
-        (o->job_name && strcmp(o->job_name, "worker") != 0) || strncmp(o->variable_update, "distributed", 11) == 0 ||
+    const bool machines =
+        (o->worker_hosts && strchr(o->worker_hosts, ',')) || strncmp(o->variable_update, "distributed", 11) == 0 ||
         strcmp(o->variable_update, "collective_all_reduce") == 0 || strcmp(o->variable_update, "horovod") == 0;
-    if (o->num_gpus > 1 || several) {
-        snprintf(words, sizeof words, "%s exchange gradients, by %s%s%.40s: this build has no communication library",
-                 several ? "several machines" : "--num_gpus: several devices", o->variable_update,
-                 several ? " over " : "", several ? o->server_protocol : "");
+    if (machines && s->ranks == 1) {
+        snprintf(words, sizeof words, "%s is of several processes: mpirun -n starts them, --host on which machines",
+                 o->worker_hosts && strchr(o->worker_hosts, ',') ? "--worker_hosts" : o->variable_update);
         return words;
     }
     const mistake all[] = {
-        {o->task_index > 0, "--task_index is of several --worker_hosts; of one it is 0"},
-        {(o->local_parameter_device[0] | 32) == 'c' && strcmp(device, "cpu") != 0 &&
+        {o->num_gpus > 1 && o->num_gpus != s->ranks,
+         "--num_gpus is of one process; mpirun -n starts one for each device"},
+        {o->ps_hosts || (o->job_name && strcmp(o->job_name, "worker") != 0),
+         "there are no servers: with --variable_update parameter_server all share out what they would have"},
+        {s->ranks > 1 && strcmp(o->variable_update, "independent") == 0,
+         "--variable_update independent: devices that know nothing of each other are runs of their own"},
+        {s->ranks > 1 && !o->cross_replica_sync, "--no-cross_replica_sync: all step together"},
+        {s->ranks > 1 && o->all_reduce_spec, "--all_reduce_spec: all add up gradients, in the order of the ranks"},
+        {s->ranks > 1 && strcmp(o->server_protocol, "grpc") != 0,
+         "--server_protocol: how processes talk to each other is said to mpirun"},
+        {o->task_index > 0, "--task_index is what mpirun says of each process; here it is 0"},
+        {(o->local_parameter_device[0] | 32) == 'c' && strcmp(s->device, "cpu") != 0 &&
              strcmp(o->variable_update, "parameter_server") == 0,
          "--local_parameter_device cpu: weights are where they are computed with, on --device"},
     };
@@ -200,5 +208,5 @@ const char *options_mistake(const options *o, const eg_run_settings *s)
     };
     const char *words = first_of(all, (int)(sizeof all / sizeof *all));
     words = words ? words : rate_mistake(o);
-    return words ? words : machine_mistake(o, s->device);
+    return words ? words : machine_mistake(o, s);
 }

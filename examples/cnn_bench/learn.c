@@ -65,7 +65,7 @@ eg_status bench_prepare(bench *b)
                                        .interval = o->fp16_inc_loss_scale_every_n};
     eg_run_scaling(b->run, &scaling);
     b->optim = eg_run_optim(b->run, "optimizer", make_optim(b));
-    return eg_run_heed(b->run, rates_make(o, &b->by, b->in.batch, b->in.of->train_size, &b->plan));
+    return eg_run_heed(b->run, rates_make(o, &b->by, b->report.batch, b->in.of->train_size, &b->plan));
 }
 
 /* ---- a step ---- */
@@ -129,6 +129,10 @@ void bench_step(bench *b, eg_tensor *const *sample)
         b->accuracy[0] = eg_metrics_value(b->metrics, "top_1");
         b->accuracy[1] = eg_metrics_value(b->metrics, "top_5");
     }
+    double all[] = {b->loss, b->accuracy[0], b->accuracy[1]}; /* of several ranks their means */
+    eg_run_all_reduce(run, all, 3, EG_COMM_MEAN);
+    b->loss = all[0];
+    memcpy(b->accuracy, all + 1, sizeof b->accuracy);
     const eg_run_value told[] = {EG_RUN_NUMBER("loss", b->loss),
                                  EG_RUN_NUMBER("rate", b->optim ? eg_optim_rate(b->optim) : 0),
                                  EG_RUN_NUMBER("seconds", b->took), EG_RUN_NUMBER("top_1", b->accuracy[0]),

@@ -27,11 +27,14 @@ void report_header(eg_run *run, const options *o, const input *in, int64_t batch
                : options_judges(o) ? "training + evaluation"
                                    : "training");
     eg_run_say(run, "SingleSess:  False");
-    eg_run_say(run, "Batch size:  %lld global", (long long)in->batch);
+    const int ranks = eg_run_settings_of(run)->ranks;
+    eg_run_say(run, "Batch size:  %lld global", (long long)(in->batch * ranks));
     eg_run_say(run, "             %lld per device", (long long)in->batch);
     eg_run_say(run, "Num batches: %lld", (long long)batches);
-    eg_run_say(run, "Num epochs:  %.2f", (double)batches * (double)in->batch / (double)examples);
-    eg_run_say(run, "Devices:     ['/%s%s']", device, strchr(device, ':') ? "" : ":0");
+    eg_run_say(run, "Num epochs:  %.2f", (double)batches * (double)(in->batch * ranks) / (double)examples);
+    char more[32] = "";
+    snprintf(more, sizeof more, ranks > 1 ? ", and %d more" : "", ranks - 1);
+    eg_run_say(run, "Devices:     ['/%s%s']%s", device, strchr(device, ':') ? "" : ":0", more);
     eg_run_say(run, "Data format: %s", o->data_format);
     eg_run_say(run, "Optimizer:   %s", o->optimizer);
     eg_run_say(run, "Variables:   %s", o->variable_update);

@@ -66,7 +66,7 @@ static eg_status open_text(job *j)
     if (c->least > 0) {
         eg_run_say(j->run, "knowing the grammar the perplexity of the test would be %.3f", c->least);
     }
-    eg_run_train_on(j->run, eg_token_windows_new(c->train, s->batch, o->window));
+    eg_run_train_on(j->run, eg_token_windows_new(c->train, s->batch, o->window, .rank = s->rank, .ranks = s->ranks));
     j->valid = eg_run_dataset(j->run, NULL, eg_token_windows_new(c->valid, s->batch, o->window));
     j->test = eg_run_dataset(j->run, NULL, eg_token_windows_new(c->test, 1, o->test_window, .last = true));
     return eg_run_status(j->run);
@@ -98,8 +98,8 @@ static eg_status open_states(job *j)
     eg_status st = states_new(s, j->run, &j->reader, eg_run_settings_of(j->run)->batch);
     st = st ? st : eg_run_own(j->run, s->h, release);
     st = st ? st : eg_run_own(j->run, s->c, release);
-    st = st ? st : eg_run_tensor(j->run, "h", s->h);
-    return st ? st : eg_run_tensor(j->run, "c", s->c);
+    st = st ? st : eg_run_tensor_share(j->run, "h", s->h, 1);
+    return st ? st : eg_run_tensor_share(j->run, "c", s->c, 1);
 }
 
 static eg_status open_job(job *j)

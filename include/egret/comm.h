@@ -42,6 +42,14 @@ typedef struct eg_comm_options {
 EG_API eg_comm *eg_comm_mpi_new_with(const eg_comm_options *options);
 #define eg_comm_mpi_new(...) eg_comm_mpi_new_with(EG_OPTIONS_(eg_comm_options, __VA_ARGS__))
 
+/* What a launcher of MPI says about this process before MPI is begun, by its environment: of Open MPI, MPICH, Slurm. Of
+ * one that nobody launched: rank 0 of 1. Local ranks are those of this machine. Where a number of ranks is not said it
+ * is one more than is known of. */
+typedef struct eg_comm_launch {
+    int rank, ranks, local_rank, local_ranks;
+} eg_comm_launch;
+EG_API eg_comm_launch eg_comm_launched(void);
+
 /* Ranks within this process, 1 to 1024, each for a thread of its own: gives rank 0's end, and eg_comm_other those of
  * the other ranks, each once (EG_ESTATE, EG_EINDEX). */
 EG_API eg_comm *eg_comm_threads_new_with(int ranks, const eg_comm_options *options);
@@ -79,6 +87,10 @@ EG_API eg_status eg_comm_reduce_scatter(eg_comm *comm, eg_tensor *x, eg_tensor *
 EG_API eg_status eg_comm_all_to_all(eg_comm *comm, eg_tensor *x, eg_tensor *y);
 /* Returns when all ranks have come. */
 EG_API eg_status eg_comm_barrier(eg_comm *comm);
+
+/* EG_OK if status is on all ranks; else the first failure: this rank's own, whose words stay on record, or EG_EIO that
+ * says which rank has failed. So all know alike, and can go on with the communicator. */
+EG_API eg_status eg_comm_agree(eg_comm *comm, eg_status status);
 
 /* Two ranks: what this one sends, that one receives into a tensor of the same number of elements and dtype. Between two
  * ranks messages arrive in the order they were sent. */

@@ -76,6 +76,9 @@ EG_API eg_tensor *eg_idx_read(const char *path);
 /* What EG_FOR_EACH is made of: open a scope and give the first, next sample, or NULL at the end. */
 EG_API eg_tensor *const *eg_dataset_first(eg_dataset *d);
 EG_API eg_tensor *const *eg_dataset_next(eg_dataset *d);
+/* Goes on behind the next n samples, which are made only where there is no other way; behind the last there are none.
+ * For eg_dataset_next, within a pass. */
+EG_API eg_status eg_dataset_pass(eg_dataset *d, int64_t n);
 /* How the latest pass went so far: EG_OK, or the failure that ended it. Its words end with where the sample came
  * from if that is known: " (digits.rec, offset 1234)", " (sample 17)". */
 EG_API eg_status eg_dataset_status(const eg_dataset *d);

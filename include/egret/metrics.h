@@ -21,6 +21,7 @@
 #define EGRET_METRICS_H
 
 #include <egret/base.h>
+#include <egret/comm.h>
 #include <egret/io.h>
 #include <egret/tensor.h>
 
@@ -34,6 +35,12 @@ EG_API eg_metrics *eg_metrics_new(void);
 EG_API void eg_metrics_free(eg_metrics *m);
 /* Forgets all batches, not the names. */
 EG_API eg_status eg_metrics_reset(eg_metrics *m);
+
+/* Adds all that others have gathered. What is of another function under the same name is EG_EINVAL. */
+EG_API eg_status eg_metrics_add(eg_metrics *m, eg_metrics *others);
+/* What all ranks of a communicator have gathered together: then each has that. A rank without batches may lack names
+ * that rank 0 has, not the other way round. All ranks' call. */
+EG_API eg_status eg_metrics_all_reduce(eg_metrics *m, eg_comm *comm);
 
 /* ---- batches ------------------------------------------------------------------------------- */
 

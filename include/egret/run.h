@@ -30,6 +30,11 @@
  * (run/fit.h) has it. The first failure of a call is the run's: the loops end, what comes after does nothing, and the
  * program ends with its words and status 1; so only the end asks (eg_run_status).
  *
+ * mpirun -n 4 program --batch 64 is the same training by four ranks, each with 16 examples of every batch: data are
+ * dealt out (eg_dataset_distribute), optimizers average their gradients (eg_optim_parallel), numbers of steps are means
+ * of all. Rank 0 prints, logs and saves; what the others write into the run's folder goes into one of their own, which
+ * is removed at the end. All make the same calls; a failure on one ends all. docs/parallel.md has the rest.
+ *
  * A run is one thread's: device, precision, random numbers and number of threads are set for it. Signals are the
  * process's: the first of several runs heeds them. */
 #ifndef EGRET_RUN_H
@@ -52,12 +57,15 @@ typedef struct eg_run_settings {
     const char *precision;       /* --precision, "f32", "tf32", "bf16" or "f16" */
     const char *out;             /* --out, a folder; NULL: egret-out/ and the program's name */
     int64_t epochs, steps;       /* --epochs; --steps, 0: of the epochs */
-    int64_t batch;               /* --batch */
+    int64_t batch;               /* --batch; of several ranks this one's share of it */
     int64_t seed, threads;       /* --seed; --threads, 0: one per processor */
     int64_t save_every;          /* --save-every, steps; 0: none but where a signal stops the run */
     int64_t keep;                /* checkpoints, 3 unless the program says otherwise; 0: all */
     bool resume, smoke, profile; /* --resume, --smoke, --profile */
     bool watch;                  /* --watch */
+    int64_t zero;                /* --zero: what ranks share out (parallel.h) */
+    double rank_timeout;         /* --rank-timeout, seconds */
+    int rank, ranks;             /* which of the run's ranks this is, of how many */
 } eg_run_settings;
 
 typedef struct eg_run_options {
@@ -78,6 +86,7 @@ typedef struct eg_run_options {
     /* Called once the flags are read: what the program's own make of the settings. */
     void (*settle)(eg_run_settings *settings, void *user);
     FILE *out, *err; /* what is said, and bars and failures; NULL: stdout, stderr */
+    eg_comm *comm;   /* ranks of the caller's, which outlive the run; NULL: all processes that mpirun has started */
 } eg_run_options;
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
@@ -104,6 +113,11 @@ EG_API const eg_run_settings *eg_run_settings_of(const eg_run *run);
 /* The words that are not flags. */
 EG_API char *const *eg_run_operands(const eg_run *run, int *count);
 EG_API eg_device *eg_run_device(const eg_run *run);
+/* What the run's ranks speak by; NULL: there is one. */
+EG_API eg_comm *eg_run_comm(const eg_run *run);
+/* Numbers become their sum, mean or maximum over the ranks, of a single one themselves: for what all must decide alike.
+ */
+EG_API eg_status eg_run_all_reduce(eg_run *run, double *numbers, int n, eg_comm_reduction how);
 /* The first failure; EG_OK: none so far. */
 EG_API eg_status eg_run_status(const eg_run *run);
 /* A mistake in the flags that only the program sees: said with the usage, and main's exit status is 2. */
@@ -142,6 +156,9 @@ EG_API eg_status eg_run_scaling(eg_run *run, const eg_scaler_options *options);
 EG_API eg_metrics *eg_run_metrics(eg_run *run, const char *name);
 /* Other parts of checkpoints, which stay the caller's and must live until the run ends. */
 EG_API eg_status eg_run_tensor(eg_run *run, const char *name, eg_tensor *t);
+/* The same of a tensor each rank has its share of, as many along the axis: checkpoints have all of it, in the order of
+ * the ranks, and can be put back by another number of them. */
+EG_API eg_status eg_run_tensor_share(eg_run *run, const char *name, eg_tensor *t, int axis);
 EG_API eg_status eg_run_number(eg_run *run, const char *name, int64_t *number);
 EG_API eg_status eg_run_part(eg_run *run, const char *name, const eg_saver_part *part);
 
@@ -199,15 +216,23 @@ EG_API eg_status eg_run_minimize(eg_run *run, eg_optim *optim, eg_tape tape, eg_
          eg_run_walk_end(&sample##_walk))                                                 \
         for (eg_tensor *const *sample = eg_run_walk_first(&sample##_walk); sample;        \
              sample = eg_run_walk_next(&sample##_walk))
+/* The same of this rank's share: of several ranks each has every so many-th sample. What is gathered of it becomes that
+ * of all by eg_metrics_all_reduce. */
+#define EG_RUN_EACH_SHARE(sample, run, dataset)                                            \
+    for (eg_run_walk sample##_walk = eg_run_share_begin(run, dataset); sample##_walk.open; \
+         eg_run_walk_end(&sample##_walk))                                                  \
+        for (eg_tensor *const *sample = eg_run_walk_first(&sample##_walk); sample;         \
+             sample = eg_run_walk_next(&sample##_walk))
 typedef struct eg_run_walk {
     eg_run *run;
     eg_dataset *dataset;
     eg_device *device; /* of the thread before */
     eg_autocast_block cast;
-    bool open;
+    bool open, shared; /* shared: each rank has every so many-th sample */
     eg_tensor *sample[EG_SAMPLE_MAX];
 } eg_run_walk;
 EG_API eg_run_walk eg_run_walk_begin(eg_run *run, eg_dataset *dataset);
+EG_API eg_run_walk eg_run_share_begin(eg_run *run, eg_dataset *dataset);
 EG_API eg_tensor *const *eg_run_walk_first(eg_run_walk *walk);
 EG_API eg_tensor *const *eg_run_walk_next(eg_run_walk *walk);
 EG_API void eg_run_walk_end(eg_run_walk *walk);

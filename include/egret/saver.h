@@ -23,6 +23,7 @@
 #define EGRET_SAVER_H
 
 #include <egret/base.h>
+#include <egret/comm.h>
 #include <egret/data.h>
 #include <egret/io.h>
 #include <egret/metrics.h>
@@ -42,6 +43,9 @@ typedef struct eg_saver_options {
     size_t size;
     int64_t keep; /* checkpoints to keep: this many of the latest steps; 0: all */
     bool highest; /* eg_saver_save_best: the higher score is the better one; else the lower */
+    /* Then each call below is all ranks': rank 0 writes, and what it restores it sends to the others, who need not see
+     * its folder; a failure is all ranks'. The scores must be the same on all of them. NULL: of this process alone. */
+    eg_comm *comm;
 } eg_saver_options;
 
 /* Makes the folder and those above it if need be. The caller frees the saver. EG_EIO if the folder cannot be

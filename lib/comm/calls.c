@@ -317,3 +317,34 @@ eg_status eg_comm_barrier(eg_comm *comm)
     w = begun(w, true);
     return w ? eg_work_wait(w) : eg__why();
 }
+
+static eg_status agree(const char *op, eg_comm *comm, eg_status st)
+{
+    eg_tensor *own = eg__from_on(0, EG_SHAPE(1), EG_I32, &(int32_t){st}), *all = NULL;
+    all = own ? eg__empty_on(0, EG_SHAPE(comm->ranks), EG_I32) : NULL;
+    eg_status sent = all ? eg_comm_all_gather(comm, own, all) : eg__why();
+    for (int r = 0; r < comm->ranks && !sent && !st; r++) {
+        if (((const int32_t *)eg__ptr(all))[r]) {
+            sent = eg__fail(EG_EIO, op, "rank %d has failed", r);
+        }
+    }
+    return sent;
+}
+
+eg_status eg_comm_agree(eg_comm *comm, eg_status status)
+{
+    static const char op[] = "eg_comm_agree";
+    if (!comm) {
+        return eg__null_argument(op, "comm");
+    }
+    const eg_error own = *eg_last_error();
+    eg_scope s = eg_scope_push();
+    eg_status sent = s.depth ? agree(op, comm, status) : eg__why();
+    if (s.depth) {
+        eg_scope_pop(s, NULL);
+    }
+    if (status) {
+        eg_fail(own.code ? own.code : status, own.op, own.message);
+    }
+    return status ? status : sent;
+}

@@ -1,4 +1,5 @@
 /* comm.c - communicators: made, freed, and the thread of each that carries its works on. */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "lib/comm/comm.h"
@@ -186,17 +187,36 @@ static eg_status check_options(const char *op, const eg_comm_options *options, d
                : eg__fail(EG_EINVAL, op, "timeout %g is not a number of seconds above 0", o.timeout);
 }
 
-/* Whether a launcher of MPI has started this process: by variables that Open MPI's and MPICH's mpirun, and Slurm's srun
- * for either, put into its environment. */
-static bool launched(void)
+/* The first of these variables that is a number; `none` if there is none. */
+static int number_of(const char *const *names, int count, int none)
 {
-    static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
-    for (int i = 0; i < EG__COUNT(signs); i++) {
-        if (eg__getenv(signs[i])) {
-            return true;
+    for (int i = 0; i < count; i++) {
+        const char *text = eg__getenv(names[i]);
+        char *end;
+        const long v = text ? strtol(text, &end, 10) : -1;
+        if (text && *text && !*end && v >= 0 && v < INT_MAX) {
+            return (int)v;
         }
     }
-    return false;
+    return none;
+}
+
+/* Variables of Open MPI, of MPICH, and of Slurm; the last are there too for a process that srun has not made a rank. */
+eg_comm_launch eg_comm_launched(void)
+{
+    static const char *const rank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
+    static const char *const local_rank[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"};
+    static const char *const local_ranks[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"};
+    eg_comm_launch l = {.ranks = 1, .local_ranks = 1};
+    const int own = number_of(rank, EG__COUNT(rank), -1);
+    if (own >= 0) {
+        l.rank = own;
+        l.ranks = number_of(ranks, EG__COUNT(ranks), own ? own + 1 : 2); /* MPI will know */
+        l.local_rank = number_of(local_rank, EG__COUNT(local_rank), 0);
+        l.local_ranks = number_of(local_ranks, EG__COUNT(local_ranks), l.local_rank + 1);
+    }
+    return l;
 }
 
 /* Takes the transport; NULL: of a single rank. */
@@ -225,7 +245,7 @@ eg_comm *eg_comm_mpi_new_with(const eg_comm_options *options)
 {
     static const char op[] = "eg_comm_mpi_new";
     double timeout;
-    bool alone = !launched();
+    bool alone = eg_comm_launched().ranks == 1;
     if (check_options(op, options, &timeout)) {
         return NULL;
     }

@@ -16,13 +16,6 @@ static const char *const kinds[EG__METRIC_KINDS] = {
 #undef X
 };
 
-struct eg_metrics {
-    eg__metric *all;
-    uint32_t count, room;
-};
-
-enum { NAME_MOST = 100 };
-
 /* ---- the list ------------------------------------------------------------------------------------ */
 
 eg_metrics *eg_metrics_new(void)
@@ -79,8 +72,8 @@ eg_status eg__metrics_check(const char *op, const eg_metrics *m, const char *nam
     if (!m || !name) {
         return eg__null_argument(op, m ? "name" : "m");
     }
-    if (!*name || strlen(name) > NAME_MOST || strchr(name, '/')) {
-        return eg__fail(EG_EINVAL, op, "\"%.60s\" is no name: 1..%d bytes without '/'", name, NAME_MOST);
+    if (!*name || strlen(name) > EG__METRIC_NAME || strchr(name, '/')) {
+        return eg__fail(EG_EINVAL, op, "\"%.60s\" is no name: 1..%d bytes without '/'", name, EG__METRIC_NAME);
     }
     return EG_OK;
 }
@@ -337,7 +330,7 @@ eg_tensors *eg_metrics_state(eg_metrics *m)
     }
     eg_scope_pop(s, NULL);
     for (uint32_t i = 0; map && i < m->count; i++) {
-        char name[NAME_MOST + 16];
+        char name[EG__METRIC_NAME + 16];
         snprintf(name, sizeof name, "%s.%s", kinds[m->all[i].kind], m->all[i].name);
         if (eg_tensors_set(map, name, m->all[i].sums)) {
             eg_tensors_free(map);
@@ -373,7 +366,7 @@ static eg_status load_one(eg_metrics *to, const char *op, const char *full, eg_t
            (!dot || strlen(kinds[k]) != (size_t)(dot - full) || strncmp(full, kinds[k], strlen(kinds[k])))) {
         k++;
     }
-    if (k == EG__METRIC_KINDS || !dot[1] || strlen(dot + 1) > NAME_MOST || find(to, dot + 1) ||
+    if (k == EG__METRIC_KINDS || !dot[1] || strlen(dot + 1) > EG__METRIC_NAME || find(to, dot + 1) ||
         !is_of_kind((eg__metric_kind)k, t)) {
         return eg__fail(EG_EFORMAT, op, "\"%.120s\", %s %s, is no metric's", full, eg_dtype_name((eg_dtype)t->dtype),
                         EG__SHAPE_OF(t));

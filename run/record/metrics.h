@@ -19,7 +19,12 @@ typedef struct eg__metric {
     eg_tensor *sums; /* kept */
 } eg__metric;
 
-enum { EG__AUC_BUCKETS = 4096 };
+enum { EG__AUC_BUCKETS = 4096, EG__METRIC_NAME = 100 }; /* bytes of a name, at most */
+
+struct eg_metrics {
+    eg__metric *all;
+    uint32_t count, room;
+};
 
 /* Whether there are metrics, and the name can be one. */
 eg_status eg__metrics_check(const char *op, const eg_metrics *m, const char *name);

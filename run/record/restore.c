@@ -215,9 +215,8 @@ static eg_status restore_map(plan *p)
     return st;
 }
 
-/* From one file, whose path it takes over. *damaged: whether the file itself is at fault. */
-static eg_status restore_file(eg_saver *s, const char *op, char *path, int64_t *step, const eg_restore_options *options,
-                              bool *damaged)
+eg_status eg__restore_file(eg_saver *s, const char *op, char *path, int64_t *step, const eg_restore_options *options,
+                           bool *damaged)
 {
     eg_tensors *file = eg__checked_load(op, path);
     plan p = {.saver = s, .op = op, .path = path, .file = file};
@@ -245,12 +244,15 @@ eg_status eg_saver_restore_with(eg_saver *s, int64_t *step, const eg_restore_opt
         return eg__null_argument(op, "s");
     }
     eg__options(&o, sizeof o, options);
+    if (eg__saver_shared(s)) {
+        return eg__restore_from_first(s, op, NULL, step, &o);
+    }
     eg_error was = *eg_last_error();
     eg_status st = eg__folder_steps(op, s->folder, &steps, &count);
     for (int64_t i = count; i-- > 0 && !st;) {
         bool damaged = false;
         char *path = eg__folder_checkpoint(op, s->folder, steps[i]);
-        st = path ? restore_file(s, op, path, step, options, &damaged) : EG_ENOMEM;
+        st = path ? eg__restore_file(s, op, path, step, options, &damaged) : EG_ENOMEM;
         if (!st) {
             eg__thread_get()->error = was;
             break;
@@ -284,5 +286,10 @@ eg_status eg_saver_restore_from_with(eg_saver *s, const char *path, int64_t *ste
         return eg__no_memory(op, (int64_t)bytes);
     }
     memcpy(copy, path, bytes);
-    return restore_file(s, op, copy, step, options, &damaged);
+    if (eg__saver_shared(s)) {
+        eg_restore_options o;
+        eg__options(&o, sizeof o, options);
+        return eg__restore_from_first(s, op, copy, step, &o);
+    }
+    return eg__restore_file(s, op, copy, step, options, &damaged);
 }

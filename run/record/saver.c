@@ -38,6 +38,19 @@ static eg_status read_best(eg_saver *s, const char *op)
     return st;
 }
 
+/* Rank 0's score is everybody's. */
+static eg_status share_best(eg_saver *s)
+{
+    eg_scope scope = eg_scope_push();
+    eg_tensor *best = scope.depth ? eg__from_on(0, EG_SHAPE(1), EG_F64, &s->best) : NULL;
+    eg_status st = best ? eg_comm_broadcast(s->options.comm, &best, 1, 0) : eg__why();
+    if (!st) {
+        s->best = *(const double *)eg__ptr(best);
+    }
+    eg_scope_pop(scope, NULL);
+    return st;
+}
+
 eg_saver *eg_saver_new_with(const char *folder, const eg_saver_options *options)
 {
     static const char op[] = "eg_saver_new";
@@ -54,11 +67,16 @@ eg_saver *eg_saver_new_with(const char *folder, const eg_saver_options *options)
         return eg__no_memory(op, sizeof *s), NULL;
     }
     *s = (eg_saver){.options = o, .best = NAN, .folder = eg__folder_path(op, folder, "")};
-    eg_status st = s->folder ? eg__folder_make(op, s->folder) : eg__why();
-    if (!st) {
-        eg__folder_clean(s->folder);
-        st = read_best(s, op);
+    eg_status st = s->folder ? EG_OK : eg__why();
+    if (!st && eg__saver_writes(s)) {
+        st = eg__folder_make(op, s->folder);
+        if (!st) {
+            eg__folder_clean(s->folder);
+            st = read_best(s, op);
+        }
     }
+    st = eg__saver_agree(s, st);
+    st = st || !eg__saver_shared(s) ? st : share_best(s);
     if (st) {
         eg_saver_free(s);
         return NULL;
@@ -277,14 +295,15 @@ eg_status eg_saver_save(eg_saver *s, int64_t step)
     }
     char *path = eg__folder_checkpoint(op, s->folder, step);
     eg_tensors *map = path ? collect(s, op, step) : NULL;
-    st = map ? eg__checked_save(op, map, path) : eg__why();
+    st = !map ? eg__why() : eg__saver_writes(s) ? eg__checked_save(op, map, path) : EG_OK;
+    st = eg__saver_agree(s, st);
     eg_tensors_free(map);
     if (st) {
         free(path);
         return st;
     }
     eg__saver_used(s, path);
-    return s->options.keep ? eg__folder_prune(op, s->folder, step, s->options.keep) : EG_OK;
+    return s->options.keep && eg__saver_writes(s) ? eg__folder_prune(op, s->folder, step, s->options.keep) : EG_OK;
 }
 
 static eg_status add_score(eg_tensors *map, double score)
@@ -310,7 +329,8 @@ eg_status eg_saver_save_best(eg_saver *s, int64_t step, double score)
     char *path = eg__folder_path(op, s->folder, best_file);
     eg_tensors *map = path ? collect(s, op, step) : NULL;
     st = map ? add_score(map, score) : eg__why();
-    st = st ? st : eg__checked_save(op, map, path);
+    st = st || !eg__saver_writes(s) ? st : eg__checked_save(op, map, path);
+    st = eg__saver_agree(s, st);
     eg_tensors_free(map);
     if (st) {
         free(path);

@@ -46,6 +46,21 @@ enum { EG__SAVER_FORMAT = 1 };
 #define EG__RANDOM "random"
 #define EG__SCORE  "score"
 
+/* Whether there are ranks that do not write. */
+static inline bool eg__saver_shared(const eg_saver *s)
+{
+    return s->options.comm && eg_comm_size(s->options.comm) > 1;
+}
+static inline bool eg__saver_writes(const eg_saver *s)
+{
+    return !eg__saver_shared(s) || eg_comm_rank(s->options.comm) == 0;
+}
+/* st of all ranks. */
+static inline eg_status eg__saver_agree(const eg_saver *s, eg_status st)
+{
+    return eg__saver_shared(s) ? eg_comm_agree(s->options.comm, st) : st;
+}
+
 /* Adds a part; `what` is what the caller named, NULL if it is missing. */
 eg_status eg__saver_add(eg_saver *s, const char *op, const char *name, const void *what, const eg__part *part);
 /* Adds the tensors of a part under the names they have in the file. */
@@ -54,6 +69,11 @@ eg_status eg__part_collect(const char *op, const eg__part *p, eg_tensors *map);
 eg_tensors *eg__part_state(const char *op, const eg__part *p);
 /* Whether the file's tensor is one of this part; if so *rest is its name inside the part. */
 bool eg__part_has(const eg__part *p, const char *name, const char **rest);
+/* From one file, whose path it takes over. *damaged: whether the file itself is at fault. */
+eg_status eg__restore_file(eg_saver *s, const char *op, char *path, int64_t *step, const eg_restore_options *options,
+                           bool *damaged);
+/* Of several ranks: from the file that rank 0 names, NULL: from its latest checkpoint. Takes the path over. */
+eg_status eg__restore_from_first(eg_saver *s, const char *op, char *path, int64_t *step, const eg_restore_options *o);
 /* Notes the file that was used; takes the path over. */
 void eg__saver_used(eg_saver *s, char *path);
 

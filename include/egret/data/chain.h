@@ -79,7 +79,7 @@ EG_API eg_dataset *eg_dataset_shard(eg_dataset *d, int64_t index, int64_t count)
  * functions, prefetching, batches, and all those in a zip - works on this rank's alone. The rest at the end is dealt
  * out evenly, what cannot be is left out; where the number of samples is not known (filter, tolerate) the rest is left
  * out whole. Batches by length (eg_dataset_bucket), and samples of a chain without batches, are dealt out whole, one
- * for each rank in turn. Takes d, before its first pass, which may come back as it is. EG_EINVAL: rank is not one of
+ * for each rank in turn. Takes d, which may come back as it is; a pass under way ends. EG_EINVAL: rank is not one of
  * 0..ranks - 1. */
 EG_API eg_dataset *eg_dataset_distribute(eg_dataset *d, int rank, int ranks);
 
