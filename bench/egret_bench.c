@@ -8,6 +8,7 @@
  *   egret-bench serve [--ops FILE]          answers compare.py (the protocol stands there)
  *   egret-bench calls                       the same for single calls on tiny tensors, of lua.py
  *   egret-bench step MODEL                  the same for whole training steps of a model
+ *   egret-bench ranks MODEL STEPS           so many of them by all processes of mpirun
  *   egret-bench pictures FOLDER WORKERS [RECIPE]   the same for photos made ready for training
  *   egret-bench sounds FOLDER WORKERS   the same for sounds
  *   egret-bench graph FOLDER NAME           the same for a net as an ONNX model
@@ -35,7 +36,7 @@ typedef struct arguments {
 static int usage(void)
 {
     fputs("usage: egret-bench overhead [--json FILE] | crossing | peaks | list | run NAME... | serve | calls |\n"
-          "       step MODEL | pictures FOLDER WORKERS [RECIPE] | sounds FOLDER WORKERS | graph FOLDER NAME |\n"
+          "       step MODEL | ranks MODEL STEPS | pictures FOLDER WORKERS [RECIPE] | sounds FOLDER WORKERS | graph FOLDER NAME |\n"
           "       texts TOKENIZER TEXT\n"
           "       [--ops FILE] [--threads N] [--device NAME] [--precision NAME] [--captured 1] [--smoke 1]\n",
           stderr);
@@ -132,6 +133,10 @@ int main(int argc, char **argv)
     }
     if (!strcmp(a.verb, "step")) {
         return a.name_count == 1 ? bench_step(a.names[0], &a.way) : usage();
+    }
+    if (!strcmp(a.verb, "ranks")) {
+        const int steps = a.name_count == 2 ? atoi(a.names[1]) : 0;
+        return steps > 0 && steps <= 10000 ? bench_ranks(a.names[0], &a.way, steps) : usage();
     }
     int count = bench_read_cases(a.ops, cases);
     if (count < 0) {

@@ -256,6 +256,50 @@ static void serve(bench *b)
     }
 }
 
+/* ---- several processes ------------------------------------------------------------------------- */
+
+static eg_status join(training *s, eg_comm *comm)
+{
+    eg_status st = EG_OK;
+    for (int i = 0; i < 2 && !st; i++) {
+        st = s->optim[i] ? eg_optim_parallel(s->optim[i], comm) : EG_OK;
+    }
+    return st;
+}
+
+int bench_ranks(const char *name, const step_way *way, int steps)
+{
+    bench b = {.m = find(name), .way = way};
+    eg_comm *comm = b.m && set_way(&b) ? eg_comm_mpi_new() : NULL;
+    eg_status st = comm ? EG_OK : eg_last_error()->code;
+    if (!comm) {
+        fprintf(stderr, "egret-bench: no ranks, or no model %s\n", name);
+        return st ? eg_error_print(stderr) : 1;
+    }
+    eg_seed(1);
+    b.m->make(&b.s);
+    st = eg_last_error()->code;
+    st = st ? st : join(&b.s, comm);
+    for (int i = -WARM_UP; i < steps && !st; i++) {
+        const double before = bench_now();
+        st = one_step(&b);
+        sample[i < 0 ? 0 : i] = (bench_now() - before) * 1e6;
+    }
+    if (!st && eg_comm_rank(comm) == 0) {
+        printf("{\"steps_us\": [");
+        for (int i = 0; i < steps; i++) {
+            printf("%s%.1f", i ? ", " : "", sample[i]);
+        }
+        printf("], \"loss\": %.6g}\n", eg_item(b.loss));
+    } else if (st) {
+        eg_error_print(stderr);
+    }
+    eg_release(b.loss);
+    drop(&b.s);
+    eg_comm_free(comm);
+    return st != EG_OK;
+}
+
 int bench_step(const char *name, const step_way *way)
 {
     bench b = {.m = find(name), .way = way};

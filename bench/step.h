@@ -43,5 +43,8 @@ typedef struct step_way {
  * queued some at a time, each between two events whose distance is its time; "device_mib" is the most memory that
  * was in use there, "variant" what kept a step from being captured. */
 int bench_step(const char *name, const step_way *way);
+/* So many steps of a model by all processes that mpirun has started, which average their gradients; rank 0 says
+ * {"steps_us": [...], "loss": ..}. */
+int bench_ranks(const char *name, const step_way *way, int steps);
 
 #endif

@@ -15,6 +15,7 @@ SMOKE = False    # small sizes
 DEVICE = "cpu"   # what models are made on
 LOW = None       # what autocast computes products in
 COMPILE = None   # options for torch.compile; None: it is not used
+SPREAD = None    # what makes of a net one of several processes; None: it is of this one
 
 
 def size(full, small):
@@ -28,6 +29,21 @@ def forward_of(function):
             return function()
     forward = low if LOW else function
     return torch.compile(forward, **COMPILE) if COMPILE is not None else forward
+
+
+def spread(net):
+    return SPREAD(net) if SPREAD else net
+
+
+class Whole(nn.Module):
+    """Modules and what is made of them, as a net that can be spread."""
+
+    def __init__(self, modules, function):
+        super().__init__()
+        self.parts, self.function = nn.ModuleList(modules), function
+
+    def forward(self):
+        return self.function()
 
 
 def optimizer_of(kind, parameters, *options, **more):
@@ -58,6 +74,7 @@ def image(*shape):
 
 
 def train(net, x, y, optimizer=None):
+    net = spread(net)
     forward = forward_of(lambda: F.cross_entropy(net(x), y))
 
     def step():
@@ -345,7 +362,7 @@ def language_model(width, steps, dropout, clip=5.):
     def loss_of():
         seen = F.dropout(lstm(F.dropout(embedding(x), dropout))[0], dropout)
         return F.cross_entropy(out(seen.flatten(0, 1)), y) * steps
-    forward = forward_of(loss_of)
+    forward = forward_of(spread(Whole([embedding, lstm, out], loss_of)))
 
     def step():
         optimizer.zero_grad(set_to_none=True)
@@ -607,7 +624,7 @@ def bert_of(n, updated, clipped=None):
             for layer in layers:
                 h = layer(h, seen)
             return F.cross_entropy(classes(F.dropout(torch.tanh(pool(h[:, 0])), .1)), y)
-        forward = forward_of(loss_of)
+        forward = forward_of(spread(Whole([net], loss_of)))
 
         def step():
             net.zero_grad(set_to_none=True)

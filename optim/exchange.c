@@ -20,26 +20,29 @@ static void *zeroed(size_t bytes)
     return p;
 }
 
-/* Where buckets end: they are of one dtype, and full once they have enough bytes. The flags are in the last. */
+/* Where buckets end: they are of one dtype, and full once they have enough bytes. What has enough by itself goes alone,
+ * for then nothing of it is copied. */
 static void cut(eg__exchange *e)
 {
     const int64_t most = e->o->parallel->bucket;
     int64_t bytes = 0;
     for (int k = 0; k < e->n; k++) {
-        if (bytes && (bytes >= most || e->like[k]->dtype != e->like[k - 1]->dtype)) {
+        const int64_t own = eg__max(1, eg__bytes_of(e->like[k]->n, (eg_dtype)e->like[k]->dtype));
+        if (bytes && (bytes >= most || own >= most || e->like[k]->dtype != e->like[k - 1]->dtype)) {
             e->end[e->buckets++] = k;
             bytes = 0;
         }
-        bytes += eg__max(1, eg__bytes_of(e->like[k]->n, (eg_dtype)e->like[k]->dtype));
+        bytes += own;
     }
-    e->end[e->buckets++] = e->n + 1;
+    e->end[e->buckets++] = e->n;
 }
 
 static void free_lists(eg__exchange *e)
 {
-    for (int k = 0; e->x && k <= e->n; k++) {
+    for (int k = 0; e->x && k < e->n; k++) {
         eg_release(e->x[k]);
     }
+    eg_release(e->used);
     for (int b = 0; e->shared && b < e->buckets; b++) {
         eg_release(e->shared[b]);
     }
@@ -54,7 +57,7 @@ static void free_lists(eg__exchange *e)
 
 eg_status eg__exchange_begin(eg__exchange *e, eg_optim *o, eg_tensor *const *parameters, int n)
 {
-    const size_t room = (size_t)n + 1;
+    const size_t room = (size_t)n;
     *e = (eg__exchange){.o = o, .n = n};
     e->like = zeroed(room * sizeof *e->like);
     e->x = zeroed(room * sizeof *e->x);
@@ -70,8 +73,8 @@ eg_status eg__exchange_begin(eg__exchange *e, eg_optim *o, eg_tensor *const *par
         e->like[place_of(e, i)] = parameters[i];
     }
     cut(e);
-    e->x[n] = eg_keep(eg__full_on(0, EG_SHAPE(n), 0, (eg_dtype)e->like[n - 1]->dtype));
-    eg_status st = e->x[n] ? EG_OK : eg__why();
+    e->used = eg_keep(eg__full_on(0, EG_SHAPE(n), 0, EG_U8));
+    eg_status st = e->used ? EG_OK : eg__why();
     if (st) {
         free_lists(e);
     }
@@ -92,22 +95,20 @@ static eg_tensor *packed(eg__exchange *e, int first, int end, int64_t *width)
     *width = 0;
     for (int k = first; k < end; k++) {
         e->at[k] = *width;
-        *width += k < e->n ? eg__shared_most(p, e->x[k]->n) : e->n;
+        *width += eg__shared_most(p, e->x[k]->n);
     }
-    const uint8_t device = e->x[first]->device;
-    eg_tensor *rows = eg__full_on(device, EG_SHAPE(p->ranks * *width), 0, (eg_dtype)e->x[first]->dtype);
+    const eg_dtype dtype = (eg_dtype)e->x[first]->dtype;
+    eg_tensor *rows = eg__full_on(e->x[first]->device, EG_SHAPE(p->ranks * *width), 0, dtype);
     for (int k = first; rows && k < end; k++) {
         for (int r = 0; r < p->ranks; r++) {
-            eg_tensor *part = k < e->n ? eg__shared_part(p, e->x[k], r) : eg_to(e->x[k], eg__devices[device]);
+            eg_tensor *part = eg__shared_part(p, e->x[k], r);
             const int64_t at = r * *width + e->at[k];
             if (!part || (part->n && !eg_copy_(eg_slice(rows, 0, at, at + part->n, 1), part))) {
                 return NULL;
             }
         }
-        if (k < e->n) {
-            eg_release(e->x[k]);
-            e->x[k] = NULL;
-        }
+        eg_release(e->x[k]);
+        e->x[k] = NULL;
     }
     return rows;
 }
@@ -154,7 +155,7 @@ static eg_status arrive(eg__exchange *e, int k, eg_tensor *gradient)
         return eg__why();
     }
     eg_tensor *g = gradient ? gradient : eg_zeros_like(e->like[k]);
-    eg_status st = !g ? eg__why() : gradient ? eg_set(e->x[e->n], k, 1) : EG_OK;
+    eg_status st = !g ? eg__why() : gradient ? eg_set(e->used, k, 1) : EG_OK;
     if (!st) {
         e->x[k] = eg_keep(g);
     }
@@ -162,12 +163,11 @@ static eg_status arrive(eg__exchange *e, int k, eg_tensor *gradient)
     return st;
 }
 
-/* The last bucket has the flags, and waits for all. */
 eg_status eg__exchange_ready(int i, eg_tensor *gradient, void *user)
 {
     eg__exchange *e = user;
     eg_status st = arrive(e, place_of(e, i), gradient);
-    while (!st && e->begun < e->buckets - 1 && is_full(e, e->begun)) {
+    while (!st && e->begun < e->buckets && is_full(e, e->begun)) {
         st = leave(e);
     }
     return st;
@@ -176,12 +176,12 @@ eg_status eg__exchange_ready(int i, eg_tensor *gradient, void *user)
 /* ---- and comes back -------------------------------------------------------------------------- */
 
 /* means[i] from place k of bucket b, unless no rank had one. */
-static eg_status take(eg__exchange *e, int b, int k, double used, eg_tensor **means)
+static eg_status take(eg__exchange *e, int b, int k, bool used, eg_tensor **means)
 {
     const int i = place_of(e, k);
     int64_t first;
     means[i] = NULL;
-    if (used == 0) {
+    if (!used) {
         return EG_OK;
     }
     if (e->o->parallel->zero == 2) {
@@ -196,18 +196,25 @@ static eg_status take(eg__exchange *e, int b, int k, double used, eg_tensor **me
 
 static eg_status take_all(eg__exchange *e, eg_tensor **means)
 {
-    const int last = e->buckets - 1;
-    eg_tensor *flags =
-        e->o->parallel->zero == 2 ? eg_slice(e->shared[last], 0, e->at[e->n], e->at[e->n] + e->n, 1) : e->x[e->n];
-    double *used = eg__malloc((size_t)e->n * sizeof *used);
-    eg_status st = !used ? eg__no_memory(me, e->n * (int64_t)sizeof *used) : eg_to_values(flags, used);
+    const uint8_t *used = (const uint8_t *)eg__ptr(e->used);
+    eg_status st = EG_OK;
     for (int b = 0; b < e->buckets && !st; b++) {
-        for (int k = first_of(e, b); k < e->end[b] && k < e->n && !st; k++) {
+        for (int k = first_of(e, b); k < e->end[b] && !st; k++) {
             st = take(e, b, k, used[k], means);
         }
     }
-    free(used);
     return st;
+}
+
+/* The first words stay. */
+static eg_status wait_for(eg_work *work, eg_status st)
+{
+    const eg_error before = *eg_last_error();
+    const eg_status got = eg_work_wait(work);
+    if (st && got) {
+        eg_fail(before.code, before.op, before.message);
+    }
+    return st ? st : got;
 }
 
 eg_status eg__exchange_end(eg__exchange *e, eg_status st, eg_tensor **means)
@@ -218,15 +225,12 @@ eg_status eg__exchange_end(eg__exchange *e, eg_status st, eg_tensor **means)
     while (!st && e->begun < e->buckets) {
         st = leave(e);
     }
-    eg__parallel_tell(e->o, st);
+    eg_work *flags = st ? NULL : eg_comm_all_reduce_start(e->o->parallel->comm, &e->used, 1, EG_COMM_MAX);
+    st = eg__parallel_tell(e->o, st || flags ? st : eg__why());
     for (int b = 0; b < e->begun; b++) {
-        eg_error before = *eg_last_error();
-        eg_status got = eg_work_wait(e->work[b]);
-        if (st && got) { /* the first words stay */
-            eg_fail(before.code, before.op, before.message);
-        }
-        st = st ? st : got;
+        st = wait_for(e->work[b], st);
     }
+    st = flags ? wait_for(flags, st) : st;
     st = st ? st : take_all(e, means);
     free_lists(e);
     return st;

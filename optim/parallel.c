@@ -128,7 +128,7 @@ eg_status eg_optim_parallel_with(eg_optim *o, eg_comm *comm, const eg_parallel_o
     *o->parallel = (eg__ranks){.comm = comm,
                                .rank = eg_comm_rank(comm),
                                .ranks = eg_comm_size(comm),
-                               .bucket = eg__or_count(p.bucket, 4 << 20),
+                               .bucket = eg__or_count(p.bucket, 1 << 20),
                                .check_every = eg__or_count(p.check_every, 1000)};
     eg_status st = look(o);
     if (!st && p.zero) {

@@ -29,8 +29,9 @@ void eg__parallel_free(eg_optim *o);
 /* Gradients on their way to being averaged. */
 typedef struct eg__exchange {
     eg_optim *o;
-    int n; /* gradients; the last of x is another: which of them there are */
+    int n; /* gradients */
     eg_tensor **like, **x;
+    eg_tensor *used;    /* u8 [n]: which of them there are */
     eg_tensor **shared; /* with gradients shared out, by bucket: what has come of it */
     eg_work **work;
     int *end; /* of each bucket: the first behind it */

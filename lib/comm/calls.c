@@ -22,10 +22,16 @@ static void free_work(eg_work *w)
     if (w->y) {
         eg_release(w->y);
     }
-    free(w->own[0]);
-    free(w->own[1]);
+    eg__thread *T = eg__thread_get();
+    for (int i = 0; i < 2; i++) {
+        if (w->own[i]) {
+            eg__block_free(T, w->own[i], w->own_class[i]);
+        }
+    }
+    if (w->parts) {
+        eg__block_free(T, w->parts, w->parts_class);
+    }
     free(w->sent);
-    free(w->parts);
     free(w->x);
     free(w);
 }
@@ -71,7 +77,7 @@ static bool lies_ready(const eg_tensor *t)
 static char *own_memory(eg_work *w, int i, int64_t n)
 {
     const int64_t bytes = eg__bytes_of(n, w->dtype);
-    w->own[i] = eg__malloc((size_t)bytes);
+    w->own[i] = eg__block_alloc(eg__thread_get(), (size_t)bytes + 1, &w->own_class[i]);
     if (!w->own[i]) {
         eg__no_memory(w->op, bytes);
     }

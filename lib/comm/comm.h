@@ -86,7 +86,7 @@ struct eg_work {
     /* Elements that go out, and where others come in: the same where it is done in place. NULL: there are none. */
     const char *from;
     char *to;
-    char *own[2]; /* what of it is a copy */
+    char *own[2]; /* what of it is a copy; as `parts` cached blocks of the thread that has begun it, and waits for it */
     eg_tensor *y; /* kept, as those of x are: a result beside them */
     eg_tensor **x;
     int n;
@@ -96,6 +96,7 @@ struct eg_work {
     int64_t piece;    /* and those that are on their way */
     int stage;        /* of the piece */
     char *parts;      /* all ranks' elements, to be added up */
+    uint16_t own_class[2], parts_class;
     eg__part *sent, *received;
     eg__move move;
     bool moving, stays; /* stays: somebody may yet read or write its memory, for as long as the process lives */

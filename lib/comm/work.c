@@ -36,7 +36,7 @@ static eg_status room(eg_work *w)
     const size_t bytes = (size_t)((dealt ? piece / ranks + 1 : piece) * ranks) * eg__dtype_sizes[w->dtype];
     w->sent = eg__malloc((size_t)ranks * 2 * sizeof *w->sent);
     w->received = w->sent ? w->sent + ranks : NULL;
-    w->parts = adds && w->sent ? eg__malloc(bytes) : NULL;
+    w->parts = adds && w->sent ? eg__block_alloc(eg__thread_get(), bytes + 1, &w->parts_class) : NULL;
     return !w->sent || (adds && !w->parts) ? eg__no_memory(w->op, (int64_t)bytes) : EG_OK;
 }
 
