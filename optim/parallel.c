@@ -7,6 +7,8 @@
 
 static const char me[] = "eg_optim_parallel";
 
+enum { LEAST = 16 << 10 }; /* bytes of a rank's part of a bucket, or its messages cost more than what is in them */
+
 /* ---- the same on all ranks? -------------------------------------------------------------------- */
 
 static eg_status digest(const eg_tensor *t, int64_t *sum)
@@ -128,7 +130,7 @@ eg_status eg_optim_parallel_with(eg_optim *o, eg_comm *comm, const eg_parallel_o
     *o->parallel = (eg__ranks){.comm = comm,
                                .rank = eg_comm_rank(comm),
                                .ranks = eg_comm_size(comm),
-                               .bucket = eg__or_count(p.bucket, 1 << 20),
+                               .bucket = p.bucket ? p.bucket : eg__max(1 << 20, eg_comm_size(comm) * (int64_t)LEAST),
                                .check_every = eg__or_count(p.check_every, 1000)};
     eg_status st = look(o);
     if (!st && p.zero) {

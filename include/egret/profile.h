@@ -10,8 +10,9 @@
  *
  * The file is in Chrome's trace format ("Trace Event Format", Google 2016): chrome://tracing and
  * ui.perfetto.dev show it. Ops of a backward pass are of the category "backward" and lie inside a span named
- * after the op whose gradient it is ("linear backward"). Views do no work and are not in it. While no profile
- * runs all of this costs one test per op.
+ * after the op whose gradient it is ("linear backward"). Views do no work and are not in it. What ranks exchange
+ * (comm.h) is a span in the row of the communicator's thread, waiting for it one in that of who waits. While no
+ * profile runs all of this costs one test per op.
  *
  * An op on a CUDA device has two bars: in the row of its thread the time the call took, in which it was queued, and
  * in the row of its stream ("cuda:0 stream 0") the device's time. Copies and fills that are no ops ("upload",

@@ -2,6 +2,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include <egret/profile.h>
+
 #include "lib/comm/comm.h"
 #include "lib/core/environment.h"
 #include "lib/core/live.h"
@@ -21,6 +23,9 @@ static void end_work(eg_comm *c, eg_work *w, const eg_error *error)
     if (w->moving) {
         w->stays = !c->transport->is->drop(c->transport, &w->move);
         w->moving = false;
+    }
+    if (w->seen) {
+        eg_profile_pop();
     }
     w->error = *error;
     atomic_store(&w->done, true);
@@ -49,6 +54,10 @@ static bool carry_on(eg_comm *c)
         if (eg__work_of_two(w) ? !behind_another(c, w) : !all_ranks) {
             all_ranks = all_ranks || !eg__work_of_two(w);
             pthread_mutex_unlock(&c->lock);
+            if (!eg__work_of_two(w) && !w->seen) { /* a span in the profile, from here to its end */
+                w->seen = true;
+                eg_profile_push(w->op);
+            }
             st = eg__work_step(w, &done);
             pthread_mutex_lock(&c->lock);
         }
@@ -144,6 +153,7 @@ eg_status eg__comm_wait(eg_work *w)
 {
     eg_comm *c = w->comm;
     if (!atomic_load(&w->done)) {
+        eg_profile_push("waits for ranks");
         pthread_mutex_lock(&c->lock);
         c->waiting++;
         while (!atomic_load(&w->done)) {
@@ -151,6 +161,7 @@ eg_status eg__comm_wait(eg_work *w)
         }
         c->waiting--;
         pthread_mutex_unlock(&c->lock);
+        eg_profile_pop();
     }
     return w->error.code ? eg__fail(w->error.code, w->op, "%s", w->error.message) : EG_OK;
 }

@@ -99,6 +99,7 @@ struct eg_work {
     uint16_t own_class[2], parts_class;
     eg__part *sent, *received;
     eg__move move;
+    bool seen;          /* by the profile */
     bool moving, stays; /* stays: somebody may yet read or write its memory, for as long as the process lives */
     double deadline;
     _Atomic bool done;
