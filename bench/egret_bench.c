@@ -36,7 +36,8 @@ typedef struct arguments {
 static int usage(void)
 {
     fputs("usage: egret-bench overhead [--json FILE] | crossing | peaks | list | run NAME... | serve | calls |\n"
-          "       step MODEL | ranks MODEL STEPS | pictures FOLDER WORKERS [RECIPE] | sounds FOLDER WORKERS | graph FOLDER NAME |\n"
+          "       step MODEL | ranks MODEL STEPS | pictures FOLDER WORKERS [RECIPE] | sounds FOLDER WORKERS | graph "
+          "FOLDER NAME |\n"
           "       texts TOKENIZER TEXT\n"
           "       [--ops FILE] [--threads N] [--device NAME] [--precision NAME] [--captured 1] [--smoke 1]\n",
           stderr);

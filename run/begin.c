@@ -44,6 +44,8 @@ static int own_flags(eg_run *run, const defaults *d, eg_flag *to)
         EG_FLAG_SWITCH("watch", &s->watch, "look for what is not a number behind every step"),
         EG_FLAG_INTEGER("zero", &s->zero, "0", 0, 2,
                         "of several ranks: share out optimizers' states (1), gradients (2)"),
+        EG_FLAG_TEXT("gpu-memory", &s->gpu_memory, NULL, "SIZE",
+                     "at most so much of the device's memory, such as 15500MB, as a device of the run's own"),
         EG_FLAG_REAL("rank-timeout", &s->rank_timeout, "300", 1e-3, 1e9, "seconds that a rank waits for others"),
     };
     int n = 0;
@@ -197,6 +199,10 @@ static eg_status open_device(eg_run *run)
         return eg_failf(EG_EINVAL, "eg_run_begin", "--device is cpu, cuda or cuda:N, not '%.60s'", name);
     }
     run->device = eg_device_open(name);
+    if (run->device && run->settings.gpu_memory) {
+        int64_t bytes;
+        run->device = eg_parse_bytes(run->settings.gpu_memory, &bytes) ? NULL : eg_device_split(run->device, bytes);
+    }
     if (!run->device) {
         const eg_error *e = eg_last_error();
         return eg_failf(e->code, "eg_run_begin", "--device %s: %s", name, e->message);

@@ -3,7 +3,8 @@
  * An op runs where its inputs are. Inputs of one op are on one device; 0-dim CPU tensors may be among inputs of
  * pointwise ops on any device, as numbers. Results of ops without inputs, and of makers like eg_zeros, are on
  * the device eg_use_device chose for the thread: the CPU, unless the environment variable EGRET_DEVICE names
- * another for the whole process ("cuda", "cuda:1").
+ * another for the whole process ("cuda", "cuda:1"). EGRET_GPU_MEMORY ("15500MB", eg_parse_bytes) is the most memory
+ * that the process takes of each other device.
  *
  * Work on a CUDA device is queued: a call returns before its result is computed. What reads values on the host
  * (eg_item, eg_to to the CPU, eg_print, saving) waits for them. An index out of range, or a fault of the device,
@@ -44,6 +45,14 @@ EG_API eg_device *eg_device_open(const char *name);
 /* A further device on the same hardware with memory of its own, at most `bytes` of it: for programs of several
  * devices to be tried on one. Named like "cuda:0/1". EG_EINVAL for the CPU or bytes < 1. */
 EG_API eg_device *eg_device_split(eg_device *device, int64_t bytes);
+
+/* A size as people write it: digits, with a fraction or not, and B, kB, MB, GB or TB (powers of 1000) or KiB, MiB, GiB
+ * or TiB (of 1024); nothing is B. EG_EINVAL for what is none, is below 1 or beyond 2^62. */
+EG_API eg_status eg_parse_bytes(const char *text, int64_t *bytes);
+
+/* Opens the module libegret-NAME ("cuda", "dnnl", "mpi", ...), as is done when it is first needed: EG_ENODEVICE says
+ * why it cannot be. It stays open. */
+EG_API eg_status eg_find_module(const char *name);
 
 /* Whether the device runs the op of this name (eg_op_walk): the CPU each of them, others those their engine has a
  * kernel for, and views. Calls of others are EG_ENOKERNEL. False for NULL and for a name no op has. */

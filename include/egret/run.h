@@ -65,6 +65,7 @@ typedef struct eg_run_settings {
     bool watch;                  /* --watch */
     int64_t zero;                /* --zero: what ranks share out (parallel.h) */
     double rank_timeout;         /* --rank-timeout, seconds */
+    const char *gpu_memory;      /* --gpu-memory, a size; NULL: no limit of the run's own */
     int rank, ranks;             /* which of the run's ranks this is, of how many */
 } eg_run_settings;
 

@@ -87,6 +87,16 @@ static eg_device *add_locked(const char *op, const char *name, const eg__engine 
     return eg__devices[table.count++] = d;
 }
 
+/* What the environment says a device may take; 0: all of it. */
+static eg_status most_bytes(const char *op, int64_t *bytes)
+{
+    const char *text = eg__getenv("EGRET_GPU_MEMORY");
+    *bytes = 0;
+    return !text || !*text || !eg_parse_bytes(text, bytes)
+               ? EG_OK
+               : eg__fail(EG_EINVAL, op, "EGRET_GPU_MEMORY is \"%.40s\", not a size such as 15500MB", text);
+}
+
 static eg_device *open_locked(const char *op, const char *kind, int index)
 {
     const char *none;
@@ -108,7 +118,8 @@ static eg_device *open_locked(const char *op, const char *kind, int index)
     if (index < 0 || index >= n) {
         return eg__fail_null(EG_ENODEVICE, op, "no device %s: there %s %d", name, n == 1 ? "is" : "are", n);
     }
-    return add_locked(op, name, e, index, 0);
+    int64_t most;
+    return most_bytes(op, &most) ? NULL : add_locked(op, name, e, index, most);
 }
 
 static eg_device *open_device(const char *op, const char *kind, int index)
@@ -323,4 +334,34 @@ eg_status eg_device_memory_trim(eg_device *device)
     }
     device->engine->trim(device);
     return EG_OK;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+eg_status eg_parse_bytes(const char *text, int64_t *bytes)
+{
+    static const char op[] = "eg_parse_bytes";
+    static const struct {
+        const char *name;
+        double size;
+    } units[] = {{"", 1},      {"B", 1},        {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},    {"GB", 1e9},
+                 {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+    if (!text || !bytes) {
+        return eg__null_argument(op, text ? "bytes" : "text");
+    }
+    double number = 0, place = 1; /* digits as they are in every locale */
+    const char *at = text;
+    for (bool point = false; (*at >= '0' && *at <= '9') || (*at == '.' && at > text && !point); at++) {
+        point = point || *at == '.';
+        place = point && *at != '.' ? place / 10 : place;
+        number = *at == '.' ? number : point ? number + place * (*at - '0') : number * 10 + (*at - '0');
+    }
+    for (size_t i = 0; at > text && i < EG__COUNT(units); i++) {
+        const double v = number * units[i].size;
+        if (!strcmp(at, units[i].name) && v >= 1 && v <= 0x1p62) {
+            *bytes = (int64_t)v;
+            return EG_OK;
+        }
+    }
+    return eg__fail(EG_EINVAL, op, "\"%.40s\" is not a size such as 15500MB or 1.5GiB", text);
 }

@@ -2,10 +2,14 @@
 #define _GNU_SOURCE
 #include "lib/core/module.h"
 
+#include <egret/device.h>
+
 #include <dlfcn.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/core/environment.h"
+#include "lib/core/error.h"
 
 #ifdef __has_feature
 #define HAS_FEATURE __has_feature
@@ -58,4 +62,16 @@ void *eg__module_open(const char *name, bool first, char *why, size_t size)
         snprintf(why, size, "%s", words ? words : "no reason given");
     }
     return module;
+}
+
+eg_status eg_find_module(const char *name)
+{
+    static const char op[] = "eg_find_module";
+    char why[400];
+    const size_t n = name ? strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") : 0;
+    if (!n || name[n] || n > 32) {
+        return name ? eg__fail(EG_EINVAL, op, "no module has the name \"%.40s\"", name) : eg__null_argument(op, "name");
+    }
+    return eg__module_open(name, !strcmp(name, "dnnl"), why, sizeof why) ? EG_OK
+                                                                         : eg__fail(EG_ENODEVICE, op, "%s", why);
 }

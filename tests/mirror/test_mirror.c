@@ -103,6 +103,64 @@ EGT(memory)
     EGT_OK(eg_device_memory_limit(part, 0));
 }
 
+EGT(sizes_in_words)
+{
+    static const struct {
+        const char *text;
+        int64_t bytes;
+    } good[] = {{"15500MB", 15500000000}, {"1.5GiB", 3 << 29},   {"4096", 4096}, {"7B", 7}, {"2kB", 2000},
+                {"1KiB", 1024},           {"1TB", 1000000000000}};
+    static const char *const bad[] = {"",    "MB",     "1.5.GB", "-1GB", "0",          "1 GB",
+                                      "1mb", "9e99GB", "0x10MB", "nan",  "40000000TiB"};
+    int64_t bytes = 0;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        EGT_OK(eg_parse_bytes(good[i].text, &bytes));
+        EGT_EQ(bytes, good[i].bytes);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        EGT_REFUSED(eg_parse_bytes(bad[i], &bytes), EG_EINVAL, "is not a size");
+    }
+    EGT_REFUSED(eg_parse_bytes(NULL, &bytes), EG_EINVAL, "text");
+    EGT_OK(eg_find_module("mirror"));
+    EGT_REFUSED(eg_find_module("nonesuch"), EG_ENODEVICE, "libegret-nonesuch");
+    EGT_REFUSED(eg_find_module("../x"), EG_EINVAL, "no module has the name");
+}
+
+/* In a process of its own: what the environment says counts when a device is first asked for. */
+static int capped(const char *cap)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        char device[] = "EGRET_GPU_MEMORY";
+        setenv(device, cap, 1);
+        execl("/proc/self/exe", "test_mirror", "a_cap", (char *)NULL);
+        _exit(99);
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+EGT(a_cap_from_the_environment)
+{
+    const char *cap = getenv("EGRET_GPU_MEMORY");
+    if (!cap) {
+        EGT_EQ(capped("1MiB"), 0);
+        EGT_EQ(capped("much"), 0);
+        return;
+    }
+    if (!strcmp(cap, "much")) {
+        EGT_REFUSED(eg_device_open("mirror:1"), EG_EINVAL, "EGRET_GPU_MEMORY is \"much\"");
+        return;
+    }
+    eg_device *d = eg_device_open("mirror:1");
+    EGT_CHECK(d && eg_device_memory(d).limit_bytes == 1 << 20);
+    eg_use_device(d);
+    EGT_CHECK(eg_zeros(EG_SHAPE(1 << 16), EG_F32));
+    EGT_REFUSED(eg_zeros(EG_SHAPE(1 << 20), EG_F32), EG_ENOMEM, "mirror:1");
+    eg_use_device(eg_cpu());
+}
+
 EGT(no_streams_no_times_no_graphs)
 {
     eg_device *d = eg_device_open("mirror");

@@ -70,7 +70,7 @@ def main():
         check("nothing but headers, libraries, the program and what finds them is installed", not [
             f for f in glob.glob(at + "/**", recursive=True) if os.path.isfile(f)
             and not re.search(r"\.h$|libegret(-\w+)?\.(so|a)|egret(-static|-models|-run)?\.pc$|/egretConfig(Version)?\.cmake$"
-                              r"|/bin/egret$|/lib/lua/5\.4/egret\.so$|/lua-types/egret\.lua$", f)])
+                              r"|/bin/egret(-devices)?$|/lib/lua/5\.4/egret\.so$|/lua-types/egret\.lua$", f)])
         if shutil.which("pkg-config"):
             installed_program(at)
         else:
