@@ -3,20 +3,17 @@
 
 #include "lib/ops/optable.h"
 #include "nn/nn.h"
+#include "nn/norm.h"
 
-typedef struct batch_norm {
-    eg_module base;
-    eg_tensor *weight, *bias, *mean, *var, *batches;
-    bool no_weight, no_bias;
-    eg_batch_norm_options options;
-} batch_norm;
+typedef eg__batch_norm batch_norm;
 
 static eg_tensor *batch_norm_forward(eg_module *m, eg_tensor *x)
 {
     batch_norm *b = (batch_norm *)m;
     eg_batch_norm_options o = b->options;
     o.training = m->training;
-    eg_tensor *y = eg_batch_norm_with(x, b->weight, b->bias, b->mean, b->var, &o);
+    eg_tensor *y = b->comm && m->training ? eg__batch_norm_of_ranks(b, x)
+                                          : eg_batch_norm_with(x, b->weight, b->bias, b->mean, b->var, &o);
     if (y && m->training && !eg_add_scalar_(b->batches, 1)) {
         return NULL;
     }
@@ -37,7 +34,7 @@ static void batch_norm_members(eg_module *m, eg_members *members)
     eg_member_buffer(members, "num_batches_tracked", &b->batches);
 }
 
-static const eg_module_kind batch_norm_kind = {
+const eg_module_kind eg__batch_norm_kind = {
     .size = sizeof(eg_module_kind), .name = "batch_norm", .forward = batch_norm_forward, .members = batch_norm_members};
 
 /* 0, which is the op's default, and EG_ZERO are fine. */
@@ -61,7 +58,7 @@ eg_module *eg_batch_norm_new_with(int64_t features, const eg_batch_norm_layer_op
     if (!(momentum >= 0 && momentum <= 1)) {
         return eg__fail_null(EG_EINVAL, "batch_norm", "momentum %g is outside 0..1", momentum);
     }
-    batch_norm *b = eg_module_new(sizeof *b, &batch_norm_kind);
+    batch_norm *b = eg_module_new(sizeof *b, &eg__batch_norm_kind);
     if (!b) {
         return NULL;
     }

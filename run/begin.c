@@ -46,6 +46,7 @@ static int own_flags(eg_run *run, const defaults *d, eg_flag *to)
                         "of several ranks: share out optimizers' states (1), gradients (2)"),
         EG_FLAG_TEXT("gpu-memory", &s->gpu_memory, NULL, "SIZE",
                      "at most so much of the device's memory, such as 15500MB, as a device of the run's own"),
+        EG_FLAG_SWITCH("sync-batch-norm", &s->sync_batch_norm, "of several ranks: statistics are of all their batches"),
         EG_FLAG_REAL("rank-timeout", &s->rank_timeout, "300", 1e-3, 1e9, "seconds that a rank waits for others"),
     };
     int n = 0;

@@ -72,6 +72,7 @@ eg_module *eg_run_module(eg_run *run, const char *name, eg_module *m)
 {
     eg_status st = m ? take(run, name, &(run_part){.kind = RUN_MODULE, .module = m}) : missing();
     st = st ? st : eg_module_to_device(m, run->device);
+    st = st || !run->settings.sync_batch_norm ? st : eg_sync_batch_norm(m, run->comm);
     return eg_run_heed(run, st) ? NULL : m;
 }
 

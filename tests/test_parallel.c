@@ -436,3 +436,86 @@ EGT(refused)
     eg_comm_free(alone);
     net_free(&m);
 }
+
+/* ---- batch norm over all ranks ----------------------------------------------------------------------------- */
+
+enum { CHANNELS = 3, PLACES = 4 };
+
+/* A net with two of them, which learns on rows first..end-1; its parameters, running numbers and one gradient of x. */
+static eg_status normed(eg_comm *comm, int64_t first, int64_t end, bool relu, double *to)
+{
+    eg_seed(5);
+    eg_module *m = eg_sequential_new(eg_conv2d_new(CHANNELS, CHANNELS, .kernel = 1),
+                                       eg_batch_norm_new(CHANNELS, .relu = relu), eg_batch_norm_new(CHANNELS));
+    eg_status st = m ? eg_module_to(m, EG_F64) : eg_last_error()->code;
+    eg_optim *o = st ? NULL : eg_sgd_new(eg_module_parameters(m), .lr = 0.1, .momentum = 0.9);
+    st = st || !comm ? st : eg_sync_batch_norm(m, comm);
+    st = st || !comm ? st : eg_optim_parallel(o, comm, .bucket = 1);
+    for (int s = 0; s < 3 && !st; s++) {
+        EG_SCOPE {
+            eg_tensor *x = eg_reshape(numbers(EG_SHAPE(8 * CHANNELS * PLACES), EG_F64, s), EG_SHAPE(8, CHANNELS, 2, 2));
+            eg_tensor *own = eg_slice(x, 0, first, end, 1);
+            eg_tape tape = eg_tape_open();
+            eg_tensor *y = eg_module_forward(m, eg_add_scalar(own, 10));
+            eg_tensor *t = eg_slice(eg_cos(eg_mul_scalar(x, 3)), 0, first, end, 1);
+            st = eg_optim_minimize(o, tape, eg_mean(eg_square(eg_sub(y, t))));
+        }
+    }
+    eg_tensors *state = st ? NULL : eg_module_state(m);
+    for (int64_t i = 0; i < eg_tensors_count(state) && !st; i++) {
+        eg_tensor *t = eg_tensors_at(state, i);
+        st = eg_to_values(t, to);
+        to += eg_numel(t);
+    }
+    eg_tensors_free(state);
+    eg_optim_free(o);
+    eg_module_free(m);
+    return st;
+}
+
+enum { NORMED = CHANNELS * CHANNELS + CHANNELS + 2 * (4 * CHANNELS + 1) };
+
+static void norms_as_one(rank *r)
+{
+    for (int relu = 0; relu < 2; relu++) {
+        double one[NORMED], mine[NORMED];
+        RANK_CHECK(!normed(NULL, 0, 8, relu, one));
+        RANK_CHECK(!normed(r->comm, 8 * r->i / r->n, 8 * (r->i + 1) / r->n, relu, mine));
+        RANK_CHECK(apart(mine, one, NORMED) <= 1e-12);
+    }
+}
+
+EGT(norms_of_all_ranks)
+{
+    for (int n = 1; n <= 8; n *= 2) {
+        on_ranks(n, 20, norms_as_one);
+    }
+}
+
+/* Forwards with batches of different sizes, one of them empty; and a second derivative, which goes over ranks as well.
+ */
+static void uneven(rank *r)
+{
+    static const int64_t ends[] = {0, 5, 5, 8};
+    eg_module *norm = eg_batch_norm_new(CHANNELS);
+    RANK_CHECK(norm && !eg_module_to(norm, EG_F64) && !eg_sync_batch_norm(norm, r->comm));
+    EG_SCOPE {
+        eg_tensor *x = numbers(EG_SHAPE(8, CHANNELS), EG_F64, 1), *dx, *g;
+        eg_tensor *want =
+            eg_slice(eg_batch_norm(x, NULL, NULL, NULL, NULL, .training = true), 0, ends[r->i], ends[r->i + 1], 1);
+        eg_tensor *own = eg_copy(eg_slice(x, 0, ends[r->i], ends[r->i + 1], 1));
+        RANK_CHECK(egt_distance(eg_module_forward(norm, own), want) < 1e-12);
+        eg_tape outer = eg_tape_open();
+        eg_tape_watch(outer, own);
+        eg_tape inner = eg_tape_open();
+        RANK_CHECK(!eg_tape_gradients(inner, eg_sum(eg_exp(eg_module_forward(norm, own))), &own, 1, &dx));
+        RANK_CHECK(!eg_tape_gradients(outer, eg_sum(eg_square(dx)), &own, 1, &g));
+        RANK_CHECK(eg_numel(g) == eg_numel(own));
+    }
+    eg_module_free(norm);
+}
+
+EGT(norms_of_uneven_batches)
+{
+    on_ranks(3, 20, uneven);
+}

@@ -17,6 +17,7 @@
 #define EGRET_PARALLEL_H
 
 #include <egret/comm.h>
+#include <egret/nn/module.h>
 #include <egret/optim.h>
 
 EG_BEGIN_DECLS
@@ -48,6 +49,12 @@ EG_API eg_status eg_optim_parallel_with(eg_optim *optim, eg_comm *comm, const eg
 #define eg_optim_parallel(...) EG_OPTIM_PARALLEL_(__VA_ARGS__, )
 #define EG_OPTIM_PARALLEL_(optim, comm, ...) \
     eg_optim_parallel_with(optim, comm, EG_OPTIONS_(eg_parallel_options, __VA_ARGS__))
+
+/* From now on batch norms of the module and all below it have, in training, the mean and variance of the batches of all
+ * ranks of comm, which must outlive them; NULL: of their own again. Gradients flow through these numbers to all ranks.
+ * Batches may be of different sizes, also empty. It speaks in the middle of forwards and walks: where ranks do not all
+ * do the same, give it a communicator of its own. */
+EG_API eg_status eg_sync_batch_norm(eg_module *m, eg_comm *comm);
 
 EG_END_DECLS
 

@@ -64,6 +64,7 @@ typedef struct eg_run_settings {
     bool resume, smoke, profile; /* --resume, --smoke, --profile */
     bool watch;                  /* --watch */
     int64_t zero;                /* --zero: what ranks share out (parallel.h) */
+    bool sync_batch_norm;        /* --sync-batch-norm */
     double rank_timeout;         /* --rank-timeout, seconds */
     const char *gpu_memory;      /* --gpu-memory, a size; NULL: no limit of the run's own */
     int rank, ranks;             /* which of the run's ranks this is, of how many */
