@@ -14,21 +14,6 @@ eg_status eg__clip_options(const char *op, const eg_clip_options *options, eg_cl
     return eg__optim_number(op, "eps", clip->eps, (double)INFINITY);
 }
 
-eg_status eg__total_norm(const char *op, eg_tensor **gradients, int n, double p, double *norm)
-{
-    eg__call c = {.op = &eg__op_total_norm,
-                  .T = eg__thread_get(),
-                  .in = gradients,
-                  .nin = n,
-                  .opts = &(eg__total_norm_opts){.p = p}};
-    eg_status st = eg__locate(&c);
-    eg__desc d = {.dtype = EG_F64, .device = c.device};
-    eg__desc_dense(&d);
-    c.out[EG__NORM_ITSELF] = st ? NULL : eg__new(&d, op, EG__ID_total_norm);
-    st = c.out[EG__NORM_ITSELF] ? eg__run_call(&c) : eg__why();
-    return st ? st : eg_copy_out(c.out[EG__NORM_ITSELF], norm, sizeof *norm);
-}
-
 static eg_status check(const char *op, eg_tensor *const *gradients, int n, double max)
 {
     if (!gradients || n < 0) {

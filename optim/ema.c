@@ -134,15 +134,10 @@ void eg_ema_free(eg_ema *e)
 
 /* ---- using --------------------------------------------------------------------------------- */
 
-/* Averages go where parameters went, together. */
-static eg_status follow(const char *op, eg_ema *e)
+/* Averages go where parameters went. */
+static eg_status follow(eg_ema *e)
 {
     for (int i = 0; i < e->count; i++) {
-        const eg_tensor *first = e->members[0].parameter, *p = e->members[i].parameter;
-        if (p->device != first->device) {
-            return eg__fail(EG_EDEVICE, op, "parameter 0 is on %s, parameter %d on %s", eg__device(first)->name, i,
-                            eg__device(p)->name);
-        }
         if (eg__beside(&e->members[i].average, e->members[i].parameter)) {
             return eg__why();
         }
@@ -206,14 +201,14 @@ eg_status eg_ema_update(eg_ema *e)
     const eg__optim_group group = numbers_of(e);
     eg__optim_opts opts = {.groups = &group, .group = e->group, .ngroups = 1, .sets = 1};
     eg__thread *T = eg__thread_get();
-    if (follow(op, e)) {
+    if (follow(e)) {
         return eg__why();
     }
     eg__call c = {.op = &eg__op_sgd_update,
                   .T = T,
                   .in = e->in,
                   .nin = e->count * EG__OPTIM_SLOTS,
-                  .device = e->members[0].average->device,
+                  .device = eg__rows_device(e->in, e->count),
                   .opts = &opts};
     eg_status st = EG_OK;
     if (T->capture && c.device) {
@@ -221,7 +216,7 @@ eg_status eg_ema_update(eg_ema *e)
     } else {
         e->updates++;
     }
-    return st ? st : eg__run_call(&c);
+    return st ? st : eg__run_rows(&c);
 }
 
 static void drop_saved(eg_ema *e)

@@ -20,15 +20,16 @@ static void *zeroed(size_t bytes)
     return p;
 }
 
-/* Where buckets end: they are of one dtype, and full once they have enough bytes. What has enough by itself goes alone,
- * for then nothing of it is copied. */
+/* Where buckets end: they are of one dtype and device, and full once they have enough bytes. What has enough by itself
+ * goes alone, for then nothing of it is copied. */
 static void cut(eg__exchange *e)
 {
     const int64_t most = e->o->parallel->bucket;
     int64_t bytes = 0;
     for (int k = 0; k < e->n; k++) {
         const int64_t own = eg__max(1, eg__bytes_of(e->like[k]->n, (eg_dtype)e->like[k]->dtype));
-        if (bytes && (bytes >= most || own >= most || e->like[k]->dtype != e->like[k - 1]->dtype)) {
+        if (bytes && (bytes >= most || own >= most || e->like[k]->dtype != e->like[k - 1]->dtype ||
+                      e->like[k]->device != e->like[k - 1]->device)) {
             e->end[e->buckets++] = k;
             bytes = 0;
         }

@@ -46,10 +46,6 @@ eg_status eg__check_parameters(const char *op, eg_parameters p)
                             i, eg_dtype_name((eg_dtype)t->dtype), EG__SHAPE_OF(t),
                             t->flags & EG__DENSE ? "" : ", not contiguous");
         }
-        if (t->device != p.tensors[0]->device) {
-            return eg__fail(EG_EDEVICE, op, "parameter 0 is on %s, parameter %d on %s", eg__device(p.tensors[0])->name,
-                            i, eg__device(t)->name);
-        }
         if (p.names && !p.names[i]) {
             return eg__fail(EG_EINVAL, op, "parameter %d has no name, others have", i);
         }
@@ -74,7 +70,7 @@ char *eg__joined(const char *op, const char *prefix, const char *name, const cha
 
 uint8_t eg__optim_device(const eg_optim *o)
 {
-    return o->count ? o->in[EG__OPTIM_PARAMETER]->device : 0;
+    return eg__rows_device(o->in, o->count);
 }
 
 /* ---- parameters and their state ------------------------------------------------------------ */
@@ -211,10 +207,6 @@ static eg_status add(eg_optim *o, eg_parameters p, const char *prefix)
     if (p.count > EG__MAX_PARAMETERS - o->count) {
         return eg__fail(EG_EINVAL, o->name, "%d parameters and %d more; %d are possible", o->count, p.count,
                         EG__MAX_PARAMETERS);
-    }
-    if (o->count && p.tensors[0]->device != eg__optim_device(o)) {
-        return eg__fail(EG_EDEVICE, o->name, "the parameters are on %s, those there on %s",
-                        eg__device(p.tensors[0])->name, eg__devices[eg__optim_device(o)]->name);
     }
     if (o->gathered) {
         return eg__fail(EG_ESTATE, o->name, "gradients are gathered: eg_optim_update comes first");

@@ -105,18 +105,24 @@ eg_status eg__optim_treats_apart(const char *op, const eg_optim *optim);
 /* Waits for the judgement of pending steps and takes back those that were not done. EG_EINVAL: they should have
  * been. */
 eg_status eg__optim_settle(eg_optim *optim);
-/* The device of the parameters. */
+/* The device of the parameters; of several ones the CPU, where what is decided about all of them is decided. */
 uint8_t eg__optim_device(const eg_optim *optim);
 /* Drops what eg_optim_backward gathered. */
 void eg__optim_forget(eg_optim *optim);
-/* The norm of n gradients, dense or NULL. Waits for the device. */
+/* The same of the first tensors of so many rows of slots. */
+uint8_t eg__rows_device(eg_tensor *const *in, int count);
+bool eg__several_devices(eg_tensor *const *in, int count);
+/* Runs an update, whose options are eg__optim_opts: one on each device. */
+eg_status eg__run_rows(eg__call *c);
+/* The norm of n gradients, dense or NULL. Waits for the devices. */
 eg_status eg__total_norm(const char *op, eg_tensor **gradients, int n, double p, double *norm);
 /* *clip from the caller's options. */
 eg_status eg__clip_options(const char *op, const eg_clip_options *options, eg_clip_options *clip);
 
 /* Numbers in f64, kept; on a device. */
 eg_tensor *eg__numbers_on(uint8_t device, const double *v, int n);
-/* *own, which is kept, is moved to where t is. */
+/* *own, which is kept, is moved to the device, or to where t is. */
+eg_status eg__at(eg_tensor **own, uint8_t device);
 eg_status eg__beside(eg_tensor **own, const eg_tensor *t);
 /* One number in a map. */
 eg_status eg__put_number(eg_tensors *map, const char *name, double value, eg_dtype dtype);

@@ -105,7 +105,7 @@ eg_status eg_scaler_minimize(eg_scaler *s, eg_optim *optim, eg_tape tape, eg_ten
     if (!s) {
         return eg__null_argument("eg_scaler_minimize", "scaler");
     }
-    eg_status st = optim && optim->count ? eg__beside(&s->by.state, optim->in[EG__OPTIM_PARAMETER]) : EG_OK;
+    eg_status st = optim && optim->count ? eg__at(&s->by.state, eg__optim_device(optim)) : EG_OK;
     st = st ? st : eg__optim_minimize(optim, tape, loss, &s->by);
     st = st ? st : into_capture(s);
     return st ? st : judge(s);

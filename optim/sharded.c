@@ -117,7 +117,7 @@ static void cut(const eg_optim *o, int first, int *end, int64_t *width)
     for (*end = first; *end < o->count; ++*end) {
         const eg_tensor *t = o->in[*end * EG__OPTIM_SLOTS];
         const int64_t all = eg__bytes_of(*width * o->parallel->ranks, (eg_dtype)one->dtype);
-        if (t->dtype != one->dtype || (*width && all >= o->parallel->bucket)) {
+        if (t->dtype != one->dtype || t->device != one->device || (*width && all >= o->parallel->bucket)) {
             break;
         }
         *width += o->in[*end * EG__OPTIM_SLOTS + EG__OPTIM_GRADIENT] ? eg__shared_most(o->parallel, t->n) : 0;
@@ -144,7 +144,7 @@ static eg_status put_parts(eg_optim *o, int first, int end, eg_tensor *all, int6
 static eg_status gather(eg_optim *o, int first, int end, int64_t width)
 {
     const eg__ranks *p = o->parallel;
-    const uint8_t device = eg__optim_device(o);
+    const uint8_t device = o->in[first * EG__OPTIM_SLOTS]->device;
     const eg_dtype dtype = (eg_dtype)o->in[first * EG__OPTIM_SLOTS]->dtype;
     eg_tensor *own = eg__full_on(device, EG_SHAPE(width), 0, dtype);
     eg_tensor *all = own ? eg__empty_on(device, EG_SHAPE(p->ranks * width), dtype) : NULL;

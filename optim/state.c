@@ -23,11 +23,16 @@ eg_tensor *eg__numbers_on(uint8_t device, const double *v, int n)
 
 eg_status eg__beside(eg_tensor **own, const eg_tensor *t)
 {
-    if (likely(!*own || (*own)->device == t->device)) {
+    return eg__at(own, t->device);
+}
+
+eg_status eg__at(eg_tensor **own, uint8_t device)
+{
+    if (likely(!*own || (*own)->device == device)) {
         return EG_OK;
     }
     eg_scope s = eg_scope_push();
-    eg_tensor *moved = s.depth ? eg_keep(eg_to(*own, eg__device(t))) : NULL;
+    eg_tensor *moved = s.depth ? eg_keep(eg_to(*own, eg__devices[device])) : NULL;
     if (s.depth) {
         eg_scope_pop(s, NULL);
     }

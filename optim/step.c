@@ -32,10 +32,9 @@ static eg_status take_gradients(eg_optim *o, eg_tensor *const *gradients)
                             eg_dtype_name((eg_dtype)g->dtype), EG__SHAPE_OF(g), eg_dtype_name((eg_dtype)p->dtype),
                             EG__SHAPE_OF(p));
         }
-        if (p->device != eg__optim_device(o) || (g && g->device != p->device)) {
-            return eg__fail(EG_EDEVICE, o->name, "parameter 0 is on %s, parameter %d on %s, its gradient on %s",
-                            eg__devices[eg__optim_device(o)]->name, i, eg__device(p)->name,
-                            eg__device(g ? g : p)->name);
+        if (g && g->device != p->device) {
+            return eg__fail(EG_EDEVICE, o->name, "parameter %d is on %s, its gradient on %s", i, eg__device(p)->name,
+                            eg__device(g)->name);
         }
         in[EG__OPTIM_GRADIENT] = g && o->names[i] ? eg_contiguous(g) : NULL;
         if (g && o->names[i] && !in[EG__OPTIM_GRADIENT]) {
@@ -106,7 +105,7 @@ static eg_status ready(eg_optim *o, bool gated, bool for_scaler)
         st = o->gate ? EG_OK : eg__why();
     }
     o->for_scaler = for_scaler;
-    return st || !gated ? st : eg__beside(&o->gate, o->in[EG__OPTIM_PARAMETER]);
+    return st || !gated ? st : eg__at(&o->gate, device);
 }
 
 /* What the kernel gets: with states shared out this rank's part of everything. */
@@ -142,6 +141,11 @@ static eg_status judge(eg_optim *o, const eg__scaling *s)
     eg_tensor *norms = NULL;
     if (o->parallel && o->parallel->zero == 2) {
         norms = eg__sharded_norms(o, g, opts.p);
+        c.in = &norms;
+        c.nin = 1;
+    } else if (eg__several_devices(o->in, o->count)) {
+        double norm;
+        norms = eg__total_norm(o->name, g, o->count, opts.p, &norm) ? NULL : eg_scalar(norm, EG_F64);
         c.in = &norms;
         c.nin = 1;
     }
@@ -274,7 +278,7 @@ static eg_status run(eg_optim *o, bool gated, double scale)
             return st;
         }
     }
-    eg_status st = eg__run_call(&c); /* takes no memory and so cannot fail on the CPU */
+    eg_status st = eg__run_rows(&c); /* takes no memory and so cannot fail on the CPU */
     advance(o, opts.gate != NULL);
     return st;
 }
@@ -379,7 +383,7 @@ static int who_moves(const eg_optim *o, eg_tensor **ask)
 static eg_tensor *seed(const eg__scaling *s, const eg_tensor *loss)
 {
     eg_tensor *scale = eg_select(s->state, 0, EG__SCALER_SCALE);
-    return eg_reshape(eg_cast(scale, (eg_dtype)loss->dtype), eg_shape_of(loss));
+    return eg_reshape(eg_to(eg_cast(scale, (eg_dtype)loss->dtype), eg__device(loss)), eg_shape_of(loss));
 }
 
 /* Of several ranks gradients leave while the tape is walked, and come back averaged. */

@@ -446,7 +446,7 @@ static eg_status normed(eg_comm *comm, int64_t first, int64_t end, bool relu, do
 {
     eg_seed(5);
     eg_module *m = eg_sequential_new(eg_conv2d_new(CHANNELS, CHANNELS, .kernel = 1),
-                                       eg_batch_norm_new(CHANNELS, .relu = relu), eg_batch_norm_new(CHANNELS));
+                                     eg_batch_norm_new(CHANNELS, .relu = relu), eg_batch_norm_new(CHANNELS));
     eg_status st = m ? eg_module_to(m, EG_F64) : eg_last_error()->code;
     eg_optim *o = st ? NULL : eg_sgd_new(eg_module_parameters(m), .lr = 0.1, .momentum = 0.9);
     st = st || !comm ? st : eg_sync_batch_norm(m, comm);

@@ -11,10 +11,10 @@
  * parameters in f16 and bf16 it keeps the state and a copy of the parameter, the master [master],
  * in f32: the parameter is the master rounded; if somebody else writes it the master follows.
  *
- * All parameters of an optimizer are on one device, and so is its state: EG_EDEVICE otherwise. If they
- * are moved (eg_module_to_device), the state follows at the next step. On a device that is not the
- * CPU a step is a few kernels, and nobody waits for them: not for the norm of clipping, nor for what
- * a scaler makes of the gradients. What asks for such a number waits. */
+ * The state of a parameter is on its device; if it is moved (eg_module_to_device), the state follows at
+ * the next step. On a device that is not the CPU a step is a few kernels, and nobody waits for them: not
+ * for the norm of clipping, nor for what a scaler makes of the gradients. What asks for such a number
+ * waits. Parameters may be on several devices: then each has its kernels, and clipping and scalers wait. */
 #ifndef EGRET_OPTIM_H
 #define EGRET_OPTIM_H
 
@@ -383,8 +383,7 @@ typedef struct eg_ema_options {
 EG_API eg_ema *eg_ema_new_with(eg_parameters parameters, const eg_ema_options *options);
 #define eg_ema_new(...)              EG_EMA_NEW_(__VA_ARGS__, )
 #define EG_EMA_NEW_(parameters, ...) eg_ema_new_with(parameters, EG_OPTIONS_(eg_ema_options, __VA_ARGS__))
-/* After a step. One pass. EG_ESTATE while the averages are swapped in, EG_EDEVICE for parameters on
- * several devices. */
+/* After a step. One pass. EG_ESTATE while the averages are swapped in. */
 EG_API eg_status eg_ema_update(eg_ema *ema);
 /* Puts the averages in the parameters' places, to evaluate or save the model; called again, puts
  * the parameters back, bit for bit. Meanwhile they need their memory once more. EG_ESTATE while a

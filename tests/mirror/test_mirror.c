@@ -88,6 +88,81 @@ EGT(a_step_of_training)
     eg_use_device(eg_cpu());
 }
 
+/* ---- several devices ------------------------------------------------------------------------------------------ */
+
+/* Three layers, the second on another device; clipped, with averages and a scaler; the losses. */
+static bool train_apart(eg_device *other, double *losses, double *weights)
+{
+    eg_seed(7);
+    eg_module *net[3] = {eg_linear_new(4, 8), eg_linear_new(8, 8), eg_linear_new(8, 2)};
+    eg_status st = eg_module_to_device(net[1], other);
+    eg_tensor *p[6];
+    for (int i = 0; i < 6; i++) {
+        p[i] = eg_module_parameters(net[i / 2]).tensors[i % 2];
+    }
+    eg_optim *adam = eg_adam_new(((eg_parameters){p, NULL, 6}), .lr = 0.1);
+    eg_ema *ema = eg_ema_new(((eg_parameters){p, NULL, 6}), .decay = 0.5);
+    eg_scaler *scaler = eg_scaler_new(.start = 8);
+    st = st ? st : eg_optim_clip_norm(adam, 0.1);
+    for (int s = 0; s < 6 && !st; s++) {
+        EG_SCOPE {
+            eg_tensor *x = eg_sin(eg_add_scalar(eg_reshape(eg_arange(0, 12, 1, EG_F32), EG_SHAPE(3, 4)), s));
+            eg_tape tape = eg_tape_open();
+            eg_tensor *h = eg_tanh(eg_module_forward(net[0], x));
+            h = eg_to(eg_tanh(eg_module_forward(net[1], eg_to(h, other))), eg_cpu()); /* there and back, on the tape */
+            eg_tensor *loss = eg_mean(eg_square(eg_module_forward(net[2], h)));
+            losses[s] = eg_item(loss);
+            if (s == 4) {
+                loss = eg_mul_scalar(loss, (double)INFINITY); /* is skipped */
+            }
+            st = eg_scaler_minimize(scaler, adam, tape, loss);
+            st = st ? st : eg_ema_update(ema);
+        }
+    }
+    st = st ? st : eg_ema_swap(ema);
+    for (int i = 0; i < 6 && !st; i++) {
+        st = eg_to_values(p[i], weights);
+        weights += eg_numel(p[i]);
+    }
+    const bool skipped = eg_scaler_skipped(scaler) == 1 && eg_optim_steps(adam) == 5;
+    eg_scaler_free(scaler);
+    eg_ema_free(ema);
+    eg_optim_free(adam);
+    for (int i = 0; i < 3; i++) {
+        eg_module_free(net[i]);
+    }
+    return !st && skipped;
+}
+
+EGT(layers_on_several_devices)
+{
+    double one[6], two[6], w[2][4 * 8 + 8 + 8 * 8 + 8 + 8 * 2 + 2];
+    EGT_CHECK(train_apart(eg_cpu(), one, w[0]));
+    EGT_CHECK(train_apart(eg_device_open("mirror"), two, w[1]));
+    for (int s = 0; s < 6; s++) {
+        EGT_NEAR(two[s], one[s], 1e-6);
+    }
+    for (size_t i = 0; i < sizeof w[0] / sizeof *w[0]; i++) {
+        EGT_NEAR(w[1][i], w[0][i], 1e-5);
+    }
+}
+
+EGT(norms_over_several_devices)
+{
+    eg_tensor *g[2] = {eg_from_values(EG_SHAPE(2), EG_F32, (double[]){3, -6}), NULL};
+    g[1] = eg_to(eg_from_values(EG_SHAPE(1), EG_F32, (double[]){2}), eg_device_open("mirror"));
+    static const double of[][2] = {{1, 11}, {2, 7}, {(double)INFINITY, 6}};
+    for (int i = 0; i < 3; i++) {
+        double norm;
+        EGT_OK(eg_clip_grad_norm(g, 2, (double)INFINITY, &norm, .p = of[i][0]));
+        EGT_EQ(norm, of[i][1]);
+    }
+    double norm;
+    EGT_OK(eg_clip_grad_norm(g, 2, 3.5, &norm));
+    EGT_NEAR(eg_get(g[0], 1), -3, 1e-6);
+    EGT_NEAR(eg_item(g[1]), 1, 1e-6);
+}
+
 /* ---- what it has, and has not ------------------------------------------------------------------------------- */
 
 EGT(memory)
