@@ -79,7 +79,7 @@ RESULTS_OF = {
 NUMBERS_OF = {
     ("eg_image_normalise", "mean"): "eg_size(x, -3)", ("eg_image_normalise", "std"): "eg_size(x, -3)",
     ("eg_image_random_box", "scale"): "2", ("eg_image_random_box", "ratio"): "2",
-    ("eg_as_strided", "strides"): "shape.ndim", ("eg_bucket_options", "batches"): "n + 1",
+    ("eg_as_strided", "strides"): "shape.ndim", ("eg_bucket_options", "batches"): "n + 1", ("eg_pipeline_options", "first"): "count",
 }
 # Parts that must outlive who is given them.
 KEEPS_PARTS = "eg_saver"

@@ -115,14 +115,14 @@ eg_status eg__check_given(const char *op, eg_module *const *modules, int count)
     return EG_OK;
 }
 
-eg_module *eg__list_new(const eg_module_kind *kind, eg_module *const *modules, int count)
+eg_module *eg__list_new(const eg_module_kind *kind, eg_module *const *modules, int count, size_t more)
 {
     if (count < 0 || (count && !modules)) {
         return eg__fail_null(EG_EINVAL, kind->name, "%d modules at %p", count, (const void *)modules);
     }
     eg__list *q = eg__check_given(kind->name, modules, count)
                       ? NULL
-                      : eg_module_new(sizeof *q + (size_t)count * sizeof *modules, kind);
+                      : eg_module_new(sizeof *q + (size_t)count * sizeof *modules + more, kind);
     if (!q) {
         eg__free_given(modules, count);
         return NULL;
@@ -136,12 +136,12 @@ eg_module *eg__list_new(const eg_module_kind *kind, eg_module *const *modules, i
 
 eg_module *eg_sequential_new_with(eg_module *const *modules, int count)
 {
-    return eg__list_new(&sequential_kind, modules, count);
+    return eg__list_new(&sequential_kind, modules, count, 0);
 }
 
 eg_module *eg_module_list_new_with(eg_module *const *modules, int count)
 {
-    return eg__list_new(&list_kind, modules, count);
+    return eg__list_new(&list_kind, modules, count, 0);
 }
 
 eg_module *eg_branches_new_with(eg_module *const *modules, int count)
@@ -150,7 +150,7 @@ eg_module *eg_branches_new_with(eg_module *const *modules, int count)
         eg__free_given(modules, count < 0 ? 0 : count);
         return eg__fail_null(EG_EINVAL, "branches", "%d branches: 1..%d are possible", count, BRANCHES_MOST);
     }
-    return eg__list_new(&branches_kind, modules, count);
+    return eg__list_new(&branches_kind, modules, count, 0);
 }
 
 static eg_status check_list(const char *op, const eg_module *m)

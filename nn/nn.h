@@ -53,8 +53,9 @@ typedef struct eg__list {
 
 /* The .members of all such kinds, by which they are known. */
 void eg__list_members(eg_module *m, eg_members *members);
-/* A module of such a kind; what was given belongs to it, also when it fails. */
-eg_module *eg__list_new(const eg_module_kind *kind, eg_module *const *modules, int count);
+/* A module of such a kind, with so many bytes more behind its children; what was given belongs to it, also when it
+ * fails. */
+eg_module *eg__list_new(const eg_module_kind *kind, eg_module *const *modules, int count, size_t more);
 
 /* What recurrent layers, and what is put around them, read and make. */
 typedef struct eg__rnn_sizes {

@@ -181,7 +181,7 @@ eg_module *eg_rnn_stack_new_with(eg_module *const *modules, int count)
         return eg__fail_null(EG_EINVAL, op, "%d layers at %p: 1..%d are possible", count, (const void *)modules,
                              LAYERS_MOST);
     }
-    eg_module *m = eg__list_new(&stack_kind.base, modules, count);
+    eg_module *m = eg__list_new(&stack_kind.base, modules, count, 0);
     if (m && check_stack((const eg__list *)m)) {
         eg_module_free(m);
         return NULL;

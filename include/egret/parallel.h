@@ -17,6 +17,7 @@
 #define EGRET_PARALLEL_H
 
 #include <egret/comm.h>
+#include <egret/device.h>
 #include <egret/nn/module.h>
 #include <egret/optim.h>
 
@@ -55,6 +56,27 @@ EG_API eg_status eg_optim_parallel_with(eg_optim *optim, eg_comm *comm, const eg
  * Batches may be of different sizes, also empty. It speaks in the middle of forwards and walks: where ranks do not all
  * do the same, give it a communicator of its own. */
 EG_API eg_status eg_sync_batch_norm(eg_module *m, eg_comm *comm);
+
+/* ---- layers on several devices ----------------------------------------------------------------------------- */
+
+typedef struct eg_pipeline_options {
+    size_t size;
+    int64_t
+        micro_batches; /* parts of a batch that go through one behind the other, up to 1024; 0: one for each device */
+    const int64_t
+        *first; /* the first child on each device, rising from 0; NULL: as many parameters on each as can be */
+} eg_pipeline_options;
+
+/* The modules of a sequence (eg_sequential_new), from now on the pipeline's, each on one of `count` devices: forward
+ * takes x on any device through all of them and brings y back there. Devices that queue their work compute at the same
+ * time, each another part of the batch. Results and gradients are those of the sequence, but for batch norm, which sees
+ * a part. Names are the sequence's. Optimizers take parameters of several devices; where a net is not a sequence, eg_to
+ * between its layers does the same. EG_EINVAL: fewer modules than devices, numbers out of range. */
+EG_API eg_module *eg_pipeline_new_with(eg_module *net, eg_device *const *devices, int count,
+                                       const eg_pipeline_options *options);
+#define eg_pipeline_new(...) EG_PIPELINE_NEW_(__VA_ARGS__, )
+#define EG_PIPELINE_NEW_(net, devices, count, ...) \
+    eg_pipeline_new_with(net, devices, count, EG_OPTIONS_(eg_pipeline_options, __VA_ARGS__))
 
 EG_END_DECLS
 
