@@ -422,6 +422,36 @@ def halves(runs):
         check(f"the scale with {words}", want(scale["optimizer-scale/scale"][0]), scale)
 
 
+# ---- several devices ------------------------------------------------------------------------------------------------
+
+
+def devices(runs):
+    """In threads of one process and as processes of MPI: as many images in all learn the same, and one checkpoint is judged
+    alike to the last image."""
+    records = ["--data_dir", runs.data + "/cifar10", "--data_name", "cifar10", "--model", "resnet20"]
+    half = ["--batch_size", "4", "--num_gpus", "2"]
+    out, said = runs(*half, "--variable_update", "replicated")
+    check("two devices say so", "Batch size:  8 global" in said and "4 per device" in said and "and 1 more" in said, said)
+    replicated = logged(out, "loss")
+    check("who has the weights does not matter", logged(runs(*half, "--variable_update", "parameter_server")[0], "loss") ==
+          replicated)
+    out = runs(*records, "--batch_size", "8", "--num_batches", "12")[0]
+    judge = [*records, "--eval", "--train_dir", out, "--batch_size", "2", "--num_batches", "8"]
+    one = re.search("Accuracy @ 1 = .*", runs(*judge)[1]).group()
+    for count in ("2", "4"):
+        said = runs(*judge, "--num_gpus", count)[1]
+        check(f"{count} devices judge as one", one in said, f"{one}\n{said}")
+    mpirun = os.environ.get("EGT_MPIRUN")
+    if mpirun:
+        os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PRTE_ALLOW_RUN_AS_ROOT="1",
+                          PRTE_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+                          PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
+        for count in ("2", "4"):
+            words = ["-n", count, program, *judge, "--image_size", "8", "--num_warmup_batches", "2", "--threads", "1"]
+            said = runner(mpirun)(*words)
+            check(f"{count} processes judge as one", one in said, f"{one}\n{said}")
+
+
 # ---- what cannot be -----------------------------------------------------------------------------------------------
 
 MISTAKES = [
@@ -467,7 +497,7 @@ with tempfile.TemporaryDirectory() as at:
     os.chdir(at)  # where runs without a folder leave theirs
     make_sets(at + "/data")
     runs = Runs(at + "/runs", at + "/data")
-    for part in (lines, forward, changes, decay, rates, data, models, judging, meanwhile, kept, halves, mistakes):
+    for part in (lines, forward, changes, decay, rates, data, models, judging, meanwhile, kept, halves, devices, mistakes):
         part(runs)
     check("help has groups", all(f"\n{title}:\n" in run("--help") for title in ("what is run", "the optimizer")))
     os.chdir("/")
