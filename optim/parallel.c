@@ -28,9 +28,9 @@ static eg_status digest(const eg_tensor *t, int64_t *sum)
 static eg_status compare(eg_optim *o, eg_tensor *own, eg_tensor *all)
 {
     const int64_t *sums = (const int64_t *)eg__ptr(all);
-    int64_t *mine = (int64_t *)eg__ptr(own);
+    int64_t *mine = memset(eg__ptr(own), 0, (size_t)own->n * sizeof(int64_t));
     eg_status st = EG_OK;
-    for (int i = 0; i < o->count && !st; i++) {
+    for (int i = 0; i < o->count && o->parallel->zero < 3 && !st; i++) {
         st = digest(o->in[i * EG__OPTIM_SLOTS], &mine[i]);
     }
     mine[o->count] = o->steps;
@@ -104,8 +104,8 @@ static eg_status check(const eg_optim *o, const eg_parallel_options *p)
         return eg__fail(EG_EINVAL, me, "bucket is %lld, check_every %lld, must be 0 or more", (long long)p->bucket,
                         (long long)p->check_every);
     }
-    if (p->zero < 0 || p->zero > 2) {
-        return eg__fail(EG_EINVAL, me, "zero is %d, must be 0, 1 or 2", p->zero);
+    if (p->zero < 0 || p->zero > 3) {
+        return eg__fail(EG_EINVAL, me, "zero is %d, must be 0..3", p->zero);
     }
     return p->zero && o->whole_rows ? eg__fail(EG_EINVAL, me, "a lazy %s needs whole rows, not parts of them", o->name)
                                     : eg__optim_takes_gradients(me, o);
@@ -132,8 +132,9 @@ eg_status eg_optim_parallel_with(eg_optim *o, eg_comm *comm, const eg_parallel_o
                                .ranks = eg_comm_size(comm),
                                .bucket = p.bucket ? p.bucket : eg__max(1 << 20, eg_comm_size(comm) * (int64_t)LEAST),
                                .check_every = eg__or_count(p.check_every, 1000)};
+    o->parallel->zero = p.zero == 3 ? 3 : 0;
     eg_status st = look(o);
-    if (!st && p.zero) {
+    if (!st && p.zero && p.zero < 3) {
         o->parallel->zero = p.zero;
         st = eg__parallel_tell(o, eg__sharded_begin(o));
     }

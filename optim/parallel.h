@@ -13,7 +13,8 @@ struct eg__ranks {
     int64_t bucket, check_every;
     int64_t updates; /* since the last look */
     int zero;
-    eg_tensor **in; /* with states shared out: what the kernel gets, this rank's part of everything */
+    eg_tensor *
+        *in; /* with states of whole parameters shared out: what the kernel gets, this rank's part of everything */
 };
 
 /* ---- parallel.c ---- */
@@ -23,6 +24,12 @@ eg_status eg__parallel_check(eg_optim *o);
 /* A failure on record that other ranks do not know of yet is told to them; passes st on. */
 eg_status eg__parallel_tell(const eg_optim *o, eg_status st);
 void eg__parallel_free(eg_optim *o);
+
+/* Whether gradients have yet to be averaged: those of parameters shared out come so. */
+static inline bool eg__exchanges(const eg_optim *o)
+{
+    return o->parallel && o->parallel->zero < 3;
+}
 
 /* ---- exchange.c ---- */
 

@@ -63,6 +63,11 @@ eg_tensor *eg__sharded_whole(const eg_optim *o, int i, int slot)
 {
     const eg__ranks *p = o->parallel;
     eg_tensor *like = o->in[i * EG__OPTIM_SLOTS], *own = o->in[i * EG__OPTIM_SLOTS + slot];
+    if (p->zero == 3) {
+        eg_tensor *here = eg_to(own, eg_cpu());
+        eg_tensor *line = here ? eg__empty_on(0, EG_SHAPE(p->ranks * own->n), (eg_dtype)own->dtype) : NULL;
+        return line && eg_comm_all_gather(p->comm, here, line) == EG_OK ? line : NULL;
+    }
     const int64_t most = eg__shared_most(p, like->n);
     eg_tensor *part = eg__full_on(0, EG_SHAPE(most), 0, (eg_dtype)own->dtype);
     eg_tensor *all = part ? eg__empty_on(0, EG_SHAPE(p->ranks * most), (eg_dtype)own->dtype) : NULL;

@@ -111,7 +111,7 @@ static eg_status ready(eg_optim *o, bool gated, bool for_scaler)
 /* What the kernel gets: with states shared out this rank's part of everything. */
 static eg_tensor **list_of(const eg_optim *o)
 {
-    return o->parallel && o->parallel->zero ? o->parallel->in : o->in;
+    return o->parallel && o->parallel->in ? o->parallel->in : o->in;
 }
 
 static eg_status judge(eg_optim *o, const eg__scaling *s)
@@ -139,7 +139,7 @@ static eg_status judge(eg_optim *o, const eg__scaling *s)
                   .opts = &opts,
                   .out = {[EG__NORM_GATE] = o->gate, [EG__NORM_SCALER] = s ? s->state : NULL}};
     eg_tensor *norms = NULL;
-    if (o->parallel && o->parallel->zero == 2) {
+    if (o->parallel && o->parallel->zero >= 2) {
         norms = eg__sharded_norms(o, g, opts.p);
         c.in = &norms;
         c.nin = 1;
@@ -340,7 +340,7 @@ static eg_status step(eg_optim *o, eg_tensor *const *gradients, const eg__scalin
 /* Of gradients in hand, which several ranks average first. */
 static eg_status step_in_hand(eg_optim *o, eg_tensor *const *gradients, bool own)
 {
-    if (!o->parallel) {
+    if (!eg__exchanges(o)) {
         return step(o, gradients, NULL);
     }
     eg_scope s = eg_scope_push();
@@ -475,7 +475,7 @@ static eg_status use_gradients(const char *op, eg_optim *o, eg_tape tape, eg_ten
     }
     const size_t bytes = (size_t)o->count * sizeof(eg_tensor *);
     eg_tensor **g = eg__malloc(bytes);
-    eg_status st = g ? eg__optim_gradients(o, tape, loss, scaling, o->parallel && !gather, g)
+    eg_status st = g ? eg__optim_gradients(o, tape, loss, scaling, eg__exchanges(o) && !gather, g)
                      : eg__no_memory(o->name, (int64_t)bytes);
     st = st ? st : gather ? add_gathered(o, g) : step(o, g, scaling);
     free(g);

@@ -424,7 +424,7 @@ EGT(refused)
     eg_optim *lbfgs = eg_lbfgs_new(parameters(&m));
     EGT_REFUSED(eg_optim_parallel(NULL, two), EG_EINVAL, "optim");
     EGT_REFUSED(eg_optim_parallel(adam, NULL), EG_EINVAL, "comm");
-    EGT_REFUSED(eg_optim_parallel(adam, two, .zero = 3), EG_EINVAL, "zero is 3");
+    EGT_REFUSED(eg_optim_parallel(adam, two, .zero = 4), EG_EINVAL, "zero is 4");
     EGT_REFUSED(eg_optim_parallel(adam, two, .bucket = -1), EG_EINVAL, "bucket");
     EGT_REFUSED(eg_optim_parallel(lazy, two, .zero = 1), EG_EINVAL, "whole rows");
     EGT_REFUSED(eg_optim_parallel(lbfgs, two), EG_ESTATE, "function");
@@ -518,4 +518,121 @@ static void uneven(rank *r)
 EGT(norms_of_uneven_batches)
 {
     on_ranks(3, 20, uneven);
+}
+
+/* ---- layers whose parameters are shared out -------------------------------------------------------------- */
+
+enum { LAYERS = 3, OF_LAYERS = 5 * 9 + 9 + 9 * 9 + 9 + 9 * 2 + 2 };
+
+/* A net of layers, each a shard of comm, unless that is NULL; the weights, as one vector, when it has learned; and the
+ * whole states of net and optimizer in `maps`, from which it begins if they are there. */
+static eg_status learn_in_shards(eg_comm *comm, int i, int n, int from, int to, eg_tensors **maps, double *weights)
+{
+    static const int64_t sizes[LAYERS + 1] = {IN, 9, 9, 2};
+    eg_module *layers[LAYERS];
+    eg_seed(11);
+    for (int k = 0; k < LAYERS; k++) {
+        layers[k] = eg_sequential_new(eg_linear_new(sizes[k], sizes[k + 1]), eg_activation_new(eg_tanh));
+        eg_status st = eg_module_to(layers[k], EG_F64);
+        layers[k] = comm && !st ? eg_shard_new(layers[k], comm) : layers[k];
+    }
+    eg_module *all = eg_sequential_new_with(layers, LAYERS);
+    eg_optim *o = all ? eg_adam_new(eg_module_parameters(all), .lr = 0.05) : NULL;
+    eg_status st = o ? eg_optim_clip_norm(o, 0.2) : eg_last_error()->code;
+    st = st || !comm ? st : eg_optim_parallel(o, comm, .zero = 3, .check_every = 1);
+    if (maps && maps[0] && !st) {
+        st = eg_shards_load_state(all, maps[0]);
+        st = st ? st : eg_optim_load_state(o, maps[1]);
+    }
+    for (int s = from; s < to && !st; s++) {
+        EG_SCOPE {
+            eg_tensor *x = eg_slice(numbers(EG_SHAPE(ROWS, IN), EG_F64, s), 0, ROWS * i / n, ROWS * (i + 1) / n, 1);
+            eg_tensor *t =
+                eg_slice(numbers(EG_SHAPE(ROWS, 2), EG_F64, s + 0.5), 0, ROWS * i / n, ROWS * (i + 1) / n, 1);
+            eg_tape tape = eg_tape_open();
+            st = eg_optim_minimize(o, tape, eg_mean(eg_square(eg_sub(eg_module_forward(all, x), t))));
+        }
+    }
+    eg_tensors *state = st ? NULL : eg_shards_state(all);
+    for (int64_t k = 0; k < eg_tensors_count(state) && !st; k++) {
+        EG_SCOPE {
+            eg_tensor *t = eg_tensors_at(state, k);
+            const int64_t own = comm ? sizes[k] * sizes[k + 1] + sizes[k + 1] : eg_numel(t);
+            st = eg_to_values(eg_slice(eg_flatten(eg_detach(t), 0, -1), 0, 0, own, 1), weights);
+            weights += own;
+        }
+    }
+    if (maps && !maps[0] && !st) {
+        maps[0] = state;
+        maps[1] = eg_optim_state(o);
+        st = maps[1] ? EG_OK : eg_last_error()->code;
+    } else {
+        eg_tensors_free(state);
+    }
+    eg_optim_free(o);
+    eg_module_free(all);
+    return st;
+}
+
+static void shards_as_one(rank *r)
+{
+    double one[OF_LAYERS], mine[OF_LAYERS];
+    RANK_CHECK(!learn_in_shards(NULL, 0, 1, 0, 4, NULL, one));
+    RANK_CHECK(!learn_in_shards(r->comm, r->i, r->n, 0, 4, NULL, mine));
+    RANK_CHECK(apart(mine, one, OF_LAYERS) <= 1e-12);
+}
+
+EGT(layers_in_shards)
+{
+    for (int n = 1; n <= 8; n *= 2) {
+        on_ranks(n, 20, shards_as_one);
+    }
+    on_ranks(3, 20, shards_as_one);
+}
+
+static eg_tensors *halfway[2];
+
+static void first_shards(rank *r)
+{
+    double mine[OF_LAYERS];
+    eg_tensors *maps[2] = {NULL, NULL};
+    RANK_CHECK(!learn_in_shards(r->comm, r->i, r->n, 0, 2, maps, mine));
+    for (int k = 0; k < 2; k++) {
+        if (r->i == 0) {
+            halfway[k] = maps[k];
+        } else {
+            eg_tensors_free(maps[k]);
+        }
+    }
+}
+
+static void other_shards(rank *r)
+{
+    double one[OF_LAYERS], mine[OF_LAYERS];
+    RANK_CHECK(!learn_in_shards(NULL, 0, 1, 0, 4, NULL, one));
+    RANK_CHECK(!learn_in_shards(r->comm, r->i, r->n, 2, 4, halfway, mine));
+    RANK_CHECK(apart(mine, one, OF_LAYERS) <= 1e-12);
+}
+
+EGT(shards_of_other_ranks)
+{
+    static const int counts[][2] = {{4, 2}, {1, 3}, {3, 8}};
+    for (int k = 0; k < 3 && !getenv("EGT_MPI"); k++) {
+        on_ranks(counts[k][0], 20, first_shards);
+        on_ranks(counts[k][1], 20, other_shards);
+        eg_tensors_free(halfway[0]);
+        eg_tensors_free(halfway[1]);
+    }
+}
+
+EGT(shards_refused)
+{
+    eg_comm *seven = eg_comm_threads_new(7), *two = eg_comm_threads_new(2);
+    EGT_REFUSED(eg_shard_new(eg_linear_new(2, 2), seven), EG_EINVAL, "7 ranks");
+    EGT_REFUSED(eg_shard_new(eg_batch_norm_new(2), two), EG_EINVAL, "running_mean");
+    EGT_REFUSED(eg_shard_new(eg_activation_new(eg_relu), two), EG_EINVAL, "no parameters");
+    EGT_REFUSED(eg_shard_new(NULL, two), EG_EINVAL, "body");
+    EGT_REFUSED(eg_shard_new(eg_linear_new(2, 2), NULL), EG_EINVAL, "comm");
+    eg_comm_free(seven);
+    eg_comm_free(two);
 }

@@ -29,7 +29,8 @@ typedef struct eg_parallel_options {
                        all of these */
     int64_t check_every; /* steps between looks whether parameters are the same on all ranks; 0: 1000 */
     /* What each rank has only its share of (Rajbhandari et al. 2019, "ZeRO: Memory Optimizations Toward Training
-     * Trillion Parameter Models"): 0 nothing, 1 the optimizer's states, 2 the averaged gradients too. */
+     * Trillion Parameter Models"): 0 nothing, 1 the optimizer's states, 2 the averaged gradients too, 3 the
+     * parameters, which are of eg_shard_new, all of them. */
     int zero;
 } eg_parallel_options;
 
@@ -56,6 +57,18 @@ EG_API eg_status eg_optim_parallel_with(eg_optim *optim, eg_comm *comm, const eg
  * Batches may be of different sizes, also empty. It speaks in the middle of forwards and walks: where ranks do not all
  * do the same, give it a communicator of its own. */
 EG_API eg_status eg_sync_batch_norm(eg_module *m, eg_comm *comm);
+
+/* The body with its parameters shared out among the ranks of comm, which must outlive it: each keeps its part of all of
+ * them, "flat", as one vector. They are gathered for a forward and again for its gradient, which computes the forward
+ * once more (eg_checkpoint), and are not kept in between: of a net made of such layers a rank has no more than one
+ * layer whole. Gradients are averaged over the ranks on the way and leave as parts too. Takes the body, whose
+ * parameters are of one dtype and device and the same on all ranks, and which has no buffers (EG_EINVAL; batch norm).
+ * The number of ranks has to divide 46,080. Its optimizer is made parallel with .zero = 3. */
+EG_API eg_module *eg_shard_new(eg_module *body, eg_comm *comm);
+/* eg_module_state of a net with such layers, whose vectors are whole, on the CPU, and do not depend on how many ranks
+ * there are; and the other way round. All ranks' calls. */
+EG_API eg_tensors *eg_shards_state(eg_module *m);
+EG_API eg_status eg_shards_load_state(eg_module *m, const eg_tensors *map);
 
 /* ---- layers on several devices ----------------------------------------------------------------------------- */
 
