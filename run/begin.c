@@ -166,6 +166,10 @@ static bool get_data(eg_run *run, void *user, int *status)
         }
         return false;
     }
+    if (run->rank > 0) { /* the first has them for all */
+        *status = 0;
+        return true;
+    }
     const char *folder = run->settings.data ? run->settings.data : o->data_folder;
     *status = o->get_data(folder, run->url, user) ? eg_error_print(run->err) : 0;
     if (!*status) {
@@ -281,6 +285,16 @@ eg_run *eg_run_begin_with(int argc, char **argv, int *status, void *user, const 
     return run;
 }
 
+/* As they were typed: --batch is that of all ranks. */
+static eg_status save_flags(eg_run *run)
+{
+    const int64_t share = run->settings.batch;
+    run->settings.batch = run->whole_batch ? run->whole_batch : share;
+    eg_status st = eg_flags_save(&run->line, eg_run_path(run, "flags.conf").text);
+    run->settings.batch = share;
+    return st;
+}
+
 eg_status eg_run_open(eg_run *run)
 {
     if (run->is_open || run->status) {
@@ -291,7 +305,7 @@ eg_status eg_run_open(eg_run *run)
     eg_status st = run_open_saver(run);
     st = st ? st : run_save_parts(run);
     st = st ? st : run_open_logs(run, resume);
-    st = st || resume ? st : eg_flags_save(&run->line, eg_run_path(run, "flags.conf").text);
+    st = st || resume ? st : save_flags(run);
     if (!st && resume) {
         st = eg_saver_restore(run->saver, &run->step);
         const char *path = st ? "" : eg_saver_path(run->saver);

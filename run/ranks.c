@@ -57,6 +57,7 @@ bool run_join(eg_run *run, int *status)
         flags_refuse(&run->line, "--batch %lld cannot be shared out among %d ranks", (long long)s->batch, run->ranks);
         return false;
     }
+    run->whole_batch = has_batch(run) ? s->batch : 0;
     s->batch = has_batch(run) ? s->batch / run->ranks : s->batch;
     return true;
 }

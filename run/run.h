@@ -64,12 +64,13 @@ struct eg_run {
     FILE *out, *err;
     eg_comm *comm; /* NULL: of a single rank */
     int rank, ranks;
-    FILE *null;        /* where other ranks than the first say things, NULL: of the first; */
-    FILE *failures;    /* but for what only they know */
-    eg_path own;       /* their folder; "": none */
-    eg_work *asking;   /* whether a signal came to one of them, */
-    eg_tensor *came;   /* i32 [1] */
-    eg_dataset *given; /* to eg_run_train_on, before it was dealt out */
+    FILE *null;          /* where other ranks than the first say things, NULL: of the first; */
+    FILE *failures;      /* but for what only they know */
+    eg_path own;         /* their folder; "": none */
+    eg_work *asking;     /* whether a signal came to one of them, */
+    eg_tensor *came;     /* i32 [1] */
+    int64_t whole_batch; /* --batch, where it was shared out; else 0 */
+    eg_dataset *given;   /* to eg_run_train_on, before it was dealt out */
     eg_device *device;
     eg_dtype low; /* of --precision bf16 and f16: what products are of; else EG_F32 */
     eg_scaler_options scaling;

@@ -137,6 +137,13 @@ static void as_one(rank *r)
     RANK_CHECK(most <= 1e-12);
     RANK_CHECK(fabs(mine.loss - one.loss) <= 1e-12 && mine.accuracy == one.accuracy);
     RANK_CHECK(r->i == 0 ? strstr(mine.out, "epoch ") != NULL : !*mine.out && !*mine.err);
+    char flags[4096] = "", path[8192];
+    snprintf(path, sizeof path, "%s/flags.conf", plan.folder);
+    FILE *f = fopen(path, "r");
+    RANK_CHECK(f && fread(flags, 1, sizeof flags - 1, f) > 0 && strstr(flags, "\nbatch = 24\n")); /* that of all */
+    if (f) {
+        fclose(f);
+    }
 }
 
 EGT(any_number_of_ranks)
