@@ -29,7 +29,7 @@ examples="libgif-dev libcurl4-openssl-dev ca-certificates
     fonts-dejavu-core fonts-breip fonts-dkg-handwriting fonts-humor-sans fonts-comic-neue"
 demo="libdnnl-dev zlib1g-dev libpng-dev libstb-dev
     fonts-dejavu-core fonts-breip fonts-dkg-handwriting fonts-humor-sans fonts-comic-neue"
-testing="g++ clang clang-format cmake openssl openmpi-bin python3 valgrind libc6-dbg lua5.4 tmux libonnx-testdata
+testing="g++ clang clang-format cmake openssl openmpi-bin iproute2 python3 valgrind libc6-dbg lua5.4 tmux libonnx-testdata
     python3-nbclient python3-jupyter-client"
 
 say() {

@@ -137,13 +137,6 @@ static void as_one(rank *r)
     RANK_CHECK(most <= 1e-12);
     RANK_CHECK(fabs(mine.loss - one.loss) <= 1e-12 && mine.accuracy == one.accuracy);
     RANK_CHECK(r->i == 0 ? strstr(mine.out, "epoch ") != NULL : !*mine.out && !*mine.err);
-    char flags[4096] = "", path[8192];
-    snprintf(path, sizeof path, "%s/flags.conf", plan.folder);
-    FILE *f = fopen(path, "r");
-    RANK_CHECK(f && fread(flags, 1, sizeof flags - 1, f) > 0 && strstr(flags, "\nbatch = 24\n")); /* that of all */
-    if (f) {
-        fclose(f);
-    }
 }
 
 EGT(any_number_of_ranks)
@@ -159,6 +152,26 @@ EGT(any_number_of_ranks)
             on_ranks(n, 20, as_one);
         }
     }
+}
+
+static void keeps_its_words(rank *r)
+{
+    static _Thread_local result mine;
+    char flags[4096] = "", path[8192];
+    learn(r->comm, &mine);
+    RANK_CHECK(mine.status == 0 && !eg_comm_barrier(r->comm));
+    snprintf(path, sizeof path, "%s/flags.conf", plan.folder);
+    FILE *f = r->i ? NULL : fopen(path, "r");
+    RANK_CHECK(r->i || (f && fread(flags, 1, sizeof flags - 1, f) > 0 && strstr(flags, "\nbatch = 24\n")));
+    if (f) {
+        fclose(f);
+    }
+}
+
+EGT(flags_are_kept_as_they_were)
+{
+    PLAN("ranks", "--steps", "1");
+    on_ranks(3, 20, keeps_its_words);
 }
 
 static void some_steps(rank *r)
