@@ -56,7 +56,7 @@ static void say_ranks(void)
 
 int main(int argc, char **argv)
 {
-    int status;
+    int status = 0;
     const eg_flag none[1] = {{.name = NULL}};
     eg_flags line = {.program = "egret-devices",
                      .about =
