@@ -204,19 +204,25 @@ eg_status run_share_load(void *user, const eg_tensors *state)
 
 /* ---- buffers and signals ---- */
 
-/* Those of one dtype in one message. */
+/* Those of one dtype, as many in a message as there is room for. */
 static eg_status send_buffers(const eg_run *run, const eg_tensors *state, eg_dtype dtype)
 {
-    enum { MOST = 1024 };
+    enum { MOST = 256 };
     eg_tensor *list[MOST];
+    const int64_t count = eg_tensors_count(state);
+    eg_status st = EG_OK;
     int n = 0;
-    for (int64_t i = 0; i < eg_tensors_count(state); i++) {
-        eg_tensor *t = eg_tensors_at(state, i);
-        if (!eg_is_parameter(t) && eg_dtype_of(t) == dtype && n < MOST) {
+    for (int64_t i = 0; i <= count && !st; i++) {
+        if (n && (i == count || n == MOST)) {
+            st = eg_comm_broadcast(run->comm, list, n, 0);
+            n = 0;
+        }
+        eg_tensor *t = i < count ? eg_tensors_at(state, i) : NULL;
+        if (t && !eg_is_parameter(t) && eg_dtype_of(t) == dtype) {
             list[n++] = t;
         }
     }
-    return n ? eg_comm_broadcast(run->comm, list, n, 0) : EG_OK;
+    return st;
 }
 
 eg_status run_same_buffers(eg_run *run)
