@@ -271,11 +271,11 @@ static eg_tensor *whole_of(const shard *s)
     return all && eg_comm_all_gather(s->comm, own, all) == EG_OK ? all : NULL;
 }
 
-eg_tensors *eg_shards_state(eg_module *m)
+eg_tensors *eg_module_full_state(eg_module *m)
 {
     eg_tensors *state = m ? eg_module_state(m) : NULL;
     if (!m) {
-        return eg__null_argument("eg_shards_state", "m"), NULL;
+        return eg__null_argument("eg_module_full_state", "m"), NULL;
     }
     eg_status st = state ? EG_OK : eg__why();
     for (int64_t i = 0; i < eg_tensors_count(state) && !st; i++) {
@@ -314,13 +314,13 @@ static eg_status share_out(eg_module *m, const eg_tensors *own, const eg_tensors
     return st;
 }
 
-eg_status eg_shards_load_state(eg_module *m, const eg_tensors *map)
+eg_status eg_module_load_full_state(eg_module *m, const eg_tensors *map)
 {
-    static const char op[] = "eg_shards_load_state";
+    static const char op[] = "eg_module_load_full_state";
     if (!m || !map) {
         return eg__null_argument(op, m ? "map" : "m");
     }
-    eg_tensors *own = eg_module_state(m), *whole = own ? eg_shards_state(m) : NULL;
+    eg_tensors *own = eg_module_state(m), *whole = own ? eg_module_full_state(m) : NULL;
     eg_status st = whole ? eg__tensors_assign(op, whole, map, false, false) : eg__why();
     st = st ? st : share_out(m, own, whole);
     eg_tensors_free(own);

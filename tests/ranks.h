@@ -3,6 +3,7 @@
 #ifndef EGRET_TESTS_RANKS_H
 #define EGRET_TESTS_RANKS_H
 
+#include <math.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -89,6 +90,31 @@ static void on_ranks(int n, double timeout, void (*run)(rank *r))
             egt_fail(__FILE__, __LINE__, "%s", ranks[i].why);
         }
     }
+}
+
+/* Up to 256 numbers of a shape. */
+static inline eg_tensor *numbers(eg_shape shape, eg_dtype dtype, double from)
+{
+    double v[256];
+    int64_t n = 1;
+    for (int d = 0; d < shape.ndim; d++) {
+        n *= shape.dim[d];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        v[i] = sin(from + 1.7 * (double)i);
+    }
+    return eg_from_values(shape, dtype, v);
+}
+
+/* How far apart the worst of n numbers are, of large ones relatively. */
+static inline double apart(const double *a, const double *b, int n)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++) {
+        const double d = fabs(a[i] - b[i]) / (1 + fabs(b[i]));
+        most = d > most || isnan(d) ? d : most;
+    }
+    return most;
 }
 
 #endif

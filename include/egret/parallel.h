@@ -67,8 +67,8 @@ EG_API eg_status eg_sync_batch_norm(eg_module *m, eg_comm *comm);
 EG_API eg_module *eg_shard_new(eg_module *body, eg_comm *comm);
 /* eg_module_state of a net with such layers, whose vectors are whole, on the CPU, and do not depend on how many ranks
  * there are; and the other way round. All ranks' calls. */
-EG_API eg_tensors *eg_shards_state(eg_module *m);
-EG_API eg_status eg_shards_load_state(eg_module *m, const eg_tensors *map);
+EG_API eg_tensors *eg_module_full_state(eg_module *m);
+EG_API eg_status eg_module_load_full_state(eg_module *m, const eg_tensors *map);
 
 /* ---- layers on several devices ----------------------------------------------------------------------------- */
 
