@@ -335,6 +335,22 @@ static bool exchange(void *user)
     return ok;
 }
 
+/* Those that went well learn of one that did not, and go on. */
+static void agrees(rank *r)
+{
+    RANK_CHECK(!eg_comm_agree(r->comm, EG_OK));
+    eg_clear_error();
+    eg_status own = r->i == 1 ? eg_fail(EG_EFORMAT, "reader", "torn") : EG_OK, all = eg_comm_agree(r->comm, own);
+    RANK_CHECK(all == (r->i == 1 ? EG_EFORMAT : EG_EIO));
+    RANK_CHECK(strstr(eg_last_error()->message, r->i == 1 ? "torn" : "rank 1 has failed"));
+    RANK_CHECK(!eg_comm_agree(r->comm, EG_OK));
+}
+
+EGT(what_all_agree_on)
+{
+    on_ranks(3, 20, agrees);
+}
+
 EGT(no_memory)
 {
     EGT_CHECK(egt_fail_allocations(exchange, NULL) > 5);

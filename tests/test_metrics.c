@@ -223,3 +223,18 @@ EGT(metrics_refuse)
     eg_metrics_free(m);
     eg_metrics_free(NULL);
 }
+
+EGT(added_to_others)
+{
+    eg_metrics *m = eg_metrics_new(), *others = eg_metrics_new();
+    EGT_OK(eg_metrics_mean(m, "loss", eg_from_values(EG_SHAPE(3), EG_F32, (double[]){1, 2, 3})));
+    EGT_OK(eg_metrics_mean(others, "loss", eg_from_values(EG_SHAPE(1), EG_F32, (double[]){10})));
+    EGT_OK(eg_metrics_mean(others, "more", eg_from_values(EG_SHAPE(1), EG_F32, (double[]){5})));
+    EGT_OK(eg_metrics_add(m, others));
+    EGT_EQ(eg_metrics_value(m, "loss"), 4);
+    EGT_EQ(eg_metrics_value(m, "more"), 5);
+    EGT_EQ(eg_metrics_value(others, "loss"), 10);
+    EGT_REFUSED(eg_metrics_add(m, NULL), EG_EINVAL, "others");
+    eg_metrics_free(m);
+    eg_metrics_free(others);
+}
