@@ -13,8 +13,8 @@ struct eg__ranks {
     int64_t bucket, check_every;
     int64_t updates; /* since the last look */
     int zero;
-    eg_tensor *
-        *in; /* with states of whole parameters shared out: what the kernel gets, this rank's part of everything */
+    /* With states of whole parameters shared out what the kernel gets: this rank's part of everything. Else NULL. */
+    eg_tensor **in;
 };
 
 /* ---- parallel.c ---- */

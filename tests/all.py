@@ -33,8 +33,9 @@ VARIANTS = {
     "asan_cuda": ("the same over the emulated device", 25, "gcc",
                   [*BOTH, "-Dauto_features=disabled", "-Dcuda=enabled", *PLAIN], ["cuda_*"], BOTH_SAY),
     "tsan": ("thread sanitizer", 4, "gcc", ["-Db_sanitize=thread", *SANITIZERS, *PLAIN],
-             ["workers", "data", "chain", "links", "comm", "parallel", "run_ranks", "origin", "files", "lines",
-              "embedding", "profile", "program_train", "cuda_streams", "cuda_memory_order"], {"TSAN_OPTIONS": "halt_on_error=1"}),
+             ["workers", "data", "chain", "links", "distribute", "comm", "parallel", "parallel_layers", "run_ranks",
+              "origin", "files", "lines", "embedding", "profile", "program_train", "cuda_streams",
+              "cuda_memory_order"], {"TSAN_OPTIONS": "halt_on_error=1"}),
     # Calls from Lua are swept in the main build, and under the sanitizers of C's.
     "tiny": ("small limits, so that rare paths are common", 7, "gcc", ["-Dtiny_limits=true", *PLAIN], ["-lua_ops"], {}),
     "clang": ("the other compiler, all instruction sets", 5, "clang", [*LEAN, "-Dcuda=disabled"], ["-lua_ops"], {}),

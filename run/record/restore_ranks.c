@@ -1,5 +1,6 @@
 /* restore_ranks.c - a checkpoint that rank 0 finds and sends to the others, who put it beside theirs for as long as it
  * is read. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <sys/stat.h>
 
