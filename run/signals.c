@@ -4,14 +4,15 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 enum { COUNT = 2 };
 
 static const int numbers[COUNT] = {SIGINT, SIGTERM};
 static struct sigaction before[COUNT];
-static volatile sig_atomic_t noted;
-static bool holding;
+static atomic_int noted; /* by whichever thread the kernel gave the signal to */
+static atomic_bool holding;
 
 /* In a signal handler too: sigaction may be called there. */
 static void put_back(void)
@@ -24,7 +25,7 @@ static void put_back(void)
 static void note(int number)
 {
     int error = errno;
-    noted = number;
+    atomic_store(&noted, number);
     put_back();
     errno = error;
 }
@@ -32,11 +33,10 @@ static void note(int number)
 bool signals_hold(void)
 {
     struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
-    if (holding) {
+    if (atomic_exchange(&holding, true)) {
         return false;
     }
-    holding = true;
-    noted = 0;
+    atomic_store(&noted, 0);
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < COUNT; i++) {
         sigaddset(&action.sa_mask, numbers[i]);
@@ -52,19 +52,15 @@ bool signals_hold(void)
 
 int signals_take(void)
 {
-    int number = noted;
-    noted = 0;
-    return number;
+    return atomic_exchange(&noted, 0);
 }
 
 void signals_release(void)
 {
-    if (holding) {
-        put_back();
-        holding = false;
-        int number = signals_take();
-        if (number) {
-            raise(number);
-        }
+    put_back();
+    int number = signals_take();
+    atomic_store(&holding, false);
+    if (number) {
+        raise(number);
     }
 }

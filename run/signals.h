@@ -9,7 +9,8 @@
  *     }
  *     signals_release();
  *
- * The first library leaves signals alone. They are the process's: one thread holds and releases them. */
+ * The first library leaves signals alone. They are the process's: of several threads one holds them at a time, and only
+ * that one takes and releases. */
 #ifndef EGRET_RUN_SIGNALS_H
 #define EGRET_RUN_SIGNALS_H
 
@@ -17,7 +18,7 @@
 
 /* From now on the first SIGINT or SIGTERM is noted and does nothing else; with it both are again what they were before,
  * so that a second one ends the program. One that was ignored stays so. False, and nothing, while they are held
- * already. */
+ * already, by whichever thread. */
 bool signals_hold(void);
 
 /* The signal that was noted since, once; 0: none. */
