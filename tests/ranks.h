@@ -1,5 +1,6 @@
 /* ranks.h - tests on several ranks: threads, or with EGT_MPI in the environment the processes that mpirun has started;
- * then only what is for so many of them is run. Include it first, with _DEFAULT_SOURCE. */
+ * then only what is for so many of them is run. With EGT_NCCL threads have a CUDA device each, cuda:0 and so on, and go
+ * by NCCL: "over" their communicator, or "alone". Include it first, with _DEFAULT_SOURCE. */
 #ifndef EGRET_TESTS_RANKS_H
 #define EGRET_TESTS_RANKS_H
 
@@ -18,7 +19,8 @@ typedef struct rank {
     int i, n;
     bool failed;
     char why[512];
-    double value[8];
+    double value[8], timeout;
+    char file[64]; /* by which they find each other */
 } rank;
 
 /* Fails the rank, not the program: checks of the harness belong to its own thread. */
@@ -31,10 +33,37 @@ typedef struct rank {
         }                                                                                                \
     } while (0)
 
+static bool by_nccl(const char *how)
+{
+    const char *nccl = getenv("EGT_NCCL");
+    return nccl && !strcmp(nccl, how);
+}
+
+/* On a device of its own. */
+static void join_cards(rank *r)
+{
+    char name[32];
+    snprintf(name, sizeof name, "cuda:%d", r->i);
+    eg_device *device = eg_device_open(name);
+    RANK_CHECK(device);
+    if (device && by_nccl("alone") && r->n > 1) {
+        r->comm = eg_comm_nccl_new(device, r->i, r->n, .timeout = r->timeout, .file = r->file);
+        RANK_CHECK(r->comm);
+    } else if (device) {
+        RANK_CHECK(!eg_comm_use_nccl(r->comm, device));
+    }
+    eg_use_device(device);
+}
+
 static void *begin_rank(void *user)
 {
     rank *r = user;
-    r->run(r);
+    if (getenv("EGT_NCCL")) {
+        join_cards(r);
+    }
+    if (!r->failed) {
+        r->run(r);
+    }
     eg_comm_free(r->comm);
     eg_thread_end();
     return NULL;
@@ -73,8 +102,12 @@ static void on_ranks(int n, double timeout, void (*run)(rank *r))
     }
     memset(ranks, 0, sizeof ranks);
     for (int i = 0; i < n; i++) {
-        ranks[i].comm = i ? eg_comm_other(ranks[0].comm, i) : eg_comm_threads_new(n, .timeout = timeout);
-        EGT_CHECK(ranks[i].comm);
+        if (!by_nccl("alone") || n == 1) {
+            ranks[i].comm = i ? eg_comm_other(ranks[0].comm, i) : eg_comm_threads_new(n, .timeout = timeout);
+            EGT_CHECK(ranks[i].comm);
+        }
+        snprintf(ranks[i].file, sizeof ranks[i].file, "/tmp/egt-ranks-%d", (int)getpid());
+        ranks[i].timeout = timeout;
         ranks[i].run = run;
         ranks[i].i = i;
         ranks[i].n = n;

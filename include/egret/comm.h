@@ -17,12 +17,15 @@
  * Sums are added in the order of the ranks, halves in f32, and rounded once: results depend on the number of ranks
  * alone and have the same bits on each of them.
  *
- * Tensors may be on any device; what is not the CPU's goes through its memory. Nothing is recorded on tapes; what is
- * written counts as an in-place change and is refused (EG_ESTATE) while an open tape follows it. */
+ * Tensors may be on any device, on all ranks alike. Those of CUDA devices go from card to card between threads, and
+ * between processes by NCCL, or by MPI if it says that it can; else, and where devices differ, through the CPU's
+ * memory. Then a call waits for the device to have done its part. Nothing is recorded on tapes; what is written counts
+ * as an in-place change and is refused (EG_ESTATE) while an open tape follows it. */
 #ifndef EGRET_COMM_H
 #define EGRET_COMM_H
 
 #include <egret/base.h>
+#include <egret/device.h>
 #include <egret/tensor.h>
 
 EG_BEGIN_DECLS
@@ -50,6 +53,26 @@ typedef struct eg_comm_launch {
 } eg_comm_launch;
 EG_API eg_comm_launch eg_comm_launched(void);
 
+/* From now on tensors of `device`, the rank's own, go from card to card by NCCL, which is opened now, where all ranks
+ * take part. Messages of two ranks go as before. All ranks call it, with a card each, and nothing under way. If it
+ * fails on one, EG_ENOKERNEL, EG_EDEVICE, EG_EIO in words, it does on all, and the communicator is what it was. Of a
+ * single rank it changes nothing. */
+EG_API eg_status eg_comm_use_nccl(eg_comm *comm, eg_device *device);
+
+/* Ranks that have found each other without MPI: rank `rank` of `ranks`, each with a card of its own. All tensors go by
+ * NCCL, those of the CPU over the card, and all that is begun, messages of two ranks too, is done in that order: two
+ * that both send first wait in vain. `file`, in a folder that all ranks see, is written by rank 0 and must not be there
+ * before; NULL: all ranks have the environment's NCCL_COMM_ID, HOST:PORT of rank 0. */
+typedef struct eg_comm_nccl_options {
+    size_t size;
+    double timeout; /* seconds; 0: 300 */
+    const char *file;
+} eg_comm_nccl_options;
+EG_API eg_comm *eg_comm_nccl_new_with(eg_device *device, int rank, int ranks, const eg_comm_nccl_options *options);
+#define eg_comm_nccl_new(...) EG_COMM_NCCL_NEW_(__VA_ARGS__, )
+#define EG_COMM_NCCL_NEW_(device, rank, ranks, ...) \
+    eg_comm_nccl_new_with(device, rank, ranks, EG_OPTIONS_(eg_comm_nccl_options, __VA_ARGS__))
+
 /* Ranks within this process, 1 to 1024, each for a thread of its own: gives rank 0's end, and eg_comm_other those of
  * the other ranks, each once (EG_ESTATE, EG_EINDEX). */
 EG_API eg_comm *eg_comm_threads_new_with(int ranks, const eg_comm_options *options);
@@ -64,7 +87,7 @@ EG_API void eg_comm_free(eg_comm *comm);
 /* Of NULL: rank 0 of 1. */
 EG_API int eg_comm_rank(const eg_comm *comm);
 EG_API int eg_comm_size(const eg_comm *comm);
-/* "mpi", "threads" or, of a single rank, "alone"; "none" for NULL. */
+/* "mpi", "threads", "nccl" or, of a single rank, "alone"; "none" for NULL. */
 EG_API const char *eg_comm_transport(const eg_comm *comm);
 
 /* ---- together ------------------------------------------------------------------------------ */

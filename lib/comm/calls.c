@@ -1,6 +1,8 @@
 /* calls.c - what programs call: looks at the tensors, and finds or makes the memory that is moved. */
 #include <stdlib.h>
 
+#include <egret/ops.h>
+
 #include "lib/comm/comm.h"
 #include "lib/core/layout.h"
 #include "lib/core/memory.h"
@@ -22,15 +24,10 @@ static void free_work(eg_work *w)
     if (w->y) {
         eg_release(w->y);
     }
-    eg__thread *T = eg__thread_get();
-    for (int i = 0; i < 2; i++) {
-        if (w->own[i]) {
-            eg__block_free(T, w->own[i], w->own_class[i]);
-        }
-    }
-    if (w->parts) {
-        eg__block_free(T, w->parts, w->parts_class);
-    }
+    eg_release(w->own[0]);
+    eg_release(w->own[1]);
+    eg_release(w->sums);
+    eg_event_free(w->ready);
     free(w->sent);
     free(w->x);
     free(w);
@@ -69,62 +66,102 @@ static eg_work *work_of(const char *op, eg_comm *comm, eg__work_kind kind, eg_te
     return w;
 }
 
-static bool lies_ready(const eg_tensor *t)
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+eg_tensor *eg__work_memory(uint8_t device, int64_t n, eg_dtype dtype)
 {
-    return !t->device && eg_is_contiguous(t);
+    eg_scope scope = eg_scope_push();
+    eg_tensor *made = scope.depth ? eg_keep(eg__empty_on(device, EG_SHAPE(n), dtype)) : NULL;
+    if (scope.depth) {
+        eg_scope_pop(scope, NULL);
+    }
+    return made;
 }
 
-static char *own_memory(eg_work *w, int i, int64_t n)
+/* Where memory of the work has to lie, for which that of all its tensors counts, and how it is come by. */
+static bool find_home(eg_work *w)
 {
-    const int64_t bytes = eg__bytes_of(n, w->dtype);
-    w->own[i] = eg__block_alloc(eg__thread_get(), (size_t)bytes + 1, &w->own_class[i]);
-    if (!w->own[i]) {
-        eg__no_memory(w->op, bytes);
+    const eg__transport *t = w->comm->transport;
+    const uint8_t device = w->n ? w->x[0]->device : 0;
+    bool together = true;
+    for (int i = 1; i < w->n; i++) {
+        together = together && w->x[i]->device == device;
     }
+    together = together && (!w->y || w->y->device == device);
+    w->home = t ? t->is->home(t, together ? device : 0, eg__work_of_two(w)) : 0;
+    w->way = w->home ? eg__comm_way(w->comm, w->home, eg__work_of_two(w), w->op) : NULL;
+    w->ready = w->way ? eg_event_new(eg__way_device(w->way)) : NULL;
+    return !w->home || w->ready;
+}
+
+/* t itself, if it lies as and where it has to; else a copy, or room for one. NULL: words. */
+static eg_tensor *memory_of(eg_work *w, int i, eg_tensor *t, int64_t n)
+{
+    if (t && t->device == w->home && eg_is_contiguous(t)) {
+        return t;
+    }
+    w->own[i] = eg__work_memory(w->home, n, w->dtype);
     return w->own[i];
 }
 
-/* Memory of all elements of x, one tensor behind the other: where they are, or a copy; NULL: a failure. */
-static char *elements(eg_work *w, bool read)
+/* Between t and its place in a copy, from element `at` on. */
+static eg_status across(const eg_work *w, eg_tensor *t, eg_tensor *copy, int64_t at, bool back)
 {
-    if (w->n == 1 && lies_ready(w->x[0])) {
-        return eg__ptr(w->x[0]);
+    eg_scope scope = eg_scope_push();
+    eg_tensor *place = scope.depth ? eg_reshape(eg_slice(copy, 0, at, at + t->n, 1), eg_shape_of(t)) : NULL;
+    eg_status st = place ? eg__overwrite(w->op, back ? t : place, back ? place : t) : eg__why();
+    if (scope.depth) {
+        eg_scope_pop(scope, NULL);
     }
+    return st;
+}
+
+static eg_status all_across(const eg_work *w, bool back)
+{
+    eg_status st = EG_OK;
+    int64_t at = 0;
+    for (int i = 0; w->own[0] && i < w->n && !st; i++) {
+        st = w->x[i]->n ? across(w, w->x[i], w->own[0], at, back) : EG_OK;
+        at += w->x[i]->n;
+    }
+    return st;
+}
+
+/* Memory of all elements of x, one tensor behind the other; NULL: words. */
+static eg_tensor *elements(eg_work *w, bool read)
+{
     int64_t all = 0;
     for (int i = 0; i < w->n; i++) {
         all += w->x[i]->n;
     }
-    char *to = own_memory(w, 0, all), *at = to;
-    for (int i = 0; to && read && i < w->n; i++) {
-        const int64_t bytes = eg__bytes_of(w->x[i]->n, w->dtype);
-        if (eg_copy_out(w->x[i], at, (size_t)bytes)) {
-            return NULL;
-        }
-        at += bytes;
-    }
-    return to;
+    eg_tensor *m = memory_of(w, 0, w->n == 1 ? w->x[0] : NULL, all);
+    return m && read && all_across(w, false) ? NULL : m;
 }
 
-/* Puts what has come into the tensor it is for. */
-static eg_status put(const eg_work *w, eg_tensor *t, const char *from)
+/* The work's from here on, as soon as its device has come so far. */
+static bool take(eg_work *w, eg_tensor *from, eg_tensor *to)
 {
-    eg_scope scope = eg_scope_push();
-    eg_tensor *source = eg_wrap((void *)from, eg_shape_of(t), t->dtype, NULL, NULL);
-    eg_status st = source ? eg__overwrite(w->op, t, source) : eg__why();
-    eg_scope_pop(scope, NULL);
-    return st;
+    if (!from || !to) {
+        return false;
+    }
+    w->from = eg__ptr(from);
+    w->to = eg__ptr(to);
+    if (!w->way) {
+        return true;
+    }
+    const eg__ways *ways = eg__ways_of(w->way);
+    eg__thread *T = eg__thread_get();
+    eg_status st = ways->leave(T, from, false, w->op);
+    return !st && !ways->leave(T, to, true, w->op);
 }
 
 static eg_status put_results(const eg_work *w)
 {
-    eg_status st = EG_OK;
-    const char *at = w->own[0];
-    for (int i = 0; w->writes_x && at && i < w->n && !st; i++) {
-        st = w->x[i]->n ? put(w, w->x[i], at) : EG_OK;
-        at += eg__bytes_of(w->x[i]->n, w->dtype);
-    }
-    return !st && w->y && w->own[1] && w->y->n ? put(w, w->y, w->own[1]) : st;
+    eg_status st = w->writes_x ? all_across(w, true) : EG_OK;
+    return !st && w->y && w->own[1] && w->y->n ? across(w, w->y, w->own[1], 0, true) : st;
 }
+
+/* ---- begun and waited for -------------------------------------------------------------------- */
 
 /* Begins it, or frees it and gives NULL. */
 static eg_work *begun(eg_work *w, bool ready)
@@ -162,11 +199,12 @@ static bool in_place(eg_work *w, bool reads, bool writes)
             return false;
         }
     }
-    char *at = elements(w, reads);
-    w->from = at;
-    w->to = at;
+    if (!w->comm->transport) {
+        return true;
+    }
     w->writes_x = writes;
-    return at || !w->count;
+    eg_tensor *all = find_home(w) ? elements(w, reads) : NULL;
+    return take(w, all, all);
 }
 
 static bool can_reduce(const eg_work *w, eg_comm_reduction how)
@@ -260,10 +298,12 @@ static bool ready_between(eg_work *w, int64_t count)
     if (eg__begin_write(w->y, w->op)) {
         return false;
     }
+    if (!w->comm->transport) {
+        return true;
+    }
     w->count = count;
-    w->from = elements(w, true);
-    w->to = lies_ready(w->y) ? eg__ptr(w->y) : own_memory(w, 1, w->y->n);
-    return w->from && w->to;
+    eg_tensor *from = find_home(w) ? elements(w, true) : NULL;
+    return take(w, from, from ? memory_of(w, 1, w->y, w->y->n) : NULL);
 }
 
 static eg_work *all_gather(const char *op, eg_comm *comm, eg_tensor *x, eg_tensor *y)
@@ -320,7 +360,7 @@ eg_status eg_comm_barrier(eg_comm *comm)
     if (w) {
         w->count = 1;
     }
-    w = begun(w, true);
+    w = begun(w, w && find_home(w));
     return w ? eg_work_wait(w) : eg__why();
 }
 

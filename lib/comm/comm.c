@@ -5,6 +5,7 @@
 #include <egret/profile.h>
 
 #include "lib/comm/comm.h"
+#include "lib/core/device.h"
 #include "lib/core/environment.h"
 #include "lib/core/live.h"
 #include "lib/core/memory.h"
@@ -23,6 +24,9 @@ static void end_work(eg_comm *c, eg_work *w, const eg_error *error)
     if (w->moving) {
         w->stays = !c->transport->is->drop(c->transport, &w->move);
         w->moving = false;
+    }
+    if (w->way && error->code && !w->stays) {
+        eg__ways_of(w->way)->finish(w->way);
     }
     if (w->seen) {
         eg_profile_pop();
@@ -72,6 +76,26 @@ static bool carry_on(eg_comm *c)
     return ended;
 }
 
+static bool uses_device(const eg_comm *c)
+{
+    const eg_work *w = c->first;
+    while (w && !w->way) {
+        w = w->next;
+    }
+    return w;
+}
+
+/* Until something may have happened. What devices do nobody tells. */
+static void wait_a_little(eg_comm *c, bool hurry, bool on_device)
+{
+    if (on_device) {
+        eg__comm_pause(&c->hurried, hurry);
+    } else {
+        c->hurried = 0;
+        c->transport->is->wait(c->transport, hurry);
+    }
+}
+
 static void end_all(eg_comm *c)
 {
     eg_error freed = {EG_ESTATE, "eg_comm_free", "the communicator was freed before it was done"};
@@ -89,9 +113,9 @@ static void *carry(void *user)
         if (!c->first) {
             pthread_cond_wait(&c->come, &c->lock);
         } else if (!carry_on(c) && !c->ending && !c->broken.code) {
-            const bool hurry = c->waiting > 0;
+            const bool hurry = c->waiting > 0, on_device = uses_device(c);
             pthread_mutex_unlock(&c->lock);
-            c->transport->is->wait(c->transport, hurry);
+            wait_a_little(c, hurry, on_device);
             pthread_mutex_lock(&c->lock);
         }
     }
@@ -188,14 +212,19 @@ eg_status eg_comm_give_up(eg_comm *comm)
 
 enum { TIMEOUT = 300 };
 
+eg_status eg__comm_timeout(const char *op, double given, double *timeout)
+{
+    *timeout = eg__or(given, TIMEOUT);
+    return *timeout > 0 && *timeout <= 1e9
+               ? EG_OK
+               : eg__fail(EG_EINVAL, op, "timeout %g is not a number of seconds above 0", given);
+}
+
 static eg_status check_options(const char *op, const eg_comm_options *options, double *timeout)
 {
     eg_comm_options o;
     eg__options(&o, sizeof o, options);
-    *timeout = eg__or(o.timeout, TIMEOUT);
-    return *timeout > 0 && *timeout <= 1e9
-               ? EG_OK
-               : eg__fail(EG_EINVAL, op, "timeout %g is not a number of seconds above 0", o.timeout);
+    return eg__comm_timeout(op, o.timeout, timeout);
 }
 
 /* The first of these variables that is a number; `none` if there is none. */
@@ -230,8 +259,7 @@ eg_comm_launch eg_comm_launched(void)
     return l;
 }
 
-/* Takes the transport; NULL: of a single rank. */
-static eg_comm *made(const char *op, eg__transport *t, double timeout)
+eg_comm *eg__comm_made(const char *op, eg__transport *t, double timeout)
 {
     eg_comm *c = eg__handle_new(sizeof *c);
     if (!c) {
@@ -261,7 +289,7 @@ eg_comm *eg_comm_mpi_new_with(const eg_comm_options *options)
         return NULL;
     }
     eg__transport *t = alone ? NULL : eg__comm_mpi(op, &alone);
-    return t || alone ? made(op, t, timeout) : NULL;
+    return t || alone ? eg__comm_made(op, t, timeout) : NULL;
 }
 
 eg_comm *eg_comm_threads_new_with(int ranks, const eg_comm_options *options)
@@ -275,7 +303,7 @@ eg_comm *eg_comm_threads_new_with(int ranks, const eg_comm_options *options)
         return eg__fail_null(EG_EINVAL, op, "%d ranks: 1 to %d can be", ranks, EG__COMM_MOST);
     }
     eg__transport *t = ranks > 1 ? eg__comm_local(op, ranks) : NULL;
-    return ranks > 1 && !t ? NULL : made(op, t, timeout);
+    return ranks > 1 && !t ? NULL : eg__comm_made(op, t, timeout);
 }
 
 eg_comm *eg_comm_other(eg_comm *comm, int rank)
@@ -292,7 +320,17 @@ eg_comm *eg_comm_other(eg_comm *comm, int rank)
         return eg__fail_null(EG_ESTATE, op, "ranks are not threads of this process");
     }
     eg__transport *t = eg__comm_local_other(op, comm->transport, rank);
-    return t ? made(op, t, comm->timeout) : NULL;
+    return t ? eg__comm_made(op, t, comm->timeout) : NULL;
+}
+
+static void close_ways(eg_comm *c)
+{
+    for (int i = 0; i < 2 * EG__MAX_DEVICES && c->forks == eg__forks(); i++) {
+        eg__way *way = c->way[i / EG__MAX_DEVICES][i % EG__MAX_DEVICES];
+        if (way) {
+            eg__ways_of(way)->close(way);
+        }
+    }
 }
 
 void eg_comm_free(eg_comm *comm)
@@ -310,10 +348,20 @@ void eg_comm_free(eg_comm *comm)
     if (comm->transport && comm->forks == eg__forks()) {
         comm->transport->is->close(comm->transport, !comm->broken.code, comm->timeout);
     }
+    close_ways(comm);
     pthread_mutex_destroy(&comm->lock);
     pthread_cond_destroy(&comm->come);
     pthread_cond_destroy(&comm->gone);
     free(comm);
+}
+
+eg__way *eg__comm_way(eg_comm *c, uint8_t device, bool of_two, const char *op)
+{
+    eg__way **way = &c->way[of_two][device];
+    if (!*way) {
+        *way = eg__devices[device]->engine->ways->open(eg__devices[device], op);
+    }
+    return *way;
 }
 
 int eg_comm_rank(const eg_comm *comm)

@@ -4,23 +4,21 @@
 #define EGRET_COMM_INTERNAL_H
 
 #include <pthread.h>
+#include <sched.h>
+#include <time.h>
 
 #include <egret/comm.h>
 
-#include "lib/core/tensor.h"
+#include "lib/core/engine.h"
 
 /* ---- transports ------------------------------------------------------------------------------- */
-
-/* What goes to a rank, or comes from it; 0 bytes: nothing, not even a message. */
-typedef struct eg__part {
-    int64_t at, bytes;
-} eg__part;
 
 /* Bytes under way: to each rank its part of `send`, from each rank its part of `receive`. That of this rank itself is
  * passed over. */
 typedef struct eg__move {
     const char *send;
     char *receive;
+    eg__way *way; /* of the device whose memory it is, on which nothing is queued; NULL: the CPU's */
     const eg__part *sent, *received;
     bool of_two;    /* a message of two ranks, which is beside the others */
     int64_t number; /* of others: the same on all ranks */
@@ -33,8 +31,12 @@ typedef struct eg__transport eg__transport;
 typedef struct eg__transport_class {
     const char *name;
     eg_status (*begin)(eg__transport *t, eg__move *m);
-    /* Carries it on; *done: it is over. What other ranks have told is a failure. */
+    /* Carries it on; *done: it is over, and so is what it queued. What other ranks have told is a failure. */
     eg_status (*poll)(eg__transport *t, eg__move *m, bool *done);
+    /* Where memory of the device has to lie for it: there, or on another; 0: the CPU. */
+    uint8_t (*home)(const eg__transport *t, uint8_t device, bool of_two);
+    /* What other ranks have told, as a failure. */
+    eg_status (*heard)(eg__transport *t);
     /* A rank that it waits for, -1: it cannot be said. */
     int (*missing)(eg__transport *t, const eg__move *m);
     /* Gives it up, if it began. false: its memory may yet be read or written, and has to stay. */
@@ -46,6 +48,11 @@ typedef struct eg__transport_class {
     /* Frees it. orderly: nothing has failed, and other ranks may be waited for, so many seconds. */
     void (*close)(eg__transport *t, bool orderly, double seconds);
 } eg__transport_class;
+
+static inline const eg__ways *eg__ways_of(const eg__way *way)
+{
+    return eg__way_device(way)->engine->ways;
+}
 
 /* A transport's own struct begins with it. */
 struct eg__transport {
@@ -60,6 +67,25 @@ eg__transport *eg__comm_local_other(const char *op, eg__transport *t, int rank);
 
 /* All processes that MPI has started; *alone: there is only this one. NULL and not alone: a failure. */
 eg__transport *eg__comm_mpi(const char *op, bool *alone);
+
+/* Ranks whose cards have joined a group: memory of the way's device goes from card to card, all else by way of `over`,
+ * or, if that is NULL, by way of the cards too. Takes over and group; NULL: words, and they are the caller's. */
+eg__transport *eg__comm_cards(const char *op, eg__transport *over, eg__way *way, void *group, int rank, int ranks);
+
+/* For whom asks again and again: at once while somebody waits, but not for long, as others may need the processor.
+ * since: when that began, 0: nobody waits. */
+static inline void eg__comm_pause(double *since, bool hurry)
+{
+    const double now = eg__seconds();
+    if (!hurry || *since == 0) {
+        *since = hurry ? now : 0;
+    }
+    if (hurry && now - *since < 0.001) {
+        sched_yield();
+    } else {
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+    }
+}
 
 /* ---- works ------------------------------------------------------------------------------------ */
 
@@ -86,8 +112,11 @@ struct eg_work {
     /* Elements that go out, and where others come in: the same where it is done in place. NULL: there are none. */
     const char *from;
     char *to;
-    char *own[2]; /* what of it is a copy; as `parts` cached blocks of the thread that has begun it, and waits for it */
-    eg_tensor *y; /* kept, as those of x are: a result beside them */
+    uint8_t home;      /* the device whose memory that is */
+    eg__way *way;      /* on it; NULL: the CPU */
+    eg_event *ready;   /* that memory is the work's from then on; NULL: it is */
+    eg_tensor *own[2]; /* what of it is a copy */
+    eg_tensor *y;      /* kept, as those of x are: a result beside them */
     eg_tensor **x;
     int n;
     bool writes_x;
@@ -95,11 +124,12 @@ struct eg_work {
     int64_t finished; /* elements of a rank that have come through */
     int64_t piece;    /* and those that are on their way */
     int stage;        /* of the piece */
-    char *parts;      /* all ranks' elements, to be added up */
-    uint16_t own_class[2], parts_class;
+    eg_tensor *sums;  /* room for all ranks' elements, to be added up */
+    char *parts;
     eg__part *sent, *received;
     eg__move move;
     bool seen;          /* by the profile */
+    bool planned;       /* the move, which waits for the device */
     bool moving, stays; /* stays: somebody may yet read or write its memory, for as long as the process lives */
     double deadline;
     _Atomic bool done;
@@ -117,10 +147,20 @@ struct eg_comm {
     pthread_t thread;
     bool running, ending;
     int waiting;
-    eg_work *first;  /* under way, in order */
-    eg_error broken; /* code EG_OK: it is whole */
+    double hurried;                   /* since when somebody waits for a device */
+    eg_work *first;                   /* under way, in order */
+    eg__way *way[2][EG__MAX_DEVICES]; /* of all ranks; of two, which must not wait behind those */
+    eg_error broken;                  /* code EG_OK: it is whole */
 };
 
+/* One with this transport, which it takes; NULL: of a single rank. */
+eg_comm *eg__comm_made(const char *op, eg__transport *t, double timeout);
+/* Seconds that are given, or those of who gives none. */
+eg_status eg__comm_timeout(const char *op, double given, double *timeout);
+/* Makes memory that is not in anybody's scope, n elements on a device; NULL: words. */
+eg_tensor *eg__work_memory(uint8_t device, int64_t n, eg_dtype dtype);
+/* A way of the communicator to a device's memory, opened at first use; NULL: words. */
+eg__way *eg__comm_way(eg_comm *c, uint8_t device, bool of_two, const char *op);
 /* Begins one whose description is complete: in line for the communicator's thread, or done at once by a rank alone. On
  * failure it is the caller's. */
 eg_status eg__work_begin(eg_work *w);

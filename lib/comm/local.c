@@ -5,12 +5,14 @@
 #include <time.h>
 
 #include "lib/comm/comm.h"
+#include "lib/core/device.h"
 #include "lib/core/memory.h"
 
 /* From one rank to another. */
 typedef struct letter {
     struct letter *next;
     const char *data;
+    const eg__way *way; /* to that; NULL: it is the CPU's */
     int64_t bytes, number;
     bool held, taken; /* by whom it is for, while it is copied; then */
 } letter;
@@ -35,7 +37,8 @@ typedef struct local {
 
 /* A move that is under way. */
 typedef struct under_way {
-    letter *sent; /* one for each rank, those that are none taken from the start */
+    letter *sent;  /* one for each rank, those that are none taken from the start */
+    letter **held; /* of each rank, that a device copies */
     bool *got;
 } under_way;
 
@@ -56,17 +59,19 @@ static eg_status begin(eg__transport *t, eg__move *m)
 {
     hub *h = ((local *)t)->hub;
     const size_t ranks = (size_t)h->ranks;
-    under_way *u = eg__malloc(sizeof *u + ranks * (sizeof *u->sent + sizeof *u->got));
+    under_way *u = eg__malloc(sizeof *u + ranks * (sizeof *u->sent + sizeof *u->held + sizeof *u->got));
     if (!u) {
         return eg__no_memory("eg_comm", (int64_t)(ranks * sizeof *u->sent));
     }
     u->sent = (letter *)(u + 1);
-    u->got = (bool *)(u->sent + ranks);
+    u->held = (letter **)(u->sent + ranks);
+    u->got = (bool *)(u->held + ranks);
     m->state = u;
     pthread_mutex_lock(&h->lock);
     for (int r = 0; r < h->ranks; r++) {
         const bool other = r != t->rank, sends = other && m->sent[r].bytes;
-        u->sent[r] = (letter){NULL, m->send + m->sent[r].at, m->sent[r].bytes, m->number, false, !sends};
+        u->sent[r] = (letter){NULL, m->send + m->sent[r].at, m->way, m->sent[r].bytes, m->number, false, !sends};
+        u->held[r] = NULL;
         u->got[r] = !other || !m->received[r].bytes;
         if (sends) {
             letter **at = line_of(h, t->rank, r, m->of_two);
@@ -80,10 +85,19 @@ static eg_status begin(eg__transport *t, eg__move *m)
     return EG_OK;
 }
 
+static void took(hub *h, letter *from, bool *got)
+{
+    from->held = false;
+    from->taken = true;
+    *got = true;
+    tell_all(h);
+}
+
 /* The letter of rank r, if it has come. Under the lock, but while it is copied. */
-static eg_status take(local *l, eg__move *m, int r, bool *got)
+static eg_status take(local *l, eg__move *m, int r)
 {
     hub *h = l->hub;
+    under_way *u = m->state;
     const eg__part part = m->received[r];
     letter **line = line_of(h, r, l->base.rank, m->of_two), *came = *line;
     if (!came) {
@@ -93,22 +107,65 @@ static eg_status take(local *l, eg__move *m, int r, bool *got)
         return eg__fail(EG_EIO, "eg_comm", "rank %d does something else: %lld bytes came of it, not %lld", r,
                         (long long)came->bytes, (long long)part.bytes);
     }
+    if (!came->way != !m->way) {
+        return eg__fail(EG_EIO, "eg_comm", "tensors of rank %d are on %s, those of this rank are not", r,
+                        came->way ? "a device" : "the CPU");
+    }
     *line = came->next;
     came->held = true;
     pthread_mutex_unlock(&h->lock);
-    memcpy(m->receive + part.at, came->data, (size_t)part.bytes);
+    eg_status st = EG_OK;
+    if (m->way) {
+        st = eg__ways_of(m->way)->copy(m->way, m->receive + part.at, came->way, came->data, part.bytes);
+    } else {
+        memcpy(m->receive + part.at, came->data, (size_t)part.bytes);
+    }
     pthread_mutex_lock(&h->lock);
-    came->held = false;
-    came->taken = true;
-    *got = true;
-    tell_all(h);
-    return EG_OK;
+    if (m->way && !st) {
+        u->held[r] = came;
+    } else {
+        took(h, came, &u->got[r]);
+    }
+    return st;
+}
+
+/* Gives back letters that the device has copied; wait: until it has. Under the lock. */
+static eg_status give_back(local *l, eg__move *m, bool wait)
+{
+    hub *h = l->hub;
+    under_way *u = m->state;
+    bool any = false, settled = wait;
+    for (int r = 0; r < h->ranks && !any; r++) {
+        any = u->held[r];
+    }
+    if (!any) {
+        return EG_OK;
+    }
+    eg_status st = EG_OK;
+    pthread_mutex_unlock(&h->lock);
+    if (wait) {
+        eg__ways_of(m->way)->finish(m->way);
+    } else {
+        st = eg__ways_of(m->way)->settled(m->way, &settled);
+    }
+    pthread_mutex_lock(&h->lock);
+    for (int r = 0; r < h->ranks && settled; r++) {
+        if (u->held[r]) {
+            took(h, u->held[r], &u->got[r]);
+            u->held[r] = NULL;
+        }
+    }
+    return st;
 }
 
 /* Takes back letters that nobody has read; who reads one is waited for. */
-static void forget(hub *h, const local *l, eg__move *m)
+static void forget(local *l, eg__move *m)
 {
+    hub *h = l->hub;
     under_way *u = m->state;
+    if (u) {
+        give_back(l, m, true);
+    }
     for (int r = 0; u && r < h->ranks; r++) {
         while (u->sent[r].held) {
             pthread_cond_wait(&h->changed, &h->lock);
@@ -124,6 +181,28 @@ static void forget(hub *h, const local *l, eg__move *m)
     m->state = NULL;
 }
 
+/* Under the lock. */
+static eg_status news_of(const hub *h)
+{
+    return *h->failed ? eg__fail(EG_EIO, "eg_comm", "rank %d has failed: %s", h->by, h->failed) : EG_OK;
+}
+
+static eg_status heard(eg__transport *t)
+{
+    hub *h = ((local *)t)->hub;
+    pthread_mutex_lock(&h->lock);
+    eg_status st = news_of(h);
+    pthread_mutex_unlock(&h->lock);
+    return st;
+}
+
+static uint8_t home(const eg__transport *t, uint8_t device, bool of_two)
+{
+    (void)t;
+    (void)of_two;
+    return eg__devices[device]->engine->ways ? device : 0;
+}
+
 static eg_status poll(eg__transport *t, eg__move *m, bool *done)
 {
     local *l = (local *)t;
@@ -133,18 +212,19 @@ static eg_status poll(eg__transport *t, eg__move *m, bool *done)
     bool all = true;
     pthread_mutex_lock(&h->lock);
     l->seen = h->changes;
-    if (*h->failed) {
-        st = eg__fail(EG_EIO, "eg_comm", "rank %d has failed: %s", h->by, h->failed);
-    }
+    st = news_of(h);
     for (int r = 0; r < h->ranks && !st; r++) {
-        st = u->got[r] ? EG_OK : take(l, m, r, &u->got[r]);
+        st = u->got[r] || u->held[r] ? EG_OK : take(l, m, r);
+    }
+    st = st ? st : give_back(l, m, false);
+    for (int r = 0; r < h->ranks && !st; r++) {
         if (!st && !u->sent[r].taken && h->gone[r]) {
             st = eg__fail(EG_EIO, "eg_comm", "rank %d is gone", r);
         }
         all = all && u->got[r] && u->sent[r].taken;
     }
     if (!st && all) {
-        forget(h, l, m);
+        forget(l, m);
         *done = true;
     }
     pthread_mutex_unlock(&h->lock);
@@ -168,7 +248,7 @@ static bool drop(eg__transport *t, eg__move *m)
 {
     local *l = (local *)t;
     pthread_mutex_lock(&l->hub->lock);
-    forget(l->hub, l, m);
+    forget(l, m);
     pthread_mutex_unlock(&l->hub->lock);
     return true;
 }
@@ -228,7 +308,8 @@ static void close_end(eg__transport *t, bool orderly, double seconds)
     free(t);
 }
 
-static const eg__transport_class threads_class = {"threads", begin, poll, missing, drop, wait_change, tell, close_end};
+static const eg__transport_class threads_class = {"threads", begin, poll,        home, heard,
+                                                  missing,   drop,  wait_change, tell, close_end};
 
 /* A rank's end of the hub. Under its lock, if others have one. */
 static eg__transport *end_of(const char *op, hub *h, int rank)

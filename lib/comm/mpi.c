@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "lib/comm/mpi/module.h"
+#include "lib/core/device.h"
 #include "lib/core/memory.h"
 #include "lib/core/module.h"
 
@@ -16,7 +17,7 @@ static const eg__mpi_module *opened(const char *op)
     void *file = module ? NULL : eg__module_open("mpi", false, why, sizeof why);
     if (file) {
 #define HOST(result, name, parameters, arguments) .name = name,
-        static const eg__mpi_host host = {EG__MPI_HOST_FUNCTIONS(HOST)};
+        static const eg__mpi_host host = {.devices = eg__devices, EG__MPI_HOST_FUNCTIONS(HOST)};
 #undef HOST
         eg__mpi_start *start = NULL;
         void *symbol = dlsym(file, "eg__mpi_begin");

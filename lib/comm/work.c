@@ -5,6 +5,7 @@
  * is nobody's but ours. Few bytes are gathered whole, which takes one turn instead of two. */
 #include "lib/comm/comm.h"
 #include "lib/core/memory.h"
+#include "lib/io/assign.h"
 
 #ifdef EG_TINY_LIMITS
 enum { PIECE = 1000, WHOLE = 64 };
@@ -33,27 +34,59 @@ static eg_status room(eg_work *w)
     const bool dealt = w->kind == EG__WORK_ALL_REDUCE && !gathered_whole(w);
     const bool adds =
         w->kind == EG__WORK_ALL_REDUCE || w->kind == EG__WORK_REDUCE_SCATTER || w->kind == EG__WORK_BARRIER;
-    const size_t bytes = (size_t)((dealt ? piece / ranks + 1 : piece) * ranks) * eg__dtype_sizes[w->dtype];
-    w->sent = eg__malloc((size_t)ranks * 2 * sizeof *w->sent);
-    w->received = w->sent ? w->sent + ranks : NULL;
-    w->parts = adds && w->sent ? eg__block_alloc(eg__thread_get(), bytes + 1, &w->parts_class) : NULL;
-    return !w->sent || (adds && !w->parts) ? eg__no_memory(w->op, (int64_t)bytes) : EG_OK;
+    const size_t list = (size_t)ranks * 2 * sizeof *w->sent;
+    w->sent = eg__malloc(list);
+    if (!w->sent) {
+        return eg__no_memory(w->op, (int64_t)list);
+    }
+    w->received = w->sent + ranks;
+    if (adds) {
+        w->sums = eg__work_memory(w->home, (dealt ? piece / ranks + 1 : piece) * ranks, w->dtype);
+        w->parts = w->sums ? eg__ptr(w->sums) : NULL;
+    }
+    return adds && !w->parts ? eg__why() : EG_OK;
+}
+
+/* ---- on the CPU, or on the way to a device ------------------------------------------------------ */
+
+static eg_status copy(const eg_work *w, char *to, const char *from, int64_t bytes)
+{
+    if (w->way) {
+        return eg__ways_of(w->way)->copy(w->way, to, w->way, from, bytes);
+    }
+    memcpy(to, from, (size_t)bytes);
+    return EG_OK;
+}
+
+static eg_status reduce(const eg_work *w, int64_t apart, int64_t count, char *out)
+{
+    if (w->way) {
+        return eg__ways_of(w->way)->reduce(w->way, w->dtype, w->how, w->comm->ranks, w->parts, apart, count, out);
+    }
+    eg__comm_reduce(w->dtype, w->how, w->comm->ranks, w->parts, apart, count, out);
+    return EG_OK;
+}
+
+/* Whether the device has done what the work waits for. */
+static eg_status settled(eg_work *w, bool *yes)
+{
+    *yes = true;
+    eg_status st = w->ready ? eg__ways_of(w->way)->happened(w->ready, yes) : EG_OK;
+    return st || !*yes || !w->way ? st : eg__ways_of(w->way)->settled(w->way, yes);
 }
 
 static void exchange(eg_work *w, const char *send, char *receive)
 {
-    w->move = (eg__move){.send = send, .receive = receive, .sent = w->sent, .received = w->received};
+    w->move = (eg__move){.send = send, .receive = receive, .way = w->way, .sent = w->sent, .received = w->received};
     w->move.of_two = eg__work_of_two(w);
     w->move.number = w->move.of_two ? 0 : w->comm->moves++;
 }
 
 /* This rank's part stays with it. */
-static void keep_own(eg_work *w, const char *send, char *receive)
+static eg_status keep_own(eg_work *w, const char *send, char *receive)
 {
     const eg__part mine = w->sent[w->comm->rank];
-    if (mine.bytes) {
-        memcpy(receive + w->received[w->comm->rank].at, send + mine.at, (size_t)mine.bytes);
-    }
+    return copy(w, receive + w->received[w->comm->rank].at, send + mine.at, mine.bytes);
 }
 
 /* ---- parts ---------------------------------------------------------------------------------- */
@@ -102,84 +135,85 @@ static void gather(eg_work *w, char *receive)
 
 /* ---- works ----------------------------------------------------------------------------------- */
 
-static void all_reduce_whole(eg_work *w, bool *over)
+static eg_status all_reduce_whole(eg_work *w, bool *over)
 {
     const int64_t bytes = w->count * eg__dtype_sizes[w->dtype];
     parts_in_line(w, w->received, bytes);
-    if (w->stage == 0) {
-        memcpy(w->parts + w->comm->rank * bytes, w->from, (size_t)bytes);
-        gather(w, w->parts);
-    } else {
-        eg__comm_reduce(w->dtype, w->how, w->comm->ranks, w->parts, bytes, w->count, w->to);
-        *over = true;
+    *over = w->stage > 0;
+    if (*over) {
+        return reduce(w, bytes, w->count, w->to);
     }
+    gather(w, w->parts);
+    return copy(w, w->parts + w->comm->rank * bytes, w->from, bytes);
 }
 
-static void all_reduce(eg_work *w, bool *over)
+static eg_status all_reduce(eg_work *w, bool *over)
 {
     const int64_t size = eg__dtype_sizes[w->dtype];
     const char *from = w->from + w->finished * size;
     char *to = w->to + w->finished * size;
     if (gathered_whole(w)) {
-        all_reduce_whole(w, over);
-        return;
+        return all_reduce_whole(w, over);
     }
     parts_dealt(w, w->sent);
     const eg__part mine = w->sent[w->comm->rank];
+    eg_status st = EG_OK;
     switch (w->stage) {
     case 0:
         parts_in_line(w, w->received, mine.bytes);
-        keep_own(w, from, w->parts);
+        st = keep_own(w, from, w->parts);
         exchange(w, from, w->parts);
         break;
     case 1:
-        eg__comm_reduce(w->dtype, w->how, w->comm->ranks, w->parts, mine.bytes, mine.bytes / size, to + mine.at);
+        st = reduce(w, mine.bytes, mine.bytes / size, to + mine.at);
         parts_dealt(w, w->received);
         gather(w, to);
         break;
     default:
         *over = true;
     }
+    return st;
 }
 
-static void reduce_scatter(eg_work *w, bool *over)
+static eg_status reduce_scatter(eg_work *w, bool *over)
 {
     const int64_t size = eg__dtype_sizes[w->dtype], bytes = w->piece * size;
-    if (w->stage == 0) {
-        parts_apart(w, w->sent);
-        parts_in_line(w, w->received, bytes);
-        keep_own(w, w->from, w->parts);
-        exchange(w, w->from, w->parts);
-    } else {
-        eg__comm_reduce(w->dtype, w->how, w->comm->ranks, w->parts, bytes, w->piece, w->to + w->finished * size);
-        *over = true;
+    *over = w->stage > 0;
+    if (*over) {
+        return reduce(w, bytes, w->piece, w->to + w->finished * size);
     }
+    parts_apart(w, w->sent);
+    parts_in_line(w, w->received, bytes);
+    exchange(w, w->from, w->parts);
+    return keep_own(w, w->from, w->parts);
 }
 
-static void all_to_all(eg_work *w, bool *over)
+static eg_status all_to_all(eg_work *w, bool *over)
 {
     parts_apart(w, w->sent);
     parts_apart(w, w->received);
-    if (w->stage == 0) {
-        keep_own(w, w->from, w->to);
-        exchange(w, w->from, w->to);
-    }
     *over = w->stage > 0;
+    if (*over) {
+        return EG_OK;
+    }
+    exchange(w, w->from, w->to);
+    return keep_own(w, w->from, w->to);
 }
 
-static void all_gather(eg_work *w, bool *over)
+static eg_status all_gather(eg_work *w, bool *over)
 {
     parts_apart(w, w->received);
     const eg__part mine = w->received[w->comm->rank];
-    if (w->stage == 0) {
-        memcpy(w->to + mine.at, w->from + w->finished * eg__dtype_sizes[w->dtype], (size_t)mine.bytes);
-        gather(w, w->to);
-    }
     *over = w->stage > 0;
+    if (*over) {
+        return EG_OK;
+    }
+    gather(w, w->to);
+    return copy(w, w->to + mine.at, w->from + w->finished * eg__dtype_sizes[w->dtype], mine.bytes);
 }
 
 /* The root deals the piece out and all gather it, so that it sends it once and not to each; little is sent to each. */
-static void broadcast(eg_work *w, bool *over)
+static eg_status broadcast(eg_work *w, bool *over)
 {
     const int64_t size = eg__dtype_sizes[w->dtype], bytes = w->piece * size;
     const bool root = w->comm->rank == w->peer, whole = w->comm->ranks * bytes <= WHOLE;
@@ -198,23 +232,27 @@ static void broadcast(eg_work *w, bool *over)
     } else {
         *over = true;
     }
+    return EG_OK;
 }
 
 /* Each tells one that is 1, 2, 4, ... ranks on: then all have heard of all (Hensgen, Finkel and Manber 1988). */
-static void barrier(eg_work *w, bool *over)
+static eg_status barrier(eg_work *w, bool *over)
 {
-    static const char byte = 0;
     const int ranks = w->comm->ranks, me = w->comm->rank, on = w->stage < 30 ? (1 << w->stage) : ranks;
     const eg__part one = {0, 1};
     *over = on >= ranks;
     if (!*over) {
         same_for(w, w->sent, (me + on) % ranks, one);
         same_for(w, w->received, (me + ranks - on) % ranks, one);
-        exchange(w, &byte, w->parts);
+        if (!w->way) {
+            w->parts[1] = 0;
+        }
+        exchange(w, w->parts + 1, w->parts);
     }
+    return EG_OK;
 }
 
-static void message(eg_work *w, bool *over)
+static eg_status message(eg_work *w, bool *over)
 {
     const bool sends = w->kind == EG__WORK_SEND;
     const int64_t size = eg__dtype_sizes[w->dtype];
@@ -225,10 +263,11 @@ static void message(eg_work *w, bool *over)
         exchange(w, w->from, w->to);
     }
     *over = w->stage > 0;
+    return EG_OK;
 }
 
 /* The next move of a piece, or *over: there is none. */
-static void (*const next[])(eg_work *w, bool *over) = {
+static eg_status (*const next[])(eg_work *w, bool *over) = {
     [EG__WORK_ALL_REDUCE] = all_reduce, [EG__WORK_BROADCAST] = broadcast,
     [EG__WORK_ALL_GATHER] = all_gather, [EG__WORK_REDUCE_SCATTER] = reduce_scatter,
     [EG__WORK_ALL_TO_ALL] = all_to_all, [EG__WORK_BARRIER] = barrier,
@@ -245,34 +284,68 @@ static eg_status late(eg_work *w)
     return eg__fail(EG_EIO, w->op, "rank %d has not come within %g s", missing, c->timeout);
 }
 
-eg_status eg__work_step(eg_work *w, bool *done)
+/* Carries the move on that is under way; *over: it no longer is. */
+static eg_status go_on(eg_work *w, bool *over)
 {
     eg__transport *t = w->comm->transport;
+    *over = false;
+    eg_status st = t->is->poll(t, &w->move, over);
+    if (st || !*over) {
+        return st ? st : eg__seconds() > w->deadline ? late(w) : EG_OK;
+    }
+    w->moving = false;
+    w->stage++;
+    return EG_OK;
+}
+
+/* The next move, or the end of a piece. */
+static eg_status plan(eg_work *w)
+{
+    bool over = false;
+    if (w->stage == 0) {
+        w->piece = eg__min(most(w), w->count - w->finished);
+    }
+    eg_status st = next[w->kind](w, &over);
+    w->planned = !over;
+    if (over) {
+        w->finished += w->piece;
+        w->stage = 0;
+    }
+    return st;
+}
+
+static eg_status set_out(eg_work *w)
+{
+    eg__transport *t = w->comm->transport;
+    w->planned = false;
+    w->moving = true;
+    w->deadline = eg__seconds() + w->comm->timeout;
+    return t->is->begin(t, &w->move);
+}
+
+/* While it waits for its own device. */
+static eg_status listen(const eg_work *w)
+{
+    return w->comm->transport->is->heard(w->comm->transport);
+}
+
+eg_status eg__work_step(eg_work *w, bool *done)
+{
     for (;;) {
-        bool over = false;
-        if (w->moving) {
-            eg_status st = t->is->poll(t, &w->move, &over);
-            if (st || !over) {
-                return st ? st : eg__seconds() > w->deadline ? late(w) : EG_OK;
-            }
-            w->moving = false;
-            w->stage++;
-        } else if (w->finished == w->count) {
+        bool on = true;
+        eg_status st = w->moving ? go_on(w, &on) : EG_OK;
+        if (st || !on) {
+            return st;
+        }
+        st = settled(w, &on);
+        if (st || !on) {
+            return st ? st : listen(w);
+        }
+        if (!w->planned && w->finished == w->count) {
             *done = true;
             return EG_OK;
-        } else {
-            w->piece = eg__min(most(w), w->count - w->finished);
         }
-        over = false;
-        next[w->kind](w, &over);
-        if (over) {
-            w->finished += w->piece;
-            w->stage = 0;
-            continue;
-        }
-        w->moving = true;
-        w->deadline = eg__seconds() + w->comm->timeout;
-        eg_status st = t->is->begin(t, &w->move);
+        st = w->planned ? set_out(w) : plan(w);
         if (st) {
             return st;
         }
@@ -286,19 +359,16 @@ static eg_status alone(eg_work *w)
     if (eg__work_of_two(w)) {
         return eg__fail(EG_EINVAL, w->op, "there is no other rank");
     }
-    if (w->from && w->to != w->from) {
-        memcpy(w->to, w->from, (size_t)eg__bytes_of(w->count, w->dtype));
-    }
     w->done = true;
-    return EG_OK;
+    return w->y ? eg__overwrite(w->op, w->y, w->x[0]) : EG_OK;
 }
 
 eg_status eg__work_begin(eg_work *w)
 {
-    eg_comm *c = w->comm;
-    if (!c->transport) {
+    if (!w->comm->transport) {
         return alone(w);
     }
     eg_status st = room(w);
+    st = st || !w->ready ? st : eg_event_record(w->ready);
     return st ? st : eg__comm_line_up(w);
 }

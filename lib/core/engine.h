@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 
+#include <egret/comm.h>
 #include <egret/device.h>
 
 #include "lib/core/layout.h"
@@ -15,6 +16,8 @@
 #include "lib/core/op.h"
 
 typedef struct eg__engine eg__engine;
+typedef struct eg__way eg__way;
+typedef struct eg__cards eg__cards;
 struct eg__capture;
 struct eg__storages;
 
@@ -83,6 +86,54 @@ typedef struct eg__graphs {
     void (*pool_free)(eg_device *d, void *pool); /* of c->pool */
 } eg__graphs;
 
+/* What lib/comm needs to move memory of a device between ranks, in threads of its own: a way is a queue beside the
+ * streams of threads. Nothing but `finish` waits for the device: what is queued is asked after. */
+typedef struct eg__ways {
+    eg__way *(*open)(eg_device *d, const char *op);
+    void (*close)(eg__way *way);
+    /* The thread's current stream, as far as it is queued now, leaves the memory of t to others to be read, or written:
+     * its events say when. */
+    eg_status (*leave)(eg__thread *T, eg_tensor *t, bool written, const char *op);
+    eg_status (*happened)(eg_event *e, bool *yes);
+    /* From the memory of `of`'s device, which may be another. */
+    eg_status (*copy)(eg__way *way, char *to, const eg__way *of, const char *from, int64_t bytes);
+    /* As eg__comm_reduce. */
+    eg_status (*reduce)(eg__way *way, eg_dtype dtype, eg_comm_reduction how, int ranks, const char *parts,
+                        int64_t apart, int64_t count, char *out);
+    /* Whether all that was queued is done. */
+    eg_status (*settled)(eg__way *way, bool *yes);
+    void (*finish)(eg__way *way);
+} eg__ways;
+
+/* The engine's begin with their device. */
+struct eg__way_head {
+    eg_device *device;
+};
+static inline eg_device *eg__way_device(const eg__way *way)
+{
+    return ((const struct eg__way_head *)way)->device;
+}
+
+/* Cards of several ranks that reach each other: NCCL. Calls of a group are all ranks', in the same order. */
+typedef struct eg__part { /* of memory that goes to a rank or comes from it; 0 bytes: nothing, not even a message */
+    int64_t at, bytes;
+} eg__part;
+typedef struct eg__group_name {
+    char bytes[128];
+} eg__group_name;
+struct eg__cards {
+    /* Opens the library; makes a name for a group, if there is to be one. */
+    eg_status (*name)(const char *op, eg__group_name *name);
+    /* Begins to join: what the way's device has joined once `ready` says so. */
+    void *(*join)(const char *op, eg__way *way, const eg__group_name *name, int rank, int ranks);
+    /* Whether nothing is being begun. What went wrong on any card so far is a failure. */
+    eg_status (*ready)(void *group, bool *yes);
+    /* Queues on the way: to each rank its part of `send`, from each rank its part of `receive`; not to itself. */
+    eg_status (*exchange)(void *group, const char *send, const eg__part *sent, char *receive, const eg__part *received);
+    /* Frees this rank's end. orderly: all that was queued is done, on all ranks; else it is given up. */
+    void (*leave)(void *group, bool orderly);
+};
+
 /* ---- what every engine has --------------------------------------------------------------------------- */
 
 struct eg__engine {
@@ -123,6 +174,8 @@ struct eg__engine {
     const eg__streams *streams; /* NULL: work is done when its call returns */
     const eg__timing *timing;   /* NULL: a profile takes the host's times */
     const eg__graphs *graphs;   /* NULL: steps are not captured */
+    const eg__ways *ways;       /* NULL: ranks move its memory by way of the CPU's */
+    const eg__cards *cards;     /* NULL: there is nothing like NCCL */
 };
 
 /* That of the CPU, the only one every program has. */
@@ -186,7 +239,7 @@ typedef struct eg__host {
  * lib/ops/host.c. */
 extern const eg__host eg__host_table;
 
-enum { EG__MODULE_ABI = 6 };
+enum { EG__MODULE_ABI = 7 };
 typedef const eg__engine *eg__module_fn(const eg__host *host);
 
 /* The first members of a module's engine; with lib/ops/optable.h. */

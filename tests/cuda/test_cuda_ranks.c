@@ -1,5 +1,6 @@
 /* test_cuda_ranks.c - several virtual devices on one card, each with its cap, train together: two nets that play, and a
- * residual one, to the bits of a single device where all have the same batch, and near it where they share one out. */
+ * residual one, to the bits of a single device where all have the same batch, and near it where they share one out; so
+ * do several cards by NCCL. */
 #define _DEFAULT_SOURCE
 #include "tests/ranks.h"
 
@@ -141,7 +142,7 @@ static int train(bool plays, eg_device *device, eg_comm *comm, bool sync, int64_
 
 /* ---- checks ------------------------------------------------------------------------------------------ */
 
-static bool plays_now, shared_now;
+static bool plays_now, shared_now, nccl_now;
 
 static void as_one(rank *r)
 {
@@ -149,6 +150,7 @@ static void as_one(rank *r)
     eg_device *device = devices[r->i];
     const int64_t first = shared_now ? ROWS * r->i / r->n : 0, end = shared_now ? ROWS * (r->i + 1) / r->n : ROWS;
     const int count = train(plays_now, device, NULL, false, 0, ROWS, one);
+    RANK_CHECK(!nccl_now || !eg_comm_use_nccl(r->comm, device));
     RANK_CHECK(count > 50);
     RANK_CHECK(train(plays_now, device, r->comm, shared_now, first, end, mine) == count);
     for (int i = 0; i < count; i++) {
@@ -156,7 +158,17 @@ static void as_one(rank *r)
         RANK_CHECK(shared_now ? apart <= 2e-5 : mine[i] == one[i]);
     }
     const eg_memory m = eg_device_memory(device);
-    RANK_CHECK(m.limit_bytes == CAP && m.peak_bytes > 0 && m.peak_bytes <= CAP);
+    RANK_CHECK(nccl_now || m.limit_bytes == CAP);
+    RANK_CHECK(m.peak_bytes > 0 && m.peak_bytes <= CAP);
+}
+
+static void train_by(int n)
+{
+    for (int k = 0; k < 4; k++) {
+        plays_now = k % 2;
+        shared_now = k / 2;
+        on_ranks(n, 60, as_one);
+    }
 }
 
 EGT(virtual_devices_train_as_one)
@@ -167,13 +179,24 @@ EGT(virtual_devices_train_as_one)
         devices[i] = eg_device_split(card, CAP);
         EGT_CHECK(devices[i]);
     }
-    for (int n = 2; n <= 4; n += 2) {
-        for (int k = 0; k < 4; k++) {
-            plays_now = k % 2;
-            shared_now = k / 2;
-            on_ranks(n, 60, as_one);
-        }
+    train_by(2);
+    train_by(4);
+}
+
+/* Whole cards, which go by NCCL. */
+EGT(cards_train_as_one)
+{
+    eg_device *split[4];
+    memcpy(split, devices, sizeof split);
+    for (int i = 0; i < 4; i++) {
+        devices[i] = eg_cuda(i);
+        EGT_CHECK(devices[i]);
     }
+    nccl_now = true;
+    train_by(2);
+    train_by(4);
+    nccl_now = false;
+    memcpy(devices, split, sizeof split);
 }
 
 EGT(caps_hold)

@@ -35,7 +35,7 @@ static const char *const refusing[] = {
     "shards_new",   "tensors_open", "tensors_save", "eg_onnx_",     "json_load",        "tokenizer_load",
     "conll",        "glue_new",     "parallel",     "squad_new",    "word_vectors",     "ngram_load",
     "ngram_train",  "comm_other",   "comm_send",    "comm_receive", "find_module",      "pipeline_new",
-    "load_full",
+    "load_full",    "nccl",
 };
 
 static const char *slot_name(const call *c, const hostile *h)

@@ -41,6 +41,8 @@ typedef struct eg_fake_counts {
     int64_t dnn_plans, dnn_read, dnn_runs;    /* cuDNN: plans made, of them from text, and queued */
     int64_t dnn_parts;                        /* descriptors alive */
     int64_t fft_plans, fft_plans_ended, ffts; /* cuFFT: plans made and ended, transforms queued */
+    /* NCCL: groups ended, messages in them, bytes sent. */
+    int64_t nccl_groups, nccl_sends, nccl_receives, nccl_bytes;
 } eg_fake_counts;
 
 /* Since the program began or the last eg_fake_zero. */
@@ -63,9 +65,10 @@ EG_FAKE_API void eg_fake_clock(double rate, double offset);
 /* The driver has no virtual memory calls. */
 EG_FAKE_API void eg_fake_no_virtual_memory(int none);
 
-/* The n-th call (1: the next) of a function, cuda..., cu..., cublasLt..., cufft... or cudnn..., from now on gives this
- * error, a cudaError_t, CUresult, cublasStatus_t, cufftResult or cudnnStatus_t, once. Of cudnnBackendFinalize those for
- * one kind of descriptor are "cudnnBackendFinalize/tensor", "/graph", "/heuristics", "/plan", "/pack" and "/other". */
+/* The n-th call (1: the next) of a function, cuda..., cu..., cublasLt..., cufft..., cudnn... or nccl..., from now on
+ * gives this error, a cudaError_t, CUresult, cublasStatus_t, cufftResult, cudnnStatus_t or ncclResult_t, once. Of
+ * cudnnBackendFinalize those for one kind of descriptor are "cudnnBackendFinalize/tensor", "/graph", "/heuristics",
+ * "/plan", "/pack" and "/other". */
 EG_FAKE_API void eg_fake_fail(const char *function, int64_t nth, int error);
 /* The n-th launch of a kernel from now on breaks its device when it runs: from then on every call
  * on it gives cudaErrorIllegalAddress. */

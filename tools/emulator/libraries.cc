@@ -16,7 +16,7 @@ static std::set<std::string> &there(void)
     static std::set<std::string> *all = nullptr;
     if (!all) {
         const char *without = getenv("EG_FAKE_WITHOUT");
-        all = new std::set<std::string>{"libcublasLt.so.13", "libcudnn.so.9", "libcufft.so.12"};
+        all = new std::set<std::string>{"libcublasLt.so.13", "libcudnn.so.9", "libcufft.so.12", "libnccl.so.2"};
         all->erase(without ? without : "");
     }
     return *all;

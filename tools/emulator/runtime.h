@@ -181,6 +181,9 @@ void eg__run_a_little(eg__call &call);
 void eg__run_task(eg__call &call, int device, const eg__task &task);
 std::shared_ptr<eg__event> eg__event_new(int device, unsigned flags);
 
+/* nccl.cc: whether ranks wait for each other's messages, which other threads may yet send. */
+bool eg__nccl_waits(void);
+
 /* capture.cc */
 /* Whether the thread may not do now what could break a capture; those it would break are. */
 bool eg__capture_forbids(eg__fake &fake);

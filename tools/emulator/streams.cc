@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <chrono>
+
 #include "tools/emulator/emulator.h"
 #include "tools/emulator/runtime.h"
 
@@ -123,6 +125,10 @@ void eg__run_until(eg__call &call, const std::function<bool()> &enough)
 {
     while (!enough()) {
         if (step(call)) {
+            continue;
+        }
+        if (!someone_busy(call.fake) && eg__nccl_waits()) {
+            call.fake.ended.wait_for(call.lock, std::chrono::milliseconds(2));
             continue;
         }
         if (!someone_busy(call.fake)) {

@@ -5,11 +5,12 @@
 #define _GNU_SOURCE
 #include <limits.h>
 #include <mpi.h>
-#include <sched.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/comm/mpi/module.h"
 
@@ -189,6 +190,24 @@ static eg_status look_at(const under_way *u, const eg__move *m, int ended)
     return EG_OK;
 }
 
+static eg_status heard(eg__transport *t)
+{
+    return hear((processes *)t);
+}
+
+/* Memory of a card, where MPI says that it can be told of it. */
+static uint8_t home(const eg__transport *t, uint8_t device, bool of_two)
+{
+    (void)t;
+    (void)of_two;
+#if defined MPIX_CUDA_AWARE_SUPPORT
+    return strncmp(host->devices[device]->name, "cuda", 4) == 0 && MPIX_Query_cuda_support() ? device : 0;
+#else
+    (void)device;
+    return 0;
+#endif
+}
+
 static eg_status poll(eg__transport *t, eg__move *m, bool *done)
 {
     processes *p = (processes *)t;
@@ -226,19 +245,9 @@ static int missing(eg__transport *t, const eg__move *m)
     return -1;
 }
 
-/* Whoever waits looks again at once, but not for long: others may need the processor. */
 static void wait_change(eg__transport *t, bool hurry)
 {
-    processes *p = (processes *)t;
-    const double now = eg__seconds();
-    if (!hurry || !p->hurried) {
-        p->hurried = hurry ? now : 0;
-    }
-    if (hurry && now - p->hurried < 0.001) {
-        sched_yield();
-    } else {
-        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-    }
+    eg__comm_pause(&((processes *)t)->hurried, hurry);
 }
 
 /* Tells all others; the words stay until they have heard them, or for good. */
@@ -315,7 +324,8 @@ static void close_end(eg__transport *t, bool orderly, double seconds)
     free(p);
 }
 
-static const eg__transport_class mpi_class = {"mpi", begin, poll, missing, drop, wait_change, tell, close_end};
+static const eg__transport_class mpi_class = {"mpi",   begin, poll,        home, heard,
+                                              missing, drop,  wait_change, tell, close_end};
 
 /* MPI begun, by whomever. */
 static eg_status begin_mpi(const char *op)

@@ -15,6 +15,7 @@
     X(double, eg__seconds, (void), ())
 
 typedef struct eg__mpi_host {
+    eg_device *const *devices;
 #define EG__MEMBER(result, name, parameters, arguments) result(*name) parameters;
     EG__MPI_HOST_FUNCTIONS(EG__MEMBER)
 #undef EG__MEMBER

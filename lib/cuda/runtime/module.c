@@ -1,5 +1,5 @@
 /* module.c - the engine that the CUDA module gives to the library. */
-#include "lib/cuda/runtime/cuda.h"
+#include "lib/cuda/ranks/way.h"
 #include "lib/cuda/rnn/dnn_rnn.h"
 
 static eg__kernel *const kernels[EG__OP_COUNT] = {
@@ -105,6 +105,10 @@ static const eg__engine engine = {
     .streams = &streams,
     .timing = &timing,
     .graphs = &graphs,
+    .ways = &eg__cuda_ways,
+#ifdef EG_NCCL
+    .cards = &eg__cuda_cards,
+#endif
 };
 
 EG_API eg__module_fn eg__module;
