@@ -133,9 +133,11 @@ def measured(path, at):
         check(f"the benchmark's losses {name}", here.keys() == there.keys() and
               all(abs(here[k] - there[k]) < 2e-3 for k in here), f"{here} {there}")
     os.environ["EG_FAKE_DEVICES"] = "2"
-    said = {device: run(*words, "--eval", "--device", device, "--train_dir", at + "/there").splitlines()[-4]
-            for device in ("cpu", "cuda:0", "cuda:1")}
-    check("its net is judged alike on every device", len(set(said.values())) == 1 and "Accuracy @ 1" in said["cpu"], said)
+    virtual = [f"cuda --gpu-memory {cap}MB" for cap in (40, 90, 300)]
+    said = {where: run(*words, "--eval", "--device", *where.split(), "--train_dir", at + "/there").splitlines()[-4]
+            for where in ("cpu", "cuda:0", "cuda:1", *virtual, virtual[1] + " --num_gpus 2", virtual[2] + " --num_gpus 4")}
+    check("its net is judged alike on every device, however much of it there is, and on several",
+          len(set(said.values())) == 1 and "Accuracy @ 1" in said["cpu"], said)
 
 
 with tempfile.TemporaryDirectory() as at:

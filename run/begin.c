@@ -246,6 +246,9 @@ static eg_status begin(eg_run *run)
     st = st || run->ranks == 1 ? st : run_settle_in(run);
     st = st || !s->profile ? st : eg_profile_begin(.memory = true);
     eg_seed((uint64_t)s->seed);
+    if (!st && run->ranks > 1) {
+        run_link_cards(run);
+    }
     return eg_run_heed(run, st);
 }
 

@@ -46,6 +46,15 @@ static void say_modules(void)
     }
 }
 
+static void say_nccl(void)
+{
+    eg_comm *one = eg_comm_threads_new(1);
+    const bool there = one && eg_comm_use_nccl(one, eg_cuda(0)) == EG_OK;
+    printf("nccl       cards of several processes: %s\n", there ? "there" : eg_last_error()->message);
+    eg_clear_error();
+    eg_comm_free(one);
+}
+
 static void say_ranks(void)
 {
     const eg_comm_launch l = eg_comm_launched();
@@ -82,6 +91,9 @@ int main(int argc, char **argv)
         eg_clear_error();
     }
     say_modules();
+    if (cards > 0) {
+        say_nccl();
+    }
     say_ranks();
     return status;
 }

@@ -91,6 +91,15 @@ eg_status run_settle_in(eg_run *run)
     return st;
 }
 
+void run_link_cards(eg_run *run)
+{
+    const bool wanted = run->device != eg_cpu() && strcmp(eg_comm_transport(run->comm), "mpi") == 0;
+    if (wanted && eg_comm_use_nccl(run->comm, run->device)) {
+        fprintf(run->err, "ranks exchange by way of the CPU's memory: %s\n", eg_last_error()->message);
+        eg_clear_error();
+    }
+}
+
 void run_part_random(const eg_run *run)
 {
     if (run->rank > 0) {

@@ -121,6 +121,8 @@ eg_status run_be_silent(eg_run *run);
 bool run_join(eg_run *run, int *status);
 /* A folder of this rank's own, the threads of each rank on one machine, and its card. */
 eg_status run_settle_in(eg_run *run);
+/* Has processes' cards reach each other, if they can. */
+void run_link_cards(eg_run *run);
 /* From here on each has random numbers of its own, which depend on those of rank 0. */
 void run_part_random(const eg_run *run);
 /* Frees what there is of ranks; `folder`: and this rank's own. */

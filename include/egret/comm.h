@@ -56,7 +56,7 @@ EG_API eg_comm_launch eg_comm_launched(void);
 /* From now on tensors of `device`, the rank's own, go from card to card by NCCL, which is opened now, where all ranks
  * take part. Messages of two ranks go as before. All ranks call it, with a card each, and nothing under way. If it
  * fails on one, EG_ENOKERNEL, EG_EDEVICE, EG_EIO in words, it does on all, and the communicator is what it was. Of a
- * single rank it changes nothing. */
+ * single rank it only looks whether it could. */
 EG_API eg_status eg_comm_use_nccl(eg_comm *comm, eg_device *device);
 
 /* Ranks that have found each other without MPI: rank `rank` of `ranks`, each with a card of its own. All tensors go by

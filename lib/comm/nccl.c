@@ -93,7 +93,8 @@ eg_status eg_comm_use_nccl(eg_comm *comm, eg_device *device)
         return eg__why();
     }
     if (!comm->transport) {
-        return cards_of(op, device) ? EG_OK : eg__why();
+        const eg__cards *cards = cards_of(op, device);
+        return cards ? cards->name(op, NULL) : eg__why();
     }
     if (strcmp(comm->transport->is->name, "nccl") == 0) {
         return eg__fail(EG_ESTATE, op, "it uses NCCL already");

@@ -81,16 +81,30 @@ static eg_status agree_on_names(eg_metrics *m, eg_comm *comm)
     return st ? st : complete(m, (const entry *)eg__ptr(told), n);
 }
 
+/* On the CPU, as those of ranks that had no batch are. */
+static eg_status bring_home(eg__metric *own)
+{
+    eg_tensor *here = eg_to(own->sums, eg_cpu());
+    if (here && here != own->sums) {
+        eg_release(own->sums);
+        own->sums = eg_keep(here);
+    }
+    return here ? EG_OK : eg__why();
+}
+
 static eg_status add_up(eg_metrics *m, eg_comm *comm)
 {
     eg_tensor **sums = eg__malloc((size_t)(m->count + 1) * sizeof *sums);
     if (!sums) {
         return eg__no_memory(op, m->count * (int64_t)sizeof *sums);
     }
-    for (uint32_t i = 0; i < m->count; i++) {
+    eg_status st = EG_OK;
+    for (uint32_t i = 0; i < m->count && !st; i++) {
+        st = bring_home(&m->all[i]);
         sums[i] = m->all[i].sums;
     }
-    eg_status st = m->count ? eg_comm_all_reduce(comm, sums, (int)m->count, EG_COMM_SUM) : EG_OK;
+    st = eg_comm_agree(comm, st);
+    st = !st && m->count ? eg_comm_all_reduce(comm, sums, (int)m->count, EG_COMM_SUM) : st;
     free(sums);
     return st;
 }

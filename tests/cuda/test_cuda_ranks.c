@@ -207,3 +207,17 @@ EGT(caps_hold)
     EGT_CHECK(eg_zeros(EG_SHAPE(1000), EG_F32));
     eg_use_device(eg_cpu());
 }
+
+static void one_is_elsewhere(rank *r)
+{
+    EG_SCOPE {
+        eg_tensor *x = eg_to(eg_ones(EG_SHAPE(5000), EG_F32), r->i ? eg_cpu() : devices[0]);
+        RANK_CHECK(eg_comm_all_reduce(r->comm, &x, 1, EG_COMM_SUM) == EG_EIO);
+        RANK_CHECK(strstr(eg_last_error()->message, "are on") != NULL);
+    }
+}
+
+EGT(on_all_ranks_alike)
+{
+    on_ranks(2, 60, one_is_elsewhere);
+}

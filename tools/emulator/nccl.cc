@@ -25,8 +25,8 @@ struct message {
 
 struct clique {
     std::string id;
-    int ranks = 0, finalized = 0;
-    std::map<int, ncclComm_t> members;
+    int ranks = 0, joined = 0, finalized = 0;
+    std::map<int, ncclComm_t> members; /* that have not left */
     std::map<std::pair<int, int>, std::deque<std::shared_ptr<message>>> open; /* of which one end has come */
 };
 
@@ -91,7 +91,7 @@ bool eg__nccl_waits(void)
 
 static bool joining(const ncclComm &c)
 {
-    return int(c.all->members.size()) < c.all->ranks;
+    return c.all->joined < c.all->ranks;
 }
 
 /* ---- communicators ---- */
@@ -148,6 +148,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
         twice = twice || other.second->device == eg__fake_device;
     }
     all->members[rank] = *comm;
+    all->joined++;
     alive().insert(*comm);
     for (auto &other : all->members) {
         other.second->error = twice ? ncclInvalidUsage : other.second->error;
@@ -183,7 +184,9 @@ static std::shared_ptr<message> meet(ncclComm_t c, const operation &o)
     auto &line = c->all->open[o.sends ? std::make_pair(c->rank, o.peer) : std::make_pair(o.peer, c->rank)];
     if (m->bytes != o.bytes) {
         c->error = ncclInvalidArgument;
-        c->all->members[o.peer]->error = ncclInvalidArgument;
+        if (c->all->members.count(o.peer)) {
+            c->all->members[o.peer]->error = ncclInvalidArgument;
+        }
     }
     (o.sends ? m->sent : m->received) = true;
     m->ends[o.sends] = c;
@@ -365,6 +368,7 @@ static void give_up(eg__call &call, ncclComm_t c)
         }
     }
     alive().erase(c);
+    c->all->members.erase(c->rank);
     cliques().erase(c->all->id);
     delete c;
     call.fake.ended.notify_all();
