@@ -200,6 +200,7 @@ EGT(who_is_frozen_is_named)
 static void one_gives_up(rank *r)
 {
     if (r->i == 1) {
+        usleep(100000); /* the others have joined */
         eg_fail(EG_EIO, "load", "no such file");
         RANK_CHECK(!eg_comm_give_up(r->comm));
         RANK_CHECK(eg_comm_barrier(r->comm) == EG_EIO);
