@@ -3,8 +3,10 @@
 --     local run = require "egret.run" {name = "digits", about = "Learns to read digits.", data = "a folder of MNIST",
 --                                epochs = 3, batch = 64, smoke = {steps = 40},
 --                                lr = {2e-3, "learning rate"}}                     -- options of its own
+--     local train = run:share(digits:batch(run.batch))
 --     run:module("net", net)
---     run.saver:optim("adam", adam)
+--     run:optim("adam", adam)
+--     run.saver:dataset("train", train)
 --     local step = run:resume_step()
 --     while run:goes_on(step, steps) do
 --         step = step + 1
@@ -16,6 +18,9 @@
 --     run:picture("digits.png", eg.show, images, {columns = 8})
 --
 -- Options are fields: run.batch, run.lr. Curves are lists of numbers, one a step; checkpoints hold them too.
+--
+-- Under mpirun each process is a rank, run.rank of run.ranks, which learns from its share of every batch: run.batch is that
+-- share of what --batch says, gradients and numbers are means of all, and rank 0 alone prints, saves and draws.
 local eg = require "egret"
 local has_signals, signals = pcall(require, "egret.signals") -- of the program egret; a stock Lua stops where it is
 
@@ -90,12 +95,63 @@ local function read_options(about, words)
     return run
 end
 
+-- ---- ranks ------------------------------------------------------------------------------------------
+
+--- Only rank 0 is heard, and only its files stay: those of others are in a folder that goes when they end.
+local function be_silent(run)
+    local written = {}
+    run.out = os.tmpname()
+    os.remove(run.out)
+    eg.saver(run.out) -- makes it
+    run.written = setmetatable(written, {__gc = function()
+        for name in pairs(written) do
+            os.remove(run.out .. "/" .. name)
+        end
+        os.remove(run.out)
+    end})
+    io.output "/dev/null"
+    print = function() end
+end
+
+local function join(run, about)
+    local launched = eg.comm_launched()
+    run.rank, run.ranks = launched.rank, launched.ranks
+    if run.ranks == 1 then
+        return
+    end
+    run.comm = eg.comm_mpi()
+    run.rank, run.ranks = run.comm:rank(), run.comm:size()
+    if run.batch and run.batch % run.ranks ~= 0 then
+        refuse(about, ("--batch %d cannot be shared out among %d ranks"):format(run.batch, run.ranks))
+    end
+    run.batch = run.batch and run.batch // run.ranks
+    if launched.local_ranks > 1 then
+        eg.set_threads(math.max(1, eg.threads() // launched.local_ranks))
+    end
+    if run.rank > 0 then
+        be_silent(run)
+    end
+end
+
+--- Numbers of all ranks, made one.
+local function joined(run, numbers, how)
+    if run.ranks == 1 then
+        return numbers
+    end
+    local all = eg.tensor(numbers, "f64")
+    run.comm:all_reduce({all}, how)
+    return all:table()
+end
+
 -- ---- a run ------------------------------------------------------------------------------------------
 
 local methods = {}
 methods.__index = methods
 
 function methods:path(name)
+    if self.written then
+        self.written[name] = true
+    end
     return self.out .. "/" .. name
 end
 
@@ -103,6 +159,55 @@ end
 function methods:module(name, net)
     net:to_device(self.device)
     self.saver:module(name, net)
+end
+
+--- Adds an optimizer to what is saved; its gradients are the means of all ranks' from now on.
+function methods:optim(name, optim)
+    if self.ranks > 1 then
+        optim:parallel(self.comm)
+    end
+    self.saver:optim(name, optim)
+end
+
+--- A dataset of batches, of which this rank gets every run.ranks-th.
+function methods:share(dataset)
+    return self.ranks > 1 and dataset:distribute(self.rank, self.ranks) or dataset
+end
+
+--- Adds a tensor to what is saved of which each rank has its share, along an axis counted from 0.
+function methods:share_tensor(name, tensor, axis)
+    if self.ranks == 1 then
+        self.saver:tensor(name, tensor)
+        return
+    end
+    self.saver:add(name, {
+        state = function()
+            local own = tensor:transpose(0, axis):contiguous()
+            local shape = own:shape()
+            shape[1] = shape[1] * self.ranks
+            local all = eg.zeros(shape, own:dtype())
+            self.comm:all_gather(own, all)
+            return {all = all}
+        end,
+        load = function(tensors)
+            tensor:copy_(self:rows(tensors.all):transpose(0, axis):to(self.device))
+        end,
+    })
+end
+
+--- This rank's rows of tensors that have those of all ranks, for programs that make batches of their own.
+function methods:rows(...)
+    local tensors = {...}
+    for i, x in ipairs(self.ranks > 1 and tensors or {}) do
+        local n = #x // self.ranks
+        tensors[i] = x[{{self.rank * n + 1, (self.rank + 1) * n}}]
+    end
+    return table.unpack(tensors)
+end
+
+--- The mean of a number over all ranks.
+function methods:over_ranks(value)
+    return joined(self, {value}, "mean")[1]
 end
 
 --- Gives a module that is saved under this name what it was at its best (saver:save_best).
@@ -116,17 +221,25 @@ end
 function methods:resume_step()
     local step = self.resume and self.saver:latest() >= 0 and self.saver:restore() or 0
     self.journal = eg.journal(self:path "log.jsonl", {append = self.resume})
+    if self.rank > 0 then -- weights were the same on all; noise is each rank's own
+        local random = eg.random_get_state()
+        random.seed = random.seed ~ self.rank * 0x9e3779b97f4a7c15
+        eg.random_set_state(random)
+    end
     return step
 end
 
 --- A step's numbers: note(7, "loss", loss, ...), tensors or not.
 function methods:note(step, ...)
-    local fields = {...}
+    local fields, numbers = {...}, {}
     for i = 2, #fields, 2 do
-        local name, value = fields[i - 1], fields[i]
-        fields[i] = type(value) == "number" and value or value:item()
+        numbers[i // 2] = type(fields[i]) == "number" and fields[i] or fields[i]:item()
+    end
+    for i, value in ipairs(joined(self, numbers, "mean")) do
+        local name = fields[2 * i - 1]
+        fields[2 * i] = value
         self.curves[name] = self.curves[name] or {}
-        table.insert(self.curves[name], fields[i])
+        table.insert(self.curves[name], value)
     end
     self.journal:row("step", step, table.unpack(fields))
 end
@@ -165,6 +278,10 @@ end
 --- epoch it comes after all that belongs to the epoch, as a run that goes on there begins with the next one.
 function methods:checkpoint(step, due)
     local signal = has_signals and signals.take()
+    if self.ranks > 1 then -- all stop behind the same step
+        local all = joined(self, {signal or 0}, "max")[1] // 1 | 0
+        signal = all > 0 and all
+    end
     if due or signal then
         self.saver:save(step)
     end
@@ -181,7 +298,7 @@ function methods:picture(name, show, what, options)
         saved[key] = value
     end
     show(what, saved)
-    if not self.smoke then
+    if not self.smoke and self.rank == 0 then
         show(what, options)
     end
 end
@@ -244,10 +361,11 @@ return function(about)
     local run = setmetatable(read_options(about, arg or {}), methods)
     run.curves, run.out = {}, run.out:gsub("(.)/+$", "%1")
     io.stdout:setvbuf "line"
-    if not run.resume and is_there(run:path "log.jsonl") then
+    join(run, about)
+    if run.rank == 0 and not run.resume and is_there(run:path "log.jsonl") then
         put_aside(run.out)
     end
-    run.saver = eg.saver(run.out, {keep = 3, highest = true})
+    run.saver = eg.saver(run.out, {keep = 3, highest = true, comm = run.comm})
     run.saver:add("curves", {
         state = function()
             local tensors = {}

@@ -1,5 +1,5 @@
 /* function.c - steps that make the loss themselves. */
-#include "optim/optim.h"
+#include "optim/parallel.h"
 
 bool eg_optim_needs_function(const eg_optim *o)
 {
@@ -35,6 +35,9 @@ static eg_tensor *minimize_once(eg_optim *o, const eg__loss *f)
 {
     eg_tape tape = eg_tape_open();
     eg_tensor *loss = tape.id ? eg__loss_of(f, o->name) : NULL;
+    if (!loss && o->parallel) {
+        eg__parallel_tell(o, eg__why());
+    }
     return loss && !eg_optim_minimize(o, tape, loss) ? loss : NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "lib/core/device.h"
 #include "lib/io/assign.h"
 #include "optim/options.h"
+#include "optim/parallel.h"
 #include "optim/wolfe.h"
 
 typedef struct step {
@@ -104,6 +105,16 @@ static eg_status largest(eg_tensor *v, double *value)
 
 /* ---- the loss ------------------------------------------------------------------------------ */
 
+/* Of several ranks the mean, so that all go the same way; as their gradients, which have come averaged. */
+static eg_status share_loss(const step *s, double *loss)
+{
+    const eg__ranks *p = s->optim->parallel;
+    eg_tensor *mean = eg__from_on(0, EG_SHAPE(1), EG_F64, loss);
+    eg_status st = eg__parallel_tell(s->optim, mean ? EG_OK : eg__why());
+    st = st ? st : eg_comm_all_reduce(p->comm, &mean, 1, EG_COMM_MEAN);
+    return st ? st : eg__number(mean, loss);
+}
+
 /* Where the parameters are, with the gradient as the scope's. */
 static eg_status evaluate(step *s, double *loss, eg_tensor **gradient)
 {
@@ -113,9 +124,13 @@ static eg_status evaluate(step *s, double *loss, eg_tensor **gradient)
     }
     eg_tape tape = eg_tape_open();
     eg_tensor *y = tape.id ? eg__loss_of(s->f, s->optim->name) : NULL;
-    eg_status st = y ? eg__optim_gradients(s->optim, tape, y, NULL, false, s->gradients) : eg__why();
+    eg_status st = y ? eg__optim_gradients(s->optim, tape, y, NULL, s->optim->parallel, s->gradients) : eg__why();
     eg_tensor *flat = st ? NULL : flatten(s);
     st = flat ? eg__number(y, loss) : eg__why();
+    if (s->optim->parallel) {
+        st = eg__parallel_tell(s->optim, st);
+        st = st ? st : share_loss(s, loss);
+    }
     if (!st && !s->first) {
         s->first = eg_keep(y);
     }
@@ -270,6 +285,10 @@ static eg_tensor *descend(eg_optim *o, const eg__loss *f)
                                              (long long)o->steps, s.lr);
     st = st ? st : eg__memory_beside(&s.memory, o->in[EG__OPTIM_PARAMETER]);
     st = finish(&s, st ? st : iterate_all(&s));
+    if (o->parallel) { /* what the numbers themselves refuse all refuse */
+        st = st == EG_EINVAL ? st : eg__parallel_tell(o, st);
+        st = st ? st : eg__parallel_check(o);
+    }
     free(lists);
     eg_scope_adopt(s.first);
     return st ? NULL : s.first;

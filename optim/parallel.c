@@ -108,7 +108,8 @@ static eg_status check(const eg_optim *o, const eg_parallel_options *p)
         return eg__fail(EG_EINVAL, me, "zero is %d, must be 0..3", p->zero);
     }
     return p->zero && o->whole_rows ? eg__fail(EG_EINVAL, me, "a lazy %s needs whole rows, not parts of them", o->name)
-                                    : eg__optim_takes_gradients(me, o);
+           : p->zero                ? eg__optim_takes_gradients(me, o)
+                                    : EG_OK;
 }
 
 eg_status eg_optim_parallel_with(eg_optim *o, eg_comm *comm, const eg_parallel_options *options)

@@ -84,8 +84,8 @@ eg_optim *eg_run_optim(eg_run *run, const char *name, eg_optim *optim)
     }
     eg_status st = optim ? take(run, name, &part) : missing();
     st = st || run->low != EG_F16 || part.scaler ? st : missing();
-    if (!st && run->ranks > 1 && !eg_optim_needs_function(optim)) { /* else all ranks do the same */
-        st = eg_optim_parallel(optim, run->comm, .zero = (int)run->settings.zero);
+    if (!st && run->ranks > 1) {
+        st = eg_optim_parallel(optim, run->comm, .zero = eg_optim_needs_function(optim) ? 0 : (int)run->settings.zero);
     }
     return eg_run_heed(run, st) ? NULL : optim;
 }

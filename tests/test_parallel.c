@@ -15,7 +15,7 @@ typedef struct net {
 } net;
 static const char *const names[PARAMETERS] = {"w1", "b1", "w2", "b2", "some", "none"};
 
-typedef enum how { MINIMIZED, GATHERED, IN_HAND, HOW_COUNT } how;
+typedef enum how { MINIMIZED, GATHERED, IN_HAND, HOW_COUNT, ASKED } how; /* ASKED: by rules that need the function */
 
 /* What is trained. */
 typedef struct plan {
@@ -73,9 +73,28 @@ static eg_tensor *loss_of(net *m, int step, int64_t first, int64_t end, double s
     return share > 0 ? eg_add(loss, eg_mul_scalar(eg_sum(eg_square(w[4])), share)) : loss;
 }
 
+/* A step's loss, for rules that ask for it. */
+typedef struct asked {
+    net *m;
+    int step;
+    int64_t first, end;
+    double share;
+} asked;
+
+static eg_tensor *asked_loss(void *user)
+{
+    const asked *a = user;
+    return loss_of(a->m, a->step, a->first, a->end, a->share);
+}
+
 static eg_status step_of(eg_optim *o, net *m, const plan *p, int step, int64_t first, int64_t end, double share,
                          double *loss)
 {
+    if (p->how == ASKED) {
+        eg_tensor *y = eg_optim_minimize_function(o, asked_loss, &(asked){m, step, first, end, share});
+        *loss = y ? eg_item(y) : 0;
+        return y ? EG_OK : eg_last_error()->code;
+    }
     eg_tape tape = eg_tape_open();
     eg_tensor *y = loss_of(m, step, first, end, share), *g[PARAMETERS];
     *loss = eg_item(y);
@@ -117,7 +136,7 @@ static eg_status train(eg_comm *comm, int i, int n, const plan *p, int from, int
     eg_optim *o = st ? NULL : p->make(parameters(&m));
     eg_ema *ema = o ? eg_ema_new(parameters(&m), .decay = 0.5) : NULL;
     st = st || ema ? st : eg_last_error()->code;
-    st = st ? st : eg_optim_clip_norm(o, p->clip);
+    st = st || p->how == ASKED ? st : eg_optim_clip_norm(o, p->clip);
     st = st || !comm ? st : eg_optim_parallel(o, comm, .zero = p->zero, .bucket = p->bucket, .check_every = 2);
     if (begin && !st) {
         eg_tensors *map = eg_tensors_new();
@@ -220,6 +239,29 @@ EGT(any_number_of_ranks)
                     on_ranks(counts[k], 20, train_and_compare);
                 }
             }
+        }
+    }
+}
+
+static eg_optim *make_lbfgs(eg_parameters p)
+{
+    return eg_lbfgs_new(p, .max_iter = 4, .strong_wolfe = true);
+}
+
+static eg_optim *make_lbfgs_straight(eg_parameters p)
+{
+    return eg_lbfgs_new(p, .max_iter = 3, .lr = 0.3);
+}
+
+/* The loss is everybody's: all look as far, and as often. */
+EGT(rules_that_ask_for_the_loss)
+{
+    for (int n = 2; n <= 4; n++) {
+        for (int k = 0; k < 2; k++) {
+            const plan p = {.make = k ? make_lbfgs : make_lbfgs_straight, .dtype = EG_F64, .how = ASKED, .bucket = 100};
+            now = &p;
+            tolerance = 1e-10;
+            on_ranks(n, 20, train_and_compare);
         }
     }
 }
@@ -404,7 +446,7 @@ EGT(refused)
     EGT_REFUSED(eg_optim_parallel(adam, two, .zero = 4), EG_EINVAL, "zero is 4");
     EGT_REFUSED(eg_optim_parallel(adam, two, .bucket = -1), EG_EINVAL, "bucket");
     EGT_REFUSED(eg_optim_parallel(lazy, two, .zero = 1), EG_EINVAL, "whole rows");
-    EGT_REFUSED(eg_optim_parallel(lbfgs, two), EG_ESTATE, "function");
+    EGT_REFUSED(eg_optim_parallel(lbfgs, two, .zero = 1), EG_ESTATE, "function");
     EGT_OK(eg_optim_parallel(adam, alone, .zero = 2));
     eg_optim_free(adam);
     eg_optim_free(lazy);

@@ -50,7 +50,8 @@ end
 
 local texts, labels = (run.data and read or make)(run.data and "train" or run.pairs)
 local others, right = (run.data and read or make)(run.data and "test" or run.smoke and 64 or 500)
-local learned = dataset_of(texts, labels):shuffle(#labels, {seed = run.seed}):batch(run.batch, {drop_last = true})
+local learned = run:share(dataset_of(texts, labels):shuffle(#labels, {seed = run.seed})
+    :batch(run.batch, {drop_last = true}))
 local judged = dataset_of(others, right):batch(32)
 print(("%d pairs to learn from, %d to be judged by (%s)"):format(#labels, #right, run.data or "a small world"))
 
@@ -78,12 +79,12 @@ local function judge()
 end
 
 -- ---- learning -----------------------------------------------------------------------------------------
-local steps = run.steps > 0 and run.steps or run.epochs * (#labels // run.batch)
+local steps = run.steps > 0 and run.steps or run.epochs * (#labels // (run.batch * run.ranks))
 local adam = eg.optim.adam(net, {lr = rate, eps = 1e-6, weight_decay = 0.01, decoupled = true, no_bias_correction = true})
 adam:group {max_axes = 1} -- biases and norms do not decay
 adam:clip_norm(1)
 adam:follow {kind = "polynomial", lr = rate, steps = steps, warm_up = steps // 10, warm_up_kind = "over"}
-run.saver:optim("adam", adam)
+run:optim("adam", adam)
 run.saver:dataset("train", learned)
 local step = run:resume_step()
 local epochs = 0

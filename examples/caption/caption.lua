@@ -64,7 +64,8 @@ local function dataset_of(list)
         return sample.photo.places, eg.concat({eg.tensor {start}, words:encode(sample.text, 1), eg.tensor {stop}}, 0)
     end, #list)
 end
-local learned = dataset_of(samples):shuffle(#samples, {seed = run.seed}):padded_batch(run.batch, {drop_last = true})
+local learned = run:share(dataset_of(samples):shuffle(#samples, {seed = run.seed})
+    :padded_batch(run.batch, {drop_last = true}))
 local judged = dataset_of(others):padded_batch(run.batch)
 
 -- ---- the net ------------------------------------------------------------------------------------------
@@ -139,11 +140,11 @@ end
 
 -- ---- learning -----------------------------------------------------------------------------------------
 local adam = eg.optim.adam(net, {lr = rate})
-run.saver:optim("adam", adam)
+run:optim("adam", adam)
 run.saver:dataset("train", learned)
 local step = run:resume_step()
 local epochs = 0
-local steps = run.steps > 0 and run.steps or run.epochs * (#samples // run.batch)
+local steps = run.steps > 0 and run.steps or run.epochs * (#samples // (run.batch * run.ranks))
 
 while run:goes_on(step, steps) do
     local first = step + 1

@@ -61,7 +61,7 @@ end
 
 -- ---- learning -------------------------------------------------------------------------------------------
 local adam = eg.optim.adam(net, {lr = 0.006})
-run.saver:optim("adam", adam)
+run:optim("adam", adam)
 local step = run:resume_step()
 while run:goes_on(step, steps) do
     step = step + 1

@@ -17,7 +17,7 @@ local run = require "egret.run" {
 -- ---- the images ---------------------------------------------------------------------------------------
 -- [3, 32, 32] of -1..1 with their labels. Those to learn from are cut and mirrored by chance, in two threads, so that
 -- the net sees none twice.
-local train = images.learned_from(run.data, run):batch(run.batch, {drop_last = true}):prefetch(4)
+local train = run:share(images.learned_from(run.data, run):batch(run.batch, {drop_last = true}):prefetch(4))
 local test = images.tested_with(run.data, {drawn = math.max(run.drawn // 5, 50)}):batch(100)
 local kinds = images.kinds(run.data)
 local per_epoch = train:count()
@@ -39,7 +39,7 @@ local sgd = eg.optim.sgd(net, {lr = run.lr, momentum = 0.9, weight_decay = 2e-4}
 sgd:follow {kind = "piecewise", lr = run.lr, at = {first, second}, rates = {0.1 * run.lr, 0.01 * run.lr}}
 
 run:module("net", net)
-run.saver:optim("sgd", sgd)
+run:optim("sgd", sgd)
 run.saver:dataset("train", train)
 local step = run:resume_step()
 print(("%d steps of %d images (%s)"):format(steps, run.batch, run.data or "drawn"))

@@ -66,14 +66,14 @@ local function digits(split, count)
         :batch(run.batch):prefetch(4)
 end
 
-local train, test = digits("train", run.drawn), digits("test", math.max(run.drawn // 6, 1))
+local train, test = run:share(digits("train", run.drawn)), digits("test", math.max(run.drawn // 6, 1))
 
 -- ---- learning -----------------------------------------------------------------------------------------
 
 local adam = eg.optim.adam(eg.nn.module_list {encoder, decoder}, {lr = run.lr, epsilon_outside = true})
 run:module("encoder", encoder)
 run:module("decoder", decoder)
-run.saver:optim("adam", adam)
+run:optim("adam", adam)
 run.saver:dataset("train", train)
 run.saver:dataset("test", test)
 run.saver:tensor("codes", same_codes)

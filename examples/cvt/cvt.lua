@@ -64,6 +64,7 @@ local learned = batches_of(table.move(train, 1, marked, 1, {}), true)
 if others then
     learned = eg.data.zip {learned, batches_of(table.move(train, marked + 1, #train, 1, {})):repeated(0)}
 end
+learned = run:share(learned)
 local judged = batches_of(test, true)
 print(("%d sentences with marks, %d without, %d words (%s)"):format(
     marked, others and #train - marked or 0, words:size(), run.data or "of a small grammar"))
@@ -118,7 +119,7 @@ end
 local steps = run.steps > 0 and run.steps or run.epochs * per_epoch
 local sgd = eg.optim.sgd(net, {lr = run.rate, momentum = 0.9})
 sgd:clip_norm(1)
-run.saver:optim("sgd", sgd)
+run:optim("sgd", sgd)
 run.saver:dataset("train", learned)
 local step = run:resume_step()
 local epochs, updates = 0, others and 2 * step or step

@@ -21,7 +21,7 @@ if run.data then
 else
     digits = eg.data.from_tensors {(glyphs.digits(run.drawn)) * 2 - 1}
 end
-digits = digits:shuffle(60000, {seed = run.seed}):batch(run.batch):prefetch(4)
+digits = run:share(digits:shuffle(60000, {seed = run.seed}):batch(run.batch):prefetch(4))
 
 -- ---- the players --------------------------------------------------------------------------------------
 -- The generator begins with 100 numbers of chance and a picture of 7 x 7 with 64 channels; transposed convolutions
@@ -93,8 +93,8 @@ end
 
 run:module("generator", generator)
 run:module("discriminator", discriminator)
-run.saver:optim("adam-generator", adam.generator)
-run.saver:optim("adam-discriminator", adam.discriminator)
+run:optim("adam-generator", adam.generator)
+run:optim("adam-discriminator", adam.discriminator)
 run.saver:dataset("digits", digits)
 run.saver:tensor("noise", same_noise)
 

@@ -28,7 +28,7 @@ table.sort(learned, function(a, b)
     return #a.text ~= #b.text and #a.text < #b.text or #a.text == #b.text and (a.path or a.seed) < (b.path or b.seed)
 end)
 local numbers = eg.data.from_tensors {eg.arange(1, #learned + 1, 1, "i64")}:batch(run.batch, {drop_last = true})
-local train = numbers:shuffle(#learned // run.batch + 1, {seed = run.seed, ordered = 1})
+local train = run:share(numbers:shuffle(#learned // run.batch + 1, {seed = run.seed, ordered = 1}))
 local per_epoch = train:count()
 assert(per_epoch > 0, "there are not enough utterances for one batch")
 
@@ -73,7 +73,7 @@ end
 -- ---- learning -----------------------------------------------------------------------------------------
 local adam = eg.optim.adam(net, {lr = run.lr})
 run:module("net", net)
-run.saver:optim("adam", adam)
+run:optim("adam", adam)
 run.saver:dataset("train", train)
 local step = run:resume_step()
 local steps = run.steps > 0 and run.steps or run.epochs * per_epoch

@@ -19,8 +19,8 @@ local function digits(split, count)
     return eg.data.from_tensors {glyphs.digits(count)}
 end
 
-local train = digits("train", run.drawn):shuffle(10000, {seed = run.seed}):batch(run.batch, {drop_last = true})
-    :prefetch(4)
+local train = run:share(digits("train", run.drawn):shuffle(10000, {seed = run.seed})
+    :batch(run.batch, {drop_last = true}):prefetch(4))
 local test = digits("test", run.smoke and 200 or run.drawn // 4):batch(100)
 assert(train:count() > 0, "there are not enough digits for one batch")
 
@@ -46,7 +46,7 @@ local adam = eg.optim.adam(net, {lr = run.lr})
 adam:follow {kind = "cosine", lr = run.lr, steps = steps}
 
 run:module("net", net)
-run.saver:optim("adam", adam)
+run:optim("adam", adam)
 run.saver:dataset("train", train)
 local step = run:resume_step()
 print(("%d steps of %d digits (%s)"):format(steps, run.batch, run.data or "drawn"))

@@ -67,7 +67,7 @@ end
 local adam = eg.optim.adam(net, {lr = run.lr, eps = 1e-3})
 adam:clip_norm(4)
 run:module("net", net)
-run.saver:optim("adam", adam)
+run:optim("adam", adam)
 local state = eg.zeros({4}, "f64") -- digits so far, wrong ones, and the two halves of the seed of tapes
 run.saver:tensor("state", state)
 state[1], state[2] = math.min(3, run.digits), 1
@@ -80,7 +80,7 @@ while run:goes_on(step, run.steps) do
     step = step + 1
     math.randomseed(run.seed, step) -- so that a run that goes on sees what it would have seen
     local n = math.random() < 0.5 and digits or math.random(1, digits)
-    local from, to = tasks.batch(task, run.batch, n)
+    local from, to = run:rows(tasks.batch(task, run.batch * run.ranks, n))
     from, to = from:to(run.device), to:to(run.device)
     local logits
     local loss = adam:minimize(function()
@@ -88,7 +88,7 @@ while run:goes_on(step, run.steps) do
         return eg.cross_entropy(logits:flatten(0, 1), to:flatten(0, 1), {label_smoothing = 0.1})
     end)
     if n == digits then
-        share = share + 0.1 * (wrong(logits, to) - share)
+        share = share + 0.1 * (run:over_ranks(wrong(logits, to)) - share)
         if share < run.enough and digits < run.digits then
             digits, share = digits + 1, math.min(1, 2 * run.enough)
         end

@@ -23,8 +23,8 @@ local size = run.embedding > 0 and run.embedding or run.data and 256 or 64
 local spanish, english = corpus.load(run.data, count)
 local order, learned = eg.permutation(#spanish.rows), #spanish.rows * 4 // 5
 local sources, targets = spanish.rows[order], english.rows[order]
-local train = eg.data.from_tensors {sources[{{1, learned}}], targets[{{1, learned}}]}
-    :shuffle(count, {seed = run.seed}):batch(run.batch, {drop_last = true})
+local train = run:share(eg.data.from_tensors {sources[{{1, learned}}], targets[{{1, learned}}]}
+    :shuffle(count, {seed = run.seed}):batch(run.batch, {drop_last = true}))
 local test = eg.data.from_tensors {sources[{{learned + 1, -1}}], targets[{{learned + 1, -1}}]}:batch(run.batch)
 assert(train:count() > 0, "there are not enough pairs for one batch")
 print(("%d pairs (%s): %d Spanish words, %d English"):format(
@@ -110,7 +110,7 @@ local samples = run.data and {"Hace mucho frío aquí.", "Esta es mi vida.", "¿
 local adam = eg.optim.adam(eg.nn.module_list {encoder, decoder}, {lr = 1e-3, epsilon_outside = true})
 run:module("encoder", encoder)
 run:module("decoder", decoder)
-run.saver:optim("adam", adam)
+run:optim("adam", adam)
 run.saver:dataset("train", train)
 
 local step = run:resume_step()

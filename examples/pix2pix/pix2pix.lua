@@ -16,8 +16,8 @@ local run = require "egret.run" {
 -- ---- plans and photos ---------------------------------------------------------------------------------
 -- Pairs of images, [3, 256, 256] of -1..1 each. Those to learn from are made a little larger, cut to size and
 -- mirrored by chance, so that no epoch is like another. Two threads make them.
-local train = pairs.learned_from(run.data, {drawn = run.drawn, seed = run.seed})
-    :batch(run.batch, {drop_last = true}):prefetch(2)
+local train = run:share(pairs.learned_from(run.data, {drawn = run.drawn, seed = run.seed})
+    :batch(run.batch, {drop_last = true}):prefetch(2))
 local test = pairs.tested_with(run.data, {drawn = run.smoke and 2 or 10, seed = run.seed}):batch(1)
 
 -- ---- the generator ------------------------------------------------------------------------------------
@@ -105,8 +105,8 @@ end
 
 run:module("generator", generator)
 run:module("discriminator", discriminator)
-run.saver:optim("generator-adam", adam.generator)
-run.saver:optim("discriminator-adam", adam.discriminator)
+run:optim("generator-adam", adam.generator)
+run:optim("discriminator-adam", adam.discriminator)
 run.saver:dataset("train", train)
 
 local step, per_epoch = run:resume_step(), train:count()

@@ -14,7 +14,7 @@ local run = require "egret.run" {
 -- ---- the text -----------------------------------------------------------------------------------------
 -- Twenty parts of it are read side by side, twenty words at a time.
 local text = corpus.load(run.data, run.sentences)
-local train = eg.data.token_windows(text.train, run.batch, run.window)
+local train = eg.data.token_windows(text.train, run.batch, run.window, {rank = run.rank, ranks = run.ranks})
 local valid = eg.data.token_windows(text.valid, run.batch, run.window)
 local test = eg.data.token_windows(text.test, 1, run.window)
 local per_epoch = train:count()
@@ -75,10 +75,10 @@ sgd:clip_norm(5)
 sgd:follow {kind = "step", lr = 1, steps = per_epoch, start = 3 * per_epoch, factor = 0.5}
 
 local h, c = states_of(run.batch)
-run.saver:optim("sgd", sgd)
+run:optim("sgd", sgd)
 run.saver:dataset("train", train)
-run.saver:tensor("h", h)
-run.saver:tensor("c", c)
+run:share_tensor("h", h, 1)
+run:share_tensor("c", c, 1)
 local step = run:resume_step()
 print(("%d windows an epoch"):format(per_epoch))
 

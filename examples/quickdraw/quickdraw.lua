@@ -41,7 +41,7 @@ local function batches(part, count)
     return set:padded_batch(run.batch, {drop_last = learned})
 end
 
-local train, test = batches("training", run.drawn), batches("eval", run.drawn // 5)
+local train, test = run:share(batches("training", run.drawn)), batches("eval", run.drawn // 5)
 
 -- ---- learning -----------------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ local net = reader.new(#names, run.width, run.layers)
 local adam = eg.optim.adam(net.all, {lr = run.lr})
 adam:clip_norm(9)
 run:module("net", net.all)
-run.saver:optim("adam", adam)
+run:optim("adam", adam)
 run.saver:dataset("train", train)
 
 local step = run:resume_step()
@@ -59,7 +59,7 @@ if per_epoch < 0 then -- files do not say how much is in them
     for _ in eg.data.tfrecord(run.data .. "/training.tfrecord-*-of-*") do
         per_epoch = per_epoch + 1
     end
-    per_epoch = per_epoch // run.batch
+    per_epoch = per_epoch // (run.batch * run.ranks)
 end
 local steps = run.steps > 0 and run.steps or run.epochs * per_epoch
 print(("%d steps of %d drawings of %d things (%s)"):format(steps, run.batch, #names, run.data or "drawn"))

@@ -20,7 +20,8 @@ assert(run.side % 32 == 0, "--side is a multiple of 32")
 -- [3, side, side] and [1, side, side] of 0..1. Those to learn from are mirrored and moved by chance, both alike; the
 -- hue of the image changes too.
 local all = pairs.open(run.data, run)
-local train, test = all:learned_from():batch(run.batch):prefetch(4), all:tested_with():batch(run.batch)
+local train = run:share(all:learned_from():batch(run.batch):prefetch(4))
+local test = all:tested_with():batch(run.batch)
 
 -- ---- the net ------------------------------------------------------------------------------------------
 -- Five times down to half the side and twice the channels, and up again. It gives a logit for each pixel.
@@ -39,7 +40,7 @@ end
 
 local adam = eg.optim.adam(net, {lr = run.lr, eps = 1e-7, epsilon_outside = true})
 run:module("net", net)
-run.saver:optim("adam", adam)
+run:optim("adam", adam)
 run.saver:dataset("train", train)
 
 local step, per_epoch = run:resume_step(), train:count()

@@ -16,8 +16,8 @@ local run = require "egret.run" {
 -- ---- the clips ----------------------------------------------------------------------------------------
 local all = words.open(run.data, run)
 local labels = words.labels
-local places = eg.data.from_tensors {eg.arange(0, #all.learned.labels, 1, "i64")}
-    :shuffle(#all.learned.labels, {seed = run.seed}):batch(run.batch, {drop_last = true})
+local places = run:share(eg.data.from_tensors {eg.arange(0, #all.learned.labels, 1, "i64")}
+    :shuffle(#all.learned.labels, {seed = run.seed}):batch(run.batch, {drop_last = true}))
 local per_epoch = places:count()
 assert(per_epoch > 0, "there are not enough clips for one batch")
 local steps = run.steps > 0 and run.steps or run.epochs * per_epoch
@@ -57,7 +57,7 @@ net:init("truncated_normal", {std = 0.01})
 local sgd = eg.optim.sgd(net, {lr = run.lr})
 sgd:follow {kind = "piecewise", lr = run.lr, at = {math.max(steps * 4 // 5, 1)}, rates = {run.lr / 10}}
 run:module("net", net)
-run.saver:optim("sgd", sgd)
+run:optim("sgd", sgd)
 run.saver:dataset("train", places)
 local step = run:resume_step()
 

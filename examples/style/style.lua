@@ -80,7 +80,7 @@ end
 local lbfgs = run.optimizer == "lbfgs"
 local optim = lbfgs and eg.optim.lbfgs({canvas}, {lr = rate(1), max_iter = 20, history_size = 20, strong_wolfe = true})
     or eg.optim.adam({canvas}, {lr = rate(5), beta1 = 0.99, eps = 0.1, epsilon_outside = true})
-run.saver:optim(run.optimizer, optim)
+run:optim(run.optimizer, optim)
 run.saver:tensor("canvas", canvas)
 run.saver:tensor("best", best)
 run.saver:tensor("lowest", lowest)

@@ -55,20 +55,20 @@ local function pairs_of(texts)
     end, #texts[1])
 end
 
-local below, batches = {}, {}
+local below, batches, tokens = {}, {}, run.tokens // run.ranks
 local x = 8
 while x < 256 do
     table.insert(below, x)
-    table.insert(batches, math.max(1, run.tokens // x))
+    table.insert(batches, math.max(1, tokens // x))
     x = x < 20 and x + 1 or x * 11 // 10
 end
-table.insert(batches, math.max(1, run.tokens // 257))
+table.insert(batches, math.max(1, tokens // 257))
 
 -- The few pairs that are left over at the end of a pass would undo what the rest has taught.
 local function batches_of(dataset, all)
     return dataset:bucket(below, {batches = batches, longest = true, drop_last = not all})
 end
-local learned = batches_of(pairs_of(train):shuffle(#train[1], {seed = run.seed}), false)
+local learned = run:share(batches_of(pairs_of(train):shuffle(#train[1], {seed = run.seed}), false))
 local judged = batches_of(pairs_of(valid), true)
 print(("%d pairs to learn from, %d to be judged by, %d subtokens (%s)"):format(#train[1], #valid[1], words:size(),
                                                                               run.data or "numbers in words"))
@@ -115,7 +115,7 @@ end
 local adam = eg.optim.adam(net, {lr = run.rate, beta1 = 0.9, beta2 = 0.997, eps = 1e-9, epsilon_outside = true,
                                  lazy = true})
 adam:follow {kind = "inverse_sqrt", lr = run.rate, steps = run.warmup, start = -1, width = run.width}
-run.saver:optim("adam", adam)
+run:optim("adam", adam)
 run.saver:dataset("train", learned)
 local step = run:resume_step()
 local epochs = 0

@@ -45,8 +45,9 @@ typedef struct eg_parallel_options {
  * With states shared out each rank updates its part of every parameter and gathers the others; eg_optim_state and
  * eg_optim_load_state are then all ranks' calls, whose maps are of the CPU and as those of a single process: what was
  * saved with any number of ranks can be loaded with any other. With .zero = 2 the norm for clipping is added up from
- * the ranks' parts. Not for rules that need the loss as a function or whole rows (.lazy): EG_EINVAL; nor twice:
- * EG_ESTATE; nor can parameters be added later to states that are shared out. */
+ * the ranks' parts. Not for rules that need whole rows (.lazy): EG_EINVAL; nor for those that need the loss as a
+ * function, which have it averaged as gradients are: EG_ESTATE; nor twice: EG_ESTATE; nor can parameters be added
+ * later to states that are shared out. */
 EG_API eg_status eg_optim_parallel_with(eg_optim *optim, eg_comm *comm, const eg_parallel_options *options);
 #define eg_optim_parallel(...) EG_OPTIM_PARALLEL_(__VA_ARGS__, )
 #define EG_OPTIM_PARALLEL_(optim, comm, ...) \
